@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MININB_ENGINE_H
+#define MININB_ENGINE_H
+/**
+ * The plugin ABI of mininb: what an engine must answer to be measured.
+ *
+ * A plugin is one shared object that exports one function, nb_engine_plugin(),
+ * which returns a pointer to one static const table, struct nb_engine. This
+ * header is all that it includes of mininb, and it links nothing of mininb's.
+ * C11, and C++17 as well (an exception must not leave a verb).
+ *
+ *     static const struct nb_engine engine = {
+ *             .abi = NB_ENGINE_ABI, .size = sizeof(engine), .name = "mine",
+ *             .open = mine_open, ..., .del = mine_del,
+ *     };
+ *     NB_ENGINE_PLUGIN(engine)
+ *
+ * Growth. The ABI number must be equal on both sides and changes only when an
+ * old field changes its meaning. Structures only ever grow at their end and
+ * carry their size: a table shorter than the host's reads as NULL beyond its
+ * end, a longer one is cut to what the host knows, and a plugin that wants a
+ * late field of a structure from the host looks at that structure's size
+ * first. Array elements cannot grow that way; they carry spare fields, which
+ * are zero, but for nb_slice, which is what it is for good.
+ *
+ * Lifetimes. What a verb is given, structures, keys and values, is the host's
+ * and lives until the verb returns, unless it is said otherwise.
+ *
+ * Answers. Every verb returns 0 when done, a positive answer that the host
+ * counts, or a negative failure that stops the run. A failure's text is given
+ * once, where the cause is known:
+ *
+ *     return db->host->fail(NB_FAIL, "mdb_put: %s", mdb_strerror(rc));
+ *
+ * Threads. One thread opens and closes the database and makes every call that
+ * takes a struct nb_db, but for session_open: each worker opens, uses and closes
+ * its session on its own thread, and a session is never shared. Sessions are
+ * opened, run and closed in parallel only where NB_CAP_CONCURRENT says that they
+ * may: the host never adds a lock.
+ *
+ * Time. The host times get + reading the value + release as one operation, and
+ * every other verb alone. It owns clocks, threads, randomness and printing; a
+ * plugin never prints, never exits and makes no threads of its own beyond
+ * those of its engine.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NB_ENGINE_ABI 1u
+
+#if defined(__GNUC__)
+#define NB_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define NB_EXPORT __attribute__((visibility("default")))
+#else
+#define NB_PRINTF(fmt, args)
+#define NB_EXPORT
+#endif
+
+/** Both are the engine's own; the host only hands the pointers back. */
+struct nb_db;
+struct nb_session;
+
+/**
+ * Borrowed bytes: not owned, not NUL-terminated. data may be NULL if size is 0.
+ * A key has at least one byte; a value may have none.
+ */
+struct nb_slice {
+	const void *data;
+	size_t size;
+};
+
+/* What a verb returns. Positive: an answer to count. Negative: the run stops. */
+enum {
+	NB_OK = 0,
+	NB_NOT_FOUND = 1,   /* no such key; a scan that is at its end */
+	NB_CONFLICT = 2,    /* a transaction lost; nothing happened, try again */
+	NB_EXISTS = 3,      /* insert found the key; nothing happened */
+	NB_PENDING = 4,     /* submitted, and will come out of reap */
+	NB_FAIL = -1,       /* the engine or the system failed */
+	NB_UNSUPPORTED = -2 /* cannot be had: a durability level, a size, an option */
+};
+
+/*
+ * Durability: what a crash may take of the writes that have returned. Weakest
+ * first. A level that open is asked for is honoured exactly, or refused with
+ * NB_UNSUPPORTED.
+ */
+enum {
+	NB_DUR_NONE = 0,     /* kill -9 of the process may lose them */
+	NB_DUR_PROCESS = 1,  /* survive kill -9, as after write(2); not power loss */
+	NB_DUR_PERIODIC = 2, /* survive power loss, but for the last sync interval */
+	NB_DUR_COMMIT = 3    /* survive power loss, as after write(2) + fsync(2) */
+};
+#define NB_DUR_BIT(level) (1u << (level))
+
+/* Capabilities: only what a non-NULL verb cannot say. */
+#define NB_CAP_ORDERED (1u << 0)       /* scans follow memcmp() of the keys */
+#define NB_CAP_PERSISTENT (1u << 1)    /* what was put is there after close and open */
+#define NB_CAP_CONCURRENT (1u << 2)    /* sessions may run in parallel */
+#define NB_CAP_ATOMIC_BATCH (1u << 3)  /* batch can be all or nothing */
+#define NB_CAP_SNAPSHOT (1u << 4)      /* a scan or transaction sees one version of the data */
+#define NB_CAP_ZERO_COPY (1u << 5)     /* get lends the engine's own memory, not a copy */
+#define NB_CAP_MULTI_PROCESS (1u << 6) /* several processes may have it open at once */
+#define NB_CAP_SYNTHETIC (1u << 7)     /* keeps nothing: get makes its answer up */
+
+/* Types of an engine's option. */
+enum {
+	NB_OPT_BOOL = 0,   /* u64: 0 or 1 */
+	NB_OPT_U64 = 1,    /* u64: a count; suffixes k M G */
+	NB_OPT_BYTES = 2,  /* u64: bytes; suffixes KiB MiB GiB */
+	NB_OPT_TIME = 3,   /* u64: nanoseconds; suffixes us ms s m h */
+	NB_OPT_CHOICE = 4, /* u64: index into choices */
+	NB_OPT_REAL = 5,   /* real */
+	NB_OPT_TEXT = 6    /* text */
+};
+
+/**
+ * One option of an engine, "-o name=value" at the command line. The host
+ * parses, checks against choices or min..max, prints the help and keeps the
+ * values in the result. The table ends with an element whose name is NULL.
+ *
+ * Not options, since they decide whether two engines are compared fairly, and
+ * so common to all (struct nb_open_args): durability, cache, expected number
+ * and sizes of records, number of sessions.
+ */
+struct nb_option {
+	const char *name;    /* lower case: "map_size" */
+	const char *def;     /* as it would be typed: "4GiB", "yes"; NULL: the engine's own */
+	const char *choices; /* NB_OPT_CHOICE: "none|snappy"; else NULL */
+	const char *unit;    /* what a plain number counts, "levels"; may be NULL */
+	const char *help;    /* one line */
+	uint64_t min, max;   /* U64, BYTES, TIME: in the type's unit; both 0: any */
+	uint32_t type;       /* NB_OPT_* */
+	uint32_t spare_u32;
+	const void *spare_ptr;
+};
+
+/** The value of an option, typed or default. */
+struct nb_option_value {
+	union {
+		uint64_t u64;
+		double real;
+		const char *text; /* the host's; lives until close returns */
+	};
+	uint32_t is_set; /* 0 only where def is NULL and nothing was typed */
+	uint32_t spare_u32;
+};
+
+enum { NB_LOG_INFO = 0, NB_LOG_WARNING = 1 };
+
+/** What the host lends a plugin. Lives longer than any database. Append only. */
+struct nb_host {
+	uint32_t size;
+	uint32_t abi;
+	/**
+	 * Keep the text as this thread's error and return `code`, so that a verb
+	 * fails in one line. Only for negative codes. Any thread.
+	 */
+	int (*fail)(int code, const char *fmt, ...) NB_PRINTF(2, 3);
+	/** Tell the user, once, NB_LOG_*. Not from get, put and the like. Any thread. */
+	void (*log)(uint32_t level, const char *fmt, ...) NB_PRINTF(2, 3);
+};
+
+#define NB_OPEN_CREATE (1u << 0) /* make the database if there is none; set unless PERSISTENT */
+#define NB_OPEN_READ_ONLY (1u << 1) /* no write will come; an engine may ignore it */
+
+/** How to open a database. Lives until open returns, but for what is said. Append only. */
+struct nb_open_args {
+	uint32_t size;
+	uint32_t flags;             /* NB_OPEN_* */
+	const struct nb_host *host; /* lives on */
+	const char *path;           /* an existing directory, this database's alone */
+	const struct nb_option_value *options; /* parallel to nb_engine.options; lives on */
+	uint64_t cache_bytes; /* what the engine may keep in memory; 0: its default */
+	uint64_t records;     /* expected number of records; a hint, 0: unknown */
+	uint64_t key_size;    /* of the workload; a hint, 0: unknown or mixed */
+	uint64_t value_size;  /* likewise */
+	uint32_t sessions;    /* most that will be open at once */
+	uint32_t durability;  /* NB_DUR_*, one that nb_engine.durabilities offers */
+};
+
+#define NB_SCAN_BACKWARD (1u << 0)  /* from `from`, or the last key, down */
+#define NB_SCAN_KEYS_ONLY (1u << 1) /* values will not be looked at */
+
+/** Where a scan begins. Append only. */
+struct nb_scan_args {
+	uint32_t size;
+	uint32_t flags; /* NB_SCAN_* */
+	struct nb_slice
+		from;   /* first key, itself included; size 0: lowest, or backward highest */
+	uint64_t limit; /* most records that will be asked for; a hint, 0: unknown */
+};
+
+/** One write of a batch. */
+struct nb_write {
+	struct nb_slice key, value;
+	uint32_t is_delete; /* then value is not looked at */
+	uint32_t spare_u32;
+};
+
+#define NB_BATCH_ATOMIC (1u << 0) /* all or nothing, else NB_UNSUPPORTED */
+
+#define NB_TXN_READ_ONLY (1u << 0)
+
+/* What a request asks for. */
+enum { NB_REQ_GET = 0, NB_REQ_PUT = 1, NB_REQ_DEL = 2 };
+
+/** An operation handed to submit. Key and value stay the host's until it is reaped. */
+struct nb_request {
+	uint64_t tag; /* comes back with the completion */
+	struct nb_slice key, value;
+	uint32_t verb; /* NB_REQ_* */
+	uint32_t spare_u32;
+};
+
+/** An operation that is done. */
+struct nb_completion {
+	uint64_t tag;
+	struct nb_slice value; /* of a get; lent until release */
+	int32_t answer;        /* what the verb would have returned */
+	uint32_t spare_u32;
+};
+
+/* How far flush goes. */
+enum {
+	NB_SETTLE_FLUSH = 0,  /* what is in memory is written out; for good where PERSISTENT */
+	NB_SETTLE_COMPACT = 1 /* and the work that writes have put off is done */
+};
+
+/* How to read a counter. */
+enum {
+	NB_STAT_COUNTER = 0, /* only grows; a difference means something */
+	NB_STAT_GAUGE = 1    /* a level at this moment */
+};
+
+/** Takes one counter. name and unit ("bytes", "files") live until it returns. */
+typedef void (*nb_stat_emit)(
+	void *to, const char *name, const char *unit, uint32_t kind, uint64_t value);
+
+/**
+ * The table of an engine. static const, lives as long as the program. Append
+ * only. NULL in an optional verb says 'cannot'.
+ */
+struct nb_engine {
+	uint32_t abi;             /* NB_ENGINE_ABI */
+	uint32_t size;            /* sizeof(struct nb_engine) of the plugin's header */
+	const char *name;         /* of the driver, as in --driver; [a-z0-9_-]+ */
+	const char *summary;      /* one line */
+	const char *licence;      /* SPDX, of the engine: "BSD-3-Clause" */
+	const char *home;         /* where the engine comes from */
+	const char *build;        /* NB_ENGINE_BUILD, or what is known of the engine's build */
+	uint32_t caps;            /* NB_CAP_* */
+	uint32_t durabilities;    /* NB_DUR_BIT() of each level that it honours */
+	uint32_t auto_durability; /* strongest level without a sync for each write */
+	uint32_t spare_u32;
+	uint64_t key_size_max;   /* in bytes; 0: any. The host asks for no longer ones */
+	uint64_t value_size_max; /* likewise */
+	const struct nb_option *options; /* ended by a NULL name; NULL: none */
+
+	/** Version of the engine that is loaded (not of the plugin), lives on. Any time. */
+	const char *(*version)(void);
+
+	/* --- the thread of the database --- */
+
+	/**
+	 * Open, or with NB_OPEN_CREATE make, the database at args->path. Without
+	 * it a database that is not there is a failure. If open fails there is
+	 * nothing to close.
+	 */
+	int (*open)(struct nb_db **out, const struct nb_open_args *args);
+	/** Close. Frees everything even when it fails. No session is open. */
+	int (*close)(struct nb_db *db);
+
+	/* --- the worker's own thread, from here to `tick` --- */
+
+	/** `id` counts from 0 and is below args->sessions. *out may be (void *)db. */
+	int (*session_open)(struct nb_session **out, struct nb_db *db, uint32_t id);
+	int (*session_close)(struct nb_session *session);
+	/**
+	 * Look the key up and lend its value until release or, where that is NULL,
+	 * the session's next call. On any other answer than NB_OK there is no loan
+	 * and release is not called. A loan may hold other sessions' writes up; the
+	 * host keeps none for longer than it reads.
+	 */
+	int (*get)(struct nb_session *session, struct nb_slice key, struct nb_slice *value);
+	/** End the loan of get, multi_get or reap. NULL if a loan needs no end. */
+	void (*release)(struct nb_session *session);
+	/** Store, in place of what was there. */
+	int (*put)(struct nb_session *session, struct nb_slice key, struct nb_slice value);
+	/** Remove. A key that is not there: NB_NOT_FOUND, or NB_OK if that costs a search. */
+	int (*del)(struct nb_session *session, struct nb_slice key);
+
+	/* Mandatory up to here (release may be NULL); optional from here on. */
+
+	/** Store if the key is not there, else NB_EXISTS. */
+	int (*insert)(struct nb_session *session, struct nb_slice key, struct nb_slice value);
+	/**
+	 * One scan a session. Between open and close the session makes no other call.
+	 * A direction that the engine cannot go is NB_UNSUPPORTED.
+	 */
+	int (*scan_open)(struct nb_session *session, const struct nb_scan_args *args);
+	/** The next record, lent until the next call; NB_NOT_FOUND after the last. */
+	int (*scan_next)(
+		struct nb_session *session, struct nb_slice *key, struct nb_slice *value);
+	/** Ends it, whatever it returns: a failure that the records read so far have met. */
+	int (*scan_close)(struct nb_session *session);
+	/** The writes in their order; a later one of the same key wins. */
+	int (*batch)(struct nb_session *session, const struct nb_write *writes, size_t count,
+		uint32_t flags);
+	/**
+	 * Look `count` keys up; answers[i] is what get would have returned, and
+	 * values[i] is lent until release where it is NB_OK. Returns NB_OK, or a
+	 * failure with nothing lent.
+	 */
+	int (*multi_get)(struct nb_session *session, const struct nb_slice *keys, size_t count,
+		struct nb_slice *values, int32_t *answers);
+	/** The verbs of this session up to commit or abort are one transaction. */
+	int (*begin)(struct nb_session *session, uint32_t flags);
+	/** NB_CONFLICT: nothing happened, and the transaction is over. */
+	int (*commit)(struct nb_session *session);
+	void (*abort)(struct nb_session *session);
+	/**
+	 * Hand over up to `count` requests; *taken says how many were taken, from
+	 * the first on. NB_PENDING: they come out of reap.
+	 */
+	int (*submit)(struct nb_session *session, const struct nb_request *requests,
+		size_t count, size_t *taken);
+	/**
+	 * Wait until at least one is done or timeout_ns is over; *count of at most
+	 * `room` are told. What they lend is lent until release, or where that is
+	 * NULL the session's next call; reap is not called again before that.
+	 */
+	int (*reap)(struct nb_session *session, struct nb_completion *out, size_t room,
+		size_t *count, uint64_t timeout_ns);
+	/** Housekeeping of a session that waits; called while it has nothing to do. */
+	int (*tick)(struct nb_session *session);
+
+	/* --- the thread of the database; no session is within a call --- */
+
+	/**
+	 * Settle, NB_SETTLE_*; returns when done, and may sleep until the engine's own
+	 * threads are. NB_UNSUPPORTED: cannot go that far.
+	 */
+	int (*flush)(struct nb_db *db, uint32_t upto);
+	/** Leave on storage all that a later open needs, so that it recovers nothing. */
+	int (*checkpoint)(struct nb_db *db);
+	/**
+	 * Emit each counter. Must be cheap: it is called again and again, with
+	 * CONCURRENT also while sessions are within calls.
+	 */
+	void (*stats)(struct nb_db *db, nb_stat_emit emit, void *to);
+};
+
+/*
+ * How the plugin was compiled. Tells an unoptimised build, which would be
+ * measured as if it were the engine; it cannot tell the engine's own library.
+ */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define NB_HAS_SANITIZER
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(NB_HAS_SANITIZER)
+#define NB_ENGINE_BUILD "sanitizer"
+#elif defined(__OPTIMIZE__)
+#define NB_ENGINE_BUILD "release"
+#else
+#define NB_ENGINE_BUILD "debug"
+#endif
+
+/* The one exported name; the host's linked-in engines are built with others. */
+#ifndef NB_ENGINE_ENTRY
+#define NB_ENGINE_ENTRY nb_engine_plugin
+#endif
+
+/** A function and not the table itself: dlsym() promises no more. */
+NB_EXPORT const struct nb_engine *
+NB_ENGINE_ENTRY(void);
+
+#define NB_ENGINE_PLUGIN(table) \
+	NB_EXPORT const struct nb_engine *NB_ENGINE_ENTRY(void) \
+	{ \
+		return &(table); \
+	}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* MININB_ENGINE_H */

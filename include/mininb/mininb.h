@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MININB_MININB_H
+#define MININB_MININB_H
+/**
+ * libmininb: measure a key-value storage engine, and say why the number may be
+ * wrong. This header brings all the others and holds the laws of every call.
+ *
+ * Errors. 0 is done, a negative code a failure. The text of a failure is set
+ * once, where the cause is known, and nb_error_text() on the same thread gives
+ * it until the next failure there. The library never prints and never exits.
+ *
+ * Ownership. A pointer that is returned is borrowed from the object that was
+ * asked. One handed out through `**out` is yours, to be given to the matching
+ * _delete. If a call fails it hands nothing out.
+ *
+ * Threads. Objects of the library are used by one thread at a time, unless the
+ * type says otherwise. nb_stop() may be called from anywhere.
+ *
+ * Units. Time is uint64_t nanoseconds, sizes are bytes, counts plain numbers;
+ * a name that ends in another unit says so.
+ *
+ * Growth. Structures of options carry their own size as their first field, set
+ * by NB_..._INIT, and only grow at their end.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mininb/engine.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define NB_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define NB_MUST_CHECK
+#endif
+
+/* Failures beside those of engine.h, NB_FAIL (engine, file, system) and NB_UNSUPPORTED. */
+enum {
+	NB_ERR_USAGE = -3,      /* what was asked for makes no sense; nothing was done */
+	NB_ERR_DATA = -4,       /* the data is not what was written: missing or corrupt */
+	NB_ERR_INTERRUPTED = -5 /* nb_stop() was called */
+};
+
+/** "1.2.3", of the library that is loaded. */
+const char *
+nb_version(void);
+
+/** Text of this thread's last failure, one line without a full stop; "" if none. */
+const char *
+nb_error_text(void);
+
+/**
+ * Ask every long call of the library, on every thread, to end as soon as it can
+ * without loss; it then returns NB_ERR_INTERRUPTED. Stays in force until
+ * nb_stop_clear(). Safe in a signal handler.
+ */
+void
+nb_stop(void);
+
+void
+nb_stop_clear(void);
+
+/**
+ * Where messages for the user go that are no failures (NB_LOG_*), those of
+ * plugins among them. NULL, the default: nowhere. `log` may be called on any
+ * thread. Set it before anything else runs.
+ */
+void
+nb_set_log(void (*log)(void *arg, uint32_t level, const char *text), void *arg);
+
+/** How far a long call has come. Append only. */
+struct nb_progress {
+	size_t size;
+	const char *what;     /* "put", "settle", "shuffle": what is being done */
+	uint64_t done, total; /* total 0: not known */
+	uint64_t elapsed_ns;  /* since this `what` began */
+};
+
+/** Called from time to time on the thread that made the long call. */
+typedef void (*nb_progress_fn)(void *arg, const struct nb_progress *progress);
+
+/**
+ * Read a count: "100000", "10k", "2.5M", "1e6", "4Ki". Decimal suffixes k M G T
+ * (also K), binary ones Ki Mi Gi Ti. The whole text must be used up and the
+ * number must be a whole one. NB_ERR_USAGE says what is wrong with it, without
+ * the option's name.
+ */
+NB_MUST_CHECK int
+nb_parse_count(uint64_t *out, const char *text);
+
+/** Read a size in bytes: as a count, with an optional B: "4KiB", "64MB", "100". */
+NB_MUST_CHECK int
+nb_parse_bytes(uint64_t *out, const char *text);
+
+/** Read a span of time into ns: "250ms", "10s", "5m", "1.5h", "100us", "30ns". Needs its unit. */
+NB_MUST_CHECK int
+nb_parse_time(uint64_t *out, const char *text);
+
+/** Read a finite decimal number, nothing after it. */
+NB_MUST_CHECK int
+nb_parse_real(double *out, const char *text);
+
+/**
+ * The candidate that `word` was most likely meant to be, by edit distance
+ * (Damerau-Levenshtein, adjacent transpositions count as one), or NULL if none
+ * is near. Borrowed from candidates.
+ */
+const char *
+nb_nearest(const char *word, const char *const *candidates, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include <mininb/histogram.h>
+#include <mininb/workload.h>
+#include <mininb/run.h>
+#include <mininb/result.h>
+
+#endif /* MININB_MININB_H */

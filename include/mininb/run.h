@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MININB_RUN_H
+#define MININB_RUN_H
+/**
+ * DOING it: engine x workload x threads. Loads an engine, runs the operations
+ * and measures them.
+ */
+#include <mininb/mininb.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct nb_workload;
+
+/**
+ * An engine that was found and whose table was found good. `table` inside is
+ * the host's copy: fields that an older plugin lacks are NULL.
+ */
+struct nb_engine_ref;
+
+/**
+ * Find and load an engine. A name with a '/' is a path. Else <name>.so is
+ * looked for in each directory of $MININB_PLUGIN_PATH, then among the build's
+ * own plugins if the program runs from the build tree, then in the installed
+ * directory; `null` and `memory` are always there. Never in the working
+ * directory. NB_ERR_USAGE: no such engine; the text lists those that there are
+ * and names the nearest. NB_FAIL: it was found and refused; the text says why.
+ */
+NB_MUST_CHECK int
+nb_engine_load(struct nb_engine_ref **out, const char *name);
+
+/** The plugin stays in memory; its engine may have threads. NULL is fine. */
+void
+nb_engine_unload(struct nb_engine_ref *ref);
+
+const struct nb_engine *
+nb_engine_table(const struct nb_engine_ref *ref);
+
+/** File that the engine was loaded from; "built in" for null and memory. */
+const char *
+nb_engine_path(const struct nb_engine_ref *ref);
+
+/** What a host lends the plugins it opens; lives as long as the program. */
+const struct nb_host *
+nb_engine_host(void);
+
+/**
+ * Check and convert `count` texts "name=value" by an engine's option table.
+ * *out is an array parallel to the table with defaults filled in, to be given
+ * to nb_options_delete(). NB_ERR_USAGE names the option, what is allowed, or
+ * the nearest name.
+ */
+NB_MUST_CHECK int
+nb_options_parse(struct nb_option_value **out, const struct nb_engine *engine,
+	const char *const *texts, size_t count);
+
+void
+nb_options_delete(struct nb_option_value *values, const struct nb_engine *engine);
+
+/** "none", "process", "periodic", "commit"; NULL if there is no such level. */
+const char *
+nb_durability_name(uint32_t level);
+
+/** The strongest level that the engine gives without a sync for each write. */
+#define NB_DUR_AUTO UINT32_MAX
+
+enum {
+	NB_CLOCK_AUTO = 0, /* the TSC if it can be trusted, else CLOCK_MONOTONIC */
+	NB_CLOCK_TSC = 1,  /* refused where it cannot be trusted */
+	NB_CLOCK_MONOTONIC = 2
+};
+
+/* How a phase of writes ends; beyond what the engine can do is no failure, but noted. */
+enum { NB_RUN_SETTLE_NONE = 0, NB_RUN_SETTLE_FLUSH = 1, NB_RUN_SETTLE_COMPACT = 2 };
+
+#define NB_RUN_PIN (1u << 0)           /* worker t on the t-th CPU that the process may use */
+#define NB_RUN_ALLOW_MISSING (1u << 1) /* a key that is not there is no error of the run */
+
+/** What to run. Texts are borrowed until nb_run_delete(). Append only. */
+struct nb_run_options {
+	size_t size;
+	const struct nb_workload *workload; /* copied */
+	const char *driver;                 /* as nb_engine_load() takes it */
+	const char *path;                   /* the database is <path>/<driver's name> */
+	const char *const *engine_options;  /* "name=value"; see nb_options_parse() */
+	size_t engine_option_count;
+	uint32_t threads;    /* workers, >= 1 */
+	uint32_t durability; /* NB_DUR_* or NB_DUR_AUTO */
+	uint32_t clock;      /* NB_CLOCK_* */
+	uint32_t settle;     /* NB_RUN_SETTLE_* */
+	uint32_t flags;      /* NB_RUN_* bits */
+	uint32_t spare_u32;
+	uint64_t cache_bytes;     /* 0: the engine's default */
+	double verify_rate;       /* share of operations whose data is verified, 0..1 */
+	uint64_t report_interval; /* operations between two calls of progress, at least */
+	nb_progress_fn progress;  /* may be NULL */
+	void *progress_arg;
+};
+
+#define NB_RUN_OPTIONS_INIT \
+	{ \
+		.size = sizeof(struct nb_run_options), .driver = "leveldb", .path = "./nb", \
+		.threads = 1, .durability = NB_DUR_AUTO, .settle = NB_RUN_SETTLE_COMPACT, \
+		.verify_rate = 0.01, .report_interval = 10000 \
+	}
+
+/** A run: checked, then executed once, then the source of a result. */
+struct nb_run;
+
+/**
+ * Check all that can be checked without touching the database: the engine, its
+ * options, the durability, the key file. Nothing is written.
+ */
+NB_MUST_CHECK int
+nb_run_new(struct nb_run **out, const struct nb_run_options *options);
+
+/**
+ * Open the database, run, settle, verify and close. Whatever it returns, what
+ * was measured until then can be had by nb_result_new(), if a first operation
+ * was begun. Once for each nb_run_new().
+ */
+NB_MUST_CHECK int
+nb_run_execute(struct nb_run *run);
+
+/** NULL is fine. */
+void
+nb_run_delete(struct nb_run *run);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* MININB_RUN_H */
