@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * LevelDB through its C API. What is not plain from the calls:
+ *
+ * - Each write goes into the log by write(2) before it is acknowledged, so
+ *   sync=0 is durability 'process' and sync=1 (fdatasync of the log) is
+ *   'commit'. The log cannot be turned off, so there is no 'none'.
+ * - leveldb_get() copies the value twice, into a std::string and from there
+ *   into memory from malloc(). The C API has no cheaper way, so this is part of
+ *   what is measured; release frees it.
+ * - leveldb_compact_range() returns nothing, not even whether it worked. flush
+ *   asks afterwards, with an empty write: after an error in the background each
+ *   write fails with it. Nor does it wait for the compactions that its own
+ *   output makes due, so flush does that.
+ */
+#include <mininb/engine.h>
+
+#include <leveldb/c.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { LEVELS = 7, LEVEL0_FILES_MAX = 4 }; /* kNumLevels, kL0_CompactionTrigger */
+#define LEVEL1_BYTES_MAX (10ull << 20)     /* each further level: ten times as much */
+
+/*
+ * LevelDB states no limits, and cuts a length at 32 bits without a word. These are
+ * ours: any block made of such records can be kept in 32 bits.
+ */
+#define KEY_SIZE_MAX (64ull << 20)
+#define VALUE_SIZE_MAX (1ull << 30)
+
+/* In the order of the table. */
+enum {
+	WRITE_BUFFER,
+	BLOCK_SIZE,
+	BLOCK_RESTART_INTERVAL,
+	MAX_FILE_SIZE,
+	MAX_OPEN_FILES,
+	COMPRESSION,
+	BLOOM_BITS,
+	VERIFY_CHECKSUMS,
+	PARANOID_CHECKS,
+	FILL_CACHE
+};
+
+/*
+ * LevelDB pulls some values silently into a range (SanitizeOptions in
+ * db_impl.cc); min and max are that range, so that such a value is refused.
+ */
+static const struct nb_option options[] = {
+	[WRITE_BUFFER] = {.name = "write_buffer",
+		.type = NB_OPT_BYTES,
+		.def = "4MiB",
+		.min = 64 << 10,
+		.max = 1 << 30,
+		.help = "size at which a memtable is written out; two are in memory"},
+	[BLOCK_SIZE] = {.name = "block_size",
+		.type = NB_OPT_BYTES,
+		.def = "4KiB",
+		.min = 1 << 10,
+		.max = 4 << 20,
+		.help = "data of one block, before compression"},
+	[BLOCK_RESTART_INTERVAL] = {.name = "block_restart_interval",
+		.type = NB_OPT_U64,
+		.def = "16",
+		.unit = "keys",
+		.min = 1,
+		.max = INT_MAX,
+		.help = "keys of a block that share a prefix with the one before"},
+	[MAX_FILE_SIZE] = {.name = "max_file_size",
+		.type = NB_OPT_BYTES,
+		.def = "2MiB",
+		.min = 1 << 20,
+		.max = 1 << 30,
+		.help = "size at which a compaction begins another table file"},
+	[MAX_OPEN_FILES] = {.name = "max_open_files",
+		.type = NB_OPT_U64,
+		.def = "1000",
+		.unit = "files",
+		.min = 74,
+		.max = 50000,
+		.help = "table files kept open, and ten"},
+	[COMPRESSION] = {.name = "compression",
+		.type = NB_OPT_CHOICE,
+		.def = "snappy",
+		.choices = "none|snappy", /* as leveldb_no_compression, ... */
+		.help = "of blocks that shrink by an eighth or more"},
+	[BLOOM_BITS] = {.name = "bloom_bits",
+		.type = NB_OPT_U64,
+		.def = "0",
+		.unit = "bits per key",
+		.max = 64,
+		.help = "Bloom filter of each table; 0: none"},
+	[VERIFY_CHECKSUMS] = {.name = "verify_checksums",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "check the checksum of each block that is read"},
+	[PARANOID_CHECKS] = {.name = "paranoid_checks",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "fail, where else damaged log records would be passed over"},
+	[FILL_CACHE] = {.name = "fill_cache",
+		.type = NB_OPT_BOOL,
+		.def = "yes",
+		.max = 1,
+		.help = "keep blocks that were read in the block cache"},
+	{.name = NULL},
+};
+
+struct nb_db {
+	const struct nb_host *host;
+	leveldb_t *base;
+	leveldb_options_t *options;
+	leveldb_readoptions_t *read_options;
+	leveldb_writeoptions_t *write_options;
+	leveldb_cache_t *cache;         /* NULL: LevelDB's own, of 8 MiB */
+	leveldb_filterpolicy_t *filter; /* NULL: none */
+};
+
+struct nb_session {
+	struct nb_db *db;
+	char *loan; /* of get, from LevelDB's malloc() */
+	leveldb_writebatch_t *batch;
+	leveldb_iterator_t *iterator; /* of a scan */
+	bool is_backward;
+	bool is_fresh; /* the iterator stands on a record that was not told yet */
+};
+
+static char version_text[32];
+
+static void
+write_version(void)
+{
+	snprintf(version_text, sizeof(version_text), "%d.%d", leveldb_major_version(),
+		leveldb_minor_version());
+}
+
+static const char *
+version(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, write_version);
+	return version_text;
+}
+
+/* Every call of LevelDB's ends here: its text becomes the failure, and is freed. */
+static int
+outcome(const struct nb_host *host, const char *call, char *error)
+{
+	if (error == NULL)
+		return NB_OK;
+	int rc = host->fail(NB_FAIL, "%s: %s", call, error);
+	leveldb_free(error);
+	return rc;
+}
+
+/* LevelDB wants an address even for nothing. */
+static const char *
+address(struct nb_slice slice)
+{
+	return slice.data != NULL ? slice.data : "";
+}
+
+/* --- open and close --- */
+
+static void
+settings_create(struct nb_db *db, const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	leveldb_options_t *to = db->options = leveldb_options_create();
+
+	leveldb_options_set_create_if_missing(to, (args->flags & NB_OPEN_CREATE) != 0);
+	leveldb_options_set_paranoid_checks(to, (uint8_t)value[PARANOID_CHECKS].u64);
+	leveldb_options_set_write_buffer_size(to, value[WRITE_BUFFER].u64);
+	leveldb_options_set_block_size(to, value[BLOCK_SIZE].u64);
+	leveldb_options_set_block_restart_interval(to, (int)value[BLOCK_RESTART_INTERVAL].u64);
+	leveldb_options_set_max_file_size(to, value[MAX_FILE_SIZE].u64);
+	leveldb_options_set_max_open_files(to, (int)value[MAX_OPEN_FILES].u64);
+	leveldb_options_set_compression(to, (int)value[COMPRESSION].u64);
+	if (value[BLOOM_BITS].u64 != 0) {
+		db->filter = leveldb_filterpolicy_create_bloom((int)value[BLOOM_BITS].u64);
+		leveldb_options_set_filter_policy(to, db->filter);
+	}
+	if (args->cache_bytes != 0) {
+		db->cache = leveldb_cache_create_lru(args->cache_bytes);
+		leveldb_options_set_cache(to, db->cache);
+	}
+
+	db->read_options = leveldb_readoptions_create();
+	leveldb_readoptions_set_verify_checksums(
+		db->read_options, (uint8_t)value[VERIFY_CHECKSUMS].u64);
+	leveldb_readoptions_set_fill_cache(db->read_options, (uint8_t)value[FILL_CACHE].u64);
+
+	db->write_options = leveldb_writeoptions_create();
+	leveldb_writeoptions_set_sync(db->write_options, args->durability == NB_DUR_COMMIT);
+}
+
+/* Only when the database is closed: it uses the cache and the filter to its end. */
+static void
+settings_destroy(struct nb_db *db)
+{
+	leveldb_writeoptions_destroy(db->write_options);
+	leveldb_readoptions_destroy(db->read_options);
+	leveldb_options_destroy(db->options);
+	if (db->cache != NULL)
+		leveldb_cache_destroy(db->cache);
+	if (db->filter != NULL)
+		leveldb_filterpolicy_destroy(db->filter);
+}
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+
+	if (args->durability != NB_DUR_PROCESS && args->durability != NB_DUR_COMMIT)
+		return host->fail(NB_UNSUPPORTED, "leveldb: durability is process or commit");
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return host->fail(NB_FAIL, "leveldb: out of memory");
+	db->host = host;
+	settings_create(db, args);
+	char *error = NULL;
+	db->base = leveldb_open(db->options, args->path, &error);
+	if (error != NULL)
+		goto destroy_settings;
+	*out = db;
+	return NB_OK;
+
+destroy_settings:
+	settings_destroy(db);
+	free(db);
+	bool is_locked = strstr(error, "/LOCK: Resource temporarily unavailable") != NULL;
+	return outcome(host, is_locked ? "another process has it open" : "leveldb_open", error);
+}
+
+static int
+db_close(struct nb_db *db)
+{
+	leveldb_close(db->base);
+	settings_destroy(db);
+	free(db);
+	return NB_OK;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct nb_session *session = calloc(1, sizeof(*session));
+
+	(void)id;
+	if (session == NULL)
+		return db->host->fail(NB_FAIL, "leveldb: out of memory");
+	session->db = db;
+	session->batch = leveldb_writebatch_create();
+	*out = session;
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	leveldb_writebatch_destroy(session->batch);
+	free(session);
+	return NB_OK;
+}
+
+/* --- records --- */
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	struct nb_db *db = session->db;
+	char *error = NULL;
+	size_t size;
+	char *data = leveldb_get(
+		db->base, db->read_options, address(key), key.size, &size, &error);
+
+	if (error != NULL)
+		return outcome(db->host, "leveldb_get", error);
+	if (data == NULL)
+		return NB_NOT_FOUND; /* an empty value has an address */
+	session->loan = data;
+	*value = (struct nb_slice){data, size};
+	return NB_OK;
+}
+
+static void
+release(struct nb_session *session)
+{
+	leveldb_free(session->loan);
+	session->loan = NULL;
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct nb_db *db = session->db;
+	char *error = NULL;
+
+	leveldb_put(db->base, db->write_options, address(key), key.size, address(value),
+		value.size, &error);
+	return outcome(db->host, "leveldb_put", error);
+}
+
+/* Writes a tombstone and does not look whether there is something to remove. */
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	struct nb_db *db = session->db;
+	char *error = NULL;
+
+	leveldb_delete(db->base, db->write_options, address(key), key.size, &error);
+	return outcome(db->host, "leveldb_delete", error);
+}
+
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	struct nb_db *db = session->db;
+	char *error = NULL;
+
+	(void)flags; /* one log record, so all or nothing in any case */
+	leveldb_writebatch_clear(session->batch);
+	for (size_t i = 0; i < count; i++) {
+		const struct nb_write *w = &writes[i];
+		if (w->is_delete)
+			leveldb_writebatch_delete(session->batch, address(w->key), w->key.size);
+		else
+			leveldb_writebatch_put(session->batch, address(w->key), w->key.size,
+				address(w->value), w->value.size);
+	}
+	leveldb_write(db->base, db->write_options, session->batch, &error);
+	return outcome(db->host, "leveldb_write", error);
+}
+
+/* --- scans --- */
+
+/* Seek finds the first key that is not below; backward wants the last not above. */
+static void
+seek_backward(leveldb_iterator_t *iterator, struct nb_slice from)
+{
+	leveldb_iter_seek(iterator, address(from), from.size);
+	if (!leveldb_iter_valid(iterator)) {
+		leveldb_iter_seek_to_last(iterator);
+		return;
+	}
+	size_t size;
+	const char *key = leveldb_iter_key(iterator, &size);
+	if (size != from.size || memcmp(key, address(from), size) != 0)
+		leveldb_iter_prev(iterator);
+}
+
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	struct nb_db *db = session->db;
+
+	leveldb_iterator_t *iterator = leveldb_create_iterator(db->base, db->read_options);
+	session->iterator = iterator;
+	session->is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
+	session->is_fresh = true;
+	if (args->from.size != 0 && session->is_backward)
+		seek_backward(iterator, args->from);
+	else if (args->from.size != 0)
+		leveldb_iter_seek(iterator, address(args->from), args->from.size);
+	else if (session->is_backward)
+		leveldb_iter_seek_to_last(iterator);
+	else
+		leveldb_iter_seek_to_first(iterator);
+	return NB_OK;
+}
+
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	leveldb_iterator_t *iterator = session->iterator;
+	char *error = NULL;
+
+	/* Moving an iterator that is not valid is not allowed. */
+	if (!session->is_fresh && leveldb_iter_valid(iterator)) {
+		if (session->is_backward)
+			leveldb_iter_prev(iterator);
+		else
+			leveldb_iter_next(iterator);
+	}
+	session->is_fresh = false;
+	if (leveldb_iter_valid(iterator)) {
+		key->data = leveldb_iter_key(iterator, &key->size);
+		value->data = leveldb_iter_value(iterator, &value->size);
+		return NB_OK;
+	}
+	leveldb_iter_get_error(iterator, &error);
+	return error == NULL ? NB_NOT_FOUND
+			     : outcome(session->db->host, "leveldb_iter_get_error", error);
+}
+
+/*
+ * An iterator steps over a block that it cannot read and goes on, and to ask it
+ * after each record would be dear. So it is asked here.
+ */
+static int
+scan_close(struct nb_session *session)
+{
+	char *error = NULL;
+
+	leveldb_iter_get_error(session->iterator, &error);
+	leveldb_iter_destroy(session->iterator);
+	session->iterator = NULL;
+	return outcome(session->db->host, "leveldb_iter_get_error", error);
+}
+
+/* --- the whole --- */
+
+/* A write of nothing: it fails where the background has failed. */
+static int
+background_outcome(struct nb_db *db, const char *call)
+{
+	leveldb_writebatch_t *nothing = leveldb_writebatch_create();
+	char *error = NULL;
+
+	leveldb_write(db->base, db->write_options, nothing, &error);
+	leveldb_writebatch_destroy(nothing);
+	return outcome(db->host, call, error);
+}
+
+/*
+ * Whether a level holds more than LevelDB lets it, by the list of table files:
+ * a line "--- level 1 ---", then a line " number:bytes['first' .. 'last']" for
+ * each file, keys escaped.
+ */
+static bool
+is_compaction_due(struct nb_db *db)
+{
+	static const char heading[] = "--- level ";
+	char *tables = leveldb_property_value(db->base, "leveldb.sstables");
+	uint64_t files = 0;
+	uint64_t bytes = 0;
+	uint64_t bytes_max = 0;
+	long level = 0;
+	bool is_due = false;
+
+	for (const char *line = tables; line != NULL && !is_due; line = strchr(line, '\n')) {
+		char *end;
+		line += *line == '\n';
+		if (strncmp(line, heading, strlen(heading)) == 0) {
+			level = strtol(line + strlen(heading), NULL, 10);
+			bytes_max = level < 2 ? LEVEL1_BYTES_MAX : bytes_max * 10;
+			files = bytes = 0;
+		} else if (strtoull(line, &end, 10) != 0 && *end == ':') {
+			files++;
+			bytes += strtoull(end + 1, NULL, 10);
+		}
+		is_due = level == 0 ? files >= LEVEL0_FILES_MAX
+				    : level < LEVELS - 1 && bytes >= bytes_max;
+	}
+	leveldb_free(tables);
+	return is_due;
+}
+
+/* Writes the memtable out first, whatever the range is, and waits for that. */
+static int
+compact(struct nb_db *db, const char *from, const char *to)
+{
+	leveldb_compact_range(db->base, from, 0, to, 0);
+	return background_outcome(db, "leveldb_compact_range");
+}
+
+static int
+flush(struct nb_db *db, uint32_t upto)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	if (upto == NB_SETTLE_FLUSH)
+		return compact(db, "", "");
+	int rc = compact(db, NULL, NULL);
+	while (rc == NB_OK && is_compaction_due(db)) {
+		nanosleep(&pause, NULL);
+		rc = background_outcome(db, "leveldb_compact_range");
+	}
+	return rc;
+}
+
+/* An open replays the log, so the log is what has to be emptied. */
+static int
+checkpoint(struct nb_db *db)
+{
+	return flush(db, NB_SETTLE_FLUSH);
+}
+
+static void
+emit_number(struct nb_db *db, const char *property, const char *name, const char *unit,
+	nb_stat_emit emit, void *to)
+{
+	char *text = leveldb_property_value(db->base, property);
+
+	if (text != NULL)
+		emit(to, name, unit, NB_STAT_GAUGE, strtoull(text, NULL, 10));
+	leveldb_free(text);
+}
+
+/*
+ * leveldb.stats is a table with a line for each level that is in use; its
+ * figures are rounded to whole units, and what is emitted is their sum.
+ */
+static void
+emit_compactions(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	static const char heading[] = "Level  Files Size(MB) Time(sec) Read(MB) Write(MB)\n";
+	static const struct {
+		const char *name, *unit;
+		uint32_t kind;
+	} columns[] = {
+		{"tables", "files", NB_STAT_GAUGE},
+		{"tables_size", "MiB", NB_STAT_GAUGE},
+		{"compaction_time", "s", NB_STAT_COUNTER},
+		{"compaction_read", "MiB", NB_STAT_COUNTER},
+		{"compaction_written", "MiB", NB_STAT_COUNTER},
+	};
+	enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+	uint64_t sums[COLUMNS] = {0};
+	char *text = leveldb_property_value(db->base, "leveldb.stats");
+	char *at = text == NULL ? NULL : strstr(text, heading);
+
+	if (at == NULL)
+		goto free_text; /* another LevelDB, which prints another table */
+	at = strchr(at + strlen(heading), '\n'); /* past the rule, "-----" */
+	for (int row = 0; at != NULL && row < LEVELS; row++) {
+		strtoull(at, &at, 10); /* the level */
+		for (int i = 0; i < COLUMNS; i++)
+			sums[i] += strtoull(at, &at, 10);
+	}
+	for (int i = 0; i < COLUMNS; i++)
+		emit(to, columns[i].name, columns[i].unit, columns[i].kind, sums[i]);
+free_text:
+	leveldb_free(text);
+}
+
+static void
+stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	emit_number(db, "leveldb.approximate-memory-usage", "memory", "bytes", emit, to);
+	for (int level = 0; level < LEVELS; level++) {
+		char property[40];
+		char name[40];
+		snprintf(property, sizeof(property), "leveldb.num-files-at-level%d", level);
+		snprintf(name, sizeof(name), "tables_level%d", level);
+		emit_number(db, property, name, "files", emit, to);
+	}
+	emit_compactions(db, emit, to);
+}
+
+static const struct nb_engine engine = {
+	.abi = NB_ENGINE_ABI,
+	.size = sizeof(engine),
+	.name = "leveldb",
+	.summary = "log-structured merge tree of Google",
+	.licence = "BSD-3-Clause",
+	.home = "https://github.com/google/leveldb",
+	.build = NB_ENGINE_BUILD,
+	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH |
+		NB_CAP_SNAPSHOT,
+	.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_COMMIT),
+	.auto_durability = NB_DUR_PROCESS,
+	.key_size_max = KEY_SIZE_MAX,
+	.value_size_max = VALUE_SIZE_MAX,
+	.options = options,
+	.version = version,
+	.open = db_open,
+	.close = db_close,
+	.session_open = session_open,
+	.session_close = session_close,
+	.get = get,
+	.release = release,
+	.put = put,
+	.del = del,
+	.scan_open = scan_open,
+	.scan_next = scan_next,
+	.scan_close = scan_close,
+	.batch = batch,
+	.flush = flush,
+	.checkpoint = checkpoint,
+	.stats = stats,
+};
+NB_ENGINE_PLUGIN(engine)
