@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A file is either the old one or the new one, never a mixture: the new one is
+ * made without a name (O_TMPFILE) in the same directory, synced, linked under a
+ * passing name and renamed over the old one. Where a file system has no
+ * O_TMPFILE it carries a passing name from the start, which a kill leaves
+ * behind. Mode and owner of the old file are kept.
+ */
+#include "base/aside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+enum { SUFFIX_MAX = 32 }; /* ".new-" and a process id */
+
+/** Where the link `at` leads; NULL and errno if it is none. */
+static char *
+read_link(const char *at)
+{
+	char target[PATH_MAX];
+	ssize_t length = readlink(at, target, sizeof(target) - 1);
+	if (length < 0)
+		return NULL;
+	target[length] = '\0';
+	const char *slash = strrchr(at, '/');
+	int prefix = target[0] == '/' || slash == NULL ? 0 : (int)(slash - at) + 1;
+	char *next;
+	return asprintf(&next, "%.*s%s", prefix, at, target) < 0 ? NULL : next;
+}
+
+/**
+ * What `path` names in the end, for rename() would replace a link itself. That
+ * may be a file which is yet to be made: realpath() does not know those.
+ * check_target() has found that there is no loop.
+ */
+static char *
+resolve(const char *path)
+{
+	char *real = realpath(path, NULL);
+	if (real != NULL)
+		return real;
+	char *at = strdup(path), *next;
+	while (at != NULL && (next = read_link(at)) != NULL) {
+		free(at);
+		at = next;
+	}
+	return at;
+}
+
+static int
+open_unnamed(const char *path)
+{
+	char *copy = strdup(path);
+	if (copy == NULL)
+		return -1;
+	int fd = open(dirname(copy), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+	free(copy);
+	return fd;
+}
+
+/** Beside the file, and no longer than a name may be if its own is as long as that. */
+static char *
+passing_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash != NULL ? slash + 1 : path;
+	size_t kept = strnlen(base, NAME_MAX - SUFFIX_MAX);
+	char *name;
+	int length = asprintf(&name, "%.*s.new-%ld", (int)((size_t)(base - path) + kept), path,
+		(long)getpid());
+	return length < 0 ? NULL : name;
+}
+
+static int
+open_named(struct aside *aside)
+{
+	aside->named = passing_name(aside->path);
+	if (aside->named == NULL)
+		return -1;
+	int fd = open(aside->named, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		free(aside->named);
+		aside->named = NULL;
+	}
+	return fd;
+}
+
+/** The mode of the old file, if there is one. */
+static int
+check_target(const char *path, bool *is_old, struct stat *old)
+{
+	*is_old = stat(path, old) == 0;
+	if (!*is_old)
+		return errno == ENOENT ? NB_OK : error_system("%s", path);
+	if (!S_ISREG(old->st_mode))
+		return error_set(NB_FAIL, "%s: is not a regular file", path);
+	return NB_OK;
+}
+
+/** What is no name would be found by rename() only, when all the work is done. */
+static bool
+is_file_name(const char *path)
+{
+	size_t length = strlen(path);
+	return length > 0 && path[length - 1] != '/';
+}
+
+/** Some file systems let themselves be interrupted by any signal. */
+static int
+reserve(const struct aside *aside, const char *path, uint64_t size)
+{
+	int error;
+	do
+		error = size > 0 ? posix_fallocate(aside->fd, 0, (off_t)size) : 0;
+	while (error == EINTR && !stop_requested());
+	if (error == 0)
+		return NB_OK;
+	if (error == EINTR)
+		return error_interrupted();
+	errno = error;
+	return error_system(
+		"%s: %llu bytes cannot be reserved", path, (unsigned long long)size);
+}
+
+int
+aside_open(struct aside *aside, const char *path, uint64_t size)
+{
+	struct stat old;
+	bool is_old;
+	int rc = check_target(path, &is_old, &old);
+	if (rc != NB_OK)
+		return rc;
+	*aside = (struct aside){.fd = -1, .path = resolve(path)};
+	if (aside->path == NULL)
+		return error_set(NB_FAIL, "%s: out of memory", path);
+	if (!is_file_name(aside->path)) {
+		rc = error_set(NB_FAIL, "'%s': is not the name of a file", aside->path);
+		goto free_path;
+	}
+	aside->fd = open_unnamed(aside->path);
+	if (aside->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
+		aside->fd = open_named(aside);
+	if (aside->fd < 0) {
+		rc = error_system("%s: cannot be written", path);
+		goto free_path;
+	}
+	/* the owner as far as one may: root gives a user's file back to the user */
+	if (is_old && fchown(aside->fd, old.st_uid, old.st_gid) != 0 && geteuid() == 0) {
+		rc = error_system("%s: fchown", path);
+		goto abort;
+	}
+	if (is_old && fchmod(aside->fd, old.st_mode & 07777) != 0) {
+		rc = error_system("%s: fchmod", path);
+		goto abort;
+	}
+	rc = reserve(aside, path, size);
+	if (rc != NB_OK)
+		goto abort;
+	return NB_OK;
+abort:
+	aside_abort(aside);
+	return rc;
+free_path:
+	free(aside->path);
+	return rc;
+}
+
+static int
+give_name(struct aside *aside)
+{
+	char from[64];
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", aside->fd);
+	char *name = passing_name(aside->path);
+	if (name == NULL)
+		return error_set(NB_FAIL, "%s: out of memory", aside->path);
+	unlink(name);
+	if (linkat(AT_FDCWD, from, AT_FDCWD, name, AT_SYMLINK_FOLLOW) != 0) {
+		int rc = error_system("%s", name);
+		free(name);
+		return rc;
+	}
+	aside->named = name;
+	return NB_OK;
+}
+
+int
+aside_commit(struct aside *aside)
+{
+	int rc = NB_OK;
+	if (fsync(aside->fd) != 0)
+		rc = error_system("%s: fsync", aside->path);
+	if (rc == NB_OK && aside->named == NULL)
+		rc = give_name(aside);
+	if (rc == NB_OK && rename(aside->named, aside->path) != 0)
+		rc = error_system("%s: rename", aside->path);
+	if (rc == NB_OK) {
+		free(aside->named);
+		aside->named = NULL; /* it is in place: not to be unlinked */
+	}
+	aside_abort(aside);
+	return rc;
+}
+
+void
+aside_abort(struct aside *aside)
+{
+	close(aside->fd);
+	if (aside->named != NULL)
+		unlink(aside->named);
+	free(aside->named);
+	free(aside->path);
+	*aside = (struct aside){.fd = -1};
+}
+
+int
+aside_write(struct aside *aside, const void *data, size_t size, uint64_t offset)
+{
+	const char *bytes = data;
+	while (size > 0) {
+		ssize_t written = pwrite(aside->fd, bytes, size, (off_t)offset);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return error_system("%s: write", aside->path);
+		bytes += written;
+		size -= (size_t)written;
+		offset += (uint64_t)written;
+	}
+	return NB_OK;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which clock, and how long its tick is.
+ *
+ * The time stamp counter is used where the CPU calls it invariant and the
+ * kernel itself keeps time by it; a kernel that has chosen another source has
+ * found a reason. It is calibrated against CLOCK_MONOTONIC over CALIBRATION_NS:
+ * at either end the stamp is taken between two reads of the kernel's clock,
+ * TRIES times, and the tightest pair counts, so that an interrupt in between
+ * spoils one try and not the result. What is left is a few parts in 10^7.
+ * CPUID's own word on the frequency is not used: virtual machines leave it 0.
+ *
+ * Stamps are lfence + rdtsc at both ends. rdtscp as the second one, often
+ * advised, buys nothing (its wait for older loads is what lfence does) and
+ * some hypervisors intercept it: 3 us a read were seen where rdtsc takes 10 ns.
+ * For the same reason the cost of a stamp is measured, and a TSC that is
+ * slower than the kernel's clock is not chosen by itself.
+ *
+ * The counter need not count one by one: some CPUs add 26 ticks every 10 ns. So
+ * the step is measured too, as the greatest common divisor of many differences;
+ * no latency can be told more finely than that.
+ *
+ * What would make times wrong: a TSC that is not synchronous between CPUs (the
+ * kernel checks and says so by its clocksource), migration of the virtual
+ * machine to a host of another frequency in mid-run.
+ */
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "base/error.h"
+
+enum {
+	CALIBRATION_NS = 20 * 1000 * 1000,
+	TRIES = 64,
+	COST_READS = 1000,
+	COST_TRIES = 5,
+	STEP_READS = 1000
+};
+
+static bool
+tsc_is_invariant(void)
+{
+#if defined(__x86_64__)
+	unsigned eax, ebx, ecx, edx;
+	return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) != 0 && (edx & 1u << 8) != 0;
+#else
+	return false;
+#endif
+}
+
+static void
+read_clocksource(char *buf, size_t size)
+{
+	FILE *file = fopen(
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+	buf[0] = '\0';
+	if (file == NULL)
+		return;
+	if (fgets(buf, (int)size, file) != NULL)
+		buf[strcspn(buf, "\n")] = '\0';
+	fclose(file);
+}
+
+/** Why the TSC cannot be trusted; NULL if it can. */
+static const char *
+tsc_doubt(char *buf, size_t size)
+{
+	if (!tsc_is_invariant())
+		return "this CPU has no invariant time stamp counter";
+	char source[32];
+	read_clocksource(source, sizeof(source));
+	if (strcmp(source, "tsc") == 0)
+		return NULL;
+	snprintf(buf, size, "the kernel keeps time by '%s', not by the time stamp counter",
+		source[0] != '\0' ? source : "an unknown source");
+	return buf;
+}
+
+/** Both clocks at one moment, as nearly as TRIES tries can tell. */
+static void
+sample_pair(uint64_t *ticks, uint64_t *ns)
+{
+	uint64_t tightest = UINT64_MAX;
+	*ticks = *ns = 0;
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t before = clock_monotonic();
+		uint64_t stamp = clock_stamp(NB_CLOCK_TSC);
+		uint64_t after = clock_monotonic();
+		if (after - before >= tightest)
+			continue;
+		tightest = after - before;
+		*ticks = stamp;
+		*ns = before + (after - before) / 2;
+	}
+}
+
+static void
+calibrate_tsc(struct clock *clock)
+{
+	uint64_t ticks0, ns0, ticks1, ns1;
+	sample_pair(&ticks0, &ns0);
+	struct timespec left = {.tv_nsec = CALIBRATION_NS};
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		; /* a signal's handler must not cost the precision of the whole run */
+	sample_pair(&ticks1, &ns1);
+	double ns_per_tick = (double)(ns1 - ns0) / (double)(ticks1 - ticks0);
+	clock->ns_per_tick_q32 = (uint64_t)(ns_per_tick * 4294967296.0 + 0.5);
+	clock->tick_hz = 1e9 / ns_per_tick;
+}
+
+static double
+measure_read(uint32_t kind)
+{
+	uint64_t best = UINT64_MAX;
+	for (int t = 0; t < COST_TRIES; t++) {
+		uint64_t begin = clock_monotonic();
+		for (int i = 0; i < COST_READS; i++)
+			(void)clock_stamp(kind);
+		uint64_t elapsed = clock_monotonic() - begin;
+		if (elapsed < best)
+			best = elapsed;
+	}
+	return (double)best / COST_READS;
+}
+
+static uint64_t
+greatest_common_divisor(uint64_t a, uint64_t b)
+{
+	while (b != 0) {
+		uint64_t rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+static uint64_t
+measure_step(uint32_t kind)
+{
+	uint64_t step = 0, last = clock_stamp(kind);
+	for (int i = 0; i < STEP_READS; i++) {
+		uint64_t now = clock_stamp(kind);
+		step = greatest_common_divisor(step, now - last);
+		last = now;
+	}
+	return step;
+}
+
+int
+clock_create(struct clock *clock, uint32_t kind)
+{
+	double monotonic_ns = measure_read(NB_CLOCK_MONOTONIC);
+	char buf[96];
+	const char *doubt = kind == NB_CLOCK_MONOTONIC ? "not asked for"
+						       : tsc_doubt(buf, sizeof(buf));
+	if (kind == NB_CLOCK_TSC && doubt != NULL)
+		return error_set(NB_UNSUPPORTED,
+			"clock tsc: %s; use --clock=monotonic or --clock=auto", doubt);
+	double tsc_ns = doubt == NULL ? measure_read(NB_CLOCK_TSC) : 0;
+	if (doubt == NULL && (kind == NB_CLOCK_TSC || tsc_ns < monotonic_ns)) {
+		*clock = (struct clock){.kind = NB_CLOCK_TSC, .read_ns = tsc_ns};
+		calibrate_tsc(clock);
+	} else {
+		*clock = (struct clock){.kind = NB_CLOCK_MONOTONIC,
+			.ns_per_tick_q32 = (uint64_t)1 << 32,
+			.tick_hz = 1e9,
+			.read_ns = monotonic_ns};
+	}
+	clock->step_ns = (double)measure_step(clock->kind) * 1e9 / clock->tick_hz;
+	return NB_OK;
+}
+
+const char *
+clock_name(const struct clock *clock)
+{
+	return clock->kind == NB_CLOCK_TSC ? "tsc" : "monotonic";
+}

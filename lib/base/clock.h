@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+/**
+ * Time stamps. A stamp is in ticks of the clock's own kind; only differences
+ * mean anything, and clock_ns() turns them into nanoseconds.
+ *
+ * In a hot loop the kind is a constant, so that clock_stamp() is the one or the
+ * other instruction sequence and no branch.
+ */
+#include <stdint.h>
+#include <time.h>
+
+#include <mininb/mininb.h>
+
+#include "base/uint128.h"
+
+/** Made once by clock_create(), then only read. */
+struct clock {
+	uint32_t kind;            /* NB_CLOCK_TSC or NB_CLOCK_MONOTONIC */
+	uint64_t ns_per_tick_q32; /* 32.32 fixed point */
+	double tick_hz;
+	double read_ns; /* what one stamp costs, measured */
+	double step_ns; /* what all differences of stamps were multiples of, measured */
+};
+
+/**
+ * Choose and calibrate: takes some 20 ms for the TSC. `kind` is NB_CLOCK_*.
+ * NB_UNSUPPORTED: the TSC was asked for and cannot be trusted here.
+ */
+NB_MUST_CHECK int
+clock_create(struct clock *clock, uint32_t kind);
+
+/** "tsc" or "monotonic". */
+const char *
+clock_name(const struct clock *clock);
+
+/** CLOCK_MONOTONIC in ns, for all that is not in a hot loop. */
+static inline uint64_t
+clock_monotonic(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/**
+ * A stamp that no instruction before it can overtake: all earlier loads have
+ * their values, all earlier work is done. What comes after may begin early,
+ * but the next stamp waits for it in turn.
+ */
+static inline uint64_t
+clock_stamp(uint32_t kind)
+{
+#if defined(__x86_64__)
+	if (kind == NB_CLOCK_TSC) {
+		uint32_t low, high;
+		__asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high) : : "memory");
+		return (uint64_t)high << 32 | low;
+	}
+#endif
+	(void)kind;
+	return clock_monotonic();
+}
+
+/** Ticks into ns, rounded down. */
+static inline uint64_t
+clock_ns(const struct clock *clock, uint64_t ticks)
+{
+	return (uint64_t)(((uint128)ticks * clock->ns_per_tick_q32) >> 32);
+}
+
+#endif /* BASE_CLOCK_H */

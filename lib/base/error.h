@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+/** Failures, messages and the request to stop: what every part of the library needs. */
+#include <stdarg.h>
+#include <stdbool.h>
+
+#include <mininb/mininb.h>
+
+/** Keep the text as this thread's error, return `code` (negative). */
+int
+error_set(int code, const char *fmt, ...) NB_PRINTF(2, 3);
+
+int
+error_setv(int code, const char *fmt, va_list args) NB_PRINTF(2, 0);
+
+/** As error_set(NB_FAIL, ...) with ": " and the text of errno behind it. */
+int
+error_system(const char *fmt, ...) NB_PRINTF(1, 2);
+
+/** Put "<fmt>: " before this thread's error text; returns `code`. */
+int
+error_prefix(int code, const char *fmt, ...) NB_PRINTF(2, 3);
+
+/** To nb_set_log()'s function, if there is one. */
+void
+log_message(uint32_t level, const char *fmt, ...) NB_PRINTF(2, 3);
+
+void
+log_messagev(uint32_t level, const char *fmt, va_list args) NB_PRINTF(2, 0);
+
+/** Whether nb_stop() is in force. One relaxed load: may be asked for each operation. */
+extern int stop_flag;
+
+static inline bool
+stop_requested(void)
+{
+	return __atomic_load_n(&stop_flag, __ATOMIC_RELAXED) != 0;
+}
+
+/** error_set(NB_ERR_INTERRUPTED, ...), for a long call that stops. */
+int
+error_interrupted(void);
+
+#endif /* BASE_ERROR_H */

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BASE_HISTOGRAM_H
+#define BASE_HISTOGRAM_H
+/**
+ * The histogram from inside: its layout, and the counting that is inlined into
+ * the worker's loop. What it promises stands in <mininb/histogram.h>.
+ *
+ * Index of a value, as in HdrHistogram: values below 2048 have a bucket each;
+ * above, each power of two is cut into 1024 buckets, so
+ * index = shift * 1024 + (value >> shift), shift = bits of the value above 11.
+ */
+#include <stdbool.h>
+
+#include <mininb/histogram.h>
+
+#include "base/uint128.h"
+
+enum {
+	HISTOGRAM_SUB_BITS = 11, /* 2048 >= 2 * 10^3: 3 digits */
+	HISTOGRAM_HALF = 1 << (HISTOGRAM_SUB_BITS - 1),
+	HISTOGRAM_BUCKETS = 33 * HISTOGRAM_HALF, /* up to 2^42 ns, the next above an hour */
+	HISTOGRAM_BOUNDS = 179,                  /* of nb_histogram_bound() */
+	HISTOGRAM_ALIGN = 128,                   /* lines are prefetched in pairs */
+};
+
+/** Longer times are counted with this one. */
+#define HISTOGRAM_HOUR UINT64_C(3600000000000)
+
+/**
+ * Set in the count of a bucket with a bound inside it: whoever counts there sees
+ * it in the number that was loaded anyway. The other bits are the count.
+ */
+#define HISTOGRAM_MARK (UINT64_C(1) << 63)
+
+/**
+ * Some 270 KB, wherever the owner wants them: a worker has its own, on cache
+ * lines of its own. Needs histogram_create() and no destruction.
+ */
+struct nb_histogram {
+	/* 128 bits: response times of an overloaded run can pass 2^64 ns within minutes */
+	_Alignas(HISTOGRAM_ALIGN) uint128 sum;
+	uint64_t min; /* UINT64_MAX if empty */
+	uint64_t max;
+	uint64_t counts[HISTOGRAM_BUCKETS]; /* with marks: read by histogram_at() */
+	/* for a bound inside a bucket: how many of that bucket's values are below it */
+	uint64_t below[HISTOGRAM_BOUNDS];
+};
+
+/** Make it empty and touch all its memory, so that counting never faults a page in. */
+void
+histogram_create(struct nb_histogram *histogram);
+
+/** The rest of counting a value that fell into a marked bucket. */
+void
+histogram_add_at_bound(struct nb_histogram *histogram, uint64_t value_ns);
+
+/** Of any value, also above an hour; then it may be >= HISTOGRAM_BUCKETS. */
+static inline size_t
+histogram_index(uint64_t value)
+{
+	unsigned shift = 64 - HISTOGRAM_SUB_BITS -
+		(unsigned)__builtin_clzll(value | (2 * HISTOGRAM_HALF - 1));
+	return ((size_t)shift << (HISTOGRAM_SUB_BITS - 1)) + (size_t)(value >> shift);
+}
+
+/** How many bits wide the values of that bucket are spread. */
+static inline unsigned
+histogram_shift(size_t index)
+{
+	return index < 2 * HISTOGRAM_HALF ? 0 : (unsigned)(index / HISTOGRAM_HALF) - 1;
+}
+
+/** The lowest value of a bucket. */
+static inline uint64_t
+histogram_low(size_t index)
+{
+	unsigned shift = histogram_shift(index);
+	return (uint64_t)(index - (size_t)shift * HISTOGRAM_HALF) << shift;
+}
+
+/** The highest value of a bucket. */
+static inline uint64_t
+histogram_high(size_t index)
+{
+	return histogram_low(index) + (UINT64_C(1) << histogram_shift(index)) - 1;
+}
+
+/** The count of a bucket. */
+static inline uint64_t
+histogram_at(const struct nb_histogram *histogram, size_t index)
+{
+	return histogram->counts[index] & ~HISTOGRAM_MARK;
+}
+
+/**
+ * Count one value. Without a call or a division; of its branches, those of min
+ * and max are hardly ever taken, and that of the mark only for values within
+ * 1/1024 of a bound above 2 us.
+ */
+static inline void
+histogram_add(struct nb_histogram *histogram, uint64_t value_ns)
+{
+	histogram->sum += value_ns;
+	if (__builtin_expect(value_ns < histogram->min, 0))
+		histogram->min = value_ns;
+	if (__builtin_expect(value_ns > histogram->max, 0))
+		histogram->max = value_ns;
+	uint64_t counted = value_ns < HISTOGRAM_HOUR ? value_ns : HISTOGRAM_HOUR;
+	uint64_t count = ++histogram->counts[histogram_index(counted)];
+	if (__builtin_expect((count & HISTOGRAM_MARK) != 0, 0))
+		histogram_add_at_bound(histogram, value_ns);
+}
+
+#endif /* BASE_HISTOGRAM_H */

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * "leveldbb" was meant to be "leveldb".
+ *
+ * The distance counts letters inserted, left out, replaced, or swapped with
+ * their neighbour (optimal string alignment: Damerau, CACM 7(3), 1964, by the
+ * recurrence of Wagner and Fischer, JACM 21(1), 1974). Upper and lower case are
+ * one. A candidate is near if less than a third of the longer word, or one
+ * letter of a short one, is wrong: beyond that a suggestion is a guess, and a
+ * wrong one is worse than none.
+ */
+#include <mininb/mininb.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { WORD_MAX = 64 }; /* no name of ours is longer */
+
+static char
+lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool
+is_same(char a, char b)
+{
+	return lower(a) == lower(b);
+}
+
+static size_t
+smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Both at most WORD_MAX long. */
+static size_t
+distance(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+	/* row[i % 3][j] is the distance of the first i letters of a to the first j of b */
+	size_t rows[3][WORD_MAX + 1];
+	for (size_t j = 0; j <= b_size; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= a_size; i++) {
+		size_t *row = rows[i % 3], *above = rows[(i + 2) % 3],
+		       *second = rows[(i + 1) % 3];
+		row[0] = i;
+		for (size_t j = 1; j <= b_size; j++) {
+			size_t replaced = above[j - 1] + !is_same(a[i - 1], b[j - 1]);
+			row[j] = smaller(replaced, smaller(above[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && is_same(a[i - 1], b[j - 2]) &&
+				is_same(a[i - 2], b[j - 1]))
+				row[j] = smaller(row[j], second[j - 2] + 1);
+		}
+	}
+	return rows[a_size % 3][b_size];
+}
+
+/* The distance from which on two words are not near. */
+static size_t
+far_from(size_t a_size, size_t b_size)
+{
+	size_t longer = a_size > b_size ? a_size : b_size;
+	size_t shorter = smaller(a_size, b_size);
+	size_t wrong = longer < 6 ? 1 : (longer - 1) / 3;
+	return smaller(wrong + 1, shorter); /* something has to be right */
+}
+
+const char *
+nb_nearest(const char *word, const char *const *candidates, size_t count)
+{
+	size_t size = strnlen(word, WORD_MAX + 1);
+	const char *nearest = NULL;
+	size_t nearest_distance = SIZE_MAX;
+	for (size_t i = 0; i < count; i++) {
+		size_t candidate_size = strnlen(candidates[i], WORD_MAX + 1);
+		if (size > WORD_MAX || candidate_size > WORD_MAX)
+			continue;
+		size_t d = distance(word, size, candidates[i], candidate_size);
+		if (d < nearest_distance && d < far_from(size, candidate_size)) {
+			nearest = candidates[i];
+			nearest_distance = d;
+		}
+	}
+	return nearest;
+}

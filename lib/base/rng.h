@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BASE_RNG_H
+#define BASE_RNG_H
+/**
+ * Random numbers: xoshiro256**, seeded by splitmix64. Equal on every machine for
+ * equal seeds, 2^256-1 long, not for secrets. A generator is of one thread.
+ *
+ * xoshiro256**: Blackman and Vigna, "Scrambled Linear Pseudorandom Number
+ * Generators", ACM TOMS 47 (2021), section 5 and the table of its constants.
+ * splitmix64: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+ * Generators", OOPSLA 2014, figure 16 with Stafford's mixer 13. The authors of
+ * the former recommend the latter for seeding: nearby seeds, 0 among them, give
+ * states that are neither zero nor alike.
+ */
+#include <stdint.h>
+
+#include "base/uint128.h"
+
+struct rng {
+	uint64_t s[4];
+};
+
+/** The mixer of splitmix64 alone: a bijection in which each bit moves half of all. */
+static inline uint64_t
+splitmix64_mix(uint64_t z)
+{
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+static inline uint64_t
+splitmix64_next(uint64_t *state)
+{
+	*state += UINT64_C(0x9e3779b97f4a7c15); /* 2^64 over the golden ratio, odd */
+	return splitmix64_mix(*state);
+}
+
+static inline void
+rng_create(struct rng *rng, uint64_t seed)
+{
+	for (int i = 0; i < 4; i++)
+		rng->s[i] = splitmix64_next(&seed);
+}
+
+static inline uint64_t
+rng_rotate_left(uint64_t x, int bits)
+{
+	return (x << bits) | (x >> (64 - bits));
+}
+
+/** 64 random bits. */
+static inline uint64_t
+rng_next(struct rng *rng)
+{
+	uint64_t *s = rng->s;
+	uint64_t result = rng_rotate_left(s[1] * 5, 7) * 9;
+	uint64_t t = s[1] << 17;
+	s[2] ^= s[0];
+	s[3] ^= s[1];
+	s[1] ^= s[2];
+	s[0] ^= s[3];
+	s[2] ^= t;
+	s[3] = rng_rotate_left(s[3], 45);
+	return result;
+}
+
+/**
+ * One of 0..n-1, each exactly as likely as the others; n > 0.
+ *
+ * Lemire, "Fast Random Integer Generation in an Interval", ACM TOMACS 29 (2019),
+ * algorithm 5: the high half of a product, drawn again in the few cases that
+ * would favour some results. The division is met only when one of them is near.
+ */
+static inline uint64_t
+rng_below(struct rng *rng, uint64_t n)
+{
+	uint128 product = (uint128)rng_next(rng) * n;
+	if ((uint64_t)product < n) {
+		uint64_t surplus = -n % n; /* 2^64 mod n */
+		while ((uint64_t)product < surplus)
+			product = (uint128)rng_next(rng) * n;
+	}
+	return (uint64_t)(product >> 64);
+}
+
+#endif /* BASE_RNG_H */

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Counts, sizes and times, read and written.
+ *
+ * What is read is exact: "2.5M" is 25 * 10^5 in integers and never passes
+ * through a double, which would make 2^53 + 1 its neighbour. "1.5" of something
+ * that has no halves is refused and not rounded. strtoull is not used: it takes
+ * "-1" for 2^64 - 1, skips blanks, and reads 0x10 and 010 in other bases. Only
+ * nb_parse_real() needs strtod, in the C locale and after the text is known to
+ * be a plain decimal number.
+ */
+#include "base/units.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/uint128.h"
+
+/* ---- reading ---- */
+
+struct suffix {
+	const char *text;
+	uint64_t factor;
+	bool is_alias; /* understood, but not advertised */
+};
+
+struct kind {
+	const struct suffix *suffixes;
+	size_t suffix_count;
+	const char *whole_of; /* what it cannot have a fraction of */
+	bool takes_b;         /* a B may follow */
+	bool needs_suffix;
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct suffix count_suffixes[] = {
+	{"k", 1000},
+	{"K", 1000, .is_alias = true},
+	{"M", 1000000},
+	{"G", 1000000000},
+	{"T", 1000000000000},
+	{"Ki", UINT64_C(1) << 10},
+	{"Mi", UINT64_C(1) << 20},
+	{"Gi", UINT64_C(1) << 30},
+	{"Ti", UINT64_C(1) << 40},
+};
+
+static const struct suffix time_suffixes[] = {
+	{"ns", 1},
+	{"us", 1000},
+	{"ms", 1000000},
+	{"s", 1000000000},
+	{"m", 60000000000},
+	{"h", 3600000000000},
+};
+
+static const struct kind count_kind = {
+	.suffixes = count_suffixes,
+	.suffix_count = COUNT_OF(count_suffixes),
+	.whole_of = "",
+};
+
+static const struct kind bytes_kind = {
+	.suffixes = count_suffixes,
+	.suffix_count = COUNT_OF(count_suffixes),
+	.whole_of = " of bytes",
+	.takes_b = true,
+};
+
+static const struct kind time_kind = {
+	.suffixes = time_suffixes,
+	.suffix_count = COUNT_OF(time_suffixes),
+	.whole_of = " of ns",
+	.needs_suffix = true,
+};
+
+/* digits * 10^exponent. */
+struct decimal {
+	uint128 digits;
+	long exponent;
+	bool is_cut; /* it had more digits than DIGITS_MAX, not all of them 0 */
+};
+
+enum {
+	DIGITS_MAX = 25,      /* times an hour in ns still fits 128 bits */
+	EXPONENT_MAX = 10000, /* beyond any number; keeps the sums small */
+	QUOTE_MAX = 60,       /* of the text, in messages */
+};
+
+NB_PRINTF(2, 3)
+static int
+refuse(const char *text, const char *fmt, ...)
+{
+	char why[256];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(why, sizeof(why), fmt, args);
+	va_end(args);
+	const char *more = strlen(text) > QUOTE_MAX ? "..." : "";
+	return error_set(NB_ERR_USAGE, "'%.*s%s'%s", QUOTE_MAX, text, more, why);
+}
+
+static bool
+is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool
+starts_number(const char *text)
+{
+	return is_digit(text[0]) || (text[0] == '.' && is_digit(text[1]));
+}
+
+/* What the text is if it is not a number; it has no sign in front. */
+static int
+refuse_start(const char *text)
+{
+	if (text[0] == '\0')
+		return refuse(text, " is empty");
+	if (isspace((unsigned char)text[0]))
+		return refuse(text, " begins with a blank");
+	return refuse(text, " is not a number");
+}
+
+static void
+take_digit(struct decimal *decimal, char digit, bool is_fraction)
+{
+	uint128 ten_to_max_1 = (uint128)1000000000000 * 1000000000000; /* 10^24 */
+	if (decimal->digits < ten_to_max_1) {
+		decimal->digits = decimal->digits * 10 + (uint64_t)(digit - '0');
+		decimal->exponent -= is_fraction;
+	} else {
+		decimal->is_cut |= digit != '0';
+		decimal->exponent += !is_fraction;
+	}
+}
+
+/* Reads "e6", "E-3" if there is one; returns what follows. */
+static const char *
+scan_exponent(struct decimal *decimal, const char *text)
+{
+	if (*text != 'e' && *text != 'E')
+		return text;
+	const char *digit = text + 1;
+	bool is_negative = *digit == '-';
+	if (*digit == '-' || *digit == '+')
+		digit++;
+	if (!is_digit(*digit))
+		return text;
+	long exponent = 0;
+	for (; is_digit(*digit); digit++)
+		if (exponent < EXPONENT_MAX)
+			exponent = exponent * 10 + (*digit - '0');
+	decimal->exponent += is_negative ? -exponent : exponent;
+	return digit;
+}
+
+/* Reads a number that starts_number(); returns what follows it. */
+static const char *
+scan_decimal(struct decimal *decimal, const char *text)
+{
+	*decimal = (struct decimal){0};
+	while (is_digit(*text))
+		take_digit(decimal, *text++, false);
+	if (text[0] == '.' && is_digit(text[1]))
+		for (text++; is_digit(*text);)
+			take_digit(decimal, *text++, true);
+	return scan_exponent(decimal, text);
+}
+
+static void
+list_suffixes(char *buf, size_t size, const struct kind *kind)
+{
+	size_t used = 0;
+	for (size_t i = 0; i < kind->suffix_count; i++) {
+		if (kind->suffixes[i].is_alias)
+			continue;
+		int wanted = snprintf(buf + used, size - used, " %s", kind->suffixes[i].text);
+		used += (size_t)wanted;
+	}
+	if (kind->takes_b)
+		snprintf(buf + used, size - used, ", alone or with B");
+}
+
+/* The factor that a suffix stands for; 0 if there is no such suffix. */
+static uint64_t
+factor_of(const struct kind *kind, const char *suffix)
+{
+	size_t length = strlen(suffix);
+	if (kind->takes_b && length > 0 && suffix[length - 1] == 'B')
+		length--;
+	if (length == 0)
+		return kind->needs_suffix ? 0 : 1;
+	for (size_t i = 0; i < kind->suffix_count; i++) {
+		const char *text = kind->suffixes[i].text;
+		if (strlen(text) == length && memcmp(text, suffix, length) == 0)
+			return kind->suffixes[i].factor;
+	}
+	return 0;
+}
+
+static int
+refuse_suffix(const struct kind *kind, const char *text, const char *suffix)
+{
+	char allowed[64];
+	list_suffixes(allowed, sizeof(allowed), kind);
+	if (*suffix == '\0')
+		return refuse(text, " has no unit; there are%s", allowed);
+	const char *what = kind->needs_suffix ? "unit" : "suffix";
+	return refuse(text, ": '%.20s' is no %s; there are%s", suffix, what, allowed);
+}
+
+/* As a whole number, or why not. */
+static int
+decimal_to_whole(
+	uint64_t *out, struct decimal decimal, const struct kind *kind, const char *text)
+{
+	uint128 value = decimal.digits;
+	bool is_whole = true;
+	while (value != 0 && decimal.exponent > 0 && value <= UINT64_MAX) {
+		value *= 10;
+		decimal.exponent--;
+	}
+	while (value != 0 && decimal.exponent < 0) {
+		is_whole = is_whole && value % 10 == 0;
+		value /= 10;
+		decimal.exponent++;
+	}
+	if (value > UINT64_MAX)
+		return refuse(text, " is too large");
+	if (!is_whole || decimal.is_cut)
+		return refuse(text, " is not a whole number%s", kind->whole_of);
+	*out = (uint64_t)value;
+	return NB_OK;
+}
+
+static int
+parse(uint64_t *out, const char *text, const struct kind *kind)
+{
+	if (text[0] == '-' && starts_number(text + 1))
+		return refuse(text, " is negative");
+	if (!starts_number(text))
+		return refuse_start(text);
+	struct decimal decimal;
+	const char *suffix = scan_decimal(&decimal, text);
+	uint64_t factor = factor_of(kind, suffix);
+	if (factor == 0)
+		return refuse_suffix(kind, text, suffix);
+	decimal.digits *= factor;
+	return decimal_to_whole(out, decimal, kind, text);
+}
+
+int
+nb_parse_count(uint64_t *out, const char *text)
+{
+	return parse(out, text, &count_kind);
+}
+
+int
+nb_parse_bytes(uint64_t *out, const char *text)
+{
+	return parse(out, text, &bytes_kind);
+}
+
+int
+nb_parse_time(uint64_t *out, const char *text)
+{
+	return parse(out, text, &time_kind);
+}
+
+static int
+strtod_in_c_locale(double *out, const char *text)
+{
+	locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	if (c_locale == (locale_t)0)
+		return error_system("the C locale");
+	*out = strtod_l(text, NULL, c_locale);
+	freelocale(c_locale);
+	return NB_OK;
+}
+
+int
+nb_parse_real(double *out, const char *text)
+{
+	const char *number = text[0] == '-' ? text + 1 : text;
+	if (!starts_number(number))
+		return refuse_start(text);
+	struct decimal decimal;
+	const char *rest = scan_decimal(&decimal, number);
+	if (*rest != '\0')
+		return refuse(text, ": '%.20s' is no part of a number", rest);
+	double value;
+	int rc = strtod_in_c_locale(&value, text);
+	if (rc != NB_OK)
+		return rc;
+	if (!isfinite(value))
+		return refuse(text, " is too large");
+	*out = value;
+	return NB_OK;
+}
+
+/* ---- writing ---- */
+
+struct step {
+	const char *text;
+	double factor;
+};
+
+static const struct step count_steps[] = {
+	{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
+static const struct step bytes_steps[] = {
+	{"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+static const struct step time_steps[] = {
+	{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
+
+/* Three digits: 1.23, 12.3, 123, 1234; without zeros at the end of a fraction. */
+struct rounded {
+	uint64_t number;
+	unsigned decimals;
+};
+
+static struct rounded
+round_to_3(double value)
+{
+	struct rounded rounded = {0};
+	rounded.decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+	double scale = rounded.decimals == 2 ? 100 : rounded.decimals == 1 ? 10 : 1;
+	double limit = 1e18; /* so that it is a number, whatever it was */
+	value = value > 0 ? fmin(value * scale, limit) : 0;
+	rounded.number = (uint64_t)llround(value);
+	while (rounded.decimals > 0 && rounded.number % 10 == 0) {
+		rounded.number /= 10;
+		rounded.decimals--;
+	}
+	return rounded;
+}
+
+/* The largest step that is not above the value, also when the value is rounded. */
+static const struct step *
+step_of(double value, const struct step *steps, size_t count)
+{
+	size_t i = 0;
+	while (i + 1 < count) {
+		struct rounded rounded = round_to_3(value / steps[i].factor);
+		if (rounded.decimals > 0 ||
+			(double)rounded.number * steps[i].factor < steps[i + 1].factor)
+			break;
+		i++;
+	}
+	return &steps[i];
+}
+
+/* In integers: printf's %f would take its point from the locale. */
+static void
+format_step(char *buf, size_t size, double value, const struct step *step)
+{
+	struct rounded rounded = round_to_3(value / step->factor);
+	uint64_t scale = rounded.decimals == 2 ? 100 : rounded.decimals == 1 ? 10 : 1;
+	if (rounded.decimals == 0)
+		snprintf(buf, size, "%" PRIu64 "%s", rounded.number, step->text);
+	else
+		snprintf(buf, size, "%" PRIu64 ".%0*" PRIu64 "%s", rounded.number / scale,
+			(int)rounded.decimals, rounded.number % scale, step->text);
+}
+
+void
+units_format_count(char *buf, size_t size, double count)
+{
+	format_step(buf, size, count, step_of(count, count_steps, COUNT_OF(count_steps)));
+}
+
+void
+units_format_bytes(char *buf, size_t size, double bytes)
+{
+	format_step(buf, size, bytes, step_of(bytes, bytes_steps, COUNT_OF(bytes_steps)));
+}
+
+void
+units_format_ns(char *buf, size_t size, double ns)
+{
+	const struct step *step = step_of(ns, time_steps, COUNT_OF(time_steps));
+	if (step->factor < 60e9) {
+		format_step(buf, size, ns, step);
+		return;
+	}
+	uint64_t seconds = (uint64_t)llround(fmin(ns / 1e9, 1e15));
+	uint64_t minutes = seconds / 60;
+	if (minutes < 60)
+		snprintf(buf, size, "%" PRIu64 "m%02us", minutes, (unsigned)(seconds % 60));
+	else
+		snprintf(
+			buf, size, "%" PRIu64 "h%02um", minutes / 60, (unsigned)(minutes % 60));
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two calls of the C library are taken over here, to show what this machine's
+ * file systems do not: one without O_TMPFILE, and a signal while space is
+ * reserved.
+ */
+#include "base/aside.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
+#include "base/error.h"
+#include "scratch.h"
+#include "unit.h"
+
+static bool is_without_tmpfile;
+static int interruptions;
+
+int
+open(const char *path, int flags, ...)
+{
+	if (is_without_tmpfile && (flags & O_TMPFILE) == O_TMPFILE) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	va_list args;
+	va_start(args, flags);
+	bool is_made = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+	mode_t mode = is_made ? va_arg(args, mode_t) : 0;
+	va_end(args);
+	return openat(AT_FDCWD, path, flags, mode);
+}
+
+int
+posix_fallocate(int fd, off_t offset, off_t size)
+{
+	if (interruptions > 0) {
+		interruptions--;
+		return EINTR;
+	}
+	return fallocate(fd, 0, offset, size) == 0 ? 0 : errno;
+}
+
+static const char old_bytes[] = "the old file";
+static const char new_bytes[] = "the new one, longer than the old";
+
+static void
+open_new(struct aside *aside, const char *path)
+{
+	ck_assert_int_eq(aside_open(aside, path, 0), NB_OK);
+	ck_assert_int_eq(aside_write(aside, new_bytes, sizeof(new_bytes), 0), NB_OK);
+}
+
+static void
+replace(const char *path)
+{
+	struct aside aside;
+	open_new(&aside, path);
+	ck_assert_int_eq(aside_commit(&aside), NB_OK);
+}
+
+static void
+check_refused(const char *path, uint64_t size, const char *reason)
+{
+	struct aside aside;
+	ck_assert_int_lt(aside_open(&aside, path, size), 0);
+	ck_assert_msg(strstr(nb_error_text(), reason) != NULL, "%s", nb_error_text());
+	ck_assert_msg(strstr(nb_error_text(), path) != NULL, "%s", nb_error_text());
+	ck_assert_ptr_null(strchr(nb_error_text(), '\n'));
+}
+
+static mode_t
+mode_of(const char *path)
+{
+	struct stat st;
+	ck_assert_int_eq(lstat(path, &st), 0);
+	return st.st_mode;
+}
+
+static void
+check_replacing(void)
+{
+	file_put("f", old_bytes, sizeof(old_bytes));
+	struct aside aside;
+	open_new(&aside, "f");
+	file_is("f", old_bytes, sizeof(old_bytes));
+	ck_assert_int_eq(aside_commit(&aside), NB_OK);
+	file_is("f", new_bytes, sizeof(new_bytes));
+	ck_assert_int_eq(entries_of("."), 1);
+}
+
+START_TEST(the_old_file_stays_until_commit)
+{
+	scratch_fresh("replacing");
+	check_replacing();
+}
+END_TEST
+
+START_TEST(a_passing_name_serves_where_there_is_no_unnamed_file)
+{
+	scratch_fresh("named");
+	is_without_tmpfile = true;
+	check_replacing();
+	struct aside aside;
+	open_new(&aside, "other");
+	ck_assert_int_eq(entries_of("."), 2); /* this one does have a name */
+	aside_abort(&aside);
+	ck_assert_int_eq(entries_of("."), 1);
+	check_refused("no/such/directory", 1, "No such file");
+}
+END_TEST
+
+static void
+check_abort(void)
+{
+	struct aside aside;
+	open_new(&aside, "f");
+	aside_abort(&aside);
+	ck_assert_int_eq(entries_of("."), 0);
+	file_put("f", old_bytes, sizeof(old_bytes));
+	open_new(&aside, "f");
+	aside_abort(&aside);
+	file_is("f", old_bytes, sizeof(old_bytes));
+	ck_assert_int_eq(entries_of("."), 1);
+}
+
+START_TEST(abort_leaves_nothing)
+{
+	scratch_fresh("abort");
+	check_abort();
+	scratch_fresh("abort_named");
+	is_without_tmpfile = true;
+	check_abort();
+}
+END_TEST
+
+START_TEST(a_killed_process_leaves_nothing)
+{
+	scratch_fresh("killed");
+	file_put("f", old_bytes, sizeof(old_bytes));
+	pid_t child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		struct aside aside;
+		open_new(&aside, "f");
+		kill(getpid(), SIGKILL);
+	}
+	int status;
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	ck_assert_int_eq(entries_of("."), 1);
+	file_is("f", old_bytes, sizeof(old_bytes));
+}
+END_TEST
+
+START_TEST(the_mode_of_the_old_file_is_kept)
+{
+	static const mode_t modes[] = {0600, 0640, 0666, 0444, 0755, 0};
+	scratch_fresh("mode");
+	umask(027);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		file_put("f", old_bytes, sizeof(old_bytes));
+		ck_assert_int_eq(chmod("f", modes[i]), 0);
+		replace("f");
+		ck_assert_uint_eq(mode_of("f") & 07777, modes[i]);
+		ck_assert_int_eq(unlink("f"), 0);
+	}
+}
+END_TEST
+
+START_TEST(a_new_file_has_the_mode_of_any_new_file)
+{
+	scratch_fresh("new_mode");
+	umask(027);
+	replace("unnamed");
+	is_without_tmpfile = true;
+	replace("named");
+	ck_assert_uint_eq(mode_of("unnamed") & 07777, 0640);
+	ck_assert_uint_eq(mode_of("named") & 07777, 0640);
+}
+END_TEST
+
+START_TEST(a_symbolic_link_is_followed)
+{
+	scratch_fresh("link");
+	ck_assert_int_eq(mkdir("far", 0700), 0);
+	file_put("far/f", old_bytes, sizeof(old_bytes));
+	ck_assert_int_eq(symlink("far/f", "first"), 0);
+	ck_assert_int_eq(symlink("first", "second"), 0);
+	replace("second");
+	file_is("far/f", new_bytes, sizeof(new_bytes));
+	ck_assert(S_ISLNK(mode_of("first")));
+	ck_assert(S_ISLNK(mode_of("second")));
+	ck_assert_int_eq(entries_of("far"), 1);
+	ck_assert_int_eq(entries_of("."), 3);
+}
+END_TEST
+
+START_TEST(a_link_to_a_file_that_is_not_there_makes_it)
+{
+	scratch_fresh("dangling");
+	ck_assert_int_eq(mkdir("far", 0700), 0);
+	ck_assert_int_eq(mkdir("near", 0700), 0);
+	ck_assert_int_eq(symlink("../far/f", "near/first"), 0);
+	ck_assert_int_eq(symlink("near/first", "second"), 0);
+	replace("second");
+	file_is("far/f", new_bytes, sizeof(new_bytes));
+	ck_assert(S_ISLNK(mode_of("near/first")));
+	ck_assert(S_ISLNK(mode_of("second")));
+	ck_assert_int_eq(symlink("nowhere/f", "third"), 0);
+	check_refused("third", 0, "No such file");
+	ck_assert_int_eq(symlink("loop", "loop"), 0);
+	check_refused("loop", 0, "symbolic links");
+}
+END_TEST
+
+START_TEST(what_is_no_file_stays_and_is_refused)
+{
+	scratch_fresh("no_file");
+	ck_assert_int_eq(mkdir("d", 0700), 0);
+	check_refused("d", 1, "not a regular file");
+	check_refused("d/", 1, "not a regular file");
+	check_refused("/dev/null", 1, "not a regular file");
+	ck_assert(S_ISCHR(mode_of("/dev/null")));
+	file_put("f", old_bytes, sizeof(old_bytes));
+	check_refused("f/g", 1, "Not a directory");
+	ck_assert_int_eq(entries_of("."), 2);
+}
+END_TEST
+
+/* Before the work is done, not when it is to be put in place. */
+START_TEST(a_name_that_no_file_can_have_is_refused_at_once)
+{
+	scratch_fresh("no_name");
+	check_refused("missing/f", 1, "No such file or directory");
+	check_refused("new/", 1, "is not the name of a file");
+	check_refused("", 1, "is not the name of a file");
+	char name[NAME_MAX + 2];
+	memset(name, 'n', NAME_MAX + 1);
+	name[NAME_MAX + 1] = '\0';
+	check_refused(name, 1, "too long");
+	ck_assert_int_eq(entries_of("."), 0);
+}
+END_TEST
+
+START_TEST(the_longest_name_can_be_replaced)
+{
+	scratch_fresh("longest");
+	char name[NAME_MAX + 1];
+	memset(name, 'n', NAME_MAX);
+	name[NAME_MAX] = '\0';
+	replace(name);
+	file_is(name, new_bytes, sizeof(new_bytes));
+	is_without_tmpfile = true;
+	replace(name);
+	ck_assert_int_eq(entries_of("."), 1);
+}
+END_TEST
+
+START_TEST(the_space_is_reserved_at_once)
+{
+	scratch_fresh("size");
+	struct aside aside;
+	ck_assert_int_eq(aside_open(&aside, "f", 1000000), NB_OK);
+	struct stat st;
+	ck_assert_int_eq(fstat(aside.fd, &st), 0);
+	ck_assert_int_eq(st.st_size, 1000000);
+	ck_assert_int_ge(st.st_blocks * 512, 1000000);
+	ck_assert_int_eq(aside_write(&aside, "abc", 3, 499999), NB_OK);
+	ck_assert_int_eq(aside_commit(&aside), NB_OK);
+	size_t size;
+	uint8_t *data = file_get("f", &size);
+	ck_assert_uint_eq(size, 1000000);
+	ck_assert_mem_eq(data + 499998, "\0abc", 5);
+	free(data);
+}
+END_TEST
+
+START_TEST(a_full_disk_is_found_and_leaves_the_old_file)
+{
+	scratch_fresh("full");
+	if (unshare(CLONE_NEWNS) != 0 ||
+		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+		mount("none", ".", "tmpfs", 0, "size=1m") != 0 || chdir(scratch_path) != 0 ||
+		chdir("full") != 0)
+		return; /* only root can mount */
+	file_put("f", old_bytes, sizeof(old_bytes));
+	check_refused(
+		"f", 2 << 20, "2097152 bytes cannot be reserved: No space left on device");
+	is_without_tmpfile = true;
+	check_refused("f", 2 << 20, "No space left on device");
+	is_without_tmpfile = false;
+	struct aside aside;
+	ck_assert_int_eq(aside_open(&aside, "f", 0), NB_OK);
+	char *much = calloc(1, 2 << 20);
+	ck_assert_int_eq(aside_write(&aside, much, 2 << 20, 0), NB_FAIL);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "f: write: No space left on device"));
+	aside_abort(&aside);
+	free(much);
+	ck_assert_int_eq(entries_of("."), 1);
+	file_is("f", old_bytes, sizeof(old_bytes));
+}
+END_TEST
+
+START_TEST(a_signal_while_space_is_reserved_is_no_failure)
+{
+	scratch_fresh("signal");
+	interruptions = 3;
+	struct aside aside;
+	ck_assert_int_eq(aside_open(&aside, "f", 100), NB_OK);
+	ck_assert_int_eq(interruptions, 0);
+	ck_assert_int_eq(aside_commit(&aside), NB_OK);
+	struct stat st;
+	ck_assert_int_eq(stat("f", &st), 0);
+	ck_assert_int_eq(st.st_size, 100);
+}
+END_TEST
+
+START_TEST(a_request_to_stop_while_space_is_reserved_is_heard)
+{
+	scratch_fresh("stop");
+	interruptions = INT_MAX;
+	nb_stop();
+	struct aside aside;
+	ck_assert_int_eq(aside_open(&aside, "f", 100), NB_ERR_INTERRUPTED);
+	ck_assert_int_eq(entries_of("."), 0);
+	nb_stop_clear();
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int rc = UNIT_RUN("aside", the_old_file_stays_until_commit,
+		a_passing_name_serves_where_there_is_no_unnamed_file, abort_leaves_nothing,
+		a_killed_process_leaves_nothing, the_mode_of_the_old_file_is_kept,
+		a_new_file_has_the_mode_of_any_new_file, a_symbolic_link_is_followed,
+		a_link_to_a_file_that_is_not_there_makes_it,
+		what_is_no_file_stays_and_is_refused,
+		a_name_that_no_file_can_have_is_refused_at_once,
+		the_longest_name_can_be_replaced, the_space_is_reserved_at_once,
+		a_full_disk_is_found_and_leaves_the_old_file,
+		a_signal_while_space_is_reserved_is_no_failure,
+		a_request_to_stop_while_space_is_reserved_is_heard);
+	scratch_leave();
+	return rc;
+}

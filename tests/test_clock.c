@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whether this machine's TSC can be trusted is read here from /proc/cpuinfo and
+ * sysfs. Products of 64 x 64 bits were computed with Python's integers. Nothing
+ * depends on how long something takes: a busy machine widens the bounds with it.
+ */
+#include "base/clock.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/time.h>
+
+#include "scratch.h"
+#include "unit.h"
+
+static const char source_path[] =
+	"/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+static bool
+file_has(const char *path, const char *word)
+{
+	FILE *file = fopen(path, "re");
+	if (file == NULL)
+		return false;
+	char line[8192];
+	bool has = false;
+	while (!has && fgets(line, sizeof(line), file) != NULL)
+		has = strstr(line, word) != NULL;
+	fclose(file);
+	return has;
+}
+
+static bool
+is_tsc_trusted(void)
+{
+	return file_has("/proc/cpuinfo", " nonstop_tsc") && file_has(source_path, "tsc");
+}
+
+START_TEST(ticks_of_the_monotonic_clock_are_ns)
+{
+	static const uint64_t ticks[] = {0, 1, 999999999, UINT64_C(3600000000000), INT64_MAX,
+		(uint64_t)INT64_MAX + 1, UINT64_MAX};
+	struct clock clock;
+	ck_assert_int_eq(clock_create(&clock, NB_CLOCK_MONOTONIC), NB_OK);
+	ck_assert_uint_eq(clock.kind, NB_CLOCK_MONOTONIC);
+	ck_assert_str_eq(clock_name(&clock), "monotonic");
+	ck_assert_double_eq(clock.tick_hz, 1e9);
+	for (size_t i = 0; i < sizeof(ticks) / sizeof(ticks[0]); i++)
+		ck_assert_uint_eq(clock_ns(&clock, ticks[i]), ticks[i]);
+}
+END_TEST
+
+START_TEST(ticks_become_ns_exactly_rounded_down)
+{
+	static const struct {
+		uint64_t ns_per_tick_q32, ticks, ns;
+	} cases[] = {
+		{UINT64_C(2147483648), 1, 0},
+		{UINT64_C(2147483648), 3, 1},
+		{UINT64_C(2147483648), UINT64_MAX, INT64_MAX},
+		{UINT64_C(1431655765), 3, 0}, /* a little less than a third */
+		{UINT64_C(1431655766), 3, 1},
+		/* 3 GHz: an hour, a century, all there is */
+		{UINT64_C(1431655765), UINT64_C(10800000000000), UINT64_C(3599999999161)},
+		{UINT64_C(1431655765), UINT64_C(9467280000000000000),
+			UINT64_C(3155759999265242367)},
+		{UINT64_C(1431655765), UINT64_MAX, UINT64_C(6148914689804861439)},
+		/* 2.1 GHz */
+		{UINT64_C(2045222521), UINT64_C(7560000000000), UINT64_C(3599999998407)},
+		/* 24 MHz, slower than ns: 16 years */
+		{UINT64_C(178956970667), UINT64_C(12096000000000000),
+			UINT64_C(504000000000938773)},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct clock clock = {
+			.kind = NB_CLOCK_TSC, .ns_per_tick_q32 = cases[i].ns_per_tick_q32};
+		ck_assert_uint_eq(clock_ns(&clock, cases[i].ticks), cases[i].ns);
+	}
+}
+END_TEST
+
+static void
+check_stamps_rise(uint32_t kind)
+{
+	uint64_t last = clock_stamp(kind), first = last;
+	for (int i = 0; i < 200000; i++) {
+		uint64_t stamp = clock_stamp(kind);
+		ck_assert_uint_ge(stamp, last);
+		last = stamp;
+	}
+	ck_assert_uint_gt(last, first);
+}
+
+START_TEST(stamps_never_go_back)
+{
+	check_stamps_rise(NB_CLOCK_MONOTONIC);
+	if (is_tsc_trusted())
+		check_stamps_rise(NB_CLOCK_TSC);
+}
+END_TEST
+
+/** The stamps' interval lies within the outer reads of the kernel's clock and around the inner. */
+static void
+check_agreement(uint32_t kind)
+{
+	struct clock clock;
+	ck_assert_int_eq(clock_create(&clock, kind), NB_OK);
+	uint64_t outer0 = clock_monotonic();
+	uint64_t stamp0 = clock_stamp(clock.kind);
+	uint64_t inner0 = clock_monotonic();
+	nanosleep(&(struct timespec){.tv_nsec = 50 * 1000 * 1000}, NULL);
+	uint64_t inner1 = clock_monotonic();
+	uint64_t stamp1 = clock_stamp(clock.kind);
+	uint64_t outer1 = clock_monotonic();
+	double ns = (double)clock_ns(&clock, stamp1 - stamp0);
+	ck_assert_double_ge(ns, (double)(inner1 - inner0) * 0.999);
+	ck_assert_double_le(ns, (double)(outer1 - outer0) * 1.001);
+}
+
+START_TEST(every_kind_agrees_with_the_kernels_clock)
+{
+	check_agreement(NB_CLOCK_MONOTONIC);
+	check_agreement(NB_CLOCK_AUTO);
+	if (is_tsc_trusted())
+		check_agreement(NB_CLOCK_TSC);
+}
+END_TEST
+
+START_TEST(a_tsc_that_is_asked_for_is_given_or_refused)
+{
+	struct clock clock;
+	int rc = clock_create(&clock, NB_CLOCK_TSC);
+	if (is_tsc_trusted()) {
+		ck_assert_int_eq(rc, NB_OK);
+		ck_assert_uint_eq(clock.kind, NB_CLOCK_TSC);
+		ck_assert_str_eq(clock_name(&clock), "tsc");
+	} else {
+		ck_assert_int_eq(rc, NB_UNSUPPORTED);
+		ck_assert_ptr_nonnull(strstr(nb_error_text(), "--clock=monotonic"));
+	}
+}
+END_TEST
+
+/** Lay another clocksource over the kernel's, for this process alone. False: it may not. */
+static bool
+pretend_source(const char *source)
+{
+	file_put("clocksource", source, strlen(source));
+	return unshare(CLONE_NEWNS) == 0 &&
+		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+		mount("clocksource", source_path, NULL, MS_BIND, NULL) == 0;
+}
+
+START_TEST(a_tsc_that_the_kernel_does_not_use_is_refused)
+{
+	if (!pretend_source("acpi_pm\n"))
+		return; /* only root can pretend */
+	struct clock clock;
+	ck_assert_int_eq(clock_create(&clock, NB_CLOCK_TSC), NB_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "clock tsc: "));
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "--clock=monotonic"));
+	if (file_has("/proc/cpuinfo", " nonstop_tsc"))
+		ck_assert_ptr_nonnull(strstr(nb_error_text(), "'acpi_pm'"));
+	ck_assert_int_eq(clock_create(&clock, NB_CLOCK_AUTO), NB_OK);
+	ck_assert_uint_eq(clock.kind, NB_CLOCK_MONOTONIC);
+	ck_assert_int_eq(clock_create(&clock, NB_CLOCK_MONOTONIC), NB_OK);
+}
+END_TEST
+
+START_TEST(the_cost_of_a_stamp_is_measured)
+{
+	static const uint32_t kinds[] = {NB_CLOCK_AUTO, NB_CLOCK_MONOTONIC};
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct clock clock;
+		ck_assert_int_eq(clock_create(&clock, kinds[i]), NB_OK);
+		/* less than a tenth of a ns is no measurement */
+		ck_assert_double_gt(clock.read_ns, 0.1);
+		ck_assert_double_gt(clock.tick_hz, 1e6);
+		ck_assert_double_eq_tol(
+			(double)clock.ns_per_tick_q32 / 4294967296.0 * clock.tick_hz, 1e9, 1);
+	}
+}
+END_TEST
+
+static void
+ignore(int number)
+{
+	(void)number;
+}
+
+START_TEST(signals_do_not_cut_the_calibration_short)
+{
+	if (!is_tsc_trusted())
+		return;
+	struct sigaction action = {.sa_handler = ignore};
+	ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+	struct itimerval often = {{0, 1000}, {0, 1000}}, off = {{0, 0}, {0, 0}};
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &often, NULL), 0);
+	uint64_t begin = clock_monotonic();
+	struct clock clock;
+	ck_assert_int_eq(clock_create(&clock, NB_CLOCK_TSC), NB_OK);
+	uint64_t elapsed = clock_monotonic() - begin;
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &off, NULL), 0);
+	ck_assert_uint_ge(elapsed, 20 * 1000 * 1000); /* as clock.h promises */
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int rc = UNIT_RUN("clock", ticks_of_the_monotonic_clock_are_ns,
+		ticks_become_ns_exactly_rounded_down, stamps_never_go_back,
+		every_kind_agrees_with_the_kernels_clock,
+		a_tsc_that_is_asked_for_is_given_or_refused,
+		a_tsc_that_the_kernel_does_not_use_is_refused, the_cost_of_a_stamp_is_measured,
+		signals_do_not_cut_the_calibration_short);
+	scratch_leave();
+	return rc;
+}

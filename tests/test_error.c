@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/error.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "unit.h"
+
+START_TEST(the_text_is_empty_before_any_failure)
+{
+	ck_assert_str_eq(nb_error_text(), "");
+}
+END_TEST
+
+START_TEST(the_code_is_handed_through_and_the_text_kept)
+{
+	ck_assert_int_eq(error_set(NB_ERR_USAGE, "%s is %d", "x", 7), NB_ERR_USAGE);
+	ck_assert_str_eq(nb_error_text(), "x is 7");
+	ck_assert_int_eq(error_set(NB_FAIL, "later"), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "later");
+}
+END_TEST
+
+START_TEST(a_system_failure_says_what_errno_says)
+{
+	errno = ENOENT;
+	ck_assert_int_eq(error_system("open %s", "keys.bin"), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "open keys.bin: No such file or directory");
+}
+END_TEST
+
+START_TEST(a_prefix_says_where)
+{
+	error_set(NB_ERR_USAGE, "'x' is not a number");
+	ck_assert_int_eq(error_prefix(NB_ERR_USAGE, "--%s", "count"), NB_ERR_USAGE);
+	ck_assert_str_eq(nb_error_text(), "--count: 'x' is not a number");
+}
+END_TEST
+
+START_TEST(the_last_text_may_be_part_of_the_next)
+{
+	error_set(NB_FAIL, "inner");
+	error_set(NB_FAIL, "outer (%s)", nb_error_text());
+	ck_assert_str_eq(nb_error_text(), "outer (inner)");
+}
+END_TEST
+
+START_TEST(a_long_text_ends_in_dots)
+{
+	char text[3000];
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	error_set(NB_FAIL, "%s", text);
+	size_t length = strlen(nb_error_text());
+	ck_assert_uint_gt(length, 500);
+	ck_assert_uint_lt(length, sizeof(text) - 1);
+	ck_assert_str_eq(nb_error_text() + length - 4, "x...");
+}
+END_TEST
+
+START_TEST(a_long_name_does_not_hide_the_cause)
+{
+	char name[3000];
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	errno = ENOENT;
+	error_system("%s", name);
+	const char *cause = strstr(nb_error_text(), "...: No such file or directory");
+	ck_assert_ptr_nonnull(cause);
+	error_prefix(NB_FAIL, "%s", name);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "...: ...xxx"));
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "No such file or directory"));
+}
+END_TEST
+
+static void *
+fail_elsewhere(void *arg)
+{
+	size_t *length_before = arg;
+	*length_before = strlen(nb_error_text());
+	error_set(NB_FAIL, "elsewhere");
+	return NULL;
+}
+
+START_TEST(each_thread_has_its_own_text)
+{
+	error_set(NB_FAIL, "here");
+	pthread_t thread;
+	size_t length_before = 99;
+	ck_assert_int_eq(pthread_create(&thread, NULL, fail_elsewhere, &length_before), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_uint_eq(length_before, 0);
+	ck_assert_str_eq(nb_error_text(), "here");
+}
+END_TEST
+
+START_TEST(a_stop_stays_until_it_is_cleared)
+{
+	ck_assert(!stop_requested());
+	nb_stop();
+	nb_stop();
+	ck_assert(stop_requested());
+	ck_assert(stop_requested());
+	nb_stop_clear();
+	ck_assert(!stop_requested());
+	ck_assert_int_eq(error_interrupted(), NB_ERR_INTERRUPTED);
+	ck_assert_str_eq(nb_error_text(), "interrupted");
+}
+END_TEST
+
+struct logged {
+	int calls;
+	uint32_t level;
+	char text[2000];
+};
+
+static void
+keep(void *arg, uint32_t level, const char *text)
+{
+	struct logged *logged = arg;
+	logged->calls++;
+	logged->level = level;
+	strncpy(logged->text, text, sizeof(logged->text) - 1);
+}
+
+START_TEST(messages_go_where_they_were_sent_and_else_nowhere)
+{
+	struct logged logged = {0};
+	log_message(NB_LOG_WARNING, "nobody listens");
+	nb_set_log(keep, &logged);
+	log_message(NB_LOG_WARNING, "%d duplicate keys", 3);
+	ck_assert_int_eq(logged.calls, 1);
+	ck_assert_uint_eq(logged.level, NB_LOG_WARNING);
+	ck_assert_str_eq(logged.text, "3 duplicate keys");
+	nb_set_log(NULL, NULL);
+	log_message(NB_LOG_WARNING, "nobody listens");
+	ck_assert_int_eq(logged.calls, 1);
+}
+END_TEST
+
+START_TEST(the_version_has_three_numbers)
+{
+	int major, minor, patch, end = 0;
+	ck_assert_int_eq(sscanf(nb_version(), "%d.%d.%d%n", &major, &minor, &patch, &end), 3);
+	ck_assert_int_eq(nb_version()[end], '\0');
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("error", the_text_is_empty_before_any_failure,
+		the_code_is_handed_through_and_the_text_kept,
+		a_system_failure_says_what_errno_says, a_prefix_says_where,
+		the_last_text_may_be_part_of_the_next, a_long_text_ends_in_dots,
+		a_long_name_does_not_hide_the_cause, each_thread_has_its_own_text,
+		a_stop_stays_until_it_is_cleared,
+		messages_go_where_they_were_sent_and_else_nowhere,
+		the_version_has_three_numbers);
+}

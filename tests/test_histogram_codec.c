@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Texts marked PyPI were written by hdrhistogram 0.10.8, or by Python's zlib, struct and base64. */
+#include "base/histogram.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/rng.h"
+#include "unit.h"
+
+static struct nb_histogram *
+new_histogram(void)
+{
+	struct nb_histogram *histogram;
+	ck_assert_int_eq(nb_histogram_new(&histogram), NB_OK);
+	return histogram;
+}
+
+static struct nb_histogram *
+decoded(const char *text)
+{
+	struct nb_histogram *histogram;
+	int rc = nb_histogram_decode(&histogram, text);
+	ck_assert_msg(rc == NB_OK, "%s", nb_error_text());
+	return histogram;
+}
+
+static void
+assert_refused(const char *text, const char *why)
+{
+	struct nb_histogram *untouched = NULL;
+	ck_assert_int_eq(nb_histogram_decode(&untouched, text), NB_ERR_DATA);
+	ck_assert_ptr_null(untouched);
+	ck_assert_pstr_eq(nb_error_text(), why);
+}
+
+/* ---- texts of our own making, to be wrong in one place only ---- */
+
+struct parts {
+	uint32_t outer_cookie, outer_extra, cookie, length_extra, offset, digits;
+	uint64_t lowest, ratio_bits;
+	const unsigned char *counts;
+	size_t size;
+};
+
+static const struct parts right_parts = {
+	.outer_cookie = 0x1c849314,
+	.cookie = 0x1c849313,
+	.digits = 3,
+	.lowest = 1,
+	.ratio_bits = UINT64_C(0x3ff0000000000000),
+	.counts = (const unsigned char *)"\x02",
+	.size = 1,
+};
+
+static unsigned char *
+put(unsigned char *to, uint64_t value, int size)
+{
+	for (int i = size - 1; i >= 0; i--)
+		*to++ = (unsigned char)(value >> (8 * i));
+	return to;
+}
+
+static char *
+base64(const unsigned char *from, size_t size)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *text = malloc(size / 3 * 4 + 5), *to = text;
+	for (size_t bit = 0; bit < 8 * size; bit += 6) {
+		unsigned two = (unsigned)from[bit / 8] << 8;
+		two |= bit / 8 + 1 < size ? from[bit / 8 + 1] : 0;
+		*to++ = digits[two >> (10 - bit % 8) & 63];
+	}
+	while ((to - text) % 4 != 0)
+		*to++ = '=';
+	*to = '\0';
+	return text;
+}
+
+static char *
+pack(const struct parts *parts)
+{
+	unsigned char *payload = malloc(40 + parts->size), *to = payload;
+	to = put(to, parts->cookie, 4);
+	to = put(to, parts->size + parts->length_extra, 4);
+	to = put(to, parts->offset, 4);
+	to = put(to, parts->digits, 4);
+	to = put(to, parts->lowest, 8);
+	to = put(to, UINT64_C(3600000000000), 8);
+	to = put(to, parts->ratio_bits, 8);
+	if (parts->size > 0)
+		memcpy(to, parts->counts, parts->size);
+	uLongf size = compressBound(40 + parts->size);
+	unsigned char *binary = malloc(8 + size);
+	ck_assert_int_eq(compress2(binary + 8, &size, payload, 40 + parts->size, 1), Z_OK);
+	put(put(binary, parts->outer_cookie, 4), size + parts->outer_extra, 4);
+	char *text = base64(binary, 8 + size);
+	free(binary);
+	free(payload);
+	return text;
+}
+
+static void
+assert_parts_refused(struct parts parts, const char *why)
+{
+	char *text = pack(&parts);
+	assert_refused(text, why);
+	free(text);
+}
+
+static struct parts
+with_counts(const void *counts, size_t size)
+{
+	struct parts parts = right_parts;
+	parts.counts = counts;
+	parts.size = size;
+	return parts;
+}
+
+/* ---- ours, and others' ---- */
+
+static void
+assert_round_trip(const struct nb_histogram *histogram)
+{
+	char *text, *again;
+	ck_assert_int_eq(nb_histogram_encode(histogram, &text), NB_OK);
+	struct nb_histogram *copy = decoded(text);
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		ck_assert_uint_eq(histogram_at(copy, i), histogram_at(histogram, i));
+	ck_assert_int_eq(nb_histogram_encode(copy, &again), NB_OK);
+	ck_assert_str_eq(text, again);
+	free(text);
+	free(again);
+	nb_histogram_delete(copy);
+}
+
+START_TEST(decode_of_encode_counts_the_same)
+{
+	struct nb_histogram *histogram = new_histogram();
+	assert_round_trip(histogram);
+	struct rng rng;
+	rng_create(&rng, 6);
+	for (int count = 0; count < 2000; count++) {
+		nb_histogram_add(
+			histogram, rng_below(&rng, UINT64_C(1) << rng_below(&rng, 42)));
+		if (count % 100 == 0)
+			assert_round_trip(histogram);
+	}
+	/* counts of every length, up to 9 bytes */
+	for (unsigned bits = 0; bits < 62; bits++)
+		histogram->counts[1000 + bits % 7 + bits] |= UINT64_C(1) << bits;
+	assert_round_trip(histogram);
+	nb_histogram_delete(histogram);
+}
+END_TEST
+
+START_TEST(a_decoded_one_is_as_exact_as_its_buckets)
+{
+	struct nb_histogram *histogram = new_histogram();
+	nb_histogram_add(histogram, 24999);  /* 24992..25007 */
+	nb_histogram_add(histogram, 100001); /* 99968..100031 */
+	char *text;
+	ck_assert_int_eq(nb_histogram_encode(histogram, &text), NB_OK);
+	struct nb_histogram *copy = decoded(text);
+	ck_assert_uint_eq(nb_histogram_min(copy), 24992);
+	ck_assert_uint_eq(nb_histogram_max(copy), 100031);
+	ck_assert_double_eq_tol(nb_histogram_mean(copy), 62500, 62500.0 / 1024);
+	ck_assert_uint_eq(nb_histogram_percentile(copy, 50), 25007);
+	for (size_t i = 0; nb_histogram_bound(i) != UINT64_MAX; i++)
+		if (nb_histogram_bound(i) == 25000)
+			ck_assert_uint_eq(nb_histogram_count_below(copy, i), 0);
+	nb_histogram_delete(copy);
+	nb_histogram_delete(histogram);
+	free(text);
+}
+END_TEST
+
+START_TEST(reads_what_another_wrote)
+{
+	/* PyPI: 0 twice, 2, 3 300 times, 25000 7 times, 10^6, 10^9, an hour twice */
+	struct nb_histogram *histogram = decoded(
+		"HISTFAAAADR4nJNpmSzMwMAAwiDADKUZgUw3gx0LGOw/QARYGJlusKyO4OsOY1o4n5Fp/"
+		"R5GFgDYKgno");
+	ck_assert_uint_eq(nb_histogram_count(histogram), 314);
+	ck_assert_uint_eq(histogram_at(histogram, 0), 2);
+	ck_assert_uint_eq(histogram_at(histogram, 1), 0);
+	ck_assert_uint_eq(histogram_at(histogram, 2), 1);
+	ck_assert_uint_eq(histogram_at(histogram, 3), 300);
+	ck_assert_uint_eq(histogram_at(histogram, 5658), 7);
+	ck_assert_uint_eq(histogram_at(histogram, 11169), 1);
+	ck_assert_uint_eq(histogram_at(histogram, 21363), 1);
+	ck_assert_uint_eq(histogram_at(histogram, 33420), 2);
+	ck_assert_uint_eq(nb_histogram_min(histogram), 0);
+	ck_assert_uint_eq(nb_histogram_max(histogram), UINT64_C(3601330077695));
+	nb_histogram_delete(histogram);
+	/* PyPI: empty */
+	histogram = decoded("HISTFAAAAB14nJNpmSzMgADMUJoRyHQz2LGAwf4DRAAATjkESw==");
+	ck_assert_uint_eq(nb_histogram_count(histogram), 0);
+	ck_assert_uint_eq(nb_histogram_min(histogram), 0);
+	ck_assert_uint_eq(nb_histogram_max(histogram), 0);
+	nb_histogram_delete(histogram);
+}
+END_TEST
+
+START_TEST(reads_both_forms_of_one_empty_bucket)
+{
+	/* PyPI: counts 2 0 1, the empty bucket written as 0 and as -1 */
+	static const char *const texts[] = {
+		"HISTFAAAACN4nJNpmSzMwMDAzAABMJoRyHQz2LGAwf4DRICFgQkAW5QEVA==",
+		"HISTFAAAACN4nJNpmSzMwMDAzAABMJoRyHQz2LGAwf4DRICFkQkAW5YEVQ==",
+	};
+	for (size_t i = 0; i < 2; i++) {
+		struct nb_histogram *histogram = decoded(texts[i]);
+		ck_assert_uint_eq(histogram_at(histogram, 0), 2);
+		ck_assert_uint_eq(histogram_at(histogram, 1), 0);
+		ck_assert_uint_eq(histogram_at(histogram, 2), 1);
+		ck_assert_uint_eq(nb_histogram_count(histogram), 3);
+		nb_histogram_delete(histogram);
+	}
+}
+END_TEST
+
+START_TEST(anothers_values_beyond_an_hour_count_as_an_hour)
+{
+	/* PyPI, HdrHistogram(1, 10^15, 3): 5 once, 9 * 10^14 three times */
+	struct nb_histogram *histogram = decoded(
+		"HISTFAAAACh4nJNpmSzMwMDAxgABzFCakYG5t27JsQYG+w8QAU6mvZ2sbACECQbU");
+	ck_assert_uint_eq(nb_histogram_count(histogram), 4);
+	ck_assert_uint_eq(histogram_at(histogram, 33420), 3);
+	ck_assert_uint_eq(nb_histogram_max(histogram), UINT64_C(900500023148543));
+	ck_assert_uint_eq(nb_histogram_percentile(histogram, 99), UINT64_C(900500023148543));
+	nb_histogram_delete(histogram);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+START_TEST(each_wrong_field_is_named)
+{
+	char *text = pack(&right_parts);
+	nb_histogram_delete(decoded(text)); /* so that one fault is the only one */
+	free(text);
+	struct parts parts = right_parts;
+	parts.outer_cookie = 0x1c849304;
+	assert_parts_refused(
+		parts, "not a histogram: the cookie is not that of V2, compressed");
+	parts = right_parts, parts.outer_extra = 1;
+	assert_parts_refused(parts, "not a histogram: it is not as long as announced");
+	parts = right_parts, parts.cookie = 0x1c849303;
+	assert_parts_refused(parts, "not a histogram: the inner cookie is not that of V2");
+	parts = right_parts, parts.length_extra = 1;
+	assert_parts_refused(parts, "not a histogram: the counts are not as long as announced");
+	parts = right_parts, parts.offset = 1;
+	assert_parts_refused(parts, "not a histogram: it has shifted buckets");
+	parts = right_parts, parts.digits = 2;
+	assert_parts_refused(parts, "not a histogram: it has not 3 significant digits");
+	parts = right_parts, parts.lowest = 1000;
+	assert_parts_refused(parts, "not a histogram: its lowest value is not 1");
+	parts = right_parts, parts.ratio_bits++;
+	assert_parts_refused(parts, "not a histogram: its values are scaled");
+}
+END_TEST
+
+START_TEST(a_count_that_is_cut_off_is_refused)
+{
+	assert_parts_refused(
+		with_counts("\x02\x82", 2), "not a histogram: it ends within a count");
+}
+END_TEST
+
+START_TEST(counts_that_overflow_are_refused)
+{
+	/* zigzag of 2^62, twice: 2^63 in all. Once it is fine. */
+	static const unsigned char huge[18] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+		0x80, /* */
+		0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
+	struct parts once = with_counts(huge, 9);
+	char *text = pack(&once);
+	struct nb_histogram *histogram = decoded(text);
+	ck_assert_uint_eq(nb_histogram_count(histogram), UINT64_C(1) << 62);
+	nb_histogram_delete(histogram);
+	free(text);
+	assert_parts_refused(
+		with_counts(huge, 18), "not a histogram: it counts 2^63 values or more");
+}
+END_TEST
+
+START_TEST(sums_of_the_largest_counts_do_not_overflow)
+{
+	/* 2^62 in bucket 40960, whose values begin at 2^49 */
+	static const unsigned char far[] = {0xff, 0xff, 0x04, /* -40960 */
+		0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
+	struct parts parts = with_counts(far, sizeof(far));
+	char *text = pack(&parts);
+	struct nb_histogram *histogram = decoded(text);
+	ck_assert_uint_eq(nb_histogram_min(histogram), UINT64_C(1) << 49);
+	ck_assert_uint_eq(nb_histogram_sum(histogram), UINT64_MAX);
+	ck_assert_double_eq_tol(nb_histogram_mean(histogram), 0x1p49, 0x1p39);
+	nb_histogram_delete(histogram);
+	free(text);
+}
+END_TEST
+
+START_TEST(too_many_buckets_are_refused)
+{
+	static const char why[] = "not a histogram: it has too many buckets";
+	/* -2^63, and -(54 * 1024) followed by one more */
+	assert_parts_refused(with_counts("\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9), why);
+	assert_parts_refused(with_counts("\xff\xdf\x06\x02", 4), why);
+	unsigned char *ones = malloc(100000);
+	memset(ones, 2, 100000);
+	assert_parts_refused(with_counts(ones, 100000), why);
+	free(ones);
+}
+END_TEST
+
+START_TEST(what_inflates_beyond_any_histogram_is_refused)
+{
+	enum { SIZE = 20 << 20 };
+	unsigned char *zeros = calloc(1, SIZE);
+	assert_parts_refused(with_counts(zeros, SIZE), "not a histogram: zlib cannot read it");
+	free(zeros);
+}
+END_TEST
+
+START_TEST(what_is_no_base64_is_refused)
+{
+	static const char why[] = "not a histogram: it is not base64";
+	assert_refused("", why);
+	assert_refused("a", why);
+	assert_refused("=", why);
+	assert_refused("====", why);
+	assert_refused("HIS=FAAA", why);
+	assert_refused("HISTFAAA\n", why);
+	assert_refused("HIST\xff\x80\x01 ", why);
+	assert_refused("HIST", "not a histogram: the cookie is not that of V2, compressed");
+}
+END_TEST
+
+START_TEST(a_text_without_end_is_refused)
+{
+	enum { SIZE = 10 << 20 };
+	char *text = malloc(SIZE + 1);
+	memset(text, 'A', SIZE);
+	text[SIZE] = '\0';
+	assert_refused(text, "not a histogram: it is too long");
+	free(text);
+}
+END_TEST
+
+/* Whatever it is: a histogram whose answers hold together, or a failure with a text. */
+static int
+assert_safe(const char *text)
+{
+	struct nb_histogram *histogram = NULL;
+	int rc = nb_histogram_decode(&histogram, text);
+	if (rc != NB_OK) {
+		ck_assert_int_eq(rc, NB_ERR_DATA);
+		ck_assert_ptr_null(histogram);
+		ck_assert_str_ne(nb_error_text(), "");
+		return 0;
+	}
+	ck_assert_uint_lt(nb_histogram_count(histogram), UINT64_C(1) << 63);
+	ck_assert_uint_le(nb_histogram_min(histogram), nb_histogram_max(histogram));
+	ck_assert_uint_le(nb_histogram_percentile(histogram, 50), nb_histogram_max(histogram));
+	nb_histogram_delete(histogram);
+	return 1;
+}
+
+static void
+mutate(struct rng *rng, unsigned char *bytes, size_t *size)
+{
+	for (uint64_t changes = rng_below(rng, 4); changes > 0; changes--)
+		bytes[rng_below(rng, *size)] ^= (unsigned char)(1 << rng_below(rng, 8));
+	if (rng_below(rng, 4) == 0)
+		*size = rng_below(rng, *size + 1);
+}
+
+static size_t
+sample_counts(unsigned char *counts, size_t size, struct rng *rng)
+{
+	/* numbers of any length and sign, few enough of them large to be accepted at times */
+	for (size_t i = 0; i < size; i++)
+		counts[i] = (unsigned char)(rng_below(rng, 8) == 0 ? rng_below(rng, 256)
+								   : rng_below(rng, 64));
+	return size;
+}
+
+START_TEST(any_mutated_or_truncated_text_is_safe)
+{
+	enum { TEXTS = 1000, MUTANTS = 50 };
+	unsigned char counts[64];
+	struct rng rng;
+	rng_create(&rng, 7);
+	int accepted = 0;
+	for (int i = 0; i < TEXTS; i++) {
+		struct parts parts = with_counts(
+			counts, sample_counts(counts, sizeof(counts), &rng));
+		char *text = pack(&parts);
+		for (int mutant = 0; mutant < MUTANTS; mutant++) {
+			char *changed = strdup(text); /* so that each has an end of its own */
+			size_t size = strlen(changed);
+			mutate(&rng, (unsigned char *)changed, &size);
+			changed[size] = '\0';
+			accepted += assert_safe(changed);
+			free(changed);
+		}
+		free(text);
+	}
+	ck_assert_int_gt(accepted, TEXTS * MUTANTS / 100);
+	ck_assert_int_lt(accepted, TEXTS * MUTANTS / 2);
+}
+END_TEST
+
+START_TEST(any_counts_behind_a_right_checksum_are_safe)
+{
+	enum { INPUTS = 50000 };
+	unsigned char counts[64];
+	struct rng rng;
+	rng_create(&rng, 8);
+	int accepted = 0;
+	for (int i = 0; i < INPUTS; i++) {
+		size_t size = sample_counts(counts, rng_below(&rng, sizeof(counts) + 1), &rng);
+		if (size > 0)
+			mutate(&rng, counts, &size);
+		struct parts parts = with_counts(counts, size);
+		char *text = pack(&parts);
+		accepted += assert_safe(text);
+		free(text);
+	}
+	ck_assert_int_gt(accepted, INPUTS / 100);
+	ck_assert_int_lt(accepted, INPUTS);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("histogram_codec", decode_of_encode_counts_the_same,
+		a_decoded_one_is_as_exact_as_its_buckets, reads_what_another_wrote,
+		reads_both_forms_of_one_empty_bucket,
+		anothers_values_beyond_an_hour_count_as_an_hour, each_wrong_field_is_named,
+		a_count_that_is_cut_off_is_refused, counts_that_overflow_are_refused,
+		sums_of_the_largest_counts_do_not_overflow, too_many_buckets_are_refused,
+		what_inflates_beyond_any_histogram_is_refused, what_is_no_base64_is_refused,
+		a_text_without_end_is_refused, any_mutated_or_truncated_text_is_safe,
+		any_counts_behind_a_right_checksum_are_safe);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Expected streams: of the authors' splitmix64.c and xoshiro256starstar.c
+ * (prng.di.unimi.it), as published with the seed 1234567 and the state 1 2 3 4.
+ * Critical values of chi-square: tables, p = 0.001.
+ */
+#include "base/rng.h"
+
+#include "unit.h"
+
+START_TEST(splitmix64_is_the_published_one)
+{
+	static const uint64_t expected[] = {
+		UINT64_C(6457827717110365317),
+		UINT64_C(3203168211198807973),
+		UINT64_C(9817491932198370423),
+		UINT64_C(4593380528125082431),
+		UINT64_C(16408922859458223821),
+	};
+	uint64_t state = 1234567;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		ck_assert_uint_eq(splitmix64_next(&state), expected[i]);
+}
+END_TEST
+
+START_TEST(xoshiro256_is_the_published_one)
+{
+	static const uint64_t expected[] = {
+		UINT64_C(11520),
+		UINT64_C(0),
+		UINT64_C(1509978240),
+		UINT64_C(1215971899390074240),
+		UINT64_C(1216172134540287360),
+		UINT64_C(607988272756665600),
+		UINT64_C(16172922978634559625),
+		UINT64_C(8476171486693032832),
+		UINT64_C(10595114339597558777),
+		UINT64_C(2904607092377533576),
+	};
+	struct rng rng = {{1, 2, 3, 4}};
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		ck_assert_uint_eq(rng_next(&rng), expected[i]);
+}
+END_TEST
+
+START_TEST(seeding_takes_its_state_from_splitmix64)
+{
+	struct rng rng;
+	rng_create(&rng, 1234567);
+	ck_assert_uint_eq(rng.s[0], UINT64_C(6457827717110365317));
+	ck_assert_uint_eq(rng.s[3], UINT64_C(4593380528125082431));
+}
+END_TEST
+
+enum { DRAWS = 100000 };
+
+static double
+chi_square(const uint64_t *observed, size_t classes)
+{
+	double expected = (double)DRAWS / (double)classes, sum = 0;
+	for (size_t i = 0; i < classes; i++) {
+		double difference = (double)observed[i] - expected;
+		sum += difference * difference / expected;
+	}
+	return sum;
+}
+
+START_TEST(below_stays_below_and_meets_all_equally)
+{
+	struct rng rng;
+	rng_create(&rng, 1);
+	uint64_t observed[10] = {0};
+	for (int i = 0; i < DRAWS; i++) {
+		uint64_t value = rng_below(&rng, 10);
+		ck_assert_uint_lt(value, 10);
+		observed[value]++;
+	}
+	ck_assert_double_lt(chi_square(observed, 10), 27.88); /* 9 degrees of freedom */
+}
+END_TEST
+
+START_TEST(below_has_no_bias_where_a_remainder_or_a_product_would)
+{
+	/* Of 2^64 numbers mod n, those below 2^62 come twice; of (x * n) >> 64, each third. */
+	uint64_t n = UINT64_C(3) << 62;
+	struct rng rng;
+	rng_create(&rng, 2);
+	uint64_t thirds[3] = {0}, remainders[3] = {0};
+	for (int i = 0; i < DRAWS; i++) {
+		uint64_t value = rng_below(&rng, n);
+		ck_assert_uint_lt(value, n);
+		thirds[value >> 62]++;
+		remainders[value % 3]++;
+	}
+	ck_assert_double_lt(chi_square(thirds, 3), 13.82); /* 2 degrees of freedom */
+	ck_assert_double_lt(chi_square(remainders, 3), 13.82);
+}
+END_TEST
+
+START_TEST(below_one_is_zero)
+{
+	struct rng rng;
+	rng_create(&rng, 0);
+	for (int i = 0; i < 100; i++)
+		ck_assert_uint_eq(rng_below(&rng, 1), 0);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("rng", splitmix64_is_the_published_one, xoshiro256_is_the_published_one,
+		seeding_takes_its_state_from_splitmix64,
+		below_stays_below_and_meets_all_equally,
+		below_has_no_bias_where_a_remainder_or_a_product_would, below_one_is_zero);
+}
