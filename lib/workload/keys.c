@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The key file: mapping one, making one.
+ *
+ * Keys are raw bytes of one size, so that `dd if=/dev/urandom` makes a good
+ * file too. Those made here are all different, for duplicates turn puts into
+ * overwrites unseen. The first 8 bytes of key i (all of a shorter key) are a
+ * bijection of i, which cannot collide; what follows is hashed from them.
+ *
+ * The bijection on b bits alternates x ^= x >> b/2 with multiplication by an
+ * odd number mod 2^b, each invertible; the multipliers are splitmix64's
+ * (Steele, Lea, Flood, OOPSLA 2014). Its order is fixed by the seed, and no
+ * two keys that follow one another in the file are near one another.
+ */
+#include "workload/keys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/aside.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/rng.h"
+
+enum { WRITE_CHUNK = 1 << 20 };
+
+static int
+check_size(const char *path, uint64_t file_size, uint64_t key_size, uint64_t count)
+{
+	if (count <= file_size / key_size)
+		return NB_OK;
+	return error_set(NB_FAIL,
+		"%s: holds %llu keys of %llu bytes, %llu are needed; make them with: mininb "
+		"--action=keys -i %s -k %llu -c %llu",
+		path, (unsigned long long)(file_size / key_size), (unsigned long long)key_size,
+		(unsigned long long)count, path, (unsigned long long)key_size,
+		(unsigned long long)count);
+}
+
+static int
+open_checked(int *out, const char *path, uint64_t key_size, uint64_t count)
+{
+	/* without O_NONBLOCK the open of a pipe waits for somebody who writes to it */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return error_set(NB_FAIL,
+			"%s: no such file of keys; make it with: mininb --action=keys -i %s -k "
+			"%llu -c %llu",
+			path, path, (unsigned long long)key_size, (unsigned long long)count);
+	if (fd < 0)
+		return error_system("%s", path);
+	struct stat st;
+	int rc = NB_OK;
+	if (fstat(fd, &st) != 0)
+		rc = error_system("%s", path);
+	else if (!S_ISREG(st.st_mode))
+		rc = error_set(NB_FAIL, "%s: is not a regular file", path);
+	else
+		rc = check_size(path, (uint64_t)st.st_size, key_size, count);
+	if (rc != NB_OK) {
+		close(fd);
+		return rc;
+	}
+	*out = fd;
+	return NB_OK;
+}
+
+int
+keys_open(struct keys *keys, const char *path, uint64_t key_size, uint64_t count)
+{
+	int fd = -1;
+	int rc = open_checked(&fd, path, key_size, count);
+	if (rc != NB_OK)
+		return rc;
+	*keys = (struct keys){
+		.key_size = key_size, .count = count, .mapped_size = count * key_size};
+	keys->path = strdup(path);
+	if (keys->path == NULL) {
+		rc = error_set(NB_FAIL, "%s: out of memory", path);
+		goto close_fd;
+	}
+	void *data = mmap(NULL, keys->mapped_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (data == MAP_FAILED) {
+		rc = error_system("%s: mmap", path);
+		goto free_path;
+	}
+	madvise(data, keys->mapped_size, MADV_SEQUENTIAL);
+	keys->data = data;
+	close(fd);
+	return NB_OK;
+free_path:
+	free(keys->path);
+close_fd:
+	close(fd);
+	return rc;
+}
+
+void
+keys_close(struct keys *keys)
+{
+	munmap((void *)keys->data, keys->mapped_size);
+	free(keys->path);
+	*keys = (struct keys){0};
+}
+
+void
+keys_forget(const struct keys *keys, uint64_t begin, uint64_t end)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t from = (begin * keys->key_size + page - 1) / page * page;
+	uint64_t to = end * keys->key_size / page * page;
+	if (from < to)
+		madvise((uint8_t *)keys->data + from, to - from, MADV_DONTNEED);
+}
+
+/** Bits of a key that tell it from the others: all, but at most 64. */
+static unsigned
+key_bits(uint64_t key_size)
+{
+	return key_size < 8 ? (unsigned)key_size * 8 : 64;
+}
+
+static uint64_t
+permute(uint64_t x, unsigned bits)
+{
+	uint64_t mask = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+	x = (x * 0x9e3779b97f4a7c15u) & mask;
+	x ^= x >> (bits / 2);
+	x = (x * 0xbf58476d1ce4e5b9u) & mask;
+	x ^= x >> (bits / 2 - 1);
+	x = (x * 0x94d049bb133111ebu) & mask;
+	return x ^ x >> (bits / 2);
+}
+
+/** The key that belongs to place i; `offset` is where the seed begins. */
+static void
+make_key(uint8_t *out, uint64_t key_size, uint64_t offset, uint64_t i)
+{
+	unsigned bits = key_bits(key_size);
+	uint64_t head = permute(permute(offset + i, bits) ^ offset, bits);
+	memcpy(out, &head, key_size < 8 ? key_size : 8);
+	uint64_t state = head ^ offset;
+	for (uint64_t at = 8; at < key_size; at += 8) {
+		uint64_t word = splitmix64_next(&state);
+		memcpy(out + at, &word, key_size - at < 8 ? key_size - at : 8);
+	}
+}
+
+static int
+write_keys(struct aside *aside, uint64_t key_size, uint64_t count, uint64_t seed,
+	nb_progress_fn progress, void *progress_arg)
+{
+	uint64_t state = seed;
+	uint64_t offset = splitmix64_next(&state);
+	uint64_t in_chunk = key_size < WRITE_CHUNK ? WRITE_CHUNK / key_size : 1;
+	uint8_t *chunk = malloc(in_chunk * key_size);
+	if (chunk == NULL)
+		return error_set(NB_FAIL, "%s: out of memory", aside->path);
+	uint64_t begin_ns = clock_monotonic();
+	int rc = NB_OK;
+	for (uint64_t i = 0; i < count && rc == NB_OK; i += in_chunk) {
+		uint64_t n = count - i < in_chunk ? count - i : in_chunk;
+		for (uint64_t j = 0; j < n; j++)
+			make_key(chunk + j * key_size, key_size, offset, i + j);
+		rc = aside_write(aside, chunk, n * key_size, i * key_size);
+		if (rc == NB_OK && stop_requested())
+			rc = error_interrupted();
+		if (progress != NULL)
+			progress(progress_arg,
+				&(struct nb_progress){.size = sizeof(struct nb_progress),
+					.what = "keys",
+					.done = i + n,
+					.total = count,
+					.elapsed_ns = clock_monotonic() - begin_ns});
+	}
+	free(chunk);
+	return rc;
+}
+
+int
+nb_keys_make(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
+	nb_progress_fn progress, void *progress_arg)
+{
+	if (key_size == 0 || key_size > NB_KEY_SIZE_MAX || count == 0)
+		return error_set(NB_ERR_USAGE,
+			"keys: a size of 1..%u bytes and a count of at least 1 are needed",
+			NB_KEY_SIZE_MAX);
+	unsigned bits = key_bits(key_size);
+	if (bits < 64 && count > (uint64_t)1 << bits)
+		return error_set(NB_ERR_USAGE,
+			"keys: there are only %llu different keys of %llu bytes, not %llu",
+			(unsigned long long)1 << bits, (unsigned long long)key_size,
+			(unsigned long long)count);
+	if (count > INT64_MAX / key_size)
+		return error_set(NB_ERR_USAGE, "keys: a file of that size cannot be");
+	struct aside aside;
+	int rc = aside_open(&aside, path, count * key_size);
+	if (rc != NB_OK)
+		return rc;
+	rc = write_keys(&aside, key_size, count, seed, progress, progress_arg);
+	if (rc == NB_OK)
+		return aside_commit(&aside);
+	aside_abort(&aside);
+	return rc;
+}

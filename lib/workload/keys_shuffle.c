@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A random order for the first keys of a file.
+ *
+ * Fisher and Yates' shuffle (Knuth, TAOCP 2, 3.4.2 P) with an unbiased bounded
+ * draw. In place in a mapped file it would touch pages at random and, killed
+ * between the two halves of a swap, lose a key; so the result is written aside.
+ * A file of more than KEYS_BUCKET_BYTES (keys.h) is first dealt into buckets that fit, each
+ * key to a bucket drawn at random, and each bucket is then shuffled in memory:
+ * that is as uniform (Rao 1961; Sandelius 1962), and reads and writes in long
+ * runs. The bucket of key i is drawn twice from the same generator, once to
+ * know how large the buckets get and once to fill them.
+ */
+#include <stdbool.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/aside.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/rng.h"
+#include "workload/keys.h"
+
+enum {
+	BUFFER_BYTES = 64 << 10, /* of each bucket while dealing, at most */
+	COPY_BYTES = 1 << 20,
+	/* what lies between two looks at the stop flag, at most: milliseconds of either */
+	LOOK_KEYS = 1 << 16,
+	LOOK_BYTES = 4 << 20
+};
+
+struct bucket {
+	uint64_t begin; /* first key of it in the new file */
+	uint64_t size;  /* keys */
+	uint64_t dealt; /* keys written or in the buffer */
+	uint64_t buffered;
+	uint8_t *buffer; /* of shuffle->room keys */
+};
+
+struct shuffle {
+	struct keys keys;
+	struct aside aside;
+	uint64_t seed;
+	uint64_t bucket_bytes; /* expected; a bucket varies by the root of its keys */
+	struct bucket *buckets;
+	uint64_t bucket_count;
+	uint8_t *buffers; /* of all buckets: together no more than one bucket */
+	uint64_t room;    /* keys of one; 0: too many buckets or too large keys for any */
+	uint64_t look_keys;
+	nb_progress_fn progress;
+	void *progress_arg;
+	uint64_t begin_ns;
+};
+
+/** Now and then: show how far it is, and whether to go on. Each key counts twice: dealt, mixed. */
+static int
+look_up(struct shuffle *shuffle, uint64_t done)
+{
+	if (shuffle->progress != NULL) {
+		struct nb_progress progress = {.size = sizeof(progress),
+			.what = "shuffle",
+			.done = done / 2,
+			.total = shuffle->keys.count,
+			.elapsed_ns = clock_monotonic() - shuffle->begin_ns};
+		shuffle->progress(shuffle->progress_arg, &progress);
+	}
+	return stop_requested() ? error_interrupted() : NB_OK;
+}
+
+static struct rng
+dealing_rng(const struct shuffle *shuffle)
+{
+	struct rng rng;
+	rng_create(&rng, shuffle->seed);
+	return rng;
+}
+
+static void
+size_buckets(struct shuffle *shuffle)
+{
+	struct rng rng = dealing_rng(shuffle);
+	for (uint64_t i = 0; i < shuffle->keys.count; i++)
+		shuffle->buckets[rng_below(&rng, shuffle->bucket_count)].size++;
+	for (uint64_t b = 1; b < shuffle->bucket_count; b++)
+		shuffle->buckets[b].begin = shuffle->buckets[b - 1].begin +
+			shuffle->buckets[b - 1].size;
+}
+
+static int
+empty_buffer(struct shuffle *shuffle, struct bucket *bucket)
+{
+	uint64_t key_size = shuffle->keys.key_size;
+	uint64_t at = bucket->begin + bucket->dealt - bucket->buffered;
+	int rc = aside_write(
+		&shuffle->aside, bucket->buffer, bucket->buffered * key_size, at * key_size);
+	bucket->buffered = 0;
+	return rc;
+}
+
+static int
+deal_key(struct shuffle *shuffle, struct bucket *bucket, struct nb_slice key)
+{
+	uint64_t at = bucket->begin + bucket->dealt++;
+	if (shuffle->room == 0)
+		return aside_write(&shuffle->aside, key.data, key.size, at * key.size);
+	memcpy(bucket->buffer + bucket->buffered * key.size, key.data, key.size);
+	return ++bucket->buffered == shuffle->room ? empty_buffer(shuffle, bucket) : NB_OK;
+}
+
+static int
+deal(struct shuffle *shuffle)
+{
+	struct keys *keys = &shuffle->keys;
+	struct rng rng = dealing_rng(shuffle);
+	uint64_t end;
+	int rc = NB_OK;
+	for (uint64_t begin = 0; begin < keys->count && rc == NB_OK; begin = end) {
+		uint64_t left = keys->count - begin;
+		end = begin + (left < shuffle->look_keys ? left : shuffle->look_keys);
+		for (uint64_t i = begin; i < end && rc == NB_OK; i++) {
+			uint64_t b = rng_below(&rng, shuffle->bucket_count);
+			rc = deal_key(shuffle, &shuffle->buckets[b], keys_get(keys, i));
+		}
+		keys_forget(keys, begin, end);
+		if (rc == NB_OK)
+			rc = look_up(shuffle, end);
+	}
+	for (uint64_t b = 0; b < shuffle->bucket_count && rc == NB_OK; b++)
+		rc = empty_buffer(shuffle, &shuffle->buckets[b]);
+	return rc;
+}
+
+static void
+swap_keys(uint8_t *a, uint8_t *b, uint64_t size)
+{
+	uint8_t passing[256];
+	for (; a != b && size > 0;) {
+		size_t n = size < sizeof(passing) ? size : sizeof(passing);
+		memcpy(passing, a, n);
+		memcpy(a, b, n);
+		memcpy(b, passing, n);
+		a += n;
+		b += n;
+		size -= n;
+	}
+}
+
+/** Fisher-Yates over `size` keys; `done` is for the progress. */
+static int
+mix(struct shuffle *shuffle, struct rng *rng, uint8_t *data, uint64_t size, uint64_t done)
+{
+	uint64_t key_size = shuffle->keys.key_size;
+	int rc = NB_OK;
+	for (uint64_t i = size; i > 0 && rc == NB_OK;) {
+		uint64_t until = i > shuffle->look_keys ? i - shuffle->look_keys : 0;
+		for (; i > until; i--) {
+			uint64_t j = rng_below(rng, i);
+			swap_keys(data + (i - 1) * key_size, data + j * key_size, key_size);
+		}
+		rc = look_up(shuffle, done + size - i);
+	}
+	return rc;
+}
+
+static int
+read_back(struct shuffle *shuffle, uint8_t *data, uint64_t size, uint64_t offset)
+{
+	while (size > 0) {
+		ssize_t n = pread(shuffle->aside.fd, data, size, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return error_system("%s: read", shuffle->aside.path);
+		data += n;
+		size -= (uint64_t)n;
+		offset += (uint64_t)n;
+	}
+	return NB_OK;
+}
+
+static int
+mix_buckets(struct shuffle *shuffle)
+{
+	uint64_t key_size = shuffle->keys.key_size, largest = 0;
+	for (uint64_t b = 0; b < shuffle->bucket_count; b++)
+		if (shuffle->buckets[b].size > largest)
+			largest = shuffle->buckets[b].size;
+	uint8_t *data = malloc(largest * key_size);
+	if (data == NULL)
+		return error_set(NB_FAIL, "%s: out of memory for %llu bytes",
+			shuffle->keys.path, (unsigned long long)(largest * key_size));
+	struct rng rng;
+	rng_create(&rng, ~shuffle->seed); /* not the stream that dealt */
+	int rc = NB_OK;
+	for (uint64_t b = 0; b < shuffle->bucket_count && rc == NB_OK; b++) {
+		const struct bucket *bucket = &shuffle->buckets[b];
+		uint64_t offset = bucket->begin * key_size, size = bucket->size * key_size;
+		rc = read_back(shuffle, data, size, offset);
+		if (rc == NB_OK)
+			rc = mix(shuffle, &rng, data, bucket->size,
+				shuffle->keys.count + bucket->begin);
+		if (rc == NB_OK)
+			rc = aside_write(&shuffle->aside, data, size, offset);
+	}
+	free(data);
+	return rc;
+}
+
+static int
+make_buckets(struct shuffle *shuffle)
+{
+	uint64_t bytes = shuffle->keys.count * shuffle->keys.key_size;
+	shuffle->bucket_count = (bytes + shuffle->bucket_bytes - 1) / shuffle->bucket_bytes;
+	uint64_t share = shuffle->bucket_bytes / shuffle->bucket_count;
+	shuffle->room = (share < BUFFER_BYTES ? share : BUFFER_BYTES) / shuffle->keys.key_size;
+	uint64_t buffer_bytes = shuffle->room * shuffle->keys.key_size;
+	shuffle->buckets = calloc(shuffle->bucket_count, sizeof(*shuffle->buckets));
+	shuffle->buffers = malloc(shuffle->bucket_count * buffer_bytes + 1);
+	if (shuffle->buckets == NULL || shuffle->buffers == NULL)
+		return error_set(NB_FAIL, "%s: out of memory", shuffle->keys.path);
+	for (uint64_t b = 0; b < shuffle->bucket_count; b++)
+		shuffle->buckets[b].buffer = shuffle->buffers + b * buffer_bytes;
+	return NB_OK;
+}
+
+static void
+free_buffers(struct shuffle *shuffle)
+{
+	free(shuffle->buffers);
+	shuffle->buffers = NULL;
+}
+
+/** What stands behind the keys to be shuffled stays as it is. */
+static int
+copy_rest(struct shuffle *shuffle, int fd, uint64_t begin, uint64_t end)
+{
+	uint8_t *chunk = malloc(COPY_BYTES);
+	if (chunk == NULL)
+		return error_set(NB_FAIL, "%s: out of memory", shuffle->keys.path);
+	int rc = NB_OK;
+	while (begin < end && rc == NB_OK) {
+		size_t want = end - begin < COPY_BYTES ? end - begin : COPY_BYTES;
+		ssize_t n = pread(fd, chunk, want, (off_t)begin);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			rc = error_system("%s: read", shuffle->keys.path);
+			break;
+		}
+		rc = aside_write(&shuffle->aside, chunk, (size_t)n, begin);
+		begin += (uint64_t)n;
+		if (rc == NB_OK && stop_requested())
+			rc = error_interrupted();
+	}
+	free(chunk);
+	return rc;
+}
+
+static int
+shuffle_aside(struct shuffle *shuffle, int fd, uint64_t file_size)
+{
+	int rc = make_buckets(shuffle);
+	if (rc == NB_OK) {
+		size_buckets(shuffle);
+		rc = deal(shuffle);
+	}
+	free_buffers(shuffle);
+	if (rc == NB_OK)
+		rc = mix_buckets(shuffle);
+	if (rc == NB_OK)
+		rc = copy_rest(shuffle, fd, shuffle->keys.mapped_size, file_size);
+	free(shuffle->buckets);
+	return rc;
+}
+
+int
+keys_shuffle(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
+	uint64_t bucket_bytes, nb_progress_fn progress, void *progress_arg)
+{
+	if (key_size == 0 || key_size > NB_KEY_SIZE_MAX || count == 0)
+		return error_set(NB_ERR_USAGE,
+			"shuffle: a key size of 1..%u bytes and a count of at least 1 are "
+			"needed",
+			NB_KEY_SIZE_MAX);
+	uint64_t look_keys = LOOK_BYTES / key_size;
+	struct shuffle shuffle = {.seed = seed,
+		.bucket_bytes = bucket_bytes,
+		.look_keys = look_keys < LOOK_KEYS ? look_keys : LOOK_KEYS,
+		.progress = progress,
+		.progress_arg = progress_arg,
+		.begin_ns = clock_monotonic()};
+	int rc = keys_open(&shuffle.keys, path, key_size, count);
+	if (rc != NB_OK)
+		return rc;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		rc = error_system("%s", path);
+		goto close_fd;
+	}
+	rc = aside_open(&shuffle.aside, path, (uint64_t)st.st_size);
+	if (rc != NB_OK)
+		goto close_fd;
+	rc = shuffle_aside(&shuffle, fd, (uint64_t)st.st_size);
+	if (rc == NB_OK)
+		rc = aside_commit(&shuffle.aside);
+	else
+		aside_abort(&shuffle.aside);
+close_fd:
+	if (fd >= 0)
+		close(fd);
+	keys_close(&shuffle.keys);
+	return rc;
+}
+
+int
+nb_keys_shuffle(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
+	nb_progress_fn progress, void *progress_arg)
+{
+	return keys_shuffle(
+		path, key_size, count, seed, KEYS_BUCKET_BYTES, progress, progress_arg);
+}

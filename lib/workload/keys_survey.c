@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What must be known of the keys before a run: the hash that names the stream,
+ * and how many of them are repeated, since a put of a repeated key overwrites
+ * and a delete of one finds nothing.
+ *
+ * Duplicates are counted by 64-bit hashes in a table of bounded size: the keys
+ * are split by their hash into parts that fit, one pass over the file for each.
+ * Beyond PASSES_MAX parts only that many are looked at and the count is scaled,
+ * and called an estimate; a key that fills its part shows in how many keys were
+ * looked at, and then the different ones are scaled instead. So memory does not
+ * grow with the number of keys, nor time beyond PASSES_MAX passes. Wrong by hash collisions: for 10^8 keys one
+ * would be seen with a chance of 3 in 10^4 (n^2 / 2^65).
+ */
+#include "workload/keys.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+enum {
+	SLOTS_MAX = 1 << 21,          /* 16 MiB, reached from 0.7 million keys on */
+	PART_MAX = SLOTS_MAX / 8 * 5, /* expected keys of a part: a table 5/8 full */
+	FULL_NUM = 7,
+	FULL_DEN = 8,   /* a fuller table ends its pass */
+	PASSES_MAX = 8, /* exact up to 10 million keys */
+	CHUNK_BYTES = 4 << 20
+};
+
+struct survey {
+	const struct keys *keys;
+	uint64_t *slots; /* hashes; 0 is an empty slot */
+	uint64_t slot_mask, slots_used;
+	uint64_t parts, passes;
+	uint64_t looked; /* keys of the parts so far */
+	uint64_t duplicates;
+	bool is_cut; /* a table got too full */
+	nb_progress_fn progress;
+	void *progress_arg;
+	uint64_t begin_ns;
+};
+
+static uint64_t
+slots_for(uint64_t count)
+{
+	uint64_t slots = 1024;
+	while (slots < SLOTS_MAX && slots / 8 * 5 < count)
+		slots *= 2;
+	return slots;
+}
+
+static inline void
+count_hash(struct survey *survey, uint64_t hash)
+{
+	for (uint64_t at = hash & survey->slot_mask;; at = (at + 1) & survey->slot_mask) {
+		if (survey->slots[at] == hash) {
+			survey->duplicates++;
+			return;
+		}
+		if (survey->slots[at] == 0) {
+			survey->slots[at] = hash;
+			survey->slots_used++;
+			return;
+		}
+	}
+}
+
+static void
+count_chunk(struct survey *survey, uint64_t begin, uint64_t end, uint64_t part)
+{
+	uint64_t limit = (survey->slot_mask + 1) / FULL_DEN * FULL_NUM;
+	for (uint64_t i = begin; i < end; i++) {
+		struct nb_slice key = keys_get(survey->keys, i);
+		uint64_t hash = XXH3_64bits(key.data, key.size);
+		if ((hash >> 32) * survey->parts >> 32 != part)
+			continue;
+		if (survey->slots_used == limit) {
+			survey->is_cut = true;
+			return;
+		}
+		survey->looked++;
+		count_hash(survey, hash != 0 ? hash : 1);
+	}
+}
+
+static void
+tell(const struct survey *survey, uint64_t part, uint64_t end)
+{
+	if (survey->progress == NULL)
+		return;
+	struct nb_progress progress = {.size = sizeof(progress),
+		.what = "looking at the keys",
+		.done = (part * survey->keys->count + end) / survey->passes,
+		.total = survey->keys->count,
+		.elapsed_ns = clock_monotonic() - survey->begin_ns};
+	survey->progress(survey->progress_arg, &progress);
+}
+
+/** One pass over the file: the keys of one part, and in the first one the hash of all bytes. */
+static int
+pass(struct survey *survey, uint64_t part, XXH3_state_t *state)
+{
+	const struct keys *keys = survey->keys;
+	uint64_t in_chunk = keys->key_size < CHUNK_BYTES ? CHUNK_BYTES / keys->key_size : 1;
+	memset(survey->slots, 0, (survey->slot_mask + 1) * sizeof(*survey->slots));
+	survey->slots_used = 0;
+	for (uint64_t i = 0; i < keys->count; i += in_chunk) {
+		uint64_t end = keys->count - i < in_chunk ? keys->count : i + in_chunk;
+		if (part == 0)
+			XXH3_64bits_update(
+				state, keys_get(keys, i).data, (end - i) * keys->key_size);
+		count_chunk(survey, i, end, part);
+		keys_forget(keys, i, end);
+		tell(survey, part, end);
+		if (stop_requested())
+			return error_interrupted();
+	}
+	return NB_OK;
+}
+
+/**
+ * Duplicates among all keys, from those of some parts. A part is a sample of the different
+ * keys. Of the keys it is one only if none stands for very many of them: the number looked
+ * at tells, which else is off by chance alone, 6 standard deviations at most.
+ */
+static uint64_t
+scale_up(const struct survey *survey)
+{
+	double all = (double)survey->keys->count;
+	double scale = (double)survey->parts / (double)survey->passes;
+	double looked = (double)survey->looked, duplicates = (double)survey->duplicates;
+	bool is_even = fabs(looked * scale - all) <= 6 * sqrt(all * scale);
+	double scaled = is_even ? duplicates * scale : all - (looked - duplicates) * scale;
+	return scaled > 0 ? (uint64_t)(scaled < all ? scaled : all - 1) : 0;
+}
+
+int
+keys_survey(const struct keys *keys, struct keys_facts *facts, nb_progress_fn progress,
+	void *progress_arg)
+{
+	uint64_t slots = slots_for(keys->count);
+	uint64_t parts = (keys->count + PART_MAX - 1) / PART_MAX;
+	struct survey survey = {.keys = keys,
+		.slot_mask = slots - 1,
+		.parts = parts,
+		.passes = parts < PASSES_MAX ? parts : PASSES_MAX,
+		.progress = progress,
+		.progress_arg = progress_arg,
+		.begin_ns = clock_monotonic()};
+	survey.slots = malloc(slots * sizeof(*survey.slots));
+	XXH3_state_t *state = XXH3_createState();
+	int rc = NB_OK;
+	if (survey.slots == NULL || state == NULL) {
+		rc = error_set(NB_FAIL, "%s: out of memory", keys->path);
+		goto free_state;
+	}
+	XXH3_64bits_reset(state);
+	for (uint64_t part = 0; part < survey.passes && rc == NB_OK; part++)
+		rc = pass(&survey, part, state);
+	facts->hash = XXH3_64bits_digest(state);
+	facts->is_estimate = survey.passes < parts || survey.is_cut;
+	facts->duplicates = scale_up(&survey);
+free_state:
+	XXH3_freeState(state);
+	free(survey.slots);
+	return rc;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A value of 16 bytes or more is, little-endian:
+ *
+ *     0   8  hash of the key, XXH3-64
+ *     8   4  version
+ *     12  4  checksum of all the rest
+ *     16     body: segments of up to 1 KiB, each random words first, filler after
+ *
+ * so that any reader can tell a value that is torn, truncated, of another key
+ * or of another version, without knowing seed or ratio. A shorter value is the
+ * first bytes of the key's hash and of a second hash.
+ *
+ * The random words are a fixed table, to each of which the value's mark is
+ * added, a hash of (seed, key, version); a segment adds a hash of its number. So
+ * no word stands twice within a value or in two values, and no window of a
+ * compressor, however large, finds one again. Rejected: slices of one random
+ * pool, as LevelDB's benchmark takes them, which a large window does find; and
+ * a generator for each word, which costs more than all the rest of a put. The
+ * filler is one byte repeated, never rewritten: a buffer is prepared once, and
+ * an operation costs the header and the random share. Segments keep the ratio
+ * the same in every kilobyte, whatever block size an engine compresses.
+ *
+ * The checksum is a sum of the body's words, each times an odd factor of its
+ * place, mixed with the header and cut to 32 bits (multilinear hashing: Lemire
+ * and Kaser, "Strongly universal string hashing is fast", The Computer Journal
+ * 57, 2014; here with factors in arithmetic progression). Every change of one
+ * word changes the sum, and torn, shifted or exchanged pages do; the cut misses
+ * one in 2^32 of those. Marks of segments in arithmetic progression too would
+ * cancel out where the halves of 256 MiB change places. As the sum is linear in
+ * the mark, making it costs one multiplication, whatever the size. Rejected: XXH3
+ * over the finished body, which reads back what was just written, and takes three
+ * times as long as the rest.
+ *
+ * The ratio is exact to the nearest 8 bytes and counts the 12 header bytes
+ * that do not compress; those are the least, and the most is all but the version
+ * and the bytes behind the last whole word. What makes it wrong: a compressor that needs more for
+ * the filler than nothing (some 3 bytes in 64 for Snappy, less for others).
+ */
+#include "workload/values.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum {
+	HEADER = 16,
+	HEADER_RANDOM = 12, /* of the header, the bytes that do not compress */
+	SEGMENT = VALUE_SEGMENT_WORDS * 8,
+	FILLER = 'v'
+};
+
+/* Odd constants with as many ones as zeros: primes of wyhash and xxHash. */
+#define VERSION_FACTOR UINT64_C(0xa0761d6478bd642f)
+#define FACTOR_FIRST UINT64_C(0x9e3779b185ebca87)
+#define FACTOR_STEP (UINT64_C(0xc2b2ae3d27d4eb4f) << 1)
+
+/** What word `index` of the body counts in its sum: odd, so that no change of one word is lost. */
+static inline uint64_t
+factor(size_t index)
+{
+	return FACTOR_FIRST + index * FACTOR_STEP;
+}
+
+/** What is added to the mark in the segment that begins at `begin`; 0 in the first. */
+static inline uint64_t
+segment_mark(size_t begin)
+{
+	return splitmix64_mix(begin / SEGMENT);
+}
+
+/** How many of the first `count` words of the body are random, were they spread evenly. */
+static size_t
+random_words(const struct value_spec *spec, size_t count)
+{
+	uint64_t all = (spec->size - HEADER) / 8, random = spec->random_size / 8;
+	return count >= all ? random : random * count / all;
+}
+
+/** Random words at the head of the segment that begins at `begin`. */
+static size_t
+segment_words(const struct value_spec *spec, size_t begin)
+{
+	return random_words(spec, begin / 8 + VALUE_SEGMENT_WORDS) -
+		random_words(spec, begin / 8);
+}
+
+/** The part of the sum that does not depend on the mark, and what the mark counts. */
+static void
+sum_up(struct value_spec *spec)
+{
+	uint8_t filler[8];
+	memset(filler, FILLER, sizeof(filler));
+	size_t body = spec->size - HEADER;
+	for (size_t begin = 0; begin < body; begin += SEGMENT) {
+		size_t end = body - begin < SEGMENT ? body : begin + SEGMENT;
+		size_t words = segment_words(spec, begin);
+		uint64_t mark = segment_mark(begin);
+		for (size_t i = 0; i < words; i++) {
+			spec->sum += (spec->words[i] + mark) * factor(begin / 8 + i);
+			spec->sum_factor += factor(begin / 8 + i);
+		}
+		for (size_t at = begin + words * 8; at < end; at += 8) {
+			uint64_t word = 0;
+			memcpy(&word, filler, end - at < 8 ? end - at : 8);
+			spec->sum += word * factor(at / 8);
+		}
+	}
+}
+
+void
+value_spec_create(struct value_spec *spec, size_t size, double ratio, uint64_t seed)
+{
+	assert(ratio >= 0 && ratio <= 1);
+	*spec = (struct value_spec){.size = size, .seed = seed};
+	struct rng rng;
+	rng_create(&rng, seed);
+	for (size_t i = 0; i < VALUE_SEGMENT_WORDS; i++)
+		spec->words[i] = rng_next(&rng);
+	if (size <= HEADER)
+		return;
+	size_t body = size - HEADER;
+	double wanted = ratio * (double)size - HEADER_RANDOM;
+	size_t words = wanted > 0 ? (size_t)llround(wanted / 8) : 0;
+	spec->random_size = (words < body / 8 && ratio < 1 ? words : body / 8) * 8;
+	sum_up(spec);
+}
+
+void
+value_prepare(const struct value_spec *spec, void *buf)
+{
+	memset(buf, FILLER, spec->size);
+}
+
+/** The header is mixed in, so that header and body cannot be of different values. */
+static inline uint32_t
+checksum_of(uint64_t key_hash, uint32_t version, uint64_t body_sum)
+{
+	uint64_t header = key_hash + (uint64_t)version * VERSION_FACTOR;
+	uint128 product = (uint128)(body_sum ^ header) * FACTOR_FIRST;
+	return (uint32_t)((uint64_t)(product >> 64) ^ (uint64_t)product);
+}
+
+static void
+write_short(uint8_t *out, size_t size, uint64_t key_hash)
+{
+	uint64_t words[2] = {key_hash, splitmix64_mix(key_hash)};
+	memcpy(out, words, size);
+}
+
+/** Four at a time: values are short, and a loop that suits long ones costs more than it does. */
+static inline void
+write_words(uint8_t *restrict out, const uint64_t *restrict words, size_t count, uint64_t mark)
+{
+	size_t i = 0;
+	for (; i + 4 <= count; i += 4) {
+		uint64_t four[4] = {words[i] + mark, words[i + 1] + mark, words[i + 2] + mark,
+			words[i + 3] + mark};
+		memcpy(out + i * 8, four, sizeof(four));
+	}
+	for (; i < count; i++) {
+		uint64_t word = words[i] + mark;
+		memcpy(out + i * 8, &word, 8);
+	}
+}
+
+static __attribute__((noinline)) void
+write_segments(const struct value_spec *spec, uint8_t *body, uint64_t mark)
+{
+	for (size_t begin = 0; begin < spec->size - HEADER; begin += SEGMENT)
+		write_words(body + begin, spec->words, segment_words(spec, begin),
+			mark + segment_mark(begin));
+}
+
+static inline __attribute__((always_inline)) void
+write_value(const struct value_spec *spec, uint8_t *out, uint64_t key_hash, uint32_t version)
+{
+	if (spec->size < HEADER) {
+		write_short(out, spec->size, key_hash);
+		return;
+	}
+	uint64_t mark = splitmix64_mix((key_hash ^ spec->seed) + version);
+	uint64_t sum = spec->sum + mark * spec->sum_factor;
+	uint64_t checksum = checksum_of(key_hash, version, sum);
+	uint64_t rest = checksum << 32 | version;
+	memcpy(out, &key_hash, 8);
+	memcpy(out + 8, &rest, 8);
+	if (spec->size <= HEADER + SEGMENT)
+		write_words(out + HEADER, spec->words, spec->random_size / 8, mark);
+	else
+		write_segments(spec, out + HEADER, mark);
+}
+
+/** With a constant key_size the hash is a handful of instructions. */
+static inline __attribute__((always_inline)) void
+write_values(const struct value_spec *spec, uint8_t *out, size_t stride, const uint8_t *keys,
+	size_t key_size, uint32_t count, uint32_t version)
+{
+	for (uint32_t i = 0; i < count; i++)
+		write_value(spec, out + i * stride, XXH3_64bits(keys + i * key_size, key_size),
+			version);
+}
+
+void
+values_write(const struct value_spec *spec, void *out, size_t stride, const void *keys,
+	size_t key_size, uint32_t count, uint32_t version)
+{
+	if (key_size == 16)
+		write_values(spec, out, stride, keys, 16, count, version);
+	else if (key_size == 8)
+		write_values(spec, out, stride, keys, 8, count, version);
+	else
+		write_values(spec, out, stride, keys, key_size, count, version);
+}
+
+static uint64_t
+sum_body(const uint8_t *body, size_t size)
+{
+	uint64_t sum = 0;
+	for (size_t at = 0; at < size; at += 8) {
+		uint64_t word = 0;
+		memcpy(&word, body + at, size - at < 8 ? size - at : 8);
+		sum += word * factor(at / 8);
+	}
+	return sum;
+}
+
+int
+value_check(struct nb_slice value, size_t size, struct nb_slice key)
+{
+	if (value.size != size)
+		return VALUE_WRONG_SIZE;
+	uint64_t key_hash = XXH3_64bits(key.data, key.size);
+	const uint8_t *bytes = value.data;
+	if (size < HEADER) {
+		uint8_t expected[HEADER];
+		write_short(expected, size, key_hash);
+		return size == 0 || memcmp(bytes, expected, size) == 0 ? VALUE_GOOD
+								       : VALUE_CORRUPT;
+	}
+	uint64_t told_hash;
+	uint32_t version, checksum;
+	memcpy(&told_hash, bytes, 8);
+	memcpy(&version, bytes + 8, 4);
+	memcpy(&checksum, bytes + 12, 4);
+	uint64_t sum = sum_body(bytes + HEADER, size - HEADER);
+	if (checksum != checksum_of(told_hash, version, sum))
+		return VALUE_CORRUPT;
+	return told_hash == key_hash ? VALUE_GOOD : VALUE_OF_OTHER_KEY;
+}
+
+const char *
+value_verdict_name(int verdict)
+{
+	static const char *const names[VALUE_VERDICTS] = {
+		[VALUE_GOOD] = "good",
+		[VALUE_WRONG_SIZE] = "wrong size",
+		[VALUE_OF_OTHER_KEY] = "value of another key",
+		[VALUE_CORRUPT] = "corrupt",
+		[VALUE_STALE] = "stale",
+	};
+	assert(verdict >= 0 && verdict < VALUE_VERDICTS);
+	return names[verdict];
+}

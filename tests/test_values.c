@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * reference() makes a value a second time, word by word as the head of values.c
+ * lays it out. golden_bytes were made by a Python script (module xxhash, plain
+ * integers) that was written from the same text.
+ */
+#include "workload/values.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/rng.h"
+#include "unit.h"
+
+/* 0s behind: gcc 12 warns of branches of XXH3 that keys of this size do not take */
+static const char key_bytes[512] = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+static uint8_t *
+allocate(size_t size)
+{
+	uint8_t *bytes = malloc(size + 1);
+	ck_assert_ptr_nonnull(bytes);
+	return bytes;
+}
+
+/** One value of its own. */
+static uint8_t *
+make(size_t size, double ratio, uint64_t seed, struct nb_slice key, uint32_t version)
+{
+	struct value_spec spec;
+	value_spec_create(&spec, size, ratio, seed);
+	uint8_t *value = allocate(size);
+	value_prepare(&spec, value);
+	values_write(&spec, value, size, key.data, key.size, 1, version);
+	return value;
+}
+
+static struct nb_slice
+key_of(size_t size)
+{
+	return (struct nb_slice){key_bytes, size};
+}
+
+static int
+verdict(const uint8_t *value, size_t size, struct nb_slice key)
+{
+	return value_check((struct nb_slice){value, size}, size, key);
+}
+
+static bool
+is_good(const uint8_t *value, size_t size)
+{
+	return verdict(value, size, key_of(16)) == VALUE_GOOD;
+}
+
+static uint64_t
+word_at(const uint8_t *bytes, size_t size, size_t at)
+{
+	uint64_t word = 0;
+	for (size_t i = 0; i < 8 && at + i < size; i++)
+		word |= (uint64_t)bytes[at + i] << 8 * i;
+	return word;
+}
+
+static void
+put_word(uint8_t *bytes, size_t size, size_t at, uint64_t word)
+{
+	for (size_t i = 0; i < 8 && at + i < size; i++)
+		bytes[at + i] = (uint8_t)(word >> 8 * i);
+}
+
+static void
+reference(uint8_t *out, size_t size, double ratio, uint64_t seed, struct nb_slice key,
+	uint32_t version)
+{
+	uint64_t hash = XXH3_64bits(key.data, key.size);
+	memset(out, 'v', size);
+	put_word(out, size, 0, hash);
+	if (size < 16) {
+		put_word(out, size, 8, splitmix64_mix(hash));
+		return;
+	}
+	struct rng rng;
+	rng_create(&rng, seed);
+	uint64_t table[128];
+	for (int i = 0; i < 128; i++)
+		table[i] = rng_next(&rng);
+	size_t body_words = (size - 16) / 8;
+	double wanted = round((ratio * (double)size - 12) / 8);
+	size_t random_words = wanted < 0 ? 0 : (size_t)wanted;
+	if (ratio >= 1 || random_words > body_words)
+		random_words = body_words;
+	uint64_t mark = splitmix64_mix((hash ^ seed) + version);
+	for (size_t begin = 0; begin < body_words; begin += 128) {
+		size_t end = begin + 128 < body_words ? begin + 128 : body_words;
+		size_t words = random_words * end / body_words -
+			random_words * begin / body_words;
+		for (size_t i = 0; i < words; i++)
+			put_word(out, size, 16 + (begin + i) * 8,
+				table[i] + mark + splitmix64_mix(begin / 128));
+	}
+	uint64_t sum = 0;
+	for (size_t i = 0; i * 8 < size - 16; i++)
+		sum += word_at(out, size, 16 + i * 8) *
+			(UINT64_C(0x9e3779b185ebca87) + i * 2 * UINT64_C(0xc2b2ae3d27d4eb4f));
+	sum ^= hash + version * UINT64_C(0xa0761d6478bd642f);
+	uint128 product = (uint128)sum * UINT64_C(0x9e3779b185ebca87);
+	put_word(out, size, 8, ((uint64_t)(product >> 64) ^ (uint64_t)product) << 32 | version);
+}
+
+static const double ratios[] = {0, 0.25, 0.5, 0.75, 1};
+enum { RATIOS = sizeof(ratios) / sizeof(ratios[0]) };
+
+static size_t
+some_size(size_t i)
+{
+	static const size_t large[] = {1000, 1023, 1024, 1025, 1039, 1040, 1041, 1047, 1048,
+		4096, 10000, 65536, 99999};
+	return i <= 300 ? i : large[i - 301];
+}
+
+enum { SOME_SIZES = 301 + 13 };
+
+START_TEST(the_bytes_are_as_documented)
+{
+	static const size_t key_sizes[] = {16, 8, 1, 17, 36};
+	for (size_t i = 0; i < SOME_SIZES; i++) {
+		size_t size = some_size(i);
+		double ratio = ratios[i % RATIOS];
+		struct nb_slice key = key_of(key_sizes[i / RATIOS % 5]);
+		uint8_t *expected = allocate(size);
+		reference(expected, size, ratio, i, key, (uint32_t)i * 77777777);
+		uint8_t *value = make(size, ratio, i, key, (uint32_t)i * 77777777);
+		ck_assert_msg(memcmp(value, expected, size) == 0, "size %zu", size);
+		free(value);
+		free(expected);
+	}
+}
+END_TEST
+
+START_TEST(the_bytes_are_those_of_the_first_release)
+{
+	static const uint8_t golden_bytes[] = {0x2d, 0x21, 0xfa, 0xd8, 0x46, 0x99, 0x43, 0x64,
+		0x00, 0x00, 0x00, 0x00, 0x8f, 0x59, 0x04, 0x37, 0xe0, 0x01, 0x5c, 0x54, 0xda,
+		0x91, 0x7e, 0x44, 0x05, 0x3e, 0xcb, 0x8b, 0x03, 0x38, 0xc7, 0x15, 0x2f, 0x36,
+		0xbf, 0x4c, 0xc3, 0x79, 0x84, 0x23, 0xc2, 0x94, 0xfb, 0x06, 0xe9, 0xfe, 0xb9,
+		0xf4, 0x8e, 0x27, 0xb8, 0xde, 0x4f, 0x2b, 0x06, 0x43, 0x76, 0x76, 0x76, 0x76,
+		0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76,
+		0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76,
+		0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76, 0x76,
+		0x76};
+	uint8_t *value = make(sizeof(golden_bytes), 0.5, 1, key_of(16), 0);
+	ck_assert_mem_eq(value, golden_bytes, sizeof(golden_bytes));
+	free(value);
+}
+END_TEST
+
+START_TEST(every_value_is_good_for_its_key)
+{
+	static const size_t key_sizes[] = {1, 8, 16, 36};
+	for (size_t i = 0; i < SOME_SIZES; i++)
+		for (size_t r = 0; r < RATIOS; r++) {
+			struct nb_slice key = key_of(key_sizes[i % 4]);
+			uint32_t version = (uint32_t)(i * i * i);
+			uint8_t *value = make(some_size(i), ratios[r], i + r, key, version);
+			ck_assert_int_eq(verdict(value, some_size(i), key), VALUE_GOOD);
+			free(value);
+		}
+}
+END_TEST
+
+START_TEST(many_at_once_are_as_one_by_one)
+{
+	enum { COUNT = 32, STRIDE = 128, SIZE = 100 };
+	static const size_t key_sizes[] = {8, 16, 5};
+	for (size_t k = 0; k < 3; k++) {
+		size_t key_size = key_sizes[k];
+		uint8_t keys[COUNT * 16], out[COUNT * STRIDE];
+		for (size_t i = 0; i < sizeof(keys); i++)
+			keys[i] = (uint8_t)(i * i + k);
+		memset(out, 0xee, sizeof(out));
+		struct value_spec spec;
+		value_spec_create(&spec, SIZE, 0.5, 3);
+		for (size_t i = 0; i < COUNT; i++)
+			value_prepare(&spec, out + i * STRIDE);
+		/* a buffer that was prepared once takes one value after the other */
+		for (uint32_t version = 0; version < 3; version++)
+			values_write(&spec, out, STRIDE, keys, key_size, COUNT, version);
+		for (size_t i = 0; i < COUNT; i++) {
+			struct nb_slice key = {keys + i * key_size, key_size};
+			uint8_t *value = make(SIZE, 0.5, 3, key, 2);
+			ck_assert_mem_eq(out + i * STRIDE, value, SIZE);
+			free(value);
+			for (size_t at = SIZE; at < STRIDE; at++)
+				ck_assert_uint_eq(out[i * STRIDE + at], 0xee);
+		}
+	}
+}
+END_TEST
+
+static void
+check_flip(uint8_t *value, size_t size, size_t bit)
+{
+	value[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	ck_assert_msg(!is_good(value, size), "size %zu, bit %zu", size, bit);
+	value[bit / 8] ^= (uint8_t)(1u << bit % 8);
+}
+
+START_TEST(any_flipped_bit_is_found)
+{
+	static const size_t sizes[] = {16, 17, 23, 24, 25, 100, 1040, 1041, 4096};
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+		for (size_t r = 0; r<RATIOS; r += sizes[s]> 1000 ? 2 : 1) {
+			uint8_t *value = make(sizes[s], ratios[r], 5, key_of(16), 9);
+			for (size_t bit = 0; bit<sizes[s] * 8; bit += sizes[s]> 100 ? 29 : 1)
+				check_flip(value, sizes[s], bit);
+			free(value);
+		}
+}
+END_TEST
+
+START_TEST(a_flipped_bit_of_a_large_value_is_found)
+{
+	enum { SIZE = 100000 };
+	uint8_t *value = make(SIZE, 0.5, 5, key_of(16), 0);
+	for (size_t bit = 0; bit < SIZE * 8; bit += 3989)
+		check_flip(value, SIZE, bit);
+	free(value);
+}
+END_TEST
+
+START_TEST(a_value_of_another_size_is_found)
+{
+	for (size_t i = 0; i < SOME_SIZES; i++) {
+		size_t size = some_size(i);
+		uint8_t *value = make(size + 8, 0.5, 5, key_of(16), 0);
+		struct nb_slice whole = {value, size + 8};
+		ck_assert_int_eq(value_check(whole, size, key_of(16)), VALUE_WRONG_SIZE);
+		ck_assert_int_eq(value_check(whole, size + 9, key_of(16)), VALUE_WRONG_SIZE);
+		/* cut to just the size that is expected, as a page would be */
+		if (size >= 16)
+			ck_assert_int_eq(verdict(value, size, key_of(16)), VALUE_CORRUPT);
+		free(value);
+	}
+	ck_assert_int_eq(
+		value_check((struct nb_slice){NULL, 0}, 100, key_of(16)), VALUE_WRONG_SIZE);
+	ck_assert_int_eq(value_check((struct nb_slice){NULL, 0}, 0, key_of(16)), VALUE_GOOD);
+}
+END_TEST
+
+START_TEST(a_value_of_another_key_is_told_from_a_corrupt_one)
+{
+	for (size_t i = 0; i < SOME_SIZES; i++) {
+		size_t size = some_size(i);
+		uint8_t *value = make(size, 0.5, 5, key_of(15), 0);
+		int expected = size >= 16 ? VALUE_OF_OTHER_KEY : VALUE_CORRUPT;
+		if (size >= 2) /* of one byte, 1 in 256 is missed */
+			ck_assert_int_eq(verdict(value, size, key_of(16)), expected);
+		if (size > 16) {
+			value[16] ^= 1;
+			ck_assert_int_eq(verdict(value, size, key_of(16)), VALUE_CORRUPT);
+		}
+		free(value);
+	}
+}
+END_TEST
+
+/** Exchange two ranges, see that it is found if they differ, and put them back. */
+static void
+check_exchange(uint8_t *value, size_t size, size_t a, size_t b, size_t length)
+{
+	if (memcmp(value + a, value + b, length) == 0)
+		return;
+	uint8_t *passing = allocate(length);
+	for (int i = 0; i < 2; i++) {
+		memcpy(passing, value + a, length);
+		memcpy(value + a, value + b, length);
+		memcpy(value + b, passing, length);
+		ck_assert_msg(is_good(value, size) == (i == 1), "%zu and %zu", a, b);
+	}
+	free(passing);
+}
+
+START_TEST(exchanged_words_are_found)
+{
+	uint8_t *value = make(116, 1, 5, key_of(16), 0);
+	for (size_t a = 0; a + 8 <= 116; a += 4)
+		for (size_t b = a + 8; b + 8 <= 116; b += 4)
+			check_exchange(value, 116, a, b, 8);
+	free(value);
+}
+END_TEST
+
+START_TEST(exchanged_pages_are_found)
+{
+	static const size_t pages[] = {512, 1024, 4096, 16384};
+	enum { SIZE = 65536 + 16 };
+	for (size_t r = 1; r < RATIOS; r++) {
+		uint8_t *value = make(SIZE, ratios[r], 5, key_of(16), 0);
+		for (size_t p = 0; p < 4; p++)
+			for (size_t b = pages[p]; b + pages[p] <= SIZE; b += pages[p]) {
+				check_exchange(value, SIZE, 0, b, pages[p]);
+				check_exchange(value, SIZE, b - pages[p] + 16, b + 16,
+					pages[p] > SIZE - 16 - b ? SIZE - 16 - b : pages[p]);
+			}
+		free(value);
+	}
+}
+END_TEST
+
+START_TEST(exchanged_halves_of_a_huge_value_are_found)
+{
+	enum { HALF = 128 << 20, SIZE = 16 + 2 * HALF };
+	uint8_t *value = make(SIZE, 1, 5, key_of(16), 0);
+	ck_assert(is_good(value, SIZE));
+	uint8_t passing[4096];
+	for (size_t at = 16; at < 16 + HALF; at += sizeof(passing)) {
+		memcpy(passing, value + at, sizeof(passing));
+		memcpy(value + at, value + HALF + at, sizeof(passing));
+		memcpy(value + HALF + at, passing, sizeof(passing));
+	}
+	ck_assert(!is_good(value, SIZE));
+	free(value);
+}
+END_TEST
+
+START_TEST(a_shifted_value_is_found)
+{
+	static const size_t sizes[] = {24, 100, 1024, 65536};
+	static const size_t shifts[] = {1, 4, 8, 16, 1024};
+	for (size_t i = 0; i < 4 * 5 * RATIOS; i++) {
+		size_t size = sizes[i % 4], shift = shifts[i / 4 % 5];
+		if (shift + 16 > size)
+			continue;
+		uint8_t *value = make(size, ratios[i / 20], 5, key_of(16), 0);
+		uint8_t *shifted = allocate(size);
+		memcpy(shifted, value, size);
+		memmove(shifted, value + shift, size - shift);
+		ck_assert(!is_good(shifted, size));
+		memcpy(shifted, value, size);
+		memmove(shifted + 16, value + 16 + shift, size - 16 - shift);
+		ck_assert(!is_good(shifted, size) || memcmp(shifted, value, size) == 0);
+		memcpy(shifted, value, size);
+		memmove(shifted + shift, value, size - shift);
+		ck_assert(!is_good(shifted, size) || memcmp(shifted, value, size) == 0);
+		free(shifted);
+		free(value);
+	}
+}
+END_TEST
+
+/** The first `at` bytes of one and the rest of the other. */
+static void
+check_torn(const uint8_t *one, const uint8_t *other, size_t size, size_t at)
+{
+	uint8_t *torn = allocate(size);
+	memcpy(torn, one, at);
+	memcpy(torn + at, other + at, size - at);
+	ck_assert_msg(!is_good(torn, size) || memcmp(torn, one, size) == 0 ||
+			memcmp(torn, other, size) == 0,
+		"size %zu at %zu", size, at);
+	free(torn);
+}
+
+START_TEST(a_torn_value_is_found)
+{
+	static const size_t sizes[] = {24, 100, 1024, 65536};
+	for (size_t i = 0; i < 4 * RATIOS; i++) {
+		size_t size = sizes[i % 4], step = size <= 100 ? 1 : size / 128;
+		double ratio = ratios[i / 4];
+		uint8_t *values[] = {make(size, ratio, 5, key_of(16), 1),
+			make(size, ratio, 5, key_of(16), 2), make(size, ratio, 5, key_of(8), 1),
+			make(size, ratio, 6, key_of(16), 1), make(size, 0.6, 5, key_of(16), 1),
+			calloc(1, size)};
+		for (size_t other = 1; other < 6; other++)
+			for (size_t at = step; at < size; at += step) {
+				check_torn(values[0], values[other], size, at);
+				check_torn(values[other], values[0], size, at);
+			}
+		for (size_t v = 0; v < 6; v++)
+			free(values[v]);
+	}
+}
+END_TEST
+
+static int
+compare_words(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/** Consecutive values, of keys that are consecutive numbers too, one after the other. */
+static uint8_t *
+make_many(size_t size, double ratio, uint64_t seed, uint32_t count, uint32_t version)
+{
+	struct value_spec spec;
+	value_spec_create(&spec, size, ratio, seed);
+	uint8_t *out = allocate(size * count);
+	uint64_t *keys = calloc(count, sizeof(*keys));
+	ck_assert_ptr_nonnull(keys);
+	for (uint32_t i = 0; i < count; i++) {
+		keys[i] = i;
+		value_prepare(&spec, out + i * size);
+	}
+	values_write(&spec, out, size, keys, sizeof(*keys), count, version);
+	free(keys);
+	return out;
+}
+
+/** Add the words of the bodies that are no filler. */
+static size_t
+collect_words(uint64_t *words, size_t used, const uint8_t *values, size_t size, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t at = 16; at + 8 <= size; at += 8) {
+			uint64_t word = word_at(values + i * size, size, at);
+			if (word != UINT64_C(0x7676767676767676))
+				words[used++] = word;
+		}
+	return used;
+}
+
+START_TEST(no_random_word_comes_twice)
+{
+	static const struct {
+		size_t size;
+		uint32_t count;
+	} cases[] = {{100, 4000}, {1000, 400}, {65536, 8}};
+	for (size_t c = 0; c < 3; c++) {
+		size_t size = cases[c].size;
+		uint64_t *words = calloc(3 * size * cases[c].count / 8, sizeof(*words));
+		ck_assert_ptr_nonnull(words);
+		size_t used = 0;
+		for (uint32_t version = 0; version < 3; version++) {
+			uint8_t *values = make_many(size, 1, 5, cases[c].count, version);
+			used = collect_words(words, used, values, size, cases[c].count);
+			free(values);
+		}
+		ck_assert_uint_eq(used, 3 * ((size - 16) / 8) * cases[c].count);
+		qsort(words, used, sizeof(*words), compare_words);
+		for (size_t i = 1; i < used; i++)
+			ck_assert_uint_ne(words[i - 1], words[i]);
+		free(words);
+	}
+}
+END_TEST
+
+START_TEST(values_of_other_seeds_and_versions_share_no_random_word)
+{
+	uint8_t *values[] = {make(1000, 1, 5, key_of(16), 1), make(1000, 1, 6, key_of(16), 1),
+		make(1000, 1, 5, key_of(16), 2), make(1000, 1, 5, key_of(15), 1)};
+	for (size_t other = 1; other < 4; other++)
+		for (size_t at = 16; at + 8 <= 1000; at += 8)
+			ck_assert_uint_ne(
+				word_at(values[0], 1000, at), word_at(values[other], 1000, at));
+	for (size_t v = 0; v < 4; v++)
+		free(values[v]);
+}
+END_TEST
+
+/* 12 bytes of the header never compress; a body of less than 8 bytes is filler. */
+START_TEST(the_ratio_is_exact_to_the_nearest_8_bytes)
+{
+	for (size_t i = 16; i < SOME_SIZES; i++)
+		for (int percent = 0; percent <= 100; percent++) {
+			size_t size = some_size(i), body = (size - 16) / 8;
+			uint64_t words[100000 / 8];
+			uint8_t *value = make(size, percent / 100.0, 5, key_of(16), 0);
+			size_t used = collect_words(words, 0, value, size, 1);
+			free(value);
+			double wanted = size * percent / 100.0, got = 12.0 + 8.0 * (double)used;
+			if (percent == 100)
+				ck_assert_uint_eq(used, body);
+			else if (wanted <= 12)
+				ck_assert_uint_le(used, 0);
+			else if (used < body)
+				ck_assert_double_le(fabs(got - wanted), 4.0001);
+			else
+				ck_assert_double_ge(wanted, got - 4.0001);
+		}
+}
+END_TEST
+
+START_TEST(the_ratio_holds_in_every_kilobyte)
+{
+	enum { SIZE = 65552 };
+	for (size_t r = 0; r < RATIOS; r++) {
+		uint8_t *value = make(SIZE, ratios[r], 5, key_of(16), 0);
+		for (size_t at = 16; at + 1024 <= SIZE; at += 1024) {
+			uint64_t words[128];
+			size_t used = collect_words(words, 0, value + at - 16, 1040, 1);
+			ck_assert_double_le(fabs((double)used - ratios[r] * 128), 1.0001);
+		}
+		free(value);
+	}
+}
+END_TEST
+
+/** What does not compress: 12 bytes of the header, and whole words of the body. */
+static double
+ideal_share(size_t size, double ratio)
+{
+	double words = round((ratio * (double)size - 12) / 8), all = floor((size - 16) / 8.0);
+	return (12 + 8 * fmax(0, fmin(words, all))) / (double)size;
+}
+
+/*
+ * zlib at level 9 spends some bytes on each run of filler: up to TOLERANCE of
+ * 100-byte values, less of longer ones.
+ */
+START_TEST(a_compressor_finds_the_stated_ratio)
+{
+	static const struct {
+		size_t size;
+		uint32_t count;
+		double tolerance;
+	} cases[] = {{100, 4000, 0.05}, {1000, 1000, 0.01}, {65536, 12, 0.01}};
+	for (size_t c = 0; c < 3; c++)
+		for (size_t r = 0; r < RATIOS; r++) {
+			size_t total = cases[c].size * cases[c].count;
+			uint8_t *values = make_many(
+				cases[c].size, ratios[r], 5, cases[c].count, 0);
+			uLongf packed_size = compressBound(total);
+			uint8_t *packed = allocate(packed_size);
+			ck_assert_int_eq(
+				compress2(packed, &packed_size, values, total, 9), Z_OK);
+			double wanted = ideal_share(cases[c].size, ratios[r]);
+			double got = (double)packed_size / (double)total;
+			ck_assert_double_ge(got, wanted - 0.002);
+			ck_assert_double_le(got, wanted + cases[c].tolerance);
+			free(packed);
+			free(values);
+		}
+}
+END_TEST
+
+START_TEST(a_short_value_begins_a_longer_one)
+{
+	uint8_t *longest = make(15, 0.5, 5, key_of(16), 0);
+	uint64_t hash = XXH3_64bits(key_bytes, 16);
+	for (size_t size = 0; size < 15; size++) {
+		uint8_t *value = make(size, 0.25, 6, key_of(16), 7);
+		ck_assert_msg(memcmp(value, longest, size) == 0, "size %zu", size);
+		free(value);
+	}
+	ck_assert_uint_eq(word_at(longest, 15, 0), hash);
+	free(longest);
+}
+END_TEST
+
+START_TEST(any_flipped_bit_of_a_short_value_is_found)
+{
+	for (size_t size = 1; size < 16; size++) {
+		uint8_t *value = make(size, 0.5, 5, key_of(16), 0);
+		for (size_t bit = 0; bit < size * 8; bit++)
+			check_flip(value, size, bit);
+		free(value);
+	}
+}
+END_TEST
+
+START_TEST(every_verdict_has_a_name)
+{
+	for (int i = 0; i < VALUE_VERDICTS; i++)
+		for (int j = 0; j < i; j++)
+			ck_assert_str_ne(value_verdict_name(i), value_verdict_name(j));
+	ck_assert_str_eq(value_verdict_name(VALUE_GOOD), "good");
+	ck_assert_str_eq(value_verdict_name(VALUE_OF_OTHER_KEY), "value of another key");
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("values", the_bytes_are_as_documented,
+		the_bytes_are_those_of_the_first_release, every_value_is_good_for_its_key,
+		many_at_once_are_as_one_by_one, any_flipped_bit_is_found,
+		a_flipped_bit_of_a_large_value_is_found, a_value_of_another_size_is_found,
+		a_value_of_another_key_is_told_from_a_corrupt_one, exchanged_words_are_found,
+		exchanged_pages_are_found, exchanged_halves_of_a_huge_value_are_found,
+		a_shifted_value_is_found, a_torn_value_is_found, no_random_word_comes_twice,
+		values_of_other_seeds_and_versions_share_no_random_word,
+		the_ratio_is_exact_to_the_nearest_8_bytes, the_ratio_holds_in_every_kilobyte,
+		a_compressor_finds_the_stated_ratio, a_short_value_begins_a_longer_one,
+		any_flipped_bit_of_a_short_value_is_found, every_verdict_has_a_name);
+}
