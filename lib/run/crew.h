@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RUN_CREW_H
+#define RUN_CREW_H
+/**
+ * Threads that go through the phases of a run together: each does its part of a
+ * phase, then all wait, parked, until the next one is called.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <mininb/mininb.h>
+
+struct crew_member {
+	struct crew *crew;
+	pthread_t thread;
+	uint32_t id;
+};
+
+/** Used by the thread that made it, but for what the members do themselves. */
+struct crew {
+	/* All below is guarded by it; no other lock is taken while it is held. */
+	pthread_mutex_t mutex;
+	pthread_cond_t called;  /* a phase was called */
+	pthread_cond_t arrived; /* the last member has finished its part */
+	uint64_t calls;         /* phases called so far */
+	uint32_t busy;          /* members still at their part */
+	int phase;
+	/* What follows does not change. */
+	void (*work)(void *arg, uint32_t id, int phase);
+	void *arg;
+	uint32_t size;
+	struct crew_member *members;
+};
+
+/**
+ * Start `size` threads, parked. They take no signals but those of their own making.
+ * work(arg, id, phase) does a part.
+ */
+NB_MUST_CHECK int
+crew_create(struct crew *crew, uint32_t size, void (*work)(void *arg, uint32_t id, int phase),
+	void *arg);
+
+/**
+ * Do a phase; returns when all members are parked again. Meanwhile `tick`, if
+ * not NULL, is called every tick_ns on this thread.
+ */
+void
+crew_do(struct crew *crew, int phase, uint64_t tick_ns, void (*tick)(void *arg));
+
+/** End the threads. */
+void
+crew_destroy(struct crew *crew);
+
+#endif /* RUN_CREW_H */

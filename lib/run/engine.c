@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Loading an engine: open the shared object, take its table over, or say
+ * exactly why not.
+ *
+ * The ABI number must be equal. The size may differ: the host copies as many
+ * bytes as both know into a zeroed table, so that an older plugin has NULLs for
+ * the verbs that came later, and a newer one loses only what this host could
+ * not use. A size that does not reach the last mandatory verb, or that no table
+ * will ever have, is a table of something else and is refused.
+ *
+ * RTLD_LOCAL keeps engines apart that export the same names (forks of one
+ * library, DBM clones); RTLD_NOW finds a missing symbol here and not in the
+ * first get. A plugin is never unloaded: its engine may have left threads.
+ */
+#include "run/engine.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+enum { TABLE_SIZE_MAX = 4096 };
+
+#define TABLE_SIZE_MIN (offsetof(struct nb_engine, del) + sizeof(void *))
+
+const struct nb_engine *
+null_engine_plugin(void);
+const struct nb_engine *
+memory_engine_plugin(void);
+
+static int
+host_fail(int code, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	error_setv(code, fmt, args);
+	va_end(args);
+	return code;
+}
+
+static void
+host_log(uint32_t level, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	log_messagev(level, fmt, args);
+	va_end(args);
+}
+
+const struct nb_host *
+nb_engine_host(void)
+{
+	static const struct nb_host host = {
+		.size = sizeof(host), .abi = NB_ENGINE_ABI, .fail = host_fail, .log = host_log};
+	return &host;
+}
+
+const struct nb_engine *
+engine_builtin(const char *name)
+{
+	if (strcmp(name, "null") == 0)
+		return null_engine_plugin();
+	if (strcmp(name, "memory") == 0)
+		return memory_engine_plugin();
+	return NULL;
+}
+
+/** Fields of the table that must not be NULL, and why a user would care. */
+struct field {
+	const char *name;
+	size_t offset;
+};
+
+#define FIELD(member) \
+	{ \
+#member, offsetof(struct nb_engine, member) \
+	}
+
+static const struct field mandatory[] = {FIELD(name), FIELD(summary), FIELD(licence),
+	FIELD(home), FIELD(build), FIELD(version), FIELD(open), FIELD(close),
+	FIELD(session_open), FIELD(session_close), FIELD(get), FIELD(put), FIELD(del)};
+
+/** Verbs that make no sense without one another: the first one asks for the second. */
+static const struct field pairs[][2] = {
+	{FIELD(scan_open), FIELD(scan_next)},
+	{FIELD(scan_open), FIELD(scan_close)},
+	{FIELD(begin), FIELD(commit)},
+	{FIELD(begin), FIELD(abort)},
+	{FIELD(submit), FIELD(reap)},
+};
+
+static bool
+is_null(const struct nb_engine *table, const struct field *field)
+{
+	const void *pointer;
+	memcpy(&pointer, (const char *)table + field->offset, sizeof(pointer));
+	return pointer == NULL;
+}
+
+static bool
+is_name(const char *name)
+{
+	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+	return length > 0 && name[length] == '\0';
+}
+
+static int
+check_header(const struct nb_engine *table, const char *origin)
+{
+	if (table->abi != NB_ENGINE_ABI)
+		return error_set(NB_FAIL,
+			"%s: refused: its table has abi %u, this mininb has abi %u; compile it "
+			"against this mininb's engine.h",
+			origin, table->abi, NB_ENGINE_ABI);
+	if (table->size < TABLE_SIZE_MIN)
+		return error_set(NB_FAIL,
+			"%s: refused: its table is too short: size is %u bytes, the mandatory "
+			"verbs end at %zu",
+			origin, table->size, TABLE_SIZE_MIN);
+	if (table->size > TABLE_SIZE_MAX || table->size % sizeof(void *) != 0)
+		return error_set(NB_FAIL,
+			"%s: refused: its table is too long or torn: size is %u bytes, not a "
+			"multiple of %zu up to %d",
+			origin, table->size, sizeof(void *), TABLE_SIZE_MAX);
+	return NB_OK;
+}
+
+static int
+check_fields(const struct nb_engine *table, const char *origin)
+{
+	for (size_t i = 0; i < sizeof(mandatory) / sizeof(*mandatory); i++)
+		if (is_null(table, &mandatory[i]))
+			return error_set(NB_FAIL, "%s: refused: '%s' is NULL in its table",
+				origin, mandatory[i].name);
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if (!is_null(table, &pairs[i][0]) && is_null(table, &pairs[i][1]))
+			return error_set(NB_FAIL,
+				"%s: refused: its table has '%s' and '%s' is NULL", origin,
+				pairs[i][0].name, pairs[i][1].name);
+	if (!is_name(table->name))
+		return error_set(NB_FAIL,
+			"%s: refused: its name '%s' is not made of a-z, 0-9, _ and -", origin,
+			table->name);
+	uint32_t known = NB_DUR_BIT(NB_DUR_COMMIT + 1) - 1;
+	if (table->durabilities == 0 || (table->durabilities & ~known) != 0)
+		return error_set(NB_FAIL,
+			"%s: refused: durabilities is 0x%x, which names no level or an unknown "
+			"one",
+			origin, table->durabilities);
+	if (table->auto_durability > NB_DUR_COMMIT ||
+		(table->durabilities & NB_DUR_BIT(table->auto_durability)) == 0)
+		return error_set(NB_FAIL,
+			"%s: refused: auto_durability is %u, which durabilities 0x%x does not "
+			"offer",
+			origin, table->auto_durability, table->durabilities);
+	return NB_OK;
+}
+
+int
+engine_import(struct nb_engine *out, const struct nb_engine *table, const char *origin)
+{
+	int rc = check_header(table, origin);
+	if (rc != NB_OK)
+		return rc;
+	memset(out, 0, sizeof(*out));
+	memcpy(out, table, table->size < sizeof(*out) ? table->size : sizeof(*out));
+	rc = check_fields(out, origin);
+	if (rc != NB_OK)
+		return rc;
+	if (out->version() == NULL)
+		return error_set(NB_FAIL, "%s: refused: its 'version' returns NULL", origin);
+	struct nb_option_value *defaults; /* that they parse is part of the contract */
+	rc = nb_options_parse(&defaults, out, NULL, 0);
+	if (rc != NB_OK)
+		return error_prefix(NB_FAIL, "%s: refused", origin);
+	nb_options_delete(defaults, out);
+	return NB_OK;
+}
+
+/** What dlopen() said, and what to do about it. */
+static int
+refuse_object(const char *path)
+{
+	const char *cause = dlerror();
+	if (cause == NULL)
+		cause = "unknown cause";
+	if (strstr(cause, "ELF") != NULL || strstr(cause, "file too short") != NULL)
+		return error_set(NB_FAIL, "%s: refused: not a shared object (%s)", path, cause);
+	if (strstr(cause, "Is a directory") != NULL)
+		return error_set(NB_FAIL, "%s: refused: is a directory", path);
+	if (strstr(cause, "No such file") != NULL && strstr(cause, path) != NULL)
+		return error_set(NB_FAIL, "%s: no such file", path);
+	return error_set(NB_FAIL,
+		"%s: refused: cannot be loaded (%s); 'ldd %s' shows which libraries are "
+		"missing",
+		path, cause, path);
+}
+
+static int
+load_object(struct nb_engine_ref *ref, const char *path, const char *name)
+{
+	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (object == NULL)
+		return refuse_object(path);
+	const struct nb_engine *(*entry)(void);
+	*(void **)&entry = dlsym(object, "nb_engine_plugin");
+	int rc;
+	const struct nb_engine *table;
+	if (entry == NULL)
+		rc = error_set(NB_FAIL,
+			"%s: refused: it exports no nb_engine_plugin(); is it a mininb engine?",
+			path);
+	else if ((table = entry()) == NULL)
+		rc = error_set(NB_FAIL, "%s: refused: nb_engine_plugin() returns NULL", path);
+	else
+		rc = engine_import(&ref->table, table, path);
+	if (rc == NB_OK && name != NULL && strcmp(ref->table.name, name) != 0)
+		rc = error_set(NB_FAIL,
+			"%s: refused: its name is '%s', its file's is '%s'; the two must be "
+			"equal",
+			path, ref->table.name, name);
+	if (rc != NB_OK)
+		dlclose(object);
+	return rc;
+}
+
+static int
+refuse_name(const struct engine_sites *sites, const char *name)
+{
+	char list[512] = "";
+	const char *names[64];
+	size_t count = 0;
+	for (size_t i = 0; i < sites->count && count < sizeof(names) / sizeof(*names); i++) {
+		names[count++] = sites->items[i].name;
+		if (strlen(list) + strlen(names[i]) + 3 < sizeof(list)) {
+			strcat(list, i > 0 ? ", " : "");
+			strcat(list, names[i]);
+		}
+	}
+	const char *nearest = nb_nearest(name, names, count);
+	size_t length = strlen(name);
+	if (length > 3 && strcmp(name + length - 3, ".so") == 0 && access(name, F_OK) == 0)
+		return error_set(NB_ERR_USAGE,
+			"driver '%s': no such engine; if the file is meant: ./%s", name, name);
+	if (nearest != NULL)
+		return error_set(NB_ERR_USAGE,
+			"driver '%s': no such engine; did you mean '%s'? There are: %s", name,
+			nearest, list);
+	return error_set(
+		NB_ERR_USAGE, "driver '%s': no such engine; there are: %s", name, list);
+}
+
+static int
+load_by_name(struct nb_engine_ref *ref, const char *name)
+{
+	struct engine_sites sites;
+	int rc = engine_sites_create(&sites);
+	if (rc != NB_OK)
+		return rc;
+	const struct engine_site *site = NULL;
+	for (size_t i = 0; i < sites.count && site == NULL; i++)
+		if (strcmp(sites.items[i].name, name) == 0)
+			site = &sites.items[i];
+	if (site == NULL) {
+		rc = refuse_name(&sites, name);
+	} else if (site->path == NULL) {
+		ref->path = strdup("built in");
+		rc = engine_import(&ref->table, engine_builtin(name), name);
+	} else {
+		ref->path = strdup(site->path);
+		rc = load_object(ref, site->path, name);
+	}
+	engine_sites_destroy(&sites);
+	return rc;
+}
+
+int
+nb_engine_load(struct nb_engine_ref **out, const char *name)
+{
+	struct nb_engine_ref *ref = calloc(1, sizeof(*ref));
+	if (ref == NULL)
+		return error_set(NB_FAIL, "driver '%s': out of memory", name);
+	int rc;
+	if (strchr(name, '/') != NULL) {
+		ref->path = strdup(name);
+		rc = load_object(ref, name, NULL);
+	} else {
+		rc = load_by_name(ref, name);
+	}
+	if (rc == NB_OK && ref->path == NULL)
+		rc = error_set(NB_FAIL, "driver '%s': out of memory", name);
+	if (rc != NB_OK) {
+		nb_engine_unload(ref);
+		return rc;
+	}
+	*out = ref;
+	return NB_OK;
+}
+
+void
+nb_engine_unload(struct nb_engine_ref *ref)
+{
+	if (ref == NULL)
+		return;
+	free((char *)ref->path);
+	free(ref);
+}
+
+const struct nb_engine *
+nb_engine_table(const struct nb_engine_ref *ref)
+{
+	return &ref->table;
+}
+
+const char *
+nb_engine_path(const struct nb_engine_ref *ref)
+{
+	return ref->path;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RUN_ENGINE_H
+#define RUN_ENGINE_H
+/** Engines: where they are found, how their tables are taken over. */
+#include <mininb/mininb.h>
+
+struct nb_engine_ref {
+	struct nb_engine table; /* the host's copy */
+	const char *path;       /* owned; "built in" */
+};
+
+/** A place where an engine may be. */
+struct engine_site {
+	char *name;
+	char *path; /* NULL: linked in */
+};
+
+/** All engines that can be found, in the order of the search; a name stands once. */
+struct engine_sites {
+	struct engine_site *items;
+	size_t count;
+};
+
+NB_MUST_CHECK int
+engine_sites_create(struct engine_sites *sites);
+
+void
+engine_sites_destroy(struct engine_sites *sites);
+
+/** The table of a linked-in engine; NULL if there is none of that name. */
+const struct nb_engine *
+engine_builtin(const char *name);
+
+/**
+ * Check a plugin's table and copy what this host knows of it. `origin` is the
+ * file's name, for the text of a refusal, which names the field and what is
+ * wrong with it.
+ */
+NB_MUST_CHECK int
+engine_import(struct nb_engine *out, const struct nb_engine *table, const char *origin);
+
+#endif /* RUN_ENGINE_H */

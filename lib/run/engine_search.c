@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where engines are: $MININB_PLUGIN_PATH, then the build tree if the program
+ * runs from it, then the installed directory, then those that are linked in.
+ * The first of a name wins. Never the working directory: what is measured must
+ * not depend on where one stands.
+ *
+ * The installed directory is the one the build was told; if it is not there,
+ * the one beside the library, so that a tree that was moved as a whole works.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "run/engine.h"
+
+static const char *const builtin_names[] = {"memory", "null"};
+
+static bool
+has_site(const struct engine_sites *sites, const char *name, size_t length)
+{
+	for (size_t i = 0; i < sites->count; i++)
+		if (strncmp(sites->items[i].name, name, length) == 0 &&
+			sites->items[i].name[length] == '\0')
+			return true;
+	return false;
+}
+
+/** Takes `path` over, also when it fails or the name is there already. */
+static int
+add_site(struct engine_sites *sites, const char *name, size_t length, char *path)
+{
+	if (has_site(sites, name, length)) {
+		free(path);
+		return NB_OK;
+	}
+	struct engine_site *items = realloc(
+		sites->items, (sites->count + 1) * sizeof(*sites->items));
+	char *copy = strndup(name, length);
+	if (items != NULL)
+		sites->items = items;
+	if (items == NULL || copy == NULL) {
+		free(copy);
+		free(path);
+		return error_set(NB_FAIL, "engines: out of memory");
+	}
+	sites->items[sites->count++] = (struct engine_site){copy, path};
+	return NB_OK;
+}
+
+static int
+by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/** <dir>/<name>.so, or with `is_nested` <dir>/<name>/<name>.so. */
+static char *
+site_path(const char *dir, const char *entry, size_t *name_length, bool is_nested)
+{
+	size_t length = strlen(entry);
+	char *path = NULL;
+	if (entry[0] == '.')
+		return NULL;
+	if (is_nested) {
+		*name_length = length;
+		if (asprintf(&path, "%s/%s/%s.so", dir, entry, entry) < 0)
+			return NULL;
+	} else {
+		if (length <= 3 || strcmp(entry + length - 3, ".so") != 0)
+			return NULL;
+		*name_length = length - 3;
+		if (asprintf(&path, "%s/%s", dir, entry) < 0)
+			return NULL;
+	}
+	if (access(path, F_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+/** A directory that is not there has no engines. */
+static int
+add_dir(struct engine_sites *sites, const char *dir, bool is_nested)
+{
+	struct dirent **entries;
+	int count = scandir(dir, &entries, NULL, by_name);
+	if (count < 0)
+		return NB_OK;
+	int rc = NB_OK;
+	for (int i = 0; i < count; i++) {
+		size_t length;
+		char *path = site_path(dir, entries[i]->d_name, &length, is_nested);
+		if (path != NULL && rc == NB_OK)
+			rc = add_site(sites, entries[i]->d_name, length, path);
+		else
+			free(path);
+		free(entries[i]);
+	}
+	free(entries);
+	return rc;
+}
+
+static int
+add_path_variable(struct engine_sites *sites)
+{
+	const char *variable = getenv("MININB_PLUGIN_PATH");
+	if (variable == NULL)
+		return NB_OK;
+	char *copy = strdup(variable);
+	if (copy == NULL)
+		return error_set(NB_FAIL, "engines: out of memory");
+	int rc = NB_OK;
+	char *rest = copy;
+	for (char *dir; rc == NB_OK && (dir = strsep(&rest, ":")) != NULL;)
+		if (dir[0] != '\0')
+			rc = add_dir(sites, dir, false);
+	free(copy);
+	return rc;
+}
+
+static bool
+runs_from_build_tree(void)
+{
+	char *root = realpath(NB_BUILD_ROOT, NULL);
+	char *exe = realpath("/proc/self/exe", NULL);
+	size_t length = root != NULL ? strlen(root) : 0;
+	bool is_inside = length > 0 && exe != NULL && strncmp(exe, root, length) == 0 &&
+		exe[length] == '/';
+	free(root);
+	free(exe);
+	return is_inside;
+}
+
+static int
+add_installed(struct engine_sites *sites)
+{
+	if (access(NB_ENGINE_DIR, F_OK) == 0)
+		return add_dir(sites, NB_ENGINE_DIR, false);
+	Dl_info info;
+	if (dladdr((void *)(uintptr_t)&nb_engine_load, &info) == 0)
+		return NB_OK;
+	char *library = realpath(info.dli_fname, NULL);
+	char *slash = library != NULL ? strrchr(library, '/') : NULL;
+	char *dir = NULL;
+	int rc = NB_OK;
+	if (slash != NULL &&
+		asprintf(&dir, "%.*s/mininb/plugins", (int)(slash - library), library) >= 0)
+		rc = add_dir(sites, dir, false);
+	free(dir);
+	free(library);
+	return rc;
+}
+
+int
+engine_sites_create(struct engine_sites *sites)
+{
+	*sites = (struct engine_sites){0};
+	int rc = add_path_variable(sites);
+	if (rc == NB_OK && runs_from_build_tree())
+		rc = add_dir(sites, NB_BUILD_ROOT "/plugins", true);
+	if (rc == NB_OK)
+		rc = add_installed(sites);
+	for (size_t i = 0; rc == NB_OK && i < sizeof(builtin_names) / sizeof(*builtin_names);
+		i++)
+		rc = add_site(sites, builtin_names[i], strlen(builtin_names[i]), NULL);
+	if (rc != NB_OK)
+		engine_sites_destroy(sites);
+	return rc;
+}
+
+void
+engine_sites_destroy(struct engine_sites *sites)
+{
+	for (size_t i = 0; i < sites->count; i++) {
+		free(sites->items[i].name);
+		free(sites->items[i].path);
+	}
+	free(sites->items);
+	*sites = (struct engine_sites){0};
+}

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The course of a run, in phases that all threads go through together:
+ *
+ *     look at the keys, measure the harness      main thread
+ *     open the database                          main thread, timed
+ *     ENTER      memory and session              each worker on its own thread
+ *     LOAD       data for an engine that keeps none, untimed
+ *     OPERATE    the operations                  what is measured
+ *     settle     flush, compact                  main thread, workers parked, timed
+ *     READ_BACK  whether writes had their effect, untimed
+ *     LEAVE      session                         each worker
+ *     close the database                         main thread, timed
+ *
+ * Throughput is operations over the time from the first one's start to the last
+ * one's end. For writes that is the acknowledged rate; the settled one counts
+ * settling and closing too, where engines that cannot be asked to flush do it.
+ *
+ * While workers operate, the main thread wakes every TICK_NS: it shows progress,
+ * passes on a request to stop, and lets go of the memory that maps keys already
+ * used, so that a long run needs no more memory than a short one. That costs
+ * the workers a TLB shootdown per tick, and only if the key file is large. It
+ * does the same while they load and read back.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "run/run.h"
+
+enum { TICK_NS = 20 * 1000 * 1000, FORGET_BYTES = 8 << 20 };
+
+enum { PHASE_ENTER, PHASE_LOAD, PHASE_OPERATE, PHASE_READ_BACK, PHASE_LEAVE };
+
+/** Worker `id` on the id-th CPU that the process may use, round and round. */
+static int
+pin(uint32_t id)
+{
+	cpu_set_t allowed, one;
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		return error_system("pinning: sched_getaffinity");
+	uint32_t skip = id % (uint32_t)CPU_COUNT(&allowed);
+	size_t cpu = 0;
+	while (!CPU_ISSET(cpu, &allowed) || skip-- > 0)
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (pthread_setaffinity_np(pthread_self(), sizeof(one), &one) != 0)
+		return error_set(NB_FAIL, "pinning: worker %u cannot run on CPU %zu", id, cpu);
+	return NB_OK;
+}
+
+static uint64_t
+share_begin(const struct nb_run *run, uint32_t id)
+{
+	uint64_t count = run->workload.count, threads = run->options.threads;
+	return count / threads * id + (id < count % threads ? id : count % threads);
+}
+
+/** Before a verb that may fail: a text of earlier must not be taken for its. */
+static void
+forget_text(void)
+{
+	error_set(NB_OK, "%s", "");
+}
+
+/** A verb of the engine's, other than an operation, has failed: `what` says which. */
+static int
+engine_failure(const struct nb_run *run, int rc, const char *what)
+{
+	if (nb_error_text()[0] == '\0')
+		error_set(NB_FAIL, "failed without saying why");
+	return error_prefix(rc < 0 ? rc : NB_FAIL, "%s: %s", run->engine->table.name, what);
+}
+
+static void
+keep_failure(struct nb_run *run, uint32_t id, int rc)
+{
+	struct worker *worker = run->workers[id];
+	worker->rc = rc;
+	snprintf(worker->text, sizeof(worker->text), "%s", nb_error_text());
+}
+
+static int
+open_session(struct nb_run *run, uint32_t id)
+{
+	struct nb_session **session = &run->workers[id]->session;
+	forget_text();
+	int rc = run->plan.engine->session_open(session, run->db, id);
+	if (rc == NB_OK && *session != NULL)
+		return NB_OK;
+	if (rc == NB_OK)
+		rc = error_set(NB_FAIL, "gave no session");
+	*session = NULL;
+	return engine_failure(run, rc, "session_open");
+}
+
+/** A worker without a session has failed, and does nothing in the phases after. */
+static void
+enter(struct nb_run *run, uint32_t id)
+{
+	int rc = (run->options.flags & NB_RUN_PIN) != 0 ? pin(id) : NB_OK;
+	/* its memory is first touched after it is where it will stay */
+	struct worker *worker;
+	if (worker_new(&worker, &run->plan, share_begin(run, id), share_begin(run, id + 1)) !=
+		NB_OK) {
+		log_message(NB_LOG_WARNING, "%s", nb_error_text());
+		return;
+	}
+	run->workers[id] = worker;
+	if (rc == NB_OK)
+		rc = open_session(run, id);
+	if (rc != NB_OK)
+		keep_failure(run, id, rc);
+}
+
+static void
+leave(struct nb_run *run, uint32_t id)
+{
+	struct worker *worker = run->workers[id];
+	forget_text();
+	int rc = run->plan.engine->session_close(worker->session);
+	worker->session = NULL;
+	if (rc != NB_OK && worker->rc == NB_OK)
+		keep_failure(run, id, engine_failure(run, rc, "session_close"));
+}
+
+static void
+work(void *arg, uint32_t id, int phase)
+{
+	struct nb_run *run = arg;
+	if (phase == PHASE_ENTER) {
+		enter(run, id);
+		return;
+	}
+	struct worker *worker = run->workers[id];
+	if (worker == NULL || worker->session == NULL)
+		return;
+	if (phase == PHASE_LOAD)
+		worker_load(worker);
+	else if (phase == PHASE_OPERATE)
+		worker_run(worker);
+	else if (phase == PHASE_READ_BACK)
+		worker_read_back(worker);
+	else if (phase == PHASE_LEAVE)
+		leave(run, id);
+	if (worker->rc != NB_OK) /* one has failed: the others need not go on */
+		__atomic_store_n(&run->halt, 1, __ATOMIC_RELAXED);
+}
+
+static uint64_t
+ops_reached(const struct nb_run *run)
+{
+	uint64_t done = 0;
+	for (uint32_t id = 0; id < run->options.threads; id++)
+		done += run->reached(run->workers[id]);
+	return done;
+}
+
+static void
+tell(struct nb_run *run, uint64_t done, uint64_t total)
+{
+	if (run->options.progress == NULL)
+		return;
+	struct nb_progress progress = {.size = sizeof(progress),
+		.what = run->phase_name,
+		.done = done,
+		.total = total,
+		.elapsed_ns = clock_monotonic() - run->phase_begin_ns};
+	run->options.progress(run->options.progress_arg, &progress);
+}
+
+static void
+begin_phase(struct nb_run *run, const char *name)
+{
+	run->phase_name = name;
+	run->phase_begin_ns = clock_monotonic();
+	run->reached = worker_done;
+	run->told_ops = 0;
+	run->forgotten = 0;
+}
+
+/** All shares are as long and are gone through at much the same speed. */
+static void
+forget_keys(struct nb_run *run)
+{
+	uint64_t slowest = UINT64_MAX;
+	for (uint32_t id = 0; id < run->options.threads; id++)
+		if (run->reached(run->workers[id]) < slowest)
+			slowest = run->reached(run->workers[id]);
+	if ((slowest - run->forgotten) * run->keys.key_size * run->options.threads <
+		FORGET_BYTES)
+		return;
+	for (uint32_t id = 0; id < run->options.threads; id++) {
+		uint64_t begin = run->workers[id]->begin;
+		keys_forget(&run->keys, begin + run->forgotten, begin + slowest);
+	}
+	run->forgotten = slowest;
+}
+
+static void
+tick(void *arg)
+{
+	struct nb_run *run = arg;
+	if (stop_requested())
+		__atomic_store_n(&run->halt, 1, __ATOMIC_RELAXED);
+	uint64_t done = ops_reached(run);
+	if (run->options.report_interval != 0 &&
+		done - run->told_ops >= run->options.report_interval) {
+		tell(run, done, run->workload.count);
+		run->told_ops = done;
+	}
+	forget_keys(run);
+}
+
+/** The first failure of a worker becomes this thread's. */
+static int
+worker_failure(const struct nb_run *run)
+{
+	for (uint32_t id = 0; id < run->options.threads; id++) {
+		if (run->workers[id] == NULL)
+			return error_set(NB_FAIL, "out of memory for worker %u", id);
+		if (run->workers[id]->rc != NB_OK)
+			return error_set(run->workers[id]->rc, "%s", run->workers[id]->text);
+	}
+	return stop_requested() ? error_interrupted() : NB_OK;
+}
+
+static int
+open_database(struct nb_run *run)
+{
+	const struct nb_engine *engine = &run->engine->table;
+	bool is_kept = (engine->caps & NB_CAP_PERSISTENT) != 0;
+	struct nb_open_args args = {.size = sizeof(args),
+		.host = nb_engine_host(),
+		.path = run->path,
+		.options = run->values,
+		.cache_bytes = run->options.cache_bytes,
+		.records = run->workload.count,
+		.key_size = run->workload.key_size,
+		.value_size = run->workload.value_size,
+		.sessions = run->options.threads,
+		.durability = run->durability};
+	if (run->workload.verb == NB_VERB_PUT || !is_kept)
+		args.flags |= NB_OPEN_CREATE;
+	if (run->workload.verb == NB_VERB_GET && is_kept)
+		args.flags |= NB_OPEN_READ_ONLY;
+	begin_phase(run, "open");
+	tell(run, 0, 0);
+	forget_text();
+	int rc = engine->open(&run->db, &args);
+	run->measured.open_ns = clock_monotonic() - run->phase_begin_ns;
+	if (rc == NB_OK && run->db == NULL)
+		rc = error_set(NB_FAIL, "gave no database");
+	return rc == NB_OK ? rc : engine_failure(run, rc, run->path);
+}
+
+static int
+load(struct nb_run *run, struct crew *crew)
+{
+	uint32_t caps = run->engine->table.caps;
+	if (run->workload.verb == NB_VERB_PUT ||
+		(caps & (NB_CAP_PERSISTENT | NB_CAP_SYNTHETIC)) != 0)
+		return NB_OK;
+	begin_phase(run, "load");
+	tell(run, 0, run->workload.count);
+	crew_do(crew, PHASE_LOAD, TICK_NS, tick);
+	run->measured.load_ns = clock_monotonic() - run->phase_begin_ns;
+	run->measured.is_loaded = true;
+	for (uint32_t id = 0; id < run->options.threads; id++)
+		run->workers[id]->done = 0;
+	return worker_failure(run);
+}
+
+static void
+collect(struct nb_run *run)
+{
+	struct measurement *measured = &run->measured;
+	uint64_t begin = UINT64_MAX, end = 0;
+	for (uint32_t id = 0; id < run->options.threads; id++) {
+		const struct worker *worker = run->workers[id];
+		nb_histogram_merge(measured->service, &worker->service);
+		measured->ops += worker->done;
+		measured->value_bytes += worker->value_bytes;
+		for (int i = 0; i < WORKER_ANSWERS; i++)
+			measured->answers[i] += worker->answers[i];
+		begin = worker->begin_ticks < begin ? worker->begin_ticks : begin;
+		end = worker->end_ticks > end ? worker->end_ticks : end;
+	}
+	measured->wall_ns = clock_ns(&run->clock, end - begin);
+	measured->is_partial = measured->ops < run->workload.count;
+}
+
+static int
+operate(struct nb_run *run, struct crew *crew)
+{
+	struct sysinfo_usage before, after;
+	begin_phase(run, nb_verb_name(run->workload.verb));
+	tell(run, 0, run->workload.count); /* now, so that what is shown of "open" ends */
+	run->measured.has_begun = true;
+	sysinfo_usage(&before);
+	crew_do(crew, PHASE_OPERATE, TICK_NS, tick);
+	sysinfo_usage(&after);
+	run->measured.usage = sysinfo_usage_between(&before, &after);
+	collect(run);
+	return worker_failure(run);
+}
+
+/** As far as was asked and the engine can. */
+static int
+settle(struct nb_run *run)
+{
+	const struct nb_engine *engine = &run->engine->table;
+	static const uint32_t levels[] = {[NB_RUN_SETTLE_FLUSH] = NB_SETTLE_FLUSH,
+		[NB_RUN_SETTLE_COMPACT] = NB_SETTLE_COMPACT};
+	if (run->workload.verb == NB_VERB_GET || engine->flush == NULL)
+		return NB_OK;
+	begin_phase(run, "settle");
+	tell(run, 0, 0);
+	for (uint32_t upto = run->options.settle; upto > NB_RUN_SETTLE_NONE; upto--) {
+		forget_text();
+		int rc = engine->flush(run->db, levels[upto]);
+		run->measured.settle_ns = clock_monotonic() - run->phase_begin_ns;
+		if (rc == NB_OK) {
+			run->measured.settled = (int)upto;
+			return NB_OK;
+		}
+		if (rc != NB_UNSUPPORTED)
+			return engine_failure(run, rc, "settling");
+	}
+	return NB_OK;
+}
+
+static int
+read_back(struct nb_run *run, struct crew *crew)
+{
+	bool is_synthetic = (run->engine->table.caps & NB_CAP_SYNTHETIC) != 0;
+	if (run->workload.verb != NB_VERB_GET && !is_synthetic &&
+		run->plan.verify_threshold != 0) {
+		begin_phase(run, "verify");
+		run->reached = worker_looked;
+		tell(run, 0, run->workload.count);
+		crew_do(crew, PHASE_READ_BACK, TICK_NS, tick);
+	}
+	return worker_failure(run);
+}
+
+static int
+run_phases(struct nb_run *run, struct crew *crew)
+{
+	crew_do(crew, PHASE_ENTER, TICK_NS, NULL);
+	int rc = worker_failure(run);
+	if (rc == NB_OK)
+		rc = load(run, crew);
+	if (rc == NB_OK)
+		rc = operate(run, crew);
+	if (rc == NB_OK)
+		rc = settle(run);
+	run->measured.has_settled = rc == NB_OK;
+	if (rc == NB_OK)
+		rc = read_back(run, crew);
+	run->measured.has_read_back = rc == NB_OK;
+	crew_do(crew, PHASE_LEAVE, TICK_NS, NULL);
+	return rc == NB_OK ? worker_failure(run) : rc;
+}
+
+static void
+collect_findings(struct nb_run *run)
+{
+	struct worker_findings *sum = &run->measured.findings;
+	for (uint32_t id = 0; id < run->options.threads; id++) {
+		if (run->workers[id] == NULL)
+			continue;
+		const struct worker_findings *findings = &run->workers[id]->findings;
+		sum->verified += findings->verified;
+		sum->missing += findings->missing;
+		for (int i = 0; i < VALUE_VERDICTS; i++)
+			sum->verdicts[i] += findings->verdicts[i];
+	}
+}
+
+static int
+run_crew(struct nb_run *run)
+{
+	struct crew crew;
+	run->workers = calloc(run->options.threads, sizeof(struct worker *));
+	if (run->workers == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	int rc = crew_create(&crew, run->options.threads, work, run);
+	if (rc == NB_OK) {
+		rc = run_phases(run, &crew);
+		crew_destroy(&crew);
+	}
+	collect_findings(run);
+	run->measured.max_resident_bytes = sysinfo_max_resident_bytes();
+	for (uint32_t id = 0; id < run->options.threads; id++)
+		worker_delete(run->workers[id]);
+	free(run->workers);
+	return rc;
+}
+
+/** Its failure is the run's only if there was none before; else it is told. */
+static int
+close_database(struct nb_run *run, int rc)
+{
+	const struct nb_engine *engine = &run->engine->table;
+	char text[WORKER_TEXT];
+	snprintf(text, sizeof(text), "%s", nb_error_text());
+	begin_phase(run, "close");
+	tell(run, 0, 0);
+	forget_text();
+	int closed = engine->close(run->db);
+	run->measured.close_ns = clock_monotonic() - run->phase_begin_ns;
+	run->measured.data_bytes = sysinfo_allocated_bytes(run->path);
+	if (closed != NB_OK) {
+		closed = engine_failure(run, closed, "closing");
+		run->measured.has_settled = false; /* closing is a part of it */
+	}
+	if (rc == NB_OK)
+		return closed;
+	if (closed != NB_OK)
+		log_message(NB_LOG_WARNING, "%s", nb_error_text());
+	return error_set(rc, "%s", text);
+}
+
+/**
+ * Keys that may rightly be missing when they are deleted, since that was done before: at
+ * most. An estimate, made from millions of keys, is off by less than its half, or in all
+ * by a thousandth of the keys.
+ */
+static uint64_t
+repeated_keys(const struct nb_run *run)
+{
+	const struct keys_facts *facts = &run->keys_facts;
+	uint64_t doubt = facts->duplicates + run->workload.count / 1000;
+	return facts->duplicates + (facts->is_estimate ? doubt : 0);
+}
+
+/** Whether the data was what it should be; the text says what was not. */
+static int
+judge(const struct nb_run *run)
+{
+	const struct measurement *measured = &run->measured;
+	const struct worker_findings *findings = &measured->findings;
+	unsigned long long verified = findings->verified, bad = findings_wrong(findings);
+	unsigned long long missing = findings->missing, ops = measured->ops;
+	unsigned long long absent = measured->answers[NB_NOT_FOUND];
+	unsigned long long conflicts = measured->answers[NB_CONFLICT];
+	unsigned long long wrong_size = findings->verdicts[VALUE_WRONG_SIZE];
+	bool is_delete = run->workload.verb == NB_VERB_DELETE;
+	bool is_get = run->workload.verb == NB_VERB_GET;
+	if (conflicts > 0)
+		return error_set(NB_ERR_DATA,
+			"%llu of %llu operations were answered with a conflict: they did "
+			"nothing",
+			conflicts, ops);
+	if (bad > 0)
+		return error_set(NB_ERR_DATA,
+			"%llu of %llu values that were verified are not what was put (wrong "
+			"size %llu, of another key %llu, corrupt %llu, stale %llu)%s",
+			bad, verified, wrong_size,
+			(unsigned long long)findings->verdicts[VALUE_OF_OTHER_KEY],
+			(unsigned long long)findings->verdicts[VALUE_CORRUPT],
+			(unsigned long long)findings->verdicts[VALUE_STALE],
+			is_get && wrong_size == verified ? "; --vlen must be that of put" : "");
+	if (missing > 0)
+		return error_set(NB_ERR_DATA,
+			"%llu of %llu keys that were looked up again are %s", missing, verified,
+			is_delete ? "still there" : "not there");
+	if (run->workload.verb == NB_VERB_PUT && absent > 0)
+		return error_set(NB_ERR_DATA,
+			"%llu of %llu puts were answered with 'not found': nothing says that "
+			"they "
+			"stored",
+			absent, ops);
+	if (is_delete && absent <= repeated_keys(run))
+		return NB_OK;
+	if (absent > 0 && (run->options.flags & NB_RUN_ALLOW_MISSING) == 0)
+		return error_set(NB_ERR_DATA,
+			"%llu of %llu keys were not found; --allow-missing if that is meant",
+			absent, ops);
+	return NB_OK;
+}
+
+static int
+prepare(struct nb_run *run)
+{
+	begin_phase(run, "keys");
+	int rc = keys_survey(
+		&run->keys, &run->keys_facts, run->options.progress, run->options.progress_arg);
+	if (rc != NB_OK)
+		return rc;
+	run->digest = stream_digest(&run->workload, run->keys_facts.hash);
+	bool is_synthetic = (run->engine->table.caps & NB_CAP_SYNTHETIC) != 0;
+	run->plan = (struct worker_plan){.engine = &run->engine->table,
+		.workload = &run->workload,
+		.keys = &run->keys,
+		.clock = &run->clock,
+		.verify_threshold = is_synthetic ? 0
+						 : sample_threshold(run->options.verify_rate),
+		.halt = &run->halt};
+	rc = floor_measure(run);
+	if (rc == NB_OK)
+		rc = run_prepare_path(run);
+	sysinfo_create(&run->sysinfo, run->path);
+	return rc;
+}
+
+int
+nb_run_execute(struct nb_run *run)
+{
+	if (run->phase_name != NULL)
+		return error_set(NB_ERR_USAGE, "a run can be executed only once");
+	int rc = prepare(run);
+	if (rc == NB_OK)
+		rc = open_database(run);
+	if (rc != NB_OK)
+		return rc;
+	rc = run_crew(run);
+	rc = close_database(run, rc);
+	return rc == NB_OK ? judge(run) : rc;
+}

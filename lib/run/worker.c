@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What exactly is timed.
+ *
+ * The clock brackets the engine's call, the reading of what it returned, and
+ * the release of that; nothing else. Keys and values are made before the first
+ * stamp, a block at a time (stream.c); the count is kept and the sample verified
+ * outside. A value that is verified stays on loan while it is looked at, so the
+ * clock is stopped for that: the operation's time is the sum of the two parts, and
+ * holds the cost of one stamp more than that of others: some 20 ns, in a hundredth
+ * of the operations by default.
+ *
+ * Both stamps are fenced (clock.h). A plain rdtsc is 9 ns cheaper here, and
+ * wrong: it does not wait, so that loads of the engine which miss the cache are
+ * still under way when it reads the counter, while the harness's own work before
+ * the first stamp is still being done inside the window. One stamp for two
+ * operations, the end of one being the start of the next, is cheaper still and
+ * charges the engine with the harness. What the fences cost in an operation's
+ * time, some 15 to 20 ns, is measured on the null engine in every run and printed.
+ *
+ * Times are put into the histogram a block at a time, too: between two fences each
+ * step of that would be waited for, while those of many operations go side by side.
+ *
+ * Nothing is allocated, locked or asked of the kernel between the first
+ * operation and the last, and the only line another thread reads is `done`.
+ *
+ * The loop is made once for each verb and kind of clock, as constants, so that
+ * it has no branch on either.
+ */
+#include "run/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum { LINE = 64 };
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+int
+worker_new(struct worker **out, const struct worker_plan *plan, uint64_t begin, uint64_t end)
+{
+	struct worker *worker = aligned_alloc(HISTOGRAM_ALIGN, sizeof(*worker));
+	if (worker == NULL)
+		return error_set(NB_FAIL, "out of memory for a worker");
+	memset(worker, 0, offsetof(struct worker, stream));
+	histogram_create(&worker->service);
+	worker->plan = plan;
+	worker->begin = begin;
+	worker->end = end;
+	int rc = stream_create(&worker->stream, plan->workload, plan->keys);
+	if (rc != NB_OK) {
+		free(worker);
+		return rc;
+	}
+	*out = worker;
+	return NB_OK;
+}
+
+void
+worker_delete(struct worker *worker)
+{
+	if (worker == NULL)
+		return;
+	stream_destroy(&worker->stream);
+	free(worker);
+}
+
+/** Read a byte of every cache line: an engine that lends pages must bring them in. */
+static ALWAYS_INLINE void
+consume(struct nb_slice value)
+{
+	const volatile uint8_t *bytes = value.data;
+	for (size_t at = 0; at < value.size; at += LINE)
+		(void)bytes[at];
+	if (value.size > 0)
+		(void)bytes[value.size - 1];
+}
+
+static void
+note_verdict(struct worker *worker, int verdict)
+{
+	worker->findings.verified++;
+	worker->findings.verdicts[verdict]++;
+}
+
+/** Of a value that was read: whoever put it, and with whatever seed. */
+static void
+verify_read(struct worker *worker, const struct op *op, struct nb_slice value)
+{
+	size_t size = worker->plan->workload->value_size;
+	note_verdict(worker, value_check(value, size, op->key));
+}
+
+/** Of a value that was put just now: an older one of the key shows that the put was lost. */
+static void
+verify_written(struct worker *worker, const struct op *op, struct nb_slice value)
+{
+	int verdict = value_check(value, op->value.size, op->key);
+	if (verdict == VALUE_GOOD && value.size > 0 &&
+		memcmp(value.data, op->value.data, value.size) != 0)
+		verdict = VALUE_STALE;
+	note_verdict(worker, verdict);
+}
+
+static __attribute__((noinline)) void
+fail(struct worker *worker, const char *what, uint64_t i, int rc)
+{
+	worker->rc = rc < 0 ? rc : NB_FAIL;
+	if (rc < 0)
+		snprintf(worker->text, sizeof(worker->text), "%s: %s, operation %llu: %s",
+			worker->plan->engine->name, what, (unsigned long long)i,
+			nb_error_text()[0] != '\0' ? nb_error_text()
+						   : "failed without saying why");
+	else
+		snprintf(worker->text, sizeof(worker->text),
+			"%s: %s, operation %llu: answered %d, which means nothing here",
+			worker->plan->engine->name, what, (unsigned long long)i, rc);
+}
+
+/** One get, into *value. Returns the time for which the clock is stopped; *rc is the answer. */
+static ALWAYS_INLINE uint64_t
+get(struct worker *worker, const struct nb_engine *engine, const struct op *op, bool is_sample,
+	uint32_t clock_kind, struct nb_slice *value, int *rc)
+{
+	uint64_t paused = 0;
+	*rc = engine->get(worker->session, op->key, value);
+	if (*rc != NB_OK)
+		return 0;
+	consume(*value);
+	if (__builtin_expect(is_sample, 0)) {
+		uint64_t pause = clock_stamp(clock_kind);
+		verify_read(worker, op, *value);
+		paused = clock_stamp(clock_kind) - pause;
+	}
+	if (engine->release != NULL)
+		engine->release(worker->session);
+	return paused;
+}
+
+/** Count `count` operations that took so many ticks, `odd` of which did not answer NB_OK. */
+static ALWAYS_INLINE void
+count_block(struct worker *worker, const uint64_t *ticks, uint32_t count, uint32_t odd)
+{
+	const struct clock *clock = worker->plan->clock;
+	for (uint32_t j = 0; j < count; j++)
+		histogram_add(&worker->service, clock_ns(clock, ticks[j]));
+	worker->answers[NB_OK] += count - odd;
+}
+
+/**
+ * Do `count` operations from `first` on, which are made. False if the run is to stop
+ * here. `verb` and `clock_kind` are constants wherever this is called.
+ */
+static ALWAYS_INLINE bool
+run_block(struct worker *worker, uint64_t first, uint32_t count, uint32_t verb,
+	uint32_t clock_kind)
+{
+	const struct worker_plan *plan = worker->plan;
+	const struct nb_engine *engine = plan->engine;
+	uint64_t threshold = verb == NB_VERB_GET ? plan->verify_threshold : 0;
+	uint64_t ticks[STREAM_BLOCK_MAX], value_bytes = 0;
+	uint32_t odd = 0, j = 0;
+	bool is_over = false;
+	while (j < count && !is_over) {
+		const struct op *op = &worker->stream.ops[j];
+		struct nb_slice value = {NULL, op->value.size};
+		bool is_sample = is_sampled(first + j, threshold);
+		uint64_t paused = 0;
+		int rc;
+
+		uint64_t t0 = clock_stamp(clock_kind);
+		if (verb == NB_VERB_GET)
+			paused = get(worker, engine, op, is_sample, clock_kind, &value, &rc);
+		else if (verb == NB_VERB_PUT)
+			rc = engine->put(worker->session, op->key, op->value);
+		else
+			rc = engine->del(worker->session, op->key);
+		uint64_t t1 = clock_stamp(clock_kind);
+
+		if (__builtin_expect(rc < 0 || rc > NB_CONFLICT, 0)) {
+			fail(worker, nb_verb_name(verb), first + j, rc);
+			is_over = true;
+			break;
+		}
+		if (__builtin_expect(rc != NB_OK, 0)) {
+			worker->answers[rc]++;
+			odd++;
+		} else {
+			value_bytes += value.size;
+		}
+		ticks[j++] = t1 - t0 - paused;
+		__atomic_store_n(&worker->done, first + j - worker->begin, __ATOMIC_RELAXED);
+		is_over = __atomic_load_n(plan->halt, __ATOMIC_RELAXED) != 0;
+	}
+	count_block(worker, ticks, j, odd);
+	worker->value_bytes += value_bytes;
+	return !is_over;
+}
+
+static ALWAYS_INLINE void
+run_ops(struct worker *worker, uint32_t verb, uint32_t clock_kind)
+{
+	uint32_t count, block = worker->stream.block;
+	worker->begin_ticks = clock_stamp(clock_kind);
+	for (uint64_t first = worker->begin; first < worker->end; first += count) {
+		uint64_t left = worker->end - first;
+		count = left < block ? (uint32_t)left : block;
+		stream_fill(&worker->stream, first, count);
+		if (!run_block(worker, first, count, verb, clock_kind))
+			break;
+	}
+	worker->end_ticks = clock_stamp(clock_kind);
+}
+
+#define LOOP(name, verb, clock_kind) \
+	static __attribute__((noinline)) void name(struct worker *worker) \
+	{ \
+		run_ops(worker, verb, clock_kind); \
+	}
+
+LOOP(put_tsc, NB_VERB_PUT, NB_CLOCK_TSC)
+LOOP(get_tsc, NB_VERB_GET, NB_CLOCK_TSC)
+LOOP(delete_tsc, NB_VERB_DELETE, NB_CLOCK_TSC)
+LOOP(put_monotonic, NB_VERB_PUT, NB_CLOCK_MONOTONIC)
+LOOP(get_monotonic, NB_VERB_GET, NB_CLOCK_MONOTONIC)
+LOOP(delete_monotonic, NB_VERB_DELETE, NB_CLOCK_MONOTONIC)
+
+void
+worker_run(struct worker *worker)
+{
+	static void (*const loops[][2])(struct worker *) = {
+		[NB_VERB_PUT] = {put_tsc, put_monotonic},
+		[NB_VERB_GET] = {get_tsc, get_monotonic},
+		[NB_VERB_DELETE] = {delete_tsc, delete_monotonic},
+	};
+	bool is_monotonic = worker->plan->clock->kind == NB_CLOCK_MONOTONIC;
+	loops[worker->plan->workload->verb][is_monotonic](worker);
+}
+
+static bool
+is_halted(const struct worker *worker)
+{
+	return __atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) != 0;
+}
+
+void
+worker_load(struct worker *worker)
+{
+	const struct worker_plan *plan = worker->plan;
+	struct nb_workload workload = *plan->workload;
+	workload.verb = NB_VERB_PUT;
+	struct stream stream;
+	worker->rc = stream_create(&stream, &workload, plan->keys);
+	if (worker->rc != NB_OK) {
+		snprintf(worker->text, sizeof(worker->text), "%s", nb_error_text());
+		return;
+	}
+	for (uint64_t i = worker->begin; i < worker->end && !is_halted(worker); i++) {
+		stream_fill(&stream, i, 1);
+		int rc = plan->engine->put(
+			worker->session, stream.ops[0].key, stream.ops[0].value);
+		if (rc != NB_OK) {
+			fail(worker, "loading", i, rc);
+			break;
+		}
+		__atomic_store_n(&worker->done, i + 1 - worker->begin, __ATOMIC_RELAXED);
+	}
+	stream_destroy(&stream);
+}
+
+static void
+read_back_one(struct worker *worker, uint64_t i)
+{
+	const struct nb_engine *engine = worker->plan->engine;
+	const struct op *op = &worker->stream.ops[0];
+	struct nb_slice value = {NULL, 0};
+	bool is_wanted = worker->plan->workload->verb == NB_VERB_PUT;
+	stream_fill(&worker->stream, i, 1);
+	int rc = engine->get(worker->session, op->key, &value);
+	if (rc < 0 || (rc != NB_OK && rc != NB_NOT_FOUND)) {
+		fail(worker, "reading back", i, rc);
+		return;
+	}
+	if (rc == NB_OK && is_wanted)
+		verify_written(worker, op, value);
+	else
+		worker->findings.verified++;
+	if ((rc == NB_OK) != is_wanted)
+		worker->findings.missing++;
+	if (rc == NB_OK && engine->release != NULL)
+		engine->release(worker->session);
+}
+
+void
+worker_read_back(struct worker *worker)
+{
+	uint64_t threshold = worker->plan->verify_threshold;
+	uint64_t end = worker->begin + worker->done;
+	for (uint64_t i = worker->begin; i < end && !is_halted(worker); i++) {
+		if (is_sampled(i, threshold))
+			read_back_one(worker, i);
+		if (worker->rc != NB_OK)
+			return;
+		__atomic_store_n(&worker->looked, i + 1 - worker->begin, __ATOMIC_RELAXED);
+	}
+}
