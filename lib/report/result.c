@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Taking the result out of a run: a copy of all that decides what the numbers
+ * mean, so that it outlives the run and any writer finds the same facts.
+ */
+#include "report/result.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "run/options.h"
+
+static int
+copy_options(struct nb_result *result, const struct nb_run *run)
+{
+	const struct nb_option *option = result->engine.options;
+	for (size_t i = 0; option != NULL && option[i].name != NULL; i++) {
+		char value[4096]; /* a path is the longest that makes sense */
+		option_value_text(&option[i], &run->values[i], value, sizeof(value));
+		void *grown = realloc(result->options, (i + 1) * sizeof(*result->options));
+		if (grown == NULL)
+			return error_set(NB_FAIL, "out of memory");
+		result->options = grown;
+		result->options[i] = (struct result_option){
+			strdup(option[i].name), strdup(value)};
+		result->option_count = i + 1;
+		if (result->options[i].name == NULL || result->options[i].value == NULL)
+			return error_set(NB_FAIL, "out of memory");
+	}
+	return NB_OK;
+}
+
+static int
+copy_owned(struct nb_result *result, const struct nb_run *run)
+{
+	result->measured.service = NULL;
+	result->workload.keys_path = strdup(run->workload.keys_path);
+	result->engine_path = strdup(run->engine->path);
+	if (result->workload.keys_path == NULL || result->engine_path == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	int rc = nb_histogram_new(&result->measured.service);
+	if (rc != NB_OK)
+		return rc;
+	nb_histogram_merge(result->measured.service, run->measured.service);
+	rc = copy_options(result, run);
+	return rc == NB_OK ? result_add_notes(result) : rc;
+}
+
+int
+nb_result_new(struct nb_result **out, const struct nb_run *run)
+{
+	if (!run->measured.has_begun)
+		return error_set(NB_FAIL,
+			"the run has no result: it did not come to its first "
+			"operation");
+	struct nb_result *result = calloc(1, sizeof(*result));
+	if (result == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	*result = (struct nb_result){.engine = run->engine->table,
+		.engine_version = run->engine->table.version(),
+		.workload = run->workload,
+		.threads = run->options.threads,
+		.durability = run->durability,
+		.settle = run->options.settle,
+		.flags = run->options.flags,
+		.is_auto_durability = run->options.durability == NB_DUR_AUTO,
+		.cache_bytes = run->options.cache_bytes,
+		.verify_rate = run->options.verify_rate,
+		.keys = run->keys_facts,
+		.digest = run->digest,
+		.clock = run->clock,
+		.sysinfo = run->sysinfo,
+		.measured = run->measured};
+	int rc = copy_owned(result, run);
+	if (rc != NB_OK) {
+		nb_result_delete(result);
+		return rc;
+	}
+	*out = result;
+	return NB_OK;
+}
+
+void
+nb_result_delete(struct nb_result *result)
+{
+	if (result == NULL)
+		return;
+	for (size_t i = 0; i < result->option_count; i++) {
+		free(result->options[i].name);
+		free(result->options[i].value);
+	}
+	for (size_t i = 0; i < result->note_count; i++)
+		free(result->notes[i]);
+	free(result->options);
+	free(result->notes);
+	free((char *)result->workload.keys_path);
+	free(result->engine_path);
+	nb_histogram_delete(result->measured.service);
+	free(result);
+}
+
+uint64_t
+nb_result_ops(const struct nb_result *result)
+{
+	return result->measured.ops;
+}
+
+uint64_t
+nb_result_wall_ns(const struct nb_result *result)
+{
+	return result->measured.wall_ns;
+}
+
+const struct nb_histogram *
+nb_result_service(const struct nb_result *result)
+{
+	return result->measured.service;
+}
+
+uint64_t
+nb_result_digest(const struct nb_result *result)
+{
+	return result->digest;
+}
+
+int
+nb_result_is_partial(const struct nb_result *result)
+{
+	return result->measured.is_partial;
+}
+
+uint64_t
+result_bytes(const struct nb_result *result)
+{
+	return result->measured.ops * result->workload.key_size + result->measured.value_bytes;
+}
+
+double
+result_rate(double count, uint64_t ns)
+{
+	return ns > 0 ? count * 1e9 / (double)ns : 0;
+}

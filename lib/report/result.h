@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef REPORT_RESULT_H
+#define REPORT_RESULT_H
+/** A result from inside: plain data, for those who write it. */
+#include <stdbool.h>
+
+#include <mininb/mininb.h>
+
+#include "run/run.h"
+
+/** An option of the engine as it was in force. Both texts owned. */
+struct result_option {
+	char *name, *value;
+};
+
+/**
+ * All that a writer may tell. The texts of engine's table are the plugin's,
+ * which stays in memory.
+ */
+struct nb_result {
+	struct nb_engine engine;
+	char *engine_path;
+	const char *engine_version;
+	struct result_option *options;
+	size_t option_count;
+	struct nb_workload workload; /* its keys_path owned */
+	uint32_t threads, durability, settle, flags;
+	bool is_auto_durability;
+	uint64_t cache_bytes;
+	double verify_rate;
+	struct keys_facts keys;
+	uint64_t digest;
+	struct clock clock;
+	struct sysinfo sysinfo;
+	struct measurement measured; /* its histogram owned */
+	char **notes;                /* why the numbers may be wrong; owned */
+	size_t note_count;
+};
+
+/** Fill in notes from all the rest. */
+NB_MUST_CHECK int
+result_add_notes(struct nb_result *result);
+
+/** Bytes of all keys and values that were read or written. */
+uint64_t
+result_bytes(const struct nb_result *result);
+
+/** `count` in `ns` as a rate; 0 if no time has passed. */
+double
+result_rate(double count, uint64_t ns);
+
+#endif /* REPORT_RESULT_H */

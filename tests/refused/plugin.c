@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One plugin that is right, in as few lines as one can be, of which the build
+ * makes many that are not: each macro below is a place for one defect, and
+ * meson.build says which plugin has which.
+ */
+#include <time.h>
+
+#include <mininb/engine.h>
+
+#ifndef PLUGIN_ABI
+#define PLUGIN_ABI NB_ENGINE_ABI
+#endif
+#ifndef PLUGIN_SIZE
+#define PLUGIN_SIZE sizeof(engine)
+#endif
+#ifndef PLUGIN_NAME
+#define PLUGIN_NAME "plugin"
+#endif
+#ifndef PLUGIN_DURABILITIES
+#define PLUGIN_DURABILITIES NB_DUR_BIT(NB_DUR_NONE)
+#endif
+#ifndef PLUGIN_AUTO_DURABILITY
+#define PLUGIN_AUTO_DURABILITY NB_DUR_NONE
+#endif
+#ifndef PLUGIN_OPTIONS
+#define PLUGIN_OPTIONS NULL
+#endif
+#ifndef PLUGIN_KEY_SIZE_MAX
+#define PLUGIN_KEY_SIZE_MAX 0
+#endif
+#ifndef PLUGIN_VALUE_SIZE_MAX
+#define PLUGIN_VALUE_SIZE_MAX 0
+#endif
+#ifndef PLUGIN_VERSION
+#define PLUGIN_VERSION version
+#endif
+#ifndef PLUGIN_OPEN
+#define PLUGIN_OPEN db_open
+#endif
+#ifndef PLUGIN_CLOSE
+#define PLUGIN_CLOSE db_close
+#endif
+#ifndef PLUGIN_SESSION_OPEN
+#define PLUGIN_SESSION_OPEN session_open
+#endif
+#ifndef PLUGIN_SESSION_CLOSE
+#define PLUGIN_SESSION_CLOSE session_close
+#endif
+#ifndef PLUGIN_GET
+#define PLUGIN_GET get
+#endif
+#ifndef PLUGIN_PUT
+#define PLUGIN_PUT put
+#endif
+#ifndef PLUGIN_DEL
+#define PLUGIN_DEL del
+#endif
+#ifndef PLUGIN_CAPS
+#define PLUGIN_CAPS NB_CAP_SYNTHETIC
+#endif
+#ifndef PLUGIN_INSERT
+#define PLUGIN_INSERT put
+#endif
+#ifndef PLUGIN_FLUSH
+#define PLUGIN_FLUSH NULL
+#endif
+#ifndef PLUGIN_SCAN_OPEN
+#define PLUGIN_SCAN_OPEN NULL
+#endif
+
+struct nb_db {
+	int dummy;
+};
+
+static struct nb_db the_db;
+
+#ifdef PLUGIN_UNDEFINED
+/* As of a library that is not there. */
+int
+a_library_that_is_not_installed(void);
+#endif
+
+const char *
+version(void);
+const char *
+no_text(void);
+int
+db_open(struct nb_db **out, const struct nb_open_args *args);
+int
+db_open_failing(struct nb_db **out, const struct nb_open_args *args);
+int
+db_close(struct nb_db *db);
+int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id);
+int
+session_close(struct nb_session *session);
+int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value);
+int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value);
+int
+del(struct nb_session *session, struct nb_slice key);
+int
+scan_open(struct nb_session *session, const struct nb_scan_args *args);
+int
+flush_slowly(struct nb_db *db, uint32_t upto);
+
+/* Not static, since each plugin leaves another one unused; hidden by the build. */
+const char *
+version(void)
+{
+	return "1.2.3";
+}
+
+const char *
+no_text(void)
+{
+	return NULL;
+}
+
+int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	(void)args;
+	*out = &the_db;
+#ifdef PLUGIN_UNDEFINED
+	return a_library_that_is_not_installed();
+#else
+	return NB_OK;
+#endif
+}
+
+int
+db_open_failing(struct nb_db **out, const struct nb_open_args *args)
+{
+	(void)out;
+	return args->host->fail(NB_FAIL, "open_fails: no luck with %s", args->path);
+}
+
+int
+db_close(struct nb_db *db)
+{
+	(void)db;
+	return NB_OK;
+}
+
+int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	(void)id;
+	*out = (void *)db;
+	return NB_OK;
+}
+
+int
+session_close(struct nb_session *session)
+{
+	(void)session;
+	return NB_OK;
+}
+
+int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	(void)session;
+	(void)key;
+	*value = (struct nb_slice){0};
+	return NB_OK;
+}
+
+int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	(void)session;
+	(void)key;
+	(void)value;
+	return NB_OK;
+}
+
+int
+del(struct nb_session *session, struct nb_slice key)
+{
+	(void)session;
+	(void)key;
+	return NB_OK;
+}
+
+int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	(void)session;
+	(void)args;
+	return NB_OK;
+}
+
+/* Long enough for somebody who looks to see seconds pass. */
+int
+flush_slowly(struct nb_db *db, uint32_t upto)
+{
+	(void)db;
+	(void)upto;
+	nanosleep(&(struct timespec){.tv_sec = 3, .tv_nsec = 500000000}, NULL);
+	return NB_OK;
+}
+
+/* Right, but not as the host would write them. */
+extern const struct nb_option odd_defaults[];
+const struct nb_option odd_defaults[] = {
+	{.name = "cached", .type = NB_OPT_BOOL, .def = "1", .help = "a bool"},
+	{.name = "checked", .type = NB_OPT_BOOL, .def = "off", .help = "a bool"},
+	{.name = "map_size", .type = NB_OPT_BYTES, .def = "1048576", .help = "a size"},
+	{.name = NULL},
+};
+
+/* One of each type, and one without a default. */
+extern const struct nb_option every_option[];
+const struct nb_option every_option[] = {
+	{.name = "sync", .type = NB_OPT_BOOL, .def = "no", .help = "a bool"},
+	{.name = "levels",
+		.type = NB_OPT_U64,
+		.def = "7",
+		.min = 2,
+		.max = 20,
+		.unit = "levels",
+		.help = "a count"},
+	{.name = "map_size",
+		.type = NB_OPT_BYTES,
+		.def = "4MiB",
+		.min = 65536,
+		.max = 1ull << 40,
+		.help = "a size"},
+	{.name = "interval", .type = NB_OPT_TIME, .def = "250ms", .help = "a time"},
+	{.name = "compression",
+		.type = NB_OPT_CHOICE,
+		.def = "snappy",
+		.choices = "none|snappy|zstd",
+		.help = "a choice"},
+	{.name = "fill", .type = NB_OPT_REAL, .def = "0.75", .help = "a number"},
+	{.name = "dir", .type = NB_OPT_TEXT, .def = "data", .help = "a text"},
+	{.name = "label", .type = NB_OPT_TEXT, .help = "a text that has no default"},
+	{.name = "limit", .type = NB_OPT_U64, .help = "a count that has no default"},
+	{.name = NULL},
+};
+
+extern const struct nb_option bad_default[];
+const struct nb_option bad_default[] = {
+	{.name = "levels", .type = NB_OPT_U64, .def = "seven", .help = "a count"},
+	{.name = NULL},
+};
+
+#ifdef PLUGIN_NEWER
+/* Of a header to come, which knows four more fields. */
+static const struct {
+	struct nb_engine known;
+	void *later[4];
+} engine = {{
+#else
+static const struct nb_engine engine = {
+#endif
+		    .abi = PLUGIN_ABI,
+		    .size = PLUGIN_SIZE,
+		    .name = PLUGIN_NAME,
+		    .summary = "made for the tests of the loader",
+		    .licence = "BSD-2-Clause",
+		    .home = "part of mininb",
+		    .build = NB_ENGINE_BUILD,
+		    .caps = PLUGIN_CAPS,
+		    .durabilities = PLUGIN_DURABILITIES,
+		    .auto_durability = PLUGIN_AUTO_DURABILITY,
+		    .key_size_max = PLUGIN_KEY_SIZE_MAX,
+		    .value_size_max = PLUGIN_VALUE_SIZE_MAX,
+		    .options = PLUGIN_OPTIONS,
+		    .version = PLUGIN_VERSION,
+		    .open = PLUGIN_OPEN,
+		    .close = PLUGIN_CLOSE,
+		    .session_open = PLUGIN_SESSION_OPEN,
+		    .session_close = PLUGIN_SESSION_CLOSE,
+		    .get = PLUGIN_GET,
+		    .put = PLUGIN_PUT,
+		    .del = PLUGIN_DEL,
+		    .insert = PLUGIN_INSERT,
+		    .scan_open = PLUGIN_SCAN_OPEN,
+		    .flush = PLUGIN_FLUSH,
+#ifdef PLUGIN_NEWER
+	    },
+	{&the_db, &the_db, &the_db, &the_db}};
+#else
+};
+#endif
+
+#if defined(PLUGIN_NO_ENTRY)
+extern const void *const unused;
+const void *const unused = &engine;
+#elif defined(PLUGIN_NULL_TABLE)
+extern const void *const unused;
+const void *const unused = &engine;
+const struct nb_engine *
+nb_engine_plugin(void)
+{
+	return NULL;
+}
+#elif defined(PLUGIN_NEWER)
+	NB_ENGINE_PLUGIN(engine.known)
+#else
+	NB_ENGINE_PLUGIN(engine)
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A crew: each member does each phase once, in order, and the caller's thread does the rest. */
+#include "run/crew.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+enum { SIZE = 7, PHASES = 50, TICK_NS = 1000 * 1000 };
+
+struct log {
+	int phases[SIZE][PHASES]; /* what each member was given, in order */
+	int count[SIZE];
+	pthread_t thread[SIZE];
+	int arrived; /* members that have done their part of this phase; atomic */
+	int ticks;   /* atomic */
+	pthread_t ticker;
+};
+
+static void
+note_phase(void *arg, uint32_t id, int phase)
+{
+	struct log *log = arg;
+	ck_assert_uint_lt(id, SIZE);
+	ck_assert_int_lt(log->count[id], PHASES);
+	log->thread[id] = pthread_self();
+	log->phases[id][log->count[id]++] = phase;
+	__atomic_add_fetch(&log->arrived, 1, __ATOMIC_RELAXED);
+}
+
+START_TEST(every_member_does_every_phase_in_order)
+{
+	static struct log log;
+	struct crew crew;
+	ck_assert_int_eq(crew_create(&crew, SIZE, note_phase, &log), NB_OK);
+	for (int phase = 0; phase < PHASES; phase++) {
+		__atomic_store_n(&log.arrived, 0, __ATOMIC_RELAXED);
+		crew_do(&crew, phase * 3, TICK_NS, NULL);
+		/* none is still at it when the call returns */
+		ck_assert_int_eq(__atomic_load_n(&log.arrived, __ATOMIC_RELAXED), SIZE);
+	}
+	crew_destroy(&crew);
+	for (int id = 0; id < SIZE; id++) {
+		ck_assert_int_eq(log.count[id], PHASES);
+		for (int phase = 0; phase < PHASES; phase++)
+			ck_assert_int_eq(log.phases[id][phase], phase * 3);
+	}
+}
+END_TEST
+
+static void
+note_thread(void *arg, uint32_t id, int phase)
+{
+	struct log *log = arg;
+	if (phase > 0)
+		ck_assert(pthread_equal(log->thread[id], pthread_self()));
+	log->thread[id] = pthread_self();
+}
+
+START_TEST(member_stays_on_its_own_thread)
+{
+	static struct log log;
+	struct crew crew;
+	ck_assert_int_eq(crew_create(&crew, SIZE, note_thread, &log), NB_OK);
+	for (int phase = 0; phase < PHASES; phase++)
+		crew_do(&crew, phase, TICK_NS, NULL);
+	crew_destroy(&crew);
+	for (int a = 0; a < SIZE; a++) {
+		ck_assert(!pthread_equal(log.thread[a], pthread_self()));
+		for (int b = 0; b < a; b++)
+			ck_assert(!pthread_equal(log.thread[a], log.thread[b]));
+	}
+}
+END_TEST
+
+/** A part that is not done before the caller has ticked three times. */
+static void
+wait_for_ticks(void *arg, uint32_t id, int phase)
+{
+	struct log *log = arg;
+	(void)id, (void)phase;
+	while (__atomic_load_n(&log->ticks, __ATOMIC_RELAXED) < 3)
+		sched_yield();
+}
+
+static void
+count_tick(void *arg)
+{
+	struct log *log = arg;
+	log->ticker = pthread_self();
+	__atomic_add_fetch(&log->ticks, 1, __ATOMIC_RELAXED);
+}
+
+START_TEST(tick_comes_again_and_again_on_the_callers_thread)
+{
+	static struct log log;
+	struct crew crew;
+	ck_assert_int_eq(crew_create(&crew, 2, wait_for_ticks, &log), NB_OK);
+	crew_do(&crew, 0, TICK_NS, count_tick);
+	ck_assert_int_ge(log.ticks, 3);
+	ck_assert(pthread_equal(log.ticker, pthread_self()));
+	crew_destroy(&crew);
+}
+END_TEST
+
+static void
+look_at_mask(void *arg, uint32_t id, int phase)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGHUP};
+	int *blocked = arg;
+	sigset_t mask;
+	(void)id, (void)phase;
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		__atomic_add_fetch(blocked, sigismember(&mask, signals[i]), __ATOMIC_RELAXED);
+	/* those of the thread's own making would end the process, whatever handles them */
+	static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		__atomic_sub_fetch(blocked, sigismember(&mask, own[i]), __ATOMIC_RELAXED);
+}
+
+START_TEST(members_take_no_signals_and_the_caller_does_as_before)
+{
+	int blocked = 0;
+	sigset_t before, after;
+	struct crew crew;
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
+	ck_assert_int_eq(crew_create(&crew, 3, look_at_mask, &blocked), NB_OK);
+	pthread_sigmask(SIG_SETMASK, NULL, &after);
+	crew_do(&crew, 0, TICK_NS, NULL);
+	crew_destroy(&crew);
+	ck_assert_int_eq(blocked, 3 * 5);
+	for (int sig = 1; sig < 32; sig++)
+		ck_assert_int_eq(sigismember(&before, sig), sigismember(&after, sig));
+}
+END_TEST
+
+static int signals_taken; /* atomic */
+static pthread_t taker;
+
+static void
+take_signal(int sig)
+{
+	(void)sig;
+	taker = pthread_self();
+	__atomic_add_fetch(&signals_taken, 1, __ATOMIC_RELEASE);
+}
+
+static void
+signal_process(void *arg, uint32_t id, int phase)
+{
+	(void)arg, (void)id, (void)phase;
+	kill(getpid(), SIGUSR1);
+	while (__atomic_load_n(&signals_taken, __ATOMIC_ACQUIRE) == 0)
+		sched_yield();
+}
+
+START_TEST(signal_to_the_process_is_taken_by_the_caller)
+{
+	struct crew crew;
+	struct sigaction action = {.sa_handler = take_signal};
+	ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+	ck_assert_int_eq(crew_create(&crew, 1, signal_process, NULL), NB_OK);
+	crew_do(&crew, 0, TICK_NS, NULL);
+	crew_destroy(&crew);
+	ck_assert_int_eq(signals_taken, 1);
+	ck_assert(pthread_equal(taker, pthread_self()));
+}
+END_TEST
+
+START_TEST(crew_that_did_nothing_ends)
+{
+	static struct log log;
+	for (uint32_t size = 1; size <= SIZE; size++) {
+		struct crew crew;
+		ck_assert_int_eq(crew_create(&crew, size, note_phase, &log), NB_OK);
+		crew_destroy(&crew);
+	}
+	ck_assert_int_eq(log.arrived, 0);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("crew", every_member_does_every_phase_in_order,
+		member_stays_on_its_own_thread,
+		tick_comes_again_and_again_on_the_callers_thread,
+		members_take_no_signals_and_the_caller_does_as_before,
+		signal_to_the_process_is_taken_by_the_caller, crew_that_did_nothing_ends);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Loading engines: each way in which a plugin can be wrong is refused with a
+ * text that names the file, the field, and where there are two numbers, both.
+ * The plugins are those of tests/refused.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <mininb/mininb.h>
+
+#define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+static const char *plugins; /* the directory of the plugins */
+
+static void
+setup(void)
+{
+	plugins = getenv("MININB_TEST_PLUGINS");
+	ck_assert_msg(plugins != NULL, "MININB_TEST_PLUGINS is not set");
+	unsetenv("MININB_PLUGIN_PATH");
+}
+
+static int
+load_file(struct nb_engine_ref **ref, const char *name)
+{
+	char path[1024];
+	snprintf(path, sizeof(path), "%s/%s.so", plugins, name);
+	*ref = NULL;
+	return nb_engine_load(ref, path);
+}
+
+static void
+assert_told(const char *fact)
+{
+	const char *text = nb_error_text();
+	ck_assert_msg(strstr(text, fact) != NULL, "'%s' is not said in: %s", fact, text);
+	ck_assert_msg(strchr(text, '\n') == NULL, "more than one line: %s", text);
+}
+
+/* A number as decimal text, in a few buffers in turn. */
+static const char *
+decimal(uint64_t number)
+{
+	static char buffers[4][24];
+	static unsigned next;
+	char *buf = buffers[next++ % 4];
+	snprintf(buf, sizeof(buffers[0]), "%llu", (unsigned long long)number);
+	return buf;
+}
+
+/* --- refused, each for its own reason --- */
+
+static const struct {
+	const char *file;
+	const char *facts[3];
+} refusals[] = {
+	{"not_an_object", {"not_an_object.so", "shared object"}},
+	{"no_entry", {"no_entry.so", "nb_engine_plugin"}},
+	{"null_table", {"null_table.so", "NULL"}},
+	{"undefined_symbol", {"undefined_symbol.so", "a_library_that_is_not_installed"}},
+	{"other_abi", {"other_abi.so", "abi", "77"}},
+	{"too_short", {"too_short.so", "size", "short"}},
+	{"empty_table", {"empty_table.so", "size", "short"}},
+	{"too_long", {"too_long.so", "size", "100000"}},
+	{"torn", {"torn.so", "size"}},
+	{"name_null", {"name_null.so", "name", "NULL"}},
+	{"name_bad", {"name_bad.so", "name", "Bad Name"}},
+	{"no_durability", {"no_durability.so", "durabilities"}},
+	{"auto_not_offered", {"auto_not_offered.so", "auto_durability"}},
+	{"half_scan", {"half_scan.so", "scan_next"}},
+	{"bad_default", {"bad_default.so", "levels", "seven"}},
+	{"version_unknown", {"version_unknown.so", "'version'", "NULL"}},
+	{"no_version", {"no_version.so", "'version'"}},
+	{"no_open", {"no_open.so", "'open'"}},
+	{"no_close", {"no_close.so", "'close'"}},
+	{"no_session_open", {"no_session_open.so", "'session_open'"}},
+	{"no_session_close", {"no_session_close.so", "'session_close'"}},
+	{"no_get", {"no_get.so", "'get'"}},
+	{"no_put", {"no_put.so", "'put'"}},
+	{"no_del", {"no_del.so", "'del'"}},
+};
+
+START_TEST(bad_plugin_is_refused_with_its_reason)
+{
+	struct nb_engine_ref *ref;
+	ck_assert_int_eq(load_file(&ref, refusals[_i].file), NB_FAIL);
+	ck_assert_ptr_null(ref);
+	for (size_t i = 0; i < 3 && refusals[_i].facts[i] != NULL; i++)
+		assert_told(refusals[_i].facts[i]);
+}
+END_TEST
+
+START_TEST(directory_is_refused_as_one)
+{
+	struct nb_engine_ref *ref = NULL;
+	ck_assert_int_eq(nb_engine_load(&ref, "/tmp/"), NB_FAIL);
+	ck_assert_ptr_null(ref);
+	assert_told("/tmp/: refused: is a directory");
+}
+END_TEST
+
+START_TEST(other_abi_is_told_with_both_numbers)
+{
+	struct nb_engine_ref *ref;
+	ck_assert_int_eq(load_file(&ref, "other_abi"), NB_FAIL);
+	assert_told("77");
+	assert_told(decimal(NB_ENGINE_ABI));
+}
+END_TEST
+
+START_TEST(short_table_is_told_with_both_sizes)
+{
+	struct nb_engine_ref *ref;
+	ck_assert_int_eq(load_file(&ref, "too_short"), NB_FAIL);
+	assert_told(decimal(offsetof(struct nb_engine, del)));
+	assert_told(decimal(offsetof(struct nb_engine, del) + sizeof(void *)));
+}
+END_TEST
+
+START_TEST(torn_table_is_told_with_its_size)
+{
+	struct nb_engine_ref *ref;
+	ck_assert_int_eq(load_file(&ref, "torn"), NB_FAIL);
+	assert_told(decimal(sizeof(struct nb_engine) - 3));
+}
+END_TEST
+
+/* --- found by name --- */
+
+START_TEST(name_is_looked_up_in_the_plugin_path)
+{
+	struct nb_engine_ref *ref = NULL;
+	char want[1024];
+	snprintf(want, sizeof(want), "%s/right.so", plugins);
+	setenv("MININB_PLUGIN_PATH", plugins, 1);
+	ck_assert_msg(nb_engine_load(&ref, "right") == NB_OK, "%s", nb_error_text());
+	ck_assert_str_eq(nb_engine_table(ref)->name, "right");
+	ck_assert_str_eq(nb_engine_path(ref), want);
+	nb_engine_unload(ref);
+}
+END_TEST
+
+START_TEST(plugin_path_has_many_directories)
+{
+	struct nb_engine_ref *ref = NULL;
+	char list[1100];
+	snprintf(list, sizeof(list), "/nonexistent::%s", plugins);
+	setenv("MININB_PLUGIN_PATH", list, 1);
+	ck_assert_msg(nb_engine_load(&ref, "right") == NB_OK, "%s", nb_error_text());
+	nb_engine_unload(ref);
+}
+END_TEST
+
+START_TEST(name_in_the_table_must_be_the_files)
+{
+	struct nb_engine_ref *ref = NULL;
+	setenv("MININB_PLUGIN_PATH", plugins, 1);
+	ck_assert_int_eq(nb_engine_load(&ref, "name_differs"), NB_FAIL);
+	assert_told("name_differs.so");
+	assert_told("'another'");
+	assert_told("'name_differs'");
+}
+END_TEST
+
+START_TEST(unknown_name_lists_the_engines_and_the_nearest)
+{
+	struct nb_engine_ref *ref = NULL;
+	ck_assert_int_eq(nb_engine_load(&ref, "memroy"), NB_ERR_USAGE);
+	ck_assert_ptr_null(ref);
+	assert_told("memroy");
+	assert_told("did you mean 'memory'");
+	assert_told("null");
+	setenv("MININB_PLUGIN_PATH", plugins, 1);
+	ck_assert_int_eq(nb_engine_load(&ref, "zzzzzzzz"), NB_ERR_USAGE);
+	assert_told("every_option");
+}
+END_TEST
+
+START_TEST(engine_is_not_found_in_the_working_directory)
+{
+	struct nb_engine_ref *ref = NULL;
+	ck_assert_int_eq(chdir(plugins), 0);
+	ck_assert_int_eq(nb_engine_load(&ref, "right"), NB_ERR_USAGE);
+	ck_assert_int_eq(nb_engine_load(&ref, "right.so"), NB_ERR_USAGE);
+	setenv("MININB_PLUGIN_PATH", "", 1); /* an empty entry is not '.' either */
+	ck_assert_int_eq(nb_engine_load(&ref, "right"), NB_ERR_USAGE);
+}
+END_TEST
+
+START_TEST(name_with_a_slash_is_a_path)
+{
+	struct nb_engine_ref *ref = NULL;
+	ck_assert_int_eq(chdir(plugins), 0);
+	ck_assert_msg(nb_engine_load(&ref, "./right.so") == NB_OK, "%s", nb_error_text());
+	nb_engine_unload(ref);
+}
+END_TEST
+
+static const char *const odd_names[] = {
+	"", "..", "/", "./", "/nonexistent/mine.so", "a b", "%s%n"};
+
+START_TEST(odd_name_is_refused_with_a_text)
+{
+	struct nb_engine_ref *ref = NULL;
+	ck_assert_int_lt(nb_engine_load(&ref, odd_names[_i]), 0);
+	ck_assert_ptr_null(ref);
+	assert_told(odd_names[_i]);
+}
+END_TEST
+
+START_TEST(null_and_memory_are_built_in)
+{
+	static const char *const names[] = {"null", "memory"};
+	for (size_t i = 0; i < 2; i++) {
+		struct nb_engine_ref *ref = NULL;
+		ck_assert_msg(nb_engine_load(&ref, names[i]) == NB_OK, "%s", nb_error_text());
+		ck_assert_str_eq(nb_engine_table(ref)->name, names[i]);
+		ck_assert_str_eq(nb_engine_path(ref), "built in");
+		nb_engine_unload(ref);
+	}
+}
+END_TEST
+
+START_TEST(unload_of_nothing_is_fine)
+{
+	nb_engine_unload(NULL);
+}
+END_TEST
+
+/* --- plugins of other sizes --- */
+
+START_TEST(older_plugin_loads_and_its_late_verbs_are_null)
+{
+	struct nb_engine_ref *ref;
+	ck_assert_msg(load_file(&ref, "older") == NB_OK, "%s", nb_error_text());
+	const struct nb_engine *table = nb_engine_table(ref);
+	ck_assert(table->del != NULL);
+	/* In the file `insert` stands behind the table's end, and must not be seen. */
+	ck_assert(table->insert == NULL);
+	ck_assert(table->scan_open == NULL);
+	ck_assert(table->stats == NULL);
+	nb_engine_unload(ref);
+}
+END_TEST
+
+START_TEST(newer_plugin_loads)
+{
+	struct nb_engine_ref *ref;
+	ck_assert_msg(load_file(&ref, "newer") == NB_OK, "%s", nb_error_text());
+	const struct nb_engine *table = nb_engine_table(ref);
+	ck_assert_str_eq(table->version(), "1.2.3");
+	ck_assert(table->insert != NULL);
+	ck_assert(table->stats == NULL);
+	nb_engine_unload(ref);
+}
+END_TEST
+
+START_TEST(two_plugins_are_loaded_side_by_side)
+{
+	struct nb_engine_ref *one, *two;
+	ck_assert_int_eq(load_file(&one, "right"), NB_OK);
+	ck_assert_int_eq(load_file(&two, "older"), NB_OK);
+	ck_assert_str_eq(nb_engine_table(one)->name, "right");
+	ck_assert_str_eq(nb_engine_table(two)->name, "older");
+	nb_engine_unload(two);
+	ck_assert_str_eq(nb_engine_table(one)->version(), "1.2.3");
+	nb_engine_unload(one);
+}
+END_TEST
+
+/* --- the host --- */
+
+START_TEST(text_of_a_failed_open_reaches_the_caller)
+{
+	struct nb_engine_ref *ref;
+	ck_assert_int_eq(load_file(&ref, "open_fails"), NB_OK);
+	struct nb_open_args args = {.size = sizeof(args),
+		.host = nb_engine_host(),
+		.path = "/some/where",
+		.sessions = 1};
+	struct nb_db *db = NULL;
+	ck_assert_int_eq(nb_engine_table(ref)->open(&db, &args), NB_FAIL);
+	assert_told("no luck with /some/where");
+	nb_engine_unload(ref);
+}
+END_TEST
+
+static char logged[128];
+static uint32_t logged_level;
+
+static void
+keep_log(void *arg, uint32_t level, const char *text)
+{
+	ck_assert_ptr_eq(arg, logged);
+	logged_level = level;
+	snprintf(logged, sizeof(logged), "%s", text);
+}
+
+START_TEST(host_keeps_failures_and_passes_messages_on)
+{
+	const struct nb_host *host = nb_engine_host();
+	ck_assert_uint_eq(host->size, sizeof(*host));
+	ck_assert_uint_eq(host->abi, NB_ENGINE_ABI);
+	ck_assert_int_eq(/* fail is a macro of check.h */
+		(host->fail)(NB_UNSUPPORTED, "no level %d", 3), NB_UNSUPPORTED);
+	ck_assert_str_eq(nb_error_text(), "no level 3");
+	nb_set_log(keep_log, logged);
+	host->log(NB_LOG_WARNING, "slow: %s", "yes");
+	nb_set_log(NULL, NULL);
+	ck_assert_str_eq(logged, "slow: yes");
+	ck_assert_uint_eq(logged_level, NB_LOG_WARNING);
+}
+END_TEST
+
+START_TEST(durability_levels_have_names)
+{
+	ck_assert_str_eq(nb_durability_name(NB_DUR_NONE), "none");
+	ck_assert_str_eq(nb_durability_name(NB_DUR_PROCESS), "process");
+	ck_assert_str_eq(nb_durability_name(NB_DUR_PERIODIC), "periodic");
+	ck_assert_str_eq(nb_durability_name(NB_DUR_COMMIT), "commit");
+	ck_assert_ptr_null(nb_durability_name(NB_DUR_COMMIT + 1));
+	ck_assert_ptr_null(nb_durability_name(NB_DUR_AUTO));
+}
+END_TEST
+
+static void
+add(Suite *suite, const TTest *test, int count)
+{
+	TCase *promise = tcase_create(test->name);
+	tcase_add_checked_fixture(promise, setup, NULL);
+	tcase_set_timeout(promise, 60);
+	tcase_add_loop_test(promise, test, 0, count);
+	suite_add_tcase(suite, promise);
+}
+
+int
+main(void)
+{
+	Suite *suite = suite_create("engine");
+	add(suite, bad_plugin_is_refused_with_its_reason, COUNT_OF(refusals));
+	add(suite, directory_is_refused_as_one, 1);
+	add(suite, other_abi_is_told_with_both_numbers, 1);
+	add(suite, short_table_is_told_with_both_sizes, 1);
+	add(suite, torn_table_is_told_with_its_size, 1);
+	add(suite, name_is_looked_up_in_the_plugin_path, 1);
+	add(suite, plugin_path_has_many_directories, 1);
+	add(suite, name_in_the_table_must_be_the_files, 1);
+	add(suite, unknown_name_lists_the_engines_and_the_nearest, 1);
+	add(suite, engine_is_not_found_in_the_working_directory, 1);
+	add(suite, name_with_a_slash_is_a_path, 1);
+	add(suite, odd_name_is_refused_with_a_text, COUNT_OF(odd_names));
+	add(suite, null_and_memory_are_built_in, 1);
+	add(suite, unload_of_nothing_is_fine, 1);
+	add(suite, older_plugin_loads_and_its_late_verbs_are_null, 1);
+	add(suite, newer_plugin_loads, 1);
+	add(suite, two_plugins_are_loaded_side_by_side, 1);
+	add(suite, text_of_a_failed_open_reaches_the_caller, 1);
+	add(suite, host_keeps_failures_and_passes_messages_on, 1);
+	add(suite, durability_levels_have_names, 1);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

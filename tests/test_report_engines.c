@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The tables of engines: what stands in an engine's own table is what is told. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig.h"
+#include "unit.h"
+
+static char *text; /* of the last write_...() */
+
+static const char *
+plugins(void)
+{
+	const char *dir = getenv("MININB_TEST_PLUGINS");
+	ck_assert_msg(dir != NULL, "MININB_TEST_PLUGINS is not set");
+	return dir;
+}
+
+static void
+write_all(void)
+{
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	ck_assert_msg(nb_engines_write_text(out) == NB_OK, "%s", nb_error_text());
+	fclose(out);
+}
+
+static void
+write_plugin(const char *name)
+{
+	char path[1024];
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	snprintf(path, sizeof(path), "%s/%s.so", plugins(), name);
+	ck_assert_msg(nb_engine_write_text(out, path) == NB_OK, "%s", nb_error_text());
+	fclose(out);
+}
+
+/** Whether a line of the text is made of these words, whatever is between them. */
+static bool
+has_row(const char *words)
+{
+	char want[1024];
+	snprintf(want, sizeof(want), "%s", words);
+	for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
+		char have[1024] = "";
+		for (const char *c = line; *c != '\n' && *c != '\0' && strlen(have) < 1000; c++)
+			if (*c != ' ' || (have[0] != '\0' && have[strlen(have) - 1] != ' '))
+				strncat(have, c, 1);
+		while (have[0] != '\0' && have[strlen(have) - 1] == ' ')
+			have[strlen(have) - 1] = '\0';
+		if (strcmp(have, want) == 0)
+			return true;
+	}
+	return false;
+}
+
+#define ASSERT_ROW(words) ck_assert_msg(has_row(words), "no row '%s' in:\n%s", words, text)
+
+START_TEST(table_has_a_row_for_each_engine_that_can_be_had)
+{
+	setenv("MININB_PLUGIN_PATH", plugins(), 1);
+	write_all();
+	ASSERT_ROW("driver version licence durability capabilities");
+	ASSERT_ROW("right 1.2.3 BSD-2-Clause none* synthetic");
+	ASSERT_ROW("limited 1.2.3 BSD-2-Clause process* commit synthetic");
+	ck_assert_ptr_nonnull(strstr(text, "\nmemory "));
+	ck_assert_ptr_nonnull(strstr(text, "\nnull "));
+	free(text);
+}
+END_TEST
+
+START_TEST(refused_plugin_is_listed_with_its_reason)
+{
+	char line[1100];
+	setenv("MININB_PLUGIN_PATH", plugins(), 1);
+	write_all();
+	const char *table_end = strstr(text, "\n* is what --durability=auto gives.");
+	ck_assert_ptr_nonnull(table_end);
+	snprintf(line, sizeof(line), "\n%s/no_put.so: refused: 'put' is NULL in its table\n",
+		plugins());
+	ck_assert_ptr_nonnull(strstr(table_end, line));
+	snprintf(line, sizeof(line), "\n%s/not_an_object.so: refused: not a shared object",
+		plugins());
+	ck_assert_ptr_nonnull(strstr(table_end, line));
+	ck_assert_ptr_null(strstr(text, "\nno_put "));
+	free(text);
+}
+END_TEST
+
+START_TEST(nothing_is_said_of_refusals_if_there_are_none)
+{
+	unsetenv("MININB_PLUGIN_PATH");
+	write_all();
+	ck_assert_ptr_null(strstr(text, "refused"));
+	ck_assert_ptr_null(strstr(text, "\n\n\n"));
+	ck_assert_str_eq(text + strlen(text) - 2, ".\n");
+	free(text);
+}
+END_TEST
+
+START_TEST(engine_is_told_with_all_that_its_table_says)
+{
+	char line[1100];
+	write_plugin("limited");
+	ASSERT_ROW("Driver: limited");
+	ASSERT_ROW("Version: 1.2.3");
+	ASSERT_ROW("Licence: BSD-2-Clause");
+	ASSERT_ROW("Home: part of mininb");
+	ASSERT_ROW("Capabilities: synthetic");
+	ASSERT_ROW("Durability: process* commit (* is auto)");
+	ASSERT_ROW("Longest key: 8");
+	ASSERT_ROW("Longest value: 32");
+	ASSERT_ROW("Options: none");
+	snprintf(line, sizeof(line), "File: %s/limited.so", plugins());
+	ASSERT_ROW(line);
+	free(text);
+	write_plugin("older"); /* which has the mandatory verbs only */
+	ASSERT_ROW("Verbs: get put delete");
+	ASSERT_ROW("Capabilities: none");
+	ck_assert_ptr_null(strstr(text, "Longest"));
+	free(text);
+}
+END_TEST
+
+START_TEST(each_option_is_told_with_default_values_and_help)
+{
+	write_plugin("every_option");
+	ASSERT_ROW("option default values help");
+	ASSERT_ROW("sync no yes|no a bool");
+	ASSERT_ROW("levels 7 2..20 levels a count");
+	ASSERT_ROW("map_size 4MiB 64KiB..1024GiB a size");
+	ASSERT_ROW("interval 250ms time a time");
+	ASSERT_ROW("compression snappy none|snappy|zstd a choice");
+	ASSERT_ROW("fill 0.75 number a number");
+	ASSERT_ROW("dir data text a text");
+	ASSERT_ROW("label engine's own text a text that has no default");
+	ASSERT_ROW("limit engine's own count a count that has no default");
+	free(text);
+}
+END_TEST
+
+START_TEST(default_is_written_as_a_result_writes_it)
+{
+	write_plugin("odd_defaults");
+	ASSERT_ROW("cached yes yes|no a bool");
+	ASSERT_ROW("checked no yes|no a bool");
+	ASSERT_ROW("map_size 1MiB bytes a size");
+	free(text);
+}
+END_TEST
+
+START_TEST(unknown_engine_is_refused_and_nothing_is_written)
+{
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	ck_assert_int_eq(nb_engine_write_text(out, "nosuch"), NB_ERR_USAGE);
+	fclose(out);
+	ck_assert_uint_eq(size, 0);
+	rig_assert_told("nosuch");
+	free(text);
+}
+END_TEST
+
+START_TEST(table_that_cannot_be_written_fails)
+{
+	FILE *out = fopen("/dev/full", "w");
+	ck_assert_ptr_nonnull(out);
+	ck_assert_int_eq(nb_engines_write_text(out), NB_FAIL);
+	rig_assert_told("No space left");
+	fclose(out);
+	out = fopen("/dev/full", "w");
+	ck_assert_int_eq(nb_engine_write_text(out, "memory"), NB_FAIL);
+	rig_assert_told("No space left");
+	fclose(out);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("report_engines", table_has_a_row_for_each_engine_that_can_be_had,
+		refused_plugin_is_listed_with_its_reason,
+		nothing_is_said_of_refusals_if_there_are_none,
+		engine_is_told_with_all_that_its_table_says,
+		each_option_is_told_with_default_values_and_help,
+		default_is_written_as_a_result_writes_it,
+		unknown_engine_is_refused_and_nothing_is_written,
+		table_that_cannot_be_written_fails);
+}

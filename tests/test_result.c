@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A result outlives the run it was taken from, and holds what decides its meaning. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig.h"
+#include "unit.h"
+
+static struct rig rig;
+
+START_TEST(result_outlives_its_run_and_the_callers_texts)
+{
+	struct nb_result *result;
+	char keys[128], *text = NULL;
+	size_t size;
+	rig_create(&rig, NB_VERB_GET, 1000);
+	snprintf(keys, sizeof(keys), "%s", rig.keys);
+	rig.workload.keys_path = keys;
+	rig.options.threads = 3;
+	rig.options.verify_rate = 0.5;
+	rig.options.cache_bytes = 4096;
+	ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
+	uint64_t digest = rig.run->digest, wall_ns = rig.run->measured.wall_ns;
+	uint64_t sum = nb_histogram_sum(rig.run->measured.service);
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+	nb_run_delete(rig.run);
+	rig.run = NULL;
+	memset(keys, 'x', sizeof(keys) - 1);
+	ck_assert_uint_eq(nb_result_ops(result), 1000);
+	ck_assert_uint_eq(nb_result_wall_ns(result), wall_ns);
+	ck_assert_uint_eq(nb_result_digest(result), digest);
+	ck_assert_uint_eq(nb_histogram_count(nb_result_service(result)), 1000);
+	ck_assert_uint_eq(nb_histogram_sum(nb_result_service(result)), sum);
+	ck_assert(!nb_result_is_partial(result));
+	ck_assert_str_eq(result->workload.keys_path, rig.keys);
+	ck_assert_str_eq(result->engine.name, "memory");
+	ck_assert_str_eq(result->engine_path, "built in");
+	ck_assert_uint_eq(result->threads, 3);
+	ck_assert(result->verify_rate == 0.5);
+	ck_assert_uint_eq(result->cache_bytes, 4096);
+	ck_assert(result->is_auto_durability);
+	ck_assert_uint_gt(result->note_count, 2); /* that it was loaded, too */
+	FILE *out = open_memstream(&text, &size);
+	ck_assert_int_eq(nb_result_write_text(result, out, 0), NB_OK);
+	fclose(out);
+	ck_assert_ptr_nonnull(strstr(text, "memory keeps nothing between runs"));
+	free(text);
+	nb_result_delete(result);
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(two_results_of_one_run_are_equal)
+{
+	struct nb_result *one, *two;
+	rig_create(&rig, NB_VERB_PUT, 100);
+	ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
+	ck_assert_int_eq(nb_result_new(&one, rig.run), NB_OK);
+	ck_assert_int_eq(nb_result_new(&two, rig.run), NB_OK);
+	ck_assert_uint_eq(nb_result_ops(one), nb_result_ops(two));
+	ck_assert_uint_eq(nb_histogram_sum(nb_result_service(one)),
+		nb_histogram_sum(nb_result_service(two)));
+	nb_result_delete(one);
+	ck_assert_uint_eq(nb_histogram_count(nb_result_service(two)), 100);
+	nb_result_delete(two);
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(digest_is_that_of_the_stream_however_it_is_shared)
+{
+	uint64_t digests[4];
+	static const struct {
+		uint32_t threads;
+		const char *driver;
+		uint64_t seed;
+	} cases[4] = {{1, "memory", 1}, {7, "memory", 1}, {2, "null", 1}, {1, "memory", 2}};
+	for (int i = 0; i < 4; i++) {
+		struct nb_result *result;
+		rig_create(&rig, NB_VERB_PUT, 100);
+		rig.options.threads = cases[i].threads;
+		rig.options.driver = cases[i].driver;
+		rig.workload.seed = cases[i].seed;
+		ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
+		ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+		digests[i] = nb_result_digest(result);
+		nb_result_delete(result);
+		rig_destroy(&rig);
+	}
+	ck_assert_uint_eq(digests[0], digests[1]);
+	ck_assert_uint_eq(digests[0], digests[2]);
+	ck_assert_uint_ne(digests[0], digests[3]);
+}
+END_TEST
+
+START_TEST(run_without_a_first_operation_has_no_result)
+{
+	struct nb_result *result = NULL;
+	rig_create(&rig, NB_VERB_PUT, 100);
+	rig_new(&rig, NULL);
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
+	ck_assert_ptr_null(result);
+	rig_assert_told("no result");
+	rig_destroy(&rig);
+	nb_result_delete(NULL);
+}
+END_TEST
+
+START_TEST(options_are_those_in_force)
+{
+	static const struct nb_option options[] = {
+		{.name = "sync", .type = NB_OPT_BOOL, .def = "0"},
+		{.name = "size", .type = NB_OPT_BYTES, .def = "4MiB"},
+		{.name = "limit", .type = NB_OPT_U64}, {.name = NULL}};
+	static const char *const typed[] = {"size=64KiB"};
+	struct nb_engine engine = *engine_builtin("memory");
+	struct nb_result *result;
+	rig_create(&rig, NB_VERB_PUT, 100);
+	engine.options = options;
+	rig_new(&rig, &engine);
+	nb_options_delete(rig.run->values, engine_builtin("memory"));
+	ck_assert_int_eq(nb_options_parse(&rig.run->values, &engine, typed, 1), NB_OK);
+	ck_assert_int_eq(nb_run_execute(rig.run), NB_OK);
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+	ck_assert_uint_eq(result->option_count, 3);
+	ck_assert_str_eq(result->options[0].name, "sync");
+	ck_assert_str_eq(result->options[0].value, "no");
+	ck_assert_str_eq(result->options[1].value, "64KiB");
+	ck_assert_str_eq(result->options[2].value, "engine's default");
+	nb_result_delete(result);
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(bytes_and_rates_are_plain_quotients)
+{
+	struct nb_result result = {
+		.workload = {.key_size = 16}, .measured = {.ops = 10, .value_bytes = 1000}};
+	ck_assert_uint_eq(result_bytes(&result), 1160);
+	ck_assert(result_rate(500, 250000000) == 2000);
+	ck_assert(result_rate(500, 0) == 0);
+	ck_assert(result_rate(0, 5) == 0);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("result", result_outlives_its_run_and_the_callers_texts,
+		two_results_of_one_run_are_equal,
+		digest_is_that_of_the_stream_however_it_is_shared,
+		run_without_a_first_operation_has_no_result, options_are_those_in_force,
+		bytes_and_rates_are_plain_quotients);
+}

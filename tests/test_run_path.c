@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The directory of the database: made for what writes, asked for by what reads. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rig.h"
+#include "unit.h"
+
+/** A run of an engine that keeps its data, on <dir>/<name>. */
+static void
+new_run(struct rig *rig, uint32_t verb, const char *name)
+{
+	rig_create(rig, verb, 10);
+	snprintf(rig->path, sizeof(rig->path), "%.60s/%.30s", rig->dir, name);
+	rig_new(rig, NULL);
+	rig->run->engine->table.caps |= NB_CAP_PERSISTENT;
+}
+
+static void
+make_file(const struct rig *rig, const char *name)
+{
+	char path[256];
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	FILE *file = fopen(path, "w");
+	ck_assert_ptr_nonnull(file);
+	fclose(file);
+}
+
+static void
+make_dir(const struct rig *rig, const char *name)
+{
+	char path[256];
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	ck_assert_int_eq(mkdir(path, 0777), 0);
+}
+
+START_TEST(path_is_made_with_all_its_parents)
+{
+	static const char *const names[] = {"nb", "a/b/c", "a//b/", "./x/../y"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct rig rig;
+		char inside[64];
+		new_run(&rig, NB_VERB_PUT, names[i]);
+		ck_assert_msg(run_prepare_path(rig.run) == NB_OK, "%s", nb_error_text());
+		snprintf(inside, sizeof(inside), "%s/memory/.", names[i]);
+		ck_assert(rig_has(&rig, inside));
+		ck_assert(!rig.run->measured.had_data);
+		ck_assert_uint_eq(rig.run->measured.had_bytes, 0);
+		ck_assert_int_eq(
+			run_prepare_path(rig.run), NB_OK); /* that it is there is fine */
+		rig_destroy(&rig);
+	}
+}
+END_TEST
+
+START_TEST(relative_path_is_made_below_the_working_directory)
+{
+	struct rig rig;
+	rig_create(&rig, NB_VERB_PUT, 10);
+	ck_assert_int_eq(chdir(rig.dir), 0);
+	rig.options.path = "r";
+	rig_new(&rig, NULL);
+	ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
+	ck_assert(rig_has(&rig, "r/memory/."));
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(path_that_is_a_file_is_told)
+{
+	static const char *const names[] = {"file", "file/below", "file/far/below"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+			struct rig rig;
+			new_run(&rig, verb, names[i]);
+			make_file(&rig, "file");
+			ck_assert_int_eq(run_prepare_path(rig.run), NB_FAIL);
+			rig_assert_told("/file");
+			rig_assert_told(
+				verb == NB_VERB_PUT ? "is not a directory" : "Not a directory");
+			rig_destroy(&rig);
+		}
+}
+END_TEST
+
+START_TEST(database_that_is_a_file_is_told)
+{
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		struct rig rig;
+		new_run(&rig, verb, "nb");
+		make_dir(&rig, "nb");
+		make_file(&rig, "nb/memory");
+		ck_assert_int_eq(run_prepare_path(rig.run), NB_FAIL);
+		rig_assert_told("nb/memory: is not a directory");
+		rig_destroy(&rig);
+	}
+}
+END_TEST
+
+START_TEST(link_to_nowhere_is_told)
+{
+	struct rig rig;
+	char link[128];
+	new_run(&rig, NB_VERB_PUT, "nb");
+	snprintf(link, sizeof(link), "%s/nb", rig.dir);
+	ck_assert_int_eq(symlink("/nonexistent/dir", link), 0);
+	ck_assert_int_eq(run_prepare_path(rig.run), NB_FAIL);
+	rig_assert_told("nb: No such file or directory");
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(reading_without_a_database_says_how_to_make_one)
+{
+	for (uint32_t verb = NB_VERB_GET; verb <= NB_VERB_DELETE; verb++)
+		for (int is_there = 0; is_there < 2; is_there++) {
+			struct rig rig;
+			new_run(&rig, verb, "nb");
+			if (is_there) {
+				make_dir(&rig, "nb");
+				make_dir(&rig, "nb/memory");
+			}
+			ck_assert_int_eq(run_prepare_path(rig.run), NB_FAIL);
+			rig_assert_told("nb/memory: holds no database of memory");
+			rig_assert_told("mininb --action=put --driver=memory --path ");
+			ck_assert_int_eq(rig_has(&rig, "nb"), is_there);
+			rig_destroy(&rig);
+		}
+}
+END_TEST
+
+START_TEST(data_that_was_there_is_known)
+{
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		struct rig rig;
+		new_run(&rig, verb, "nb");
+		make_dir(&rig, "nb");
+		make_dir(&rig, "nb/memory");
+		make_file(&rig, "nb/memory/data");
+		ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
+		ck_assert(rig.run->measured.had_data);
+		ck_assert_uint_eq(
+			rig.run->measured.had_bytes, sysinfo_allocated_bytes(rig.run->path));
+		rig_destroy(&rig);
+	}
+}
+END_TEST
+
+START_TEST(engine_that_keeps_nothing_needs_no_database)
+{
+	struct rig rig;
+	new_run(&rig, NB_VERB_GET, "nb");
+	rig.run->engine->table.caps &= ~NB_CAP_PERSISTENT;
+	ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
+	ck_assert(rig_has(&rig, "nb/memory"));
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(directory_that_may_not_be_written_is_told)
+{
+	if (geteuid() == 0)
+		return; /* who may write everywhere */
+	struct rig rig;
+	new_run(&rig, NB_VERB_PUT, "nb");
+	ck_assert_int_eq(chmod(rig.dir, 0555), 0);
+	ck_assert_int_eq(run_prepare_path(rig.run), NB_FAIL);
+	rig_assert_told("nb: directory cannot be made: Permission denied");
+	ck_assert_int_eq(chmod(rig.dir, 0777), 0);
+	rig_destroy(&rig);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("run_path", path_is_made_with_all_its_parents,
+		relative_path_is_made_below_the_working_directory, path_that_is_a_file_is_told,
+		database_that_is_a_file_is_told, link_to_nowhere_is_told,
+		reading_without_a_database_says_how_to_make_one, data_that_was_there_is_known,
+		engine_that_keeps_nothing_needs_no_database,
+		directory_that_may_not_be_written_is_told);
+}
