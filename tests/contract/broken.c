@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A suite that has never failed has shown nothing. Each defect in the lists is
+ * one that a real plugin had or could have. It is put on top of a right engine
+ * by replacing one verb, two or three.
+ */
+#include <string.h>
+
+#include "broken_list.h"
+#include "fitted.h"
+
+const struct nb_engine *broken_right;
+uint64_t broken_calls;
+
+static const struct defect *const lists[] = {
+	broken_records, broken_verbs, broken_scans, broken_places};
+enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
+
+int
+broken_open_counted(struct nb_db **out, const struct nb_open_args *args)
+{
+	__atomic_store_n(&broken_calls, 0, __ATOMIC_RELAXED);
+	return broken_right->open(out, args);
+}
+
+/* The index-th of all lists; NULL behind the last. */
+static const struct defect *
+find(size_t index)
+{
+	for (size_t i = 0; i < LISTS; i++)
+		for (const struct defect *at = lists[i]; at->name != NULL; at++)
+			if (index-- == 0)
+				return at;
+	return NULL;
+}
+
+size_t
+broken_count(void)
+{
+	size_t count = 0;
+	while (find(count) != NULL)
+		count++;
+	return count;
+}
+
+const char *
+broken_name(size_t index)
+{
+	return find(index)->name;
+}
+
+const char *
+broken_promise(size_t index)
+{
+	return find(index)->promise;
+}
+
+const struct nb_engine *
+broken_engine(const struct nb_engine *memory, size_t index)
+{
+	static struct nb_engine table;
+	const struct defect *defect = find(index);
+	broken_right = defect->is_plain ? memory : fitted_engine(memory);
+	broken_calls = 0;
+	table = *broken_right;
+	table.caps |= defect->caps_added;
+	table.durabilities |= defect->durabilities_added;
+	if (defect->auto_durability != 0)
+		table.auto_durability = defect->auto_durability;
+	if (defect->table_name != NULL)
+		table.name = defect->table_name;
+	for (size_t i = 0; i < 3 && defect->verbs[i].offset != 0; i++)
+		memcpy((char *)&table + defect->verbs[i].offset, &defect->verbs[i].verb,
+			sizeof(defect->verbs[i].verb));
+	return &table;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Defects of databases, sessions and threads, and of the table: what is shared
+ * and should not be, what is not freed, what is offered and not given.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "broken_list.h"
+
+enum { SHARED_SIZE = 65536 };
+
+/* A static buffer for what is lent: one for all sessions. */
+static pthread_mutex_t lent_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned char lent[SHARED_SIZE];
+
+static int
+get_shared(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	int rc = broken_right->get(session, key, value);
+	if (rc != NB_OK || value->size > SHARED_SIZE)
+		return rc;
+	pthread_mutex_lock(&lent_lock);
+	if (value->size != 0)
+		memcpy(lent, value->data, value->size);
+	pthread_mutex_unlock(&lent_lock);
+	value->data = lent;
+	return rc;
+}
+
+static int
+open_at_any_level(struct nb_db **out, const struct nb_open_args *args)
+{
+	struct nb_open_args changed = *args;
+	changed.durability = broken_right->auto_durability;
+	return broken_right->open(out, &changed);
+}
+
+static int
+open_at_no_level(struct nb_db **out, const struct nb_open_args *args)
+{
+	(void)out;
+	return args->host->fail(NB_UNSUPPORTED, "no level is good enough");
+}
+
+static int
+fail_mutely(int code, const char *fmt, ...)
+{
+	(void)fmt;
+	return code;
+}
+
+static int
+open_mute(struct nb_db **out, const struct nb_open_args *args)
+{
+	static struct nb_host mute;
+	struct nb_open_args changed = *args;
+	mute = *args->host;
+	mute.fail = fail_mutely;
+	changed.host = &mute;
+	return broken_right->open(out, &changed);
+}
+
+static const struct nb_host *told_host;
+
+static int
+open_chatty(struct nb_db **out, const struct nb_open_args *args)
+{
+	told_host = args->host;
+	return broken_right->open(out, args);
+}
+
+static int
+get_chatty(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	int rc = broken_right->get(session, key, value);
+	return rc == NB_NOT_FOUND ? told_host->fail(NB_NOT_FOUND, "no such key") : rc;
+}
+
+static int
+session_open_thrice(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	if (__atomic_add_fetch(&broken_calls, 1, __ATOMIC_RELAXED) > 100)
+		return NB_FAIL; /* the slots of closed sessions are never freed */
+	return broken_right->session_open(out, db, id);
+}
+
+/* Every open but the first finds another database, an empty one. */
+static int
+open_elsewhere(struct nb_db **out, const struct nb_open_args *args)
+{
+	static char path[2048];
+	struct nb_open_args changed = *args;
+	if (!__atomic_exchange_n(&broken_calls, 1, __ATOMIC_RELAXED)) /* the first is right */
+		return broken_right->open(out, args);
+	strncpy(path, args->path, sizeof(path) - 16);
+	strcat(path, ".other");
+	changed.path = path;
+	changed.flags |= NB_OPEN_CREATE;
+	return broken_right->open(out, &changed);
+}
+
+static int
+open_or_make(struct nb_db **out, const struct nb_open_args *args)
+{
+	struct nb_open_args changed = *args;
+	changed.flags |= NB_OPEN_CREATE;
+	return broken_right->open(out, &changed);
+}
+
+static int
+open_the_one(struct nb_db **out, const struct nb_open_args *args)
+{
+	struct nb_open_args changed = *args;
+	changed.path = "one for all";
+	changed.flags |= NB_OPEN_CREATE;
+	return broken_right->open(out, &changed);
+}
+
+/* Each session finds only what its own thread has put: a cache that is never told. */
+static _Thread_local bool has_put;
+
+static int
+put_own(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	has_put = true;
+	return broken_right->put(session, key, value);
+}
+
+static int
+get_own(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	return has_put ? broken_right->get(session, key, value) : NB_NOT_FOUND;
+}
+
+/* One buffer for all that is put: what was longer before leaves its tail. */
+static int
+put_by_buffer(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static unsigned char buf[SHARED_SIZE];
+	static size_t size;
+	if (value.size > sizeof(buf))
+		return broken_right->put(session, key, value);
+	pthread_mutex_lock(&lock);
+	if (value.size != 0)
+		memcpy(buf, value.data, value.size);
+	size = size > value.size ? size : value.size;
+	int rc = broken_right->put(session, key, (struct nb_slice){buf, size});
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+static uint64_t threads_seen;
+
+static int
+session_open_per_thread(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	static _Thread_local bool is_known;
+	if (!is_known && __atomic_add_fetch(&threads_seen, 1, __ATOMIC_RELAXED) > 126)
+		return NB_FAIL; /* a slot for each thread, which its end does not free */
+	is_known = true;
+	return broken_right->session_open(out, db, id);
+}
+
+/* Only the first thread that writes is heard. */
+static int
+put_of_first_thread(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	static uint32_t threads;
+	static _Thread_local uint32_t number;
+	if (number == 0)
+		number = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+	return number == 1 ? broken_right->put(session, key, value) : NB_OK;
+}
+
+const struct defect broken_places[] = {
+	{"loans_share_a_buffer", "loan_stays_until_release", {VERB(get, get_shared)}},
+	{"open_takes_any_durability", "other_durability_is_refused_with_text",
+		{VERB(open, open_at_any_level)}},
+	{"open_refuses_what_it_offers", "offered_durability_opens",
+		{VERB(open, open_at_no_level)}},
+	{"failures_have_no_text", "other_durability_is_refused_with_text",
+		{VERB(open, open_mute)}},
+	{"answers_are_told_as_failures", "missing_key_is_not_found",
+		{VERB(open, open_chatty), VERB(get, get_chatty)}},
+	{"sessions_leak_slots", "sessions_open_and_close_many_times",
+		{VERB(open, broken_open_counted), VERB(session_open, session_open_thrice)}},
+	{"nothing_outlives_close", "reopen_finds_everything", .is_plain = true,
+		.caps_added = NB_CAP_PERSISTENT},
+	{"table_has_unknown_levels", "durability_levels_are_known_ones",
+		.durabilities_added = 1u << 9},
+	{"table_has_half_a_scan", "verbs_come_whole_and_fit_the_capabilities",
+		{VERB(scan_next, NULL)}},
+	{"table_lacks_a_version", "table_tells_summary_licence_home_build_version",
+		{VERB(version, NULL)}},
+	{"open_finds_another_1", "open_to_create_keeps_what_is_there",
+		{VERB(open, open_elsewhere)}},
+	{"open_finds_another_2", "open_read_only_finds_everything",
+		{VERB(open, open_elsewhere)}},
+	{"open_makes_unasked", "open_of_no_database_fails_with_text",
+		{VERB(open, open_or_make)}},
+	{"databases_are_one", "databases_are_apart", {VERB(open, open_the_one)}},
+	{"threads_leak_slots", "sessions_come_and_go_with_threads",
+		{VERB(session_open, session_open_per_thread)}},
+	{"sessions_see_their_own", "sessions_see_one_another",
+		{VERB(put, put_own), VERB(get, get_own)}},
+	{"only_one_thread_writes", "ranges_written_in_parallel_read_back",
+		{VERB(put, put_of_first_thread)}},
+	{"puts_share_a_buffer", "racing_writers_leave_a_whole_value",
+		{VERB(put, put_by_buffer)}},
+	{"table_is_of_bad_name", "name_is_lower_case_letters_digits_dash_underscore",
+		.table_name = "Bad Name"},
+	{"table_offers_none_by_itself", "automatic_durability_is_among_those_offered",
+		.auto_durability = 7},
+	{.name = NULL},
+};

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Defects of put, get and del: a lost write, a C string where there are bytes, a
+ * length that is cut.
+ */
+#include <stdbool.h>
+#include <string.h>
+
+#include "broken_list.h"
+
+static int
+put_most(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (__atomic_add_fetch(&broken_calls, 1, __ATOMIC_RELAXED) % 100 == 0)
+		return NB_OK;
+	return broken_right->put(session, key, value);
+}
+
+static int
+put_new_only(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	int rc = broken_right->insert(session, key, value);
+	return rc == NB_EXISTS ? NB_OK : rc;
+}
+
+static int
+get_always(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	int rc = broken_right->get(session, key, value);
+	if (rc != NB_NOT_FOUND)
+		return rc;
+	*value = (struct nb_slice){0};
+	return NB_OK;
+}
+
+static void
+release_any(struct nb_session *session)
+{
+	if (broken_right->release != NULL)
+		broken_right->release(session);
+}
+
+static int
+put_16_bits(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	value.size = value.size < UINT16_MAX ? value.size : UINT16_MAX;
+	return broken_right->put(session, key, value);
+}
+
+static int
+put_no_empty(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (value.size == 0)
+		return broken_right->del(session, key) < 0 ? NB_FAIL : NB_OK;
+	return broken_right->put(session, key, value);
+}
+
+/* The key up to its first NUL, which is kept if there is nothing before it. */
+static struct nb_slice
+c_string(struct nb_slice key)
+{
+	const char *nul = memchr(key.data, 0, key.size);
+	if (nul != NULL)
+		key.size = (size_t)(nul - (const char *)key.data);
+	key.size += key.size == 0;
+	return key;
+}
+
+static int
+put_c_string(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return broken_right->put(session, c_string(key), value);
+}
+
+static int
+get_c_string(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	return broken_right->get(session, c_string(key), value);
+}
+
+static int
+del_c_string(struct nb_session *session, struct nb_slice key)
+{
+	return broken_right->del(session, c_string(key));
+}
+
+static int
+put_c_value(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	value.size = value.size == 0 ? 0 : strnlen(value.data, value.size);
+	return broken_right->put(session, key, value);
+}
+
+static int
+del_nothing(struct nb_session *session, struct nb_slice key)
+{
+	(void)session;
+	(void)key;
+	return NB_OK;
+}
+
+static int
+put_nothing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	(void)session;
+	(void)key;
+	(void)value;
+	return NB_OK;
+}
+
+static int
+del_or_fail(struct nb_session *session, struct nb_slice key)
+{
+	int rc = broken_right->del(session, key);
+	return rc == NB_NOT_FOUND ? NB_FAIL : rc;
+}
+
+/* A tombstone that also hides what is put after it. */
+static _Thread_local bool was_deleted;
+
+static int
+put_once_deleted(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return was_deleted ? NB_OK : broken_right->put(session, key, value);
+}
+
+static int
+del_for_good(struct nb_session *session, struct nb_slice key)
+{
+	was_deleted = true;
+	return broken_right->del(session, key);
+}
+
+static int
+put_text(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	bool is_binary = value.size == 1 && (*(const unsigned char *)value.data & 0x80) != 0;
+	return broken_right->put(session, key, is_binary ? (struct nb_slice){"?", 1} : value);
+}
+
+static int
+put_shorter(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	value.size -= value.size == broken_right->value_size_max;
+	return broken_right->put(session, key, value);
+}
+
+/* Compares no more than a kilobyte of keys. */
+static struct nb_slice
+first_kilobyte(struct nb_slice key)
+{
+	key.size = key.size < 1024 ? key.size : 1024;
+	return key;
+}
+
+static int
+put_short_key(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return broken_right->put(session, first_kilobyte(key), value);
+}
+
+static int
+get_short_key(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	return broken_right->get(session, first_kilobyte(key), value);
+}
+
+static int
+put_or_drop(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	int rc = broken_right->put(session, key, value);
+	return rc == NB_UNSUPPORTED ? NB_OK : rc;
+}
+
+const struct defect broken_records[] = {
+	{"put_loses_each_hundredth", "random_puts_gets_deletes_answer_as_the_oracle",
+		{VERB(open, broken_open_counted), VERB(put, put_most)}},
+	{"put_does_not_overwrite", "overwrite_replaces_the_value", {VERB(put, put_new_only)}},
+	{"get_finds_what_is_missing", "missing_key_is_not_found",
+		{VERB(get, get_always), VERB(release, release_any)}},
+	{"put_cuts_at_65535", "values_of_64_kib_are_kept", {VERB(put, put_16_bits)}},
+	{"put_takes_empty_for_none", "empty_value_is_a_value", {VERB(put, put_no_empty)}},
+	{"keys_are_c_strings", "keys_are_told_apart_byte_for_byte",
+		{VERB(put, put_c_string), VERB(get, get_c_string), VERB(del, del_c_string)}},
+	{"values_are_c_strings", "values_are_kept_byte_for_byte", {VERB(put, put_c_value)}},
+	{"del_does_nothing", "deleted_key_is_not_found", {VERB(del, del_nothing)}},
+	{"del_of_missing_fails", "delete_of_a_missing_key_is_no_failure",
+		{VERB(del, del_or_fail)}},
+	{"put_is_hidden_by_an_old_delete", "put_after_delete_is_found",
+		{VERB(put, put_once_deleted), VERB(del, del_for_good)}},
+	{"put_does_nothing", "put_is_found", {VERB(put, put_nothing)}},
+	{"values_are_7_bits", "one_byte_values_are_kept", {VERB(put, put_text)}},
+	{"longest_value_is_cut", "value_of_the_greatest_size_is_kept",
+		{VERB(put, put_shorter)}},
+	{"long_keys_are_cut", "key_of_the_greatest_size_is_kept",
+		{VERB(put, put_short_key), VERB(get, get_short_key)}},
+	{"too_long_keys_are_dropped", "key_that_is_too_long_is_kept_or_refused_with_text",
+		{VERB(put, put_or_drop)}},
+	{.name = NULL},
+};

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Defects of scans. One thread scans at a time, so what a scan has to remember
+ * is the thread's.
+ */
+#include <stdbool.h>
+#include <string.h>
+
+#include "broken_list.h"
+
+static void
+release_any(struct nb_session *session)
+{
+	if (broken_right->release != NULL)
+		broken_right->release(session);
+}
+
+static _Thread_local uint64_t steps;
+static _Thread_local bool was_at_end;
+
+static int
+scan_open_counted(struct nb_session *session, const struct nb_scan_args *args)
+{
+	steps = 0;
+	was_at_end = false;
+	return broken_right->scan_open(session, args);
+}
+
+static int
+scan_next_skipping(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	int rc = broken_right->scan_next(session, key, value);
+	if (rc == NB_OK && ++steps == 4)
+		rc = broken_right->scan_next(session, key, value);
+	return rc;
+}
+
+static int
+scan_next_twice(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	int rc = broken_right->scan_next(session, key, value);
+	if (rc == NB_NOT_FOUND && !was_at_end) {
+		was_at_end = true;
+		return rc;
+	}
+	*key = *value = (struct nb_slice){"x", 1};
+	return rc == NB_NOT_FOUND ? NB_OK : rc;
+}
+
+static int
+scan_open_turned(struct nb_session *session, const struct nb_scan_args *args)
+{
+	struct nb_scan_args turned = *args;
+	turned.flags ^= NB_SCAN_BACKWARD;
+	return broken_right->scan_open(session, &turned);
+}
+
+static int
+scan_open_forward(struct nb_session *session, const struct nb_scan_args *args)
+{
+	struct nb_scan_args turned = *args;
+	turned.flags &= ~NB_SCAN_BACKWARD;
+	return broken_right->scan_open(session, &turned);
+}
+
+/* Begins behind the key that it is told to begin with. */
+static int
+scan_open_after(struct nb_session *session, const struct nb_scan_args *args)
+{
+	struct nb_slice key = {0}, value, from = args->from;
+	int rc = broken_right->scan_open(session, args);
+	if (rc != NB_OK || from.size == 0 || broken_right->get(session, from, &value) != NB_OK)
+		return rc;
+	release_any(session);
+	return broken_right->scan_next(session, &key, &value) < 0 ? NB_FAIL : NB_OK;
+}
+
+/* A scan that believes to have found something in any case. */
+static int
+scan_next_blank(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	int rc = broken_right->scan_next(session, key, value);
+	*key = rc == NB_NOT_FOUND ? (struct nb_slice){"", 0} : *key;
+	return rc == NB_NOT_FOUND ? NB_OK : rc;
+}
+
+static _Thread_local bool has_scanned;
+
+static int
+scan_open_noted(struct nb_session *session, const struct nb_scan_args *args)
+{
+	has_scanned = true;
+	return broken_right->scan_open(session, args);
+}
+
+static int
+get_before_scans(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	return has_scanned ? NB_NOT_FOUND : broken_right->get(session, key, value);
+}
+
+static int
+scan_open_full_only(struct nb_session *session, const struct nb_scan_args *args)
+{
+	if ((args->flags & NB_SCAN_KEYS_ONLY) != 0)
+		return NB_FAIL;
+	return broken_right->scan_open(session, args);
+}
+
+/* Backward from between two keys, it begins with the one above. */
+static int
+scan_open_above(struct nb_session *session, const struct nb_scan_args *args)
+{
+	struct nb_scan_args changed = *args;
+	static _Thread_local char buf[64];
+	if ((args->flags & NB_SCAN_BACKWARD) != 0 && args->from.size != 0 &&
+		args->from.size < 60) {
+		memcpy(buf, args->from.data, args->from.size);
+		memset(buf + args->from.size, 0xff, 2);
+		changed.from = (struct nb_slice){buf, args->from.size + 2};
+	}
+	return broken_right->scan_open(session, &changed);
+}
+
+static int
+scan_close_failing(struct nb_session *session)
+{
+	(void)broken_right->scan_close(session);
+	return NB_FAIL;
+}
+
+const struct defect broken_scans[] = {
+	{"scan_skips_a_key", "scan_gives_each_record_once",
+		{VERB(scan_open, scan_open_counted), VERB(scan_next, scan_next_skipping)}},
+	{"scan_goes_on_after_its_end", "scan_that_is_at_its_end_stays_there",
+		{VERB(scan_open, scan_open_counted), VERB(scan_next, scan_next_twice)}},
+	{"scan_goes_the_wrong_way", "scan_follows_the_order_of_bytes",
+		{VERB(scan_open, scan_open_turned)}},
+	{"scan_ignores_backward", "scan_backward_is_the_reverse",
+		{VERB(scan_open, scan_open_forward)}},
+	{"scan_begins_too_late", "scan_begins_where_it_is_told",
+		{VERB(scan_open, scan_open_after)}},
+	{"scan_has_no_snapshot", "scan_sees_one_version_of_the_data", .is_plain = true,
+		.caps_added = NB_CAP_SNAPSHOT},
+	{"scan_finds_nothing_at_all", "scan_of_an_empty_database_is_at_its_end",
+		{VERB(scan_next, scan_next_blank)}},
+	{"scan_ends_gets", "scan_leaves_the_session_usable",
+		{VERB(scan_open, scan_open_noted), VERB(get, get_before_scans)}},
+	{"scan_of_keys_fails", "scan_of_keys_only_gives_every_key",
+		{VERB(scan_open, scan_open_full_only)}},
+	{"scan_backward_begins_above", "scan_backward_begins_where_it_is_told",
+		{VERB(scan_open, scan_open_above)}},
+	{"scan_close_fails", "scan_leaves_the_session_usable",
+		{VERB(scan_close, scan_close_failing)}},
+	{.name = NULL},
+};

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Defects of the optional verbs: an order that is not kept, a flag that is not
+ * looked at, a failure without a text.
+ */
+#include "broken_list.h"
+
+static int
+insert_over(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return broken_right->put(session, key, value);
+}
+
+static int
+batch_reversed(
+	struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	int rc = NB_OK;
+	for (size_t i = count; i-- > 0 && rc == NB_OK;)
+		rc = broken_right->batch(session, &writes[i], 1, flags);
+	return rc;
+}
+
+static int
+batch_unless_atomic(
+	struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	return (flags & NB_BATCH_ATOMIC) != 0
+		? NB_OK
+		: broken_right->batch(session, writes, count, flags);
+}
+
+static int
+multi_get_first(struct nb_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers)
+{
+	int rc = broken_right->multi_get(session, keys, count, values, answers);
+	for (size_t i = 1; i < count; i++)
+		values[i] = values[0];
+	return rc;
+}
+
+static int
+flush_failing(struct nb_db *db, uint32_t upto)
+{
+	(void)db;
+	return upto == NB_SETTLE_COMPACT ? NB_FAIL : NB_OK;
+}
+
+static void
+stats_unnamed(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	(void)db;
+	emit(to, "records", NULL, NB_STAT_GAUGE, 1);
+}
+
+static uint64_t stat_falls = 1000;
+
+static void
+stats_falling(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	(void)db;
+	emit(to, "writes", "operations", NB_STAT_COUNTER, --stat_falls);
+}
+
+static int
+batch_in_part(
+	struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	int rc = NB_OK;
+	for (size_t i = 0; i < count && rc == NB_OK; i++)
+		rc = broken_right->batch(session, &writes[i], 1, flags);
+	return rc;
+}
+
+static void
+abort_nothing(struct nb_session *session)
+{
+	(void)broken_right->commit(session);
+}
+
+static int
+commit_nothing(struct nb_session *session)
+{
+	broken_right->abort(session);
+	return NB_OK;
+}
+
+static int
+reap_twice(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
+	uint64_t timeout_ns)
+{
+	int rc = broken_right->reap(session, out, room, count, timeout_ns);
+	if (*count > 1)
+		out[1].tag = out[0].tag;
+	return rc;
+}
+
+static int
+checkpoint_failing(struct nb_db *db)
+{
+	(void)db;
+	return NB_FAIL;
+}
+
+const struct defect broken_verbs[] = {
+	{"insert_overwrites", "insert_keeps_what_is_there", {VERB(insert, insert_over)}},
+	{"batch_goes_backward", "batch_is_applied_in_order", {VERB(batch, batch_reversed)}},
+	{"atomic_batch_is_lost", "atomic_batch_is_honoured_or_refused",
+		{VERB(batch, batch_unless_atomic)}},
+	{"multi_get_repeats_a_value", "multi_get_answers_as_get_does",
+		{VERB(multi_get, multi_get_first)}},
+	{"flush_fails_mutely", "flush_settles_or_says_it_cannot", {VERB(flush, flush_failing)}},
+	{"stats_lack_a_unit", "statistics_have_names_and_units", {VERB(stats, stats_unnamed)}},
+	{"stats_fall", "counters_only_grow", {VERB(stats, stats_falling)}},
+	{"atomic_batch_is_half_done", "atomic_batch_that_fails_leaves_nothing",
+		{VERB(batch, batch_in_part)}},
+	{"abort_commits", "aborted_transaction_leaves_nothing", {VERB(abort, abort_nothing)}},
+	{"commit_aborts", "committed_transaction_is_kept_whole",
+		{VERB(commit, commit_nothing)}},
+	{"reap_tells_twice", "every_request_comes_back_once", {VERB(reap, reap_twice)}},
+	{"checkpoint_fails", "checkpoint_loses_nothing",
+		{VERB(checkpoint, checkpoint_failing)}},
+	{"random_use_of_insert", "random_use_of_every_verb_answers_as_the_oracle",
+		{VERB(insert, insert_over)}},
+	{.name = NULL},
+};

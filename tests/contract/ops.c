@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What one random operation means, and doing it to the engine and the oracle.
+ *
+ * An operation is a few numbers from which its keys and values follow, so a
+ * part of a sequence means the same without the rest: that is what makes
+ * shrinking work. The keys are few, so that operations meet: overwrites,
+ * deletes of what is there, scans between neighbours. They hold zeros and 0xff,
+ * begin one another, are one byte long or as long as the engine takes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "model.h"
+
+/* --- keys --- */
+
+static void
+add_key(struct model *m, struct nb_slice key)
+{
+	struct nb_slice *to = &m->keys[m->key_count];
+	if (m->key_count == KEYS || key.size > KEY_SIZE)
+		return;
+	if (m->key_size_max != 0 && key.size > m->key_size_max)
+		return;
+	memcpy(m->key_bytes[m->key_count], key.data, key.size);
+	*to = (struct nb_slice){m->key_bytes[m->key_count], key.size};
+	for (size_t i = 0; i < m->key_count; i++)
+		if (slice_equal(m->keys[i], *to))
+			return;
+	m->key_count++;
+}
+
+void
+model_make_keys(struct model *m, uint64_t seed)
+{
+	static const struct nb_slice fixed[] = {{"\0", 1}, {"\0\0", 2}, {"\0\0\0\0", 4},
+		{"\xff", 1}, {"\xff\xff", 2}, {"\xff\0", 2}, {"\0\xff", 2}, {"a", 1},
+		{"a\0", 2}, {"a\0b", 3}, {"a\0c", 3}, {"ab", 2}, {"abc", 3}, {"abcd", 4},
+		{"b", 1}, {"\x7f", 1}, {"\x80", 1}, {"0123456789abcdef", 16},
+		{"0123456789abcdeg", 16}};
+	unsigned char bytes[KEY_SIZE];
+	m->key_count = 0;
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		add_key(m, fixed[i]);
+	size_t longest = KEY_SIZE;
+	if (m->key_size_max != 0 && m->key_size_max < KEY_SIZE)
+		longest = (size_t)m->key_size_max;
+	bytes_fill(bytes, longest, seed);
+	add_key(m, (struct nb_slice){bytes, longest});
+	bytes[longest - 1] ^= 1; /* differs in its last bit only */
+	add_key(m, (struct nb_slice){bytes, longest});
+	add_key(m, (struct nb_slice){bytes, longest - (longest > 1)});
+	for (uint64_t i = 0; m->key_count < KEYS && i < 1000; i++) {
+		bytes_fill(bytes, 24, seed + i + 1);
+		add_key(m, (struct nb_slice){bytes, 1 + i % 24});
+	}
+}
+
+/* --- what an operation means --- */
+
+static uint64_t
+hash(uint64_t seed, uint64_t i)
+{
+	uint64_t state = seed + i * 0xd1342543de82ef95u;
+	return random_next(&state);
+}
+
+static struct nb_slice
+op_key(const struct model *m, const struct op *op, uint32_t i)
+{
+	return m->keys[hash(op->seed, op->first + i) % m->key_count];
+}
+
+static size_t
+op_value_size(const struct model *m, const struct op *op, uint32_t i)
+{
+	static const uint32_t sizes[] = {0, 1, 7, 8, 16, 20, 33, 60, 100, 100, 100, 100, 255,
+		256, 1000, 1024, 4000, 4096, 5000, SUITE_VALUE_SIZE};
+	uint64_t roll = hash(op->seed, 1000 + op->first + i);
+	uint64_t size = sizes[roll % (sizeof(sizes) / sizeof(sizes[0]))];
+	if (size == SUITE_VALUE_SIZE && (roll >> 32) % 4 != 0)
+		size = 50; /* long ones would take most of the time */
+	if (m->value_size_max != 0 && size > m->value_size_max)
+		size = m->value_size_max;
+	return size < op->value_cap ? size : op->value_cap;
+}
+
+static struct nb_slice
+op_value(struct model *m, const struct op *op, uint32_t i)
+{
+	unsigned char *at = m->values + (size_t)i * SUITE_VALUE_SIZE;
+	size_t size = op_value_size(m, op, i);
+	bytes_fill(at, size, hash(op->seed, 2000 + op->first + i));
+	if (size > 2 && hash(op->seed, op->first + i) >> 62 == 0)
+		memset(at + 1, 0, size / 2); /* runs of zeros, as real records have them */
+	return (struct nb_slice){at, size};
+}
+
+static bool
+op_is_delete(const struct op *op, uint32_t i)
+{
+	return hash(op->seed, 3000 + op->first + i) % 3 == 0;
+}
+
+/* --- doing it to both --- */
+
+static bool
+differ(struct model *m, const char *what, int rc, const char *wanted)
+{
+	snprintf(m->why, sizeof(m->why), "%s answered %s%s%s%s where %s is right", what,
+		answer_name(rc), rc < 0 ? " (" : "",
+		rc >= 0                          ? ""
+			: host_text()[0] != '\0' ? host_text()
+						 : "without a text",
+		rc < 0 ? ")" : "", wanted);
+	return false;
+}
+
+static bool
+oracle_failed(struct model *m)
+{
+	snprintf(m->why, sizeof(m->why), "the oracle itself failed: %s", host_text());
+	return false;
+}
+
+static bool
+oracle_write(struct model *m, struct nb_slice key, const struct nb_slice *value)
+{
+	const struct nb_engine *oracle = m->oracle.engine;
+	int rc = value == NULL ? oracle->del(m->oracle.session, key)
+			       : oracle->put(m->oracle.session, key, *value);
+	return rc >= 0 || oracle_failed(m);
+}
+
+/* The answer and value that were got of `key` are the oracle's. */
+static bool
+same_as_oracle(
+	struct model *m, const char *verb, struct nb_slice key, int rc, struct nb_slice value)
+{
+	const struct nb_engine *oracle = m->oracle.engine;
+	char quoted[QUOTE_SIZE], what[QUOTE_SIZE + 64];
+	struct nb_slice wanted = {0};
+	snprintf(what, sizeof(what), "%s(%s)", verb, slice_quote(quoted, key));
+	int right = oracle->get(m->oracle.session, key, &wanted);
+	bool is_same = right == rc;
+	if (right < 0)
+		return oracle_failed(m);
+	if (!is_same)
+		differ(m, what, rc, answer_name(right));
+	else if (rc == NB_OK && !slice_equal(value, wanted)) {
+		is_same = false;
+		snprintf(m->why, sizeof(m->why), "%s lent %zu bytes%s where %zu were put last",
+			what, value.size, value.size == wanted.size ? ", other ones," : "",
+			wanted.size);
+	}
+	if (right == NB_OK && oracle->release != NULL)
+		oracle->release(m->oracle.session);
+	return is_same;
+}
+
+static bool
+do_put(struct model *m, const struct op *op)
+{
+	struct nb_slice key = op_key(m, op, 0), value = op_value(m, op, 0);
+	int rc = m->subject.engine->put(m->subject.session, key, value);
+	return rc == NB_OK ? oracle_write(m, key, &value) : differ(m, "put", rc, "NB_OK");
+}
+
+static bool
+do_get(struct model *m, const struct op *op)
+{
+	const struct nb_engine *engine = m->subject.engine;
+	struct nb_slice value = {0};
+	struct nb_slice key = op_key(m, op, 0);
+	int rc = engine->get(m->subject.session, key, &value);
+	bool is_same = same_as_oracle(m, "get", key, rc, value);
+	if (rc == NB_OK && engine->release != NULL)
+		engine->release(m->subject.session);
+	return is_same;
+}
+
+static bool
+do_del(struct model *m, const struct op *op)
+{
+	struct nb_slice key = op_key(m, op, 0), value;
+	int right = m->oracle.engine->get(m->oracle.session, key, &value);
+	if (right == NB_OK && m->oracle.engine->release != NULL)
+		m->oracle.engine->release(m->oracle.session);
+	int rc = m->subject.engine->del(m->subject.session, key);
+	/* Of a key that is not there, either may be answered. */
+	if (rc != NB_OK && (rc != NB_NOT_FOUND || right == NB_OK))
+		return differ(m, "del", rc, right == NB_OK ? "NB_OK" : "NB_NOT_FOUND or NB_OK");
+	return oracle_write(m, key, NULL);
+}
+
+static bool
+do_insert(struct model *m, const struct op *op)
+{
+	struct nb_slice key = op_key(m, op, 0), value = op_value(m, op, 0), found;
+	int right = m->oracle.engine->get(m->oracle.session, key, &found);
+	if (right == NB_OK && m->oracle.engine->release != NULL)
+		m->oracle.engine->release(m->oracle.session);
+	int rc = m->subject.engine->insert(m->subject.session, key, value);
+	int wanted = right == NB_OK ? NB_EXISTS : NB_OK;
+	if (rc != wanted)
+		return differ(m, "insert", rc, answer_name(wanted));
+	return rc == NB_EXISTS || oracle_write(m, key, &value);
+}
+
+static bool
+do_batch(struct model *m, const struct op *op)
+{
+	struct nb_write writes[GROUP];
+	for (uint32_t i = 0; i < op->count; i++)
+		writes[i] = (struct nb_write){.key = op_key(m, op, i),
+			.value = op_value(m, op, i),
+			.is_delete = op_is_delete(op, i)};
+	bool is_atomic = (m->subject.engine->caps & NB_CAP_ATOMIC_BATCH) != 0 &&
+		op->seed % 2 == 0;
+	int rc = m->subject.engine->batch(
+		m->subject.session, writes, op->count, is_atomic ? NB_BATCH_ATOMIC : 0);
+	if (rc != NB_OK)
+		return differ(m, "batch", rc, "NB_OK");
+	bool is_done = true;
+	for (uint32_t i = 0; is_done && i < op->count; i++)
+		is_done = oracle_write(
+			m, writes[i].key, writes[i].is_delete != 0 ? NULL : &writes[i].value);
+	return is_done;
+}
+
+static bool
+do_multi_get(struct model *m, const struct op *op)
+{
+	const struct nb_engine *engine = m->subject.engine;
+	struct nb_slice keys[GROUP], values[GROUP] = {{0}};
+	int32_t answers[GROUP];
+	for (uint32_t i = 0; i < op->count; i++) {
+		keys[i] = op_key(m, op, i);
+		answers[i] = INT32_MAX; /* none: one that is not set is seen */
+	}
+	int rc = engine->multi_get(m->subject.session, keys, op->count, values, answers);
+	if (rc != NB_OK)
+		return differ(m, "multi_get", rc, "NB_OK");
+	bool is_same = true;
+	for (uint32_t i = 0; is_same && i < op->count; i++)
+		is_same = same_as_oracle(m, "multi_get", keys[i], answers[i], values[i]);
+	if (engine->release != NULL)
+		engine->release(m->subject.session);
+	return is_same;
+}
+
+/* The next records of the two open scans are equal, and so are their ends. */
+static bool
+scans_agree(struct model *m, uint32_t limit)
+{
+	struct nb_slice key = {0}, value = {0}, right_key = {0}, right_value = {0};
+	char got[QUOTE_SIZE], want[QUOTE_SIZE];
+	for (uint32_t i = 0; i < limit; i++) {
+		int rc = m->subject.engine->scan_next(m->subject.session, &key, &value);
+		int right = m->oracle.engine->scan_next(
+			m->oracle.session, &right_key, &right_value);
+		if (rc != right)
+			return differ(m, "scan_next", rc, answer_name(right));
+		if (rc != NB_OK)
+			return true;
+		slice_quote(got, key);
+		if (!slice_equal(key, right_key)) {
+			snprintf(m->why, sizeof(m->why),
+				"scan_next gave the key %s where %s is next", got,
+				slice_quote(want, right_key));
+			return false;
+		}
+		if (!slice_equal(value, right_value)) {
+			snprintf(m->why, sizeof(m->why),
+				"scan_next gave %zu bytes for the key %s, not the %zu put last",
+				value.size, got, right_value.size);
+			return false;
+		}
+	}
+	return true;
+}
+
+static struct nb_slice
+op_from(const struct model *m, const struct op *op)
+{
+	return op->seed % 4 == 0 ? (struct nb_slice){0} : op_key(m, op, 0);
+}
+
+static bool
+do_scan(struct model *m, const struct op *op)
+{
+	struct nb_scan_args args = {.size = sizeof(args),
+		.flags = op->kind == SCAN_BACK ? NB_SCAN_BACKWARD : 0,
+		.from = op_from(m, op),
+		.limit = op->count};
+	if (op->kind == SCAN_BACK && m->refuses_backward)
+		return true;
+	int rc = m->subject.engine->scan_open(m->subject.session, &args);
+	if (rc == NB_UNSUPPORTED && op->kind == SCAN_BACK) {
+		m->refuses_backward = true;
+		return true;
+	}
+	if (rc != NB_OK)
+		return differ(m, "scan_open", rc, "NB_OK");
+	if (m->oracle.engine->scan_open(m->oracle.session, &args) != NB_OK) {
+		(void)m->subject.engine->scan_close(m->subject.session);
+		return oracle_failed(m);
+	}
+	bool is_same = scans_agree(m, op->count);
+	(void)m->oracle.engine->scan_close(m->oracle.session);
+	rc = m->subject.engine->scan_close(m->subject.session);
+	return is_same && (rc == NB_OK || differ(m, "scan_close", rc, "NB_OK"));
+}
+
+static bool
+do_reopen(struct model *m, const struct op *op)
+{
+	(void)op;
+	int rc = place_close(&m->subject);
+	if (rc != NB_OK)
+		return differ(m, "close", rc, "NB_OK");
+	rc = place_open(&m->subject, 0);
+	return rc == NB_OK || differ(m, "open of what was closed", rc, "NB_OK");
+}
+
+const struct op_kind op_kinds[KINDS] = {
+	[PUT] = {"put", do_put, 3000},
+	[GET] = {"get", do_get, 3500},
+	[DEL] = {"del", do_del, 1500},
+	[INSERT] = {"insert", do_insert, 800},
+	[BATCH] = {"batch", do_batch, 400},
+	[MULTI_GET] = {"multi_get", do_multi_get, 500},
+	[SCAN] = {"scan", do_scan, 300},
+	[SCAN_BACK] = {"scan backward", do_scan, 200},
+	[REOPEN] = {"close and open", do_reopen, 15},
+};
+
+/* --- telling it --- */
+
+static int
+write_value_size(const struct model *m, const struct op *op, uint32_t i, char *to, size_t room)
+{
+	size_t size = op_value_size(m, op, i);
+	return snprintf(to, room, "%zu byte%s", size, size == 1 ? "" : "s");
+}
+
+size_t
+op_write(const struct model *m, const struct op *op, char *to, size_t room)
+{
+	char quoted[QUOTE_SIZE], size[32];
+	size_t at = 0;
+	uint32_t group = op->kind == BATCH || op->kind == MULTI_GET ? op->count : 1;
+#define ADD(...) at += (size_t)snprintf(to + at, at < room ? room - at : 0, __VA_ARGS__)
+	ADD("%s", op_kinds[op->kind].name);
+	if (op->kind == SCAN || op->kind == SCAN_BACK) {
+		struct nb_slice from = op_from(m, op);
+		ADD(", %u records from %s", (unsigned)op->count,
+			from.size == 0 ? "the end" : slice_quote(quoted, from));
+	} else if (op->kind != REOPEN)
+		for (uint32_t i = 0; i < group && at < room; i++) {
+			bool is_delete = op->kind == BATCH && op_is_delete(op, i);
+			ADD("%s%s %s", i == 0 ? "" : ",", is_delete ? " del" : "",
+				slice_quote(quoted, op_key(m, op, i)));
+			if (is_delete || op->kind == GET || op->kind == DEL ||
+				op->kind == MULTI_GET)
+				continue;
+			write_value_size(m, op, i, size, sizeof(size));
+			ADD(" = %s", size);
+		}
+	ADD("\n");
+#undef ADD
+	return at < room ? at : room;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The contract suite itself: it finds each defect that is known, and only those. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <mininb/mininb.h>
+
+#include "broken.h"
+#include "contract.h"
+#include "fitted.h"
+
+static struct nb_engine_ref *memory_ref;
+static const struct nb_engine *memory;
+static char scratch[64];
+
+/* What the suite reported of the promise that a test looks at. */
+struct seen {
+	int outcome;
+	uint32_t step_count;
+	char text[512];
+	char steps[8192];
+};
+
+static void
+setup(void)
+{
+	ck_assert_msg(nb_engine_load(&memory_ref, "memory") == NB_OK, "%s", nb_error_text());
+	memory = nb_engine_table(memory_ref);
+	strcpy(scratch, "/tmp/test_contract_XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(scratch));
+}
+
+static void
+teardown(void)
+{
+	ck_assert_msg(rmdir(scratch) == 0, "the suite left something in %s", scratch);
+	nb_engine_unload(memory_ref);
+}
+
+static void
+see(void *to, const struct contract_finding *finding)
+{
+	struct seen *seen = to;
+	seen->outcome = (int)finding->outcome;
+	seen->step_count = finding->step_count;
+	snprintf(seen->text, sizeof(seen->text), "%s", finding->text);
+	snprintf(seen->steps, sizeof(seen->steps), "%s", finding->steps);
+}
+
+static size_t
+index_of(const char *promise)
+{
+	size_t at = 0;
+	while (at < contract_count() && strcmp(contract_name(at), promise) != 0)
+		at++;
+	ck_assert_msg(at < contract_count(), "there is no promise %s", promise);
+	return at;
+}
+
+static void
+check_one(struct seen *seen, const struct nb_engine *engine, const char *promise)
+{
+	struct contract_args args = {
+		.engine = engine, .oracle = memory, .scratch = scratch, .seed = 1};
+	memset(seen, 0, sizeof(*seen));
+	int outcome = contract_check(&args, index_of(promise), see, seen);
+	fitted_reset();
+	ck_assert_int_eq(outcome, seen->outcome);
+}
+
+static size_t
+defect_of(const char *name)
+{
+	size_t at = 0;
+	while (at < broken_count() && strcmp(broken_name(at), name) != 0)
+		at++;
+	ck_assert_uint_lt(at, broken_count());
+	return at;
+}
+
+START_TEST(each_defect_is_found)
+{
+	struct seen seen;
+	size_t defect = (size_t)_i;
+	const char *promise = broken_promise(defect);
+	check_one(&seen, broken_engine(memory, defect), promise);
+	ck_assert_msg(seen.outcome == CONTRACT_BROKEN, "%s: %s was not seen to be broken (%s)",
+		broken_name(defect), promise, seen.text);
+	ck_assert_msg(seen.text[0] != '\0', "%s: no text", broken_name(defect));
+}
+END_TEST
+
+/* Told of a right engine, each promise is kept, and not because it does not apply. */
+START_TEST(without_the_defect_the_promise_is_kept)
+{
+	struct seen seen;
+	check_one(&seen, fitted_engine(memory), broken_promise((size_t)_i));
+	ck_assert_msg(
+		seen.outcome == CONTRACT_KEPT, "%s: %s", broken_promise((size_t)_i), seen.text);
+}
+END_TEST
+
+/* These are broken by tables of options and by a synthetic engine: see below. */
+static const char *const broken_otherwise[] = {"options_have_names_types_and_help",
+	"choices_of_options_are_well_formed", "defaults_of_options_are_allowed_values",
+	"synthetic_get_lends_value_size_bytes"};
+
+START_TEST(each_promise_has_a_defect_that_breaks_it)
+{
+	const char *promise = contract_name((size_t)_i);
+	for (size_t i = 0; i < broken_count(); i++)
+		if (strcmp(broken_promise(i), promise) == 0)
+			return;
+	for (size_t i = 0; i < sizeof(broken_otherwise) / sizeof(broken_otherwise[0]); i++)
+		if (strcmp(broken_otherwise[i], promise) == 0)
+			return;
+	ck_abort_msg("no defect breaks %s: it may be a check that cannot fail", promise);
+}
+END_TEST
+
+static int
+get_three_bytes(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	(void)session;
+	(void)key;
+	*value = (struct nb_slice){"abc", 3};
+	return NB_OK;
+}
+
+START_TEST(synthetic_engine_lends_what_was_announced)
+{
+	struct seen seen;
+	struct nb_engine_ref *ref;
+	ck_assert_int_eq(nb_engine_load(&ref, "null"), NB_OK);
+	struct nb_engine null = *nb_engine_table(ref);
+	check_one(&seen, &null, "synthetic_get_lends_value_size_bytes");
+	ck_assert_int_eq(seen.outcome, CONTRACT_KEPT);
+	null.get = get_three_bytes;
+	check_one(&seen, &null, "synthetic_get_lends_value_size_bytes");
+	ck_assert_int_eq(seen.outcome, CONTRACT_BROKEN);
+	nb_engine_unload(ref);
+}
+END_TEST
+
+/* Defects that random operations find, and in how many the shortest sequence shows each. */
+static const struct {
+	const char *defect;
+	uint32_t most;    /* operations */
+	const char *last; /* what the sequence must end with */
+} shrunk[] = {
+	{"del_does_nothing", 3, "get"},       /* put, del, get */
+	{"put_does_not_overwrite", 3, "get"}, /* put, put, get */
+	{"get_finds_what_is_missing", 1, "get"},
+	{"keys_are_c_strings", 2, NULL},        /* put, get of another */
+	{"put_takes_empty_for_none", 2, "get"}, /* put, get */
+	{"put_loses_each_hundredth", 101, "get"},
+};
+
+START_TEST(sequence_is_shrunk_to_what_shows_the_defect)
+{
+	struct seen seen;
+	const struct nb_engine *engine = broken_engine(memory, defect_of(shrunk[_i].defect));
+	check_one(&seen, engine, "random_puts_gets_deletes_answer_as_the_oracle");
+	ck_assert_int_eq(seen.outcome, CONTRACT_BROKEN);
+	ck_assert_uint_ge(seen.step_count, 1);
+	ck_assert_msg(seen.step_count <= shrunk[_i].most, "%s took %u operations:\n%s",
+		shrunk[_i].defect, (unsigned)seen.step_count, seen.steps);
+	size_t lines = 0;
+	for (const char *at = seen.steps; (at = strchr(at, '\n')) != NULL; at++)
+		lines++;
+	ck_assert_uint_eq(lines, seen.step_count);
+	if (shrunk[_i].last == NULL)
+		return;
+	char *end = strrchr(seen.steps, '\n');
+	*end = '\0';
+	const char *line = strrchr(seen.steps, '\n');
+	line = line == NULL ? seen.steps : line + 1;
+	ck_assert_msg(strncmp(line, shrunk[_i].last, strlen(shrunk[_i].last)) == 0,
+		"it ends with '%s'", line);
+}
+END_TEST
+
+static const char *const found_by_every_verb[] = {"insert_overwrites", "batch_goes_backward",
+	"multi_get_repeats_a_value", "scan_skips_a_key", "scan_begins_too_late",
+	"scan_ignores_backward", "nothing_outlives_close"};
+
+START_TEST(random_use_of_every_verb_finds_it_in_few_operations)
+{
+	struct seen seen;
+	const struct nb_engine *engine = broken_engine(
+		memory, defect_of(found_by_every_verb[_i]));
+	check_one(&seen, engine, "random_use_of_every_verb_answers_as_the_oracle");
+	ck_assert_int_eq(seen.outcome, CONTRACT_BROKEN);
+	ck_assert_msg(seen.step_count >= 1 && seen.step_count <= 8,
+		"%s took %u operations:\n%s", found_by_every_verb[_i],
+		(unsigned)seen.step_count, seen.steps);
+}
+END_TEST
+
+START_TEST(equal_seeds_find_equal_sequences)
+{
+	struct seen one, two;
+	const struct nb_engine *engine = broken_engine(memory, defect_of("del_does_nothing"));
+	check_one(&one, engine, "random_puts_gets_deletes_answer_as_the_oracle");
+	check_one(&two, engine, "random_puts_gets_deletes_answer_as_the_oracle");
+	ck_assert_str_eq(one.steps, two.steps);
+	ck_assert_str_eq(one.text, two.text);
+}
+END_TEST
+
+START_TEST(what_is_missing_is_named)
+{
+	struct seen seen;
+	struct nb_engine poor = *memory;
+	poor.batch = NULL;
+	poor.caps &= ~(NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH);
+	check_one(&seen, &poor, "batch_is_applied_in_order");
+	ck_assert_int_eq(seen.outcome, CONTRACT_NOT_APPLICABLE);
+	ck_assert_ptr_nonnull(strstr(seen.text, "batch"));
+	check_one(&seen, &poor, "ranges_written_in_parallel_read_back");
+	ck_assert_int_eq(seen.outcome, CONTRACT_NOT_APPLICABLE);
+	ck_assert_ptr_nonnull(strstr(seen.text, "concurrent"));
+}
+END_TEST
+
+START_TEST(mandatory_verb_that_is_missing_breaks_without_a_crash)
+{
+	struct seen seen;
+	struct nb_engine poor = *memory;
+	poor.get = NULL;
+	check_one(&seen, &poor, "put_is_found");
+	ck_assert_int_eq(seen.outcome, CONTRACT_BROKEN);
+	ck_assert_ptr_nonnull(strstr(seen.text, "get"));
+}
+END_TEST
+
+static const struct nb_option bad_options[][3] = {
+	{{.name = "Map Size", .help = "x", .type = NB_OPT_BYTES}},
+	{{.name = "a", .help = "x"}, {.name = "a", .help = "x"}},
+	{{.name = "a", .type = NB_OPT_U64}},
+	{{.name = "a", .help = "x", .type = 77}},
+	{{.name = "a", .help = "x", .type = NB_OPT_CHOICE}},
+	{{.name = "a", .help = "x", .type = NB_OPT_CHOICE, .choices = "none||snappy"}},
+	{{.name = "a", .help = "x", .type = NB_OPT_CHOICE, .choices = "x|y", .def = "z"}},
+	{{.name = "a", .help = "x", .type = NB_OPT_BYTES, .def = "4KiX"}},
+	{{.name = "a",
+		.help = "x",
+		.type = NB_OPT_BYTES,
+		.def = "4KiB",
+		.min = 1,
+		.max = 4095}},
+	{{.name = "a", .help = "x", .type = NB_OPT_BOOL, .def = "perhaps"}},
+	{{.name = "a", .help = "x", .type = NB_OPT_U64, .min = 2, .max = 1}},
+};
+enum { BAD_OPTIONS = sizeof(bad_options) / sizeof(bad_options[0]) };
+
+static const char *const option_promises[] = {"options_have_names_types_and_help",
+	"choices_of_options_are_well_formed", "defaults_of_options_are_allowed_values"};
+
+START_TEST(bad_option_table_is_found)
+{
+	struct seen seen;
+	struct nb_engine engine = *memory;
+	int broken = 0;
+	engine.options = bad_options[_i];
+	for (size_t i = 0; i < 3; i++) {
+		check_one(&seen, &engine, option_promises[i]);
+		broken += seen.outcome == CONTRACT_BROKEN;
+	}
+	ck_assert_int_ge(broken, 1);
+}
+END_TEST
+
+START_TEST(good_option_table_is_not_broken)
+{
+	static const struct nb_option good[] = {
+		{.name = "a", .help = "x", .type = NB_OPT_BYTES, .def = "4KiB", .max = 4096},
+		{.name = "b",
+			.help = "x",
+			.type = NB_OPT_CHOICE,
+			.choices = "none|lz4",
+			.def = "lz4"},
+		{.name = "c", .help = "x", .type = NB_OPT_BOOL, .def = "1", .max = 1},
+		{.name = "d_e", .help = "x", .type = NB_OPT_TIME, .def = "10ms"},
+		{.name = "f", .help = "x", .type = NB_OPT_REAL, .def = "0.5"},
+		{.name = "g", .help = "x", .type = NB_OPT_TEXT},
+		{.name = NULL},
+	};
+	struct seen seen;
+	struct nb_engine engine = *memory;
+	engine.options = good;
+	for (size_t i = 0; i < 3; i++) {
+		check_one(&seen, &engine, option_promises[i]);
+		ck_assert_msg(seen.outcome == CONTRACT_KEPT, "%s", seen.text);
+	}
+}
+END_TEST
+
+START_TEST(names_of_promises_are_sentences_and_differ)
+{
+	for (size_t i = 0; i < contract_count(); i++) {
+		const char *name = contract_name(i);
+		ck_assert_uint_eq(
+			strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_"), strlen(name));
+		for (size_t j = 0; j < i; j++)
+			ck_assert_str_ne(name, contract_name(j));
+	}
+}
+END_TEST
+
+#define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+static Suite *
+make_suite(void)
+{
+	Suite *suite = suite_create("contract");
+	TCase *all = tcase_create("all");
+	tcase_add_checked_fixture(all, setup, teardown);
+	tcase_set_timeout(
+		all, 120); /* a second of waiting for another session, under a sanitizer */
+	tcase_add_loop_test(all, each_defect_is_found, 0, (int)broken_count());
+	tcase_add_loop_test(
+		all, without_the_defect_the_promise_is_kept, 0, (int)broken_count());
+	tcase_add_loop_test(
+		all, each_promise_has_a_defect_that_breaks_it, 0, (int)contract_count());
+	tcase_add_test(all, synthetic_engine_lends_what_was_announced);
+	tcase_add_loop_test(
+		all, sequence_is_shrunk_to_what_shows_the_defect, 0, COUNT_OF(shrunk));
+	tcase_add_loop_test(all, random_use_of_every_verb_finds_it_in_few_operations, 0,
+		COUNT_OF(found_by_every_verb));
+	tcase_add_test(all, equal_seeds_find_equal_sequences);
+	tcase_add_test(all, what_is_missing_is_named);
+	tcase_add_test(all, mandatory_verb_that_is_missing_breaks_without_a_crash);
+	tcase_add_loop_test(all, bad_option_table_is_found, 0, BAD_OPTIONS);
+	tcase_add_test(all, good_option_table_is_not_broken);
+	tcase_add_test(all, names_of_promises_are_sentences_and_differ);
+	suite_add_tcase(suite, all);
+	return suite;
+}
+
+int
+main(void)
+{
+	SRunner *runner = srunner_create(make_suite());
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
