@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Every C file in the repository is as .clang-format has it: check-format.sh [source tree]
+set -eu
+
+cd "${1:-.}"
+if ! command -v clang-format >/dev/null; then
+	echo "skipped: clang-format is not installed"
+	exit 77
+fi
+if ! git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+	echo "skipped: not a git checkout, so which files are ours is not known"
+	exit 77
+fi
+files=$(git ls-files -- '*.c' '*.h')
+if [ -z "$files" ]; then
+	echo "there are no C files"
+	exit 1
+fi
+# Names of ours have no spaces.
+# shellcheck disable=SC2086
+clang-format --dry-run -Werror $files

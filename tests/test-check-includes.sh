@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-includes.sh finds each kind of violation, and nothing in a tree without one.
+set -eu
+
+check=$(dirname "$0")/check-includes.sh
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+failed=0
+
+# A tree that is right.
+make_tree() {
+	rm -rf "${tree:?}"/*
+	mkdir -p "$tree/cli" "$tree/plugins/mine" "$tree/include/mininb" "$tree/lib/base" \
+		"$tree/lib/workload" "$tree/lib/run" "$tree/lib/report"
+	printf '#include <stdint.h>\n' >"$tree/include/mininb/engine.h"
+	printf '#include <mininb/engine.h>\n#include <stdio.h>\n' >"$tree/include/mininb/mininb.h"
+	printf '#include <mininb/mininb.h>\n' >"$tree/lib/base/error.h"
+	printf '#include "base/error.h"\n' >"$tree/lib/workload/keys.h"
+	printf '#include "base/error.h"\n#include "workload/keys.h"\n#include "run.h"\n' \
+		>"$tree/lib/run/run.c"
+	printf '#include "workload/keys.h"\n' >"$tree/lib/run/run.h"
+	printf '#include "run/run.h"\n' >"$tree/lib/report/text.c"
+	printf '#include <mininb/mininb.h>\n#include "cli.h"\n' >"$tree/cli/main.c"
+	printf '#include <mininb/run.h>\n' >"$tree/cli/cli.h"
+	printf '#include <mininb/engine.h>\n#include <leveldb/c.h>\n' >"$tree/plugins/mine/mine.c"
+}
+
+# $1: a file, $2: the line that is wrong in it.
+expect_refusal() {
+	make_tree
+	printf '%s\n' "$2" >>"$tree/$1"
+	if output=$(sh "$check" "$tree"); then
+		echo "not found: $2 in $1"
+		failed=1
+	elif ! printf '%s\n' "$output" | grep -q "^$1: "; then
+		echo "found, but $1 is not named: $output"
+		failed=1
+	fi
+}
+
+make_tree
+if ! sh "$check" "$tree"; then
+	echo "a tree without a violation is refused"
+	failed=1
+fi
+
+expect_refusal cli/main.c '#include "base/error.h"'
+expect_refusal cli/main.c '#include "../lib/run/run.h"'
+expect_refusal cli/cli.h ' #  include "../lib/base/error.h"'
+expect_refusal plugins/mine/mine.c '#include <mininb/mininb.h>'
+expect_refusal plugins/mine/mine.c '#include "base/error.h"'
+expect_refusal plugins/mine/mine.c '#include "../../include/mininb/engine.h"'
+expect_refusal include/mininb/engine.h '#include <stdbool.h>'
+expect_refusal include/mininb/engine.h '#include <mininb/mininb.h>'
+expect_refusal include/mininb/mininb.h '#include "base/error.h"'
+expect_refusal lib/base/error.h '#include "workload/keys.h"'
+expect_refusal lib/base/error.h '#include "../run/run.h"'
+expect_refusal lib/workload/keys.h '#include "run/run.h"'
+expect_refusal lib/workload/keys.h '#include "report/text.h"'
+expect_refusal lib/run/run.c '#include "report/text.h"'
+expect_refusal lib/run/run.c '#include "base/../report/text.h"'
+expect_refusal lib/report/text.c '#include "cli/cli.h"'
+exit "$failed"
