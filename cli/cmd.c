@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd.h"
+
+#include <string.h>
+
+#include <mininb/mininb.h>
+
+/* In the order in which a new user needs them. */
+const struct action actions[ACTION_COUNT] = {
+	[ACTION_KEYS] =
+		{
+			.name = "keys",
+			.run = cmd_keys,
+			.help = "make the file of keys",
+			.detail = "Writes COUNT keys of LEN random bytes, all different, to "
+				  "the file of "
+				  "keys. It depends on nothing but seed, length and count. Any "
+				  "other "
+				  "file will do as well, say COUNT times LEN bytes of "
+				  "/dev/urandom.",
+		},
+	[ACTION_PUT] =
+		{
+			.name = "put",
+			.run = cmd_put,
+			.help = "store a value under each key, in the order of the file",
+			.detail = "Makes the database if there is none. At the end the engine "
+				  "is asked to "
+				  "settle, which is timed as well.",
+		},
+	[ACTION_SHUFFLE] =
+		{
+			.name = "shuffle",
+			.run = cmd_shuffle,
+			.help = "put the keys of the file into a random order",
+			.detail = "Only the first COUNT keys are moved. The file is written "
+				  "aside and "
+				  "renamed, so that it is whole at every moment.",
+		},
+	[ACTION_GET] =
+		{
+			.name = "get",
+			.run = cmd_get,
+			.help = "look each key up, in the order of the file",
+			.detail = "Every value is read, and a share of them checked: a value "
+				  "tells its "
+				  "key and carries a checksum. --klen and --vlen must be those "
+				  "of put.",
+		},
+	[ACTION_DELETE] =
+		{
+			.name = "delete",
+			.run = cmd_delete,
+			.help = "remove each key, in the order of the file",
+			.detail = "At the end the engine is asked to settle, which is timed as "
+				  "well.",
+		},
+	[ACTION_ENGINES] =
+		{
+			.name = "engines",
+			.run = cmd_engines,
+			.help = "list the engines; with --driver, one and its options",
+			.detail = "Version, licence, capabilities and durability levels of "
+				  "each engine; "
+				  "then the plugins that were found and refused, and why.",
+		},
+};
+
+size_t
+action_find(const char *name)
+{
+	size_t i = 0;
+	while (i < ACTION_COUNT && strcmp(actions[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+const char *
+action_nearest(const char *name)
+{
+	const char *names[ACTION_COUNT], *begins = NULL;
+	size_t begin_count = 0, length = strlen(name);
+	for (size_t i = 0; i < ACTION_COUNT; i++) {
+		names[i] = actions[i].name;
+		if (length > 0 && strncmp(names[i], name, length) == 0) {
+			begins = names[i];
+			begin_count++;
+		}
+	}
+	return begin_count == 1 ? begins : nb_nearest(name, names, ACTION_COUNT);
+}

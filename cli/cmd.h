@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CLI_CMD_H
+#define CLI_CMD_H
+/**
+ * The actions. One more is a function in a file of its own, a row of the table
+ * in cmd.c and a name here; help, man page and completion follow.
+ */
+#include <stddef.h>
+
+struct options;
+
+enum {
+	ACTION_KEYS,
+	ACTION_PUT,
+	ACTION_SHUFFLE,
+	ACTION_GET,
+	ACTION_DELETE,
+	ACTION_ENGINES,
+	ACTION_COUNT
+};
+#define ACTION_BIT(action) (1u << (action))
+
+struct action {
+	const char *name;
+	/** Do it, say what went wrong, return the exit status. */
+	int (*run)(const struct options *options);
+	const char *help;   /* one line */
+	const char *detail; /* for the man page: what the line leaves out */
+};
+
+extern const struct action actions[ACTION_COUNT];
+
+/** ACTION_COUNT if there is none of that name. */
+size_t
+action_find(const char *name);
+
+/** The nearest name, or NULL. */
+const char *
+action_nearest(const char *name);
+
+int
+cmd_put(const struct options *options);
+int
+cmd_get(const struct options *options);
+int
+cmd_delete(const struct options *options);
+int
+cmd_keys(const struct options *options);
+int
+cmd_shuffle(const struct options *options);
+int
+cmd_engines(const struct options *options);
+
+#endif /* CLI_CMD_H */

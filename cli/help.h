@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CLI_HELP_H
+#define CLI_HELP_H
+/** What is printed from the tables of actions and options. */
+#include <stdint.h>
+#include <stdio.h>
+
+/** HELP_TEXT, HELP_MAN or HELP_BASH, to stdout. */
+void
+help_print(uint64_t help);
+
+/** The short one, for who gave no action. */
+void
+help_print_usage(FILE *out);
+
+/** The man page, in the macros of man(7). */
+void
+help_print_man(FILE *out);
+
+/** A script that bash sources. */
+void
+help_print_bash(FILE *out);
+
+#endif /* CLI_HELP_H */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Standard error, one line at a time.
+ *
+ * A text may hold what a user typed or what an engine read from a disk, so
+ * control characters are shown as '?': a message stays one line and cannot
+ * move the cursor. stderr's own lock keeps a warning of an engine's thread
+ * from landing inside the progress line of the main one.
+ */
+#include "message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "progress.h"
+
+static bool is_quiet;
+
+static const struct {
+	int code, status;
+} statuses[] = {
+	{0, STATUS_DONE},
+	{NB_ERR_USAGE, STATUS_USAGE},
+	{NB_ERR_DATA, STATUS_DATA},
+	{NB_ERR_INTERRUPTED, STATUS_INTERRUPTED},
+};
+
+static int
+status_of(int code)
+{
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+		if (statuses[i].code == code)
+			return statuses[i].status;
+	}
+	return STATUS_FAILED;
+}
+
+static void
+put_line(const char *prefix, char *text)
+{
+	for (char *c = text; *c != '\0'; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	}
+	fflush(stdout); /* main() asks at the end whether all of it went out */
+	flockfile(stderr);
+	progress_clear();
+	fprintf(stderr, "mininb: %s%s\n", prefix, text);
+	funlockfile(stderr);
+}
+
+static void
+put_format(const char *fmt, va_list args)
+{
+	char text[2048];
+	vsnprintf(text, sizeof(text), fmt, args);
+	put_line("", text);
+}
+
+void
+failure_keep(struct failure *failure, int code)
+{
+	failure->code = code;
+	snprintf(failure->text, sizeof(failure->text), "%s", code == 0 ? "" : nb_error_text());
+}
+
+void
+message_error(const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	put_format(fmt, args);
+	va_end(args);
+}
+
+int
+message_usage(const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	put_format(fmt, args);
+	va_end(args);
+	return STATUS_USAGE;
+}
+
+int
+message_failure(const struct failure *failure)
+{
+	if (failure->code != 0)
+		message_error("%s", failure->text);
+	return status_of(failure->code);
+}
+
+int
+message_last_failure(int code)
+{
+	struct failure failure;
+	failure_keep(&failure, code);
+	return message_failure(&failure);
+}
+
+int
+message_output_failure(int code)
+{
+	int status = message_last_failure(code);
+	if (code < 0)
+		clearerr(stdout);
+	return status;
+}
+
+void
+message_log(void *arg, uint32_t level, const char *text)
+{
+	(void)arg;
+	if (level < NB_LOG_WARNING && is_quiet)
+		return;
+	char line[2048];
+	snprintf(line, sizeof(line), "%s", text);
+	put_line(level < NB_LOG_WARNING ? "" : "warning: ", line);
+}
+
+void
+message_set_quiet(bool quiet)
+{
+	is_quiet = quiet;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+/**
+ * The options: one table, from which the words are read and --help, the man
+ * page and the completion of bash are printed.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HELP_NONE, HELP_TEXT, HELP_MAN, HELP_BASH };
+
+/** What was typed, or the defaults. Texts are borrowed from argv. */
+struct options {
+	size_t action; /* ACTION_*; ACTION_COUNT: none was given */
+	const char *path, *driver, *keys;
+	const char **engine_options; /* "name=value", in the order in which they came */
+	size_t engine_option_count;
+	uint64_t key_size, value_size, count, threads, report_interval, cache_bytes, seed;
+	uint64_t durability, settle, clock; /* index into the option's choices */
+	uint64_t help;                      /* HELP_* */
+	double value_ratio, verify_rate;
+	bool is_pinned, allows_missing, is_folded, is_quiet, wants_version;
+	uint64_t given; /* see options_were_given() */
+};
+
+/** What the value of an option is, and so the field that takes it. */
+enum option_type {
+	OPTION_FLAG,   /* bool, and no value */
+	OPTION_TEXT,   /* const char *, not empty */
+	OPTION_COUNT,  /* uint64_t, min..max */
+	OPTION_BYTES,  /* the same, in bytes */
+	OPTION_REAL,   /* double, min..max */
+	OPTION_CHOICE, /* uint64_t, index into choices */
+	OPTION_ACTION, /* size_t, ACTION_* */
+	OPTION_LIST,   /* one more engine option */
+	OPTION_HELP    /* uint64_t, HELP_*; may have a value, behind '=' only */
+};
+
+enum option_group {
+	GROUP_DATA,    /* what is done, to which data */
+	GROUP_ENGINE,  /* how the engine is set up */
+	GROUP_MEASURE, /* how it is measured */
+	GROUP_OUTPUT,  /* what is printed */
+	GROUP_COUNT
+};
+
+/** What completion offers for a value that is no choice. */
+enum option_words { WORDS_NONE, WORDS_FILE, WORDS_DIRECTORY, WORDS_DRIVER };
+
+struct option_row {
+	const char *name;
+	char letter;         /* 0: none */
+	const char *arg;     /* what the value is called; NULL: no value */
+	const char *def;     /* as it would be typed; NULL: none */
+	const char *choices; /* "auto|tsc|monotonic"; NULL: any */
+	const char *help;    /* one line */
+	const char *detail;  /* sentences for the man page; NULL: none */
+	uint64_t min, max;
+	unsigned actions; /* ACTION_BIT() of those that look at it */
+	enum option_group group;
+	enum option_type type;
+	enum option_words words;
+	size_t offset; /* of the field in struct options */
+};
+
+/** Ended by a NULL name. */
+extern const struct option_row option_table[];
+
+/** Title of a group of options. */
+extern const char *const option_groups[GROUP_COUNT];
+
+/**
+ * Read the words. False if they make no sense, which then has been said; there
+ * is nothing to destroy.
+ */
+bool
+options_parse(struct options *options, int argc, char **argv);
+
+void
+options_destroy(struct options *options);
+
+/** Whether the option of that (long) name was typed. */
+bool
+options_were_given(const struct options *options, const char *name);
+
+#endif /* CLI_OPTIONS_H */

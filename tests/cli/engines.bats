@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Which engines there are, and how one is chosen and refused.
+# shellcheck disable=SC2154
+load helper
+
+@test "engines lists those that are linked in" {
+	mininb 0 engines
+	contains "$output" null
+	contains "$output" memory
+	equals "$stderr" ''
+}
+
+@test "the default driver does not narrow the list" {
+	needs_leveldb
+	mininb 0 engines
+	contains "$output" leveldb
+	contains "$output" memory
+}
+
+@test "one engine shows its options" {
+	needs_leveldb
+	mininb 0 engines --driver=leveldb
+	for name in write_buffer block_size compression bloom_bits max_open_files \
+		verify_checksums; do
+		contains "$output" "$name"
+	done
+	contains "$output" snappy
+	contains "$output" BSD-3-Clause
+}
+
+@test "a driver that does not exist is answered with those that do" {
+	mininb 0 keys -c 10
+	refuses '' put -c 10 -d memroy
+	contains "$stderr" "did you mean 'memory'"
+	contains "$stderr" null
+	[[ ! -e nb ]]
+	mininb 2 engines -d memroy
+	contains "$stderr" "did you mean 'memory'? There are: "
+	touch mine.so
+	refuses "driver 'mine.so': no such engine; if the file is meant: ./mine.so" engines -d mine.so
+	refuses "driver 'other.so': no such engine; there are: " engines -d other.so
+}
+
+@test "plugins are found from any working directory" {
+	needs_leveldb
+	mininb 0 keys -c 10
+	local work=$PWD
+	cd /
+	mininb 0 put -c 10 -i "$work/keys.bin" -p "$work/nb"
+	[[ -d $work/nb/leveldb ]]
+}
+
+@test "the working directory is never searched" {
+	needs_leveldb
+	mkdir plugins
+	echo junk | tee leveldb.so plugins/leveldb.so libnb_leveldb.so >mine.so
+	mininb 0 keys -c 10
+	mininb 0 put -c 10
+	mininb 2 put -c 10 -d mine
+}
+
+@test "MININB_PLUGIN_PATH comes first, and a broken plugin is refused with a reason" {
+	mkdir first second
+	echo 'no shared object' >second/broken.so
+	export MININB_PLUGIN_PATH=$PWD/first:$PWD/second
+	mininb 0 keys -c 10
+	mininb 1 put -c 10 -d broken
+	contains "$stderr" broken.so
+	contains "$stderr" 'not a shared object'
+	[[ ! -e nb ]]
+	mininb 0 engines
+	contains "$output" memory
+	contains "$output" broken
+	mininb 0 put -c 10 -d memory
+}
+
+@test "a name with a slash is a file" {
+	mininb 0 keys -c 10
+	echo 'no shared object' >broken.so
+	mininb 1 put -c 10 -d ./broken.so
+	contains "$stderr" 'not a shared object'
+	mininb 1 put -c 10 -d ./none.so
+	contains "$stderr" none.so
+}
+
+@test "an unknown option of an engine names the nearest" {
+	needs_leveldb
+	mininb 0 keys -c 10
+	refuses '' put -c 10 -o write_bufer=4MiB
+	contains "$stderr" "did you mean 'write_buffer'"
+	[[ ! -e nb ]]
+	refuses '' put -c 10 -o write_buffer
+	contains "$stderr" 'name=value'
+}
+
+@test "a wrong value of an engine's option says what is allowed" {
+	needs_leveldb
+	mininb 0 keys -c 10
+	refuses '' put -c 10 -o compression=snapy
+	contains "$stderr" compression
+	contains "$stderr" snappy
+	refuses '' put -c 10 -o block_size=big
+	contains "$stderr" block_size
+	[[ ! -e nb ]]
+}
+
+@test "options of the engine are stated in the result" {
+	needs_leveldb
+	mininb 0 keys -c 10
+	mininb 0 put -c 10 -o compression=none -o block_size=8KiB
+	matches "$output" 'compression[ =:]+none'
+	matches "$output" 'block_size[ =:]+(8192|8 ?KiB)'
+}
+
+@test "a durability that is asked for is stated" {
+	needs_leveldb
+	mininb 0 keys -c 10
+	mininb 0 put -c 10 --durability=commit
+	matches "$output" $'\n''Durability *: .*commit'
+	mininb 0 put -c 10
+	matches "$output" $'\n''Durability *: .*process'
+}
+
+@test "a durability that cannot be had is refused with those that can" {
+	needs_leveldb
+	mininb 0 keys -c 10
+	mininb 1 put -c 10 --durability=periodic
+	equals "$output" ''
+	contains "$stderr" periodic
+	contains "$stderr" process
+	contains "$stderr" commit
+	[[ ! -e nb/leveldb/CURRENT ]]
+}

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # output and stderr are set by run
+# What the tests of the command share. MININB is the built program.
+
+bats_require_minimum_version 1.5.0
+
+setup()
+{
+	: "${MININB:?is not set: run these by meson test}"
+	unset NO_COLOR MININB_PLUGIN_PATH
+	export LC_ALL=C
+	mkdir "$BATS_TEST_TMPDIR/work" # bats keeps files of its own beside it
+	cd "$BATS_TEST_TMPDIR/work" || return
+}
+
+# Run mininb, which must exit with $1; $output is its stdout, $stderr its stderr.
+mininb()
+{
+	local status_wanted=$1
+	shift
+	run "-$status_wanted" --separate-stderr "$MININB" "$@"
+}
+
+contains()
+{
+	[[ $1 == *"$2"* ]] && return
+	printf 'not found: %s\nin:\n%s\n' "$2" "$1"
+	return 1
+}
+
+lacks()
+{
+	[[ $1 != *"$2"* ]] && return
+	printf 'found: %s\nin:\n%s\n' "$2" "$1"
+	return 1
+}
+
+equals()
+{
+	[[ $1 == "$2" ]] && return
+	printf 'is: %s\nnot: %s\n' "$1" "$2"
+	return 1
+}
+
+matches()
+{
+	[[ $1 =~ $2 ]] && return
+	printf 'no match for: %s\nin:\n%s\n' "$2" "$1"
+	return 1
+}
+
+# Wrong usage with the arguments behind $1: exit 2, nothing on stdout, one line
+# on stderr that begins with $1, and at most a second that says where to read on.
+refuses()
+{
+	local begins=$1
+	shift
+	mininb 2 "$@"
+	equals "$output" ''
+	matches "$stderr" "^mininb: "
+	[[ $stderr == "mininb: $begins"* ]] || {
+		printf 'begins otherwise than "%s":\n%s\n' "$begins" "$stderr"
+		return 1
+	}
+	[[ $stderr != *$'\n'* ]] || {
+		printf 'more than one line:\n%s\n' "$stderr"
+		return 1
+	}
+}
+
+needs_leveldb()
+{
+	"$MININB" engines --driver=leveldb >/dev/null 2>&1 || skip 'leveldb is not built'
+}
+
+# Sum of the counts of the histogram's rows in $1.
+sum_of_rows()
+{
+	awk '/^\[ *[0-9.]+, *[0-9.]+\)/ { sub(/^[^)]*\)/, ""); sum += $1 } END { print sum + 0 }' <<<"$1"
+}
+
+# Count that the line "Total:" of $1 states.
+total_of()
+{
+	awk '/^Total:/ { print $3 }' <<<"$1"
+}
+
+# Wait until the command $@ is true, at most a minute.
+wait_until()
+{
+	local i
+	for ((i = 0; i < 1200; i++)); do
+		"$@" && return
+		sleep 0.05
+	done
+	echo "never true: $*"
+	return 1
+}

@@ -1,0 +1,132 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The file of keys: made, shuffled, and refused when it will not do.
+# shellcheck disable=SC2154
+load helper
+
+# The keys of file $1, $2 bytes each, one to a line.
+list_keys()
+{
+	od -A n -v -t x1 -w"$2" "$1"
+}
+
+@test "keys makes as many as were asked for, all different" {
+	mininb 0 keys -k 16 -c 1000
+	equals "$(stat -c %s keys.bin)" 16000
+	equals "$(list_keys keys.bin 16 | sort -u | wc -l)" 1000
+	equals "$output" "$(printf 'Action: keys\nFile: keys.bin\nKey Len: 16\nCount: 1000\nSeed: 1')"
+	equals "$stderr" ''
+}
+
+@test "the seed decides which" {
+	mininb 0 keys -c 100 -i a
+	mininb 0 keys -c 100 -i b
+	mininb 0 keys -c 100 -i c --seed 2
+	cmp a b
+	run ! cmp a c
+}
+
+@test "keys refuses more than the length can tell apart" {
+	mininb 0 keys -k 1 -c 256
+	equals "$(list_keys keys.bin 1 | sort -u | wc -l)" 256
+	mininb 2 keys -k 1 -c 257 -i other.bin
+	[[ ! -e other.bin ]]
+}
+
+@test "keys into a directory that is not there fails" {
+	mininb 1 keys -c 10 -i none/keys.bin
+	contains "$stderr" 'none/keys.bin'
+	contains "$stderr" 'No such file'
+	equals "$output" ''
+}
+
+@test "shuffle moves the first keys only and loses none" {
+	mininb 0 keys -c 1000
+	cp keys.bin before.bin
+	mininb 0 shuffle -c 900
+	contains "$output" 'Action: shuffle'
+	contains "$output" 'Count: 900'
+	run ! cmp -s keys.bin before.bin
+	equals "$(list_keys keys.bin 16 | wc -l)" 1000
+	equals "$(list_keys keys.bin 16 | sort | sha256sum)" \
+		"$(list_keys before.bin 16 | sort | sha256sum)"
+	cmp -i 14400 keys.bin before.bin
+	equals "$(ls -A)" "$(printf 'before.bin\nkeys.bin')"
+}
+
+@test "shuffle refuses a file that is too short and leaves it alone" {
+	mininb 0 keys -c 10
+	cp keys.bin before.bin
+	mininb 1 shuffle -c 11
+	contains "$stderr" '10 keys'
+	cmp keys.bin before.bin
+	mininb 1 shuffle -i none.bin
+	contains "$stderr" '--action=keys'
+}
+
+@test "a missing file of keys says which command makes one" {
+	mininb 1 put -d memory -c 1000 -k 20 -i some.bin
+	contains "$stderr" some.bin
+	equals "$output" ''
+	equals "$(ls -A)" ''
+	# and that command is right
+	local command
+	command=$(grep -oE 'mininb --action=keys .*' <<<"$stderr")
+	# shellcheck disable=SC2086
+	"$MININB" ${command#mininb } >/dev/null
+	mininb 0 put -d memory -c 1000 -k 20 -i some.bin
+}
+
+@test "a file one key too short is refused before anything is written" {
+	needs_leveldb
+	mininb 0 keys -c 999
+	mininb 1 put -c 1000
+	contains "$stderr" '999 keys'
+	contains "$stderr" 1000
+	contains "$stderr" 'mininb --action=keys'
+	equals "$output" ''
+	equals "$(ls -A)" keys.bin
+	# a part of a key is none
+	head -c 15 /dev/zero >>keys.bin
+	mininb 1 put -c 1000
+	contains "$stderr" '999 keys'
+	equals "$(ls -A)" keys.bin
+}
+
+@test "a file exactly long enough is used to its last key" {
+	needs_leveldb
+	mininb 0 keys -c 1000
+	mininb 0 put -c 1000
+	equals "$(total_of "$output")" 1000
+	tail -c 16 keys.bin >last.bin
+	mininb 0 get -c 1 -i last.bin
+	mininb 0 get -c 1000
+	equals "$(total_of "$output")" 1000
+}
+
+@test "an empty file of keys holds none" {
+	: >keys.bin
+	mininb 1 put -d memory -c 1
+	contains "$stderr" ' 0 keys'
+}
+
+@test "a directory is no file of keys" {
+	mkdir keys.bin
+	mininb 1 put -d memory -c 1
+	contains "$stderr" keys.bin
+}
+
+@test "raw random bytes do as well" {
+	head -c 1600 /dev/urandom >keys.bin
+	mininb 0 put -d memory -c 100
+	equals "$(total_of "$output")" 100
+}
+
+@test "duplicates in the file are counted and reported" {
+	mininb 0 keys -c 10
+	cat keys.bin keys.bin >twice.bin
+	mininb 0 put -d memory -c 20 -i twice.bin
+	matches "$output$stderr" '10 [^'$'\n'']*[Dd]uplicate|[Dd]uplicate[^'$'\n'']*10'
+	mininb 0 put -d memory -c 10 -i twice.bin
+	lacks "$stderr" uplicate
+}

@@ -1,0 +1,259 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Signals, full disks, forbidden places: an exact message and the right status.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031
+load helper
+
+teardown()
+{
+	if [[ -n ${pid-} ]]; then
+		kill -KILL "$pid" 2>/dev/null || true
+	fi
+}
+
+# Start mininb behind the test's back; a shell ignores SIGINT for such jobs.
+start()
+{
+	env --default-signal=INT,TERM,HUP "$MININB" "$@" >out 2>err 3>&- &
+	pid=$!
+}
+
+finish_with()
+{
+	local status_got=0
+	wait "$pid" || status_got=$?
+	pid=
+	[[ ! -e err ]] || cat err
+	equals "$status_got" "$1"
+}
+
+interrupted_put()
+{
+	needs_leveldb
+	mininb 0 keys -c 2M
+	start put -c 2M -v 1000
+	wait_until compgen -G 'nb/leveldb/*.ldb' >/dev/null
+	kill "-$1" "$pid"
+	finish_with 130
+	contains "$(<out)" Partial
+	contains "$(<err)" 'mininb: interrupted'
+	local done_count
+	done_count=$(total_of "$(<out)")
+	((done_count > 0 && done_count < 2000000))
+	equals "$(sum_of_rows "$(<out)")" "$done_count"
+	mininb 0 get -c "$done_count" -v 1000
+	equals "$(total_of "$output")" "$done_count"
+}
+
+@test "SIGINT ends a put, which is reported and can be read" {
+	interrupted_put INT
+}
+
+@test "SIGTERM ends a put, which is reported and can be read" {
+	interrupted_put TERM
+}
+
+@test "SIGHUP, of a terminal that is closed, ends a put likewise" {
+	interrupted_put HUP
+}
+
+@test "SIGINT ends two threads on memory" {
+	command -v script >/dev/null || skip 'script (util-linux) is not installed'
+	mininb 0 keys -c 1M
+	cat keys.bin keys.bin keys.bin keys.bin >many.bin
+	TERM=xterm script -qefc 'echo $$ >pid; exec env --default-signal=INT,TERM "$MININB" put \
+		-d memory -c 4M -i many.bin -v 1000 -t 2 -r 100' /dev/null >out </dev/null 3>&- &
+	pid=$!
+	wait_until grep -qs 'put  [1-9]' out
+	kill -INT "$(<pid)"
+	finish_with 130
+	contains "$(<out)" Partial
+}
+
+@test "a key file that is cut short under a run is told" {
+	needs_leveldb
+	mininb 0 keys -c 2M
+	start put -c 2M -v 1000
+	wait_until compgen -G 'nb/leveldb/*.ldb' >/dev/null
+	truncate -s 1000 keys.bin
+	finish_with 1
+	contains "$(<err)" 'mininb: bus error: a mapped file, of keys'
+}
+
+# It has a file open that is none of those that it was started with.
+has_begun_file()
+{
+	readlink /proc/"$pid"/fd/* 2>/dev/null | grep -vE '/(out|err|keys\.bin)$' | grep -q "^$PWD/"
+}
+
+@test "a signal during keys leaves the old file" {
+	mininb 0 keys -c 1000
+	cp keys.bin before.bin
+	start keys -c 50M
+	wait_until has_begun_file
+	kill -INT "$pid"
+	finish_with 130
+	equals "$(<out)" ''
+	contains "$(<err)" 'mininb: interrupted'
+	cmp keys.bin before.bin
+	equals "$(ls -A)" "$(printf 'before.bin\nerr\nkeys.bin\nout')"
+}
+
+@test "a signal during shuffle leaves the old file" {
+	mininb 0 keys -c 20M
+	local before
+	before=$(sha256sum keys.bin)
+	start shuffle -c 20M
+	wait_until has_begun_file
+	kill -TERM "$pid"
+	finish_with 130
+	equals "$(sha256sum keys.bin)" "$before"
+	equals "$(ls -A)" "$(printf 'err\nkeys.bin\nout')"
+}
+
+@test "a full disk under stdout fails" {
+	mininb 0 keys -c 100
+	for words in 'put -d memory -c 100' 'engines' '--help' '--help=man' '--version' 'shuffle -c 10'; do
+		# shellcheck disable=SC2086
+		run -1 --separate-stderr sh -c '"$MININB" "$@" >/dev/full' sh $words
+		contains "$stderr" 'No space left'
+		equals "$(wc -l <<<"$stderr")" 1
+	done
+}
+
+@test "a closed stdout fails" {
+	needs_leveldb
+	mininb 0 keys -c 100
+	run -1 --separate-stderr sh -c '"$MININB" put -c 100 >&-'
+	contains "$stderr" 'mininb: '
+	mininb 0 get -c 100
+}
+
+@test "no file of the engine takes the place of a closed stdout or stderr" {
+	needs_leveldb
+	mininb 0 keys -c 2M
+	env --default-signal=INT,TERM "$MININB" put -c 2M -v 1000 >&- 2>&- 3>&- &
+	pid=$!
+	wait_until compgen -G 'nb/leveldb/*.ldb' >/dev/null
+	equals "$(readlink "/proc/$pid/fd/1")" /dev/null
+	equals "$(readlink "/proc/$pid/fd/2")" /dev/null
+	kill -INT "$pid"
+	finish_with 130
+}
+
+@test "a pipe that is closed is an error and no signal" {
+	mininb 0 keys -c 100
+	run -1 --separate-stderr bash -c 'set -o pipefail; (sleep 0.2; "$MININB" put -d memory -c 100) | true'
+	contains "$stderr" 'Broken pipe'
+}
+
+@test "a path that is a file" {
+	needs_leveldb
+	mininb 0 keys -c 10
+	echo mine >nb
+	mininb 1 put -c 10
+	contains "$stderr" nb
+	matches "$stderr" 'Not a directory|File exists|not a directory'
+	equals "$(<nb)" mine
+	equals "$output" ''
+}
+
+@test "a database that is a file" {
+	needs_leveldb
+	mininb 0 keys -c 10
+	mkdir nb
+	echo mine >nb/leveldb
+	mininb 1 put -c 10
+	contains "$stderr" nb/leveldb
+	equals "$(<nb/leveldb)" mine
+}
+
+# Run without the right of root to write everywhere.
+unprivileged()
+{
+	if ((EUID == 0)); then
+		command -v setpriv >/dev/null || skip 'is root, and setpriv is not installed'
+		setpriv --bounding-set=-dac_override,-dac_read_search true 2>/dev/null ||
+			skip 'is root, and may not give it up'
+		run "-$1" --separate-stderr setpriv --bounding-set=-dac_override,-dac_read_search \
+			"$MININB" "${@:2}"
+	else
+		mininb "$@"
+	fi
+}
+
+@test "a place that may not be written" {
+	needs_leveldb
+	mininb 0 keys -c 10
+	mkdir locked
+	chmod 555 locked
+	unprivileged 1 put -c 10 --path locked/nb
+	contains "$stderr" 'Permission denied'
+	contains "$stderr" locked
+	unprivileged 1 put -c 10 --path locked
+	contains "$stderr" 'Permission denied'
+	unprivileged 1 keys -c 10 -i locked/keys.bin
+	contains "$stderr" 'Permission denied'
+	chmod 000 keys.bin
+	unprivileged 1 put -c 10
+	contains "$stderr" 'Permission denied'
+	contains "$stderr" keys.bin
+}
+
+# Run "$@" in a directory `small` that is a tmpfs of 4 MiB.
+in_small_room()
+{
+	local namespaces=(unshare -m)
+	((EUID == 0)) || namespaces=(unshare -Urm)
+	mkdir -p small
+	"${namespaces[@]}" sh -c 'mount -t tmpfs -o size=4m none small && cd small && "$@"' sh "$@"
+}
+
+# Not within in_small_room: what `run` calls is a shell of its own, and a skip there
+# ends that one only. A container or a chroot may not mount.
+needs_small_room()
+{
+	in_small_room true 2>/dev/null || skip 'may not mount a tmpfs'
+}
+
+@test "no space left for the database" {
+	needs_leveldb
+	needs_small_room
+	mininb 0 keys -c 100k
+	run -1 --separate-stderr in_small_room "$MININB" put -c 100k -v 1000 --value-ratio=1 \
+		-i ../keys.bin
+	contains "$stderr" 'No space left'
+	contains "$stderr" 'mininb: '
+	# what came before is told
+	contains "$output" 'Action: put'
+	contains "$output" Partial
+}
+
+@test "no space left for keys: the old file stays" {
+	needs_small_room
+	run -0 --separate-stderr in_small_room sh -c '
+		"$MININB" keys -c 1000 >/dev/null && cp keys.bin before.bin &&
+		! "$MININB" keys -c 1M 2>&1 && cmp keys.bin before.bin && ls -A'
+	contains "$output" 'No space left'
+	lacks "$output" tmp
+	equals "$(tail -n 2 <<<"$output")" "$(printf 'before.bin\nkeys.bin')"
+}
+
+@test 'a database that another process has open is told so' {
+	needs_leveldb
+	mininb 0 keys -c 1000
+	mininb 0 put -c 1000
+	python3 - nb/leveldb/LOCK <<'PY' 3>&- &
+import fcntl, sys, time
+lock = open(sys.argv[1], "r+")
+fcntl.lockf(lock, fcntl.LOCK_EX)
+open("held", "w").close()
+time.sleep(60)
+PY
+	holder=$!
+	while [[ ! -e held ]]; do sleep 0.05; done
+	mininb 1 get -c 1000
+	kill "$holder"
+	equals "$output" ''
+	contains "$stderr" 'another process has it open'
+}

@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Wrong words: one line that says which option, what is wrong and what is allowed.
+# shellcheck disable=SC2154
+load helper
+
+@test "no action at all lists the actions" {
+	mininb 2
+	equals "$output" ''
+	for action in keys put shuffle get delete engines; do
+		matches "$stderr" "(^|"$'\n'")  $action "
+	done
+}
+
+@test "an action may be the first word or an option" {
+	mininb 0 keys -c 10 -i a.bin
+	mininb 0 --action=keys -c 10 -i b.bin
+	mininb 0 --action keys -c 10 -i c.bin
+	mininb 0 -akeys -c10 -ic2.bin
+	mininb 0 -c 10 -a keys -i d.bin keys
+	cmp a.bin b.bin
+	cmp a.bin c.bin
+	cmp a.bin c2.bin
+	cmp a.bin d.bin
+}
+
+@test "two different actions are refused" {
+	refuses "two actions, 'put' and 'get'" put --action=get
+	refuses "two actions, 'put' and 'get'" put get
+	refuses "two actions, 'get' and 'put'" -a get put
+}
+
+@test "an unknown action names the nearest and all" {
+	refuses "there is no action 'shufle', did you mean 'shuffle'?" shufle
+	refuses "there is no action 'del', did you mean 'delete'?" del
+	refuses "there is no action 'help', did you mean '--help'?" help
+	refuses "there is no action 'version', did you mean '--version'?" version
+	for action in keys put shuffle get delete engines; do
+		contains "$stderr" "$action"
+	done
+	refuses "there is no action ''" ''
+	refuses "there is no action 'x'" --action=x
+}
+
+@test "a surplus word is refused" {
+	refuses "'leveldb' is one word too many" put leveldb
+	refuses "'2' is one word too many" put -c 1 2
+	refuses "'-c' is one word too many" put -- -c
+}
+
+@test "an unknown option names the nearest" {
+	refuses 'there is no option --cuont, did you mean --count?' put --cuont=5
+	refuses 'there is no option --dirver, did you mean --driver?' put --dirver leveldb
+	refuses 'there is no option -z' put -z
+	refuses 'there is no option --' put --=5
+}
+
+@test "a beginning of a name is not taken for it, but is understood" {
+	refuses 'there is no option --dura, did you mean --durability?' put --dura=none
+	refuses 'there is no option --c' put --c=1
+}
+
+@test "a long name behind one hyphen is understood" {
+	refuses 'there is no option -help, did you mean --help?' -help
+	refuses 'there is no option -threads, did you mean --threads?' put -threads 4
+	refuses 'there is no option -path=here, did you mean --path?' put -path=here
+	refuses 'there is no option -q, did you mean --quiet?' put -q
+}
+
+@test "a missing value is named" {
+	for name in action path driver klen vlen keys report-interval count threads option \
+		durability cache seed value-ratio verify-rate settle clock; do
+		refuses "--$name: a value is missing" "--$name"
+	done
+	refuses '--count: a value is missing' put -c
+	refuses '--count: a value is missing' put -c --threads 2
+	refuses '--count: a value is missing' put --count --threads=2
+}
+
+@test "a flag takes no value" {
+	for name in pin allow-missing fold quiet version; do
+		refuses "--$name: takes no value" "--$name=1"
+	done
+}
+
+@test "a count is at least 1" {
+	refuses '--count: 0 is too small; allowed: 1 to 9223372036854775807' put -c 0
+	refuses '--count: ' put -c -1
+	refuses '--count: ' put --count=-1
+	refuses '--threads: 0 is too small; allowed: 1 to 1024' put -t 0
+	refuses '--threads: 1025 is too large; allowed: 1 to 1024' put -t 1025
+	refuses '--threads: ' put -t -2
+}
+
+@test "a count is a whole number and nothing else" {
+	for wrong in '' ' ' abc 12x '1 2' 1.5 0x10 1e-3 - + ++1 1k1 nan inf 1e30 18446744073709551616 \
+		99999999999999999999999 '10 ' ' 10' 9223372036854775808; do
+		refuses '--count: ' put -c "$wrong"
+		refuses '--count: ' put "--count=$wrong"
+	done
+	refuses '--count: ' put '-c '
+}
+
+@test "key and value sizes have bounds" {
+	refuses '--klen: 0 is too small; allowed: 1 to 1048576 bytes' put -k 0
+	refuses '--klen: 1e9 is too large; allowed: 1 to 1048576 bytes' put -k 1e9
+	refuses '--klen: ' put -k -1
+	refuses '--klen: ' put -k 16x
+	refuses '--klen: 0 is too small' keys -k 0
+	refuses '--klen: 0 is too small' shuffle -k 0
+	refuses '--count: 0 is too small' shuffle -c 0
+	refuses '--vlen: 2GiB is too large; allowed: 0 to 1073741824 bytes' put -v 2GiB
+	refuses '--vlen: ' put -v -1
+}
+
+@test "shares lie between 0 and 1" {
+	for name in value-ratio verify-rate; do
+		for wrong in -0.1 1.1 1e9 x '' 0.5x nan inf; do
+			refuses "--$name: " put "--$name=$wrong"
+			contains "$stderr" 'allowed: 0 to 1'
+		done
+	done
+}
+
+@test "a wrong choice names the nearest and all" {
+	refuses "--durability: 'comit' is not known, did you mean 'commit'?" put --durability=comit
+	contains "$stderr" 'auto, none, process, periodic, commit'
+	refuses "--settle: 'xyz' is not known; allowed: none, flush, compact" put --settle=xyz
+	refuses "--clock: 'tcs' is not known, did you mean 'tsc'?" put --clock tcs
+	refuses "--clock: '' is not known" put --clock=
+	refuses "--help: 'roff' is not known" --help=roff
+}
+
+@test "empty texts are refused" {
+	for name in path driver keys; do
+		refuses "--$name: " put "--$name="
+	done
+}
+
+@test "a strange value cannot break the line" {
+	refuses "--clock: 'a?b?[2Jc' is not known" put "--clock=a"$'\n'"b"$'\e'"[2Jc"
+}
+
+@test "wrong words write nothing" {
+	refuses '--count: ' keys -c 0
+	refuses '--count: ' put -c 12x
+	refuses "'x' is one word too many" keys x
+	equals "$(ls -A)" ''
+}
+
+@test "options that an action does not look at are accepted" {
+	mininb 0 keys -c 10 -v 100 -d nothing -p nowhere --settle=none -t 3 -o a=b
+	mininb 0 shuffle -c 10 -v 100 --driver=leveldb --path ./nb --durability=commit
+	equals "$(ls -A)" keys.bin
+}
+
+@test "the last of several values counts" {
+	mininb 0 keys -c 10 -c 20
+	equals "$(stat -c %s keys.bin)" 320
+}
+
+@test "counts and sizes take suffixes" {
+	mininb 0 keys -c 2k -k 1Ki
+	equals "$(stat -c %s keys.bin)" 2048000
+	mininb 0 keys -c 1e2 -k 16
+	equals "$(stat -c %s keys.bin)" 1600
+}
