@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What mininb's harness costs, against a loop by hand that does only what
+ * cannot be left out: fetch the key from the mapped file, two stamps, the
+ * indirect call, one histogram increment.
+ *
+ * The two are run in turn, PAIRS times, in one process, and the ratio of each
+ * pair is taken; the median of the ratios is what counts, since a shared machine
+ * slows both halves of a pair alike, mostly. The harness is the whole public
+ * nb_run_execute() on the null engine, told that it keeps its data, so that the
+ * default share of gets is verified as another engine's would be; that the values
+ * are found wrong is no matter here. Its time is the wall time that it reports:
+ * survey and start-up are not in it, blocks, values, counting and ticks are. A put
+ * includes the making of its value, which the loop by hand does not do.
+ *
+ *     extra/bench/run.sh        builds and runs it
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/histogram.h"
+#include "run/engine.h"
+#include "run/run.h"
+
+enum { PAIRS_MAX = 101, THREADS_MAX = 2, KEY = 16, VALUE = 100 };
+
+static const char *keys_path = "bench-keys.bin";
+static uint64_t count = 4000000;
+static const uint8_t *keys;
+static struct clock ticker;
+
+struct hand {
+	const struct nb_engine *engine;
+	struct nb_session *session;
+	uint32_t verb;
+	uint64_t begin, end, elapsed_ns;
+	struct nb_histogram histogram;
+};
+
+static inline __attribute__((always_inline)) void
+hand_loop(struct hand *hand, uint32_t clock_kind, int is_put)
+{
+	static const uint8_t value[VALUE];
+	const struct nb_engine *engine = hand->engine;
+	uint64_t begin = clock_stamp(clock_kind);
+	for (uint64_t i = hand->begin; i < hand->end; i++) {
+		uint8_t key[KEY];
+		struct nb_slice got;
+		memcpy(key, keys + i * KEY, KEY);
+		uint64_t t0 = clock_stamp(clock_kind);
+		int rc = is_put ? engine->put(hand->session, (struct nb_slice){key, KEY},
+					  (struct nb_slice){value, VALUE})
+				: engine->get(hand->session, (struct nb_slice){key, KEY}, &got);
+		uint64_t t1 = clock_stamp(clock_kind);
+		if (rc != NB_OK)
+			abort();
+		hand->histogram.counts[histogram_index(clock_ns(&ticker, t1 - t0))]++;
+	}
+	hand->elapsed_ns = clock_ns(&ticker, clock_stamp(clock_kind) - begin);
+}
+
+static void *
+hand_main(void *arg)
+{
+	struct hand *hand = arg;
+	int is_put = hand->verb == NB_VERB_PUT;
+	if (ticker.kind == NB_CLOCK_TSC)
+		is_put ? hand_loop(hand, NB_CLOCK_TSC, 1) : hand_loop(hand, NB_CLOCK_TSC, 0);
+	else
+		is_put ? hand_loop(hand, NB_CLOCK_MONOTONIC, 1)
+		       : hand_loop(hand, NB_CLOCK_MONOTONIC, 0);
+	return NULL;
+}
+
+/** ns per operation and thread of the loop by hand. */
+static double
+by_hand(uint32_t verb, uint32_t threads)
+{
+	const struct nb_engine *engine = engine_builtin("null");
+	struct nb_open_args args = {.size = sizeof(args),
+		.host = nb_engine_host(),
+		.path = "/",
+		.key_size = KEY,
+		.value_size = VALUE,
+		.sessions = threads};
+	struct nb_db *db;
+	struct hand *hands[THREADS_MAX];
+	pthread_t ids[THREADS_MAX];
+	if (engine->open(&db, &args) != NB_OK)
+		abort();
+	for (uint32_t t = 0; t < threads; t++) {
+		struct hand *hand = aligned_alloc(HISTOGRAM_ALIGN, sizeof(*hand));
+		histogram_create(&hand->histogram);
+		hand->engine = engine;
+		hand->verb = verb;
+		hand->begin = count * t / threads;
+		hand->end = count * (t + 1) / threads;
+		if (engine->session_open(&hand->session, db, t) != NB_OK)
+			abort();
+		hands[t] = hand;
+	}
+	for (uint32_t t = 0; t < threads; t++)
+		pthread_create(&ids[t], NULL, hand_main, hands[t]);
+	uint64_t slowest = 0;
+	for (uint32_t t = 0; t < threads; t++) {
+		pthread_join(ids[t], NULL);
+		if (hands[t]->elapsed_ns > slowest)
+			slowest = hands[t]->elapsed_ns;
+		if (engine->session_close(hands[t]->session) != NB_OK)
+			abort();
+		free(hands[t]);
+	}
+	if (engine->close(db) != NB_OK)
+		abort();
+	madvise((void *)(uintptr_t)keys, count * KEY, MADV_DONTNEED);
+	return (double)slowest * threads / (double)count;
+}
+
+/** A get asks for a directory that is not empty. */
+static void
+make_database_look_there(void)
+{
+	mkdir("bench-nb", 0777);
+	mkdir("bench-nb/null", 0777);
+	mkdir("bench-nb/null/data", 0777);
+}
+
+/** ns per operation and thread of mininb. */
+static double
+by_mininb(uint32_t verb, uint32_t threads)
+{
+	struct nb_workload workload = NB_WORKLOAD_INIT;
+	workload.verb = verb;
+	workload.count = count;
+	workload.keys_path = keys_path;
+	struct nb_run_options options = NB_RUN_OPTIONS_INIT;
+	options.workload = &workload;
+	options.driver = "null";
+	options.path = "bench-nb";
+	options.threads = threads;
+	options.clock = ticker.kind;
+	struct nb_run *run;
+	struct nb_result *result;
+	int rc = nb_run_new(&run, &options);
+	if (rc == NB_OK) {
+		run->engine->table.caps ^= NB_CAP_SYNTHETIC | NB_CAP_PERSISTENT;
+		make_database_look_there();
+		rc = nb_run_execute(run);
+	}
+	if ((rc != NB_OK && rc != NB_ERR_DATA) || nb_result_new(&result, run) != NB_OK) {
+		fprintf(stderr, "%s\n", nb_error_text());
+		exit(1);
+	}
+	double ns = (double)nb_result_wall_ns(result) * threads / (double)count;
+	nb_result_delete(result);
+	nb_run_delete(run);
+	return ns;
+}
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double
+median(double *values, int n)
+{
+	qsort(values, (size_t)n, sizeof(*values), compare_doubles);
+	return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+static void
+compare(uint32_t verb, uint32_t threads, int pairs)
+{
+	double hand[PAIRS_MAX], mininb[PAIRS_MAX], ratio[PAIRS_MAX];
+	for (int i = 0; i < pairs; i++) {
+		hand[i] = by_hand(verb, threads);
+		mininb[i] = by_mininb(verb, threads);
+		ratio[i] = mininb[i] / hand[i];
+	}
+	double middle = median(ratio, pairs);
+	printf("%-4s %u thread%s  by hand %6.1f  mininb %6.1f ns/op  ratio %.3f  [%.3f .. "
+	       "%.3f]\n",
+		nb_verb_name(verb), threads, threads == 1 ? " " : "s", median(hand, pairs),
+		median(mininb, pairs), middle, ratio[pairs / 4], ratio[pairs * 3 / 4]);
+	fflush(stdout);
+}
+
+/** Cost per thread of two threads over that of one, in turn. */
+static void
+scale(uint32_t verb, int pairs)
+{
+	double ratio[PAIRS_MAX];
+	for (int i = 0; i < pairs; i++) {
+		double one = by_mininb(verb, 1);
+		ratio[i] = by_mininb(verb, 2) / one;
+	}
+	double middle = median(ratio, pairs);
+	printf("%-4s 2 threads : 1 thread, per thread  ratio %.3f  [%.3f .. %.3f]\n",
+		nb_verb_name(verb), middle, ratio[pairs / 4], ratio[pairs * 3 / 4]);
+	fflush(stdout);
+}
+
+int
+main(int argc, char **argv)
+{
+	int pairs = argc > 1 ? atoi(argv[1]) : 15;
+	if (argc > 2)
+		count = strtoull(argv[2], NULL, 10);
+	uint32_t kind = argc > 3 && strcmp(argv[3], "monotonic") == 0 ? NB_CLOCK_MONOTONIC
+								      : NB_CLOCK_AUTO;
+	if (pairs < 1 || pairs > PAIRS_MAX || clock_create(&ticker, kind) != NB_OK ||
+		nb_keys_make(keys_path, KEY, count, 1, NULL, NULL) != NB_OK) {
+		fprintf(stderr, "usage: harness [PAIRS] [COUNT] [tsc|monotonic]: %s\n",
+			nb_error_text());
+		return 1;
+	}
+	int fd = open(keys_path, O_RDONLY);
+	keys = mmap(NULL, count * KEY, PROT_READ, MAP_SHARED, fd, 0);
+	if (fd < 0 || keys == MAP_FAILED)
+		return 1;
+	close(fd);
+	printf("clock %s, %.1f ns a stamp; %llu operations, %d pairs, medians [quartiles]\n",
+		clock_name(&ticker), ticker.read_ns, (unsigned long long)count, pairs);
+	compare(NB_VERB_GET, 1, pairs);
+	compare(NB_VERB_PUT, 1, pairs);
+	compare(NB_VERB_GET, 2, pairs);
+	compare(NB_VERB_PUT, 2, pairs);
+	scale(NB_VERB_GET, pairs);
+	scale(NB_VERB_PUT, pairs);
+	unlink(keys_path);
+	rmdir("bench-nb/null/data");
+	rmdir("bench-nb/null");
+	rmdir("bench-nb");
+	return 0;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What mininb's harness costs LevelDB: its put and get against a plain loop over
+ * LevelDB's C API, without clock, histogram or verification, with the same keys,
+ * options and kind of values.
+ *
+ * Both are run in turn, PAIRS times, and change who is first from pair to pair:
+ * puts each into a fresh database, then gets, both from the one that mininb has put
+ * and settled, whose pages are in the cache. The ratio of rates of each pair is
+ * taken and the median told: 1 would be a harness that costs nothing.
+ *
+ *     extra/bench/run.sh        builds and runs it
+ */
+#include <leveldb/c.h>
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "workload/values.h"
+
+enum { PAIRS_MAX = 51, KEY = 16, VALUE = 100, RING = 4096, STRIDE = 112 };
+
+static const char *keys_path = "bench-keys.bin";
+static uint64_t count = 500000;
+static const uint8_t *keys;
+static uint8_t
+	*values; /* RING of them, of as many keys: no block of LevelDB's sees one twice */
+
+static void
+must(int is_good, const char *what)
+{
+	if (is_good)
+		return;
+	fprintf(stderr, "bench: %s: %s\n", what, nb_error_text());
+	exit(1);
+}
+
+static void
+remove_dir(const char *path)
+{
+	leveldb_options_t *options = leveldb_options_create();
+	char *error = NULL;
+	leveldb_destroy_db(options, path, &error);
+	leveldb_free(error);
+	leveldb_options_destroy(options);
+	rmdir(path);
+}
+
+/** Operations per second of the loop alone. */
+static double
+by_hand(int is_put)
+{
+	leveldb_options_t *options = leveldb_options_create();
+	leveldb_options_set_create_if_missing(options, is_put != 0);
+	leveldb_options_set_compression(options, leveldb_snappy_compression);
+	leveldb_readoptions_t *read_options = leveldb_readoptions_create();
+	leveldb_writeoptions_t *write_options = leveldb_writeoptions_create();
+	char *error = NULL;
+	leveldb_t *db = leveldb_open(
+		options, is_put ? "bench-raw" : "bench-nb/leveldb", &error);
+	must(error == NULL, "leveldb_open");
+	uint64_t begin = clock_monotonic(), found = 0;
+	for (uint64_t i = 0; i < count && is_put; i++)
+		leveldb_put(db, write_options, (const char *)keys + i * KEY, KEY,
+			(const char *)values + i % RING * STRIDE, VALUE, &error);
+	for (uint64_t i = 0; i < count && !is_put; i++) {
+		size_t size;
+		char *value = leveldb_get(
+			db, read_options, (const char *)keys + i * KEY, KEY, &size, &error);
+		found += value != NULL && size == VALUE;
+		leveldb_free(value);
+	}
+	uint64_t elapsed = clock_monotonic() - begin;
+	must(error == NULL && (is_put || found == count), "leveldb");
+	leveldb_close(db);
+	leveldb_writeoptions_destroy(write_options);
+	leveldb_readoptions_destroy(read_options);
+	leveldb_options_destroy(options);
+	return (double)count * 1e9 / (double)elapsed;
+}
+
+static double
+by_mininb(int is_put)
+{
+	struct nb_workload workload = NB_WORKLOAD_INIT;
+	workload.verb = is_put ? NB_VERB_PUT : NB_VERB_GET;
+	workload.count = count;
+	workload.keys_path = keys_path;
+	struct nb_run_options options = NB_RUN_OPTIONS_INIT;
+	options.workload = &workload;
+	options.path = "bench-nb";
+	struct nb_run *run;
+	struct nb_result *result;
+	must(nb_run_new(&run, &options) == NB_OK, "run");
+	must(nb_run_execute(run) == NB_OK, "run");
+	must(nb_result_new(&result, run) == NB_OK, "result");
+	double rate = (double)count * 1e9 / (double)nb_result_wall_ns(result);
+	nb_result_delete(result);
+	nb_run_delete(run);
+	return rate;
+}
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double
+median(double *sample, int n)
+{
+	qsort(sample, (size_t)n, sizeof(*sample), compare_doubles);
+	return n % 2 == 1 ? sample[n / 2] : (sample[n / 2 - 1] + sample[n / 2]) / 2;
+}
+
+static void
+report(const char *verb, double *hand, double *mininb, double *ratio, int pairs)
+{
+	double middle = median(ratio, pairs);
+	printf("%-4s by hand %8.0f  mininb %8.0f ops/s  ratio %.3f  [%.3f .. %.3f]\n", verb,
+		median(hand, pairs), median(mininb, pairs), middle, ratio[pairs / 4],
+		ratio[pairs * 3 / 4]);
+}
+
+/** By hand, by mininb, and the ratio. */
+static void
+pair(double sample[3][PAIRS_MAX], int i, int is_put)
+{
+	for (int half = 0; half < 2; half++) {
+		int is_mininb = (i + half) % 2;
+		sample[is_mininb][i] = is_mininb ? by_mininb(is_put) : by_hand(is_put);
+	}
+	sample[2][i] = sample[1][i] / sample[0][i];
+}
+
+static void
+prepare(void)
+{
+	must(nb_keys_make(keys_path, KEY, count, 1, NULL, NULL) == NB_OK, "keys");
+	int fd = open(keys_path, O_RDONLY);
+	keys = mmap(NULL, count * KEY, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
+	must(fd >= 0 && keys != MAP_FAILED, "mmap");
+	close(fd);
+	struct value_spec spec;
+	value_spec_create(&spec, VALUE, 0.5, 1);
+	values = malloc((size_t)RING * STRIDE);
+	must(values != NULL && count >= RING, "count");
+	for (size_t i = 0; i < RING; i++)
+		value_prepare(&spec, values + i * STRIDE);
+	values_write(&spec, values, STRIDE, keys, KEY, RING, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+	static double put[3][PAIRS_MAX], get[3][PAIRS_MAX];
+	int pairs = argc > 1 ? atoi(argv[1]) : 5;
+	if (argc > 2)
+		count = strtoull(argv[2], NULL, 10);
+	must(pairs >= 1 && pairs <= PAIRS_MAX, "usage: leveldb [PAIRS] [COUNT]");
+	prepare();
+	printf("LevelDB, %llu records of %d + %d bytes, %d pairs, medians [quartiles]\n",
+		(unsigned long long)count, KEY, VALUE, pairs);
+	for (int i = 0; i < pairs; i++) {
+		remove_dir("bench-raw");
+		remove_dir("bench-nb/leveldb");
+		pair(put, i, 1);
+		pair(get, i, 0);
+	}
+	report("put", put[0], put[1], put[2], pairs);
+	report("get", get[0], get[1], get[2], pairs);
+	remove_dir("bench-raw");
+	remove_dir("bench-nb/leveldb");
+	rmdir("bench-nb");
+	unlink(keys_path);
+	return 0;
+}
