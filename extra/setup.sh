@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Install what mininb needs on Debian 12, and nothing where it is there already:
+# then no network and no root is needed either. Run it as often as you like.
+#
+#   extra/setup.sh               to build, run and test
+#   extra/setup.sh --build-only  to build and run
+#   extra/setup.sh --list        the packages, one a line, and why; installs nothing
+#
+# Works as root, or as a user who has sudo. Packages come by apt, without what
+# they merely recommend. The only thing from elsewhere is PyPI's hdrhistogram,
+# the second opinion of the histogram's tests: it goes into <repository>/build-venv.
+# Without it those tests are skipped, so that it cannot be had is only a warning.
+#
+# Exit status: 0 all is there; 1 something could not be installed; 2 wrong usage.
+set -euo pipefail
+
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+readonly venv=$repo/build-venv
+readonly oracle=hdrhistogram==0.10.8
+
+# package | why
+readonly to_build='
+gcc              | the compiler
+libc6-dev        | headers of the C library; gcc only recommends them
+meson            | the build, 1.0.1 or later
+ninja-build      | what meson drives
+pkg-config       | how meson finds zlib and xxhash
+zlib1g-dev       | compressed histograms
+libxxhash-dev    | checksums of values; headers only
+libleveldb-dev   | the leveldb engine
+util-linux-extra | fincore: how much of a database is still in memory
+'
+readonly to_test='
+g++               | the public headers must be valid C++ too
+check             | unit tests in C
+bats              | tests of the program as a user runs it
+clang             | the second compiler
+libclang-rt-14-dev | its sanitizers; clang only recommends them
+llvm              | llvm-symbolizer: file and line in what they report
+clang-format      | the style of the code is checked
+shellcheck        | the scripts are checked
+valgrind          | leaks and uninitialised bytes, engine included
+mandoc            | the manual page is checked
+python3-venv      | a place for hdrhistogram
+python3-dev       | to compile it on machines for which PyPI has no binary
+'
+
+names()
+{
+	sed -n 's/^\([^ |]*\) *|.*/\1/p' <<<"$1"
+}
+
+# Those of the packages given that are not installed.
+missing()
+{
+	local package
+	for package; do
+		[[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
+			printf '%s\n' "$package"
+	done
+}
+
+as_root()
+{
+	if ((EUID == 0)); then
+		env DEBIAN_FRONTEND=noninteractive "$@"
+	else
+		sudo env DEBIAN_FRONTEND=noninteractive "$@"
+	fi
+}
+
+# A fresh system knows no packages yet, and what a stale one knows is gone from
+# the mirror: only then are the lists fetched.
+install()
+{
+	if apt-cache show "$@" >/dev/null 2>&1 &&
+		as_root apt-get install -y --no-install-recommends "$@"; then
+		return
+	fi
+	as_root apt-get update || die "apt-get update failed"
+	as_root apt-get install -y --no-install-recommends "$@" ||
+		die "apt-get could not install: $*"
+}
+
+make_venv()
+{
+	local version=${oracle#*==}
+	if [[ $("$venv/bin/python3" -c \
+		'from importlib.metadata import version as v; import hdrh; print(v("hdrhistogram"))' \
+		2>/dev/null) == "$version" ]]; then
+		return
+	fi
+	say "$oracle into $venv"
+	if ! as_owner /usr/bin/python3 -m venv --clear "$venv" ||
+		! as_owner "$venv/bin/pip" install --quiet --disable-pip-version-check "$oracle"; then
+		rm -rf "$venv"
+		say "no $oracle: the tests that ask it will be skipped"
+	fi
+}
+
+main()
+{
+	local with_tests=yes
+	case ${1-} in
+	'') ;;
+	--build-only) with_tests=no ;;
+	--list)
+		printf '%s%s' "$to_build" "$to_test" | sed '/^$/d; s/ *| */\t/' | expand -t 22
+		exit 0
+		;;
+	-h | --help)
+		show_help
+		exit 0
+		;;
+	*)
+		usage_error "unknown option $1"
+		;;
+	esac
+
+	command -v dpkg-query >/dev/null ||
+		die "this is no Debian; see --list for what is needed"
+	local want needed
+	want=$(names "$to_build")
+	[[ $with_tests == no ]] || want+=$'\n'$(names "$to_test")
+	mapfile -t want <<<"$want"
+	needed=$(missing "${want[@]}")
+	if [[ -n $needed ]]; then
+		mapfile -t needed <<<"$needed"
+		((EUID == 0)) || command -v sudo >/dev/null ||
+			die "no root and no sudo; as root: apt-get install --no-install-recommends ${needed[*]}"
+		install "${needed[@]}" >&2 # stdout is for the results of the script that calls
+	fi
+	[[ $with_tests == no ]] || make_venv >&2
+}
+
+main "$@"

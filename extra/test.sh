@@ -1,0 +1,438 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Install, build and pass every test. The last line counts them:
+#
+#   extra/test.sh            all stages
+#   extra/test.sh STAGE...   only these
+#
+#   scripts   shellcheck of every script
+#   gcc       gcc, warnings are errors; all suites
+#   clang     clang, the same
+#   asan      clang, address and undefined behaviour sanitizers; all suites
+#   tsan      gcc, thread sanitizer; the suites 'threads' and 'contract'
+#   install   a prefix of its own: the installed program finds its engines, and
+#             a plugin made outside with the installed header works
+#   valgrind  leaks and uninitialised bytes in a short put and get on leveldb
+#
+# Builds are kept in <repository>/build-test/<stage>; remove it to start anew.
+# A suite counts as many tests as Meson's testlog.json holds, any other check
+# counts as one. A stage that cannot be built is one failed test.
+#
+# Exit status: 0 nothing failed; 1 something did; 2 wrong usage.
+set -euo pipefail
+
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+readonly builds=$repo/build-test
+readonly stages='scripts gcc clang asan tsan install valgrind'
+
+passed=0
+failed=0
+skipped=0
+temporary=
+
+pass()
+{
+	passed=$((passed + 1))
+	printf 'ok: %s\n' "$1"
+}
+
+fail()
+{
+	failed=$((failed + 1))
+	printf 'FAILED: %s\n' "$1"
+}
+
+skip()
+{
+	skipped=$((skipped + 1))
+	printf 'skipped: %s\n' "$1"
+}
+
+# One check: its name, then the command. What it says is shown if it fails.
+check()
+{
+	local name=$1
+	shift
+	if "$@" >"$temporary/log" 2>&1; then
+		pass "$name"
+	else
+		fail "$name (exit status $?)"
+		sed 's/^/    /' "$temporary/log"
+	fi
+}
+
+# The command succeeds, and what it prints has a line like $1.
+says()
+{
+	local pattern=$1 text
+	shift
+	text=$("$@") || return
+	printf '%s\n' "$text"
+	grep -q -- "$pattern" <<<"$text"
+}
+
+# ---- suites under Meson ----
+
+# Build $builds/$1 with the Meson options that follow.
+build()
+{
+	local stage=$1 log=$temporary/build.log
+	shift
+	say "$stage: building"
+	as_owner mkdir -p "$builds"
+	if configure "$builds/$stage" -Dleveldb=enabled -Dwerror=true "$@" \
+		>"$log" 2>&1 && as_owner ninja -C "$builds/$stage" >>"$log" 2>&1; then
+		return
+	fi
+	tail -n 60 "$log"
+	fail "build $stage"
+	return 1
+}
+
+# "passed failed skipped" by Meson's own log. To stderr each test that failed, with
+# what it printed (of TAP only what is not ok), and each that was skipped.
+read -r -d '' count_results <<'PYTHON' || true
+import json, re, sys
+
+def print_output(text):
+    lines = text.splitlines()
+    tap = [l for l in lines if re.match('not ok|#|Bail out', l)]
+    for line in (tap or lines)[-200:]:
+        print('    ' + line, file=sys.stderr)
+
+good = {'OK', 'EXPECTEDFAIL'}
+count = [0, 0, 0]
+for line in open(sys.argv[1]):
+    test = json.loads(line)
+    result = test['result']
+    kind = 0 if result in good else 2 if result == 'SKIP' else 1
+    count[kind] += 1
+    if kind:
+        print(('', 'FAILED', 'skipped')[kind] + ': ' + test['name'] + ' (' + result + ')',
+              file=sys.stderr)
+        print_output(test.get('stdout', ''))
+        print_output(test.get('stderr', ''))
+print(*count)
+PYTHON
+
+# Run the tests of build $1 with what follows as options of `meson test`, and
+# count what came out. A suite without a test is a failure too: nothing was shown.
+# $runner goes before meson.
+runner=()
+suite()
+{
+	local stage=$1 log=$builds/$1/meson-logs/testlog.json status=0 counts
+	shift
+	say "$stage: testing"
+	rm -f "$log"
+	as_owner "${runner[@]}" meson test -C "$builds/$stage" --no-rebuild "$@" \
+		>"$temporary/suite.log" 2>&1 || status=$?
+	counts='0 0 0'
+	: >"$temporary/results"
+	[[ ! -f $log ]] ||
+		counts=$(/usr/bin/python3 -c "$count_results" "$log" 2>"$temporary/results")
+	read -ra counts <<<"$counts"
+	passed=$((passed + counts[0]))
+	failed=$((failed + counts[1]))
+	skipped=$((skipped + counts[2]))
+	if ((status != 0)); then
+		cat "$temporary/suite.log"
+	fi
+	cat "$temporary/results"
+	printf 'meson: %d passed, %d failed, %d skipped\n' "${counts[@]}"
+	if ((counts[0] + counts[1] + counts[2] == 0)); then
+		fail "$stage: no test was run"
+	elif ((status != 0 && counts[1] == 0)); then
+		fail "$stage: meson test ended with status $status"
+	fi
+}
+
+# ---- stages ----
+
+stage_scripts()
+{
+	local file
+	while IFS= read -r file; do
+		check "shellcheck $file" shellcheck "$repo/$file"
+	done < <(list_scripts)
+}
+
+# Every file of the repository that is a shell script, by its name or first line.
+list_scripts()
+{
+	local file first
+	git -C "$repo" -c safe.directory="$repo" ls-files | while IFS= read -r file; do
+		[[ -f $repo/$file ]] || continue
+		IFS= read -r first 2>/dev/null <"$repo/$file" || continue
+		[[ $first == '#!'*sh || $file == *.sh || $file == *.bats ]] && printf '%s\n' "$file"
+	done || true
+}
+
+stage_gcc()
+{
+	build gcc || return 0
+	suite gcc
+}
+
+stage_clang()
+{
+	CC=clang CXX=clang++ build clang || return 0
+	suite clang
+}
+
+# The sanitizers of these compilers do not know of address spaces as random as
+# some kernels make them.
+choose_runner()
+{
+	runner=()
+	if setarch -R true 2>/dev/null; then
+		runner=(setarch -R)
+	fi
+}
+
+stage_asan()
+{
+	# The host is C, so it does not bring the runtime of the two checks that C++ adds.
+	CC=clang CXX=clang++ CXXFLAGS=-fno-sanitize=vptr,function build asan \
+		-Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized || return 0
+	choose_runner
+	ASAN_OPTIONS=halt_on_error=1:abort_on_error=1:detect_leaks=1 \
+		UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 \
+		suite asan --timeout-multiplier 4
+}
+
+stage_tsan()
+{
+	build tsan -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized || return 0
+	choose_runner
+	# What happens within the engine's library is not seen, as Debian compiled it
+	# without the sanitizer: only its calls of memcpy() and the like are, and those
+	# look like races. Our own code, the plugin and the host, is seen as a whole.
+	printf 'race:libleveldb.so\n' >"$temporary/tsan"
+	TSAN_OPTIONS=halt_on_error=1:abort_on_error=1:suppressions=$temporary/tsan \
+		suite tsan --timeout-multiplier 6 --suite threads --suite contract
+}
+
+# Put and get some thousand records with program $1, driver $2.
+put_and_get()
+{
+	local program=$1 driver=$2 dir
+	dir=$(mktemp -d "$temporary/nb.XXXXXX")
+	"$program" keys --keys "$dir/keys" --count 2000 --quiet &&
+		"$program" put --keys "$dir/keys" --count 2000 --path "$dir" --driver "$driver" \
+			--quiet &&
+		"$program" get --keys "$dir/keys" --count 2000 --path "$dir" --driver "$driver" \
+			--verify-rate 1 --quiet
+}
+
+# A plugin as a stranger would make it: the installed header, pkg-config, cc.
+# It answers as null does, and so shows that it was found, loaded and called.
+make_plugin()
+{
+	local dir=$1
+	cat >"$dir/tiny.c" <<-'C'
+		#include <string.h>
+		#include <mininb/engine.h>
+
+		static char db;
+		static const char version_text[] = "1.0";
+
+		static const char *
+		version(void)
+		{
+			return version_text;
+		}
+
+		static int
+		open_db(struct nb_db **out, const struct nb_open_args *args)
+		{
+			if (args->key_size > 4096)
+				return args->host->fail(NB_UNSUPPORTED, "keys of more than 4096 bytes");
+			*out = (struct nb_db *)&db;
+			return NB_OK;
+		}
+
+		static int
+		close_db(struct nb_db *handle)
+		{
+			return handle == (struct nb_db *)&db ? NB_OK : NB_FAIL;
+		}
+
+		static int
+		session_open(struct nb_session **out, struct nb_db *handle, uint32_t id)
+		{
+			(void)id;
+			*out = (struct nb_session *)handle;
+			return NB_OK;
+		}
+
+		static int
+		session_close(struct nb_session *session)
+		{
+			(void)session;
+			return NB_OK;
+		}
+
+		static int
+		get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+		{
+			(void)session;
+			(void)key;
+			(void)value;
+			return NB_NOT_FOUND;
+		}
+
+		static int
+		put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+		{
+			(void)session;
+			(void)key;
+			(void)value;
+			return NB_OK;
+		}
+
+		static int
+		del(struct nb_session *session, struct nb_slice key)
+		{
+			(void)session;
+			(void)key;
+			return NB_NOT_FOUND;
+		}
+
+		static const struct nb_engine engine = {
+			.abi = NB_ENGINE_ABI,
+			.size = sizeof(engine),
+			.name = "tiny",
+			.summary = "forgets everything",
+			.licence = "BSD-2-Clause",
+			.home = "https://example.org/",
+			.build = NB_ENGINE_BUILD,
+			.durabilities = NB_DUR_BIT(NB_DUR_NONE),
+			.auto_durability = NB_DUR_NONE,
+			.version = version,
+			.open = open_db,
+			.close = close_db,
+			.session_open = session_open,
+			.session_close = session_close,
+			.get = get,
+			.put = put,
+			.del = del,
+		};
+		NB_ENGINE_PLUGIN(engine)
+	C
+	# shellcheck disable=SC2046 # the flags are words
+	gcc -std=c11 -Wall -Wextra -Werror -O2 -fPIC -shared -fvisibility=hidden \
+		$(pkg-config --cflags mininb-engine) -o "$dir/tiny.so" "$dir/tiny.c"
+}
+
+# The installed tiny engine forgets: a put works, and a get misses, which is 3.
+put_then_miss()
+{
+	local program=$1 driver=$2 dir status=0
+	dir=$(mktemp -d "$temporary/nb.XXXXXX")
+	"$program" keys --keys "$dir/keys" --count 2000 --quiet &&
+		"$program" put --keys "$dir/keys" --count 2000 --path "$dir" --driver "$driver" \
+			--verify-rate 0 --quiet || return
+	"$program" get --keys "$dir/keys" --count 2000 --path "$dir" --driver "$driver" \
+		--quiet || status=$?
+	((status == 3))
+}
+
+stage_install()
+{
+	local prefix=$temporary/prefix installed enginedir
+	build install -Dtests=false -Dprefix="$prefix" || return 0
+	# A build that was kept has the prefix of an earlier call.
+	meson configure "$builds/install" -Dprefix="$prefix" >/dev/null
+	check 'meson install' meson install -C "$builds/install"
+	check 'meson install --destdir' \
+		meson install -C "$builds/install" --no-rebuild --destdir "$temporary/destdir"
+	check 'destdir holds the program' test -x "$temporary/destdir$prefix/bin/mininb"
+	# From here on the build tree is out of reach, and so are its plugins.
+	mv "$builds/install" "$temporary/moved"
+	installed=$prefix/bin/mininb
+	export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+	check 'installed program runs' "$installed" --version
+	check 'installed program lists leveldb' \
+		says '^leveldb ' "$installed" engines
+	check 'installed program measures leveldb' put_and_get "$installed" leveldb
+	check 'pkg-config knows mininb' pkg-config --exists --print-errors mininb
+	enginedir=$(pkg-config --variable=enginedir mininb-engine) || enginedir=
+	check 'enginedir is where leveldb is' test -f "$enginedir/leveldb.so"
+	check 'a plugin compiles outside the tree' make_plugin "$temporary"
+	check 'and runs by its path' put_then_miss "$installed" "$temporary/tiny.so"
+	check 'and by its name from MININB_PLUGIN_PATH' \
+		says forgets env MININB_PLUGIN_PATH="$temporary" "$installed" engines --driver tiny
+	check 'and is installed by a copy' cp "$temporary/tiny.so" "$enginedir"
+	check 'and then found by its name' says forgets "$installed" engines --driver tiny
+	mv "$temporary/moved" "$builds/install"
+}
+
+stage_valgrind()
+{
+	local wrapper=$temporary/mininb-under-valgrind
+	build gcc || return 0
+	# Possibly lost is what belongs to a thread of the engine's that never ends.
+	cat >"$temporary/suppressions" <<-'EOF'
+		{
+		   storage of a running thread
+		   Memcheck:Leak
+		   match-leak-kinds: possible
+		   ...
+		   fun:_dl_allocate_tls
+		   ...
+		}
+	EOF
+	cat >"$wrapper" <<-EOF
+		#!/bin/sh
+		exec valgrind --quiet --error-exitcode=99 --leak-check=full \
+			--show-leak-kinds=definite,possible --errors-for-leak-kinds=definite,possible \
+			--suppressions='$temporary/suppressions' '$builds/gcc/cli/mininb' "\$@"
+	EOF
+	chmod +x "$wrapper"
+	check 'valgrind: put and get on leveldb' put_and_get "$wrapper" leveldb
+}
+
+# ---- the whole ----
+
+run_stage()
+{
+	local stage=$1 started=$EPOCHREALTIME before=$failed
+	printf '\n== %s\n' "$stage"
+	"stage_$stage"
+	printf '== %s: %s in %s\n' "$stage" \
+		"$( ((failed == before)) && echo good || echo FAILED)" \
+		"$(human_time "$(seconds_since "$started")")"
+}
+
+main()
+{
+	local stage started=$EPOCHREALTIME wanted=("$@")
+	case ${1-} in
+	-h | --help)
+		show_help
+		exit 0
+		;;
+	esac
+	((${#wanted[@]} > 0)) || read -ra wanted <<<"$stages"
+	for stage in "${wanted[@]}"; do
+		[[ " $stages " == *" $stage "* ]] ||
+			usage_error "unknown stage $stage: there are $stages"
+	done
+	"$repo/extra/setup.sh"
+	export HDR_PYTHON=$repo/build-venv/bin/python3
+	[[ -x $HDR_PYTHON ]] || unset HDR_PYTHON
+	temporary=$(mktemp -d)
+	chmod 755 "$temporary" # as_owner may be another
+	trap 'rm -rf "$temporary"' EXIT
+	for stage in "${wanted[@]}"; do
+		run_stage "$stage"
+	done
+	printf '\n== all: %s\n' "$(human_time "$(seconds_since "$started")")"
+	printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+	((failed == 0))
+}
+
+main "$@"
