@@ -780,6 +780,30 @@ START_TEST(stop_ends_the_operations_with_a_partial_result)
 END_TEST
 
 static int
+get_stopping_in_vain(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	(void)session, (void)key, (void)value;
+	stop_at(stop_get_at);
+	return NB_NOT_FOUND;
+}
+
+START_TEST(stop_does_not_hide_what_was_missing)
+{
+	struct nb_engine engine = begin(NB_VERB_GET, 1);
+	engine.get = get_stopping_in_vain;
+	stop_get_at = 50;
+	logged[0] = '\0';
+	nb_set_log(keep_log, NULL);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
+	nb_set_log(NULL, NULL);
+	ck_assert_str_eq(nb_error_text(), "interrupted");
+	ck_assert_ptr_nonnull(strstr(logged, "51 of 51 keys were not found"));
+	nb_stop_clear();
+	end();
+}
+END_TEST
+
+static int
 put_waiting(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	if (__atomic_fetch_add(&calls_of_all, 1, __ATOMIC_RELAXED) >= 20)
@@ -937,7 +961,8 @@ main(void)
 		failing_session_close_is_told, failing_open_names_the_database,
 		failing_close_is_the_runs_or_is_told_beside_the_first_failure,
 		settled_is_what_the_engine_could, engine_without_flush_and_reads_do_not_settle,
-		stop_ends_the_operations_with_a_partial_result, stop_comes_from_any_thread,
+		stop_ends_the_operations_with_a_partial_result,
+		stop_does_not_hide_what_was_missing, stop_comes_from_any_thread,
 		stop_ends_the_reading_back, stop_ends_the_loading_and_there_is_no_result,
 		stop_before_the_run_leaves_nothing_behind,
 		database_is_made_by_put_only_and_read_only_for_get,

@@ -473,8 +473,7 @@ judge(const struct nb_run *run)
 	if (run->workload.verb == NB_VERB_PUT && absent > 0)
 		return error_set(NB_ERR_DATA,
 			"%llu of %llu puts were answered with 'not found': nothing says that "
-			"they "
-			"stored",
+			"they stored",
 			absent, ops);
 	if (is_delete && absent <= repeated_keys(run))
 		return NB_OK;
@@ -483,6 +482,17 @@ judge(const struct nb_run *run)
 			"%llu of %llu keys were not found; --allow-missing if that is meant",
 			absent, ops);
 	return NB_OK;
+}
+
+/** A run that ended early is judged too: why it ended must not hide what it has found. */
+static int
+warn_of_data(const struct nb_run *run, int rc)
+{
+	char text[WORKER_TEXT];
+	snprintf(text, sizeof(text), "%s", nb_error_text());
+	if (judge(run) != NB_OK)
+		log_message(NB_LOG_WARNING, "%s", nb_error_text());
+	return error_set(rc, "%s", text);
 }
 
 static int
@@ -521,5 +531,5 @@ nb_run_execute(struct nb_run *run)
 		return rc;
 	rc = run_crew(run);
 	rc = close_database(run, rc);
-	return rc == NB_OK ? judge(run) : rc;
+	return rc == NB_OK ? judge(run) : warn_of_data(run, rc);
 }
