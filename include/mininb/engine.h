@@ -353,6 +353,16 @@ struct nb_engine {
 	 * CONCURRENT also while sessions are within calls.
 	 */
 	void (*stats)(struct nb_db *db, nb_stat_emit emit, void *to);
+
+	/**
+	 * The table that holds for these options, parallel to nb_engine.options,
+	 * where they change what the engine can do: a hash table instead of a tree
+	 * is not ordered and has no scan. Of the same plugin, static const, with the
+	 * same name and options; its own `variant` is not asked. The table that the
+	 * plugin exports is that of the default options. NULL here, or returned:
+	 * they change nothing. Before open, on any thread.
+	 */
+	const struct nb_engine *(*variant)(const struct nb_option_value *options);
 };
 
 /*

@@ -63,6 +63,10 @@ nb_stop(void);
 void
 nb_stop_clear(void);
 
+/** Whether nb_stop() is in force: 0 or 1. Any thread, and a signal handler. */
+int
+nb_stop_requested(void);
+
 /**
  * Where messages for the user go that are no failures (NB_LOG_*), those of
  * plugins among them. NULL, the default: nowhere. `log` may be called on any
@@ -119,5 +123,6 @@ nb_nearest(const char *word, const char *const *candidates, size_t count);
 #include <mininb/workload.h>
 #include <mininb/run.h>
 #include <mininb/result.h>
+#include <mininb/check.h>
 
 #endif /* MININB_MININB_H */

@@ -56,6 +56,39 @@ NB_MUST_CHECK int
 nb_result_write_text(const struct nb_result *result, FILE *out, uint32_t flags);
 
 /**
+ * What a table side by side tells of one result. Plain data without a pointer, so that
+ * it can be handed to another process of the same program.
+ */
+struct nb_summary {
+	size_t size;
+	char driver[48], version[48];
+	uint32_t verb, threads, durability; /* NB_VERB_*, count, NB_DUR_* */
+	uint32_t is_measured;               /* 0: of the rest only driver and end are set */
+	uint32_t is_partial;
+	uint32_t spare_u32;
+	uint64_t ops, digest;
+	double rate_ops_s;    /* operations over wall time, without settling */
+	double settled_ops_s; /* with settling and closing; 0: not a write, or not settled */
+	uint64_t p50_ns, p99_ns, p999_ns; /* service time; 0: too few samples */
+	uint64_t max_ns;
+	double cpu_ns_op; /* user and system, all threads of the process */
+	uint64_t data_bytes, max_resident_bytes;
+	char end[256]; /* how it ended, if not well; "" else */
+};
+
+void
+nb_result_summarize(const struct nb_result *result, struct nb_summary *out);
+
+/**
+ * A table with a row for each, behind a line that says so if they cannot be
+ * compared. NB_TEXT_BARS: with bars of the rates. NB_FAIL if `out` cannot be
+ * written.
+ */
+NB_MUST_CHECK int
+nb_summaries_write_text(
+	const struct nb_summary *summaries, size_t count, FILE *out, uint32_t flags);
+
+/**
  * A table of the engines that can be had: version, licence, capabilities,
  * durability levels; then, for each plugin that was found and refused, why.
  */

@@ -58,6 +58,16 @@ nb_options_parse(struct nb_option_value **out, const struct nb_engine *engine,
 void
 nb_options_delete(struct nb_option_value *values, const struct nb_engine *engine);
 
+/**
+ * Parse the engine's options and, where they change what it can do
+ * (nb_engine.variant), let nb_engine_table() be the table that holds for them
+ * from then on. Once for each nb_engine_load(). *out and failures as of
+ * nb_options_parse(); NB_FAIL if the variant is refused.
+ */
+NB_MUST_CHECK int
+nb_engine_configure(struct nb_option_value **out, struct nb_engine_ref *ref,
+	const char *const *texts, size_t count);
+
 /** "none", "process", "periodic", "commit"; NULL if there is no such level. */
 const char *
 nb_durability_name(uint32_t level);
@@ -76,6 +86,7 @@ enum { NB_RUN_SETTLE_NONE = 0, NB_RUN_SETTLE_FLUSH = 1, NB_RUN_SETTLE_COMPACT = 
 
 #define NB_RUN_PIN (1u << 0)           /* worker t on the t-th CPU that the process may use */
 #define NB_RUN_ALLOW_MISSING (1u << 1) /* a key that is not there is no error of the run */
+#define NB_RUN_FRESH (1u << 2)         /* a put removes the engine's database first */
 
 /** What to run. Texts are borrowed until nb_run_delete(). Append only. */
 struct nb_run_options {

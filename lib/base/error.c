@@ -104,6 +104,12 @@ nb_stop(void)
 	__atomic_store_n(&stop_flag, 1, __ATOMIC_RELAXED);
 }
 
+int
+nb_stop_requested(void)
+{
+	return stop_requested();
+}
+
 void
 nb_stop_clear(void)
 {

@@ -243,6 +243,15 @@ refuse_name(const struct engine_sites *sites, const char *name)
 		}
 	}
 	const char *nearest = nb_nearest(name, names, count);
+	struct engine_missing missing;
+	for (const char *at = engines_missing;
+		(at = engine_missing_next(at, &missing)) != NULL;)
+		if (strcmp(missing.name, name) == 0)
+			return error_set(NB_ERR_USAGE,
+				"driver '%s': was not built, since its library was missing; "
+				"%s, "
+				"then build again",
+				name, missing.hint);
 	size_t length = strlen(name);
 	if (length > 3 && strcmp(name + length - 3, ".so") == 0 && access(name, F_OK) == 0)
 		return error_set(NB_ERR_USAGE,
@@ -299,6 +308,48 @@ nb_engine_load(struct nb_engine_ref **out, const char *name)
 		return rc;
 	}
 	*out = ref;
+	return NB_OK;
+}
+
+/** `variant` is what the plugin's own table, ref->table, says holds for some options. */
+static int
+take_variant(struct nb_engine_ref *ref, const struct nb_engine *variant)
+{
+	struct nb_engine table;
+	int rc = engine_import(&table, variant, ref->path);
+	if (rc != NB_OK)
+		return error_prefix(NB_FAIL, "the variant for these options");
+	if (strcmp(table.name, ref->table.name) != 0)
+		return error_set(NB_FAIL,
+			"%s: refused: the name of its variant for these options is '%s', not "
+			"'%s'",
+			ref->path, table.name, ref->table.name);
+	if (table.options != ref->table.options)
+		return error_set(NB_FAIL,
+			"%s: refused: its variant for these options has other options",
+			ref->path);
+	ref->table = table;
+	return NB_OK;
+}
+
+int
+nb_engine_configure(struct nb_option_value **out, struct nb_engine_ref *ref,
+	const char *const *texts, size_t count)
+{
+	struct nb_option_value *values;
+	int rc = nb_options_parse(&values, &ref->table, texts, count);
+	if (rc != NB_OK)
+		return rc;
+	const struct nb_engine *variant = ref->table.variant == NULL
+		? NULL
+		: ref->table.variant(values);
+	if (variant != NULL)
+		rc = take_variant(ref, variant);
+	if (rc != NB_OK) {
+		nb_options_delete(values, &ref->table);
+		return rc;
+	}
+	*out = values;
 	return NB_OK;
 }
 

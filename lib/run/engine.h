@@ -27,6 +27,21 @@ engine_sites_create(struct engine_sites *sites);
 void
 engine_sites_destroy(struct engine_sites *sites);
 
+/** An engine that this build would have, were its library there, and what brings that. */
+struct engine_missing {
+	char name[32], hint[128];
+};
+
+/**
+ * The next of a list "name=hint;name=hint;" that begins at `at`. Returns where the
+ * one after it begins, or NULL if there is none, and then *out is not set.
+ */
+const char *
+engine_missing_next(const char *at, struct engine_missing *out);
+
+/** The list of this build. */
+extern const char engines_missing[];
+
 /** The table of a linked-in engine; NULL if there is none of that name. */
 const struct nb_engine *
 engine_builtin(const char *name);

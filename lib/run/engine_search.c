@@ -184,3 +184,17 @@ engine_sites_destroy(struct engine_sites *sites)
 	free(sites->items);
 	*sites = (struct engine_sites){0};
 }
+
+const char engines_missing[] = NB_ENGINES_MISSING;
+
+const char *
+engine_missing_next(const char *at, struct engine_missing *out)
+{
+	const char *equals = strchr(at, '=');
+	const char *end = equals == NULL ? NULL : strchr(equals, ';');
+	if (end == NULL)
+		return NULL;
+	snprintf(out->name, sizeof(out->name), "%.*s", (int)(equals - at), at);
+	snprintf(out->hint, sizeof(out->hint), "%.*s", (int)(end - equals - 1), equals + 1);
+	return end + 1;
+}

@@ -115,8 +115,8 @@ check_all(struct nb_run *run)
 	if (rc == NB_OK)
 		rc = nb_engine_load(&run->engine, run->options.driver);
 	if (rc == NB_OK)
-		rc = nb_options_parse(&run->values, &run->engine->table,
-			run->options.engine_options, run->options.engine_option_count);
+		rc = nb_engine_configure(&run->values, run->engine, run->options.engine_options,
+			run->options.engine_option_count);
 	if (rc == NB_OK)
 		rc = check_engine(run);
 	if (rc == NB_OK)

@@ -448,15 +448,9 @@ judge(const struct nb_run *run)
 	unsigned long long verified = findings->verified, bad = findings_wrong(findings);
 	unsigned long long missing = findings->missing, ops = measured->ops;
 	unsigned long long absent = measured->answers[NB_NOT_FOUND];
-	unsigned long long conflicts = measured->answers[NB_CONFLICT];
 	unsigned long long wrong_size = findings->verdicts[VALUE_WRONG_SIZE];
 	bool is_delete = run->workload.verb == NB_VERB_DELETE;
 	bool is_get = run->workload.verb == NB_VERB_GET;
-	if (conflicts > 0)
-		return error_set(NB_ERR_DATA,
-			"%llu of %llu operations were answered with a conflict: they did "
-			"nothing",
-			conflicts, ops);
 	if (bad > 0)
 		return error_set(NB_ERR_DATA,
 			"%llu of %llu values that were verified are not what was put (wrong "

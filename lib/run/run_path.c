@@ -4,6 +4,7 @@
  * what writes, asked for by what only reads.
  */
 #include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,10 +48,35 @@ make_all(const char *path)
 	return rc;
 }
 
+static int
+remove_entry(const char *path, const struct stat *info, int type, struct FTW *at)
+{
+	(void)info;
+	(void)type;
+	return at->level == 0 ? 0 : remove(path); /* it may be a mount point */
+}
+
+/** All that is in the directory; a symbolic link as such, and nothing of other mounts. */
+static int
+empty(const char *path)
+{
+	if (sysinfo_is_empty_dir(path))
+		return NB_OK;
+	if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0 ||
+		!sysinfo_is_empty_dir(path))
+		return error_system("%s: the database that is there cannot be removed", path);
+	return NB_OK;
+}
+
 int
 run_prepare_path(struct nb_run *run)
 {
 	bool is_kept = (run->engine->table.caps & NB_CAP_PERSISTENT) != 0;
+	if ((run->options.flags & NB_RUN_FRESH) != 0 && run->workload.verb == NB_VERB_PUT) {
+		int rc = empty(run->path);
+		if (rc != NB_OK)
+			return rc;
+	}
 	run->measured.had_data = is_kept && !sysinfo_is_empty_dir(run->path);
 	run->measured.had_bytes = run->measured.had_data ? sysinfo_allocated_bytes(run->path)
 							 : 0;

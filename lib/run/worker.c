@@ -24,6 +24,9 @@
  * Nothing is allocated, locked or asked of the kernel between the first
  * operation and the last, and the only line another thread reads is `done`.
  *
+ * An operation that is answered NB_CONFLICT has done nothing and is done again at
+ * once; its time is that of all attempts, as whoever waits for it would take it.
+ *
  * The loop is made once for each verb and kind of clock, as constants, so that
  * it has no branch on either.
  */
@@ -36,6 +39,9 @@
 #include "base/error.h"
 
 enum { LINE = 64 };
+
+/* An engine that answers one operation NB_CONFLICT so often will not do it. */
+enum { CONFLICTS_MAX = 1000000 };
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -114,6 +120,10 @@ fail(struct worker *worker, const char *what, uint64_t i, int rc)
 			worker->plan->engine->name, what, (unsigned long long)i,
 			nb_error_text()[0] != '\0' ? nb_error_text()
 						   : "failed without saying why");
+	else if (rc == NB_CONFLICT)
+		snprintf(worker->text, sizeof(worker->text),
+			"%s: %s, operation %llu: answered with a conflict %d times in a row",
+			worker->plan->engine->name, what, (unsigned long long)i, CONFLICTS_MAX);
 	else
 		snprintf(worker->text, sizeof(worker->text),
 			"%s: %s, operation %llu: answered %d, which means nothing here",
@@ -138,6 +148,40 @@ get(struct worker *worker, const struct nb_engine *engine, const struct op *op, 
 	if (engine->release != NULL)
 		engine->release(worker->session);
 	return paused;
+}
+
+/** After NB_CONFLICT: count it, and say whether to try again. */
+static __attribute__((noinline)) bool
+retries(struct worker *worker, uint32_t *attempts)
+{
+	worker->answers[NB_CONFLICT]++;
+	return ++*attempts < CONFLICTS_MAX &&
+		__atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) == 0;
+}
+
+/** One operation that is not timed, until it does not conflict. */
+static int
+put_again(struct worker *worker, const struct op *op)
+{
+	const struct nb_engine *engine = worker->plan->engine;
+	uint32_t attempts = 0;
+	int rc;
+	do
+		rc = engine->put(worker->session, op->key, op->value);
+	while (rc == NB_CONFLICT && retries(worker, &attempts));
+	return rc;
+}
+
+static int
+get_again(struct worker *worker, const struct op *op, struct nb_slice *value)
+{
+	const struct nb_engine *engine = worker->plan->engine;
+	uint32_t attempts = 0;
+	int rc;
+	do
+		rc = engine->get(worker->session, op->key, value);
+	while (rc == NB_CONFLICT && retries(worker, &attempts));
+	return rc;
 }
 
 /** Count `count` operations that took so many ticks, `odd` of which did not answer NB_OK. */
@@ -168,19 +212,27 @@ run_block(struct worker *worker, uint64_t first, uint32_t count, uint32_t verb,
 		const struct op *op = &worker->stream.ops[j];
 		struct nb_slice value = {NULL, op->value.size};
 		bool is_sample = is_sampled(first + j, threshold);
-		uint64_t paused = 0;
+		uint64_t paused = 0, t1;
+		uint32_t attempts = 0;
 		int rc;
 
 		uint64_t t0 = clock_stamp(clock_kind);
-		if (verb == NB_VERB_GET)
-			paused = get(worker, engine, op, is_sample, clock_kind, &value, &rc);
-		else if (verb == NB_VERB_PUT)
-			rc = engine->put(worker->session, op->key, op->value);
-		else
-			rc = engine->del(worker->session, op->key);
-		uint64_t t1 = clock_stamp(clock_kind);
+		do {
+			if (verb == NB_VERB_GET)
+				paused = get(
+					worker, engine, op, is_sample, clock_kind, &value, &rc);
+			else if (verb == NB_VERB_PUT)
+				rc = engine->put(worker->session, op->key, op->value);
+			else
+				rc = engine->del(worker->session, op->key);
+			t1 = clock_stamp(clock_kind);
+		} while (__builtin_expect(rc == NB_CONFLICT, 0) && retries(worker, &attempts));
 
-		if (__builtin_expect(rc < 0 || rc > NB_CONFLICT, 0)) {
+		if (__builtin_expect(rc == NB_CONFLICT && attempts < CONFLICTS_MAX, 0)) {
+			is_over = true; /* stopped meanwhile: this one has not been done */
+			break;
+		}
+		if (__builtin_expect(rc < 0 || rc >= NB_CONFLICT, 0)) {
 			fail(worker, nb_verb_name(verb), first + j, rc);
 			is_over = true;
 			break;
@@ -260,8 +312,9 @@ worker_load(struct worker *worker)
 	}
 	for (uint64_t i = worker->begin; i < worker->end && !is_halted(worker); i++) {
 		stream_fill(&stream, i, 1);
-		int rc = plan->engine->put(
-			worker->session, stream.ops[0].key, stream.ops[0].value);
+		int rc = put_again(worker, &stream.ops[0]);
+		if (rc == NB_CONFLICT && is_halted(worker))
+			break;
 		if (rc != NB_OK) {
 			fail(worker, "loading", i, rc);
 			break;
@@ -279,7 +332,9 @@ read_back_one(struct worker *worker, uint64_t i)
 	struct nb_slice value = {NULL, 0};
 	bool is_wanted = worker->plan->workload->verb == NB_VERB_PUT;
 	stream_fill(&worker->stream, i, 1);
-	int rc = engine->get(worker->session, op->key, &value);
+	int rc = get_again(worker, op, &value);
+	if (rc == NB_CONFLICT && is_halted(worker))
+		return;
 	if (rc < 0 || (rc != NB_OK && rc != NB_NOT_FOUND)) {
 		fail(worker, "reading back", i, rc);
 		return;

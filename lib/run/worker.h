@@ -51,7 +51,8 @@ struct worker {
 	uint64_t done;       /* of them, finished; atomic */
 	uint64_t looked;     /* of those, come past by worker_read_back(); atomic */
 	uint64_t begin_ticks, end_ticks;
-	uint64_t answers[WORKER_ANSWERS]; /* by NB_OK, NB_NOT_FOUND, ... */
+	uint64_t answers[WORKER_ANSWERS]; /* by NB_OK, NB_NOT_FOUND, ...; an operation may have
+					     many NB_CONFLICT before its own */
 	uint64_t value_bytes;             /* read or written */
 	struct worker_findings findings;
 	int rc; /* the failure that ended it */
