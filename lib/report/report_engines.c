@@ -116,6 +116,24 @@ written(FILE *out)
 	return NB_OK;
 }
 
+/** Those of the list that were not found elsewhere either. */
+static void
+write_missing(FILE *out, const struct engine_sites *sites, const char *list)
+{
+	struct engine_missing missing;
+	bool is_first = true;
+	for (const char *at = list; (at = engine_missing_next(at, &missing)) != NULL;) {
+		size_t i = 0;
+		while (i < sites->count && strcmp(sites->items[i].name, missing.name) != 0)
+			i++;
+		if (i < sites->count)
+			continue;
+		fprintf(out, "%s%s: not built, its library is missing: %s\n",
+			is_first ? "\n" : "", missing.name, missing.hint);
+		is_first = false;
+	}
+}
+
 int
 nb_engines_write_text(FILE *out)
 {
@@ -143,6 +161,7 @@ nb_engines_write_text(FILE *out)
 			"\n* is what --durability=auto gives. "
 			"'mininb engines --driver=NAME' shows an engine's options.\n%s%s",
 			refusals_size > 0 ? "\n" : "", refusals);
+		write_missing(out, &sites, engines_missing);
 		rc = written(out);
 	}
 	free(refusals);
@@ -180,6 +199,75 @@ write_options(FILE *out, const struct nb_engine *engine)
 	return rc;
 }
 
+/** Whether a user could see the two apart by what `mininb engines` says. */
+static bool
+is_alike(const struct nb_engine *a, const struct nb_engine *b)
+{
+	char verbs_a[LIST_SIZE], verbs_b[LIST_SIZE];
+	list_verbs(verbs_a, a);
+	list_verbs(verbs_b, b);
+	return strcmp(verbs_a, verbs_b) == 0 && a->caps == b->caps &&
+		a->durabilities == b->durabilities && a->auto_durability == b->auto_durability;
+}
+
+/** A row if the option, as typed, makes another engine of it. */
+static int
+add_variant(struct table *table, const char *driver, const struct nb_engine *engine,
+	const char *typed)
+{
+	struct nb_engine_ref *ref;
+	struct nb_option_value *values;
+	int rc = nb_engine_load(&ref, driver);
+	if (rc != NB_OK)
+		return rc;
+	rc = nb_engine_configure(&values, ref, &typed, 1);
+	if (rc == NB_OK) {
+		char caps[LIST_SIZE], durabilities[LIST_SIZE], verbs[LIST_SIZE];
+		list_capabilities(caps, &ref->table);
+		list_durabilities(durabilities, &ref->table);
+		list_verbs(verbs, &ref->table);
+		const char *row[] = {typed, durabilities, caps, verbs};
+		if (!is_alike(engine, &ref->table))
+			rc = table_add(table, row);
+		nb_options_delete(values, &ref->table);
+	}
+	nb_engine_unload(ref);
+	return rc;
+}
+
+/** What choices change in what the engine can do, if any does. */
+static int
+write_variants(FILE *out, const char *driver, const struct nb_engine *engine)
+{
+	static const struct table_column columns[] = {{"with", false}, {"durability", false},
+		{"capabilities", false}, {"verbs", false}};
+	int rc = NB_OK;
+	if (engine->variant == NULL)
+		return rc;
+	struct table table;
+	table_create(&table, columns, sizeof(columns) / sizeof(*columns));
+	for (const struct nb_option *option = engine->options;
+		rc == NB_OK && option != NULL && option->name != NULL; option++) {
+		const char *choice = option->type == NB_OPT_CHOICE ? option->choices
+			: option->type == NB_OPT_BOOL              ? "no|yes"
+								   : "";
+		while (rc == NB_OK && *choice != '\0') {
+			char typed[LIST_SIZE];
+			size_t length = strcspn(choice, "|");
+			snprintf(typed, sizeof(typed), "%s=%.*s", option->name, (int)length,
+				choice);
+			rc = add_variant(&table, driver, engine, typed);
+			choice += length + (choice[length] == '|');
+		}
+	}
+	if (rc == NB_OK && table.cell_count > 0) {
+		fputc('\n', out);
+		rc = table_write(&table, out);
+	}
+	table_destroy(&table);
+	return rc;
+}
+
 int
 nb_engine_write_text(FILE *out, const char *driver)
 {
@@ -208,6 +296,8 @@ nb_engine_write_text(FILE *out, const char *driver)
 		fputs("Options (-o NAME=VALUE):\n\n", out);
 		rc = write_options(out, engine);
 	}
+	if (rc == NB_OK)
+		rc = write_variants(out, driver, engine);
 	if (rc == NB_OK)
 		rc = written(out);
 	nb_engine_unload(ref);

@@ -188,7 +188,9 @@ write_data(const struct nb_result *result, FILE *out)
 	const uint64_t *answers = result->measured.answers;
 	write_line(out, "Not found", "%" PRIu64, answers[NB_NOT_FOUND]);
 	if (answers[NB_CONFLICT] > 0)
-		write_line(out, "Conflicts", "%" PRIu64, answers[NB_CONFLICT]);
+		write_line(out, "Conflicts",
+			"%" PRIu64 " (each tried again, in the same latency)",
+			answers[NB_CONFLICT]);
 	bool is_cut = is_write(result) && !result->measured.has_read_back;
 	if ((result->engine.caps & NB_CAP_SYNTHETIC) != 0 || result->verify_rate == 0)
 		write_line(out, "Verified", "0 of %" PRIu64 " (%s)", result->measured.ops,

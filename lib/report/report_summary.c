@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Results side by side. A summary is plain data of a fixed size: it crosses to
+ * another process as it is, and outlives the run that it tells of.
+ *
+ * What makes rates incomparable is said before the table and not below it: a
+ * different durability, a different stream of operations. A percentile that too
+ * few samples support stays empty.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/table.h"
+#include "base/units.h"
+#include "report/result.h"
+
+enum { COLUMNS = 14, CELL_SIZE = 64, BAR_MARKS = 20 };
+
+static uint64_t
+percentile(const struct nb_histogram *service, double percent)
+{
+	uint64_t needed;
+	return nb_histogram_supports(service, percent, &needed)
+		? nb_histogram_percentile(service, percent)
+		: 0;
+}
+
+void
+nb_result_summarize(const struct nb_result *result, struct nb_summary *out)
+{
+	const struct measurement *measured = &result->measured;
+	double ops = (double)measured->ops;
+	bool is_settled = result->workload.verb != NB_VERB_GET && measured->has_settled &&
+		result->settle != NB_RUN_SETTLE_NONE;
+	*out = (struct nb_summary){.size = sizeof(*out),
+		.verb = result->workload.verb,
+		.threads = result->threads,
+		.durability = result->durability,
+		.is_measured = 1,
+		.is_partial = measured->is_partial,
+		.ops = measured->ops,
+		.digest = result->digest,
+		.rate_ops_s = result_rate(ops, measured->wall_ns),
+		.p50_ns = percentile(measured->service, 50),
+		.p99_ns = percentile(measured->service, 99),
+		.p999_ns = percentile(measured->service, 99.9),
+		.max_ns = nb_histogram_max(measured->service),
+		.data_bytes = measured->data_bytes,
+		.max_resident_bytes = measured->max_resident_bytes};
+	snprintf(out->driver, sizeof(out->driver), "%s", result->engine.name);
+	snprintf(out->version, sizeof(out->version), "%s", result->engine_version);
+	if (is_settled)
+		out->settled_ops_s = result_rate(
+			ops, measured->wall_ns + measured->settle_ns + measured->close_ns);
+	if (measured->ops > 0)
+		out->cpu_ns_op = (double)(measured->usage.user_ns + measured->usage.system_ns) /
+			ops;
+}
+
+/** The first measured one whose durability or stream is another than the first's. */
+static const struct nb_summary *
+find_other(const struct nb_summary *summaries, size_t count, bool is_by_stream)
+{
+	const struct nb_summary *first = NULL;
+	for (size_t i = 0; i < count; i++) {
+		const struct nb_summary *it = &summaries[i];
+		if (!it->is_measured)
+			continue;
+		if (first == NULL)
+			first = it;
+		else if (is_by_stream ? it->digest != first->digest
+				      : it->durability != first->durability)
+			return it;
+	}
+	return NULL;
+}
+
+static void
+write_warnings(const struct nb_summary *summaries, size_t count, FILE *out)
+{
+	if (find_other(summaries, count, true) != NULL)
+		fputs("These did not do the same operations: the digests of their streams "
+		      "differ.\n",
+			out);
+	if (find_other(summaries, count, false) == NULL)
+		return;
+	fputs("Durability differs, so these are not rates of the same work:", out);
+	for (uint32_t level = NB_DUR_NONE; level <= NB_DUR_COMMIT; level++) {
+		bool is_first = true;
+		for (size_t i = 0; i < count; i++) {
+			if (!summaries[i].is_measured || summaries[i].durability != level)
+				continue;
+			if (is_first)
+				fprintf(out, " %s:", nb_durability_name(level));
+			fprintf(out, " %s", summaries[i].driver);
+			is_first = false;
+		}
+		fputs(is_first ? "" : ";", out);
+	}
+	fputs(" --durability asks for one level\n", out);
+}
+
+static void
+format_us(char *cell, uint64_t ns)
+{
+	cell[0] = '\0';
+	if (ns > 0)
+		snprintf(cell, CELL_SIZE, "%.*f", ns < 100000 ? 2 : 0, (double)ns / 1000);
+}
+
+static void
+format_bar(char *cell, double rate, double highest)
+{
+	int marks = highest > 0 ? (int)(rate / highest * BAR_MARKS + 0.5) : 0;
+	snprintf(cell, CELL_SIZE, "%.*s", marks, "####################");
+}
+
+static int
+add_row(struct table *table, const struct nb_summary *summary, double highest, bool has_bars)
+{
+	char cells[COLUMNS][CELL_SIZE] = {{0}};
+	const char *row[COLUMNS];
+	size_t used = 0;
+	snprintf(cells[0], CELL_SIZE, "%s", summary->driver);
+	if (summary->is_measured) {
+		snprintf(cells[1], CELL_SIZE, "%s", summary->version);
+		snprintf(cells[2], CELL_SIZE, "%s", nb_durability_name(summary->durability));
+		snprintf(cells[3], CELL_SIZE, "%.0f", summary->rate_ops_s);
+		format_bar(cells[4], summary->rate_ops_s, highest);
+		if (summary->settled_ops_s > 0)
+			snprintf(cells[5], CELL_SIZE, "%.0f", summary->settled_ops_s);
+		format_us(cells[6], summary->p50_ns);
+		format_us(cells[7], summary->p99_ns);
+		format_us(cells[8], summary->p999_ns);
+		format_us(cells[9], summary->max_ns);
+		snprintf(cells[10], CELL_SIZE, "%.2f", summary->cpu_ns_op / 1000);
+		units_format_bytes(cells[11], CELL_SIZE, (double)summary->data_bytes);
+		units_format_bytes(cells[12], CELL_SIZE, (double)summary->max_resident_bytes);
+	}
+	snprintf(cells[13], CELL_SIZE, "%s",
+		summary->end[0] != '\0'       ? summary->end
+			: summary->is_partial ? "partial"
+					      : "done");
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (i != 4 || has_bars)
+			row[used++] = cells[i];
+	return table_add(table, row);
+}
+
+static int
+write_table(const struct nb_summary *summaries, size_t count, FILE *out, bool has_bars)
+{
+	static const struct table_column all[COLUMNS] = {{"driver", false}, {"version", false},
+		{"durability", false}, {"ops/s", true}, {"", false}, {"settled", true},
+		{"p50 us", true}, {"p99 us", true}, {"p99.9 us", true}, {"max us", true},
+		{"CPU us/op", true}, {"database", true}, {"memory", true}, {"end", false}};
+	struct table_column columns[COLUMNS];
+	size_t used = 0;
+	double highest = 0;
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (i != 4 || has_bars)
+			columns[used++] = all[i];
+	for (size_t i = 0; i < count; i++)
+		if (summaries[i].rate_ops_s > highest)
+			highest = summaries[i].rate_ops_s;
+	struct table table;
+	table_create(&table, columns, used);
+	int rc = NB_OK;
+	for (size_t i = 0; rc == NB_OK && i < count; i++)
+		rc = add_row(&table, &summaries[i], highest, has_bars);
+	if (rc == NB_OK)
+		rc = table_write(&table, out);
+	table_destroy(&table);
+	return rc;
+}
+
+int
+nb_summaries_write_text(
+	const struct nb_summary *summaries, size_t count, FILE *out, uint32_t flags)
+{
+	write_warnings(summaries, count, out);
+	int rc = write_table(summaries, count, out, (flags & NB_TEXT_BARS) != 0);
+	if (rc != NB_OK)
+		return rc;
+	if (fflush(out) != 0 || ferror(out))
+		return error_system("the table cannot be written");
+	return NB_OK;
+}
