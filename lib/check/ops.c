@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model.h"
+#include "check/model.h"
 
 /* --- keys --- */
 

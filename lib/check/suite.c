@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "suite.h"
+#include "check/suite.h"
 
 /* An engine that answers NB_CONFLICT this often to one session alone never will do better. */
 enum { RETRIES = 100000 };
@@ -25,7 +25,7 @@ static void
 settle_outcome(struct suite *s, uint32_t outcome, const char *fmt, va_list args)
 {
 	pthread_mutex_lock(&s->lock);
-	if (s->outcome == CONTRACT_KEPT) {
+	if (s->outcome == NB_CHECK_KEPT) {
 		s->outcome = outcome;
 		vsnprintf(s->text, sizeof(s->text), fmt, args);
 	}
@@ -37,7 +37,7 @@ suite_break(struct suite *s, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	settle_outcome(s, CONTRACT_BROKEN, fmt, args);
+	settle_outcome(s, NB_CHECK_BROKEN, fmt, args);
 	va_end(args);
 	return false;
 }
@@ -47,7 +47,7 @@ suite_skip(struct suite *s, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	settle_outcome(s, CONTRACT_NOT_APPLICABLE, fmt, args);
+	settle_outcome(s, NB_CHECK_NOT_APPLICABLE, fmt, args);
 	va_end(args);
 	return false;
 }

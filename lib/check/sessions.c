@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "suite.h"
+#include "check/suite.h"
 
 enum {
 	THREADS = 4,
@@ -140,7 +140,7 @@ check_thread_churn(struct suite *s)
 {
 	if (!suite_open(s))
 		return;
-	for (int i = 0; i < 150 && s->outcome == CONTRACT_KEPT; i++)
+	for (int i = 0; i < 150 && s->outcome == NB_CHECK_KEPT; i++)
 		workers_run(s, 1, put_one, NULL);
 }
 
@@ -203,7 +203,7 @@ check_parallel_ranges(struct suite *s)
 	if (!suite_open(s))
 		return;
 	workers_run(s, THREADS, write_range, NULL);
-	for (uint32_t id = 0; id < THREADS && s->outcome == CONTRACT_KEPT; id++)
+	for (uint32_t id = 0; id < THREADS && s->outcome == NB_CHECK_KEPT; id++)
 		find_range(s, s->main.session, id);
 }
 
@@ -263,7 +263,7 @@ check_racing_writers(struct suite *s)
 	if (!suite_open(s))
 		return;
 	workers_run(s, THREADS, race, NULL);
-	for (uint32_t i = 0; i < RACED_KEYS && s->outcome == CONTRACT_KEPT; i++)
+	for (uint32_t i = 0; i < RACED_KEYS && s->outcome == NB_CHECK_KEPT; i++)
 		expect_raced(s, s->main.session, range_key(buf, 0, i));
 }
 
@@ -309,6 +309,6 @@ check_loan_stays(struct suite *s)
 	session_release(s, s->main.session);
 	if (is_started)
 		worker_join(&worker);
-	if (s->outcome == CONTRACT_KEPT)
+	if (s->outcome == NB_CHECK_KEPT)
 		expect_missing(s, s->main.session, SLICE("k"));
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "suite.h"
+#include "check/suite.h"
 
 enum { RECORDS = 300 };
 

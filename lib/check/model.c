@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model.h"
+#include "check/model.h"
+#include "run/engine.h"
 
 enum {
 	REPLAYS = 600, /* to shrink one sequence */
@@ -34,7 +35,7 @@ replay(struct model *m, const struct op *ops, size_t count)
 	size_t at = 0;
 	if (!place_make(s, &m->subject, s->engine, s->args->options))
 		return count;
-	if (!place_make(s, &m->oracle, s->args->oracle, s->args->oracle_options))
+	if (!place_make(s, &m->oracle, engine_builtin("memory"), NULL)) /* it has no options */
 		goto remove_subject;
 	int rc = place_open(&m->oracle, NB_OPEN_CREATE);
 	if (rc != NB_OK) {
@@ -54,7 +55,7 @@ remove_oracle:
 	place_remove(&m->oracle);
 remove_subject:
 	place_remove(&m->subject);
-	return s->outcome == CONTRACT_KEPT ? at : count;
+	return s->outcome == NB_CHECK_KEPT ? at : count;
 }
 
 static void
@@ -165,7 +166,7 @@ run_seed(struct model *m, struct op *ops, struct op *trial, size_t count, uint64
 	make_ops(m, ops, count, seed);
 	size_t at = replay(m, ops, count);
 	if (at == count)
-		return m->s->outcome == CONTRACT_KEPT;
+		return m->s->outcome == NB_CHECK_KEPT;
 	count = at + 1;
 	char first_why[WHY_SIZE];
 	memcpy(first_why, m->why, sizeof(first_why));
@@ -184,7 +185,7 @@ run_seed(struct model *m, struct op *ops, struct op *trial, size_t count, uint64
 static void
 run_model(struct suite *s, uint32_t wanted_kinds)
 {
-	const struct contract_args *args = s->args;
+	const struct nb_check_args *args = s->args;
 	uint32_t seeds = args->seeds == 0 ? DEFAULT_SEEDS : args->seeds;
 	size_t count = args->ops == 0 ? DEFAULT_OPS : args->ops;
 	struct model *m = calloc(1, sizeof(*m));
@@ -226,8 +227,7 @@ check_model_all(struct suite *s)
 		wanted |= 1u << BATCH;
 	if (e->multi_get != NULL)
 		wanted |= 1u << MULTI_GET;
-	if (e->scan_open != NULL && (e->caps & NB_CAP_ORDERED) != 0 &&
-		s->args->oracle->scan_open != NULL)
+	if (e->scan_open != NULL && (e->caps & NB_CAP_ORDERED) != 0)
 		wanted |= 1u << SCAN | 1u << SCAN_BACK;
 	if ((e->caps & NB_CAP_PERSISTENT) != 0)
 		wanted |= 1u << REOPEN;

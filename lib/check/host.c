@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "suite.h"
+#include "check/suite.h"
 
 static _Thread_local char told[SUITE_TEXT_SIZE];
 

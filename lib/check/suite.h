@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "contract.h"
+#include <mininb/check.h>
 
 enum {
 	SUITE_SESSIONS = 8,
@@ -34,7 +34,7 @@ struct place {
 };
 
 struct suite {
-	const struct contract_args *args;
+	const struct nb_check_args *args;
 	const struct nb_engine *engine;
 	struct place main;
 	pthread_mutex_t lock; /* of the four below */

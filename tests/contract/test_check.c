@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The contract suite itself: it finds each defect that is known, and only those. */
 #include <check.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,6 @@
 #include <mininb/mininb.h>
 
 #include "broken.h"
-#include "contract.h"
 #include "fitted.h"
 
 static struct nb_engine_ref *memory_ref;
@@ -41,7 +41,7 @@ teardown(void)
 }
 
 static void
-see(void *to, const struct contract_finding *finding)
+see(void *to, const struct nb_check_finding *finding)
 {
 	struct seen *seen = to;
 	seen->outcome = (int)finding->outcome;
@@ -54,19 +54,20 @@ static size_t
 index_of(const char *promise)
 {
 	size_t at = 0;
-	while (at < contract_count() && strcmp(contract_name(at), promise) != 0)
+	while (at < nb_check_count() && strcmp(nb_check_name(at), promise) != 0)
 		at++;
-	ck_assert_msg(at < contract_count(), "there is no promise %s", promise);
+	ck_assert_msg(at < nb_check_count(), "there is no promise %s", promise);
 	return at;
 }
 
 static void
 check_one(struct seen *seen, const struct nb_engine *engine, const char *promise)
 {
-	struct contract_args args = {
-		.engine = engine, .oracle = memory, .scratch = scratch, .seed = 1};
+	struct nb_check_args args = NB_CHECK_ARGS_INIT;
+	args.engine = engine;
+	args.scratch = scratch;
 	memset(seen, 0, sizeof(*seen));
-	int outcome = contract_check(&args, index_of(promise), see, seen);
+	int outcome = nb_check_one(&args, index_of(promise), see, seen);
 	fitted_reset();
 	ck_assert_int_eq(outcome, seen->outcome);
 }
@@ -87,7 +88,7 @@ START_TEST(each_defect_is_found)
 	size_t defect = (size_t)_i;
 	const char *promise = broken_promise(defect);
 	check_one(&seen, broken_engine(memory, defect), promise);
-	ck_assert_msg(seen.outcome == CONTRACT_BROKEN, "%s: %s was not seen to be broken (%s)",
+	ck_assert_msg(seen.outcome == NB_CHECK_BROKEN, "%s: %s was not seen to be broken (%s)",
 		broken_name(defect), promise, seen.text);
 	ck_assert_msg(seen.text[0] != '\0', "%s: no text", broken_name(defect));
 }
@@ -99,7 +100,7 @@ START_TEST(without_the_defect_the_promise_is_kept)
 	struct seen seen;
 	check_one(&seen, fitted_engine(memory), broken_promise((size_t)_i));
 	ck_assert_msg(
-		seen.outcome == CONTRACT_KEPT, "%s: %s", broken_promise((size_t)_i), seen.text);
+		seen.outcome == NB_CHECK_KEPT, "%s: %s", broken_promise((size_t)_i), seen.text);
 }
 END_TEST
 
@@ -110,7 +111,7 @@ static const char *const broken_otherwise[] = {"options_have_names_types_and_hel
 
 START_TEST(each_promise_has_a_defect_that_breaks_it)
 {
-	const char *promise = contract_name((size_t)_i);
+	const char *promise = nb_check_name((size_t)_i);
 	for (size_t i = 0; i < broken_count(); i++)
 		if (strcmp(broken_promise(i), promise) == 0)
 			return;
@@ -137,10 +138,10 @@ START_TEST(synthetic_engine_lends_what_was_announced)
 	ck_assert_int_eq(nb_engine_load(&ref, "null"), NB_OK);
 	struct nb_engine null = *nb_engine_table(ref);
 	check_one(&seen, &null, "synthetic_get_lends_value_size_bytes");
-	ck_assert_int_eq(seen.outcome, CONTRACT_KEPT);
+	ck_assert_int_eq(seen.outcome, NB_CHECK_KEPT);
 	null.get = get_three_bytes;
 	check_one(&seen, &null, "synthetic_get_lends_value_size_bytes");
-	ck_assert_int_eq(seen.outcome, CONTRACT_BROKEN);
+	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
 	nb_engine_unload(ref);
 }
 END_TEST
@@ -164,7 +165,7 @@ START_TEST(sequence_is_shrunk_to_what_shows_the_defect)
 	struct seen seen;
 	const struct nb_engine *engine = broken_engine(memory, defect_of(shrunk[_i].defect));
 	check_one(&seen, engine, "random_puts_gets_deletes_answer_as_the_oracle");
-	ck_assert_int_eq(seen.outcome, CONTRACT_BROKEN);
+	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
 	ck_assert_uint_ge(seen.step_count, 1);
 	ck_assert_msg(seen.step_count <= shrunk[_i].most, "%s took %u operations:\n%s",
 		shrunk[_i].defect, (unsigned)seen.step_count, seen.steps);
@@ -193,7 +194,7 @@ START_TEST(random_use_of_every_verb_finds_it_in_few_operations)
 	const struct nb_engine *engine = broken_engine(
 		memory, defect_of(found_by_every_verb[_i]));
 	check_one(&seen, engine, "random_use_of_every_verb_answers_as_the_oracle");
-	ck_assert_int_eq(seen.outcome, CONTRACT_BROKEN);
+	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
 	ck_assert_msg(seen.step_count >= 1 && seen.step_count <= 8,
 		"%s took %u operations:\n%s", found_by_every_verb[_i],
 		(unsigned)seen.step_count, seen.steps);
@@ -218,10 +219,10 @@ START_TEST(what_is_missing_is_named)
 	poor.batch = NULL;
 	poor.caps &= ~(NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH);
 	check_one(&seen, &poor, "batch_is_applied_in_order");
-	ck_assert_int_eq(seen.outcome, CONTRACT_NOT_APPLICABLE);
+	ck_assert_int_eq(seen.outcome, NB_CHECK_NOT_APPLICABLE);
 	ck_assert_ptr_nonnull(strstr(seen.text, "batch"));
 	check_one(&seen, &poor, "ranges_written_in_parallel_read_back");
-	ck_assert_int_eq(seen.outcome, CONTRACT_NOT_APPLICABLE);
+	ck_assert_int_eq(seen.outcome, NB_CHECK_NOT_APPLICABLE);
 	ck_assert_ptr_nonnull(strstr(seen.text, "concurrent"));
 }
 END_TEST
@@ -232,7 +233,7 @@ START_TEST(mandatory_verb_that_is_missing_breaks_without_a_crash)
 	struct nb_engine poor = *memory;
 	poor.get = NULL;
 	check_one(&seen, &poor, "put_is_found");
-	ck_assert_int_eq(seen.outcome, CONTRACT_BROKEN);
+	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
 	ck_assert_ptr_nonnull(strstr(seen.text, "get"));
 }
 END_TEST
@@ -268,7 +269,7 @@ START_TEST(bad_option_table_is_found)
 	engine.options = bad_options[_i];
 	for (size_t i = 0; i < 3; i++) {
 		check_one(&seen, &engine, option_promises[i]);
-		broken += seen.outcome == CONTRACT_BROKEN;
+		broken += seen.outcome == NB_CHECK_BROKEN;
 	}
 	ck_assert_int_ge(broken, 1);
 }
@@ -294,19 +295,145 @@ START_TEST(good_option_table_is_not_broken)
 	engine.options = good;
 	for (size_t i = 0; i < 3; i++) {
 		check_one(&seen, &engine, option_promises[i]);
-		ck_assert_msg(seen.outcome == CONTRACT_KEPT, "%s", seen.text);
+		ck_assert_msg(seen.outcome == NB_CHECK_KEPT, "%s", seen.text);
 	}
+}
+END_TEST
+
+/* --- a process for each promise --- */
+
+static int
+put_crashing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	(void)session;
+	(void)key;
+	(void)value;
+	raise(SIGKILL);
+	return NB_OK;
+}
+
+static int
+put_exiting(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	(void)session;
+	(void)key;
+	(void)value;
+	exit(0);
+}
+
+static int
+put_hanging(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	(void)session;
+	(void)key;
+	(void)value;
+	while (pause() != 0)
+		continue;
+	return NB_OK;
+}
+
+static void
+exit_badly(void)
+{
+	_exit(77);
+}
+
+static int
+close_leaving_a_trap(struct nb_db *db)
+{
+	atexit(exit_badly);
+	return memory->close(db);
+}
+
+static struct nb_check_args
+args_of(const struct nb_engine *engine)
+{
+	struct nb_check_args args = NB_CHECK_ARGS_INIT;
+	args.engine = engine;
+	args.scratch = scratch;
+	return args;
+}
+
+START_TEST(apart_finds_the_same)
+{
+	for (int i = 0; i < 2; i++) {
+		struct seen here, apart;
+		const struct nb_engine *engine = i == 0
+			? memory
+			: broken_engine(memory, defect_of("del_does_nothing"));
+		const char *promise = "random_puts_gets_deletes_answer_as_the_oracle";
+		check_one(&here, engine, promise);
+		struct nb_check_args args = args_of(engine);
+		memset(&apart, 0, sizeof(apart));
+		ck_assert_int_eq(nb_check_apart(&args, index_of(promise), see, &apart), NB_OK);
+		ck_assert_int_eq(apart.outcome, i == 0 ? NB_CHECK_KEPT : NB_CHECK_BROKEN);
+		ck_assert_int_eq(apart.outcome, here.outcome);
+		ck_assert_str_eq(apart.text, here.text);
+		ck_assert_str_eq(apart.steps, here.steps);
+	}
+}
+END_TEST
+
+START_TEST(end_of_the_process_breaks_the_promise)
+{
+	static const struct {
+		int (*put)(struct nb_session *, struct nb_slice, struct nb_slice);
+		int (*close)(struct nb_db *);
+		const char *told;
+	} ends[] = {
+		{put_crashing, NULL, "signal 9"},
+		{put_exiting, NULL, "ended with status 0"},
+		{put_hanging, NULL, "hangs"},
+		{NULL, close_leaving_a_trap, "ended with status 77, after the check"},
+	};
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		struct seen seen;
+		struct nb_engine engine = *memory;
+		if (ends[i].put != NULL)
+			engine.put = ends[i].put;
+		if (ends[i].close != NULL)
+			engine.close = ends[i].close;
+		struct nb_check_args args = args_of(&engine);
+		if (ends[i].put == put_hanging)
+			args.timeout_ns = 100 * 1000 * 1000;
+		ck_assert_int_eq(
+			nb_check_apart(&args, index_of("put_is_found"), see, &seen), NB_OK);
+		ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
+		ck_assert_msg(strstr(seen.text, ends[i].told) != NULL,
+			"'%s' is not said in: %s", ends[i].told, seen.text);
+	}
+} /* and teardown finds nothing left in the scratch directory */
+END_TEST
+
+START_TEST(stop_ends_a_check_that_hangs)
+{
+	struct nb_engine engine = *memory;
+	engine.put = put_hanging;
+	struct nb_check_args args = args_of(&engine);
+	nb_stop();
+	int rc = nb_check_apart(&args, index_of("put_is_found"), NULL, NULL);
+	nb_stop_clear();
+	ck_assert_int_eq(rc, NB_ERR_INTERRUPTED);
+}
+END_TEST
+
+START_TEST(scratch_that_is_not_there_is_a_failure)
+{
+	struct nb_check_args args = args_of(memory);
+	args.scratch = "/nowhere";
+	ck_assert_int_eq(nb_check_apart(&args, 0, NULL, NULL), NB_FAIL);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "/nowhere"));
 }
 END_TEST
 
 START_TEST(names_of_promises_are_sentences_and_differ)
 {
-	for (size_t i = 0; i < contract_count(); i++) {
-		const char *name = contract_name(i);
+	for (size_t i = 0; i < nb_check_count(); i++) {
+		const char *name = nb_check_name(i);
 		ck_assert_uint_eq(
 			strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_"), strlen(name));
 		for (size_t j = 0; j < i; j++)
-			ck_assert_str_ne(name, contract_name(j));
+			ck_assert_str_ne(name, nb_check_name(j));
 	}
 }
 END_TEST
@@ -316,7 +443,7 @@ END_TEST
 static Suite *
 make_suite(void)
 {
-	Suite *suite = suite_create("contract");
+	Suite *suite = suite_create("check");
 	TCase *all = tcase_create("all");
 	tcase_add_checked_fixture(all, setup, teardown);
 	tcase_set_timeout(
@@ -325,7 +452,7 @@ make_suite(void)
 	tcase_add_loop_test(
 		all, without_the_defect_the_promise_is_kept, 0, (int)broken_count());
 	tcase_add_loop_test(
-		all, each_promise_has_a_defect_that_breaks_it, 0, (int)contract_count());
+		all, each_promise_has_a_defect_that_breaks_it, 0, (int)nb_check_count());
 	tcase_add_test(all, synthetic_engine_lends_what_was_announced);
 	tcase_add_loop_test(
 		all, sequence_is_shrunk_to_what_shows_the_defect, 0, COUNT_OF(shrunk));
@@ -336,6 +463,10 @@ make_suite(void)
 	tcase_add_test(all, mandatory_verb_that_is_missing_breaks_without_a_crash);
 	tcase_add_loop_test(all, bad_option_table_is_found, 0, BAD_OPTIONS);
 	tcase_add_test(all, good_option_table_is_not_broken);
+	tcase_add_test(all, apart_finds_the_same);
+	tcase_add_test(all, end_of_the_process_breaks_the_promise);
+	tcase_add_test(all, stop_ends_a_check_that_hangs);
+	tcase_add_test(all, scratch_that_is_not_there_is_a_failure);
 	tcase_add_test(all, names_of_promises_are_sentences_and_differ);
 	suite_add_tcase(suite, all);
 	return suite;

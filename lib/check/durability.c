@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 
-#include "suite.h"
+#include "check/suite.h"
 
 static const char *const levels[] = {"none", "process", "periodic", "commit"};
 enum { LEVELS = sizeof(levels) / sizeof(levels[0]) };

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "suite.h"
+#include "check/suite.h"
 
 enum {
 	REQUESTS = 64,

@@ -9,7 +9,7 @@
 
 #include <mininb/mininb.h>
 
-#include "suite.h"
+#include "check/suite.h"
 
 #define ALL_CAPS \
 	(NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH | \

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "suite.h"
+#include "check/suite.h"
 
 enum { LONG_KEY = 16384 }; /* tried where an engine takes longer ones, or any */
 

@@ -2,7 +2,7 @@
 #ifndef MODEL_H
 #define MODEL_H
 /** Random operations: what one means (ops.c), and sequences of them (model.c). */
-#include "suite.h"
+#include "check/suite.h"
 
 enum {
 	KEYS = 40,

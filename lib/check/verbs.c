@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "suite.h"
+#include "check/suite.h"
 
 static bool
 open_with(struct suite *s, struct nb_slice key, struct nb_slice value)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
+#include "check/suite.h"
 
 enum {
 	NEEDS_DATA = 1u << 0, /* not synthetic */
@@ -211,38 +211,40 @@ run_promise(struct suite *s, size_t index)
 		suite_break(s, "the suite is out of memory");
 		return;
 	}
-	host_reset(s->args->host);
+	host_reset(nb_engine_host());
 	if (applies(s, promises[index].needs))
 		promises[index].check(s);
 	place_remove(&s->main);
-	if (s->outcome != CONTRACT_BROKEN && host_misuse() != NULL)
+	if (s->outcome != NB_CHECK_BROKEN && host_misuse() != NULL)
 		suite_break(s, "%s", host_misuse());
 	host_reset(NULL);
 	free(s->values);
 }
 
 size_t
-contract_count(void)
+nb_check_count(void)
 {
 	return PROMISES;
 }
 
 const char *
-contract_name(size_t index)
+nb_check_name(size_t index)
 {
 	return promises[index].name;
 }
 
 int
-contract_check(const struct contract_args *args, size_t index, contract_report report, void *to)
+nb_check_one(
+	const struct nb_check_args *args, size_t index, nb_check_report_fn report, void *to)
 {
-	static struct suite s; /* too large for a stack; one check at a time, see contract.h */
+	static struct suite s; /* too large for a stack; one check at a time, see check.h */
 	s = (struct suite){.args = args,
 		.engine = args->engine,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.outcome = CONTRACT_KEPT};
+		.outcome = NB_CHECK_KEPT};
 	run_promise(&s, index);
-	struct contract_finding finding = {
+	struct nb_check_finding finding = {
+		.size = sizeof(finding),
 		.index = index,
 		.promise = promises[index].name,
 		.outcome = s.outcome,
@@ -253,14 +255,4 @@ contract_check(const struct contract_args *args, size_t index, contract_report r
 	if (report != NULL)
 		report(to, &finding);
 	return (int)s.outcome;
-}
-
-size_t
-contract_check_all(const struct contract_args *args, contract_report report, void *to)
-{
-	size_t broken = 0;
-	for (size_t i = 0; i < PROMISES; i++)
-		if (contract_check(args, i, report, to) == CONTRACT_BROKEN)
-			broken++;
-	return broken;
 }
