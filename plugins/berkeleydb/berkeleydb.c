@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Berkeley DB through db.h. What is not plain from the calls:
+ *
+ * - It is three products in one library, and the option `product` says which is
+ *   measured: transactions (tds: locks, log, recovery), one writer beside many
+ *   readers (cds), or a bare access method for one thread (ds). Only the first
+ *   survives a crash, so only that one offers more than durability 'none'.
+ * - A thread's database handle is no cheaper than one that all sessions share
+ *   (DB_THREAD), so there is one. get and scans copy into memory of the session's,
+ *   which grows: DB_THREAD forbids to lend the handle's, and pages are never lent.
+ * - Nothing writes checkpoints by itself, so that the log would grow for ever. The
+ *   session whose write is over the limit makes one, as part of that write.
+ * - A deadlock's victim is told by any call. What is left of its transaction can
+ *   only be aborted, so that is done before NB_CONFLICT is answered.
+ */
+#include "environment.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Berkeley DB has a length in 32 bits, and writes what is long into pages of its own.
+ * These are ours: sizes that were tried.
+ */
+#define KEY_SIZE_MAX (64ull << 20)
+#define VALUE_SIZE_MAX (1ull << 30)
+
+enum {
+	GROWTH = 4096,            /* of buffers for what is read */
+	CHECKPOINT_STEP = 1 << 20 /* bytes written by a session between looks at the log */
+};
+
+struct nb_session {
+	struct nb_db *db;
+	DB_TXN *txn; /* NULL: each write commits itself */
+	DBT key;     /* of a call, borrowed */
+	DBT put;     /* its value, likewise */
+	DBT found;   /* the value that get lends; this and the next two are our memory */
+	DBT scan_key;
+	DBT scan_value;
+	DBC *cursor;
+	uint32_t step; /* DB_NEXT or DB_PREV */
+	bool is_fresh; /* the cursor stands on a record that was not told yet */
+	bool is_at_end;
+	uint64_t unlooked; /* bytes written since the log was looked at */
+};
+
+static char version_text[32];
+
+static void
+write_version(void)
+{
+	int major, minor, patch;
+
+	db_version(&major, &minor, &patch);
+	snprintf(version_text, sizeof(version_text), "%d.%d.%d", major, minor, patch);
+}
+
+static const char *
+version(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, write_version);
+	return version_text;
+}
+
+static void
+give_up(struct nb_session *session)
+{
+	if (session->txn != NULL)
+		session->txn->abort(session->txn);
+	session->txn = NULL;
+}
+
+/* What a verb answers; every call that is made for one ends here. */
+static int
+outcome(struct nb_session *session, const char *call, int error)
+{
+	switch (error) {
+	case 0:
+		return NB_OK;
+	case DB_NOTFOUND:
+	case DB_KEYEMPTY:
+		return NB_NOT_FOUND;
+	case DB_KEYEXIST:
+		return NB_EXISTS;
+	case DB_LOCK_DEADLOCK:
+	case DB_LOCK_NOTGRANTED:
+		give_up(session);
+		return NB_CONFLICT;
+	default:
+		return environment_failure(session->db->host, call, error);
+	}
+}
+
+/* --- sessions --- */
+
+/* Make room for what did not fit: its size is told in `size`. What is there is kept. */
+static int
+grow(DBT *dbt)
+{
+	if (dbt->size <= dbt->ulen)
+		return 0;
+	size_t room = ((size_t)dbt->size + GROWTH - 1) / GROWTH * GROWTH;
+	if (room > UINT32_MAX)
+		room = UINT32_MAX;
+	void *data = realloc(dbt->data, room);
+	if (data == NULL)
+		return ENOMEM;
+	dbt->data = data;
+	dbt->ulen = (uint32_t)room;
+	return 0;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct nb_session *session = calloc(1, sizeof(*session));
+
+	(void)id;
+	if (session == NULL)
+		return db->host->fail(NB_FAIL, "berkeleydb: out of memory");
+	session->db = db;
+	session->found.flags = session->scan_key.flags = session->scan_value.flags =
+		DB_DBT_USERMEM;
+	*out = session;
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	give_up(session);
+	free(session->found.data);
+	free(session->scan_key.data);
+	free(session->scan_value.data);
+	free(session);
+	return NB_OK;
+}
+
+/* --- records --- */
+
+/* `slice` as what is given to a call. A length is 32 bits wide there. */
+static inline void
+lend(DBT *dbt, struct nb_slice slice)
+{
+	dbt->data = (void *)(uintptr_t)slice.data; /* not const, but only read */
+	dbt->size = (uint32_t)slice.size;
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	DB *base = session->db->base;
+	DBT *found = &session->found;
+	int error;
+
+	lend(&session->key, key);
+	do
+		error = base->get(base, session->txn, &session->key, found, 0);
+	while (error == DB_BUFFER_SMALL && (error = grow(found)) == 0);
+	if (error != 0)
+		return outcome(session, "DB->get", error);
+	*value = (struct nb_slice){found->data, found->size};
+	return NB_OK;
+}
+
+/* One checkpoint at a time: the others go on. */
+static int
+checkpoint_if_due(struct nb_session *session)
+{
+	struct nb_db *db = session->db;
+	int error = 0;
+
+	session->unlooked = 0;
+	if (db->checkpoint_kib == 0 ||
+		__atomic_exchange_n(&db->is_checkpointing, 1, __ATOMIC_ACQUIRE) != 0)
+		return NB_OK;
+	error = db->env->txn_checkpoint(db->env, db->checkpoint_kib, 0, 0);
+	__atomic_store_n(&db->is_checkpointing, 0, __ATOMIC_RELEASE);
+	return error == 0 ? NB_OK
+			  : environment_failure(db->host, "DB_ENV->txn_checkpoint", error);
+}
+
+/* After a write. A look at the log takes its mutex, so that is not done each time. */
+static inline int
+wrote(struct nb_session *session, const char *call, int error, uint64_t bytes)
+{
+	if (error != 0)
+		return outcome(session, call, error);
+	session->unlooked += bytes;
+	if (session->db->product == TDS && session->unlooked >= CHECKPOINT_STEP)
+		return checkpoint_if_due(session);
+	return NB_OK;
+}
+
+static int
+too_long(struct nb_session *session)
+{
+	return session->db->host->fail(NB_UNSUPPORTED,
+		"berkeleydb: a key is up to %llu bytes long, a value up to %llu",
+		(unsigned long long)KEY_SIZE_MAX, (unsigned long long)VALUE_SIZE_MAX);
+}
+
+static inline int
+store(struct nb_session *session, struct nb_slice key, struct nb_slice value, uint32_t flags)
+{
+	DB *base = session->db->base;
+
+	if (key.size > KEY_SIZE_MAX || value.size > VALUE_SIZE_MAX)
+		return too_long(session);
+	lend(&session->key, key);
+	lend(&session->put, value);
+	int error = base->put(base, session->txn, &session->key, &session->put, flags);
+	return wrote(session, "DB->put", error, key.size + value.size);
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return store(session, key, value, 0);
+}
+
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return store(session, key, value, DB_NOOVERWRITE);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	DB *base = session->db->base;
+
+	lend(&session->key, key);
+	int error = base->del(base, session->txn, &session->key, 0);
+	return wrote(session, "DB->del", error, key.size);
+}
+
+/* --- transactions --- */
+
+static int
+begin(struct nb_session *session, uint32_t flags)
+{
+	struct nb_db *db = session->db;
+	uint32_t how = db->has_snapshots ? DB_TXN_SNAPSHOT : 0;
+
+	(void)flags;
+	if (session->txn != NULL)
+		return db->host->fail(NB_FAIL, "berkeleydb: a transaction is open already");
+	int error = db->env->txn_begin(db->env, NULL, &session->txn, how);
+	return outcome(session, "DB_ENV->txn_begin", error);
+}
+
+/* Without a transaction, since a verb in it has answered NB_CONFLICT: so does this. */
+static int
+commit(struct nb_session *session)
+{
+	DB_TXN *txn = session->txn;
+
+	if (txn == NULL)
+		return NB_CONFLICT;
+	session->txn = NULL; /* commit frees it, whatever it returns */
+	return wrote(session, "DB_TXN->commit", txn->commit(txn, 0), 0);
+}
+
+static int
+batch_write(struct nb_session *session, DB_TXN *txn, const struct nb_write *write)
+{
+	DB *base = session->db->base;
+
+	lend(&session->key, write->key);
+	if (write->is_delete) {
+		int error = base->del(base, txn, &session->key, 0);
+		return error == DB_NOTFOUND ? 0 : error;
+	}
+	lend(&session->put, write->value);
+	return base->put(base, txn, &session->key, &session->put, 0);
+}
+
+/* A transaction, within that of the session if there is one: all or nothing in any case. */
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	DB_ENV *env = session->db->env;
+	DB_TXN *txn;
+	uint64_t bytes = 0;
+
+	(void)flags;
+	for (size_t i = 0; i < count; i++) {
+		if (writes[i].key.size > KEY_SIZE_MAX || writes[i].value.size > VALUE_SIZE_MAX)
+			return too_long(session);
+		bytes += writes[i].key.size + writes[i].value.size;
+	}
+	int error = env->txn_begin(env, session->txn, &txn, 0);
+	if (error != 0)
+		return outcome(session, "DB_ENV->txn_begin", error);
+	for (size_t i = 0; i < count && error == 0; i++)
+		error = batch_write(session, txn, &writes[i]);
+	if (error == 0)
+		return wrote(session, "DB_TXN->commit", txn->commit(txn, 0), bytes);
+	txn->abort(txn);
+	return outcome(session, "DB->put in a batch", error);
+}
+
+/* --- scans --- */
+
+/*
+ * Move the cursor and read. With DB_SET_RANGE the key says where to; it is then
+ * overwritten by the one found, or if that does not fit only its size is.
+ */
+static int
+move(struct nb_session *session, uint32_t how)
+{
+	DBC *cursor = session->cursor;
+	DBT *key = &session->scan_key;
+	DBT *value = &session->scan_value;
+
+	for (;;) {
+		uint32_t size = key->size;
+		int error = cursor->get(cursor, key, value, how);
+		if (error != DB_BUFFER_SMALL)
+			return error;
+		bool is_key_intact = key->size > key->ulen;
+		if (grow(key) != 0 || grow(value) != 0)
+			return ENOMEM;
+		if (is_key_intact)
+			key->size = size;
+	}
+}
+
+/* Seek finds the first key that is not below; backward wants the last not above. */
+static int
+seek(struct nb_session *session, struct nb_slice from)
+{
+	DBT *key = &session->scan_key;
+
+	key->size = (uint32_t)from.size;
+	if (grow(key) != 0)
+		return ENOMEM;
+	memcpy(key->data, from.data, from.size);
+	int error = move(session, DB_SET_RANGE);
+	if (session->step == DB_NEXT)
+		return error;
+	if (error == DB_NOTFOUND)
+		return move(session, DB_LAST);
+	if (error != 0)
+		return error;
+	bool is_equal = key->size == from.size && memcmp(key->data, from.data, from.size) == 0;
+	return is_equal ? 0 : move(session, DB_PREV);
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	int error = session->cursor->close(session->cursor);
+
+	session->cursor = NULL;
+	return outcome(session, "DBC->close", error);
+}
+
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	struct nb_db *db = session->db;
+	bool is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
+	bool is_snapshot = db->has_snapshots && session->txn == NULL;
+	DBT *value = &session->scan_value;
+
+	if (!db->is_ordered && (is_backward || args->from.size != 0))
+		return db->host->fail(NB_UNSUPPORTED,
+			"berkeleydb: a hash has no order to begin within, or to go back in");
+	int error = db->base->cursor(
+		db->base, session->txn, &session->cursor, is_snapshot ? DB_TXN_SNAPSHOT : 0);
+	if (error != 0)
+		return outcome(session, "DB->cursor", error);
+	value->flags = DB_DBT_USERMEM; /* and of keys only, 0 bytes of it: dlen is 0 */
+	if ((args->flags & NB_SCAN_KEYS_ONLY) != 0)
+		value->flags |= DB_DBT_PARTIAL;
+	session->step = is_backward ? DB_PREV : DB_NEXT;
+	if (args->from.size != 0)
+		error = seek(session, args->from);
+	else
+		error = move(session, is_backward ? DB_LAST : DB_FIRST);
+	session->is_fresh = error == 0;
+	session->is_at_end = error == DB_NOTFOUND;
+	if (error == 0 || error == DB_NOTFOUND)
+		return NB_OK;
+	session->cursor->close(session->cursor);
+	session->cursor = NULL;
+	return outcome(session, "DBC->get", error);
+}
+
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	int error = 0;
+
+	if (session->is_at_end)
+		return NB_NOT_FOUND;
+	if (!session->is_fresh)
+		error = move(session, session->step);
+	session->is_fresh = false;
+	session->is_at_end = error == DB_NOTFOUND;
+	if (error != 0)
+		return outcome(session, "DBC->get", error);
+	*key = (struct nb_slice){session->scan_key.data, session->scan_key.size};
+	*value = (struct nb_slice){session->scan_value.data, session->scan_value.size};
+	return NB_OK;
+}
+
+/* --- the whole --- */
+
+/*
+ * Pages are split and emptied by the write that does it, so nothing is put off. There
+ * is DB->compact, which packs pages fuller than writes leave them: nobody's normal
+ * state, and no end of what was measured.
+ */
+static int
+flush(struct nb_db *db, uint32_t upto)
+{
+	if (upto == NB_SETTLE_COMPACT)
+		return db->host->fail(NB_UNSUPPORTED,
+			"berkeleydb: writes put no work off that could be done");
+	return environment_write_out(db, 0);
+}
+
+static int
+checkpoint(struct nb_db *db)
+{
+	return environment_write_out(db, DB_FORCE);
+}
+
+/* The statistics of the files, not of the cache: those would walk all of its pages. */
+static void
+emit_cache(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	DB_MPOOL_FSTAT **files = NULL;
+
+	if (db->env->memp_stat(db->env, NULL, &files, 0) != 0 || files == NULL)
+		return;
+	for (DB_MPOOL_FSTAT **file = files; *file != NULL; file++) {
+		const DB_MPOOL_FSTAT *f = *file;
+		if (strcmp(f->file_name, RECORDS_FILE) != 0)
+			continue;
+		emit(to, "cache_hits", "pages", NB_STAT_COUNTER, f->st_cache_hit);
+		emit(to, "cache_misses", "pages", NB_STAT_COUNTER, f->st_cache_miss);
+		emit(to, "pages_created", "pages", NB_STAT_COUNTER, f->st_page_create);
+		emit(to, "pages_read", "pages", NB_STAT_COUNTER, f->st_page_in);
+		emit(to, "pages_written", "pages", NB_STAT_COUNTER, f->st_page_out);
+		break;
+	}
+	free(files);
+}
+
+static void
+emit_log(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	DB_LOG_STAT *log = NULL;
+	DB_TXN_STAT *txn = NULL;
+	DB_LOCK_STAT *lock = NULL;
+	DB_ENV *env = db->env;
+
+	if (env->log_stat(env, &log, 0) == 0) {
+		emit(to, "log_written", "bytes", NB_STAT_COUNTER,
+			((uint64_t)log->st_w_mbytes << 20) + log->st_w_bytes);
+		emit(to, "log_writes", "calls", NB_STAT_COUNTER, log->st_wcount);
+		emit(to, "log_syncs", "calls", NB_STAT_COUNTER, log->st_scount);
+		emit(to, "log_since_checkpoint", "bytes", NB_STAT_GAUGE,
+			((uint64_t)log->st_wc_mbytes << 20) + log->st_wc_bytes);
+	}
+	if (env->txn_stat(env, &txn, 0) == 0) {
+		emit(to, "transactions_committed", "transactions", NB_STAT_COUNTER,
+			txn->st_ncommits);
+		emit(to, "transactions_aborted", "transactions", NB_STAT_COUNTER,
+			txn->st_naborts);
+	}
+	if (env->lock_stat(env, &lock, 0) == 0) {
+		emit(to, "lock_requests", "locks", NB_STAT_COUNTER, lock->st_nrequests);
+		emit(to, "lock_waits", "locks", NB_STAT_COUNTER, lock->st_lock_wait);
+		emit(to, "deadlocks", "deadlocks", NB_STAT_COUNTER, lock->st_ndeadlocks);
+	}
+	free(log);
+	free(txn);
+	free(lock);
+}
+
+static void
+stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	emit_cache(db, emit, to);
+	if (db->product == TDS)
+		emit_log(db, emit, to);
+}
+
+/* --- what each type and product can do --- */
+
+#define ALL NB_CAP_PERSISTENT
+#define CONCURRENT (ALL | NB_CAP_CONCURRENT)
+#define TRANSACTIONAL (CONCURRENT | NB_CAP_ATOMIC_BATCH)
+#define LOGGED \
+	(NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_COMMIT))
+
+static const struct nb_engine *
+variant(const struct nb_option_value *value);
+
+#define ENGINE(can, levels, automatic) \
+	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "berkeleydb", \
+	.summary = "B-tree or hash of Sleepycat, with or without transactions", \
+	.licence = "Sleepycat", .home = "https://github.com/berkeleydb/libdb", \
+	.build = NB_ENGINE_BUILD, .caps = (can), .durabilities = (levels), \
+	.auto_durability = (automatic), .key_size_max = KEY_SIZE_MAX, \
+	.value_size_max = VALUE_SIZE_MAX, .options = environment_options, .version = version, \
+	.open = environment_open, .close = environment_close, .session_open = session_open, \
+	.session_close = session_close, .get = get, .put = put, .del = del, .insert = insert, \
+	.scan_open = scan_open, .scan_next = scan_next, .scan_close = scan_close, \
+	.flush = flush, .checkpoint = checkpoint, .stats = stats, .variant = variant
+
+#define WITH_TRANSACTIONS(can) \
+	ENGINE(TRANSACTIONAL | (can), LOGGED, NB_DUR_PROCESS), \
+		.batch = batch, .begin = begin, .commit = commit, .abort = give_up
+
+#define WITHOUT(can) ENGINE((can), NB_DUR_BIT(NB_DUR_NONE), NB_DUR_NONE)
+
+/*
+ * A scan of cds keeps writers out to its end, which is one version of the data as
+ * well as any.
+ */
+enum { TDS_SNAPSHOT = DS + 1, PRODUCTS };
+static const struct nb_engine engines[][PRODUCTS] = {
+	[BTREE] = {[TDS] = {WITH_TRANSACTIONS(NB_CAP_ORDERED)},
+		[TDS_SNAPSHOT] = {WITH_TRANSACTIONS(NB_CAP_ORDERED | NB_CAP_SNAPSHOT)},
+		[CDS] = {WITHOUT(CONCURRENT | NB_CAP_ORDERED | NB_CAP_SNAPSHOT)},
+		[DS] = {WITHOUT(ALL | NB_CAP_ORDERED)}},
+	[HASH] = {[TDS] = {WITH_TRANSACTIONS(0)},
+		[TDS_SNAPSHOT] = {WITH_TRANSACTIONS(NB_CAP_SNAPSHOT)},
+		[CDS] = {WITHOUT(CONCURRENT | NB_CAP_SNAPSHOT)},
+		[DS] = {WITHOUT(ALL)}},
+};
+
+/* snapshot where there are no transactions is refused by open. */
+static const struct nb_engine *
+variant(const struct nb_option_value *value)
+{
+	uint64_t product = value[PRODUCT].u64;
+
+	if (product == TDS && value[SNAPSHOT].u64 != 0)
+		product = TDS_SNAPSHOT;
+	return &engines[value[TYPE].u64][product];
+}
+NB_ENGINE_PLUGIN(engines[BTREE][TDS])

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How Berkeley DB is set up. What is not plain from the calls:
+ *
+ * - The environment is private: its regions are on this process's heap and not in
+ *   files that are mapped, which a full disk would turn into SIGBUS, and which the
+ *   kernel would write out beside what is measured. Nothing in the library then
+ *   keeps a second process away, and recovery under a live one would ruin the
+ *   database; so the directory is locked here, with flock(2).
+ * - The log has a directory of its own. That it is there tells a database that was
+ *   made with transactions from one that was not: the one may not be written
+ *   without its log, the other has none to recover from.
+ * - Messages go to a callback, without which they would go to stderr. They name
+ *   the cause (the file, errno), where the code returned often does not.
+ */
+#include "environment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOG_DIR "log"
+
+/* LG_BSIZE_DEFAULT and LG_MAX_DEFAULT of Berkeley DB's log.h */
+#define LOG_BUFFER_DEFAULT 32000ull
+#define LOG_FILE_DEFAULT (10ull << 20)
+
+enum { CACHE_LEAST = 64 << 10, TOLD_SIZE = 400 };
+
+const struct nb_option environment_options[] = {
+	[TYPE] = {.name = "type",
+		.type = NB_OPT_CHOICE,
+		.def = "btree",
+		.choices = "btree|hash",
+		.help = "access method; hash: not ordered"},
+	[PRODUCT] = {.name = "product",
+		.type = NB_OPT_CHOICE,
+		.def = "tds",
+		.choices = "tds|cds|ds",
+		.help = "transactions; one writer and many readers; one thread, no locks"},
+	[SNAPSHOT] = {.name = "snapshot",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "scans and transactions read one version (DB_MULTIVERSION; tds)"},
+	[PAGE_SIZE] = {.name = "page_size",
+		.type = NB_OPT_BYTES,
+		.min = 512,
+		.max = 64 << 10,
+		.help = "a power of two; by default the file system's block, up to 16KiB"},
+	[CHECKSUM] = {.name = "checksum",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "write and check a checksum of each page (DB_CHKSUM)"},
+	[LOG_BUFFER] = {.name = "log_buffer",
+		.type = NB_OPT_BYTES,
+		.min = 4 << 10,
+		.max = 1 << 30,
+		.help = "log kept in memory between writes (tds); default 32000 bytes"},
+	[LOG_FILE] = {.name = "log_file",
+		.type = NB_OPT_BYTES,
+		.min = 64 << 10,
+		.max = 4000ull << 20,
+		.help = "size of one file of the log, 4 x log_buffer or more (tds); 10MiB"},
+	[CHECKPOINT] = {.name = "checkpoint",
+		.type = NB_OPT_BYTES,
+		.def = "64MiB",
+		.max = 1ull << 40,
+		.help = "log after which a write makes a checkpoint (tds); 0: none until "
+			"close"},
+	[DEADLOCK] = {.name = "deadlock",
+		.type = NB_OPT_CHOICE,
+		.def = "random",
+		.choices = "random|oldest|youngest|minlocks|minwrite",
+		.help = "who is given up in a deadlock (tds)"},
+	[DIRECT] = {.name = "direct",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "do not buffer records in the page cache (DB_DIRECT_DB)"},
+	{.name = NULL},
+};
+
+/* --- failures --- */
+
+/* The first message since the last failure: the others follow from it. */
+static _Thread_local char told[TOLD_SIZE];
+
+static void
+keep_message(const DB_ENV *env, const char *prefix, const char *message)
+{
+	(void)env;
+	(void)prefix;
+	if (told[0] == '\0')
+		snprintf(told, sizeof(told), "%s", message);
+}
+
+int
+environment_failure(const struct nb_host *host, const char *call, int error)
+{
+	const char *advice = error == ENOMEM ? "; a larger cache may help" : "";
+	const char *text = db_strerror(error);
+	int rc = told[0] == '\0'
+		? host->fail(NB_FAIL, "%s: %s%s", call, text, advice)
+		: host->fail(NB_FAIL, "%s: %s (%s)%s", call, text, told, advice);
+	told[0] = '\0';
+	return rc;
+}
+
+/* --- what is asked for --- */
+
+static bool
+is_there(const char *directory, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat info;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return stat(path, &info) == 0;
+}
+
+/* The kernel drops the lock with the process, however that ends. */
+static int
+lock_directory(struct nb_db *db, const char *path)
+{
+	db->lock_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (db->lock_fd < 0)
+		return db->host->fail(NB_FAIL, "%s: %s", path, strerror(errno));
+	if (flock(db->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return NB_OK;
+	int error = errno;
+	close(db->lock_fd);
+	db->lock_fd = -1;
+	if (error == EWOULDBLOCK)
+		return db->host->fail(
+			NB_FAIL, "it is open already, here or in another process");
+	db->host->log(NB_LOG_WARNING,
+		"berkeleydb: %s cannot be locked (%s): keep other processes away from it", path,
+		strerror(error));
+	return NB_OK;
+}
+
+static void
+unlock_directory(struct nb_db *db)
+{
+	if (db->lock_fd >= 0)
+		close(db->lock_fd);
+}
+
+/* What asks for something that there is not, or that would be passed over in silence. */
+static int
+check_log_options(const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+	const struct nb_option_value *value = args->options;
+	bool has_log = value[PRODUCT].u64 == TDS;
+	uint64_t buffer = value[LOG_BUFFER].is_set ? value[LOG_BUFFER].u64 : LOG_BUFFER_DEFAULT;
+	uint64_t file = value[LOG_FILE].is_set ? value[LOG_FILE].u64 : LOG_FILE_DEFAULT;
+
+	if (args->durability != NB_DUR_NONE && !has_log)
+		return host->fail(NB_UNSUPPORTED,
+			"durability is none with product=cds or ds: they have no log");
+	if (args->durability == NB_DUR_PERIODIC)
+		return host->fail(NB_UNSUPPORTED,
+			"durability is none, process or commit: nothing syncs the log now and "
+			"then");
+	if (!has_log && value[SNAPSHOT].u64 != 0)
+		return host->fail(NB_UNSUPPORTED, "snapshot needs product=tds");
+	if (!has_log && (value[LOG_BUFFER].is_set != 0 || value[LOG_FILE].is_set != 0))
+		return host->fail(NB_UNSUPPORTED,
+			"log_buffer and log_file need product=tds: the others have no log");
+	if (file < 4 * buffer) /* by the manual of DB_ENV->set_lg_max; it does not look */
+		return host->fail(NB_UNSUPPORTED,
+			"log_file, %llu bytes, is less than four times log_buffer, %llu",
+			(unsigned long long)file, (unsigned long long)buffer);
+	return NB_OK;
+}
+
+static int
+check_options(const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+	const struct nb_option_value *value = args->options;
+	uint64_t page_size = value[PAGE_SIZE].u64;
+
+	if (args->cache_bytes != 0 && args->cache_bytes < CACHE_LEAST)
+		return host->fail(NB_UNSUPPORTED,
+			"a cache of %llu bytes is too small to work in; at least 64KiB",
+			(unsigned long long)args->cache_bytes);
+	if (value[PAGE_SIZE].is_set != 0 && (page_size & (page_size - 1)) != 0)
+		return host->fail(NB_UNSUPPORTED, "page_size, %llu, is not a power of two",
+			(unsigned long long)page_size);
+	return check_log_options(args);
+}
+
+/* Whether there is a database, and of this product. */
+static int
+check_directory(const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+	bool has_records = is_there(args->path, RECORDS_FILE);
+	bool has_log = is_there(args->path, LOG_DIR);
+	bool wants_log = args->options[PRODUCT].u64 == TDS;
+
+	if (!has_records && (args->flags & NB_OPEN_CREATE) == 0)
+		return host->fail(NB_FAIL, "no database here: there is no " RECORDS_FILE);
+	if (has_log && !wants_log)
+		return host->fail(NB_UNSUPPORTED,
+			"made with product=tds, and would be damaged without its log");
+	if (has_records && !has_log && wants_log)
+		return host->fail(NB_UNSUPPORTED,
+			"made with product=cds or ds, without a log to recover from");
+	return NB_OK;
+}
+
+/*
+ * Below 500 MB a quarter is added for the heads of pages (__memp_set_cachesize);
+ * here `bytes` is all that is taken.
+ */
+static int
+set_cache(DB_ENV *env, uint64_t bytes)
+{
+	const uint32_t gib = 1u << 30;
+
+	if (bytes / 5 * 4 < 500u << 20)
+		bytes = bytes / 5 * 4;
+	return env->set_cachesize(env, (uint32_t)(bytes / gib), (uint32_t)(bytes % gib), 1);
+}
+
+static int
+set_log(DB_ENV *env, const struct nb_open_args *args)
+{
+	static const uint32_t victims[] = {DB_LOCK_RANDOM, DB_LOCK_OLDEST, DB_LOCK_YOUNGEST,
+		DB_LOCK_MINLOCKS, DB_LOCK_MINWRITE};
+	const struct nb_option_value *value = args->options;
+	int error = env->set_lg_dir(env, LOG_DIR);
+
+	if (error == 0 && value[LOG_BUFFER].is_set != 0)
+		error = env->set_lg_bsize(env, (uint32_t)value[LOG_BUFFER].u64);
+	if (error == 0 && value[LOG_FILE].is_set != 0)
+		error = env->set_lg_max(env, (uint32_t)value[LOG_FILE].u64);
+	if (error == 0)
+		error = env->log_set_config(env, DB_LOG_AUTO_REMOVE, 1);
+	if (error == 0)
+		error = env->set_lk_detect(env, victims[value[DEADLOCK].u64]);
+	if (error == 0 && args->durability == NB_DUR_NONE)
+		error = env->set_flags(env, DB_TXN_NOSYNC, 1);
+	if (error == 0 && args->durability == NB_DUR_PROCESS)
+		error = env->set_flags(env, DB_TXN_WRITE_NOSYNC, 1);
+	return error;
+}
+
+static int
+env_open(struct nb_db *db, const struct nb_open_args *args)
+{
+	static const uint32_t flags[] = {
+		[TDS] = DB_THREAD | DB_INIT_TXN | DB_INIT_LOCK | DB_INIT_LOG | DB_RECOVER,
+		[CDS] = DB_THREAD | DB_INIT_CDB,
+		[DS] = 0};
+	int error = db_env_create(&db->env, 0);
+
+	if (error != 0)
+		return environment_failure(db->host, "db_env_create", error);
+	DB_ENV *env = db->env;
+	env->set_errcall(env, keep_message);
+	/* A small file that is opened to be read would be mapped, past the cache. */
+	error = env->set_flags(env, DB_NOMMAP, 1);
+	if (error == 0 && args->options[DIRECT].u64 != 0)
+		error = env->set_flags(env, DB_DIRECT_DB, 1);
+	if (error == 0 && args->cache_bytes != 0)
+		error = set_cache(env, args->cache_bytes);
+	if (error == 0 && db->product == TDS)
+		error = set_log(env, args);
+	if (error == 0)
+		error = env->open(env, args->path,
+			DB_CREATE | DB_PRIVATE | DB_INIT_MPOOL | flags[db->product], 0);
+	if (error == 0)
+		return NB_OK;
+	int rc = environment_failure(db->host, "DB_ENV->open", error);
+	env->close(env, 0);
+	return rc;
+}
+
+/* What a new database is made with; one that is there has its own. */
+static int
+set_base(DB *base, const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	int error = 0;
+
+	if (value[PAGE_SIZE].is_set != 0)
+		error = base->set_pagesize(base, (uint32_t)value[PAGE_SIZE].u64);
+	if (error == 0 && value[CHECKSUM].u64 != 0)
+		error = base->set_flags(base, DB_CHKSUM);
+	return error;
+}
+
+/* A setting of one that is there would be passed over in silence. */
+static int
+check_base(struct nb_db *db, const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	uint32_t page_size = 0;
+	uint32_t flags = 0;
+
+	db->base->get_pagesize(db->base, &page_size);
+	db->base->get_flags(db->base, &flags);
+	if (value[PAGE_SIZE].is_set != 0 && value[PAGE_SIZE].u64 != page_size)
+		return db->host->fail(
+			NB_UNSUPPORTED, "made with page_size=%u", (unsigned)page_size);
+	if ((value[CHECKSUM].u64 != 0) != ((flags & DB_CHKSUM) != 0))
+		return db->host->fail(NB_UNSUPPORTED, "made with checksum=%s",
+			(flags & DB_CHKSUM) != 0 ? "yes" : "no");
+	return NB_OK;
+}
+
+static int
+base_open(struct nb_db *db, const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	uint32_t flags = 0;
+	int error = db_create(&db->base, db->env, 0);
+
+	if (error != 0)
+		return environment_failure(db->host, "db_create", error);
+	if (db->product == TDS)
+		flags |= DB_AUTO_COMMIT;
+	if (db->product != DS)
+		flags |= DB_THREAD;
+	if (db->has_snapshots)
+		flags |= DB_MULTIVERSION;
+	if ((args->flags & NB_OPEN_CREATE) != 0)
+		flags |= DB_CREATE;
+	else if ((args->flags & NB_OPEN_READ_ONLY) != 0)
+		flags |= DB_RDONLY;
+	error = set_base(db->base, args);
+	if (error == 0)
+		error = db->base->open(db->base, NULL, RECORDS_FILE, NULL,
+			value[TYPE].u64 == HASH ? DB_HASH : DB_BTREE, flags, 0);
+	int rc = error == 0 ? check_base(db, args)
+			    : environment_failure(db->host, "DB->open", error);
+	if (rc != NB_OK)
+		db->base->close(db->base, DB_NOSYNC);
+	return rc;
+}
+
+int
+environment_write_out(struct nb_db *db, uint32_t flags)
+{
+	int error = db->product == TDS ? db->env->txn_checkpoint(db->env, 0, 0, flags)
+				       : db->base->sync(db->base, 0);
+
+	return error == 0
+		? NB_OK
+		: environment_failure(db->host,
+			  db->product == TDS ? "DB_ENV->txn_checkpoint" : "DB->sync", error);
+}
+
+static int
+make_log_directory(struct nb_db *db, const char *path)
+{
+	char name[PATH_MAX];
+
+	snprintf(name, sizeof(name), "%s/" LOG_DIR, path);
+	if (mkdir(name, 0777) == 0 || errno == EEXIST)
+		return NB_OK;
+	return db->host->fail(NB_FAIL, "mkdir %s: %s", name, strerror(errno));
+}
+
+int
+environment_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	int rc = check_options(args);
+
+	if (rc != NB_OK)
+		return rc;
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return args->host->fail(NB_FAIL, "berkeleydb: out of memory");
+	db->host = args->host;
+	db->product = (uint32_t)value[PRODUCT].u64;
+	db->is_ordered = value[TYPE].u64 == BTREE;
+	db->has_snapshots = value[SNAPSHOT].u64 != 0;
+	db->checkpoint_kib = (uint32_t)((value[CHECKPOINT].u64 + 1023) / 1024);
+	told[0] = '\0';
+	rc = lock_directory(db, args->path);
+	if (rc != NB_OK)
+		goto free_db;
+	bool is_new = !is_there(args->path, RECORDS_FILE);
+	rc = check_directory(args);
+	if (rc == NB_OK && db->product == TDS)
+		rc = make_log_directory(db, args->path);
+	if (rc == NB_OK)
+		rc = env_open(db, args);
+	if (rc != NB_OK)
+		goto unlock_directory;
+	rc = base_open(db, args);
+	if (rc != NB_OK)
+		goto close_env;
+	/* That it was made would else be known to the log only, or to the cache. */
+	rc = is_new ? environment_write_out(db, DB_FORCE) : NB_OK;
+	if (rc != NB_OK)
+		goto close_base;
+	*out = db;
+	return NB_OK;
+
+close_base:
+	db->base->close(db->base, DB_NOSYNC);
+close_env:
+	db->env->close(db->env, 0);
+unlock_directory:
+	unlock_directory(db);
+free_db:
+	free(db);
+	return rc;
+}
+
+/* The checkpoint is what a later open would else have to recover. */
+int
+environment_close(struct nb_db *db)
+{
+	int rc = NB_OK;
+	int error = db->base->close(db->base, 0);
+
+	if (error != 0)
+		rc = environment_failure(db->host, "DB->close", error);
+	if (rc == NB_OK && db->product == TDS)
+		error = db->env->txn_checkpoint(db->env, 0, 0, 0);
+	if (rc == NB_OK && error != 0)
+		rc = environment_failure(db->host, "DB_ENV->txn_checkpoint", error);
+	error = db->env->close(db->env, 0);
+	if (rc == NB_OK && error != 0)
+		rc = environment_failure(db->host, "DB_ENV->close", error);
+	unlock_directory(db);
+	free(db);
+	return rc;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BERKELEYDB_ENVIRONMENT_H
+#define BERKELEYDB_ENVIRONMENT_H
+/**
+ * An environment with its one database: what the options make of it, opening,
+ * closing and writing out. What is done with the records is in berkeleydb.c.
+ */
+#include <mininb/engine.h>
+
+#include <db.h>
+#include <stdbool.h>
+
+/** Of the option `type`. */
+enum { BTREE, HASH };
+
+/** Of the option `product`. */
+enum { TDS, CDS, DS };
+
+/** Options, in the order of the table. */
+enum {
+	TYPE,
+	PRODUCT,
+	SNAPSHOT,
+	PAGE_SIZE,
+	CHECKSUM,
+	LOG_BUFFER,
+	LOG_FILE,
+	CHECKPOINT,
+	DEADLOCK,
+	DIRECT
+};
+
+extern const struct nb_option environment_options[];
+
+#define RECORDS_FILE "records.db"
+
+struct nb_db {
+	const struct nb_host *host;
+	DB_ENV *env;
+	DB *base;
+	int lock_fd; /* of the directory; -1: it cannot be locked */
+	uint32_t product;
+	bool is_ordered;
+	bool has_snapshots;
+	uint32_t checkpoint_kib; /* 0: not by a write */
+	int is_checkpointing;    /* a session is; atomic */
+};
+
+/** Fail with the engine's text, and what its messages on this thread say of the cause. */
+int
+environment_failure(const struct nb_host *host, const char *call, int error);
+
+/** The verbs of the same names. */
+int
+environment_open(struct nb_db **out, const struct nb_open_args *args);
+
+int
+environment_close(struct nb_db *db);
+
+/** All that was written reaches the files, for good. `flags`: of DB_ENV->txn_checkpoint. */
+int
+environment_write_out(struct nb_db *db, uint32_t flags);
+
+#endif /* BERKELEYDB_ENVIRONMENT_H */

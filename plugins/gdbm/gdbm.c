@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * GDBM: a hash table that grows by splitting buckets, in one file. What is not
+ * plain from the calls:
+ *
+ * - Each write goes into the file before it returns, but in several steps: a bucket
+ *   that is split is written, then the directory that points to its two halves. A
+ *   process that is killed between them loses records that were there long before,
+ *   and so does power loss at GDBM_SYNC. So the durability is 'none'.
+ * - With no function for fatal errors GDBM does not exit: the call fails, and each
+ *   one after it, with "Database needs recovery".
+ * - gdbm_fetch() lends memory from malloc(), which release frees.
+ */
+#include <mininb/engine.h>
+
+#include <errno.h>
+#include <gdbm.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* GDBM counts the bytes of a record, rounded up to blocks, in an int. */
+#define KEY_SIZE_MAX (64u << 20)
+#define VALUE_SIZE_MAX (1u << 30)
+
+/* In the order of the table. */
+enum { BLOCK_SIZE, FORMAT, MMAP, PREREAD, CENTFREE, COALESCE, XVERIFY };
+enum { STANDARD, NUMSYNC };
+
+static const struct nb_option options[] = {
+	[BLOCK_SIZE] = {.name = "block_size",
+		.type = NB_OPT_BYTES,
+		.min = 512,
+		.max = 16 << 20,
+		.help = "of a bucket, a power of two; if not given, the file system's block"},
+	[FORMAT] = {.name = "format",
+		.type = NB_OPT_CHOICE,
+		.choices = "standard|numsync",
+		.help = "of a new file; numsync counts synchronizations (standard)"},
+	[MMAP] = {.name = "mmap",
+		.type = NB_OPT_BOOL,
+		.def = "yes",
+		.max = 1,
+		.help = "map the file; no: read and write"},
+	[PREREAD] = {.name = "preread",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "read what is mapped ahead, MAP_POPULATE"},
+	[CENTFREE] = {.name = "centfree",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "keep free space in one pool instead of one for each bucket"},
+	[COALESCE] = {.name = "coalesce",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "merge neighbouring free space; costs CPU"},
+	[XVERIFY] = {.name = "xverify",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "check the free space of the whole file when it is opened"},
+	{.name = NULL},
+};
+
+struct nb_db {
+	const struct nb_host *host;
+	GDBM_FILE base;
+	char *loan;         /* of get: the value. From GDBM's malloc() */
+	datum scan_key;     /* of a scan: the record that was told last */
+	char *scan_value;   /* likewise */
+	bool is_scan_fresh; /* nothing was told yet */
+	bool is_scan_of_keys;
+};
+
+/* One session at a time, so it is the database. */
+static struct nb_db *
+db_of(struct nb_session *session)
+{
+	return (struct nb_db *)session;
+}
+
+static char version_text[32];
+
+static void
+write_version(void)
+{
+	const int *v = gdbm_version_number;
+	int size = snprintf(version_text, sizeof(version_text), "%d.%d", v[0], v[1]);
+
+	if (v[2] != 0)
+		snprintf(version_text + size, sizeof(version_text) - (size_t)size, ".%d", v[2]);
+}
+
+static const char *
+version(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, write_version);
+	return version_text;
+}
+
+/* The last call on the open database has failed. */
+static int
+failed(struct nb_db *db, const char *call)
+{
+	return db->host->fail(NB_FAIL, "%s: %s", call, gdbm_db_strerror(db->base));
+}
+
+/* GDBM wants an address even for nothing, and does not write to it. */
+static datum
+datum_of(struct nb_slice slice)
+{
+	union {
+		const void *in;
+		char *out;
+	} address = {.in = slice.data != NULL ? slice.data : ""};
+
+	return (datum){address.out, (int)slice.size};
+}
+
+/* --- open and close --- */
+
+static int
+open_failed(const struct nb_host *host, const char *path)
+{
+	int error = errno;
+	int code = gdbm_errno;
+
+	if (code == GDBM_CANT_BE_WRITER || code == GDBM_CANT_BE_READER)
+		return host->fail(NB_FAIL, "another process has %s open", path);
+	if (code == GDBM_BLOCK_SIZE_ERROR)
+		return host->fail(NB_UNSUPPORTED,
+			"gdbm_open: %s: block_size must be a power of two",
+			gdbm_strerror(code));
+	if (code == GDBM_FILE_OPEN_ERROR && error == ENOENT)
+		return host->fail(NB_FAIL, "no database: %s: %s", path, strerror(error));
+	if (gdbm_check_syserr(code))
+		return host->fail(NB_FAIL, "gdbm_open: %s: %s: %s", path, gdbm_strerror(code),
+			strerror(error));
+	return host->fail(NB_FAIL, "gdbm_open: %s: %s", path, gdbm_strerror(code));
+}
+
+/* What is decided when a file is made, and would be ignored now. */
+static int
+check_existing(struct nb_db *db, const struct nb_option_value *value)
+{
+	int block_size, format;
+
+	if (gdbm_setopt(db->base, GDBM_GETBLOCKSIZE, &block_size, sizeof(block_size)) != 0 ||
+		gdbm_setopt(db->base, GDBM_GETDBFORMAT, &format, sizeof(format)) != 0)
+		return failed(db, "gdbm_setopt");
+	if (value[BLOCK_SIZE].is_set != 0 && value[BLOCK_SIZE].u64 != (uint64_t)block_size)
+		return db->host->fail(NB_UNSUPPORTED,
+			"the database has block_size=%d, which is decided when it is "
+			"made",
+			block_size);
+	if (value[FORMAT].is_set != 0 &&
+		(value[FORMAT].u64 == NUMSYNC) != (format == GDBM_NUMSYNC))
+		return db->host->fail(NB_UNSUPPORTED,
+			"the database has format=%s, which is decided when it is made",
+			format == GDBM_NUMSYNC ? "numsync" : "standard");
+	return NB_OK;
+}
+
+static int
+tune(struct nb_db *db, const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	int centfree = value[CENTFREE].u64 != 0, coalesce = value[COALESCE].u64 != 0;
+	int block_size;
+
+	if (gdbm_setopt(db->base, GDBM_SETCENTFREE, &centfree, sizeof(centfree)) != 0 ||
+		gdbm_setopt(db->base, GDBM_SETCOALESCEBLKS, &coalesce, sizeof(coalesce)) != 0 ||
+		gdbm_setopt(db->base, GDBM_GETBLOCKSIZE, &block_size, sizeof(block_size)) != 0)
+		return failed(db, "gdbm_setopt");
+	if (args->cache_bytes == 0)
+		return NB_OK;
+	size_t buckets = args->cache_bytes / (size_t)block_size;
+	if (buckets == 0) /* which GDBM takes for "as you like" */
+		buckets = 1;
+	if (gdbm_setopt(db->base, GDBM_SETCACHESIZE, &buckets, sizeof(buckets)) != 0)
+		return failed(db, "gdbm_setopt(GDBM_SETCACHESIZE)");
+	return NB_OK;
+}
+
+/* A process that has written to it was killed, or has met an error. */
+static int
+recover(struct nb_db *db)
+{
+	gdbm_recovery recovery = {0};
+
+	if (gdbm_recover(db->base, &recovery, 0) != 0)
+		return failed(db, "gdbm_recover");
+	db->host->log(NB_LOG_WARNING,
+		"gdbm: the database was not closed: recovered %zu keys in %zu buckets, lost "
+		"%zu "
+		"keys and %zu buckets",
+		recovery.recovered_keys, recovery.recovered_buckets, recovery.failed_keys,
+		recovery.failed_buckets);
+	return NB_OK;
+}
+
+static int
+open_base(struct nb_db *db, const struct nb_open_args *args, const char *path)
+{
+	const struct nb_option_value *value = args->options;
+	int block_size = (int)value[BLOCK_SIZE].u64;
+	int flags = GDBM_CLOEXEC | (value[MMAP].u64 == 0 ? GDBM_NOMMAP : 0) |
+		(value[PREREAD].u64 != 0 ? GDBM_PREREAD : 0) |
+		(value[XVERIFY].u64 != 0 ? GDBM_XVERIFY : 0) |
+		(value[BLOCK_SIZE].is_set != 0 ? GDBM_BSEXACT : 0) |
+		(value[FORMAT].is_set != 0 && value[FORMAT].u64 == NUMSYNC ? GDBM_NUMSYNC : 0);
+	int mode = (args->flags & NB_OPEN_CREATE) != 0   ? GDBM_WRCREAT
+		: (args->flags & NB_OPEN_READ_ONLY) != 0 ? GDBM_READER
+							 : GDBM_WRITER;
+
+	db->base = gdbm_open(path, block_size, flags | mode, 0666, NULL);
+	if (db->base != NULL && gdbm_needs_recovery(db->base) && mode == GDBM_READER) {
+		gdbm_close(db->base);
+		db->base = gdbm_open(path, block_size, flags | GDBM_WRITER, 0666, NULL);
+	}
+	if (db->base == NULL)
+		return open_failed(db->host, path);
+	int rc = gdbm_needs_recovery(db->base) ? recover(db) : NB_OK;
+	if (rc == NB_OK)
+		rc = check_existing(db, value);
+	if (rc == NB_OK)
+		rc = tune(db, args);
+	if (rc != NB_OK)
+		gdbm_close(db->base);
+	return rc;
+}
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+	const struct nb_option_value *value = args->options;
+
+	if (args->durability != NB_DUR_NONE)
+		return host->fail(NB_UNSUPPORTED, "the only durability is none");
+	if (value[MMAP].u64 == 0 && value[PREREAD].u64 != 0)
+		return host->fail(NB_UNSUPPORTED, "preread is only for mmap=yes");
+	struct nb_db *db = calloc(1, sizeof(*db));
+	size_t size = strlen(args->path) + sizeof("/data.gdbm");
+	char *path = malloc(size);
+	int rc;
+	if (db == NULL || path == NULL)
+		rc = host->fail(NB_FAIL, "out of memory");
+	else {
+		snprintf(path, size, "%s/data.gdbm", args->path);
+		db->host = host;
+		rc = open_base(db, args, path);
+	}
+	free(path);
+	if (rc != NB_OK)
+		free(db);
+	else
+		*out = db;
+	return rc;
+}
+
+static int
+db_close(struct nb_db *db)
+{
+	const struct nb_host *host = db->host;
+	int rc = NB_OK;
+
+	if (gdbm_close(db->base) != 0)
+		rc = host->fail(NB_FAIL, "gdbm_close: %s", gdbm_strerror(gdbm_errno));
+	free(db);
+	return rc;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	(void)id;
+	*out = (struct nb_session *)db;
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	(void)session;
+	return NB_OK;
+}
+
+/* --- records --- */
+
+static int
+check_sizes(struct nb_db *db, struct nb_slice key, size_t value_size)
+{
+	if (key.size <= KEY_SIZE_MAX && value_size <= VALUE_SIZE_MAX)
+		return NB_OK;
+	return db->host->fail(NB_UNSUPPORTED,
+		"a key of %zu bytes and a value of %zu: the most is 64 MiB and 1 GiB", key.size,
+		value_size);
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	struct nb_db *db = db_of(session);
+	int rc = check_sizes(db, key, 0);
+
+	if (rc != NB_OK)
+		return rc;
+	datum found = gdbm_fetch(db->base, datum_of(key));
+	if (found.dptr == NULL)
+		return gdbm_last_errno(db->base) == GDBM_ITEM_NOT_FOUND
+			? NB_NOT_FOUND
+			: failed(db, "gdbm_fetch");
+	db->loan = found.dptr;
+	*value = (struct nb_slice){found.dptr, (size_t)found.dsize};
+	return NB_OK;
+}
+
+static void
+release(struct nb_session *session)
+{
+	struct nb_db *db = db_of(session);
+
+	free(db->loan);
+	db->loan = NULL;
+}
+
+static int
+store(struct nb_session *session, struct nb_slice key, struct nb_slice value, int how)
+{
+	struct nb_db *db = db_of(session);
+	int rc = check_sizes(db, key, value.size);
+
+	if (rc != NB_OK)
+		return rc;
+	rc = gdbm_store(db->base, datum_of(key), datum_of(value), how);
+	return rc == 0 ? NB_OK : rc > 0 ? NB_EXISTS : failed(db, "gdbm_store");
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return store(session, key, value, GDBM_REPLACE);
+}
+
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return store(session, key, value, GDBM_INSERT);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	struct nb_db *db = db_of(session);
+	int rc = check_sizes(db, key, 0);
+
+	if (rc != NB_OK || gdbm_delete(db->base, datum_of(key)) == 0)
+		return rc;
+	return gdbm_last_errno(db->base) == GDBM_ITEM_NOT_FOUND ? NB_NOT_FOUND
+								: failed(db, "gdbm_delete");
+}
+
+/* --- scans --- */
+
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	struct nb_db *db = db_of(session);
+
+	if ((args->flags & NB_SCAN_BACKWARD) != 0 || args->from.size != 0)
+		return db->host->fail(NB_UNSUPPORTED,
+			"a hash table is not ordered: a scan goes forward from the "
+			"beginning");
+	db->is_scan_fresh = true;
+	db->is_scan_of_keys = (args->flags & NB_SCAN_KEYS_ONLY) != 0;
+	return NB_OK;
+}
+
+static void
+scan_release(struct nb_db *db)
+{
+	free(db->scan_key.dptr);
+	free(db->scan_value);
+	db->scan_key = (datum){NULL, 0};
+	db->scan_value = NULL;
+}
+
+/* A step looks the last key up again, and gdbm_fetch() the next one, now in its cache. */
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	struct nb_db *db = db_of(session);
+	datum found = {NULL, 0};
+
+	if (!db->is_scan_fresh && db->scan_key.dptr == NULL)
+		return NB_NOT_FOUND; /* at the end already */
+	datum next = db->is_scan_fresh ? gdbm_firstkey(db->base)
+				       : gdbm_nextkey(db->base, db->scan_key);
+	db->is_scan_fresh = false;
+	scan_release(db);
+	if (next.dptr == NULL)
+		return gdbm_last_errno(db->base) == GDBM_ITEM_NOT_FOUND
+			? NB_NOT_FOUND
+			: failed(db, "gdbm_nextkey");
+	db->scan_key = next;
+	if (!db->is_scan_of_keys) {
+		found = gdbm_fetch(db->base, next);
+		if (found.dptr == NULL)
+			return failed(db, "gdbm_fetch");
+		db->scan_value = found.dptr;
+	}
+	*key = (struct nb_slice){next.dptr, (size_t)next.dsize};
+	*value = (struct nb_slice){found.dptr, (size_t)found.dsize};
+	return NB_OK;
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	scan_release(db_of(session));
+	return NB_OK;
+}
+
+/* --- the whole --- */
+
+/* No write leaves work for later; gdbm_reorganize() is a copy of the whole database. */
+static int
+flush(struct nb_db *db, uint32_t upto)
+{
+	if (upto == NB_SETTLE_COMPACT)
+		return db->host->fail(NB_UNSUPPORTED, "there is nothing to compact");
+	return gdbm_sync(db->base) == 0 ? NB_OK : failed(db, "gdbm_sync");
+}
+
+static void
+stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	size_t accesses = 0, hits = 0, buckets = 0;
+	int depth = 0;
+	struct stat file;
+
+	gdbm_get_cache_stats(db->base, &accesses, &hits, &buckets, NULL, 0);
+	emit(to, "cache_accesses", "buckets", NB_STAT_COUNTER, accesses);
+	emit(to, "cache_hits", "buckets", NB_STAT_COUNTER, hits);
+	emit(to, "cached", "buckets", NB_STAT_GAUGE, buckets);
+	if (gdbm_setopt(db->base, GDBM_GETDIRDEPTH, &depth, sizeof(depth)) == 0)
+		emit(to, "directory_depth", "bits", NB_STAT_GAUGE, (uint64_t)depth);
+	if (fstat(gdbm_fdesc(db->base), &file) == 0)
+		emit(to, "file", "bytes", NB_STAT_GAUGE, (uint64_t)file.st_size);
+}
+
+static const struct nb_engine engine = {
+	.abi = NB_ENGINE_ABI,
+	.size = sizeof(engine),
+	.name = "gdbm",
+	.summary = "extensible hash table of GNU",
+	.licence = "GPL-3.0-or-later",
+	.home = "https://www.gnu.org/software/gdbm",
+	.build = NB_ENGINE_BUILD,
+	.caps = NB_CAP_PERSISTENT,
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
+	.auto_durability = NB_DUR_NONE,
+	.key_size_max = KEY_SIZE_MAX,
+	.value_size_max = VALUE_SIZE_MAX,
+	.options = options,
+	.version = version,
+	.open = db_open,
+	.close = db_close,
+	.session_open = session_open,
+	.session_close = session_close,
+	.get = get,
+	.release = release,
+	.put = put,
+	.del = del,
+	.insert = insert,
+	.scan_open = scan_open,
+	.scan_next = scan_next,
+	.scan_close = scan_close,
+	.flush = flush,
+	.stats = stats,
+};
+NB_ENGINE_PLUGIN(engine)

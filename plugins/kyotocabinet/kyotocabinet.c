@@ -1,0 +1,788 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Kyoto Cabinet through its C API. What is not plain from the calls:
+ *
+ * - The option `type` chooses among nine engines that share an API. Each has a
+ *   table of its own here, since they differ in what they can do.
+ * - OAUTOTRAN is 'process' where a write is a file that is renamed: dir, forest.
+ *   In tree and hash it is an undo log in one file, and a record of that log that
+ *   a kill cuts short can pass for a whole one: then the rollback itself damages
+ *   the file. So these offer 'none' only, and OAUTOSYNC, which stands on the same
+ *   log, is not used. README.md tells what was measured.
+ * - A transaction is the database's, not the session's: other sessions' writes
+ *   would fall into it and be undone with it. So who wants transactions asks for
+ *   them, by the option `transactions`, and gives up sessions in parallel: each
+ *   type has a second table for that.
+ * - A value is lent by Kyoto Cabinet only within a callback. get copies it once,
+ *   into a buffer of the session's.
+ * - The first msiz bytes of the file are written through mmap(2), which on a full
+ *   disk is a SIGBUS. open looks whether there is room for them, and takes none:
+ *   to fill the file is the engine's own work, and timed.
+ */
+#include <mininb/engine.h>
+
+#include <errno.h>
+#include <kclangc.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+/* MEMMAXSIZ in kcutil.h: beyond it nothing is promised, and nothing checked. */
+#define RECORD_MAX (INT32_MAX / 2)
+#define CACHE_KEY_MAX 0xfffffu /* KSIZMAX in kccachedb.h: CacheDB cuts longer keys */
+
+#define MSIZ_DEFAULT (64ull << 20) /* DEFMSIZ in kchashdb.h */
+#define BNUM_MEMORY_MAX (1ull << 28)
+
+/* In the order of the option's choices. */
+enum { TREE, HASH, DIR, FOREST, GRASS, CACHE, STASH, PTREE, PHASH, TYPES };
+#define BIT(type) (1u << (type))
+#define IN_FILE (BIT(TREE) | BIT(HASH))
+#define IN_MEMORY (BIT(GRASS) | BIT(CACHE) | BIT(STASH) | BIT(PTREE) | BIT(PHASH))
+#define PAGED (BIT(TREE) | BIT(FOREST) | BIT(GRASS))
+#define SORTED (PAGED | BIT(PTREE))
+#define SAFE (BIT(DIR) | BIT(FOREST)) /* from a kill */
+
+/* By its name, or by the end of its name, Kyoto Cabinet knows which type it is. */
+static const char *const places[TYPES] = {
+	[TREE] = "data.kct",
+	[HASH] = "data.kch",
+	[DIR] = "data.kcd",
+	[FOREST] = "data.kcf",
+	[GRASS] = "%",
+	[CACHE] = "*",
+	[STASH] = ":",
+	[PTREE] = "+",
+	[PHASH] = "-",
+};
+
+/* In the order of the table: from BNUM on what is tuned, from SMALL on what is a flag. */
+enum { TYPE, TXN, BNUM, MSIZ, PSIZ, APOW, FPOW, DFUNIT, SMALL, LINEAR, COMPRESS, OPTIONS };
+
+/*
+ * Name, default, choices, unit, help, min, max, type. What is tuned has Kyoto
+ * Cabinet's own name, and its default, which differs from type to type.
+ */
+#define TYPE_NAMES "tree|hash|dir|forest|grass|cache|stash|ptree|phash"
+static const struct nb_option options[] = {
+	[TYPE] = {"type", "tree", TYPE_NAMES, NULL,
+		"which database; from grass on they are in memory only", 0, 0, NB_OPT_CHOICE},
+	[TXN] = {"transactions", "no", NULL, NULL,
+		"transactions and atomic batches, for one session at a time", 0, 1,
+		NB_OPT_BOOL},
+	[BNUM] = {"bnum", NULL, NULL, "buckets",
+		"of the hash table, a tree's is of pages; tree, hash, grass, cache, stash", 1,
+		1ull << 32, NB_OPT_U64},
+	[MSIZ] = {"msiz", NULL, NULL, NULL,
+		"bytes of the file mapped with mmap(2), else 64MiB; tree, hash", 0, 1ull << 40,
+		NB_OPT_BYTES},
+	[PSIZ] = {"psiz", NULL, NULL, NULL, "bytes of a page, else 8KiB; tree, forest, grass",
+		64, 1 << 30, NB_OPT_BYTES},
+	[APOW] = {"apow", NULL, NULL, "power of 2",
+		"alignment of records in the file; tree, hash", 0, 15, NB_OPT_U64},
+	[FPOW] = {"fpow", NULL, NULL, "power of 2", "free blocks remembered; tree, hash", 0, 20,
+		NB_OPT_U64},
+	[DFUNIT] = {"dfunit", NULL, NULL, "fragments",
+		"defragment a little after so many, 0: never; tree, hash", 0, 1 << 30,
+		NB_OPT_U64},
+	[SMALL] = {"small", NULL, NULL, NULL, "addresses of 32 bits; tree, hash", 0, 1,
+		NB_OPT_BOOL},
+	[LINEAR] = {"linear", NULL, NULL, NULL,
+		"buckets are lists, not binary trees; tree, hash", 0, 1, NB_OPT_BOOL},
+	[COMPRESS] = {"compress", NULL, "none|zlib|def|gz|lzo|lzma", NULL,
+		"records or pages; tree, hash, dir, forest, grass, cache", 0, 0, NB_OPT_CHOICE},
+	{.name = NULL},
+};
+static const char *const compressors[] = {"", "zlib", "def", "gz", "lzo", "lzma"};
+
+/* Which types look at an option, whether a database keeps it for good, its bit in "opts". */
+static const struct {
+	uint32_t types;
+	bool is_kept;
+	uint32_t flag;
+} tunings[OPTIONS] = {
+	[BNUM] = {IN_FILE | BIT(GRASS) | BIT(CACHE) | BIT(STASH), true, 0},
+	[MSIZ] = {IN_FILE, false, 0},
+	[PSIZ] = {PAGED, true, 0},
+	[APOW] = {IN_FILE, true, 0},
+	[FPOW] = {IN_FILE, true, 0},
+	[DFUNIT] = {IN_FILE, false, 0},
+	[SMALL] = {IN_FILE, true, 1 << 0},  /* TSMALL */
+	[LINEAR] = {IN_FILE, true, 1 << 1}, /* TLINEAR */
+	[COMPRESS] = {PAGED | BIT(HASH) | BIT(DIR) | BIT(CACHE), true, 1 << 2},
+};
+
+struct nb_db {
+	const struct nb_host *host;
+	KCDB *base;
+	uint64_t key_size_max;
+	size_t value_size; /* of the workload, a hint */
+	bool is_transactional;
+	bool is_in_transaction;
+};
+
+struct nb_session {
+	struct nb_db *db;
+	char *buffer; /* what get and scans lend */
+	size_t capacity;
+	KCSTR *keys; /* of a batch */
+	size_t key_capacity;
+	const struct nb_write *writes; /* the batch's next one */
+
+	KCCUR *cursor; /* of a scan */
+	size_t key_size, value_size;
+	bool is_backward, is_keys_only;
+	bool is_fresh;         /* the cursor stands on a record that was not told yet */
+	bool is_out_of_memory; /* in a callback, which cannot fail */
+};
+
+static const struct nb_engine engines[2][TYPES]; /* [transactions][type] */
+
+static const char *
+version(void)
+{
+	return KCVERSION;
+}
+
+static const struct nb_engine *
+variant(const struct nb_option_value *value)
+{
+	return &engines[value[TXN].u64][value[TYPE].u64];
+}
+
+/* --- errors --- */
+
+/*
+ * The last error of this thread's becomes the failure. Of a failed system call
+ * Kyoto Cabinet keeps the name only; errno mostly still tells why.
+ */
+static int
+fail(struct nb_db *db, const char *call)
+{
+	int reason = errno;
+	int32_t code = kcdbecode(db->base);
+	bool is_system = code == KCESYSTEM && reason != 0;
+
+	if (code == KCESUCCESS)
+		return db->host->fail(
+			NB_FAIL, "%s failed, and Kyoto Cabinet keeps no reason", call);
+	return db->host->fail(NB_FAIL, "%s: %s: %s%s%s", call, kcecodename(code),
+		kcdbemsg(db->base), is_system ? ": " : "", is_system ? strerror(reason) : "");
+}
+
+static int
+outcome(struct nb_db *db, const char *call, int32_t is_done)
+{
+	return is_done ? NB_OK : fail(db, call);
+}
+
+/* The same for calls whose failure may be an answer: `code` means `answer`. */
+static int
+outcome_or(struct nb_db *db, const char *call, int32_t is_done, int32_t code, int answer)
+{
+	if (is_done)
+		return NB_OK;
+	return kcdbecode(db->base) == code ? answer : fail(db, call);
+}
+
+/* Kyoto Cabinet wants an address even for nothing. */
+static const char *
+address(struct nb_slice slice)
+{
+	return slice.data != NULL ? slice.data : "";
+}
+
+/* It does not check sizes itself. */
+static int
+check_sizes(struct nb_db *db, struct nb_slice key, struct nb_slice value)
+{
+	if (key.size <= db->key_size_max && value.size <= RECORD_MAX)
+		return NB_OK;
+	return db->host->fail(NB_UNSUPPORTED, "a key has at most %llu bytes, a value %d",
+		(unsigned long long)db->key_size_max, RECORD_MAX);
+}
+
+/* --- open and close --- */
+
+/* An option that the type would not look at is refused. */
+static int
+check_options(const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	uint32_t type = BIT(value[TYPE].u64);
+
+	for (size_t i = BNUM; i < OPTIONS; i++)
+		if (value[i].is_set && (tunings[i].types & type) == 0)
+			return args->host->fail(
+				NB_UNSUPPORTED, "this type has no option %s", options[i].name);
+	if ((type & IN_MEMORY) != 0 && value[BNUM].is_set && value[BNUM].u64 > BNUM_MEMORY_MAX)
+		return args->host->fail(
+			NB_UNSUPPORTED, "in memory bnum is at most %llu", BNUM_MEMORY_MAX);
+	if (args->cache_bytes > INT64_MAX)
+		return args->host->fail(NB_UNSUPPORTED, "no such cache");
+	if (args->cache_bytes != 0 && (type & PAGED) == 0)
+		args->host->log(
+			NB_LOG_WARNING, "this type has no cache of its own; cache is ignored");
+	return NB_OK;
+}
+
+/* A mapped page for which a full disk has no room ends the process by SIGBUS. */
+static int
+check_room(const struct nb_open_args *args, const char *file)
+{
+	const struct nb_option_value *map = &args->options[MSIZ];
+	uint64_t size = map->is_set ? map->u64 : MSIZ_DEFAULT;
+	struct statvfs disk;
+	struct stat made;
+
+	if (statvfs(args->path, &disk) != 0 || disk.f_blocks == 0) /* 0: without limit */
+		return NB_OK;
+	uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
+	if (stat(file, &made) == 0)
+		room += (uint64_t)made.st_blocks * 512;
+	if (room >= size)
+		return NB_OK;
+	return args->host->fail(NB_FAIL,
+		"the disk has room for %llu of the mapped %llu bytes of the file, and to run "
+		"out of it would be a bus error; give -o msiz=0, or less",
+		(unsigned long long)room, (unsigned long long)size);
+}
+
+/* All that is tuned follows the path, as "#name=value"; flags by their first letters. */
+static void
+write_tunings(char *to, size_t room, const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	char flags[OPTIONS + 1] = "";
+	size_t count = 0, at = 0;
+
+	for (size_t i = BNUM; i < OPTIONS; i++) {
+		if (!value[i].is_set)
+			continue;
+		if (tunings[i].flag == 0)
+			at += (size_t)snprintf(to + at, room - at, "#%s=%llu", options[i].name,
+				(unsigned long long)value[i].u64);
+		else if (value[i].u64 != 0)
+			flags[count++] = options[i].name[0];
+	}
+	if (args->cache_bytes != 0 && (BIT(value[TYPE].u64) & PAGED) != 0)
+		at += (size_t)snprintf(to + at, room - at, "#pccap=%llu",
+			(unsigned long long)args->cache_bytes);
+	snprintf(to + at, room - at, "#opts=%s#zcomp=%s", flags,
+		value[COMPRESS].is_set ? compressors[value[COMPRESS].u64] : "");
+}
+
+static bool
+read_status(const char *text, const char *name, uint64_t *number)
+{
+	size_t length = strlen(name);
+
+	for (; text != NULL && *text != '\0'; text = strchr(text, '\n'), text += text != NULL)
+		if (strncmp(text, name, length) == 0 && text[length] == '\t') {
+			*number = strtoull(text + length + 1, NULL, 10);
+			return true;
+		}
+	return false;
+}
+
+/* Big bnum are rounded up, to the next of Kyoto Cabinet's primes. */
+static bool
+is_same(size_t option, uint64_t typed, uint64_t kept)
+{
+	uint32_t flag = tunings[option].flag;
+
+	if (flag != 0)
+		return (typed != 0) == ((kept & flag) != 0);
+	return kept == typed || (option == BNUM && kept > typed && kept / 2 < typed);
+}
+
+/* A database that is there keeps the tuning it was made with, without a word. */
+static int
+check_kept(struct nb_db *db, const struct nb_option_value *value)
+{
+	int rc = NB_OK;
+	char *status = kcdbstatus(db->base);
+
+	if (status == NULL)
+		return fail(db, "kcdbstatus");
+	for (size_t i = BNUM; i < OPTIONS && rc == NB_OK; i++) {
+		const char *line = tunings[i].flag != 0 ? "opts" : options[i].name;
+		uint64_t kept;
+		if (value[i].is_set && tunings[i].is_kept && read_status(status, line, &kept) &&
+			!is_same(i, value[i].u64, kept))
+			rc = db->host->fail(NB_UNSUPPORTED,
+				"the database was made with another %s, and keeps it (%s %llu)",
+				options[i].name, line, (unsigned long long)kept);
+	}
+	kcfree(status);
+	return rc;
+}
+
+static uint32_t
+open_mode(const struct nb_open_args *args)
+{
+	uint32_t mode = KCOTRYLOCK; /* another process's lock is a failure, not a wait */
+
+	if ((args->flags & NB_OPEN_READ_ONLY) != 0)
+		return mode | KCOREADER;
+	mode |= KCOWRITER;
+	if ((args->flags & NB_OPEN_CREATE) != 0)
+		mode |= KCOCREATE;
+	return args->durability == NB_DUR_PROCESS ? mode | KCOAUTOTRAN : mode;
+}
+
+static int
+open_failure(struct nb_db *db, const struct nb_open_args *args)
+{
+	int32_t code = kcdbecode(db->base);
+
+	if (code == KCENOREPOS)
+		return args->host->fail(NB_FAIL, "kcdbopen: no database in %s of this type: %s",
+			args->path, kcdbemsg(db->base));
+	if (code == KCESYSTEM && strcmp(kcdbemsg(db->base), "fcntl failed") == 0)
+		return fail(db, "another process has it open: kcdbopen");
+	return fail(db, "kcdbopen");
+}
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+	uint64_t type = args->options[TYPE].u64;
+	const struct nb_engine *engine = variant(args->options);
+	char name[PATH_MAX + 512];
+
+	if (args->durability > NB_DUR_COMMIT ||
+		(engine->durabilities & NB_DUR_BIT(args->durability)) == 0)
+		return host->fail(NB_UNSUPPORTED,
+			"durability is none, with type=dir or forest or process");
+	int rc = check_options(args);
+	if (rc != NB_OK)
+		return rc;
+	int length = (engine->caps & NB_CAP_PERSISTENT) == 0
+		? snprintf(name, sizeof(name), "%s", places[type])
+		: snprintf(name, sizeof(name), "%s/%s", args->path, places[type]);
+	if (length >= PATH_MAX || strchr(name, '#') != NULL)
+		return host->fail(NB_UNSUPPORTED,
+			"the path is too long, or has a '#' (it begins parameters)");
+	if ((BIT(type) & IN_FILE) != 0 && (args->flags & NB_OPEN_READ_ONLY) == 0) {
+		rc = check_room(args, name);
+		if (rc != NB_OK)
+			return rc;
+	}
+	write_tunings(name + length, sizeof(name) - (size_t)length, args);
+
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return host->fail(NB_FAIL, "out of memory");
+	db->host = host;
+	db->key_size_max = engine->key_size_max;
+	db->value_size = args->value_size <= RECORD_MAX ? args->value_size : 0;
+	db->is_transactional = engine->begin != NULL;
+	db->base = kcdbnew();
+	errno = 0;
+	if (!kcdbopen(db->base, name, open_mode(args))) {
+		rc = open_failure(db, args);
+		goto free_db;
+	}
+	rc = check_kept(db, args->options);
+	if (rc != NB_OK)
+		goto close_base;
+	*out = db;
+	return NB_OK;
+
+close_base:
+	kcdbclose(db->base);
+free_db:
+	kcdbdel(db->base);
+	free(db);
+	return rc;
+}
+
+static int
+db_close(struct nb_db *db)
+{
+	int rc = outcome(db, "kcdbclose", kcdbclose(db->base));
+
+	kcdbdel(db->base);
+	free(db);
+	return rc;
+}
+
+static bool
+grow(struct nb_session *session, size_t size)
+{
+	if (size <= session->capacity)
+		return true;
+	size_t capacity = size + size / 2;
+	char *buffer = realloc(session->buffer, capacity);
+	if (buffer == NULL)
+		return false;
+	session->buffer = buffer;
+	session->capacity = capacity;
+	return true;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct nb_session *session = calloc(1, sizeof(*session));
+
+	(void)id;
+	if (session == NULL || !grow(session, db->value_size + 4096)) {
+		free(session);
+		return db->host->fail(NB_FAIL, "out of memory");
+	}
+	session->db = db;
+	*out = session;
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	free(session->keys);
+	free(session->buffer);
+	free(session);
+	return NB_OK;
+}
+
+static int
+out_of_memory(struct nb_session *session)
+{
+	return session->db->host->fail(NB_FAIL, "out of memory");
+}
+
+/* --- records --- */
+
+/* kcdbgetbuf() cuts a value that is too long for the buffer, and tells its size. */
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	for (;;) {
+		size_t room = session->capacity;
+		int32_t size = kcdbgetbuf(
+			session->db->base, key.data, key.size, session->buffer, room);
+		if (size < 0)
+			return outcome_or(
+				session->db, "kcdbgetbuf", false, KCENOREC, NB_NOT_FOUND);
+		*value = (struct nb_slice){session->buffer, (size_t)size};
+		if ((size_t)size <= room)
+			return NB_OK;
+		if (!grow(session, (size_t)size))
+			return out_of_memory(session);
+	}
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct nb_db *db = session->db;
+	int rc = check_sizes(db, key, value);
+
+	if (rc != NB_OK)
+		return rc;
+	return outcome(db, "kcdbset",
+		kcdbset(db->base, key.data, key.size, address(value), value.size));
+}
+
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct nb_db *db = session->db;
+	int rc = check_sizes(db, key, value);
+
+	if (rc != NB_OK)
+		return rc;
+	return outcome_or(db, "kcdbadd",
+		kcdbadd(db->base, key.data, key.size, address(value), value.size), KCEDUPREC,
+		NB_EXISTS);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	struct nb_db *db = session->db;
+
+	return outcome_or(db, "kcdbremove", kcdbremove(db->base, key.data, key.size), KCENOREC,
+		NB_NOT_FOUND);
+}
+
+/* --- transactions and batches --- */
+
+/* kcdbbegintran() would wait without end for one that is open. */
+static int
+begin(struct nb_session *session, uint32_t flags)
+{
+	struct nb_db *db = session->db;
+
+	if ((flags & NB_TXN_READ_ONLY) != 0)
+		return NB_OK; /* there is nobody else who writes */
+	if (db->is_in_transaction)
+		return db->host->fail(
+			NB_FAIL, "a transaction is open, another session's or a failed one");
+	db->is_in_transaction = kcdbbegintran(db->base, false);
+	return outcome(db, "kcdbbegintran", db->is_in_transaction);
+}
+
+/* A tree that cannot write its pages leaves the transaction open below, for close to undo. */
+static int
+commit(struct nb_session *session)
+{
+	struct nb_db *db = session->db;
+
+	if (!db->is_in_transaction)
+		return NB_OK; /* it was read-only */
+	db->is_in_transaction = !kcdbendtran(db->base, true);
+	return outcome(db, "kcdbendtran", !db->is_in_transaction);
+}
+
+static void
+undo(struct nb_session *session)
+{
+	struct nb_db *db = session->db;
+
+	if (db->is_in_transaction && !kcdbendtran(db->base, false))
+		db->host->log(NB_LOG_WARNING, "a transaction could not be undone whole: %s",
+			kcdbemsg(db->base));
+	db->is_in_transaction = false;
+}
+
+/* Of a batch each write is asked for in its turn; to remove nothing does nothing. */
+static const char *
+write_full(const char *key, size_t key_size, const char *value, size_t value_size, size_t *size,
+	void *of)
+{
+	struct nb_session *session = of;
+	const struct nb_write *write = session->writes++;
+
+	(void)key, (void)key_size, (void)value, (void)value_size;
+	if (write->is_delete)
+		return KCVISREMOVE;
+	*size = write->value.size;
+	return address(write->value);
+}
+
+static const char *
+write_empty(const char *key, size_t key_size, size_t *size, void *of)
+{
+	return write_full(key, key_size, NULL, 0, size, of);
+}
+
+/* All under one lock. */
+static int
+write_all(struct nb_session *session, const struct nb_write *writes, size_t count)
+{
+	KCDB *base = session->db->base;
+
+	session->writes = writes;
+	return outcome(session->db, "kcdbacceptbulk",
+		kcdbacceptbulk(
+			base, session->keys, count, write_full, write_empty, session, true));
+}
+
+/* The keys are borrowed; their type says that they may be written to, which they are not. */
+static int
+take_keys(struct nb_session *session, const struct nb_write *writes, size_t count)
+{
+	if (count > session->key_capacity) {
+		free(session->keys);
+		session->keys = malloc(count * sizeof(*session->keys));
+		session->key_capacity = session->keys == NULL ? 0 : count;
+		if (session->keys == NULL)
+			return out_of_memory(session);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct nb_slice nothing = {NULL, 0}, key = writes[i].key;
+		int rc = check_sizes(
+			session->db, key, writes[i].is_delete ? nothing : writes[i].value);
+		if (rc != NB_OK)
+			return rc;
+		session->keys[i] = (KCSTR){(char *)(uintptr_t)key.data, key.size};
+	}
+	return NB_OK;
+}
+
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	struct nb_db *db = session->db;
+	bool is_atomic = (flags & NB_BATCH_ATOMIC) != 0;
+
+	if (is_atomic && !db->is_transactional)
+		return db->host->fail(
+			NB_UNSUPPORTED, "an atomic batch needs -o transactions=yes");
+	if (is_atomic && db->is_in_transaction)
+		return db->host->fail(NB_UNSUPPORTED,
+			"no atomic batch within a transaction: they do not nest");
+	int rc = take_keys(session, writes, count);
+	if (rc == NB_OK && is_atomic)
+		rc = begin(session, 0);
+	if (rc != NB_OK)
+		return rc;
+	rc = write_all(session, writes, count);
+	if (!is_atomic)
+		return rc;
+	if (rc == NB_OK)
+		return commit(session);
+	undo(session);
+	return rc;
+}
+
+/* --- scans --- */
+
+static int32_t
+jump(KCCUR *cursor, const struct nb_scan_args *args)
+{
+	const char *key = args->from.data;
+	size_t size = args->from.size;
+
+	if ((args->flags & NB_SCAN_BACKWARD) != 0)
+		return size == 0 ? kccurjumpback(cursor) : kccurjumpbackkey(cursor, key, size);
+	return size == 0 ? kccurjump(cursor) : kccurjumpkey(cursor, key, size);
+}
+
+/* A cursor that jumped to nowhere is at its end, which scan_next tells. */
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	KCCUR *cursor = kcdbcursor(session->db->base);
+	int rc = outcome_or(session->db, "kccurjump", jump(cursor, args), KCENOREC, NB_OK);
+
+	if (rc != NB_OK) {
+		kccurdel(cursor);
+		return rc;
+	}
+	session->cursor = cursor;
+	session->is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
+	session->is_keys_only = (args->flags & NB_SCAN_KEYS_ONLY) != 0;
+	session->is_fresh = true;
+	return NB_OK;
+}
+
+/* A callback cannot fail: scan_next looks at the flag. */
+static const char *
+read_record(const char *key, size_t key_size, const char *value, size_t value_size,
+	size_t *size, void *to)
+{
+	struct nb_session *session = to;
+
+	(void)size;
+	session->key_size = key_size;
+	session->value_size = session->is_keys_only ? 0 : value_size;
+	session->is_out_of_memory = !grow(session, key_size + session->value_size);
+	if (!session->is_out_of_memory) {
+		memcpy(session->buffer, key, key_size);
+		memcpy(session->buffer + key_size, value, session->value_size);
+	}
+	return KCVISNOP;
+}
+
+/* kccuraccept() steps forward by itself. */
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	KCCUR *cursor = session->cursor;
+	int32_t is_there = true;
+
+	if (session->is_backward && !session->is_fresh)
+		is_there = kccurstepback(cursor);
+	session->is_fresh = false;
+	is_there = is_there &&
+		kccuraccept(cursor, read_record, session, false, !session->is_backward);
+	if (!is_there)
+		return outcome_or(session->db, "kccuraccept", false, KCENOREC, NB_NOT_FOUND);
+	if (session->is_out_of_memory)
+		return out_of_memory(session);
+	*key = (struct nb_slice){session->buffer, session->key_size};
+	*value = (struct nb_slice){session->buffer + session->key_size, session->value_size};
+	return NB_OK;
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	kccurdel(session->cursor);
+	session->cursor = NULL;
+	return NB_OK;
+}
+
+/* --- the whole --- */
+
+static int
+flush(struct nb_db *db, uint32_t upto)
+{
+	if (upto != NB_SETTLE_FLUSH)
+		return db->host->fail(
+			NB_UNSUPPORTED, "its C API cannot defragment; see option dfunit");
+	return outcome(db, "kcdbsync", kcdbsync(db->base, true, NULL, NULL));
+}
+
+static void
+stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	static const struct {
+		const char *status, *name, *unit;
+	} counters[] = {
+		{"count", "records", "records"},
+		{"size", "size", "bytes"},
+		{"realsize", "file", "bytes"},
+		{"frgcnt", "fragments", "blocks"},
+		{"lcnt", "leaf_nodes", "nodes"},
+		{"icnt", "inner_nodes", "nodes"},
+		{"pnum", "pages", "pages"},
+		{"cusage", "page_cache", "bytes"},
+	};
+	char *status = kcdbstatus(db->base);
+	uint64_t number;
+
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		if (read_status(status, counters[i].status, &number))
+			emit(to, counters[i].name, counters[i].unit, NB_STAT_GAUGE, number);
+	if (status != NULL)
+		kcfree(status);
+}
+
+/* --- the tables: of each type one without transactions, and one with them --- */
+
+#define FOR(types, type, what, otherwise) ((BIT(type) & (types)) != 0 ? (what) : (otherwise))
+#define CAPS(type) \
+	(FOR(SORTED, type, NB_CAP_ORDERED, 0) | FOR(IN_MEMORY, type, 0, NB_CAP_PERSISTENT))
+#define COMMON(type, about) \
+	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "kyotocabinet", \
+	.summary = "Kyoto Cabinet: " about, .licence = "GPL-3.0-or-later", \
+	.home = "https://dbmx.net/kyotocabinet/", .build = NB_ENGINE_BUILD, \
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | \
+		FOR(SAFE, type, NB_DUR_BIT(NB_DUR_PROCESS), 0), \
+	.auto_durability = FOR(SAFE, type, NB_DUR_PROCESS, NB_DUR_NONE), \
+	.key_size_max = FOR(BIT(CACHE), type, CACHE_KEY_MAX, RECORD_MAX), \
+	.value_size_max = RECORD_MAX, .options = options, .version = version, .open = db_open, \
+	.close = db_close, .session_open = session_open, .session_close = session_close, \
+	.get = get, .put = put, .del = del, .insert = insert, .batch = batch, .stats = stats, \
+	.variant = variant, .scan_open = FOR(SORTED, type, scan_open, NULL), \
+	.scan_next = FOR(SORTED, type, scan_next, NULL), \
+	.scan_close = FOR(SORTED, type, scan_close, NULL), \
+	.flush = FOR(IN_MEMORY, type, NULL, flush)
+#define PLAIN(type, about) \
+	[type] = {COMMON(type, about), .caps = CAPS(type) | NB_CAP_CONCURRENT}
+#define TRANSACTIONAL(type, about) \
+	[type] = {COMMON(type, about), .caps = CAPS(type) | NB_CAP_ATOMIC_BATCH, \
+		.begin = begin, .commit = commit, .abort = undo}
+#define EACH_TYPE(TABLE) \
+	TABLE(TREE, "B+ tree in a file (TreeDB)"), \
+		TABLE(HASH, "hash table in a file (HashDB)"), \
+		TABLE(DIR, "a file for each record (DirDB)"), \
+		TABLE(FOREST, "B+ tree, a file for each page (ForestDB)"), \
+		TABLE(GRASS, "B+ tree in memory (GrassDB)"), \
+		TABLE(CACHE, "hash table in memory (CacheDB)"), \
+		TABLE(STASH, "compact hash table in memory (StashDB)"), \
+		TABLE(PTREE, "std::map in memory (ProtoTreeDB)"), \
+		TABLE(PHASH, "std::unordered_map in memory (ProtoHashDB)")
+
+static const struct nb_engine engines[2][TYPES] = {
+	{EACH_TYPE(PLAIN)}, {EACH_TYPE(TRANSACTIONAL)}};
+NB_ENGINE_PLUGIN(engines[false][TREE])

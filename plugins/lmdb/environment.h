@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LMDB_ENVIRONMENT_H
+#define LMDB_ENVIRONMENT_H
+/**
+ * An environment with its one database: what the options make of it, opening and
+ * closing. What is done with the records is in lmdb.c.
+ */
+#include <mininb/engine.h>
+
+#include <lmdb.h>
+#include <stdbool.h>
+
+enum { KEY_SIZE_MAX = 511 }; /* MDB_MAXKEYSIZE, as LMDB is built by default */
+
+struct nb_db {
+	const struct nb_host *host;
+	MDB_env *env;
+	MDB_dbi records;
+	bool is_read_only;
+};
+
+extern const struct nb_option environment_options[];
+
+/** Fail with LMDB's text, and what to do where that does not tell. */
+int
+environment_failure(const struct nb_host *host, const char *call, int error);
+
+/** Every call of LMDB's ends here; inline, since those of get and put do so, too. */
+static inline int
+environment_outcome(const struct nb_host *host, const char *call, int error)
+{
+	return error == MDB_SUCCESS ? NB_OK : environment_failure(host, call, error);
+}
+
+/** The verbs of the same names. */
+int
+environment_open(struct nb_db **out, const struct nb_open_args *args);
+
+int
+environment_close(struct nb_db *db);
+
+#endif /* LMDB_ENVIRONMENT_H */

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * LMDB. What is not plain from the calls:
+ *
+ * - Readers. A session has one read-only transaction for its life, renewed for each
+ *   get and reset when the loan ends. MDB_NOTLS ties its slot in the reader table to
+ *   it; without that it would be the thread's, which may have two sessions.
+ * - The size of the map, a full disk and durability: environment.c tells.
+ */
+#include "environment.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A page with its value is one write(2), of which Linux does 0x7ffff000 bytes at most
+ * (MAX_RW_COUNT), and 16 are the page's head. LMDB takes a short write for a failure.
+ */
+#define VALUE_SIZE_MAX (0x7ffff000ull - 16)
+
+struct nb_session {
+	struct nb_db *db;
+	MDB_txn *reader; /* reset but for a loan, a scan or a read-only transaction */
+	MDB_cursor *reader_cursor;
+	MDB_txn *txn;       /* between begin and commit; may be the reader; else NULL */
+	MDB_cursor *cursor; /* of a scan; the reader's, or in a transaction one of its own */
+	MDB_cursor_op step; /* of the scan: MDB_NEXT or MDB_PREV */
+	bool is_fresh;      /* the cursor stands on a record that was not told yet */
+	bool is_at_end;
+	bool is_keys_only;
+};
+
+static char version_text[32];
+
+static void
+write_version(void)
+{
+	int major, minor, patch;
+
+	mdb_version(&major, &minor, &patch);
+	snprintf(version_text, sizeof(version_text), "%d.%d.%d", major, minor, patch);
+}
+
+static const char *
+version(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, write_version);
+	return version_text;
+}
+
+static MDB_val
+val(struct nb_slice slice)
+{
+	return (MDB_val){.mv_size = slice.size, .mv_data = (void *)slice.data};
+}
+
+static struct nb_slice
+slice(MDB_val from)
+{
+	return (struct nb_slice){.data = from.mv_data, .size = from.mv_size};
+}
+
+/* --- sessions --- */
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct nb_session *session = calloc(1, sizeof(*session));
+
+	(void)id;
+	if (session == NULL)
+		return db->host->fail(NB_FAIL, "out of memory");
+	session->db = db;
+	const char *call = "mdb_txn_begin";
+	int error = mdb_txn_begin(db->env, NULL, MDB_RDONLY, &session->reader);
+	if (error != MDB_SUCCESS)
+		goto free_session;
+	call = "mdb_cursor_open";
+	error = mdb_cursor_open(session->reader, db->records, &session->reader_cursor);
+	if (error != MDB_SUCCESS)
+		goto abort_reader;
+	mdb_txn_reset(session->reader);
+	*out = session;
+	return NB_OK;
+
+abort_reader:
+	mdb_txn_abort(session->reader);
+free_session:
+	free(session);
+	return environment_failure(db->host, call, error);
+}
+
+static void
+abort_txn(struct nb_session *session)
+{
+	MDB_txn *txn = session->txn;
+
+	session->txn = NULL;
+	if (txn == session->reader)
+		mdb_txn_reset(txn);
+	else
+		mdb_txn_abort(txn);
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	abort_txn(session); /* of NULL: nothing */
+	mdb_cursor_close(session->reader_cursor);
+	mdb_txn_abort(session->reader);
+	free(session);
+	return NB_OK;
+}
+
+/* --- records --- */
+
+/* The transaction that was begun, or the session's reader, made current. */
+static int
+read_begin(struct nb_session *session, MDB_txn **txn)
+{
+	*txn = session->txn;
+	if (*txn != NULL)
+		return NB_OK;
+	*txn = session->reader;
+	return environment_outcome(
+		session->db->host, "mdb_txn_renew", mdb_txn_renew(session->reader));
+}
+
+static void
+release(struct nb_session *session)
+{
+	if (session->txn == NULL)
+		mdb_txn_reset(session->reader);
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	MDB_val k = val(key);
+	MDB_val v;
+	MDB_txn *txn;
+	int rc = read_begin(session, &txn);
+
+	if (rc != NB_OK)
+		return rc;
+	int error = mdb_get(txn, session->db->records, &k, &v);
+	if (error == MDB_SUCCESS) {
+		*value = slice(v);
+		return NB_OK;
+	}
+	release(session);
+	return error == MDB_NOTFOUND ? NB_NOT_FOUND
+				     : environment_failure(session->db->host, "mdb_get", error);
+}
+
+/* The transaction that was begun, or one for this write; LMDB waits for other writers. */
+static int
+write_begin(struct nb_session *session, MDB_txn **txn)
+{
+	*txn = session->txn;
+	if (*txn != NULL)
+		return NB_OK;
+	return environment_outcome(session->db->host, "mdb_txn_begin",
+		mdb_txn_begin(session->db->env, NULL, 0, txn));
+}
+
+static int
+write_end(struct nb_session *session, MDB_txn *txn, const char *call, int error)
+{
+	const struct nb_host *host = session->db->host;
+
+	if (error == MDB_SUCCESS && session->txn == NULL)
+		return environment_outcome(host, "mdb_txn_commit", mdb_txn_commit(txn));
+	if (session->txn == NULL)
+		mdb_txn_abort(txn);
+	if (error == MDB_NOTFOUND)
+		return NB_NOT_FOUND;
+	return error == MDB_KEYEXIST ? NB_EXISTS : environment_outcome(host, call, error);
+}
+
+static int
+put_with(struct nb_session *session, struct nb_slice key, struct nb_slice value,
+	unsigned int flags)
+{
+	MDB_val k = val(key);
+	MDB_val v = val(value);
+	MDB_txn *txn;
+	int rc = write_begin(session, &txn);
+
+	if (rc != NB_OK)
+		return rc;
+	int error = mdb_put(txn, session->db->records, &k, &v, flags);
+	return write_end(session, txn, "mdb_put", error);
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return put_with(session, key, value, 0);
+}
+
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return put_with(session, key, value, MDB_NOOVERWRITE);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	MDB_val k = val(key);
+	MDB_txn *txn;
+	int rc = write_begin(session, &txn);
+
+	if (rc != NB_OK)
+		return rc;
+	int error = mdb_del(txn, session->db->records, &k, NULL);
+	return write_end(session, txn, "mdb_del", error);
+}
+
+/*
+ * Within a transaction all or nothing needs a look ahead: a size that LMDB refuses is
+ * the one failure that leaves the transaction good to commit, with a part of the batch.
+ */
+static int
+sizes_error(const struct nb_write *writes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (writes[i].key.size == 0 || writes[i].key.size > KEY_SIZE_MAX ||
+			(writes[i].is_delete == 0 && writes[i].value.size > VALUE_SIZE_MAX))
+			return MDB_BAD_VALSIZE;
+	return MDB_SUCCESS;
+}
+
+static int
+write_one(MDB_txn *txn, MDB_dbi records, const struct nb_write *w)
+{
+	MDB_val k = val(w->key);
+	MDB_val v = val(w->value);
+
+	if (w->is_delete == 0)
+		return mdb_put(txn, records, &k, &v, 0);
+	int error = mdb_del(txn, records, &k, NULL);
+	return error == MDB_NOTFOUND ? MDB_SUCCESS : error;
+}
+
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	MDB_txn *txn;
+	int rc = write_begin(session, &txn);
+
+	(void)flags; /* one transaction, so all or nothing in any case */
+	if (rc != NB_OK)
+		return rc;
+	int error = session->txn != NULL ? sizes_error(writes, count) : MDB_SUCCESS;
+	for (size_t i = 0; i < count && error == MDB_SUCCESS; i++)
+		error = write_one(txn, session->db->records, &writes[i]);
+	return write_end(session, txn, "mdb_put or mdb_del", error);
+}
+
+/* --- scans --- */
+
+/* Finds the first key that is not below; backward wants the last not above. */
+static int
+seek(struct nb_session *session, struct nb_slice from)
+{
+	MDB_cursor *cursor = session->cursor;
+	bool is_backward = session->step == MDB_PREV;
+	MDB_val found = val(from);
+
+	if (from.size == 0)
+		return mdb_cursor_get(cursor, &found, NULL, is_backward ? MDB_LAST : MDB_FIRST);
+	int error = mdb_cursor_get(cursor, &found, NULL, MDB_SET_RANGE);
+	if (!is_backward)
+		return error;
+	if (error == MDB_NOTFOUND)
+		return mdb_cursor_get(cursor, &found, NULL, MDB_LAST);
+	if (error == MDB_SUCCESS &&
+		(found.mv_size != from.size || memcmp(found.mv_data, from.data, from.size)))
+		return mdb_cursor_get(cursor, &found, NULL, MDB_PREV);
+	return error;
+}
+
+static int
+cursor_open(struct nb_session *session, MDB_txn *txn)
+{
+	const struct nb_host *host = session->db->host;
+
+	if (txn != session->reader)
+		return environment_outcome(host, "mdb_cursor_open",
+			mdb_cursor_open(txn, session->db->records, &session->cursor));
+	session->cursor = session->reader_cursor;
+	return environment_outcome(
+		host, "mdb_cursor_renew", mdb_cursor_renew(txn, session->cursor));
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	if (session->cursor != session->reader_cursor)
+		mdb_cursor_close(session->cursor);
+	session->cursor = NULL;
+	release(session);
+	return NB_OK;
+}
+
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	MDB_txn *txn;
+	int rc = read_begin(session, &txn);
+
+	if (rc != NB_OK)
+		return rc;
+	rc = cursor_open(session, txn);
+	if (rc != NB_OK) {
+		release(session);
+		return rc;
+	}
+	session->step = (args->flags & NB_SCAN_BACKWARD) != 0 ? MDB_PREV : MDB_NEXT;
+	session->is_keys_only = (args->flags & NB_SCAN_KEYS_ONLY) != 0;
+	int error = seek(session, args->from);
+	session->is_fresh = error == MDB_SUCCESS;
+	session->is_at_end = error == MDB_NOTFOUND;
+	if (session->is_fresh || session->is_at_end)
+		return NB_OK;
+	scan_close(session);
+	return environment_failure(session->db->host, "mdb_cursor_get", error);
+}
+
+/*
+ * Without a place for the value LMDB does not look at the pages of a long one. At the
+ * end it is not asked again: a cursor that ran off an end may begin anew at the other.
+ */
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	MDB_val k;
+	MDB_val v = {0, NULL};
+
+	if (session->is_at_end)
+		return NB_NOT_FOUND;
+	int error = mdb_cursor_get(session->cursor, &k, session->is_keys_only ? NULL : &v,
+		session->is_fresh ? MDB_GET_CURRENT : session->step);
+	session->is_fresh = false;
+	session->is_at_end = error == MDB_NOTFOUND;
+	if (session->is_at_end)
+		return NB_NOT_FOUND;
+	if (error != MDB_SUCCESS)
+		return environment_failure(session->db->host, "mdb_cursor_get", error);
+	*key = slice(k);
+	*value = slice(v);
+	return NB_OK;
+}
+
+/* --- transactions --- */
+
+static int
+begin(struct nb_session *session, uint32_t flags)
+{
+	if ((flags & NB_TXN_READ_ONLY) == 0)
+		return write_begin(session, &session->txn);
+	MDB_txn *reader;
+	int rc = read_begin(session, &reader);
+	session->txn = rc == NB_OK ? reader : NULL;
+	return rc;
+}
+
+static int
+commit(struct nb_session *session)
+{
+	MDB_txn *txn = session->txn;
+
+	if (txn == session->reader) {
+		abort_txn(session);
+		return NB_OK;
+	}
+	session->txn = NULL;
+	return environment_outcome(session->db->host, "mdb_txn_commit", mdb_txn_commit(txn));
+}
+
+/* --- the whole --- */
+
+/* Both levels: LMDB puts no work off. */
+static int
+flush(struct nb_db *db, uint32_t upto)
+{
+	(void)upto;
+	if (db->is_read_only)
+		return NB_OK;
+	return environment_outcome(db->host, "mdb_env_sync", mdb_env_sync(db->env, 1));
+}
+
+/* Nothing is ever recovered: an open picks the newer meta page, which must be on storage. */
+static int
+checkpoint(struct nb_db *db)
+{
+	return flush(db, NB_SETTLE_FLUSH);
+}
+
+static void
+stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	MDB_envinfo info;
+	MDB_stat stat;
+
+	mdb_env_info(db->env, &info);
+	mdb_env_stat(db->env, &stat);
+	emit(to, "records", "records", NB_STAT_GAUGE, stat.ms_entries);
+	emit(to, "depth", "levels", NB_STAT_GAUGE, stat.ms_depth);
+	emit(to, "branch_pages", "pages", NB_STAT_GAUGE, stat.ms_branch_pages);
+	emit(to, "leaf_pages", "pages", NB_STAT_GAUGE, stat.ms_leaf_pages);
+	emit(to, "overflow_pages", "pages", NB_STAT_GAUGE, stat.ms_overflow_pages);
+	emit(to, "page_size", "bytes", NB_STAT_GAUGE, stat.ms_psize);
+	emit(to, "file_used", "bytes", NB_STAT_GAUGE, (info.me_last_pgno + 1) * stat.ms_psize);
+	emit(to, "map_size", "bytes", NB_STAT_GAUGE, info.me_mapsize);
+	emit(to, "reader_slots", "slots", NB_STAT_GAUGE, info.me_numreaders);
+	emit(to, "transactions", "transactions", NB_STAT_COUNTER, info.me_last_txnid);
+}
+
+static const struct nb_engine engine = {
+	.abi = NB_ENGINE_ABI,
+	.size = sizeof(engine),
+	.name = "lmdb",
+	.summary = "memory-mapped copy-on-write B+ tree of OpenLDAP",
+	.licence = "OLDAP-2.8",
+	.home = "https://www.symas.com/lmdb",
+	.build = NB_ENGINE_BUILD,
+	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH |
+		NB_CAP_SNAPSHOT | NB_CAP_ZERO_COPY | NB_CAP_MULTI_PROCESS,
+	.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_PERIODIC) |
+		NB_DUR_BIT(NB_DUR_COMMIT),
+	.auto_durability = NB_DUR_PROCESS,
+	.key_size_max = KEY_SIZE_MAX,
+	.value_size_max = VALUE_SIZE_MAX,
+	.options = environment_options,
+	.version = version,
+	.open = environment_open,
+	.close = environment_close,
+	.session_open = session_open,
+	.session_close = session_close,
+	.get = get,
+	.release = release,
+	.put = put,
+	.del = del,
+	.insert = insert,
+	.scan_open = scan_open,
+	.scan_next = scan_next,
+	.scan_close = scan_close,
+	.batch = batch,
+	.begin = begin,
+	.commit = commit,
+	.abort = abort_txn,
+	.flush = flush,
+	.checkpoint = checkpoint,
+	.stats = stats,
+};
+NB_ENGINE_PLUGIN(engine)
