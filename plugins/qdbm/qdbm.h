@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef QDBM_H
+#define QDBM_H
+/**
+ * What the two engines of QDBM share, depot.c and villa.c. Each has a nb_db and a
+ * nb_session of its own.
+ */
+#include <mininb/engine.h>
+
+#include <depot.h>
+#include <stdbool.h>
+
+/** In the order of the choices of the option `type`. */
+enum type { HASH, TREE };
+
+/** Options, in the order of the table. */
+enum { TYPE, BNUM, ALIGN, FBPSIZ, LRECMAX, NIDXMAX, COMPRESSION };
+
+extern const struct nb_option options_table[];
+
+extern const struct nb_engine depot_engine, villa_engine;
+
+/** All of a table that is the same for both. */
+#define QDBM_TABLE \
+	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "qdbm", \
+	.licence = "LGPL-2.1-or-later", .home = "https://dbmx.net/qdbm/", \
+	.build = NB_ENGINE_BUILD, .durabilities = NB_DUR_BIT(NB_DUR_NONE), \
+	.auto_durability = NB_DUR_NONE, .options = options_table, .version = qdbm_version
+
+const char *
+qdbm_version(void);
+
+/** Of depot_engine, which is that of the default options. */
+const struct nb_engine *
+qdbm_variant(const struct nb_option_value *value);
+
+/** error: errno of the call, or 0. */
+int
+qdbm_failure(const struct nb_host *host, const char *call, int error);
+
+/** The file of a database. */
+struct file {
+	char path[4096];
+	bool is_new;
+};
+
+/** Check the options and find the file that they mean. */
+int
+file_find(struct file *file, const struct nb_open_args *args, enum type type);
+
+/** For dpopen() and vlopen(), whose modes are the same bits. */
+int
+file_mode(const struct nb_open_args *args);
+
+/** They have failed with this errno. */
+int
+file_failure(const struct file *file, const struct nb_host *host, const char *call, int error);
+
+/** Half of a file is no database, and would be in the way of one. */
+void
+file_drop_new(const struct file *file);
+
+/** QDBM wants an address even for nothing. */
+static inline const char *
+slice_address(struct nb_slice slice)
+{
+	return slice.data != NULL ? slice.data : "";
+}
+
+/** Put, as well as insert, begins here. Reads of longer keys find nothing. */
+static inline int
+record_check(const struct nb_host *host, struct nb_slice key, struct nb_slice value,
+	uint64_t key_max, uint64_t value_max)
+{
+	if (key.size > key_max)
+		return host->fail(NB_UNSUPPORTED,
+			"qdbm: a key of %zu bytes; the longest has %llu", key.size,
+			(unsigned long long)key_max);
+	if (value.size > value_max)
+		return host->fail(NB_UNSUPPORTED,
+			"qdbm: a value of %zu bytes; the longest has %llu", value.size,
+			(unsigned long long)value_max);
+	return NB_OK;
+}
+
+#endif /* QDBM_H */

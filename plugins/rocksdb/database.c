@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How a database of RocksDB's is set up, settled and closed. What is not plain from the
+ * calls:
+ *
+ * - Each write goes into the log by write(2) before it is acknowledged: sync=0 is
+ *   durability 'process', sync=1 (fdatasync of the log) 'commit', disableWAL 'none'.
+ * - A multi_get that gains anything wants the handle of the column family, and this
+ *   API hands that out only if the database is opened with a list of families.
+ * - RocksDB's own log, the file LOG, is kept short: with assertions, as in Debian's
+ *   library, a second line that cannot be written ends the process. So a full disk is
+ *   looked for before an open, which writes the first lines.
+ * - rocksdb_compact_range() returns nothing, not even whether it worked, nor does it
+ *   wait for what its own output makes due. flush does, by properties, and looks at
+ *   the number of background errors.
+ * - rocksdb_close() cannot fail. With the log off it writes the memtable out, so
+ *   that is asked for before, where a failure is told.
+ */
+#include "database.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+enum {
+	LEVELS = 7,            /* num_levels, RocksDB's default */
+	POLL_NS = 1000000,     /* between two looks at what runs in the background */
+	STUCK_POLLS = 30000,   /* of work that is due and not begun: it will not be */
+	OPEN_BYTES = 256 << 10 /* LOG, OPTIONS and MANIFEST of an open, with room to spare */
+};
+
+/*
+ * InfoLogLevel of env.h. The second is the highest: what is written only by an open.
+ * With a number above it RocksDB cannot write its file OPTIONS, and leaves a part of it.
+ */
+enum { LOG_LEVEL_INFO = 1, LOG_LEVEL_HEADER = 5 };
+
+static const int compressions[] = {rocksdb_no_compression, rocksdb_snappy_compression,
+	rocksdb_zlib_compression, rocksdb_lz4_compression, rocksdb_zstd_compression};
+static const int compactions[] = {rocksdb_level_compaction, rocksdb_universal_compaction};
+
+/*
+ * RocksDB pulls some values silently into a range (SanitizeOptions in
+ * column_family.cc and db_impl_open.cc); min and max are within that range, so that
+ * such a value is refused.
+ */
+const struct nb_option database_options[] = {
+	[WRITE_BUFFER_SIZE] = {.name = "write_buffer_size",
+		.type = NB_OPT_BYTES,
+		.def = "64MiB",
+		.min = 64 << 10,
+		.max = 64ull << 30,
+		.help = "size at which a memtable is written out"},
+	[MAX_WRITE_BUFFER_NUMBER] = {.name = "max_write_buffer_number",
+		.type = NB_OPT_U64,
+		.def = "2",
+		.unit = "memtables",
+		.min = 2,
+		.max = INT_MAX,
+		.help = "memtables in memory before writes have to wait"},
+	[LEVEL0_TRIGGER] = {.name = "level0_file_num_compaction_trigger",
+		.type = NB_OPT_U64,
+		.def = "4",
+		.unit = "files",
+		.min = 1,
+		.max = 20, /* level0_slowdown_writes_trigger, which would be raised to it */
+		.help = "tables of level 0, or sorted runs, that begin a compaction"},
+	[TARGET_FILE_SIZE_BASE] = {.name = "target_file_size_base",
+		.type = NB_OPT_BYTES,
+		.def = "64MiB",
+		.min = 64 << 10,
+		.max = 1ull << 40,
+		.help = "size at which a compaction begins another table"},
+	[MAX_BYTES_FOR_LEVEL_BASE] = {.name = "max_bytes_for_level_base",
+		.type = NB_OPT_BYTES,
+		.def = "256MiB",
+		.min = 64 << 10,
+		.max = 1ull << 50,
+		.help = "size of level 1; each further one is ten times as large"},
+	[COMPACTION] = {.name = "compaction_style",
+		.type = NB_OPT_CHOICE,
+		.def = "level",
+		.choices = "level|universal",
+		.help = "how sorted runs are merged"},
+	[DYNAMIC_LEVEL_BYTES] = {.name = "level_compaction_dynamic_level_bytes",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "sizes of levels follow from that of the last; compaction_style=level"},
+	[COMPRESSION] = {.name = "compression",
+		.type = NB_OPT_CHOICE,
+		.def = "snappy",
+		.choices = "none|snappy|zlib|lz4|zstd",
+		.help = "of blocks that shrink by an eighth or more"},
+	[BLOCK_SIZE] = {.name = "block_size",
+		.type = NB_OPT_BYTES,
+		.def = "4KiB",
+		.min = 256,
+		.max = 1 << 30,
+		.help = "data of one block, before compression"},
+	[BLOOM_BITS] = {.name = "bloom_bits",
+		.type = NB_OPT_U64,
+		.def = "0",
+		.unit = "bits per key",
+		.max = 100,
+		.help = "Bloom filter of each table; 0: none"},
+	[CACHE_INDEX_AND_FILTER] = {.name = "cache_index_and_filter_blocks",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "keep indexes and filters in the block cache, not beside it"},
+	[MAX_OPEN_FILES] = {.name = "max_open_files",
+		.type = NB_OPT_U64,
+		.unit = "files",
+		.min = 20,
+		.max = 4 << 20,
+		.help = "files kept open, the system's limit at most; not given: all"},
+	[MAX_BACKGROUND_JOBS] = {.name = "max_background_jobs",
+		.type = NB_OPT_U64,
+		.def = "2",
+		.unit = "threads",
+		.min = 2, /* one of each kind is always there */
+		.max = 256,
+		.help = "flushes, a quarter of them, and compactions at once"},
+	[MAX_SUBCOMPACTIONS] = {.name = "max_subcompactions",
+		.type = NB_OPT_U64,
+		.def = "1",
+		.unit = "threads",
+		.min = 1,
+		.max = 256,
+		.help = "parts of one compaction at once"},
+	[WRITE_MODE] = {.name = "write_mode",
+		.type = NB_OPT_CHOICE,
+		.def = "ordered",
+		.choices = "ordered|pipelined|unordered",
+		.help = "how sessions' writes wait for each other; unordered: no snapshots"},
+	[MMAP_READS] = {.name = "mmap_reads",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "read tables through mmap(2)"},
+	[DIRECT_READS] = {.name = "direct_reads",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "read tables past the page cache"},
+	[DIRECT_WRITES] = {.name = "direct_writes",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "flush and compact past the page cache"},
+	[VERIFY_CHECKSUMS] = {.name = "verify_checksums",
+		.type = NB_OPT_BOOL,
+		.def = "yes",
+		.max = 1,
+		.help = "check the checksum of each block that is read"},
+	[FILL_CACHE] = {.name = "fill_cache",
+		.type = NB_OPT_BOOL,
+		.def = "yes",
+		.max = 1,
+		.help = "keep blocks that were read in the block cache"},
+	[INFO_LOG] = {.name = "info_log",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "have RocksDB tell in its file LOG what it does, not only its options"},
+	[STATISTICS] = {.name = "statistics",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "have RocksDB count what it does, at a cost, and tell it as counters"},
+	[TRANSACTIONS] = {.name = "transactions",
+		.type = NB_OPT_CHOICE,
+		.def = "none",
+		.choices = "none|optimistic",
+		.help = "optimistic: checked for conflicts when they commit"},
+	{.name = NULL},
+};
+
+int
+database_failure(const struct nb_host *host, const char *call, char *error)
+{
+	int rc = host->fail(NB_FAIL, "%s: %s", call, error);
+
+	rocksdb_free(error);
+	return rc;
+}
+
+/* --- settings --- */
+
+/* What RocksDB would change or let pass without a word. */
+static int
+check(const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	const struct nb_host *host = args->host;
+	struct statvfs disk;
+	struct rlimit files;
+
+	if (args->durability != NB_DUR_NONE && args->durability != NB_DUR_PROCESS &&
+		args->durability != NB_DUR_COMMIT)
+		return host->fail(NB_UNSUPPORTED, "durability is none, process or commit");
+	if (value[DYNAMIC_LEVEL_BYTES].u64 != 0 && value[COMPACTION].u64 != 0)
+		return host->fail(NB_UNSUPPORTED,
+			"level_compaction_dynamic_level_bytes goes with "
+			"compaction_style=level only");
+	if (value[TRANSACTIONS].u64 == OPTIMISTIC && value[WRITE_MODE].u64 == UNORDERED)
+		return host->fail(NB_UNSUPPORTED,
+			"transactions=optimistic needs snapshots, which "
+			"write_mode=unordered does not keep");
+	if ((args->flags & NB_OPEN_READ_ONLY) == 0 && statvfs(args->path, &disk) == 0 &&
+		disk.f_bavail * disk.f_frsize < OPEN_BYTES)
+		return host->fail(NB_FAIL, "no space left on device");
+	if (value[MAX_OPEN_FILES].is_set != 0 && getrlimit(RLIMIT_NOFILE, &files) == 0 &&
+		value[MAX_OPEN_FILES].u64 > files.rlim_cur)
+		return host->fail(NB_UNSUPPORTED,
+			"max_open_files is more than the %llu that the system allows "
+			"(ulimit -n)",
+			(unsigned long long)files.rlim_cur);
+	return NB_OK;
+}
+
+/* What is handed over here is kept by the options; they keep it for the database. */
+static void
+table_settings(rocksdb_options_t *to, const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
+
+	rocksdb_block_based_options_set_block_size(table, value[BLOCK_SIZE].u64);
+	rocksdb_block_based_options_set_cache_index_and_filter_blocks(
+		table, (unsigned char)value[CACHE_INDEX_AND_FILTER].u64);
+	if (value[BLOOM_BITS].u64 != 0)
+		rocksdb_block_based_options_set_filter_policy(table,
+			rocksdb_filterpolicy_create_bloom_full((double)value[BLOOM_BITS].u64));
+	if (args->cache_bytes != 0) {
+		rocksdb_cache_t *cache = rocksdb_cache_create_lru(args->cache_bytes);
+		rocksdb_block_based_options_set_block_cache(table, cache);
+		rocksdb_cache_destroy(cache);
+	}
+	rocksdb_options_set_block_based_table_factory(to, table);
+	rocksdb_block_based_options_destroy(table);
+}
+
+static void
+settings_create(struct nb_db *db, const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	rocksdb_options_t *to = db->options = rocksdb_options_create();
+
+	rocksdb_options_set_create_if_missing(to, (args->flags & NB_OPEN_CREATE) != 0);
+	rocksdb_options_set_write_buffer_size(to, value[WRITE_BUFFER_SIZE].u64);
+	rocksdb_options_set_max_write_buffer_number(
+		to, (int)value[MAX_WRITE_BUFFER_NUMBER].u64);
+	rocksdb_options_set_level0_file_num_compaction_trigger(
+		to, (int)value[LEVEL0_TRIGGER].u64);
+	rocksdb_options_set_target_file_size_base(to, value[TARGET_FILE_SIZE_BASE].u64);
+	rocksdb_options_set_max_bytes_for_level_base(to, value[MAX_BYTES_FOR_LEVEL_BASE].u64);
+	rocksdb_options_set_compaction_style(to, compactions[value[COMPACTION].u64]);
+	rocksdb_options_set_level_compaction_dynamic_level_bytes(
+		to, (unsigned char)value[DYNAMIC_LEVEL_BYTES].u64);
+	rocksdb_options_set_compression(to, compressions[value[COMPRESSION].u64]);
+	if (value[MAX_OPEN_FILES].is_set != 0)
+		rocksdb_options_set_max_open_files(to, (int)value[MAX_OPEN_FILES].u64);
+	rocksdb_options_set_max_background_jobs(to, (int)value[MAX_BACKGROUND_JOBS].u64);
+	rocksdb_options_set_max_subcompactions(to, (uint32_t)value[MAX_SUBCOMPACTIONS].u64);
+	rocksdb_options_set_enable_pipelined_write(to, value[WRITE_MODE].u64 == PIPELINED);
+	rocksdb_options_set_unordered_write(to, value[WRITE_MODE].u64 == UNORDERED);
+	rocksdb_options_set_allow_mmap_reads(to, (unsigned char)value[MMAP_READS].u64);
+	rocksdb_options_set_use_direct_reads(to, (unsigned char)value[DIRECT_READS].u64);
+	rocksdb_options_set_use_direct_io_for_flush_and_compaction(
+		to, (unsigned char)value[DIRECT_WRITES].u64);
+	rocksdb_options_set_info_log_level(
+		to, value[INFO_LOG].u64 != 0 ? LOG_LEVEL_INFO : LOG_LEVEL_HEADER);
+	db->has_statistics = value[STATISTICS].u64 != 0;
+	if (db->has_statistics)
+		rocksdb_options_enable_statistics(to);
+	table_settings(to, args);
+
+	db->read_options = rocksdb_readoptions_create();
+	rocksdb_readoptions_set_verify_checksums(
+		db->read_options, (unsigned char)value[VERIFY_CHECKSUMS].u64);
+	rocksdb_readoptions_set_fill_cache(
+		db->read_options, (unsigned char)value[FILL_CACHE].u64);
+
+	db->is_unlogged = args->durability == NB_DUR_NONE;
+	db->write_options = rocksdb_writeoptions_create();
+	rocksdb_writeoptions_set_sync(db->write_options, args->durability == NB_DUR_COMMIT);
+	rocksdb_writeoptions_disable_WAL(db->write_options, db->is_unlogged);
+
+	db->flush_options = rocksdb_flushoptions_create();
+	rocksdb_flushoptions_set_wait(db->flush_options, 1);
+	db->txn_options = rocksdb_optimistictransaction_options_create();
+	rocksdb_optimistictransaction_options_set_set_snapshot(db->txn_options, 1);
+}
+
+static void
+settings_destroy(struct nb_db *db)
+{
+	rocksdb_optimistictransaction_options_destroy(db->txn_options);
+	rocksdb_flushoptions_destroy(db->flush_options);
+	rocksdb_writeoptions_destroy(db->write_options);
+	rocksdb_readoptions_destroy(db->read_options);
+	rocksdb_options_destroy(db->options);
+}
+
+/* --- open and close --- */
+
+/* Set db->base and what goes with it, or return the error. */
+static char *
+base_open(struct nb_db *db, const struct nb_open_args *args)
+{
+	const char *const names[] = {"default"};
+	const rocksdb_options_t *const families[] = {db->options};
+	bool is_optimistic = args->options[TRANSACTIONS].u64 == OPTIMISTIC;
+	char *error = NULL;
+
+	db->is_read_only = !is_optimistic && (args->flags & NB_OPEN_READ_ONLY) != 0;
+	if (is_optimistic) {
+		db->optimistic = rocksdb_optimistictransactiondb_open_column_families(
+			db->options, args->path, 1, names, families, &db->family, &error);
+		if (error == NULL)
+			db->base = rocksdb_optimistictransactiondb_get_base_db(db->optimistic);
+	} else if (db->is_read_only) {
+		db->base = rocksdb_open_for_read_only_column_families(
+			db->options, args->path, 1, names, families, &db->family, 0, &error);
+	} else {
+		db->base = rocksdb_open_column_families(
+			db->options, args->path, 1, names, families, &db->family, &error);
+	}
+	return error;
+}
+
+int
+database_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+
+	int rc = check(args);
+	if (rc != NB_OK)
+		return rc;
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return host->fail(NB_FAIL, "out of memory");
+	db->host = host;
+	settings_create(db, args);
+	char *error = base_open(db, args);
+	if (error != NULL) {
+		const char *locked = strstr(error, "/LOCK: Resource temporarily unavailable");
+		settings_destroy(db);
+		free(db);
+		return database_failure(host,
+			locked != NULL ? "another process has it open" : "rocksdb_open", error);
+	}
+	*out = db;
+	return NB_OK;
+}
+
+int
+database_close(struct nb_db *db)
+{
+	char *error = NULL;
+
+	if (db->is_unlogged && !db->is_read_only)
+		rocksdb_flush(db->base, db->flush_options, &error);
+	int rc = database_outcome(db->host, "rocksdb_flush", error);
+	rocksdb_column_family_handle_destroy(db->family);
+	if (db->optimistic != NULL) {
+		rocksdb_optimistictransactiondb_close_base_db(db->base); /* the handle only */
+		rocksdb_optimistictransactiondb_close(db->optimistic);
+	} else {
+		rocksdb_close(db->base);
+	}
+	settings_destroy(db);
+	free(db);
+	return rc;
+}
+
+/* --- settling --- */
+
+static uint64_t
+property(struct nb_db *db, const char *name)
+{
+	uint64_t value;
+
+	return rocksdb_property_int(db->base, name, &value) == 0 ? value : 0;
+}
+
+static bool
+is_any_set(struct nb_db *db, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (property(db, names[i]) != 0)
+			return true;
+	return false;
+}
+
+/* Until nothing is due and nothing runs, or it is plain that what is due will not run. */
+static int
+wait_for_background(struct nb_db *db, uint64_t errors_before)
+{
+	static const char *const due[] = {
+		"rocksdb.mem-table-flush-pending", "rocksdb.compaction-pending"};
+	static const char *const running[] = {
+		"rocksdb.num-running-flushes", "rocksdb.num-running-compactions"};
+	const struct timespec pause = {.tv_nsec = POLL_NS};
+
+	for (int idle = 0; idle < STUCK_POLLS; nanosleep(&pause, NULL)) {
+		uint64_t errors = property(db, "rocksdb.background-errors") - errors_before;
+		if (errors != 0)
+			return db->host->fail(NB_FAIL,
+				"rocksdb_compact_range: failed in the background; with "
+				"info_log=yes the file LOG tells why");
+		if (is_any_set(db, running, sizeof(running) / sizeof(running[0])))
+			idle = 0;
+		else if (is_any_set(db, due, sizeof(due) / sizeof(due[0])))
+			idle++;
+		else
+			return NB_OK;
+	}
+	return db->host->fail(
+		NB_FAIL, "rocksdb_compact_range: a compaction is due, but RocksDB begins none");
+}
+
+int
+database_flush(struct nb_db *db, uint32_t upto)
+{
+	uint64_t errors = property(db, "rocksdb.background-errors");
+	char *error = NULL;
+
+	rocksdb_flush(db->base, db->flush_options, &error);
+	if (error != NULL || upto == NB_SETTLE_FLUSH)
+		return database_outcome(db->host, "rocksdb_flush", error);
+	rocksdb_compact_range(db->base, NULL, 0, NULL, 0);
+	return wait_for_background(db, errors);
+}
+
+/* An open replays the log, so the log is what has to be emptied. */
+int
+database_checkpoint(struct nb_db *db)
+{
+	return database_flush(db, NB_SETTLE_FLUSH);
+}
+
+/* --- counters --- */
+
+static const struct {
+	const char *property, *name, *unit;
+	uint32_t kind;
+} numbers[] = {
+	{"rocksdb.cur-size-all-mem-tables", "memtables", "bytes", NB_STAT_GAUGE},
+	{"rocksdb.num-immutable-mem-table", "memtables_full", "memtables", NB_STAT_GAUGE},
+	{"rocksdb.block-cache-usage", "block_cache", "bytes", NB_STAT_GAUGE},
+	{"rocksdb.block-cache-pinned-usage", "block_cache_pinned", "bytes", NB_STAT_GAUGE},
+	{"rocksdb.estimate-table-readers-mem", "table_readers", "bytes", NB_STAT_GAUGE},
+	{"rocksdb.live-sst-files-size", "tables_size", "bytes", NB_STAT_GAUGE},
+	{"rocksdb.total-sst-files-size", "tables_and_garbage", "bytes", NB_STAT_GAUGE},
+	{"rocksdb.estimate-num-keys", "records_estimated", "records", NB_STAT_GAUGE},
+	{"rocksdb.estimate-pending-compaction-bytes", "compaction_due", "bytes", NB_STAT_GAUGE},
+	{"rocksdb.num-running-flushes", "flushes_running", "flushes", NB_STAT_GAUGE},
+	{"rocksdb.num-running-compactions", "compactions_running", "compactions",
+		NB_STAT_GAUGE},
+	{"rocksdb.actual-delayed-write-rate", "delayed_write_rate", "bytes per second",
+		NB_STAT_GAUGE},
+	{"rocksdb.is-write-stopped", "write_stopped", "yes or no", NB_STAT_GAUGE},
+	{"rocksdb.background-errors", "background_errors", "errors", NB_STAT_COUNTER},
+};
+
+static const char *
+ticker_unit(const char *name)
+{
+	return strstr(name, "byte") != NULL      ? "bytes"
+		: strstr(name, "micros") != NULL ? "us"
+		: strstr(name, "nanos") != NULL  ? "ns"
+						 : "times";
+}
+
+/* Lines "rocksdb.block.cache.miss COUNT : 17", then histograms, which are left out. */
+static void
+emit_statistics(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	static const char prefix[] = "rocksdb.";
+	char *text = rocksdb_options_statistics_get_string(db->options);
+	char *rest = NULL;
+	char *line = text == NULL ? NULL : strtok_r(text, "\n", &rest);
+
+	for (; line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+		char *end = strchr(line, ' ');
+		if (end == NULL || strncmp(line, prefix, strlen(prefix)) != 0 ||
+			strncmp(end, " COUNT : ", 9) != 0)
+			continue;
+		*end = '\0';
+		emit(to, line + strlen(prefix), ticker_unit(line), NB_STAT_COUNTER,
+			strtoull(end + 9, NULL, 10));
+	}
+	rocksdb_free(text);
+}
+
+void
+database_stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		emit(to, numbers[i].name, numbers[i].unit, numbers[i].kind,
+			property(db, numbers[i].property));
+	for (int level = 0; level < LEVELS; level++) {
+		char wanted[40];
+		char name[40];
+		snprintf(wanted, sizeof(wanted), "rocksdb.num-files-at-level%d", level);
+		snprintf(name, sizeof(name), "tables_level%d", level);
+		char *text = rocksdb_property_value(db->base, wanted);
+		if (text != NULL)
+			emit(to, name, "files", NB_STAT_GAUGE, strtoull(text, NULL, 10));
+		rocksdb_free(text);
+	}
+	if (db->has_statistics)
+		emit_statistics(db, emit, to);
+}

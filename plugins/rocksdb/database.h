@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ROCKSDB_DATABASE_H
+#define ROCKSDB_DATABASE_H
+/**
+ * A database as a whole: what the options make of it, opening, closing, settling and
+ * counters. What is done with the records is in rocksdb.c.
+ */
+#include <mininb/engine.h>
+
+#include <rocksdb/c.h>
+#include <stdbool.h>
+
+/** Options, in the order of the table. */
+enum {
+	WRITE_BUFFER_SIZE,
+	MAX_WRITE_BUFFER_NUMBER,
+	LEVEL0_TRIGGER,
+	TARGET_FILE_SIZE_BASE,
+	MAX_BYTES_FOR_LEVEL_BASE,
+	COMPACTION,
+	DYNAMIC_LEVEL_BYTES,
+	COMPRESSION,
+	BLOCK_SIZE,
+	BLOOM_BITS,
+	CACHE_INDEX_AND_FILTER,
+	MAX_OPEN_FILES,
+	MAX_BACKGROUND_JOBS,
+	MAX_SUBCOMPACTIONS,
+	WRITE_MODE,
+	MMAP_READS,
+	DIRECT_READS,
+	DIRECT_WRITES,
+	VERIFY_CHECKSUMS,
+	FILL_CACHE,
+	INFO_LOG,
+	STATISTICS,
+	TRANSACTIONS
+};
+
+/** Of the option `write_mode`. */
+enum { ORDERED, PIPELINED, UNORDERED };
+
+/** Of the option `transactions`. */
+enum { NO_TRANSACTIONS, OPTIMISTIC };
+
+extern const struct nb_option database_options[];
+
+struct nb_db {
+	const struct nb_host *host;
+	rocksdb_t *base;
+	rocksdb_optimistictransactiondb_t *optimistic; /* NULL: no transactions */
+	rocksdb_column_family_handle_t *family;        /* the only one */
+	rocksdb_options_t *options;
+	rocksdb_readoptions_t *read_options;
+	rocksdb_writeoptions_t *write_options;
+	rocksdb_flushoptions_t *flush_options;
+	rocksdb_optimistictransaction_options_t *txn_options;
+	bool is_unlogged; /* durability 'none' */
+	bool is_read_only;
+	bool has_statistics;
+};
+
+/** Fail with RocksDB's text, which is freed. */
+int
+database_failure(const struct nb_host *host, const char *call, char *error);
+
+/** Every call of RocksDB's ends here; inline, since those of get and put do so, too. */
+static inline int
+database_outcome(const struct nb_host *host, const char *call, char *error)
+{
+	return error == NULL ? NB_OK : database_failure(host, call, error);
+}
+
+/** The verbs of the same names. */
+int
+database_open(struct nb_db **out, const struct nb_open_args *args);
+
+int
+database_close(struct nb_db *db);
+
+int
+database_flush(struct nb_db *db, uint32_t upto);
+
+int
+database_checkpoint(struct nb_db *db);
+
+void
+database_stats(struct nb_db *db, nb_stat_emit emit, void *to);
+
+#endif /* ROCKSDB_DATABASE_H */

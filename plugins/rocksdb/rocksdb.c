@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * RocksDB through its C API: tables, sessions, records, scans and transactions. How the
+ * database is set up is in database.c. What is not plain from the calls:
+ *
+ * - get lends a pinned block: of a table nothing is copied. A record that is still
+ *   in a memtable RocksDB copies once into the object that pins, so 'zero-copy' is
+ *   not claimed. The C API makes that object, some 100 bytes, with new for each get.
+ */
+#include "database.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * RocksDB takes 32 bits of either length, but a memtable adds the two up in 32 bits
+ * without a word. These are ours, and well below that.
+ */
+#define KEY_SIZE_MAX (64ull << 20)
+#define VALUE_SIZE_MAX (1ull << 30)
+
+struct nb_session {
+	struct nb_db *db;
+	rocksdb_pinnableslice_t **loans; /* of get or multi_get, what is NULL is not lent */
+	size_t loan_count;
+	size_t room; /* of loans and of the three that go with a multi_get */
+	const char **keys;
+	size_t *key_sizes;
+	char **errors;
+	rocksdb_writebatch_t *batch;
+	rocksdb_iterator_t *iterator; /* of a scan */
+	bool is_backward;
+	bool is_fresh; /* the iterator stands on a record that was not told yet */
+	bool is_in_txn;
+	rocksdb_transaction_t *txn;          /* used again by each begin */
+	rocksdb_readoptions_t *txn_read;     /* of what the transaction sees */
+	const rocksdb_snapshot_t *txn_since; /* that */
+};
+
+/* The C API does not tell its version; the name of the library that is loaded does. */
+static char version_text[32] = ROCKSDB_VERSION;
+
+static void
+write_version(void)
+{
+	static const char before[] = "librocksdb.so.";
+	char path[PATH_MAX];
+	Dl_info info;
+
+	if (dladdr((void *)(uintptr_t)rocksdb_open, &info) == 0 ||
+		realpath(info.dli_fname, path) == NULL)
+		return;
+	const char *at = strstr(path, before);
+	if (at != NULL)
+		snprintf(version_text, sizeof(version_text), "%s", at + strlen(before));
+}
+
+static const char *
+version(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, write_version);
+	return version_text;
+}
+
+/* RocksDB wants an address even for nothing. */
+static const char *
+address(struct nb_slice slice)
+{
+	return slice.data != NULL ? slice.data : "";
+}
+
+/* --- sessions --- */
+
+static void
+session_free(struct nb_session *session)
+{
+	free(session->errors);
+	free(session->key_sizes);
+	free(session->keys);
+	free(session->loans);
+	free(session);
+}
+
+/* Room for a multi_get of so many keys. */
+static bool
+session_reserve(struct nb_session *session, size_t count)
+{
+	if (count <= session->room)
+		return true;
+#define GROW(array) \
+	do { \
+		void *grown = realloc(session->array, count * sizeof(*session->array)); \
+		if (grown == NULL) \
+			return false; \
+		session->array = grown; \
+	} while (0)
+	GROW(loans);
+	GROW(keys);
+	GROW(key_sizes);
+	GROW(errors);
+#undef GROW
+	session->room = count;
+	return true;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct nb_session *session = calloc(1, sizeof(*session));
+
+	(void)id;
+	if (session == NULL || !session_reserve(session, 1))
+		goto free_session;
+	session->db = db;
+	session->batch = rocksdb_writebatch_create();
+	session->txn_read = rocksdb_readoptions_create();
+	rocksdb_readoptions_set_verify_checksums(
+		session->txn_read, rocksdb_readoptions_get_verify_checksums(db->read_options));
+	rocksdb_readoptions_set_fill_cache(
+		session->txn_read, rocksdb_readoptions_get_fill_cache(db->read_options));
+	*out = session;
+	return NB_OK;
+
+free_session:
+	if (session != NULL)
+		session_free(session);
+	return db->host->fail(NB_FAIL, "out of memory");
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	if (session->txn != NULL)
+		rocksdb_transaction_destroy(session->txn);
+	rocksdb_readoptions_destroy(session->txn_read);
+	rocksdb_writebatch_destroy(session->batch);
+	session_free(session);
+	return NB_OK;
+}
+
+/* --- records --- */
+
+static rocksdb_pinnableslice_t *
+pin(struct nb_session *session, struct nb_slice key, char **error)
+{
+	struct nb_db *db = session->db;
+
+	return session->is_in_txn
+		? rocksdb_transaction_get_pinned(
+			  session->txn, session->txn_read, address(key), key.size, error)
+		: rocksdb_get_pinned(db->base, db->read_options, address(key), key.size, error);
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	char *error = NULL;
+	rocksdb_pinnableslice_t *loan = pin(session, key, &error);
+
+	if (loan == NULL)
+		return error == NULL
+			? NB_NOT_FOUND
+			: database_outcome(session->db->host, "rocksdb_get_pinned", error);
+	session->loans[0] = loan;
+	session->loan_count = 1;
+	value->data = rocksdb_pinnableslice_value(loan, &value->size);
+	return NB_OK;
+}
+
+static void
+release(struct nb_session *session)
+{
+	for (size_t i = 0; i < session->loan_count; i++)
+		if (session->loans[i] != NULL)
+			rocksdb_pinnableslice_destroy(session->loans[i]);
+	session->loan_count = 0;
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct nb_db *db = session->db;
+	char *error = NULL;
+
+	if (session->is_in_txn)
+		rocksdb_transaction_put(session->txn, address(key), key.size, address(value),
+			value.size, &error);
+	else
+		rocksdb_put(db->base, db->write_options, address(key), key.size, address(value),
+			value.size, &error);
+	return database_outcome(db->host, "rocksdb_put", error);
+}
+
+/* Writes a tombstone and does not look whether there is something to remove. */
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	struct nb_db *db = session->db;
+	char *error = NULL;
+
+	if (session->is_in_txn)
+		rocksdb_transaction_delete(session->txn, address(key), key.size, &error);
+	else
+		rocksdb_delete(db->base, db->write_options, address(key), key.size, &error);
+	return database_outcome(db->host, "rocksdb_delete", error);
+}
+
+/* The transaction is what makes these one. */
+static int
+batch_in_txn(struct nb_session *session, const struct nb_write *writes, size_t count)
+{
+	int rc = NB_OK;
+
+	for (size_t i = 0; i < count && rc == NB_OK; i++)
+		rc = writes[i].is_delete ? del(session, writes[i].key)
+					 : put(session, writes[i].key, writes[i].value);
+	return rc;
+}
+
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	struct nb_db *db = session->db;
+	char *error = NULL;
+
+	(void)flags; /* one log record, so all or nothing in any case */
+	if (session->is_in_txn)
+		return batch_in_txn(session, writes, count);
+	rocksdb_writebatch_clear(session->batch);
+	for (size_t i = 0; i < count; i++) {
+		const struct nb_write *w = &writes[i];
+		if (w->is_delete)
+			rocksdb_writebatch_delete(session->batch, address(w->key), w->key.size);
+		else
+			rocksdb_writebatch_put(session->batch, address(w->key), w->key.size,
+				address(w->value), w->value.size);
+	}
+	rocksdb_write(db->base, db->write_options, session->batch, &error);
+	return database_outcome(db->host, "rocksdb_write", error);
+}
+
+/* Fill session->loans and errors. A transaction has no such call that pins. */
+static void
+pin_all(struct nb_session *session, const struct nb_slice *keys, size_t count)
+{
+	struct nb_db *db = session->db;
+
+	for (size_t i = 0; i < count; i++) {
+		session->keys[i] = address(keys[i]);
+		session->key_sizes[i] = keys[i].size;
+		session->errors[i] = NULL;
+		if (session->is_in_txn)
+			session->loans[i] = pin(session, keys[i], &session->errors[i]);
+	}
+	if (!session->is_in_txn)
+		rocksdb_batched_multi_get_cf(db->base, db->read_options, db->family, count,
+			session->keys, session->key_sizes, session->loans, session->errors,
+			false);
+	session->loan_count = count;
+}
+
+static int
+multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers)
+{
+	const struct nb_host *host = session->db->host;
+	int rc = NB_OK;
+
+	if (!session_reserve(session, count))
+		return host->fail(NB_FAIL, "out of memory");
+	pin_all(session, keys, count);
+	for (size_t i = 0; i < count; i++) {
+		rocksdb_pinnableslice_t *loan = session->loans[i];
+		answers[i] = loan == NULL ? NB_NOT_FOUND : NB_OK;
+		if (loan != NULL)
+			values[i].data = rocksdb_pinnableslice_value(loan, &values[i].size);
+		if (session->errors[i] != NULL)
+			rc = database_outcome(
+				host, "rocksdb_batched_multi_get_cf", session->errors[i]);
+	}
+	if (rc != NB_OK)
+		release(session);
+	return rc;
+}
+
+/* --- scans --- */
+
+/* Seek finds the first key that is not below; backward wants the last not above. */
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	struct nb_db *db = session->db;
+	const char *from = address(args->from);
+	size_t size = args->from.size;
+
+	session->is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
+	session->is_fresh = true;
+	rocksdb_iterator_t *iterator = session->is_in_txn
+		? rocksdb_transaction_create_iterator(session->txn, session->txn_read)
+		: rocksdb_create_iterator(db->base, db->read_options);
+	session->iterator = iterator;
+	if (size != 0 && session->is_backward)
+		rocksdb_iter_seek_for_prev(iterator, from, size);
+	else if (size != 0)
+		rocksdb_iter_seek(iterator, from, size);
+	else if (session->is_backward)
+		rocksdb_iter_seek_to_last(iterator);
+	else
+		rocksdb_iter_seek_to_first(iterator);
+	return NB_OK;
+}
+
+static int
+scan_outcome(struct nb_session *session)
+{
+	char *error = NULL;
+
+	rocksdb_iter_get_error(session->iterator, &error);
+	return database_outcome(session->db->host, "rocksdb_iter_get_error", error);
+}
+
+/* An iterator that has met an error is not valid. */
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	rocksdb_iterator_t *iterator = session->iterator;
+
+	/* Moving an iterator that is not valid is not allowed. */
+	if (!session->is_fresh && rocksdb_iter_valid(iterator)) {
+		if (session->is_backward)
+			rocksdb_iter_prev(iterator);
+		else
+			rocksdb_iter_next(iterator);
+	}
+	session->is_fresh = false;
+	if (!rocksdb_iter_valid(iterator)) {
+		int rc = scan_outcome(session);
+		return rc != NB_OK ? rc : NB_NOT_FOUND;
+	}
+	key->data = rocksdb_iter_key(iterator, &key->size);
+	value->data = rocksdb_iter_value(iterator, &value->size);
+	return NB_OK;
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	int rc = scan_outcome(session);
+
+	rocksdb_iter_destroy(session->iterator);
+	session->iterator = NULL;
+	return rc;
+}
+
+/* --- transactions --- */
+
+/* They read what there was at begin; the copy of the snapshot's address is ours. */
+static int
+begin(struct nb_session *session, uint32_t flags)
+{
+	struct nb_db *db = session->db;
+
+	(void)flags;
+	session->txn = rocksdb_optimistictransaction_begin(
+		db->optimistic, db->write_options, db->txn_options, session->txn);
+	session->txn_since = rocksdb_transaction_get_snapshot(session->txn);
+	rocksdb_readoptions_set_snapshot(session->txn_read, session->txn_since);
+	session->is_in_txn = true;
+	return NB_OK;
+}
+
+static void
+txn_end(struct nb_session *session)
+{
+	rocksdb_readoptions_set_snapshot(session->txn_read, NULL);
+	rocksdb_free((void *)(uintptr_t)session->txn_since);
+	session->is_in_txn = false;
+}
+
+static void
+abort_txn(struct nb_session *session)
+{
+	char *error = NULL;
+
+	txn_end(session);
+	rocksdb_transaction_rollback(session->txn, &error);
+	rocksdb_free(error); /* of an optimistic one it only forgets, and cannot fail */
+}
+
+/* Busy: a key was written since begin. Try again: too long since to know. */
+static int
+commit(struct nb_session *session)
+{
+	char *error = NULL;
+
+	rocksdb_transaction_commit(session->txn, &error);
+	if (error == NULL) {
+		txn_end(session);
+		return NB_OK;
+	}
+	abort_txn(session);
+	if (strncmp(error, "Resource busy", 13) != 0 &&
+		strncmp(error, "Operation failed. Try again", 27) != 0)
+		return database_outcome(session->db->host, "rocksdb_transaction_commit", error);
+	rocksdb_free(error);
+	return NB_CONFLICT;
+}
+
+/* --- the tables --- */
+
+static const struct nb_engine *
+variant(const struct nb_option_value *values);
+
+/* With assertions RocksDB also looks at its test hooks in each operation. */
+#ifdef ROCKSDB_ASSERTS
+#define BUILD NB_ENGINE_BUILD ", linked to a librocksdb with assertions"
+#else
+#define BUILD NB_ENGINE_BUILD
+#endif
+
+#define CAPS (NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH)
+
+#define COMMON \
+	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "rocksdb", \
+	.summary = "log-structured merge tree of Facebook, grown out of LevelDB", \
+	.licence = "Apache-2.0 OR GPL-2.0-only", .home = "https://rocksdb.org", \
+	.build = BUILD, \
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | \
+		NB_DUR_BIT(NB_DUR_COMMIT), \
+	.auto_durability = NB_DUR_PROCESS, .key_size_max = KEY_SIZE_MAX, \
+	.value_size_max = VALUE_SIZE_MAX, .options = database_options, .version = version, \
+	.open = database_open, .close = database_close, .session_open = session_open, \
+	.session_close = session_close, .get = get, .release = release, .put = put, \
+	.del = del, .scan_open = scan_open, .scan_next = scan_next, .scan_close = scan_close, \
+	.batch = batch, .multi_get = multi_get, .flush = database_flush, \
+	.checkpoint = database_checkpoint, .stats = database_stats, .variant = variant
+
+static const struct nb_engine engine = {COMMON, .caps = CAPS | NB_CAP_SNAPSHOT};
+static const struct nb_engine unordered = {COMMON, .caps = CAPS};
+static const struct nb_engine optimistic = {COMMON, .caps = CAPS | NB_CAP_SNAPSHOT,
+	.begin = begin, .commit = commit, .abort = abort_txn};
+
+static const struct nb_engine *
+variant(const struct nb_option_value *values)
+{
+	return values[TRANSACTIONS].u64 == OPTIMISTIC ? &optimistic
+		: values[WRITE_MODE].u64 == UNORDERED ? &unordered
+						      : NULL;
+}
+NB_ENGINE_PLUGIN(engine)

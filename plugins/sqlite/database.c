@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How a database of SQLite's is set up and written out. What is not plain from the calls:
+ *
+ * - Beside the connections of the sessions the database has one more, for what concerns
+ *   the whole.
+ * - WAL with synchronous=NORMAL is 'periodic': the log is synced before it is copied
+ *   into the database, that is whenever it has grown by wal_autocheckpoint pages.
+ *   Without such checkpoints it would never be, so then the level is refused.
+ * - With journal=delete and synchronous=FULL a commit is the unlink of the journal,
+ *   which no one syncs: power loss may bring it back and undo the commit. EXTRA syncs
+ *   the directory, so 'commit' is EXTRA there.
+ * - Who finds the database locked waits in on_busy(), up to busy_timeout. How often that
+ *   was is a counter.
+ */
+#include "database.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum {
+	PRAGMA_SIZE = 128,
+	FIRST_WAIT_NS = 50000,
+	WAIT_DOUBLINGS = 7 /* so a wait is of 6.4 ms at most */
+};
+
+/* In the order of the table. */
+enum {
+	JOURNAL,
+	PAGE_SIZE,
+	MMAP_SIZE,
+	WAL_AUTOCHECKPOINT,
+	BUSY_TIMEOUT,
+	SECURE_DELETE,
+	OPTIONS
+};
+
+const char *const database_journals[] = {
+	"wal", "delete", "truncate", "persist", "memory", "off"};
+
+const struct nb_option database_options[] = {
+	[JOURNAL] = {.name = "journal",
+		.type = NB_OPT_CHOICE,
+		.def = "wal",
+		.choices = "wal|delete|truncate|persist|memory|off",
+		.help = "what undoes or redoes a transaction; decides which durability there "
+			"is"},
+	[PAGE_SIZE] = {.name = "page_size",
+		.type = NB_OPT_BYTES,
+		.min = 512,
+		.max = 64 << 10,
+		.help = "of a new database, a power of two; without: 4KiB"},
+	[MMAP_SIZE] = {.name = "mmap_size",
+		.type = NB_OPT_BYTES,
+		.def = "0",
+		.max = 0x7fff0000,
+		.help = "read so much of the file through a mapping; 0: by pread"},
+	[WAL_AUTOCHECKPOINT] = {.name = "wal_autocheckpoint",
+		.type = NB_OPT_U64,
+		.unit = "pages",
+		.max = INT_MAX,
+		.help = "copy the log into the database when it has grown by this; without: "
+			"1000; 0: never"},
+	[BUSY_TIMEOUT] = {.name = "busy_timeout",
+		.type = NB_OPT_TIME,
+		.def = "5s",
+		.max = 3600000000000,
+		.help = "how long to wait for a lock before the answer is a conflict"},
+	[SECURE_DELETE] = {.name = "secure_delete",
+		.type = NB_OPT_BOOL,
+		.max = 1,
+		.help = "overwrite with zeros what is deleted; without: as SQLite is built"},
+	[OPTIONS] = {.name = NULL},
+};
+
+/* --- answers --- */
+
+bool
+database_is_locked(int error)
+{
+	return (error & 0xff) == SQLITE_BUSY || (error & 0xff) == SQLITE_LOCKED;
+}
+
+static const char *
+advice(int error)
+{
+	switch (error & 0xff) {
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return "; another session or process holds it";
+	case SQLITE_NOTADB:
+		return "; made with something else?";
+	default:
+		return "";
+	}
+}
+
+int
+database_failure(const struct nb_host *host, sqlite3 *base, const char *call, int error)
+{
+	const char *text = base != NULL ? sqlite3_errmsg(base) : sqlite3_errstr(error);
+
+	return host->fail(NB_FAIL, "%s: %s (%d)%s", call, text, error, advice(error));
+}
+
+/*
+ * Called by SQLite on the thread that waits, with the number of waits before: 50 us, then
+ * twice as long each time. SQLite's own handler begins with a whole millisecond.
+ */
+static int
+on_busy(void *arg, int waits)
+{
+	struct nb_db *db = arg;
+	uint64_t doublings = waits < WAIT_DOUBLINGS ? (uint64_t)waits : WAIT_DOUBLINGS;
+	uint64_t pause_ns = (uint64_t)FIRST_WAIT_NS << doublings;
+	uint64_t waited_ns = pause_ns - FIRST_WAIT_NS +
+		((uint64_t)waits - doublings) * pause_ns;
+
+	if (waited_ns >= db->options[BUSY_TIMEOUT].u64)
+		return 0;
+	__atomic_fetch_add(&db->busy_waits, 1, __ATOMIC_RELAXED);
+	const struct timespec pause = {.tv_nsec = (long)pause_ns};
+	nanosleep(&pause, NULL);
+	return 1;
+}
+
+/* --- connections --- */
+
+/* PRAGMA `text`, and the first column of its answer. */
+static int
+pragma(struct nb_db *db, sqlite3 *base, char answer[PRAGMA_SIZE], const char *fmt, ...)
+{
+	char text[PRAGMA_SIZE] = "PRAGMA ";
+	sqlite3_stmt *statement;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text + strlen(text), sizeof(text) - strlen(text), fmt, args);
+	va_end(args);
+	answer[0] = '\0';
+	int error = sqlite3_prepare_v2(base, text, -1, &statement, NULL);
+	if (error != SQLITE_OK)
+		return database_failure(db->host, base, text, error);
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		snprintf(answer, PRAGMA_SIZE, "%s",
+			(const char *)sqlite3_column_text(statement, 0));
+	error = sqlite3_finalize(statement);
+	return error == SQLITE_OK ? NB_OK : database_failure(db->host, base, text, error);
+}
+
+/* SQLite does not fail where it cannot do what a pragma says, it answers otherwise. */
+static int
+pragma_exactly(struct nb_db *db, sqlite3 *base, const char *name, const char *value)
+{
+	char answer[PRAGMA_SIZE];
+	int rc = pragma(db, base, answer, "%s=%s", name, value);
+
+	if (rc != NB_OK || strcmp(answer, value) == 0)
+		return rc;
+	return db->host->fail(NB_UNSUPPORTED, "%s is to be %s, and SQLite makes it %s", name,
+		value, answer[0] != '\0' ? answer : "nothing");
+}
+
+/* That of the file when reading only: it is wal or not. */
+static int
+set_journal(struct nb_db *db, sqlite3 *base)
+{
+	char answer[PRAGMA_SIZE];
+
+	if (!db->is_read_only)
+		return pragma_exactly(db, base, "journal_mode", database_journals[db->journal]);
+	int rc = pragma(db, base, answer, "journal_mode");
+	if (rc == NB_OK && (strcmp(answer, "wal") == 0) != (db->journal == WAL))
+		return db->host->fail(NB_UNSUPPORTED,
+			"the database was written with%s journal=wal; read it so, too",
+			db->journal == WAL ? "out" : "");
+	return rc;
+}
+
+static int
+set_page_size(struct nb_db *db, sqlite3 *base)
+{
+	uint64_t size = db->options[PAGE_SIZE].u64;
+	char answer[PRAGMA_SIZE];
+
+	if (db->options[PAGE_SIZE].is_set == 0)
+		return NB_OK;
+	int rc = pragma(db, base, answer, "page_size=%llu", (unsigned long long)size);
+	if (rc == NB_OK)
+		rc = pragma(db, base, answer, "page_size");
+	if (rc == NB_OK && strtoull(answer, NULL, 10) != size)
+		return db->host->fail(NB_UNSUPPORTED,
+			"page_size is that of a new database; this one has pages of %s bytes",
+			answer);
+	return rc;
+}
+
+static int
+set_memory(struct nb_db *db, sqlite3 *base)
+{
+	char text[32];
+	char answer[PRAGMA_SIZE];
+	int rc = NB_OK;
+
+	if (db->cache_bytes != 0)
+		rc = pragma(db, base, answer, "cache_size=-%llu",
+			(unsigned long long)db->cache_bytes >> 10);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)db->options[MMAP_SIZE].u64);
+	return rc == NB_OK ? pragma_exactly(db, base, "mmap_size", text) : rc;
+}
+
+static int
+set_all(struct nb_db *db, sqlite3 *base, const char *synchronous)
+{
+	const struct nb_option_value *value = db->options;
+	char answer[PRAGMA_SIZE];
+	int rc = set_page_size(db, base); /* before there is a page */
+
+	if (rc == NB_OK)
+		rc = set_journal(db, base);
+	if (rc == NB_OK)
+		rc = pragma(db, base, answer, "synchronous=%s", synchronous);
+	if (rc == NB_OK && value[WAL_AUTOCHECKPOINT].is_set != 0)
+		rc = pragma(db, base, answer, "wal_autocheckpoint=%llu",
+			(unsigned long long)value[WAL_AUTOCHECKPOINT].u64);
+	if (rc == NB_OK && value[SECURE_DELETE].is_set != 0)
+		rc = pragma_exactly(
+			db, base, "secure_delete", value[SECURE_DELETE].u64 != 0 ? "1" : "0");
+	return rc == NB_OK ? set_memory(db, base) : rc;
+}
+
+int
+database_connect(sqlite3 **out, struct nb_db *db, int flags, const char *synchronous)
+{
+	sqlite3 *base;
+
+	flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+	flags |= db->is_read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+	int error = sqlite3_open_v2(db->path, &base, flags, NULL);
+	int rc = NB_OK;
+	if (error != SQLITE_OK) {
+		rc = database_failure(db->host, base, "sqlite3_open_v2", error);
+		goto close_base; /* there is one even then */
+	}
+	if (!db->is_read_only && sqlite3_db_readonly(base, "main") == 1) {
+		rc = db->host->fail(NB_FAIL, "data.db can be opened for reading only");
+		goto close_base;
+	}
+	sqlite3_extended_result_codes(base, 1);
+	sqlite3_busy_handler(base, on_busy, db);
+	rc = set_all(db, base, synchronous);
+	if (rc != NB_OK)
+		goto close_base;
+	*out = base;
+	return NB_OK;
+
+close_base:
+	sqlite3_close(base);
+	return rc;
+}
+
+/* --- open and close --- */
+
+enum journal
+database_journal(const struct nb_option_value *values)
+{
+	return (enum journal)values[JOURNAL].u64;
+}
+
+static const char *
+synchronous_of(enum journal journal, uint32_t durability)
+{
+	if (durability == NB_DUR_PERIODIC)
+		return "NORMAL";
+	if (durability == NB_DUR_COMMIT)
+		return journal == DELETE ? "EXTRA" : "FULL";
+	return "OFF";
+}
+
+static int
+check_options(const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	const struct nb_option_value *checkpoint = &value[WAL_AUTOCHECKPOINT];
+	enum journal journal = database_journal(value);
+	uint64_t page = value[PAGE_SIZE].is_set != 0 ? value[PAGE_SIZE].u64 : 512;
+
+	if (checkpoint->is_set != 0 && journal != WAL)
+		return args->host->fail(NB_UNSUPPORTED,
+			"wal_autocheckpoint decides nothing with journal=%s; leave it out",
+			database_journals[journal]);
+	if (checkpoint->is_set != 0 && checkpoint->u64 == 0 &&
+		args->durability == NB_DUR_PERIODIC)
+		return args->host->fail(NB_UNSUPPORTED,
+			"wal_autocheckpoint=0 would never sync, so durability is not periodic");
+	if ((page & (page - 1)) != 0)
+		return args->host->fail(NB_UNSUPPORTED, "page_size is not a power of two");
+	if (sqlite3_threadsafe() == 0)
+		return args->host->fail(
+			NB_UNSUPPORTED, "this SQLite is built for a single thread");
+	return NB_OK;
+}
+
+static int
+find_database(struct nb_db *db, const struct nb_open_args *args)
+{
+	struct stat info;
+	int length = snprintf(db->path, sizeof(db->path), "%s/data.db", args->path);
+
+	if (length >= (int)sizeof(db->path) - (int)sizeof("-journal"))
+		return db->host->fail(NB_FAIL, "the path is too long");
+	if ((args->flags & NB_OPEN_CREATE) == 0 &&
+		(stat(db->path, &info) != 0 || info.st_size == 0))
+		return db->host->fail(NB_FAIL, "no database is there: no data.db");
+	return NB_OK;
+}
+
+/* Its connection syncs in any case: it writes only what a flush is to make safe. */
+static int
+open_base(struct nb_db *db, bool is_to_create)
+{
+	int rc = database_connect(&db->base, db, is_to_create ? SQLITE_OPEN_CREATE : 0, "FULL");
+
+	if (rc != NB_OK || !is_to_create)
+		return rc;
+	int error = sqlite3_exec(db->base,
+		"CREATE TABLE IF NOT EXISTS records(k BLOB PRIMARY KEY, v BLOB) WITHOUT ROWID",
+		NULL, NULL, NULL);
+	if (error == SQLITE_OK)
+		return NB_OK;
+	rc = database_failure(db->host, db->base, "CREATE TABLE", error);
+	sqlite3_close(db->base);
+	return rc;
+}
+
+/* A database without the table is not ours: seen here rather than by the first session. */
+static int
+check_table(struct nb_db *db)
+{
+	sqlite3_stmt *statement;
+	int error = sqlite3_prepare_v2(
+		db->base, "SELECT k, v FROM records", -1, &statement, NULL);
+
+	if (error != SQLITE_OK)
+		return database_failure(db->host, db->base, "no database of mininb's", error);
+	sqlite3_finalize(statement);
+	return NB_OK;
+}
+
+int
+database_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	int rc = check_options(args);
+
+	if (rc != NB_OK)
+		return rc;
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return args->host->fail(NB_FAIL, "out of memory");
+	db->host = args->host;
+	db->options = args->options;
+	db->journal = database_journal(args->options);
+	db->cache_bytes = args->cache_bytes / (args->sessions != 0 ? args->sessions : 1);
+	db->synchronous = synchronous_of(db->journal, args->durability);
+	db->is_read_only = (args->flags & NB_OPEN_READ_ONLY) != 0;
+	rc = find_database(db, args);
+	if (rc == NB_OK)
+		rc = open_base(db, (args->flags & NB_OPEN_CREATE) != 0);
+	if (rc != NB_OK)
+		goto free_db;
+	rc = check_table(db);
+	if (rc != NB_OK)
+		goto close_base;
+	*out = db;
+	return NB_OK;
+
+close_base:
+	sqlite3_close(db->base);
+free_db:
+	free(db);
+	return rc;
+}
+
+/* The last connection copies the log into the database and removes it. */
+int
+database_close(struct nb_db *db)
+{
+	int error = sqlite3_close(db->base);
+	int rc = error == SQLITE_OK
+		? NB_OK
+		: database_failure(db->host, db->base, "sqlite3_close", error);
+
+	free(db);
+	return rc;
+}
+
+/* --- the whole --- */
+
+/* SQLITE_FCNTL_FILE_POINTER or _JOURNAL_POINTER; the latter is the log's with WAL. */
+static int
+sync_file(struct nb_db *db, int which, const char *name)
+{
+	sqlite3_file *file = NULL;
+	int error = sqlite3_file_control(db->base, NULL, which, &file);
+
+	if (error == SQLITE_OK && file != NULL && file->pMethods != NULL)
+		error = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+	return error == SQLITE_OK
+		? NB_OK
+		: db->host->fail(NB_FAIL, "syncing the %s: %s", name, sqlite3_errstr(error));
+}
+
+/* Another process that reads or writes all the time can keep this from being done. */
+static int
+copy_log(struct nb_db *db)
+{
+	int error = sqlite3_wal_checkpoint_v2(
+		db->base, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+
+	if (database_is_locked(error))
+		return db->host->fail(NB_UNSUPPORTED,
+			"sqlite3_wal_checkpoint_v2: another process keeps the log in use");
+	return error == SQLITE_OK
+		? NB_OK
+		: database_failure(db->host, db->base, "sqlite3_wal_checkpoint_v2", error);
+}
+
+/* What was written without a sync may be in the log, or already copied from it. */
+static int
+sync_all(struct nb_db *db)
+{
+	int rc = NB_OK;
+
+	if (db->journal == WAL)
+		rc = sync_file(db, SQLITE_FCNTL_JOURNAL_POINTER, "log");
+	return rc == NB_OK ? sync_file(db, SQLITE_FCNTL_FILE_POINTER, "database") : rc;
+}
+
+int
+database_flush(struct nb_db *db, uint32_t upto)
+{
+	if (db->is_read_only)
+		return NB_OK;
+	int rc = sync_all(db);
+	if (rc != NB_OK || upto == NB_SETTLE_FLUSH || db->journal != WAL)
+		return rc;
+	return copy_log(db);
+}
+
+/* An open of a log reads it all. */
+int
+database_checkpoint(struct nb_db *db)
+{
+	return database_flush(db, NB_SETTLE_COMPACT);
+}

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * SQLite: one table, its rows in a B-tree ordered by the key (WITHOUT ROWID). What is
+ * not plain from the calls:
+ *
+ * - A session is a connection of its own, without SQLite's mutex, with each statement
+ *   prepared once. How they are set up is in database.c.
+ * - A loan is a row of a statement that is not reset: it holds a read transaction. SQLite
+ *   has copied the value out of its page by then, so it is no zero copy.
+ * - journal decides what a crash may take, and with journal=off there is no way back at
+ *   all; so each kind of journal has a table of its own (variant), and a level that it
+ *   cannot give is refused.
+ * - NB_CONFLICT is the answer only after busy_timeout: until then SQLite waits.
+ * - SQLITE_STATIC: no key or value is copied when it is bound. A binding outlives its
+ *   call, but is not looked at again before it is bound anew.
+ */
+#include "database.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/*
+ * SQLite limits a row, key and value and a head, to 1,000,000,000 bytes. The division is
+ * ours: any key with any value.
+ */
+#define KEY_SIZE_MAX (64ull << 20)
+#define VALUE_SIZE_MAX (1000000000ull - KEY_SIZE_MAX - 32)
+
+enum { PUBLISH_EVERY = 1024 };
+
+/* The statements of a session. */
+enum {
+	GET,
+	PUT,
+	INSERT,
+	DEL,
+	/* Scans: one more for keys only, two more for backward, four more from the very end. */
+	SCAN,
+	SCAN_BACK = SCAN + 2,
+	SCAN_BACK_ALL = SCAN + 4,
+	BEGIN_WRITE = SCAN + 6,
+	BEGIN_READ,
+	COMMIT,
+	ROLLBACK,
+	STATEMENTS
+};
+
+/* A key has at least one byte, so all are above x'', from which a scan may begin. */
+static const char *const texts[STATEMENTS] = {
+	[GET] = "SELECT v FROM records WHERE k = ?1",
+	[PUT] = "REPLACE INTO records(k, v) VALUES(?1, ?2)",
+	[INSERT] = "INSERT INTO records(k, v) VALUES(?1, ?2) ON CONFLICT DO NOTHING",
+	[DEL] = "DELETE FROM records WHERE k = ?1",
+	[SCAN] = "SELECT k, v FROM records WHERE k >= ?1 ORDER BY k",
+	[SCAN + 1] = "SELECT k FROM records WHERE k >= ?1 ORDER BY k",
+	[SCAN_BACK] = "SELECT k, v FROM records WHERE k <= ?1 ORDER BY k DESC",
+	[SCAN_BACK + 1] = "SELECT k FROM records WHERE k <= ?1 ORDER BY k DESC",
+	[SCAN_BACK_ALL] = "SELECT k, v FROM records ORDER BY k DESC",
+	[SCAN_BACK_ALL + 1] = "SELECT k FROM records ORDER BY k DESC",
+	[BEGIN_WRITE] =
+		"BEGIN IMMEDIATE", /* or a conflict would show only at the first write */
+	[BEGIN_READ] = "BEGIN",
+	[COMMIT] = "COMMIT",
+	[ROLLBACK] = "ROLLBACK",
+};
+
+/* Of a connection, by sqlite3_db_status(), which only its own thread may call. */
+static const struct {
+	int op;
+	const char *name;
+} counters[COUNTERS] = {
+	{SQLITE_DBSTATUS_CACHE_HIT, "cache_hits"},
+	{SQLITE_DBSTATUS_CACHE_MISS, "cache_misses"},
+	{SQLITE_DBSTATUS_CACHE_WRITE, "cache_writes"},
+	{SQLITE_DBSTATUS_CACHE_SPILL, "cache_spills"},
+};
+
+struct nb_session {
+	struct nb_db *db;
+	sqlite3 *base;
+	sqlite3_stmt *statements[STATEMENTS];
+	sqlite3_stmt *scan; /* the one that is open */
+	bool is_in_transaction;
+	bool is_keys_only;
+	uint32_t calls;
+};
+
+static const char *
+version(void)
+{
+	return sqlite3_libversion();
+}
+
+/* --- answers --- */
+
+/* Run to its end a statement that gives no rows. */
+static int
+run(sqlite3_stmt *statement)
+{
+	sqlite3_step(statement);
+	return sqlite3_reset(statement);
+}
+
+static void
+roll_back(struct nb_session *session)
+{
+	session->is_in_transaction = false;
+	if (sqlite3_get_autocommit(session->base) != 0)
+		return; /* some errors have done it */
+	run(session->statements[ROLLBACK]);
+}
+
+/* What is told of a statement's error. A lock that was not given undoes the transaction. */
+static int
+outcome(struct nb_session *session, const char *call, int error)
+{
+	if (error == SQLITE_OK)
+		return NB_OK;
+	if (!database_is_locked(error))
+		return database_failure(session->db->host, session->base, call, error);
+	roll_back(session);
+	return NB_CONFLICT;
+}
+
+/* --- open and close --- */
+
+static const struct nb_engine *
+variant(const struct nb_option_value *values);
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	enum journal journal = database_journal(args->options);
+
+	if (args->durability > NB_DUR_COMMIT ||
+		(variant(args->options)->durabilities & NB_DUR_BIT(args->durability)) == 0)
+		return args->host->fail(NB_UNSUPPORTED, "with journal=%s durability is %s",
+			database_journals[journal],
+			journal == WAL             ? "process, periodic or commit"
+				: journal < MEMORY ? "process or commit"
+						   : "none");
+	return database_open(out, args);
+}
+
+/* Add what this connection has counted since to the counts of all. */
+static void
+publish(struct nb_session *session)
+{
+	for (int i = 0; i < COUNTERS; i++) {
+		int count = 0, most;
+		sqlite3_db_status(session->base, counters[i].op, &count, &most, 1);
+		__atomic_fetch_add(&session->db->counts[i], (uint64_t)count, __ATOMIC_RELAXED);
+	}
+}
+
+static void
+count_call(struct nb_session *session)
+{
+	if (++session->calls % PUBLISH_EVERY == 0)
+		publish(session);
+}
+
+static int
+prepare_all(struct nb_session *session)
+{
+	for (int i = 0; i < STATEMENTS; i++) {
+		int error = sqlite3_prepare_v3(session->base, texts[i], -1,
+			SQLITE_PREPARE_PERSISTENT, &session->statements[i], NULL);
+		if (error != SQLITE_OK)
+			return database_failure(
+				session->db->host, session->base, texts[i], error);
+	}
+	return NB_OK;
+}
+
+static void
+finalize_all(struct nb_session *session)
+{
+	for (int i = 0; i < STATEMENTS; i++)
+		sqlite3_finalize(session->statements[i]);
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct nb_session *session = calloc(1, sizeof(*session));
+
+	(void)id;
+	if (session == NULL)
+		return db->host->fail(NB_FAIL, "out of memory");
+	session->db = db;
+	int rc = database_connect(&session->base, db, 0, db->synchronous);
+	if (rc != NB_OK)
+		goto free_session;
+	rc = prepare_all(session);
+	if (rc != NB_OK)
+		goto close_base;
+	*out = session;
+	return NB_OK;
+
+close_base:
+	finalize_all(session);
+	sqlite3_close(session->base);
+free_session:
+	free(session);
+	return rc;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	const struct nb_host *host = session->db->host;
+
+	publish(session);
+	finalize_all(session);
+	int error = sqlite3_close(session->base); /* rolls back what was begun */
+	int rc = error == SQLITE_OK
+		? NB_OK
+		: database_failure(host, session->base, "sqlite3_close", error);
+	free(session);
+	return rc;
+}
+
+/* --- records --- */
+
+/* An address even for nothing, or NULL would be bound, the value of SQL. */
+static int
+bind_slice(sqlite3_stmt *statement, int at, struct nb_slice slice)
+{
+	return sqlite3_bind_blob64(
+		statement, at, slice.data != NULL ? slice.data : "", slice.size, SQLITE_STATIC);
+}
+
+static struct nb_slice
+column(sqlite3_stmt *statement, int at)
+{
+	const void *data = sqlite3_column_blob(statement, at);
+
+	return (struct nb_slice){data, (size_t)sqlite3_column_bytes(statement, at)};
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	sqlite3_stmt *statement = session->statements[GET];
+	int error = bind_slice(statement, 1, key);
+
+	if (error == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+		*value = column(statement, 0);
+		return NB_OK;
+	}
+	if (error == SQLITE_OK)
+		error = sqlite3_reset(statement);
+	count_call(session);
+	return error == SQLITE_OK ? NB_NOT_FOUND : outcome(session, "SELECT", error);
+}
+
+static void
+release(struct nb_session *session)
+{
+	sqlite3_reset(session->statements[GET]);
+	count_call(session);
+}
+
+static int
+write_one(struct nb_session *session, int which, struct nb_slice key, struct nb_slice value)
+{
+	sqlite3_stmt *statement = session->statements[which];
+	int error = bind_slice(statement, 1, key);
+
+	if (error == SQLITE_OK && which != DEL)
+		error = bind_slice(statement, 2, value);
+	if (error == SQLITE_OK)
+		error = run(statement);
+	count_call(session);
+	return outcome(session, texts[which], error);
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return write_one(session, PUT, key, value);
+}
+
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	int rc = write_one(session, INSERT, key, value);
+
+	return rc == NB_OK && sqlite3_changes(session->base) == 0 ? NB_EXISTS : rc;
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	int rc = write_one(session, DEL, key, (struct nb_slice){0});
+
+	return rc == NB_OK && sqlite3_changes(session->base) == 0 ? NB_NOT_FOUND : rc;
+}
+
+/* --- transactions and batches --- */
+
+static int
+begin(struct nb_session *session, uint32_t flags)
+{
+	int which = (flags & NB_TXN_READ_ONLY) != 0 ? BEGIN_READ : BEGIN_WRITE;
+	int rc = outcome(session, texts[which], run(session->statements[which]));
+
+	session->is_in_transaction = rc == NB_OK;
+	return rc;
+}
+
+static int
+commit(struct nb_session *session)
+{
+	int rc = outcome(session, texts[COMMIT], run(session->statements[COMMIT]));
+
+	session->is_in_transaction = false;
+	return rc;
+}
+
+static int
+write_all(struct nb_session *session, const struct nb_write *writes, size_t count)
+{
+	int rc = NB_OK;
+
+	for (size_t i = 0; i < count && rc == NB_OK; i++)
+		rc = write_one(session, writes[i].is_delete != 0 ? DEL : PUT, writes[i].key,
+			writes[i].value);
+	return rc;
+}
+
+/* A part of the transaction that was begun: undone alone if it fails. */
+static int
+batch_within(struct nb_session *session, const struct nb_write *writes, size_t count)
+{
+	int error = sqlite3_exec(session->base, "SAVEPOINT batch", NULL, NULL, NULL);
+
+	if (error != SQLITE_OK)
+		return outcome(session, "SAVEPOINT", error);
+	int rc = write_all(session, writes, count);
+	if (rc == NB_CONFLICT)
+		return rc; /* all is undone */
+	if (rc != NB_OK)
+		sqlite3_exec(session->base, "ROLLBACK TO batch", NULL, NULL, NULL);
+	error = sqlite3_exec(session->base, "RELEASE batch", NULL, NULL, NULL);
+	return rc == NB_OK ? outcome(session, "RELEASE", error) : rc;
+}
+
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	bool is_final = session->db->journal == OFF;
+
+	if (is_final && (flags & NB_BATCH_ATOMIC) != 0)
+		return session->db->host->fail(
+			NB_UNSUPPORTED, "journal=off undoes nothing, so no batch is atomic");
+	if (session->is_in_transaction)
+		return batch_within(session, writes, count);
+	int rc = begin(session, 0);
+	if (rc != NB_OK)
+		return rc;
+	rc = write_all(session, writes, count);
+	if (rc == NB_OK)
+		return commit(session);
+	if (rc != NB_CONFLICT && is_final)
+		commit(session); /* ROLLBACK would leave a broken database */
+	else if (rc != NB_CONFLICT)
+		roll_back(session);
+	return rc;
+}
+
+/* --- scans --- */
+
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	bool is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
+	bool is_all = is_backward && args->from.size == 0;
+
+	session->is_keys_only = (args->flags & NB_SCAN_KEYS_ONLY) != 0;
+	session->scan = session->statements[(is_all                       ? SCAN_BACK_ALL
+							    : is_backward ? SCAN_BACK
+									  : SCAN) +
+		session->is_keys_only];
+	if (is_all)
+		return NB_OK;
+	/* Copied: it is looked at when the first record is asked for. */
+	return outcome(session, texts[SCAN],
+		sqlite3_bind_blob64(session->scan, 1,
+			args->from.size != 0 ? args->from.data : "", args->from.size,
+			SQLITE_TRANSIENT));
+}
+
+/* After the last row a further step would begin anew, so the statement is let go of. */
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	if (session->scan == NULL)
+		return NB_NOT_FOUND;
+	if (sqlite3_step(session->scan) == SQLITE_ROW) {
+		*key = column(session->scan, 0);
+		*value = session->is_keys_only ? (struct nb_slice){0}
+					       : column(session->scan, 1);
+		return NB_OK;
+	}
+	int error = sqlite3_reset(session->scan);
+	session->scan = NULL;
+	return error == SQLITE_OK ? NB_NOT_FOUND : outcome(session, texts[SCAN], error);
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	if (session->scan != NULL)
+		sqlite3_reset(session->scan);
+	session->scan = NULL;
+	count_call(session);
+	return NB_OK;
+}
+
+static void
+emit_size(struct nb_db *db, const char *suffix, const char *name, nb_stat_emit emit, void *to)
+{
+	char path[FILE_PATH_SIZE + 8];
+	struct stat info;
+
+	snprintf(path, sizeof(path), "%s%s", db->path, suffix);
+	emit(to, name, "bytes", NB_STAT_GAUGE,
+		stat(path, &info) == 0 ? (uint64_t)info.st_size : 0);
+}
+
+static void
+stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	sqlite3_int64 memory = 0, most = 0;
+
+	for (int i = 0; i < COUNTERS; i++)
+		emit(to, counters[i].name, "pages", NB_STAT_COUNTER,
+			__atomic_load_n(&db->counts[i], __ATOMIC_RELAXED));
+	emit(to, "busy_waits", "waits", NB_STAT_COUNTER,
+		__atomic_load_n(&db->busy_waits, __ATOMIC_RELAXED));
+	sqlite3_status64(SQLITE_STATUS_MEMORY_USED, &memory, &most, 0);
+	emit(to, "memory", "bytes", NB_STAT_GAUGE, (uint64_t)memory);
+	emit_size(db, "", "database_size", emit, to);
+	emit_size(db, "-wal", "log_size", emit, to);
+}
+
+/* What holds for every journal. */
+#define TABLE \
+	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "sqlite", \
+	.summary = "B-tree of SQLite, a table of keys and values", .licence = "blessing", \
+	.home = "https://www.sqlite.org", .build = NB_ENGINE_BUILD, \
+	.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, \
+	.options = database_options, .version = version, .open = db_open, \
+	.close = database_close, .session_open = session_open, .session_close = session_close, \
+	.get = get, .release = release, .put = put, .del = del, .insert = insert, \
+	.scan_open = scan_open, .scan_next = scan_next, .scan_close = scan_close, \
+	.batch = batch, .flush = database_flush, .checkpoint = database_checkpoint, \
+	.stats = stats, .variant = variant
+#define CAPS \
+	(NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_SNAPSHOT | \
+		NB_CAP_MULTI_PROCESS)
+#define TRANSACTIONS .begin = begin, .commit = commit, .abort = roll_back
+
+static const struct nb_engine engine = {
+	TABLE,
+	TRANSACTIONS,
+	.caps = CAPS | NB_CAP_ATOMIC_BATCH,
+	.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_PERIODIC) |
+		NB_DUR_BIT(NB_DUR_COMMIT),
+	.auto_durability = NB_DUR_PERIODIC,
+};
+
+static const struct nb_engine with_rollback_journal = {
+	TABLE,
+	TRANSACTIONS,
+	.caps = CAPS | NB_CAP_ATOMIC_BATCH,
+	.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_COMMIT),
+	.auto_durability = NB_DUR_PROCESS,
+};
+
+/* What undoes a transaction dies with the process, and leaves a half of it behind. */
+static const struct nb_engine with_journal_in_memory = {
+	TABLE,
+	TRANSACTIONS,
+	.caps = CAPS | NB_CAP_ATOMIC_BATCH,
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
+	.auto_durability = NB_DUR_NONE,
+};
+
+static const struct nb_engine without_journal = {
+	TABLE,
+	.caps = CAPS,
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
+	.auto_durability = NB_DUR_NONE,
+};
+
+static const struct nb_engine *
+variant(const struct nb_option_value *values)
+{
+	switch (database_journal(values)) {
+	case WAL:
+		return &engine;
+	case MEMORY:
+		return &with_journal_in_memory;
+	case OFF:
+		return &without_journal;
+	default:
+		return &with_rollback_journal;
+	}
+}
+
+NB_ENGINE_PLUGIN(engine)
