@@ -1,0 +1,620 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * TDB, Samba's hash file. What is not plain from the calls:
+ *
+ * - A plain tdb_store() changes the mapped file in several steps, and a process that is
+ *   killed between two of them leaves a broken one: that is durability 'none'. A
+ *   transaction saves what it will overwrite in the file first, and the next open puts it
+ *   back. So at 'process' each write is a transaction under TDB_NOSYNC, and at 'commit'
+ *   one with its four fdatasync(2) and msync(2).
+ * - tdb_parse_record() says 'no such record' whatever went wrong. What did is told to the
+ *   logging function only, so what that was told makes the difference, and the text.
+ * - The value is lent by copy: in the map it is safe under the lock of its chain alone,
+ *   which tdb_parse_record() has until its callback returns.
+ * - A scan reads chain by chain. tdb_nextkey() would leave a record locked where a scan is
+ *   closed before its end, and there is no call to unlock it.
+ */
+#include <mininb/engine.h>
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <tdb.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KEY_SIZE_MAX (1u << 20)
+#define VALUE_SIZE_MAX (64u << 20)
+
+enum {
+	HASH_SIZE = 131,         /* DEFAULT_HASH_SIZE */
+	HASH_SIZE_COPIED = 16384 /* a transaction copies all heads of chains, four bytes each */
+};
+
+/* In the order of the table. */
+enum { HASH_SIZE_OPTION, HASH, LOCKING, MMAP, MAX_DEAD, SEQNUM };
+
+static const struct nb_option options[] = {
+	[HASH_SIZE_OPTION] = {.name = "hash_size",
+		.type = NB_OPT_U64,
+		.unit = "chains",
+		.min = 1,
+		.max = 100000000,
+		.help = "when made: default one for each four expected records, see README"},
+	[HASH] = {.name = "hash",
+		.type = NB_OPT_CHOICE,
+		.choices = "old|jenkins",
+		.help = "when made: tdb's first hash function, the default, or a better one"},
+	[LOCKING] = {.name = "locking",
+		.type = NB_OPT_BOOL,
+		.def = "yes",
+		.max = 1,
+		.help = "fcntl(2) locks, so that several processes can have it open"},
+	[MMAP] = {.name = "mmap",
+		.type = NB_OPT_BOOL,
+		.def = "yes",
+		.max = 1,
+		.help = "use a map of the file, and not pread(2) and pwrite(2)"},
+	[MAX_DEAD] = {.name = "max_dead",
+		.type = NB_OPT_U64,
+		.def = "0",
+		.unit = "records",
+		.max = 10000,
+		.help = "deleted records that a chain keeps for new ones; TDB_VOLATILE is 5"},
+	[SEQNUM] = {.name = "seqnum",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "count changes in the file"},
+	{.name = NULL},
+};
+
+struct buffer {
+	unsigned char *data;
+	size_t size, room;
+};
+
+struct nb_db {
+	const struct nb_host *host;
+	struct tdb_context *tdb;
+	bool is_transactional; /* each write is a transaction */
+	bool is_in_transaction;
+	bool has_logged;
+	char log[256]; /* the first that the logging function was told since it was emptied */
+};
+
+struct nb_session {
+	struct nb_db *db;
+	struct buffer value; /* that get lends */
+	struct buffer chain; /* of a scan: records of one chain, each two sizes, key, value */
+	size_t chain_at;     /* of the next record */
+	unsigned chain_number;
+};
+
+static const char *
+version(void)
+{
+	return TDB_PLUGIN_VERSION;
+}
+
+static TDB_DATA
+datum(struct nb_slice slice)
+{
+	return (TDB_DATA){
+		.dptr = (unsigned char *)(uintptr_t)(slice.data != NULL ? slice.data : ""),
+		.dsize = slice.size};
+}
+
+static void
+log_keep(struct tdb_context *tdb, enum tdb_debug_level level, const char *fmt, ...)
+{
+	struct nb_db *db = tdb_get_logging_private(tdb);
+	va_list args;
+
+	(void)level;
+	if (db->has_logged)
+		return; /* what follows mostly follows from it */
+	va_start(args, fmt);
+	vsnprintf(db->log, sizeof(db->log), fmt, args);
+	va_end(args);
+	db->log[strcspn(db->log, "\n")] = '\0';
+	db->has_logged = true;
+}
+
+/*
+ * `text`: tdb's for its code, or the system's. The code may be that of a step before, so
+ * what the logging function was told follows, and errno, which a write begins by clearing.
+ */
+static int
+failure(struct nb_db *db, const char *call, const char *text)
+{
+	int error = errno;
+	const char *log = db->has_logged ? db->log : "";
+
+	db->has_logged = false;
+	return db->host->fail(NB_FAIL, "%s: %s%s%s%s%s", call, text, *log != '\0' ? "; " : "",
+		log, error != 0 ? "; " : "", error != 0 ? strerror(error) : "");
+}
+
+static bool
+buffer_add(struct buffer *buffer, const void *data, size_t size)
+{
+	if (buffer->room - buffer->size < size) {
+		size_t room = (buffer->size + size) * 2;
+		unsigned char *larger = realloc(buffer->data, room);
+		if (larger == NULL)
+			return false;
+		*buffer = (struct buffer){larger, buffer->size, room};
+	}
+	if (size != 0)
+		memcpy(buffer->data + buffer->size, data, size);
+	buffer->size += size;
+	return true;
+}
+
+/* --- open and close --- */
+
+static int
+hash_size(const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = &args->options[HASH_SIZE_OPTION];
+
+	if (value->is_set)
+		return (int)value->u64;
+	uint64_t size = args->records / 4;
+	if (args->durability != NB_DUR_NONE && size > HASH_SIZE_COPIED)
+		size = HASH_SIZE_COPIED;
+	if (size > options[HASH_SIZE_OPTION].max)
+		size = options[HASH_SIZE_OPTION].max;
+	return size < HASH_SIZE ? HASH_SIZE : (int)size;
+}
+
+static bool
+wants_jenkins(const struct nb_open_args *args)
+{
+	return args->options[HASH].is_set && args->options[HASH].u64 == 1;
+}
+
+static int
+tdb_flags(const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+
+	return TDB_DISALLOW_NESTING | (args->durability == NB_DUR_COMMIT ? 0 : TDB_NOSYNC) |
+		(value[LOCKING].u64 != 0 ? 0 : TDB_NOLOCK) |
+		(value[MMAP].u64 != 0 ? 0 : TDB_NOMMAP) |
+		(value[SEQNUM].u64 != 0 ? TDB_SEQNUM : 0) |
+		(wants_jenkins(args) ? TDB_INCOMPATIBLE_HASH : 0);
+}
+
+/* What tdb would take and not honour. */
+static int
+check_settings(struct nb_db *db, const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = &args->options[HASH_SIZE_OPTION];
+
+	if (args->durability == NB_DUR_COMMIT && (tdb_get_flags(db->tdb) & TDB_NOSYNC) != 0)
+		return db->host->fail(NB_UNSUPPORTED,
+			"tdb: TDB_NO_FSYNC in the environment forbids durability commit");
+	if (value->is_set && (uint64_t)tdb_hash_size(db->tdb) != value->u64)
+		return db->host->fail(NB_UNSUPPORTED,
+			"tdb: this database was made with %d chains, which hash_size=%llu "
+			"cannot change",
+			tdb_hash_size(db->tdb), (unsigned long long)value->u64);
+	if (args->cache_bytes != 0)
+		db->host->log(NB_LOG_WARNING,
+			"tdb: it has no cache of its own; the size of the cache is without "
+			"effect");
+	return NB_OK;
+}
+
+/*
+ * With O_CREAT tdb takes what is no database for an empty one and writes over it, so it
+ * gets that flag only where there is nothing.
+ */
+static int
+open_file(struct nb_db *db, const struct nb_open_args *args, bool *is_new)
+{
+	struct tdb_logging_context logging = {.log_fn = log_keep, .log_private = db};
+	bool is_read_only = (args->flags & NB_OPEN_READ_ONLY) != 0;
+	int mode = is_read_only ? O_RDONLY : O_RDWR;
+	struct stat info;
+	char file[4096];
+
+	int size = snprintf(file, sizeof(file), "%s/data.tdb", args->path);
+	if (size < 0 || (size_t)size >= sizeof(file))
+		return db->host->fail(NB_FAIL, "tdb: the path is too long");
+	bool is_there = stat(file, &info) == 0;
+	*is_new = !is_there;
+	if (!is_there && (args->flags & NB_OPEN_CREATE) == 0)
+		return db->host->fail(NB_FAIL, "no database: %s: %s", file, strerror(errno));
+	if (!is_read_only && (args->flags & NB_OPEN_CREATE) != 0 &&
+		(!is_there || info.st_size == 0))
+		mode |= O_CREAT;
+	errno = 0;
+	db->tdb = tdb_open_ex(file, hash_size(args), tdb_flags(args), mode, 0644, &logging,
+		wants_jenkins(args) ? tdb_jenkins_hash : NULL);
+	if (db->tdb != NULL)
+		return NB_OK;
+	int rc = failure(db, "tdb_open",
+		errno == EIO ? "this is no tdb database, or a damaged one" : file);
+	if (*is_new)
+		unlink(file);
+	return rc;
+}
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+	bool is_new;
+
+	if (args->durability == NB_DUR_PERIODIC)
+		return host->fail(NB_UNSUPPORTED, "tdb: durability is none, process or commit");
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return host->fail(NB_FAIL, "tdb: out of memory");
+	db->host = host;
+	db->is_transactional = args->durability != NB_DUR_NONE;
+	int rc = open_file(db, args, &is_new);
+	if (rc != NB_OK)
+		goto free_db;
+	rc = check_settings(db, args);
+	if (rc != NB_OK)
+		goto close_tdb;
+	tdb_set_max_dead(db->tdb, (int)args->options[MAX_DEAD].u64);
+	db->has_logged = false; /* of a recovery, say */
+	*out = db;
+	return NB_OK;
+
+close_tdb:
+	tdb_close(db->tdb);
+free_db:
+	free(db);
+	return rc;
+}
+
+static int
+db_close(struct nb_db *db)
+{
+	int rc = NB_OK;
+
+	if (tdb_close(db->tdb) != 0)
+		rc = db->host->fail(NB_FAIL, "tdb_close: %s", strerror(errno));
+	free(db);
+	return rc;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct nb_session *session = calloc(1, sizeof(*session));
+
+	(void)id;
+	if (session == NULL)
+		return db->host->fail(NB_FAIL, "tdb: out of memory");
+	session->db = db;
+	*out = session;
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	free(session->chain.data);
+	free(session->value.data);
+	free(session);
+	return NB_OK;
+}
+
+/* --- transactions --- */
+
+static int
+start(struct nb_db *db)
+{
+	errno = 0;
+	if (tdb_transaction_start(db->tdb) != 0)
+		return failure(db, "tdb_transaction_start", tdb_errorstr(db->tdb));
+	db->is_in_transaction = true;
+	return NB_OK;
+}
+
+/* A commit that fails has cancelled the transaction. */
+static int
+commit(struct nb_db *db)
+{
+	db->is_in_transaction = false;
+	errno = 0;
+	if (tdb_transaction_commit(db->tdb) != 0)
+		return failure(db, "tdb_transaction_commit", tdb_errorstr(db->tdb));
+	return NB_OK;
+}
+
+static void
+cancel(struct nb_db *db)
+{
+	db->is_in_transaction = false;
+	tdb_transaction_cancel(db->tdb);
+}
+
+/* A write needs one of its own at this durability, unless it stands in one. */
+static bool
+needs_transaction(const struct nb_db *db)
+{
+	return db->is_transactional && !db->is_in_transaction;
+}
+
+static int
+begin(struct nb_session *session, uint32_t flags)
+{
+	(void)flags;
+	return start(session->db);
+}
+
+static int
+session_commit(struct nb_session *session)
+{
+	return commit(session->db);
+}
+
+static void
+session_abort(struct nb_session *session)
+{
+	cancel(session->db);
+}
+
+/* --- records --- */
+
+static int
+value_keep(TDB_DATA key, TDB_DATA data, void *to)
+{
+	struct buffer *value = to;
+
+	(void)key;
+	value->size = 0;
+	return buffer_add(value, data.dptr, data.dsize) ? 0 : 1;
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	struct nb_db *db = session->db;
+
+	errno = 0;
+	int rc = tdb_parse_record(db->tdb, datum(key), value_keep, &session->value);
+	if (rc == 0) {
+		*value = (struct nb_slice){session->value.data, session->value.size};
+		return NB_OK;
+	}
+	if (rc > 0)
+		return db->host->fail(NB_FAIL, "tdb: out of memory");
+	return db->has_logged ? failure(db, "tdb_parse_record", "the record cannot be read")
+			      : NB_NOT_FOUND;
+}
+
+static int
+store(struct nb_db *db, struct nb_slice key, struct nb_slice value, int flag)
+{
+	if (key.size > KEY_SIZE_MAX || value.size > VALUE_SIZE_MAX)
+		return db->host->fail(NB_UNSUPPORTED,
+			"tdb: a key of %zu bytes, a value of %zu; the longest have %u and %u",
+			key.size, value.size, KEY_SIZE_MAX, VALUE_SIZE_MAX);
+	errno = 0;
+	if (tdb_store(db->tdb, datum(key), datum(value), flag) == 0)
+		return NB_OK;
+	enum TDB_ERROR code = tdb_error(db->tdb);
+	if (flag == TDB_INSERT && code == TDB_ERR_EXISTS)
+		return NB_EXISTS;
+	bool is_of_lookup = code == TDB_ERR_NOEXIST || code == TDB_SUCCESS;
+	return failure(db, "tdb_store",
+		is_of_lookup ? "the file cannot grow; is the disk full?"
+			     : tdb_errorstr(db->tdb));
+}
+
+static int
+erase(struct nb_db *db, struct nb_slice key)
+{
+	errno = 0;
+	if (tdb_delete(db->tdb, datum(key)) == 0)
+		return NB_OK;
+	if (tdb_error(db->tdb) == TDB_ERR_NOEXIST && !db->has_logged)
+		return NB_NOT_FOUND;
+	return failure(db, "tdb_delete", tdb_errorstr(db->tdb));
+}
+
+/* End the transaction of one write or of a batch. */
+static int
+settle(struct nb_db *db, int rc)
+{
+	if (rc == NB_OK)
+		return commit(db);
+	cancel(db);
+	return rc;
+}
+
+static int
+write_one(struct nb_db *db, struct nb_slice key, struct nb_slice value, int flag)
+{
+	if (!needs_transaction(db))
+		return store(db, key, value, flag);
+	int rc = start(db);
+	return rc == NB_OK ? settle(db, store(db, key, value, flag)) : rc;
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return write_one(session->db, key, value, TDB_REPLACE);
+}
+
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return write_one(session->db, key, value, TDB_INSERT);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	struct nb_db *db = session->db;
+
+	if (!needs_transaction(db))
+		return erase(db, key);
+	int rc = start(db);
+	return rc == NB_OK ? settle(db, erase(db, key)) : rc;
+}
+
+static int
+apply(struct nb_db *db, const struct nb_write *writes, size_t count)
+{
+	int rc = NB_OK;
+
+	for (size_t i = 0; i < count && rc == NB_OK; i++) {
+		const struct nb_write *w = &writes[i];
+		rc = w->is_delete ? erase(db, w->key)
+				  : store(db, w->key, w->value, TDB_REPLACE);
+		rc = rc == NB_NOT_FOUND ? NB_OK : rc;
+	}
+	return rc;
+}
+
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	struct nb_db *db = session->db;
+	bool is_atomic = (flags & NB_BATCH_ATOMIC) != 0;
+
+	if (is_atomic && db->is_in_transaction)
+		return db->host->fail(
+			NB_UNSUPPORTED, "tdb: no atomic batch within a transaction");
+	if (!is_atomic && !needs_transaction(db))
+		return apply(db, writes, count);
+	int rc = start(db);
+	return rc == NB_OK ? settle(db, apply(db, writes, count)) : rc;
+}
+
+/* --- scans --- */
+
+static int
+chain_keep(struct tdb_context *tdb, TDB_DATA key, TDB_DATA data, void *to)
+{
+	size_t sizes[2] = {key.dsize, data.dsize};
+
+	(void)tdb;
+	return buffer_add(to, sizes, sizeof(sizes)) && buffer_add(to, key.dptr, key.dsize) &&
+			buffer_add(to, data.dptr, data.dsize)
+		? 0
+		: 1;
+}
+
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	if ((args->flags & NB_SCAN_BACKWARD) != 0 || args->from.size != 0)
+		return session->db->host->fail(
+			NB_UNSUPPORTED, "tdb: a scan goes through all, forward only");
+	session->chain.size = 0;
+	session->chain_at = 0;
+	session->chain_number = 0;
+	return NB_OK;
+}
+
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	struct nb_db *db = session->db;
+	struct buffer *chain = &session->chain;
+	size_t sizes[2];
+
+	while (session->chain_at == chain->size) {
+		if (session->chain_number == (unsigned)tdb_hash_size(db->tdb))
+			return NB_NOT_FOUND;
+		session->chain_at = chain->size = 0;
+		errno = 0;
+		if (tdb_traverse_chain(db->tdb, session->chain_number++, chain_keep, chain) < 0)
+			return failure(db, "tdb_traverse_chain", tdb_errorstr(db->tdb));
+	}
+	const unsigned char *at = chain->data + session->chain_at;
+	memcpy(sizes, at, sizeof(sizes));
+	*key = (struct nb_slice){at + sizeof(sizes), sizes[0]};
+	*value = (struct nb_slice){at + sizeof(sizes) + sizes[0], sizes[1]};
+	session->chain_at += sizeof(sizes) + sizes[0] + sizes[1];
+	return NB_OK;
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	(void)session;
+	return NB_OK;
+}
+
+/* --- the whole --- */
+
+/* Pages of the map that were written to belong to the file, and are synced with it. */
+static int
+flush(struct nb_db *db, uint32_t upto)
+{
+	errno = 0;
+	if (upto == NB_SETTLE_COMPACT && tdb_repack(db->tdb) != 0)
+		return failure(db, "tdb_repack", tdb_errorstr(db->tdb));
+	if (fdatasync(tdb_fd(db->tdb)) != 0)
+		return db->host->fail(NB_FAIL, "tdb: fdatasync: %s", strerror(errno));
+	return NB_OK;
+}
+
+static int
+checkpoint(struct nb_db *db)
+{
+	return flush(db, NB_SETTLE_FLUSH);
+}
+
+static void
+stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	emit(to, "file_size", "bytes", NB_STAT_GAUGE, tdb_map_size(db->tdb));
+	emit(to, "chains", "chains", NB_STAT_GAUGE, (uint64_t)tdb_hash_size(db->tdb));
+}
+
+#define TABLE(capabilities) \
+	{ \
+		.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "tdb", \
+		.summary = "hash file of Samba, for several processes", \
+		.licence = "LGPL-3.0-or-later", .home = "https://tdb.samba.org/", \
+		.build = NB_ENGINE_BUILD, .caps = (capabilities), \
+		.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | \
+			NB_DUR_BIT(NB_DUR_COMMIT), \
+		.auto_durability = NB_DUR_PROCESS, .key_size_max = KEY_SIZE_MAX, \
+		.value_size_max = VALUE_SIZE_MAX, .options = options, .version = version, \
+		.open = db_open, .close = db_close, .session_open = session_open, \
+		.session_close = session_close, .get = get, .put = put, .del = del, \
+		.insert = insert, .scan_open = scan_open, .scan_next = scan_next, \
+		.scan_close = scan_close, .batch = batch, .begin = begin, \
+		.commit = session_commit, .abort = session_abort, .flush = flush, \
+		.checkpoint = checkpoint, .stats = stats, .variant = variant, \
+	}
+
+#define CAPS (NB_CAP_PERSISTENT | NB_CAP_ATOMIC_BATCH)
+
+static const struct nb_engine *
+variant(const struct nb_option_value *value);
+
+static const struct nb_engine engine = TABLE(CAPS | NB_CAP_MULTI_PROCESS);
+static const struct nb_engine unlocked_engine = TABLE(CAPS);
+
+static const struct nb_engine *
+variant(const struct nb_option_value *value)
+{
+	return value[LOCKING].u64 != 0 ? NULL : &unlocked_engine;
+}
+
+NB_ENGINE_PLUGIN(engine)

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The options, and the string of parameters that Tkrzw wants to be told. What is not
+ * plain from the calls:
+ *
+ * - Tkrzw ignores, without a word, what the class of database knows nothing of, and what
+ *   is not as an existing database was made. Both are refused here.
+ * - The expected number of records and the size of the cache become parameters, too.
+ */
+#include "tkrzw.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IN_FILES (1u << HASH | 1u << TREE | 1u << SKIP)
+#define ON_HASH (1u << HASH | 1u << TREE) /* the pages of a tree are records of a hash */
+
+/* In the order of the table. */
+enum {
+	TYPE,
+	FILE_CLASS,
+	BLOCK_SIZE,
+	DIRECT_IO,
+	PADDING,
+	PAGE_CACHE,
+	UPDATE_MODE,
+	RECORD_CRC,
+	RECORD_COMP,
+	OFFSET_WIDTH,
+	ALIGN_POW,
+	NUM_BUCKETS,
+	RESTORE_MODE,
+	FBP_CAPACITY,
+	MIN_READ_SIZE,
+	CACHE_BUCKETS,
+	MAX_PAGE_SIZE,
+	MAX_BRANCHES,
+	PAGE_UPDATE_MODE,
+	STEP_UNIT,
+	MAX_LEVEL,
+	SORT_MEM_SIZE,
+	MAX_CACHED_RECORDS,
+	CAP_REC_NUM,
+	OPTIONS
+};
+
+/* Of FILE_CLASS, UPDATE_MODE and RESTORE_MODE. */
+enum { MMAP_PARA, MMAP_ATOM, POS_PARA, POS_ATOM };
+enum { IN_PLACE, APPENDING };
+enum { RESTORE_DEFAULT };
+
+/*
+ * No defaults here, but for the type: what is not typed is not told to Tkrzw, and what
+ * is typed where the type knows nothing of it is refused. min and max are the range into
+ * which Tkrzw would pull a value silently.
+ */
+#define CHOICE(n, all) .name = n, .type = NB_OPT_CHOICE, .choices = all
+#define SWITCH(n) .name = n, .type = NB_OPT_BOOL, .max = 1
+#define BYTES(n, least, most) .name = n, .type = NB_OPT_BYTES, .min = least, .max = most
+#define COUNT(n, of, least, most) \
+	.name = n, .type = NB_OPT_U64, .unit = of, .min = least, .max = most
+const struct nb_option options_table[] = {
+	[TYPE] = {CHOICE("type", "hash|tree|skip|tiny|baby|cache|stdhash|stdtree"),
+		.def = "hash", .help = "class of database; hash, tree and skip are in a file"},
+	[FILE_CLASS] = {CHOICE("file", "mmap-para|mmap-atom|pos-para|pos-atom"),
+		.help = "class of file: mapped (mmap-para if not given) or pread and pwrite"},
+	[BLOCK_SIZE] = {BYTES("block_size", 1, 1 << 20),
+		.help = "with file=pos-*: unit of the file's size, and of direct I/O"},
+	[DIRECT_IO] = {SWITCH("direct_io"),
+		.help = "with file=pos-*: O_DIRECT; wants block_size, align_pow and padding"},
+	[PADDING] = {SWITCH("padding"),
+		.help = "with file=pos-*: keep the file's size a multiple of block_size"},
+	[PAGE_CACHE] = {SWITCH("page_cache"),
+		.help = "with file=pos-*: Tkrzw's own page cache; durability is none"},
+	[UPDATE_MODE] = {CHOICE("update_mode", "in_place|appending"),
+		.help = "of hash, tree; if not given in_place, or appending for commit"},
+	[RECORD_CRC] = {CHOICE("record_crc_mode", "none|crc-8|crc-16|crc-32"),
+		.help = "of hash, tree: checksum of each record or page (none)"},
+	[RECORD_COMP] = {CHOICE("record_comp_mode", "none|zlib|zstd|lz4|lzma"),
+		.help = "of hash, tree: compress each value or page (none)"},
+	[OFFSET_WIDTH] = {COUNT("offset_width", "bytes", 3, 6),
+		.help = "of hash, tree, skip: width of an offset in the file (4)"},
+	[ALIGN_POW] = {COUNT("align_pow", "bits", 0, 16),
+		.help = "of hash (3), tree (10): records begin at multiples of 2^align_pow"},
+	[NUM_BUCKETS] = {COUNT("num_buckets", "buckets", 1, 1099511627689),
+		.help = "of hash, tree, tiny, stdhash; the next prime is taken"},
+	[RESTORE_MODE] = {CHOICE("restore_mode", "default|sync|noop"),
+		.help = "of hash, tree: after a crash; without default durability is none"},
+	[FBP_CAPACITY] = {COUNT("fbp_capacity", "blocks", 1, INT_MAX),
+		.help = "of hash, tree: free blocks kept in mind for in_place (2048)"},
+	[MIN_READ_SIZE] = {BYTES("min_read_size", 48, 1 << 20),
+		.help = "of hash, tree: read at once for a record (48 or more)"},
+	[CACHE_BUCKETS] = {SWITCH("cache_buckets"),
+		.help = "of hash, tree, with file=pos-*: keep the buckets in memory"},
+	[MAX_PAGE_SIZE] = {BYTES("max_page_size", 1, (1 << 24) - 1),
+		.help = "of tree: size at which a page is divided (8130)"},
+	[MAX_BRANCHES] = {COUNT("max_branches", "branches", 2, (1 << 24) - 1),
+		.help = "of tree: of an inner node (256)"},
+	[PAGE_UPDATE_MODE] = {CHOICE("page_update_mode", "none|write"),
+		.help = "of tree: write each page to the file when it changes (none)"},
+	[STEP_UNIT] = {COUNT("step_unit", "records", 2, 64),
+		.help = "of skip: records that one link of the next level spans (4)"},
+	[MAX_LEVEL] = {COUNT("max_level", "levels", 1, 32),
+		.help = "of skip: levels of links (14)"},
+	[SORT_MEM_SIZE] = {BYTES("sort_mem_size", 1 << 10, 8ull << 30),
+		.help = "of skip: memory for writes that wait to be sorted (256MiB)"},
+	[MAX_CACHED_RECORDS] = {COUNT("max_cached_records", "records", 1, 1 << 24),
+		.help = "of skip: keys kept in memory for searches (65536)"},
+	[CAP_REC_NUM] = {COUNT("cap_rec_num", "records", 1, INT_MAX),
+		.help = "of cache: beyond it the least recently used are dropped"},
+	{.name = NULL},
+};
+
+/* What Tkrzw makes of the options, in the same order. */
+static const struct {
+	uint32_t types;
+	const char *param; /* as option; NULL: told otherwise */
+	const char *seen; /* by tkrzw_dbm_inspect(), if it is decided when a database is made */
+} tunings[OPTIONS] = {
+	[TYPE] = {~0u, NULL, NULL},
+	[FILE_CLASS] = {IN_FILES, "file", NULL},
+	[BLOCK_SIZE] = {IN_FILES, "block_size", NULL},
+	[DIRECT_IO] = {IN_FILES, NULL, NULL},
+	[PADDING] = {IN_FILES, NULL, NULL},
+	[PAGE_CACHE] = {IN_FILES, NULL, NULL},
+	[UPDATE_MODE] = {ON_HASH, "update_mode", "update_mode"},
+	[RECORD_CRC] = {ON_HASH, "record_crc_mode", "record_crc_mode"},
+	[RECORD_COMP] = {ON_HASH, "record_comp_mode", "record_comp_mode"},
+	[OFFSET_WIDTH] = {IN_FILES, "offset_width", "offset_width"},
+	[ALIGN_POW] = {ON_HASH, "align_pow", "align_pow"},
+	[NUM_BUCKETS] = {ON_HASH | 1u << TINY | 1u << STDHASH, "num_buckets", "num_buckets"},
+	[RESTORE_MODE] = {ON_HASH, "restore_mode", NULL},
+	[FBP_CAPACITY] = {ON_HASH, "fbp_capacity", NULL},
+	[MIN_READ_SIZE] = {ON_HASH, "min_read_size", NULL},
+	[CACHE_BUCKETS] = {ON_HASH, "cache_buckets", NULL},
+	[MAX_PAGE_SIZE] = {1u << TREE, "max_page_size", "max_page_size"},
+	[MAX_BRANCHES] = {1u << TREE, "max_branches", "max_branches"},
+	[PAGE_UPDATE_MODE] = {1u << TREE, "page_update_mode", NULL},
+	[STEP_UNIT] = {1u << SKIP, "step_unit", "step_unit"},
+	[MAX_LEVEL] = {1u << SKIP, "max_level", "max_level"},
+	[SORT_MEM_SIZE] = {1u << SKIP, "sort_mem_size", NULL},
+	[MAX_CACHED_RECORDS] = {1u << SKIP, "max_cached_records", NULL},
+	[CAP_REC_NUM] = {1u << CACHE, "cap_rec_num", NULL},
+};
+
+/* --- what is asked for, and its check --- */
+
+static bool
+is_on(const struct nb_option_value *value)
+{
+	return value->is_set != 0 && value->u64 != 0;
+}
+
+enum type
+options_type(const struct nb_option_value *value)
+{
+	return (enum type)value[TYPE].u64;
+}
+
+bool
+options_are_positional(const struct nb_option_value *value)
+{
+	return value[FILE_CLASS].is_set != 0 && value[FILE_CLASS].u64 >= POS_PARA;
+}
+
+bool
+options_are_weak(const struct nb_option_value *value)
+{
+	const struct nb_option_value *restoring = &value[RESTORE_MODE];
+
+	return is_on(&value[PAGE_CACHE]) ||
+		(restoring->is_set != 0 && restoring->u64 != RESTORE_DEFAULT);
+}
+
+bool
+options_are_strong(const struct nb_option_value *value)
+{
+	const struct nb_option_value *update = &value[UPDATE_MODE];
+
+	return (update->is_set == 0 || update->u64 == APPENDING) &&
+		!options_are_positional(value);
+}
+
+int
+options_check(const struct nb_open_args *args)
+{
+	static const int positional[] = {
+		BLOCK_SIZE, DIRECT_IO, PADDING, PAGE_CACHE, CACHE_BUCKETS};
+	const struct nb_option_value *value = args->options;
+	enum type type = options_type(value);
+
+	for (int i = 0; i < OPTIONS; i++)
+		if (value[i].is_set != 0 && (tunings[i].types & 1u << type) == 0)
+			return args->host->fail(NB_UNSUPPORTED, "type=%s has no option %s",
+				database_types[type].name, options_table[i].name);
+	for (size_t i = 0; i < sizeof(positional) / sizeof(positional[0]); i++)
+		if (is_on(&value[positional[i]]) && !options_are_positional(value))
+			return args->host->fail(NB_UNSUPPORTED,
+				"%s is only for file=pos-para and file=pos-atom",
+				options_table[positional[i]].name);
+	return NB_OK;
+}
+
+/* --- what to open: a string of parameters --- */
+
+struct params {
+	char *text;
+	size_t size;
+};
+
+static void NB_PRINTF(2, 3) add(struct params *params, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	params->size += (size_t)vsnprintf(
+		params->text + params->size, PARAMS_SIZE - params->size, fmt, args);
+	va_end(args);
+}
+
+/* The word of a choice, in `word`. */
+static const char *
+choice(char word[32], const char *choices, uint64_t index)
+{
+	while (index-- > 0)
+		choices = strchr(choices, '|') + 1;
+	snprintf(word, 32, "%.*s", (int)strcspn(choices, "|"), choices);
+	return word;
+}
+
+static const char *
+typed(char word[32], const struct nb_option *option, const struct nb_option_value *value)
+{
+	if (option->type == NB_OPT_CHOICE)
+		return choice(word, option->choices, value->u64);
+	snprintf(word, 32, "%llu", (unsigned long long)value->u64);
+	return word;
+}
+
+/* The expected number of records, where Tkrzw's default would be too small for it. */
+static void
+add_size_hint(struct params *params, const struct nb_open_args *args, enum type type)
+{
+	const struct nb_option_value *value = args->options;
+	const uint64_t buckets_default = 1048583, records_default = 1 << 20;
+	bool has_buckets = (tunings[NUM_BUCKETS].types & 1u << type) != 0 && type != TREE;
+
+	if (has_buckets && value[NUM_BUCKETS].is_set == 0 && args->records > buckets_default)
+		add(params, ",num_buckets=%llu", (unsigned long long)args->records);
+	/* Shared out among 32 parts, which do not fill alike: an eighth more. */
+	if (type == CACHE && value[CAP_REC_NUM].is_set == 0 &&
+		args->records > records_default / 8 * 7)
+		add(params, ",cap_rec_num=%llu",
+			(unsigned long long)(args->records + args->records / 8));
+}
+
+/* What the engine may keep in memory. */
+static void
+add_cache(struct params *params, const struct nb_open_args *args, enum type type)
+{
+	const struct nb_option_value *value = args->options;
+	uint64_t page = value[MAX_PAGE_SIZE].is_set != 0 ? value[MAX_PAGE_SIZE].u64 : 8130;
+
+	if (args->cache_bytes == 0)
+		return;
+	if (type == TREE) {
+		uint64_t pages = args->cache_bytes / page;
+		add(params, ",max_cached_pages=%llu",
+			(unsigned long long)(pages < 1    ? 1
+					: pages > INT_MAX ? INT_MAX
+							  : pages));
+	} else if (type == CACHE)
+		add(params, ",cap_mem_size=%llu", (unsigned long long)args->cache_bytes);
+	else
+		args->host->log(NB_LOG_WARNING,
+			"tkrzw: type=%s has no cache whose size could be set; the cache size "
+			"is ignored",
+			database_types[type].name);
+}
+
+void
+options_write(char text[PARAMS_SIZE], const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	enum type type = options_type(value);
+	struct params params = {.text = text};
+	bool is_commit = args->durability == NB_DUR_COMMIT;
+	char word[32];
+
+	add(&params, "dbm=%s", database_types[type].class);
+	for (int i = 0; i < OPTIONS; i++)
+		if (value[i].is_set != 0 && tunings[i].param != NULL &&
+			(options_table[i].type != NB_OPT_BOOL || is_on(&value[i])))
+			add(&params, ",%s=%s", tunings[i].param,
+				typed(word, &options_table[i], &value[i]));
+	if (is_on(&value[DIRECT_IO]) || is_on(&value[PADDING]) || is_on(&value[PAGE_CACHE]))
+		add(&params, ",access_options=none%s%s%s",
+			is_on(&value[DIRECT_IO]) ? ":direct" : "",
+			is_on(&value[PADDING]) ? ":padding" : "",
+			is_on(&value[PAGE_CACHE]) ? ":pagecache" : "");
+	add_size_hint(&params, args, type);
+	add_cache(&params, args, type);
+	if (is_commit && value[UPDATE_MODE].is_set == 0)
+		add(&params, ",update_mode=appending");
+	if (database_types[type].file != NULL)
+		add(&params, ",no_wait=true,no_create=%s,sync_hard=%s",
+			(args->flags & NB_OPEN_CREATE) != 0 ? "false" : "true",
+			is_commit ? "true" : "false");
+}
+
+/* --- a database that is there --- */
+
+struct wanted {
+	const struct nb_open_args *args;
+	const char *name; /* the option that the database has otherwise */
+	char value[32];   /* and how */
+};
+
+/* Tkrzw tells "in-place" where it is told "in_place". */
+static bool
+is_same_word(const char *a, const char *b)
+{
+	for (; *a != '\0' && (*a == *b || (*a == '-' && *b == '_')); a++, b++)
+		;
+	return *a == *b;
+}
+
+/* A property that is fixed in an existing database, and not as it was typed. */
+static bool
+is_otherwise(void *to, const char *name, const char *value)
+{
+	struct wanted *wanted = to;
+	const struct nb_option_value *all = wanted->args->options;
+	char word[32];
+
+	if (strcmp(name, "num_buckets") == 0 && options_type(all) == TREE)
+		return false; /* never told: it is hash_num_buckets there */
+	if (strcmp(name, "hash_num_buckets") == 0)
+		name += strlen("hash_");
+	snprintf(wanted->value, sizeof(wanted->value), "%s", value);
+	if (strcmp(name, "update_mode") == 0 && wanted->args->durability == NB_DUR_COMMIT) {
+		wanted->name = "update_mode";
+		return strcmp(value, "appending") != 0;
+	}
+	for (int i = 0; i < OPTIONS; i++) {
+		if (all[i].is_set == 0 || tunings[i].seen == NULL ||
+			strcmp(tunings[i].seen, name) != 0)
+			continue;
+		wanted->name = name = options_table[i].name;
+		if (i != NUM_BUCKETS)
+			return !is_same_word(value, typed(word, &options_table[i], &all[i]));
+		/* The next prime: gaps between those below 2^40 are below 1000. */
+		uint64_t buckets = strtoull(value, NULL, 10);
+		return buckets < all[i].u64 || buckets - all[i].u64 >= 1000;
+	}
+	return false;
+}
+
+int
+options_check_existing(TkrzwDBM *base, const struct nb_open_args *args)
+{
+	struct wanted wanted = {.args = args};
+
+	if (!database_inspect(base, is_otherwise, &wanted))
+		return NB_OK;
+	return args->host->fail(NB_UNSUPPORTED,
+		"the database has %s=%s, which is decided when it is made%s", wanted.name,
+		wanted.value,
+		args->durability == NB_DUR_COMMIT && strcmp(wanted.name, "update_mode") == 0
+			? ", and durability=commit needs appending"
+			: "");
+}

@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tkrzw through its C API. What is not plain from the calls:
+ *
+ * - `type` is a class of Tkrzw's; each does other things, so each has a table
+ *   of its own (nb_engine.variant).
+ * - get copies the value out of tkrzw_dbm_process(), under the engine's lock, into
+ *   the session's buffer. tkrzw_dbm_get() would copy twice and call malloc().
+ * - A skip list shows what was written only after tkrzw_dbm_synchronize(), which
+ *   writes the whole file anew and keeps each version of a key unless it is told
+ *   to keep the last one. So the first read after a write synchronizes.
+ * - 'commit' is a hard synchronization after each write; what else it takes is in
+ *   database.c.
+ */
+#include "tkrzw.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A hash table in a file takes a longer key (MAX_KEY_SIZE in tkrzw_dbm_hash_impl.h), and
+ * then cannot read the record. The bytes of a record, and those of a page of a tree, are
+ * counted in an int32_t: two of the longest are still counted rightly in one page.
+ */
+#define KEY_SIZE_MAX ((8 << 20) - 1)
+#define VALUE_SIZE_MAX (512 << 20)
+
+struct buffer {
+	char *data;
+	size_t room;
+};
+
+/* One key of multi_get. */
+struct lookup {
+	struct nb_session *session;
+	size_t offset, size; /* of the value, in the session's buffer */
+	int32_t answer;
+};
+
+struct nb_session {
+	struct nb_db *db;
+	struct buffer value, key; /* what get and scan lend */
+	size_t value_size, key_size;
+	int answer; /* of the callback that fills them */
+	TkrzwDBMIter *iterator;
+	uint32_t scan_flags;
+	bool is_fresh; /* the iterator stands on a record that was not told yet */
+	bool is_over;
+	struct buffer pairs, lookups; /* arrays of batch and multi_get */
+};
+
+static const char *
+version(void)
+{
+	return TKRZW_PACKAGE_VERSION;
+}
+
+/* Tkrzw wants an address even for nothing. */
+static const char *
+address(struct nb_slice slice)
+{
+	return slice.data != NULL ? slice.data : "";
+}
+
+static const struct nb_engine *
+variant(const struct nb_option_value *values);
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	int rc = options_check(args);
+
+	if (rc != NB_OK)
+		return rc;
+	if ((variant(args->options)->durabilities & NB_DUR_BIT(args->durability)) == 0)
+		return args->host->fail(NB_UNSUPPORTED,
+			"type=%s with these options does not offer this durability",
+			database_types[options_type(args->options)].name);
+	return database_open(out, args);
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct nb_session *session = calloc(1, sizeof(*session));
+
+	(void)id;
+	if (session == NULL)
+		return db->host->fail(NB_FAIL, "out of memory");
+	session->db = db;
+	*out = session;
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	free(session->value.data);
+	free(session->key.data);
+	free(session->pairs.data);
+	free(session->lookups.data);
+	free(session);
+	return NB_OK;
+}
+
+/* --- records --- */
+
+static bool
+reserve(struct buffer *buffer, size_t size)
+{
+	if (size <= buffer->room && buffer->data != NULL)
+		return true;
+	size_t room = size < 4096 ? 4096 : size + size / 2;
+	char *data = realloc(buffer->data, room);
+	if (data == NULL)
+		return false;
+	*buffer = (struct buffer){data, room};
+	return true;
+}
+
+static bool
+keep(struct buffer *buffer, size_t at, const char *data, int32_t size)
+{
+	if (!reserve(buffer, at + (size_t)size))
+		return false;
+	memcpy(buffer->data + at, data, (size_t)size);
+	return true;
+}
+
+/* What the callbacks below return: the record stays as it is. */
+static const char *
+lend(void *arg, const char *key, int32_t key_size, const char *value, int32_t value_size,
+	int32_t *new_size)
+{
+	struct nb_session *session = arg;
+
+	(void)key;
+	(void)key_size;
+	(void)new_size;
+	session->answer = NB_NOT_FOUND;
+	if (value_size < 0)
+		return TKRZW_REC_PROC_NOOP;
+	session->answer = keep(&session->value, 0, value, value_size) ? NB_OK : NB_FAIL;
+	session->value_size = (size_t)value_size;
+	return TKRZW_REC_PROC_NOOP;
+}
+
+/* Before a read: what was written must be there. */
+static int
+show_writes(struct nb_db *db)
+{
+	return db->is_dirty ? database_synchronize(db, false) : NB_OK;
+}
+
+/* After a write. */
+static int
+acknowledge(struct nb_db *db)
+{
+	if (db->type == SKIP)
+		db->is_dirty = true;
+	return db->is_commit ? database_synchronize(db, true) : NB_OK;
+}
+
+static int
+check_sizes(const struct nb_host *host, struct nb_slice key, size_t value_size)
+{
+	if (key.size <= KEY_SIZE_MAX && value_size <= VALUE_SIZE_MAX)
+		return NB_OK;
+	return host->fail(NB_UNSUPPORTED,
+		"a key of %zu bytes and a value of %zu: less than 8 MiB and at most 512 "
+		"MiB",
+		key.size, value_size);
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	struct nb_db *db = session->db;
+	int rc = check_sizes(db->host, key, 0);
+
+	if (rc != NB_OK || (rc = show_writes(db)) != NB_OK)
+		return rc;
+	if (!tkrzw_dbm_process(db->base, address(key), (int32_t)key.size, lend, session, false))
+		return database_failure(db->host, "tkrzw_dbm_process");
+	if (session->answer == NB_FAIL)
+		return db->host->fail(NB_FAIL, "out of memory");
+	*value = (struct nb_slice){session->value.data, session->value_size};
+	return session->answer;
+}
+
+static int
+set(struct nb_session *session, struct nb_slice key, struct nb_slice value, bool overwrite)
+{
+	struct nb_db *db = session->db;
+	int rc = check_sizes(db->host, key, value.size);
+
+	if (rc != NB_OK)
+		return rc;
+	if (tkrzw_dbm_set(db->base, address(key), (int32_t)key.size, address(value),
+		    (int32_t)value.size, overwrite))
+		return acknowledge(db);
+	if (!overwrite && tkrzw_get_last_status_code() == TKRZW_STATUS_DUPLICATION_ERROR)
+		return NB_EXISTS;
+	return database_failure(db->host, "tkrzw_dbm_set");
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return set(session, key, value, true);
+}
+
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return set(session, key, value, false);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	struct nb_db *db = session->db;
+	int rc = check_sizes(db->host, key, 0);
+
+	if (rc != NB_OK)
+		return rc;
+	if (tkrzw_dbm_remove(db->base, address(key), (int32_t)key.size))
+		return acknowledge(db);
+	if (tkrzw_get_last_status_code() == TKRZW_STATUS_NOT_FOUND_ERROR)
+		return NB_NOT_FOUND;
+	return database_failure(db->host, "tkrzw_dbm_remove");
+}
+
+/* What becomes of the record: arg is a struct nb_write. */
+static const char *
+replace(void *arg, const char *key, int32_t key_size, const char *value, int32_t value_size,
+	int32_t *new_size)
+{
+	const struct nb_write *write = arg;
+
+	(void)key;
+	(void)key_size;
+	(void)value;
+	(void)value_size;
+	if (write->is_delete != 0)
+		return TKRZW_REC_PROC_REMOVE;
+	*new_size = (int32_t)write->value.size;
+	return address(write->value);
+}
+
+/* tkrzw_dbm_remove() would not see what waits to be synchronized, and leave it. */
+static int
+skip_del(struct nb_session *session, struct nb_slice key)
+{
+	struct nb_db *db = session->db;
+	struct nb_write write = {.is_delete = 1};
+	int rc = check_sizes(db->host, key, 0);
+
+	if (rc != NB_OK)
+		return rc;
+	if (!tkrzw_dbm_process(
+		    db->base, address(key), (int32_t)key.size, replace, &write, true))
+		return database_failure(db->host, "tkrzw_dbm_process");
+	return acknowledge(db);
+}
+
+static TkrzwKeyProcPair *
+reserve_pairs(struct nb_session *session, size_t count)
+{
+	if (count > INT_MAX || !reserve(&session->pairs, count * sizeof(TkrzwKeyProcPair)))
+		return NULL;
+	return (void *)session->pairs.data;
+}
+
+/* All locks that it needs are taken before the first write, but a failure undoes nothing. */
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	struct nb_db *db = session->db;
+
+	if ((flags & NB_BATCH_ATOMIC) != 0)
+		return db->host->fail(NB_UNSUPPORTED, "a batch is not all or nothing");
+	TkrzwKeyProcPair *pairs = reserve_pairs(session, count);
+	if (pairs == NULL)
+		return db->host->fail(NB_FAIL, "out of memory");
+	for (size_t i = 0; i < count; i++) {
+		const struct nb_write *w = &writes[i];
+		int rc = check_sizes(db->host, w->key, w->is_delete != 0 ? 0 : w->value.size);
+		if (rc != NB_OK)
+			return rc;
+		pairs[i] = (TkrzwKeyProcPair){
+			address(w->key), (int32_t)w->key.size, replace, (void *)(uintptr_t)w};
+	}
+	if (!tkrzw_dbm_process_multi(db->base, pairs, (int32_t)count, true))
+		return database_failure(db->host, "tkrzw_dbm_process_multi");
+	return acknowledge(db);
+}
+
+/* As lend, but behind what the keys before it have found. */
+static const char *
+collect(void *arg, const char *key, int32_t key_size, const char *value, int32_t value_size,
+	int32_t *new_size)
+{
+	struct lookup *lookup = arg;
+	struct nb_session *session = lookup->session;
+
+	(void)key;
+	(void)key_size;
+	(void)new_size;
+	lookup->answer = NB_NOT_FOUND;
+	if (value_size < 0)
+		return TKRZW_REC_PROC_NOOP;
+	lookup->offset = session->value_size;
+	lookup->size = (size_t)value_size;
+	lookup->answer = keep(&session->value, lookup->offset, value, value_size) ? NB_OK
+										  : NB_FAIL;
+	if (lookup->answer == NB_OK)
+		session->value_size += lookup->size;
+	else
+		session->answer = NB_FAIL;
+	return TKRZW_REC_PROC_NOOP;
+}
+
+static int
+multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers)
+{
+	struct nb_db *db = session->db;
+	TkrzwKeyProcPair *pairs = reserve_pairs(session, count);
+	int rc = show_writes(db);
+
+	if (rc != NB_OK)
+		return rc;
+	if (pairs == NULL || !reserve(&session->lookups, count * sizeof(struct lookup)))
+		return db->host->fail(NB_FAIL, "out of memory");
+	struct lookup *lookups = (void *)session->lookups.data;
+	session->value_size = 0;
+	session->answer = NB_OK;
+	for (size_t i = 0; i < count; i++) {
+		rc = check_sizes(db->host, keys[i], 0);
+		if (rc != NB_OK)
+			return rc;
+		lookups[i] = (struct lookup){.session = session};
+		pairs[i] = (TkrzwKeyProcPair){
+			address(keys[i]), (int32_t)keys[i].size, collect, &lookups[i]};
+	}
+	if (!tkrzw_dbm_process_multi(db->base, pairs, (int32_t)count, false))
+		return database_failure(db->host, "tkrzw_dbm_process_multi");
+	if (session->answer != NB_OK)
+		return db->host->fail(NB_FAIL, "out of memory");
+	for (size_t i = 0; i < count; i++) {
+		answers[i] = lookups[i].answer;
+		if (answers[i] == NB_OK)
+			values[i] = (struct nb_slice){
+				session->value.data + lookups[i].offset, lookups[i].size};
+	}
+	return NB_OK;
+}
+
+/* --- scans --- */
+
+static const char *
+tell(void *arg, const char *key, int32_t key_size, const char *value, int32_t value_size,
+	int32_t *new_size)
+{
+	struct nb_session *session = arg;
+
+	(void)new_size;
+	if ((session->scan_flags & NB_SCAN_KEYS_ONLY) != 0)
+		value_size = 0;
+	session->answer = keep(&session->key, 0, key, key_size) &&
+			keep(&session->value, 0, value, value_size)
+		? NB_OK
+		: NB_FAIL;
+	session->key_size = (size_t)key_size;
+	session->value_size = (size_t)value_size;
+	return TKRZW_REC_PROC_NOOP;
+}
+
+static bool
+scan_begin(struct nb_session *session, struct nb_slice from)
+{
+	TkrzwDBMIter *iterator = session->iterator;
+	bool is_backward = (session->scan_flags & NB_SCAN_BACKWARD) != 0;
+
+	if (from.size == 0)
+		return is_backward ? tkrzw_dbm_iter_last(iterator)
+				   : tkrzw_dbm_iter_first(iterator);
+	return is_backward
+		? tkrzw_dbm_iter_jump_lower(iterator, address(from), (int32_t)from.size, true)
+		: tkrzw_dbm_iter_jump(iterator, address(from), (int32_t)from.size);
+}
+
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	struct nb_db *db = session->db;
+
+	if (db->type == TREE && (args->flags & NB_SCAN_BACKWARD) != 0)
+		return db->host->fail(NB_UNSUPPORTED,
+			"type=tree cannot scan backward: Tkrzw takes the first page for "
+			"the last one in a database that was opened again");
+	if (!database_types[db->type].is_ordered &&
+		((args->flags & NB_SCAN_BACKWARD) != 0 || args->from.size != 0))
+		return db->host->fail(NB_UNSUPPORTED,
+			"type=%s is not ordered: a scan goes forward from the beginning",
+			database_types[db->type].name);
+	int rc = check_sizes(db->host, args->from, 0);
+	if (rc != NB_OK || (rc = show_writes(db)) != NB_OK)
+		return rc;
+	session->scan_flags = args->flags;
+	session->is_fresh = true;
+	session->is_over = false;
+	session->iterator = tkrzw_dbm_make_iterator(db->base);
+	if (session->iterator == NULL)
+		return database_failure(db->host, "tkrzw_dbm_make_iterator");
+	if (scan_begin(session, args->from))
+		return NB_OK;
+	session->is_over = tkrzw_get_last_status_code() == TKRZW_STATUS_NOT_FOUND_ERROR;
+	if (session->is_over)
+		return NB_OK;
+	rc = database_failure(db->host, "tkrzw_dbm_iter_jump");
+	tkrzw_dbm_iter_free(session->iterator);
+	return rc;
+}
+
+/* The last call of the iterator has failed: at the end, or because of something. */
+static int
+scan_end(struct nb_session *session, const char *call)
+{
+	if (tkrzw_get_last_status_code() != TKRZW_STATUS_NOT_FOUND_ERROR)
+		return database_failure(session->db->host, call);
+	session->is_over = true;
+	return NB_NOT_FOUND;
+}
+
+static bool
+scan_move(struct nb_session *session)
+{
+	return (session->scan_flags & NB_SCAN_BACKWARD) != 0
+		? tkrzw_dbm_iter_previous(session->iterator)
+		: tkrzw_dbm_iter_next(session->iterator);
+}
+
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	if (session->is_over)
+		return NB_NOT_FOUND;
+	if (!session->is_fresh && !scan_move(session))
+		return scan_end(session, "tkrzw_dbm_iter_next");
+	session->is_fresh = false;
+	while (!tkrzw_dbm_iter_process(session->iterator, tell, session, false)) {
+		/* At the end. Or, without an order, on a record that someone has deleted. */
+		int rc = scan_end(session, "tkrzw_dbm_iter_process");
+		if (rc != NB_NOT_FOUND || database_types[session->db->type].is_ordered)
+			return rc;
+		if (!scan_move(session))
+			return scan_end(session, "tkrzw_dbm_iter_next");
+		session->is_over = false;
+	}
+	if (session->answer != NB_OK)
+		return session->db->host->fail(NB_FAIL, "out of memory");
+	*key = (struct nb_slice){session->key.data, session->key_size};
+	*value = (struct nb_slice){session->value.data, session->value_size};
+	return NB_OK;
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	tkrzw_dbm_iter_free(session->iterator);
+	session->iterator = NULL;
+	return NB_OK;
+}
+
+/* --- the tables --- */
+
+#define TABLE(what, its_caps, levels, automatic, ...) \
+	{ \
+		.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "tkrzw", \
+		.summary = what ", of Tkrzw", .licence = "Apache-2.0", \
+		.home = "https://dbmx.net/tkrzw", .build = NB_ENGINE_BUILD, \
+		.caps = (its_caps), .durabilities = (levels), .auto_durability = (automatic), \
+		.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, \
+		.options = options_table, .version = version, .open = db_open, \
+		.close = database_close, .session_open = session_open, \
+		.session_close = session_close, .get = get, .put = put, \
+		.scan_open = scan_open, .scan_next = scan_next, .scan_close = scan_close, \
+		.batch = batch, .multi_get = multi_get, .stats = database_stats, \
+		.variant = variant, __VA_ARGS__ \
+	}
+#define NONE NB_DUR_BIT(NB_DUR_NONE)
+#define PROCESS NB_DUR_BIT(NB_DUR_PROCESS)
+#define COMMIT NB_DUR_BIT(NB_DUR_COMMIT)
+
+#define HASH_TABLE(levels, automatic) \
+	TABLE("hash table in a file", NB_CAP_PERSISTENT | NB_CAP_CONCURRENT, levels, \
+		automatic, .del = del, .insert = insert, .flush = database_flush)
+static const struct nb_engine hash = HASH_TABLE(PROCESS | COMMIT, NB_DUR_PROCESS);
+static const struct nb_engine hash_process = HASH_TABLE(PROCESS, NB_DUR_PROCESS);
+static const struct nb_engine hash_weak = HASH_TABLE(NONE, NB_DUR_NONE);
+
+#define TREE_TABLE(levels) \
+	TABLE("B+ tree in a file", NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT, \
+		levels, NB_DUR_NONE, .del = del, .insert = insert, .flush = database_flush)
+static const struct nb_engine tree = TREE_TABLE(NONE | COMMIT);
+static const struct nb_engine tree_weak = TREE_TABLE(NONE);
+
+/* A read may replace the whole file, which ends the scans of other sessions. */
+static const struct nb_engine skip = TABLE("skip list in a file",
+	NB_CAP_ORDERED | NB_CAP_PERSISTENT, NONE, NB_DUR_NONE, .del = skip_del,
+	.flush = database_flush);
+
+#define MEMORY_TABLE(what, its_caps) \
+	TABLE(what, its_caps, NONE, NB_DUR_NONE, .del = del, .insert = insert)
+static const struct nb_engine memory[TYPES] = {
+	[TINY] = MEMORY_TABLE("hash table in memory", NB_CAP_CONCURRENT),
+	[BABY] = MEMORY_TABLE("B+ tree in memory", NB_CAP_CONCURRENT | NB_CAP_ORDERED),
+	[CACHE] = MEMORY_TABLE("cache in memory", NB_CAP_CONCURRENT),
+	[STDHASH] = MEMORY_TABLE("std::unordered_map", NB_CAP_CONCURRENT),
+	[STDTREE] = MEMORY_TABLE("std::map", NB_CAP_CONCURRENT | NB_CAP_ORDERED),
+};
+
+static const struct nb_engine *
+variant(const struct nb_option_value *values)
+{
+	enum type type = options_type(values);
+	bool is_weak = options_are_weak(values);
+	bool is_strong = options_are_strong(values);
+
+	switch (type) {
+	case HASH:
+		return is_weak ? &hash_weak : is_strong ? &hash : &hash_process;
+	case TREE:
+		return is_strong && !is_weak ? &tree : &tree_weak;
+	case SKIP:
+		return &skip;
+	default:
+		return &memory[type];
+	}
+}
+
+/* What is exported is the table of the default options. */
+NB_ENGINE_PLUGIN(hash)

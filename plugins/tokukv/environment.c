@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How PerconaFT is set up. What is not plain from the calls:
+ *
+ * - It locks its directory itself, and prints to stderr when it cannot. So the
+ *   directory is locked here first, with flock(2).
+ * - A disk that is full makes it wait and retry for ever, within a call or in a
+ *   thread that the next calls wait for. So the space that is left is looked at
+ *   here, before it is too late.
+ * - Some of its settings are for the whole process (O_DIRECT), some are refused
+ *   until it is open (the periods of its threads).
+ */
+#include "environment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define ENVIRONMENT_FILE "tokudb.environment"
+#define DICTIONARY "records"
+
+#define CACHE_DEFAULT (128ull << 20) /* of the library, cachetable.cc */
+#define CACHE_LEAST (16ull << 20)
+#define ROOM_LEAST (64ull << 20) /* on disk: the log and the trees of an empty database */
+#define SECOND 1000000000ull
+#define MILLISECOND 1000000ull
+
+enum { TOLD_SIZE = 400 };
+
+/* In the order of the table. */
+enum {
+	NODE_SIZE,
+	BASEMENT_SIZE,
+	FANOUT,
+	COMPRESSION,
+	CHECKPOINT,
+	CLEANER,
+	SYNC_INTERVAL,
+	LOCK_TIMEOUT,
+	REDZONE,
+	DIRECT
+};
+
+static const TOKU_COMPRESSION_METHOD compressions[] = {
+	TOKU_NO_COMPRESSION, TOKU_QUICKLZ_METHOD, TOKU_ZLIB_METHOD, TOKU_LZMA_METHOD};
+
+const struct nb_option environment_options[] = {
+	[NODE_SIZE] = {.name = "node_size",
+		.type = NB_OPT_BYTES,
+		.min = 64 << 10,
+		.max = 64 << 20,
+		.help = "data of a node before it is split; default 4MiB"},
+	[BASEMENT_SIZE] = {.name = "basement_size",
+		.type = NB_OPT_BYTES,
+		.min = 4 << 10,
+		.max = 16 << 20,
+		.help = "part of a leaf that is read and unpacked alone; default 128KiB"},
+	[FANOUT] = {.name = "fanout",
+		.type = NB_OPT_U64,
+		.unit = "children",
+		.min = 2,
+		.max = 1024,
+		.help = "of an inner node; default 16"},
+	[COMPRESSION] = {.name = "compression",
+		.type = NB_OPT_CHOICE,
+		.choices = "none|quicklz|zlib|lzma", /* as compressions[] */
+		.help = "of nodes that are written; default quicklz"},
+	[CHECKPOINT] = {.name = "checkpoint",
+		.type = NB_OPT_TIME,
+		.def = "60s",
+		.max = 86400 * SECOND,
+		.help = "whole seconds between checkpoints of its thread; 0: none"},
+	[CLEANER] = {.name = "cleaner",
+		.type = NB_OPT_TIME,
+		.def = "1s",
+		.max = 86400 * SECOND,
+		.help = "whole seconds between runs of the thread that flushes nodes; 0: none"},
+	[SYNC_INTERVAL] = {.name = "sync_interval",
+		.type = NB_OPT_TIME,
+		.def = "1s",
+		.min = MILLISECOND,
+		.max = 3600 * SECOND,
+		.help = "between syncs of the log at durability periodic, whole milliseconds"},
+	[LOCK_TIMEOUT] = {.name = "lock_timeout",
+		.type = NB_OPT_TIME,
+		.def = "4s",
+		.max = 3600 * SECOND,
+		.help = "for a row's lock, whole milliseconds; then it is a conflict"},
+	[REDZONE] = {.name = "redzone",
+		.type = NB_OPT_U64,
+		.def = "5",
+		.unit = "percent",
+		.max = 50,
+		.help = "of the file system that must be free, or puts are refused"},
+	[DIRECT] = {.name = "direct",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "read and write nodes with O_DIRECT"},
+	{.name = NULL},
+};
+
+/* --- failures --- */
+
+/* The first message since the last failure: the others follow from it. */
+static _Thread_local char told[TOLD_SIZE];
+
+static void
+keep_message(const DB_ENV *env, const char *prefix, const char *message)
+{
+	(void)env;
+	(void)prefix;
+	if (told[0] == '\0')
+		snprintf(told, sizeof(told), "%.*s", (int)strcspn(message, "\n"), message);
+}
+
+static const char *
+advice(int error)
+{
+	switch (error) {
+	case ENOSPC:
+		return "; less of the file system is free than the option redzone asks for";
+	case TOKUDB_HUGE_PAGES_ENABLED:
+		return "; echo madvise > /sys/kernel/mm/transparent_hugepage/enabled";
+	default:
+		return "";
+	}
+}
+
+int
+environment_failure(const struct nb_host *host, const char *call, int error)
+{
+	const char *text = db_strerror(error);
+	int rc = told[0] == '\0'
+		? host->fail(NB_FAIL, "%s: %s%s", call, text, advice(error))
+		: host->fail(NB_FAIL, "%s: %s (%s)%s", call, text, told, advice(error));
+	told[0] = '\0';
+	return rc;
+}
+
+/* --- what is asked for --- */
+
+/* The kernel drops the lock with the process, however that ends. */
+static int
+lock_directory(struct nb_db *db)
+{
+	db->lock_fd = open(db->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (db->lock_fd < 0)
+		return db->host->fail(NB_FAIL, "%s: %s", db->path, strerror(errno));
+	if (flock(db->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return NB_OK;
+	int error = errno;
+	close(db->lock_fd);
+	db->lock_fd = -1;
+	/* Without it the library's own lock is left, which prints to stderr when it fails. */
+	return error != EWOULDBLOCK
+		? NB_OK
+		: db->host->fail(NB_FAIL, "it is open already, here or in another process");
+}
+
+static void
+unlock_directory(struct nb_db *db)
+{
+	if (db->lock_fd >= 0)
+		close(db->lock_fd);
+}
+
+static int
+check_options(const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+	const struct nb_option_value *value = args->options;
+
+	if (args->durability == NB_DUR_PROCESS)
+		return host->fail(NB_UNSUPPORTED,
+			"durability is none, periodic or commit: the log is kept in memory "
+			"until "
+			"it is synced");
+	if (args->cache_bytes != 0 && args->cache_bytes < CACHE_LEAST)
+		return host->fail(NB_UNSUPPORTED,
+			"a cache of %llu bytes is too small to work in; at least 16MiB",
+			(unsigned long long)args->cache_bytes);
+	if (value[CHECKPOINT].u64 % SECOND != 0 || value[CLEANER].u64 % SECOND != 0)
+		return host->fail(
+			NB_UNSUPPORTED, "checkpoint and cleaner are in whole seconds");
+	if (value[SYNC_INTERVAL].u64 % MILLISECOND != 0 ||
+		value[LOCK_TIMEOUT].u64 % MILLISECOND != 0)
+		return host->fail(NB_UNSUPPORTED,
+			"sync_interval and lock_timeout are in whole milliseconds");
+	return NB_OK;
+}
+
+/*
+ * Room on disk for what may still have to be written: the cache as far as it was
+ * written to, twice that of the log, and some.
+ */
+int
+environment_check_room(struct nb_db *db)
+{
+	struct statvfs info;
+	uint64_t written = __atomic_load_n(&db->written, __ATOMIC_RELAXED);
+	uint64_t unwritten = written < db->cache_bytes ? written : db->cache_bytes;
+	uint64_t wanted = ROOM_LEAST + 2 * unwritten;
+
+	if (statvfs(db->path, &info) != 0)
+		return db->host->fail(NB_FAIL, "statvfs %s: %s", db->path, strerror(errno));
+	uint64_t room = (uint64_t)info.f_bavail * info.f_frsize;
+	if (room >= wanted)
+		return NB_OK;
+	return db->host->fail(NB_FAIL,
+		"no space left: %llu MiB are free, of %llu that may be needed, and on a full "
+		"disk PerconaFT would wait for ever",
+		(unsigned long long)(room >> 20), (unsigned long long)(wanted >> 20));
+}
+
+static int
+set_environment(struct nb_db *db, const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	const uint64_t gib = 1u << 30;
+	DB_ENV *env = db->env;
+	int error = 0;
+
+	env->set_errcall(env, keep_message);
+	db_env_set_direct_io(value[DIRECT].u64 != 0);
+	if (args->cache_bytes != 0)
+		error = env->set_cachesize(env, (uint32_t)(args->cache_bytes / gib),
+			(uint32_t)(args->cache_bytes % gib), 1);
+	if (error == 0)
+		error = env->set_redzone(env, (int)value[REDZONE].u64);
+	if (error == 0)
+		error = env->set_lock_timeout(env, value[LOCK_TIMEOUT].u64 / MILLISECOND, NULL);
+	if (args->durability == NB_DUR_PERIODIC)
+		env->change_fsync_log_period(
+			env, (uint32_t)(value[SYNC_INTERVAL].u64 / MILLISECOND));
+	return error;
+}
+
+static int
+env_open(struct nb_db *db, const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	int error = db_env_create(&db->env, 0);
+
+	if (error != 0)
+		return environment_failure(db->host, "db_env_create", error);
+	DB_ENV *env = db->env;
+	error = set_environment(db, args);
+	if (error == 0)
+		error = env->open(env, db->path,
+			DB_CREATE | DB_PRIVATE | DB_THREAD | DB_INIT_MPOOL | DB_INIT_LOCK |
+				DB_INIT_LOG | DB_INIT_TXN | DB_RECOVER,
+			0666);
+	if (error == 0) /* both are refused before it is open */
+		error = env->checkpointing_set_period(
+			env, (uint32_t)(value[CHECKPOINT].u64 / SECOND));
+	if (error == 0)
+		error = env->cleaner_set_period(env, (uint32_t)(value[CLEANER].u64 / SECOND));
+	if (error == 0)
+		return NB_OK;
+	int rc = environment_failure(db->host, "DB_ENV->open", error);
+	env->close(env, 0);
+	return rc;
+}
+
+/* What a new dictionary is made with; one that is there has its own. */
+static int
+set_base(DB *base, const struct nb_option_value *value)
+{
+	int error = 0;
+
+	if (value[NODE_SIZE].is_set != 0)
+		error = base->set_pagesize(base, (uint32_t)value[NODE_SIZE].u64);
+	if (error == 0 && value[BASEMENT_SIZE].is_set != 0)
+		error = base->set_readpagesize(base, (uint32_t)value[BASEMENT_SIZE].u64);
+	if (error == 0 && value[FANOUT].is_set != 0)
+		error = base->set_fanout(base, (uint32_t)value[FANOUT].u64);
+	if (error == 0 && value[COMPRESSION].is_set != 0)
+		error = base->set_compression_method(
+			base, compressions[value[COMPRESSION].u64]);
+	return error;
+}
+
+/* A setting of one that is there would be passed over in silence. */
+static int
+check_base(struct nb_db *db, const struct nb_option_value *value)
+{
+	DB *base = db->base;
+	uint32_t node_size = 0, basement_size = 0, fanout = 0;
+	TOKU_COMPRESSION_METHOD compression = TOKU_NO_COMPRESSION;
+
+	base->get_pagesize(base, &node_size);
+	base->get_readpagesize(base, &basement_size);
+	base->get_fanout(base, &fanout);
+	base->get_compression_method(base, &compression);
+	if (value[NODE_SIZE].is_set != 0 && value[NODE_SIZE].u64 != node_size)
+		return db->host->fail(NB_UNSUPPORTED, "made with node_size=%u", node_size);
+	if (value[BASEMENT_SIZE].is_set != 0 && value[BASEMENT_SIZE].u64 != basement_size)
+		return db->host->fail(
+			NB_UNSUPPORTED, "made with basement_size=%u", basement_size);
+	if (value[FANOUT].is_set != 0 && value[FANOUT].u64 != fanout)
+		return db->host->fail(NB_UNSUPPORTED, "made with fanout=%u", fanout);
+	if (value[COMPRESSION].is_set != 0 &&
+		compressions[value[COMPRESSION].u64] != compression)
+		return db->host->fail(NB_UNSUPPORTED, "made with another compression");
+	return NB_OK;
+}
+
+static int
+base_open(struct nb_db *db, const struct nb_open_args *args)
+{
+	int error = db_create(&db->base, db->env, 0);
+
+	if (error != 0)
+		return environment_failure(db->host, "db_create", error);
+	error = set_base(db->base, args->options);
+	if (error == 0)
+		error = db->base->open(db->base, NULL, DICTIONARY, NULL, DB_BTREE,
+			(args->flags & NB_OPEN_CREATE) != 0 ? DB_CREATE : 0, 0666);
+	int rc = error == 0 ? check_base(db, args->options)
+			    : environment_failure(db->host, "DB->open", error);
+	if (rc != NB_OK)
+		db->base->close(db->base, 0);
+	return rc;
+}
+
+int
+environment_checkpoint(struct nb_db *db)
+{
+	int error = db->env->txn_checkpoint(db->env, 0, 0, 0);
+
+	return error == 0 ? NB_OK
+			  : environment_failure(db->host, "DB_ENV->txn_checkpoint", error);
+}
+
+static bool
+is_environment(const char *path)
+{
+	char name[PATH_MAX + sizeof(ENVIRONMENT_FILE) + 1];
+	struct stat info;
+
+	snprintf(name, sizeof(name), "%s/" ENVIRONMENT_FILE, path);
+	return stat(name, &info) == 0;
+}
+
+int
+environment_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+	int rc = check_options(args);
+
+	if (rc != NB_OK)
+		return rc;
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return host->fail(NB_FAIL, "tokukv: out of memory");
+	db->host = host;
+	db->write_flags = args->durability == NB_DUR_COMMIT ? 0 : DB_TXN_NOSYNC;
+	db->cache_bytes = args->cache_bytes != 0 ? args->cache_bytes : CACHE_DEFAULT;
+	snprintf(db->path, sizeof(db->path), "%s", args->path);
+	told[0] = '\0';
+	rc = lock_directory(db);
+	if (rc != NB_OK)
+		goto free_db;
+	bool is_new = !is_environment(db->path);
+	if (is_new && (args->flags & NB_OPEN_CREATE) == 0)
+		rc = host->fail(NB_FAIL, "no database here: there is no " ENVIRONMENT_FILE);
+	if (rc == NB_OK)
+		rc = environment_check_room(db);
+	if (rc == NB_OK)
+		rc = env_open(db, args);
+	if (rc != NB_OK)
+		goto unlock_directory;
+	rc = base_open(db, args);
+	if (rc != NB_OK)
+		goto close_env;
+	/* That it was made would else be known to the log only, in memory. */
+	rc = is_new ? environment_checkpoint(db) : NB_OK;
+	if (rc != NB_OK)
+		goto close_base;
+	*out = db;
+	return NB_OK;
+
+close_base:
+	db->base->close(db->base, 0);
+close_env:
+	db->env->close(db->env, 0);
+unlock_directory:
+	unlock_directory(db);
+free_db:
+	free(db);
+	return rc;
+}
+
+/* Makes two checkpoints, so a later open recovers nothing. */
+int
+environment_close(struct nb_db *db)
+{
+	int rc = NB_OK;
+	int error = db->base->close(db->base, 0);
+
+	if (error != 0)
+		rc = environment_failure(db->host, "DB->close", error);
+	error = db->env->close(db->env, 0);
+	if (rc == NB_OK && error != 0)
+		rc = environment_failure(db->host, "DB_ENV->close", error);
+	unlock_directory(db);
+	free(db);
+	return rc;
+}

@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * TokuKV, today PerconaFT, through tokudb.h. What is not plain from the calls:
+ *
+ * - Its API began as Berkeley DB's and has the same names with other values and
+ *   other structures. Only tokudb.h is included here, and the host loads a plugin
+ *   with RTLD_LOCAL, so the two libraries' symbols do not meet.
+ * - Every write is in a transaction, its own if the session has none: that is where
+ *   the library is told whether to sync. Without a sync the log stays in this
+ *   process's memory until its buffer is full or somebody syncs, so kill -9 takes it,
+ *   and there is no level 'process'. The library has a thread that syncs the log now
+ *   and then, which is 'periodic'.
+ * - Reads are in a read-only snapshot transaction: it takes no row locks, as one
+ *   without a snapshot would. A callback is lent the row within the tree's node, for
+ *   as long as it runs, so get copies it once.
+ * - A scan asks for rows by the buffer: a callback that answers
+ *   TOKUDB_CURSOR_CONTINUE is called with the next row at once, while c_getf_next
+ *   for each would search the tree from its root.
+ */
+#include "environment.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* toku_ft_get_maximum_advised_key_value_lengths; put refuses longer ones. */
+#define KEY_SIZE_MAX (32ull << 10)
+#define VALUE_SIZE_MAX (32ull << 20)
+
+enum {
+	LOOK_STEP = 1 << 20,   /* bytes that a session writes between looks at the room left */
+	SCAN_BYTES = 64 << 10, /* of rows that a scan reads ahead */
+	GROWTH = 4096,
+	PANIC_SIZE = 400
+};
+
+struct buffer {
+	char *data;
+	size_t size, room;
+};
+
+struct nb_session {
+	struct nb_db *db;
+	DB_TXN *txn;         /* NULL: each verb has its own */
+	struct buffer found; /* the value that get lends */
+	struct buffer rows;  /* of a scan, read ahead */
+	size_t rows_at;      /* where the next one begins */
+	DB_TXN *scan_txn;    /* NULL: that of the session */
+	DBC *cursor;
+	uint64_t scan_left; /* rows that will be asked for, as far as is known */
+	bool is_backward, is_keys_only, is_at_end;
+	uint64_t unlooked; /* bytes written since the room was looked at */
+};
+
+/* A row in `rows`; its key and value follow. */
+struct row {
+	uint32_t key_size, value_size;
+};
+
+static void
+give_up(struct nb_session *session)
+{
+	if (session->txn != NULL)
+		session->txn->abort(session->txn);
+	session->txn = NULL;
+}
+
+/* What a verb answers; every call that is made for one ends here. */
+static int
+outcome(struct nb_session *session, const char *call, int error)
+{
+	switch (error) {
+	case 0:
+		return NB_OK;
+	case DB_NOTFOUND:
+		return NB_NOT_FOUND;
+	case DB_KEYEXIST:
+		return NB_EXISTS;
+	case DB_LOCK_DEADLOCK:
+	case DB_LOCK_NOTGRANTED:
+		give_up(session);
+		return NB_CONFLICT;
+	default:
+		return environment_failure(session->db->host, call, error);
+	}
+}
+
+static char version_text[32];
+
+static void
+write_version(void)
+{
+	int major, minor, patch;
+
+	db_version(&major, &minor, &patch);
+	snprintf(version_text, sizeof(version_text), "%d.%d.%d", major, minor, patch);
+}
+
+static const char *
+version(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, write_version);
+	return version_text;
+}
+
+/* --- sessions --- */
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct nb_session *session = calloc(1, sizeof(*session));
+
+	(void)id;
+	if (session == NULL)
+		return db->host->fail(NB_FAIL, "tokukv: out of memory");
+	session->db = db;
+	*out = session;
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	give_up(session);
+	free(session->found.data);
+	free(session->rows.data);
+	free(session);
+	return NB_OK;
+}
+
+/* --- records --- */
+
+static int
+reserve(struct buffer *buffer, size_t size)
+{
+	if (size <= buffer->room)
+		return 0;
+	size_t room = (size + GROWTH - 1) / GROWTH * GROWTH;
+	char *data = realloc(buffer->data, room);
+	if (data == NULL)
+		return ENOMEM;
+	buffer->data = data;
+	buffer->room = room;
+	return 0;
+}
+
+/* `slice` as what is given to a call. A length is 32 bits wide there. */
+static inline DBT
+lend(struct nb_slice slice)
+{
+	return (DBT){.data = (void *)(uintptr_t)slice.data, .size = (uint32_t)slice.size};
+}
+
+/* The row that was looked for, within the tree's node. */
+static int
+keep_value(const DBT *key, const DBT *value, void *extra)
+{
+	struct buffer *found = extra;
+
+	(void)key;
+	if (reserve(found, value->size) != 0)
+		return ENOMEM;
+	found->size = value->size;
+	if (value->size != 0)
+		memcpy(found->data, value->data, value->size);
+	return 0;
+}
+
+/* The session's transaction, or one to read in; `*own` is told which. */
+static inline int
+begin_read(struct nb_session *session, DB_TXN **txn, DB_TXN **own)
+{
+	DB_ENV *env = session->db->env;
+
+	*own = NULL;
+	*txn = session->txn;
+	if (*txn != NULL)
+		return 0;
+	int error = env->txn_begin(env, NULL, own, DB_TXN_SNAPSHOT | DB_TXN_READ_ONLY);
+	*txn = *own;
+	return error;
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	DB *base = session->db->base;
+	DBT what = lend(key);
+	DB_TXN *txn, *own;
+	int error = begin_read(session, &txn, &own);
+
+	if (error != 0)
+		return outcome(session, "DB_ENV->txn_begin", error);
+	error = base->getf_set(base, txn, 0, &what, keep_value, &session->found);
+	if (own != NULL)
+		own->commit(own, 0); /* of one that only reads there is nothing to fail */
+	if (error != 0)
+		return outcome(session, "DB->getf_set", error);
+	*value = (struct nb_slice){session->found.data, session->found.size};
+	return NB_OK;
+}
+
+/* End a transaction that the call that gave `error` was made in, if it is `own`. */
+static inline int
+end_write(DB_TXN *own, int error)
+{
+	if (own == NULL)
+		return error;
+	if (error == 0)
+		return own->commit(own, 0);
+	own->abort(own);
+	return error;
+}
+
+/* After a write. */
+static inline int
+wrote(struct nb_session *session, const char *call, int error, uint64_t bytes)
+{
+	if (error != 0)
+		return outcome(session, call, error);
+	session->unlooked += bytes;
+	if (session->unlooked < LOOK_STEP)
+		return NB_OK;
+	__atomic_add_fetch(&session->db->written, session->unlooked, __ATOMIC_RELAXED);
+	session->unlooked = 0;
+	return environment_check_room(session->db);
+}
+
+static int
+too_long(struct nb_session *session)
+{
+	return session->db->host->fail(NB_UNSUPPORTED,
+		"tokukv: a key is up to %llu bytes long, a value up to %llu",
+		(unsigned long long)KEY_SIZE_MAX, (unsigned long long)VALUE_SIZE_MAX);
+}
+
+static inline int
+store(struct nb_session *session, struct nb_slice key, struct nb_slice value, uint32_t flags)
+{
+	struct nb_db *db = session->db;
+	DBT what = lend(key), with = lend(value);
+	DB_TXN *own = NULL;
+	int error = 0;
+
+	if (key.size > KEY_SIZE_MAX || value.size > VALUE_SIZE_MAX)
+		return too_long(session);
+	if (session->txn == NULL)
+		error = db->env->txn_begin(db->env, NULL, &own, db->write_flags);
+	if (error == 0)
+		error = end_write(own,
+			db->base->put(db->base, own != NULL ? own : session->txn, &what, &with,
+				flags));
+	return wrote(session, "DB->put", error, key.size + value.size);
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return store(session, key, value, 0);
+}
+
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return store(session, key, value, DB_NOOVERWRITE);
+}
+
+/* Sends a message down the tree and does not look whether there is something to remove. */
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	struct nb_db *db = session->db;
+	DBT what = lend(key);
+	DB_TXN *own = NULL;
+	int error = 0;
+
+	if (key.size > KEY_SIZE_MAX)
+		return NB_NOT_FOUND;
+	if (session->txn == NULL)
+		error = db->env->txn_begin(db->env, NULL, &own, db->write_flags);
+	if (error == 0)
+		error = end_write(own,
+			db->base->del(db->base, own != NULL ? own : session->txn, &what,
+				DB_DELETE_ANY));
+	return wrote(session, "DB->del", error, key.size);
+}
+
+/* --- transactions --- */
+
+static int
+begin(struct nb_session *session, uint32_t flags)
+{
+	struct nb_db *db = session->db;
+	uint32_t how = DB_TXN_SNAPSHOT | db->write_flags;
+
+	if (session->txn != NULL)
+		return db->host->fail(NB_FAIL, "tokukv: a transaction is open already");
+	if ((flags & NB_TXN_READ_ONLY) != 0)
+		how |= DB_TXN_READ_ONLY;
+	int error = db->env->txn_begin(db->env, NULL, &session->txn, how);
+	return outcome(session, "DB_ENV->txn_begin", error);
+}
+
+/* Without a transaction, since a verb in it has answered NB_CONFLICT: so does this. */
+static int
+commit(struct nb_session *session)
+{
+	DB_TXN *txn = session->txn;
+
+	if (txn == NULL)
+		return NB_CONFLICT;
+	session->txn = NULL; /* commit frees it, whatever it returns */
+	return wrote(session, "DB_TXN->commit", txn->commit(txn, 0), 0);
+}
+
+static int
+batch_write(DB *base, DB_TXN *txn, const struct nb_write *write)
+{
+	DBT what = lend(write->key), with = lend(write->value);
+
+	return write->is_delete ? base->del(base, txn, &what, DB_DELETE_ANY)
+				: base->put(base, txn, &what, &with, 0);
+}
+
+/* A transaction, within that of the session if there is one: all or nothing in any case. */
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	struct nb_db *db = session->db;
+	DB_TXN *txn;
+	uint64_t bytes = 0;
+
+	(void)flags;
+	for (size_t i = 0; i < count; i++) {
+		const struct nb_write *w = &writes[i];
+		if (w->key.size > KEY_SIZE_MAX ||
+			(!w->is_delete && w->value.size > VALUE_SIZE_MAX))
+			return too_long(session);
+		bytes += w->key.size + (w->is_delete ? 0 : w->value.size);
+	}
+	int error = db->env->txn_begin(db->env, session->txn, &txn, db->write_flags);
+	if (error != 0)
+		return outcome(session, "DB_ENV->txn_begin", error);
+	for (size_t i = 0; i < count && error == 0; i++)
+		error = batch_write(db->base, txn, &writes[i]);
+	return wrote(session, "DB->put in a batch", end_write(txn, error), bytes);
+}
+
+/* --- scans --- */
+
+static int
+keep_row(const DBT *key, const DBT *value, void *extra)
+{
+	struct nb_session *session = extra;
+	struct buffer *rows = &session->rows;
+	struct row row = {key->size, session->is_keys_only ? 0 : value->size};
+	size_t size = rows->size + sizeof(row) + row.key_size + row.value_size;
+
+	if (reserve(rows, size) != 0)
+		return ENOMEM;
+	memcpy(rows->data + rows->size, &row, sizeof(row));
+	memcpy(rows->data + rows->size + sizeof(row), key->data, row.key_size);
+	if (row.value_size != 0)
+		memcpy(rows->data + size - row.value_size, value->data, row.value_size);
+	rows->size = size;
+	session->scan_left -= session->scan_left > 0;
+	return 0;
+}
+
+static int
+keep_rows(const DBT *key, const DBT *value, void *extra)
+{
+	struct nb_session *session = extra;
+	int error = keep_row(key, value, extra);
+
+	if (error != 0)
+		return error;
+	return session->scan_left > 0 && session->rows.size < SCAN_BYTES
+		? TOKUDB_CURSOR_CONTINUE
+		: 0;
+}
+
+static int
+seek(struct nb_session *session, struct nb_slice from)
+{
+	DBC *cursor = session->cursor;
+	DBT key = lend(from);
+
+	if (from.size != 0 && session->is_backward)
+		return cursor->c_getf_set_range_reverse(cursor, 0, &key, keep_row, session);
+	if (from.size != 0)
+		return cursor->c_getf_set_range(cursor, 0, &key, keep_row, session);
+	if (session->is_backward)
+		return cursor->c_getf_last(cursor, 0, keep_row, session);
+	return cursor->c_getf_first(cursor, 0, keep_row, session);
+}
+
+static void
+scan_end(struct nb_session *session)
+{
+	if (session->cursor != NULL)
+		session->cursor->c_close(session->cursor);
+	if (session->scan_txn != NULL)
+		session->scan_txn->commit(session->scan_txn, 0);
+	session->cursor = NULL;
+	session->scan_txn = NULL;
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	scan_end(session);
+	return NB_OK;
+}
+
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	DB *base = session->db->base;
+	DB_TXN *txn;
+	int error = begin_read(session, &txn, &session->scan_txn);
+
+	if (error != 0)
+		return outcome(session, "DB_ENV->txn_begin", error);
+	session->is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
+	session->is_keys_only = (args->flags & NB_SCAN_KEYS_ONLY) != 0;
+	session->scan_left = args->limit != 0 ? args->limit : UINT64_MAX;
+	session->rows.size = session->rows_at = 0;
+	error = base->cursor(base, txn, &session->cursor, 0);
+	if (error == 0)
+		error = seek(session, args->from);
+	session->is_at_end = error == DB_NOTFOUND;
+	if (error == 0 || error == DB_NOTFOUND)
+		return NB_OK;
+	scan_end(session);
+	return outcome(session, "DBC->c_getf_first", error);
+}
+
+/* Rows from the cursor on, into the buffer, which has been told. */
+static int
+read_ahead(struct nb_session *session)
+{
+	DBC *cursor = session->cursor;
+
+	session->rows.size = session->rows_at = 0;
+	if (session->scan_left == 0)
+		session->scan_left = 1; /* more than was said */
+	int error = session->is_backward ? cursor->c_getf_prev(cursor, 0, keep_rows, session)
+					 : cursor->c_getf_next(cursor, 0, keep_rows, session);
+	/* Where a leaf ends, or the tree, before the buffer is full. */
+	if (error == TOKUDB_CURSOR_CONTINUE ||
+		(error == DB_NOTFOUND && session->rows.size != 0))
+		return 0;
+	return error;
+}
+
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	struct row row;
+
+	if (session->is_at_end)
+		return NB_NOT_FOUND;
+	if (session->rows_at == session->rows.size) {
+		int error = read_ahead(session);
+		session->is_at_end = error == DB_NOTFOUND;
+		if (error != 0)
+			return outcome(session, "DBC->c_getf_next", error);
+	}
+	const char *at = session->rows.data + session->rows_at;
+	memcpy(&row, at, sizeof(row));
+	*key = (struct nb_slice){at + sizeof(row), row.key_size};
+	*value = (struct nb_slice){at + sizeof(row) + row.key_size, row.value_size};
+	session->rows_at += sizeof(row) + row.key_size + row.value_size;
+	return NB_OK;
+}
+
+/* --- the whole --- */
+
+static int
+never_stop(void *extra, float progress)
+{
+	(void)extra;
+	(void)progress;
+	return 0;
+}
+
+/* What writes put off is messages: they are in inner nodes, on their way to the leaves. */
+static int
+flush(struct nb_db *db, uint32_t upto)
+{
+	uint64_t loops = 0;
+
+	if (upto == NB_SETTLE_COMPACT) {
+		int error = db->base->hot_optimize(
+			db->base, NULL, NULL, never_stop, NULL, &loops);
+		if (error != 0)
+			return environment_failure(db->host, "DB->hot_optimize", error);
+	}
+	return environment_checkpoint(db);
+}
+
+static const struct counter {
+	const char *row, *name, *unit;
+	uint32_t kind;
+} counters[] = {
+	{"CACHETABLE_MISS", "cache_misses", "nodes", NB_STAT_COUNTER},
+	{"CACHETABLE_EVICTIONS", "cache_evictions", "nodes", NB_STAT_COUNTER},
+	{"CACHETABLE_SIZE_CURRENT", "cache_size", "bytes", NB_STAT_GAUGE},
+	{"CACHETABLE_SIZE_WRITING", "cache_writing", "bytes", NB_STAT_GAUGE},
+	{"CACHETABLE_WAIT_PRESSURE_COUNT", "cache_waits", "waits", NB_STAT_COUNTER},
+	{"CACHETABLE_CLEANER_EXECUTIONS", "cleaner_runs", "runs", NB_STAT_COUNTER},
+	{"CHECKPOINT_TAKEN", "checkpoints", "checkpoints", NB_STAT_COUNTER},
+	{"LOGGER_WRITES", "log_writes", "calls", NB_STAT_COUNTER},
+	{"LOGGER_WRITES_BYTES", "log_written", "bytes", NB_STAT_COUNTER},
+	{"LOCKTREE_WAIT_COUNT", "lock_waits", "waits", NB_STAT_COUNTER},
+	{"LOCKTREE_TIMEOUT_COUNT", "lock_timeouts", "timeouts", NB_STAT_COUNTER},
+};
+
+/* The library fills the whole of its table, some 400 rows that it sums up elsewhere. */
+static void
+stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	enum { ROWS_MAX = 600, COUNTERS = sizeof(counters) / sizeof(counters[0]) };
+	TOKU_ENGINE_STATUS_ROW_S *rows = calloc(ROWS_MAX, sizeof(*rows));
+	fs_redzone_state zone;
+	uint64_t count = 0, panic = 0;
+	char text[PANIC_SIZE];
+
+	if (rows == NULL ||
+		db->env->get_engine_status(db->env, rows, ROWS_MAX, &count, &zone, &panic, text,
+			sizeof(text), TOKU_ENGINE_STATUS) != 0)
+		count = 0;
+	for (uint64_t i = 0; i < count; i++)
+		for (size_t j = 0; j < COUNTERS && rows[i].type == UINT64; j++)
+			if (rows[i].columnname != NULL &&
+				strcmp(rows[i].columnname, counters[j].row) == 0)
+				emit(to, counters[j].name, counters[j].unit, counters[j].kind,
+					rows[i].value.num);
+	free(rows);
+}
+
+static const struct nb_engine engine = {
+	.abi = NB_ENGINE_ABI,
+	.size = sizeof(engine),
+	.name = "tokukv",
+	.summary = "fractal tree of Tokutek, today PerconaFT",
+	.licence = "GPL-2.0-only OR AGPL-3.0-only",
+	.home = "https://github.com/percona/PerconaFT",
+	.build = NB_ENGINE_BUILD,
+	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH |
+		NB_CAP_SNAPSHOT,
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PERIODIC) |
+		NB_DUR_BIT(NB_DUR_COMMIT),
+	.auto_durability = NB_DUR_PERIODIC,
+	.key_size_max = KEY_SIZE_MAX,
+	.value_size_max = VALUE_SIZE_MAX,
+	.options = environment_options,
+	.version = version,
+	.open = environment_open,
+	.close = environment_close,
+	.session_open = session_open,
+	.session_close = session_close,
+	.get = get,
+	.put = put,
+	.del = del,
+	.insert = insert,
+	.scan_open = scan_open,
+	.scan_next = scan_next,
+	.scan_close = scan_close,
+	.batch = batch,
+	.begin = begin,
+	.commit = commit,
+	.abort = give_up,
+	.flush = flush,
+	.checkpoint = environment_checkpoint,
+	.stats = stats,
+};
+NB_ENGINE_PLUGIN(engine)

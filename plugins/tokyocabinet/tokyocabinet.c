@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tokyo Cabinet: its B+ tree (tcbdb.h) or its hash table (tchdb.h), by the option
+ * `type`; each has a table of its own. What is not plain from the calls:
+ *
+ * - The tree's pages are the records of a hash table, tree->hdb, so what is set
+ *   and counted there is the same for both. So are the error codes.
+ * - Nothing is written ahead, and an open repairs nothing: a kill may take what
+ *   the tree has in its cache, or the database. So the only level is 'none'.
+ * - A transaction is the database's, not the session's, so there is none here.
+ * - The hash table has locks of its own, which are set for more than one session.
+ *   The tree's do not hold what they promise: readers, who share its lock, write
+ *   down in one place the way they took, and a later split of a page goes by it.
+ *   So the tree is for one session, which borrows right from its cache.
+ * - The first xmsiz bytes of the file are written through mmap(2), which on a
+ *   full disk is a SIGBUS. open looks whether there is room for them, and takes
+ *   none: to fill the file is the engine's own work, and timed.
+ */
+#include <mininb/engine.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <tcbdb.h>
+#include <tchdb.h>
+
+/*
+ * Sizes are int, doubled and added up without a check. These are ours: pages and
+ * buffers of a few such records stay below.
+ */
+#define KEY_SIZE_MAX (64 << 20)
+#define VALUE_SIZE_MAX (256 << 20)
+
+#define XMSIZ_HASH (64ull << 20) /* HDBDEFXMSIZ in tchdb.c; the tree's is 0 */
+
+enum { TREE, HASH, TYPES }; /* in the order of the option's choices */
+
+static const char *const files[TYPES] = {[TREE] = "data.tcb", [HASH] = "data.tch"};
+
+/* In the order of the table. */
+enum {
+	TYPE,
+	BNUM,
+	APOW,
+	FPOW,
+	LARGE,
+	COMPRESS,
+	XMSIZ,
+	DFUNIT,
+	RCNUM,
+	LMEMB,
+	NMEMB,
+	LCNUM,
+	NCNUM,
+	OPTIONS
+};
+
+/*
+ * Name, default, choices, unit, help, min, max, type. But for the type's there are
+ * no defaults: they are Tokyo Cabinet's own. Below min it would take min without a
+ * word.
+ */
+static const struct nb_option options[] = {
+	[TYPE] = {"type", "btree", "btree|hash", NULL, "B+ tree or hash table", 0, 0,
+		NB_OPT_CHOICE},
+	[BNUM] = {"bnum", NULL, NULL, "buckets",
+		"of the hash table, in btree that of its pages; rounded up to a prime", 1,
+		1ull << 32, NB_OPT_U64},
+	[APOW] = {"apow", NULL, NULL, "power of 2", "alignment of records in the file", 0, 16,
+		NB_OPT_U64},
+	[FPOW] = {"fpow", NULL, NULL, "power of 2", "free blocks remembered", 0, 20,
+		NB_OPT_U64},
+	[LARGE] = {"large", NULL, NULL, NULL,
+		"addresses of 64 bits; without, a file beyond 2^(32 + apow) bytes is damaged",
+		0, 1, NB_OPT_BOOL},
+	[COMPRESS] = {"compress", NULL, "none|deflate|bzip|tcbs", NULL, "records, or pages", 0,
+		0, NB_OPT_CHOICE},
+	[XMSIZ] = {"xmsiz", NULL, NULL, NULL,
+		"bytes of the file mapped with mmap(2); else btree the buckets, hash 64MiB", 0,
+		1ull << 40, NB_OPT_BYTES},
+	[DFUNIT] = {"dfunit", NULL, NULL, "fragments",
+		"defragment a little after so many; 0: never", 0, INT_MAX, NB_OPT_U64},
+	[RCNUM] = {"rcnum", NULL, NULL, "records", "hash: records in its cache, else none", 256,
+		INT_MAX / 4, NB_OPT_U64},
+	[LMEMB] = {"lmemb", NULL, NULL, "records", "btree: most in a leaf, else 128", 4,
+		1 << 20, NB_OPT_U64},
+	[NMEMB] = {"nmemb", NULL, NULL, "links", "btree: most in an inner node, else 256", 4,
+		1 << 20, NB_OPT_U64},
+	[LCNUM] = {"lcnum", NULL, NULL, "leaves", "btree: leaves in its cache, else 1024", 64,
+		1 << 28, NB_OPT_U64},
+	[NCNUM] = {"ncnum", NULL, NULL, "nodes", "btree: inner nodes in its cache, else 512",
+		64, 1 << 28, NB_OPT_U64},
+	{.name = NULL},
+};
+static const uint32_t hash_only = 1u << RCNUM;
+static const uint32_t tree_only = 1u << LMEMB | 1u << NMEMB | 1u << LCNUM | 1u << NCNUM;
+static const uint8_t compressions[] = {0, HDBTDEFLATE, HDBTBZIP, HDBTTCBS}; /* as BDBT... */
+
+struct nb_db {
+	const struct nb_host *host;
+	TCBDB *tree;       /* NULL: hash */
+	TCHDB *hash;       /* the tree's own, or itself */
+	size_t value_size; /* of the workload, a hint */
+};
+
+struct nb_session {
+	struct nb_db *db;
+	char *buffer; /* hash: what get lends */
+	size_t capacity;
+	BDBCUR *cursor; /* of a scan */
+	bool is_backward;
+	bool is_there; /* the cursor stands on a record that was not told yet */
+};
+
+static const struct nb_engine engines[TYPES];
+
+static const char *
+version(void)
+{
+	return tcversion;
+}
+
+static const struct nb_engine *
+variant(const struct nb_option_value *value)
+{
+	return &engines[value[TYPE].u64];
+}
+
+/* --- errors --- */
+
+/* Of a failed system call Tokyo Cabinet keeps which it was; errno mostly tells why. */
+static int
+fail(struct nb_db *db, const char *call)
+{
+	int reason = errno;
+	int code = tchdbecode(db->hash);
+	bool is_system = code >= TCEOPEN && code <= TCERMDIR && reason != 0;
+
+	return db->host->fail(NB_FAIL, "%s: %s%s%s", call, tcerrmsg(code),
+		is_system ? ": " : "", is_system ? strerror(reason) : "");
+}
+
+/* `code` is the error that is the answer `answer` and no failure. */
+static int
+outcome_or(struct nb_db *db, const char *call, bool is_done, int code, int answer)
+{
+	if (is_done)
+		return NB_OK;
+	return tchdbecode(db->hash) == code ? answer : fail(db, call);
+}
+
+static int
+outcome(struct nb_db *db, const char *call, bool is_done)
+{
+	return is_done ? NB_OK : fail(db, call);
+}
+
+/* Tokyo Cabinet wants an address even for nothing. */
+static const void *
+address(struct nb_slice slice)
+{
+	return slice.data != NULL ? slice.data : "";
+}
+
+static bool
+is_storable(struct nb_slice key, struct nb_slice value)
+{
+	return key.size <= KEY_SIZE_MAX && value.size <= VALUE_SIZE_MAX;
+}
+
+static int
+refuse_sizes(struct nb_db *db)
+{
+	return db->host->fail(NB_UNSUPPORTED, "a key has at most %d bytes, a value %d",
+		KEY_SIZE_MAX, VALUE_SIZE_MAX);
+}
+
+/* --- open and close --- */
+
+static int
+check_options(const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	uint32_t refused = value[TYPE].u64 == HASH ? tree_only : hash_only;
+
+	for (size_t i = 0; i < OPTIONS; i++)
+		if (value[i].is_set && (refused & 1u << i) != 0)
+			return args->host->fail(NB_UNSUPPORTED, "type=%s has no option %s",
+				value[TYPE].u64 == HASH ? "hash" : "btree", options[i].name);
+	if (args->cache_bytes != 0)
+		args->host->log(NB_LOG_WARNING,
+			"tokyocabinet: its caches count records and pages, not bytes; cache is "
+			"ignored, see lcnum, ncnum, rcnum");
+	return NB_OK;
+}
+
+static int64_t
+number_or(const struct nb_option_value *value, int64_t otherwise)
+{
+	return value->is_set ? (int64_t)value->u64 : otherwise;
+}
+
+/* A mapped page for which a full disk has no room ends the process by SIGBUS. */
+static int
+check_room(const struct nb_open_args *args, const char *file)
+{
+	const struct nb_option_value *value = args->options;
+	uint64_t buckets = (uint64_t)number_or(&value[BNUM], 0) *
+		(number_or(&value[LARGE], 0) != 0 ? sizeof(uint64_t) : sizeof(uint32_t));
+	uint64_t size = (uint64_t)number_or(
+		&value[XMSIZ], value[TYPE].u64 == HASH ? XMSIZ_HASH : 0);
+	struct statvfs disk;
+	struct stat made;
+
+	if (size < buckets)
+		size = buckets;
+	if (statvfs(args->path, &disk) != 0 || disk.f_blocks == 0) /* 0: without limit */
+		return NB_OK;
+	uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
+	if (stat(file, &made) == 0)
+		room += (uint64_t)made.st_blocks * 512;
+	if (room >= size)
+		return NB_OK;
+	return args->host->fail(NB_FAIL,
+		"the disk has room for %llu of the mapped %llu bytes of the file, and to run "
+		"out of it would be a bus error; give less with -o xmsiz=... or bnum=...",
+		(unsigned long long)room, (unsigned long long)size);
+}
+
+static uint8_t
+flags_of(const struct nb_option_value *value)
+{
+	uint8_t flags = value[COMPRESS].is_set ? compressions[value[COMPRESS].u64] : 0;
+
+	return value[LARGE].is_set && value[LARGE].u64 != 0 ? flags | HDBTLARGE : flags;
+}
+
+/* Where 0 or -1 stands for the default. */
+static bool
+tune(struct nb_db *db, const struct nb_option_value *value)
+{
+	int64_t bnum = number_or(&value[BNUM], 0);
+	int8_t apow = (int8_t)number_or(&value[APOW], -1);
+	int8_t fpow = (int8_t)number_or(&value[FPOW], -1);
+
+	if (db->tree != NULL) {
+		if (!tcbdbtune(db->tree, (int32_t)number_or(&value[LMEMB], 0),
+			    (int32_t)number_or(&value[NMEMB], 0), bnum, apow, fpow,
+			    flags_of(value)) ||
+			!tcbdbsetcache(db->tree, (int32_t)number_or(&value[LCNUM], 0),
+				(int32_t)number_or(&value[NCNUM], 0)))
+			return false;
+	} else if (!tchdbtune(db->hash, bnum, apow, fpow, flags_of(value)) ||
+		!tchdbsetcache(db->hash, (int32_t)number_or(&value[RCNUM], 0)))
+		return false;
+	return (!value[XMSIZ].is_set || tchdbsetxmsiz(db->hash, (int64_t)value[XMSIZ].u64)) &&
+		tchdbsetdfunit(db->hash, (int32_t)number_or(&value[DFUNIT], 0));
+}
+
+/* A database that is there keeps what it was made with, without a word. */
+static int
+check_kept(struct nb_db *db, const struct nb_option_value *value)
+{
+	uint64_t flags = tchdbopts(db->hash);
+	uint64_t buckets = tchdbbnum(db->hash);
+	const struct {
+		int option;
+		uint64_t typed, kept;
+	} checks[] = {
+		{APOW, 1ull << (value[APOW].u64 & 31), tchdbalign(db->hash)},
+		{FPOW, 1ull << (value[FPOW].u64 & 31), tchdbfbpmax(db->hash)},
+		{BNUM, 1, buckets >= value[BNUM].u64 && buckets / 2 <= value[BNUM].u64},
+		{LARGE, value[LARGE].u64, (flags & HDBTLARGE) != 0},
+		{COMPRESS, flags_of(value) & ~HDBTLARGE, flags & ~(uint64_t)HDBTLARGE},
+		{LMEMB, value[LMEMB].u64, db->tree == NULL ? 0 : tcbdblmemb(db->tree)},
+		{NMEMB, value[NMEMB].u64, db->tree == NULL ? 0 : tcbdbnmemb(db->tree)},
+	};
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+		if (value[checks[i].option].is_set && checks[i].typed != checks[i].kept)
+			return db->host->fail(NB_UNSUPPORTED,
+				"the database was made with another %s, and keeps it",
+				options[checks[i].option].name);
+	return NB_OK;
+}
+
+static int
+mode_of(const struct nb_open_args *args)
+{
+	/* As BDBO...; another process's lock is a failure, not a wait. */
+	if ((args->flags & NB_OPEN_READ_ONLY) != 0)
+		return HDBOREADER | HDBOLCKNB;
+	return HDBOWRITER | HDBOLCKNB | ((args->flags & NB_OPEN_CREATE) != 0 ? HDBOCREAT : 0);
+}
+
+static void
+discard(struct nb_db *db)
+{
+	if (db->tree != NULL)
+		tcbdbdel(db->tree); /* and its hash table; closes it if it is open */
+	else
+		tchdbdel(db->hash);
+	free(db);
+}
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+	const struct nb_option_value *value = args->options;
+	char file[PATH_MAX];
+
+	if (args->durability != NB_DUR_NONE)
+		return host->fail(NB_UNSUPPORTED, "durability is none");
+	if (snprintf(file, sizeof(file), "%s/%s", args->path, files[value[TYPE].u64]) >=
+		(int)sizeof(file))
+		return host->fail(NB_UNSUPPORTED, "the path is too long");
+	int rc = check_options(args);
+	if (rc == NB_OK && (args->flags & NB_OPEN_READ_ONLY) == 0)
+		rc = check_room(args, file);
+	if (rc != NB_OK)
+		return rc;
+
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return host->fail(NB_FAIL, "out of memory");
+	db->host = host;
+	db->value_size = args->value_size <= VALUE_SIZE_MAX ? args->value_size : 0;
+	db->tree = value[TYPE].u64 == TREE ? tcbdbnew() : NULL;
+	db->hash = db->tree != NULL ? db->tree->hdb : tchdbnew();
+	errno = 0;
+	bool is_shared = db->tree == NULL && args->sessions > 1;
+	if (!tune(db, value) || (is_shared && !tchdbsetmutex(db->hash)))
+		rc = fail(db, "tune");
+	else if (!(db->tree != NULL ? tcbdbopen(db->tree, file, mode_of(args))
+				    : tchdbopen(db->hash, file, mode_of(args))))
+		rc = fail(db,
+			tchdbecode(db->hash) == TCELOCK ? "another process has it open: open"
+							: "open");
+	else
+		rc = check_kept(db, value);
+	if (rc != NB_OK) {
+		discard(db);
+		return rc;
+	}
+	*out = db;
+	return NB_OK;
+}
+
+static int
+db_close(struct nb_db *db)
+{
+	int rc = outcome(
+		db, "close", db->tree != NULL ? tcbdbclose(db->tree) : tchdbclose(db->hash));
+
+	discard(db);
+	return rc;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct nb_session *session = calloc(1, sizeof(*session));
+
+	(void)id;
+	if (session == NULL)
+		return db->host->fail(NB_FAIL, "out of memory");
+	session->db = db;
+	session->capacity = db->value_size + 4096;
+	session->buffer = malloc(session->capacity);
+	if (session->buffer == NULL) {
+		free(session);
+		return db->host->fail(NB_FAIL, "out of memory");
+	}
+	*out = session;
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	free(session->buffer);
+	free(session);
+	return NB_OK;
+}
+
+/* --- records of the tree --- */
+
+static int
+tree_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	struct nb_db *db = session->db;
+	int size = 0;
+
+	value->data = tcbdbget3(db->tree, key.data, (int)key.size, &size);
+	value->size = (size_t)size;
+	return outcome_or(db, "tcbdbget3", value->data != NULL, TCENOREC, NB_NOT_FOUND);
+}
+
+static int
+tree_put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct nb_db *db = session->db;
+
+	if (!is_storable(key, value))
+		return refuse_sizes(db);
+	return outcome(db, "tcbdbput",
+		tcbdbput(db->tree, key.data, (int)key.size, address(value), (int)value.size));
+}
+
+static int
+tree_insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct nb_db *db = session->db;
+
+	if (!is_storable(key, value))
+		return refuse_sizes(db);
+	return outcome_or(db, "tcbdbputkeep",
+		tcbdbputkeep(
+			db->tree, key.data, (int)key.size, address(value), (int)value.size),
+		TCEKEEP, NB_EXISTS);
+}
+
+static int
+tree_del(struct nb_session *session, struct nb_slice key)
+{
+	struct nb_db *db = session->db;
+
+	return outcome_or(db, "tcbdbout", tcbdbout(db->tree, key.data, (int)key.size), TCENOREC,
+		NB_NOT_FOUND);
+}
+
+/* --- records of the hash table --- */
+
+/* tchdbget3() cuts a value that is too long without a word: a full buffer is asked about. */
+static int
+hash_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	struct nb_db *db = session->db;
+
+	for (;;) {
+		int room = (int)session->capacity;
+		int size = tchdbget3(db->hash, key.data, (int)key.size, session->buffer, room);
+		if (size < 0)
+			return outcome_or(db, "tchdbget3", false, TCENOREC, NB_NOT_FOUND);
+		*value = (struct nb_slice){session->buffer, (size_t)size};
+		if (size < room)
+			return NB_OK;
+		int whole = tchdbvsiz(db->hash, key.data, (int)key.size);
+		if (whole < 0)
+			return outcome_or(db, "tchdbvsiz", false, TCENOREC, NB_NOT_FOUND);
+		size_t capacity = (size_t)(whole > room ? whole : room) + 4096;
+		char *buffer = realloc(session->buffer, capacity);
+		if (buffer == NULL)
+			return db->host->fail(NB_FAIL, "out of memory");
+		session->buffer = buffer;
+		session->capacity = capacity;
+	}
+}
+
+static int
+hash_put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct nb_db *db = session->db;
+
+	if (!is_storable(key, value))
+		return refuse_sizes(db);
+	return outcome(db, "tchdbput",
+		tchdbput(db->hash, key.data, (int)key.size, address(value), (int)value.size));
+}
+
+static int
+hash_insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct nb_db *db = session->db;
+
+	if (!is_storable(key, value))
+		return refuse_sizes(db);
+	return outcome_or(db, "tchdbputkeep",
+		tchdbputkeep(
+			db->hash, key.data, (int)key.size, address(value), (int)value.size),
+		TCEKEEP, NB_EXISTS);
+}
+
+static int
+hash_del(struct nb_session *session, struct nb_slice key)
+{
+	struct nb_db *db = session->db;
+
+	return outcome_or(db, "tchdbout", tchdbout(db->hash, key.data, (int)key.size), TCENOREC,
+		NB_NOT_FOUND);
+}
+
+/* --- scans of the tree --- */
+
+static bool
+jump(BDBCUR *cursor, const struct nb_scan_args *args)
+{
+	const void *key = args->from.data;
+	int size = (int)args->from.size;
+
+	if ((args->flags & NB_SCAN_BACKWARD) != 0)
+		return size == 0 ? tcbdbcurlast(cursor) : tcbdbcurjumpback(cursor, key, size);
+	return size == 0 ? tcbdbcurfirst(cursor) : tcbdbcurjump(cursor, key, size);
+}
+
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	BDBCUR *cursor = tcbdbcurnew(session->db->tree);
+
+	session->is_there = jump(cursor, args);
+	int rc = outcome_or(session->db, "tcbdbcurjump", session->is_there, TCENOREC, NB_OK);
+	if (rc != NB_OK) {
+		tcbdbcurdel(cursor);
+		return rc;
+	}
+	session->cursor = cursor;
+	session->is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
+	return NB_OK;
+}
+
+/* The cursor is moved only when the next record is wanted, so what it lends stays. */
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	struct nb_db *db = session->db;
+	BDBCUR *cursor = session->cursor;
+
+	if (!session->is_there)
+		session->is_there = session->is_backward ? tcbdbcurprev(cursor)
+							 : tcbdbcurnext(cursor);
+	int key_size = 0;
+	int value_size = 0;
+	const void *from = session->is_there ? tcbdbcurkey3(cursor, &key_size) : NULL;
+	const void *to = from != NULL ? tcbdbcurval3(cursor, &value_size) : NULL;
+	if (to == NULL)
+		return outcome_or(db, "tcbdbcur", false, TCENOREC, NB_NOT_FOUND);
+	session->is_there = false;
+	*key = (struct nb_slice){from, (size_t)key_size};
+	*value = (struct nb_slice){to, (size_t)value_size};
+	return NB_OK;
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	tcbdbcurdel(session->cursor);
+	session->cursor = NULL;
+	return NB_OK;
+}
+
+/* --- the whole --- */
+
+static int
+flush(struct nb_db *db, uint32_t upto)
+{
+	if (upto == NB_SETTLE_COMPACT &&
+		!(db->tree != NULL ? tcbdbdefrag(db->tree, INT64_MAX)
+				   : tchdbdefrag(db->hash, INT64_MAX)))
+		return fail(db, "defrag");
+	return outcome(
+		db, "sync", db->tree != NULL ? tcbdbsync(db->tree) : tchdbsync(db->hash));
+}
+
+/* An open reads what is in the file, and no more. */
+static int
+checkpoint(struct nb_db *db)
+{
+	return flush(db, NB_SETTLE_FLUSH);
+}
+
+/* Reads single words, also where a lone session of the hash table has set no locks. */
+static void
+stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	TCBDB *tree = db->tree;
+
+	emit(to, "records", "records", NB_STAT_GAUGE,
+		tree != NULL ? tcbdbrnum(tree) : tchdbrnum(db->hash));
+	emit(to, "size", "bytes", NB_STAT_GAUGE,
+		tree != NULL ? tcbdbfsiz(tree) : tchdbfsiz(db->hash));
+	if (tree == NULL)
+		return;
+	emit(to, "leaf_nodes", "nodes", NB_STAT_GAUGE, tcbdblnum(tree));
+	emit(to, "inner_nodes", "nodes", NB_STAT_GAUGE, tcbdbnnum(tree));
+}
+
+#define COMMON \
+	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "tokyocabinet", \
+	.licence = "LGPL-2.1-or-later", .home = "https://dbmx.net/tokyocabinet/", \
+	.build = NB_ENGINE_BUILD, .durabilities = NB_DUR_BIT(NB_DUR_NONE), \
+	.auto_durability = NB_DUR_NONE, .key_size_max = KEY_SIZE_MAX, \
+	.value_size_max = VALUE_SIZE_MAX, .options = options, .version = version, \
+	.open = db_open, .close = db_close, .session_open = session_open, \
+	.session_close = session_close, .flush = flush, .checkpoint = checkpoint, \
+	.stats = stats, .variant = variant
+
+static const struct nb_engine engines[TYPES] = {
+	[TREE] = {COMMON, .summary = "Tokyo Cabinet: B+ tree",
+		.caps = NB_CAP_PERSISTENT | NB_CAP_ORDERED | NB_CAP_ZERO_COPY, .get = tree_get,
+		.put = tree_put, .del = tree_del, .insert = tree_insert, .scan_open = scan_open,
+		.scan_next = scan_next, .scan_close = scan_close},
+	[HASH] = {COMMON, .summary = "Tokyo Cabinet: hash table",
+		.caps = NB_CAP_PERSISTENT | NB_CAP_CONCURRENT, .get = hash_get, .put = hash_put,
+		.del = hash_del, .insert = hash_insert},
+};
+NB_ENGINE_PLUGIN(engines[TREE])

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * WiredTiger: tables, sessions, records, scans and transactions. How the database is set
+ * up is in database.c. What is not plain from the calls:
+ *
+ * - A session has two cursors on the records: one that overwrites, and a strict one
+ *   whose insert finds duplicates and whose remove finds that there is nothing.
+ * - get lends the page or the update itself; the cursor stays on it, and holds it in
+ *   the cache, until release resets the cursor.
+ */
+#include "database.h"
+
+#include <stdlib.h>
+
+/*
+ * Any item may have nearly 4 GiB, but what does not fit into the cache several times
+ * over is waited for without an end: in a B-tree it fits at once, in the other kind
+ * these fit into the smallest cache that it takes.
+ */
+#define KEY_SIZE_MAX (64ull << 20)
+#define VALUE_SIZE_MAX (1ull << 30)
+#define LSM_KEY_SIZE_MAX (1ull << 20)
+#define LSM_VALUE_SIZE_MAX (4ull << 20)
+
+struct nb_session {
+	struct nb_db *db;
+	WT_SESSION *session;
+	WT_CURSOR *cursor; /* overwrite=true; on what is lent, or where a scan is */
+	WT_CURSOR *strict; /* overwrite=false */
+	int (*step)(WT_CURSOR *cursor); /* of the scan: next or prev */
+	int scanned;                    /* what the scan's last move has returned */
+	bool is_fresh;                  /* and that was not told yet */
+	bool is_scan_txn;               /* the scan has a transaction of its own */
+	bool is_in_txn;
+};
+
+/* Of a call on a session, within a transaction or not. A conflict is the end of one. */
+static int
+answer(struct nb_session *session, const char *call, int error)
+{
+	if (error == 0)
+		return NB_OK;
+	if (error == WT_NOTFOUND)
+		return NB_NOT_FOUND;
+	if (error != WT_ROLLBACK)
+		return database_failure(session->db, call, error);
+	database_message_drop();
+	if (session->is_in_txn) {
+		session->is_in_txn = false;
+		session->session->rollback_transaction(session->session, NULL);
+	}
+	return NB_CONFLICT;
+}
+
+static void
+item_set(WT_ITEM *item, struct nb_slice slice)
+{
+	*item = (WT_ITEM){.data = slice.data != NULL ? slice.data : "", .size = slice.size};
+}
+
+/* --- sessions --- */
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct nb_session *session = calloc(1, sizeof(*session));
+
+	(void)id;
+	if (session == NULL)
+		return db->host->fail(NB_FAIL, "out of memory");
+	session->db = db;
+	int rc = database_outcome(db, "WT_CONNECTION.open_session",
+		db->connection->open_session(db->connection, NULL, NULL, &session->session));
+	if (rc != NB_OK)
+		goto free_session;
+	WT_SESSION *s = session->session;
+	rc = database_outcome(db, "WT_SESSION.open_cursor",
+		s->open_cursor(s, db->uri, NULL, NULL, &session->cursor));
+	if (rc == NB_OK)
+		rc = database_outcome(db, "WT_SESSION.open_cursor",
+			s->open_cursor(s, db->uri, NULL, "overwrite=false", &session->strict));
+	if (rc != NB_OK)
+		goto close_session;
+	*out = session;
+	return NB_OK;
+
+close_session:
+	s->close(s, NULL);
+free_session:
+	free(session);
+	return rc;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	int rc = database_outcome(session->db, "WT_SESSION.close",
+		session->session->close(session->session, NULL));
+
+	free(session);
+	return rc;
+}
+
+/* --- records --- */
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	WT_CURSOR *cursor = session->cursor;
+	WT_ITEM item;
+
+	item_set(&item, key);
+	cursor->set_key(cursor, &item);
+	int error = cursor->search(cursor);
+	if (error == 0)
+		error = cursor->get_value(cursor, &item);
+	if (error != 0)
+		return answer(session, "WT_CURSOR.search", error);
+	*value = (struct nb_slice){item.data, item.size};
+	return NB_OK;
+}
+
+/* Lets the page go. It fails only if all has failed, which the next call tells. */
+static void
+release(struct nb_session *session)
+{
+	(void)session->cursor->reset(session->cursor);
+}
+
+static int
+store(struct nb_session *session, WT_CURSOR *cursor, struct nb_slice key, struct nb_slice value)
+{
+	WT_ITEM key_item, value_item;
+
+	item_set(&key_item, key);
+	item_set(&value_item, value);
+	cursor->set_key(cursor, &key_item);
+	cursor->set_value(cursor, &value_item);
+	int error = cursor->insert(cursor);
+	if (error != WT_DUPLICATE_KEY)
+		return answer(session, "WT_CURSOR.insert", error);
+	cursor->reset(cursor); /* the key was the caller's */
+	return NB_EXISTS;
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return store(session, session->cursor, key, value);
+}
+
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return store(session, session->strict, key, value);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	WT_CURSOR *cursor = session->strict;
+	WT_ITEM item;
+
+	item_set(&item, key);
+	cursor->set_key(cursor, &item);
+	return answer(session, "WT_CURSOR.remove", cursor->remove(cursor));
+}
+
+static int
+write_all(struct nb_session *session, const struct nb_write *writes, size_t count)
+{
+	int rc = NB_OK;
+
+	for (size_t i = 0; i < count && rc == NB_OK; i++) {
+		const struct nb_write *w = &writes[i];
+		rc = w->is_delete ? del(session, w->key) : put(session, w->key, w->value);
+		if (rc == NB_NOT_FOUND)
+			rc = NB_OK;
+	}
+	return rc;
+}
+
+/* --- transactions --- */
+
+static int
+begin_at(struct nb_session *session, const char *isolation)
+{
+	WT_SESSION *s = session->session;
+	int rc = database_outcome(session->db, "WT_SESSION.begin_transaction",
+		s->begin_transaction(s, isolation));
+
+	session->is_in_txn = rc == NB_OK;
+	return rc;
+}
+
+static int
+begin(struct nb_session *session, uint32_t flags)
+{
+	(void)flags;
+	return begin_at(session, "isolation=snapshot");
+}
+
+/* Whatever it answers, the transaction is over. */
+static int
+commit(struct nb_session *session)
+{
+	WT_SESSION *s = session->session;
+
+	session->is_in_txn = false;
+	return answer(session, "WT_SESSION.commit_transaction", s->commit_transaction(s, NULL));
+}
+
+static void
+abort_txn(struct nb_session *session)
+{
+	if (session->is_in_txn)
+		session->session->rollback_transaction(session->session, NULL);
+	session->is_in_txn = false;
+}
+
+/* One transaction, unless there is one already; single writes know no conflict but it. */
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	(void)flags;
+	if (session->is_in_txn)
+		return write_all(session, writes, count);
+	int rc = begin_at(session, NULL);
+	if (rc != NB_OK)
+		return rc;
+	rc = write_all(session, writes, count);
+	if (rc == NB_OK)
+		return commit(session);
+	abort_txn(session);
+	return rc;
+}
+
+/* --- scans --- */
+
+/* search_near() stops at either neighbour; a step goes to the one that is wanted. */
+static int
+scan_seek(struct nb_session *session, struct nb_slice from)
+{
+	WT_CURSOR *cursor = session->cursor;
+	bool is_backward = session->step == cursor->prev;
+	WT_ITEM item;
+	int exact;
+
+	/* With type=lsm a step begins at the key of a search that has found nothing. */
+	int error = cursor->reset(cursor);
+	if (error != 0 || from.size == 0)
+		return error != 0 ? error : session->step(cursor);
+	item_set(&item, from);
+	cursor->set_key(cursor, &item);
+	error = cursor->search_near(cursor, &exact);
+	if (error == 0 && (is_backward ? exact > 0 : exact < 0))
+		error = session->step(cursor);
+	return error;
+}
+
+/* In a transaction, so that it sees one version of the data from now on. */
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	WT_CURSOR *cursor = session->cursor;
+
+	session->is_scan_txn = !session->is_in_txn;
+	if (session->is_scan_txn) {
+		int rc = begin_at(session, "isolation=snapshot");
+		if (rc != NB_OK)
+			return rc;
+	}
+	session->step = (args->flags & NB_SCAN_BACKWARD) != 0 ? cursor->prev : cursor->next;
+	session->is_fresh = true;
+	session->scanned = scan_seek(session, args->from);
+	return NB_OK;
+}
+
+/* After its end a cursor would begin anew. */
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	WT_CURSOR *cursor = session->cursor;
+	WT_ITEM item;
+
+	if (!session->is_fresh && session->scanned == 0)
+		session->scanned = session->step(cursor);
+	session->is_fresh = false;
+	if (session->scanned != 0)
+		return answer(session, "WT_CURSOR.next", session->scanned);
+	int error = cursor->get_key(cursor, &item);
+	if (error != 0)
+		return database_failure(session->db, "WT_CURSOR.get_key", error);
+	*key = (struct nb_slice){item.data, item.size};
+	error = cursor->get_value(cursor, &item);
+	if (error != 0)
+		return database_failure(session->db, "WT_CURSOR.get_value", error);
+	*value = (struct nb_slice){item.data, item.size};
+	return NB_OK;
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	int rc = database_outcome(
+		session->db, "WT_CURSOR.reset", session->cursor->reset(session->cursor));
+
+	if (session->is_scan_txn)
+		abort_txn(session);
+	return rc;
+}
+
+/* --- the tables --- */
+
+static const struct nb_engine *
+variant(const struct nb_option_value *values);
+
+#define COMMON \
+	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "wiredtiger", \
+	.summary = "B-tree or log-structured merge tree of MongoDB, with transactions", \
+	.licence = "GPL-2.0-only OR GPL-3.0-only", \
+	.home = "https://github.com/wiredtiger/wiredtiger", .build = NB_ENGINE_BUILD, \
+	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH | \
+		NB_CAP_SNAPSHOT | NB_CAP_ZERO_COPY, \
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | \
+		NB_DUR_BIT(NB_DUR_PERIODIC) | NB_DUR_BIT(NB_DUR_COMMIT), \
+	.auto_durability = NB_DUR_PERIODIC, .options = database_options, \
+	.version = database_version, .open = database_open, .close = database_close, \
+	.session_open = session_open, .session_close = session_close, .get = get, \
+	.release = release, .put = put, .del = del, .insert = insert, .scan_open = scan_open, \
+	.scan_next = scan_next, .scan_close = scan_close, .batch = batch, .begin = begin, \
+	.commit = commit, .abort = abort_txn, .flush = database_flush, \
+	.checkpoint = database_checkpoint, .stats = database_stats, .variant = variant
+
+static const struct nb_engine engine = {
+	COMMON, .key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX};
+static const struct nb_engine lsm = {
+	COMMON, .key_size_max = LSM_KEY_SIZE_MAX, .value_size_max = LSM_VALUE_SIZE_MAX};
+
+static const struct nb_engine *
+variant(const struct nb_option_value *values)
+{
+	return values[TYPE].is_set != 0 && values[TYPE].u64 == LSM ? &lsm : NULL;
+}
+NB_ENGINE_PLUGIN(engine)
