@@ -64,6 +64,34 @@ const struct action actions[ACTION_COUNT] = {
 				  "each engine; "
 				  "then the plugins that were found and refused, and why.",
 		},
+	[ACTION_CHECK] =
+		{
+			.name = "check",
+			.run = cmd_check,
+			.help = "try an engine on each promise of the plugin interface",
+			.detail =
+				"The contract suite: each promise is kept, broken or not "
+				"applicable, "
+				"and for a broken one what happened is told, where possible by "
+				"the "
+				"shortest sequence of operations that shows it. Each is "
+				"tried in a "
+				"process of its own on fresh databases in a directory of "
+				"their own under --path or, without it, $TMPDIR or /tmp. The "
+				"exit "
+				"status is 4 if a promise is broken.",
+		},
+	[ACTION_NEW_ENGINE] =
+		{
+			.name = "new-engine",
+			.run = cmd_new_engine,
+			.operand = "NAME",
+			.help = "begin a plugin of your own in the new directory NAME",
+			.detail = "Writes NAME.c, meson.build and README.md there: a small "
+				  "engine "
+				  "that works, to be replaced piece by piece. It needs the "
+				  "installed header and nothing else of mininb.",
+		},
 };
 
 size_t

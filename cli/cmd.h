@@ -16,6 +16,8 @@ enum {
 	ACTION_GET,
 	ACTION_DELETE,
 	ACTION_ENGINES,
+	ACTION_CHECK,
+	ACTION_NEW_ENGINE,
 	ACTION_COUNT
 };
 #define ACTION_BIT(action) (1u << (action))
@@ -24,8 +26,9 @@ struct action {
 	const char *name;
 	/** Do it, say what went wrong, return the exit status. */
 	int (*run)(const struct options *options);
-	const char *help;   /* one line */
-	const char *detail; /* for the man page: what the line leaves out */
+	const char *operand; /* its one more word, "NAME", which must be there; NULL: none */
+	const char *help;    /* one line */
+	const char *detail;  /* for the man page: what the line leaves out */
 };
 
 extern const struct action actions[ACTION_COUNT];
@@ -50,5 +53,9 @@ int
 cmd_shuffle(const struct options *options);
 int
 cmd_engines(const struct options *options);
+int
+cmd_check(const struct options *options);
+int
+cmd_new_engine(const struct options *options);
 
 #endif /* CLI_CMD_H */

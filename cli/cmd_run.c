@@ -14,6 +14,7 @@
 #include <mininb/mininb.h>
 
 #include "cmd.h"
+#include "cmd_run.h"
 #include "message.h"
 #include "options.h"
 #include "progress.h"
@@ -52,7 +53,8 @@ run_options_of(const struct options *options, const struct nb_workload *workload
 	run.clock = (uint32_t)options->clock;
 	run.settle = (uint32_t)options->settle;
 	run.flags = (options->is_pinned ? NB_RUN_PIN : 0) |
-		(options->allows_missing ? NB_RUN_ALLOW_MISSING : 0);
+		(options->allows_missing ? NB_RUN_ALLOW_MISSING : 0) |
+		(options->is_fresh ? NB_RUN_FRESH : 0);
 	run.cache_bytes = options->cache_bytes;
 	run.verify_rate = options->verify_rate;
 	run.report_interval = options->report_interval;
@@ -62,7 +64,8 @@ run_options_of(const struct options *options, const struct nb_workload *workload
 
 /** Print what there is. Having none is a failure only of a run that did not fail itself. */
 static int
-print_result(const struct options *options, const struct nb_run *run, bool is_required)
+print_result(const struct options *options, const struct nb_run *run, bool is_required,
+	struct nb_summary *summary)
 {
 	struct nb_result *result;
 	int rc = nb_result_new(&result, run);
@@ -71,23 +74,42 @@ print_result(const struct options *options, const struct nb_run *run, bool is_re
 	uint32_t flags = (options->is_folded ? NB_TEXT_FOLD : 0) |
 		(isatty(STDOUT_FILENO) ? NB_TEXT_BARS : 0);
 	rc = nb_result_write_text(result, stdout, flags);
+	if (summary != NULL)
+		nb_result_summarize(result, summary);
 	nb_result_delete(result);
 	return message_output_failure(rc);
 }
 
-static int
-run_verb(const struct options *options, uint32_t verb)
+static void
+keep_end(struct nb_summary *summary, const struct failure *failure)
+{
+	if (summary != NULL && failure->code != 0)
+		snprintf(summary->end, sizeof(summary->end), "%.*s",
+			(int)sizeof(summary->end) - 1, failure->text);
+}
+
+int
+run_one(const struct options *options, uint32_t verb, nb_progress_fn progress,
+	struct nb_summary *summary)
 {
 	struct nb_workload workload = workload_of(options, verb);
 	struct nb_run_options run_options = run_options_of(options, &workload);
 	struct nb_run *run;
-	int rc = nb_run_new(&run, &run_options);
-	if (rc < 0)
-		return message_last_failure(rc);
 	struct failure failure;
+	if (progress != NULL) {
+		run_options.progress = progress;
+		if (run_options.report_interval == 0)
+			run_options.report_interval = 1;
+	}
+	failure_keep(&failure, nb_run_new(&run, &run_options));
+	if (failure.code < 0) {
+		keep_end(summary, &failure);
+		return message_failure(&failure);
+	}
 	failure_keep(&failure, nb_run_execute(run));
 	progress_clear();
-	int status = print_result(options, run, failure.code == 0);
+	int status = print_result(options, run, failure.code == 0, summary);
+	keep_end(summary, &failure);
 	if (failure.code != 0)
 		status = message_failure(&failure);
 	nb_run_delete(run);
@@ -97,17 +119,17 @@ run_verb(const struct options *options, uint32_t verb)
 int
 cmd_put(const struct options *options)
 {
-	return run_verb(options, NB_VERB_PUT);
+	return run_drivers(options, NB_VERB_PUT);
 }
 
 int
 cmd_get(const struct options *options)
 {
-	return run_verb(options, NB_VERB_GET);
+	return run_drivers(options, NB_VERB_GET);
 }
 
 int
 cmd_delete(const struct options *options)
 {
-	return run_verb(options, NB_VERB_DELETE);
+	return run_drivers(options, NB_VERB_DELETE);
 }

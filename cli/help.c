@@ -14,9 +14,17 @@ enum {
 static void
 print_actions(FILE *out)
 {
+	char words[ACTION_COUNT][32];
+	int width = 0;
+	for (size_t i = 0; i < ACTION_COUNT; i++) {
+		const char *operand = actions[i].operand;
+		int length = snprintf(words[i], sizeof(words[i]), "%s%s%s", actions[i].name,
+			operand != NULL ? " " : "", operand != NULL ? operand : "");
+		width = length > width ? length : width;
+	}
 	fputs("Actions:\n", out);
 	for (size_t i = 0; i < ACTION_COUNT; i++)
-		fprintf(out, "  %-10s%s\n", actions[i].name, actions[i].help);
+		fprintf(out, "  %-*s  %s\n", width, words[i], actions[i].help);
 }
 
 /** Words from column `column` on, which is where the line stands, broken at WIDTH. */
@@ -77,7 +85,8 @@ print_text(FILE *out)
 	fputs("\nCounts may be written 10k, 2.5M, 1e6 or 4Ki, sizes 4KiB or 64MB.\n"
 	      "The result goes to standard output, all else to standard error. The exit\n"
 	      "status is 0 if all is well, 1 if the engine or the system failed, 2 for\n"
-	      "wrong usage, 3 if data was missing or wrong, 130 when interrupted.\n\n"
+	      "wrong usage, 3 if data was missing or wrong, 4 if a promise is broken,\n"
+	      "130 when interrupted.\n\n"
 	      "A first run:\n"
 	      "  mininb keys && mininb put && mininb shuffle && mininb get\n",
 		out);

@@ -114,7 +114,8 @@ help_print_bash(FILE *out)
 		print_value(out, row);
 	fputs("\tesac\n"
 	      "\tfor word in \"${COMP_WORDS[@]:1}\"; do\n"
-	      "\t\t[[ -n $word && \" $actions \" == *\" $word \"* ]] && action=$word\n"
+	      "\t\t[[ -z $action && -n $word && \" $actions \" == *\" $word \"* ]] && "
+	      "action=$word\n"
 	      "\tdone\n"
 	      "\tcase $action in\n",
 		out);

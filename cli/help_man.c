@@ -122,6 +122,9 @@ static const char tail[] =
 	".B 3\n"
 	"Data was missing or was not what had been written.\n"
 	".TP\n"
+	".B 4\n"
+	"A promise of the plugin interface is broken.\n"
+	".TP\n"
 	".B 130\n"
 	"Interrupted.\n"
 	".SH EXAMPLES\n"
@@ -211,7 +214,12 @@ print_actions(FILE *out)
 {
 	fputs(".SH ACTIONS\n", out);
 	for (size_t i = 0; i < ACTION_COUNT; i++) {
-		fprintf(out, ".TP\n.B %s\n", actions[i].name);
+		const char *operand = actions[i].operand;
+		fprintf(out, ".TP\n%s ", operand != NULL ? ".BI" : ".B");
+		print_escaped(out, actions[i].name, strlen(actions[i].name));
+		if (operand != NULL)
+			fprintf(out, " \" %s\"", operand);
+		fputc('\n', out);
 		print_sentence(out, actions[i].help);
 		print_prose(out, actions[i].detail);
 	}

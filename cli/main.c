@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <mininb/mininb.h>
@@ -42,16 +43,27 @@ static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
 enum { STOP_SIGNAL_COUNT = sizeof(stop_signals) / sizeof(stop_signals[0]) };
 
 /**
- * The first one asks to stop; the next does what it always does. But SIGHUP comes twice
- * where a terminal is closed, from the shell and from the kernel.
+ * The first one asks to stop; a later one does what it always does. But one request may
+ * come twice, at once: from a shell and the kernel where a terminal is closed, from
+ * timeout(1) to the process and to its group.
  */
 static void
 on_stop_signal(int number)
 {
-	(void)number;
-	nb_stop();
-	for (int i = 0; i < STOP_SIGNAL_COUNT; i++)
-		signal(stop_signals[i], stop_signals[i] == SIGHUP ? SIG_IGN : SIG_DFL);
+	enum { ONE_REQUEST_NS = 1000000000 };
+	static int64_t first_ns;
+	struct timespec now;
+	int cause = errno;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	if (!nb_stop_requested()) {
+		first_ns = now_ns;
+		nb_stop();
+	} else if (now_ns - first_ns > ONE_REQUEST_NS && number != SIGHUP) {
+		signal(number, SIG_DFL);
+		raise(number); /* it ends us as soon as this handler returns */
+	}
+	errno = cause;
 }
 
 /**
@@ -100,27 +112,20 @@ do_action(const struct options *options)
 		help_print_usage(stderr);
 		return STATUS_USAGE;
 	}
-	return actions[options->action].run(options);
-}
-
-static int
-close_output(int status)
-{
-	errno = 0;
-	int is_lost = fflush(stdout) != 0;
-	is_lost |= ferror(stdout);
-	is_lost |= close(STDOUT_FILENO) != 0;
-	if (!is_lost)
-		return status;
-	message_error("standard output cannot be written%s%s", errno == 0 ? "" : ": ",
-		errno == 0 ? "" : strerror(errno));
-	return status == STATUS_DONE ? STATUS_FAILED : status;
+	const struct action *action = &actions[options->action];
+	if (action->operand != NULL && options->operand == NULL)
+		return message_usage("%s: its %s is missing (mininb %s %s)", action->name,
+			action->operand, action->name, action->operand);
+	return action->run(options);
 }
 
 int
 main(int argc, char **argv)
 {
+	/* What is printed fits, so that its one write, at the end, tells why it failed. */
+	static char output[1 << 16];
 	hold_standard_files();
+	setvbuf(stdout, output, _IOFBF, sizeof(output));
 	catch_signals();
 	nb_set_log(message_log, NULL);
 	struct options options;
@@ -129,5 +134,5 @@ main(int argc, char **argv)
 	message_set_quiet(options.is_quiet);
 	int status = do_action(&options);
 	options_destroy(&options);
-	return close_output(status);
+	return message_close_output(status);
 }

@@ -9,9 +9,11 @@
  */
 #include "message.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "progress.h"
 
@@ -124,4 +126,18 @@ void
 message_set_quiet(bool quiet)
 {
 	is_quiet = quiet;
+}
+
+int
+message_close_output(int status)
+{
+	errno = 0;
+	int is_lost = fflush(stdout) != 0;
+	is_lost |= ferror(stdout);
+	is_lost |= close(STDOUT_FILENO) != 0;
+	if (!is_lost)
+		return status;
+	message_error("standard output cannot be written%s%s", errno == 0 ? "" : ": ",
+		errno == 0 ? "" : strerror(errno));
+	return status == STATUS_DONE ? STATUS_FAILED : status;
 }

@@ -17,6 +17,7 @@ enum {
 	STATUS_FAILED = 1, /* the engine, a file or the system */
 	STATUS_USAGE = 2,
 	STATUS_DATA = 3, /* what was read is not what was written */
+	STATUS_GATE = 4, /* a comparison or gate failed; a promise is broken */
 	STATUS_INTERRUPTED = 130
 };
 
@@ -55,5 +56,9 @@ message_log(void *arg, uint32_t level, const char *text);
 
 void
 message_set_quiet(bool is_quiet);
+
+/** Close stdout, and turn `status` into a failure if not all of it went out. */
+int
+message_close_output(int status);
 
 #endif /* CLI_MESSAGE_H */

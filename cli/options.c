@@ -7,7 +7,8 @@
  * cannot say what is near. Forms: --name=value, --name value, -kVALUE,
  * -k VALUE, "--" before words that begin with '-'. An option that an action
  * does not look at is no error: scripts hand the same set to every action. The
- * last of several values counts, but two actions are an error.
+ * last of several values counts, but two actions are an error. A word behind an
+ * action that has an operand is that operand, also where it is an action's name.
  *
  * Defaults are texts in the table, read by the same code as what is typed.
  */
@@ -31,7 +32,9 @@ enum { OPTIONS_MAX = 64 }; /* bits of options.given */
 #define WRITES (ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_DELETE))
 #define VALUES (ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_GET))
 #define FILES (RUNS | ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_SHUFFLE))
-#define SEEDS (ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_SHUFFLE))
+#define CHECKS ACTION_BIT(ACTION_CHECK)
+#define SEEDS \
+	(ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_SHUFFLE) | CHECKS)
 #define ALL (ACTION_BIT(ACTION_COUNT) - 1)
 
 const char *const option_groups[GROUP_COUNT] = {
@@ -66,15 +69,23 @@ const struct option_row option_table[] = {
 		.help = "start of all that is random; the same seed, the same data"},
 
 	{.name = "driver", .letter = 'd', .arg = "NAME", .type = OPTION_TEXT, .def = "leveldb",
-		.group = GROUP_ENGINE, .actions = RUNS | ACTION_BIT(ACTION_ENGINES),
+		.group = GROUP_ENGINE, .actions = RUNS | CHECKS | ACTION_BIT(ACTION_ENGINES),
 		.words = WORDS_DRIVER, FIELD(driver),
-		.help = "the engine, or with a '/' the file of its plugin"},
+		.help = "the engine, or with a '/' the file of its plugin; a,b,c: each of these",
+		.detail = "Several engines run one after the other, each in a process of its own; "
+			  "one that crashes or hangs costs its own run, and a table at the end has "
+			  "them side by side. A put then asks that none of them holds data, or "
+			  "for --fresh."},
 	{.name = "path", .letter = 'p', .arg = "DIR", .type = OPTION_TEXT, .def = "./nb",
-		.group = GROUP_ENGINE, .actions = RUNS, .words = WORDS_DIRECTORY, FIELD(path),
+		.group = GROUP_ENGINE, .actions = RUNS | CHECKS, .words = WORDS_DIRECTORY, FIELD(path),
 		.help = "where databases are; the engine's own is DIR/NAME, made if missing"},
+	{.name = "fresh", .type = OPTION_FLAG, .group = GROUP_ENGINE,
+		.actions = ACTION_BIT(ACTION_PUT), FIELD(is_fresh),
+		.help = "remove the engine's database first"},
 	{.name = "option", .letter = 'o', .arg = "NAME=VALUE", .type = OPTION_LIST,
-		.group = GROUP_ENGINE, .actions = RUNS,
-		.help = "an option of the engine's; as often as needed"},
+		.group = GROUP_ENGINE, .actions = RUNS | CHECKS,
+		.help = "an option of the engine's; as often as needed",
+		.detail = "With several engines ENGINE.NAME=VALUE is for one of them."},
 	{.name = "durability", .arg = "LEVEL", .type = OPTION_CHOICE, .def = "auto",
 		.choices = "auto|none|process|periodic|commit", .group = GROUP_ENGINE,
 		.actions = RUNS, FIELD(durability),
@@ -101,15 +112,28 @@ const struct option_row option_table[] = {
 	{.name = "verify-rate", .arg = "SHARE", .type = OPTION_REAL, .def = "0.01", .max = 1,
 		.group = GROUP_MEASURE, .actions = RUNS, FIELD(verify_rate),
 		.help = "share of the operations whose data is checked"},
+	{.name = "hang-after", .arg = "TIME", .type = OPTION_TIME, .def = "10m",
+		.group = GROUP_MEASURE, .actions = RUNS | CHECKS, FIELD(hang_after_ns),
+		.help = "several engines: end one that has done nothing for so long; 0s: never",
+		.detail = "Opening, settling and closing, whose progress cannot be seen, may take six "
+			  "times that. With a single engine that is so only if the option is given. check "
+			  "ends a promise after so long, without the option after a minute."},
 	{.name = "allow-missing", .type = OPTION_FLAG, .group = GROUP_MEASURE,
 		.actions = ACTION_BIT(ACTION_GET) | ACTION_BIT(ACTION_DELETE),
 		FIELD(allows_missing), .help = "a key that is not there is no failure"},
+
+	{.name = "only", .arg = "TEXT", .type = OPTION_TEXT, .group = GROUP_MEASURE,
+		.actions = CHECKS, FIELD(only), .help = "only promises with TEXT in their name"},
 
 	{.name = "report-interval", .letter = 'r', .arg = "COUNT", .type = OPTION_COUNT,
 		.def = "10000", .max = INT64_MAX, .group = GROUP_OUTPUT, .actions = FILES,
 		FIELD(report_interval), .help = "operations between two looks at progress; 0: none"},
 	{.name = "fold", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = RUNS,
 		FIELD(is_folded), .help = "one row of the histogram for all below a microsecond"},
+	{.name = "format", .arg = "FORMAT", .type = OPTION_CHOICE, .def = "text",
+		.choices = "text|tap", .group = GROUP_OUTPUT, .actions = CHECKS, FIELD(format),
+		.help = "how promises are listed",
+		.detail = "tap is the Test Anything Protocol, for test harnesses."},
 	{.name = "quiet", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = FILES,
 		FIELD(is_quiet), .help = "no progress and no remarks, only warnings and errors"},
 	{.name = "version", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = ALL,
@@ -224,6 +248,15 @@ set_number(const struct option_row *row, const char *value, uint64_t *field)
 }
 
 static bool
+set_time(const struct option_row *row, const char *value, uint64_t *field)
+{
+	if (nb_parse_time(field, value) == 0)
+		return true;
+	message_usage("--%s: %s", row->name, nb_error_text());
+	return false;
+}
+
+static bool
 set_real(const struct option_row *row, const char *value, double *field)
 {
 	double number = 0;
@@ -290,6 +323,8 @@ set_option(struct options *options, const struct option_row *row, const char *va
 	case OPTION_COUNT:
 	case OPTION_BYTES:
 		return set_number(row, value, field);
+	case OPTION_TIME:
+		return set_time(row, value, field);
 	case OPTION_REAL:
 		return set_real(row, value, field);
 	case OPTION_CHOICE:
@@ -379,10 +414,14 @@ take_word(struct words *words, const char *word)
 {
 	if (words->options->action == ACTION_COUNT)
 		return set_action(words->options, word);
-	const char *action = actions[words->options->action].name;
+	const struct action *action = &actions[words->options->action];
+	if (action->operand != NULL && words->options->operand == NULL) {
+		words->options->operand = word;
+		return true;
+	}
 	if (action_find(word) != ACTION_COUNT)
 		return set_action(words->options, word);
-	message_usage("'%s' is one word too many; the action is '%s'", word, action);
+	message_usage("'%s' is one word too many; the action is '%s'", word, action->name);
 	return false;
 }
 

@@ -13,15 +13,17 @@ enum { HELP_NONE, HELP_TEXT, HELP_MAN, HELP_BASH };
 
 /** What was typed, or the defaults. Texts are borrowed from argv. */
 struct options {
-	size_t action; /* ACTION_*; ACTION_COUNT: none was given */
-	const char *path, *driver, *keys;
+	size_t action;       /* ACTION_*; ACTION_COUNT: none was given */
+	const char *operand; /* of the action; NULL: none was given */
+	const char *path, *driver, *keys, *only;
 	const char **engine_options; /* "name=value", in the order in which they came */
 	size_t engine_option_count;
 	uint64_t key_size, value_size, count, threads, report_interval, cache_bytes, seed;
-	uint64_t durability, settle, clock; /* index into the option's choices */
-	uint64_t help;                      /* HELP_* */
+	uint64_t hang_after_ns;
+	uint64_t durability, settle, clock, format; /* index into the option's choices */
+	uint64_t help;                              /* HELP_* */
 	double value_ratio, verify_rate;
-	bool is_pinned, allows_missing, is_folded, is_quiet, wants_version;
+	bool is_pinned, allows_missing, is_fresh, is_folded, is_quiet, wants_version;
 	uint64_t given; /* see options_were_given() */
 };
 
@@ -31,6 +33,7 @@ enum option_type {
 	OPTION_TEXT,   /* const char *, not empty */
 	OPTION_COUNT,  /* uint64_t, min..max */
 	OPTION_BYTES,  /* the same, in bytes */
+	OPTION_TIME,   /* uint64_t, ns */
 	OPTION_REAL,   /* double, min..max */
 	OPTION_CHOICE, /* uint64_t, index into choices */
 	OPTION_ACTION, /* size_t, ACTION_* */

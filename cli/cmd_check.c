@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check: the contract suite on one engine, a line for each promise as soon as
+ * it is known. Databases are made under --path if it was typed, else under
+ * $TMPDIR or /tmp, and removed again.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mininb/mininb.h>
+
+#include "cmd.h"
+#include "message.h"
+#include "options.h"
+
+enum { FORMAT_TEXT, FORMAT_TAP };
+
+/* A promise takes a second or two; on a slow disk, with a sync for each write, some ten. */
+#define PROMISE_NS (60 * UINT64_C(1000000000))
+
+/** What was found so far. */
+struct tally {
+	bool is_tap;
+	size_t number; /* of the promise, in TAP from 1 */
+	size_t kept, broken, not_applicable;
+};
+
+/** Each line of `text` behind `indent`. */
+static void
+print_lines(const char *indent, const char *text)
+{
+	while (*text != '\0') {
+		int length = (int)strcspn(text, "\n");
+		printf("%s%.*s\n", indent, length, text);
+		text += length;
+		text += *text == '\n';
+	}
+}
+
+static void
+print_break(const struct nb_check_finding *finding, const char *indent, const char *deeper)
+{
+	print_lines(indent, finding->text);
+	if (finding->step_count > 0)
+		printf("%sshortest sequence of operations that shows it, of %" PRIu32 ":\n",
+			indent, finding->step_count);
+	print_lines(deeper, finding->steps);
+}
+
+static void
+print_tap(const struct nb_check_finding *finding, size_t number)
+{
+	bool is_broken = finding->outcome == NB_CHECK_BROKEN;
+	printf("%s %zu %s", is_broken ? "not ok" : "ok", number, finding->promise);
+	if (finding->outcome == NB_CHECK_NOT_APPLICABLE)
+		printf(" # SKIP %s", finding->text);
+	printf("\n");
+	if (is_broken)
+		print_break(finding, "# ", "#   ");
+}
+
+/** A promise is named by a sentence whose words are joined by '_'. */
+static void
+print_text(const struct nb_check_finding *finding)
+{
+	static const char *const words[] = {[NB_CHECK_KEPT] = "kept",
+		[NB_CHECK_BROKEN] = "BROKEN",
+		[NB_CHECK_NOT_APPLICABLE] = "-"};
+	printf("  %-8s", words[finding->outcome]);
+	for (const char *c = finding->promise; *c != '\0'; c++)
+		putchar(*c == '_' ? ' ' : *c);
+	if (finding->outcome == NB_CHECK_NOT_APPLICABLE)
+		printf(": %s", finding->text);
+	printf("\n");
+	if (finding->outcome == NB_CHECK_BROKEN)
+		print_break(finding, "          ", "            ");
+}
+
+static void
+take_finding(void *to, const struct nb_check_finding *finding)
+{
+	struct tally *tally = to;
+	tally->kept += finding->outcome == NB_CHECK_KEPT;
+	tally->broken += finding->outcome == NB_CHECK_BROKEN;
+	tally->not_applicable += finding->outcome == NB_CHECK_NOT_APPLICABLE;
+	if (tally->is_tap)
+		print_tap(finding, ++tally->number);
+	else
+		print_text(finding);
+	fflush(stdout); /* the next may take its time */
+}
+
+/** Promises whose name, written either way, holds the text; NULL: all. */
+static bool
+is_wanted(const char *promise, const char *text)
+{
+	if (text == NULL)
+		return true;
+	size_t length = strlen(text);
+	for (; strlen(promise) >= length; promise++) {
+		size_t at = 0;
+		while (at < length &&
+			(promise[at] == text[at] || (promise[at] == '_' && text[at] == ' ')))
+			at++;
+		if (at == length)
+			return true;
+	}
+	return false;
+}
+
+static size_t
+count_wanted(const char *text)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < nb_check_count(); i++)
+		count += is_wanted(nb_check_name(i), text);
+	return count;
+}
+
+static void
+print_head(const struct options *options, const struct nb_engine_ref *ref, bool is_tap)
+{
+	const struct nb_engine *engine = nb_engine_table(ref);
+	const char *before = is_tap ? "# " : "";
+	if (is_tap)
+		printf("1..%zu\n", count_wanted(options->only));
+	printf("%sDriver: %s %s (%s)\n", before, engine->name, engine->version(),
+		nb_engine_path(ref));
+	for (size_t i = 0; i < options->engine_option_count; i++)
+		printf("%sOption: %s\n", before, options->engine_options[i]);
+	printf("%sSeed: %" PRIu64 "\n%s", before, options->seed, is_tap ? "" : "\n");
+}
+
+static void
+print_sum(const struct tally *tally)
+{
+	if (!tally->is_tap)
+		printf("\n%zu promises: %zu kept, %zu broken, %zu not applicable\n",
+			tally->kept + tally->broken + tally->not_applicable, tally->kept,
+			tally->broken, tally->not_applicable);
+}
+
+static int
+check_all(const struct options *options, struct nb_engine_ref *ref,
+	const struct nb_option_value *values)
+{
+	struct nb_check_args args = NB_CHECK_ARGS_INIT;
+	struct tally tally = {.is_tap = options->format == FORMAT_TAP};
+	const char *tmp = getenv("TMPDIR");
+	args.engine = nb_engine_table(ref);
+	args.options = values;
+	args.seed = options->seed;
+	args.timeout_ns = options_were_given(options, "hang-after") ? options->hang_after_ns
+								    : PROMISE_NS;
+	if (args.timeout_ns == 0)
+		args.timeout_ns = UINT64_MAX; /* never */
+	args.scratch = options_were_given(options, "path") ? options->path
+		: tmp != NULL && tmp[0] != '\0'            ? tmp
+							   : "/tmp";
+	print_head(options, ref, tally.is_tap);
+	for (size_t i = 0; i < nb_check_count(); i++) {
+		if (!is_wanted(nb_check_name(i), options->only))
+			continue;
+		int rc = nb_check_apart(&args, i, take_finding, &tally);
+		if (rc < 0) {
+			print_sum(&tally);
+			return message_last_failure(rc);
+		}
+	}
+	print_sum(&tally);
+	return tally.broken > 0 ? STATUS_GATE : STATUS_DONE;
+}
+
+int
+cmd_check(const struct options *options)
+{
+	struct nb_engine_ref *ref;
+	struct nb_option_value *values;
+	if (count_wanted(options->only) == 0)
+		return message_usage("--only: no promise has '%s' in its name", options->only);
+	int rc = nb_engine_load(&ref, options->driver);
+	if (rc < 0)
+		return message_last_failure(rc);
+	rc = nb_engine_configure(
+		&values, ref, options->engine_options, options->engine_option_count);
+	int status;
+	if (rc < 0) {
+		status = message_last_failure(rc);
+	} else {
+		status = check_all(options, ref, values);
+		nb_options_delete(values, nb_engine_table(ref));
+	}
+	nb_engine_unload(ref);
+	return status;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A new plugin from the template: its three files with another name in them.
+ *
+ * The template's own name is 'example', so that it builds and is checked as it
+ * lies in the repository. Where '_' follows, it is part of a C identifier, and
+ * the new name's '-' become '_'; else it is the driver, the .so and the project.
+ *
+ * A directory that is there is not touched. If anything fails, what was made is
+ * removed: half a plugin would only be in the way of the next try.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <mininb/mininb.h>
+
+#include "cmd.h"
+#include "message.h"
+#include "options.h"
+#include "template.h"
+
+enum { NAME_SIZE_MAX = 64, WORDS = 3 };
+
+/** What stands in the template, and what comes there instead. The first that fits counts. */
+struct word {
+	const char *from;
+	char to[NAME_SIZE_MAX + 8];
+};
+
+/* ---- the name ---- */
+
+/** Targets that Meson has already, in which a plugin of that name could not be built. */
+static const char *const taken[] = {"all", "benchmark", "clean", "coverage", "dist",
+	"distcheck", "install", "phony", "reconfigure", "scan-build", "test", "uninstall"};
+
+static bool
+is_name(const char *name)
+{
+	size_t length = strlen(name);
+	return name[0] >= 'a' && name[0] <= 'z' && length <= NAME_SIZE_MAX &&
+		strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == length;
+}
+
+static bool
+is_taken(const char *name)
+{
+	bool is_found = strncmp(name, "meson-", strlen("meson-")) == 0;
+	for (size_t i = 0; !is_found && i < sizeof(taken) / sizeof(taken[0]); i++)
+		is_found = strcmp(taken[i], name) == 0;
+	return is_found;
+}
+
+static void
+make_words(struct word words[WORDS], const char *name)
+{
+	words[0].from = "engine.c";
+	snprintf(words[0].to, sizeof(words[0].to), "%s.c", name);
+	words[1].from = "example_";
+	snprintf(words[1].to, sizeof(words[1].to), "%s_", name);
+	for (char *c = words[1].to; *c != '\0'; c++)
+		*c = (char)(*c == '-' ? '_' : *c);
+	words[2].from = "example";
+	snprintf(words[2].to, sizeof(words[2].to), "%s", name);
+}
+
+/* ---- the files ---- */
+
+/** The word that stands at `text`, or NULL. */
+static const struct word *
+find_word(const struct word words[WORDS], const char *text, size_t size)
+{
+	for (size_t i = 0; i < WORDS; i++) {
+		size_t length = strlen(words[i].from);
+		if (length <= size && memcmp(words[i].from, text, length) == 0)
+			return &words[i];
+	}
+	return NULL;
+}
+
+static void
+put_text(FILE *out, const struct word words[WORDS], const char *text, size_t size)
+{
+	for (size_t i = 0; i < size;) {
+		const struct word *word = find_word(words, text + i, size - i);
+		if (word != NULL)
+			fputs(word->to, out);
+		else
+			fputc(text[i], out);
+		i += word != NULL ? strlen(word->from) : 1;
+	}
+}
+
+/** The file's name, which may be that of the engine. */
+static const char *
+file_name(const struct word words[WORDS], const struct template_file *file)
+{
+	return strcmp(file->name, words[0].from) == 0 ? words[0].to : file->name;
+}
+
+/** 0, or what errno is. Nothing is left of a file that could not be written. */
+static int
+write_file(int dir, const struct word words[WORDS], const struct template_file *file)
+{
+	const char *name = file_name(words, file);
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return errno;
+	FILE *out = fdopen(fd, "w");
+	int error = out == NULL ? errno : 0;
+	if (out == NULL) {
+		close(fd);
+	} else {
+		errno = 0;
+		put_text(out, words, file->text, file->size);
+		bool is_written = fflush(out) == 0 && !ferror(out);
+		bool is_closed = fclose(out) == 0; /* some file systems tell only here */
+		if (!is_written || !is_closed)
+			error = errno != 0 ? errno : EIO;
+	}
+	if (error != 0)
+		unlinkat(dir, name, 0);
+	return error;
+}
+
+/** All or none. `wrong` is the file that failed, with what errno was. */
+static int
+write_files(int dir, const struct word words[WORDS], const char **wrong)
+{
+	const struct template_file *file = template_files;
+	int error = 0;
+	for (; error == 0 && file->name != NULL; file++) {
+		*wrong = file_name(words, file);
+		error = write_file(dir, words, file);
+	}
+	if (error == 0)
+		return 0;
+	for (file--; file != template_files; file--) /* the last one is gone already */
+		unlinkat(dir, file_name(words, file - 1), 0);
+	return error;
+}
+
+static int
+make_directory(const char *name, const struct word words[WORDS])
+{
+	if (mkdir(name, 0777) != 0) {
+		if (errno == EEXIST)
+			message_error("%s: is there already, and was left as it is", name);
+		else
+			message_error("%s: cannot be made: %s", name, strerror(errno));
+		return STATUS_FAILED;
+	}
+	const char *wrong = ".";
+	int dir = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int error = dir < 0 ? errno : write_files(dir, words, &wrong);
+	if (dir >= 0)
+		close(dir);
+	if (error == 0)
+		return STATUS_DONE;
+	rmdir(name);
+	message_error(
+		"%s/%s: cannot be written: %s; nothing was made", name, wrong, strerror(error));
+	return STATUS_FAILED;
+}
+
+/* ---- what to type next ---- */
+
+/** Whether pkg-config looks there: of itself, on Debian, or since it was told to. */
+static bool
+is_searched(const char *dir)
+{
+	const char *path = getenv("PKG_CONFIG_PATH");
+	return strcmp(dir, "/usr/lib/pkgconfig") == 0 ||
+		strcmp(dir, "/usr/local/lib/pkgconfig") == 0 ||
+		(path != NULL && strstr(path, dir) != NULL);
+}
+
+static void
+print_result(const char *name, const struct word words[WORDS])
+{
+	printf("Action: new-engine\nDirectory: %s\n", name);
+	for (const struct template_file *file = template_files; file->name != NULL; file++)
+		printf("File: %s/%s\n", name, file_name(words, file));
+	printf("\nNext:\n");
+	if (access(PKG_CONFIG_DIR "/mininb-engine.pc", F_OK) != 0)
+		printf("    meson install -C %s\n", BUILD_ROOT);
+	if (!is_searched(PKG_CONFIG_DIR))
+		printf("    export PKG_CONFIG_PATH=%s\n", PKG_CONFIG_DIR);
+	printf("    cd %s\n"
+	       "    meson setup build\n"
+	       "    ninja -C build\n"
+	       "    mininb check --driver=./build/%s.so\n",
+		name, name);
+}
+
+/** No reason to refuse it, but one to think again. */
+static void
+warn_of_namesake(const char *name)
+{
+	struct nb_engine_ref *ref = NULL;
+	if (nb_engine_load(&ref, name) != 0)
+		return;
+	char text[1024];
+	snprintf(text, sizeof(text),
+		"there is an engine '%s' already (%s): of two by one name the first that is "
+		"found is taken, and both keep their database in the same directory",
+		name, nb_engine_path(ref));
+	message_log(NULL, NB_LOG_WARNING, text);
+	nb_engine_unload(ref);
+}
+
+int
+cmd_new_engine(const struct options *options)
+{
+	const char *name = options->operand;
+	if (!is_name(name))
+		return message_usage("new-engine: '%s' is no name of an engine: a letter of "
+				     "a-z, then a-z, 0-9, _ and -, %d in all at most",
+			name, NAME_SIZE_MAX);
+	if (is_taken(name))
+		return message_usage("new-engine: '%s' is a word of Meson's, in which the "
+				     "plugin could not be built; take another name",
+			name);
+	struct word words[WORDS];
+	make_words(words, name);
+	int status = make_directory(name, words);
+	if (status != STATUS_DONE)
+		return status;
+	warn_of_namesake(name);
+	print_result(name, words);
+	return STATUS_DONE;
+}

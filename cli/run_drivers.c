@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The engines of --driver=a,b,c. A single one runs in this process. Several run
+ * one after the other, each in a process of its own: a plugin that crashes, exits or hangs costs its own run and no other's, and nothing
+ * that one engine has left in its process touches the next.
+ *
+ * The child is a fork() of this process before any engine was loaded. It prints
+ * its report itself; what the table at the end needs it leaves in memory that
+ * both share, and so does it its progress, by which this process sees a hang:
+ * no operation more in --hang-after, or, where an engine's one long call cannot
+ * be looked into, no next phase in OPAQUE_FACTOR times that.
+ *
+ * Meanwhile this process sleeps, but for a look each second, so that it takes
+ * nothing from what is measured.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd_run.h"
+#include "message.h"
+#include "options.h"
+#include "progress.h"
+
+enum { LOOK_MS = 1000, STOP_LOOK_MS = 100, OPAQUE_FACTOR = 6, DRIVERS_MAX = 64 };
+
+/** In memory that parent and child share. One writes, the other looks now and then. */
+struct shared {
+	uint64_t beats;     /* atomic: more whenever something was done */
+	uint32_t is_opaque; /* atomic: within one long call of the engine */
+	char phase[32];     /* only for a message, so no lock */
+	struct nb_summary summary;
+};
+
+static struct shared *shared;
+
+/** What the child shows of its progress, or NULL. */
+static nb_progress_fn show;
+
+/** The drivers, taken apart. */
+struct drivers {
+	char *text; /* owned; cut into names */
+	const char *names[DRIVERS_MAX];
+	size_t count;
+};
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- what was asked for ---- */
+
+static bool
+has_driver(const struct drivers *drivers, const char *name)
+{
+	for (size_t i = 0; i < drivers->count; i++)
+		if (strcmp(drivers->names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static bool
+split_drivers(struct drivers *drivers, const char *list)
+{
+	*drivers = (struct drivers){.text = strdup(list)};
+	if (drivers->text == NULL) {
+		message_error("out of memory");
+		return false;
+	}
+	if (strchr(list, '/') != NULL && access(list, F_OK) == 0) {
+		drivers->names[drivers->count++] = drivers->text; /* a file with a comma */
+		return true;
+	}
+	char *rest = drivers->text;
+	for (char *name; (name = strsep(&rest, ",")) != NULL;) {
+		if (name[0] == '\0')
+			message_usage("--driver: '%s' has an empty name in it", list);
+		else if (has_driver(drivers, name))
+			message_usage("--driver: '%s' stands there twice", name);
+		else if (drivers->count == DRIVERS_MAX)
+			message_usage("--driver: more than %d engines", DRIVERS_MAX);
+		else {
+			drivers->names[drivers->count++] = name;
+			continue;
+		}
+		free(drivers->text);
+		return false;
+	}
+	return true;
+}
+
+/** Name of the engine: of a plugin's file, what stands before ".so". Into buf. */
+static const char *
+engine_name(const char *driver, char *buf, size_t size)
+{
+	const char *slash = strrchr(driver, '/');
+	if (slash == NULL)
+		return driver;
+	snprintf(buf, size, "%.*s", (int)strcspn(slash + 1, "."), slash + 1);
+	return buf;
+}
+
+/** Of "leveldb.block_size=4KiB" the length of what stands before the dot; 0: no such. */
+static size_t
+prefix_length(const char *option)
+{
+	size_t length = strcspn(option, ".=");
+	return option[length] == '.' ? length : 0;
+}
+
+static bool
+is_option_of(const char *option, const char *driver)
+{
+	char buf[64];
+	const char *name = engine_name(driver, buf, sizeof(buf));
+	size_t length = prefix_length(option);
+	return strlen(name) == length && strncmp(option, name, length) == 0;
+}
+
+static bool
+are_options_of(const struct options *options, const struct drivers *drivers)
+{
+	for (size_t i = 0; i < options->engine_option_count; i++) {
+		const char *option = options->engine_options[i];
+		bool is_known = prefix_length(option) == 0;
+		for (size_t j = 0; j < drivers->count; j++)
+			is_known |= is_option_of(option, drivers->names[j]);
+		if (!is_known) {
+			message_usage("-o %s: '%.*s' is none of the engines that are to run",
+				option, (int)prefix_length(option), option);
+			return false;
+		}
+	}
+	return true;
+}
+
+/** Those that are for every engine, and those for this one, without its name. */
+static void
+choose_options(struct options *options, const char **chosen)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < options->engine_option_count; i++) {
+		const char *option = options->engine_options[i];
+		size_t length = prefix_length(option);
+		if (length == 0)
+			chosen[count++] = option;
+		else if (is_option_of(option, options->driver))
+			chosen[count++] = option + length + 1;
+	}
+	options->engine_options = chosen;
+	options->engine_option_count = count;
+}
+
+static bool
+holds_something(const char *path)
+{
+	DIR *dir = opendir(path);
+	bool is_empty = true;
+	if (dir == NULL)
+		return false;
+	for (struct dirent *entry; is_empty && (entry = readdir(dir)) != NULL;)
+		is_empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	closedir(dir);
+	return !is_empty;
+}
+
+/** A comparison of puts into databases of different ages would be none. */
+static bool
+are_fresh(const struct options *options, const struct drivers *drivers, uint32_t verb)
+{
+	if (verb != NB_VERB_PUT || options->is_fresh || drivers->count == 1)
+		return true;
+	for (size_t i = 0; i < drivers->count; i++) {
+		char name[64], path[4096];
+		snprintf(path, sizeof(path), "%s/%s", options->path,
+			engine_name(drivers->names[i], name, sizeof(name)));
+		if (holds_something(path)) {
+			message_usage("%s holds data, and several engines are compared on "
+				      "fresh data: "
+				      "--fresh removes it first, --path is for another place",
+				path);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- the child ---- */
+
+static void
+beat(void *arg, const struct nb_progress *progress)
+{
+	bool is_opaque = progress->total == 0;
+	(void)arg;
+	snprintf(shared->phase, sizeof(shared->phase), "%s", progress->what);
+	__atomic_store_n(&shared->is_opaque, is_opaque, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&shared->beats, 1, __ATOMIC_RELEASE);
+	if (show != NULL)
+		show(arg, progress);
+}
+
+/** Run one engine of the list in this process. */
+static int
+run_here(const struct options *options, uint32_t verb, const char *driver,
+	nb_progress_fn progress, struct nb_summary *summary)
+{
+	struct options own = *options;
+	const char **chosen = calloc(options->engine_option_count + 1, sizeof(*chosen));
+	if (chosen == NULL) {
+		message_error("out of memory");
+		return STATUS_FAILED;
+	}
+	own.driver = driver;
+	choose_options(&own, chosen);
+	int status = run_one(&own, verb, progress, summary);
+	free(chosen);
+	return status;
+}
+
+static _Noreturn void
+be_child(const struct options *options, uint32_t verb, const char *driver, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(STATUS_FAILED); /* it has died meanwhile */
+	show = progress_function(!options->is_quiet && options->report_interval > 0);
+	exit(message_close_output(run_here(options, verb, driver, beat, &shared->summary)));
+}
+
+/* ---- the parent ---- */
+
+/** Sleep until the child ends, a signal comes, or it is time to look. */
+static void
+wait_a_little(int pidfd, bool is_stopping)
+{
+	struct pollfd wait = {.fd = pidfd, .events = POLLIN};
+	poll(&wait, 1, pidfd < 0 || is_stopping ? STOP_LOOK_MS : LOOK_MS);
+}
+
+/** Until the child has ended, of itself or as it hangs. *hung_s: after so long; 0: it did not. */
+static int
+watch(pid_t pid, uint64_t hang_after_ns, uint64_t *hung_s)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	uint64_t beats = 0, beat_ns = now_ns();
+	bool is_told = false;
+	int status;
+	*hung_s = 0;
+	while (waitpid(pid, &status, WNOHANG) != pid) {
+		if (nb_stop_requested() && !is_told) {
+			kill(pid, SIGINT);
+			is_told = true;
+		}
+		uint64_t now = now_ns(),
+			 seen = __atomic_load_n(&shared->beats, __ATOMIC_ACQUIRE);
+		if (seen != beats) {
+			beats = seen;
+			beat_ns = now;
+		}
+		bool is_opaque = __atomic_load_n(&shared->is_opaque, __ATOMIC_RELAXED) != 0;
+		uint64_t most = hang_after_ns * (is_opaque ? OPAQUE_FACTOR : 1);
+		if (hang_after_ns != 0 && now - beat_ns > most && *hung_s == 0) {
+			*hung_s = (now - beat_ns) / 1000000000u;
+			kill(pid, SIGKILL);
+		}
+		wait_a_little(pidfd, is_told);
+	}
+	if (pidfd >= 0)
+		close(pidfd);
+	return status;
+}
+
+/** Say how a child ended that did not say so itself. Returns its exit status. */
+static int
+tell_end(const char *driver, int status, uint64_t hung_s, struct nb_summary *summary)
+{
+	if (WIFEXITED(status)) {
+		int code = WEXITSTATUS(status);
+		if (code != STATUS_DONE && summary->end[0] == '\0')
+			snprintf(summary->end, sizeof(summary->end),
+				"the process ended with status %d", code);
+		if (code == STATUS_DONE && !summary->is_measured) {
+			snprintf(summary->end, sizeof(summary->end),
+				"the engine ended the process with status 0");
+			message_error("%s: %s", driver, summary->end);
+			return STATUS_FAILED;
+		}
+		return code;
+	}
+	char phase[sizeof(shared->phase)];
+	memcpy(phase, shared->phase, sizeof(phase));
+	phase[sizeof(phase) - 1] = '\0';
+	if (hung_s > 0)
+		snprintf(summary->end, sizeof(summary->end),
+			"hung during %s: nothing was done for %" PRIu64 " s, so it was killed",
+			phase[0] != '\0' ? phase : "start", hung_s);
+	else
+		snprintf(summary->end, sizeof(summary->end),
+			"killed by signal %d (%s) during %s", WTERMSIG(status),
+			strsignal(WTERMSIG(status)), phase[0] != '\0' ? phase : "start");
+	message_error("%s: %s", driver, summary->end);
+	return STATUS_FAILED;
+}
+
+static int
+run_child(const struct options *options, uint32_t verb, const char *driver,
+	struct nb_summary *summary)
+{
+	memset(shared, 0, sizeof(*shared));
+	char name[sizeof(summary->driver)];
+	snprintf(shared->summary.driver, sizeof(summary->driver), "%s",
+		engine_name(driver, name, sizeof(name)));
+	fflush(NULL); /* or the child would write it again */
+	pid_t parent = getpid(), pid = fork();
+	if (pid == 0)
+		be_child(options, verb, driver, parent);
+	if (pid < 0) {
+		message_error("%s: a process cannot be made: %s", driver, strerror(errno));
+		return STATUS_FAILED;
+	}
+	uint64_t hung_s;
+	int status = watch(pid, options->hang_after_ns, &hung_s);
+	*summary = shared->summary;
+	return tell_end(driver, status, hung_s, summary);
+}
+
+static int
+run_all(const struct options *options, uint32_t verb, const struct drivers *drivers)
+{
+	static struct nb_summary summaries[DRIVERS_MAX];
+	int status = STATUS_DONE;
+	size_t done = 0;
+	for (; done < drivers->count && !nb_stop_requested(); done++) {
+		if (drivers->count > 1)
+			printf("%s== %s, %zu of %zu\n", done == 0 ? "" : "\n",
+				drivers->names[done], done + 1, drivers->count);
+		int one = run_child(options, verb, drivers->names[done], &summaries[done]);
+		if (status == STATUS_DONE)
+			status = one;
+	}
+	if (nb_stop_requested())
+		status = STATUS_INTERRUPTED;
+	if (drivers->count == 1)
+		return status;
+	if (done < drivers->count)
+		message_error("interrupted: %zu of %zu engines were not run",
+			drivers->count - done, drivers->count);
+	printf("\n== all\n");
+	int rc = nb_summaries_write_text(
+		summaries, done, stdout, isatty(STDOUT_FILENO) ? NB_TEXT_BARS : 0);
+	return rc < 0 ? message_output_failure(rc) : status;
+}
+
+static int
+run_apart(const struct options *options, uint32_t verb, const struct drivers *drivers)
+{
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		-1, 0);
+	if (shared == MAP_FAILED) {
+		message_error("out of memory");
+		return STATUS_FAILED;
+	}
+	int status = run_all(options, verb, drivers);
+	munmap(shared, sizeof(*shared));
+	return status;
+}
+
+int
+run_drivers(const struct options *options, uint32_t verb)
+{
+	struct drivers drivers;
+	int status = STATUS_USAGE;
+	if (!split_drivers(&drivers, options->driver))
+		return status;
+	if (are_options_of(options, &drivers) && are_fresh(options, &drivers, verb)) {
+		bool is_apart = drivers.count > 1 || options_were_given(options, "hang-after");
+		status = is_apart ? run_apart(options, verb, &drivers)
+				  : run_here(options, verb, drivers.names[0], NULL, NULL);
+	}
+	free(drivers.text);
+	return status;
+}
