@@ -53,6 +53,64 @@ decimal(uint64_t number)
 	return buf;
 }
 
+/* --- options that make another engine of it --- */
+
+static int
+configure(const char *file, const char *option, struct nb_engine *table)
+{
+	struct nb_engine_ref *ref;
+	struct nb_option_value *values;
+	ck_assert_int_eq(load_file(&ref, file), NB_OK);
+	int rc = nb_engine_configure(&values, ref, &option, option != NULL);
+	*table = *nb_engine_table(ref);
+	if (rc == NB_OK)
+		nb_options_delete(values, table);
+	nb_engine_unload(ref);
+	return rc;
+}
+
+START_TEST(variant_is_the_table_for_its_options)
+{
+	struct nb_engine table;
+	ck_assert_int_eq(configure("variants", NULL, &table), NB_OK);
+	ck_assert_uint_eq(table.durabilities, NB_DUR_BIT(NB_DUR_NONE));
+	ck_assert_int_eq(configure("variants", "type=tree", &table), NB_OK);
+	ck_assert_uint_eq(table.durabilities, NB_DUR_BIT(NB_DUR_NONE));
+	ck_assert_int_eq(configure("variants", "type=hash", &table), NB_OK);
+	ck_assert_uint_eq(table.durabilities, NB_DUR_BIT(NB_DUR_COMMIT));
+	ck_assert_str_eq(table.summary, "a variant");
+	ck_assert_int_eq(configure("variants", "type=heap", &table), NB_ERR_USAGE);
+}
+END_TEST
+
+START_TEST(engine_without_variants_stays_as_it_is)
+{
+	struct nb_engine table;
+	ck_assert_int_eq(configure("every_option", "levels=9", &table), NB_OK);
+	ck_assert_str_eq(table.name, "every_option");
+}
+END_TEST
+
+START_TEST(variant_that_is_not_right_is_refused)
+{
+	static const struct {
+		const char *file;
+		const char *facts[2];
+	} cases[] = {
+		{"variant_named_otherwise", {"another", "variant_named_otherwise"}},
+		{"variant_with_other_options", {"other options", "variant"}},
+		{"variant_without_get", {"'get' is NULL", "variant"}},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct nb_engine table;
+		ck_assert_int_eq(configure(cases[i].file, "type=hash", &table), NB_FAIL);
+		assert_told(cases[i].facts[0]);
+		assert_told(cases[i].facts[1]);
+		assert_told(cases[i].file);
+	}
+}
+END_TEST
+
 /* --- refused, each for its own reason --- */
 
 static const struct {
@@ -362,6 +420,9 @@ main(void)
 	add(suite, text_of_a_failed_open_reaches_the_caller, 1);
 	add(suite, host_keeps_failures_and_passes_messages_on, 1);
 	add(suite, durability_levels_have_names, 1);
+	add(suite, variant_is_the_table_for_its_options, 1);
+	add(suite, engine_without_variants_stays_as_it_is, 1);
+	add(suite, variant_that_is_not_right_is_refused, 1);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
 	int failed = srunner_ntests_failed(runner);

@@ -184,6 +184,23 @@ START_TEST(only_files_that_end_in_so_are_engines)
 }
 END_TEST
 
+START_TEST(missing_engines_are_taken_apart)
+{
+	struct engine_missing missing;
+	const char *at = "tdb=apt-get install libtdb-dev;x=-Dx_prefix=DIR;half";
+	at = engine_missing_next(at, &missing);
+	ck_assert_ptr_nonnull(at);
+	ck_assert_str_eq(missing.name, "tdb");
+	ck_assert_str_eq(missing.hint, "apt-get install libtdb-dev");
+	at = engine_missing_next(at, &missing);
+	ck_assert_ptr_nonnull(at);
+	ck_assert_str_eq(missing.name, "x");
+	ck_assert_str_eq(missing.hint, "-Dx_prefix=DIR");
+	ck_assert_ptr_null(engine_missing_next(at, &missing));
+	ck_assert_ptr_null(engine_missing_next("", &missing));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -191,5 +208,5 @@ main(void)
 		variable_comes_before_all_others, those_linked_in_are_always_there_and_last,
 		directories_that_are_not_there_are_passed_over,
 		empty_parts_are_not_the_working_directory, working_directory_is_never_looked_at,
-		only_files_that_end_in_so_are_engines);
+		only_files_that_end_in_so_are_engines, missing_engines_are_taken_apart);
 }

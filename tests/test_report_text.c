@@ -380,7 +380,7 @@ START_TEST(findings_are_told)
 	result.keys.is_estimate = true;
 	write_text(0);
 	ASSERT_HAS("\nNot found         : 12\n");
-	ASSERT_HAS("\nConflicts         : 3\n");
+	ASSERT_HAS("\nConflicts         : 3 (each tried again, in the same latency)\n");
 	ASSERT_HAS(
 		"\nVerified          : 100 of 1000 (as they were read): 0 missing, 10 wrong\n");
 	ASSERT_HAS("\nDuplicate keys    : about 4\n");

@@ -55,6 +55,43 @@ START_TEST(path_is_made_with_all_its_parents)
 }
 END_TEST
 
+START_TEST(fresh_put_finds_an_empty_directory)
+{
+	struct rig rig;
+	new_run(&rig, NB_VERB_PUT, "nb");
+	make_dir(&rig, "nb");
+	make_dir(&rig, "nb/memory");
+	make_dir(&rig, "nb/memory/sub");
+	make_file(&rig, "nb/memory/sub/file");
+	make_file(&rig, "nb/memory/file");
+	make_file(&rig, "nb/file");
+	ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
+	ck_assert(rig.run->measured.had_data);
+	rig.run->options.flags |= NB_RUN_FRESH;
+	ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
+	ck_assert(!rig.run->measured.had_data);
+	ck_assert(!rig_has(&rig, "nb/memory/file") && !rig_has(&rig, "nb/memory/sub"));
+	ck_assert(rig_has(&rig, "nb/file"));
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(only_a_put_is_fresh)
+{
+	for (uint32_t verb = NB_VERB_GET; verb <= NB_VERB_DELETE; verb++) {
+		struct rig rig;
+		new_run(&rig, verb, "nb");
+		make_dir(&rig, "nb");
+		make_dir(&rig, "nb/memory");
+		make_file(&rig, "nb/memory/file");
+		rig.run->options.flags |= NB_RUN_FRESH;
+		ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
+		ck_assert(rig_has(&rig, "nb/memory/file"));
+		rig_destroy(&rig);
+	}
+}
+END_TEST
+
 START_TEST(relative_path_is_made_below_the_working_directory)
 {
 	struct rig rig;
@@ -177,6 +214,7 @@ int
 main(void)
 {
 	return UNIT_RUN("run_path", path_is_made_with_all_its_parents,
+		fresh_put_finds_an_empty_directory, only_a_put_is_fresh,
 		relative_path_is_made_below_the_working_directory, path_that_is_a_file_is_told,
 		database_that_is_a_file_is_told, link_to_nowhere_is_told,
 		reading_without_a_database_says_how_to_make_one, data_that_was_there_is_known,

@@ -526,17 +526,103 @@ START_TEST(answer_that_means_nothing_here_stops_the_run)
 }
 END_TEST
 
-START_TEST(conflict_is_counted_and_is_no_stored_value)
+/* Every key conflicts twice, then the operation is done. */
+static int conflicts_left;
+
+static bool
+conflicts(void)
+{
+	if (conflicts_left == 0)
+		conflicts_left = 3;
+	return --conflicts_left > 0;
+}
+
+static int
+put_conflicting(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return conflicts() ? NB_CONFLICT : rig_right()->put(session, key, value);
+}
+
+static int
+get_conflicting(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	return conflicts() ? NB_CONFLICT : rig_right()->get(session, key, value);
+}
+
+static int
+del_conflicting(struct nb_session *session, struct nb_slice key)
+{
+	return conflicts() ? NB_CONFLICT : rig_right()->del(session, key);
+}
+
+START_TEST(conflict_is_counted_and_tried_again)
+{
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		struct worker *worker = make_worker(verb, 0, COUNT);
+		conflicts_left = 0;
+		load_all(worker);
+		engine.put = put_conflicting;
+		engine.get = get_conflicting;
+		engine.del = del_conflicting;
+		worker_run(worker);
+		ck_assert_int_eq(worker->rc, NB_OK);
+		ck_assert_uint_eq(worker_done(worker), COUNT);
+		ck_assert_uint_eq(worker->answers[NB_CONFLICT], 2 * COUNT);
+		ck_assert_uint_eq(worker->answers[NB_OK], COUNT);
+		ck_assert_uint_eq(nb_histogram_count(&worker->service), COUNT);
+		end_worker(worker);
+	}
+}
+END_TEST
+
+START_TEST(conflicts_of_loading_and_reading_back_are_tried_again)
+{
+	struct worker *worker = make_worker(NB_VERB_PUT, 0, COUNT);
+	conflicts_left = 0;
+	engine.put = put_conflicting;
+	engine.get = get_conflicting;
+	worker_load(worker);
+	ck_assert_int_eq(worker->rc, NB_OK);
+	worker_run(worker);
+	worker_read_back(worker);
+	ck_assert_int_eq(worker->rc, NB_OK);
+	ck_assert_uint_eq(worker_looked(worker), COUNT);
+	ck_assert_uint_eq(worker->findings.missing, 0);
+	end_worker(worker);
+}
+END_TEST
+
+START_TEST(conflict_that_never_ends_is_a_failure)
 {
 	struct worker *worker = make_worker(NB_VERB_PUT, 0, COUNT);
 	engine.put = put_answers;
 	answer = NB_CONFLICT;
 	worker_run(worker);
+	assert_stopped(worker, NB_FAIL,
+		"memory: put, operation 321: answered with a conflict 1000000 times in a row");
+	end_worker(worker);
+}
+END_TEST
+
+static int
+put_conflicts_and_halts(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	(void)session;
+	(void)key;
+	(void)value;
+	halt = 1;
+	return NB_CONFLICT;
+}
+
+START_TEST(stop_ends_a_conflict_that_is_tried_again)
+{
+	struct worker *worker = make_worker(NB_VERB_PUT, 0, COUNT);
+	engine.put = put_conflicts_and_halts;
+	worker_run(worker);
 	ck_assert_int_eq(worker->rc, NB_OK);
-	ck_assert_uint_eq(worker_done(worker), COUNT);
-	ck_assert_uint_eq(worker->answers[NB_CONFLICT], 1);
-	ck_assert_uint_eq(worker->answers[NB_OK], COUNT - 1);
-	ck_assert_uint_eq(worker->value_bytes, (COUNT - 1) * 100);
+	ck_assert_uint_eq(worker_done(worker), 0);
+	ck_assert_uint_eq(worker->answers[NB_OK], 0);
+	ck_assert_uint_eq(nb_histogram_count(&worker->service), 0);
 	end_worker(worker);
 }
 END_TEST
@@ -666,7 +752,9 @@ main(void)
 		failure_names_engine_verb_operation_and_cause,
 		failure_without_a_text_is_told_as_one,
 		answer_that_means_nothing_here_stops_the_run,
-		conflict_is_counted_and_is_no_stored_value,
+		conflict_is_counted_and_tried_again,
+		conflicts_of_loading_and_reading_back_are_tried_again,
+		conflict_that_never_ends_is_a_failure, stop_ends_a_conflict_that_is_tried_again,
 		halt_ends_after_the_current_operation, halted_load_ends, failing_load_says_so,
 		reading_back_takes_no_other_answer,
 		loop_is_the_same_with_the_time_stamp_counter,

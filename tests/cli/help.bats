@@ -4,15 +4,15 @@
 # shellcheck disable=SC2154,SC1090
 load helper
 
-actions='keys put shuffle get delete engines'
+actions='keys put shuffle get delete engines check new-engine'
 options='action path driver klen vlen keys report-interval count threads option durability
-	cache seed value-ratio verify-rate settle clock pin allow-missing fold quiet version help'
+	cache seed value-ratio verify-rate settle clock pin allow-missing fold quiet only format fresh hang-after version help'
 
 @test "help goes to stdout and lists every action and option" {
 	mininb 0 --help
 	equals "$stderr" ''
 	for action in $actions; do
-		matches "$output" $'\n'"  $action +[a-z]"
+		matches "$output" $'\n'"  $action( [A-Z]+)? +[a-z]"
 	done
 	for option in $options; do
 		matches "$output" $'\n'"  (-[a-z], |    )--${option}[^a-z]"
@@ -57,7 +57,7 @@ options='action path driver klen vlen keys report-interval count threads option 
 	mininb 0 --help=man
 	equals "$stderr" ''
 	for action in $actions; do
-		contains "$output" ".B $action"
+		matches "$output" $'\n'"\.BI? ${action//-/\\\\-}( \" [A-Z]+\")?"$'\n'
 	done
 	for option in $options; do
 		contains "$output" "\\-\\-${option//-/\\-}"
@@ -117,6 +117,10 @@ complete_words()
 	lacks " ${COMPREPLY[*]} " ' --driver= '
 	complete_words mininb put --th
 	equals "${COMPREPLY[*]}" '--threads='
+	complete_words mininb new-engine put --
+	lacks " ${COMPREPLY[*]} " ' --threads= '
+	complete_words mininb new-engine ''
+	equals "${COMPREPLY[*]}" ''
 }
 
 @test "completion of values" {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # output and stderr are set by run
+# shellcheck disable=SC2154,SC2016 # output and stderr are set by run
 # What the tests of the command share. MININB is the built program.
 
 bats_require_minimum_version 1.5.0
@@ -96,4 +96,35 @@ wait_until()
 	done
 	echo "never true: $*"
 	return 1
+}
+
+# Run without the right of root to write everywhere.
+unprivileged()
+{
+	if ((EUID == 0)); then
+		command -v setpriv >/dev/null || skip 'is root, and setpriv is not installed'
+		setpriv --bounding-set=-dac_override,-dac_read_search true 2>/dev/null ||
+			skip 'is root, and may not give it up'
+		run "-$1" --separate-stderr setpriv --bounding-set=-dac_override,-dac_read_search \
+			"$MININB" "${@:2}"
+	else
+		mininb "$@"
+	fi
+}
+
+# Run "$@" in a directory `small` that is a tmpfs of $room, or 4 MiB.
+in_small_room()
+{
+	local namespaces=(unshare -m)
+	((EUID == 0)) || namespaces=(unshare -Urm)
+	mkdir -p small
+	"${namespaces[@]}" sh -c 'mount -t tmpfs -o "size=$0" none small && cd small && "$@"' \
+		"${room-4m}" "$@"
+}
+
+# Not within in_small_room: what `run` calls is a shell of its own, and a skip there
+# ends that one only. A container or a chroot may not mount.
+needs_small_room()
+{
+	in_small_room true 2>/dev/null || skip 'may not mount a tmpfs'
 }

@@ -168,20 +168,6 @@ has_begun_file()
 	equals "$(<nb/leveldb)" mine
 }
 
-# Run without the right of root to write everywhere.
-unprivileged()
-{
-	if ((EUID == 0)); then
-		command -v setpriv >/dev/null || skip 'is root, and setpriv is not installed'
-		setpriv --bounding-set=-dac_override,-dac_read_search true 2>/dev/null ||
-			skip 'is root, and may not give it up'
-		run "-$1" --separate-stderr setpriv --bounding-set=-dac_override,-dac_read_search \
-			"$MININB" "${@:2}"
-	else
-		mininb "$@"
-	fi
-}
-
 @test "a place that may not be written" {
 	needs_leveldb
 	mininb 0 keys -c 10
@@ -198,22 +184,6 @@ unprivileged()
 	unprivileged 1 put -c 10
 	contains "$stderr" 'Permission denied'
 	contains "$stderr" keys.bin
-}
-
-# Run "$@" in a directory `small` that is a tmpfs of 4 MiB.
-in_small_room()
-{
-	local namespaces=(unshare -m)
-	((EUID == 0)) || namespaces=(unshare -Urm)
-	mkdir -p small
-	"${namespaces[@]}" sh -c 'mount -t tmpfs -o size=4m none small && cd small && "$@"' sh "$@"
-}
-
-# Not within in_small_room: what `run` calls is a shell of its own, and a skip there
-# ends that one only. A container or a chroot may not mount.
-needs_small_room()
-{
-	in_small_room true 2>/dev/null || skip 'may not mount a tmpfs'
 }
 
 @test "no space left for the database" {

@@ -7,7 +7,7 @@ load helper
 @test "no action at all lists the actions" {
 	mininb 2
 	equals "$output" ''
-	for action in keys put shuffle get delete engines; do
+	for action in keys put shuffle get delete engines new-engine; do
 		matches "$stderr" "(^|"$'\n'")  $action "
 	done
 }

@@ -4,7 +4,9 @@
  * makes many that are not: each macro below is a place for one defect, and
  * meson.build says which plugin has which.
  */
+#include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <mininb/engine.h>
 
@@ -75,6 +77,10 @@ struct nb_db {
 
 static struct nb_db the_db;
 
+#ifndef PLUGIN_VARIANT
+#define PLUGIN_VARIANT NULL
+#endif
+
 #ifdef PLUGIN_UNDEFINED
 /* As of a library that is not there. */
 int
@@ -104,7 +110,13 @@ del(struct nb_session *session, struct nb_slice key);
 int
 scan_open(struct nb_session *session, const struct nb_scan_args *args);
 int
+get_crashing(struct nb_session *session, struct nb_slice key, struct nb_slice *value);
+int
+put_hanging(struct nb_session *session, struct nb_slice key, struct nb_slice value);
+int
 flush_slowly(struct nb_db *db, uint32_t upto);
+const struct nb_engine *
+variant(const struct nb_option_value *values);
 
 /* Not static, since each plugin leaves another one unused; hidden by the build. */
 const char *
@@ -194,6 +206,28 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	return NB_OK;
 }
 
+/* Ends its process, as a bug would. */
+int
+get_crashing(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	(void)session;
+	(void)key;
+	(void)value;
+	raise(SIGSEGV);
+	return NB_OK;
+}
+
+int
+put_hanging(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	(void)session;
+	(void)key;
+	(void)value;
+	while (pause() != 0)
+		continue;
+	return NB_OK;
+}
+
 /* Long enough for somebody who looks to see seconds pass. */
 int
 flush_slowly(struct nb_db *db, uint32_t upto)
@@ -249,6 +283,55 @@ const struct nb_option bad_default[] = {
 	{.name = NULL},
 };
 
+/* With the second choice, or flat, it is another table. */
+extern const struct nb_option types[];
+const struct nb_option types[] = {
+	{.name = "type",
+		.type = NB_OPT_CHOICE,
+		.def = "tree",
+		.choices = "tree|hash",
+		.help = "a choice"},
+	{.name = "flat", .type = NB_OPT_BOOL, .def = "no", .help = "a bool"},
+	{.name = NULL},
+};
+
+#ifndef PLUGIN_VARIANT_NAME
+#define PLUGIN_VARIANT_NAME PLUGIN_NAME
+#endif
+#ifndef PLUGIN_VARIANT_OPTIONS
+#define PLUGIN_VARIANT_OPTIONS PLUGIN_OPTIONS
+#endif
+#ifndef PLUGIN_VARIANT_GET
+#define PLUGIN_VARIANT_GET get
+#endif
+
+const struct nb_engine *
+variant(const struct nb_option_value *values)
+{
+	static const struct nb_engine hash = {
+		.abi = PLUGIN_ABI,
+		.size = sizeof(hash),
+		.name = PLUGIN_VARIANT_NAME,
+		.summary = "a variant",
+		.licence = "BSD-2-Clause",
+		.home = "part of mininb",
+		.build = NB_ENGINE_BUILD,
+		.caps = NB_CAP_SYNTHETIC,
+		.durabilities = NB_DUR_BIT(NB_DUR_COMMIT),
+		.auto_durability = NB_DUR_COMMIT,
+		.options = PLUGIN_VARIANT_OPTIONS,
+		.version = version,
+		.open = db_open,
+		.close = db_close,
+		.session_open = session_open,
+		.session_close = session_close,
+		.get = PLUGIN_VARIANT_GET,
+		.put = put,
+		.del = del,
+	};
+	return values[0].u64 == 1 || values[1].u64 == 1 ? &hash : NULL;
+}
+
 #ifdef PLUGIN_NEWER
 /* Of a header to come, which knows four more fields. */
 static const struct {
@@ -282,6 +365,7 @@ static const struct nb_engine engine = {
 		    .insert = PLUGIN_INSERT,
 		    .scan_open = PLUGIN_SCAN_OPEN,
 		    .flush = PLUGIN_FLUSH,
+		    .variant = PLUGIN_VARIANT,
 #ifdef PLUGIN_NEWER
 	    },
 	{&the_db, &the_db, &the_db, &the_db}};

@@ -1,0 +1,110 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The contract suite as a command.
+# shellcheck disable=SC2154,SC2016
+load helper
+
+plugin()
+{
+	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
+}
+
+@test "check of a right engine lists its promises and is 0" {
+	mininb 0 check --driver=memory
+	contains "$output" 'Driver: memory'
+	contains "$output" '  kept    put is found'
+	contains "$output" '  -       reopen finds everything: not persistent'
+	lacks "$output" BROKEN
+	matches "$output" $'\n[0-9]+ promises: [0-9]+ kept, 0 broken, [0-9]+ not applicable$'
+	equals "$stderr" ''
+	equals "$(ls -A)" ''
+}
+
+@test "check of an engine that forgets says so, shows it, and is 4" {
+	mininb 4 check --driver="$(plugin forgets)"
+	contains "$output" '  BROKEN  put is found'
+	contains "$output" 'not the'
+	contains "$output" 'shortest sequence of operations that shows it, of '
+	matches "$output" '[1-9][0-9]* broken'
+}
+
+@test "an engine that crashes breaks the promise that was being tried, no other" {
+	mininb 4 check --driver="$(plugin crashes)"
+	contains "$output" '  BROKEN  put is found'
+	matches "$output" 'ended by signal (11|6)' # a sanitizer may make an abort of it
+	contains "$output" '  kept    sessions open and close many times'
+}
+
+@test "check of some promises only, named either way" {
+	mininb 0 check -d memory --only='put is'
+	contains "$output" 'put is found'
+	contains "$output" '1 promises: 1 kept'
+	mininb 0 check -d memory --only=put_is_found
+	contains "$output" '1 promises: 1 kept'
+	refuses "--only: no promise has 'nonsense' in its name" check -d memory --only=nonsense
+}
+
+@test "check as TAP" {
+	mininb 0 check -d memory --format=tap
+	local plan
+	plan=$(head -n 1 <<<"$output")
+	matches "$plan" '^1\.\.[0-9]+$'
+	equals "$(grep -cE '^(not )?ok [0-9]+ ' <<<"$output")" "${plan#1..}"
+	equals "$(grep -cE '^ok [0-9]+ .* # SKIP ' <<<"$output")" \
+		"$("$MININB" check -d memory | grep -c '^  -  ')"
+	mininb 4 check -d "$(plugin forgets)" --format=tap --only=put_is_found
+	contains "$output" 'not ok 1 put_is_found'
+}
+
+@test "databases are made where --path or TMPDIR says, and nothing is left" {
+	needs_leveldb
+	mkdir here there
+	TMPDIR=$PWD/here mininb 0 check -d leveldb --only=reopen
+	equals "$(ls -A here there)" "$(printf 'here:\n\nthere:')"
+	mininb 0 check -d leveldb --only=reopen --path there
+	equals "$(ls -A there)" ''
+	mininb 1 check -d leveldb --only=reopen --path nowhere
+	contains "$stderr" 'nowhere'
+	contains "$stderr" 'No such file'
+}
+
+@test "check takes the options of the engine and refuses others" {
+	needs_leveldb
+	mininb 0 check -d leveldb -o compression=none --only='reopen'
+	contains "$output" 'Option: compression=none'
+	mininb 2 check -d leveldb -o compresion=none
+	contains "$stderr" "compression"
+	mininb 2 check -d levldb
+	contains "$stderr" "did you mean 'leveldb'"
+}
+
+@test "check of what options make of an engine" {
+	mininb 0 check -d "$(plugin variants)" -o type=hash --only='offered durability'
+	mininb 1 check -d "$(plugin variant_without_get)" -o type=hash
+	contains "$stderr" "'get' is NULL"
+}
+
+@test "an interrupted check ends and leaves nothing" {
+	mkdir tmp
+	TMPDIR=$PWD/tmp env --default-signal=INT "$MININB" check -d "$(plugin hangs)" \
+		--only='offered durability opens' >out 2>err 3>&- &
+	local pid=$! status_got=0
+	wait_until grep -q Seed out
+	sleep 0.2
+	kill -INT "$pid"
+	wait "$pid" || status_got=$?
+	equals "$status_got" 130
+	contains "$(<err)" interrupted
+	equals "$(ls -A tmp)" ''
+}
+
+@test "a promise in which the engine hangs is broken after a while" {
+	mininb 4 check -d "$(plugin hangs)" --hang-after=200ms --only=session
+	contains "$output" 'it hangs: no end after '
+	refuses "--hang-after: " check --hang-after=soon
+}
+
+@test "check into a full disk fails" {
+	run -1 --separate-stderr sh -c '"$1" check -d memory --only=scan >/dev/full' sh "$MININB"
+	contains "$stderr" 'standard output cannot be written'
+}

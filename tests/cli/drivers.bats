@@ -1,0 +1,182 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Several engines in one command: each apart, and a table at the end.
+# shellcheck disable=SC2154,SC2016
+load helper
+
+plugin()
+{
+	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
+}
+
+# The row of engine $1 in the table at the end of $output.
+row_of()
+{
+	sed -n '/^== all$/,$p' <<<"$output" | grep "^$1 "
+}
+
+setup_keys()
+{
+	mininb 0 keys -c 3000
+}
+
+@test "each engine has its report, and all have a row" {
+	needs_leveldb
+	setup_keys
+	mininb 0 put -c 3000 --driver=leveldb,memory,null
+	equals "$(grep -c '^Histogram:$' <<<"$output")" 3
+	contains "$output" '== leveldb, 1 of 3'
+	contains "$output" '== null, 3 of 3'
+	matches "$(row_of leveldb)" ' process +[0-9]+ +[0-9]+ .* done$'
+	matches "$(row_of memory)" ' none +[0-9]+ +[0-9]+ .* done$'
+	contains "$output" 'Durability differs'
+	equals "$stderr" ''
+	mininb 0 get -c 3000 --driver=leveldb,memory
+	matches "$(row_of leveldb)" ' done$'
+	mininb 0 delete -c 3000 --driver=leveldb
+	lacks "$output" '== all'
+}
+
+@test "one durability for all is not said to differ" {
+	setup_keys
+	mininb 0 put -c 3000 --driver=memory,null --durability=none
+	lacks "$output" 'Durability differs'
+}
+
+@test "an engine that crashes costs its own run and no other" {
+	setup_keys
+	mininb 1 get -c 3000 --driver="null,$(plugin crashes),memory"
+	# 11, or 6 where a sanitizer makes that of it
+	matches "$stderr" 'crashes.so: killed by signal (11|6) '
+	contains "$(row_of crashes)" 'killed by signal '
+	contains "$(row_of crashes)" 'during get'
+	matches "$(row_of memory)" ' done$'
+	matches "$(row_of null)" ' done$'
+}
+
+@test "an engine that hangs is ended, and the others run" {
+	setup_keys
+	mininb 1 put -c 3000 --driver="$(plugin hangs),null" --hang-after=300ms
+	contains "$stderr" 'hung during put'
+	contains "$(row_of hangs)" 'hung during put'
+	matches "$(row_of null)" ' done$'
+}
+
+@test "a single engine is watched if that is asked for" {
+	setup_keys
+	mininb 1 put -c 3000 --driver="$(plugin hangs)" --hang-after=300ms
+	contains "$stderr" 'hung during put'
+	mininb 0 put -c 3000 --driver=null --hang-after=1h
+	contains "$output" 'Driver: null'
+	lacks "$output" '== '
+	refuses "--hang-after: " put --hang-after=10
+}
+
+@test "an engine that fails has its reason in the table, and its status is kept" {
+	needs_leveldb
+	setup_keys
+	mininb 1 get -c 3000 --driver=leveldb,memory
+	contains "$(row_of leveldb)" 'holds no database'
+	matches "$(row_of memory)" ' done$'
+	mininb 2 put -c 3000 --driver=memory,memroy
+	contains "$stderr" "did you mean 'memory'"
+	contains "$(row_of memroy)" 'no such engine'
+	mininb 0 put -c 1000 --driver=leveldb
+	mininb 3 get -c 3000 --driver=memory,leveldb
+	contains "$(row_of leveldb)" '2000 of 3000 keys were not found'
+}
+
+@test "several puts ask for fresh data, and --fresh makes it so" {
+	needs_leveldb
+	setup_keys
+	mininb 0 put -c 3000 --driver=leveldb
+	refuses './nb/leveldb holds data' put -c 3000 --driver=memory,leveldb
+	mininb 0 put -c 1000 --driver=memory,leveldb --fresh
+	mininb 3 get -c 3000 --driver=leveldb
+	contains "$output" 'Not found         : 2000'
+	mininb 0 put -c 500 --fresh
+	mininb 3 get -c 1000 --driver=leveldb
+	contains "$output" 'Not found         : 500'
+}
+
+@test "--fresh removes the engine's own directory's content and nothing else" {
+	needs_leveldb
+	setup_keys
+	mkdir -p nb/leveldb nb/other away
+	touch nb/file nb/other/file away/file
+	ln -s "$PWD/away" nb/leveldb/link
+	mkdir nb/leveldb/sub
+	touch nb/leveldb/sub/file
+	mininb 0 put -c 100 --fresh
+	[[ -e nb/file && -e nb/other/file && -e away/file ]]
+	[[ ! -e nb/leveldb/link && ! -e nb/leveldb/sub ]]
+}
+
+@test "an option of one engine is for that one" {
+	needs_leveldb
+	setup_keys
+	mininb 0 put -c 3000 --driver=leveldb,memory -o leveldb.block_size=8KiB
+	contains "$output" 'Option            : block_size=8KiB'
+	mininb 0 put -c 3000 --driver=leveldb -o leveldb.block_size=16KiB
+	contains "$output" 'Option            : block_size=16KiB'
+	refuses "-o levedb.block_size=8KiB: 'levedb' is none of the engines" put \
+		-o levedb.block_size=8KiB
+	mininb 2 put -c 3000 --driver=memory,null -o block_size=8KiB
+	contains "$(row_of memory)" 'block_size'
+}
+
+@test "a list with nothing in it, or one engine twice, is refused" {
+	refuses "--driver: 'memory,' has an empty name" put --driver=memory,
+	refuses "--driver: ',' has an empty name" put --driver=,
+	refuses "--driver: 'null' stands there twice" put --driver=null,memory,null
+}
+
+@test "a plugin whose file has a comma in its name is one engine" {
+	setup_keys
+	cp "$(plugin forgets)" a,b.so
+	mininb 0 put -c 100 --driver=./a,b.so --verify-rate=0
+	contains "$output" 'Driver: forgets'
+}
+
+@test "an interrupted list ends the engine that runs, and leaves the others" {
+	needs_leveldb
+	mininb 0 keys -c 2M
+	env --default-signal=INT "$MININB" put -c 2M -v 1000 --driver=leveldb,memory >out 2>err 3>&- &
+	local pid=$! status_got=0
+	wait_until compgen -G 'nb/leveldb/*.ldb' >/dev/null
+	kill -INT "$pid"
+	wait "$pid" || status_got=$?
+	equals "$status_got" 130
+	contains "$(<out)" Partial
+	output=$(<out)
+	contains "$(row_of leveldb)" interrupted
+	contains "$(<err)" '1 of 2 engines were not run'
+	lacks "$(<out)" '== memory'
+	mininb 3 get -c 2M --driver=leveldb # it was closed well
+}
+
+has_child()
+{
+	[[ -n $(<"/proc/$1/task/$1/children") ]]
+}
+
+@test "a child does not outlive the program" {
+	setup_keys
+	local drivers pid child
+	drivers=$(plugin hangs),null # not below: there it would be a child for a moment
+	"$MININB" put -c 3000 --driver="$drivers" >out 2>err 3>&- &
+	pid=$!
+	[[ -e /proc/$pid/task/$pid/children ]] || skip 'this kernel does not tell children'
+	wait_until has_child "$pid"
+	child=$(<"/proc/$pid/task/$pid/children")
+	child=${child% }
+	[[ -d /proc/$child ]]
+	kill -KILL "$pid"
+	wait_until test ! -e "/proc/$child"
+}
+
+@test "several reports into a full disk fail" {
+	setup_keys
+	run -1 --separate-stderr sh -c '"$1" put -c 100 -d null,memory >/dev/full' sh "$MININB"
+	contains "$stderr" 'cannot be written'
+}

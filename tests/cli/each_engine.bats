@@ -1,0 +1,110 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# What must hold of every engine that is built, by the command as a user types it.
+# shellcheck disable=SC2154
+load helper
+
+# Name and capabilities of each engine that can be loaded, a line each.
+engines()
+{
+	"$MININB" engines 2>/dev/null | sed '1d; /^$/,$d'
+}
+
+# Those whose line has the word $1.
+engines_that_are()
+{
+	engines | grep -w -- "$1" | sed 's/ .*//'
+}
+
+@test "put, shuffle, get, delete on every engine" {
+	local driver count=0
+	mininb 0 keys -c 2000
+	cp keys.bin shuffled.bin
+	mininb 0 shuffle -c 2000 -i shuffled.bin
+	for driver in $(engines_that_are persistent); do
+		echo "# $driver" >&3
+		mininb 0 put -c 2000 -d "$driver"
+		contains "$output" "Driver: $driver"
+		mininb 0 get -c 2000 -d "$driver" -i shuffled.bin --verify-rate=1
+		contains "$output" 'Verified          : 2000 of 2000 (as they were read): 0 missing, 0 wrong'
+		mininb 0 put -c 1000 -d "$driver" --seed=2
+		mininb 0 delete -c 1000 -d "$driver" --verify-rate=1
+		mininb 3 get -c 2000 -d "$driver"
+		contains "$output" 'Not found         : 1000'
+		count=$((count + 1))
+		rm -r nb
+	done
+	echo "# $count engines" >&3
+}
+
+# Two threads on an engine that is not concurrent are refused, on others they work.
+@test "threads on every engine: as it says" {
+	local driver
+	mininb 0 keys -c 2000
+	for driver in $(engines_that_are persistent); do
+		if engines_that_are concurrent | grep -qx -- "$driver"; then
+			mininb 0 put -c 2000 -t 2 -d "$driver"
+			mininb 0 get -c 2000 -t 2 -d "$driver" --verify-rate=1
+		else
+			mininb 1 put -c 2000 -t 2 -d "$driver"
+			contains "$stderr" 'threads'
+		fi
+	done
+}
+
+# The counts are such that most are still running then; one that is not must have it all.
+@test "an interrupted put on every engine is closed, and keeps what it has put" {
+	local driver pid status_got count
+	mininb 0 keys -c 1M
+	for driver in $(engines_that_are persistent); do
+		echo "# $driver" >&3
+		env --default-signal=INT "$MININB" put -c 1M -d "$driver" --settle=flush \
+			>out 2>err 3>&- &
+		pid=$! status_got=0
+		wait_until has_begun "$driver" "$pid"
+		kill -INT "$pid" 2>/dev/null || true
+		wait "$pid" || status_got=$?
+		cat err
+		[[ $status_got == 130 || $status_got == 0 ]]
+		count=$(sed -n 's/^Count: //p' out)
+		if [[ -n $count && $count -gt 0 ]]; then # else it had not begun
+			mininb 0 get -c "$count" -d "$driver"
+		fi
+		rm -rf nb
+	done
+}
+
+has_begun()
+{
+	[[ -n $(ls -A "nb/$1" 2>/dev/null) || ! -e /proc/$2 ]]
+}
+
+@test "every engine refuses a get where there is no database, and says how to make one" {
+	local driver
+	mininb 0 keys -c 10
+	for driver in $(engines_that_are persistent); do
+		mininb 1 get -c 10 -d "$driver"
+		contains "$stderr" "--action=put --driver=$driver"
+		mininb 0 put -c 10 -d "$driver" # and is not in the way of one
+		mininb 0 get -c 10 -d "$driver"
+	done
+}
+
+# Of another program, or cut short by a full disk.
+@test "every engine refuses a database that is not its own" {
+	local driver file
+	mininb 0 keys -c 10
+	for driver in $(engines_that_are persistent); do
+		mininb 0 put -c 10 -d "$driver"
+		while IFS= read -r -d '' file; do
+			printf 'this is no database, but a text that is longer than a head' >"$file"
+		done < <(find nb -type f -print0)
+		run --separate-stderr "$MININB" get -c 10 -d "$driver"
+		[[ $status == 1 || $status == 3 ]] || {
+			echo "$driver: status $status: $stderr"
+			return 1
+		}
+		contains "$stderr" mininb:
+		rm -r nb
+	done
+}

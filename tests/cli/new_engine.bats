@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# A plugin is begun from the template: whole, under its own name, or not at all.
+# shellcheck disable=SC2154,SC2016
+load helper
+
+# Compile the plugin $1 as an author would who wants to hear of everything.
+compile()
+{
+	"${CC:-cc}" -std=c11 -O1 -Wall -Wextra -Wpedantic -Werror -fPIC -shared \
+		-fvisibility=hidden -I "$MININB_TEST_INCLUDE" -o "$1/$1.so" "$1/$1.c"
+}
+
+@test "new-engine writes three files and says what to do next" {
+	mininb 0 new-engine foo
+	equals "$stderr" ''
+	equals "$(ls -A . foo)" "$(printf '.:\nfoo\n\nfoo:\nREADME.md\nfoo.c\nmeson.build')"
+	for line in 'Action: new-engine' 'Directory: foo' 'File: foo/foo.c' \
+		'File: foo/meson.build' 'File: foo/README.md' '    cd foo' \
+		'    meson setup build' '    ninja -C build' \
+		'    mininb check --driver=./build/foo.so'; do
+		contains $'\n'"$output"$'\n' $'\n'"$line"$'\n'
+	done
+}
+
+@test "it compiles without a warning, works and is right" {
+	mininb 0 new-engine foo
+	compile foo
+	mininb 0 engines -d ./foo/foo.so
+	contains "$output" 'Driver: foo'
+	contains "$output" fanout
+	mininb 0 keys -c 2000
+	mininb 0 put -d ./foo/foo.so -c 2000 --verify-rate 1 -o fanout=2
+	mininb 0 get -d ./foo/foo.so -c 2000 --verify-rate 1
+	mininb 0 delete -d ./foo/foo.so -c 2000 --verify-rate 1
+	mininb 1 put -d ./foo/foo.so -c 2000 --durability=commit
+	mininb 0 check -d ./foo/foo.so -o fanout=2
+	contains "$output" ', 0 broken, '
+	refuses '' put -d ./foo/foo.so -c 2000 -o fanout=1
+	MININB_PLUGIN_PATH=$PWD/foo mininb 0 engines -d foo
+	contains "$output" "File: $PWD/foo/foo.so"
+}
+
+@test "any name makes a plugin of that name" {
+	for name in a a-b-c a_b x- x_ int struct db nb session scan get is engine v2 \
+		"$(printf 'n%.0s' {1..64})"; do
+		mininb 0 new-engine "$name"
+		compile "$name"
+		mininb 0 engines -d "./$name/$name.so"
+		contains "$output" "Driver: $name"$'\n'
+		run -1 grep -rn -e example "$name"
+	done
+	run -1 grep -rnF engine.c a-b-c
+	contains "$(<a-b-c/a-b-c.c)" 'a_b_c_store_put('
+	contains "$(<a-b-c/meson.build)" "shared_module('a-b-c', 'a-b-c.c'"
+	contains "$(<a-b-c/README.md)" '--driver=./build/a-b-c.so'
+}
+
+@test "a name that is an action's is a name" {
+	mininb 0 new-engine put
+	mininb 0 --action=new-engine get
+	mininb 0 new-engine -- keys
+	[[ -f put/put.c && -f get/get.c && -f keys/keys.c ]]
+}
+
+@test "a name that an engine has is warned of" {
+	mininb 0 new-engine memory
+	contains "$stderr" "warning: there is an engine 'memory' already (built in)"
+	[[ -f memory/memory.c ]]
+}
+
+@test "no name, or one too many" {
+	refuses 'new-engine: its NAME is missing (mininb new-engine NAME)' new-engine
+	refuses 'new-engine: its NAME is missing (mininb new-engine NAME)' --action=new-engine
+	refuses "'b' is one word too many; the action is 'new-engine'" new-engine a b
+	refuses "two actions, 'new-engine' and 'put'" new-engine a put
+	refuses 'there is no option -x' new-engine -x
+	equals "$(ls -A)" ''
+	mininb 0 new-engine --help
+	contains "$output" 'new-engine NAME'
+}
+
+@test "a name that no driver can have is refused" {
+	for name in '' ' ' . .. / ./a a/b /tmp/a A fooBar 1a 9 _a -a a.b a.so 'a b' 'a;b' $'a\nb' \
+		$'\303\244' "$(printf 'n%.0s' {1..65})"; do
+		refuses "new-engine: '" new-engine -- "$name"
+		contains "$stderr" 'is no name of an engine: a letter of a-z, then a-z, 0-9, _ and -, 64'
+	done
+	equals "$(ls -A)" ''
+}
+
+@test "a name that Meson keeps for itself is refused" {
+	for name in test install clean all meson-a; do
+		refuses "new-engine: '$name' is a word of Meson's" new-engine "$name"
+	done
+	equals "$(ls -A)" ''
+}
+
+@test "what is there is not touched" {
+	mkdir foo
+	echo mine >foo/foo.c
+	mininb 1 new-engine foo
+	equals "$output" ''
+	equals "$stderr" 'mininb: foo: is there already, and was left as it is'
+	equals "$(ls -A foo)" foo.c
+	equals "$(<foo/foo.c)" mine
+	mkdir empty
+	mininb 1 new-engine empty
+	equals "$(ls -A empty)" ''
+	echo mine >file
+	mininb 1 new-engine file
+	equals "$(<file)" mine
+	ln -s nowhere link
+	mininb 1 new-engine link
+	[[ -L link && ! -e nowhere ]]
+}
+
+@test "a place that may not be written, or is gone" {
+	mkdir locked
+	chmod 555 locked
+	cd locked
+	unprivileged 1 new-engine foo
+	equals "$output" ''
+	contains "$stderr" 'foo: cannot be made: Permission denied'
+	mkdir ../gone
+	cd ../gone
+	rmdir ../gone
+	mininb 1 new-engine foo
+	contains "$stderr" 'foo: cannot be made: No such file'
+}
+
+# With a page more each time: each of the files is once the one that has no room.
+@test "no space left: nothing stays behind" {
+	needs_small_room
+	local pages failed=''
+	for ((pages = 1; pages < 100; pages++)); do
+		export room=$((pages * $(getconf PAGESIZE)))
+		run -0 --separate-stderr in_small_room sh -c '"$MININB" new-engine foo 2>&1; ls -A'
+		[[ $output != *'No space left'* ]] && break
+		matches "$output" '^mininb: foo/[A-Za-z.]+: cannot be written: No space left on device; nothing was made$'
+		failed+=" ${output%%: cannot*}"
+	done
+	for file in foo.c meson.build README.md; do
+		contains "$failed " "foo/$file "
+	done
+	equals "${output##*$'\n'}" foo
+}
+
+@test "an output that cannot be written fails, and the plugin is there" {
+	run -1 --separate-stderr sh -c '"$MININB" new-engine foo >/dev/full'
+	contains "$stderr" 'No space left'
+	[[ -f foo/README.md ]]
+}

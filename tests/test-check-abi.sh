@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-abi.sh finds each kind of change of the headers, and nothing where there is none.
+# Numbers are not types: those are pinned in abi.c.
+#
+#     test-check-abi.sh INCLUDE-DIR LIBRARY BASELINE [CC]
+set -eu
+
+include=$1 library=$2 baseline=$3 cc=${4:-cc}
+here=$(dirname "$0")
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+# $1: wanted status; $2: what is changed; $3: header; $4: an edit of it for sed
+try()
+{
+	rm -rf "$dir/include"
+	cp -r "$include" "$dir/include"
+	sed -i "$4" "$dir/include/mininb/$3"
+	if cmp -s "$include/mininb/$3" "$dir/include/mininb/$3"; then
+		echo "$2: the edit changed nothing"
+		failures=$((failures + 1))
+		return
+	fi
+	status=0
+	"$here/check-abi.sh" "$dir/include" "$library" "$baseline" "$cc" >"$dir/out" 2>&1 ||
+		status=$?
+	if [ "$status" -eq 77 ]; then
+		cat "$dir/out"
+		exit 77
+	fi
+	if [ "$status" -ne "$1" ]; then
+		echo "$2: status $status, not $1"
+		cat "$dir/out"
+		failures=$((failures + 1))
+	fi
+}
+
+try 1 'a member in the middle of the table' engine.h \
+	's/^	const char \*name;        .*/&\n	void *more;/'
+try 1 'a verb in the middle of the table' engine.h \
+	's/^	int (\*tick)(struct nb_session \*session);/	int (*more)(void);\n&/'
+try 1 'a member less' engine.h '/^	int (\*tick)(struct nb_session \*session);/d'
+try 1 'another type of a member' engine.h 's/^	uint32_t caps; /	uint64_t caps; /'
+try 1 'another argument of a verb' engine.h \
+	's/^	int (\*tick)(struct nb_session \*session);/	int (*tick)(struct nb_session *session, int how);/'
+try 1 'another argument of a function' mininb.h \
+	's/^nb_parse_time(uint64_t \*out,/nb_parse_time(uint32_t *out,/'
+try 1 'a member in the middle of a structure of options' run.h \
+	's/^	uint32_t clock;  /	uint32_t more;\n&/'
+try 0 'a function that is not exported yet' mininb.h \
+	's/^const char \*$/int\nnb_more(int how);\n\n&/;'
+try 0 'words of a comment' engine.h 's/one static const table/one table/'
+try 1 'a verb at the end of the table' engine.h \
+	's/^	const struct nb_engine \*(\*variant)(.*/&\n	int (*more)(void);/'
+try 1 'a member at the end of a structure of options' run.h \
+	's/^	void \*progress_arg;/&\n	uint64_t more;/'
+
+# A function that programs call, and that is no more.
+sed 's/surface_nb_version\b/surface_nb_gone/' "$baseline" >"$dir/baseline.abi"
+if "$here/check-abi.sh" "$include" "$library" "$dir/baseline.abi" "$cc" >"$dir/out" 2>&1; then
+	echo "a function less was not found"
+	failures=$((failures + 1))
+fi
+if ! "$here/check-abi.sh" "$include" "$library" "$baseline" "$cc" >"$dir/out" 2>&1; then
+	echo "the interface as it is was not taken for compatible"
+	cat "$dir/out"
+	failures=$((failures + 1))
+fi
+[ "$failures" -eq 0 ]

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Results side by side: what stands in a row, and what is said before the table. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig.h"
+#include "unit.h"
+
+static char *text;
+
+static void
+write_table(const struct nb_summary *summaries, size_t count, uint32_t flags)
+{
+	size_t size;
+	free(text);
+	FILE *out = open_memstream(&text, &size);
+	ck_assert_msg(nb_summaries_write_text(summaries, count, out, flags) == NB_OK, "%s",
+		nb_error_text());
+	fclose(out);
+}
+
+static struct nb_summary
+make(const char *driver, double rate, uint32_t durability)
+{
+	struct nb_summary summary = {.size = sizeof(summary),
+		.is_measured = 1,
+		.durability = durability,
+		.digest = 7,
+		.rate_ops_s = rate,
+		.settled_ops_s = rate / 2,
+		.p50_ns = 1500,
+		.p99_ns = 2500000,
+		.max_ns = 3000000000,
+		.cpu_ns_op = 1234,
+		.data_bytes = 1 << 20,
+		.max_resident_bytes = 3 << 20};
+	snprintf(summary.driver, sizeof(summary.driver), "%s", driver);
+	snprintf(summary.version, sizeof(summary.version), "1.0");
+	return summary;
+}
+
+START_TEST(row_tells_rates_times_and_sizes)
+{
+	struct nb_summary one = make("one", 1000, NB_DUR_PROCESS);
+	write_table(&one, 1, 0);
+	/* p99.9 has too few samples, and stays empty */
+	ck_assert_str_eq(text,
+		"driver  version  durability  ops/s  settled  p50 us  p99 us  p99.9 us   max us"
+		"  CPU us/op  database  memory  end\n"
+		"one     1.0      process      1000      500    1.50    2500            3000000"
+		"       1.23      1MiB    3MiB  done\n");
+}
+END_TEST
+
+START_TEST(bars_are_as_long_as_the_rates)
+{
+	struct nb_summary all[] = {make("a", 1000, 0), make("b", 500, 0), make("c", 1, 0)};
+	write_table(all, 3, NB_TEXT_BARS);
+	ck_assert_ptr_nonnull(strstr(text, " 1000  ####################  "));
+	ck_assert_ptr_nonnull(strstr(text, "  500  ##########            "));
+	ck_assert_ptr_nonnull(strstr(text, "    1                        "));
+	write_table(all, 3, 0);
+	ck_assert_ptr_null(strchr(text, '#'));
+}
+END_TEST
+
+START_TEST(other_durability_is_said_before_all)
+{
+	struct nb_summary all[] = {make("a", 1000, NB_DUR_PROCESS),
+		make("b", 500, NB_DUR_COMMIT), make("c", 1, NB_DUR_PROCESS)};
+	write_table(all, 3, 0);
+	static const char line[] = "Durability differs, so these are not rates of the same "
+				   "work: process: a c; commit: b; --durability asks for one "
+				   "level\ndriver ";
+	ck_assert_msg(strncmp(text, line, strlen(line)) == 0, "%s", text);
+	all[1].durability = NB_DUR_PROCESS;
+	write_table(all, 3, 0);
+	ck_assert_int_eq(strncmp(text, "driver ", 7), 0);
+}
+END_TEST
+
+START_TEST(other_stream_is_said_before_all)
+{
+	struct nb_summary all[] = {make("a", 1000, 0), make("b", 500, 0)};
+	all[1].digest = 8;
+	write_table(all, 2, 0);
+	ck_assert_int_eq(strncmp(text, "These did not do the same operations", 36), 0);
+}
+END_TEST
+
+START_TEST(one_that_was_not_measured_has_its_end_alone)
+{
+	struct nb_summary all[] = {
+		make("a", 1000, NB_DUR_PROCESS), {.durability = NB_DUR_COMMIT}};
+	strcpy(all[1].driver, "b");
+	strcpy(all[1].end, "killed by signal 11");
+	write_table(all, 2, 0);
+	ck_assert_int_eq(strncmp(text, "driver ", 7), 0); /* no level, so none that differs */
+	const char *row = strstr(text, "\nb ");
+	ck_assert_ptr_nonnull(row);
+	ck_assert_uint_eq(strspn(row + 2, " "), strcspn(row + 2, "k"));
+	ck_assert_ptr_nonnull(strstr(row, "killed by signal 11\n"));
+	all[0].is_partial = 1;
+	write_table(all, 1, 0);
+	ck_assert_ptr_nonnull(strstr(text, "partial\n"));
+}
+END_TEST
+
+START_TEST(summary_is_that_of_its_result)
+{
+	struct rig rig;
+	struct nb_result *result;
+	struct nb_summary summary;
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		rig_create(&rig, verb, 1000);
+		ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
+		ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+		nb_result_summarize(result, &summary);
+		ck_assert_str_eq(summary.driver, "memory");
+		ck_assert_str_eq(summary.version, result->engine_version);
+		ck_assert_uint_eq(summary.ops, 1000);
+		ck_assert_uint_eq(summary.digest, nb_result_digest(result));
+		ck_assert_uint_eq(summary.is_measured, 1);
+		ck_assert_uint_eq(summary.is_partial, 0);
+		double wall = (double)nb_result_wall_ns(result);
+		ck_assert(summary.rate_ops_s * wall > 0.999e12);
+		ck_assert(summary.rate_ops_s * wall < 1.001e12);
+		ck_assert_int_eq(summary.settled_ops_s > 0, verb != NB_VERB_GET);
+		ck_assert(summary.settled_ops_s <= summary.rate_ops_s);
+		ck_assert_uint_eq(
+			summary.p50_ns, nb_histogram_percentile(nb_result_service(result), 50));
+		ck_assert_uint_eq(summary.p999_ns, 0); /* of a thousand there are not ten */
+		ck_assert_uint_eq(summary.max_ns, nb_histogram_max(nb_result_service(result)));
+		ck_assert_str_eq(summary.end, "");
+		nb_result_delete(result);
+		rig_destroy(&rig);
+	}
+}
+END_TEST
+
+START_TEST(table_into_a_full_disk_fails)
+{
+	struct nb_summary one = make("one", 1000, NB_DUR_PROCESS);
+	FILE *out = fopen("/dev/full", "w");
+	ck_assert_ptr_nonnull(out);
+	ck_assert_int_eq(nb_summaries_write_text(&one, 1, out, 0), NB_FAIL);
+	rig_assert_told("No space left");
+	fclose(out);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("report_summary", row_tells_rates_times_and_sizes,
+		bars_are_as_long_as_the_rates, other_durability_is_said_before_all,
+		other_stream_is_said_before_all, one_that_was_not_measured_has_its_end_alone,
+		summary_is_that_of_its_result, table_into_a_full_disk_fails);
+}

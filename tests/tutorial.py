@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Do what a reader of the tutorial does, and see that it comes out as it says:
+
+    tutorial.py TUTORIAL DIRECTORY
+
+The commands of each block 'console' are given to one shell in DIRECTORY, which must be
+empty, and what they print is compared with what stands below them. Numbers may differ, but
+not that of broken promises nor an exit status; '...' stands for any lines. A definition in a
+block 'c' takes the place of what has the same name in the plugin's source, or is put in front
+of the next one that does; an assignment in a block 'meson' that of the same name in its
+meson.build. Prints the first difference and exits with 1 if there is one.
+"""
+import re
+import subprocess
+import sys
+
+PLUGIN = 'judy'
+PREFIX = subprocess.run(['pkg-config', '--variable=prefix', 'mininb-engine'],
+                        check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
+
+
+class Shell:
+    """One shell, so that cd and export last."""
+
+    def __init__(self, directory):
+        self.process = subprocess.Popen(['bash'], cwd=directory, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT)
+
+    def run(self, command):
+        end = 'end of the output'
+        self.process.stdin.write(  # and leave $? as it is
+            f'{command}\nstatus=$?; printf "\\n{end}\\n"; (exit $status)\n')
+        self.process.stdin.flush()
+        lines = []
+        for line in self.process.stdout:
+            if line == end + '\n':
+                break
+            lines.append(line.rstrip('\n'))
+        else:
+            sys.exit(f'the shell ended at: {command}')
+        if lines and lines[-1] == '':
+            lines.pop()  # of printf
+        return lines
+
+
+def blocks(text):
+    """(line number, language, lines) of each fenced block."""
+    lines = text.split('\n')
+    start = None
+    for number, line in enumerate(lines):
+        if start is None and re.match(r'```\w+$', line):
+            start = number
+        elif line == '```':
+            yield start + 2, lines[start][3:], lines[start + 1:number]
+            start = None
+
+
+# ---- console ----
+
+def masked(line):
+    if line.isdigit():
+        return line  # an exit status
+    line = re.sub(r'\d+(\.\d+)?(?![\d.]| broken)', '#', line.strip())
+    line = re.sub(r'#([KMG]i)?B\b', '#B', line)
+    return re.sub(r'\s+', ' ', line)
+
+
+def is_like(wanted, got):
+    if not wanted:
+        return not got
+    if wanted[0].strip() == '...':
+        return any(is_like(wanted[1:], got[i:]) for i in range(len(got) + 1))
+    return bool(got) and masked(wanted[0]) == masked(got[0]) and is_like(wanted[1:], got[1:])
+
+
+def run_console(shell, number, lines):
+    steps = []
+    for line in lines:
+        if line.startswith('$ '):
+            steps.append((line[2:], []))
+        else:
+            steps[-1][1].append(line)
+    for command, wanted in steps:
+        got = shell.run(command)
+        wanted = [line.replace('/usr/local', PREFIX) for line in wanted]
+        if not is_like(wanted, got):
+            sys.exit(f'the block at line {number}: $ {command}\nprints:\n' + '\n'.join(got) +
+                     '\nand not:\n' + '\n'.join(wanted))
+
+
+# ---- C and Meson ----
+
+def definitions(lines):
+    """Taken apart at empty lines outside of braces."""
+    part = []
+    for line in lines + ['']:
+        if line == '' and (not part or re.match(r'\}|#|.*;$', part[-1])) and \
+                not (part and part[-1].startswith((' ', '\t'))):
+            if part:
+                yield part
+            part = []
+        else:
+            part.append(line)
+    if part[:-1]:
+        yield part[:-1]
+
+
+def name_of(part):
+    """What a definition defines, or None."""
+    text = '\n'.join(part)
+    text = re.sub(r'/\*.*?\*/', '', text, flags=re.S).strip()
+    for pattern in (r'struct (\w+)\s*\{', r'static const struct \w+ (\w+)(?:\[\])? = \{',
+                    r'(?:static )?[\w \*]+\n(\w+)\(', r'enum \{ (\w+)', r'(#include <\w+\.h>)'):
+        match = re.match(pattern, text) or re.search(r'(?m)^' + pattern, text)
+        if match:
+            return match.group(1)
+    return None
+
+
+def apply_c(path, number, lines, new):
+    """What has no namesake is added to `new`, and put before the next that has one."""
+    with open(path, encoding='ascii') as file:
+        source = list(definitions(file.read().split('\n')))
+    names = [name_of(part) for part in source]
+    for part in definitions(lines):
+        name = name_of(part)
+        if name is None:
+            sys.exit(f'the block at line {number} defines nothing')
+        if name not in names:
+            new.append(part)
+            continue
+        at = names.index(name)
+        source[at:at + 1] = new + [part]
+        names[at:at + 1] = [name_of(other) for other in new] + [name]
+        new.clear()
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('\n\n'.join('\n'.join(part) for part in source) + '\n')
+
+
+def apply_meson(path, number, lines):
+    with open(path, encoding='ascii') as file:
+        source = file.read().split('\n')
+    for line in lines:
+        begin = line.split(' = ')[0] + ' = '
+        at = [i for i, other in enumerate(source) if other.startswith(begin)]
+        if len(at) != 1:
+            sys.exit(f'the block at line {number}: no {begin}in {path}')
+        source[at[0]] = line
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('\n'.join(source))
+
+
+def main(tutorial, directory):
+    shell = Shell(directory)
+    with open(tutorial, encoding='utf-8') as file:
+        text = file.read()
+    done = 0
+    new = []
+    for number, language, lines in blocks(text):
+        if language == 'console':
+            run_console(shell, number, lines)
+        elif language == 'c':
+            apply_c(f'{directory}/{PLUGIN}/{PLUGIN}.c', number, lines, new)
+        elif language == 'meson':
+            apply_meson(f'{directory}/{PLUGIN}/meson.build', number, lines)
+        else:
+            sys.exit(f'the block at line {number}: {language} is not known')
+        done += 1
+    print(f'{done} blocks of {tutorial} come out as it says')
+
+
+main(sys.argv[1], sys.argv[2])
