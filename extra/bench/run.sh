@@ -2,7 +2,9 @@
 # Benchmarks of mininb itself: what its harness costs. Prints ratios within one run, which
 # can be compared, and times, which cannot be unless the machine is quiet.
 #
-#   extra/bench/run.sh [harness|leveldb] [PAIRS] [COUNT]
+#   extra/bench/run.sh [harness|ENGINE] [PAIRS] [COUNT]
+#
+# ENGINE is one of those that have a hand_ENGINE.c here.
 #
 # Runs in $BENCH_DIR, by default on tmpfs, so that no disk is in the way.
 set -euo pipefail
@@ -16,11 +18,16 @@ shift || true
 if [[ ! -f $build/build.ninja ]]; then
 	meson setup --buildtype=release -Dtests=false "$build" "$root" >/dev/null
 fi
-targets=(extra/bench/bench_harness)
+ninja -C "$build" build.ninja >/dev/null # an old build may not know of all engines
 known=$(ninja -C "$build" -t targets all)
-if [[ $known == *extra/bench/bench_leveldb:* ]]; then
-	targets+=(extra/bench/bench_leveldb)
-fi
+targets=(extra/bench/bench_harness)
+for hand in "$root"/extra/bench/hand_*.c; do
+	target=$(basename "$hand" .c)
+	target=extra/bench/bench_${target#hand_}
+	if [[ $known == *"$target:"* ]]; then
+		targets+=("$target")
+	fi
+done
 ninja -C "$build" all "${targets[@]}" >/dev/null
 
 mkdir -p "$dir"
@@ -32,9 +39,12 @@ all)
 		"$build/$target" "$@"
 	done
 	;;
-harness | leveldb) "$build/extra/bench/bench_$what" "$@" ;;
 *)
-	echo "usage: extra/bench/run.sh [harness|leveldb] [PAIRS] [COUNT]" >&2
-	exit 2
+	if [[ " ${targets[*]} " != *" extra/bench/bench_$what "* ]]; then
+		echo "usage: extra/bench/run.sh [harness|ENGINE] [PAIRS] [COUNT]; there are:" \
+			"${targets[@]##*bench_}" >&2
+		exit 2
+	fi
+	"$build/extra/bench/bench_$what" "$@"
 	;;
 esac
