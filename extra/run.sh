@@ -6,7 +6,8 @@
 #
 #   extra/run.sh [options] [-- options of mininb for put and get]
 #
-#   -d, --drivers A,B,C  engines, by name or as a path to a plugin [leveldb]
+#   -d, --drivers A,B,C  engines, by name or as a path to a plugin, or all: every
+#                        one that was built and keeps its data [leveldb]
 #   -k, --klen SIZE      bytes of a key [16]
 #   -v, --vlen SIZE      bytes of a value [100]
 #   -c, --count COUNT    records [500000]
@@ -16,8 +17,12 @@
 #       --results DIR    the results go to DIR/<date-time> [./results]
 #       --build DIR      build directory [<repository>/build]
 #       --no-setup       install nothing
+#       --hang-after T   end a step of an engine that has done nothing for so long,
+#                        say 10m or 1h; 0s: never [10m]
 #       --keep           leave the databases and key files where they are
 #   -h, --help
+#
+# An option for one engine is written -- -o ENGINE.NAME=VALUE.
 #
 # Relative paths are those of the directory it is called in. DIR/cold-run is
 # this script's own: it is emptied at the start, and removed at the end.
@@ -46,6 +51,7 @@ threads=1
 path=./nb
 user_keys=
 results=./results
+hang_after=10m
 build=$repo/build
 with_setup=yes
 keep=no
@@ -82,7 +88,7 @@ parse_options()
 		esac
 		case $name in
 		-d | --drivers | -k | --klen | -v | --vlen | -c | --count | -t | --threads | \
-			-p | --path | --keys | --results | --build) ;;
+			-p | --path | --keys | --results | --build | --hang-after) ;;
 		*) usage_error "unknown option $name" ;;
 		esac
 		[[ -n ${2-} ]] || usage_error "$name needs a value"
@@ -96,6 +102,7 @@ parse_options()
 		--keys) user_keys=$2 ;;
 		--results) results=$2 ;;
 		--build) build=$2 ;;
+		--hang-after) hang_after=$2 ;;
 		esac
 		shift 2
 	done
@@ -107,6 +114,34 @@ label_of()
 {
 	local label=${1##*/}
 	printf '%s' "${label%.so}"
+}
+
+# All engines that can be loaded and keep their data, by what they say of themselves.
+kept_engines()
+{
+	"$mininb" engines | sed -n '1d; /^$/q; / persistent/s/ .*//p' | paste -sd ,
+}
+
+# Of the options for mininb those that are not for another engine.
+own_options()
+{
+	local driver=$1 word before='' other
+	own=()
+	for word in "${extra_options[@]}"; do
+		for other in "${driver_list[@]}"; do
+			[[ $other != "$driver" ]] || continue
+			case $before$word in
+			-o"$(label_of "$other")".* | --option="$(label_of "$other")".*)
+				[[ -z $before ]] || unset 'own[-1]'
+				before=''
+				continue 2
+				;;
+			esac
+		done
+		own+=("$word")
+		before=''
+		[[ $word != -o && $word != --option ]] || before=-o
+	done
 }
 
 parse_drivers()
@@ -447,9 +482,10 @@ measure()
 	errors=$out/$label.$action.err
 	step_begin "$action $driver"
 	make_dir "$dir"
+	own_options "$driver"
 	local command=("$mininb" "$action" --driver "$driver" --path "$dir" --keys "$key_file"
 		--klen "$klen" --vlen "$vlen" --count "$count" --threads "$threads"
-		"${extra_options[@]}")
+		--hang-after "$hang_after" "${own[@]}")
 	{
 		printf '# Command:%s\n' "$(printf ' %q' "${command[@]}")"
 		printf '# Date: %s\n' "$(date --iso-8601=seconds)"
@@ -610,8 +646,12 @@ main()
 	failed=()
 	driver_list=()
 	parse_options "$@"
-	parse_drivers
+	[[ $drivers == all ]] || parse_drivers
 	build
+	if [[ $drivers == all ]]; then
+		drivers=$(kept_engines)
+		parse_drivers
+	fi
 	check_drivers
 	claim_work
 	claim_results

@@ -31,10 +31,24 @@ pkg-config       | how meson finds zlib and xxhash
 zlib1g-dev       | compressed histograms
 libxxhash-dev    | checksums of values; headers only
 libleveldb-dev   | the leveldb engine
+libkyotocabinet-dev | the kyotocabinet engine
+libdb5.3-dev     | the berkeleydb engine
+liblmdb-dev      | the lmdb engine
+librocksdb-dev   | the rocksdb engine
+libwiredtiger-dev | the wiredtiger engine
+libsqlite3-dev   | the sqlite engine
+libtkrzw-dev     | the tkrzw engine
+libtokyocabinet-dev | the tokyocabinet engine
+libgdbm-dev      | the gdbm engine
+libqdbm-dev      | the qdbm engine
+libtdb-dev       | the tdb engine
 util-linux-extra | fincore: how much of a database is still in memory
 '
 readonly to_test='
-g++               | the public headers must be valid C++ too
+g++               | the public headers must be valid C++ too, and an example is in C++
+rustc             | an example of a plugin is in Rust
+cargo             | what builds it, without a network
+libjudy-dev       | the engine of the tutorial
 check             | unit tests in C
 bats              | tests of the program as a user runs it
 clang             | the second compiler
@@ -44,6 +58,7 @@ clang-format      | the style of the code is checked
 shellcheck        | the scripts are checked
 valgrind          | leaks and uninitialised bytes, engine included
 mandoc            | the manual page is checked
+abigail-tools     | abidiff: the public interface stays compatible
 python3-venv      | a place for hdrhistogram
 python3-dev       | to compile it on machines for which PyPI has no binary
 '
@@ -108,7 +123,7 @@ main()
 	'') ;;
 	--build-only) with_tests=no ;;
 	--list)
-		printf '%s%s' "$to_build" "$to_test" | sed '/^$/d; s/ *| */\t/' | expand -t 22
+		printf '%s%s' "$to_build" "$to_test" | sed '/^$/d; s/ *| */\t/' | expand -t 24
 		exit 0
 		;;
 	-h | --help)

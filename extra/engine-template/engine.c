@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The plugin of example for mininb. It works as it stands; now make it yours.
+ *
+ * Part 1 stands in for the library of an engine: an ordered map in memory, so
+ * that part 2 has something to call. It goes, and your engine's header comes in
+ * its place. Part 2 is the plugin, nearly all of it calls to the engine. Each
+ * place where something has to be decided begins with the word YOURS.
+ *
+ * What a verb must do is said in <mininb/engine.h>, and `mininb check` tells
+ * whether it does. Keep it passing while you replace one verb after the other.
+ */
+#include <mininb/engine.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ======== Part 1: the stand-in. YOURS: #include your engine's header instead. ======== */
+
+enum { LEVELS = 20 };
+
+/* A skip list (W. Pugh, CACM 33(6), 1990): each level holds a share of the one below. */
+struct example_node {
+	char *bytes; /* the key's, then the value's */
+	size_t key_size, value_size;
+	struct example_node *next[]; /* on each level that the node is on */
+};
+
+struct example_store {
+	struct example_node *head; /* before every key, on all levels */
+	uint64_t random;           /* of the nodes' heights; never 0 */
+	uint64_t fanout;
+};
+
+static bool
+is_below(const struct example_node *node, const void *key, size_t size)
+{
+	int order = memcmp(node->bytes, key, node->key_size < size ? node->key_size : size);
+
+	return order < 0 || (order == 0 && node->key_size < size);
+}
+
+/* The first node that is not below the key; before[]: the last below it, on each level. */
+static struct example_node *
+example_store_seek(const struct example_store *store, const void *key, size_t size,
+	struct example_node **before)
+{
+	struct example_node *at = store->head;
+
+	for (size_t level = LEVELS; level-- > 0;) {
+		while (at->next[level] != NULL && is_below(at->next[level], key, size))
+			at = at->next[level];
+		if (before != NULL)
+			before[level] = at;
+	}
+	return at->next[0];
+}
+
+static bool
+example_node_has(const struct example_node *node, const void *key, size_t size)
+{
+	return node != NULL && node->key_size == size && memcmp(node->bytes, key, size) == 0;
+}
+
+static size_t
+random_height(struct example_store *store)
+{
+	size_t height = 0;
+
+	do {
+		store->random ^= store->random << 13; /* G. Marsaglia, Xorshift RNGs, 2003 */
+		store->random ^= store->random >> 7;
+		store->random ^= store->random << 17;
+		height++;
+	} while (height < LEVELS && store->random % store->fanout == 0);
+	return height;
+}
+
+static void
+example_store_close(struct example_store *store)
+{
+	struct example_node *node = store->head;
+
+	while (node != NULL) {
+		struct example_node *next = node->next[0];
+		free(node->bytes);
+		free(node);
+		node = next;
+	}
+	free(store);
+}
+
+/* NULL: out of memory. */
+static struct example_store *
+example_store_open(uint64_t fanout)
+{
+	struct example_store *store = calloc(1, sizeof(*store));
+
+	if (store == NULL)
+		return NULL;
+	store->random = 1;
+	store->fanout = fanout;
+	store->head = calloc(1, sizeof(*store->head) + LEVELS * sizeof(store->head));
+	if (store->head != NULL)
+		return store;
+	free(store);
+	return NULL;
+}
+
+/* False: out of memory, and nothing has changed. */
+static bool
+example_store_put(struct example_store *store, const void *key, size_t key_size,
+	const void *value, size_t value_size)
+{
+	struct example_node *before[LEVELS];
+	struct example_node *node = example_store_seek(store, key, key_size, before);
+	char *bytes = malloc(key_size + value_size);
+
+	if (bytes == NULL)
+		return false;
+	memcpy(bytes, key, key_size);
+	if (value_size != 0) /* then it may have no address */
+		memcpy(bytes + key_size, value, value_size);
+	if (!example_node_has(node, key, key_size)) {
+		size_t height = random_height(store);
+		node = calloc(1, sizeof(*node) + height * sizeof(node));
+		if (node == NULL) {
+			free(bytes);
+			return false;
+		}
+		for (size_t level = 0; level < height; level++) {
+			node->next[level] = before[level]->next[level];
+			before[level]->next[level] = node;
+		}
+	}
+	free(node->bytes);
+	node->bytes = bytes;
+	node->key_size = key_size;
+	node->value_size = value_size;
+	return true;
+}
+
+/* False: the key is not there. */
+static bool
+example_store_remove(struct example_store *store, const void *key, size_t size)
+{
+	struct example_node *before[LEVELS];
+	struct example_node *node = example_store_seek(store, key, size, before);
+
+	if (!example_node_has(node, key, size))
+		return false;
+	for (size_t level = 0; level < LEVELS && before[level]->next[level] == node; level++)
+		before[level]->next[level] = node->next[level];
+	free(node->bytes);
+	free(node);
+	return true;
+}
+
+/* ======== Part 2: the plugin. ======== */
+
+/* YOURS: what a database needs while it is open. */
+struct nb_db {
+	const struct nb_host *host;
+	struct example_store *store;
+};
+
+/* YOURS: what each worker needs for itself: cursors, transactions, buffers. */
+struct nb_session {
+	struct nb_db *db;
+	const struct example_node *next; /* of a scan */
+};
+
+/* YOURS: the version of the library that is loaded, not of the header. */
+static const char *
+version(void)
+{
+	return "0.1";
+}
+
+/*
+ * YOURS: what people tune, with the engine's own defaults and the range that it
+ * takes. Not durability, cache, sizes, sessions: those are common to all engines.
+ */
+enum { FANOUT };
+static const struct nb_option options[] = {
+	[FANOUT] = {.name = "fanout",
+		.type = NB_OPT_U64,
+		.def = "4",
+		.unit = "nodes",
+		.min = 2,
+		.max = 64,
+		.help = "nodes of one level for each one on the level above"},
+	{.name = NULL},
+};
+
+/* YOURS: what is in the directory args->path; here nothing is. */
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+
+	/* A level that cannot be had is refused, never approximated. */
+	if (args->durability != NB_DUR_NONE)
+		return host->fail(
+			NB_UNSUPPORTED, "example is in memory: its durability is none");
+	if ((args->flags & NB_OPEN_CREATE) == 0)
+		return host->fail(NB_FAIL, "example: no database: it ends with its process");
+	if (args->cache_bytes != 0)
+		host->log(NB_LOG_WARNING, "example: all is in memory, so --cache does nothing");
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return host->fail(NB_FAIL, "example: out of memory");
+	db->host = host;
+	db->store = example_store_open(args->options[FANOUT].u64);
+	if (db->store == NULL)
+		goto free_db;
+	*out = db;
+	return NB_OK;
+
+free_db: /* if open fails there is nothing to close */
+	free(db);
+	return host->fail(NB_FAIL, "example_store_open: out of memory");
+}
+
+static int
+db_close(struct nb_db *db)
+{
+	example_store_close(db->store);
+	free(db);
+	return NB_OK;
+}
+
+/* On the worker's own thread. */
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct nb_session *session = calloc(1, sizeof(*session));
+
+	(void)id;
+	if (session == NULL)
+		return db->host->fail(NB_FAIL, "example: out of memory");
+	session->db = db;
+	*out = session;
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	free(session);
+	return NB_OK;
+}
+
+/*
+ * YOURS: lend the engine's own memory where it can be lent, else a copy in a
+ * buffer of the session's. What ends the loan goes into a verb `release`.
+ */
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	const struct example_node *node = example_store_seek(
+		session->db->store, key.data, key.size, NULL);
+
+	if (!example_node_has(node, key.data, key.size))
+		return NB_NOT_FOUND;
+	*value = (struct nb_slice){node->bytes + node->key_size, node->value_size};
+	return NB_OK;
+}
+
+/* YOURS: a failure is the engine's call and the engine's own text. */
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct nb_db *db = session->db;
+
+	if (!example_store_put(db->store, key.data, key.size, value.data, value.size))
+		return db->host->fail(NB_FAIL, "example_store_put: out of memory");
+	return NB_OK;
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	return example_store_remove(session->db->store, key.data, key.size) ? NB_OK
+									    : NB_NOT_FOUND;
+}
+
+/*
+ * YOURS: scans are optional, and so is every verb from `insert` on in the table:
+ * one that the engine cannot do in its own right stays NULL.
+ */
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	struct nb_db *db = session->db;
+
+	if ((args->flags & NB_SCAN_BACKWARD) != 0)
+		return db->host->fail(NB_UNSUPPORTED, "example: scans go forward only");
+	session->next = args->from.size == 0
+		? db->store->head->next[0]
+		: example_store_seek(db->store, args->from.data, args->from.size, NULL);
+	return NB_OK;
+}
+
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	const struct example_node *node = session->next;
+
+	if (node == NULL)
+		return NB_NOT_FOUND;
+	*key = (struct nb_slice){node->bytes, node->key_size};
+	*value = (struct nb_slice){node->bytes + node->key_size, node->value_size};
+	session->next = node->next[0];
+	return NB_OK;
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	session->next = NULL;
+	return NB_OK;
+}
+
+/*
+ * YOURS: the exact truth. caps: what holds, NB_CAP_PERSISTENT, NB_CAP_CONCURRENT
+ * and so on only if they do. durabilities: what a crash may take. Sizes: the
+ * longest key and value, 0 if there is no limit.
+ */
+static const struct nb_engine engine = {
+	.abi = NB_ENGINE_ABI,
+	.size = sizeof(engine),
+	.name = "example",
+	.summary = "skip list in memory, of the template",
+	.licence = "BSD-2-Clause",
+	.home = "none yet",
+	.build = NB_ENGINE_BUILD,
+	.caps = NB_CAP_ORDERED | NB_CAP_ZERO_COPY,
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
+	.auto_durability = NB_DUR_NONE,
+	.key_size_max = 0,
+	.value_size_max = 0,
+	.options = options,
+	.version = version,
+	.open = db_open,
+	.close = db_close,
+	.session_open = session_open,
+	.session_close = session_close,
+	.get = get,
+	.put = put,
+	.del = del,
+	.scan_open = scan_open,
+	.scan_next = scan_next,
+	.scan_close = scan_close,
+};
+NB_ENGINE_PLUGIN(engine)

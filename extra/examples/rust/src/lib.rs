@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! A plugin in Rust: `BTreeMap` under an `RwLock`. What Rust asks for beyond the template in C:
+//!
+//! - A panic must not unwind into the host. Each verb does its work in `guarded()`, which
+//!   makes a failure with a text of a panic. After a panic under the lock the lock is
+//!   poisoned, and each later verb that takes it is such a failure as well.
+//! - The host knows addresses only. A database and a session are boxes whose addresses are
+//!   handed out by open and taken back by close; between the two they are borrowed. That the
+//!   host keeps to the order of calls that engine.h states is what `unsafe` here relies on:
+//!   no call on an address before open or after close, and a session on one thread only.
+//! - What is lent has to outlive the call, and a guard of the lock cannot be kept in the
+//!   session beside what it borrows from. So get and scans copy into buffers of the session.
+//!
+//! Out of memory ends the process: so Rust's standard library has it.
+
+mod engine;
+
+use engine::*;
+use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Included, Unbounded};
+use std::os::raw::{c_char, c_int, c_void};
+use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
+use std::sync::{PoisonError, RwLock};
+
+/// Of bytes, so in the order of memcmp(), a prefix first.
+type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+
+struct Db {
+    host: &'static NbHost,
+    map: RwLock<Map>,
+}
+
+/// Where a scan goes on.
+enum Place {
+    End, // the first record, or backward the last one
+    At,  // the session's key, itself included
+    Past,
+}
+
+struct Session {
+    db: *const Db,
+    key: Vec<u8>, // of a scan: its last one, or where it begins
+    value: Vec<u8>,
+    place: Place,
+    is_backward: bool,
+    is_keys_only: bool,
+}
+
+impl Session {
+    fn db(&self) -> &Db {
+        // SAFETY: the database is closed after its sessions.
+        unsafe { &*self.db }
+    }
+}
+
+/// An answer, or the text of a failure.
+type Answer = Result<c_int, Failure>;
+
+struct Failure {
+    code: c_int,
+    text: String,
+}
+
+impl<T> From<PoisonError<T>> for Failure {
+    fn from(_: PoisonError<T>) -> Failure {
+        Failure {
+            code: NB_FAIL,
+            text: "a verb has panicked while it held the lock".to_string(),
+        }
+    }
+}
+
+fn fail<T>(code: c_int, text: &str) -> Result<T, Failure> {
+    Err(Failure {
+        code,
+        text: text.to_string(),
+    })
+}
+
+/// Do the work; a failure, or a panic, becomes the thread's error text.
+fn guarded(host: &NbHost, work: impl FnOnce() -> Answer) -> c_int {
+    // What a panic has left half done is behind the lock, which is poisoned then.
+    let failure = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(answer)) => return answer,
+        Ok(Err(failure)) => failure,
+        Err(panic) => {
+            let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+                (Some(text), _) => text.to_string(),
+                (_, Some(text)) => text.clone(),
+                _ => "no text".to_string(),
+            };
+            Failure {
+                code: NB_FAIL,
+                text: format!("panicked: {}", text),
+            }
+        }
+    };
+    let text = failure.text;
+    // SAFETY: "%.*s" takes an int and an address, and reads no further than the int says.
+    unsafe {
+        let format = "%.*s\0".as_ptr() as *const c_char;
+        (host.fail)(
+            failure.code,
+            format,
+            text.len() as c_int,
+            text.as_ptr() as *const c_char,
+        )
+    }
+}
+
+/// SAFETY: the slice is one that the host has just given, and lives until the verb returns.
+unsafe fn bytes<'a>(slice: NbSlice) -> &'a [u8] {
+    if slice.size == 0 {
+        return &[]; // its address may be NULL
+    }
+    std::slice::from_raw_parts(slice.data as *const u8, slice.size)
+}
+
+fn lend(bytes: &[u8]) -> NbSlice {
+    NbSlice {
+        data: bytes.as_ptr() as *const c_void,
+        size: bytes.len(),
+    }
+}
+
+fn copy(to: &mut Vec<u8>, from: &[u8]) {
+    to.clear();
+    to.extend_from_slice(from);
+}
+
+unsafe extern "C" fn version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr() as *const c_char
+}
+
+// --- open and close ---
+
+unsafe extern "C" fn open(out: *mut DbPtr, args: *const NbOpenArgs) -> c_int {
+    let args = &*args;
+    let host: &'static NbHost = &*args.host; // lives longer than any database
+    guarded(host, || {
+        if args.durability != NB_DUR_NONE {
+            return fail(NB_UNSUPPORTED, "it is in memory: its durability is none");
+        }
+        if args.flags & NB_OPEN_CREATE == 0 {
+            return fail(NB_FAIL, "no database: it ends with its process");
+        }
+        if args.cache_bytes != 0 {
+            let text = "btreemap: all is in memory, so --cache does nothing\0";
+            (host.log)(NB_LOG_WARNING, text.as_ptr() as *const c_char);
+        }
+        let db = Box::new(Db {
+            host,
+            map: RwLock::new(Map::new()),
+        });
+        *out = Box::into_raw(db) as DbPtr;
+        Ok(NB_OK)
+    })
+}
+
+unsafe extern "C" fn close(db: DbPtr) -> c_int {
+    let db = Box::from_raw(db as *mut Db); // of open
+    let host = db.host;
+    guarded(host, || {
+        drop(db);
+        Ok(NB_OK)
+    })
+}
+
+unsafe extern "C" fn session_open(out: *mut SessionPtr, db: DbPtr, _id: u32) -> c_int {
+    let db = db as *const Db;
+    guarded((*db).host, || {
+        let session = Box::new(Session {
+            db,
+            key: Vec::new(),
+            value: Vec::new(),
+            place: Place::End,
+            is_backward: false,
+            is_keys_only: false,
+        });
+        *out = Box::into_raw(session) as SessionPtr;
+        Ok(NB_OK)
+    })
+}
+
+unsafe extern "C" fn session_close(session: SessionPtr) -> c_int {
+    drop(Box::from_raw(session as *mut Session)); // of session_open; frees two buffers
+    NB_OK
+}
+
+// --- records ---
+
+unsafe extern "C" fn get(session: SessionPtr, key: NbSlice, value: *mut NbSlice) -> c_int {
+    let session = &mut *(session as *mut Session);
+    let host = session.db().host;
+    guarded(host, || {
+        // Through the pointer, so that the map is not borrowed of the session itself.
+        let map = (*session.db).map.read()?;
+        match map.get(bytes(key)) {
+            None => Ok(NB_NOT_FOUND),
+            Some(found) => {
+                copy(&mut session.value, found);
+                *value = lend(&session.value);
+                Ok(NB_OK)
+            }
+        }
+    })
+}
+
+unsafe extern "C" fn put(session: SessionPtr, key: NbSlice, value: NbSlice) -> c_int {
+    let db = (*(session as *const Session)).db();
+    guarded(db.host, || {
+        let (key, value) = (bytes(key).to_vec(), bytes(value).to_vec());
+        let old = db.map.write()?.insert(key, value);
+        drop(old); // with the lock given back
+        Ok(NB_OK)
+    })
+}
+
+unsafe extern "C" fn del(session: SessionPtr, key: NbSlice) -> c_int {
+    let db = (*(session as *const Session)).db();
+    guarded(db.host, || {
+        let old = db.map.write()?.remove(bytes(key));
+        Ok(if old.is_some() { NB_OK } else { NB_NOT_FOUND })
+    })
+}
+
+// --- scans ---
+
+unsafe extern "C" fn scan_open(session: SessionPtr, args: *const NbScanArgs) -> c_int {
+    let session = &mut *(session as *mut Session);
+    let args = &*args;
+    guarded(session.db().host, || {
+        let from = bytes(args.from);
+        copy(&mut session.key, from);
+        session.place = if from.is_empty() {
+            Place::End
+        } else {
+            Place::At
+        };
+        session.is_backward = args.flags & NB_SCAN_BACKWARD != 0;
+        session.is_keys_only = args.flags & NB_SCAN_KEYS_ONLY != 0;
+        Ok(NB_OK)
+    })
+}
+
+/// A search for each record: a scan holds no writer up, and sees what they write ahead of it.
+fn next_record<'a>(map: &'a Map, session: &Session) -> Option<(&'a Vec<u8>, &'a Vec<u8>)> {
+    let key = session.key.as_slice();
+    let bound = match session.place {
+        Place::End => Unbounded,
+        Place::At => Included(key),
+        Place::Past => Excluded(key),
+    };
+    if session.is_backward {
+        map.range::<[u8], _>((Unbounded, bound)).next_back()
+    } else {
+        map.range::<[u8], _>((bound, Unbounded)).next()
+    }
+}
+
+unsafe extern "C" fn scan_next(
+    session: SessionPtr,
+    key: *mut NbSlice,
+    value: *mut NbSlice,
+) -> c_int {
+    let session = &mut *(session as *mut Session);
+    let host = session.db().host;
+    guarded(host, || {
+        let map = (*session.db).map.read()?;
+        let (found_key, found_value) = match next_record(&map, session) {
+            None => return Ok(NB_NOT_FOUND),
+            Some(record) => record,
+        };
+        copy(
+            &mut session.value,
+            if session.is_keys_only {
+                &[]
+            } else {
+                found_value
+            },
+        );
+        copy(&mut session.key, found_key);
+        session.place = Place::Past;
+        *key = lend(&session.key);
+        *value = lend(&session.value);
+        Ok(NB_OK)
+    })
+}
+
+unsafe extern "C" fn scan_close(_session: SessionPtr) -> c_int {
+    NB_OK
+}
+
+// --- the table ---
+
+const fn text(with_nul: &'static str) -> *const c_char {
+    with_nul.as_ptr() as *const c_char
+}
+
+static ENGINE: NbEngine = NbEngine {
+    abi: NB_ENGINE_ABI,
+    size: std::mem::size_of::<NbEngine>() as u32,
+    name: text("btreemap\0"),
+    summary: text("BTreeMap of Rust under one read-write lock\0"),
+    licence: text("MIT OR Apache-2.0\0"),
+    home: text("https://doc.rust-lang.org/std/collections/struct.BTreeMap.html\0"),
+    // What NB_ENGINE_BUILD tells of C: cargo build without --release is not optimised.
+    build: text(if cfg!(debug_assertions) {
+        "debug\0"
+    } else {
+        "release\0"
+    }),
+    caps: NB_CAP_ORDERED | NB_CAP_CONCURRENT,
+    durabilities: 1 << NB_DUR_NONE,
+    auto_durability: NB_DUR_NONE,
+    spare_u32: 0,
+    key_size_max: 0,
+    value_size_max: 0,
+    options: std::ptr::null(),
+    version,
+    open,
+    close,
+    session_open,
+    session_close,
+    get,
+    release: None,
+    put,
+    del,
+    insert: None,
+    scan_open: Some(scan_open),
+    scan_next: Some(scan_next),
+    scan_close: Some(scan_close),
+    batch: None,
+    multi_get: None,
+    begin: None,
+    commit: None,
+    abort: None,
+    submit: None,
+    reap: None,
+    tick: None,
+    flush: None,
+    checkpoint: None,
+    stats: None,
+    variant: None,
+};
+
+/// The one name that the host looks for.
+#[no_mangle]
+pub extern "C" fn nb_engine_plugin() -> *const NbEngine {
+    // A panic would be printed, and a plugin never prints; its text goes to the host. The
+    // standard library is the plugin's own, so no one else's panics are silenced.
+    set_hook(Box::new(|_| {}));
+    &ENGINE
+}
