@@ -83,6 +83,62 @@ START_TEST(ticks_become_ns_exactly_rounded_down)
 }
 END_TEST
 
+START_TEST(ns_become_ticks_rounded_up)
+{
+	static const uint64_t ns[] = {0, 1, 999999999, UINT64_C(3600000000000),
+		UINT64_C(2592000000000000), /* 30 days */
+		UINT64_C(9223372036854775808), UINT64_MAX};
+	static const struct {
+		uint64_t ns_per_tick_q32, ticks[7];
+	} cases[] = {
+		{UINT64_C(4294967296),
+			{0, 1, 999999999, 3600000000000, 2592000000000000,
+				UINT64_C(9223372036854775808), UINT64_MAX}},
+		{UINT64_C(2147483648),
+			{0, 2, 1999999998, 7200000000000, 5184000000000000, UINT64_MAX,
+				UINT64_MAX}},
+		{UINT64_C(2045222521), /* 2.1 GHz */
+			{0, 3, 2099999999, 7560000003345, 5443200002407954, UINT64_MAX,
+				UINT64_MAX}},
+		{UINT64_C(858993459), /* 5 GHz */
+			{0, 6, 4999999997, 18000000004191, 12960000003017486, UINT64_MAX,
+				UINT64_MAX}},
+		{UINT64_C(178956970667), /* 24 MHz */
+			{0, 1, 24000000, 86400000000, 62207999999885,
+				UINT64_C(221360928884102303), UINT64_C(442721857768204606)}},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct clock clock = {
+			.kind = NB_CLOCK_TSC, .ns_per_tick_q32 = cases[i].ns_per_tick_q32};
+		for (size_t j = 0; j < sizeof(ns) / sizeof(ns[0]); j++) {
+			uint64_t ticks = clock_ticks(&clock, ns[j]);
+			ck_assert_uint_eq(ticks, cases[i].ticks[j]);
+			if (ticks == UINT64_MAX || ns[j] == UINT64_MAX)
+				continue;
+			ck_assert_uint_ge(clock_ns(&clock, ticks), ns[j]);
+			if (ticks > 0)
+				ck_assert_uint_lt(clock_ns(&clock, ticks - 1), ns[j]);
+		}
+	}
+}
+END_TEST
+
+START_TEST(a_stamp_that_never_comes_stays_so)
+{
+	struct clock clock = {.kind = NB_CLOCK_TSC, .ns_per_tick_q32 = 858993459};
+	ck_assert_uint_eq(clock_after(&clock, 0, 0), 0);
+	ck_assert_uint_eq(clock_after(&clock, 1000, 1), 1006);
+	ck_assert_uint_eq(clock_after(&clock, UINT64_MAX - 7, 1), UINT64_MAX - 1);
+	ck_assert_uint_eq(clock_after(&clock, UINT64_MAX - 6, 1), UINT64_MAX);
+	ck_assert_uint_eq(clock_after(&clock, UINT64_MAX - 5, 1), UINT64_MAX);
+	ck_assert_uint_eq(clock_after(&clock, 0, UINT64_MAX), UINT64_MAX);
+	ck_assert_uint_eq(clock_after(&clock, 1, UINT64_MAX), UINT64_MAX);
+	struct clock slow = {.kind = NB_CLOCK_MONOTONIC, .ns_per_tick_q32 = UINT64_C(1) << 32};
+	ck_assert_uint_eq(clock_after(&slow, 5, UINT64_MAX), UINT64_MAX);
+	ck_assert_uint_eq(clock_after(&slow, 5, UINT64_MAX - 7), UINT64_MAX - 2);
+}
+END_TEST
+
 static void
 check_stamps_rise(uint32_t kind)
 {
@@ -214,7 +270,8 @@ main(void)
 {
 	scratch_enter();
 	int rc = UNIT_RUN("clock", ticks_of_the_monotonic_clock_are_ns,
-		ticks_become_ns_exactly_rounded_down, stamps_never_go_back,
+		ticks_become_ns_exactly_rounded_down, ns_become_ticks_rounded_up,
+		a_stamp_that_never_comes_stays_so, stamps_never_go_back,
 		every_kind_agrees_with_the_kernels_clock,
 		a_tsc_that_is_asked_for_is_given_or_refused,
 		a_tsc_that_the_kernel_does_not_use_is_refused, the_cost_of_a_stamp_is_measured,

@@ -437,12 +437,78 @@ START_TEST(it_stands_on_cache_lines_of_its_own)
 }
 END_TEST
 
+/** Add `count` values to it, and to `all` if that is given. */
+static void
+add_any(struct nb_histogram *histogram, struct nb_histogram *all, struct rng *rng, int count)
+{
+	for (int i = 0; i < count; i++) {
+		uint64_t value = any_value(rng);
+		nb_histogram_add(histogram, value);
+		if (all != NULL)
+			nb_histogram_add(all, value);
+	}
+}
+
+START_TEST(a_peek_has_the_counts_of_all_that_are_looked_at)
+{
+	struct nb_histogram *parts[3], *all = new_histogram(), *seen = new_histogram();
+	struct rng rng;
+	rng_create(&rng, 1);
+	for (int p = 0; p < 3; p++) {
+		parts[p] = new_histogram();
+		add_any(parts[p], all, &rng, 1000 * p);
+		histogram_peek(seen, parts[p]);
+	}
+	/* marks are where they were, and so are the counts: the whole array is equal */
+	ck_assert_mem_eq(seen->counts, all->counts, sizeof(all->counts));
+	ck_assert_uint_eq(nb_histogram_count(seen), 3000);
+	for (int p = 0; p < 3; p++)
+		nb_histogram_delete(parts[p]);
+	nb_histogram_delete(all);
+	nb_histogram_delete(seen);
+}
+END_TEST
+
+START_TEST(what_came_since_the_last_look_is_what_was_added_between)
+{
+	struct nb_histogram *watched = new_histogram(), *before = new_histogram(),
+			    *now = new_histogram();
+	struct rng rng;
+	rng_create(&rng, 2);
+	for (int look = 0; look < 5; look++) {
+		struct nb_histogram *between = new_histogram();
+		add_any(watched, between, &rng, look == 2 ? 0 : 700 * look);
+		nb_histogram_reset(now);
+		histogram_peek(now, watched);
+		histogram_since(now, before);
+		ck_assert_mem_eq(now->counts, between->counts, sizeof(now->counts));
+		ck_assert_mem_eq(before->counts, watched->counts, sizeof(now->counts));
+		uint64_t min = nb_histogram_min(between), max = nb_histogram_max(between);
+		uint64_t found_min = nb_histogram_min(now), found_max = nb_histogram_max(now);
+		/* as far as a bucket tells */
+		ck_assert_uint_le(found_min, min);
+		ck_assert_uint_ge(found_max, max);
+		ck_assert_double_le((double)found_max, (double)max * 1.001 + 1);
+		ck_assert_double_ge((double)found_min, (double)min * 0.999 - 1);
+		for (double percent = 1; percent < 100; percent += 7)
+			ck_assert_uint_ge(nb_histogram_percentile(now, percent),
+				nb_histogram_percentile(between, percent));
+		nb_histogram_delete(between);
+	}
+	nb_histogram_delete(watched);
+	nb_histogram_delete(before);
+	nb_histogram_delete(now);
+}
+END_TEST
+
 int
 main(void)
 {
-	return UNIT_RUN("histogram", layout_is_that_of_hdrhistogram,
-		buckets_are_seamless_and_narrow, bounds_are_those_of_the_classic_table,
-		no_two_bounds_share_a_bucket, a_value_at_a_bound_counts_above_it,
+	return UNIT_RUN("histogram", a_peek_has_the_counts_of_all_that_are_looked_at,
+		what_came_since_the_last_look_is_what_was_added_between,
+		layout_is_that_of_hdrhistogram, buckets_are_seamless_and_narrow,
+		bounds_are_those_of_the_classic_table, no_two_bounds_share_a_bucket,
+		a_value_at_a_bound_counts_above_it,
 		counts_below_bounds_are_exact_for_any_values,
 		beyond_an_hour_counts_as_an_hour_but_maximum_and_sum_are_exact,
 		percentile_never_under_reports, percentile_takes_the_right_rank,

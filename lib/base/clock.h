@@ -70,4 +70,24 @@ clock_ns(const struct clock *clock, uint64_t ticks)
 	return (uint64_t)(((uint128)ticks * clock->ns_per_tick_q32) >> 32);
 }
 
+/**
+ * Ns into ticks, rounded up: clock_ns() of them is never less than `ns`, and of one less
+ * it is. UINT64_MAX if there are more than that. A division of 128 bits: some 5 ns.
+ */
+static inline uint64_t
+clock_ticks(const struct clock *clock, uint64_t ns)
+{
+	uint64_t tick = clock->ns_per_tick_q32;
+	uint128 ticks = (((uint128)ns << 32) + (tick - 1)) / tick;
+	return ticks < UINT64_MAX ? (uint64_t)ticks : UINT64_MAX;
+}
+
+/** The stamp `ns` after `begin`; UINT64_MAX, which never comes, if there is none. */
+static inline uint64_t
+clock_after(const struct clock *clock, uint64_t begin, uint64_t ns)
+{
+	uint64_t ticks = clock_ticks(clock, ns);
+	return ticks < UINT64_MAX - begin ? begin + ticks : UINT64_MAX;
+}
+
 #endif /* BASE_CLOCK_H */

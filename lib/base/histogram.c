@@ -124,6 +124,31 @@ nb_histogram_add(struct nb_histogram *histogram, uint64_t value_ns)
 }
 
 void
+histogram_peek(struct nb_histogram *into, const struct nb_histogram *from)
+{
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		uint64_t count = __atomic_load_n(&from->counts[i], __ATOMIC_RELAXED);
+		into->counts[i] += count & ~HISTOGRAM_MARK;
+	}
+}
+
+void
+histogram_since(struct nb_histogram *now, struct nb_histogram *before)
+{
+	now->min = UINT64_MAX;
+	now->max = 0;
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		uint64_t count = histogram_at(now, i), known = histogram_at(before, i);
+		before->counts[i] += count - known;
+		now->counts[i] -= known;
+		if (count == known)
+			continue;
+		now->min = now->min < histogram_low(i) ? now->min : histogram_low(i);
+		now->max = histogram_high(i);
+	}
+}
+
+void
 histogram_add_at_bound(struct nb_histogram *histogram, uint64_t value_ns)
 {
 	/* The only bound in this bucket is the first above the bucket's lowest value. */

@@ -54,6 +54,17 @@ histogram_create(struct nb_histogram *histogram);
 void
 histogram_add_at_bound(struct nb_histogram *histogram, uint64_t value_ns);
 
+/**
+ * Count in `into` what `from` has counted so far, which its owner may go on with meanwhile:
+ * counts alone, no sum, and minimum and maximum by those.
+ */
+void
+histogram_peek(struct nb_histogram *into, const struct nb_histogram *from);
+
+/** Take off `now` all that `before` has, which becomes what `now` was. As of histogram_peek(). */
+void
+histogram_since(struct nb_histogram *now, struct nb_histogram *before);
+
 /** Of any value, also above an hour; then it may be >= HISTOGRAM_BUCKETS. */
 static inline size_t
 histogram_index(uint64_t value)
@@ -106,7 +117,10 @@ histogram_add(struct nb_histogram *histogram, uint64_t value_ns)
 	if (__builtin_expect(value_ns > histogram->max, 0))
 		histogram->max = value_ns;
 	uint64_t counted = value_ns < HISTOGRAM_HOUR ? value_ns : HISTOGRAM_HOUR;
-	uint64_t count = ++histogram->counts[histogram_index(counted)];
+	/* Whole for who looks at it meanwhile (histogram_peek), and no slower than without. */
+	uint64_t *place = &histogram->counts[histogram_index(counted)];
+	uint64_t count = __atomic_load_n(place, __ATOMIC_RELAXED) + 1;
+	__atomic_store_n(place, count, __ATOMIC_RELAXED);
 	if (__builtin_expect((count & HISTOGRAM_MARK) != 0, 0))
 		histogram_add_at_bound(histogram, value_ns);
 }

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Engines and workloads are looked for in the build tree if the program runs from
+ * there, so that what was just built is tried without installing it. It is the
+ * program's own file that decides and not the working directory: what is
+ * measured must not depend on where one stands.
+ */
+#include "base/place.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mininb/mininb.h>
+
+bool
+place_is_build_tree(void)
+{
+	char *root = realpath(NB_BUILD_ROOT, NULL);
+	char *exe = realpath("/proc/self/exe", NULL);
+	size_t length = root != NULL ? strlen(root) : 0;
+	bool is_inside = length > 0 && exe != NULL && strncmp(exe, root, length) == 0 &&
+		exe[length] == '/';
+	free(root);
+	free(exe);
+	return is_inside;
+}
+
+char *
+place_of_library(void)
+{
+	Dl_info info;
+	if (dladdr((void *)(uintptr_t)&nb_version, &info) == 0)
+		return NULL;
+	char *library = realpath(info.dli_fname, NULL);
+	char *slash = library != NULL ? strrchr(library, '/') : NULL;
+	if (slash != NULL)
+		*slash = '\0';
+	return library;
+}

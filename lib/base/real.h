@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BASE_REAL_H
+#define BASE_REAL_H
+/**
+ * log, exp and kin that give the same bits on every machine.
+ *
+ * What is drawn from random words belongs to a stream that must be equal everywhere,
+ * and a draw is cut to a whole number: a last bit that differs moves some draw in 10^10
+ * to its neighbour. The C library's functions do differ in it, from release to release
+ * and from one processor to the next (with and without fused multiply-add). These use
+ * + - * / alone, which IEEE 754 rounds in one way; the library is built with
+ * -ffp-contract=off for that. Being inline, they also overlap in a loop, where calls do
+ * not. The relative error of each is below 2^-50 (tests/test_real.c, against mpmath).
+ *
+ * log: the series of the inverse hyperbolic tangent, log m = 2 artanh((m-1)/(m+1))
+ * (Abramowitz and Stegun 4.1.27), with m between sqrt(1/2) and sqrt(2). exp: the series
+ * of exp (4.2.1) with an argument of at most log(2)/2. Rejected: minimax polynomials,
+ * shorter by a term or two, whose coefficients nobody can check by eye.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* log 2, the first part with 32 bits: times an exponent it is exact. */
+#define REAL_LN2_HIGH 0x1.62e42fep-1
+#define REAL_LN2_LOW 0x1.f473de6af278fp-30
+
+static inline uint64_t
+real_bits(double x)
+{
+	uint64_t bits;
+	memcpy(&bits, &x, sizeof(bits));
+	return bits;
+}
+
+static inline double
+real_of_bits(uint64_t bits)
+{
+	double x;
+	memcpy(&x, &bits, sizeof(x));
+	return x;
+}
+
+/**
+ * (2 artanh s) / s - 2 with z = s^2 up to 0.0295, where the first term left out is
+ * 2/21 z^10 < 2^-55. In pairs, so that it is not one long chain.
+ */
+static inline double
+real_artanh_rest(double z)
+{
+	double z2 = z * z, z4 = z2 * z2;
+	double low = (2.0 / 3 + z * (2.0 / 5)) + z2 * (2.0 / 7 + z * (2.0 / 9));
+	double high = (2.0 / 11 + z * (2.0 / 13)) + z2 * (2.0 / 15 + z * (2.0 / 17));
+	return z * (low + z4 * (high + z4 * (2.0 / 19)));
+}
+
+/** log(1 + f) for f + 1 between sqrt(1/2) and sqrt(2). */
+static inline double
+real_log_near_1(double f)
+{
+	double s = f / (2 + f);
+	return 2 * s + s * real_artanh_rest(s * s);
+}
+
+/** x >= 0 and finite; of 0, -infinity. */
+static inline double
+real_log(double x)
+{
+	double offset = 0;
+	if (__builtin_expect(x < DBL_MIN, false)) {
+		if (x == 0)
+			return -(double)INFINITY;
+		x *= 0x1p64;
+		offset = -64;
+	}
+	uint64_t bits = real_bits(x);
+	int64_t exponent = (int64_t)(bits - UINT64_C(0x3fe6a09e667f3bcd)) >> 52; /* sqrt(1/2) */
+	double m = real_of_bits(bits - ((uint64_t)exponent << 52));
+	double e = (double)exponent + offset;
+	return e * REAL_LN2_HIGH + (e * REAL_LN2_LOW + real_log_near_1(m - 1));
+}
+
+/** log(1 + x), x > -1, without loss near 0. */
+static inline double
+real_log1p(double x)
+{
+	bool is_near = x > -0.29 && x < 0.41;
+	return is_near ? real_log_near_1(x) : real_log(1 + x);
+}
+
+/** (exp r - 1 - r) for |r| <= log(2)/2, where the first term left out is r^14/14! < 2^-57. */
+static inline double
+real_exp_rest(double r)
+{
+	double r2 = r * r, r4 = r2 * r2;
+	double a = (1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120));
+	double b = (1.0 / 720 + r * (1.0 / 5040)) + r2 * (1.0 / 40320 + r * (1.0 / 362880));
+	double c = (1.0 / 3628800 + r * (1.0 / 39916800)) +
+		r2 * (1.0 / 479001600 + r * (1.0 / 6227020800));
+	return r2 * (a + r4 * (b + r4 * c));
+}
+
+/** 0 below -708, infinity above 709. */
+static inline double
+real_exp(double x)
+{
+	if (__builtin_expect(!(x >= -708 && x <= 709), false))
+		return x > 0 ? (double)INFINITY : x < 0 ? 0 : x;
+	/* adding it leaves the nearest whole number in the last bits */
+	const double rounder = 0x1.8p52;
+	double shifted = x * 0x1.71547652b82fep0 + rounder; /* 1 / log 2 */
+	double k = shifted - rounder;
+	double r = (x - k * REAL_LN2_HIGH) - k * REAL_LN2_LOW;
+	double scale = real_of_bits((real_bits(shifted) + 1023) << 52);
+	return scale * (1 + (r + real_exp_rest(r)));
+}
+
+/** exp(x) - 1 without loss near 0. */
+static inline double
+real_expm1(double x)
+{
+	bool is_near = x > -0.34 && x < 0.34;
+	return is_near ? x + real_exp_rest(x) : real_exp(x) - 1;
+}
+
+/** x^y, x >= 0. The error grows with |y log x|, some units of the last place for each. */
+static inline double
+real_pow(double x, double y)
+{
+	return real_exp(y * real_log(x));
+}
+
+#endif /* BASE_REAL_H */
