@@ -121,6 +121,8 @@ nb_nearest(const char *word, const char *const *candidates, size_t count);
 
 #include <mininb/histogram.h>
 #include <mininb/workload.h>
+#include <mininb/job.h>
+#include <mininb/trace.h>
 #include <mininb/run.h>
 #include <mininb/result.h>
 #include <mininb/check.h>

@@ -55,6 +55,17 @@ nb_result_is_partial(const struct nb_result *result);
 NB_MUST_CHECK int
 nb_result_write_text(const struct nb_result *result, FILE *out, uint32_t flags);
 
+/** A part of a run that is told apart: a group of a job. Plain data. */
+struct nb_summary_part {
+	char name[24];
+	uint64_t ops, inserts, reads, updates; /* updates: all other puts */
+	uint64_t p50_ns, p99_ns;               /* service time; 0: too few samples */
+	double ns_op;                          /* wall time of a thread for an operation */
+	double rate_ops_s;
+};
+
+enum { NB_SUMMARY_PARTS = 4 };
+
 /**
  * What a table side by side tells of one result. Plain data without a pointer, so that
  * it can be handed to another process of the same program.
@@ -73,7 +84,10 @@ struct nb_summary {
 	uint64_t max_ns;
 	double cpu_ns_op; /* user and system, all threads of the process */
 	uint64_t data_bytes, max_resident_bytes;
-	char end[256]; /* how it ended, if not well; "" else */
+	char end[256];       /* how it ended, if not well; "" else */
+	uint32_t part_count; /* 0: the run has no parts to be told apart */
+	uint32_t spare_u32_2;
+	struct nb_summary_part parts[NB_SUMMARY_PARTS];
 };
 
 void
@@ -88,6 +102,82 @@ NB_MUST_CHECK int
 nb_summaries_write_text(
 	const struct nb_summary *summaries, size_t count, FILE *out, uint32_t flags);
 
+struct nb_job_result;
+struct nb_job_run;
+
+/** Take the result out of an executed job. It needs the run no longer. NB_FAIL: nothing was begun. */
+NB_MUST_CHECK int
+nb_job_result_new(struct nb_job_result **out, const struct nb_job_run *run);
+
+/** NULL is fine. */
+void
+nb_job_result_delete(struct nb_job_result *result);
+
+/**
+ * The report of a job: for each group its operations with service times and, with a rate,
+ * response times; what became of the rate; the threads; what was verified; then how it
+ * was measured. NB_FAIL if `out` cannot be written.
+ */
+NB_MUST_CHECK int
+nb_job_result_write_text(const struct nb_job_result *result, FILE *out, uint32_t flags);
+
+/** Figures of all foreground groups of a job together. Plain data. */
+struct nb_job_summary {
+	size_t size;
+	uint64_t ops, wall_ns; /* that count, and in which time */
+	uint64_t digest;
+	double rate_ops_s;        /* done */
+	double offered_ops_s;     /* with a rate: due in that time; 0 without one */
+	uint64_t behind_ops;      /* with a rate: due and not done at the end */
+	uint64_t behind_ns;       /* how late the last operation began */
+	uint32_t has_queue_grown; /* the offered rate was above what could be done */
+	uint32_t is_partial;
+	uint32_t is_steady; /* as was asked for */
+	uint32_t spare_u32;
+};
+
+void
+nb_job_result_summarize(const struct nb_job_result *result, struct nb_job_summary *out);
+
+/**
+ * The histogram of all foreground groups' operations: response times where there is a
+ * rate and `is_response`, else service times. Lives as long as the result. Never NULL.
+ */
+const struct nb_histogram *
+nb_job_result_histogram(const struct nb_job_result *result, int is_response);
+
+/** For a table side by side; response times are not in it. */
+void
+nb_job_result_summarize_run(const struct nb_job_result *result, struct nb_summary *out);
+/** One point of a curve of latency over throughput: what came of one offered rate. */
+struct nb_curve_point {
+	size_t size;
+	double share; /* of the capacity that was offered, 0..1 and above; 0: not known */
+	double offered_ops_s, achieved_ops_s;
+	uint64_t service_p50_ns, service_p99_ns, service_p999_ns;    /* 0: too few samples */
+	uint64_t response_p50_ns, response_p99_ns, response_p999_ns; /* likewise */
+	uint64_t response_max_ns;
+	uint32_t queue_grew; /* 1: more and more operations were overdue */
+	uint32_t spare_u32;
+};
+
+/**
+ * Which point is the knee: the first whose p99 of response is above twice that of the
+ * lowest rate, or that did less than 98 % of what was offered. `count` if none is.
+ * Points are in order of their offered rates.
+ */
+size_t
+nb_curve_knee(const struct nb_curve_point *points, size_t count);
+
+/**
+ * A table with a row for each point, in order of their offered rates; the knee is marked
+ * there and explained below. NB_TEXT_BARS: with bars of the p99 of response, on a
+ * logarithmic scale. NB_FAIL if `out` cannot be written.
+ */
+NB_MUST_CHECK int
+nb_curve_write_text(
+	const struct nb_curve_point *points, size_t count, FILE *out, uint32_t flags);
+
 /**
  * A table of the engines that can be had: version, licence, capabilities,
  * durability levels; then, for each plugin that was found and refused, why.
@@ -98,6 +188,10 @@ nb_engines_write_text(FILE *out);
 /** One engine: the same, and its options with types, defaults and help. */
 NB_MUST_CHECK int
 nb_engine_write_text(FILE *out, const char *driver);
+
+/** A table of the presets: name, summary, and the file that each is. */
+NB_MUST_CHECK int
+nb_presets_write_text(FILE *out);
 
 #ifdef __cplusplus
 }

@@ -138,6 +138,104 @@ nb_run_execute(struct nb_run *run);
 void
 nb_run_delete(struct nb_run *run);
 
+/* ---- jobs ---- */
+
+struct nb_job;
+struct nb_trace_options;
+
+/* What of a job is done. */
+enum { NB_JOB_LOAD = 0, NB_JOB_RUN = 1 };
+
+/** What happened between two moments of a job. Append only. */
+struct nb_interval {
+	size_t size;
+	uint64_t end_ns, duration_ns; /* from the first operation on */
+	uint64_t ops;                 /* done within it, of all threads */
+	double rate_ops_s;
+	uint64_t p50_ns, p99_ns, max_ns; /* service times, or with a rate response times;
+					    0: too few */
+	uint64_t behind_ops;             /* with a rate: due by now and not done */
+	uint32_t is_warmup;
+	uint32_t phase;
+};
+
+typedef void (*nb_interval_fn)(void *arg, const struct nb_interval *interval);
+
+/** When a job whose throughput is steady may end. window_ns 0: it does not ask. */
+struct nb_steady {
+	uint64_t window_ns;
+	double slope, band; /* shares of the mean; see lib/run/steady.h */
+};
+
+/** "10s", "10s,slope:5%,band:10%": the window, and the limits if not these. NB_ERR_USAGE. */
+NB_MUST_CHECK int
+nb_steady_parse(struct nb_steady *out, const char *text);
+
+/** What to do of which job. Texts and job are borrowed until nb_job_run_delete(). Append only. */
+struct nb_job_options {
+	size_t size;
+	const struct nb_job *job;
+	const char *driver;                /* as nb_engine_load() takes it */
+	const char *path;                  /* the database is <path>/<driver's name> */
+	const char *const *engine_options; /* "name=value"; see nb_options_parse() */
+	size_t engine_option_count;
+	uint32_t what;       /* NB_JOB_LOAD or NB_JOB_RUN */
+	uint32_t durability; /* NB_DUR_* or NB_DUR_AUTO */
+	uint32_t clock;      /* NB_CLOCK_* */
+	uint32_t settle;     /* NB_RUN_SETTLE_* */
+	uint32_t flags;      /* NB_RUN_* bits */
+	uint32_t procs;      /* processes that have the database open at once, >= 1 */
+	uint64_t cache_bytes;
+	double verify_rate;
+	uint64_t interval_ns; /* 0: no intervals */
+	nb_interval_fn interval;
+	void *interval_arg;
+	struct nb_steady steady;
+	/* operations are those of traces, one for each group of the run; NULL: the job's */
+	const struct nb_trace_options *traces;
+	double speed; /* of the traces' times, where there is no rate; 0: as fast as can be */
+	uint32_t makes_database; /* the first trace does: the database need not be there */
+	uint32_t spare_u32;
+	/* what is done is written there too, as a trace of our own; NULL: not */
+	const char *record_path;
+	nb_progress_fn progress;
+	void *progress_arg;
+};
+
+#define NB_JOB_OPTIONS_INIT \
+	{ \
+		.size = sizeof(struct nb_job_options), .driver = "leveldb", .path = "./nb", \
+		.what = NB_JOB_RUN, .durability = NB_DUR_AUTO, .steady = {0, 0.05, 0.1}, \
+		.settle = NB_RUN_SETTLE_COMPACT, .procs = 1, .verify_rate = 0.01 \
+	}
+
+/** A job that is run: checked, then executed once, then the source of a result. */
+struct nb_job_run;
+
+/** Check all that can be checked without touching the database. Nothing is written. */
+NB_MUST_CHECK int
+nb_job_run_new(struct nb_job_run **out, const struct nb_job_options *options);
+
+/** As nb_run_execute(); what was measured can be had by nb_job_result_new(). */
+NB_MUST_CHECK int
+nb_job_run_execute(struct nb_job_run *run);
+
+struct nb_trace_counts;
+
+/**
+ * Write the operations of a job, as one thread would do them, as a trace: those of its
+ * loading (NB_JOB_LOAD) or of its group (NB_JOB_RUN), of which there must be one, with a
+ * count; with due times if it has a rate. What a trace cannot hold, a batch say, is
+ * NB_ERR_USAGE. *counts, if not NULL, is filled in also on a failure.
+ */
+NB_MUST_CHECK int
+nb_trace_generate(const struct nb_job *job, uint32_t what, const struct nb_trace_options *to,
+	struct nb_trace_counts *counts, nb_progress_fn progress, void *progress_arg);
+
+/** NULL is fine. */
+void
+nb_job_run_delete(struct nb_job_run *run);
+
 #ifdef __cplusplus
 }
 #endif

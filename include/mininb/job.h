@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MININB_JOB_H
+#define MININB_JOB_H
+/**
+ * A job: WHAT mixed workloads do, with how many threads, and WHEN each operation
+ * is due. It is read from a file (INI), from one of the presets, or put together
+ * by hand; any key can then be set again.
+ *
+ * A job has one set of records, described once, and groups of threads. A group has
+ * a mix of operations, a distribution of the keys they go to, a rate and a bound.
+ * Groups of equal phase run side by side, phases one after the other. The group of
+ * the loading, which inserts records 0, 1, ... in order, is apart.
+ *
+ * Operation i of a group is a pure function of (seed, job, i); see <mininb/workload.h>.
+ */
+#include <mininb/mininb.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What an operation does. Each is timed as one, and each is one of the count. */
+enum {
+	NB_OP_READ = 0,       /* get of a record that is there */
+	NB_OP_UPDATE = 1,     /* put of a new value to a record that is there */
+	NB_OP_INSERT = 2,     /* put of the next record that there has not been */
+	NB_OP_UPSERT = 3,     /* put to any of `space` records, there or not */
+	NB_OP_DELETE = 4,     /* delete of any of `space` records */
+	NB_OP_SCAN = 5,       /* from a record that is there, scan_min..scan_max records up */
+	NB_OP_RMW = 6,        /* get, then put of a new value, of one record */
+	NB_OP_BATCH = 7,      /* `items` updates handed over at once */
+	NB_OP_MULTIGET = 8,   /* `items` reads handed over at once */
+	NB_OP_TXN_READ = 9,   /* a transaction of `items` reads */
+	NB_OP_TXN_WRITE = 10, /* a transaction of `items` updates */
+	NB_OP_KINDS = 11
+};
+
+/** "read", "update", ..., "read-modify-write", "batch", "multi-get", "txn-read", "txn-write". */
+const char *
+nb_op_name(uint32_t kind);
+
+/*
+ * How keys are chosen from n records: a rank is drawn, 0 the most frequent one, and made
+ * a record. Where it is said that ranks are scrambled, those of the records that are there
+ * at first are shuffled among those, always in the same way: the hottest are among the
+ * records loaded and are no neighbours. Records that are added get the next ranks.
+ */
+enum {
+	NB_DIST_UNIFORM = 0,
+	NB_DIST_ZIPFIAN = 1, /* exact, exponent `theta`; scrambled */
+	/*
+	 * YCSB's ScrambledZipfian, its formula (exponent 0.99 alone, third rank 20 % too
+	 * frequent) and its hash mod n, which moves when n grows
+	 */
+	NB_DIST_ZIPFIAN_YCSB = 2,
+	NB_DIST_LATEST = 3, /* zipfian, rank 0 being the record inserted last */
+	NB_DIST_HOTSPOT =
+		4, /* hot_ops of the draws go to hot_share of the records; scrambled */
+	/*
+	 * exp_percent of the draws go to the first exp_share of the ranks, by a law that has
+	 * no end; draws beyond n are left out, as in YCSB; scrambled
+	 */
+	NB_DIST_EXPONENTIAL = 5,
+	NB_DIST_SEQUENTIAL = 6, /* operation i goes to record i mod n */
+	/* self-similar: 1 - pareto_h of the draws to pareto_h of the records; scrambled */
+	NB_DIST_PARETO = 7,
+	NB_DIST_KINDS = 8
+};
+
+/* How a record's number becomes its key. */
+enum {
+	NB_KEY_RAW = 0,  /* key_size bytes of any value */
+	NB_KEY_TEXT = 1, /* key_prefix, then the number in decimal, at least key_digits wide */
+	NB_KEY_BE64 = 2, /* 8 bytes, the number big-endian */
+	NB_KEY_FILE = 3  /* the number-th key of keys_path, key_size bytes each */
+};
+
+/* What is done to the number first. */
+enum {
+	NB_ORDER_HASHED = 0,  /* a bijection that looks random and depends on the seed */
+	NB_ORDER_ORDERED = 1, /* nothing: byte order is the order of insertion */
+	NB_ORDER_YCSB = 2     /* |FNV-1a-64 of its 8 little-endian bytes| as a signed number */
+};
+
+/* Where value sizes come from. Cut: what is outside does not occur, none piles up there. */
+enum {
+	NB_SIZE_FIXED = 0,   /* min */
+	NB_SIZE_UNIFORM = 1, /* min..max */
+	NB_SIZE_ZIPFIAN = 2, /* min..max, small ones often; exponent a */
+	NB_SIZE_NORMAL = 3,  /* mean a, standard deviation b; cut to min..max */
+	NB_SIZE_PARETO = 4, /* generalised Pareto: shape a, scale b, location min; cut to max */
+	NB_SIZE_HISTOGRAM = 5 /* a file of lines "size weight" */
+};
+
+/** Sizes of values, in bytes. As text: see nb_sizes_parse(). */
+struct nb_sizes {
+	uint32_t kind; /* NB_SIZE_* */
+	uint32_t count;
+	uint64_t min, max;
+	double a, b;
+	uint64_t *sizes;   /* NB_SIZE_HISTOGRAM: `count` sizes, owned */
+	uint64_t *weights; /* and how often each is, owned */
+};
+
+/**
+ * "100", "uniform:10..1000", "zipfian:10..1000" or "zipfian:10..1000,0.99",
+ * "normal:100,20" or "normal:100,20,1..500" (mean, deviation, bounds; without them 6
+ * deviations to both sides), "pareto:SHAPE,SCALE,MIN..MAX", "histogram:FILE" of lines
+ * "SIZE WEIGHT", # begins a comment. Sizes take suffixes. NB_ERR_USAGE says what is wrong,
+ * of a file with its line; NB_FAIL that it cannot be read. *out is to be given to
+ * nb_sizes_destroy(); if the call fails there is nothing in it.
+ */
+NB_MUST_CHECK int
+nb_sizes_parse(struct nb_sizes *out, const char *text);
+
+void
+nb_sizes_destroy(struct nb_sizes *sizes);
+
+/* When operations are due. */
+enum {
+	NB_ARRIVAL_CLOSED = 0, /* each when the one before is done */
+	NB_ARRIVAL_FIXED = 1,  /* evenly spaced */
+	NB_ARRIVAL_POISSON = 2 /* at random, independent of each other */
+};
+
+/** A piece of a schedule: the rate goes evenly from one to the other. */
+struct nb_rate_step {
+	uint64_t duration_ns; /* UINT64_MAX: for ever */
+	double from_ops_s, to_ops_s;
+};
+
+#define NB_RATE_STEPS_MAX 4096
+
+/**
+ * "200k" (for ever), or steps one after the other: "10k/30s,20k/30s", ramps
+ * "10k..50k/60s", and "@FILE" of lines "SECONDS RATE" (the rate holds from then on).
+ * The last rate stays in force. *out is yours to free(). NB_ERR_USAGE says what is
+ * wrong, of a file with its line.
+ */
+NB_MUST_CHECK int
+nb_rate_parse(struct nb_rate_step **out, size_t *count, const char *text);
+
+/** Threads that do one mix. Made by nb_job_read() and kin. Append only. */
+struct nb_group {
+	size_t size;
+	char name[48];                 /* of its section */
+	uint32_t phase;                /* from 0 up */
+	uint32_t threads;              /* >= 1 */
+	uint32_t weights[NB_OP_KINDS]; /* shares of the mix, on any scale; together >= 1 */
+	uint32_t distribution;         /* NB_DIST_* */
+	uint32_t scan_distribution;    /* NB_DIST_UNIFORM or NB_DIST_ZIPFIAN */
+	uint64_t scan_min, scan_max;   /* records, >= 1 */
+	uint64_t items;            /* of a batch, multi-get or transaction, 1..NB_ITEMS_MAX */
+	double theta;              /* exponent of zipfian and latest, > 0 */
+	double hot_share, hot_ops; /* 0..1 */
+	double exp_percent, exp_share;    /* 0..100, 0..1 */
+	double pareto_h;                  /* 0..1 */
+	uint64_t count;                   /* operations; 0: no such bound */
+	uint64_t duration_ns;             /* 0: no such bound. With the warm-up */
+	uint64_t warmup_ns, warmup_count; /* of that, what is not measured */
+	uint32_t arrivals;                /* NB_ARRIVAL_* */
+	uint32_t is_background;    /* runs until the other groups of its phase are done */
+	struct nb_rate_step *rate; /* of all threads together; owned */
+	size_t rate_count;
+	char *cpus; /* "0-3,8": threads are pinned to these in turn; NULL: anywhere; owned */
+	uint32_t weight_scale;   /* how often a share of 1 is in its weight; 0 and 1: once */
+	uint32_t arrivals_asked; /* of a rate, should there be one; NB_ARRIVAL_CLOSED: fixed */
+	char *rate_text;         /* that `rate` was made of; NULL: it was not; owned */
+};
+
+#define NB_ITEMS_MAX 1024u
+#define NB_GROUPS_MAX 64u
+
+/** A job. Append only. */
+struct nb_job {
+	size_t size;
+	char *name;    /* of the preset, or path of the file; owned */
+	char *summary; /* one line; owned */
+	uint64_t seed;
+	uint64_t records; /* that the loading inserts */
+	uint64_t space;   /* record numbers that upsert and delete go to; 0: `records` */
+	uint32_t key_format, key_order; /* NB_KEY_*, NB_ORDER_* */
+	uint64_t key_size;              /* of NB_KEY_RAW and NB_KEY_FILE */
+	char key_prefix[32];            /* of NB_KEY_TEXT */
+	uint32_t key_digits;
+	uint32_t spare_u32;
+	char *keys_path; /* of NB_KEY_FILE; owned */
+	struct nb_sizes values;
+	double value_ratio;      /* size after ideal compression : size, 0..1 */
+	struct nb_group *load;   /* one group: its mix is all inserts; owned */
+	struct nb_group *groups; /* of the run; owned */
+	size_t group_count;
+	uint64_t lag; /* operations by which 'latest' and new records are behind; see ops.h */
+	char *values_text; /* that `values` was made of; NULL: it was not; owned */
+};
+
+/** A key of job files: "distribution", "threads". Its value is a text there. */
+struct nb_job_key {
+	const char *name;
+	const char *arg;     /* what the value is called: "TIME" */
+	const char *def;     /* as it would be typed; NULL: none */
+	const char *choices; /* "uniform|zipfian"; NULL: any */
+	const char *help;    /* one line */
+	uint32_t is_global;  /* of the job; else of each group */
+	uint32_t spare_u32;
+};
+
+/** All keys there are, ended by a NULL name. */
+const struct nb_job_key *
+nb_job_keys(void);
+
+/**
+ * Read a job: a name without '/' and without ".ini" is a preset, looked for in
+ * $MININB_WORKLOAD_PATH, then in the build's own if the program runs from the build
+ * tree, then in the installed directory; anything else is a file. NB_ERR_USAGE names
+ * file and line, the wrong key, and the nearest right one. To be given to
+ * nb_job_delete().
+ *
+ * A file is INI: [workload] first, with the keys of the job, and with keys of groups,
+ * which there are defaults for the groups behind it; [load] for the group of the
+ * loading; any other section is a group of the run, and if there is none, the defaults
+ * are one named "run". NULL instead of a name: no file, all defaults, one group "run",
+ * which needs a mix yet.
+ */
+NB_MUST_CHECK int
+nb_job_read(struct nb_job **out, const char *name);
+
+/**
+ * Set a key: "records=1M", "readers.threads=4" for one group, "threads=4" for every
+ * group of the run (and "load.threads=4" for the loading). A share of the mix leaves the
+ * other shares as they are. NB_ERR_USAGE as above.
+ */
+NB_MUST_CHECK int
+nb_job_set(struct nb_job *job, const char *assignment);
+
+/**
+ * Append a group to the run, as the last one is, in a phase of its own. NB_ERR_USAGE: too
+ * many, or no good name.
+ */
+NB_MUST_CHECK int
+nb_job_add_group(struct nb_job *job, const char *name);
+
+/**
+ * See that all of it fits together: bounds are there, sizes are within limits, ...
+ * To be called last; nb_job_run_new() does it, too.
+ */
+NB_MUST_CHECK int
+nb_job_check(const struct nb_job *job);
+
+/** The job as a file that nb_job_read() reads as the same. *out is yours to free(). */
+NB_MUST_CHECK int
+nb_job_write(const struct nb_job *job, char **out);
+
+/** NULL is fine. */
+void
+nb_job_delete(struct nb_job *job);
+
+/** A preset: its name, where it is, its summary. */
+struct nb_preset {
+	char *name, *path, *summary;
+};
+
+/** All presets by name, ended by a NULL name. To be given to nb_presets_delete(). */
+NB_MUST_CHECK int
+nb_presets_list(struct nb_preset **out);
+
+void
+nb_presets_delete(struct nb_preset *presets);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* MININB_JOB_H */
