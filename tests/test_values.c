@@ -576,6 +576,149 @@ START_TEST(every_verdict_has_a_name)
 }
 END_TEST
 
+/* ---- values of many sizes by one spec ---- */
+
+static const double odd_ratios[] = {0, 0.013, 0.25, 1 / 3.0, 0.5, 0.77, 0.999, 1};
+enum { ODD_RATIOS = sizeof(odd_ratios) / sizeof(odd_ratios[0]) };
+
+/** A value of that size by a spec of a larger one, in a buffer that is all garbage. */
+static void
+check_sized(const struct value_spec *largest, uint8_t *out, size_t size, struct nb_slice key,
+	uint32_t version)
+{
+	memset(out, 0xee, size + 8);
+	values_write_sized(largest, out, key, size, version);
+	uint8_t *value = make(size, largest->ratio, largest->seed, key, version);
+	if (memcmp(out, value, size) != 0)
+		ck_abort_msg("size %zu, ratio %f", size, largest->ratio);
+	for (size_t at = size; at < size + 8; at++)
+		if (out[at] != 0xee)
+			ck_abort_msg("size %zu, byte %zu", size, at);
+	free(value);
+}
+
+START_TEST(a_value_of_any_size_is_that_of_a_spec_of_its_size)
+{
+	enum { LARGEST = 3000 };
+	static const size_t key_sizes[] = {16, 8, 1, 36};
+	uint8_t *out = allocate(LARGEST + 8);
+	for (size_t r = 0; r < ODD_RATIOS; r++) {
+		struct value_spec spec;
+		value_spec_create(&spec, LARGEST, odd_ratios[r], 77 + r);
+		for (size_t size = 0; size <= LARGEST; size++)
+			check_sized(&spec, out, size, key_of(key_sizes[size % 4]),
+				(uint32_t)size * 1000003);
+	}
+	free(out);
+}
+END_TEST
+
+START_TEST(a_large_value_is_that_of_a_spec_of_its_size)
+{
+	static const size_t sizes[] = {4096, 10007, 65535, 65536, 99999, 1 << 20, 3 << 20};
+	enum { LARGEST = 3 << 20 };
+	uint8_t *out = allocate(LARGEST + 8);
+	for (size_t r = 0; r < ODD_RATIOS; r++) {
+		struct value_spec spec;
+		value_spec_create(&spec, LARGEST, odd_ratios[r], r);
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+			check_sized(&spec, out, sizes[i], key_of(16), 5);
+	}
+	free(out);
+}
+END_TEST
+
+START_TEST(a_buffer_takes_values_of_all_sizes_in_turn)
+{
+	enum { LARGEST = 2500 };
+	struct value_spec spec;
+	value_spec_create(&spec, LARGEST, 0.4, 9);
+	uint8_t *out = allocate(LARGEST);
+	struct rng rng;
+	rng_create(&rng, 1);
+	for (uint32_t version = 0; version < 5000; version++) {
+		size_t size = rng_below(&rng, LARGEST + 1);
+		struct nb_slice key = key_of(1 + rng_below(&rng, 30));
+		values_write_sized(&spec, out, key, size, version);
+		struct nb_slice value = {out, size};
+		ck_assert_int_eq(value_check_any(value, key), VALUE_GOOD);
+		ck_assert_uint_eq(value_version(value), size < 16 ? 0 : version);
+		size_t at = size > 0 ? rng_below(&rng, size) : 0;
+		uint8_t flip = (uint8_t)(1 + rng_below(&rng, 255));
+		if (size == 0)
+			continue;
+		out[at] ^= flip;
+		ck_assert_int_eq(value_check_any(value, key), VALUE_CORRUPT);
+		out[at] ^= flip;
+		/* the key of another hash: of one byte, 1 in 256 has the same */
+		if (size > 2)
+			ck_assert_int_eq(value_check_any(value, key_of(40)),
+				size < 16 ? VALUE_CORRUPT : VALUE_OF_OTHER_KEY);
+	}
+	free(out);
+}
+END_TEST
+
+START_TEST(a_value_cut_short_is_found_without_its_size)
+{
+	uint8_t *value = make(1500, 0.5, 5, key_of(16), 3);
+	for (size_t size = 16; size < 1500; size++)
+		ck_assert_int_eq(value_check_any((struct nb_slice){value, size}, key_of(16)),
+			VALUE_CORRUPT);
+	free(value);
+	ck_assert_int_eq(value_check_any((struct nb_slice){NULL, 0}, key_of(16)), VALUE_GOOD);
+	ck_assert_uint_eq(value_version((struct nb_slice){NULL, 0}), 0);
+}
+END_TEST
+
+START_TEST(scattered_keys_have_versions_of_their_own)
+{
+	enum { COUNT = 40, STRIDE = 1200 };
+	static const size_t sizes[] = {0, 7, 16, 100, 1040, 1041, 1200};
+	static uint8_t out[COUNT * STRIDE];
+	struct nb_slice keys[COUNT];
+	uint32_t versions[COUNT];
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		struct value_spec spec;
+		value_spec_create(&spec, sizes[s], 0.5, 3);
+		for (uint32_t i = 0; i < COUNT; i++) {
+			keys[i] = (struct nb_slice){
+				key_bytes + i, (size_t[]){8, 16, 5, 20}[i % 4]};
+			versions[i] = i * i * 100003;
+			value_prepare(&spec, out + i * STRIDE);
+		}
+		values_write_each(&spec, out, STRIDE, keys, versions, COUNT);
+		for (uint32_t i = 0; i < COUNT; i++) {
+			uint8_t *value = make(sizes[s], 0.5, 3, keys[i], versions[i]);
+			ck_assert_mem_eq(out + i * STRIDE, value, sizes[s]);
+			free(value);
+		}
+	}
+}
+END_TEST
+
+/* level 6, so not quite as near as level 9 above */
+START_TEST(the_measured_ratio_is_near_the_stated_one)
+{
+	static const struct {
+		size_t size;
+		double tolerance;
+	} cases[] = {
+		{100, 0.06}, {1000, 0.02}, {65536, 0.02}, {1 << 20, 0.02}, {5 << 20, 0.02}};
+	struct value_spec spec;
+	for (size_t c = 0; c < 5; c++)
+		for (size_t r = 0; r < RATIOS; r++) {
+			value_spec_create(&spec, 5 << 20, ratios[r], 5);
+			double wanted = ideal_share(cases[c].size, ratios[r]);
+			double got = values_measured_ratio(&spec, cases[c].size);
+			ck_assert_double_ge(got, wanted - 0.002);
+			ck_assert_double_le(got, wanted + cases[c].tolerance);
+		}
+	ck_assert(values_measured_ratio(&spec, 0) == 1);
+	ck_assert_double_gt(values_measured_ratio(&spec, 8), 0.9);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -589,5 +732,11 @@ main(void)
 		values_of_other_seeds_and_versions_share_no_random_word,
 		the_ratio_is_exact_to_the_nearest_8_bytes, the_ratio_holds_in_every_kilobyte,
 		a_compressor_finds_the_stated_ratio, a_short_value_begins_a_longer_one,
-		any_flipped_bit_of_a_short_value_is_found, every_verdict_has_a_name);
+		any_flipped_bit_of_a_short_value_is_found, every_verdict_has_a_name,
+		a_value_of_any_size_is_that_of_a_spec_of_its_size,
+		a_large_value_is_that_of_a_spec_of_its_size,
+		a_buffer_takes_values_of_all_sizes_in_turn,
+		a_value_cut_short_is_found_without_its_size,
+		scattered_keys_have_versions_of_their_own,
+		the_measured_ratio_is_near_the_stated_one);
 }

@@ -32,6 +32,11 @@
  * over the finished body, which reads back what was just written, and takes three
  * times as long as the rest.
  *
+ * Values of other sizes than the spec's have the words and the filler where a spec of
+ * their size would. Their sum is put together for each segment: the factors being in
+ * arithmetic progression, words that begin at place b sum up to their sum at place 0 and b
+ * steps of their plain sum, and both are in a table.
+ *
  * The ratio is exact to the nearest 8 bytes and counts the 12 header bytes
  * that do not compress; those are the least, and the most is all but the version
  * and the bytes behind the last whole word. What makes it wrong: a compressor that needs more for
@@ -41,7 +46,9 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/rng.h"
 
@@ -52,8 +59,12 @@ enum {
 	HEADER = 16,
 	HEADER_RANDOM = 12, /* of the header, the bytes that do not compress */
 	SEGMENT = VALUE_SEGMENT_WORDS * 8,
-	FILLER = 'v'
+	FILLER = 'v',
+	SAMPLE = 64 << 10,     /* of values that are compressed: twice zlib's window */
+	SAMPLE_VALUE = 1 << 20 /* of one of them */
 };
+
+#define FILLER_WORD UINT64_C(0x7676767676767676)
 
 /* Odd constants with as many ones as zeros: primes of wyhash and xxHash. */
 #define VERSION_FACTOR UINT64_C(0xa0761d6478bd642f)
@@ -74,42 +85,93 @@ segment_mark(size_t begin)
 	return splitmix64_mix(begin / SEGMENT);
 }
 
+/** How the body of a value is divided. */
+struct body {
+	size_t size;         /* in bytes */
+	size_t words;        /* whole ones */
+	size_t random_words; /* of these */
+};
+
 /** How many of the first `count` words of the body are random, were they spread evenly. */
-static size_t
-random_words(const struct value_spec *spec, size_t count)
+static inline size_t
+random_words(const struct body *body, size_t count)
 {
-	uint64_t all = (spec->size - HEADER) / 8, random = spec->random_size / 8;
+	uint64_t all = body->words, random = body->random_words;
 	return count >= all ? random : random * count / all;
 }
 
 /** Random words at the head of the segment that begins at `begin`. */
-static size_t
-segment_words(const struct value_spec *spec, size_t begin)
+static inline size_t
+segment_words(const struct body *body, size_t begin)
 {
-	return random_words(spec, begin / 8 + VALUE_SEGMENT_WORDS) -
-		random_words(spec, begin / 8);
+	return random_words(body, begin / 8 + VALUE_SEGMENT_WORDS) -
+		random_words(body, begin / 8);
+}
+
+/** As llround(), of what is not negative, without the call. */
+static inline size_t
+round_half_up(double x)
+{
+	size_t whole = (size_t)x;
+	return whole + (x - (double)whole >= 0.5);
+}
+
+/** Of a value of `size` bytes, at least HEADER. */
+static inline struct body
+body_of(size_t size, double ratio)
+{
+	struct body body = {.size = size - HEADER, .words = (size - HEADER) / 8};
+	double wanted = ratio * (double)size - HEADER_RANDOM;
+	size_t words = wanted > 0 ? round_half_up(wanted / 8) : 0;
+	body.random_words = words < body.words && ratio < 1 ? words : body.words;
+	return body;
+}
+
+/** Sum of the factors of `count` words from place `index` on. */
+static inline uint64_t
+factor_sum(size_t index, size_t count)
+{
+	uint64_t n = count;
+	uint64_t pairs = n * (n - 1) / 2; /* 0 + 1 + ... + n - 1 */
+	return n * factor(index) + pairs * FACTOR_STEP;
+}
+
+/** What a segment of `size` bytes sums up to that has `words` random ones of that mark. */
+static inline uint64_t
+segment_sum(
+	const struct value_spec *spec, size_t begin, size_t size, size_t words, uint64_t mark)
+{
+	size_t index = begin / 8, filled = index + words, rest = size / 8 - words;
+	uint64_t sum = spec->weighted_sums[words] +
+		index * FACTOR_STEP * spec->plain_sums[words];
+	sum += mark * factor_sum(index, words);
+	sum += FILLER_WORD * factor_sum(filled, rest);
+	uint64_t last = size % 8 == 0 ? 0 : FILLER_WORD >> (64 - size % 8 * 8);
+	return sum + last * factor(filled + rest);
 }
 
 /** The part of the sum that does not depend on the mark, and what the mark counts. */
 static void
-sum_up(struct value_spec *spec)
+sum_up(struct value_spec *spec, const struct body *body)
 {
-	uint8_t filler[8];
-	memset(filler, FILLER, sizeof(filler));
-	size_t body = spec->size - HEADER;
-	for (size_t begin = 0; begin < body; begin += SEGMENT) {
-		size_t end = body - begin < SEGMENT ? body : begin + SEGMENT;
-		size_t words = segment_words(spec, begin);
-		uint64_t mark = segment_mark(begin);
-		for (size_t i = 0; i < words; i++) {
-			spec->sum += (spec->words[i] + mark) * factor(begin / 8 + i);
-			spec->sum_factor += factor(begin / 8 + i);
-		}
-		for (size_t at = begin + words * 8; at < end; at += 8) {
-			uint64_t word = 0;
-			memcpy(&word, filler, end - at < 8 ? end - at : 8);
-			spec->sum += word * factor(at / 8);
-		}
+	for (size_t begin = 0; begin < body->size; begin += SEGMENT) {
+		size_t size = body->size - begin < SEGMENT ? body->size - begin : SEGMENT;
+		size_t words = segment_words(body, begin);
+		spec->sum += segment_sum(spec, begin, size, words, segment_mark(begin));
+		spec->sum_factor += factor_sum(begin / 8, words);
+	}
+}
+
+static void
+make_words(struct value_spec *spec)
+{
+	struct rng rng;
+	rng_create(&rng, spec->seed);
+	for (size_t i = 0; i < VALUE_SEGMENT_WORDS; i++) {
+		uint64_t word = rng_next(&rng);
+		spec->words[i] = word;
+		spec->plain_sums[i + 1] = spec->plain_sums[i] + word;
+		spec->weighted_sums[i + 1] = spec->weighted_sums[i] + word * factor(i);
 	}
 }
 
@@ -117,18 +179,13 @@ void
 value_spec_create(struct value_spec *spec, size_t size, double ratio, uint64_t seed)
 {
 	assert(ratio >= 0 && ratio <= 1);
-	*spec = (struct value_spec){.size = size, .seed = seed};
-	struct rng rng;
-	rng_create(&rng, seed);
-	for (size_t i = 0; i < VALUE_SEGMENT_WORDS; i++)
-		spec->words[i] = rng_next(&rng);
+	*spec = (struct value_spec){.size = size, .seed = seed, .ratio = ratio};
+	make_words(spec);
 	if (size <= HEADER)
 		return;
-	size_t body = size - HEADER;
-	double wanted = ratio * (double)size - HEADER_RANDOM;
-	size_t words = wanted > 0 ? (size_t)llround(wanted / 8) : 0;
-	spec->random_size = (words < body / 8 && ratio < 1 ? words : body / 8) * 8;
-	sum_up(spec);
+	struct body body = body_of(size, ratio);
+	spec->random_size = body.random_words * 8;
+	sum_up(spec, &body);
 }
 
 void
@@ -153,15 +210,26 @@ write_short(uint8_t *out, size_t size, uint64_t key_hash)
 	memcpy(out, words, size);
 }
 
+/* gcc passes an array of that size through memory, where it sees fit, at five times the cost. */
+typedef uint64_t word_pair __attribute__((vector_size(16)));
+
+static inline void
+write_pair(uint8_t *out, const uint64_t *words, uint64_t mark)
+{
+	word_pair pair;
+	memcpy(&pair, words, sizeof(pair));
+	pair += mark;
+	memcpy(out, &pair, sizeof(pair));
+}
+
 /** Four at a time: values are short, and a loop that suits long ones costs more than it does. */
 static inline void
 write_words(uint8_t *restrict out, const uint64_t *restrict words, size_t count, uint64_t mark)
 {
 	size_t i = 0;
 	for (; i + 4 <= count; i += 4) {
-		uint64_t four[4] = {words[i] + mark, words[i + 1] + mark, words[i + 2] + mark,
-			words[i + 3] + mark};
-		memcpy(out + i * 8, four, sizeof(four));
+		write_pair(out + i * 8, words + i, mark);
+		write_pair(out + i * 8 + 16, words + i + 2, mark);
 	}
 	for (; i < count; i++) {
 		uint64_t word = words[i] + mark;
@@ -170,11 +238,28 @@ write_words(uint8_t *restrict out, const uint64_t *restrict words, size_t count,
 }
 
 static __attribute__((noinline)) void
-write_segments(const struct value_spec *spec, uint8_t *body, uint64_t mark)
+write_segments(const struct value_spec *spec, uint8_t *out, uint64_t mark)
 {
-	for (size_t begin = 0; begin < spec->size - HEADER; begin += SEGMENT)
-		write_words(body + begin, spec->words, segment_words(spec, begin),
+	size_t size = spec->size - HEADER;
+	struct body body = {size, size / 8, spec->random_size / 8};
+	for (size_t begin = 0; begin < size; begin += SEGMENT)
+		write_words(out + begin, spec->words, segment_words(&body, begin),
 			mark + segment_mark(begin));
+}
+
+static inline uint64_t
+mark_of(const struct value_spec *spec, uint64_t key_hash, uint32_t version)
+{
+	return splitmix64_mix((key_hash ^ spec->seed) + version);
+}
+
+static inline void
+write_header(uint8_t *out, uint64_t key_hash, uint32_t version, uint64_t sum)
+{
+	uint64_t checksum = checksum_of(key_hash, version, sum);
+	uint64_t rest = checksum << 32 | version;
+	memcpy(out, &key_hash, 8);
+	memcpy(out + 8, &rest, 8);
 }
 
 static inline __attribute__((always_inline)) void
@@ -184,12 +269,8 @@ write_value(const struct value_spec *spec, uint8_t *out, uint64_t key_hash, uint
 		write_short(out, spec->size, key_hash);
 		return;
 	}
-	uint64_t mark = splitmix64_mix((key_hash ^ spec->seed) + version);
-	uint64_t sum = spec->sum + mark * spec->sum_factor;
-	uint64_t checksum = checksum_of(key_hash, version, sum);
-	uint64_t rest = checksum << 32 | version;
-	memcpy(out, &key_hash, 8);
-	memcpy(out + 8, &rest, 8);
+	uint64_t mark = mark_of(spec, key_hash, version);
+	write_header(out, key_hash, version, spec->sum + mark * spec->sum_factor);
 	if (spec->size <= HEADER + SEGMENT)
 		write_words(out + HEADER, spec->words, spec->random_size / 8, mark);
 	else
@@ -216,6 +297,75 @@ values_write(const struct value_spec *spec, void *out, size_t stride, const void
 		write_values(spec, out, stride, keys, 8, count, version);
 	else
 		write_values(spec, out, stride, keys, key_size, count, version);
+}
+
+/** As above: sizes of keys that are constants hash in a handful of instructions. */
+static inline uint64_t
+hash_of(struct nb_slice key)
+{
+	if (key.size == 16)
+		return XXH3_64bits(key.data, 16);
+	if (key.size == 8)
+		return XXH3_64bits(key.data, 8);
+	return XXH3_64bits(key.data, key.size);
+}
+
+void
+values_write_each(const struct value_spec *spec, void *out, size_t stride,
+	const struct nb_slice *keys, const uint32_t *versions, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		write_value(spec, (uint8_t *)out + i * stride, hash_of(keys[i]), versions[i]);
+}
+
+void
+values_write_sized(const struct value_spec *spec, void *out, struct nb_slice key, size_t size,
+	uint32_t version)
+{
+	assert(size <= spec->size);
+	uint8_t *bytes = out;
+	uint64_t key_hash = hash_of(key);
+	if (size < HEADER) {
+		write_short(bytes, size, key_hash);
+		return;
+	}
+	struct body body = body_of(size, spec->ratio);
+	uint64_t mark = mark_of(spec, key_hash, version), sum = 0;
+	for (size_t begin = 0; begin < body.size; begin += SEGMENT) {
+		size_t rest = body.size - begin, in_segment = rest < SEGMENT ? rest : SEGMENT;
+		size_t words = segment_words(&body, begin);
+		uint64_t its_mark = mark + segment_mark(begin);
+		uint8_t *segment = bytes + HEADER + begin;
+		write_words(segment, spec->words, words, its_mark);
+		memset(segment + words * 8, FILLER, in_segment - words * 8);
+		sum += segment_sum(spec, begin, in_segment, words, its_mark);
+	}
+	write_header(bytes, key_hash, version, sum);
+}
+
+double
+values_measured_ratio(const struct value_spec *spec, size_t size)
+{
+	if (size == 0)
+		return 1;
+	if (size > SAMPLE_VALUE)
+		size = SAMPLE_VALUE;
+	size_t count = (SAMPLE + size - 1) / size, total = count * size;
+	uLongf packed_size = compressBound(total);
+	uint8_t *values = malloc(total), *packed = malloc(packed_size);
+	double ratio = NAN;
+	if (values == NULL || packed == NULL)
+		goto free_both;
+	for (uint64_t i = 0; i < count; i++) {
+		struct nb_slice key = {&i, sizeof(i)};
+		values_write_sized(spec, values + i * size, key, size, 0);
+	}
+	if (compress2(packed, &packed_size, values, total, 6) == Z_OK)
+		ratio = (double)packed_size / (double)total;
+free_both:
+	free(packed);
+	free(values);
+	return ratio;
 }
 
 static uint64_t
@@ -252,6 +402,21 @@ value_check(struct nb_slice value, size_t size, struct nb_slice key)
 	if (checksum != checksum_of(told_hash, version, sum))
 		return VALUE_CORRUPT;
 	return told_hash == key_hash ? VALUE_GOOD : VALUE_OF_OTHER_KEY;
+}
+
+int
+value_check_any(struct nb_slice value, struct nb_slice key)
+{
+	return value_check(value, value.size, key);
+}
+
+uint32_t
+value_version(struct nb_slice value)
+{
+	uint32_t version = 0;
+	if (value.size >= HEADER)
+		memcpy(&version, (const uint8_t *)value.data + 8, sizeof(version));
+	return version;
 }
 
 const char *

@@ -11,12 +11,16 @@ enum { VALUE_SEGMENT_WORDS = 128 };
 
 /** Values of one workload. Made once, then only read. */
 struct value_spec {
-	size_t size;
+	size_t size;        /* of all, or the largest there is */
 	size_t random_size; /* of the bytes behind the header, those that do not compress */
 	uint64_t seed;
 	uint64_t sum;        /* what a body of mark 0 sums up to */
 	uint64_t sum_factor; /* what each unit of the mark adds to that */
 	uint64_t words[VALUE_SEGMENT_WORDS];
+	/* for values of other sizes: the ratio, and what the first words sum up to */
+	double ratio;
+	uint64_t plain_sums[VALUE_SEGMENT_WORDS + 1];    /* each counted once */
+	uint64_t weighted_sums[VALUE_SEGMENT_WORDS + 1]; /* as in the first segment */
 };
 
 /** `ratio` is what is left of a value after ideal compression, 0..1. */
@@ -34,6 +38,28 @@ value_prepare(const struct value_spec *spec, void *buf);
 void
 values_write(const struct value_spec *spec, void *out, size_t stride, const void *keys,
 	size_t key_size, uint32_t count, uint32_t version);
+
+/** The same with keys that stand anywhere, each with a version of its own. */
+void
+values_write_each(const struct value_spec *spec, void *out, size_t stride,
+	const struct nb_slice *keys, const uint32_t *versions, uint32_t count);
+
+/**
+ * Make the first `size` bytes at `out`, no more than spec->size, the value of that key,
+ * size and version: the one that a spec of that size would make. The buffer need not be
+ * prepared, and may hold another value.
+ */
+void
+values_write_sized(const struct value_spec *spec, void *out, struct nb_slice key, size_t size,
+	uint32_t version);
+
+/**
+ * What zlib (level 6) leaves of values of that size, some 64 KiB of them one after the
+ * other, 0..1: for reports, beside the ratio that was asked for. Of more than 1 MiB, one
+ * of 1 MiB is looked at. 1 for size 0. NAN if memory is short.
+ */
+double
+values_measured_ratio(const struct value_spec *spec, size_t size);
 
 /* What value_check() finds. */
 enum {
@@ -53,6 +79,14 @@ enum {
  */
 int
 value_check(struct nb_slice value, size_t size, struct nb_slice key);
+
+/** value_check() of whatever size the value has. */
+int
+value_check_any(struct nb_slice value, struct nb_slice key);
+
+/** The version that a value tells; 0 if it is too short to. Says nothing about its being good. */
+uint32_t
+value_version(struct nb_slice value);
 
 /** "wrong size" and so on, for a report. */
 const char *

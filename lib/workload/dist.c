@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which record: a rank is drawn by the law, rank 0 the most frequent, and the rank is
+ * made a record.
+ *
+ * Zipfian: P(rank k-1) ~ k^-theta, by rejection-inversion (Hoermann and Derflinger,
+ * "Rejection-Inversion to Generate Variates from Monotone Discrete Distributions", ACM
+ * TOMACS 6(3), 1996). A point under the curve x^-theta is drawn by inverting its
+ * integral, and thrown away again in the few cases where it lies beside the bar of its
+ * whole number; the bars being as high as the curve at their middle, and the curve
+ * convex, the law is exact. There is no sum over the records, so that n can grow at any
+ * time. Rejected: the formula of Gray et al. ("Quickly Generating Billion-Record
+ * Synthetic Databases", SIGMOD 1994) that YCSB has: it sums n powers first, and only
+ * ranks 0 and 1 have their right probability (rank 3 is 20 % too frequent at .99). It is
+ * here as NB_DIST_ZIPFIAN_YCSB, for results that are to be put beside those of YCSB.
+ *
+ * The integral is measured as x^(1-theta), which is linear in it: one log and one exp
+ * for a draw. Near theta = 1 that is 1 for all x, and (x^(1-theta) - 1)/(1-theta), which
+ * goes to log x, takes its place. Random words count from the far end of the tail, where
+ * numbers are small and dense: else a steep law would skip some of the last ranks.
+ *
+ * Scrambling: a bijection of [0, base), base being the records there were at first, so
+ * that hot records are no neighbours and all ranks have a record of their own. Hashing
+ * the rank mod n, as YCSB does, leaves more than a third of the records without a rank and gives
+ * others two, and moves all of them when n changes. Ranks from `base` on, of records that
+ * were added, are themselves: the hottest are always among those loaded.
+ *
+ * What would make the law wrong: random words that two draws share.
+ */
+#include "workload/dist.h"
+
+#include <assert.h>
+#include <stdbool.h>
+
+#include "base/real.h"
+#include "workload/keyspace.h"
+
+/* Closer to 1 than that, the power loses more bits than the logarithm takes time. */
+#define NEAR_1 0x1p-9
+
+/* YCSB 0.17: ScrambledZipfianGenerator and the ZipfianGenerator(0, ITEM_COUNT) in it. */
+#define YCSB_THETA 0.99
+#define YCSB_ITEMS 10000000001.0
+#define YCSB_ZETA 26.46902820178302
+
+/** 63 random bits as a number in [0, 1], dense near 0. */
+static inline double
+dense_unit(uint64_t *random)
+{
+	return (double)(int64_t)(splitmix64_next(random) >> 1) * 0x1p-63;
+}
+
+/* ---- zipfian: a + b * [0, 1] is the range of the integral, c is what is accepted
+ * unseen, d = 1 - theta, e = 1 / d; e is 0 near theta = 1 ---- */
+
+/** The integral of the curve up to x, on the scale of the two. */
+static inline double
+area(const struct dist *dist, double x, bool is_near_1)
+{
+	double log_x = real_log(x);
+	if (!is_near_1)
+		return real_exp(dist->d * log_x);
+	return dist->d == 0 ? log_x : real_expm1(dist->d * log_x) / dist->d;
+}
+
+/** The logarithm of the x up to which the integral is `at`. */
+static inline double
+area_inverse_log(const struct dist *dist, double at, bool is_near_1)
+{
+	if (!is_near_1)
+		return dist->e * real_log(at);
+	double t = dist->d * at;
+	return t == 0 ? at : at * (real_log1p(t) / t);
+}
+
+/** What one bar of height k^-theta and width 1 counts on that scale. */
+static inline double
+bar(const struct dist *dist, double k, bool is_near_1)
+{
+	double height = real_exp((dist->d - 1) * real_log(k));
+	return is_near_1 ? height : height * dist->d;
+}
+
+static void
+zipf_create(struct dist *dist, double theta)
+{
+	assert(theta > 0);
+	dist->d = 1 - theta;
+	bool is_near_1 = dist->d > -NEAR_1 && dist->d < NEAR_1;
+	dist->e = is_near_1 ? 0 : 1 / dist->d;
+	dist->c = 2 -
+		real_exp(area_inverse_log(
+			dist, area(dist, 2.5, is_near_1) - bar(dist, 2, is_near_1), is_near_1));
+}
+
+static void
+zipf_resize(struct dist *dist)
+{
+	bool is_near_1 = dist->e == 0;
+	double begin = area(dist, 1.5, is_near_1) - bar(dist, 1, is_near_1);
+	dist->a = area(dist, (double)dist->n + 0.5, is_near_1);
+	dist->b = begin - dist->a;
+}
+
+/** Whether the point belongs to bar k, which is as wide as the curve's area right of it. */
+static bool
+is_in_bar(const struct dist *dist, double at, double k, bool is_near_1)
+{
+	double left = area(dist, k + 0.5, is_near_1) - bar(dist, k, is_near_1);
+	return !is_near_1 && dist->d < 0 ? at <= left : at >= left;
+}
+
+/** Where the point is, within 1..n: left of 1 all is of bar 1, right of n of bar n. */
+static inline double
+place_of(const struct dist *dist, double log_x)
+{
+	double x = real_exp(log_x), n = (double)dist->n;
+	x = x > 1 ? x : 1;
+	return x < n ? x : n;
+}
+
+/** The bar of a place. */
+static inline double
+bar_at(double x)
+{
+	return (double)(int64_t)(x + 0.5);
+}
+
+static __attribute__((noinline)) double
+zipf_doubtful(const struct dist *dist, uint64_t *random, double at, double k)
+{
+	bool is_near_1 = dist->e == 0;
+	while (!is_in_bar(dist, at, k, is_near_1)) {
+		at = dist->a + dist->b * dense_unit(random);
+		double x = place_of(dist, area_inverse_log(dist, at, is_near_1));
+		k = bar_at(x);
+		if (k - x <= dist->c)
+			break;
+	}
+	return k;
+}
+
+static inline __attribute__((always_inline)) uint64_t
+zipf_rank(const struct dist *dist, uint64_t *random, bool is_near_1)
+{
+	double at = dist->a + dist->b * dense_unit(random);
+	double x = place_of(dist, area_inverse_log(dist, at, is_near_1));
+	double k = bar_at(x);
+	if (__builtin_expect(k - x > dist->c, 0))
+		k = zipf_doubtful(dist, random, at, k);
+	return (uint64_t)k - 1;
+}
+
+/* ---- zipfian-ycsb: a is zeta(n), b the bound of rank 1, c eta, d alpha ---- */
+
+static void
+ycsb_create(struct dist *dist)
+{
+	double zeta_2 = 1 + real_pow(0.5, YCSB_THETA);
+	dist->a = YCSB_ZETA;
+	dist->b = zeta_2;
+	dist->c = (1 - real_pow(2 / YCSB_ITEMS, 1 - YCSB_THETA)) / (1 - zeta_2 / YCSB_ZETA);
+	dist->d = 1 / (1 - YCSB_THETA);
+}
+
+static inline uint64_t
+ycsb_rank(const struct dist *dist, uint64_t *random)
+{
+	double u = dist_unit(random);
+	double uz = u * dist->a;
+	uint64_t rank = (uint64_t)(YCSB_ITEMS * real_pow(dist->c * u - dist->c + 1, dist->d));
+	return uz < 1 ? 0 : uz < dist->b ? 1 : rank;
+}
+
+/* ---- hotspot: a is the share of the draws that are hot ---- */
+
+static void
+hotspot_resize(struct dist *dist, double share)
+{
+	dist->hot = (uint64_t)((double)dist->n * share);
+	if (dist->hot == 0)
+		dist->hot = 1;
+	if (dist->hot > dist->n)
+		dist->hot = dist->n;
+}
+
+static inline uint64_t
+hotspot_rank(const struct dist *dist, uint64_t *random)
+{
+	bool is_hot = dist_unit(random) < dist->a || dist->hot == dist->n;
+	uint64_t begin = is_hot ? 0 : dist->hot, end = is_hot ? dist->hot : dist->n;
+	return begin + dist_below(random, end - begin);
+}
+
+/* ---- exponential and pareto: shares of n, whatever n is ---- */
+
+static inline uint64_t
+rank_at(const struct dist *dist, double share)
+{
+	double at = share * (double)dist->n;
+	uint64_t rank = at < 0x1p63 ? (uint64_t)at : 0;
+	return rank < dist->n ? rank : dist->n - 1;
+}
+
+/** a is the rate over all of n, b the share of the law that is below n. */
+static void
+exponential_create(struct dist *dist, double percent, double share)
+{
+	double rate = -real_log1p(-percent / 100) / share;
+	/* of no skew at all, and of 0/0: so little that none can be told from it */
+	dist->a = rate > 1e-15 ? rate : 1e-15;
+	dist->b = -real_expm1(-dist->a);
+}
+
+static inline uint64_t
+exponential_rank(const struct dist *dist, uint64_t *random)
+{
+	return rank_at(dist, -real_log1p(-dist->b * dist_unit(random)) / dist->a);
+}
+
+/** a is the exponent. */
+static void
+pareto_create(struct dist *dist, double h)
+{
+	dist->a = real_log(h) / real_log1p(-h);
+}
+
+static inline uint64_t
+pareto_rank(const struct dist *dist, uint64_t *random)
+{
+	return rank_at(dist, real_pow(dense_unit(random), dist->a));
+}
+
+/* ---- scrambling ---- */
+
+static void
+scramble_create(struct dist *dist)
+{
+	unsigned bits = dist->n > 1 ? 64 - (unsigned)__builtin_clzll(dist->n - 1) : 0;
+	dist->mask = bits > 0 ? UINT64_MAX >> (64 - bits) : 0;
+	dist->shift = bits > 2 ? (bits + 1) / 2 : 1;
+}
+
+/**
+ * A bijection of [0, mask]: multiplication by an odd number and xor with what is further
+ * up, in turn. Walked until it is back within [0, base), less than two steps on average,
+ * it is one of that: the cycle it walks is its own, less the numbers beyond.
+ */
+static inline uint64_t
+scramble(const struct dist *dist, uint64_t rank)
+{
+	if (__builtin_expect(rank >= dist->base, 0))
+		return rank;
+	uint64_t mask = dist->mask;
+	uint32_t shift = dist->shift;
+	do {
+		/* the multipliers of splitmix64, of which the first moves 0 as well */
+		rank = (rank * UINT64_C(0xbf58476d1ce4e5b9) + UINT64_C(0x9e3779b97f4a7c15)) &
+			mask;
+		rank ^= rank >> shift;
+		rank = (rank * UINT64_C(0x94d049bb133111eb)) & mask;
+		rank ^= rank >> shift;
+		rank = (rank * UINT64_C(0x9e3779b97f4a7c15)) & mask;
+		rank ^= rank >> shift;
+	} while (rank >= dist->base);
+	return rank;
+}
+
+/* ---- all of them ---- */
+
+/* NB_DIST_*, but that zipfian and latest are two each, by the way their integral is taken. */
+enum { NEAR = NB_DIST_KINDS };
+
+static inline uint32_t
+path_of(const struct dist *dist)
+{
+	bool is_zipf = dist->kind == NB_DIST_ZIPFIAN || dist->kind == NB_DIST_LATEST;
+	return dist->kind + (is_zipf && dist->e == 0 ? NEAR : 0);
+}
+
+/** With a constant path the switch is none. */
+static inline __attribute__((always_inline)) uint64_t
+rank_of(const struct dist *dist, uint32_t path, uint64_t *random, uint64_t i)
+{
+	switch (path) {
+	case NB_DIST_ZIPFIAN:
+	case NB_DIST_LATEST:
+		return zipf_rank(dist, random, false);
+	case NB_DIST_ZIPFIAN + NEAR:
+	case NB_DIST_LATEST + NEAR:
+		return zipf_rank(dist, random, true);
+	case NB_DIST_ZIPFIAN_YCSB:
+		return ycsb_rank(dist, random);
+	case NB_DIST_HOTSPOT:
+		return hotspot_rank(dist, random);
+	case NB_DIST_EXPONENTIAL:
+		return exponential_rank(dist, random);
+	case NB_DIST_SEQUENTIAL:
+		return i % dist->n;
+	case NB_DIST_PARETO:
+		return pareto_rank(dist, random);
+	default:
+		return dist_below(random, dist->n);
+	}
+}
+
+static inline __attribute__((always_inline)) uint64_t
+record_of(const struct dist *dist, uint32_t path, uint64_t rank)
+{
+	switch (path) {
+	case NB_DIST_LATEST:
+	case NB_DIST_LATEST + NEAR:
+		return dist->n - 1 - rank;
+	case NB_DIST_ZIPFIAN_YCSB:
+		return keyspace_ycsb_hash(rank) % dist->n;
+	case NB_DIST_ZIPFIAN:
+	case NB_DIST_ZIPFIAN + NEAR:
+	case NB_DIST_HOTSPOT:
+	case NB_DIST_EXPONENTIAL:
+	case NB_DIST_PARETO:
+		return scramble(dist, rank);
+	default:
+		return rank;
+	}
+}
+
+void
+dist_create(struct dist *dist, const struct nb_group *group, uint64_t n)
+{
+	assert(n > 0 && group->distribution < NB_DIST_KINDS);
+	*dist = (struct dist){.kind = group->distribution, .n = n, .base = n};
+	scramble_create(dist);
+	switch (dist->kind) {
+	case NB_DIST_ZIPFIAN:
+	case NB_DIST_LATEST:
+		zipf_create(dist, group->theta);
+		break;
+	case NB_DIST_ZIPFIAN_YCSB:
+		ycsb_create(dist);
+		break;
+	case NB_DIST_HOTSPOT:
+		dist->a = group->hot_ops;
+		dist->b = group->hot_share;
+		break;
+	case NB_DIST_EXPONENTIAL:
+		exponential_create(dist, group->exp_percent, group->exp_share);
+		break;
+	case NB_DIST_PARETO:
+		pareto_create(dist, group->pareto_h);
+		break;
+	}
+	dist_resize(dist, n);
+}
+
+void
+dist_resize(struct dist *dist, uint64_t n)
+{
+	assert(n >= dist->n);
+	dist->n = n;
+	if (dist->kind == NB_DIST_ZIPFIAN || dist->kind == NB_DIST_LATEST)
+		zipf_resize(dist);
+	else if (dist->kind == NB_DIST_HOTSPOT)
+		hotspot_resize(dist, dist->b);
+}
+
+uint64_t
+dist_draw_rank(const struct dist *dist, uint64_t *random, uint64_t i)
+{
+	return rank_of(dist, path_of(dist), random, i);
+}
+
+uint64_t
+dist_draw(const struct dist *dist, uint64_t *random, uint64_t i)
+{
+	uint32_t path = path_of(dist);
+	return record_of(dist, path, rank_of(dist, path, random, i));
+}
+
+enum { CHUNK = 64 };
+
+/**
+ * zipf_rank() in steps. All of it is one chain of some 150 cycles, of which a processor
+ * can see but two draws at once; of each step it sees many.
+ */
+static inline __attribute__((always_inline)) void
+zipf_ranks(const struct dist *dist, uint64_t *random, bool is_near_1, uint32_t count,
+	uint64_t *out)
+{
+	double at[CHUNK], log_x[CHUNK];
+	double a = dist->a, b = dist->b;
+	for (uint32_t j = 0; j < count; j++)
+		at[j] = a + b * dense_unit(&random[j]);
+	for (uint32_t j = 0; j < count; j++)
+		log_x[j] = area_inverse_log(dist, at[j], is_near_1);
+	for (uint32_t j = 0; j < count; j++) {
+		double x = place_of(dist, log_x[j]);
+		double k = bar_at(x);
+		if (__builtin_expect(k - x > dist->c, 0))
+			k = zipf_doubtful(dist, &random[j], at[j], k);
+		out[j] = (uint64_t)k - 1;
+	}
+}
+
+static inline __attribute__((always_inline)) void
+draw_chunk(const struct dist *dist, uint32_t path, uint64_t *random, uint64_t i, uint32_t count,
+	uint64_t *out)
+{
+	bool is_near_1 = path >= NEAR;
+	uint32_t kind = is_near_1 ? path - NEAR : path;
+	if (kind == NB_DIST_ZIPFIAN || kind == NB_DIST_LATEST)
+		zipf_ranks(dist, random, is_near_1, count, out);
+	else
+		for (uint32_t j = 0; j < count; j++)
+			out[j] = rank_of(dist, path, &random[j], i + j);
+	for (uint32_t j = 0; j < count; j++)
+		out[j] = record_of(dist, path, out[j]);
+}
+
+static inline __attribute__((always_inline)) void
+draw_block(const struct dist *dist, uint32_t path, uint64_t *random, uint64_t i, uint32_t count,
+	uint64_t *out)
+{
+	for (uint32_t j = 0; j < count; j += CHUNK) {
+		uint32_t rest = count - j;
+		draw_chunk(dist, path, random + j, i + j, rest < CHUNK ? rest : CHUNK, out + j);
+	}
+}
+
+/** Loops of their own for each path, in which draws overlap: none waits for another. */
+void
+dist_draw_block(
+	const struct dist *dist, uint64_t *random, uint64_t i, uint32_t count, uint64_t *out)
+{
+#define LOOP(path) \
+	case path: \
+		draw_block(dist, path, random, i, count, out); \
+		break
+	switch (path_of(dist)) {
+		LOOP(NB_DIST_UNIFORM);
+		LOOP(NB_DIST_ZIPFIAN);
+		LOOP(NB_DIST_ZIPFIAN + NEAR);
+		LOOP(NB_DIST_ZIPFIAN_YCSB);
+		LOOP(NB_DIST_LATEST);
+		LOOP(NB_DIST_LATEST + NEAR);
+		LOOP(NB_DIST_HOTSPOT);
+		LOOP(NB_DIST_EXPONENTIAL);
+		LOOP(NB_DIST_SEQUENTIAL);
+		LOOP(NB_DIST_PARETO);
+	}
+#undef LOOP
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Record numbers and keys.
+ *
+ * A number is turned into another first (the order), and that one is written down (the
+ * format). The hashed order is the mixer of splitmix64 on a number that the seed has
+ * moved: a bijection, so that no two records meet in one key, and as it can be undone, a
+ * key that an engine hands out tells its record without a table of them. On keys of less
+ * than 8 bytes a bijection of as many bits as they have takes its place, multiplication
+ * by odd numbers and xor with what is further up. What a longer raw key has behind its
+ * first 8 bytes is hashed from those.
+ *
+ * The ycsb order is the hash by which YCSB names its records, for runs beside it on the
+ * same keys. It is none of these: it drops the sign, so that two numbers can have one
+ * key (a chance of 5 in 10^4 that there are two such among 10^8), and cannot be undone.
+ *
+ * What would make a run wrong: a format that cannot tell its records apart, since an
+ * insert would be an update then. It is refused when the keyspace is made.
+ */
+#include "workload/keyspace.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "base/rng.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum {
+	DIGITS_MAX = 20, /* of 2^64 - 1 */
+	CHUNK_BYTES = 4 << 20
+};
+
+uint64_t
+keyspace_ycsb_hash(uint64_t number)
+{
+	/* offset basis and prime of FNV-1a (Fowler, Noll, Vo) for 64 bits */
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	for (int i = 0; i < 8; i++)
+		hash = (hash ^ (uint8_t)(number >> 8 * i)) * UINT64_C(0x100000001b3);
+	return (int64_t)hash < 0 ? -hash : hash;
+}
+
+/* ---- orders, and back ---- */
+
+/** x ^ x >> shift undone: the upper half is right already, and each round doubles it. */
+static uint64_t
+unshift(uint64_t x, unsigned shift)
+{
+	for (unsigned s = shift; s < 64; s *= 2)
+		x ^= x >> s;
+	return x;
+}
+
+/** splitmix64_mix() undone: its factors' inverses mod 2^64. */
+static uint64_t
+unmix(uint64_t z)
+{
+	z = unshift(z, 31) * UINT64_C(0x319642b2d24d8ec3);
+	z = unshift(z, 27) * UINT64_C(0x96de1b173f119089);
+	return unshift(z, 30);
+}
+
+static uint64_t
+mask_of(unsigned bits)
+{
+	return UINT64_MAX >> (64 - bits);
+}
+
+/** A bijection of numbers of 8..56 bits, that of keys.c with the seed's salt within. */
+static uint64_t
+permute(uint64_t x, unsigned bits, uint64_t salt)
+{
+	uint64_t mask = mask_of(bits);
+	unsigned shift = bits / 2;
+	for (int i = 0; i < 2; i++) {
+		x = ((x + salt) * UINT64_C(0xbf58476d1ce4e5b9)) & mask;
+		x ^= x >> shift;
+		x = (x * UINT64_C(0x94d049bb133111eb)) & mask;
+		x ^= x >> (shift - 1);
+		salt >>= 8;
+	}
+	return x;
+}
+
+static uint64_t
+unpermute(uint64_t x, unsigned bits, uint64_t salt)
+{
+	uint64_t mask = mask_of(bits);
+	unsigned shift = bits / 2;
+	for (int i = 1; i >= 0; i--) {
+		x = (unshift(x, shift - 1) * UINT64_C(0x319642b2d24d8ec3)) & mask;
+		x = (unshift(x, shift) * UINT64_C(0x96de1b173f119089) - (salt >> 8 * i)) & mask;
+	}
+	return x;
+}
+
+static inline uint64_t
+mix(uint64_t number, uint64_t salt)
+{
+	return splitmix64_mix(number + salt);
+}
+
+/** The number that is written down. */
+static inline uint64_t
+in_order(const struct keyspace *space, uint64_t number)
+{
+	if (space->order == NB_ORDER_ORDERED)
+		return number;
+	if (space->order == NB_ORDER_YCSB)
+		return keyspace_ycsb_hash(number);
+	return space->bits < 64 ? permute(number, space->bits, space->salt)
+				: mix(number, space->salt);
+}
+
+static uint64_t
+out_of_order(const struct keyspace *space, uint64_t written)
+{
+	if (space->order == NB_ORDER_ORDERED)
+		return written;
+	return space->bits < 64 ? unpermute(written, space->bits, space->salt)
+				: unmix(written) - space->salt;
+}
+
+/* ---- formats, and back ---- */
+
+/** The last `size` bytes of the number, big-endian. */
+static inline void
+put_big_endian(uint8_t *out, uint64_t number, size_t size)
+{
+	uint64_t bytes = __builtin_bswap64(number);
+	memcpy(out, (const uint8_t *)&bytes + 8 - size, size);
+}
+
+static uint64_t
+get_big_endian(const uint8_t *in, size_t size)
+{
+	uint64_t bytes = 0;
+	memcpy((uint8_t *)&bytes + 8 - size, in, size);
+	return __builtin_bswap64(bytes);
+}
+
+/** What the words behind the first 8 bytes of a raw key are hashed from. */
+static inline uint64_t
+tail_of(uint64_t written, uint64_t salt)
+{
+	return written ^ salt;
+}
+
+static inline void
+put_raw(const struct keyspace *space, uint64_t written, uint8_t *out)
+{
+	size_t size = space->key_size;
+	if (size < 8) {
+		put_big_endian(out, written, size);
+		return;
+	}
+	if (space->order == NB_ORDER_ORDERED) {
+		memset(out, 0, size - 8);
+		put_big_endian(out + size - 8, written, 8);
+		return;
+	}
+	put_big_endian(out, written, 8);
+	uint64_t state = tail_of(written, space->salt);
+	for (size_t at = 8; at < size; at += 8) {
+		uint64_t word = splitmix64_next(&state);
+		memcpy(out + at, &word, size - at < 8 ? size - at : 8);
+	}
+}
+
+/** Whether there are no other bytes in a raw key of that number than there are to be. */
+static bool
+is_raw(const struct keyspace *space, uint64_t written, const uint8_t *in)
+{
+	size_t size = space->key_size;
+	if (space->order == NB_ORDER_ORDERED) {
+		for (size_t at = 0; at + 8 < size; at++)
+			if (in[at] != 0)
+				return false;
+		return true;
+	}
+	uint64_t state = tail_of(written, space->salt);
+	for (size_t at = 8; at < size; at += 8) {
+		uint64_t word = splitmix64_next(&state);
+		if (memcmp(in + at, &word, size - at < 8 ? size - at : 8) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool
+get_raw(const struct keyspace *space, const uint8_t *in, uint64_t *written)
+{
+	size_t size = space->key_size;
+	if (size < 8) {
+		*written = get_big_endian(in, size);
+		return true;
+	}
+	*written = get_big_endian(space->order == NB_ORDER_ORDERED ? in + size - 8 : in, 8);
+	return is_raw(space, *written, in);
+}
+
+/** In decimal to the end of buf; how many digits. */
+static uint32_t
+to_digits(char buf[DIGITS_MAX], uint64_t number)
+{
+	uint32_t at = DIGITS_MAX;
+	do {
+		buf[--at] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	return DIGITS_MAX - at;
+}
+
+static uint32_t
+digits_of(uint64_t number)
+{
+	char buf[DIGITS_MAX];
+	return to_digits(buf, number);
+}
+
+static size_t
+put_text(const struct keyspace *space, uint64_t written, uint8_t *out)
+{
+	char buf[DIGITS_MAX];
+	uint32_t used = to_digits(buf, written);
+	uint32_t zeros = used < space->digits ? space->digits - used : 0;
+	memcpy(out, space->prefix, space->prefix_size);
+	memset(out + space->prefix_size, '0', zeros);
+	memcpy(out + space->prefix_size + zeros, buf + DIGITS_MAX - used, used);
+	return space->prefix_size + zeros + used;
+}
+
+/** As it would be written, and in no other way: with no zero in front but for the width. */
+static bool
+get_text(const struct keyspace *space, struct nb_slice key, uint64_t *written)
+{
+	const uint8_t *in = key.data;
+	uint32_t prefix = space->prefix_size;
+	if (key.size < prefix + (size_t)space->digits || memcmp(in, space->prefix, prefix) != 0)
+		return false;
+	if (key.size > prefix + (size_t)space->digits && in[prefix] == '0')
+		return false;
+	uint64_t number = 0;
+	for (size_t at = prefix; at < key.size; at++) {
+		uint64_t digit = (uint64_t)in[at] - '0';
+		if (digit > 9 || number > (UINT64_MAX - digit) / 10)
+			return false;
+		number = number * 10 + digit;
+	}
+	*written = number;
+	return true;
+}
+
+size_t
+keyspace_key(const struct keyspace *space, uint64_t number, uint8_t *out)
+{
+	assert(number < space->numbers);
+	switch (space->format) {
+	case NB_KEY_FILE:
+		memcpy(out, keys_get(&space->file, number).data, space->key_size);
+		return space->key_size;
+	case NB_KEY_TEXT:
+		return put_text(space, in_order(space, number), out);
+	default: /* be64 is raw of 8 bytes */
+		put_raw(space, in_order(space, number), out);
+		return space->key_size;
+	}
+}
+
+bool
+keyspace_number(const struct keyspace *space, struct nb_slice key, uint64_t *number)
+{
+	if (!space->is_reversible || (space->key_size != 0 && key.size != space->key_size))
+		return false;
+	uint64_t written;
+	bool is_key = space->format == NB_KEY_TEXT ? get_text(space, key, &written)
+						   : get_raw(space, key.data, &written);
+	if (!is_key)
+		return false;
+	*number = out_of_order(space, written);
+	return *number < space->numbers;
+}
+
+/* ---- many at once ---- */
+
+static void
+keys_8(uint64_t salt, const uint64_t *numbers, uint32_t count, uint8_t *out, size_t stride)
+{
+	for (uint32_t i = 0; i < count; i++)
+		put_big_endian(out + i * stride, mix(numbers[i], salt), 8);
+}
+
+static void
+keys_8_ordered(const uint64_t *numbers, uint32_t count, uint8_t *out, size_t stride)
+{
+	for (uint32_t i = 0; i < count; i++)
+		put_big_endian(out + i * stride, numbers[i], 8);
+}
+
+static void
+keys_16(uint64_t salt, const uint64_t *numbers, uint32_t count, uint8_t *out, size_t stride)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t written = mix(numbers[i], salt);
+		uint64_t state = tail_of(written, salt);
+		uint64_t words[2] = {__builtin_bswap64(written), splitmix64_next(&state)};
+		memcpy(out + i * stride, words, 16);
+	}
+}
+
+/** The loops above, for what is asked most; false if there is none. */
+static bool
+keys_fast(const struct keyspace *space, const uint64_t *numbers, uint32_t count, uint8_t *out,
+	size_t stride)
+{
+	bool is_raw = space->format == NB_KEY_RAW || space->format == NB_KEY_BE64;
+	if (!is_raw)
+		return false;
+	if (space->order == NB_ORDER_HASHED && space->key_size == 16)
+		keys_16(space->salt, numbers, count, out, stride);
+	else if (space->order == NB_ORDER_HASHED && space->key_size == 8)
+		keys_8(space->salt, numbers, count, out, stride);
+	else if (space->order == NB_ORDER_ORDERED && space->key_size == 8)
+		keys_8_ordered(numbers, count, out, stride);
+	else
+		return false;
+	return true;
+}
+
+void
+keyspace_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t count,
+	uint8_t *out, size_t stride, struct nb_slice *slices)
+{
+	if (keys_fast(space, numbers, count, out, stride)) {
+		for (uint32_t i = 0; i < count; i++)
+			slices[i] = (struct nb_slice){out + i * stride, space->key_size};
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		uint8_t *key = out + i * stride;
+		slices[i] = (struct nb_slice){key, keyspace_key(space, numbers[i], key)};
+	}
+}
+
+/* ---- making one ---- */
+
+static int
+set_size(struct keyspace *space, uint64_t key_size)
+{
+	if (key_size == 0 || key_size > NB_KEY_SIZE_MAX)
+		return error_set(NB_ERR_USAGE, "keys of %llu bytes: a key has 1..%u",
+			(unsigned long long)key_size, NB_KEY_SIZE_MAX);
+	space->key_size = key_size;
+	space->key_size_max = key_size;
+	return NB_OK;
+}
+
+static int
+create_raw(struct keyspace *space, uint64_t key_size)
+{
+	int rc = set_size(space, key_size);
+	if (rc != NB_OK)
+		return rc;
+	space->bits = key_size < 8 ? (uint32_t)key_size * 8 : 64;
+	if (space->bits == 64)
+		return NB_OK;
+	if (space->order == NB_ORDER_YCSB)
+		return error_set(NB_ERR_USAGE,
+			"the order ycsb needs raw keys of 8 bytes or more, not of %llu: cut to "
+			"that, its hashes are the same for many records",
+			(unsigned long long)key_size);
+	if (space->numbers - 1 > mask_of(space->bits))
+		return error_set(NB_ERR_USAGE,
+			"there are only %llu different keys of %llu bytes, and %llu records",
+			1ULL << space->bits, (unsigned long long)key_size,
+			(unsigned long long)space->numbers);
+	return NB_OK;
+}
+
+/** The longest number decides: of hashes, all that there may be. */
+static int
+create_text(struct keyspace *space, const struct nb_job *job)
+{
+	uint64_t largest = space->order == NB_ORDER_ORDERED ? space->numbers - 1
+		: space->order == NB_ORDER_YCSB             ? INT64_MAX
+							    : UINT64_MAX;
+	uint32_t most = digits_of(largest);
+	space->bits = 64;
+	space->digits = job->key_digits > 1 ? job->key_digits : 1;
+	space->prefix_size = (uint32_t)strnlen(job->key_prefix, sizeof(job->key_prefix));
+	memcpy(space->prefix, job->key_prefix, space->prefix_size);
+	if (space->digits > NB_KEY_SIZE_MAX - sizeof(space->prefix))
+		return error_set(NB_ERR_USAGE,
+			"text keys of %u digits: a key has no more than %u bytes",
+			space->digits, NB_KEY_SIZE_MAX);
+	bool is_padded = space->digits >= most;
+	space->key_size_max = space->prefix_size + (is_padded ? space->digits : most);
+	space->key_size = is_padded ? space->key_size_max : 0;
+	return NB_OK;
+}
+
+static int
+create_file(struct keyspace *space, const struct nb_job *job)
+{
+	if (job->keys_path == NULL)
+		return error_set(NB_ERR_USAGE, "keys of a file: the file is not named");
+	int rc = set_size(space, job->key_size);
+	if (rc != NB_OK)
+		return rc;
+	rc = keys_open(&space->file, job->keys_path, job->key_size, space->numbers);
+	if (rc == NB_OK) /* records are asked for in any order, not as the file has them */
+		madvise((void *)space->file.data, space->file.mapped_size, MADV_NORMAL);
+	return rc;
+}
+
+static int
+create_format(struct keyspace *space, const struct nb_job *job)
+{
+	switch (space->format) {
+	case NB_KEY_RAW:
+		return create_raw(space, job->key_size);
+	case NB_KEY_BE64:
+		return create_raw(space, 8);
+	case NB_KEY_TEXT:
+		return create_text(space, job);
+	case NB_KEY_FILE:
+		return create_file(space, job);
+	default:
+		return error_set(NB_ERR_USAGE, "there is no format of keys %u", space->format);
+	}
+}
+
+int
+keyspace_create(struct keyspace *space, const struct nb_job *job, uint64_t numbers)
+{
+	uint64_t state = job->seed;
+	*space = (struct keyspace){.format = job->key_format,
+		.order = job->key_order,
+		.numbers = numbers,
+		.seed = job->seed,
+		.salt = splitmix64_next(&state)};
+	if (numbers == 0)
+		return error_set(NB_ERR_USAGE, "no records: there has to be 1 at least");
+	if (space->order > NB_ORDER_YCSB)
+		return error_set(NB_ERR_USAGE, "there is no order of keys %u", space->order);
+	int rc = create_format(space, job);
+	if (rc != NB_OK)
+		return rc;
+	bool is_file = space->format == NB_KEY_FILE;
+	space->is_ordered = !is_file && space->order == NB_ORDER_ORDERED &&
+		space->key_size != 0;
+	space->is_reversible = !is_file && space->order != NB_ORDER_YCSB;
+	return NB_OK;
+}
+
+void
+keyspace_destroy(struct keyspace *space)
+{
+	if (space->file.data != NULL)
+		keys_close(&space->file);
+	*space = (struct keyspace){0};
+}
+
+/* ---- its name in a digest ---- */
+
+/** A pass over all keys, 4 MiB at a time so as not to keep them in memory. */
+static uint64_t
+hash_file(const struct keyspace *space)
+{
+	const struct keys *keys = &space->file;
+	uint64_t in_chunk = keys->key_size < CHUNK_BYTES ? CHUNK_BYTES / keys->key_size : 1;
+	XXH3_state_t state;
+	XXH3_INITSTATE(&state);
+	XXH3_64bits_reset_withSeed(&state, keys->key_size);
+	for (uint64_t i = 0; i < keys->count; i += in_chunk) {
+		uint64_t end = keys->count - i < in_chunk ? keys->count : i + in_chunk;
+		XXH3_64bits_update(&state, keys_get(keys, i).data, (end - i) * keys->key_size);
+		keys_forget(keys, i, end);
+	}
+	return XXH3_64bits_digest(&state);
+}
+
+/** What has no part in the bytes is left out, as the seed is of ordered keys. */
+uint64_t
+keyspace_hash(const struct keyspace *space)
+{
+	if (space->format == NB_KEY_FILE)
+		return hash_file(space);
+	bool is_text = space->format == NB_KEY_TEXT;
+	bool is_seeded = space->order == NB_ORDER_HASHED ||
+		(space->order == NB_ORDER_YCSB && !is_text && space->key_size > 8);
+	uint64_t facts[4 + sizeof(space->prefix) / 8] = {is_text, space->order,
+		is_text ? space->digits : space->key_size, is_seeded ? space->seed : 0};
+	memcpy(&facts[4], space->prefix, sizeof(space->prefix));
+	return XXH3_64bits(facts, sizeof(facts));
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sizes of values as text: "100", "uniform:10..1000", ... A table of laws, each with the
+ * form in which it is written, which every message about it repeats.
+ */
+#include "workload/sizes.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+struct law {
+	const char *name;
+	const char *form; /* what follows "name:" */
+	uint32_t kind;
+	int (*parse)(struct nb_sizes *out, char *args);
+};
+
+enum {
+	LINE_SIZE = 256,     /* of a file; two numbers are far shorter */
+	LINES_MAX = 1 << 24, /* sizes of a histogram: its table takes 24 bytes each */
+	NORMAL_REACH = 6,    /* deviations: beyond lies 1 in 10^9 */
+	QUOTE_MAX = 60,
+};
+
+/** Cut the text at the separator: what is behind it, or NULL. */
+static char *
+cut_at(char *text, const char *separator)
+{
+	char *at = strstr(text, separator);
+	if (at == NULL)
+		return NULL;
+	*at = '\0';
+	return at + strlen(separator);
+}
+
+static int
+parse_bounds(struct nb_sizes *out, char *text)
+{
+	char *max = cut_at(text, "..");
+	if (max == NULL)
+		return error_set(NB_ERR_USAGE, "'%.*s' is no MIN..MAX", QUOTE_MAX, text);
+	int rc = nb_parse_bytes(&out->min, text);
+	return rc == NB_OK ? nb_parse_bytes(&out->max, max) : rc;
+}
+
+/** A length that need not be whole: "99.5", and with suffixes as a size. */
+static int
+parse_length(double *out, const char *text)
+{
+	uint64_t bytes;
+	if (nb_parse_real(out, text) == NB_OK)
+		return NB_OK;
+	int rc = nb_parse_bytes(&bytes, text);
+	if (rc == NB_OK)
+		*out = (double)bytes;
+	return rc;
+}
+
+static int
+parse_uniform(struct nb_sizes *out, char *args)
+{
+	return parse_bounds(out, args);
+}
+
+static int
+parse_zipfian(struct nb_sizes *out, char *args)
+{
+	char *exponent = cut_at(args, ",");
+	out->a = 0.99;
+	int rc = parse_bounds(out, args);
+	return rc == NB_OK && exponent != NULL ? nb_parse_real(&out->a, exponent) : rc;
+}
+
+/** What is not said of the bounds: as far as one draw in 10^9 reaches, and no size below 0. */
+static int
+reach(struct nb_sizes *out)
+{
+	double min = ceil(out->a - NORMAL_REACH * out->b);
+	double max = floor(out->a + NORMAL_REACH * out->b);
+	if (max < 0 || !(max <= NB_VALUE_SIZE_MAX))
+		return error_set(NB_ERR_USAGE,
+			"that reaches to %.3g bytes; give MIN..MAX, within 0..%u", max,
+			NB_VALUE_SIZE_MAX);
+	out->min = min > 0 ? (uint64_t)min : 0;
+	out->max = (uint64_t)max;
+	if (out->min > out->max) /* no whole number is that near */
+		out->min = out->max = (uint64_t)floor(out->a + 0.5);
+	return NB_OK;
+}
+
+static int
+parse_normal(struct nb_sizes *out, char *args)
+{
+	char *deviation = cut_at(args, ",");
+	if (deviation == NULL)
+		return error_set(NB_ERR_USAGE, "the deviation is missing");
+	char *bounds = cut_at(deviation, ",");
+	int rc = parse_length(&out->a, args);
+	if (rc == NB_OK)
+		rc = parse_length(&out->b, deviation);
+	if (rc == NB_OK && out->b < 0)
+		return error_set(NB_ERR_USAGE, "the deviation is negative");
+	if (rc != NB_OK)
+		return rc;
+	return bounds != NULL ? parse_bounds(out, bounds) : reach(out);
+}
+
+static int
+parse_pareto(struct nb_sizes *out, char *args)
+{
+	char *scale = cut_at(args, ",");
+	char *bounds = scale != NULL ? cut_at(scale, ",") : NULL;
+	if (bounds == NULL)
+		return error_set(NB_ERR_USAGE, "%s",
+			scale == NULL ? "SCALE and MIN..MAX are missing"
+				      : "MIN..MAX is missing");
+	int rc = nb_parse_real(&out->a, args);
+	if (rc == NB_OK)
+		rc = parse_length(&out->b, scale);
+	return rc == NB_OK ? parse_bounds(out, bounds) : rc;
+}
+
+/* ---- files ---- */
+
+/** Room for one more; twice as much each time there is none. */
+static int
+make_room(struct nb_sizes *out, uint32_t *room)
+{
+	if (out->count < *room)
+		return NB_OK;
+	if (out->count == LINES_MAX)
+		return error_set(NB_ERR_USAGE, "more than %d sizes", LINES_MAX);
+	uint32_t wanted = *room > 0 ? *room * 2 : 64;
+	uint64_t *sizes = realloc(out->sizes, wanted * sizeof(*sizes));
+	if (sizes != NULL)
+		out->sizes = sizes;
+	uint64_t *weights = realloc(out->weights, wanted * sizeof(*weights));
+	if (weights != NULL)
+		out->weights = weights;
+	if (sizes == NULL || weights == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	*room = wanted;
+	return NB_OK;
+}
+
+static int
+take_line(struct nb_sizes *out, uint32_t *room, char *line)
+{
+	static const char blanks[] = " \t\r\n";
+	char *rest = NULL;
+	cut_at(line, "#");
+	char *size = strtok_r(line, blanks, &rest);
+	if (size == NULL)
+		return NB_OK;
+	char *weight = strtok_r(NULL, blanks, &rest);
+	if (weight == NULL)
+		return error_set(NB_ERR_USAGE, "the weight is missing; a line is: SIZE WEIGHT");
+	char *more = strtok_r(NULL, blanks, &rest);
+	if (more != NULL)
+		return error_set(NB_ERR_USAGE, "'%.*s' is too much; a line is: SIZE WEIGHT",
+			QUOTE_MAX, more);
+	int rc = make_room(out, room);
+	if (rc == NB_OK)
+		rc = nb_parse_bytes(&out->sizes[out->count], size);
+	if (rc == NB_OK)
+		rc = nb_parse_count(&out->weights[out->count], weight);
+	if (rc == NB_OK && out->sizes[out->count] > NB_VALUE_SIZE_MAX)
+		rc = error_set(NB_ERR_USAGE, "'%.*s': a value has at most %u bytes", QUOTE_MAX,
+			size, NB_VALUE_SIZE_MAX);
+	out->count += rc == NB_OK;
+	return rc;
+}
+
+/** fgets() leaves no newline where a line is longer than the buffer, or has a zero byte. */
+static bool
+is_whole(const char *line, FILE *file)
+{
+	return strchr(line, '\n') != NULL || feof(file);
+}
+
+static int
+read_lines(struct nb_sizes *out, FILE *file, const char *path)
+{
+	char line[LINE_SIZE];
+	uint32_t room = 0;
+	unsigned long number = 0;
+	while (fgets(line, sizeof(line), file) != NULL) {
+		number++;
+		int rc = is_whole(line, file)
+			? take_line(out, &room, line)
+			: error_set(NB_ERR_USAGE, "no line of text: SIZE WEIGHT");
+		if (rc != NB_OK)
+			return error_prefix(rc, "%s:%lu", path, number);
+	}
+	if (ferror(file))
+		return error_system("%s", path);
+	if (out->count == 0)
+		return error_set(NB_ERR_USAGE, "%s: no line SIZE WEIGHT in it", path);
+	return NB_OK;
+}
+
+/** For all to see what a histogram holds: the smallest and the largest size that occur. */
+static void
+find_bounds(struct nb_sizes *out)
+{
+	out->min = UINT64_MAX;
+	for (uint32_t i = 0; i < out->count; i++) {
+		if (out->weights[i] == 0)
+			continue;
+		if (out->sizes[i] < out->min)
+			out->min = out->sizes[i];
+		if (out->sizes[i] > out->max)
+			out->max = out->sizes[i];
+	}
+}
+
+static int
+parse_histogram(struct nb_sizes *out, char *path)
+{
+	FILE *file = fopen(path, "re");
+	if (file == NULL)
+		return error_system("%s", path);
+	int rc = read_lines(out, file, path);
+	fclose(file);
+	if (rc != NB_OK)
+		return rc;
+	find_bounds(out);
+	rc = sizes_check(out);
+	return rc == NB_OK ? rc : error_prefix(rc, "%s", path);
+}
+
+/* ---- all laws ---- */
+
+static const struct law laws[] = {
+	{"uniform", "MIN..MAX", NB_SIZE_UNIFORM, parse_uniform},
+	{"zipfian", "MIN..MAX[,EXPONENT]", NB_SIZE_ZIPFIAN, parse_zipfian},
+	{"normal", "MEAN,DEVIATION[,MIN..MAX]", NB_SIZE_NORMAL, parse_normal},
+	{"pareto", "SHAPE,SCALE,MIN..MAX", NB_SIZE_PARETO, parse_pareto},
+	{"histogram", "FILE", NB_SIZE_HISTOGRAM, parse_histogram},
+};
+
+enum { LAWS = sizeof(laws) / sizeof(laws[0]) };
+
+static int
+refuse_law(const char *name)
+{
+	const char *names[LAWS];
+	char list[128] = "";
+	for (size_t i = 0; i < LAWS; i++) {
+		names[i] = laws[i].name;
+		strcat(list, i > 0 ? ", " : "");
+		strcat(list, laws[i].name);
+	}
+	const char *nearest = nb_nearest(name, names, LAWS);
+	return error_set(NB_ERR_USAGE,
+		"'%.*s' is no law of sizes%s%s%s; there are a size alone, %s", QUOTE_MAX, name,
+		nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
+		nearest != NULL ? "'?" : "", list);
+}
+
+static int
+parse_law(struct nb_sizes *out, const char *name, char *args)
+{
+	for (size_t i = 0; i < LAWS; i++) {
+		if (strcmp(laws[i].name, name) != 0)
+			continue;
+		if (args == NULL || *args == '\0')
+			return error_set(NB_ERR_USAGE, "sizes '%s': write %s:%s", name, name,
+				laws[i].form);
+		out->kind = laws[i].kind;
+		int rc = laws[i].parse(out, args);
+		if (rc == NB_OK)
+			rc = sizes_check(out);
+		return rc == NB_OK ? rc : error_prefix(rc, "sizes %s:%s", name, laws[i].form);
+	}
+	return refuse_law(name);
+}
+
+static int
+parse_fixed(struct nb_sizes *out, const char *text)
+{
+	int rc = nb_parse_bytes(&out->min, text);
+	if (rc != NB_OK)
+		return rc;
+	out->max = out->min;
+	return sizes_check(out);
+}
+
+int
+nb_sizes_parse(struct nb_sizes *out, const char *text)
+{
+	*out = (struct nb_sizes){0};
+	char *copy = strdup(text);
+	if (copy == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	char *args = cut_at(copy, ":");
+	bool is_name = args != NULL || (copy[0] >= 'a' && copy[0] <= 'z') ||
+		(copy[0] >= 'A' && copy[0] <= 'Z');
+	int rc = is_name ? parse_law(out, copy, args) : parse_fixed(out, copy);
+	free(copy);
+	if (rc != NB_OK)
+		nb_sizes_destroy(out);
+	return rc;
+}
+
+void
+nb_sizes_destroy(struct nb_sizes *sizes)
+{
+	free(sizes->sizes);
+	free(sizes->weights);
+	*sizes = (struct nb_sizes){0};
+}
