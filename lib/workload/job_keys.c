@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The keys of jobs: one table, by which files and command lines are read, jobs are
+ * written, and help is printed. Defaults are texts in it, read by the same code as what
+ * is typed.
+ */
+#include "workload/job.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define JOB_FIELD(name) \
+	.offset = offsetof(struct nb_job, name), .width = sizeof(((struct nb_job *)NULL)->name)
+#define GROUP_FIELD(name) \
+	.offset = offsetof(struct nb_group, name), \
+	.width = sizeof(((struct nb_group *)NULL)->name)
+#define SHARE(op, key, text) \
+	{ \
+		.said = {.name = key, .arg = "SHARE", .def = "0", .help = text}, \
+		.type = JOB_SHARE, GROUP_FIELD(weights[op]) \
+	}
+#define IS_GLOBAL .is_global = 1
+
+/* clang-format off */
+const struct job_key job_keys[] = {
+	{.said = {.name = "summary", .arg = "TEXT", IS_GLOBAL,
+		.help = "what the job is, in a line"},
+		.type = JOB_TEXT, JOB_FIELD(summary)},
+	{.said = {.name = "records", .arg = "COUNT", .def = "100000", IS_GLOBAL,
+		.help = "records that the loading inserts"},
+		.type = JOB_COUNT, JOB_FIELD(records), .max = INT64_MAX, .is_shown = true},
+	{.said = {.name = "space", .arg = "COUNT", .def = "0", IS_GLOBAL,
+		.help = "records that upsert and delete go to, there or not; 0: as many as records"},
+		.type = JOB_COUNT, JOB_FIELD(space), .max = INT64_MAX},
+	{.said = {.name = "seed", .arg = "NUMBER", .def = "1", IS_GLOBAL,
+		.help = "start of all that is random; the same seed, the same operations"},
+		.type = JOB_COUNT, JOB_FIELD(seed), .max = UINT64_MAX},
+	{.said = {.name = "key-format", .arg = "FORMAT", .def = "raw", IS_GLOBAL,
+		.choices = "raw|text|be64|file",
+		.help = "what keys are made of a record's number: bytes, prefix and decimal "
+			"number, 8 bytes big-endian, or the key of the file at that place"},
+		.type = JOB_CHOICE, JOB_FIELD(key_format), .is_shown = true},
+	{.said = {.name = "key-order", .arg = "ORDER", .def = "hashed", IS_GLOBAL,
+		.choices = "hashed|ordered|ycsb",
+		.help = "the number first: scrambled, as it is, or hashed as YCSB does"},
+		.type = JOB_CHOICE, JOB_FIELD(key_order), .is_shown = true},
+	{.said = {.name = "key-size", .arg = "LEN", .def = "16", IS_GLOBAL,
+		.help = "bytes of a key, of the formats raw and file"},
+		.type = JOB_BYTES, JOB_FIELD(key_size), .min = 1, .max = NB_KEY_SIZE_MAX},
+	{.said = {.name = "key-prefix", .arg = "TEXT", .def = "user", IS_GLOBAL,
+		.help = "what keys of the format text begin with"},
+		.type = JOB_PREFIX, JOB_FIELD(key_prefix)},
+	{.said = {.name = "key-digits", .arg = "COUNT", .def = "1", IS_GLOBAL,
+		.help = "digits of a key of the format text, at least"},
+		.type = JOB_COUNT, JOB_FIELD(key_digits), .min = 1, .max = NB_KEY_SIZE_MAX},
+	{.said = {.name = "keys", .arg = "FILE", .def = "keys.bin", IS_GLOBAL,
+		.help = "file of keys, of the format file"},
+		.type = JOB_TEXT, JOB_FIELD(keys_path), .min = 1},
+	{.said = {.name = "value-size", .arg = "SIZES", .def = "100", IS_GLOBAL,
+		.help = "bytes of a value: 100, uniform:10..1000, zipfian:10..1000, "
+			"normal:MEAN,DEVIATION, pareto:SHAPE,SCALE,MIN..MAX or histogram:FILE"},
+		.type = JOB_SIZES, JOB_FIELD(values), .is_shown = true},
+	{.said = {.name = "value-ratio", .arg = "RATIO", .def = "0.5", IS_GLOBAL,
+		.help = "what an ideal compression would leave of a value; 1: nothing to gain"},
+		.type = JOB_REAL, JOB_FIELD(value_ratio), .real_min = 0, .real_max = 1,
+		.is_shown = true},
+	{.said = {.name = "lag", .arg = "COUNT", .def = "8192", IS_GLOBAL,
+		.help = "operations after which an inserted record is among those that are read"},
+		.type = JOB_COUNT, JOB_FIELD(lag), .max = 1u << 30},
+
+	SHARE(NB_OP_READ, "read",
+		"share of reads: in percent, or on any other scale"),
+	SHARE(NB_OP_UPDATE, "update",
+		"share of new values for records that are there"),
+	SHARE(NB_OP_INSERT, "insert",
+		"share of new records"),
+	SHARE(NB_OP_UPSERT, "upsert",
+		"share of puts to any record of the space, there or not"),
+	SHARE(NB_OP_DELETE, "delete",
+		"share of deletes of any record of the space, there or not"),
+	SHARE(NB_OP_SCAN, "scan",
+		"share of scans, which begin at a record that is there"),
+	SHARE(NB_OP_RMW, "read-modify-write",
+		"share of reads with a new value for the same record"),
+	SHARE(NB_OP_BATCH, "batch",
+		"share of batches of updates"),
+	SHARE(NB_OP_MULTIGET, "multi-get",
+		"share of reads of several records at once"),
+	SHARE(NB_OP_TXN_READ, "txn-read",
+		"share of transactions that read"),
+	SHARE(NB_OP_TXN_WRITE, "txn-write",
+		"share of transactions that update"),
+	{.said = {.name = "distribution", .arg = "NAME", .def = "uniform",
+		.choices = "uniform|zipfian|zipfian-ycsb|latest|hotspot|exponential|sequential|pareto",
+		.help = "how the records of operations are chosen"},
+		.type = JOB_CHOICE, GROUP_FIELD(distribution), .is_shown = true},
+	{.said = {.name = "theta", .arg = "NUMBER", .def = "0.99",
+		.help = "exponent of zipfian and latest"},
+		.type = JOB_REAL, GROUP_FIELD(theta), .real_min = 0.001, .real_max = 100},
+	{.said = {.name = "hot-share", .arg = "SHARE", .def = "0.2",
+		.help = "of hotspot: share of the records that is hot, 0 to 1"},
+		.type = JOB_REAL, GROUP_FIELD(hot_share), .real_min = 0, .real_max = 1},
+	{.said = {.name = "hot-ops", .arg = "SHARE", .def = "0.8",
+		.help = "of hotspot: share of the operations that go there, 0 to 1"},
+		.type = JOB_REAL, GROUP_FIELD(hot_ops), .real_min = 0, .real_max = 1},
+	{.said = {.name = "exp-percent", .arg = "NUMBER", .def = "95",
+		.help = "of exponential: percent of the operations that go to exp-share"},
+		.type = JOB_REAL, GROUP_FIELD(exp_percent), .real_min = 0, .real_max = 100},
+	{.said = {.name = "exp-share", .arg = "SHARE", .def = "0.8571428571",
+		.help = "of exponential: share of the records, 0 to 1"},
+		.type = JOB_REAL, GROUP_FIELD(exp_share), .real_min = 0, .real_max = 1},
+	{.said = {.name = "pareto-h", .arg = "SHARE", .def = "0.2",
+		.help = "of pareto: h of the records have 1 - h of the operations"},
+		.type = JOB_REAL, GROUP_FIELD(pareto_h), .real_min = 0, .real_max = 1},
+	{.said = {.name = "scan-length", .arg = "RANGE", .def = "1..100",
+		.help = "records of a scan, MIN..MAX or just one number"},
+		.type = JOB_RANGE, GROUP_FIELD(scan_min), .min = 1, .max = INT64_MAX},
+	{.said = {.name = "scan-distribution", .arg = "NAME", .def = "uniform",
+		.choices = "uniform|zipfian", .help = "how the length of a scan is chosen"},
+		.type = JOB_CHOICE, GROUP_FIELD(scan_distribution)},
+	{.said = {.name = "items", .arg = "COUNT", .def = "10",
+		.help = "records of a batch, a multi-get or a transaction"},
+		.type = JOB_COUNT, GROUP_FIELD(items), .min = 1, .max = NB_ITEMS_MAX},
+	{.said = {.name = "threads", .arg = "COUNT", .def = "1", .help = "threads of the group"},
+		.type = JOB_COUNT, GROUP_FIELD(threads), .min = 1, .max = 1024,
+		.is_of_load = true, .is_shown = true},
+	{.said = {.name = "count", .arg = "COUNT",
+		.help = "operations of the group; without it and duration, as many as records"},
+		.type = JOB_COUNT, GROUP_FIELD(count), .max = INT64_MAX},
+	{.said = {.name = "duration", .arg = "TIME",
+		.help = "for how long the group runs, with its warm-up"},
+		.type = JOB_TIME, GROUP_FIELD(duration_ns)},
+	{.said = {.name = "warmup", .arg = "TIME|COUNT",
+		.help = "time, or operations, of that which are not measured"},
+		.type = JOB_WARMUP, GROUP_FIELD(warmup_ns)},
+	{.said = {.name = "rate", .arg = "RATE",
+		.help = "operations a second of the whole group: 200k, in steps 10k/30s,20k/30s, "
+			"in ramps 10k..50k/60s, or @FILE; none: as fast as can be"},
+		.type = JOB_RATE, GROUP_FIELD(rate), .is_of_load = true},
+	{.said = {.name = "arrivals", .arg = "HOW", .def = "fixed", .choices = "fixed|poisson",
+		.help = "with a rate: operations are due evenly spaced, or at random"},
+		.type = JOB_ARRIVALS, GROUP_FIELD(arrivals_asked), .min = NB_ARRIVAL_FIXED,
+		.is_of_load = true},
+	{.said = {.name = "background", .arg = "yes|no", .def = "no", .choices = "no|yes",
+		.help = "run until the other groups of the phase are done"},
+		.type = JOB_CHOICE, GROUP_FIELD(is_background)},
+	{.said = {.name = "cpus", .arg = "LIST",
+		.help = "CPUs that the threads are kept on in turn: 0-3,8; any: wherever"},
+		.type = JOB_CPUS, GROUP_FIELD(cpus), .is_of_load = true},
+	{.said = {.name = "start", .arg = "WHEN", .def = "together", .choices = "together|after",
+		.help = "with the group before, or after it and all that run with it"},
+		.type = JOB_START, GROUP_FIELD(phase)},
+	{.said = {.name = NULL}},
+};
+/* clang-format on */
+
+_Static_assert(sizeof(job_keys) / sizeof(job_keys[0]) <= JOB_KEYS_MAX, "raise JOB_KEYS_MAX");
+
+static struct nb_job_key said[JOB_KEYS_MAX];
+
+static void
+say(void)
+{
+	for (size_t i = 0; job_keys[i].said.name != NULL; i++)
+		said[i] = job_keys[i].said;
+}
+
+const struct nb_job_key *
+nb_job_keys(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, say);
+	return said;
+}
+
+const struct job_key *
+job_keys_find(const char *name)
+{
+	for (const struct job_key *key = job_keys; key->said.name != NULL; key++) {
+		if (strcmp(key->said.name, name) == 0)
+			return key;
+	}
+	return NULL;
+}
+
+const char *
+job_keys_nearest(const char *name)
+{
+	const char *names[JOB_KEYS_MAX];
+	size_t count = 0;
+	for (const struct job_key *key = job_keys; key->said.name != NULL; key++)
+		names[count++] = key->said.name;
+	return nb_nearest(name, names, count);
+}

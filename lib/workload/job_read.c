@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Jobs from files.
+ *
+ * A key that stands twice in a section is refused, and so is a section that stands twice:
+ * which of the two was meant cannot be told, and in a file of some pages the first is
+ * easily overlooked. [workload] comes first, so that what it says of groups holds for all
+ * of them; it may stand nowhere else.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "workload/ini.h"
+#include "workload/job.h"
+#include "workload/presets.h"
+
+struct reader {
+	struct nb_job *job;
+	struct nb_group defaults;
+	bool is_workload;               /* the section is [workload] */
+	struct nb_group *group;         /* that the section is of; of [workload] the defaults */
+	size_t key_lines[JOB_KEYS_MAX]; /* in which each key of the section stands; 0: none */
+	size_t workload_line, load_line, group_lines[NB_GROUPS_MAX];
+};
+
+/** Put file and line before what is wrong. */
+static int
+locate(const struct ini_line *line, int rc)
+{
+	return rc == NB_OK ? NB_OK : error_prefix(rc, "%s:%zu", line->file, line->number);
+}
+
+static int
+begin_workload(struct reader *reader, const struct ini_line *line)
+{
+	if (reader->workload_line > 0)
+		return ini_refuse(
+			line, "[workload] stands in line %zu already", reader->workload_line);
+	if (reader->load_line > 0 || reader->job->group_count > 0)
+		return ini_refuse(line,
+			"[workload] has to come first: what it says of groups "
+			"holds for those behind it");
+	reader->workload_line = line->number;
+	reader->is_workload = true;
+	reader->group = &reader->defaults;
+	return NB_OK;
+}
+
+static int
+begin_load(struct reader *reader, const struct ini_line *line)
+{
+	if (reader->load_line > 0)
+		return ini_refuse(line, "[load] stands in line %zu already", reader->load_line);
+	reader->load_line = line->number;
+	reader->group = reader->job->load;
+	return NB_OK;
+}
+
+static int
+begin_group(struct reader *reader, const struct ini_line *line)
+{
+	struct nb_job *job = reader->job;
+	if (!job_name_is_good(line->section))
+		return ini_refuse(line,
+			"'%.*s' is no name of a group: up to 47 letters, digits, '-' and '_'",
+			JOB_QUOTE_MAX, line->section);
+	for (size_t i = 0; i < job->group_count; i++) {
+		if (strcmp(job->groups[i].name, line->section) == 0)
+			return ini_refuse(line, "[%s] stands in line %zu already",
+				line->section, reader->group_lines[i]);
+	}
+	if (job->group_count == NB_GROUPS_MAX)
+		return ini_refuse(line, "there are more than %u groups", NB_GROUPS_MAX);
+	int rc = job_add_group(job, &reader->defaults, line->section);
+	if (rc != NB_OK)
+		return locate(line, rc);
+	reader->group_lines[job->group_count - 1] = line->number;
+	reader->group = &job->groups[job->group_count - 1];
+	return NB_OK;
+}
+
+static int
+begin_section(struct reader *reader, const struct ini_line *line)
+{
+	memset(reader->key_lines, 0, sizeof(reader->key_lines));
+	reader->is_workload = false;
+	if (strcmp(line->section, "workload") == 0)
+		return begin_workload(reader, line);
+	if (strcmp(line->section, "load") == 0)
+		return begin_load(reader, line);
+	return begin_group(reader, line);
+}
+
+static int
+take_line(void *arg, const struct ini_line *line)
+{
+	struct reader *reader = arg;
+	if (line->key == NULL)
+		return begin_section(reader, line);
+	const struct job_key *key = job_keys_find(line->key);
+	if (key == NULL)
+		return locate(line, job_refuse_key(line->key));
+	if (line->section == NULL)
+		return ini_refuse(line, "'%s' stands before any section; begin with [workload]",
+			line->key);
+	size_t *key_line = &reader->key_lines[key - job_keys];
+	if (*key_line > 0)
+		return ini_refuse(line, "'%s' stands in line %zu of [%s] already", line->key,
+			*key_line, line->section);
+	*key_line = line->number;
+	bool is_of_job = reader->is_workload && key->said.is_global;
+	return locate(line,
+		job_assign(reader->job, is_of_job ? NULL : reader->group, key, line->value));
+}
+
+static int
+read_file(struct reader *reader, const char *path)
+{
+	int rc = path != NULL ? ini_read(path, take_line, reader) : NB_OK;
+	if (rc == NB_OK && reader->job->group_count == 0)
+		rc = job_add_group(reader->job, &reader->defaults, "run");
+	return rc;
+}
+
+/** `path` NULL: there is no file. */
+static int
+read_job(struct nb_job **out, const char *name, const char *path)
+{
+	struct reader reader = {0};
+	int rc = job_create(&reader.job, name);
+	if (rc != NB_OK)
+		return rc;
+	rc = job_group_create(&reader.defaults, "defaults");
+	if (rc == NB_OK) {
+		rc = read_file(&reader, path);
+		job_group_destroy(&reader.defaults);
+	}
+	if (rc == NB_OK)
+		*out = reader.job;
+	else
+		nb_job_delete(reader.job);
+	return rc;
+}
+
+static bool
+is_file_name(const char *name)
+{
+	size_t length = strlen(name);
+	return strchr(name, '/') != NULL ||
+		(length > 4 && strcmp(name + length - 4, ".ini") == 0);
+}
+
+int
+nb_job_read(struct nb_job **out, const char *name)
+{
+	if (name == NULL)
+		return read_job(out, "by hand", NULL);
+	if (is_file_name(name))
+		return read_job(out, name, name);
+	char *path = NULL;
+	int rc = presets_find(&path, name);
+	if (rc == NB_OK)
+		rc = read_job(out, name, path);
+	free(path);
+	return rc;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "workload/ini.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scratch.h"
+#include "unit.h"
+
+/** What was called back, as text: "[section]\n" and "NUMBER section.key=value\n". */
+static char told[1 << 16];
+
+static int
+tell(void *arg, const struct ini_line *line)
+{
+	(void)arg;
+	size_t used = strlen(told);
+	if (line->key == NULL)
+		snprintf(told + used, sizeof(told) - used, "%zu [%s]\n", line->number,
+			line->section);
+	else
+		snprintf(told + used, sizeof(told) - used, "%zu %s.%s=%s\n", line->number,
+			line->section != NULL ? line->section : "", line->key, line->value);
+	return strcmp(line->section != NULL ? line->section : "", "stop") == 0
+		? ini_refuse(line, "stop at '%s'", line->section)
+		: NB_OK;
+}
+
+/** In a block of its own, exactly as long as may be written to. */
+static int
+parse_bytes(const char *bytes, size_t size)
+{
+	told[0] = '\0';
+	char *text = malloc(size + 1);
+	ck_assert_ptr_nonnull(text);
+	memcpy(text, bytes, size);
+	int rc = ini_parse("my.ini", text, size, tell, NULL);
+	free(text);
+	return rc;
+}
+
+static void
+assert_told(const char *text, const char *expected)
+{
+	ck_assert_msg(parse_bytes(text, strlen(text)) == NB_OK, "%s", nb_error_text());
+	ck_assert_str_eq(told, expected);
+}
+
+static void
+assert_refused(const char *text, const char *why)
+{
+	ck_assert_int_eq(parse_bytes(text, strlen(text)), NB_ERR_USAGE);
+	ck_assert_str_eq(nb_error_text(), why);
+}
+
+START_TEST(sections_and_assignments_come_with_their_lines)
+{
+	assert_told("a = 1\n\n[one]\nb=2\n# no\n; no\n   # no\n[two]\n  c  =  3 4  \n",
+		"1 .a=1\n3 [one]\n4 one.b=2\n8 [two]\n9 two.c=3 4\n");
+	assert_told("", "");
+	assert_told("\n\n \t\n", "");
+	assert_told("[ blanks ]", "1 [blanks]\n");
+}
+END_TEST
+
+START_TEST(last_line_needs_no_end)
+{
+	assert_told("[s]\nkey = value", "1 [s]\n2 s.key=value\n");
+	assert_told("[s]\nkey =", "1 [s]\n2 s.key=\n");
+	assert_told("[s]\n# comment", "1 [s]\n");
+}
+END_TEST
+
+START_TEST(line_ends_of_other_systems_are_read)
+{
+	assert_told("\xef\xbb\xbf[s]\r\nkey = value\r\n\r\nlast=1\r",
+		"1 [s]\n2 s.key=value\n4 s.last=1\n");
+}
+END_TEST
+
+START_TEST(value_may_hold_what_else_has_a_meaning)
+{
+	assert_told("[s]\nk = a=b ; c # d [e]\n\"k\" = \"q\"\nk=\\n\n",
+		"1 [s]\n2 s.k=a=b ; c # d [e]\n3 s.\"k\"=\"q\"\n4 s.k=\\n\n");
+	assert_told("[s]\nk=\xc3\xa4 \xff\n", "1 [s]\n2 s.k=\xc3\xa4 \xff\n");
+}
+END_TEST
+
+START_TEST(long_line_is_one_line)
+{
+	static char text[10240 + 64], expected[10240 + 64], value[10240 + 1];
+	memset(value, 'x', 10240);
+	snprintf(text, sizeof(text), "[s]\nkey = %s\nnext = 1\n", value);
+	snprintf(expected, sizeof(expected), "1 [s]\n2 s.key=%s\n3 s.next=1\n", value);
+	assert_told(text, expected);
+}
+END_TEST
+
+START_TEST(what_is_no_ini_is_refused_with_its_line)
+{
+	assert_refused("[s]\n\nfoo\n", "my.ini:3: 'foo' is neither [SECTION] nor KEY = VALUE");
+	assert_refused("[s\n", "my.ini:1: '[s' lacks its ']'");
+	assert_refused("[s] # why\n",
+		"my.ini:1: ' # why' behind ']' is too much; a comment has a line of its own");
+	assert_refused("\n[ ]\n", "my.ini:2: a section without a name");
+	assert_refused("[s]\n = 5\n", "my.ini:2: there is no key before the '='");
+}
+END_TEST
+
+START_TEST(byte_of_zero_is_refused_with_its_line)
+{
+	ck_assert_int_eq(parse_bytes("[s]\nk=1\0\n", 9), NB_ERR_USAGE);
+	ck_assert_str_eq(
+		nb_error_text(), "my.ini:2: holds a byte of zero; this is no text file");
+	ck_assert_int_eq(parse_bytes("\xff\xfe[\0s\0]\0", 8), NB_ERR_USAGE);
+	ck_assert_str_eq(
+		nb_error_text(), "my.ini:1: holds a byte of zero; this is no text file");
+	ck_assert_int_eq(parse_bytes("#\0", 2), NB_ERR_USAGE);
+}
+END_TEST
+
+START_TEST(long_wrong_line_is_quoted_in_part)
+{
+	static char text[10241];
+	memset(text, 'x', 10240);
+	ck_assert_int_eq(parse_bytes(text, 10240), NB_ERR_USAGE);
+	ck_assert_uint_lt(strlen(nb_error_text()), 150);
+}
+END_TEST
+
+START_TEST(reader_can_refuse_a_line)
+{
+	assert_refused("[s]\na=1\n[stop]\n[more]\n", "my.ini:3: stop at 'stop'");
+	ck_assert_str_eq(told, "1 [s]\n2 s.a=1\n3 [stop]\n");
+}
+END_TEST
+
+START_TEST(files_are_read_whole)
+{
+	scratch_fresh("whole");
+	static char text[100000];
+	memset(text, '#', sizeof(text));
+	memcpy(text + sizeof(text) - 9, "\n[s]\nk=12", 9);
+	file_put("f.ini", text, sizeof(text));
+	told[0] = '\0';
+	ck_assert_int_eq(ini_read("f.ini", tell, NULL), NB_OK);
+	ck_assert_str_eq(told, "2 [s]\n3 s.k=12\n");
+	file_put("f.ini", "", 0);
+	told[0] = '\0';
+	ck_assert_int_eq(ini_read("f.ini", tell, NULL), NB_OK);
+	ck_assert_str_eq(told, "");
+}
+END_TEST
+
+START_TEST(what_cannot_be_read_is_named)
+{
+	scratch_fresh("unreadable");
+	ck_assert_int_eq(ini_read("gone.ini", tell, NULL), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "gone.ini: No such file or directory");
+	ck_assert_int_eq(ini_read("/", tell, NULL), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "/: Is a directory");
+	ck_assert_int_eq(ini_read("/dev/zero", tell, NULL), NB_ERR_USAGE);
+	ck_assert_str_eq(nb_error_text(), "/dev/zero: is larger than 64 MiB");
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int status = UNIT_RUN("ini", sections_and_assignments_come_with_their_lines,
+		last_line_needs_no_end, line_ends_of_other_systems_are_read,
+		value_may_hold_what_else_has_a_meaning, long_line_is_one_line,
+		what_is_no_ini_is_refused_with_its_line, byte_of_zero_is_refused_with_its_line,
+		long_wrong_line_is_quoted_in_part, reader_can_refuse_a_line,
+		files_are_read_whole, what_cannot_be_read_is_named);
+	scratch_leave();
+	return status;
+}

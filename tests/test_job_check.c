@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <mininb/job.h>
+
+#include <math.h>
+#include <stdio.h>
+
+#include "job_text.h"
+
+static void
+assert_good(const char *text)
+{
+	struct nb_job *job = job_of_text(text);
+	ck_assert_msg(nb_job_check(job) == NB_OK, "%s\n%s", text, nb_error_text());
+	nb_job_delete(job);
+}
+
+START_TEST(jobs_that_fit_together_pass)
+{
+	static const char *const good[] = {
+		"[run]\nread = 1\n",
+		"[run]\nread = 0.0001\n",
+		"[workload]\nrecords = 0\n[run]\ninsert = 1\ncount = 1\n",
+		"[workload]\nrecords = 0\nspace = 5\n[run]\nupsert = 1\ndelete = 1\ncount = "
+		"1\n",
+		"[workload]\nlag = 0\n[run]\nread = 1\ninsert = 1\n",
+		"[workload]\nlag = 0\nthreads = 8\n[run]\nread = 1\n",
+		"[workload]\ndistribution = latest\n[run]\nread = 1\n",
+		"[workload]\ndistribution = zipfian-ycsb\n[run]\nread = 1\n",
+		"[a]\nread = 1\n[b]\nupdate = 1\nbackground = yes\n",
+		"[a]\nread = 1\nthreads = 1024\n[b]\nread = 1\nthreads = 1024\nstart = after\n",
+		"[a]\nread = 1\nrate = 1k\n[b]\nread = 1\narrivals = poisson\n",
+		"[run]\nread = 1\nrate = 10..0/30s\nduration = 1m\n",
+		"[run]\nread = 1\ncount = 10\nwarmup = 9\n",
+		"[run]\nread = 1\nduration = 10s\nwarmup = 9s\n",
+		"[run]\nread = 1\nduration = 10s\nwarmup = 1M\n",
+		"[run]\nread = 1\ncount = 10\nwarmup = 10s\n",
+		"[workload]\nkey-format = text\nkey-digits = 1048000\n[run]\nread = 1\n",
+		"[workload]\nvalue-size = 1GiB\n[run]\nread = 1\n",
+		"[run]\nread = 1\nhot-share = 0\nexp-share = 0\npareto-h = 0\nexp-percent = "
+		"0\n",
+	};
+	for (size_t i = 0; i < COUNT_OF(good); i++)
+		assert_good(good[i]);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_together_is_refused)
+{
+	static const struct {
+		const char *text, *why;
+	} wrong[] = {
+		{"[run]\nthreads = 2\n",
+			"[run]: the mix is empty; say what is done, such as "
+			"read = 95 and update = 5"},
+		{"[a]\nread = 1\n[b]\nread = 0\n",
+			"[b]: the mix is empty; say what is done, such as read = 95 and "
+			"update = 5"},
+		{"[workload]\nrecords = 0\n[run]\nread-modify-write = 1\ncount = 1\n",
+			"[run]: read-modify-write: goes to records that are there, and records "
+			"is 0"},
+		{"[workload]\nrecords = 0\n[run]\nupsert = 1\ncount = 1\n",
+			"[run]: upsert: space and records are both 0, so there is nothing to "
+			"go "
+			"to"},
+		{"[workload]\nrecords = 0\n[run]\ninsert = 1\n",
+			"[run]: count: without it and duration it is that of the records, and "
+			"records is 0"},
+		{"[run]\nread = 1\nbackground = yes\n",
+			"[run]: background: the phase has no other groups to wait for"},
+		{"[a]\nread = 1\n[b]\nread = 1\nbackground = yes\nstart = after\n",
+			"[b]: background: the phase has no other groups to wait for"},
+		{"[a]\nread = 1\nthreads = 1000\n[b]\nread = 1\nthreads = 25\n",
+			"[a]: threads: 1025 side by side are too many; allowed: 1024"},
+		{"[workload]\nlag = 0\n[a]\nread = 1\n[b]\ninsert = 1\n",
+			"lag: 0 is for a single thread; others would look for records that are "
+			"being inserted"},
+		{"[run]\nread = 1\ndistribution = zipfian-ycsb\ntheta = 0.9\n",
+			"[run]: theta: zipfian-ycsb has 0.99 and no other; zipfian has any"},
+		{"[run]\nread = 1\ndistribution = exponential\nexp-percent = 100\n",
+			"[run]: exp-percent: has to be more than 0 and less than 100"},
+		{"[run]\nread = 1\ndistribution = exponential\nexp-share = 0\n",
+			"[run]: exp-share: has to be more than 0"},
+		{"[run]\nread = 1\ndistribution = pareto\npareto-h = 1\n",
+			"[run]: pareto-h: has to be more than 0 and less than 1"},
+		{"[run]\nread = 1\ncount = 10\nwarmup = 10\n",
+			"[run]: warmup: 10 of 10 operations leaves nothing to measure"},
+		{"[workload]\nrecords = 5\n[run]\nread = 1\nwarmup = 6\n",
+			"[run]: warmup: 6 of 5 operations leaves nothing to measure"},
+		{"[run]\nread = 1\nduration = 10s\nwarmup = 10s\n",
+			"[run]: warmup: leaves nothing of the duration to measure"},
+		{"[workload]\nkey-format = text\nkey-digits = 1048576\n[run]\nread = 1\n",
+			"key-digits: with its prefix a key may get longer than 1048576 bytes"},
+	};
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		struct nb_job *job = job_of_text(wrong[i].text);
+		assert_usage(nb_job_check(job), wrong[i].why);
+		nb_job_delete(job);
+	}
+}
+END_TEST
+
+/** A good job, one field of which is made wrong by hand. */
+#define ASSERT_REFUSED(change, why) \
+	do { \
+		struct nb_job *job = job_of_text("[run]\nread = 1\nrate = 5\ncpus = 0\n"); \
+		ck_assert_int_eq(nb_job_check(job), NB_OK); \
+		struct nb_group *group = &job->groups[0]; \
+		(void)group; \
+		change; \
+		assert_usage(nb_job_check(job), why); \
+		nb_job_delete(job); \
+	} while (0)
+
+START_TEST(values_made_by_hand_are_looked_at)
+{
+	ASSERT_REFUSED(
+		group->threads = 0, "[run]: threads: 0 is out of range; allowed: 1 to 1024");
+	ASSERT_REFUSED(group->distribution = NB_DIST_KINDS,
+		"[run]: distribution: 8 is out of range; allowed: 0 to 7");
+	ASSERT_REFUSED(group->scan_distribution = NB_DIST_LATEST,
+		"[run]: scan-distribution: 3 is out of range; allowed: 0 to 1");
+	ASSERT_REFUSED(group->items = NB_ITEMS_MAX + 1,
+		"[run]: items: 1025 is out of range; allowed: 1 to 1024");
+	ASSERT_REFUSED(group->scan_min = 0, "[run]: scan-length: is no range from 1 up");
+	ASSERT_REFUSED(group->scan_max = 0, "[run]: scan-length: is no range from 1 up");
+	ASSERT_REFUSED(
+		group->theta = NAN, "[run]: theta: is out of range; allowed: 0.001 to 100");
+	ASSERT_REFUSED(
+		group->hot_ops = 1.5, "[run]: hot-ops: is out of range; allowed: 0 to 1");
+	ASSERT_REFUSED(group->arrivals = NB_ARRIVAL_CLOSED,
+		"[run]: arrivals: are fixed or poisson with a rate, and only then");
+	ASSERT_REFUSED(group->arrivals = 77,
+		"[run]: arrivals: are fixed or poisson with a rate, and only then");
+	ASSERT_REFUSED(group->rate[0].from_ops_s = INFINITY,
+		"[run]: rate: step 1 is no number of operations a second");
+	ASSERT_REFUSED(group->rate[0].to_ops_s = -1,
+		"[run]: rate: step 1 is no number of operations a second");
+	ASSERT_REFUSED(group->rate[group->rate_count - 1].to_ops_s = 0,
+		"[run]: rate: the last step, which stays in force, must not end at 0 without "
+		"a duration");
+	ASSERT_REFUSED(group->rate_count = NB_RATE_STEPS_MAX + 1,
+		"[run]: rate: has more than 4096 steps");
+	ASSERT_REFUSED(group->cpus[0] = 'x',
+		"[run]: cpus: 'x' is no list of CPUs, such as 0-3,8; allowed: 0 to 1023");
+	ASSERT_REFUSED(
+		group->weight_scale = 3, "[run]: the scale of its mix is no power of ten");
+	ASSERT_REFUSED((group->warmup_ns = 1, group->warmup_count = 1),
+		"[run]: warmup: is a time or a count, not both");
+	ASSERT_REFUSED(group->phase = 1, "[run]: phase 1 follows where 0 was due");
+	ASSERT_REFUSED(strcpy(group->name, "load"), "'load' is no name of a group");
+	ASSERT_REFUSED(group->name[0] = '\0', "'' is no name of a group");
+	ASSERT_REFUSED(
+		job->values.max = UINT64_C(1) << 40; job->values.kind = NB_SIZE_UNIFORM,
+		"value-size: 1099511627776 is too large; allowed: 0 to 1073741824 bytes");
+	ASSERT_REFUSED(job->values.max = 1; job->values.kind = NB_SIZE_UNIFORM,
+		       "value-size: its least is above its most");
+	ASSERT_REFUSED(job->values.kind = 9, "value-size: there is no kind 9");
+	ASSERT_REFUSED(job->value_ratio = NAN, "value-ratio: is out of range; allowed: 0 to 1");
+	ASSERT_REFUSED(job->key_size = 0, "key-size: 0 is out of range; allowed: 1 to 1048576");
+	ASSERT_REFUSED(memset(job->key_prefix, 'x', sizeof(job->key_prefix)),
+		"key-prefix: is too long");
+	ASSERT_REFUSED(
+		job->load->weights[NB_OP_READ] = 1, "[load]: its mix is not all inserts");
+	ASSERT_REFUSED(
+		job->load->weights[NB_OP_INSERT] = 0, "[load]: its mix is not all inserts");
+	ASSERT_REFUSED(job->load->count = 1, "[load]: inserts all records, without a bound");
+	ASSERT_REFUSED(job->load->threads = 5000,
+		"[load]: threads: 5000 is out of range; allowed: 1 to 1024");
+}
+END_TEST
+
+START_TEST(parts_that_are_missing_are_named)
+{
+	struct nb_job *job = job_of_text("[a]\nread = 1\n[b]\nread = 1\n");
+	strcpy(job->groups[1].name, "a");
+	assert_usage(nb_job_check(job), "there are two groups 'a'");
+	strcpy(job->groups[1].name, "b");
+	struct nb_group *load = job->load;
+	job->load = NULL;
+	assert_usage(nb_job_check(job), "[load]: is missing");
+	job->load = load;
+	job->key_format = NB_KEY_FILE;
+	ck_assert_int_eq(nb_job_check(job), NB_OK);
+	free(job->keys_path);
+	job->keys_path = NULL;
+	assert_usage(nb_job_check(job), "keys: which file is not said");
+	job->key_format = NB_KEY_RAW;
+	size_t count = job->group_count;
+	job->group_count = 0;
+	assert_usage(nb_job_check(job), "there are 0 groups; allowed: 1 to 64");
+	job->group_count = count;
+	ck_assert_int_eq(nb_job_check(job), NB_OK);
+	nb_job_delete(job);
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int status = UNIT_RUN("job_check", jobs_that_fit_together_pass,
+		what_does_not_fit_together_is_refused, values_made_by_hand_are_looked_at,
+		parts_that_are_missing_are_named);
+	scratch_leave();
+	return status;
+}
