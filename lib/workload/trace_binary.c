@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mininb's own format of traces. All numbers are little-endian.
+ *
+ *     header, 32 bytes
+ *       0  8  magic: 89 'N' 'B' 'T' 0d 0a 1a 0a. As PNG's: a transfer that strips the
+ *             eighth bit or turns line ends around is found at once
+ *       8  4  version, 1
+ *      12 12  0
+ *      24  8  XXH3-64 of bytes 0..23
+ *     blocks, one after the other, 40 bytes and the operations
+ *       0  4  "NBbk"
+ *       4  4  bytes of operations, at least 1
+ *       8  4  how many operations, at least 1
+ *      12  4  0
+ *      16  8  number of the block, from 0 up
+ *      24  8  due time of the operation before the first, in ns
+ *      32  8  XXH3-64 of the operations, its seed being XXH3-64 of bytes 0..31
+ *     end mark, 40 bytes: as a block of no bytes and no operations, but "NBen", its
+ *       number that of the blocks, and in the place of the time all operations
+ *
+ *     operation
+ *       1 byte   bits 0-3: NB_OP_*, 15 for none; 4: the key is as long as the one before;
+ *                5: its value has a size; 6: as the last such size; 7: it has a due time
+ *       varint   bytes of the key, unless bit 4
+ *       varint   bytes of the value, if bit 5 and not bit 6
+ *       varint   records, of a scan
+ *       varint   ns from the due time before, if bit 7
+ *       the key
+ *
+ * "Before" ends at the beginning of a block, so that blocks can be read alone, and a
+ * trace be continued by writing over its end mark. A varint has seven bits a byte, the
+ * lowest first, the top bit set in all but the last. So a read with a key of 8 bytes
+ * takes 9 bytes, 10 or 11 with its time.
+ *
+ * Every byte is under a checksum, a block that is lost or comes twice shows in the
+ * numbers, an end that is lost in the end mark. Rejected: a mode for keys of one size in
+ * the header, which the writer of a stream would have to know beforehand; the same is
+ * said by a bit that is there anyhow. Compression: zstd does that outside.
+ */
+#include <endian.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <mininb/workload.h>
+
+#include "base/error.h"
+#include "workload/trace_format.h"
+
+enum {
+	VERSION = 1,
+	HEADER_BYTES = 32,
+	BLOCK_BYTES = 40,
+	BLOCK_OPS_MAX = TRACE_BLOCK_BYTES + TRACE_OP_BYTES + (int)NB_KEY_SIZE_MAX,
+
+	KIND_MASK = 15,
+	KIND_NONE = 15,
+	SAME_KEY_SIZE = 1 << 4,
+	HAS_VALUE_SIZE = 1 << 5,
+	SAME_VALUE_SIZE = 1 << 6,
+	HAS_DUE = 1 << 7
+};
+
+static const uint8_t magic[8] = {0x89, 'N', 'B', 'T', '\r', '\n', 0x1a, '\n'};
+static const uint8_t block_mark[4] = "NBbk", end_mark[4] = "NBen";
+
+static uint32_t
+get_u32(const uint8_t *at)
+{
+	uint32_t number;
+	memcpy(&number, at, sizeof(number));
+	return le32toh(number);
+}
+
+static uint64_t
+get_u64(const uint8_t *at)
+{
+	uint64_t number;
+	memcpy(&number, at, sizeof(number));
+	return le64toh(number);
+}
+
+static void
+set_u32(uint8_t *at, uint32_t number)
+{
+	number = htole32(number);
+	memcpy(at, &number, sizeof(number));
+}
+
+static void
+set_u64(uint8_t *at, uint64_t number)
+{
+	number = htole64(number);
+	memcpy(at, &number, sizeof(number));
+}
+
+/** Of a block's header and of what follows it. */
+static uint64_t
+block_hash(const uint8_t *header, const uint8_t *ops, size_t size)
+{
+	return XXH3_64bits_withSeed(ops, size, XXH3_64bits(header, BLOCK_BYTES - 8));
+}
+
+static uint8_t *
+put_varint(uint8_t *at, uint64_t number)
+{
+	for (; number >= 0x80; number >>= 7)
+		*at++ = (uint8_t)(number | 0x80);
+	*at++ = (uint8_t)number;
+	return at;
+}
+
+/** NULL: it does not end in time, or is above 2^64-1. */
+static const uint8_t *
+get_varint(const uint8_t *at, const uint8_t *end, uint64_t *out)
+{
+	uint64_t number = 0;
+	for (unsigned shift = 0; at < end && shift < 64; shift += 7) {
+		uint64_t bits = *at & 0x7f;
+		if (shift == 63 && bits > 1)
+			return NULL;
+		number |= bits << shift;
+		if (*at++ < 0x80) {
+			*out = number;
+			return at;
+		}
+	}
+	return NULL;
+}
+
+/* ---- reading ---- */
+
+/* Half of the magic is enough, for a damaged one is to be told and not guessed at. */
+bool
+trace_binary_is_ours(const uint8_t *data, size_t size)
+{
+	return size >= 4 && memcmp(data, magic, 4) == 0;
+}
+
+int
+trace_binary_begin(struct trace_reader *reader)
+{
+	struct trace_input *in = &reader->in;
+	int rc = trace_input_want(in, HEADER_BYTES);
+	if (rc != NB_OK)
+		return rc;
+	const uint8_t *header = in->data + in->pos;
+	if (trace_input_left(in) < HEADER_BYTES)
+		return error_set(NB_ERR_DATA, "%s: is cut short within its header", in->path);
+	if (memcmp(header, magic, sizeof(magic)) != 0)
+		return error_set(NB_ERR_DATA,
+			"%s: is no trace of mininb's, or its header is damaged", in->path);
+	if (get_u32(header + 8) != VERSION)
+		return error_set(NB_ERR_DATA,
+			"%s: is of version %u, or damaged; this mininb reads version %u",
+			in->path, (unsigned)get_u32(header + 8), (unsigned)VERSION);
+	if (get_u64(header + 24) != XXH3_64bits(header, 24))
+		return error_set(NB_ERR_DATA, "%s: its header is damaged", in->path);
+	trace_input_take(in, HEADER_BYTES);
+	return NB_OK;
+}
+
+/** What is wrong with the block whose header this is; NULL: nothing that can be seen here. */
+static const char *
+check_header(const uint8_t *header)
+{
+	bool is_end = memcmp(header, end_mark, 4) == 0;
+	uint32_t bytes = get_u32(header + 4), ops = get_u32(header + 8);
+	if (!is_end && memcmp(header, block_mark, 4) != 0)
+		return "it does not begin as one";
+	if ((bytes == 0) != is_end || (ops == 0) != is_end || bytes > BLOCK_OPS_MAX ||
+		ops > bytes || get_u32(header + 12) != 0)
+		return "its size is damaged";
+	return NULL;
+}
+
+/** The end mark: as many blocks and operations as there were? */
+static int
+check_end(struct trace_reader *reader, const uint8_t *header)
+{
+	struct trace_block *block = &reader->block;
+	struct trace_input *in = &reader->in;
+	uint64_t total = get_u64(header + 24);
+	block->is_over = true;
+	trace_input_take(in, BLOCK_BYTES);
+	if (!block->is_gapped && total != block->total)
+		return error_set(NB_ERR_DATA,
+			"%s: %" PRIu64 " operations are there, its end speaks of %" PRIu64,
+			in->path, block->total, total);
+	int rc = trace_input_want(in, 1);
+	if (rc == NB_OK && trace_input_left(in) > 0)
+		return error_set(NB_ERR_DATA, "%s: something stands behind its end", in->path);
+	return rc == NB_OK ? NB_NOT_FOUND : rc;
+}
+
+/** The file ends where a block should be. */
+static int
+cut_short(struct trace_reader *reader)
+{
+	struct trace_block *block = &reader->block;
+	block->is_over = true;
+	trace_input_take(&reader->in, trace_input_left(&reader->in));
+	int rc = trace_damage(reader, "block", block->number,
+		"the file ends within it or before its end mark; it was cut short");
+	return rc == NB_OK ? NB_NOT_FOUND : rc;
+}
+
+/** Over it, to be skipped: if another block or the end begins where it says. */
+static int
+skip_block(struct trace_reader *reader, size_t bytes, const char *why)
+{
+	struct trace_input *in = &reader->in;
+	struct trace_block *block = &reader->block;
+	int rc = trace_damage(reader, "block", block->number, "is damaged: %s", why);
+	if (rc != NB_OK) {
+		block->is_over = true;
+		return rc;
+	}
+	block->number++;
+	block->is_gapped = true;
+	rc = trace_input_want(in, bytes + BLOCK_BYTES);
+	if (rc != NB_OK)
+		return rc;
+	const uint8_t *next = in->data + in->pos + bytes;
+	if (bytes > 0 && trace_input_left(in) >= bytes + BLOCK_BYTES &&
+		(memcmp(next, block_mark, 4) == 0 || memcmp(next, end_mark, 4) == 0)) {
+		trace_input_take(in, bytes);
+		return NB_OK;
+	}
+	block->is_over = true;
+	return error_set(NB_ERR_DATA,
+		"%s: block %" PRIu64 " is damaged so that the next cannot be found: %s",
+		in->path, block->number - 1, why);
+}
+
+/** The next block's header is read and its operations are there; NB_NOT_FOUND at the end. */
+static int
+take_block(struct trace_reader *reader)
+{
+	struct trace_input *in = &reader->in;
+	struct trace_block *block = &reader->block;
+	int rc = trace_input_want(in, BLOCK_BYTES);
+	if (rc != NB_OK)
+		return rc;
+	if (trace_input_left(in) < BLOCK_BYTES)
+		return cut_short(reader);
+	const char *wrong = check_header(in->data + in->pos);
+	if (wrong != NULL)
+		return skip_block(reader, 0, wrong);
+	size_t bytes = get_u32(in->data + in->pos + 4);
+	rc = trace_input_want(in, BLOCK_BYTES + bytes);
+	if (rc != NB_OK)
+		return rc;
+	if (trace_input_left(in) < BLOCK_BYTES + bytes)
+		return cut_short(reader);
+	const uint8_t *header = in->data + in->pos;
+	if (get_u64(header + 32) != block_hash(header, header + BLOCK_BYTES, bytes))
+		return skip_block(
+			reader, BLOCK_BYTES + bytes, "its checksum is not that of its bytes");
+	if (get_u64(header + 16) < block->number ||
+		(get_u64(header + 16) != block->number && !block->is_gapped))
+		return skip_block(reader, BLOCK_BYTES + bytes, "it is not in its place");
+	if (bytes == 0)
+		return check_end(reader, header);
+	if (get_u64(header + 24) < block->due_ns)
+		return skip_block(reader, BLOCK_BYTES + bytes, "its time goes back");
+	block->number = get_u64(header + 16) + 1;
+	block->ops = get_u32(header + 8);
+	block->due_ns = get_u64(header + 24);
+	block->left = bytes;
+	block->key_size = block->value_size = 0;
+	trace_input_take(in, BLOCK_BYTES);
+	return NB_OK;
+}
+
+/** What is wrong with an operation whose numbers were read; NULL: nothing. */
+static const char *
+check_op(const struct trace_block *block, const struct trace_op *op, uint64_t passed)
+{
+	if (op->kind > NB_OP_RMW && op->kind != TRACE_NO_KIND)
+		return "its kind is not known";
+	if (block->key_size == 0 || block->key_size > NB_KEY_SIZE_MAX)
+		return "its key has no allowed size";
+	if (op->value_size > NB_VALUE_SIZE_MAX)
+		return "its value has no allowed size";
+	if (op->kind == NB_OP_SCAN && op->scan_length == 0)
+		return "it scans 0 records";
+	return passed > UINT64_MAX - block->due_ns ? "its time is too large" : NULL;
+}
+
+/** The operation at `at`; what follows it, or NULL and what is wrong. */
+static const uint8_t *
+decode(struct trace_block *block, const uint8_t *at, const uint8_t *end, struct trace_op *op,
+	const char **wrong)
+{
+	unsigned bits = *at++;
+	uint64_t passed = 0;
+	op->kind = (bits & KIND_MASK) == KIND_NONE ? TRACE_NO_KIND : bits & KIND_MASK;
+	op->has_value_size = (bits & HAS_VALUE_SIZE) != 0;
+	op->has_due = (bits & HAS_DUE) != 0;
+	if (!(bits & SAME_KEY_SIZE))
+		at = get_varint(at, end, &block->key_size);
+	if (at != NULL && op->has_value_size && !(bits & SAME_VALUE_SIZE))
+		at = get_varint(at, end, &block->value_size);
+	if (at != NULL && op->kind == NB_OP_SCAN)
+		at = get_varint(at, end, &op->scan_length);
+	if (at != NULL && op->has_due)
+		at = get_varint(at, end, &passed);
+	*wrong = "a number in it does not end";
+	if (at == NULL)
+		return NULL;
+	op->value_size = op->has_value_size ? block->value_size : 0;
+	*wrong = check_op(block, op, passed);
+	if (*wrong == NULL && (uint64_t)(end - at) < block->key_size)
+		*wrong = "its key does not end within the block";
+	if (*wrong != NULL)
+		return NULL;
+	block->due_ns += passed;
+	op->due_ns = op->has_due ? block->due_ns : 0;
+	op->key = (struct nb_slice){.data = at, .size = block->key_size};
+	return at + block->key_size;
+}
+
+/** Damage that a checksum does not find: the writer's. The rest of the block is given up. */
+static int
+spoilt(struct trace_reader *reader, const char *wrong)
+{
+	struct trace_block *block = &reader->block;
+	trace_input_take(&reader->in, block->left);
+	block->left = 0;
+	block->ops = 0;
+	block->is_gapped = true;
+	return trace_damage(
+		reader, "block", block->number - 1, "an operation is damaged: %s", wrong);
+}
+
+int
+trace_binary_next(struct trace_reader *reader, struct trace_op *op)
+{
+	struct trace_input *in = &reader->in;
+	struct trace_block *block = &reader->block;
+	for (;;) {
+		if (block->is_over)
+			return NB_NOT_FOUND;
+		if (block->ops == 0) {
+			int rc = take_block(reader);
+			if (rc != NB_OK)
+				return rc;
+			continue;
+		}
+		/* block->left is not 0: see how `next` may be the end */
+		const uint8_t *begin = in->data + in->pos, *end = begin + block->left;
+		const char *wrong;
+		const uint8_t *next = decode(block, begin, end, op, &wrong);
+		if (next != NULL && (next == end) != (block->ops == 1)) {
+			next = NULL;
+			wrong = "the block's number of operations is another";
+		}
+		if (next != NULL) {
+			block->left -= (size_t)(next - begin);
+			block->ops--;
+			block->total++;
+			trace_input_take(in, (size_t)(next - begin));
+			return NB_OK;
+		}
+		int rc = spoilt(reader, wrong);
+		if (rc != NB_OK)
+			return rc;
+		*op = (struct trace_op){.kind = TRACE_NO_KIND};
+	}
+}
+
+/* ---- writing ---- */
+
+int
+trace_binary_write_begin(struct trace_writer *writer)
+{
+	uint8_t header[HEADER_BYTES] = {0};
+	memcpy(header, magic, sizeof(magic));
+	set_u32(header + 8, VERSION);
+	set_u64(header + 24, XXH3_64bits(header, 24));
+	writer->block = malloc(BLOCK_BYTES + BLOCK_OPS_MAX);
+	if (writer->block == NULL)
+		return error_set(NB_FAIL, "%s: out of memory", writer->path);
+	return trace_write_bytes(writer, header, sizeof(header));
+}
+
+/** The header in front of the operations, and both out. */
+static int
+write_block(struct trace_writer *writer, const uint8_t *mark, uint64_t due_or_total)
+{
+	uint8_t *header = writer->block;
+	memcpy(header, mark, 4);
+	set_u32(header + 4, (uint32_t)writer->block_used);
+	set_u32(header + 8, writer->block_ops);
+	set_u32(header + 12, 0);
+	set_u64(header + 16, writer->block_number);
+	set_u64(header + 24, due_or_total);
+	set_u64(header + 32, block_hash(header, header + BLOCK_BYTES, writer->block_used));
+	int rc = trace_write_bytes(writer, header, BLOCK_BYTES + writer->block_used);
+	writer->block_number++;
+	writer->block_used = 0;
+	writer->block_ops = 0;
+	writer->block_begin_ns = writer->due_ns;
+	writer->last_key_size = writer->last_value_size = 0;
+	return rc;
+}
+
+static uint8_t *
+encode(struct trace_writer *writer, const struct trace_op *op, uint8_t *at)
+{
+	uint8_t *first = at++;
+	unsigned bits = op->kind == TRACE_NO_KIND ? KIND_NONE : op->kind;
+	if (op->key.size == writer->last_key_size)
+		bits |= SAME_KEY_SIZE;
+	else
+		at = put_varint(at, op->key.size);
+	writer->last_key_size = op->key.size;
+	if (op->has_value_size) {
+		bits |= HAS_VALUE_SIZE;
+		if (op->value_size == writer->last_value_size)
+			bits |= SAME_VALUE_SIZE;
+		else
+			at = put_varint(at, op->value_size);
+		writer->last_value_size = op->value_size;
+	}
+	if (op->kind == NB_OP_SCAN)
+		at = put_varint(at, op->scan_length);
+	if (op->has_due) {
+		bits |= HAS_DUE;
+		at = put_varint(at, op->due_ns - writer->due_ns);
+		writer->due_ns = op->due_ns;
+	}
+	*first = (uint8_t)bits;
+	memcpy(at, op->key.data, op->key.size);
+	return at + op->key.size;
+}
+
+int
+trace_binary_add(struct trace_writer *writer, const struct trace_op *op)
+{
+	if (op->has_due && op->due_ns < writer->due_ns)
+		return trace_write_refuse(writer, "it is due before the one before it");
+	uint8_t *begin = writer->block + BLOCK_BYTES + writer->block_used;
+	writer->block_used += (size_t)(encode(writer, op, begin) - begin);
+	writer->block_ops++;
+	if (writer->block_used < TRACE_BLOCK_BYTES)
+		return NB_OK;
+	return write_block(writer, block_mark, writer->block_begin_ns);
+}
+
+int
+trace_binary_write_end(struct trace_writer *writer)
+{
+	int rc = writer->block_ops > 0 ? write_block(writer, block_mark, writer->block_begin_ns)
+				       : NB_OK;
+	return rc == NB_OK ? write_block(writer, end_mark, writer->ops) : rc;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For libFuzzer: any bytes as a trace. The first byte is how they are read:
+ *
+ *     bits 0-2  the format, NB_TRACE_*
+ *     bit 3     as a stream, else mapped
+ *     bit 4     NB_TRACE_SKIP_BAD
+ *     bits 5-6  how keys are made: big, little, text
+ *     bit 7     mininb: make checksums right first, so that what they protect is reached
+ *
+ * What is read is written as mininb and read again: these have to be the same operations.
+ * Build with clang, -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false; then
+ *
+ *     tests/fuzz/fuzz_trace -max_len=4096 NEW_CORPUS .../tests/fuzz/corpus/trace
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "workload/trace.h"
+
+enum { OPS_MAX = 2000, STREAM_MAX = 60000 /* what a pipe holds */, HEADER = 32, BLOCK = 40 };
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+require(int is_true, const char *what)
+{
+	if (is_true)
+		return;
+	fprintf(stderr, "not so: %s (%s)\n", what, nb_error_text());
+	abort();
+}
+
+static void
+set_hash(uint8_t *at, uint64_t hash)
+{
+	memcpy(at, &hash, sizeof(hash)); /* x86 and arm are little-endian */
+}
+
+/** The checksums of our own format, as far as its blocks can be followed. */
+static void
+repair(uint8_t *bytes, size_t size)
+{
+	if (size < HEADER)
+		return;
+	set_hash(bytes + 24, XXH3_64bits(bytes, 24));
+	for (size_t at = HEADER; size - at >= BLOCK;) {
+		uint32_t ops;
+		memcpy(&ops, bytes + at + 4, sizeof(ops));
+		if (ops > size - at - BLOCK)
+			return;
+		uint64_t seed = XXH3_64bits(bytes + at, 32);
+		set_hash(bytes + at + 32, XXH3_64bits_withSeed(bytes + at + BLOCK, ops, seed));
+		at += BLOCK + ops;
+	}
+}
+
+/** The bytes behind a descriptor, which `path` names. */
+static int
+offer(const uint8_t *bytes, size_t size, int is_stream, char path[static 32])
+{
+	int fd;
+	if (is_stream) {
+		int ends[2];
+		require(pipe(ends) == 0, "a pipe");
+		size_t part = size < STREAM_MAX ? size : STREAM_MAX;
+		require(write(ends[1], bytes, part) == (ssize_t)part, "written to it");
+		close(ends[1]);
+		fd = ends[0];
+	} else {
+		fd = memfd_create("trace", MFD_CLOEXEC);
+		require(write(fd, bytes, size) == (ssize_t)size, "written to memory");
+	}
+	snprintf(path, 32, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+static int
+is_same(const struct trace_op *a, const struct trace_op *b)
+{
+	return a->kind == b->kind && a->key.size == b->key.size &&
+		memcmp(a->key.data, b->key.data, a->key.size) == 0 &&
+		a->has_value_size == b->has_value_size && a->value_size == b->value_size &&
+		a->scan_length == b->scan_length && a->has_due == b->has_due &&
+		a->due_ns == b->due_ns;
+}
+
+/** Write what `from` has, read both side by side. */
+static void
+compare(const struct nb_trace_options *from)
+{
+	static char path[64];
+	if (path[0] == '\0')
+		snprintf(path, sizeof(path), "%s/fuzz-trace-%ld",
+			access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
+	struct nb_trace_options ours = NB_TRACE_OPTIONS_INIT;
+	ours.path = path;
+	struct trace_reader *reader, *again;
+	struct trace_writer *writer;
+	struct trace_op op, other;
+	if (trace_reader_open(&reader, from) != NB_OK)
+		return;
+	require(trace_writer_open(&writer, &ours) == NB_OK, "a writer");
+	int rc, ops = 0;
+	while (ops < OPS_MAX && (rc = trace_reader_next(reader, &op)) == NB_OK) {
+		require(trace_writer_add(writer, &op) == NB_OK, "what is read can be written");
+		ops++;
+	}
+	require(trace_writer_finish(writer) == NB_OK, "finished");
+	if (ops > 0 && trace_reader_rewind(reader) == NB_OK) {
+		require(trace_reader_open(&again, &ours) == NB_OK, "ours is read");
+		for (int i = 0; i < ops; i++) {
+			/* a line that is bad is bad again, and reading goes on behind it */
+			require(trace_reader_next(reader, &op) == NB_OK, "read again");
+			require(trace_reader_next(again, &other) == NB_OK, "as many");
+			require(is_same(&op, &other), "the same operation");
+		}
+		require(trace_reader_next(again, &other) == NB_NOT_FOUND, "no more");
+		trace_reader_close(again);
+	}
+	trace_reader_close(reader);
+	unlink(path);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const uint32_t key_flags[] = {0, NB_TRACE_KEY_LITTLE, NB_TRACE_KEY_TEXT, 0};
+	if (size == 0)
+		return 0;
+	unsigned how = data[0];
+	uint8_t *bytes = malloc(size);
+	require(bytes != NULL, "memory");
+	memcpy(bytes, data + 1, --size);
+	if (how & 0x80)
+		repair(bytes, size);
+	char path[32];
+	int fd = offer(bytes, size, how & 8, path);
+	struct nb_trace_options options = NB_TRACE_OPTIONS_INIT;
+	options.path = path;
+	options.format = how & 7;
+	options.flags = key_flags[how >> 5 & 3] | (how & 16 ? NB_TRACE_SKIP_BAD : 0);
+	compare(&options);
+	close(fd);
+	free(bytes);
+	return 0;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "workload/trace.h"
+
+#include <signal.h>
+
+#include "trace_kit.h"
+
+START_TEST(formats_have_names_and_help)
+{
+	static const char *const names[] = {"auto", "ycsb-text", "ycsb-log", "u64", "keys",
+		"rocksdb", "cache-csv", "mininb"};
+	for (uint32_t i = 0; i < NB_TRACE_FORMATS; i++) {
+		ck_assert_str_eq(nb_trace_format_name(i), names[i]);
+		ck_assert_uint_gt(strlen(nb_trace_format_help(i)), 10);
+		ck_assert_uint_lt(strlen(nb_trace_format_help(i)), 60);
+	}
+	ck_assert_ptr_null(nb_trace_format_name(NB_TRACE_FORMATS));
+	ck_assert_ptr_null(nb_trace_format_help(UINT32_MAX));
+}
+END_TEST
+
+/** What format the bytes are found to be, as a file and as a pipe. */
+static void
+is_format(const void *data, size_t size, uint32_t format)
+{
+	file_put("trace", data, size);
+	struct nb_trace_options options = trace_at("trace", NB_TRACE_AUTO, 0);
+	for (int i = 0; i < 2; i++) {
+		struct outcome found = i == 0 ? read_all(&options)
+					      : read_piped(&options, data, size, 3);
+		ck_assert_msg(found.format == format, "%u: %s", found.format, found.error);
+		outcome_free(&found);
+	}
+}
+
+static void
+text_is_format(const char *text, uint32_t format)
+{
+	is_format(text, strlen(text), format);
+}
+
+START_TEST(each_format_is_found)
+{
+	text_is_format("INSERT 6284781860667377211\n", NB_TRACE_YCSB_TEXT);
+	text_is_format("SCAN 5 7\r\n", NB_TRACE_YCSB_TEXT);
+	text_is_format("READ 1", NB_TRACE_YCSB_TEXT);
+	text_is_format("READ usertable user1 [ <all fields>]\n", NB_TRACE_YCSB_LOG);
+	text_is_format("DELETE usertable user1\n", NB_TRACE_YCSB_LOG);
+	text_is_format("SCAN usertable user1 10 [ field0 ]", NB_TRACE_YCSB_LOG);
+	text_is_format("0x6162 0 0 0 1600000000000000\n", NB_TRACE_ROCKSDB);
+	text_is_format("0x61 0x62 4 0 0 16\r\n", NB_TRACE_ROCKSDB);
+	text_is_format("1 0 0 1600000000000000\n", NB_TRACE_ROCKSDB);
+	text_is_format("0,q:q:1:8WTfjZU14ee,17,213,4,get,0\n", NB_TRACE_CACHE_CSV);
+	text_is_format(
+		"op_time,key,key_size,op,op_count,size,cache_hits,ttl\r\n", NB_TRACE_CACHE_CSV);
+	text_is_format("a,SET,5,2,1\n", NB_TRACE_CACHE_CSV);
+	static const struct trace_op op = {.kind = NB_OP_READ, .key = {"a", 1}};
+	struct nb_trace_options options = trace_at("written", NB_TRACE_MININB, 0);
+	ck_assert_int_eq(write_ops(&options, &op, 1), NB_OK);
+	size_t size;
+	uint8_t *bytes = file_get("written", &size);
+	is_format(bytes, size, NB_TRACE_MININB);
+	free(bytes);
+}
+END_TEST
+
+/* A log may begin with whatever its program printed, and with what was lost of a line. */
+START_TEST(the_first_line_that_is_an_operation_tells_the_format)
+{
+	struct text text = {0};
+	while (text.size < 300000)
+		text_put(&text, "\"property\"=\"READ 5, 0x61 0 0 0\"\n");
+	text_put(&text, "READ usertable user1 [ <all fields>]\nREAD 5\n");
+	is_format(text.data, text.size, NB_TRACE_YCSB_LOG);
+	text.size = 0;
+	text_put(&text,
+		"67377211\nREAD 5 6\nREAD usertable\nREAD 5\n"
+		"READ usertable user1 [ <all fields>]\n");
+	is_format(text.data, text.size, NB_TRACE_YCSB_TEXT);
+	free(text.data);
+}
+END_TEST
+
+/** What is said of bytes that tell nothing. */
+static void
+is_unknown(const char *path, const void *data, size_t size, int code, const char *error)
+{
+	file_put(path, data, size);
+	struct nb_trace_options options = trace_at(path, NB_TRACE_AUTO, 0);
+	struct outcome found = read_all(&options);
+	ck_assert_int_eq(found.rc, code);
+	ck_assert_str_eq(found.error, error);
+	outcome_free(&found);
+}
+
+START_TEST(what_tells_nothing_is_refused)
+{
+	static const char garbage[] = "\x01\x02\x03\xff\xfe\0\0\x80garbage\n\0READ 5 6 7";
+	is_unknown("odd", garbage, sizeof(garbage), NB_ERR_USAGE,
+		"odd: is no text and none of mininb's own traces; if these are bare keys, say "
+		"which: u64, or keys with --klen (--from-format of convert, --format of "
+		"replay)");
+	is_unknown("odd", "abc\nread 5\n", 11, NB_ERR_USAGE,
+		"odd: no line of it is an operation of ycsb-text, ycsb-log, rocksdb or "
+		"cache-csv; say which it is (--from-format of convert, --format of replay)");
+	is_unknown("odd", "", 0, NB_ERR_DATA, "odd: is empty");
+	struct text text = {0};
+	while (text.size < 3 << 20)
+		text_put(&text, "no operation at all, however far one looks\n");
+	text_put(&text, "READ 5\n");
+	file_put("odd", text.data, text.size);
+	struct nb_trace_options options = trace_at("odd", NB_TRACE_AUTO, 0);
+	struct outcome found = read_all(&options);
+	ck_assert_int_eq(found.rc, NB_ERR_USAGE);
+	outcome_free(&found);
+	free(text.data);
+}
+END_TEST
+
+START_TEST(bare_keys_are_told_by_their_name)
+{
+	static const char keys[32] = {0};
+	static const struct {
+		const char *path;
+		uint32_t format;
+		uint64_t ops;
+	} cases[] = {
+		{"load.u64", NB_TRACE_U64, 4},
+		{"some.keys", NB_TRACE_KEYS, 2},
+		{"keys.bin", NB_TRACE_KEYS, 2},
+		{"./keys.bin", NB_TRACE_KEYS, 2},
+	};
+	for (size_t i = 0; i < 4; i++) {
+		file_put(cases[i].path, keys, sizeof(keys));
+		struct nb_trace_options options = trace_at(cases[i].path, NB_TRACE_AUTO, 0);
+		struct outcome found = read_all(&options);
+		ck_assert_uint_eq(found.format, cases[i].format);
+		ck_assert_uint_eq(found.counts.ops, cases[i].ops);
+		outcome_free(&found);
+	}
+	/* but a name that lies is not believed */
+	file_put("text.u64", "READ 12\n", 8);
+	struct nb_trace_options options = trace_at("text.u64", NB_TRACE_AUTO, 0);
+	struct outcome found = read_all(&options);
+	ck_assert_uint_eq(found.format, NB_TRACE_YCSB_TEXT);
+	outcome_free(&found);
+}
+END_TEST
+
+START_TEST(options_are_checked)
+{
+	struct trace_reader *reader;
+	file_put("trace", "READ 1\n", 7);
+	struct nb_trace_options options = trace_at(NULL, 0, 0);
+	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_ERR_USAGE);
+	options = trace_at("trace", NB_TRACE_FORMATS, 0);
+	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_ERR_USAGE);
+	options = trace_at("trace", 0, 1u << 3);
+	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_ERR_USAGE);
+	options = trace_at("trace", 0, NB_TRACE_KEY_LITTLE | NB_TRACE_KEY_TEXT);
+	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_ERR_USAGE);
+	ck_assert_str_eq(
+		nb_error_text(), "trace: keys are either text or little-endian numbers");
+	options = trace_at("trace", NB_TRACE_KEYS, 0);
+	options.key_size = 0;
+	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_ERR_USAGE);
+	options.key_size = (1 << 20) + 1;
+	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_ERR_USAGE);
+	ck_assert_str_eq(
+		nb_error_text(), "trace: keys of 1048577 bytes; allowed: 1 to 1048576");
+	options = trace_at("trace", 0, 0);
+	options.value_size = (1 << 30) + 1;
+	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_ERR_USAGE);
+	options = trace_at("trace", 0, 0);
+	options.bare_kind = NB_OP_SCAN;
+	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_ERR_USAGE);
+	options = trace_at("none", 0, 0);
+	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_FAIL);
+	/* of a caller that was built before the last fields were added */
+	options = trace_at("trace", 0, 0);
+	options.size = offsetof(struct nb_trace_options, bare_kind);
+	options.bare_kind = UINT32_MAX;
+	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_OK);
+	trace_reader_close(reader);
+	trace_reader_close(NULL);
+}
+END_TEST
+
+START_TEST(a_rewound_trace_begins_again)
+{
+	static const char csv[] = "op_time,key,op,op_count\n5,a,GET,3\n7,b,GET,1\nx\n";
+	static const char ops[] = "R 61 @0\nR 61 @0\nR 61 @0\nR 62 @2000000000\n";
+	file_put("trace", csv, sizeof(csv) - 1);
+	struct nb_trace_options options = trace_at("trace", NB_TRACE_AUTO, NB_TRACE_SKIP_BAD);
+	struct trace_reader *reader;
+	struct trace_op op;
+	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_OK);
+	for (int times = 0; times < 3; times++) {
+		struct text found = {0};
+		int rc;
+		while ((rc = trace_reader_next(reader, &op)) == NB_OK)
+			text_op(&found, &op);
+		ck_assert_int_eq(rc, NB_NOT_FOUND);
+		ck_assert_str_eq(found.data, ops);
+		ck_assert_uint_eq(trace_reader_counts(reader)->ops, 4);
+		ck_assert_uint_eq(trace_reader_counts(reader)->bad, 1);
+		ck_assert_str_eq(trace_reader_counts(reader)->first_bad,
+			"line 4: 'x' is no operation: it has too few columns");
+		free(found.data);
+		ck_assert_int_eq(trace_reader_rewind(reader), NB_OK);
+		ck_assert_uint_eq(trace_reader_counts(reader)->ops, 0);
+		/* also from the middle, between the repetitions of a line */
+		ck_assert_int_eq(trace_reader_next(reader, &op), NB_OK);
+		ck_assert_int_eq(trace_reader_next(reader, &op), NB_OK);
+		ck_assert_int_eq(trace_reader_rewind(reader), NB_OK);
+	}
+	trace_reader_close(reader);
+}
+END_TEST
+
+START_TEST(a_trace_of_ours_can_be_rewound_within_a_block)
+{
+	static const struct trace_op ops[] = {
+		{.kind = NB_OP_READ, .key = {"a", 1}},
+		{.kind = NB_OP_READ, .key = {"b", 1}},
+	};
+	struct nb_trace_options options = trace_at("written", NB_TRACE_MININB, 0);
+	ck_assert_int_eq(write_ops(&options, ops, 2), NB_OK);
+	struct trace_reader *reader;
+	struct trace_op op;
+	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_OK);
+	for (int times = 0; times < 3; times++) {
+		ck_assert_int_eq(trace_reader_next(reader, &op), NB_OK);
+		ck_assert_mem_eq(op.key.data, "a", 1);
+		ck_assert_int_eq(trace_reader_rewind(reader), NB_OK);
+	}
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(trace_reader_next(reader, &op), NB_OK);
+	ck_assert_int_eq(trace_reader_next(reader, &op), NB_NOT_FOUND);
+	trace_reader_close(reader);
+}
+END_TEST
+
+START_TEST(the_position_goes_from_nothing_to_all)
+{
+	file_put("trace", "READ 1\nREAD 2\n", 14);
+	struct nb_trace_options options = trace_at("trace", 0, 0);
+	struct trace_reader *reader;
+	struct trace_op op;
+	uint64_t done, total;
+	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_OK);
+	for (uint64_t i = 0; i <= 2; i++) {
+		trace_reader_position(reader, &done, &total);
+		ck_assert_uint_eq(done, 7 * i);
+		ck_assert_uint_eq(total, 14);
+		ck_assert_int_eq(trace_reader_next(reader, &op), i < 2 ? NB_OK : NB_NOT_FOUND);
+	}
+	trace_reader_close(reader);
+}
+END_TEST
+
+START_TEST(operations_are_counted_by_kind)
+{
+	static const char text[] = "0x61 0 0 0 1\n0x61 1 0 5 1\n0x61 1 0 5 1\n0x61 2 0 0 1\n"
+				   "0x61 5 0 1 1\n0x61 6 0 0 1\n0x61 4 0 0 1\n";
+	file_put("trace", text, sizeof(text) - 1);
+	struct nb_trace_options options = trace_at("trace", 0, 0);
+	struct outcome found = read_all(&options);
+	ck_assert_uint_eq(found.counts.ops, 6);
+	ck_assert_uint_eq(found.counts.reads, 1);
+	ck_assert_uint_eq(found.counts.upserts, 2);
+	ck_assert_uint_eq(found.counts.deletes, 1);
+	ck_assert_uint_eq(found.counts.rmws, 1);
+	ck_assert_uint_eq(found.counts.scans, 1);
+	ck_assert_uint_eq(found.counts.others, 1);
+	ck_assert_uint_eq(found.counts.inserts + found.counts.updates, 0);
+	outcome_free(&found);
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int status = UNIT_RUN("trace", formats_have_names_and_help, each_format_is_found,
+		the_first_line_that_is_an_operation_tells_the_format,
+		what_tells_nothing_is_refused, bare_keys_are_told_by_their_name,
+		options_are_checked, a_rewound_trace_begins_again,
+		a_trace_of_ours_can_be_rewound_within_a_block,
+		the_position_goes_from_nothing_to_all, operations_are_counted_by_kind);
+	scratch_leave();
+	return status;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The traces `two_blocks` and `one_block` were put together by hand in Python from the
+ * description at the head of trace_binary.c, with struct.pack and the module xxhash.
+ */
+#include <signal.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "trace_kit.h"
+
+#define FORMAT NB_TRACE_MININB
+
+enum { HEADER = 32, BLOCK = 40 };
+
+static const char two_blocks[] =
+	"\x89\x4e\x42\x54\x0d\x0a\x1a\x0a\x01\x00\x00\x00\x00\x00\x00\x00"
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x73\xdc\x75\xb8\xf7\x07\x00\x34"
+	"\x4e\x42\x62\x6b\x16\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00"
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	"\x9a\x8f\xcf\x41\xa8\xc0\xb2\x75\x22\x03\xac\x02\x61\x62\x63\x10"
+	"\x61\x62\x64\x85\x01\xc8\x01\xe8\x07\x78\x9f\x80\x01\x79\x4e\x42"
+	"\x62\x6b\x0f\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x01\x00"
+	"\x00\x00\x00\x00\x00\x00\x68\x04\x00\x00\x00\x00\x00\x00\x1c\x47"
+	"\xbb\x5b\x61\xc3\x22\x5b\x23\x01\xac\x02\x6b\xe1\x02\x00\x6b\x6b"
+	"\x04\x01\x6c\x16\x6d\x4e\x42\x65\x6e\x00\x00\x00\x00\x00\x00\x00"
+	"\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00"
+	"\x00\x00\x00\x00\x00\x79\xc3\xb5\x67\xdd\x16\x6d\x41";
+enum { TWO = sizeof(two_blocks) - 1, SECOND = HEADER + BLOCK + 22 };
+
+static const char one_block[] =
+	"\x89\x4e\x42\x54\x0d\x0a\x1a\x0a\x01\x00\x00\x00\x00\x00\x00\x00"
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x73\xdc\x75\xb8\xf7\x07\x00\x34"
+	"\x4e\x42\x62\x6b\x16\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00"
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	"\x9a\x8f\xcf\x41\xa8\xc0\xb2\x75\x22\x03\xac\x02\x61\x62\x63\x10"
+	"\x61\x62\x64\x85\x01\xc8\x01\xe8\x07\x78\x9f\x80\x01\x79\x4e\x42"
+	"\x65\x6e\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00"
+	"\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\xed\x4e"
+	"\x5d\x23\xdd\xc5\x62\x33";
+
+static const char first_ops[] = "I 616263 v300\n"
+				"R 616264\n"
+				"S 78 s200 @1000\n"
+				"- 79 @1128\n";
+static const char second_ops[] = "P 6b v300\n"
+				 "U 6b6b v300 @1128\n"
+				 "D 6c\n"
+				 "M 6d\n";
+
+START_TEST(a_trace_made_by_others_is_read)
+{
+	char all[256];
+	snprintf(all, sizeof(all), "%s%s", first_ops, second_ops);
+	reads_as(two_blocks, TWO, FORMAT, 0, all);
+	reads_as(one_block, sizeof(one_block) - 1, FORMAT, 0, first_ops);
+}
+END_TEST
+
+START_TEST(a_trace_is_written_as_it_is_described)
+{
+	static const struct trace_op ops[] = {
+		{.kind = NB_OP_INSERT,
+			.key = {"abc", 3},
+			.has_value_size = true,
+			.value_size = 300},
+		{.kind = NB_OP_READ, .key = {"abd", 3}},
+		{.kind = NB_OP_SCAN,
+			.key = {"x", 1},
+			.scan_length = 200,
+			.has_due = true,
+			.due_ns = 1000},
+		{.kind = TRACE_NO_KIND, .key = {"y", 1}, .has_due = true, .due_ns = 1128},
+	};
+	struct nb_trace_options options = trace_at("written", NB_TRACE_AUTO, 0);
+	ck_assert_int_eq(write_ops(&options, ops, 4), NB_OK);
+	file_is("written", one_block, sizeof(one_block) - 1);
+}
+END_TEST
+
+/** What is told of the bytes, which is damage; the operations before it are right. */
+static void
+is_found(const char *bytes, size_t size)
+{
+	file_put("trace", bytes, size);
+	struct nb_trace_options options = trace_at("trace", FORMAT, 0);
+	struct outcome found = read_all(&options);
+	ck_assert_int_eq(found.rc, NB_ERR_DATA);
+	ck_assert_str_ne(found.error, "");
+	char all[256];
+	snprintf(all, sizeof(all), "%s%s", first_ops, second_ops);
+	ck_assert_int_eq(strncmp(all, found.ops.data, found.ops.size), 0);
+	outcome_free(&found);
+}
+
+START_TEST(damage_of_any_bit_is_found)
+{
+	char bytes[TWO];
+	for (size_t i = 0; i < TWO; i++) {
+		for (int bit = 0; bit < 8; bit++) {
+			memcpy(bytes, two_blocks, TWO);
+			bytes[i] ^= (char)(1 << bit);
+			is_found(bytes, TWO);
+		}
+	}
+}
+END_TEST
+
+START_TEST(a_trace_that_is_cut_short_is_found)
+{
+	for (size_t size = 0; size < TWO; size++)
+		is_found(two_blocks, size);
+	file_put("trace", two_blocks, TWO - 1);
+	struct nb_trace_options options = trace_at("trace", FORMAT, 0);
+	struct outcome found = read_all(&options);
+	ck_assert_str_eq(found.error,
+		"trace: block 2: the file ends within it or before its "
+		"end mark; it was cut short");
+	outcome_free(&found);
+}
+END_TEST
+
+START_TEST(blocks_that_are_lost_swapped_or_twice_are_found)
+{
+	char bytes[2 * TWO];
+	size_t second = TWO - BLOCK - SECOND, first = SECOND - HEADER;
+	memcpy(bytes, two_blocks, HEADER); /* the first is lost */
+	memcpy(bytes + HEADER, two_blocks + SECOND, TWO - SECOND);
+	is_found(bytes, TWO - first);
+	memcpy(bytes, two_blocks, SECOND); /* the second */
+	memcpy(bytes + SECOND, two_blocks + TWO - BLOCK, BLOCK);
+	is_found(bytes, SECOND + BLOCK);
+	memcpy(bytes + HEADER, two_blocks + SECOND, second); /* swapped */
+	memcpy(bytes + HEADER + second, two_blocks + HEADER, first);
+	memcpy(bytes + SECOND + second, two_blocks + TWO - BLOCK, BLOCK);
+	is_found(bytes, TWO);
+	memcpy(bytes, two_blocks, SECOND); /* the first twice */
+	memcpy(bytes + SECOND, two_blocks + HEADER, first);
+	memcpy(bytes + SECOND + first, two_blocks + SECOND, TWO - SECOND);
+	is_found(bytes, TWO + first);
+	memcpy(bytes, two_blocks, TWO); /* something behind it */
+	bytes[TWO] = 'x';
+	is_found(bytes, TWO + 1);
+}
+END_TEST
+
+START_TEST(a_damaged_block_can_be_skipped)
+{
+	char bytes[TWO];
+	memcpy(bytes, two_blocks, TWO);
+	bytes[SECOND - 1] ^= 1;
+	reads_as(bytes, TWO, FORMAT, NB_TRACE_SKIP_BAD, second_ops);
+	struct nb_trace_options options = trace_at("trace", FORMAT, NB_TRACE_SKIP_BAD);
+	struct outcome found = read_all(&options);
+	ck_assert_uint_eq(found.counts.bad, 1);
+	ck_assert_str_eq(found.counts.first_bad,
+		"block 0: is damaged: its checksum is not that of its bytes");
+	outcome_free(&found);
+	memcpy(bytes, two_blocks, TWO);
+	bytes[SECOND + BLOCK + 3] ^= 1;
+	reads_as(bytes, TWO, FORMAT, NB_TRACE_SKIP_BAD, first_ops);
+	/* so that where the next begins is lost with it */
+	bytes[SECOND + 5] ^= 1;
+	file_put("trace", bytes, TWO);
+	found = read_all(&options);
+	ck_assert_int_eq(found.rc, NB_NOT_FOUND); /* it seems to end behind the file */
+	ck_assert_uint_eq(found.counts.bad, 1);
+	outcome_free(&found);
+	bytes[SECOND] ^= 1;
+	file_put("trace", bytes, TWO);
+	found = read_all(&options);
+	ck_assert_int_eq(found.rc, NB_ERR_DATA);
+	ck_assert_str_eq(found.error,
+		"trace: block 1 is damaged so that the next cannot be found: it does not begin "
+		"as one");
+	outcome_free(&found);
+}
+END_TEST
+
+static uint32_t
+get_size(const uint8_t *head)
+{
+	uint32_t size;
+	memcpy(&size, head + 4, 4);
+	return size;
+}
+
+/** A trace of one block with these operations, all its checksums right. */
+static void
+block_of(struct text *trace, const char *ops, size_t size, uint32_t count)
+{
+	uint8_t head[BLOCK] = "NBbk";
+	uint32_t bytes = (uint32_t)size;
+	trace->size = 0;
+	text_add(trace, two_blocks, HEADER);
+	memcpy(head + 4, &bytes, 4);
+	memcpy(head + 8, &count, 4);
+	uint64_t hash = XXH3_64bits_withSeed(ops, size, XXH3_64bits(head, 32));
+	memcpy(head + 32, &hash, 8);
+	text_add(trace, head, BLOCK);
+	text_add(trace, ops, size);
+	uint8_t end[BLOCK] = "NBen";
+	end[16] = 1;
+	end[24] = (uint8_t)count;
+	hash = XXH3_64bits_withSeed("", 0, XXH3_64bits(end, 32));
+	memcpy(end + 32, &hash, 8);
+	text_add(trace, end, BLOCK);
+}
+
+START_TEST(what_a_checksum_does_not_find_is_found)
+{
+	static const struct {
+		const char *ops;
+		size_t size;
+		uint32_t count;
+		const char *why;
+	} cases[] = {
+		{"\x07\x01k", 3, 1, "its kind is not known"},
+		{"\x0e\x01k", 3, 1, "its kind is not known"},
+		{"\x10k", 2, 1, "its key has no allowed size"},
+		{"\x00\x00k", 3, 1, "its key has no allowed size"},
+		{"\x00\x81\x80\x40k", 5, 1, "its key has no allowed size"},
+		{"\x00\x05k", 3, 1, "its key does not end within the block"},
+		{"\x00", 1, 1, "a number in it does not end"},
+		{"\x00\xff", 2, 1, "a number in it does not end"},
+		{"\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02k", 12, 1,
+			"a number in it does not end"},
+		{"\x20\x01\x81\x80\x80\x80\x04k", 8, 1, "its value has no allowed size"},
+		{"\x05\x01\x00k", 4, 1, "it scans 0 records"},
+		{"\x00\x01kx", 4, 1, "the block's number of operations is another"},
+		{"\x00\x01k", 3, 2, "the block's number of operations is another"},
+		{"\x80\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01k\x90\x01k", 16, 2,
+			"its time is too large"},
+	};
+	struct text trace = {0};
+	struct nb_trace_options options = trace_at("trace", FORMAT, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		block_of(&trace, cases[i].ops, cases[i].size, cases[i].count);
+		file_put("trace", trace.data, trace.size);
+		struct outcome found = read_all(&options);
+		char error[128];
+		snprintf(error, sizeof(error), "trace: block 0: an operation is damaged: %s",
+			cases[i].why);
+		ck_assert_int_eq(found.rc, NB_ERR_DATA);
+		ck_assert_str_eq(found.error, error);
+		outcome_free(&found);
+	}
+	/* the largest that are allowed */
+	static const char large[] = "\xa0\x01\x80\x80\x80\x80\x04"
+				    "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01k";
+	block_of(&trace, large, sizeof(large) - 1, 1);
+	reads_as(trace.data, trace.size, FORMAT, 0, "R 6b v1073741824 @18446744073709551615\n");
+	free(trace.data);
+}
+END_TEST
+
+/* Found by the fuzzer: what is handed out then cannot be written again. */
+START_TEST(a_block_whose_time_goes_back_is_found)
+{
+	char bytes[TWO];
+	memcpy(bytes, two_blocks, TWO);
+	uint8_t *head = (uint8_t *)bytes + SECOND;
+	uint64_t due_ns = 1127;
+	memcpy(head + 24, &due_ns, 8);
+	uint64_t hash = XXH3_64bits_withSeed(
+		head + BLOCK, get_size(head), XXH3_64bits(head, 32));
+	memcpy(head + 32, &hash, 8);
+	is_found(bytes, TWO);
+	ck_assert_str_eq(nb_error_text(), "trace: block 1: is damaged: its time goes back");
+}
+END_TEST
+
+START_TEST(another_version_is_told)
+{
+	char bytes[TWO];
+	memcpy(bytes, two_blocks, TWO);
+	bytes[8] = 2;
+	is_refused("", FORMAT, 0, "trace: is cut short within its header");
+	file_put("trace", bytes, TWO);
+	struct nb_trace_options options = trace_at("trace", FORMAT, 0);
+	struct outcome found = read_all(&options);
+	ck_assert_int_eq(found.rc, NB_ERR_DATA);
+	ck_assert_str_eq(
+		found.error, "trace: is of version 2, or damaged; this mininb reads version 1");
+	outcome_free(&found);
+}
+END_TEST
+
+START_TEST(many_blocks_hold_what_was_written)
+{
+	enum { OPS = 100000 };
+	static const struct holds all = {
+		.kinds = 0x8000007f, .has_sizes = true, .has_due = true, .due_unit_ns = 12345};
+	struct nb_trace_options options = trace_at("written", FORMAT, 0);
+	struct trace_writer *writer;
+	struct text wanted = {0};
+	struct rng rng;
+	rng_create(&rng, 7);
+	uint64_t due_ns = 0;
+	ck_assert_int_eq(trace_writer_open(&writer, &options), NB_OK);
+	for (int i = 0; i < OPS; i++) {
+		uint8_t key[MADE_KEY_MAX];
+		struct trace_op op = make_op(&rng, &all, key, &due_ns);
+		text_op(&wanted, &op);
+		ck_assert_int_eq(trace_writer_add(writer, &op), NB_OK);
+	}
+	ck_assert_int_eq(trace_writer_finish(writer), NB_OK);
+	size_t size;
+	uint8_t *bytes = file_get("written", &size);
+	ck_assert_uint_gt(size, 20 * 65536);
+	reads_as(bytes, size, FORMAT, 0, wanted.data);
+	free(bytes);
+	free(wanted.data);
+}
+END_TEST
+
+START_TEST(an_operation_that_is_due_before_the_last_is_refused)
+{
+	static const struct trace_op ops[] = {
+		{.kind = NB_OP_READ, .key = {"a", 1}, .has_due = true, .due_ns = 5},
+		{.kind = NB_OP_READ, .key = {"a", 1}},
+		{.kind = NB_OP_READ, .key = {"a", 1}, .has_due = true, .due_ns = 4},
+	};
+	struct nb_trace_options options = trace_at("written", FORMAT, 0);
+	ck_assert_int_eq(write_ops(&options, ops, 3), NB_ERR_USAGE);
+	ck_assert_str_eq(nb_error_text(),
+		"written: operation 3 cannot be written: it is due before the one before it");
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int status = UNIT_RUN("trace_binary", a_trace_made_by_others_is_read,
+		a_trace_is_written_as_it_is_described, damage_of_any_bit_is_found,
+		a_trace_that_is_cut_short_is_found,
+		blocks_that_are_lost_swapped_or_twice_are_found, a_damaged_block_can_be_skipped,
+		what_a_checksum_does_not_find_is_found, a_block_whose_time_goes_back_is_found,
+		another_version_is_told, many_blocks_hold_what_was_written,
+		an_operation_that_is_due_before_the_last_is_refused);
+	scratch_leave();
+	return status;
+}
