@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The operations of a mixed workload.
+ *
+ * The mix is exact in strata: of the first n operations, floor(n * W(k) / W) are of the
+ * kinds up to k, where W(k) are the weights summed up; a stratum has the difference at its
+ * ends, in an order shuffled by its own random numbers. So the number of inserts before
+ * any stratum is a division, each thread knows it without asking the others, and a run of
+ * N operations has the shares that were asked for to one operation. Rejected: a draw for
+ * each operation, as YCSB makes it, after which nobody knows the k-th insert without having
+ * made all operations before; the price is that within 64 operations the mix does not vary
+ * as a draw's would.
+ *
+ * An operation's random numbers are splitmix64's from a state that hashes (seed, group, i).
+ * They are drawn in this order: its records, then the length of a scan or the sizes of
+ * values.
+ *
+ * Keys and values are made for as many operations at a time as stay in a quarter of a
+ * small L1 cache, for the reasons that stream.c gives.
+ *
+ * What would make the numbers wrong: records that are chosen before they are there, hence
+ * the lag; new records that are never chosen since the distribution is that of the
+ * beginning, hence dist_resize() at each stratum.
+ */
+#include "workload/ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/uint128.h"
+
+enum {
+	BLOCK_BYTES = 8 << 10,
+	LINE = 64,
+	OPS_VERSION = 1, /* of all that makes the stream; part of the digest */
+};
+
+/** Versions are 1..UINT32_MAX. */
+#define VERSIONS UINT64_C(0xffffffff)
+
+/* Separate the random numbers of strata from those of operations. */
+#define SHUFFLE_SALT UINT64_C(0x5d1f9bb3a6c8e24d)
+
+/** Of the first n operations, those of kinds below `kind`. */
+static uint64_t
+below(const struct ops_spec *spec, uint32_t kind, uint64_t n)
+{
+	return (uint64_t)((uint128)n * spec->cumulated[kind] / spec->weight_sum);
+}
+
+uint64_t
+ops_count_before(const struct ops_spec *spec, uint32_t kind, uint64_t n)
+{
+	return below(spec, kind + 1, n) - below(spec, kind, n);
+}
+
+static uint32_t
+only_kind(const struct nb_group *group)
+{
+	uint32_t kinds = 0, only = NB_OP_KINDS;
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		if (group->weights[kind] > 0) {
+			only = kind;
+			kinds++;
+		}
+	}
+	return kinds == 1 ? only : NB_OP_KINDS;
+}
+
+static void
+sum_weights(struct ops_spec *spec)
+{
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		uint64_t weight = spec->group->weights[kind];
+		spec->cumulated[kind] = spec->weight_sum;
+		spec->weight_sum += weight;
+		spec->has_items |= weight > 0 && ops_is_many(kind);
+		spec->has_draws |= weight > 0 && kind != NB_OP_INSERT;
+	}
+	spec->cumulated[NB_OP_KINDS] = spec->weight_sum;
+	spec->items_max = spec->has_items ? (uint32_t)spec->group->items : 1;
+}
+
+void
+ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb_group *group,
+	const struct keyspace *keys, const struct sizes *sizes, uint32_t stream,
+	uint32_t streams)
+{
+	*spec = (struct ops_spec){.job = job,
+		.group = group,
+		.keys = keys,
+		.sizes = sizes,
+		.stream = stream,
+		.streams = streams,
+		.is_load = group == job->load,
+		.end = group->count > 0 ? group->count : UINT64_MAX,
+		.one_kind = only_kind(group),
+		.lag_strata = (job->lag + OPS_STRATUM - 1) / OPS_STRATUM};
+	sum_weights(spec);
+	spec->seed = splitmix64_mix(job->seed + UINT64_C(0x9e3779b97f4a7c15) * (stream + 1));
+	value_spec_create(&spec->values, (size_t)sizes->max, job->value_ratio, job->seed);
+	uint64_t records = job->records > 0 ? job->records : 1;
+	dist_create(&spec->dist, group, records);
+	dist_create(&spec->space_dist, group, job->space > 0 ? job->space : records);
+	struct nb_group scan = *group;
+	scan.distribution = group->scan_distribution == NB_DIST_ZIPFIAN ? NB_DIST_LATEST
+									: NB_DIST_UNIFORM;
+	dist_create(&spec->scan_dist, &scan, group->scan_max - group->scan_min + 1);
+}
+
+uint64_t
+ops_inserted_number(const struct ops_spec *spec, uint64_t k)
+{
+	return spec->is_load ? k : spec->job->records + k * spec->streams + spec->stream;
+}
+
+uint64_t
+ops_inserter_stratum(const struct ops_spec *spec, uint64_t number)
+{
+	uint64_t weight = spec->group->weights[NB_OP_INSERT], k = number;
+	if (!spec->is_load) {
+		if (weight == 0 || number < spec->job->records ||
+			(number - spec->job->records) % spec->streams != spec->stream)
+			return UINT64_MAX;
+		k = (number - spec->job->records) / spec->streams;
+	}
+	/* The k-th, from 0 on, is the last insert of the first n operations; n is near this. */
+	uint64_t stratum = (uint64_t)((uint128)k * spec->weight_sum / weight) / OPS_STRATUM;
+	while (stratum > 0 && ops_count_before(spec, NB_OP_INSERT, stratum * OPS_STRATUM) > k)
+		stratum--;
+	while (ops_count_before(spec, NB_OP_INSERT, (stratum + 1) * OPS_STRATUM) <= k)
+		stratum++;
+	return stratum;
+}
+
+uint64_t
+ops_needs(const struct ops_spec *spec, uint64_t stratum)
+{
+	bool has_inserts = spec->group->weights[NB_OP_INSERT] > 0;
+	return has_inserts && spec->has_draws && stratum > spec->lag_strata
+		? stratum - spec->lag_strata
+		: 0;
+}
+
+uint32_t
+ops_version(const struct ops_spec *spec, uint64_t i)
+{
+	if (spec->is_load)
+		return 0;
+	return (uint32_t)((i * spec->streams + spec->stream) % VERSIONS + 1);
+}
+
+bool
+ops_version_index(const struct ops_spec *spec, uint32_t version, uint64_t near, uint64_t *i)
+{
+	if (version == 0 || spec->is_load)
+		return false;
+	uint64_t middle = near * spec->streams, place = version - 1;
+	uint64_t lap = middle / VERSIONS * VERSIONS;
+	uint64_t number = lap + place;
+	if (number > middle + VERSIONS / 2 && number >= VERSIONS)
+		number -= VERSIONS;
+	else if (number + VERSIONS / 2 < middle)
+		number += VERSIONS;
+	*i = number / spec->streams;
+	return number % spec->streams == spec->stream;
+}
+
+uint64_t
+ops_digest(const struct ops_spec *spec, uint64_t keys_hash)
+{
+	const struct nb_job *job = spec->job;
+	const struct nb_group *group = spec->group;
+	const struct nb_sizes *values = &job->values;
+	uint64_t words[] = {OPS_VERSION, keys_hash, job->seed, job->records, job->space,
+		spec->lag_strata, spec->stream, spec->streams, spec->is_load,
+		group->distribution, group->scan_distribution, group->scan_min, group->scan_max,
+		group->items, group->count, values->kind, values->count, values->min,
+		values->max};
+	double reals[] = {group->theta, group->hot_share, group->hot_ops, group->exp_percent,
+		group->exp_share, group->pareto_h, values->a, values->b, job->value_ratio};
+	XXH3_state_t state;
+	XXH3_64bits_reset(&state);
+	XXH3_64bits_update(&state, words, sizeof(words));
+	XXH3_64bits_update(&state, reals, sizeof(reals));
+	XXH3_64bits_update(&state, group->weights, sizeof(group->weights));
+	size_t bytes = values->count * sizeof(uint64_t);
+	if (values->kind == NB_SIZE_HISTOGRAM) {
+		XXH3_64bits_update(&state, values->sizes, bytes);
+		XXH3_64bits_update(&state, values->weights, bytes);
+	}
+	return XXH3_64bits_digest(&state);
+}
+
+/* ---- making ---- */
+
+/** Bytes from one key or value to the next: whole words, whole lines for large ones. */
+static size_t
+stride_of(uint64_t size)
+{
+	size_t unit = size > LINE ? LINE : 16;
+	return (size_t)((size + unit - 1) / unit * unit) + (size == 0 ? unit : 0);
+}
+
+static bool
+has_writes(const struct ops_spec *spec)
+{
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		if (ops_is_write(kind) && spec->group->weights[kind] > 0)
+			return true;
+	}
+	return false;
+}
+
+static size_t
+whole_lines(size_t size)
+{
+	return (size + LINE - 1) / LINE * LINE;
+}
+
+int
+ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
+{
+	size_t value_size = has_writes(spec) ? spec->values.size : 0;
+	*maker = (struct ops_maker){.spec = spec,
+		.key_stride = stride_of(spec->keys->key_size_max),
+		.value_stride = stride_of(value_size),
+		.dist = spec->dist};
+	size_t each = (maker->key_stride + maker->value_stride) * spec->items_max;
+	size_t block = BLOCK_BYTES / each;
+	maker->block = block > OPS_STRATUM ? OPS_STRATUM : block > 0 ? (uint32_t)block : 1;
+	size_t records = (size_t)maker->block * spec->items_max;
+	size_t key_bytes = whole_lines(maker->key_stride * records);
+	size_t value_bytes = whole_lines(maker->value_stride * records);
+	maker->bytes = aligned_alloc(LINE, key_bytes + value_bytes);
+	maker->numbers = calloc(records, sizeof(*maker->numbers));
+	maker->keys = calloc(records, sizeof(*maker->keys));
+	maker->values = calloc(records, sizeof(*maker->values));
+	if (maker->bytes == NULL || maker->numbers == NULL || maker->keys == NULL ||
+		maker->values == NULL) {
+		ops_maker_destroy(maker);
+		return error_set(NB_FAIL, "out of memory for values of %zu bytes", value_size);
+	}
+	memset(maker->bytes, 0, key_bytes + value_bytes);
+	maker->value_bytes = maker->bytes + key_bytes;
+	for (size_t j = 0; j < records; j++) {
+		uint8_t *value = maker->value_bytes + j * maker->value_stride;
+		if (value_size > 0)
+			value_prepare(&spec->values, value);
+		maker->values[j] = (struct nb_slice){value, value_size};
+	}
+	return NB_OK;
+}
+
+void
+ops_maker_destroy(struct ops_maker *maker)
+{
+	free(maker->bytes);
+	free(maker->numbers);
+	free(maker->keys);
+	free(maker->values);
+	maker->bytes = NULL;
+	maker->numbers = NULL;
+	maker->keys = maker->values = NULL;
+}
+
+static inline uint64_t
+random_of(const struct ops_spec *spec, uint64_t i)
+{
+	return splitmix64_mix(spec->seed + i * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/** Operations of the stratum that begins with `first`: the last one may be cut short. */
+static inline uint32_t
+size_of_stratum(const struct ops_spec *spec, uint64_t first)
+{
+	if (spec->end >= first + OPS_STRATUM)
+		return OPS_STRATUM;
+	return spec->end > first ? (uint32_t)(spec->end - first) : 0;
+}
+
+/* Each as often as its share is, in random order. */
+void
+ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRATUM])
+{
+	if (spec->one_kind < NB_OP_KINDS) {
+		memset(kinds, (int)spec->one_kind, OPS_STRATUM);
+		return;
+	}
+	uint64_t first = stratum * OPS_STRATUM;
+	uint32_t at = 0, size = size_of_stratum(spec, first);
+	memset(kinds, NB_OP_READ, OPS_STRATUM); /* beyond the end, of which nothing is made */
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		if (spec->group->weights[kind] == 0)
+			continue;
+		uint64_t begin = below(spec, kind + 1, first);
+		uint64_t end = below(spec, kind + 1, first + size);
+		while (at < end - begin)
+			kinds[at++] = (uint8_t)kind;
+	}
+	uint64_t random = splitmix64_mix(spec->seed ^ SHUFFLE_SALT) + stratum;
+	for (uint32_t left = size; left > 1; left--) {
+		/* 32 random bits for a number below 64: the bias is 2^-26 */
+		uint32_t other = (uint32_t)((splitmix64_next(&random) >> 32) * left >> 32);
+		uint8_t kind = kinds[other];
+		kinds[other] = kinds[left - 1];
+		kinds[left - 1] = kind;
+	}
+}
+
+/** How many records a stratum chooses from. */
+static uint64_t
+records_at(const struct ops_spec *spec, uint64_t stratum)
+{
+	uint64_t records = spec->job->records > 0 ? spec->job->records : 1;
+	uint64_t needed = ops_needs(spec, stratum);
+	return records + ops_count_before(spec, NB_OP_INSERT, needed * OPS_STRATUM);
+}
+
+/** Of what was drawn: records beyond the loaded ones are the group's own new ones. */
+static inline uint64_t
+number_of(const struct ops_spec *spec, uint64_t drawn)
+{
+	uint64_t records = spec->job->records;
+	return __builtin_expect(drawn < records || records == 0, 1)
+		? drawn
+		: ops_inserted_number(spec, drawn - records);
+}
+
+void
+ops_begin(struct ops_maker *maker, uint64_t stratum)
+{
+	const struct ops_spec *spec = maker->spec;
+	maker->first = stratum * OPS_STRATUM;
+	maker->at = 0;
+	ops_kinds(spec, stratum, maker->kinds);
+	maker->inserted = ops_count_before(spec, NB_OP_INSERT, maker->first);
+	for (uint32_t j = 0; j < OPS_STRATUM; j++)
+		maker->random[j] = random_of(spec, maker->first + j);
+	if (!spec->has_draws)
+		return;
+	uint64_t records = records_at(spec, stratum);
+	if (records != maker->dist.n) {
+		/* A worker's strata only rise; whoever goes back begins anew. */
+		if (records < maker->dist.n)
+			maker->dist = spec->dist;
+		dist_resize(&maker->dist, records);
+	}
+	dist_draw_block(&maker->dist, maker->random, maker->first, OPS_STRATUM, maker->drawn);
+}
+
+/** The records of an operation; the first is drawn, or the next one to insert. */
+static inline void
+choose(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
+{
+	const struct ops_spec *spec = maker->spec;
+	uint64_t i = maker->first + j;
+	switch (maker->kinds[j]) {
+	case NB_OP_INSERT:
+		numbers[0] = ops_inserted_number(spec, maker->inserted++);
+		return;
+	case NB_OP_UPSERT:
+	case NB_OP_DELETE:
+		numbers[0] = dist_draw(&spec->space_dist, &maker->random[j], i);
+		return;
+	default:
+		numbers[0] = number_of(spec, maker->drawn[j]);
+		for (uint32_t k = 1; k < items; k++)
+			numbers[k] = number_of(
+				spec, dist_draw(&maker->dist, &maker->random[j], i + k));
+	}
+}
+
+static void
+make_sized_values(struct ops_maker *maker, uint32_t j, struct nb_slice *values,
+	const struct nb_slice *keys, uint32_t items)
+{
+	const struct ops_spec *spec = maker->spec;
+	uint32_t version = ops_version(spec, maker->first + j);
+	for (uint32_t k = 0; k < items; k++) {
+		size_t size = (size_t)sizes_draw(spec->sizes, &maker->random[j]);
+		values_write_sized(&spec->values, (void *)(uintptr_t)values[k].data, keys[k],
+			size, version);
+		values[k].size = size;
+	}
+}
+
+/** Of operations [begin, begin + count) of the stratum, which stand in maker->ops. */
+static void
+make_values(struct ops_maker *maker, uint32_t begin, uint32_t count)
+{
+	const struct ops_spec *spec = maker->spec;
+	bool is_fixed = spec->sizes->min == spec->sizes->max;
+	for (uint32_t j = 0; j < count; j++) {
+		struct ops_op *op = &maker->ops[j];
+		if (!ops_is_write(op->kind))
+			continue;
+		struct nb_slice *values = maker->values + (op->keys - maker->keys);
+		if (!is_fixed) {
+			make_sized_values(maker, begin + j, values, op->keys, op->items);
+			continue;
+		}
+		uint32_t version = ops_version(spec, op->index);
+		for (uint32_t k = 0; k < op->items; k++)
+			values_write(&spec->values, (void *)(uintptr_t)values[k].data,
+				maker->value_stride, op->keys[k].data, op->keys[k].size, 1,
+				version);
+	}
+}
+
+static inline uint64_t
+scan_length(struct ops_maker *maker, uint32_t j)
+{
+	const struct nb_group *group = maker->spec->group;
+	const struct dist *dist = &maker->spec->scan_dist;
+	uint64_t drawn = dist_draw(dist, &maker->random[j], 0);
+	/* 'latest' has its most frequent number at the end */
+	if (dist->kind == NB_DIST_LATEST)
+		drawn = dist->n - 1 - drawn;
+	return group->scan_min + drawn;
+}
+
+uint32_t
+ops_make(struct ops_maker *maker)
+{
+	const struct ops_spec *spec = maker->spec;
+	uint32_t begin = maker->at, used = 0, left;
+	uint32_t size = size_of_stratum(spec, maker->first);
+	left = size > begin ? size - begin : 0;
+	uint32_t count = left < maker->block ? left : maker->block;
+	for (uint32_t j = 0; j < count; j++) {
+		uint32_t kind = maker->kinds[begin + j];
+		uint32_t items = ops_is_many(kind) ? spec->items_max : 1;
+		choose(maker, begin + j, maker->numbers + used, items);
+		maker->ops[j] = (struct ops_op){.kind = kind,
+			.items = items,
+			.index = maker->first + begin + j,
+			.length = kind == NB_OP_SCAN ? scan_length(maker, begin + j) : 0,
+			.numbers = maker->numbers + used,
+			.keys = maker->keys + used,
+			.values = maker->values + used};
+		used += items;
+	}
+	keyspace_keys(
+		spec->keys, maker->numbers, used, maker->bytes, maker->key_stride, maker->keys);
+	if (spec->one_kind != NB_OP_READ)
+		make_values(maker, begin, count);
+	maker->at += count;
+	return count;
+}
+
+bool
+ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number)
+{
+	uint64_t stratum = i / OPS_STRATUM, numbers[NB_ITEMS_MAX];
+	uint32_t j = (uint32_t)(i % OPS_STRATUM);
+	struct ops_maker maker = {.spec = spec, .dist = spec->dist};
+	ops_begin(&maker, stratum);
+	uint32_t kind = maker.kinds[j], items = ops_is_many(kind) ? spec->items_max : 1;
+	if (!ops_is_write(kind))
+		return false;
+	for (uint32_t before = 0; before < j; before++)
+		maker.inserted += maker.kinds[before] == NB_OP_INSERT;
+	choose(&maker, j, numbers, items);
+	for (uint32_t k = 0; k < items; k++) {
+		if (numbers[k] == number)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WORKLOAD_OPS_H
+#define WORKLOAD_OPS_H
+/**
+ * The operations of a group, made ahead of the clock.
+ *
+ * Operation i is a pure function of (seed, job, group, i). The mix is exact in each
+ * stratum of OPS_STRATUM operations, so that how many inserts came before operation i is
+ * known without a look at those before, and each thread makes its own strata alone.
+ *
+ * A new record is chosen from `lag` operations after its insert on: time enough for
+ * another thread to have done it, which whoever runs the operations sees to
+ * (ops_needs()). So a read of a new record never misses, and the stream is the same for
+ * any number of threads.
+ */
+#include <stdbool.h>
+
+#include <mininb/job.h>
+
+#include "workload/dist.h"
+#include "workload/keyspace.h"
+#include "workload/sizes.h"
+#include "workload/values.h"
+
+enum { OPS_STRATUM = 64 };
+
+/** What all threads of a group share. Made once, then only read. */
+struct ops_spec {
+	const struct nb_job *job;
+	const struct nb_group *group;
+	const struct keyspace *keys;
+	const struct sizes *sizes;
+	struct value_spec values;
+	uint32_t stream, streams; /* number of the group in the job, and how many there are */
+	bool is_load;             /* inserts records 0, 1, ... */
+	bool has_items;           /* some operations go to more than one record */
+	bool has_draws;           /* some operations choose their record */
+	uint32_t items_max;
+	uint32_t one_kind; /* NB_OP_*: all are; NB_OP_KINDS: they are mixed */
+	uint64_t seed;
+	uint64_t lag_strata;
+	uint64_t end; /* there are operations 0..end-1; UINT64_MAX: no end */
+	uint64_t weight_sum;
+	uint64_t cumulated[NB_OP_KINDS + 1]; /* of weights before each kind */
+	struct dist dist, space_dist, scan_dist;
+};
+
+/** One operation. What it points to is the maker's until its next ops_make(). */
+struct ops_op {
+	uint32_t kind;           /* NB_OP_* */
+	uint32_t items;          /* records it goes to; 1 but for NB_OP_BATCH and kin */
+	uint64_t index;          /* i */
+	uint64_t length;         /* of a scan, in records */
+	const uint64_t *numbers; /* of its records */
+	const struct nb_slice *keys;
+	const struct nb_slice *values; /* of a write; parallel to keys */
+};
+
+/** One thread's maker of operations, with the bytes that they point to. */
+struct ops_maker {
+	const struct ops_spec *spec;
+	uint32_t block;    /* most operations made at a time, 1..OPS_STRATUM */
+	uint32_t at;       /* of the stratum, made so far */
+	uint64_t first;    /* operation of the stratum's begin */
+	struct dist dist;  /* of as many records as there are at the stratum */
+	uint64_t inserted; /* inserts before the stratum, and those made of it */
+	size_t key_stride, value_stride;
+	uint8_t *bytes; /* keys, then values */
+	uint8_t *value_bytes;
+	uint64_t *numbers;
+	struct nb_slice *keys, *values;
+	uint8_t kinds[OPS_STRATUM];
+	uint64_t random[OPS_STRATUM], drawn[OPS_STRATUM];
+	struct ops_op ops[OPS_STRATUM];
+};
+
+/**
+ * Of group `stream` of `streams`; all that is pointed to outlives it. `group` is the job's
+ * loading, or one of its groups.
+ */
+void
+ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb_group *group,
+	const struct keyspace *keys, const struct sizes *sizes, uint32_t stream,
+	uint32_t streams);
+
+/** How many of operations 0..n-1 are of that kind. */
+uint64_t
+ops_count_before(const struct ops_spec *spec, uint32_t kind, uint64_t n);
+
+/** Number of the record that the group's k-th insert makes. */
+uint64_t
+ops_inserted_number(const struct ops_spec *spec, uint64_t k);
+
+/**
+ * The operation whose insert makes that record, or UINT64_MAX: none of this group's.
+ * It is told to the stratum: the first operation of that.
+ */
+uint64_t
+ops_inserter_stratum(const struct ops_spec *spec, uint64_t number);
+
+/**
+ * All strata below this one must be done before that stratum may be run, since it may go
+ * to records that they insert. 0: none.
+ */
+uint64_t
+ops_needs(const struct ops_spec *spec, uint64_t stratum);
+
+/** Version of the value that operation i writes: 1..UINT32_MAX; 0 if it is a loading's. */
+uint32_t
+ops_version(const struct ops_spec *spec, uint64_t i);
+
+/**
+ * The operation of this group that wrote that version, the nearest one to `near`: versions
+ * are used again after 2^32 of all groups' operations. False if it is another group's, or
+ * the loading's.
+ */
+bool
+ops_version_index(const struct ops_spec *spec, uint32_t version, uint64_t near, uint64_t *i);
+
+/** Whether operation i writes to that record. Slow: some microseconds. */
+bool
+ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number);
+
+/** Kinds of the operations of a stratum: NB_OP_*. */
+void
+ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRATUM]);
+
+/** Names the stream of a group: equal for the same operations, whatever the threads. */
+uint64_t
+ops_digest(const struct ops_spec *spec, uint64_t keys_hash);
+
+/** Allocate and touch all that it will need. */
+NB_MUST_CHECK int
+ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec);
+
+void
+ops_maker_destroy(struct ops_maker *maker);
+
+/** Turn to a stratum. */
+void
+ops_begin(struct ops_maker *maker, uint64_t stratum);
+
+/** Make the next operations of the stratum, in maker->ops[0..]; how many, 0 at its end. */
+uint32_t
+ops_make(struct ops_maker *maker);
+
+/** Whether it puts a value into the database. */
+static inline bool
+ops_is_write(uint32_t kind)
+{
+	return (1u << kind &
+		       (1u << NB_OP_UPDATE | 1u << NB_OP_INSERT | 1u << NB_OP_UPSERT |
+			       1u << NB_OP_RMW | 1u << NB_OP_BATCH | 1u << NB_OP_TXN_WRITE)) !=
+		0;
+}
+
+/** Whether it goes to group->items records. */
+static inline bool
+ops_is_many(uint32_t kind)
+{
+	return kind >= NB_OP_BATCH;
+}
+
+#endif /* WORKLOAD_OPS_H */

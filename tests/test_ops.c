@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+#include "workload/ops.h"
+
+enum { RECORDS = 1000, STRATA = 200 };
+
+/** A job of one group, and what its operations are made of. */
+struct fixture {
+	struct nb_group group, loading;
+	struct nb_job job;
+	struct keyspace keys;
+	struct sizes sizes;
+	struct ops_spec spec;
+};
+
+static struct nb_group
+group_of(const char *name)
+{
+	struct nb_group group = {.size = sizeof(group),
+		.threads = 1,
+		.scan_min = 1,
+		.scan_max = 100,
+		.items = 4,
+		.theta = 0.99,
+		.hot_share = 0.2,
+		.hot_ops = 0.8,
+		.exp_percent = 95,
+		.exp_share = 0.86,
+		.pareto_h = 0.2};
+	snprintf(group.name, sizeof(group.name), "%s", name);
+	return group;
+}
+
+static void
+set_up(struct fixture *f)
+{
+	memset(f, 0, sizeof(*f));
+	f->loading = group_of("load");
+	f->loading.weights[NB_OP_INSERT] = 1;
+	f->group = group_of("run");
+	f->job = (struct nb_job){.size = sizeof(f->job),
+		.seed = 7,
+		.records = RECORDS,
+		.key_size = 16,
+		.values = {.kind = NB_SIZE_FIXED, .min = 100, .max = 100},
+		.value_ratio = 0.5,
+		.load = &f->loading,
+		.groups = &f->group,
+		.group_count = 1,
+		.lag = 256};
+}
+
+static void
+make_spec(struct fixture *f, const struct nb_group *group, uint32_t stream, uint32_t streams)
+{
+	ck_assert_int_eq(keyspace_create(&f->keys, &f->job, 1 << 20), NB_OK);
+	ck_assert_int_eq(sizes_create(&f->sizes, &f->job.values), NB_OK);
+	ops_spec_create(&f->spec, &f->job, group, &f->keys, &f->sizes, stream, streams);
+}
+
+static void
+tear_down(struct fixture *f)
+{
+	sizes_destroy(&f->sizes);
+	keyspace_destroy(&f->keys);
+}
+
+/** Calls `look` with each operation of a stratum, in their order. */
+static void
+each_op(struct ops_maker *maker, uint64_t stratum,
+	void (*look)(const struct ops_op *op, void *arg), void *arg)
+{
+	uint32_t made, all = 0;
+	ops_begin(maker, stratum);
+	while ((made = ops_make(maker)) > 0) {
+		for (uint32_t j = 0; j < made; j++) {
+			ck_assert_uint_eq(maker->ops[j].index, stratum * OPS_STRATUM + all++);
+			look(&maker->ops[j], arg);
+		}
+	}
+	ck_assert_uint_eq(all, OPS_STRATUM);
+}
+
+static void
+count_kind(const struct ops_op *op, void *arg)
+{
+	((uint64_t *)arg)[op->kind]++;
+}
+
+START_TEST(mix_is_exact_at_every_stratum)
+{
+	struct fixture f;
+	struct ops_maker maker;
+	uint64_t counts[NB_OP_KINDS] = {0};
+	set_up(&f);
+	f.group.weights[NB_OP_READ] = 174548;
+	f.group.weights[NB_OP_INSERT] = 175452;
+	f.group.weights[NB_OP_SCAN] = 12345;
+	make_spec(&f, &f.group, 0, 1);
+	ck_assert_int_eq(ops_maker_create(&maker, &f.spec), NB_OK);
+	for (uint64_t s = 0; s < STRATA; s++) {
+		each_op(&maker, s, count_kind, counts);
+		for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+			uint64_t n = (s + 1) * OPS_STRATUM;
+			double exact = (double)n * f.group.weights[kind] /
+				(174548 + 175452 + 12345);
+			ck_assert_uint_eq(counts[kind], ops_count_before(&f.spec, kind, n));
+			ck_assert(fabs((double)counts[kind] - exact) <= 1);
+		}
+	}
+	ops_maker_destroy(&maker);
+	tear_down(&f);
+}
+END_TEST
+
+START_TEST(mix_of_a_published_run_is_met)
+{
+	struct fixture f;
+	set_up(&f);
+	f.group.weights[NB_OP_READ] = 174548;
+	f.group.weights[NB_OP_INSERT] = 175452;
+	make_spec(&f, &f.group, 0, 1);
+	ck_assert_uint_eq(ops_count_before(&f.spec, NB_OP_INSERT, 350000), 175452);
+	ck_assert_uint_eq(ops_count_before(&f.spec, NB_OP_READ, 350000), 174548);
+	tear_down(&f);
+}
+END_TEST
+
+/** Not all of one kind first: within strata the order is random. */
+START_TEST(order_within_strata_is_mixed)
+{
+	struct fixture f;
+	uint8_t kinds[OPS_STRATUM];
+	uint64_t at[OPS_STRATUM] = {0};
+	set_up(&f);
+	f.group.weights[NB_OP_READ] = 50;
+	f.group.weights[NB_OP_UPDATE] = 50;
+	make_spec(&f, &f.group, 0, 1);
+	for (uint64_t s = 0; s < 4096; s++) {
+		ops_kinds(&f.spec, s, kinds);
+		for (uint32_t j = 0; j < OPS_STRATUM; j++)
+			at[j] += kinds[j] == NB_OP_READ;
+	}
+	/* binomial(4096, 1/2): sd 32; 6 sd at 64 places */
+	for (uint32_t j = 0; j < OPS_STRATUM; j++)
+		ck_assert(at[j] > 2048 - 192 && at[j] < 2048 + 192);
+	tear_down(&f);
+}
+END_TEST
+
+struct inserts {
+	const struct ops_spec *spec;
+	uint64_t next; /* k */
+};
+
+static void
+check_insert(const struct ops_op *op, void *arg)
+{
+	struct inserts *inserts = arg;
+	if (op->kind != NB_OP_INSERT)
+		return;
+	ck_assert_uint_eq(op->numbers[0], ops_inserted_number(inserts->spec, inserts->next));
+	ck_assert_uint_eq(
+		ops_inserter_stratum(inserts->spec, op->numbers[0]), op->index / OPS_STRATUM);
+	inserts->next++;
+}
+
+START_TEST(inserts_take_the_next_record_each)
+{
+	for (uint32_t stream = 0; stream < 3; stream++) {
+		struct fixture f;
+		struct ops_maker maker;
+		set_up(&f);
+		f.group.weights[NB_OP_READ] = 95;
+		f.group.weights[NB_OP_INSERT] = 5;
+		make_spec(&f, &f.group, stream, 3);
+		struct inserts inserts = {.spec = &f.spec};
+		ck_assert_int_eq(ops_maker_create(&maker, &f.spec), NB_OK);
+		for (uint64_t s = 0; s < STRATA; s++)
+			each_op(&maker, s, check_insert, &inserts);
+		ck_assert_uint_eq(inserts.next, STRATA * OPS_STRATUM * 5 / 100);
+		ck_assert_uint_eq(ops_inserted_number(&f.spec, 0), RECORDS + stream);
+		ck_assert_uint_eq(ops_inserted_number(&f.spec, 1), RECORDS + stream + 3);
+		ck_assert_uint_eq(ops_inserter_stratum(&f.spec, RECORDS - 1), UINT64_MAX);
+		ops_maker_destroy(&maker);
+		tear_down(&f);
+	}
+}
+END_TEST
+
+START_TEST(loading_inserts_all_records_in_order)
+{
+	struct fixture f;
+	struct ops_maker maker;
+	set_up(&f);
+	make_spec(&f, &f.loading, 0, 1);
+	ck_assert_int_eq(ops_maker_create(&maker, &f.spec), NB_OK);
+	ops_begin(&maker, 3);
+	ck_assert_uint_gt(ops_make(&maker), 0);
+	ck_assert_uint_eq(maker.ops[0].numbers[0], 3 * OPS_STRATUM);
+	ck_assert_uint_eq(ops_version(&f.spec, 5), 0);
+	ops_maker_destroy(&maker);
+	tear_down(&f);
+}
+END_TEST
+
+/** Copy of an operation's bytes, all that decides it. */
+static void
+append_op(const struct ops_op *op, void *arg)
+{
+	FILE *out = arg;
+	fprintf(out, "%u %llu %llu", op->kind, (unsigned long long)op->index,
+		(unsigned long long)op->length);
+	for (uint32_t k = 0; k < op->items; k++) {
+		fprintf(out, " %llu ", (unsigned long long)op->numbers[k]);
+		fwrite(op->keys[k].data, 1, op->keys[k].size, out);
+		if (ops_is_write(op->kind))
+			fwrite(op->values[k].data, 1, op->values[k].size, out);
+	}
+}
+
+static char *
+text_of(struct ops_maker *maker, const uint64_t *strata, size_t count, size_t *size)
+{
+	char *text;
+	FILE *out = open_memstream(&text, size);
+	for (size_t i = 0; i < count; i++)
+		each_op(maker, strata[i], append_op, out);
+	fclose(out);
+	return text;
+}
+
+static void
+set_all_kinds(struct fixture *f)
+{
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
+		f->group.weights[kind] = kind + 1;
+}
+
+START_TEST(operation_is_the_same_whatever_was_made_before)
+{
+	for (uint32_t dist = 0; dist < NB_DIST_KINDS; dist++) {
+		struct fixture f;
+		struct ops_maker one, other;
+		size_t size, again_size;
+		set_up(&f);
+		set_all_kinds(&f);
+		f.group.distribution = dist;
+		f.job.values = (struct nb_sizes){.kind = NB_SIZE_UNIFORM, .min = 0, .max = 300};
+		make_spec(&f, &f.group, 1, 2);
+		ck_assert_int_eq(ops_maker_create(&one, &f.spec), NB_OK);
+		ck_assert_int_eq(ops_maker_create(&other, &f.spec), NB_OK);
+		for (uint64_t s = 0; s < 40; s++) {
+			uint64_t before[] = {s > 0 ? s - 1 : 90, s};
+			char *alone = text_of(&one, &s, 1, &size);
+			char *behind = text_of(&other, before, 2, &again_size);
+			ck_assert_uint_ge(again_size, size);
+			ck_assert_int_eq(memcmp(alone, behind + again_size - size, size), 0);
+			free(alone);
+			free(behind);
+		}
+		ops_maker_destroy(&one);
+		ops_maker_destroy(&other);
+		tear_down(&f);
+	}
+}
+END_TEST
+
+struct bounds {
+	const struct ops_spec *spec;
+	uint64_t newest; /* record that was chosen */
+};
+
+static void
+check_bounds(const struct ops_op *op, void *arg)
+{
+	struct bounds *bounds = arg;
+	const struct ops_spec *spec = bounds->spec;
+	uint64_t stratum = op->index / OPS_STRATUM, needed = ops_needs(spec, stratum);
+	if (op->kind == NB_OP_INSERT)
+		return;
+	for (uint32_t k = 0; k < op->items; k++) {
+		uint64_t number = op->numbers[k];
+		if (number < RECORDS)
+			continue;
+		uint64_t inserter = ops_inserter_stratum(spec, number);
+		ck_assert_uint_lt(inserter, needed);
+		if (number > bounds->newest)
+			bounds->newest = number;
+	}
+}
+
+START_TEST(records_are_chosen_only_when_they_are_there)
+{
+	struct fixture f;
+	struct ops_maker maker;
+	set_up(&f);
+	f.group.weights[NB_OP_READ] = 90;
+	f.group.weights[NB_OP_MULTIGET] = 5;
+	f.group.weights[NB_OP_INSERT] = 5;
+	f.group.distribution = NB_DIST_LATEST;
+	make_spec(&f, &f.group, 1, 2);
+	struct bounds bounds = {.spec = &f.spec};
+	ck_assert_int_eq(ops_maker_create(&maker, &f.spec), NB_OK);
+	for (uint64_t s = 0; s < STRATA; s++)
+		each_op(&maker, s, check_bounds, &bounds);
+	/* 'latest' is real: of 640 inserts the last ones but for the lag were chosen */
+	uint64_t last = ops_count_before(
+		&f.spec, NB_OP_INSERT, (STRATA - 1 - 256 / OPS_STRATUM) * OPS_STRATUM);
+	ck_assert_uint_ge(bounds.newest, ops_inserted_number(&f.spec, last - 10));
+	ops_maker_destroy(&maker);
+	tear_down(&f);
+}
+END_TEST
+
+START_TEST(versions_tell_their_operation)
+{
+	struct fixture f;
+	set_up(&f);
+	f.group.weights[NB_OP_UPDATE] = 1;
+	make_spec(&f, &f.group, 2, 5);
+	static const uint64_t places[] = {0, 1, 63, 64, 12345, 858993458, 858993459, 858993460,
+		4294967295, 4294967296, 99999999999};
+	for (size_t p = 0; p < sizeof(places) / sizeof(*places); p++) {
+		uint64_t i = places[p], found;
+		uint32_t version = ops_version(&f.spec, i);
+		ck_assert_uint_ge(version, 1);
+		ck_assert(ops_version_index(&f.spec, version, i, &found));
+		ck_assert_uint_eq(found, i);
+		ck_assert(ops_version_index(&f.spec, version, i + 100000, &found));
+		ck_assert_uint_eq(found, i);
+	}
+	uint64_t found;
+	struct ops_spec neighbour = f.spec;
+	neighbour.stream = 3;
+	ck_assert(!ops_version_index(&neighbour, ops_version(&f.spec, 77), 77, &found));
+	ck_assert(!ops_version_index(&f.spec, 0, 77, &found));
+	tear_down(&f);
+}
+END_TEST
+
+static void
+check_writes(const struct ops_op *op, void *arg)
+{
+	const struct ops_spec *spec = arg;
+	bool is_write = ops_is_write(op->kind);
+	for (uint32_t k = 0; k < op->items; k++)
+		ck_assert_int_eq(ops_writes(spec, op->index, op->numbers[k]), is_write);
+	ck_assert(!ops_writes(spec, op->index, 987654321));
+}
+
+START_TEST(operation_can_be_asked_what_it_writes)
+{
+	struct fixture f;
+	struct ops_maker maker;
+	set_up(&f);
+	set_all_kinds(&f);
+	f.group.distribution = NB_DIST_ZIPFIAN;
+	make_spec(&f, &f.group, 0, 1);
+	ck_assert_int_eq(ops_maker_create(&maker, &f.spec), NB_OK);
+	for (uint64_t s = 0; s < 50; s++)
+		each_op(&maker, s, check_writes, &f.spec);
+	ops_maker_destroy(&maker);
+	tear_down(&f);
+}
+END_TEST
+
+static void
+check_value(const struct ops_op *op, void *arg)
+{
+	const struct ops_spec *spec = arg;
+	for (uint32_t k = 0; k < op->items && ops_is_write(op->kind); k++) {
+		ck_assert_int_eq(value_check_any(op->values[k], op->keys[k]), VALUE_GOOD);
+		ck_assert_uint_ge(op->values[k].size, spec->sizes->min);
+		ck_assert_uint_le(op->values[k].size, spec->sizes->max);
+		if (op->values[k].size >= 16)
+			ck_assert_uint_eq(
+				value_version(op->values[k]), ops_version(spec, op->index));
+	}
+	if (op->kind == NB_OP_SCAN) {
+		ck_assert_uint_ge(op->length, 1);
+		ck_assert_uint_le(op->length, 100);
+	}
+}
+
+START_TEST(values_are_those_of_their_keys_and_versions)
+{
+	for (int is_fixed = 0; is_fixed < 2; is_fixed++) {
+		struct fixture f;
+		struct ops_maker maker;
+		set_up(&f);
+		set_all_kinds(&f);
+		if (!is_fixed)
+			f.job.values = (struct nb_sizes){
+				.kind = NB_SIZE_UNIFORM, .min = 1, .max = 3000};
+		make_spec(&f, &f.group, 0, 1);
+		ck_assert_int_eq(ops_maker_create(&maker, &f.spec), NB_OK);
+		for (uint64_t s = 0; s < 50; s++)
+			each_op(&maker, s, check_value, &f.spec);
+		ops_maker_destroy(&maker);
+		tear_down(&f);
+	}
+}
+END_TEST
+
+static uint64_t
+digest_of(const struct fixture *f)
+{
+	struct ops_spec spec;
+	ops_spec_create(&spec, &f->job, &f->group, &f->keys, &f->sizes, 0, 1);
+	return ops_digest(&spec, keyspace_hash(&f->keys));
+}
+
+START_TEST(digest_names_all_that_decides_the_stream)
+{
+	struct fixture f;
+	set_up(&f);
+	f.group.weights[NB_OP_READ] = 1;
+	f.group.count = 1000;
+	make_spec(&f, &f.group, 0, 1);
+	uint64_t first = digest_of(&f);
+	ck_assert_uint_eq(digest_of(&f), first);
+	f.group.threads = 8; /* not of the stream */
+	f.group.duration_ns = 5;
+	ck_assert_uint_eq(digest_of(&f), first);
+	struct fixture g = f;
+	g.job.load = &g.loading;
+	g.job.groups = &g.group;
+	g.job.seed++;
+	ck_assert_uint_ne(digest_of(&g), first);
+	g.job.seed--;
+	g.group.weights[NB_OP_UPDATE] = 1;
+	ck_assert_uint_ne(digest_of(&g), first);
+	g.group.weights[NB_OP_UPDATE] = 0;
+	g.group.theta = 0.5;
+	ck_assert_uint_ne(digest_of(&g), first);
+	g.group.theta = f.group.theta;
+	g.group.count++;
+	ck_assert_uint_ne(digest_of(&g), first);
+	g.group.count--;
+	g.job.value_ratio = 0.25;
+	ck_assert_uint_ne(digest_of(&g), first);
+	g.job.value_ratio = f.job.value_ratio;
+	ck_assert_uint_eq(digest_of(&g), first);
+	tear_down(&f);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("ops", mix_is_exact_at_every_stratum, mix_of_a_published_run_is_met,
+		order_within_strata_is_mixed, inserts_take_the_next_record_each,
+		loading_inserts_all_records_in_order,
+		operation_is_the_same_whatever_was_made_before,
+		records_are_chosen_only_when_they_are_there, versions_tell_their_operation,
+		operation_can_be_asked_what_it_writes,
+		values_are_those_of_their_keys_and_versions,
+		digest_names_all_that_decides_the_stream);
+}
