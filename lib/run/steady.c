@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Steady state, as SNIA's Solid State Storage Performance Test Specification has it: over
+ * a window of intervals the line of least squares changes by a small share of the mean,
+ * and no interval is far from the mean. Both are needed: a rate that swings evenly has no
+ * slope, and one that sinks slowly stays within a band.
+ *
+ * Two differences. The specification's excursion is the largest rate minus the smallest,
+ * at most 20 % of the mean; here it is the larger distance from the mean, so that its 20 %
+ * are some 10 % here. And a window whose mean is 0 is not steady: an engine that stands
+ * still has come to no state.
+ *
+ * All sums are made anew for each window, of distances from its own mean: a running sum
+ * would collect the rounding of a run of days. What makes it wrong: intervals so short
+ * that single stalls or the clock's steps are seen in them, a window shorter than the
+ * engine's own cycle of compactions.
+ */
+#include "run/steady.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+void
+steady_create(struct steady *steady, uint32_t window, double slope_limit, double band_limit)
+{
+	assert(window >= 3 && window <= STEADY_WINDOW_MAX);
+	*steady = (struct steady){
+		.window = window, .slope_limit = slope_limit, .band_limit = band_limit};
+}
+
+/** The rate of interval i of the window, the oldest being 0. */
+static double
+rate_at(const struct steady *steady, uint32_t i)
+{
+	return steady->rates[(steady->count + i) % steady->window];
+}
+
+/** With x the distance from the window's middle, the line's slope is sum xy / sum xx. */
+static void
+look(struct steady *steady)
+{
+	double sum = 0, products = 0, squares = 0, farthest = 0;
+	double middle = (steady->window - 1) / 2.0;
+	for (uint32_t i = 0; i < steady->window; i++)
+		sum += steady->rates[i];
+	double mean = sum / steady->window;
+	for (uint32_t i = 0; i < steady->window; i++) {
+		double x = i - middle, y = rate_at(steady, i) - mean;
+		products += x * y;
+		squares += x * x;
+		farthest = fmax(farthest, fabs(y));
+	}
+	double change = products / squares * (steady->window - 1);
+	steady->mean = mean;
+	steady->slope = mean > 0 ? change / mean : 0;
+	steady->band = mean > 0 ? farthest / mean : 0;
+}
+
+bool
+steady_add(struct steady *steady, double rate)
+{
+	steady->rates[steady->count % steady->window] = rate;
+	steady->count++;
+	if (steady->count < steady->window)
+		return false;
+	look(steady);
+	return steady->mean > 0 && fabs(steady->slope) <= steady->slope_limit &&
+		steady->band <= steady->band_limit;
+}
+
+/** "5%" as 0.05. */
+static int
+parse_percentage(double *out, const char *text)
+{
+	char number[64];
+	size_t length = strlen(text);
+	if (length < 2 || length >= sizeof(number) || text[length - 1] != '%')
+		return error_set(NB_ERR_USAGE, "'%s' is no percentage like 5%%", text);
+	memcpy(number, text, length - 1);
+	number[length - 1] = '\0';
+	double percent = 0;
+	int rc = nb_parse_real(&percent, number);
+	if (rc != NB_OK)
+		return rc;
+	if (percent <= 0 || percent > 100)
+		return error_set(NB_ERR_USAGE, "'%s' is not above 0%% and up to 100%%", text);
+	*out = percent / 100;
+	return NB_OK;
+}
+
+/** "slope:5%", "band:10%". Cuts `text` up. */
+static int
+parse_limit(double limits[2], char *text)
+{
+	static const char *const names[] = {"slope", "band"};
+	char *colon = strchr(text, ':');
+	if (colon != NULL)
+		*colon = '\0';
+	size_t i = 0;
+	while (i < 2 && strcmp(text, names[i]) != 0)
+		i++;
+	if (i == 2) {
+		const char *nearest = nb_nearest(text, names, 2);
+		return error_set(NB_ERR_USAGE, "'%s' is no limit of a steady state; %s%s%s",
+			text, nearest != NULL ? "did you mean '" : "there are slope and band",
+			nearest != NULL ? nearest : "", nearest != NULL ? "'?" : "");
+	}
+	if (colon == NULL)
+		return error_set(NB_ERR_USAGE, "'%s' has no percentage: %s:5%%", text, text);
+	if (limits[i] != 0)
+		return error_set(NB_ERR_USAGE, "'%s' is there twice", text);
+	return parse_percentage(&limits[i], colon + 1);
+}
+
+static int
+parse_texts(char *text, uint64_t *window_ns, double limits[2])
+{
+	char *rest = text, *part = strsep(&rest, ",");
+	int rc = nb_parse_time(window_ns, part);
+	if (rc == NB_OK && *window_ns == 0)
+		rc = error_set(NB_ERR_USAGE, "'%s': a window takes some time", part);
+	while (rc == NB_OK && (part = strsep(&rest, ",")) != NULL)
+		rc = parse_limit(limits, part);
+	return rc;
+}
+
+int
+steady_parse(const char *text, uint64_t *window_ns, double *slope_limit, double *band_limit)
+{
+	char *copy = strdup(text);
+	if (copy == NULL)
+		return error_set(NB_FAIL, "out of memory for a steady state");
+	uint64_t window = 0;
+	double limits[2] = {0, 0};
+	int rc = parse_texts(copy, &window, limits);
+	free(copy);
+	if (rc != NB_OK)
+		return rc;
+	*window_ns = window;
+	*slope_limit = limits[0] != 0 ? limits[0] : *slope_limit;
+	*band_limit = limits[1] != 0 ? limits[1] : *band_limit;
+	return NB_OK;
+}

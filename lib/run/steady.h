@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RUN_STEADY_H
+#define RUN_STEADY_H
+/**
+ * Whether a throughput is steady: over a window of intervals, the line of least
+ * squares hardly rises or falls, and no interval is far from the mean. The form of
+ * SNIA's Solid State Storage Performance Test Specification (section on steady state):
+ * slope and excursion, both as shares of the window's mean.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { STEADY_WINDOW_MAX = 256 };
+
+struct steady {
+	uint32_t window;    /* intervals looked at, 3..STEADY_WINDOW_MAX */
+	uint32_t count;     /* seen so far */
+	double slope_limit; /* most change along the window's line, as a share of its mean */
+	double band_limit;  /* most distance of one interval from the mean, likewise */
+	double rates[STEADY_WINDOW_MAX];
+	/* of the last full window, as shares; slope < 0 if it falls; mean in its own unit */
+	double slope, band, mean;
+};
+
+void
+steady_create(struct steady *steady, uint32_t window, double slope_limit, double band_limit);
+
+/** The rate of one more interval. True once a whole window is within both limits. */
+bool
+steady_add(struct steady *steady, double rate);
+
+/**
+ * "10s" or "10s,slope:5%,band:10%": the window, and limits in place of those that are
+ * there already. NB_ERR_USAGE says what is wrong; nothing is changed then.
+ */
+int
+steady_parse(const char *text, uint64_t *window_ns, double *slope_limit, double *band_limit);
+
+#endif /* RUN_STEADY_H */

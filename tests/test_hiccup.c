@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* That every interval is counted once, whenever the machine lets the thread run. */
+#include "run/hiccup.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+
+#include "unit.h"
+
+static struct hiccup hiccup;
+
+static void
+sleep_ms(long ms)
+{
+	nanosleep(&(struct timespec){.tv_nsec = ms * 1000 * 1000}, NULL);
+}
+
+START_TEST(every_interval_is_counted_once)
+{
+	static const uint64_t intervals_ns[] = {200000, 1000000, 10000000};
+	for (size_t i = 0; i < sizeof(intervals_ns) / sizeof(intervals_ns[0]); i++) {
+		uint64_t interval_ns = intervals_ns[i];
+		uint64_t begin_ns = clock_monotonic();
+		ck_assert_int_eq(hiccup_start(&hiccup, interval_ns), NB_OK);
+		sleep_ms(100);
+		hiccup_stop(&hiccup);
+		uint64_t elapsed_ns = clock_monotonic() - begin_ns;
+		uint64_t count = nb_histogram_count(&hiccup.lateness);
+		ck_assert_uint_le(count, elapsed_ns / interval_ns);
+		ck_assert_uint_le(hiccup.wakes, count); /* those it slept through are more */
+		ck_assert_uint_le(nb_histogram_max(&hiccup.lateness), elapsed_ns);
+		ck_assert_uint_gt(hiccup.cpu_ns, 0);
+		ck_assert_uint_lt(hiccup.cpu_ns, elapsed_ns);
+	}
+}
+END_TEST
+
+START_TEST(alarms_that_were_missed_count_with_their_own_lateness)
+{
+	hiccup.interval_ns = 10;
+	hiccup.wakes = 0;
+	histogram_create(&hiccup.lateness);
+	ck_assert_uint_eq(hiccup_note(&hiccup, 1000, 1000), 1010); /* 0 late */
+	ck_assert_uint_eq(hiccup_note(&hiccup, 1010, 1019), 1020); /* 9 */
+	ck_assert_uint_eq(hiccup_note(&hiccup, 1020, 1030), 1040); /* 10 and 0 */
+	ck_assert_uint_eq(hiccup_note(&hiccup, 1040, 1075), 1080); /* 35, 25, 15, 5 */
+	ck_assert_uint_eq(hiccup.wakes, 4);
+	ck_assert_uint_eq(nb_histogram_count(&hiccup.lateness), 8);
+	ck_assert_uint_eq(nb_histogram_sum(&hiccup.lateness), 9 + 10 + 35 + 25 + 15 + 5);
+	ck_assert_uint_eq(nb_histogram_max(&hiccup.lateness), 35);
+	ck_assert_uint_eq(nb_histogram_percentile(&hiccup.lateness, 50), 9);
+}
+END_TEST
+
+START_TEST(it_counts_as_long_as_it_runs)
+{
+	/* 100 values come, be it late: this ends, or the test runs out of time */
+	uint64_t ms = 1, count;
+	do {
+		ck_assert_int_eq(hiccup_start(&hiccup, 100000), NB_OK);
+		sleep_ms((long)ms);
+		hiccup_stop(&hiccup);
+		count = nb_histogram_count(&hiccup.lateness);
+		ms = ms < 500 ? ms * 2 : ms;
+	} while (count < 100);
+	ck_assert_uint_ge(hiccup.wakes, 1);
+}
+END_TEST
+
+START_TEST(it_stops_without_waiting_for_its_interval)
+{
+	/* were it to sleep on, the test would run out of time */
+	for (int i = 0; i < 20; i++) {
+		ck_assert_int_eq(hiccup_start(&hiccup, UINT64_C(3600000000000)), NB_OK);
+		if (i % 2 != 0)
+			sleep_ms(1);
+		hiccup_stop(&hiccup);
+		ck_assert_uint_eq(nb_histogram_count(&hiccup.lateness), 0);
+		ck_assert_uint_eq(hiccup.wakes, 0);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("hiccup", every_interval_is_counted_once,
+		alarms_that_were_missed_count_with_their_own_lateness,
+		it_counts_as_long_as_it_runs, it_stops_without_waiting_for_its_interval);
+}
