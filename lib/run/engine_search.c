@@ -9,7 +9,6 @@
  * the one beside the library, so that a tree that was moved as a whole works.
  */
 #include <dirent.h>
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/place.h"
 #include "run/engine.h"
 
 static const char *const builtin_names[] = {"memory", "null"};
@@ -124,33 +124,14 @@ add_path_variable(struct engine_sites *sites)
 	return rc;
 }
 
-static bool
-runs_from_build_tree(void)
-{
-	char *root = realpath(NB_BUILD_ROOT, NULL);
-	char *exe = realpath("/proc/self/exe", NULL);
-	size_t length = root != NULL ? strlen(root) : 0;
-	bool is_inside = length > 0 && exe != NULL && strncmp(exe, root, length) == 0 &&
-		exe[length] == '/';
-	free(root);
-	free(exe);
-	return is_inside;
-}
-
 static int
 add_installed(struct engine_sites *sites)
 {
 	if (access(NB_ENGINE_DIR, F_OK) == 0)
 		return add_dir(sites, NB_ENGINE_DIR, false);
-	Dl_info info;
-	if (dladdr((void *)(uintptr_t)&nb_engine_load, &info) == 0)
-		return NB_OK;
-	char *library = realpath(info.dli_fname, NULL);
-	char *slash = library != NULL ? strrchr(library, '/') : NULL;
-	char *dir = NULL;
+	char *library = place_of_library(), *dir = NULL;
 	int rc = NB_OK;
-	if (slash != NULL &&
-		asprintf(&dir, "%.*s/mininb/plugins", (int)(slash - library), library) >= 0)
+	if (library != NULL && asprintf(&dir, "%s/mininb/plugins", library) >= 0)
 		rc = add_dir(sites, dir, false);
 	free(dir);
 	free(library);
@@ -162,7 +143,7 @@ engine_sites_create(struct engine_sites *sites)
 {
 	*sites = (struct engine_sites){0};
 	int rc = add_path_variable(sites);
-	if (rc == NB_OK && runs_from_build_tree())
+	if (rc == NB_OK && place_is_build_tree())
 		rc = add_dir(sites, NB_BUILD_ROOT "/plugins", true);
 	if (rc == NB_OK)
 		rc = add_installed(sites);

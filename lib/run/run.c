@@ -63,8 +63,8 @@ list_durabilities(char *buf, size_t size, uint32_t levels)
 				used > 0 ? ", " : "", nb_durability_name(level));
 }
 
-static int
-check_engine(struct nb_run *run)
+int
+run_check_engine(struct nb_run *run)
 {
 	const struct nb_engine *engine = &run->engine->table;
 	const struct nb_workload *workload = &run->workload;
@@ -118,7 +118,7 @@ check_all(struct nb_run *run)
 		rc = nb_engine_configure(&run->values, run->engine, run->options.engine_options,
 			run->options.engine_option_count);
 	if (rc == NB_OK)
-		rc = check_engine(run);
+		rc = run_check_engine(run);
 	if (rc == NB_OK)
 		rc = keys_open(&run->keys, run->workload.keys_path, run->workload.key_size,
 			run->workload.count);

@@ -32,6 +32,8 @@ struct measurement {
 	uint64_t value_bytes;
 	struct worker_findings findings;
 	struct sysinfo_usage usage; /* during the operations */
+	uint64_t usage_ops;         /* that were done in that: those of a warm-up, too */
+	uint64_t usage_ns;          /* and how long that took, likewise */
 	uint64_t data_bytes;        /* on the file system, after close */
 	uint64_t max_resident_bytes;
 	double floor_op_ns;     /* what the harness takes for an operation on the null engine */
@@ -46,6 +48,7 @@ struct nb_run {
 	struct nb_option_value *values;
 	uint32_t durability; /* given: a level, never NB_DUR_AUTO */
 	char *path;          /* of the database */
+	const char *made_by; /* what makes a database for it, as it is typed */
 	struct keys keys;
 	struct keys_facts keys_facts;
 	uint64_t digest;
@@ -64,6 +67,48 @@ struct nb_run {
 	uint64_t phase_begin_ns;
 	const char *phase_name;
 };
+
+/** Find whether the engine can do what run->options and run->workload ask for; run->durability. */
+NB_MUST_CHECK int
+run_check_engine(struct nb_run *run);
+
+/* ---- steps of all kinds of runs, on the main thread (run_steps.c) ---- */
+
+/** This thread on the id-th CPU that the process may use, round and round. */
+NB_MUST_CHECK int
+run_pin(uint32_t id);
+
+/** This thread on the nth CPU of a list "0-3,8", round and round. NB_ERR_USAGE: no such list. */
+NB_MUST_CHECK int
+run_pin_to(const char *cpus, uint32_t nth);
+
+/** Before a verb that may fail: a text of earlier must not be taken for its. */
+void
+run_forget_text(void);
+
+/** A verb of the engine's, other than an operation, has failed: `what` says which. */
+int
+run_engine_failure(const struct nb_run *run, int rc, const char *what);
+
+/** Of the time since it, and of calls of progress. */
+void
+run_begin_phase(struct nb_run *run, const char *name);
+
+/** Call progress, if there is one; total 0: not known. */
+void
+run_tell(struct nb_run *run, uint64_t done, uint64_t total);
+
+/** As run->workload.verb says: made for a put, read only for a get. */
+NB_MUST_CHECK int
+run_open_database(struct nb_run *run);
+
+/** As far as was asked and the engine can. */
+NB_MUST_CHECK int
+run_settle(struct nb_run *run);
+
+/** Its failure is the run's only if there was none before, rc; else it is told. */
+NB_MUST_CHECK int
+run_close_database(struct nb_run *run, int rc);
 
 /** Measure the harness itself, on the null engine with this run's workload and plan: a few ms. */
 NB_MUST_CHECK int

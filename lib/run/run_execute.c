@@ -35,45 +35,11 @@ enum { TICK_NS = 20 * 1000 * 1000, FORGET_BYTES = 8 << 20 };
 
 enum { PHASE_ENTER, PHASE_LOAD, PHASE_OPERATE, PHASE_READ_BACK, PHASE_LEAVE };
 
-/** Worker `id` on the id-th CPU that the process may use, round and round. */
-static int
-pin(uint32_t id)
-{
-	cpu_set_t allowed, one;
-	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-		return error_system("pinning: sched_getaffinity");
-	uint32_t skip = id % (uint32_t)CPU_COUNT(&allowed);
-	size_t cpu = 0;
-	while (!CPU_ISSET(cpu, &allowed) || skip-- > 0)
-		cpu++;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (pthread_setaffinity_np(pthread_self(), sizeof(one), &one) != 0)
-		return error_set(NB_FAIL, "pinning: worker %u cannot run on CPU %zu", id, cpu);
-	return NB_OK;
-}
-
 static uint64_t
 share_begin(const struct nb_run *run, uint32_t id)
 {
 	uint64_t count = run->workload.count, threads = run->options.threads;
 	return count / threads * id + (id < count % threads ? id : count % threads);
-}
-
-/** Before a verb that may fail: a text of earlier must not be taken for its. */
-static void
-forget_text(void)
-{
-	error_set(NB_OK, "%s", "");
-}
-
-/** A verb of the engine's, other than an operation, has failed: `what` says which. */
-static int
-engine_failure(const struct nb_run *run, int rc, const char *what)
-{
-	if (nb_error_text()[0] == '\0')
-		error_set(NB_FAIL, "failed without saying why");
-	return error_prefix(rc < 0 ? rc : NB_FAIL, "%s: %s", run->engine->table.name, what);
 }
 
 static void
@@ -88,21 +54,21 @@ static int
 open_session(struct nb_run *run, uint32_t id)
 {
 	struct nb_session **session = &run->workers[id]->session;
-	forget_text();
+	run_forget_text();
 	int rc = run->plan.engine->session_open(session, run->db, id);
 	if (rc == NB_OK && *session != NULL)
 		return NB_OK;
 	if (rc == NB_OK)
 		rc = error_set(NB_FAIL, "gave no session");
 	*session = NULL;
-	return engine_failure(run, rc, "session_open");
+	return run_engine_failure(run, rc, "session_open");
 }
 
 /** A worker without a session has failed, and does nothing in the phases after. */
 static void
 enter(struct nb_run *run, uint32_t id)
 {
-	int rc = (run->options.flags & NB_RUN_PIN) != 0 ? pin(id) : NB_OK;
+	int rc = (run->options.flags & NB_RUN_PIN) != 0 ? run_pin(id) : NB_OK;
 	/* its memory is first touched after it is where it will stay */
 	struct worker *worker;
 	if (worker_new(&worker, &run->plan, share_begin(run, id), share_begin(run, id + 1)) !=
@@ -121,11 +87,11 @@ static void
 leave(struct nb_run *run, uint32_t id)
 {
 	struct worker *worker = run->workers[id];
-	forget_text();
+	run_forget_text();
 	int rc = run->plan.engine->session_close(worker->session);
 	worker->session = NULL;
 	if (rc != NB_OK && worker->rc == NB_OK)
-		keep_failure(run, id, engine_failure(run, rc, "session_close"));
+		keep_failure(run, id, run_engine_failure(run, rc, "session_close"));
 }
 
 static void
@@ -160,29 +126,6 @@ ops_reached(const struct nb_run *run)
 	return done;
 }
 
-static void
-tell(struct nb_run *run, uint64_t done, uint64_t total)
-{
-	if (run->options.progress == NULL)
-		return;
-	struct nb_progress progress = {.size = sizeof(progress),
-		.what = run->phase_name,
-		.done = done,
-		.total = total,
-		.elapsed_ns = clock_monotonic() - run->phase_begin_ns};
-	run->options.progress(run->options.progress_arg, &progress);
-}
-
-static void
-begin_phase(struct nb_run *run, const char *name)
-{
-	run->phase_name = name;
-	run->phase_begin_ns = clock_monotonic();
-	run->reached = worker_done;
-	run->told_ops = 0;
-	run->forgotten = 0;
-}
-
 /** All shares are as long and are gone through at much the same speed. */
 static void
 forget_keys(struct nb_run *run)
@@ -210,7 +153,7 @@ tick(void *arg)
 	uint64_t done = ops_reached(run);
 	if (run->options.report_interval != 0 &&
 		done - run->told_ops >= run->options.report_interval) {
-		tell(run, done, run->workload.count);
+		run_tell(run, done, run->workload.count);
 		run->told_ops = done;
 	}
 	forget_keys(run);
@@ -230,43 +173,14 @@ worker_failure(const struct nb_run *run)
 }
 
 static int
-open_database(struct nb_run *run)
-{
-	const struct nb_engine *engine = &run->engine->table;
-	bool is_kept = (engine->caps & NB_CAP_PERSISTENT) != 0;
-	struct nb_open_args args = {.size = sizeof(args),
-		.host = nb_engine_host(),
-		.path = run->path,
-		.options = run->values,
-		.cache_bytes = run->options.cache_bytes,
-		.records = run->workload.count,
-		.key_size = run->workload.key_size,
-		.value_size = run->workload.value_size,
-		.sessions = run->options.threads,
-		.durability = run->durability};
-	if (run->workload.verb == NB_VERB_PUT || !is_kept)
-		args.flags |= NB_OPEN_CREATE;
-	if (run->workload.verb == NB_VERB_GET && is_kept)
-		args.flags |= NB_OPEN_READ_ONLY;
-	begin_phase(run, "open");
-	tell(run, 0, 0);
-	forget_text();
-	int rc = engine->open(&run->db, &args);
-	run->measured.open_ns = clock_monotonic() - run->phase_begin_ns;
-	if (rc == NB_OK && run->db == NULL)
-		rc = error_set(NB_FAIL, "gave no database");
-	return rc == NB_OK ? rc : engine_failure(run, rc, run->path);
-}
-
-static int
 load(struct nb_run *run, struct crew *crew)
 {
 	uint32_t caps = run->engine->table.caps;
 	if (run->workload.verb == NB_VERB_PUT ||
 		(caps & (NB_CAP_PERSISTENT | NB_CAP_SYNTHETIC)) != 0)
 		return NB_OK;
-	begin_phase(run, "load");
-	tell(run, 0, run->workload.count);
+	run_begin_phase(run, "load");
+	run_tell(run, 0, run->workload.count);
 	crew_do(crew, PHASE_LOAD, TICK_NS, tick);
 	run->measured.load_ns = clock_monotonic() - run->phase_begin_ns;
 	run->measured.is_loaded = true;
@@ -291,6 +205,7 @@ collect(struct nb_run *run)
 		end = worker->end_ticks > end ? worker->end_ticks : end;
 	}
 	measured->wall_ns = clock_ns(&run->clock, end - begin);
+	measured->usage_ops = measured->ops;
 	measured->is_partial = measured->ops < run->workload.count;
 }
 
@@ -298,40 +213,17 @@ static int
 operate(struct nb_run *run, struct crew *crew)
 {
 	struct sysinfo_usage before, after;
-	begin_phase(run, nb_verb_name(run->workload.verb));
-	tell(run, 0, run->workload.count); /* now, so that what is shown of "open" ends */
+	run_begin_phase(run, nb_verb_name(run->workload.verb));
+	run_tell(run, 0, run->workload.count); /* now, so that what is shown of "open" ends */
 	run->measured.has_begun = true;
 	sysinfo_usage(&before);
+	uint64_t begin_ns = clock_monotonic();
 	crew_do(crew, PHASE_OPERATE, TICK_NS, tick);
+	run->measured.usage_ns = clock_monotonic() - begin_ns;
 	sysinfo_usage(&after);
 	run->measured.usage = sysinfo_usage_between(&before, &after);
 	collect(run);
 	return worker_failure(run);
-}
-
-/** As far as was asked and the engine can. */
-static int
-settle(struct nb_run *run)
-{
-	const struct nb_engine *engine = &run->engine->table;
-	static const uint32_t levels[] = {[NB_RUN_SETTLE_FLUSH] = NB_SETTLE_FLUSH,
-		[NB_RUN_SETTLE_COMPACT] = NB_SETTLE_COMPACT};
-	if (run->workload.verb == NB_VERB_GET || engine->flush == NULL)
-		return NB_OK;
-	begin_phase(run, "settle");
-	tell(run, 0, 0);
-	for (uint32_t upto = run->options.settle; upto > NB_RUN_SETTLE_NONE; upto--) {
-		forget_text();
-		int rc = engine->flush(run->db, levels[upto]);
-		run->measured.settle_ns = clock_monotonic() - run->phase_begin_ns;
-		if (rc == NB_OK) {
-			run->measured.settled = (int)upto;
-			return NB_OK;
-		}
-		if (rc != NB_UNSUPPORTED)
-			return engine_failure(run, rc, "settling");
-	}
-	return NB_OK;
 }
 
 static int
@@ -340,9 +232,9 @@ read_back(struct nb_run *run, struct crew *crew)
 	bool is_synthetic = (run->engine->table.caps & NB_CAP_SYNTHETIC) != 0;
 	if (run->workload.verb != NB_VERB_GET && !is_synthetic &&
 		run->plan.verify_threshold != 0) {
-		begin_phase(run, "verify");
+		run_begin_phase(run, "verify");
 		run->reached = worker_looked;
-		tell(run, 0, run->workload.count);
+		run_tell(run, 0, run->workload.count);
 		crew_do(crew, PHASE_READ_BACK, TICK_NS, tick);
 	}
 	return worker_failure(run);
@@ -358,7 +250,7 @@ run_phases(struct nb_run *run, struct crew *crew)
 	if (rc == NB_OK)
 		rc = operate(run, crew);
 	if (rc == NB_OK)
-		rc = settle(run);
+		rc = run_settle(run);
 	run->measured.has_settled = rc == NB_OK;
 	if (rc == NB_OK)
 		rc = read_back(run, crew);
@@ -400,30 +292,6 @@ run_crew(struct nb_run *run)
 		worker_delete(run->workers[id]);
 	free(run->workers);
 	return rc;
-}
-
-/** Its failure is the run's only if there was none before; else it is told. */
-static int
-close_database(struct nb_run *run, int rc)
-{
-	const struct nb_engine *engine = &run->engine->table;
-	char text[WORKER_TEXT];
-	snprintf(text, sizeof(text), "%s", nb_error_text());
-	begin_phase(run, "close");
-	tell(run, 0, 0);
-	forget_text();
-	int closed = engine->close(run->db);
-	run->measured.close_ns = clock_monotonic() - run->phase_begin_ns;
-	run->measured.data_bytes = sysinfo_allocated_bytes(run->path);
-	if (closed != NB_OK) {
-		closed = engine_failure(run, closed, "closing");
-		run->measured.has_settled = false; /* closing is a part of it */
-	}
-	if (rc == NB_OK)
-		return closed;
-	if (closed != NB_OK)
-		log_message(NB_LOG_WARNING, "%s", nb_error_text());
-	return error_set(rc, "%s", text);
 }
 
 /**
@@ -492,7 +360,7 @@ warn_of_data(const struct nb_run *run, int rc)
 static int
 prepare(struct nb_run *run)
 {
-	begin_phase(run, "keys");
+	run_begin_phase(run, "keys");
 	int rc = keys_survey(
 		&run->keys, &run->keys_facts, run->options.progress, run->options.progress_arg);
 	if (rc != NB_OK)
@@ -520,10 +388,10 @@ nb_run_execute(struct nb_run *run)
 		return error_set(NB_ERR_USAGE, "a run can be executed only once");
 	int rc = prepare(run);
 	if (rc == NB_OK)
-		rc = open_database(run);
+		rc = run_open_database(run);
 	if (rc != NB_OK)
 		return rc;
 	rc = run_crew(run);
-	rc = close_database(run, rc);
+	rc = run_close_database(run, rc);
 	return rc == NB_OK ? judge(run) : warn_of_data(run, rc);
 }

@@ -93,7 +93,9 @@ run_prepare_path(struct nb_run *run)
 	if (is_there && access(run->path, R_OK | X_OK) != 0)
 		return error_system("%s", run->path);
 	return error_set(NB_FAIL,
-		"%s: holds no database of %s; make one with: mininb --action=put --driver=%s "
+		"%s: holds no database of %s; make one with: mininb %s --driver=%s "
 		"--path %s",
-		run->path, run->engine->table.name, run->options.driver, run->options.path);
+		run->path, run->engine->table.name,
+		run->made_by != NULL ? run->made_by : "--action=put", run->options.driver,
+		run->options.path);
 }

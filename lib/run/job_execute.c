@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The course of a job:
+ *
+ *     open the database                          timed
+ *     the loading, where an engine keeps nothing  untimed
+ *     for each phase of the run:
+ *         ENTER      memory and session          each worker on its own thread
+ *         OPERATE    all wait for one moment, then do their operations
+ *         READ_BACK  whether writes had their effect, untimed
+ *         LEAVE      session
+ *     settle: flush, compact                     timed
+ *     close the database                         timed
+ *
+ * With several processes the parent opens the database only when they are gone, to settle
+ * it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "run/hiccup.h"
+#include "run/job_squad.h"
+
+/* ---- parts ---- */
+
+static int
+create_workers(struct nb_job_run *run, struct shared *shared)
+{
+	bool is_shared = run->options.procs > 1;
+	for (size_t p = 0; p < run->active_count; p++) {
+		struct job_part *part = run->active[p];
+		part->workers = calloc(part->plan.threads, sizeof(struct job_worker *));
+		if (part->workers == NULL)
+			return error_set(NB_FAIL, "out of memory");
+		part->halt = &shared->halts[p];
+		part->plan.halt = part->halt;
+		part->plan.gate = &shared->gate;
+		part->plan.workers = part->workers;
+		part->plan.may_spin = run->threads_max * run->options.procs <=
+			(uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+		for (uint32_t t = 0; t < part->plan.threads; t++) {
+			int rc = job_worker_new(&part->workers[t], &part->plan, t, is_shared);
+			if (rc != NB_OK)
+				return rc;
+		}
+	}
+	return NB_OK;
+}
+
+static void
+delete_workers(struct nb_job_run *run)
+{
+	for (size_t p = 0; p < run->active_count; p++) {
+		struct job_part *part = run->active[p];
+		for (uint32_t t = 0; part->workers != NULL && t < part->plan.threads; t++)
+			job_worker_delete(part->workers[t]);
+		free(part->workers);
+		part->workers = NULL;
+		part->halt = NULL;
+	}
+}
+
+static uint64_t
+total_of(const struct nb_job_run *run)
+{
+	uint64_t total = 0;
+	for (size_t p = 0; p < run->active_count; p++) {
+		const struct job_part *part = run->active[p];
+		if (!part->is_foreground)
+			continue;
+		if (part->plan.count == UINT64_MAX || part->plan.end_ticks != UINT64_MAX)
+			return 0;
+		total += part->plan.count;
+	}
+	return total;
+}
+
+static void
+watch_anew(struct nb_job_run *run, struct shared *shared)
+{
+	const struct nb_steady *asked = &run->options.steady;
+	run->gate = &shared->gate;
+	shared->gate.begin = UINT64_MAX;
+	run->interval_ns = run->interval_ops = run->steady_ns = run->steady_ops = 0;
+	run->is_steady = run->was_cut = false;
+	run->used = (struct sysinfo_usage){0};
+	run->used_ns = 0;
+	nb_histogram_reset(run->interval_before);
+	if (asked->window_ns > 0)
+		steady_create(&run->steady, 10, asked->slope, asked->band);
+}
+
+/** Of all parts together, for notes and the classic figures. */
+static int
+collect(struct nb_job_run *run)
+{
+	struct measurement *sum = &run->base.measured;
+	struct sysinfo_usage used = run->used;
+	uint64_t wall_ns = 0, spin_ns = 0;
+	int rc = NB_OK;
+	for (size_t p = 0; p < run->active_count && rc == NB_OK; p++) {
+		struct job_part *part = run->active[p];
+		rc = job_collect(run, part);
+		spin_ns += part->measured.spin_ns;
+		sum->is_partial |= part->measured.is_partial;
+		sum->has_begun |= part->measured.has_begun;
+		sum->ops += part->measured.ops;
+		sum->usage_ops += part->measured.done;
+		wall_ns = part->measured.wall_ns > wall_ns ? part->measured.wall_ns : wall_ns;
+		for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+			const struct job_kind *from = &part->measured.kinds[kind];
+			sum->value_bytes += from->bytes;
+			for (int i = 0; i < WORKER_ANSWERS; i++)
+				sum->answers[i] += from->answers[i];
+			if (from->service != NULL)
+				nb_histogram_merge(sum->service, from->service);
+		}
+		sum->findings.verified += part->measured.findings.verified;
+	}
+	sum->wall_ns += wall_ns;
+	/* What the pacer spins is the harness's; it is measured, and no share of an operation. */
+	uint64_t spun_ns = spin_ns < used.user_ns ? spin_ns : used.user_ns;
+	sum->usage_ns += run->used_ns;
+	sum->usage.user_ns += used.user_ns - spun_ns;
+	sum->usage.system_ns += used.system_ns;
+	sum->usage.involuntary_switches += used.involuntary_switches;
+	sum->usage.steal_ns += used.steal_ns;
+	/* Nor is it other processes', which are what is busy beside these two. */
+	sum->usage.busy_ns += used.busy_ns > spun_ns ? used.busy_ns - spun_ns : 0;
+	return rc;
+}
+
+/** With a look at what the machine itself holds threads up for, meanwhile. */
+static int
+operate(struct squad *squad, bool is_counted)
+{
+	struct nb_job_run *run = squad->run;
+	if (run->options.procs > 1 && is_counted)
+		return squad_run_processes(squad); /* a thread would not survive the fork */
+	if (!is_counted)
+		return squad_run_threads(squad);
+	int rc = hiccup_start(run->hiccup, HICCUP_INTERVAL_NS);
+	if (rc != NB_OK)
+		return rc;
+	rc = squad_run_threads(squad);
+	hiccup_stop(run->hiccup);
+	nb_histogram_merge(run->hiccups, &run->hiccup->lateness);
+	return rc;
+}
+
+static int
+run_active(struct nb_job_run *run, struct shared *shared, const char *what, bool is_counted)
+{
+	struct squad squad = {.run = run,
+		.shared = shared,
+		.what = what,
+		.total = total_of(run),
+		.is_parent = true,
+		.is_told = is_counted};
+	watch_anew(run, shared);
+	int rc = create_workers(run, shared);
+	if (rc != NB_OK)
+		return rc;
+	run_begin_phase(&run->base, what);
+	run_tell(&run->base, 0, squad.total);
+	rc = job_start_feeds(run);
+	if (rc == NB_OK)
+		rc = operate(&squad, is_counted);
+	rc = job_end_feeds(run, rc);
+	int collected = is_counted ? collect(run) : job_collect(run, run->active[0]);
+	if (rc == NB_OK)
+		rc = collected;
+	return rc == NB_OK && stop_requested() ? error_interrupted() : rc;
+}
+
+int
+job_run_parts(struct nb_job_run *run, struct job_part **parts, size_t count, const char *what,
+	bool is_counted)
+{
+	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		return error_system("out of memory");
+	run->active = parts;
+	run->active_count = count;
+	int rc = run_active(run, shared, what, is_counted);
+	for (size_t g = 0; shared->gate.has_deletes != 0 && g < run->part_count; g++)
+		run->parts[g].plan.has_deletes = true; /* of phases that come */
+	delete_workers(run);
+	run->active_count = 0;
+	munmap(shared, sizeof(*shared));
+	return rc;
+}
+
+static int
+load_unkept(struct nb_job_run *run)
+{
+	struct job_part *loading = &run->loading;
+	uint32_t caps = run->base.engine->table.caps;
+	if (run->options.what == NB_JOB_LOAD || run->is_replay || run->job->records == 0 ||
+		(caps & (NB_CAP_PERSISTENT | NB_CAP_SYNTHETIC)) != 0)
+		return NB_OK;
+	uint64_t begin_ns = clock_monotonic();
+	int rc = job_run_parts(run, &loading, 1, "load", false);
+	run->base.measured.load_ns = clock_monotonic() - begin_ns;
+	run->base.measured.is_loaded = true;
+	return rc;
+}
+
+/** The phase after `phase` that has groups; UINT32_MAX: none. */
+static uint32_t
+next_phase(const struct nb_job_run *run, uint32_t from)
+{
+	uint32_t next = UINT32_MAX;
+	for (size_t g = 0; g < run->part_count; g++) {
+		uint32_t phase = run->parts[g].group->phase;
+		if (phase >= from && phase < next)
+			next = phase;
+	}
+	return next;
+}
+
+static int
+run_phases(struct nb_job_run *run)
+{
+	struct job_part *parts[NB_GROUPS_MAX], *loading = &run->loading;
+	if (run->options.what == NB_JOB_LOAD)
+		return job_run_parts(run, &loading, 1, "load", true);
+	int rc = NB_OK;
+	uint32_t phase = next_phase(run, 0);
+	for (; phase != UINT32_MAX && rc == NB_OK; phase = next_phase(run, phase + 1)) {
+		size_t count = 0;
+		for (size_t g = 0; g < run->part_count; g++) {
+			if (run->parts[g].group->phase == phase)
+				parts[count++] = &run->parts[g];
+		}
+		run->phase = phase;
+		rc = job_run_parts(run, parts, count, "run", true);
+		run->base.measured.is_partial |= rc != NB_OK &&
+			next_phase(run, phase + 1) != UINT32_MAX;
+	}
+	return rc;
+}
+
+/** One process has the database open throughout. */
+static int
+execute_here(struct nb_job_run *run)
+{
+	int rc = run_open_database(&run->base);
+	if (rc != NB_OK)
+		return rc;
+	rc = load_unkept(run);
+	if (rc == NB_OK)
+		rc = run_phases(run);
+	if (rc == NB_OK)
+		rc = run_settle(&run->base);
+	run->base.measured.has_settled = rc == NB_OK;
+	run->base.measured.has_read_back = rc == NB_OK;
+	run->base.measured.max_resident_bytes = sysinfo_max_resident_bytes();
+	return run_close_database(&run->base, rc);
+}
+
+/** The parent has it open only to settle it. */
+static int
+execute_procs(struct nb_job_run *run)
+{
+	int rc = run_phases(run);
+	run->base.measured.max_resident_bytes = sysinfo_max_resident_bytes();
+	if (rc != NB_OK || !run->has_writes)
+		return rc;
+	rc = run_open_database(&run->base);
+	if (rc != NB_OK)
+		return rc;
+	rc = run_settle(&run->base);
+	run->base.measured.has_settled = rc == NB_OK;
+	run->base.measured.has_read_back = rc == NB_OK;
+	return run_close_database(&run->base, rc);
+}
+
+int
+nb_job_run_execute(struct nb_job_run *run)
+{
+	if (run->base.phase_name != NULL)
+		return error_set(NB_ERR_USAGE, "a run can be executed only once");
+	run_begin_phase(&run->base, "prepare");
+	int rc = run->options.record_path != NULL ? job_try_record(run) : NB_OK;
+	if (rc == NB_OK)
+		rc = job_floor_measure(run);
+	if (rc == NB_OK)
+		rc = run_prepare_path(&run->base);
+	sysinfo_create(&run->base.sysinfo, run->base.path);
+	if (rc != NB_OK)
+		return rc;
+	rc = run->options.procs > 1 ? execute_procs(run) : execute_here(run);
+	if (rc == NB_OK && run->options.record_path != NULL) {
+		run_begin_phase(&run->base, "record");
+		rc = job_record(run);
+	}
+	if (rc == NB_OK)
+		return job_judge(run);
+	char text[WORKER_TEXT];
+	snprintf(text, sizeof(text), "%s", nb_error_text());
+	if (job_judge(run) != NB_OK)
+		log_message(NB_LOG_WARNING, "%s", nb_error_text());
+	return error_set(rc, "%s", text);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the harness costs in a job: the loop of its first group, its operations, clock and
+ * verification, on the null engine, closed loop, one thread. See floor.c.
+ */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "run/job.h"
+
+enum { FLOOR_OPS = 1 << 14, FLOOR_BYTES = 8 << 20 };
+
+/** No more than the group has: a file of keys, say, may end there. */
+static uint64_t
+floor_ops(const struct nb_job_run *run, uint64_t count)
+{
+	uint64_t each = run->keys.key_size_max + run->sizes.max;
+	uint64_t ops = FLOOR_BYTES / (each > 0 ? each : 1);
+	ops = ops > FLOOR_OPS ? FLOOR_OPS : ops;
+	ops = ops < OPS_STRATUM ? OPS_STRATUM : ops / OPS_STRATUM * OPS_STRATUM;
+	return ops < count ? ops : count;
+}
+
+static void
+keep(struct nb_job_run *run, const struct job_worker *worker)
+{
+	struct nb_histogram *all = run->interval_now; /* not needed by now */
+	nb_histogram_reset(all);
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		if (worker->counts[kind].service != NULL)
+			nb_histogram_merge(all, worker->counts[kind].service);
+	}
+	run->base.measured.floor_call_ns = nb_histogram_percentile(all, 50);
+	if (worker->measured > 0)
+		run->base.measured.floor_op_ns = (double)clock_ns(&run->base.clock,
+							 worker->last_ticks -
+								 worker->first_ticks) /
+			(double)worker->measured;
+}
+
+static int
+run_null(struct nb_job_run *run, const struct nb_engine *engine, struct nb_db *db,
+	struct job_plan *plan)
+{
+	struct job_worker *worker;
+	struct job_gate gate = {.begin = clock_stamp(run->base.clock.kind)};
+	plan->gate = &gate;
+	plan->workers = &worker;
+	int rc = job_worker_new(&worker, plan, 0, false);
+	if (rc != NB_OK)
+		return rc;
+	rc = job_worker_enter(worker);
+	if (rc == NB_OK)
+		rc = engine->session_open(&worker->session, db, 0);
+	if (rc == NB_OK) {
+		job_worker_run(worker);
+		keep(run, worker);
+		rc = worker->rc;
+		if (engine->session_close(worker->session) != NB_OK && rc == NB_OK)
+			rc = NB_FAIL;
+	}
+	job_worker_leave(worker);
+	job_worker_delete(worker);
+	return rc;
+}
+
+/** Whether the null engine has the verbs of that group. */
+static bool
+can_null(const struct nb_engine *engine, const struct nb_group *group)
+{
+	const uint32_t *weights = group->weights;
+	return (weights[NB_OP_SCAN] == 0 || engine->scan_open != NULL) &&
+		(weights[NB_OP_BATCH] == 0 || engine->batch != NULL) &&
+		(weights[NB_OP_MULTIGET] == 0 || engine->multi_get != NULL) &&
+		((weights[NB_OP_TXN_READ] == 0 && weights[NB_OP_TXN_WRITE] == 0) ||
+			engine->begin != NULL);
+}
+
+int
+job_floor_measure(struct nb_job_run *run)
+{
+	static const int never_halt = 0;
+	const struct nb_engine *engine = engine_builtin("null");
+	const struct job_part *part = run->options.what == NB_JOB_LOAD ? &run->loading
+								       : &run->parts[0];
+	if (!can_null(engine, part->group) || run->is_replay)
+		return NB_OK;
+	struct job_plan plan = part->plan;
+	plan.engine = engine;
+	plan.schedule = NULL;
+	plan.is_paced = false;
+	plan.feed = NULL;
+	plan.halt = &never_halt;
+	plan.verify_threshold = 0; /* null makes its answers up */
+	plan.count = floor_ops(run, plan.count);
+	plan.warmup_count = plan.count / 4;
+	plan.warm_ticks = 0;
+	plan.end_ticks = UINT64_MAX;
+	plan.threads = 1;
+	plan.may_miss = true;
+	struct nb_open_args args = {.size = sizeof(args),
+		.flags = NB_OPEN_CREATE,
+		.host = nb_engine_host(),
+		.path = "/",
+		.sessions = 1,
+		.value_size = run->sizes.max,
+		.durability = engine->auto_durability};
+	struct nb_db *db;
+	int rc = engine->open(&db, &args);
+	if (rc != NB_OK)
+		return rc;
+	rc = run_null(run, engine, db, &plan);
+	if (engine->close(db) != NB_OK && rc == NB_OK)
+		rc = NB_FAIL;
+	return rc;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The workers of a phase: each opens its session, waits at the gate, does its operations,
+ * reads back, and closes; the main thread watches meanwhile.
+ *
+ * With several processes each has the database open, and its own part of each group's
+ * threads; workers are in memory that all share, so that the parent watches and sums up as
+ * if they were its own threads.
+ *
+ * The moment of the begin is set when the last worker is ready, a little ahead, so that
+ * none is late for it: a due time counts from there.
+ */
+#include "run/job_squad.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+enum {
+	TICK_NS = 20 * 1000 * 1000,
+	LEFT_S = 3, /* for the other processes to end when one was killed */
+	HEAD_START_NS = 2 * 1000 * 1000, /* from the last worker's being ready to the begin */
+};
+
+enum { PHASE_ENTER, PHASE_OPERATE, PHASE_READ_BACK, PHASE_LEAVE };
+
+/* ---- workers ---- */
+
+uint32_t
+job_threads(const struct nb_job_run *run)
+{
+	uint32_t threads = 0;
+	for (size_t p = 0; p < run->active_count; p++)
+		threads += run->active[p]->group->threads;
+	return threads;
+}
+
+/** Worker `id` of a process. */
+static struct job_worker *
+worker_at(const struct squad *squad, uint32_t id, struct job_part **part)
+{
+	const struct nb_job_run *run = squad->run;
+	for (size_t p = 0; p < run->active_count; p++) {
+		uint32_t threads = run->active[p]->group->threads;
+		if (id < threads) {
+			*part = run->active[p];
+			return (*part)->workers[squad->process * threads + id];
+		}
+		id -= threads;
+	}
+	return NULL;
+}
+
+/** End the operations of all groups. What they have written is still read back. */
+static void
+halt_operations(const struct squad *squad)
+{
+	for (size_t p = 0; p < squad->run->active_count; p++)
+		__atomic_store_n(&squad->shared->halts[p], 1, __ATOMIC_RELAXED);
+}
+
+/** End all that workers do, of all processes: they may be at different phases. */
+static void
+halt_all(const struct squad *squad)
+{
+	halt_operations(squad);
+	for (size_t p = 0; p < squad->run->active_count; p++)
+		__atomic_store_n(&squad->shared->breaks[p], 1, __ATOMIC_RELAXED);
+}
+
+static void
+keep_failure(struct job_worker *worker, int rc)
+{
+	worker->rc = rc;
+	snprintf(worker->text, sizeof(worker->text), "%s", nb_error_text());
+}
+
+static int
+open_session(struct nb_job_run *run, struct job_worker *worker, uint32_t id)
+{
+	const struct nb_engine *engine = &run->base.engine->table;
+	run_forget_text();
+	int rc = engine->session_open(&worker->session, run->base.db, id);
+	if (rc == NB_OK && worker->session == NULL)
+		rc = error_set(NB_FAIL, "gave no session");
+	if (rc == NB_OK)
+		return NB_OK;
+	worker->session = NULL;
+	return run_engine_failure(&run->base, rc, "session_open");
+}
+
+static void
+enter(struct squad *squad, struct job_part *part, struct job_worker *worker, uint32_t id)
+{
+	struct nb_job_run *run = squad->run;
+	uint32_t nth = squad->process * job_threads(run) + id;
+	int rc = NB_OK;
+	if (part->group->cpus != NULL)
+		rc = run_pin_to(part->group->cpus, worker->thread);
+	else if ((run->options.flags & NB_RUN_PIN) != 0)
+		rc = run_pin(nth);
+	if (rc == NB_OK)
+		rc = job_worker_enter(worker);
+	if (rc == NB_OK)
+		rc = open_session(run, worker, id);
+	if (rc != NB_OK)
+		keep_failure(worker, rc);
+}
+
+static void
+leave(struct squad *squad, struct job_worker *worker)
+{
+	struct nb_job_run *run = squad->run;
+	job_worker_leave(worker);
+	if (worker->session == NULL)
+		return; /* it was never opened */
+	run_forget_text();
+	int rc = run->base.engine->table.session_close(worker->session);
+	worker->session = NULL;
+	if (rc != NB_OK && worker->rc == NB_OK)
+		keep_failure(worker, run_engine_failure(&run->base, rc, "session_close"));
+}
+
+static void
+work(void *arg, uint32_t id, int phase)
+{
+	struct squad *squad = arg;
+	struct job_part *part = NULL;
+	struct job_worker *worker = worker_at(squad, id, &part);
+	if (phase == PHASE_ENTER)
+		enter(squad, part, worker, id);
+	else if (worker->session != NULL && phase == PHASE_OPERATE)
+		job_worker_run(worker);
+	else if (worker->session != NULL && phase == PHASE_READ_BACK)
+		job_worker_read_back(worker);
+	else if (phase == PHASE_LEAVE)
+		leave(squad, worker);
+	if (worker->rc != NB_OK && phase != PHASE_LEAVE)
+		halt_all(squad); /* one has failed: the others need not go on */
+}
+
+static int
+worker_failure(const struct squad *squad)
+{
+	const struct nb_job_run *run = squad->run;
+	for (size_t p = 0; p < run->active_count; p++) {
+		const struct job_part *part = run->active[p];
+		for (uint32_t t = 0; t < part->plan.threads; t++) {
+			if (part->workers[t]->rc != NB_OK)
+				return error_set(
+					part->workers[t]->rc, "%s", part->workers[t]->text);
+		}
+	}
+	return NB_OK;
+}
+
+/* ---- watching ---- */
+
+static void
+open_gate(const struct squad *squad)
+{
+	struct job_gate *gate = &squad->shared->gate;
+	const struct nb_job_run *run = squad->run;
+	uint32_t all = 0;
+	for (size_t p = 0; p < run->active_count; p++)
+		all += run->active[p]->plan.threads;
+	if (gate->begin != UINT64_MAX ||
+		__atomic_load_n(&gate->waiting, __ATOMIC_ACQUIRE) < all)
+		return;
+	const struct clock *clock = &run->base.clock;
+	uint64_t begin = clock_stamp(clock->kind) + clock_ticks(clock, HEAD_START_NS);
+	__atomic_store_n(&gate->begin, begin, __ATOMIC_RELEASE);
+}
+
+/** Groups in the background go on until the others are done. */
+static void
+end_background(const struct squad *squad)
+{
+	const struct nb_job_run *run = squad->run;
+	for (size_t p = 0; p < run->active_count; p++) {
+		const struct job_part *part = run->active[p];
+		for (uint32_t t = 0; part->is_foreground && t < part->plan.threads; t++) {
+			if (__atomic_load_n(&part->workers[t]->is_over, __ATOMIC_ACQUIRE) == 0)
+				return;
+		}
+	}
+	halt_operations(squad);
+}
+
+/** While data is read back, there is only a stop to look for. */
+static void
+watch_stop(void *arg)
+{
+	if (stop_requested())
+		halt_all(arg);
+}
+
+static void
+watch(void *arg)
+{
+	struct squad *squad = arg;
+	if (stop_requested())
+		halt_all(squad);
+	if (!squad->is_parent)
+		return;
+	open_gate(squad);
+	uint64_t done = job_done(squad->run);
+	if (done != squad->run->base.told_ops) { /* who looks for hangs takes it for life */
+		squad->run->base.told_ops = done;
+		run_tell(&squad->run->base, done, squad->total);
+	}
+	if (squad->is_told && job_watch(squad->run, false))
+		halt_operations(squad);
+	end_background(squad);
+}
+
+/* ---- one process ---- */
+
+static int
+go_through_phases(struct squad *squad, struct crew *crew)
+{
+	struct nb_job_run *run = squad->run;
+	struct sysinfo_usage before, after;
+	crew_do(crew, PHASE_ENTER, TICK_NS, NULL);
+	int rc = worker_failure(squad);
+	if (rc == NB_OK) {
+		sysinfo_usage(&before);
+		run->used_ns = clock_monotonic();
+		crew_do(crew, PHASE_OPERATE, TICK_NS, watch);
+		run->used_ns = clock_monotonic() - run->used_ns;
+		sysinfo_usage(&after);
+		run->used = sysinfo_usage_between(&before, &after);
+		if (squad->is_parent && squad->is_told)
+			job_watch(run, true);
+		rc = worker_failure(squad);
+		run->was_cut = rc != NB_OK;
+	}
+	if (rc == NB_OK && !stop_requested() && run->options.verify_rate > 0) {
+		if (squad->is_parent) {
+			run_begin_phase(&run->base, "verify");
+			run_tell(&run->base, 0, 0);
+		}
+		/* The other one stays: processes that are behind have yet to see it. */
+		for (size_t p = 0; p < run->active_count; p++)
+			run->active[p]->plan.halt = &squad->shared->breaks[p];
+		crew_do(crew, PHASE_READ_BACK, TICK_NS, watch_stop);
+		rc = worker_failure(squad);
+	}
+	crew_do(crew, PHASE_LEAVE, TICK_NS, NULL);
+	return rc == NB_OK ? worker_failure(squad) : rc;
+}
+
+int
+squad_run_threads(struct squad *squad)
+{
+	struct crew crew;
+	int rc = crew_create(&crew, job_threads(squad->run), work, squad);
+	if (rc != NB_OK)
+		return rc;
+	rc = go_through_phases(squad, &crew);
+	crew_destroy(&crew);
+	return rc;
+}
+
+/* ---- several processes ---- */
+
+static _Noreturn void
+be_child(struct squad *squad)
+{
+	struct nb_job_run *run = squad->run;
+	struct ending *ending = &squad->shared->endings[squad->process];
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	squad->is_parent = false;
+	run->base.options.progress = NULL;
+	int rc = run_open_database(&run->base);
+	if (rc == NB_OK) {
+		rc = squad_run_threads(squad);
+		rc = run_close_database(&run->base, rc);
+	}
+	ending->rc = rc;
+	if (rc != NB_OK) {
+		snprintf(ending->text, sizeof(ending->text), "%s", nb_error_text());
+		halt_all(squad);
+	}
+	_exit(0);
+}
+
+/**
+ * One that is killed may leave what the others wait for, without an end: the lock of a page,
+ * a mutex in shared memory. The database is then for the next open to recover.
+ */
+static void
+kill_left(const pid_t *pids, const bool *is_gone, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (!is_gone[i])
+			kill(pids[i], SIGKILL);
+	}
+	log_message(NB_LOG_WARNING,
+		"the processes that are left did not end within %d s and were killed: they may "
+		"have waited for what the one that died held",
+		LEFT_S);
+}
+
+static int
+ending_of(const struct squad *squad, uint32_t process, int status)
+{
+	const struct ending *ending = &squad->shared->endings[process];
+	if (WIFSIGNALED(status))
+		return error_set(NB_FAIL, "process %u was ended by signal %d (%s)", process,
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (ending->rc != NB_OK)
+		return error_set(ending->rc, "process %u: %s", process, ending->text);
+	return NB_OK;
+}
+
+static int
+await_children(struct squad *squad, const pid_t *pids, uint32_t count)
+{
+	uint32_t left = count;
+	int rc = NB_OK;
+	bool is_gone[256] = {false};
+	uint64_t kill_ns = UINT64_MAX; /* when those that are left are killed */
+	while (left > 0) {
+		watch(squad);
+		for (uint32_t i = 0; i < count; i++) {
+			int status;
+			if (is_gone[i] || waitpid(pids[i], &status, WNOHANG) != pids[i])
+				continue;
+			is_gone[i] = true;
+			left--;
+			if (WIFSIGNALED(status) && kill_ns == UINT64_MAX)
+				kill_ns = clock_monotonic() + LEFT_S * UINT64_C(1000000000);
+			if (rc == NB_OK)
+				rc = ending_of(squad, i, status);
+			if (rc != NB_OK)
+				halt_all(squad);
+		}
+		if (left > 0 && clock_monotonic() >= kill_ns) {
+			kill_left(pids, is_gone, count);
+			kill_ns = UINT64_MAX;
+		}
+		usleep(TICK_NS / 4 / 1000);
+	}
+	job_watch(squad->run, true);
+	squad->run->was_cut = rc != NB_OK;
+	return rc;
+}
+
+int
+squad_run_processes(struct squad *squad)
+{
+	uint32_t count = squad->run->options.procs, started = 0;
+	pid_t pids[256];
+	struct sysinfo_usage before, after;
+	int rc = NB_OK;
+	fflush(NULL);
+	sysinfo_usage(&before);
+	squad->run->used_ns = clock_monotonic();
+	for (; started < count; started++) {
+		squad->process = started;
+		pids[started] = fork();
+		if (pids[started] == 0)
+			be_child(squad);
+		if (pids[started] < 0) {
+			rc = error_system(
+				"process %u of %u cannot be started", started + 1, count);
+			halt_all(squad);
+			break;
+		}
+	}
+	int ended = await_children(squad, pids, started);
+	squad->run->used_ns = clock_monotonic() - squad->run->used_ns;
+	sysinfo_usage(&after); /* of processes it is known when they have ended, all in all */
+	squad->run->used = sysinfo_usage_between(&before, &after);
+	return rc == NB_OK ? ended : rc;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RUN_JOB_SQUAD_H
+#define RUN_JOB_SQUAD_H
+/** The workers of a phase, in this process or in several, from their start to their end. */
+#include "run/job.h"
+
+/** How a process ended, for its parent. */
+struct ending {
+	int rc;
+	char text[WORKER_TEXT];
+};
+
+/** What processes share beside their workers. */
+struct shared {
+	struct job_gate gate;
+	int halts[NB_GROUPS_MAX + 1];  /* end operations; never taken back */
+	int breaks[NB_GROUPS_MAX + 1]; /* end reading back, too */
+	struct ending endings[256];
+};
+
+/** A process's share of the phase. */
+struct squad {
+	struct nb_job_run *run;
+	struct shared *shared;
+	uint32_t process;
+	const char *what;
+	uint64_t total; /* operations; 0: not known */
+	bool is_parent; /* it watches, and opens the gate */
+	bool is_told;   /* intervals, and whether it is steady: not of an untimed loading */
+};
+
+/** Run them as threads of this process. */
+NB_MUST_CHECK int
+squad_run_threads(struct squad *squad);
+
+/** Run them in options.procs processes, which this one watches. */
+NB_MUST_CHECK int
+squad_run_processes(struct squad *squad);
+
+#endif /* RUN_JOB_SQUAD_H */

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RUN_JOB_WORKER_H
+#define RUN_JOB_WORKER_H
+/** One thread of a group of a job: what is timed, and what came of it. */
+#include <stdbool.h>
+
+#include <mininb/job.h>
+#include <mininb/mininb.h>
+
+#include "base/clock.h"
+#include "base/histogram.h"
+#include "run/pacer.h"
+#include "run/schedule.h"
+#include "run/worker.h"
+#include "workload/feed.h"
+#include "workload/ops.h"
+
+enum {
+	JOB_CASES = 8,               /* findings of which the data is kept */
+	JOB_CASE_BYTES = 32,         /* of a key that is kept */
+	JOB_OWN_WRITES = 1024,       /* records whose last write by this thread is remembered */
+	JOB_CONFLICTS_MAX = 1000000, /* in a row: the engine will not do it */
+};
+
+/* What verification finds, beside what value_check() does. */
+enum {
+	JOB_GOOD = 0,
+	JOB_MISSING,    /* a record that is there was not found */
+	JOB_WRONG_SIZE, /* not a size that values of this job have */
+	JOB_OTHER_KEY,
+	JOB_CORRUPT,
+	JOB_STALE,     /* this thread had put a newer one, or deleted it */
+	JOB_UNORDERED, /* a scan whose keys do not ascend */
+	JOB_GAP,       /* a scan that left out a record that is there */
+	JOB_PHANTOM,   /* a scan with a key that no record has */
+	JOB_VERDICTS
+};
+
+/** "missing", "stale", ...: of a record. */
+const char *
+job_verdict_name(int verdict);
+
+/** A finding, kept so that it can be told. Plain data. */
+struct job_case {
+	uint64_t op; /* its number in the group */
+	uint32_t kind, verdict;
+	uint32_t version, expected; /* of the value; 0 where that says nothing */
+	uint32_t key_size, spare_u32;
+	uint8_t key[JOB_CASE_BYTES]; /* its first bytes */
+};
+
+struct job_findings {
+	uint64_t verified; /* records that were looked at */
+	uint64_t foreign;  /* of them: good, but written by another run */
+	uint64_t verdicts[JOB_VERDICTS];
+	uint64_t case_count; /* kept, at most JOB_CASES */
+	struct job_case cases[JOB_CASES];
+};
+
+/** What came of one kind of operation on one thread, warm-up excluded. */
+struct job_counts {
+	uint64_t answers
+		[WORKER_ANSWERS];      /* NB_CONFLICT counts attempts, the others operations */
+	uint64_t records;              /* read or written: of scans, batches, ... */
+	uint64_t bytes;                /* of values read or written */
+	struct nb_histogram *service;  /* NULL: the group has no such operation */
+	struct nb_histogram *response; /* from the due moment; NULL without a rate */
+};
+
+/** Where the workers of a phase meet, of all processes. */
+struct job_gate {
+	uint64_t begin;       /* the moment, in ticks; UINT64_MAX: not known yet; atomic */
+	uint32_t waiting;     /* workers that are ready; atomic */
+	uint32_t has_deletes; /* a trace has had a delete by now; atomic */
+};
+
+struct job_worker;
+
+/** What the workers of a group share and do not change. */
+struct job_plan {
+	const struct nb_engine *engine;
+	const struct clock *clock;
+	const struct ops_spec *spec;
+	const struct schedule *schedule; /* NULL: there is no rate */
+	struct feed *feed;               /* operations of a trace; NULL: the spec's */
+	struct job_gate *gate;
+	const int *halt;           /* not 0: stop after the current operation; atomic */
+	uint64_t verify_threshold; /* see is_sampled() */
+	uint64_t count;            /* operations of the group; UINT64_MAX: no bound */
+	uint64_t warmup_count;     /* of them, not measured */
+	uint64_t warm_ticks;       /* after the begin: not measured before */
+	uint64_t tell_ticks;       /* operations are counted a block at a time, or so often */
+	uint64_t end_ticks;        /* after the begin; UINT64_MAX: no bound */
+	uint32_t threads;          /* of the group, in all processes */
+	uint32_t kinds;            /* bits 1 << NB_OP_* of those that there may be */
+	bool is_paced;             /* by the schedule, or by the trace's own times */
+	bool may_miss;             /* a read that finds nothing is no finding */
+	bool has_deletes;          /* of some group */
+	bool may_spin;
+	bool are_values_keys; /* a value is its key's bytes, as in a trace of ycsb-text */
+	struct job_worker **workers; /* of the group, by thread */
+};
+
+/**
+ * A worker. Written by its own thread alone while it runs; other threads, and with several
+ * processes their parent, read what is marked as atomic and the counts of histograms then.
+ */
+struct job_worker {
+	_Alignas(HISTOGRAM_ALIGN) const struct job_plan *plan;
+	struct nb_session *session;
+	uint32_t thread;                  /* of the group's */
+	uint32_t is_over;                 /* atomic: it has come to its end */
+	uint64_t done;                    /* operations finished, warm-up included; atomic */
+	uint64_t strata_done;             /* all its strata below this one are done; atomic */
+	uint64_t measured;                /* operations that count; atomic */
+	uint64_t first_ticks, last_ticks; /* of what counts: first start, last end */
+	uint64_t told_ticks;              /* end of the last operation that was counted */
+	uint64_t waited_ns;               /* for inserts of other threads */
+	uint64_t lag_ns; /* how late the last operation began: the queue at the end */
+	uint64_t lag_max_ns;
+	struct job_counts counts[NB_OP_KINDS];
+	struct job_findings findings;
+	int rc; /* the failure that ended it */
+	char text[WORKER_TEXT];
+	struct pacer pacer;
+	struct ops_maker maker;
+	struct nb_write *writes; /* of a batch */
+	struct nb_slice *found;  /* of a multi-get */
+	int32_t *found_answers;
+	uint64_t peers_done; /* strata below this one are known to be done by all */
+	struct {
+		uint64_t number;  /* of the record, + 1; 0: none */
+		uint32_t version; /* ops_version() of what wrote or deleted it */
+		uint32_t kind;    /* NB_OP_* of that */
+	} own[JOB_OWN_WRITES];
+};
+
+/** Memory for a worker and its histograms; `is_shared` with the processes forked later. */
+NB_MUST_CHECK int
+job_worker_new(
+	struct job_worker **out, const struct job_plan *plan, uint32_t thread, bool is_shared);
+
+void
+job_worker_delete(struct job_worker *worker);
+
+/** Touch all memory that it needs and make its first operations' room: on its own thread. */
+NB_MUST_CHECK int
+job_worker_enter(struct job_worker *worker);
+
+void
+job_worker_leave(struct job_worker *worker);
+
+/** Wait for the begin, then do and time its operations. Failures are in rc and text. */
+void
+job_worker_run(struct job_worker *worker);
+
+/**
+ * Look whether writes have had their effect: of a loading, the sampled ones of all that
+ * this worker did; else the last ones that it remembers. Untimed. Stops at plan->halt.
+ */
+void
+job_worker_read_back(struct job_worker *worker);
+
+/* ---- verification (job_verify.c) ---- */
+
+/** Of a value that was read. */
+void
+job_verify_value(struct job_worker *worker, const struct ops_op *op, uint32_t item,
+	struct nb_slice value);
+
+/** Of a read that found nothing. */
+void
+job_verify_miss(struct job_worker *worker, const struct ops_op *op, uint32_t item);
+
+/** The state of a scan that is verified. */
+struct job_scan_check {
+	uint64_t seen;
+	uint64_t last_number;
+	bool has_number;
+	size_t last_size;
+	uint8_t last[1024]; /* key; longer ones are compared by their beginnings */
+};
+
+void
+job_verify_scanned(struct job_worker *worker, const struct ops_op *op,
+	struct job_scan_check *check, struct nb_slice key, struct nb_slice value);
+
+/** At the end of a scan; `is_exhausted`: it ended before its length. */
+void
+job_verify_scan_end(struct job_worker *worker, const struct ops_op *op,
+	const struct job_scan_check *check, bool is_exhausted);
+
+/** Remember that this thread has written to the records of an operation. */
+static inline void
+job_remember(struct job_worker *worker, const struct ops_op *op)
+{
+	uint32_t version = ops_version(worker->plan->spec, op->index);
+	for (uint32_t k = 0; k < op->items; k++) {
+		uint64_t number = op->numbers[k];
+		worker->own[number % JOB_OWN_WRITES].number = number + 1;
+		worker->own[number % JOB_OWN_WRITES].version = version;
+		worker->own[number % JOB_OWN_WRITES].kind = op->kind;
+	}
+}
+
+#endif /* RUN_JOB_WORKER_H */

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Steps that every kind of run goes through on the main thread: opening the database,
+ * settling, closing, and telling how far it is.
+ *
+ * A verb of the engine's that fails has its text in the slot of this thread; what an
+ * earlier call left there must not be taken for it, so it is cleared before.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "run/run.h"
+
+/** `which` says who, for a failure. */
+static int
+pin(size_t cpu, const char *which, uint32_t id)
+{
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	if (cpu < CPU_SETSIZE)
+		CPU_SET(cpu, &one);
+	if (pthread_setaffinity_np(pthread_self(), sizeof(one), &one) != 0)
+		return error_set(
+			NB_FAIL, "pinning: %s %u cannot run on CPU %zu", which, id, cpu);
+	return NB_OK;
+}
+
+int
+run_pin(uint32_t id)
+{
+	cpu_set_t allowed;
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		return error_system("pinning: sched_getaffinity");
+	uint32_t skip = id % (uint32_t)CPU_COUNT(&allowed);
+	size_t cpu = 0;
+	while (!CPU_ISSET(cpu, &allowed) || skip-- > 0)
+		cpu++;
+	return pin(cpu, "worker", id);
+}
+
+/** The next "8" or "0-3" of a list. False at its end, or if it is none. */
+static bool
+next_range(const char **at, unsigned long *from, unsigned long *to)
+{
+	char *end;
+	if (**at < '0' || **at > '9')
+		return false;
+	*from = *to = strtoul(*at, &end, 10);
+	if (*end == '-')
+		*to = strtoul(end + 1, &end, 10);
+	*at = *end == ',' ? end + 1 : end;
+	return *to >= *from && (*end == ',' || *end == '\0');
+}
+
+int
+run_pin_to(const char *cpus, uint32_t nth)
+{
+	unsigned long from, to, count = 0;
+	for (const char *at = cpus; next_range(&at, &from, &to);)
+		count += to - from + 1;
+	if (count == 0)
+		return error_set(NB_ERR_USAGE, "cpus: '%s' is no list like 0-3,8", cpus);
+	unsigned long skip = nth % count;
+	for (const char *at = cpus; next_range(&at, &from, &to);) {
+		if (skip <= to - from)
+			return pin(from + skip, "thread", nth);
+		skip -= to - from + 1;
+	}
+	return NB_FAIL;
+}
+
+void
+run_forget_text(void)
+{
+	error_set(NB_OK, "%s", "");
+}
+
+int
+run_engine_failure(const struct nb_run *run, int rc, const char *what)
+{
+	if (nb_error_text()[0] == '\0')
+		error_set(NB_FAIL, "failed without saying why");
+	return error_prefix(rc < 0 ? rc : NB_FAIL, "%s: %s", run->engine->table.name, what);
+}
+
+void
+run_tell(struct nb_run *run, uint64_t done, uint64_t total)
+{
+	if (run->options.progress == NULL)
+		return;
+	struct nb_progress progress = {.size = sizeof(progress),
+		.what = run->phase_name,
+		.done = done,
+		.total = total,
+		.elapsed_ns = clock_monotonic() - run->phase_begin_ns};
+	run->options.progress(run->options.progress_arg, &progress);
+}
+
+void
+run_begin_phase(struct nb_run *run, const char *name)
+{
+	run->phase_name = name;
+	run->phase_begin_ns = clock_monotonic();
+	run->reached = worker_done;
+	run->told_ops = 0;
+	run->forgotten = 0;
+}
+
+int
+run_open_database(struct nb_run *run)
+{
+	const struct nb_engine *engine = &run->engine->table;
+	bool is_kept = (engine->caps & NB_CAP_PERSISTENT) != 0;
+	struct nb_open_args args = {.size = sizeof(args),
+		.host = nb_engine_host(),
+		.path = run->path,
+		.options = run->values,
+		.cache_bytes = run->options.cache_bytes,
+		.records = run->workload.count,
+		.key_size = run->workload.key_size,
+		.value_size = run->workload.value_size,
+		.sessions = run->options.threads,
+		.durability = run->durability};
+	if (run->workload.verb == NB_VERB_PUT || !is_kept)
+		args.flags |= NB_OPEN_CREATE;
+	if (run->workload.verb == NB_VERB_GET && is_kept)
+		args.flags |= NB_OPEN_READ_ONLY;
+	run_begin_phase(run, "open");
+	run_tell(run, 0, 0);
+	run_forget_text();
+	int rc = engine->open(&run->db, &args);
+	run->measured.open_ns = clock_monotonic() - run->phase_begin_ns;
+	if (rc == NB_OK && run->db == NULL)
+		rc = error_set(NB_FAIL, "gave no database");
+	return rc == NB_OK ? rc : run_engine_failure(run, rc, run->path);
+}
+
+int
+run_settle(struct nb_run *run)
+{
+	const struct nb_engine *engine = &run->engine->table;
+	static const uint32_t levels[] = {[NB_RUN_SETTLE_FLUSH] = NB_SETTLE_FLUSH,
+		[NB_RUN_SETTLE_COMPACT] = NB_SETTLE_COMPACT};
+	if (run->workload.verb == NB_VERB_GET || engine->flush == NULL)
+		return NB_OK;
+	run_begin_phase(run, "settle");
+	run_tell(run, 0, 0);
+	for (uint32_t upto = run->options.settle; upto > NB_RUN_SETTLE_NONE; upto--) {
+		run_forget_text();
+		int rc = engine->flush(run->db, levels[upto]);
+		run->measured.settle_ns = clock_monotonic() - run->phase_begin_ns;
+		if (rc == NB_OK) {
+			run->measured.settled = (int)upto;
+			return NB_OK;
+		}
+		if (rc != NB_UNSUPPORTED)
+			return run_engine_failure(run, rc, "settling");
+	}
+	return NB_OK;
+}
+
+int
+run_close_database(struct nb_run *run, int rc)
+{
+	const struct nb_engine *engine = &run->engine->table;
+	char text[WORKER_TEXT];
+	snprintf(text, sizeof(text), "%s", nb_error_text());
+	run_begin_phase(run, "close");
+	run_tell(run, 0, 0);
+	run_forget_text();
+	int closed = engine->close(run->db);
+	run->measured.close_ns = clock_monotonic() - run->phase_begin_ns;
+	run->measured.data_bytes = sysinfo_allocated_bytes(run->path);
+	if (closed != NB_OK) {
+		closed = run_engine_failure(run, closed, "closing");
+		run->measured.has_settled = false; /* closing is a part of it */
+	}
+	if (rc == NB_OK)
+		return closed;
+	if (closed != NB_OK)
+		log_message(NB_LOG_WARNING, "%s", nb_error_text());
+	return error_set(rc, "%s", text);
+}
