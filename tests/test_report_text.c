@@ -59,6 +59,7 @@ add(uint64_t count, uint64_t value_ns)
 	for (uint64_t i = 0; i < count; i++)
 		nb_histogram_add(result.measured.service, value_ns);
 	result.measured.ops += count;
+	result.measured.usage_ops += count;
 	result.measured.answers[NB_OK] += count;
 }
 

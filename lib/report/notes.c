@@ -54,10 +54,10 @@ has_cap(const struct nb_result *result, uint32_t cap)
 static void
 note_closed_loop(const struct nb_result *result, char *note)
 {
-	(void)result;
-	write_note(note,
-		"closed loop: each operation waits for the one before, so these are "
-		"service times; what users would wait under a given load is not told");
+	if (!result->is_paced)
+		write_note(note,
+			"closed loop: each operation waits for the one before, so these are "
+			"service times; what users would wait under a given load is not told");
 }
 
 static void
@@ -71,8 +71,9 @@ static void
 note_short(const struct nb_result *result, char *note)
 {
 	if (result->measured.wall_ns < 1000000000u)
-		write_note(note, "short: %.3f seconds show no background work; raise --count",
-			(double)result->measured.wall_ns / 1e9);
+		write_note(note, "short: %.3f seconds show no background work; raise --%s",
+			(double)result->measured.wall_ns / 1e9,
+			result->is_bound_by_time ? "duration" : "count");
 }
 
 /** A delete is not told how large the values are; the database was as large as it was. */
@@ -215,8 +216,8 @@ static double
 percent_of_machine(const struct nb_result *result, double ns)
 {
 	enum { SHORTEST_NS = 20 * 10 * 1000 * 1000 };
-	double available = (double)result->measured.wall_ns * result->sysinfo.machine_cpus;
-	if (result->measured.wall_ns < SHORTEST_NS || available == 0)
+	double available = (double)result->measured.usage_ns * result->sysinfo.machine_cpus;
+	if (result->measured.usage_ns < SHORTEST_NS || available == 0)
 		return 0;
 	return ns < available ? 100 * ns / available : 100;
 }
@@ -238,7 +239,8 @@ note_other_processes(const struct nb_result *result, char *note)
 	double others = (double)usage->busy_ns - (double)usage->user_ns -
 		(double)usage->system_ns;
 	double percent = percent_of_machine(result, others);
-	if (percent > 2 && others > 30e6) /* three ticks are no finding */
+	if (!result->is_of_processes && percent > 2 &&
+		others > 30e6) /* three ticks are no finding */
 		write_note(note,
 			"other processes used %.1f %% of the machine's CPU time meanwhile",
 			percent);
@@ -248,7 +250,7 @@ static void
 note_switches(const struct nb_result *result, char *note)
 {
 	double per_s = result_rate(
-		(double)result->measured.usage.involuntary_switches, result->measured.wall_ns);
+		(double)result->measured.usage.involuntary_switches, result->measured.usage_ns);
 	if (per_s > 100.0 * result->threads && result->measured.usage.involuntary_switches > 10)
 		write_note(note,
 			"the CPU was taken away %.0f times a second: the highest latencies may "

@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "report/result.h"
 
-enum { COLUMNS = 14, CELL_SIZE = 64, BAR_MARKS = 20 };
+enum { COLUMNS = 14, PART_COLUMNS = 10, CELL_SIZE = 64, BAR_MARKS = 20 };
 
 static uint64_t
 percentile(const struct nb_histogram *service, double percent)
@@ -54,7 +54,9 @@ nb_result_summarize(const struct nb_result *result, struct nb_summary *out)
 	if (is_settled)
 		out->settled_ops_s = result_rate(
 			ops, measured->wall_ns + measured->settle_ns + measured->close_ns);
-	if (measured->ops > 0)
+	if (result->is_of_processes)
+		out->max_resident_bytes = 0;
+	else if (measured->ops > 0)
 		out->cpu_ns_op = (double)(measured->usage.user_ns + measured->usage.system_ns) /
 			ops;
 }
@@ -135,9 +137,12 @@ add_row(struct table *table, const struct nb_summary *summary, double highest, b
 		format_us(cells[7], summary->p99_ns);
 		format_us(cells[8], summary->p999_ns);
 		format_us(cells[9], summary->max_ns);
-		snprintf(cells[10], CELL_SIZE, "%.2f", summary->cpu_ns_op / 1000);
 		units_format_bytes(cells[11], CELL_SIZE, (double)summary->data_bytes);
-		units_format_bytes(cells[12], CELL_SIZE, (double)summary->max_resident_bytes);
+		if (summary->max_resident_bytes > 0) { /* else neither is known */
+			snprintf(cells[10], CELL_SIZE, "%.2f", summary->cpu_ns_op / 1000);
+			units_format_bytes(
+				cells[12], CELL_SIZE, (double)summary->max_resident_bytes);
+		}
 	}
 	snprintf(cells[13], CELL_SIZE, "%s",
 		summary->end[0] != '\0'       ? summary->end
@@ -176,12 +181,66 @@ write_table(const struct nb_summary *summaries, size_t count, FILE *out, bool ha
 	return rc;
 }
 
+static void
+format_count(char *cell, uint64_t count)
+{
+	cell[0] = '\0';
+	if (count > 0)
+		snprintf(cell, CELL_SIZE, "%" PRIu64, count);
+}
+
+static int
+add_part(struct table *table, const char *driver, const struct nb_summary_part *part)
+{
+	char cells[PART_COLUMNS][CELL_SIZE] = {{0}};
+	const char *row[PART_COLUMNS];
+	snprintf(cells[0], CELL_SIZE, "%s", driver);
+	snprintf(cells[1], CELL_SIZE, "%s", part->name);
+	format_count(cells[2], part->ops);
+	format_count(cells[3], part->inserts);
+	format_count(cells[4], part->reads);
+	format_count(cells[5], part->updates);
+	snprintf(cells[6], CELL_SIZE, "%.1f", part->ns_op);
+	snprintf(cells[7], CELL_SIZE, "%.0f", part->rate_ops_s);
+	format_us(cells[8], part->p50_ns);
+	format_us(cells[9], part->p99_ns);
+	for (size_t i = 0; i < PART_COLUMNS; i++)
+		row[i] = cells[i];
+	return table_add(table, row);
+}
+
+/** The groups of jobs, each engine's one below the other; nothing if there are none. */
+static int
+write_parts(const struct nb_summary *summaries, size_t count, FILE *out)
+{
+	static const struct table_column columns[PART_COLUMNS] = {{"driver", false},
+		{"group", false}, {"ops", true}, {"inserts", true}, {"reads", true},
+		{"updates", true}, {"ns/op", true}, {"ops/s", true}, {"p50 us", true},
+		{"p99 us", true}};
+	struct table table;
+	size_t parts = 0;
+	int rc = NB_OK;
+	table_create(&table, columns, PART_COLUMNS);
+	for (size_t i = 0; i < count; i++) {
+		for (uint32_t j = 0; j < summaries[i].part_count && rc == NB_OK; j++, parts++)
+			rc = add_part(&table, summaries[i].driver, &summaries[i].parts[j]);
+	}
+	if (rc == NB_OK && parts > 0) {
+		fputc('\n', out);
+		rc = table_write(&table, out);
+	}
+	table_destroy(&table);
+	return rc;
+}
+
 int
 nb_summaries_write_text(
 	const struct nb_summary *summaries, size_t count, FILE *out, uint32_t flags)
 {
 	write_warnings(summaries, count, out);
 	int rc = write_table(summaries, count, out, (flags & NB_TEXT_BARS) != 0);
+	if (rc == NB_OK)
+		rc = write_parts(summaries, count, out);
 	if (rc != NB_OK)
 		return rc;
 	if (fflush(out) != 0 || ferror(out))

@@ -133,7 +133,8 @@ write_classic(const struct nb_result *result, FILE *out, uint32_t flags)
 		result_rate((double)result->measured.ops, result->measured.wall_ns));
 }
 
-static void NB_PRINTF(3, 4) write_line(FILE *out, const char *name, const char *fmt, ...)
+void
+report_line(FILE *out, const char *name, const char *fmt, ...)
 {
 	va_list args;
 	fprintf(out, "%-18s: ", name);
@@ -152,13 +153,13 @@ write_settled(const struct nb_result *result, FILE *out)
 	const struct measurement *measured = &result->measured;
 	char how[64] = "not settled"; /* by an engine that has no flush, in no time */
 	if (result->settle == NB_RUN_SETTLE_NONE) {
-		write_line(out, "Settled throughput", "not settled, as asked");
+		report_line(out, "Settled throughput", "not settled, as asked");
 		return;
 	}
 	if (measured->settle_ns > 0)
 		snprintf(how, sizeof(how), "%s in %.6f sec", settled[measured->settled],
 			(double)measured->settle_ns / 1e9);
-	write_line(out, "Settled throughput", "%.0f ops/sec (%s, closed in %.6f sec)",
+	report_line(out, "Settled throughput", "%.0f ops/sec (%s, closed in %.6f sec)",
 		result_rate((double)measured->ops,
 			measured->wall_ns + measured->settle_ns + measured->close_ns),
 		how, (double)measured->close_ns / 1e9);
@@ -169,14 +170,14 @@ write_throughput(const struct nb_result *result, FILE *out)
 {
 	const struct measurement *measured = &result->measured;
 	double ops = (double)measured->ops;
-	write_line(out, "Threads", "%u", result->threads);
-	write_line(out, "Wall time", "%.6f sec", (double)measured->wall_ns / 1e9);
+	report_line(out, "Threads", "%u", result->threads);
+	report_line(out, "Wall time", "%.6f sec", (double)measured->wall_ns / 1e9);
 	if (is_write(result))
-		write_line(out, "Acked throughput", "%.0f ops/sec",
+		report_line(out, "Acked throughput", "%.0f ops/sec",
 			result_rate(ops, measured->wall_ns));
 	if (is_write(result) && measured->has_settled)
 		write_settled(result, out);
-	write_line(out, "Data rate", "%.0f bytes/sec (%s)",
+	report_line(out, "Data rate", "%.0f bytes/sec (%s)",
 		result_rate((double)result_bytes(result), measured->wall_ns),
 		result->workload.verb == NB_VERB_DELETE ? "keys" : "keys and values");
 }
@@ -186,21 +187,21 @@ write_data(const struct nb_result *result, FILE *out)
 {
 	const struct worker_findings *findings = &result->measured.findings;
 	const uint64_t *answers = result->measured.answers;
-	write_line(out, "Not found", "%" PRIu64, answers[NB_NOT_FOUND]);
+	report_line(out, "Not found", "%" PRIu64, answers[NB_NOT_FOUND]);
 	if (answers[NB_CONFLICT] > 0)
-		write_line(out, "Conflicts",
+		report_line(out, "Conflicts",
 			"%" PRIu64 " (each tried again, in the same latency)",
 			answers[NB_CONFLICT]);
 	bool is_cut = is_write(result) && !result->measured.has_read_back;
 	if ((result->engine.caps & NB_CAP_SYNTHETIC) != 0 || result->verify_rate == 0)
-		write_line(out, "Verified", "0 of %" PRIu64 " (%s)", result->measured.ops,
+		report_line(out, "Verified", "0 of %" PRIu64 " (%s)", result->measured.ops,
 			result->verify_rate == 0 ? "not asked for" : "not possible");
 	else if (is_cut && findings->verified == 0)
-		write_line(out, "Verified",
+		report_line(out, "Verified",
 			"0 of %" PRIu64 " (not read back: the run ended before that)",
 			result->measured.ops);
 	else
-		write_line(out, "Verified",
+		report_line(out, "Verified",
 			"%" PRIu64 " of %" PRIu64 " (%s): %" PRIu64 " %s, %" PRIu64 " wrong",
 			findings->verified, result->measured.ops,
 			!is_write(result) ? "as they were read"
@@ -209,57 +210,65 @@ write_data(const struct nb_result *result, FILE *out)
 			findings->missing,
 			result->workload.verb == NB_VERB_DELETE ? "still there" : "missing",
 			findings_wrong(findings));
-	write_line(out, "Duplicate keys", "%s%" PRIu64,
+	report_line(out, "Duplicate keys", "%s%" PRIu64,
 		result->keys.is_estimate ? "about " : "", result->keys.duplicates);
 	if (result->workload.verb == NB_VERB_PUT) /* others find what a put has made */
-		write_line(out, "Value ratio", "%g (size when compressed : size)",
+		report_line(out, "Value ratio", "%g (size when compressed : size)",
 			result->workload.value_ratio);
 }
 
-static void
-write_conditions(const struct nb_result *result, FILE *out)
+void
+report_conditions(const struct nb_result *result, FILE *out)
 {
 	static const char *const survives[] = {[NB_DUR_NONE] = "kill -9 may lose writes",
 		[NB_DUR_PROCESS] = "writes survive kill -9, not power loss",
 		[NB_DUR_PERIODIC] = "power loss may take the last sync interval",
 		[NB_DUR_COMMIT] = "writes survive power loss"};
 	const struct measurement *measured = &result->measured;
-	double ops = measured->ops > 0 ? (double)measured->ops : 1;
+	double ops = measured->usage_ops > 0 ? (double)measured->usage_ops : 1;
 	char data[UNITS_SIZE], memory[UNITS_SIZE], cache[UNITS_SIZE] = "engine's default";
 	units_format_bytes(data, sizeof(data), (double)measured->data_bytes);
 	units_format_bytes(memory, sizeof(memory), (double)measured->max_resident_bytes);
 	if (result->cache_bytes > 0)
 		units_format_bytes(cache, sizeof(cache), (double)result->cache_bytes);
-	write_line(out, "Durability", "%s%s (%s)", nb_durability_name(result->durability),
+	report_line(out, "Durability", "%s%s (%s)", nb_durability_name(result->durability),
 		result->is_auto_durability ? ", by default" : "", survives[result->durability]);
-	write_line(out, "Cache", "%s", cache);
-	write_line(out, "Database", "%s on %s", data,
+	report_line(out, "Cache", "%s", cache);
+	report_line(out, "Database", "%s on %s", data,
 		result->sysinfo.filesystem[0] != '\0' ? result->sysinfo.filesystem : "unknown");
-	write_line(out, "CPU time", "%.0f ns/op user, %.0f ns/op system",
-		(double)measured->usage.user_ns / ops, (double)measured->usage.system_ns / ops);
-	write_line(out, "Memory", "%s resident at most", memory);
-	write_line(out, "Clock",
+	if (result->is_of_processes) {
+		report_line(out, "CPU time", "not known of several processes");
+		report_line(out, "Memory", "not known of several processes");
+	} else {
+		report_line(out, "CPU time", "%.0f ns/op user, %.0f ns/op system",
+			(double)measured->usage.user_ns / ops,
+			(double)measured->usage.system_ns / ops);
+		report_line(out, "Memory", "%s resident at most", memory);
+	}
+	report_line(out, "Clock",
 		"%s, %.3f MHz, in steps of %.2g ns, %.1f ns a stamp, two for each operation",
 		clock_name(&result->clock), result->clock.tick_hz / 1e6, result->clock.step_ns,
 		result->clock.read_ns);
-	write_line(out, "Harness",
-		"%.1f ns/op with the null engine, of which %" PRIu64 " ns inside each latency",
-		measured->floor_op_ns, measured->floor_call_ns);
-	write_line(out, "Stream digest", "%016" PRIx64, result->digest);
+	if (measured->floor_op_ns > 0)
+		report_line(out, "Harness",
+			"%.1f ns/op with the null engine, of which %" PRIu64
+			" ns inside each latency",
+			measured->floor_op_ns, measured->floor_call_ns);
+	report_line(out, "Stream digest", "%016" PRIx64, result->digest);
 }
 
-static void
-write_origin(const struct nb_result *result, FILE *out)
+void
+report_origin(const struct nb_result *result, FILE *out)
 {
-	write_line(out, "Engine", "%s %s, %s, %s, %s", result->engine.name,
+	report_line(out, "Engine", "%s %s, %s, %s, %s", result->engine.name,
 		result->engine_version, result->engine.licence, result->engine.build,
 		result->engine_path);
 	for (size_t i = 0; i < result->option_count; i++)
-		write_line(out, "Option", "%s=%s", result->options[i].name,
+		report_line(out, "Option", "%s=%s", result->options[i].name,
 			result->options[i].value);
-	write_line(out, "mininb", "%s", nb_version());
+	report_line(out, "mininb", "%s", nb_version());
 	for (size_t i = 0; i < result->note_count; i++)
-		write_line(out, "Note", "%s", result->notes[i]);
+		report_line(out, "Note", "%s", result->notes[i]);
 }
 
 int
@@ -270,8 +279,8 @@ nb_result_write_text(const struct nb_result *result, FILE *out, uint32_t flags)
 	fputc('\n', out);
 	write_throughput(result, out);
 	write_data(result, out);
-	write_conditions(result, out);
-	write_origin(result, out);
+	report_conditions(result, out);
+	report_origin(result, out);
 	if (fflush(out) != 0 || ferror(out))
 		return error_system("the result cannot be written");
 	return NB_OK;

@@ -43,12 +43,11 @@ copy_owned(struct nb_result *result, const struct nb_run *run)
 	if (rc != NB_OK)
 		return rc;
 	nb_histogram_merge(result->measured.service, run->measured.service);
-	rc = copy_options(result, run);
-	return rc == NB_OK ? result_add_notes(result) : rc;
+	return copy_options(result, run);
 }
 
 int
-nb_result_new(struct nb_result **out, const struct nb_run *run)
+result_take(struct nb_result **out, const struct nb_run *run)
 {
 	if (!run->measured.has_begun)
 		return error_set(NB_FAIL,
@@ -79,6 +78,21 @@ nb_result_new(struct nb_result **out, const struct nb_run *run)
 	}
 	*out = result;
 	return NB_OK;
+}
+
+int
+nb_result_new(struct nb_result **out, const struct nb_run *run)
+{
+	struct nb_result *result;
+	int rc = result_take(&result, run);
+	if (rc != NB_OK)
+		return rc;
+	rc = result_add_notes(result);
+	if (rc != NB_OK)
+		nb_result_delete(result);
+	else
+		*out = result;
+	return rc;
 }
 
 void

@@ -26,6 +26,9 @@ struct nb_result {
 	struct nb_workload workload; /* its keys_path owned */
 	uint32_t threads, durability, settle, flags;
 	bool is_auto_durability;
+	bool is_paced; /* operations were due at their own time: no closed loop */
+	bool is_bound_by_time;
+	bool is_of_processes; /* whose own use of CPU and memory is not known */
 	uint64_t cache_bytes;
 	double verify_rate;
 	struct keys_facts keys;
@@ -37,9 +40,27 @@ struct nb_result {
 	size_t note_count;
 };
 
+/** nb_result_new() without the notes. */
+NB_MUST_CHECK int
+result_take(struct nb_result **out, const struct nb_run *run);
+
 /** Fill in notes from all the rest. */
 NB_MUST_CHECK int
 result_add_notes(struct nb_result *result);
+
+/* Parts of the text that reports of all kinds have (report_text.c). */
+
+/** "name              : text". */
+void
+report_line(FILE *out, const char *name, const char *fmt, ...) NB_PRINTF(3, 4);
+
+/** Durability, cache, CPU, clock, digest. */
+void
+report_conditions(const struct nb_result *result, FILE *out);
+
+/** The engine with its options, and the notes. */
+void
+report_origin(const struct nb_result *result, FILE *out);
 
 /** Bytes of all keys and values that were read or written. */
 uint64_t

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Why the numbers of a job may be wrong, beside what holds for every run (notes.c).
+ *
+ * Thresholds: a hundredth of the time for what is waited for inserts of other threads; a
+ * tenth of the median response for the harness's own lateness, where it begins to be seen.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/units.h"
+#include "report/job_result.h"
+
+static void NB_PRINTF(2, 3) add(struct nb_job_result *result, const char *fmt, ...)
+{
+	va_list args;
+	if (result->note_count == JOB_NOTES_MAX)
+		return;
+	va_start(args, fmt);
+	vsnprintf(result->notes[result->note_count++], JOB_NOTE_SIZE, fmt, args);
+	va_end(args);
+}
+
+static void
+note_queue(struct nb_job_result *result, const struct job_result_group *group)
+{
+	const struct job_measurement *measured = &group->measured;
+	uint64_t behind_ops;
+	char late[UNITS_SIZE];
+	if (!job_result_grew(group, &behind_ops))
+		return;
+	units_format_ns(late, sizeof(late), (double)measured->lag_ns);
+	if (group->speed > 0) {
+		add(result,
+			"%s: the trace came faster than it could be done: the last operation "
+			"began %s late. Its response times tell how long the run was, not how "
+			"fast the engine is; take a lower --speed",
+			group->name, late);
+		return;
+	}
+	add(result,
+		"%s: the offered rate is above what could be done: the queue grew to %" PRIu64
+		" operations, and the last one began %s late. Its response times tell how long "
+		"the run was, not how fast the engine is; take a lower --rate, or --sweep",
+		group->name, behind_ops, late);
+}
+
+static void
+note_lateness(struct nb_job_result *result, const struct job_result_group *group)
+{
+	const struct nb_histogram *lateness = group->measured.lateness;
+	if (lateness == NULL || nb_histogram_count(lateness) == 0)
+		return;
+	uint64_t late = nb_histogram_percentile(lateness, 50);
+	uint64_t median = nb_histogram_percentile(result->response, 50);
+	char text[UNITS_SIZE];
+	units_format_ns(text, sizeof(text), (double)late);
+	if (late * 10 > median)
+		add(result,
+			"%s: the harness itself began half of its operations %s late or later, "
+			"which is in their response times",
+			group->name, text);
+}
+
+static void
+note_waits(struct nb_job_result *result, const struct job_result_group *group)
+{
+	const struct job_measurement *measured = &group->measured;
+	double share = measured->span_ns == 0 || group->threads == 0
+		? 0
+		: (double)measured->waited_ns /
+			((double)measured->span_ns * (double)group->threads);
+	if (share > 0.01)
+		add(result,
+			"%s: threads waited %.1f %% of the time for inserts of others that "
+			"they "
+			"were to read; raise lag",
+			group->name, 100 * share);
+}
+
+/** A bound by count that is nearer than the warm-up's end is only seen when it is over. */
+static void
+note_nothing(struct nb_job_result *result, const struct job_result_group *group)
+{
+	if (group->measured.done > 0 && group->measured.ops == 0)
+		add(result,
+			"%s: nothing was measured: all of its %" PRIu64
+			" operations began in the warm-up; raise count, or take a shorter "
+			"warmup",
+			group->name, group->measured.done);
+}
+
+static void
+note_idle_threads(struct nb_job_result *result, const struct job_result_group *group)
+{
+	const struct job_measurement *measured = &group->measured;
+	uint32_t idle = 0;
+	for (uint32_t t = 0; t < measured->thread_count; t++)
+		idle += measured->threads[t].done == 0;
+	if (idle > 0 && idle < measured->thread_count)
+		add(result,
+			"%s: %u of %u threads did nothing, as there were too few operations: "
+			"each takes 64 of them at a time; raise count",
+			group->name, idle, measured->thread_count);
+}
+
+static void
+note_foreign(struct nb_job_result *result, const struct job_result_group *group)
+{
+	const struct job_findings *findings = &group->measured.findings;
+	if (findings->foreign > 0)
+		add(result,
+			"%s: %" PRIu64 " of %" PRIu64
+			" values that were verified are an earlier run's: the database was not "
+			"as the loading left it",
+			group->name, findings->foreign, findings->verified);
+}
+
+void
+job_result_add_notes(struct nb_job_result *result)
+{
+	for (size_t g = 0; g < result->group_count; g++) {
+		note_queue(result, &result->groups[g]);
+		note_lateness(result, &result->groups[g]);
+		note_waits(result, &result->groups[g]);
+		note_nothing(result, &result->groups[g]);
+		note_idle_threads(result, &result->groups[g]);
+		note_foreign(result, &result->groups[g]);
+	}
+	if (result->was_steady_asked && !result->is_steady)
+		add(result,
+			"never steady: over the last window the rate changed by %.1f %% and "
+			"was up "
+			"to %.1f %% off its mean; run longer, or ask for less",
+			100 * fabs(result->steady_slope), 100 * result->steady_band);
+}

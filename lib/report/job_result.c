@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Taking the result out of a job that was run, and the figures that sum it up.
+ *
+ * Whether a queue has grown is told by operations, not by a percentile: at a rate that can
+ * be kept, what is due and not done at the end is what is under way, a few for each thread;
+ * more than that, and more than a hundredth of what was due, is a queue. Where nothing is left
+ * since the count was the bound, it is the last operation that tells: more than 10 ms late,
+ * and more than a twentieth of the time, which no hiccup of the machine's is.
+ */
+#include "report/job_result.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum { UNDER_WAY = 4 /* operations for each thread that are no queue yet */ };
+
+static int
+copy_histogram(struct nb_histogram **into)
+{
+	const struct nb_histogram *from = *into;
+	if (from == NULL)
+		return NB_OK;
+	*into = NULL;
+	int rc = nb_histogram_new(into);
+	if (rc == NB_OK)
+		nb_histogram_merge(*into, from);
+	return rc;
+}
+
+static int
+copy_measurement(struct job_measurement *into, const struct job_measurement *from)
+{
+	*into = *from;
+	size_t bytes = from->thread_count * sizeof(*from->threads);
+	into->threads = malloc(bytes + 1);
+	int rc = into->threads != NULL ? NB_OK : error_set(NB_FAIL, "out of memory");
+	if (rc == NB_OK && bytes > 0)
+		memcpy(into->threads, from->threads, bytes);
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		struct job_kind *copy = &into->kinds[kind];
+		int service = copy_histogram(&copy->service);
+		int response = copy_histogram(&copy->response);
+		rc = rc == NB_OK ? service : rc;
+		rc = rc == NB_OK ? response : rc;
+	}
+	int lateness = copy_histogram(&into->lateness);
+	return rc == NB_OK ? lateness : rc;
+}
+
+static int
+copy_group(struct job_result_group *into, const struct job_part *part)
+{
+	const struct nb_group *group = part->group;
+	*into = (struct job_result_group){.phase = group->phase,
+		.threads = part->plan.threads,
+		.arrivals = group->arrivals,
+		.distribution = group->distribution,
+		.duration_ns = group->duration_ns,
+		.warmup_ns = group->warmup_ns,
+		.warmup_count = group->warmup_count,
+		.is_background = group->is_background != 0,
+		.rate_ops_s = group->rate_count == 1 &&
+				group->rate[0].to_ops_s == group->rate[0].from_ops_s
+			? group->rate[0].from_ops_s
+			: 0,
+		.is_paced = part->plan.is_paced};
+	snprintf(into->name, sizeof(into->name), "%s", group->name);
+	memcpy(into->weights, group->weights, sizeof(into->weights));
+	if (group->rate_count > 1 && group->rate_text != NULL &&
+		(into->rate_text = strdup(group->rate_text)) == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	return copy_measurement(&into->measured, &part->measured);
+}
+
+static int
+copy_groups(struct nb_job_result *result, const struct nb_job_run *run)
+{
+	size_t count = result->is_load ? 1 : run->part_count;
+	result->groups = calloc(count + 1, sizeof(*result->groups));
+	if (result->groups == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	int rc = NB_OK;
+	for (size_t g = 0; g < count && rc == NB_OK; g++) {
+		const struct job_part *part = result->is_load ? &run->loading : &run->parts[g];
+		result->group_count++;
+		rc = copy_group(&result->groups[g], part);
+		if (result->groups[g].arrivals == NB_ARRIVAL_CLOSED &&
+			result->groups[g].is_paced)
+			result->groups[g].speed = run->options.speed;
+	}
+	return rc;
+}
+
+static void
+copy_job(struct nb_job_result *result, const struct nb_job_run *run)
+{
+	static const char *const formats[] = {[NB_KEY_RAW] = "raw",
+		[NB_KEY_TEXT] = "text",
+		[NB_KEY_BE64] = "be64",
+		[NB_KEY_FILE] = "file"};
+	static const char *const orders[] = {[NB_ORDER_HASHED] = "hashed",
+		[NB_ORDER_ORDERED] = "ordered",
+		[NB_ORDER_YCSB] = "ycsb"};
+	const struct nb_job *job = run->job;
+	result->is_load = run->options.what == NB_JOB_LOAD;
+	result->is_replay = run->is_replay;
+	result->procs = run->options.procs;
+	result->records = job->records;
+	result->key_size = run->keys.key_size_max;
+	result->key_format = formats[job->key_format];
+	result->key_order = orders[job->key_order];
+	result->value_min = run->sizes.min;
+	result->value_max = run->sizes.max;
+	result->value_mean = sizes_mean(&run->sizes);
+	result->value_ratio = job->value_ratio;
+	result->measured_ratio = run->measured_ratio;
+	result->was_steady_asked = run->options.steady.window_ns > 0;
+	result->is_steady = run->is_steady;
+	result->steady_slope = run->steady.slope;
+	result->steady_band = run->steady.band;
+}
+
+static int
+merge_all(struct nb_job_result *result)
+{
+	int rc = nb_histogram_new(&result->service);
+	if (rc == NB_OK)
+		rc = nb_histogram_new(&result->response);
+	if (rc != NB_OK)
+		return rc;
+	for (size_t g = 0; g < result->group_count; g++) {
+		const struct job_result_group *group = &result->groups[g];
+		result->base->is_paced |= group->is_paced;
+		result->base->is_bound_by_time |= group->duration_ns > 0;
+		for (uint32_t kind = 0; kind < NB_OP_KINDS && !group->is_background; kind++) {
+			const struct job_kind *from = &group->measured.kinds[kind];
+			if (from->service != NULL)
+				nb_histogram_merge(result->service, from->service);
+			if (from->response != NULL)
+				nb_histogram_merge(result->response, from->response);
+		}
+	}
+	return NB_OK;
+}
+
+int
+nb_job_result_new(struct nb_job_result **out, const struct nb_job_run *run)
+{
+	struct nb_job_result *result = calloc(1, sizeof(*result));
+	if (result == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	copy_job(result, run);
+	int rc = result_take(&result->base, &run->base);
+	if (rc == NB_OK)
+		result->base->threads *= run->options.procs;
+	if (rc == NB_OK)
+		rc = copy_groups(result, run);
+	if (rc == NB_OK)
+		rc = merge_all(result);
+	if (rc == NB_OK)
+		rc = nb_histogram_new(&result->hiccups);
+	if (rc == NB_OK)
+		nb_histogram_merge(result->hiccups, run->hiccups);
+	if (rc == NB_OK)
+		result->base->is_of_processes = run->options.procs > 1;
+	if (rc == NB_OK)
+		rc = result_add_notes(result->base);
+	result->name = strdup(run->job->name != NULL ? run->job->name : "");
+	if (rc == NB_OK && result->name == NULL)
+		rc = error_set(NB_FAIL, "out of memory");
+	if (rc != NB_OK) {
+		nb_job_result_delete(result);
+		return rc;
+	}
+	job_result_add_notes(result);
+	*out = result;
+	return NB_OK;
+}
+
+static void
+destroy_group(struct job_result_group *group)
+{
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		nb_histogram_delete(group->measured.kinds[kind].service);
+		nb_histogram_delete(group->measured.kinds[kind].response);
+	}
+	nb_histogram_delete(group->measured.lateness);
+	free(group->measured.threads);
+	free(group->rate_text);
+}
+
+void
+nb_job_result_delete(struct nb_job_result *result)
+{
+	if (result == NULL)
+		return;
+	for (size_t g = 0; g < result->group_count; g++)
+		destroy_group(&result->groups[g]);
+	free(result->groups);
+	nb_histogram_delete(result->service);
+	nb_histogram_delete(result->response);
+	nb_histogram_delete(result->hiccups);
+	nb_result_delete(result->base);
+	free(result->name);
+	free(result);
+}
+
+bool
+job_result_grew(const struct job_result_group *group, uint64_t *behind_ops)
+{
+	const struct job_measurement *measured = &group->measured;
+	double behind = measured->offered_ops - (double)measured->done;
+	*behind_ops = behind > 0 ? (uint64_t)behind : 0;
+	/* With a bound by count nothing is left lying in the end; what is late tells it. */
+	bool is_late = measured->lag_ns > 10000000 &&
+		(double)measured->lag_ns > 0.05 * (double)measured->span_ns;
+	return group->is_paced &&
+		(is_late ||
+			(behind > UNDER_WAY * (double)group->threads &&
+				behind > 0.01 * measured->offered_ops));
+}
+
+/** Add what the groups of a phase, which run side by side, did in that time. */
+static void
+summarize_phase(const struct nb_job_result *result, uint32_t phase, struct nb_job_summary *out,
+	double *done, double *offered)
+{
+	double rate = 0, offered_rate = 0;
+	uint64_t wall_ns = 0;
+	for (size_t g = 0; g < result->group_count; g++) {
+		const struct job_result_group *group = &result->groups[g];
+		const struct job_measurement *measured = &group->measured;
+		uint64_t behind_ops;
+		if (group->is_background || group->phase != phase)
+			continue;
+		out->has_queue_grown |= job_result_grew(group, &behind_ops);
+		out->behind_ops += group->is_paced ? behind_ops : 0;
+		if (measured->lag_ns > out->behind_ns)
+			out->behind_ns = measured->lag_ns;
+		out->ops += measured->ops;
+		rate += result_rate((double)measured->ops, measured->wall_ns);
+		if (group->arrivals != NB_ARRIVAL_CLOSED)
+			offered_rate += result_rate(measured->offered_ops, measured->span_ns);
+		if (measured->wall_ns > wall_ns)
+			wall_ns = measured->wall_ns;
+	}
+	out->wall_ns += wall_ns;
+	*done += rate * (double)wall_ns;
+	*offered += offered_rate * (double)wall_ns;
+}
+
+void
+nb_job_result_summarize(const struct nb_job_result *result, struct nb_job_summary *out)
+{
+	*out = (struct nb_job_summary){.size = sizeof(*out),
+		.digest = result->base->digest,
+		.is_partial = result->base->measured.is_partial,
+		.is_steady = result->is_steady};
+	uint32_t phases = 0;
+	double done = 0, offered = 0; /* rates by the times of their phases */
+	for (size_t g = 0; g < result->group_count; g++) {
+		if (result->groups[g].phase >= phases)
+			phases = result->groups[g].phase + 1;
+	}
+	for (uint32_t phase = 0; phase < phases; phase++)
+		summarize_phase(result, phase, out, &done, &offered);
+	if (out->wall_ns > 0) {
+		out->rate_ops_s = done / (double)out->wall_ns;
+		out->offered_ops_s = offered / (double)out->wall_ns;
+	}
+}
+
+const struct nb_histogram *
+nb_job_result_histogram(const struct nb_job_result *result, int is_response)
+{
+	return is_response && nb_histogram_count(result->response) > 0 ? result->response
+								       : result->service;
+}
+
+/** 0: too few samples. */
+static uint64_t
+supported(const struct nb_histogram *histogram, double percent)
+{
+	return nb_histogram_supports(histogram, percent, NULL)
+		? nb_histogram_percentile(histogram, percent)
+		: 0;
+}
+
+static void
+summarize_part(struct nb_summary_part *part, const struct job_result_group *group)
+{
+	const struct job_measurement *measured = &group->measured;
+	struct nb_histogram *all;
+	*part = (struct nb_summary_part){.ops = measured->ops,
+		.rate_ops_s = result_rate((double)measured->ops, measured->wall_ns)};
+	snprintf(part->name, sizeof(part->name), "%.23s", group->name);
+	if (measured->ops > 0)
+		part->ns_op = (double)measured->wall_ns * group->threads /
+			(double)measured->ops;
+	bool has_all = nb_histogram_new(&all) == NB_OK;
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		const struct job_kind *it = &measured->kinds[kind];
+		if (kind == NB_OP_INSERT)
+			part->inserts = it->ops;
+		else if (kind == NB_OP_READ)
+			part->reads = it->ops;
+		else if (kind == NB_OP_UPDATE || kind == NB_OP_UPSERT || kind == NB_OP_RMW)
+			part->updates += it->ops;
+		if (has_all && it->service != NULL)
+			nb_histogram_merge(all, it->service);
+	}
+	if (!has_all)
+		return;
+	part->p50_ns = supported(all, 50);
+	part->p99_ns = supported(all, 99);
+	nb_histogram_delete(all);
+}
+
+void
+nb_job_result_summarize_run(const struct nb_job_result *result, struct nb_summary *out)
+{
+	nb_result_summarize(result->base, out);
+	struct nb_job_summary summary;
+	nb_job_result_summarize(result, &summary);
+	out->rate_ops_s = summary.rate_ops_s;
+	/* Of what the rate is of: not of groups in the background. */
+	out->ops = summary.ops;
+	out->p50_ns = supported(result->service, 50);
+	out->p99_ns = supported(result->service, 99);
+	out->p999_ns = supported(result->service, 99.9);
+	out->max_ns = nb_histogram_max(result->service);
+	if (result->group_count < 2)
+		return;
+	for (size_t g = 0; g < result->group_count && g < NB_SUMMARY_PARTS; g++)
+		summarize_part(&out->parts[out->part_count++], &result->groups[g]);
+}

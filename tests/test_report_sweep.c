@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Curves as tables: every character of them, and which point is the knee. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mininb/result.h>
+
+#include "unit.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static char *text;
+
+static void
+write_curve(const struct nb_curve_point *points, size_t count, uint32_t flags)
+{
+	size_t size;
+	free(text);
+	FILE *out = open_memstream(&text, &size);
+	ck_assert_msg(
+		nb_curve_write_text(points, count, out, flags) == NB_OK, "%s", nb_error_text());
+	fclose(out);
+}
+
+/** Of a point at so many thousand operations per second, with that p99 of response. */
+static struct nb_curve_point
+make(double share, double achieved_share, uint64_t p99_us)
+{
+	return (struct nb_curve_point){.size = sizeof(struct nb_curve_point),
+		.share = share,
+		.offered_ops_s = share * 100000,
+		.achieved_ops_s = share * 100000 * achieved_share,
+		.service_p50_ns = 1500,
+		.service_p99_ns = 4000,
+		.service_p999_ns = 0, /* too few samples: stays empty */
+		.response_p50_ns = p99_us * 1000 / 4,
+		.response_p99_ns = p99_us * 1000,
+		.response_p999_ns = p99_us * 1000 * 10,
+		.response_max_ns = p99_us * 1000 * 100};
+}
+
+START_TEST(a_curve_is_a_table_with_its_knee)
+{
+	struct nb_curve_point points[] = {make(0.1, 1, 10), make(0.5, 1, 14), make(0.8, 1, 21),
+		make(0.95, 0.99, 1000), make(1.1, 0.91, 100000)};
+	points[4].queue_grew = 1;
+	write_curve(points, COUNT_OF(points), 0);
+	ck_assert_str_eq(text,
+		"load  offered/s  achieved/s  service p50  p99  p99.9  response p50    p99"
+		"  p99.9    max  state\n"
+		" 10%      10000       10000        1.5us  4us                2.5us   10us"
+		"  100us    1ms  kept up\n"
+		" 50%      50000       50000        1.5us  4us                3.5us   14us"
+		"  140us  1.4ms  kept up\n"
+		" 80%      80000       80000        1.5us  4us               5.25us   21us"
+		"  210us  2.1ms  knee, kept up\n"
+		" 95%      95000       94050        1.5us  4us                250us    1ms"
+		"   10ms  100ms  kept up\n"
+		"110%     110000      100100        1.5us  4us                 25ms  100ms"
+		"     1s    10s  queue grew\n"
+		"\n"
+		"Knee at 80000/s: the p99 of response is 21us, at the lowest rate it is 10us.\n"
+		"Where the queue grew, response times tell how long the run was, and no "
+		"more.\n");
+}
+END_TEST
+
+START_TEST(bars_are_logarithmic)
+{
+	/* 10 us to 100 ms are 4 decades on 19 marks: 1 + round(19 * lg(p99 / 10 us) / 4) */
+	struct nb_curve_point points[] = {make(0.1, 1, 10), make(0.2, 1, 12), make(0.3, 1, 100),
+		make(0.4, 1, 1000), make(0.5, 1, 31623), make(0.6, 1, 100000), make(0.7, 1, 0)};
+	static const int marks[] = {1, 1, 6, 11, 18, 20, 0};
+	write_curve(points, COUNT_OF(points), NB_TEXT_BARS);
+	char *rest = text, *line = strsep(&rest, "\n");
+	ck_assert_ptr_nonnull(strstr(line, "p99, log"));
+	for (size_t i = 0; i < COUNT_OF(marks); i++) {
+		int found = 0;
+		line = strsep(&rest, "\n");
+		for (const char *at = line; *at != '\0'; at++)
+			found += *at == '#';
+		ck_assert_msg(found == marks[i], "%zu: %d marks", i, found);
+	}
+}
+END_TEST
+
+START_TEST(a_flat_curve_has_no_knee)
+{
+	struct nb_curve_point points[] = {make(0.1, 1, 10), make(0.9, 0.98, 20)};
+	ck_assert_uint_eq(nb_curve_knee(points, 2), 2);
+	write_curve(points, 2, NB_TEXT_BARS);
+	ck_assert_ptr_nonnull(strstr(text,
+		"\nNo knee up to 90000/s: raise the load to find "
+		"one.\n"));
+	ck_assert_ptr_null(strstr(text, "knee,"));
+	ck_assert_ptr_null(strstr(text, "queue"));
+	points[1].response_p99_ns = 10000; /* bars without a scale */
+	write_curve(points, 2, NB_TEXT_BARS);
+	ck_assert_ptr_nonnull(strstr(text, "  #         kept up\n"));
+	ck_assert_ptr_null(strstr(text, "##"));
+}
+END_TEST
+
+START_TEST(the_knee_is_the_first_point_that_bends_or_falls_behind)
+{
+	static const struct {
+		double achieved[4];
+		uint64_t p99_us[4];
+		size_t knee;
+	} cases[] = {
+		{{1, 1, 1, 1}, {10, 20, 21, 40}, 2},
+		{{1, 1, 1, 1}, {10, 20, 20, 20}, 4},
+		{{1, 0.97, 1, 1}, {10, 10, 21, 40}, 1},
+		{{0.9, 1, 1, 1}, {10, 10, 10, 10}, 0},
+		{{1, 1, 0.98, 0.979}, {10, 10, 10, 10}, 3},
+		/* without samples enough for a p99 the next rate is the lowest */
+		{{1, 1, 1, 1}, {0, 10, 20, 21}, 3},
+		{{1, 1, 1, 1}, {0, 0, 0, 0}, 4},
+		/* a lower p99 than the lowest rate's does not count */
+		{{1, 1, 1, 1}, {100, 10, 200, 201}, 3},
+	};
+	for (size_t c = 0; c < COUNT_OF(cases); c++) {
+		struct nb_curve_point points[4];
+		for (size_t i = 0; i < 4; i++)
+			points[i] = make(0.1 * (double)(i + 1), cases[c].achieved[i],
+				cases[c].p99_us[i]);
+		ck_assert_msg(nb_curve_knee(points, 4) == cases[c].knee, "case %zu: %zu", c,
+			nb_curve_knee(points, 4));
+	}
+	ck_assert_uint_eq(nb_curve_knee(NULL, 0), 0);
+}
+END_TEST
+
+START_TEST(a_knee_that_fell_behind_tells_by_how_much)
+{
+	struct nb_curve_point points[] = {make(0.1, 1, 10), make(1.2, 0.5, 100)};
+	points[1].queue_grew = 1;
+	write_curve(points, 2, 0);
+	ck_assert_ptr_nonnull(strstr(text, "  knee, queue grew\n"));
+	points[1].queue_grew = 0;
+	write_curve(points, 2, 0);
+	ck_assert_ptr_nonnull(strstr(text, "  knee, fell behind\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nKnee at 120000/s: only 60000/s were done.\n"));
+}
+END_TEST
+
+START_TEST(rates_below_a_hundred_keep_their_fraction)
+{
+	struct nb_curve_point point = make(0, 1, 10);
+	point.offered_ops_s = 0.5;
+	point.achieved_ops_s = 12.25;
+	write_curve(&point, 1, 0);
+	ck_assert_ptr_nonnull(strstr(text, "\n            0.5        12.3  "));
+	ck_assert_ptr_nonnull(strstr(text, "\nNo knee up to 0.5/s"));
+}
+END_TEST
+
+START_TEST(no_points_are_a_table_without_rows)
+{
+	write_curve(NULL, 0, NB_TEXT_BARS);
+	ck_assert_str_eq(text,
+		"load  offered/s  achieved/s  service p50  p99  p99.9  response p50  p99  p99.9"
+		"  max  p99, log  state\n");
+}
+END_TEST
+
+START_TEST(a_stream_that_cannot_be_written_fails)
+{
+	struct nb_curve_point point = make(0.1, 1, 10);
+	FILE *full = fopen("/dev/full", "we");
+	ck_assert_ptr_nonnull(full);
+	ck_assert_int_eq(nb_curve_write_text(&point, 1, full, 0), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "cannot write a table: No space left on device");
+	fclose(full);
+}
+END_TEST
+
+int
+main(void)
+{
+	int rc = UNIT_RUN("report_sweep", a_curve_is_a_table_with_its_knee,
+		bars_are_logarithmic, a_flat_curve_has_no_knee,
+		the_knee_is_the_first_point_that_bends_or_falls_behind,
+		a_knee_that_fell_behind_tells_by_how_much,
+		rates_below_a_hundred_keep_their_fraction, no_points_are_a_table_without_rows,
+		a_stream_that_cannot_be_written_fails);
+	free(text);
+	return rc;
+}
