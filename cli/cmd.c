@@ -55,6 +55,42 @@ const struct action actions[ACTION_COUNT] = {
 			.detail = "At the end the engine is asked to settle, which is timed as "
 				  "well.",
 		},
+	[ACTION_LOAD] =
+		{
+			.name = "load",
+			.run = cmd_load,
+			.help = "insert the records of a workload",
+			.detail = "Makes the database if there is none. The records are those "
+				  "that the same workload works on in run.",
+		},
+	[ACTION_RUN] =
+		{
+			.name = "run",
+			.run = cmd_run,
+			.help = "run a workload: mixes of operations, side by side or in turn",
+			.detail = "Operations go to the records that load has inserted. See "
+				  "WORKLOADS.",
+		},
+	[ACTION_REPLAY] =
+		{
+			.name = "replay",
+			.run = cmd_replay,
+			.help = "do the operations of a trace, flat out or at its times",
+			.detail = "--load is a trace that makes the database, --trace one that "
+				  "is "
+				  "done then; either may be left out. The operations of a key "
+				  "stay "
+				  "in their order, whatever the number of threads. See TRACES.",
+		},
+	[ACTION_WORKLOADS] =
+		{
+			.name = "workloads",
+			.run = cmd_workloads,
+			.operand = "[NAME]",
+			.help = "list the workloads; with a name, print that one as a file",
+			.detail = "What is printed can be changed and given to --workload. "
+				  "Keys that are given as options are set in it.",
+		},
 	[ACTION_ENGINES] =
 		{
 			.name = "engines",
@@ -91,6 +127,22 @@ const struct action actions[ACTION_COUNT] = {
 				  "engine "
 				  "that works, to be replaced piece by piece. It needs the "
 				  "installed header and nothing else of mininb.",
+		},
+	[ACTION_CONVERT] =
+		{
+			.name = "convert",
+			.run = cmd_convert,
+			.help = "turn a trace of operations into another format",
+			.detail =
+				"Reads ycsb-text (lines \"INSERT 6284781860667377211\"), "
+				"ycsb-log (what YCSB prints with its binding basic), u64 (bare "
+				"little-endian 64-bit keys), keys (bare keys of LEN bytes), "
+				"rocksdb (what trace_analyzer of RocksDB makes), cache-csv "
+				"(traces of Twitter and Meta) and mininb (our own, compact, "
+				"with checksums); writes all of them but rocksdb. '-' is "
+				"standard input or output. The counts go to standard error. A "
+				"line that is damaged ends it, with nothing written, unless "
+				"--skip-bad is given.",
 		},
 };
 

@@ -15,20 +15,31 @@ enum {
 	ACTION_SHUFFLE,
 	ACTION_GET,
 	ACTION_DELETE,
+	ACTION_LOAD,
+	ACTION_RUN,
+	ACTION_REPLAY,
+	ACTION_WORKLOADS,
 	ACTION_ENGINES,
 	ACTION_CHECK,
 	ACTION_NEW_ENGINE,
+	ACTION_CONVERT,
 	ACTION_COUNT
 };
 #define ACTION_BIT(action) (1u << (action))
+
+/* Those that look at a workload, and so take keys of jobs for options. */
+#define JOB_ACTIONS \
+	(ACTION_BIT(ACTION_LOAD) | ACTION_BIT(ACTION_RUN) | ACTION_BIT(ACTION_REPLAY) | \
+		ACTION_BIT(ACTION_WORKLOADS) | ACTION_BIT(ACTION_CONVERT))
 
 struct action {
 	const char *name;
 	/** Do it, say what went wrong, return the exit status. */
 	int (*run)(const struct options *options);
-	const char *operand; /* its one more word, "NAME", which must be there; NULL: none */
-	const char *help;    /* one line */
-	const char *detail;  /* for the man page: what the line leaves out */
+	const char *
+		operand; /* its one more word: "NAME" must be there, "[NAME]" may; NULL: none */
+	const char *help;   /* one line */
+	const char *detail; /* for the man page: what the line leaves out */
 };
 
 extern const struct action actions[ACTION_COUNT];
@@ -48,6 +59,14 @@ cmd_get(const struct options *options);
 int
 cmd_delete(const struct options *options);
 int
+cmd_load(const struct options *options);
+int
+cmd_run(const struct options *options);
+int
+cmd_replay(const struct options *options);
+int
+cmd_workloads(const struct options *options);
+int
 cmd_keys(const struct options *options);
 int
 cmd_shuffle(const struct options *options);
@@ -57,5 +76,7 @@ int
 cmd_check(const struct options *options);
 int
 cmd_new_engine(const struct options *options);
+int
+cmd_convert(const struct options *options);
 
 #endif /* CLI_CMD_H */

@@ -2,24 +2,34 @@
 #ifndef CLI_CMD_RUN_H
 #define CLI_CMD_RUN_H
 /** Runs: one in this process, or several, each in a process of its own. */
+#include <stdbool.h>
+
 #include <mininb/mininb.h>
 
+struct failure;
 struct options;
 
-/**
- * Run `verb` on options->driver, print the report and what went wrong, and return
- * the exit status. With `summary`, fill that in as well; with `progress`, call that
- * often, whatever is shown.
- */
-int
-run_one(const struct options *options, uint32_t verb, nb_progress_fn progress,
-	struct nb_summary *summary);
+/** What is run on each engine. */
+struct run_kind {
+	/**
+	 * Run it on options->driver, print the report and what went wrong, and return the
+	 * exit status. With `summary`, fill that in as well; with `progress`, call that often,
+	 * whatever is shown.
+	 */
+	int (*run)(const struct options *options, nb_progress_fn progress,
+		struct nb_summary *summary);
+	bool makes_data; /* of several engines none may hold data before */
+};
 
 /**
- * Run `verb` on each engine of the list options->driver, "a,b,c". A single one runs in this
+ * Run it on each engine of the list options->driver, "a,b,c". A single one runs in this
  * process, unless it is to be watched.
  */
 int
-run_drivers(const struct options *options, uint32_t verb);
+run_drivers(const struct options *options, const struct run_kind *kind);
+
+/** Keep how a run ended for the table side by side; `summary` may be NULL. */
+void
+run_keep_end(struct nb_summary *summary, const struct failure *failure);
 
 #endif /* CLI_CMD_RUN_H */

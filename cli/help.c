@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <mininb/mininb.h>
+
 #include "cmd.h"
 #include "options.h"
 
@@ -27,13 +29,25 @@ print_actions(FILE *out)
 		fprintf(out, "  %-*s  %s\n", width, words[i], actions[i].help);
 }
 
+/** Length of the word, or of what of its choices, "a|b|c", has room in a line. */
+static int
+word_length(const char *text, int room)
+{
+	int length = (int)strcspn(text, " "), fitting = 0;
+	for (int i = 0; i < length && i < room; i++) {
+		if (text[i] == '|')
+			fitting = i + 1;
+	}
+	return length > room && fitting > 0 ? fitting : length;
+}
+
 /** Words from column `column` on, which is where the line stands, broken at WIDTH. */
 static void
 print_wrapped(FILE *out, const char *text, int column)
 {
 	int at = column;
 	while (*text != '\0') {
-		int length = (int)strcspn(text, " ");
+		int length = word_length(text, WIDTH - column);
 		bool is_first = at == column;
 		if (!is_first && at + 1 + length > WIDTH) {
 			fprintf(out, "\n%*s", column, "");
@@ -47,10 +61,27 @@ print_wrapped(FILE *out, const char *text, int column)
 	fputc('\n', out);
 }
 
+/** "-k, --name=ARG", and `help` with choices and default behind it, wrapped. */
+static void
+print_entry(FILE *out, const char *letter, const char *name, const char *help,
+	const char *choices, const char *def)
+{
+	char text[512];
+	int used = fprintf(out, "  %s%s", letter, name);
+	if (used < HELP_COLUMN)
+		fprintf(out, "%*s", HELP_COLUMN - used, "");
+	else
+		fprintf(out, "\n%*s", HELP_COLUMN, "");
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s", help, choices != NULL ? ": " : "",
+		choices != NULL ? choices : "", def != NULL ? " [" : "", def != NULL ? def : "",
+		def != NULL ? "]" : "");
+	print_wrapped(out, text, HELP_COLUMN);
+}
+
 static void
 print_option(FILE *out, const struct option_row *row)
 {
-	char name[64], letter[8] = "    ", help[256];
+	char name[64], letter[8] = "    ";
 	if (row->letter != 0)
 		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
 	if (row->type == OPTION_HELP)
@@ -58,13 +89,21 @@ print_option(FILE *out, const struct option_row *row)
 	else
 		snprintf(name, sizeof(name), "--%s%s%s", row->name, row->arg ? "=" : "",
 			row->arg ? row->arg : "");
-	int used = fprintf(out, "  %s%s", letter, name);
-	fprintf(out, "%*s", used < HELP_COLUMN ? HELP_COLUMN - used : 1, "");
-	bool is_choice = row->type == OPTION_CHOICE;
-	snprintf(help, sizeof(help), "%s%s%s%s%s%s", row->help, is_choice ? ": " : "",
-		is_choice ? row->choices : "", row->def != NULL ? " [" : "",
-		row->def != NULL ? row->def : "", row->def != NULL ? "]" : "");
-	print_wrapped(out, help, HELP_COLUMN);
+	print_entry(out, letter, name, row->help,
+		row->type == OPTION_CHOICE ? row->choices : NULL, row->def);
+}
+
+/** Those of jobs; a default that is nothing is left out. */
+static void
+print_job_keys(FILE *out)
+{
+	for (const struct nb_job_key *key = NULL; (key = options_next_job_key(key)) != NULL;) {
+		char name[64];
+		snprintf(name, sizeof(name), "--%s=%s", key->name, key->arg);
+		bool is_said = key->choices != NULL && strcmp(key->choices, "no|yes") != 0;
+		print_entry(out, "    ", name, key->help, is_said ? key->choices : NULL,
+			key->def != NULL && strcmp(key->def, "0") != 0 ? key->def : NULL);
+	}
 }
 
 static void
@@ -81,12 +120,15 @@ print_text(FILE *out)
 			if (row->group == group)
 				print_option(out, row);
 		}
+		if (group == GROUP_WORKLOAD)
+			print_job_keys(out);
 	}
-	fputs("\nCounts may be written 10k, 2.5M, 1e6 or 4Ki, sizes 4KiB or 64MB.\n"
+	fputs("\nOf a workload with several groups --GROUP.KEY=VALUE is for one of them.\n"
+	      "Counts may be written 10k, 2.5M, 1e6 or 4Ki, sizes 4KiB or 64MB.\n"
 	      "The result goes to standard output, all else to standard error. The exit\n"
 	      "status is 0 if all is well, 1 if the engine or the system failed, 2 for\n"
-	      "wrong usage, 3 if data was missing or wrong, 4 if a promise is broken,\n"
-	      "130 when interrupted.\n\n"
+	      "wrong usage, 3 if data was missing or wrong, 4 if a promise is broken or no\n"
+	      "rate held a limit, 130 when interrupted.\n\n"
 	      "A first run:\n"
 	      "  mininb keys && mininb put && mininb shuffle && mininb get\n",
 		out);

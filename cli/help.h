@@ -17,6 +17,9 @@ help_print_usage(FILE *out);
 void
 help_print_man(FILE *out);
 
+/** What stands behind its tables, as roff; ended by NULL. */
+extern const char *const help_man_prose[];
+
 /** A script that bash sources. */
 void
 help_print_bash(FILE *out);

@@ -6,6 +6,8 @@
  */
 #include <string.h>
 
+#include <mininb/mininb.h>
+
 #include "cmd.h"
 #include "help.h"
 #include "options.h"
@@ -32,9 +34,11 @@ static const char tail[] = "\tif [[ $cur == -* ]]; then\n"
 			   "\t\tfi\n"
 			   "\telif [[ -z $action ]]; then\n"
 			   "\t\tmapfile -t COMPREPLY < <(compgen -W \"$actions\" -- \"$cur\")\n"
-			   "\tfi\n"
-			   "}\n"
-			   "complete -F _mininb mininb\n";
+			   "\telif [[ $action == workloads ]]; then\n";
+
+static const char end[] = "\tfi\n"
+			  "}\n"
+			  "complete -F _mininb mininb\n";
 
 /* The first column of the table of engines: behind its head, up to an empty line. */
 static const char drivers[] =
@@ -42,6 +46,17 @@ static const char drivers[] =
 	"\t\tlocal drivers\n"
 	"\t\tdrivers=$(\"${COMP_WORDS[0]}\" engines 2>/dev/null | sed '1d; /^$/,$d; s/ .*//')\n"
 	"\t\tmapfile -t COMPREPLY < <(compgen -W \"$drivers\" -- \"$cur\")\n";
+
+/* The same of the table of workloads, and files of them. */
+static const char workloads[] =
+	"\t\tcompopt -o filenames 2>/dev/null\n"
+	"\t\tlocal workloads\n"
+	"\t\tworkloads=$(\"${COMP_WORDS[0]}\" workloads 2>/dev/null | sed '1d; s/ .*//')\n"
+	"\t\tmapfile -t COMPREPLY < <(\n"
+	"\t\t\tcompgen -W \"$workloads\" -- \"$cur\" || :\n"
+	"\t\t\tcompgen -f -X '!*.ini' -- \"$cur\" || :\n"
+	"\t\t\tcompgen -d -- \"$cur\"\n"
+	"\t\t)\n";
 
 static void
 print_actions(FILE *out)
@@ -53,10 +68,10 @@ print_actions(FILE *out)
 }
 
 static void
-print_choices(FILE *out, const struct option_row *row)
+print_choices(FILE *out, const char *choices)
 {
 	fputs("\t\tmapfile -t COMPREPLY < <(compgen -W '", out);
-	for (const char *c = row->choices; *c != '\0'; c++)
+	for (const char *c = choices; *c != '\0'; c++)
 		fputc(*c == '|' ? ' ' : *c, out);
 	fputs("' -- \"$cur\")\n", out);
 }
@@ -77,18 +92,32 @@ print_value(FILE *out, const struct option_row *row)
 	else if (row->type == OPTION_HELP)
 		fputs("\t\t[[ -n $joined ]] || return\n", out);
 	if (row->choices != NULL)
-		print_choices(out, row);
+		print_choices(out, row->choices);
 	if (row->words == WORDS_FILE || row->words == WORDS_DRIVER)
 		fputs("\t\tcompopt -o filenames 2>/dev/null\n"
 		      "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n",
 			out);
 	if (row->words == WORDS_DRIVER)
 		fputs(drivers, out);
+	if (row->words == WORDS_WORKLOAD)
+		fputs(workloads, out);
 	if (row->words == WORDS_DIRECTORY)
 		fputs("\t\tcompopt -o filenames 2>/dev/null\n"
 		      "\t\tmapfile -t COMPREPLY < <(compgen -d -- \"$cur\")\n",
 			out);
 	fputs("\t\treturn\n\t\t;;\n", out);
+}
+
+/** Those with choices, also of one group. */
+static void
+print_job_values(FILE *out)
+{
+	for (const struct nb_job_key *key = NULL; (key = options_next_job_key(key)) != NULL;) {
+		fprintf(out, "\t--%s | --*.%s)\n", key->name, key->name);
+		if (key->choices != NULL)
+			print_choices(out, key->choices);
+		fputs("\t\treturn\n\t\t;;\n", out);
+	}
 }
 
 static void
@@ -101,6 +130,9 @@ print_names(FILE *out, unsigned action_bits)
 		fprintf(out, "%s--%s%s", before, row->name, row->arg != NULL ? "=" : "");
 		before = " ";
 	}
+	for (const struct nb_job_key *key = NULL;
+		(action_bits & JOB_ACTIONS) != 0 && (key = options_next_job_key(key)) != NULL;)
+		fprintf(out, " --%s=", key->name);
 	fputs("'", out);
 }
 
@@ -112,6 +144,7 @@ help_print_bash(FILE *out)
 	fputs("\tcase $prev in\n", out);
 	for (const struct option_row *row = option_table; row->name != NULL; row++)
 		print_value(out, row);
+	print_job_values(out);
 	fputs("\tesac\n"
 	      "\tfor word in \"${COMP_WORDS[@]:1}\"; do\n"
 	      "\t\t[[ -z $action && -n $word && \" $actions \" == *\" $word \"* ]] && "
@@ -128,4 +161,6 @@ help_print_bash(FILE *out)
 	print_names(out, ACTION_BIT(ACTION_COUNT) - 1);
 	fputs(" ;;\n\tesac\n", out);
 	fputs(tail, out);
+	fputs(workloads, out);
+	fputs(end, out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The man page. What stands in a table comes from there; the prose is here, in
- * macros of man(7) that mandoc and groff both know. Text from a table is
+ * The man page. What stands in a table comes from there; the prose is here and in
+ * help_man_text.c, in macros of man(7) that mandoc and groff both know. Text from a table is
  * escaped; prose is written as roff, so it says \- where a hyphen is typed.
  */
 #include <inttypes.h>
@@ -13,6 +13,8 @@
 #include "cmd.h"
 #include "help.h"
 #include "options.h"
+
+enum { LINE_WIDTH = 60 }; /* of text from tables, so that escapes have room, too */
 
 static const char head[] =
 	".SH NAME\n"
@@ -30,7 +32,8 @@ static const char head[] =
 	"runs operations on a storage engine, takes the time of each, checks the data,\n"
 	"and prints how the times are distributed, together with all that says how they\n"
 	"were measured and why they may be wrong.\n"
-	"Every operation takes the next key of a file of keys.\n"
+	"The operations are puts, gets and deletes of a file of keys, or those of a\n"
+	"workload, or those of a trace.\n"
 	"The result goes to standard output, everything else to standard error.\n"
 	".PP\n"
 	"On SIGINT, SIGTERM or SIGHUP a run ends at the next operation, the engine is\n"
@@ -56,107 +59,6 @@ static const char options_head[] =
 	".I SIZE\n"
 	"also 4KiB or 64MB.\n";
 
-static const char tail[] =
-	".SH DURABILITY\n"
-	"A level says what a crash may take of the writes that have returned.\n"
-	"A level that is asked for is given or refused, never approximated, and the\n"
-	"result states the one that was given.\n"
-	".TP\n"
-	".B none\n"
-	"The end of the process may lose them.\n"
-	".TP\n"
-	".B process\n"
-	"They survive the end of the process, as after\n"
-	".BR write (2),\n"
-	"but not a loss of power.\n"
-	".TP\n"
-	".B periodic\n"
-	"They survive a loss of power, but for those since the last of the syncs that the\n"
-	"engine makes from time to time.\n"
-	".TP\n"
-	".B commit\n"
-	"They survive a loss of power, as after\n"
-	".BR write (2)\n"
-	"and\n"
-	".BR fsync (2).\n"
-	".TP\n"
-	".B auto\n"
-	"The strongest of these that the engine gives without a sync for each write.\n"
-	".PP\n"
-	"Engines are only comparable at the same level.\n"
-	".SH ENVIRONMENT\n"
-	".TP\n"
-	".B MININB_PLUGIN_PATH\n"
-	"Directories, separated by colons, in which the plugins of engines are looked for\n"
-	"before the installed ones.\n"
-	"The working directory is never searched.\n"
-	".TP\n"
-	".B NO_COLOR\n"
-	"If set and not empty, the progress line has no colour.\n"
-	".TP\n"
-	".B TERM\n"
-	"If it is\n"
-	".BR dumb ,\n"
-	"there is no progress line, and neither is there if standard error is no\n"
-	"terminal.\n"
-	".SH FILES\n"
-	".TP\n"
-	".I keys.bin\n"
-	"The keys: as many raw bytes for each as\n"
-	".B \\-\\-klen\n"
-	"says, with nothing between them.\n"
-	".TP\n"
-	".I ./nb/NAME\n"
-	"The database of the engine of that name.\n"
-	".SH EXIT STATUS\n"
-	".TP\n"
-	".B 0\n"
-	"All is well.\n"
-	".TP\n"
-	".B 1\n"
-	"The engine, a file or the system failed, or the engine cannot do what was asked.\n"
-	".TP\n"
-	".B 2\n"
-	"Wrong usage; nothing was done.\n"
-	".TP\n"
-	".B 3\n"
-	"Data was missing or was not what had been written.\n"
-	".TP\n"
-	".B 4\n"
-	"A promise of the plugin interface is broken.\n"
-	".TP\n"
-	".B 130\n"
-	"Interrupted.\n"
-	".SH EXAMPLES\n"
-	"Keys, a database of them, and how long it takes to find each again in another\n"
-	"order:\n"
-	".PP\n"
-	".nf\n"
-	".RS\n"
-	"mininb keys \\-c 1M\n"
-	"mininb put \\-c 1M\n"
-	"mininb shuffle \\-c 1M\n"
-	"mininb get \\-c 1M\n"
-	".RE\n"
-	".fi\n"
-	".PP\n"
-	"Every write safe on the disk, with a larger write buffer:\n"
-	".PP\n"
-	".nf\n"
-	".RS\n"
-	"mininb put \\-\\-durability=commit \\-o write_buffer=64MiB\n"
-	".RE\n"
-	".fi\n"
-	".PP\n"
-	"The engines that there are, and the options of one:\n"
-	".PP\n"
-	".nf\n"
-	".RS\n"
-	"mininb engines\n"
-	"mininb engines \\-\\-driver=leveldb\n"
-	".RE\n"
-	".fi\n";
-
 static void
 print_escaped(FILE *out, const char *text, size_t length)
 {
@@ -179,7 +81,6 @@ print_escaped(FILE *out, const char *text, size_t length)
 static void
 print_prose(FILE *out, const char *text)
 {
-	enum { WIDTH = 70 };
 	size_t at = 0;
 	while (*text != '\0') {
 		size_t length = strcspn(text, " ");
@@ -191,8 +92,9 @@ print_prose(FILE *out, const char *text)
 		text += length + strspn(text + length, " ");
 		if (*text == '\0')
 			break;
-		fputc(is_end || at > WIDTH ? '\n' : ' ', out);
-		if (is_end || at > WIDTH)
+		bool is_full = at + strcspn(text, " ") > LINE_WIDTH;
+		fputc(is_end || is_full ? '\n' : ' ', out);
+		if (is_end || is_full)
 			at = 0;
 	}
 	fputc('\n', out);
@@ -242,21 +144,39 @@ print_heading(FILE *out, const struct option_row *row)
 }
 
 static void
+print_choices(FILE *out, const char *choices)
+{
+	size_t at = 0;
+	fputs("One of ", out);
+	for (const char *c = choices; *c != '\0'; c++, at++) {
+		if (*c != '|') {
+			print_escaped(out, c, 1);
+			continue;
+		}
+		bool is_full = at + strcspn(c + 1, "|") > LINE_WIDTH;
+		fputs(is_full ? ",\n" : ", ", out);
+		at = is_full ? 0 : at + 1;
+	}
+	fputs(".\n", out);
+}
+
+static void
+print_default(FILE *out, const char *def)
+{
+	fputs("Default: ", out);
+	print_escaped(out, def, strlen(def));
+	fputs(".\n", out);
+}
+
+static void
 print_allowed(FILE *out, const struct option_row *row)
 {
-	if (row->choices != NULL && row->type == OPTION_CHOICE) {
-		fputs("One of ", out);
-		for (const char *c = row->choices; *c != '\0'; c++)
-			fputs(*c == '|' ? ", " : (char[]){*c, '\0'}, out);
-		fputs(".\n", out);
-	}
+	if (row->choices != NULL && row->type == OPTION_CHOICE)
+		print_choices(out, row->choices);
 	if (row->type == OPTION_COUNT || row->type == OPTION_BYTES || row->type == OPTION_REAL)
 		fprintf(out, "From %" PRIu64 " to %" PRIu64 ".\n", row->min, row->max);
-	if (row->def != NULL) {
-		fputs("Default: ", out);
-		print_escaped(out, row->def, strlen(row->def));
-		fputs(".\n", out);
-	}
+	if (row->def != NULL)
+		print_default(out, row->def);
 }
 
 static void
@@ -264,14 +184,40 @@ print_takers(FILE *out, const struct option_row *row)
 {
 	if (row->actions == ACTION_BIT(ACTION_COUNT) - 1)
 		return;
-	const char *before = "Looked at by ";
+	char text[256] = "Looked at by";
+	size_t used = strlen(text);
 	for (size_t i = 0; i < ACTION_COUNT; i++) {
-		if (row->actions & ACTION_BIT(i)) {
-			fprintf(out, "%s%s", before, actions[i].name);
-			before = ", ";
-		}
+		if (row->actions & ACTION_BIT(i))
+			used += (size_t)snprintf(
+				text + used, sizeof(text) - used, " %s,", actions[i].name);
 	}
-	fputs(".\n", out);
+	text[used - 1] = '.';
+	print_prose(out, text);
+}
+
+static void
+print_job_keys(FILE *out)
+{
+	fputs(".SS Keys of the workload\n"
+	      "For load, run, replay, workloads and convert, each for all groups of the\n"
+	      "run, or written\n"
+	      ".BI \\-\\- GROUP . KEY = VALUE\n"
+	      "for one of them.\n"
+	      "They are set in the order in which they stand.\n"
+	      "Of the keys that stand above as well, \\-\\-keys, \\-\\-count, \\-\\-threads,\n"
+	      "\\-\\-seed and \\-\\-value\\-ratio, only what is typed counts here, not the\n"
+	      "default.\n",
+		out);
+	for (const struct nb_job_key *key = NULL; (key = options_next_job_key(key)) != NULL;) {
+		fputs(".TP\n\\fB\\-\\-", out);
+		print_escaped(out, key->name, strlen(key->name));
+		fprintf(out, "\\fR=\\fI%s\\fR\n", key->arg);
+		print_sentence(out, key->help);
+		if (key->choices != NULL)
+			print_choices(out, key->choices);
+		if (key->def != NULL)
+			print_default(out, key->def);
+	}
 }
 
 static void
@@ -290,6 +236,8 @@ print_options(FILE *out)
 			print_allowed(out, row);
 			print_takers(out, row);
 		}
+		if (group == GROUP_WORKLOAD)
+			print_job_keys(out);
 	}
 }
 
@@ -303,5 +251,6 @@ help_print_man(FILE *out)
 	fputs(head, out);
 	print_actions(out);
 	print_options(out);
-	fputs(tail, out);
+	for (size_t i = 0; help_man_prose[i] != NULL; i++)
+		fputs(help_man_prose[i], out);
 }

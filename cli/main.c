@@ -73,9 +73,10 @@ on_stop_signal(int number)
 static void
 on_bus_error(int number)
 {
-	static const char text[] = "mininb: bus error: a mapped file, of keys or of the "
-				   "database, was cut short, cannot be read, or its disk is "
-				   "full\n";
+	static const char text[] =
+		"mininb: bus error: a mapped file, of keys, a trace or "
+		"of the database, was cut short, cannot be read, or its disk is "
+		"full\n";
 	(void)number;
 	ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
 	(void)written;
@@ -113,7 +114,7 @@ do_action(const struct options *options)
 		return STATUS_USAGE;
 	}
 	const struct action *action = &actions[options->action];
-	if (action->operand != NULL && options->operand == NULL)
+	if (action->operand != NULL && action->operand[0] != '[' && options->operand == NULL)
 		return message_usage("%s: its %s is missing (mininb %s %s)", action->name,
 			action->operand, action->name, action->operand);
 	return action->run(options);

@@ -10,6 +10,12 @@
  * last of several values counts, but two actions are an error. A word behind an
  * action that has an operand is that operand, also where it is an action's name.
  *
+ * Keys of jobs are options, too, also of one group (--readers.threads=4). They are not read
+ * here but kept in the order in which they came; what a value may be is the library's to
+ * say. Where a row of the table has the name of a key, the row reads it, and what was typed
+ * is kept as well. Unlike a row's, such an option is an error with an action that has no
+ * workload: of --read=95 it could only be a mistake.
+ *
  * Defaults are texts in the table, read by the same code as what is typed.
  */
 #include "options.h"
@@ -25,125 +31,11 @@
 #include "cmd.h"
 #include "message.h"
 
-enum { OPTIONS_MAX = 64 }; /* bits of options.given */
-
-#define FIELD(name) .offset = offsetof(struct options, name)
-#define RUNS (ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_GET) | ACTION_BIT(ACTION_DELETE))
-#define WRITES (ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_DELETE))
-#define VALUES (ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_GET))
-#define FILES (RUNS | ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_SHUFFLE))
-#define CHECKS ACTION_BIT(ACTION_CHECK)
-#define SEEDS \
-	(ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_SHUFFLE) | CHECKS)
-#define ALL (ACTION_BIT(ACTION_COUNT) - 1)
-
-const char *const option_groups[GROUP_COUNT] = {
-	[GROUP_DATA] = "What to do",
-	[GROUP_ENGINE] = "The engine",
-	[GROUP_MEASURE] = "How to measure",
-	[GROUP_OUTPUT] = "What to print",
+enum {
+	OPTIONS_MAX = 64,  /* bits of options.given */
+	NAMES_MAX = 256,   /* of options and keys of jobs together */
+	JOB_NAME_MAX = 128 /* of a group and a key */
 };
-
-/* clang-format off */
-const struct option_row option_table[] = {
-	{.name = "action", .letter = 'a', .arg = "ACTION", .type = OPTION_ACTION,
-		.group = GROUP_DATA, .actions = ALL, FIELD(action),
-		.help = "what to do; may also be the first word"},
-	{.name = "keys", .letter = 'i', .arg = "FILE", .type = OPTION_TEXT, .def = "keys.bin",
-		.group = GROUP_DATA, .actions = FILES, .words = WORDS_FILE, FIELD(keys),
-		.help = "file of keys, LEN bytes each with nothing between them"},
-	{.name = "count", .letter = 'c', .arg = "COUNT", .type = OPTION_COUNT, .def = "100000",
-		.min = 1, .max = INT64_MAX, .group = GROUP_DATA, .actions = FILES, FIELD(count),
-		.help = "operations, each with the next key of the file"},
-	{.name = "klen", .letter = 'k', .arg = "LEN", .type = OPTION_BYTES, .def = "16",
-		.min = 1, .max = NB_KEY_SIZE_MAX, .group = GROUP_DATA, .actions = FILES,
-		FIELD(key_size), .help = "bytes of a key"},
-	{.name = "vlen", .letter = 'v', .arg = "LEN", .type = OPTION_BYTES, .def = "100",
-		.max = NB_VALUE_SIZE_MAX, .group = GROUP_DATA, .actions = VALUES,
-		FIELD(value_size), .help = "bytes of a value"},
-	{.name = "value-ratio", .arg = "RATIO", .type = OPTION_REAL, .def = "0.5", .max = 1,
-		.group = GROUP_DATA, .actions = ACTION_BIT(ACTION_PUT), FIELD(value_ratio),
-		.help = "what an ideal compression would leave of a value; 1: nothing to gain"},
-	{.name = "seed", .arg = "NUMBER", .type = OPTION_COUNT, .def = "1", .max = UINT64_MAX,
-		.group = GROUP_DATA, .actions = SEEDS, FIELD(seed),
-		.help = "start of all that is random; the same seed, the same data"},
-
-	{.name = "driver", .letter = 'd', .arg = "NAME", .type = OPTION_TEXT, .def = "leveldb",
-		.group = GROUP_ENGINE, .actions = RUNS | CHECKS | ACTION_BIT(ACTION_ENGINES),
-		.words = WORDS_DRIVER, FIELD(driver),
-		.help = "the engine, or with a '/' the file of its plugin; a,b,c: each of these",
-		.detail = "Several engines run one after the other, each in a process of its own; "
-			  "one that crashes or hangs costs its own run, and a table at the end has "
-			  "them side by side. A put then asks that none of them holds data, or "
-			  "for --fresh."},
-	{.name = "path", .letter = 'p', .arg = "DIR", .type = OPTION_TEXT, .def = "./nb",
-		.group = GROUP_ENGINE, .actions = RUNS | CHECKS, .words = WORDS_DIRECTORY, FIELD(path),
-		.help = "where databases are; the engine's own is DIR/NAME, made if missing"},
-	{.name = "fresh", .type = OPTION_FLAG, .group = GROUP_ENGINE,
-		.actions = ACTION_BIT(ACTION_PUT), FIELD(is_fresh),
-		.help = "remove the engine's database first"},
-	{.name = "option", .letter = 'o', .arg = "NAME=VALUE", .type = OPTION_LIST,
-		.group = GROUP_ENGINE, .actions = RUNS | CHECKS,
-		.help = "an option of the engine's; as often as needed",
-		.detail = "With several engines ENGINE.NAME=VALUE is for one of them."},
-	{.name = "durability", .arg = "LEVEL", .type = OPTION_CHOICE, .def = "auto",
-		.choices = "auto|none|process|periodic|commit", .group = GROUP_ENGINE,
-		.actions = RUNS, FIELD(durability),
-		.help = "what a crash may take of the writes", .detail = "See DURABILITY."},
-	{.name = "cache", .arg = "SIZE", .type = OPTION_BYTES, .min = 1, .max = INT64_MAX,
-		.group = GROUP_ENGINE, .actions = RUNS, FIELD(cache_bytes),
-		.help = "what the engine may keep in memory, if not its own default"},
-
-	{.name = "threads", .letter = 't', .arg = "COUNT", .type = OPTION_COUNT, .def = "1",
-		.min = 1, .max = 1024, .group = GROUP_MEASURE, .actions = RUNS, FIELD(threads),
-		.help = "workers that share the operations"},
-	{.name = "pin", .type = OPTION_FLAG, .group = GROUP_MEASURE, .actions = RUNS,
-		FIELD(is_pinned), .help = "keep each worker on a CPU of its own"},
-	{.name = "clock", .arg = "CLOCK", .type = OPTION_CHOICE, .def = "auto",
-		.choices = "auto|tsc|monotonic", .group = GROUP_MEASURE, .actions = RUNS,
-		FIELD(clock), .help = "what takes the time",
-		.detail = "auto is the time stamp counter where it can be trusted; tsc is refused where it "
-			  "cannot."},
-	{.name = "settle", .arg = "HOW", .type = OPTION_CHOICE, .def = "compact",
-		.choices = "none|flush|compact", .group = GROUP_MEASURE, .actions = WRITES,
-		FIELD(settle), .help = "how a run of writes ends",
-		.detail = "flush: what is in memory is written out; compact: and the work that the "
-			  "engine has put off is done. It is timed apart from the operations."},
-	{.name = "verify-rate", .arg = "SHARE", .type = OPTION_REAL, .def = "0.01", .max = 1,
-		.group = GROUP_MEASURE, .actions = RUNS, FIELD(verify_rate),
-		.help = "share of the operations whose data is checked"},
-	{.name = "hang-after", .arg = "TIME", .type = OPTION_TIME, .def = "10m",
-		.group = GROUP_MEASURE, .actions = RUNS | CHECKS, FIELD(hang_after_ns),
-		.help = "several engines: end one that has done nothing for so long; 0s: never",
-		.detail = "Opening, settling and closing, whose progress cannot be seen, may take six "
-			  "times that. With a single engine that is so only if the option is given. check "
-			  "ends a promise after so long, without the option after a minute."},
-	{.name = "allow-missing", .type = OPTION_FLAG, .group = GROUP_MEASURE,
-		.actions = ACTION_BIT(ACTION_GET) | ACTION_BIT(ACTION_DELETE),
-		FIELD(allows_missing), .help = "a key that is not there is no failure"},
-
-	{.name = "only", .arg = "TEXT", .type = OPTION_TEXT, .group = GROUP_MEASURE,
-		.actions = CHECKS, FIELD(only), .help = "only promises with TEXT in their name"},
-
-	{.name = "report-interval", .letter = 'r', .arg = "COUNT", .type = OPTION_COUNT,
-		.def = "10000", .max = INT64_MAX, .group = GROUP_OUTPUT, .actions = FILES,
-		FIELD(report_interval), .help = "operations between two looks at progress; 0: none"},
-	{.name = "fold", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = RUNS,
-		FIELD(is_folded), .help = "one row of the histogram for all below a microsecond"},
-	{.name = "format", .arg = "FORMAT", .type = OPTION_CHOICE, .def = "text",
-		.choices = "text|tap", .group = GROUP_OUTPUT, .actions = CHECKS, FIELD(format),
-		.help = "how promises are listed",
-		.detail = "tap is the Test Anything Protocol, for test harnesses."},
-	{.name = "quiet", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = FILES,
-		FIELD(is_quiet), .help = "no progress and no remarks, only warnings and errors"},
-	{.name = "version", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = ALL,
-		FIELD(wants_version), .help = "print the version"},
-	{.name = "help", .letter = 'h', .type = OPTION_HELP, .choices = "man|bash",
-		.group = GROUP_OUTPUT, .actions = ALL, FIELD(help),
-		.help = "print this text, the man page, or completion for bash"},
-	{.name = NULL},
-};
-/* clang-format on */
 
 static const struct option_row *
 find_name(const char *name, size_t length)
@@ -165,16 +57,90 @@ find_letter(char letter)
 	return NULL;
 }
 
+/* ---- keys of jobs ---- */
+
+static const struct nb_job_key *
+find_job_key(const char *name, size_t length)
+{
+	for (const struct nb_job_key *key = nb_job_keys(); key->name != NULL; key++) {
+		if (strlen(key->name) == length && memcmp(key->name, name, length) == 0)
+			return key;
+	}
+	return NULL;
+}
+
+const struct nb_job_key *
+options_next_job_key(const struct nb_job_key *key)
+{
+	key = key == NULL ? nb_job_keys() : key + 1;
+	while (key->name != NULL && find_name(key->name, strlen(key->name)) != NULL)
+		key++;
+	return key->name != NULL ? key : NULL;
+}
+
+/** Length of "readers." before the key; 0 if there is no group. */
+static size_t
+group_length(const char *name, size_t length)
+{
+	while (length > 0 && name[length - 1] != '.')
+		length--;
+	return length;
+}
+
+/** Whether the words so far leave it open that keys of jobs are options. */
+static bool
+may_have_job(const struct options *options)
+{
+	return options->action == ACTION_COUNT ||
+		(ACTION_BIT(options->action) & JOB_ACTIONS) != 0;
+}
+
+static bool
+add_setting(struct options *options, const char *name, size_t length, const char *value)
+{
+	size_t size = length + 1 + strlen(value) + 1;
+	char *setting = malloc(size);
+	if (setting == NULL) {
+		message_error("out of memory");
+		return false;
+	}
+	snprintf(setting, size, "%.*s=%s", (int)length, name, value);
+	options->job_settings[options->job_setting_count++] = setting;
+	return true;
+}
+
+/* ---- guesses ---- */
+
+/** Names that may have been meant, into `names`; their number. */
+static size_t
+list_names(const struct options *options, bool has_group, const char **names)
+{
+	size_t count = 0;
+	for (const struct option_row *row = option_table; !has_group && row->name != NULL;
+		row++)
+		names[count++] = row->name;
+	if (has_group) {
+		for (const struct nb_job_key *key = nb_job_keys();
+			key->name != NULL && count < NAMES_MAX; key++)
+			names[count++] = key->name;
+	} else if (may_have_job(options)) {
+		for (const struct nb_job_key *key = NULL;
+			(key = options_next_job_key(key)) != NULL && count < NAMES_MAX;)
+			names[count++] = key->name;
+	}
+	return count;
+}
+
 /** What was meant: the only name that begins so, else the nearest. */
 static const char *
-guess_name(const char *name)
+guess_name(const struct options *options, bool has_group, const char *name)
 {
-	const char *names[OPTIONS_MAX], *begins = NULL;
-	size_t count = 0, begin_count = 0, length = strlen(name);
-	for (const struct option_row *row = option_table; row->name != NULL; row++) {
-		names[count++] = row->name;
-		if (length > 0 && strncmp(row->name, name, length) == 0) {
-			begins = row->name;
+	const char *names[NAMES_MAX], *begins = NULL;
+	size_t begin_count = 0, length = strlen(name);
+	size_t count = list_names(options, has_group, names);
+	for (size_t i = 0; i < count; i++) {
+		if (length > 0 && strncmp(names[i], name, length) == 0) {
+			begins = names[i];
 			begin_count++;
 		}
 	}
@@ -257,6 +223,20 @@ set_time(const struct option_row *row, const char *value, uint64_t *field)
 }
 
 static bool
+set_speed(const struct option_row *row, const char *value, double *field)
+{
+	char text[64];
+	size_t length = strlen(value);
+	if (length > 0 && value[length - 1] == 'x')
+		length--;
+	snprintf(text, sizeof(text), "%.*s", (int)length, value);
+	if (nb_parse_real(field, text) == 0 && *field > 0)
+		return true;
+	message_usage("--%s: '%s' is no factor like 1x, 2x or 0.5x", row->name, value);
+	return false;
+}
+
+static bool
 set_real(const struct option_row *row, const char *value, double *field)
 {
 	double number = 0;
@@ -325,6 +305,8 @@ set_option(struct options *options, const struct option_row *row, const char *va
 		return set_number(row, value, field);
 	case OPTION_TIME:
 		return set_time(row, value, field);
+	case OPTION_SPEED:
+		return set_speed(row, value, field);
 	case OPTION_REAL:
 		return set_real(row, value, field);
 	case OPTION_CHOICE:
@@ -334,6 +316,13 @@ set_option(struct options *options, const struct option_row *row, const char *va
 	case OPTION_LIST:
 		options->engine_options[options->engine_option_count++] = value;
 		return true;
+	case OPTION_SET: {
+		size_t length = strcspn(value, "=");
+		if (value[length] != '\0')
+			return add_setting(options, value, length, value + length + 1);
+		message_usage("--set: '%s' is no [GROUP.]KEY=VALUE", value);
+		return false;
+	}
 	case OPTION_HELP:
 		if (value == NULL) {
 			options->help = HELP_TEXT;
@@ -352,7 +341,21 @@ set_option(struct options *options, const struct option_row *row, const char *va
 struct words {
 	char **next; /* ended by NULL */
 	struct options *options;
+	const char *job_key; /* the first one that is no row's; NULL: none */
 };
+
+/** The value of --name: `value`, or if that is NULL the next word. NULL if there is none. */
+static const char *
+take_value(struct words *words, const char *name, const char *arg, const char *value)
+{
+	if (value != NULL)
+		return value;
+	/* A number may be negative, and then say so; two hyphens are an option. */
+	if (*words->next != NULL && strncmp(*words->next, "--", 2) != 0)
+		return *words->next++;
+	message_usage("--%s: a value is missing (--%s=%s)", name, name, arg);
+	return NULL;
+}
 
 /** Of `row`, with what was behind its name or letter, or NULL. */
 static bool
@@ -362,17 +365,41 @@ take_option(struct words *words, const struct option_row *row, const char *value
 		message_usage("--%s: takes no value", row->name);
 		return false;
 	}
-	if (row->arg != NULL && value == NULL) {
-		/* A number may be negative, and then say so; two hyphens are an option. */
-		if (*words->next == NULL || strncmp(*words->next, "--", 2) == 0) {
-			message_usage("--%s: a value is missing (--%s=%s)", row->name,
-				row->name, row->arg);
-			return false;
-		}
-		value = *words->next++;
-	}
+	if (row->arg != NULL && (value = take_value(words, row->name, row->arg, value)) == NULL)
+		return false;
 	words->options->given |= UINT64_C(1) << (row - option_table);
-	return set_option(words->options, row, value);
+	if (!set_option(words->options, row, value))
+		return false;
+	return row->job_key == NULL ||
+		add_setting(words->options, row->job_key, strlen(row->job_key), value);
+}
+
+/** `word` is [GROUP.]KEY, which takes `length` of it, and its value if there is a '='. */
+static bool
+take_job_key(struct words *words, const struct nb_job_key *key, const char *word, size_t length)
+{
+	char name[JOB_NAME_MAX];
+	snprintf(name, sizeof(name), "%.*s", (int)length, word);
+	const char *value = take_value(
+		words, name, key->arg, word[length] == '=' ? word + length + 1 : NULL);
+	if (value == NULL)
+		return false;
+	if (words->job_key == NULL)
+		words->job_key = word;
+	return add_setting(words->options, word, length, value);
+}
+
+static bool
+refuse_name(const struct words *words, const char *word, size_t length)
+{
+	size_t group = group_length(word, length);
+	char name[JOB_NAME_MAX];
+	snprintf(name, sizeof(name), "%.*s", (int)(length - group), word + group);
+	const char *near = guess_name(words->options, group > 0, name);
+	message_usage("there is no option --%.*s%s%.*s%s%s", (int)length, word,
+		near != NULL ? ", did you mean --" : "", near != NULL ? (int)group : 0, word,
+		near != NULL ? near : "", near != NULL ? "?" : "");
+	return false;
 }
 
 static bool
@@ -382,13 +409,21 @@ take_long(struct words *words, const char *word)
 	const struct option_row *row = find_name(word, length);
 	if (row != NULL)
 		return take_option(words, row, word[length] == '=' ? word + length + 1 : NULL);
-	char name[64];
-	snprintf(name, sizeof(name), "%.*s", (int)length, word);
-	const char *near = guess_name(name);
-	message_usage("there is no option --%.*s%s%s%s", (int)length, word,
-		near != NULL ? ", did you mean --" : "", near != NULL ? near : "",
-		near != NULL ? "?" : "");
-	return false;
+	size_t group = group_length(word, length);
+	const struct nb_job_key *key = find_job_key(word + group, length - group);
+	return key != NULL && group != 1 ? take_job_key(words, key, word, length)
+					 : refuse_name(words, word, length);
+}
+
+/** The name of the option that is meant by "-threads", or NULL. */
+static const char *
+long_name_of(const struct words *words, const char *word)
+{
+	size_t length = strcspn(word, "=");
+	const struct option_row *row = find_name(word, length);
+	const struct nb_job_key *key = may_have_job(words->options) ? find_job_key(word, length)
+								    : NULL;
+	return row != NULL ? row->name : key != NULL ? key->name : NULL;
 }
 
 static bool
@@ -397,12 +432,11 @@ take_short(struct words *words, const char *word)
 	const struct option_row *row = find_letter(word[0]);
 	/* "-threads" is meant as --threads, not as -t with something behind it. */
 	bool has_rest = word[1] != '\0';
-	const struct option_row *meant = has_rest ? find_name(word, strcspn(word, "=")) : NULL;
-	if (row != NULL && meant == NULL && (row->arg != NULL || !has_rest))
+	const char *near = has_rest ? long_name_of(words, word) : NULL;
+	if (row != NULL && near == NULL && (row->arg != NULL || !has_rest))
 		return take_option(words, row, has_rest ? word + 1 : NULL);
-	const char *near = meant != NULL ? meant->name : NULL;
-	if (!has_rest)
-		near = guess_name(word); /* the only one that begins so, if there is one */
+	if (!has_rest) /* the only one that begins so, if there is one */
+		near = guess_name(words->options, false, word);
 	message_usage("there is no option -%s%s%s%s", word,
 		near != NULL ? ", did you mean --" : "", near != NULL ? near : "",
 		near != NULL ? "?" : "");
@@ -447,6 +481,24 @@ take_words(struct words *words)
 	return true;
 }
 
+/** The action may come behind the keys. */
+static bool
+check_job_keys(const struct words *words)
+{
+	const struct options *options = words->options;
+	if (words->job_key == NULL || may_have_job(options) || options->help != HELP_NONE)
+		return true;
+	char takers[128] = "";
+	for (size_t i = 0; i < ACTION_COUNT; i++) {
+		if (ACTION_BIT(i) & JOB_ACTIONS)
+			append_word(takers, sizeof(takers), actions[i].name);
+	}
+	message_usage("--%.*s: is a key of workloads, for the actions %s; the action is '%s'",
+		(int)strcspn(words->job_key, "="), words->job_key, takers,
+		actions[options->action].name);
+	return false;
+}
+
 static void
 set_defaults(struct options *options)
 {
@@ -464,12 +516,14 @@ options_parse(struct options *options, int argc, char **argv)
 {
 	set_defaults(options);
 	options->engine_options = calloc((size_t)argc + 1, sizeof(*options->engine_options));
-	if (options->engine_options == NULL) {
+	options->job_settings = calloc((size_t)argc + 1, sizeof(*options->job_settings));
+	if (options->engine_options == NULL || options->job_settings == NULL) {
 		message_error("out of memory");
+		options_destroy(options);
 		return false;
 	}
 	struct words words = {.next = argc > 0 ? argv + 1 : argv, .options = options};
-	if (take_words(&words))
+	if (take_words(&words) && check_job_keys(&words))
 		return true;
 	options_destroy(options);
 	return false;
@@ -480,6 +534,11 @@ options_destroy(struct options *options)
 {
 	free(options->engine_options);
 	options->engine_options = NULL;
+	for (size_t i = 0; i < options->job_setting_count; i++)
+		free(options->job_settings[i]);
+	free(options->job_settings);
+	options->job_settings = NULL;
+	options->job_setting_count = 0;
 }
 
 bool

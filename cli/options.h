@@ -9,21 +9,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct nb_job_key;
+
 enum { HELP_NONE, HELP_TEXT, HELP_MAN, HELP_BASH };
 
 /** What was typed, or the defaults. Texts are borrowed from argv. */
 struct options {
 	size_t action;       /* ACTION_*; ACTION_COUNT: none was given */
 	const char *operand; /* of the action; NULL: none was given */
-	const char *path, *driver, *keys, *only;
+	const char *path, *driver, *keys, *only, *workload;
 	const char **engine_options; /* "name=value", in the order in which they came */
 	size_t engine_option_count;
+	char **job_settings; /* "key=value" or "group.key=value", as nb_job_set() takes them */
+	size_t job_setting_count;
 	uint64_t key_size, value_size, count, threads, report_interval, cache_bytes, seed;
 	uint64_t hang_after_ns;
+	const char *from, *to, *load, *trace, *record; /* traces; NULL: not given */
+	const char *steady, *slo;
+	uint64_t procs, interval_ns, phase;
 	uint64_t durability, settle, clock, format; /* index into the option's choices */
-	uint64_t help;                              /* HELP_* */
-	double value_ratio, verify_rate;
-	bool is_pinned, allows_missing, is_fresh, is_folded, is_quiet, wants_version;
+	uint64_t from_format, to_format, key_bytes, bare_kind; /* the same */
+	uint64_t help;                                         /* HELP_* */
+	double value_ratio, verify_rate, speed;
+	bool is_pinned, allows_missing, is_fresh, is_folded, is_quiet, wants_version, skips_bad,
+		is_sweep;
 	uint64_t given; /* see options_were_given() */
 };
 
@@ -34,23 +43,27 @@ enum option_type {
 	OPTION_COUNT,  /* uint64_t, min..max */
 	OPTION_BYTES,  /* the same, in bytes */
 	OPTION_TIME,   /* uint64_t, ns */
+	OPTION_SPEED,  /* double above 0, "2x" */
 	OPTION_REAL,   /* double, min..max */
 	OPTION_CHOICE, /* uint64_t, index into choices */
 	OPTION_ACTION, /* size_t, ACTION_* */
 	OPTION_LIST,   /* one more engine option */
+	OPTION_SET,    /* one more setting of the job */
 	OPTION_HELP    /* uint64_t, HELP_*; may have a value, behind '=' only */
 };
 
 enum option_group {
-	GROUP_DATA,    /* what is done, to which data */
-	GROUP_ENGINE,  /* how the engine is set up */
-	GROUP_MEASURE, /* how it is measured */
-	GROUP_OUTPUT,  /* what is printed */
+	GROUP_DATA,     /* what is done, to which data */
+	GROUP_WORKLOAD, /* the same, of what has more than one kind of operation */
+	GROUP_TRACE,    /* traces */
+	GROUP_ENGINE,   /* how the engine is set up */
+	GROUP_MEASURE,  /* how it is measured */
+	GROUP_OUTPUT,   /* what is printed */
 	GROUP_COUNT
 };
 
 /** What completion offers for a value that is no choice. */
-enum option_words { WORDS_NONE, WORDS_FILE, WORDS_DIRECTORY, WORDS_DRIVER };
+enum option_words { WORDS_NONE, WORDS_FILE, WORDS_DIRECTORY, WORDS_DRIVER, WORDS_WORKLOAD };
 
 struct option_row {
 	const char *name;
@@ -60,6 +73,7 @@ struct option_row {
 	const char *choices; /* "auto|tsc|monotonic"; NULL: any */
 	const char *help;    /* one line */
 	const char *detail;  /* sentences for the man page; NULL: none */
+	const char *job_key; /* of jobs, which it also sets if it is typed; NULL: none */
 	uint64_t min, max;
 	unsigned actions; /* ACTION_BIT() of those that look at it */
 	enum option_group group;
@@ -70,6 +84,13 @@ struct option_row {
 
 /** Ended by a NULL name. */
 extern const struct option_row option_table[];
+
+/**
+ * The next key of jobs that is an option, behind `key`, or the first if that is NULL; NULL
+ * at the end. Those whose name a row of the table has are left out: that row sets them.
+ */
+const struct nb_job_key *
+options_next_job_key(const struct nb_job_key *key);
 
 /** Title of a group of options. */
 extern const char *const option_groups[GROUP_COUNT];

@@ -181,9 +181,10 @@ holds_something(const char *path)
 
 /** A comparison of puts into databases of different ages would be none. */
 static bool
-are_fresh(const struct options *options, const struct drivers *drivers, uint32_t verb)
+are_fresh(const struct options *options, const struct drivers *drivers,
+	const struct run_kind *kind)
 {
-	if (verb != NB_VERB_PUT || options->is_fresh || drivers->count == 1)
+	if (!kind->makes_data || options->is_fresh || drivers->count == 1)
 		return true;
 	for (size_t i = 0; i < drivers->count; i++) {
 		char name[64], path[4096];
@@ -216,7 +217,7 @@ beat(void *arg, const struct nb_progress *progress)
 
 /** Run one engine of the list in this process. */
 static int
-run_here(const struct options *options, uint32_t verb, const char *driver,
+run_here(const struct options *options, const struct run_kind *kind, const char *driver,
 	nb_progress_fn progress, struct nb_summary *summary)
 {
 	struct options own = *options;
@@ -227,19 +228,20 @@ run_here(const struct options *options, uint32_t verb, const char *driver,
 	}
 	own.driver = driver;
 	choose_options(&own, chosen);
-	int status = run_one(&own, verb, progress, summary);
+	int status = kind->run(&own, progress, summary);
 	free(chosen);
 	return status;
 }
 
 static _Noreturn void
-be_child(const struct options *options, uint32_t verb, const char *driver, pid_t parent)
+be_child(const struct options *options, const struct run_kind *kind, const char *driver,
+	pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(STATUS_FAILED); /* it has died meanwhile */
 	show = progress_function(!options->is_quiet && options->report_interval > 0);
-	exit(message_close_output(run_here(options, verb, driver, beat, &shared->summary)));
+	exit(message_close_output(run_here(options, kind, driver, beat, &shared->summary)));
 }
 
 /* ---- the parent ---- */
@@ -318,7 +320,7 @@ tell_end(const char *driver, int status, uint64_t hung_s, struct nb_summary *sum
 }
 
 static int
-run_child(const struct options *options, uint32_t verb, const char *driver,
+run_child(const struct options *options, const struct run_kind *kind, const char *driver,
 	struct nb_summary *summary)
 {
 	memset(shared, 0, sizeof(*shared));
@@ -328,7 +330,7 @@ run_child(const struct options *options, uint32_t verb, const char *driver,
 	fflush(NULL); /* or the child would write it again */
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0)
-		be_child(options, verb, driver, parent);
+		be_child(options, kind, driver, parent);
 	if (pid < 0) {
 		message_error("%s: a process cannot be made: %s", driver, strerror(errno));
 		return STATUS_FAILED;
@@ -340,7 +342,8 @@ run_child(const struct options *options, uint32_t verb, const char *driver,
 }
 
 static int
-run_all(const struct options *options, uint32_t verb, const struct drivers *drivers)
+run_all(const struct options *options, const struct run_kind *kind,
+	const struct drivers *drivers)
 {
 	static struct nb_summary summaries[DRIVERS_MAX];
 	int status = STATUS_DONE;
@@ -349,7 +352,7 @@ run_all(const struct options *options, uint32_t verb, const struct drivers *driv
 		if (drivers->count > 1)
 			printf("%s== %s, %zu of %zu\n", done == 0 ? "" : "\n",
 				drivers->names[done], done + 1, drivers->count);
-		int one = run_child(options, verb, drivers->names[done], &summaries[done]);
+		int one = run_child(options, kind, drivers->names[done], &summaries[done]);
 		if (status == STATUS_DONE)
 			status = one;
 	}
@@ -367,7 +370,8 @@ run_all(const struct options *options, uint32_t verb, const struct drivers *driv
 }
 
 static int
-run_apart(const struct options *options, uint32_t verb, const struct drivers *drivers)
+run_apart(const struct options *options, const struct run_kind *kind,
+	const struct drivers *drivers)
 {
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		-1, 0);
@@ -375,22 +379,22 @@ run_apart(const struct options *options, uint32_t verb, const struct drivers *dr
 		message_error("out of memory");
 		return STATUS_FAILED;
 	}
-	int status = run_all(options, verb, drivers);
+	int status = run_all(options, kind, drivers);
 	munmap(shared, sizeof(*shared));
 	return status;
 }
 
 int
-run_drivers(const struct options *options, uint32_t verb)
+run_drivers(const struct options *options, const struct run_kind *kind)
 {
 	struct drivers drivers;
 	int status = STATUS_USAGE;
 	if (!split_drivers(&drivers, options->driver))
 		return status;
-	if (are_options_of(options, &drivers) && are_fresh(options, &drivers, verb)) {
+	if (are_options_of(options, &drivers) && are_fresh(options, &drivers, kind)) {
 		bool is_apart = drivers.count > 1 || options_were_given(options, "hang-after");
-		status = is_apart ? run_apart(options, verb, &drivers)
-				  : run_here(options, verb, drivers.names[0], NULL, NULL);
+		status = is_apart ? run_apart(options, kind, &drivers)
+				  : run_here(options, kind, drivers.names[0], NULL, NULL);
 	}
 	free(drivers.text);
 	return status;

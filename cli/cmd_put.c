@@ -80,16 +80,16 @@ print_result(const struct options *options, const struct nb_run *run, bool is_re
 	return message_output_failure(rc);
 }
 
-static void
-keep_end(struct nb_summary *summary, const struct failure *failure)
+void
+run_keep_end(struct nb_summary *summary, const struct failure *failure)
 {
 	if (summary != NULL && failure->code != 0)
 		snprintf(summary->end, sizeof(summary->end), "%.*s",
 			(int)sizeof(summary->end) - 1, failure->text);
 }
 
-int
-run_one(const struct options *options, uint32_t verb, nb_progress_fn progress,
+static int
+run_verb(const struct options *options, uint32_t verb, nb_progress_fn progress,
 	struct nb_summary *summary)
 {
 	struct nb_workload workload = workload_of(options, verb);
@@ -103,33 +103,51 @@ run_one(const struct options *options, uint32_t verb, nb_progress_fn progress,
 	}
 	failure_keep(&failure, nb_run_new(&run, &run_options));
 	if (failure.code < 0) {
-		keep_end(summary, &failure);
+		run_keep_end(summary, &failure);
 		return message_failure(&failure);
 	}
 	failure_keep(&failure, nb_run_execute(run));
 	progress_clear();
 	int status = print_result(options, run, failure.code == 0, summary);
-	keep_end(summary, &failure);
+	run_keep_end(summary, &failure);
 	if (failure.code != 0)
 		status = message_failure(&failure);
 	nb_run_delete(run);
 	return status;
 }
 
+static int
+run_put(const struct options *options, nb_progress_fn progress, struct nb_summary *summary)
+{
+	return run_verb(options, NB_VERB_PUT, progress, summary);
+}
+
+static int
+run_get(const struct options *options, nb_progress_fn progress, struct nb_summary *summary)
+{
+	return run_verb(options, NB_VERB_GET, progress, summary);
+}
+
+static int
+run_delete(const struct options *options, nb_progress_fn progress, struct nb_summary *summary)
+{
+	return run_verb(options, NB_VERB_DELETE, progress, summary);
+}
+
 int
 cmd_put(const struct options *options)
 {
-	return run_drivers(options, NB_VERB_PUT);
+	return run_drivers(options, &(struct run_kind){.run = run_put, .makes_data = true});
 }
 
 int
 cmd_get(const struct options *options)
 {
-	return run_drivers(options, NB_VERB_GET);
+	return run_drivers(options, &(struct run_kind){.run = run_get});
 }
 
 int
 cmd_delete(const struct options *options)
 {
-	return run_drivers(options, NB_VERB_DELETE);
+	return run_drivers(options, &(struct run_kind){.run = run_delete});
 }

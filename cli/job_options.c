@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "job_options.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <mininb/mininb.h>
+
+#include "cmd.h"
+#include "options.h"
+
+/** Whether `setting` is of that key, of whatever group. */
+static bool
+is_of(const char *setting, const char *key)
+{
+	size_t length = strcspn(setting, "="), wanted = strlen(key);
+	return length >= wanted && strncmp(setting + length - wanted, key, wanted) == 0 &&
+		(length == wanted || setting[length - wanted - 1] == '.');
+}
+
+/**
+ * A time that is typed is meant instead of the count that the workload has, not in addition
+ * to it: YCSB's have one of a thousand operations, which would be over at once.
+ */
+static int
+forget_count(struct nb_job *job, const struct options *options, const char *setting)
+{
+	char text[160];
+	if (!is_of(setting, "duration"))
+		return NB_OK;
+	for (size_t i = 0; i < options->job_setting_count; i++) {
+		if (is_of(options->job_settings[i], "count"))
+			return NB_OK;
+	}
+	int group = (int)(strcspn(setting, "=") - strlen("duration"));
+	snprintf(text, sizeof(text), "%.*scount=0", group, setting);
+	return nb_job_set(job, text);
+}
+
+/** With load, a key of groups is meant for the loading's threads. */
+static int
+set_loading(struct nb_job *job, const struct options *options, const char *setting)
+{
+	static const char *const keys[] = {"threads=", "rate=", "arrivals=", "cpus="};
+	char text[160];
+	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++) {
+		if (options->action != ACTION_LOAD ||
+			strncmp(setting, keys[k], strlen(keys[k])) != 0)
+			continue;
+		snprintf(text, sizeof(text), "load.%s", setting);
+		return nb_job_set(job, text);
+	}
+	return NB_OK;
+}
+
+int
+job_options_set(struct nb_job *job, const struct options *options)
+{
+	int rc = NB_OK;
+	for (size_t i = 0; rc == NB_OK && i < options->job_setting_count; i++) {
+		rc = forget_count(job, options, options->job_settings[i]);
+		if (rc == NB_OK)
+			rc = nb_job_set(job, options->job_settings[i]);
+		if (rc == NB_OK)
+			rc = set_loading(job, options, options->job_settings[i]);
+	}
+	/* A replay's is checked with its traces, which bring their own records. */
+	return rc == NB_OK && options->action != ACTION_REPLAY ? nb_job_check(job) : rc;
+}
+
+int
+job_options_read(struct nb_job **job, const char *name, const struct options *options)
+{
+	int rc = nb_job_read(job, name);
+	if (rc < 0)
+		return rc;
+	if (name == NULL && options->action == ACTION_LOAD)
+		(*job)->groups[0].weights[NB_OP_READ] =
+			1; /* of a run, which is not asked for */
+	rc = job_options_set(*job, options);
+	if (rc != NB_OK)
+		nb_job_delete(*job);
+	return rc;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "options.h"
+
+#include <mininb/mininb.h>
+
+#include "cmd.h"
+
+#define FIELD(name) .offset = offsetof(struct options, name)
+#define RUNS (ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_GET) | ACTION_BIT(ACTION_DELETE))
+#define WRITES (ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_DELETE))
+#define VALUES (ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_GET))
+#define REPLAYS ACTION_BIT(ACTION_REPLAY)
+#define CONVERTS ACTION_BIT(ACTION_CONVERT)
+#define RUN ACTION_BIT(ACTION_RUN)
+#define JOBS (ACTION_BIT(ACTION_LOAD) | RUN | REPLAYS)
+#define OPENS (RUNS | JOBS)
+#define FILES (RUNS | ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_SHUFFLE))
+#define CHECKS ACTION_BIT(ACTION_CHECK)
+#define SEEDS \
+	(ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_SHUFFLE) | CHECKS)
+#define ALL (ACTION_BIT(ACTION_COUNT) - 1)
+
+const char *const option_groups[GROUP_COUNT] = {
+	[GROUP_DATA] = "What to do",
+	[GROUP_WORKLOAD] = "The workload",
+	[GROUP_TRACE] = "Traces",
+	[GROUP_ENGINE] = "The engine",
+	[GROUP_MEASURE] = "How to measure",
+	[GROUP_OUTPUT] = "What to print",
+};
+
+/* clang-format off */
+const struct option_row option_table[] = {
+	{.name = "action", .letter = 'a', .arg = "ACTION", .type = OPTION_ACTION,
+		.group = GROUP_DATA, .actions = ALL, FIELD(action),
+		.help = "what to do; may also be the first word"},
+	{.name = "keys", .letter = 'i', .arg = "FILE", .type = OPTION_TEXT, .def = "keys.bin",
+		.group = GROUP_DATA, .actions = FILES | JOB_ACTIONS, .words = WORDS_FILE,
+		.job_key = "keys", FIELD(keys),
+		.help = "file of keys, LEN bytes each with nothing between them"},
+	{.name = "count", .letter = 'c', .arg = "COUNT", .type = OPTION_COUNT, .def = "100000",
+		.min = 1, .max = INT64_MAX, .group = GROUP_DATA, .actions = FILES | JOB_ACTIONS,
+		.job_key = "count", FIELD(count),
+		.help = "operations, each with the next key of the file",
+		.detail = "Of a workload: operations of each group, if not what the workload says."},
+	{.name = "klen", .letter = 'k', .arg = "LEN", .type = OPTION_BYTES, .def = "16",
+		.min = 1, .max = NB_KEY_SIZE_MAX, .group = GROUP_DATA, .actions = FILES | JOB_ACTIONS,
+		.job_key = "key-size", FIELD(key_size), .help = "bytes of a key"},
+	{.name = "vlen", .letter = 'v', .arg = "LEN", .type = OPTION_BYTES, .def = "100",
+		.max = NB_VALUE_SIZE_MAX, .group = GROUP_DATA, .actions = VALUES | JOB_ACTIONS,
+		.job_key = "value-size", FIELD(value_size), .help = "bytes of a value"},
+	{.name = "value-ratio", .arg = "RATIO", .type = OPTION_REAL, .def = "0.5", .max = 1,
+		.group = GROUP_DATA, .actions = ACTION_BIT(ACTION_PUT) | JOB_ACTIONS,
+		.job_key = "value-ratio", FIELD(value_ratio),
+		.help = "what an ideal compression would leave of a value; 1: nothing to gain"},
+	{.name = "seed", .arg = "NUMBER", .type = OPTION_COUNT, .def = "1", .max = UINT64_MAX,
+		.group = GROUP_DATA, .actions = SEEDS | JOB_ACTIONS, .job_key = "seed", FIELD(seed),
+		.help = "start of all that is random; the same seed, the same data"},
+
+	{.name = "workload", .letter = 'w', .arg = "NAME", .type = OPTION_TEXT,
+		.group = GROUP_WORKLOAD, .actions = ACTION_BIT(ACTION_LOAD) | RUN,
+		.words = WORDS_WORKLOAD, FIELD(workload),
+		.help = "the workload, or with a '/' or .ini at its end a file of one",
+		.detail = "Without it there is one group, of which a mix has to be given."},
+	{.name = "set", .arg = "KEY=VALUE", .type = OPTION_SET, .group = GROUP_WORKLOAD,
+		.actions = JOB_ACTIONS,
+		.help = "set a key, or GROUP.KEY of one group; as often as needed",
+		.detail = "It is the same as an option of that name."},
+
+	{.name = "from", .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_TRACE,
+		.actions = CONVERTS, .words = WORDS_FILE, FIELD(from),
+		.help = "trace to read; '-': standard input; workload:NAME: make it",
+		.detail = "Of a workload, what --phase says is written, with the keys that are "
+			  "given as options set in it."},
+	{.name = "to", .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_TRACE,
+		.actions = CONVERTS, .words = WORDS_FILE, FIELD(to),
+		.help = "trace to write; '-': standard output"},
+	{.name = "from-format", .arg = "FORMAT", .type = OPTION_CHOICE, .def = "auto",
+		.choices = "auto|ycsb-text|ycsb-log|u64|keys|rocksdb|cache-csv|mininb",
+		.group = GROUP_TRACE, .actions = CONVERTS, FIELD(from_format),
+		.help = "what is read",
+		.detail = "auto looks at the file. Bare keys tell nothing: u64 is taken from a "
+			  "name that ends in .u64, keys from .keys or keys.bin."},
+	{.name = "to-format", .arg = "FORMAT", .type = OPTION_CHOICE, .def = "mininb",
+		.choices = "ycsb-text|ycsb-log|u64|keys|cache-csv|mininb",
+		.group = GROUP_TRACE, .actions = CONVERTS, FIELD(to_format),
+		.help = "what is written"},
+	{.name = "phase", .arg = "PHASE", .type = OPTION_CHOICE, .def = "run",
+		.choices = "load|run", .group = GROUP_TRACE, .actions = CONVERTS, FIELD(phase),
+		.help = "what of a workload is written: its loading, or its run"},
+	{.name = "load", .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_TRACE,
+		.actions = REPLAYS, .words = WORDS_FILE, FIELD(load),
+		.help = "trace that makes the database, before --trace"},
+	{.name = "trace", .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_TRACE,
+		.actions = REPLAYS, .words = WORDS_FILE, FIELD(trace),
+		.help = "trace to do"},
+	{.name = "speed", .arg = "FACTOR", .type = OPTION_SPEED, .group = GROUP_TRACE,
+		.actions = REPLAYS, FIELD(speed),
+		.help = "honour the times of the trace, so much faster: 1x, 2x, 0.5x",
+		.detail = "Without it, and without --rate, as fast as it goes."},
+	{.name = "key-bytes", .arg = "ORDER", .type = OPTION_CHOICE, .def = "big",
+		.choices = "big|little|text", .group = GROUP_TRACE, .actions = CONVERTS | REPLAYS,
+		FIELD(key_bytes), .help = "how numbers of u64, ycsb-text and ycsb-log are keys",
+		.detail = "big: 8 bytes, so that their order is that of the numbers; little: the "
+			  "other way around; text: in ycsb-log, the key as it stands there."},
+	{.name = "bare-as", .arg = "KIND", .type = OPTION_CHOICE, .def = "read",
+		.choices = "read|update|insert|delete", .group = GROUP_TRACE,
+		.actions = CONVERTS, FIELD(bare_kind),
+		.help = "what bare keys are written as, where a kind is needed",
+		.detail = "replay takes it from the mix: --read=95 --update=5."},
+	{.name = "skip-bad", .type = OPTION_FLAG, .group = GROUP_TRACE,
+		.actions = CONVERTS | REPLAYS, FIELD(skips_bad),
+		.help = "count lines that are damaged, and go on"},
+
+	{.name = "driver", .letter = 'd', .arg = "NAME", .type = OPTION_TEXT, .def = "leveldb",
+		.group = GROUP_ENGINE, .actions = OPENS | CHECKS | ACTION_BIT(ACTION_ENGINES),
+		.words = WORDS_DRIVER, FIELD(driver),
+		.help = "the engine, or with a '/' the file of its plugin; a,b,c: each of these",
+		.detail = "Several engines run one after the other, each in a process of its own; "
+			  "one that crashes or hangs costs its own run, and a table at the end has "
+			  "them side by side. A put then asks that none of them holds data, or "
+			  "for --fresh."},
+	{.name = "path", .letter = 'p', .arg = "DIR", .type = OPTION_TEXT, .def = "./nb",
+		.group = GROUP_ENGINE, .actions = OPENS | CHECKS, .words = WORDS_DIRECTORY, FIELD(path),
+		.help = "where databases are; the engine's own is DIR/NAME, made if missing"},
+	{.name = "fresh", .type = OPTION_FLAG, .group = GROUP_ENGINE,
+		.actions = ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_LOAD) | REPLAYS,
+		FIELD(is_fresh),
+		.help = "remove the engine's database first"},
+	{.name = "option", .letter = 'o', .arg = "NAME=VALUE", .type = OPTION_LIST,
+		.group = GROUP_ENGINE, .actions = OPENS | CHECKS,
+		.help = "an option of the engine's; as often as needed",
+		.detail = "With several engines ENGINE.NAME=VALUE is for one of them."},
+	{.name = "durability", .arg = "LEVEL", .type = OPTION_CHOICE, .def = "auto",
+		.choices = "auto|none|process|periodic|commit", .group = GROUP_ENGINE,
+		.actions = OPENS, FIELD(durability),
+		.help = "what a crash may take of the writes", .detail = "See DURABILITY."},
+	{.name = "cache", .arg = "SIZE", .type = OPTION_BYTES, .min = 1, .max = INT64_MAX,
+		.group = GROUP_ENGINE, .actions = OPENS, FIELD(cache_bytes),
+		.help = "what the engine may keep in memory, if not its own default"},
+
+	{.name = "threads", .letter = 't', .arg = "COUNT", .type = OPTION_COUNT, .def = "1",
+		.min = 1, .max = 1024, .group = GROUP_MEASURE, .actions = RUNS | JOB_ACTIONS,
+		.job_key = "threads", FIELD(threads),
+		.help = "workers that share the operations"},
+	{.name = "procs", .arg = "COUNT", .type = OPTION_COUNT, .def = "1", .min = 1, .max = 256,
+		.group = GROUP_MEASURE, .actions = RUN, FIELD(procs),
+		.help = "processes that have the database open at once, each with the threads"},
+	{.name = "record", .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_TRACE,
+		.actions = ACTION_BIT(ACTION_LOAD) | RUN, .words = WORDS_FILE, FIELD(record),
+		.help = "write what was done as a trace, with its due times"},
+	{.name = "interval", .arg = "TIME", .type = OPTION_TIME, .group = GROUP_MEASURE,
+		.actions = JOBS, FIELD(interval_ns),
+		.help = "print a line of figures for each so much time"},
+	{.name = "until-steady", .arg = "WINDOW", .type = OPTION_TEXT, .group = GROUP_MEASURE,
+		.actions = RUN | REPLAYS, FIELD(steady),
+		.help = "end when the throughput is steady: 10s, or 10s,slope:5%,band:10%",
+		.detail = "Steady is: over the window, the line of least squares changes by no more "
+			  "than the slope, and no tenth of the window is off its mean by more than "
+			  "the band. The workload's own bound ends it at the latest."},
+	{.name = "sweep", .type = OPTION_FLAG, .group = GROUP_MEASURE, .actions = RUN,
+		FIELD(is_sweep),
+		.help = "find the capacity, then run at 10 to 95 % of it: latency over throughput"},
+	{.name = "slo", .arg = "LIMIT", .type = OPTION_TEXT, .group = GROUP_MEASURE,
+		.actions = RUN, FIELD(slo),
+		.help = "find the highest rate that holds a limit: p99<1ms, p99.9<500us, max<10ms"},
+	{.name = "pin", .type = OPTION_FLAG, .group = GROUP_MEASURE, .actions = OPENS,
+		FIELD(is_pinned), .help = "keep each worker on a CPU of its own"},
+	{.name = "clock", .arg = "CLOCK", .type = OPTION_CHOICE, .def = "auto",
+		.choices = "auto|tsc|monotonic", .group = GROUP_MEASURE, .actions = OPENS,
+		FIELD(clock), .help = "what takes the time",
+		.detail = "auto is the time stamp counter where it can be trusted; tsc is refused where it "
+			  "cannot."},
+	{.name = "settle", .arg = "HOW", .type = OPTION_CHOICE, .def = "compact",
+		.choices = "none|flush|compact", .group = GROUP_MEASURE, .actions = WRITES | JOBS,
+		FIELD(settle), .help = "how a run of writes ends",
+		.detail = "flush: what is in memory is written out; compact: and the work that the "
+			  "engine has put off is done. It is timed apart from the operations."},
+	{.name = "verify-rate", .arg = "SHARE", .type = OPTION_REAL, .def = "0.01", .max = 1,
+		.group = GROUP_MEASURE, .actions = OPENS, FIELD(verify_rate),
+		.help = "share of the operations whose data is checked"},
+	{.name = "hang-after", .arg = "TIME", .type = OPTION_TIME, .def = "10m",
+		.group = GROUP_MEASURE, .actions = OPENS | CHECKS, FIELD(hang_after_ns),
+		.help = "several engines: end one that has done nothing for so long; 0s: never",
+		.detail = "Opening, settling and closing, whose progress cannot be seen, may take six "
+			  "times that. With a single engine that is so only if the option is given. check "
+			  "ends a promise after so long, without the option after a minute."},
+	{.name = "allow-missing", .type = OPTION_FLAG, .group = GROUP_MEASURE,
+		.actions = ACTION_BIT(ACTION_GET) | ACTION_BIT(ACTION_DELETE) | RUN | REPLAYS,
+		FIELD(allows_missing), .help = "a key that is not there is no failure"},
+
+	{.name = "only", .arg = "TEXT", .type = OPTION_TEXT, .group = GROUP_MEASURE,
+		.actions = CHECKS, FIELD(only), .help = "only promises with TEXT in their name"},
+
+	{.name = "report-interval", .letter = 'r', .arg = "COUNT", .type = OPTION_COUNT,
+		.def = "10000", .max = INT64_MAX, .group = GROUP_OUTPUT, .actions = FILES | JOBS | CONVERTS,
+		FIELD(report_interval), .help = "operations between two looks at progress; 0: none"},
+	{.name = "fold", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = RUNS,
+		FIELD(is_folded), .help = "one row of the histogram for all below a microsecond"},
+	{.name = "format", .arg = "FORMAT", .type = OPTION_CHOICE, .def = "text",
+		.choices = "text|tap|auto|ycsb-text|ycsb-log|u64|keys|rocksdb|cache-csv|mininb",
+		.group = GROUP_OUTPUT, .actions = CHECKS | REPLAYS, FIELD(format),
+		.help = "how promises are listed; what a trace is",
+		.detail = "check: text, or tap, the Test Anything Protocol for test harnesses. replay: "
+			  "the format of the traces, which is looked for in them if it is not given."},
+	{.name = "quiet", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = FILES | JOBS | CONVERTS,
+		FIELD(is_quiet), .help = "no progress and no remarks, only warnings and errors"},
+	{.name = "version", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = ALL,
+		FIELD(wants_version), .help = "print the version"},
+	{.name = "help", .letter = 'h', .type = OPTION_HELP, .choices = "man|bash",
+		.group = GROUP_OUTPUT, .actions = ALL, FIELD(help),
+		.help = "print this text, the man page, or completion for bash"},
+	{.name = NULL},
+};
+/* clang-format on */
