@@ -531,25 +531,35 @@ variant(const struct nb_option_value *value);
  * A scan of cds keeps writers out to its end, which is one version of the data as
  * well as any.
  */
-enum { TDS_SNAPSHOT = DS + 1, PRODUCTS };
+enum { TDS_SNAPSHOT = DS + 1, TDS_SHARED, TDS_SNAPSHOT_SHARED, PRODUCTS };
 static const struct nb_engine engines[][PRODUCTS] = {
 	[BTREE] = {[TDS] = {WITH_TRANSACTIONS(NB_CAP_ORDERED)},
 		[TDS_SNAPSHOT] = {WITH_TRANSACTIONS(NB_CAP_ORDERED | NB_CAP_SNAPSHOT)},
+		[TDS_SHARED] = {WITH_TRANSACTIONS(NB_CAP_ORDERED | NB_CAP_MULTI_PROCESS)},
+		[TDS_SNAPSHOT_SHARED] = {WITH_TRANSACTIONS(
+			NB_CAP_ORDERED | NB_CAP_SNAPSHOT | NB_CAP_MULTI_PROCESS)},
 		[CDS] = {WITHOUT(CONCURRENT | NB_CAP_ORDERED | NB_CAP_SNAPSHOT)},
 		[DS] = {WITHOUT(ALL | NB_CAP_ORDERED)}},
 	[HASH] = {[TDS] = {WITH_TRANSACTIONS(0)},
 		[TDS_SNAPSHOT] = {WITH_TRANSACTIONS(NB_CAP_SNAPSHOT)},
+		[TDS_SHARED] = {WITH_TRANSACTIONS(NB_CAP_MULTI_PROCESS)},
+		[TDS_SNAPSHOT_SHARED] = {WITH_TRANSACTIONS(
+			NB_CAP_SNAPSHOT | NB_CAP_MULTI_PROCESS)},
 		[CDS] = {WITHOUT(CONCURRENT | NB_CAP_SNAPSHOT)},
 		[DS] = {WITHOUT(ALL)}},
 };
 
-/* snapshot where there are no transactions is refused by open. */
+/* snapshot or shared where there are no transactions is refused by open. */
 static const struct nb_engine *
 variant(const struct nb_option_value *value)
 {
+	bool has_snapshots = value[SNAPSHOT].u64 != 0;
+	bool is_shared = value[SHARED].u64 != 0;
 	uint64_t product = value[PRODUCT].u64;
 
-	if (product == TDS && value[SNAPSHOT].u64 != 0)
+	if (product == TDS && is_shared)
+		product = has_snapshots ? TDS_SNAPSHOT_SHARED : TDS_SHARED;
+	else if (product == TDS && has_snapshots)
 		product = TDS_SNAPSHOT;
 	return &engines[value[TYPE].u64][product];
 }

@@ -2,11 +2,11 @@
 /*
  * How Berkeley DB is set up. What is not plain from the calls:
  *
- * - The environment is private: its regions are on this process's heap and not in
- *   files that are mapped, which a full disk would turn into SIGBUS, and which the
- *   kernel would write out beside what is measured. Nothing in the library then
- *   keeps a second process away, and recovery under a live one would ruin the
- *   database; so the directory is locked here, with flock(2).
+ * - The environment is private unless `shared` is set: its regions are on this
+ *   process's heap and not in files that are mapped, which a full disk would turn
+ *   into SIGBUS, and which the kernel would write out beside what is measured.
+ *   Nothing in the library then keeps a second process away, and recovery under a
+ *   live one would ruin the database; so the directory is locked, see sharing.c.
  * - The log has a directory of its own. That it is there tells a database that was
  *   made with transactions from one that was not: the one may not be written
  *   without its log, the other has none to recover from.
@@ -16,14 +16,13 @@
 #include "environment.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "sharing.h"
 
 #define LOG_DIR "log"
 
@@ -31,7 +30,12 @@
 #define LOG_BUFFER_DEFAULT 32000ull
 #define LOG_FILE_DEFAULT (10ull << 20)
 
-enum { CACHE_LEAST = 64 << 10, TOLD_SIZE = 400 };
+enum {
+	CACHE_LEAST = 64 << 10,
+	LOCKS = 1 << 16, /* a transaction has up to two for each record that it touches */
+	LOCKERS = 1 << 12,
+	TOLD_SIZE = 400
+};
 
 const struct nb_option environment_options[] = {
 	[TYPE] = {.name = "type",
@@ -85,6 +89,11 @@ const struct nb_option environment_options[] = {
 		.def = "no",
 		.max = 1,
 		.help = "do not buffer records in the page cache (DB_DIRECT_DB)"},
+	[SHARED] = {.name = "shared",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "several processes may have it open: regions in mapped files (tds)"},
 	{.name = NULL},
 };
 
@@ -126,34 +135,6 @@ is_there(const char *directory, const char *name)
 	return stat(path, &info) == 0;
 }
 
-/* The kernel drops the lock with the process, however that ends. */
-static int
-lock_directory(struct nb_db *db, const char *path)
-{
-	db->lock_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (db->lock_fd < 0)
-		return db->host->fail(NB_FAIL, "%s: %s", path, strerror(errno));
-	if (flock(db->lock_fd, LOCK_EX | LOCK_NB) == 0)
-		return NB_OK;
-	int error = errno;
-	close(db->lock_fd);
-	db->lock_fd = -1;
-	if (error == EWOULDBLOCK)
-		return db->host->fail(
-			NB_FAIL, "it is open already, here or in another process");
-	db->host->log(NB_LOG_WARNING,
-		"berkeleydb: %s cannot be locked (%s): keep other processes away from it", path,
-		strerror(error));
-	return NB_OK;
-}
-
-static void
-unlock_directory(struct nb_db *db)
-{
-	if (db->lock_fd >= 0)
-		close(db->lock_fd);
-}
-
 /* What asks for something that there is not, or that would be passed over in silence. */
 static int
 check_log_options(const struct nb_open_args *args)
@@ -176,6 +157,10 @@ check_log_options(const struct nb_open_args *args)
 	if (!has_log && (value[LOG_BUFFER].is_set != 0 || value[LOG_FILE].is_set != 0))
 		return host->fail(NB_UNSUPPORTED,
 			"log_buffer and log_file need product=tds: the others have no log");
+	if (!has_log && value[SHARED].u64 != 0)
+		return host->fail(NB_UNSUPPORTED,
+			"shared=yes needs product=tds: the others cannot recover when one of "
+			"several processes dies");
 	if (file < 4 * buffer) /* by the manual of DB_ENV->set_lg_max; it does not look */
 		return host->fail(NB_UNSUPPORTED,
 			"log_file, %llu bytes, is less than four times log_buffer, %llu",
@@ -257,34 +242,80 @@ set_log(DB_ENV *env, const struct nb_open_args *args)
 	return error;
 }
 
+/*
+ * What a private environment takes from the heap when it needs it has to be reserved in a
+ * shared one: addresses, the files grow with what is used. DB_REGION_INIT writes what they
+ * begin with, so that a disk which is full already fails this and is no SIGBUS later.
+ */
 static int
-env_open(struct nb_db *db, const struct nb_open_args *args)
+set_regions(DB_ENV *env)
 {
-	static const uint32_t flags[] = {
-		[TDS] = DB_THREAD | DB_INIT_TXN | DB_INIT_LOCK | DB_INIT_LOG | DB_RECOVER,
-		[CDS] = DB_THREAD | DB_INIT_CDB,
-		[DS] = 0};
-	int error = db_env_create(&db->env, 0);
+	int error = env->set_lk_max_locks(env, LOCKS);
 
-	if (error != 0)
-		return environment_failure(db->host, "db_env_create", error);
+	if (error == 0)
+		error = env->set_lk_max_objects(env, LOCKS);
+	if (error == 0)
+		error = env->set_lk_max_lockers(env, LOCKERS);
+	if (error == 0)
+		error = env->set_tx_max(env, LOCKERS);
+	if (error == 0)
+		error = env->set_flags(env, DB_REGION_INIT, 1);
+	return error;
+}
+
+static int
+set_env(struct nb_db *db, const struct nb_open_args *args)
+{
 	DB_ENV *env = db->env;
+
 	env->set_errcall(env, keep_message);
 	/* A small file that is opened to be read would be mapped, past the cache. */
-	error = env->set_flags(env, DB_NOMMAP, 1);
+	int error = env->set_flags(env, DB_NOMMAP, 1);
 	if (error == 0 && args->options[DIRECT].u64 != 0)
 		error = env->set_flags(env, DB_DIRECT_DB, 1);
 	if (error == 0 && args->cache_bytes != 0)
 		error = set_cache(env, args->cache_bytes);
 	if (error == 0 && db->product == TDS)
 		error = set_log(env, args);
+	if (error == 0 && db->is_shared)
+		error = set_regions(env);
+	return error;
+}
+
+/* A shared one is recovered by who is alone: see sharing.c. */
+static uint32_t
+env_flags(const struct nb_db *db)
+{
+	static const uint32_t flags[] = {
+		[TDS] = DB_THREAD | DB_INIT_TXN | DB_INIT_LOCK | DB_INIT_LOG,
+		[CDS] = DB_THREAD | DB_INIT_CDB,
+		[DS] = 0};
+	uint32_t all = DB_CREATE | DB_INIT_MPOOL | flags[db->product];
+
+	all |= db->is_shared ? DB_REGISTER : DB_PRIVATE;
+	if (db->product == TDS && (!db->is_shared || db->is_alone))
+		all |= DB_RECOVER;
+	return all;
+}
+
+static int
+env_open(struct nb_db *db, const struct nb_open_args *args)
+{
+	int error = db_env_create(&db->env, 0);
+
+	if (error != 0)
+		return environment_failure(db->host, "db_env_create", error);
+	error = set_env(db, args);
 	if (error == 0)
-		error = env->open(env, args->path,
-			DB_CREATE | DB_PRIVATE | DB_INIT_MPOOL | flags[db->product], 0);
+		error = db->env->open(db->env, args->path, env_flags(db), 0);
 	if (error == 0)
 		return NB_OK;
-	int rc = environment_failure(db->host, "DB_ENV->open", error);
-	env->close(env, 0);
+	int rc = error == DB_RUNRECOVERY && db->is_shared && !db->is_alone
+		? db->host->fail(NB_FAIL,
+			  "a process that had it open died, and others still have it open; "
+			  "they are told to end, and the first open after that recovers")
+		: environment_failure(db->host, "DB_ENV->open", error);
+	db->env->close(db->env, 0);
 	return rc;
 }
 
@@ -380,18 +411,25 @@ environment_open(struct nb_db **out, const struct nb_open_args *args)
 	const struct nb_option_value *value = args->options;
 	int rc = check_options(args);
 
+	if (rc == NB_OK)
+		rc = check_directory(args); /* before a lock's file is made there */
 	if (rc != NB_OK)
 		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
-	if (db == NULL)
+	if (db != NULL)
+		db->path = strdup(args->path);
+	if (db == NULL || db->path == NULL) {
+		free(db);
 		return args->host->fail(NB_FAIL, "berkeleydb: out of memory");
+	}
 	db->host = args->host;
+	db->is_shared = value[SHARED].u64 != 0;
 	db->product = (uint32_t)value[PRODUCT].u64;
 	db->is_ordered = value[TYPE].u64 == BTREE;
 	db->has_snapshots = value[SNAPSHOT].u64 != 0;
 	db->checkpoint_kib = (uint32_t)((value[CHECKPOINT].u64 + 1023) / 1024);
 	told[0] = '\0';
-	rc = lock_directory(db, args->path);
+	rc = sharing_enter(db, args->path);
 	if (rc != NB_OK)
 		goto free_db;
 	bool is_new = !is_there(args->path, RECORDS_FILE);
@@ -401,7 +439,7 @@ environment_open(struct nb_db **out, const struct nb_open_args *args)
 	if (rc == NB_OK)
 		rc = env_open(db, args);
 	if (rc != NB_OK)
-		goto unlock_directory;
+		goto leave;
 	rc = base_open(db, args);
 	if (rc != NB_OK)
 		goto close_env;
@@ -409,6 +447,7 @@ environment_open(struct nb_db **out, const struct nb_open_args *args)
 	rc = is_new ? environment_write_out(db, DB_FORCE) : NB_OK;
 	if (rc != NB_OK)
 		goto close_base;
+	sharing_settle(db);
 	*out = db;
 	return NB_OK;
 
@@ -416,30 +455,36 @@ close_base:
 	db->base->close(db->base, DB_NOSYNC);
 close_env:
 	db->env->close(db->env, 0);
-unlock_directory:
-	unlock_directory(db);
+leave:
+	sharing_leave(db, db->path);
 free_db:
+	free(db->path);
 	free(db);
 	return rc;
 }
 
-/* The checkpoint is what a later open would else have to recover. */
+/*
+ * The checkpoint is what a later open would else have to recover. While others have it
+ * open they go on writing, and the last of them makes it.
+ */
 int
 environment_close(struct nb_db *db)
 {
 	int rc = NB_OK;
-	int error = db->base->close(db->base, 0);
 
+	sharing_begin_leave(db);
+	int error = db->base->close(db->base, db->is_alone ? 0 : DB_NOSYNC);
 	if (error != 0)
 		rc = environment_failure(db->host, "DB->close", error);
-	if (rc == NB_OK && db->product == TDS)
+	if (rc == NB_OK && db->product == TDS && db->is_alone)
 		error = db->env->txn_checkpoint(db->env, 0, 0, 0);
 	if (rc == NB_OK && error != 0)
 		rc = environment_failure(db->host, "DB_ENV->txn_checkpoint", error);
 	error = db->env->close(db->env, 0);
 	if (rc == NB_OK && error != 0)
 		rc = environment_failure(db->host, "DB_ENV->close", error);
-	unlock_directory(db);
+	sharing_leave(db, db->path);
+	free(db->path);
 	free(db);
 	return rc;
 }

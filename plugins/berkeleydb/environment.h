@@ -27,7 +27,8 @@ enum {
 	LOG_FILE,
 	CHECKPOINT,
 	DEADLOCK,
-	DIRECT
+	DIRECT,
+	SHARED
 };
 
 extern const struct nb_option environment_options[];
@@ -38,8 +39,12 @@ struct nb_db {
 	const struct nb_host *host;
 	DB_ENV *env;
 	DB *base;
+	char *path;
 	int lock_fd; /* of the directory; -1: it cannot be locked */
+	int gate_fd; /* see sharing.c; -1: not shared */
 	uint32_t product;
+	bool is_shared;
+	bool is_alone; /* known while it is opened or closed */
 	bool is_ordered;
 	bool has_snapshots;
 	uint32_t checkpoint_kib; /* 0: not by a write */

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who may have a directory open: one process with a private environment, or any number
+ * with a shared one.
+ *
+ * Berkeley DB's own registry (DB_REGISTER) tells a process that died from one that is
+ * there, but not whether anybody is: it keeps no private environment out, and recovers
+ * beneath processes that are alive, which may still write a page. Nor does it know that
+ * the machine was started anew, or that a private environment was there in between, after
+ * which regions that look whole are not. So two locks stand before it:
+ *
+ * - flock(2) of the directory, for as long as it is open: exclusive with a private
+ *   environment, shared with a shared one. The exclusive lock can be had by who is alone.
+ * - The gate, byte 0 of a file, held by a shared one while it opens or closes: so only one
+ *   at a time asks whether it is alone. Who is alone when it opens recovers, always, and
+ *   who is alone when it closes removes the regions. A private one is not let past a gate
+ *   that is held: to ask for the exclusive lock gives up the shared one for a moment.
+ *
+ * The registry then only tells who joins that one of the others has died.
+ *
+ * A process has one shared environment of a directory: the registry's locks are fcntl's,
+ * which are all lost when the process closes any descriptor of the file. So each process
+ * holds one byte more of the gate's file, the one of its own number. These are locks of
+ * the open file (F_OFD_SETLK), which do conflict within a process.
+ *
+ * Order: gate, then directory. A private one has the directory first, and does not wait.
+ */
+#include "sharing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define GATE_FILE "shared.lock"
+#define REGISTRY_FILE "__db.register" /* of Berkeley DB: REGISTER_FILE of env_register.c */
+
+static int
+lock_byte(int fd, off_t byte, int how, bool waits)
+{
+	struct flock lock = {
+		.l_type = (short)how, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+	int rc;
+
+	do
+		rc = fcntl(fd, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
+	while (rc != 0 && errno == EINTR);
+	return rc;
+}
+
+static int
+lock_directory(int fd, int how)
+{
+	int rc;
+
+	do
+		rc = flock(fd, how);
+	while (rc != 0 && errno == EINTR);
+	return rc;
+}
+
+static void
+close_locks(struct nb_db *db)
+{
+	if (db->gate_fd >= 0)
+		close(db->gate_fd);
+	if (db->lock_fd >= 0)
+		close(db->lock_fd);
+	db->gate_fd = db->lock_fd = -1;
+}
+
+static int
+is_open_already(struct nb_db *db)
+{
+	close_locks(db);
+	return db->host->fail(NB_FAIL, "it is open already, here or in another process");
+}
+
+static int
+open_file(struct nb_db *db, const char *path, const char *name, int flags, int *fd)
+{
+	char text[PATH_MAX];
+
+	snprintf(text, sizeof(text), "%s/%s", path, name);
+	*fd = open(text, flags | O_CLOEXEC, 0666);
+	if (*fd >= 0 || (errno == ENOENT && (flags & O_CREAT) == 0))
+		return NB_OK;
+	int error = errno;
+	close_locks(db);
+	return db->host->fail(NB_FAIL, "%s: %s", text, strerror(error));
+}
+
+/* An old registry, and with it the regions, may be from before a private environment. */
+static void
+forget_registry(const char *path)
+{
+	char name[PATH_MAX];
+
+	snprintf(name, sizeof(name), "%s/" REGISTRY_FILE, path);
+	unlink(name);
+}
+
+static int
+enter_alone(struct nb_db *db, const char *path)
+{
+	if (lock_directory(db->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+		int error = errno;
+		close_locks(db);
+		if (error == EWOULDBLOCK)
+			return is_open_already(db);
+		db->host->log(NB_LOG_WARNING,
+			"berkeleydb: %s cannot be locked (%s): keep other processes away from "
+			"it",
+			path, strerror(error));
+		return NB_OK;
+	}
+	int rc = open_file(db, path, GATE_FILE, O_RDWR, &db->gate_fd);
+	if (rc != NB_OK)
+		return rc;
+	if (db->gate_fd >= 0 && lock_byte(db->gate_fd, 0, F_WRLCK, false) != 0)
+		return is_open_already(db);
+	if (db->gate_fd >= 0)
+		close(db->gate_fd);
+	db->gate_fd = -1;
+	forget_registry(path);
+	return NB_OK;
+}
+
+static int
+enter_shared(struct nb_db *db, const char *path)
+{
+	int rc = open_file(db, path, GATE_FILE, O_RDWR | O_CREAT, &db->gate_fd);
+
+	if (rc != NB_OK)
+		return rc;
+	if (lock_byte(db->gate_fd, getpid(), F_WRLCK, false) != 0 &&
+		(errno == EAGAIN || errno == EACCES))
+		return is_open_already(db);
+	if (lock_byte(db->gate_fd, 0, F_WRLCK, true) != 0)
+		goto no_locks;
+	db->is_alone = lock_directory(db->lock_fd, LOCK_EX | LOCK_NB) == 0;
+	if (!db->is_alone && errno != EWOULDBLOCK)
+		goto no_locks;
+	if (!db->is_alone && lock_directory(db->lock_fd, LOCK_SH | LOCK_NB) != 0)
+		return is_open_already(db);
+	if (db->is_alone)
+		forget_registry(path);
+	return NB_OK;
+
+no_locks:
+	rc = errno;
+	close_locks(db);
+	return db->host->fail(
+		NB_FAIL, "%s cannot be locked, as shared=yes needs: %s", path, strerror(rc));
+}
+
+int
+sharing_enter(struct nb_db *db, const char *path)
+{
+	db->gate_fd = -1;
+	db->lock_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (db->lock_fd < 0)
+		return db->host->fail(NB_FAIL, "%s: %s", path, strerror(errno));
+	return db->is_shared ? enter_shared(db, path) : enter_alone(db, path);
+}
+
+/* Waits for no more than a private one that is about to find the gate held. */
+void
+sharing_settle(struct nb_db *db)
+{
+	if (!db->is_shared)
+		return;
+	if (db->is_alone)
+		lock_directory(db->lock_fd, LOCK_SH);
+	lock_byte(db->gate_fd, 0, F_UNLCK, false);
+}
+
+void
+sharing_begin_leave(struct nb_db *db)
+{
+	db->is_alone = true;
+	if (!db->is_shared)
+		return;
+	lock_byte(db->gate_fd, 0, F_WRLCK, true);
+	db->is_alone = lock_directory(db->lock_fd, LOCK_EX | LOCK_NB) == 0;
+	if (!db->is_alone)
+		lock_directory(db->lock_fd, LOCK_SH);
+}
+
+/*
+ * Without force, so that regions which one that died has left in use stay: the next that
+ * opens is alone, and recovers. It has its own handle, as Berkeley DB wants.
+ */
+static void
+remove_regions(const char *path)
+{
+	DB_ENV *env;
+
+	if (db_env_create(&env, 0) != 0)
+		return;
+	env->set_errcall(env, NULL);
+	env->set_errfile(env, NULL);
+	env->remove(env, path, 0);
+	forget_registry(path);
+}
+
+void
+sharing_leave(struct nb_db *db, const char *path)
+{
+	if (db->is_shared && db->is_alone)
+		remove_regions(path);
+	close_locks(db);
+}
