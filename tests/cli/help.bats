@@ -4,17 +4,24 @@
 # shellcheck disable=SC2154,SC1090
 load helper
 
-actions='keys put shuffle get delete engines check new-engine'
+actions='keys put shuffle get delete load run replay workloads engines check new-engine convert'
 options='action path driver klen vlen keys report-interval count threads option durability
-	cache seed value-ratio verify-rate settle clock pin allow-missing fold quiet only format fresh hang-after version help'
+	cache seed value-ratio verify-rate settle clock pin allow-missing fold quiet only format fresh
+	hang-after workload set version help from to from-format to-format key-bytes bare-as skip-bad
+	phase load trace speed record procs interval until-steady sweep slo'
+# Keys of jobs; those that an option has the name of are above.
+job_keys='summary records space key-format key-order key-size key-prefix key-digits value-size lag
+	read update insert upsert delete scan read-modify-write batch multi-get txn-read txn-write
+	distribution theta hot-share hot-ops exp-percent exp-share pareto-h scan-length
+	scan-distribution items duration warmup rate arrivals background cpus start'
 
 @test "help goes to stdout and lists every action and option" {
 	mininb 0 --help
 	equals "$stderr" ''
 	for action in $actions; do
-		matches "$output" $'\n'"  $action( [A-Z]+)? +[a-z]"
+		matches "$output" $'\n'"  $action( \\[?[A-Z]+\\]?)? +[a-z]"
 	done
-	for option in $options; do
+	for option in $options $job_keys; do
 		matches "$output" $'\n'"  (-[a-z], |    )--${option}[^a-z]"
 	done
 	long=$output
@@ -26,9 +33,9 @@ options='action path driver klen vlen keys report-interval count threads option 
 	mininb 0 --help
 	local names
 	names=$(grep -oE '^  (-[a-z], |    )--[a-z-]+' <<<"$output" | grep -oE '[a-z-]+$')
-	equals "$(wc -l <<<"$names")" "$(wc -w <<<"$options")"
+	equals "$(wc -l <<<"$names")" "$(wc -w <<<"$options $job_keys")"
 	for name in $names; do
-		run "$MININB" "$name=" put
+		run "$MININB" "$name=" run
 		lacks "$output" 'there is no option'
 	done
 }
@@ -57,16 +64,17 @@ options='action path driver klen vlen keys report-interval count threads option 
 	mininb 0 --help=man
 	equals "$stderr" ''
 	for action in $actions; do
-		matches "$output" $'\n'"\.BI? ${action//-/\\\\-}( \" [A-Z]+\")?"$'\n'
+		matches "$output" $'\n'"\.BI? ${action//-/\\\\-}( \" \\[?[A-Z]+\\]?\")?"$'\n'
 	done
-	for option in $options; do
+	for option in $options $job_keys; do
 		contains "$output" "\\-\\-${option//-/\\-}"
 	done
 	for section in NAME SYNOPSIS DESCRIPTION ACTIONS OPTIONS 'EXIT STATUS' ENVIRONMENT FILES \
-		EXAMPLES DURABILITY; do
+		EXAMPLES DURABILITY WORKLOADS 'LOAD CONTROL' VERIFICATION TRACES; do
 		contains "$output" ".SH $section"
 	done
 	contains "$output" MININB_PLUGIN_PATH
+	contains "$output" MININB_WORKLOAD_PATH
 	contains "$output" NO_COLOR
 }
 
@@ -105,7 +113,7 @@ complete_words()
 		contains " ${COMPREPLY[*]} " " $action "
 	done
 	complete_words mininb --
-	for option in $options; do
+	for option in $options $job_keys; do
 		matches " ${COMPREPLY[*]} " " --$option=? "
 	done
 }
@@ -121,6 +129,11 @@ complete_words()
 	lacks " ${COMPREPLY[*]} " ' --threads= '
 	complete_words mininb new-engine ''
 	equals "${COMPREPLY[*]}" ''
+	complete_words mininb put --re
+	equals "${COMPREPLY[*]}" '--report-interval='
+	complete_words mininb run --re
+	equals "$(tr ' ' '\n' <<<"${COMPREPLY[*]}" | sort | tr '\n' ' ')" \
+		'--read-modify-write= --read= --record= --records= --report-interval= '
 }
 
 @test "completion of values" {
@@ -138,6 +151,16 @@ complete_words()
 	touch mykeys.bin
 	complete_words mininb put -i my
 	equals "${COMPREPLY[*]}" mykeys.bin
+	complete_words mininb replay --trace = my
+	equals "${COMPREPLY[*]}" mykeys.bin
+	complete_words mininb replay --load my
+	equals "${COMPREPLY[*]}" mykeys.bin
+	complete_words mininb convert --from = my
+	equals "${COMPREPLY[*]}" mykeys.bin
+	complete_words mininb run --record my
+	equals "${COMPREPLY[*]}" mykeys.bin
+	complete_words mininb convert --to-format = mi
+	equals "${COMPREPLY[*]}" mininb
 	complete_words mininb put -c ''
 	equals "${COMPREPLY[*]}" ''
 }
@@ -151,6 +174,27 @@ complete_words()
 	touch mine.so
 	complete_words "$MININB" put -d ./mi
 	equals "${COMPREPLY[*]}" ./mine.so
+}
+
+@test "completion of workloads and their keys" {
+	source <("$MININB" --help=bash)
+	complete_words "$MININB" run -w ycsb-
+	equals "${COMPREPLY[*]}" 'ycsb-a ycsb-b ycsb-c ycsb-d ycsb-e ycsb-f'
+	complete_words "$MININB" load --workload = fp
+	equals "${COMPREPLY[*]}" fptree-220w
+	complete_words "$MININB" workloads readwh
+	equals "${COMPREPLY[*]}" readwhilewriting
+	touch mine.ini mine.txt
+	complete_words "$MININB" run -w mi
+	equals "${COMPREPLY[*]}" mine.ini
+	complete_words "$MININB" run -w ./mi
+	equals "${COMPREPLY[*]}" ./mine.ini
+	complete_words mininb run --distribution = ho
+	equals "${COMPREPLY[*]}" hotspot
+	complete_words mininb run --readers.distribution zipfian-
+	equals "${COMPREPLY[*]}" zipfian-ycsb
+	complete_words mininb run --records = ''
+	equals "${COMPREPLY[*]}" ''
 }
 
 @test "shellcheck has nothing to say about the completion" {

@@ -8,7 +8,7 @@ bats_require_minimum_version 1.5.0
 setup()
 {
 	: "${MININB:?is not set: run these by meson test}"
-	unset NO_COLOR MININB_PLUGIN_PATH
+	unset NO_COLOR MININB_PLUGIN_PATH MININB_WORKLOAD_PATH
 	export LC_ALL=C
 	mkdir "$BATS_TEST_TMPDIR/work" # bats keeps files of its own beside it
 	cd "$BATS_TEST_TMPDIR/work" || return
@@ -69,9 +69,14 @@ refuses()
 	}
 }
 
+needs_engine()
+{
+	"$MININB" engines --driver="$1" >/dev/null 2>&1 || skip "$1 is not built"
+}
+
 needs_leveldb()
 {
-	"$MININB" engines --driver=leveldb >/dev/null 2>&1 || skip 'leveldb is not built'
+	needs_engine leveldb
 }
 
 # Sum of the counts of the histogram's rows in $1.
@@ -84,6 +89,19 @@ sum_of_rows()
 total_of()
 {
 	awk '/^Total:/ { print $3 }' <<<"$1"
+}
+
+# Operations of kind $1 in the report of a job, $output; "" if there is no such row.
+ops_of()
+{
+	awk -v kind="$1" '$1 == kind && $2 == "service" { print $3 }' <<<"$output"
+}
+
+# What stands behind "$1 :" in $output, in its first such line.
+line_of()
+{
+	awk -v name="$1" 'index($0, name) == 1 && sub(/^[^:]*: /, "") { print; exit }' \
+		<<<"$output"
 }
 
 # Wait until the command $@ is true, at most a minute.

@@ -1,0 +1,264 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Workloads as they are run: mixes, bounds, rates, groups, and what is verified.
+# shellcheck disable=SC2154,SC2016
+load helper
+
+teardown()
+{
+	if [[ -n ${pid-} ]]; then
+		kill -KILL "$pid" 2>/dev/null || true
+	fi
+}
+
+plugin()
+{
+	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
+}
+
+@test "the mixes of YCSB are seen in the counts" {
+	local -A mixes=(
+		[a]='read 500 update 500' [b]='read 950 update 50' [c]='read 1000'
+		[d]='read 950 insert 50' [e]='scan 950 insert 50'
+		[f]='read 500 read-modify-write 500')
+	local letter
+	for letter in "${!mixes[@]}"; do
+		mininb 0 run -w "ycsb-$letter" -d memory
+		equals "$stderr" ''
+		# shellcheck disable=SC2086
+		set -- ${mixes[$letter]}
+		while (($# > 0)); do
+			equals "$letter: $(ops_of "$1")" "$letter: $2"
+			shift 2
+		done
+	done
+}
+
+@test "each preset runs on what was loaded for it" {
+	needs_leveldb
+	local name
+	for name in $("$MININB" workloads | sed '1d; s/ .*//'); do
+		mininb 0 load -w "$name" --records=500 -v 50 --fresh
+		mininb 0 run -w "$name" --records=500 -v 50 --count=200
+		equals "$stderr" ''
+		matches "$output" 'Verified +: ([0-9]+ records: 0 wrong|nothing)'
+	done
+}
+
+@test "operations are the same for any number of threads" {
+	mininb 0 run -w ycsb-a -d memory
+	local first
+	first=$(line_of 'Stream digest')
+	mininb 0 run -w ycsb-a -d memory --threads=3
+	equals "$(line_of 'Stream digest')" "$first"
+	equals "$(ops_of read) $(ops_of update)" '500 500'
+	mininb 0 run -w ycsb-a -d null --rate=1M --arrivals=poisson
+	equals "$(line_of 'Stream digest')" "$first"
+	mininb 0 run -w ycsb-a -d memory --read=51
+	[[ $(line_of 'Stream digest') != "$first" ]]
+}
+
+@test "a time that is typed is instead of the workload's count" {
+	mininb 0 run -w ycsb-a -d memory --duration=300ms
+	(($(ops_of all) > 1000))
+	mininb 0 run -w ycsb-a -d memory --duration=10s --count=500
+	equals "$(ops_of all)" 500
+	mininb 0 run -w ycsb-a -d memory --run.duration=300ms
+	(($(ops_of all) > 1000))
+}
+
+@test "without a bound there are as many operations as records" {
+	mininb 0 run -d memory --records=640 --read=1
+	equals "$(ops_of read)" 640
+}
+
+@test "a warm-up is not measured" {
+	mininb 0 run -w ycsb-c -d memory --count=1000 --warmup=300
+	equals "$(ops_of read)" 700
+	contains "$output" 'without a warm-up of 300 operations'
+	refuses '[run]: warmup: leaves nothing of the duration to measure' \
+		run -w ycsb-c --duration=1s --warmup=1s
+	refuses '[run]: warmup: 10 of 10 operations leaves nothing to measure' \
+		run -w ycsb-c --count=10 --warmup=10
+}
+
+@test "a rate has response times beside service times, and a queue" {
+	mininb 0 run -w ycsb-a -d memory --rate=5k --count=500
+	matches "$output" '1 thread, [0-9]+ ops/sec offered, evenly spaced, 500 operations'
+	equals "$(grep -c '^ *response ' <<<"$output")" 3
+	matches "$(line_of Queue)" 'the last of 500 began '
+	contains "$output" 'Harness lateness  : p50 '
+	lacks "$output" ': closed loop: '
+	mininb 0 run -w ycsb-a -d memory --rate=5k --arrivals=poisson --count=500
+	contains "$output" 'at random (Poisson)'
+	mininb 0 run -w ycsb-a -d memory --count=500
+	contains "$output" '1 thread, closed loop, 500 operations'
+	equals "$(grep -c '^ *response ' <<<"$output")" 0
+	contains "$output" ': closed loop: '
+}
+
+@test "a rate above what can be done has a queue that grows" {
+	mininb 0 run -w ycsb-a -d memory --rate=1G --duration=100ms
+	matches "$(line_of Queue)" '^grew, as more was offered than can be done: [0-9]+ operations were due, [0-9]+ left; the last of [0-9]+ began '
+	contains "$output" 'the offered rate is above what could be done'
+}
+
+@test "steps, ramps and files of rates" {
+	mininb 0 run -w ycsb-c -d memory --rate=2k/100ms,8k/100ms --duration=200ms
+	matches "$output" '2k/100ms,8k/100ms ops/sec offered \([0-9]+ on average\), evenly spaced'
+	(($(ops_of read) <= 1001))
+	mininb 0 run -w ycsb-c -d memory --rate=1k..9k/200ms --duration=200ms
+	(($(ops_of read) <= 1001))
+	printf '# seconds rate\n0 2k\n0.1 8k\n' >rates
+	mininb 0 run -w ycsb-c -d memory --rate=@rates --duration=200ms
+	(($(ops_of read) <= 1001))
+	printf '0 2k\n0.1 many\n' >rates
+	refuses 'rate: rates:2: ' run -w ycsb-c -d memory --rate=@rates
+	refuses "rate: '5q': " run -w ycsb-c --rate=5q
+}
+
+@test "intervals are told as they end" {
+	mininb 0 run -w ycsb-c -d memory --duration=600ms --interval=100ms --warmup=400ms
+	matches "$output" '^ seconds +ops +ops/s +p50 us +p99 us +max us +behind'$'\n'
+	matches "$output" $'\n +0\\.[0-9]+ +[0-9]+ +[0-9]+ +warm-up\n'
+	equals "$(grep -c ' $' <<<"$output")" 0
+	matches "$output" $'\n +0\\.[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+ '
+}
+
+@test "a run ends when it is steady, or says that it never was" {
+	mininb 0 run -w ycsb-c -d memory --duration=30s --until-steady=300ms,slope:100%,band:100%
+	matches "$(line_of Steady)" '^yes: over the last window the rate changed by '
+	lacks "$output" 'Partial '
+	mininb 0 run -w ycsb-c -d memory --duration=300ms --until-steady=200ms,slope:0.0001%,band:0.0001%
+	contains "$output" 'never steady: '
+	equals "$(line_of Steady)" ''
+	refuses '--until-steady: ' run -w ycsb-c --until-steady=often
+	refuses "--until-steady: '0%' is not above 0%" run -w ycsb-c --until-steady=1s,band:0%
+}
+
+@test "groups side by side, in the background, and one after the other" {
+	cat >my.ini <<'INI'
+[workload]
+records = 2k
+
+[writers]
+update = 100
+threads = 2
+rate = 2k
+count = 400
+
+[readers]
+read = 100
+background = yes
+
+[check]
+start = after
+scan = 100
+scan-length = 10
+count = 50
+INI
+	mininb 0 run -w my.ini -d memory
+	equals "$(ops_of update)" 400
+	equals "$(ops_of scan)" 50
+	contains "$output" $'\nwriters: update 100 %; uniform keys\n2 threads, '
+	contains "$output" $'\nreaders: read 100 %; uniform keys\n1 thread, closed loop, '
+	contains "$output" $'\ncheck: scan 100 %; uniform keys\n'
+	matches "$output" 'Records +: [0-9]+ read or written'
+	mininb 0 run -w my.ini -d memory --writers.count=100 --check.count=20
+	equals "$(ops_of update)" 100
+	equals "$(ops_of scan)" 20
+}
+
+@test "several records at once, where the engine can" {
+	mininb 0 run -d memory --records=500 --count=100 --batch=50 --multi-get=50 --items=7
+	equals "$(ops_of batch) $(ops_of multi-get)" '50 50'
+	contains "$output" ': 700 read or written'
+	mininb 1 run -d memory --records=500 --txn-read=1
+	equals "$stderr" 'mininb: run: memory cannot do transactions'
+	needs_engine lmdb
+	mininb 0 load -d lmdb --records=500
+	mininb 0 run -d lmdb --records=500 --count=100 --txn-read=50 --txn-write=50
+	equals "$(ops_of txn-read) $(ops_of txn-write)" '50 50'
+}
+
+@test "what an engine cannot do is refused before it begins" {
+	mininb 1 run -w ycsb-e -d null
+	equals "$stderr" 'mininb: run: null cannot do ordered scans'
+	equals "$output" ''
+	equals "$(ls -A)" ''
+	needs_engine tdb
+	mininb 1 run -w ycsb-a -d tdb -t 2
+	contains "$stderr" 'threads: tdb works with one only'
+}
+
+@test "a database is asked for, with what makes it" {
+	needs_leveldb
+	mininb 1 run -w ycsb-a -d leveldb
+	equals "$stderr" 'mininb: ./nb/leveldb: holds no database of leveldb; make one with: mininb load --workload=NAME --driver=leveldb --path ./nb'
+	equals "$output" ''
+}
+
+@test "records of another workload are missed" {
+	needs_leveldb
+	mininb 0 load -w ycsb-a
+	mininb 3 run -w readrandom --records=1000
+	contains "$stderr" 'missing 1000; the first are listed in the report'
+	matches "$(line_of Wrong)" '^read, operation [0-9]+, key [0-9]+: missing$'
+	mininb 0 run -w readrandom --records=1000 --allow-missing
+	equals "$(line_of 'Not found')" 1000
+}
+
+@test "an engine that returns what it should passes" {
+	mininb 0 run -w ycsb-a -d "$(plugin honest)" --verify-rate=1
+	matches "$(line_of Verified)" '^[0-9]+ records: 0 wrong$'
+}
+
+@test "an older value than this thread's own is stale" {
+	mininb 3 run -w ycsb-a -d "$(plugin stale)" --verify-rate=1
+	matches "$stderr" '^mininb: run: [0-9]+ of [0-9]+ records that were verified are not what they should be: stale [0-9]+; the first are listed in the report$'
+	matches "$(line_of Wrong)" '^read, operation [0-9]+, key user[0-9]+: stale, version 0, expected [0-9]+$'
+	equals "$(grep -c '^Wrong  ' <<<"$output")" 8
+}
+
+@test "a value that is not what was written is corrupt, a lost one missing" {
+	mininb 3 run -w ycsb-a -d "$(plugin corrupts)" --verify-rate=1
+	contains "$stderr" ': corrupt '
+	matches "$(line_of Wrong)" '^read, operation [0-9]+, key user[0-9]+: corrupt$'
+	mininb 3 run -w ycsb-a -d "$(plugin loses)" --verify-rate=1
+	contains "$stderr" 'missing '
+	mininb 0 run -w ycsb-a -d "$(plugin corrupts)" --verify-rate=0
+	equals "$(line_of Verified)" 'nothing (not asked for)'
+}
+
+@test "inserts need as many keys as they may make" {
+	refuses 'run: inserts with keys of less than 5 bytes need a count' \
+		run -d memory --insert=100 --duration=1s --key-size=1 --records=10
+	refuses 'there are only 256 different keys of 1 bytes, and 300 records' \
+		run -d memory --insert=100 --count=100 --key-size=1 --records=200
+	mininb 0 run -d memory --insert=100 --count=56 --key-size=1 --records=200
+	equals "$(ops_of insert)" 56
+}
+
+@test "an interrupted run is reported as partial" {
+	env --default-signal=INT "$MININB" run -w ycsb-a -d memory --duration=60s \
+		--interval=50ms >out 2>err 3>&- &
+	pid=$!
+	wait_until grep -q '0\.1' out
+	kill -INT "$pid"
+	local status_got=0
+	wait "$pid" || status_got=$?
+	pid=
+	equals "$status_got" 130
+	equals "$(<err)" 'mininb: interrupted'
+	output=$(<out)
+	contains "$(line_of Partial)" 'yes, a partial result'
+}
+
+@test "several engines run one workload, side by side at the end" {
+	mininb 0 run -w ycsb-a -d memory,null
+	contains "$output" '== null, 2 of 2'
+	matches "$output" $'\n''memory .* done'$'\n''null .* done'
+	mininb 1 run -w ycsb-e -d null,memory
+	contains "$stderr" 'null cannot do ordered scans'
+	matches "$output" $'\n''memory .* done'
+}

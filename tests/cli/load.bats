@@ -1,0 +1,156 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The loading of a workload, and the records that it makes, as a published trace has them.
+# shellcheck disable=SC2154,SC2016
+load helper
+
+teardown()
+{
+	if [[ -n ${pid-} ]]; then
+		kill -KILL "$pid" 2>/dev/null || true
+	fi
+}
+
+@test "a loading inserts each record, and says how" {
+	mininb 0 load -w ycsb-a -d memory
+	equals "$stderr" ''
+	equals "$(line_of Action)" load
+	equals "$(line_of Workload)" ycsb-a
+	equals "$(line_of Records)" 1000
+	equals "$(ops_of insert)" 1000
+	contains "$output" $'\nload: insert 100 %\n'
+	matches "$(line_of Verified)" '^[0-9]+ records: 0 wrong$'
+	lacks "$output" 'Partial '
+}
+
+@test "no workload is needed to load records" {
+	mininb 0 load -d memory --records=300 --value-size=10
+	equals "$(ops_of insert)" 300
+	equals "$(line_of Keys)" 'raw, hashed, 16 bytes'
+	contains "$(line_of Values)" '10 bytes'
+	refuses 'there are only 256 different keys of 1 bytes, and 300 records' \
+		load -d memory --records=300 --key-size=1
+}
+
+@test "fewer records than are measured beforehand are loaded as well" {
+	for records in 1 3 64 65 1000; do
+		mininb 0 load -d memory --records="$records"
+		equals "$(ops_of insert)" "$records"
+	done
+	mininb 0 load -d memory --records=200 --key-size=1
+	equals "$(ops_of insert)" 200
+}
+
+@test "options of the loading's threads" {
+	mininb 0 load -w ycsb-a -d memory -t 3
+	contains "$output" $'\n3 threads, closed loop, 1000 operations in '
+	matches "$(line_of 'Ops/s by thread')" '^[0-9]+ [0-9]+ [0-9]+$'
+	mininb 0 load -w ycsb-a -d memory --load.threads=2 --threads=5 --load.threads=2
+	contains "$output" $'\n2 threads, '
+	mininb 0 load -w ycsb-a -d memory --records=100 --rate=2k
+	matches "$output" '1 thread, [0-9]+ ops/sec offered, evenly spaced, 100 operations'
+	matches "$output" $'\n +response +[0-9]'
+}
+
+@test "records are the same for any number of threads" {
+	mininb 0 load -w ycsb-b -d memory
+	local first
+	first=$(line_of 'Stream digest')
+	mininb 0 load -w ycsb-b -d memory -t 3
+	equals "$(line_of 'Stream digest')" "$first"
+	mininb 0 load -w ycsb-b -d memory --seed=2
+	[[ $(line_of 'Stream digest') != "$first" ]]
+}
+
+@test "fresh data is asked for where several engines are compared" {
+	needs_leveldb
+	mininb 0 load -w ycsb-a -d leveldb
+	refuses './nb/leveldb holds data, and several engines are compared on fresh data' \
+		load -w ycsb-a -d leveldb,memory
+	mininb 0 load -w ycsb-a -d leveldb,memory --fresh
+	matches "$output" $'\n'"leveldb .* done"$'\n'"memory .* done"
+}
+
+@test "the keys of a published file are met, one for one" {
+	mininb 0 convert --from=workload:fptree-220w --phase=load --to=load.txt \
+		--to-format=ycsb-text
+	equals "$stderr" 'mininb: convert: 2200000 operations (2200000 inserts)'
+	equals "$(wc -l <load.txt) $(wc -c <load.txt)" '2200000 59135012'
+	equals "$(head -n 3 load.txt)" 'INSERT 6284781860667377211
+INSERT 8517097267634966620
+INSERT 1820151046732198393'
+	# its id in git, which is that of the repository the file was published in
+	equals "$( (printf 'blob 59135012\0' && cat load.txt) | sha1sum)" \
+		'c6e464bfb1cd64593b6a6cff652630419f4ccfe2  -'
+}
+
+@test "the run of that workload has its counts, and reads what was loaded" {
+	mininb 0 convert --from=workload:fptree-220w --to=run.txt --to-format=ycsb-text
+	equals "$stderr" \
+		'mininb: convert: 350000 operations (174548 reads, 175452 inserts)'
+	equals "$(awk '{ n[$1]++ } END { print NR, n["INSERT"], n["READ"] }' run.txt)" \
+		'350000 175452 174548'
+	mininb 0 convert --from=workload:fptree-220w --phase=load --to=load.txt \
+		--to-format=ycsb-text --records=2375452
+	# inserts go on where the load of 2200000 ends, and reads find what was inserted
+	cut -d' ' -f2 load.txt | tail -n +2200001 >next
+	awk '$1 == "INSERT" { print $2 }' run.txt | cmp - next
+	# that is, what was there by then
+	head -n 2200000 load.txt | cat - run.txt | awk '
+		$1 == "INSERT" { known[$2] }
+		$1 == "READ" { n++; missing += !($2 in known) }
+		END { print n, missing + 0 }' >reads
+	equals "$(<reads)" '174548 0'
+}
+
+@test "the order of the bytes of a published key" {
+	mininb 0 convert --from=workload:fptree-220w --phase=load --to=one.u64 \
+		--to-format=u64 --records=1
+	equals "$(od -An -tx1 one.u64 | tr -d ' \n')" 3bc6e5d7cd073857
+	# replayed, the key is those bytes or these
+	printf 'INSERT usertable user6284781860667377211 [ field0=xxxxxxxxxxxxxxxx ]\n' >one.log
+	mininb 0 convert --from=one.log --to=little.keys --to-format=keys --klen=8 \
+		--key-bytes=little
+	equals "$(od -An -tx1 little.keys | tr -d ' \n')" 3bc6e5d7cd073857
+	mininb 0 convert --from=one.log --to=big.keys --to-format=keys --klen=8
+	equals "$(od -An -tx1 big.keys | tr -d ' \n')" 573807cdd7e5c63b
+}
+
+@test "an interrupted loading is reported as partial" {
+	needs_leveldb
+	env --default-signal=INT "$MININB" load -d leveldb --records=10M -v 1000 >out 2>err 3>&- &
+	pid=$!
+	wait_until compgen -G 'nb/leveldb/*.ldb' >/dev/null
+	kill -INT "$pid"
+	local status_got=0
+	wait "$pid" || status_got=$?
+	pid=
+	equals "$status_got" 130
+	equals "$(<err)" 'mininb: interrupted'
+	output=$(<out)
+	contains "$(line_of Partial)" 'yes, a partial result'
+	[[ $(ops_of insert) -gt 0 && $(ops_of insert) -lt 10000000 ]]
+}
+
+@test "what cannot be loaded is told before anything is written" {
+	refuses "there is no workload 'ycbs-a', did you mean 'ycsb-a'?" load -w ycbs-a
+	refuses 'ycsb-a: there are no records to load' load -w ycsb-a --records=0 \
+		--read=0 --update=0 --insert=1
+	refuses "there is no option --recrods, did you mean --records?" load --recrods=5
+	mininb 1 load -w ./gone.ini
+	equals "$stderr" 'mininb: ./gone.ini: No such file or directory'
+	echo mine >nb
+	mininb 1 load -w ycsb-a -d memory
+	contains "$stderr" nb
+	equals "$(<nb)" mine
+	equals "$(ls -A)" nb
+}
+
+@test "no space left for the records" {
+	needs_leveldb
+	needs_small_room
+	run -1 --separate-stderr in_small_room "$MININB" load -w ycsb-a --records=100k
+	contains "$stderr" 'No space left'
+	matches "$stderr" '^mininb: leveldb: insert, operation [0-9]+: '
+	contains "$(line_of Partial)" 'yes, a partial result'
+}

@@ -1,0 +1,193 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Traces: recorded, and done again.
+# shellcheck disable=SC2154,SC2016
+load helper
+
+teardown()
+{
+	if [[ -n ${pid-} ]]; then
+		kill -KILL "$pid" 2>/dev/null || true
+	fi
+}
+
+# load.trace and run.trace of ycsb-a.
+make_traces()
+{
+	mininb 0 convert --from=workload:ycsb-a --phase=load --to=load.trace -v 100
+	mininb 0 convert --from=workload:ycsb-a --to=run.trace -v 100
+	equals "$stderr" 'mininb: convert: 1000 operations (500 reads, 500 updates)'
+}
+
+@test "a trace that loads and one that runs are two groups" {
+	make_traces
+	mininb 0 replay --load=load.trace --trace=run.trace -d memory
+	equals "$stderr" ''
+	equals "$(line_of Action)" replay
+	contains "$output" $'\nloading: load.trace, a trace in the format mininb\n1 thread, closed loop, 1000 operations in '
+	contains "$output" $'\nrun: run.trace, a trace in the format mininb\n'
+	equals "$(ops_of insert) $(ops_of read) $(ops_of update)" '1000 500 500'
+	lacks "$output" 'Records '
+	lacks "$output" 'Harness  '
+}
+
+@test "a database that a trace made is there for the next" {
+	needs_leveldb
+	make_traces
+	mininb 1 replay --trace=run.trace
+	equals "$stderr" 'mininb: ./nb/leveldb: holds no database of leveldb; make one with: mininb replay --load=FILE --driver=leveldb --path ./nb'
+	mininb 0 replay --load=load.trace
+	equals "$(ops_of insert)" 1000
+	mininb 0 replay --trace=run.trace --verify-rate=1
+	matches "$(line_of Verified)" '^[0-9]+ records: 0 wrong$'
+	mininb 0 replay --trace=run.trace --count=70
+	equals "$(ops_of all)" 70
+}
+
+@test "operations are the same for any number of threads" {
+	make_traces
+	mininb 0 replay --load=load.trace --trace=run.trace -d memory --threads=1
+	local first
+	first=$(line_of 'Stream digest')
+	mininb 0 replay --load=load.trace --trace=run.trace -d memory --threads=3
+	equals "$(line_of 'Stream digest')" "$first"
+	equals "$(ops_of insert) $(ops_of read) $(ops_of update)" '1000 500 500'
+	mininb 0 replay --load=load.trace -d memory
+	[[ $(line_of 'Stream digest') != "$first" ]]
+}
+
+@test "what a run did is recorded, and done again" {
+	needs_leveldb
+	mininb 0 load -w ycsb-b -v 100 --record=load.trace
+	mininb 0 run -w ycsb-b -v 100 -t 2 --record=run.trace
+	mininb 0 convert --from=load.trace --to=all.log --to-format=ycsb-log --key-bytes=text
+	contains "$stderr" '1000 operations (1000 inserts)'
+	equals "$(cut -d' ' -f3 all.log | sort -u | wc -l)" 1000
+	mininb 0 replay --load=load.trace --trace=run.trace --fresh --verify-rate=1
+	equals "$(ops_of insert) $(ops_of read) $(ops_of update)" '1000 950 50'
+	mininb 0 convert --from=workload:ycsb-b -v 100 --to=made.trace
+	cmp run.trace made.trace
+}
+
+@test "a record has due times where there is a rate, and a replay honours them" {
+	mininb 0 run -w ycsb-b -d memory -v 100 --count=200 --rate=2k --record=run.trace
+	mininb 0 convert --from=workload:ycsb-b -v 100 --phase=load --to=load.trace
+	mininb 0 replay --load=load.trace --trace=run.trace -d memory --speed=2x
+	contains "$output" 'due at the times of the trace, at 2x, 200 operations'
+	contains "$output" $'\nloading: load.trace, a trace in the format mininb\n1 thread, closed loop'
+	matches "$output" $'\n +response +[0-9]'
+	matches "$(line_of Queue)" 'the last of 200 began '
+	mininb 0 replay --load=load.trace --trace=run.trace -d memory --run.rate=5k
+	matches "$output" '1 thread, [0-9]+ ops/sec offered, evenly spaced, 200 operations'
+	refuses '--speed and --rate: ' replay --trace=run.trace --speed=1x --rate=5
+	refuses "--speed: 'fast' is no factor like 1x, 2x or 0.5x" replay --trace=run.trace \
+		--speed=fast
+}
+
+@test "a trace without times has no speed" {
+	make_traces
+	mininb 2 replay --load=load.trace --trace=run.trace -d memory --speed=1x
+	contains "$stderr" 'mininb: operation 0 of the trace has no time, so there is no speed of it; a rate can be given instead'
+}
+
+@test "bare keys are what the mix says" {
+	mininb 0 convert --from=workload:ycsb-b --phase=load --to=keys.u64 --to-format=u64 \
+		--key-format=be64 --records=640 # ten strata, so that the mix is exact
+	mininb 0 replay --load=keys.u64 --trace=keys.u64 -d memory
+	equals "$(ops_of insert) $(ops_of read)" '640 640'
+	mininb 0 replay --load=keys.u64 --trace=keys.u64 -d memory --read=3 --update=1
+	equals "$(ops_of insert) $(ops_of read) $(ops_of update)" '640 480 160'
+	mininb 0 replay --load=keys.u64 --trace=keys.u64 -d memory --update=1
+	equals "$(ops_of insert) $(ops_of update)" '640 640'
+	mv keys.u64 keys
+	refuses 'keys: is no text and none of mininb'\''s own traces; if these are bare keys, say which: u64, or keys with --klen' \
+		replay --load=keys -d memory
+	mininb 0 replay --load=keys --format=u64 -d memory
+	equals "$(ops_of insert)" 640
+}
+
+@test "a trace that is cut short or damaged is told, with what came before" {
+	make_traces
+	head -c 10000 run.trace >short.trace
+	mininb 3 replay --load=load.trace --trace=short.trace -d memory
+	matches "$stderr" '^mininb: short.trace: block [0-9]+: the file ends within it or before its end mark; it was cut short$'
+	contains "$(line_of Partial)" 'yes, a partial result'
+	cp run.trace bad.trace
+	printf X | dd of=bad.trace bs=1 seek=9000 conv=notrunc status=none
+	mininb 3 replay --load=load.trace --trace=bad.trace -d memory
+	matches "$stderr" '^mininb: bad.trace: block [0-9]+: is damaged: '
+	printf 'INSERT 1\nINSERT 2\nREAD 2\nREAD x\nREAD 1\n' >bad.txt
+	mininb 3 replay --load=bad.txt -d memory
+	equals "$stderr" "mininb: bad.txt:4: 'READ x' is no operation: its key is not a number"
+	contains "$(line_of Partial)" 'yes, a partial result'
+	mininb 0 replay --load=bad.txt -d memory --skip-bad
+	equals "$(ops_of read) $(ops_of insert)" '2 2'
+	contains "$(line_of 'Left out')" "1 damaged; the first is line 4: 'READ x'"
+}
+
+@test "a read that finds nothing fails, unless that is allowed" {
+	printf 'INSERT 1\nREAD 1\nREAD 2\n' >misses.txt
+	mininb 3 replay --load=misses.txt -d memory
+	contains "$stderr" 'missing 1; the first are listed in the report'
+	matches "$(line_of Wrong)" '^read, operation 2, key 0000000000000002: missing$'
+	mininb 0 replay --load=misses.txt -d memory --allow-missing
+	equals "$(line_of 'Not found')" 1
+}
+
+@test "scans of a trace are done in order, where the engine can" {
+	printf 'INSERT 5\nINSERT 7\nINSERT 9\nSCAN 6 2\nSCAN 5 10\n' >scans.txt
+	mininb 0 replay --load=scans.txt -d memory --verify-rate=1
+	equals "$(ops_of scan)" 2
+	contains "$output" ': 8 read or written'
+	mininb 1 replay --load=scans.txt -d null
+	contains "$stderr" 'operation 3 of the trace is a scan, and the engine cannot do ordered scans'
+}
+
+@test "the bytes of keys that are numbers" {
+	needs_leveldb
+	printf 'INSERT usertable user6284781860667377211 [ field0=xxxxxxxx ]\n' >one.log
+	mininb 0 replay --load=one.log --key-bytes=little
+	printf 'READ usertable user6284781860667377211 [ <all fields>]\n' >read.log
+	mininb 0 replay --trace=read.log --key-bytes=little
+	mininb 3 replay --trace=read.log
+	matches "$(line_of Wrong)" 'key 573807cdd7e5c63b: missing$'
+	mininb 3 replay --trace=read.log --key-bytes=text
+	matches "$(line_of Wrong)" 'key user6284781860667377211: missing$'
+}
+
+@test "what makes no sense is refused" {
+	refuses 'replay: a trace is missing (--trace=FILE, or --load=FILE for one that makes the database)' \
+		replay
+	printf 'READ 1\n' >one.txt
+	refuses 'replay: --format=text and tap are for check; ' replay --trace=one.txt --format=text
+	mininb 3 replay --trace=/dev/null
+	equals "$stderr" 'mininb: /dev/null: is empty'
+	mininb 1 replay --trace=gone.trace
+	equals "$stderr" 'mininb: gone.trace: No such file or directory'
+	printf 'no operation at all\n' >text
+	refuses 'text: no line of it is an operation of ycsb-text, ycsb-log, rocksdb or cache-csv' \
+		replay --trace=text
+}
+
+@test "a place for a record that cannot be written is told before the run" {
+	mininb 1 run -w ycsb-a -d memory --record=gone/run.trace
+	equals "$stderr" 'mininb: gone/run.trace: cannot be written: No such file or directory'
+	equals "$output" ''
+	refuses 'record: only a run of one group' run -w readwhilewriting -d memory \
+		--record=run.trace
+}
+
+@test "an interrupted replay is reported as partial" {
+	mininb 0 convert --from=workload:ycsb-b -v 100 --phase=load --to=load.trace
+	env --default-signal=INT "$MININB" replay --load=load.trace --trace=load.trace -d memory \
+		--run.rate=10 --interval=50ms >out 2>err 3>&- &
+	pid=$!
+	wait_until grep -q '0\.[1-9]' out
+	kill -INT "$pid"
+	local status_got=0
+	wait "$pid" || status_got=$?
+	pid=
+	equals "$status_got" 130
+	equals "$(<err)" 'mininb: interrupted'
+	contains "$(<out)" 'Partial           : yes'
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Latency over throughput, and the highest rate that holds a limit.
+# shellcheck disable=SC2154,SC2016
+load helper
+
+teardown()
+{
+	if [[ -n ${pid-} ]]; then
+		kill -KILL "$pid" 2>/dev/null || true
+	fi
+}
+
+sweep()
+{
+	mininb 0 run -w ycsb-b -d memory -v 100 --duration=50ms "$@"
+}
+
+@test "a sweep measures the capacity, then shares of it" {
+	sweep --sweep
+	equals "$stderr" ''
+	# the report is that of the capacity
+	contains "$output" '1 thread, closed loop, '
+	matches "$output" $'\nCapacity: [0-9]+ ops/s, closed loop\n'
+	matches "$output" $'\nload +offered/s +achieved/s +service p50 '
+	local shares
+	shares=$(grep -oE '^ *[0-9]+%' <<<"$output" | tr -dc '0-9\n' | tr '\n' ' ')
+	equals "$shares" '10 20 30 40 50 60 70 80 90 95 '
+	# offered rates are those shares
+	awk '/^Capacity:/ { capacity = $2 }
+		/^ *[0-9]+% / { wanted = capacity * $1 / 100
+			if ($2 < wanted - 1 || $2 > wanted + 1) exit 1 }' <<<"$output"
+	matches "$output" 'kept up|queue grew'
+}
+
+@test "a limit that each rate holds" {
+	sweep --slo='max<1h'
+	matches "$output" $'\nHighest rate that held max<1h: [0-9]+ ops/s, [0-9]+ % of the capacity$'
+}
+
+@test "a limit that no rate holds is a gate that is shut" {
+	mininb 4 run -w ycsb-b -d memory -v 100 --duration=20ms --slo='p50<1ns'
+	matches "$stderr" '^mininb: no rate held p50<1ns, down to [0-9]+ ops/s$'
+	contains "$output" 'Capacity: '
+	lacks "$output" 'Highest rate'
+}
+
+@test "random arrivals are kept" {
+	sweep --sweep --arrivals=poisson
+	matches "$output" $'\n 10% +[0-9]'
+}
+
+@test "by count, a low rate would take for ever, so it is a time" {
+	# 1000 operations of the workload, at a tenth of which nothing can be said
+	mininb 0 run -w ycsb-b -d null -v 100 --sweep --run.duration=30ms
+	(($(ops_of all) > 1000))
+}
+
+@test "limits that are none" {
+	local limit
+	for limit in p99 'p99<' 'p101<1ms' 'p0<1ms' 'max<10ms,p99<1ms' 'p99<=1ms' 'p99>1ms' \
+		'p99<0s' 'mean<1ms'; do
+		refuses "--slo: '$limit' is no limit like p99<1ms, p99.9<500us or max<10ms" \
+			run -w ycsb-b -d memory --slo="$limit"
+	done
+	refuses '--slo: LIMIT must not be empty' run -w ycsb-b -d memory --slo=
+}
+
+@test "what makes no sense together is refused" {
+	refuses '--sweep and --slo look for different things; give one of them' \
+		run -w ycsb-b -d memory --sweep --slo='p99<1ms'
+	refuses '--record: a sweep is many runs' run -w ycsb-b -d memory --sweep --record=x
+	printf '[workload]\nrecords = 100\nread = 1\n[one]\n[two]\n' >two.ini
+	refuses '--sweep and --slo vary one rate: the job must have one group of threads beside those in the background' \
+		run -w two.ini -d memory --sweep
+	equals "$(ls -A)" two.ini
+}
+
+@test "a group in the background does not count" {
+	mininb 0 run -w readwhilewriting --records=500 -d memory --sweep --readers.duration=30ms
+	matches "$output" $'\n 95% +[0-9]'
+}
+
+@test "wrong data ends a sweep, with its first cases" {
+	needs_leveldb
+	mininb 0 load -w ycsb-a
+	mininb 3 run -w readrandom --records=1000 --sweep --duration=30ms
+	contains "$stderr" 'missing '
+	matches "$(line_of Wrong)" '^read, operation [0-9]+, key [0-9]+: missing$'
+}
+
+@test "an interrupted sweep ends, and shows what it has" {
+	env --default-signal=INT "$MININB" run -w ycsb-b -d memory -v 100 --sweep \
+		--duration=1s >out 2>err 3>&- &
+	pid=$!
+	wait_until grep -q 'Workload  ' out || true
+	kill -INT "$pid"
+	local status_got=0
+	wait "$pid" || status_got=$?
+	pid=
+	equals "$status_got" 130
+	equals "$(<err)" 'mininb: interrupted'
+}
+
+@test "several engines, each with its curve" {
+	sweep --sweep -d memory,null
+	equals "$(grep -c '^Capacity: ' <<<"$output")" 2
+	matches "$output" $'\n''memory .* done'$'\n''null .* done'
+}

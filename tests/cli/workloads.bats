@@ -1,0 +1,169 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Workloads: listed, printed as files, and set key by key on the command line.
+# shellcheck disable=SC2154,SC2016
+load helper
+
+presets='deleterandom fillrandom fillseq fptree-220w overwrite readrandom readrandomwriterandom
+	readseq readwhilewriting seekrandom ycsb-a ycsb-b ycsb-c ycsb-d ycsb-e ycsb-f'
+
+# The line "key = value" of $output, behind the line [$1].
+value_of()
+{
+	awk -v section="[$1]" -v key="$2" '
+		/^\[/ { is_here = $0 == section }
+		is_here && $1 == key { sub(/^[^=]*= ?/, ""); print }' <<<"$output"
+}
+
+@test "workloads are listed with what they are and where" {
+	mininb 0 workloads
+	equals "$stderr" ''
+	matches "$output" '^name +summary +where'$'\n'
+	for preset in $presets; do
+		matches "$output" $'\n'"$preset +[A-Za-z].* /[^ ]*/$preset\\.ini"
+	done
+	equals "$(sed 1d <<<"$output" | sort)" "$(sed 1d <<<"$output")"
+}
+
+@test "a list that cannot be written is told" {
+	run --separate-stderr -1 bash -c "'$MININB' workloads >/dev/full"
+	contains "$stderr" 'cannot write'
+	run --separate-stderr -1 bash -c "'$MININB' workloads ycsb-a >/dev/full"
+	contains "$stderr" 'standard output cannot be written'
+}
+
+@test "a workload is printed as a file that is the same workload" {
+	for preset in $presets; do
+		mininb 0 workloads "$preset"
+		equals "$stderr" ''
+		contains "$output" '[workload]'
+		printf '%s\n' "$output" >my.ini
+		first=$output
+		mininb 0 workloads my.ini
+		equals "$output" "$first"
+		mininb 0 workloads "$PWD/my.ini"
+		equals "$output" "$first"
+	done
+}
+
+@test "the example in the documentation is a workload" {
+	sed -n '/^```ini$/,/^```$/p' "$MININB_TEST_INCLUDE/../extra/workloads/README.md" |
+		sed '1d;$d' >sessions.ini
+	mininb 0 run -w sessions.ini -d memory --records=1k --duration=100ms
+	contains "$output" $'\nwriters: update 80 %, insert 20 %; zipfian keys\n2 threads, 10000 ops/sec offered'
+	contains "$output" $'\nreaders: read 100 %; zipfian keys\n6 threads, closed loop'
+	contains "$output" $'\ncheck: scan 100 %; zipfian keys\n'
+}
+
+@test "keys are set in the order in which they come" {
+	mininb 0 workloads ycsb-a --records=10M --read 90 --set update=10 --records=5M \
+		--distribution=hotspot --set=run.hot-share=0.25 --duration=60s --warmup=10s
+	equals "$(value_of workload records)" 5000000
+	equals "$(value_of run read)" 90
+	equals "$(value_of run update)" 10
+	equals "$(value_of run distribution)" hotspot
+	equals "$(value_of run hot-share)" 0.25
+	equals "$(value_of run duration)" 1m
+	equals "$(value_of run warmup)" 10s
+	mininb 0 --records=7 --action=workloads --seed=3 readwhilewriting --threads=2 \
+		--readers.threads=8 --writer.rate=10k --load.threads=4 --key-prefix=
+	equals "$(value_of workload records)" 7
+	equals "$(value_of workload seed)" 3
+	equals "$(value_of readers threads)" 8
+	equals "$(value_of writer threads)" 2
+	equals "$(value_of writer rate)" 10k
+	equals "$(value_of load threads)" 4
+}
+
+@test "options of the same meaning set keys when they are typed" {
+	mininb 0 workloads overwrite --klen=24 -v 1KiB -c 5k --value-ratio=0.25 -t 3 -i my.bin \
+		--key-format=file
+	equals "$(value_of workload key-size)" 24
+	equals "$(value_of workload value-size)" 1KiB
+	equals "$(value_of workload value-ratio)" 0.25
+	equals "$(value_of workload keys)" my.bin
+	equals "$(value_of run threads)" 3
+	equals "$(value_of run count)" 5000
+	mininb 0 workloads ycsb-a -v 10 --value-size=20
+	equals "$(value_of workload value-size)" 20
+	mininb 0 workloads ycsb-a --value-size=20 -v 10
+	equals "$(value_of workload value-size)" 10
+	mininb 0 workloads ycsb-a # and not when they are not
+	equals "$(value_of workload value-size)" 1000
+	equals "$(value_of run count)" 1000
+}
+
+@test "a directory of one's own comes first" {
+	mkdir own
+	printf '[workload]\nsummary = My own\nread = 1\n' >own/ycsb-a.ini
+	printf '[workload]\nrecrods = 1\n' >own/broken.ini
+	MININB_WORKLOAD_PATH=$PWD/own mininb 0 workloads
+	matches "$output" $'\n'"ycsb-a +My own +$PWD/own/ycsb-a.ini"$'\n'
+	contains "$output" "own/broken.ini:2: there is no key 'recrods', did you mean 'records'?"
+	MININB_WORKLOAD_PATH=$PWD/own mininb 0 workloads ycsb-a
+	equals "$(value_of workload summary)" 'My own'
+}
+
+@test "an unknown workload names the nearest and all" {
+	refuses "there is no workload 'ycbs-a', did you mean 'ycsb-a'?" workloads ycbs-a
+	for preset in $presets; do
+		contains "$stderr" "$preset"
+	done
+	refuses "there is no workload 'ycbs-a', did you mean 'ycsb-a'?" run -w ycbs-a
+	refuses "there is no workload 'x'." load --workload=x
+	refuses '--workload: NAME must not be empty' run --workload=
+	mininb 1 run -w ./gone.ini
+	equals "$stderr" 'mininb: ./gone.ini: No such file or directory'
+}
+
+@test "a wrong file is told with its line" {
+	printf '[workload]\r\nrecords = 5\r\nrecrods = 6\r\n' >my.ini
+	refuses "my.ini:3: there is no key 'recrods', did you mean 'records'?" run -w my.ini
+	printf '[run]\nthreads = many' >my.ini
+	refuses "my.ini:2: threads: 'many' is not a number" load -w my.ini
+	printf '[run]\nthreads = 2\n' >my.ini
+	refuses '[run]: the mix is empty' run -w my.ini
+	printf '[run]\0\n' >my.ini
+	refuses 'my.ini:1: holds a byte of zero' workloads my.ini
+}
+
+@test "a wrong key names the nearest" {
+	refuses 'there is no option --recrods, did you mean --records?' run --recrods=5
+	refuses 'there is no option --recrods, did you mean --records?' --recrods=5 run
+	refuses 'there is no option --readers.thraeds, did you mean --readers.threads?' \
+		run --readers.thraeds=5
+	refuses 'there is no option --distr, did you mean --distribution?' run --distr=x
+	refuses 'there is no option -records, did you mean --records?' run -records 5
+	refuses 'there is no option --.read' run --.read=5
+	refuses 'there is no option --recrods' put --recrods=5
+	refuses "there is no key 'recrods', did you mean 'records'?" \
+		run -w ycsb-a --set recrods=5
+	refuses "there is no group 'reader', did you mean 'readers'?" \
+		run -w readwhilewriting --reader.threads=5
+	refuses "--set: 'records' is no [GROUP.]KEY=VALUE" run --set records
+}
+
+@test "a wrong value says what is allowed" {
+	refuses "records: '12x': 'x' is no suffix" run -w ycsb-a --records=12x
+	refuses "distribution: 'zipfain' is not known, did you mean 'zipfian'?" \
+		load -w ycsb-a --distribution=zipfain
+	refuses '--threads: 2000 is too large; allowed: 1 to 1024' run -w ycsb-a --threads=2000
+	refuses 'threads: 2000 is too large; allowed: 1 to 1024' run -w ycsb-a --run.threads=2000
+	refuses '--records: a value is missing (--records=COUNT)' run --records
+	refuses '--run.rate: a value is missing (--run.rate=RATE)' run --run.rate --threads=2
+	refuses 'records: is a key of [workload]' run -w ycsb-a --run.records=5
+	refuses 'count: is no key of [load]' run -w ycsb-a --load.count=5
+	refuses '[run]: the mix is empty' run
+	refuses '[run]: theta: zipfian-ycsb has 0.99' \
+		run -w ycsb-a --distribution=zipfian-ycsb --theta=0.5
+}
+
+@test "keys are for actions that have a workload" {
+	refuses "--read: is a key of workloads, for the actions load, run, replay, workloads, convert; the action is 'put'" \
+		put --read=5
+	refuses "--readers.threads: is a key of workloads, for the actions load, run, replay, workloads, convert; the action is 'get'" \
+		--readers.threads=5 get
+	refuses "--records: is a key of workloads" keys --records 5
+	equals "$(ls -A)" ''
+	mininb 0 keys -c 10 -w nothing --set a=b # these an action may pass over
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A small map that is right but for one lie, which meson.build chooses by LIE_*. What a run
+ * verifies is tried on these: nothing but the data tells that they are wrong.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <mininb/engine.h>
+
+enum { SLOTS = 1 << 14, KEY_SIZE_MAX = 32, VALUE_SIZE_MAX = 1 << 14, SOME = 16 };
+
+struct slot {
+	uint8_t key[KEY_SIZE_MAX];
+	uint8_t *value; /* NULL: free */
+	size_t key_size, value_size;
+};
+
+struct nb_db {
+	const struct nb_host *host;
+	uint64_t puts, gets;
+	uint8_t copy[VALUE_SIZE_MAX]; /* that is lent where it is not the value itself */
+	struct slot slots[SLOTS];
+};
+
+/** Where the key is or would be; NULL: no room. By FNV-1a, and then one after the other. */
+static struct slot *
+find(struct nb_db *db, struct nb_slice key)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	for (size_t i = 0; i < key.size; i++)
+		hash = (hash ^ ((const uint8_t *)key.data)[i]) * UINT64_C(0x100000001b3);
+	for (uint64_t i = 0; i < SLOTS; i++) {
+		struct slot *slot = &db->slots[(hash + i) % SLOTS];
+		if (slot->value == NULL ||
+			(slot->key_size == key.size &&
+				memcmp(slot->key, key.data, key.size) == 0))
+			return slot;
+	}
+	return NULL;
+}
+
+static const char *
+version(void)
+{
+	return "1.0";
+}
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return args->host->fail(NB_FAIL, "out of memory");
+	db->host = args->host;
+	*out = db;
+	return NB_OK;
+}
+
+static int
+db_close(struct nb_db *db)
+{
+	for (size_t i = 0; i < SLOTS; i++)
+		free(db->slots[i].value);
+	free(db);
+	return NB_OK;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	(void)id;
+	*out = (void *)db;
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	(void)session;
+	return NB_OK;
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	struct nb_db *db = (void *)session;
+	const struct slot *slot = find(db, key);
+	if (slot == NULL || slot->value == NULL)
+		return NB_NOT_FOUND;
+	*value = (struct nb_slice){slot->value, slot->value_size};
+#ifdef LIE_CORRUPT
+	if (++db->gets % SOME == 0 && slot->value_size > 0) {
+		memcpy(db->copy, slot->value, slot->value_size);
+		db->copy[slot->value_size / 2] ^= 1;
+		value->data = db->copy;
+	}
+#endif
+	return NB_OK;
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct nb_db *db = (void *)session;
+	struct slot *slot = find(db, key);
+	if (slot == NULL)
+		return db->host->fail(NB_FAIL, "there is room for %d records", SLOTS);
+#ifdef LIE_STALE
+	if (slot->value != NULL)
+		return NB_OK; /* what was there stays */
+#endif
+#ifdef LIE_LOSES
+	if (++db->puts % SOME == 0)
+		return NB_OK;
+#endif
+	uint8_t *copy = malloc(value.size + 1);
+	if (copy == NULL)
+		return db->host->fail(NB_FAIL, "out of memory");
+	memcpy(copy, value.data, value.size);
+	free(slot->value);
+	*slot = (struct slot){.value = copy, .key_size = key.size, .value_size = value.size};
+	memcpy(slot->key, key.data, key.size);
+	return NB_OK;
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	(void)key;
+	return ((struct nb_db *)(void *)session)
+		->host->fail(NB_FAIL, "nothing is deleted here");
+}
+
+static const struct nb_engine engine = {
+	.abi = NB_ENGINE_ABI,
+	.size = sizeof(engine),
+	.name = LIAR_NAME,
+	.summary = "made for the tests of what is verified",
+	.licence = "BSD-2-Clause",
+	.home = "part of mininb",
+	.build = NB_ENGINE_BUILD,
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
+	.auto_durability = NB_DUR_NONE,
+	.key_size_max = KEY_SIZE_MAX,
+	.value_size_max = VALUE_SIZE_MAX,
+	.version = version,
+	.open = db_open,
+	.close = db_close,
+	.session_open = session_open,
+	.session_close = session_close,
+	.get = get,
+	.put = put,
+	.del = del,
+};
+
+NB_ENGINE_PLUGIN(engine)

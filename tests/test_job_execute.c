@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whole jobs: all operations are done once by any number of threads, a good engine is
+ * accused of nothing, and however a job ends, what it had is there and all is closed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "toy.h"
+#include "unit.h"
+
+static struct toy_rig rig;
+
+static void
+run_well(void)
+{
+	int rc = toy_run(&rig);
+	ck_assert_msg(rc == NB_OK, "%d: %s", rc, nb_error_text());
+}
+
+/* ---- the stream ---- */
+
+static int
+compare_calls(const void *one, const void *other)
+{
+	const struct toy_call *a = one, *b = other;
+	if (a->verb != b->verb)
+		return a->verb < b->verb ? -1 : 1;
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	if (a->version != b->version)
+		return a->version < b->version ? -1 : 1;
+	return a->size < b->size ? -1 : a->size > b->size;
+}
+
+/** What the engine saw of the operations, sorted; its count. To be freed. */
+static struct toy_call *
+calls_of(const char *text, uint32_t threads, uint64_t *count, uint64_t *digest)
+{
+	toy_create(&rig, text);
+	rig.job->groups[0].threads = threads;
+	rig.options.verify_rate = 0; /* nothing is read back */
+	toy.is_logging = true;
+	run_well();
+	struct toy_call *calls = malloc(toy.logged * sizeof(*calls));
+	*count = 0;
+	for (uint64_t i = 0; i < toy.logged; i++) {
+		if (toy.log[i].verb > TOY_COMMIT || toy.log[i].verb == TOY_SCAN_NEXT)
+			continue;
+		calls[*count] = toy.log[i];
+		calls[(*count)++].session = 0;
+	}
+	qsort(calls, *count, sizeof(*calls), compare_calls);
+	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, rig.job->groups[0].count);
+	ck_assert_uint_eq(toy_measured(&rig, 0)->done, rig.job->groups[0].count);
+	ck_assert(!toy_measured(&rig, 0)->is_partial);
+	*digest = rig.run->digest;
+	toy_destroy(&rig);
+	return calls;
+}
+
+START_TEST(any_number_of_threads_does_each_operation_once)
+{
+	static const char *const texts[] = {
+		"records = 1000\nread = 2\nupdate = 1\ninsert = 1\ndistribution = latest\n"
+		"lag = 64\ncount = 3001",
+		"records = 100\nread-modify-write = 1\nscan = 1\nupsert = 1\ndelete = 1\n"
+		"batch = 1\nmulti-get = 1\ntxn-read = 1\ntxn-write = 1\nitems = 3\n"
+		"distribution = zipfian\ncount = 1000",
+		"records = 100\nread = 1\nupdate = 1\ncount = 65"}; /* 2 strata for 7 threads */
+	static const uint32_t threads[] = {2, 3, 7};
+	for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++) {
+		uint64_t count, other, digest, other_digest;
+		struct toy_call *expected = calls_of(texts[k], 1, &count, &digest);
+		ck_assert_uint_gt(count, 0);
+		for (size_t t = 0; t < sizeof(threads) / sizeof(*threads); t++) {
+			struct toy_call *found = calls_of(
+				texts[k], threads[t], &other, &other_digest);
+			ck_assert_uint_eq(other, count);
+			ck_assert_uint_eq(other_digest, digest);
+			ck_assert_int_eq(memcmp(found, expected, count * sizeof(*found)), 0);
+			free(found);
+		}
+		free(expected);
+	}
+}
+END_TEST
+
+START_TEST(a_good_engine_is_accused_of_nothing)
+{
+	static const char *const distributions[] = {"uniform", "zipfian", "zipfian-ycsb",
+		"latest", "hotspot", "exponential", "sequential", "pareto"};
+	static const char *const mixes[] = {
+		"read = 3\nupdate = 1\ninsert = 1\nscan = 1\nlag = 128",
+		"read = 1\nupsert = 1\ndelete = 1\nscan = 1\nspace = 400",
+		"read-modify-write = 1\nbatch = 1\nmulti-get = 1\ntxn-read = 1\ntxn-write = 1"};
+	for (size_t d = 0; d < sizeof(distributions) / sizeof(*distributions); d++)
+		for (size_t m = 0; m < sizeof(mixes) / sizeof(*mixes); m++) {
+			char text[256];
+			snprintf(text, sizeof(text),
+				"records = 300\ncount = 2000\nthreads = 4\ndistribution = "
+				"%s\n%s",
+				distributions[d], mixes[m]);
+			toy_create(&rig, text);
+			run_well();
+			const struct job_measurement *measured = toy_measured(&rig, 0);
+			ck_assert_uint_eq(toy_wrong(&measured->findings), 0);
+			ck_assert_uint_eq(measured->findings.foreign, 0);
+			ck_assert_uint_gt(measured->findings.verified, 0);
+			ck_assert_uint_eq(measured->ops, 2000);
+			ck_assert_uint_eq(rig.run->loading.measured.findings.verified, 300);
+			toy_destroy(&rig);
+		}
+}
+END_TEST
+
+START_TEST(values_of_any_size_are_verified)
+{
+	toy_create(&rig,
+		"records = 300\ncount = 2000\nthreads = 3\nvalue-size = "
+		"uniform:0..200\nread = 1\nupdate = 1\n");
+	run_well();
+	ck_assert_uint_eq(toy_wrong(&toy_measured(&rig, 0)->findings), 0);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(wrong_data_is_the_end_of_a_run_that_went_well)
+{
+	toy_create(&rig, "records = 100\ncount = 1000\nthreads = 2\nread = 1\n");
+	toy_break_run(&rig, TOY_FLIP, TOY_GET, 500, 3);
+	ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
+	ck_assert_str_eq(nb_error_text(),
+		"run: 3 of 1000 records that were verified are not what they should be: "
+		"corrupt 3; "
+		"the first are listed in the report");
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(a_put_that_a_loading_lost_is_found)
+{
+	toy_create(&rig, "records = 300\nread = 1\n[load]\nthreads = 3\n");
+	rig.options.what = NB_JOB_LOAD;
+	toy_break_run(&rig, TOY_DROP, TOY_PUT, 77, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
+	toy_assert_told("load: 1 of 300 records");
+	toy_assert_told("missing 1");
+	ck_assert_uint_eq(rig.run->loading.measured.ops, 300);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(a_loading_is_whole_for_any_number_of_threads)
+{
+	static const uint32_t threads[] = {1, 3, 8};
+	for (size_t t = 0; t < sizeof(threads) / sizeof(*threads); t++) {
+		toy_create(&rig, "records = 300\nread = 1\n");
+		rig.options.what = NB_JOB_LOAD;
+		rig.job->load->threads = threads[t];
+		toy.is_logging = true;
+		run_well();
+		uint8_t seen[300] = {0};
+		for (uint64_t i = 0; i < toy.logged; i++)
+			if (toy.log[i].verb == TOY_PUT)
+				seen[toy.log[i].number]++;
+		for (int i = 0; i < 300; i++)
+			ck_assert_uint_eq(seen[i], 1);
+		ck_assert_uint_eq(rig.run->loading.measured.findings.verified, 300);
+		ck_assert_uint_eq(rig.run->base.measured.value_bytes, 300 * 100);
+		toy_destroy(&rig);
+	}
+}
+END_TEST
+
+START_TEST(keys_of_a_file_are_asked_for_no_further_than_it_goes)
+{
+	toy_create(&rig, "records = 64\ncount = 64\nread = 1\n");
+	char keys[128], set[160];
+	snprintf(keys, sizeof(keys), "%s/keys", rig.dir);
+	FILE *file = fopen(keys, "w");
+	for (uint64_t i = 0; i < 64; i++)
+		ck_assert_uint_eq(fwrite(&(uint64_t){i << 56}, 8, 1, file), 1);
+	fclose(file);
+	snprintf(set, sizeof(set), "keys=%s", keys);
+	ck_assert_int_eq(nb_job_set(rig.job, "key-format=file"), NB_OK);
+	ck_assert_int_eq(nb_job_set(rig.job, "key-size=8"), NB_OK);
+	ck_assert_int_eq(nb_job_set(rig.job, set), NB_OK);
+	rig.options.what = NB_JOB_LOAD; /* the floor is measured with its operations, too */
+	run_well();
+	ck_assert_uint_eq(rig.run->loading.measured.ops, 64);
+	toy_destroy(&rig);
+}
+END_TEST
+
+/* ---- ends ---- */
+
+#define ENDLESS "records = 100\nthreads = 3\nread = 1\nduration = 100s\n"
+
+START_TEST(a_worker_that_fails_ends_all_others)
+{
+	toy_create(&rig, ENDLESS);
+	toy_break_run(&rig, TOY_FAIL, TOY_GET, 5000, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_FAIL);
+	toy_assert_told("toy: read, operation ");
+	toy_assert_told("the toy is broken");
+	const struct job_measurement *measured = toy_measured(&rig, 0);
+	ck_assert(measured->is_partial);
+	ck_assert(rig.run->base.measured.is_partial);
+	ck_assert_uint_ge(measured->done, 4999);
+	ck_assert_uint_lt(measured->wall_ns, UINT64_C(100000000000));
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(a_session_that_cannot_be_opened_ends_it_before_the_first_operation)
+{
+	toy_create(&rig, ENDLESS);
+	toy_break_run(&rig, TOY_FAIL, TOY_SESSION_OPEN, 2, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_FAIL);
+	toy_assert_told("toy: session_open: the toy is broken");
+	ck_assert_uint_eq(toy_calls(TOY_GET), 0);
+	struct nb_job_result *result;
+	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_FAIL);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(a_session_that_cannot_be_closed_is_told)
+{
+	toy_create(&rig, "records = 100\nthreads = 3\nread = 1\ncount = 1000\n");
+	toy_break_run(&rig, TOY_MUTE, TOY_SESSION_CLOSE, 2, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_FAIL);
+	toy_assert_told("toy: session_close: failed without saying why");
+	ck_assert(!toy_measured(&rig, 0)->is_partial); /* all was done by then */
+	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 1000);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(a_stop_ends_with_a_partial_result)
+{
+	toy_create(&rig, ENDLESS);
+	toy_break_run(&rig, TOY_STOP, TOY_GET, 5000, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_ERR_INTERRUPTED);
+	ck_assert(toy_measured(&rig, 0)->is_partial);
+	struct nb_job_result *result;
+	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_OK);
+	struct nb_job_summary summary;
+	nb_job_result_summarize(result, &summary);
+	ck_assert_uint_eq(summary.is_partial, 1);
+	ck_assert_uint_ge(summary.ops, 5000);
+	nb_job_result_delete(result);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(a_stop_while_data_is_read_back_ends_that)
+{
+	toy_create(&rig, "records = 100\nupdate = 1\ncount = 1000\n");
+	toy_break_run(&rig, TOY_STOP, TOY_GET, 1, 1); /* there are none before */
+	ck_assert_int_eq(toy_run(&rig), NB_ERR_INTERRUPTED);
+	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 1000);
+	ck_assert(!toy_measured(&rig, 0)->is_partial); /* the last operation was done */
+	ck_assert(!rig.run->base.measured.has_read_back);
+	toy_destroy(&rig);
+}
+END_TEST
+
+static uint64_t burnt_ns; /* CPU time */
+
+static int
+get_busy(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	struct timespec begin, now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+	uint64_t ns = 0;
+	while (ns < 1000000) {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+		ns = (uint64_t)(now.tv_sec - begin.tv_sec) * 1000000000 +
+			(uint64_t)now.tv_nsec - (uint64_t)begin.tv_nsec;
+	}
+	burnt_ns += ns;
+	return toy_engine().get(session, key, value);
+}
+
+START_TEST(the_cpu_time_of_reading_back_is_no_operations)
+{
+	toy_create(&rig, "records = 300\ncount = 300\nupdate = 1\ndistribution = sequential");
+	toy_new(&rig);
+	rig.run->base.engine->table.get = get_busy;
+	burnt_ns = 0;
+	ck_assert_msg(nb_job_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
+	const struct sysinfo_usage *used = &rig.run->base.measured.usage;
+	ck_assert_uint_eq(toy_measured(&rig, 0)->findings.verified, 300);
+	/* half of it was burnt reading back the loading, which is not counted at all */
+	ck_assert_uint_lt(used->user_ns + used->system_ns, burnt_ns / 3);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(a_job_is_executed_only_once)
+{
+	toy_create(&rig, "records = 100\nread = 1\ncount = 100\n");
+	run_well();
+	ck_assert_int_eq(nb_job_run_execute(rig.run), NB_ERR_USAGE);
+	toy_assert_told("only once");
+	toy_destroy(&rig);
+}
+END_TEST
+
+/* ---- groups ---- */
+
+START_TEST(groups_in_the_background_end_with_the_others)
+{
+	toy_create(&rig,
+		"records = 100\n[main]\nread = 1\ncount = 20000\nthreads = 2\n"
+		"[behind]\nupdate = 1\nbackground = yes\nthreads = 2\n");
+	run_well();
+	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 20000);
+	ck_assert(!toy_measured(&rig, 1)->is_partial);
+	ck_assert_uint_eq(
+		toy_measured(&rig, 1)->kinds[NB_OP_UPDATE].ops, toy_measured(&rig, 1)->ops);
+	ck_assert_uint_eq(toy_wrong(&toy_measured(&rig, 0)->findings), 0);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(phases_come_one_after_the_other)
+{
+	toy_create(&rig,
+		"records = 100\n[first]\nupdate = 1\ncount = 640\nthreads = 3\n"
+		"[second]\nread = 1\ncount = 320\nthreads = 2\nstart = after\n"
+		"[third]\ndelete = 1\ncount = 64\nthreads = 1\nstart = after\n");
+	rig.options.verify_rate = 0;
+	toy.is_logging = true;
+	run_well();
+	static const uint32_t verbs[] = {TOY_PUT, TOY_GET, TOY_DEL};
+	uint64_t counts[3] = {0};
+	uint32_t phase = 0;
+	for (uint64_t i = 0; i < toy.logged; i++)
+		for (uint32_t v = 0; v < 3; v++) {
+			if (toy.log[i].verb != verbs[v])
+				continue;
+			counts[v]++;
+			ck_assert_uint_ge(v, phase); /* none of a phase that is over */
+			phase = v;
+		}
+	ck_assert_uint_eq(counts[0], 640);
+	ck_assert_uint_eq(counts[1], 320);
+	ck_assert_uint_eq(counts[2], 64);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(a_phase_that_fails_leaves_the_next_ones_undone)
+{
+	toy_create(&rig,
+		"records = 100\n[first]\nread = 1\ncount = 640\n"
+		"[second]\nupdate = 1\ncount = 640\nstart = after\n");
+	toy_break_run(&rig, TOY_STOP, TOY_GET, 640, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_ERR_INTERRUPTED);
+	ck_assert(!toy_measured(&rig, 0)->is_partial);
+	ck_assert(!toy_measured(&rig, 1)->has_begun);
+	ck_assert(rig.run->base.measured.is_partial);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(threads_are_summed_up_exactly)
+{
+	toy_create(&rig,
+		"records = 100\nread = 1\nupdate = 1\ncount = 2000\nthreads = 4\n"
+		"warmup = 500\nrate = 1M\n");
+	run_well();
+	const struct job_measurement *measured = toy_measured(&rig, 0);
+	uint64_t ops = 0, done = 0;
+	ck_assert_uint_eq(measured->thread_count, 4);
+	for (uint32_t t = 0; t < 4; t++) {
+		ops += measured->threads[t].ops;
+		done += measured->threads[t].done;
+	}
+	ck_assert_uint_eq(ops, 1500);
+	ck_assert_uint_eq(done, 2000);
+	ck_assert_uint_eq(measured->ops, 1500);
+	ck_assert_uint_eq(measured->done, 2000);
+	const struct job_kind *read = &measured->kinds[NB_OP_READ],
+			      *update = &measured->kinds[NB_OP_UPDATE];
+	ck_assert_uint_eq(read->ops + update->ops, 1500);
+	ck_assert_uint_eq(read->bytes + update->bytes, 1500 * 100);
+	ck_assert_uint_eq(nb_histogram_count(read->service), read->ops);
+	ck_assert_uint_eq(nb_histogram_count(read->response), read->ops);
+	ck_assert_uint_ge(nb_histogram_sum(read->response), nb_histogram_sum(read->service));
+	ck_assert_uint_ge(measured->span_ns, measured->wall_ns);
+	ck_assert_double_le(measured->offered_ops, 2000);
+	ck_assert_ptr_null(measured->kinds[NB_OP_INSERT].service);
+	toy_destroy(&rig);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("job_execute", any_number_of_threads_does_each_operation_once,
+		a_good_engine_is_accused_of_nothing, values_of_any_size_are_verified,
+		wrong_data_is_the_end_of_a_run_that_went_well,
+		a_put_that_a_loading_lost_is_found,
+		a_loading_is_whole_for_any_number_of_threads,
+		keys_of_a_file_are_asked_for_no_further_than_it_goes,
+		a_worker_that_fails_ends_all_others,
+		a_session_that_cannot_be_opened_ends_it_before_the_first_operation,
+		a_session_that_cannot_be_closed_is_told, a_stop_ends_with_a_partial_result,
+		a_stop_while_data_is_read_back_ends_that,
+		the_cpu_time_of_reading_back_is_no_operations, a_job_is_executed_only_once,
+		groups_in_the_background_end_with_the_others, phases_come_one_after_the_other,
+		a_phase_that_fails_leaves_the_next_ones_undone, threads_are_summed_up_exactly);
+}

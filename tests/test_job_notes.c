@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Why the numbers of a job may be wrong: each note comes where it should, and only there. */
+#include <stdio.h>
+#include <string.h>
+
+#include "report/job_result.h"
+#include "unit.h"
+
+static struct nb_result base;
+static struct job_result_group group;
+static struct nb_job_result result;
+
+static void
+begin(void)
+{
+	base = (struct nb_result){.threads = 2};
+	group = (struct job_result_group){.name = "readers",
+		.threads = 2,
+		.measured = {.ops = 1000,
+			.done = 1000,
+			.wall_ns = 1000000000,
+			.span_ns = 1000000000}};
+	result = (struct nb_job_result){.base = &base, .groups = &group, .group_count = 1};
+	ck_assert_int_eq(nb_histogram_new(&result.response), NB_OK);
+}
+
+static void
+end(void)
+{
+	nb_histogram_delete(result.response);
+	nb_histogram_delete(group.measured.lateness);
+}
+
+static void
+assert_notes(const char *only)
+{
+	job_result_add_notes(&result);
+	ck_assert_uint_eq(result.note_count, only != NULL);
+	if (only != NULL)
+		ck_assert_str_eq(result.notes[0], only);
+	end();
+}
+
+START_TEST(where_nothing_is_wrong_nothing_is_noted)
+{
+	begin();
+	assert_notes(NULL);
+}
+END_TEST
+
+START_TEST(a_queue_that_grew_is_noted)
+{
+	begin();
+	group.arrivals = NB_ARRIVAL_FIXED;
+	group.is_paced = true;
+	group.measured.offered_ops = 2000;
+	group.measured.lag_ns = 500000000;
+	assert_notes("readers: the offered rate is above what could be done: the queue grew to "
+		     "1000 operations, and the last one began 500ms late. Its response times "
+		     "tell how long the run was, not how fast the engine is; take a lower "
+		     "--rate, or --sweep");
+}
+END_TEST
+
+START_TEST(lateness_of_the_harness_is_noted_where_it_can_be_seen)
+{
+	for (int is_seen = 0; is_seen < 2; is_seen++) {
+		begin();
+		ck_assert_int_eq(nb_histogram_new(&group.measured.lateness), NB_OK);
+		nb_histogram_add(group.measured.lateness, 1000);
+		nb_histogram_add(result.response, is_seen ? 9000 : 10000);
+		assert_notes(is_seen ? "readers: the harness itself began half of its "
+				       "operations 1us late or later, which is in their "
+				       "response times"
+				     : NULL);
+	}
+}
+END_TEST
+
+START_TEST(waits_for_inserts_of_others_are_noted)
+{
+	begin();
+	group.measured.waited_ns = 20000000; /* a hundredth of two seconds of threads */
+	assert_notes(NULL);
+	begin();
+	group.measured.waited_ns = 50000000;
+	assert_notes(
+		"readers: threads waited 2.5 % of the time for inserts of others that they "
+		"were to read; raise lag");
+}
+END_TEST
+
+START_TEST(values_of_an_earlier_run_are_noted)
+{
+	begin();
+	group.measured.findings.foreign = 7;
+	group.measured.findings.verified = 100;
+	assert_notes("readers: 7 of 100 values that were verified are an earlier run's: the "
+		     "database was not as the loading left it");
+}
+END_TEST
+
+START_TEST(what_never_was_steady_is_noted_if_that_was_asked)
+{
+	begin();
+	result.was_steady_asked = true;
+	result.steady_slope = -0.123;
+	result.steady_band = 0.25;
+	assert_notes("never steady: over the last window the rate changed by 12.3 % and was up "
+		     "to 25.0 % off its mean; run longer, or ask for less");
+	begin();
+	result.was_steady_asked = result.is_steady = true;
+	assert_notes(NULL);
+}
+END_TEST
+
+START_TEST(there_are_never_more_notes_than_there_is_room)
+{
+	struct job_result_group many[JOB_NOTES_MAX + 5];
+	begin();
+	group.measured.findings.foreign = 1;
+	for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++)
+		many[i] = group;
+	result.groups = many;
+	result.group_count = sizeof(many) / sizeof(*many);
+	job_result_add_notes(&result);
+	ck_assert_uint_eq(result.note_count, JOB_NOTES_MAX);
+	end();
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("job_notes", where_nothing_is_wrong_nothing_is_noted,
+		a_queue_that_grew_is_noted,
+		lateness_of_the_harness_is_noted_where_it_can_be_seen,
+		waits_for_inserts_of_others_are_noted, values_of_an_earlier_run_are_noted,
+		what_never_was_steady_is_noted_if_that_was_asked,
+		there_are_never_more_notes_than_there_is_room);
+}

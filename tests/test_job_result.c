@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A job's result outlives its run; its figures are those of the foreground groups. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/job_result.h"
+#include "toy.h"
+#include "unit.h"
+
+static struct toy_rig rig;
+
+START_TEST(a_result_outlives_its_run_and_its_job)
+{
+	struct nb_job_result *result;
+	toy_create(&rig,
+		"records = 100\nread = 1\nupdate = 1\ncount = 1000\nthreads = 3\n"
+		"rate = 1M\n");
+	ck_assert_int_eq(toy_run(&rig), NB_OK);
+	uint64_t digest = rig.run->digest, wall_ns = toy_measured(&rig, 0)->wall_ns;
+	uint64_t sum = nb_histogram_sum(toy_measured(&rig, 0)->kinds[NB_OP_READ].service);
+	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_OK);
+	toy_destroy(&rig);
+	rig.run = NULL;
+	const struct job_result_group *group = &result->groups[0];
+	ck_assert_uint_eq(result->group_count, 1);
+	ck_assert_str_eq(group->name, "run");
+	ck_assert_uint_eq(group->measured.ops, 1000);
+	ck_assert_uint_eq(group->measured.thread_count, 3);
+	ck_assert_uint_eq(nb_histogram_sum(group->measured.kinds[NB_OP_READ].service), sum);
+	ck_assert_uint_eq(nb_histogram_count(nb_job_result_histogram(result, 0)), 1000);
+	ck_assert_uint_eq(nb_histogram_count(nb_job_result_histogram(result, 1)), 1000);
+	ck_assert_ptr_ne(
+		nb_job_result_histogram(result, 0), nb_job_result_histogram(result, 1));
+	struct nb_job_summary summary;
+	nb_job_result_summarize(result, &summary);
+	ck_assert_uint_eq(summary.size, sizeof(summary));
+	ck_assert_uint_eq(summary.digest, digest);
+	ck_assert_uint_eq(summary.ops, 1000);
+	ck_assert_uint_eq(summary.wall_ns, wall_ns);
+	ck_assert_double_eq_tol(summary.rate_ops_s, 1000 * 1e9 / (double)wall_ns, 1e-3);
+	struct nb_summary row;
+	nb_job_result_summarize_run(result, &row);
+	ck_assert_double_eq(row.rate_ops_s, summary.rate_ops_s);
+	ck_assert_str_eq(row.driver, "toy");
+	ck_assert_uint_eq(row.threads, 3);
+	nb_job_result_delete(result);
+	nb_job_result_delete(NULL);
+}
+END_TEST
+
+START_TEST(without_a_rate_there_is_no_histogram_of_responses)
+{
+	struct nb_job_result *result;
+	toy_create(&rig, "records = 100\nread = 1\ncount = 1000\n");
+	ck_assert_int_eq(toy_run(&rig), NB_OK);
+	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_OK);
+	ck_assert_ptr_eq(
+		nb_job_result_histogram(result, 0), nb_job_result_histogram(result, 1));
+	ck_assert_uint_eq(nb_histogram_count(nb_job_result_histogram(result, 0)), 1000);
+	nb_job_result_delete(result);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(a_job_that_was_not_begun_has_no_result)
+{
+	struct nb_job_result *result;
+	toy_create(&rig, "records = 100\nread = 1\n");
+	toy_new(&rig);
+	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_FAIL);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(what_is_in_the_background_is_in_no_figure)
+{
+	struct nb_job_result *result;
+	toy_create(&rig,
+		"records = 100\n[main]\nread = 1\ncount = 5000\n[behind]\nupdate = 1\n"
+		"background = yes\n");
+	ck_assert_int_eq(toy_run(&rig), NB_OK);
+	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_OK);
+	struct nb_job_summary summary;
+	nb_job_result_summarize(result, &summary);
+	ck_assert_uint_eq(summary.ops, 5000);
+	ck_assert_uint_eq(nb_histogram_count(nb_job_result_histogram(result, 0)), 5000);
+	nb_job_result_delete(result);
+	toy_destroy(&rig);
+}
+END_TEST
+
+/* ---- by hand ---- */
+
+static struct nb_result base;
+static struct job_result_group groups[3];
+static struct nb_job_result made;
+
+static void
+make_groups(size_t count)
+{
+	memset(groups, 0, sizeof(groups));
+	memset(&base, 0, sizeof(base));
+	made = (struct nb_job_result){.base = &base, .groups = groups, .group_count = count};
+	for (size_t g = 0; g < count; g++) {
+		groups[g].threads = 2;
+		groups[g].measured.ops = groups[g].measured.done = 1000;
+		groups[g].measured.wall_ns = groups[g].measured.span_ns = 500000000;
+	}
+}
+
+START_TEST(rates_side_by_side_are_added_up_and_phases_are_not)
+{
+	struct nb_job_summary summary;
+	make_groups(2);
+	nb_job_result_summarize(&made, &summary);
+	ck_assert_uint_eq(summary.ops, 2000);
+	ck_assert_uint_eq(summary.wall_ns, 500000000);
+	ck_assert_double_eq_tol(summary.rate_ops_s, 4000, 1e-6);
+	ck_assert_double_eq(summary.offered_ops_s, 0);
+	/* one after the other: as many in twice the time */
+	groups[1].phase = 1;
+	nb_job_result_summarize(&made, &summary);
+	ck_assert_uint_eq(summary.ops, 2000);
+	ck_assert_uint_eq(summary.wall_ns, 1000000000);
+	ck_assert_double_eq_tol(summary.rate_ops_s, 2000, 1e-6);
+	/* a phase of 3000 a second for one second, and 4000 a second for another */
+	make_groups(3);
+	groups[0].measured.ops = 3000;
+	groups[0].measured.wall_ns = 1000000000;
+	groups[1].phase = groups[2].phase = 1;
+	groups[1].measured.ops = groups[2].measured.ops = 2000;
+	groups[1].measured.wall_ns = groups[2].measured.wall_ns = 1000000000;
+	nb_job_result_summarize(&made, &summary);
+	ck_assert_double_eq_tol(summary.rate_ops_s, 3500, 1e-6);
+	ck_assert_uint_eq(summary.wall_ns, 2000000000);
+}
+END_TEST
+
+START_TEST(a_queue_is_more_than_what_is_under_way)
+{
+	static const struct {
+		uint32_t arrivals;
+		double offered;
+		uint64_t done, lag_ns, span_ns;
+		bool grew;
+		uint64_t behind;
+	} cases[] = {/* without a rate there is none */
+		{NB_ARRIVAL_CLOSED, 0, 1000, 0, 1000000000, false, 0},
+		/* 8 are under way in two threads */
+		{NB_ARRIVAL_FIXED, 508, 500, 0, 1000000000, false, 8},
+		{NB_ARRIVAL_FIXED, 509.5, 500, 0, 1000000000, true, 9},
+		/* more, but no more than a hundredth */
+		{NB_ARRIVAL_FIXED, 10100, 10000, 0, 1000000000, false, 100},
+		{NB_ARRIVAL_POISSON, 10110, 10000, 0, 1000000000, true, 110},
+		/* all is done in the end, but late: above 10 ms, and a twentieth of the time */
+		{NB_ARRIVAL_FIXED, 1000, 1000, 51000000, 1000000000, true, 0},
+		{NB_ARRIVAL_FIXED, 1000, 1000, 51000000, 2000000000, false, 0},
+		{NB_ARRIVAL_FIXED, 1000, 1000, 9000000, 100000000, false, 0},
+		{NB_ARRIVAL_FIXED, 990, 1000, 0, 1000000000, false, 0}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		uint64_t behind = 77;
+		make_groups(1);
+		groups[0].arrivals = cases[c].arrivals;
+		groups[0].is_paced = cases[c].arrivals != NB_ARRIVAL_CLOSED;
+		groups[0].measured.offered_ops = cases[c].offered;
+		groups[0].measured.done = cases[c].done;
+		groups[0].measured.lag_ns = cases[c].lag_ns;
+		groups[0].measured.span_ns = cases[c].span_ns;
+		ck_assert_msg(
+			job_result_grew(&groups[0], &behind) == cases[c].grew, "case %zu", c);
+		ck_assert_uint_eq(behind, cases[c].behind);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("job_result", a_result_outlives_its_run_and_its_job,
+		without_a_rate_there_is_no_histogram_of_responses,
+		a_job_that_was_not_begun_has_no_result,
+		what_is_in_the_background_is_in_no_figure,
+		rates_side_by_side_are_added_up_and_phases_are_not,
+		a_queue_is_more_than_what_is_under_way);
+}

@@ -1,0 +1,649 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A job's worker alone, on this thread: which verbs it calls, what it counts, and where it
+ * stops.
+ */
+#include "run/job_worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "toy.h"
+#include "unit.h"
+
+enum { COUNT = 200, ITEMS = 4, VALUE = 100, RECORDS = 500 };
+
+#define BASE "records = 500\nitems = 4\nscan-length = 3\n"
+
+static struct toy_rig rig;
+static struct toy_worker with;
+
+/** Verbs that one operation of a kind calls, and what it moves. */
+static const struct {
+	const char *mix;
+	uint32_t kind;
+	uint64_t verbs[TOY_VERBS], records, values;
+} kinds[] = {
+	{"read = 1", NB_OP_READ, {[TOY_GET] = 1, [TOY_RELEASE] = 1}, 1, 1},
+	{"update = 1", NB_OP_UPDATE, {[TOY_PUT] = 1}, 1, 1},
+	{"insert = 1", NB_OP_INSERT, {[TOY_PUT] = 1}, 1, 1},
+	{"upsert = 1", NB_OP_UPSERT, {[TOY_PUT] = 1}, 1, 1},
+	{"delete = 1\ndistribution = sequential", NB_OP_DELETE, {[TOY_DEL] = 1}, 0, 0},
+	{"scan = 1\ndistribution = sequential", NB_OP_SCAN,
+		{[TOY_SCAN_OPEN] = 1, [TOY_SCAN_NEXT] = 3, [TOY_SCAN_CLOSE] = 1}, 3, 3},
+	{"read-modify-write = 1", NB_OP_RMW, {[TOY_GET] = 1, [TOY_RELEASE] = 1, [TOY_PUT] = 1},
+		2, 2},
+	{"batch = 1", NB_OP_BATCH, {[TOY_BATCH] = 1}, ITEMS, ITEMS},
+	{"multi-get = 1", NB_OP_MULTIGET, {[TOY_MULTI_GET] = 1, [TOY_RELEASE] = 1}, ITEMS,
+		ITEMS},
+	{"txn-read = 1", NB_OP_TXN_READ,
+		{[TOY_BEGIN] = 1, [TOY_GET] = ITEMS, [TOY_RELEASE] = ITEMS, [TOY_COMMIT] = 1},
+		ITEMS, ITEMS},
+	{"txn-write = 1", NB_OP_TXN_WRITE,
+		{[TOY_BEGIN] = 1, [TOY_PUT] = ITEMS, [TOY_COMMIT] = 1}, ITEMS, ITEMS},
+};
+
+static struct job_worker *
+begin(const char *text)
+{
+	char all[512];
+	const char *count = strstr(text, "count = ") != NULL ? "" : "count = 200";
+	snprintf(all, sizeof(all), BASE "%s\n%s\n", count, text);
+	return toy_one(&rig, &with, all);
+}
+
+static void
+end(void)
+{
+	toy_end(&rig, &with);
+}
+
+START_TEST(each_kind_calls_its_verbs_as_often_as_it_should)
+{
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+		struct job_worker *worker = begin(kinds[k].mix);
+		toy_go(&with);
+		ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
+		for (uint32_t verb = TOY_GET; verb <= TOY_RELEASE; verb++)
+			ck_assert_msg(toy_calls(verb) == COUNT * kinds[k].verbs[verb],
+				"%s: verb %u: %llu calls", kinds[k].mix, verb,
+				(unsigned long long)toy_calls(verb));
+		const struct job_counts *counts = &worker->counts[kinds[k].kind];
+		ck_assert_uint_eq(worker->done, COUNT);
+		ck_assert_uint_eq(worker->measured, COUNT);
+		ck_assert_uint_eq(counts->answers[NB_OK], COUNT);
+		ck_assert_uint_eq(counts->records, COUNT * kinds[k].records);
+		ck_assert_uint_eq(counts->bytes, COUNT * kinds[k].values * VALUE);
+		ck_assert_uint_eq(nb_histogram_count(counts->service), COUNT);
+		ck_assert_ptr_null(counts->response); /* there is no rate */
+		for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
+			ck_assert_int_eq(
+				worker->counts[kind].service != NULL, kind == kinds[k].kind);
+		ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
+		end();
+	}
+}
+END_TEST
+
+/** Whether the next call in the log is this one. */
+static uint64_t
+expect(uint64_t at, uint32_t verb, uint64_t number, uint64_t version)
+{
+	ck_assert_uint_lt(at, toy.logged);
+	while (toy.log[at].verb == TOY_RELEASE || toy.log[at].verb == TOY_SCAN_NEXT)
+		at++;
+	ck_assert_uint_eq(toy.log[at].verb, verb);
+	ck_assert_uint_eq(toy.log[at].number, number);
+	ck_assert_uint_eq(toy.log[at].version, version);
+	return at + 1;
+}
+
+/** Calls of one operation, in their order, with the keys and versions that they should have. */
+static uint64_t
+expect_op(uint64_t at, const struct ops_op *op)
+{
+	uint64_t version = ops_version(&rig.run->parts[0].spec, op->index);
+	switch (op->kind) {
+	case NB_OP_READ:
+		return expect(at, TOY_GET, op->numbers[0], 0);
+	case NB_OP_DELETE:
+		return expect(at, TOY_DEL, op->numbers[0], 0);
+	case NB_OP_SCAN:
+		at = expect(at, TOY_SCAN_OPEN, op->numbers[0], 0);
+		ck_assert_uint_eq(toy.log[at - 1].size, op->length);
+		return expect(at, TOY_SCAN_CLOSE, 0, 0);
+	case NB_OP_RMW:
+		at = expect(at, TOY_GET, op->numbers[0], 0);
+		return expect(at, TOY_PUT, op->numbers[0], version);
+	case NB_OP_BATCH:
+		at = expect(at, TOY_BATCH, op->numbers[0], version);
+		ck_assert_uint_eq(toy.log[at - 1].size, op->items);
+		return at;
+	case NB_OP_MULTIGET:
+		at = expect(at, TOY_MULTI_GET, op->numbers[0], 0);
+		ck_assert_uint_eq(toy.log[at - 1].size, op->items);
+		return at;
+	case NB_OP_TXN_READ:
+	case NB_OP_TXN_WRITE:
+		at = expect(at, TOY_BEGIN, 0, 0);
+		ck_assert_uint_eq(toy.log[at - 1].size,
+			op->kind == NB_OP_TXN_READ ? NB_TXN_READ_ONLY : 0);
+		for (uint32_t k = 0; k < op->items; k++)
+			at = op->kind == NB_OP_TXN_READ
+				? expect(at, TOY_GET, op->numbers[k], 0)
+				: expect(at, TOY_PUT, op->numbers[k], version);
+		return expect(at, TOY_COMMIT, 0, 0);
+	default:
+		return expect(at, TOY_PUT, op->numbers[0], version);
+	}
+}
+
+START_TEST(operations_are_those_of_the_stream_in_its_order)
+{
+	struct job_worker *worker = begin("read = 1\nupdate = 1\ninsert = 1\nupsert = 1\n"
+					  "delete = 1\nscan = 1\nread-modify-write = 1\n"
+					  "batch = 1\nmulti-get = 1\ntxn-read = 1\n"
+					  "txn-write = 1\nlag = 64");
+	toy.is_logging = true;
+	toy_go(&with);
+	ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
+	struct ops_maker maker;
+	ck_assert_int_eq(ops_maker_create(&maker, &rig.run->parts[0].spec), NB_OK);
+	uint64_t at = 0, i = 0;
+	for (uint64_t s = 0; i < COUNT; s++) {
+		ops_begin(&maker, s);
+		for (uint32_t made; i < COUNT && (made = ops_make(&maker)) > 0;)
+			for (uint32_t j = 0; j < made && i < COUNT; j++, i++)
+				at = expect_op(at, &maker.ops[j]);
+	}
+	for (; at < toy.logged; at++)
+		ck_assert_uint_eq(toy.log[at].verb, TOY_RELEASE);
+	ops_maker_destroy(&maker);
+	end();
+}
+END_TEST
+
+START_TEST(a_loan_is_ended_once_and_only_where_there_is_one)
+{
+	begin("read = 1");
+	toy_break(TOY_MISS, TOY_GET, 10, 5);
+	toy_go(&with);
+	ck_assert_uint_eq(toy_calls(TOY_GET), COUNT);
+	ck_assert_uint_eq(toy_calls(TOY_RELEASE), COUNT - 5);
+	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_READ].answers[NB_NOT_FOUND], 5);
+	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_READ].answers[NB_OK], COUNT - 5);
+	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_READ].records, COUNT - 5);
+	end();
+}
+END_TEST
+
+START_TEST(a_read_modify_write_of_a_missing_record_puts_it)
+{
+	begin("read-modify-write = 1");
+	toy_break(TOY_MISS, TOY_GET, 10, 1);
+	toy_go(&with);
+	ck_assert_uint_eq(toy_calls(TOY_PUT), COUNT);
+	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_RMW].answers[NB_NOT_FOUND], 1);
+	ck_assert_uint_eq(with.workers[0]->findings.verdicts[JOB_MISSING], 1);
+	end();
+}
+END_TEST
+
+/* ---- failures ---- */
+
+static void
+assert_failed(const char *text, uint64_t done)
+{
+	const struct job_worker *worker = with.workers[0];
+	ck_assert_int_eq(worker->rc, NB_FAIL);
+	ck_assert_str_eq(worker->text, text);
+	ck_assert_uint_eq(worker->done, done);
+	ck_assert_uint_eq(worker->measured, done);
+}
+
+START_TEST(a_failure_ends_the_worker_and_is_told_with_its_operation)
+{
+	begin("update = 1");
+	toy_break(TOY_FAIL, TOY_PUT, 10, 1);
+	toy_go(&with);
+	assert_failed("toy: update, operation 9: the toy is broken", 9);
+	ck_assert_uint_eq(toy_calls(TOY_PUT), 10);
+	end();
+	begin("scan = 1");
+	toy_break(TOY_FAIL, TOY_SCAN_NEXT, 4, 1);
+	toy_go(&with);
+	assert_failed("toy: scan, operation 1: the toy is broken", 1);
+	ck_assert_uint_eq(toy_calls(TOY_SCAN_CLOSE), 2); /* nothing stays open */
+	end();
+	begin("scan = 1");
+	toy_break(TOY_FAIL, TOY_SCAN_CLOSE, 3, 1);
+	toy_go(&with);
+	assert_failed("toy: scan, operation 2: the toy is broken", 2);
+	end();
+}
+END_TEST
+
+START_TEST(an_engine_that_says_nothing_or_nonsense_is_told_too)
+{
+	begin("delete = 1");
+	toy_break(TOY_MUTE, TOY_DEL, 1, 1);
+	toy_go(&with);
+	assert_failed("toy: delete, operation 0: failed without saying why", 0);
+	end();
+	begin("read = 1");
+	toy_break(TOY_ODD, TOY_GET, 3, 1);
+	toy_go(&with);
+	assert_failed("toy: read, operation 2: answered 9, which means nothing here", 2);
+	end();
+}
+END_TEST
+
+START_TEST(a_transaction_that_fails_in_the_middle_is_aborted)
+{
+	begin("txn-write = 1");
+	toy_break(TOY_FAIL, TOY_PUT, ITEMS + 2, 1);
+	toy_go(&with);
+	assert_failed("toy: txn-write, operation 1: the toy is broken", 1);
+	ck_assert_uint_eq(toy_calls(TOY_BEGIN), 2);
+	ck_assert_uint_eq(toy_calls(TOY_COMMIT), 1);
+	ck_assert_uint_eq(toy_calls(TOY_ABORT), 1);
+	end();
+	begin("txn-read = 1");
+	toy_break(TOY_FAIL, TOY_GET, 1, 1);
+	toy_go(&with);
+	assert_failed("toy: txn-read, operation 0: the toy is broken", 0);
+	ck_assert_uint_eq(toy_calls(TOY_COMMIT), 0);
+	ck_assert_uint_eq(toy_calls(TOY_ABORT), 1);
+	end();
+	begin("txn-write = 1"); /* one that was not begun is not ended */
+	toy_break(TOY_FAIL, TOY_BEGIN, 3, 1);
+	toy_go(&with);
+	assert_failed("toy: txn-write, operation 2: the toy is broken", 2);
+	ck_assert_uint_eq(toy_calls(TOY_ABORT), 0);
+	end();
+	begin("txn-write = 1"); /* nor one that was over */
+	toy_break(TOY_FAIL, TOY_COMMIT, 3, 1);
+	toy_go(&with);
+	assert_failed("toy: txn-write, operation 2: the toy is broken", 2);
+	ck_assert_uint_eq(toy_calls(TOY_ABORT), 0);
+	end();
+}
+END_TEST
+
+static int32_t multi_answers[ITEMS];
+
+static int
+multi_get_of(struct nb_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers)
+{
+	(void)session;
+	for (size_t i = 0; i < count; i++) {
+		answers[i] = multi_answers[i];
+		values[i] = keys[i];
+		if (answers[i] < 0)
+			(void)error_set(NB_FAIL, "one of many");
+	}
+	return NB_OK;
+}
+
+START_TEST(a_failure_among_many_is_not_lost_behind_a_miss)
+{
+	static const int32_t cases[][ITEMS] = {{NB_NOT_FOUND, NB_FAIL, NB_OK, NB_OK},
+		{NB_OK, NB_FAIL, NB_NOT_FOUND, NB_OK}, {NB_FAIL, NB_NOT_FOUND}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		begin("multi-get = 1");
+		memcpy(multi_answers, cases[c], sizeof(multi_answers));
+		rig.run->base.engine->table.multi_get = multi_get_of;
+		toy_go(&with);
+		assert_failed("toy: multi-get, operation 0: one of many", 0);
+		ck_assert_uint_eq(toy_calls(TOY_RELEASE), 1);
+		end();
+	}
+}
+END_TEST
+
+/* ---- conflicts ---- */
+
+START_TEST(a_conflict_is_counted_and_the_operation_tried_again)
+{
+	static const struct {
+		const char *mix;
+		uint32_t kind, verb;
+	} cases[] = {{"read = 1", NB_OP_READ, TOY_GET}, {"update = 1", NB_OP_UPDATE, TOY_PUT},
+		{"delete = 1\ndistribution = sequential", NB_OP_DELETE, TOY_DEL},
+		{"batch = 1", NB_OP_BATCH, TOY_BATCH},
+		{"multi-get = 1", NB_OP_MULTIGET, TOY_MULTI_GET},
+		{"scan = 1\ndistribution = sequential", NB_OP_SCAN, TOY_SCAN_OPEN},
+		{"scan = 1\ndistribution = sequential", NB_OP_SCAN, TOY_SCAN_CLOSE}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		struct job_worker *worker = begin(cases[c].mix);
+		toy_break(TOY_CONFLICT, cases[c].verb, 20, 3);
+		toy_go(&with);
+		ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
+		const struct job_counts *counts = &worker->counts[cases[c].kind];
+		ck_assert_uint_eq(toy_calls(cases[c].verb), COUNT + 3);
+		ck_assert_uint_eq(counts->answers[NB_CONFLICT], 3);
+		ck_assert_uint_eq(counts->answers[NB_OK], COUNT);
+		ck_assert_uint_eq(nb_histogram_count(counts->service), COUNT);
+		/* what attempts moved in vain is not counted */
+		ck_assert_uint_eq(counts->bytes, counts->records * VALUE);
+		end();
+	}
+}
+END_TEST
+
+START_TEST(a_transaction_that_loses_is_done_again_as_a_whole)
+{
+	static const struct {
+		uint32_t verb, nth;
+		uint64_t begins, puts, commits, aborts;
+	} cases[] = {/* it is over when commit says so */
+		{TOY_COMMIT, 5, COUNT + 2, (COUNT + 2) * ITEMS, COUNT + 2, 0},
+		/* else it is ended: its second put is answered so twice */
+		{TOY_PUT, 2, COUNT + 2, COUNT * ITEMS + 3, COUNT, 2},
+		{TOY_BEGIN, 7, COUNT + 2, COUNT * ITEMS, COUNT, 0}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		struct job_worker *worker = begin("txn-write = 1");
+		toy.is_logging = true;
+		if (cases[c].verb ==
+			TOY_PUT) { /* the record of the second put, whenever it comes */
+			struct ops_maker *maker = &worker->maker;
+			ops_begin(maker, 0);
+			ck_assert_uint_gt(ops_make(maker), 0);
+			ck_assert_uint_ne(maker->ops[0].numbers[0], maker->ops[0].numbers[1]);
+			toy.number = maker->ops[0].numbers[1] + 1;
+		}
+		toy_break(TOY_CONFLICT, cases[c].verb, cases[c].nth, 2);
+		toy_go(&with);
+		const struct job_counts *counts = &worker->counts[NB_OP_TXN_WRITE];
+		ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
+		ck_assert_uint_eq(counts->answers[NB_CONFLICT], 2);
+		ck_assert_uint_eq(counts->answers[NB_OK], COUNT);
+		ck_assert_uint_eq(counts->records, COUNT * ITEMS);
+		ck_assert_uint_eq(toy_calls(TOY_BEGIN), cases[c].begins);
+		ck_assert_uint_eq(toy_calls(TOY_COMMIT), cases[c].commits);
+		ck_assert_uint_eq(toy_calls(TOY_ABORT), cases[c].aborts);
+		if (cases[c].verb !=
+			TOY_PUT) /* a conflict of the second put had one before it */
+			ck_assert_uint_eq(toy_calls(TOY_PUT), cases[c].puts);
+		else
+			ck_assert_uint_eq(toy_calls(TOY_PUT), COUNT * ITEMS + 2 * 2);
+		end();
+	}
+}
+END_TEST
+
+START_TEST(an_engine_that_always_conflicts_is_given_up)
+{
+	begin("update = 1");
+	toy_break(TOY_CONFLICT, TOY_PUT, 6, 0);
+	toy_go(&with);
+	assert_failed(
+		"toy: update, operation 5: answered with a conflict 1000000 times in a row", 5);
+	ck_assert_uint_eq(toy_calls(TOY_PUT), 1000005);
+	end();
+}
+END_TEST
+
+/* ---- what counts ---- */
+
+START_TEST(a_warm_up_by_count_is_left_out_and_nothing_else)
+{
+	static const uint64_t counts[] = {1, 63, 64, 65, 130, 199};
+	for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
+		char text[64];
+		snprintf(text, sizeof(text), "update = 1\nwarmup = %d", (int)counts[c]);
+		struct job_worker *worker = begin(text);
+		/* conflicts of both, and those of the warm-up go with it */
+		toy_break(TOY_CONFLICT, TOY_PUT, 1, 3);
+		toy_go(&with);
+		uint64_t left = COUNT - counts[c];
+		ck_assert_uint_eq(worker->done, COUNT);
+		ck_assert_uint_eq(worker->measured, left);
+		ck_assert_uint_eq(worker->counts[NB_OP_UPDATE].answers[NB_OK], left);
+		ck_assert_uint_eq(worker->counts[NB_OP_UPDATE].answers[NB_CONFLICT], 0);
+		ck_assert_uint_eq(worker->counts[NB_OP_UPDATE].bytes, left * VALUE);
+		ck_assert_uint_eq(worker->counts[NB_OP_UPDATE].records, left);
+		ck_assert_uint_eq(
+			nb_histogram_count(worker->counts[NB_OP_UPDATE].service), left);
+		end();
+	}
+}
+END_TEST
+
+static uint64_t stamps[COUNT + 1], stamp_count;
+
+static int
+get_stamped(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	(void)session;
+	struct timespec moment = {.tv_nsec = 200000};
+	nanosleep(&moment, NULL);
+	stamps[stamp_count++] = clock_monotonic();
+	*value = key;
+	return NB_OK;
+}
+
+START_TEST(a_warm_up_by_time_leaves_out_what_began_in_it)
+{
+	enum { WARM_NS = 10 * 1000 * 1000 };
+	struct job_worker *worker = begin("read = 1");
+	with.part->plan.verify_threshold = 0;
+	with.part->plan.warm_ticks = clock_ticks(with.part->plan.clock, WARM_NS);
+	rig.run->base.engine->table.get = get_stamped;
+	stamp_count = 0;
+	uint64_t warm = with.gate.begin + WARM_NS; /* ticks of this clock are ns */
+	toy_go(&with);
+	ck_assert_uint_eq(worker->done, COUNT);
+	/* An operation begins before the stamp that it takes, and after the one before. */
+	uint64_t least = 0, most = 0;
+	for (uint64_t i = 0; i < stamp_count; i++) {
+		most += stamps[i] >= warm;
+		least += i > 0 && stamps[i - 1] >= warm;
+	}
+	ck_assert_uint_ge(worker->measured, least);
+	ck_assert_uint_le(worker->measured, most);
+	ck_assert_uint_gt(most, 0);
+	ck_assert_uint_ge(worker->first_ticks, worker->measured > 0 ? warm : 0);
+	end();
+	worker = begin("read = 1");
+	with.part->plan.warm_ticks = clock_ticks(with.part->plan.clock, UINT64_C(1) << 60);
+	toy_go(&with);
+	ck_assert_uint_eq(worker->done, COUNT);
+	ck_assert_uint_eq(worker->measured, 0);
+	ck_assert_uint_eq(nb_histogram_count(worker->counts[NB_OP_READ].service), 0);
+	end();
+}
+END_TEST
+
+static uint64_t told;
+
+static int
+get_watched(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	(void)session;
+	ck_assert_uint_eq(__atomic_load_n(&with.workers[0]->done, __ATOMIC_RELAXED), told++);
+	*value = key;
+	return NB_OK;
+}
+
+START_TEST(what_is_done_is_told_before_the_next)
+{
+	begin("read = 1");
+	with.part->plan.verify_threshold = 0;
+	rig.run->base.engine->table.get = get_watched;
+	told = 0;
+	toy_go(&with);
+	ck_assert_uint_eq(told, COUNT);
+	end();
+}
+END_TEST
+
+START_TEST(a_halt_stops_after_the_operation_at_hand)
+{
+	begin("read = 1");
+	with.halt = 1;
+	toy_go(&with);
+	ck_assert_uint_eq(toy_calls(TOY_GET), 0);
+	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
+	end();
+}
+END_TEST
+
+START_TEST(a_bound_by_time_ends_after_the_operation_that_passes_it)
+{
+	begin("read = 1\nduration = 1ms\ncount = 0");
+	ck_assert_uint_eq(with.part->plan.count, UINT64_MAX);
+	toy_break(TOY_SLOW, TOY_GET, 5, 1);
+	toy.sleep_ns = 2000000;
+	toy_go(&with);
+	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
+	ck_assert_uint_le(with.workers[0]->done, 5); /* fewer if all was slow */
+	ck_assert_uint_eq(with.workers[0]->done, toy_calls(TOY_GET));
+	ck_assert_uint_gt(with.workers[0]->done, 0);
+	end();
+}
+END_TEST
+
+/* ---- a rate ---- */
+
+START_TEST(response_times_are_never_less_than_service_times)
+{
+	static const char *const arrivals[] = {"fixed", "poisson"};
+	for (int a = 0; a < 2; a++) {
+		char text[96];
+		snprintf(text, sizeof(text), "read = 1\nupdate = 1\nrate = 100k\narrivals = %s",
+			arrivals[a]);
+		struct job_worker *worker = begin(text);
+		toy_go(&with);
+		ck_assert_uint_eq(worker->done, COUNT);
+		for (uint32_t kind = NB_OP_READ; kind <= NB_OP_UPDATE; kind++) {
+			const struct job_counts *counts = &worker->counts[kind];
+			uint64_t count = nb_histogram_count(counts->service);
+			ck_assert_uint_ge(count, COUNT / 2 - 1); /* of a stratum cut short */
+			ck_assert_uint_eq(nb_histogram_count(counts->response), count);
+			ck_assert_uint_ge(nb_histogram_sum(counts->response),
+				nb_histogram_sum(counts->service));
+			ck_assert_uint_ge(nb_histogram_min(counts->response),
+				nb_histogram_min(counts->service));
+			ck_assert_uint_ge(nb_histogram_max(counts->response),
+				nb_histogram_max(counts->service));
+		}
+		end();
+	}
+}
+END_TEST
+
+START_TEST(an_engine_slower_than_the_rate_has_a_queue)
+{
+	enum { SLEEP_NS = 1000000, LEFT = COUNT - 1 };
+	struct job_worker *worker = begin("read = 1\nrate = 1M");
+	toy_break(TOY_SLOW, TOY_GET, 1, 0);
+	toy.sleep_ns = SLEEP_NS;
+	toy_go(&with);
+	/* the last was due at most 200 us after the begin, and began after 199 sleeps */
+	ck_assert_uint_ge(worker->lag_ns, (uint64_t)LEFT * SLEEP_NS - 200 * 1000);
+	ck_assert_uint_ge(worker->lag_max_ns, worker->lag_ns);
+	const struct job_counts *counts = &worker->counts[NB_OP_READ];
+	ck_assert_uint_ge(
+		nb_histogram_max(counts->response), (uint64_t)COUNT * SLEEP_NS - 200 * 1000);
+	ck_assert_uint_ge(
+		nb_histogram_sum(counts->response), (uint64_t)SLEEP_NS * COUNT * LEFT / 2);
+	end();
+}
+END_TEST
+
+START_TEST(what_waited_through_a_warm_up_does_not_lengthen_the_time_that_is_measured)
+{
+	enum { SLEEP_NS = 1000000, WARM = 150 };
+	struct job_worker *worker = begin("read = 1\nrate = 1M\nwarmup = 150");
+	toy_break(TOY_SLOW, TOY_GET, 1, 0);
+	toy.sleep_ns = SLEEP_NS;
+	toy_go(&with);
+	ck_assert_uint_eq(worker->measured, COUNT - WARM);
+	/* due within the first ms, and begun behind 150 sleeps */
+	ck_assert_uint_ge(worker->first_ticks, with.gate.begin + (uint64_t)WARM * SLEEP_NS);
+	end();
+}
+END_TEST
+
+START_TEST(a_bound_beyond_the_clock_is_none)
+{
+	begin("read = 1");
+	with.part->plan.end_ticks = UINT64_MAX - 1;
+	toy_go(&with);
+	ck_assert_uint_eq(with.workers[0]->done, COUNT);
+	end();
+}
+END_TEST
+
+START_TEST(operations_that_are_due_after_the_end_are_not_begun)
+{
+	/* due at 0, 10, 20, ... ms or a period later: no more than 3 within 25 ms */
+	begin("read = 1\nrate = 100\nduration = 25ms\ncount = 0");
+	toy_go(&with);
+	ck_assert_uint_le(with.workers[0]->done, 3);
+	ck_assert_uint_eq(with.workers[0]->done, toy_calls(TOY_GET));
+	end();
+}
+END_TEST
+
+/* ---- others ---- */
+
+#define PAIR "read = 1\ninsert = 1\nthreads = 2\nlag = 64\ncount = 640"
+
+START_TEST(a_thread_waits_for_the_inserts_that_it_may_read)
+{
+	begin(PAIR);
+	/* the other has done its strata 1 and 3, and ended: what needs its 5 is never begun */
+	with.workers[1]->strata_done = 5;
+	with.workers[1]->is_over = 1;
+	toy_go(&with);
+	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
+	ck_assert_uint_eq(with.workers[0]->done, 4 * OPS_STRATUM); /* 0, 2, 4 and 6 */
+	ck_assert_uint_eq(with.workers[0]->strata_done, 8);
+	end();
+}
+END_TEST
+
+START_TEST(a_thread_that_has_done_all_and_ended_is_waited_for_no_more)
+{
+	begin(PAIR);
+	with.part->plan.verify_threshold = 0; /* what it has done is made up here */
+	with.part->plan.may_miss = true;
+	with.workers[1]->strata_done = 11;
+	with.workers[1]->is_over = 1;
+	toy_go(&with);
+	ck_assert_uint_eq(with.workers[0]->done, 5 * OPS_STRATUM);
+	end();
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("job_worker", each_kind_calls_its_verbs_as_often_as_it_should,
+		operations_are_those_of_the_stream_in_its_order,
+		a_loan_is_ended_once_and_only_where_there_is_one,
+		a_read_modify_write_of_a_missing_record_puts_it,
+		a_failure_ends_the_worker_and_is_told_with_its_operation,
+		an_engine_that_says_nothing_or_nonsense_is_told_too,
+		a_transaction_that_fails_in_the_middle_is_aborted,
+		a_failure_among_many_is_not_lost_behind_a_miss,
+		a_conflict_is_counted_and_the_operation_tried_again,
+		a_transaction_that_loses_is_done_again_as_a_whole,
+		an_engine_that_always_conflicts_is_given_up,
+		a_warm_up_by_count_is_left_out_and_nothing_else,
+		a_warm_up_by_time_leaves_out_what_began_in_it,
+		what_is_done_is_told_before_the_next, a_halt_stops_after_the_operation_at_hand,
+		a_bound_by_time_ends_after_the_operation_that_passes_it,
+		response_times_are_never_less_than_service_times,
+		an_engine_slower_than_the_rate_has_a_queue,
+		what_waited_through_a_warm_up_does_not_lengthen_the_time_that_is_measured,
+		a_bound_beyond_the_clock_is_none,
+		operations_that_are_due_after_the_end_are_not_begun,
+		a_thread_waits_for_the_inserts_that_it_may_read,
+		a_thread_that_has_done_all_and_ended_is_waited_for_no_more);
+}

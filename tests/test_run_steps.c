@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Steps of all kinds of runs on the main thread: pinning, the texts of failures, settling,
+ * closing. Whole runs go through them in test_run_execute.c.
+ */
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "rig.h"
+#include "unit.h"
+
+static struct rig rig;
+
+/** The only CPU that this thread may use; -1 if there are more. */
+static int
+cpu_of(void)
+{
+	cpu_set_t set;
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(set), &set), 0);
+	for (int cpu = 0; CPU_COUNT(&set) == 1 && cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &set))
+			return cpu;
+	return -1;
+}
+
+/** The nth CPU of those that the process may use; -1: there are not as many. */
+static int
+allowed_cpu(int nth)
+{
+	static cpu_set_t allowed;
+	if (CPU_COUNT(&allowed) == 0)
+		ck_assert_int_eq(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &allowed) && nth-- == 0)
+			return cpu;
+	return -1;
+}
+
+START_TEST(threads_go_round_the_cpus_of_a_list)
+{
+	int one = allowed_cpu(0), two = allowed_cpu(1) >= 0 ? allowed_cpu(1) : one;
+	char list[64];
+	snprintf(list, sizeof(list), "%d,%d", two, one);
+	for (uint32_t nth = 0; nth < 6; nth++) {
+		ck_assert_msg(run_pin_to(list, nth) == NB_OK, "%s", nb_error_text());
+		ck_assert_int_eq(cpu_of(), nth % 2 == 0 ? two : one);
+	}
+	snprintf(list, sizeof(list), "%d-%d", one, one);
+	ck_assert_int_eq(run_pin_to(list, 5), NB_OK);
+	ck_assert_int_eq(cpu_of(), one);
+	if (two == one + 1) {
+		snprintf(list, sizeof(list), "%d-%d,%d", one, two, one);
+		for (uint32_t nth = 0; nth < 6; nth++) {
+			ck_assert_int_eq(run_pin_to(list, nth), NB_OK);
+			ck_assert_int_eq(cpu_of(), nth % 3 == 1 ? two : one);
+		}
+	}
+}
+END_TEST
+
+START_TEST(a_list_that_is_none_is_refused)
+{
+	static const char *const lists[] = {"", "x", "-3", ",1", "3-1", "1;2"};
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		char text[96];
+		snprintf(text, sizeof(text), "cpus: '%s' is no list like 0-3,8", lists[i]);
+		ck_assert_int_eq(run_pin_to(lists[i], 0), NB_ERR_USAGE);
+		ck_assert_str_eq(nb_error_text(), text);
+	}
+}
+END_TEST
+
+START_TEST(a_cpu_that_is_not_there_is_told)
+{
+	ck_assert_int_eq(run_pin_to("1000", 7), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "pinning: thread 7 cannot run on CPU 1000");
+	ck_assert_int_eq(run_pin_to("1000000", 0), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "pinning: thread 0 cannot run on CPU 1000000");
+}
+END_TEST
+
+START_TEST(workers_go_round_the_cpus_of_the_process)
+{
+	int count = 0;
+	while (allowed_cpu(count) >= 0)
+		count++;
+	ck_assert_int_eq(run_pin((uint32_t)count), NB_OK); /* narrows it to the first one */
+	ck_assert_int_eq(cpu_of(), allowed_cpu(0));
+}
+END_TEST
+
+START_TEST(a_failure_is_told_with_the_engine_and_the_verb)
+{
+	rig_create(&rig, NB_VERB_PUT, 10);
+	rig_new(&rig, NULL);
+	(void)error_set(NB_FAIL, "of earlier");
+	run_forget_text();
+	ck_assert_str_eq(nb_error_text(), "");
+	ck_assert_int_eq(run_engine_failure(rig.run, NB_UNSUPPORTED, "open"), NB_UNSUPPORTED);
+	ck_assert_str_eq(nb_error_text(), "memory: open: failed without saying why");
+	(void)error_set(NB_FAIL, "out of luck");
+	/* an answer that is no failure is none here */
+	ck_assert_int_eq(run_engine_failure(rig.run, NB_NOT_FOUND, "settling"), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "memory: settling: out of luck");
+	rig_destroy(&rig);
+}
+END_TEST
+
+static uint32_t asked;
+static uint64_t flushes;
+
+static int
+flush_up_to(struct nb_db *db, uint32_t upto)
+{
+	(void)db;
+	flushes |= UINT64_C(1) << upto;
+	return upto > asked ? error_set(NB_UNSUPPORTED, "not so far") : NB_OK;
+}
+
+START_TEST(settling_goes_as_far_as_the_engine_can)
+{
+	static const struct {
+		uint32_t settle, can;
+		int settled;
+		uint64_t flushes;
+	} cases[] = {{NB_RUN_SETTLE_COMPACT, NB_SETTLE_COMPACT, NB_RUN_SETTLE_COMPACT,
+			     1 << NB_SETTLE_COMPACT},
+		{NB_RUN_SETTLE_COMPACT, NB_SETTLE_FLUSH, NB_RUN_SETTLE_FLUSH,
+			1 << NB_SETTLE_COMPACT | 1 << NB_SETTLE_FLUSH},
+		{NB_RUN_SETTLE_FLUSH, NB_SETTLE_COMPACT, NB_RUN_SETTLE_FLUSH,
+			1 << NB_SETTLE_FLUSH},
+		{NB_RUN_SETTLE_NONE, NB_SETTLE_COMPACT, NB_RUN_SETTLE_NONE, 0}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		rig_create(&rig, NB_VERB_PUT, 10);
+		rig.options.settle = cases[c].settle;
+		rig_new(&rig, NULL);
+		rig.run->engine->table.flush = flush_up_to;
+		asked = cases[c].can;
+		flushes = 0;
+		ck_assert_int_eq(run_settle(rig.run), NB_OK);
+		ck_assert_int_eq(rig.run->measured.settled, cases[c].settled);
+		ck_assert_uint_eq(flushes, cases[c].flushes);
+		rig_destroy(&rig);
+	}
+}
+END_TEST
+
+static int
+close_badly(struct nb_db *db)
+{
+	(void)db;
+	return error_set(NB_FAIL, "the disk is full");
+}
+
+START_TEST(what_failed_first_is_what_is_told_after_closing)
+{
+	rig_create(&rig, NB_VERB_PUT, 10);
+	rig_new(&rig, NULL);
+	rig.run->engine->table.close = close_badly;
+	rig.run->measured.has_settled = true;
+	(void)error_set(NB_ERR_DATA, "wrong data");
+	ck_assert_int_eq(run_close_database(rig.run, NB_ERR_DATA), NB_ERR_DATA);
+	ck_assert_str_eq(nb_error_text(), "wrong data");
+	ck_assert(!rig.run->measured.has_settled);
+	ck_assert_int_eq(run_close_database(rig.run, NB_OK), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "memory: closing: the disk is full");
+	rig_destroy(&rig);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("run_steps", threads_go_round_the_cpus_of_a_list,
+		a_list_that_is_none_is_refused, a_cpu_that_is_not_there_is_told,
+		workers_go_round_the_cpus_of_the_process,
+		a_failure_is_told_with_the_engine_and_the_verb,
+		settling_goes_as_far_as_the_engine_can,
+		what_failed_first_is_what_is_told_after_closing);
+}

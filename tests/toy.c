@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "toy.h"
+
+#include <check.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "workload/values.h"
+
+enum { KEY_SIZE = 8, VALUE_ROOM = 4096, WRITES_MAX = 1024, ODD_ANSWER = 9 };
+
+struct toy toy;
+
+/** Values that were overwritten, for who gives old ones. Guarded by the lock. */
+static struct old {
+	uint8_t *data;
+	size_t size;
+} olds[TOY_KEYS];
+static pthread_mutex_t olds_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/** Memory's session, and what a transaction has put until it commits. */
+struct toy_session {
+	struct nb_session *inner;
+	uint32_t id;
+	bool is_transaction;
+	size_t pending;
+	uint64_t keys[WRITES_MAX];
+	uint8_t *values[WRITES_MAX];
+	size_t sizes[WRITES_MAX];
+	uint8_t value[VALUE_ROOM], key[KEY_SIZE]; /* what is lent instead of memory's */
+	uint64_t last;                            /* number that a scan gave last */
+};
+
+static const struct nb_engine *
+right(void)
+{
+	return engine_builtin("memory");
+}
+
+static struct toy_session *
+own(struct nb_session *session)
+{
+	return (struct toy_session *)(void *)session;
+}
+
+static uint64_t
+number_of(struct nb_slice key)
+{
+	uint64_t number = 0;
+	for (size_t i = 0; i < key.size && i < KEY_SIZE; i++)
+		number = number << 8 | ((const uint8_t *)key.data)[i];
+	return number;
+}
+
+static struct nb_slice
+key_of(uint64_t number, uint8_t bytes[KEY_SIZE])
+{
+	for (int i = KEY_SIZE - 1; i >= 0; i--, number >>= 8)
+		bytes[i] = (uint8_t)number;
+	return (struct nb_slice){bytes, KEY_SIZE};
+}
+
+/** Count a call and log it; the defect that it has. */
+static uint32_t
+enter(uint32_t verb, struct nb_session *session, struct nb_slice key, struct nb_slice value,
+	uint64_t size)
+{
+	uint64_t nth = __atomic_add_fetch(&toy.calls[verb], 1, __ATOMIC_RELAXED);
+	uint64_t number = number_of(key);
+	if (toy.is_logging) {
+		uint64_t at = __atomic_fetch_add(&toy.logged, 1, __ATOMIC_RELAXED);
+		ck_assert_uint_lt(at, TOY_LOG_MAX);
+		toy.log[at] = (struct toy_call){.verb = verb,
+			.session = own(session)->id,
+			.number = number,
+			.version = value.size >= 16 ? value_version(value) : 0,
+			.size = size};
+	}
+	if (toy.defect == TOY_RIGHT || verb != toy.verb || nth < toy.nth)
+		return TOY_RIGHT;
+	if (toy.number != 0 && number + 1 != toy.number)
+		return TOY_RIGHT;
+	uint64_t hit = __atomic_add_fetch(&toy.hits, 1, __ATOMIC_RELAXED);
+	return toy.times == 0 || hit <= toy.times ? toy.defect : TOY_RIGHT;
+}
+
+/** What any verb can do wrong: true if *rc is its answer. */
+static bool
+answers(uint32_t defect, int *rc)
+{
+	struct timespec moment = {.tv_nsec = 1000000}, sleep = {.tv_nsec = (long)toy.sleep_ns};
+	switch (defect) {
+	case TOY_CONFLICT:
+		*rc = NB_CONFLICT;
+		return true;
+	case TOY_FAIL:
+		*rc = error_set(NB_FAIL, "the toy is broken");
+		return true;
+	case TOY_MUTE:
+		*rc = NB_FAIL;
+		return true;
+	case TOY_ODD:
+		*rc = ODD_ANSWER;
+		return true;
+	case TOY_MISS:
+		*rc = NB_NOT_FOUND;
+		return true;
+	case TOY_DROP:
+		*rc = NB_OK;
+		return true;
+	case TOY_SLOW:
+		nanosleep(&sleep, NULL);
+		return false;
+	case TOY_BLOCK:
+		while (__atomic_load_n(&toy.go, __ATOMIC_ACQUIRE) == 0)
+			nanosleep(&moment, NULL);
+		return false;
+	case TOY_STOP:
+		nb_stop();
+		return false;
+	case TOY_KILL:
+		kill(getpid(), SIGKILL);
+		return false;
+	default:
+		return false;
+	}
+}
+
+/* ---- reading ---- */
+
+static void
+lend_old(struct toy_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	pthread_mutex_lock(&olds_lock);
+	struct old *old = &olds[number_of(key) % TOY_KEYS];
+	if (old->data != NULL) {
+		memcpy(session->value, old->data, old->size);
+		*value = (struct nb_slice){session->value, old->size};
+	}
+	pthread_mutex_unlock(&olds_lock);
+}
+
+/** Change what is lent as the defect says. */
+static void
+spoil(struct toy_session *session, uint32_t defect, struct nb_slice key, struct nb_slice *value)
+{
+	if (defect == TOY_OLD)
+		lend_old(session, key, value);
+	if (defect == TOY_CUT)
+		value->size /= 2;
+	if (defect == TOY_FLIP) {
+		ck_assert_uint_le(value->size, VALUE_ROOM);
+		memcpy(session->value, value->data, value->size);
+		session->value[value->size - 1] ^= 1;
+		*value = (struct nb_slice){session->value, value->size};
+	}
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	uint32_t defect = enter(TOY_GET, session, key, (struct nb_slice){0}, 0);
+	uint8_t other[KEY_SIZE];
+	int rc;
+	if (answers(defect, &rc))
+		return rc;
+	if (defect == TOY_OTHER)
+		key = key_of(number_of(key) ^ 1, other);
+	rc = right()->get(own(session)->inner, key, value);
+	if (rc == NB_OK)
+		spoil(own(session), defect, key, value);
+	return rc;
+}
+
+static void
+release(struct nb_session *session)
+{
+	enter(TOY_RELEASE, session, (struct nb_slice){0}, (struct nb_slice){0}, 0);
+}
+
+static int
+multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *found)
+{
+	uint32_t defect = enter(TOY_MULTI_GET, session, keys[0], (struct nb_slice){0}, count);
+	int rc;
+	if (defect != TOY_MISS && answers(defect, &rc))
+		return rc;
+	rc = right()->multi_get(own(session)->inner, keys, count, values, found);
+	if (rc == NB_OK && found[0] == NB_OK)
+		spoil(own(session), defect, keys[0], &values[0]);
+	if (defect == TOY_MISS)
+		found[0] = NB_NOT_FOUND;
+	return rc;
+}
+
+/* ---- writing ---- */
+
+static void
+keep_old(struct toy_session *session, struct nb_slice key)
+{
+	struct nb_slice before;
+	if (right()->get(session->inner, key, &before) != NB_OK)
+		return;
+	pthread_mutex_lock(&olds_lock);
+	struct old *old = &olds[number_of(key) % TOY_KEYS];
+	free(old->data);
+	old->data = malloc(before.size + 1);
+	old->size = before.size;
+	if (before.size > 0)
+		memcpy(old->data, before.data, before.size);
+	pthread_mutex_unlock(&olds_lock);
+}
+
+static int
+store(struct toy_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (!session->is_transaction) {
+		keep_old(session, key);
+		return right()->put(session->inner, key, value);
+	}
+	size_t at = session->pending++;
+	ck_assert_uint_lt(at, WRITES_MAX);
+	session->keys[at] = number_of(key);
+	session->values[at] = malloc(value.size + 1);
+	session->sizes[at] = value.size;
+	if (value.size > 0)
+		memcpy(session->values[at], value.data, value.size);
+	return NB_OK;
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	uint32_t defect = enter(TOY_PUT, session, key, value, value.size);
+	int rc;
+	return answers(defect, &rc) ? rc : store(own(session), key, value);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	uint32_t defect = enter(TOY_DEL, session, key, (struct nb_slice){0}, 0);
+	int rc;
+	return answers(defect, &rc) ? rc : right()->del(own(session)->inner, key);
+}
+
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	uint32_t defect = enter(TOY_BATCH, session, writes[0].key, writes[0].value, count);
+	int rc = NB_OK;
+	if (answers(defect, &rc))
+		return rc;
+	ck_assert_uint_eq(flags, 0);
+	for (size_t i = 0; i < count && rc == NB_OK; i++) {
+		ck_assert_uint_eq(writes[i].is_delete, 0);
+		rc = store(own(session), writes[i].key, writes[i].value);
+	}
+	return rc;
+}
+
+/* ---- scans ---- */
+
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	uint32_t defect = enter(
+		TOY_SCAN_OPEN, session, args->from, (struct nb_slice){0}, args->limit);
+	int rc;
+	ck_assert_uint_eq(args->flags, 0);
+	own(session)->last = 0;
+	return answers(defect, &rc) ? rc : right()->scan_open(own(session)->inner, args);
+}
+
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	struct toy_session *it = own(session);
+	uint32_t defect = enter(
+		TOY_SCAN_NEXT, session, (struct nb_slice){0}, (struct nb_slice){0}, 0);
+	int rc;
+	if (answers(defect, &rc))
+		return rc;
+	rc = right()->scan_next(it->inner, key, value);
+	if (defect == TOY_SKIP && rc == NB_OK)
+		rc = right()->scan_next(it->inner, key, value);
+	if (rc != NB_OK)
+		return rc;
+	spoil(it, defect, *key, value);
+	if (defect == TOY_REPEAT)
+		*key = key_of(it->last, it->key);
+	if (defect == TOY_BACK)
+		*key = key_of(it->last - 1, it->key);
+	if (defect == TOY_INVENT) /* above all records, and above the last key */
+		*key = key_of(UINT64_MAX, it->key);
+	it->last = number_of(*key);
+	return NB_OK;
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	uint32_t defect = enter(
+		TOY_SCAN_CLOSE, session, (struct nb_slice){0}, (struct nb_slice){0}, 0);
+	int rc, closed = right()->scan_close(own(session)->inner);
+	return answers(defect, &rc) ? rc : closed;
+}
+
+/* ---- transactions ---- */
+
+static int
+begin(struct nb_session *session, uint32_t flags)
+{
+	uint32_t defect = enter(
+		TOY_BEGIN, session, (struct nb_slice){0}, (struct nb_slice){0}, flags);
+	int rc;
+	ck_assert(!own(session)->is_transaction);
+	if (answers(defect, &rc))
+		return rc;
+	own(session)->is_transaction = true;
+	return NB_OK;
+}
+
+static void
+end(struct toy_session *session, bool is_kept)
+{
+	ck_assert(session->is_transaction);
+	session->is_transaction = false;
+	for (size_t i = 0; i < session->pending; i++) {
+		uint8_t key[KEY_SIZE];
+		if (is_kept)
+			ck_assert_int_eq(store(session, key_of(session->keys[i], key),
+						 (struct nb_slice){session->values[i],
+							 session->sizes[i]}),
+				NB_OK);
+		free(session->values[i]);
+	}
+	session->pending = 0;
+}
+
+static int
+commit(struct nb_session *session)
+{
+	uint32_t defect = enter(
+		TOY_COMMIT, session, (struct nb_slice){0}, (struct nb_slice){0}, 0);
+	int rc = NB_OK;
+	bool is_lost = answers(defect, &rc);
+	end(own(session), !is_lost);
+	return rc;
+}
+
+static void
+abort_it(struct nb_session *session)
+{
+	enter(TOY_ABORT, session, (struct nb_slice){0}, (struct nb_slice){0}, 0);
+	end(own(session), false);
+}
+
+/* ---- the whole ---- */
+
+static int
+open_counted(struct nb_db **out, const struct nb_open_args *args)
+{
+	int rc = right()->open(out, args);
+	toy.open += rc == NB_OK;
+	return rc;
+}
+
+static int
+close_counted(struct nb_db *db)
+{
+	ck_assert_int_eq(__atomic_load_n(&toy.sessions, __ATOMIC_RELAXED), 0);
+	toy.open--;
+	return right()->close(db);
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct toy_session *session = calloc(1, sizeof(*session));
+	session->id = id;
+	int rc, opened = right()->session_open(&session->inner, db, id);
+	ck_assert_int_eq(opened, NB_OK);
+	*out = (struct nb_session *)(void *)session;
+	uint32_t defect = enter(
+		TOY_SESSION_OPEN, *out, (struct nb_slice){0}, (struct nb_slice){0}, 0);
+	if (answers(defect, &rc)) {
+		ck_assert_int_eq(right()->session_close(session->inner), NB_OK);
+		free(session);
+		return rc;
+	}
+	__atomic_add_fetch(&toy.sessions, 1, __ATOMIC_RELAXED);
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	uint32_t defect = enter(
+		TOY_SESSION_CLOSE, session, (struct nb_slice){0}, (struct nb_slice){0}, 0);
+	ck_assert(!own(session)->is_transaction);
+	int rc, closed = right()->session_close(own(session)->inner);
+	free(session);
+	__atomic_sub_fetch(&toy.sessions, 1, __ATOMIC_RELAXED);
+	return answers(defect, &rc) ? rc : closed;
+}
+
+struct nb_engine
+toy_engine(void)
+{
+	struct nb_engine engine = *right();
+	engine.name = "toy";
+	engine.open = open_counted;
+	engine.close = close_counted;
+	engine.session_open = session_open;
+	engine.session_close = session_close;
+	engine.get = get;
+	engine.release = release;
+	engine.put = put;
+	engine.del = del;
+	engine.scan_open = scan_open;
+	engine.scan_next = scan_next;
+	engine.scan_close = scan_close;
+	engine.batch = batch;
+	engine.multi_get = multi_get;
+	engine.begin = begin;
+	engine.commit = commit;
+	engine.abort = abort_it;
+	return engine;
+}
+
+void
+toy_reset(void)
+{
+	int sessions = toy.sessions, opened = toy.open;
+	bool is_logging = toy.is_logging;
+	memset(toy.calls, 0, sizeof(toy.calls));
+	toy.defect = TOY_RIGHT;
+	toy.verb = 0;
+	toy.nth = toy.times = toy.number = toy.hits = toy.logged = 0;
+	toy.go = 0;
+	toy.is_logging = is_logging;
+	toy.sessions = sessions;
+	toy.open = opened;
+}
+
+void
+toy_break(uint32_t defect, uint32_t verb, uint64_t nth, uint64_t times)
+{
+	toy.defect = defect;
+	toy.verb = verb;
+	toy.nth = nth;
+	toy.times = times;
+	toy.hits = 0;
+}
+
+uint64_t
+toy_calls(uint32_t verb)
+{
+	return __atomic_load_n(&toy.calls[verb], __ATOMIC_RELAXED);
+}
