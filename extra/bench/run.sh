@@ -2,7 +2,7 @@
 # Benchmarks of mininb itself: what its harness costs. Prints ratios within one run, which
 # can be compared, and times, which cannot be unless the machine is quiet.
 #
-#   extra/bench/run.sh [harness|ENGINE] [PAIRS] [COUNT]
+#   extra/bench/run.sh [harness|jobs|ENGINE] [PAIRS] [COUNT]
 #
 # ENGINE is one of those that have a hand_ENGINE.c here.
 #
@@ -20,7 +20,7 @@ if [[ ! -f $build/build.ninja ]]; then
 fi
 ninja -C "$build" build.ninja >/dev/null # an old build may not know of all engines
 known=$(ninja -C "$build" -t targets all)
-targets=(extra/bench/bench_harness)
+targets=(extra/bench/bench_harness extra/bench/bench_jobs)
 for hand in "$root"/extra/bench/hand_*.c; do
 	target=$(basename "$hand" .c)
 	target=extra/bench/bench_${target#hand_}
@@ -41,7 +41,7 @@ all)
 	;;
 *)
 	if [[ " ${targets[*]} " != *" extra/bench/bench_$what "* ]]; then
-		echo "usage: extra/bench/run.sh [harness|ENGINE] [PAIRS] [COUNT]; there are:" \
+		echo "usage: extra/bench/run.sh [harness|jobs|ENGINE] [PAIRS] [COUNT]; there are:" \
 			"${targets[@]##*bench_}" >&2
 		exit 2
 	fi
