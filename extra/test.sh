@@ -439,6 +439,10 @@ stage_install()
 	check 'installed program lists leveldb' \
 		says '^leveldb ' "$installed" engines
 	check 'installed program measures leveldb' put_and_get "$installed" leveldb
+	check 'installed program finds its workloads' \
+		says '^ycsb-a .*workloads/ycsb-a.ini' "$installed" workloads
+	check 'and runs one' says '^read ' "$installed" run --driver=memory --workload=ycsb-a \
+		--path="$temporary" --quiet
 	check 'pkg-config knows mininb' pkg-config --exists --print-errors mininb
 	enginedir=$(pkg-config --variable=enginedir mininb-engine) || enginedir=
 	check 'enginedir is where leveldb is' test -f "$enginedir/leveldb.so"
