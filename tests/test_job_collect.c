@@ -151,6 +151,22 @@ START_TEST(what_runs_in_the_background_is_no_part_of_the_sum)
 }
 END_TEST
 
+START_TEST(few_operations_are_no_queue)
+{
+	/* the first is due at once, and begun some microseconds later: that is all of the run */
+	begin("records = 100\nread = 1\nrate = 10\nduration = 20ms\n", 0);
+	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
+	struct nb_job_result *result;
+	struct nb_job_summary sum;
+	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_OK);
+	nb_job_result_summarize(result, &sum);
+	ck_assert_uint_eq(sum.ops, 1);
+	ck_assert_uint_eq(sum.has_queue_grown, 0);
+	nb_job_result_delete(result);
+	toy_destroy(&rig);
+}
+END_TEST
+
 static bool
 is_noted(const struct nb_job_result *result, const char *part)
 {
@@ -248,7 +264,7 @@ main(void)
 	return UNIT_RUN("job_collect", operations_of_intervals_are_all_operations,
 		each_phase_has_intervals_of_its_own, intervals_of_a_warm_up_are_marked,
 		a_group_that_is_done_falls_behind_no_more, what_an_engine_cannot_do_is_behind,
-		what_runs_in_the_background_is_no_part_of_the_sum,
+		few_operations_are_no_queue, what_runs_in_the_background_is_no_part_of_the_sum,
 		what_was_not_done_or_not_measured_is_noted, what_is_steady_may_end,
 		a_loading_is_neither_told_nor_ended_for_being_steady,
 		what_is_never_steady_goes_on_to_its_bound,

@@ -216,8 +216,11 @@ job_result_grew(const struct job_result_group *group, uint64_t *behind_ops)
 	double behind = measured->offered_ops - (double)measured->done;
 	*behind_ops = behind > 0 ? (uint64_t)behind : 0;
 	/* With a bound by count nothing is left lying in the end; what is late tells it. */
-	bool is_late = measured->lag_ns > 10000000 &&
-		(double)measured->lag_ns > 0.05 * (double)measured->span_ns;
+	double late = measured->span_ns > 0
+		? (double)measured->lag_ns / (double)measured->span_ns
+		: 0;
+	bool is_late = measured->lag_ns > 10000000 && late > 0.05 &&
+		late * (double)measured->done > UNDER_WAY * (double)group->threads;
 	return group->is_paced &&
 		(is_late ||
 			(behind > UNDER_WAY * (double)group->threads &&
