@@ -75,9 +75,12 @@ note_waits(struct nb_job_result *result, const struct job_result_group *group)
 	if (share > 0.01)
 		add(result,
 			"%s: threads waited %.1f %% of the time for inserts of others that "
-			"they "
-			"were to read; raise lag",
-			group->name, 100 * share);
+			"they were to read%s; raise lag above %" PRIu64,
+			group->name, 100 * share,
+			group->is_paced ? ", which is in their response times and no engine's"
+					: "",
+			/* turns of 64 of all threads are under way at a time, two at most */
+			UINT64_C(2) * 64 * group->threads);
 }
 
 /** A bound by count that is nearer than the warm-up's end is only seen when it is over. */
