@@ -317,6 +317,10 @@ sweep_execute(const struct options *options, struct nb_job *job,
 		sweep.group->duration_ns = UINT64_C(1000000000) * DEFAULT_SECONDS;
 		sweep.group->count = 0;
 	}
+	if (sweep.group->weights[NB_OP_INSERT] > 0)
+		message_log(NULL, NB_LOG_WARNING,
+			"each run inserts the same records: from the second on these are "
+			"overwrites, and the database is as the one before left it");
 	if (!measure_capacity(&sweep))
 		return sweep.status != STATUS_DONE ? sweep.status : STATUS_FAILED;
 	double rate = 0;

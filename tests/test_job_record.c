@@ -124,7 +124,7 @@ begin(const char *text)
 
 #define MIX \
 	"read = 3\nupdate = 2\ninsert = 1\nupsert = 1\ndelete = 1\nscan = 1\n" \
-	"read-modify-write = 1\nlag = 64\nvalue-size = uniform:1..99\n"
+	"read-modify-write = 1\nlag = 640\nvalue-size = uniform:1..99\n"
 
 static void
 run_well(void)

@@ -54,6 +54,27 @@ START_TEST(options_that_make_no_sense_are_refused)
 }
 END_TEST
 
+/** Or what a thread waits for others would stand in response times. */
+START_TEST(a_lag_that_is_short_for_so_many_threads_is_refused_with_a_rate)
+{
+	static const char job[] = "records = 100\nread = 95\ninsert = 5\nrate = 1k\n";
+	char text[256];
+	for (int threads = 3; threads >= 1; threads -= 2) {
+		snprintf(text, sizeof(text), "%slag = 383\nthreads = %d\n", job, threads);
+		toy_create(&rig, text);
+		if (threads == 1) {
+			toy_new(&rig);
+			toy_destroy(&rig);
+		} else {
+			is_refused(NB_ERR_USAGE,
+				"run: lag: with a rate, inserts and 3 threads it has to be at "
+				"least 384, or operations would wait for inserts of other "
+				"threads (--lag=384)");
+		}
+	}
+}
+END_TEST
+
 START_TEST(verbs_that_the_engine_lacks_are_refused)
 {
 	static const struct {
@@ -164,6 +185,7 @@ int
 main(void)
 {
 	return UNIT_RUN("job_run", options_that_make_no_sense_are_refused,
+		a_lag_that_is_short_for_so_many_threads_is_refused_with_a_rate,
 		verbs_that_the_engine_lacks_are_refused, durability_engine_and_job_are_checked,
 		as_many_numbers_as_can_be_asked_for,
 		the_digest_names_the_operations_and_nothing_else, text_of_steadiness_is_read);

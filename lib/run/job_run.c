@@ -316,6 +316,25 @@ kinds_of(const struct nb_group *group)
 	return kinds;
 }
 
+/** Turns of all threads that are under way at a time: a lag below makes them wait in step. */
+enum { TURNS = 2 };
+
+/** With a rate such waits would stand in response times, as if they were the engine's. */
+static int
+check_lag(const struct nb_job *job, const struct job_part *part)
+{
+	uint64_t least = (uint64_t)TURNS * OPS_STRATUM * part->plan.threads;
+	bool has_waits = ops_needs(&part->spec, UINT64_MAX / OPS_STRATUM) > 0;
+	if (part->plan.schedule == NULL || part->plan.threads == 1 || !has_waits ||
+		job->lag >= least)
+		return NB_OK;
+	return error_set(NB_ERR_USAGE,
+		"%s: lag: with a rate, inserts and %u threads it has to be at least %llu, or "
+		"operations would wait for inserts of other threads (--lag=%llu)",
+		part->group->name, part->plan.threads, (unsigned long long)least,
+		(unsigned long long)least);
+}
+
 /** All that workers of the group share; needs the clock. */
 static int
 create_part(struct nb_job_run *run, struct job_part *part, const struct nb_group *group,
@@ -354,7 +373,7 @@ create_part(struct nb_job_run *run, struct job_part *part, const struct nb_group
 		.end_ticks = group->duration_ns > 0 ? clock_ticks(clock, group->duration_ns)
 						    : UINT64_MAX,
 		.threads = group->threads * (is_load ? 1 : run->options.procs)};
-	return NB_OK;
+	return check_lag(job, part);
 }
 
 /** Whether records may be missing in the phase of that group. */
