@@ -19,6 +19,9 @@
  *
  * An operation counts if it began after the warm-up. What would make the numbers wrong: to
  * decide that by its end, which would leave out the longest of those that began before.
+ *
+ * Each time that the clock is stopped leaves the cost of one stamp in the time, some 10 to
+ * 15 ns: of a read that is verified once, of such a scan once for each record.
  */
 #include "run/job_worker.h"
 
