@@ -217,6 +217,22 @@ write_data(const struct nb_result *result, FILE *out)
 			result->workload.value_ratio);
 }
 
+/** The kernel counts sleeping and waking up, too, and that is the harness's where it waits. */
+static void
+write_cpu(const struct nb_result *result, FILE *out)
+{
+	const struct sysinfo_usage *usage = &result->measured.usage;
+	double ops = result->measured.usage_ops > 0 ? (double)result->measured.usage_ops : 1;
+	if (result->is_paced)
+		report_line(out, "CPU time",
+			"%.0f ns/op, of which a part that is not known is the harness's "
+			"sleeping",
+			(double)(usage->user_ns + usage->system_ns) / ops);
+	else
+		report_line(out, "CPU time", "%.0f ns/op user, %.0f ns/op system",
+			(double)usage->user_ns / ops, (double)usage->system_ns / ops);
+}
+
 void
 report_conditions(const struct nb_result *result, FILE *out)
 {
@@ -225,7 +241,6 @@ report_conditions(const struct nb_result *result, FILE *out)
 		[NB_DUR_PERIODIC] = "power loss may take the last sync interval",
 		[NB_DUR_COMMIT] = "writes survive power loss"};
 	const struct measurement *measured = &result->measured;
-	double ops = measured->usage_ops > 0 ? (double)measured->usage_ops : 1;
 	char data[UNITS_SIZE], memory[UNITS_SIZE], cache[UNITS_SIZE] = "engine's default";
 	units_format_bytes(data, sizeof(data), (double)measured->data_bytes);
 	units_format_bytes(memory, sizeof(memory), (double)measured->max_resident_bytes);
@@ -240,9 +255,7 @@ report_conditions(const struct nb_result *result, FILE *out)
 		report_line(out, "CPU time", "not known of several processes");
 		report_line(out, "Memory", "not known of several processes");
 	} else {
-		report_line(out, "CPU time", "%.0f ns/op user, %.0f ns/op system",
-			(double)measured->usage.user_ns / ops,
-			(double)measured->usage.system_ns / ops);
+		write_cpu(result, out);
 		report_line(out, "Memory", "%s resident at most", memory);
 	}
 	report_line(out, "Clock",
