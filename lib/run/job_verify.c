@@ -342,14 +342,14 @@ read_back(struct job_worker *worker, const struct ops_op *op, bool is_deleted)
 	int rc;
 	do
 		rc = engine->get(worker->session, op->keys[0], &value);
-	while (rc == NB_CONFLICT && ++conflicts < JOB_CONFLICTS_MAX && !is_halted(worker));
+	while (rc == NB_CONFLICT && ++conflicts < WORKER_CONFLICTS_MAX && !is_halted(worker));
 	if (rc == NB_OK)
 		job_verify_value(worker, op, 0, value);
 	else if (rc == NB_NOT_FOUND && !is_deleted)
 		job_verify_miss(worker, op, 0);
 	if (rc == NB_OK && engine->release != NULL)
 		engine->release(worker->session);
-	if (rc == NB_CONFLICT && conflicts == JOB_CONFLICTS_MAX)
+	if (rc == NB_CONFLICT && conflicts == WORKER_CONFLICTS_MAX)
 		return error_set(
 			NB_FAIL, "answered with a conflict %u times in a row", conflicts);
 	return rc < 0 ? rc : NB_OK;

@@ -34,7 +34,6 @@
 #include "base/error.h"
 
 enum {
-	LINE = 64,
 	SPINS = 200, /* looks at a thread that is behind before the CPU is given away */
 };
 
@@ -130,22 +129,11 @@ is_halted(const struct job_worker *worker)
 	return __atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) != 0;
 }
 
-/** Read a byte of every cache line: an engine that lends pages must bring them in. */
-static ALWAYS_INLINE void
-consume(struct nb_slice value)
-{
-	const volatile uint8_t *bytes = value.data;
-	for (size_t at = 0; at < value.size; at += LINE)
-		(void)bytes[at];
-	if (value.size > 0)
-		(void)bytes[value.size - 1];
-}
-
 /** After NB_CONFLICT: count it, and say whether to try again. */
 static __attribute__((noinline)) bool
 retries(struct job_worker *worker, struct span *span)
 {
-	return ++span->conflicts < JOB_CONFLICTS_MAX && !is_halted(worker);
+	return ++span->conflicts < WORKER_CONFLICTS_MAX && !is_halted(worker);
 }
 
 /** Stop the clock while `what` looks at data. */
@@ -178,7 +166,7 @@ get(struct job_worker *worker, const struct ops_op *op, uint32_t item, bool is_s
 	int rc = engine->get(worker->session, op->keys[item], &value);
 	if (rc != NB_OK)
 		return rc;
-	consume(value);
+	worker_consume(value);
 	span->records++;
 	span->bytes += value.size;
 	if (__builtin_expect(is_sample, 0))
@@ -230,8 +218,8 @@ scan(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint32_
 		if (rc != NB_OK)
 			break;
 		seen++;
-		consume(key);
-		consume(value);
+		worker_consume(key);
+		worker_consume(value);
 		span->bytes += value.size;
 		if (__builtin_expect(is_sample, 0))
 			PAUSED(job_verify_scanned(worker, op, &check, key, value));
@@ -278,7 +266,7 @@ multi_get(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	int other = NB_OK; /* the first answer that is neither found nor not found */
 	for (uint32_t k = 0; k < op->items; k++) {
 		if (worker->found_answers[k] == NB_OK) {
-			consume(worker->found[k]);
+			worker_consume(worker->found[k]);
 			span->records++;
 			span->bytes += worker->found[k].size;
 			if (__builtin_expect(is_sample, 0))
@@ -394,7 +382,7 @@ fail(struct job_worker *worker, const struct ops_op *op, int rc)
 	else if (rc == NB_CONFLICT)
 		snprintf(worker->text, sizeof(worker->text),
 			"%s: %s, operation %llu: answered with a conflict %d times in a row",
-			name, what, i, JOB_CONFLICTS_MAX);
+			name, what, i, WORKER_CONFLICTS_MAX);
 	else
 		snprintf(worker->text, sizeof(worker->text),
 			"%s: %s, operation %llu: answered %d, which means nothing here", name,

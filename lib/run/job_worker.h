@@ -16,10 +16,9 @@
 #include "workload/ops.h"
 
 enum {
-	JOB_CASES = 8,               /* findings of which the data is kept */
-	JOB_CASE_BYTES = 32,         /* of a key that is kept */
-	JOB_OWN_WRITES = 1024,       /* records whose last write by this thread is remembered */
-	JOB_CONFLICTS_MAX = 1000000, /* in a row: the engine will not do it */
+	JOB_CASES = 8,         /* findings of which the data is kept */
+	JOB_CASE_BYTES = 32,   /* of a key that is kept */
+	JOB_OWN_WRITES = 1024, /* records whose last write by this thread is remembered */
 };
 
 /* What verification finds, beside what value_check() does. */

@@ -38,11 +38,6 @@
 
 #include "base/error.h"
 
-enum { LINE = 64 };
-
-/* An engine that answers one operation NB_CONFLICT so often will not do it. */
-enum { CONFLICTS_MAX = 1000000 };
-
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 int
@@ -72,17 +67,6 @@ worker_delete(struct worker *worker)
 		return;
 	stream_destroy(&worker->stream);
 	free(worker);
-}
-
-/** Read a byte of every cache line: an engine that lends pages must bring them in. */
-static ALWAYS_INLINE void
-consume(struct nb_slice value)
-{
-	const volatile uint8_t *bytes = value.data;
-	for (size_t at = 0; at < value.size; at += LINE)
-		(void)bytes[at];
-	if (value.size > 0)
-		(void)bytes[value.size - 1];
 }
 
 static void
@@ -123,7 +107,8 @@ fail(struct worker *worker, const char *what, uint64_t i, int rc)
 	else if (rc == NB_CONFLICT)
 		snprintf(worker->text, sizeof(worker->text),
 			"%s: %s, operation %llu: answered with a conflict %d times in a row",
-			worker->plan->engine->name, what, (unsigned long long)i, CONFLICTS_MAX);
+			worker->plan->engine->name, what, (unsigned long long)i,
+			WORKER_CONFLICTS_MAX);
 	else
 		snprintf(worker->text, sizeof(worker->text),
 			"%s: %s, operation %llu: answered %d, which means nothing here",
@@ -139,7 +124,7 @@ get(struct worker *worker, const struct nb_engine *engine, const struct op *op, 
 	*rc = engine->get(worker->session, op->key, value);
 	if (*rc != NB_OK)
 		return 0;
-	consume(*value);
+	worker_consume(*value);
 	if (__builtin_expect(is_sample, 0)) {
 		uint64_t pause = clock_stamp(clock_kind);
 		verify_read(worker, op, *value);
@@ -155,7 +140,7 @@ static __attribute__((noinline)) bool
 retries(struct worker *worker, uint32_t *attempts)
 {
 	worker->answers[NB_CONFLICT]++;
-	return ++*attempts < CONFLICTS_MAX &&
+	return ++*attempts < WORKER_CONFLICTS_MAX &&
 		__atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) == 0;
 }
 
@@ -228,7 +213,7 @@ run_block(struct worker *worker, uint64_t first, uint32_t count, uint32_t verb,
 			t1 = clock_stamp(clock_kind);
 		} while (__builtin_expect(rc == NB_CONFLICT, 0) && retries(worker, &attempts));
 
-		if (__builtin_expect(rc == NB_CONFLICT && attempts < CONFLICTS_MAX, 0)) {
+		if (__builtin_expect(rc == NB_CONFLICT && attempts < WORKER_CONFLICTS_MAX, 0)) {
 			is_over = true; /* stopped meanwhile: this one has not been done */
 			break;
 		}

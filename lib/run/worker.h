@@ -10,7 +10,23 @@
 #include "base/histogram.h"
 #include "workload/stream.h"
 
-enum { WORKER_ANSWERS = NB_PENDING + 1, WORKER_TEXT = 512 };
+enum {
+	WORKER_ANSWERS = NB_PENDING + 1,
+	WORKER_TEXT = 512,
+	WORKER_LINE = 64,
+	WORKER_CONFLICTS_MAX = 1000000, /* in a row: the engine will not do the operation */
+};
+
+/** Read a byte of every cache line: an engine that lends pages must bring them in. */
+static inline __attribute__((always_inline)) void
+worker_consume(struct nb_slice value)
+{
+	const volatile uint8_t *bytes = value.data;
+	for (size_t at = 0; at < value.size; at += WORKER_LINE)
+		(void)bytes[at];
+	if (value.size > 0)
+		(void)bytes[value.size - 1];
+}
 
 /** What a worker needs and does not change. Shared by all workers of a run. */
 struct worker_plan {

@@ -31,11 +31,10 @@
 #include <xxhash.h>
 
 #include "base/error.h"
+#include "workload/block.h"
 #include "base/uint128.h"
 
 enum {
-	BLOCK_BYTES = 8 << 10,
-	LINE = 64,
 	OPS_VERSION = 1, /* of all that makes the stream; part of the digest */
 };
 
@@ -198,14 +197,6 @@ ops_digest(const struct ops_spec *spec, uint64_t keys_hash)
 
 /* ---- making ---- */
 
-/** Bytes from one key or value to the next: whole words, whole lines for large ones. */
-static size_t
-stride_of(uint64_t size)
-{
-	size_t unit = size > LINE ? LINE : 16;
-	return (size_t)((size + unit - 1) / unit * unit) + (size == 0 ? unit : 0);
-}
-
 static bool
 has_writes(const struct ops_spec *spec)
 {
@@ -216,27 +207,21 @@ has_writes(const struct ops_spec *spec)
 	return false;
 }
 
-static size_t
-whole_lines(size_t size)
-{
-	return (size + LINE - 1) / LINE * LINE;
-}
-
 int
 ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
 {
 	size_t value_size = has_writes(spec) ? spec->values.size : 0;
 	*maker = (struct ops_maker){.spec = spec,
-		.key_stride = stride_of(spec->keys->key_size_max),
-		.value_stride = stride_of(value_size),
+		.key_stride = block_stride(spec->keys->key_size_max),
+		.value_stride = block_stride(value_size),
 		.dist = spec->dist};
 	size_t each = (maker->key_stride + maker->value_stride) * spec->items_max;
 	size_t block = BLOCK_BYTES / each;
 	maker->block = block > OPS_STRATUM ? OPS_STRATUM : block > 0 ? (uint32_t)block : 1;
 	size_t records = (size_t)maker->block * spec->items_max;
-	size_t key_bytes = whole_lines(maker->key_stride * records);
-	size_t value_bytes = whole_lines(maker->value_stride * records);
-	maker->bytes = aligned_alloc(LINE, key_bytes + value_bytes);
+	size_t key_bytes = block_whole_lines(maker->key_stride * records);
+	size_t value_bytes = block_whole_lines(maker->value_stride * records);
+	maker->bytes = aligned_alloc(BLOCK_LINE, key_bytes + value_bytes);
 	maker->numbers = calloc(records, sizeof(*maker->numbers));
 	maker->keys = calloc(records, sizeof(*maker->keys));
 	maker->values = calloc(records, sizeof(*maker->values));

@@ -22,20 +22,11 @@
 #include <xxhash.h>
 
 #include "base/error.h"
+#include "workload/block.h"
 
 enum {
-	BLOCK_BYTES = 8 << 10, /* keys and values of a block: a quarter of a small L1 */
-	LINE = 64,
 	STREAM_VERSION = 1 /* of all that makes the bytes of a stream; part of the digest */
 };
-
-/** Bytes from one key or value of a block to the next: whole words, whole lines for large ones. */
-static size_t
-stride_of(uint64_t size)
-{
-	size_t unit = size > LINE ? LINE : 16;
-	return (size_t)((size + unit - 1) / unit * unit) + (size == 0 ? unit : 0);
-}
 
 int
 stream_create(
@@ -44,14 +35,14 @@ stream_create(
 	uint64_t value_size = workload->verb == NB_VERB_PUT ? workload->value_size : 0;
 	*stream = (struct stream){.keys = keys,
 		.verb = workload->verb,
-		.key_stride = stride_of(workload->key_size),
-		.value_stride = stride_of(value_size)};
+		.key_stride = block_stride(workload->key_size),
+		.value_stride = block_stride(value_size)};
 	size_t block = BLOCK_BYTES / (stream->key_stride + stream->value_stride);
 	stream->block = block > STREAM_BLOCK_MAX ? STREAM_BLOCK_MAX : block > 0 ? block : 1;
 	value_spec_create(&stream->values, value_size, workload->value_ratio, workload->seed);
-	size_t key_bytes = (stream->key_stride * stream->block + LINE - 1) / LINE * LINE;
-	size_t value_bytes = (stream->value_stride * stream->block + LINE - 1) / LINE * LINE;
-	stream->key_bytes = aligned_alloc(LINE, key_bytes + value_bytes);
+	size_t key_bytes = block_whole_lines(stream->key_stride * stream->block);
+	size_t value_bytes = block_whole_lines(stream->value_stride * stream->block);
+	stream->key_bytes = aligned_alloc(BLOCK_LINE, key_bytes + value_bytes);
 	if (stream->key_bytes == NULL)
 		return error_set(NB_FAIL, "out of memory for values of %llu bytes",
 			(unsigned long long)value_size);
