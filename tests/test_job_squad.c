@@ -299,7 +299,7 @@ END_TEST
 int
 main(void)
 {
-	return UNIT_RUN("job_procs", processes_share_the_operations_and_each_opens_the_database,
+	return UNIT_RUN("job_squad", processes_share_the_operations_and_each_opens_the_database,
 		the_stream_does_not_depend_on_processes,
 		inserts_of_other_processes_are_waited_for,
 		all_processes_read_back_all_that_they_have_written,

@@ -102,7 +102,9 @@ START_TEST(short_run_is_told)
 {
 	begin(NB_VERB_GET);
 	result.measured.wall_ns = 999999999;
-	ASSERT_SAID("short: 1.000 seconds");
+	ASSERT_SAID("short: 1.000 seconds show no background work; raise --count");
+	result.is_bound_by_time = true;
+	ASSERT_SAID("short: 1.000 seconds show no background work; raise --duration");
 	result.measured.wall_ns = 1000000000;
 	ASSERT_NOT_SAID("short");
 	end();

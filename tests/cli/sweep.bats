@@ -70,10 +70,19 @@ sweep()
 	refuses '--sweep and --slo look for different things; give one of them' \
 		run -w ycsb-b -d memory --sweep --slo='p99<1ms'
 	refuses '--record: a sweep is many runs' run -w ycsb-b -d memory --sweep --record=x
+	refuses '--sweep and --slo choose the rates themselves; leave --rate out' \
+		run -w ycsb-b -d memory --sweep --rate=1k
 	printf '[workload]\nrecords = 100\nread = 1\n[one]\n[two]\n' >two.ini
 	refuses '--sweep and --slo vary one rate: the job must have one group of threads beside those in the background' \
 		run -w two.ini -d memory --sweep
 	equals "$(ls -A)" two.ini
+}
+
+@test "a sweep that inserts warns that it inserts the same again" {
+	mininb 0 run -w ycsb-d -d memory --sweep --duration=20ms
+	contains "$stderr" 'each run inserts the same records: from the second on these are overwrites'
+	mininb 0 run -w ycsb-c -d memory --sweep --duration=20ms
+	lacks "$stderr" 'inserts'
 }
 
 @test "a group in the background does not count" {
