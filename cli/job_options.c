@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <mininb/mininb.h>
@@ -43,15 +44,20 @@ static int
 set_loading(struct nb_job *job, const struct options *options, const char *setting)
 {
 	static const char *const keys[] = {"threads=", "rate=", "arrivals=", "cpus="};
-	char text[160];
-	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++) {
-		if (options->action != ACTION_LOAD ||
-			strncmp(setting, keys[k], strlen(keys[k])) != 0)
-			continue;
-		snprintf(text, sizeof(text), "load.%s", setting);
-		return nb_job_set(job, text);
-	}
-	return NB_OK;
+	bool is_meant = false;
+	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
+		is_meant |= strncmp(setting, keys[k], strlen(keys[k])) == 0;
+	if (options->action != ACTION_LOAD || !is_meant)
+		return NB_OK;
+	size_t size = strlen("load.") + strlen(setting) +
+		1; /* a rate has any number of steps */
+	char *text = malloc(size);
+	if (text == NULL)
+		return NB_FAIL;
+	snprintf(text, size, "load.%s", setting);
+	int rc = nb_job_set(job, text);
+	free(text);
+	return rc;
 }
 
 int

@@ -154,3 +154,11 @@ INSERT 1820151046732198393'
 	matches "$stderr" '^mininb: leveldb: insert, operation [0-9]+: '
 	contains "$(line_of Partial)" 'yes, a partial result'
 }
+
+@test "a rate of many steps is a loading's, to its last" {
+	local rate
+	rate=$(printf '1M/1s,%.0s' {1..40})
+	mininb 0 load -d memory --records=100 --rate="${rate}1M"
+	contains "$output" "$rate"
+	refuses "rate: " load -d memory --records=100 --rate="${rate}1x"
+}
