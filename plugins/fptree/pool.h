@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FPTREE_POOL_H
+#define FPTREE_POOL_H
+/**
+ * The pool of libpmemobj that a tree lives in: made, opened, told apart.
+ *
+ * It is a directory of parts that libpmemobj adds to as the heap needs them, up to
+ * the size that is reserved for it: its addresses are contiguous, and nothing of the
+ * file system is taken before it is used. On memory that the processor can flush
+ * (a DAX mount) lines are flushed. On tmpfs the same is done, the medium being
+ * called emulated, since what is flushed there is gone with the power. On any other
+ * file system a flush is an msync(2).
+ */
+#include <mininb/engine.h>
+
+#include <libpmemobj.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pm.h"
+
+enum pool_medium {
+	POOL_DAX,      /* persistent memory */
+	POOL_EMULATED, /* tmpfs: flushed as if it were */
+	POOL_FILE      /* the page cache of a disk */
+};
+
+/** Sizes that a tree is laid out for. What is 0 is not known, or not asked for. */
+struct pool_layout {
+	uint32_t format;     /* enum leaf_format */
+	uint32_t leaf_slots; /* records in a leaf */
+	uint32_t slot_bytes;
+	uint32_t key_size; /* of the records that are kept within a leaf */
+	uint32_t value_size;
+	uint32_t spare;
+};
+
+/**
+ * The root object: what an open checks and begins at. `magic` is stored last, so a
+ * pool whose making was cut off is told by its absence.
+ */
+struct pool_root {
+	uint64_t magic; /* POOL_MAGIC */
+	struct pool_layout layout;
+	uint64_t head; /* offset of the first leaf; never changes */
+};
+
+#define POOL_MAGIC 0x3165657274706662ull /* "bfptree1": layout version 1 */
+
+struct pool {
+	const struct nb_host *host;
+	PMEMobjpool *obj;
+	char *base;              /* the pool's first byte: offset 0 */
+	uint64_t reserved_bytes; /* most that it may grow to */
+	enum pool_medium medium;
+	enum pm_flush flush; /* of the medium and the durability that was asked for */
+	struct pool_root *root;
+	bool is_new; /* nothing is in it: root is to be filled, then pool_commit() */
+	char *directory;
+};
+
+/**
+ * Open the pool in the directory args->path, or with NB_OPEN_CREATE make one.
+ * `size_bytes`: most that the pool may grow to, 0 for what it has or a default.
+ * Fails (through host->fail) where it is in use by another process, is no pool of
+ * this engine, has another version, or cannot be mapped. On failure there is nothing
+ * to close.
+ */
+int
+pool_open(struct pool **out, const struct nb_open_args *args, uint64_t size_bytes);
+
+/**
+ * The root is filled and durable but for its magic: store that, and give the pool
+ * its final name. Before it a crash leaves a directory that the next create clears.
+ */
+int
+pool_commit(struct pool *pool);
+
+/** Close. Frees everything even when it fails. */
+int
+pool_close(struct pool *pool);
+
+/** "dax", "emulated" or "file". */
+const char *
+pool_medium_name(enum pool_medium medium);
+
+#endif /* FPTREE_POOL_H */
