@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Changes of one inner node. Every store is one that a reader without a lock may
+ * meet, so it is of a whole word, and the count changes after what it makes reachable: a
+ * reader then follows nothing but what once was a child, and the version tells it.
+ */
+#include "inner.h"
+
+#include <stdlib.h>
+
+unsigned
+inner_find_among(
+	struct tail **tails, const struct key *key, unsigned lo, unsigned hi, bool or_equal)
+{
+	while (lo < hi) {
+		unsigned middle = lo + (hi - lo) / 2;
+		int order = key_against(key, key->word, inner_tail(tails, middle));
+
+		if (order > 0 || (order == 0 && !or_equal))
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return lo;
+}
+
+struct inner *
+inner_new(const struct inner_shape *shape, uint32_t level)
+{
+	size_t size = sizeof(struct inner) +
+		(shape->children_at + shape->fanout) * sizeof(uint64_t);
+	struct inner *node = aligned_alloc(64, (size + 63) / 64 * 64);
+
+	if (node == NULL)
+		return NULL;
+	memset(node, 0, size);
+	node->level = level;
+	return node;
+}
+
+void
+inner_delete(struct inner *node)
+{
+	if (node == NULL)
+		return;
+	free(node->tails);
+	free(node);
+}
+
+bool
+separator_between(struct separator *out, uint64_t left_word, uint64_t right_word,
+	const uint8_t *right, size_t right_size)
+{
+	*out = (struct separator){right_word, NULL};
+	if (left_word < right_word)
+		return true;
+	out->tail = malloc(sizeof(*out->tail) + right_size);
+	if (out->tail == NULL)
+		return false;
+	out->tail->size = (uint32_t)right_size;
+	memcpy(out->tail->bytes, right, right_size);
+	return true;
+}
+
+bool
+inner_reserve_tails(const struct inner_shape *shape, struct inner *node)
+{
+	struct tail **tails;
+
+	if (node->tails != NULL)
+		return true;
+	tails = calloc(shape->fanout, sizeof(struct tail *));
+	if (tails == NULL)
+		return false;
+	__atomic_store_n(&node->tails, tails, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void
+set_tail(struct inner *node, unsigned i, struct tail *tail)
+{
+	if (node->tails != NULL)
+		__atomic_store_n(&node->tails[i], tail, __ATOMIC_RELEASE);
+}
+
+void
+inner_add(const struct inner_shape *shape, struct inner *node, unsigned i,
+	struct separator separator, uint64_t child)
+{
+	uint64_t *children = inner_children(shape, node);
+
+	for (unsigned j = node->count; j > i; j--) {
+		racy_store64(&node->words[j], node->words[j - 1]);
+		set_tail(node, j, inner_tail(node->tails, j - 1));
+		racy_store64(&children[j + 1], children[j]);
+	}
+	racy_store64(&node->words[i], separator.word);
+	set_tail(node, i, separator.tail);
+	__atomic_store_n(&children[i + 1], child, __ATOMIC_RELEASE);
+	__atomic_store_n(&node->count, node->count + 1, __ATOMIC_RELEASE);
+}
+
+void
+inner_remove(const struct inner_shape *shape, struct inner *node, unsigned i)
+{
+	uint64_t *children = inner_children(shape, node);
+
+	racy_store32(&node->count, node->count - 1);
+	for (unsigned j = i; j < node->count; j++) {
+		racy_store64(&node->words[j], node->words[j + 1]);
+		set_tail(node, j, inner_tail(node->tails, j + 1));
+		racy_store64(&children[j + 1], children[j + 2]);
+	}
+	set_tail(node, node->count, NULL);
+}
+
+static struct separator
+separator_at(const struct inner *node, unsigned i)
+{
+	return (struct separator){node->words[i], inner_tail(node->tails, i)};
+}
+
+bool
+inner_split(const struct inner_shape *shape, struct inner *node, struct inner *to,
+	struct separator *middle)
+{
+	unsigned at = node->count / 2;
+	const uint64_t *children = inner_children(shape, node);
+
+	if (node->tails != NULL && !inner_reserve_tails(shape, to))
+		return false;
+	*middle = separator_at(node, at);
+	inner_children(shape, to)[0] = children[at + 1];
+	for (unsigned i = at + 1; i < node->count; i++)
+		inner_add(shape, to, i - at - 1, separator_at(node, i), children[i + 1]);
+	for (unsigned i = at; i < node->count; i++)
+		set_tail(node, i, NULL);
+	racy_store32(&node->count, at);
+	return true;
+}
+
+bool
+inner_append(const struct inner_shape *shape, struct inner *node, struct separator separator,
+	const struct inner *from)
+{
+	const uint64_t *children = inner_children(shape, from);
+
+	if ((from->tails != NULL || separator.tail != NULL) &&
+		!inner_reserve_tails(shape, node))
+		return false;
+	inner_add(shape, node, node->count, separator, children[0]);
+	for (unsigned i = 0; i < from->count; i++)
+		inner_add(shape, node, node->count, separator_at(from, i), children[i + 1]);
+	return true;
+}

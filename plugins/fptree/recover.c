@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From the list of leaves to a tree: what each open does, after a crash or not.
+ *
+ * The leaves are walked from the first on, then looked at from the last back, as what is
+ * wrong with one is told by the one after it:
+ *
+ * 1. A torn slot is no record (leaf.h), and is emptied.
+ * 2. Records that are not below the least key of the next leaf that has any were left by
+ *    a split or a merge that was cut off (smo.c), and are emptied.
+ * 3. Of two records with one key the second is emptied: an update of LEAF_CELLS that was
+ *    cut off (verbs.c).
+ * 4. An empty leaf, but for the first, is unlinked.
+ * 5. What is reachable now is marked as used; all else in the pool is free.
+ *
+ * What is emptied is emptied durably before the tree is used, and each step is one
+ * that may be repeated: a crash within leaves what the next open can do again.
+ */
+#include "internal.h"
+#include "search.h"
+
+#include <stdlib.h>
+
+/* What is known of a leaf of the chain. */
+struct summary {
+	uint64_t offset;
+	uint64_t least, greatest; /* words of its records, if it has any */
+	uint16_t least_slot;      /* 0: it is empty */
+};
+
+/* The least record of the leaves that come after. */
+struct bound {
+	bool is_set;
+	struct record record;
+	uint8_t *room; /* that it may point into */
+};
+
+struct recovery {
+	struct tree *tree;
+	struct pm *pm;
+	struct summary *leaves;
+	size_t count, room;
+	struct record *records; /* of one leaf */
+	uint8_t *linear;
+	struct bound bound;
+};
+
+static int
+damaged(const struct recovery *recovery, const char *what, uint64_t offset)
+{
+	const struct tree *tree = recovery->tree;
+
+	return tree->host->fail(NB_FAIL, "fptree: the pool in %s is damaged: %s at offset %llu",
+		tree->pool->directory, what, (unsigned long long)offset);
+}
+
+static int
+add_leaf(struct recovery *recovery, uint64_t offset)
+{
+	if (recovery->count == recovery->room) {
+		size_t room = recovery->room == 0 ? 1024 : 2 * recovery->room;
+		struct summary *leaves = realloc(recovery->leaves, room * sizeof(*leaves));
+
+		if (leaves == NULL)
+			return tree_no_memory(recovery->tree, "the list of leaves");
+		recovery->leaves = leaves;
+		recovery->room = room;
+	}
+	recovery->leaves[recovery->count++] = (struct summary){.offset = offset};
+	return NB_OK;
+}
+
+/* Marked as they come: a leaf that comes twice, or is none, is found so. */
+static int
+walk_chain(struct recovery *recovery)
+{
+	struct tree *tree = recovery->tree;
+	uint64_t offset = tree->pool->root->head;
+
+	while (offset != 0) {
+		int answer;
+
+		if (!heap_mark_leaf(tree->heap, offset))
+			return damaged(recovery, "the list of leaves leads astray", offset);
+		answer = add_leaf(recovery, offset);
+		if (answer != NB_OK)
+			return answer;
+		offset = *leaf_next(tree->base + offset);
+	}
+	return recovery->count == 0 ? damaged(recovery, "there is no leaf", 0) : NB_OK;
+}
+
+static void
+empty_slot(struct recovery *recovery, uint64_t *slot)
+{
+	pm_store64(slot, 0);
+	pm_flush_line(recovery->pm, slot);
+	recovery->tree->repaired++;
+}
+
+static void
+set_bound(struct recovery *recovery, const char *bytes, const struct summary *leaf)
+{
+	const struct tree *tree = recovery->tree;
+	struct bound *bound = &recovery->bound;
+
+	bound->is_set = true;
+	record_read(&bound->record, &tree->layout, tree->base, bytes, leaf->least_slot,
+		bound->room);
+}
+
+/* --- a leaf of plain words: the fast path of an open --- */
+
+static bool
+is_below_word(const struct bound *bound, uint64_t word, size_t size)
+{
+	if (!bound->is_set || word < bound->record.word)
+		return true;
+	return word == bound->record.word && size < bound->record.key_size;
+}
+
+/* False: it holds something else too, and nothing was done. */
+static bool
+look_at_words(struct recovery *recovery, struct summary *leaf, struct leaf *line, char *bytes)
+{
+	const struct tree *tree = recovery->tree;
+	const struct layout *layout = &tree->layout;
+
+	for (unsigned i = 1; i <= layout->slots; i++) {
+		uint64_t word = *slot_at(layout, bytes, i);
+
+		if (word != 0 && word_is_reserved(word))
+			return false;
+	}
+	for (unsigned i = 1; i <= layout->slots; i++) {
+		uint64_t *slot = slot_at(layout, bytes, i), word = *slot;
+
+		if (word == 0)
+			continue;
+		if (!is_below_word(&recovery->bound, word, layout->key_size)) {
+			empty_slot(recovery, slot);
+			continue;
+		}
+		if (leaf->least_slot == 0 || word < leaf->least) {
+			leaf->least = word;
+			leaf->least_slot = (uint16_t)i;
+		}
+		leaf->greatest = word > leaf->greatest ? word : leaf->greatest;
+		line->fp[i] = fingerprint_of(hash_of_word(word, layout->key_size));
+		recovery->tree->recovered++;
+	}
+	return true;
+}
+
+/* --- any leaf --- */
+
+static int
+mark_blob(struct recovery *recovery, const struct record *record)
+{
+	if (record->blob != 0 && !heap_mark_blob(recovery->tree->heap, record->blob))
+		return damaged(recovery, "a record refers to what is no blob", record->blob);
+	return NB_OK;
+}
+
+/* A reference is looked at before it is followed. */
+static bool
+is_blob_sound(const struct tree *tree, const uint64_t *slot)
+{
+	uint64_t offset = tree->layout.format == LEAF_WORDS
+		? (word_is_blob(*slot) ? blob_of_word(*slot) : 0)
+		: (cell_kind(*slot) == CELL_BLOB ? cell_blob(*slot) : 0);
+
+	return offset < tree->pool->reserved_bytes - sizeof(struct blob);
+}
+
+/* Is the same key among the records before this one? */
+static bool
+is_twice(const struct recovery *recovery, const struct leaf *line, unsigned count,
+	const struct record *record, uint8_t fingerprint)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (line->fp[recovery->records[i].slot] == fingerprint &&
+			record_compare(&recovery->records[i], record) == 0)
+			return true;
+	return false;
+}
+
+static bool
+is_below_bound(const struct bound *bound, const struct record *record)
+{
+	return !bound->is_set || record_compare(record, &bound->record) < 0;
+}
+
+static int
+look_at_records(struct recovery *recovery, struct summary *leaf, struct leaf *line, char *bytes)
+{
+	const struct tree *tree = recovery->tree;
+	const struct layout *layout = &tree->layout;
+	const struct record *least = NULL;
+	unsigned count = 0;
+
+	for (unsigned i = 1; i <= layout->slots; i++) {
+		struct record *record = &recovery->records[count];
+		uint64_t *slot = slot_at(layout, bytes, i);
+		uint8_t fingerprint;
+		int answer;
+
+		if (!is_blob_sound(tree, slot))
+			return damaged(recovery, "a reference leads out of the pool",
+				(uint64_t)((char *)slot - tree->base));
+		if (!record_read(record, layout, tree->base, bytes, i,
+			    recovery->linear + (size_t)count * layout->inline_room)) {
+			if (*slot != 0)
+				empty_slot(recovery, slot);
+			continue;
+		}
+		fingerprint = fingerprint_of(
+			hash_of(record->key, record->key_size, record->word));
+		if (!is_below_bound(&recovery->bound, record) ||
+			is_twice(recovery, line, count, record, fingerprint)) {
+			empty_slot(recovery, slot);
+			continue;
+		}
+		answer = mark_blob(recovery, record);
+		if (answer != NB_OK)
+			return answer;
+		line->fp[i] = fingerprint;
+		if (least == NULL || record_compare(record, least) < 0) {
+			least = record;
+			leaf->least = record->word;
+			leaf->least_slot = (uint16_t)i;
+		}
+		leaf->greatest = record->word > leaf->greatest ? record->word : leaf->greatest;
+		recovery->tree->recovered++;
+		count++;
+	}
+	return NB_OK;
+}
+
+/* --- the chain, from its end --- */
+
+/* Ask for a leaf that will be looked at soon. */
+static void
+prefetch_ahead(const struct recovery *recovery, size_t i)
+{
+	const struct tree *tree = recovery->tree;
+	const char *bytes;
+
+	if (i < 2 || tree->layout.format != LEAF_WORDS)
+		return;
+	bytes = tree->base + recovery->leaves[i - 2].offset;
+	for (uint32_t line = 0; line < tree->layout.leaf_lines; line++)
+		__builtin_prefetch(bytes + (size_t)line * PM_LINE);
+}
+
+static int
+look_at_leaf(struct recovery *recovery, struct summary *leaf, struct leaf *line)
+{
+	struct tree *tree = recovery->tree;
+	char *bytes = tree->base + leaf->offset;
+
+	if (tree->layout.format == LEAF_WORDS && look_at_words(recovery, leaf, line, bytes))
+		return NB_OK;
+	return look_at_records(recovery, leaf, line, bytes);
+}
+
+/* From the last to the first; `next` links those that stay, which are told by least_slot. */
+static int
+look_at_chain(struct recovery *recovery)
+{
+	struct tree *tree = recovery->tree;
+	uint64_t next = 0;
+
+	for (size_t i = recovery->count; i-- > 0;) {
+		struct summary *leaf = &recovery->leaves[i];
+		char *bytes = tree->base + leaf->offset;
+		struct leaf *line = leaf_line(tree, child_at(tree, leaf->offset));
+		int answer;
+
+		prefetch_ahead(recovery, i);
+		answer = look_at_leaf(recovery, leaf, line);
+		if (answer != NB_OK)
+			return answer;
+		if (leaf->least_slot == 0 && i > 0) {
+			line->version |= VERSION_OBSOLETE;
+			continue;
+		}
+		if (leaf->least_slot != 0)
+			set_bound(recovery, bytes, leaf);
+		if (*leaf_next(bytes) != next) {
+			pm_store64(leaf_next(bytes), next);
+			pm_flush_line(recovery->pm, bytes);
+		}
+		next = leaf->offset;
+	}
+	pm_fence(recovery->pm);
+	return NB_OK;
+}
+
+/* Give what was unlinked back, and close the gaps in the list. */
+static void
+drop_empty(struct recovery *recovery, struct heap_cache *cache)
+{
+	size_t kept = 1;
+
+	for (size_t i = 1; i < recovery->count; i++) {
+		if (recovery->leaves[i].least_slot != 0)
+			recovery->leaves[kept++] = recovery->leaves[i];
+		else
+			heap_leaf_free(cache, recovery->leaves[i].offset);
+	}
+	recovery->count = kept;
+}
+
+/* --- inner nodes, level by level --- */
+
+/* Children of one level, and what separates each from the one before it. */
+struct level {
+	uint64_t *children;
+	struct separator *separators; /* [0] is nothing */
+	size_t count;
+};
+
+static bool
+level_new(struct level *level, size_t count)
+{
+	level->children = malloc(count * sizeof(*level->children));
+	level->separators = calloc(count, sizeof(*level->separators));
+	level->count = count;
+	return level->children != NULL && level->separators != NULL;
+}
+
+static void
+level_free(struct level *level)
+{
+	free(level->children);
+	free(level->separators);
+}
+
+static bool
+separate_leaves(struct recovery *recovery, struct level *level)
+{
+	struct tree *tree = recovery->tree;
+
+	for (size_t i = 0; i < level->count; i++) {
+		const struct summary *leaf = &recovery->leaves[i], *before = leaf - 1;
+		struct record *right = &recovery->records[0];
+
+		level->children[i] = child_at(tree, leaf->offset);
+		if (i == 0)
+			continue;
+		level->separators[i] = (struct separator){leaf->least, NULL};
+		if (before->least_slot == 0 || before->greatest < leaf->least)
+			continue;
+		record_read(right, &tree->layout, tree->base, tree->base + leaf->offset,
+			leaf->least_slot, recovery->linear);
+		if (!separator_between(&level->separators[i], before->greatest, right->word,
+			    right->key, right->key_size))
+			return false;
+	}
+	return true;
+}
+
+/* Of `left` children, how many the next node takes: all nodes get nearly the same. */
+static size_t
+children_of_next(size_t left, size_t nodes)
+{
+	return (left + nodes - 1) / nodes;
+}
+
+/* One node for each run of children, seven eighths full; they are the level above. */
+static bool
+build_level(struct tree *tree, const struct level *below, uint32_t height, struct level *above)
+{
+	size_t most = tree->shape.fanout - tree->shape.fanout / 8;
+	size_t nodes = (below->count + most - 1) / most, at = 0;
+
+	if (!level_new(above, nodes))
+		return false;
+	for (size_t i = 0; i < nodes; i++) {
+		struct inner *node = inner_new(&tree->shape, height);
+		size_t count = children_of_next(below->count - at, nodes - i);
+
+		if (node == NULL)
+			return false;
+		above->children[i] = (uint64_t)(uintptr_t)node;
+		above->separators[i] = below->separators[at];
+		inner_children(&tree->shape, node)[0] = below->children[at];
+		for (size_t j = 1; j < count; j++) {
+			if (below->separators[at + j].tail != NULL &&
+				!inner_reserve_tails(&tree->shape, node))
+				return false;
+			inner_add(&tree->shape, node, node->count, below->separators[at + j],
+				below->children[at + j]);
+		}
+		at += count;
+		tree->inner_nodes++;
+	}
+	return true;
+}
+
+/* Out of memory loses the nodes that were made: the open fails, and the process with it. */
+static int
+build_inner(struct recovery *recovery)
+{
+	struct tree *tree = recovery->tree;
+	struct level below = {0}, above = {0};
+	int answer = NB_OK;
+
+	if (!level_new(&below, recovery->count) || !separate_leaves(recovery, &below))
+		answer = tree_no_memory(tree, "the list of leaves");
+	for (uint32_t height = 0; answer == NB_OK && tree->root == NULL; height++) {
+		if (!build_level(tree, &below, height, &above))
+			answer = tree_no_memory(tree, "inner nodes");
+		else if (above.count == 1)
+			tree->root = (struct inner *)(uintptr_t)above.children[0];
+		level_free(&below);
+		below = above;
+		above = (struct level){0};
+	}
+	level_free(&below);
+	level_free(&above);
+	return answer;
+}
+
+static int
+recover(struct recovery *recovery)
+{
+	struct tree *tree = recovery->tree;
+	struct heap_cache *cache;
+	int answer = walk_chain(recovery);
+
+	if (answer == NB_OK)
+		answer = look_at_chain(recovery);
+	if (answer == NB_OK)
+		answer = heap_recovered(tree->heap);
+	if (answer != NB_OK)
+		return answer;
+	cache = heap_cache_new(tree->heap);
+	if (cache == NULL)
+		return tree_no_memory(tree, "its lists");
+	drop_empty(recovery, cache);
+	heap_cache_delete(cache);
+	return build_inner(recovery);
+}
+
+int
+tree_recover(struct tree *tree, struct pm *pm)
+{
+	size_t slots = tree->layout.slots + 1;
+	struct recovery recovery = {
+		.tree = tree,
+		.pm = pm,
+		.records = malloc(slots * sizeof(struct record)),
+		.linear = malloc(slots * tree->layout.inline_room + 1),
+		.bound.room = malloc(tree->layout.inline_room + 1),
+	};
+	int answer;
+
+	if (recovery.records == NULL || recovery.linear == NULL || recovery.bound.room == NULL)
+		answer = tree_no_memory(tree, "the recovery");
+	else
+		answer = recover(&recovery);
+	free(recovery.records);
+	free(recovery.linear);
+	free(recovery.bound.room);
+	free(recovery.leaves);
+	return answer;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Scans, in both directions.
+ *
+ * A scan copies one leaf at a time, as it was at one moment, sorts it, and tells it. On
+ * the way down it has seen the separators that enclose the leaf; it goes on by descending
+ * again, to where the keys at the far one are. So it needs no link between leaves, and
+ * whatever is split or merged meanwhile: the separators cut the keys into ranges without
+ * gaps, each range is told once, as of one moment within the scan. What was there
+ * throughout is told, exactly once; what came or went meanwhile may be or not.
+ *
+ * Records out of line are not copied: their blobs stay while the scan is in its epoch. It
+ * leaves that between two leaves, so that it does not hold up more than it needs.
+ */
+#include "descend.h"
+
+#include <stdlib.h>
+
+/* The separators around a leaf. */
+struct fences {
+	struct separator low, high;
+	bool has_low, has_high;
+};
+
+/* --- the leaf that comes next --- */
+
+/* One try of descending to where the scan goes on. False: begin again. */
+static bool
+approach_once(struct tree_session *session, const struct key *key, struct place *place,
+	struct fences *fences)
+{
+	const struct tree *tree = session->tree;
+	const struct scan *scan = &session->scan;
+	uint64_t version;
+	struct inner *node = root_of(tree, &version);
+
+	*fences = (struct fences){.has_low = false};
+	for (;;) {
+		unsigned count = racy_load32(&node->count), i;
+		struct tail **tails = inner_tails(node);
+		struct inner *next;
+		uint64_t child, next_version;
+
+		if (key != NULL)
+			i = child_for(node, key, scan->is_backward && !scan->is_bound_in);
+		else
+			i = scan->is_backward ? count : 0;
+		child = __atomic_load_n(
+			&inner_children(&tree->shape, node)[i], __ATOMIC_ACQUIRE);
+		if (i > 0) {
+			fences->low = (struct separator){
+				racy_load64(&node->words[i - 1]), inner_tail(tails, i - 1)};
+			fences->has_low = true;
+		}
+		if (i < count) {
+			fences->high = (struct separator){
+				racy_load64(&node->words[i]), inner_tail(tails, i)};
+			fences->has_high = true;
+		}
+		if (!version_holds(&node->version, version))
+			return false;
+		if (node->level == 0) {
+			*place = (struct place){node, version, i, child};
+			return true;
+		}
+		next = (struct inner *)(uintptr_t)child;
+		next_version = version_read(&next->version);
+		if (!version_holds(&node->version, version))
+			return false;
+		node = next;
+		version = next_version;
+	}
+}
+
+/* Copy the leaf; its slots that are in use, or 0 with *is_copied unset: begin again. */
+static uint64_t
+copy_leaf(struct tree_session *session, const struct place *place, bool *is_copied)
+{
+	const struct tree *tree = session->tree;
+	const struct leaf *leaf = leaf_line(tree, place->child);
+	uint64_t version = version_read(&leaf->version), used;
+
+	*is_copied = false;
+	if (!version_holds(&place->parent->version, place->parent_version))
+		return 0;
+	used = ~fingerprint_match(leaf, 0) & tree->layout.usable;
+	racy_copy(session->scan.bytes, leaf_bytes(tree, place->child), tree->layout.leaf_bytes);
+	*is_copied = version_holds(&leaf->version, version);
+	return used;
+}
+
+static bool
+set_bound(struct scan *scan, const uint8_t *data, size_t size, bool is_in)
+{
+	if (size > scan->bound_room) {
+		uint8_t *room = realloc(scan->bound, size);
+
+		if (room == NULL)
+			return false;
+		scan->bound = room;
+		scan->bound_room = size;
+	}
+	if (size != 0)
+		memcpy(scan->bound, data, size);
+	scan->bound_size = size;
+	scan->has_bound = true;
+	scan->is_bound_in = is_in;
+	return true;
+}
+
+/* As a key: the tail, or the word without the zeros at its end. */
+static bool
+set_bound_to(struct scan *scan, const struct separator *separator, bool is_in)
+{
+	uint8_t bytes[8];
+	size_t size = sizeof(bytes);
+
+	if (separator->tail != NULL)
+		return set_bound(scan, separator->tail->bytes, separator->tail->size, is_in);
+	word_to_bytes(bytes, separator->word, sizeof(bytes));
+	while (size > 0 && bytes[size - 1] == 0)
+		size--;
+	return set_bound(scan, bytes, size, is_in);
+}
+
+/* Is the record at or beyond the bound? */
+static bool
+is_wanted(const struct scan *scan, const struct key *key, const struct record *record)
+{
+	int order;
+
+	if (key == NULL)
+		return true;
+	order = key_compare(
+		record->word, record->key, record->key_size, key->word, key->data, key->size);
+	if (order == 0)
+		return scan->is_bound_in;
+	return scan->is_backward ? order < 0 : order > 0;
+}
+
+/* The records of the copy that are wanted, in the order in which they are told. */
+static void
+sort_records(struct tree_session *session, const struct key *key, uint64_t used)
+{
+	const struct tree *tree = session->tree;
+	struct scan *scan = &session->scan;
+
+	scan->count = scan->at = 0;
+	for (; used != 0; used &= used - 1) {
+		struct record *record = &scan->records[scan->count];
+		unsigned j = scan->count;
+
+		if (!record_read(record, &tree->layout, tree->base, scan->bytes,
+			    (unsigned)__builtin_ctzll(used),
+			    scan->linear + (size_t)scan->count * tree->layout.inline_room) ||
+			!is_wanted(scan, key, record))
+			continue;
+		for (; j > 0; j--) {
+			int order = record_compare(&scan->records[scan->order[j - 1]], record);
+
+			if (scan->is_backward ? order > 0 : order < 0)
+				break;
+			scan->order[j] = scan->order[j - 1];
+		}
+		scan->order[j] = (uint16_t)scan->count++;
+	}
+}
+
+/* The next leaf; in an epoch that begins here. NB_OK or NB_FAIL. */
+static int
+load_leaf(struct tree_session *session)
+{
+	struct scan *scan = &session->scan;
+	struct key bound = {0};
+	const struct key *key = NULL;
+	struct place place;
+	struct fences fences;
+	uint64_t used = 0;
+	bool is_copied = false;
+	const struct separator *far;
+
+	epoch_exit(session->epoch);
+	if (epoch_is_due(session->epoch))
+		epoch_reclaim(session->epoch);
+	epoch_enter(session->epoch);
+	if (scan->has_bound) {
+		bound = key_of(scan->bound, scan->bound_size);
+		key = &bound;
+	}
+	while (!is_copied) {
+		if (approach_once(session, key, &place, &fences))
+			used = copy_leaf(session, &place, &is_copied);
+		if (!is_copied)
+			count_one(&session->counts.restarts);
+	}
+	sort_records(session, key, used);
+	scan->is_last = scan->is_backward ? !fences.has_low : !fences.has_high;
+	if (scan->is_last)
+		return NB_OK;
+	far = scan->is_backward ? &fences.low : &fences.high;
+	if (!set_bound_to(scan, far, !scan->is_backward))
+		return tree_no_memory(session->tree, "the bound of a scan");
+	return NB_OK;
+}
+
+/* --- the verbs --- */
+
+int
+tree_scan_open(struct tree_session *session, const struct nb_scan_args *args)
+{
+	struct scan *scan = &session->scan;
+
+	scan->is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
+	scan->is_last = false;
+	scan->has_bound = false;
+	scan->is_bound_in = true;
+	scan->count = scan->at = 0;
+	if (args->from.size != 0 && !set_bound(scan, args->from.data, args->from.size, true))
+		return tree_no_memory(session->tree, "the bound of a scan");
+	scan->is_open = true;
+	return NB_OK;
+}
+
+int
+tree_scan_next(struct tree_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	struct scan *scan = &session->scan;
+	const struct record *record;
+
+	while (scan->at == scan->count) {
+		int answer;
+
+		if (scan->is_last)
+			return NB_NOT_FOUND;
+		answer = load_leaf(session);
+		if (answer != NB_OK)
+			return answer;
+	}
+	record = &scan->records[scan->order[scan->at++]];
+	*key = (struct nb_slice){record->key, record->key_size};
+	*value = (struct nb_slice){record->value, record->value_size};
+	return NB_OK;
+}
+
+int
+tree_scan_close(struct tree_session *session)
+{
+	epoch_exit(session->epoch);
+	session->scan.is_open = false;
+	return NB_OK;
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A tree from its opening to its closing: the layout of a new pool, or whether an old
+ * one is what was asked for; the sessions; the counters.
+ */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum {
+	FANOUT_DEFAULT = 64,
+	WORD_BYTES = 8, /* a record of LEAF_WORDS: two of these */
+	HALF_LINE_ROOM = PM_LINE / 2 - CELL_HEADER,
+};
+
+int
+tree_no_memory(const struct tree *tree, const char *what)
+{
+	return tree->host->fail(NB_FAIL, "fptree: out of memory for %s", what);
+}
+
+int
+tree_write_failed(struct tree_session *session)
+{
+	const struct nb_host *host = session->tree->host;
+	int error = session->pm.error;
+
+	return host->fail(NB_FAIL,
+		"fptree: msync of the pool in %s failed: %s; what was written last may be lost",
+		session->tree->pool->directory, strerror(error));
+}
+
+uint64_t
+tree_blob_new(struct tree_session *session, const struct key *key, struct nb_slice value)
+{
+	struct blob header = {.key_size = (uint32_t)key->size, .value_size = value.size};
+	size_t size = sizeof(header) + key->size + value.size;
+	uint64_t offset;
+	struct blob *blob;
+
+	if (key->size > UINT32_MAX) {
+		session->tree->host->fail(NB_UNSUPPORTED,
+			"fptree: a key of %zu bytes; 4 GiB is the most", key->size);
+		return 0;
+	}
+	offset = heap_blob_new(session->cache, size);
+	if (offset == 0)
+		return 0;
+	blob = (struct blob *)(void *)(session->tree->base + offset);
+	pm_copy(blob, &header, sizeof(header));
+	pm_copy(blob->bytes, key->data, key->size);
+	pm_copy(blob->bytes + key->size, value.data, value.size);
+	pm_flush(&session->pm, blob, size);
+	return offset;
+}
+
+/* --- layout --- */
+
+static uint32_t
+at_most(uint64_t value, uint32_t most)
+{
+	return value == 0 || value > most ? most : (uint32_t)value;
+}
+
+/* Slots for records of the announced sizes; of blobs where these are unknown, or large. */
+static struct pool_layout
+layout_for(const struct tree_args *args)
+{
+	uint64_t size = args->key_size + args->value_size;
+	uint32_t most = at_most(args->inline_bytes, TREE_INLINE_MAX);
+	struct pool_layout layout = {
+		.leaf_slots = at_most(args->leaf_slots, TREE_LEAF_SLOTS_MAX),
+		.format = LEAF_WORDS,
+		.slot_bytes = 2 * WORD_BYTES,
+		.key_size = at_most(args->key_size, WORD_BYTES),
+		.value_size = at_most(args->value_size, WORD_BYTES),
+	};
+
+	if (args->key_size == 0 || args->value_size == 0 || size > most ||
+		(args->key_size <= WORD_BYTES && args->value_size <= WORD_BYTES))
+		return layout;
+	layout.format = LEAF_CELLS;
+	layout.key_size = (uint32_t)args->key_size;
+	layout.value_size = (uint32_t)args->value_size;
+	layout.slot_bytes = size <= HALF_LINE_ROOM ? PM_LINE / 2 : cell_lines(size) * PM_LINE;
+	return layout;
+}
+
+static bool
+is_layout_sound(const struct pool_layout *layout)
+{
+	if (layout->leaf_slots < TREE_LEAF_SLOTS_MIN ||
+		layout->leaf_slots > TREE_LEAF_SLOTS_MAX)
+		return false;
+	if (layout->format == LEAF_WORDS)
+		return layout->slot_bytes == 2 * WORD_BYTES &&
+			layout->key_size - 1 < WORD_BYTES &&
+			layout->value_size - 1 < WORD_BYTES;
+	return layout->format == LEAF_CELLS &&
+		(layout->slot_bytes == PM_LINE / 2 ||
+			(layout->slot_bytes % PM_LINE == 0 &&
+				layout->slot_bytes - 1 < 8 * PM_LINE));
+}
+
+/* The pool has a layout already: is it the one that these arguments ask for? */
+static int
+check_layout(const struct tree *tree, const struct tree_args *args)
+{
+	const struct pool_layout *has = &tree->pool->root->layout;
+	const struct nb_host *host = tree->host;
+	struct tree_args again = *args;
+	struct pool_layout wanted;
+
+	if (!is_layout_sound(has))
+		return host->fail(NB_FAIL,
+			"fptree: the pool in %s is damaged: its layout makes no sense",
+			tree->pool->directory);
+	if (args->leaf_slots != 0 && args->leaf_slots != has->leaf_slots)
+		return host->fail(NB_UNSUPPORTED,
+			"fptree: the leaves of the pool in %s have %u slots, not %u: "
+			"leave leaf_slots out, or remove the pool",
+			tree->pool->directory, has->leaf_slots, args->leaf_slots);
+	if (args->key_size == 0 || args->value_size == 0)
+		return NB_OK;
+	again.leaf_slots = has->leaf_slots;
+	wanted = layout_for(&again);
+	if (memcmp(&wanted, has, sizeof(wanted)) == 0)
+		return NB_OK;
+	return host->fail(NB_UNSUPPORTED,
+		"fptree: the pool in %s is laid out for keys of %u and values of %u bytes in "
+		"slots "
+		"of %u, which is not what keys of %llu and values of %llu bytes would get: "
+		"give "
+		"the sizes that it was made with, or remove it",
+		tree->pool->directory, has->key_size, has->value_size, has->slot_bytes,
+		(unsigned long long)args->key_size, (unsigned long long)args->value_size);
+}
+
+/* --- open and close --- */
+
+static void
+release_retired(void *to, unsigned kind, uint64_t what)
+{
+	struct heap_cache *cache = to;
+
+	switch (kind) {
+	case RETIRED_LEAF:
+		heap_leaf_free(cache, what);
+		break;
+	case RETIRED_BLOB:
+		heap_blob_free(cache, what);
+		break;
+	case RETIRED_INNER:
+		inner_delete((struct inner *)(uintptr_t)what);
+		break;
+	default:
+		free((void *)(uintptr_t)what);
+		break;
+	}
+}
+
+static const struct tree_verbs *
+best_verbs(void)
+{
+#ifdef FPTREE_HAVE_AVX512
+	__builtin_cpu_init();
+	if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+		__builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi2"))
+		return &tree_verbs_avx512;
+#endif
+	return &tree_verbs_plain;
+}
+
+/* An empty leaf and the root that points to it; then the pool is one. */
+static int
+begin_tree(struct tree *tree, struct pm *pm)
+{
+	struct pool_root *root = tree->pool->root;
+	uint64_t offset = heap_leaf_new(tree->cache), zero = 0;
+	char *bytes = tree->base + offset;
+
+	if (offset == 0)
+		return NB_FAIL;
+	for (size_t i = 0; i < tree->layout.leaf_bytes; i += sizeof(zero))
+		pm_store64((uint64_t *)(void *)(bytes + i), 0);
+	pm_flush(pm, bytes, tree->layout.leaf_bytes);
+	pm_store64(&root->head, offset);
+	pm_flush(pm, root, sizeof(*root));
+	pm_fence(pm);
+	return pool_commit(tree->pool);
+}
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Address space for the line of every leaf that the pool could ever hold. */
+static int
+reserve_lines(struct tree *tree)
+{
+	uint64_t leaves = tree->pool->reserved_bytes / tree->layout.leaf_bytes + 1;
+
+	tree->leaves_bytes = leaves * sizeof(struct leaf);
+	tree->leaves = mmap(NULL, tree->leaves_bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (tree->leaves == MAP_FAILED)
+		return tree->host->fail(NB_FAIL,
+			"fptree: no address space for %llu leaves: give a smaller -o "
+			"pool_size=",
+			(unsigned long long)leaves);
+	madvise(tree->leaves, tree->leaves_bytes, MADV_HUGEPAGE);
+	return NB_OK;
+}
+
+static void
+free_inner(const struct tree *tree, struct inner *node)
+{
+	if (node == NULL)
+		return;
+	for (unsigned i = 0; node->level > 0 && i <= node->count; i++)
+		free_inner(
+			tree, (struct inner *)(uintptr_t)inner_children(&tree->shape, node)[i]);
+	for (unsigned i = 0; i < node->count; i++)
+		free(inner_tail(node->tails, i));
+	inner_delete(node);
+}
+
+static int
+fill_pool(struct tree *tree, struct pm *pm, bool is_new)
+{
+	struct heap *heap = tree->heap;
+	uint64_t begin = now_ns();
+	int answer;
+
+	if (is_new) {
+		answer = heap_recovered(heap);
+		if (answer == NB_OK) {
+			tree->cache = heap_cache_new(heap);
+			answer = tree->cache == NULL ? tree_no_memory(tree, "its lists")
+						     : NB_OK;
+		}
+		if (answer == NB_OK)
+			answer = begin_tree(tree, pm);
+		heap_cache_delete(tree->cache);
+		tree->cache = NULL;
+		if (answer != NB_OK)
+			return answer;
+		heap_close(heap);
+		tree->heap = NULL;
+		answer = heap_open(&tree->heap, tree->pool, tree->layout.leaf_bytes);
+		if (answer != NB_OK)
+			return answer;
+	}
+	answer = tree_recover(tree, pm);
+	tree->recovery_ns = now_ns() - begin;
+	if (answer == NB_OK && pm->error != 0)
+		answer = tree->host->fail(NB_FAIL, "fptree: msync of the pool in %s failed: %s",
+			tree->pool->directory, strerror(pm->error));
+	return answer;
+}
+
+int
+tree_open(struct tree **out, struct pool *pool, const struct tree_args *args)
+{
+	struct pm pm = {.flush = pool->flush};
+	struct tree *tree = aligned_alloc(128, sizeof(*tree));
+	bool is_new = pool->is_new;
+	int answer = NB_FAIL;
+
+	if (tree == NULL)
+		return pool->host->fail(NB_FAIL, "fptree: out of memory for the tree");
+	*tree = (struct tree){
+		.base = pool->base,
+		.host = pool->host,
+		.pool = pool,
+		.verbs = best_verbs(),
+		.sessions_max = args->sessions,
+	};
+	tree->shape.fanout = args->fanout != 0 ? args->fanout : FANOUT_DEFAULT;
+	tree->shape.children_at = (tree->shape.fanout + 7) / 8 * 8;
+	if (is_new) {
+		struct pool_layout layout = layout_for(args);
+
+		pm_copy(&pool->root->layout, &layout, sizeof(layout));
+	} else {
+		answer = check_layout(tree, args);
+		if (answer != NB_OK)
+			goto free_tree;
+	}
+	layout_set(&tree->layout, &pool->root->layout);
+	answer = reserve_lines(tree);
+	if (answer != NB_OK)
+		goto free_tree;
+	answer = NB_FAIL;
+	tree->sessions = calloc(args->sessions + 1, sizeof(struct tree_session *));
+	tree->epochs = epochs_new(args->sessions, release_retired);
+	if (tree->sessions == NULL || tree->epochs == NULL) {
+		tree_no_memory(tree, "its sessions");
+		goto free_epochs;
+	}
+	answer = heap_open(&tree->heap, pool, tree->layout.leaf_bytes);
+	if (answer != NB_OK)
+		goto free_epochs;
+	answer = fill_pool(tree, &pm, is_new);
+	if (answer != NB_OK)
+		goto free_nodes;
+	tree->cache = heap_cache_new(tree->heap);
+	if (tree->cache == NULL) {
+		answer = tree_no_memory(tree, "its lists");
+		goto free_nodes;
+	}
+	tree->closed_lines = pm.lines;
+	tree->closed_fences = pm.fences;
+	*out = tree;
+	return NB_OK;
+
+free_nodes:
+	free_inner(tree, tree->root);
+	if (tree->heap != NULL)
+		heap_close(tree->heap);
+free_epochs:
+	if (tree->epochs != NULL)
+		epochs_delete(tree->epochs);
+	free(tree->sessions);
+	munmap(tree->leaves, tree->leaves_bytes);
+free_tree:
+	free(tree);
+	return answer;
+}
+
+void
+tree_close(struct tree *tree)
+{
+	epochs_delete(tree->epochs);
+	heap_cache_delete(tree->cache);
+	free_inner(tree, tree->root);
+	heap_close(tree->heap);
+	free(tree->sessions);
+	munmap(tree->leaves, tree->leaves_bytes);
+	free(tree);
+}
+
+/* --- sessions --- */
+
+static void
+lock_tree(struct tree *tree)
+{
+	unsigned spins = 0;
+
+	while (__atomic_exchange_n(&tree->lock, 1, __ATOMIC_ACQUIRE) != 0)
+		pause_a_little(&spins);
+}
+
+static void
+unlock_tree(struct tree *tree)
+{
+	__atomic_store_n(&tree->lock, 0, __ATOMIC_RELEASE);
+}
+
+static bool
+session_rooms(struct tree_session *session)
+{
+	const struct layout *layout = &session->tree->layout;
+	size_t slots = layout->slots + 1, linear = slots * layout->inline_room + 1;
+	struct scan *scan = &session->scan;
+
+	session->value = malloc(layout->inline_room + 1);
+	session->linear = malloc(linear);
+	session->records = malloc(slots * sizeof(struct record));
+	scan->bytes = malloc(layout->leaf_bytes);
+	scan->linear = malloc(linear);
+	scan->records = malloc(slots * sizeof(struct record));
+	scan->order = malloc(slots * sizeof(uint16_t));
+	return session->value != NULL && session->linear != NULL && session->records != NULL &&
+		scan->bytes != NULL && scan->linear != NULL && scan->records != NULL &&
+		scan->order != NULL;
+}
+
+static void
+free_session(struct tree_session *session)
+{
+	struct scan *scan = &session->scan;
+
+	free(session->value);
+	free(session->linear);
+	free(session->records);
+	free(scan->bytes);
+	free(scan->linear);
+	free(scan->records);
+	free(scan->order);
+	free(scan->bound);
+	free(session);
+}
+
+int
+tree_session_open(struct tree_session **out, struct tree *tree, uint32_t id)
+{
+	struct tree_session *session = aligned_alloc(128, sizeof(*session));
+
+	if (session == NULL)
+		return tree_no_memory(tree, "a session");
+	*session = (struct tree_session){.tree = tree, .id = id};
+	session->pm.flush = tree->pool->flush;
+	session->cache = heap_cache_new(tree->heap);
+	if (session->cache == NULL || !session_rooms(session))
+		goto free_cache;
+	session->epoch = epoch_open(tree->epochs, id, session->cache);
+	if (session->epoch == NULL)
+		goto free_cache;
+	lock_tree(tree);
+	tree->sessions[id] = session;
+	unlock_tree(tree);
+	*out = session;
+	return NB_OK;
+
+free_cache:
+	if (session->cache != NULL)
+		heap_cache_delete(session->cache);
+	free_session(session);
+	return tree_no_memory(tree, "a session");
+}
+
+/* What one session has counted, added to a sum. */
+static void
+add_counts(struct tree_counts *sum, const struct tree_counts *counts)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)counts;
+
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
+int
+tree_session_close(struct tree_session *session)
+{
+	struct tree *tree = session->tree;
+	int answer = session->pm.error != 0 ? tree_write_failed(session) : NB_OK;
+
+	epoch_close(session->epoch, tree->cache);
+	heap_cache_delete(session->cache);
+	lock_tree(tree);
+	tree->sessions[session->id] = NULL;
+	add_counts(&tree->closed, &session->counts);
+	tree->closed_lines += session->pm.lines;
+	tree->closed_fences += session->pm.fences;
+	unlock_tree(tree);
+	free_session(session);
+	return answer;
+}
+
+/* --- verbs --- */
+
+int
+tree_get(struct tree_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	return session->tree->verbs->get(session, key, value);
+}
+
+void
+tree_release(struct tree_session *session)
+{
+	epoch_exit(session->epoch);
+}
+
+int
+tree_put(struct tree_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return session->tree->verbs->put(session, key, value);
+}
+
+int
+tree_insert(struct tree_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return session->tree->verbs->insert(session, key, value);
+}
+
+int
+tree_del(struct tree_session *session, struct nb_slice key)
+{
+	return session->tree->verbs->del(session, key);
+}
+
+/* --- counters --- */
+
+void
+tree_stats(struct tree *tree, struct tree_stats *stats)
+{
+	struct tree_counts counts = {0};
+	struct heap_stats heap;
+
+	*stats = (struct tree_stats){
+		.recovery_ns = tree->recovery_ns,
+		.recovered = tree->recovered,
+		.repaired = tree->repaired,
+		.reserved_bytes = tree->pool->reserved_bytes,
+		.inner_nodes = __atomic_load_n(&tree->inner_nodes, __ATOMIC_RELAXED),
+		.height = __atomic_load_n(&tree->root, __ATOMIC_ACQUIRE)->level + 2,
+	};
+	lock_tree(tree);
+	add_counts(&counts, &tree->closed);
+	stats->lines = tree->closed_lines;
+	stats->fences = tree->closed_fences;
+	for (uint32_t i = 0; i < tree->sessions_max; i++) {
+		const struct tree_session *session = tree->sessions[i];
+
+		if (session == NULL)
+			continue;
+		add_counts(&counts, &session->counts);
+		stats->lines += __atomic_load_n(&session->pm.lines, __ATOMIC_RELAXED);
+		stats->fences += __atomic_load_n(&session->pm.fences, __ATOMIC_RELAXED);
+	}
+	unlock_tree(tree);
+	heap_stats(tree->heap, &heap);
+	stats->inserts = counts.inserts;
+	stats->updates = counts.updates;
+	stats->deletes = counts.deletes;
+	stats->splits = counts.splits;
+	stats->merges = counts.merges;
+	stats->inner_splits = counts.inner_splits;
+	stats->restarts = counts.restarts;
+	stats->records = tree->recovered + counts.inserts - counts.deletes;
+	stats->leaves = heap.leaves;
+	stats->pool_bytes = heap.bytes;
+	stats->blobs = heap.blobs;
+	stats->blob_bytes = heap.blob_bytes;
+	stats->extents = heap.extents;
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * get, put, insert and delete: the hot path. Compiled twice on x86-64, see search.h.
+ *
+ * Cost. A lookup misses the cache for the inner nodes' last level, for the leaf's
+ * line of fingerprints, and for the record. The last two are asked for at once: a record
+ * is put as near as can be to a place in the leaf that its key's hash chooses, so where
+ * it is is known, most of the time, before the fingerprints have come.
+ *
+ * What makes a write last, F being flush and fence, and the store that commits it
+ * in brackets. A leaf is locked, in memory, from before the search until after the last
+ * fence, so nobody sees what may not last.
+ *
+ *   insert, LEAF_WORDS:  value word, [key word], F: one line.
+ *     Before the key word the slot is empty, whatever its value word.
+ *   insert, LEAF_CELLS:  the further lines, each with its mark; the first line's
+ *     bytes, [header], F of them all. Torn unless all marks are there: then the record
+ *     is not, and recovery empties the slot.
+ *   insert of a blob:    blob, F, [key word, or header], F.
+ *     Before the commit nothing points to the blob, and recovery finds it free.
+ *   update, LEAF_WORDS:  [value word], F. A blob in the place of it: blob, F, [key
+ *     word], F. The other way: value word, [key word], F.
+ *   update, LEAF_CELLS:  a value of 8 bytes in the first line, aligned: [value], F.
+ *     Else into another slot as an insert, F, then [header of the old := 0], F. After a
+ *     crash between the two both are there; the write was not acknowledged, so
+ *     recovery may empty either. Blob for blob, or for a record: blob, F, [header], F.
+ *   delete:              [key word, or header := 0], F.
+ *
+ * A blob that was replaced is free an epoch after the last fence.
+ */
+#include "descend.h"
+
+#include <stdlib.h>
+
+#ifdef FPTREE_BUILD_AVX512
+#define VERBS tree_verbs_avx512
+#else
+#define VERBS tree_verbs_plain
+#endif
+
+/* The lines that this operation will most likely want, both at once. */
+static inline void
+prefetch_leaf(const struct tree *tree, const struct place *place, const struct key *key)
+{
+	const char *home = leaf_bytes(tree, place->child) +
+		home_offset(&tree->layout, key->hash);
+
+	__builtin_prefetch(leaf_line(tree, place->child));
+	__builtin_prefetch(home);
+	if (tree->layout.slot_bytes > PM_LINE)
+		__builtin_prefetch(home + PM_LINE);
+}
+
+/* --- looking --- */
+
+static bool
+blob_has_key(const struct tree *tree, uint64_t offset, const struct key *key)
+{
+	const struct blob *blob = (const void *)(tree->base + offset);
+
+	return blob->key_size == key->size && memcmp(blob->bytes, key->data, key->size) == 0;
+}
+
+static inline bool
+word_has_key(const struct tree *tree, uint64_t word, uint64_t plain, const struct key *key)
+{
+	if (word == plain)
+		return word != 0;
+	return __builtin_expect(word_is_blob(word), 0) &&
+		blob_has_key(tree, blob_of_word(word), key);
+}
+
+static inline bool
+cell_has_key(const struct tree *tree, const char *cell, uint64_t header, const struct key *key)
+{
+	switch (cell_kind(header)) {
+	case CELL_RECORD:
+		if (cell_key_size(header) != key->size ||
+			key->size + cell_value_size(header) > tree->layout.inline_room)
+			return false;
+		if (__builtin_expect(key->size <= CELL_FIRST, 1))
+			return racy_is_equal(cell + CELL_HEADER, key->data, key->size);
+		return cell_is_equal(cell, 0, key->data, key->size);
+	case CELL_BLOB:
+		return blob_has_key(tree, cell_blob(header), key);
+	default:
+		return false;
+	}
+}
+
+static void
+lend_blob(const struct tree *tree, uint64_t offset, struct nb_slice *value)
+{
+	const struct blob *blob = (const void *)(tree->base + offset);
+
+	*value = (struct nb_slice){blob->bytes + blob->key_size, blob->value_size};
+}
+
+/*
+ * The record with the key, lent in *value: 1; there is none: 0. Of a leaf that
+ * may be changing: what comes out holds only if its version does. A blob that is looked at is
+ * one that a slot pointed to when it was read, and that stays for this epoch.
+ */
+static inline int
+look_words(struct tree_session *session, const char *bytes, uint64_t match,
+	const struct key *key, struct nb_slice *value)
+{
+	const struct tree *tree = session->tree;
+	uint64_t plain = word_plain(&tree->layout, key);
+
+	for (; match != 0; match &= match - 1) {
+		const uint64_t *slot = slot_at(
+			&tree->layout, bytes, (unsigned)__builtin_ctzll(match));
+		uint64_t word = __atomic_load_n(&slot[0], __ATOMIC_ACQUIRE);
+
+		if (!word_has_key(tree, word, plain, key))
+			continue;
+		if (word != plain) {
+			lend_blob(tree, blob_of_word(word), value);
+			return 1;
+		}
+		session->value_word = racy_load64(&slot[1]);
+		*value = (struct nb_slice){&session->value_word, tree->layout.value_size};
+		return 1;
+	}
+	return 0;
+}
+
+static inline int
+look_cells(struct tree_session *session, const char *bytes, uint64_t match,
+	const struct key *key, struct nb_slice *value)
+{
+	const struct tree *tree = session->tree;
+
+	for (; match != 0; match &= match - 1) {
+		const uint64_t *slot = slot_at(
+			&tree->layout, bytes, (unsigned)__builtin_ctzll(match));
+		const char *cell = (const char *)slot;
+		uint64_t header = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+
+		if (!cell_has_key(tree, cell, header, key))
+			continue;
+		if (cell_kind(header) == CELL_BLOB) {
+			lend_blob(tree, cell_blob(header), value);
+			return 1;
+		}
+		cell_read(cell, key->size, session->value, cell_value_size(header));
+		*value = (struct nb_slice){session->value, cell_value_size(header)};
+		return 1;
+	}
+	return 0;
+}
+
+static int
+get(struct tree_session *session, struct nb_slice slice, struct nb_slice *value)
+{
+	const struct tree *tree = session->tree;
+	struct key key = key_of(slice.data, slice.size);
+	uint8_t fingerprint = fingerprint_of(key.hash);
+
+	epoch_enter(session->epoch);
+	for (;;) {
+		struct place place;
+		const struct leaf *leaf;
+		const char *bytes;
+		uint64_t version, match;
+		int found;
+
+		descend(session, &key, &place);
+		prefetch_leaf(tree, &place, &key);
+		leaf = leaf_line(tree, place.child);
+		bytes = leaf_bytes(tree, place.child);
+		version = version_read(&leaf->version);
+		if (version_holds(&place.parent->version, place.parent_version)) {
+			match = fingerprint_match(leaf, fingerprint) & tree->layout.usable;
+			found = tree->layout.format == LEAF_WORDS
+				? look_words(session, bytes, match, &key, value)
+				: look_cells(session, bytes, match, &key, value);
+			if (version_holds(&leaf->version, version)) {
+				if (found != 0)
+					return NB_OK;
+				epoch_exit(session->epoch);
+				return NB_NOT_FOUND;
+			}
+		}
+		count_one(&session->counts.restarts);
+	}
+}
+
+/* --- writing --- */
+
+/* The leaf that the key belongs to, locked. */
+struct locked {
+	struct leaf *leaf;
+	char *bytes;
+	uint64_t version;
+	uint64_t empty; /* slots */
+	unsigned slot;  /* of the record with the key, 0: there is none */
+};
+
+static inline void
+lock_leaf(struct tree_session *session, const struct key *key, struct locked *locked)
+{
+	const struct tree *tree = session->tree;
+
+	for (;;) {
+		struct place place;
+
+		descend(session, key, &place);
+		prefetch_leaf(tree, &place, key);
+		locked->leaf = leaf_line(tree, place.child);
+		locked->bytes = leaf_bytes(tree, place.child);
+		locked->version = version_read(&locked->leaf->version);
+		if ((locked->version & VERSION_OBSOLETE) == 0 &&
+			version_lock(&locked->leaf->version, locked->version)) {
+			if (version_holds(&place.parent->version, place.parent_version))
+				return;
+			version_unlock_unchanged(&locked->leaf->version, locked->version);
+		}
+		count_one(&session->counts.restarts);
+	}
+}
+
+static inline void
+find_in_locked(const struct tree *tree, struct locked *locked, const struct key *key)
+{
+	const struct layout *layout = &tree->layout;
+	uint64_t match = fingerprint_match(locked->leaf, fingerprint_of(key->hash));
+	uint64_t plain = word_plain(layout, key);
+
+	locked->empty = fingerprint_match(locked->leaf, 0) & layout->usable;
+	locked->slot = 0;
+	for (match &= layout->usable; match != 0; match &= match - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(match);
+		const uint64_t *slot = slot_at(layout, locked->bytes, i);
+
+		if (layout->format == LEAF_WORDS
+				? word_has_key(tree, *slot, plain, key)
+				: cell_has_key(tree, (const char *)slot, *slot, key)) {
+			locked->slot = i;
+			return;
+		}
+	}
+}
+
+/* Out of the leaf, unchanged or not, and of the epoch. */
+static inline int
+leave(struct tree_session *session, const struct locked *locked, bool is_changed, int answer)
+{
+	if (is_changed)
+		version_unlock(&locked->leaf->version, locked->version);
+	else
+		version_unlock_unchanged(&locked->leaf->version, locked->version);
+	epoch_exit(session->epoch);
+	if (__builtin_expect(epoch_is_due(session->epoch), 0))
+		epoch_reclaim(session->epoch);
+	if (__builtin_expect(session->pm.error != 0, 0) && answer >= 0)
+		return tree_write_failed(session);
+	return answer;
+}
+
+/* The offset of the blob that the slot points to, or 0. */
+static inline uint64_t
+blob_in(const struct layout *layout, const uint64_t *slot)
+{
+	if (layout->format == LEAF_WORDS)
+		return word_is_blob(*slot) ? blob_of_word(*slot) : 0;
+	return cell_kind(*slot) == CELL_BLOB ? cell_blob(*slot) : 0;
+}
+
+static inline void
+retire_blob(struct tree_session *session, uint64_t offset)
+{
+	if (offset != 0)
+		epoch_retire(session->epoch, RETIRED_BLOB, offset);
+}
+
+/* Store and make durable the word that commits. */
+static inline void
+commit_word(struct pm *pm, uint64_t *at, uint64_t word)
+{
+	pm_store64(at, word);
+	pm_flush_line(pm, at);
+	pm_fence(pm);
+}
+
+/* A blob in slot `slot`, over what is there. False: no room, told; nothing has changed. */
+static bool
+write_blob(struct tree_session *session, const struct locked *locked, unsigned slot,
+	const struct key *key, struct nb_slice value)
+{
+	const struct layout *layout = &session->tree->layout;
+	uint64_t *at = slot_at(layout, locked->bytes, slot);
+	uint64_t blob = tree_blob_new(session, key, value);
+
+	if (blob == 0)
+		return false;
+	pm_fence(&session->pm);
+	commit_word(&session->pm, at,
+		layout->format == LEAF_WORDS ? word_of_blob(blob) : cell_header_of_blob(blob));
+	return true;
+}
+
+static inline uint64_t
+word_of_value(struct nb_slice value)
+{
+	uint64_t word = 0;
+
+	if (__builtin_expect(value.size == sizeof(word), 1))
+		memcpy(&word, value.data, sizeof(word));
+	else if (value.size != 0)
+		memcpy(&word, value.data, value.size);
+	return word;
+}
+
+/* Key and value into the empty slot. */
+static inline void
+write_cell(struct tree_session *session, const struct locked *locked, unsigned slot,
+	const struct key *key, struct nb_slice value)
+{
+	uint64_t *at = slot_at(&session->tree->layout, locked->bytes, slot);
+	struct record record = {
+		.key = key->data,
+		.key_size = key->size,
+		.value = value.data,
+		.value_size = value.size,
+	};
+
+	commit_word(&session->pm, at, cell_fill(&session->pm, (char *)at, &record));
+}
+
+/* False: a blob is needed. */
+static inline bool
+is_inline(const struct layout *layout, const struct key *key, struct nb_slice value)
+{
+	if (layout->format == LEAF_WORDS)
+		return value.size == layout->value_size && word_plain(layout, key) != 0;
+	return key->size <= layout->inline_room &&
+		value.size <= layout->inline_room - key->size;
+}
+
+/* A record that is new, into a leaf with an empty slot. */
+static inline bool
+add_record(struct tree_session *session, const struct locked *locked, const struct key *key,
+	struct nb_slice value)
+{
+	const struct layout *layout = &session->tree->layout;
+	unsigned slot = slot_for(layout, key->hash, locked->empty);
+
+	if (!is_inline(layout, key, value)) {
+		if (!write_blob(session, locked, slot, key, value))
+			return false;
+	} else if (layout->format == LEAF_WORDS) {
+		uint64_t *at = slot_at(layout, locked->bytes, slot);
+
+		pm_store64(&at[1], word_of_value(value));
+		commit_word(&session->pm, at, word_plain(layout, key));
+	} else {
+		write_cell(session, locked, slot, key, value);
+	}
+	racy_store8(&locked->leaf->fp[slot], fingerprint_of(key->hash));
+	count_one(&session->counts.inserts);
+	return true;
+}
+
+/* A value of 8 bytes that is in place of one, within one aligned word of the first line. */
+static inline uint64_t *
+value_in_place(uint64_t *at, const struct key *key, struct nb_slice value)
+{
+	size_t offset = CELL_HEADER + key->size;
+
+	if (cell_kind(*at) != CELL_RECORD || value.size != 8 || cell_value_size(*at) != 8 ||
+		offset % 8 != 0 || offset + 8 > PM_LINE)
+		return NULL;
+	return (uint64_t *)(void *)((char *)at + offset);
+}
+
+/*
+ * The value of a record that is there; done, or 1 that an empty slot is needed.
+ * Blobs go into the slot that is there; so does what fits into a word.
+ */
+static inline int
+update_record(struct tree_session *session, const struct locked *locked, const struct key *key,
+	struct nb_slice value)
+{
+	const struct layout *layout = &session->tree->layout;
+	uint64_t *at = slot_at(layout, locked->bytes, locked->slot);
+	uint64_t old_blob = blob_in(layout, at);
+	uint64_t *word;
+	unsigned slot;
+
+	if (!is_inline(layout, key, value)) {
+		if (!write_blob(session, locked, locked->slot, key, value))
+			return NB_FAIL;
+	} else if (layout->format == LEAF_WORDS) {
+		pm_store64(&at[1], word_of_value(value));
+		if (old_blob != 0)
+			pm_store64(at, word_plain(layout, key));
+		pm_flush_line(&session->pm, at);
+		pm_fence(&session->pm);
+	} else if ((word = value_in_place(at, key, value)) != NULL) {
+		commit_word(&session->pm, word, word_of_value(value));
+	} else {
+		if (locked->empty == 0)
+			return 1;
+		slot = slot_for(layout, key->hash, locked->empty);
+		write_cell(session, locked, slot, key, value);
+		commit_word(&session->pm, at, 0);
+		racy_store8(&locked->leaf->fp[slot], fingerprint_of(key->hash));
+		racy_store8(&locked->leaf->fp[locked->slot], 0);
+	}
+	retire_blob(session, old_blob);
+	count_one(&session->counts.updates);
+	return NB_OK;
+}
+
+static inline int
+write_record(struct tree_session *session, struct nb_slice slice, struct nb_slice value,
+	bool is_insert)
+{
+	struct key key = key_of(slice.data, slice.size);
+	struct locked locked;
+
+	for (;;) {
+		int answer;
+
+		epoch_enter(session->epoch);
+		lock_leaf(session, &key, &locked);
+		find_in_locked(session->tree, &locked, &key);
+		if (locked.slot != 0 && is_insert)
+			return leave(session, &locked, false, NB_EXISTS);
+		if (locked.slot != 0) {
+			answer = update_record(session, &locked, &key, value);
+			if (answer != 1)
+				return leave(session, &locked, answer == NB_OK, answer);
+		} else if (locked.empty != 0) {
+			if (add_record(session, &locked, &key, value))
+				return leave(session, &locked, true, NB_OK);
+			return leave(session, &locked, false, NB_FAIL);
+		}
+		version_unlock_unchanged(&locked.leaf->version, locked.version);
+		answer = tree_split(session, &key);
+		epoch_exit(session->epoch);
+		if (answer != NB_OK)
+			return answer;
+	}
+}
+
+static int
+put(struct tree_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return write_record(session, key, value, false);
+}
+
+static int
+insert(struct tree_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return write_record(session, key, value, true);
+}
+
+/*
+ * When the leaf has this many records left it is worth a look at its neighbours.
+ * Not at each delete below: one that found no partner would look in vain.
+ */
+static bool
+is_time_to_merge(const struct layout *layout, unsigned records)
+{
+	return records == layout->slots / 4 || records == layout->slots / 8 || records == 0;
+}
+
+static int
+del(struct tree_session *session, struct nb_slice slice)
+{
+	const struct layout *layout = &session->tree->layout;
+	struct key key = key_of(slice.data, slice.size);
+	struct locked locked;
+	uint64_t *at, blob;
+	unsigned records;
+	int answer;
+
+	epoch_enter(session->epoch);
+	lock_leaf(session, &key, &locked);
+	find_in_locked(session->tree, &locked, &key);
+	if (locked.slot == 0)
+		return leave(session, &locked, false, NB_NOT_FOUND);
+	at = slot_at(layout, locked.bytes, locked.slot);
+	blob = blob_in(layout, at);
+	commit_word(&session->pm, at, 0);
+	racy_store8(&locked.leaf->fp[locked.slot], 0);
+	retire_blob(session, blob);
+	count_one(&session->counts.deletes);
+	records = layout->slots - (unsigned)__builtin_popcountll(locked.empty) - 1;
+	answer = leave(session, &locked, true, NB_OK);
+	if (is_time_to_merge(layout, records)) {
+		epoch_enter(session->epoch);
+		tree_merge(session, &key);
+		epoch_exit(session->epoch);
+	}
+	return answer;
+}
+
+const struct tree_verbs VERBS = {.get = get, .put = put, .insert = insert, .del = del};
