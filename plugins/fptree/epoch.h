@@ -6,12 +6,13 @@
  * reading at that time has come out.
  *
  * A session writes the global epoch into its own slot as it goes in, and 0 as it
- * comes out. What is retired is stamped with the epoch, and is free once every slot
- * that is in holds a later one. The store that goes in must be visible before
- * the loads that follow; a fence for that would cost each operation some 20 ns, so
- * the one that reclaims, once in many, lets the kernel make it for all threads
- * (membarrier(2), as liburcu does). Where there is none, or ThreadSanitizer could
- * not follow it, each session pays.
+ * comes out. What is retired is stamped with the epoch by the next epoch_reclaim(),
+ * which then begins a new one, and is free once every slot that is in holds a later
+ * epoch than its stamp. The store that goes in must be visible before the loads that
+ * follow; a fence for that would cost each operation some 20 ns, so the one that
+ * reclaims, once in many, lets the kernel make it for all threads (membarrier(2), as
+ * liburcu does). Where there is none, or ThreadSanitizer could not follow it, each
+ * session pays.
  *
  * Threads: a slot is its session's. epochs_* that take no slot: the thread of the
  * database.
@@ -29,7 +30,7 @@ typedef void (*epoch_release)(void *to, unsigned kind, uint64_t what);
 
 /** A thing that waits. */
 struct epoch_retired {
-	uint64_t epoch;
+	uint64_t epoch; /* 0: has no stamp yet */
 	uint64_t what;
 	unsigned kind;
 };
@@ -44,6 +45,7 @@ struct epoch_slot {
 	void *to;                      /* for release */
 	struct epoch_retired *retired; /* oldest first */
 	size_t retired_count, retired_room;
+	size_t due_count; /* of retired_count: reclaim now */
 } __attribute__((aligned(128)));
 
 /** NULL: out of memory. `sessions`: most slots at once. */
@@ -54,13 +56,14 @@ epochs_new(unsigned sessions, epoch_release release);
 void
 epochs_delete(struct epochs *epochs);
 
-/** A free slot of `id` < sessions; `to` is handed to release. Any thread. */
+/** The free slot `id` < sessions; `to` is handed to release. NULL: out of memory. Any thread. */
 struct epoch_slot *
 epoch_open(struct epochs *epochs, unsigned id, void *to);
 
 /**
- * Give the slot back. What it has retired is released if it can be, else waits
- * with `epochs` and is released with `to_after` in the place of `to`. Any thread.
+ * Give the slot back, out of an epoch. What it has retired is released if it can be,
+ * else waits with `epochs` and is released with `to_after` in the place of `to`, by
+ * whoever reclaims next. Calls with a `to_after` are made one at a time. Any thread.
  */
 void
 epoch_close(struct epoch_slot *slot, void *to_after);
@@ -70,10 +73,13 @@ epoch_enter(struct epoch_slot *slot)
 {
 	uint64_t now = __atomic_load_n(slot->global, __ATOMIC_RELAXED);
 
+#ifdef FPTREE_TSAN /* which knows no fences */
+	__atomic_exchange_n(&slot->active, now, __ATOMIC_SEQ_CST);
+#else
+	__atomic_store_n(&slot->active, now, __ATOMIC_RELEASE);
 	if (slot->is_fenced)
-		__atomic_exchange_n(&slot->active, now, __ATOMIC_SEQ_CST);
-	else
-		__atomic_store_n(&slot->active, now, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -84,23 +90,25 @@ epoch_exit(struct epoch_slot *slot)
 }
 
 /**
- * `what` is unlinked, durably, and may be released later, by this very thread.
- * Out of memory: waits here until it can be released at once (the slot must then be
- * out of its own epoch, or it would wait for itself, so it leaks until the next open:
- * nothing is lost, as recovery finds it). Call it anywhere; releases happen only in
- * epoch_reclaim().
+ * `what` is unlinked, durably, and may be released later, by this very thread. Call it
+ * anywhere, in an epoch or out; releases happen only in epoch_reclaim(). Where memory
+ * ends it is never released: it may be this very epoch that it would have to wait
+ * for. The next open of the pool finds it unreachable, so it is not lost for good.
  */
 void
 epoch_retire(struct epoch_slot *slot, unsigned kind, uint64_t what);
 
-/** Many wait: epoch_reclaim() is due. Cheap. */
+/** Many wait that have come since the last epoch_reclaim(): it is due. Cheap. */
 static inline bool
 epoch_is_due(const struct epoch_slot *slot)
 {
-	return slot->retired_count >= 256;
+	return slot->retired_count >= slot->due_count;
 }
 
-/** Release what can be. Only out of an epoch. Returns how many were released. */
+/**
+ * Release what can be, all of it where no slot is in. Only out of an epoch. Costs a system
+ * call of some microseconds. Returns how many were released.
+ */
 size_t
 epoch_reclaim(struct epoch_slot *slot);
 

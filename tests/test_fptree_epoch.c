@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "epoch.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+
+#include "unit.h"
+
+enum { SESSIONS = 4, KIND = 7, MANY = 10000 };
+
+/* What was released, in order. */
+struct heap_of {
+	size_t count;
+	uint64_t what[MANY];
+};
+
+static struct heap_of first, second;
+static struct epochs *epochs;
+
+static void
+keep(void *to, unsigned kind, uint64_t what)
+{
+	struct heap_of *heap = to;
+
+	ck_assert_uint_eq(kind, KIND);
+	ck_assert_uint_lt(heap->count, MANY);
+	heap->what[heap->count++] = what;
+}
+
+static struct epoch_slot *
+open_slot(unsigned id, struct heap_of *to)
+{
+	struct epoch_slot *slot = epoch_open(epochs, id, to);
+
+	ck_assert_ptr_nonnull(slot);
+	return slot;
+}
+
+static void
+begin(struct epoch_slot **writer, struct epoch_slot **reader)
+{
+	epochs = epochs_new(SESSIONS, keep);
+	ck_assert_ptr_nonnull(epochs);
+	*writer = open_slot(0, &first);
+	*reader = open_slot(1, &second);
+}
+
+static void
+end(struct epoch_slot *writer, struct epoch_slot *reader)
+{
+	epoch_close(reader, &second);
+	epoch_close(writer, &second);
+	epochs_delete(epochs);
+}
+
+START_TEST(what_nobody_can_see_is_released_at_once)
+{
+	struct epoch_slot *writer, *reader;
+
+	begin(&writer, &reader);
+	epoch_retire(writer, KIND, 1);
+	epoch_retire(writer, KIND, 2);
+	ck_assert_uint_eq(first.count, 0);
+	ck_assert_uint_eq(epoch_reclaim(writer), 2);
+	ck_assert_uint_eq(first.count, 2);
+	ck_assert_uint_eq(first.what[0], 1);
+	ck_assert_uint_eq(first.what[1], 2);
+	ck_assert_uint_eq(epoch_reclaim(writer), 0);
+	end(writer, reader);
+	ck_assert_uint_eq(first.count, 2);
+}
+END_TEST
+
+START_TEST(nothing_is_released_while_a_reader_that_was_in_is_in)
+{
+	struct epoch_slot *writer, *reader;
+
+	begin(&writer, &reader);
+	epoch_enter(reader);
+	epoch_retire(writer, KIND, 1);
+	for (int i = 0; i < 10; i++)
+		ck_assert_uint_eq(epoch_reclaim(writer), 0);
+	epoch_exit(reader);
+	ck_assert_uint_eq(first.count, 0);
+	ck_assert_uint_eq(epoch_reclaim(writer), 1);
+	ck_assert_uint_eq(first.count, 1);
+	end(writer, reader);
+}
+END_TEST
+
+/* A thing is unlinked before it is retired, so one who is in between may have seen it. */
+START_TEST(reader_that_came_before_the_first_reclaim_holds_it_up)
+{
+	struct epoch_slot *writer, *reader;
+
+	begin(&writer, &reader);
+	epoch_retire(writer, KIND, 1);
+	epoch_enter(reader);
+	for (int i = 0; i < 10; i++)
+		ck_assert_uint_eq(epoch_reclaim(writer), 0);
+	epoch_exit(reader);
+	ck_assert_uint_eq(epoch_reclaim(writer), 1);
+	end(writer, reader);
+}
+END_TEST
+
+START_TEST(readers_that_came_later_hold_nothing_up)
+{
+	struct epoch_slot *writer, *reader;
+
+	begin(&writer, &reader);
+	struct epoch_slot *next = open_slot(2, &second);
+	epoch_enter(reader);
+	epoch_retire(writer, KIND, 1);
+	ck_assert_uint_eq(epoch_reclaim(writer), 0);
+	epoch_enter(next);
+	epoch_exit(reader);
+	epoch_retire(writer, KIND, 2);
+	ck_assert_uint_eq(epoch_reclaim(writer), 1);
+	ck_assert_uint_eq(first.what[0], 1);
+	ck_assert_uint_eq(epoch_reclaim(writer), 0);
+	epoch_exit(next);
+	ck_assert_uint_eq(epoch_reclaim(writer), 1);
+	ck_assert_uint_eq(first.what[1], 2);
+	epoch_close(next, NULL);
+	end(writer, reader);
+}
+END_TEST
+
+/* Each reader holds up what was retired while it was in, and what came after. */
+START_TEST(the_one_who_is_in_for_longest_decides)
+{
+	struct epoch_slot *writer, *reader;
+
+	begin(&writer, &reader);
+	struct epoch_slot *next = open_slot(2, &second);
+	epoch_enter(reader);
+	for (uint64_t i = 0; i < 100; i++) {
+		epoch_enter(next);
+		epoch_retire(writer, KIND, i);
+		ck_assert_uint_eq(epoch_reclaim(writer), 0);
+		epoch_exit(next);
+	}
+	epoch_exit(reader);
+	ck_assert_uint_eq(epoch_reclaim(writer), 100);
+	for (uint64_t i = 0; i < 100; i++)
+		ck_assert_uint_eq(first.what[i], i);
+	epoch_close(next, NULL);
+	end(writer, reader);
+}
+END_TEST
+
+START_TEST(each_is_released_once_however_many_wait)
+{
+	struct epoch_slot *writer, *reader;
+
+	begin(&writer, &reader);
+	epoch_enter(reader);
+	for (uint64_t i = 0; i < MANY; i++) {
+		epoch_retire(writer, KIND, i);
+		if (i % 1000 == 0)
+			ck_assert_uint_eq(epoch_reclaim(writer), 0);
+	}
+	epoch_exit(reader);
+	ck_assert_uint_eq(epoch_reclaim(writer), MANY);
+	for (uint64_t i = 0; i < MANY; i++)
+		ck_assert_uint_eq(first.what[i], i);
+	end(writer, reader);
+	ck_assert_uint_eq(first.count, MANY);
+}
+END_TEST
+
+/* Else each operation would make a barrier for as long as somebody is in. */
+START_TEST(reclaim_that_could_release_nothing_is_not_due_again_at_once)
+{
+	struct epoch_slot *writer, *reader;
+
+	begin(&writer, &reader);
+	epoch_enter(reader);
+	for (uint64_t round = 0; round < 3; round++) {
+		size_t count = 0;
+		for (; !epoch_is_due(writer); count++)
+			epoch_retire(writer, KIND, count);
+		ck_assert_uint_ge(count, 100);
+		ck_assert_uint_eq(epoch_reclaim(writer), 0);
+	}
+	epoch_exit(reader);
+	ck_assert_uint_gt(epoch_reclaim(writer), 0);
+	ck_assert(!epoch_is_due(writer));
+	end(writer, reader);
+}
+END_TEST
+
+START_TEST(close_releases_what_it_can)
+{
+	struct epoch_slot *writer, *reader;
+
+	begin(&writer, &reader);
+	epoch_retire(writer, KIND, 1);
+	epoch_close(writer, &second);
+	ck_assert_uint_eq(first.count, 1);
+	ck_assert_uint_eq(second.count, 0);
+	epoch_close(reader, NULL);
+	epochs_delete(epochs);
+	ck_assert_uint_eq(first.count + second.count, 1);
+}
+END_TEST
+
+START_TEST(leftovers_of_a_closed_slot_wait_and_go_to_its_heir)
+{
+	struct epoch_slot *writer, *reader;
+
+	begin(&writer, &reader);
+	epoch_enter(reader);
+	epoch_retire(writer, KIND, 1);
+	epoch_close(writer, &second);
+	ck_assert_uint_eq(first.count + second.count, 0);
+
+	/* Another session that has retired nothing itself, even in the slot of the first. */
+	struct epoch_slot *next = open_slot(0, &first);
+	ck_assert_uint_eq(epoch_reclaim(next), 0);
+	epoch_exit(reader);
+	ck_assert_uint_eq(epoch_reclaim(next), 1);
+	ck_assert_uint_eq(first.count, 0);
+	ck_assert_uint_eq(second.count, 1);
+	end(next, reader);
+	ck_assert_uint_eq(first.count + second.count, 1);
+}
+END_TEST
+
+START_TEST(delete_releases_all_that_waits)
+{
+	struct epoch_slot *writer, *reader;
+
+	begin(&writer, &reader);
+	epoch_enter(reader);
+	epoch_retire(writer, KIND, 1);
+	epoch_close(writer, &second);
+	epoch_retire(reader, KIND, 2);
+	epoch_exit(reader);
+	ck_assert_uint_eq(first.count + second.count, 0);
+	epochs_delete(epochs);
+	ck_assert_uint_eq(first.count, 0);
+	ck_assert_uint_eq(second.count, 2);
+}
+END_TEST
+
+/*
+ * Readers follow a link to a cell and look whether it is what it was when it was
+ * linked; writers put other cells there. What is released is spoilt, and then used
+ * again. The looks are plain, so that ThreadSanitizer sees one that is not ordered.
+ */
+enum { READERS = 2, WRITERS = 2, CELLS = 2000, SWAPS = 30000, LOOKS = 64 };
+
+struct cell {
+	uint64_t number, inverse;
+};
+
+struct writer {
+	struct epoch_slot *slot;
+	struct cell *free[(WRITERS + 1) * CELLS];
+	size_t free_count, released;
+	struct cell cells[CELLS];
+};
+
+static struct writer writers[WRITERS];
+static struct cell *link;
+static int writers_left;
+static bool is_eager; /* reclaim after each swap */
+
+static void
+spoil(void *to, unsigned kind, uint64_t what)
+{
+	struct writer *writer = to;
+	struct cell *cell = (struct cell *)(uintptr_t)what;
+
+	(void)kind;
+	cell->number = cell->inverse = 0;
+	writer->released++;
+	writer->free[writer->free_count++] = cell;
+}
+
+static void *
+write_cells(void *at)
+{
+	struct writer *writer = at;
+
+	for (uint64_t i = 0; i < SWAPS; i++) {
+		if (is_eager || epoch_is_due(writer->slot))
+			epoch_reclaim(writer->slot);
+		while (writer->free_count == 0) {
+			if (epoch_reclaim(writer->slot) == 0)
+				sched_yield();
+		}
+		struct cell *cell = writer->free[--writer->free_count];
+		cell->number = i;
+		cell->inverse = ~i;
+		epoch_enter(writer->slot);
+		struct cell *old = __atomic_exchange_n(&link, cell, __ATOMIC_ACQ_REL);
+		ck_assert_uint_eq(old->number, ~old->inverse);
+		epoch_retire(writer->slot, 0, (uintptr_t)old);
+		epoch_exit(writer->slot);
+	}
+	__atomic_fetch_sub(&writers_left, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void *
+read_cells(void *at)
+{
+	struct epoch_slot *slot = at;
+	uint64_t spoilt = 0;
+
+	while (__atomic_load_n(&writers_left, __ATOMIC_RELAXED) > 0) {
+		epoch_enter(slot);
+		const struct cell *cell = __atomic_load_n(&link, __ATOMIC_ACQUIRE);
+		uint64_t number = cell->number;
+		for (int i = 0; i < LOOKS; i++) {
+			__asm__ volatile("" ::: "memory");
+			spoilt += cell->inverse != ~number || cell->number != number;
+		}
+		epoch_exit(slot);
+	}
+	return (void *)(uintptr_t)spoilt;
+}
+
+static void
+torture(void)
+{
+	static struct cell start = {5, ~(uint64_t)5};
+	pthread_t threads[READERS + WRITERS];
+	struct epoch_slot *slots[READERS];
+
+	epochs = epochs_new(READERS + WRITERS, spoil);
+	ck_assert_ptr_nonnull(epochs);
+	link = &start;
+	writers_left = WRITERS;
+	for (unsigned i = 0; i < WRITERS; i++) {
+		struct writer *writer = &writers[i];
+		writer->slot = epoch_open(epochs, READERS + i, writer);
+		for (size_t k = 0; k < CELLS; k++)
+			writer->free[writer->free_count++] = &writer->cells[k];
+	}
+	for (unsigned i = 0; i < READERS; i++) {
+		slots[i] = epoch_open(epochs, i, NULL);
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, read_cells, slots[i]), 0);
+	}
+	for (unsigned i = 0; i < WRITERS; i++)
+		ck_assert_int_eq(
+			pthread_create(&threads[READERS + i], NULL, write_cells, &writers[i]),
+			0);
+	for (unsigned i = 0; i < READERS + WRITERS; i++) {
+		void *spoilt;
+		pthread_join(threads[i], &spoilt);
+		ck_assert_ptr_null(spoilt);
+	}
+	for (unsigned i = 0; i < WRITERS; i++)
+		epoch_close(writers[i].slot, &writers[i]);
+	for (unsigned i = 0; i < READERS; i++)
+		epoch_close(slots[i], NULL);
+	epochs_delete(epochs);
+	size_t released = 0;
+	for (unsigned i = 0; i < WRITERS; i++)
+		released += writers[i].released;
+	ck_assert_uint_eq(released, WRITERS * SWAPS);
+}
+
+START_TEST(no_reader_ever_sees_what_was_released)
+{
+	torture();
+}
+END_TEST
+
+/* What was unlinked at this very moment is released when nobody seems to be in. */
+START_TEST(not_even_where_each_swap_is_followed_by_a_reclaim)
+{
+	is_eager = true;
+	torture();
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("fptree_epoch", what_nobody_can_see_is_released_at_once,
+		nothing_is_released_while_a_reader_that_was_in_is_in,
+		reader_that_came_before_the_first_reclaim_holds_it_up,
+		readers_that_came_later_hold_nothing_up, the_one_who_is_in_for_longest_decides,
+		each_is_released_once_however_many_wait,
+		reclaim_that_could_release_nothing_is_not_due_again_at_once,
+		close_releases_what_it_can, leftovers_of_a_closed_slot_wait_and_go_to_its_heir,
+		delete_releases_all_that_waits, no_reader_ever_sees_what_was_released,
+		not_even_where_each_swap_is_followed_by_a_reclaim);
+}
