@@ -40,6 +40,7 @@ open_slot(unsigned id, struct heap_of *to)
 static void
 begin(struct epoch_slot **writer, struct epoch_slot **reader)
 {
+	first.count = second.count = 0;
 	epochs = epochs_new(SESSIONS, keep);
 	ck_assert_ptr_nonnull(epochs);
 	*writer = open_slot(0, &first);
@@ -328,7 +329,7 @@ read_cells(void *at)
 static void
 torture(void)
 {
-	static struct cell start = {5, ~(uint64_t)5};
+	struct cell start = {5, ~(uint64_t)5};
 	pthread_t threads[READERS + WRITERS];
 	struct epoch_slot *slots[READERS];
 
@@ -338,6 +339,7 @@ torture(void)
 	writers_left = WRITERS;
 	for (unsigned i = 0; i < WRITERS; i++) {
 		struct writer *writer = &writers[i];
+		writer->free_count = writer->released = 0;
 		writer->slot = epoch_open(epochs, READERS + i, writer);
 		for (size_t k = 0; k < CELLS; k++)
 			writer->free[writer->free_count++] = &writer->cells[k];

@@ -73,7 +73,7 @@ heap_recovered(struct heap *heap);
 struct heap_cache *
 heap_cache_new(struct heap *heap);
 
-/** Gives back what it holds. */
+/** Gives back what it holds. NULL: nothing. */
 void
 heap_cache_delete(struct heap_cache *cache);
 

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The space within a pool, handed out by size.
+ *
+ * Each size has a bin: the extents of that size that have something free, under a
+ * lock. A session takes from a bin a batch at a time and gives a batch back when it
+ * holds two, so that the usual call is a pop or a push on a list of its own. What is
+ * free in a bin is a bit of its extent: a fresh extent needs no list to be filled,
+ * giving back needs no memory, and the bits are those that an open has marked.
+ *
+ * Sizes of blobs go by 16 bytes up to 256, then by an eighth of the power of two below
+ * them: at most an eighth is lost to rounding. Steps of a half lose up to a third.
+ *
+ * Crash safety: nothing is written to the pool here but by libpmemobj, whose
+ * allocations are whole or absent (extent.c says more). All that a crash can leave is
+ * space which is allocated and unreachable: free by not being marked, and given
+ * back where it is an extent of its own, or a huge blob. What is freed may be used
+ * again at once, since the caller has unlinked it durably.
+ *
+ * Locks: that of a bin, then that of the extents or libpmemobj's own. The lock of the
+ * caches is taken alone.
+ */
+#include "heap.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "extent.h"
+
+enum {
+	FINE_MAX = 256, /* blobs up to here go by FINE_STEP */
+	FINE_STEP = 16,
+	FINE_CLASSES = FINE_MAX / FINE_STEP,
+	STEPS = 8,                          /* from one power of two to the next */
+	CLASSES = FINE_CLASSES + 7 * STEPS, /* 256 to HEAP_BLOB_MAX is 7 doublings */
+	LEAVES = CLASSES,                   /* the bin of the leaves; the others are of blobs */
+	BINS,
+
+	BLOB_BATCH = 32,
+	LEAF_BATCH = 16,
+	BATCH_BYTES = 128 << 10, /* so that no cache hoards large ones */
+
+	SMALL_POOL = 64 << 20, /* bytes; below, extents are small too */
+	LEAVES_MIN = 8,        /* of an extent, in any pool */
+	OBJECT_HEADER = 16     /* that libpmemobj has in each of its chunks' worth */
+};
+
+/* The sizes of extents; libpmemobj's chunks have 256 KiB. */
+enum {
+	CHUNK_BYTES = 256 << 10,
+	LEAVES_BYTES = 512 << 10,
+	BLOBS_BYTES = 256 << 10,
+	SMALL_BYTES = 64 << 10
+};
+
+struct bin {
+	pthread_mutex_t lock;
+	struct extent *first, *last; /* extents with something free */
+	enum extent_kind kind;
+	uint32_t piece_bytes;
+	uint32_t batch;
+	size_t extent_bytes;
+} __attribute__((aligned(128)));
+
+/* What is handed out; each number grows and shrinks modulo 2^64. */
+struct tally {
+	uint64_t leaves, blobs, blob_bytes;
+};
+
+struct stock {
+	uint32_t count;
+	uint64_t at[2 * BLOB_BATCH];
+};
+
+struct heap_cache {
+	struct tally tally; /* of this session; it may free what others have made */
+	struct heap *heap;
+	struct heap_cache *next, **self; /* in the list of the heap */
+	struct stock stocks[BINS];
+} __attribute__((aligned(128)));
+
+/* A huge blob that an open has found. */
+struct huge {
+	PMEMoid object;
+	bool is_marked;
+};
+
+struct heap {
+	struct bin bins[BINS];
+	struct pool *pool;
+	struct extents extents;
+	struct huge *huge; /* by offset; until heap_recovered() */
+	size_t huge_count, huge_room;
+	uint64_t bytes, leaf_room, allocations; /* atomic */
+	pthread_mutex_t lock;                   /* of the caches' list and what follows */
+	struct heap_cache *caches;
+	struct tally tally; /* what the open has found, and of caches that are gone */
+};
+
+/* Of a blob of 1..HEAP_BLOB_MAX bytes. */
+static unsigned
+class_of(size_t size)
+{
+	if (size <= FINE_MAX)
+		return (unsigned)(size - 1) / FINE_STEP;
+	unsigned last = (unsigned)size - 1; /* 2^top <= last < 2^(top + 1) */
+	unsigned top = 31 - (unsigned)__builtin_clz(last);
+	return FINE_CLASSES + (top - 8) * STEPS + (last >> (top - 3)) % STEPS;
+}
+
+static uint32_t
+class_bytes(unsigned index)
+{
+	if (index < FINE_CLASSES)
+		return (index + 1) * FINE_STEP;
+	unsigned doubling = (index - FINE_CLASSES) / STEPS;
+	return (STEPS + index % STEPS + 1) << (doubling + 5);
+}
+
+static uint32_t
+smaller(size_t a, size_t b)
+{
+	return (uint32_t)(a < b ? a : b);
+}
+
+static void
+bin_open(struct bin *bin, enum extent_kind kind, size_t piece_bytes, size_t extent_bytes)
+{
+	pthread_mutex_init(&bin->lock, NULL);
+	bin->kind = kind;
+	bin->piece_bytes = (uint32_t)piece_bytes;
+	bin->extent_bytes = extent_bytes - OBJECT_HEADER;
+	bin->batch = smaller(
+		kind == EXTENT_LEAVES ? LEAF_BATCH : BLOB_BATCH, BATCH_BYTES / piece_bytes);
+	if (bin->batch < 2)
+		bin->batch = 2;
+}
+
+static void
+bins_open(struct heap *heap, size_t leaf_bytes)
+{
+	bool is_small = heap->pool->reserved_bytes < SMALL_POOL;
+	size_t leaves = is_small ? SMALL_BYTES : LEAVES_BYTES;
+	size_t least = LEAVES_MIN * leaf_bytes + 2 * PM_LINE;
+
+	if (leaves < least)
+		leaves = (least + CHUNK_BYTES - 1) / CHUNK_BYTES * CHUNK_BYTES;
+	bin_open(&heap->bins[LEAVES], EXTENT_LEAVES, leaf_bytes, leaves);
+	for (unsigned i = 0; i < CLASSES; i++)
+		bin_open(&heap->bins[i], EXTENT_BLOBS, class_bytes(i),
+			is_small ? SMALL_BYTES : BLOBS_BYTES);
+}
+
+static void
+bin_append(struct bin *bin, struct extent *extent)
+{
+	extent->next = NULL;
+	extent->is_listed = true;
+	if (bin->first == NULL)
+		bin->first = extent;
+	else
+		bin->last->next = extent;
+	bin->last = extent;
+}
+
+static void
+bin_remove_first(struct bin *bin)
+{
+	bin->first->is_listed = false;
+	bin->first = bin->first->next;
+}
+
+static void
+count_taken(struct heap *heap, const struct extent *extent, uint64_t sign)
+{
+	__atomic_fetch_add(&heap->bytes, sign * extent->bytes, __ATOMIC_RELAXED);
+	if (extent->kind == EXTENT_LEAVES)
+		__atomic_fetch_add(
+			&heap->leaf_room, sign * extent->piece_count, __ATOMIC_RELAXED);
+}
+
+static int
+find_extent(struct heap *heap, PMEMoid object)
+{
+	struct extent *extent = extent_found(&heap->extents, object);
+
+	if (extent == NULL)
+		return NB_FAIL;
+	count_taken(heap, extent, 1);
+	extent->user_u32 = LEAVES;
+	if (extent->kind == EXTENT_BLOBS)
+		extent->user_u32 = class_of(smaller(extent->piece_bytes, HEAP_BLOB_MAX));
+	if (heap->bins[extent->user_u32].piece_bytes != extent->piece_bytes)
+		return heap->pool->host->fail(NB_FAIL,
+			"the pool in %s is damaged: the extent at %#llx has objects of %u "
+			"bytes",
+			heap->pool->directory, (unsigned long long)object.off,
+			extent->piece_bytes);
+	return NB_OK;
+}
+
+static int
+find_huge(struct heap *heap, PMEMoid object)
+{
+	if (heap->huge_count == heap->huge_room) {
+		size_t room = heap->huge_room == 0 ? 64 : 2 * heap->huge_room;
+		struct huge *moved = realloc(heap->huge, room * sizeof(*moved));
+		if (moved == NULL)
+			return heap->pool->host->fail(NB_FAIL, "no memory for the blobs of %s",
+				heap->pool->directory);
+		heap->huge = moved;
+		heap->huge_room = room;
+	}
+	heap->huge[heap->huge_count++] = (struct huge){.object = object};
+	heap->bytes += pmemobj_alloc_usable_size(object);
+	return NB_OK;
+}
+
+static int
+find_object(struct heap *heap, PMEMoid object)
+{
+	switch (pmemobj_type_num(object)) {
+	case EXTENT_LEAVES:
+	case EXTENT_BLOBS:
+		return find_extent(heap, object);
+	case EXTENT_HUGE:
+		return find_huge(heap, object);
+	default:
+		return heap->pool->host->fail(NB_FAIL,
+			"the pool in %s has an object at %#llx that is none of fptree's",
+			heap->pool->directory, (unsigned long long)object.off);
+	}
+}
+
+static int
+by_offset(const void *a, const void *b)
+{
+	uint64_t first = ((const struct huge *)a)->object.off;
+	uint64_t second = ((const struct huge *)b)->object.off;
+
+	return (first > second) - (first < second);
+}
+
+int
+heap_open(struct heap **out, struct pool *pool, size_t leaf_bytes)
+{
+	assert(leaf_bytes > 0 && leaf_bytes % PM_LINE == 0);
+	struct heap *heap = aligned_alloc(_Alignof(struct heap), sizeof(*heap));
+
+	if (heap == NULL)
+		return pool->host->fail(
+			NB_FAIL, "no memory for the heap of %s", pool->directory);
+	memset(heap, 0, sizeof(*heap));
+	heap->pool = pool;
+	int rc = extents_open(&heap->extents, pool);
+	if (rc != NB_OK)
+		goto free_heap;
+	pthread_mutex_init(&heap->lock, NULL);
+	bins_open(heap, leaf_bytes);
+	PMEMoid object = pmemobj_first(pool->obj);
+	for (; rc == NB_OK && !OID_IS_NULL(object); object = pmemobj_next(object))
+		rc = find_object(heap, object);
+	if (rc != NB_OK)
+		goto close_heap;
+	if (heap->huge_count > 0)
+		qsort(heap->huge, heap->huge_count, sizeof(*heap->huge), by_offset);
+	*out = heap;
+	return NB_OK;
+
+close_heap:
+	heap_close(heap);
+	return rc;
+free_heap:
+	free(heap);
+	return rc;
+}
+
+void
+heap_close(struct heap *heap)
+{
+	assert(heap->caches == NULL);
+	for (unsigned i = 0; i < BINS; i++)
+		pthread_mutex_destroy(&heap->bins[i].lock);
+	pthread_mutex_destroy(&heap->lock);
+	extents_close(&heap->extents);
+	free(heap->huge);
+	free(heap);
+}
+
+bool
+heap_mark_leaf(struct heap *heap, uint64_t offset)
+{
+	struct extent *extent = extent_at(&heap->extents, offset);
+
+	if (extent == NULL || extent->kind != EXTENT_LEAVES || !extent_mark(extent, offset))
+		return false;
+	heap->tally.leaves++;
+	return true;
+}
+
+static bool
+mark_huge(struct heap *heap, uint64_t offset)
+{
+	struct huge wanted = {.object.off = offset};
+	struct huge *huge = heap->huge_count == 0
+		? NULL
+		: bsearch(&wanted, heap->huge, heap->huge_count, sizeof(wanted), by_offset);
+
+	if (huge == NULL || huge->is_marked)
+		return false;
+	huge->is_marked = true;
+	heap->tally.blobs++;
+	heap->tally.blob_bytes += pmemobj_alloc_usable_size(huge->object);
+	return true;
+}
+
+bool
+heap_mark_blob(struct heap *heap, uint64_t offset)
+{
+	struct extent *extent = extent_at(&heap->extents, offset);
+
+	if (extent == NULL)
+		return mark_huge(heap, offset);
+	if (extent->kind != EXTENT_BLOBS || !extent_mark(extent, offset))
+		return false;
+	heap->tally.blobs++;
+	heap->tally.blob_bytes += extent->piece_bytes;
+	return true;
+}
+
+static void
+drop_unmarked_huge(struct heap *heap)
+{
+	for (size_t i = 0; i < heap->huge_count; i++) {
+		struct huge *huge = &heap->huge[i];
+		if (huge->is_marked)
+			continue;
+		heap->bytes -= pmemobj_alloc_usable_size(huge->object);
+		pmemobj_free(&huge->object);
+	}
+	free(heap->huge);
+	heap->huge = NULL;
+	heap->huge_count = heap->huge_room = 0;
+}
+
+int
+heap_recovered(struct heap *heap)
+{
+	struct extent *next;
+
+	for (struct extent *extent = heap->extents.all; extent != NULL; extent = next) {
+		next = extent->next_of_all;
+		if (extent->used_count == 0) {
+			count_taken(heap, extent, UINT64_MAX);
+			extent_drop(&heap->extents, extent);
+		} else if (extent->used_count < extent->piece_count) {
+			bin_append(&heap->bins[extent->user_u32], extent);
+		}
+	}
+	drop_unmarked_huge(heap);
+	return NB_OK;
+}
+
+struct heap_cache *
+heap_cache_new(struct heap *heap)
+{
+	struct heap_cache *cache = aligned_alloc(_Alignof(struct heap_cache), sizeof(*cache));
+
+	if (cache == NULL)
+		return NULL;
+	memset(cache, 0, sizeof(*cache));
+	cache->heap = heap;
+	pthread_mutex_lock(&heap->lock);
+	cache->next = heap->caches;
+	cache->self = &heap->caches;
+	if (cache->next != NULL)
+		cache->next->self = &cache->next;
+	heap->caches = cache;
+	pthread_mutex_unlock(&heap->lock);
+	return cache;
+}
+
+/* The stock is empty: fill it with a batch, so that the lowest offset is popped first. */
+static bool
+stock_fill(struct heap *heap, struct stock *stock, unsigned index)
+{
+	struct bin *bin = &heap->bins[index];
+	uint64_t taken[BLOB_BATCH];
+	size_t count = 0;
+
+	pthread_mutex_lock(&bin->lock);
+	if (bin->first == NULL) {
+		struct extent *extent = extent_new(
+			&heap->extents, bin->kind, bin->piece_bytes, bin->extent_bytes);
+		if (extent != NULL) {
+			extent->user_u32 = index;
+			count_taken(heap, extent, 1);
+			__atomic_fetch_add(&heap->allocations, 1, __ATOMIC_RELAXED);
+			bin_append(bin, extent);
+		}
+	}
+	while (count < bin->batch && bin->first != NULL) {
+		struct extent *extent = bin->first;
+		count += extent_take(extent, taken + count, bin->batch - count);
+		if (extent->used_count == extent->piece_count)
+			bin_remove_first(bin);
+	}
+	pthread_mutex_unlock(&bin->lock);
+	for (size_t i = 0; i < count; i++)
+		stock->at[i] = taken[count - 1 - i];
+	stock->count = (uint32_t)count;
+	return count > 0;
+}
+
+/* The `count` that came first go back; the others have just been used. */
+static void
+stock_return(struct heap *heap, struct stock *stock, unsigned index, uint32_t count)
+{
+	struct bin *bin = &heap->bins[index];
+
+	pthread_mutex_lock(&bin->lock);
+	for (uint32_t i = 0; i < count; i++) {
+		struct extent *extent = extent_at(&heap->extents, stock->at[i]);
+		assert(extent != NULL && extent->user_u32 == index);
+		extent_give(extent, stock->at[i]);
+		if (!extent->is_listed)
+			bin_append(bin, extent);
+	}
+	pthread_mutex_unlock(&bin->lock);
+	stock->count -= count;
+	memmove(stock->at, stock->at + count, stock->count * sizeof(*stock->at));
+}
+
+static uint64_t
+take(struct heap_cache *cache, unsigned index)
+{
+	struct stock *stock = &cache->stocks[index];
+
+	if (stock->count == 0 && !stock_fill(cache->heap, stock, index))
+		return 0;
+	return stock->at[--stock->count];
+}
+
+static void
+give(struct heap_cache *cache, unsigned index, uint64_t offset)
+{
+	struct stock *stock = &cache->stocks[index];
+	uint32_t batch = cache->heap->bins[index].batch;
+
+	if (stock->count == 2 * batch)
+		stock_return(cache->heap, stock, index, batch);
+	stock->at[stock->count++] = offset;
+}
+
+/* Written by the session alone, read by whoever asks for stats. */
+static void
+tell(uint64_t *counter, uint64_t change)
+{
+	__atomic_store_n(counter, *counter + change, __ATOMIC_RELAXED);
+}
+
+static void
+add_tally(struct tally *sum, const struct tally *tally)
+{
+	sum->leaves += __atomic_load_n(&tally->leaves, __ATOMIC_RELAXED);
+	sum->blobs += __atomic_load_n(&tally->blobs, __ATOMIC_RELAXED);
+	sum->blob_bytes += __atomic_load_n(&tally->blob_bytes, __ATOMIC_RELAXED);
+}
+
+void
+heap_cache_delete(struct heap_cache *cache)
+{
+	if (cache == NULL)
+		return;
+	struct heap *heap = cache->heap;
+	for (unsigned i = 0; i < BINS; i++) {
+		struct stock *stock = &cache->stocks[i];
+		if (stock->count > 0)
+			stock_return(heap, stock, i, stock->count);
+	}
+	pthread_mutex_lock(&heap->lock);
+	*cache->self = cache->next;
+	if (cache->next != NULL)
+		cache->next->self = cache->self;
+	add_tally(&heap->tally, &cache->tally);
+	pthread_mutex_unlock(&heap->lock);
+	free(cache);
+}
+
+uint64_t
+heap_leaf_new(struct heap_cache *cache)
+{
+	uint64_t offset = take(cache, LEAVES);
+
+	if (offset != 0)
+		tell(&cache->tally.leaves, 1);
+	return offset;
+}
+
+void
+heap_leaf_free(struct heap_cache *cache, uint64_t offset)
+{
+	tell(&cache->tally.leaves, (uint64_t)-1);
+	give(cache, LEAVES, offset);
+}
+
+static uint64_t
+huge_new(struct heap_cache *cache, size_t size)
+{
+	struct heap *heap = cache->heap;
+	PMEMoid object = extents_huge_new(&heap->extents, size);
+
+	if (OID_IS_NULL(object))
+		return 0;
+	uint64_t bytes = pmemobj_alloc_usable_size(object);
+	__atomic_fetch_add(&heap->bytes, bytes, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&heap->allocations, 1, __ATOMIC_RELAXED);
+	tell(&cache->tally.blobs, 1);
+	tell(&cache->tally.blob_bytes, bytes);
+	return object.off;
+}
+
+static void
+huge_free(struct heap_cache *cache, uint64_t offset)
+{
+	struct heap *heap = cache->heap;
+	PMEMoid object = pmemobj_oid(heap->pool->base + offset);
+	uint64_t bytes = pmemobj_alloc_usable_size(object);
+
+	assert(pmemobj_type_num(object) == EXTENT_HUGE);
+	tell(&cache->tally.blobs, (uint64_t)-1);
+	tell(&cache->tally.blob_bytes, -bytes);
+	__atomic_fetch_sub(&heap->bytes, bytes, __ATOMIC_RELAXED);
+	pmemobj_free(&object);
+}
+
+uint64_t
+heap_blob_new(struct heap_cache *cache, size_t size)
+{
+	assert(size > 0);
+	if (size > HEAP_BLOB_MAX)
+		return huge_new(cache, size);
+	unsigned index = class_of(size);
+	uint64_t offset = take(cache, index);
+	if (offset != 0) {
+		tell(&cache->tally.blobs, 1);
+		tell(&cache->tally.blob_bytes, class_bytes(index));
+	}
+	return offset;
+}
+
+void
+heap_blob_free(struct heap_cache *cache, uint64_t offset)
+{
+	const struct extent *extent = extent_at(&cache->heap->extents, offset);
+
+	if (extent == NULL) {
+		huge_free(cache, offset);
+		return;
+	}
+	tell(&cache->tally.blobs, (uint64_t)-1);
+	tell(&cache->tally.blob_bytes, -(uint64_t)extent->piece_bytes);
+	give(cache, extent->user_u32, offset);
+}
+
+void
+heap_stats(const struct heap *heap, struct heap_stats *stats)
+{
+	pthread_mutex_t *lock = (pthread_mutex_t *)&heap->lock;
+	struct tally sum = {0};
+
+	pthread_mutex_lock(lock);
+	add_tally(&sum, &heap->tally);
+	for (const struct heap_cache *cache = heap->caches; cache != NULL; cache = cache->next)
+		add_tally(&sum, &cache->tally);
+	pthread_mutex_unlock(lock);
+	uint64_t room = __atomic_load_n(&heap->leaf_room, __ATOMIC_RELAXED);
+	*stats = (struct heap_stats){
+		.bytes = __atomic_load_n(&heap->bytes, __ATOMIC_RELAXED),
+		.leaves = sum.leaves,
+		.leaves_free = room > sum.leaves ? room - sum.leaves : 0,
+		.blobs = sum.blobs,
+		.blob_bytes = sum.blob_bytes,
+		.extents = __atomic_load_n(&heap->allocations, __ATOMIC_RELAXED),
+	};
+}
