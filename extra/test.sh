@@ -215,7 +215,7 @@ stage_tsan()
 	# What happens within the engine's library is not seen, as Debian compiled it
 	# without the sanitizer: only its calls of memcpy() and the like are, and those
 	# look like races. Our own code, the plugin and the host, is seen as a whole.
-	printf 'race:libleveldb.so\n' >"$temporary/tsan"
+	printf 'race:%s\n' libleveldb.so libpmemobj.so >"$temporary/tsan"
 	TSAN_OPTIONS=halt_on_error=1:abort_on_error=1:suppressions=$temporary/tsan \
 		suite tsan --timeout-multiplier 6 --suite threads --suite contract
 }
