@@ -7,10 +7,12 @@
 
 #include <ftw.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -559,6 +561,30 @@ START_TEST(full_pool_is_told_and_takes_again_what_is_freed)
 }
 END_TEST
 
+/* A limit on the size of files stands in for a full disk. */
+START_TEST(full_file_system_is_told_from_a_full_pool)
+{
+	begin(LARGE);
+	struct rlimit limit = {16 * MIB, RLIM_INFINITY};
+	signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	while (heap_leaf_new(cache) != 0)
+		ck_assert_uint_lt(stats().bytes, 16 * MIB);
+	ck_assert_ptr_nonnull(strstr(told, "file system"));
+	ck_assert_ptr_null(strstr(told, "pool_size="));
+	told[0] = '\0';
+	ck_assert_uint_eq(heap_blob_new(cache, 10 * MIB), 0);
+	ck_assert_ptr_nonnull(strstr(told, "file system"));
+
+	/* It goes on where there is room again. */
+	limit.rlim_cur = RLIM_INFINITY;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	ck_assert_uint_ne(heap_leaf_new(cache), 0);
+	ck_assert_uint_ne(heap_blob_new(cache, 10 * MIB), 0);
+	end();
+}
+END_TEST
+
 START_TEST(huge_blob_goes_back_at_once)
 {
 	begin(SMALL);
@@ -730,7 +756,8 @@ main(void)
 		unmarked_is_free_after_an_open, extents_with_nothing_reachable_go_back,
 		second_mark_is_refused, offset_where_no_such_object_begins_is_refused,
 		every_multiple_of_sixteen_is_one_object_at_most,
-		full_pool_is_told_and_takes_again_what_is_freed, huge_blob_goes_back_at_once,
+		full_pool_is_told_and_takes_again_what_is_freed,
+		full_file_system_is_told_from_a_full_pool, huge_blob_goes_back_at_once,
 		huge_blob_goes_back_at_an_open_unless_it_was_marked,
 		cache_gives_back_what_it_has_too_much_of, killed_process_leaks_nothing,
 		leaves_of_another_size_are_refused, object_of_somebody_else_is_refused,

@@ -210,15 +210,17 @@ tell_why(const struct pool *pool, size_t bytes)
 	int code = errno;
 	const char *text = pmemobj_errormsg();
 
-	if (code == ENOSPC || strstr(text, strerror(ENOSPC)) != NULL)
-		pool->host->fail(
-			NB_FAIL, "the file system of the pool in %s is full", pool->directory);
-	else if (code == ENOMEM)
+	if (code != ENOMEM)
+		pool->host->fail(NB_FAIL, "pmemobj_alloc of %zu bytes in %s: %s", bytes,
+			pool->directory, text);
+	else if (strstr(text, "new part") != NULL) /* the pool may grow, but has not */
+		pool->host->fail(NB_FAIL,
+			"the file system has no room for another file of the pool in %s (%s)",
+			pool->directory, text);
+	else
 		pool->host->fail(NB_FAIL,
 			"the pool in %s is full (%llu MiB): give a larger -o pool_size=",
 			pool->directory, (unsigned long long)(pool->reserved_bytes >> 20));
-	else
-		pool->host->fail(NB_FAIL, "pmemobj_alloc of %zu bytes: %s", bytes, text);
 }
 
 /* What is asked for, then half of it, and so on while there is no room. */

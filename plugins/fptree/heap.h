@@ -34,11 +34,11 @@ struct heap_cache;
 enum { HEAP_BLOB_MAX = 32 << 10 };
 
 struct heap_stats {
-	uint64_t bytes;  /* taken from libpmemobj */
-	uint64_t leaves; /* in use (or held by caches and epochs) */
-	uint64_t leaves_free;
-	uint64_t blobs;      /* in use, huge ones included */
-	uint64_t blob_bytes; /* that they take */
+	uint64_t bytes;       /* taken from libpmemobj */
+	uint64_t leaves;      /* handed out: what waits with epochs is among them */
+	uint64_t leaves_free; /* in extents, and held by caches */
+	uint64_t blobs;       /* likewise handed out, huge ones included */
+	uint64_t blob_bytes;  /* that they take */
 	uint64_t extents; /* allocations from libpmemobj since open: extents and huge blobs */
 };
 
