@@ -42,6 +42,8 @@ libtokyocabinet-dev | the tokyocabinet engine
 libgdbm-dev      | the gdbm engine
 libqdbm-dev      | the qdbm engine
 libtdb-dev       | the tdb engine
+libpmemobj-dev   | the fptree engine
+libpmem-dev      | the fptree engine
 util-linux-extra | fincore: how much of a database is still in memory
 '
 readonly to_test='

@@ -4,12 +4,12 @@
 /**
  * The pool of libpmemobj that a tree lives in: made, opened, told apart.
  *
- * It is a directory of parts that libpmemobj adds to as the heap needs them, up to
- * the size that is reserved for it: its addresses are contiguous, and nothing of the
- * file system is taken before it is used. On memory that the processor can flush
- * (a DAX mount) lines are flushed. On tmpfs the same is done, the medium being
- * called emulated, since what is flushed there is gone with the power. On any other
- * file system a flush is an msync(2).
+ * It is a directory of parts, `parts`, that libpmemobj adds to as the heap needs them,
+ * up to the size that is reserved for it: its addresses are contiguous, and nothing of
+ * the file system is taken before it is used. The size is of one opening; the pool does
+ * not keep it. On memory that the processor can flush (a DAX mount) lines are flushed.
+ * On tmpfs the same is done, the medium being called emulated, since what is flushed
+ * there is gone with the power. On any other file system a flush is an msync(2).
  */
 #include <mininb/engine.h>
 
@@ -57,14 +57,26 @@ struct pool {
 	struct pool_root *root;
 	bool is_new; /* nothing is in it: root is to be filled, then pool_commit() */
 	char *directory;
+
+	/* pool.c's own */
+	int directory_fd, parts_fd; /* the parts are reached by the number of theirs */
+	uint64_t taken_bytes;       /* by the parts, as it was opened */
+	int cut_off;                /* number of a part whose making was cut off; 0: none */
+	bool is_unnamed;            /* pool_commit() is still to come */
 };
+
+/** What size_bytes may be. Leaves and blobs are told by 32 bits, which count lines. */
+#define POOL_SIZE_MIN (16ull << 20)
+#define POOL_SIZE_MAX (256ull << 30)
 
 /**
  * Open the pool in the directory args->path, or with NB_OPEN_CREATE make one.
- * `size_bytes`: most that the pool may grow to, 0 for what it has or a default.
- * Fails (through host->fail) where it is in use by another process, is no pool of
- * this engine, has another version, or cannot be mapped. On failure there is nothing
- * to close.
+ * `size_bytes`: most that the pool may grow to, 0 for a default that is large enough
+ * for what it has and what the hints announce. Fails (through host->fail) where it is
+ * in use by another process, is no pool of this engine, has another version, takes
+ * more than `size_bytes`, or cannot be mapped. On failure there is nothing to close.
+ *
+ * On tmpfs this sets PMEM_IS_PMEM_FORCE for the process, unless it is set already.
  */
 int
 pool_open(struct pool **out, const struct nb_open_args *args, uint64_t size_bytes);
@@ -76,7 +88,14 @@ pool_open(struct pool **out, const struct nb_open_args *args, uint64_t size_byte
 int
 pool_commit(struct pool *pool);
 
-/** Close. Frees everything even when it fails. */
+/**
+ * Write back what a flush of PM_FLUSH_NONE has left behind; nothing is to be done at any
+ * other. No store is under way.
+ */
+int
+pool_sync(struct pool *pool);
+
+/** Close, and if it was never committed take it away. Always NB_OK. */
 int
 pool_close(struct pool *pool);
 

@@ -1,0 +1,965 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Each test is a process of its own, so what libpmem keeps for the life of a process is
+ * new in each. Databases are on tmpfs unless it is said otherwise.
+ */
+#include "pool.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+
+#include "scratch.h"
+#include "unit.h"
+
+enum { MIB = 1 << 20, NOBODY = 65534, TMPFS = 0x01021994 };
+
+/* --- a host that keeps what it is told --- */
+
+static char failure[1024], told[1024];
+static int logs;
+
+static int NB_PRINTF(2, 3) host_fail(int code, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(failure, sizeof(failure), fmt, args);
+	va_end(args);
+	return code;
+}
+
+static void NB_PRINTF(2, 3) host_log(uint32_t level, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(told, sizeof(told), fmt, args);
+	va_end(args);
+	ck_assert_uint_eq(level, NB_LOG_WARNING);
+	logs++;
+}
+
+static const struct nb_host host = {
+	.size = sizeof(host), .abi = NB_ENGINE_ABI, .fail = host_fail, .log = host_log};
+
+static struct nb_open_args
+to(const char *path, uint32_t flags)
+{
+	return (struct nb_open_args){.size = sizeof(struct nb_open_args),
+		.flags = flags,
+		.host = &host,
+		.path = path,
+		.sessions = 1,
+		.durability = NB_DUR_COMMIT};
+}
+
+static struct pool *
+opened(const char *path, uint64_t size_bytes)
+{
+	struct nb_open_args args = to(path, 0);
+	struct pool *pool;
+	int rc = pool_open(&pool, &args, size_bytes);
+	ck_assert_msg(rc == NB_OK, "%s", failure);
+	ck_assert(!pool->is_new);
+	return pool;
+}
+
+static struct pool *
+unfinished(const char *path, uint64_t size_bytes)
+{
+	struct nb_open_args args = to(path, NB_OPEN_CREATE);
+	struct pool *pool;
+	int rc = pool_open(&pool, &args, size_bytes);
+	ck_assert_msg(rc == NB_OK, "%s", failure);
+	ck_assert(pool->is_new);
+	return pool;
+}
+
+static struct pool *
+created(const char *path, uint64_t size_bytes)
+{
+	struct pool *pool = unfinished(path, size_bytes);
+	pool->root->head = 4096;
+	ck_assert_int_eq(pool_commit(pool), NB_OK);
+	return pool;
+}
+
+static void
+closed(struct pool *pool)
+{
+	ck_assert_int_eq(pool_close(pool), NB_OK);
+}
+
+static void
+make(const char *path, uint64_t size_bytes)
+{
+	closed(created(path, size_bytes));
+}
+
+static void
+refused_with(const struct nb_open_args *args, uint64_t size_bytes, int code, const char *text)
+{
+	struct pool *pool;
+	failure[0] = '\0';
+	ck_assert_int_eq(pool_open(&pool, args, size_bytes), code);
+	ck_assert_msg(strstr(failure, text) != NULL, "\"%s\" lacks \"%s\"", failure, text);
+}
+
+static void
+refused(const char *path, const char *text)
+{
+	struct nb_open_args args = to(path, 0);
+	refused_with(&args, 0, NB_FAIL, text);
+}
+
+/* Makes the heap take what it has not. */
+static int
+take(struct pool *pool, size_t mib)
+{
+	for (size_t i = 0; i < mib; i++) {
+		PMEMoid at;
+		if (pmemobj_alloc(pool->obj, &at, MIB - 4096, 1, NULL, NULL) != 0)
+			return errno;
+	}
+	return 0;
+}
+
+static bool
+is_on_tmpfs(const char *path)
+{
+	struct statfs info;
+	ck_assert_int_eq(statfs(path, &info), 0);
+	return (uint32_t)info.f_type == TMPFS;
+}
+
+/* The working directory, and true, if there is a tmpfs here. */
+static bool
+on_tmpfs(const char *name)
+{
+	scratch_fresh(name);
+	if (is_on_tmpfs("."))
+		return true;
+	printf("# skipped: no tmpfs at %s\n", scratch_path);
+	return false;
+}
+
+/* A mount that nobody else sees, and that goes with this process. */
+static bool
+mount_tmpfs(const char *path, const char *options)
+{
+	if (unshare(CLONE_NEWNS) != 0 ||
+		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+		mount("none", path, "tmpfs", 0, options) != 0) {
+		printf("# skipped: may not mount\n");
+		return false;
+	}
+	return true;
+}
+
+/* A directory on a disk, removed by the caller; NULL where there is none. */
+static const char *
+disk(void)
+{
+	static char path[] = "./mininb-disk-XXXXXX";
+	static char *full;
+	ck_assert_int_eq(chdir(POOL_TEST_DISK), 0);
+	ck_assert_ptr_nonnull(mkdtemp(path));
+	full = realpath(path, NULL);
+	ck_assert_ptr_nonnull(full);
+	if (!is_on_tmpfs(full))
+		return full;
+	printf("# skipped: the build is on tmpfs\n");
+	ck_assert_int_eq(rmdir(full), 0);
+	return NULL;
+}
+
+static void
+remove_tree(const char *path)
+{
+	nftw(path, scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* --- making and opening --- */
+
+START_TEST(pool_that_was_committed_opens_again_with_its_root)
+{
+	scratch_fresh(__func__);
+	struct pool *pool = unfinished(".", 0);
+	ck_assert_uint_eq(pool->root->magic, 0);
+	pool->root->head = 4711;
+	pool->root->layout = (struct pool_layout){.format = 1, .leaf_slots = 31};
+	ck_assert_int_eq(pool_commit(pool), NB_OK);
+	ck_assert_ptr_eq(pool->base, pool->obj);
+	closed(pool);
+	pool = opened(".", 0);
+	ck_assert_uint_eq(pool->root->magic, POOL_MAGIC);
+	ck_assert_uint_eq(pool->root->head, 4711);
+	ck_assert_uint_eq(pool->root->layout.leaf_slots, 31);
+	closed(pool);
+}
+END_TEST
+
+START_TEST(create_opens_what_is_there)
+{
+	scratch_fresh(__func__);
+	make(".", 0);
+	struct nb_open_args args = to(".", NB_OPEN_CREATE);
+	struct pool *pool;
+	ck_assert_int_eq(pool_open(&pool, &args, 0), NB_OK);
+	ck_assert(!pool->is_new);
+	ck_assert_uint_eq(pool->root->head, 4096);
+	closed(pool);
+}
+END_TEST
+
+START_TEST(pool_that_is_not_there_is_not_made)
+{
+	scratch_fresh(__func__);
+	refused(".", "no database is there");
+	ck_assert_int_eq(entries_of("."), 0);
+}
+END_TEST
+
+START_TEST(directory_that_is_not_there_is_named)
+{
+	scratch_fresh(__func__);
+	refused("nowhere", "the directory of the database: No such file or directory");
+}
+END_TEST
+
+START_TEST(pool_that_is_closed_uncommitted_leaves_nothing)
+{
+	scratch_fresh(__func__);
+	closed(unfinished(".", 0));
+	ck_assert_int_eq(entries_of("."), 0);
+}
+END_TEST
+
+/* In a child, which ends by SIGKILL. */
+static void
+killed(void (*what)(const char *path), const char *path)
+{
+	int status;
+	pid_t pid = fork();
+	if (pid == 0) {
+		what(path);
+		kill(getpid(), SIGKILL);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void
+begin_one(const char *path)
+{
+	take(unfinished(path, 0), 16);
+}
+
+START_TEST(creation_that_was_killed_is_told_and_cleared_by_the_next)
+{
+	scratch_fresh(__func__);
+	killed(begin_one, ".");
+	ck_assert_int_eq(entries_of("."), 1);
+	refused(".", "its making was cut off");
+	ck_assert_int_eq(entries_of("."), 1);
+	struct pool *pool = created(".", 0);
+	ck_assert_int_eq(entries_of("."), 1);
+	ck_assert_int_eq(entries_of("parts"), 1);
+	closed(pool);
+	closed(opened(".", 0));
+}
+END_TEST
+
+static void
+finish_one(const char *path)
+{
+	struct pool *pool = created(path, 0);
+	pool->root->head = 8192;
+}
+
+START_TEST(pool_is_there_once_it_is_committed_though_killed_then)
+{
+	scratch_fresh(__func__);
+	killed(finish_one, ".");
+	struct pool *pool = opened(".", 0);
+	ck_assert_uint_eq(pool->root->head, 8192);
+	closed(pool);
+}
+END_TEST
+
+START_TEST(file_of_another_is_not_cleared_away)
+{
+	scratch_fresh(__func__);
+	ck_assert_int_eq(mkdir("parts.new", 0700), 0);
+	file_put("parts.new/000000.pmem", "", 0);
+	file_put("parts.new/letters", "dear", 4);
+	struct nb_open_args args = to(".", NB_OPEN_CREATE);
+	refused_with(&args, 0, NB_FAIL, "parts.new: Directory not empty");
+	ck_assert_int_eq(entries_of("parts.new"), 1);
+	file_is("parts.new/letters", "dear", 4);
+}
+END_TEST
+
+START_TEST(path_may_have_blanks_and_quotes)
+{
+	static const char path[] = "a \"path\"\twith 'much'\nin it";
+	scratch_fresh(__func__);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	struct pool *pool = created(path, 0);
+	ck_assert_int_eq(take(pool, 16), 0);
+	closed(pool);
+	closed(opened(path, 0));
+}
+END_TEST
+
+START_TEST(pool_may_be_moved)
+{
+	scratch_fresh(__func__);
+	ck_assert_int_eq(mkdir("here", 0700), 0);
+	make("here", 0);
+	ck_assert_int_eq(rename("here", "there"), 0);
+	struct pool *pool = opened("there", 0);
+	ck_assert_int_eq(take(pool, 16), 0);
+	closed(pool);
+	ck_assert_int_eq(entries_of("there/parts"), 2);
+}
+END_TEST
+
+START_TEST(pool_grows_while_it_is_moved)
+{
+	scratch_fresh(__func__);
+	ck_assert_int_eq(mkdir("here", 0700), 0);
+	struct pool *pool = created("here", 0);
+	ck_assert_int_eq(rename("here", "there"), 0);
+	ck_assert_int_eq(take(pool, 16), 0);
+	closed(pool);
+	ck_assert_int_eq(entries_of("there/parts"), 2);
+}
+END_TEST
+
+/* --- in use --- */
+
+START_TEST(pool_in_use_by_another_process_is_refused_until_that_dies)
+{
+	int status, ready[2];
+	char byte;
+	scratch_fresh(__func__);
+	make(".", 0);
+	ck_assert_int_eq(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		opened(".", 0);
+		ck_assert_int_eq(write(ready[1], "x", 1), 1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+	refused(".", "in use by another process");
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	closed(opened(".", 0));
+}
+END_TEST
+
+START_TEST(pool_in_the_making_is_not_cleared_by_another)
+{
+	scratch_fresh(__func__);
+	struct pool *pool = unfinished(".", 0);
+	struct nb_open_args args = to(".", NB_OPEN_CREATE);
+	refused_with(&args, 0, NB_FAIL, "in use by another process, or open in this one");
+	ck_assert_int_eq(pool_commit(pool), NB_OK);
+	closed(pool);
+	closed(opened(".", 0));
+}
+END_TEST
+
+/* As by a tool of libpmemobj's, which knows nothing of the lock on the directory. */
+START_TEST(pool_whose_parts_are_locked_is_in_use)
+{
+	scratch_fresh(__func__);
+	make(".", 0);
+	int fd = open("parts/000000.pmem", O_RDWR | O_CLOEXEC);
+	ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
+	refused(".", "in use by another process");
+	close(fd);
+	closed(opened(".", 0));
+}
+END_TEST
+
+/* --- size --- */
+
+START_TEST(pool_takes_little_at_first_and_parts_as_it_grows)
+{
+	scratch_fresh(__func__);
+	struct pool *pool = created(".", 0);
+	ck_assert_int_eq(entries_of("parts"), 1);
+	ck_assert_int_eq(take(pool, 100), 0);
+	ck_assert_int_eq(entries_of("parts"), 3);
+	closed(pool);
+	pool = opened(".", 0);
+	ck_assert_uint_eq(pool->taken_bytes, (8 + 64 + 64) * (uint64_t)MIB);
+	closed(pool);
+}
+END_TEST
+
+START_TEST(pool_that_has_taken_all_is_full)
+{
+	scratch_fresh(__func__);
+	struct pool *pool = created(".", 16 * MIB);
+	ck_assert_uint_eq(pool->reserved_bytes, 16 * MIB);
+	ck_assert_int_eq(take(pool, 16), ENOMEM);
+	ck_assert_ptr_nonnull(strstr(pmemobj_errormsg(), "exceeded reservation size"));
+	closed(pool);
+	closed(opened(".", 16 * MIB));
+}
+END_TEST
+
+START_TEST(larger_size_lets_it_grow_further)
+{
+	scratch_fresh(__func__);
+	struct pool *pool = created(".", 16 * MIB);
+	ck_assert_int_eq(take(pool, 16), ENOMEM);
+	closed(pool);
+	pool = opened(".", 128 * MIB);
+	ck_assert_int_eq(take(pool, 64), 0);
+	closed(pool);
+	closed(opened(".", 0));
+}
+END_TEST
+
+START_TEST(size_below_what_it_takes_is_refused)
+{
+	scratch_fresh(__func__);
+	struct pool *pool = created(".", 0);
+	ck_assert_int_eq(take(pool, 16), 0);
+	closed(pool);
+	struct nb_open_args args = to(".", 0);
+	refused_with(&args, 71 * MIB, NB_UNSUPPORTED,
+		"takes 72 MiB already, and pool_size is 70 MiB");
+	pool = opened(".", 72 * MIB);
+	ck_assert_uint_eq(pool->root->head, 4096);
+	closed(pool);
+}
+END_TEST
+
+START_TEST(size_out_of_range_is_refused)
+{
+	scratch_fresh(__func__);
+	struct nb_open_args args = to(".", NB_OPEN_CREATE);
+	refused_with(&args, POOL_SIZE_MIN - 1, NB_UNSUPPORTED, "16MiB to 256GiB");
+	refused_with(&args, POOL_SIZE_MAX + 1, NB_UNSUPPORTED, "16MiB to 256GiB");
+	ck_assert_int_eq(entries_of("."), 0);
+}
+END_TEST
+
+static uint64_t
+default_for(uint64_t records, uint64_t key_size, uint64_t value_size)
+{
+	struct nb_open_args args = to(".", NB_OPEN_CREATE);
+	struct pool *pool;
+	args.records = records;
+	args.key_size = key_size;
+	args.value_size = value_size;
+	ck_assert_msg(pool_open(&pool, &args, 0) == NB_OK, "%s", failure);
+	uint64_t size = pool->reserved_bytes;
+	closed(pool);
+	return size;
+}
+
+START_TEST(default_size_follows_the_hints)
+{
+	const uint64_t gib = UINT64_C(1) << 30;
+	scratch_fresh(__func__);
+	ck_assert_uint_eq(default_for(0, 0, 0), 64 * gib);
+	ck_assert_uint_eq(default_for(2200000, 8, 8), 64 * gib);
+	ck_assert_uint_ge(default_for(200000000, 16, 50), UINT64_C(2) * 200000000 * 66);
+	ck_assert_uint_lt(default_for(200000000, 16, 50), 256 * gib);
+	ck_assert_uint_eq(default_for(UINT64_MAX, 16, 100), 256 * gib);
+	ck_assert_uint_eq(default_for(1000, UINT64_MAX, UINT64_MAX), 256 * gib);
+}
+END_TEST
+
+/* A part that takes nothing, as it has not been written. */
+START_TEST(default_size_is_twice_what_the_pool_takes)
+{
+	const uint64_t gib = UINT64_C(1) << 30;
+	scratch_fresh(__func__);
+	make(".", 0);
+	file_put("parts/000001.pmem", "", 0);
+	ck_assert_int_eq(truncate("parts/000001.pmem", (off_t)(40 * gib)), 0);
+	struct pool *pool = opened(".", 0);
+	ck_assert_uint_eq(pool->reserved_bytes, 2 * (40 * gib + 8 * MIB));
+	closed(pool);
+}
+END_TEST
+
+START_TEST(addresses_that_are_not_to_be_had_are_told_with_the_option)
+{
+	const struct rlimit limit = {UINT64_C(4) << 30, UINT64_C(4) << 30};
+	scratch_fresh(__func__);
+	if (strcmp(NB_ENGINE_BUILD, "sanitizer") == 0) {
+		printf("# skipped: a sanitizer needs addresses of its own\n");
+		return;
+	}
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+	struct nb_open_args args = to(".", NB_OPEN_CREATE);
+	refused_with(&args, 0, NB_FAIL, "65536 MiB of addresses, for the pool to grow into, ");
+	refused_with(&args, 0, NB_FAIL, "are not to be had (see ulimit -v); give a pool_size");
+	refused_with(&args, 8192ull * MIB, NB_FAIL, "give a smaller pool_size");
+	ck_assert_int_eq(entries_of("."), 0);
+	make(".", 64 * MIB);
+	refused(".", "give a pool_size");
+	closed(opened(".", 64 * MIB));
+}
+END_TEST
+
+/* --- what is no pool of ours --- */
+
+static void
+corrupt(const char *path, off_t at, const void *with, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(pwrite(fd, with, size, at), (ssize_t)size);
+	close(fd);
+}
+
+static void
+set_magic(uint64_t magic)
+{
+	struct pool *pool = opened(".", 0);
+	pool->root->magic = magic;
+	closed(pool);
+}
+
+START_TEST(other_layout_version_is_told_apart)
+{
+	scratch_fresh(__func__);
+	make(".", 0);
+	set_magic(POOL_MAGIC + (UINT64_C(1) << 56));
+	refused(".", "layout version 2, and this engine reads 1");
+}
+END_TEST
+
+START_TEST(root_without_magic_is_refused)
+{
+	scratch_fresh(__func__);
+	make(".", 0);
+	set_magic(0);
+	refused(".", "its root is not valid");
+}
+END_TEST
+
+static void
+make_foreign(const char *name, const char *layout, size_t root_bytes)
+{
+	scratch_fresh(name);
+	ck_assert_int_eq(mkdir("parts", 0700), 0);
+	FILE *set = fopen("set", "w");
+	ck_assert_ptr_nonnull(set);
+	fprintf(set, "PMEMPOOLSET\nOPTION SINGLEHDR\n1G %s/%s/parts\n", scratch_path, name);
+	fclose(set);
+	PMEMobjpool *pool = pmemobj_create("set", layout, 0, 0600);
+	ck_assert_msg(pool != NULL, "%s", pmemobj_errormsg());
+	pmemobj_root(pool, root_bytes);
+	pmemobj_close(pool);
+}
+
+START_TEST(pool_of_another_layout_is_refused)
+{
+	make_foreign(__func__, "another", sizeof(struct pool_root));
+	refused(".", "is none of this engine; delete it to begin anew (pmemobj_open: ");
+}
+END_TEST
+
+START_TEST(pool_with_another_root_is_refused)
+{
+	make_foreign(__func__, "mininb fptree", sizeof(struct pool_root) + 64);
+	refused(".", "none of this engine: it has another root");
+}
+END_TEST
+
+START_TEST(damaged_head_is_refused)
+{
+	static const char zeros[8192];
+	scratch_fresh(__func__);
+	make(".", 0);
+	corrupt("parts/000000.pmem", 0, zeros, sizeof(zeros));
+	refused(".", "the pool is damaged");
+}
+END_TEST
+
+START_TEST(missing_parts_are_refused)
+{
+	scratch_fresh(__func__);
+	struct pool *pool = created(".", 0);
+	ck_assert_int_eq(take(pool, 100), 0);
+	closed(pool);
+	ck_assert_int_eq(rename("parts/000001.pmem", "aside"), 0);
+	refused(".", "some are missing");
+	ck_assert_int_eq(rename("aside", "parts/000001.pmem"), 0);
+	ck_assert_int_eq(rename("parts/000000.pmem", "aside"), 0);
+	refused(".", "some are missing");
+	ck_assert_int_eq(rename("aside", "parts/000000.pmem"), 0);
+	ck_assert_int_eq(rename("parts/000002.pmem", "aside"), 0);
+	refused(".", "the pool is damaged");
+	ck_assert_int_eq(rename("aside", "parts/000002.pmem"), 0);
+	closed(opened(".", 0));
+}
+END_TEST
+
+START_TEST(directory_without_parts_is_refused)
+{
+	scratch_fresh(__func__);
+	ck_assert_int_eq(mkdir("parts", 0700), 0);
+	refused(".", "some are missing");
+}
+END_TEST
+
+/* libpmemobj would end the process. */
+START_TEST(part_that_was_cut_short_is_refused)
+{
+	scratch_fresh(__func__);
+	struct pool *pool = created(".", 0);
+	ck_assert_int_eq(take(pool, 100), 0);
+	closed(pool);
+	ck_assert_int_eq(truncate("parts/000001.pmem", MIB), 0);
+	refused(".", "its part 000001.pmem was cut short");
+	ck_assert_int_eq(truncate("parts/000000.pmem", 0), 0);
+	refused(".", "was cut short");
+}
+END_TEST
+
+START_TEST(part_whose_making_was_cut_off_is_taken_away)
+{
+	scratch_fresh(__func__);
+	make(".", 0);
+	file_put("parts/000001.pmem", "", 0);
+	closed(opened(".", 0));
+	ck_assert_int_eq(entries_of("parts"), 1);
+	file_put("parts/000001.pmem", "started", 7);
+	struct pool *pool = opened(".", 0);
+	ck_assert_uint_eq(pool->root->head, 4096);
+	ck_assert_int_eq(take(pool, 16), 0);
+	closed(pool);
+	ck_assert_int_eq(entries_of("parts"), 2);
+	closed(opened(".", 0));
+}
+END_TEST
+
+START_TEST(part_that_the_heap_did_not_come_to_know_does_no_harm)
+{
+	scratch_fresh(__func__);
+	make(".", 0);
+	file_put("parts/000001.pmem", "", 0);
+	ck_assert_int_eq(truncate("parts/000001.pmem", 64 * MIB), 0);
+	struct pool *pool = opened(".", 0);
+	ck_assert_int_eq(take(pool, 100), 0);
+	closed(pool);
+	pool = opened(".", 0);
+	ck_assert_uint_eq(pool->root->head, 4096);
+	closed(pool);
+}
+END_TEST
+
+START_TEST(last_part_that_was_in_use_is_put_back_as_it_was)
+{
+	scratch_fresh(__func__);
+	struct pool *pool = created(".", 0);
+	ck_assert_int_eq(take(pool, 16), 0);
+	closed(pool);
+	ck_assert_int_eq(truncate("parts/000001.pmem", MIB), 0);
+	refused(".", "the pool is damaged");
+	struct stat info;
+	ck_assert_int_eq(stat("parts/000001.pmem", &info), 0);
+	ck_assert_int_eq(info.st_size, MIB);
+	ck_assert_int_eq(entries_of("parts"), 2);
+}
+END_TEST
+
+/* --- what may not be written --- */
+
+/* Root may write anywhere; so for a while it is nobody, to whom the place is open. */
+static void
+begin_nobody(void)
+{
+	ck_assert_int_eq(chmod(scratch_path, 0755), 0);
+	ck_assert_int_eq(chmod(".", 0755), 0);
+	if (geteuid() == 0)
+		ck_assert_int_eq(seteuid(NOBODY), 0);
+}
+
+static void
+end_nobody(void)
+{
+	if (getuid() == 0)
+		ck_assert_int_eq(seteuid(0), 0);
+}
+
+START_TEST(pool_that_may_not_be_written_is_refused)
+{
+	scratch_fresh(__func__);
+	make(".", 0);
+	ck_assert_int_eq(chmod("parts/000000.pmem", 0444), 0);
+	begin_nobody();
+	refused(".", "must be writable, even to be read (pmemobj_open: ");
+	end_nobody();
+}
+END_TEST
+
+START_TEST(directory_that_may_not_be_written_is_named)
+{
+	scratch_fresh(__func__);
+	ck_assert_int_eq(mkdir("closed", 0555), 0);
+	begin_nobody();
+	struct nb_open_args args = to("closed", NB_OPEN_CREATE);
+	refused_with(&args, 0, NB_FAIL, "parts.new: Permission denied");
+	end_nobody();
+}
+END_TEST
+
+START_TEST(read_only_file_system_is_refused)
+{
+	scratch_fresh(__func__);
+	ck_assert_int_eq(mkdir("mounted", 0700), 0);
+	if (!mount_tmpfs("mounted", "size=64m"))
+		return;
+	make("mounted", 0);
+	ck_assert_int_eq(mount("none", "mounted", "tmpfs", MS_REMOUNT | MS_RDONLY, NULL), 0);
+	refused("mounted", "must be writable, even to be read");
+	ck_assert_int_eq(umount("mounted"), 0);
+}
+END_TEST
+
+START_TEST(full_file_system_is_told_and_nothing_left)
+{
+	scratch_fresh(__func__);
+	ck_assert_int_eq(mkdir("mounted", 0700), 0);
+	if (!mount_tmpfs("mounted", "size=4m"))
+		return;
+	struct nb_open_args args = to("mounted", NB_OPEN_CREATE);
+	refused_with(&args, 0, NB_FAIL, "the file system is full; a pool begins with 8 MiB");
+	ck_assert_int_eq(entries_of("mounted"), 0);
+	ck_assert_int_eq(umount("mounted"), 0);
+}
+END_TEST
+
+/* --- medium and flushes --- */
+
+START_TEST(tmpfs_is_emulated_persistent_memory_and_says_so_once)
+{
+	if (!on_tmpfs(__func__))
+		return;
+	struct pool *pool = created(".", 0);
+	ck_assert_int_eq(pool->medium, POOL_EMULATED);
+	ck_assert_int_eq(pool->flush, pm_flush_best());
+	ck_assert_int_eq(logs, 1);
+	ck_assert_str_eq(told,
+		"fptree: the pool is on tmpfs: emulated persistent memory, which does not "
+		"survive a power failure");
+	closed(pool);
+}
+END_TEST
+
+START_TEST(durability_process_flushes_nothing)
+{
+	scratch_fresh(__func__);
+	struct nb_open_args args = to(".", NB_OPEN_CREATE);
+	struct pool *pool;
+	args.durability = NB_DUR_PROCESS;
+	ck_assert_int_eq(pool_open(&pool, &args, 0), NB_OK);
+	ck_assert_int_eq(pool->flush, PM_FLUSH_NONE);
+	ck_assert_int_eq(pool_commit(pool), NB_OK);
+	ck_assert_int_eq(pool_sync(pool), NB_OK);
+	closed(pool);
+	closed(opened(".", 0));
+}
+END_TEST
+
+START_TEST(other_durabilities_are_refused)
+{
+	scratch_fresh(__func__);
+	struct nb_open_args args = to(".", NB_OPEN_CREATE);
+	args.durability = NB_DUR_NONE;
+	refused_with(&args, 0, NB_UNSUPPORTED, "durability is process or commit");
+	args.durability = NB_DUR_PERIODIC;
+	refused_with(&args, 0, NB_UNSUPPORTED, "durability is process or commit");
+	ck_assert_int_eq(entries_of("."), 0);
+}
+END_TEST
+
+/* What a processor has not is not asked of it: the best one is only ever made worse. */
+START_TEST(instructions_can_be_switched_off_as_for_libpmem)
+{
+	if (!on_tmpfs(__func__))
+		return;
+	enum pm_flush best = pm_flush_best();
+	setenv("PMEM_NO_CLWB", "1", 1);
+	struct pool *pool = created(".", 0);
+	ck_assert_int_eq(
+		pool->flush, best == PM_FLUSH_CLWB ? (int)PM_FLUSH_CLFLUSHOPT : (int)best);
+	closed(pool);
+	setenv("PMEM_NO_CLFLUSHOPT", "1", 1);
+	pool = opened(".", 0);
+	bool is_x86 = best == PM_FLUSH_CLWB || best == PM_FLUSH_CLFLUSHOPT;
+	ck_assert_int_eq(pool->flush, is_x86 ? (int)PM_FLUSH_CLFLUSH : (int)best);
+	closed(pool);
+}
+END_TEST
+
+START_TEST(what_the_user_has_told_libpmem_stays)
+{
+	if (!on_tmpfs(__func__))
+		return;
+	setenv("PMEM_IS_PMEM_FORCE", "0", 1);
+	struct pool *pool = created(".", 0);
+	ck_assert_str_eq(getenv("PMEM_IS_PMEM_FORCE"), "0");
+	ck_assert_int_eq(pool->medium, POOL_EMULATED);
+	ck_assert_int_eq(pool->flush, pm_flush_best());
+	closed(pool);
+}
+END_TEST
+
+START_TEST(disk_is_a_file_that_is_synced)
+{
+	const char *path = disk();
+	if (path == NULL)
+		return;
+	struct pool *pool = created(path, 0);
+	if (pool->medium != POOL_DAX) {
+		ck_assert_int_eq(pool->medium, POOL_FILE);
+		ck_assert_int_eq(pool->flush, PM_FLUSH_MSYNC);
+		ck_assert_int_eq(logs, 1);
+		ck_assert_ptr_nonnull(strstr(told, "each flush is an msync(2)"));
+	}
+	ck_assert_ptr_null(getenv("PMEM_IS_PMEM_FORCE"));
+	closed(pool);
+	closed(opened(path, 0));
+	remove_tree(path);
+}
+END_TEST
+
+START_TEST(disk_at_durability_process_says_nothing_and_can_be_synced)
+{
+	const char *path = disk();
+	if (path == NULL)
+		return;
+	struct nb_open_args args = to(path, NB_OPEN_CREATE);
+	struct pool *pool;
+	args.durability = NB_DUR_PROCESS;
+	ck_assert_int_eq(pool_open(&pool, &args, 0), NB_OK);
+	ck_assert_int_eq(pool->flush, PM_FLUSH_NONE);
+	ck_assert_int_eq(logs, 0);
+	ck_assert_int_eq(pool_commit(pool), NB_OK);
+	ck_assert_int_eq(take(pool, 16), 0);
+	ck_assert_int_eq(pool_sync(pool), NB_OK);
+	closed(pool);
+	remove_tree(path);
+}
+END_TEST
+
+START_TEST(sync_tells_that_a_part_is_gone)
+{
+	scratch_fresh(__func__);
+	struct nb_open_args args = to(".", NB_OPEN_CREATE);
+	struct pool *pool;
+	args.durability = NB_DUR_PROCESS;
+	ck_assert_int_eq(pool_open(&pool, &args, 0), NB_OK);
+	ck_assert_int_eq(pool_commit(pool), NB_OK);
+	ck_assert_int_eq(rename("parts/000000.pmem", "aside"), 0);
+	ck_assert_int_eq(pool_sync(pool), NB_FAIL);
+	closed(pool);
+}
+END_TEST
+
+START_TEST(disk_after_tmpfs_in_one_process_is_never_called_durable)
+{
+	if (!on_tmpfs(__func__))
+		return;
+	make(".", 0);
+	const char *path = disk();
+	if (path == NULL)
+		return;
+	struct nb_open_args args = to(path, NB_OPEN_CREATE);
+	refused_with(&args, 0, NB_UNSUPPORTED, "use another process");
+	ck_assert_int_eq(entries_of(path), 0);
+	args.durability = NB_DUR_PROCESS;
+	struct pool *pool;
+	ck_assert_int_eq(pool_open(&pool, &args, 0), NB_OK);
+	ck_assert_int_eq(pool->medium, POOL_FILE);
+	closed(pool);
+	remove_tree(path);
+}
+END_TEST
+
+START_TEST(tmpfs_after_disk_in_one_process_is_flushed_by_lines)
+{
+	const char *path = disk();
+	if (path == NULL)
+		return;
+	make(path, 0);
+	remove_tree(path);
+	if (!on_tmpfs(__func__))
+		return;
+	struct pool *pool = created(".", 0);
+	ck_assert_int_eq(pool->medium, POOL_EMULATED);
+	ck_assert_int_eq(pool->flush, pm_flush_best());
+	closed(pool);
+}
+END_TEST
+
+START_TEST(each_medium_has_its_name)
+{
+	ck_assert_str_eq(pool_medium_name(POOL_DAX), "dax");
+	ck_assert_str_eq(pool_medium_name(POOL_EMULATED), "emulated");
+	ck_assert_str_eq(pool_medium_name(POOL_FILE), "file");
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int rc = UNIT_RUN("fptree_pool", pool_that_was_committed_opens_again_with_its_root,
+		create_opens_what_is_there, pool_that_is_not_there_is_not_made,
+		directory_that_is_not_there_is_named,
+		pool_that_is_closed_uncommitted_leaves_nothing,
+		creation_that_was_killed_is_told_and_cleared_by_the_next,
+		pool_is_there_once_it_is_committed_though_killed_then,
+		file_of_another_is_not_cleared_away, path_may_have_blanks_and_quotes,
+		pool_may_be_moved, pool_grows_while_it_is_moved,
+		pool_in_use_by_another_process_is_refused_until_that_dies,
+		pool_in_the_making_is_not_cleared_by_another,
+		pool_whose_parts_are_locked_is_in_use,
+		pool_takes_little_at_first_and_parts_as_it_grows,
+		pool_that_has_taken_all_is_full, larger_size_lets_it_grow_further,
+		size_below_what_it_takes_is_refused, size_out_of_range_is_refused,
+		default_size_follows_the_hints, default_size_is_twice_what_the_pool_takes,
+		addresses_that_are_not_to_be_had_are_told_with_the_option,
+		other_layout_version_is_told_apart, root_without_magic_is_refused,
+		pool_of_another_layout_is_refused, pool_with_another_root_is_refused,
+		damaged_head_is_refused, missing_parts_are_refused,
+		directory_without_parts_is_refused, part_that_was_cut_short_is_refused,
+		part_whose_making_was_cut_off_is_taken_away,
+		part_that_the_heap_did_not_come_to_know_does_no_harm,
+		last_part_that_was_in_use_is_put_back_as_it_was,
+		pool_that_may_not_be_written_is_refused,
+		directory_that_may_not_be_written_is_named, read_only_file_system_is_refused,
+		full_file_system_is_told_and_nothing_left,
+		tmpfs_is_emulated_persistent_memory_and_says_so_once,
+		durability_process_flushes_nothing, other_durabilities_are_refused,
+		instructions_can_be_switched_off_as_for_libpmem,
+		what_the_user_has_told_libpmem_stays, disk_is_a_file_that_is_synced,
+		disk_at_durability_process_says_nothing_and_can_be_synced,
+		sync_tells_that_a_part_is_gone,
+		disk_after_tmpfs_in_one_process_is_never_called_durable,
+		tmpfs_after_disk_in_one_process_is_flushed_by_lines, each_medium_has_its_name);
+	scratch_leave();
+	return rc;
+}
