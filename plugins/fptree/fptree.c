@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The table of the engine `fptree`: its options, and each verb handed on. The pool that
+ * it lives in is pool.c's, everything else the tree's: tree.h.
+ *
+ * A session is the tree's own, under the name that the host knows, so that a verb costs
+ * no more than the jump into it. Every write has reached what the durability asks for
+ * when it returns: nothing is put off, and there is nothing to settle but at `process`,
+ * where no line is flushed.
+ */
+#include <mininb/engine.h>
+
+#include <libpmemobj.h>
+#include <stdlib.h>
+
+#include "pool.h"
+#include "tree.h"
+
+/* Lengths are kept in 32 bits. The limits are ours: a blob is one allocation. */
+#define KEY_SIZE_MAX (1ull << 20)
+#define VALUE_SIZE_MAX (1ull << 30)
+
+struct nb_db {
+	const struct nb_host *host;
+	struct pool *pool;
+	struct tree *tree;
+};
+
+enum { INLINE_MIN = 16 }; /* less is no record */
+
+/* In the order of the table. */
+enum { POOL_SIZE, LEAF_SLOTS, FANOUT, INLINE_BYTES };
+
+static const struct nb_option options[] = {
+	[POOL_SIZE] = {.name = "pool_size",
+		.type = NB_OPT_BYTES,
+		.min = POOL_SIZE_MIN,
+		.max = POOL_SIZE_MAX,
+		.help = "the largest that the pool can grow; without: 64GiB or more"},
+	[LEAF_SLOTS] = {.name = "leaf_slots",
+		.type = NB_OPT_U64,
+		.unit = "records",
+		.min = TREE_LEAF_SLOTS_MIN,
+		.max = TREE_LEAF_SLOTS_MAX,
+		.help = "records of a leaf, for a new pool"},
+	[FANOUT] = {.name = "fanout",
+		.type = NB_OPT_U64,
+		.unit = "children",
+		.min = TREE_FANOUT_MIN,
+		.max = TREE_FANOUT_MAX,
+		.help = "most children of an inner node, which is in memory"},
+	[INLINE_BYTES] = {.name = "inline_bytes",
+		.type = NB_OPT_BYTES,
+		.min = INLINE_MIN,
+		.max = TREE_INLINE_MAX,
+		.help = "key and value of a record that a leaf holds itself, for a new pool"},
+	{.name = NULL},
+};
+
+/* libpmemobj tells whether it is new enough, not what it is. */
+static const char *
+version(void)
+{
+	return "1 (libpmemobj " FPTREE_PMEMOBJ_VERSION ")";
+}
+
+/* --- the database --- */
+
+static int
+open_tree(struct nb_db *db, const struct nb_open_args *args)
+{
+	const struct nb_option_value *value = args->options;
+	struct tree_args to = {.key_size = args->key_size,
+		.value_size = args->value_size,
+		.sessions = args->sessions};
+
+	if (value[LEAF_SLOTS].is_set != 0)
+		to.leaf_slots = (uint32_t)value[LEAF_SLOTS].u64;
+	if (value[INLINE_BYTES].is_set != 0)
+		to.inline_bytes = (uint32_t)value[INLINE_BYTES].u64;
+	if (value[FANOUT].is_set != 0)
+		to.fanout = (uint32_t)value[FANOUT].u64;
+	return tree_open(&db->tree, db->pool, &to);
+}
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+	const struct nb_option_value *size = &args->options[POOL_SIZE];
+	const char *why = pmemobj_check_version(PMEMOBJ_MAJOR_VERSION, PMEMOBJ_MINOR_VERSION);
+
+	if (why != NULL)
+		return host->fail(NB_FAIL, "libpmemobj: %s", why);
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return host->fail(NB_FAIL, "out of memory");
+	db->host = host;
+	int rc = pool_open(&db->pool, args, size->is_set != 0 ? size->u64 : 0);
+	if (rc != NB_OK)
+		goto free_db;
+	rc = open_tree(db, args);
+	if (rc != NB_OK)
+		goto close_pool;
+	if (args->cache_bytes != 0)
+		host->log(NB_LOG_WARNING,
+			"fptree: has no cache: inner nodes and fingerprints are in memory in "
+			"any case; cache does nothing");
+	*out = db;
+	return NB_OK;
+
+close_pool:
+	pool_close(db->pool);
+free_db:
+	free(db);
+	return rc;
+}
+
+static int
+db_close(struct nb_db *db)
+{
+	tree_close(db->tree);
+	int rc = pool_close(db->pool);
+	free(db);
+	return rc;
+}
+
+/* --- sessions --- */
+
+static struct tree_session *
+own(struct nb_session *session)
+{
+	return (struct tree_session *)session;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct tree_session *session;
+	int rc = tree_session_open(&session, db->tree, id);
+
+	if (rc == NB_OK)
+		*out = (struct nb_session *)session;
+	return rc;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	return tree_session_close(own(session));
+}
+
+/* --- records --- */
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	return tree_get(own(session), key, value);
+}
+
+static void
+release(struct nb_session *session)
+{
+	tree_release(own(session));
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return tree_put(own(session), key, value);
+}
+
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return tree_insert(own(session), key, value);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	return tree_del(own(session), key);
+}
+
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	return tree_scan_open(own(session), args);
+}
+
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	return tree_scan_next(own(session), key, value);
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	return tree_scan_close(own(session));
+}
+
+/* --- the whole --- */
+
+/* Both levels: no work is put off. */
+static int
+flush(struct nb_db *db, uint32_t upto)
+{
+	(void)upto;
+	return pool_sync(db->pool);
+}
+
+/* An open walks the leaves whatever was done before. */
+static int
+checkpoint(struct nb_db *db)
+{
+	return pool_sync(db->pool);
+}
+
+/* Those of the tree, in the order of the table in the README. */
+static const struct {
+	const char *name, *unit;
+	size_t offset;
+	uint32_t kind;
+} counters[] = {
+#define COUNTER(field, unit, kind) \
+	{ \
+#field, unit, offsetof(struct tree_stats, field), kind \
+	}
+	COUNTER(records, "records", NB_STAT_GAUGE),
+	COUNTER(leaves, "leaves", NB_STAT_GAUGE),
+	COUNTER(inner_nodes, "nodes", NB_STAT_GAUGE),
+	COUNTER(height, "levels", NB_STAT_GAUGE),
+	COUNTER(inserts, "records", NB_STAT_COUNTER),
+	COUNTER(updates, "records", NB_STAT_COUNTER),
+	COUNTER(deletes, "records", NB_STAT_COUNTER),
+	COUNTER(splits, "leaves", NB_STAT_COUNTER),
+	COUNTER(merges, "leaves", NB_STAT_COUNTER),
+	COUNTER(inner_splits, "nodes", NB_STAT_COUNTER),
+	COUNTER(restarts, "descents", NB_STAT_COUNTER),
+	COUNTER(lines, "lines", NB_STAT_COUNTER),
+	COUNTER(fences, "fences", NB_STAT_COUNTER),
+	COUNTER(pool_bytes, "bytes", NB_STAT_GAUGE),
+	COUNTER(reserved_bytes, "bytes", NB_STAT_GAUGE),
+	COUNTER(blobs, "blobs", NB_STAT_GAUGE),
+	COUNTER(blob_bytes, "bytes", NB_STAT_GAUGE),
+	COUNTER(extents, "allocations", NB_STAT_COUNTER),
+	COUNTER(recovery_ns, "ns", NB_STAT_GAUGE),
+	COUNTER(recovered, "records", NB_STAT_GAUGE),
+	COUNTER(repaired, "slots", NB_STAT_GAUGE),
+#undef COUNTER
+};
+
+static void
+stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	struct tree_stats all;
+
+	tree_stats(db->tree, &all);
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+		uint64_t value = *(const uint64_t *)((const char *)&all + counters[i].offset);
+		emit(to, counters[i].name, counters[i].unit, counters[i].kind, value);
+	}
+	uint64_t slots = all.leaves * db->pool->root->layout.leaf_slots;
+	emit(to, "fill", "%", NB_STAT_GAUGE, slots == 0 ? 0 : all.records * 100 / slots);
+	emit(to, "emulated", "pools", NB_STAT_GAUGE, db->pool->medium == POOL_EMULATED);
+}
+
+static const struct nb_engine engine = {
+	.abi = NB_ENGINE_ABI,
+	.size = sizeof(engine),
+	.name = "fptree",
+	.summary = "B+-tree whose leaves are in persistent memory, after FPTree",
+	.licence = "BSD-2-Clause",
+	.home = "part of mininb",
+	.build = NB_ENGINE_BUILD,
+	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT,
+	.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_COMMIT),
+	.auto_durability = NB_DUR_COMMIT,
+	.key_size_max = KEY_SIZE_MAX,
+	.value_size_max = VALUE_SIZE_MAX,
+	.options = options,
+	.version = version,
+	.open = db_open,
+	.close = db_close,
+	.session_open = session_open,
+	.session_close = session_close,
+	.get = get,
+	.release = release,
+	.put = put,
+	.del = del,
+	.insert = insert,
+	.scan_open = scan_open,
+	.scan_next = scan_next,
+	.scan_close = scan_close,
+	.flush = flush,
+	.checkpoint = checkpoint,
+	.stats = stats,
+};
+NB_ENGINE_PLUGIN(engine)
