@@ -98,6 +98,21 @@ START_TEST(good_run_has_the_two_notes_of_every_run)
 }
 END_TEST
 
+START_TEST(what_the_engine_warned_of_is_told)
+{
+	begin(NB_VERB_PUT);
+	ck_assert_int_eq(result_add_notes(&result), NB_OK);
+	size_t others = result.note_count;
+	result.warnings.count = 2;
+	strcpy(result.warnings.texts[0], "thing: it is emulated");
+	strcpy(result.warnings.texts[1], "thing: it is slow");
+	ck_assert_str_eq(note("emulated"), "thing: it is emulated");
+	ck_assert_str_eq(note("slow"), "thing: it is slow");
+	ck_assert_uint_eq(result.note_count, others + 2);
+	end();
+}
+END_TEST
+
 START_TEST(short_run_is_told)
 {
 	begin(NB_VERB_GET);
@@ -380,7 +395,8 @@ END_TEST
 int
 main(void)
 {
-	return UNIT_RUN("notes", good_run_has_the_two_notes_of_every_run, short_run_is_told,
+	return UNIT_RUN("notes", good_run_has_the_two_notes_of_every_run,
+		what_the_engine_warned_of_is_told, short_run_is_told,
 		data_smaller_than_memory_is_told,
 		memory_file_system_is_told_however_large_the_data,
 		database_that_was_not_new_is_told_of_puts, loading_is_told, duplicates_are_told,

@@ -144,6 +144,76 @@ START_TEST(bytes_and_rates_are_plain_quotients)
 }
 END_TEST
 
+static int
+open_warning(struct nb_db **out, const struct nb_open_args *args)
+{
+	args->host->log(NB_LOG_INFO, "memory: is small");
+	args->host->log(NB_LOG_WARNING, "memory: is %s", "old");
+	args->host->log(NB_LOG_WARNING, "memory: is slow");
+	args->host->log(NB_LOG_WARNING, "memory: is old");
+	return rig_right()->open(out, args);
+}
+
+START_TEST(warnings_of_the_engine_are_in_the_result_once)
+{
+	struct nb_engine warning = *rig_right();
+	struct nb_result *result;
+	warning.open = open_warning;
+	rig_create(&rig, NB_VERB_PUT, 100);
+	ck_assert_int_eq(rig_run(&rig, &warning), NB_OK);
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+	ck_assert_uint_eq(result->warnings.count, 2);
+	ck_assert_str_eq(result->warnings.texts[0], "memory: is old");
+	ck_assert_str_eq(result->warnings.texts[1], "memory: is slow");
+	ck_assert_str_eq(result->notes[result->note_count - 1], "memory: is slow");
+	nb_result_delete(result);
+	rig_destroy(&rig);
+}
+END_TEST
+
+static int
+open_warning_much(struct nb_db **out, const struct nb_open_args *args)
+{
+	for (int i = 0; i < 100; i++)
+		args->host->log(NB_LOG_WARNING, "memory: %0*d", 2 * ENGINE_WARNING_SIZE, i);
+	for (int i = 0; i < 100; i++)
+		args->host->log(NB_LOG_WARNING, "memory: warning %d", i);
+	return rig_right()->open(out, args);
+}
+
+START_TEST(many_and_long_warnings_are_cut)
+{
+	struct nb_engine warning = *rig_right();
+	struct nb_result *result;
+	warning.open = open_warning_much;
+	rig_create(&rig, NB_VERB_PUT, 100);
+	ck_assert_int_eq(rig_run(&rig, &warning), NB_OK);
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+	ck_assert_uint_eq(result->warnings.count, ENGINE_WARNINGS_MAX);
+	ck_assert_uint_eq(strlen(result->warnings.texts[0]), ENGINE_WARNING_SIZE - 1);
+	ck_assert_str_eq(result->warnings.texts[1], "memory: warning 0");
+	nb_result_delete(result);
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(warnings_of_an_earlier_run_are_not_in_the_result)
+{
+	struct nb_engine warning = *rig_right();
+	struct nb_result *result;
+	warning.open = open_warning;
+	rig_create(&rig, NB_VERB_PUT, 100);
+	ck_assert_int_eq(rig_run(&rig, &warning), NB_OK);
+	rig_destroy(&rig);
+	rig_create(&rig, NB_VERB_PUT, 100);
+	ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+	ck_assert_uint_eq(result->warnings.count, 0);
+	nb_result_delete(result);
+	rig_destroy(&rig);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -151,5 +221,7 @@ main(void)
 		two_results_of_one_run_are_equal,
 		digest_is_that_of_the_stream_however_it_is_shared,
 		run_without_a_first_operation_has_no_result, options_are_those_in_force,
-		bytes_and_rates_are_plain_quotients);
+		bytes_and_rates_are_plain_quotients,
+		warnings_of_the_engine_are_in_the_result_once, many_and_long_warnings_are_cut,
+		warnings_of_an_earlier_run_are_not_in_the_result);
 }

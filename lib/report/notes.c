@@ -3,7 +3,8 @@
  * Why a result may be wrong, said with the result.
  *
  * Each note is a function that looks at the result and writes one sentence, or
- * nothing where there is nothing to say. The thresholds:
+ * nothing where there is nothing to say; and what the engine has warned of is a
+ * note, as it said it. The thresholds:
  *   - steal and other processes: 2 % of the machine's CPU time, since runs
  *     differ by that much anyway, and only from 20 ticks of 10 ms on, in which
  *     the kernel counts both;
@@ -285,22 +286,31 @@ static const note_fn notes[] = {note_closed_loop, note_one_run, note_short, note
 	note_virtual, note_steal, note_other_processes, note_switches, note_crowded,
 	note_clock};
 
+static int
+add_note(struct nb_result *result, const char *note)
+{
+	char *copy = strdup(note);
+	if (copy == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	result->notes[result->note_count++] = copy;
+	return NB_OK;
+}
+
 int
 result_add_notes(struct nb_result *result)
 {
 	enum { COUNT = sizeof(notes) / sizeof(*notes) };
-	result->notes = calloc(COUNT, sizeof(*result->notes));
+	int rc = NB_OK;
+	result->notes = calloc(COUNT + ENGINE_WARNINGS_MAX, sizeof(*result->notes));
 	if (result->notes == NULL)
 		return error_set(NB_FAIL, "out of memory");
-	for (size_t i = 0; i < COUNT; i++) {
+	for (size_t i = 0; i < COUNT && rc == NB_OK; i++) {
 		char note[NOTE_SIZE] = "";
 		notes[i](result, note);
-		if (note[0] == '\0')
-			continue;
-		char *copy = strdup(note);
-		if (copy == NULL)
-			return error_set(NB_FAIL, "out of memory");
-		result->notes[result->note_count++] = copy;
+		if (note[0] != '\0')
+			rc = add_note(result, note);
 	}
-	return NB_OK;
+	for (size_t i = 0; i < result->warnings.count && rc == NB_OK; i++)
+		rc = add_note(result, result->warnings.texts[i]);
+	return rc;
 }

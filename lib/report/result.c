@@ -71,6 +71,7 @@ result_take(struct nb_result **out, const struct nb_run *run)
 		.clock = run->clock,
 		.sysinfo = run->sysinfo,
 		.measured = run->measured};
+	engine_warnings(&result->warnings);
 	int rc = copy_owned(result, run);
 	if (rc != NB_OK) {
 		nb_result_delete(result);

@@ -36,7 +36,8 @@ struct nb_result {
 	struct clock clock;
 	struct sysinfo sysinfo;
 	struct measurement measured; /* its histogram owned */
-	char **notes;                /* why the numbers may be wrong; owned */
+	struct engine_warnings warnings;
+	char **notes; /* why the numbers may be wrong; owned */
 	size_t note_count;
 };
 

@@ -16,8 +16,10 @@
 #include "run/engine.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,10 +45,48 @@ host_fail(int code, const char *fmt, ...)
 	return code;
 }
 
+static pthread_mutex_t warnings_lock = PTHREAD_MUTEX_INITIALIZER; /* an engine's threads log */
+static struct engine_warnings warnings;
+
+static void
+keep_warning(const char *fmt, va_list args)
+{
+	char text[ENGINE_WARNING_SIZE];
+	vsnprintf(text, sizeof(text), fmt, args);
+	pthread_mutex_lock(&warnings_lock);
+	size_t at = 0;
+	while (at < warnings.count && strcmp(warnings.texts[at], text) != 0)
+		at++;
+	if (at == warnings.count && at < ENGINE_WARNINGS_MAX)
+		strcpy(warnings.texts[warnings.count++], text);
+	pthread_mutex_unlock(&warnings_lock);
+}
+
+void
+engine_warnings(struct engine_warnings *out)
+{
+	pthread_mutex_lock(&warnings_lock);
+	*out = warnings;
+	pthread_mutex_unlock(&warnings_lock);
+}
+
+void
+engine_forget_warnings(void)
+{
+	pthread_mutex_lock(&warnings_lock);
+	warnings.count = 0;
+	pthread_mutex_unlock(&warnings_lock);
+}
+
 static void
 host_log(uint32_t level, const char *fmt, ...)
 {
 	va_list args;
+	if (level == NB_LOG_WARNING) {
+		va_start(args, fmt);
+		keep_warning(fmt, args);
+		va_end(args);
+	}
 	va_start(args, fmt);
 	log_messagev(level, fmt, args);
 	va_end(args);

@@ -2,6 +2,8 @@
 #ifndef RUN_ENGINE_H
 #define RUN_ENGINE_H
 /** Engines: where they are found, how their tables are taken over. */
+#include <stddef.h>
+
 #include <mininb/mininb.h>
 
 struct nb_engine_ref {
@@ -53,5 +55,20 @@ engine_builtin(const char *name);
  */
 NB_MUST_CHECK int
 engine_import(struct nb_engine *out, const struct nb_engine *table, const char *origin);
+
+/** What engines have warned of through nb_host.log(), for the results that it concerns. */
+enum { ENGINE_WARNINGS_MAX = 4, ENGINE_WARNING_SIZE = 512 };
+
+struct engine_warnings {
+	char texts[ENGINE_WARNINGS_MAX][ENGINE_WARNING_SIZE];
+	size_t count;
+};
+
+/** Those since engine_forget_warnings(), each once, the first few. Any thread. */
+void
+engine_warnings(struct engine_warnings *out);
+
+void
+engine_forget_warnings(void);
 
 #endif /* RUN_ENGINE_H */

@@ -131,6 +131,7 @@ run_open_database(struct nb_run *run)
 	run_begin_phase(run, "open");
 	run_tell(run, 0, 0);
 	run_forget_text();
+	engine_forget_warnings();
 	int rc = engine->open(&run->db, &args);
 	run->measured.open_ns = clock_monotonic() - run->phase_begin_ns;
 	if (rc == NB_OK && run->db == NULL)
