@@ -25,7 +25,8 @@
 struct summary {
 	uint64_t offset;
 	uint64_t least, greatest; /* words of its records, if it has any */
-	uint16_t least_slot;      /* 0: it is empty */
+	bool has_records;
+	bool is_plain; /* they are words: two that are equal are one */
 };
 
 /* The least record of the leaves that come after. */
@@ -98,17 +99,6 @@ empty_slot(struct recovery *recovery, uint64_t *slot)
 	recovery->tree->repaired++;
 }
 
-static void
-set_bound(struct recovery *recovery, const char *bytes, const struct summary *leaf)
-{
-	const struct tree *tree = recovery->tree;
-	struct bound *bound = &recovery->bound;
-
-	bound->is_set = true;
-	record_read(&bound->record, &tree->layout, tree->base, bytes, leaf->least_slot,
-		bound->room);
-}
-
 /* --- a leaf of plain words: the fast path of an open --- */
 
 static bool
@@ -119,36 +109,68 @@ is_below_word(const struct bound *bound, uint64_t word, size_t size)
 	return word == bound->record.word && size < bound->record.key_size;
 }
 
+/* What a pass over the words of a leaf tells. */
+struct words_seen {
+	uint64_t least, greatest;
+	unsigned count;
+	bool has_others; /* short keys, blobs */
+};
+
+/*
+ * Fingerprints and all, without a branch: which slots are empty cannot be predicted, and
+ * this is where an open spends its time.
+ */
+static struct words_seen
+see_words(const struct layout *layout, const char *bytes, struct leaf *line)
+{
+	const uint64_t *slot = slot_at(layout, bytes, 1);
+	uint64_t least_less_one = UINT64_MAX, greatest = 0; /* so that 0 is no least */
+	unsigned count = 0, others = 0;
+
+	for (unsigned i = 1; i <= layout->slots; i++, slot += 2) {
+		uint64_t word = *slot;
+		unsigned fingerprint = fingerprint_of(hash_of_word(word, layout->key_size));
+
+		line->fp[i] = (uint8_t)(word == 0 ? 0 : fingerprint);
+		least_less_one = word - 1 < least_less_one ? word - 1 : least_less_one;
+		greatest = word > greatest ? word : greatest;
+		count += word != 0;
+		others |= word >> 52 == WORD_RESERVED;
+	}
+	return (struct words_seen){least_less_one + 1, greatest, count, others != 0};
+}
+
+static void
+empty_words_from_bound(struct recovery *recovery, const char *bytes)
+{
+	const struct layout *layout = &recovery->tree->layout;
+
+	for (unsigned i = 1; i <= layout->slots; i++) {
+		uint64_t *slot = slot_at(layout, bytes, i);
+
+		if (*slot != 0 && !is_below_word(&recovery->bound, *slot, layout->key_size))
+			empty_slot(recovery, slot);
+	}
+}
+
 /* False: it holds something else too, and nothing was done. */
 static bool
 look_at_words(struct recovery *recovery, struct summary *leaf, struct leaf *line, char *bytes)
 {
-	const struct tree *tree = recovery->tree;
-	const struct layout *layout = &tree->layout;
+	const struct layout *layout = &recovery->tree->layout;
+	struct words_seen seen = see_words(layout, bytes, line);
 
-	for (unsigned i = 1; i <= layout->slots; i++) {
-		uint64_t word = *slot_at(layout, bytes, i);
-
-		if (word != 0 && word_is_reserved(word))
-			return false;
+	if (seen.has_others)
+		return false;
+	if (!is_below_word(&recovery->bound, seen.greatest, layout->key_size)) {
+		empty_words_from_bound(recovery, bytes);
+		seen = see_words(layout, bytes, line);
 	}
-	for (unsigned i = 1; i <= layout->slots; i++) {
-		uint64_t *slot = slot_at(layout, bytes, i), word = *slot;
-
-		if (word == 0)
-			continue;
-		if (!is_below_word(&recovery->bound, word, layout->key_size)) {
-			empty_slot(recovery, slot);
-			continue;
-		}
-		if (leaf->least_slot == 0 || word < leaf->least) {
-			leaf->least = word;
-			leaf->least_slot = (uint16_t)i;
-		}
-		leaf->greatest = word > leaf->greatest ? word : leaf->greatest;
-		line->fp[i] = fingerprint_of(hash_of_word(word, layout->key_size));
-		recovery->tree->recovered++;
-	}
+	leaf->is_plain = true;
+	leaf->has_records = seen.count != 0;
+	leaf->least = seen.least;
+	leaf->greatest = seen.greatest;
+	recovery->tree->recovered += seen.count;
 	return true;
 }
 
@@ -205,6 +227,7 @@ look_at_records(struct recovery *recovery, struct summary *leaf, struct leaf *li
 		uint8_t fingerprint;
 		int answer;
 
+		line->fp[i] = 0;
 		if (!is_blob_sound(tree, slot))
 			return damaged(recovery, "a reference leads out of the pool",
 				(uint64_t)((char *)slot - tree->base));
@@ -228,16 +251,53 @@ look_at_records(struct recovery *recovery, struct summary *leaf, struct leaf *li
 		if (least == NULL || record_compare(record, least) < 0) {
 			least = record;
 			leaf->least = record->word;
-			leaf->least_slot = (uint16_t)i;
 		}
 		leaf->greatest = record->word > leaf->greatest ? record->word : leaf->greatest;
 		recovery->tree->recovered++;
 		count++;
 	}
+	leaf->has_records = count != 0;
 	return NB_OK;
 }
 
 /* --- the chain, from its end --- */
+
+/* The least record of a leaf that has any. */
+static void
+read_least(const struct recovery *recovery, const struct summary *leaf, struct record *record,
+	uint8_t *room)
+{
+	const struct tree *tree = recovery->tree;
+	const char *bytes = tree->base + leaf->offset;
+	struct record *other = &recovery->records[tree->layout.slots];
+	uint8_t *other_room = recovery->linear +
+		(size_t)tree->layout.slots * tree->layout.inline_room;
+	unsigned least = 0;
+
+	for (unsigned i = 1; i <= tree->layout.slots; i++) {
+		if (!record_read(other, &tree->layout, tree->base, bytes, i, other_room) ||
+			other->word != leaf->least ||
+			(least != 0 && record_compare(other, record) > 0))
+			continue;
+		least = i;
+		record_read(record, &tree->layout, tree->base, bytes, i, room);
+	}
+}
+
+/* The leaves before this one end below its least record. */
+static void
+set_bound(struct recovery *recovery, const struct summary *leaf)
+{
+	const struct layout *layout = &recovery->tree->layout;
+	struct bound *bound = &recovery->bound;
+
+	bound->is_set = true;
+	if (layout->format == LEAF_WORDS && leaf->is_plain)
+		bound->record = (struct record){
+			.word = leaf->least, .key_size = layout->key_size};
+	else
+		read_least(recovery, leaf, &bound->record, bound->room);
+}
 
 /* Ask for a leaf that will be looked at soon. */
 static void
@@ -264,7 +324,7 @@ look_at_leaf(struct recovery *recovery, struct summary *leaf, struct leaf *line)
 	return look_at_records(recovery, leaf, line, bytes);
 }
 
-/* From the last to the first; `next` links those that stay, which are told by least_slot. */
+/* From the last to the first; `next` links those that stay: the first, and which have records. */
 static int
 look_at_chain(struct recovery *recovery)
 {
@@ -281,12 +341,12 @@ look_at_chain(struct recovery *recovery)
 		answer = look_at_leaf(recovery, leaf, line);
 		if (answer != NB_OK)
 			return answer;
-		if (leaf->least_slot == 0 && i > 0) {
+		if (!leaf->has_records && i > 0) {
 			line->version |= VERSION_OBSOLETE;
 			continue;
 		}
-		if (leaf->least_slot != 0)
-			set_bound(recovery, bytes, leaf);
+		if (leaf->has_records)
+			set_bound(recovery, leaf);
 		if (*leaf_next(bytes) != next) {
 			pm_store64(leaf_next(bytes), next);
 			pm_flush_line(recovery->pm, bytes);
@@ -304,7 +364,7 @@ drop_empty(struct recovery *recovery, struct heap_cache *cache)
 	size_t kept = 1;
 
 	for (size_t i = 1; i < recovery->count; i++) {
-		if (recovery->leaves[i].least_slot != 0)
+		if (recovery->leaves[i].has_records)
 			recovery->leaves[kept++] = recovery->leaves[i];
 		else
 			heap_leaf_free(cache, recovery->leaves[i].offset);
@@ -350,10 +410,9 @@ separate_leaves(struct recovery *recovery, struct level *level)
 		if (i == 0)
 			continue;
 		level->separators[i] = (struct separator){leaf->least, NULL};
-		if (before->least_slot == 0 || before->greatest < leaf->least)
+		if (!before->has_records || before->greatest < leaf->least)
 			continue;
-		record_read(right, &tree->layout, tree->base, tree->base + leaf->offset,
-			leaf->least_slot, recovery->linear);
+		read_least(recovery, leaf, right, recovery->linear);
 		if (!separator_between(&level->separators[i], before->greatest, right->word,
 			    right->key, right->key_size))
 			return false;
