@@ -33,6 +33,39 @@ pm_flush_best(void)
 }
 #endif
 
+static void
+write_ranges(struct pm *pm)
+{
+	for (unsigned i = 0; i < pm->range_count; i++) {
+		const struct pm_range *range = &pm->ranges[i];
+
+		if (pmem_msync((const void *)range->begin, range->end - range->begin) != 0 &&
+			pm->error == 0)
+			pm->error = errno;
+	}
+	pm->range_count = 0;
+}
+
+/*
+ * An msync(2) takes a page at least, and some hundred microseconds: what is near the last
+ * range joins it, so that a new leaf is one call and not one for each line.
+ */
+static void
+add_range(struct pm *pm, uintptr_t begin, uintptr_t end)
+{
+	enum { NEAR = 4096 };
+	struct pm_range *last = &pm->ranges[pm->range_count - (pm->range_count != 0)];
+
+	if (pm->range_count != 0 && begin < last->end + NEAR && last->begin < end + NEAR) {
+		last->begin = begin < last->begin ? begin : last->begin;
+		last->end = end > last->end ? end : last->end;
+		return;
+	}
+	if (pm->range_count == PM_RANGES)
+		write_ranges(pm);
+	pm->ranges[pm->range_count++] = (struct pm_range){begin, end};
+}
+
 void
 pm_flush_slow(struct pm *pm, const void *at, size_t size)
 {
@@ -44,8 +77,8 @@ pm_flush_slow(struct pm *pm, const void *at, size_t size)
 #endif
 	if (pm->flush == PM_FLUSH_LIBPMEM)
 		pmem_flush(at, size);
-	else if (pmem_msync(at, size) != 0 && pm->error == 0)
-		pm->error = errno;
+	else
+		add_range(pm, (uintptr_t)at, (uintptr_t)at + size);
 }
 
 void
@@ -53,6 +86,8 @@ pm_fence_slow(struct pm *pm)
 {
 	if (pm->flush == PM_FLUSH_LIBPMEM)
 		pmem_drain();
+	else
+		write_ranges(pm);
 }
 
 void

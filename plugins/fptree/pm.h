@@ -35,8 +35,15 @@ enum pm_flush {
 	PM_FLUSH_CLFLUSHOPT,
 	PM_FLUSH_CLFLUSH, /* ordered by itself */
 	PM_FLUSH_LIBPMEM, /* whatever libpmem finds on another architecture */
-	PM_FLUSH_MSYNC    /* a file in the page cache: msync(2) at each flush */
+	PM_FLUSH_MSYNC    /* a file in the page cache: msync(2) at each fence */
 };
+
+/** Pages that a fence has to write, with PM_FLUSH_MSYNC. */
+struct pm_range {
+	uintptr_t begin, end;
+};
+
+enum { PM_RANGES = 8 };
 
 /** One thread's way to the memory, and what it has cost. */
 struct pm {
@@ -44,13 +51,15 @@ struct pm {
 	int error;       /* errno of the first msync(2) that failed, else 0; stays */
 	uint64_t lines;  /* flushed */
 	uint64_t fences; /* that had something to order */
+	unsigned range_count;
+	struct pm_range ranges[PM_RANGES]; /* flushed since the last fence */
 };
 
 /** The best that this machine has for memory that it can flush by lines. */
 enum pm_flush
 pm_flush_best(void);
 
-/** Write back [at, at + size), by a way that is no single instruction. */
+/** Write back [at, at + size), by a way that is no single instruction; with msync(2) at the fence. */
 void
 pm_flush_slow(struct pm *pm, const void *at, size_t size);
 
@@ -180,9 +189,9 @@ pm_fence(struct pm *pm)
 	pm->fences++;
 #ifdef __x86_64__
 	__asm__ volatile("sfence" ::: "memory");
-#else
-	pm_fence_slow(pm);
 #endif
+	if (pm->flush >= PM_FLUSH_LIBPMEM)
+		pm_fence_slow(pm);
 }
 
 #endif /* FPTREE_PM_H */
