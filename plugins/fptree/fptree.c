@@ -158,6 +158,13 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	return tree_get(own(session), key, value);
 }
 
+static int
+multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers)
+{
+	return tree_multi_get(own(session), keys, count, values, answers);
+}
+
 static void
 release(struct nb_session *session)
 {
@@ -180,6 +187,24 @@ static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	return tree_del(own(session), key);
+}
+
+/* One after the other, each durable by itself: there is no log that could undo the first. */
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	if ((flags & NB_BATCH_ATOMIC) != 0)
+		return tree_host(own(session))
+			->fail(NB_UNSUPPORTED, "fptree: no batch is all or nothing");
+	for (size_t i = 0; i < count; i++) {
+		const struct nb_write *w = &writes[i];
+		int rc = w->is_delete != 0 ? del(session, w->key)
+					   : put(session, w->key, w->value);
+
+		if (rc < 0)
+			return rc;
+	}
+	return NB_OK;
 }
 
 static int
@@ -290,6 +315,8 @@ static const struct nb_engine engine = {
 	.put = put,
 	.del = del,
 	.insert = insert,
+	.batch = batch,
+	.multi_get = multi_get,
 	.scan_open = scan_open,
 	.scan_next = scan_next,
 	.scan_close = scan_close,

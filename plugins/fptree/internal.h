@@ -24,6 +24,9 @@ enum { RETIRED_LEAF, RETIRED_BLOB, RETIRED_INNER, RETIRED_TAIL };
 /** The hot verbs, as compiled for one kind of processor. */
 struct tree_verbs {
 	int (*get)(struct tree_session *, struct nb_slice, struct nb_slice *);
+	/** The last one has room for the value of each that is no blob. */
+	int (*multi_get)(struct tree_session *, const struct nb_slice *, size_t,
+		struct nb_slice *, int32_t *, uint8_t *);
 	int (*put)(struct tree_session *, struct nb_slice, struct nb_slice);
 	int (*insert)(struct tree_session *, struct nb_slice, struct nb_slice);
 	int (*del)(struct tree_session *, struct nb_slice);
@@ -86,7 +89,9 @@ struct tree_session {
 	struct heap_cache *cache;
 	uint64_t value_word; /* what get lends of LEAF_WORDS */
 	uint8_t *value;      /* of LEAF_CELLS: layout.inline_room */
-	uint8_t *linear;     /* two leaves' records in one piece, for splits and merges */
+	uint8_t *values;     /* of several at once */
+	size_t values_room;
+	uint8_t *linear; /* two leaves' records in one piece, for splits and merges */
 	struct record *records;
 	struct tree_counts counts;
 	struct scan scan;

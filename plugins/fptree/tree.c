@@ -389,6 +389,7 @@ free_session(struct tree_session *session)
 	struct scan *scan = &session->scan;
 
 	free(session->value);
+	free(session->values);
 	free(session->linear);
 	free(session->records);
 	free(scan->bytes);
@@ -444,6 +445,7 @@ tree_session_close(struct tree_session *session)
 	struct tree *tree = session->tree;
 	int answer = session->pm.error != 0 ? tree_write_failed(session) : NB_OK;
 
+	epoch_exit(session->epoch); /* a loan that nobody has ended */
 	epoch_close(session->epoch, tree->cache);
 	heap_cache_delete(session->cache);
 	lock_tree(tree);
@@ -456,12 +458,38 @@ tree_session_close(struct tree_session *session)
 	return answer;
 }
 
+const struct nb_host *
+tree_host(const struct tree_session *session)
+{
+	return session->tree->host;
+}
+
 /* --- verbs --- */
 
 int
 tree_get(struct tree_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	return session->tree->verbs->get(session, key, value);
+}
+
+int
+tree_multi_get(struct tree_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers)
+{
+	const struct tree *tree = session->tree;
+	size_t room = tree->layout.inline_room + sizeof(uint64_t); /* of either format */
+
+	if (count > session->values_room) {
+		uint8_t *wider = count > SIZE_MAX / room
+			? NULL
+			: realloc(session->values, count * room);
+
+		if (wider == NULL)
+			return tree_no_memory(tree, "the values of several keys");
+		session->values = wider;
+		session->values_room = count;
+	}
+	return tree->verbs->multi_get(session, keys, count, values, answers, session->values);
 }
 
 void

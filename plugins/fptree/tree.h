@@ -64,11 +64,20 @@ tree_session_open(struct tree_session **out, struct tree *tree, uint32_t id);
 int
 tree_session_close(struct tree_session *session);
 
+/** Of the pool that the session's tree is in. */
+const struct nb_host *
+tree_host(const struct tree_session *session);
+
 /** The value is lent until tree_release() and holds reclaimed memory up until then. */
 int
 tree_get(struct tree_session *session, struct nb_slice key, struct nb_slice *value);
 void
 tree_release(struct tree_session *session);
+
+/** Of several, whose misses overlap; lent until tree_release(). */
+int
+tree_multi_get(struct tree_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers);
 
 /** Durable, to the level of pool->flush, when they return. */
 int

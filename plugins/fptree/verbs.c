@@ -187,6 +187,79 @@ get(struct tree_session *session, struct nb_slice slice, struct nb_slice *value)
 	}
 }
 
+/*
+ * One of several: *inlined is where a value goes that is no blob, since the session's own
+ * place for it takes one only. 1, 0, or -1: a writer was met.
+ */
+static inline int
+get_at(struct tree_session *session, const struct place *place, const struct key *key,
+	struct nb_slice *value, uint8_t *inlined)
+{
+	const struct tree *tree = session->tree;
+	const struct leaf *leaf = leaf_line(tree, place->child);
+	const char *bytes = leaf_bytes(tree, place->child);
+	uint64_t version = version_read(&leaf->version), match;
+	int found;
+
+	if (!version_holds(&place->parent->version, place->parent_version))
+		return -1;
+	match = fingerprint_match(leaf, fingerprint_of(key->hash)) & tree->layout.usable;
+	found = tree->layout.format == LEAF_WORDS
+		? look_words(session, bytes, match, key, value)
+		: look_cells(session, bytes, match, key, value);
+	if (!version_holds(&leaf->version, version))
+		return -1;
+	if (found != 0 &&
+		(value->data == &session->value_word || value->data == session->value)) {
+		memcpy(inlined, value->data, value->size);
+		value->data = inlined;
+	}
+	return found;
+}
+
+/*
+ * In groups: first a descent for each key, which asks for the lines that it will want, then the
+ * lookups. So the misses of a group, which are most of a lookup's time, overlap.
+ */
+static int
+multi_get(struct tree_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers, uint8_t *inlined)
+{
+	enum { GROUP = 16 };
+	const struct tree *tree = session->tree;
+	size_t room = tree->layout.format == LEAF_WORDS ? sizeof(uint64_t)
+							: tree->layout.inline_room;
+	bool is_lent = false;
+
+	epoch_enter(session->epoch);
+	for (size_t at = 0; at < count; at += GROUP) {
+		size_t group = count - at < GROUP ? count - at : GROUP;
+		struct place places[GROUP];
+		struct key wanted[GROUP];
+
+		for (size_t i = 0; i < group; i++) {
+			wanted[i] = key_of(keys[at + i].data, keys[at + i].size);
+			descend(session, &wanted[i], &places[i]);
+			prefetch_leaf(tree, &places[i], &wanted[i]);
+		}
+		for (size_t i = 0; i < group; i++) {
+			uint8_t *to = inlined + (at + i) * room;
+			int found;
+
+			while ((found = get_at(session, &places[i], &wanted[i], &values[at + i],
+					to)) < 0) {
+				count_one(&session->counts.restarts);
+				descend(session, &wanted[i], &places[i]);
+			}
+			answers[at + i] = found != 0 ? NB_OK : NB_NOT_FOUND;
+			is_lent = is_lent || found != 0;
+		}
+	}
+	if (!is_lent)
+		epoch_exit(session->epoch);
+	return NB_OK;
+}
+
 /* --- writing --- */
 
 /* The leaf that the key belongs to, locked. */
@@ -396,9 +469,11 @@ value_in_place(uint64_t *at, const struct key *key, struct nb_slice value)
 	return (uint64_t *)(void *)((char *)at + offset);
 }
 
+/* No answer of a verb: there is no empty slot, and one is needed. */
+enum { SPLIT_FIRST = 1000 };
+
 /*
- * The value of a record that is there; done, or 1 that an empty slot is needed.
- * Blobs go into the slot that is there; so does what fits into a word.
+ * The value of a record that is there; done, or SPLIT_FIRST. Blobs go into the slot that is there; so does what fits into a word.
  */
 static inline int
 update_record(struct tree_session *session, const struct locked *locked, const struct key *key,
@@ -423,7 +498,7 @@ update_record(struct tree_session *session, const struct locked *locked, const s
 		commit_word(&session->pm, word, word_of_value(value));
 	} else {
 		if (locked->empty == 0)
-			return 1;
+			return SPLIT_FIRST;
 		slot = locked->free;
 		write_cell(session, locked, slot, key, value);
 		commit_word(&session->pm, at, 0);
@@ -442,27 +517,28 @@ write_record(struct tree_session *session, struct nb_slice slice, struct nb_slic
 	struct key key = key_of(slice.data, slice.size);
 	struct locked locked;
 
-	for (;;) {
+	for (bool is_last_try = false;;) {
 		int answer;
 
 		epoch_enter(session->epoch);
 		lock_leaf(session, &key, &locked);
 		if (locked.slot != 0 && is_insert)
 			return leave(session, &locked, false, NB_EXISTS);
-		if (locked.slot != 0) {
+		answer = SPLIT_FIRST;
+		if (locked.slot != 0)
 			answer = update_record(session, &locked, &key, value);
-			if (answer != 1)
-				return leave(session, &locked, answer == NB_OK, answer);
-		} else if (locked.empty != 0) {
-			if (add_record(session, &locked, &key, value))
-				return leave(session, &locked, true, NB_OK);
-			return leave(session, &locked, false, NB_FAIL);
-		}
+		else if (locked.empty != 0)
+			answer = add_record(session, &locked, &key, value) ? NB_OK : NB_FAIL;
+		if (__builtin_expect(answer == NB_OK, 1))
+			return leave(session, &locked, true, NB_OK);
 		version_unlock_unchanged(&locked.leaf->version, locked.version);
-		answer = tree_split(session, &key);
+		if (answer == SPLIT_FIRST)
+			answer = tree_split(session, &key);
 		epoch_exit(session->epoch);
-		if (answer != NB_OK)
+		/* No room: what waits for its epoch may be some. */
+		if (answer != NB_OK && (is_last_try || epoch_reclaim(session->epoch) == 0))
 			return answer;
+		is_last_try = answer != NB_OK;
 	}
 }
 
@@ -518,4 +594,10 @@ del(struct tree_session *session, struct nb_slice slice)
 	return answer;
 }
 
-const struct tree_verbs VERBS = {.get = get, .put = put, .insert = insert, .del = del};
+const struct tree_verbs VERBS = {
+	.get = get,
+	.multi_get = multi_get,
+	.put = put,
+	.insert = insert,
+	.del = del,
+};
