@@ -128,7 +128,7 @@ FIELD(nb_completion, value, 8);
 FIELD(nb_completion, answer, 24);
 FIELD(nb_completion, spare_u32, 28);
 
-SIZE(nb_engine, 288);
+SIZE(nb_engine, 296);
 FIELD(nb_engine, abi, 0);
 FIELD(nb_engine, size, 4);
 FIELD(nb_engine, name, 8);
@@ -168,6 +168,7 @@ FIELD(nb_engine, flush, 256);
 FIELD(nb_engine, checkpoint, 264);
 FIELD(nb_engine, stats, 272);
 FIELD(nb_engine, variant, 280);
+FIELD(nb_engine, auto_durability_at, 288);
 
 /* Types that a size does not tell. */
 #define TYPE(type, field, ...) \
@@ -206,6 +207,7 @@ TYPE(nb_engine, flush, int (*)(struct nb_db *, uint32_t));
 TYPE(nb_engine, checkpoint, int (*)(struct nb_db *));
 TYPE(nb_engine, stats, void (*)(struct nb_db *, nb_stat_emit, void *));
 TYPE(nb_engine, variant, const struct nb_engine *(*)(const struct nb_option_value *));
+TYPE(nb_engine, auto_durability_at, uint32_t (*)(const char *));
 TYPE(nb_completion, answer, int32_t);
 TYPE(nb_option_value, real, double);
 _Static_assert(__builtin_types_compatible_p(nb_stat_emit,

@@ -363,6 +363,12 @@ struct nb_engine {
 	 * they change nothing. Before open, on any thread.
 	 */
 	const struct nb_engine *(*variant)(const struct nb_option_value *options);
+	/**
+	 * What auto_durability is for a database in the directory `path`, which need not be
+	 * there yet, where the medium decides what costs a sync. One of `durabilities`.
+	 * NULL: the same everywhere. Before open, on any thread.
+	 */
+	uint32_t (*auto_durability_at)(const char *path);
 };
 
 /*

@@ -166,6 +166,8 @@ place_make(struct suite *s, struct place *place, const struct nb_engine *engine,
 {
 	*place = (struct place){
 		.engine = engine, .options = options, .durability = engine->auto_durability};
+	if (engine->auto_durability_at != NULL)
+		place->durability = engine->auto_durability_at(s->args->scratch);
 	int length = snprintf(place->path, sizeof(place->path), "%s/%u", s->args->scratch,
 		(unsigned)s->next_dir++);
 	if (length >= (int)sizeof(place->path)) {

@@ -201,6 +201,18 @@ check_fields(const struct nb_engine *table, const char *origin)
 	return NB_OK;
 }
 
+uint32_t
+engine_auto_durability(const struct nb_engine *engine, const char *path)
+{
+	uint32_t level = engine->auto_durability_at == NULL ? engine->auto_durability
+							    : engine->auto_durability_at(path);
+
+	/* Whoever makes one up is taken by what the table promises. */
+	return level <= NB_DUR_COMMIT && (engine->durabilities & NB_DUR_BIT(level)) != 0
+		? level
+		: engine->auto_durability;
+}
+
 int
 engine_import(struct nb_engine *out, const struct nb_engine *table, const char *origin)
 {

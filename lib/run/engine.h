@@ -56,6 +56,10 @@ engine_builtin(const char *name);
 NB_MUST_CHECK int
 engine_import(struct nb_engine *out, const struct nb_engine *table, const char *origin);
 
+/** What `auto` means for a database below the directory `path`. */
+uint32_t
+engine_auto_durability(const struct nb_engine *engine, const char *path);
+
 /** What engines have warned of through nb_host.log(), for the results that it concerns. */
 enum { ENGINE_WARNINGS_MAX = 4, ENGINE_WARNING_SIZE = 512 };
 

@@ -68,8 +68,9 @@ run_check_engine(struct nb_run *run)
 {
 	const struct nb_engine *engine = &run->engine->table;
 	const struct nb_workload *workload = &run->workload;
-	run->durability = run->options.durability == NB_DUR_AUTO ? engine->auto_durability
-								 : run->options.durability;
+	run->durability = run->options.durability == NB_DUR_AUTO
+		? engine_auto_durability(engine, run->options.path)
+		: run->options.durability;
 	if (run->durability > NB_DUR_COMMIT ||
 		(engine->durabilities & NB_DUR_BIT(run->durability)) == 0) {
 		const char *name = nb_durability_name(run->durability);

@@ -323,5 +323,6 @@ static const struct nb_engine engine = {
 	.flush = flush,
 	.checkpoint = checkpoint,
 	.stats = stats,
+	.auto_durability_at = pool_auto_durability,
 };
 NB_ENGINE_PLUGIN(engine)

@@ -410,30 +410,85 @@ map(struct pool *pool)
 /* --- the medium --- */
 
 static bool
-is_memory_filesystem(const struct pool *pool)
+is_memory_filesystem(int fd)
 {
 	struct statfs info;
 
-	if (fstatfs(pool->directory_fd, &info) != 0)
+	if (fstatfs(fd, &info) != 0)
 		return false;
 	return (uint32_t)info.f_type == tmpfs_type || (uint32_t)info.f_type == ramfs_type;
 }
 
 /* Whatever libpmem was told: the kernel maps so on DAX only. */
 static bool
+maps_as_dax(int fd)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *at = mmap(
+		NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+
+	return at != MAP_FAILED && munmap(at, page) == 0;
+}
+
+static bool
 is_dax(const struct pool *pool)
 {
 	char name[PART_NAME_SIZE];
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	part_name(name, 0);
 	int fd = openat(pool->parts_fd, name, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	void *at = mmap(
-		NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+	bool is = maps_as_dax(fd);
 	close(fd);
-	return at != MAP_FAILED && munmap(at, page) == 0;
+	return is;
+}
+
+/* Of a directory, by a file without a name. */
+static bool
+would_be_dax(const char *directory)
+{
+	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return false;
+	bool is = ftruncate(fd, sysconf(_SC_PAGESIZE)) == 0 && maps_as_dax(fd);
+	close(fd);
+	return is;
+}
+
+/* The directory, or the nearest above it that there is; its name is cut to that. */
+static int
+open_nearest(char *directory)
+{
+	for (;;) {
+		int fd = open(directory, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+		char *slash = strrchr(directory, '/');
+
+		if (fd >= 0)
+			return fd;
+		if (slash == NULL || slash == directory) {
+			strcpy(directory, slash == NULL ? "." : "/");
+			return open(directory, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+		}
+		*slash = '\0';
+	}
+}
+
+uint32_t
+pool_auto_durability(const char *path)
+{
+	uint32_t level = NB_DUR_PROCESS;
+	char *directory = strdup(path[0] != '\0' ? path : ".");
+	int fd = directory == NULL ? -1 : open_nearest(directory);
+
+	if (fd >= 0) {
+		if (is_memory_filesystem(fd) || would_be_dax(directory))
+			level = NB_DUR_COMMIT;
+		close(fd);
+	}
+	free(directory);
+	return level;
 }
 
 static bool
@@ -559,7 +614,7 @@ open_all(struct pool *pool, const struct nb_open_args *args, uint64_t size_bytes
 		rc = check_parts(pool);
 	if (rc == NB_OK)
 		rc = settle_size(pool, args, size_bytes);
-	if (rc == NB_OK && is_memory_filesystem(pool)) {
+	if (rc == NB_OK && is_memory_filesystem(pool->directory_fd)) {
 		pool->medium = POOL_EMULATED;
 		setenv("PMEM_IS_PMEM_FORCE", "1", 0);
 	}

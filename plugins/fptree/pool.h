@@ -99,6 +99,10 @@ pool_sync(struct pool *pool);
 int
 pool_close(struct pool *pool);
 
+/** Strongest level that costs no system call for each write in that directory, or its parent. */
+uint32_t
+pool_auto_durability(const char *path);
+
 /** "dax", "emulated" or "file". */
 const char *
 pool_medium_name(enum pool_medium medium);
