@@ -1,0 +1,548 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The engine fptree against leveldb and lmdb, all through mininb, in turn within one run
+# and on one tmpfs. Prints tables in Markdown: medians, and ratios of throughput, of which
+# each is of one pair, that is of runs that were close to each other. What the harness
+# costs is in all of them, and stands beside them.
+#
+#   extra/bench/fptree.sh [PAIRS] [RECORDS]
+#
+# PAIRS is how often all is done [3], RECORDS how many records there are [2200000]; of the
+# workloads of YCSB a million at most. Three pairs take less than ten minutes.
+#
+#   BENCH_DIR           where the databases are made, which should be on tmpfs, and has to
+#                       have 3 GiB free [/dev/shm/mininb-bench]
+#   BENCH_BUILD         build directory [<repository>/build-bench]
+#   MININB_BENCH_CHRT   0: keep the priority, even where chrt -f 50 is permitted
+#
+# The tables go to stdout, progress to stderr. Exit status: 0 done; 1 a run failed or found
+# wrong data, and there are no tables then; 2 wrong usage; 130 interrupted.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+
+readonly build=${BENCH_BUILD:-$repo/build-bench}
+readonly place=${BENCH_DIR:-/dev/shm/mininb-bench}
+readonly mininb=$build/cli/mininb
+readonly base=leveldb # what the ratios are to
+readonly engines=(fptree fptree-process leveldb lmdb)
+
+parse_arguments()
+{
+	if [[ ${1-} == -h || ${1-} == --help ]]; then
+		show_help
+		exit 0
+	fi
+	(($# <= 2)) || usage_error "$# arguments, and there are PAIRS and RECORDS only"
+	pairs=${1:-3}
+	records=${2:-2200000}
+	[[ $pairs =~ ^[1-9][0-9]{0,2}$ ]] || usage_error "PAIRS is a number from 1 to 999"
+	[[ $records =~ ^[1-9][0-9]{3,9}$ ]] || usage_error "RECORDS is a number from 1000 up"
+	mixed=$((records * 35 / 220)) # as many as the published run has of its 2.2 million
+	ycsb_records=$((records < 1000000 ? records : 1000000))
+}
+
+# ---- how it is run ----
+
+prepare_build()
+{
+	configure "$build" --buildtype=release -Dtests=false >&2
+	as_owner ninja -C "$build" all >"$work/out" || {
+		cat "$work/out" >&2
+		die "it does not build in $build"
+	}
+	local name
+	for name in fptree leveldb lmdb; do
+		"$mininb" engines --driver="$name" >"$work/out" 2>"$work/err" || {
+			cat "$work/err" >&2
+			die "$build has no $name; configure it with -D$name=enabled"
+		}
+	done
+}
+
+# With a realtime priority others take less of the time; but the kernel may take back a
+# part of each second, which a run that is shorter than that does not lose.
+prepare_scheduler()
+{
+	scheduler=()
+	scheduling='normal priority'
+	[[ ${MININB_BENCH_CHRT:-1} != 0 ]] || return 0
+	if ! chrt -f 50 true 2>/dev/null; then
+		scheduling='normal priority (chrt -f 50 is not permitted)'
+		return 0
+	fi
+	scheduler=(chrt -f 50)
+	scheduling='chrt -f 50'
+	local kept period
+	kept=$(cat /proc/sys/kernel/sched_rt_runtime_us 2>/dev/null || echo -1)
+	period=$(cat /proc/sys/kernel/sched_rt_period_us 2>/dev/null || echo 0)
+	if ((kept >= 0 && kept < period)); then
+		scheduling+=", of which the kernel leaves $((kept * 100 / period)) % of each "
+		scheduling+="$((period / 1000)) ms: a run that is shorter may be faster by the rest"
+	fi
+}
+
+# The engine that is called $1 here, as options. What fptree takes by default depends on
+# where its pool is, so both of its levels are asked for.
+engine_options()
+{
+	case $1 in
+	fptree) engine=(--driver=fptree --durability=commit) ;;
+	fptree-process) engine=(--driver=fptree --durability=process) ;;
+	*) engine=("--driver=$1") ;;
+	esac
+}
+
+# ---- one step: a run of mininb, and what is taken from its report ----
+
+planning=no # only count the steps
+step=0
+steps=0
+
+# measure ROW COLUMNS ACTION OPTION...: ROW is the engine, COLUMNS the groups that the
+# report must have and their operations, as in "load=2200000 get=2200000". What it took goes
+# into the samples of $table, under the number $sample.
+measure()
+{
+	local row=$1 columns=$2
+	shift 2
+	step=$((step + 1))
+	[[ $planning == no ]] || return 0
+	say "[$step/$steps] $(human_time "$(seconds_since "$started")"): pair $pair of $pairs," \
+		"$table: $row: $columns"
+	local command=(timeout --foreground "$((120 + records / 10000))" "${scheduler[@]}"
+		"$mininb" "$@" "${engine[@]}" --path="$work/db" --quiet)
+	local status=0
+	"${command[@]}" </dev/null >"$work/out" 2>"$work/err" || status=$?
+	case $status in
+	0) ;;
+	3) step_failed 'found data that was missing or wrong' "${command[@]}" ;;
+	124) step_failed 'did not end in time' "${command[@]}" ;;
+	130) exit 130 ;;
+	*) step_failed "ended with status $status" "${command[@]}" ;;
+	esac
+	read_report "$table" "$row" "$sample" "$columns" <"$work/out" >>"$samples" \
+		2>"$work/err" || step_failed "gave another report than was expected" "${command[@]}"
+}
+
+step_failed()
+{
+	local how=$1
+	shift
+	cat "$work/err" >&2
+	grep -E '^(Verified|Wrong|Not found|Left out) ' "$work/out" >&2 || true
+	say "this $how:"
+	die "$*"
+}
+
+# From a report on stdin, lines TABLE ROW COLUMN SAMPLE VALUE with tabs between them. The
+# value of a group is wall time by operation, in ns. What is known of the whole run goes to
+# COLUMN:NAME of its last group. A report of which a part is not understood is an error, and
+# so is one that tells of data that was missing or wrong.
+read_report()
+{
+	awk -v table="$1" -v row="$2" -v sample="$3" -v columns="$4" '
+	function fail(text) {
+		print "report: " text >"/dev/stderr"
+		bad = 1
+		exit 1
+	}
+	function emit(name, value) {
+		printf "%s\t%s\t%s\t%s\t%s\n", table, row, name, sample, value
+	}
+	# 12.5MiB, 3.2ms, 17: to bytes, ns, as it is
+	function plain(text) {
+		match(text, /^[0-9.]+/)
+		if (RSTART != 1) fail("no number: " text)
+		suffix = substr(text, RLENGTH + 1)
+		if (!(suffix in factor)) fail("not a known unit: " text)
+		return substr(text, 1, RLENGTH) * factor[suffix]
+	}
+	function end_group() {
+		if (group == 0) return
+		if (served != ops) fail(column ": " served " operations in its rows, not " ops)
+		if (has_read && ops >= 10000 && verified == 0 && row != "null")
+			fail(column ": nothing was verified")
+	}
+	BEGIN {
+		wanted = split(columns, want, " ")
+		factor[""] = factor["B"] = factor["ns"] = 1
+		factor["KiB"] = 1024; factor["us"] = 1e3
+		factor["MiB"] = 1024 ^ 2; factor["ms"] = 1e6
+		factor["GiB"] = 1024 ^ 3; factor["s"] = 1e9
+		factor["TiB"] = 1024 ^ 4; factor["m"] = 60e9
+	}
+	/^[0-9]+ threads?, .* operations in [0-9.]+ sec$/ {
+		end_group()
+		if (++group > wanted) fail("more groups than " columns)
+		split(want[group], it, "=")
+		column = it[1]
+		ops = $(NF - 4)
+		if (ops != it[2]) fail(column ": " ops " operations, not " it[2])
+		if ($(NF - 1) <= 0) fail(column ": took no time")
+		emit(column, sprintf("%.3f", $(NF - 1) * 1e9 / ops))
+		served = verified = has_read = 0
+	}
+	# One for each kind, and then for all, if there are more than one.
+	/^(read|insert|update|all) +service +[0-9]+ / {
+		served = $3
+		if ($1 == "read") has_read = 1
+	}
+	/^Verified +: [0-9]+ records: [0-9]+ wrong$/ {
+		verified = $3
+		if ($(NF - 1) != 0) fail(column ": wrong data")
+	}
+	/^(Not found|Left out|Wrong) / { fail(column ": " $0) }
+	/^Durability +: / {
+		level = $3
+		sub(/,$/, "", level)
+	}
+	/^Note +: fptree: .* emulated / { if (level == "commit") level = "commit, emulated" }
+	/^Note +: other processes used / { others = $6 }
+	/^Database +: / { emit(column ":bytes", plain($3)) }
+	/^Harness +: [0-9.]+ ns\/op / { emit(column ":harness", $3) }
+	/^(Counter|Gauge) +: (flushed_lines|fences|pool_size|recovery_time) / {
+		emit(column ":" $3, sprintf("%.0f", plain($4)))
+	}
+	/^Engine +: / {
+		sub(/^Engine +: /, "")
+		split($0, part, ", ")
+		emit("engine", part[1] ", " part[3])
+	}
+	END {
+		if (bad) exit 1
+		end_group()
+		if (group != wanted) fail(group + 0 " groups, not " columns)
+		if (level == "") fail("no durability")
+		emit("durability", row == "null" ? "-" : level)
+		if (others != "") emit("others", others)
+	}'
+}
+
+# ---- what is measured ----
+
+# The engines, in an order that changes from pair to pair.
+in_turn()
+{
+	local first=$((pair % $#)) all=("$@")
+	turn=("${all[@]:first}" "${all[@]:0:first}")
+}
+
+# The options of a workload by the name of its records.
+workload_options()
+{
+	workload=(--workload=fptree-220w --records="$records")
+	case $1 in
+	8+8) ;;
+	16+100) workload+=(--key-format=raw --key-size=16 --value-size=100) ;;
+	esac
+}
+
+readonly reads=(--read=100 --insert=0 --distribution=uniform)
+
+make_traces()
+{
+	local sizes
+	for sizes in 8+8 16+100; do
+		say "traces of $sizes"
+		workload_options "$sizes"
+		convert load "$sizes" --phase=load
+		convert run "$sizes" --phase=run --count="$mixed"
+		convert get "$sizes" --phase=run --count="$records" "${reads[@]}"
+	done
+}
+
+convert()
+{
+	local name=$1 sizes=$2
+	shift 2
+	"$mininb" convert --from=workload:fptree-220w "${workload[@]:1}" --quiet \
+		--to="$work/$sizes.$name.trace" "$@" 2>"$work/err" || {
+		cat "$work/err" >&2
+		die "there is no trace $name of $sizes"
+	}
+}
+
+# In one process: a mix, and then reads, each right behind the load.
+replay()
+{
+	local sizes=$1 row
+	table="replay $sizes"
+	in_turn "${engines[@]}" null
+	for row in "${turn[@]}"; do
+		engine_options "$row"
+		local trace=("--load=$work/$sizes.load.trace" "--vlen=${sizes#*+}")
+		sample=$pair.1
+		measure "$row" "load=$records run=$mixed" replay "${trace[@]}" \
+			--trace="$work/$sizes.run.trace"
+		rm -rf "$work/db"
+		sample=$pair.2
+		measure "$row" "load=$records get=$records" replay "${trace[@]}" \
+			--trace="$work/$sizes.get.trace"
+		rm -rf "$work/db"
+	done
+}
+
+# A process each, so that what the load left to be done is done.
+separate()
+{
+	local sizes=$1 row
+	table="settled $sizes"
+	sample=$pair
+	workload_options "$sizes"
+	in_turn "${engines[@]}"
+	for row in "${turn[@]}"; do
+		engine_options "$row"
+		measure "$row" "load=$records" load "${workload[@]}"
+		measure "$row" "get=$records" run "${workload[@]}" "${reads[@]}" --count="$records"
+		measure "$row" "run=$mixed" run "${workload[@]}" --count="$mixed"
+		rm -rf "$work/db"
+	done
+}
+
+# The same with one thread and with two; rows are their numbers.
+two_threads()
+{
+	local row
+	table=threads
+	sample=$pair
+	workload_options 8+8
+	engine_options fptree
+	in_turn 1 2
+	for row in "${turn[@]}"; do
+		measure "$row" "load=$records" load "${workload[@]}" --threads="$row"
+		measure "$row" "get=$records" run "${workload[@]}" "${reads[@]}" \
+			--count="$records" --threads="$row"
+		measure "$row" "run=$mixed" run "${workload[@]}" --count="$mixed" --threads="$row"
+		rm -rf "$work/db"
+	done
+}
+
+# C before A, which both have the same records: C changes nothing.
+ycsb()
+{
+	local row sizes=$1
+	local options=(--records="$ycsb_records")
+	[[ $sizes != 8+8 ]] || options+=(--key-format=be64 --value-size=8)
+	table="ycsb $sizes"
+	sample=$pair
+	in_turn "${engines[@]}"
+	for row in "${turn[@]}"; do
+		engine_options "$row"
+		measure "$row" "load=$ycsb_records" load --workload=ycsb-c "${options[@]}"
+		measure "$row" "ycsb-c=$ycsb_records" run --workload=ycsb-c "${options[@]}" \
+			--count="$ycsb_records"
+		measure "$row" "ycsb-a=$ycsb_records" run --workload=ycsb-a "${options[@]}" \
+			--count="$ycsb_records"
+		rm -rf "$work/db"
+	done
+}
+
+one_pair()
+{
+	local sizes
+	for sizes in 8+8 16+100; do
+		replay "$sizes"
+		separate "$sizes"
+	done
+	two_threads
+	ycsb 8+8
+	ycsb default
+}
+
+# ---- tables ----
+
+# The median of the samples of table $1, row $2 and column $3; with another row $4, that of
+# the ratios of throughput to it, sample by sample, and how far they reach. A row * is
+# all. '-' if there are none.
+median()
+{
+	awk -F '\t' -v table="$1" -v row="$2" -v column="$3" -v other="${4-}" -v scale="${5:-1}" '
+	function decimals(x) { return x >= 100 ? "%.0f" : x >= 10 ? "%.1f" : "%.2f" }
+	function show(x) { return sprintf(decimals(x), x) }
+	$1 != table || $3 != column { next }
+	row == "*" || $2 == row { mine[$4 (row == "*" ? "/" $2 : "")] = $5 }
+	other != "" && $2 == other { theirs[$4] = $5 }
+	END {
+		for (i in mine) {
+			if (other != "" && !(i in theirs)) continue
+			x = other == "" ? mine[i] / scale : theirs[i] / mine[i]
+			for (j = n++; j > 0 && sorted[j - 1] > x; j--) sorted[j] = sorted[j - 1]
+			sorted[j] = x
+		}
+		if (n == 0) {
+			printf "-"
+			exit
+		}
+		x = n % 2 ? sorted[(n - 1) / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2
+		printf "%s", show(x)
+		if (other != "" && other != row && n > 1) printf " (%s-%s)", show(sorted[0]), show(sorted[n - 1])
+	}' "$samples"
+}
+
+# The same of what is no number: the last.
+text()
+{
+	awk -F '\t' -v table="$1" -v row="$2" -v column="$3" \
+		'$1 == table && $2 == row && $3 == column { it = $5 } END { printf "%s", it }' "$samples"
+}
+
+# The engines are rows; $2 are columns, whose times come first and then their ratios.
+engine_table()
+{
+	local name=$1 column row line rule='|---|---|' columns
+	read -ra columns <<<"$2"
+	line='| engine | durability |'
+	for column in "${columns[@]}"; do line+=" ${column/run/50\/50} ns |"; done
+	for column in "${columns[@]}"; do line+=" ${column/run/50\/50} / $base |"; done
+	for column in "${columns[@]}" "${columns[@]}"; do rule+='---|'; done
+	printf '%s\n%s\n' "$line" "$rule"
+	for row in "${engines[@]}"; do
+		line="| ${row%-process} | $(text "$name" "$row" durability) |"
+		for column in "${columns[@]}"; do line+=" $(median "$name" "$row" "$column") |"; done
+		for column in "${columns[@]}"; do
+			line+=" $(median "$name" "$row" "$column" "$base") |"
+		done
+		printf '%s\n' "$line"
+	done
+	harness_row "$name" "${columns[@]}"
+	printf '\n'
+}
+
+# A replay is done on null as well; what is no replay tells what the harness cost.
+harness_row()
+{
+	local name=$1 column line='| *harness* | |'
+	shift
+	for column in "$@"; do
+		case $name in
+		replay*) line+=" $(median "$name" null "$column") |" ;;
+		*) line+=" $(median "$name" '*' "$column:harness") |" ;;
+		esac
+	done
+	for column in "$@"; do line+=' |'; done
+	printf '%s\n' "$line"
+}
+
+threads_table()
+{
+	local column
+	printf '| fptree | 1 thread, ns | 2 threads, ns | 2 / 1 |\n|---|---|---|---|\n'
+	for column in load get run; do
+		printf '| %s | %s | %s | %s |\n' "${column/run/50\/50}" \
+			"$(median threads 1 "$column")" "$(median threads 2 "$column")" \
+			"$(median threads 2 "$column" 1)"
+	done
+	printf '\n'
+}
+
+# What a load left, and what the next open took.
+space_table()
+{
+	local name row count after
+	printf '| records | engine | file bytes | pool bytes | lines | fences | recovery ms |\n'
+	printf '|---|---|---|---|---|---|---|\n'
+	for name in 'settled 8+8' 'settled 16+100' 'ycsb default'; do
+		count=$records
+		after='get'
+		[[ $name != ycsb* ]] || {
+			count=$ycsb_records
+			after=ycsb-c
+		}
+		for row in fptree leveldb lmdb; do
+			printf '| %s of %s | %s | %s | %s | %s | %s | %s |\n' "$count" "${name#* }" "$row" \
+				"$(median "$name" "$row" load:bytes '' "$count")" \
+				"$(median "$name" "$row" load:pool_size '' "$count")" \
+				"$(median "$name" "$row" load:flushed_lines '' "$count")" \
+				"$(median "$name" "$row" load:fences '' "$count")" \
+				"$(median "$name" "$row" "$after:recovery_time" '' 1000000)"
+		done
+	done
+	printf '\n'
+}
+
+machine()
+{
+	local cpu system row versions=''
+	cpu=$(sed -n '/^model name/ { s/.*: //p; q }' /proc/cpuinfo)
+	system=$(stat -f -c %T "$work")
+	printf 'Machine: %s, %s CPUs, Linux %s, load average %s before and %s after, %s\n\n' \
+		"${cpu:-CPU not known}" "$(nproc)" "$(uname -r)" "$load_before" \
+		"$(cut -d ' ' -f 1-3 /proc/loadavg)" "$scheduling"
+	for row in fptree leveldb lmdb; do
+		versions+="$(text 'replay 8+8' "$row" engine); "
+	done
+	printf 'Engines: %sdatabases on %s; mininb %s\n\n' "$versions" "$system" \
+		"$(git -C "$repo" -c safe.directory="$repo" describe --always --dirty 2>/dev/null ||
+			echo 'of a commit not known')"
+	awk -F '\t' -v pairs="$pairs" '
+		$3 == "others" && $5 + 0 > most { most = $5 + 0 }
+		END {
+			printf "%d pair%s; ", pairs, (pairs > 1 ? "s" : "")
+			if (most > 0)
+				printf "other processes used up to %.0f %% of all CPU time in a run\n\n", most
+			else # too short runs do not tell
+				printf "no run told of other processes\n\n"
+		}' "$samples"
+}
+
+write_tables()
+{
+	local sizes
+	printf '# fptree against %s and lmdb\n\n' "$base"
+	machine
+	printf 'Times are wall time by operation, the harness included; medians. Ratios are of\n'
+	printf 'throughput; behind them the least and the most. "emulated": what would be\n'
+	printf 'commit on persistent memory; on tmpfs it survives what "process" does.\n\n'
+	for sizes in 8+8 16+100; do
+		printf '## %s records of %s bytes, one thread\n\n' "$records" "${sizes/+/ + }"
+		printf 'A replay; get (uniform) and 50/50 (zipfian reads, inserts) each right after a load:\n\n'
+		engine_table "replay $sizes" 'load get run'
+		printf 'A process each; the load has settled and is compacted:\n\n'
+		engine_table "settled $sizes" 'load get run'
+	done
+	printf '## Two threads, %s records of 8 + 8 bytes\n\n' "$records"
+	threads_table
+	printf '## YCSB, %s records and as many operations, zipfian, one thread\n\n' "$ycsb_records"
+	printf 'Records of 8 + 8 bytes:\n\n'
+	engine_table 'ycsb 8+8' 'load ycsb-c ycsb-a'
+	printf 'Records of the size that YCSB has, keys of up to 23 bytes and values of 1000:\n\n'
+	engine_table 'ycsb default' 'load ycsb-c ycsb-a'
+	printf '## Space, flushes and recovery\n\n'
+	printf 'By record after a load in random order, one thread, fptree at commit; lines\n'
+	printf 'flushed and fences by insert; recovery is in the open that follows. "-": not told.\n\n'
+	space_table
+}
+
+main()
+{
+	parse_arguments "$@"
+	mkdir -p "$place"
+	work=$(mktemp -d "$place/fptree.XXXXXX")
+	trap 'rm -rf "$work"' EXIT
+	trap 'exit 130' INT TERM HUP
+	samples=$work/samples
+	: >"$samples"
+	prepare_build
+	prepare_scheduler
+	[[ $(stat -f -c %T "$work") == tmpfs ]] || say "$place is not on tmpfs: this measures its device"
+	load_before=$(cut -d ' ' -f 1-3 /proc/loadavg)
+	started=$EPOCHREALTIME
+	make_traces
+	planning=yes
+	pair=0
+	one_pair
+	planning=no
+	steps=$((step * pairs))
+	step=0
+	for ((pair = 1; pair <= pairs; pair++)); do
+		one_pair
+	done
+	write_tables >"$work/tables" # not half of them
+	cat "$work/tables"
+	say "done in $(human_time "$(seconds_since "$started")")"
+}
+
+main "$@"
