@@ -248,32 +248,32 @@ static const struct {
 	size_t offset;
 	uint32_t kind;
 } counters[] = {
-#define COUNTER(field, unit, kind) \
+#define IT(kind, name, unit, field) \
 	{ \
-#field, unit, offsetof(struct tree_stats, field), kind \
+		name, unit, offsetof(struct tree_stats, field), NB_STAT_##kind \
 	}
-	COUNTER(records, "records", NB_STAT_GAUGE),
-	COUNTER(leaves, "leaves", NB_STAT_GAUGE),
-	COUNTER(inner_nodes, "nodes", NB_STAT_GAUGE),
-	COUNTER(height, "levels", NB_STAT_GAUGE),
-	COUNTER(inserts, "records", NB_STAT_COUNTER),
-	COUNTER(updates, "records", NB_STAT_COUNTER),
-	COUNTER(deletes, "records", NB_STAT_COUNTER),
-	COUNTER(splits, "leaves", NB_STAT_COUNTER),
-	COUNTER(merges, "leaves", NB_STAT_COUNTER),
-	COUNTER(inner_splits, "nodes", NB_STAT_COUNTER),
-	COUNTER(restarts, "descents", NB_STAT_COUNTER),
-	COUNTER(lines, "lines", NB_STAT_COUNTER),
-	COUNTER(fences, "fences", NB_STAT_COUNTER),
-	COUNTER(pool_bytes, "bytes", NB_STAT_GAUGE),
-	COUNTER(reserved_bytes, "bytes", NB_STAT_GAUGE),
-	COUNTER(blobs, "blobs", NB_STAT_GAUGE),
-	COUNTER(blob_bytes, "bytes", NB_STAT_GAUGE),
-	COUNTER(extents, "allocations", NB_STAT_COUNTER),
-	COUNTER(recovery_ns, "ns", NB_STAT_GAUGE),
-	COUNTER(recovered, "records", NB_STAT_GAUGE),
-	COUNTER(repaired, "slots", NB_STAT_GAUGE),
-#undef COUNTER
+	IT(GAUGE, "records", "records", records),
+	IT(GAUGE, "leaves", "leaves", leaves),
+	IT(GAUGE, "inner_nodes", "nodes", inner_nodes),
+	IT(GAUGE, "height", "levels", height),
+	IT(COUNTER, "inserts", "records", inserts),
+	IT(COUNTER, "updates", "records", updates),
+	IT(COUNTER, "deletes", "records", deletes),
+	IT(COUNTER, "splits", "leaves", splits),
+	IT(COUNTER, "merges", "leaves", merges),
+	IT(COUNTER, "inner_splits", "nodes", inner_splits),
+	IT(COUNTER, "restarts", "descents", restarts),
+	IT(COUNTER, "flushed_lines", "lines", lines),
+	IT(COUNTER, "fences", "fences", fences),
+	IT(GAUGE, "pool_size", "bytes", pool_bytes),
+	IT(GAUGE, "pool_size_max", "bytes", reserved_bytes),
+	IT(GAUGE, "blobs", "blobs", blobs),
+	IT(GAUGE, "blobs_size", "bytes", blob_bytes),
+	IT(COUNTER, "extents", "allocations", extents),
+	IT(GAUGE, "recovery_time", "ns", recovery_ns),
+	IT(GAUGE, "recovered", "records", recovered),
+	IT(GAUGE, "repaired", "slots", repaired),
+#undef IT
 };
 
 static void
@@ -287,8 +287,9 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 		emit(to, counters[i].name, counters[i].unit, counters[i].kind, value);
 	}
 	uint64_t slots = all.leaves * db->pool->root->layout.leaf_slots;
-	emit(to, "fill", "%", NB_STAT_GAUGE, slots == 0 ? 0 : all.records * 100 / slots);
-	emit(to, "emulated", "pools", NB_STAT_GAUGE, db->pool->medium == POOL_EMULATED);
+	emit(to, "fill", "%", NB_STAT_GAUGE,
+		slots == 0 ? 0 : (all.records * 100 + slots / 2) / slots);
+	emit(to, "emulated_pools", "pools", NB_STAT_GAUGE, db->pool->medium == POOL_EMULATED);
 }
 
 static const struct nb_engine engine = {
