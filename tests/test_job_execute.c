@@ -311,6 +311,91 @@ START_TEST(a_job_is_executed_only_once)
 }
 END_TEST
 
+/* ---- counters of the engine ---- */
+
+static uint64_t
+grown(const char *name)
+{
+	const struct counter *it = counters_find(&rig.run->base.measured.counters, name);
+	ck_assert_msg(it != NULL, "there is no %s", name);
+	return it->value;
+}
+
+START_TEST(counters_are_of_all_phases_without_loading_and_reading_back)
+{
+	toy_create(&rig,
+		"records = 100\n[first]\nupdate = 1\ncount = 640\nthreads = 3\n"
+		"[second]\nread = 1\nupdate = 1\ncount = 320\nthreads = 2\nstart = after\n"
+		"warmup = 64\n");
+	run_well();
+	ck_assert_uint_eq(grown("puts"), 640 + 160);
+	ck_assert_uint_eq(grown("gets"), 160);
+	ck_assert_uint_gt(toy_calls(TOY_GET), 160); /* what was written was looked at */
+	ck_assert_uint_eq(grown("records"), 100);
+	ck_assert_uint_eq(rig.run->base.measured.usage_ops, 960); /* the warm-up's, too */
+	toy_destroy(&rig);
+}
+END_TEST
+
+static uint64_t flushes;
+
+static int
+flush_told(struct nb_db *db, uint32_t upto)
+{
+	(void)db, (void)upto;
+	flushes++;
+	return NB_OK;
+}
+
+static void
+stats_of_flushes(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	(void)db;
+	emit(to, "flushes", "calls", NB_STAT_COUNTER, flushes);
+	emit(to, "level", "calls", NB_STAT_GAUGE, 10 + flushes);
+}
+
+START_TEST(counters_are_taken_until_the_job_has_settled)
+{
+	for (int verify = 0; verify < 2; verify++) {
+		toy_create(&rig, "records = 100\nupdate = 1\ncount = 100\n");
+		rig.options.verify_rate = verify;
+		toy_new(&rig);
+		rig.run->base.engine->table.flush = flush_told;
+		rig.run->base.engine->table.stats = stats_of_flushes;
+		flushes = 0;
+		ck_assert_msg(nb_job_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
+		ck_assert_uint_eq(grown("flushes"), 1);
+		ck_assert_uint_eq(grown("level"), 11);
+		toy_destroy(&rig);
+	}
+}
+END_TEST
+
+START_TEST(counters_of_a_loading_are_its_own)
+{
+	toy_create(&rig, "records = 100\nread = 1\ncount = 100\n");
+	rig.options.what = NB_JOB_LOAD;
+	run_well();
+	ck_assert_uint_eq(grown("puts"), 100);
+	ck_assert_uint_eq(grown("gets"), 0);
+	ck_assert_uint_eq(toy_calls(TOY_GET), 100);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(counters_of_a_job_that_failed_are_of_what_it_did)
+{
+	toy_create(&rig, "records = 100\nupdate = 1\ncount = 1000\n");
+	toy_break_run(&rig, TOY_FAIL, TOY_PUT, 501, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_FAIL);
+	toy_assert_told("the toy is broken");
+	ck_assert_uint_eq(grown("puts"), 501);
+	ck_assert_uint_eq(grown("gets"), 0);
+	toy_destroy(&rig);
+}
+END_TEST
+
 /* ---- groups ---- */
 
 START_TEST(groups_in_the_background_end_with_the_others)
@@ -414,6 +499,9 @@ main(void)
 		a_session_that_cannot_be_closed_is_told, a_stop_ends_with_a_partial_result,
 		a_stop_while_data_is_read_back_ends_that,
 		the_cpu_time_of_reading_back_is_no_operations, a_job_is_executed_only_once,
+		counters_are_of_all_phases_without_loading_and_reading_back,
+		counters_are_taken_until_the_job_has_settled, counters_of_a_loading_are_its_own,
+		counters_of_a_job_that_failed_are_of_what_it_did,
 		groups_in_the_background_end_with_the_others, phases_come_one_after_the_other,
 		a_phase_that_fails_leaves_the_next_ones_undone, threads_are_summed_up_exactly);
 }

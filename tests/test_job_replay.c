@@ -73,6 +73,9 @@ START_TEST(a_loading_and_a_run_are_two_groups)
 		ck_assert_uint_eq(loading->ops, LOADED);
 		ck_assert_uint_eq(loading->kinds[NB_OP_INSERT].ops, LOADED);
 		ck_assert_uint_eq(run->ops, RUN);
+		const struct counters *counters = &rig.run->base.measured.counters;
+		ck_assert_uint_eq(counters_find(counters, "puts")->value, LOADED + RUN / 4);
+		ck_assert_uint_eq(counters_find(counters, "gets")->value, RUN / 2);
 		ck_assert_uint_eq(run->kinds[NB_OP_READ].ops, RUN / 2);
 		ck_assert_uint_eq(run->kinds[NB_OP_UPDATE].ops, RUN / 4);
 		ck_assert_uint_eq(run->kinds[NB_OP_SCAN].ops, RUN / 4);

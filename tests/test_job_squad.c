@@ -194,6 +194,8 @@ START_TEST(processes_share_the_operations_and_each_opens_the_database)
 			((uint64_t)used.ru_utime.tv_usec + (uint64_t)used.ru_stime.tv_usec) *
 				1000);
 	ck_assert_uint_ge(all->max_resident_bytes, (uint64_t)used.ru_maxrss * 1024);
+	ck_assert(rig.run->base.engine->table.stats != NULL);
+	ck_assert_uint_eq(all->counters.count, 0); /* of each its own, or of all: not known */
 	end();
 }
 END_TEST

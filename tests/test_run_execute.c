@@ -444,6 +444,141 @@ START_TEST(put_that_was_not_done_is_an_error_also_unverified)
 }
 END_TEST
 
+/* --- counters of the engine --- */
+
+static struct {
+	uint64_t gets, puts, dels, flushes;
+} counted;
+
+static int
+put_told(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	__atomic_add_fetch(&counted.puts, 1, __ATOMIC_RELAXED);
+	return rig_right()->put(session, key, value);
+}
+
+static int
+get_told(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	__atomic_add_fetch(&counted.gets, 1, __ATOMIC_RELAXED);
+	return rig_right()->get(session, key, value);
+}
+
+static int
+del_told(struct nb_session *session, struct nb_slice key)
+{
+	__atomic_add_fetch(&counted.dels, 1, __ATOMIC_RELAXED);
+	return rig_right()->del(session, key);
+}
+
+static int
+flush_told(struct nb_db *db, uint32_t upto)
+{
+	(void)db, (void)upto;
+	counted.flushes++;
+	return NB_OK;
+}
+
+static pthread_t stats_thread;
+
+static void
+stats_told(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	(void)db;
+	stats_thread = pthread_self();
+	error_set(NB_FAIL, "said for no reason");
+	emit(to, "gets", "calls", NB_STAT_COUNTER, counted.gets);
+	emit(to, "puts", "calls", NB_STAT_COUNTER, counted.puts);
+	emit(to, "dels", "calls", NB_STAT_COUNTER, counted.dels);
+	emit(to, "flushes", "calls", NB_STAT_COUNTER, counted.flushes);
+	emit(to, "level", "calls", NB_STAT_GAUGE, 10 + counted.flushes);
+	emit(to, "back", "calls", NB_STAT_COUNTER, 100 - counted.flushes);
+}
+
+static struct nb_engine
+begin_told(uint32_t verb, uint32_t threads)
+{
+	struct nb_engine engine = begin(verb, threads);
+	memset(&counted, 0, sizeof(counted));
+	engine.put = put_told;
+	engine.get = get_told;
+	engine.del = del_told;
+	engine.flush = flush_told;
+	engine.stats = stats_told;
+	return engine;
+}
+
+static const struct counter *
+grown(const char *name)
+{
+	const struct counter *it = counters_find(&measured()->counters, name);
+	ck_assert_msg(it != NULL, "there is no %s", name);
+	return it;
+}
+
+START_TEST(counters_are_of_the_operations_and_settling_alone)
+{
+	for (uint32_t threads = 1; threads <= 3; threads += 2)
+		for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+			struct nb_engine engine = begin_told(verb, threads);
+			ck_assert_msg(rig_run(&rig, &engine) == NB_OK, "%s", nb_error_text());
+			/* before there was a loading, and after it all was looked at again */
+			ck_assert_uint_eq(
+				grown("puts")->value, verb == NB_VERB_PUT ? COUNT : 0);
+			ck_assert_uint_eq(
+				grown("gets")->value, verb == NB_VERB_GET ? COUNT : 0);
+			ck_assert_uint_eq(
+				grown("dels")->value, verb == NB_VERB_DELETE ? COUNT : 0);
+			ck_assert_uint_ge(counted.gets, COUNT);
+			uint64_t flushed = verb == NB_VERB_GET ? 0 : 1;
+			ck_assert_uint_eq(grown("flushes")->value, flushed);
+			ck_assert_uint_eq(grown("level")->value, 10 + flushed);
+			ck_assert(pthread_equal(stats_thread, pthread_self()));
+			end();
+		}
+}
+END_TEST
+
+START_TEST(counter_that_runs_backwards_is_marked)
+{
+	struct nb_engine engine = begin_told(NB_VERB_PUT, 1);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert(grown("back")->has_run_back);
+	ck_assert(!grown("puts")->has_run_back);
+	end();
+}
+END_TEST
+
+START_TEST(engine_without_stats_has_no_counters)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 1);
+	engine.stats = NULL;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert_uint_eq(measured()->counters.count, 0);
+	end();
+}
+END_TEST
+
+static int
+put_told_failing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (rig_number(key) == 700)
+		return error_set(NB_FAIL, "the disk is full");
+	return put_told(session, key, value);
+}
+
+START_TEST(counters_of_a_run_that_failed_are_of_what_it_did)
+{
+	struct nb_engine engine = begin_told(NB_VERB_PUT, 1);
+	engine.put = put_told_failing;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "memory: put, operation 700: the disk is full");
+	ck_assert_uint_eq(grown("puts")->value, measured()->ops);
+	ck_assert_uint_eq(grown("flushes")->value, 0);
+	end();
+}
+END_TEST
+
 /* --- failures --- */
 
 static int
@@ -946,6 +1081,9 @@ main(void)
 		delete_of_a_key_that_is_not_there_is_an_error,
 		key_that_is_repeated_in_the_file_may_be_missing_once_deleted,
 		put_that_was_not_done_is_an_error_also_unverified,
+		counters_are_of_the_operations_and_settling_alone,
+		counter_that_runs_backwards_is_marked, engine_without_stats_has_no_counters,
+		counters_of_a_run_that_failed_are_of_what_it_did,
 		failing_put_ends_the_run_with_its_text_and_a_partial_result,
 		failure_of_one_thread_stops_the_others,
 		failing_session_ends_the_run_before_its_first_operation,

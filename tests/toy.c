@@ -412,6 +412,18 @@ session_close(struct nb_session *session)
 	return answers(defect, &rc) ? rc : closed;
 }
 
+/** Calls before the last toy_reset(): a counter of an engine never falls. */
+static uint64_t calls_before[TOY_VERBS];
+
+/** Calls, and what memory itself has. */
+static void
+stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	emit(to, "gets", "calls", NB_STAT_COUNTER, calls_before[TOY_GET] + toy_calls(TOY_GET));
+	emit(to, "puts", "calls", NB_STAT_COUNTER, calls_before[TOY_PUT] + toy_calls(TOY_PUT));
+	right()->stats(db, emit, to);
+}
+
 struct nb_engine
 toy_engine(void)
 {
@@ -433,6 +445,7 @@ toy_engine(void)
 	engine.begin = begin;
 	engine.commit = commit;
 	engine.abort = abort_it;
+	engine.stats = stats;
 	return engine;
 }
 
@@ -441,6 +454,8 @@ toy_reset(void)
 {
 	int sessions = toy.sessions, opened = toy.open;
 	bool is_logging = toy.is_logging;
+	for (int verb = 0; verb < TOY_VERBS; verb++)
+		calls_before[verb] += toy.calls[verb];
 	memset(toy.calls, 0, sizeof(toy.calls));
 	toy.defect = TOY_RIGHT;
 	toy.verb = 0;

@@ -3,7 +3,7 @@
 #define TOY_H
 /**
  * What the tests of jobs stand on: a toy engine, which is `memory` with transactions, with
- * a log of all calls and with one defect that can be switched on; and a job that is read
+ * a log of all calls, counters of gets and puts, and with one defect that can be switched on; and a job that is read
  * from a text and run on it.
  */
 #include <stdbool.h>

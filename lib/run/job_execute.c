@@ -12,6 +12,9 @@
  *     settle: flush, compact                     timed
  *     close the database                         timed
  *
+ * What the engine counts is taken from the first OPERATE until it has settled, without what
+ * is read back.
+ *
  * With several processes the parent opens the database only when they are gone, to settle
  * it.
  */
@@ -261,6 +264,7 @@ execute_here(struct nb_job_run *run)
 		rc = run_settle(&run->base);
 	run->base.measured.has_settled = rc == NB_OK;
 	run->base.measured.has_read_back = rc == NB_OK;
+	rc = run_count_until(&run->base, rc);
 	run->base.measured.max_resident_bytes = sysinfo_max_resident_bytes();
 	return run_close_database(&run->base, rc);
 }

@@ -501,6 +501,7 @@ nb_job_run_delete(struct nb_job_run *run)
 	if (run->base.engine != NULL)
 		nb_options_delete(run->base.values, &run->base.engine->table);
 	nb_engine_unload(run->base.engine);
+	counters_destroy(&run->base.measured.counters);
 	nb_histogram_delete(run->base.measured.service);
 	nb_histogram_delete(run->interval_now);
 	nb_histogram_delete(run->interval_before);

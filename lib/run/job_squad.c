@@ -221,6 +221,36 @@ watch(void *arg)
 
 /* ---- one process ---- */
 
+/**
+ * Of all phases together the engine's counters are taken, but for what is read back. Each of
+ * several processes has the database open for itself: what its engine then counts may be its
+ * own or that of all, and cannot be summed up.
+ */
+static bool
+is_counted(const struct squad *squad)
+{
+	return squad->is_parent && squad->is_told;
+}
+
+static int
+read_back(struct squad *squad, struct crew *crew)
+{
+	struct nb_job_run *run = squad->run;
+	int rc = is_counted(squad) ? run_count_until(&run->base, NB_OK) : NB_OK;
+	if (rc != NB_OK)
+		return rc;
+	if (squad->is_parent) {
+		run_begin_phase(&run->base, "verify");
+		run_tell(&run->base, 0, 0);
+	}
+	/* The other one stays: processes that are behind have yet to see it. */
+	for (size_t p = 0; p < run->active_count; p++)
+		run->active[p]->plan.halt = &squad->shared->breaks[p];
+	crew_do(crew, PHASE_READ_BACK, TICK_NS, watch_stop);
+	rc = worker_failure(squad);
+	return rc == NB_OK && is_counted(squad) ? run_count_from(&run->base) : rc;
+}
+
 static int
 go_through_phases(struct squad *squad, struct crew *crew)
 {
@@ -228,6 +258,8 @@ go_through_phases(struct squad *squad, struct crew *crew)
 	struct sysinfo_usage before, after;
 	crew_do(crew, PHASE_ENTER, TICK_NS, NULL);
 	int rc = worker_failure(squad);
+	if (rc == NB_OK && is_counted(squad))
+		rc = run_count_from(&run->base);
 	if (rc == NB_OK) {
 		sysinfo_usage(&before);
 		run->used_ns = clock_monotonic();
@@ -240,17 +272,8 @@ go_through_phases(struct squad *squad, struct crew *crew)
 		rc = worker_failure(squad);
 		run->was_cut = rc != NB_OK;
 	}
-	if (rc == NB_OK && !stop_requested() && run->options.verify_rate > 0) {
-		if (squad->is_parent) {
-			run_begin_phase(&run->base, "verify");
-			run_tell(&run->base, 0, 0);
-		}
-		/* The other one stays: processes that are behind have yet to see it. */
-		for (size_t p = 0; p < run->active_count; p++)
-			run->active[p]->plan.halt = &squad->shared->breaks[p];
-		crew_do(crew, PHASE_READ_BACK, TICK_NS, watch_stop);
-		rc = worker_failure(squad);
-	}
+	if (rc == NB_OK && !stop_requested() && run->options.verify_rate > 0)
+		rc = read_back(squad, crew);
 	crew_do(crew, PHASE_LEAVE, TICK_NS, NULL);
 	return rc == NB_OK ? worker_failure(squad) : rc;
 }

@@ -163,6 +163,7 @@ nb_run_delete(struct nb_run *run)
 	if (run->engine != NULL)
 		nb_options_delete(run->values, &run->engine->table);
 	nb_engine_unload(run->engine);
+	counters_destroy(&run->measured.counters);
 	nb_histogram_delete(run->measured.service);
 	free(run->path);
 	free(run);

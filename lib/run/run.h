@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/histogram.h"
+#include "run/counters.h"
 #include "run/crew.h"
 #include "run/engine.h"
 #include "run/sysinfo.h"
@@ -38,6 +39,8 @@ struct measurement {
 	uint64_t max_resident_bytes;
 	double floor_op_ns;     /* what the harness takes for an operation on the null engine */
 	uint64_t floor_call_ns; /* median latency that it then reports */
+	/* The engine's own, from the first operation's start until settled; owned. */
+	struct counters counters;
 	struct nb_histogram *service;
 };
 
@@ -62,8 +65,10 @@ struct nb_run {
 	struct worker **workers;
 	int halt;                                         /* see worker_plan */
 	uint64_t (*reached)(const struct worker *worker); /* how far it is in this phase */
-	uint64_t forgotten; /* keys of each worker's share whose memory was let go */
-	uint64_t told_ops;  /* at the last call of progress */
+	uint64_t forgotten;      /* keys of each worker's share whose memory was let go */
+	uint64_t told_ops;       /* at the last call of progress */
+	struct counters counted; /* as they were when counting began */
+	bool is_counting;
 	uint64_t phase_begin_ns;
 	const char *phase_name;
 };
@@ -101,6 +106,20 @@ run_tell(struct nb_run *run, uint64_t done, uint64_t total);
 /** As run->workload.verb says: made for a put, read only for a get. */
 NB_MUST_CHECK int
 run_open_database(struct nb_run *run);
+
+/**
+ * From here on, what the engine counts is the operations' and what these have left to be
+ * done; if it is so already, nothing. No session is within a call.
+ */
+NB_MUST_CHECK int
+run_count_from(struct nb_run *run);
+
+/**
+ * Until here. What was counted before by others, such as by reading back, is left out. Its
+ * failure is the run's only if there was none before, rc.
+ */
+NB_MUST_CHECK int
+run_count_until(struct nb_run *run, int rc);
 
 /** As far as was asked and the engine can. */
 NB_MUST_CHECK int

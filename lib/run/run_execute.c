@@ -6,8 +6,10 @@
  *     open the database                          main thread, timed
  *     ENTER      memory and session              each worker on its own thread
  *     LOAD       data for an engine that keeps none, untimed
+ *     the engine's counters                      main thread, workers parked
  *     OPERATE    the operations                  what is measured
  *     settle     flush, compact                  main thread, workers parked, timed
+ *     the engine's counters, again               main thread, workers parked
  *     READ_BACK  whether writes had their effect, untimed
  *     LEAVE      session                         each worker
  *     close the database                         main thread, timed
@@ -248,10 +250,13 @@ run_phases(struct nb_run *run, struct crew *crew)
 	if (rc == NB_OK)
 		rc = load(run, crew);
 	if (rc == NB_OK)
+		rc = run_count_from(run);
+	if (rc == NB_OK)
 		rc = operate(run, crew);
 	if (rc == NB_OK)
 		rc = run_settle(run);
 	run->measured.has_settled = rc == NB_OK;
+	rc = run_count_until(run, rc);
 	if (rc == NB_OK)
 		rc = read_back(run, crew);
 	run->measured.has_read_back = rc == NB_OK;

@@ -140,6 +140,33 @@ run_open_database(struct nb_run *run)
 }
 
 int
+run_count_from(struct nb_run *run)
+{
+	if (run->is_counting)
+		return NB_OK;
+	int rc = counters_collect(&run->counted, &run->engine->table, run->db);
+	run->is_counting = rc == NB_OK;
+	return rc;
+}
+
+int
+run_count_until(struct nb_run *run, int rc)
+{
+	struct counters now;
+	char text[WORKER_TEXT]; /* of rc; the engine may say something in between */
+	if (!run->is_counting)
+		return rc;
+	snprintf(text, sizeof(text), "%s", nb_error_text());
+	int counted = counters_collect(&now, &run->engine->table, run->db);
+	if (counted == NB_OK)
+		counted = counters_add_growth(&run->measured.counters, &run->counted, &now);
+	counters_destroy(&now);
+	counters_destroy(&run->counted);
+	run->is_counting = false;
+	return rc == NB_OK ? counted : error_set(rc, "%s", text);
+}
+
+int
 run_settle(struct nb_run *run)
 {
 	const struct nb_engine *engine = &run->engine->table;
