@@ -248,6 +248,24 @@ const char *const help_man_prose[] = {
 	"Of a trace, values and the order of scans are checked; which keys there are is\n"
 	"not known.\n",
 
+	".SH COUNTERS OF ENGINES\n"
+	"Each report ends with what the engine has counted by itself, by names of its\n"
+	"own.\n"
+	"Those that are 0 are left out, and an engine may have none.\n"
+	".TP\n"
+	".B Counter\n"
+	"How much it grew from the begin of the first operation until the run was\n"
+	"settled, and how much that is for each operation, a warm\\-up's included.\n"
+	"What was loaded before and what was read back is not in it.\n"
+	".TP\n"
+	".B Gauge\n"
+	"Its level when the run was settled.\n"
+	".PP\n"
+	"Several processes each have an engine of their own, and what these count is not\n"
+	"known to be of one or of all: with\n"
+	".B \\-\\-procs\n"
+	"none is told.\n",
+
 	".SH TRACES\n"
 	"A trace is a list of operations that was recorded somewhere.\n"
 	".B convert\n"

@@ -49,6 +49,28 @@ START_TEST(a_result_outlives_its_run_and_its_job)
 }
 END_TEST
 
+static void
+add_puts(void *to, const char *name, const char *unit, uint32_t kind, uint64_t value)
+{
+	uint64_t *puts = to;
+	if (strcmp(name, "puts") == 0 && strcmp(unit, "calls") == 0 && kind == NB_STAT_COUNTER)
+		*puts += value;
+}
+
+START_TEST(counters_outlive_the_run)
+{
+	struct nb_job_result *result;
+	uint64_t puts = 0;
+	toy_create(&rig, "records = 100\nupdate = 1\ncount = 300\n");
+	ck_assert_int_eq(toy_run(&rig), NB_OK);
+	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_OK);
+	toy_destroy(&rig);
+	nb_job_result_counters(result, add_puts, &puts);
+	ck_assert_uint_eq(puts, 300);
+	nb_job_result_delete(result);
+}
+END_TEST
+
 START_TEST(without_a_rate_there_is_no_histogram_of_responses)
 {
 	struct nb_job_result *result;
@@ -178,7 +200,7 @@ int
 main(void)
 {
 	return UNIT_RUN("job_result", a_result_outlives_its_run_and_its_job,
-		without_a_rate_there_is_no_histogram_of_responses,
+		counters_outlive_the_run, without_a_rate_there_is_no_histogram_of_responses,
 		a_job_that_was_not_begun_has_no_result,
 		what_is_in_the_background_is_in_no_figure,
 		rates_side_by_side_are_added_up_and_phases_are_not,

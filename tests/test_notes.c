@@ -376,6 +376,34 @@ START_TEST(clock_that_is_a_tenth_of_the_median_is_told)
 }
 END_TEST
 
+START_TEST(counters_that_ran_backwards_are_named)
+{
+	struct counter items[] = {{.name = (char *)(uintptr_t) "reads", .has_run_back = true},
+		{.name = (char *)(uintptr_t) "writes"},
+		{.name = (char *)(uintptr_t) "splits", .has_run_back = true}};
+	begin(NB_VERB_PUT);
+	ASSERT_NOT_SAID("backwards");
+	result.measured.counters = (struct counters){.items = items, .count = 3};
+	ASSERT_SAID("counters of the engine ran backwards and are left out: reads, splits");
+	items[0].has_run_back = items[2].has_run_back = false;
+	ASSERT_NOT_SAID("backwards");
+	end();
+}
+END_TEST
+
+START_TEST(names_of_many_counters_that_ran_backwards_are_cut)
+{
+	struct counter items[100];
+	for (size_t i = 0; i < 100; i++)
+		items[i] = (struct counter){
+			.name = (char *)(uintptr_t) "a_rather_long_name", .has_run_back = true};
+	begin(NB_VERB_PUT);
+	result.measured.counters = (struct counters){.items = items, .count = 100};
+	ASSERT_SAID("left out: a_rather_long_name, a_rather_long_name, ");
+	end();
+}
+END_TEST
+
 START_TEST(run_of_no_time_and_no_operation_has_notes_without_nonsense)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
@@ -407,5 +435,7 @@ main(void)
 		virtual_machine_is_told, steal_and_others_are_told_as_shares_of_the_machine,
 		cpu_that_was_taken_away_is_told, more_threads_than_cpus_are_told,
 		clock_that_is_a_tenth_of_the_median_is_told,
+		counters_that_ran_backwards_are_named,
+		names_of_many_counters_that_ran_backwards_are_cut,
 		run_of_no_time_and_no_operation_has_notes_without_nonsense);
 }

@@ -196,6 +196,26 @@ START_TEST(a_report_has_its_form)
 }
 END_TEST
 
+START_TEST(counters_stand_behind_the_engine_with_their_share_of_an_operation)
+{
+	struct counter lines = {.name = (char *)(uintptr_t) "flushed_lines",
+		.unit = (char *)(uintptr_t) "lines",
+		.kind = NB_STAT_COUNTER,
+		.value = 2500};
+	begin();
+	add_operations(false);
+	base.measured.usage_ops = 1250;
+	base.measured.counters = (struct counters){.items = &lines, .count = 1};
+	write_text();
+	ASSERT_HAS("leveldb.so\nCounter           : flushed_lines 2500 (2 per op)\nmininb ");
+	base.is_of_processes = true;
+	base.measured.counters.count = 0;
+	write_text();
+	ASSERT_HAS_NOT("Counter");
+	end();
+}
+END_TEST
+
 START_TEST(without_a_rate_there_is_neither_response_nor_queue)
 {
 	begin();
@@ -383,6 +403,7 @@ int
 main(void)
 {
 	return UNIT_RUN("report_job", a_report_has_its_form,
+		counters_stand_behind_the_engine_with_their_share_of_an_operation,
 		without_a_rate_there_is_neither_response_nor_queue, a_queue_that_grew_is_told,
 		one_kind_alone_has_no_line_for_all, what_a_warm_up_was_is_told,
 		answers_that_are_not_ok_are_told, findings_are_listed,

@@ -435,6 +435,14 @@ START_TEST(conditions_options_and_notes_are_told)
 	static char *notes[] = {(char *)(uintptr_t) "first", (char *)(uintptr_t) "second"};
 	static struct result_option options[] = {
 		{(char *)(uintptr_t) "sync", (char *)(uintptr_t) "no"}};
+	static struct counter counters[] = {{.name = (char *)(uintptr_t) "log_writes",
+						    .unit = (char *)(uintptr_t) "writes",
+						    .kind = NB_STAT_COUNTER,
+						    .value = 1500},
+		{.name = (char *)(uintptr_t) "cache",
+			.unit = (char *)(uintptr_t) "bytes",
+			.kind = NB_STAT_GAUGE,
+			.value = 8 << 20}};
 	begin(NB_VERB_PUT);
 	add_thousand();
 	result.notes = notes;
@@ -467,7 +475,14 @@ START_TEST(conditions_options_and_notes_are_told)
 	ASSERT_HAS("\nStream digest     : 0123456789abcdef\n");
 	ASSERT_HAS(
 		"\nEngine            : leveldb 1.23, BSD-3-Clause, release, /x/leveldb.so\n");
-	ASSERT_HAS("\nOption            : sync=no\n");
+	ASSERT_HAS("\nOption            : sync=no\nmininb            : ");
+	result.measured.counters = (struct counters){.items = counters, .count = 2};
+	write_text(0);
+	ASSERT_HAS("\nOption            : sync=no\n"
+		   "Counter           : log_writes 1500 (1.5 per op)\n"
+		   "Gauge             : cache 8MiB\n"
+		   "mininb            : ");
+	result.measured.counters = (struct counters){0};
 	ASSERT_HAS("\nNote              : first\nNote              : second\n");
 	result.cache_bytes = 0;
 	result.is_auto_durability = false;

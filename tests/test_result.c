@@ -133,6 +133,46 @@ START_TEST(options_are_those_in_force)
 }
 END_TEST
 
+static uint64_t stats_calls;
+
+static void
+stats_told(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	(void)db;
+	stats_calls++;
+	emit(to, "grew", "times", NB_STAT_COUNTER, 7 * stats_calls);
+	emit(to, "fell", "times", NB_STAT_COUNTER, 9 - stats_calls);
+	emit(to, "level", "bytes", NB_STAT_GAUGE, stats_calls);
+}
+
+static void
+list_counter(void *to, const char *name, const char *unit, uint32_t kind, uint64_t value)
+{
+	char *list = to;
+	size_t used = strlen(list);
+	snprintf(list + used, 256 - used, "%s %s %u %llu\n", name, unit, kind,
+		(unsigned long long)value);
+}
+
+START_TEST(counters_are_emitted_but_those_that_ran_backwards)
+{
+	struct nb_engine engine = *rig_right();
+	struct nb_result *result;
+	char list[256] = "";
+	engine.stats = stats_told;
+	stats_calls = 0;
+	rig_create(&rig, NB_VERB_PUT, 100);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+	rig_destroy(&rig);
+	nb_result_counters(result, list_counter, list);
+	ck_assert_str_eq(list, "grew times 0 7\nlevel bytes 1 2\n");
+	ck_assert_str_eq(result->notes[result->note_count - 1],
+		"counters of the engine ran backwards and are left out: fell");
+	nb_result_delete(result);
+}
+END_TEST
+
 START_TEST(bytes_and_rates_are_plain_quotients)
 {
 	struct nb_result result = {
@@ -221,6 +261,7 @@ main(void)
 		two_results_of_one_run_are_equal,
 		digest_is_that_of_the_stream_however_it_is_shared,
 		run_without_a_first_operation_has_no_result, options_are_those_in_force,
+		counters_are_emitted_but_those_that_ran_backwards,
 		bytes_and_rates_are_plain_quotients,
 		warnings_of_the_engine_are_in_the_result_once, many_and_long_warnings_are_cut,
 		warnings_of_an_earlier_run_are_not_in_the_result);

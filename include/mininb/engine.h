@@ -237,7 +237,10 @@ enum {
 	NB_STAT_GAUGE = 1    /* a level at this moment */
 };
 
-/** Takes one counter. name and unit ("bytes", "files") live until it returns. */
+/**
+ * Takes one counter. name and unit ("bytes", "files") live until it returns. Results print
+ * them; bytes, ns and us in human form.
+ */
 typedef void (*nb_stat_emit)(
 	void *to, const char *name, const char *unit, uint32_t kind, uint64_t value);
 

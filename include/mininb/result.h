@@ -48,6 +48,15 @@ nb_result_digest(const struct nb_result *result);
 int
 nb_result_is_partial(const struct nb_result *result);
 
+/**
+ * Emit what the engine counted by itself: of a NB_STAT_COUNTER how much it grew from the
+ * first operation's start, a warm-up's too, until the run was settled, without what was
+ * read back; of a NB_STAT_GAUGE its level then. None where the engine has no stats, or
+ * several processes had it open; nor one that ran backwards.
+ */
+void
+nb_result_counters(const struct nb_result *result, nb_stat_emit emit, void *to);
+
 #define NB_TEXT_FOLD (1u << 0) /* one bucket [0, 1) for all below a microsecond */
 #define NB_TEXT_BARS (1u << 1) /* a bar of # behind each bucket */
 
@@ -112,6 +121,10 @@ nb_job_result_new(struct nb_job_result **out, const struct nb_job_run *run);
 /** NULL is fine. */
 void
 nb_job_result_delete(struct nb_job_result *result);
+
+/** As nb_result_counters(), of all phases together. */
+void
+nb_job_result_counters(const struct nb_job_result *result, nb_stat_emit emit, void *to);
 
 /**
  * The report of a job: for each group its operations with service times and, with a rate,

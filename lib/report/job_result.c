@@ -209,6 +209,12 @@ nb_job_result_delete(struct nb_job_result *result)
 	free(result);
 }
 
+void
+nb_job_result_counters(const struct nb_job_result *result, nb_stat_emit emit, void *to)
+{
+	nb_result_counters(result->base, emit, to);
+}
+
 bool
 job_result_grew(const struct job_result_group *group, uint64_t *behind_ops)
 {

@@ -22,7 +22,7 @@
 #include "base/units.h"
 #include "report/result.h"
 
-enum { NOTE_SIZE = 512 };
+enum { NOTE_SIZE = 512, NAMES_SIZE = 256 };
 
 typedef void (*note_fn)(const struct nb_result *result, char *note);
 
@@ -281,10 +281,27 @@ note_clock(const struct nb_result *result, char *note)
 			(unsigned long long)median, (unsigned long long)own);
 }
 
+/** No counter may, so what such ones say is not told at all. */
+static void
+note_run_back(const struct nb_result *result, char *note)
+{
+	const struct counters *counters = &result->measured.counters;
+	char names[NAMES_SIZE] = "";
+	size_t used = 0;
+	for (size_t i = 0; i < counters->count; i++) {
+		if (counters->items[i].has_run_back && used < sizeof(names))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+				used > 0 ? ", " : "", counters->items[i].name);
+	}
+	if (used > 0)
+		write_note(note, "counters of the engine ran backwards and are left out: %s",
+			names);
+}
+
 static const note_fn notes[] = {note_closed_loop, note_one_run, note_short, note_small_data,
 	note_had_data, note_loaded, note_duplicates, note_unverified, note_settle, note_build,
-	note_virtual, note_steal, note_other_processes, note_switches, note_crowded,
-	note_clock};
+	note_virtual, note_steal, note_other_processes, note_switches, note_crowded, note_clock,
+	note_run_back};
 
 static int
 add_note(struct nb_result *result, const char *note)

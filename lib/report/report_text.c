@@ -279,6 +279,7 @@ report_origin(const struct nb_result *result, FILE *out)
 	for (size_t i = 0; i < result->option_count; i++)
 		report_line(out, "Option", "%s=%s", result->options[i].name,
 			result->options[i].value);
+	report_counters(result, out);
 	report_line(out, "mininb", "%s", nb_version());
 	for (size_t i = 0; i < result->note_count; i++)
 		report_line(out, "Note", "%s", result->notes[i]);

@@ -35,11 +35,14 @@ static int
 copy_owned(struct nb_result *result, const struct nb_run *run)
 {
 	result->measured.service = NULL;
+	int rc = counters_copy(&result->measured.counters, &run->measured.counters);
+	if (rc != NB_OK)
+		return rc;
 	result->workload.keys_path = strdup(run->workload.keys_path);
 	result->engine_path = strdup(run->engine->path);
 	if (result->workload.keys_path == NULL || result->engine_path == NULL)
 		return error_set(NB_FAIL, "out of memory");
-	int rc = nb_histogram_new(&result->measured.service);
+	rc = nb_histogram_new(&result->measured.service);
 	if (rc != NB_OK)
 		return rc;
 	nb_histogram_merge(result->measured.service, run->measured.service);
@@ -111,6 +114,7 @@ nb_result_delete(struct nb_result *result)
 	free(result->notes);
 	free((char *)result->workload.keys_path);
 	free(result->engine_path);
+	counters_destroy(&result->measured.counters);
 	nb_histogram_delete(result->measured.service);
 	free(result);
 }
@@ -143,6 +147,17 @@ int
 nb_result_is_partial(const struct nb_result *result)
 {
 	return result->measured.is_partial;
+}
+
+void
+nb_result_counters(const struct nb_result *result, nb_stat_emit emit, void *to)
+{
+	const struct counters *counters = &result->measured.counters;
+	for (size_t i = 0; i < counters->count; i++) {
+		const struct counter *it = &counters->items[i];
+		if (!it->has_run_back)
+			emit(to, it->name, it->unit, it->kind, it->value);
+	}
 }
 
 uint64_t

@@ -35,7 +35,7 @@ struct nb_result {
 	uint64_t digest;
 	struct clock clock;
 	struct sysinfo sysinfo;
-	struct measurement measured; /* its histogram owned */
+	struct measurement measured; /* its histogram and counters owned */
 	struct engine_warnings warnings;
 	char **notes; /* why the numbers may be wrong; owned */
 	size_t note_count;
@@ -59,9 +59,13 @@ report_line(FILE *out, const char *name, const char *fmt, ...) NB_PRINTF(3, 4);
 void
 report_conditions(const struct nb_result *result, FILE *out);
 
-/** The engine with its options, and the notes. */
+/** The engine with its options and counters, and the notes. */
 void
 report_origin(const struct nb_result *result, FILE *out);
+
+/** What the engine has counted (report_counters.c). */
+void
+report_counters(const struct nb_result *result, FILE *out);
 
 /** Bytes of all keys and values that were read or written. */
 uint64_t

@@ -21,6 +21,7 @@ teardown()
 	contains "$output" $'\nload: insert 100 %\n'
 	matches "$(line_of Verified)" '^[0-9]+ records: 0 wrong$'
 	lacks "$output" 'Partial '
+	contains "$output" $'\nGauge             : records 1000\n'
 }
 
 @test "no workload is needed to load records" {

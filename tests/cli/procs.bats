@@ -33,6 +33,8 @@ run_procs()
 	# of their own use of CPU and memory nothing is made up
 	equals "$(line_of 'CPU time')" 'not known of several processes'
 	equals "$(line_of Memory)" 'not known of several processes'
+	equals "$(line_of Counters)" 'not known of several processes'
+	lacks "$output" 'Gauge '
 }
 
 @test "operations are the same as of one process" {

@@ -29,6 +29,7 @@ make_traces()
 	equals "$(ops_of insert) $(ops_of read) $(ops_of update)" '1000 500 500'
 	lacks "$output" 'Records '
 	lacks "$output" 'Harness  '
+	contains "$output" $'\nGauge             : records 1000\n'
 }
 
 @test "a database that a trace made is there for the next" {

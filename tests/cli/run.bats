@@ -90,6 +90,25 @@ classic_run()
 	lacks "$output" inf
 }
 
+@test "what the engine has counted is told, and how many an operation" {
+	mininb 0 keys -c 500
+	mininb 0 put -d memory -c 500
+	contains "$output" $'\nGauge             : records 500\nGauge             : bytes '
+	lacks "$output" 'Counter '
+	mininb 0 put -d null -c 500 # which counts nothing
+	lacks "$output" 'Counter'
+	lacks "$output" 'Gauge'
+	needs_engine fptree
+	mininb 0 put -d fptree -c 500
+	contains "$output" $'\nCounter           : inserts 500 records (1 per op)\n'
+	mininb 0 get -d fptree -c 500
+	lacks "$output" 'Counter '
+	contains "$output" $'\nGauge             : records 500\n'
+	mininb 0 delete -d fptree -c 500
+	contains "$output" $'\nCounter           : deletes 500 records (1 per op)\n'
+	lacks "$output" 'Gauge             : records'
+}
+
 @test "fold leaves no row below a microsecond but [0, 1)" {
 	mininb 0 keys -c 5000
 	mininb 0 put -d null -c 5000 --fold
