@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The recorder and the images by themselves: on a file whose every byte is the
+ * test's, what images there are; on pools of libpmemobj, that correct programs pass and that
+ * broken ones do not.
+ */
+#include "image.h"
+
+#include <libpmemobj.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../scratch.h"
+#include "../unit.h"
+#include "pm.h"
+
+enum { FILE_WORDS = 8192, WORDS_A_LINE = 8 };
+
+static struct pm pm = {.flush = PM_FLUSH_NONE};
+static struct record record;
+static uint64_t *words; /* the file */
+
+static void
+file_begin(const char *name)
+{
+	scratch_enter();
+	file_put("a.pmem", (uint64_t[FILE_WORDS]){0}, FILE_WORDS * sizeof(uint64_t));
+	int fd = open("a.pmem", O_RDWR);
+	ck_assert_int_ge(fd, 0);
+	words = mmap(NULL, FILE_WORDS * 8, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(words, MAP_FAILED);
+	close(fd);
+	ck_assert_msg(record_begin(&record, scratch_path), "%s", name);
+}
+
+static void
+file_end(void)
+{
+	munmap(words, FILE_WORDS * 8);
+	record_free(&record);
+	scratch_leave();
+}
+
+/* The images at the last event, as the sums 1 a + 10 b + ... of the first word of lines,
+ * or of the words of the first line: how often each came. */
+struct seen {
+	unsigned times[100000];
+	unsigned distinct;
+};
+
+static struct seen
+seen_at_end(bool by_line)
+{
+	static struct seen seen;
+	struct replay replay;
+	struct crash crash = {0};
+	struct image image = {0};
+
+	memset(&seen, 0, sizeof(seen));
+	record_end();
+	replay_begin(&replay, &record);
+	while (replay_next(&replay) != NULL)
+		continue;
+	for (uint32_t k = 0; k < crash_count(&replay); k++) {
+		crash_choose(&replay, &crash, k, 1);
+		ck_assert(image_write(&image, &replay, &crash));
+		uint64_t sum = 0, unit = 1;
+		for (int i = 0; i < 5; i++, unit *= 10)
+			sum += unit * words[by_line ? i * WORDS_A_LINE : i];
+		ck_assert_uint_lt(sum, 100000);
+		seen.distinct += seen.times[sum]++ == 0;
+	}
+	image_end(&image);
+	crash_free(&crash);
+	replay_end(&replay);
+	return seen;
+}
+
+static uint64_t *
+line(int i)
+{
+	return &words[i * WORDS_A_LINE];
+}
+
+START_TEST(lines_between_fences_are_there_in_any_combination)
+{
+	file_begin("lines");
+	pm_store64(line(0), 1);
+	pm_store64(line(1), 1);
+	pm_store64(line(2), 1);
+	struct seen seen = seen_at_end(true);
+	ck_assert_uint_eq(seen.distinct, 8);
+	file_end();
+}
+END_TEST
+
+START_TEST(later_store_to_a_line_is_never_there_without_the_earlier)
+{
+	file_begin("order");
+	pm_store64(&words[0], 1);
+	pm_store64(&words[1], 1);
+	pm_store64(&words[0], 2);
+	struct seen seen = seen_at_end(false);
+	ck_assert_uint_eq(seen.distinct, 4);
+	ck_assert_uint_eq(seen.times[0], 1);
+	ck_assert_uint_eq(seen.times[1], 1);
+	ck_assert_uint_eq(seen.times[11], 1);
+	ck_assert_uint_eq(seen.times[12], 1);
+	file_end();
+}
+END_TEST
+
+START_TEST(flush_and_fence_make_it_durable)
+{
+	file_begin("durable");
+	pm_store64(line(0), 1);
+	pm_flush_line(&pm, line(0));
+	pm_fence(&pm);
+	pm_store64(line(1), 1);
+	struct seen seen = seen_at_end(true);
+	ck_assert_uint_eq(seen.distinct, 2);
+	ck_assert_uint_eq(seen.times[1], 1);
+	ck_assert_uint_eq(seen.times[11], 1);
+	file_end();
+}
+END_TEST
+
+START_TEST(flush_alone_and_fence_alone_do_not)
+{
+	file_begin("alone");
+	pm_store64(line(0), 1);
+	pm_fence(&pm);
+	pm_store64(line(1), 1);
+	pm_flush_line(&pm, line(1));
+	struct seen seen = seen_at_end(true);
+	ck_assert_uint_eq(seen.distinct, 4);
+	file_end();
+}
+END_TEST
+
+START_TEST(store_after_the_flush_is_not_covered_by_it)
+{
+	file_begin("after");
+	pm_store64(line(0), 1);
+	pm_flush_line(&pm, line(0));
+	pm_store64(line(0), 2);
+	pm_fence(&pm);
+	struct seen seen = seen_at_end(true);
+	ck_assert_uint_eq(seen.distinct, 2);
+	ck_assert_uint_eq(seen.times[0], 0);
+	file_end();
+}
+END_TEST
+
+START_TEST(copy_may_be_torn_into_its_words)
+{
+	file_begin("torn");
+	pm_copy(words, (uint64_t[]){1, 1, 1}, 24);
+	bool is_torn = false;
+	struct seen seen = seen_at_end(false);
+	for (int sum = 0; sum < 112; sum++)
+		is_torn = is_torn || (sum != 0 && sum != 111 && seen.times[sum] > 0);
+	ck_assert(is_torn);
+	file_end();
+}
+END_TEST
+
+START_TEST(word_is_never_torn)
+{
+	file_begin("word");
+	pm_copy(words, (uint8_t[]){1, 0, 0, 0, 0, 0, 0, 0}, 8);
+	pm_store16((uint16_t *)(void *)&words[1], 1);
+	struct seen seen = seen_at_end(false);
+	ck_assert_uint_eq(seen.distinct, 3);
+	file_end();
+}
+END_TEST
+
+START_TEST(many_lines_are_sampled_each_missing_and_each_alone)
+{
+	file_begin("many");
+	for (int i = 0; i < 16; i++)
+		pm_store64(line(i), 1);
+	struct seen seen = seen_at_end(true);
+	ck_assert_uint_ge(seen.distinct, 12); /* of 32 by the five lines that are looked at */
+	ck_assert_uint_gt(seen.times[11111 - 100], 0);
+	ck_assert_uint_gt(seen.times[100], 0);
+	file_end();
+}
+END_TEST
+
+static void *
+fence_elsewhere(void *unused)
+{
+	pm_fence(&pm);
+	return unused;
+}
+
+START_TEST(fence_of_another_thread_orders_nothing)
+{
+	pthread_t thread;
+
+	file_begin("thread");
+	pm_store64(line(0), 1);
+	pm_flush_line(&pm, line(0));
+	ck_assert_int_eq(pthread_create(&thread, NULL, fence_elsewhere, NULL), 0);
+	pthread_join(thread, NULL);
+	ck_assert_uint_eq(seen_at_end(true).distinct, 2);
+	file_end();
+}
+END_TEST
+
+START_TEST(store_around_pm_h_is_noticed)
+{
+	file_begin("around");
+	words[0] = 1;
+	pm_flush_line(&pm, words);
+	ck_assert_uint_eq(record.unseen, 1);
+	uint64_t elsewhere = 0;
+	pm_store64(&elsewhere, 1);
+	ck_assert_uint_eq(record.strays, 1);
+	record_end();
+	file_end();
+}
+END_TEST
+
+START_TEST(nothing_is_left_of_the_last_image)
+{
+	struct replay replay;
+	struct crash crash = {0};
+	struct image image = {0};
+
+	file_begin("left");
+	pm_store64(line(0), 1);
+	record_end();
+	replay_begin(&replay, &record);
+	replay_next(&replay);
+	crash_choose(&replay, &crash, 1, 1);
+	ck_assert(image_write(&image, &replay, &crash));
+	ck_assert_uint_eq(words[0], 1);
+	words[FILE_WORDS - 1] = 5;
+	file_put("b.pmem", "a part that was added", 22);
+	crash_choose(&replay, &crash, 0, 1);
+	ck_assert(image_write(&image, &replay, &crash));
+	ck_assert_uint_eq(words[0], 0);
+	ck_assert_uint_eq(words[FILE_WORDS - 1], 0);
+	ck_assert_int_eq(entries_of("."), 1);
+	image_end(&image);
+	crash_free(&crash);
+	replay_end(&replay);
+	file_end();
+}
+END_TEST
+
+/* --- programs on pools of libpmemobj --- */
+
+enum { APPENDS = 20, RECORD_WORDS = 3 };
+
+/* A log of records, each the same number three times. They cross lines now and then. */
+struct log {
+	uint64_t count;
+	uint64_t pad[WORDS_A_LINE - 1];
+	uint64_t records[APPENDS][RECORD_WORDS];
+};
+
+typedef void (*append_fn)(struct log *log, uint64_t i);
+
+static void
+append_right(struct log *log, uint64_t i)
+{
+	pm_copy(log->records[i], (uint64_t[]){i + 1, i + 1, i + 1}, 24);
+	pm_flush(&pm, log->records[i], 24);
+	pm_fence(&pm);
+	pm_store64(&log->count, i + 1);
+	pm_flush(&pm, &log->count, 8);
+	pm_fence(&pm);
+}
+
+static void
+append_without_flush(struct log *log, uint64_t i)
+{
+	pm_copy(log->records[i], (uint64_t[]){i + 1, i + 1, i + 1}, 24);
+	pm_fence(&pm);
+	pm_store64(&log->count, i + 1);
+	pm_flush(&pm, &log->count, 8);
+	pm_fence(&pm);
+}
+
+static void
+append_without_fence(struct log *log, uint64_t i)
+{
+	pm_copy(log->records[i], (uint64_t[]){i + 1, i + 1, i + 1}, 24);
+	pm_flush(&pm, log->records[i], 24);
+	pm_store64(&log->count, i + 1);
+	pm_flush(&pm, &log->count, 8);
+	pm_fence(&pm);
+}
+
+static void
+append_without_last_fence(struct log *log, uint64_t i)
+{
+	pm_copy(log->records[i], (uint64_t[]){i + 1, i + 1, i + 1}, 24);
+	pm_flush(&pm, log->records[i], 24);
+	pm_fence(&pm);
+	pm_store64(&log->count, i + 1);
+	pm_flush(&pm, &log->count, 8);
+}
+
+static void
+append_one_line_of_two(struct log *log, uint64_t i)
+{
+	pm_copy(log->records[i], (uint64_t[]){i + 1, i + 1, i + 1}, 24);
+	pm_flush_line(&pm, log->records[i]);
+	pm_fence(&pm);
+	pm_store64(&log->count, i + 1);
+	pm_flush(&pm, &log->count, 8);
+	pm_fence(&pm);
+}
+
+static void
+append_flush_too_early(struct log *log, uint64_t i)
+{
+	pm_flush(&pm, log->records[i], 24);
+	pm_copy(log->records[i], (uint64_t[]){i + 1, i + 1, i + 1}, 24);
+	pm_fence(&pm);
+	pm_store64(&log->count, i + 1);
+	pm_flush(&pm, &log->count, 8);
+	pm_fence(&pm);
+}
+
+static bool
+log_is_right(const struct log *log, uint64_t acknowledged)
+{
+	if (log->count < acknowledged || log->count > acknowledged + 1)
+		return false;
+	for (uint64_t i = 0; i < log->count; i++)
+		for (int j = 0; j < RECORD_WORDS; j++)
+			if (log->records[i][j] != i + 1)
+				return false;
+	return true;
+}
+
+/* Of parts in a directory, so that it grows by itself. */
+static PMEMobjpool *
+pool_open(void)
+{
+	PMEMobjpool *pool = pmemobj_open("set", "test");
+	if (pool == NULL)
+		return NULL;
+	long long growth = PMEMOBJ_MIN_POOL;
+	ck_assert_int_eq(pmemobj_ctl_set(pool, "heap.size.granularity", &growth), 0);
+	return pool;
+}
+
+static PMEMobjpool *
+pool_begin(void)
+{
+	char set[200];
+
+	scratch_enter();
+	int size = snprintf(set, sizeof(set), "PMEMPOOLSET\nOPTION SINGLEHDR\n64M %s/parts\n",
+		scratch_path);
+	file_put("set", set, (size_t)size);
+	ck_assert_int_eq(mkdir("parts", 0700), 0);
+	PMEMobjpool *pool = pmemobj_create("set", "test", 0, 0600);
+	ck_assert_msg(pool != NULL, "%s", pmemobj_errormsg());
+	ck_assert(!OID_IS_NULL(pmemobj_root(pool, sizeof(struct log))));
+	pmemobj_close(pool);
+	ck_assert(record_begin(&record, scratch_path));
+	pool = pool_open();
+	ck_assert_msg(pool != NULL, "%s", pmemobj_errormsg());
+	return pool;
+}
+
+/* True: right. Of `acknowledged` what the last note said. */
+typedef bool (*check_fn)(PMEMobjpool *pool, uint64_t acknowledged);
+
+static bool
+image_is_right(check_fn check, uint64_t acknowledged)
+{
+	PMEMobjpool *pool = pool_open();
+	if (pool == NULL)
+		return false;
+	bool is_right = check(pool, acknowledged);
+	pmemobj_close(pool);
+	return is_right;
+}
+
+/* Images that are not right. *images: all there are. */
+static unsigned
+wrong_images(check_fn check, unsigned *images)
+{
+	struct replay replay;
+	struct crash crash = {0};
+	struct image image = {.is_mended = true};
+	uint64_t acknowledged = 0;
+	unsigned wrong = 0;
+
+	*images = 0;
+	ck_assert_uint_eq(record.strays, 0);
+	replay_begin(&replay, &record);
+	for (const struct event *at; (at = replay_next(&replay)) != NULL;) {
+		if (at->kind == EVENT_NOTE)
+			acknowledged = at->what;
+		if (at->kind != EVENT_FENCE)
+			continue;
+		for (uint32_t k = 0; k < crash_count(&replay); k++) {
+			crash_choose(&replay, &crash, k, 7);
+			ck_assert(image_write(&image, &replay, &crash));
+			wrong += !image_is_right(check, acknowledged);
+			++*images;
+		}
+	}
+	image_end(&image);
+	crash_free(&crash);
+	replay_end(&replay);
+	record_free(&record);
+	scratch_leave();
+	return wrong;
+}
+
+static bool
+check_log(PMEMobjpool *pool, uint64_t acknowledged)
+{
+	return log_is_right(
+		pmemobj_direct(pmemobj_root(pool, sizeof(struct log))), acknowledged);
+}
+
+static unsigned
+wrong_appends(append_fn append, unsigned *images)
+{
+	PMEMobjpool *pool = pool_begin();
+	struct log *log = pmemobj_direct(pmemobj_root(pool, sizeof(*log)));
+
+	for (uint64_t i = 0; i < APPENDS; i++) {
+		append(log, i);
+		record_note(i + 1);
+	}
+	ck_assert_uint_eq(record.unseen, 0);
+	pmemobj_close(pool);
+	record_end();
+	return wrong_images(check_log, images);
+}
+
+START_TEST(right_program_has_no_wrong_image)
+{
+	unsigned images;
+	ck_assert_uint_eq(wrong_appends(append_right, &images), 0);
+	ck_assert_uint_ge(images, 4 * APPENDS);
+}
+END_TEST
+
+START_TEST(broken_program_has_one)
+{
+	static const append_fn broken[] = {append_without_flush, append_without_fence,
+		append_without_last_fence, append_one_line_of_two, append_flush_too_early};
+	for (size_t i = 0; i < sizeof(broken) / sizeof(*broken); i++) {
+		unsigned images;
+		ck_assert_msg(wrong_appends(broken[i], &images) > 0, "%zu", i);
+	}
+}
+END_TEST
+
+/* --- what libpmemobj does by itself --- */
+
+enum { OBJECTS = 30 };
+
+/* As many as were allocated, each with its number in it. */
+static bool
+check_objects(PMEMobjpool *pool, uint64_t acknowledged)
+{
+	uint64_t count = 0, most = OBJECTS + 1;
+	for (PMEMoid at = POBJ_FIRST_TYPE_NUM(pool, 1); !OID_IS_NULL(at) && count <= most;
+		at = POBJ_NEXT_TYPE_NUM(at)) {
+		count++;
+		if (*(uint64_t *)pmemobj_direct(at) != 7)
+			return false;
+	}
+	PMEMoid more;
+	if (pmemobj_alloc(pool, &more, 4000, 2, NULL, NULL) != 0)
+		return false;
+	return count == acknowledged || count == acknowledged + 1;
+}
+
+static int
+object_make(PMEMobjpool *pool, void *at, void *unused)
+{
+	(void)unused;
+	*(uint64_t *)at = 7;
+	pmemobj_persist(pool, at, sizeof(uint64_t));
+	return 0;
+}
+
+START_TEST(allocation_of_libpmemobj_survives_every_image)
+{
+	PMEMobjpool *pool = pool_begin();
+	unsigned images;
+
+	for (uint64_t i = 0; i < OBJECTS; i++) {
+		PMEMoid oid;
+		size_t size = i % 5 == 4 ? 1 << 20 : 3000; /* of chunks, and of runs */
+		ck_assert_msg(pmemobj_alloc(pool, &oid, size, 1, object_make, NULL) == 0, "%s",
+			pmemobj_errormsg());
+		record_note(i + 1);
+	}
+	pmemobj_close(pool);
+	record_end();
+	ck_assert_uint_gt(record.parts_count, record.first_parts); /* the pool has grown */
+	ck_assert_uint_eq(wrong_images(check_objects, &images), 0);
+	ck_assert_uint_gt(images, 10 * OBJECTS);
+}
+END_TEST
+
+/* Two numbers that are always equal, kept so by transactions. */
+static bool
+check_pair(PMEMobjpool *pool, uint64_t acknowledged)
+{
+	const struct log *log = pmemobj_direct(pmemobj_root(pool, sizeof(*log)));
+	return log->count == log->records[APPENDS - 1][0] &&
+		(log->count == acknowledged || log->count == acknowledged + 1);
+}
+
+static unsigned
+wrong_pairs(bool is_snapshot_whole)
+{
+	PMEMobjpool *pool = pool_begin();
+	struct log *log = pmemobj_direct(pmemobj_root(pool, sizeof(*log)));
+	uint64_t *other = &log->records[APPENDS - 1][0];
+	unsigned images;
+
+	for (uint64_t i = 0; i < 8; i++) {
+		TX_BEGIN(pool)
+		{
+			pmemobj_tx_add_range_direct(&log->count, sizeof(log->count));
+			if (is_snapshot_whole)
+				pmemobj_tx_add_range_direct(other, sizeof(*other));
+			log->count = i + 1;
+			*other = i + 1;
+			if (!is_snapshot_whole)
+				pmemobj_persist(pool, other, sizeof(*other));
+		}
+		TX_END
+		record_note(i + 1);
+	}
+	pmemobj_close(pool);
+	record_end();
+	return wrong_images(check_pair, &images);
+}
+
+START_TEST(transaction_of_libpmemobj_survives_every_image)
+{
+	ck_assert_uint_eq(wrong_pairs(true), 0);
+}
+END_TEST
+
+START_TEST(transaction_without_a_snapshot_does_not)
+{
+	ck_assert_uint_gt(wrong_pairs(false), 0);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("fptree_recorder", lines_between_fences_are_there_in_any_combination,
+		later_store_to_a_line_is_never_there_without_the_earlier,
+		flush_and_fence_make_it_durable, flush_alone_and_fence_alone_do_not,
+		store_after_the_flush_is_not_covered_by_it, copy_may_be_torn_into_its_words,
+		word_is_never_torn, many_lines_are_sampled_each_missing_and_each_alone,
+		fence_of_another_thread_orders_nothing, store_around_pm_h_is_noticed,
+		nothing_is_left_of_the_last_image, right_program_has_no_wrong_image,
+		broken_program_has_one, allocation_of_libpmemobj_survives_every_image,
+		transaction_of_libpmemobj_survives_every_image,
+		transaction_without_a_snapshot_does_not);
+}
