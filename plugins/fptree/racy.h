@@ -39,6 +39,20 @@ enum { RACY_LOAD = __ATOMIC_ACQUIRE, RACY_STORE = __ATOMIC_RELEASE };
 enum { RACY_LOAD = __ATOMIC_RELAXED, RACY_STORE = __ATOMIC_RELAXED };
 #endif
 
+/**
+ * Here threads meet, and a mistake shows if one of them comes late. It is a few instructions to
+ * the next, so by chance none ever does: a test build (FPTREE_MEET) waits, now and then.
+ */
+#ifdef FPTREE_MEET
+void
+racy_meet(void);
+#else
+static inline void
+racy_meet(void)
+{
+}
+#endif
+
 /** What was read before is read before whatever is read after. */
 static inline void
 racy_fence(void)
@@ -51,6 +65,7 @@ racy_fence(void)
 static inline uint64_t
 racy_load64(const uint64_t *at)
 {
+	racy_meet();
 	return __atomic_load_n(at, RACY_LOAD);
 }
 
@@ -69,24 +84,28 @@ racy_load8(const uint8_t *at)
 static inline void
 racy_store64(uint64_t *at, uint64_t value)
 {
+	racy_meet();
 	__atomic_store_n(at, value, RACY_STORE);
 }
 
 static inline void
 racy_store32(uint32_t *at, uint32_t value)
 {
+	racy_meet();
 	__atomic_store_n(at, value, RACY_STORE);
 }
 
 static inline void
 racy_store8(uint8_t *at, uint8_t value)
 {
+	racy_meet();
 	__atomic_store_n(at, value, RACY_STORE);
 }
 
 static inline void
 racy_copy(void *to, const void *from, size_t size)
 {
+	racy_meet();
 #ifdef FPTREE_TSAN
 	for (size_t i = 0; i < size; i++)
 		((uint8_t *)to)[i] = racy_load8((const uint8_t *)from + i);
@@ -129,6 +148,7 @@ version_read(const uint64_t *version)
 		pause_a_little(&spins);
 		now = __atomic_load_n(version, __ATOMIC_ACQUIRE);
 	}
+	racy_meet();
 	return now;
 }
 
@@ -136,8 +156,12 @@ version_read(const uint64_t *version)
 static inline bool
 version_holds(const uint64_t *version, uint64_t read)
 {
+	bool does;
+
 	racy_fence();
-	return racy_load64(version) == read;
+	does = racy_load64(version) == read;
+	racy_meet();
+	return does;
 }
 
 /** Lock it as it was read, unlocked and not obsolete. False: it has changed. */
