@@ -147,6 +147,26 @@ check_node(struct check *check, const struct inner *node, const struct key *low,
 	}
 }
 
+/* What only waits for an epoch to be over is in use by nobody. */
+static void
+release_retired(struct tree *tree)
+{
+	bool is_any_open = false;
+	struct epoch_slot *slot;
+
+	for (uint32_t i = 0; i < tree->sessions_max; i++) {
+		slot = tree->sessions[i] == NULL ? NULL : tree->sessions[i]->epoch;
+		is_any_open = is_any_open || slot != NULL;
+		if (slot != NULL && slot->active == 0)
+			epoch_reclaim(slot);
+	}
+	if (is_any_open || tree->sessions_max == 0)
+		return;
+	slot = epoch_open(tree->epochs, 0, tree->cache); /* what sessions have left behind */
+	if (slot != NULL)
+		epoch_close(slot, tree->cache);
+}
+
 int64_t
 tree_check(struct tree *tree, char *what, size_t room)
 {
@@ -165,6 +185,7 @@ tree_check(struct tree *tree, char *what, size_t room)
 		broken(&check, "out of memory");
 	else
 		check_node(&check, tree->root, NULL, NULL);
+	release_retired(tree);
 	heap_stats(tree->heap, &heap);
 	if (check.expected != 0)
 		broken(&check, "the chain goes on at %#lx", (unsigned long)check.expected);
