@@ -505,6 +505,68 @@ START_TEST(random_load_takes_32_bytes_of_pool_and_1_2_fences_a_record)
 }
 END_TEST
 
+/* Which of `count` records is the i-th that goes: upwards, downwards, or all over. */
+static uint64_t
+goes(unsigned order, uint64_t i, uint64_t count)
+{
+	return order == 0 ? i : order == 1 ? count - 1 - i : i * 7919 % count;
+}
+
+static void
+empty_out(const struct tree_args *args, unsigned order)
+{
+	const uint64_t count = 6000;
+	struct rig rig = {.path = ".", .args = *args};
+	char name[64];
+
+	snprintf(name, sizeof(name), "%u-%u-%u-%u", (unsigned)args->key_size, args->leaf_slots,
+		args->fanout, order);
+	scratch_fresh(name);
+	rig_open(&rig);
+	struct tree_session *session = rig_session(&rig, 0);
+	for (uint64_t i = 0; i < count; i++)
+		put_number(session, args, scattered(i));
+	struct tree_stats full = stats_of(&rig);
+	for (uint64_t i = 0; i < count; i++) {
+		uint8_t key[KEY_MAX];
+		uint64_t number = scattered(goes(order, i, count));
+		ck_assert_int_eq(
+			tree_del(session, number_key(key, number, args->key_size)), NB_OK);
+	}
+	rig_check(&rig, 0);
+	struct tree_stats empty = stats_of(&rig);
+	ck_assert_msg(empty.leaves <= 1 + full.leaves / 100, "%s: %lu of %lu leaves are left",
+		name, (unsigned long)empty.leaves, (unsigned long)full.leaves);
+	ck_assert_uint_eq(empty.blobs, 0);
+	ck_assert_uint_eq(empty.blob_bytes, 0);
+	for (uint64_t i = 0; i < count; i++)
+		put_number(session, args, scattered(i));
+	struct tree_stats again = stats_of(&rig);
+	ck_assert_uint_le(again.pool_bytes, full.pool_bytes);
+	rig_end_session(session);
+	rig_check(&rig, (int64_t)count);
+	rig_close(&rig);
+}
+
+START_TEST(what_is_emptied_merges_away_and_is_used_again)
+{
+	static const uint32_t slots[] = {4, 7, 55}, fanouts[] = {4, 5, 64};
+
+	scratch_enter();
+	for (unsigned i = 0; i < 27; i++) {
+		struct tree_args args = {.key_size = 8,
+			.value_size = 8,
+			.leaf_slots = slots[i / 9],
+			.fanout = fanouts[i / 3 % 3]};
+		empty_out(&args, i % 3);
+		args.key_size = 16;
+		args.value_size = 100;
+		empty_out(&args, i % 3);
+	}
+	scratch_leave();
+}
+END_TEST
+
 /* --- cost --- */
 
 struct cost {
@@ -947,6 +1009,7 @@ main(void)
 		verbs_for_any_processor_and_for_wide_ones_are_the_same,
 		loads_in_order_fill_the_leaves,
 		random_load_takes_32_bytes_of_pool_and_1_2_fences_a_record,
+		what_is_emptied_merges_away_and_is_used_again,
 		a_write_of_words_costs_one_line_and_one_fence,
 		a_write_of_cells_costs_its_lines_and_at_most_two_fences,
 		a_lent_value_stays_whatever_becomes_of_its_record,

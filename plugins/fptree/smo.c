@@ -214,6 +214,12 @@ prepare_split(struct tree_session *session, const struct step *step)
 	return 1;
 }
 
+static bool
+is_sparse(const struct tree *tree, unsigned count)
+{
+	return count + 1 <= tree->shape.fanout / 4;
+}
+
 static int
 prepare_merge(struct tree_session *session, const struct step *step)
 {
@@ -225,7 +231,7 @@ prepare_merge(struct tree_session *session, const struct step *step)
 		drop_root(session, step);
 		return 1;
 	}
-	if (count + 1 > session->tree->shape.fanout / 4)
+	if (!is_sparse(session->tree, count))
 		return 0;
 	return merge_inner(session, step, 1) || merge_inner(session, step, -1);
 }
@@ -681,6 +687,10 @@ try_merge(struct tree_session *session, struct inner *parent, unsigned i, bool *
 	return 0;
 }
 
+/*
+ * Where that leaves the parent sparse it begins again, for the parent's sake: there may never
+ * be another delete here, and a node with one empty leaf would stay.
+ */
 void
 tree_merge(struct tree_session *session, const struct key *key)
 {
@@ -700,6 +710,8 @@ tree_merge(struct tree_session *session, const struct key *key)
 		if (answer == 0 && !is_merged && place->index > 0)
 			answer = try_merge(
 				session, place->parent, place->index - 1, &is_merged);
+		if (is_merged && is_sparse(session->tree, place->parent->count))
+			answer = 1;
 		if (is_merged)
 			version_unlock(&place->parent->version, place->parent_version);
 		else
