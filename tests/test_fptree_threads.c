@@ -1,0 +1,829 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The tree under many sessions at once. Leaves and inner nodes are as small as they can be, so
+ * that few keys are enough to split and merge them all the time, and each test does so
+ * in each format. Nothing waits for a time: threads do a number of operations, or
+ * go on until others have done theirs.
+ */
+#include "fptree_history.h"
+#include "fptree_rig.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+#include "scratch.h"
+
+enum { KEY_MAX = 40, VALUE_MAX = 3000, SIZES = 4 };
+
+/* --- formats --- */
+
+struct format {
+	const char *name;
+	uint64_t key_size, value_size; /* announced */
+	size_t key;                    /* bytes that keys have */
+	size_t values[SIZES];          /* and that values have, one of these */
+};
+
+static const struct format formats[] = {
+	{"words", 8, 8, 8, {8, 8, 8, 8}},
+	{"words-or-blobs", 8, 8, 8, {8, 8, 100, 1000}},
+	{"blobs", 0, 0, 12, {8, 40, 3000, 20}},
+	{"in-place", 16, 8, 16, {8, 8, 8, 8}},
+	{"cells", 16, 100, 16, {100, 40, 8, 100}},
+	{"cells-or-blobs", 16, 100, 16, {100, 300, 8, 100}},
+	{"long-cells", 40, 400, 40, {400, 100, 8, 2000}},
+};
+
+enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+static const struct tree_args tiny = {.leaf_slots = 4, .fanout = 4};
+
+static struct rig
+open_format(const struct format *format)
+{
+	struct rig rig = {.path = ".", .args = tiny};
+
+	rig.args.key_size = format->key_size;
+	rig.args.value_size = format->value_size;
+	scratch_fresh(format->name);
+	rig_open(&rig);
+	rig.tree->verbs = &tree_verbs_plain;
+	rig_lets_meet = true;
+	return rig;
+}
+
+/* In the order of `i`. Longer ones share their first eight bytes by threes. */
+static struct nb_slice
+key_of_number(uint8_t *room, const struct format *format, uint64_t i)
+{
+	uint64_t word = format->key == 8 ? i + 1 : i / 3 + 1;
+
+	memset(room, 'k', format->key);
+	for (unsigned at = 0; at < 8; at++)
+		room[at] = (uint8_t)(word >> (56 - 8 * at));
+	if (format->key > 8)
+		room[format->key - 1] = (uint8_t)(i % 3);
+	return slice_of(room, format->key);
+}
+
+static uint64_t
+number_of_key(const struct format *format, struct nb_slice key)
+{
+	const uint8_t *bytes = key.data;
+	uint64_t word = 0;
+
+	ck_assert_uint_eq(key.size, format->key);
+	for (unsigned at = 0; at < 8; at++)
+		word = word << 8 | bytes[at];
+	return format->key == 8 ? word - 1 : (word - 1) * 3 + bytes[format->key - 1];
+}
+
+static struct nb_slice
+value_of_mark(uint8_t *room, const struct format *format, uint64_t *random, uint64_t mark)
+{
+	size_t size = format->values[rig_random(random, SIZES)];
+
+	rig_fill(room, size, mark);
+	return slice_of(room, size);
+}
+
+/* --- linearizability --- */
+
+/* Threads 0, 1, ... in columns; time goes down: BEGIN and END of each. */
+#define OPERATION(thread_, begin_, end_, verb_, is_done_, value_) \
+	(struct operation) \
+	{ \
+		.thread = (thread_), .begin = (begin_), .end = (end_), .verb = VERB_##verb_, \
+		.is_done = (is_done_), .value = (value_) \
+	}
+
+static bool
+explains(const struct operation *operations, size_t count, uint64_t last)
+{
+	const struct operation *culprit;
+	return history_is_linearizable(operations, count, last, &culprit);
+}
+
+#define EXPLAINS(last, ...) \
+	explains((const struct operation[]){__VA_ARGS__}, \
+		sizeof((const struct operation[]){__VA_ARGS__}) / sizeof(struct operation), \
+		last)
+
+START_TEST(checker_takes_what_some_order_explains)
+{
+	ck_assert(EXPLAINS(
+		7, OPERATION(0, 1, 2, PUT, true, 7), OPERATION(1, 3, 4, GET, true, 7)));
+	ck_assert(EXPLAINS(0, OPERATION(0, 1, 2, GET, false, 0)));
+	/* A read beside a write sees the old or the new. */
+	ck_assert(EXPLAINS(
+		7, OPERATION(0, 1, 4, PUT, true, 7), OPERATION(1, 2, 3, GET, true, 7)));
+	ck_assert(EXPLAINS(
+		7, OPERATION(0, 1, 4, PUT, true, 7), OPERATION(1, 2, 3, GET, false, 0)));
+	/* Of two writes at once either may be the last. */
+	ck_assert(EXPLAINS(
+		7, OPERATION(0, 1, 4, PUT, true, 7), OPERATION(1, 2, 3, PUT, true, 8)));
+	ck_assert(EXPLAINS(
+		8, OPERATION(0, 1, 4, PUT, true, 7), OPERATION(1, 2, 3, PUT, true, 8)));
+	/* Two inserts and a delete between them, all at once. */
+	ck_assert(EXPLAINS(8, OPERATION(0, 1, 6, INSERT, true, 7),
+		OPERATION(1, 2, 5, INSERT, true, 8), OPERATION(2, 3, 4, DEL, true, 0)));
+}
+END_TEST
+
+START_TEST(checker_refuses_a_stale_read)
+{
+	ck_assert(!EXPLAINS(8, OPERATION(0, 1, 2, PUT, true, 7),
+		OPERATION(0, 3, 4, PUT, true, 8), OPERATION(1, 5, 6, GET, true, 7)));
+	/* Once one has read the new value, no later one reads the old, the write going on or not. */
+	ck_assert(
+		!EXPLAINS(8, OPERATION(0, 1, 2, PUT, true, 7), OPERATION(0, 3, 8, PUT, true, 8),
+			OPERATION(1, 4, 5, GET, true, 8), OPERATION(2, 6, 7, GET, true, 7)));
+	ck_assert(!EXPLAINS(
+		7, OPERATION(0, 1, 2, PUT, true, 7), OPERATION(1, 3, 4, GET, false, 0)));
+}
+END_TEST
+
+START_TEST(checker_refuses_a_lost_update)
+{
+	ck_assert(!EXPLAINS(
+		7, OPERATION(0, 1, 2, PUT, true, 7), OPERATION(0, 3, 4, PUT, true, 8)));
+	ck_assert(!EXPLAINS(0, OPERATION(0, 1, 2, PUT, true, 7)));
+	ck_assert(!EXPLAINS(
+		0, OPERATION(0, 1, 2, DEL, false, 0), OPERATION(1, 3, 4, PUT, true, 7)));
+}
+END_TEST
+
+START_TEST(checker_refuses_a_deleted_record_that_comes_back)
+{
+	ck_assert(!EXPLAINS(
+		7, OPERATION(0, 1, 2, PUT, true, 7), OPERATION(0, 3, 4, DEL, true, 0)));
+	ck_assert(!EXPLAINS(0, OPERATION(0, 1, 2, PUT, true, 7),
+		OPERATION(0, 3, 4, DEL, true, 0), OPERATION(1, 5, 6, GET, true, 7)));
+	ck_assert(!EXPLAINS(0, OPERATION(0, 1, 2, PUT, true, 7),
+		OPERATION(1, 3, 6, DEL, true, 0), OPERATION(2, 4, 5, DEL, true, 0)));
+}
+END_TEST
+
+START_TEST(checker_refuses_an_insert_that_is_answered_twice)
+{
+	ck_assert(!EXPLAINS(
+		7, OPERATION(0, 1, 4, INSERT, true, 7), OPERATION(1, 2, 3, INSERT, true, 8)));
+	ck_assert(!EXPLAINS(0, OPERATION(0, 1, 2, INSERT, false, 7)));
+	/* One that was refused leaves nothing. */
+	ck_assert(!EXPLAINS(
+		8, OPERATION(0, 1, 2, PUT, true, 7), OPERATION(1, 3, 4, INSERT, false, 8)));
+}
+END_TEST
+
+START_TEST(checker_refuses_a_value_that_was_never_written)
+{
+	ck_assert(!EXPLAINS(
+		7, OPERATION(0, 1, 4, PUT, true, 7), OPERATION(1, 2, 3, GET, true, 9)));
+}
+END_TEST
+
+enum { CONTEST_KEYS = 12, CONTEST_THREADS = 8, CONTEST_OPERATIONS = 400 };
+
+struct contest {
+	struct rig rig;
+	const struct format *format;
+	unsigned keys;
+	uint64_t salt;
+	uint64_t clock; /* atomic */
+	unsigned long mark;
+	struct {
+		struct operation operation;
+		unsigned key;
+	} log[CONTEST_THREADS][CONTEST_OPERATIONS];
+};
+
+static uint64_t
+tick(struct contest *contest)
+{
+	return __atomic_fetch_add(&contest->clock, 1, __ATOMIC_SEQ_CST);
+}
+
+static bool
+do_operation(struct tree_session *session, struct operation *operation, struct nb_slice key,
+	struct nb_slice value)
+{
+	int rc;
+
+	switch (operation->verb) {
+	case VERB_PUT:
+		rc = tree_put(session, key, value);
+		break;
+	case VERB_INSERT:
+		rc = tree_insert(session, key, value);
+		break;
+	case VERB_DEL:
+		rc = tree_del(session, key);
+		break;
+	default:
+		rc = tree_get(session, key, &value);
+		operation->value = HISTORY_ABSENT;
+		if (rc == NB_OK) {
+			ck_assert(rig_is_whole(value, &operation->value));
+			tree_release(session);
+		}
+	}
+	ck_assert_msg(rc >= 0, "%s", rig_failure);
+	return rc == NB_OK;
+}
+
+/* Three keys at once are an operation on each, under way at the same time. */
+static void
+get_three(struct contest *contest, struct tree_session *session, unsigned id, unsigned i,
+	unsigned number)
+{
+	uint8_t room[3][KEY_MAX];
+	struct nb_slice keys[3], values[3];
+	int32_t answers[3];
+	uint64_t begin, end;
+
+	for (unsigned j = 0; j < 3; j++)
+		keys[j] = key_of_number(room[j], contest->format, (number + j) % contest->keys);
+	begin = tick(contest);
+	ck_assert_int_eq(tree_multi_get(session, keys, 3, values, answers), NB_OK);
+	end = tick(contest);
+	for (unsigned j = 0; j < 3; j++) {
+		struct operation *operation = &contest->log[id][i + j].operation;
+
+		contest->log[id][i + j].key = (number + j) % contest->keys;
+		*operation = (struct operation){.begin = begin,
+			.end = end,
+			.thread = id,
+			.verb = VERB_GET,
+			.is_done = answers[j] == NB_OK};
+		if (operation->is_done)
+			ck_assert(rig_is_whole(values[j], &operation->value));
+	}
+	tree_release(session);
+}
+
+static void
+contend(void *to, unsigned id)
+{
+	static const enum verb verbs[] = {VERB_PUT, VERB_INSERT, VERB_INSERT, VERB_DEL,
+		VERB_DEL, VERB_DEL, VERB_GET, VERB_GET};
+	struct contest *contest = to;
+	struct tree_session *session = rig_session(&contest->rig, id);
+	uint64_t random = rig_seed(contest->salt * HISTORY_THREADS + id);
+	uint8_t key[KEY_MAX], value[VALUE_MAX];
+
+	for (unsigned i = 0; i < CONTEST_OPERATIONS; i++) {
+		struct operation *operation = &contest->log[id][i].operation;
+		unsigned number = (unsigned)rig_random(&random, contest->keys);
+		uint64_t mark = (uint64_t)(id + 1) << 32 | i;
+		struct nb_slice bytes = value_of_mark(value, contest->format, &random, mark);
+
+		contest->log[id][i].key = number;
+		*operation = (struct operation){.thread = id,
+			.verb = verbs[rig_random(&random, sizeof(verbs) / sizeof(verbs[0]))],
+			.value = mark};
+		if (rig_random(&random, 8) == 0)
+			sched_yield();
+		if (operation->verb == VERB_GET && i % 2 == 0 && i + 3 <= CONTEST_OPERATIONS) {
+			get_three(contest, session, id, i, number);
+			i += 2;
+			continue;
+		}
+		operation->begin = tick(contest);
+		operation->is_done = do_operation(
+			session, operation, key_of_number(key, contest->format, number), bytes);
+		operation->end = tick(contest);
+	}
+	rig_end_session(session);
+}
+
+/* The history of one key, and what it has come to; then it is deleted, for the next round. */
+static void
+judge(struct contest *contest, struct tree_session *session, unsigned threads, unsigned number)
+{
+	static struct operation operations[CONTEST_THREADS * CONTEST_OPERATIONS];
+	struct operation last = {.verb = VERB_GET}, remove = {.verb = VERB_DEL};
+	const struct operation *culprit;
+	size_t count = 0;
+	uint8_t room[KEY_MAX];
+	struct nb_slice key = key_of_number(room, contest->format, number);
+
+	for (unsigned id = 0; id < threads; id++)
+		for (unsigned i = 0; i < CONTEST_OPERATIONS; i++)
+			if (contest->log[id][i].key == number)
+				operations[count++] = contest->log[id][i].operation;
+	do_operation(session, &last, key, slice_of(NULL, 0));
+	ck_assert_msg(history_is_linearizable(operations, count, last.value, &culprit),
+		"%s, key %u of %u: no order explains verb %d of thread %u, begun at %lu",
+		contest->format->name, number, contest->keys,
+		culprit == NULL ? -1 : (int)culprit->verb,
+		culprit == NULL ? 0 : culprit->thread,
+		culprit == NULL ? 0 : (unsigned long)culprit->begin);
+	do_operation(session, &remove, key, slice_of(NULL, 0));
+}
+
+static void
+contest_round(struct contest *contest, unsigned threads)
+{
+	rig_run(threads, contend, contest);
+	rig_check(&contest->rig, -1);
+	struct tree_session *session = rig_session(&contest->rig, 0);
+	for (unsigned number = 0; number < contest->keys; number++)
+		judge(contest, session, threads, number);
+	rig_end_session(session);
+	rig_check(&contest->rig, 0);
+}
+
+START_TEST(every_history_of_a_key_is_linearizable)
+{
+	static struct contest contest;
+	uint64_t random = rig_seed(1), splits = 0, merges = 0;
+	struct tree_stats stats;
+
+	scratch_enter();
+	for (unsigned f = 0; f < FORMATS; f++) {
+		contest.format = &formats[f];
+		contest.rig = open_format(contest.format);
+		for (unsigned round = 0; round < 30; round++) {
+			contest.keys = 3 + (unsigned)rig_random(&random, CONTEST_KEYS - 2);
+			contest.salt = f * 1000 + round;
+			contest_round(&contest, 4 + (unsigned)rig_random(&random, 5));
+		}
+		tree_stats(contest.rig.tree, &stats);
+		splits += stats.splits;
+		merges += stats.merges;
+		rig_close(&contest.rig);
+	}
+	ck_assert_uint_gt(splits, 100);
+	ck_assert_uint_gt(merges, 100);
+	scratch_leave();
+}
+END_TEST
+
+/* --- scans --- */
+
+/* Of the keys 0..SCAN_KEYS - 1 the even ones are there throughout. */
+enum { SCAN_KEYS = 160, SCANS = 120, SCANNERS = 2, SCAN_THREADS = 5 };
+
+struct scanning {
+	struct rig rig;
+	const struct format *format;
+	unsigned scanners; /* that are not done; atomic */
+};
+
+/* Marks tell the key, and that somebody has written them. */
+static uint64_t
+mark_for(uint64_t number, uint64_t *random)
+{
+	return (number + 1) << 32 | rig_random(random, 1u << 31);
+}
+
+static void
+put_marked(struct tree_session *session, const struct format *format, uint64_t number,
+	uint64_t *random)
+{
+	uint8_t key[KEY_MAX], value[VALUE_MAX];
+	int rc = tree_put(session, key_of_number(key, format, number),
+		value_of_mark(value, format, random, mark_for(number, random)));
+	ck_assert_msg(rc == NB_OK, "%s", rig_failure);
+}
+
+/* NB_OK, or that it was not there. */
+static int
+del_number(struct tree_session *session, const struct format *format, uint64_t number)
+{
+	uint8_t key[KEY_MAX];
+	int rc = tree_del(session, key_of_number(key, format, number));
+	ck_assert_int_ge(rc, 0);
+	return rc;
+}
+
+static void
+is_marked(struct nb_slice value, uint64_t number)
+{
+	uint64_t mark;
+	ck_assert(rig_is_whole(value, &mark));
+	ck_assert_uint_eq(mark >> 32, number + 1);
+}
+
+/* From `from`, either way, to the end. */
+static void
+scan_from(struct scanning *scanning, struct tree_session *session, long from, bool is_backward)
+{
+	long step = is_backward ? -1 : 1, expected = from + from % 2 * step;
+	uint8_t room[KEY_MAX];
+	struct nb_scan_args args = {.size = sizeof(args),
+		.flags = is_backward ? NB_SCAN_BACKWARD : 0,
+		.from = key_of_number(room, scanning->format, (uint64_t)from)};
+	struct nb_slice key, value;
+	long before = from - step;
+
+	ck_assert_int_eq(tree_scan_open(session, &args), NB_OK);
+	while (tree_scan_next(session, &key, &value) == NB_OK) {
+		long number = (long)number_of_key(scanning->format, key);
+
+		ck_assert_msg((number - before) * step > 0, "%s: %ld after %ld",
+			scanning->format->name, number, before);
+		ck_assert_msg((expected - number) * step >= 0, "%s: %ld, but not %ld",
+			scanning->format->name, number, expected);
+		is_marked(value, (uint64_t)number);
+		if (number == expected)
+			expected += 2 * step;
+		before = number;
+	}
+	ck_assert_int_eq(expected, is_backward ? -2 : SCAN_KEYS);
+	ck_assert_int_eq(tree_scan_close(session), NB_OK);
+}
+
+static void
+scan_or_write(void *to, unsigned id)
+{
+	struct scanning *scanning = to;
+	struct tree_session *session = rig_session(&scanning->rig, id);
+	uint64_t random = rig_seed(id);
+
+	if (id < SCANNERS) {
+		for (unsigned i = 0; i < SCANS; i++)
+			scan_from(scanning, session, (long)rig_random(&random, SCAN_KEYS),
+				rig_random(&random, 2) == 0);
+		__atomic_sub_fetch(&scanning->scanners, 1, __ATOMIC_RELAXED);
+	}
+	while (__atomic_load_n(&scanning->scanners, __ATOMIC_RELAXED) > 0) {
+		/* In runs, so that leaves fill up and run empty. */
+		uint64_t first = rig_random(&random, SCAN_KEYS - 16) | 1;
+		bool is_delete = rig_random(&random, 2) == 0;
+
+		for (uint64_t number = first; number < first + 16; number += 2) {
+			if (is_delete)
+				del_number(session, scanning->format, number);
+			else
+				put_marked(session, scanning->format, number, &random);
+			if (rig_random(&random, 4) == 0)
+				put_marked(session, scanning->format, number - 1, &random);
+		}
+	}
+	rig_end_session(session);
+}
+
+START_TEST(scans_tell_what_is_there_throughout_once_and_in_order)
+{
+	static struct scanning scanning;
+
+	scratch_enter();
+	for (unsigned f = 0; f < FORMATS; f++) {
+		uint64_t random = rig_seed(f);
+		scanning.format = &formats[f];
+		scanning.rig = open_format(scanning.format);
+		scanning.scanners = SCANNERS;
+		struct tree_session *session = rig_session(&scanning.rig, 0);
+		for (uint64_t number = 0; number < SCAN_KEYS; number += 2)
+			put_marked(session, scanning.format, number, &random);
+		rig_end_session(session);
+		rig_run(SCAN_THREADS, scan_or_write, &scanning);
+		rig_check(&scanning.rig, -1);
+		rig_close(&scanning.rig);
+	}
+	scratch_leave();
+}
+END_TEST
+
+/* --- writers --- */
+
+enum { WRITERS = 6, WRITES = 3000, WRITER_KEYS = 240 };
+
+struct writing {
+	struct rig rig;
+	const struct format *format;
+	uint64_t marks[WRITER_KEYS]; /* 0: is not there. Each key's is its writer's */
+	size_t sizes[WRITER_KEYS];
+	int64_t records; /* inserted and not deleted; atomic */
+};
+
+static void
+own_is_known(struct writing *writing, struct tree_session *session, uint64_t number)
+{
+	uint8_t key[KEY_MAX];
+	struct nb_slice value;
+	uint64_t mark;
+	int rc = tree_get(session, key_of_number(key, writing->format, number), &value);
+
+	ck_assert_int_eq(rc, writing->marks[number] != 0 ? NB_OK : NB_NOT_FOUND);
+	if (rc != NB_OK)
+		return;
+	ck_assert_uint_eq(value.size, writing->sizes[number]);
+	ck_assert(rig_is_whole(value, &mark));
+	ck_assert_uint_eq(mark, writing->marks[number]);
+	tree_release(session);
+}
+
+/* Keys of one thread alone are as if it were alone. */
+static void
+write_own(void *to, unsigned id)
+{
+	struct writing *writing = to;
+	struct tree_session *session = rig_session(&writing->rig, id);
+	uint64_t random = rig_seed(id);
+	uint8_t key[KEY_MAX], room[VALUE_MAX];
+
+	for (unsigned i = 0; i < WRITES; i++) {
+		uint64_t number = rig_random(&random, WRITER_KEYS / WRITERS) * WRITERS + id;
+		uint64_t mark = mark_for(number, &random) | 1;
+		struct nb_slice value = value_of_mark(room, writing->format, &random, mark);
+		bool was_there = writing->marks[number] != 0;
+		bool is_growing = i / 250 % 2 == 0;
+
+		own_is_known(writing, session, number);
+		if (rig_random(&random, 4) < (is_growing ? 1 : 3)) {
+			ck_assert_int_eq(del_number(session, writing->format, number),
+				was_there ? NB_OK : NB_NOT_FOUND);
+			writing->marks[number] = 0;
+			continue;
+		}
+		ck_assert_int_eq(
+			tree_put(session, key_of_number(key, writing->format, number), value),
+			NB_OK);
+		writing->marks[number] = mark;
+		writing->sizes[number] = value.size;
+	}
+	rig_end_session(session);
+}
+
+START_TEST(writers_of_keys_of_their_own_do_not_meet)
+{
+	static struct writing writing;
+
+	scratch_enter();
+	for (unsigned f = 0; f < FORMATS; f++) {
+		writing = (struct writing){.format = &formats[f]};
+		writing.rig = open_format(writing.format);
+		rig_run(WRITERS, write_own, &writing);
+		int64_t records = 0;
+		for (uint64_t number = 0; number < WRITER_KEYS; number++)
+			records += writing.marks[number] != 0;
+		rig_check(&writing.rig, records);
+		rig_reopen(&writing.rig);
+		rig_check(&writing.rig, records);
+		struct tree_session *session = rig_session(&writing.rig, 0);
+		for (uint64_t number = 0; number < WRITER_KEYS; number++)
+			own_is_known(&writing, session, number);
+		rig_end_session(session);
+		rig_close(&writing.rig);
+	}
+	scratch_leave();
+}
+END_TEST
+
+static void
+write_any(void *to, unsigned id)
+{
+	struct writing *writing = to;
+	struct tree_session *session = rig_session(&writing->rig, id);
+	uint64_t random = rig_seed(id);
+	uint8_t room[KEY_MAX], bytes[VALUE_MAX];
+
+	for (unsigned i = 0; i < WRITES; i++) {
+		uint64_t number = rig_random(&random, WRITER_KEYS);
+		struct nb_slice key = key_of_number(room, writing->format, number), value;
+		bool is_growing = (i / 250 + id) % 2 == 0;
+
+		value = value_of_mark(
+			bytes, writing->format, &random, mark_for(number, &random));
+		if (rig_random(&random, 4) < (is_growing ? 1 : 3)) {
+			if (del_number(session, writing->format, number) == NB_OK)
+				__atomic_sub_fetch(&writing->records, 1, __ATOMIC_RELAXED);
+		} else if (tree_insert(session, key, value) == NB_OK) {
+			__atomic_add_fetch(&writing->records, 1, __ATOMIC_RELAXED);
+		} else if (tree_get(session, key, &value) == NB_OK) {
+			is_marked(value, number);
+			tree_release(session);
+		}
+	}
+	rig_end_session(session);
+}
+
+START_TEST(as_many_records_are_left_as_writers_were_told)
+{
+	static struct writing writing;
+
+	scratch_enter();
+	for (unsigned f = 0; f < FORMATS; f++) {
+		writing = (struct writing){.format = &formats[f]};
+		writing.rig = open_format(writing.format);
+		rig_run(WRITERS, write_any, &writing);
+		rig_check(&writing.rig, writing.records);
+		rig_reopen(&writing.rig);
+		rig_check(&writing.rig, writing.records);
+		rig_close(&writing.rig);
+	}
+	scratch_leave();
+}
+END_TEST
+
+/* All insert at the same place: the end, or the beginning. */
+static void
+insert_in_order(void *to, unsigned id)
+{
+	struct writing *writing = to;
+	struct tree_session *session = rig_session(&writing->rig, id);
+	uint64_t random = rig_seed(id);
+	uint8_t key[KEY_MAX], value[VALUE_MAX];
+
+	for (uint64_t i = 0; i < WRITES; i++) {
+		uint64_t number = 2 * i + id % 2;
+
+		if (id >= 2) /* downwards */
+			number = 8 * WRITES - number;
+		ck_assert_int_eq(
+			tree_insert(session, key_of_number(key, writing->format, number),
+				value_of_mark(value, writing->format, &random,
+					mark_for(number, &random))),
+			NB_OK);
+	}
+	rig_end_session(session);
+}
+
+START_TEST(inserts_in_order_at_one_place_are_all_there)
+{
+	static struct writing writing;
+
+	scratch_enter();
+	for (unsigned f = 0; f < FORMATS; f++) {
+		writing = (struct writing){.format = &formats[f]};
+		writing.rig = open_format(writing.format);
+		rig_run(4, insert_in_order, &writing);
+		rig_check(&writing.rig, 4 * WRITES);
+		rig_close(&writing.rig);
+	}
+	scratch_leave();
+}
+END_TEST
+
+/* --- a full pool --- */
+
+enum { FILLERS = 4, FILLER_KEYS = 3000, FILLS = 5000, FILLER_VALUE = 2500 };
+
+struct filling {
+	struct rig rig;
+	bool is_there[FILLERS * FILLER_KEYS];
+	unsigned refusals; /* atomic */
+};
+
+/* Each puts until there is no room, then makes some. */
+static void
+fill_and_delete(void *to, unsigned id)
+{
+	struct filling *filling = to;
+	struct tree_session *session = rig_session(&filling->rig, id);
+	uint64_t random = rig_seed(id), deletes = 0;
+	uint8_t key[KEY_MAX], value[FILLER_VALUE];
+
+	for (unsigned i = 0; i < FILLS; i++) {
+		uint64_t number = rig_random(&random, FILLER_KEYS) * FILLERS + id;
+		bool *is_there = &filling->is_there[number];
+
+		if (deletes > 0) {
+			int rc = del_number(session, &formats[0], number);
+			ck_assert_int_eq(rc, *is_there ? NB_OK : NB_NOT_FOUND);
+			*is_there = false;
+			deletes--;
+			continue;
+		}
+		rig_fill(value, sizeof(value), number + 1);
+		int rc = tree_put(session, key_of_number(key, &formats[0], number),
+			slice_of(value, sizeof(value)));
+		if (rc == NB_OK) {
+			*is_there = true;
+			continue;
+		}
+		ck_assert_msg(strstr(rig_failure, "pool_size") != NULL, "%s", rig_failure);
+		__atomic_add_fetch(&filling->refusals, 1, __ATOMIC_RELAXED);
+		deletes = 1 + rig_random(&random, 300);
+	}
+	rig_end_session(session);
+}
+
+START_TEST(a_pool_that_is_full_for_many_keeps_what_they_were_told)
+{
+	static struct filling filling;
+	int64_t records = 0;
+	struct nb_slice value;
+	uint8_t key[KEY_MAX];
+	uint64_t mark;
+
+	scratch_enter();
+	filling.rig = (struct rig){
+		.path = scratch_path, .args = tiny, .pool_bytes = POOL_SIZE_MIN};
+	rig_open(&filling.rig);
+	filling.rig.tree->verbs = &tree_verbs_plain;
+	rig_lets_meet = true;
+	rig_run(FILLERS, fill_and_delete, &filling);
+	ck_assert_uint_gt(filling.refusals, 10);
+	struct tree_session *session = rig_session(&filling.rig, 0);
+	for (uint64_t number = 0; number < FILLERS * FILLER_KEYS; number++) {
+		int rc = tree_get(session, key_of_number(key, &formats[0], number), &value);
+		ck_assert_int_eq(rc, filling.is_there[number] ? NB_OK : NB_NOT_FOUND);
+		if (rc != NB_OK)
+			continue;
+		ck_assert_uint_eq(value.size, FILLER_VALUE);
+		ck_assert(rig_is_whole(value, &mark));
+		ck_assert_uint_eq(mark, number + 1);
+		tree_release(session);
+		records++;
+	}
+	rig_end_session(session);
+	rig_check(&filling.rig, records);
+	rig_reopen(&filling.rig);
+	rig_check(&filling.rig, records);
+	rig_close(&filling.rig);
+	scratch_leave();
+}
+END_TEST
+
+/* --- sessions and loans --- */
+
+enum { VISITORS = 3, VISITS = 25, HOST_KEYS = 40 };
+
+struct visiting {
+	struct rig rig;
+	const struct format *format;
+	unsigned visitors; /* that are not done; atomic */
+};
+
+static void
+visit(struct visiting *visiting, unsigned id, uint64_t *random)
+{
+	struct tree_session *session = rig_session(&visiting->rig, id);
+	uint8_t key[KEY_MAX], first[VALUE_MAX];
+	struct nb_slice value;
+
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t number = rig_random(random, HOST_KEYS);
+		struct nb_slice slice = key_of_number(key, visiting->format, number);
+
+		if (rig_random(random, 4) == 0)
+			del_number(session, visiting->format, number);
+		if (tree_get(session, slice, &value) != NB_OK)
+			continue;
+		memcpy(first, value.data, value.size);
+		for (unsigned j = 0; j < 2; j++) {
+			sched_yield();
+			ck_assert(memcmp(first, value.data, value.size) == 0);
+		}
+		is_marked(value, number);
+		tree_release(session);
+	}
+	rig_end_session(session);
+}
+
+static void
+visit_or_write(void *to, unsigned id)
+{
+	struct visiting *visiting = to;
+	uint64_t random = rig_seed(id);
+
+	if (id < VISITORS) {
+		for (unsigned i = 0; i < VISITS; i++)
+			visit(visiting, id, &random);
+		__atomic_sub_fetch(&visiting->visitors, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	struct tree_session *session = rig_session(&visiting->rig, id);
+	while (__atomic_load_n(&visiting->visitors, __ATOMIC_RELAXED) > 0) {
+		put_marked(session, visiting->format, rig_random(&random, HOST_KEYS), &random);
+		del_number(session, visiting->format, rig_random(&random, HOST_KEYS));
+	}
+	rig_end_session(session);
+}
+
+START_TEST(sessions_come_and_go_and_what_they_are_lent_stays)
+{
+	static struct visiting visiting;
+
+	scratch_enter();
+	for (unsigned f = 0; f < FORMATS; f++) {
+		visiting.format = &formats[f];
+		visiting.rig = open_format(visiting.format);
+		visiting.visitors = VISITORS;
+		rig_run(VISITORS + 2, visit_or_write, &visiting);
+		rig_check(&visiting.rig, -1);
+		rig_close(&visiting.rig);
+	}
+	scratch_leave();
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("fptree_threads", checker_takes_what_some_order_explains,
+		checker_refuses_a_stale_read, checker_refuses_a_lost_update,
+		checker_refuses_a_deleted_record_that_comes_back,
+		checker_refuses_an_insert_that_is_answered_twice,
+		checker_refuses_a_value_that_was_never_written,
+		every_history_of_a_key_is_linearizable,
+		scans_tell_what_is_there_throughout_once_and_in_order,
+		writers_of_keys_of_their_own_do_not_meet,
+		as_many_records_are_left_as_writers_were_told,
+		inserts_in_order_at_one_place_are_all_there,
+		a_pool_that_is_full_for_many_keeps_what_they_were_told,
+		sessions_come_and_go_and_what_they_are_lent_stays);
+}
