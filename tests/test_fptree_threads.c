@@ -811,6 +811,70 @@ START_TEST(sessions_come_and_go_and_what_they_are_lent_stays)
 }
 END_TEST
 
+/* --- counters --- */
+
+enum { COUNTER_KEYS = 400, COUNTER_ROUNDS = 12, COUNTER_WRITERS = 2 };
+
+struct counting {
+	struct rig rig;
+	unsigned writers; /* that are not done; atomic */
+};
+
+/* The root comes and goes meanwhile. */
+static void
+count_or_write(void *to, unsigned id)
+{
+	struct counting *counting = to;
+	struct tree_stats stats = {0}, before = {0};
+	uint64_t random = rig_seed(id);
+
+	if (id < COUNTER_WRITERS) {
+		struct tree_session *session = rig_session(&counting->rig, id);
+		for (unsigned i = 0; i < COUNTER_ROUNDS * COUNTER_KEYS; i++) {
+			uint64_t number = i % COUNTER_KEYS * COUNTER_WRITERS + id;
+			if (i / COUNTER_KEYS % 2 == 0)
+				put_marked(session, &formats[0], number, &random);
+			else
+				del_number(session, &formats[0], number);
+		}
+		rig_end_session(session);
+		__atomic_sub_fetch(&counting->writers, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	while (__atomic_load_n(&counting->writers, __ATOMIC_RELAXED) > 0) {
+		tree_stats(counting->rig.tree, &stats);
+		ck_assert_uint_ge(stats.height, 2);
+		ck_assert_uint_le(stats.height, 12);
+		ck_assert_uint_ge(stats.inserts, before.inserts);
+		ck_assert_uint_ge(stats.deletes, before.deletes);
+		ck_assert_uint_ge(stats.lines, before.lines);
+		ck_assert_uint_ge(stats.fences, before.fences);
+		before = stats;
+	}
+}
+
+START_TEST(counters_can_be_read_at_any_time_and_come_out_right)
+{
+	static struct counting counting;
+	const uint64_t writes = COUNTER_WRITERS * COUNTER_ROUNDS / 2 * COUNTER_KEYS;
+	struct tree_stats stats;
+
+	scratch_enter();
+	counting.rig = open_format(&formats[0]);
+	counting.writers = COUNTER_WRITERS;
+	rig_run(COUNTER_WRITERS + 1, count_or_write, &counting);
+	tree_stats(counting.rig.tree, &stats);
+	ck_assert_uint_eq(stats.inserts, writes);
+	ck_assert_uint_eq(stats.deletes, writes);
+	ck_assert_uint_eq(stats.records, 0);
+	ck_assert_uint_ge(stats.lines, 2 * writes);
+	ck_assert_uint_ge(stats.fences, 2 * writes);
+	rig_check(&counting.rig, 0);
+	rig_close(&counting.rig);
+	scratch_leave();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -825,5 +889,6 @@ main(void)
 		as_many_records_are_left_as_writers_were_told,
 		inserts_in_order_at_one_place_are_all_there,
 		a_pool_that_is_full_for_many_keeps_what_they_were_told,
-		sessions_come_and_go_and_what_they_are_lent_stays);
+		sessions_come_and_go_and_what_they_are_lent_stays,
+		counters_can_be_read_at_any_time_and_come_out_right);
 }

@@ -61,6 +61,7 @@ struct tree {
 	/* Changes with the height. */
 	struct inner *root __attribute__((aligned(128)));
 	uint64_t inner_nodes;
+	uint32_t height; /* levels, the leaves' included; for those who may not follow root */
 
 	/* Of sessions that were closed; written by them as they close. */
 	struct tree_counts closed __attribute__((aligned(128)));

@@ -140,6 +140,13 @@ pm_copy(void *to, const void *from, size_t size)
 #endif
 }
 
+/* By the thread whose it is; any may read it. */
+static inline void
+pm_count(uint64_t *counter, uint64_t more)
+{
+	__atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
+}
+
 static inline void
 pm_flush_line(struct pm *pm, const void *at)
 {
@@ -161,7 +168,7 @@ pm_flush_line(struct pm *pm, const void *at)
 		pm_flush_slow(pm, at, 1);
 		break;
 	}
-	pm->lines++;
+	pm_count(&pm->lines, 1);
 }
 
 /** Every line of [at, at + size), size > 0. */
@@ -173,7 +180,7 @@ pm_flush(struct pm *pm, const void *at, size_t size)
 	if (pm->flush == PM_FLUSH_MSYNC) {
 		pm_record_flush((const void *)line, (uintptr_t)at + size - line);
 		pm_flush_slow(pm, at, size);
-		pm->lines += ((uintptr_t)at + size - line + PM_LINE - 1) / PM_LINE;
+		pm_count(&pm->lines, ((uintptr_t)at + size - line + PM_LINE - 1) / PM_LINE);
 		return;
 	}
 	for (; line < (uintptr_t)at + size; line += PM_LINE)
@@ -186,7 +193,7 @@ pm_fence(struct pm *pm)
 	pm_record_fence();
 	if (pm->flush == PM_FLUSH_NONE)
 		return;
-	pm->fences++;
+	pm_count(&pm->fences, 1);
 #ifdef __x86_64__
 	__asm__ volatile("sfence" ::: "memory");
 #endif

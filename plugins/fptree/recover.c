@@ -477,6 +477,8 @@ build_inner(struct recovery *recovery)
 		below = above;
 		above = (struct level){0};
 	}
+	if (answer == NB_OK)
+		tree->height = tree->root->level + 2;
 	level_free(&below);
 	level_free(&above);
 	return answer;

@@ -72,6 +72,14 @@ unlock_step(const struct step *step, bool is_changed)
 		unlock(&step->parent->version, step->parent_version);
 }
 
+/* The old one is locked. */
+static void
+set_root(struct tree *tree, struct inner *root)
+{
+	__atomic_store_n(&tree->height, root->level + 2, __ATOMIC_RELAXED);
+	__atomic_store_n(&tree->root, root, __ATOMIC_RELEASE);
+}
+
 static uint64_t
 child_of_inner(const struct inner *node)
 {
@@ -100,7 +108,7 @@ split_inner(struct tree *tree, const struct step *step)
 	inner_add(shape, above, step->index, middle, child_of_inner(right));
 	__atomic_fetch_add(&tree->inner_nodes, root != NULL ? 2 : 1, __ATOMIC_RELAXED);
 	if (root != NULL)
-		__atomic_store_n(&tree->root, root, __ATOMIC_RELEASE);
+		set_root(tree, root);
 	return true;
 
 free_nodes:
@@ -132,9 +140,7 @@ drop_root(struct tree_session *session, const struct step *step)
 
 	if (!lock_root(tree, step))
 		return;
-	__atomic_store_n(&tree->root,
-		(struct inner *)(uintptr_t)inner_children(&tree->shape, step->node)[0],
-		__ATOMIC_RELEASE);
+	set_root(tree, (struct inner *)(uintptr_t)inner_children(&tree->shape, step->node)[0]);
 	retire_inner(session, step->node, step->version);
 }
 

@@ -530,7 +530,7 @@ tree_stats(struct tree *tree, struct tree_stats *stats)
 		.repaired = tree->repaired,
 		.reserved_bytes = tree->pool->reserved_bytes,
 		.inner_nodes = __atomic_load_n(&tree->inner_nodes, __ATOMIC_RELAXED),
-		.height = __atomic_load_n(&tree->root, __ATOMIC_ACQUIRE)->level + 2,
+		.height = __atomic_load_n(&tree->height, __ATOMIC_RELAXED),
 	};
 	lock_tree(tree);
 	add_counts(&counts, &tree->closed);
