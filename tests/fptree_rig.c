@@ -24,9 +24,9 @@ racy_meet(void)
 	if (random == 0)
 		random = rig_seed((uintptr_t)&random);
 	uint64_t dice = rig_random(&random, 1 << 20);
-	if (dice % 8 != 0)
+	if (dice % 16 != 0)
 		return;
-	for (unsigned i = 0; i < dice / 8 % 64; i++)
+	for (unsigned i = 0; i < 1u << dice / 16 % 14; i++)
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (dice >> 12 == 0)
 		sched_yield();

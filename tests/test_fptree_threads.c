@@ -626,6 +626,7 @@ insert_in_order(void *to, unsigned id)
 	struct tree_session *session = rig_session(&writing->rig, id);
 	uint64_t random = rig_seed(id);
 	uint8_t key[KEY_MAX], value[VALUE_MAX];
+	struct nb_slice found;
 
 	for (uint64_t i = 0; i < WRITES; i++) {
 		uint64_t number = 2 * i + id % 2;
@@ -637,6 +638,11 @@ insert_in_order(void *to, unsigned id)
 				value_of_mark(value, writing->format, &random,
 					mark_for(number, &random))),
 			NB_OK);
+		/* It is the one that the next split moves. */
+		ck_assert_int_eq(
+			tree_get(session, key_of_number(key, writing->format, number), &found),
+			NB_OK);
+		tree_release(session);
 	}
 	rig_end_session(session);
 }
