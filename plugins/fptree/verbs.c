@@ -316,12 +316,8 @@ lock_leaf_once(struct tree_session *session, const struct key *key, struct locke
 	__builtin_prefetch(slot_at(&tree->layout, locked->bytes,
 				   locked->slot != 0 ? locked->slot : locked->free),
 		1);
-	if (!version_lock(&locked->leaf->version, locked->version))
-		return false;
-	if (version_holds(&place.parent->version, place.parent_version))
-		return true;
-	version_unlock_unchanged(&locked->leaf->version, locked->version);
-	return false;
+	/* Whatever moves the key to another leaf changes this one's version as well. */
+	return version_lock(&locked->leaf->version, locked->version);
 }
 
 /*
