@@ -895,6 +895,35 @@ START_TEST(a_full_pool_keeps_what_it_has_and_takes_more_when_some_is_deleted)
 }
 END_TEST
 
+/* What waits for its epoch is some MiB, and not some hundred values. */
+START_TEST(large_values_that_were_replaced_do_not_pile_up)
+{
+	enum { ROUNDS = 600, ENOUGH = 12 << 20 };
+	struct rig rig = {.path = scratch_path, .args = {.key_size = 8, .value_size = HUGE}};
+	struct tree_stats stats;
+	uint8_t key[WORDY];
+
+	scratch_enter();
+	rig_open(&rig);
+	struct tree_session *session = rig_session(&rig, 0);
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		ck_assert_int_eq(put_sized(session, 1, HUGE, i + 1), NB_OK);
+		tree_stats(rig.tree, &stats);
+		ck_assert_uint_le(stats.pool_bytes, ENOUGH);
+	}
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		ck_assert_int_eq(put_sized(session, i, HUGE, i + 1), NB_OK);
+		ck_assert_int_eq(tree_del(session, number_key(key, i, sizeof(key))), NB_OK);
+		tree_stats(rig.tree, &stats);
+		ck_assert_uint_le(stats.pool_bytes, ENOUGH);
+	}
+	rig_end_session(session);
+	rig_check(&rig, 0);
+	rig_close(&rig);
+	scratch_leave();
+}
+END_TEST
+
 /* An update that finds no room for the new value leaves the old one. */
 START_TEST(an_update_that_fails_leaves_the_old_value)
 {
@@ -1016,5 +1045,6 @@ main(void)
 		a_scan_tells_whole_records_while_all_of_them_change,
 		a_pool_is_not_opened_as_if_it_were_laid_out_otherwise,
 		a_full_pool_keeps_what_it_has_and_takes_more_when_some_is_deleted,
+		large_values_that_were_replaced_do_not_pile_up,
 		an_update_that_fails_leaves_the_old_value, the_check_sees_what_is_wrong);
 }

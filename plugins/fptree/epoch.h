@@ -98,6 +98,13 @@ epoch_exit(struct epoch_slot *slot)
 void
 epoch_retire(struct epoch_slot *slot, unsigned kind, uint64_t what);
 
+/** What was retired last is as large as `weight` usual ones: the next reclaim is due sooner. */
+static inline void
+epoch_press(struct epoch_slot *slot, size_t weight)
+{
+	slot->due_count -= weight < slot->due_count ? weight : slot->due_count;
+}
+
 /** Many wait that have come since the last epoch_reclaim(): it is due. Cheap. */
 static inline bool
 epoch_is_due(const struct epoch_slot *slot)

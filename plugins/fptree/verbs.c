@@ -358,11 +358,24 @@ blob_in(const struct layout *layout, const uint64_t *slot)
 	return cell_kind(*slot) == CELL_BLOB ? cell_blob(*slot) : 0;
 }
 
+/*
+ * One that is large takes the place of many small ones in the queue: else some hundred
+ * values of a MiB would wait, each in space that the file system has given.
+ */
+static void
+retire_blob_that_is(struct tree_session *session, uint64_t offset)
+{
+	const struct blob *blob = (const void *)(session->tree->base + offset);
+
+	epoch_retire(session->epoch, RETIRED_BLOB, offset);
+	epoch_press(session->epoch, (blob->key_size + blob->value_size) / HEAP_BLOB_MAX);
+}
+
 static inline void
 retire_blob(struct tree_session *session, uint64_t offset)
 {
-	if (offset != 0)
-		epoch_retire(session->epoch, RETIRED_BLOB, offset);
+	if (__builtin_expect(offset != 0, 0))
+		retire_blob_that_is(session, offset);
 }
 
 /* Store and make durable the word that commits. */
