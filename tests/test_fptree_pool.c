@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
@@ -864,6 +865,53 @@ START_TEST(disk_at_durability_process_says_nothing_and_can_be_synced)
 }
 END_TEST
 
+/* --- what was written at process, and is opened at commit --- */
+
+static ino_t synced[64];
+static unsigned synced_count;
+
+/* The C library's, and told. */
+int
+fsync(int fd)
+{
+	struct stat info;
+	if (synced_count < 64 && fstat(fd, &info) == 0)
+		synced[synced_count++] = info.st_ino;
+	return (int)syscall(SYS_fsync, fd);
+}
+
+static bool
+was_synced(const char *path)
+{
+	struct stat info;
+	ck_assert_int_eq(stat(path, &info), 0);
+	for (unsigned i = 0; i < synced_count; i++)
+		if (synced[i] == info.st_ino)
+			return true;
+	return false;
+}
+
+START_TEST(what_process_has_left_in_caches_is_synced_before_commit_builds_on_it)
+{
+	scratch_fresh(__func__);
+	struct nb_open_args args = to(".", NB_OPEN_CREATE);
+	struct pool *pool;
+	args.durability = NB_DUR_PROCESS;
+	ck_assert_int_eq(pool_open(&pool, &args, 0), NB_OK);
+	ck_assert_int_eq(pool_commit(pool), NB_OK);
+	ck_assert_int_eq(take(pool, 16), 0);
+	closed(pool);
+	synced_count = 0;
+	ck_assert_int_eq(pool_open(&pool, &args, 0), NB_OK);
+	ck_assert_uint_eq(synced_count, 0);
+	closed(pool);
+	closed(opened(".", 0));
+	ck_assert(was_synced("parts"));
+	ck_assert(was_synced("parts/000000.pmem"));
+	ck_assert(was_synced("parts/000001.pmem"));
+}
+END_TEST
+
 START_TEST(sync_tells_that_a_part_is_gone)
 {
 	scratch_fresh(__func__);
@@ -957,6 +1005,7 @@ main(void)
 		instructions_can_be_switched_off_as_for_libpmem,
 		what_the_user_has_told_libpmem_stays, disk_is_a_file_that_is_synced,
 		disk_at_durability_process_says_nothing_and_can_be_synced,
+		what_process_has_left_in_caches_is_synced_before_commit_builds_on_it,
 		sync_tells_that_a_part_is_gone,
 		disk_after_tmpfs_in_one_process_is_never_called_durable,
 		tmpfs_after_disk_in_one_process_is_flushed_by_lines, each_medium_has_its_name);

@@ -548,6 +548,53 @@ tell_medium(const struct pool *pool)
 			"flush is an msync(2), which is slow");
 }
 
+/* --- what was not flushed --- */
+
+/* The kernel knows which pages of a shared mapping were written to, of DAX as well. */
+static bool
+sync_part(const struct pool *pool, unsigned number)
+{
+	char name[PART_NAME_SIZE];
+
+	part_name(name, number);
+	int fd = openat(pool->parts_fd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	bool is_synced = fsync(fd) == 0;
+	int error = errno;
+	close(fd);
+	errno = error;
+	return is_synced;
+}
+
+static int
+sync_parts(const struct pool *pool)
+{
+	unsigned number = 0;
+
+	while (sync_part(pool, number))
+		number++;
+	if (number == 0 || errno != ENOENT || fsync(pool->parts_fd) != 0)
+		return fail_system(pool, parts_name);
+	return NB_OK;
+}
+
+int
+pool_sync(struct pool *pool)
+{
+	return pool->flush == PM_FLUSH_NONE ? sync_parts(pool) : NB_OK;
+}
+
+/*
+ * What was written at durability process was never flushed, and a write at commit stands
+ * on it: on the leaf before, and on the mark that its slot had.
+ */
+static int
+catch_up(const struct pool *pool)
+{
+	return pool->is_new || pool->flush == PM_FLUSH_NONE ? NB_OK : sync_parts(pool);
+}
+
 /* --- the root --- */
 
 static int
@@ -623,6 +670,8 @@ open_all(struct pool *pool, const struct nb_open_args *args, uint64_t size_bytes
 	if (rc == NB_OK)
 		rc = settle_flush(pool, args->durability);
 	if (rc == NB_OK)
+		rc = catch_up(pool);
+	if (rc == NB_OK)
 		rc = find_root(pool);
 	return rc;
 }
@@ -647,36 +696,6 @@ pool_open(struct pool **out, const struct nb_open_args *args, uint64_t size_byte
 	}
 	tell_medium(pool);
 	*out = pool;
-	return NB_OK;
-}
-
-/* The kernel knows which pages of a shared mapping were written to, of DAX as well. */
-static bool
-sync_part(const struct pool *pool, unsigned number)
-{
-	char name[PART_NAME_SIZE];
-
-	part_name(name, number);
-	int fd = openat(pool->parts_fd, name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	bool is_synced = fsync(fd) == 0;
-	int error = errno;
-	close(fd);
-	errno = error;
-	return is_synced;
-}
-
-int
-pool_sync(struct pool *pool)
-{
-	if (pool->flush != PM_FLUSH_NONE)
-		return NB_OK;
-	unsigned number = 0;
-	while (sync_part(pool, number))
-		number++;
-	if (number == 0 || errno != ENOENT || fsync(pool->parts_fd) != 0)
-		return fail_system(pool, parts_name);
 	return NB_OK;
 }
 
