@@ -769,6 +769,8 @@ is_refused(struct rig *rig, struct tree_args args, const char *text)
 	rig->args = args;
 	ck_assert_int_eq(rig_try_open(rig), NB_UNSUPPORTED);
 	ck_assert_msg(strstr(rig_failure, text) != NULL, "%s: no %s", rig_failure, text);
+	ck_assert_msg(
+		strstr(rig_failure, "fptree") == NULL, "%s: the host says that", rig_failure);
 }
 
 START_TEST(a_pool_is_not_opened_as_if_it_were_laid_out_otherwise)
@@ -946,6 +948,38 @@ START_TEST(an_update_that_fails_leaves_the_old_value)
 }
 END_TEST
 
+static void
+is_opened_as_made(struct tree_args made, struct tree_args again)
+{
+	struct rig rig = {.path = scratch_path, .args = made};
+
+	scratch_enter();
+	rig_open(&rig);
+	struct tree_session *session = rig_session(&rig, 0);
+	for (uint64_t i = 0; i < 100; i++)
+		put_number(session, &made, i);
+	rig_end_session(session);
+	rig_close(&rig);
+	rig.args = again;
+	rig_open(&rig);
+	rig_check(&rig, 100);
+	rig_close(&rig);
+	scratch_leave();
+}
+
+START_TEST(a_pool_keeps_what_it_was_made_with_where_nothing_is_asked_for)
+{
+	struct tree_args plain = {.key_size = 16, .value_size = 100}, small = plain,
+			 large = plain;
+
+	small.inline_bytes = 16;
+	large.inline_bytes = 200;
+	is_opened_as_made(small, plain);
+	is_opened_as_made(large, plain);
+	is_opened_as_made(plain, large);
+}
+END_TEST
+
 /* --- the check itself --- */
 
 static void
@@ -1044,6 +1078,7 @@ main(void)
 		a_lent_value_stays_whatever_becomes_of_its_record,
 		a_scan_tells_whole_records_while_all_of_them_change,
 		a_pool_is_not_opened_as_if_it_were_laid_out_otherwise,
+		a_pool_keeps_what_it_was_made_with_where_nothing_is_asked_for,
 		a_full_pool_keeps_what_it_has_and_takes_more_when_some_is_deleted,
 		large_values_that_were_replaced_do_not_pile_up,
 		an_update_that_fails_leaves_the_old_value, the_check_sees_what_is_wrong);

@@ -195,7 +195,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 {
 	if ((flags & NB_BATCH_ATOMIC) != 0)
 		return tree_host(own(session))
-			->fail(NB_UNSUPPORTED, "fptree: no batch is all or nothing");
+			->fail(NB_UNSUPPORTED, "no batch is all or nothing");
 	for (size_t i = 0; i < count; i++) {
 		const struct nb_write *w = &writes[i];
 		int rc = w->is_delete != 0 ? del(session, w->key)

@@ -51,8 +51,8 @@ damaged(const struct recovery *recovery, const char *what, uint64_t offset)
 {
 	const struct tree *tree = recovery->tree;
 
-	return tree->host->fail(NB_FAIL, "fptree: the pool in %s is damaged: %s at offset %llu",
-		tree->pool->directory, what, (unsigned long long)offset);
+	return tree->host->fail(NB_FAIL, "the pool is damaged: %s at offset %llu", what,
+		(unsigned long long)offset);
 }
 
 static int

@@ -18,7 +18,7 @@ enum {
 int
 tree_no_memory(const struct tree *tree, const char *what)
 {
-	return tree->host->fail(NB_FAIL, "fptree: out of memory for %s", what);
+	return tree->host->fail(NB_FAIL, "out of memory for %s", what);
 }
 
 int
@@ -28,7 +28,7 @@ tree_write_failed(struct tree_session *session)
 	int error = session->pm.error;
 
 	return host->fail(NB_FAIL,
-		"fptree: msync of the pool in %s failed: %s; what was written last may be lost",
+		"msync of the pool in %s failed: %s; what was written last may be lost",
 		session->tree->pool->directory, strerror(error));
 }
 
@@ -41,8 +41,8 @@ tree_blob_new(struct tree_session *session, const struct key *key, struct nb_sli
 	struct blob *blob;
 
 	if (key->size > UINT32_MAX) {
-		session->tree->host->fail(NB_UNSUPPORTED,
-			"fptree: a key of %zu bytes; 4 GiB is the most", key->size);
+		session->tree->host->fail(
+			NB_UNSUPPORTED, "a key of %zu bytes; 4 GiB is the most", key->size);
 		return 0;
 	}
 	offset = heap_blob_new(session->cache, size);
@@ -104,37 +104,43 @@ is_layout_sound(const struct pool_layout *layout)
 				layout->slot_bytes - 1 < 8 * PM_LINE));
 }
 
+/* What these arguments ask for; without inline_bytes any that a pool was made with will do. */
+static bool
+is_layout_for(const struct pool_layout *has, const struct tree_args *args)
+{
+	struct tree_args again = *args;
+	struct pool_layout wanted;
+
+	again.leaf_slots = has->leaf_slots;
+	wanted = layout_for(&again);
+	if (args->inline_bytes == 0 && memcmp(&wanted, has, sizeof(wanted)) != 0) {
+		again.inline_bytes = 1; /* all that is no word was kept out of line */
+		wanted = layout_for(&again);
+	}
+	return memcmp(&wanted, has, sizeof(wanted)) == 0;
+}
+
 /* The pool has a layout already: is it the one that these arguments ask for? */
 static int
 check_layout(const struct tree *tree, const struct tree_args *args)
 {
 	const struct pool_layout *has = &tree->pool->root->layout;
 	const struct nb_host *host = tree->host;
-	struct tree_args again = *args;
-	struct pool_layout wanted;
 
 	if (!is_layout_sound(has))
-		return host->fail(NB_FAIL,
-			"fptree: the pool in %s is damaged: its layout makes no sense",
-			tree->pool->directory);
+		return host->fail(NB_FAIL, "the pool is damaged: its layout makes no sense");
 	if (args->leaf_slots != 0 && args->leaf_slots != has->leaf_slots)
 		return host->fail(NB_UNSUPPORTED,
-			"fptree: the leaves of the pool in %s have %u slots, not %u: "
-			"leave leaf_slots out, or remove the pool",
-			tree->pool->directory, has->leaf_slots, args->leaf_slots);
-	if (args->key_size == 0 || args->value_size == 0)
-		return NB_OK;
-	again.leaf_slots = has->leaf_slots;
-	wanted = layout_for(&again);
-	if (memcmp(&wanted, has, sizeof(wanted)) == 0)
+			"the leaves of the pool have %u slots, not %u: leave leaf_slots out, "
+			"or remove the pool",
+			has->leaf_slots, args->leaf_slots);
+	if (args->key_size == 0 || args->value_size == 0 || is_layout_for(has, args))
 		return NB_OK;
 	return host->fail(NB_UNSUPPORTED,
-		"fptree: the pool in %s is laid out for keys of %u and values of %u bytes in "
-		"slots "
-		"of %u, which is not what keys of %llu and values of %llu bytes would get: "
-		"give "
-		"the sizes that it was made with, or remove it",
-		tree->pool->directory, has->key_size, has->value_size, has->slot_bytes,
+		"the pool is laid out for keys of %u and values of %u bytes in slots of %u, "
+		"which is not what keys of %llu and values of %llu bytes would get: give the "
+		"sizes and the inline_bytes that it was made with, or remove it",
+		has->key_size, has->value_size, has->slot_bytes,
 		(unsigned long long)args->key_size, (unsigned long long)args->value_size);
 }
 
@@ -212,7 +218,7 @@ reserve_lines(struct tree *tree)
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (tree->leaves == MAP_FAILED)
 		return tree->host->fail(NB_FAIL,
-			"fptree: no address space for %llu leaves: give a smaller -o "
+			"no address space for %llu leaves: give a smaller -o "
 			"pool_size=",
 			(unsigned long long)leaves);
 	madvise(tree->leaves, tree->leaves_bytes, MADV_HUGEPAGE);
@@ -261,8 +267,8 @@ fill_pool(struct tree *tree, struct pm *pm, bool is_new)
 	answer = tree_recover(tree, pm);
 	tree->recovery_ns = now_ns() - begin;
 	if (answer == NB_OK && pm->error != 0)
-		answer = tree->host->fail(NB_FAIL, "fptree: msync of the pool in %s failed: %s",
-			tree->pool->directory, strerror(pm->error));
+		answer = tree->host->fail(
+			NB_FAIL, "msync of the pool failed: %s", strerror(pm->error));
 	return answer;
 }
 
@@ -275,7 +281,7 @@ tree_open(struct tree **out, struct pool *pool, const struct tree_args *args)
 	int answer = NB_FAIL;
 
 	if (tree == NULL)
-		return pool->host->fail(NB_FAIL, "fptree: out of memory for the tree");
+		return pool->host->fail(NB_FAIL, "out of memory for the tree");
 	*tree = (struct tree){
 		.base = pool->base,
 		.host = pool->host,
