@@ -980,6 +980,25 @@ START_TEST(a_pool_keeps_what_it_was_made_with_where_nothing_is_asked_for)
 }
 END_TEST
 
+/* Read while another session has inserted, and this one has deleted that. */
+START_TEST(counters_that_are_read_one_by_one_are_never_below_none)
+{
+	struct rig rig = {.path = scratch_path, .args = {.key_size = 8, .value_size = 8}};
+	struct tree_stats stats;
+
+	scratch_enter();
+	rig_open(&rig);
+	struct tree_session *session = rig_session(&rig, 0);
+	session->counts.deletes = 1;
+	tree_stats(rig.tree, &stats);
+	ck_assert_uint_eq(stats.records, 0);
+	session->counts.deletes = 0;
+	rig_end_session(session);
+	rig_close(&rig);
+	scratch_leave();
+}
+END_TEST
+
 /* --- the check itself --- */
 
 static void
@@ -1079,6 +1098,7 @@ main(void)
 		a_scan_tells_whole_records_while_all_of_them_change,
 		a_pool_is_not_opened_as_if_it_were_laid_out_otherwise,
 		a_pool_keeps_what_it_was_made_with_where_nothing_is_asked_for,
+		counters_that_are_read_one_by_one_are_never_below_none,
 		a_full_pool_keeps_what_it_has_and_takes_more_when_some_is_deleted,
 		large_values_that_were_replaced_do_not_pile_up,
 		an_update_that_fails_leaves_the_old_value, the_check_sees_what_is_wrong);

@@ -565,6 +565,13 @@ heap_blob_free(struct heap_cache *cache, uint64_t offset)
 	give(cache, extent->user_u32, offset);
 }
 
+/* One session's release may have been counted, and another's taking not yet. */
+static uint64_t
+at_least_none(uint64_t sum)
+{
+	return (int64_t)sum < 0 ? 0 : sum;
+}
+
 void
 heap_stats(const struct heap *heap, struct heap_stats *stats)
 {
@@ -579,10 +586,10 @@ heap_stats(const struct heap *heap, struct heap_stats *stats)
 	uint64_t room = __atomic_load_n(&heap->leaf_room, __ATOMIC_RELAXED);
 	*stats = (struct heap_stats){
 		.bytes = __atomic_load_n(&heap->bytes, __ATOMIC_RELAXED),
-		.leaves = sum.leaves,
-		.leaves_free = room > sum.leaves ? room - sum.leaves : 0,
-		.blobs = sum.blobs,
-		.blob_bytes = sum.blob_bytes,
+		.leaves = at_least_none(sum.leaves),
+		.leaves_free = room > at_least_none(sum.leaves) ? room - sum.leaves : 0,
+		.blobs = at_least_none(sum.blobs),
+		.blob_bytes = at_least_none(sum.blob_bytes),
 		.extents = __atomic_load_n(&heap->allocations, __ATOMIC_RELAXED),
 	};
 }

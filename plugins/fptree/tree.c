@@ -524,6 +524,15 @@ tree_del(struct tree_session *session, struct nb_slice key)
 
 /* --- counters --- */
 
+/* A delete may have been counted, and the insert before it, of another session, not yet. */
+static uint64_t
+records_of(const struct tree *tree, const struct tree_counts *counts)
+{
+	uint64_t made = tree->recovered + counts->inserts;
+
+	return made > counts->deletes ? made - counts->deletes : 0;
+}
+
 void
 tree_stats(struct tree *tree, struct tree_stats *stats)
 {
@@ -560,7 +569,7 @@ tree_stats(struct tree *tree, struct tree_stats *stats)
 	stats->merges = counts.merges;
 	stats->inner_splits = counts.inner_splits;
 	stats->restarts = counts.restarts;
-	stats->records = tree->recovered + counts.inserts - counts.deletes;
+	stats->records = records_of(tree, &counts);
 	stats->leaves = heap.leaves;
 	stats->pool_bytes = heap.bytes;
 	stats->blobs = heap.blobs;

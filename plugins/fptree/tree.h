@@ -100,7 +100,7 @@ struct tree_stats {
 	uint64_t recovery_ns;     /* of the last open: from mapped to ready */
 	uint64_t recovered;       /* records found by it */
 	uint64_t repaired;        /* slots that it cleared: what a crash had left half done */
-	uint64_t leaves, records; /* records: counted from leaves, walked; see tree_count() */
+	uint64_t leaves, records; /* as counted: near what it is while sessions run */
 	uint64_t inner_nodes, height;
 	uint64_t splits, merges; /* of leaves */
 	uint64_t inner_splits;
