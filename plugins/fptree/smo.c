@@ -191,14 +191,14 @@ merge_inner(struct tree_session *session, const struct step *step, int by)
 	right = by > 0 ? other : step->node;
 	is_done = merge_pair(session, step->parent, by > 0 ? step->index : at, left, right,
 		by > 0 ? version : step->version);
-	if (is_done) /* the right one's lock went with it */
-		version_unlock(&left->version, by > 0 ? step->version : version);
-	else {
+	if (!is_done) { /* no memory; the other neighbour may need none */
 		version_unlock_unchanged(&other->version, version);
-		version_unlock_unchanged(&step->node->version, step->version);
+		unlock_step(step, false);
+		return false;
 	}
+	version_unlock(&left->version, by > 0 ? step->version : version);
 	version_unlock(&step->parent->version, step->parent_version);
-	return is_done;
+	return true; /* the right one's lock went with it */
 }
 
 /* Make the node fit for a split below it. 0: it is; 1: begin again; NB_FAIL. */
