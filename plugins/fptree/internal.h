@@ -156,14 +156,6 @@ tree_split(struct tree_session *session, const struct key *key);
 void
 tree_merge(struct tree_session *session, const struct key *key);
 
-/**
- * Put record `record` into the empty slots of `bytes` that `empty` tells; its fingerprint
- * goes into `leaf`. Flushed, but not fenced.
- */
-void
-tree_place_record(struct tree_session *session, struct leaf *leaf, char *bytes,
-	const struct record *record, uint64_t hash, uint64_t empty);
-
 /* --- blobs --- */
 
 /** A blob with key and value, flushed, not fenced. 0: told. */

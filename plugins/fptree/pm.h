@@ -14,9 +14,9 @@
  *   flushed before it is there before anything that it stores after it.
  *
  * The middle one needs stores that become visible in the order of the program, so
- * pm_store64() and the like are release stores (plain moves on x86), and pm_copy()
- * never stores past the caches. A store that is made by pm_copy() may be torn in any
- * way into its aligned words, in any order.
+ * pm_store64() and the like are release stores (plain moves on x86). A store that is
+ * made by pm_copy() may be torn in any way into its aligned words, in any order. Of what is
+ * large memcpy() may pass the caches by: it ends with a fence of its own then.
  *
  * A test build (FPTREE_RECORD) tells each store, flush and fence to a recorder, which
  * makes from them the images that a crash may leave.
