@@ -34,6 +34,7 @@ const char *const help_man_prose[] = {
 	".TP\n"
 	".B auto\n"
 	"The strongest of these that the engine gives without a sync for each write.\n"
+	"With some engines the file system that the database is on decides which that is.\n"
 	".PP\n"
 	"Engines are only comparable at the same level.\n",
 

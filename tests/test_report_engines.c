@@ -118,6 +118,9 @@ START_TEST(engine_is_told_with_all_that_its_table_says)
 	snprintf(line, sizeof(line), "File: %s/limited.so", plugins());
 	ASSERT_ROW(line);
 	free(text);
+	write_plugin("by_place");
+	ASSERT_ROW("Durability: process commit* (* is auto; another where a sync costs more)");
+	free(text);
 	write_plugin("older"); /* which has the mandatory verbs only */
 	ASSERT_ROW("Verbs: get put delete");
 	ASSERT_ROW("Capabilities: none");

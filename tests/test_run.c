@@ -194,6 +194,28 @@ START_TEST(auto_is_what_the_engine_says_and_another_is_taken_as_asked)
 }
 END_TEST
 
+START_TEST(auto_is_what_the_engine_says_of_the_place)
+{
+	struct rig rig;
+	rig_create(&rig, NB_VERB_PUT, 10);
+	rig.options.driver = plugin("by_place");
+	rig.options.path = "disk";
+	rig_new(&rig, NULL);
+	ck_assert_uint_eq(rig.run->durability, NB_DUR_PROCESS);
+	rig.options.path = "memory";
+	rig_new(&rig, NULL);
+	ck_assert_uint_eq(rig.run->durability, NB_DUR_COMMIT);
+	rig.options.path = "none-such"; /* a level that is not offered: the table's */
+	rig_new(&rig, NULL);
+	ck_assert_uint_eq(rig.run->durability, NB_DUR_COMMIT);
+	rig.options.path = "memory";
+	rig.options.durability = NB_DUR_PROCESS;
+	rig_new(&rig, NULL);
+	ck_assert_uint_eq(rig.run->durability, NB_DUR_PROCESS);
+	rig_destroy(&rig);
+}
+END_TEST
+
 START_TEST(threads_without_concurrent_sessions_are_refused)
 {
 	struct rig rig;
@@ -274,6 +296,7 @@ main(void)
 		unknown_engine_or_option_is_refused,
 		durability_that_is_not_offered_is_refused_with_those_that_are,
 		auto_is_what_the_engine_says_and_another_is_taken_as_asked,
+		auto_is_what_the_engine_says_of_the_place,
 		threads_without_concurrent_sessions_are_refused,
 		sizes_beyond_the_engines_are_refused,
 		database_is_below_the_path_by_the_drivers_name,

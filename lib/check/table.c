@@ -122,6 +122,13 @@ check_auto_durability_is_offered(struct suite *s)
 		suite_break(s,
 			"auto_durability is %u, which durabilities (0x%x) does not offer",
 			(unsigned)level, (unsigned)s->engine->durabilities);
+	if (s->engine->auto_durability_at == NULL)
+		return;
+	level = s->engine->auto_durability_at(s->args->scratch);
+	if (level > NB_DUR_COMMIT || (s->engine->durabilities & NB_DUR_BIT(level)) == 0)
+		suite_break(s,
+			"auto_durability_at says %u, which durabilities (0x%x) does not offer",
+			(unsigned)level, (unsigned)s->engine->durabilities);
 }
 
 /* Do `check` on each option; skip where there are none. */

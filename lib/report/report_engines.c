@@ -283,8 +283,9 @@ nb_engine_write_text(FILE *out, const char *driver)
 	fprintf(out, "Driver: %s\nSummary: %s\nVersion: %s\nLicence: %s\nHome: %s\nBuild: %s\n",
 		engine->name, engine->summary, engine->version(), engine->licence, engine->home,
 		engine->build);
-	fprintf(out, "File: %s\nVerbs: %s\nCapabilities: %s\nDurability: %s (* is auto)\n",
-		ref->path, verbs, caps, durabilities);
+	fprintf(out, "File: %s\nVerbs: %s\nCapabilities: %s\nDurability: %s (* is auto%s)\n",
+		ref->path, verbs, caps, durabilities,
+		engine->auto_durability_at != NULL ? "; another where a sync costs more" : "");
 	if (engine->key_size_max != 0)
 		fprintf(out, "Longest key: %llu\n", (unsigned long long)engine->key_size_max);
 	if (engine->value_size_max != 0)

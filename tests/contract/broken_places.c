@@ -37,6 +37,13 @@ open_at_any_level(struct nb_db **out, const struct nb_open_args *args)
 	return broken_right->open(out, &changed);
 }
 
+static uint32_t
+auto_at_no_level(const char *path)
+{
+	(void)path;
+	return 7;
+}
+
 static int
 open_at_no_level(struct nb_db **out, const struct nb_open_args *args)
 {
@@ -214,5 +221,7 @@ const struct defect broken_places[] = {
 		.table_name = "Bad Name"},
 	{"table_offers_none_by_itself", "automatic_durability_is_among_those_offered",
 		.auto_durability = 7},
+	{"place_offers_none", "automatic_durability_is_among_those_offered",
+		{VERB(auto_durability_at, auto_at_no_level)}},
 	{.name = NULL},
 };

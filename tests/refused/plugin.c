@@ -5,6 +5,7 @@
  * meson.build says which plugin has which.
  */
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +22,9 @@
 #endif
 #ifndef PLUGIN_DURABILITIES
 #define PLUGIN_DURABILITIES NB_DUR_BIT(NB_DUR_NONE)
+#endif
+#ifndef PLUGIN_AUTO_DURABILITY_AT
+#define PLUGIN_AUTO_DURABILITY_AT NULL
 #endif
 #ifndef PLUGIN_AUTO_DURABILITY
 #define PLUGIN_AUTO_DURABILITY NB_DUR_NONE
@@ -117,6 +121,8 @@ int
 flush_slowly(struct nb_db *db, uint32_t upto);
 const struct nb_engine *
 variant(const struct nb_option_value *values);
+uint32_t
+auto_by_path(const char *path);
 
 /* Not static, since each plugin leaves another one unused; hidden by the build. */
 const char *
@@ -295,6 +301,15 @@ const struct nb_option types[] = {
 	{.name = NULL},
 };
 
+/* One of those offered where the path says so, and one that is none. */
+uint32_t
+auto_by_path(const char *path)
+{
+	if (strstr(path, "none-such") != NULL)
+		return NB_DUR_PERIODIC;
+	return strstr(path, "memory") != NULL ? NB_DUR_COMMIT : NB_DUR_PROCESS;
+}
+
 #ifndef PLUGIN_VARIANT_NAME
 #define PLUGIN_VARIANT_NAME PLUGIN_NAME
 #endif
@@ -366,6 +381,7 @@ static const struct nb_engine engine = {
 		    .scan_open = PLUGIN_SCAN_OPEN,
 		    .flush = PLUGIN_FLUSH,
 		    .variant = PLUGIN_VARIANT,
+		    .auto_durability_at = PLUGIN_AUTO_DURABILITY_AT,
 #ifdef PLUGIN_NEWER
 	    },
 	{&the_db, &the_db, &the_db, &the_db}};
