@@ -787,10 +787,12 @@ START_TEST(a_pool_is_not_opened_as_if_it_were_laid_out_otherwise)
 	rig_close(&rig);
 	is_refused(&rig, (struct tree_args){.leaf_slots = 8}, "have 7 slots, not 8");
 	is_refused(&rig, (struct tree_args){.key_size = 16, .value_size = 101},
-		"keys of 16 and values of 101 bytes");
+		"keys of 16 and values of 100 bytes, not for 16 and 101");
 	is_refused(&rig, (struct tree_args){.key_size = 15, .value_size = 100},
-		"keys of 16 and values of 100 bytes");
+		"keys of 16 and values of 100 bytes, not for 15 and 100");
 	is_refused(&rig, (struct tree_args){.key_size = 8, .value_size = 8}, "laid out for");
+	is_refused(&rig, (struct tree_args){.inline_bytes = 40},
+		"slots of the pool have 128 bytes, which inline_bytes=40 does not make");
 	rig.args = (struct tree_args){.fanout = 4}; /* of no matter to the pool */
 	rig_open(&rig);
 	rig_check(&rig, 100);

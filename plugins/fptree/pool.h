@@ -42,7 +42,8 @@ struct pool_layout {
 struct pool_root {
 	uint64_t magic; /* POOL_MAGIC */
 	struct pool_layout layout;
-	uint64_t head; /* offset of the first leaf; never changes */
+	uint64_t head;                 /* offset of the first leaf; never changes */
+	uint64_t key_size, value_size; /* that were announced; 0: unknown, or mixed */
 };
 
 #define POOL_MAGIC 0x3165657274706662ull /* "bfptree1": layout version 1 */

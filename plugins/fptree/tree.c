@@ -104,44 +104,56 @@ is_layout_sound(const struct pool_layout *layout)
 				layout->slot_bytes - 1 < 8 * PM_LINE));
 }
 
-/* What these arguments ask for; without inline_bytes any that a pool was made with will do. */
 static bool
-is_layout_for(const struct pool_layout *has, const struct tree_args *args)
+is_another(uint64_t asked, uint64_t has)
 {
-	struct tree_args again = *args;
-	struct pool_layout wanted;
+	return asked != 0 && has != 0 && asked != has;
+}
 
-	again.leaf_slots = has->leaf_slots;
-	wanted = layout_for(&again);
-	if (args->inline_bytes == 0 && memcmp(&wanted, has, sizeof(wanted)) != 0) {
-		again.inline_bytes = 1; /* all that is no word was kept out of line */
-		wanted = layout_for(&again);
-	}
-	return memcmp(&wanted, has, sizeof(wanted)) == 0;
+/* Would inline_bytes have made another layout, of the sizes that the pool was made for? */
+static bool
+is_other_inline(const struct pool_root *root, const struct tree_args *args)
+{
+	struct tree_args made = {
+		.key_size = root->key_size,
+		.value_size = root->value_size,
+		.leaf_slots = root->layout.leaf_slots,
+		.inline_bytes = args->inline_bytes,
+	};
+	struct pool_layout wanted = layout_for(&made);
+
+	return args->inline_bytes != 0 && memcmp(&wanted, &root->layout, sizeof(wanted)) != 0;
 }
 
 /* The pool has a layout already: is it the one that these arguments ask for? */
 static int
 check_layout(const struct tree *tree, const struct tree_args *args)
 {
-	const struct pool_layout *has = &tree->pool->root->layout;
+	const struct pool_root *root = tree->pool->root;
 	const struct nb_host *host = tree->host;
 
-	if (!is_layout_sound(has))
+	if (!is_layout_sound(&root->layout))
 		return host->fail(NB_FAIL, "the pool is damaged: its layout makes no sense");
-	if (args->leaf_slots != 0 && args->leaf_slots != has->leaf_slots)
+	if (args->leaf_slots != 0 && args->leaf_slots != root->layout.leaf_slots)
 		return host->fail(NB_UNSUPPORTED,
 			"the leaves of the pool have %u slots, not %u: leave leaf_slots out, "
 			"or remove the pool",
-			has->leaf_slots, args->leaf_slots);
-	if (args->key_size == 0 || args->value_size == 0 || is_layout_for(has, args))
-		return NB_OK;
-	return host->fail(NB_UNSUPPORTED,
-		"the pool is laid out for keys of %u and values of %u bytes in slots of %u, "
-		"which is not what keys of %llu and values of %llu bytes would get: give the "
-		"sizes and the inline_bytes that it was made with, or remove it",
-		has->key_size, has->value_size, has->slot_bytes,
-		(unsigned long long)args->key_size, (unsigned long long)args->value_size);
+			root->layout.leaf_slots, args->leaf_slots);
+	if (is_another(args->key_size, root->key_size) ||
+		is_another(args->value_size, root->value_size))
+		return host->fail(NB_UNSUPPORTED,
+			"the pool was laid out for keys of %llu and values of %llu bytes, not "
+			"for %llu and %llu: give those sizes, or remove it",
+			(unsigned long long)root->key_size,
+			(unsigned long long)root->value_size,
+			(unsigned long long)args->key_size,
+			(unsigned long long)args->value_size);
+	if (is_other_inline(root, args))
+		return host->fail(NB_UNSUPPORTED,
+			"the slots of the pool have %u bytes, which inline_bytes=%u does not "
+			"make: leave inline_bytes out, or remove the pool",
+			root->layout.slot_bytes, args->inline_bytes);
+	return NB_OK;
 }
 
 /* --- open and close --- */
@@ -295,6 +307,8 @@ tree_open(struct tree **out, struct pool *pool, const struct tree_args *args)
 		struct pool_layout layout = layout_for(args);
 
 		pm_copy(&pool->root->layout, &layout, sizeof(layout));
+		pm_store64(&pool->root->key_size, args->key_size);
+		pm_store64(&pool->root->value_size, args->value_size);
 	} else {
 		answer = check_layout(tree, args);
 		if (answer != NB_OK)

@@ -104,7 +104,7 @@ struct tree_stats {
 	uint64_t inner_nodes, height;
 	uint64_t splits, merges; /* of leaves */
 	uint64_t inner_splits;
-	uint64_t restarts;   /* of descents that met a writer, or made room in an inner node */
+	uint64_t restarts; /* of descents that met a writer, or made room in an inner node */
 	uint64_t lines, fences; /* flushed and ordered */
 	uint64_t inserts, updates, deletes;
 	uint64_t pool_bytes, reserved_bytes, blobs, blob_bytes, extents;
