@@ -899,6 +899,64 @@ START_TEST(a_full_pool_keeps_what_it_has_and_takes_more_when_some_is_deleted)
 }
 END_TEST
 
+/* One session reads and reads, the other replaces; as long as `to` says. */
+struct reading {
+	struct tree_session *sessions[2];
+	uint64_t records, rounds, failed;
+	bool is_over;
+};
+
+static void
+read_and_replace(void *to, unsigned id)
+{
+	enum { SIZE = 8 << 10 };
+	struct reading *reading = to;
+	struct tree_session *session = reading->sessions[id];
+
+	for (uint64_t i = 0; id == 0 && i < reading->rounds; i++)
+		if (put_sized(session, scattered(i % reading->records), SIZE, i + 1) != NB_OK)
+			reading->failed++;
+	if (id == 0)
+		__atomic_store_n(&reading->is_over, true, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&reading->is_over, __ATOMIC_ACQUIRE)) {
+		struct nb_slice value;
+		uint8_t key[WORDY];
+
+		if (tree_get(session, number_key(key, scattered(0), sizeof(key)), &value) ==
+			NB_OK)
+			tree_release(session);
+	}
+}
+
+/* A MiB is left, and what was replaced has more: there is always one who may still look at it. */
+START_TEST(readers_do_not_keep_what_was_replaced_for_long)
+{
+	struct rig rig = {.path = scratch_path,
+		.args = {.key_size = 8, .value_size = 8 << 10},
+		.pool_bytes = POOL_SIZE_MIN};
+	struct reading reading = {.records = 1, .rounds = 20000};
+
+	scratch_enter();
+	rig_open(&rig);
+	struct tree_session *session = rig_session(&rig, 0);
+	reading.records = put_until_full(session, 8 << 10) - 128;
+	for (uint64_t i = reading.records; i < reading.records + 128; i++) {
+		uint8_t key[WORDY];
+		ck_assert_int_eq(
+			tree_del(session, number_key(key, scattered(i), sizeof(key))), NB_OK);
+	}
+	reading.sessions[0] = session;
+	reading.sessions[1] = rig_session(&rig, 1);
+	rig_run(2, read_and_replace, &reading);
+	ck_assert_uint_eq(reading.failed, 0);
+	rig_end_session(reading.sessions[0]);
+	rig_end_session(reading.sessions[1]);
+	rig_check(&rig, (int64_t)reading.records);
+	rig_close(&rig);
+	scratch_leave();
+}
+END_TEST
+
 /* What waits for its epoch is some MiB, and not some hundred values. */
 START_TEST(large_values_that_were_replaced_do_not_pile_up)
 {
@@ -1102,6 +1160,7 @@ main(void)
 		a_pool_keeps_what_it_was_made_with_where_nothing_is_asked_for,
 		counters_that_are_read_one_by_one_are_never_below_none,
 		a_full_pool_keeps_what_it_has_and_takes_more_when_some_is_deleted,
+		readers_do_not_keep_what_was_replaced_for_long,
 		large_values_that_were_replaced_do_not_pile_up,
 		an_update_that_fails_leaves_the_old_value, the_check_sees_what_is_wrong);
 }

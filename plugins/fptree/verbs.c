@@ -31,6 +31,7 @@
 #include "descend.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #ifdef FPTREE_BUILD_AVX512
 #define VERBS tree_verbs_avx512
@@ -519,6 +520,27 @@ update_record(struct tree_session *session, const struct locked *locked, const s
 	return NB_OK;
 }
 
+/*
+ * No room: what waits for its epoch may be some. Somebody is always in one, so the first
+ * look finds hardly anything; but nobody stays for long, unless a value is on loan.
+ */
+static bool
+has_reclaimed(struct tree_session *session)
+{
+	enum { QUICK_LOOKS = 100, LOOKS = 1000 };
+	const struct timespec a_while = {.tv_nsec = 100000}; /* it may have lost its CPU */
+
+	for (unsigned i = 0; i < LOOKS && session->epoch->retired_count != 0; i++) {
+		if (epoch_reclaim(session->epoch) != 0)
+			return true;
+		if (i < QUICK_LOOKS)
+			sched_yield();
+		else
+			nanosleep(&a_while, NULL);
+	}
+	return epoch_reclaim(session->epoch) != 0; /* what closed sessions have left */
+}
+
 static inline int
 write_record(struct tree_session *session, struct nb_slice slice, struct nb_slice value,
 	bool is_insert)
@@ -544,8 +566,7 @@ write_record(struct tree_session *session, struct nb_slice slice, struct nb_slic
 		if (answer == SPLIT_FIRST)
 			answer = tree_split(session, &key);
 		epoch_exit(session->epoch);
-		/* No room: what waits for its epoch may be some. */
-		if (answer != NB_OK && (is_last_try || epoch_reclaim(session->epoch) == 0))
+		if (answer != NB_OK && (is_last_try || !has_reclaimed(session)))
 			return answer;
 		is_last_try = answer != NB_OK;
 	}
