@@ -191,6 +191,12 @@ best_verbs(void)
 	return &tree_verbs_plain;
 }
 
+static int
+sync_failed(const struct tree *tree, const struct pm *pm)
+{
+	return tree->host->fail(NB_FAIL, "msync of the pool failed: %s", strerror(pm->error));
+}
+
 /* An empty leaf and the root that points to it; then the pool is one. */
 static int
 begin_tree(struct tree *tree, struct pm *pm)
@@ -207,7 +213,7 @@ begin_tree(struct tree *tree, struct pm *pm)
 	pm_store64(&root->head, offset);
 	pm_flush(pm, root, sizeof(*root));
 	pm_fence(pm);
-	return pool_commit(tree->pool);
+	return pm->error != 0 ? sync_failed(tree, pm) : pool_commit(tree->pool);
 }
 
 static uint64_t
@@ -279,8 +285,7 @@ fill_pool(struct tree *tree, struct pm *pm, bool is_new)
 	answer = tree_recover(tree, pm);
 	tree->recovery_ns = now_ns() - begin;
 	if (answer == NB_OK && pm->error != 0)
-		answer = tree->host->fail(
-			NB_FAIL, "msync of the pool failed: %s", strerror(pm->error));
+		answer = sync_failed(tree, pm);
 	return answer;
 }
 
