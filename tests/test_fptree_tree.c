@@ -1095,6 +1095,42 @@ used_slot(struct rig *rig, uint64_t offset)
 	return slot;
 }
 
+enum damage { BEYOND_THE_FILE, INTO_A_LEAF, OF_ANY_SIZE };
+
+static void
+is_damage_told(enum damage damage)
+{
+	struct rig rig = {.path = scratch_path,
+		.args = {.key_size = 8, .value_size = 100, .inline_bytes = 16}};
+
+	scratch_enter();
+	rig_open(&rig);
+	struct tree_session *session = rig_session(&rig, 0);
+	put_number(session, &rig.args, 1);
+	rig_end_session(session);
+	uint64_t head = rig.pool->root->head;
+	uint64_t *slot = slot_at(
+		&rig.tree->layout, rig.tree->base + head, used_slot(&rig, head));
+	struct blob *blob = (void *)(rig.tree->base + blob_of_word(*slot));
+
+	if (damage == OF_ANY_SIZE)
+		blob->value_size = 1ull << 40;
+	else
+		*slot = word_of_blob(damage == INTO_A_LEAF ? head : RIG_POOL_BYTES - PM_LINE);
+	rig_close(&rig);
+	ck_assert_int_eq(rig_try_open(&rig), NB_FAIL);
+	ck_assert_msg(strstr(rig_failure, "the pool is damaged") != NULL, "%s", rig_failure);
+	scratch_leave();
+}
+
+START_TEST(a_damaged_reference_is_told_and_not_followed)
+{
+	is_damage_told(BEYOND_THE_FILE);
+	is_damage_told(INTO_A_LEAF);
+	is_damage_told(OF_ANY_SIZE);
+}
+END_TEST
+
 START_TEST(the_check_sees_what_is_wrong)
 {
 	struct rig rig;
@@ -1159,6 +1195,7 @@ main(void)
 		a_pool_is_not_opened_as_if_it_were_laid_out_otherwise,
 		a_pool_keeps_what_it_was_made_with_where_nothing_is_asked_for,
 		counters_that_are_read_one_by_one_are_never_below_none,
+		a_damaged_reference_is_told_and_not_followed,
 		a_full_pool_keeps_what_it_has_and_takes_more_when_some_is_deleted,
 		readers_do_not_keep_what_was_replaced_for_long,
 		large_values_that_were_replaced_do_not_pile_up,

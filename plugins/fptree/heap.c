@@ -300,13 +300,31 @@ heap_mark_leaf(struct heap *heap, uint64_t offset)
 	return true;
 }
 
+static struct huge *
+find_huge_at(const struct heap *heap, uint64_t offset)
+{
+	struct huge wanted = {.object.off = offset};
+
+	return heap->huge_count == 0
+		? NULL
+		: bsearch(&wanted, heap->huge, heap->huge_count, sizeof(wanted), by_offset);
+}
+
+uint64_t
+heap_blob_room(const struct heap *heap, uint64_t offset)
+{
+	const struct extent *extent = extent_at(&heap->extents, offset);
+	const struct huge *huge = extent != NULL ? NULL : find_huge_at(heap, offset);
+
+	if (extent != NULL)
+		return extent->kind == EXTENT_BLOBS ? extent->end - offset : 0;
+	return huge != NULL ? pmemobj_alloc_usable_size(huge->object) : 0;
+}
+
 static bool
 mark_huge(struct heap *heap, uint64_t offset)
 {
-	struct huge wanted = {.object.off = offset};
-	struct huge *huge = heap->huge_count == 0
-		? NULL
-		: bsearch(&wanted, heap->huge, heap->huge_count, sizeof(wanted), by_offset);
+	struct huge *huge = find_huge_at(heap, offset);
 
 	if (huge == NULL || huge->is_marked)
 		return false;

@@ -62,6 +62,10 @@ heap_mark_leaf(struct heap *heap, uint64_t offset);
 bool
 heap_mark_blob(struct heap *heap, uint64_t offset);
 
+/** Most bytes that a blob at that offset could have; 0: there can be none. Before the next. */
+uint64_t
+heap_blob_room(const struct heap *heap, uint64_t offset);
+
 /**
  * All is marked. What is unreachable becomes free: huge blobs and extents with
  * nothing in them go back to libpmemobj. Fails where libpmemobj does, or memory ends.

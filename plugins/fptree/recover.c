@@ -184,15 +184,21 @@ mark_blob(struct recovery *recovery, const struct record *record)
 	return NB_OK;
 }
 
-/* A reference is looked at before it is followed. */
+/* A reference is looked at before it is followed: to a place for blobs, that has what it says. */
 static bool
 is_blob_sound(const struct tree *tree, const uint64_t *slot)
 {
 	uint64_t offset = tree->layout.format == LEAF_WORDS
 		? (word_is_blob(*slot) ? blob_of_word(*slot) : 0)
 		: (cell_kind(*slot) == CELL_BLOB ? cell_blob(*slot) : 0);
+	uint64_t room = offset == 0 ? 0 : heap_blob_room(tree->heap, offset);
+	const struct blob *blob = (const void *)(tree->base + offset);
 
-	return offset < tree->pool->reserved_bytes - sizeof(struct blob);
+	if (offset == 0)
+		return true;
+	return offset % sizeof(uint64_t) == 0 && room >= sizeof(*blob) && blob->key_size != 0 &&
+		blob->key_size <= room - sizeof(*blob) &&
+		blob->value_size <= room - sizeof(*blob) - blob->key_size;
 }
 
 /* Is the same key among the records before this one? */
@@ -229,7 +235,7 @@ look_at_records(struct recovery *recovery, struct summary *leaf, struct leaf *li
 
 		line->fp[i] = 0;
 		if (!is_blob_sound(tree, slot))
-			return damaged(recovery, "a reference leads out of the pool",
+			return damaged(recovery, "a reference leads to what is no blob",
 				(uint64_t)((char *)slot - tree->base));
 		if (!record_read(record, layout, tree->base, bytes, i,
 			    recovery->linear + (size_t)count * layout->inline_room)) {
