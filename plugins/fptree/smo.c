@@ -168,7 +168,8 @@ static bool
 merge_inner(struct tree_session *session, const struct step *step, int by)
 {
 	const struct inner_shape *shape = &session->tree->shape;
-	unsigned count = racy_load32(&step->parent->count), at = step->index + (unsigned)by;
+	unsigned count = __atomic_load_n(&step->parent->count, __ATOMIC_ACQUIRE);
+	unsigned at = step->index + (unsigned)by;
 	struct inner *other, *left, *right;
 	uint64_t version;
 	bool is_done;
