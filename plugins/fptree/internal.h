@@ -146,7 +146,30 @@ tree_write_failed(struct tree_session *session);
 int
 tree_no_memory(const struct tree *tree, const char *what);
 
-/* --- smo.c: changes of the structure --- */
+/* --- approach.c: the way to a change of the structure --- */
+
+/** What a descent has met on its way. */
+struct approach {
+	struct place place;
+	bool is_first, is_last; /* the leaf is the tree's first, last */
+};
+
+enum approach_for { FOR_SPLIT, FOR_MERGE };
+
+/**
+ * Descend to the leaf that the key belongs to and lock its parent, which has room for
+ * one more child if it is for a split. Inner nodes on the way are split, or merged. In
+ * an epoch. NB_OK or NB_FAIL.
+ */
+int
+tree_approach(struct tree_session *session, const struct key *key, enum approach_for what,
+	struct approach *approach);
+
+/** So few that a merge is due. */
+bool
+tree_is_sparse(const struct tree *tree, unsigned separators);
+
+/* --- smo.c: splits and merges of leaves --- */
 
 /** Split the leaf that the key belongs to, if it is full still. In an epoch. */
 int
