@@ -41,12 +41,16 @@
 
 /* The lines that this operation will most likely want, both at once. */
 static inline void
-prefetch_leaf(const struct tree *tree, const struct place *place, const struct key *key)
+prefetch_leaf(const struct tree *tree, const struct place *place, const struct key *key,
+	bool is_write)
 {
 	const char *home = leaf_bytes(tree, place->child) +
 		home_offset(&tree->layout, key->hash);
 
-	__builtin_prefetch(leaf_line(tree, place->child));
+	if (is_write) /* or the lock would have to ask the other CPUs once more */
+		__builtin_prefetch(leaf_line(tree, place->child), 1);
+	else
+		__builtin_prefetch(leaf_line(tree, place->child));
 	__builtin_prefetch(home);
 	if (tree->layout.slot_bytes > PM_LINE)
 		__builtin_prefetch(home + PM_LINE);
@@ -168,7 +172,7 @@ get(struct tree_session *session, struct nb_slice slice, struct nb_slice *value)
 		int found;
 
 		descend(session, &key, &place);
-		prefetch_leaf(tree, &place, &key);
+		prefetch_leaf(tree, &place, &key, false);
 		leaf = leaf_line(tree, place.child);
 		bytes = leaf_bytes(tree, place.child);
 		version = version_read(&leaf->version);
@@ -241,7 +245,7 @@ multi_get(struct tree_session *session, const struct nb_slice *keys, size_t coun
 		for (size_t i = 0; i < group; i++) {
 			wanted[i] = key_of(keys[at + i].data, keys[at + i].size);
 			descend(session, &wanted[i], &places[i]);
-			prefetch_leaf(tree, &places[i], &wanted[i]);
+			prefetch_leaf(tree, &places[i], &wanted[i], false);
 		}
 		for (size_t i = 0; i < group; i++) {
 			uint8_t *to = inlined + (at + i) * room;
@@ -307,7 +311,7 @@ lock_leaf_once(struct tree_session *session, const struct key *key, struct locke
 
 	if (!descend_once(tree, key, &place, false))
 		return false;
-	prefetch_leaf(tree, &place, key);
+	prefetch_leaf(tree, &place, key, true);
 	locked->leaf = leaf_line(tree, place.child);
 	locked->bytes = leaf_bytes(tree, place.child);
 	locked->version = version_read(&locked->leaf->version);
