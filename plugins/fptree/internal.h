@@ -6,9 +6,9 @@
  *
  * Locks. Inner nodes from the root down, then leaves from left to right; and
  * none is waited for while another is held: who cannot have the next one lets go of
- * all and begins again. A put or a delete holds its leaf's alone, from before it
- * looks until what it has changed is durable, so nobody reads what a crash could still
- * take. A split or a merge holds the parent's as well.
+ * all and begins again. A put or a delete looks without a lock, then takes its leaf's
+ * alone, as it was seen, and holds it until what it changes is durable, so nobody reads
+ * what a crash could still take. A split or a merge holds the parent's as well.
  */
 #include "epoch.h"
 #include "heap.h"

@@ -10,8 +10,9 @@
  *    a split or a merge that was cut off (smo.c), and are emptied.
  * 3. Of two records with one key the second is emptied: an update of LEAF_CELLS that was
  *    cut off (verbs.c).
- * 4. An empty leaf, but for the first, is unlinked.
- * 5. What is reachable now is marked as used; all else in the pool is free.
+ * 4. An empty leaf, but for the first, is unlinked, and given back.
+ * 5. Leaves are marked as used as they are walked, blobs as their records are kept; all
+ *    else in the pool is free.
  *
  * What is emptied is emptied durably before the tree is used, and each step is one
  * that may be repeated: a crash within leaves what the next open can do again.

@@ -8,8 +8,9 @@
  * it is is known, most of the time, before the fingerprints have come.
  *
  * What makes a write last, F being flush and fence, and the store that commits it
- * in brackets. A leaf is locked, in memory, from before the search until after the last
- * fence, so nobody sees what may not last.
+ * in brackets. A leaf is locked, in memory, from before the first store until after the
+ * last fence, so nobody sees what may not last; that it is as the search before has found
+ * it, the lock tells.
  *
  *   insert, LEAF_WORDS:  value word, [key word], F: one line.
  *     Before the key word the slot is empty, whatever its value word.
