@@ -30,6 +30,7 @@ ninja-build      | what meson drives
 pkg-config       | how meson finds zlib and xxhash
 zlib1g-dev       | compressed histograms
 libxxhash-dev    | checksums of values; headers only
+libjansson-dev   | result files
 libleveldb-dev   | the leveldb engine
 libkyotocabinet-dev | the kyotocabinet engine
 libdb5.3-dev     | the berkeleydb engine

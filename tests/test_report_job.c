@@ -42,6 +42,7 @@ begin(void)
 					  .version = version},
 		.engine_path = (char *)(uintptr_t) "/x/leveldb.so",
 		.engine_version = version(),
+		.version = nb_version(),
 		.workload = {.verb = NB_VERB_DELETE},
 		.threads = 2,
 		.durability = NB_DUR_PROCESS,

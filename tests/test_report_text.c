@@ -33,6 +33,7 @@ begin(uint32_t verb)
 					    .version = version},
 		.engine_path = (char *)(uintptr_t) "/x/leveldb.so",
 		.engine_version = version(),
+		.version = nb_version(),
 		.workload = {.verb = verb,
 			.count = 1000,
 			.key_size = 16,

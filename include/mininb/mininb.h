@@ -125,6 +125,7 @@ nb_nearest(const char *word, const char *const *candidates, size_t count);
 #include <mininb/trace.h>
 #include <mininb/run.h>
 #include <mininb/result.h>
+#include <mininb/results.h>
 #include <mininb/check.h>
 
 #endif /* MININB_MININB_H */

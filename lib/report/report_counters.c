@@ -85,7 +85,7 @@ write_kind(const struct nb_result *result, uint32_t kind, FILE *out)
 void
 report_counters(const struct nb_result *result, FILE *out)
 {
-	if (result->is_of_processes && result->engine.stats != NULL)
+	if (result->is_of_processes && result->has_counters)
 		report_line(out, "Counters", "not known of several processes");
 	write_kind(result, NB_STAT_COUNTER, out);
 	write_kind(result, NB_STAT_GAUGE, out);

@@ -31,10 +31,32 @@ copy_options(struct nb_result *result, const struct nb_run *run)
 	return NB_OK;
 }
 
+/** What a run was like over time, and by thread. */
+static int
+copy_course(struct measurement *into, const struct measurement *from)
+{
+	size_t bytes = from->thread_count * sizeof(*from->threads);
+	if (from->threads != NULL) {
+		into->threads = malloc(bytes + 1);
+		if (into->threads == NULL)
+			return error_set(NB_FAIL, "out of memory");
+		memcpy(into->threads, from->threads, bytes);
+	}
+	if (from->hiccups != NULL) {
+		int rc = nb_histogram_new(&into->hiccups);
+		if (rc != NB_OK)
+			return rc;
+		nb_histogram_merge(into->hiccups, from->hiccups);
+	}
+	return series_copy(&into->series, &from->series);
+}
+
 static int
 copy_owned(struct nb_result *result, const struct nb_run *run)
 {
-	result->measured.service = NULL;
+	result->measured.service = result->measured.hiccups = NULL;
+	result->measured.threads = NULL;
+	result->measured.series = (struct series){0};
 	int rc = counters_copy(&result->measured.counters, &run->measured.counters);
 	if (rc != NB_OK)
 		return rc;
@@ -46,7 +68,8 @@ copy_owned(struct nb_result *result, const struct nb_run *run)
 	if (rc != NB_OK)
 		return rc;
 	nb_histogram_merge(result->measured.service, run->measured.service);
-	return copy_options(result, run);
+	rc = copy_course(&result->measured, &run->measured);
+	return rc == NB_OK ? copy_options(result, run) : rc;
 }
 
 int
@@ -61,6 +84,8 @@ result_take(struct nb_result **out, const struct nb_run *run)
 		return error_set(NB_FAIL, "out of memory");
 	*result = (struct nb_result){.engine = run->engine->table,
 		.engine_version = run->engine->table.version(),
+		.version = nb_version(),
+		.has_counters = run->engine->table.stats != NULL,
 		.workload = run->workload,
 		.threads = run->options.threads,
 		.durability = run->durability,
@@ -73,6 +98,7 @@ result_take(struct nb_result **out, const struct nb_run *run)
 		.digest = run->digest,
 		.clock = run->clock,
 		.sysinfo = run->sysinfo,
+		.environment = run->environment,
 		.measured = run->measured};
 	engine_warnings(&result->warnings);
 	int rc = copy_owned(result, run);
@@ -114,8 +140,14 @@ nb_result_delete(struct nb_result *result)
 	free(result->notes);
 	free((char *)result->workload.keys_path);
 	free(result->engine_path);
+	for (size_t i = 0; i < result->text_count; i++)
+		free(result->texts[i]);
+	free(result->texts);
 	counters_destroy(&result->measured.counters);
 	nb_histogram_delete(result->measured.service);
+	nb_histogram_delete(result->measured.hiccups);
+	free(result->measured.threads);
+	series_destroy(&result->measured.series);
 	free(result);
 }
 

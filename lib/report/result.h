@@ -14,13 +14,17 @@ struct result_option {
 };
 
 /**
- * All that a writer may tell. The texts of engine's table are the plugin's,
- * which stays in memory.
+ * All that a writer may tell. The texts of engine's table are the plugin's, which stays in
+ * memory, or of a result that was read, its own; then it has no verbs.
  */
 struct nb_result {
 	struct nb_engine engine;
 	char *engine_path;
 	const char *engine_version;
+	const char *version; /* of mininb */
+	bool has_counters;   /* the engine can tell some */
+	char **texts;        /* that those of the engine are, read from a file; owned */
+	size_t text_count;
 	struct result_option *options;
 	size_t option_count;
 	struct nb_workload workload; /* its keys_path owned */
@@ -35,6 +39,7 @@ struct nb_result {
 	uint64_t digest;
 	struct clock clock;
 	struct sysinfo sysinfo;
+	struct environment environment;
 	struct measurement measured; /* its histogram and counters owned */
 	struct engine_warnings warnings;
 	char **notes; /* why the numbers may be wrong; owned */

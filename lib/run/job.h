@@ -13,12 +13,6 @@
 #include "run/schedule.h"
 #include "run/steady.h"
 
-/** One thread's figures, warm-up excluded. */
-struct job_thread {
-	uint64_t ops, wall_ns;
-	uint64_t done; /* warm-up included */
-};
-
 /** What came of a kind of operation in a group. Histograms are owned. */
 struct job_kind {
 	uint64_t ops; /* that count: all answers but conflicts */

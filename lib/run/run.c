@@ -165,6 +165,9 @@ nb_run_delete(struct nb_run *run)
 	nb_engine_unload(run->engine);
 	counters_destroy(&run->measured.counters);
 	nb_histogram_delete(run->measured.service);
+	nb_histogram_delete(run->measured.hiccups);
+	free(run->measured.threads);
+	series_destroy(&run->measured.series);
 	free(run->path);
 	free(run);
 }

@@ -11,9 +11,21 @@
 #include "run/counters.h"
 #include "run/crew.h"
 #include "run/engine.h"
+#include "run/environment.h"
+#include "run/residency.h"
+#include "run/series.h"
 #include "run/sysinfo.h"
+#include "run/system.h"
 #include "run/worker.h"
 #include "workload/keys.h"
+
+/** One thread's figures, warm-up excluded. */
+struct job_thread {
+	uint64_t ops, wall_ns;
+	uint64_t done; /* warm-up included */
+	uint64_t kinds
+		[NB_OP_KINDS]; /* of `ops`, by NB_OP_*; of the classic actions all in the first */
+};
 
 /** What came of a run. Plain data, complete when nb_run_execute() returns. */
 struct measurement {
@@ -42,6 +54,20 @@ struct measurement {
 	/* The engine's own, from the first operation's start until settled; owned. */
 	struct counters counters;
 	struct nb_histogram *service;
+	struct nb_histogram *hiccups; /* of the classic actions, owned; NULL: not measured */
+	struct job_thread *threads;   /* likewise */
+	uint32_t thread_count;
+	/* What the system counted while the operations ran, and from then until closed. */
+	struct system_counts used, used_after;
+	char used_missing[160];             /* what of that could not be had, and why; "" */
+	struct system_levels before, after; /* the operations */
+	uint32_t cold;                     /* COLD_*: how it was made so before it was opened */
+	struct residency residency_before; /* of the database, before it was opened */
+	struct residency residency_begin;  /* when the first operation was about to begin */
+	struct residency residency_after;  /* after it was closed */
+	uint64_t
+		live_bytes; /* keys and values that should be in the database now; 0: not known */
+	struct series series; /* owned */
 };
 
 struct nb_run {
@@ -57,6 +83,7 @@ struct nb_run {
 	uint64_t digest;
 	struct clock clock;
 	struct sysinfo sysinfo;
+	struct environment environment;
 	struct measurement measured;
 
 	/* while it is executed */

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MININB_RESULTS_H
+#define MININB_RESULTS_H
+/**
+ * Result files: what one or more runs left, whole: environment, options, counts,
+ * histograms, what happened over time, notes. A file is JSON; its schema is
+ * extra/schema/result.schema.json.
+ *
+ * The results of one call of the command are one file, however many runs it made: one for
+ * each engine, or for each rate of a sweep.
+ */
+#include <stdio.h>
+
+#include <mininb/mininb.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct nb_results;
+struct nb_run;
+struct nb_job_run;
+struct nb_summary;
+struct nb_curve_point;
+struct nb_interval;
+
+/** Of the files that are written; a higher one of those that are read is refused. */
+#define NB_RESULTS_VERSION 1u
+
+/** Empty ones. */
+NB_MUST_CHECK int
+nb_results_new(struct nb_results **out);
+
+/** NULL is fine. */
+void
+nb_results_delete(struct nb_results *results);
+
+/** How many runs. */
+size_t
+nb_results_count(const struct nb_results *results);
+
+/**
+ * Append what came of a run, copied. `label` says which of several it is, and may be "".
+ * NB_FAIL if the run did not come as far as its first operation.
+ */
+NB_MUST_CHECK int
+nb_results_add_run(struct nb_results *results, const struct nb_run *run, const char *label);
+
+NB_MUST_CHECK int
+nb_results_add_job_run(
+	struct nb_results *results, const struct nb_job_run *run, const char *label);
+
+/** Append a run that has no result: of which engine, and how it ended. */
+NB_MUST_CHECK int
+nb_results_add_failure(struct nb_results *results, const char *driver, const char *end);
+
+/** Say of the last one how it ended, if that was not well. */
+void
+nb_results_set_end(struct nb_results *results, const char *end);
+
+/** Say of the last one which repetition of a comparison it is, from 1. */
+void
+nb_results_set_block(struct nb_results *results, uint32_t block);
+
+/** Keep the lines of figures that were printed while the last one ran. Copied. */
+NB_MUST_CHECK int
+nb_results_set_intervals(
+	struct nb_results *results, const struct nb_interval *intervals, size_t count);
+
+/** The line of figures that is printed for an interval, with titles above unless it has them. */
+void
+nb_interval_write_text(const struct nb_interval *interval, FILE *out, int has_titles);
+
+/** They are of a list of so many engines, one after the other. */
+void
+nb_results_set_list(struct nb_results *results, uint32_t engines);
+
+/** Keep the curve of a sweep, and of a search what was looked for and found. Copied. */
+NB_MUST_CHECK int
+nb_results_set_curve(struct nb_results *results, double capacity_ops_s,
+	const struct nb_curve_point *points, size_t count, const char *slo, double slo_ops_s);
+
+/** How they were asked for. Texts are borrowed for the call. Append only. */
+struct nb_command {
+	size_t size;
+	const char *action;
+	const char *directory;
+	const char *const *words; /* as typed, without the program */
+	size_t word_count;
+	const char *const *names; /* of all options that the action looks at */
+	const char *const *values;
+	size_t option_count;
+	const char *job; /* the workload as a file; NULL: none */
+};
+
+NB_MUST_CHECK int
+nb_results_set_command(struct nb_results *results, const struct nb_command *command);
+
+/** What was kept of that; NULL texts where there is nothing. Lives as long as the results. */
+void
+nb_results_command(const struct nb_results *results, struct nb_command *out);
+
+/** Move all runs of `from` behind those of `into`; what `into` lacks of the rest as well. */
+NB_MUST_CHECK int
+nb_results_append(struct nb_results *into, struct nb_results *from);
+
+/**
+ * One run that is all of these together: histograms, counts and times merged, as if it had
+ * been one run with all their threads side by side. NB_ERR_USAGE says which differ in what
+ * makes that no sense: engine, action, durability, workload.
+ */
+NB_MUST_CHECK int
+nb_results_merge(struct nb_results **out, const struct nb_results *from);
+
+/** Read a file, "-" for stdin. Any input is safe; NB_ERR_DATA says what is wrong and where. */
+NB_MUST_CHECK int
+nb_results_read(struct nb_results **out, const char *path);
+
+/** As nb_result_summarize(), of the index-th. is_measured is 0 if it has no result. */
+void
+nb_results_summarize(const struct nb_results *results, size_t index, struct nb_summary *out);
+
+/** The index-th note of a run; NULL behind the last. */
+const char *
+nb_results_note(const struct nb_results *results, size_t run, size_t index);
+
+/** A way to write results. */
+struct nb_format {
+	const char *name;   /* "md" */
+	const char *suffix; /* ".md" */
+	const char *help;   /* one line */
+};
+
+/** All that there are, ended by a NULL name. */
+const struct nb_format *
+nb_formats(void);
+
+/** Write them; flags NB_TEXT_*. NB_ERR_USAGE: no such format. NB_FAIL: `out` cannot be written. */
+NB_MUST_CHECK int
+nb_results_write(
+	const struct nb_results *results, const char *format, FILE *out, uint32_t flags);
+
+/** The same into a file, aside first; `path` "-": stdout. */
+NB_MUST_CHECK int
+nb_results_write_file(
+	const struct nb_results *results, const char *format, const char *path, uint32_t flags);
+
+/** PREFIX-operations.csv, PREFIX-series.csv, PREFIX-latency.csv, PREFIX-counters.csv. */
+NB_MUST_CHECK int
+nb_results_write_csv_files(const struct nb_results *results, const char *prefix);
+
+/**
+ * Append to a notebook in Masstree's form, which is made if it is not there: one experiment
+ * for this call. Written aside and renamed, under a lock.
+ */
+NB_MUST_CHECK int
+nb_results_append_notebook(const struct nb_results *results, const char *path);
+
+/* ---- comparing ---- */
+
+struct nb_comparison;
+
+/** Append only. */
+struct nb_compare_options {
+	size_t size;
+	double confidence;  /* of the intervals, 0..1 */
+	uint32_t resamples; /* of the bootstrap */
+	uint32_t force;     /* 1: although they cannot be compared */
+	uint64_t seed;      /* of the bootstrap */
+};
+
+#define NB_COMPARE_OPTIONS_INIT \
+	{ \
+		.size = sizeof(struct nb_compare_options), .confidence = 0.95, \
+		.resamples = 10000, .seed = 1 \
+	}
+
+/** One file's runs of one engine and action are one sample. */
+struct nb_compare_input {
+	const struct nb_results *results;
+	const char *name; /* of the file, to tell them apart */
+};
+
+/**
+ * Compare the samples of these, each with the first. NB_ERR_USAGE: there are fewer than two,
+ * or they cannot be compared, and why: another stream, durability, size.
+ */
+NB_MUST_CHECK int
+nb_comparison_new(struct nb_comparison **out, const struct nb_compare_input *inputs,
+	size_t count, const struct nb_compare_options *options);
+
+void
+nb_comparison_delete(struct nb_comparison *comparison);
+
+/** Verdicts in words, then a table. flags: NB_TEXT_*; `format` "text", "md" or "json". */
+NB_MUST_CHECK int
+nb_comparison_write(
+	const struct nb_comparison *comparison, const char *format, FILE *out, uint32_t flags);
+
+/** Whether the widest interval of throughput ratios is within `share` of its ratio. */
+int
+nb_comparison_is_tight(const struct nb_comparison *comparison, double share);
+
+/**
+ * Whether the second sample is worse than the first by more than the limits allow:
+ * "p99:5%,throughput:3%". 0: it is not; 1: it is, and what is wrong is written. A difference
+ * that cannot be told from chance is none. NB_ERR_USAGE: no such limits.
+ */
+NB_MUST_CHECK int
+nb_comparison_gate(const struct nb_comparison *comparison, const char *limits, FILE *out);
+
+/* ---- explaining ---- */
+
+/** A figure of the reports, by the name that stands there: "p99 us", "Settled throughput". */
+struct nb_explanation {
+	const char *name;
+	const char *what;  /* what it says, in which unit */
+	const char *how;   /* how it was measured, and what would make it wrong */
+	const char *where; /* which reports have it: "text, csv" */
+};
+
+/** All of them, ended by a NULL name. */
+const struct nb_explanation *
+nb_explanations(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* MININB_RESULTS_H */

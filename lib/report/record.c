@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records as writers see them: a classic action is a job of one group with one kind of
+ * operation.
+ */
+#include "report/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+struct record *
+results_append(struct nb_results *results)
+{
+	size_t bytes = (results->count + 1) * sizeof(*results->records);
+	struct record *grown = realloc(results->records, bytes);
+	if (grown == NULL) {
+		error_set(NB_FAIL, "out of memory");
+		return NULL;
+	}
+	results->records = grown;
+	grown[results->count] = (struct record){0};
+	return &grown[results->count++];
+}
+
+void
+record_destroy(struct record *record)
+{
+	if (record->job != NULL)
+		nb_job_result_delete(record->job);
+	else
+		nb_result_delete(record->run);
+	free(record->intervals);
+	*record = (struct record){0};
+}
+
+static size_t
+classic_group(const struct nb_result *run, struct record_group *group)
+{
+	const struct measurement *measured = &run->measured;
+	*group = (struct record_group){.name = nb_verb_name(run->workload.verb),
+		.thread_count = run->threads,
+		.ops = measured->ops,
+		.wall_ns = measured->wall_ns,
+		.threads = measured->threads,
+		.kind_count = 1};
+	group->kinds[0] = (struct record_kind){.name = group->name,
+		.ops = measured->ops,
+		.records = measured->ops,
+		.bytes = measured->value_bytes,
+		.answers = measured->answers,
+		.service = measured->service};
+	return 1;
+}
+
+static void
+job_group(const struct job_result_group *from, struct record_group *group)
+{
+	const struct job_measurement *measured = &from->measured;
+	*group = (struct record_group){.name = from->name,
+		.phase = from->phase,
+		.thread_count = measured->thread_count,
+		.is_background = from->is_background,
+		.is_paced = from->is_paced,
+		.ops = measured->ops,
+		.wall_ns = measured->wall_ns,
+		.threads = measured->threads,
+		.job = from};
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		const struct job_kind *it = &measured->kinds[kind];
+		if (it->service == NULL || it->ops == 0)
+			continue;
+		group->kinds[group->kind_count++] = (struct record_kind){
+			.name = nb_op_name(kind),
+			.kind = kind,
+			.ops = it->ops,
+			.records = it->records,
+			.bytes = it->bytes,
+			.answers = it->answers,
+			.service = it->service,
+			.response = it->response};
+	}
+}
+
+size_t
+record_groups(const struct record *record, struct record_group *groups)
+{
+	if (record->run == NULL)
+		return 0;
+	if (record->job == NULL)
+		return classic_group(record->run, groups);
+	for (size_t g = 0; g < record->job->group_count; g++)
+		job_group(&record->job->groups[g], &groups[g]);
+	return record->job->group_count;
+}
+
+const char *
+record_action(const struct record *record)
+{
+	if (record->job == NULL)
+		return record->run != NULL ? nb_verb_name(record->run->workload.verb) : "";
+	return record->job->is_replay ? "replay" : record->job->is_load ? "load" : "run";
+}
+
+void
+record_title(const struct record *record, char *text, size_t size)
+{
+	const char *driver = record->run != NULL ? record->run->engine.name : record->driver;
+	snprintf(text, size, "%s%s%s", driver, record->label[0] != '\0' ? " " : "",
+		record->label);
+}
+
+const struct nb_histogram *
+record_latency(const struct record *record, bool is_response)
+{
+	return record->job != NULL ? nb_job_result_histogram(record->job, is_response)
+				   : record->run->measured.service;
+}
+
+const struct nb_histogram *
+record_hiccups(const struct record *record)
+{
+	const struct nb_histogram *hiccups = record->job != NULL
+		? record->job->hiccups
+		: record->run->measured.hiccups;
+	return hiccups != NULL && nb_histogram_count(hiccups) > 0 ? hiccups : NULL;
+}
+
+const char *
+record_note(const struct record *record, size_t index)
+{
+	if (record->run == NULL)
+		return NULL;
+	if (index < record->run->note_count)
+		return record->run->notes[index];
+	index -= record->run->note_count;
+	return record->job != NULL && index < record->job->note_count
+		? record->job->notes[index]
+		: NULL;
+}
+
+void
+record_summary(const struct record *record, struct nb_summary *out)
+{
+	if (record->job != NULL)
+		nb_job_result_summarize_run(record->job, out);
+	else
+		nb_result_summarize(record->run, out);
+	snprintf(out->end, sizeof(out->end), "%s", record->end);
+}

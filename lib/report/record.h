@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef REPORT_RECORD_H
+#define REPORT_RECORD_H
+/**
+ * What a result file holds, from inside: one record for each run, and what they have in
+ * common. Every writer sees records only, whether they come from runs or from a file, and
+ * so says the same of both.
+ */
+#include <stdbool.h>
+
+#include <mininb/results.h>
+
+#include "report/job_result.h"
+#include "report/result.h"
+
+/** One run. */
+struct record {
+	char label[64];            /* which of several it is: "sweep 40 %"; "" */
+	struct nb_result *run;     /* NULL: it has no result, and `driver` and `end` say why */
+	struct nb_job_result *job; /* NULL: a classic action; else job->base is `run` */
+	char driver[48];
+	char end[256];      /* how it ended, if not well; "" else */
+	uint32_t block;     /* repetition of a comparison, from 1; 0: it was no comparison */
+	uint32_t is_merged; /* of so many records; 0: of its own */
+	struct nb_interval *intervals; /* that were printed while it ran; owned */
+	size_t interval_count;
+};
+
+struct record_option {
+	char *name, *value; /* owned */
+};
+
+/** How the records were asked for; enough to do it again. All owned. */
+struct record_command {
+	char *action;    /* "put"; NULL: not known */
+	char *directory; /* that it was called in */
+	char **words;    /* as typed, without the program */
+	size_t word_count;
+	struct record_option *options; /* effective ones, those that were not typed too */
+	size_t option_count;
+	char *job; /* the workload as a file, with all that was set; NULL: none */
+};
+
+struct nb_results {
+	struct record *records;
+	size_t count;
+	uint32_t list_count; /* engines of --driver=a,b,c; 0: it was no list */
+	struct record_command command;
+	double capacity_ops_s;        /* of a sweep; 0: it was none */
+	struct nb_curve_point *curve; /* owned */
+	size_t curve_count;
+	char slo[64];     /* limit that was looked for; "" */
+	double slo_ops_s; /* highest rate that held it */
+};
+
+/** Append an empty record; NULL if memory does not reach, which is set as the error. */
+struct record *
+results_append(struct nb_results *results);
+
+void
+record_destroy(struct record *record);
+
+/* ---- a record as writers see it, the same of classic actions and jobs ---- */
+
+struct record_kind {
+	const char *name; /* "read", "put" */
+	uint32_t kind;    /* NB_OP_*, or 0; as struct sample_latency has it */
+	uint64_t ops, records, bytes;
+	const uint64_t *answers; /* WORKER_ANSWERS of them */
+	const struct nb_histogram *service;
+	const struct nb_histogram *response; /* NULL: there was no rate */
+};
+
+struct record_group {
+	const char *name;
+	uint32_t phase, thread_count;
+	bool is_background, is_paced;
+	uint64_t ops, wall_ns;
+	const struct job_thread *threads;      /* NULL: not known */
+	struct record_kind kinds[NB_OP_KINDS]; /* those that were done */
+	size_t kind_count;
+	const struct job_result_group *job; /* NULL: a classic action */
+};
+
+/** Groups of a record, at most NB_GROUPS_MAX; room for as many. */
+size_t
+record_groups(const struct record *record, struct record_group *groups);
+
+/** "put", "load", "run", "replay". */
+const char *
+record_action(const struct record *record);
+
+/** What a result is called side by side: driver, and the label if there is one. */
+void
+record_title(const struct record *record, char *text, size_t size);
+
+/** Of all foreground operations: service, or response if there is a rate. Never NULL. */
+const struct nb_histogram *
+record_latency(const struct record *record, bool is_response);
+
+/** NULL: not measured. */
+const struct nb_histogram *
+record_hiccups(const struct record *record);
+
+/** Of all notes, one after the other; NULL behind the last. */
+const char *
+record_note(const struct record *record, size_t index);
+
+/** Only if record->run is there. */
+void
+record_summary(const struct record *record, struct nb_summary *out);
+
+/* ---- figures that follow from a record (figures.c) ---- */
+
+enum { STALLS_MAX = 8 };
+
+/** A time without operations, or with less than half of the median rate. */
+struct stall {
+	uint64_t begin_ns, duration_ns; /* on the series' time */
+	double rate_ops_s;              /* meanwhile */
+	char cause[160]; /* what the engine's counters did then: "compactions 3, ..." */
+};
+
+struct stalls {
+	uint64_t longest_gap_ns, longest_gap_at_ns; /* without an operation that ended */
+	uint64_t slow_ns;   /* time below half of the median rate, gaps included */
+	uint64_t looked_ns; /* in which that was looked for */
+	double median_ops_s;
+	struct stall worst[STALLS_MAX]; /* the longest ones, in order of time */
+	size_t count;
+};
+
+/** 0: not known. */
+struct record_figures {
+	double rate_ops_s, settled_ops_s;
+	double cpu_ns_op; /* user and system of all threads */
+	double cycles_op, instructions_op, cache_misses_op;
+	uint64_t logical_read_bytes, logical_write_bytes; /* keys and values, as asked for */
+	uint64_t live_bytes; /* keys and values that the database holds in the end */
+	/* bytes at each layer for a logical one, with settling and closing for the writes */
+	double write_calls, write_storage, write_device;
+	double read_calls, read_storage, read_device;
+	double space;          /* allocated blocks for a live byte */
+	double resident_share; /* of the database's pages before the first operation; < 0: not known */
+	struct stalls stalls;
+};
+
+void
+record_figures(const struct record *record, struct record_figures *out);
+
+/* ---- writers ---- */
+
+/** A way to write results. One more is a file of its own and a row of the table. */
+struct writer {
+	const char *name;   /* "md" */
+	const char *suffix; /* of files: ".md" */
+	const char *help;
+	int (*write)(const struct nb_results *results, FILE *out, uint32_t flags);
+};
+
+/** Ended by a NULL name. */
+extern const struct writer writers[];
+
+int
+write_text(const struct nb_results *results, FILE *out, uint32_t flags);
+int
+write_json(const struct nb_results *results, FILE *out, uint32_t flags);
+int
+write_markdown(const struct nb_results *results, FILE *out, uint32_t flags);
+int
+write_csv(const struct nb_results *results, FILE *out, uint32_t flags);
+int
+write_hgrm(const struct nb_results *results, FILE *out, uint32_t flags);
+int
+write_hlog(const struct nb_results *results, FILE *out, uint32_t flags);
+int
+write_gnuplot(const struct nb_results *results, FILE *out, uint32_t flags);
+int
+write_html(const struct nb_results *results, FILE *out, uint32_t flags);
+
+#endif /* REPORT_RECORD_H */

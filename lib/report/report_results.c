@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Results as text: what the command prints after a run, and prints again from a file.
+ *
+ * Of a sweep only the first run, which is its capacity, has a report of its own; the others
+ * are points of the curve.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "report/record.h"
+
+static void
+format_us(char *cell, size_t size, uint64_t ns)
+{
+	cell[0] = '\0';
+	if (ns > 0)
+		snprintf(cell, size, "%.*f", ns < 100000 ? 2 : 0, (double)ns / 1000);
+}
+
+/** What is not measured, as the latencies of a warm-up, is left blank. */
+void
+nb_interval_write_text(const struct nb_interval *interval, FILE *out, int has_titles)
+{
+	char p50[32] = "", p99[32] = "", most[32] = "", behind[32] = "", line[256];
+	if (!interval->is_warmup) {
+		format_us(p50, sizeof(p50), interval->p50_ns);
+		format_us(p99, sizeof(p99), interval->p99_ns);
+		format_us(most, sizeof(most), interval->max_ns);
+	}
+	if (interval->behind_ops > 0)
+		snprintf(behind, sizeof(behind), "%" PRIu64, interval->behind_ops);
+	if (!has_titles)
+		fprintf(out, "%8s %12s %12s %10s %10s %10s %10s\n", "seconds", "ops", "ops/s",
+			"p50 us", "p99 us", "max us", "behind");
+	int length = snprintf(line, sizeof(line),
+		"%8.2f %12" PRIu64 " %12.0f %10s %10s %10s %10s%s",
+		(double)interval->end_ns / 1e9, interval->ops, interval->rate_ops_s, p50, p99,
+		most, behind, interval->is_warmup ? "  warm-up" : "");
+	while (length > 0 && line[length - 1] == ' ')
+		length--;
+	fprintf(out, "%.*s\n", length, line);
+}
+
+static int
+write_record(const struct record *record, FILE *out, uint32_t flags)
+{
+	for (size_t i = 0; i < record->interval_count; i++)
+		nb_interval_write_text(&record->intervals[i], out, i > 0);
+	if (record->interval_count > 0)
+		fputc('\n', out);
+	if (record->run == NULL)
+		return NB_OK;
+	return record->job != NULL ? nb_job_result_write_text(record->job, out, flags)
+				   : nb_result_write_text(record->run, out, flags);
+}
+
+static int
+write_curve(const struct nb_results *results, FILE *out, uint32_t flags)
+{
+	fprintf(out, "\nCapacity: %.0f ops/s, closed loop\n\n", results->capacity_ops_s);
+	int rc = nb_curve_write_text(results->curve, results->curve_count, out, flags);
+	if (rc == NB_OK && results->slo_ops_s > 0)
+		fprintf(out,
+			"\nHighest rate that held %s: %.0f ops/s, %.0f %% of the capacity\n",
+			results->slo, results->slo_ops_s,
+			100 * results->slo_ops_s / results->capacity_ops_s);
+	return rc;
+}
+
+static int
+write_list(const struct nb_results *results, FILE *out, uint32_t flags)
+{
+	struct nb_summary *summaries = calloc(results->count + 1, sizeof(*summaries));
+	if (summaries == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	for (size_t i = 0; i < results->count; i++)
+		nb_results_summarize(results, i, &summaries[i]);
+	fputs("\n== all\n", out);
+	int rc = nb_summaries_write_text(summaries, results->count, out, flags);
+	free(summaries);
+	return rc;
+}
+
+int
+write_text(const struct nb_results *results, FILE *out, uint32_t flags)
+{
+	int rc = NB_OK;
+	bool is_list = results->list_count > 1;
+	size_t reports = results->curve != NULL && !is_list ? 1 : results->count;
+	for (size_t i = 0; i < reports && i < results->count && rc == NB_OK; i++) {
+		const struct record *record = &results->records[i];
+		if (is_list)
+			fprintf(out, "%s== %s, %zu of %u\n", i > 0 ? "\n" : "", record->driver,
+				i + 1, results->list_count);
+		else if (i > 0)
+			fputc('\n', out);
+		rc = write_record(record, out, flags);
+	}
+	if (rc == NB_OK && results->curve != NULL)
+		rc = write_curve(results, out, flags);
+	return rc == NB_OK && is_list ? write_list(results, out, flags) : rc;
+}

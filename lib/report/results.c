@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The results of one call of the command: taking runs in, and what they have in common.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "report/record.h"
+
+int
+nb_results_new(struct nb_results **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out != NULL ? NB_OK : error_set(NB_FAIL, "out of memory");
+}
+
+static void
+destroy_command(struct record_command *command)
+{
+	for (size_t i = 0; i < command->word_count; i++)
+		free(command->words[i]);
+	for (size_t i = 0; i < command->option_count; i++) {
+		free(command->options[i].name);
+		free(command->options[i].value);
+	}
+	free(command->words);
+	free(command->options);
+	free(command->action);
+	free(command->directory);
+	free(command->job);
+	*command = (struct record_command){0};
+}
+
+void
+nb_results_delete(struct nb_results *results)
+{
+	if (results == NULL)
+		return;
+	for (size_t i = 0; i < results->count; i++)
+		record_destroy(&results->records[i]);
+	destroy_command(&results->command);
+	free(results->records);
+	free(results->curve);
+	free(results);
+}
+
+size_t
+nb_results_count(const struct nb_results *results)
+{
+	return results->count;
+}
+
+/** An empty one with its label and the engine's name. */
+static struct record *
+append(struct nb_results *results, const char *label)
+{
+	struct record *record = results_append(results);
+	if (record != NULL)
+		snprintf(record->label, sizeof(record->label), "%s", label);
+	return record;
+}
+
+int
+nb_results_add_run(struct nb_results *results, const struct nb_run *run, const char *label)
+{
+	struct nb_result *result;
+	int rc = nb_result_new(&result, run);
+	if (rc != NB_OK)
+		return rc;
+	struct record *record = append(results, label);
+	if (record == NULL) {
+		nb_result_delete(result);
+		return NB_FAIL;
+	}
+	record->run = result;
+	snprintf(record->driver, sizeof(record->driver), "%s", result->engine.name);
+	return NB_OK;
+}
+
+int
+nb_results_add_job_run(
+	struct nb_results *results, const struct nb_job_run *run, const char *label)
+{
+	struct nb_job_result *result;
+	int rc = nb_job_result_new(&result, run);
+	if (rc != NB_OK)
+		return rc;
+	struct record *record = append(results, label);
+	if (record == NULL) {
+		nb_job_result_delete(result);
+		return NB_FAIL;
+	}
+	record->job = result;
+	record->run = result->base;
+	snprintf(record->driver, sizeof(record->driver), "%s", result->base->engine.name);
+	return NB_OK;
+}
+
+int
+nb_results_add_failure(struct nb_results *results, const char *driver, const char *end)
+{
+	struct record *record = append(results, "");
+	if (record == NULL)
+		return NB_FAIL;
+	snprintf(record->driver, sizeof(record->driver), "%s", driver);
+	snprintf(record->end, sizeof(record->end), "%s", end);
+	return NB_OK;
+}
+
+void
+nb_results_set_end(struct nb_results *results, const char *end)
+{
+	struct record *last = &results->records[results->count - 1];
+	snprintf(last->end, sizeof(last->end), "%s", end);
+}
+
+void
+nb_results_set_block(struct nb_results *results, uint32_t block)
+{
+	results->records[results->count - 1].block = block;
+}
+
+int
+nb_results_set_intervals(
+	struct nb_results *results, const struct nb_interval *intervals, size_t count)
+{
+	struct record *last = &results->records[results->count - 1];
+	struct nb_interval *copy = malloc((count + 1) * sizeof(*copy));
+	if (copy == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	if (count > 0)
+		memcpy(copy, intervals, count * sizeof(*copy));
+	free(last->intervals);
+	last->intervals = copy;
+	last->interval_count = count;
+	return NB_OK;
+}
+
+void
+nb_results_set_list(struct nb_results *results, uint32_t engines)
+{
+	results->list_count = engines;
+}
+
+int
+nb_results_set_curve(struct nb_results *results, double capacity_ops_s,
+	const struct nb_curve_point *points, size_t count, const char *slo, double slo_ops_s)
+{
+	struct nb_curve_point *copy = malloc((count + 1) * sizeof(*copy));
+	if (copy == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	if (count > 0)
+		memcpy(copy, points, count * sizeof(*copy));
+	free(results->curve);
+	results->curve = copy;
+	results->curve_count = count;
+	results->capacity_ops_s = capacity_ops_s;
+	results->slo_ops_s = slo_ops_s;
+	snprintf(results->slo, sizeof(results->slo), "%s", slo != NULL ? slo : "");
+	return NB_OK;
+}
+
+/* ---- the command ---- */
+
+/** NULL stays NULL, which is no failure. */
+static bool
+copy_text(char **into, const char *from)
+{
+	*into = from != NULL ? strdup(from) : NULL;
+	return *into != NULL || from == NULL;
+}
+
+static bool
+copy_words(struct record_command *copy, const struct nb_command *from)
+{
+	copy->words = calloc(from->word_count + 1, sizeof(*copy->words));
+	copy->options = calloc(from->option_count + 1, sizeof(*copy->options));
+	bool is_good = copy->words != NULL && copy->options != NULL;
+	for (size_t i = 0; i < from->word_count && is_good; i++) {
+		copy->word_count++;
+		is_good = copy_text(&copy->words[i], from->words[i]);
+	}
+	for (size_t i = 0; i < from->option_count && is_good; i++) {
+		copy->option_count++;
+		is_good = copy_text(&copy->options[i].name, from->names[i]) &&
+			copy_text(&copy->options[i].value, from->values[i]);
+	}
+	return is_good;
+}
+
+int
+nb_results_set_command(struct nb_results *results, const struct nb_command *command)
+{
+	struct record_command copy = {0};
+	bool is_good = copy_text(&copy.action, command->action) &&
+		copy_text(&copy.directory, command->directory) &&
+		copy_text(&copy.job, command->job) && copy_words(&copy, command);
+	if (!is_good) {
+		destroy_command(&copy);
+		return error_set(NB_FAIL, "out of memory");
+	}
+	destroy_command(&results->command);
+	results->command = copy;
+	return NB_OK;
+}
+
+void
+nb_results_command(const struct nb_results *results, struct nb_command *out)
+{
+	const struct record_command *command = &results->command;
+	*out = (struct nb_command){.size = sizeof(*out),
+		.action = command->action,
+		.directory = command->directory,
+		.words = (const char *const *)command->words,
+		.word_count = command->word_count,
+		.job = command->job};
+}
+
+/* ---- together ---- */
+
+int
+nb_results_append(struct nb_results *into, struct nb_results *from)
+{
+	size_t bytes = (into->count + from->count + 1) * sizeof(*into->records);
+	struct record *grown = realloc(into->records, bytes);
+	if (grown == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	into->records = grown;
+	if (from->count > 0)
+		memcpy(grown + into->count, from->records, from->count * sizeof(*grown));
+	into->count += from->count;
+	from->count = 0;
+	if (into->command.action == NULL) {
+		into->command = from->command;
+		from->command = (struct record_command){0};
+	}
+	if (into->curve == NULL) {
+		into->curve = from->curve;
+		into->curve_count = from->curve_count;
+		into->capacity_ops_s = from->capacity_ops_s;
+		into->slo_ops_s = from->slo_ops_s;
+		memcpy(into->slo, from->slo, sizeof(into->slo));
+		from->curve = NULL;
+		from->curve_count = 0;
+	}
+	if (into->list_count == 0)
+		into->list_count = from->list_count;
+	return NB_OK;
+}
+
+void
+nb_results_summarize(const struct nb_results *results, size_t index, struct nb_summary *out)
+{
+	const struct record *record = &results->records[index];
+	if (record->run != NULL) {
+		record_summary(record, out);
+		return;
+	}
+	*out = (struct nb_summary){.size = sizeof(*out)};
+	snprintf(out->driver, sizeof(out->driver), "%s", record->driver);
+	snprintf(out->end, sizeof(out->end), "%s", record->end);
+}
+
+const char *
+nb_results_note(const struct nb_results *results, size_t run, size_t index)
+{
+	return run < results->count ? record_note(&results->records[run], index) : NULL;
+}

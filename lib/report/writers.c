@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The ways to write results, one row each; and files, which are written aside first, so that
+ * a result that does not fit on its disk leaves the old one as it was.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/aside.h"
+#include "base/error.h"
+#include "report/record.h"
+
+const struct writer writers[] = {
+	{"text", ".txt", "what is printed after a run", write_text},
+	{NULL, NULL, NULL, NULL},
+};
+
+enum { WRITERS = sizeof(writers) / sizeof(*writers) };
+
+const struct nb_format *
+nb_formats(void)
+{
+	static struct nb_format formats[WRITERS];
+	for (size_t i = 0; i < WRITERS; i++)
+		formats[i] = (struct nb_format){
+			writers[i].name, writers[i].suffix, writers[i].help};
+	return formats;
+}
+
+static const struct writer *
+find(const char *format)
+{
+	for (const struct writer *writer = writers; writer->name != NULL; writer++) {
+		if (strcmp(writer->name, format) == 0)
+			return writer;
+	}
+	error_set(NB_ERR_USAGE, "'%s' is no format of results", format);
+	return NULL;
+}
+
+int
+nb_results_write(
+	const struct nb_results *results, const char *format, FILE *out, uint32_t flags)
+{
+	const struct writer *writer = find(format);
+	if (writer == NULL)
+		return NB_ERR_USAGE;
+	int rc = writer->write(results, out, flags);
+	if (rc == NB_OK && (fflush(out) != 0 || ferror(out)))
+		rc = error_system("the result cannot be written");
+	return rc;
+}
+
+/** The whole of it in memory: some MiB at most. */
+static int
+write_aside(
+	const struct nb_results *results, const char *format, const char *path, uint32_t flags)
+{
+	char *text = NULL;
+	size_t size = 0;
+	struct aside aside;
+	FILE *memory = open_memstream(&text, &size);
+	if (memory == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	int rc = nb_results_write(results, format, memory, flags);
+	if (fclose(memory) != 0 && rc == NB_OK)
+		rc = error_set(NB_FAIL, "out of memory");
+	if (rc == NB_OK)
+		rc = aside_open(&aside, path, size);
+	if (rc == NB_OK) {
+		rc = aside_write(&aside, text, size, 0);
+		if (rc == NB_OK)
+			rc = aside_commit(&aside);
+		else
+			aside_abort(&aside);
+	}
+	free(text);
+	return rc;
+}
+
+int
+nb_results_write_file(
+	const struct nb_results *results, const char *format, const char *path, uint32_t flags)
+{
+	return strcmp(path, "-") == 0 ? nb_results_write(results, format, stdout, flags)
+				      : write_aside(results, format, path, flags);
+}

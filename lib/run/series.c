@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A run over time, as a list that stays short.
+ *
+ * Neighbours are put together by merging their histograms, never their percentiles, so a
+ * coarser series says exactly what a finer one would have. Only those of one phase, and
+ * none of a warm-up with what counts.
+ */
+#include "run/series.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+void
+sample_destroy(struct sample *sample)
+{
+	for (size_t i = 0; i < sample->latency_count; i++)
+		free(sample->latencies[i].hdr);
+	free(sample->latencies);
+	free(sample->counters);
+	*sample = (struct sample){0};
+}
+
+int
+series_add(struct series *series, struct sample *sample)
+{
+	void *grown = realloc(series->samples, (series->count + 1) * sizeof(*series->samples));
+	if (grown == NULL) {
+		sample_destroy(sample);
+		return error_set(NB_FAIL, "out of memory");
+	}
+	series->samples = grown;
+	series->samples[series->count++] = *sample;
+	*sample = (struct sample){0};
+	return NB_OK;
+}
+
+/* ---- neighbours put together ---- */
+
+static struct sample_latency *
+find_latency(struct sample *sample, const struct sample_latency *like)
+{
+	for (size_t i = 0; i < sample->latency_count; i++) {
+		struct sample_latency *it = &sample->latencies[i];
+		if (it->kind == like->kind && it->is_response == like->is_response)
+			return it;
+	}
+	return NULL;
+}
+
+static uint64_t
+supported(const struct nb_histogram *histogram, double percent)
+{
+	return nb_histogram_supports(histogram, percent, NULL)
+		? nb_histogram_percentile(histogram, percent)
+		: 0;
+}
+
+static int
+merge_latency(struct sample_latency *into, const struct sample_latency *from)
+{
+	struct nb_histogram *sum = NULL, *more = NULL;
+	char *text = NULL;
+	int rc = nb_histogram_decode(&sum, into->hdr);
+	if (rc == NB_OK)
+		rc = nb_histogram_decode(&more, from->hdr);
+	if (rc == NB_OK) {
+		nb_histogram_merge(sum, more);
+		rc = nb_histogram_encode(sum, &text);
+	}
+	if (rc == NB_OK) {
+		free(into->hdr);
+		into->hdr = text;
+		into->count += from->count;
+		into->p50_ns = supported(sum, 50);
+		into->p99_ns = supported(sum, 99);
+		into->p999_ns = supported(sum, 99.9);
+		into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
+	}
+	nb_histogram_delete(sum);
+	nb_histogram_delete(more);
+	return rc;
+}
+
+/** `from` gives what it has, and is empty then. */
+static int
+take_latencies(struct sample *into, struct sample *from)
+{
+	int rc = NB_OK;
+	for (size_t i = 0; i < from->latency_count && rc == NB_OK; i++) {
+		struct sample_latency *same = find_latency(into, &from->latencies[i]);
+		if (same != NULL) {
+			rc = merge_latency(same, &from->latencies[i]);
+			continue;
+		}
+		size_t bytes = (into->latency_count + 1) * sizeof(*into->latencies);
+		void *grown = realloc(into->latencies, bytes);
+		if (grown == NULL)
+			return error_set(NB_FAIL, "out of memory");
+		into->latencies = grown;
+		into->latencies[into->latency_count++] = from->latencies[i];
+		from->latencies[i].hdr = NULL;
+	}
+	return rc;
+}
+
+static void
+take_counters(const struct series *series, struct sample *into, struct sample *from)
+{
+	if (into->counter_count < from->counter_count) {
+		uint64_t *counters = into->counters;
+		size_t count = into->counter_count;
+		into->counters = from->counters;
+		into->counter_count = from->counter_count;
+		from->counters = counters;
+		from->counter_count = count;
+		for (size_t i = 0; i < count; i++) {
+			if (series->counters.items[i].kind == NB_STAT_COUNTER)
+				into->counters[i] += counters[i];
+		}
+		return;
+	}
+	for (size_t i = 0; i < from->counter_count; i++) {
+		if (series->counters.items[i].kind == NB_STAT_COUNTER)
+			into->counters[i] += from->counters[i];
+		else
+			into->counters[i] = from->counters[i];
+	}
+}
+
+/** `from`, the later one, is empty then. */
+static int
+merge_sample(const struct series *series, struct sample *into, struct sample *from)
+{
+	into->end_ns = from->end_ns;
+	into->duration_ns += from->duration_ns;
+	into->ops += from->ops;
+	into->behind_ops = from->behind_ops;
+	system_add(&into->used, &from->used);
+	into->levels = from->levels;
+	take_counters(series, into, from);
+	int rc = take_latencies(into, from);
+	sample_destroy(from);
+	return rc;
+}
+
+int
+series_merge(struct series *series, size_t factor)
+{
+	size_t kept = 0, run = 0;
+	int rc = NB_OK;
+	for (size_t i = 0; i < series->count; i++) {
+		struct sample *next = &series->samples[i];
+		struct sample *last = kept > 0 ? &series->samples[kept - 1] : NULL;
+		if (rc == NB_OK && last != NULL && run < factor && last->phase == next->phase &&
+			last->is_warmup == next->is_warmup) {
+			rc = merge_sample(series, last, next);
+			run++;
+			continue;
+		}
+		if (kept != i)
+			series->samples[kept] = *next;
+		kept++;
+		run = 1;
+	}
+	series->count = kept;
+	series->interval_ns *= factor;
+	return rc;
+}
+
+/* ---- copies ---- */
+
+static int
+copy_latencies(struct sample *copy, const struct sample *from)
+{
+	copy->latencies = calloc(from->latency_count + 1, sizeof(*copy->latencies));
+	if (copy->latencies == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	for (size_t i = 0; i < from->latency_count; i++) {
+		copy->latencies[i] = from->latencies[i];
+		copy->latencies[i].hdr = strdup(from->latencies[i].hdr);
+		copy->latency_count++;
+		if (copy->latencies[i].hdr == NULL)
+			return error_set(NB_FAIL, "out of memory");
+	}
+	return NB_OK;
+}
+
+static int
+copy_sample(struct series *into, const struct sample *from)
+{
+	struct sample copy = *from;
+	copy.latencies = NULL;
+	copy.latency_count = 0;
+	copy.counters = malloc((from->counter_count + 1) * sizeof(*copy.counters));
+	int rc = copy.counters != NULL ? copy_latencies(&copy, from)
+				       : error_set(NB_FAIL, "out of memory");
+	if (rc != NB_OK) {
+		sample_destroy(&copy);
+		return rc;
+	}
+	if (from->counter_count > 0)
+		memcpy(copy.counters, from->counters,
+			from->counter_count * sizeof(*copy.counters));
+	return series_add(into, &copy);
+}
+
+static int
+copy_pulses(struct series *into, const struct series *from)
+{
+	into->pulses = calloc(from->pulses_count + 1, sizeof(*into->pulses));
+	if (into->pulses == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	for (size_t i = 0; i < from->pulses_count; i++) {
+		const struct pulses *it = &from->pulses[i];
+		struct pulses *copy = &into->pulses[into->pulses_count++];
+		*copy = *it;
+		copy->ops = malloc((it->count + 1) * sizeof(*copy->ops));
+		if (copy->ops == NULL)
+			return error_set(NB_FAIL, "out of memory");
+		if (it->count > 0)
+			memcpy(copy->ops, it->ops, it->count * sizeof(*copy->ops));
+	}
+	return NB_OK;
+}
+
+int
+series_copy(struct series *out, const struct series *from)
+{
+	*out = (struct series){.interval_ns = from->interval_ns};
+	int rc = counters_copy(&out->counters, &from->counters);
+	for (size_t i = 0; i < from->count && rc == NB_OK; i++)
+		rc = copy_sample(out, &from->samples[i]);
+	if (rc == NB_OK)
+		rc = copy_pulses(out, from);
+	if (rc != NB_OK)
+		series_destroy(out);
+	return rc;
+}
+
+void
+series_destroy(struct series *series)
+{
+	for (size_t i = 0; i < series->count; i++)
+		sample_destroy(&series->samples[i]);
+	for (size_t i = 0; i < series->pulses_count; i++)
+		free(series->pulses[i].ops);
+	free(series->samples);
+	free(series->pulses);
+	counters_destroy(&series->counters);
+	*series = (struct series){0};
+}
