@@ -12,12 +12,6 @@ static struct counter items[8];
 static char *text; /* of the last assert_text() */
 
 static void
-stats(struct nb_db *db, nb_stat_emit emit, void *to)
-{
-	(void)db, (void)emit, (void)to;
-}
-
-static void
 begin(uint64_t ops)
 {
 	result = (struct nb_result){.version = nb_version(), .has_counters = true};
