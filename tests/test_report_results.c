@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "record_rig.h"
+#include "unit.h"
+
+static size_t
+times(const char *text, const char *part)
+{
+	size_t count = 0;
+	for (const char *at = text; (at = strstr(at, part)) != NULL; at += strlen(part))
+		count++;
+	return count;
+}
+
+START_TEST(one_run_is_its_report)
+{
+	struct nb_results *results = record_rig_new();
+	record_rig_add_put(results, "leveldb", 1);
+	char *text = record_rig_written(results, "text", 0);
+	ck_assert_int_eq(strncmp(text, "Action: put\n", 12), 0);
+	ck_assert_uint_eq(times(text, "Stream digest"), 1);
+	ck_assert_uint_eq(times(text, "=="), 0);
+	free(text);
+	nb_results_delete(results);
+}
+END_TEST
+
+START_TEST(a_list_has_titles_and_a_table_with_failures)
+{
+	struct nb_results *results = record_rig_new();
+	record_rig_add_job(results, "leveldb", 1);
+	ck_assert_int_eq(nb_results_add_failure(results, "lmdb", "killed by signal 9"), NB_OK);
+	nb_results_set_list(results, 2);
+	char *text = record_rig_written(results, "text", 0);
+	ck_assert_ptr_nonnull(strstr(text, "== leveldb, 1 of 2\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\n== lmdb, 2 of 2\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\n== all\n"));
+	ck_assert_ptr_nonnull(strstr(text, "killed by signal 9"));
+	free(text);
+	nb_results_delete(results);
+}
+END_TEST
+
+START_TEST(a_sweep_is_its_capacity_and_the_curve)
+{
+	struct nb_results *results = record_rig_new();
+	record_rig_add_job(results, "leveldb", 1);
+	record_rig_add_job(results, "leveldb", 2);
+	record_rig_add_curve(results);
+	char *text = record_rig_written(results, "text", 0);
+	ck_assert_uint_eq(times(text, "Stream digest"), 1);
+	ck_assert_ptr_nonnull(strstr(text, "\nCapacity: 100000 ops/s, closed loop\n"));
+	free(text);
+	nb_results_delete(results);
+}
+END_TEST
+
+START_TEST(lines_of_intervals_come_first)
+{
+	struct nb_results *results = record_rig_new();
+	record_rig_add_put(results, "leveldb", 1);
+	struct nb_interval intervals[2] = {
+		{.size = sizeof(*intervals), .end_ns = 1000000000, .ops = 5, .rate_ops_s = 5},
+		{.size = sizeof(*intervals), .end_ns = 2000000000, .ops = 7, .rate_ops_s = 7}};
+	ck_assert_int_eq(nb_results_set_intervals(results, intervals, 2), NB_OK);
+	char *text = record_rig_written(results, "text", 0);
+	ck_assert_int_eq(strncmp(text, " seconds ", 9), 0);
+	ck_assert_uint_eq(times(text, " seconds "), 1);
+	ck_assert_ptr_nonnull(strstr(text, "    2.00            7"));
+	free(text);
+	nb_results_delete(results);
+}
+END_TEST
+
+START_TEST(an_unknown_format_is_refused)
+{
+	struct nb_results *results = record_rig_new();
+	ck_assert_int_eq(nb_results_write(results, "docx", stdout, 0), NB_ERR_USAGE);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "docx"));
+	nb_results_delete(results);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("report_results", one_run_is_its_report,
+		a_list_has_titles_and_a_table_with_failures,
+		a_sweep_is_its_capacity_and_the_curve, lines_of_intervals_come_first,
+		an_unknown_format_is_refused);
+}
