@@ -36,8 +36,11 @@ struct action {
 	const char *name;
 	/** Do it, say what went wrong, return the exit status. */
 	int (*run)(const struct options *options);
-	const char *
-		operand; /* its one more word: "NAME" must be there, "[NAME]" may; NULL: none */
+	/**
+	 * What stands behind its name: "NAME" must be there, "[NAME]" may, "FILE..." is one or
+	 * more, "BASE NEW" are two; NULL: nothing.
+	 */
+	const char *operand;
 	const char *help;   /* one line */
 	const char *detail; /* for the man page: what the line leaves out */
 };

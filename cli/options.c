@@ -8,7 +8,7 @@
  * -k VALUE, "--" before words that begin with '-'. An option that an action
  * does not look at is no error: scripts hand the same set to every action. The
  * last of several values counts, but two actions are an error. A word behind an
- * action that has an operand is that operand, also where it is an action's name.
+ * action that has operands is one of them, also where it is an action's name.
  *
  * Keys of jobs are options, too, also of one group (--readers.threads=4). They are not read
  * here but kept in the order in which they came; what a value may be is the library's to
@@ -32,7 +32,7 @@
 #include "message.h"
 
 enum {
-	OPTIONS_MAX = 64,  /* bits of options.given */
+	OPTIONS_MAX = 128, /* bits of options.given */
 	NAMES_MAX = 256,   /* of options and keys of jobs together */
 	JOB_NAME_MAX = 128 /* of a group and a key */
 };
@@ -367,7 +367,8 @@ take_option(struct words *words, const struct option_row *row, const char *value
 	}
 	if (row->arg != NULL && (value = take_value(words, row->name, row->arg, value)) == NULL)
 		return false;
-	words->options->given |= UINT64_C(1) << (row - option_table);
+	size_t number = (size_t)(row - option_table);
+	words->options->given[number / 64] |= UINT64_C(1) << number % 64;
 	if (!set_option(words->options, row, value))
 		return false;
 	return row->job_key == NULL ||
@@ -443,14 +444,30 @@ take_short(struct words *words, const char *word)
 	return false;
 }
 
+/** How many words may stand behind an action's name. */
+static size_t
+most_operands(const char *operand)
+{
+	if (operand == NULL)
+		return 0;
+	if (strstr(operand, "...") != NULL)
+		return SIZE_MAX;
+	size_t count = 1;
+	for (const char *c = operand; *c != '\0'; c++)
+		count += *c == ' ';
+	return count;
+}
+
 static bool
 take_word(struct words *words, const char *word)
 {
 	if (words->options->action == ACTION_COUNT)
 		return set_action(words->options, word);
-	const struct action *action = &actions[words->options->action];
-	if (action->operand != NULL && words->options->operand == NULL) {
-		words->options->operand = word;
+	struct options *options = words->options;
+	const struct action *action = &actions[options->action];
+	if (options->operand_count < most_operands(action->operand)) {
+		options->operands[options->operand_count++] = word;
+		options->operand = options->operands[0];
 		return true;
 	}
 	if (action_find(word) != ACTION_COUNT)
@@ -517,7 +534,9 @@ options_parse(struct options *options, int argc, char **argv)
 	set_defaults(options);
 	options->engine_options = calloc((size_t)argc + 1, sizeof(*options->engine_options));
 	options->job_settings = calloc((size_t)argc + 1, sizeof(*options->job_settings));
-	if (options->engine_options == NULL || options->job_settings == NULL) {
+	options->operands = calloc((size_t)argc + 1, sizeof(*options->operands));
+	if (options->engine_options == NULL || options->job_settings == NULL ||
+		options->operands == NULL) {
 		message_error("out of memory");
 		options_destroy(options);
 		return false;
@@ -533,7 +552,8 @@ void
 options_destroy(struct options *options)
 {
 	free(options->engine_options);
-	options->engine_options = NULL;
+	free(options->operands);
+	options->engine_options = options->operands = NULL;
 	for (size_t i = 0; i < options->job_setting_count; i++)
 		free(options->job_settings[i]);
 	free(options->job_settings);
@@ -546,5 +566,6 @@ options_were_given(const struct options *options, const char *name)
 {
 	const struct option_row *row = find_name(name, strlen(name));
 	assert(row != NULL);
-	return (options->given >> (row - option_table) & 1) != 0;
+	size_t number = (size_t)(row - option_table);
+	return (options->given[number / 64] >> number % 64 & 1) != 0;
 }

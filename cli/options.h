@@ -15,8 +15,10 @@ enum { HELP_NONE, HELP_TEXT, HELP_MAN, HELP_BASH };
 
 /** What was typed, or the defaults. Texts are borrowed from argv. */
 struct options {
-	size_t action;       /* ACTION_*; ACTION_COUNT: none was given */
-	const char *operand; /* of the action; NULL: none was given */
+	size_t action;         /* ACTION_*; ACTION_COUNT: none was given */
+	const char *operand;   /* the first one of the action; NULL: none was given */
+	const char **operands; /* all of them */
+	size_t operand_count;
 	const char *path, *driver, *keys, *only, *workload;
 	const char **engine_options; /* "name=value", in the order in which they came */
 	size_t engine_option_count;
@@ -33,7 +35,7 @@ struct options {
 	double value_ratio, verify_rate, speed;
 	bool is_pinned, allows_missing, is_fresh, is_folded, is_quiet, wants_version, skips_bad,
 		is_sweep;
-	uint64_t given; /* see options_were_given() */
+	uint64_t given[2]; /* bits, see options_were_given() */
 };
 
 /** What the value of an option is, and so the field that takes it. */
