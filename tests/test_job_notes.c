@@ -125,6 +125,7 @@ START_TEST(there_are_never_more_notes_than_there_is_room)
 	result.group_count = sizeof(many) / sizeof(*many);
 	job_result_add_notes(&result);
 	ck_assert_uint_eq(result.note_count, JOB_NOTES_MAX);
+	ck_assert_str_eq(result.note_ids[JOB_NOTES_MAX - 1], "foreign-values");
 	end();
 }
 END_TEST

@@ -49,15 +49,15 @@ static const char *
 note(const char *part)
 {
 	for (size_t i = 0; i < result.note_count; i++)
-		free(result.notes[i]);
+		free(result.notes[i].text);
 	free(result.notes);
 	result.note_count = 0;
 	ck_assert_int_eq(result_add_notes(&result), NB_OK);
 	const char *found = NULL;
 	for (size_t i = 0; i < result.note_count; i++) {
-		ck_assert_ptr_null(strchr(result.notes[i], '\n'));
-		if (strstr(result.notes[i], part) != NULL)
-			found = result.notes[i];
+		ck_assert_ptr_null(strchr(result.notes[i].text, '\n'));
+		if (strstr(result.notes[i].text, part) != NULL)
+			found = result.notes[i].text;
 	}
 	return found;
 }
@@ -67,7 +67,7 @@ end(void)
 {
 	(void)note("");
 	for (size_t i = 0; i < result.note_count; i++)
-		free(result.notes[i]);
+		free(result.notes[i].text);
 	free(result.notes);
 	nb_histogram_delete(result.measured.service);
 }
@@ -98,6 +98,16 @@ START_TEST(good_run_has_the_two_notes_of_every_run)
 }
 END_TEST
 
+START_TEST(notes_have_identifiers)
+{
+	begin(NB_VERB_PUT);
+	ASSERT_SAID("closed loop");
+	ck_assert_str_eq(result.notes[0].id, "closed-loop");
+	ck_assert_str_eq(result.notes[1].id, "one-run");
+	end();
+}
+END_TEST
+
 START_TEST(what_the_engine_warned_of_is_told)
 {
 	begin(NB_VERB_PUT);
@@ -108,6 +118,7 @@ START_TEST(what_the_engine_warned_of_is_told)
 	strcpy(result.warnings.texts[1], "thing: it is slow");
 	ck_assert_str_eq(note("emulated"), "thing: it is emulated");
 	ck_assert_str_eq(note("slow"), "thing: it is slow");
+	ck_assert_str_eq(result.notes[others + 1].id, "engine");
 	ck_assert_uint_eq(result.note_count, others + 2);
 	end();
 }
@@ -424,7 +435,7 @@ int
 main(void)
 {
 	return UNIT_RUN("notes", good_run_has_the_two_notes_of_every_run,
-		what_the_engine_warned_of_is_told, short_run_is_told,
+		notes_have_identifiers, what_the_engine_warned_of_is_told, short_run_is_told,
 		data_smaller_than_memory_is_told,
 		memory_file_system_is_told_however_large_the_data,
 		database_that_was_not_new_is_told_of_puts, loading_is_told, duplicates_are_told,

@@ -433,7 +433,8 @@ END_TEST
 
 START_TEST(conditions_options_and_notes_are_told)
 {
-	static char *notes[] = {(char *)(uintptr_t) "first", (char *)(uintptr_t) "second"};
+	static struct result_note notes[] = {
+		{"a", (char *)(uintptr_t) "first"}, {"b", (char *)(uintptr_t) "second"}};
 	static struct result_option options[] = {
 		{(char *)(uintptr_t) "sync", (char *)(uintptr_t) "no"}};
 	static struct counter counters[] = {{.name = (char *)(uintptr_t) "log_writes",

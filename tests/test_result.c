@@ -167,7 +167,7 @@ START_TEST(counters_are_emitted_but_those_that_ran_backwards)
 	rig_destroy(&rig);
 	nb_result_counters(result, list_counter, list);
 	ck_assert_str_eq(list, "grew times 0 7\nlevel bytes 1 2\n");
-	ck_assert_str_eq(result->notes[result->note_count - 1],
+	ck_assert_str_eq(result->notes[result->note_count - 1].text,
 		"counters of the engine ran backwards and are left out: fell");
 	nb_result_delete(result);
 }
@@ -205,7 +205,7 @@ START_TEST(warnings_of_the_engine_are_in_the_result_once)
 	ck_assert_uint_eq(result->warnings.count, 2);
 	ck_assert_str_eq(result->warnings.texts[0], "memory: is old");
 	ck_assert_str_eq(result->warnings.texts[1], "memory: is slow");
-	ck_assert_str_eq(result->notes[result->note_count - 1], "memory: is slow");
+	ck_assert_str_eq(result->notes[result->note_count - 1].text, "memory: is slow");
 	nb_result_delete(result);
 	rig_destroy(&rig);
 }

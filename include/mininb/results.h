@@ -124,6 +124,10 @@ nb_results_summarize(const struct nb_results *results, size_t index, struct nb_s
 const char *
 nb_results_note(const struct nb_results *results, size_t run, size_t index);
 
+/** Its identifier, "closed-loop", which stays the same whatever the text says; NULL likewise. */
+const char *
+nb_results_note_id(const struct nb_results *results, size_t run, size_t index);
+
 /** A way to write results. */
 struct nb_format {
 	const char *name;   /* "md" */

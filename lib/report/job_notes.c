@@ -13,12 +13,15 @@
 #include "base/units.h"
 #include "report/job_result.h"
 
-static void NB_PRINTF(2, 3) add(struct nb_job_result *result, const char *fmt, ...)
+/** An identifier is for good: scripts allow notes by it. */
+static void NB_PRINTF(3, 4)
+	add(struct nb_job_result *result, const char *id, const char *fmt, ...)
 {
 	va_list args;
 	if (result->note_count == JOB_NOTES_MAX)
 		return;
 	va_start(args, fmt);
+	snprintf(result->note_ids[result->note_count], sizeof(result->note_ids[0]), "%s", id);
 	vsnprintf(result->notes[result->note_count++], JOB_NOTE_SIZE, fmt, args);
 	va_end(args);
 }
@@ -33,14 +36,14 @@ note_queue(struct nb_job_result *result, const struct job_result_group *group)
 		return;
 	units_format_ns(late, sizeof(late), (double)measured->lag_ns);
 	if (group->speed > 0) {
-		add(result,
+		add(result, "queue",
 			"%s: the trace came faster than it could be done: the last operation "
 			"began %s late. Its response times tell how long the run was, not how "
 			"fast the engine is; take a lower --speed",
 			group->name, late);
 		return;
 	}
-	add(result,
+	add(result, "queue",
 		"%s: the offered rate is above what could be done: the queue grew to %" PRIu64
 		" operations, and the last one began %s late. Its response times tell how long "
 		"the run was, not how fast the engine is; take a lower --rate, or --sweep",
@@ -58,7 +61,7 @@ note_lateness(struct nb_job_result *result, const struct job_result_group *group
 	char text[UNITS_SIZE];
 	units_format_ns(text, sizeof(text), (double)late);
 	if (late * 10 > median)
-		add(result,
+		add(result, "lateness",
 			"%s: the harness itself began half of its operations %s late or later, "
 			"which is in their response times",
 			group->name, text);
@@ -73,7 +76,7 @@ note_waits(struct nb_job_result *result, const struct job_result_group *group)
 		: (double)measured->waited_ns /
 			((double)measured->span_ns * (double)group->threads);
 	if (share > 0.01)
-		add(result,
+		add(result, "waits",
 			"%s: threads waited %.1f %% of the time for inserts of others that "
 			"they were to read%s; raise lag above %" PRIu64,
 			group->name, 100 * share,
@@ -88,7 +91,7 @@ static void
 note_nothing(struct nb_job_result *result, const struct job_result_group *group)
 {
 	if (group->measured.done > 0 && group->measured.ops == 0)
-		add(result,
+		add(result, "nothing-measured",
 			"%s: nothing was measured: all of its %" PRIu64
 			" operations began in the warm-up; raise count, or take a shorter "
 			"warmup",
@@ -103,7 +106,7 @@ note_idle_threads(struct nb_job_result *result, const struct job_result_group *g
 	for (uint32_t t = 0; t < measured->thread_count; t++)
 		idle += measured->threads[t].done == 0;
 	if (idle > 0 && idle < measured->thread_count)
-		add(result,
+		add(result, "idle-threads",
 			"%s: %u of %u threads did nothing, as there were too few operations: "
 			"each takes 64 of them at a time; raise count",
 			group->name, idle, measured->thread_count);
@@ -114,7 +117,7 @@ note_foreign(struct nb_job_result *result, const struct job_result_group *group)
 {
 	const struct job_findings *findings = &group->measured.findings;
 	if (findings->foreign > 0)
-		add(result,
+		add(result, "foreign-values",
 			"%s: %" PRIu64 " of %" PRIu64
 			" values that were verified are an earlier run's: the database was not "
 			"as the loading left it",
@@ -133,7 +136,7 @@ job_result_add_notes(struct nb_job_result *result)
 		note_foreign(result, &result->groups[g]);
 	}
 	if (result->was_steady_asked && !result->is_steady)
-		add(result,
+		add(result, "not-steady",
 			"never steady: over the last window the rate changed by %.1f %% and "
 			"was up "
 			"to %.1f %% off its mean; run longer, or ask for less",

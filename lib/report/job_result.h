@@ -40,6 +40,7 @@ struct nb_job_result {
 	struct nb_histogram *service, *response; /* of the foreground groups */
 	struct nb_histogram *hiccups;            /* of the machine */
 	char notes[JOB_NOTES_MAX][JOB_NOTE_SIZE];
+	char note_ids[JOB_NOTES_MAX][24]; /* of each; see struct result_note */
 	size_t note_count;
 };
 

@@ -88,20 +88,24 @@ bytes_of_data(const struct nb_result *result)
 }
 
 static void
+note_memory_files(const struct nb_result *result, char *note)
+{
+	if (has_cap(result, NB_CAP_PERSISTENT) && result->sysinfo.is_memory_filesystem)
+		write_note(note, "the database is on %s: no storage device was measured",
+			result->sysinfo.filesystem);
+}
+
+static void
 note_small_data(const struct nb_result *result, char *note)
 {
 	uint64_t bytes = bytes_of_data(result);
 	char data[UNITS_SIZE], memory[UNITS_SIZE];
 	units_format_bytes(data, sizeof(data), (double)bytes);
 	units_format_bytes(memory, sizeof(memory), (double)result->sysinfo.memory_bytes);
-	if (!has_cap(result, NB_CAP_PERSISTENT))
+	if (!has_cap(result, NB_CAP_PERSISTENT) || result->sysinfo.is_memory_filesystem ||
+		bytes / 2 >= result->sysinfo.memory_bytes)
 		return;
-	if (result->sysinfo.is_memory_filesystem)
-		write_note(note, "the database is on %s: no storage device was measured",
-			result->sysinfo.filesystem);
-	else if (bytes / 2 >= result->sysinfo.memory_bytes)
-		return;
-	else if (is_write(result))
+	if (is_write(result))
 		write_note(note,
 			"data of %s in memory of %s: the page cache takes the writes, the "
 			"device "
@@ -146,12 +150,19 @@ note_duplicates(const struct nb_result *result, char *note)
 }
 
 static void
-note_unverified(const struct nb_result *result, char *note)
+note_synthetic(const struct nb_result *result, char *note)
 {
 	if (has_cap(result, NB_CAP_SYNTHETIC))
 		write_note(note, "%s makes its answers up: nothing can be verified",
 			result->engine.name);
-	else if (result->verify_rate == 0)
+}
+
+static void
+note_unverified(const struct nb_result *result, char *note)
+{
+	if (has_cap(result, NB_CAP_SYNTHETIC))
+		return;
+	if (result->verify_rate == 0)
 		write_note(note, "nothing was verified: --verify-rate is 0");
 	else if (is_write(result) && !result->measured.has_read_back)
 		write_note(note,
@@ -163,7 +174,15 @@ note_unverified(const struct nb_result *result, char *note)
 			!is_write(result) && result->measured.answers[NB_OK] == 0
 				? "no operation found its key"
 				: "no operation was in the sample; raise --verify-rate");
-	else if (result->workload.value_size < 16 && result->workload.verb != NB_VERB_DELETE)
+}
+
+/** Where values are looked at, that is. */
+static void
+note_short_values(const struct nb_result *result, char *note)
+{
+	if (result->workload.value_size < 16 && result->workload.verb != NB_VERB_DELETE &&
+		result->verify_rate > 0 && result->measured.findings.verified > 0 &&
+		!has_cap(result, NB_CAP_SYNTHETIC))
 		write_note(note,
 			"values of %llu bytes are too short for a checksum: a wrong one is "
 			"noticed by chance",
@@ -298,18 +317,42 @@ note_run_back(const struct nb_result *result, char *note)
 			names);
 }
 
-static const note_fn notes[] = {note_closed_loop, note_one_run, note_short, note_small_data,
-	note_had_data, note_loaded, note_duplicates, note_unverified, note_settle, note_build,
-	note_virtual, note_steal, note_other_processes, note_switches, note_crowded, note_clock,
-	note_run_back};
+/** An identifier is for good: scripts allow notes by it. */
+static const struct {
+	const char *id;
+	note_fn write;
+} notes[] = {
+	{"closed-loop", note_closed_loop},
+	{"one-run", note_one_run},
+	{"short", note_short},
+	{"memory-files", note_memory_files},
+	{"small-data", note_small_data},
+	{"had-data", note_had_data},
+	{"loaded", note_loaded},
+	{"duplicates", note_duplicates},
+	{"synthetic", note_synthetic},
+	{"unverified", note_unverified},
+	{"short-values", note_short_values},
+	{"not-settled", note_settle},
+	{"build", note_build},
+	{"virtual-machine", note_virtual},
+	{"steal", note_steal},
+	{"other-processes", note_other_processes},
+	{"switches", note_switches},
+	{"crowded", note_crowded},
+	{"harness", note_clock},
+	{"ran-backwards", note_run_back},
+};
 
 static int
-add_note(struct nb_result *result, const char *note)
+add_note(struct nb_result *result, const char *id, const char *text)
 {
-	char *copy = strdup(note);
-	if (copy == NULL)
+	struct result_note *note = &result->notes[result->note_count];
+	snprintf(note->id, sizeof(note->id), "%s", id);
+	note->text = strdup(text);
+	if (note->text == NULL)
 		return error_set(NB_FAIL, "out of memory");
-	result->notes[result->note_count++] = copy;
+	result->note_count++;
 	return NB_OK;
 }
 
@@ -322,12 +365,12 @@ result_add_notes(struct nb_result *result)
 	if (result->notes == NULL)
 		return error_set(NB_FAIL, "out of memory");
 	for (size_t i = 0; i < COUNT && rc == NB_OK; i++) {
-		char note[NOTE_SIZE] = "";
-		notes[i](result, note);
-		if (note[0] != '\0')
-			rc = add_note(result, note);
+		char text[NOTE_SIZE] = "";
+		notes[i].write(result, text);
+		if (text[0] != '\0')
+			rc = add_note(result, notes[i].id, text);
 	}
 	for (size_t i = 0; i < result->warnings.count && rc == NB_OK; i++)
-		rc = add_note(result, result->warnings.texts[i]);
+		rc = add_note(result, "engine", result->warnings.texts[i]);
 	return rc;
 }

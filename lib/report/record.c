@@ -128,17 +128,32 @@ record_hiccups(const struct record *record)
 	return hiccups != NULL && nb_histogram_count(hiccups) > 0 ? hiccups : NULL;
 }
 
-const char *
-record_note(const struct record *record, size_t index)
+/** Text or identifier of a note: those of every run come first, then those of a job. */
+static const char *
+note_part(const struct record *record, size_t index, bool is_id)
 {
 	if (record->run == NULL)
 		return NULL;
-	if (index < record->run->note_count)
-		return record->run->notes[index];
+	if (index < record->run->note_count) {
+		const struct result_note *note = &record->run->notes[index];
+		return is_id ? note->id : note->text;
+	}
 	index -= record->run->note_count;
-	return record->job != NULL && index < record->job->note_count
-		? record->job->notes[index]
-		: NULL;
+	if (record->job == NULL || index >= record->job->note_count)
+		return NULL;
+	return is_id ? record->job->note_ids[index] : record->job->notes[index];
+}
+
+const char *
+record_note(const struct record *record, size_t index)
+{
+	return note_part(record, index, false);
+}
+
+const char *
+record_note_id(const struct record *record, size_t index)
+{
+	return note_part(record, index, true);
 }
 
 void

@@ -106,6 +106,10 @@ record_hiccups(const struct record *record);
 const char *
 record_note(const struct record *record, size_t index);
 
+/** Its identifier. */
+const char *
+record_note_id(const struct record *record, size_t index);
+
 /** Only if record->run is there. */
 void
 record_summary(const struct record *record, struct nb_summary *out);

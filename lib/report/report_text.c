@@ -282,7 +282,7 @@ report_origin(const struct nb_result *result, FILE *out)
 	report_counters(result, out);
 	report_line(out, "mininb", "%s", result->version);
 	for (size_t i = 0; i < result->note_count; i++)
-		report_line(out, "Note", "%s", result->notes[i]);
+		report_line(out, "Note", "%s", result->notes[i].text);
 }
 
 int

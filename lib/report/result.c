@@ -135,7 +135,7 @@ nb_result_delete(struct nb_result *result)
 		free(result->options[i].value);
 	}
 	for (size_t i = 0; i < result->note_count; i++)
-		free(result->notes[i]);
+		free(result->notes[i].text);
 	free(result->options);
 	free(result->notes);
 	free((char *)result->workload.keys_path);

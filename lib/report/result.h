@@ -13,6 +13,12 @@ struct result_option {
 	char *name, *value;
 };
 
+/** Why the numbers may be wrong. */
+struct result_note {
+	char id[24]; /* "closed-loop": stays the same, whatever the text says */
+	char *text;  /* owned */
+};
+
 /**
  * All that a writer may tell. The texts of engine's table are the plugin's, which stays in
  * memory, or of a result that was read, its own; then it has no verbs.
@@ -42,7 +48,7 @@ struct nb_result {
 	struct environment environment;
 	struct measurement measured; /* its histogram and counters owned */
 	struct engine_warnings warnings;
-	char **notes; /* why the numbers may be wrong; owned */
+	struct result_note *notes; /* owned */
 	size_t note_count;
 };
 

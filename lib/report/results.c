@@ -268,3 +268,9 @@ nb_results_note(const struct nb_results *results, size_t run, size_t index)
 {
 	return run < results->count ? record_note(&results->records[run], index) : NULL;
 }
+
+const char *
+nb_results_note_id(const struct nb_results *results, size_t run, size_t index)
+{
+	return run < results->count ? record_note_id(&results->records[run], index) : NULL;
+}
