@@ -241,11 +241,13 @@ fill_environment(struct environment *environment)
 }
 
 static void
-add_note(struct nb_result *run, const char *text)
+add_note(struct nb_result *run, const char *id, const char *text)
 {
 	run->notes = realloc(run->notes, (run->note_count + 1) * sizeof(*run->notes));
 	ck_assert_ptr_nonnull(run->notes);
-	run->notes[run->note_count++] = copy(text);
+	struct result_note *note = &run->notes[run->note_count++];
+	snprintf(note->id, sizeof(note->id), "%s", id);
+	note->text = copy(text);
 }
 
 static struct nb_result *
@@ -325,8 +327,9 @@ new_run(const char *driver, uint32_t verb, uint64_t ops, uint64_t wall_ns)
 			.is_known = 1},
 		.live_bytes = ops * 116};
 	add_counters(&measured->counters, (uint32_t)(wall_ns / 1000000000));
-	add_note(run, "closed loop: each operation waits for the one before");
-	add_note(run, "one repetition: how much it varies from run to run is not known");
+	add_note(run, "closed-loop", "closed loop: each operation waits for the one before");
+	add_note(run, "one-run",
+		"one repetition: how much it varies from run to run is not known");
 	return run;
 }
 
@@ -472,6 +475,7 @@ record_rig_add_job(struct nb_results *results, const char *driver, double scale)
 	fill_groups(job, scale);
 	merge_all(job);
 	job->hiccups = latencies(99, 2800, 60000);
+	snprintf(job->note_ids[0], sizeof(job->note_ids[0]), "lateness");
 	snprintf(job->notes[job->note_count++], JOB_NOTE_SIZE,
 		"readers: the harness itself began half of its operations 0.9us late or later");
 	fill_series(&job->base->measured.series, SECONDS,
