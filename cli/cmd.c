@@ -144,6 +144,52 @@ const struct action actions[ACTION_COUNT] = {
 				"line that is damaged ends it, with nothing written, unless "
 				"--skip-bad is given.",
 		},
+	[ACTION_REPORT] =
+		{
+			.name = "report",
+			.run = cmd_report,
+			.operand = "FILE...",
+			.help = "print results again, or as a page, a table, a plot",
+			.detail =
+				"text is what was printed after the run, exactly; md a page of "
+				"Markdown; csv a table; json the results of all files "
+				"together; hgrm percentiles and hlog a log for the tools of "
+				"HdrHistogram; gnuplot and candlestick scripts with their "
+				"data; html a page with charts that needs nothing else. "
+				"Several files are shown side by side.",
+		},
+	[ACTION_MERGE] =
+		{
+			.name = "merge",
+			.run = cmd_merge,
+			.operand = "FILE...",
+			.help = "make one result of runs that went on side by side",
+			.detail = "Histograms and counts are merged, of threads, processes or "
+				  "machines; percentiles follow from the merged histograms. "
+				  "What is no part of one run is refused: another engine, "
+				  "action, durability or size of records.",
+		},
+	[ACTION_RERUN] =
+		{
+			.name = "rerun",
+			.run = cmd_rerun,
+			.operand = "FILE",
+			.help = "run what made a result once more",
+			.detail =
+				"With the words, the directory and the workload that are kept "
+				"in the file; options that are given here come after those. "
+				"Files of results that it had are not written again. It is "
+				"said if the stream of operations was another one.",
+		},
+	[ACTION_EXPLAIN] =
+		{
+			.name = "explain",
+			.run = cmd_explain,
+			.operand = "[FIGURE]",
+			.help = "say what a figure of the reports means and how it was "
+				"measured",
+			.detail = "Without a name it lists all that can be explained.",
+		},
 };
 
 size_t

@@ -23,6 +23,10 @@ enum {
 	ACTION_CHECK,
 	ACTION_NEW_ENGINE,
 	ACTION_CONVERT,
+	ACTION_REPORT,
+	ACTION_MERGE,
+	ACTION_RERUN,
+	ACTION_EXPLAIN,
 	ACTION_COUNT
 };
 #define ACTION_BIT(action) (1u << (action))
@@ -81,5 +85,13 @@ int
 cmd_new_engine(const struct options *options);
 int
 cmd_convert(const struct options *options);
+int
+cmd_report(const struct options *options);
+int
+cmd_merge(const struct options *options);
+int
+cmd_rerun(const struct options *options);
+int
+cmd_explain(const struct options *options);
 
 #endif /* CLI_CMD_H */

@@ -9,7 +9,6 @@
  */
 #include <assert.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include <mininb/mininb.h>
 
@@ -17,6 +16,7 @@
 #include "cmd_run.h"
 #include "message.h"
 #include "options.h"
+#include "output.h"
 #include "progress.h"
 
 /* --durability=auto|none|process|periodic|commit, --settle and --clock count from 0. */
@@ -54,7 +54,7 @@ run_options_of(const struct options *options, const struct nb_workload *workload
 	run.settle = (uint32_t)options->settle;
 	run.flags = (options->is_pinned ? NB_RUN_PIN : 0) |
 		(options->allows_missing ? NB_RUN_ALLOW_MISSING : 0) |
-		(options->is_fresh ? NB_RUN_FRESH : 0);
+		(options->is_fresh ? NB_RUN_FRESH : 0) | (options->is_cold ? NB_RUN_COLD : 0);
 	run.cache_bytes = options->cache_bytes;
 	run.verify_rate = options->verify_rate;
 	run.report_interval = options->report_interval;
@@ -64,16 +64,20 @@ run_options_of(const struct options *options, const struct nb_workload *workload
 
 /** Print what there is. Having none is a failure only of a run that did not fail itself. */
 static int
-print_result(const struct options *options, const struct nb_run *run, bool is_required,
-	struct nb_summary *summary)
+print_result(const struct options *options, const struct nb_run *run,
+	const struct failure *failure, struct nb_results *results, struct nb_summary *summary)
 {
 	struct nb_result *result;
-	int rc = nb_result_new(&result, run);
+	int rc = output_set_command(results, options, NULL);
+	if (rc == 0)
+		rc = nb_results_add_run(results, run, "");
+	if (rc == 0)
+		rc = nb_result_new(&result, run);
 	if (rc < 0)
-		return is_required ? message_last_failure(rc) : STATUS_FAILED;
-	uint32_t flags = (options->is_folded ? NB_TEXT_FOLD : 0) |
-		(isatty(STDOUT_FILENO) ? NB_TEXT_BARS : 0);
-	rc = nb_result_write_text(result, stdout, flags);
+		return failure->code == 0 ? message_last_failure(rc) : STATUS_FAILED;
+	if (failure->code != 0)
+		nb_results_set_end(results, failure->text);
+	rc = nb_result_write_text(result, output_text(), output_flags(options));
 	if (summary != NULL)
 		nb_result_summarize(result, summary);
 	nb_result_delete(result);
@@ -90,7 +94,7 @@ run_keep_end(struct nb_summary *summary, const struct failure *failure)
 
 static int
 run_verb(const struct options *options, uint32_t verb, nb_progress_fn progress,
-	struct nb_summary *summary)
+	struct nb_results *results, struct nb_summary *summary)
 {
 	struct nb_workload workload = workload_of(options, verb);
 	struct nb_run_options run_options = run_options_of(options, &workload);
@@ -108,7 +112,7 @@ run_verb(const struct options *options, uint32_t verb, nb_progress_fn progress,
 	}
 	failure_keep(&failure, nb_run_execute(run));
 	progress_clear();
-	int status = print_result(options, run, failure.code == 0, summary);
+	int status = print_result(options, run, &failure, results, summary);
 	run_keep_end(summary, &failure);
 	if (failure.code != 0)
 		status = message_failure(&failure);
@@ -117,21 +121,24 @@ run_verb(const struct options *options, uint32_t verb, nb_progress_fn progress,
 }
 
 static int
-run_put(const struct options *options, nb_progress_fn progress, struct nb_summary *summary)
+run_put(const struct options *options, nb_progress_fn progress, struct nb_results *results,
+	struct nb_summary *summary)
 {
-	return run_verb(options, NB_VERB_PUT, progress, summary);
+	return run_verb(options, NB_VERB_PUT, progress, results, summary);
 }
 
 static int
-run_get(const struct options *options, nb_progress_fn progress, struct nb_summary *summary)
+run_get(const struct options *options, nb_progress_fn progress, struct nb_results *results,
+	struct nb_summary *summary)
 {
-	return run_verb(options, NB_VERB_GET, progress, summary);
+	return run_verb(options, NB_VERB_GET, progress, results, summary);
 }
 
 static int
-run_delete(const struct options *options, nb_progress_fn progress, struct nb_summary *summary)
+run_delete(const struct options *options, nb_progress_fn progress, struct nb_results *results,
+	struct nb_summary *summary)
 {
-	return run_verb(options, NB_VERB_DELETE, progress, summary);
+	return run_verb(options, NB_VERB_DELETE, progress, results, summary);
 }
 
 int

@@ -92,7 +92,8 @@ make_job(struct nb_job **out, const struct options *options)
 }
 
 static int
-execute(const struct options *options, nb_progress_fn progress, struct nb_summary *summary)
+execute(const struct options *options, nb_progress_fn progress, struct nb_results *results,
+	struct nb_summary *summary)
 {
 	struct nb_trace_options traces[2];
 	size_t count = 0;
@@ -116,7 +117,7 @@ execute(const struct options *options, nb_progress_fn progress, struct nb_summar
 	int status = options->steady != NULL &&
 			nb_steady_parse(&run.steady, options->steady) < 0
 		? message_usage("--until-steady: %s", nb_error_text())
-		: job_execute(options, &run, summary);
+		: job_execute(options, &run, results, summary);
 	nb_job_delete(job);
 	return status;
 }

@@ -7,17 +7,18 @@
 #include <mininb/mininb.h>
 
 struct failure;
+struct nb_results;
 struct options;
 
 /** What is run on each engine. */
 struct run_kind {
 	/**
-	 * Run it on options->driver, print the report and what went wrong, and return the
-	 * exit status. With `summary`, fill that in as well; with `progress`, call that often,
-	 * whatever is shown.
+	 * Run it on options->driver, print the report and what went wrong, append what came of
+	 * it to `results`, and return the exit status. With `summary`, fill that in as well;
+	 * with `progress`, call that often, whatever is shown.
 	 */
 	int (*run)(const struct options *options, nb_progress_fn progress,
-		struct nb_summary *summary);
+		struct nb_results *results, struct nb_summary *summary);
 	bool makes_data; /* of several engines none may hold data before */
 };
 

@@ -61,6 +61,13 @@ print_wrapped(FILE *out, const char *text, int column)
 	fputc('\n', out);
 }
 
+void
+help_print_text(FILE *out, const char *text, int indent)
+{
+	fprintf(out, "%*s", indent, "");
+	print_wrapped(out, text, indent);
+}
+
 /** "-k, --name=ARG", and `help` with choices and default behind it, wrapped. */
 static void
 print_entry(FILE *out, const char *letter, const char *name, const char *help,

@@ -13,6 +13,10 @@ help_print(uint64_t help);
 void
 help_print_usage(FILE *out);
 
+/** A text, wrapped, each line indented so far. */
+void
+help_print_text(FILE *out, const char *text, int indent);
+
 /** The man page, in the macros of man(7). */
 void
 help_print_man(FILE *out);

@@ -4,6 +4,7 @@
 /** Jobs as the command line asks for them. */
 #include <mininb/mininb.h>
 
+struct nb_results;
 struct options;
 
 /** What the options say of how it is run. `progress` NULL: what is shown to the user. */
@@ -11,9 +12,12 @@ struct nb_job_options
 job_options_of(const struct options *options, const struct nb_job *job, uint32_t what,
 	nb_progress_fn progress);
 
-/** Run it, print the report and what went wrong; the exit status. `summary` may be NULL. */
+/**
+ * Run it, print the report and what went wrong, append what came of it to `results`; the exit
+ * status. `summary` may be NULL.
+ */
 int
 job_execute(const struct options *options, const struct nb_job_options *job_options,
-	struct nb_summary *summary);
+	struct nb_results *results, struct nb_summary *summary);
 
 #endif /* CLI_JOB_H */

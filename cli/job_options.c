@@ -85,6 +85,10 @@ job_options_read(struct nb_job **job, const char *name, const struct options *op
 		(*job)->groups[0].weights[NB_OP_READ] =
 			1; /* of a run, which is not asked for */
 	rc = job_options_set(*job, options);
+	if (rc == NB_OK && options->workload_name != NULL) {
+		free((*job)->name);
+		(*job)->name = strdup(options->workload_name);
+	}
 	if (rc != NB_OK)
 		nb_job_delete(*job);
 	return rc;

@@ -13,7 +13,8 @@
  * Keys of jobs are options, too, also of one group (--readers.threads=4). They are not read
  * here but kept in the order in which they came; what a value may be is the library's to
  * say. Where a row of the table has the name of a key, the row reads it, and what was typed
- * is kept as well. Unlike a row's, such an option is an error with an action that has no
+ * is kept as well. A name or a letter that two rows have is of the one that the action looks
+ * at, if the action came before. Unlike a row's, such an option is an error with an action that has no
  * workload: of --read=95 it could only be a mistake.
  *
  * Defaults are texts in the table, read by the same code as what is typed.
@@ -37,24 +38,37 @@ enum {
 	JOB_NAME_MAX = 128 /* of a group and a key */
 };
 
+/** Of two rows with that name or letter, the one that the action looks at; else the first. */
 static const struct option_row *
-find_name(const char *name, size_t length)
+choose_row(const struct option_row *first, const struct option_row *row, size_t action)
 {
+	bool is_looked_at = action < ACTION_COUNT && (row->actions & ACTION_BIT(action)) != 0;
+	bool was_looked_at = first != NULL && action < ACTION_COUNT &&
+		(first->actions & ACTION_BIT(action)) != 0;
+	return first == NULL || (is_looked_at && !was_looked_at) ? row : first;
+}
+
+/** `action` is what the words before have said, or ACTION_COUNT. */
+static const struct option_row *
+find_name(const char *name, size_t length, size_t action)
+{
+	const struct option_row *found = NULL;
 	for (const struct option_row *row = option_table; row->name != NULL; row++) {
 		if (strlen(row->name) == length && memcmp(row->name, name, length) == 0)
-			return row;
+			found = choose_row(found, row, action);
 	}
-	return NULL;
+	return found;
 }
 
 static const struct option_row *
-find_letter(char letter)
+find_letter(char letter, size_t action)
 {
+	const struct option_row *found = NULL;
 	for (const struct option_row *row = option_table; row->name != NULL; row++) {
 		if (row->letter == letter)
-			return row;
+			found = choose_row(found, row, action);
 	}
-	return NULL;
+	return found;
 }
 
 /* ---- keys of jobs ---- */
@@ -73,7 +87,8 @@ const struct nb_job_key *
 options_next_job_key(const struct nb_job_key *key)
 {
 	key = key == NULL ? nb_job_keys() : key + 1;
-	while (key->name != NULL && find_name(key->name, strlen(key->name)) != NULL)
+	while (key->name != NULL &&
+		find_name(key->name, strlen(key->name), ACTION_COUNT) != NULL)
 		key++;
 	return key->name != NULL ? key : NULL;
 }
@@ -261,7 +276,7 @@ set_action(struct options *options, const char *name)
 		for (size_t i = 0; i < ACTION_COUNT; i++)
 			append_word(all, sizeof(all), actions[i].name);
 		/* "mininb help" is an option of the same name */
-		const struct option_row *row = find_name(name, strlen(name));
+		const struct option_row *row = find_name(name, strlen(name), ACTION_COUNT);
 		const char *near = row != NULL ? row->name : action_nearest(name);
 		message_usage("there is no action '%s'%s%s%s%s%s", name,
 			near != NULL ? ", did you mean '" : "", row != NULL ? "--" : "",
@@ -407,7 +422,7 @@ static bool
 take_long(struct words *words, const char *word)
 {
 	size_t length = strcspn(word, "=");
-	const struct option_row *row = find_name(word, length);
+	const struct option_row *row = find_name(word, length, words->options->action);
 	if (row != NULL)
 		return take_option(words, row, word[length] == '=' ? word + length + 1 : NULL);
 	size_t group = group_length(word, length);
@@ -421,7 +436,7 @@ static const char *
 long_name_of(const struct words *words, const char *word)
 {
 	size_t length = strcspn(word, "=");
-	const struct option_row *row = find_name(word, length);
+	const struct option_row *row = find_name(word, length, words->options->action);
 	const struct nb_job_key *key = may_have_job(words->options) ? find_job_key(word, length)
 								    : NULL;
 	return row != NULL ? row->name : key != NULL ? key->name : NULL;
@@ -430,7 +445,7 @@ long_name_of(const struct words *words, const char *word)
 static bool
 take_short(struct words *words, const char *word)
 {
-	const struct option_row *row = find_letter(word[0]);
+	const struct option_row *row = find_letter(word[0], words->options->action);
 	/* "-threads" is meant as --threads, not as -t with something behind it. */
 	bool has_rest = word[1] != '\0';
 	const char *near = has_rest ? long_name_of(words, word) : NULL;
@@ -542,6 +557,8 @@ options_parse(struct options *options, int argc, char **argv)
 		return false;
 	}
 	struct words words = {.next = argc > 0 ? argv + 1 : argv, .options = options};
+	options->words = (const char *const *)words.next;
+	options->word_count = argc > 0 ? (size_t)argc - 1 : 0;
 	if (take_words(&words) && check_job_keys(&words))
 		return true;
 	options_destroy(options);
@@ -564,7 +581,7 @@ options_destroy(struct options *options)
 bool
 options_were_given(const struct options *options, const char *name)
 {
-	const struct option_row *row = find_name(name, strlen(name));
+	const struct option_row *row = find_name(name, strlen(name), options->action);
 	assert(row != NULL);
 	size_t number = (size_t)(row - option_table);
 	return (options->given[number / 64] >> number % 64 & 1) != 0;

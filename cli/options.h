@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct nb_job_key;
+struct nb_results;
 
 enum { HELP_NONE, HELP_TEXT, HELP_MAN, HELP_BASH };
 
@@ -28,13 +29,20 @@ struct options {
 	uint64_t hang_after_ns;
 	const char *from, *to, *load, *trace, *record; /* traces; NULL: not given */
 	const char *steady, *slo;
+	const char *output, *hlog, *csv, *notebook; /* files of results; NULL: not asked for */
+	const char *allowed;                        /* notes that --strict lets pass, "a,b" */
+	const char *workload_name;        /* that the result shows; NULL: `workload` */
+	const struct nb_results *same_as; /* of which this is to be a repetition; NULL: none */
+	const char *const *words;         /* as typed, without the program */
+	size_t word_count;
 	uint64_t procs, interval_ns, phase;
 	uint64_t durability, settle, clock, format; /* index into the option's choices */
 	uint64_t from_format, to_format, key_bytes, bare_kind; /* the same */
+	uint64_t report_format;                                /* the same */
 	uint64_t help;                                         /* HELP_* */
 	double value_ratio, verify_rate, speed;
 	bool is_pinned, allows_missing, is_fresh, is_folded, is_quiet, wants_version, skips_bad,
-		is_sweep;
+		is_sweep, is_strict, is_cold;
 	uint64_t given[2]; /* bits, see options_were_given() */
 };
 
@@ -106,6 +114,24 @@ options_parse(struct options *options, int argc, char **argv);
 
 void
 options_destroy(struct options *options);
+
+/** Name of the action. */
+const char *
+options_action(const struct options *options);
+
+/** Options as they are in force, by name. */
+struct options_list {
+	const char **names;
+	char **values;
+	size_t count;
+};
+
+/** Those that the action looks at and that have a value. False if memory does not reach. */
+bool
+options_list(struct options_list *list, const struct options *options);
+
+void
+options_list_destroy(struct options_list *list);
 
 /** Whether the option of that (long) name was typed. */
 bool

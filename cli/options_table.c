@@ -14,6 +14,8 @@
 #define RUN ACTION_BIT(ACTION_RUN)
 #define JOBS (ACTION_BIT(ACTION_LOAD) | RUN | REPLAYS)
 #define OPENS (RUNS | JOBS)
+#define REPORTS (ACTION_BIT(ACTION_REPORT) | ACTION_BIT(ACTION_MERGE))
+#define RESULTS (OPENS | REPORTS)
 #define FILES (RUNS | ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_SHUFFLE))
 #define CHECKS ACTION_BIT(ACTION_CHECK)
 #define SEEDS \
@@ -185,6 +187,11 @@ const struct option_row option_table[] = {
 		.detail = "Opening, settling and closing, whose progress cannot be seen, may take six "
 			  "times that. With a single engine that is so only if the option is given. check "
 			  "ends a promise after so long, without the option after a minute."},
+	{.name = "cold", .type = OPTION_FLAG, .group = GROUP_MEASURE, .actions = OPENS,
+		FIELD(is_cold), .help = "put the database out of memory before it is opened",
+		.detail = "As root all caches of the kernel are dropped, else the database's files "
+			  "are evicted, and the result says how much of them was in memory when "
+			  "the first operation began."},
 	{.name = "allow-missing", .type = OPTION_FLAG, .group = GROUP_MEASURE,
 		.actions = ACTION_BIT(ACTION_GET) | ACTION_BIT(ACTION_DELETE) | RUN | REPLAYS,
 		FIELD(allows_missing), .help = "a key that is not there is no failure"},
@@ -195,7 +202,27 @@ const struct option_row option_table[] = {
 	{.name = "report-interval", .letter = 'r', .arg = "COUNT", .type = OPTION_COUNT,
 		.def = "10000", .max = INT64_MAX, .group = GROUP_OUTPUT, .actions = FILES | JOBS | CONVERTS,
 		FIELD(report_interval), .help = "operations between two looks at progress; 0: none"},
-	{.name = "fold", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = RUNS,
+	{.name = "output", .letter = 'o', .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_OUTPUT,
+		.actions = RESULTS, .words = WORDS_FILE, FIELD(output),
+		.help = "write the whole result there, as JSON; '-': instead of text to stdout",
+		.detail = "All later looks need nothing else: report, compare, merge, gate, rerun. "
+			  "The file's schema is installed beside the workloads. With report it is "
+			  "where the report goes, and only there -o is short for it."},
+	{.name = "hlog", .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_OUTPUT,
+		.actions = RESULTS, .words = WORDS_FILE, FIELD(hlog),
+		.help = "write an HdrHistogram log, with a tag for each kind of operation"},
+	{.name = "csv", .arg = "PREFIX", .type = OPTION_TEXT, .group = GROUP_OUTPUT,
+		.actions = RESULTS, .words = WORDS_FILE, FIELD(csv),
+		.help = "write tables PREFIX-operations.csv, -series, -latency and -counters"},
+	{.name = "notebook", .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_OUTPUT,
+		.actions = RESULTS, .words = WORDS_FILE, FIELD(notebook),
+		.help = "append to a notebook of experiments, in the form of Masstree's"},
+	{.name = "strict", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = OPENS,
+		FIELD(is_strict), .help = "exit status 4 if there is a note why it may be wrong"},
+	{.name = "allow", .arg = "NOTES", .type = OPTION_TEXT, .group = GROUP_OUTPUT,
+		.actions = OPENS, FIELD(allowed),
+		.help = "notes that --strict lets pass, by name: closed-loop,one-run"},
+	{.name = "fold", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = RUNS | REPORTS,
 		FIELD(is_folded), .help = "one row of the histogram for all below a microsecond"},
 	{.name = "format", .arg = "FORMAT", .type = OPTION_CHOICE, .def = "text",
 		.choices = "text|tap|auto|ycsb-text|ycsb-log|u64|keys|rocksdb|cache-csv|mininb",
@@ -203,6 +230,10 @@ const struct option_row option_table[] = {
 		.help = "how promises are listed; what a trace is",
 		.detail = "check: text, or tap, the Test Anything Protocol for test harnesses. replay: "
 			  "the format of the traces, which is looked for in them if it is not given."},
+	{.name = "format", .arg = "FORMAT", .type = OPTION_CHOICE, .def = "text",
+		.choices = "text|md|csv|json|hgrm|hlog|gnuplot|candlestick|html",
+		.group = GROUP_OUTPUT, .actions = REPORTS, FIELD(report_format),
+		.help = "what a report is"},
 	{.name = "quiet", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = FILES | JOBS | CONVERTS,
 		FIELD(is_quiet), .help = "no progress and no remarks, only warnings and errors"},
 	{.name = "version", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = ALL,

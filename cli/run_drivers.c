@@ -5,8 +5,9 @@
  * that one engine has left in its process touches the next.
  *
  * The child is a fork() of this process before any engine was loaded. It prints
- * its report itself; what the table at the end needs it leaves in memory that
- * both share, and so does it its progress, by which this process sees a hang:
+ * its report itself; its results come back as a result file in memory. What the table at
+ * the end needs it leaves in memory that both share, since that is there of one that was
+ * killed, too, and so does it its progress, by which this process sees a hang:
  * no operation more in --hang-after, or, where an engine's one long call cannot
  * be looked into, no next phase in OPAQUE_FACTOR times that.
  *
@@ -23,6 +24,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,6 +33,7 @@
 #include "cmd_run.h"
 #include "message.h"
 #include "options.h"
+#include "output.h"
 #include "progress.h"
 
 enum { LOOK_MS = 1000, STOP_LOOK_MS = 100, OPAQUE_FACTOR = 6, DRIVERS_MAX = 64 };
@@ -218,7 +221,7 @@ beat(void *arg, const struct nb_progress *progress)
 /** Run one engine of the list in this process. */
 static int
 run_here(const struct options *options, const struct run_kind *kind, const char *driver,
-	nb_progress_fn progress, struct nb_summary *summary)
+	nb_progress_fn progress, struct nb_results *results, struct nb_summary *summary)
 {
 	struct options own = *options;
 	const char **chosen = calloc(options->engine_option_count + 1, sizeof(*chosen));
@@ -228,20 +231,41 @@ run_here(const struct options *options, const struct run_kind *kind, const char 
 	}
 	own.driver = driver;
 	choose_options(&own, chosen);
-	int status = kind->run(&own, progress, summary);
+	int status = kind->run(&own, progress, results, summary);
 	free(chosen);
 	return status;
 }
 
+/** As a result file, into one that the parent has open as well. */
+static int
+hand_over(const struct nb_results *results, int fd)
+{
+	FILE *file = fdopen(dup(fd), "w");
+	int rc = file != NULL ? nb_results_write(results, "json", file, 0) : NB_FAIL;
+	if (file == NULL || fclose(file) != 0) {
+		message_error("the results cannot be handed over: %s", strerror(errno));
+		return STATUS_FAILED;
+	}
+	return message_last_failure(rc);
+}
+
 static _Noreturn void
 be_child(const struct options *options, const struct run_kind *kind, const char *driver,
-	pid_t parent)
+	pid_t parent, int fd)
 {
+	struct nb_results *results;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(STATUS_FAILED); /* it has died meanwhile */
 	show = progress_function(!options->is_quiet && options->report_interval > 0);
-	exit(message_close_output(run_here(options, kind, driver, beat, &shared->summary)));
+	int status = message_last_failure(nb_results_new(&results));
+	if (status == STATUS_DONE) {
+		status = run_here(options, kind, driver, beat, results, &shared->summary);
+		int handed = hand_over(results, fd);
+		status = status == STATUS_DONE ? handed : status;
+	}
+	nb_results_delete(results);
+	exit(message_close_output(status));
 }
 
 /* ---- the parent ---- */
@@ -319,40 +343,67 @@ tell_end(const char *driver, int status, uint64_t hung_s, struct nb_summary *sum
 	return STATUS_FAILED;
 }
 
+/** Append what the child has handed over; how it ended, if that was nothing. */
+static int
+take_results(struct nb_results *into, int fd, const struct nb_summary *summary)
+{
+	char path[64];
+	struct stat st;
+	struct nb_results *own = NULL;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	int rc = fstat(fd, &st) == 0 && st.st_size > 0 ? nb_results_read(&own, path) : NB_OK;
+	bool has_any = own != NULL && nb_results_count(own) > 0;
+	if (rc == NB_OK && own != NULL)
+		rc = nb_results_append(into, own);
+	if (rc == NB_OK && !has_any)
+		rc = nb_results_add_failure(into, summary->driver, summary->end);
+	else if (rc == NB_OK && summary->end[0] != '\0')
+		nb_results_set_end(into, summary->end);
+	nb_results_delete(own);
+	return message_last_failure(rc);
+}
+
 static int
 run_child(const struct options *options, const struct run_kind *kind, const char *driver,
-	struct nb_summary *summary)
+	struct nb_results *results, struct nb_summary *summary)
 {
 	memset(shared, 0, sizeof(*shared));
 	char name[sizeof(summary->driver)];
 	snprintf(shared->summary.driver, sizeof(summary->driver), "%s",
 		engine_name(driver, name, sizeof(name)));
+	int fd = memfd_create("results", MFD_CLOEXEC);
 	fflush(NULL); /* or the child would write it again */
-	pid_t parent = getpid(), pid = fork();
+	pid_t parent = getpid(), pid = fd >= 0 ? fork() : -1;
 	if (pid == 0)
-		be_child(options, kind, driver, parent);
+		be_child(options, kind, driver, parent, fd);
 	if (pid < 0) {
 		message_error("%s: a process cannot be made: %s", driver, strerror(errno));
+		if (fd >= 0)
+			close(fd);
 		return STATUS_FAILED;
 	}
 	uint64_t hung_s;
 	int status = watch(pid, options->hang_after_ns, &hung_s);
 	*summary = shared->summary;
-	return tell_end(driver, status, hung_s, summary);
+	status = tell_end(driver, status, hung_s, summary);
+	int taken = take_results(results, fd, summary);
+	close(fd);
+	return status == STATUS_DONE ? taken : status;
 }
 
 static int
 run_all(const struct options *options, const struct run_kind *kind,
-	const struct drivers *drivers)
+	const struct drivers *drivers, struct nb_results *results)
 {
 	static struct nb_summary summaries[DRIVERS_MAX];
 	int status = STATUS_DONE;
 	size_t done = 0;
 	for (; done < drivers->count && !nb_stop_requested(); done++) {
 		if (drivers->count > 1)
-			printf("%s== %s, %zu of %zu\n", done == 0 ? "" : "\n",
+			fprintf(output_text(), "%s== %s, %zu of %zu\n", done == 0 ? "" : "\n",
 				drivers->names[done], done + 1, drivers->count);
-		int one = run_child(options, kind, drivers->names[done], &summaries[done]);
+		int one = run_child(
+			options, kind, drivers->names[done], results, &summaries[done]);
 		if (status == STATUS_DONE)
 			status = one;
 	}
@@ -363,15 +414,15 @@ run_all(const struct options *options, const struct run_kind *kind,
 	if (done < drivers->count)
 		message_error("interrupted: %zu of %zu engines were not run",
 			drivers->count - done, drivers->count);
-	printf("\n== all\n");
-	int rc = nb_summaries_write_text(
-		summaries, done, stdout, isatty(STDOUT_FILENO) ? NB_TEXT_BARS : 0);
+	nb_results_set_list(results, (uint32_t)drivers->count);
+	fprintf(output_text(), "\n== all\n");
+	int rc = nb_summaries_write_text(summaries, done, output_text(), output_flags(options));
 	return rc < 0 ? message_output_failure(rc) : status;
 }
 
 static int
 run_apart(const struct options *options, const struct run_kind *kind,
-	const struct drivers *drivers)
+	const struct drivers *drivers, struct nb_results *results)
 {
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		-1, 0);
@@ -379,8 +430,27 @@ run_apart(const struct options *options, const struct run_kind *kind,
 		message_error("out of memory");
 		return STATUS_FAILED;
 	}
-	int status = run_all(options, kind, drivers);
+	int status = run_all(options, kind, drivers, results);
 	munmap(shared, sizeof(*shared));
+	return status;
+}
+
+static int
+run_and_write(const struct options *options, const struct run_kind *kind,
+	const struct drivers *drivers)
+{
+	struct nb_results *results;
+	if (!output_begin(options))
+		return STATUS_FAILED;
+	int rc = nb_results_new(&results);
+	if (rc < 0)
+		return message_last_failure(rc);
+	bool is_apart = drivers->count > 1 || options_were_given(options, "hang-after");
+	int status = is_apart ? run_apart(options, kind, drivers, results)
+			      : run_here(options, kind, drivers->names[0], NULL, results, NULL);
+	if (nb_results_count(results) > 0)
+		status = output_finish(options, results, status);
+	nb_results_delete(results);
 	return status;
 }
 
@@ -391,11 +461,8 @@ run_drivers(const struct options *options, const struct run_kind *kind)
 	int status = STATUS_USAGE;
 	if (!split_drivers(&drivers, options->driver))
 		return status;
-	if (are_options_of(options, &drivers) && are_fresh(options, &drivers, kind)) {
-		bool is_apart = drivers.count > 1 || options_were_given(options, "hang-after");
-		status = is_apart ? run_apart(options, kind, &drivers)
-				  : run_here(options, kind, drivers.names[0], NULL, NULL);
-	}
+	if (are_options_of(options, &drivers) && are_fresh(options, &drivers, kind))
+		status = run_and_write(options, kind, &drivers);
 	free(drivers.text);
 	return status;
 }

@@ -19,11 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "job.h"
 #include "message.h"
 #include "options.h"
+#include "output.h"
 #include "progress.h"
 
 enum {
@@ -47,6 +47,7 @@ struct sweep {
 	struct nb_job *job;
 	struct nb_group *group; /* whose rate it is */
 	struct nb_job_options run;
+	struct nb_results *results;
 	struct nb_summary *summary;
 	uint32_t arrivals; /* NB_ARRIVAL_*, of the points */
 	double capacity_ops_s;
@@ -108,14 +109,24 @@ print_findings(const struct nb_job_run *run)
 	struct nb_job_result *result;
 	if (nb_job_result_new(&result, run) < 0)
 		return;
-	if (nb_job_result_write_text(result, stdout, 0) < 0)
+	if (nb_job_result_write_text(result, output_text(), 0) < 0)
 		message_last_failure(NB_FAIL);
 	nb_job_result_delete(result);
 }
 
+/** Of the run at a rate, or without one. */
+static int
+keep(struct sweep *sweep, const struct nb_job_run *run, double ops_s)
+{
+	char label[64] = "";
+	if (ops_s > 0)
+		snprintf(label, sizeof(label), "at %.0f ops/s", ops_s);
+	return nb_results_add_job_run(sweep->results, run, label);
+}
+
 /** NULL if it failed, which has been said; then sweep->status is set. */
 static struct nb_job_result *
-run_once(struct sweep *sweep)
+run_once(struct sweep *sweep, double ops_s)
 {
 	struct nb_job_run *run;
 	struct nb_job_result *result = NULL;
@@ -130,6 +141,8 @@ run_once(struct sweep *sweep)
 	failure_keep(&failure, rc);
 	if (rc == 0)
 		failure_keep(&failure, nb_job_result_new(&result, run));
+	if (rc == 0 && failure.code == 0)
+		failure_keep(&failure, keep(sweep, run, ops_s));
 	else if (rc == NB_ERR_DATA)
 		print_findings(run);
 	if (failure.code != 0)
@@ -143,13 +156,13 @@ static bool
 measure_capacity(struct sweep *sweep)
 {
 	set_rate(sweep, 0);
-	struct nb_job_result *result = sweep->status == 0 ? run_once(sweep) : NULL;
+	struct nb_job_result *result = sweep->status == 0 ? run_once(sweep, 0) : NULL;
 	if (result == NULL)
 		return false;
 	struct nb_job_summary summary;
 	nb_job_result_summarize(result, &summary);
 	sweep->capacity_ops_s = summary.rate_ops_s;
-	int rc = nb_job_result_write_text(result, stdout, 0);
+	int rc = nb_job_result_write_text(result, output_text(), 0);
 	if (sweep->summary != NULL)
 		nb_job_result_summarize_run(result, sweep->summary);
 	nb_job_result_delete(result);
@@ -163,7 +176,7 @@ static bool
 measure_rate(struct sweep *sweep, double ops_s, const struct limit *limit, uint64_t *value)
 {
 	set_rate(sweep, ops_s);
-	struct nb_job_result *result = sweep->status == 0 ? run_once(sweep) : NULL;
+	struct nb_job_result *result = sweep->status == 0 ? run_once(sweep, ops_s) : NULL;
 	if (result == NULL || sweep->count == POINTS_MAX) {
 		nb_job_result_delete(result);
 		return false;
@@ -189,9 +202,10 @@ measure_rate(struct sweep *sweep, double ops_s, const struct limit *limit, uint6
 static int
 print_curve(struct sweep *sweep)
 {
-	printf("\nCapacity: %.0f ops/s, closed loop\n\n", sweep->capacity_ops_s);
+	fprintf(output_text(), "\nCapacity: %.0f ops/s, closed loop\n\n",
+		sweep->capacity_ops_s);
 	int rc = nb_curve_write_text(
-		sweep->points, sweep->count, stdout, isatty(STDOUT_FILENO) ? NB_TEXT_BARS : 0);
+		sweep->points, sweep->count, output_text(), output_flags(sweep->options));
 	return rc < 0 ? message_output_failure(rc) : STATUS_DONE;
 }
 
@@ -249,7 +263,8 @@ print_limit(struct sweep *sweep, const struct limit *limit, double rate)
 	if (status != STATUS_DONE)
 		return status;
 	if (rate > 0) {
-		printf("\nHighest rate that held %s: %.0f ops/s, %.0f %% of the capacity\n",
+		fprintf(output_text(),
+			"\nHighest rate that held %s: %.0f ops/s, %.0f %% of the capacity\n",
 			limit->text, rate, 100 * rate / sweep->capacity_ops_s);
 		return STATUS_DONE;
 	}
@@ -297,13 +312,15 @@ is_refused(const struct options *options, const struct nb_group *group)
 
 int
 sweep_execute(const struct options *options, struct nb_job *job,
-	const struct nb_job_options *job_options, struct nb_summary *summary)
+	const struct nb_job_options *job_options, struct nb_results *results,
+	struct nb_summary *summary)
 {
 	struct limit limit;
 	struct sweep sweep = {.options = options,
 		.job = job,
 		.group = find_group(job),
 		.run = *job_options,
+		.results = results,
 		.summary = summary};
 	if (is_refused(options, sweep.group))
 		return STATUS_USAGE;
@@ -321,6 +338,8 @@ sweep_execute(const struct options *options, struct nb_job *job,
 		message_log(NULL, NB_LOG_WARNING,
 			"each run inserts the same records: from the second on these are "
 			"overwrites, and the database is as the one before left it");
+	if (output_set_command(results, options, job) < 0)
+		return message_last_failure(NB_FAIL);
 	if (!measure_capacity(&sweep))
 		return sweep.status != STATUS_DONE ? sweep.status : STATUS_FAILED;
 	double rate = 0;
@@ -328,6 +347,9 @@ sweep_execute(const struct options *options, struct nb_job *job,
 		rate = search(&sweep, &limit);
 	else
 		sweep_rates(&sweep);
+	if (nb_results_set_curve(results, sweep.capacity_ops_s, sweep.points, sweep.count,
+		    options->slo, rate) < 0)
+		return message_last_failure(NB_FAIL);
 	int printed = options->slo != NULL && sweep.status == STATUS_DONE
 		? print_limit(&sweep, &limit, rate)
 		: print_curve(&sweep);

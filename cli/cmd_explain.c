@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* explain: what a figure says, from the library's table. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include <mininb/mininb.h>
+
+#include "cmd.h"
+#include "help.h"
+#include "message.h"
+#include "options.h"
+
+enum { NAMES_MAX = 512 };
+
+static void
+print_one(const struct nb_explanation *it)
+{
+	printf("%s\n", it->name);
+	help_print_text(stdout, it->what, 4);
+	help_print_text(stdout, it->how, 4);
+	if (it->where != NULL)
+		printf("    In: %s\n", it->where);
+}
+
+/** Those of that name, or if `is_part` with that in their name; how many there were. */
+static size_t
+print_matching(const char *word, bool is_part)
+{
+	size_t count = 0;
+	for (const struct nb_explanation *it = nb_explanations(); it->name != NULL; it++) {
+		if (is_part ? strcasestr(it->name, word) == NULL
+			    : strcasecmp(it->name, word) != 0)
+			continue;
+		if (count > 0)
+			fputc('\n', stdout);
+		print_one(it);
+		count++;
+	}
+	return count;
+}
+
+static void
+print_names(void)
+{
+	for (const struct nb_explanation *it = nb_explanations(); it->name != NULL; it++) {
+		int length = (int)strcspn(it->what, ".:;");
+		printf("%-22s %.*s\n", it->name, length, it->what);
+	}
+}
+
+int
+cmd_explain(const struct options *options)
+{
+	if (options->operand == NULL) {
+		print_names();
+		return STATUS_DONE;
+	}
+	if (print_matching(options->operand, false) > 0 ||
+		print_matching(options->operand, true) > 0)
+		return STATUS_DONE;
+	const char *names[NAMES_MAX];
+	size_t count = 0;
+	for (const struct nb_explanation *it = nb_explanations();
+		it->name != NULL && count < NAMES_MAX; it++)
+		names[count++] = it->name;
+	const char *near = nb_nearest(options->operand, names, count);
+	return message_usage("there is no figure '%s'%s%s%s; mininb explain lists them",
+		options->operand, near != NULL ? ", did you mean '" : "",
+		near != NULL ? near : "", near != NULL ? "'?" : "");
+}

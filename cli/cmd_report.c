@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * report, merge: results at hand, written in one of the formats.
+ *
+ * All files are read before anything is written, so that one that is damaged costs nothing.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include <mininb/mininb.h>
+
+#include "cmd.h"
+#include "message.h"
+#include "options.h"
+#include "results_files.h"
+
+/** The formats are in the order of --format's choices. */
+static const char *
+format_of(const struct options *options)
+{
+	return nb_formats()[options->report_format].name;
+}
+
+static uint32_t
+flags_of(const struct options *options, bool is_terminal)
+{
+	return (options->is_folded ? NB_TEXT_FOLD : 0) | (is_terminal ? NB_TEXT_BARS : 0);
+}
+
+/** Files beside the report itself; the report goes to stdout if nothing says where. */
+static int
+write_files(const struct options *options, const struct nb_results *results)
+{
+	int rc = 0;
+	if (options->hlog != NULL)
+		rc = nb_results_write_file(results, "hlog", options->hlog, 0);
+	if (rc == 0 && options->csv != NULL)
+		rc = nb_results_write_csv_files(results, options->csv);
+	if (rc == 0 && options->notebook != NULL)
+		rc = nb_results_append_notebook(results, options->notebook);
+	return message_last_failure(rc);
+}
+
+static bool
+has_only_files(const struct options *options)
+{
+	bool has_files = options->hlog != NULL || options->csv != NULL ||
+		options->notebook != NULL;
+	return has_files && options->output == NULL && !options_were_given(options, "format");
+}
+
+static int
+write_report(const struct options *options, const struct nb_results *results)
+{
+	int status = write_files(options, results);
+	if (status != STATUS_DONE || has_only_files(options))
+		return status;
+	if (options->output == NULL)
+		return message_output_failure(nb_results_write(results, format_of(options),
+			stdout, flags_of(options, isatty(STDOUT_FILENO))));
+	return message_last_failure(nb_results_write_file(
+		results, format_of(options), options->output, flags_of(options, false)));
+}
+
+int
+cmd_report(const struct options *options)
+{
+	struct nb_results *results;
+	int status = results_files_read(&results, options->operands, options->operand_count);
+	if (status != STATUS_DONE)
+		return status;
+	status = write_report(options, results);
+	nb_results_delete(results);
+	return status;
+}
+
+/** What is merged is a result again, so a file is a result file unless something else is said. */
+static int
+write_merged(const struct options *options, const struct nb_results *merged)
+{
+	if (options->output == NULL || options_were_given(options, "format"))
+		return write_report(options, merged);
+	int status = write_files(options, merged);
+	return status != STATUS_DONE ? status
+				     : message_last_failure(nb_results_write_file(
+					       merged, "json", options->output, 0));
+}
+
+int
+cmd_merge(const struct options *options)
+{
+	struct nb_results *results, *merged = NULL;
+	int status = results_files_read(&results, options->operands, options->operand_count);
+	if (status != STATUS_DONE)
+		return status;
+	status = message_last_failure(nb_results_merge(&merged, results));
+	if (status == STATUS_DONE)
+		status = write_merged(options, merged);
+	nb_results_delete(merged);
+	nb_results_delete(results);
+	return status;
+}

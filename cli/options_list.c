@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The options that an action looks at, as texts: what a result tells of how it came about,
+ * with those that nobody typed.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mininb/mininb.h>
+
+#include "cmd.h"
+#include "message.h"
+#include "options.h"
+
+/** The index-th of "a|b|c". Owned by the caller; NULL if memory does not reach. */
+static char *
+choice_text(const char *choices, uint64_t index)
+{
+	for (; index > 0; index--)
+		choices += strcspn(choices, "|") + 1;
+	return strndup(choices, strcspn(choices, "|"));
+}
+
+/** All of them, a space between. */
+static char *
+join(const char *const *words, size_t count)
+{
+	size_t size = 1, used = 0;
+	for (size_t i = 0; i < count; i++)
+		size += strlen(words[i]) + 1;
+	char *text = calloc(size, 1);
+	for (size_t i = 0; i < count && text != NULL; i++)
+		used += (size_t)snprintf(
+			text + used, size - used, "%s%s", i > 0 ? " " : "", words[i]);
+	return text;
+}
+
+static char *
+number_text(uint64_t number, const char *unit)
+{
+	char text[40];
+	snprintf(text, sizeof(text), "%" PRIu64 "%s", number, unit);
+	return strdup(text);
+}
+
+static char *
+real_text(double number, const char *unit)
+{
+	char text[48];
+	snprintf(text, sizeof(text), "%.15g%s", number, unit);
+	return strdup(text);
+}
+
+/** NULL if it has no value, or memory does not reach: *is_short. */
+static char *
+value_text(const struct options *options, const struct option_row *row, bool *is_short)
+{
+	const void *field = (const char *)options + row->offset;
+	const char *text;
+	char *copy = NULL;
+	switch (row->type) {
+	case OPTION_FLAG:
+		copy = strdup(*(const bool *)field ? "yes" : "no");
+		break;
+	case OPTION_TEXT:
+		text = *(const char *const *)field;
+		if (text == NULL)
+			return NULL;
+		copy = strdup(text);
+		break;
+	case OPTION_COUNT:
+	case OPTION_BYTES:
+		copy = number_text(*(const uint64_t *)field, "");
+		break;
+	case OPTION_TIME:
+		copy = number_text(*(const uint64_t *)field, "ns");
+		break;
+	case OPTION_SPEED:
+		if (*(const double *)field <= 0)
+			return NULL;
+		copy = real_text(*(const double *)field, "x");
+		break;
+	case OPTION_REAL:
+		copy = real_text(*(const double *)field, "");
+		break;
+	case OPTION_CHOICE:
+		copy = choice_text(row->choices, *(const uint64_t *)field);
+		break;
+	case OPTION_LIST:
+		if (options->engine_option_count == 0)
+			return NULL;
+		copy = join(options->engine_options, options->engine_option_count);
+		break;
+	case OPTION_SET:
+		if (options->job_setting_count == 0)
+			return NULL;
+		copy = join(
+			(const char *const *)options->job_settings, options->job_setting_count);
+		break;
+	case OPTION_ACTION:
+	case OPTION_HELP:
+		return NULL;
+	}
+	*is_short |= copy == NULL;
+	return copy;
+}
+
+bool
+options_list(struct options_list *list, const struct options *options)
+{
+	size_t rows = 0;
+	bool is_short = false;
+	while (option_table[rows].name != NULL)
+		rows++;
+	*list = (struct options_list){.names = calloc(rows + 1, sizeof(*list->names)),
+		.values = calloc(rows + 1, sizeof(*list->values))};
+	is_short = list->names == NULL || list->values == NULL;
+	for (size_t i = 0; i < rows && !is_short; i++) {
+		const struct option_row *row = &option_table[i];
+		if ((row->actions & ACTION_BIT(options->action)) == 0)
+			continue;
+		char *value = value_text(options, row, &is_short);
+		if (value == NULL)
+			continue;
+		list->names[list->count] = row->name;
+		list->values[list->count++] = value;
+	}
+	if (!is_short)
+		return true;
+	options_list_destroy(list);
+	message_error("out of memory");
+	return false;
+}
+
+void
+options_list_destroy(struct options_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->values[i]);
+	free(list->values);
+	free(list->names);
+	*list = (struct options_list){0};
+}
+
+const char *
+options_action(const struct options *options)
+{
+	return actions[options->action].name;
+}

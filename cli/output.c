@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Files of results. They are written when all is over, so that no run is disturbed, and each
+ * is written aside and renamed, so that an older one stays until the new one is whole. That
+ * they can be written is looked at before hours are spent, not only after.
+ */
+#include "output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "message.h"
+#include "options.h"
+
+static const struct options *whole; /* as typed, also in a process of one engine's */
+static FILE *nowhere;               /* instead of stdout, which has the result file */
+
+/* ---- before ---- */
+
+static bool
+is_stdout(const char *path)
+{
+	return path != NULL && strcmp(path, "-") == 0;
+}
+
+/** The directory of `path`, where a file is made aside. */
+static bool
+can_write(const char *name, const char *path)
+{
+	if (path == NULL || is_stdout(path))
+		return true;
+	const char *slash = strrchr(path, '/');
+	char *directory = slash == NULL
+		? strdup(".")
+		: strndup(path, slash > path ? (size_t)(slash - path) : 1);
+	if (directory == NULL) {
+		message_error("out of memory");
+		return false;
+	}
+	struct stat st;
+	bool is_directory = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	int failed = access(directory, W_OK) != 0 ? errno : 0;
+	free(directory);
+	if (is_directory)
+		message_error("--%s: %s is a directory", name, path);
+	else if (failed != 0)
+		message_error("--%s: %s cannot be written: %s", name, path, strerror(failed));
+	return !is_directory && failed == 0;
+}
+
+/** Another file would be lost, and "-" is stdout only for one. */
+static bool
+are_apart(const struct options *options)
+{
+	const char *const files[] = {
+		options->output, options->hlog, options->notebook, options->csv};
+	for (size_t i = 0; i < 4; i++) {
+		for (size_t k = i + 1; k < 4; k++) {
+			if (files[i] == NULL || files[k] == NULL ||
+				strcmp(files[i], files[k]) != 0)
+				continue;
+			message_usage("%s: two results cannot be the same file", files[i]);
+			return false;
+		}
+	}
+	if (is_stdout(options->hlog) || is_stdout(options->notebook) ||
+		is_stdout(options->csv)) {
+		message_usage("--hlog, --csv and --notebook need a file; --output=- is for "
+			      "standard output");
+		return false;
+	}
+	return true;
+}
+
+bool
+output_begin(const struct options *options)
+{
+	whole = options;
+	if (!are_apart(options) || !can_write("output", options->output) ||
+		!can_write("hlog", options->hlog) || !can_write("csv", options->csv) ||
+		!can_write("notebook", options->notebook))
+		return false;
+	if (!is_stdout(options->output))
+		return true;
+	nowhere = fopen("/dev/null", "we");
+	if (nowhere == NULL)
+		message_error("/dev/null cannot be opened: %s", strerror(errno));
+	return nowhere != NULL;
+}
+
+FILE *
+output_text(void)
+{
+	return nowhere != NULL ? nowhere : stdout;
+}
+
+uint32_t
+output_flags(const struct options *options)
+{
+	return (options->is_folded ? NB_TEXT_FOLD : 0) |
+		(nowhere == NULL && isatty(STDOUT_FILENO) ? NB_TEXT_BARS : 0);
+}
+
+/* ---- how it was asked for ---- */
+
+int
+output_set_command(
+	struct nb_results *results, const struct options *options, const struct nb_job *job)
+{
+	struct options_list list;
+	char *text = NULL, *directory = getcwd(NULL, 0);
+	struct nb_command command = {.size = sizeof(command),
+		.action = options_action(options),
+		.directory = directory,
+		.words = whole->words,
+		.word_count = whole->word_count};
+	int rc = job != NULL ? nb_job_write(job, &text) : 0;
+	if (rc == 0 && !options_list(&list, options))
+		rc = NB_FAIL; /* it has been said */
+	if (rc == 0) {
+		command.names = list.names;
+		command.values = (const char *const *)list.values;
+		command.option_count = list.count;
+		command.job = text;
+		rc = nb_results_set_command(results, &command);
+		options_list_destroy(&list);
+	}
+	free(text);
+	free(directory);
+	return rc;
+}
+
+/* ---- after ---- */
+
+/** Whether `id` stands in a list "a,b,c". */
+static bool
+is_in_list(const char *list, const char *id)
+{
+	size_t length = strlen(id);
+	for (const char *at = list; at != NULL && *at != '\0';) {
+		size_t word = strcspn(at, ",");
+		if (word == length && memcmp(at, id, length) == 0)
+			return true;
+		at += word + (at[word] == ',');
+	}
+	return false;
+}
+
+/** --strict: each note that is not allowed is a reason. */
+static int
+judge(const struct options *options, const struct nb_results *results)
+{
+	size_t refused = 0;
+	char last[64] = "";
+	for (size_t run = 0; run < nb_results_count(results); run++) {
+		const char *note;
+		for (size_t i = 0; (note = nb_results_note(results, run, i)) != NULL; i++) {
+			const char *id = nb_results_note_id(results, run, i);
+			if (is_in_list(options->allowed, id))
+				continue;
+			message_error("strict: %s: %s", id, note);
+			snprintf(last, sizeof(last), "%s", id);
+			refused++;
+		}
+	}
+	if (refused == 0)
+		return STATUS_DONE;
+	message_error("strict: %zu note%s why these numbers may be wrong; what is meant to be "
+		      "so can be allowed by its name (--allow=%s,...)",
+		refused, refused == 1 ? "" : "s", last);
+	return STATUS_GATE;
+}
+
+static int
+write_files(const struct options *options, const struct nb_results *results)
+{
+	int status = STATUS_DONE;
+	if (options->output != NULL &&
+		nb_results_write_file(results, "json", options->output, 0) < 0)
+		status = is_stdout(options->output) ? message_output_failure(NB_FAIL)
+						    : message_last_failure(NB_FAIL);
+	if (options->hlog != NULL &&
+		nb_results_write_file(results, "hlog", options->hlog, 0) < 0)
+		status = message_last_failure(NB_FAIL);
+	if (options->csv != NULL && nb_results_write_csv_files(results, options->csv) < 0)
+		status = message_last_failure(NB_FAIL);
+	if (options->notebook != NULL &&
+		nb_results_append_notebook(results, options->notebook) < 0)
+		status = message_last_failure(NB_FAIL);
+	return status;
+}
+
+/** Whether a repetition did what it is one of. Runs of engines that were left out do not count. */
+static void
+compare_streams(const struct nb_results *results, const struct nb_results *before)
+{
+	size_t count = nb_results_count(results);
+	if (nb_results_count(before) < count)
+		count = nb_results_count(before);
+	for (size_t i = 0; i < count; i++) {
+		struct nb_summary now, then;
+		nb_results_summarize(results, i, &now);
+		nb_results_summarize(before, i, &then);
+		if (!now.is_measured || !then.is_measured || now.digest == then.digest)
+			continue;
+		message_log(NULL, NB_LOG_WARNING,
+			"this is no repetition: its stream of operations is another one; keys, "
+			"workload or trace have changed since");
+		return;
+	}
+}
+
+int
+output_finish(const struct options *options, const struct nb_results *results, int status)
+{
+	fflush(output_text());
+	if (options->same_as != NULL)
+		compare_streams(results, options->same_as);
+	int written = write_files(options, results);
+	if (status == STATUS_DONE)
+		status = written;
+	if (status == STATUS_DONE && options->is_strict)
+		status = judge(options, results);
+	return status;
+}
