@@ -45,7 +45,6 @@ libqdbm-dev      | the qdbm engine
 libtdb-dev       | the tdb engine
 libpmemobj-dev   | the fptree engine
 libpmem-dev      | the fptree engine
-util-linux-extra | fincore: how much of a database is still in memory
 '
 readonly to_test='
 g++               | the public headers must be valid C++ too, and an example is in C++

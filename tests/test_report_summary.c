@@ -46,10 +46,11 @@ START_TEST(row_tells_rates_times_and_sizes)
 	write_table(&one, 1, 0);
 	/* p99.9 has too few samples, and stays empty */
 	ck_assert_str_eq(text,
-		"driver  version  durability  ops/s  settled  p50 us  p99 us  p99.9 us   max us"
-		"  CPU us/op  database  memory  end\n"
-		"one     1.0      process      1000      500    1.50    2500            3000000"
-		"       1.23      1MiB    3MiB  done\n");
+		"driver  ops/s  settled    p50    p99  p99.9  max  CPU/op\n"
+		"one      1000      500  1.5us  2.5ms          3s  1.23us\n"
+		"\n"
+		"driver  version  durability  database  memory  end\n"
+		"one     1.0      process         1MiB    3MiB  done\n");
 }
 END_TEST
 
@@ -57,11 +58,26 @@ START_TEST(bars_are_as_long_as_the_rates)
 {
 	struct nb_summary all[] = {make("a", 1000, 0), make("b", 500, 0), make("c", 1, 0)};
 	write_table(all, 3, NB_TEXT_BARS);
-	ck_assert_ptr_nonnull(strstr(text, " 1000  ####################  "));
-	ck_assert_ptr_nonnull(strstr(text, "  500  ##########            "));
-	ck_assert_ptr_nonnull(strstr(text, "    1                        "));
+	ck_assert_ptr_nonnull(strstr(text, "  ########\n"));
+	ck_assert_ptr_nonnull(strstr(text, "  ####\n"));
+	ck_assert_ptr_nonnull(strstr(text, "1.23us  \n\ndriver"));
 	write_table(all, 3, 0);
 	ck_assert_ptr_null(strchr(text, '#'));
+}
+END_TEST
+
+START_TEST(tables_fit_a_terminal)
+{
+	struct nb_summary all[] = {
+		make("kyotocabinet", 1234567, NB_DUR_PERIODIC),
+		make("b", 500, NB_DUR_PERIODIC)};
+	strcpy(all[0].version, "1.2.79-2+b1");
+	all[0].p50_ns = 1234;
+	all[0].p999_ns = 123456789;
+	all[0].data_bytes = UINT64_C(123) << 30;
+	write_table(all, 2, 0);
+	for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
+		ck_assert_uint_le(strcspn(line, "\n"), 80);
 }
 END_TEST
 
@@ -97,7 +113,10 @@ START_TEST(one_that_was_not_measured_has_its_end_alone)
 	strcpy(all[1].end, "killed by signal 11");
 	write_table(all, 2, 0);
 	ck_assert_int_eq(strncmp(text, "driver ", 7), 0); /* no level, so none that differs */
-	const char *row = strstr(text, "\nb ");
+	ck_assert_ptr_null(strstr(strchr(text, '\n') + 1, "\nb      ") == NULL
+			? text
+			: NULL);                                   /* of speed it has no row, */
+	const char *row = strstr(strstr(text, "version"), "\nb "); /* but of the end */
 	ck_assert_ptr_nonnull(row);
 	ck_assert_uint_eq(strspn(row + 2, " "), strcspn(row + 2, "k"));
 	ck_assert_ptr_nonnull(strstr(row, "killed by signal 11\n"));
@@ -154,7 +173,8 @@ int
 main(void)
 {
 	return UNIT_RUN("report_summary", row_tells_rates_times_and_sizes,
-		bars_are_as_long_as_the_rates, other_durability_is_said_before_all,
-		other_stream_is_said_before_all, one_that_was_not_measured_has_its_end_alone,
-		summary_is_that_of_its_result, table_into_a_full_disk_fails);
+		bars_are_as_long_as_the_rates, tables_fit_a_terminal,
+		other_durability_is_said_before_all, other_stream_is_said_before_all,
+		one_that_was_not_measured_has_its_end_alone, summary_is_that_of_its_result,
+		table_into_a_full_disk_fails);
 }

@@ -64,6 +64,7 @@ def masked(line):
         return line  # an exit status
     line = re.sub(r'\d+(\.\d+)?(?![\d.]| broken)', '#', line.strip())
     line = re.sub(r'#([KMG]i)?B\b', '#B', line)
+    line = re.sub(r'#[num]?s\b', '#s', line)
     return re.sub(r'\s+', ' ', line)
 
 

@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "report/job_result.h"
 
-enum { COLUMNS = 11, CELL_SIZE = 32, LIST_SIZE = 512 };
+enum { COLUMNS = 9, CELL_SIZE = 32, LIST_SIZE = 512 };
 
 static const char *const dist_names[NB_DIST_KINDS] = {[NB_DIST_UNIFORM] = "uniform",
 	[NB_DIST_ZIPFIAN] = "zipfian",
@@ -165,17 +165,12 @@ write_group_head(const struct job_result_group *group, FILE *out)
 }
 
 static void
-format_us(char *cell, double ns)
-{
-	snprintf(cell, CELL_SIZE, "%.*f", ns < 100000 ? 2 : 0, ns / 1000);
-}
-
-static void
 format_percentile(char *cell, const struct nb_histogram *histogram, double percent)
 {
 	cell[0] = '\0';
 	if (nb_histogram_supports(histogram, percent, NULL))
-		format_us(cell, (double)nb_histogram_percentile(histogram, percent));
+		units_format_ns(
+			cell, CELL_SIZE, (double)nb_histogram_percentile(histogram, percent));
 }
 
 /** `name` and `ops` are left out on the line of the response times. */
@@ -192,13 +187,11 @@ add_row(struct table *table, const char *name, const char *series, uint64_t ops,
 		snprintf(cells[2], CELL_SIZE, "%" PRIu64, ops);
 		snprintf(cells[3], CELL_SIZE, "%.0f", result_rate((double)ops, wall_ns));
 	}
-	snprintf(cells[4], CELL_SIZE, "%.1f", nb_histogram_mean(histogram));
-	format_percentile(cells[5], histogram, 50);
-	format_percentile(cells[6], histogram, 95);
-	format_percentile(cells[7], histogram, 99);
-	format_percentile(cells[8], histogram, 99.9);
-	format_percentile(cells[9], histogram, 99.99);
-	format_us(cells[10], (double)nb_histogram_max(histogram));
+	format_percentile(cells[4], histogram, 50);
+	format_percentile(cells[5], histogram, 99);
+	format_percentile(cells[6], histogram, 99.9);
+	format_percentile(cells[7], histogram, 99.99);
+	units_format_ns(cells[8], CELL_SIZE, (double)nb_histogram_max(histogram));
 	for (size_t i = 0; i < COLUMNS; i++)
 		row[i] = cells[i];
 	return table_add(table, row);
@@ -251,9 +244,8 @@ static int
 write_operations(const struct job_measurement *measured, FILE *out)
 {
 	static const struct table_column columns[COLUMNS] = {{"operation", false},
-		{"time", false}, {"ops", true}, {"ops/s", true}, {"mean ns", true},
-		{"p50 us", true}, {"p95 us", true}, {"p99 us", true}, {"p99.9 us", true},
-		{"p99.99 us", true}, {"max us", true}};
+		{"time", false}, {"ops", true}, {"ops/s", true}, {"p50", true}, {"p99", true},
+		{"p99.9", true}, {"p99.99", true}, {"max", true}};
 	struct table table;
 	table_create(&table, columns, COLUMNS);
 	int rc = add_kinds(&table, measured);

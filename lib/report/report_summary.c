@@ -5,7 +5,7 @@
  *
  * What makes rates incomparable is said before the table and not below it: a
  * different durability, a different stream of operations. A percentile that too
- * few samples support stays empty.
+ * few samples support stays empty. Two tables and not one, since a terminal has 80 columns.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "report/result.h"
 
-enum { COLUMNS = 14, PART_COLUMNS = 10, CELL_SIZE = 64, BAR_MARKS = 20 };
+enum { SPEED_COLUMNS = 9, COST_COLUMNS = 6, PART_COLUMNS = 10, CELL_SIZE = 64, BAR_MARKS = 8 };
 
 static uint64_t
 percentile(const struct nb_histogram *service, double percent)
@@ -104,77 +104,101 @@ write_warnings(const struct nb_summary *summaries, size_t count, FILE *out)
 	fputs(" --durability asks for one level\n", out);
 }
 
+/** With its unit, since one column has microseconds and seconds. */
 static void
-format_us(char *cell, uint64_t ns)
+format_time(char *cell, double ns)
 {
 	cell[0] = '\0';
 	if (ns > 0)
-		snprintf(cell, CELL_SIZE, "%.*f", ns < 100000 ? 2 : 0, (double)ns / 1000);
+		units_format_ns(cell, CELL_SIZE, ns);
 }
 
 static void
 format_bar(char *cell, double rate, double highest)
 {
 	int marks = highest > 0 ? (int)(rate / highest * BAR_MARKS + 0.5) : 0;
-	snprintf(cell, CELL_SIZE, "%.*s", marks, "####################");
+	snprintf(cell, CELL_SIZE, "%.*s", marks, "##########");
 }
 
 static int
-add_row(struct table *table, const struct nb_summary *summary, double highest, bool has_bars)
+add_speed(struct table *table, const struct nb_summary *summary, double highest)
 {
-	char cells[COLUMNS][CELL_SIZE] = {{0}};
-	const char *row[COLUMNS];
-	size_t used = 0;
+	char cells[SPEED_COLUMNS][CELL_SIZE] = {{0}};
+	const char *row[SPEED_COLUMNS];
+	snprintf(cells[0], CELL_SIZE, "%s", summary->driver);
+	snprintf(cells[1], CELL_SIZE, "%.0f", summary->rate_ops_s);
+	if (summary->settled_ops_s > 0)
+		snprintf(cells[2], CELL_SIZE, "%.0f", summary->settled_ops_s);
+	format_time(cells[3], (double)summary->p50_ns);
+	format_time(cells[4], (double)summary->p99_ns);
+	format_time(cells[5], (double)summary->p999_ns);
+	format_time(cells[6], (double)summary->max_ns);
+	if (summary->max_resident_bytes > 0) /* else neither is known */
+		format_time(cells[7], summary->cpu_ns_op);
+	if (highest > 0)
+		format_bar(cells[8], summary->rate_ops_s, highest);
+	for (size_t i = 0; i < SPEED_COLUMNS; i++)
+		row[i] = cells[i];
+	return table_add(table, row);
+}
+
+/** How fast each was; of those that came to a first operation. */
+static int
+write_speed(const struct nb_summary *summaries, size_t count, FILE *out, bool has_bars)
+{
+	static const struct table_column columns[SPEED_COLUMNS] = {{"driver", false},
+		{"ops/s", true}, {"settled", true}, {"p50", true}, {"p99", true},
+		{"p99.9", true}, {"max", true}, {"CPU/op", true}, {"", false}};
+	struct table table;
+	double highest = 0;
+	int rc = NB_OK;
+	for (size_t i = 0; i < count && has_bars; i++)
+		if (summaries[i].rate_ops_s > highest)
+			highest = summaries[i].rate_ops_s;
+	table_create(&table, columns, SPEED_COLUMNS - !has_bars);
+	for (size_t i = 0; rc == NB_OK && i < count; i++)
+		if (summaries[i].is_measured)
+			rc = add_speed(&table, &summaries[i], highest);
+	if (rc == NB_OK)
+		rc = table_write(&table, out);
+	table_destroy(&table);
+	return rc;
+}
+
+static int
+add_cost(struct table *table, const struct nb_summary *summary)
+{
+	char cells[COST_COLUMNS][CELL_SIZE] = {{0}};
+	const char *row[COST_COLUMNS];
 	snprintf(cells[0], CELL_SIZE, "%s", summary->driver);
 	if (summary->is_measured) {
 		snprintf(cells[1], CELL_SIZE, "%s", summary->version);
 		snprintf(cells[2], CELL_SIZE, "%s", nb_durability_name(summary->durability));
-		snprintf(cells[3], CELL_SIZE, "%.0f", summary->rate_ops_s);
-		format_bar(cells[4], summary->rate_ops_s, highest);
-		if (summary->settled_ops_s > 0)
-			snprintf(cells[5], CELL_SIZE, "%.0f", summary->settled_ops_s);
-		format_us(cells[6], summary->p50_ns);
-		format_us(cells[7], summary->p99_ns);
-		format_us(cells[8], summary->p999_ns);
-		format_us(cells[9], summary->max_ns);
-		units_format_bytes(cells[11], CELL_SIZE, (double)summary->data_bytes);
-		if (summary->max_resident_bytes > 0) { /* else neither is known */
-			snprintf(cells[10], CELL_SIZE, "%.2f", summary->cpu_ns_op / 1000);
+		units_format_bytes(cells[3], CELL_SIZE, (double)summary->data_bytes);
+		if (summary->max_resident_bytes > 0)
 			units_format_bytes(
-				cells[12], CELL_SIZE, (double)summary->max_resident_bytes);
-		}
+				cells[4], CELL_SIZE, (double)summary->max_resident_bytes);
 	}
-	snprintf(cells[13], CELL_SIZE, "%s",
-		summary->end[0] != '\0'       ? summary->end
-			: summary->is_partial ? "partial"
-					      : "done");
-	for (size_t i = 0; i < COLUMNS; i++)
-		if (i != 4 || has_bars)
-			row[used++] = cells[i];
+	for (size_t i = 0; i < COST_COLUMNS; i++)
+		row[i] = cells[i];
+	row[COST_COLUMNS - 1] = summary->end[0] != '\0' ? summary->end
+		: summary->is_partial                   ? "partial"
+							: "done";
 	return table_add(table, row);
 }
 
+/** What that took and gave, and how each ended. */
 static int
-write_table(const struct nb_summary *summaries, size_t count, FILE *out, bool has_bars)
+write_cost(const struct nb_summary *summaries, size_t count, FILE *out)
 {
-	static const struct table_column all[COLUMNS] = {{"driver", false}, {"version", false},
-		{"durability", false}, {"ops/s", true}, {"", false}, {"settled", true},
-		{"p50 us", true}, {"p99 us", true}, {"p99.9 us", true}, {"max us", true},
-		{"CPU us/op", true}, {"database", true}, {"memory", true}, {"end", false}};
-	struct table_column columns[COLUMNS];
-	size_t used = 0;
-	double highest = 0;
-	for (size_t i = 0; i < COLUMNS; i++)
-		if (i != 4 || has_bars)
-			columns[used++] = all[i];
-	for (size_t i = 0; i < count; i++)
-		if (summaries[i].rate_ops_s > highest)
-			highest = summaries[i].rate_ops_s;
+	static const struct table_column columns[COST_COLUMNS] = {{"driver", false},
+		{"version", false}, {"durability", false}, {"database", true}, {"memory", true},
+		{"end", false}};
 	struct table table;
-	table_create(&table, columns, used);
 	int rc = NB_OK;
+	table_create(&table, columns, COST_COLUMNS);
 	for (size_t i = 0; rc == NB_OK && i < count; i++)
-		rc = add_row(&table, &summaries[i], highest, has_bars);
+		rc = add_cost(&table, &summaries[i]);
 	if (rc == NB_OK)
 		rc = table_write(&table, out);
 	table_destroy(&table);
@@ -202,8 +226,8 @@ add_part(struct table *table, const char *driver, const struct nb_summary_part *
 	format_count(cells[5], part->updates);
 	snprintf(cells[6], CELL_SIZE, "%.1f", part->ns_op);
 	snprintf(cells[7], CELL_SIZE, "%.0f", part->rate_ops_s);
-	format_us(cells[8], part->p50_ns);
-	format_us(cells[9], part->p99_ns);
+	format_time(cells[8], (double)part->p50_ns);
+	format_time(cells[9], (double)part->p99_ns);
 	for (size_t i = 0; i < PART_COLUMNS; i++)
 		row[i] = cells[i];
 	return table_add(table, row);
@@ -215,8 +239,8 @@ write_parts(const struct nb_summary *summaries, size_t count, FILE *out)
 {
 	static const struct table_column columns[PART_COLUMNS] = {{"driver", false},
 		{"group", false}, {"ops", true}, {"inserts", true}, {"reads", true},
-		{"updates", true}, {"ns/op", true}, {"ops/s", true}, {"p50 us", true},
-		{"p99 us", true}};
+		{"updates", true}, {"ns/op", true}, {"ops/s", true}, {"p50", true},
+		{"p99", true}};
 	struct table table;
 	size_t parts = 0;
 	int rc = NB_OK;
@@ -238,7 +262,10 @@ nb_summaries_write_text(
 	const struct nb_summary *summaries, size_t count, FILE *out, uint32_t flags)
 {
 	write_warnings(summaries, count, out);
-	int rc = write_table(summaries, count, out, (flags & NB_TEXT_BARS) != 0);
+	int rc = write_speed(summaries, count, out, (flags & NB_TEXT_BARS) != 0);
+	fputc('\n', out);
+	if (rc == NB_OK)
+		rc = write_cost(summaries, count, out);
 	if (rc == NB_OK)
 		rc = write_parts(summaries, count, out);
 	if (rc != NB_OK)

@@ -1,0 +1,237 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Result files: written by runs, printed again, merged, repeated, judged.
+# shellcheck disable=SC2154
+load helper
+
+# A run of 3000 puts with a result file $1 and more options; its text is in $1.txt.
+put_into()
+{
+	local file=$1
+	shift
+	[[ -f keys.bin ]] || "$MININB" keys -c 3000 --quiet
+	mininb 0 put -c 3000 --driver=memory --quiet --output="$file" "$@"
+	printf '%s\n' "$output" >"$file.txt"
+}
+
+# The value of a jq-like path $2 of file $1, by Python, which every build has.
+value_of()
+{
+	python3 -c 'import json, sys
+value = json.load(open(sys.argv[1]))
+for name in sys.argv[2].split("."):
+    value = value[int(name)] if isinstance(value, list) else value[name]
+print(value)' "$1" "$2"
+}
+
+@test "a result file holds what was printed, and report prints it again" {
+	put_into a.json
+	mininb 0 report a.json
+	equals "$output" "$(cat a.json.txt)"
+	equals "$stderr" ''
+	equals "$(value_of a.json format)" mininb-result
+	equals "$(value_of a.json version)" 1
+	equals "$(value_of a.json command.action)" put
+}
+
+@test "of a job with intervals, too" {
+	mininb 0 load --driver=memory --workload=ycsb-a --records=2000 --quiet --output=l.json
+	printf '%s\n' "$output" >l.txt
+	mininb 0 report l.json
+	equals "$output" "$(cat l.txt)"
+	mininb 0 run --driver=memory --workload=ycsb-a --records=2000 --duration=300ms \
+		--interval=100ms --rate=20k --quiet --output=r.json
+	printf '%s\n' "$output" >r.txt
+	matches "$output" '^ seconds '
+	mininb 0 report r.json
+	equals "$output" "$(cat r.txt)"
+}
+
+@test "of several engines, and of one that failed" {
+	"$MININB" keys -c 3000 --quiet
+	mininb 0 put -c 3000 --driver=memory,null --quiet --output=two.json
+	printf '%s\n' "$output" >two.txt
+	mininb 0 report two.json
+	equals "$output" "$(cat two.txt)"
+	equals "$(value_of two.json results.1.driver)" null
+	mininb 1 put -c 3000 --driver=memory,/nowhere/x.so --quiet --output=one.json
+	equals "$(value_of one.json results.1.driver)" x
+	contains "$(value_of one.json results.1.end)" /nowhere/x.so
+}
+
+@test "of a sweep" {
+	mininb 0 run --driver=memory --read=1 --records=1000 --duration=50ms --sweep --quiet \
+		--output=s.json
+	printf '%s\n' "$output" >s.txt
+	mininb 0 report s.json
+	equals "$output" "$(cat s.txt)"
+	matches "$(value_of s.json results.1.label)" '^at [0-9]+ ops/s$'
+}
+
+@test "--output=- is the file alone on stdout" {
+	"$MININB" keys -c 3000 --quiet
+	mininb 0 put -c 3000 --driver=memory --output=-
+	printf '%s\n' "$output" >x.json
+	equals "$(value_of x.json command.action)" put
+	mininb 0 run --driver=memory,null --read=1 --records=1000 --count=1000 --output=-
+	printf '%s\n' "$output" >y.json
+	equals "$(value_of y.json results.1.driver)" null
+}
+
+@test "report reads stdin, and writes where it is told" {
+	put_into a.json
+	"$MININB" report - <a.json >again.txt
+	equals "$(cat again.txt)" "$(cat a.json.txt)"
+	mininb 0 report --format=json -o b.json a.json
+	equals "$output" ''
+	cmp a.json b.json
+	mininb 0 report a.json --csv=table --hlog=a.hlog
+	equals "$output" ''
+	[[ -s table-operations.csv && -s a.hlog ]]
+}
+
+@test "every format that help names can be written" {
+	put_into a.json
+	local formats
+	formats=$("$MININB" --help | tr -s ' \n' '  ' | grep -o 'what a report is: [a-z|]*' |
+		sed 's/.*: //; s/|/ /g')
+	contains "$formats" html
+	for format in $formats; do
+		mininb 0 report --format="$format" a.json
+		[[ -n $output ]]
+	done
+	refuses "--format: 'docx' is not known" report --format=docx a.json
+}
+
+@test "what is no result file is refused with its place" {
+	put_into a.json
+	head -c 700 a.json >short.json
+	mininb 3 report short.json
+	matches "$stderr" '^mininb: short.json'
+	equals "$output" ''
+	echo '{"format": "other"}' >other.json
+	mininb 3 report a.json other.json
+	matches "$stderr" '^mininb: other.json'
+	equals "$output" ''
+	mininb 1 report none.json
+	contains "$stderr" none.json
+	refuses 'report: its FILE... is missing' report
+	sed 's/"version": 1/"version": 99/' a.json >newer.json
+	mininb 3 report newer.json
+	contains "$stderr" newer
+}
+
+@test "a file that cannot be written is told before anything runs" {
+	"$MININB" keys -c 3000 --quiet
+	mininb 1 put -c 3000 --driver=memory --output=none/x.json
+	equals "$output" ''
+	contains "$stderr" none/x.json
+	mininb 1 put -c 3000 --driver=memory --output=.
+	contains "$stderr" 'is a directory'
+	mininb 1 put -c 3000 --driver=memory --output=a.json --hlog=a.json
+	contains "$stderr" 'same file'
+	[[ ! -e a.json ]]
+}
+
+@test "an older file stays until the new one is whole" {
+	[[ -w /dev/full ]] || skip 'there is no /dev/full'
+	put_into a.json
+	local before
+	before=$(cat a.json)
+	mininb 1 report --format=json a.json -o none/b.json
+	equals "$(cat a.json)" "$before"
+	run "$MININB" report --format=json a.json >/dev/full
+	((status != 0))
+}
+
+@test "merge sums counts and refuses what is no one run" {
+	put_into a.json
+	put_into b.json
+	mininb 0 merge a.json b.json --output=c.json
+	equals "$output" ''
+	mininb 0 report c.json
+	contains "$output" $'\nCount: 6000\n'
+	put_into d.json --vlen=50
+	mininb 2 merge a.json d.json
+	equals "$output" ''
+	matches "$stderr" '^mininb: '
+}
+
+@test "rerun does the same again" {
+	put_into a.json --vlen=37
+	local digest
+	digest=$(sed -n 's/^Stream digest *: //p' a.json.txt)
+	mkdir elsewhere
+	cd elsewhere
+	mininb 0 rerun ../a.json --output=again.json
+	equals "$stderr" ''
+	equals "$(line_of 'Stream digest')" "$digest"
+	contains "$output" $'\nVal Len: 37\n'
+	[[ -s again.json ]]
+	cd ..
+	equals "$(sed -n 's/^Stream digest *: //p' a.json.txt)" "$digest"
+	mininb 0 rerun a.json --vlen=40
+	contains "$stderr" 'no repetition'
+	contains "$output" $'\nVal Len: 40\n'
+}
+
+@test "rerun has its workload in the file" {
+	printf '[workload]\nrecords = 500\n[mine]\nread = 1\ncount = 700\n' >w.ini
+	mininb 0 run --driver=memory --workload=./w.ini --quiet --output=a.json
+	local before=$output
+	rm w.ini
+	mininb 0 rerun a.json
+	equals "$stderr" ''
+	equals "$(line_of 'Stream digest')" "$(output=$before line_of 'Stream digest')"
+	equals "$(line_of Workload)" ./w.ini
+	equals "$(ops_of read)" 700
+}
+
+@test "what cannot be repeated says so" {
+	put_into a.json
+	put_into b.json
+	python3 - <<'PY'
+import json
+document = json.load(open("a.json"))
+document["command"]["action"] = None
+json.dump(document, open("bare.json", "w"))
+PY
+	mininb 1 rerun bare.json
+	contains "$stderr" 'cannot be repeated'
+}
+
+@test "strict makes notes an exit status, but for those that are allowed" {
+	"$MININB" keys -c 3000 --quiet
+	mininb 4 put -c 3000 --driver=memory --strict --quiet
+	contains "$stderr" 'strict: closed-loop: '
+	matches "$output" '^Action: put'
+	local names
+	names=$(grep -o 'strict: [a-z-]*: ' <<<"$stderr" | sed 's/strict: //; s/: //' | paste -sd ,)
+	mininb 0 put -c 3000 --driver=memory --strict --quiet --allow="$names"
+}
+
+@test "explain says what a figure means, and which there are" {
+	mininb 0 explain
+	contains "$output" 'Settled throughput'
+	mininb 0 explain 'p99 us'
+	matches "$output" '^p99 us'
+	refuses "there is no figure 'Setled throughput', did you mean 'Settled throughput'" \
+		explain 'Setled throughput'
+}
+
+@test "the notebook has an experiment for each call" {
+	"$MININB" keys -c 3000 --quiet
+	mininb 0 put -c 3000 --driver=memory --threads=2 --quiet --notebook=n.json
+	mininb 0 put -c 3000 --driver=memory --threads=2 --quiet --notebook=n.json
+	python3 - <<'PY'
+import json
+book = json.load(open("n.json"))
+assert sorted(book["experiments"]) == ["x0", "x1"], book["experiments"]
+runs = [run for key, runs in book["data"].items() if key.startswith("x1") for run in runs]
+assert len(runs) == 1 and len(runs[0]) == 2, runs
+assert sum(thread["puts"] for thread in runs[0]) == 3000, runs
+PY
+	echo 'no notebook' >bad.json
+	mininb 1 put -c 3000 --driver=memory --quiet --notebook=bad.json
+	equals "$(cat bad.json)" 'no notebook'
+}
