@@ -186,9 +186,9 @@ const struct action actions[ACTION_COUNT] = {
 			.name = "explain",
 			.run = cmd_explain,
 			.operand = "[FIGURE]",
-			.help = "say what a figure of the reports means and how it was "
-				"measured",
-			.detail = "Without a name it lists all that can be explained.",
+			.help = "say what a figure of the reports means",
+			.detail = "What it says, how it was measured, and what would make it "
+				  "wrong. Without a name it lists all that can be explained.",
 		},
 };
 

@@ -27,8 +27,8 @@ setup_keys()
 	equals "$(grep -c '^Histogram:$' <<<"$output")" 3
 	contains "$output" '== leveldb, 1 of 3'
 	contains "$output" '== null, 3 of 3'
-	matches "$(row_of leveldb)" ' process +[0-9]+ +[0-9]+ .* done$'
-	matches "$(row_of memory)" ' none +[0-9]+ +[0-9]+ .* done$'
+	matches "$(row_of leveldb)" $'^leveldb +[0-9]+ +[0-9]+ .*\nleveldb .* process .* done$'
+	matches "$(row_of memory)" $'^memory +[0-9]+ +[0-9]+ .*\nmemory .* none .* done$'
 	contains "$output" 'Durability differs'
 	equals "$stderr" ''
 	mininb 0 get -c 3000 --driver=leveldb,memory
