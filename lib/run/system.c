@@ -1,5 +1,429 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the system counts, read from files of /proc and /sys that stay open: a look is a dozen
+ * preads, each of which has the kernel write its text anew, and one or two hundred
+ * microseconds in all on a small machine. That is for a few times a second, by a thread that
+ * does none of the operations.
+ *
+ * These preads would stand in the process's own counts of read(2) and so among the engine's;
+ * they are counted here and taken off, so that two looks with nothing between them differ by
+ * nothing.
+ *
+ * What would make the numbers wrong: the device's are those of all who use it, and dirty
+ * pages may be written long after whoever wrote them has closed. Counters of the page cache's
+ * writing (/proc/self/io, write_bytes) are of pages that were made dirty, not of what the
+ * device was sent. CPU times of /proc/stat come in ticks of 10 ms.
+ */
 #include "run/system.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "run/hardware.h"
+#include "run/sysinfo.h"
+
+enum {
+	TEXT_SIZE = 16384, /* of a file; what is wanted of /proc/stat is its first line */
+	SECTOR = 512,      /* of /sys/dev/block: always, whatever the device has */
+	MISSING_SIZE = 160,
+};
+
+enum {
+	FILE_IO,
+	FILE_STATUS,
+	FILE_STAT,
+	FILE_VMSTAT,
+	FILE_MEMINFO,
+	FILE_PRESSURE_CPU,
+	FILE_PRESSURE_MEMORY,
+	FILE_PRESSURE_IO,
+	FILE_DEVICE,
+	FILE_CGROUP,
+	FILES
+};
+
+static const char *const paths[FILE_DEVICE] = {
+	[FILE_IO] = "/proc/self/io",
+	[FILE_STATUS] = "/proc/self/status",
+	[FILE_STAT] = "/proc/stat",
+	[FILE_VMSTAT] = "/proc/vmstat",
+	[FILE_MEMINFO] = "/proc/meminfo",
+	[FILE_PRESSURE_CPU] = "/proc/pressure/cpu",
+	[FILE_PRESSURE_MEMORY] = "/proc/pressure/memory",
+	[FILE_PRESSURE_IO] = "/proc/pressure/io",
+};
+
+struct system_probe {
+	int fds[FILES]; /* -1: there is none */
+	struct hardware hardware;
+	char *path;
+	uint64_t own_read_bytes, own_reads; /* of this probe */
+	uint64_t page_bytes, tick_ns;
+	char missing[MISSING_SIZE];
+	char text[TEXT_SIZE]; /* of the file that was read last */
+};
+
+/* ---- files ---- */
+
+/** Into probe->text. False: there is no such file, or it cannot be read. */
+static bool
+load(struct system_probe *probe, int file)
+{
+	if (probe->fds[file] < 0)
+		return false;
+	ssize_t size = pread(probe->fds[file], probe->text, TEXT_SIZE - 1, 0);
+	probe->own_reads++;
+	if (size <= 0)
+		return false;
+	probe->own_read_bytes += (uint64_t)size;
+	probe->text[size] = '\0';
+	return true;
+}
+
+/** The number behind `name`, which begins a line; false: there is no such line. */
+static bool
+find_number(const char *text, const char *name, uint64_t *out)
+{
+	size_t length = strlen(name);
+	while (text != NULL && strncmp(text, name, length) != 0) {
+		text = strchr(text, '\n');
+		text = text != NULL ? text + 1 : NULL;
+	}
+	return text != NULL && sscanf(text + length, "%" SCNu64, out) == 1;
+}
+
+/** Of `max` numbers in a row; how many there are. */
+static size_t
+read_numbers(const char *text, uint64_t *numbers, size_t max)
+{
+	size_t count = 0;
+	for (char *end; count < max; text = end, count++) {
+		numbers[count] = strtoull(text, &end, 10);
+		if (end == text)
+			break;
+	}
+	return count;
+}
+
+/** Of a file system without a device of its own, like btrfs or tmpfs, there is none. */
+static int
+open_device(const char *path, uint32_t device_major, uint32_t device_minor)
+{
+	char name[64];
+	struct stat st;
+	if (device_major == 0 && device_minor == 0 && stat(path, &st) == 0) {
+		device_major = major(st.st_dev);
+		device_minor = minor(st.st_dev);
+	}
+	snprintf(name, sizeof(name), "/sys/dev/block/%u:%u/stat", device_major, device_minor);
+	return open(name, O_RDONLY | O_CLOEXEC);
+}
+
+/** The file if it tells of throttling, which that of the topmost group does not. */
+static int
+open_throttled(const char *mount, const char *group)
+{
+	char name[512], text[1024];
+	uint64_t number;
+	snprintf(name, sizeof(name), "/sys/fs/cgroup%s%s/cpu.stat", mount,
+		strcmp(group, "/") != 0 ? group : "");
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
+	text[size > 0 ? size : 0] = '\0';
+	if (find_number(text, "throttled_usec ", &number) ||
+		find_number(text, "throttled_time ", &number))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/** Of version 2, by its line "0::/group"; else of version 1, "3:cpu,cpuacct:/group". */
+static int
+open_cgroup(void)
+{
+	char line[400];
+	int fd = -1;
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	while (file != NULL && fd < 0 && fgets(line, sizeof(line), file) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		char *controllers = strchr(line, ':');
+		char *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
+		if (group == NULL)
+			continue;
+		*group++ = '\0';
+		if (controllers[1] == '\0')
+			fd = open_throttled("", group);
+		else if (strcmp(controllers, ":cpu") == 0 ||
+			strncmp(controllers, ":cpu,", 5) == 0)
+			fd = open_throttled("/cpu", group);
+	}
+	if (file != NULL)
+		fclose(file);
+	return fd;
+}
+
+static void
+note_missing(struct system_probe *probe, const char *what)
+{
+	size_t used = strlen(probe->missing);
+	if (what[0] != '\0')
+		snprintf(probe->missing + used, MISSING_SIZE - used, "%s%s",
+			used > 0 ? "; " : "", what);
+}
+
+static void
+note_all_missing(struct system_probe *probe)
+{
+	struct system_counts counts;
+	system_look(probe, &counts);
+	note_missing(probe, probe->hardware.missing);
+	if ((counts.known & SYSTEM_DEVICE) == 0)
+		note_missing(probe, "device: none of its own below this file system");
+	if ((counts.known & SYSTEM_IO) == 0)
+		note_missing(probe, "bytes: no /proc/self/io");
+	if ((counts.known & SYSTEM_PRESSURE) == 0)
+		note_missing(probe, "pressure: no /proc/pressure");
+}
+
+struct system_probe *
+system_probe_new(const char *path, uint32_t device_major, uint32_t device_minor)
+{
+	struct system_probe *probe = calloc(1, sizeof(*probe));
+	char *copy = strdup(path);
+	if (probe == NULL || copy == NULL) {
+		free(probe);
+		free(copy);
+		error_set(NB_FAIL, "out of memory");
+		return NULL;
+	}
+	probe->path = copy;
+	probe->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	probe->tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	for (int i = 0; i < FILE_DEVICE; i++)
+		probe->fds[i] = open(paths[i], O_RDONLY | O_CLOEXEC);
+	probe->fds[FILE_DEVICE] = open_device(path, device_major, device_minor);
+	probe->fds[FILE_CGROUP] = open_cgroup();
+	hardware_open(&probe->hardware);
+	note_all_missing(probe);
+	return probe;
+}
+
+void
+system_probe_delete(struct system_probe *probe)
+{
+	if (probe == NULL)
+		return;
+	for (int i = 0; i < FILES; i++) {
+		if (probe->fds[i] >= 0)
+			close(probe->fds[i]);
+	}
+	hardware_close(&probe->hardware);
+	free(probe->path);
+	free(probe);
+}
+
+const char *
+system_missing(const struct system_probe *probe)
+{
+	return probe->missing;
+}
+
+/* ---- a look: each of these fills in what it knows ---- */
+
+static uint64_t
+timeval_ns(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+static void
+look_process(struct system_counts *counts)
+{
+	static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+	for (size_t i = 0; i < 2; i++) {
+		struct rusage used;
+		getrusage(whose[i], &used);
+		counts->user_ns += timeval_ns(used.ru_utime);
+		counts->system_ns += timeval_ns(used.ru_stime);
+		counts->minor_faults += (uint64_t)used.ru_minflt;
+		counts->major_faults += (uint64_t)used.ru_majflt;
+		counts->voluntary_switches += (uint64_t)used.ru_nvcsw;
+		counts->involuntary_switches += (uint64_t)used.ru_nivcsw;
+	}
+	counts->known |= SYSTEM_PROCESS;
+}
+
+static void
+look_io(struct system_probe *probe, struct system_counts *counts)
+{
+	/* the read that is under way is not counted yet */
+	uint64_t own_bytes = probe->own_read_bytes, own_reads = probe->own_reads;
+	if (!load(probe, FILE_IO))
+		return;
+	const struct {
+		const char *name;
+		uint64_t *into;
+	} lines[] = {{"rchar: ", &counts->call_read_bytes},
+		{"wchar: ", &counts->call_write_bytes}, {"syscr: ", &counts->read_calls},
+		{"syscw: ", &counts->write_calls},
+		{"read_bytes: ", &counts->storage_read_bytes},
+		{"write_bytes: ", &counts->storage_write_bytes},
+		{"cancelled_write_bytes: ", &counts->cancelled_write_bytes}};
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		if (!find_number(probe->text, lines[i].name, lines[i].into))
+			return;
+	}
+	counts->call_read_bytes -= own_bytes;
+	counts->read_calls -= own_reads;
+	counts->known |= SYSTEM_IO;
+}
+
+/** Fields: Documentation/block/stat.rst of the kernel. Flushes are there since 5.5. */
+static void
+look_device(struct system_probe *probe, struct system_counts *counts)
+{
+	enum { READS, READ_SECTORS = 2, WRITES = 4, WRITE_SECTORS = 6, BUSY_MS = 9 };
+	enum { FLUSHES = 15, FIELDS = 17 };
+	uint64_t fields[FIELDS] = {0};
+	if (!load(probe, FILE_DEVICE) || read_numbers(probe->text, fields, FIELDS) <= BUSY_MS)
+		return;
+	counts->device_reads = fields[READS];
+	counts->device_writes = fields[WRITES];
+	counts->device_read_bytes = fields[READ_SECTORS] * SECTOR;
+	counts->device_write_bytes = fields[WRITE_SECTORS] * SECTOR;
+	counts->device_busy_ns = fields[BUSY_MS] * 1000000;
+	counts->device_flushes = fields[FLUSHES];
+	counts->known |= SYSTEM_DEVICE;
+}
+
+static void
+look_machine(struct system_probe *probe, struct system_counts *counts)
+{
+	uint64_t t[8]; /* user nice system idle iowait irq softirq steal */
+	if (!load(probe, FILE_STAT) || strncmp(probe->text, "cpu ", 4) != 0 ||
+		read_numbers(probe->text + 4, t, 8) != 8)
+		return;
+	counts->steal_ns = t[7] * probe->tick_ns;
+	counts->busy_ns = (t[0] + t[1] + t[2] + t[5] + t[6]) * probe->tick_ns;
+	if (!load(probe, FILE_VMSTAT))
+		return;
+	uint64_t in, out; /* without swap the kernel may not have them */
+	if (find_number(probe->text, "pswpin ", &in) &&
+		find_number(probe->text, "pswpout ", &out)) {
+		counts->swap_in_bytes = in * probe->page_bytes;
+		counts->swap_out_bytes = out * probe->page_bytes;
+	}
+	counts->known |= SYSTEM_MACHINE;
+}
+
+/** "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", in microseconds. */
+static bool
+look_pressure(struct system_probe *probe, int file, uint64_t *ns)
+{
+	uint64_t us;
+	const char *total = load(probe, file) ? strstr(probe->text, "total=") : NULL;
+	if (total == NULL || sscanf(total, "total=%" SCNu64, &us) != 1)
+		return false;
+	*ns = us * 1000;
+	return true;
+}
+
+static void
+look_pressures(struct system_probe *probe, struct system_counts *counts)
+{
+	if (look_pressure(probe, FILE_PRESSURE_CPU, &counts->pressure_cpu_ns) &&
+		look_pressure(probe, FILE_PRESSURE_MEMORY, &counts->pressure_memory_ns) &&
+		look_pressure(probe, FILE_PRESSURE_IO, &counts->pressure_io_ns))
+		counts->known |= SYSTEM_PRESSURE;
+}
+
+/** Microseconds in version 2, nanoseconds in version 1. */
+static void
+look_cgroup(struct system_probe *probe, struct system_counts *counts)
+{
+	uint64_t us;
+	if (!load(probe, FILE_CGROUP))
+		return;
+	if (find_number(probe->text, "throttled_usec ", &us))
+		counts->throttled_ns = us * 1000;
+	else if (!find_number(probe->text, "throttled_time ", &counts->throttled_ns))
+		return;
+	counts->known |= SYSTEM_CGROUP;
+}
+
+static void
+look_hardware(struct system_probe *probe, struct system_counts *counts)
+{
+	static const struct {
+		uint32_t bit;
+		int first, second;
+	} pairs[] = {{SYSTEM_CYCLES, HARDWARE_CYCLES, HARDWARE_INSTRUCTIONS},
+		{SYSTEM_CACHE, HARDWARE_CACHE_REFERENCES, HARDWARE_CACHE_MISSES},
+		{SYSTEM_BRANCHES, HARDWARE_BRANCHES, HARDWARE_BRANCH_MISSES}};
+	uint64_t read[HARDWARE_EVENTS], *into = &counts->cycles;
+	uint32_t known = hardware_read(
+		&probe->hardware, read, &probe->own_read_bytes, &probe->own_reads);
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		uint32_t both = 1u << pairs[i].first | 1u << pairs[i].second;
+		if ((known & both) != both)
+			continue;
+		into[pairs[i].first] = read[pairs[i].first];
+		into[pairs[i].second] = read[pairs[i].second];
+		counts->known |= pairs[i].bit;
+	}
+}
+
+_Static_assert(offsetof(struct system_counts, branch_misses) -
+			offsetof(struct system_counts, cycles) ==
+		(HARDWARE_EVENTS - 1) * sizeof(uint64_t),
+	"the events are in the order of the fields");
+
+void
+system_look(struct system_probe *probe, struct system_counts *counts)
+{
+	*counts = (struct system_counts){0};
+	look_hardware(probe, counts); /* first: before what a look itself takes */
+	look_process(counts);
+	look_io(probe, counts);
+	look_device(probe, counts);
+	look_machine(probe, counts);
+	look_pressures(probe, counts);
+	look_cgroup(probe, counts);
+}
+
+void
+system_levels(struct system_probe *probe, struct system_levels *levels, bool with_data)
+{
+	uint64_t kib = 0;
+	*levels = (struct system_levels){0};
+	if (load(probe, FILE_STATUS)) {
+		if (find_number(probe->text, "RssAnon:", &kib))
+			levels->anonymous_bytes = kib * 1024;
+		if (find_number(probe->text, "RssFile:", &kib))
+			levels->file_bytes = kib * 1024;
+		if (find_number(probe->text, "RssShmem:", &kib))
+			levels->shared_bytes = kib * 1024;
+		if (find_number(probe->text, "Threads:", &kib))
+			levels->threads = kib;
+	}
+	if (load(probe, FILE_MEMINFO) && find_number(probe->text, "Dirty:", &kib))
+		levels->dirty_bytes = kib * 1024;
+	if (with_data)
+		levels->data_bytes = sysinfo_allocated_bytes(probe->path);
+}
+
+/* ---- differences and sums ---- */
 
 /** The numbers behind `known`, as a list. */
 static const uint64_t *

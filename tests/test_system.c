@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What was done is known here exactly, so that what the system counts of it is, too. */
+#include "run/system.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+enum { CHUNK = 1 << 16, CHUNKS = 16, PAGES = 256 };
+
+static struct system_probe *probe;
+static struct system_counts before, after, grown;
+static char dir[64];
+
+static void
+begin(void)
+{
+	strcpy(dir, "/tmp/mininb-test.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	probe = system_probe_new(dir, 0, 0);
+	ck_assert_ptr_nonnull(probe);
+	system_look(probe, &before);
+}
+
+static void
+look(void)
+{
+	system_look(probe, &after);
+	grown = system_between(&before, &after);
+}
+
+static void
+end(void)
+{
+	system_probe_delete(probe);
+	rmdir(dir);
+}
+
+static int
+open_data(void)
+{
+	char path[96];
+	strcpy(path, dir);
+	strcat(path, "/data");
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	ck_assert_int_ge(fd, 0);
+	return fd;
+}
+
+static void
+remove_data(int fd)
+{
+	char path[96];
+	close(fd);
+	strcpy(path, dir);
+	strcat(path, "/data");
+	unlink(path);
+}
+
+START_TEST(looking_is_not_counted)
+{
+	begin();
+	for (int i = 0; i < 10; i++) {
+		struct system_levels levels;
+		system_levels(probe, &levels, false);
+		look();
+	}
+	ck_assert_uint_eq(grown.call_read_bytes, 0);
+	ck_assert_uint_eq(grown.read_calls, 0);
+	ck_assert_uint_eq(grown.call_write_bytes, 0);
+	end();
+}
+END_TEST
+
+START_TEST(bytes_by_calls_are_those_of_the_calls)
+{
+	static char chunk[CHUNK];
+	begin();
+	int fd = open_data();
+	system_look(probe, &before);
+	ssize_t done = 0; /* looked at in the end: Check writes something for each assertion */
+	for (int i = 0; i < CHUNKS; i++)
+		done += write(fd, chunk, CHUNK);
+	for (int i = 0; i < 3; i++)
+		done += pread(fd, chunk, CHUNK, 0);
+	look();
+	ck_assert_int_eq(done, (CHUNKS + 3) * CHUNK);
+	ck_assert_uint_ne(grown.known & SYSTEM_IO, 0);
+	ck_assert_uint_eq(grown.call_write_bytes, CHUNKS * CHUNK);
+	ck_assert_uint_eq(grown.write_calls, CHUNKS);
+	ck_assert_uint_eq(grown.call_read_bytes, 3 * CHUNK);
+	ck_assert_uint_eq(grown.read_calls, 3);
+	struct system_levels levels;
+	system_levels(probe, &levels, true);
+	ck_assert_uint_ge(levels.data_bytes, CHUNKS * CHUNK);
+	system_levels(probe, &levels, false);
+	ck_assert_uint_eq(levels.data_bytes, 0);
+	remove_data(fd);
+	end();
+}
+END_TEST
+
+static uint64_t
+cpu_ns(int whose)
+{
+	struct rusage used;
+	getrusage(whose, &used);
+	return ((uint64_t)used.ru_utime.tv_sec + (uint64_t)used.ru_stime.tv_sec) * 1000000000 +
+		((uint64_t)used.ru_utime.tv_usec + (uint64_t)used.ru_stime.tv_usec) * 1000;
+}
+
+static void
+burn(uint64_t ns)
+{
+	for (uint64_t begun = cpu_ns(RUSAGE_SELF); cpu_ns(RUSAGE_SELF) - begun < ns;)
+		;
+}
+
+START_TEST(cpu_time_is_that_of_the_process_and_of_children)
+{
+	begin();
+	burn(20000000);
+	look();
+	ck_assert_uint_ge(grown.user_ns + grown.system_ns, 20000000);
+	before = after;
+	pid_t child = fork();
+	if (child == 0) {
+		burn(50000000);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+	look();
+	ck_assert_uint_ge(grown.user_ns + grown.system_ns, 50000000);
+	end();
+}
+END_TEST
+
+START_TEST(pages_that_are_touched_are_faults_and_resident)
+{
+	struct system_levels small, large;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PAGES * page;
+	begin();
+	system_levels(probe, &small, false);
+	char *pages = mmap(
+		NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(pages, MAP_FAILED);
+	madvise(pages, size, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < size; i += page)
+		pages[i] = 1;
+	look();
+	system_levels(probe, &large, false);
+	ck_assert_uint_ge(grown.minor_faults, PAGES);
+	/* the kernel sums up what CPUs count for themselves late, by some pages of each */
+	ck_assert_uint_gt(large.anonymous_bytes, small.anonymous_bytes);
+	ck_assert_uint_gt(large.file_bytes, 0);
+	munmap(pages, size);
+	end();
+}
+END_TEST
+
+static void *
+wait_for_go(void *go)
+{
+	pthread_mutex_lock(go);
+	pthread_mutex_unlock(go);
+	return NULL;
+}
+
+START_TEST(threads_are_counted)
+{
+	struct system_levels one, two;
+	pthread_mutex_t go = PTHREAD_MUTEX_INITIALIZER;
+	pthread_t thread;
+	begin();
+	system_levels(probe, &one, false);
+	pthread_mutex_lock(&go);
+	ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_go, &go), 0);
+	system_levels(probe, &two, false);
+	pthread_mutex_unlock(&go);
+	pthread_join(thread, NULL);
+	ck_assert_uint_eq(two.threads, one.threads + 1);
+	end();
+}
+END_TEST
+
+START_TEST(memory_has_no_device_and_that_is_said)
+{
+	if (access("/dev/shm", W_OK) != 0)
+		return; /* no file system that is surely memory */
+	struct system_probe *of_memory = system_probe_new("/dev/shm", 0, 0);
+	system_look(of_memory, &before);
+	ck_assert_uint_eq(before.known & SYSTEM_DEVICE, 0);
+	ck_assert_uint_eq(before.device_write_bytes, 0);
+	ck_assert_ptr_nonnull(strstr(system_missing(of_memory), "device: "));
+	system_probe_delete(of_memory);
+}
+END_TEST
+
+START_TEST(an_unknown_device_is_looked_for_at_the_path)
+{
+	/* one of a number that no device has: it was given, so it is believed */
+	struct system_probe *given = system_probe_new("/tmp", 4095, 77);
+	system_look(given, &before);
+	ck_assert_uint_eq(before.known & SYSTEM_DEVICE, 0);
+	system_probe_delete(given);
+	/* and of a path that is not there nothing is known */
+	given = system_probe_new("/tmp/mininb-is-not-there", 0, 0);
+	system_look(given, &before);
+	ck_assert_uint_eq(before.known & SYSTEM_DEVICE, 0);
+	ck_assert_uint_ne(before.known & SYSTEM_PROCESS, 0);
+	system_probe_delete(given);
+}
+END_TEST
+
+START_TEST(counts_of_the_machine_only_grow)
+{
+	begin();
+	burn(30000000); /* three ticks of /proc/stat */
+	look();
+	const uint64_t *was = &before.known + 1, *is = &after.known + 1;
+	for (int i = 0; i < SYSTEM_COUNTS; i++)
+		ck_assert_msg(is[i] >= was[i], "count %d went back", i);
+	ck_assert_uint_ne(after.known & SYSTEM_MACHINE, 0);
+	ck_assert_uint_ge(grown.busy_ns, 10000000);
+	end();
+}
+END_TEST
+
+START_TEST(a_difference_is_of_each_field_and_never_below_zero)
+{
+	struct system_counts from = {.known = 7, .user_ns = 5, .branch_misses = 10};
+	struct system_counts until = {.known = 14, .user_ns = 9, .branch_misses = 4};
+	struct system_counts difference = system_between(&from, &until);
+	ck_assert_uint_eq(difference.known, 6);
+	ck_assert_uint_eq(difference.user_ns, 4);
+	ck_assert_uint_eq(difference.branch_misses, 0);
+}
+END_TEST
+
+START_TEST(a_sum_knows_what_all_its_parts_know)
+{
+	struct system_counts sum = {0};
+	struct system_counts first = {.known = 3, .user_ns = 5};
+	struct system_counts second = {.known = 6, .user_ns = 7, .cycles = 1};
+	system_add(&sum, &first);
+	ck_assert_uint_eq(sum.known, 3);
+	system_add(&sum, &second);
+	ck_assert_uint_eq(sum.known, 2);
+	ck_assert_uint_eq(sum.user_ns, 12);
+	ck_assert_uint_eq(sum.cycles, 1);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("system", looking_is_not_counted, bytes_by_calls_are_those_of_the_calls,
+		cpu_time_is_that_of_the_process_and_of_children,
+		pages_that_are_touched_are_faults_and_resident, threads_are_counted,
+		memory_has_no_device_and_that_is_said,
+		an_unknown_device_is_looked_for_at_the_path, counts_of_the_machine_only_grow,
+		a_difference_is_of_each_field_and_never_below_zero,
+		a_sum_knows_what_all_its_parts_know);
+}
