@@ -549,6 +549,65 @@ START_TEST(counter_that_runs_backwards_is_marked)
 }
 END_TEST
 
+START_TEST(threads_have_done_what_the_run_has)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 3);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	const struct measurement *it = measured();
+	uint64_t sum = 0;
+	ck_assert_uint_eq(it->thread_count, 3);
+	for (uint32_t t = 0; t < 3; t++) {
+		sum += it->threads[t].ops;
+		ck_assert_uint_eq(it->threads[t].kinds[0], it->threads[t].ops);
+		ck_assert_uint_le(it->threads[t].wall_ns, it->wall_ns);
+	}
+	ck_assert_uint_eq(sum, it->ops);
+	end();
+}
+END_TEST
+
+START_TEST(a_run_has_a_series_that_is_all_of_it)
+{
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		struct nb_engine engine = begin_told(verb, 2);
+		rig.options.sample_ns = 20000000;
+		ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+		const struct measurement *it = measured();
+		const struct series *series = &it->series;
+		uint64_t ops = 0, latencies = 0, pulses = 0;
+		for (size_t i = 0; i < series->count; i++) {
+			ops += series->samples[i].ops;
+			latencies += series->samples[i].latencies[0].count;
+			ck_assert_uint_eq(series->samples[i].latency_count, 1);
+			ck_assert_uint_eq(series->samples[i].latencies[0].kind, 0);
+		}
+		ck_assert_uint_eq(series->pulses_count, 1); /* of the operations alone */
+		for (size_t i = 0; i < series->pulses[0].count; i++)
+			pulses += series->pulses[0].ops[i];
+		ck_assert_uint_eq(ops, it->ops);
+		ck_assert_uint_eq(latencies, it->ops);
+		ck_assert_uint_eq(pulses, it->ops);
+		ck_assert_uint_ne(it->used.known & SYSTEM_PROCESS, 0);
+		ck_assert_uint_ne(it->used_after.known & SYSTEM_PROCESS, 0);
+		end();
+	}
+}
+END_TEST
+
+START_TEST(what_a_put_leaves_is_known_of_a_new_database)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 1);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert_uint_eq(measured()->live_bytes,
+		COUNT * (rig.workload.key_size + rig.workload.value_size));
+	end();
+	engine = begin(NB_VERB_GET, 1);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert_uint_eq(measured()->live_bytes, 0);
+	end();
+}
+END_TEST
+
 START_TEST(engine_without_stats_has_no_counters)
 {
 	struct nb_engine engine = begin(NB_VERB_PUT, 1);
@@ -1083,6 +1142,8 @@ main(void)
 		put_that_was_not_done_is_an_error_also_unverified,
 		counters_are_of_the_operations_and_settling_alone,
 		counter_that_runs_backwards_is_marked, engine_without_stats_has_no_counters,
+		threads_have_done_what_the_run_has, a_run_has_a_series_that_is_all_of_it,
+		what_a_put_leaves_is_known_of_a_new_database,
 		counters_of_a_run_that_failed_are_of_what_it_did,
 		failing_put_ends_the_run_with_its_text_and_a_partial_result,
 		failure_of_one_thread_stops_the_others,

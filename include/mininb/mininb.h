@@ -81,6 +81,12 @@ struct nb_progress {
 	const char *what;     /* "put", "settle", "shuffle": what is being done */
 	uint64_t done, total; /* total 0: not known */
 	uint64_t elapsed_ns;  /* since this `what` began */
+	/* While operations are measured; 0: not known. */
+	double rate_ops_s;       /* of the last moment */
+	uint64_t p50_ns, p99_ns; /* of the last sample of the series */
+	uint64_t errors;         /* answers so far that were "not found", and conflicts */
+	uint32_t is_warmup;
+	uint32_t spare_u32;
 };
 
 /** Called from time to time on the thread that made the long call. */

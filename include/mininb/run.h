@@ -108,6 +108,11 @@ struct nb_run_options {
 	uint64_t report_interval; /* operations between two calls of progress, at least */
 	nb_progress_fn progress;  /* may be NULL */
 	void *progress_arg;
+	/*
+	 * Between two samples of the run over time; 0: a second, and a fifth of one in the
+	 * first ten; at least 20 ms; UINT64_MAX: no samples
+	 */
+	uint64_t sample_ns;
 };
 
 #define NB_RUN_OPTIONS_INIT \
@@ -201,6 +206,7 @@ struct nb_job_options {
 	const char *record_path;
 	nb_progress_fn progress;
 	void *progress_arg;
+	uint64_t sample_ns; /* as of nb_run_options */
 };
 
 #define NB_JOB_OPTIONS_INIT \

@@ -115,6 +115,12 @@ job_done(const struct nb_job_run *run);
 bool
 job_watch(struct nb_job_run *run, bool is_end);
 
+/** The operations of the active parts are about to begin, or have ended: for the sampler. */
+void
+job_sample_begin(struct nb_job_run *run);
+void
+job_sample_end(struct nb_job_run *run);
+
 /** Run parts that belong together, from the sessions' opening to their closing. */
 NB_MUST_CHECK int
 job_run_parts(struct nb_job_run *run, struct job_part **parts, size_t count, const char *what,

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "run/job.h"
+#include "run/sampler.h"
 
 enum { STEADY_LOOKS = 10 }; /* in a window */
 
@@ -155,11 +156,83 @@ job_watch(struct nb_job_run *run, bool is_end)
 	if (now_ns == 0)
 		return false;
 	uint64_t done = job_done(run);
+	sampler_tick(run->base.sampler, now_ns, done);
 	bool is_due = now_ns - run->interval_ns >= every_ns ||
 		(is_end && done > run->interval_ops);
 	if (every_ns > 0 && run->options.interval != NULL && is_due)
 		tell_interval(run, now_ns, done);
 	return !is_end && look_steady(run, now_ns, done);
+}
+
+/* ---- what the sampler asks for ---- */
+
+static void
+peek_kind(void *arg, uint32_t kind, bool is_response, struct nb_histogram *into)
+{
+	const struct nb_job_run *run = arg;
+	for (size_t p = 0; p < run->active_count; p++) {
+		const struct job_part *part = run->active[p];
+		for (uint32_t t = 0; t < workers_of(part); t++) {
+			const struct job_counts *counts = &part->workers[t]->counts[kind];
+			const struct nb_histogram *from = is_response ? counts->response
+								      : counts->service;
+			if (from != NULL)
+				histogram_peek(into, from);
+		}
+	}
+}
+
+static uint64_t
+behind_now(void *arg, uint64_t since_ns)
+{
+	return behind(arg, since_ns);
+}
+
+static uint64_t
+errors(void *arg)
+{
+	const struct nb_job_run *run = arg;
+	uint64_t sum = 0;
+	for (size_t p = 0; p < run->active_count; p++) {
+		const struct job_part *part = run->active[p];
+		for (uint32_t t = 0; t < workers_of(part); t++) {
+			for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+				const uint64_t *answers =
+					part->workers[t]->counts[kind].answers;
+				sum += __atomic_load_n(
+					&answers[NB_NOT_FOUND], __ATOMIC_RELAXED);
+				sum += __atomic_load_n(&answers[NB_CONFLICT], __ATOMIC_RELAXED);
+			}
+		}
+	}
+	return sum;
+}
+
+void
+job_sample_begin(struct nb_job_run *run)
+{
+	struct sampler_phase phase = {.phase = run->phase,
+		.db = run->options.procs > 1 ? NULL : run->base.db,
+		.warm_ns = warmup_ns(run),
+		.arg = run,
+		.peek = peek_kind,
+		.errors = errors};
+	for (size_t p = 0; p < run->active_count; p++) {
+		const struct job_plan *plan = &run->active[p]->plan;
+		/* any kind may come of a trace */
+		phase.kinds |= plan->feed != NULL ? (1u << NB_OP_KINDS) - 1 : plan->kinds;
+		phase.has_response |= plan->is_paced;
+		phase.warm_ops += plan->warmup_count;
+		if (plan->schedule != NULL)
+			phase.behind = behind_now;
+	}
+	sampler_begin(run->base.sampler, &phase);
+}
+
+void
+job_sample_end(struct nb_job_run *run)
+{
+	sampler_end(run->base.sampler, since_begin_ns(run), job_done(run));
 }
 
 /* ---- at their end ---- */
@@ -207,15 +280,18 @@ collect_worker(struct nb_job_run *run, struct job_part *part, uint32_t thread)
 {
 	struct job_measurement *measured = &part->measured;
 	const struct job_worker *worker = part->workers[thread];
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
-		int rc = collect_kind(&measured->kinds[kind], &worker->counts[kind]);
-		if (rc != NB_OK)
-			return rc;
-	}
-	measured->threads[thread] = (struct job_thread){.ops = worker->measured,
+	struct job_thread *own = &measured->threads[thread];
+	*own = (struct job_thread){.ops = worker->measured,
 		.done = worker->done,
 		.wall_ns = clock_ns(
 			&run->base.clock, worker->last_ticks - worker->first_ticks)};
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		uint64_t before = measured->kinds[kind].ops;
+		int rc = collect_kind(&measured->kinds[kind], &worker->counts[kind]);
+		if (rc != NB_OK)
+			return rc;
+		own->kinds[kind] = measured->kinds[kind].ops - before;
+	}
 	measured->ops += worker->measured;
 	measured->done += worker->done;
 	measured->waited_ns += worker->waited_ns;

@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "run/hiccup.h"
 #include "run/job_squad.h"
+#include "run/sampler.h"
 
 /* ---- parts ---- */
 
@@ -286,6 +287,29 @@ execute_procs(struct nb_job_run *run)
 	return run_close_database(&run->base, rc);
 }
 
+/** Of records that were loaded, and of those that were added since; 0: not known. */
+static uint64_t
+live_bytes(const struct nb_job_run *run)
+{
+	const struct nb_job *job = run->job;
+	bool is_load = run->options.what == NB_JOB_LOAD;
+	uint64_t records = is_load ? run->loading.measured.done : job->records;
+	bool has_warmup = false;
+	if (run->is_replay || (is_load && run->base.measured.had_data))
+		return 0;
+	for (size_t g = 0; g < run->part_count && !is_load; g++) {
+		const struct nb_group *group = run->parts[g].group;
+		if (group->weights[NB_OP_DELETE] > 0 || group->weights[NB_OP_UPSERT] > 0)
+			return 0;
+		has_warmup |= group->warmup_ns + group->warmup_count > 0;
+		records += run->parts[g].measured.kinds[NB_OP_INSERT].ops;
+	}
+	if (has_warmup && records != job->records)
+		return 0; /* what was inserted meanwhile is not counted */
+	return (uint64_t)((double)records *
+		((double)run->keys.key_size_max + sizes_mean(&run->sizes)));
+}
+
 int
 nb_job_run_execute(struct nb_job_run *run)
 {
@@ -298,9 +322,13 @@ nb_job_run_execute(struct nb_job_run *run)
 	if (rc == NB_OK)
 		rc = run_prepare_path(&run->base);
 	sysinfo_create(&run->base.sysinfo, run->base.path);
+	if (rc == NB_OK)
+		rc = sampler_new(&run->base, run->options.procs > 1);
 	if (rc != NB_OK)
 		return rc;
 	rc = run->options.procs > 1 ? execute_procs(run) : execute_here(run);
+	sampler_finish(run->base.sampler);
+	run->base.measured.live_bytes = live_bytes(run);
 	if (rc == NB_OK && run->options.record_path != NULL) {
 		run_begin_phase(&run->base, "record");
 		rc = job_record(run);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "run/job.h"
+#include "run/sampler.h"
 
 enum { TELL_NS = 5 * 1000 * 1000 /* a quarter of how often it is looked */ };
 
@@ -201,7 +202,8 @@ describe_options(struct nb_job_run *run)
 		.verify_rate = from->verify_rate,
 		.report_interval = 1,
 		.progress = from->progress,
-		.progress_arg = from->progress_arg};
+		.progress_arg = from->progress_arg,
+		.sample_ns = from->sample_ns};
 }
 
 /** Of any value of a trace; what is longer is refused when it comes. */
@@ -503,6 +505,8 @@ nb_job_run_delete(struct nb_job_run *run)
 	nb_engine_unload(run->base.engine);
 	counters_destroy(&run->base.measured.counters);
 	nb_histogram_delete(run->base.measured.service);
+	series_destroy(&run->base.measured.series);
+	sampler_delete(run->base.sampler);
 	nb_histogram_delete(run->interval_now);
 	nb_histogram_delete(run->interval_before);
 	nb_histogram_delete(run->hiccups);

@@ -263,12 +263,16 @@ go_through_phases(struct squad *squad, struct crew *crew)
 	if (rc == NB_OK) {
 		sysinfo_usage(&before);
 		run->used_ns = clock_monotonic();
+		if (squad->is_parent && squad->is_told)
+			job_sample_begin(run);
 		crew_do(crew, PHASE_OPERATE, TICK_NS, watch);
 		run->used_ns = clock_monotonic() - run->used_ns;
 		sysinfo_usage(&after);
 		run->used = sysinfo_usage_between(&before, &after);
-		if (squad->is_parent && squad->is_told)
+		if (squad->is_parent && squad->is_told) {
 			job_watch(run, true);
+			job_sample_end(run);
+		}
 		rc = worker_failure(squad);
 		run->was_cut = rc != NB_OK;
 	}
@@ -385,6 +389,7 @@ squad_run_processes(struct squad *squad)
 	fflush(NULL);
 	sysinfo_usage(&before);
 	squad->run->used_ns = clock_monotonic();
+	job_sample_begin(squad->run);
 	for (; started < count; started++) {
 		squad->process = started;
 		pids[started] = fork();
@@ -399,6 +404,7 @@ squad_run_processes(struct squad *squad)
 	}
 	int ended = await_children(squad, pids, started);
 	squad->run->used_ns = clock_monotonic() - squad->run->used_ns;
+	job_sample_end(squad->run);
 	sysinfo_usage(&after); /* of processes it is known when they have ended, all in all */
 	squad->run->used = sysinfo_usage_between(&before, &after);
 	return rc == NB_OK ? ended : rc;

@@ -404,6 +404,15 @@ struct moments {
 	uint64_t begin, warm, end;
 };
 
+/** The sampler looks at these meanwhile. */
+static ALWAYS_INLINE void
+note_answer(struct job_counts *counts, int answer, uint64_t more)
+{
+	uint64_t *place = &counts->answers[answer];
+	__atomic_store_n(
+		place, __atomic_load_n(place, __ATOMIC_RELAXED) + more, __ATOMIC_RELAXED);
+}
+
 /** What has not been counted yet of the first taken->count ones. */
 static __attribute__((noinline)) void
 count_block(struct job_worker *worker, const struct ops_op *ops, struct taken *taken,
@@ -426,8 +435,9 @@ count_block(struct job_worker *worker, const struct ops_op *ops, struct taken *t
 			uint64_t wait = span->begin - taken->due[j];
 			histogram_add(counts->response, clock_ns(plan->clock, wait + ticks));
 		}
-		counts->answers[taken->answers[j]]++;
-		counts->answers[NB_CONFLICT] += span->conflicts;
+		note_answer(counts, taken->answers[j], 1);
+		if (__builtin_expect(span->conflicts > 0, 0))
+			note_answer(counts, NB_CONFLICT, span->conflicts);
 		counts->records += span->records;
 		counts->bytes += span->bytes;
 		if (worker->measured + measured++ == 0)

@@ -58,12 +58,12 @@ struct job_findings {
 
 /** What came of one kind of operation on one thread, warm-up excluded. */
 struct job_counts {
-	uint64_t answers
-		[WORKER_ANSWERS];      /* NB_CONFLICT counts attempts, the others operations */
-	uint64_t records;              /* read or written: of scans, batches, ... */
-	uint64_t bytes;                /* of values read or written */
-	struct nb_histogram *service;  /* NULL: the group has no such operation */
-	struct nb_histogram *response; /* from the due moment; NULL without a rate */
+	uint64_t answers[WORKER_ANSWERS]; /* NB_CONFLICT counts attempts, the others operations;
+					  atomic */
+	uint64_t records;                 /* read or written: of scans, batches, ... */
+	uint64_t bytes;                   /* of values read or written */
+	struct nb_histogram *service;     /* NULL: the group has no such operation */
+	struct nb_histogram *response;    /* from the due moment; NULL without a rate */
 };
 
 /** Where the workers of a phase meet, of all processes. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "run/sampler.h"
 
 enum { THREADS_MAX = 1024 };
 
@@ -139,6 +140,11 @@ nb_run_new(struct nb_run **out, const struct nb_run_options *options)
 	copy_asked(run, options);
 	int rc = nb_histogram_new(&run->measured.service);
 	if (rc == NB_OK)
+		rc = nb_histogram_new(&run->measured.hiccups);
+	run->hiccup = aligned_alloc(HISTOGRAM_ALIGN, sizeof(*run->hiccup));
+	if (rc == NB_OK && run->hiccup == NULL)
+		rc = error_set(NB_FAIL, "out of memory");
+	if (rc == NB_OK)
 		rc = check_all(run);
 	if (rc == NB_OK &&
 		asprintf(&run->path, "%s/%s", run->options.path, run->engine->table.name) < 0) {
@@ -168,6 +174,8 @@ nb_run_delete(struct nb_run *run)
 	nb_histogram_delete(run->measured.hiccups);
 	free(run->measured.threads);
 	series_destroy(&run->measured.series);
+	sampler_delete(run->sampler);
+	free(run->hiccup);
 	free(run->path);
 	free(run);
 }

@@ -12,6 +12,7 @@
 #include "run/crew.h"
 #include "run/engine.h"
 #include "run/environment.h"
+#include "run/hiccup.h"
 #include "run/residency.h"
 #include "run/series.h"
 #include "run/sysinfo.h"
@@ -70,6 +71,8 @@ struct measurement {
 	struct series series; /* owned */
 };
 
+struct sampler;
+
 struct nb_run {
 	struct nb_run_options options;
 	struct nb_workload workload;
@@ -98,6 +101,9 @@ struct nb_run {
 	bool is_counting;
 	uint64_t phase_begin_ns;
 	const char *phase_name;
+	struct sampler *sampler; /* owned */
+	uint64_t operate_ns;     /* when the operations began */
+	struct hiccup *hiccup;   /* of the machine, of the classic actions; owned */
 };
 
 /** Find whether the engine can do what run->options and run->workload ask for; run->durability. */

@@ -19,8 +19,8 @@
  * settling and closing too, where engines that cannot be asked to flush do it.
  *
  * While workers operate, the main thread wakes every TICK_NS: it shows progress,
- * passes on a request to stop, and lets go of the memory that maps keys already
- * used, so that a long run needs no more memory than a short one. That costs
+ * passes on a request to stop, takes samples (sampler.c), and lets go of the memory that maps
+ * keys already used, so that a long run needs no more memory than a short one. That costs
  * the workers a TLB shootdown per tick, and only if the key file is large. It
  * does the same while they load and read back.
  */
@@ -32,6 +32,7 @@
 
 #include "base/error.h"
 #include "run/run.h"
+#include "run/sampler.h"
 
 enum { TICK_NS = 20 * 1000 * 1000, FORGET_BYTES = 8 << 20 };
 
@@ -158,6 +159,7 @@ tick(void *arg)
 		run_tell(run, done, run->workload.count);
 		run->told_ops = done;
 	}
+	sampler_tick(run->sampler, clock_monotonic() - run->operate_ns, done);
 	forget_keys(run);
 }
 
@@ -191,13 +193,22 @@ load(struct nb_run *run, struct crew *crew)
 	return worker_failure(run);
 }
 
-static void
+static int
 collect(struct nb_run *run)
 {
 	struct measurement *measured = &run->measured;
 	uint64_t begin = UINT64_MAX, end = 0;
+	measured->threads = calloc(run->options.threads, sizeof(*measured->threads));
+	if (measured->threads == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	measured->thread_count = run->options.threads;
 	for (uint32_t id = 0; id < run->options.threads; id++) {
 		const struct worker *worker = run->workers[id];
+		measured->threads[id] = (struct job_thread){.ops = worker->done,
+			.wall_ns = clock_ns(
+				&run->clock, worker->end_ticks - worker->begin_ticks),
+			.done = worker->done,
+			.kinds = {worker->done}};
 		nb_histogram_merge(measured->service, &worker->service);
 		measured->ops += worker->done;
 		measured->value_bytes += worker->value_bytes;
@@ -209,6 +220,49 @@ collect(struct nb_run *run)
 	measured->wall_ns = clock_ns(&run->clock, end - begin);
 	measured->usage_ops = measured->ops;
 	measured->is_partial = measured->ops < run->workload.count;
+	return NB_OK;
+}
+
+/* ---- what the sampler asks for ---- */
+
+static void
+peek(void *arg, uint32_t kind, bool is_response, struct nb_histogram *into)
+{
+	const struct nb_run *run = arg;
+	(void)kind, (void)is_response; /* there is one of each */
+	for (uint32_t id = 0; id < run->options.threads; id++)
+		histogram_peek(into, &run->workers[id]->service);
+}
+
+static uint64_t
+errors(void *arg)
+{
+	const struct nb_run *run = arg;
+	uint64_t sum = 0;
+	for (uint32_t id = 0; id < run->options.threads; id++) {
+		const uint64_t *answers = run->workers[id]->answers;
+		sum += __atomic_load_n(&answers[NB_NOT_FOUND], __ATOMIC_RELAXED);
+		sum += __atomic_load_n(&answers[NB_CONFLICT], __ATOMIC_RELAXED);
+	}
+	return sum;
+}
+
+/** The operations themselves, watched by the sampler and by a thread that only sleeps. */
+static int
+operate_watched(struct nb_run *run, struct crew *crew)
+{
+	struct sampler_phase phase = {
+		.kinds = 1, .db = run->db, .arg = run, .peek = peek, .errors = errors};
+	int rc = hiccup_start(run->hiccup, HICCUP_INTERVAL_NS);
+	if (rc != NB_OK)
+		return rc;
+	sampler_begin(run->sampler, &phase);
+	run->operate_ns = clock_monotonic();
+	crew_do(crew, PHASE_OPERATE, TICK_NS, tick);
+	sampler_end(run->sampler, clock_monotonic() - run->operate_ns, ops_reached(run));
+	hiccup_stop(run->hiccup);
+	nb_histogram_merge(run->measured.hiccups, &run->hiccup->lateness);
+	return NB_OK;
 }
 
 static int
@@ -217,15 +271,17 @@ operate(struct nb_run *run, struct crew *crew)
 	struct sysinfo_usage before, after;
 	run_begin_phase(run, nb_verb_name(run->workload.verb));
 	run_tell(run, 0, run->workload.count); /* now, so that what is shown of "open" ends */
-	run->measured.has_begun = true;
 	sysinfo_usage(&before);
 	uint64_t begin_ns = clock_monotonic();
-	crew_do(crew, PHASE_OPERATE, TICK_NS, tick);
+	int rc = operate_watched(run, crew);
+	if (rc != NB_OK)
+		return rc;
+	run->measured.has_begun = true;
 	run->measured.usage_ns = clock_monotonic() - begin_ns;
 	sysinfo_usage(&after);
 	run->measured.usage = sysinfo_usage_between(&before, &after);
-	collect(run);
-	return worker_failure(run);
+	rc = collect(run);
+	return rc == NB_OK ? worker_failure(run) : rc;
 }
 
 static int
@@ -277,6 +333,24 @@ collect_findings(struct nb_run *run)
 		for (int i = 0; i < VALUE_VERDICTS; i++)
 			sum->verdicts[i] += findings->verdicts[i];
 	}
+}
+
+/**
+ * What a put has left in a database that it made. Of a get or a delete it is not known what
+ * else there is.
+ */
+static uint64_t
+live_bytes(const struct nb_run *run)
+{
+	const struct nb_workload *workload = &run->workload;
+	const struct measurement *measured = &run->measured;
+	const struct keys_facts *facts = &run->keys_facts;
+	bool is_all = !measured->is_partial || facts->duplicates == 0;
+	if (workload->verb != NB_VERB_PUT || measured->had_data || facts->is_estimate ||
+		!is_all || !measured->has_begun)
+		return 0;
+	return (measured->ops - facts->duplicates) *
+		(workload->key_size + workload->value_size);
 }
 
 static int
@@ -383,7 +457,7 @@ prepare(struct nb_run *run)
 	if (rc == NB_OK)
 		rc = run_prepare_path(run);
 	sysinfo_create(&run->sysinfo, run->path);
-	return rc;
+	return rc == NB_OK ? sampler_new(run, false) : rc;
 }
 
 int
@@ -398,5 +472,7 @@ nb_run_execute(struct nb_run *run)
 		return rc;
 	rc = run_crew(run);
 	rc = run_close_database(run, rc);
+	sampler_finish(run->sampler);
+	run->measured.live_bytes = live_bytes(run);
 	return rc == NB_OK ? judge(run) : warn_of_data(run, rc);
 }

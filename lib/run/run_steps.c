@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "run/run.h"
+#include "run/sampler.h"
 
 /** `which` says who, for a failure. */
 static int
@@ -96,6 +97,7 @@ run_tell(struct nb_run *run, uint64_t done, uint64_t total)
 		.done = done,
 		.total = total,
 		.elapsed_ns = clock_monotonic() - run->phase_begin_ns};
+	sampler_tell(run->sampler, &progress);
 	run->options.progress(run->options.progress_arg, &progress);
 }
 

@@ -135,11 +135,19 @@ get(struct worker *worker, const struct nb_engine *engine, const struct op *op, 
 	return paused;
 }
 
+/** An answer other than NB_OK: others look at these while the worker runs. */
+static void
+note_odd(struct worker *worker, int answer)
+{
+	uint64_t count = __atomic_load_n(&worker->answers[answer], __ATOMIC_RELAXED) + 1;
+	__atomic_store_n(&worker->answers[answer], count, __ATOMIC_RELAXED);
+}
+
 /** After NB_CONFLICT: count it, and say whether to try again. */
 static __attribute__((noinline)) bool
 retries(struct worker *worker, uint32_t *attempts)
 {
-	worker->answers[NB_CONFLICT]++;
+	note_odd(worker, NB_CONFLICT);
 	return ++*attempts < WORKER_CONFLICTS_MAX &&
 		__atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) == 0;
 }
@@ -223,7 +231,7 @@ run_block(struct worker *worker, uint64_t first, uint32_t count, uint32_t verb,
 			break;
 		}
 		if (__builtin_expect(rc != NB_OK, 0)) {
-			worker->answers[rc]++;
+			note_odd(worker, rc);
 			odd++;
 		} else {
 			value_bytes += value.size;

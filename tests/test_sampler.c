@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Time is handed in, so most of this is exact: when samples are taken and what they hold.
+ * Of real runs only what does not depend on how fast they are: sums.
+ */
+#include "run/sampler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "toy.h"
+#include "unit.h"
+
+#define MS UINT64_C(1000000)
+#define SECOND UINT64_C(1000000000)
+
+static struct toy_rig rig;
+static struct nb_histogram *times;
+static uint64_t wrong;
+
+/* ---- a sampler without workers ---- */
+
+static void
+peek(void *arg, uint32_t kind, bool is_response, struct nb_histogram *into)
+{
+	(void)arg;
+	if (kind == NB_OP_READ && !is_response)
+		histogram_peek(into, times);
+}
+
+static uint64_t
+behind(void *arg, uint64_t since_ns)
+{
+	(void)arg;
+	return since_ns / SECOND;
+}
+
+static uint64_t
+errors(void *arg)
+{
+	(void)arg;
+	return wrong;
+}
+
+static struct sampler *
+begin(uint64_t sample_ns)
+{
+	toy_create(&rig, "records = 10\nread = 1\n");
+	rig.options.sample_ns = sample_ns;
+	toy_new(&rig);
+	ck_assert_int_eq(sampler_new(&rig.run->base, false), NB_OK);
+	ck_assert_int_eq(nb_histogram_new(&times), NB_OK);
+	return rig.run->base.sampler;
+}
+
+static void
+begin_phase(uint32_t phase, uint64_t warm_ns, uint64_t warm_ops)
+{
+	const struct sampler_phase it = {.phase = phase,
+		.kinds = 1u << NB_OP_READ,
+		.warm_ns = warm_ns,
+		.warm_ops = warm_ops,
+		.peek = peek,
+		.behind = behind,
+		.errors = errors};
+	sampler_begin(rig.run->base.sampler, &it);
+}
+
+static void
+end(void)
+{
+	nb_histogram_delete(times);
+	toy_destroy(&rig);
+}
+
+static struct series *
+series(void)
+{
+	return &rig.run->base.measured.series;
+}
+
+static uint64_t
+sum_of_pulses(const struct pulses *pulses)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < pulses->count; i++)
+		sum += pulses->ops[i];
+	return sum;
+}
+
+static uint64_t
+sum_of_samples(void)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < series()->count; i++)
+		sum += series()->samples[i].ops;
+	return sum;
+}
+
+START_TEST(pulses_are_on_their_grid_whenever_it_is_looked)
+{
+	struct sampler *sampler = begin(0);
+	begin_phase(3, 0, 0);
+	sampler_tick(sampler, 20 * MS, 100);
+	sampler_tick(sampler, 45 * MS, 150);  /* 40 of these 50 in the first 20 of 25 ms */
+	sampler_tick(sampler, 60 * MS, 180);  /* so 10 and 30 */
+	sampler_tick(sampler, 140 * MS, 180); /* nothing in 80 ms */
+	sampler_tick(sampler, 180 * MS, 580);
+	sampler_end(sampler, 190 * MS, 590);
+	static const uint32_t expected[] = {100, 40, 40, 0, 0, 0, 0, 200, 200, 10};
+	ck_assert_uint_eq(series()->pulses_count, 1);
+	const struct pulses *pulses = &series()->pulses[0];
+	ck_assert_uint_eq(pulses->phase, 3);
+	ck_assert_uint_eq(pulses->begin_ns, 0);
+	ck_assert_uint_eq(pulses->pulse_ns, 20 * MS);
+	ck_assert_uint_eq(pulses->count, sizeof(expected) / sizeof(*expected));
+	for (size_t i = 0; i < pulses->count; i++)
+		ck_assert_uint_eq(pulses->ops[i], expected[i]);
+	end();
+}
+END_TEST
+
+START_TEST(pulses_too_many_are_put_together_and_none_is_lost)
+{
+	struct sampler *sampler = begin(100 * SECOND);
+	uint64_t count = SERIES_PULSES_MAX + 7, done = 0;
+	begin_phase(0, 0, 0);
+	for (uint64_t i = 1; i <= count; i++)
+		sampler_tick(sampler, i * 20 * MS, done += i % 5);
+	const struct pulses *pulses = &series()->pulses[0];
+	ck_assert_uint_eq(pulses->pulse_ns, 40 * MS);
+	ck_assert_uint_eq(pulses->count, count / 2);
+	for (uint64_t i = 0; i < pulses->count; i++)
+		ck_assert_uint_eq(pulses->ops[i], (2 * i + 1) % 5 + (2 * i + 2) % 5);
+	sampler_end(sampler, count * 20 * MS, done);
+	ck_assert_uint_eq(pulses->count, count / 2 + 1);
+	ck_assert_uint_eq(sum_of_pulses(pulses), done);
+	end();
+}
+END_TEST
+
+START_TEST(the_first_ten_seconds_are_looked_at_five_times_as_often)
+{
+	struct sampler *sampler = begin(0);
+	uint64_t done = 0, at = 0;
+	begin_phase(0, 0, 0);
+	for (at = 20 * MS; at < 10 * SECOND; at += 20 * MS) {
+		for (int i = 0; i < 10; i++)
+			nb_histogram_add(times, 1000 + at / MS);
+		sampler_tick(sampler, at, done += 10);
+	}
+	ck_assert_uint_eq(series()->interval_ns, 200 * MS);
+	ck_assert_uint_eq(series()->count, 49);
+	for (size_t i = 0; i < series()->count; i++) {
+		const struct sample *it = &series()->samples[i];
+		ck_assert_uint_eq(it->end_ns, (i + 1) * 200 * MS);
+		ck_assert_uint_eq(it->duration_ns, 200 * MS);
+		ck_assert_uint_eq(it->ops, 100);
+		ck_assert_uint_eq(it->behind_ops, it->end_ns / SECOND);
+		ck_assert_uint_eq(it->latency_count, 1);
+		ck_assert_uint_eq(it->latencies[0].count, 100);
+		ck_assert_uint_eq(it->latencies[0].p999_ns, 0); /* of 100 none is known */
+		ck_assert(it->used.known != 0);
+	}
+	for (; at <= 13 * SECOND; at += 20 * MS)
+		sampler_tick(sampler, at, done += 10);
+	sampler_end(sampler, at + 480 * MS, done += 3);
+	/* ten seconds, then three more and a shorter one */
+	ck_assert_uint_eq(series()->interval_ns, SECOND);
+	ck_assert_uint_eq(series()->count, 14);
+	for (size_t i = 0; i < 10; i++) {
+		const struct sample *it = &series()->samples[i];
+		ck_assert_uint_eq(it->end_ns, (i + 1) * SECOND);
+		ck_assert_uint_eq(it->ops, 500);
+		ck_assert_uint_eq(it->latencies[0].count, i < 9 ? 500 : 490);
+	}
+	ck_assert_uint_eq(series()->samples[13].duration_ns, 500 * MS);
+	ck_assert_uint_eq(sum_of_samples(), done);
+	end();
+}
+END_TEST
+
+START_TEST(latencies_are_those_of_the_stretch_alone)
+{
+	struct sampler *sampler = begin(20 * MS);
+	begin_phase(0, 0, 0);
+	for (uint64_t s = 1; s <= 3; s++) {
+		for (uint64_t i = 0; i < 1000; i++)
+			nb_histogram_add(times, s * 100);
+		sampler_tick(sampler, s * 20 * MS, s * 1000);
+	}
+	sampler_end(sampler, 60 * MS, 3000);
+	ck_assert_uint_eq(series()->count, 3);
+	for (uint64_t s = 1; s <= 3; s++) {
+		const struct sample_latency *it = &series()->samples[s - 1].latencies[0];
+		struct nb_histogram *read;
+		ck_assert_uint_eq(it->kind, NB_OP_READ);
+		ck_assert_uint_eq(it->is_response, 0);
+		ck_assert_uint_eq(it->p50_ns, s * 100);
+		ck_assert_uint_eq(it->p99_ns, s * 100);
+		ck_assert_uint_eq(it->max_ns, s * 100);
+		ck_assert_int_eq(nb_histogram_decode(&read, it->hdr), NB_OK);
+		ck_assert_uint_eq(nb_histogram_count(read), 1000);
+		ck_assert_uint_eq(nb_histogram_min(read), s * 100);
+		nb_histogram_delete(read);
+	}
+	end();
+}
+END_TEST
+
+START_TEST(a_series_does_not_grow_for_ever)
+{
+	struct sampler *sampler = begin(1); /* which is taken as 20 ms */
+	begin_phase(0, 0, 0);
+	uint64_t count = SERIES_SAMPLES_MAX + 10;
+	for (uint64_t i = 1; i <= count; i++)
+		sampler_tick(sampler, i * 20 * MS, i);
+	ck_assert_uint_eq(series()->interval_ns, 40 * MS);
+	ck_assert_uint_eq(series()->count, SERIES_SAMPLES_MAX / 2 + 5);
+	ck_assert_uint_eq(sum_of_samples(), count);
+	ck_assert_uint_eq(series()->samples[0].duration_ns, 40 * MS);
+	end();
+}
+END_TEST
+
+START_TEST(a_warm_up_ends_a_sample)
+{
+	struct sampler *sampler = begin(SECOND);
+	begin_phase(0, 300 * MS, 0);
+	for (uint64_t i = 1; i <= 100; i++)
+		sampler_tick(sampler, i * 20 * MS, i);
+	sampler_end(sampler, 2000 * MS, 100);
+	ck_assert_uint_eq(series()->count, 3);
+	ck_assert_uint_eq(series()->samples[0].is_warmup, 1);
+	ck_assert_uint_eq(series()->samples[0].end_ns, 320 * MS);
+	ck_assert_uint_eq(series()->samples[1].is_warmup, 0);
+	ck_assert_uint_eq(series()->samples[1].end_ns, 1320 * MS);
+	end();
+
+	sampler = begin(SECOND); /* the same by operations, and in one piece */
+	begin_phase(0, 0, 50);
+	sampler_tick(sampler, 20 * MS, 50);
+	sampler_tick(sampler, 40 * MS, 51);
+	sampler_end(sampler, 60 * MS, 60);
+	ck_assert_uint_eq(series()->count, 2);
+	ck_assert_uint_eq(series()->samples[0].is_warmup, 1);
+	ck_assert_uint_eq(series()->samples[0].ops, 51);
+	ck_assert_uint_eq(series()->samples[1].is_warmup, 0);
+	end();
+}
+END_TEST
+
+START_TEST(phases_follow_one_another_in_time)
+{
+	struct sampler *sampler = begin(0);
+	begin_phase(0, 0, 0);
+	sampler_tick(sampler, 20 * MS, 5);
+	sampler_end(sampler, 30 * MS, 10);
+	begin_phase(1, 0, 0);
+	sampler_tick(sampler, 1 * MS, 1); /* its begin is now, by the clock of the machine */
+	sampler_end(sampler, 25 * MS, 4);
+	ck_assert_uint_eq(series()->pulses_count, 2);
+	ck_assert_uint_eq(series()->pulses[1].phase, 1);
+	ck_assert_uint_eq(sum_of_pulses(&series()->pulses[0]), 10);
+	ck_assert_uint_eq(sum_of_pulses(&series()->pulses[1]), 4);
+	ck_assert_uint_eq(series()->count, 2);
+	ck_assert_uint_eq(series()->samples[1].phase, 1);
+	ck_assert_uint_eq(series()->samples[1].ops, 4);
+	end();
+}
+END_TEST
+
+START_TEST(a_phase_that_never_began_leaves_nothing)
+{
+	struct sampler *sampler = begin(0);
+	begin_phase(0, 0, 0);
+	sampler_tick(sampler, 0, 0);
+	sampler_end(sampler, 0, 0);
+	sampler_finish(sampler);
+	ck_assert_uint_eq(series()->count, 0);
+	ck_assert_uint_eq(series()->pulses_count, 0);
+	sampler_delete(NULL);
+	sampler_begin(NULL, NULL);
+	sampler_tick(NULL, 1, 1);
+	sampler_end(NULL, 1, 1);
+	sampler_finish(NULL);
+	end();
+}
+END_TEST
+
+START_TEST(what_is_told_is_of_the_last_moment)
+{
+	struct sampler *sampler = begin(200 * MS);
+	struct nb_progress progress = {.size = sizeof(progress)};
+	uint64_t done = 0;
+	begin_phase(0, 1 * SECOND, 0);
+	sampler_tell(sampler, &progress);
+	ck_assert_double_eq(progress.rate_ops_s, 0);
+	for (uint64_t i = 1; i <= 100; i++) {
+		bool is_fast = i <= 50;
+		for (int j = 0; j < (is_fast ? 100 : 20); j++, done++)
+			nb_histogram_add(times, is_fast ? 1000 : 2000);
+		sampler_tick(sampler, i * 20 * MS, done);
+		sampler_tell(sampler, &progress);
+		if (i == 40) {
+			ck_assert_double_eq_tol(progress.rate_ops_s, 5000, 1e-6);
+			ck_assert_uint_eq(progress.p50_ns, 1000);
+			ck_assert_uint_eq(progress.is_warmup, 1);
+		}
+	}
+	wrong = 5;
+	sampler_tell(sampler, &progress);
+	ck_assert_double_eq_tol(progress.rate_ops_s, 1000, 1e-6);
+	ck_assert_uint_eq(progress.p50_ns, 2000);
+	ck_assert_uint_eq(progress.p99_ns, 0); /* 200 operations are too few */
+	ck_assert_uint_eq(progress.is_warmup, 0);
+	ck_assert_uint_eq(progress.errors, 5);
+	end();
+}
+END_TEST
+
+/* ---- runs ---- */
+
+static const struct measurement *
+run_job(const char *text, uint64_t sample_ns)
+{
+	toy_create(&rig, text);
+	rig.options.sample_ns = sample_ns;
+	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
+	return &rig.run->base.measured;
+}
+
+static uint64_t
+sum_of_latencies(uint32_t phase, uint32_t kind, bool is_response)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < series()->count; i++) {
+		const struct sample *it = &series()->samples[i];
+		for (size_t l = 0; l < it->latency_count && it->phase == phase; l++) {
+			if (it->latencies[l].kind == kind &&
+				it->latencies[l].is_response == is_response)
+				sum += it->latencies[l].count;
+		}
+	}
+	return sum;
+}
+
+static uint64_t
+sum_of_counter(const char *name)
+{
+	uint64_t sum = 0;
+	for (size_t c = 0; c < series()->counters.count; c++) {
+		if (strcmp(series()->counters.items[c].name, name) != 0)
+			continue;
+		for (size_t i = 0; i < series()->count; i++) {
+			const struct sample *it = &series()->samples[i];
+			sum += c < it->counter_count ? it->counters[c] : 0;
+		}
+		ck_assert_uint_eq(sum, series()->counters.items[c].value);
+	}
+	return sum;
+}
+
+START_TEST(samples_of_a_job_are_all_that_it_did)
+{
+	const struct measurement *measured = run_job(
+		"records = 100\n[first]\nread = 3\nupdate = 1\ncount = 20000\nthreads = 2\n"
+		"[second]\nread = 1\ncount = 2000\nrate = 40k\nwarmup = 500\nstart = after\n",
+		20 * MS);
+	const struct job_measurement *first = toy_measured(&rig, 0),
+				     *second = toy_measured(&rig, 1);
+	ck_assert_uint_eq(sum_of_samples(), 22000);
+	ck_assert_uint_eq(series()->pulses_count, 2);
+	ck_assert_uint_eq(sum_of_pulses(&series()->pulses[0]), 20000);
+	ck_assert_uint_eq(sum_of_pulses(&series()->pulses[1]), 2000);
+	ck_assert_uint_gt(series()->pulses[1].begin_ns, 0);
+	ck_assert_uint_eq(sum_of_latencies(0, NB_OP_READ, false), first->kinds[NB_OP_READ].ops);
+	ck_assert_uint_eq(
+		sum_of_latencies(0, NB_OP_UPDATE, false), first->kinds[NB_OP_UPDATE].ops);
+	ck_assert_uint_eq(sum_of_latencies(0, NB_OP_READ, true), 0);
+	ck_assert_uint_eq(sum_of_latencies(1, NB_OP_READ, false), 1500); /* without warm-up */
+	ck_assert_uint_eq(sum_of_latencies(1, NB_OP_READ, true), 1500);
+	ck_assert_uint_eq(second->ops, 1500);
+	/* the toy tells its calls; those of reading back are not among them */
+	ck_assert_uint_eq(sum_of_counter("gets"), 22000 - first->kinds[NB_OP_UPDATE].ops);
+	ck_assert_uint_eq(sum_of_counter("puts"), first->kinds[NB_OP_UPDATE].ops);
+	ck_assert(measured->used.known & SYSTEM_PROCESS);
+	ck_assert_uint_gt(measured->used.user_ns + measured->used.system_ns, 0);
+	ck_assert_uint_gt(measured->before.anonymous_bytes, 0);
+	ck_assert_uint_gt(measured->after.threads, 0);
+	ck_assert_uint_eq(
+		measured->live_bytes, 100 * (8 + (uint64_t)sizes_mean(&rig.run->sizes)));
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(threads_have_done_together_what_the_group_has)
+{
+	run_job("records = 100\nread = 3\nupdate = 1\nscan = 1\ncount = 3000\nthreads = 3\n"
+		"warmup = 300\n",
+		0);
+	const struct job_measurement *group = toy_measured(&rig, 0);
+	ck_assert_uint_eq(group->thread_count, 3);
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		uint64_t sum = 0;
+		for (uint32_t t = 0; t < 3; t++)
+			sum += group->threads[t].kinds[kind];
+		ck_assert_uint_eq(sum, group->kinds[kind].ops);
+	}
+	for (uint32_t t = 0; t < 3; t++) {
+		uint64_t sum = 0;
+		for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
+			sum += group->threads[t].kinds[kind];
+		ck_assert_uint_eq(sum, group->threads[t].ops);
+	}
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(without_samples_the_whole_is_known)
+{
+	const struct measurement *measured = run_job(
+		"records = 100\nread = 1\ncount = 5000\n", SAMPLER_OFF);
+	ck_assert_uint_eq(series()->count, 0);
+	ck_assert_uint_eq(series()->pulses_count, 0);
+	ck_assert_uint_eq(series()->counters.count, 0);
+	ck_assert(measured->used.known & SYSTEM_PROCESS);
+	ck_assert(measured->used_after.known & SYSTEM_PROCESS);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(of_several_processes_the_operations_are_known)
+{
+	toy_create(&rig, "records = 100\nread = 1\ncount = 2000\nthreads = 2\n");
+	struct nb_engine_ref *null; /* which has nothing that processes would have to share */
+	ck_assert_int_eq(nb_engine_load(&null, "null"), NB_OK);
+	rig.options.procs = 2;
+	rig.options.verify_rate = 0;
+	rig.options.sample_ns = 20 * MS;
+	toy_new(&rig);
+	rig.run->base.engine->table = null->table;
+	ck_assert_msg(nb_job_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
+	const struct measurement *measured = &rig.run->base.measured;
+	ck_assert_uint_eq(sum_of_samples(), 2000);
+	ck_assert_uint_eq(sum_of_latencies(0, NB_OP_READ, false), 2000);
+	ck_assert_uint_eq(
+		measured->used.known & (SYSTEM_PROCESS | SYSTEM_IO | SYSTEM_CYCLES), 0);
+	ck_assert_uint_eq(measured->used.user_ns, 0);
+	ck_assert_uint_eq(measured->used.call_read_bytes, 0);
+	ck_assert_uint_eq(measured->used.cycles, 0);
+	ck_assert_uint_ne(measured->used.known & SYSTEM_MACHINE, 0);
+	ck_assert_uint_eq(measured->after.anonymous_bytes, 0);
+	ck_assert_ptr_nonnull(strstr(measured->used_missing, "several processes"));
+	nb_engine_unload(null);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(an_engine_whose_sessions_are_alone_is_not_asked)
+{
+	toy_create(&rig, "records = 100\nread = 1\ncount = 5000\n");
+	toy_new(&rig);
+	rig.run->base.engine->table.caps &= ~NB_CAP_CONCURRENT;
+	ck_assert_msg(nb_job_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
+	ck_assert_uint_gt(series()->count, 0);
+	ck_assert_uint_eq(series()->counters.count, 0);
+	ck_assert_uint_gt(rig.run->base.measured.counters.count, 0); /* as ever */
+	toy_destroy(&rig);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("sampler", pulses_are_on_their_grid_whenever_it_is_looked,
+		pulses_too_many_are_put_together_and_none_is_lost,
+		the_first_ten_seconds_are_looked_at_five_times_as_often,
+		latencies_are_those_of_the_stretch_alone, a_series_does_not_grow_for_ever,
+		a_warm_up_ends_a_sample, phases_follow_one_another_in_time,
+		a_phase_that_never_began_leaves_nothing, what_is_told_is_of_the_last_moment,
+		samples_of_a_job_are_all_that_it_did,
+		threads_have_done_together_what_the_group_has,
+		without_samples_the_whole_is_known,
+		of_several_processes_the_operations_are_known,
+		an_engine_whose_sessions_are_alone_is_not_asked);
+}
