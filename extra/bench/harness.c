@@ -134,9 +134,9 @@ make_database_look_there(void)
 	mkdir("bench-nb/null/data", 0777);
 }
 
-/** ns per operation and thread of mininb. */
+/** ns per operation and thread of mininb. `sample_ns` as of nb_run_options. */
 static double
-by_mininb(uint32_t verb, uint32_t threads)
+by_mininb(uint32_t verb, uint32_t threads, uint64_t sample_ns)
 {
 	struct nb_workload workload = NB_WORKLOAD_INIT;
 	workload.verb = verb;
@@ -148,6 +148,7 @@ by_mininb(uint32_t verb, uint32_t threads)
 	options.path = "bench-nb";
 	options.threads = threads;
 	options.clock = ticker.kind;
+	options.sample_ns = sample_ns;
 	struct nb_run *run;
 	struct nb_result *result;
 	int rc = nb_run_new(&run, &options);
@@ -186,7 +187,7 @@ compare(uint32_t verb, uint32_t threads, int pairs)
 	double hand[PAIRS_MAX], mininb[PAIRS_MAX], ratio[PAIRS_MAX];
 	for (int i = 0; i < pairs; i++) {
 		hand[i] = by_hand(verb, threads);
-		mininb[i] = by_mininb(verb, threads);
+		mininb[i] = by_mininb(verb, threads, 0);
 		ratio[i] = mininb[i] / hand[i];
 	}
 	double middle = median(ratio, pairs);
@@ -203,12 +204,34 @@ scale(uint32_t verb, int pairs)
 {
 	double ratio[PAIRS_MAX];
 	for (int i = 0; i < pairs; i++) {
-		double one = by_mininb(verb, 1);
-		ratio[i] = by_mininb(verb, 2) / one;
+		double one = by_mininb(verb, 1, 0);
+		ratio[i] = by_mininb(verb, 2, 0) / one;
 	}
 	double middle = median(ratio, pairs);
 	printf("%-4s 2 threads : 1 thread, per thread  ratio %.3f  [%.3f .. %.3f]\n",
 		nb_verb_name(verb), middle, ratio[pairs / 4], ratio[pairs * 3 / 4]);
+	fflush(stdout);
+}
+
+/** With samples over without, in turn; which of a pair comes first changes. */
+static void
+sampling(uint32_t verb, uint32_t threads, int pairs)
+{
+	double with[PAIRS_MAX], without[PAIRS_MAX], ratio[PAIRS_MAX];
+	for (int i = 0; i < pairs; i++) {
+		if (i % 2 == 0)
+			with[i] = by_mininb(verb, threads, 0);
+		without[i] = by_mininb(verb, threads, UINT64_MAX);
+		if (i % 2 != 0)
+			with[i] = by_mininb(verb, threads, 0);
+		ratio[i] = with[i] / without[i];
+	}
+	double middle = median(ratio, pairs);
+	printf("%-4s %u thread%s  without samples %6.2f  with %6.2f ns/op  ratio %.4f  [%.4f "
+	       ".. %.4f], of medians %.4f\n",
+		nb_verb_name(verb), threads, threads == 1 ? " " : "s", median(without, pairs),
+		median(with, pairs), middle, ratio[pairs / 4], ratio[pairs * 3 / 4],
+		median(with, pairs) / median(without, pairs));
 	fflush(stdout);
 }
 
@@ -233,12 +256,19 @@ main(int argc, char **argv)
 	close(fd);
 	printf("clock %s, %.1f ns a stamp; %llu operations, %d pairs, medians [quartiles]\n",
 		clock_name(&ticker), ticker.read_ns, (unsigned long long)count, pairs);
+	/* alone, since it needs more operations: a run of less than 0.2 s has but one sample */
+	if (argc > 4 && strcmp(argv[4], "sampling") == 0) {
+		sampling(NB_VERB_GET, 1, pairs);
+		sampling(NB_VERB_GET, 2, pairs);
+		goto unlink_keys;
+	}
 	compare(NB_VERB_GET, 1, pairs);
 	compare(NB_VERB_PUT, 1, pairs);
 	compare(NB_VERB_GET, 2, pairs);
 	compare(NB_VERB_PUT, 2, pairs);
 	scale(NB_VERB_GET, pairs);
 	scale(NB_VERB_PUT, pairs);
+unlink_keys:
 	unlink(keys_path);
 	rmdir("bench-nb/null/data");
 	rmdir("bench-nb/null");
