@@ -42,12 +42,17 @@ struct environment {
 	double cpu_mhz_max;
 	double load_1m; /* load average */
 	uint32_t sockets, numa_nodes, threads_per_core;
-	uint32_t is_rotational;              /* the device */
-	uint32_t device_major, device_minor; /* of the file system: st_dev */
+	uint32_t is_rotational; /* the device */
+	/* of the file system: st_dev, or of what is mounted if that is no device's (btrfs) */
+	uint32_t device_major, device_minor;
 };
 
 /** Never fails: what cannot be read is not known. `path` need not be there yet. */
 void
 environment_create(struct environment *environment, const char *path);
+
+/** The same with all of the system's files looked for below `root`: "" is in earnest. */
+void
+environment_read(struct environment *environment, const char *path, const char *root);
 
 #endif /* RUN_ENVIRONMENT_H */

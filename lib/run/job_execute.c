@@ -322,6 +322,7 @@ nb_job_run_execute(struct nb_job_run *run)
 	if (rc == NB_OK)
 		rc = run_prepare_path(&run->base);
 	sysinfo_create(&run->base.sysinfo, run->base.path);
+	environment_create(&run->base.environment, run->base.path);
 	if (rc == NB_OK)
 		rc = sampler_new(&run->base, run->options.procs > 1);
 	if (rc != NB_OK)

@@ -457,6 +457,7 @@ prepare(struct nb_run *run)
 	if (rc == NB_OK)
 		rc = run_prepare_path(run);
 	sysinfo_create(&run->sysinfo, run->path);
+	environment_create(&run->environment, run->path);
 	return rc == NB_OK ? sampler_new(run, false) : rc;
 }
 

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where the database is: its directory, the file system that this is on, and the device below.
+ *
+ * The mount is the one with the longest mount point that the directory begins with; of two
+ * with the same the later one covers the other (proc_pid_mountinfo(5)). Numbers are not
+ * compared, since those of btrfs and overlay differ from st_dev. The device is the one of
+ * st_dev or, where the kernel knows none of that number, the one that is mounted; a partition
+ * stands for its disk, a mapped one (LVM, dm-crypt) for itself.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "run/environment_parts.h"
+#include "run/fact.h"
+
+/** Of the path, or of what is there of it: `full` is absolute, its links followed. */
+static bool
+resolve(const char *path, char full[PATH_MAX])
+{
+	char rest[PATH_MAX] = "", part[PATH_MAX];
+	if ((size_t)snprintf(part, sizeof(part), "%s", path) >= sizeof(part))
+		return false;
+	while (realpath(part, full) == NULL) {
+		char *slash = strrchr(part, '/');
+		char tail[PATH_MAX];
+		const char *name = slash != NULL ? slash + 1 : part;
+		if (strcmp(part, ".") == 0 || strcmp(part, "/") == 0)
+			return false;
+		if ((size_t)snprintf(tail, sizeof(tail), "/%s%s", name, rest) >= sizeof(tail))
+			return false;
+		strcpy(rest, tail);
+		if (slash == NULL)
+			strcpy(part, ".");
+		else
+			slash[slash == part] = '\0'; /* "/a" is in "/" */
+	}
+	size_t used = strcmp(full, "/") == 0 ? 0 : strlen(full);
+	return rest[0] == '\0' ||
+		(size_t)snprintf(full + used, PATH_MAX - used, "%s", rest) < PATH_MAX - used;
+}
+
+/** A stat of the path, or of the nearest directory above it that is there. */
+static bool
+stat_nearest(const char *full, char nearest[PATH_MAX], struct stat *st)
+{
+	snprintf(nearest, PATH_MAX, "%s", full);
+	while (stat(nearest, st) != 0) {
+		char *slash = strrchr(nearest, '/');
+		if (slash == NULL || strcmp(nearest, "/") == 0)
+			return false;
+		slash[slash == nearest] = '\0';
+	}
+	return true;
+}
+
+/* ---- the mount ---- */
+
+/** In place: blanks and the like stand there as \040. */
+static void
+unescape(char *text)
+{
+	char *into = text;
+	for (; *text != '\0'; into++) {
+		unsigned value;
+		if (text[0] == '\\' && sscanf(text + 1, "%3o", &value) == 1 && value > 0 &&
+			value < 256 && strspn(text + 1, "01234567") >= 3) {
+			*into = (char)value;
+			text += 4;
+		} else {
+			*into = *text++;
+		}
+	}
+	*into = '\0';
+}
+
+struct mount_search {
+	const char *directory;
+	struct environment *environment;
+	size_t longest;
+};
+
+/** Whether `directory` is `point` or below it. */
+static bool
+is_below(const char *directory, const char *point)
+{
+	size_t length = strlen(point);
+	if (strcmp(point, "/") == 0)
+		return true;
+	return strncmp(directory, point, length) == 0 &&
+		(directory[length] == '/' || directory[length] == '\0');
+}
+
+/** 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue */
+static bool
+see_mount(void *arg, char *line)
+{
+	enum { POINT = 4, OPTIONS = 5, FIELDS = 6 };
+	struct mount_search *search = arg;
+	char *fields[FIELDS] = {0}, *left = line;
+	char *separator = strstr(line, " - ");
+	if (separator == NULL)
+		return true;
+	*separator = '\0';
+	for (int i = 0; i < FIELDS; i++)
+		fields[i] = strsep(&left, " ");
+	char *behind = separator + 3;
+	char *type = strsep(&behind, " ");
+	char *source = strsep(&behind, " ");
+	if (fields[OPTIONS] == NULL || type == NULL || source == NULL)
+		return true;
+	unescape(fields[POINT]);
+	unescape(source);
+	if (!is_below(search->directory, fields[POINT]) ||
+		strlen(fields[POINT]) < search->longest)
+		return true;
+	struct environment *environment = search->environment;
+	search->longest = strlen(fields[POINT]);
+	fact_keep(environment->mount, sizeof(environment->mount), fields[POINT]);
+	fact_keep(environment->mount_source, sizeof(environment->mount_source), source);
+	fact_keep(environment->mount_options, sizeof(environment->mount_options),
+		fields[OPTIONS]);
+	return true;
+}
+
+/* ---- the device ---- */
+
+/** Name of the disk with the number: the end of what sysfs's link of it leads to. */
+static bool
+find_disk(struct environment *environment, const char *root)
+{
+	char path[PATH_MAX], full[PATH_MAX];
+	if ((size_t)snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u", root,
+		    environment->device_major, environment->device_minor) >= sizeof(path) ||
+		realpath(path, full) == NULL)
+		return false;
+	const char *inside = full + strlen(full);
+	while (inside > full && *inside != '/')
+		inside--;
+	char part[PATH_MAX];
+	if ((size_t)snprintf(part, sizeof(part), "%s/partition", full) < sizeof(part) &&
+		access(part, F_OK) == 0) {
+		full[inside - full] = '\0'; /* a partition is in the directory of its disk */
+		inside = strrchr(full, '/');
+	}
+	if (inside == NULL)
+		return false;
+	fact_keep(environment->device, sizeof(environment->device), inside + 1);
+	return environment->device[0] != '\0';
+}
+
+/** A file system of several devices has a number that is none of theirs. */
+static void
+take_number_of_source(struct environment *environment)
+{
+	struct stat st;
+	if (strncmp(environment->mount_source, "/dev/", 5) != 0 ||
+		stat(environment->mount_source, &st) != 0 || !S_ISBLK(st.st_mode))
+		return;
+	environment->device_major = major(st.st_rdev);
+	environment->device_minor = minor(st.st_rdev);
+}
+
+static void
+read_device(struct environment *environment, const char *root)
+{
+	const char *device = environment->device;
+	uint64_t rotational;
+	if (!find_disk(environment, root)) {
+		take_number_of_source(environment);
+		if (!find_disk(environment, root))
+			return;
+	}
+	char *model = environment->device_model;
+	size_t size = sizeof(environment->device_model);
+	if (!fact_line(model, size, root, "/sys/block/%s/device/model", device))
+		fact_line(model, size, root, "/sys/block/%s/dm/name", device);
+	fact_chosen(environment->scheduler, sizeof(environment->scheduler), root,
+		"/sys/block/%s/queue/scheduler", device);
+	if (fact_number(&rotational, root, "/sys/block/%s/queue/rotational", device))
+		environment->is_rotational = rotational == 1;
+}
+
+void
+environment_read_place(struct environment *environment, const char *path, const char *root)
+{
+	char full[PATH_MAX], nearest[PATH_MAX];
+	struct stat st;
+	struct statvfs fs;
+	if (!resolve(path, full))
+		return;
+	fact_keep(environment->directory, sizeof(environment->directory), full);
+	struct mount_search search = {.directory = full, .environment = environment};
+	fact_lines(root, "/proc/self/mountinfo", see_mount, &search);
+	if (!stat_nearest(full, nearest, &st))
+		return;
+	if (statvfs(nearest, &fs) == 0) {
+		environment->filesystem_bytes = (uint64_t)fs.f_blocks * fs.f_frsize;
+		environment->free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	}
+	environment->device_major = major(st.st_dev);
+	environment->device_minor = minor(st.st_dev);
+	read_device(environment, root);
+}

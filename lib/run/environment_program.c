@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mininb itself, and what it stands on in its process.
+ *
+ * The allocator is the one whose malloc() the program and every plugin find first. Which one
+ * that is is told by the object that has it, and by a function that only one allocator has,
+ * if it is in the same object. A plugin that brings an allocator of its own under other
+ * names, as some engines do, is not seen.
+ */
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "run/environment_parts.h"
+#include "run/fact.h"
+#include "run/revision.h"
+
+#include <mininb/engine.h>
+
+/* A pointer to a function is no pointer to data for the language, but is one for dlsym(3). */
+static void
+find(void *function, size_t size, const char *name)
+{
+	void *symbol = dlsym(RTLD_DEFAULT, name);
+	memcpy(function, &symbol, size);
+}
+
+/* ---- versions, by functions of the allocators' own ---- */
+
+static void
+tell_jemalloc(char *text, size_t size)
+{
+	int (*mallctl)(const char *, void *, size_t *, void *, size_t);
+	const char *version = NULL;
+	size_t version_size = sizeof(version);
+	find(&mallctl, sizeof(mallctl), "mallctl");
+	if (mallctl("version", (void *)&version, &version_size, NULL, 0) != 0 ||
+		version == NULL)
+		version = "";
+	snprintf(text, size, "jemalloc %.*s", (int)strcspn(version, "-"), version);
+}
+
+static void
+tell_tcmalloc(char *text, size_t size)
+{
+	const char *(*tc_version)(int *, int *, const char **);
+	int major = 0, minor = 0;
+	const char *patch = NULL;
+	find(&tc_version, sizeof(tc_version), "tc_version");
+	tc_version(&major, &minor, &patch);
+	snprintf(text, size, "tcmalloc (gperftools) %d.%d%s", major, minor,
+		patch != NULL ? patch : "");
+}
+
+static void
+tell_mimalloc(char *text, size_t size)
+{
+	int (*mi_version)(void);
+	find(&mi_version, sizeof(mi_version), "mi_version");
+	int version = mi_version(); /* 212 is 2.1.2 */
+	snprintf(text, size, "mimalloc %d.%d.%d", version / 100, version / 10 % 10,
+		version % 10);
+}
+
+static void
+tell_glibc(char *text, size_t size)
+{
+	snprintf(text, size, "glibc %s", gnu_get_libc_version());
+}
+
+static const struct {
+	const char *own; /* a function that no other allocator has */
+	void (*tell)(char *text, size_t size);
+} allocators[] = {
+	{"mallctl", tell_jemalloc},
+	{"tc_version", tell_tcmalloc},
+	{"mi_version", tell_mimalloc},
+	{"__asan_init", NULL},
+	{"__tsan_init", NULL},
+	{"gnu_get_libc_version", tell_glibc},
+};
+
+static const void *
+object_of(const void *symbol, Dl_info *info)
+{
+	return symbol != NULL && dladdr(symbol, info) != 0 ? info->dli_fbase : NULL;
+}
+
+static void
+find_allocator(struct environment *environment)
+{
+	Dl_info info, other;
+	char *text = environment->allocator;
+	size_t size = sizeof(environment->allocator);
+	const void *object = object_of(dlsym(RTLD_DEFAULT, "malloc"), &info);
+	if (object == NULL)
+		return;
+	for (size_t i = 0; i < sizeof(allocators) / sizeof(*allocators); i++) {
+		if (object_of(dlsym(RTLD_DEFAULT, allocators[i].own), &other) != object)
+			continue;
+		if (allocators[i].tell != NULL)
+			allocators[i].tell(text, size);
+		else
+			snprintf(text, size, "%.4s sanitizer", allocators[i].own + 2);
+		return;
+	}
+	const char *slash = strrchr(info.dli_fname, '/');
+	fact_keep(text, size, slash != NULL ? slash + 1 : info.dli_fname);
+}
+
+/* ---- */
+
+static const char *
+jansson_version(void)
+{
+#if JANSSON_VERSION_HEX >= 0x020d00
+	return jansson_version_str();
+#else
+	return JANSSON_VERSION;
+#endif
+}
+
+void
+environment_read_program(struct environment *environment)
+{
+	const char *preload = getenv("LD_PRELOAD");
+	find_allocator(environment);
+	if (preload != NULL)
+		fact_keep(environment->preload, sizeof(environment->preload), preload);
+#ifdef __clang__
+	fact_keep(environment->compiler, sizeof(environment->compiler),
+		"clang " __clang_version__);
+#else
+	fact_keep(environment->compiler, sizeof(environment->compiler), "gcc " __VERSION__);
+#endif
+	snprintf(environment->build, sizeof(environment->build), "%s", NB_ENGINE_BUILD);
+	fact_keep(environment->revision, sizeof(environment->revision), MININB_REVISION);
+	snprintf(environment->libraries, sizeof(environment->libraries), "zlib %s, jansson %s",
+		zlibVersion(), jansson_version());
+}

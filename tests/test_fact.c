@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Small files of others: what they tell is taken, and nothing that they hold does harm. */
+#include "run/fact.h"
+
+#include "scratch.h"
+#include "unit.h"
+
+static void
+put(const char *name, const char *text)
+{
+	file_put(name, text, strlen(text));
+}
+
+static const char *
+kept(const char *text, size_t size)
+{
+	static char into[64];
+	memset(into, 'x', sizeof(into));
+	fact_keep(into, size, text);
+	ck_assert_uint_lt(strlen(into), size);
+	return into;
+}
+
+START_TEST(texts_are_kept_printable_and_whole)
+{
+	static const struct {
+		const char *text, *kept;
+		size_t size;
+	} cases[] = {{"AMD EPYC", "AMD EPYC", 64}, {" \t two  words \n", "two  words", 64},
+		{"a\001b\177c", "a b c", 64}, {"", "", 64}, {"  \n", "", 64},
+		{"abcdef", "abc", 4}, {"abcdef", "", 1}, {"ab cdef", "ab", 4},
+		{"Z\303\274rich", "Z\303\274rich", 64}, {"Z\303\274", "Z", 3},
+		{"\360\237\230\200!", "\360\237\230\200!", 64},
+		/* no UTF-8: alone, too long a form, a surrogate, above U+10FFFF, cut */
+		{"a\374b", "a?b", 64}, {"\300\257", "??", 64}, {"\355\240\200", "???", 64},
+		{"\364\220\200\200", "????", 64}, {"a\303", "a?", 64},
+		{"\360\237\230", "???", 64}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		ck_assert_str_eq(kept(cases[i].text, cases[i].size), cases[i].kept);
+}
+END_TEST
+
+START_TEST(numbers_have_units_and_bounds)
+{
+	static const struct {
+		const char *text;
+		uint64_t number;
+	} good[] = {{"0", 0}, {"4096", 4096}, {"32768K", 32768 << 10}, {"16 kB", 16 << 10},
+		{"2M", 2 << 20}, {"1 G", 1 << 30}, {"18446744073709551615", UINT64_MAX},
+		{"7\t", 7}};
+	static const char *const bad[] = {"", "-1", "+1", "x", " 1", "18446744073709551616",
+		"18014398509481984K", "99999999999999999999999", "5x", "max"};
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		uint64_t number = 1234567;
+		ck_assert_msg(fact_parse_number(&number, good[i].text), "%s", good[i].text);
+		ck_assert_uint_eq(number, good[i].number);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		uint64_t number = 1234567;
+		ck_assert_msg(!fact_parse_number(&number, bad[i]), "%s", bad[i]);
+		ck_assert_uint_eq(number, 1234567);
+	}
+}
+END_TEST
+
+START_TEST(lists_are_counted)
+{
+	ck_assert_uint_eq(fact_list_count("0"), 1);
+	ck_assert_uint_eq(fact_list_count("0-3,8"), 5);
+	ck_assert_uint_eq(fact_list_count("0,64"), 2);
+	ck_assert_uint_eq(fact_list_count(""), 0);
+	ck_assert_uint_eq(fact_list_count("x"), 0);
+	ck_assert_uint_eq(fact_list_count("3-1"), 0);
+	ck_assert_uint_eq(fact_list_count("0-99999999999"), 0);
+	ck_assert_uint_eq(fact_list_count("0-3;"), 0);
+}
+END_TEST
+
+START_TEST(lines_and_numbers_come_from_files_below_a_root)
+{
+	char text[16] = "before";
+	uint64_t number = 0;
+	scratch_fresh("lines");
+	put("one", "first line\nsecond\n");
+	put("chosen", "always [madvise] never\n");
+	put("plain", "none\n");
+	put("number", "12\n");
+	ck_assert(fact_line(text, sizeof(text), ".", "/%s", "one"));
+	ck_assert_str_eq(text, "first line");
+	ck_assert(fact_chosen(text, sizeof(text), ".", "/chosen"));
+	ck_assert_str_eq(text, "madvise");
+	ck_assert(fact_chosen(text, sizeof(text), ".", "/plain"));
+	ck_assert_str_eq(text, "none");
+	ck_assert(fact_number(&number, ".", "/number"));
+	ck_assert_uint_eq(number, 12);
+	ck_assert(fact_exists(".", "/number"));
+	ck_assert(!fact_exists(".", "/no"));
+}
+END_TEST
+
+START_TEST(values_are_found_by_their_key)
+{
+	char value[32];
+	scratch_fresh("values");
+	put("info",
+		"cpu MHz\t\t: 2000\nmodel\t\t: 1\nmodel name\t: AMD EPYC\n"
+		"model name\t: other\n");
+	put("release", "NAME=x\nPRETTY_NAME=\"Debian \\ 12\"\nQ='a'\nOPEN=\"b\n");
+	ck_assert(fact_value(value, sizeof(value), ".", "/info", "model name"));
+	ck_assert_str_eq(value, "AMD EPYC");
+	ck_assert(fact_value(value, sizeof(value), ".", "/info", "model"));
+	ck_assert_str_eq(value, "1");
+	ck_assert(fact_value(value, sizeof(value), ".", "/release", "PRETTY_NAME"));
+	ck_assert_str_eq(value, "Debian \\ 12");
+	ck_assert(fact_value(value, sizeof(value), ".", "/release", "Q"));
+	ck_assert_str_eq(value, "a");
+	ck_assert(fact_value(value, sizeof(value), ".", "/release", "OPEN"));
+	ck_assert_str_eq(value, "\"b");
+	ck_assert(!fact_value(value, sizeof(value), ".", "/release", "NA"));
+	ck_assert(!fact_value(value, sizeof(value), ".", "/none", "NAME"));
+}
+END_TEST
+
+START_TEST(what_is_no_file_tells_nothing_and_holds_nobody_up)
+{
+	char text[16] = "before", *path = malloc(9000);
+	uint64_t number = 7;
+	scratch_fresh("strange");
+	ck_assert_ptr_nonnull(path);
+	memset(path, 'a', 8999);
+	path[0] = '/';
+	path[8999] = '\0';
+	ck_assert_int_eq(mkdir("dir", 0700), 0);
+	ck_assert_int_eq(mkfifo("pipe", 0600), 0);
+	ck_assert_int_eq(symlink("/dev/zero", "zero"), 0);
+	put("empty", "");
+	put("blank", " \t\n");
+	file_put("nul", "\0\0\0", 3);
+	static const char *const names[] = {
+		"/dir", "/pipe", "/zero", "/empty", "/blank", "/nul", "/none"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		ck_assert_msg(
+			!fact_line(text, sizeof(text), ".", "%s", names[i]), "%s", names[i]);
+		ck_assert(!fact_chosen(text, sizeof(text), ".", "%s", names[i]));
+		ck_assert(!fact_number(&number, ".", "%s", names[i]));
+		ck_assert(!fact_value(text, sizeof(text), ".", names[i], "a"));
+	}
+	ck_assert(!fact_line(text, sizeof(text), ".", "%s", path));
+	ck_assert(!fact_line(text, sizeof(text), path, "/a"));
+	ck_assert(!fact_exists(path, "/a"));
+	ck_assert_str_eq(text, "before");
+	ck_assert_uint_eq(number, 7);
+	free(path);
+}
+END_TEST
+
+START_TEST(lines_may_be_of_any_length)
+{
+	enum { SIZE = 1 << 20 };
+	char *text = malloc(SIZE), value[8];
+	scratch_fresh("long");
+	ck_assert_ptr_nonnull(text);
+	memset(text, 'a', SIZE);
+	memcpy(text + SIZE - 8, "\nk=last\n", 8);
+	file_put("long", text, SIZE);
+	ck_assert(fact_line(value, sizeof(value), ".", "/long"));
+	ck_assert_str_eq(value, "aaaaaaa");
+	ck_assert(fact_value(value, sizeof(value), ".", "/long", "k"));
+	ck_assert_str_eq(value, "last");
+	free(text);
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int failed = UNIT_RUN("fact", texts_are_kept_printable_and_whole,
+		numbers_have_units_and_bounds, lists_are_counted,
+		lines_and_numbers_come_from_files_below_a_root, values_are_found_by_their_key,
+		what_is_no_file_tells_nothing_and_holds_nobody_up, lines_may_be_of_any_length);
+	scratch_leave();
+	return failed;
+}
