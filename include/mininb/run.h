@@ -87,7 +87,13 @@ enum { NB_RUN_SETTLE_NONE = 0, NB_RUN_SETTLE_FLUSH = 1, NB_RUN_SETTLE_COMPACT = 
 #define NB_RUN_PIN (1u << 0)           /* worker t on the t-th CPU that the process may use */
 #define NB_RUN_ALLOW_MISSING (1u << 1) /* a key that is not there is no error of the run */
 #define NB_RUN_FRESH (1u << 2)         /* a put removes the engine's database first */
-#define NB_RUN_COLD (1u << 3)          /* the database is put out of memory before it is opened */
+/*
+ * A database that is there is put out of memory before it is opened: all of the kernel's
+ * caches are dropped if that is allowed, which everybody on the machine feels, else those of
+ * its files. On a file system that is memory that is NB_UNSUPPORTED. Engines that keep no
+ * database and new ones have nothing that could be cold.
+ */
+#define NB_RUN_COLD (1u << 3)
 
 /** What to run. Texts are borrowed until nb_run_delete(). Append only. */
 struct nb_run_options {

@@ -2,6 +2,7 @@
 /*
  * The course of a job:
  *
+ *     put the database out of memory, if asked
  *     open the database                          timed
  *     the loading, where an engine keeps nothing  untimed
  *     for each phase of the run:
@@ -324,12 +325,15 @@ nb_job_run_execute(struct nb_job_run *run)
 	sysinfo_create(&run->base.sysinfo, run->base.path);
 	environment_create(&run->base.environment, run->base.path);
 	if (rc == NB_OK)
+		rc = run_cool_database(&run->base);
+	if (rc == NB_OK)
 		rc = sampler_new(&run->base, run->options.procs > 1);
 	if (rc != NB_OK)
 		return rc;
 	rc = run->options.procs > 1 ? execute_procs(run) : execute_here(run);
 	sampler_finish(run->base.sampler);
 	run->base.measured.live_bytes = live_bytes(run);
+	run_look_after(&run->base);
 	if (rc == NB_OK && run->options.record_path != NULL) {
 		run_begin_phase(&run->base, "record");
 		rc = job_record(run);

@@ -172,6 +172,8 @@ open_gate(const struct squad *squad)
 	if (gate->begin != UINT64_MAX ||
 		__atomic_load_n(&gate->waiting, __ATOMIC_ACQUIRE) < all)
 		return;
+	if (run->options.procs > 1 && squad->is_told)
+		run_look_begin(&squad->run->base);
 	const struct clock *clock = &run->base.clock;
 	uint64_t begin = clock_stamp(clock->kind) + clock_ticks(clock, HEAD_START_NS);
 	__atomic_store_n(&gate->begin, begin, __ATOMIC_RELEASE);
@@ -258,8 +260,10 @@ go_through_phases(struct squad *squad, struct crew *crew)
 	struct sysinfo_usage before, after;
 	crew_do(crew, PHASE_ENTER, TICK_NS, NULL);
 	int rc = worker_failure(squad);
-	if (rc == NB_OK && is_counted(squad))
+	if (rc == NB_OK && is_counted(squad)) {
 		rc = run_count_from(&run->base);
+		run_look_begin(&run->base);
+	}
 	if (rc == NB_OK) {
 		sysinfo_usage(&before);
 		run->used_ns = clock_monotonic();

@@ -162,6 +162,20 @@ run_settle(struct nb_run *run);
 NB_MUST_CHECK int
 run_close_database(struct nb_run *run, int rc);
 
+/* ---- the page cache (run_cold.c) ---- */
+
+/** Before it is opened: out of memory if that was asked for, and a look at what is there. */
+NB_MUST_CHECK int
+run_cool_database(struct nb_run *run);
+
+/** When the first operation is about to begin; later calls do nothing. */
+void
+run_look_begin(struct nb_run *run);
+
+/** After it was closed. */
+void
+run_look_after(struct nb_run *run);
+
 /** Measure the harness itself, on the null engine with this run's workload and plan: a few ms. */
 NB_MUST_CHECK int
 floor_measure(struct nb_run *run);

@@ -3,6 +3,7 @@
  * The course of a run, in phases that all threads go through together:
  *
  *     look at the keys, measure the harness      main thread
+ *     put the database out of memory, if asked   main thread
  *     open the database                          main thread, timed
  *     ENTER      memory and session              each worker on its own thread
  *     LOAD       data for an engine that keeps none, untimed
@@ -307,8 +308,10 @@ run_phases(struct nb_run *run, struct crew *crew)
 		rc = load(run, crew);
 	if (rc == NB_OK)
 		rc = run_count_from(run);
-	if (rc == NB_OK)
+	if (rc == NB_OK) {
+		run_look_begin(run);
 		rc = operate(run, crew);
+	}
 	if (rc == NB_OK)
 		rc = run_settle(run);
 	run->measured.has_settled = rc == NB_OK;
@@ -468,6 +471,8 @@ nb_run_execute(struct nb_run *run)
 		return error_set(NB_ERR_USAGE, "a run can be executed only once");
 	int rc = prepare(run);
 	if (rc == NB_OK)
+		rc = run_cool_database(run);
+	if (rc == NB_OK)
 		rc = run_open_database(run);
 	if (rc != NB_OK)
 		return rc;
@@ -475,5 +480,6 @@ nb_run_execute(struct nb_run *run)
 	rc = run_close_database(run, rc);
 	sampler_finish(run->sampler);
 	run->measured.live_bytes = live_bytes(run);
+	run_look_after(run);
 	return rc == NB_OK ? judge(run) : warn_of_data(run, rc);
 }

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What of a database is in the page cache, by mincore(2) over a mapping of each file, and how
+ * to get it out of there.
+ *
+ * A mapping alone reads nothing, so that looking changes nothing; files are opened with
+ * O_NOATIME where that is allowed. Holes are left out (SEEK_DATA), as the space that a
+ * database has only reserved is no part of it; a page that is half data counts whole.
+ *
+ * All of that is done by a thread with a table of open files of its own. A process that
+ * closes a file loses all record locks it has on it (fcntl(2)), by whatever descriptor, and
+ * the engine whose database is open may have such locks on its files.
+ *
+ * What would make the number wrong:
+ *   - since Linux 5.2 mincore tells the truth only to who owns the file or may write it, and
+ *     calls all pages resident to others: such files are not looked at, but counted;
+ *   - an engine that goes round the page cache (O_DIRECT), or a file system with a cache of
+ *     its own: ZFS, for which nothing is told, or a network's server or FUSE's, which may
+ *     have in memory what is not resident here; and so may the device itself;
+ *   - where storage is mapped without a cache (DAX) nothing is ever resident.
+ *
+ * Cold is made by fsync(2) and posix_fadvise(2) of each file, and then, where that is
+ * allowed, by dropping all caches, which takes the file system's own records as well. Only
+ * what is written back can be dropped; what another process has mapped stays, and is seen in
+ * the look that comes after.
+ */
+#include "run/residency.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+enum { DEPTH_MAX = 16 };
+
+#define CHUNK_BYTES (UINT64_C(1) << 30) /* mapped at a time */
+#define DROP_CACHES "/proc/sys/vm/drop_caches"
+
+/* ---- going through the files ---- */
+
+struct walk {
+	void (*see)(struct walk *walk, int fd, const struct stat *st);
+	struct residency *residency; /* of a look */
+	unsigned char *map;          /* for mincore(2), a byte for each page of a chunk */
+	uint64_t page_bytes;
+	uint64_t evicted; /* files, of an eviction */
+	int failure;      /* errno of the last one that could not be */
+};
+
+static void
+walk_file(struct walk *walk, int dir_fd, const char *name)
+{
+	struct stat st;
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	int fd = openat(dir_fd, name, flags | O_NOATIME);
+	if (fd < 0 && errno == EPERM)
+		fd = openat(dir_fd, name, flags);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		walk->see(walk, fd, &st);
+	} else {
+		walk->failure = errno;
+		walk->residency->unread++;
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static void
+walk_all(struct walk *walk, int dir_fd, const char *name, unsigned depth)
+{
+	struct stat st;
+	/* the database itself may be a link to where there is room */
+	if (fstatat(dir_fd, name, &st, depth > 0 ? AT_SYMLINK_NOFOLLOW : 0) != 0)
+		return;
+	if (S_ISREG(st.st_mode))
+		walk_file(walk, dir_fd, name);
+	if (!S_ISDIR(st.st_mode) || depth == DEPTH_MAX)
+		return;
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (dir == NULL) {
+		if (fd >= 0)
+			close(fd);
+		walk->residency->unread++;
+		return;
+	}
+	for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			walk_all(walk, dirfd(dir), entry->d_name, depth + 1);
+	closedir(dir);
+}
+
+/* ---- looking ---- */
+
+/** [begin, end) of one chunk, whole pages. False if that cannot be told. */
+static bool
+look_at_chunk(struct walk *walk, int fd, uint64_t begin, uint64_t end)
+{
+	size_t bytes = end - begin, resident = 0;
+	void *mapped = mmap(NULL, bytes, PROT_NONE, MAP_SHARED, fd, (off_t)begin);
+	if (mapped == MAP_FAILED)
+		return false;
+	bool is_told = mincore(mapped, bytes, walk->map) == 0;
+	for (size_t i = 0; is_told && i < bytes / walk->page_bytes; i++)
+		resident += walk->map[i] & 1;
+	munmap(mapped, bytes);
+	walk->residency->resident_bytes += resident * walk->page_bytes;
+	walk->residency->total_bytes += is_told ? bytes : 0;
+	return is_told;
+}
+
+/**
+ * Where data begins at or behind `from` and where it ends, by whole pages. False with errno
+ * ENXIO where there is none.
+ */
+static bool
+next_data(const struct walk *walk, int fd, uint64_t from, uint64_t *begin, uint64_t *end)
+{
+	off_t data = lseek(fd, (off_t)from, SEEK_DATA);
+	off_t hole = data >= 0 ? lseek(fd, data, SEEK_HOLE) : -1;
+	if (hole < 0)
+		return false;
+	errno = ENXIO; /* somebody cut the file meanwhile */
+	uint64_t mask = walk->page_bytes - 1;
+	*begin = (uint64_t)data & ~mask;
+	*begin = *begin < from ? from : *begin;
+	*end = ((uint64_t)hole + mask) & ~mask;
+	return *end > *begin;
+}
+
+static void
+look_at_file(struct walk *walk, int fd, const struct stat *st)
+{
+	char name[32];
+	uint64_t begin, end = 0;
+	bool is_told = true;
+	/* /proc/self would be that of the process, whose files are others */
+	snprintf(name, sizeof(name), "/proc/thread-self/fd/%d", fd);
+	if (st->st_uid != geteuid() && faccessat(AT_FDCWD, name, W_OK, AT_EACCESS) != 0) {
+		walk->residency->unread++;
+		return;
+	}
+	while (is_told && next_data(walk, fd, end, &begin, &end)) {
+		for (uint64_t at = begin; at < end && is_told;) {
+			uint64_t until = at + CHUNK_BYTES < end ? at + CHUNK_BYTES : end;
+			is_told = look_at_chunk(walk, fd, at, until);
+			at = until;
+		}
+	}
+	if (is_told && errno == ENXIO)
+		walk->residency->files++;
+	else
+		walk->residency->unread++;
+}
+
+/** Magic numbers: statfs(2), and ZFS's own. */
+static bool
+has_page_cache(const char *path)
+{
+	struct statfs fs;
+	return statfs(path, &fs) == 0 && ((unsigned long)fs.f_type & 0xffffffffu) != 0x2fc12fc1;
+}
+
+struct errand {
+	const char *path;
+	struct walk walk;
+	bool is_done;
+};
+
+/** None of the others' is taken along where that can be: their closing may write (NFS). */
+static bool
+have_own_files(void)
+{
+#ifdef CLOSE_RANGE_UNSHARE
+	if (close_range(3, ~0U, CLOSE_RANGE_UNSHARE) == 0)
+		return true;
+#endif
+	return unshare(CLONE_FILES) == 0;
+}
+
+static void *
+run_errand(void *arg)
+{
+	struct errand *errand = arg;
+	if (!have_own_files())
+		return NULL;
+	walk_all(&errand->walk, AT_FDCWD, errand->path, 0);
+	errand->is_done = true;
+	return NULL;
+}
+
+/** False: there was no thread for it, or it could not have files of its own. */
+static bool
+walk_aside(struct errand *errand)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, run_errand, errand) != 0)
+		return false;
+	pthread_join(thread, NULL);
+	return errand->is_done;
+}
+
+void
+residency_look(struct residency *residency, const char *path)
+{
+	*residency = (struct residency){0};
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct errand errand = {.path = path,
+		.walk = {.see = look_at_file,
+			.residency = residency,
+			.page_bytes = page_bytes,
+			.map = malloc(CHUNK_BYTES / page_bytes)}};
+	if (errand.walk.map != NULL && has_page_cache(path) && walk_aside(&errand))
+		residency->is_known = residency->files > 0;
+	free(errand.walk.map);
+}
+
+/* ---- evicting ---- */
+
+static void
+evict_file(struct walk *walk, int fd, const struct stat *st)
+{
+	(void)st;
+	int failure = fsync(fd) != 0 ? errno : posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	if (failure == 0)
+		walk->evicted++;
+	else
+		walk->failure = failure;
+}
+
+/** 3: pages, and what the file system keeps of directories and files. */
+static bool
+drop_caches(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	bool is_done = write(fd, "3\n", 2) == 2;
+	close(fd);
+	return is_done;
+}
+
+/** What is not written back, the file system's own records too, cannot be dropped. */
+static void
+write_back(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)!syncfs(fd);
+	close(fd);
+}
+
+int
+residency_make_cold_by(const char *path, const char *drop_path, uint32_t *how)
+{
+	enum { TMPFS = 0x01021994 };
+	const unsigned long ramfs = 0x858458f6;
+	struct residency seen = {0};
+	struct errand errand = {.path = path, .walk = {.see = evict_file, .residency = &seen}};
+	struct statfs fs;
+	*how = COLD_NOT;
+	if (statfs(path, &fs) != 0)
+		return error_system("%s: cannot be put out of memory", path);
+	unsigned long type = (unsigned long)fs.f_type & 0xffffffffu;
+	if (type == TMPFS || type == ramfs)
+		return error_set(NB_UNSUPPORTED,
+			"%s: is on a file system that is memory (%s) and can never be cold; "
+			"take a --path on a device",
+			path, type == TMPFS ? "tmpfs" : "ramfs");
+	if (!walk_aside(&errand))
+		return error_set(NB_FAIL, "%s: no thread to put it out of memory", path);
+	write_back(path);
+	if (drop_caches(drop_path))
+		*how = COLD_CACHES;
+	else if (errand.walk.evicted > 0)
+		*how = COLD_FILES;
+	if (*how != COLD_NOT)
+		return NB_OK;
+	errno = errand.walk.failure != 0 ? errand.walk.failure : ENOENT;
+	return error_system("%s: no file of it could be put out of memory", path);
+}
+
+int
+residency_make_cold(const char *path, uint32_t *how)
+{
+	return residency_make_cold_by(path, DROP_CACHES, how);
+}

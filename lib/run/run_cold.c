@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A run's database and the page cache: out of it before it is opened, if that was asked for,
+ * and in any case how much of it is there at the moments that matter. All of that is outside
+ * of what is timed.
+ *
+ * The look after opening tells an engine that reads everything when it opens from one that
+ * does not: the first is warm when its first operation begins, however cold its files were.
+ */
+#include "run/run.h"
+
+static bool
+is_kept(const struct nb_run *run)
+{
+	return (run->engine->table.caps & NB_CAP_PERSISTENT) != 0;
+}
+
+int
+run_cool_database(struct nb_run *run)
+{
+	struct measurement *measured = &run->measured;
+	if (!is_kept(run) || !measured->had_data)
+		return NB_OK;
+	if ((run->options.flags & NB_RUN_COLD) != 0) {
+		run_begin_phase(run, "cool");
+		run_tell(run, 0, 0);
+		int rc = residency_make_cold(run->path, &measured->cold);
+		if (rc != NB_OK)
+			return rc;
+	}
+	residency_look(&measured->residency_before, run->path);
+	return NB_OK;
+}
+
+void
+run_look_begin(struct nb_run *run)
+{
+	if (is_kept(run) && !run->measured.has_begun)
+		residency_look(&run->measured.residency_begin, run->path);
+}
+
+void
+run_look_after(struct nb_run *run)
+{
+	if (is_kept(run))
+		residency_look(&run->measured.residency_after, run->path);
+}

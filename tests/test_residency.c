@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How much of a database is in memory, against what was just written, read and evicted. On the
+ * build's file system, since on one that is memory nothing can be evicted.
+ */
+#include "run/residency.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+
+#include "scratch.h"
+#include "unit.h"
+
+enum { BYTES = 4 << 20 };
+
+static char dir[512];
+static struct residency residency;
+
+/** A directory of the test's on RESIDENCY_DIR, and "no-drop" in it, which cannot be written. */
+static void
+begin(void)
+{
+	snprintf(dir, sizeof(dir), "%s/residency-XXXXXX", RESIDENCY_DIR);
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert_int_eq(chdir(dir), 0);
+	ck_assert_int_eq(mkdir("db", 0700), 0);
+}
+
+static void
+end(void)
+{
+	ck_assert_int_eq(chdir("/"), 0);
+	nftw(dir, scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void
+make_file(const char *path)
+{
+	static char data[BYTES];
+	memset(data, 'x', sizeof(data));
+	file_put(path, data, sizeof(data));
+}
+
+/** Whether what was evicted here leaves memory; memory and stacked file systems keep it. */
+static bool
+can_evict(void)
+{
+	uint32_t how;
+	make_file("db/probe");
+	bool can = residency_make_cold_by("db", "/no-such", &how) == NB_OK;
+	residency_look(&residency, "db");
+	can = can && residency.is_known && residency.resident_bytes < BYTES / 20;
+	remove("db/probe");
+	if (!can)
+		puts("# skipped: " RESIDENCY_DIR " is on no file system that can be evicted");
+	return can;
+}
+
+START_TEST(what_was_just_written_is_resident)
+{
+	begin();
+	make_file("db/one");
+	ck_assert_int_eq(mkdir("db/sub", 0700), 0);
+	make_file("db/sub/two");
+	ck_assert_int_eq(symlink("../one", "db/sub/link"), 0);
+	ck_assert_int_eq(mkfifo("db/pipe", 0600), 0);
+	file_put("db/empty", "", 0);
+	residency_look(&residency, "db");
+	ck_assert_uint_eq(residency.is_known, 1);
+	ck_assert_uint_eq(residency.files, 3);
+	ck_assert_uint_eq(residency.unread, 0);
+	ck_assert_uint_eq(residency.total_bytes, 2 * BYTES);
+	ck_assert_uint_gt(residency.resident_bytes, BYTES);
+	end();
+}
+END_TEST
+
+START_TEST(holes_are_not_counted)
+{
+	begin();
+	make_file("db/sparse");
+	ck_assert_int_eq(truncate("db/sparse", (off_t)1 << 32), 0);
+	int fd = open("db/sparse", O_WRONLY);
+	ck_assert_int_eq(pwrite(fd, "x", 1, ((off_t)3 << 30) + 5), 1);
+	close(fd);
+	residency_look(&residency, "db");
+	ck_assert_uint_ge(residency.total_bytes, BYTES + (uint64_t)getpagesize());
+	ck_assert_uint_lt(residency.total_bytes, 2 * BYTES);
+	ck_assert_uint_le(residency.resident_bytes, residency.total_bytes);
+	end();
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_not_known)
+{
+	begin();
+	residency_look(&residency, "db");
+	ck_assert_uint_eq(residency.is_known, 0);
+	residency_look(&residency, "none");
+	ck_assert_uint_eq(residency.is_known, 0);
+	make_file("file"); /* a database may be one */
+	residency_look(&residency, "file");
+	ck_assert_uint_eq(residency.files, 1);
+	end();
+}
+END_TEST
+
+START_TEST(files_are_put_out_of_memory_and_what_is_read_comes_back)
+{
+	uint32_t how;
+	static char data[BYTES / 4];
+	begin();
+	if (can_evict()) {
+		make_file("db/one");
+		ck_assert_int_eq(residency_make_cold_by("db", "/no-such", &how), NB_OK);
+		ck_assert_uint_eq(how, COLD_FILES);
+		residency_look(&residency, "db");
+		ck_assert_uint_eq(residency.total_bytes, BYTES);
+		ck_assert_uint_lt(residency.resident_bytes, BYTES / 20);
+		residency_look(&residency, "db"); /* looking has read nothing */
+		ck_assert_uint_lt(residency.resident_bytes, BYTES / 20);
+		int fd = open("db/one", O_RDONLY);
+		ck_assert_int_eq(read(fd, data, sizeof(data)), sizeof(data));
+		close(fd);
+		residency_look(&residency, "db");
+		ck_assert_uint_ge(residency.resident_bytes, sizeof(data));
+	}
+	end();
+}
+END_TEST
+
+START_TEST(caches_are_dropped_where_that_is_allowed)
+{
+	uint32_t how;
+	struct statfs fs;
+	begin();
+	make_file("db/one");
+	file_put("drop", "", 0);
+	ck_assert_int_eq(statfs(".", &fs), 0);
+	if (fs.f_type != 0x01021994) {
+		ck_assert_int_eq(residency_make_cold_by("db", "drop", &how), NB_OK);
+		ck_assert_uint_eq(how, COLD_CACHES);
+		file_is("drop", "3\n", 2);
+	}
+	end();
+}
+END_TEST
+
+START_TEST(file_system_that_is_memory_cannot_be_cold)
+{
+	uint32_t how = 7;
+	struct statfs fs;
+	if (statfs("/dev/shm", &fs) != 0 || fs.f_type != 0x01021994) {
+		puts("# skipped: /dev/shm is no tmpfs");
+		return;
+	}
+	begin();
+	ck_assert_int_eq(residency_make_cold("/dev/shm", &how), NB_UNSUPPORTED);
+	ck_assert_str_eq(nb_error_text(),
+		"/dev/shm: is on a file system that is memory (tmpfs) and can never be cold; "
+		"take a --path on a device");
+	ck_assert_uint_eq(how, COLD_NOT);
+	end();
+}
+END_TEST
+
+START_TEST(database_that_is_not_there_cannot_be_cold)
+{
+	uint32_t how = 7;
+	begin();
+	ck_assert_int_eq(residency_make_cold_by("none", "/no-such", &how), NB_FAIL);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "none: "));
+	ck_assert_uint_eq(how, COLD_NOT);
+	end();
+}
+END_TEST
+
+/** In a process of its own, since a process never sees its own locks. */
+static bool
+is_locked(const char *path)
+{
+	pid_t child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+		int fd = open(path, O_RDWR);
+		_exit(fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? 1
+											  : 0);
+	}
+	int status;
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	return WEXITSTATUS(status) == 1;
+}
+
+START_TEST(looking_leaves_locks_of_an_open_database_alone)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	begin();
+	make_file("db/LOCK");
+	int fd = open("db/LOCK", O_RDWR);
+	ck_assert_int_eq(fcntl(fd, F_SETLK, &lock), 0);
+	ck_assert(is_locked("db/LOCK"));
+	residency_look(&residency, "db");
+	ck_assert_uint_eq(residency.files, 1);
+	ck_assert(is_locked("db/LOCK"));
+	close(fd);
+	ck_assert(!is_locked("db/LOCK"));
+	end();
+}
+END_TEST
+
+START_TEST(files_of_others_are_not_told_of_but_counted)
+{
+	if (geteuid() != 0) {
+		puts("# skipped: only root can be somebody else");
+		return;
+	}
+	begin();
+	make_file("db/foreign");
+	ck_assert_int_eq(chmod(dir, 0755), 0);
+	ck_assert_int_eq(chmod("db", 0755), 0);
+	ck_assert_int_eq(chmod("db/foreign", 0644), 0);
+	ck_assert_int_eq(seteuid(65534), 0);
+	residency_look(&residency, "db");
+	ck_assert_int_eq(seteuid(0), 0);
+	ck_assert_uint_eq(residency.is_known, 0);
+	ck_assert_uint_eq(residency.unread, 1);
+	ck_assert_uint_eq(residency.total_bytes, 0);
+	end();
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("residency", what_was_just_written_is_resident, holes_are_not_counted,
+		what_is_not_there_is_not_known,
+		files_are_put_out_of_memory_and_what_is_read_comes_back,
+		caches_are_dropped_where_that_is_allowed,
+		file_system_that_is_memory_cannot_be_cold,
+		database_that_is_not_there_cannot_be_cold,
+		looking_leaves_locks_of_an_open_database_alone,
+		files_of_others_are_not_told_of_but_counted);
+}

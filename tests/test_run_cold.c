@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Cold runs: what is in memory before a run, at its first operation and after it, of an
+ * engine whose files the test knows and of real ones.
+ */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "rig.h"
+#include "scratch.h"
+#include "unit.h"
+
+enum { FILE_BYTES = 4 << 20, COUNT = 1000 };
+
+static struct rig rig;
+static bool does_read; /* the engine, when it opens */
+
+static void
+set_file_path(char *path, size_t size, const char *database)
+{
+	snprintf(path, size, "%s/data", database);
+}
+
+/** An engine that keeps a file, of which it may read all when it opens. */
+static int
+open_file(struct nb_db **out, const struct nb_open_args *args)
+{
+	static char data[FILE_BYTES];
+	char path[256];
+	set_file_path(path, sizeof(path), args->path);
+	if ((args->flags & NB_OPEN_CREATE) != 0 && access(path, F_OK) != 0) {
+		memset(data, 'x', sizeof(data));
+		int fd = open(path, O_WRONLY | O_CREAT, 0666);
+		ck_assert_int_eq(write(fd, data, sizeof(data)), sizeof(data));
+		close(fd);
+	} else if (does_read) {
+		int fd = open(path, O_RDONLY);
+		ck_assert_int_eq(read(fd, data, sizeof(data)), sizeof(data));
+		close(fd);
+	}
+	struct nb_open_args memory = *args; /* behind it, always a new one */
+	memory.flags = NB_OPEN_CREATE;
+	return rig_right()->open(out, &memory);
+}
+
+static struct nb_engine
+filing(void)
+{
+	struct nb_engine engine = *rig_right();
+	engine.caps |= NB_CAP_PERSISTENT;
+	engine.open = open_file;
+	return engine;
+}
+
+/** The rig with a database of its own below the build, for which a file system is needed. */
+static bool
+begin(uint32_t verb)
+{
+	static char path[512];
+	struct statfs fs;
+	rig_create(&rig, verb, COUNT);
+	snprintf(path, sizeof(path), "%s/run_cold.%d", COLD_DIR, (int)getpid());
+	rig.options.path = path;
+	rig.options.flags = NB_RUN_ALLOW_MISSING;
+	rig.options.verify_rate = 0;
+	ck_assert_int_eq(statfs(COLD_DIR, &fs), 0);
+	bool can = fs.f_type == 0xef53 || fs.f_type == 0x58465342; /* ext4, XFS */
+	if (!can)
+		puts("# skipped: " COLD_DIR " is not on ext4 or XFS");
+	return can;
+}
+
+static void
+end(void)
+{
+	nftw(rig.options.path, scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
+	rig_destroy(&rig);
+}
+
+static double
+share(const struct residency *residency)
+{
+	ck_assert_uint_eq(residency->is_known, 1);
+	ck_assert_uint_gt(residency->total_bytes, 0);
+	return (double)residency->resident_bytes / (double)residency->total_bytes;
+}
+
+static const struct measurement *
+execute(uint32_t verb, uint32_t flags, const struct nb_engine *engine)
+{
+	rig.workload.verb = verb;
+	rig.options.flags = flags | NB_RUN_ALLOW_MISSING;
+	int rc = rig_run(&rig, engine);
+	ck_assert_msg(rc == NB_OK, "%s", nb_error_text());
+	return &rig.run->measured;
+}
+
+START_TEST(new_database_is_not_cold_and_is_looked_at)
+{
+	struct nb_engine engine = filing();
+	if (begin(NB_VERB_PUT)) {
+		const struct measurement *put = execute(NB_VERB_PUT, NB_RUN_COLD, &engine);
+		ck_assert_uint_eq(put->cold, COLD_NOT);
+		ck_assert_uint_eq(put->residency_before.is_known, 0);
+		ck_assert(share(&put->residency_begin) > 0.5);
+		ck_assert(share(&put->residency_after) > 0.5);
+		ck_assert_uint_eq(put->residency_after.files, 1);
+	}
+	end();
+}
+END_TEST
+
+START_TEST(database_is_cold_only_if_that_was_asked)
+{
+	struct nb_engine engine = filing();
+	if (begin(NB_VERB_PUT)) {
+		execute(NB_VERB_PUT, 0, &engine);
+		const struct measurement *get = execute(NB_VERB_GET, 0, &engine);
+		ck_assert_uint_eq(get->cold, COLD_NOT);
+		ck_assert(share(&get->residency_before) > 0.5);
+		for (int i = 0; i < 2; i++) {
+			does_read = i == 1;
+			get = execute(NB_VERB_GET, NB_RUN_COLD, &engine);
+			ck_assert_uint_eq(get->cold,
+				access("/proc/sys/vm/drop_caches", W_OK) == 0 ? COLD_CACHES
+									      : COLD_FILES);
+			ck_assert(share(&get->residency_before) < 0.05);
+			ck_assert((share(&get->residency_begin) > 0.5) == does_read);
+		}
+	}
+	end();
+}
+END_TEST
+
+START_TEST(engine_that_keeps_nothing_is_not_looked_at)
+{
+	if (begin(NB_VERB_GET)) {
+		const struct measurement *get = execute(NB_VERB_GET, NB_RUN_COLD, NULL);
+		ck_assert_uint_eq(get->cold, COLD_NOT);
+		ck_assert_uint_eq(get->residency_before.is_known, 0);
+		ck_assert_uint_eq(get->residency_begin.is_known, 0);
+		ck_assert_uint_eq(get->residency_after.is_known, 0);
+	}
+	end();
+}
+END_TEST
+
+START_TEST(what_cannot_be_cold_is_refused_before_it_is_opened)
+{
+	struct nb_engine engine = filing();
+	struct statfs fs;
+	if (statfs("/dev/shm", &fs) != 0 || fs.f_type != 0x01021994) {
+		puts("# skipped: /dev/shm is no tmpfs");
+		return;
+	}
+	begin(NB_VERB_PUT);
+	char path[64];
+	snprintf(path, sizeof(path), "/dev/shm/mininb-cold.%d", (int)getpid());
+	rig.options.path = path;
+	execute(NB_VERB_PUT, NB_RUN_COLD, &engine); /* of which there was none */
+	rig.workload.verb = NB_VERB_GET;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_UNSUPPORTED);
+	rig_assert_told("can never be cold; take a --path on a device");
+	ck_assert(!rig.run->measured.has_begun);
+	end();
+}
+END_TEST
+
+/** What reads all records has most of their files' pages in memory then. */
+static void
+check_engine(const char *driver)
+{
+	if (begin(NB_VERB_PUT)) {
+		struct nb_engine_ref *ref;
+		if (nb_engine_load(&ref, driver) != NB_OK) {
+			printf("# skipped: %s is not built\n", driver);
+		} else {
+			nb_engine_unload(ref);
+			rig.workload.value_size = 4000;
+			rig.options.driver = driver;
+			execute(NB_VERB_PUT, NB_RUN_FRESH, NULL);
+			const struct measurement *get = execute(NB_VERB_GET, NB_RUN_COLD, NULL);
+			ck_assert_uint_eq(get->answers[NB_OK], COUNT);
+			ck_assert_uint_ge(get->residency_before.total_bytes, COUNT * 2000);
+			ck_assert(share(&get->residency_before) < 0.05);
+			ck_assert(share(&get->residency_begin) <= share(&get->residency_after));
+			ck_assert(share(&get->residency_after) > 0.5);
+		}
+	}
+	end();
+}
+
+START_TEST(leveldb_is_cold_and_then_read)
+{
+	check_engine("leveldb");
+}
+END_TEST
+
+START_TEST(lmdb_is_cold_and_then_read)
+{
+	check_engine("lmdb");
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("run_cold", new_database_is_not_cold_and_is_looked_at,
+		database_is_cold_only_if_that_was_asked,
+		engine_that_keeps_nothing_is_not_looked_at,
+		what_cannot_be_cold_is_refused_before_it_is_opened,
+		leveldb_is_cold_and_then_read, lmdb_is_cold_and_then_read);
+}
