@@ -13,6 +13,7 @@
 
 const struct writer writers[] = {
 	{"text", ".txt", "what is printed after a run", write_text},
+	{"json", ".json", "all of it, to be read again: report, compare, rerun, merge", write_json},
 	{NULL, NULL, NULL, NULL},
 };
 

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef REPORT_JSON_FIELDS_H
+#define REPORT_JSON_FIELDS_H
+/**
+ * Plain structures as JSON objects, by tables that say what each member is called. One table
+ * writes and reads, so that the two cannot drift apart.
+ *
+ * What is not in an object is read as 0 and empty, unless it must be there; what is in it and
+ * in no table is left out. All that is read fits its member, or is an error.
+ */
+#include "report/json_value.h"
+
+enum json_field_type {
+	JSON_T_NUMBER,   /* uint32_t, uint64_t, size_t; `most` 0: any that fits */
+	JSON_T_FLAG,     /* bool, or uint32_t that is 0 or 1 */
+	JSON_T_REAL,     /* double */
+	JSON_T_HASH,     /* uint64_t, in hexadecimal */
+	JSON_T_CHARS,    /* char[] */
+	JSON_T_TEXT,     /* char *, owned */
+	JSON_T_BORROWED, /* const char *, never NULL; kept in reader->texts */
+	JSON_T_NAME,     /* uint32_t or int, one of names */
+	JSON_T_BITS,     /* uint32_t or uint64_t: an array of names */
+	JSON_T_COUNTS, /* an array of numbers, one for each of names: an object of those above 0 */
+	JSON_T_NUMBERS,   /* pointer to numbers, with a count */
+	JSON_T_TEXTS,     /* char **, owned as its texts are, with a count */
+	JSON_T_OBJECT,    /* a structure within, or some members of this one as an object */
+	JSON_T_LIST,      /* structures behind a pointer, owned, or within; with a count */
+	JSON_T_HISTOGRAM, /* pointer, owned */
+	JSON_T_CUSTOM,    /* functions of its own, which see the whole structure */
+};
+
+enum {
+	FIELD_MUST = 1 << 0,   /* it has to be there */
+	FIELD_FILLED = 1 << 1, /* a TEXT that is "" rather than NULL */
+	FIELD_SPARSE = 1 << 2, /* an OBJECT in which numbers that are 0 are left out */
+	FIELD_WITHIN = 1 << 3, /* a LIST within the structure */
+	FIELD_SIZED = 1 << 4,  /* elements of a LIST, or an OBJECT, begin with their own size */
+};
+
+struct json_names {
+	const char *const *names;
+	uint32_t count;
+	bool are_kinds; /* NB_OP_*; of a classic action the first is its verb */
+};
+
+struct json_writer {
+	const char *verb; /* as json_reader.verb */
+	bool is_sparse;
+	bool has_failed; /* memory did not reach */
+};
+
+struct json_field {
+	const char *name;
+	enum json_field_type type;
+	uint32_t flags; /* FIELD_* */
+	size_t offset, size;
+	size_t element;                  /* size of one of an array */
+	size_t count_offset, count_size; /* of the number of elements */
+	uint64_t most;                   /* elements, or the highest number */
+	const struct json_names *names;
+	const struct json_field *fields; /* of an OBJECT, or of elements */
+	json_t *(*write)(struct json_writer *writer, const void *from); /* NULL: left out */
+	int (*read)(struct json_reader *reader, const json_t *json, void *into);
+};
+
+/* Rows of a table; s is the structure without `struct`, n the name, m the member. */
+#define FIELD_SIZE(s, m) sizeof(((struct s *)NULL)->m)
+#define FIELD_ROW(s, n, t, m) \
+	.name = n, .type = t, .offset = offsetof(struct s, m), .size = FIELD_SIZE(s, m)
+#define FIELD_NUMBER(s, n, m) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_NUMBER, m) \
+	}
+#define FIELD_FLAG(s, n, m) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_FLAG, m) \
+	}
+#define FIELD_REAL(s, n, m) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_REAL, m) \
+	}
+#define FIELD_CHARS(s, n, m) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_CHARS, m) \
+	}
+#define FIELD_TEXT(s, n, m) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_TEXT, m) \
+	}
+#define FIELD_FILLED_TEXT(s, n, m) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_TEXT, m), .flags = FIELD_FILLED \
+	}
+#define FIELD_BORROWED(s, n, m) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_BORROWED, m) \
+	}
+#define FIELD_HISTOGRAM(s, n, m) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_HISTOGRAM, m) \
+	}
+#define FIELD_NAME(s, n, m, l) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_NAME, m), .names = &(l) \
+	}
+#define FIELD_BITS(s, n, m, l) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_BITS, m), .names = &(l) \
+	}
+#define FIELD_COUNTS(s, n, m, l) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_COUNTS, m), .element = FIELD_SIZE(s, m[0]), \
+						   .names = &(l) \
+	}
+#define FIELD_OBJECT(s, n, m, f) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_OBJECT, m), .fields = f \
+	}
+/** Some members of the same structure, put together. */
+#define FIELD_PART(n, f) \
+	{ \
+		.name = n, .type = JSON_T_OBJECT, .fields = f \
+	}
+#define FIELD_COUNTED(s, m, c, f, x) \
+	.element = FIELD_SIZE(s, m[0]), .count_offset = offsetof(struct s, c), \
+	.count_size = FIELD_SIZE(s, c), .most = x, .fields = f
+#define FIELD_LIST(s, n, m, c, f, x) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_LIST, m), FIELD_COUNTED(s, m, c, f, x) \
+	}
+#define FIELD_NUMBERS(s, n, m, c, x) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_NUMBERS, m), FIELD_COUNTED(s, m, c, NULL, x) \
+	}
+#define FIELD_TEXTS(s, n, m, c, x) \
+	{ \
+		FIELD_ROW(s, n, JSON_T_TEXTS, m), FIELD_COUNTED(s, m, c, NULL, x) \
+	}
+#define FIELD_CUSTOM(n, w, r) \
+	{ \
+		.name = n, .type = JSON_T_CUSTOM, .write = w, .read = r \
+	}
+
+/** Set a member of an object; a value of NULL, or no memory, is noted in the writer. */
+void
+json_put(struct json_writer *writer, json_t *object, const char *name, json_t *value);
+
+/** Write all fields, up to one without a name, into an object. */
+void
+json_write_fields(struct json_writer *writer, json_t *object, const struct json_field *fields,
+	const void *from);
+
+/**
+ * Read them into a structure, which is all zero but for what is no field. On a failure what
+ * was read so far is there, to be destroyed as always.
+ */
+NB_MUST_CHECK int
+json_read_fields(struct json_reader *reader, const json_t *object,
+	const struct json_field *fields, void *into);
+
+/** From here to JSON_LEAVE() the reader is at a member of that name, or with NULL at element 0. */
+#define JSON_ENTER(reader, at, what) \
+	struct json_place at = {.up = (reader)->place, .name = what}; \
+	(reader)->place = &(at)
+
+/** Back to where the reader was before. */
+#define JSON_LEAVE(reader, at) ((reader)->place = (at).up)
+
+/** The index of a name; NB_ERR_DATA lists those that there are. */
+NB_MUST_CHECK int
+json_to_name(const struct json_reader *reader, const json_t *json,
+	const struct json_names *names, uint32_t *out);
+
+/** What stands for it in a document: NULL beyond the last. */
+const char *
+json_name(const struct json_names *names, const char *verb, uint32_t index);
+
+#endif /* REPORT_JSON_FIELDS_H */

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A result file read back: any bytes are safe, and what is refused is told with its place.
+ *
+ * Members that are not known are left out: a later mininb of the same version may have
+ * added them. Those that are not there are 0 and empty, but for a few without which there is
+ * no result. What others rely on is made so, or refused: that there are histograms, that
+ * texts are not NULL, that a histogram has no more values than there were operations.
+ */
+#include "report/json_read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "report/json_histogram.h"
+#include "report/json_tables.h"
+
+#define FILE_MAX ((size_t)1 << 30)
+
+static int
+out_of_memory(void)
+{
+	return error_set(NB_FAIL, "out of memory");
+}
+
+/* ---- a result ---- */
+
+static int
+read_member(struct json_reader *reader, const json_t *object, const char *name,
+	struct nb_histogram **out)
+{
+	const json_t *json = json_object_get(object, name);
+	JSON_ENTER(reader, place, name);
+	int rc = json != NULL ? json_to_histogram(reader, json, out) : NB_OK;
+	JSON_LEAVE(reader, place);
+	return rc;
+}
+
+/** One that has to be there, if only empty. */
+static int
+fill_histogram(struct nb_histogram **histogram)
+{
+	return *histogram != NULL ? NB_OK : nb_histogram_new(histogram);
+}
+
+struct read_note {
+	char id[24];
+	char *text; /* owned */
+	uint32_t scope;
+};
+
+static const struct json_names scopes = {(const char *const[]){"run", "job"}, 2, false};
+
+static const struct json_field note_fields[] = {
+	FIELD_CHARS(read_note, "id", id),
+	FIELD_FILLED_TEXT(read_note, "text", text),
+	FIELD_NAME(read_note, "scope", scope, scopes),
+	{.name = NULL},
+};
+
+static int
+take_note(struct json_reader *reader, struct record *record, struct read_note *note)
+{
+	struct nb_result *run = record->run;
+	struct nb_job_result *job = record->job;
+	if (note->scope == 0 || job == NULL) {
+		run->notes[run->note_count].text = note->text;
+		memcpy(run->notes[run->note_count++].id, note->id, sizeof(note->id));
+		note->text = NULL;
+		return NB_OK;
+	}
+	if (job->note_count == JOB_NOTES_MAX)
+		return json_bad(reader, "there are more than %d notes of the job before it",
+			JOB_NOTES_MAX);
+	if (strlen(note->text) >= JOB_NOTE_SIZE)
+		return json_bad(reader, "has a text of more than %d bytes", JOB_NOTE_SIZE - 1);
+	memcpy(job->note_ids[job->note_count], note->id, sizeof(note->id));
+	snprintf(job->notes[job->note_count++], JOB_NOTE_SIZE, "%s", note->text);
+	return NB_OK;
+}
+
+_Static_assert(
+	sizeof(((struct read_note *)NULL)->id) == sizeof(((struct result_note *)NULL)->id),
+	"notes of runs");
+_Static_assert(sizeof(((struct read_note *)NULL)->id) ==
+		sizeof(((struct nb_job_result *)NULL)->note_ids[0]),
+	"notes of jobs");
+
+static int
+read_notes(struct json_reader *reader, const json_t *object, struct record *record)
+{
+	const json_t *notes = json_object_get(object, "notes");
+	size_t count = json_array_size(notes);
+	int rc = NB_OK;
+	JSON_ENTER(reader, list, "notes");
+	if (notes != NULL && !json_is_null(notes) && !json_is_array(notes))
+		rc = json_bad(reader, "must be an array");
+	else if (count > JSON_LIST_MAX)
+		rc = json_bad(reader, "has more than %d elements", JSON_LIST_MAX);
+	record->run->notes = calloc(count + 1, sizeof(*record->run->notes));
+	if (record->run->notes == NULL)
+		rc = out_of_memory();
+	JSON_ENTER(reader, place, NULL);
+	for (; place.index < count && rc == NB_OK; place.index++) {
+		struct read_note note = {.text = NULL};
+		rc = json_read_fields(
+			reader, json_array_get(notes, place.index), note_fields, &note);
+		if (rc == NB_OK)
+			rc = take_note(reader, record, &note);
+		free(note.text);
+	}
+	JSON_LEAVE(reader, list);
+	return rc;
+}
+
+static int
+read_classic(struct json_reader *reader, const json_t *object, struct nb_result *run)
+{
+	struct measurement *measured = &run->measured;
+	int rc = read_member(reader, object, "hiccups", &measured->hiccups);
+	if (rc == NB_OK && nb_histogram_count(measured->service) > measured->ops)
+		rc = json_bad(reader, "measured.service has more values than measured.ops");
+	return rc;
+}
+
+static int
+read_groups(struct json_reader *reader, const json_t *object, struct nb_job_result *job)
+{
+	static const struct json_field fields[] = {
+		{FIELD_ROW(nb_job_result, "groups", JSON_T_LIST, groups),
+			FIELD_COUNTED(nb_job_result, groups, group_count, json_group_fields,
+				NB_GROUPS_MAX),
+			.flags = FIELD_MUST},
+		{.name = NULL},
+	};
+	return json_read_fields(reader, object, fields, job);
+}
+
+static int
+read_job(struct json_reader *reader, const json_t *object, struct nb_job_result *job)
+{
+	JSON_ENTER(reader, place, "job");
+	int rc = json_read_fields(reader, json_object_get(object, "job"), json_job_fields, job);
+	JSON_LEAVE(reader, place);
+	if (rc == NB_OK)
+		rc = read_groups(reader, object, job);
+	if (rc == NB_OK)
+		rc = read_member(reader, object, "service", &job->service);
+	if (rc == NB_OK)
+		rc = read_member(reader, object, "response", &job->response);
+	if (rc == NB_OK)
+		rc = read_member(reader, object, "hiccups", &job->hiccups);
+	if (rc == NB_OK)
+		rc = fill_histogram(&job->service);
+	return rc == NB_OK ? fill_histogram(&job->response) : rc;
+}
+
+/** Which kind of result it is, with nothing in it yet: a verb, or an action of jobs. */
+static int
+begin_result(struct json_reader *reader, const json_t *action, struct record *record)
+{
+	static const char *const of_jobs[] = {"load", "run", "replay"};
+	const char *text = json_string_value(action);
+	bool is_job = false;
+	reader->verb = NULL;
+	for (uint32_t i = 0; i < json_verbs.count && text != NULL; i++) {
+		if (strcmp(json_verbs.names[i], text) == 0)
+			reader->verb = json_verbs.names[i];
+	}
+	for (size_t i = 0; i < sizeof(of_jobs) / sizeof(*of_jobs) && text != NULL; i++)
+		is_job |= strcmp(of_jobs[i], text) == 0;
+	if (reader->verb == NULL && !is_job)
+		return json_bad(
+			reader, "must be one of put, get, delete, load, run, replay, or null");
+	record->run = calloc(1, sizeof(*record->run));
+	if (record->run == NULL)
+		return out_of_memory();
+	record->run->engine.abi = NB_ENGINE_ABI;
+	record->run->engine.size = sizeof(record->run->engine);
+	reader->texts = &record->run->texts;
+	reader->text_count = &record->run->text_count;
+	if (!is_job)
+		return NB_OK;
+	record->job = calloc(1, sizeof(*record->job));
+	if (record->job == NULL)
+		return out_of_memory();
+	record->job->base = record->run;
+	return NB_OK;
+}
+
+static int
+read_result(struct json_reader *reader, const json_t *object, struct record *record)
+{
+	const json_t *action = json_object_get(object, "action");
+	JSON_ENTER(reader, place, "action");
+	int rc = action == NULL ? json_bad(reader, "is missing") : NB_OK;
+	if (rc == NB_OK && !json_is_null(action))
+		rc = begin_result(reader, action, record);
+	JSON_LEAVE(reader, place);
+	if (rc != NB_OK || record->run == NULL)
+		return rc;
+	rc = json_read_fields(reader, object, json_result_fields, record->run);
+	if (rc == NB_OK)
+		rc = fill_histogram(&record->run->measured.service);
+	if (rc == NB_OK)
+		rc = record->job != NULL ? read_job(reader, object, record->job)
+					 : read_classic(reader, object, record->run);
+	return rc == NB_OK ? read_notes(reader, object, record) : rc;
+}
+
+/* ---- the document ---- */
+
+static int
+read_records(struct json_reader *reader, const json_t *document, struct nb_results *results)
+{
+	const json_t *array = json_object_get(document, "results");
+	JSON_ENTER(reader, list, "results");
+	int rc = !json_is_array(array) ? json_bad(reader, "must be an array")
+		: json_array_size(array) > JSON_RESULTS_MAX
+		? json_bad(reader, "has more than %d elements", JSON_RESULTS_MAX)
+		: NB_OK;
+	JSON_ENTER(reader, place, NULL);
+	for (; place.index < json_array_size(array) && rc == NB_OK; place.index++) {
+		const json_t *object = json_array_get(array, place.index);
+		struct record *record = results_append(results);
+		rc = record != NULL
+			? json_read_fields(reader, object, json_record_fields, record)
+			: NB_FAIL;
+		if (rc == NB_OK)
+			rc = read_result(reader, object, record);
+	}
+	JSON_LEAVE(reader, list);
+	return rc;
+}
+
+static int
+check_kind(struct json_reader *reader, const json_t *document)
+{
+	const char *format = json_string_value(json_object_get(document, "format"));
+	const json_t *version = json_object_get(document, "version");
+	uint64_t number;
+	if (format == NULL || strcmp(format, "mininb-result") != 0)
+		return json_bad(reader, "is no result of mininb");
+	JSON_ENTER(reader, place, "version");
+	int rc = version != NULL ? json_to_u64(reader, version, UINT64_MAX, &number)
+				 : json_bad(reader, "is missing");
+	JSON_LEAVE(reader, place);
+	if (rc == NB_OK && number > NB_RESULTS_VERSION)
+		rc = json_bad(reader,
+			"made by a newer mininb: its version is %llu, and this one reads up to "
+			"%u",
+			(unsigned long long)number, NB_RESULTS_VERSION);
+	return rc;
+}
+
+static int
+read_head(struct json_reader *reader, const json_t *document, struct nb_results *results)
+{
+	const json_t *sweep = json_object_get(document, "sweep");
+	static const struct json_field fields[] = {
+		FIELD_OBJECT(nb_results, "command", command, json_command_fields),
+		FIELD_NUMBER(nb_results, "list_count", list_count),
+		{.name = NULL},
+	};
+	int rc = json_read_fields(reader, document, fields, results);
+	if (rc != NB_OK || sweep == NULL || json_is_null(sweep))
+		return rc;
+	JSON_ENTER(reader, place, "sweep");
+	rc = json_read_fields(reader, sweep, json_sweep_fields, results);
+	JSON_LEAVE(reader, place);
+	return rc;
+}
+
+static int
+read_document(struct nb_results *results, const json_t *document, const char *file)
+{
+	struct json_reader reader = {.file = file};
+	int rc = check_kind(&reader, document);
+	if (rc == NB_OK)
+		rc = read_head(&reader, document, results);
+	return rc == NB_OK ? read_records(&reader, document, results) : rc;
+}
+
+/** What jansson says may quote the file: a message is one line. */
+static int
+bad_syntax(const char *file, const json_error_t *error)
+{
+	char text[JSON_ERROR_TEXT_LENGTH];
+	snprintf(text, sizeof(text), "%s", error->text);
+	for (char *at = text; *at != '\0'; at++) {
+		if ((unsigned char)*at < ' ')
+			*at = ' ';
+	}
+	return error_set(NB_ERR_DATA, "%s: line %d, column %d: not JSON: %s", file, error->line,
+		error->column, text);
+}
+
+int
+results_parse(struct nb_results **out, const char *text, size_t size, const char *file)
+{
+	json_error_t error;
+	struct nb_results *results;
+	json_t *document = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+	if (document == NULL && json_error_code(&error) == json_error_out_of_memory)
+		return out_of_memory();
+	if (document == NULL)
+		return bad_syntax(file, &error);
+	int rc = nb_results_new(&results);
+	if (rc == NB_OK) {
+		rc = read_document(results, document, file);
+		if (rc == NB_OK)
+			*out = results;
+		else
+			nb_results_delete(results);
+	}
+	json_decref(document);
+	return rc;
+}
+
+/* ---- the file ---- */
+
+/** All of a stream; *text is yours also on a failure. */
+static int
+read_stream(FILE *in, const char *file, char **text, size_t *size)
+{
+	size_t room = 0;
+	*text = NULL;
+	*size = 0;
+	for (;;) {
+		if (*size == room) {
+			room = room > 0 ? 2 * room : 1 << 16;
+			char *grown = room <= FILE_MAX ? realloc(*text, room) : NULL;
+			if (grown == NULL && room > FILE_MAX)
+				return error_set(
+					NB_ERR_DATA, "%s: is larger than any result", file);
+			if (grown == NULL)
+				return out_of_memory();
+			*text = grown;
+		}
+		size_t got = fread(*text + *size, 1, room - *size, in);
+		*size += got;
+		if (got == 0)
+			return ferror(in) ? error_system("%s", file) : NB_OK;
+	}
+}
+
+int
+nb_results_read(struct nb_results **out, const char *path)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	const char *file = is_stdin ? "stdin" : path;
+	FILE *in = is_stdin ? stdin : fopen(path, "rbe");
+	char *text;
+	size_t size;
+	if (in == NULL)
+		return error_system("%s", path);
+	int rc = read_stream(in, file, &text, &size);
+	if (rc == NB_OK && size == 0)
+		rc = error_set(NB_ERR_DATA, "%s: is empty", file);
+	if (rc == NB_OK)
+		rc = results_parse(out, text, size, file);
+	free(text);
+	if (!is_stdin)
+		fclose(in);
+	return rc;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef REPORT_JSON_TABLES_H
+#define REPORT_JSON_TABLES_H
+/**
+ * What each member of a record is called in a result file. What is added to a structure is
+ * added to its table, and to extra/schema/result.schema.json.
+ */
+#include "report/json_fields.h"
+#include "report/record.h"
+
+/** Most of what a document may hold of each, so that what is read stays within bounds. */
+enum {
+	JSON_RESULTS_MAX = 1 << 16,
+	JSON_LIST_MAX = 1 << 20, /* threads, intervals, points, words, options, counters */
+	JSON_SAMPLES_MAX = 16 * SERIES_SAMPLES_MAX,
+	JSON_PULSES_MAX = 16 * SERIES_PULSES_MAX,
+};
+
+extern const struct json_names json_verbs; /* NB_VERB_* */
+extern const struct json_names json_kinds; /* NB_OP_* */
+
+extern const struct json_field json_command_fields[]; /* struct record_command */
+extern const struct json_field json_sweep_fields[];   /* struct nb_results */
+extern const struct json_field json_record_fields[];  /* struct record: what is of every one */
+extern const struct json_field json_result_fields[];  /* struct nb_result */
+extern const struct json_field json_job_fields[];     /* struct nb_job_result */
+extern const struct json_field json_group_fields[];   /* struct job_result_group */
+extern const struct json_field json_kind_fields[];    /* struct job_kind */
+
+#endif /* REPORT_JSON_TABLES_H */

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A histogram in a file has all that it had in memory, and nothing that contradicts itself. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "report/json_histogram.h"
+#include "unit.h"
+
+static struct nb_histogram *histogram;
+static struct json_reader reader;
+
+static void
+begin(void)
+{
+	reader = (struct json_reader){.file = "a.json"};
+	ck_assert_int_eq(nb_histogram_new(&histogram), NB_OK);
+}
+
+/** Written and read, from the text of a file. */
+static struct nb_histogram *
+again(const struct nb_histogram *from)
+{
+	struct nb_histogram *out;
+	json_t *json = json_from_histogram(from);
+	char *text = json_dumps(json, JSON_REAL_PRECISION(17));
+	json_t *loaded = json_loads(text, 0, NULL);
+	ck_assert_msg(json_to_histogram(&reader, loaded, &out) == NB_OK, "%s", nb_error_text());
+	json_decref(json);
+	json_decref(loaded);
+	free(text);
+	return out;
+}
+
+static void
+assert_same_again(void)
+{
+	struct nb_histogram *read = again(histogram);
+	ck_assert(read->sum == histogram->sum);
+	ck_assert(read->min == histogram->min);
+	ck_assert(read->max == histogram->max);
+	ck_assert(memcmp(read->counts, histogram->counts, sizeof(read->counts)) == 0);
+	ck_assert(memcmp(read->below, histogram->below, sizeof(read->below)) == 0);
+	nb_histogram_delete(read);
+	nb_histogram_delete(histogram);
+}
+
+START_TEST(all_of_it_is_read_as_it_was)
+{
+	struct rng rng;
+	begin();
+	rng_create(&rng, 1);
+	for (int i = 0; i < 100000; i++)
+		nb_histogram_add(histogram, rng_next(&rng) >> (24 + rng_next(&rng) % 40));
+	assert_same_again();
+}
+END_TEST
+
+START_TEST(so_are_counts_on_both_sides_of_bounds_within_buckets)
+{
+	begin();
+	for (size_t i = 0; nb_histogram_bound(i) != UINT64_MAX; i++) {
+		uint64_t bound = nb_histogram_bound(i);
+		for (uint64_t k = 0; k < 3; k++)
+			nb_histogram_add(histogram, bound > 0 ? bound - 1 : 0);
+		nb_histogram_add(histogram, bound);
+	}
+	assert_same_again();
+}
+END_TEST
+
+START_TEST(so_is_an_empty_one)
+{
+	begin();
+	assert_same_again();
+}
+END_TEST
+
+START_TEST(so_are_times_beyond_an_hour_and_sums_beyond_64_bits)
+{
+	begin();
+	for (int i = 0; i < 5; i++)
+		nb_histogram_add(histogram, UINT64_MAX);
+	nb_histogram_add(histogram, 7);
+	assert_same_again();
+}
+END_TEST
+
+START_TEST(none_is_null)
+{
+	struct nb_histogram *out;
+	begin();
+	ck_assert(json_is_null(json_from_histogram(NULL)));
+	ck_assert_int_eq(json_to_histogram(&reader, json_null(), &out), NB_OK);
+	ck_assert_ptr_null(out);
+	nb_histogram_delete(histogram);
+}
+END_TEST
+
+START_TEST(percentiles_are_there_where_the_values_support_them)
+{
+	begin();
+	for (uint64_t i = 1; i <= 1000; i++) /* below 2048 ns each has a bucket of its own */
+		nb_histogram_add(histogram, i);
+	json_t *json = json_from_histogram(histogram);
+	ck_assert_int_eq(json_integer_value(json_object_get(json, "count")), 1000);
+	ck_assert_int_eq(json_integer_value(json_object_get(json, "min_ns")), 1);
+	ck_assert_int_eq(json_integer_value(json_object_get(json, "p50_ns")), 500);
+	ck_assert_int_eq(json_integer_value(json_object_get(json, "p99_ns")), 990);
+	ck_assert_int_eq(json_integer_value(json_object_get(json, "max_ns")), 1000);
+	ck_assert_int_eq(json_integer_value(json_object_get(json, "sum_ns")), 500500);
+	ck_assert(json_real_value(json_object_get(json, "mean_ns")) == 500.5);
+	ck_assert_ptr_null(json_object_get(json, "p999_ns")); /* of one value */
+	json_decref(json);
+	nb_histogram_delete(histogram);
+}
+END_TEST
+
+/** What is said when a member of a good one is replaced; NULL if it is read. */
+static const char *
+said_of(const char *name, const char *value)
+{
+	struct nb_histogram *out;
+	json_t *json = json_from_histogram(histogram);
+	json_t *other = json_loads(value, JSON_DECODE_ANY, NULL);
+	ck_assert_ptr_nonnull(other);
+	json_object_set_new(json, name, other);
+	int rc = json_to_histogram(&reader, json, &out);
+	json_decref(json);
+	if (rc == NB_OK)
+		nb_histogram_delete(out);
+	else
+		ck_assert_int_eq(rc, NB_ERR_DATA);
+	return rc == NB_OK ? NULL : nb_error_text();
+}
+
+START_TEST(what_contradicts_the_buckets_is_refused)
+{
+	static const struct {
+		const char *name, *value, *said;
+	} bad[] = {{"count", "2", "a.json: count is 2, but hdr has 3 values"},
+		{"count", "\"x\"", "a.json: count: must be a number"},
+		{"min_ns", "5", "a.json: min_ns and max_ns are not those of hdr"},
+		{"max_ns", "90000", "a.json: min_ns and max_ns are not those of hdr"},
+		{"max_ns", "\"99999999999999999999\"",
+			"a.json: max_ns: must be at most 18446744073709551615"},
+		{"sum_ns", "-1", "a.json: sum_ns: must be a whole number, and not below 0"},
+		{"below", "{}", "a.json: below: must be an array"},
+		{"below", "[7]", "a.json: below[0]: must be an array of a bound and a count"},
+		{"below", "[[25000, 1], [25000]]",
+			"a.json: below[1]: must be an array of a bound and a count"},
+		{"below", "[[12345, 1]]",
+			"a.json: below[0]: 12345 is no bound of the classic table inside a "
+			"bucket"},
+		{"below", "[[35000, 1]]",
+			"a.json: below[0]: there are not so many values in that bucket"},
+		{"hdr", "7", "a.json: must be an object with a text hdr"},
+		{"hdr", "\"HISTFAAA\"",
+			"a.json: not a histogram: the cookie is not that of V2, compressed"}};
+	begin();
+	nb_histogram_add(histogram, 100);
+	nb_histogram_add(histogram, 25001);
+	nb_histogram_add(histogram, 25002);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		const char *said = said_of(bad[i].name, bad[i].value);
+		ck_assert_ptr_nonnull(said);
+		ck_assert_str_eq(said, bad[i].said);
+	}
+	ck_assert_ptr_null(said_of("min_ns", "100"));
+	ck_assert_ptr_null(said_of("p50_ns", "\"ignored\""));
+	nb_histogram_delete(histogram);
+}
+END_TEST
+
+START_TEST(another_hdrhistograms_text_alone_is_enough)
+{
+	struct nb_histogram *out;
+	begin();
+	nb_histogram_add(histogram, 1000);
+	json_t *json = json_from_histogram(histogram), *bare = json_object();
+	json_object_set(bare, "hdr", json_object_get(json, "hdr"));
+	ck_assert_int_eq(json_to_histogram(&reader, bare, &out), NB_OK);
+	ck_assert_uint_eq(nb_histogram_count(out), 1);
+	ck_assert_uint_eq(nb_histogram_max(out), 1000);
+	nb_histogram_delete(out);
+	nb_histogram_delete(histogram);
+	json_decref(json);
+	json_decref(bare);
+}
+END_TEST
+
+START_TEST(there_cannot_be_more_of_them_than_memory_has_room_for)
+{
+	struct nb_histogram *out;
+	begin();
+	json_t *json = json_from_histogram(histogram);
+	reader.histograms = JSON_HISTOGRAMS_MAX;
+	ck_assert_int_eq(json_to_histogram(&reader, json, &out), NB_ERR_DATA);
+	ck_assert_ptr_null(out);
+	json_decref(json);
+	nb_histogram_delete(histogram);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("json_histogram", all_of_it_is_read_as_it_was,
+		so_are_counts_on_both_sides_of_bounds_within_buckets, so_is_an_empty_one,
+		so_are_times_beyond_an_hour_and_sums_beyond_64_bits, none_is_null,
+		percentiles_are_there_where_the_values_support_them,
+		what_contradicts_the_buckets_is_refused,
+		another_hdrhistograms_text_alone_is_enough,
+		there_cannot_be_more_of_them_than_memory_has_room_for);
+}
