@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/aside.h"
+#include "base/c_locale.h"
 #include "base/error.h"
 #include "report/record.h"
 
@@ -47,7 +48,9 @@ nb_results_write(
 	const struct writer *writer = find(format);
 	if (writer == NULL)
 		return NB_ERR_USAGE;
+	locale_t before = c_locale_enter();
 	int rc = writer->write(results, out, flags);
+	c_locale_leave(before);
 	if (rc == NB_OK && (fflush(out) != 0 || ferror(out)))
 		rc = error_system("the result cannot be written");
 	return rc;
