@@ -15,6 +15,7 @@
 const struct writer writers[] = {
 	{"text", ".txt", "what is printed after a run", write_text},
 	{"json", ".json", "all of it, to be read again: report, compare, rerun, merge", write_json},
+	{"csv", ".csv", "a table for programs, one row for each kind of operation", write_csv},
 	{NULL, NULL, NULL, NULL},
 };
 

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef REPORT_CURVE_H
+#define REPORT_CURVE_H
+/**
+ * A histogram as points of its percentile curve, denser and denser towards 100 %: what
+ * HdrHistogram calls its percentile distribution.
+ */
+#include <stdbool.h>
+
+#include <mininb/mininb.h>
+
+/** Points for each time that the distance to 100 % is halved; HdrHistogram's default. */
+enum { CURVE_TICKS = 5 };
+
+struct curve {
+	const struct nb_histogram *histogram;
+	uint64_t total, seen; /* values; those in the buckets before `index` */
+	size_t index;         /* of the bucket */
+	double level;         /* percent, of the next point */
+	bool is_done;
+};
+
+struct curve_point {
+	double percent;    /* 0..100 */
+	uint64_t value_ns; /* as nb_histogram_percentile() */
+	uint64_t count;    /* of values that are at most so long */
+};
+
+/** The histogram must live as long. */
+void
+curve_begin(struct curve *curve, const struct nb_histogram *histogram);
+
+/** The next point; false behind the last, which is the one at 100 %. */
+bool
+curve_next(struct curve *curve, struct curve_point *point);
+
+#endif /* REPORT_CURVE_H */

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Results as files of CSV that belong together: PREFIX-operations.csv, which is what
+ * report_csv.c writes, and beside it
+ *
+ *   -series.csv    a row for each stretch of a run; what the system counted is what it
+ *                  counted within the stretch, and levels are those at its end
+ *   -latency.csv   the percentile curve of each histogram, a row for each point
+ *   -counters.csv  what the engine counted within each stretch, a row for each counter;
+ *                  one that is 0 all the time, or ran backwards, is left out
+ *
+ * "result" is the same number in all of them. All four are written aside before the first is
+ * put in place: if the disk is full, the old ones stay. Four renames are no one step,
+ * though: a failure between them says which are new.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/aside.h"
+#include "base/c_locale.h"
+#include "base/error.h"
+#include "report/csv.h"
+#include "report/curve.h"
+#include "report/walk.h"
+
+/* ---- what the system counts ---- */
+
+/** In the order of struct system_counts, without `known`; the group each belongs to. */
+static const struct {
+	const char *name;
+	uint32_t known; /* SYSTEM_* */
+} system_counts[] = {
+	{"user_ns", SYSTEM_PROCESS},
+	{"system_ns", SYSTEM_PROCESS},
+	{"minor_faults", SYSTEM_PROCESS},
+	{"major_faults", SYSTEM_PROCESS},
+	{"voluntary_switches", SYSTEM_PROCESS},
+	{"involuntary_switches", SYSTEM_PROCESS},
+	{"call_read_bytes", SYSTEM_IO},
+	{"call_write_bytes", SYSTEM_IO},
+	{"read_calls", SYSTEM_IO},
+	{"write_calls", SYSTEM_IO},
+	{"storage_read_bytes", SYSTEM_IO},
+	{"storage_write_bytes", SYSTEM_IO},
+	{"cancelled_write_bytes", SYSTEM_IO},
+	{"device_read_bytes", SYSTEM_DEVICE},
+	{"device_write_bytes", SYSTEM_DEVICE},
+	{"device_reads", SYSTEM_DEVICE},
+	{"device_writes", SYSTEM_DEVICE},
+	{"device_flushes", SYSTEM_DEVICE},
+	{"device_busy_ns", SYSTEM_DEVICE},
+	{"machine_steal_ns", SYSTEM_MACHINE},
+	{"machine_busy_ns", SYSTEM_MACHINE},
+	{"machine_swap_in_bytes", SYSTEM_MACHINE},
+	{"machine_swap_out_bytes", SYSTEM_MACHINE},
+	{"pressure_cpu_ns", SYSTEM_PRESSURE},
+	{"pressure_memory_ns", SYSTEM_PRESSURE},
+	{"pressure_io_ns", SYSTEM_PRESSURE},
+	{"throttled_ns", SYSTEM_CGROUP},
+	{"cycles", SYSTEM_CYCLES},
+	{"instructions", SYSTEM_CYCLES},
+	{"cache_references", SYSTEM_CACHE},
+	{"cache_misses", SYSTEM_CACHE},
+	{"branches", SYSTEM_BRANCHES},
+	{"branch_misses", SYSTEM_BRANCHES},
+};
+
+_Static_assert(sizeof(system_counts) / sizeof(*system_counts) == SYSTEM_COUNTS,
+	"each count of the system has a column");
+
+static const char *const system_levels_names[] = {"anonymous_bytes", "file_bytes",
+	"shared_bytes", "database_bytes", "machine_dirty_bytes", "process_threads"};
+
+enum { LEVELS = sizeof(struct system_levels) / sizeof(uint64_t) };
+
+_Static_assert(sizeof(system_levels_names) / sizeof(*system_levels_names) == LEVELS,
+	"each level has a column");
+
+static void
+write_system(struct csv *csv, const struct sample *sample)
+{
+	uint64_t counts[SYSTEM_COUNTS + 1], levels[LEVELS];
+	memcpy(counts, &sample->used, sizeof(counts));
+	memcpy(levels, &sample->levels, sizeof(levels));
+	for (size_t i = 0; i < SYSTEM_COUNTS; i++) {
+		if ((sample->used.known & system_counts[i].known) != 0)
+			csv_count(csv, counts[i + 1]);
+		else
+			csv_empty(csv);
+	}
+	for (size_t i = 0; i < LEVELS; i++)
+		csv_known(csv, (double)levels[i]);
+}
+
+/* ---- kinds of operations as columns ---- */
+
+enum { KINDS_MAX = 2 * (NB_OP_KINDS + 3) }; /* those of jobs, and put, get, delete */
+
+/** Those that any sample has. */
+struct kinds {
+	struct {
+		const char *name;
+		uint32_t is_response;
+	} items[KINDS_MAX];
+	size_t count;
+};
+
+static void
+add_kind(struct kinds *kinds, const char *name, uint32_t is_response)
+{
+	for (size_t i = 0; i < kinds->count; i++) {
+		if (kinds->items[i].is_response == is_response &&
+			strcmp(kinds->items[i].name, name) == 0)
+			return;
+	}
+	if (kinds->count == KINDS_MAX)
+		return;
+	kinds->items[kinds->count].name = name;
+	kinds->items[kinds->count++].is_response = is_response;
+}
+
+static void
+collect_kinds(const struct nb_results *results, struct kinds *kinds)
+{
+	for (size_t r = 0; r < results->count; r++) {
+		const struct record *record = &results->records[r];
+		const struct series *series = record->run != NULL
+			? &record->run->measured.series
+			: NULL;
+		for (size_t i = 0; series != NULL && i < series->count; i++) {
+			const struct sample *sample = &series->samples[i];
+			for (size_t j = 0; j < sample->latency_count; j++)
+				add_kind(kinds,
+					walk_sample_kind(record, sample->latencies[j].kind),
+					sample->latencies[j].is_response);
+		}
+	}
+}
+
+static const struct sample_latency *
+find_latency(const struct record *record, const struct sample *sample, const char *name,
+	uint32_t is_response)
+{
+	for (size_t i = 0; i < sample->latency_count; i++) {
+		const struct sample_latency *it = &sample->latencies[i];
+		if (it->is_response == is_response &&
+			strcmp(walk_sample_kind(record, it->kind), name) == 0)
+			return it;
+	}
+	return NULL;
+}
+
+static void
+write_latency(struct csv *csv, const struct sample_latency *latency)
+{
+	static const struct sample_latency none;
+	const struct sample_latency *it = latency != NULL ? latency : &none;
+	csv_count(csv, it->count);
+	csv_known(csv, (double)it->p50_ns);
+	csv_known(csv, (double)it->p99_ns);
+	csv_known(csv, (double)it->p999_ns);
+	csv_known(csv, (double)it->max_ns);
+}
+
+/* ---- -series.csv ---- */
+
+static void
+write_series_head(struct csv *csv, const struct kinds *kinds)
+{
+	static const char *const first[] = {"result", "title", "phase", "end_s", "duration_s",
+		"is_warmup", "ops", "rate_ops_s", "behind_ops"};
+	static const char *const each[] = {"count", "p50_ns", "p99_ns", "p99.9_ns", "max_ns"};
+	char name[96];
+	for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++)
+		csv_text(csv, first[i]);
+	for (size_t k = 0; k < kinds->count; k++) {
+		for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
+			snprintf(name, sizeof(name), "%s_%s_%s", kinds->items[k].name,
+				kinds->items[k].is_response ? "response" : "service", each[i]);
+			csv_text(csv, name);
+		}
+	}
+	for (size_t i = 0; i < SYSTEM_COUNTS; i++)
+		csv_text(csv, system_counts[i].name);
+	for (size_t i = 0; i < LEVELS; i++)
+		csv_text(csv, system_levels_names[i]);
+	csv_end(csv);
+}
+
+static void
+write_sample(struct csv *csv, const struct record *record, const struct sample *sample,
+	const struct kinds *kinds)
+{
+	csv_count(csv, sample->phase);
+	csv_real(csv, (double)sample->end_ns / 1e9);
+	csv_real(csv, (double)sample->duration_ns / 1e9);
+	csv_count(csv, sample->is_warmup);
+	csv_count(csv, sample->ops);
+	csv_real(csv, result_rate((double)sample->ops, sample->duration_ns));
+	csv_count(csv, sample->behind_ops);
+	for (size_t k = 0; k < kinds->count; k++)
+		write_latency(csv,
+			find_latency(record, sample, kinds->items[k].name,
+				kinds->items[k].is_response));
+	write_system(csv, sample);
+	csv_end(csv);
+}
+
+static int
+write_series(const struct nb_results *results, FILE *out)
+{
+	struct csv csv = {.out = out};
+	struct kinds kinds = {.count = 0};
+	collect_kinds(results, &kinds);
+	write_series_head(&csv, &kinds);
+	for (size_t r = 0; r < results->count; r++) {
+		const struct record *record = &results->records[r];
+		char title[WALK_TITLE];
+		walk_title(results, r, title);
+		for (size_t i = 0;
+			record->run != NULL && i < record->run->measured.series.count; i++) {
+			csv_count(&csv, r);
+			csv_text(&csv, title);
+			write_sample(
+				&csv, record, &record->run->measured.series.samples[i], &kinds);
+		}
+	}
+	return NB_OK;
+}
+
+/* ---- -latency.csv ---- */
+
+static int
+write_curve(void *to, const struct walk_row *row)
+{
+	struct csv csv = {.out = to};
+	struct curve curve;
+	struct curve_point point;
+	curve_begin(&curve, row->histogram);
+	while (curve_next(&curve, &point)) {
+		csv_count(&csv, row->index);
+		csv_text(&csv, row->title);
+		csv_text(&csv, row->group != NULL ? row->group->name : "");
+		csv_text(&csv, row->kind);
+		csv_text(&csv, row->series);
+		csv_real(&csv, point.percent);
+		csv_count(&csv, point.value_ns);
+		csv_count(&csv, point.count);
+		csv_end(&csv);
+	}
+	return NB_OK;
+}
+
+static int
+write_curves(const struct nb_results *results, FILE *out)
+{
+	fputs("result,title,group,kind,series,percentile,value_ns,count\n", out);
+	return walk_results(results, write_curve, out);
+}
+
+/* ---- -counters.csv ---- */
+
+/** 0 behind the last that the sample has. */
+static uint64_t
+counter_at(const struct sample *sample, size_t counter)
+{
+	return counter < sample->counter_count ? sample->counters[counter] : 0;
+}
+
+static bool
+is_worth_a_row(const struct series *series, size_t counter)
+{
+	for (size_t i = 0; i < series->count; i++) {
+		if (counter_at(&series->samples[i], counter) != 0)
+			return !series->counters.items[counter].has_run_back;
+	}
+	return false;
+}
+
+static void
+write_counter(struct csv *csv, size_t result, const char *title, const struct series *series,
+	size_t counter)
+{
+	const struct counter *it = &series->counters.items[counter];
+	if (!is_worth_a_row(series, counter))
+		return;
+	for (size_t i = 0; i < series->count; i++) {
+		const struct sample *sample = &series->samples[i];
+		csv_count(csv, result);
+		csv_text(csv, title);
+		csv_count(csv, sample->phase);
+		csv_real(csv, (double)sample->end_ns / 1e9);
+		csv_real(csv, (double)sample->duration_ns / 1e9);
+		csv_text(csv, it->name);
+		csv_text(csv, it->unit);
+		csv_text(csv, it->kind == NB_STAT_COUNTER ? "counter" : "gauge");
+		csv_count(csv, counter_at(sample, counter));
+		csv_end(csv);
+	}
+}
+
+static int
+write_counters(const struct nb_results *results, FILE *out)
+{
+	struct csv csv = {.out = out};
+	fputs("result,title,phase,end_s,duration_s,counter,unit,kind,value\n", out);
+	for (size_t r = 0; r < results->count; r++) {
+		const struct record *record = &results->records[r];
+		char title[WALK_TITLE];
+		walk_title(results, r, title);
+		for (size_t c = 0;
+			record->run != NULL && c < record->run->measured.series.counters.count;
+			c++)
+			write_counter(&csv, r, title, &record->run->measured.series, c);
+	}
+	return NB_OK;
+}
+
+/* ---- the files ---- */
+
+static int
+write_operations(const struct nb_results *results, FILE *out)
+{
+	return write_csv(results, out, 0);
+}
+
+static const struct {
+	const char *suffix;
+	int (*write)(const struct nb_results *results, FILE *out);
+} files[] = {
+	{"-operations.csv", write_operations},
+	{"-series.csv", write_series},
+	{"-latency.csv", write_curves},
+	{"-counters.csv", write_counters},
+};
+
+enum { FILES = sizeof(files) / sizeof(*files) };
+
+/** Into a file that is aside. */
+static int
+fill(struct aside *aside, const struct nb_results *results, size_t file)
+{
+	int fd = dup(aside->fd);
+	FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (out == NULL) {
+		int rc = error_system("%s", aside->path);
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	int rc = files[file].write(results, out);
+	bool is_bad = ferror(out) != 0;
+	if ((fclose(out) != 0 || is_bad) && rc == NB_OK)
+		rc = error_system("%s: cannot be written", aside->path);
+	return rc;
+}
+
+static int
+open_and_fill(
+	struct aside *aside, const struct nb_results *results, const char *prefix, size_t file)
+{
+	char *path;
+	if (asprintf(&path, "%s%s", prefix, files[file].suffix) < 0)
+		return error_set(NB_FAIL, "out of memory");
+	int rc = aside_open(aside, path, 0);
+	free(path);
+	if (rc != NB_OK)
+		return rc;
+	rc = fill(aside, results, file);
+	if (rc != NB_OK)
+		aside_abort(aside);
+	return rc;
+}
+
+/** Commit all, or as many as can be; the rest is given up. */
+static int
+commit(struct aside *asides, size_t count)
+{
+	int rc = NB_OK;
+	size_t done = 0;
+	for (; done < count && rc == NB_OK; done++)
+		rc = aside_commit(&asides[done]);
+	for (size_t i = done; i < count; i++)
+		aside_abort(&asides[i]);
+	if (rc != NB_OK && done > 1)
+		rc = error_prefix(
+			rc, "only the files up to '%s' are new", files[done - 2].suffix);
+	return rc;
+}
+
+static int
+write_files(const struct nb_results *results, const char *prefix)
+{
+	struct aside asides[FILES];
+	size_t opened = 0;
+	int rc = NB_OK;
+	for (; opened < FILES && rc == NB_OK; opened++) {
+		rc = open_and_fill(&asides[opened], results, prefix, opened);
+		if (rc != NB_OK)
+			break;
+	}
+	if (rc == NB_OK)
+		return commit(asides, opened);
+	for (size_t i = 0; i < opened; i++)
+		aside_abort(&asides[i]);
+	return rc;
+}
+
+int
+nb_results_write_csv_files(const struct nb_results *results, const char *prefix)
+{
+	locale_t before = c_locale_enter();
+	int rc = write_files(results, prefix);
+	c_locale_leave(before);
+	return rc;
+}
