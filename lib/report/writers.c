@@ -16,6 +16,10 @@ const struct writer writers[] = {
 	{"text", ".txt", "what is printed after a run", write_text},
 	{"json", ".json", "all of it, to be read again: report, compare, rerun, merge", write_json},
 	{"csv", ".csv", "a table for programs, one row for each kind of operation", write_csv},
+	{"hgrm", ".hgrm", "percentile distributions, as HdrHistogram's plotter reads them",
+		write_hgrm},
+	{"hlog", ".hlog", "histograms over time, as HdrHistogram's tools read them",
+		write_hlog},
 	{NULL, NULL, NULL, NULL},
 };
 
