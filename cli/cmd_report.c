@@ -5,6 +5,7 @@
  * All files are read before anything is written, so that one that is damaged costs nothing.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <mininb/mininb.h>
@@ -13,13 +14,6 @@
 #include "message.h"
 #include "options.h"
 #include "results_files.h"
-
-/** The formats are in the order of --format's choices. */
-static const char *
-format_of(const struct options *options)
-{
-	return nb_formats()[options->report_format].name;
-}
 
 static uint32_t
 flags_of(const struct options *options, bool is_terminal)
@@ -50,16 +44,29 @@ has_only_files(const struct options *options)
 }
 
 static int
+write_as(const struct options *options, const struct nb_results *results, const char *format)
+{
+	if (options->output == NULL)
+		return message_output_failure(nb_results_write(
+			results, format, stdout, flags_of(options, isatty(STDOUT_FILENO))));
+	return message_last_failure(nb_results_write_file(
+		results, format, options->output, flags_of(options, false)));
+}
+
+static int
 write_report(const struct options *options, const struct nb_results *results)
 {
 	int status = write_files(options, results);
 	if (status != STATUS_DONE || has_only_files(options))
 		return status;
-	if (options->output == NULL)
-		return message_output_failure(nb_results_write(results, format_of(options),
-			stdout, flags_of(options, isatty(STDOUT_FILENO))));
-	return message_last_failure(nb_results_write_file(
-		results, format_of(options), options->output, flags_of(options, false)));
+	char *format = options_choice(options, "format");
+	if (format == NULL) {
+		message_error("out of memory");
+		return STATUS_FAILED;
+	}
+	status = write_as(options, results, format);
+	free(format);
+	return status;
 }
 
 int

@@ -119,6 +119,10 @@ options_destroy(struct options *options);
 const char *
 options_action(const struct options *options);
 
+/** The choice that was made of an option that has some, by its name; owned by the caller. */
+char *
+options_choice(const struct options *options, const char *name);
+
 /** Options as they are in force, by name. */
 struct options_list {
 	const char **names;

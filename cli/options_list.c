@@ -107,6 +107,18 @@ value_text(const struct options *options, const struct option_row *row, bool *is
 	return copy;
 }
 
+char *
+options_choice(const struct options *options, const char *name)
+{
+	for (const struct option_row *row = option_table; row->name != NULL; row++) {
+		const void *field = (const char *)options + row->offset;
+		if (strcmp(row->name, name) == 0 &&
+			(row->actions & ACTION_BIT(options->action)) != 0)
+			return choice_text(row->choices, *(const uint64_t *)field);
+	}
+	return NULL;
+}
+
 bool
 options_list(struct options_list *list, const struct options *options)
 {
