@@ -29,13 +29,14 @@
 #
 # Every engine puts the same keys in the same order and gets them in one same
 # other order: the shuffle is done once, on a copy. Each step is a process of
-# its own. Before each, caches are dropped: as root all of the kernel's, else
-# those of the database's files. How, and how much of the database was still in
-# memory, stands at the head of each result.
+# its own. Before each the database is put out of memory (--cold): as root by
+# dropping all of the kernel's caches, else file by file. How much of it was in
+# memory when the first operation began stands in each result.
 #
-# Results: <engine>.<step>.txt and .err (what it said), keys.txt, machine.txt and
-# summary.txt. The summary goes to stdout, and the reports too if there is but one
-# engine; all else goes to stderr.
+# Results: <engine>.<step>.txt, .json (all of it) and .err (what it said), keys.txt,
+# machine.txt; and of all together report.html, a page with charts, and report.md.
+# The table of that goes to stdout, and the reports too if there is but one engine;
+# all else goes to stderr.
 #
 # Exit status: 0 all engines done; 1 an engine failed (the others were run);
 # 2 wrong usage; 130 interrupted.
@@ -214,53 +215,6 @@ give_back()
 	if ((EUID == 0)) && [[ -n ${SUDO_UID-} ]]; then
 		chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$1"
 	fi
-}
-
-# ---- cold caches ----
-
-# Drop the caches; print how.
-drop_caches()
-{
-	local dir=$1 file all=yes
-	sync
-	if ((EUID == 0)) && echo 3 2>/dev/null >/proc/sys/vm/drop_caches; then
-		printf 'all of the kernel (drop_caches = 3)'
-		return
-	fi
-	# fsync first, since fadvise(DONTNEED) leaves dirty pages alone.
-	while IFS= read -r -d '' file; do
-		dd of="$file" oflag=nocache conv=notrunc,fdatasync count=0 status=none 2>/dev/null ||
-			all=no
-	done < <(find "$dir" -type f -print0)
-	printf 'the files of the database (fsync, fadvise); not root, so the rest stays'
-	[[ $all == yes ]] || printf '; not all could be opened for it'
-}
-
-# How much of the database is in memory, in words.
-residency()
-{
-	local dir=$1 fs
-	fs=$(stat -f -c %T "$dir")
-	if ! command -v fincore >/dev/null; then
-		printf 'not known (no fincore)'
-		return
-	fi
-	find "$dir" -type f -exec fincore --bytes --noheadings --output RES,SIZE {} + 2>/dev/null |
-		awk -v fs="$fs" '{ res += $1; size += $2 }
-			END {
-				printf "%.1f of %.1f MiB of the database", res / 1048576, size / 1048576
-				if (fs == "tmpfs") printf "; tmpfs is memory and cannot be cold"
-			}'
-}
-
-# Drop the caches before action $1 on the database in $2; print what came of it.
-make_cold()
-{
-	local dropped
-	dropped=$(drop_caches "$2")
-	printf '# Caches dropped before: %s\n' "$dropped"
-	[[ $1 == put ]] || printf '# In memory before: %s\n' "$(residency "$2")"
-	printf '\n'
 }
 
 # ---- steps, and the time they take ----
@@ -485,13 +439,13 @@ measure()
 	own_options "$driver"
 	local command=("$mininb" "$action" --driver "$driver" --path "$dir" --keys "$key_file"
 		--klen "$klen" --vlen "$vlen" --count "$count" --threads "$threads"
-		--hang-after "$hang_after" "${own[@]}")
+		--hang-after "$hang_after" --cold
+		--output "$out/$label.$action.json" "${own[@]}")
 	{
 		printf '# Command:%s\n' "$(printf ' %q' "${command[@]}")"
 		printf '# Date: %s\n' "$(date --iso-8601=seconds)"
 	} >"$text"
-	run_function make_cold "$action" "$dir" >>"$text" || true
-	stop_if_interrupted
+	printf '\n' >>"$text"
 	run_child "${command[@]}" >>"$text" 2>"$errors" || status=$?
 	sed "s/^/    /" "$errors" >&2
 	[[ -s $errors ]] || rm "$errors"
@@ -564,55 +518,41 @@ mount_options()
 		END { print options == "" ? "not known" : options }' /proc/mounts
 }
 
-# From report $1 what comes after the label $2.
-field()
+# The results that there are, in the order of the steps; into the array `files`.
+result_files()
 {
-	sed -n "s/^$2 *: *//p" "$1" | head -n 1
+	local driver action file
+	files=()
+	for driver in "${driver_list[@]}"; do
+		for action in put get; do
+			file=$out/$(label_of "$driver").$action.json
+			[[ ! -s $file ]] || files+=("$file")
+		done
+	done
 }
 
-# 4.240035 * 1e-6 sec/op -> 4.24; what is no number stays out
-microseconds()
-{
-	awk '$1 ~ /^[0-9.]+$/ { printf "%.2f", $1; exit } { printf "-" }' <<<"$(field "$1" "$2")"
-}
-
+# The page, the table, and what failed.
 summary()
 {
-	local driver action text
-	{
-		printf '%-12s %-4s %12s %12s %12s  %s\n' \
-			engine step 'ops/s' 'p50 us' 'p99 us' durability
-		for driver in "${driver_list[@]}"; do
-			for action in put get; do
-				text=$out/$(label_of "$driver").$action.txt
-				summary_line "$driver" "$action" "$text"
-			done
-		done
-		printf '%s\n' "${failed[@]/#/Failed: }"
-	} | sed '/^$/d' >"$out/summary.txt"
+	local files format
+	result_files
 	printf '\n'
-	cat "$out/summary.txt"
+	if ((${#files[@]} > 0)); then
+		for format in html md; do
+			"$mininb" report --format=$format --output="$out/report.$format" \
+				"${files[@]}" || failed+=("the report as $format")
+		done
+		[[ ! -s $out/report.md ]] || first_table "$out/report.md"
+	fi
+	((${#failed[@]} == 0)) || printf 'Failed: %s\n' "${failed[@]}"
 	printf '\nResults: %s\n' "$out"
+	[[ ! -s $out/report.html ]] || printf 'Page: %s\n' "$out/report.html"
 }
 
-summary_line()
+# The first table of Markdown in file $1.
+first_table()
 {
-	local driver=$1 action=$2 text=$3 rate ending=''
-	rate=$( ([[ ! -f $text ]] || field "$text" 'Avg throughput') | cut -d ' ' -f 1)
-	if [[ -z $rate ]]; then
-		printf '%-12s %-4s %12s\n' "$(label_of "$driver")" "$action" -
-		return
-	fi
-	if grep -q '^# Exit status: 130$' "$text"; then
-		ending=', interrupted'
-	elif grep -q '^# Exit status' "$text"; then
-		ending=', FAILED'
-	fi
-	printf '%-12s %-4s %12s %12s %12s  %s%s\n' "$(label_of "$driver")" "$action" "$rate" \
-		"$(microseconds "$text" '50\.0000%  latency')" \
-		"$(microseconds "$text" '99\.0000%  latency')" \
-		"$(field "$text" Durability | sed 's/[, ].*//')" \
-		"$ending"
+	awk '/^\|/ { print; seen = 1; next } seen { exit }' "$1"
 }
 
 build()
