@@ -139,7 +139,8 @@ struct record_figures {
 	double rate_ops_s, settled_ops_s;
 	double cpu_ns_op; /* user and system of all threads */
 	double cycles_op, instructions_op, cache_misses_op;
-	uint64_t logical_read_bytes, logical_write_bytes; /* keys and values, as asked for */
+	/* keys and values, as asked for; of a warm-up, too, as what is divided by them is */
+	uint64_t logical_read_bytes, logical_write_bytes;
 	uint64_t live_bytes; /* keys and values that the database holds in the end */
 	/* bytes at each layer for a logical one, with settling and closing for the writes */
 	double write_calls, write_storage, write_device;
@@ -151,6 +152,10 @@ struct record_figures {
 
 void
 record_figures(const struct record *record, struct record_figures *out);
+
+/** The stalls alone (stalls.c). */
+void
+stalls_find(const struct record *record, struct stalls *out);
 
 /* ---- writers ---- */
 

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Figures that follow from a record: what an operation takes of the processor, and how many
+ * bytes each layer below has moved for a byte that was asked for.
+ *
+ * Amplification is bytes at a layer over logical bytes: keys and values that reads returned,
+ * keys and values that writes handed over, and of deletes the keys. At the layers these are
+ * what went through read(2), write(2) and kin; what was fetched from storage, or dirtied
+ * for it and not removed before; and what the device did, for whoever. An engine that maps
+ * its files makes no calls, so the first is then less than 1 and the second tells. Of writes
+ * it counts until the database is closed, since an engine may leave the work for later;
+ * what the kernel still holds back then is in the second and not in the third.
+ *
+ * The system counts a warm-up, too, and whether an operation was part of it makes no
+ * difference for bytes: logical bytes are scaled to all operations that were done.
+ */
+#include "report/record.h"
+
+static double
+divide(double dividend, double divisor)
+{
+	return divisor > 0 ? dividend / divisor : 0;
+}
+
+/* ---- logical bytes ---- */
+
+enum { READS = 1, WRITES = 2 };
+
+/** What the values of an operation are: given to whoever asked, taken, or both. */
+static const uint8_t directions[NB_OP_KINDS] = {
+	[NB_OP_READ] = READS,
+	[NB_OP_UPDATE] = WRITES,
+	[NB_OP_INSERT] = WRITES,
+	[NB_OP_UPSERT] = WRITES,
+	[NB_OP_SCAN] = READS,
+	[NB_OP_RMW] = READS | WRITES,
+	[NB_OP_BATCH] = WRITES,
+	[NB_OP_MULTIGET] = READS,
+	[NB_OP_TXN_READ] = READS,
+	[NB_OP_TXN_WRITE] = WRITES,
+};
+
+/** Bytes that were read and written, of records with keys of that size. */
+struct moved {
+	double read, written;
+};
+
+static void
+add_kind(struct moved *moved, const struct record_kind *kind, double key_size, double scale)
+{
+	double records = (double)kind->records, ops = (double)kind->ops;
+	double bytes = records * key_size + (double)kind->bytes;
+	switch (directions[kind->kind]) {
+	case READS:
+		moved->read += scale * bytes;
+		break;
+	case WRITES:
+		moved->written += scale * bytes;
+		break;
+	case READS | WRITES:
+		/* one was written by each; the others were read, of much the same size */
+		moved->written += scale * divide(bytes * ops, records);
+		moved->read += records > ops ? scale * bytes * (records - ops) / records : 0;
+		break;
+	default:
+		moved->written += scale * ops * key_size; /* deletes */
+	}
+}
+
+static struct moved
+moved_by_job(const struct record *record)
+{
+	struct record_group groups[NB_GROUPS_MAX];
+	struct moved moved = {0};
+	size_t count = record_groups(record, groups);
+	for (size_t g = 0; g < count; g++) {
+		const struct job_measurement *measured = &groups[g].job->measured;
+		double scale = measured->ops > 0 && measured->done > measured->ops
+			? (double)measured->done / (double)measured->ops
+			: 1;
+		for (size_t k = 0; k < groups[g].kind_count; k++)
+			add_kind(&moved, &groups[g].kinds[k], (double)record->job->key_size,
+				scale);
+	}
+	return moved;
+}
+
+static struct moved
+moved_by_action(const struct nb_result *run)
+{
+	const struct measurement *measured = &run->measured;
+	double key_size = (double)run->workload.key_size;
+	double found = (double)(measured->ops - measured->answers[NB_NOT_FOUND]);
+	struct moved moved = {0};
+	if (run->workload.verb == NB_VERB_GET)
+		moved.read = found * key_size + (double)measured->value_bytes;
+	else if (run->workload.verb == NB_VERB_PUT)
+		moved.written = found * key_size + (double)measured->value_bytes;
+	else
+		moved.written = (double)measured->ops * key_size;
+	return moved;
+}
+
+/* ---- the layers below ---- */
+
+static void
+amplify(const struct measurement *measured, struct record_figures *out)
+{
+	const struct system_counts *used = &measured->used, *after = &measured->used_after;
+	double read = (double)out->logical_read_bytes;
+	double written = (double)out->logical_write_bytes;
+	uint64_t known = used->known & after->known;
+	if ((used->known & SYSTEM_IO) != 0) {
+		out->read_calls = divide((double)used->call_read_bytes, read);
+		out->read_storage = divide((double)used->storage_read_bytes, read);
+	}
+	if ((used->known & SYSTEM_DEVICE) != 0)
+		out->read_device = divide((double)used->device_read_bytes, read);
+	if ((known & SYSTEM_IO) != 0) {
+		uint64_t dirtied = used->storage_write_bytes + after->storage_write_bytes;
+		uint64_t removed = used->cancelled_write_bytes + after->cancelled_write_bytes;
+		out->write_calls = divide(
+			(double)(used->call_write_bytes + after->call_write_bytes), written);
+		out->write_storage = divide(
+			dirtied > removed ? (double)(dirtied - removed) : 0, written);
+	}
+	if ((known & SYSTEM_DEVICE) != 0)
+		out->write_device = divide(
+			(double)(used->device_write_bytes + after->device_write_bytes),
+			written);
+}
+
+/** Per operation: of all that were done meanwhile, those of a warm-up, too. */
+static void
+divide_work(const struct nb_result *run, struct record_figures *out)
+{
+	const struct measurement *measured = &run->measured;
+	const struct system_counts *used = &measured->used;
+	double ops = (double)measured->usage_ops;
+	if (run->is_of_processes)
+		return;
+	if (!run->is_paced) /* else the harness's sleeping is in it */
+		out->cpu_ns_op = divide(
+			(double)(measured->usage.user_ns + measured->usage.system_ns), ops);
+	if ((used->known & SYSTEM_CYCLES) != 0 && !run->is_paced) {
+		out->cycles_op = divide((double)used->cycles, ops);
+		out->instructions_op = divide((double)used->instructions, ops);
+	}
+	if ((used->known & SYSTEM_CACHE) != 0 && !run->is_paced)
+		out->cache_misses_op = divide((double)used->cache_misses, ops);
+}
+
+static double
+resident_share(const struct measurement *measured)
+{
+	const struct residency *begin = &measured->residency_begin;
+	const struct residency *it = begin->is_known ? begin : &measured->residency_before;
+	return it->is_known && it->total_bytes > 0
+		? (double)it->resident_bytes / (double)it->total_bytes
+		: -1;
+}
+
+void
+record_figures(const struct record *record, struct record_figures *out)
+{
+	*out = (struct record_figures){.resident_share = -1};
+	if (record->run == NULL)
+		return;
+	const struct measurement *measured = &record->run->measured;
+	struct nb_summary summary;
+	record_summary(record, &summary);
+	out->rate_ops_s = summary.rate_ops_s;
+	out->settled_ops_s = summary.settled_ops_s;
+	struct moved moved = record->job != NULL ? moved_by_job(record)
+						 : moved_by_action(record->run);
+	out->logical_read_bytes = (uint64_t)(moved.read + 0.5);
+	out->logical_write_bytes = (uint64_t)(moved.written + 0.5);
+	out->live_bytes = measured->live_bytes;
+	out->space = divide((double)measured->data_bytes, (double)measured->live_bytes);
+	out->resident_share = resident_share(measured);
+	divide_work(record->run, out);
+	amplify(measured, out);
+	stalls_find(record, &out->stalls);
+}

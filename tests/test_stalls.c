@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Series made by hand, in which it is known where the stalls are; and one run that sleeps. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "report/record.h"
+#include "toy.h"
+#include "unit.h"
+
+#define MS UINT64_C(1000000)
+#define SECOND UINT64_C(1000000000)
+
+enum { PULSE_MS = 20, PULSES_MAX = 4000 };
+
+static uint32_t ops[PULSES_MAX];
+static struct pulses pulses;
+static struct nb_result run;
+static struct record record;
+static struct stalls found;
+
+static struct series *
+series(void)
+{
+	return &run.measured.series;
+}
+
+/** So many pulses of that rate. */
+static void
+begin(size_t count, uint32_t rate)
+{
+	run = (struct nb_result){.workload = {.verb = NB_VERB_PUT}};
+	record = (struct record){.run = &run};
+	pulses = (struct pulses){.pulse_ns = PULSE_MS * MS, .ops = ops, .count = count};
+	for (size_t i = 0; i < count; i++)
+		ops[i] = rate;
+	run.measured.wall_ns = count * PULSE_MS * MS;
+	series()->pulses = &pulses;
+	series()->pulses_count = 1;
+}
+
+static void
+fill(size_t from, size_t to, uint32_t rate)
+{
+	for (size_t i = from; i < to; i++)
+		ops[i] = rate;
+}
+
+static void
+find(void)
+{
+	stalls_find(&record, &found);
+}
+
+START_TEST(an_even_run_has_none)
+{
+	begin(500, 200);
+	for (size_t i = 0; i < 500; i++)
+		ops[i] += (uint32_t)(i * 7919 % 80);
+	find();
+	ck_assert_uint_eq(found.count, 0);
+	ck_assert_uint_eq(found.longest_gap_ns, 0);
+	ck_assert_uint_eq(found.slow_ns, 0);
+	ck_assert_uint_eq(found.looked_ns, 499 * PULSE_MS * MS);
+	ck_assert_double_eq_tol(found.median_ops_s, 239.5 * 50, 200);
+}
+END_TEST
+
+START_TEST(a_gap_is_where_it_is_and_as_long)
+{
+	begin(500, 200);
+	fill(100, 115, 0);
+	find();
+	ck_assert_uint_eq(found.count, 1);
+	ck_assert_uint_eq(found.longest_gap_ns, 300 * MS);
+	ck_assert_uint_eq(found.longest_gap_at_ns, 2000 * MS);
+	ck_assert_uint_eq(found.worst[0].begin_ns, 2000 * MS);
+	ck_assert_uint_eq(found.worst[0].duration_ns, 300 * MS);
+	ck_assert_double_eq(found.worst[0].rate_ops_s, 0);
+	ck_assert_uint_eq(found.slow_ns, 300 * MS);
+	ck_assert_double_eq_tol(found.median_ops_s, 10000, 1e-6);
+	ck_assert_str_eq(found.worst[0].cause, "");
+}
+END_TEST
+
+START_TEST(three_pulses_without_any_are_no_gap)
+{
+	begin(500, 200);
+	fill(100, 103, 0);
+	find();
+	ck_assert_uint_eq(found.count, 0);
+	fill(100, 104, 0);
+	find();
+	ck_assert_uint_eq(found.longest_gap_ns, 80 * MS);
+	ck_assert_uint_eq(found.slow_ns, 80 * MS); /* too short to be slow, and a gap */
+}
+END_TEST
+
+START_TEST(a_slow_stretch_is_below_half_for_a_tenth_of_a_second)
+{
+	begin(500, 200);
+	fill(100, 150, 90);
+	fill(200, 250, 110); /* more than half */
+	fill(300, 304, 30);  /* 80 ms */
+	find();
+	ck_assert_uint_eq(found.count, 1);
+	ck_assert_uint_eq(found.longest_gap_ns, 0);
+	/* by a window of 100 ms its edges are known to within one */
+	ck_assert_uint_ge(found.worst[0].begin_ns, 2000 * MS);
+	ck_assert_uint_le(found.worst[0].begin_ns, 2100 * MS);
+	ck_assert_uint_ge(found.worst[0].duration_ns, 900 * MS);
+	ck_assert_uint_le(found.worst[0].duration_ns, 1000 * MS);
+	ck_assert_double_eq_tol(found.worst[0].rate_ops_s, 4500, 1e-6);
+}
+END_TEST
+
+START_TEST(an_engine_that_is_slow_throughout_does_not_stall)
+{
+	begin(3000, 0);
+	for (size_t i = 0; i < 3000; i += 8) /* 6 a second, evenly */
+		ops[i] = 1;
+	find();
+	ck_assert_uint_eq(found.count, 0);
+	ck_assert_double_eq_tol(found.median_ops_s, 6.25, 0.1);
+	/* the same at random moments */
+	struct rng rng;
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		rng_create(&rng, seed);
+		for (size_t i = 0; i < 3000; i++)
+			ops[i] = rng_next(&rng) % 8 == 0;
+		find();
+		ck_assert_uint_eq(found.count, 0);
+	}
+	/* and with a stop of ten seconds, in which 60 would have been done */
+	fill(1000, 1500, 0);
+	find();
+	ck_assert_uint_eq(found.count, 1);
+	ck_assert_uint_ge(found.longest_gap_ns, 10 * SECOND);
+}
+END_TEST
+
+START_TEST(warm_up_and_end_are_left_out)
+{
+	struct sample warm = {.end_ns = 2 * SECOND, .duration_ns = 2 * SECOND, .is_warmup = 1};
+	struct job_thread threads[2] = {
+		{.ops = 10, .wall_ns = 8 * SECOND}, {.ops = 10, .wall_ns = 10 * SECOND}};
+	begin(500, 200);
+	fill(10, 90, 0);    /* in the warm-up */
+	fill(400, 500, 50); /* one of two threads has nothing to do from the 8th second on */
+	series()->samples = &warm;
+	series()->count = 1;
+	run.measured.threads = threads;
+	run.threads = 2;
+	find();
+	ck_assert_uint_eq(found.count, 0);
+	ck_assert_uint_eq(found.looked_ns, 6 * SECOND);
+	run.measured.threads = NULL;
+	find();
+	ck_assert_uint_eq(found.count, 1);
+}
+END_TEST
+
+START_TEST(the_eight_longest_are_told_in_order_of_time)
+{
+	begin(2000, 200);
+	for (size_t i = 0; i < 12; i++)
+		fill(100 + i * 100, 100 + i * 100 + 5 + (i * 5) % 12, 0);
+	find();
+	ck_assert_uint_eq(found.count, STALLS_MAX);
+	for (size_t i = 0; i < found.count; i++) {
+		ck_assert_uint_ge(found.worst[i].duration_ns, 9 * PULSE_MS * MS);
+		if (i > 0)
+			ck_assert_uint_gt(found.worst[i].begin_ns, found.worst[i - 1].begin_ns);
+	}
+	ck_assert_uint_eq(found.longest_gap_ns, 16 * PULSE_MS * MS);
+	/* 12 gaps of 5 .. 16 pulses, each length once: all of them are slow */
+	ck_assert_uint_eq(found.slow_ns, (5 + 16) * 6 * PULSE_MS * MS);
+}
+END_TEST
+
+START_TEST(too_little_says_nothing)
+{
+	for (size_t count = 0; count < 11; count++) {
+		begin(count, 100);
+		fill(0, count / 2, 0);
+		find();
+		ck_assert_uint_eq(found.looked_ns, 0);
+		ck_assert_uint_eq(found.count, 0);
+	}
+	begin(100, 0);
+	find();
+	ck_assert_uint_eq(found.count, 0);
+	pulses.pulse_ns = 0;
+	find();
+	ck_assert_uint_eq(found.looked_ns, 0);
+	series()->pulses_count = 0;
+	find();
+	ck_assert_uint_eq(found.looked_ns, 0);
+}
+END_TEST
+
+/* ---- jobs ---- */
+
+static struct nb_job_result job;
+static struct job_result_group groups[2];
+
+static void
+begin_job(size_t count, uint32_t rate)
+{
+	begin(count, rate);
+	job = (struct nb_job_result){.base = &run, .groups = groups, .group_count = 1};
+	memset(groups, 0, sizeof(groups));
+	record.job = &job;
+}
+
+START_TEST(of_a_rate_that_was_asked_for_only_gaps_are_told)
+{
+	begin_job(500, 200);
+	groups[0].is_paced = true;
+	fill(100, 200, 50);
+	fill(300, 310, 0);
+	find();
+	ck_assert_uint_eq(found.count, 1);
+	ck_assert_uint_eq(found.worst[0].begin_ns, 6 * SECOND);
+	/* one that changes may have been nothing */
+	groups[0].rate_text = (char *)(uintptr_t) "0:10s,1k:10s";
+	find();
+	ck_assert_uint_eq(found.count, 0);
+	groups[0].rate_text = NULL;
+	groups[0].speed = 1;
+	find();
+	ck_assert_uint_eq(found.count, 0);
+	/* beside a closed loop a gap is one of that, too */
+	job.group_count = 2;
+	find();
+	ck_assert_uint_eq(found.count, 1);
+}
+END_TEST
+
+/* ---- causes ---- */
+
+enum { SAMPLES = 10, COUNTERS = 6 };
+
+static struct sample samples[SAMPLES];
+static uint64_t values[SAMPLES][COUNTERS];
+
+/** 10 s with a gap in the fourth, and nothing unusual. */
+static void
+begin_causes(void)
+{
+	static struct counter counters[COUNTERS] = {
+		{(char *)(uintptr_t) "gets", (char *)(uintptr_t) "calls", NB_STAT_COUNTER, 0,
+			0},
+		{(char *)(uintptr_t) "compactions", (char *)(uintptr_t) "times",
+			NB_STAT_COUNTER, 0, 0},
+		{(char *)(uintptr_t) "written", (char *)(uintptr_t) "bytes", NB_STAT_COUNTER, 0,
+			0},
+		{(char *)(uintptr_t) "stalled", (char *)(uintptr_t) "us", NB_STAT_COUNTER, 0,
+			0},
+		{(char *)(uintptr_t) "files", (char *)(uintptr_t) "files", NB_STAT_GAUGE, 0, 0},
+		{(char *)(uintptr_t) "odd", (char *)(uintptr_t) "times", NB_STAT_COUNTER, true,
+			0},
+	};
+	begin(500, 200);
+	fill(160, 175, 0);
+	memset(samples, 0, sizeof(samples));
+	for (size_t i = 0; i < SAMPLES; i++) {
+		samples[i] = (struct sample){.end_ns = (i + 1) * SECOND,
+			.duration_ns = SECOND,
+			.counters = values[i],
+			.counter_count = COUNTERS};
+		for (size_t c = 0; c < COUNTERS; c++)
+			values[i][c] = 100;
+	}
+	series()->samples = samples;
+	series()->count = SAMPLES;
+	series()->counters = (struct counters){.items = counters, .count = COUNTERS};
+}
+
+START_TEST(the_cause_is_what_grew_out_of_proportion)
+{
+	begin_causes();
+	find();
+	ck_assert_uint_eq(found.count, 1);
+	ck_assert_str_eq(found.worst[0].cause, "");
+	values[3][1] = 900;      /* of 1800: 5 times the mean */
+	values[3][2] = 3 << 20;  /* nearly all */
+	values[3][4] = 100000;   /* a level, which is no growth */
+	values[3][5] = 10000000; /* a counter that fell, which tells nothing */
+	find();
+	ck_assert_str_eq(found.worst[0].cause, "written 3MiB, compactions 900");
+	values[3][3] = 700; /* 4.4 times */
+	find();
+	ck_assert_str_eq(found.worst[0].cause, "written 3MiB, compactions 900, stalled 700us");
+	values[3][0] = 10000; /* the third one makes room */
+	find();
+	ck_assert_str_eq(found.worst[0].cause, "written 3MiB, gets 10000, compactions 900");
+}
+END_TEST
+
+START_TEST(counters_that_are_told_seldom_are_of_all_the_time_between)
+{
+	begin_causes();
+	for (size_t i = 0; i < SAMPLES; i++)
+		samples[i].counter_count = i % 5 == 4 ? COUNTERS : 0;
+	values[4][1] = 5000;
+	find();
+	/* half of the time has nearly all: not quite twice the mean */
+	ck_assert_str_eq(found.worst[0].cause, "");
+	samples[1].counter_count = COUNTERS;
+	find();
+	ck_assert_str_eq(found.worst[0].cause, "compactions 5000");
+}
+END_TEST
+
+START_TEST(without_counters_the_system_is_asked)
+{
+	begin_causes();
+	series()->counters.count = 0;
+	for (size_t i = 0; i < SAMPLES; i++)
+		samples[i].used = (struct system_counts){
+			.known = SYSTEM_PRESSURE | SYSTEM_DEVICE | SYSTEM_MACHINE,
+			.pressure_io_ns = 10 * MS,
+			.device_busy_ns = 50 * MS,
+			.steal_ns = 1 * MS};
+	find();
+	ck_assert_str_eq(found.worst[0].cause, "");
+	samples[3].used.pressure_io_ns = 400 * MS;
+	samples[3].used.device_busy_ns = 900 * MS;
+	samples[3].used.steal_ns = 20 * MS; /* unusual, and far too little */
+	samples[3].used.device_flushes = 7; /* nine others without */
+	find();
+	ck_assert_str_eq(found.worst[0].cause,
+		"device flushes 7, waiting for storage 40 % of the time, device busy 90 % of "
+		"the time");
+	series()->counters.count = COUNTERS; /* what the engine tells comes first */
+	values[3][1] = 900;
+	find();
+	ck_assert_str_eq(found.worst[0].cause, "compactions 900");
+}
+END_TEST
+
+START_TEST(a_run_whose_engine_sleeps_has_that_stall)
+{
+	struct toy_rig rig;
+	struct nb_job_result *result;
+	toy_create(&rig, "records = 100\nread = 1\ncount = 60000\nrate = 60k\n");
+	rig.options.verify_rate = 0;
+	toy_break_run(&rig, TOY_SLOW, TOY_GET, 30000, 1);
+	toy.sleep_ns = 300 * MS;
+	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
+	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_OK);
+	record = (struct record){.run = result->base, .job = result};
+	find();
+	/* a machine that is busy may have added some of its own */
+	ck_assert_uint_ge(found.count, 1);
+	ck_assert_uint_ge(found.longest_gap_ns, 100 * MS); /* looks may be late, too */
+	ck_assert_uint_gt(found.longest_gap_at_ns, 0);
+	nb_job_result_delete(result);
+	toy_destroy(&rig);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("stalls", an_even_run_has_none, a_gap_is_where_it_is_and_as_long,
+		three_pulses_without_any_are_no_gap,
+		a_slow_stretch_is_below_half_for_a_tenth_of_a_second,
+		an_engine_that_is_slow_throughout_does_not_stall, warm_up_and_end_are_left_out,
+		the_eight_longest_are_told_in_order_of_time, too_little_says_nothing,
+		of_a_rate_that_was_asked_for_only_gaps_are_told,
+		the_cause_is_what_grew_out_of_proportion,
+		counters_that_are_told_seldom_are_of_all_the_time_between,
+		without_counters_the_system_is_asked, a_run_whose_engine_sleeps_has_that_stall);
+}
