@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <mininb/results.h>
+
 #include "report/job_result.h"
 #include "unit.h"
 
@@ -32,9 +34,20 @@ end(void)
 }
 
 static void
+assert_is_kind(const char *id)
+{
+	const struct nb_note_kind *kind = nb_note_kinds();
+	while (kind->id != NULL && strcmp(kind->id, id) != 0)
+		kind++;
+	ck_assert_msg(kind->id != NULL, "%s", id);
+}
+
+static void
 assert_notes(const char *only)
 {
 	job_result_add_notes(&result);
+	for (size_t i = 0; i < result.note_count; i++)
+		assert_is_kind(result.note_ids[i]);
 	ck_assert_uint_eq(result.note_count, only != NULL);
 	if (only != NULL)
 		ck_assert_str_eq(result.notes[0], only);
@@ -90,6 +103,25 @@ START_TEST(waits_for_inserts_of_others_are_noted)
 }
 END_TEST
 
+START_TEST(kinds_of_operations_that_found_nothing_are_noted)
+{
+	for (int is_noted = 0; is_noted < 2; is_noted++) {
+		begin();
+		base.workload.verb = NB_VERB_DELETE; /* it writes as well */
+		group.measured.kinds[NB_OP_READ].ops = 1000;
+		group.measured.kinds[NB_OP_READ].answers[NB_NOT_FOUND] = is_noted ? 501 : 500;
+		assert_notes(is_noted ? "readers: 50 % of the read operations found nothing: "
+					"what was measured of them is how fast that is told"
+				      : NULL);
+	}
+	begin(); /* which the notes of every run have */
+	base.workload.verb = NB_VERB_GET;
+	group.measured.kinds[NB_OP_READ].ops = 10;
+	group.measured.kinds[NB_OP_READ].answers[NB_NOT_FOUND] = 10;
+	assert_notes(NULL);
+}
+END_TEST
+
 START_TEST(values_of_an_earlier_run_are_noted)
 {
 	begin();
@@ -133,8 +165,8 @@ END_TEST
 int
 main(void)
 {
-	return UNIT_RUN("job_notes", where_nothing_is_wrong_nothing_is_noted,
-		a_queue_that_grew_is_noted,
+	return UNIT_RUN("job_notes", kinds_of_operations_that_found_nothing_are_noted,
+		where_nothing_is_wrong_nothing_is_noted, a_queue_that_grew_is_noted,
 		lateness_of_the_harness_is_noted_where_it_can_be_seen,
 		waits_for_inserts_of_others_are_noted, values_of_an_earlier_run_are_noted,
 		what_never_was_steady_is_noted_if_that_was_asked,

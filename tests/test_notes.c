@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <mininb/results.h>
+
 #include "report/result.h"
 #include "unit.h"
 
@@ -40,8 +42,17 @@ begin(uint32_t verb)
 			.findings = {.verified = 10000000},
 			.floor_call_ns = 20}};
 	ck_assert_int_eq(nb_histogram_new(&result.measured.service), NB_OK);
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < 100000; i++) /* as many as p99.99 takes */
 		nb_histogram_add(result.measured.service, 5000);
+}
+
+static bool
+is_kind(const char *id)
+{
+	const struct nb_note_kind *kind = nb_note_kinds();
+	while (kind->id != NULL && strcmp(kind->id, id) != 0)
+		kind++;
+	return kind->id != NULL;
 }
 
 /** The note that holds `part`, or NULL. Makes the notes anew. */
@@ -51,11 +62,13 @@ note(const char *part)
 	for (size_t i = 0; i < result.note_count; i++)
 		free(result.notes[i].text);
 	free(result.notes);
+	result.notes = NULL;
 	result.note_count = 0;
 	ck_assert_int_eq(result_add_notes(&result), NB_OK);
 	const char *found = NULL;
 	for (size_t i = 0; i < result.note_count; i++) {
 		ck_assert_ptr_null(strchr(result.notes[i].text, '\n'));
+		ck_assert_msg(is_kind(result.notes[i].id), "%s", result.notes[i].id);
 		if (strstr(result.notes[i].text, part) != NULL)
 			found = result.notes[i].text;
 	}
@@ -70,6 +83,18 @@ end(void)
 		free(result.notes[i].text);
 	free(result.notes);
 	nb_histogram_delete(result.measured.service);
+}
+
+/** Whether there is a note of that kind. Makes the notes anew. */
+static bool
+has_note(const char *id)
+{
+	bool is_found = false;
+	ck_assert_msg(is_kind(id), "%s", id);
+	(void)note("");
+	for (size_t i = 0; i < result.note_count; i++)
+		is_found |= strcmp(result.notes[i].id, id) == 0;
+	return is_found;
 }
 
 #define ASSERT_SAID(part) ck_assert_ptr_nonnull(note(part))
@@ -149,7 +174,9 @@ START_TEST(data_smaller_than_memory_is_told)
 	end();
 	begin(NB_VERB_GET);
 	result.sysinfo.memory_bytes = (uint64_t)64 << 30;
-	ASSERT_SAID("reads come from memory unless the page cache was dropped");
+	ASSERT_SAID("reads come from memory; take more data, or make the run cold");
+	result.measured.cold = COLD_FILES;
+	ASSERT_SAID("though the run began cold, what was read once came from memory");
 	result.engine.caps &= ~NB_CAP_PERSISTENT;
 	ASSERT_NOT_SAID("in memory of");
 	end();
@@ -374,15 +401,338 @@ START_TEST(more_threads_than_cpus_are_told)
 }
 END_TEST
 
-START_TEST(clock_that_is_a_tenth_of_the_median_is_told)
+START_TEST(harness_that_is_a_tenth_of_what_is_measured_is_told)
 {
 	begin(NB_VERB_PUT);
 	result.measured.floor_call_ns = 500;
-	ASSERT_NOT_SAID("clock's own");
+	result.measured.floor_op_ns = 500;
+	ck_assert(!has_note("harness"));
 	result.measured.floor_call_ns = 501;
-	ASSERT_SAID("of a median latency of 5000 ns, some 501 ns are the clock's own");
+	result.measured.floor_op_ns = 600;
+	ASSERT_SAID("the harness is 501 ns of the median latency of 5000 ns, and 600 ns of "
+		    "each operation's time; nothing is subtracted: compare with the null "
+		    "engine");
+	result.measured.floor_call_ns = 100; /* 4900 + 544 ns in the loop, then 4900 + 545 */
+	result.measured.floor_op_ns = 544;
+	ck_assert(!has_note("harness"));
+	result.measured.floor_op_ns = 545;
+	ASSERT_SAID("the harness is 545 ns of the some 5445 ns that an operation takes in its "
+		    "loop");
+	result.is_paced = true; /* where it waits anyway */
+	ck_assert(!has_note("harness"));
+	result.is_paced = false;
 	result.measured.ops = 0;
-	ASSERT_NOT_SAID("clock's own");
+	ck_assert(!has_note("harness"));
+	end();
+}
+END_TEST
+
+START_TEST(kinds_of_notes_are_told_once_and_fit)
+{
+	for (const struct nb_note_kind *kind = nb_note_kinds(); kind->id != NULL; kind++) {
+		ck_assert_uint_lt(strlen(kind->id), sizeof(result.notes->id));
+		ck_assert_uint_eq(
+			strspn(kind->id, "abcdefghijklmnopqrstuvwxyz-"), strlen(kind->id));
+		ck_assert_str_ne(kind->what, "");
+		for (const struct nb_note_kind *other = nb_note_kinds(); other != kind; other++)
+			ck_assert_str_ne(other->id, kind->id);
+	}
+}
+END_TEST
+
+START_TEST(cache_that_holds_all_is_told)
+{
+	begin(NB_VERB_GET); /* 116 GiB */
+	result.cache_bytes = (uint64_t)117 << 30;
+	ASSERT_SAID("data of 116GiB fits into the engine's cache of 117GiB: what lies below "
+		    "that was hardly measured; take a smaller --cache, or more data");
+	result.cache_bytes = (uint64_t)116 << 30;
+	ck_assert(!has_note("small-cache"));
+	result.cache_bytes = 0; /* the engine's default, which is not known */
+	ck_assert(!has_note("small-cache"));
+	result.cache_bytes = (uint64_t)117 << 30;
+	result.engine.caps &= ~NB_CAP_PERSISTENT;
+	ck_assert(!has_note("small-cache"));
+	end();
+}
+END_TEST
+
+START_TEST(percentile_without_samples_enough_is_told)
+{
+	static const struct {
+		uint64_t count;
+		const char *part;
+	} cases[] = {
+		{1,
+			"1 operations are too few for p50, which takes 20, and for what is "
+			"above; raise --count"},
+		{199, "199 operations are too few for p95, which takes 200"},
+		{999, "too few for p99, which takes 1000"},
+		{9999, "too few for p99.9, which takes 10000"},
+		{99999, "too few for p99.99, which takes 100000"}};
+	begin(NB_VERB_GET);
+	ck_assert(!has_note("few-samples"));
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		nb_histogram_reset(result.measured.service);
+		for (uint64_t i = 0; i < cases[c].count; i++)
+			nb_histogram_add(result.measured.service, 5000);
+		ASSERT_SAID(cases[c].part);
+	}
+	result.is_bound_by_time = true;
+	ASSERT_SAID("raise --duration");
+	nb_histogram_reset(result.measured.service);
+	ck_assert(!has_note("few-samples")); /* of nothing there is nothing to say */
+	end();
+}
+END_TEST
+
+enum { PULSES = 151 };
+
+/** Three seconds of pulses of 20 ms, a third each with so many operations in a pulse. */
+static struct pulses
+pulses_of(uint32_t *ops, uint32_t first, uint32_t middle, uint32_t last)
+{
+	for (int i = 0; i < PULSES; i++)
+		ops[i] = i < 50 ? first : i < 100 ? middle : last;
+	ops[PULSES - 1] = 0; /* in which the run ended */
+	return (struct pulses){.pulse_ns = 20000000, .ops = ops, .count = PULSES};
+}
+
+START_TEST(rate_that_still_changes_is_told)
+{
+	uint32_t ops[PULSES], steady[PULSES];
+	struct pulses pulses[] = {
+		pulses_of(ops, 1, 1000, 1101), pulses_of(steady, 500, 500, 500)};
+	begin(NB_VERB_PUT);
+	ck_assert(!has_note("drift")); /* where it is not known */
+	result.measured.series = (struct series){.pulses = pulses, .pulses_count = 2};
+	ASSERT_SAID("not steady: the rate rose by 10 % from the middle third of the time to "
+		    "the last one; run longer, or with a warm-up");
+	pulses_of(ops, 1, 1000, 1099); /* the beginning is nobody's concern */
+	ck_assert(!has_note("drift"));
+	pulses_of(ops, 1000, 1000, 901);
+	ck_assert(!has_note("drift"));
+	pulses_of(ops, 1000, 1000, 250);
+	ASSERT_SAID("the rate fell by 75 %");
+	result.is_paced = true; /* the rate is what was asked for */
+	ck_assert(!has_note("drift"));
+	result.is_paced = false;
+	pulses_of(ops, 39, 39, 20); /* too few to tell that from chance */
+	ck_assert(!has_note("drift"));
+	pulses_of(ops, 1000, 1000, 250);
+	pulses[0].pulse_ns = 6666666; /* all in less than a second */
+	ck_assert(!has_note("drift"));
+	end();
+}
+END_TEST
+
+START_TEST(warm_up_is_no_part_of_what_has_to_be_steady)
+{
+	uint32_t ops[PULSES];
+	struct pulses pulses = pulses_of(ops, 100, 100, 1000);
+	struct sample samples[] = {{.end_ns = 2001000000, .phase = 0, .is_warmup = 1},
+		{.end_ns = 3000000000, .phase = 0},
+		{.end_ns = 3000000000, .phase = 1, .is_warmup = 1}};
+	begin(NB_VERB_PUT);
+	for (int i = 0; i < 50; i++)
+		ops[100 + i] = 2000 + (uint32_t)i;
+	pulses.pulse_ns = 21000000; /* 50 of them are more than a second */
+	samples[0].end_ns = 99 * pulses.pulse_ns + 1;
+	result.measured.series = (struct series){.pulses = &pulses, .pulses_count = 1};
+	ASSERT_SAID("the rate rose by");
+	result.measured.series.samples = samples;
+	result.measured.series.count = 3;
+	ck_assert(!has_note("drift"));
+	pulses.count = 0;
+	ck_assert(!has_note("drift"));
+	end();
+}
+END_TEST
+
+START_TEST(reads_that_found_nothing_are_told)
+{
+	begin(NB_VERB_GET);
+	result.measured.answers[NB_OK] = 500;
+	result.measured.answers[NB_NOT_FOUND] = 500;
+	ck_assert(!has_note("misses"));
+	result.measured.answers[NB_NOT_FOUND] = 1500;
+	ASSERT_SAID("75 % of the reads found nothing: what was measured is how fast that is "
+		    "told; read the keys that were put");
+	result.workload.verb = NB_VERB_DELETE;
+	ck_assert(!has_note("misses"));
+	result.workload.verb = NB_VERB_GET;
+	result.engine.caps |= NB_CAP_SYNTHETIC;
+	ck_assert(!has_note("misses"));
+	end();
+}
+END_TEST
+
+static struct residency
+resident(uint64_t bytes)
+{
+	return (struct residency){
+		.resident_bytes = bytes, .total_bytes = 1000, .files = 1, .is_known = 1};
+}
+
+START_TEST(what_is_neither_warm_nor_cold_is_told)
+{
+	begin(NB_VERB_GET);
+	result.sysinfo.memory_bytes = (uint64_t)200 << 30;
+	result.measured.residency_begin = resident(430);
+	ASSERT_SAID("neither warm nor cold: 43 % of the database was in memory when the first "
+		    "operation began; read it all once before, or make the run cold");
+	result.measured.residency_begin = resident(900);
+	ck_assert(!has_note("lukewarm"));
+	result.measured.residency_begin = resident(50);
+	ck_assert(!has_note("lukewarm"));
+	result.measured.residency_begin = resident(430);
+	result.measured.cold = COLD_FILES; /* as was asked */
+	ck_assert(!has_note("lukewarm"));
+	result.measured.cold = COLD_NOT;
+	result.sysinfo.memory_bytes = (uint64_t)100 << 30; /* where it cannot be warm */
+	ck_assert(!has_note("lukewarm"));
+	end();
+}
+END_TEST
+
+START_TEST(faults_on_storage_of_a_warm_run_are_told)
+{
+	begin(NB_VERB_GET);
+	result.sysinfo.memory_bytes = (uint64_t)200 << 30;
+	result.measured.residency_begin = resident(1000);
+	result.measured.usage_ops = 1000000;
+	result.measured.used = (struct system_counts){
+		.known = SYSTEM_PROCESS, .major_faults = 1001};
+	ASSERT_SAID("not warm: 1001 pages were fetched from storage while the operations ran; "
+		    "read all of the database once before, or make the run cold");
+	result.measured.used.major_faults = 1000;
+	ck_assert(!has_note("lukewarm"));
+	result.measured.used.major_faults = 1001;
+	result.measured.used.known = 0;
+	ck_assert(!has_note("lukewarm"));
+	result.measured.used.known = SYSTEM_PROCESS;
+	result.workload.verb = NB_VERB_PUT;
+	ck_assert(!has_note("lukewarm"));
+	end();
+}
+END_TEST
+
+START_TEST(run_that_was_not_cold_although_that_was_asked_is_told)
+{
+	begin(NB_VERB_GET);
+	result.flags = NB_RUN_COLD;
+	result.measured.cold = COLD_CACHES;
+	result.measured.residency_before = resident(1);
+	result.measured.residency_begin = resident(50);
+	ck_assert(!has_note("not-cold"));
+	result.measured.residency_begin = resident(410);
+	ASSERT_SAID("not cold, though that was asked: opening read 41 % of the database before "
+		    "the first operation");
+	result.measured.residency_before = resident(400);
+	ASSERT_SAID("40 % of the database stayed in memory; see whether another process has it "
+		    "open");
+	result.measured.residency_begin.is_known = 0;
+	ASSERT_SAID("whether it was cold is not known");
+	result.measured.cold = COLD_NOT; /* a new one */
+	ck_assert(!has_note("not-cold"));
+	result.engine.caps &= ~NB_CAP_PERSISTENT;
+	ASSERT_SAID("not cold, though that was asked: thing keeps its data in memory");
+	result.flags = 0;
+	ck_assert(!has_note("not-cold"));
+	end();
+}
+END_TEST
+
+START_TEST(file_system_that_is_nearly_full_is_told)
+{
+	begin(NB_VERB_PUT);
+	ck_assert(!has_note("full")); /* nothing is known of it */
+	result.environment.filesystem_bytes = (uint64_t)100 << 30;
+	result.environment.free_bytes = (uint64_t)10 << 30;
+	ck_assert(!has_note("full"));
+	result.environment.free_bytes = (uint64_t)4 << 30;
+	ASSERT_SAID("the file system is 96 % full (4GiB left): writes may be slower than on "
+		    "one with room; free some");
+	result.engine.caps &= ~NB_CAP_PERSISTENT;
+	ck_assert(!has_note("full"));
+	end();
+}
+END_TEST
+
+START_TEST(governor_that_is_not_performance_is_told)
+{
+	begin(NB_VERB_GET);
+	ck_assert(!has_note("governor"));
+	strcpy(result.environment.governor, "performance");
+	ck_assert(!has_note("governor"));
+	strcpy(result.environment.governor, "powersave");
+	ASSERT_SAID("the CPU's governor is powersave: its clock follows the load; set it to "
+		    "performance (cpupower frequency-set -g performance)");
+	end();
+}
+END_TEST
+
+START_TEST(container_is_told)
+{
+	begin(NB_VERB_GET);
+	ck_assert(!has_note("container"));
+	strcpy(result.environment.container, "docker");
+	ASSERT_SAID("container (docker): its limits");
+	end();
+}
+END_TEST
+
+START_TEST(swapping_is_told)
+{
+	begin(NB_VERB_GET);
+	result.measured.used.swap_in_bytes = 1 << 20;
+	ck_assert(!has_note("swap")); /* which is not known */
+	result.measured.used.known = SYSTEM_MACHINE;
+	ASSERT_SAID("the machine swapped while the operations ran: 1MiB came in, 0B went out; "
+		    "take less memory, or none for swap (swapoff -a)");
+	result.measured.used.swap_in_bytes = 0;
+	ck_assert(!has_note("swap"));
+	result.sysinfo.memory_bytes = 100 << 20;
+	result.environment.swap_used_bytes = 1 << 20;
+	ck_assert(!has_note("swap"));
+	result.environment.swap_used_bytes = 2 << 20;
+	ASSERT_SAID("2MiB were in swap when the run began");
+	end();
+}
+END_TEST
+
+START_TEST(quota_of_the_cgroup_is_told)
+{
+	begin(NB_VERB_GET);
+	result.measured.used.throttled_ns = 1200000000;
+	ck_assert(!has_note("throttled"));
+	result.measured.used.known = SYSTEM_CGROUP;
+	ASSERT_SAID("the CPU quota of the cgroup held threads up for 1.2s: the highest "
+		    "latencies are its; raise cpu.max, or take fewer threads");
+	result.measured.used.throttled_ns = 0;
+	ck_assert(!has_note("throttled"));
+	end();
+}
+END_TEST
+
+START_TEST(pressure_is_told_unless_the_threads_explain_it)
+{
+	begin(NB_VERB_GET); /* 60 s, two threads, four CPUs */
+	result.measured.used = (struct system_counts){
+		.pressure_cpu_ns = 6000000000, .pressure_memory_ns = 1200000000};
+	ck_assert(!has_note("pressure-cpu") && !has_note("pressure-memory"));
+	result.measured.used.known = SYSTEM_PRESSURE;
+	ASSERT_SAID("tasks waited for a CPU 10.0 % of the time, though there are 4 for 2 "
+		    "threads: stop what else runs");
+	ASSERT_SAID("tasks waited for memory 2.0 % of the time");
+	result.threads = 5;
+	ck_assert(!has_note("pressure-cpu") && has_note("pressure-memory"));
+	result.threads = 2;
+	result.measured.used.pressure_cpu_ns = 3000000000;
+	result.measured.used.pressure_memory_ns = 600000000;
+	ck_assert(!has_note("pressure-cpu") && !has_note("pressure-memory"));
+	result.measured.usage_ns = 99999999; /* of so little time nothing can be said */
+	ck_assert(!has_note("pressure-cpu") && !has_note("pressure-memory"));
 	end();
 }
 END_TEST
@@ -434,8 +784,17 @@ END_TEST
 int
 main(void)
 {
-	return UNIT_RUN("notes", good_run_has_the_two_notes_of_every_run,
-		notes_have_identifiers, what_the_engine_warned_of_is_told, short_run_is_told,
+	return UNIT_RUN("notes", kinds_of_notes_are_told_once_and_fit,
+		cache_that_holds_all_is_told, percentile_without_samples_enough_is_told,
+		rate_that_still_changes_is_told, warm_up_is_no_part_of_what_has_to_be_steady,
+		reads_that_found_nothing_are_told, what_is_neither_warm_nor_cold_is_told,
+		faults_on_storage_of_a_warm_run_are_told,
+		run_that_was_not_cold_although_that_was_asked_is_told,
+		file_system_that_is_nearly_full_is_told,
+		governor_that_is_not_performance_is_told, container_is_told, swapping_is_told,
+		quota_of_the_cgroup_is_told, pressure_is_told_unless_the_threads_explain_it,
+		good_run_has_the_two_notes_of_every_run, notes_have_identifiers,
+		what_the_engine_warned_of_is_told, short_run_is_told,
 		data_smaller_than_memory_is_told,
 		memory_file_system_is_told_however_large_the_data,
 		database_that_was_not_new_is_told_of_puts, loading_is_told, duplicates_are_told,
@@ -445,7 +804,7 @@ main(void)
 		settling_that_was_less_than_asked_is_told, build_that_is_no_release_is_told,
 		virtual_machine_is_told, steal_and_others_are_told_as_shares_of_the_machine,
 		cpu_that_was_taken_away_is_told, more_threads_than_cpus_are_told,
-		clock_that_is_a_tenth_of_the_median_is_told,
+		harness_that_is_a_tenth_of_what_is_measured_is_told,
 		counters_that_ran_backwards_are_named,
 		names_of_many_counters_that_ran_backwards_are_cut,
 		run_of_no_time_and_no_operation_has_notes_without_nonsense);

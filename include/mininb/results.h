@@ -128,6 +128,17 @@ nb_results_note(const struct nb_results *results, size_t run, size_t index);
 const char *
 nb_results_note_id(const struct nb_results *results, size_t run, size_t index);
 
+/** A kind of note. */
+struct nb_note_kind {
+	const char *id;
+	int is_fact;      /* how the run was set up; else something was wrong with it */
+	const char *what; /* one line */
+};
+
+/** All that there are, ended by a NULL id. */
+const struct nb_note_kind *
+nb_note_kinds(void);
+
 /** A way to write results. */
 struct nb_format {
 	const char *name;   /* "md" */

@@ -112,6 +112,25 @@ note_idle_threads(struct nb_job_result *result, const struct job_result_group *g
 			group->name, idle, measured->thread_count);
 }
 
+/** A job that only reads has that of all its groups together (notes.c). */
+static void
+note_misses(struct nb_job_result *result, const struct job_result_group *group)
+{
+	uint32_t caps = result->base->engine.caps;
+	if (result->base->workload.verb == NB_VERB_GET || (caps & NB_CAP_SYNTHETIC) != 0)
+		return;
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		const struct job_kind *it = &group->measured.kinds[kind];
+		uint64_t missed = it->answers[NB_NOT_FOUND];
+		if (missed > it->ops / 2)
+			add(result, "misses",
+				"%s: %.0f %% of the %s operations found nothing: what was "
+				"measured of them is how fast that is told",
+				group->name, 100 * (double)missed / (double)it->ops,
+				nb_op_name(kind));
+	}
+}
+
 static void
 note_foreign(struct nb_job_result *result, const struct job_result_group *group)
 {
@@ -133,6 +152,7 @@ job_result_add_notes(struct nb_job_result *result)
 		note_waits(result, &result->groups[g]);
 		note_nothing(result, &result->groups[g]);
 		note_idle_threads(result, &result->groups[g]);
+		note_misses(result, &result->groups[g]);
 		note_foreign(result, &result->groups[g]);
 	}
 	if (result->was_steady_asked && !result->is_steady)

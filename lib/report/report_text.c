@@ -251,6 +251,7 @@ report_conditions(const struct nb_result *result, FILE *out)
 	report_line(out, "Cache", "%s", cache);
 	report_line(out, "Database", "%s on %s", data,
 		result->sysinfo.filesystem[0] != '\0' ? result->sysinfo.filesystem : "unknown");
+	report_cache_state(result, out);
 	if (result->is_of_processes) {
 		report_line(out, "CPU time", "not known of several processes");
 		report_line(out, "Memory", "not known of several processes");

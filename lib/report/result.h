@@ -74,6 +74,10 @@ report_conditions(const struct nb_result *result, FILE *out);
 void
 report_origin(const struct nb_result *result, FILE *out);
 
+/** What of the database was in memory, as far as that is known (report_cache.c). */
+void
+report_cache_state(const struct nb_result *result, FILE *out);
+
 /** What the engine has counted (report_counters.c). */
 void
 report_counters(const struct nb_result *result, FILE *out);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef REPORT_NOTE_H
+#define REPORT_NOTE_H
+/**
+ * Notes from inside: rules that look at a result. A note is one sentence with its figure and,
+ * where there is one, the remedy.
+ */
+#include <stdbool.h>
+
+#include "report/result.h"
+
+enum { NOTE_SIZE = 512 };
+
+/** Writes the sentence, of NOTE_SIZE at most, or leaves `note` empty. */
+typedef void (*note_fn)(const struct nb_result *result, char *note);
+
+struct note_rule {
+	const char *id; /* one of nb_note_kinds() */
+	note_fn write;
+};
+
+/* Each ended by a NULL id. */
+extern const struct note_rule notes_of_cache[];   /* notes_cache.c */
+extern const struct note_rule notes_of_machine[]; /* notes_machine.c */
+
+void
+note_write(char *note, const char *fmt, ...) NB_PRINTF(2, 3);
+
+/** Whether the engine has that NB_CAP_*. */
+bool
+note_has_cap(const struct nb_result *result, uint32_t cap);
+
+/** A get, or a job that only reads. */
+bool
+note_is_read(const struct nb_result *result);
+
+#endif /* REPORT_NOTE_H */
