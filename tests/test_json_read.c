@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A result that is read tells the same, byte for byte, as the one that was written. */
+/*
+ * A result that is read tells the same, byte for byte, as the one that was written; and no
+ * file, however wrong, does harm: it is read, or refused with its place and the reason.
+ */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "record_rig.h"
 #include "report/json_read.h"
+#include "rig.h"
+#include "scratch.h"
+#include "toy.h"
 #include "unit.h"
+
+#include <jansson.h>
+
+static const uint32_t all_flags[] = {0, NB_TEXT_FOLD, NB_TEXT_BARS};
 
 static struct nb_results *
 parsed(const char *text)
@@ -16,23 +27,609 @@ parsed(const char *text)
 	return results;
 }
 
-START_TEST(a_full_record_is_read_as_it_was)
+/** The law; takes the results. */
+static void
+assert_told_the_same(struct nb_results *results)
+{
+	char *document = record_rig_written(results, "json", 0);
+	struct nb_results *read = parsed(document);
+	for (const struct nb_format *format = nb_formats(); format->name != NULL; format++) {
+		for (size_t i = 0; i < sizeof(all_flags) / sizeof(*all_flags); i++) {
+			char *was = record_rig_written(results, format->name, all_flags[i]);
+			char *is = record_rig_written(read, format->name, all_flags[i]);
+			ck_assert_msg(strcmp(was, is) == 0, "%s:\n%s\n-- read:\n%s",
+				format->name, was, is);
+			free(was);
+			free(is);
+		}
+	}
+	free(document);
+	nb_results_delete(read);
+	nb_results_delete(results);
+}
+
+/* ---- results made by hand ---- */
+
+START_TEST(a_full_record_is_told_as_it_was)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1);
+	assert_told_the_same(results);
+	results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
+	assert_told_the_same(results);
+}
+END_TEST
+
+START_TEST(so_is_a_sweep_and_what_it_looked_for)
+{
+	struct nb_results *results = record_rig_new();
+	record_rig_add_put(results, "leveldb", 1);
+	record_rig_add_put(results, "leveldb", 2);
+	record_rig_add_curve(results);
+	results->slo_ops_s = 40000;
+	snprintf(results->slo, sizeof(results->slo), "p99<1ms");
+	assert_told_the_same(results);
+}
+END_TEST
+
+START_TEST(so_is_a_list_with_failures_intervals_and_repetitions)
+{
+	struct nb_results *results = record_rig_new();
+	struct nb_interval intervals[2] = {{.size = sizeof(*intervals),
+						   .end_ns = 1000000000,
+						   .ops = 5,
+						   .rate_ops_s = 5.25},
+		{.size = sizeof(*intervals),
+			.end_ns = 2000000000,
+			.is_warmup = 1,
+			.behind_ops = 7,
+			.phase = 1}};
+	struct record *put = record_rig_add_put(results, "leveldb", 1);
+	snprintf(put->label, sizeof(put->label), "sweep 40 %%");
+	ck_assert_int_eq(nb_results_set_intervals(results, intervals, 2), NB_OK);
+	nb_results_set_block(results, 3);
+	nb_results_set_end(results, "1 of 2 is wrong");
+	ck_assert_int_eq(nb_results_add_failure(results, "lmdb", "killed by signal 9"), NB_OK);
+	nb_results_set_list(results, 2);
+	char *document = record_rig_written(results, "json", 0);
+	struct nb_results *read = parsed(document);
+	ck_assert_uint_eq(read->records[0].block, 3);
+	ck_assert_uint_eq(read->records[0].interval_count, 2);
+	ck_assert_uint_eq(read->records[0].intervals[1].size, sizeof(struct nb_interval));
+	ck_assert_str_eq(read->records[0].label, "sweep 40 %");
+	ck_assert_ptr_null(read->records[1].run);
+	free(document);
+	nb_results_delete(read);
+	assert_told_the_same(results);
+}
+END_TEST
+
+START_TEST(so_is_what_hardly_ever_occurs)
+{
+	struct nb_results *results = record_rig_new();
+	struct record *put = record_rig_add_put(results, "leveldb", 1);
+	struct record *job = record_rig_add_job(results, "leveldb", 1);
+	put = &results->records[0];
+	put->run->engine.caps = UINT32_MAX; /* of a newer plugin */
+	put->run->engine_path[1] = (char)0xff;
+	put->run->measured.counters.items[0].has_run_back = true;
+	put->run->measured.is_partial = true;
+	put->run->warnings.count = 1;
+	snprintf(put->run->warnings.texts[0], ENGINE_WARNING_SIZE, "beware");
+	put->run->measured.wall_ns = UINT64_MAX;
+	job->job->groups[0].measured.has_begun = false;
+	job->job->groups[1].rate_text = strdup("10k..50k/60s");
+	job->job->groups[1].is_paced = true;
+	job->job->groups[1].phase = 1;
+	job->job->groups[1].is_background = true;
+	job->job->procs = 2;
+	job->run->is_of_processes = true;
+	job->job->is_steady = job->job->was_steady_asked = true;
+	job->job->steady_slope = -0.012345678901234567;
+	nb_histogram_delete(job->job->hiccups);
+	job->job->hiccups = NULL;
+	struct nb_trace_counts *counts = &job->job->groups[1].measured.trace_counts;
+	counts->bad = counts->others = 3;
+	snprintf(counts->first_bad, sizeof(counts->first_bad), "line 7: x");
+	snprintf(job->job->groups[1].measured.trace, 640, "trace of my.csv");
+	assert_told_the_same(results);
+}
+END_TEST
+
+/** Each with the next, where both are of the same engine: the order is that of the table. */
+START_TEST(what_is_read_can_be_written_again)
+{
+	struct nb_results *results = record_rig_new();
+	record_rig_add_job(results, "leveldb", 1);
+	char *document = record_rig_written(results, "json", 0);
+	struct nb_results *read = parsed(document);
+	struct nb_command command;
+	nb_results_command(read, &command);
+	ck_assert_str_eq(command.directory, "/home/user");
+	ck_assert_uint_eq(command.word_count, 5);
+	ck_assert_str_eq(command.words[4], "--path=/tmp/a b");
+	ck_assert_str_eq(read->command.options[1].value, "ycsb-a");
+	const struct series *was = &results->records[0].run->measured.series;
+	const struct series *is = &read->records[0].run->measured.series;
+	ck_assert_uint_eq(was->count, is->count);
+	ck_assert_uint_eq(was->pulses_count, is->pulses_count);
+	ck_assert(memcmp(was->pulses->ops, is->pulses->ops,
+			  was->pulses->count * sizeof(*was->pulses->ops)) == 0);
+	for (size_t i = 0; i < was->count; i++) {
+		const struct sample *a = &was->samples[i], *b = &is->samples[i];
+		ck_assert(memcmp(&a->used, &b->used, sizeof(a->used)) == 0);
+		ck_assert(memcmp(&a->levels, &b->levels, sizeof(a->levels)) == 0);
+		ck_assert_uint_eq(a->latency_count, b->latency_count);
+		ck_assert_uint_eq(a->counters[1], b->counters[1]);
+	}
+	ck_assert_uint_eq(read->records[0].job->groups[0].measured.trace_counts.size,
+		sizeof(struct nb_trace_counts));
+	free(document);
+	nb_results_delete(read);
+	nb_results_delete(results);
+}
+END_TEST
+
+/* ---- results of runs ---- */
+
+static struct nb_results *
+of_run(const struct nb_run *run, const char *label)
+{
+	struct nb_results *results;
+	ck_assert_int_eq(nb_results_new(&results), NB_OK);
+	ck_assert_msg(nb_results_add_run(results, run, label) == NB_OK, "%s", nb_error_text());
+	return results;
+}
+
+static struct nb_results *
+of_job(struct toy_rig *rig)
+{
+	struct nb_results *results;
+	ck_assert_int_eq(nb_results_new(&results), NB_OK);
+	ck_assert_msg(
+		nb_results_add_job_run(results, rig->run, "") == NB_OK, "%s", nb_error_text());
+	return results;
+}
+
+START_TEST(a_classic_run_of_each_verb_is_told_as_it_was)
+{
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		struct rig rig;
+		rig_create(&rig, verb, 5000);
+		rig.options.threads = 2;
+		rig.options.settle = verb;
+		rig.options.flags = verb;
+		ck_assert_msg(rig_run(&rig, NULL) == NB_OK, "%s", nb_error_text());
+		assert_told_the_same(of_run(rig.run, "x"));
+		rig_destroy(&rig);
+	}
+}
+END_TEST
+
+static int
+put_nothing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return rig_number(key) % 100 == 0 ? NB_OK : rig_right()->put(session, key, value);
+}
+
+START_TEST(so_is_one_whose_data_was_wrong)
+{
+	struct rig rig;
+	struct nb_engine engine = *rig_right();
+	engine.put = put_nothing;
+	rig_create(&rig, NB_VERB_PUT, 1000);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
+	ck_assert_uint_eq(rig.run->measured.findings.missing, 10);
+	assert_told_the_same(of_run(rig.run, ""));
+	rig_destroy(&rig);
+}
+END_TEST
+
+static const char groups_text[] =
+	"records=500\n"
+	"[readers]\nread=8\nscan=1\nscan-length=1..5\nthreads=2\ncount=800\n"
+	"rate=100k\narrivals=poisson\nwarmup=100\n"
+	"distribution=latest\n"
+	"[writers]\nupdate=1\ninsert=1\nbatch=1\nitems=4\ncount=900\n"
+	"rate=50k/1s,90k/1s\n"
+	"[after]\nstart=after\nread=1\nread-modify-write=1\ncount=300\n";
+
+START_TEST(a_job_of_groups_is_told_as_it_was)
+{
+	struct toy_rig rig;
+	toy_create(&rig, groups_text);
+	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
+	assert_told_the_same(of_job(&rig));
+	rig.options.what = NB_JOB_LOAD;
+	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
+	assert_told_the_same(of_job(&rig));
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(so_is_one_with_findings)
+{
+	static const uint32_t defects[] = {TOY_OLD, TOY_FLIP, TOY_MISS, TOY_CUT};
+	for (size_t i = 0; i < sizeof(defects) / sizeof(*defects); i++) {
+		struct toy_rig rig;
+		toy_create(&rig, "records=100\n[g]\nread=1\nupdate=1\ncount=2000\nthreads=1\n");
+		toy_break_run(&rig, defects[i], TOY_GET, 10, 30);
+		ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
+		ck_assert_uint_gt(toy_measured(&rig, 0)->findings.case_count, 1);
+		assert_told_the_same(of_job(&rig));
+		toy_destroy(&rig);
+	}
+}
+END_TEST
+
+/* ---- files that are wrong ---- */
+
+/** A small document with a bit of everything. */
+static json_t *
+small_document(void)
+{
+	struct toy_rig rig;
+	toy_create(&rig, "records=50\n[g]\nread=1\nupdate=1\ncount=60\nthreads=2\nrate=1M\n");
+	toy_break_run(&rig, TOY_FLIP, TOY_GET, 10, 3);
+	ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
+	struct nb_results *results = of_job(&rig);
+	toy_destroy(&rig);
+	struct nb_interval interval = {.size = sizeof(interval), .ops = 5};
+	ck_assert_int_eq(nb_results_set_intervals(results, &interval, 1), NB_OK);
+	record_rig_add_curve(results);
+	results->curve_count = 2;
 	char *text = record_rig_written(results, "json", 0);
-	FILE *f = fopen("/tmp/json-a.json", "w");
-	fputs(text, f);
-	fclose(f);
-	struct nb_results *read = parsed(text);
-	char *again = record_rig_written(read, "json", 0);
-	ck_assert_str_eq(text, again);
+	json_t *document = json_loads(text, 0, NULL);
+	ck_assert_ptr_nonnull(document);
+	free(text);
+	nb_results_delete(results);
+	return document;
+}
+
+/** A place in a document, as "results[0].groups[0].threads"; NULL if there is none. */
+static json_t *
+find(json_t *json, const char *path, char *last, json_t **holder)
+{
+	*holder = NULL;
+	while (*path != '\0' && json != NULL) {
+		size_t length = strcspn(path + 1, ".[") + 1;
+		snprintf(last, 64, "%.*s", (int)length, path);
+		*holder = json;
+		if (*path == '[')
+			json = json_array_get(json, (size_t)atoi(path + 1));
+		else
+			json = json_object_get(json, *path == '.' ? last + 1 : last);
+		path += length;
+	}
+	return json;
+}
+
+/** What is said of a document in which that place has another value; "" if it is read. */
+static const char *
+said_of(const json_t *document, const char *path, const char *value)
+{
+	char last[64];
+	json_t *copy = json_deep_copy(document), *holder;
+	ck_assert_ptr_nonnull(find(copy, path, last, &holder));
+	json_t *other = value != NULL ? json_loads(value, JSON_DECODE_ANY, NULL) : NULL;
+	const char *name = last[0] == '.' ? last + 1 : last;
+	if (last[0] == '[')
+		json_array_set_new(holder, (size_t)atoi(last + 1), other);
+	else if (other != NULL)
+		json_object_set_new(holder, name, other);
+	else
+		json_object_del(holder, name);
+	char *text = json_dumps(copy, 0);
+	struct nb_results *results = NULL;
+	int rc = results_parse(&results, text, strlen(text), "a.json");
+	ck_assert(rc == NB_OK || rc == NB_ERR_DATA);
+	nb_results_delete(results);
+	json_decref(copy);
+	free(text);
+	return rc == NB_OK ? "" : nb_error_text();
+}
+
+START_TEST(what_is_wrong_is_told_with_its_place)
+{
+	static const struct {
+		const char *path, *value, *said;
+	} bad[] = {
+		{"format", "\"other\"", "a.json: is no result of mininb"},
+		{"version", "2",
+			"a.json: made by a newer mininb: its version is 2, and this one reads "
+	                "up "
+			"to 1"},
+		{"version", NULL, "a.json: version: is missing"},
+		{"results", "{}", "a.json: results: must be an array"},
+		{"results[0]", "7", "a.json: results[0]: must be an object"},
+		{"results[0].action", "\"dance\"",
+			"a.json: results[0].action: must be one of put, get, delete, load, "
+	                "run, "
+			"replay, or null"},
+		{"results[0].action", NULL, "a.json: results[0].action: is missing"},
+		{"results[0].driver", NULL, "a.json: results[0].driver: is missing"},
+		{"results[0].label",
+			"\"0123456789012345678901234567890123456789012345678901234567890123\"",
+			"a.json: results[0].label: is a text of more than 63 bytes"},
+		{"results[0].engine", "[]", "a.json: results[0].engine: must be an object"},
+		{"results[0].engine.name", NULL, "a.json: results[0].engine.name: is missing"},
+		{"results[0].engine.caps[0]", "\"flies\"",
+			"a.json: results[0].engine.caps[0]: is no name that may stand here"},
+		{"results[0].engine.caps[0]", "\"bit32\"",
+			"a.json: results[0].engine.caps[0]: is no name that may stand here"},
+		{"results[0].durability", "\"always\"",
+			"a.json: results[0].durability: must be one of none, process, "
+	                "periodic, "
+			"commit"},
+		{"results[0].durability", "1", "a.json: results[0].durability: must be a text"},
+		{"results[0].digest", "\"12\"",
+			"a.json: results[0].digest: must be a text of 16 hexadecimal digits"},
+		{"results[0].threads", "4294967296",
+			"a.json: results[0].threads: must be at most 4294967295"},
+		{"results[0].is_paced", "1",
+			"a.json: results[0].is_paced: must be true or false"},
+		{"results[0].measured.wall_ns", "\"long\"",
+			"a.json: results[0].measured.wall_ns: must be a number"},
+		{"results[0].measured.service.hdr", "\"\"",
+			"a.json: results[0].measured.service: not a histogram: it is not "
+	                "base64"},
+		{"results[0].warnings", "[\"\", \"\", \"\", \"\", \"\"]",
+			"a.json: results[0].warnings: has more than 4 elements"},
+		{"results[0].groups", NULL, "a.json: results[0].groups: is missing"},
+		{"results[0].groups[0].threads", "[]",
+			"a.json: results[0].groups[0].threads: must be a number"},
+		{"results[0].groups[0].name", "7",
+			"a.json: results[0].groups[0].name: must be a text"},
+		{"results[0].groups[0].mix.read", "-1",
+			"a.json: results[0].groups[0].mix.read: must be a whole number, and "
+	                "not "
+			"below 0"},
+		{"results[0].groups[0].operations[1].operation", "\"read\"",
+			"a.json: results[0].groups[0].operations[1].operation: is there twice"},
+		{"results[0].groups[0].operations[0].operation", NULL,
+			"a.json: results[0].groups[0].operations[0].operation: is missing"},
+		{"results[0].groups[0].findings.cases[0].verdict", "\"odd\"",
+			"a.json: results[0].groups[0].findings.cases[0].verdict: must be one "
+	                "of "
+			"good, missing, wrong_size, other_key, corrupt, stale, unordered, gap, "
+			"phantom"},
+		{"results[0].groups[0].findings.cases[0].key", "\"123\"",
+			"a.json: results[0].groups[0].findings.cases[0].key: must be a text of "
+	                "at "
+			"most 32 hexadecimal bytes"},
+		{"results[0].groups[0].findings.cases", "[{},{},{},{},{},{},{},{},{}]",
+			"a.json: results[0].groups[0].findings.cases: has more than 8 "
+	                "elements"},
+		{"results[0].notes[0].scope", "\"all\"",
+			"a.json: results[0].notes[0].scope: must be one of run, job"},
+		{"results[0].notes", "true", "a.json: results[0].notes: must be an array"},
+		{"results[0].intervals[0].rate_ops_s", "1e300",
+			"a.json: results[0].intervals[0].rate_ops_s: is beyond 1e+18"},
+		{"sweep.points", NULL, "a.json: sweep.points: is missing"},
+		{"sweep.points[1].share", "\"x\"",
+			"a.json: sweep.points[1].share: must be a number"},
+		{"command.words", "[7]", "a.json: command.words[0]: must be a text"},
+	};
+	json_t *document = small_document();
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		ck_assert_str_eq(said_of(document, bad[i].path, bad[i].value), bad[i].said);
+	json_decref(document);
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_empty)
+{
+	static const char text[] =
+		"{\"format\": \"mininb-result\", \"version\": 1, \"later\": {\"a\": []},"
+		" \"results\": [{\"action\": \"put\", \"driver\": \"x\", \"digest\": null,"
+		" \"engine\": {\"name\": \"x\"}, \"measured\": {\"ops\": 0, \"wall_ns\": 0}},"
+		" {\"action\": \"run\", \"driver\": \"x\", \"digest\": null, \"groups\": [{}],"
+		" \"engine\": {\"name\": \"x\"}, \"measured\": {\"ops\": 0, \"wall_ns\": 0}},"
+		" {\"action\": null, \"driver\": \"y\"}]}";
+	assert_told_the_same(parsed(text));
+}
+END_TEST
+
+START_TEST(a_histogram_cannot_have_more_values_than_there_were_operations)
+{
+	struct nb_results *read, *results = record_rig_new();
+	record_rig_add_put(results, "leveldb", 1)->run->measured.ops = 7;
+	char *text = record_rig_written(results, "json", 0);
+	ck_assert_int_eq(results_parse(&read, text, strlen(text), "a.json"), NB_ERR_DATA);
+	ck_assert_str_eq(nb_error_text(),
+		"a.json: results[0]: measured.service has more values than measured.ops");
+	free(text);
+	nb_results_delete(results);
+}
+END_TEST
+
+START_TEST(a_series_must_fit_its_names)
+{
+	struct nb_results *results = record_rig_new();
+	record_rig_add_put(results, "leveldb", 1);
+	char *text = record_rig_written(results, "json", 0);
+	json_t *document = json_loads(text, 0, NULL);
+	ck_assert_str_eq(said_of(document, "results[0].measured.series.samples[2].counters",
+				 "[1,2,3,4]"),
+		"a.json: results[0].measured.series.samples[2]: has more counters than there "
+		"are names");
+	ck_assert_str_eq(
+		said_of(document, "results[0].measured.series.samples[2].latencies[0].hdr",
+			"\"HIST\""),
+		"a.json: results[0].measured.series.samples[2].latencies[0]: hdr is not a "
+		"histogram: the cookie is not that of V2, compressed");
+	ck_assert_str_eq(
+		said_of(document, "results[0].measured.series.samples[2].counters", "[1]"), "");
+	json_decref(document);
+	free(text);
+	nb_results_delete(results);
+}
+END_TEST
+
+/** Whether it is read or refused; what is read can be told. */
+static bool
+survives(const char *text, size_t size)
+{
+	struct nb_results *results;
+	int rc = results_parse(&results, text, size, "a.json");
+	if (rc != NB_OK) {
+		ck_assert_int_eq(rc, NB_ERR_DATA);
+		ck_assert_ptr_nonnull(strstr(nb_error_text(), "a.json: "));
+		ck_assert_ptr_null(strchr(nb_error_text(), '\n'));
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(all_flags) / sizeof(*all_flags); i++)
+		free(record_rig_written(results, "text", all_flags[i]));
+	nb_results_delete(results);
+	return true;
+}
+
+START_TEST(any_bytes_are_read_or_refused)
+{
+	json_t *document = small_document();
+	char *text = json_dumps(document, JSON_COMPACT);
+	size_t size = strlen(text);
+	struct rng rng;
+	int reads = 0, trials = 600;
+	rng_create(&rng, 1);
+	for (int i = 0; i < trials; i++) {
+		char *copy = malloc(size);
+		uint64_t random = rng_next(&rng);
+		memcpy(copy, text, size);
+		size_t left = random % 8 == 0 ? rng_next(&rng) % size : size;
+		for (uint64_t flips = random >> 8 & 1; flips < 2; flips++)
+			copy[rng_next(&rng) % size] ^= (char)(1 << rng_next(&rng) % 8);
+		reads += survives(copy, left);
+		free(copy);
+	}
+	ck_assert_int_gt(reads, trials / 10); /* and so the rest of the way is gone as well */
+	ck_assert_int_lt(reads, trials);
+	free(text);
+	json_decref(document);
+}
+END_TEST
+
+/** One value somewhere in a document, chosen by going down at random. */
+static void
+swap_one(json_t *json, struct rng *rng)
+{
+	static const char *const others[] = {"null", "true", "-1", "0", "1", "1e17", "-1e18",
+		"0.5", "9223372036854775807", "\"18446744073709551615\"", "\"\"", "\"none\"",
+		"\"put\"", "[]", "{}", "[[]]", "[{}]", "[null, 1]", "4294967295"};
+	size_t count = sizeof(others) / sizeof(*others);
+	for (;;) {
+		size_t size = json_is_array(json) ? json_array_size(json)
+						  : json_object_size(json);
+		size_t at = size > 0 ? rng_next(rng) % size : 0;
+		void *iter = json_object_iter(json);
+		for (size_t i = 0; i < at && iter != NULL; i++)
+			iter = json_object_iter_next(json, iter);
+		json_t *next = json_is_array(json) ? json_array_get(json, at)
+						   : json_object_iter_value(iter);
+		size_t within = json_is_array(next) ? json_array_size(next)
+						    : json_object_size(next);
+		if (within > 0 && rng_next(rng) % 16 != 0) {
+			json = next;
+			continue;
+		}
+		json_t *other = json_loads(
+			others[rng_next(rng) % count], JSON_DECODE_ANY, NULL);
+		if (json_is_array(json))
+			json_array_set_new(json, at, other);
+		else
+			json_object_iter_set_new(json, iter, other);
+		return;
+	}
+}
+
+START_TEST(any_values_are_read_or_refused)
+{
+	json_t *document = small_document();
+	struct rng rng;
+	int reads = 0, trials = 600;
+	rng_create(&rng, 2);
+	for (int i = 0; i < trials; i++) {
+		json_t *copy = json_deep_copy(document);
+		for (uint64_t swaps = rng_next(&rng) % 3; swaps < 3; swaps++)
+			swap_one(copy, &rng);
+		char *text = json_dumps(copy, JSON_COMPACT);
+		reads += survives(text, strlen(text));
+		free(text);
+		json_decref(copy);
+	}
+	ck_assert_int_gt(reads, trials / 10);
+	ck_assert_int_lt(reads, trials);
+	json_decref(document);
+}
+END_TEST
+
+/* ---- files ---- */
+
+START_TEST(a_file_is_read)
+{
+	struct nb_results *results = record_rig_new(), *read;
+	record_rig_add_put(results, "leveldb", 1);
+	scratch_enter();
+	ck_assert_int_eq(nb_results_write_file(results, "json", "a.json", 0), NB_OK);
+	ck_assert_msg(nb_results_read(&read, "a.json") == NB_OK, "%s", nb_error_text());
+	char *was = record_rig_written(results, "text", 0);
+	char *is = record_rig_written(read, "text", 0);
+	ck_assert_str_eq(was, is);
+	free(was);
+	free(is);
+	nb_results_delete(read);
+	nb_results_delete(results);
+	scratch_leave();
+}
+END_TEST
+
+static void
+assert_refused(const char *path, int rc, const char *said)
+{
+	struct nb_results *read = NULL;
+	ck_assert_int_eq(nb_results_read(&read, path), rc);
+	ck_assert_ptr_null(read);
+	ck_assert_msg(strncmp(nb_error_text(), said, strlen(said)) == 0, "%s", nb_error_text());
+	ck_assert_ptr_null(strchr(nb_error_text(), '\n'));
+}
+
+START_TEST(what_is_no_file_of_ours_is_told_so)
+{
+	scratch_enter();
+	file_put("empty.json", "", 0);
+	file_put("text.json", "Action: put\n", 12);
+	file_put("cut.json", "{\"format\":\n [1, 2", 17);
+	file_put("twice.json", "{\"format\": 1, \"format\": 1}", 26);
+	file_put("list.json", "[]", 2);
+	char deep[5000];
+	memset(deep, '[', sizeof(deep));
+	file_put("deep.json", deep, sizeof(deep));
+	assert_refused("none.json", NB_FAIL, "none.json: No such file");
+	assert_refused(".", NB_FAIL, ".: Is a directory");
+	assert_refused("empty.json", NB_ERR_DATA, "empty.json: is empty");
+	assert_refused("text.json", NB_ERR_DATA, "text.json: line 1, column 6: not JSON: ");
+	assert_refused("cut.json", NB_ERR_DATA, "cut.json: line 2, column 6: not JSON: ");
+	assert_refused("twice.json", NB_ERR_DATA,
+		"twice.json: line 1, column 22: not JSON: duplicate");
+	assert_refused("list.json", NB_ERR_DATA, "list.json: is no result of mininb");
+	assert_refused("deep.json", NB_ERR_DATA, "deep.json: line 1, column 2049: not JSON: ");
+	scratch_leave();
 }
 END_TEST
 
 int
 main(void)
 {
-	return UNIT_RUN("json_read", a_full_record_is_read_as_it_was);
+	return UNIT_RUN("json_read", a_full_record_is_told_as_it_was,
+		so_is_a_sweep_and_what_it_looked_for,
+		so_is_a_list_with_failures_intervals_and_repetitions,
+		so_is_what_hardly_ever_occurs, what_is_read_can_be_written_again,
+		a_classic_run_of_each_verb_is_told_as_it_was, so_is_one_whose_data_was_wrong,
+		a_job_of_groups_is_told_as_it_was, so_is_one_with_findings,
+		what_is_wrong_is_told_with_its_place, what_is_not_there_is_empty,
+		a_histogram_cannot_have_more_values_than_there_were_operations,
+		a_series_must_fit_its_names, any_bytes_are_read_or_refused,
+		any_values_are_read_or_refused, a_file_is_read,
+		what_is_no_file_of_ours_is_told_so);
 }

@@ -524,14 +524,14 @@ read_field(struct json_reader *reader, const struct json_field *field, const jso
 	return NB_FAIL;
 }
 
-/** A member that is not there is read as null, which makes it empty. */
+/** A member that is not there is read as null, which makes it empty; so is all of no object. */
 int
 json_read_fields(struct json_reader *reader, const json_t *object,
 	const struct json_field *fields, void *into)
 {
 	json_t *nothing = json_null();
 	int rc = NB_OK;
-	if (!json_is_object(object) && !json_is_null(object))
+	if (object != NULL && !json_is_object(object) && !json_is_null(object))
 		return json_bad(reader, "must be an object");
 	for (const struct json_field *field = fields; field->name != NULL && rc == NB_OK;
 		field++) {
