@@ -338,14 +338,14 @@ START_TEST(what_is_wrong_is_told_with_its_place)
 		{"format", "\"other\"", "a.json: is no result of mininb"},
 		{"version", "2",
 			"a.json: made by a newer mininb: its version is 2, and this one reads "
-	                "up "
+			"up "
 			"to 1"},
 		{"version", NULL, "a.json: version: is missing"},
 		{"results", "{}", "a.json: results: must be an array"},
 		{"results[0]", "7", "a.json: results[0]: must be an object"},
 		{"results[0].action", "\"dance\"",
 			"a.json: results[0].action: must be one of put, get, delete, load, "
-	                "run, "
+			"run, "
 			"replay, or null"},
 		{"results[0].action", NULL, "a.json: results[0].action: is missing"},
 		{"results[0].driver", NULL, "a.json: results[0].driver: is missing"},
@@ -360,7 +360,7 @@ START_TEST(what_is_wrong_is_told_with_its_place)
 			"a.json: results[0].engine.caps[0]: is no name that may stand here"},
 		{"results[0].durability", "\"always\"",
 			"a.json: results[0].durability: must be one of none, process, "
-	                "periodic, "
+			"periodic, "
 			"commit"},
 		{"results[0].durability", "1", "a.json: results[0].durability: must be a text"},
 		{"results[0].digest", "\"12\"",
@@ -373,7 +373,7 @@ START_TEST(what_is_wrong_is_told_with_its_place)
 			"a.json: results[0].measured.wall_ns: must be a number"},
 		{"results[0].measured.service.hdr", "\"\"",
 			"a.json: results[0].measured.service: not a histogram: it is not "
-	                "base64"},
+			"base64"},
 		{"results[0].warnings", "[\"\", \"\", \"\", \"\", \"\"]",
 			"a.json: results[0].warnings: has more than 4 elements"},
 		{"results[0].groups", NULL, "a.json: results[0].groups: is missing"},
@@ -383,7 +383,7 @@ START_TEST(what_is_wrong_is_told_with_its_place)
 			"a.json: results[0].groups[0].name: must be a text"},
 		{"results[0].groups[0].mix.read", "-1",
 			"a.json: results[0].groups[0].mix.read: must be a whole number, and "
-	                "not "
+			"not "
 			"below 0"},
 		{"results[0].groups[0].operations[1].operation", "\"read\"",
 			"a.json: results[0].groups[0].operations[1].operation: is there twice"},
@@ -391,16 +391,16 @@ START_TEST(what_is_wrong_is_told_with_its_place)
 			"a.json: results[0].groups[0].operations[0].operation: is missing"},
 		{"results[0].groups[0].findings.cases[0].verdict", "\"odd\"",
 			"a.json: results[0].groups[0].findings.cases[0].verdict: must be one "
-	                "of "
+			"of "
 			"good, missing, wrong_size, other_key, corrupt, stale, unordered, gap, "
 			"phantom"},
 		{"results[0].groups[0].findings.cases[0].key", "\"123\"",
 			"a.json: results[0].groups[0].findings.cases[0].key: must be a text of "
-	                "at "
+			"at "
 			"most 32 hexadecimal bytes"},
 		{"results[0].groups[0].findings.cases", "[{},{},{},{},{},{},{},{},{}]",
 			"a.json: results[0].groups[0].findings.cases: has more than 8 "
-	                "elements"},
+			"elements"},
 		{"results[0].notes[0].scope", "\"all\"",
 			"a.json: results[0].notes[0].scope: must be one of run, job"},
 		{"results[0].notes", "true", "a.json: results[0].notes: must be an array"},
