@@ -61,6 +61,7 @@ shellcheck        | the scripts are checked
 valgrind          | leaks and uninitialised bytes, engine included
 mandoc            | the manual page is checked
 abigail-tools     | abidiff: the public interface stays compatible
+gnuplot-nox       | our plots are drawn
 python3-venv      | a place for hdrhistogram
 python3-dev       | to compile it on machines for which PyPI has no binary
 '

@@ -185,6 +185,8 @@ write_hlog(const struct nb_results *results, FILE *out, uint32_t flags);
 int
 write_gnuplot(const struct nb_results *results, FILE *out, uint32_t flags);
 int
+write_candlestick(const struct nb_results *results, FILE *out, uint32_t flags);
+int
 write_html(const struct nb_results *results, FILE *out, uint32_t flags);
 
 #endif /* REPORT_RECORD_H */

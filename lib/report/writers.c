@@ -20,6 +20,10 @@ const struct writer writers[] = {
 		write_hgrm},
 	{"hlog", ".hlog", "histograms over time, as HdrHistogram's tools read them",
 		write_hlog},
+	{"gnuplot", ".gp", "a gnuplot script of throughput, percentiles and latency",
+		write_gnuplot},
+	{"candlestick", ".gp", "a gnuplot script of the threads' throughput",
+		write_candlestick},
 	{NULL, NULL, NULL, NULL},
 };
 

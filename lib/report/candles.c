@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Candlesticks: the box goes from the lower to the upper quartile of the threads' rates, the
+ * whiskers to the slowest and the fastest, the line in the box is the median. A quartile
+ * between two threads is interpolated linearly (type 7 of Hyndman and Fan 1996, which is R's
+ * default, and Masstree's way too).
+ */
+#include "report/candles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "report/plot.h"
+
+const char *const candles_names[CANDLES_KINDS] = {"ops", "puts", "gets", "scans", "removes"};
+
+static int
+ascending(const void *a, const void *b)
+{
+	double x, y;
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return (x > y) - (x < y);
+}
+
+/** `share` of the way from the first to the last of sorted values. */
+static double
+level(const double *values, size_t count, double share)
+{
+	double at = share * (double)(count - 1);
+	size_t below = (size_t)at;
+	double rest = at - (double)below;
+	return rest > 0 ? values[below] * (1 - rest) + values[below + 1] * rest : values[below];
+}
+
+int
+candles_add(
+	struct candles *candles, uint32_t kind, const char *label, double *rates, size_t count)
+{
+	size_t used = candles->count[kind];
+	if (count == 0)
+		return NB_OK;
+	struct candle *grown = realloc(candles->items[kind], (used + 1) * sizeof(*grown));
+	if (grown == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	candles->items[kind] = grown;
+	struct candle *candle = &grown[used];
+	candle->label = strdup(label);
+	if (candle->label == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	candles->count[kind]++;
+	qsort(rates, count, sizeof(*rates), ascending);
+	for (size_t i = 0; i < 5; i++)
+		candle->levels[i] = level(rates, count, 0.25 * (double)i);
+	return NB_OK;
+}
+
+static void
+write_data(const struct candles *candles, uint32_t kind, FILE *out)
+{
+	fprintf(out,
+		"\n# place, least, lower quartile, median, upper quartile, greatest\n"
+		"$%s << EOD\n",
+		candles_names[kind]);
+	for (size_t i = 0; i < candles->count[kind]; i++) {
+		const struct candle *it = &candles->items[kind][i];
+		fprintf(out, "%zu %.6f %.6f %.6f %.6f %.6f ", i + 1, it->levels[0],
+			it->levels[1], it->levels[2], it->levels[3], it->levels[4]);
+		plot_text(out, it->label);
+		fputc('\n', out);
+	}
+	fputs("EOD\n", out);
+}
+
+static void
+write_plot(const struct candles *candles, uint32_t kind, FILE *out)
+{
+	char title[64];
+	snprintf(title, sizeof(title), "%s of a thread in a second", candles_names[kind]);
+	write_data(candles, kind, out);
+	plot_begin(out, candles_names[kind], title);
+	fprintf(out,
+		"set xrange [0:%zu]\n"
+		"plot $%s using 1:3:2:6:5:xtic(7) with candlesticks notitle whiskerbars, \\\n"
+		"     $%s using 1:4:4:4:4 with candlesticks lt -1 notitle\n",
+		candles->count[kind] + 1, candles_names[kind], candles_names[kind]);
+}
+
+void
+candles_write(const struct candles *candles, FILE *out)
+{
+	plot_head(out, "Throughput of threads");
+	fputs("set style fill solid 0.3\n"
+	      "set boxwidth 0.5\n"
+	      "set xtics rotate by -45 left\n"
+	      "set yrange [0:*]\n"
+	      "set ylabel \"a second\"\n",
+		out);
+	for (uint32_t kind = 0; kind < CANDLES_KINDS; kind++) {
+		if (candles->count[kind] > 0)
+			write_plot(candles, kind, out);
+	}
+}
+
+void
+candles_destroy(struct candles *candles)
+{
+	for (uint32_t kind = 0; kind < CANDLES_KINDS; kind++) {
+		for (size_t i = 0; i < candles->count[kind]; i++)
+			free(candles->items[kind][i].label);
+		free(candles->items[kind]);
+	}
+	*candles = (struct candles){.count = {0}};
+}

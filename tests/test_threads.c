@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "record_rig.h"
+#include "report/threads.h"
+#include "unit.h"
+
+START_TEST(each_operation_of_a_job_is_one_of_its_kinds)
+{
+	uint64_t counts[CANDLES_KINDS], sum = 0;
+	struct nb_job_result job = {.is_load = false};
+	struct record record = {.job = &job};
+	struct job_thread thread = {.ops = 0};
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		thread.kinds[kind] = UINT64_C(1) << kind;
+		thread.ops += thread.kinds[kind];
+	}
+	threads_count(&record, &thread, counts);
+	ck_assert_uint_eq(counts[CANDLES_PUTS],
+		1 << NB_OP_UPDATE | 1 << NB_OP_INSERT | 1 << NB_OP_UPSERT | 1 << NB_OP_RMW |
+			1 << NB_OP_BATCH | 1 << NB_OP_TXN_WRITE);
+	ck_assert_uint_eq(counts[CANDLES_GETS],
+		1 << NB_OP_READ | 1 << NB_OP_MULTIGET | 1 << NB_OP_TXN_READ);
+	ck_assert_uint_eq(counts[CANDLES_SCANS], 1 << NB_OP_SCAN);
+	ck_assert_uint_eq(counts[CANDLES_REMOVES], 1 << NB_OP_DELETE);
+	for (uint32_t kind = 1; kind < CANDLES_KINDS; kind++)
+		sum += counts[kind];
+	ck_assert_uint_eq(counts[CANDLES_OPS], sum);
+}
+END_TEST
+
+START_TEST(classic_actions_are_what_they_are_called)
+{
+	static const uint32_t kinds[] = {[NB_VERB_PUT] = CANDLES_PUTS,
+		[NB_VERB_GET] = CANDLES_GETS,
+		[NB_VERB_DELETE] = CANDLES_REMOVES};
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		uint64_t counts[CANDLES_KINDS];
+		struct nb_result run = {.threads = 1};
+		struct record record = {.run = &run};
+		struct job_thread thread = {.ops = 10, .kinds = {10}};
+		run.workload.verb = verb;
+		threads_count(&record, &thread, counts);
+		ck_assert_uint_eq(counts[kinds[verb]], 10);
+		ck_assert_uint_eq(counts[CANDLES_OPS], 10);
+	}
+}
+END_TEST
+
+START_TEST(threads_that_are_not_known_have_no_kinds)
+{
+	struct nb_results *results = record_rig_new();
+	struct record_group groups[NB_GROUPS_MAX];
+	struct record *record = record_rig_add_put(results, "lmdb", 1);
+	ck_assert_uint_eq(record_groups(record, groups), 1);
+	ck_assert_uint_eq(
+		threads_kinds(record, &groups[0]), 1u << CANDLES_OPS | 1u << CANDLES_PUTS);
+	groups[0].threads = NULL;
+	ck_assert_uint_eq(threads_kinds(record, &groups[0]), 0);
+	nb_results_delete(results);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("threads", each_operation_of_a_job_is_one_of_its_kinds,
+		classic_actions_are_what_they_are_called,
+		threads_that_are_not_known_have_no_kinds);
+}
