@@ -171,6 +171,13 @@ nb_results_write_csv_files(const struct nb_results *results, const char *prefix)
 NB_MUST_CHECK int
 nb_results_append_notebook(const struct nb_results *results, const char *path);
 
+/**
+ * A gnuplot script of what is in a notebook, ours or Masstree's: the threads' throughput as
+ * candlesticks, runs of the same test side by side. NB_ERR_DATA: it is no notebook.
+ */
+NB_MUST_CHECK int
+nb_notebook_write_plot(const char *path, FILE *out);
+
 /* ---- comparing ---- */
 
 struct nb_comparison;

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Appending to a notebook, which has the form of Masstree's (mttest.cc, update_labnotebook()
+ * and stat_collector(), of github.com/kohler/masstree-beta):
+ *
+ *     {"experiments": {"x0": {"git-revision": ..., "time": ..., "machine": ..., "cores": ...,
+ *                             "runs": ["x0/rw1/mb/0"]}},
+ *      "data": {"x0/rw1/mb/0": [{"table": "mb", "test": "rw1", "trial": 0, "thread": 0,
+ *                                "puts": ..., "puts_per_sec": ..., "gets": ..., ...}]}}
+ *
+ * One call is one experiment. A run's name is experiment/test/table/trial: the table is the
+ * engine; the test is the action of the classic ones, else the workload, with "@" and the
+ * group where there are several, and with "@" and what else tells the runs apart. Trials
+ * count runs of the same test and engine. What are puts and gets stands in threads.c; rates
+ * are over all of the thread's time, whereas Masstree's phases put and get in turn. "cores"
+ * is, as there, how many threads there were. Keys that Masstree does not have come last.
+ *
+ * The text that is there stays as it is, digit for digit: the new one is put in before the
+ * two closing braces (notebook_read.c). Between reading and renaming there is a lock, of the directory, since
+ * the file itself is another one after each; where a directory cannot be locked (NFS), of
+ * PATH.lock.
+ */
+#include "report/notebook.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/aside.h"
+#include "base/error.h"
+#include "report/threads.h"
+#include "report/walk.h"
+
+enum { NAME_SIZE = 384 };
+
+/* ---- the new experiment ---- */
+
+/** No two experiments have a name, whatever was taken out of the notebook meanwhile. */
+static void
+choose_name(const struct notebook *notebook, char name[32])
+{
+	json_t *experiments = json_object_get(notebook->root, "experiments");
+	json_t *data = json_object_get(notebook->root, "data");
+	size_t number = json_object_size(experiments);
+	for (;; number++) {
+		const char *key;
+		json_t *value;
+		bool is_used;
+		snprintf(name, 32, "x%zu/", number);
+		size_t length = strlen(name);
+		is_used = false;
+		json_object_foreach(data, key, value)
+		{
+			is_used |= strncmp(key, name, length) == 0;
+		}
+		name[length - 1] = '\0';
+		if (!is_used && json_object_get(experiments, name) == NULL)
+			return;
+	}
+}
+
+/** What is between slashes has none, no blank, and nothing that might be no UTF-8. */
+static void
+append_word(char *name, const char *separator, const char *word)
+{
+	size_t used = strlen(name);
+	snprintf(name + used, NAME_SIZE - used, "%s", separator);
+	used = strlen(name);
+	snprintf(name + used, NAME_SIZE - used, "%s", word);
+	for (char *at = name + used; *at != '\0'; at++) {
+		if (*at == '/' || (unsigned char)*at <= ' ' || (unsigned char)*at >= 0x7f)
+			*at = '_';
+	}
+}
+
+static void
+name_test(char *test, const struct record *record, const struct record_group *group)
+{
+	const struct nb_job_result *job = record->job;
+	test[0] = '\0';
+	append_word(test, "",
+		job != NULL && !job->is_replay && job->name[0] != '\0' ? job->name
+								       : record_action(record));
+	if (job != NULL && (job->group_count > 1 || job->is_load))
+		append_word(test, "@", group->name);
+	if (record->label[0] != '\0')
+		append_word(test, "@", record->label);
+}
+
+static json_t *
+describe_thread(const struct record *record, const struct record_group *group, uint32_t thread,
+	const char *test, json_int_t trial)
+{
+	uint64_t counts[CANDLES_KINDS];
+	const struct job_thread *it = &group->threads[thread];
+	uint32_t found = threads_kinds(record, group);
+	json_t *described = json_pack("{s:s, s:s, s:I, s:i}", "table", record->driver, "test",
+		test, "trial", trial, "thread", (int)thread);
+	threads_count(record, it, counts);
+	for (uint32_t i = 0; i < CANDLES_KINDS && described != NULL; i++) {
+		uint32_t kind = (i + 1) % CANDLES_KINDS; /* the sum comes last */
+		char rate[32];
+		if ((found & 1u << kind) == 0)
+			continue;
+		snprintf(rate, sizeof(rate), "%s_per_sec", candles_names[kind]);
+		if (json_object_set_new(described, candles_names[kind],
+			    json_integer((json_int_t)counts[kind])) != 0 ||
+			json_object_set_new(described, rate,
+				json_real(result_rate((double)counts[kind], it->wall_ns))) !=
+				0) {
+			json_decref(described);
+			described = NULL;
+		}
+	}
+	return described;
+}
+
+/** Under a name that no run of this call has. Nothing if the threads are not known. */
+static int
+add_group(json_t *data, const char *experiment, const struct record *record,
+	const struct record_group *group)
+{
+	char test[NAME_SIZE], run[2 * NAME_SIZE];
+	json_int_t trial = record->block > 0 ? (json_int_t)record->block - 1 : 0;
+	json_t *threads = json_array();
+	if (group->threads == NULL || group->thread_count == 0 || group->ops == 0) {
+		json_decref(threads);
+		return NB_OK;
+	}
+	name_test(test, record, group);
+	for (;; trial++) {
+		snprintf(run, sizeof(run), "%s/%s/%s/%lld", experiment, test, record->driver,
+			(long long)trial);
+		if (json_object_get(data, run) == NULL)
+			break;
+	}
+	for (uint32_t t = 0; t < group->thread_count; t++) {
+		if (json_array_append_new(
+			    threads, describe_thread(record, group, t, test, trial)) != 0)
+			goto free_threads;
+	}
+	if (json_object_set(data, run, threads) == 0) {
+		json_decref(threads);
+		return NB_OK;
+	}
+free_threads:
+	json_decref(threads);
+	return error_set(NB_FAIL, "out of memory");
+}
+
+/** The runs of all records; nothing to append is the caller's mistake. */
+static int
+collect_data(json_t *data, const struct nb_results *results, const char *experiment)
+{
+	struct record_group groups[NB_GROUPS_MAX];
+	int rc = NB_OK;
+	for (size_t r = 0; r < results->count && rc == NB_OK; r++) {
+		const struct record *record = &results->records[r];
+		size_t count = record_groups(record, groups);
+		for (size_t g = 0; g < count && rc == NB_OK; g++)
+			rc = add_group(data, experiment, record, &groups[g]);
+	}
+	if (rc == NB_OK && json_object_size(data) == 0)
+		return error_set(NB_ERR_USAGE,
+			"these results have nothing for a notebook: no operation of which the "
+			"thread is known");
+	return rc;
+}
+
+/** As ctime(3) writes it, which is the form there. */
+static void
+format_time(const char *begun, char time[64])
+{
+	struct tm tm = {0};
+	if (strptime(begun, "%Y-%m-%dT%H:%M:%S", &tm) == NULL ||
+		strftime(time, 64, "%a %b %e %H:%M:%S %Y", &tm) == 0)
+		snprintf(time, 64, "%s", begun);
+}
+
+/** Keys in Masstree's order, then ours. Takes no reference of `data`. */
+static json_t *
+describe_experiment(const struct nb_results *results, const json_t *data)
+{
+	char time[64];
+	uint32_t threads = 0;
+	const char *run;
+	json_t *value, *engines = json_object(), *runs = json_array();
+	const struct environment *environment = NULL;
+	for (size_t r = 0; r < results->count; r++) {
+		const struct nb_result *it = results->records[r].run;
+		if (it == NULL)
+			continue;
+		if (environment == NULL)
+			environment = &it->environment;
+		if (it->threads > threads)
+			threads = it->threads;
+		json_object_set_new(engines, it->engine.name, json_string(it->engine_version));
+	}
+	json_object_foreach((json_t *)(uintptr_t)data, run, value)
+	{
+		json_array_append_new(runs, json_string(run));
+	}
+	format_time(environment->begun, time);
+	json_t *experiment = json_object();
+	if (environment->revision[0] != '\0')
+		json_object_set_new(
+			experiment, "git-revision", json_string(environment->revision));
+	json_object_set_new(experiment, "time", json_string(time));
+	json_object_set_new(experiment, "machine", json_string(environment->host));
+	json_object_set_new(experiment, "cores", json_integer(threads));
+	json_object_set_new(experiment, "runs", runs);
+	json_object_set_new(experiment, "mininb", json_string(nb_version()));
+	json_object_set_new(experiment, "engines", engines);
+	return experiment;
+}
+
+/* ---- the new text ---- */
+
+/** Members of `from`, as they stand two levels deep in an object. */
+static int
+write_members(const json_t *from, bool is_first, FILE *out)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach((json_t *)(uintptr_t)from, key, value)
+	{
+		json_t *name = json_string(key);
+		char *left = json_dumps(name, JSON_ENCODE_ANY);
+		char *right = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+		json_decref(name);
+		if (left == NULL || right == NULL) {
+			free(left);
+			free(right);
+			return error_set(NB_FAIL, "out of memory");
+		}
+		fprintf(out, "%s\n    %s: ", is_first ? "" : ",", left);
+		for (const char *at = right; *at != '\0'; at++) {
+			fputc(*at, out);
+			if (*at == '\n') /* no string of JSON has one */
+				fputs("    ", out);
+		}
+		is_first = false;
+		free(left);
+		free(right);
+	}
+	return NB_OK;
+}
+
+static int
+join(const struct notebook *notebook, const json_t *experiments, const json_t *data, FILE *out)
+{
+	struct {
+		const char *name;
+		const json_t *members;
+		const char *end;
+	} parts[] = {{"experiments", experiments, NULL}, {"data", data, NULL}};
+	const char *from = notebook->text;
+	for (size_t i = 0; i < 2; i++) {
+		parts[i].end = notebook_end(notebook, parts[i].name);
+		if (parts[i].end == NULL)
+			return error_set(NB_ERR_DATA,
+				"is no notebook: the name \"%s\" is written in another way; "
+				"nothing was written",
+				parts[i].name);
+	}
+	size_t first = parts[0].end < parts[1].end ? 0 : 1;
+	for (size_t i = 0; i < 2; i++) {
+		size_t p = i == 0 ? first : 1 - first;
+		fwrite(from, 1, (size_t)(parts[p].end - from), out);
+		int rc = write_members(parts[p].members, parts[p].end[-1] == '{', out);
+		if (rc != NB_OK)
+			return rc;
+		from = parts[p].end;
+	}
+	fputs(from, out);
+	return NB_OK;
+}
+
+static int
+write_file(const char *path, const char *text, size_t size)
+{
+	struct aside aside;
+	int rc = aside_open(&aside, path, size);
+	if (rc != NB_OK)
+		return rc;
+	rc = aside_write(&aside, text, size, 0);
+	if (rc == NB_OK)
+		return aside_commit(&aside);
+	aside_abort(&aside);
+	return rc;
+}
+
+/** The notebook with one experiment more. */
+static int
+write_notebook(
+	const struct notebook *notebook, const struct nb_results *results, const char *path)
+{
+	char name[32], *text = NULL;
+	size_t size = 0;
+	choose_name(notebook, name);
+	json_t *data = json_object(), *experiments = json_object();
+	int rc = collect_data(data, results, name);
+	if (rc == NB_OK &&
+		json_object_set_new(experiments, name, describe_experiment(results, data)) != 0)
+		rc = error_set(NB_FAIL, "out of memory");
+	FILE *out = rc == NB_OK ? open_memstream(&text, &size) : NULL;
+	if (out != NULL) {
+		rc = join(notebook, experiments, data, out);
+		if (rc == NB_ERR_DATA)
+			rc = error_prefix(rc, "%s", path);
+		if (fclose(out) != 0 && rc == NB_OK)
+			rc = error_set(NB_FAIL, "out of memory");
+		if (rc == NB_OK)
+			rc = write_file(path, text, size);
+	} else if (rc == NB_OK) {
+		rc = error_set(NB_FAIL, "out of memory");
+	}
+	free(text);
+	json_decref(experiments);
+	json_decref(data);
+	return rc;
+}
+
+/* ---- the lock ---- */
+
+/** 0, or -1 and errno. */
+static int
+lock(int fd)
+{
+	int rc;
+	do
+		rc = flock(fd, LOCK_EX);
+	while (rc != 0 && errno == EINTR && !stop_requested());
+	return rc;
+}
+
+static int
+open_lock_file(const char *path)
+{
+	char *name;
+	if (asprintf(&name, "%s.lock", path) < 0)
+		return -1;
+	int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	free(name);
+	return fd;
+}
+
+/** The file descriptor whose closing lets go of it, or -1, and the text is set. */
+static int
+lock_beside(const char *path)
+{
+	char *copy = strdup(path);
+	int fd = copy != NULL ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	free(copy);
+	if (fd >= 0 && lock(fd) != 0 && errno != EINTR) {
+		close(fd);
+		fd = open_lock_file(path);
+		if (fd >= 0 && lock(fd) != 0) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	if (fd < 0)
+		error_system("%s: cannot be locked", path);
+	return fd;
+}
+
+int
+nb_results_append_notebook(const struct nb_results *results, const char *path)
+{
+	struct notebook notebook;
+	char *real = realpath(path, NULL); /* one lock, by whatever link it is called */
+	int fd = lock_beside(real != NULL ? real : path);
+	free(real);
+	if (fd < 0)
+		return NB_FAIL;
+	int rc = stop_requested() ? error_interrupted() : notebook_read(&notebook, path, 1);
+	if (rc == NB_OK) {
+		rc = write_notebook(&notebook, results, path);
+		notebook_destroy(&notebook);
+	}
+	close(fd);
+	return rc;
+}

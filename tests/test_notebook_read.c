@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "report/notebook.h"
+#include "unit.h"
+
+/** The text before the end that was found, and a mark there. */
+static void
+assert_end(const char *text, const char *name, const char *before)
+{
+	struct notebook notebook = {.text = (char *)(uintptr_t)text, .size = strlen(text)};
+	const char *end = notebook_end(&notebook, name);
+	if (before == NULL) {
+		ck_assert_ptr_null(end);
+		return;
+	}
+	ck_assert_ptr_nonnull(end);
+	ck_assert_uint_eq((size_t)(end - text), strlen(before));
+	ck_assert_int_eq(strncmp(text, before, strlen(before)), 0);
+}
+
+START_TEST(end_is_behind_the_last_member)
+{
+	assert_end("{\"data\":{}}", "data", "{\"data\":{");
+	assert_end(" {\"data\" : { \n } }", "data", " {\"data\" : {");
+	assert_end("{\"data\":{\"a\":1 \n}}", "data", "{\"data\":{\"a\":1");
+	assert_end("{\"a\":[1,{\"data\":{}}], \"data\":{\"b\":{}}}", "data",
+		"{\"a\":[1,{\"data\":{}}], \"data\":{\"b\":{}");
+}
+END_TEST
+
+START_TEST(texts_in_it_do_not_deceive)
+{
+	assert_end("{\"a\":\"\\\"data\\\":{\",\"data\":{\"}\":\"\\\\\"}}", "data",
+		"{\"a\":\"\\\"data\\\":{\",\"data\":{\"}\":\"\\\\\"");
+	assert_end("{\"a\":-1.5e3,\"b\":null,\"data\":{}}", "data",
+		"{\"a\":-1.5e3,\"b\":null,\"data\":{");
+}
+END_TEST
+
+START_TEST(only_the_whole_name_is_it)
+{
+	assert_end("{\"data2\":{},\"dat\":{}}", "data", NULL);
+	assert_end("{}", "data", NULL);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("notebook_read", end_is_behind_the_last_member,
+		texts_in_it_do_not_deceive, only_the_whole_name_is_it);
+}
