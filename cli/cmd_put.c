@@ -57,6 +57,7 @@ run_options_of(const struct options *options, const struct nb_workload *workload
 		(options->is_fresh ? NB_RUN_FRESH : 0) | (options->is_cold ? NB_RUN_COLD : 0);
 	run.cache_bytes = options->cache_bytes;
 	run.verify_rate = options->verify_rate;
+	run.sample_ns = run_sample_ns(options);
 	run.report_interval = options->report_interval;
 	run.progress = progress_function(!options->is_quiet && options->report_interval > 0);
 	return run;
@@ -82,6 +83,14 @@ print_result(const struct options *options, const struct nb_run *run,
 		nb_result_summarize(result, summary);
 	nb_result_delete(result);
 	return message_output_failure(rc);
+}
+
+uint64_t
+run_sample_ns(const struct options *options)
+{
+	if (!options_were_given(options, "sample"))
+		return 0;
+	return options->sample_ns > 0 ? options->sample_ns : UINT64_MAX;
 }
 
 void

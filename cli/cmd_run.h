@@ -29,6 +29,10 @@ struct run_kind {
 int
 run_drivers(const struct options *options, const struct run_kind *kind);
 
+/** How often a run is sampled, as of struct nb_run_options. */
+uint64_t
+run_sample_ns(const struct options *options);
+
 /** Keep how a run ended for the table side by side; `summary` may be NULL. */
 void
 run_keep_end(struct nb_summary *summary, const struct failure *failure);

@@ -35,7 +35,7 @@ struct options {
 	const struct nb_results *same_as; /* of which this is to be a repetition; NULL: none */
 	const char *const *words;         /* as typed, without the program */
 	size_t word_count;
-	uint64_t procs, interval_ns, phase;
+	uint64_t procs, interval_ns, sample_ns, phase;
 	uint64_t durability, settle, clock, format; /* index into the option's choices */
 	uint64_t from_format, to_format, key_bytes, bare_kind; /* the same */
 	uint64_t report_format;                                /* the same */

@@ -154,6 +154,11 @@ const struct option_row option_table[] = {
 	{.name = "interval", .arg = "TIME", .type = OPTION_TIME, .group = GROUP_MEASURE,
 		.actions = JOBS, FIELD(interval_ns),
 		.help = "print a line of figures for each so much time"},
+	{.name = "sample", .arg = "TIME", .type = OPTION_TIME, .group = GROUP_MEASURE,
+		.actions = OPENS, FIELD(sample_ns),
+		.help = "look at latencies and the system so often; 0s: never",
+		.detail = "What is seen is a part of the result file. Without it, each second, and "
+			  "in the first ten seconds five times as often."},
 	{.name = "until-steady", .arg = "WINDOW", .type = OPTION_TEXT, .group = GROUP_MEASURE,
 		.actions = RUN | REPLAYS, FIELD(steady),
 		.help = "end when the throughput is steady: 10s, or 10s,slope:5%,band:10%",
