@@ -63,6 +63,7 @@ mandoc            | the manual page is checked
 abigail-tools     | abidiff: the public interface stays compatible
 gnuplot-nox       | our plots are drawn
 python3-venv      | a place for hdrhistogram
+python3-jsonschema | result files are held to their schema
 python3-dev       | to compile it on machines for which PyPI has no binary
 '
 
