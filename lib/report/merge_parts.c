@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Parts of records put together: histograms, counts, threads, series, groups.
+ *
+ * Histograms are merged, percentiles never: those of the whole follow from the merged ones.
+ * Samples of two series are of the same time if the middle of one is within the other; what
+ * one run did longer than the other stands behind. Series of other intervals are made
+ * coarser first, which loses nothing but detail, and left out where that cannot be done.
+ */
+#include "report/merge_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "report/json_tables.h"
+
+static int
+out_of_memory(void)
+{
+	return error_set(NB_FAIL, "out of memory");
+}
+
+int
+merge_histogram(struct nb_histogram **into, const struct nb_histogram *from)
+{
+	if (from == NULL)
+		return NB_OK;
+	int rc = *into == NULL ? nb_histogram_new(into) : NB_OK;
+	if (rc == NB_OK)
+		nb_histogram_merge(*into, from);
+	return rc;
+}
+
+static struct counter *
+find_counter(struct counters *counters, const char *name)
+{
+	for (size_t i = 0; i < counters->count; i++) {
+		if (strcmp(counters->items[i].name, name) == 0)
+			return &counters->items[i];
+	}
+	return NULL;
+}
+
+int
+merge_counters(struct counters *into, const struct counters *from)
+{
+	static const struct counters none;
+	for (size_t i = 0; i < from->count; i++) {
+		const struct counter *it = &from->items[i];
+		struct counter *same = find_counter(into, it->name);
+		if (same == NULL) {
+			struct counters one = {.items = from->items + i, .count = 1};
+			int rc = counters_add_growth(into, &none, &one);
+			if (rc != NB_OK)
+				return rc;
+			into->items[into->count - 1].has_run_back = it->has_run_back;
+			continue;
+		}
+		same->has_run_back |= it->has_run_back;
+		same->value = same->kind == NB_STAT_GAUGE ? merge_most(same->value, it->value)
+							  : merge_sum(same->value, it->value);
+	}
+	return NB_OK;
+}
+
+int
+merge_threads(struct job_thread **into, uint32_t *count, const struct job_thread *from,
+	uint32_t from_count)
+{
+	if (*into == NULL || from == NULL) {
+		free(*into);
+		*into = NULL;
+		*count = 0;
+		return NB_OK;
+	}
+	if (from_count > JSON_LIST_MAX || *count > JSON_LIST_MAX - from_count)
+		return error_set(NB_ERR_USAGE,
+			"results with more than %d threads cannot be merged", JSON_LIST_MAX);
+	struct job_thread *grown = realloc(
+		*into, ((size_t)*count + from_count + 1) * sizeof(*grown));
+	if (grown == NULL)
+		return out_of_memory();
+	if (from_count > 0)
+		memcpy(grown + *count, from, from_count * sizeof(*grown));
+	*into = grown;
+	*count += from_count;
+	return NB_OK;
+}
+
+/* ---- over time ---- */
+
+static uint64_t
+supported(const struct nb_histogram *histogram, double percent)
+{
+	return nb_histogram_supports(histogram, percent, NULL)
+		? nb_histogram_percentile(histogram, percent)
+		: 0;
+}
+
+static int
+merge_latency(struct sample_latency *into, const struct sample_latency *from)
+{
+	struct nb_histogram *sum = NULL, *more = NULL;
+	char *text = NULL;
+	int rc = nb_histogram_decode(&sum, into->hdr);
+	if (rc == NB_OK)
+		rc = nb_histogram_decode(&more, from->hdr);
+	if (rc == NB_OK) {
+		nb_histogram_merge(sum, more);
+		rc = nb_histogram_encode(sum, &text);
+	}
+	if (rc == NB_OK) {
+		free(into->hdr);
+		*into = (struct sample_latency){.kind = into->kind,
+			.is_response = into->is_response,
+			.count = merge_sum(into->count, from->count),
+			.p50_ns = supported(sum, 50),
+			.p99_ns = supported(sum, 99),
+			.p999_ns = supported(sum, 99.9),
+			.max_ns = merge_most(into->max_ns, from->max_ns),
+			.hdr = text};
+	}
+	nb_histogram_delete(sum);
+	nb_histogram_delete(more);
+	return rc;
+}
+
+/** Takes it, where there is none of that kind yet. */
+static int
+add_latency(struct sample *into, struct sample_latency *from)
+{
+	for (size_t i = 0; i < into->latency_count; i++) {
+		struct sample_latency *it = &into->latencies[i];
+		if (it->kind == from->kind && it->is_response == from->is_response)
+			return merge_latency(it, from);
+	}
+	size_t bytes = (into->latency_count + 1) * sizeof(*into->latencies);
+	struct sample_latency *grown = realloc(into->latencies, bytes);
+	if (grown == NULL)
+		return out_of_memory();
+	into->latencies = grown;
+	grown[into->latency_count++] = *from;
+	from->hdr = NULL;
+	return NB_OK;
+}
+
+/** The numbers of a sample's counters, by the names of another series. */
+static int
+rename_counters(struct sample *sample, const struct counters *from, struct counters *into)
+{
+	uint64_t *renamed = calloc(into->count + 1, sizeof(*renamed));
+	if (renamed == NULL)
+		return out_of_memory();
+	for (size_t i = 0; i < sample->counter_count; i++)
+		renamed[find_counter(into, from->items[i].name) - into->items] =
+			sample->counters[i];
+	free(sample->counters);
+	sample->counters = renamed;
+	sample->counter_count = into->count;
+	return NB_OK;
+}
+
+/** Both by the same names; the first may have fewer numbers. */
+static int
+add_counters(struct sample *into, const struct sample *from, const struct counters *names)
+{
+	uint64_t *grown = realloc(into->counters, (names->count + 1) * sizeof(*grown));
+	if (grown == NULL)
+		return out_of_memory();
+	for (size_t i = into->counter_count; i < names->count; i++)
+		grown[i] = 0;
+	into->counters = grown;
+	into->counter_count = names->count;
+	for (size_t i = 0; i < from->counter_count; i++)
+		grown[i] = names->items[i].kind == NB_STAT_GAUGE
+			? merge_most(grown[i], from->counters[i])
+			: merge_sum(grown[i], from->counters[i]);
+	return NB_OK;
+}
+
+static void
+add_levels(struct system_levels *into, const struct system_levels *from)
+{
+	into->anonymous_bytes = merge_sum(into->anonymous_bytes, from->anonymous_bytes);
+	into->file_bytes = merge_sum(into->file_bytes, from->file_bytes);
+	into->shared_bytes = merge_sum(into->shared_bytes, from->shared_bytes);
+	into->data_bytes = merge_sum(into->data_bytes, from->data_bytes);
+	into->dirty_bytes = merge_sum(into->dirty_bytes, from->dirty_bytes);
+	into->threads = merge_sum(into->threads, from->threads);
+}
+
+static int
+add_sample(struct sample *into, struct sample *from, const struct counters *names)
+{
+	into->ops = merge_sum(into->ops, from->ops);
+	into->behind_ops = merge_sum(into->behind_ops, from->behind_ops);
+	system_add(&into->used, &from->used);
+	add_levels(&into->levels, &from->levels);
+	int rc = add_counters(into, from, names);
+	for (size_t i = 0; i < from->latency_count && rc == NB_OK; i++)
+		rc = add_latency(into, &from->latencies[i]);
+	return rc;
+}
+
+/** The one that the middle of `like` is in; NULL if there is none. */
+static struct sample *
+find_sample(struct series *series, size_t count, const struct sample *like)
+{
+	uint64_t middle = like->end_ns - like->duration_ns / 2;
+	for (size_t i = 0; i < count; i++) {
+		struct sample *it = &series->samples[i];
+		bool is_within = it->end_ns >= middle && it->end_ns - middle <= it->duration_ns;
+		if (is_within && it->phase == like->phase && it->is_warmup == like->is_warmup)
+			return it;
+	}
+	return NULL;
+}
+
+static int
+merge_samples(struct series *into, struct series *from)
+{
+	size_t count = into->count;
+	int rc = merge_counters(&into->counters, &from->counters);
+	for (size_t i = 0; i < from->count && rc == NB_OK; i++) {
+		struct sample *it = &from->samples[i];
+		rc = rename_counters(it, &from->counters, &into->counters);
+		struct sample *same = find_sample(into, count, it);
+		if (rc == NB_OK)
+			rc = same != NULL ? add_sample(same, it, &into->counters)
+					  : series_add(into, it);
+	}
+	return rc;
+}
+
+/** NB_OK also where they do not fit, which is told in *fits. */
+static int
+equalise(struct series *a, struct series *b, bool *fits)
+{
+	struct series *fine = a->interval_ns < b->interval_ns ? a : b;
+	uint64_t coarse_ns = merge_most(a->interval_ns, b->interval_ns);
+	*fits = fine->interval_ns > 0 && coarse_ns % fine->interval_ns == 0;
+	return *fits && fine->interval_ns != coarse_ns
+		? series_merge(fine, coarse_ns / fine->interval_ns)
+		: NB_OK;
+}
+
+static int
+add_pulses(struct pulses *into, const struct pulses *from)
+{
+	if (from->count > into->count) {
+		uint32_t *grown = realloc(into->ops, (from->count + 1) * sizeof(*grown));
+		if (grown == NULL)
+			return out_of_memory();
+		memset(grown + into->count, 0, (from->count - into->count) * sizeof(*grown));
+		into->ops = grown;
+		into->count = from->count;
+	}
+	for (size_t i = 0; i < from->count; i++) {
+		uint64_t sum = (uint64_t)into->ops[i] + from->ops[i];
+		into->ops[i] = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+	}
+	return NB_OK;
+}
+
+static void
+drop_pulses(struct series *series)
+{
+	for (size_t i = 0; i < series->pulses_count; i++)
+		free(series->pulses[i].ops);
+	free(series->pulses);
+	series->pulses = NULL;
+	series->pulses_count = 0;
+}
+
+/** Begins of phases differ by what was read back between them: they are counted from those. */
+static int
+merge_pulses(struct series *into, const struct series *from, bool *is_whole)
+{
+	bool fits = into->pulses_count == from->pulses_count;
+	for (size_t i = 0; i < into->pulses_count && fits; i++)
+		fits = into->pulses[i].phase == from->pulses[i].phase &&
+			into->pulses[i].pulse_ns == from->pulses[i].pulse_ns;
+	int rc = NB_OK;
+	for (size_t i = 0; i < into->pulses_count && fits && rc == NB_OK; i++)
+		rc = add_pulses(&into->pulses[i], &from->pulses[i]);
+	if (!fits)
+		drop_pulses(into);
+	*is_whole &= fits;
+	return rc;
+}
+
+int
+merge_series(struct series *into, struct series *from, bool *is_whole)
+{
+	*is_whole = true;
+	if (into->count == 0 && from->count == 0)
+		return merge_pulses(into, from, is_whole);
+	bool fits = false;
+	int rc = NB_OK;
+	if (into->count > 0 && from->count > 0)
+		rc = equalise(into, from, &fits);
+	if (rc == NB_OK && fits) {
+		rc = merge_samples(into, from);
+		return rc == NB_OK ? merge_pulses(into, from, is_whole) : rc;
+	}
+	series_destroy(into);
+	*is_whole = false;
+	return rc;
+}
+
+/* ---- groups ---- */
+
+static int
+merge_kind(struct job_kind *into, const struct job_kind *from)
+{
+	into->ops = merge_sum(into->ops, from->ops);
+	into->records = merge_sum(into->records, from->records);
+	into->bytes = merge_sum(into->bytes, from->bytes);
+	for (int i = 0; i < WORKER_ANSWERS; i++)
+		into->answers[i] = merge_sum(into->answers[i], from->answers[i]);
+	int rc = merge_histogram(&into->service, from->service);
+	return rc == NB_OK ? merge_histogram(&into->response, from->response) : rc;
+}
+
+static void
+merge_findings(struct job_findings *into, const struct job_findings *from)
+{
+	into->verified = merge_sum(into->verified, from->verified);
+	into->foreign = merge_sum(into->foreign, from->foreign);
+	for (int i = 0; i < JOB_VERDICTS; i++)
+		into->verdicts[i] = merge_sum(into->verdicts[i], from->verdicts[i]);
+	for (uint64_t i = 0; i < from->case_count && into->case_count < JOB_CASES; i++)
+		into->cases[into->case_count++] = from->cases[i];
+}
+
+static void
+merge_trace(struct nb_trace_counts *into, const struct nb_trace_counts *from)
+{
+	into->ops = merge_sum(into->ops, from->ops);
+	into->inserts = merge_sum(into->inserts, from->inserts);
+	into->reads = merge_sum(into->reads, from->reads);
+	into->updates = merge_sum(into->updates, from->updates);
+	into->deletes = merge_sum(into->deletes, from->deletes);
+	into->scans = merge_sum(into->scans, from->scans);
+	into->upserts = merge_sum(into->upserts, from->upserts);
+	into->rmws = merge_sum(into->rmws, from->rmws);
+	into->others = merge_sum(into->others, from->others);
+	into->ignored = merge_sum(into->ignored, from->ignored);
+	into->bad = merge_sum(into->bad, from->bad);
+	into->bytes = merge_sum(into->bytes, from->bytes);
+	if (into->first_bad[0] == '\0')
+		memcpy(into->first_bad, from->first_bad, sizeof(into->first_bad));
+}
+
+static int
+merge_measured(struct job_measurement *into, const struct job_measurement *from)
+{
+	into->has_begun |= from->has_begun;
+	into->is_partial |= from->is_partial;
+	into->ops = merge_sum(into->ops, from->ops);
+	into->done = merge_sum(into->done, from->done);
+	into->wall_ns = merge_most(into->wall_ns, from->wall_ns);
+	into->span_ns = merge_most(into->span_ns, from->span_ns);
+	into->waited_ns = merge_sum(into->waited_ns, from->waited_ns);
+	into->spin_ns = merge_sum(into->spin_ns, from->spin_ns);
+	into->offered_ops += from->offered_ops;
+	into->lag_ns = merge_most(into->lag_ns, from->lag_ns);
+	into->lag_max_ns = merge_most(into->lag_max_ns, from->lag_max_ns);
+	if (into->trace[0] == '\0')
+		memcpy(into->trace, from->trace, sizeof(into->trace));
+	merge_trace(&into->trace_counts, &from->trace_counts);
+	merge_findings(&into->findings, &from->findings);
+	int rc = merge_histogram(&into->lateness, from->lateness);
+	for (uint32_t kind = 0; kind < NB_OP_KINDS && rc == NB_OK; kind++)
+		rc = merge_kind(&into->kinds[kind], &from->kinds[kind]);
+	return rc == NB_OK ? merge_threads(&into->threads, &into->thread_count, from->threads,
+				     from->thread_count)
+			   : rc;
+}
+
+int
+merge_group(struct job_result_group *into, const struct job_result_group *from)
+{
+	into->threads += from->threads;
+	into->duration_ns = merge_most(into->duration_ns, from->duration_ns);
+	into->warmup_ns = merge_most(into->warmup_ns, from->warmup_ns);
+	into->warmup_count = merge_sum(into->warmup_count, from->warmup_count);
+	bool has_both = into->rate_ops_s > 0 && from->rate_ops_s > 0;
+	into->rate_ops_s = has_both ? into->rate_ops_s + from->rate_ops_s : 0;
+	return merge_measured(&into->measured, &from->measured);
+}
