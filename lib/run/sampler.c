@@ -274,6 +274,13 @@ supported(const struct nb_histogram *histogram, double percent)
 		: 0;
 }
 
+/** Whether somebody looks at the latencies of all kinds together. */
+static bool
+is_shown(const struct sampler *sampler)
+{
+	return sampler->run->options.progress != NULL;
+}
+
 static int
 take_latency(struct sampler *sampler, const struct strand *strand, struct sample *sample)
 {
@@ -284,7 +291,7 @@ take_latency(struct sampler *sampler, const struct strand *strand, struct sample
 	uint64_t count = nb_histogram_count(now);
 	if (count == 0)
 		return NB_OK;
-	if (strand->is_response == sampler->phase.has_response)
+	if (is_shown(sampler) && strand->is_response == sampler->phase.has_response)
 		nb_histogram_merge(sampler->all, now);
 	struct sample_latency *into = &sample->latencies[sample->latency_count];
 	*into = (struct sample_latency){.kind = strand->kind,
@@ -305,15 +312,18 @@ take_latencies(struct sampler *sampler, struct sample *sample)
 	sample->latencies = calloc(sampler->strand_count + 1, sizeof(*sample->latencies));
 	if (sample->latencies == NULL)
 		return error_set(NB_FAIL, "out of memory");
-	nb_histogram_reset(sampler->all);
+	if (is_shown(sampler))
+		nb_histogram_reset(sampler->all);
 	int rc = NB_OK;
 	for (size_t i = 0; i < sampler->strand_count && rc == NB_OK; i++) {
 		uint32_t kind = sampler->strands[i].kind;
 		if ((sampler->phase.kinds >> kind & 1) != 0)
 			rc = take_latency(sampler, &sampler->strands[i], sample);
 	}
-	sampler->p50_ns = supported(sampler->all, 50);
-	sampler->p99_ns = supported(sampler->all, 99);
+	if (is_shown(sampler)) {
+		sampler->p50_ns = supported(sampler->all, 50);
+		sampler->p99_ns = supported(sampler->all, 99);
+	}
 	return rc;
 }
 
