@@ -160,6 +160,17 @@ resident_share(const struct measurement *measured)
 		: -1;
 }
 
+static double
+rate(const struct record *record)
+{
+	const struct measurement *measured = &record->run->measured;
+	struct nb_job_summary summary;
+	if (record->job == NULL)
+		return result_rate((double)measured->ops, measured->wall_ns);
+	nb_job_result_summarize(record->job, &summary);
+	return summary.rate_ops_s;
+}
+
 void
 record_figures(const struct record *record, struct record_figures *out)
 {
@@ -167,10 +178,8 @@ record_figures(const struct record *record, struct record_figures *out)
 	if (record->run == NULL)
 		return;
 	const struct measurement *measured = &record->run->measured;
-	struct nb_summary summary;
-	record_summary(record, &summary);
-	out->rate_ops_s = summary.rate_ops_s;
-	out->settled_ops_s = summary.settled_ops_s;
+	out->rate_ops_s = rate(record);
+	out->settled_ops_s = result_settled_rate(record->run);
 	struct moved moved = record->job != NULL ? moved_by_job(record)
 						 : moved_by_action(record->run);
 	out->logical_read_bytes = (uint64_t)(moved.read + 0.5);

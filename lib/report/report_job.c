@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/table.h"
 #include "base/units.h"
-#include "report/job_result.h"
+#include "report/record.h"
 
 enum { COLUMNS = 9, CELL_SIZE = 32, LIST_SIZE = 512 };
 
@@ -467,7 +467,9 @@ nb_job_result_write_text(const struct nb_job_result *result, FILE *out, uint32_t
 	fputc('\n', out);
 	write_settled(result, out);
 	write_course(result, out);
-	report_conditions(result->base, out);
+	report_conditions(
+		&(struct record){.run = result->base, .job = (struct nb_job_result *)result},
+		out);
 	report_origin(result->base, out);
 	for (size_t i = 0; i < result->note_count; i++)
 		report_line(out, "Note", "%s", result->notes[i]);

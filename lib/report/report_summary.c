@@ -32,8 +32,6 @@ nb_result_summarize(const struct nb_result *result, struct nb_summary *out)
 {
 	const struct measurement *measured = &result->measured;
 	double ops = (double)measured->ops;
-	bool is_settled = result->workload.verb != NB_VERB_GET && measured->has_settled &&
-		result->settle != NB_RUN_SETTLE_NONE;
 	*out = (struct nb_summary){.size = sizeof(*out),
 		.verb = result->workload.verb,
 		.threads = result->threads,
@@ -43,6 +41,7 @@ nb_result_summarize(const struct nb_result *result, struct nb_summary *out)
 		.ops = measured->ops,
 		.digest = result->digest,
 		.rate_ops_s = result_rate(ops, measured->wall_ns),
+		.settled_ops_s = result_settled_rate(result),
 		.p50_ns = percentile(measured->service, 50),
 		.p99_ns = percentile(measured->service, 99),
 		.p999_ns = percentile(measured->service, 99.9),
@@ -51,9 +50,6 @@ nb_result_summarize(const struct nb_result *result, struct nb_summary *out)
 		.max_resident_bytes = measured->max_resident_bytes};
 	snprintf(out->driver, sizeof(out->driver), "%s", result->engine.name);
 	snprintf(out->version, sizeof(out->version), "%s", result->engine_version);
-	if (is_settled)
-		out->settled_ops_s = result_rate(
-			ops, measured->wall_ns + measured->settle_ns + measured->close_ns);
 	if (result->is_of_processes)
 		out->max_resident_bytes = 0;
 	else if (measured->ops > 0)

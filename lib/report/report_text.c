@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "report/result.h"
+#include "report/record.h"
 
 static const double percentiles[] = {5, 50, 95, 96, 97, 98, 99, 99.5, 99.9, 99.95, 99.99};
 
@@ -234,16 +234,16 @@ write_cpu(const struct nb_result *result, FILE *out)
 }
 
 void
-report_conditions(const struct nb_result *result, FILE *out)
+report_conditions(const struct record *record, FILE *out)
 {
+	const struct nb_result *result = record->run;
 	static const char *const survives[] = {[NB_DUR_NONE] = "kill -9 may lose writes",
 		[NB_DUR_PROCESS] = "writes survive kill -9, not power loss",
 		[NB_DUR_PERIODIC] = "power loss may take the last sync interval",
 		[NB_DUR_COMMIT] = "writes survive power loss"};
 	const struct measurement *measured = &result->measured;
-	char data[UNITS_SIZE], memory[UNITS_SIZE], cache[UNITS_SIZE] = "engine's default";
+	char data[UNITS_SIZE], cache[UNITS_SIZE] = "engine's default";
 	units_format_bytes(data, sizeof(data), (double)measured->data_bytes);
-	units_format_bytes(memory, sizeof(memory), (double)measured->max_resident_bytes);
 	if (result->cache_bytes > 0)
 		units_format_bytes(cache, sizeof(cache), (double)result->cache_bytes);
 	report_line(out, "Durability", "%s%s (%s)", nb_durability_name(result->durability),
@@ -257,8 +257,9 @@ report_conditions(const struct nb_result *result, FILE *out)
 		report_line(out, "Memory", "not known of several processes");
 	} else {
 		write_cpu(result, out);
-		report_line(out, "Memory", "%s resident at most", memory);
+		report_memory(result, out);
 	}
+	report_usage(record, out);
 	report_line(out, "Clock",
 		"%s, %.3f MHz, in steps of %.2g ns, %.1f ns a stamp, two for each operation",
 		clock_name(&result->clock), result->clock.tick_hz / 1e6, result->clock.step_ns,
@@ -294,7 +295,7 @@ nb_result_write_text(const struct nb_result *result, FILE *out, uint32_t flags)
 	fputc('\n', out);
 	write_throughput(result, out);
 	write_data(result, out);
-	report_conditions(result, out);
+	report_conditions(&(struct record){.run = (struct nb_result *)result}, out);
 	report_origin(result, out);
 	if (fflush(out) != 0 || ferror(out))
 		return error_system("the result cannot be written");

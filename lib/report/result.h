@@ -66,9 +66,19 @@ result_add_notes(struct nb_result *result);
 void
 report_line(FILE *out, const char *name, const char *fmt, ...) NB_PRINTF(3, 4);
 
-/** Durability, cache, CPU, clock, digest. */
+struct record;
+
+/** Durability, cache, CPU, what was used of the system, clock, digest. */
 void
-report_conditions(const struct nb_result *result, FILE *out);
+report_conditions(const struct record *record, FILE *out);
+
+/** Resident memory (report_usage.c). */
+void
+report_memory(const struct nb_result *result, FILE *out);
+
+/** What else was used of the system, and when the run stood still (report_usage.c). */
+void
+report_usage(const struct record *record, FILE *out);
 
 /** The engine with its options and counters, and the notes. */
 void
@@ -85,6 +95,10 @@ report_counters(const struct nb_result *result, FILE *out);
 /** Bytes of all keys and values that were read or written. */
 uint64_t
 result_bytes(const struct nb_result *result);
+
+/** Operations over all the time until it was settled and closed; 0: not a write, or not settled. */
+double
+result_settled_rate(const struct nb_result *result);
 
 /** `count` in `ns` as a rate; 0 if no time has passed. */
 double

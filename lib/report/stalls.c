@@ -42,7 +42,7 @@ enum {
 
 #define WINDOW_NS UINT64_C(100000000) /* least time of a slow stretch, too */
 
-static const double unusual = 2; /* times the mean rate of a counter */
+static const double unusual = 1.5; /* times the mean rate of a counter */
 
 /** What is looked for in a phase. */
 struct mode {
