@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The progress line: what, how many of how many, rate, time left.
+ * The progress line: what, how many of how many, rate, latencies, the last rates as
+ * bars, time left. What matters least is left out where the terminal is narrow.
  *
- * The rate is the mean since this `what` began, not that of the last moment:
- * the time left that follows from it jumps less, and is as good a guess. The
- * library calls once for so many operations, which may be a thousand times a
+ * The rate is that of the last moment where the library tells it. The time left
+ * follows from the mean since this `what` began: it jumps less, and is as good a
+ * guess. The library calls once for so many operations, which may be a thousand times a
  * second, so most calls only look at the clock. Rewritten by '\r' and spaces,
  * without a sequence of any terminal's but the two that dim the text, and
  * those not under NO_COLOR.
@@ -18,6 +19,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -29,8 +32,13 @@
 #include <unistd.h>
 
 enum {
-	LINE_SIZE = 128,
+	PART_SIZE = 96,
+	TIME_SIZE = 32,
+	GAP = 2, /* columns between two parts */
 	REDRAW_NS = 100 * 1000 * 1000,
+	SPARK_NS = 250 * 1000 * 1000, /* for a bar */
+	SPARKS_LEAST = 3,
+	SPARKS_MAX = 20,
 	SECOND_NS = 1000 * 1000 * 1000,
 };
 
@@ -43,8 +51,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	uint64_t drawn_ns;
 	const char *what;
-	size_t shown; /* characters that stand on the screen */
+	size_t shown; /* columns that stand on the screen */
 	bool has_colour;
+	bool has_bars;            /* the terminal can show them */
+	double rates[SPARKS_MAX]; /* the last ones of this `what`, operations a second */
+	size_t rate_count;
+	uint64_t rated_ns;
 } line;
 
 static struct {
@@ -77,7 +89,7 @@ now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/** Most characters that the line may have: one that wraps cannot be rewritten. */
+/** Most columns that the line may have: one that wraps cannot be rewritten. */
 static size_t
 columns(void)
 {
@@ -87,76 +99,240 @@ columns(void)
 	return size.ws_col - 1u;
 }
 
-static void
-append(char *text, const char *fmt, ...) NB_PRINTF(2, 3);
+/* ---- what stands on the line ---- */
+
+/** A part of the line, left out if it does not fit: those of the lowest rank first. */
+struct part {
+	char text[PART_SIZE];
+	size_t columns;
+	int rank;
+};
+
+/** In the order in which they stand there. */
+enum {
+	PART_WHAT,
+	PART_WARMUP,
+	PART_DONE,
+	PART_PERCENT,
+	PART_RATE,
+	PART_P50,
+	PART_P99,
+	PART_ERRORS,
+	PART_SPARKS,
+	PART_ELAPSED,
+	PART_LEFT,
+	PARTS
+};
+
+static const int ranks[PARTS] = {
+	[PART_WHAT] = 100,
+	[PART_PERCENT] = 90,
+	[PART_LEFT] = 80,
+	[PART_ERRORS] = 70,
+	[PART_RATE] = 60,
+	[PART_DONE] = 50,
+	[PART_WARMUP] = 45,
+	[PART_P99] = 40,
+	[PART_P50] = 30,
+	[PART_ELAPSED] = 20,
+	[PART_SPARKS] = 10,
+};
 
 static void
-append(char *text, const char *fmt, ...)
+set(struct part *parts, int which, const char *fmt, ...) NB_PRINTF(3, 4);
+
+static void
+set(struct part *parts, int which, const char *fmt, ...)
 {
-	size_t length = strlen(text);
+	struct part *part = &parts[which];
 	va_list args;
 	va_start(args, fmt);
-	vsnprintf(text + length, LINE_SIZE - length, fmt, args);
+	vsnprintf(part->text, sizeof(part->text), fmt, args);
 	va_end(args);
+	part->columns = strlen(part->text);
+	part->rank = ranks[which];
 }
 
 /** "9 s", "3:07", "1:02:03". */
 static void
-append_time(char *text, double seconds)
+format_time(char text[TIME_SIZE], double seconds)
 {
 	if (seconds > 1e9)
 		seconds = 1e9; /* no promise, but no overflow */
 	uint64_t s = (uint64_t)(seconds + 0.5);
 	if (s < 60)
-		append(text, "%" PRIu64 " s", s);
+		snprintf(text, TIME_SIZE, "%" PRIu64 " s", s);
 	else if (s < 3600)
-		append(text, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
+		snprintf(text, TIME_SIZE, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
 	else
-		append(text, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600, s / 60 % 60,
-			s % 60);
+		snprintf(text, TIME_SIZE, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600,
+			s / 60 % 60, s % 60);
+}
+
+/** In three digits, so that it hardly moves: "850ns", "12.3us", "4.56ms". */
+static void
+format_latency(char text[TIME_SIZE], uint64_t ns)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+	double value = (double)ns;
+	size_t unit = 0;
+	while (value >= 999.5 && unit < 3) {
+		value /= 1000;
+		unit++;
+	}
+	int digits = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+	snprintf(text, TIME_SIZE, "%.*f%s", digits, value, units[unit]);
+}
+
+/** Bars as high as the last rates, the highest being the whole. */
+static void
+set_sparks(struct part *parts)
+{
+	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	enum { HEIGHTS = sizeof(bars) / sizeof(*bars) };
+	double most = 0;
+	char text[PART_SIZE] = "";
+	if (!line.has_bars || line.rate_count < SPARKS_LEAST)
+		return;
+	for (size_t i = 0; i < line.rate_count; i++)
+		most = line.rates[i] > most ? line.rates[i] : most;
+	for (size_t i = 0; i < line.rate_count; i++) {
+		double share = most > 0 ? line.rates[i] / most : 0;
+		strcat(text, bars[(size_t)(share * (HEIGHTS - 1) + 0.5)]);
+	}
+	set(parts, PART_SPARKS, "%s", text);
+	parts[PART_SPARKS].columns = line.rate_count;
 }
 
 static void
-describe(char *text, const struct nb_progress *progress)
+set_latencies(struct part *parts, const struct nb_progress *progress)
+{
+	char text[TIME_SIZE];
+	if (progress->p50_ns > 0) {
+		format_latency(text, progress->p50_ns);
+		set(parts, PART_P50, "p50 %s", text);
+	}
+	if (progress->p99_ns > 0) {
+		format_latency(text, progress->p99_ns);
+		set(parts, PART_P99, "p99 %s", text);
+	}
+}
+
+static double
+rate_of(const struct nb_progress *progress)
 {
 	double seconds = (double)progress->elapsed_ns * 1e-9;
-	double done = (double)progress->done;
-	append(text, "%s", progress->what);
-	if (progress->total > 0) {
-		append(text, "  %" PRIu64 "/%" PRIu64 "  %.0f%%", progress->done,
-			progress->total, done / (double)progress->total * 100);
-	} else if (progress->done > 0) {
-		append(text, "  %" PRIu64, progress->done);
-	}
-	if (progress->done > 0 && seconds > 0)
-		append(text, "  %.0f/s", done / seconds);
-	if (progress->total == 0 && progress->done == 0 && seconds < 1) {
-		/* Done in one piece, and begun just now: no clock that may stand. */
-		append(text, " ...");
+	if (progress->rate_ops_s > 0)
+		return progress->rate_ops_s;
+	return seconds > 0 ? (double)progress->done / seconds : 0;
+}
+
+static void
+set_time(struct part *parts, const struct nb_progress *progress)
+{
+	double seconds = (double)progress->elapsed_ns * 1e-9, done = (double)progress->done;
+	char text[TIME_SIZE];
+	format_time(text, seconds);
+	set(parts, PART_ELAPSED, "%s", text);
+	if (progress->total <= progress->done || progress->done == 0) {
+		parts[PART_ELAPSED].rank = ranks[PART_LEFT]; /* there is nothing better */
 		return;
 	}
-	append(text, "  ");
-	append_time(text, seconds);
-	if (progress->total > progress->done && progress->done > 0) {
-		append(text, ", ");
-		append_time(text, seconds / done * (double)(progress->total - progress->done));
-		append(text, " left");
+	format_time(text, seconds / done * (double)(progress->total - progress->done));
+	set(parts, PART_LEFT, "%s left", text);
+}
+
+static void
+describe(struct part *parts, const struct nb_progress *progress)
+{
+	bool is_in_one_piece = progress->total == 0 && progress->done == 0;
+	set(parts, PART_WHAT, "%s", progress->what);
+	if (is_in_one_piece && progress->elapsed_ns < SECOND_NS) {
+		/* Begun just now: no clock that may stand. */
+		set(parts, PART_WHAT, "%s ...", progress->what);
+		return;
+	}
+	if (progress->is_warmup)
+		set(parts, PART_WARMUP, "warm-up");
+	if (progress->total > 0) {
+		set(parts, PART_DONE, "%" PRIu64 "/%" PRIu64, progress->done, progress->total);
+		set(parts, PART_PERCENT, "%.0f%%",
+			(double)progress->done / (double)progress->total * 100);
+	} else if (progress->done > 0) {
+		set(parts, PART_DONE, "%" PRIu64, progress->done);
+	}
+	if (progress->done > 0 && rate_of(progress) > 0)
+		set(parts, PART_RATE, "%.0f/s", rate_of(progress));
+	if (progress->errors > 0)
+		set(parts, PART_ERRORS, "%" PRIu64 " misses",
+			progress->errors); /* or conflicts */
+	set_latencies(parts, progress);
+	set_sparks(parts);
+	set_time(parts, progress);
+}
+
+static size_t
+width_of(const struct part *parts)
+{
+	size_t width = 0;
+	for (int i = 0; i < PARTS; i++) {
+		if (parts[i].columns > 0)
+			width += parts[i].columns + (width > 0 ? GAP : 0);
+	}
+	return width;
+}
+
+/** Leave out what matters least until the rest fits. The first part stays, cut short. */
+static void
+fit(struct part *parts, size_t width)
+{
+	while (width_of(parts) > width) {
+		int least = PART_WHAT;
+		for (int i = PART_WHAT + 1; i < PARTS; i++) {
+			if (parts[i].columns > 0 &&
+				(least == PART_WHAT || parts[i].rank < parts[least].rank))
+				least = i;
+		}
+		if (least == PART_WHAT) {
+			parts[least].columns = width;
+			parts[least].text[width < PART_SIZE ? width : PART_SIZE - 1] = '\0';
+			return;
+		}
+		parts[least].columns = 0;
 	}
 }
 
 static void
 draw(const struct nb_progress *progress)
 {
-	char text[LINE_SIZE] = "";
-	describe(text, progress);
-	size_t width = columns(), length = strlen(text);
-	if (length > width)
-		length = width;
-	int padding = line.shown > length ? (int)(line.shown - length) : 0;
+	struct part parts[PARTS] = {0};
+	char text[PARTS * (PART_SIZE + GAP)] = "";
+	describe(parts, progress);
+	fit(parts, columns());
+	for (int i = 0; i < PARTS; i++) {
+		if (parts[i].columns == 0)
+			continue;
+		strcat(text, text[0] != '\0' ? "  " : "");
+		strcat(text, parts[i].text);
+	}
+	size_t width = width_of(parts);
+	int padding = line.shown > width ? (int)(line.shown - width) : 0;
 	/* One call, so one write: no half of a line is ever seen. */
-	fprintf(stderr, "\r%s%.*s%s%*s", line.has_colour ? "\033[2m" : "", (int)length, text,
+	fprintf(stderr, "\r%s%s%s%*s", line.has_colour ? "\033[2m" : "", text,
 		line.has_colour ? "\033[0m" : "", padding, "");
-	line.shown = length + (size_t)padding;
+	line.shown = width + (size_t)padding;
+}
+
+/** Of a phase without operations to be measured there are none. */
+static void
+note_rate(const struct nb_progress *progress, uint64_t now)
+{
+	if (progress->rate_ops_s <= 0 || now - line.rated_ns < SPARK_NS)
+		return;
+	line.rated_ns = now;
+	if (line.rate_count == SPARKS_MAX)
+		memmove(line.rates, line.rates + 1, (--line.rate_count) * sizeof(*line.rates));
+	line.rates[line.rate_count++] = progress->rate_ops_s;
 }
 
 /** Wait for the next whole second of the phase, or for a phase. True: it has come. */
@@ -246,7 +422,10 @@ show(void *arg, const struct nb_progress *progress)
 	uint64_t now = now_ns();
 	lock_line();
 	park_ticker();
+	if (line.what != progress->what)
+		line.rate_count = 0;
 	if (line.what != progress->what || now - line.drawn_ns >= REDRAW_NS) {
+		note_rate(progress, now);
 		line.what = progress->what;
 		line.drawn_ns = now;
 		draw(progress);
@@ -254,6 +433,18 @@ show(void *arg, const struct nb_progress *progress)
 	if (progress->total == 0 && progress->done == 0)
 		start_ticker(progress, now);
 	unlock_line();
+}
+
+/** By the user's locale, which nothing else here is to follow. */
+static bool
+is_utf8(void)
+{
+	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+	if (locale == (locale_t)0)
+		return false;
+	bool is = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+	freelocale(locale);
+	return is;
 }
 
 nb_progress_fn
@@ -264,6 +455,7 @@ progress_function(bool is_wanted)
 		return NULL;
 	if (term == NULL || strcmp(term, "dumb") == 0)
 		return NULL;
+	line.has_bars = is_utf8();
 	line.has_colour = no_color == NULL || no_color[0] == '\0';
 	return show;
 }

@@ -78,7 +78,7 @@ START_TEST(all_that_is_known_has_its_line)
 		"Bytes read        : calls 512B, storage 0B, device 1KiB\n"
 		"Space             : 11.7MiB allocated for 1000KiB of keys and values (12.0x)\n"
 		"Processor         : 4000 cycles/op, 6000 instructions/op, IPC 1.50, 12.5 "
-	        "cache "
+		"cache "
 		"misses/op\n");
 }
 END_TEST

@@ -56,6 +56,54 @@ on_terminal()
 	lacks "$output" $'\e'
 }
 
+# The command on a terminal of so many columns; $lines is what it showed of its run.
+show_run()
+{
+	command -v script >/dev/null || skip 'script (util-linux) is not installed'
+	local width=$1 words
+	shift
+	printf -v words '%q ' "$MININB" run -d memory --records=1000 "$@"
+	run -0 env TERM=xterm NO_COLOR=1 script -qec "stty columns $width; $words" /dev/null \
+		</dev/null
+	lines=$(tr '\r' '\n' <<<"$output" | sed -n 's/^run  /:/; s/ *$//; /^:/p')
+	echo "$lines"
+}
+
+@test "operations are shown with the rate and the latencies of the moment" {
+	LC_ALL=C.UTF-8 show_run 160 -w ycsb-c --duration=1.2s
+	matches "$lines" ':[0-9]+  [0-9]+/s  [0-9]+ s'
+	matches "$lines" '  p50 [0-9.]+(ns|us|ms)  p99 [0-9.]+(ns|us|ms)'
+	matches "$lines" '  [▁▂▃▄▅▆▇█]+  [0-9]+ s'
+	lacks "$lines" 'misses'
+	lacks "$lines" 'warm-up'
+}
+
+@test "a narrow terminal leaves out what matters least, and no line wraps" {
+	LC_ALL=C.UTF-8 show_run 28 -w ycsb-c --duration=1.2s
+	matches "$lines" ':[0-9]+  [0-9]+/s'
+	lacks "$lines" 'p50'
+	lacks "$lines" '█'
+	LC_ALL=C awk 'length($0) + length("run  ") - 1 > 27 { exit 1 }' <<<"$lines"
+}
+
+@test "without UTF-8 there are no bars" {
+	LC_ALL=C show_run 160 -w ycsb-c --duration=1.2s
+	matches "$lines" 'p50 [0-9.]+(ns|us|ms)'
+	equals "$(LC_ALL=C tr -d '\000-\177' <<<"$lines" | wc -c)" 0
+}
+
+@test "a warm-up is told as such" {
+	show_run 160 -w ycsb-c --duration=600ms --warmup=300ms
+	matches "$lines" ':warm-up  [0-9]+'
+	matches "$lines" ':[0-9]+'
+}
+
+@test "what was not found is counted" {
+	printf '[workload]\nread = 1\ndelete = 1\nduration = 400ms\n' >misses.ini
+	show_run 160 -w ./misses.ini
+	matches "$lines" '  [1-9][0-9]* misses'
+}
+
 @test "quiet, -r 0 and a dumb terminal have none" {
 	mininb 0 keys -c 200000
 	on_terminal "$MININB" put -d memory -c 200000 -r 1000 --quiet
