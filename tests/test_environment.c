@@ -119,9 +119,9 @@ START_TEST(allocator_is_the_one_that_has_malloc)
 {
 	environment_create(&environment, "/");
 #if defined(__SANITIZE_ADDRESS__)
-	ck_assert_str_eq(environment.allocator, "asan sanitizer");
+	ck_assert_str_eq(environment.allocator, "AddressSanitizer");
 #elif defined(__SANITIZE_THREAD__)
-	ck_assert_str_eq(environment.allocator, "tsan sanitizer");
+	ck_assert_str_eq(environment.allocator, "ThreadSanitizer");
 #else
 	char expected[64];
 	if (getenv("LD_PRELOAD") != NULL)

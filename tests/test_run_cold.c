@@ -8,7 +8,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <mininb/job.h>
+
 #include "rig.h"
+#include "run/job.h"
 #include "scratch.h"
 #include "unit.h"
 
@@ -204,6 +207,62 @@ START_TEST(lmdb_is_cold_and_then_read)
 }
 END_TEST
 
+static const char job_text[] = "[workload]\nrecords = 1000\nvalue-size = 4000\n"
+			       "[run]\ncount = 1000\nread = 100\n";
+
+/** A job of the rig's database, loaded or run; `measured` is of the whole. */
+static void
+execute_job(const struct nb_job *job, uint32_t what, uint32_t procs, uint32_t flags,
+	struct measurement *measured)
+{
+	struct nb_job_run *run;
+	struct nb_job_options options = NB_JOB_OPTIONS_INIT;
+	options.job = job;
+	options.driver = rig.options.driver;
+	options.path = rig.options.path;
+	options.clock = NB_CLOCK_MONOTONIC;
+	options.what = what;
+	options.procs = procs;
+	options.flags = flags;
+	ck_assert_msg(nb_job_run_new(&run, &options) == NB_OK, "%s", nb_error_text());
+	ck_assert_msg(nb_job_run_execute(run) == NB_OK, "%s", nb_error_text());
+	*measured = run->base.measured; /* of which only plain data is looked at */
+	nb_job_run_delete(run);
+}
+
+START_TEST(jobs_are_cold_in_one_process_and_in_several)
+{
+	struct nb_engine_ref *ref;
+	struct measurement measured;
+	bool can = begin(NB_VERB_GET);
+	if (can && nb_engine_load(&ref, "lmdb") != NB_OK) {
+		puts("# skipped: lmdb is not built");
+		can = false;
+	}
+	if (can) {
+		nb_engine_unload(ref);
+		struct nb_job *job;
+		char path[128];
+		snprintf(path, sizeof(path), "%s/my.ini", rig.dir);
+		file_put(path, job_text, sizeof(job_text) - 1);
+		ck_assert_msg(nb_job_read(&job, path) == NB_OK, "%s", nb_error_text());
+		rig.options.driver = "lmdb";
+		execute_job(job, NB_JOB_LOAD, 1, NB_RUN_COLD, &measured);
+		ck_assert_uint_eq(measured.cold, COLD_NOT);
+		ck_assert(share(&measured.residency_after) > 0.5);
+		for (uint32_t procs = 1; procs <= 2; procs++) {
+			execute_job(job, NB_JOB_RUN, procs, NB_RUN_COLD, &measured);
+			ck_assert_uint_ne(measured.cold, COLD_NOT);
+			ck_assert(share(&measured.residency_before) < 0.05);
+			ck_assert(share(&measured.residency_begin) < 0.5);
+			ck_assert(share(&measured.residency_after) > 0.5);
+		}
+		nb_job_delete(job);
+	}
+	end();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -211,5 +270,6 @@ main(void)
 		database_is_cold_only_if_that_was_asked,
 		engine_that_keeps_nothing_is_not_looked_at,
 		what_cannot_be_cold_is_refused_before_it_is_opened,
-		leveldb_is_cold_and_then_read, lmdb_is_cold_and_then_read);
+		jobs_are_cold_in_one_process_and_in_several, leveldb_is_cold_and_then_read,
+		lmdb_is_cold_and_then_read);
 }

@@ -75,13 +75,14 @@ tell_glibc(char *text, size_t size)
 static const struct {
 	const char *own; /* a function that no other allocator has */
 	void (*tell)(char *text, size_t size);
+	const char *name; /* of one without a version */
 } allocators[] = {
-	{"mallctl", tell_jemalloc},
-	{"tc_version", tell_tcmalloc},
-	{"mi_version", tell_mimalloc},
-	{"__asan_init", NULL},
-	{"__tsan_init", NULL},
-	{"gnu_get_libc_version", tell_glibc},
+	{"mallctl", tell_jemalloc, NULL},
+	{"tc_version", tell_tcmalloc, NULL},
+	{"mi_version", tell_mimalloc, NULL},
+	{"__asan_init", NULL, "AddressSanitizer"},
+	{"__tsan_init", NULL, "ThreadSanitizer"},
+	{"gnu_get_libc_version", tell_glibc, NULL},
 };
 
 static const void *
@@ -105,7 +106,7 @@ find_allocator(struct environment *environment)
 		if (allocators[i].tell != NULL)
 			allocators[i].tell(text, size);
 		else
-			snprintf(text, size, "%.4s sanitizer", allocators[i].own + 2);
+			snprintf(text, size, "%s", allocators[i].name);
 		return;
 	}
 	const char *slash = strrchr(info.dli_fname, '/');
