@@ -178,6 +178,28 @@ START_TEST(counters_are_emitted_but_those_that_ran_backwards)
 }
 END_TEST
 
+START_TEST(notes_and_where_it_was_are_in_the_results)
+{
+	struct nb_results *results;
+	rig_create(&rig, NB_VERB_PUT, 100);
+	ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
+	ck_assert_str_ne(rig.run->environment.kernel, "");
+	ck_assert_int_eq(nb_results_new(&results), NB_OK);
+	ck_assert_int_eq(nb_results_add_run(results, rig.run, "x"), NB_OK);
+	ck_assert_int_eq(nb_results_add_failure(results, "y", "failed"), NB_OK);
+	rig_destroy(&rig);
+	ck_assert_str_eq(nb_results_note_id(results, 0, 0), "closed-loop");
+	ck_assert_int_eq(strncmp(nb_results_note(results, 0, 0), "closed loop: ", 13), 0);
+	size_t count = 0;
+	while (nb_results_note(results, 0, count) != NULL)
+		ck_assert_ptr_nonnull(nb_results_note_id(results, 0, count++));
+	ck_assert_ptr_null(nb_results_note_id(results, 0, count));
+	ck_assert_ptr_null(nb_results_note_id(results, 1, 0)); /* which has no result */
+	ck_assert_ptr_null(nb_results_note_id(results, 2, 0));
+	nb_results_delete(results);
+}
+END_TEST
+
 START_TEST(bytes_and_rates_are_plain_quotients)
 {
 	struct nb_result result = {
@@ -262,8 +284,8 @@ END_TEST
 int
 main(void)
 {
-	return UNIT_RUN("result", result_outlives_its_run_and_the_callers_texts,
-		two_results_of_one_run_are_equal,
+	return UNIT_RUN("result", notes_and_where_it_was_are_in_the_results,
+		result_outlives_its_run_and_the_callers_texts, two_results_of_one_run_are_equal,
 		digest_is_that_of_the_stream_however_it_is_shared,
 		run_without_a_first_operation_has_no_result, options_are_those_in_force,
 		counters_are_emitted_but_those_that_ran_backwards,

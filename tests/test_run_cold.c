@@ -57,22 +57,43 @@ filing(void)
 	return engine;
 }
 
-/** The rig with a database of its own below the build, for which a file system is needed. */
-static bool
+/** The rig with a database of its own below the build. */
+static void
 begin(uint32_t verb)
 {
 	static char path[512];
-	struct statfs fs;
 	rig_create(&rig, verb, COUNT);
 	snprintf(path, sizeof(path), "%s/run_cold.%d", COLD_DIR, (int)getpid());
 	rig.options.path = path;
-	rig.options.flags = NB_RUN_ALLOW_MISSING;
 	rig.options.verify_rate = 0;
+}
+
+/** Whether it can be cold there; of others it is not known whether they evict. */
+static bool
+can_be_cold(void)
+{
+	struct statfs fs;
 	ck_assert_int_eq(statfs(COLD_DIR, &fs), 0);
 	bool can = fs.f_type == 0xef53 || fs.f_type == 0x58465342; /* ext4, XFS */
 	if (!can)
 		puts("# skipped: " COLD_DIR " is not on ext4 or XFS");
 	return can;
+}
+
+/** Whether the engine is built; `can` comes first. */
+static bool
+has_engine(const char *driver, bool can)
+{
+	struct nb_engine_ref *ref;
+	if (!can)
+		return false;
+	if (nb_engine_load(&ref, driver) != NB_OK) {
+		printf("# skipped: %s is not built\n", driver);
+		return false;
+	}
+	nb_engine_unload(ref);
+	rig.options.driver = driver;
+	return true;
 }
 
 static void
@@ -103,7 +124,8 @@ execute(uint32_t verb, uint32_t flags, const struct nb_engine *engine)
 START_TEST(new_database_is_not_cold_and_is_looked_at)
 {
 	struct nb_engine engine = filing();
-	if (begin(NB_VERB_PUT)) {
+	begin(NB_VERB_PUT);
+	if (can_be_cold()) {
 		const struct measurement *put = execute(NB_VERB_PUT, NB_RUN_COLD, &engine);
 		ck_assert_uint_eq(put->cold, COLD_NOT);
 		ck_assert_uint_eq(put->residency_before.is_known, 0);
@@ -118,7 +140,8 @@ END_TEST
 START_TEST(database_is_cold_only_if_that_was_asked)
 {
 	struct nb_engine engine = filing();
-	if (begin(NB_VERB_PUT)) {
+	begin(NB_VERB_PUT);
+	if (can_be_cold()) {
 		execute(NB_VERB_PUT, 0, &engine);
 		const struct measurement *get = execute(NB_VERB_GET, 0, &engine);
 		ck_assert_uint_eq(get->cold, COLD_NOT);
@@ -139,13 +162,12 @@ END_TEST
 
 START_TEST(engine_that_keeps_nothing_is_not_looked_at)
 {
-	if (begin(NB_VERB_GET)) {
-		const struct measurement *get = execute(NB_VERB_GET, NB_RUN_COLD, NULL);
-		ck_assert_uint_eq(get->cold, COLD_NOT);
-		ck_assert_uint_eq(get->residency_before.is_known, 0);
-		ck_assert_uint_eq(get->residency_begin.is_known, 0);
-		ck_assert_uint_eq(get->residency_after.is_known, 0);
-	}
+	begin(NB_VERB_GET);
+	const struct measurement *get = execute(NB_VERB_GET, NB_RUN_COLD, NULL);
+	ck_assert_uint_eq(get->cold, COLD_NOT);
+	ck_assert_uint_eq(get->residency_before.is_known, 0);
+	ck_assert_uint_eq(get->residency_begin.is_known, 0);
+	ck_assert_uint_eq(get->residency_after.is_known, 0);
 	end();
 }
 END_TEST
@@ -175,22 +197,16 @@ END_TEST
 static void
 check_engine(const char *driver)
 {
-	if (begin(NB_VERB_PUT)) {
-		struct nb_engine_ref *ref;
-		if (nb_engine_load(&ref, driver) != NB_OK) {
-			printf("# skipped: %s is not built\n", driver);
-		} else {
-			nb_engine_unload(ref);
-			rig.workload.value_size = 4000;
-			rig.options.driver = driver;
-			execute(NB_VERB_PUT, NB_RUN_FRESH, NULL);
-			const struct measurement *get = execute(NB_VERB_GET, NB_RUN_COLD, NULL);
-			ck_assert_uint_eq(get->answers[NB_OK], COUNT);
-			ck_assert_uint_ge(get->residency_before.total_bytes, COUNT * 2000);
-			ck_assert(share(&get->residency_before) < 0.05);
-			ck_assert(share(&get->residency_begin) <= share(&get->residency_after));
-			ck_assert(share(&get->residency_after) > 0.5);
-		}
+	begin(NB_VERB_PUT);
+	if (has_engine(driver, can_be_cold())) {
+		rig.workload.value_size = 4000;
+		execute(NB_VERB_PUT, NB_RUN_FRESH, NULL);
+		const struct measurement *get = execute(NB_VERB_GET, NB_RUN_COLD, NULL);
+		ck_assert_uint_eq(get->answers[NB_OK], COUNT);
+		ck_assert_uint_ge(get->residency_before.total_bytes, COUNT * 2000);
+		ck_assert(share(&get->residency_before) < 0.05);
+		ck_assert(share(&get->residency_begin) <= share(&get->residency_after));
+		ck_assert(share(&get->residency_after) > 0.5);
 	}
 	end();
 }
@@ -232,21 +248,14 @@ execute_job(const struct nb_job *job, uint32_t what, uint32_t procs, uint32_t fl
 
 START_TEST(jobs_are_cold_in_one_process_and_in_several)
 {
-	struct nb_engine_ref *ref;
 	struct measurement measured;
-	bool can = begin(NB_VERB_GET);
-	if (can && nb_engine_load(&ref, "lmdb") != NB_OK) {
-		puts("# skipped: lmdb is not built");
-		can = false;
-	}
-	if (can) {
-		nb_engine_unload(ref);
+	begin(NB_VERB_GET);
+	if (has_engine("lmdb", can_be_cold())) {
 		struct nb_job *job;
 		char path[128];
 		snprintf(path, sizeof(path), "%s/my.ini", rig.dir);
 		file_put(path, job_text, sizeof(job_text) - 1);
 		ck_assert_msg(nb_job_read(&job, path) == NB_OK, "%s", nb_error_text());
-		rig.options.driver = "lmdb";
 		execute_job(job, NB_JOB_LOAD, 1, NB_RUN_COLD, &measured);
 		ck_assert_uint_eq(measured.cold, COLD_NOT);
 		ck_assert(share(&measured.residency_after) > 0.5);

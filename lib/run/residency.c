@@ -7,9 +7,10 @@
  * O_NOATIME where that is allowed. Holes are left out (SEEK_DATA), as the space that a
  * database has only reserved is no part of it; a page that is half data counts whole.
  *
- * All of that is done by a thread with a table of open files of its own. A process that
- * closes a file loses all record locks it has on it (fcntl(2)), by whatever descriptor, and
- * the engine whose database is open may have such locks on its files.
+ * A look is taken by a thread with a table of open files of its own. A process that closes a
+ * file loses all record locks it has on it (fcntl(2)), by whatever descriptor, and the engine
+ * whose database is open may have such locks on its files. Where no thread may have one, as
+ * in some containers, nothing is told.
  *
  * What would make the number wrong:
  *   - since Linux 5.2 mincore tells the truth only to who owns the file or may write it, and
@@ -268,7 +269,7 @@ residency_make_cold_by(const char *path, const char *drop_path, uint32_t *how)
 	enum { TMPFS = 0x01021994 };
 	const unsigned long ramfs = 0x858458f6;
 	struct residency seen = {0};
-	struct errand errand = {.path = path, .walk = {.see = evict_file, .residency = &seen}};
+	struct walk walk = {.see = evict_file, .residency = &seen};
 	struct statfs fs;
 	*how = COLD_NOT;
 	if (statfs(path, &fs) != 0)
@@ -279,16 +280,15 @@ residency_make_cold_by(const char *path, const char *drop_path, uint32_t *how)
 			"%s: is on a file system that is memory (%s) and can never be cold; "
 			"take a --path on a device",
 			path, type == TMPFS ? "tmpfs" : "ramfs");
-	if (!walk_aside(&errand))
-		return error_set(NB_FAIL, "%s: no thread to put it out of memory", path);
+	walk_all(&walk, AT_FDCWD, path, 0);
 	write_back(path);
 	if (drop_caches(drop_path))
 		*how = COLD_CACHES;
-	else if (errand.walk.evicted > 0)
+	else if (walk.evicted > 0)
 		*how = COLD_FILES;
 	if (*how != COLD_NOT)
 		return NB_OK;
-	errno = errand.walk.failure != 0 ? errand.walk.failure : ENOENT;
+	errno = walk.failure != 0 ? walk.failure : ENOENT;
 	return error_system("%s: no file of it could be put out of memory", path);
 }
 
