@@ -14,7 +14,9 @@
 
 const struct writer writers[] = {
 	{"text", ".txt", "what is printed after a run", write_text},
-	{"json", ".json", "all of it, to be read again: report, compare, rerun, merge", write_json},
+	{"json", ".json", "all of it, to be read again: report, compare, rerun, merge",
+		write_json},
+	{"md", ".md", "a page in GitHub's Markdown", write_markdown},
 	{"csv", ".csv", "a table for programs, one row for each kind of operation", write_csv},
 	{"hgrm", ".hgrm", "percentile distributions, as HdrHistogram's plotter reads them",
 		write_hgrm},
