@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * No name in a report without an explanation: of reports as they are written, and of all
+ * that the sources of the reports could write.
+ */
+#include <dirent.h>
+#include <regex.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "record_rig.h"
+#include "unit.h"
+
+/** As the command finds it. */
+static bool
+is_explained(const char *name)
+{
+	for (const struct nb_explanation *it = nb_explanations(); it->name != NULL; it++) {
+		if (strcasecmp(it->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+assert_explained(const char *name, const char *where)
+{
+	ck_assert_msg(is_explained(name), "'%s' of %s has no explanation", name, where);
+}
+
+START_TEST(each_name_has_one_explanation_that_says_something)
+{
+	size_t count = 0;
+	for (const struct nb_explanation *it = nb_explanations(); it->name != NULL; it++) {
+		ck_assert_ptr_nonnull(it->what);
+		ck_assert_ptr_nonnull(it->how);
+		ck_assert_ptr_nonnull(it->where);
+		ck_assert_uint_gt(strlen(it->what), 3);
+		ck_assert_uint_gt(strlen(it->where), 1);
+		/* it is half a sentence, of which the list shows the first part */
+		ck_assert_int_ne(it->what[strlen(it->what) - 1], '.');
+		ck_assert_uint_gt(strcspn(it->what, ".:;"), 0);
+		for (const struct nb_explanation *other = nb_explanations(); other != it;
+			other++)
+			ck_assert_msg(
+				strcmp(other->name, it->name) != 0, "'%s' twice", it->name);
+		count++;
+	}
+	ck_assert_uint_gt(count, 150);
+}
+END_TEST
+
+/* ---- reports as they are written ---- */
+
+/** Names of columns stand two blanks apart, but for those of the histogram. */
+static void
+check_columns(const char *line)
+{
+	char name[64];
+	while (*line != '\0') {
+		const char *end = strstr(line, "  ");
+		size_t length = end != NULL ? (size_t)(end - line) : strlen(line);
+		snprintf(name, sizeof(name), "%.*s", (int)length, line);
+		assert_explained(name, line);
+		line += length;
+		line += strspn(line, " ");
+	}
+}
+
+/** "Name : text"; how many there were. */
+static size_t
+check_line(const char *line)
+{
+	static const char *const titles[] = {"operation  ", "driver  ", "load  ", "seconds  "};
+	char name[64];
+	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++) {
+		if (strncmp(line, titles[i], strlen(titles[i])) == 0) {
+			check_columns(line);
+			return 1;
+		}
+	}
+	size_t length = strcspn(line, ":");
+	if (line[length] == '\0' || length >= sizeof(name) || line[0] == ' ')
+		return 0;
+	while (length > 0 && line[length - 1] == ' ')
+		length--;
+	snprintf(name, sizeof(name), "%.*s", (int)length, line);
+	/* the head of a group is its own name */
+	if (strcmp(name, "readers") == 0 || strcmp(name, "writers") == 0)
+		return 0;
+	assert_explained(strstr(name, "%  latency") != NULL ? "latency" : name, line);
+	return 1;
+}
+
+static void
+check_report(const struct nb_results *results, size_t least)
+{
+	char *text = record_rig_written(results, "text", NB_TEXT_BARS), *rest = text;
+	size_t count = 0;
+	for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+		line += strspn(line, " ") > 0 && strstr(line, "seconds") != NULL
+			? strspn(line, " ")
+			: 0;
+		if (strncmp(line, "Knee at", 7) == 0 || strncmp(line, "No knee", 7) == 0 ||
+			strncmp(line, "Durability differs", 18) == 0 ||
+			strncmp(line, "These did not", 13) == 0)
+			continue;
+		count += check_line(line);
+	}
+	ck_assert_uint_ge(count, least);
+	free(text);
+}
+
+START_TEST(each_line_of_a_report_is_explained)
+{
+	struct nb_interval interval = {.size = sizeof(interval), .end_ns = 1000000000};
+	struct nb_results *results = record_rig_new();
+	record_rig_add_put(results, "leveldb", 1);
+	ck_assert_int_eq(nb_results_set_intervals(results, &interval, 1), NB_OK);
+	check_report(results, 40);
+	nb_results_delete(results);
+	results = record_rig_new();
+	record_rig_add_job(results, "leveldb", 1);
+	record_rig_add_curve(results);
+	check_report(results, 25);
+	nb_results_delete(results);
+	results = record_rig_new();
+	record_rig_add_job(results, "leveldb", 1);
+	record_rig_add_job(results, "lmdb", 2);
+	nb_results_set_list(results, 2);
+	check_report(results, 50);
+	nb_results_delete(results);
+}
+END_TEST
+
+/** The fields of a line, none of which is quoted. */
+static size_t
+check_fields(char *line)
+{
+	size_t count = 0;
+	for (char *field; (field = strsep(&line, ",")) != NULL; count++) {
+		const char *kind = strstr(field, "_service_");
+		if (kind == NULL)
+			kind = strstr(field, "_response_");
+		assert_explained(kind != NULL ? strchr(kind + 1, '_') + 1 : field, "CSV");
+	}
+	return count;
+}
+
+START_TEST(each_column_of_csv_is_explained)
+{
+	static const char *const files[] = {"operations", "series", "latency", "counters"};
+	char dir[] = "/tmp/test_explain.XXXXXX", path[128];
+	struct nb_results *results = record_rig_new();
+	record_rig_add_job(results, "leveldb", 1);
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/a", dir);
+	ck_assert_int_eq(nb_results_write_csv_files(results, path), NB_OK);
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		char line[8192];
+		snprintf(path, sizeof(path), "%s/a-%s.csv", dir, files[i]);
+		FILE *in = fopen(path, "r");
+		ck_assert_ptr_nonnull(in);
+		ck_assert_ptr_nonnull(fgets(line, sizeof(line), in));
+		line[strcspn(line, "\n")] = '\0';
+		ck_assert_uint_ge(check_fields(line), 8);
+		fclose(in);
+		unlink(path);
+	}
+	ck_assert_int_eq(rmdir(dir), 0);
+	nb_results_delete(results);
+}
+END_TEST
+
+/* ---- what the sources could write ---- */
+
+/** The `group` of every match is a name; how many there were. */
+static size_t
+check_source(const char *text, const char *file, const char *pattern, size_t group)
+{
+	regex_t regex;
+	regmatch_t groups[4];
+	size_t count = 0;
+	ck_assert_int_eq(regcomp(&regex, pattern, REG_EXTENDED), 0);
+	while (regexec(&regex, text, 4, groups, 0) == 0) {
+		const regmatch_t *it = &groups[group];
+		char name[64];
+		snprintf(name, sizeof(name), "%.*s", (int)(it->rm_eo - it->rm_so),
+			text + it->rm_so);
+		assert_explained(name, file);
+		text += groups[0].rm_eo;
+		count++;
+	}
+	regfree(&regex);
+	return count;
+}
+
+static char *
+read_source(const char *name)
+{
+	char path[512], *text = NULL;
+	size_t room = 0;
+	snprintf(path, sizeof(path), "%s/%s", SOURCES, name);
+	FILE *in = fopen(path, "r");
+	ck_assert_ptr_nonnull(in);
+	ck_assert_int_gt(getdelim(&text, &room, '\0', in), 0);
+	fclose(in);
+	return text;
+}
+
+START_TEST(each_name_in_the_sources_is_explained)
+{
+	size_t lines = 0, columns = 0, notes = 0;
+	DIR *dir = opendir(SOURCES);
+	ck_assert_ptr_nonnull(dir);
+	for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+		const char *name = entry->d_name, *end = strrchr(name, '.');
+		if (end == NULL || strcmp(end, ".c") != 0)
+			continue;
+		/* tables of engines and of presets have no figures */
+		if (strcmp(name, "report_engines.c") == 0 ||
+			strcmp(name, "report_presets.c") == 0)
+			continue;
+		char *text = read_source(name);
+		lines += check_source(text, name,
+			"(report_line|write_line|write_layers|write_amplification)"
+			"\\((out, *)?\"([^\"]+)\"",
+			3);
+		columns += check_source(
+			text, name, "\\{\"([^\"]+)\",[ \n\t]*(true|false)\\}", 1);
+		notes += check_source(text, name, "\\{\"([a-z-]+)\", note_", 1);
+		if (strcmp(name, "job_notes.c") == 0)
+			notes += check_source(text, name, "add\\(result, \"([a-z-]+)\",", 1);
+		free(text);
+	}
+	closedir(dir);
+	ck_assert_uint_ge(lines, 60);
+	ck_assert_uint_ge(columns, 60);
+	ck_assert_uint_ge(notes, 25);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("explain", each_name_has_one_explanation_that_says_something,
+		each_line_of_a_report_is_explained, each_column_of_csv_is_explained,
+		each_name_in_the_sources_is_explained);
+}
