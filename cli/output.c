@@ -75,20 +75,51 @@ are_apart(const struct options *options)
 	return true;
 }
 
-bool
+/** A name that no note has would let nothing pass, and be noticed after hours. */
+static bool
+are_notes(const char *list)
+{
+	enum { NAMES_MAX = 128 };
+	const char *names[NAMES_MAX];
+	size_t count = 0;
+	for (const struct nb_note_kind *kind = nb_note_kinds();
+		kind->id != NULL && count < NAMES_MAX; kind++)
+		names[count++] = kind->id;
+	while (list != NULL && *list != '\0') {
+		char name[64];
+		size_t length = strcspn(list, ","), i = 0;
+		snprintf(name, sizeof(name), "%.*s", (int)length, list);
+		while (i < count && strcmp(names[i], name) != 0)
+			i++;
+		if (i == count) {
+			const char *near = nb_nearest(name, names, count);
+			message_usage("--allow: there is no note '%s'%s%s%s; mininb explain "
+				      "lists them",
+				name, near != NULL ? ", did you mean '" : "",
+				near != NULL ? near : "", near != NULL ? "'?" : "");
+			return false;
+		}
+		list += length + (list[length] == ',');
+	}
+	return true;
+}
+
+int
 output_begin(const struct options *options)
 {
 	whole = options;
-	if (!are_apart(options) || !can_write("output", options->output) ||
-		!can_write("hlog", options->hlog) || !can_write("csv", options->csv) ||
-		!can_write("notebook", options->notebook))
-		return false;
+	if (!are_notes(options->allowed) || !are_apart(options))
+		return STATUS_USAGE;
+	if (!can_write("output", options->output) || !can_write("hlog", options->hlog) ||
+		!can_write("csv", options->csv) || !can_write("notebook", options->notebook))
+		return STATUS_FAILED;
 	if (!is_stdout(options->output))
-		return true;
+		return STATUS_DONE;
 	nowhere = fopen("/dev/null", "we");
-	if (nowhere == NULL)
-		message_error("/dev/null cannot be opened: %s", strerror(errno));
-	return nowhere != NULL;
+	if (nowhere != NULL)
+		return STATUS_DONE;
+	message_error("/dev/null cannot be opened: %s", strerror(errno));
+	return STATUS_FAILED;
 }
 
 FILE *
@@ -174,23 +205,30 @@ judge(const struct options *options, const struct nb_results *results)
 	return STATUS_GATE;
 }
 
+/** The first failure's status; the others are written all the same. */
 static int
 write_files(const struct options *options, const struct nb_results *results)
 {
-	int status = STATUS_DONE;
-	if (options->output != NULL &&
-		nb_results_write_file(results, "json", options->output, 0) < 0)
-		status = is_stdout(options->output) ? message_output_failure(NB_FAIL)
-						    : message_last_failure(NB_FAIL);
-	if (options->hlog != NULL &&
-		nb_results_write_file(results, "hlog", options->hlog, 0) < 0)
-		status = message_last_failure(NB_FAIL);
-	if (options->csv != NULL && nb_results_write_csv_files(results, options->csv) < 0)
-		status = message_last_failure(NB_FAIL);
-	if (options->notebook != NULL &&
-		nb_results_append_notebook(results, options->notebook) < 0)
-		status = message_last_failure(NB_FAIL);
-	return status;
+	int statuses[4] = {STATUS_DONE};
+	if (options->output != NULL) {
+		int rc = nb_results_write_file(results, "json", options->output, 0);
+		statuses[0] = is_stdout(options->output) ? message_output_failure(rc)
+							 : message_last_failure(rc);
+	}
+	if (options->hlog != NULL)
+		statuses[1] = message_last_failure(
+			nb_results_write_file(results, "hlog", options->hlog, 0));
+	if (options->csv != NULL)
+		statuses[2] = message_last_failure(
+			nb_results_write_csv_files(results, options->csv));
+	if (options->notebook != NULL)
+		statuses[3] = message_last_failure(
+			nb_results_append_notebook(results, options->notebook));
+	for (int i = 0; i < 4; i++) {
+		if (statuses[i] != STATUS_DONE)
+			return statuses[i];
+	}
+	return STATUS_DONE;
 }
 
 /** Whether a repetition did what it is one of. Runs of engines that were left out do not count. */

@@ -13,10 +13,10 @@
 struct options;
 
 /**
- * Whether all of the files can be made, before anything is run; else it has been said. Then
- * `options` is the call's, as it was typed.
+ * See that all of the files can be made, before anything is run: STATUS_DONE, or what is wrong
+ * has been said. `options` is the call's, as it was typed.
  */
-bool
+int
 output_begin(const struct options *options);
 
 /** For what people read: stdout, or nowhere. */

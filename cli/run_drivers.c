@@ -440,8 +440,9 @@ run_and_write(const struct options *options, const struct run_kind *kind,
 	const struct drivers *drivers)
 {
 	struct nb_results *results;
-	if (!output_begin(options))
-		return STATUS_FAILED;
+	int begun = output_begin(options);
+	if (begun != STATUS_DONE)
+		return begun;
 	int rc = nb_results_new(&results);
 	if (rc < 0)
 		return message_last_failure(rc);

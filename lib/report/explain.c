@@ -600,8 +600,9 @@ static const struct nb_explanation explanations[] = {
 		"text, json, md"},
 	{"crowded", "there are more threads than CPUs", "Latencies include waiting for a CPU.",
 		"text, json, md"},
-	{"harness", "the clock's own cost is a large part of the median latency",
-		"More than a tenth. Nothing is subtracted. In tables: how late "
+	{"harness", "the harness is a tenth of the median latency or more",
+		"The clock's cost within it, or the loop's beside it. Nothing is "
+		"subtracted. In tables: how late "
 		"the harness itself was.",
 		"text, json, md"},
 	{"ran-backwards", "counters of the engine fell", "No counter may; they are left out.",
@@ -618,6 +619,49 @@ static const struct nb_explanation explanations[] = {
 		"text, json, md"},
 	{"foreign-values", "values were an earlier run's",
 		"The database was not as the loading left it.", "text, json, md"},
+	{"container", "a container was seen",
+		"Its limits of CPU, memory and storage are not all seen from inside.",
+		"text, json, md"},
+	{"small-cache", "the data fits into the engine's own cache",
+		"What lies below that was hardly measured. Take a smaller --cache, or more "
+		"data.",
+		"text, json, md"},
+	{"lukewarm", "neither warm nor cold",
+		"5 to 90 % of the database was in memory when the first operation began, or of "
+		"a warm one many pages were fetched. Read it all once before, or take --cold.",
+		"text, json, md"},
+	{"not-cold", "--cold was asked for, and it was not",
+		"More than 5 % of the database was in memory when the first operation began: "
+		"it could not be evicted, or opening reads it.",
+		"text, json, md"},
+	{"few-samples", "too few operations for a percentile",
+		"Ten have to lie beyond it on either side: p99.9 takes 10000. Raise the count.",
+		"text, json, md"},
+	{"drift", "the rate still rose or fell",
+		"By more than a tenth from the middle third of the time to the last one, by "
+		"the counts of each 20 ms. Run longer, or with a warm-up.",
+		"text, json, md"},
+	{"misses", "most reads found nothing",
+		"What was measured is how fast that is told. Read the keys that were put.",
+		"text, json, md"},
+	{"governor", "the CPU's clock follows the load",
+		"The kernel's governor is another than performance.", "text, json, md"},
+	{"throttled", "the CPU quota of the cgroup was used up",
+		"Threads were held up until the next period: the highest latencies are its.",
+		"text, json, md"},
+	{"pressure-cpu", "tasks waited for a CPU though there were enough",
+		"More than 5 % of the time, by /proc/pressure: other processes, or the "
+		"engine's own threads.",
+		"text, json, md"},
+	{"pressure-memory", "tasks waited for memory",
+		"More than 1 % of the time, by /proc/pressure.", "text, json, md"},
+	{"swap", "the machine swapped, or had before",
+		"By /proc/vmstat while the operations ran, or more than 1 % of memory when "
+		"they began.",
+		"text, json, md"},
+	{"full", "the file system is nearly full",
+		"Less than a tenth of it is free: writes may be slower than on one with room.",
+		"text, json, md"},
 	{"not-steady", "the throughput never became steady",
 		"See Steady. Run longer, or ask for less.", "text, json, md"},
 

@@ -127,7 +127,7 @@ print(value)' "$1" "$2"
 	contains "$stderr" none/x.json
 	mininb 1 put -c 3000 --driver=memory --output=.
 	contains "$stderr" 'is a directory'
-	mininb 1 put -c 3000 --driver=memory --output=a.json --hlog=a.json
+	mininb 2 put -c 3000 --driver=memory --output=a.json --hlog=a.json
 	contains "$stderr" 'same file'
 	[[ ! -e a.json ]]
 }
@@ -207,6 +207,8 @@ PY
 	local names
 	names=$(grep -o 'strict: [a-z-]*: ' <<<"$stderr" | sed 's/strict: //; s/: //' | paste -sd ,)
 	mininb 0 put -c 3000 --driver=memory --strict --quiet --allow="$names"
+	mininb 2 put -c 3000 --driver=memory --strict --quiet --allow=close-loop
+	contains "$stderr" "there is no note 'close-loop', did you mean 'closed-loop'"
 }
 
 @test "explain says what a figure means, and which there are" {
@@ -226,11 +228,11 @@ PY
 import json
 book = json.load(open("n.json"))
 assert sorted(book["experiments"]) == ["x0", "x1"], book["experiments"]
-runs = [run for key, runs in book["data"].items() if key.startswith("x1") for run in runs]
-assert len(runs) == 1 and len(runs[0]) == 2, runs
-assert sum(thread["puts"] for thread in runs[0]) == 3000, runs
+threads = book["data"]["x1/put/memory/0"]
+assert [thread["thread"] for thread in threads] == [0, 1], threads
+assert sum(thread["puts"] for thread in threads) == 3000, threads
 PY
 	echo 'no notebook' >bad.json
-	mininb 1 put -c 3000 --driver=memory --quiet --notebook=bad.json
+	mininb 3 put -c 3000 --driver=memory --quiet --notebook=bad.json
 	equals "$(cat bad.json)" 'no notebook'
 }
