@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "report/json_fields.h"
-#include "report/json_tables.h"
 #include "unit.h"
 
 struct part {
@@ -255,82 +254,21 @@ START_TEST(nothing_is_read_beyond_its_room)
 }
 END_TEST
 
-START_TEST(names_are_those_of_reports_and_options)
+START_TEST(of_a_classic_action_the_first_kind_is_its_verb)
 {
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
-		ck_assert_str_eq(json_name(&json_kinds, NULL, kind), nb_op_name(kind));
-	ck_assert_uint_eq(json_kinds.count, NB_OP_KINDS);
-	for (uint32_t verb = 0; nb_verb_name(verb) != NULL; verb++)
-		ck_assert_str_eq(json_name(&json_verbs, NULL, verb), nb_verb_name(verb));
-	ck_assert_str_eq(json_name(&json_kinds, "put", 0), "put");
-	ck_assert_str_eq(json_name(&json_kinds, "put", 1), "update");
-	ck_assert_ptr_null(json_name(&json_kinds, NULL, NB_OP_KINDS));
-}
-END_TEST
-
-/** Names of a row, and how many there have to be; the member is what tells. */
-static void
-assert_names(const struct json_field *table, const char *name, uint32_t count)
-{
-	const struct json_field *field = table;
-	while (field->name != NULL && strcmp(field->name, name) != 0)
-		field++;
-	ck_assert_msg(field->name != NULL, "%s", name);
-	ck_assert_uint_eq(field->names->count, count);
-	if (field->type == JSON_T_COUNTS)
-		ck_assert_uint_eq(field->size, count * field->element);
-}
-
-START_TEST(there_are_as_many_names_as_values)
-{
-	assert_names(json_result_fields, "durability", NB_DUR_COMMIT + 1);
-	assert_names(json_result_fields, "settle", NB_RUN_SETTLE_COMPACT + 1);
-	assert_names(json_group_fields, "distribution", NB_DIST_KINDS);
-	assert_names(json_group_fields, "arrivals", NB_ARRIVAL_POISSON + 1);
-	assert_names(json_group_fields, "mix", NB_OP_KINDS);
-	assert_names(json_kind_fields, "answers", WORKER_ANSWERS);
-	const struct json_field *durability = json_result_fields;
-	while (strcmp(durability->name, "durability") != 0)
-		durability++;
-	for (uint32_t level = 0; level <= NB_DUR_COMMIT; level++)
-		ck_assert_str_eq(
-			json_name(durability->names, NULL, level), nb_durability_name(level));
-}
-END_TEST
-
-/** Every COUNTS of every table that can be reached has a name for each of its numbers. */
-static void
-check_table(const struct json_field *table)
-{
-	for (const struct json_field *field = table; field->name != NULL; field++) {
-		if (field->type == JSON_T_COUNTS)
-			ck_assert_msg(field->size == field->names->count * field->element, "%s",
-				field->name);
-		if (field->type == JSON_T_NUMBER)
-			ck_assert_msg(field->size == 4 || field->size == 8, "%s", field->name);
-		if (field->type == JSON_T_FLAG)
-			ck_assert_msg(field->size == 1 || field->size == 4, "%s", field->name);
-		if (field->type == JSON_T_REAL)
-			ck_assert_msg(field->size == sizeof(double), "%s", field->name);
-		if (field->type == JSON_T_CHARS)
-			ck_assert_msg(field->size > 8, "%s", field->name);
-		if (field->type == JSON_T_TEXT || field->type == JSON_T_BORROWED ||
-			field->type == JSON_T_HISTOGRAM)
-			ck_assert_msg(field->size == sizeof(void *), "%s", field->name);
-		if (field->fields != NULL)
-			check_table(field->fields);
-	}
-}
-
-START_TEST(rows_fit_the_types_of_their_members)
-{
-	check_table(json_command_fields);
-	check_table(json_sweep_fields);
-	check_table(json_record_fields);
-	check_table(json_result_fields);
-	check_table(json_job_fields);
-	check_table(json_group_fields);
-	check_table(json_kind_fields);
+	const struct json_names kinds = {names.names, 3, true};
+	uint32_t index = 7;
+	json_t *put = json_string("put"), *one = json_string("one");
+	reader = (struct json_reader){.file = "a.json", .verb = "put"};
+	ck_assert_str_eq(json_name(&kinds, "put", 0), "put");
+	ck_assert_str_eq(json_name(&kinds, NULL, 0), "one");
+	ck_assert_str_eq(json_name(&names, "put", 0), "one");
+	ck_assert_ptr_null(json_name(&kinds, "put", 3));
+	ck_assert_int_eq(json_to_name(&reader, put, &kinds, &index), NB_OK);
+	ck_assert_uint_eq(index, 0);
+	ck_assert_int_eq(json_to_name(&reader, one, &kinds, &index), NB_ERR_DATA);
+	json_decref(put);
+	json_decref(one);
 }
 END_TEST
 
@@ -339,6 +277,6 @@ main(void)
 {
 	return UNIT_RUN("json_fields", each_type_is_written_by_its_name,
 		each_type_is_read_as_it_was, what_is_not_there_is_0_or_empty,
-		nothing_is_read_beyond_its_room, names_are_those_of_reports_and_options,
-		there_are_as_many_names_as_values, rows_fit_the_types_of_their_members);
+		nothing_is_read_beyond_its_room,
+		of_a_classic_action_the_first_kind_is_its_verb);
 }

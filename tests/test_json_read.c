@@ -610,6 +610,22 @@ assert_refused(const char *path, int rc, const char *said)
 	ck_assert_ptr_null(strchr(nb_error_text(), '\n'));
 }
 
+START_TEST(so_is_what_comes_by_stdin)
+{
+	struct nb_results *results = record_rig_new(), *read;
+	scratch_enter();
+	ck_assert_int_eq(nb_results_write_file(results, "json", "a.json", 0), NB_OK);
+	ck_assert_ptr_nonnull(freopen("a.json", "r", stdin));
+	ck_assert_msg(nb_results_read(&read, "-") == NB_OK, "%s", nb_error_text());
+	ck_assert_uint_eq(read->command.word_count, 5);
+	nb_results_delete(read);
+	ck_assert_int_eq(nb_results_read(&read, "-"), NB_ERR_DATA);
+	ck_assert_str_eq(nb_error_text(), "stdin: is empty");
+	nb_results_delete(results);
+	scratch_leave();
+}
+END_TEST
+
 START_TEST(what_is_no_file_of_ours_is_told_so)
 {
 	scratch_enter();
@@ -646,6 +662,6 @@ main(void)
 		what_is_wrong_is_told_with_its_place, what_is_not_there_is_empty,
 		a_histogram_cannot_have_more_values_than_there_were_operations,
 		a_series_must_fit_its_names, any_bytes_are_read_or_refused,
-		any_values_are_read_or_refused, a_file_is_read,
+		any_values_are_read_or_refused, a_file_is_read, so_is_what_comes_by_stdin,
 		what_is_no_file_of_ours_is_told_so);
 }

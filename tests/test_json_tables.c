@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The tables of result files fit the structures that they are of. */
+#include <string.h>
+
+#include "report/json_tables.h"
+#include "unit.h"
+
+START_TEST(names_are_those_of_reports_and_options)
+{
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
+		ck_assert_str_eq(json_name(&json_kinds, NULL, kind), nb_op_name(kind));
+	ck_assert_uint_eq(json_kinds.count, NB_OP_KINDS);
+	for (uint32_t verb = 0; nb_verb_name(verb) != NULL; verb++)
+		ck_assert_str_eq(json_name(&json_verbs, NULL, verb), nb_verb_name(verb));
+	ck_assert_str_eq(json_name(&json_kinds, "put", 0), "put");
+	ck_assert_str_eq(json_name(&json_kinds, "put", 1), "update");
+	ck_assert_ptr_null(json_name(&json_kinds, NULL, NB_OP_KINDS));
+}
+END_TEST
+
+/** Names of a row, and how many there have to be; the member is what tells. */
+static void
+assert_names(const struct json_field *table, const char *name, uint32_t count)
+{
+	const struct json_field *field = table;
+	while (field->name != NULL && strcmp(field->name, name) != 0)
+		field++;
+	ck_assert_msg(field->name != NULL, "%s", name);
+	ck_assert_uint_eq(field->names->count, count);
+	if (field->type == JSON_T_COUNTS)
+		ck_assert_uint_eq(field->size, count * field->element);
+}
+
+START_TEST(there_are_as_many_names_as_values)
+{
+	assert_names(json_result_fields, "durability", NB_DUR_COMMIT + 1);
+	assert_names(json_result_fields, "settle", NB_RUN_SETTLE_COMPACT + 1);
+	assert_names(json_group_fields, "distribution", NB_DIST_KINDS);
+	assert_names(json_group_fields, "arrivals", NB_ARRIVAL_POISSON + 1);
+	assert_names(json_group_fields, "mix", NB_OP_KINDS);
+	assert_names(json_kind_fields, "answers", WORKER_ANSWERS);
+	const struct json_field *durability = json_result_fields;
+	while (strcmp(durability->name, "durability") != 0)
+		durability++;
+	for (uint32_t level = 0; level <= NB_DUR_COMMIT; level++)
+		ck_assert_str_eq(
+			json_name(durability->names, NULL, level), nb_durability_name(level));
+}
+END_TEST
+
+/** Every COUNTS of every table that can be reached has a name for each of its numbers. */
+static void
+check_table(const struct json_field *table)
+{
+	for (const struct json_field *field = table; field->name != NULL; field++) {
+		if (field->type == JSON_T_COUNTS)
+			ck_assert_msg(field->size == field->names->count * field->element, "%s",
+				field->name);
+		if (field->type == JSON_T_NUMBER)
+			ck_assert_msg(field->size == 4 || field->size == 8, "%s", field->name);
+		if (field->type == JSON_T_FLAG)
+			ck_assert_msg(field->size == 1 || field->size == 4, "%s", field->name);
+		if (field->type == JSON_T_REAL)
+			ck_assert_msg(field->size == sizeof(double), "%s", field->name);
+		if (field->type == JSON_T_CHARS)
+			ck_assert_msg(field->size > 8, "%s", field->name);
+		if (field->type == JSON_T_TEXT || field->type == JSON_T_BORROWED ||
+			field->type == JSON_T_HISTOGRAM)
+			ck_assert_msg(field->size == sizeof(void *), "%s", field->name);
+		if (field->fields != NULL)
+			check_table(field->fields);
+	}
+}
+
+START_TEST(rows_fit_the_types_of_their_members)
+{
+	check_table(json_command_fields);
+	check_table(json_sweep_fields);
+	check_table(json_record_fields);
+	check_table(json_result_fields);
+	check_table(json_job_fields);
+	check_table(json_group_fields);
+	check_table(json_kind_fields);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("json_tables", names_are_those_of_reports_and_options,
+		there_are_as_many_names_as_values, rows_fit_the_types_of_their_members);
+}
