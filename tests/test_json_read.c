@@ -507,7 +507,7 @@ START_TEST(any_bytes_are_read_or_refused)
 	char *text = json_dumps(document, JSON_COMPACT);
 	size_t size = strlen(text);
 	struct rng rng;
-	int reads = 0, trials = 600;
+	int reads = 0, trials = 400;
 	rng_create(&rng, 1);
 	for (int i = 0; i < trials; i++) {
 		char *copy = malloc(size);
@@ -563,7 +563,7 @@ START_TEST(any_values_are_read_or_refused)
 {
 	json_t *document = small_document();
 	struct rng rng;
-	int reads = 0, trials = 600;
+	int reads = 0, trials = 400;
 	rng_create(&rng, 2);
 	for (int i = 0; i < trials; i++) {
 		json_t *copy = json_deep_copy(document);

@@ -2,7 +2,7 @@
 /*
  * For libFuzzer: any bytes as a result file. What is read is written in every format, and as
  * JSON read again: both have to tell the same. So what a report makes of odd numbers is
- * looked at, too.
+ * looked at, too. Then all of its results are merged.
  *
  *     tests/fuzz/fuzz_result -max_len=65536 NEW_CORPUS .../tests/fuzz/corpus/result
  */
@@ -51,6 +51,24 @@ compare(const struct nb_results *a, const struct nb_results *b)
 	}
 }
 
+/** Those that can be. */
+static void
+merge(const struct nb_results *results)
+{
+	struct nb_results *merged, *again;
+	if (nb_results_merge(&merged, results) != NB_OK) {
+		require(strchr(nb_error_text(), '\n') == NULL, "it is said why, in one line");
+		return;
+	}
+	char *text = written(merged, "json", 0);
+	require(results_parse(&again, text, strlen(text), "merged") == NB_OK,
+		"it is read again");
+	compare(merged, again);
+	free(text);
+	nb_results_delete(merged);
+	nb_results_delete(again);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -64,6 +82,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(results_parse(&again, text, strlen(text), "again") == NB_OK,
 		"it is read again");
 	compare(results, again);
+	merge(results);
 	free(text);
 	nb_results_delete(results);
 	nb_results_delete(again);
