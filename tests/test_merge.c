@@ -198,6 +198,27 @@ START_TEST(a_note_says_of_how_many)
 }
 END_TEST
 
+START_TEST(a_note_of_every_run_is_there_once_and_those_of_groups_all)
+{
+	struct nb_results *results = record_rig_new();
+	for (int i = 0; i < 3; i++) {
+		struct record *record = record_rig_add_job(results, "leveldb", 1);
+		free(record->run->notes[0].text);
+		record->run->notes[0].text = strdup(i > 0 ? "short: 0.2 s" : "short: 0.1 s");
+		snprintf(record->run->notes[0].id, 24, "short");
+		snprintf(record->job->notes[0], JOB_NOTE_SIZE, "group %d", i % 2);
+	}
+	results = merged(results);
+	char *text = record_rig_written(results, "text", 0);
+	ck_assert_ptr_nonnull(strstr(text, "short: 0.1 s"));
+	ck_assert_ptr_null(strstr(text, "short: 0.2 s"));
+	ck_assert_uint_eq(results->records[0].job->note_count, 2);
+	ck_assert_str_eq(results->records[0].job->notes[1], "group 1");
+	free(text);
+	nb_results_delete(results);
+}
+END_TEST
+
 START_TEST(other_streams_and_versions_are_told)
 {
 	struct nb_results *results = record_rig_new();
@@ -294,6 +315,7 @@ main(void)
 		it_does_not_matter_which_are_merged_first,
 		counts_add_up_and_times_are_the_longest, percentiles_are_those_of_all_values,
 		groups_of_equal_name_are_one, a_note_says_of_how_many,
+		a_note_of_every_run_is_there_once_and_those_of_groups_all,
 		other_streams_and_versions_are_told,
 		how_it_ended_and_what_was_warned_of_is_kept,
 		what_was_not_the_same_is_not_merged, nor_are_groups_of_another_mix);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "record_rig.h"
+#include "base/histogram.h"
 #include "report/merge_parts.h"
 #include "unit.h"
 
@@ -60,6 +61,9 @@ START_TEST(a_histogram_may_come_from_nothing)
 	ck_assert_int_eq(merge_histogram(&into, from), NB_OK);
 	ck_assert_int_eq(merge_histogram(&into, from), NB_OK);
 	ck_assert_uint_eq(nb_histogram_count(into), 2);
+	into->counts[9] = from->counts[9] = UINT64_C(1) << 62; /* more than a file can tell */
+	ck_assert_int_eq(merge_histogram(&into, from), NB_ERR_USAGE);
+	ck_assert_uint_eq(nb_histogram_count(into), 2 + (UINT64_C(1) << 62));
 	nb_histogram_delete(into);
 	nb_histogram_delete(from);
 }

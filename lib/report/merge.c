@@ -112,11 +112,17 @@ remove_note(struct nb_result *run, const char *id)
 	run->note_count = kept;
 }
 
+/**
+ * Whether that is said already. A note of every run is there once, with the first one's
+ * numbers: else there would be as many as results. What engines warned of may be several.
+ */
 static bool
 has_note(const struct nb_result *run, const char *id, const char *text)
 {
+	bool is_one = id[0] != '\0' && strcmp(id, "engine") != 0;
 	for (size_t i = 0; i < run->note_count; i++) {
-		if (strcmp(run->notes[i].id, id) == 0 && strcmp(run->notes[i].text, text) == 0)
+		bool is_same = strcmp(run->notes[i].text, text) == 0;
+		if (strcmp(run->notes[i].id, id) == 0 && (is_one || is_same))
 			return true;
 	}
 	return false;
@@ -140,33 +146,47 @@ add_note(struct nb_result *run, const char *id, const char *text)
 	return NB_OK;
 }
 
+/** Of a group: several of the same identifier are several notes. */
+static int
+add_job_note(struct record *record, const char *id, const char *text)
+{
+	struct nb_job_result *job = record->job;
+	for (size_t i = 0; i < job->note_count; i++) {
+		if (strcmp(job->notes[i], text) == 0)
+			return NB_OK;
+	}
+	if (job->note_count == JOB_NOTES_MAX)
+		return add_note(record->run, id, text);
+	snprintf(job->note_ids[job->note_count], sizeof(job->note_ids[0]), "%s", id);
+	snprintf(job->notes[job->note_count++], JOB_NOTE_SIZE, "%s", text);
+	return NB_OK;
+}
+
+static void
+merge_warnings(struct engine_warnings *into, const struct engine_warnings *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		bool is_known = into->count == ENGINE_WARNINGS_MAX;
+		for (size_t k = 0; k < into->count && !is_known; k++)
+			is_known = strcmp(into->texts[k], from->texts[i]) == 0;
+		if (!is_known)
+			memcpy(into->texts[into->count++], from->texts[i], ENGINE_WARNING_SIZE);
+	}
+}
+
 static int
 merge_notes(struct record *into, const struct record *from)
 {
+	const struct nb_job_result *job = from->job;
 	int rc = NB_OK;
+	merge_warnings(&into->run->warnings, &from->run->warnings);
 	for (size_t i = 0; i < from->run->note_count && rc == NB_OK; i++) {
 		const struct result_note *note = &from->run->notes[i];
 		if (strcmp(note->id, note_id) != 0)
 			rc = add_note(into->run, note->id, note->text);
 	}
-	/* Those of jobs that are new stand with the others: there is no bound to them. */
-	for (size_t i = 0; from->job != NULL && i < from->job->note_count && rc == NB_OK; i++) {
-		bool is_known = false;
-		for (size_t k = 0; k < into->job->note_count; k++)
-			is_known |= strcmp(into->job->notes[k], from->job->notes[i]) == 0;
-		if (!is_known)
-			rc = add_note(into->run, from->job->note_ids[i], from->job->notes[i]);
-	}
-	for (size_t i = 0; i < from->run->warnings.count; i++) {
-		struct engine_warnings *warnings = &into->run->warnings;
-		const char *text = from->run->warnings.texts[i];
-		bool is_known = warnings->count == ENGINE_WARNINGS_MAX;
-		for (size_t k = 0; k < warnings->count; k++)
-			is_known |= strcmp(warnings->texts[k], text) == 0;
-		if (!is_known)
-			snprintf(warnings->texts[warnings->count++], ENGINE_WARNING_SIZE, "%s",
-				text);
-	}
+	for (size_t i = 0; job != NULL && i < job->note_count && rc == NB_OK; i++)
+		rc = add_job_note(into, job->note_ids[i], job->notes[i]);
 	return rc;
 }
 
@@ -181,17 +201,6 @@ merge_usage(struct sysinfo_usage *into, const struct sysinfo_usage *from)
 		into->involuntary_switches, from->involuntary_switches);
 	into->steal_ns = merge_sum(into->steal_ns, from->steal_ns);
 	into->busy_ns = merge_sum(into->busy_ns, from->busy_ns);
-}
-
-static void
-merge_levels(struct system_levels *into, const struct system_levels *from)
-{
-	into->anonymous_bytes = merge_sum(into->anonymous_bytes, from->anonymous_bytes);
-	into->file_bytes = merge_sum(into->file_bytes, from->file_bytes);
-	into->shared_bytes = merge_sum(into->shared_bytes, from->shared_bytes);
-	into->data_bytes = merge_sum(into->data_bytes, from->data_bytes);
-	into->dirty_bytes = merge_sum(into->dirty_bytes, from->dirty_bytes);
-	into->threads = merge_sum(into->threads, from->threads);
 }
 
 static void

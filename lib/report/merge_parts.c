@@ -27,6 +27,9 @@ merge_histogram(struct nb_histogram **into, const struct nb_histogram *from)
 	if (from == NULL)
 		return NB_OK;
 	int rc = *into == NULL ? nb_histogram_new(into) : NB_OK;
+	if (rc == NB_OK && nb_histogram_count(*into) > INT64_MAX - nb_histogram_count(from))
+		return error_set(NB_ERR_USAGE,
+			"results cannot be merged that have 2^63 operations together");
 	if (rc == NB_OK)
 		nb_histogram_merge(*into, from);
 	return rc;
@@ -90,40 +93,15 @@ merge_threads(struct job_thread **into, uint32_t *count, const struct job_thread
 
 /* ---- over time ---- */
 
-static uint64_t
-supported(const struct nb_histogram *histogram, double percent)
+void
+merge_levels(struct system_levels *into, const struct system_levels *from)
 {
-	return nb_histogram_supports(histogram, percent, NULL)
-		? nb_histogram_percentile(histogram, percent)
-		: 0;
-}
-
-static int
-merge_latency(struct sample_latency *into, const struct sample_latency *from)
-{
-	struct nb_histogram *sum = NULL, *more = NULL;
-	char *text = NULL;
-	int rc = nb_histogram_decode(&sum, into->hdr);
-	if (rc == NB_OK)
-		rc = nb_histogram_decode(&more, from->hdr);
-	if (rc == NB_OK) {
-		nb_histogram_merge(sum, more);
-		rc = nb_histogram_encode(sum, &text);
-	}
-	if (rc == NB_OK) {
-		free(into->hdr);
-		*into = (struct sample_latency){.kind = into->kind,
-			.is_response = into->is_response,
-			.count = merge_sum(into->count, from->count),
-			.p50_ns = supported(sum, 50),
-			.p99_ns = supported(sum, 99),
-			.p999_ns = supported(sum, 99.9),
-			.max_ns = merge_most(into->max_ns, from->max_ns),
-			.hdr = text};
-	}
-	nb_histogram_delete(sum);
-	nb_histogram_delete(more);
-	return rc;
+	into->anonymous_bytes = merge_sum(into->anonymous_bytes, from->anonymous_bytes);
+	into->file_bytes = merge_sum(into->file_bytes, from->file_bytes);
+	into->shared_bytes = merge_sum(into->shared_bytes, from->shared_bytes);
+	into->data_bytes = merge_sum(into->data_bytes, from->data_bytes);
+	into->dirty_bytes = merge_sum(into->dirty_bytes, from->dirty_bytes);
+	into->threads = merge_sum(into->threads, from->threads);
 }
 
 /** Takes it, where there is none of that kind yet. */
@@ -133,7 +111,7 @@ add_latency(struct sample *into, struct sample_latency *from)
 	for (size_t i = 0; i < into->latency_count; i++) {
 		struct sample_latency *it = &into->latencies[i];
 		if (it->kind == from->kind && it->is_response == from->is_response)
-			return merge_latency(it, from);
+			return sample_latency_merge(it, from);
 	}
 	size_t bytes = (into->latency_count + 1) * sizeof(*into->latencies);
 	struct sample_latency *grown = realloc(into->latencies, bytes);
@@ -179,24 +157,13 @@ add_counters(struct sample *into, const struct sample *from, const struct counte
 	return NB_OK;
 }
 
-static void
-add_levels(struct system_levels *into, const struct system_levels *from)
-{
-	into->anonymous_bytes = merge_sum(into->anonymous_bytes, from->anonymous_bytes);
-	into->file_bytes = merge_sum(into->file_bytes, from->file_bytes);
-	into->shared_bytes = merge_sum(into->shared_bytes, from->shared_bytes);
-	into->data_bytes = merge_sum(into->data_bytes, from->data_bytes);
-	into->dirty_bytes = merge_sum(into->dirty_bytes, from->dirty_bytes);
-	into->threads = merge_sum(into->threads, from->threads);
-}
-
 static int
 add_sample(struct sample *into, struct sample *from, const struct counters *names)
 {
 	into->ops = merge_sum(into->ops, from->ops);
 	into->behind_ops = merge_sum(into->behind_ops, from->behind_ops);
 	system_add(&into->used, &from->used);
-	add_levels(&into->levels, &from->levels);
+	merge_levels(&into->levels, &from->levels);
 	int rc = add_counters(into, from, names);
 	for (size_t i = 0; i < from->latency_count && rc == NB_OK; i++)
 		rc = add_latency(into, &from->latencies[i]);

@@ -31,6 +31,10 @@ NB_MUST_CHECK int
 merge_threads(struct job_thread **into, uint32_t *count, const struct job_thread *from,
 	uint32_t from_count);
 
+/** They add up. */
+void
+merge_levels(struct system_levels *into, const struct system_levels *from);
+
 /**
  * Sample by sample, of the same time. False in *is_whole: what they have does not fit, and
  * is left out: `into` has none, or no pulses.

@@ -58,14 +58,16 @@ supported(const struct nb_histogram *histogram, double percent)
 		: 0;
 }
 
-static int
-merge_latency(struct sample_latency *into, const struct sample_latency *from)
+int
+sample_latency_merge(struct sample_latency *into, const struct sample_latency *from)
 {
 	struct nb_histogram *sum = NULL, *more = NULL;
 	char *text = NULL;
 	int rc = nb_histogram_decode(&sum, into->hdr);
 	if (rc == NB_OK)
 		rc = nb_histogram_decode(&more, from->hdr);
+	if (rc == NB_OK && nb_histogram_count(sum) > INT64_MAX - nb_histogram_count(more))
+		rc = error_set(NB_ERR_DATA, "latencies of 2^63 operations cannot be merged");
 	if (rc == NB_OK) {
 		nb_histogram_merge(sum, more);
 		rc = nb_histogram_encode(sum, &text);
@@ -92,7 +94,7 @@ take_latencies(struct sample *into, struct sample *from)
 	for (size_t i = 0; i < from->latency_count && rc == NB_OK; i++) {
 		struct sample_latency *same = find_latency(into, &from->latencies[i]);
 		if (same != NULL) {
-			rc = merge_latency(same, &from->latencies[i]);
+			rc = sample_latency_merge(same, &from->latencies[i]);
 			continue;
 		}
 		size_t bytes = (into->latency_count + 1) * sizeof(*into->latencies);

@@ -81,6 +81,10 @@ series_add(struct series *series, struct sample *sample);
 NB_MUST_CHECK int
 series_merge(struct series *series, size_t factor);
 
+/** Count in `into` what `from` has: of the same kind of operation. On a failure it is as it was. */
+NB_MUST_CHECK int
+sample_latency_merge(struct sample_latency *into, const struct sample_latency *from);
+
 /** A copy of its own; on failure *out is empty. */
 NB_MUST_CHECK int
 series_copy(struct series *out, const struct series *from);
