@@ -217,7 +217,7 @@ END_TEST
 
 START_TEST(several_at_a_time_lose_nothing)
 {
-	enum { PROCESSES = 4, TIMES = 5 };
+	enum { PROCESSES = 3, TIMES = 3 };
 	struct notebook notebook;
 	struct nb_results *results = two_runs();
 	begin(NULL);
