@@ -152,10 +152,14 @@ help_print_usage(FILE *out)
 void
 help_print(uint64_t help)
 {
-	if (help == HELP_MAN)
-		help_print_man(stdout);
+	if (help == HELP_SCDOC)
+		help_print_page(stdout, "mininb.1.scd");
+	else if (help == HELP_SCDOC_WORKLOAD)
+		help_print_page(stdout, "mininb-workload.5.scd");
 	else if (help == HELP_BASH)
 		help_print_bash(stdout);
+	else if (help == HELP_ZSH)
+		help_print_zsh(stdout);
 	else
 		print_text(stdout);
 }

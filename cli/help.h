@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/** HELP_TEXT, HELP_MAN or HELP_BASH, to stdout. */
+/** HELP_TEXT or any other of them, to stdout. */
 void
 help_print(uint64_t help);
 
@@ -17,15 +17,16 @@ help_print_usage(FILE *out);
 void
 help_print_text(FILE *out, const char *text, int indent);
 
-/** The man page, in the macros of man(7). */
+/** A page of extra/man as scdoc takes it, "mininb.1.scd", with its tables. */
 void
-help_print_man(FILE *out);
-
-/** What stands behind its tables, as roff; ended by NULL. */
-extern const char *const help_man_prose[];
+help_print_page(FILE *out, const char *name);
 
 /** A script that bash sources. */
 void
 help_print_bash(FILE *out);
+
+/** The function _mininb of zsh, as a file for its fpath. */
+void
+help_print_zsh(FILE *out);
 
 #endif /* CLI_HELP_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Completion for bash, complete in itself: it needs no function of the
- * bash-completion package. Once an action stands in the line, only the options
- * that it looks at are offered.
+ * Completion for bash: extra/completions/mininb.bash.in, with what the tables say. Once an
+ * action stands in the line, only the options that it looks at are offered.
  */
 #include <string.h>
 
@@ -10,70 +9,89 @@
 
 #include "cmd.h"
 #include "help.h"
+#include "help_marks.h"
 #include "options.h"
-
-static const char head[] =
-	"# bash completion for mininb, printed by mininb --help=bash\n"
-	"# shellcheck shell=bash\n"
-	"_mininb()\n"
-	"{\n"
-	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev='' joined='' word action='' options\n"
-	"\t((COMP_CWORD > 0)) && prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-	"\t# readline takes --name=value apart at the '='\n"
-	"\tif [[ $cur == '=' ]]; then\n"
-	"\t\tcur='' joined=1\n"
-	"\telif [[ $prev == '=' ]] && ((COMP_CWORD > 1)); then\n"
-	"\t\tprev=${COMP_WORDS[COMP_CWORD - 2]} joined=1\n"
-	"\tfi\n"
-	"\tCOMPREPLY=()\n";
-
-static const char tail[] = "\tif [[ $cur == -* ]]; then\n"
-			   "\t\tmapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
-			   "\t\tif [[ ${COMPREPLY[0]-} == *= ]]; then\n"
-			   "\t\t\tcompopt -o nospace 2>/dev/null\n"
-			   "\t\tfi\n"
-			   "\telif [[ -z $action ]]; then\n"
-			   "\t\tmapfile -t COMPREPLY < <(compgen -W \"$actions\" -- \"$cur\")\n"
-			   "\telif [[ $action == workloads ]]; then\n";
-
-static const char end[] = "\tfi\n"
-			  "}\n"
-			  "complete -F _mininb mininb\n";
-
-/* The first column of the table of engines: behind its head, up to an empty line. */
-static const char drivers[] =
-	"\t\t[[ $cur == */* ]] && return\n"
-	"\t\tlocal drivers\n"
-	"\t\tdrivers=$(\"${COMP_WORDS[0]}\" engines 2>/dev/null | sed '1d; /^$/,$d; s/ .*//')\n"
-	"\t\tmapfile -t COMPREPLY < <(compgen -W \"$drivers\" -- \"$cur\")\n";
-
-/* The same of the table of workloads, and files of them. */
-static const char workloads[] =
-	"\t\tcompopt -o filenames 2>/dev/null\n"
-	"\t\tlocal workloads\n"
-	"\t\tworkloads=$(\"${COMP_WORDS[0]}\" workloads 2>/dev/null | sed '1d; s/ .*//')\n"
-	"\t\tmapfile -t COMPREPLY < <(\n"
-	"\t\t\tcompgen -W \"$workloads\" -- \"$cur\" || :\n"
-	"\t\t\tcompgen -f -X '!*.ini' -- \"$cur\" || :\n"
-	"\t\t\tcompgen -d -- \"$cur\"\n"
-	"\t\t)\n";
 
 static void
 print_actions(FILE *out)
 {
-	fputs("\tlocal actions='", out);
 	for (size_t i = 0; i < ACTION_COUNT; i++)
 		fprintf(out, "%s%s", i == 0 ? "" : " ", actions[i].name);
-	fputs("'\n", out);
+}
+
+static void
+print_keys(FILE *out)
+{
+	for (const struct nb_job_key *key = nb_job_keys(); key->name != NULL; key++)
+		fprintf(out, "%s%s=", key == nb_job_keys() ? "" : " ", key->name);
+}
+
+/** Letter, name and default of the option whose values are such. */
+static void
+print_given(FILE *out, enum option_words words)
+{
+	for (const struct option_row *row = option_table; row->name != NULL; row++) {
+		if (row->words == words) {
+			fprintf(out, "%c %s '%s'", row->letter, row->name,
+				row->def != NULL ? row->def : "");
+			return;
+		}
+	}
+}
+
+static void
+print_driver(FILE *out)
+{
+	print_given(out, WORDS_DRIVER);
+}
+
+static void
+print_workload(FILE *out)
+{
+	print_given(out, WORDS_WORKLOAD);
+}
+
+/** The option that sets keys. */
+static void
+print_set(FILE *out)
+{
+	for (const struct option_row *row = option_table; row->name != NULL; row++) {
+		if (row->type == OPTION_SET)
+			fprintf(out, "--%s", row->name);
+	}
 }
 
 static void
 print_choices(FILE *out, const char *choices)
 {
-	fputs("\t\tmapfile -t COMPREPLY < <(compgen -W '", out);
+	fputs("_mininb_offer '", out);
 	for (const char *c = choices; *c != '\0'; c++)
 		fputc(*c == '|' ? ' ' : *c, out);
-	fputs("' -- \"$cur\")\n", out);
+	fputs("'", out);
+}
+
+/** What offers the values of an option; NULL: its choices, if it has any. */
+static const char *
+offer_of(const struct option_row *row)
+{
+	static const char *const of_words[] = {
+		[WORDS_FILE] = "_mininb_files",
+		[WORDS_DIRECTORY] = "_mininb_directories",
+		[WORDS_DRIVER] = "_mininb_drivers",
+		[WORDS_WORKLOAD] = "_mininb_workloads",
+	};
+	static const char *const of_type[] = {
+		[OPTION_ACTION] = "_mininb_offer \"$actions\"",
+		[OPTION_LIST] = "_mininb_engine_options",
+		[OPTION_SET] = "_mininb_settings",
+		[OPTION_HELP] = NULL,
+	};
+	size_t words = row->words;
+	const char *offer = words < sizeof(of_words) / sizeof(of_words[0]) ? of_words[words]
+									   : NULL;
+	if (offer == NULL && row->type < sizeof(of_type) / sizeof(of_type[0]))
+		offer = of_type[row->type];
+	return offer;
 }
 
 /** What may stand behind the option, for each one that has a value. */
@@ -86,36 +104,31 @@ print_value(FILE *out, const struct option_row *row)
 	if (row->letter != 0 && row->arg != NULL)
 		fprintf(out, "-%c | ", row->letter);
 	fprintf(out, "--%s)\n", row->name);
-	if (row->type == OPTION_ACTION)
-		fputs("\t\tmapfile -t COMPREPLY < <(compgen -W \"$actions\" -- \"$cur\")\n",
-			out);
-	else if (row->type == OPTION_HELP)
-		fputs("\t\t[[ -n $joined ]] || return\n", out);
-	if (row->choices != NULL)
-		print_choices(out, row->choices);
-	if (row->words == WORDS_FILE || row->words == WORDS_DRIVER)
-		fputs("\t\tcompopt -o filenames 2>/dev/null\n"
-		      "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n",
-			out);
-	if (row->words == WORDS_DRIVER)
-		fputs(drivers, out);
-	if (row->words == WORDS_WORKLOAD)
-		fputs(workloads, out);
-	if (row->words == WORDS_DIRECTORY)
-		fputs("\t\tcompopt -o filenames 2>/dev/null\n"
-		      "\t\tmapfile -t COMPREPLY < <(compgen -d -- \"$cur\")\n",
-			out);
+	const char *offer = offer_of(row);
+	if (offer != NULL || row->choices != NULL) {
+		fputs(row->type == OPTION_HELP ? "\t\t[[ -z $joined ]] || " : "\t\t", out);
+		if (offer != NULL)
+			fputs(offer, out);
+		else
+			print_choices(out, row->choices);
+		fputc('\n', out);
+	}
 	fputs("\t\treturn\n\t\t;;\n", out);
 }
 
-/** Those with choices, also of one group. */
+/** Also of keys of jobs, for all groups or for one. */
 static void
-print_job_values(FILE *out)
+print_values(FILE *out)
 {
+	for (const struct option_row *row = option_table; row->name != NULL; row++)
+		print_value(out, row);
 	for (const struct nb_job_key *key = NULL; (key = options_next_job_key(key)) != NULL;) {
 		fprintf(out, "\t--%s | --*.%s)\n", key->name, key->name);
-		if (key->choices != NULL)
+		if (key->choices != NULL) {
+			fputs("\t\t", out);
 			print_choices(out, key->choices);
+			fputc('\n', out);
+		}
 		fputs("\t\treturn\n\t\t;;\n", out);
 	}
 }
@@ -136,22 +149,9 @@ print_names(FILE *out, unsigned action_bits)
 	fputs("'", out);
 }
 
-void
-help_print_bash(FILE *out)
+static void
+print_options(FILE *out)
 {
-	fputs(head, out);
-	print_actions(out);
-	fputs("\tcase $prev in\n", out);
-	for (const struct option_row *row = option_table; row->name != NULL; row++)
-		print_value(out, row);
-	print_job_values(out);
-	fputs("\tesac\n"
-	      "\tfor word in \"${COMP_WORDS[@]:1}\"; do\n"
-	      "\t\t[[ -z $action && -n $word && \" $actions \" == *\" $word \"* ]] && "
-	      "action=$word\n"
-	      "\tdone\n"
-	      "\tcase $action in\n",
-		out);
 	for (size_t i = 0; i < ACTION_COUNT; i++) {
 		fprintf(out, "\t%s) ", actions[i].name);
 		print_names(out, ACTION_BIT(i));
@@ -159,8 +159,34 @@ help_print_bash(FILE *out)
 	}
 	fputs("\t*) ", out);
 	print_names(out, ACTION_BIT(ACTION_COUNT) - 1);
-	fputs(" ;;\n\tesac\n", out);
-	fputs(tail, out);
-	fputs(workloads, out);
-	fputs(end, out);
+	fputs(" ;;\n", out);
+}
+
+static void
+print_operands(FILE *out)
+{
+	for (size_t i = 0; i < ACTION_COUNT; i++) {
+		const char *operand = actions[i].operand;
+		if (i == ACTION_WORKLOADS)
+			fprintf(out, "\t%s) _mininb_workloads ;;\n", actions[i].name);
+		else if (operand != NULL && strstr(operand, "FILE") != NULL)
+			fprintf(out, "\t%s) _mininb_results ;;\n", actions[i].name);
+	}
+}
+
+void
+help_print_bash(FILE *out)
+{
+	static const struct help_mark marks[] = {
+		{"@actions@", print_actions},
+		{"@keys@", print_keys},
+		{"@driver@", print_driver},
+		{"@workload@", print_workload},
+		{"@set@", print_set},
+		{"@values@", print_values},
+		{"@options@", print_options},
+		{"@operands@", print_operands},
+		{NULL, NULL},
+	};
+	help_print_marked(out, &completion_files[0], marks);
 }

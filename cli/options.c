@@ -345,7 +345,7 @@ set_option(struct options *options, const struct option_row *row, const char *va
 		}
 		if (!set_choice(row, value, field))
 			return false;
-		options->help += HELP_MAN; /* the first choice */
+		options->help += HELP_SCDOC; /* the first choice */
 		return true;
 	}
 	return false;

@@ -3,7 +3,7 @@
 #define CLI_OPTIONS_H
 /**
  * The options: one table, from which the words are read and --help, the man
- * page and the completion of bash are printed.
+ * page and the completions of shells are printed.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,8 @@
 struct nb_job_key;
 struct nb_results;
 
-enum { HELP_NONE, HELP_TEXT, HELP_MAN, HELP_BASH };
+/* From HELP_SCDOC on in the order of the choices of --help. */
+enum { HELP_NONE, HELP_TEXT, HELP_SCDOC, HELP_SCDOC_WORKLOAD, HELP_BASH, HELP_ZSH };
 
 /** What was typed, or the defaults. Texts are borrowed from argv. */
 struct options {

@@ -243,9 +243,9 @@ const struct option_row option_table[] = {
 		FIELD(is_quiet), .help = "no progress and no remarks, only warnings and errors"},
 	{.name = "version", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = ALL,
 		FIELD(wants_version), .help = "print the version"},
-	{.name = "help", .letter = 'h', .type = OPTION_HELP, .choices = "man|bash",
+	{.name = "help", .letter = 'h', .type = OPTION_HELP, .choices = "scdoc|scdoc-workload|bash|zsh",
 		.group = GROUP_OUTPUT, .actions = ALL, FIELD(help),
-		.help = "print this text, the man page, or completion for bash"},
+		.help = "print this text, a manual page for scdoc, or completion for a shell"},
 	{.name = NULL},
 };
 /* clang-format on */

@@ -2,8 +2,8 @@
 #ifndef CLI_TEMPLATE_H
 #define CLI_TEMPLATE_H
 /**
- * extra/engine-template, within the program, so that it is there wherever the
- * program is. Made by template.py when the program is built.
+ * Files of extra/, within the program, so that they are there wherever the program
+ * is. Made by template.py when the program is built.
  */
 #include <stddef.h>
 
@@ -13,7 +13,13 @@ struct template_file {
 	size_t size;
 };
 
-/** Ended by a NULL name. */
+/** extra/engine-template, ended by a NULL name. */
 extern const struct template_file template_files[];
+
+/** Pages of extra/man that have marks; see help_marks.h. Ended likewise. */
+extern const struct template_file manual_files[];
+
+/** Completions: that of bash, that of zsh. */
+extern const struct template_file completion_files[];
 
 #endif /* CLI_TEMPLATE_H */

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files as C: template.py OUTPUT FILE...
+"""Files as C: template.py OUTPUT TABLE FILE...
 
-Writes the table of template.h. The bytes are numbers, since a C compiler need not take a
+Writes TABLE of template.h. The bytes are numbers, since a C compiler need not take a
 string of more than 4095 characters. What is not plain ASCII is refused: nobody has to guess
 what an editor or a terminal makes of it.
 """
@@ -16,7 +16,7 @@ def c_array(data):
     return ',\n\t'.join(lines)
 
 
-def main(output, paths):
+def main(output, table, paths):
     arrays, rows = [], []
     for i, path in enumerate(paths):
         with open(path, 'rb') as file:
@@ -28,9 +28,9 @@ def main(output, paths):
     with open(output, 'w', encoding='ascii') as file:
         file.write('/* Made by cli/template.py. */\n#include "template.h"\n\n')
         file.write('\n'.join(arrays))
-        file.write('\nconst struct template_file template_files[] = {\n')
+        file.write(f'\nconst struct template_file {table}[] = {{\n')
         file.write(''.join(rows))
         file.write('\t{NULL, NULL, 0},\n};\n')
 
 
-main(sys.argv[1], sys.argv[2:])
+main(sys.argv[1], sys.argv[2], sys.argv[3:])

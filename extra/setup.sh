@@ -45,6 +45,7 @@ libqdbm-dev      | the qdbm engine
 libtdb-dev       | the tdb engine
 libpmemobj-dev   | the fptree engine
 libpmem-dev      | the fptree engine
+scdoc            | the manual pages
 '
 readonly to_test='
 g++               | the public headers must be valid C++ too, and an example is in C++
@@ -59,7 +60,8 @@ llvm              | llvm-symbolizer: file and line in what they report
 clang-format      | the style of the code is checked
 shellcheck        | the scripts are checked
 valgrind          | leaks and uninitialised bytes, engine included
-mandoc            | the manual page is checked
+mandoc            | the manual pages are checked
+zsh               | its completion is tried in it
 abigail-tools     | abidiff: the public interface stays compatible
 gnuplot-nox       | our plots are drawn
 python3-venv      | a place for hdrhistogram

@@ -62,36 +62,36 @@ job_keys='summary records space key-format key-order key-size key-prefix key-dig
 	equals "$stderr" ''
 }
 
-@test "the man page has every action and option" {
-	mininb 0 --help=man
+@test "the manual page has every action and option" {
+	mininb 0 --help=scdoc
 	equals "$stderr" ''
 	for action in $actions; do
-		matches "$output" $'\n'"\.BI? ${action//-/\\\\-}( \" \\[?[A-Z]+(\\.\\.\\.)?\\]?\")?"$'\n'
+		contains "$output" $'\n'"## $action"$'\n'
 	done
-	for option in $options $job_keys; do
-		contains "$output" "\\-\\-${option//-/\\-}"
+	for option in $options; do
+		matches "$output" $'\n'"(\*-[a-z]\*, )?\*--$option\*(=_[^ ]*_|\[=_WHAT_\])?"$'\n\t'
+	done
+	for key in $job_keys; do
+		contains "$output" $'\n'"*--$key*=_"
 	done
 	for section in NAME SYNOPSIS DESCRIPTION ACTIONS OPTIONS 'EXIT STATUS' ENVIRONMENT FILES \
-		EXAMPLES DURABILITY WORKLOADS 'LOAD CONTROL' VERIFICATION TRACES; do
-		contains "$output" ".SH $section"
+		EXAMPLES DURABILITY WORKLOADS 'LOAD CONTROL' VERIFICATION TRACES 'SEE ALSO'; do
+		contains "$output" $'\n'"# $section"$'\n'
 	done
 	contains "$output" MININB_PLUGIN_PATH
 	contains "$output" MININB_WORKLOAD_PATH
 	contains "$output" NO_COLOR
 }
 
-@test "mandoc has nothing to say about the man page" {
-	command -v mandoc >/dev/null || skip 'mandoc is not installed'
-	"$MININB" --help=man >mininb.1
-	run mandoc -Tlint -W style mininb.1
-	equals "$output" ''
-}
-
-@test "man formats the page without a warning" {
-	command -v groff >/dev/null || skip 'groff is not installed'
-	"$MININB" --help=man >mininb.1
-	run --separate-stderr groff -man -Tascii -ww -z mininb.1
-	equals "$stderr" ''
+@test "an action's part of the manual page has the options that it looks at" {
+	mininb 0 --help=scdoc
+	local part
+	part=$(awk '/^## / { is_it = $2 == "put" } is_it' <<<"$output")
+	contains "$part" '*mininb put* [_OPTION_]...'
+	contains "$part" '*--fresh*,'
+	lacks "$part" '*--procs*'
+	part=$(awk '/^## / { is_it = $2 == "new-engine" } is_it' <<<"$output")
+	contains "$part" '*mininb new-engine* _NAME_ [_OPTION_]...'
 }
 
 # Outside of a completion this one fails.
@@ -148,8 +148,8 @@ complete_words()
 	equals "${COMPREPLY[*]}" 'process periodic'
 	complete_words mininb -a sh
 	equals "${COMPREPLY[*]}" shuffle
-	complete_words mininb --help = m
-	equals "${COMPREPLY[*]}" man
+	complete_words mininb --help = z
+	equals "${COMPREPLY[*]}" zsh
 	touch mykeys.bin
 	complete_words mininb put -i my
 	equals "${COMPREPLY[*]}" mykeys.bin
@@ -197,6 +197,42 @@ complete_words()
 	equals "${COMPREPLY[*]}" zipfian-ycsb
 	complete_words mininb run --records = ''
 	equals "${COMPREPLY[*]}" ''
+}
+
+@test "completion of what engines and workloads take" {
+	needs_leveldb
+	source <("$MININB" --help=bash)
+	complete_words "$MININB" put -d leveldb -o comp
+	equals "${COMPREPLY[*]}" compression=
+	complete_words "$MININB" put --driver = leveldb,null --option = comp
+	equals "${COMPREPLY[*]}" compression=
+	complete_words "$MININB" put -o compression = sn
+	equals "${COMPREPLY[*]}" snappy
+	complete_words "$MININB" put -d null -o comp
+	equals "${COMPREPLY[*]}" ''
+	complete_words "$MININB" put -d null,le
+	equals "${COMPREPLY[*]}" null,leveldb
+	complete_words "$MININB" run -w readwhilewriting --set re
+	equals "${COMPREPLY[*]}" 'records= read= read-modify-write= readers.'
+	complete_words "$MININB" run --set readers.di
+	equals "${COMPREPLY[*]}" 'readers.distribution='
+	complete_words "$MININB" run --set distribution = ho
+	equals "${COMPREPLY[*]}" hotspot
+	complete_words "$MININB" run --set = readers.distribution = ho
+	equals "${COMPREPLY[*]}" hotspot
+	complete_words "$MININB" run --set = readers.distribution =
+	contains "${COMPREPLY[*]}" hotspot
+}
+
+# Operands of an action that takes files of results, if there is one.
+@test "completion of files of results" {
+	local action
+	action=$("$MININB" --help | sed -n 's/^  \([a-z-]*\) \[*FILE.*/\1/p' | head -n 1)
+	[[ -n $action ]] || skip 'no action takes files of results'
+	source <("$MININB" --help=bash)
+	touch mine.json mine.txt
+	complete_words mininb "$action" mi
+	equals "${COMPREPLY[*]}" mine.json
 }
 
 @test "shellcheck has nothing to say about the completion" {

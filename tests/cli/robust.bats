@@ -113,7 +113,7 @@ has_begun_file()
 
 @test "a full disk under stdout fails" {
 	mininb 0 keys -c 100
-	for words in 'put -d memory -c 100' 'engines' '--help' '--help=man' '--version' 'shuffle -c 10'; do
+	for words in 'put -d memory -c 100' 'engines' '--help' '--help=scdoc' '--version' 'shuffle -c 10'; do
 		# shellcheck disable=SC2086
 		run -1 --separate-stderr sh -c '"$MININB" "$@" >/dev/full' sh $words
 		contains "$stderr" 'No space left'

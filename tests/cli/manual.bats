@@ -1,0 +1,98 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The manual pages: right for who formats them, complete, and true in what they show.
+# shellcheck disable=SC2154
+load helper
+
+# The source of each page.
+sources()
+{
+	"$MININB" --help=scdoc >mininb.1.scd
+	"$MININB" --help=scdoc-workload >mininb-workload.5.scd
+	sed 's/@version@/0/' "$MININB_TEST_MAN/mininb-engine.7.scd.in" >mininb-engine.7.scd
+}
+
+pages()
+{
+	command -v scdoc >/dev/null || skip 'scdoc is not installed'
+	sources
+	for page in *.scd; do
+		scdoc <"$page" >"${page%.scd}"
+	done
+}
+
+@test "the program leaves no mark in a page" {
+	sources
+	for page in mininb.1.scd mininb-workload.5.scd; do
+		run grep -n '@[a-z-]*@' "$page"
+		equals "$output" ''
+	done
+}
+
+# What is left out is of scdoc itself: a paragraph behind each heading.
+@test "mandoc has nothing to say about the manual pages" {
+	command -v mandoc >/dev/null || skip 'mandoc is not installed'
+	pages
+	for page in *.[157]; do
+		run mandoc -Tlint -W warning "$page"
+		equals "$(grep -v 'skipping paragraph macro: PP' <<<"$output")" ''
+	done
+}
+
+@test "man formats the pages without a warning, and to 80 columns" {
+	command -v groff >/dev/null || skip 'groff is not installed'
+	pages
+	for page in *.[157]; do
+		groff -man -Tascii -ww "$page" >formatted 2>warnings
+		equals "$(<warnings)" ''
+		equals "$(sed 's/.\x08//g; s/\x1b\[[0-9;]*m//g' formatted | awk 'length > 80')" ''
+	done
+}
+
+@test "the page of engines has every field and every constant of engine.h" {
+	sources
+	local check=$BATS_TEST_DIRNAME/engine_page.py header=$MININB_TEST_INCLUDE/mininb/engine.h
+	run -0 python3 "$check" "$header" mininb-engine.7.scd
+	equals "$output" ''
+	# and one that lacks some is found
+	grep -v 'NB_CAP_SYNTHETIC\|is_delete' mininb-engine.7.scd >less.scd
+	run -0 python3 "$check" "$header" less.scd
+	equals "$output" "NB_CAP_SYNTHETIC"$'\n'"is_delete"
+}
+
+@test "the page of workloads has every key and every value of one" {
+	sources
+	local names page=mininb-workload.5.scd
+	"$MININB" --help | sed -n '/^The workload/,/^$/s/^ *--\([a-z-]*\)=.*/\1/p' |
+		grep -v '^set$' >names
+	grep -v '^[[:space:]]*#' "$BATS_TEST_DIRNAME/../../lib/workload/job_keys.c" |
+		grep -o '\.name = "[a-z-]*"\|SHARE(NB_[A-Z_]*, "[a-z-]*"' |
+		sed 's/.*"\(.*\)"/\1/' >>names
+	names=$(sort -u names)
+	(($(wc -l <<<"$names") > 40))
+	for name in $names; do
+		grep -q "^\*$name\* = _" $page
+	done
+	# what a value is called is told
+	for arg in $(sed -n 's/^\*[a-z-]*\* = _\(.*\)_$/\1/p' $page | tr '|' '\n' | sort -u); do
+		[[ $arg == [a-z]* ]] || sed -n '/^# VALUES/,/^# KEYS/p' $page | grep -q "_${arg}_"
+	done
+	for name in uniform zipfian zipfian-ycsb latest hotspot exponential sequential pareto; do
+		sed -n '/^# DISTRIBUTIONS/,/^# SIZES/p' $page | grep -q "^\*$name\*\$"
+	done
+}
+
+@test "the example of a workload can be loaded and run" {
+	sources
+	sed -n '/^# sessions.ini/,/^```/p' mininb-workload.5.scd | sed '$d' >sessions.ini
+	mininb 0 workloads ./sessions.ini
+	contains "$output" '[readers]'
+	local small='--records=2000 --writers.duration=200ms --writers.warmup=0s
+		--check.count=20 --check.scan-length=10'
+	# shellcheck disable=SC2086 # several words
+	mininb 0 load -w sessions.ini -d memory $small
+	# shellcheck disable=SC2086
+	mininb 0 run -w sessions.ini -d memory $small
+	contains "$output" 'writers: update 80 %, insert 20 %'
+	contains "$output" 'check: scan 100 %'
+}
