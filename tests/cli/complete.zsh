@@ -1,4 +1,3 @@
-#!/usr/bin/env zsh
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # What zsh offers where TAB is pressed at the end of a line, a word a line:
