@@ -73,3 +73,35 @@ human_time()
 		printf '%dh %02dm' $((s / 3600)) $((s % 3600 / 60))
 	fi
 }
+
+# Those of the packages given that are not installed.
+missing()
+{
+	local package
+	for package; do
+		[[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
+			printf '%s\n' "$package"
+	done
+}
+
+as_root()
+{
+	if ((EUID == 0)); then
+		env DEBIAN_FRONTEND=noninteractive "$@"
+	else
+		sudo env DEBIAN_FRONTEND=noninteractive "$@"
+	fi
+}
+
+# A fresh system knows no packages yet, and what a stale one knows is gone from
+# the mirror: only then are the lists fetched.
+install_packages()
+{
+	if apt-cache show "$@" >/dev/null 2>&1 &&
+		as_root apt-get install -y --no-install-recommends "$@"; then
+		return
+	fi
+	as_root apt-get update || die "apt-get update failed"
+	as_root apt-get install -y --no-install-recommends "$@" ||
+		die "apt-get could not install: $*"
+}

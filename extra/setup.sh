@@ -74,38 +74,6 @@ names()
 	sed -n 's/^\([^ |]*\) *|.*/\1/p' <<<"$1"
 }
 
-# Those of the packages given that are not installed.
-missing()
-{
-	local package
-	for package; do
-		[[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
-			printf '%s\n' "$package"
-	done
-}
-
-as_root()
-{
-	if ((EUID == 0)); then
-		env DEBIAN_FRONTEND=noninteractive "$@"
-	else
-		sudo env DEBIAN_FRONTEND=noninteractive "$@"
-	fi
-}
-
-# A fresh system knows no packages yet, and what a stale one knows is gone from
-# the mirror: only then are the lists fetched.
-install()
-{
-	if apt-cache show "$@" >/dev/null 2>&1 &&
-		as_root apt-get install -y --no-install-recommends "$@"; then
-		return
-	fi
-	as_root apt-get update || die "apt-get update failed"
-	as_root apt-get install -y --no-install-recommends "$@" ||
-		die "apt-get could not install: $*"
-}
-
 make_venv()
 {
 	local version=${oracle#*==}
@@ -152,7 +120,7 @@ main()
 		mapfile -t needed <<<"$needed"
 		((EUID == 0)) || command -v sudo >/dev/null ||
 			die "no root and no sudo; as root: apt-get install --no-install-recommends ${needed[*]}"
-		install "${needed[@]}" >&2 # stdout is for the results of the script that calls
+		install_packages "${needed[@]}" >&2 # stdout is for the results of the script that calls
 	fi
 	[[ $with_tests == no ]] || make_venv >&2
 }

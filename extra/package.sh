@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Make the Debian packages of what is committed: mininb, libmininb0, libmininb-dev, one for
+# each engine, and mininb-engines-all that brings them.
+#
+#   extra/package.sh [DIR]          into DIR, by default <repository>/build-packages
+#   extra/package.sh --try [DIR]    and then ask lintian, and install mininb and the engine
+#                                   leveldb in a fresh Debian to see them work there
+#
+# Installs by apt what the build needs, if it is missing: then, and for --try, which fetches
+# a small Debian with mmdebstrap, a network is needed. Without one, --try unpacks the packages
+# and runs the program from there. Works as root, or as a user who has sudo. Run it as often
+# as you like; packages of the same version in DIR are replaced.
+#
+# Exit status: 0 all is well; 1 something failed; 2 wrong usage.
+set -euo pipefail
+
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+temporary=
+
+# Install those of the packages given that are missing.
+need()
+{
+	local needed
+	needed=$(missing "$@")
+	[[ -n $needed ]] || return 0
+	mapfile -t needed <<<"$needed"
+	((EUID == 0)) || command -v sudo >/dev/null ||
+		die "no root and no sudo; as root: apt-get install --no-install-recommends ${needed[*]}"
+	install_packages "${needed[@]}" >&2
+}
+
+# The committed tree, where nothing of another build is.
+unpack_source()
+{
+	local source=$temporary/mininb
+	mkdir "$source"
+	git -C "$repo" -c safe.directory="$repo" archive HEAD | tar -x -C "$source" ||
+		die "$repo is no git checkout: what belongs to it is not known"
+}
+
+build()
+{
+	local unmet
+	need dpkg-dev debhelper
+	cd "$temporary/mininb"
+	unmet=$(dpkg-checkbuilddeps 2>&1 | sed 's/.*dependencies: //; s/([^)]*)//g' || true)
+	# shellcheck disable=SC2086 # names, a word each
+	[[ -z $unmet ]] || need $unmet
+	say "building; the log is $dir/build.log if it fails"
+	DEB_BUILD_OPTIONS=${DEB_BUILD_OPTIONS-nocheck noautodbgsym parallel=$(nproc)} \
+		dpkg-buildpackage -b -uc -us >"$temporary/build.log" 2>&1 || {
+		as_owner cp "$temporary/build.log" "$dir/"
+		tail -n 20 "$temporary/build.log" >&2
+		die "dpkg-buildpackage failed"
+	}
+	cd "$repo"
+}
+
+ask_lintian()
+{
+	need lintian
+	local options=(-E --fail-on error)
+	((EUID != 0)) || options+=(--allow-root)
+	lintian "${options[@]}" "$temporary"/*.changes || die "lintian found an error"
+}
+
+# What is run where only mininb and the engine leveldb are installed.
+write_trial()
+{
+	cat >"$temporary/trial" <<-'END'
+		set -eux
+		mininb --version
+		mininb workloads | grep '^ycsb-a '
+		mininb engines
+		test "$(mininb engines | sed '1d; /^$/,$d; s/ .*//' | tr '\n' ' ')" = 'leveldb memory null '
+		cd "$(mktemp -d)"
+		mininb keys -c 1000
+		mininb put --driver=leveldb -c 1000
+		mininb get --driver=leveldb -c 1000
+	END
+}
+
+# A fresh Debian that is thrown away again: its root is made, the packages are installed
+# by apt, the trial is run, and nothing is kept.
+try_in_fresh_root()
+{
+	local suite
+	suite=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
+	mkdir "$temporary/trial.d"
+	cp "$temporary"/{mininb,libmininb0,mininb-leveldb}_*.deb "$temporary/trial" "$temporary/trial.d"
+	# shellcheck disable=SC2016 # of the shell that mmdebstrap starts
+	mmdebstrap --variant=apt --format=null \
+		--customize-hook="copy-in '$temporary/trial.d' /root" \
+		--customize-hook='chroot "$1" sh -c "apt-get install -y --no-install-recommends /root/trial.d/*.deb"' \
+		--customize-hook='chroot "$1" sh /root/trial.d/trial' \
+		"$suite" - >"$temporary/trial.log" 2>&1
+}
+
+# The same without root and network: the packages side by side in a directory. The library
+# looks for plugins where it is itself.
+try_unpacked()
+{
+	local root=$temporary/root package libdir
+	for package in "$temporary"/{mininb,libmininb0,mininb-leveldb}_*.deb; do
+		dpkg-deb -x "$package" "$root"
+	done
+	libdir=$(dirname "$root"/usr/lib/*/libmininb.so.0)
+	PATH=$root/usr/bin:$PATH LD_LIBRARY_PATH=$libdir MININB_PLUGIN_PATH=$libdir/mininb/plugins \
+		MININB_WORKLOAD_PATH=$root/usr/share/mininb/workloads \
+		sh "$temporary/trial" >"$temporary/trial.log" 2>&1
+}
+
+try_packages()
+{
+	ask_lintian
+	need mmdebstrap
+	write_trial
+	say "trying the packages in a fresh Debian"
+	if try_in_fresh_root; then
+		say "they work in a fresh Debian"
+	elif grep -q '^+ mininb' "$temporary/trial.log"; then
+		tail -n 20 "$temporary/trial.log" >&2
+		die "the packages do not work in a fresh Debian"
+	else
+		tail -n 3 "$temporary/trial.log" >&2
+		say "no fresh Debian to be had: trying the packages where they are unpacked"
+		try_unpacked || {
+			tail -n 20 "$temporary/trial.log" >&2
+			die "the packages do not work"
+		}
+		say "they work where they are unpacked"
+	fi
+}
+
+main()
+{
+	local is_tried=
+	case ${1-} in
+	--try)
+		is_tried=yes
+		shift
+		;;
+	-h | --help)
+		show_help
+		exit 0
+		;;
+	-*) usage_error "unknown option $1" ;;
+	esac
+	(($# <= 1)) || usage_error "there is one DIR"
+	dir=${1-$repo/build-packages}
+	as_owner mkdir -p "$dir"
+	dir=$(cd "$dir" && pwd)
+
+	temporary=$(mktemp -d)
+	trap 'rm -rf "$temporary"' EXIT
+	chmod 755 "$temporary" # so that who owns the repository can copy, and apt can read
+	unpack_source
+	build
+	[[ -z $is_tried ]] || try_packages
+	as_owner cp "$temporary"/*.deb "$temporary"/*.changes "$temporary"/*.buildinfo "$dir/"
+	printf '%s\n' "$dir"/*.deb
+}
+
+main "$@"
