@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# debian/ has what the tree has: check-packages.sh SOURCE_TREE VERSION
+#
+# A package with its plugin for each engine that Debian has the library of, and those in
+# mininb-engines-all; the libraries of engines among what the build depends on; the version.
+# Whether the packages can be made and installed is told by extra/package.sh, which takes
+# longer. Lists what is wrong and fails.
+set -eu
+
+cd "$1"
+version=$2
+wrong=0
+
+say() {
+	echo "$*"
+	wrong=1
+}
+
+engines=$(sed -n "s/^option('\([a-z0-9_]*\)', type: 'feature'.*plugin.*/\1/p" meson_options.txt)
+[ -n "$engines" ] || say "meson_options.txt: no engines were found"
+
+for engine in $engines; do
+	package=mininb-$engine
+	grep -qx "Package: $package" debian/control ||
+		say "debian/control: no package $package"
+	sed -n '/^Package: mininb-engines-all$/,/^Description/p' debian/control |
+		grep -q "^ $package (= \${binary:Version})" ||
+		say "debian/control: mininb-engines-all lacks $package"
+	[ "$(cat "debian/$package.install" 2>/dev/null)" = "usr/lib/*/mininb/plugins/$engine.so" ] ||
+		say "debian/$package.install: has to be usr/lib/*/mininb/plugins/$engine.so"
+	[ "$(cat "debian/$package.docs" 2>/dev/null)" = "plugins/$engine/README.md" ] ||
+		say "debian/$package.docs: has to be plugins/$engine/README.md"
+	libraries=$(sed -n "s/^engine_packages += {'$engine': '\(.*\)'}\$/\1/p" \
+		"plugins/$engine/meson.build")
+	[ -n "$libraries" ] || say "plugins/$engine/meson.build: names no Debian package"
+	for library in $libraries; do
+		sed -n '/^Build-Depends:/,/^[^ B]/p' debian/control | grep -qE "^ ${library}([, ]|\$)" ||
+			say "debian/control: Build-Depends lacks $library"
+	done
+done
+
+for file in debian/mininb-*.install; do
+	engine=${file#debian/mininb-}
+	engine=${engine%.install}
+	echo "$engines" | grep -qx "$engine" || say "$file: meson_options.txt has no $engine"
+done
+
+packaged=$(sed -n '1s/^mininb (\(.*\)) .*/\1/p' debian/changelog)
+[ "$packaged" = "$version" ] ||
+	say "debian/changelog: its version is $packaged, that of meson.build $version"
+
+exit $wrong
