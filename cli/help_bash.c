@@ -101,7 +101,7 @@ print_value(FILE *out, const struct option_row *row)
 	if (row->arg == NULL && row->type != OPTION_HELP)
 		return;
 	fputs("\t", out);
-	if (row->letter != 0 && row->arg != NULL)
+	if (row->letter != 0 && row->arg != NULL && !help_shares_letter(row))
 		fprintf(out, "-%c | ", row->letter);
 	fprintf(out, "--%s)\n", row->name);
 	const char *offer = offer_of(row);
@@ -116,12 +116,34 @@ print_value(FILE *out, const struct option_row *row)
 	fputs("\t\treturn\n\t\t;;\n", out);
 }
 
+/** Of options that another one has the name of: those whose action is said come first. */
+static void
+print_shared(FILE *out)
+{
+	for (const struct option_row *row = option_table; row->name != NULL; row++) {
+		const char *before = "\t";
+		if (!help_shares_name(row) || row->choices == NULL)
+			continue;
+		for (size_t i = 0; i < ACTION_COUNT; i++) {
+			if ((row->actions & ACTION_BIT(i)) == 0)
+				continue;
+			fprintf(out, "%s%s:--%s", before, actions[i].name, row->name);
+			before = " | ";
+		}
+		fputs(")\n\t\t", out);
+		print_choices(out, row->choices);
+		fputs("\n\t\treturn\n\t\t;;\n", out);
+	}
+}
+
 /** Also of keys of jobs, for all groups or for one. */
 static void
 print_values(FILE *out)
 {
-	for (const struct option_row *row = option_table; row->name != NULL; row++)
-		print_value(out, row);
+	for (const struct option_row *row = option_table; row->name != NULL; row++) {
+		if (!help_shares_name(row))
+			print_value(out, row);
+	}
 	for (const struct nb_job_key *key = NULL; (key = options_next_job_key(key)) != NULL;) {
 		fprintf(out, "\t--%s | --*.%s)\n", key->name, key->name);
 		if (key->choices != NULL) {
@@ -183,6 +205,7 @@ help_print_bash(FILE *out)
 		{"@driver@", print_driver},
 		{"@workload@", print_workload},
 		{"@set@", print_set},
+		{"@shared@", print_shared},
 		{"@values@", print_values},
 		{"@options@", print_options},
 		{"@operands@", print_operands},

@@ -91,11 +91,18 @@ print_spec(FILE *out, const char *begin, const char *help, const char *arg, cons
 	fputs("'\n", out);
 }
 
+/** Behind the name, of options that another one has the name of. */
+static const char *
+suffix_of(const struct option_row *row)
+{
+	return help_shares_name(row) ? "@2" : "";
+}
+
 static void
 print_options(FILE *out)
 {
 	for (const struct option_row *row = option_table; row->name != NULL; row++) {
-		fprintf(out, "\t\t%s ", row->name);
+		fprintf(out, "\t\t%s%s ", row->name, suffix_of(row));
 		if (row->type == OPTION_HELP)
 			print_spec(out, "=-", row->help, "what", row->choices, NULL);
 		else
@@ -109,7 +116,7 @@ print_letters(FILE *out)
 {
 	const char *before = "";
 	for (const struct option_row *row = option_table; row->name != NULL; row++) {
-		if (row->letter != 0) {
+		if (row->letter != 0 && !help_shares_letter(row)) {
 			fprintf(out, "%s%s %c", before, row->name, row->letter);
 			before = " ";
 		}
@@ -158,7 +165,7 @@ print_names(FILE *out)
 		for (const struct option_row *row = option_table; row->name != NULL; row++) {
 			if (i < ACTION_COUNT && (row->actions & ACTION_BIT(i)) == 0)
 				continue;
-			fprintf(out, "%s%s", before, row->name);
+			fprintf(out, "%s%s%s", before, row->name, suffix_of(row));
 			before = " ";
 		}
 		fputs(") ;;\n", out);
