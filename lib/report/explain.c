@@ -14,9 +14,9 @@ static const struct nb_explanation explanations[] = {
 	/* ---- what was done: the head of a report ---- */
 
 	{"Action", "what was done: put, get, delete, load, run or replay",
-		"As it was asked for.", "text, csv, md"},
+		"As it was asked for.", "text, csv, md, html"},
 	{"Driver", "the engine, by the name that --driver takes",
-		"Its version stands in the line Engine.", "text, csv, md"},
+		"Its version stands in the line Engine.", "text, csv, md, html"},
 	{"Workload", "the name of the job that was run",
 		"A preset's, or the file's. A result file keeps the whole job.",
 		"text of jobs"},
@@ -50,8 +50,8 @@ static const struct nb_explanation explanations[] = {
 		"the other is what zlib leaves of a sample of them.",
 		"text of jobs"},
 	{"Records",
-		"records: of the head, those that are loaded; of a group, those"
-		" that it read or wrote",
+		"how many records: in the head those that are loaded, of a "
+		"group those that it read or wrote",
 		"A scan or a batch is one operation of many records.", "text of jobs, csv"},
 
 	/* ---- the classic report ---- */
@@ -110,7 +110,7 @@ static const struct nb_explanation explanations[] = {
 		"Operations over wall time and the time to flush, to compact "
 		"and to close. An engine that cannot be asked to flush or "
 		"compact may still owe some, which a note says.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"Settled", "how the run was settled, and operations a second with that",
 		"As Settled throughput.", "text of jobs"},
 	{"Data rate", "bytes of keys and values a second",
@@ -128,7 +128,7 @@ static const struct nb_explanation explanations[] = {
 		"An answer and no failure. A get of it is usually faster than "
 		"one that finds something, so many of them make a good rate "
 		"worth little.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"Conflicts", "times that the engine asked to try an operation again",
 		"Each was tried again, within the same latency.", "text, csv"},
 	{"Verified", "how much of the data was looked at, and what was wrong with it",
@@ -161,9 +161,9 @@ static const struct nb_explanation explanations[] = {
 		"after write(2); periodic: power loss takes the last interval; "
 		"commit: they survive power loss, as after fsync(2). Rates at "
 		"different levels are of different work.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"Cache", "the engine's cache, if its size was asked for",
-		"--cache-size. The kernel's page cache is another, and comes on"
+		"--cache. The kernel's page cache is another, and comes on"
 		" top unless the engine goes around it.",
 		"text, md"},
 	{"Cache state",
@@ -179,7 +179,7 @@ static const struct nb_explanation explanations[] = {
 		"system",
 		"Allocated blocks of all its files, holes not counted. After "
 		"settling, so without what compaction has thrown away.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"CPU time", "CPU time of an operation, in user code and in the kernel",
 		"Of all threads of the process while the operations ran, so "
 		"with the engine's background threads, the harness and a warm-"
@@ -190,7 +190,7 @@ static const struct nb_explanation explanations[] = {
 		"getrusage(2), of the whole process since it began: the "
 		"harness's own, the keys, and pages of mapped files are in it. "
 		"What it is made of is as of the end of the operations.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"Clock",
 		"what latencies are measured with: its kind, its rate, its "
 		"steps and what a stamp costs",
@@ -205,7 +205,7 @@ static const struct nb_explanation explanations[] = {
 	{"Stream digest", "a name for the stream of operations that was asked for",
 		"A hash of keys, workload and seed. Runs with different digests"
 		" did not do the same, and their rates are not to be compared.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"Engine",
 		"the engine's version, licence, kind of build, and the plugin's"
 		" file",
@@ -216,9 +216,9 @@ static const struct nb_explanation explanations[] = {
 		"From the first operation's begin until the run was settled, "
 		"without what was read back; a warm-up is in it. What it means "
 		"is the engine's to say. Those that are 0 are left out.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"Gauge", "a level that the engine tells, at the end", "When the run was settled.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"Counters", "why the engine's counters are missing",
 		"Of several processes none can be told, since each counts its "
 		"own.",
@@ -255,69 +255,69 @@ static const struct nb_explanation explanations[] = {
 		"What one operation took. In a closed loop it hides the waiting"
 		" of those that would have come meanwhile (coordinated "
 		"omission).",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"response", "time from the moment at which an operation was due to its end",
 		"Only where there is a rate. It is what a user waits, with the "
 		"queue in front of the engine; if the queue grew it tells how "
 		"long the run was.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"lateness", "how much later than planned something woke up",
 		"See Hiccups and Harness lateness. As a note: half of the "
 		"operations began so late that it is more than a tenth of the "
 		"median response time.",
 		"csv, md, notes"},
-	{"ops", "operations that count", "A warm-up's do not.", "text, csv, md"},
+	{"ops", "operations that count", "A warm-up's do not.", "text, csv, md, html"},
 	{"ops/s", "operations a second",
 		"Over the time from the first to the last of the group; of all "
 		"groups of a run that are side by side, their rates together.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"mean", "the arithmetic mean of the times", "From the exact sum.", "md, csv"},
 	{"p50", "the time within which half of the operations were done",
 		"The upper end of a histogram's bucket: never too low, too high"
 		" by less than 0.1 %. Blank below 20 operations, since ten must"
 		" lie beyond it. Never averaged: of several threads or groups "
 		"it is that of their merged histograms.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"p75", "the time within which 75 % of the operations were done",
 		"The upper end of a histogram's bucket: never too low, too high"
 		" by less than 0.1 %. Blank below 40 operations, since ten must"
 		" lie beyond it. Never averaged: of several threads or groups "
 		"it is that of their merged histograms.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"p90", "the time within which 90 % of the operations were done",
 		"The upper end of a histogram's bucket: never too low, too high"
 		" by less than 0.1 %. Blank below 100 operations, since ten "
 		"must lie beyond it. Never averaged: of several threads or "
 		"groups it is that of their merged histograms.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"p95", "the time within which 95 % of the operations were done",
 		"The upper end of a histogram's bucket: never too low, too high"
 		" by less than 0.1 %. Blank below 200 operations, since ten "
 		"must lie beyond it. Never averaged: of several threads or "
 		"groups it is that of their merged histograms.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"p99", "the time within which 99 % of the operations were done",
 		"The upper end of a histogram's bucket: never too low, too high"
 		" by less than 0.1 %. Blank below 1000 operations, since ten "
 		"must lie beyond it. Never averaged: of several threads or "
 		"groups it is that of their merged histograms.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"p99.9", "the time within which 99.9 % of the operations were done",
 		"The upper end of a histogram's bucket: never too low, too high"
 		" by less than 0.1 %. Blank below 10000 operations, since ten "
 		"must lie beyond it. Never averaged: of several threads or "
 		"groups it is that of their merged histograms.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"p99.99", "the time within which 99.99 % of the operations were done",
 		"The upper end of a histogram's bucket: never too low, too high"
 		" by less than 0.1 %. Blank below 100000 operations, since ten "
 		"must lie beyond it. Never averaged: of several threads or "
 		"groups it is that of their merged histograms.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"max", "the longest time",
 		"Exact. A single operation, so it is not the same in the next "
 		"run.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"Queue", "whether operations were due faster than they could be done",
 		"It grew if more than 1 % of what was due was left, or if the "
 		"last operation began late by more than 5 % of the time, beyond"
@@ -367,14 +367,14 @@ static const struct nb_explanation explanations[] = {
 		" block device, whoever used it. Until the database was closed."
 		" An engine that maps its files makes no calls. Over keys and "
 		"values that were put, and keys that were deleted.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"Bytes read",
 		"bytes read at each layer, and how many for one that was asked "
 		"for",
 		"calls: by read(2) and kin; storage: fetched from it; device: "
 		"by the block device, whoever used it. While the operations "
 		"ran, over keys and values that were returned.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"Write amplification", "bytes written at a layer for one byte that was asked for",
 		"As Bytes written.", "md, csv"},
 	{"Read amplification", "bytes read at a layer for one byte that was asked for",
@@ -392,7 +392,7 @@ static const struct nb_explanation explanations[] = {
 	{"Processor", "cycles, instructions and cache misses for an operation",
 		"perf_event_open(2), all threads of the process, the harness's "
 		"too. Most virtual machines have no such counters.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"In the page cache at the begin",
 		"share of the database's pages that were resident before the "
 		"first operation",
@@ -402,7 +402,7 @@ static const struct nb_explanation explanations[] = {
 		"than twenty operations take; a slow stretch is 100 ms at "
 		"least. Warm-ups are left out, and so is the end of a phase "
 		"from where the first thread was done.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"Worst stall",
 		"the longest of those, and what grew most out of proportion "
 		"meanwhile",
@@ -421,18 +421,21 @@ static const struct nb_explanation explanations[] = {
 	{"driver", "the engine", "By the name that --driver takes.", "text, csv"},
 	{"engine", "the engine, and what tells several runs of it apart",
 		"By the name that --driver takes.", "md"},
-	{"version", "the engine's version", "Of the library that was loaded.", "text, csv, md"},
+	{"version", "the engine's version", "Of the library that was loaded.",
+		"text, csv, md, html"},
 	{"action", "what was done", "See Action.", "md, csv"},
-	{"durability", "what acknowledged writes survive", "See Durability.", "text, csv, md"},
+	{"durability", "what acknowledged writes survive", "See Durability.",
+		"text, csv, md, html"},
 	{"settled", "operations a second with the work that was put off",
-		"See Settled throughput. Blank if nothing was to be settled.", "text, csv, md"},
+		"See Settled throughput. Blank if nothing was to be settled.",
+		"text, csv, md, html"},
 	{"CPU/op", "CPU time of an operation, user and system", "See CPU time.", "text, md"},
-	{"database", "space that the database takes", "See Database.", "text, csv, md"},
+	{"database", "space that the database takes", "See Database.", "text, csv, md, html"},
 	{"memory", "the most memory that the process had resident", "See Memory.",
-		"text, csv, md"},
+		"text, csv, md, html"},
 	{"end", "how the run ended: done, partial, or what went wrong",
-		"Of an engine that failed, its text.", "text, csv, md"},
-	{"group", "the group of threads of a job", "", "text, csv, md"},
+		"Of an engine that failed, its text.", "text, csv, md, html"},
+	{"group", "the group of threads of a job", "", "text, csv, md, html"},
 	{"inserts", "operations that put a new record", "Inserts alone.", "text of lists"},
 	{"reads", "operations that read", "Reads alone, no scans and none of several records.",
 		"text of lists"},
@@ -442,6 +445,38 @@ static const struct nb_explanation explanations[] = {
 		"Wall time of the group times its threads, over its operations:"
 		" with the harness's own, unlike the mean latency.",
 		"text of lists"},
+
+	/* ---- the page in HTML ---- */
+
+	{"operations", "operations that count", "A warm-up's do not.", "html"},
+	{"in", "the time that the operations of a group took",
+		"From the first one's begin to the last one's end.", "html"},
+	{"measured", "times that the line's figures are of",
+		"Few of them support few percentiles.", "html"},
+	{"asked for", "bytes of keys and values that were asked for",
+		"What the layers below are divided by.", "html"},
+	{"by calls", "bytes by read(2), write(2) and kin for one that was asked for",
+		"See Bytes written and Bytes read.", "html"},
+	{"storage",
+		"bytes that the process fetched from storage, or made dirty for"
+		" it, for one that was asked for",
+		"See Bytes written and Bytes read.", "html"},
+	{"device",
+		"bytes that the block device read or wrote, whoever used it, "
+		"for one that was asked for",
+		"See Bytes written and Bytes read.", "html"},
+	{"when",
+		"before the database was opened, at the first operation, or "
+		"after it was closed",
+		"", "html"},
+	{"in memory", "bytes of the database that were in the page cache",
+		"mincore(2), see Cache state.", "html"},
+	{"of", "bytes of all the files of the database", "Holes are not counted.", "html"},
+	{"share", "how much of the database that is", "See Cache state.", "html"},
+	{"ops/s meanwhile", "operations a second during a stall", "0 is a gap.", "html"},
+	{"what the engine counted", "what grew most out of proportion during a stall",
+		"A guess, see Worst stall.", "html"},
+	{"name", "the name of a counter", "As the engine says.", "html"},
 
 	/* ---- while it runs ---- */
 

@@ -105,6 +105,8 @@ write_summaries(const struct nb_results *results, FILE *out)
 	for (size_t i = 0; i < results->count && rc == NB_OK; i++)
 		rc = add_summary(&table, results, i);
 	markdown_table_write(&table, out);
+	if (table.cell_count > 0)
+		fputs("\nTimes are service times.\n", out);
 	markdown_table_destroy(&table);
 	return rc;
 }
