@@ -61,26 +61,6 @@ print_wrapped(FILE *out, const char *text, int column)
 	fputc('\n', out);
 }
 
-bool
-help_shares_name(const struct option_row *row)
-{
-	for (const struct option_row *other = option_table; other < row; other++) {
-		if (strcmp(other->name, row->name) == 0)
-			return true;
-	}
-	return false;
-}
-
-bool
-help_shares_letter(const struct option_row *row)
-{
-	for (const struct option_row *other = option_table; other < row; other++) {
-		if (row->letter != 0 && other->letter == row->letter)
-			return true;
-	}
-	return false;
-}
-
 void
 help_print_text(FILE *out, const char *text, int indent)
 {

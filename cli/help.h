@@ -2,11 +2,8 @@
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 /** What is printed from the tables of actions and options. */
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-
-struct option_row;
 
 /** HELP_TEXT or any other of them, to stdout. */
 void
@@ -15,14 +12,6 @@ help_print(uint64_t help);
 /** The short one, for who gave no action. */
 void
 help_print_usage(FILE *out);
-
-/** Whether a row before it has its name, which is then another option of other actions. */
-bool
-help_shares_name(const struct option_row *row);
-
-/** The same of its letter, if it has one. */
-bool
-help_shares_letter(const struct option_row *row);
 
 /** A text, wrapped, each line indented so far. */
 void

@@ -3,6 +3,7 @@
  * Completion for bash: extra/completions/mininb.bash.in, with what the tables say. Once an
  * action stands in the line, only the options that it looks at are offered.
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include <mininb/mininb.h>
@@ -11,6 +12,8 @@
 #include "help.h"
 #include "help_marks.h"
 #include "options.h"
+
+#define ANY (ACTION_BIT(ACTION_COUNT) - 1)
 
 static void
 print_actions(FILE *out)
@@ -94,16 +97,35 @@ offer_of(const struct option_row *row)
 	return offer;
 }
 
-/** What may stand behind the option, for each one that has a value. */
-static void
-print_value(FILE *out, const struct option_row *row)
+/**
+ * Whether a row before has that name, or that letter, and is looked at by one of the actions:
+ * then it is meant there.
+ */
+static bool
+has_before(const struct option_row *row, char letter, const char *name, unsigned action_bits)
 {
-	if (row->arg == NULL && row->type != OPTION_HELP)
-		return;
-	fputs("\t", out);
-	if (row->letter != 0 && row->arg != NULL && !help_shares_letter(row))
-		fprintf(out, "-%c | ", row->letter);
-	fprintf(out, "--%s)\n", row->name);
+	for (const struct option_row *before = option_table; before < row; before++) {
+		bool is_same = (letter != 0 && before->letter == letter) ||
+			(name != NULL && strcmp(before->name, name) == 0);
+		if (is_same && (before->actions & action_bits) != 0)
+			return true;
+	}
+	return false;
+}
+
+/** Whether it is meant by that action alone: others mean a row before. */
+static bool
+is_of_action(const struct option_row *row, char letter, const char *name, size_t action)
+{
+	return (row->actions & ACTION_BIT(action)) != 0 && has_before(row, letter, name, ANY) &&
+		!has_before(row, letter, name, ACTION_BIT(action));
+}
+
+/** Ends an arm: what is offered, and nothing more. */
+static void
+print_offer(FILE *out, const struct option_row *row)
+{
+	fputs(")\n", out);
 	const char *offer = offer_of(row);
 	if (offer != NULL || row->choices != NULL) {
 		fputs(row->type == OPTION_HELP ? "\t\t[[ -z $joined ]] || " : "\t\t", out);
@@ -116,23 +138,58 @@ print_value(FILE *out, const struct option_row *row)
 	fputs("\t\treturn\n\t\t;;\n", out);
 }
 
-/** Of options that another one has the name of: those whose action is said come first. */
+/** Where its name or its letter is also one of a row before: for its own actions. */
 static void
-print_shared(FILE *out)
+print_value_of_actions(FILE *out, const struct option_row *row)
+{
+	const char *between = "\t";
+	for (size_t i = 0; i < ACTION_COUNT; i++) {
+		if (row->letter != 0 && is_of_action(row, row->letter, NULL, i)) {
+			fprintf(out, "%s%s:-%c", between, actions[i].name, row->letter);
+			between = " | ";
+		}
+		if (is_of_action(row, 0, row->name, i)) {
+			fprintf(out, "%s%s:--%s", between, actions[i].name, row->name);
+			between = " | ";
+		}
+	}
+	if (between[0] != '\t')
+		print_offer(out, row);
+}
+
+static void
+print_value(FILE *out, const struct option_row *row)
+{
+	const char *between = "\t";
+	if (row->letter != 0 && row->arg != NULL && !has_before(row, row->letter, NULL, ANY)) {
+		fprintf(out, "%s*:-%c", between, row->letter);
+		between = " | ";
+	}
+	if (!has_before(row, 0, row->name, ANY)) {
+		fprintf(out, "%s*:--%s", between, row->name);
+		between = " | ";
+	}
+	if (between[0] != '\t')
+		print_offer(out, row);
+}
+
+static bool
+takes_value(const struct option_row *row)
+{
+	return row->arg != NULL || row->type == OPTION_HELP;
+}
+
+/** What may stand behind each option that has a value: arms of "ACTION:OPTION". */
+static void
+print_values_of_options(FILE *out)
 {
 	for (const struct option_row *row = option_table; row->name != NULL; row++) {
-		const char *before = "\t";
-		if (!help_shares_name(row) || row->choices == NULL)
-			continue;
-		for (size_t i = 0; i < ACTION_COUNT; i++) {
-			if ((row->actions & ACTION_BIT(i)) == 0)
-				continue;
-			fprintf(out, "%s%s:--%s", before, actions[i].name, row->name);
-			before = " | ";
-		}
-		fputs(")\n\t\t", out);
-		print_choices(out, row->choices);
-		fputs("\n\t\treturn\n\t\t;;\n", out);
+		if (takes_value(row))
+			print_value_of_actions(out, row);
+	}
+	for (const struct option_row *row = option_table; row->name != NULL; row++) {
+		if (takes_value(row))
+			print_value(out, row);
 	}
 }
 
@@ -140,12 +197,9 @@ print_shared(FILE *out)
 static void
 print_values(FILE *out)
 {
-	for (const struct option_row *row = option_table; row->name != NULL; row++) {
-		if (!help_shares_name(row))
-			print_value(out, row);
-	}
+	print_values_of_options(out);
 	for (const struct nb_job_key *key = NULL; (key = options_next_job_key(key)) != NULL;) {
-		fprintf(out, "\t--%s | --*.%s)\n", key->name, key->name);
+		fprintf(out, "\t*:--%s | *:--*.%s)\n", key->name, key->name);
 		if (key->choices != NULL) {
 			fputs("\t\t", out);
 			print_choices(out, key->choices);
@@ -160,7 +214,8 @@ print_names(FILE *out, unsigned action_bits)
 {
 	const char *before = "options='";
 	for (const struct option_row *row = option_table; row->name != NULL; row++) {
-		if ((row->actions & action_bits) == 0)
+		bool is_again = action_bits == ANY && has_before(row, 0, row->name, ANY);
+		if ((row->actions & action_bits) == 0 || is_again)
 			continue;
 		fprintf(out, "%s--%s%s", before, row->name, row->arg != NULL ? "=" : "");
 		before = " ";
@@ -180,7 +235,7 @@ print_options(FILE *out)
 		fputs(" ;;\n", out);
 	}
 	fputs("\t*) ", out);
-	print_names(out, ACTION_BIT(ACTION_COUNT) - 1);
+	print_names(out, ANY);
 	fputs(" ;;\n", out);
 }
 
@@ -205,7 +260,6 @@ help_print_bash(FILE *out)
 		{"@driver@", print_driver},
 		{"@workload@", print_workload},
 		{"@set@", print_set},
-		{"@shared@", print_shared},
 		{"@values@", print_values},
 		{"@options@", print_options},
 		{"@operands@", print_operands},

@@ -91,18 +91,25 @@ print_spec(FILE *out, const char *begin, const char *help, const char *arg, cons
 	fputs("'\n", out);
 }
 
-/** Behind the name, of options that another one has the name of. */
-static const char *
-suffix_of(const struct option_row *row)
+/** "format", or of a row whose name one before has "format/2". */
+static void
+print_row_name(FILE *out, const struct option_row *row)
 {
-	return help_shares_name(row) ? "@2" : "";
+	int same = 1;
+	for (const struct option_row *before = option_table; before < row; before++)
+		same += strcmp(before->name, row->name) == 0;
+	fputs(row->name, out);
+	if (same > 1)
+		fprintf(out, "/%d", same);
 }
 
 static void
 print_options(FILE *out)
 {
 	for (const struct option_row *row = option_table; row->name != NULL; row++) {
-		fprintf(out, "\t\t%s%s ", row->name, suffix_of(row));
+		fputs("\t\t", out);
+		print_row_name(out, row);
+		fputc(' ', out);
 		if (row->type == OPTION_HELP)
 			print_spec(out, "=-", row->help, "what", row->choices, NULL);
 		else
@@ -116,8 +123,10 @@ print_letters(FILE *out)
 {
 	const char *before = "";
 	for (const struct option_row *row = option_table; row->name != NULL; row++) {
-		if (row->letter != 0 && !help_shares_letter(row)) {
-			fprintf(out, "%s%s %c", before, row->name, row->letter);
+		if (row->letter != 0) {
+			fputs(before, out);
+			print_row_name(out, row);
+			fprintf(out, " %c", row->letter);
 			before = " ";
 		}
 	}
@@ -129,7 +138,9 @@ print_repeated(FILE *out)
 	const char *before = "";
 	for (const struct option_row *row = option_table; row->name != NULL; row++) {
 		if (row->type == OPTION_LIST || row->type == OPTION_SET) {
-			fprintf(out, "%s%s '*'", before, row->name);
+			fputs(before, out);
+			print_row_name(out, row);
+			fputs(" '*'", out);
 			before = " ";
 		}
 	}
@@ -152,7 +163,7 @@ print_key_options(FILE *out)
 	}
 }
 
-/** The options of each action. */
+/** The options of each action; of none all. */
 static void
 print_names(FILE *out)
 {
@@ -165,7 +176,8 @@ print_names(FILE *out)
 		for (const struct option_row *row = option_table; row->name != NULL; row++) {
 			if (i < ACTION_COUNT && (row->actions & ACTION_BIT(i)) == 0)
 				continue;
-			fprintf(out, "%s%s%s", before, row->name, suffix_of(row));
+			fputs(before, out);
+			print_row_name(out, row);
 			before = " ";
 		}
 		fputs(") ;;\n", out);

@@ -64,3 +64,12 @@ offers()
 	offers 'mininb run --set readers.distrib' readers.distribution
 	offers 'mininb run --set distribution=ho' hotspot
 }
+
+@test "zsh completes files of results, and what report means otherwise" {
+	needs_zsh
+	touch mine.json mine.txt
+	offers 'mininb report mi' mine.json
+	offers 'mininb report -o mi' 'mine.json mine.txt'
+	offers 'mininb report --format=ht' html
+	offers 'mininb check --format=ta' tap
+}

@@ -224,15 +224,31 @@ complete_words()
 	contains "${COMPREPLY[*]}" hotspot
 }
 
-# Operands of an action that takes files of results, if there is one.
 @test "completion of files of results" {
-	local action
-	action=$("$MININB" --help | sed -n 's/^  \([a-z-]*\) \[*FILE.*/\1/p' | head -n 1)
-	[[ -n $action ]] || skip 'no action takes files of results'
 	source <("$MININB" --help=bash)
 	touch mine.json mine.txt
-	complete_words mininb "$action" mi
+	complete_words mininb report mi
 	equals "${COMPREPLY[*]}" mine.json
+	complete_words mininb merge a.json mi
+	equals "${COMPREPLY[*]}" mine.json
+}
+
+# report has a --format of its own, and -o is short for another option there.
+@test "completion of an option that two actions mean otherwise" {
+	source <("$MININB" --help=bash)
+	complete_words mininb check --format = t
+	equals "${COMPREPLY[*]}" 'text tap'
+	complete_words mininb report --format = h
+	equals "${COMPREPLY[*]}" 'hgrm hlog html'
+	complete_words mininb report --form
+	equals "${COMPREPLY[*]}" --format=
+	complete_words mininb --form
+	equals "${COMPREPLY[*]}" --format=
+	touch mine.txt
+	complete_words mininb report -o mi
+	equals "${COMPREPLY[*]}" mine.txt
+	complete_words "$MININB" put -d null -o mi
+	equals "${COMPREPLY[*]}" ''
 }
 
 @test "shellcheck has nothing to say about the completion" {
