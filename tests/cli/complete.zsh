@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What zsh offers where TAB is pressed at the end of a line, a word a line:
-# complete.zsh DIRECTORY LINE, where DIRECTORY has _mininb. An interactive zsh in a terminal of
-# its own completes, with compadd watched: it is by that all candidates go.
+# What zsh offers where TAB is pressed at the end of a line: for each LINE a line of
+# words in order, complete.zsh DIRECTORY LINE..., where DIRECTORY has _mininb. An interactive
+# zsh in a terminal of its own completes, with compadd watched: it is by that all candidates
+# go.
 emulate -R zsh
 zmodload zsh/zpty
 
-local dir=$1 line=$2 out=$PWD/offered i
+local dir=$1 line out=$PWD/offered i
+shift
 rm -f $out $out.done
 cat >$out.zsh <<'END'
 	PROMPT= RPROMPT=
@@ -48,8 +50,11 @@ wait_for()
 	exit 1
 }
 wait_for $out.ready
-rm $out.ready
-zpty -w -n shell $line$'\t'
-wait_for $out.done
+for line; do
+	rm -f $out $out.done
+	zpty -w -n shell $'\C-u'$line$'\t'
+	wait_for $out.done
+	: >>$out
+	print -r -- ${(f)"$(sort -u $out)"}
+done
 zpty -d shell
-[[ ! -e $out ]] || sort -u $out
