@@ -2,6 +2,7 @@
 /* The tables of result files fit the structures that they are of. */
 #include <string.h>
 
+#include "report/json_course.h"
 #include "report/json_tables.h"
 #include "unit.h"
 
@@ -84,9 +85,92 @@ START_TEST(rows_fit_the_types_of_their_members)
 }
 END_TEST
 
+/* ---- members that no table has ---- */
+
+enum { ROOM = 1 << 14 };
+
+/** Note the bytes that a table has of a structure. */
+static void
+cover(uint8_t covered[ROOM], const struct json_field *table)
+{
+	for (const struct json_field *field = table; field->name != NULL; field++) {
+		ck_assert_uint_le(field->offset + field->size, ROOM);
+		memset(covered + field->offset, 1, field->size);
+		memset(covered + field->count_offset, 1, field->count_size);
+		if (field->size == 0)
+			cover(covered, field->fields); /* a part */
+	}
+}
+
+/** Members that stand elsewhere in a file, or that mean nothing in one. */
+static bool
+is_meant(const char *name, size_t offset)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} meant[] = {{"measured", offsetof(struct measurement, counters.is_short)},
+		{"measured", offsetof(struct measurement, hiccups)},
+		{"series", offsetof(struct series, counters.is_short)},
+		{"record", offsetof(struct record, run)},
+		{"record", offsetof(struct record, job)}};
+	for (size_t i = 0; i < sizeof(meant) / sizeof(*meant); i++) {
+		if (strcmp(meant[i].name, name) == 0 && meant[i].offset == offset)
+			return true;
+	}
+	return false;
+}
+
+/** All but what is shorter than a word: padding and spare members. */
+static void
+check_whole(const struct json_field *table, size_t size, bool is_sized, const char *name)
+{
+	uint8_t covered[ROOM] = {0};
+	size_t gap = 0;
+	ck_assert_uint_le(size, ROOM);
+	cover(covered, table);
+	for (size_t i = is_sized ? sizeof(size_t) : 0; i < size; i++) {
+		gap = covered[i] != 0 || gap == sizeof(uint64_t) ? 0 : gap + 1;
+		ck_assert_msg(gap < sizeof(uint64_t) || is_meant(name, i - gap + 1),
+			"%s: no field has the member at offset %zu", name, i - gap + 1);
+	}
+}
+
+/** And all structures within. */
+static void
+check_within(const struct json_field *table)
+{
+	for (const struct json_field *field = table; field->name != NULL; field++) {
+		bool is_list = field->type == JSON_T_LIST;
+		if (field->fields == NULL)
+			continue;
+		if (is_list || field->size > 0)
+			check_whole(field->fields, is_list ? field->element : field->size,
+				(field->flags & FIELD_SIZED) != 0, field->name);
+		check_within(field->fields);
+	}
+}
+
+START_TEST(no_member_is_forgotten)
+{
+	check_within(json_command_fields);
+	check_within(json_sweep_fields);
+	check_within(json_record_fields);
+	check_within(json_result_fields);
+	check_within(json_group_fields);
+	check_within(json_series_fields);
+	check_whole(json_series_fields, sizeof(struct series), false, "series");
+	check_whole(json_group_fields, sizeof(struct job_result_group), false, "group");
+	check_whole(json_kind_fields, sizeof(struct job_kind), false, "operation");
+	check_whole(json_command_fields, sizeof(struct record_command), false, "command");
+	check_whole(json_record_fields, sizeof(struct record), false, "record");
+}
+END_TEST
+
 int
 main(void)
 {
 	return UNIT_RUN("json_tables", names_are_those_of_reports_and_options,
-		there_are_as_many_names_as_values, rows_fit_the_types_of_their_members);
+		there_are_as_many_names_as_values, rows_fit_the_types_of_their_members,
+		no_member_is_forgotten);
 }

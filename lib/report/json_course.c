@@ -124,7 +124,7 @@ static const struct json_field pulses_fields[] = {
 	END,
 };
 
-static const struct json_field series_fields[] = {
+const struct json_field json_series_fields[] = {
 	FIELD_NUMBER(series, "interval_ns", interval_ns),
 	FIELD_LIST(series, "counters", counters.items, counters.count, json_counter_fields,
 		JSON_LIST_MAX),
@@ -138,7 +138,7 @@ json_write_series(struct json_writer *writer, const void *from)
 {
 	const struct measurement *measured = from;
 	json_t *object = json_object();
-	json_write_fields(writer, object, series_fields, &measured->series);
+	json_write_fields(writer, object, json_series_fields, &measured->series);
 	return object;
 }
 
@@ -176,7 +176,7 @@ int
 json_read_series(struct json_reader *reader, const json_t *json, void *into)
 {
 	struct series *series = &((struct measurement *)into)->series;
-	int rc = json_read_fields(reader, json, series_fields, series);
+	int rc = json_read_fields(reader, json, json_series_fields, series);
 	if (rc != NB_OK)
 		return rc;
 	JSON_ENTER(reader, samples, "samples");

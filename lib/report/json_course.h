@@ -10,6 +10,7 @@
 extern const struct json_field json_system_fields[];  /* struct system_counts */
 extern const struct json_field json_level_fields[];   /* struct system_levels */
 extern const struct json_field json_counter_fields[]; /* struct counter */
+extern const struct json_field json_series_fields[];  /* struct series */
 
 /** Of struct measurement. */
 json_t *

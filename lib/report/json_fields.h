@@ -59,7 +59,7 @@ struct json_field {
 	uint64_t most;                   /* elements, or the highest number */
 	const struct json_names *names;
 	const struct json_field *fields; /* of an OBJECT, or of elements */
-	json_t *(*write)(struct json_writer *writer, const void *from); /* NULL: left out */
+	json_t *(*write)(struct json_writer *writer, const void *from); /* of a CUSTOM */
 	int (*read)(struct json_reader *reader, const json_t *json, void *into);
 };
 
@@ -136,9 +136,9 @@ struct json_field {
 	{ \
 		FIELD_ROW(s, n, JSON_T_TEXTS, m), FIELD_COUNTED(s, m, c, NULL, x) \
 	}
-#define FIELD_CUSTOM(n, w, r) \
+#define FIELD_CUSTOM(s, n, m, w, r) \
 	{ \
-		.name = n, .type = JSON_T_CUSTOM, .write = w, .read = r \
+		FIELD_ROW(s, n, JSON_T_CUSTOM, m), .write = w, .read = r \
 	}
 
 /** Set a member of an object; a value of NULL, or no memory, is noted in the writer. */

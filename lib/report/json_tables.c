@@ -278,8 +278,7 @@ static const struct json_field measurement_fields[] = {
 	FIELD_HISTOGRAM(measurement, "service", service),
 	FIELD_LIST(
 		measurement, "by_thread", threads, thread_count, thread_fields, JSON_LIST_MAX),
-	{FIELD_ROW(measurement, "series", JSON_T_CUSTOM, series), .write = json_write_series,
-		.read = json_read_series},
+	FIELD_CUSTOM(measurement, "series", series, json_write_series, json_read_series),
 	END,
 };
 
@@ -360,7 +359,7 @@ static const struct json_field case_fields[] = {
 	FIELD_NUMBER(job_case, "version", version),
 	FIELD_NUMBER(job_case, "expected_version", expected),
 	FIELD_NUMBER(job_case, "key_bytes", key_size),
-	FIELD_CUSTOM("key", json_write_case_key, json_read_case_key),
+	FIELD_CUSTOM(job_case, "key", key, json_write_case_key, json_read_case_key),
 	END,
 };
 
@@ -432,7 +431,8 @@ const struct json_field json_group_fields[] = {
 	{FIELD_ROW(job_result_group, "trace_counts", JSON_T_OBJECT, measured.trace_counts),
 		.fields = trace_fields, .flags = FIELD_SIZED},
 	FIELD_OBJECT(job_result_group, "findings", measured.findings, job_findings_fields),
-	FIELD_CUSTOM("operations", json_write_operations, json_read_operations),
+	FIELD_CUSTOM(job_result_group, "operations", measured.kinds, json_write_operations,
+		json_read_operations),
 	FIELD_LIST(job_result_group, "by_thread", measured.threads, measured.thread_count,
 		thread_fields, JSON_LIST_MAX),
 	END,
