@@ -431,6 +431,27 @@ START_TEST(without_samples_the_whole_is_known)
 }
 END_TEST
 
+START_TEST(in_a_virtual_machine_the_processor_is_counted_only_if_that_is_asked)
+{
+	static const uint64_t hardware = SYSTEM_CYCLES | SYSTEM_CACHE | SYSTEM_BRANCHES;
+	for (int is_asked = 0; is_asked <= 1; is_asked++) {
+		toy_create(&rig, "records = 10\nread = 1\n");
+		rig.options.flags = is_asked ? NB_RUN_HARDWARE : 0;
+		toy_new(&rig);
+		struct nb_run *run = &rig.run->base;
+		strcpy(run->sysinfo.hypervisor, "KVM");
+		ck_assert_int_eq(sampler_new(run, false), NB_OK);
+		bool is_said = strstr(run->measured.used_missing, "virtual machine") != NULL;
+		ck_assert(is_said == !is_asked);
+		begin_phase(0, 0, 0);
+		sampler_end(run->sampler, 0, 0);
+		if (!is_asked)
+			ck_assert_uint_eq(run->measured.used.known & hardware, 0);
+		toy_destroy(&rig);
+	}
+}
+END_TEST
+
 START_TEST(of_several_processes_the_operations_are_known)
 {
 	toy_create(&rig, "records = 100\nread = 1\ncount = 2000\nthreads = 2\n");
@@ -483,6 +504,7 @@ main(void)
 		samples_of_a_job_are_all_that_it_did,
 		threads_have_done_together_what_the_group_has,
 		without_samples_the_whole_is_known,
+		in_a_virtual_machine_the_processor_is_counted_only_if_that_is_asked,
 		of_several_processes_the_operations_are_known,
 		an_engine_whose_sessions_are_alone_is_not_asked);
 }

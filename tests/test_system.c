@@ -24,7 +24,7 @@ begin(void)
 {
 	strcpy(dir, "/tmp/mininb-test.XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(dir));
-	probe = system_probe_new(dir, 0, 0);
+	probe = system_probe_new(dir, 0, 0, NULL);
 	ck_assert_ptr_nonnull(probe);
 	system_look(probe, &before);
 }
@@ -194,7 +194,7 @@ START_TEST(memory_has_no_device_and_that_is_said)
 {
 	if (access("/dev/shm", W_OK) != 0)
 		return; /* no file system that is surely memory */
-	struct system_probe *of_memory = system_probe_new("/dev/shm", 0, 0);
+	struct system_probe *of_memory = system_probe_new("/dev/shm", 0, 0, NULL);
 	system_look(of_memory, &before);
 	ck_assert_uint_eq(before.known & SYSTEM_DEVICE, 0);
 	ck_assert_uint_eq(before.device_write_bytes, 0);
@@ -206,12 +206,15 @@ END_TEST
 START_TEST(an_unknown_device_is_looked_for_at_the_path)
 {
 	/* one of a number that no device has: it was given, so it is believed */
-	struct system_probe *given = system_probe_new("/tmp", 4095, 77);
+	struct system_probe *given = system_probe_new("/tmp", 4095, 77, "not wanted");
 	system_look(given, &before);
 	ck_assert_uint_eq(before.known & SYSTEM_DEVICE, 0);
+	ck_assert_uint_eq(before.known & (SYSTEM_CYCLES | SYSTEM_CACHE | SYSTEM_BRANCHES), 0);
+	ck_assert_ptr_eq(strstr(system_missing(given), "hardware counters: not wanted; "),
+		system_missing(given));
 	system_probe_delete(given);
 	/* and of a path that is not there nothing is known */
-	given = system_probe_new("/tmp/mininb-is-not-there", 0, 0);
+	given = system_probe_new("/tmp/mininb-is-not-there", 0, 0, NULL);
 	system_look(given, &before);
 	ck_assert_uint_eq(before.known & SYSTEM_DEVICE, 0);
 	ck_assert_uint_ne(before.known & SYSTEM_PROCESS, 0);

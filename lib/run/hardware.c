@@ -107,6 +107,14 @@ hardware_open(struct hardware *hardware)
 }
 
 void
+hardware_leave_out(struct hardware *hardware, const char *why)
+{
+	for (int i = 0; i < HARDWARE_EVENTS; i++)
+		hardware->fds[i] = -1;
+	snprintf(hardware->missing, sizeof(hardware->missing), "hardware counters: %s", why);
+}
+
+void
 hardware_close(struct hardware *hardware)
 {
 	for (int i = 0; i < HARDWARE_EVENTS; i++) {

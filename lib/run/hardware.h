@@ -24,6 +24,10 @@ struct hardware {
 void
 hardware_open(struct hardware *hardware);
 
+/** Count nothing, and say why. */
+void
+hardware_leave_out(struct hardware *hardware, const char *why);
+
 void
 hardware_close(struct hardware *hardware);
 

@@ -124,6 +124,19 @@ look_levels(struct sampler *sampler, bool must_walk)
 
 /* ---- making and deleting ---- */
 
+/**
+ * To a virtual machine each access to a counter of the processor is a call of the hypervisor,
+ * some at each switch of a thread. Measured under KVM on the null engine: 2 % of the CPU time
+ * for one event, 4 to 5 % for all six. On the bare machine it is a register of its own.
+ */
+static const char *
+no_hardware(const struct nb_run *run)
+{
+	if (run->sysinfo.hypervisor[0] == '\0' || (run->options.flags & NB_RUN_HARDWARE) != 0)
+		return NULL;
+	return "left out, as they cost up to 5 % in a virtual machine";
+}
+
 int
 sampler_new(struct nb_run *run, bool is_of_processes)
 {
@@ -144,7 +157,7 @@ sampler_new(struct nb_run *run, bool is_of_processes)
 		rc = nb_histogram_new(&sampler->all);
 	if (rc == NB_OK) {
 		sampler->probe = system_probe_new(run->path, run->environment.device_major,
-			run->environment.device_minor);
+			run->environment.device_minor, no_hardware(run));
 		rc = sampler->probe != NULL ? NB_OK : NB_FAIL;
 	}
 	if (rc != NB_OK) {

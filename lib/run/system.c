@@ -197,7 +197,8 @@ note_all_missing(struct system_probe *probe)
 }
 
 struct system_probe *
-system_probe_new(const char *path, uint32_t device_major, uint32_t device_minor)
+system_probe_new(
+	const char *path, uint32_t device_major, uint32_t device_minor, const char *no_hardware)
 {
 	struct system_probe *probe = calloc(1, sizeof(*probe));
 	char *copy = strdup(path);
@@ -214,7 +215,10 @@ system_probe_new(const char *path, uint32_t device_major, uint32_t device_minor)
 		probe->fds[i] = open(paths[i], O_RDONLY | O_CLOEXEC);
 	probe->fds[FILE_DEVICE] = open_device(path, device_major, device_minor);
 	probe->fds[FILE_CGROUP] = open_cgroup();
-	hardware_open(&probe->hardware);
+	if (no_hardware == NULL)
+		hardware_open(&probe->hardware);
+	else
+		hardware_leave_out(&probe->hardware, no_hardware);
 	note_all_missing(probe);
 	return probe;
 }

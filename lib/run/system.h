@@ -66,11 +66,13 @@ struct system_probe;
 
 /**
  * For a database at `path`; `device` is st_dev of its file system. Counters of the processor
- * are those of this thread and of all threads that are made after this call. Never fails but
- * for memory; what is not to be had is not known, and system_missing() says why.
+ * are those of this thread and of all threads that are made after this call; none if
+ * `no_hardware` says why not. Never fails but for memory; what is not to be had is not known,
+ * and system_missing() says why.
  */
 struct system_probe *
-system_probe_new(const char *path, uint32_t device_major, uint32_t device_minor);
+system_probe_new(const char *path, uint32_t device_major, uint32_t device_minor,
+	const char *no_hardware);
 
 /** NULL is fine. */
 void
