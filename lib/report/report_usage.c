@@ -15,12 +15,12 @@
 
 enum { TIMES_SIZE = 24, PART_SIZE = UNITS_SIZE + TIMES_SIZE + 16 };
 
-/** " (2.34x)"; nothing if it is not known. */
+/** " (2.34x)"; nothing if it is not known, or would be rounded to nothing. */
 static void
 format_times(char text[TIMES_SIZE], double times)
 {
 	text[0] = '\0';
-	if (times > 0)
+	if (times >= 0.005)
 		snprintf(text, TIMES_SIZE,
 			times < 10            ? " (%.2fx)"
 				: times < 100 ? " (%.1fx)"
