@@ -28,6 +28,7 @@
 
 #include "base/clock.h"
 #include "base/histogram.h"
+#include "report/result.h"
 #include "run/engine.h"
 #include "run/run.h"
 
@@ -37,6 +38,7 @@ static const char *keys_path = "bench-keys.bin";
 static uint64_t count = 4000000;
 static const uint8_t *keys;
 static struct clock ticker;
+static double cpu_ns; /* for an operation of the last run, of all threads of the process */
 
 struct hand {
 	const struct nb_engine *engine;
@@ -162,6 +164,8 @@ by_mininb(uint32_t verb, uint32_t threads, uint64_t sample_ns)
 		exit(1);
 	}
 	double ns = (double)nb_result_wall_ns(result) * threads / (double)count;
+	const struct sysinfo_usage *usage = &result->measured.usage;
+	cpu_ns = (double)(usage->user_ns + usage->system_ns) / (double)count;
 	nb_result_delete(result);
 	nb_run_delete(run);
 	return ns;
@@ -213,25 +217,34 @@ scale(uint32_t verb, int pairs)
 	fflush(stdout);
 }
 
-/** With samples over without, in turn; which of a pair comes first changes. */
+static void
+print_ratio(double *with, double *without, double *ratio, int pairs, const char *what)
+{
+	for (int i = 0; i < pairs; i++)
+		ratio[i] = without[i] > 0 ? with[i] / without[i] : 0;
+	double middle = median(ratio, pairs);
+	printf("  %s: without %.2f with %.2f, ratio %.4f [%.4f .. %.4f]\n", what,
+		median(without, pairs), median(with, pairs), middle, ratio[pairs / 4],
+		ratio[pairs * 3 / 4]);
+}
+
+/**
+ * With samples over without, in turn; which of a pair comes first changes. CPU time is that
+ * of the sampling thread, too; on a machine that is shared it varies far less than the time.
+ */
 static void
 sampling(uint32_t verb, uint32_t threads, int pairs)
 {
-	double with[PAIRS_MAX], without[PAIRS_MAX], ratio[PAIRS_MAX];
-	for (int i = 0; i < pairs; i++) {
-		if (i % 2 == 0)
-			with[i] = by_mininb(verb, threads, 0);
-		without[i] = by_mininb(verb, threads, UINT64_MAX);
-		if (i % 2 != 0)
-			with[i] = by_mininb(verb, threads, 0);
-		ratio[i] = with[i] / without[i];
+	double ns[2][PAIRS_MAX], worked[2][PAIRS_MAX], ratio[PAIRS_MAX];
+	for (int i = 0; i < 2 * pairs; i++) {
+		int is_with = (i / 2 + i) % 2;
+		ns[is_with][i / 2] = by_mininb(verb, threads, is_with ? 0 : UINT64_MAX);
+		worked[is_with][i / 2] = cpu_ns;
 	}
-	double middle = median(ratio, pairs);
-	printf("%-4s %u thread%s  without samples %6.2f  with %6.2f ns/op  ratio %.4f  [%.4f "
-	       ".. %.4f], of medians %.4f\n",
-		nb_verb_name(verb), threads, threads == 1 ? " " : "s", median(without, pairs),
-		median(with, pairs), middle, ratio[pairs / 4], ratio[pairs * 3 / 4],
-		median(with, pairs) / median(without, pairs));
+	printf("%-4s %u thread%s, samples\n", nb_verb_name(verb), threads,
+		threads == 1 ? "" : "s");
+	print_ratio(ns[1], ns[0], ratio, pairs, "ns/op");
+	print_ratio(worked[1], worked[0], ratio, pairs, "ns/op of CPU time");
 	fflush(stdout);
 }
 
