@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef REPORT_COMPARE_H
+#define REPORT_COMPARE_H
+/** A comparison from inside: plain data, for those who write it or judge by it. */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/stats.h"
+#include "report/record.h"
+
+/** A run that is compared, and where it comes from. */
+struct compare_run {
+	const struct record *record;
+	size_t input;  /* index of the file */
+	size_t work;   /* index of the work; SIZE_MAX: it has no result */
+	size_t sample; /* of that work */
+};
+
+/** A figure that every record may have. */
+struct compare_figure {
+	const char *name;  /* "p99" */
+	const char *unit;  /* "ops/s", or "ns" */
+	const char *place; /* in a sentence: "faster at p99", "in throughput" */
+	bool is_higher_better;
+	bool is_headline; /* stands in the verdict; all stand in the table */
+	double percent;   /* 0: no percentile */
+};
+
+/** Ended by a NULL name. */
+extern const struct compare_figure compare_figures[];
+
+/** What one sample has of a metric. */
+struct compare_values {
+	double *values; /* one for each run that has it; sorted; owned */
+	size_t count;
+	double median, mad;
+};
+
+/** What can be said of a sample against the first. */
+enum {
+	COMPARE_ABSENT,    /* one of them has no values */
+	COMPARE_ONE_RUN,   /* a ratio, and no idea how much it varies */
+	COMPARE_TOO_FEW,   /* no difference could be told with so few runs */
+	COMPARE_UNCERTAIN, /* it may be chance */
+	COMPARE_BETTER,
+	COMPARE_WORSE
+};
+
+struct compare_pair {
+	uint32_t verdict;         /* COMPARE_* */
+	struct stats_ratio ratio; /* of the values as they are, to the first's */
+	struct stats_test test;
+};
+
+struct compare_metric {
+	const struct compare_figure *figure;
+	char kind[24];              /* "read"; "": all foreground operations */
+	char name[48];              /* "p99", "read.p99" */
+	struct compare_values *of;  /* one for each sample; owned */
+	struct compare_pair *pairs; /* the same; the first is none */
+};
+
+struct compare_sample {
+	char name[256]; /* by which it is told apart */
+	char driver[48];
+	char path[256]; /* of its plugin: two builds of an engine may be in one file */
+	size_t input;
+	size_t runs;
+};
+
+/** What can be compared at all: the same action. */
+struct compare_work {
+	char action[16], label[64];
+	char driver[48]; /* of all samples, which are files then; "": they are drivers */
+	char title[136];
+	bool is_response; /* latencies are response times, else service times */
+	struct compare_sample *samples;
+	size_t sample_count;
+	struct compare_metric *metrics; /* that at least one pair has */
+	size_t metric_count;
+	char unsupported[64]; /* percentiles that no record has operations enough for */
+};
+
+struct compare_texts {
+	char **items;
+	size_t count;
+};
+
+struct nb_comparison {
+	double confidence;
+	struct compare_work *works;
+	size_t work_count;
+	struct compare_texts differences; /* why it should not be compared, and was by force */
+	struct compare_texts warnings;
+};
+
+/** The runs while they are sorted into works and samples. */
+struct compare_runs {
+	struct compare_run *items;
+	size_t count;
+};
+
+/** Append a formatted text, unless it stands there. */
+NB_MUST_CHECK int
+compare_add_text(struct compare_texts *texts, const char *fmt, ...) NB_PRINTF(2, 3);
+
+/** Fill in differences and warnings (compare_same.c). */
+NB_MUST_CHECK int
+compare_look_for_differences(struct nb_comparison *comparison, const struct compare_runs *runs);
+
+/* ---- words (compare_words.c) ---- */
+
+enum { COMPARE_STEP = 64, COMPARE_INTERVAL = 160 }; /* room for these */
+
+/** "4.2 % slower", "3.1 times faster", "the same": a ratio of values to the first's. */
+void
+compare_step(char *text, const struct compare_metric *metric, double ratio);
+
+/** "2.9 to 3.3", or where it has no change in it "1.2 % slower to 3.0 % faster". */
+void
+compare_interval(
+	char *text, const struct compare_metric *metric, const struct stats_ratio *ratio);
+
+/** The verdict on a sample against the first, as a sentence; *out is yours, to free(). */
+NB_MUST_CHECK int
+compare_verdict(char **out, const struct nb_comparison *comparison,
+	const struct compare_work *work, size_t sample);
+
+/** Names of all metrics that there are, "throughput, p50, read.p50"; to free(). */
+NB_MUST_CHECK int
+compare_metric_names(char **out, const struct nb_comparison *comparison);
+
+/** As JSON (compare_json.c). */
+NB_MUST_CHECK int
+compare_write_json(const struct nb_comparison *comparison, FILE *out);
+
+#endif /* REPORT_COMPARE_H */

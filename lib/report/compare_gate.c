@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A gate: has the second sample got worse than the first by more than may be?
+ *
+ * The regress of a metric is the share by which its value got worse: of a latency
+ * ratio - 1, of a throughput 1 - ratio. It fails where the estimate is above the limit and
+ * the whole interval is above 0, so that neither noise fails a build nor a change that is
+ * real but small. Rejected: failing where the upper end of the interval is above the limit,
+ * which fails noisy builds; failing only where the lower end is, which lets all but large
+ * regressions pass.
+ *
+ * With one run on a side there is no interval, and the estimate alone decides, which is
+ * said. With too few runs for the confidence that was asked for the interval is the widest
+ * there is, and decides all the same: a gate that could never fail would be none.
+ *
+ * Each limit holds for all works that have the metric.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "report/compare.h"
+
+enum { LIMITS_MAX = 32 };
+
+struct limit {
+	char name[48];
+	double share;
+};
+
+/** "p99:5%". */
+static int
+parse_limit(struct limit *limit, const char *text)
+{
+	size_t length = strcspn(text, ":");
+	char number[32];
+	size_t digits = strlen(text);
+	bool has_number = text[length] == ':' && text[digits - 1] == '%' &&
+		digits - length - 2 < sizeof(number) && digits - length > 2;
+	if (!has_number || length == 0 || length >= sizeof(limit->name))
+		return error_set(
+			NB_ERR_USAGE, "'%s' is no limit like p99:5%% or throughput:3%%", text);
+	snprintf(limit->name, sizeof(limit->name), "%.*s", (int)length, text);
+	snprintf(number, sizeof(number), "%.*s", (int)(digits - length - 2), text + length + 1);
+	int rc = nb_parse_real(&limit->share, number);
+	if (rc != NB_OK || limit->share < 0)
+		return error_set(NB_ERR_USAGE,
+			"'%s': '%s' is no percentage of 0 or more, as in %s:5%%", text, number,
+			limit->name);
+	limit->share /= 100;
+	return NB_OK;
+}
+
+static int
+parse_limits(struct limit *limits, size_t *count, const char *text)
+{
+	char *copy = strdup(text), *rest = copy;
+	int rc = copy != NULL ? NB_OK : error_set(NB_FAIL, "out of memory");
+	*count = 0;
+	for (char *one; rc == NB_OK && (one = strsep(&rest, ",")) != NULL;) {
+		if (*count == LIMITS_MAX)
+			rc = error_set(NB_ERR_USAGE, "more than %d limits", LIMITS_MAX);
+		else
+			rc = parse_limit(&limits[(*count)++], one);
+	}
+	free(copy);
+	return rc;
+}
+
+static double
+regress_of(const struct compare_metric *metric, double ratio)
+{
+	return metric->figure->is_higher_better ? 1 - ratio : ratio - 1;
+}
+
+/** One line; whether it fails. */
+static bool
+check(const struct nb_comparison *comparison, const struct compare_work *work,
+	const struct compare_metric *metric, const struct limit *limit, FILE *out)
+{
+	const struct compare_pair *pair = &metric->pairs[1];
+	const struct stats_ratio *ratio = &pair->ratio;
+	bool is_up = metric->figure->is_higher_better;
+	double regress = regress_of(metric, ratio->ratio);
+	double least = regress_of(metric, is_up ? ratio->high : ratio->low);
+	double most = regress_of(metric, is_up ? ratio->low : ratio->high);
+	bool is_single = pair->verdict == COMPARE_ONE_RUN;
+	bool fails = regress > limit->share && (is_single || least > 0);
+	fprintf(out, "%s: %s %s: %.1f %% %s", fails ? "FAILED" : "ok", work->title,
+		metric->name, 100 * (regress < 0 ? -regress : regress),
+		regress < 0 ? "better" : "worse");
+	if (!is_single)
+		fprintf(out, " (%g %% CI %.1f to %.1f)", 100 * ratio->confidence, 100 * least,
+			100 * most);
+	fprintf(out, ", limit %g %%", 100 * limit->share);
+	if (is_single)
+		fprintf(out,
+			"; one run on a side: how much it varies is not known, the figure "
+			"alone "
+			"decides");
+	else if (pair->verdict == COMPARE_TOO_FEW)
+		fprintf(out, "; %zu runs each at least for %g %%",
+			stats_least_count(comparison->confidence),
+			100 * comparison->confidence);
+	else if (!fails && regress > limit->share)
+		fputs("; that may be chance", out);
+	fputc('\n', out);
+	return fails;
+}
+
+static int
+check_limit(const struct nb_comparison *comparison, const struct limit *limit, FILE *out)
+{
+	bool fails = false, is_there = false;
+	for (size_t w = 0; w < comparison->work_count; w++) {
+		const struct compare_work *work = &comparison->works[w];
+		for (size_t m = 0; m < work->metric_count; m++) {
+			const struct compare_metric *metric = &work->metrics[m];
+			if (strcmp(metric->name, limit->name) != 0 ||
+				metric->pairs[1].verdict == COMPARE_ABSENT)
+				continue;
+			is_there = true;
+			fails |= check(comparison, work, metric, limit, out);
+		}
+	}
+	if (is_there)
+		return fails;
+	char *names;
+	int rc = compare_metric_names(&names, comparison);
+	if (rc != NB_OK)
+		return rc;
+	rc = error_set(NB_ERR_USAGE,
+		"'%s' is nothing that both have (of a percentile, with operations enough); "
+		"there are: %s",
+		limit->name, names);
+	free(names);
+	return rc;
+}
+
+static int
+check_limits(const struct nb_comparison *comparison, const struct limit *limits, size_t count,
+	FILE *out)
+{
+	int fails = 0;
+	for (size_t i = 0; i < count; i++) {
+		int rc = check_limit(comparison, &limits[i], out);
+		if (rc < 0)
+			return rc;
+		fails |= rc;
+	}
+	return fails;
+}
+
+int
+nb_comparison_gate(const struct nb_comparison *comparison, const char *text, FILE *out)
+{
+	struct limit limits[LIMITS_MAX];
+	size_t count;
+	char *lines = NULL;
+	size_t size;
+	int rc = parse_limits(limits, &count, text);
+	if (rc != NB_OK)
+		return rc;
+	FILE *memory = open_memstream(&lines, &size);
+	if (memory == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	rc = check_limits(comparison, limits, count, memory);
+	if (fclose(memory) != 0 && rc >= 0)
+		rc = error_set(NB_FAIL, "out of memory");
+	if (rc >= 0 && (fputs(lines, out) == EOF || fflush(out) != 0))
+		rc = error_system("the result of the gate cannot be written");
+	free(lines);
+	return rc;
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What runs that are compared must have in common, and what they should.
+ *
+ * Other operations, another durability, more threads, a run that ended early: such figures
+ * are of different work, and a ranking of them is refused. Another machine, kernel or build
+ * may be the very thing that is compared, or spoil it; that is said before the verdict.
+ *
+ * Each is a row of a table: a function that tells it of a record as a text. Texts that are
+ * not known, "", differ from nothing.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "report/compare.h"
+
+enum { VALUES_MAX = 6, VALUE_SIZE = 160, NAMES_SIZE = 320, SAMPLES_MAX = 64 };
+
+typedef void (*tell_fn)(const struct record *record, char *text, size_t size);
+
+static void
+tell_durability(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%s", nb_durability_name(record->run->durability));
+}
+
+static void
+tell_key_size(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%" PRIu64,
+		record->job != NULL ? record->job->key_size : record->run->workload.key_size);
+}
+
+static void
+tell_value_size(const struct record *record, char *text, size_t size)
+{
+	const struct nb_job_result *job = record->job;
+	if (job == NULL && record->run->workload.verb == NB_VERB_DELETE)
+		text[0] = '\0';
+	else if (job == NULL)
+		snprintf(text, size, "%" PRIu64, record->run->workload.value_size);
+	else if (job->value_min == job->value_max)
+		snprintf(text, size, "%" PRIu64, job->value_min);
+	else
+		snprintf(text, size, "%" PRIu64 " to %" PRIu64 ", %.0f on average",
+			job->value_min, job->value_max, job->value_mean);
+}
+
+static void
+tell_records(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%" PRIu64,
+		record->job != NULL ? record->job->records : record->run->workload.count);
+}
+
+static void
+tell_threads(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%" PRIu32, record->run->threads);
+}
+
+static void
+tell_procs(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%" PRIu32,
+		record->job != NULL && record->job->procs > 0 ? record->job->procs : 1);
+}
+
+/** Of all groups that have one; "" would be no answer, so a closed loop is told as well. */
+static void
+tell_rate(const struct record *record, char *text, size_t size)
+{
+	size_t used = 0;
+	text[0] = '\0';
+	for (size_t g = 0; record->job != NULL && g < record->job->group_count; g++) {
+		const struct job_result_group *group = &record->job->groups[g];
+		if (!group->is_paced || used >= size)
+			continue;
+		const char *gap = used > 0 ? ", " : "";
+		if (group->speed > 0)
+			used += (size_t)snprintf(text + used, size - used,
+				"%sthe trace's times, %gx", gap, group->speed);
+		else if (group->rate_text != NULL)
+			used += (size_t)snprintf(
+				text + used, size - used, "%s%s", gap, group->rate_text);
+		else
+			used += (size_t)snprintf(
+				text + used, size - used, "%s%g/s", gap, group->rate_ops_s);
+	}
+	if (used == 0)
+		snprintf(text, size, "none");
+}
+
+static void
+tell_digest(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%016" PRIx64, record->run->digest);
+}
+
+static void
+tell_settle(const struct record *record, char *text, size_t size)
+{
+	static const char *const names[] = {"none", "flush", "compact"};
+	bool is_get = record->job == NULL && record->run->workload.verb == NB_VERB_GET;
+	snprintf(text, size, "%s",
+		is_get || record->run->settle > NB_RUN_SETTLE_COMPACT
+			? ""
+			: names[record->run->settle]);
+}
+
+static void
+tell_cache(const struct record *record, char *text, size_t size)
+{
+	if (record->run->cache_bytes == 0)
+		snprintf(text, size, "the engine's default");
+	else
+		units_format_bytes(text, size, (double)record->run->cache_bytes);
+}
+
+static void
+tell_cold(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%s",
+		record->run->measured.cold == COLD_NOT             ? "not made cold"
+			: record->run->measured.cold == COLD_FILES ? "its files evicted"
+								   : "all caches dropped");
+}
+
+static void
+tell_version(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%s", record->run->version);
+}
+
+static void
+tell_build(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%s", record->run->environment.build);
+}
+
+static void
+tell_revision(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%s", record->run->environment.revision);
+}
+
+static void
+tell_engine_build(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%s", record->run->engine.build);
+}
+
+static void
+tell_engine_version(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%s", record->run->engine_version);
+}
+
+static void
+tell_engine_options(const struct record *record, char *text, size_t size)
+{
+	size_t used = 0;
+	text[0] = '\0';
+	for (size_t i = 0; i < record->run->option_count && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s=%s", i > 0 ? " " : "",
+			record->run->options[i].name, record->run->options[i].value);
+}
+
+static void
+tell_host(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%s", record->run->environment.host);
+}
+
+static void
+tell_cpu(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%s", record->run->environment.cpu);
+}
+
+static void
+tell_cpus(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%" PRIu32, record->run->sysinfo.cpus);
+}
+
+static void
+tell_governor(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%s", record->run->environment.governor);
+}
+
+static void
+tell_kernel(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%s", record->run->environment.kernel);
+}
+
+static void
+tell_memory(const struct record *record, char *text, size_t size)
+{
+	text[0] = '\0';
+	if (record->run->sysinfo.memory_bytes > 0)
+		units_format_bytes(text, size, (double)record->run->sysinfo.memory_bytes);
+}
+
+static void
+tell_filesystem(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%s", record->run->sysinfo.filesystem);
+}
+
+static void
+tell_device(const struct record *record, char *text, size_t size)
+{
+	const struct environment *environment = &record->run->environment;
+	snprintf(text, size, "%s",
+		environment->device_model[0] != '\0' ? environment->device_model
+						     : environment->device);
+}
+
+static void
+tell_allocator(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%s", record->run->environment.allocator);
+}
+
+static void
+tell_pinning(const struct record *record, char *text, size_t size)
+{
+	snprintf(text, size, "%s", (record->run->flags & NB_RUN_PIN) != 0 ? "yes" : "no");
+}
+
+struct attribute {
+	const char *name;
+	tell_fn tell;
+	bool is_refused;   /* else it is a warning */
+	bool is_of_driver; /* of other engines it is another in any case */
+};
+
+static const struct attribute attributes[] = {
+	{"durability", tell_durability, true, false},
+	{"key size", tell_key_size, true, false},
+	{"value size", tell_value_size, true, false},
+	{"number of records", tell_records, true, false},
+	{"threads", tell_threads, true, false},
+	{"processes", tell_procs, true, false},
+	{"rate", tell_rate, true, false},
+	{"stream of operations (its digest)", tell_digest, true, false},
+	{"settling", tell_settle, false, false},
+	{"cache", tell_cache, false, false},
+	{"cold start", tell_cold, false, false},
+	{"mininb's version", tell_version, false, false},
+	{"mininb's build", tell_build, false, false},
+	{"mininb's revision", tell_revision, false, false},
+	{"engine's build", tell_engine_build, false, false},
+	{"engine's version", tell_engine_version, false, true},
+	{"engine's options", tell_engine_options, false, true},
+	{"machine", tell_host, false, false},
+	{"CPU", tell_cpu, false, false},
+	{"number of CPUs", tell_cpus, false, false},
+	{"CPU governor", tell_governor, false, false},
+	{"memory", tell_memory, false, false},
+	{"kernel", tell_kernel, false, false},
+	{"file system", tell_filesystem, false, false},
+	{"device", tell_device, false, false},
+	{"allocator", tell_allocator, false, false},
+	{"pinning", tell_pinning, false, false},
+};
+
+enum { ATTRIBUTES = sizeof(attributes) / sizeof(*attributes) };
+
+/** The different values of an attribute, and which samples have them. */
+struct values {
+	char texts[VALUES_MAX][VALUE_SIZE], names[VALUES_MAX][NAMES_SIZE];
+	uint64_t samples[VALUES_MAX]; /* bits */
+	size_t count;
+};
+
+static void
+add_value(
+	struct values *values, const char *text, const struct compare_work *work, size_t sample)
+{
+	size_t i = 0;
+	while (i < values->count && strcmp(values->texts[i], text) != 0)
+		i++;
+	if (i == VALUES_MAX)
+		return; /* enough are told */
+	if (i == values->count) {
+		values->count++;
+		snprintf(values->texts[i], VALUE_SIZE, "%s", text);
+	}
+	uint64_t bit = UINT64_C(1) << sample % SAMPLES_MAX;
+	size_t used = strlen(values->names[i]);
+	if ((values->samples[i] & bit) == 0)
+		snprintf(values->names[i] + used, NAMES_SIZE - used, "%s%s",
+			used > 0 ? ", " : "", work->samples[sample].name);
+	values->samples[i] |= bit;
+}
+
+static int
+tell_values(struct nb_comparison *comparison, const struct attribute *attribute,
+	const struct values *values)
+{
+	char text[VALUES_MAX * (VALUE_SIZE + NAMES_SIZE + 8)];
+	size_t used = 0;
+	if (values->count < 2)
+		return NB_OK;
+	for (size_t i = 0; i < values->count; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s)",
+			i > 0 ? ", " : "", values->texts[i], values->names[i]);
+	return compare_add_text(
+		attribute->is_refused ? &comparison->differences : &comparison->warnings,
+		"differing %s: %s", attribute->name, text);
+}
+
+/** Of all runs of a work; `driver` if not NULL: of those alone. */
+static int
+look_at(struct nb_comparison *comparison, const struct compare_runs *runs, size_t work,
+	const struct attribute *attribute, const char *driver)
+{
+	struct values values = {.count = 0};
+	for (size_t i = 0; i < runs->count; i++) {
+		const struct compare_run *run = &runs->items[i];
+		char text[VALUE_SIZE] = "";
+		if (run->work != work ||
+			(driver != NULL && strcmp(run->record->driver, driver) != 0))
+			continue;
+		attribute->tell(run->record, text, sizeof(text));
+		if (text[0] != '\0')
+			add_value(&values, text, &comparison->works[work], run->sample);
+	}
+	return tell_values(comparison, attribute, &values);
+}
+
+static int
+look_at_work(struct nb_comparison *comparison, const struct compare_runs *runs, size_t index)
+{
+	const struct compare_work *work = &comparison->works[index];
+	int rc = NB_OK;
+	for (size_t a = 0; a < ATTRIBUTES && rc == NB_OK; a++) {
+		if (!attributes[a].is_of_driver)
+			rc = look_at(comparison, runs, index, &attributes[a], NULL);
+		for (size_t s = 0;
+			attributes[a].is_of_driver && s < work->sample_count && rc == NB_OK;
+			s++)
+			rc = look_at(comparison, runs, index, &attributes[a],
+				work->samples[s].driver);
+	}
+	return rc;
+}
+
+/** What is wrong with a run by itself. */
+static int
+look_at_run(struct nb_comparison *comparison, const struct compare_run *run)
+{
+	const struct record *record = run->record;
+	struct compare_texts *differences = &comparison->differences;
+	char which[64] = "";
+	if (record->block > 0)
+		snprintf(which, sizeof(which), ", run %" PRIu32, record->block);
+	if (run->work == SIZE_MAX)
+		return compare_add_text(differences, "%s%s has no result: %s", record->driver,
+			which, record->end);
+	const struct compare_work *work = &comparison->works[run->work];
+	const char *name = work->samples[run->sample].name;
+	if (record->end[0] != '\0')
+		return compare_add_text(differences, "%s of %s%s did not end well: %s",
+			record_action(record), name, which, record->end);
+	if (record->run->measured.is_partial)
+		return compare_add_text(differences, "%s of %s%s is partial",
+			record_action(record), name, which);
+	if (record->is_merged > 0)
+		return compare_add_text(differences,
+			"%s of %s%s is merged of %" PRIu32 " runs, and how they varied is lost",
+			record_action(record), name, which, record->is_merged);
+	return NB_OK;
+}
+
+int
+compare_look_for_differences(struct nb_comparison *comparison, const struct compare_runs *runs)
+{
+	int rc = NB_OK;
+	for (size_t w = 0; w < comparison->work_count && rc == NB_OK; w++)
+		if (comparison->works[w].sample_count > 1)
+			rc = look_at_work(comparison, runs, w);
+	for (size_t i = 0; i < runs->count && rc == NB_OK; i++)
+		rc = look_at_run(comparison, &runs->items[i]);
+	return rc;
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which runs make a sample, what they count for, what is refused and what is warned of. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare_rig.h"
+#include "unit.h"
+
+static struct nb_results *first, *second;
+static struct nb_comparison *comparison;
+
+static void
+begin(void)
+{
+	first = rig_results();
+	second = rig_results();
+	comparison = NULL;
+}
+
+static void
+end(void)
+{
+	nb_comparison_delete(comparison);
+	nb_results_delete(first);
+	nb_results_delete(second);
+}
+
+static void
+compare_both(void)
+{
+	nb_comparison_delete(comparison);
+	comparison = rig_compared(first, second);
+}
+
+/** Fails the test unless comparing is refused, and for that. */
+static void
+assert_refused(const struct nb_results *other, const char *why)
+{
+	struct nb_comparison *none;
+	ck_assert_int_eq(rig_compare(&none, first, other), NB_ERR_USAGE);
+	rig_assert_has(nb_error_text(), why);
+}
+
+START_TEST(engines_of_one_file_are_samples)
+{
+	begin();
+	rig_add_spread(first, "one", 1000, 5000, 3);
+	rig_add_spread(first, "two", 2000, 5000, 4);
+	rig_add_spread(first, "three", 500, 5000, 1);
+	comparison = rig_compared(first, NULL);
+	ck_assert_uint_eq(comparison->work_count, 1);
+	ck_assert_uint_eq(comparison->works[0].sample_count, 3);
+	ck_assert_str_eq(comparison->works[0].samples[1].name, "two");
+	ck_assert_uint_eq(comparison->works[0].samples[1].runs, 4);
+	end();
+}
+END_TEST
+
+START_TEST(files_of_the_same_engine_are_samples)
+{
+	begin();
+	rig_add_spread(first, "one", 1000, 5000, 3);
+	rig_add_spread(second, "one", 1100, 5000, 3);
+	compare_both();
+	ck_assert_uint_eq(comparison->works[0].sample_count, 2);
+	ck_assert_str_eq(comparison->works[0].samples[0].name, "a.json");
+	ck_assert_str_eq(comparison->works[0].samples[1].name, "b.json");
+	end();
+}
+END_TEST
+
+START_TEST(files_with_the_same_engines_are_compared_engine_by_engine)
+{
+	begin();
+	rig_add(first, "one", 1000, 5000);
+	rig_add(first, "two", 1000, 5000);
+	rig_add(second, "two", 1000, 5000);
+	rig_add(second, "one", 1000, 5000);
+	compare_both();
+	ck_assert_uint_eq(comparison->work_count, 2);
+	ck_assert_str_eq(comparison->works[1].title, "get two");
+	ck_assert_uint_eq(comparison->works[1].sample_count, 2);
+	end();
+}
+END_TEST
+
+START_TEST(an_engine_of_two_files_beside_another_is_told_with_its_file)
+{
+	begin();
+	rig_add(first, "one", 1000, 5000);
+	rig_add(second, "one", 1000, 5000);
+	rig_add(second, "two", 1000, 5000);
+	compare_both();
+	ck_assert_uint_eq(comparison->work_count, 1);
+	ck_assert_str_eq(comparison->works[0].samples[0].name, "one of a.json");
+	ck_assert_str_eq(comparison->works[0].samples[1].name, "one of b.json");
+	ck_assert_str_eq(comparison->works[0].samples[2].name, "two");
+	end();
+}
+END_TEST
+
+START_TEST(two_builds_of_an_engine_in_one_file_are_told_apart_by_their_plugins)
+{
+	begin();
+	rig_add(first, "one", 1000, 5000)->run->engine_path = strdup("/old/one.so");
+	rig_add(first, "one", 1000, 5000)->run->engine_path = strdup("/new/one.so");
+	comparison = rig_compared(first, NULL);
+	ck_assert_uint_eq(comparison->works[0].sample_count, 2);
+	ck_assert_str_eq(comparison->works[0].samples[1].name, "/new/one.so");
+	end();
+}
+END_TEST
+
+START_TEST(a_run_counts_for_one_value_of_each_metric)
+{
+	begin();
+	rig_add_spread(first, "one", 1000, 5000, 5);
+	rig_add_spread(second, "one", 2000, 5000, 5);
+	compare_both();
+	const struct compare_metric *metric = rig_metric(comparison, "throughput");
+	ck_assert_uint_eq(metric->of[0].count, 5);
+	ck_assert_double_eq_tol(metric->of[0].median, 1020, 0.01);
+	ck_assert_double_eq_tol(metric->of[1].median, 2040, 0.01);
+	ck_assert_double_eq_tol(metric->of[1].mad, 20, 0.01);
+	/* the pairs' ratios are 2 * (1 + 0.01 i) / (1 + 0.01 j), of which 2 is the median */
+	ck_assert_double_eq_tol(metric->pairs[1].ratio.ratio, 2, 1e-6);
+	ck_assert_double_eq_tol(metric->pairs[1].test.p, 2.0 / 252, 1e-9);
+	ck_assert_uint_eq(metric->pairs[1].verdict, COMPARE_BETTER);
+	/* latencies from 5000 * 1.02 to twice that: the median is at 1.5 of it */
+	ck_assert_double_eq_tol(rig_metric(comparison, "p50")->of[0].median, 7650, 10);
+	ck_assert_uint_eq(rig_metric(comparison, "p50")->pairs[1].verdict, COMPARE_UNCERTAIN);
+	end();
+}
+END_TEST
+
+START_TEST(percentiles_without_operations_enough_are_no_metrics)
+{
+	begin();
+	rig_add_spread(first, "one", 1000, 5000, 2);
+	rig_add_spread(second, "one", 2000, 5000, 2);
+	compare_both();
+	ck_assert_str_eq(comparison->works[0].unsupported, "p99.9, p99.99");
+	ck_assert_str_eq(
+		comparison->works[0].metrics[comparison->works[0].metric_count - 1].name,
+		"p99");
+	end();
+}
+END_TEST
+
+START_TEST(kinds_of_operations_have_metrics_of_their_own)
+{
+	begin();
+	for (int i = 0; i < 5; i++) {
+		rig_add_job(first, "one", 1000 + i, 5000 + i * 10, 9000 + i * 10);
+		rig_add_job(second, "one", 1000 + i, 5000 + i * 10, 18000 + i * 10);
+	}
+	compare_both();
+	const struct compare_metric *read = rig_metric(comparison, "read.p50");
+	const struct compare_metric *update = rig_metric(comparison, "update.p50");
+	ck_assert_double_eq_tol(read->pairs[1].ratio.ratio, 1, 1e-9);
+	ck_assert_double_eq_tol(update->pairs[1].ratio.ratio, 2, 0.01);
+	ck_assert_uint_eq(update->pairs[1].verdict, COMPARE_WORSE);
+	end();
+}
+END_TEST
+
+START_TEST(three_runs_each_can_tell_nothing)
+{
+	begin();
+	rig_add_spread(first, "one", 1000, 5000, 3);
+	rig_add_spread(second, "one", 9000, 5000, 3);
+	compare_both();
+	ck_assert_uint_eq(
+		rig_metric(comparison, "throughput")->pairs[1].verdict, COMPARE_TOO_FEW);
+	end();
+}
+END_TEST
+
+START_TEST(other_work_is_refused_with_each_reason)
+{
+	static const struct {
+		size_t offset, size;
+		const char *why;
+	} cases[] = {
+		{offsetof(struct nb_result, digest), 8, "stream of operations (its digest)"},
+		{offsetof(struct nb_result, durability), 4,
+			"differing durability: process (a.json), commit (b.json)"},
+		{offsetof(struct nb_result, threads), 4,
+			"differing threads: 1 (a.json), 3 (b.json)"},
+		{offsetof(struct nb_result, workload.key_size), 8, "differing key size: 16 (a"},
+		{offsetof(struct nb_result, workload.value_size), 8, "differing value size"},
+		{offsetof(struct nb_result, workload.count), 8, "number of records"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		begin();
+		rig_add(first, "one", 1000, 5000);
+		struct record *other = rig_add(second, "one", 1000, 5000);
+		uint64_t three = NB_DUR_COMMIT;
+		ck_assert_uint_eq(three, 3);
+		memcpy((char *)other->run + cases[i].offset, &three, cases[i].size);
+		assert_refused(second, cases[i].why);
+		end();
+	}
+	begin();
+	rig_add_job(first, "one", 1000, 5000, 5000);
+	rig_add_job(second, "one", 1000, 5000, 5000)->job->procs = 2;
+	assert_refused(second, "differing processes: 1 (a.json), 2 (b.json)");
+	second->records[0].run->threads = 8;
+	assert_refused(second, "differing threads: 1 (a.json), 8 (b.json); differing proc");
+	end();
+}
+END_TEST
+
+START_TEST(runs_that_did_not_end_well_are_refused)
+{
+	begin();
+	rig_add(first, "one", 1000, 5000);
+	struct record *other = rig_add(second, "one", 1000, 5000);
+	other->run->measured.is_partial = true;
+	other->block = 3;
+	assert_refused(second, "get of b.json, run 3 is partial");
+	snprintf(other->end, sizeof(other->end), "the disk is full");
+	assert_refused(second, "get of b.json, run 3 did not end well: the disk is full");
+	other->end[0] = '\0';
+	other->run->measured.is_partial = false;
+	other->is_merged = 4;
+	assert_refused(second, "is merged of 4 runs");
+	other->is_merged = 0;
+	ck_assert_int_eq(nb_results_add_failure(second, "one", "killed"), NB_OK);
+	assert_refused(second, "one has no result: killed");
+	end();
+}
+END_TEST
+
+START_TEST(force_compares_and_keeps_the_reasons)
+{
+	begin();
+	rig_add(first, "one", 1000, 5000);
+	rig_add(second, "one", 1000, 5000)->run->threads = 3;
+	const struct nb_compare_input inputs[] = {{first, "a"}, {second, "b"}};
+	struct nb_compare_options options = NB_COMPARE_OPTIONS_INIT;
+	options.force = 1;
+	ck_assert_int_eq(nb_comparison_new(&comparison, inputs, 2, &options), NB_OK);
+	ck_assert_uint_eq(comparison->differences.count, 1);
+	ck_assert_str_eq(comparison->differences.items[0], "differing threads: 1 (a), 3 (b)");
+	end();
+}
+END_TEST
+
+START_TEST(other_surroundings_are_warned_of_and_not_refused)
+{
+	begin();
+	rig_add(first, "one", 1000, 5000);
+	struct record *other = rig_add(second, "one", 1000, 5000);
+	compare_both();
+	ck_assert_uint_eq(comparison->warnings.count, 0);
+	snprintf(other->run->environment.cpu, sizeof(other->run->environment.cpu), "another");
+	snprintf(other->run->environment.build, sizeof(other->run->environment.build), "debug");
+	other->run->engine_version = "2.0";
+	compare_both(); /* a build that is not known differs from nothing */
+	ck_assert_uint_eq(comparison->warnings.count, 2);
+	ck_assert_str_eq(comparison->warnings.items[0],
+		"differing engine's version: 1.0 (a.json), 2.0 (b.json)");
+	ck_assert_str_eq(comparison->warnings.items[1],
+		"differing CPU: a CPU (a.json), another (b.json)");
+	end();
+}
+END_TEST
+
+START_TEST(versions_of_different_engines_are_no_difference)
+{
+	begin();
+	rig_add(first, "one", 1000, 5000);
+	rig_add(first, "two", 1000, 5000)->run->engine_version = "7";
+	comparison = rig_compared(first, NULL);
+	ck_assert_uint_eq(comparison->warnings.count, 0);
+	end();
+}
+END_TEST
+
+START_TEST(nothing_to_compare_is_refused)
+{
+	begin();
+	assert_refused(NULL, "there is no run with a result");
+	rig_add_spread(first, "one", 1000, 5000, 3);
+	assert_refused(NULL, "there is nothing to compare: all runs are of one, get");
+	rig_add_job(second, "one", 1000, 5000, 5000);
+	assert_refused(second, "get one (a.json) and run one (b.json) are different things");
+	end();
+}
+END_TEST
+
+START_TEST(a_confidence_that_is_none_is_refused)
+{
+	static const double wrong[] = {0, 0.5, 1, 95, NAN};
+	begin();
+	rig_add(first, "one", 1000, 5000);
+	for (size_t i = 0; i < 5; i++) {
+		const struct nb_compare_input input = {first, "a"};
+		struct nb_compare_options options = NB_COMPARE_OPTIONS_INIT;
+		options.confidence = wrong[i];
+		ck_assert_int_eq(
+			nb_comparison_new(&comparison, &input, 1, &options), NB_ERR_USAGE);
+	}
+	comparison = NULL;
+	end();
+}
+END_TEST
+
+START_TEST(tight_is_an_interval_within_the_share)
+{
+	begin();
+	rig_add_spread(first, "one", 1000, 5000, 5);
+	rig_add_spread(second, "one", 2000, 5000, 5);
+	compare_both();
+	/* of 5 each 2 of the 25 ordered ratios are left out at either end: 1.04 and 1.03 / 1, so
+	 * that it ends at 1.04 / 1.01 times the ratio */
+	ck_assert(nb_comparison_is_tight(comparison, 0.02971));
+	ck_assert(!nb_comparison_is_tight(comparison, 0.02969));
+	char text[200];
+	nb_comparison_brief(comparison, text, sizeof(text));
+	ck_assert_str_eq(text, "get one: b.json is 2.0 times faster than a.json (1.9 to 2.1)");
+	end();
+}
+END_TEST
+
+START_TEST(single_runs_are_never_tight)
+{
+	begin();
+	rig_add(first, "one", 1000, 5000);
+	rig_add(second, "one", 1000, 5000);
+	compare_both();
+	ck_assert(!nb_comparison_is_tight(comparison, 1000));
+	end();
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("compare", engines_of_one_file_are_samples,
+		files_of_the_same_engine_are_samples,
+		files_with_the_same_engines_are_compared_engine_by_engine,
+		an_engine_of_two_files_beside_another_is_told_with_its_file,
+		two_builds_of_an_engine_in_one_file_are_told_apart_by_their_plugins,
+		a_run_counts_for_one_value_of_each_metric,
+		percentiles_without_operations_enough_are_no_metrics,
+		kinds_of_operations_have_metrics_of_their_own, three_runs_each_can_tell_nothing,
+		other_work_is_refused_with_each_reason, runs_that_did_not_end_well_are_refused,
+		force_compares_and_keeps_the_reasons,
+		other_surroundings_are_warned_of_and_not_refused,
+		versions_of_different_engines_are_no_difference, nothing_to_compare_is_refused,
+		a_confidence_that_is_none_is_refused, tight_is_an_interval_within_the_share,
+		single_runs_are_never_tight);
+}

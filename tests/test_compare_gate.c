@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a gate lets pass. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare_rig.h"
+#include "unit.h"
+
+static char *lines; /* of the last gate() */
+
+/** `count` runs each of before and now, now with these factors; the gate's answer. */
+static int
+gate(uint32_t count, double rate, double latency, const char *limits)
+{
+	struct nb_results *before = rig_results(), *now = rig_results();
+	size_t size;
+	rig_add_spread(before, "one", 1000, 5000, count);
+	rig_add_spread(now, "one", 1000 * rate, 5000 * latency, count);
+	struct nb_comparison *comparison = rig_compared(before, now);
+	free(lines);
+	FILE *out = open_memstream(&lines, &size);
+	int rc = nb_comparison_gate(comparison, limits, out);
+	fclose(out);
+	nb_comparison_delete(comparison);
+	nb_results_delete(before);
+	nb_results_delete(now);
+	return rc;
+}
+
+START_TEST(worse_by_more_than_the_limit_fails)
+{
+	ck_assert_int_eq(gate(5, 1, 1.2, "p99:5%"), 1);
+	rig_assert_has(lines, "FAILED: get one p99: 20.0 % worse (");
+	rig_assert_has(lines, "limit 5 %\n");
+	ck_assert_int_eq(gate(5, 0.8, 1, "throughput:3%"), 1);
+	rig_assert_has(lines, "throughput: 20.0 % worse (96.8254 % CI 17.");
+}
+END_TEST
+
+START_TEST(worse_within_the_limit_passes)
+{
+	ck_assert_int_eq(gate(5, 0.9, 1.2, "p99:25%,throughput:15%"), 0);
+	rig_assert_has(lines, "ok: get one p99: 20.0 % worse");
+	rig_assert_has(lines, "ok: get one throughput: 10.0 % worse");
+}
+END_TEST
+
+START_TEST(better_passes)
+{
+	ck_assert_int_eq(gate(5, 2, 0.5, "p50:0%,throughput:0%"), 0);
+	rig_assert_has(lines, "throughput: 100.0 % better");
+	rig_assert_has(lines, "p50: 50.0 % better");
+}
+END_TEST
+
+START_TEST(what_may_be_chance_passes_and_is_told)
+{
+	ck_assert_int_eq(gate(5, 1, 1.015, "p99:1%"), 0);
+	rig_assert_has(lines, "ok: get one p99: 1.");
+	rig_assert_has(lines, "; that may be chance\n");
+}
+END_TEST
+
+START_TEST(one_limit_of_several_is_enough_to_fail)
+{
+	ck_assert_int_eq(gate(5, 1, 1.2, "throughput:3%,p50:5%,p99:50%"), 1);
+	rig_assert_has(lines, "ok: get one throughput");
+	rig_assert_has(lines, "FAILED: get one p50");
+	rig_assert_has(lines, "ok: get one p99");
+}
+END_TEST
+
+START_TEST(single_runs_are_judged_by_the_figure_alone)
+{
+	ck_assert_int_eq(gate(1, 1, 1.2, "p99:5%"), 1);
+	rig_assert_has(lines, "one run on a side");
+	ck_assert_int_eq(gate(1, 1, 1.02, "p99:5%"), 0);
+	rig_assert_has(lines, "one run on a side");
+}
+END_TEST
+
+START_TEST(too_few_runs_can_fail_all_the_same)
+{
+	ck_assert_int_eq(gate(2, 1, 1.2, "p99:5%"), 1);
+	rig_assert_has(lines, "4 runs each at least for 95 %");
+}
+END_TEST
+
+START_TEST(a_metric_that_is_absent_is_an_error_that_names_the_others)
+{
+	ck_assert_int_eq(gate(5, 1, 1, "throughput:3%,p99.9:5%"), NB_ERR_USAGE);
+	rig_assert_has(nb_error_text(), "'p99.9'");
+	rig_assert_has(nb_error_text(), "there are: throughput, p50, p90, p99");
+	ck_assert_str_eq(lines, "");
+}
+END_TEST
+
+START_TEST(limits_that_make_no_sense_are_refused)
+{
+	static const char *const wrong[] = {"", "p99", "p99:", "p99:5", "p99:%", ":5%",
+		"p99:x%", "p99:-1%", "p99:5%,", ",p99:5%", "p99=5%", "p99:5%%", "p99:nan%",
+		"p99:100000000000000000000000000000000000000000000000%"};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		ck_assert_msg(gate(2, 1, 1, wrong[i]) == NB_ERR_USAGE, "%s", wrong[i]);
+		ck_assert_str_eq(lines, "");
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("compare_gate", worse_by_more_than_the_limit_fails,
+		worse_within_the_limit_passes, better_passes,
+		what_may_be_chance_passes_and_is_told, one_limit_of_several_is_enough_to_fail,
+		single_runs_are_judged_by_the_figure_alone, too_few_runs_can_fail_all_the_same,
+		a_metric_that_is_absent_is_an_error_that_names_the_others,
+		limits_that_make_no_sense_are_refused);
+}
