@@ -190,6 +190,46 @@ const struct action actions[ACTION_COUNT] = {
 			.detail = "What it says, how it was measured, and what would make it "
 				  "wrong. Without a name it lists all that can be explained.",
 		},
+	[ACTION_COMPARE] =
+		{
+			.name = "compare",
+			.run = cmd_compare,
+			.operand = "FILE...",
+			.help = "say how runs differ, by how much, and how sure that is",
+			.detail =
+				"Each file against the first, or the engines of a file against "
+				"its first one. A run counts for one value of each figure; "
+				"their ratio has an interval, and a test says whether it may "
+				"be chance. Runs of another stream of operations, durability, "
+				"size, rate or number of threads, and such that did not end "
+				"well, are not ranked unless --force is given. Repetitions "
+				"come from vs.",
+		},
+	[ACTION_VS] =
+		{
+			.name = "vs",
+			.run = cmd_vs,
+			.help = "run engines in turn until their difference is known",
+			.detail =
+				"Each repetition is a process of its own on fresh data: load "
+				"and run of the workload, or without one put and get of keys. "
+				"Each engine has one in each round, in random order. It ends "
+				"when, from five rounds on, each ratio of throughputs is "
+				"known to --precision, or when --budget or --runs is used up; "
+				"then it prints what compare does. An engine that fails is "
+				"left out, and the exit status is 1.",
+		},
+	[ACTION_GATE] =
+		{
+			.name = "gate",
+			.run = cmd_gate,
+			.operand = "BASE NEW",
+			.help = "fail if a result got worse by more than --max-regress",
+			.detail = "For scripts: the exit status is 4 if a figure of the file "
+				  "NEW is worse than that of BASE by more than its limit and "
+				  "its interval says that it is worse at all. With one run in "
+				  "a file the figure alone decides, which is said.",
+		},
 };
 
 size_t

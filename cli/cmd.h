@@ -27,6 +27,9 @@ enum {
 	ACTION_MERGE,
 	ACTION_RERUN,
 	ACTION_EXPLAIN,
+	ACTION_COMPARE,
+	ACTION_VS,
+	ACTION_GATE,
 	ACTION_COUNT
 };
 #define ACTION_BIT(action) (1u << (action))
@@ -34,7 +37,8 @@ enum {
 /* Those that look at a workload, and so take keys of jobs for options. */
 #define JOB_ACTIONS \
 	(ACTION_BIT(ACTION_LOAD) | ACTION_BIT(ACTION_RUN) | ACTION_BIT(ACTION_REPLAY) | \
-		ACTION_BIT(ACTION_WORKLOADS) | ACTION_BIT(ACTION_CONVERT))
+		ACTION_BIT(ACTION_WORKLOADS) | ACTION_BIT(ACTION_CONVERT) | \
+		ACTION_BIT(ACTION_VS))
 
 struct action {
 	const char *name;
@@ -93,5 +97,11 @@ int
 cmd_rerun(const struct options *options);
 int
 cmd_explain(const struct options *options);
+int
+cmd_compare(const struct options *options);
+int
+cmd_vs(const struct options *options);
+int
+cmd_gate(const struct options *options);
 
 #endif /* CLI_CMD_H */

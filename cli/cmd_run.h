@@ -10,6 +10,30 @@ struct failure;
 struct nb_results;
 struct options;
 
+enum { DRIVERS_MAX = 64 };
+
+/** The engines of a list "a,b,c". */
+struct drivers {
+	char *text; /* owned, to free(); cut into names */
+	const char *names[DRIVERS_MAX];
+	size_t count;
+};
+
+/** False if the list makes no sense, which then has been said. */
+bool
+drivers_split(struct drivers *drivers, const char *list);
+
+/** Whether each option of an engine is for one of these; else it has been said. */
+bool
+drivers_have_options(const struct options *options, const struct drivers *drivers);
+
+/**
+ * Leave in `options` those that are for every engine and those for options->driver, without
+ * its name. `chosen` is room for all of them, and has them then.
+ */
+void
+drivers_choose_options(struct options *options, const char **chosen);
+
 /** What is run on each engine. */
 struct run_kind {
 	/**

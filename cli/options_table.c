@@ -13,7 +13,10 @@
 #define CONVERTS ACTION_BIT(ACTION_CONVERT)
 #define RUN ACTION_BIT(ACTION_RUN)
 #define JOBS (ACTION_BIT(ACTION_LOAD) | RUN | REPLAYS)
-#define OPENS (RUNS | JOBS)
+#define VS ACTION_BIT(ACTION_VS)
+#define OPENS (RUNS | JOBS | VS)
+#define GATES ACTION_BIT(ACTION_GATE)
+#define COMPARES (ACTION_BIT(ACTION_COMPARE) | VS | GATES)
 #define REPORTS (ACTION_BIT(ACTION_REPORT) | ACTION_BIT(ACTION_MERGE))
 #define RESULTS (OPENS | REPORTS)
 #define FILES (RUNS | ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_SHUFFLE))
@@ -28,6 +31,7 @@ const char *const option_groups[GROUP_COUNT] = {
 	[GROUP_TRACE] = "Traces",
 	[GROUP_ENGINE] = "The engine",
 	[GROUP_MEASURE] = "How to measure",
+	[GROUP_COMPARE] = "How to compare",
 	[GROUP_OUTPUT] = "What to print",
 };
 
@@ -60,7 +64,7 @@ const struct option_row option_table[] = {
 		.help = "start of all that is random; the same seed, the same data"},
 
 	{.name = "workload", .letter = 'w', .arg = "NAME", .type = OPTION_TEXT,
-		.group = GROUP_WORKLOAD, .actions = ACTION_BIT(ACTION_LOAD) | RUN,
+		.group = GROUP_WORKLOAD, .actions = ACTION_BIT(ACTION_LOAD) | RUN | VS,
 		.words = WORDS_WORKLOAD, FIELD(workload),
 		.help = "the workload, or with a '/' or .ini at its end a file of one",
 		.detail = "Without it there is one group, of which a mix has to be given."},
@@ -146,7 +150,7 @@ const struct option_row option_table[] = {
 		.job_key = "threads", FIELD(threads),
 		.help = "workers that share the operations"},
 	{.name = "procs", .arg = "COUNT", .type = OPTION_COUNT, .def = "1", .min = 1, .max = 256,
-		.group = GROUP_MEASURE, .actions = RUN, FIELD(procs),
+		.group = GROUP_MEASURE, .actions = RUN | VS, FIELD(procs),
 		.help = "processes that have the database open at once, each with the threads"},
 	{.name = "record", .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_TRACE,
 		.actions = ACTION_BIT(ACTION_LOAD) | RUN, .words = WORDS_FILE, FIELD(record),
@@ -160,7 +164,7 @@ const struct option_row option_table[] = {
 		.detail = "What is seen is a part of the result file. Without it, each second, and "
 			  "in the first ten seconds five times as often."},
 	{.name = "until-steady", .arg = "WINDOW", .type = OPTION_TEXT, .group = GROUP_MEASURE,
-		.actions = RUN | REPLAYS, FIELD(steady),
+		.actions = RUN | REPLAYS | VS, FIELD(steady),
 		.help = "end when the throughput is steady: 10s, or 10s,slope:5%,band:10%",
 		.detail = "Steady is: over the window, the line of least squares changes by no more "
 			  "than the slope, and no tenth of the window is off its mean by more than "
@@ -179,7 +183,7 @@ const struct option_row option_table[] = {
 		.detail = "auto is the time stamp counter where it can be trusted; tsc is refused where it "
 			  "cannot."},
 	{.name = "settle", .arg = "HOW", .type = OPTION_CHOICE, .def = "compact",
-		.choices = "none|flush|compact", .group = GROUP_MEASURE, .actions = WRITES | JOBS,
+		.choices = "none|flush|compact", .group = GROUP_MEASURE, .actions = WRITES | JOBS | VS,
 		FIELD(settle), .help = "how a run of writes ends",
 		.detail = "flush: what is in memory is written out; compact: and the work that the "
 			  "engine has put off is done. It is timed apart from the operations."},
@@ -198,8 +202,28 @@ const struct option_row option_table[] = {
 			  "are evicted, and the result says how much of them was in memory when "
 			  "the first operation began."},
 	{.name = "allow-missing", .type = OPTION_FLAG, .group = GROUP_MEASURE,
-		.actions = ACTION_BIT(ACTION_GET) | ACTION_BIT(ACTION_DELETE) | RUN | REPLAYS,
+		.actions = ACTION_BIT(ACTION_GET) | ACTION_BIT(ACTION_DELETE) | RUN | REPLAYS | VS,
 		FIELD(allows_missing), .help = "a key that is not there is no failure"},
+
+	{.name = "runs", .arg = "COUNT", .type = OPTION_COUNT, .min = 1, .max = 10000,
+		.group = GROUP_COMPARE, .actions = VS, FIELD(runs),
+		.help = "repetitions of each engine, however precise they are by then"},
+	{.name = "precision", .arg = "SHARE", .type = OPTION_TEXT, .def = "5%",
+		.group = GROUP_COMPARE, .actions = VS, FIELD(precision),
+		.help = "how far the ratio of throughputs may be from its interval's ends"},
+	{.name = "budget", .arg = "TIME", .type = OPTION_TIME, .def = "10m",
+		.group = GROUP_COMPARE, .actions = VS, FIELD(budget_ns),
+		.help = "time after which no more rounds are begun"},
+	{.name = "max-regress", .arg = "LIMITS", .type = OPTION_TEXT, .group = GROUP_COMPARE,
+		.actions = GATES, FIELD(max_regress),
+		.help = "what may get worse by how much: p99:5%,throughput:3%",
+		.detail = "Figures are throughput, settled, p50, p90, p99, p99.9 and p99.99, of one "
+			  "kind of operation read.p99. All that are named must be there."},
+	{.name = "confidence", .arg = "SHARE", .type = OPTION_REAL, .def = "0.95", .max = 1,
+		.group = GROUP_COMPARE, .actions = COMPARES, FIELD(confidence),
+		.help = "how sure intervals and verdicts are to be"},
+	{.name = "force", .type = OPTION_FLAG, .group = GROUP_COMPARE, .actions = COMPARES,
+		FIELD(is_forced), .help = "compare what cannot be compared, saying why not"},
 
 	{.name = "only", .arg = "TEXT", .type = OPTION_TEXT, .group = GROUP_MEASURE,
 		.actions = CHECKS, FIELD(only), .help = "only promises with TEXT in their name"},
@@ -239,7 +263,11 @@ const struct option_row option_table[] = {
 		.choices = "text|md|csv|json|hgrm|hlog|gnuplot|candlestick|html",
 		.group = GROUP_OUTPUT, .actions = REPORTS, FIELD(report_format),
 		.help = "what a report is"},
-	{.name = "quiet", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = FILES | JOBS | CONVERTS,
+	{.name = "format", .arg = "FORMAT", .type = OPTION_CHOICE, .def = "text",
+		.choices = "text|md|json", .group = GROUP_OUTPUT,
+		.actions = ACTION_BIT(ACTION_COMPARE), FIELD(compare_format),
+		.help = "what a comparison is"},
+	{.name = "quiet", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = FILES | JOBS | CONVERTS | VS,
 		FIELD(is_quiet), .help = "no progress and no remarks, only warnings and errors"},
 	{.name = "version", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = ALL,
 		FIELD(wants_version), .help = "print the version"},

@@ -302,20 +302,10 @@ fit(struct part *parts, size_t width)
 	}
 }
 
+/** `width`: of the text, in columns. */
 static void
-draw(const struct nb_progress *progress)
+draw_text(const char *text, size_t width)
 {
-	struct part parts[PARTS] = {0};
-	char text[PARTS * (PART_SIZE + GAP)] = "";
-	describe(parts, progress);
-	fit(parts, columns());
-	for (int i = 0; i < PARTS; i++) {
-		if (parts[i].columns == 0)
-			continue;
-		strcat(text, text[0] != '\0' ? "  " : "");
-		strcat(text, parts[i].text);
-	}
-	size_t width = width_of(parts);
 	int padding = line.shown > width ? (int)(line.shown - width) : 0;
 	/* One call, so one write: no half of a line is ever seen. */
 	fprintf(stderr, "\r%s%s%s%*s", line.has_colour ? "\033[2m" : "", text,
@@ -333,6 +323,22 @@ note_rate(const struct nb_progress *progress, uint64_t now)
 	if (line.rate_count == SPARKS_MAX)
 		memmove(line.rates, line.rates + 1, (--line.rate_count) * sizeof(*line.rates));
 	line.rates[line.rate_count++] = progress->rate_ops_s;
+}
+
+static void
+draw(const struct nb_progress *progress)
+{
+	struct part parts[PARTS] = {0};
+	char text[PARTS * (PART_SIZE + GAP)] = "";
+	describe(parts, progress);
+	fit(parts, columns());
+	for (int i = 0; i < PARTS; i++) {
+		if (parts[i].columns == 0)
+			continue;
+		strcat(text, text[0] != '\0' ? "  " : "");
+		strcat(text, parts[i].text);
+	}
+	draw_text(text, width_of(parts));
 }
 
 /** Wait for the next whole second of the phase, or for a phase. True: it has come. */
@@ -458,6 +464,21 @@ progress_function(bool is_wanted)
 	line.has_bars = is_utf8();
 	line.has_colour = no_color == NULL || no_color[0] == '\0';
 	return show;
+}
+
+void
+progress_show_text(const char *text)
+{
+	enum { LINE_SIZE = 256 };
+	if (progress_function(true) == NULL)
+		return;
+	char cut[LINE_SIZE];
+	size_t width = columns() < sizeof(cut) ? columns() + 1 : sizeof(cut);
+	snprintf(cut, width, "%s", text);
+	lock_line();
+	park_ticker();
+	draw_text(cut, strlen(cut));
+	unlock_line();
 }
 
 void

@@ -13,6 +13,10 @@
 nb_progress_fn
 progress_function(bool is_wanted);
 
+/** Show this text, of ASCII alone, as the line, where progress_function() of the same has somebody to look. */
+void
+progress_show_text(const char *text);
+
 /** Take the line off the screen, before anything else is printed there. */
 void
 progress_clear(void);

@@ -36,7 +36,7 @@
 #include "output.h"
 #include "progress.h"
 
-enum { LOOK_MS = 1000, STOP_LOOK_MS = 100, OPAQUE_FACTOR = 6, DRIVERS_MAX = 64 };
+enum { LOOK_MS = 1000, STOP_LOOK_MS = 100, OPAQUE_FACTOR = 6 };
 
 /** In memory that parent and child share. One writes, the other looks now and then. */
 struct shared {
@@ -50,13 +50,6 @@ static struct shared *shared;
 
 /** What the child shows of its progress, or NULL. */
 static nb_progress_fn show;
-
-/** The drivers, taken apart. */
-struct drivers {
-	char *text; /* owned; cut into names */
-	const char *names[DRIVERS_MAX];
-	size_t count;
-};
 
 static uint64_t
 now_ns(void)
@@ -77,8 +70,8 @@ has_driver(const struct drivers *drivers, const char *name)
 	return false;
 }
 
-static bool
-split_drivers(struct drivers *drivers, const char *list)
+bool
+drivers_split(struct drivers *drivers, const char *list)
 {
 	*drivers = (struct drivers){.text = strdup(list)};
 	if (drivers->text == NULL) {
@@ -135,8 +128,8 @@ is_option_of(const char *option, const char *driver)
 	return strlen(name) == length && strncmp(option, name, length) == 0;
 }
 
-static bool
-are_options_of(const struct options *options, const struct drivers *drivers)
+bool
+drivers_have_options(const struct options *options, const struct drivers *drivers)
 {
 	for (size_t i = 0; i < options->engine_option_count; i++) {
 		const char *option = options->engine_options[i];
@@ -152,9 +145,8 @@ are_options_of(const struct options *options, const struct drivers *drivers)
 	return true;
 }
 
-/** Those that are for every engine, and those for this one, without its name. */
-static void
-choose_options(struct options *options, const char **chosen)
+void
+drivers_choose_options(struct options *options, const char **chosen)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < options->engine_option_count; i++) {
@@ -230,7 +222,7 @@ run_here(const struct options *options, const struct run_kind *kind, const char 
 		return STATUS_FAILED;
 	}
 	own.driver = driver;
-	choose_options(&own, chosen);
+	drivers_choose_options(&own, chosen);
 	int status = kind->run(&own, progress, results, summary);
 	free(chosen);
 	return status;
@@ -460,9 +452,9 @@ run_drivers(const struct options *options, const struct run_kind *kind)
 {
 	struct drivers drivers;
 	int status = STATUS_USAGE;
-	if (!split_drivers(&drivers, options->driver))
+	if (!drivers_split(&drivers, options->driver))
 		return status;
-	if (are_options_of(options, &drivers) && are_fresh(options, &drivers, kind))
+	if (drivers_have_options(options, &drivers) && are_fresh(options, &drivers, kind))
 		status = run_and_write(options, kind, &drivers);
 	free(drivers.text);
 	return status;

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vs: engines in turn, on fresh data, until the ratio of their throughputs is known.
+ *
+ * A round is one repetition of each engine, in an order that is drawn for each round: what
+ * drifts while it goes on, heat or a neighbour, then falls on all of them and not on the one
+ * that happens to come last (Mytkowicz and others, ASPLOS 2009). The order follows from
+ * --seed, and each record has the number of its round.
+ *
+ * It ends where from ROUNDS_MIN on each interval is within --precision. Looking after each
+ * round and ending at the first good look makes the interval a little less sure than it
+ * says; the bound from below keeps that small. Where --runs says how many there are to be,
+ * nothing is looked at meanwhile.
+ *
+ * What would make it wrong: a --path on a disk that is slow again minutes after it was
+ * written (caches of SSDs), as each repetition then pays for the one before.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mininb/mininb.h>
+
+#include "cmd.h"
+#include "cmd_run.h"
+#include "compare_files.h"
+#include "message.h"
+#include "options.h"
+#include "output.h"
+#include "progress.h"
+#include "vs_repeat.h"
+
+enum {
+	ROUNDS_MIN = 5,
+	RESAMPLES_MEANWHILE = 1000,
+	LOOK_SHARE = 20, /* of many runs a look takes long; it is to take no more than 5 % */
+};
+
+struct vs_engine {
+	const char *driver;
+	struct nb_results *results;
+	bool is_out; /* it has failed */
+};
+
+struct versus {
+	const struct options *options;
+	struct drivers drivers;
+	struct vs_engine engines[DRIVERS_MAX];
+	struct vs_place place;
+	struct nb_results *all; /* in the order in which they ran */
+	double precision;
+	uint64_t begin_ns;
+	uint64_t look_at_ns; /* before that nothing is looked at again */
+	uint32_t round;      /* that goes on, from 1 */
+	const char *running; /* engine */
+	char known[160];     /* by the rounds so far */
+	int status;
+};
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- progress ---- */
+
+static void
+format_clock(char *text, size_t size, uint64_t ns)
+{
+	uint64_t s = ns / 1000000000;
+	if (s < 3600)
+		snprintf(text, size, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
+	else
+		snprintf(text, size, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600,
+			s / 60 % 60, s % 60);
+}
+
+/** Left is what --runs will take, or of the budget is left at most. */
+static uint64_t
+left_ns(const struct versus *versus, uint64_t elapsed_ns)
+{
+	uint64_t budget = versus->options->budget_ns, runs = versus->options->runs;
+	uint64_t left = elapsed_ns < budget ? budget - elapsed_ns : 0;
+	if (runs > 0 && versus->round > 1) {
+		uint64_t rest = elapsed_ns / (versus->round - 1) * (runs + 1 - versus->round);
+		left = rest < left ? rest : left;
+	}
+	return left;
+}
+
+static void
+show(void *arg)
+{
+	const struct versus *versus = arg;
+	char text[512], elapsed[32], left[32];
+	uint64_t passed = now_ns() - versus->begin_ns;
+	if (versus->options->is_quiet)
+		return;
+	format_clock(elapsed, sizeof(elapsed), passed);
+	format_clock(left, sizeof(left), left_ns(versus, passed));
+	snprintf(text, sizeof(text), "round %" PRIu32 " %s  %s, %s left  %s", versus->round,
+		versus->running, elapsed, left, versus->known);
+	progress_show_text(text);
+}
+
+/* ---- comparing ---- */
+
+/** Of all that have not failed; a library code, and 1 if less than two are left. */
+static int
+compare(struct nb_comparison **out, const struct versus *versus, bool is_last)
+{
+	struct nb_compare_input inputs[DRIVERS_MAX];
+	struct nb_compare_options options = compare_options_of(versus->options);
+	size_t count = 0;
+	if (!is_last)
+		options.resamples = RESAMPLES_MEANWHILE;
+	for (size_t i = 0; i < versus->drivers.count; i++) {
+		const struct vs_engine *engine = &versus->engines[i];
+		if (!engine->is_out && nb_results_count(engine->results) > 0)
+			inputs[count++] = (struct nb_compare_input){
+				engine->results, engine->driver};
+	}
+	return count < 2 ? 1 : nb_comparison_new(out, inputs, count, &options);
+}
+
+/** Look at what is known after a round; whether it is enough. */
+static bool
+is_known(struct versus *versus)
+{
+	struct nb_comparison *comparison;
+	uint64_t begin = now_ns();
+	if (begin < versus->look_at_ns)
+		return false;
+	int rc = compare(&comparison, versus, false);
+	if (rc != 0) {
+		if (rc < 0)
+			versus->status = message_last_failure(rc);
+		return true; /* there is nothing to be known */
+	}
+	nb_comparison_brief(comparison, versus->known, sizeof(versus->known));
+	bool is_tight = versus->round >= ROUNDS_MIN &&
+		nb_comparison_is_tight(comparison, versus->precision);
+	nb_comparison_delete(comparison);
+	uint64_t end = now_ns();
+	versus->look_at_ns = end + (end - begin) * LOOK_SHARE;
+	return is_tight && versus->options->runs == 0;
+}
+
+static bool
+is_over_budget(const struct versus *versus)
+{
+	uint64_t elapsed = now_ns() - versus->begin_ns;
+	if (elapsed + elapsed / versus->round <= versus->options->budget_ns)
+		return false;
+	message_log(NULL, NB_LOG_INFO,
+		"the budget of time is used up, with a higher --budget there would be more "
+	        "rounds");
+	return true;
+}
+
+/* ---- rounds ---- */
+
+/** splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
+static uint64_t
+next_random(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+/** Fisher and Yates's shuffle. The remainder favours an order by less than 2^-57. */
+static void
+draw_order(size_t *order, size_t count, uint64_t seed, uint32_t round)
+{
+	uint64_t state = seed + ((uint64_t)round << 32);
+	for (size_t i = 0; i < count; i++)
+		order[i] = i;
+	for (size_t i = count; i > 1; i--) {
+		size_t other = next_random(&state) % i, kept = order[i - 1];
+		order[i - 1] = order[other];
+		order[other] = kept;
+	}
+}
+
+static void
+repeat(struct versus *versus, struct vs_engine *engine)
+{
+	struct options own = *versus->options;
+	const char **chosen = calloc(own.engine_option_count + 1, sizeof(*chosen));
+	if (chosen == NULL) {
+		message_error("out of memory");
+		engine->is_out = true;
+		versus->status = STATUS_FAILED;
+		return;
+	}
+	own.driver = versus->running = engine->driver;
+	drivers_choose_options(&own, chosen);
+	struct vs_repetition repetition = {.place = &versus->place,
+		.options = &own,
+		.round = versus->round,
+		.own = engine->results,
+		.all = versus->all,
+		.tick = show,
+		.tick_arg = versus};
+	int status = vs_repeat(&repetition);
+	free(chosen);
+	if (status == STATUS_DONE || status == STATUS_INTERRUPTED)
+		return;
+	engine->is_out = true;
+	versus->status = STATUS_FAILED;
+	message_error("%s is left out from here on", engine->driver);
+}
+
+static size_t
+count_left(const struct versus *versus)
+{
+	size_t left = 0;
+	for (size_t i = 0; i < versus->drivers.count; i++)
+		left += !versus->engines[i].is_out;
+	return left;
+}
+
+static void
+run_round(struct versus *versus)
+{
+	size_t order[DRIVERS_MAX];
+	draw_order(order, versus->drivers.count, versus->options->seed, versus->round);
+	for (size_t i = 0; i < versus->drivers.count && !nb_stop_requested(); i++) {
+		struct vs_engine *engine = &versus->engines[order[i]];
+		if (!engine->is_out)
+			repeat(versus, engine);
+	}
+}
+
+static void
+run_rounds(struct versus *versus)
+{
+	bool is_done = false;
+	versus->begin_ns = now_ns();
+	while (!is_done) {
+		versus->round++;
+		run_round(versus);
+		is_done = nb_stop_requested() || count_left(versus) < 2 || is_known(versus) ||
+			versus->round == versus->options->runs || is_over_budget(versus);
+	}
+	progress_clear();
+}
+
+/* ---- whole ---- */
+
+static int
+print_comparison(struct versus *versus)
+{
+	struct nb_comparison *comparison;
+	int rc = compare(&comparison, versus, true);
+	if (rc > 0) {
+		message_error("there is nothing to compare: fewer than two engines have a "
+			      "repetition that ended well");
+		return STATUS_FAILED;
+	}
+	if (rc < 0)
+		return message_last_failure(rc);
+	rc = nb_comparison_write(
+		comparison, "text", output_text(), output_flags(versus->options));
+	nb_comparison_delete(comparison);
+	return message_output_failure(rc);
+}
+
+static int
+finish(struct versus *versus)
+{
+	/* What cannot be compared has been said when that was found out. */
+	if (versus->status == STATUS_DONE || versus->status == STATUS_FAILED) {
+		int printed = print_comparison(versus);
+		versus->status = versus->status == STATUS_DONE ? printed : versus->status;
+	}
+	if (nb_stop_requested()) {
+		message_error("interrupted in round %" PRIu32, versus->round);
+		versus->status = STATUS_INTERRUPTED;
+	}
+	return nb_results_count(versus->all) > 0
+		? output_finish(versus->options, versus->all, versus->status)
+		: versus->status;
+}
+
+static bool
+is_single(const struct drivers *drivers)
+{
+	if (drivers->count > 1)
+		return false;
+	message_usage("vs: two engines are needed (--driver=%s,...)", drivers->names[0]);
+	return true;
+}
+
+static bool
+parse_precision(double *share, const char *text)
+{
+	char number[32];
+	size_t length = strlen(text);
+	snprintf(number, sizeof(number), "%.*s", length > 0 ? (int)length - 1 : 0, text);
+	if (length > 1 && length < sizeof(number) && text[length - 1] == '%' &&
+		nb_parse_real(share, number) == 0 && *share > 0 && *share <= 100) {
+		*share /= 100;
+		return true;
+	}
+	message_usage("--precision: '%s' is no percentage above 0, like 5%%", text);
+	return false;
+}
+
+static int
+run_versus(struct versus *versus)
+{
+	const struct options *options = versus->options;
+	int rc = nb_results_new(&versus->all);
+	if (rc == 0)
+		rc = output_set_command(versus->all, options, NULL);
+	for (size_t i = 0; i < versus->drivers.count && rc == 0; i++) {
+		versus->engines[i].driver = versus->drivers.names[i];
+		rc = nb_results_new(&versus->engines[i].results);
+	}
+	int status = message_last_failure(rc);
+	if (status == STATUS_DONE)
+		status = vs_place_create(&versus->place, options);
+	if (status == STATUS_DONE) {
+		run_rounds(versus);
+		vs_place_destroy(&versus->place);
+		status = finish(versus);
+	}
+	for (size_t i = 0; i < versus->drivers.count; i++)
+		nb_results_delete(versus->engines[i].results);
+	nb_results_delete(versus->all);
+	return status;
+}
+
+int
+cmd_vs(const struct options *options)
+{
+	static struct versus versus;
+	versus.options = options;
+	if (!drivers_split(&versus.drivers, options->driver))
+		return STATUS_USAGE;
+	int status = STATUS_USAGE;
+	if (!is_single(&versus.drivers) && drivers_have_options(options, &versus.drivers) &&
+		parse_precision(&versus.precision, options->precision))
+		status = output_begin(options) ? run_versus(&versus) : STATUS_FAILED;
+	free(versus.drivers.text);
+	return status;
+}

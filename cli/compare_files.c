@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "compare_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <mininb/mininb.h>
+
+#include "message.h"
+#include "options.h"
+
+struct nb_compare_options
+compare_options_of(const struct options *options)
+{
+	struct nb_compare_options compare = NB_COMPARE_OPTIONS_INIT;
+	compare.confidence = options->confidence;
+	compare.force = options->is_forced;
+	compare.seed = options->seed;
+	return compare;
+}
+
+/** The same file twice would be compared with itself. */
+static bool
+are_all_different(const struct options *options)
+{
+	for (size_t i = 1; i < options->operand_count; i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (strcmp(options->operands[i], options->operands[k]) != 0)
+				continue;
+			message_usage("%s is named twice", options->operands[i]);
+			return false;
+		}
+	}
+	return true;
+}
+
+int
+compare_files(struct nb_comparison **out, const struct options *options)
+{
+	size_t count = options->operand_count;
+	if (!are_all_different(options))
+		return STATUS_USAGE;
+	struct nb_compare_input *inputs = calloc(count + 1, sizeof(*inputs));
+	struct nb_results **results = calloc(count + 1, sizeof(struct nb_results *));
+	if (inputs == NULL || results == NULL) {
+		message_error("out of memory");
+		free(inputs);
+		free(results);
+		return STATUS_FAILED;
+	}
+	int rc = 0;
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		rc = nb_results_read(&results[i], options->operands[i]);
+		inputs[i] = (struct nb_compare_input){
+			.results = results[i], .name = options->operands[i]};
+	}
+	struct nb_compare_options compare = compare_options_of(options);
+	if (rc == 0)
+		rc = nb_comparison_new(out, inputs, count, &compare);
+	int status = message_last_failure(rc);
+	for (size_t i = 0; i < count; i++)
+		nb_results_delete(results[i]);
+	free(results);
+	free(inputs);
+	return status;
+}
