@@ -448,6 +448,8 @@ static const struct nb_explanation explanations[] = {
 
 	/* ---- the page in HTML ---- */
 
+	{"mix", "which operations a group does, and how many of each",
+		"The shares that were asked for; of a trace, what was read of it.", "html"},
 	{"operations", "operations that count", "A warm-up's do not.", "html"},
 	{"in", "the time that the operations of a group took",
 		"From the first one's begin to the last one's end.", "html"},

@@ -26,6 +26,7 @@ const struct writer writers[] = {
 		write_gnuplot},
 	{"candlestick", ".gp", "a gnuplot script of the threads' throughput",
 		write_candlestick},
+	{"html", ".html", "a page with charts, which needs no network", write_html},
 	{NULL, NULL, NULL, NULL},
 };
 

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Results as a page: one file that needs no network and no other file, and that may be opened
+ * from a disk, sent by mail or put on a server as it is.
+ *
+ * Everything is in the page without a script: words, tables, and charts as SVG. A script adds
+ * reading of values and zooming to the charts over an axis. Its policy allows nothing from
+ * outside, so a text that got into the page by mistake could fetch and send nothing either.
+ *
+ * Reasons why the numbers may be wrong come before the numbers.
+ */
+#include "report/html.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "report/html_text.h"
+
+enum {
+	WIDE_POINTS = 600, /* as many as a wide chart has pixels, about */
+	SMALL_POINTS = 240,
+	RESULTS_WHOLE =
+		4, /* with more results each has fewer points, so the page stays small */
+};
+
+struct page_memory {
+	struct page_memory *before;
+	_Alignas(16) unsigned char bytes[];
+};
+
+void *
+page_room(struct page *page, size_t count, size_t size)
+{
+	size_t most = (SIZE_MAX - sizeof(struct page_memory)) / (size > 0 ? size : 1);
+	struct page_memory *memory = count > most ? NULL
+						  : calloc(1, sizeof(*memory) + count * size);
+	if (memory == NULL) {
+		page->is_short = true;
+		return NULL;
+	}
+	memory->before = page->memory;
+	page->memory = memory;
+	return memory->bytes;
+}
+
+double *
+page_numbers(struct page *page, size_t count)
+{
+	return page_room(page, count, sizeof(double));
+}
+
+static void
+free_memory(struct page_memory *memory)
+{
+	while (memory != NULL) {
+		struct page_memory *before = memory->before;
+		free(memory);
+		memory = before;
+	}
+}
+
+bool
+page_chart(struct page *page, const struct chart *chart)
+{
+	if (!chart_has_points(chart))
+		return false;
+	chart_write(chart, page->charts++, page->out);
+	return true;
+}
+
+void
+page_title(const struct record *record, char *text, size_t size)
+{
+	record_title(record, text, size);
+	size_t used = strlen(text);
+	if (record->block > 0 && used < size)
+		snprintf(text + used, size - used, " (%u)", record->block);
+	else if (record->is_merged > 0 && used < size)
+		snprintf(text + used, size - used, " (%u runs merged)", record->is_merged);
+}
+
+bool
+page_has_response(const struct record *record)
+{
+	for (size_t g = 0; record->job != NULL && g < record->job->group_count; g++)
+		if (record->job->groups[g].is_paced)
+			return true;
+	return false;
+}
+
+/* ---- the frame ---- */
+
+static void
+write_file(FILE *out, const char *name)
+{
+	for (const struct page_file *file = page_files; file->name != NULL; file++)
+		if (strcmp(file->name, name) == 0)
+			fwrite(file->text, 1, file->size, out);
+}
+
+/** Of all results: "run of leveldb, lmdb". */
+static void
+write_title(const struct nb_results *results, FILE *out)
+{
+	enum { NAMED = 5 };
+	const char *action = results->command.action;
+	for (size_t i = 0; action == NULL && i < results->count; i++)
+		if (results->records[i].run != NULL)
+			action = record_action(&results->records[i]);
+	html_text(out, action != NULL ? action : "results");
+	for (size_t i = 0; i < results->count && i < NAMED; i++) {
+		char title[128];
+		page_title(&results->records[i], title, sizeof(title));
+		fputs(i == 0 ? " of " : ", ", out);
+		html_text(out, title);
+	}
+	if (results->count > NAMED)
+		html_say(out, " and %zu more", results->count - NAMED);
+}
+
+static void
+write_begin(struct page *page)
+{
+	FILE *out = page->out;
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
+	      "base-uri 'none'; form-action 'none'\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+	      "<meta name=\"generator\" content=\"mininb\">\n<title>",
+		out);
+	write_title(page->results, out);
+	fputs(" - mininb</title>\n<style>\n", out);
+	write_file(out, "uPlot.min.css");
+	fputc('\n', out);
+	write_file(out, "page.css");
+	fputs("</style>\n</head>\n<body>\n<main>\n", out);
+}
+
+static void
+write_end(struct page *page)
+{
+	FILE *out = page->out;
+	fputs("</main>\n<footer><p>Made by mininb ", out);
+	html_text(out, nb_version());
+	fputs(". Charts to zoom by uPlot.</p></footer>\n<!--\nuPlot, which is below:\n\n", out);
+	write_file(out, "LICENSE");
+	fputs("-->\n<script>\n", out);
+	write_file(out, "uPlot.iife.min.js");
+	fputs("</script>\n<script>\n", out);
+	write_file(out, "page.js");
+	fputs("</script>\n</body>\n</html>\n", out);
+}
+
+/* ---- a result ---- */
+
+static void
+write_result(struct page *page, size_t index)
+{
+	const struct record *record = &page->results->records[index];
+	char title[128], sync[32];
+	page_title(record, title, sizeof(title));
+	snprintf(sync, sizeof(sync), "r%zu", index);
+	fprintf(page->out, "<section id=\"r%zu\" class=\"result\"><h2>", index);
+	html_text(page->out, title);
+	fputs("</h2>\n", page->out);
+	if (record->end[0] != '\0') {
+		fputs("<p class=\"warning\"><strong>It did not end well:</strong> ", page->out);
+		html_text(page->out, record->end);
+		fputs("</p>\n", page->out);
+	}
+	if (record->run == NULL) {
+		fputs("<p>There is no result of it.</p></section>\n", page->out);
+		return;
+	}
+	page_groups(page, record);
+	page_throughput(page, record, sync);
+	page_counters(page, record, sync);
+	page_latency(page, record);
+	page_heat(page, record, sync);
+	page_resources(page, record, sync);
+	page_layers(page, record);
+	page_threads(page, record);
+	page_conditions(page, record);
+	fputs("</section>\n", page->out);
+}
+
+static void
+write_page(struct page *page)
+{
+	const struct nb_results *results = page->results;
+	write_begin(page);
+	fputs("<header><h1>", page->out);
+	write_title(results, page->out);
+	fputs("</h1></header>\n", page->out);
+	page_head(page);
+	page_compare(page);
+	page_curve(page);
+	for (size_t i = 0; i < results->count; i++)
+		write_result(page, i);
+	page_command(page);
+	write_end(page);
+}
+
+/** Numbers have a point, whatever the language of the program is. */
+int
+write_html(const struct nb_results *results, FILE *out, uint32_t flags)
+{
+	size_t less = results->count / RESULTS_WHOLE + 1;
+	struct page page = {.results = results,
+		.out = out,
+		.wide_points = WIDE_POINTS / less,
+		.small_points = SMALL_POINTS / less};
+	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	(void)flags;
+	if (plain == (locale_t)0)
+		return error_set(NB_FAIL, "out of memory");
+	locale_t before = uselocale(plain);
+	write_page(&page);
+	uselocale(before);
+	freelocale(plain);
+	free_memory(page.memory);
+	if (page.is_short)
+		return error_set(NB_FAIL, "out of memory");
+	if (fflush(out) != 0 || ferror(out))
+		return error_system("the page cannot be written");
+	return NB_OK;
+}
