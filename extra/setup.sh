@@ -64,6 +64,7 @@ mandoc            | the manual pages are checked
 zsh               | its completion is tried in it
 abigail-tools     | abidiff: the public interface stays compatible
 gnuplot-nox       | our plots are drawn
+chromium          | pages in HTML, as a browser shows them
 python3-venv      | a place for hdrhistogram
 python3-jsonschema | result files are held to their schema
 python3-dev       | to compile it on machines for which PyPI has no binary
