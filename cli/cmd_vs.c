@@ -160,7 +160,7 @@ is_over_budget(const struct versus *versus)
 		return false;
 	message_log(NULL, NB_LOG_INFO,
 		"the budget of time is used up, with a higher --budget there would be more "
-	        "rounds");
+		"rounds");
 	return true;
 }
 

@@ -35,17 +35,17 @@ struct options {
 	const char *workload_name;        /* that the result shows; NULL: `workload` */
 	const struct nb_results *same_as; /* of which this is to be a repetition; NULL: none */
 	const char *max_regress, *precision;
-	const char *const *words;         /* as typed, without the program */
+	const char *const *words; /* as typed, without the program */
 	size_t word_count;
 	uint64_t procs, interval_ns, sample_ns, phase;
 	uint64_t durability, settle, clock, format; /* index into the option's choices */
 	uint64_t from_format, to_format, key_bytes, bare_kind; /* the same */
 	uint64_t report_format, compare_format;                /* the same */
 	uint64_t runs, budget_ns;
-	uint64_t help;                                         /* HELP_* */
+	uint64_t help; /* HELP_* */
 	double value_ratio, verify_rate, speed, confidence;
 	bool is_pinned, allows_missing, is_fresh, is_folded, is_quiet, wants_version, skips_bad,
-		is_sweep, is_strict, is_cold, is_forced;
+		is_sweep, is_strict, is_cold, has_hardware, is_forced;
 	uint64_t given[2]; /* bits, see options_were_given() */
 };
 

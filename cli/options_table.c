@@ -163,6 +163,10 @@ const struct option_row option_table[] = {
 		.help = "look at latencies and the system so often; 0s: never",
 		.detail = "What is seen is a part of the result file. Without it, each second, and "
 			  "in the first ten seconds five times as often."},
+	{.name = "hardware", .type = OPTION_FLAG, .group = GROUP_MEASURE, .actions = OPENS,
+		FIELD(has_hardware), .help = "count cycles and the like in a virtual machine, too",
+		.detail = "Elsewhere they are counted anyway. Below a hypervisor each switch between "
+			  "threads then costs more: some percent of what is measured."},
 	{.name = "until-steady", .arg = "WINDOW", .type = OPTION_TEXT, .group = GROUP_MEASURE,
 		.actions = RUN | REPLAYS | VS, FIELD(steady),
 		.help = "end when the throughput is steady: 10s, or 10s,slope:5%,band:10%",

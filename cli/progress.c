@@ -234,11 +234,16 @@ set_time(struct part *parts, const struct nb_progress *progress)
 	char text[TIME_SIZE];
 	format_time(text, seconds);
 	set(parts, PART_ELAPSED, "%s", text);
-	if (progress->total <= progress->done || progress->done == 0) {
+	double left = 0;
+	if (progress->left_ns > 0)
+		left = (double)progress->left_ns * 1e-9;
+	else if (progress->total > progress->done && progress->done > 0)
+		left = seconds / done * (double)(progress->total - progress->done);
+	if (left <= 0) {
 		parts[PART_ELAPSED].rank = ranks[PART_LEFT]; /* there is nothing better */
 		return;
 	}
-	format_time(text, seconds / done * (double)(progress->total - progress->done));
+	format_time(text, left);
 	set(parts, PART_LEFT, "%s left", text);
 }
 

@@ -68,8 +68,7 @@ END_TEST
 
 START_TEST(tables_fit_a_terminal)
 {
-	struct nb_summary all[] = {
-		make("kyotocabinet", 1234567, NB_DUR_PERIODIC),
+	struct nb_summary all[] = {make("kyotocabinet", 1234567, NB_DUR_PERIODIC),
 		make("b", 500, NB_DUR_PERIODIC)};
 	strcpy(all[0].version, "1.2.79-2+b1");
 	all[0].p50_ns = 1234;

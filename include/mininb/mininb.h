@@ -87,6 +87,7 @@ struct nb_progress {
 	uint64_t errors;         /* answers so far that were "not found", and conflicts */
 	uint32_t is_warmup;
 	uint32_t spare_u32;
+	uint64_t left_ns; /* until it ends, where it is bound by time; 0: not known */
 };
 
 /** Called from time to time on the thread that made the long call. */

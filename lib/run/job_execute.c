@@ -85,6 +85,23 @@ total_of(const struct nb_job_run *run)
 	return total;
 }
 
+/** The longest of the groups that end by time; 0 if one does not. */
+static uint64_t
+bound_of(const struct nb_job_run *run)
+{
+	uint64_t bound_ns = 0;
+	for (size_t p = 0; p < run->active_count; p++) {
+		const struct job_part *part = run->active[p];
+		if (!part->is_foreground)
+			continue;
+		if (part->plan.end_ticks == UINT64_MAX)
+			return 0;
+		uint64_t own_ns = part->group->duration_ns;
+		bound_ns = own_ns > bound_ns ? own_ns : bound_ns;
+	}
+	return bound_ns;
+}
+
 static void
 watch_anew(struct nb_job_run *run, struct shared *shared)
 {
@@ -172,6 +189,7 @@ run_active(struct nb_job_run *run, struct shared *shared, const char *what, bool
 	if (rc != NB_OK)
 		return rc;
 	run_begin_phase(&run->base, what);
+	run->base.phase_bound_ns = bound_of(run);
 	run_tell(&run->base, 0, squad.total);
 	rc = job_start_feeds(run);
 	if (rc == NB_OK)

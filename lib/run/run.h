@@ -100,6 +100,7 @@ struct nb_run {
 	struct counters counted; /* as they were when counting began */
 	bool is_counting;
 	uint64_t phase_begin_ns;
+	uint64_t phase_bound_ns; /* how long it may last; 0: not bound by time */
 	const char *phase_name;
 	struct sampler *sampler; /* owned */
 	uint64_t operate_ns;     /* when the operations began */

@@ -97,6 +97,8 @@ run_tell(struct nb_run *run, uint64_t done, uint64_t total)
 		.done = done,
 		.total = total,
 		.elapsed_ns = clock_monotonic() - run->phase_begin_ns};
+	if (run->phase_bound_ns > progress.elapsed_ns)
+		progress.left_ns = run->phase_bound_ns - progress.elapsed_ns;
 	sampler_tell(run->sampler, &progress);
 	run->options.progress(run->options.progress_arg, &progress);
 }
@@ -106,6 +108,7 @@ run_begin_phase(struct nb_run *run, const char *name)
 {
 	run->phase_name = name;
 	run->phase_begin_ns = clock_monotonic();
+	run->phase_bound_ns = 0;
 	run->reached = worker_done;
 	run->told_ops = 0;
 	run->forgotten = 0;

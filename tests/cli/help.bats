@@ -10,7 +10,7 @@ options='action path driver klen vlen keys report-interval count threads option 
 	cache seed value-ratio verify-rate settle clock pin allow-missing fold quiet only format fresh
 	hang-after workload set version help from to from-format to-format key-bytes bare-as skip-bad
 	phase load trace speed record procs interval until-steady sweep slo
-	output hlog csv notebook strict allow cold sample'
+	output hlog csv notebook strict allow cold sample hardware'
 # Keys of jobs; those that an option has the name of are above.
 job_keys='summary records space key-format key-order key-size key-prefix key-digits value-size lag
 	read update insert upsert delete scan read-modify-write batch multi-get txn-read txn-write
