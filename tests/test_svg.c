@@ -148,6 +148,14 @@ START_TEST(a_small_count_is_not_0)
 	ck_assert_str_eq(text, "0.25");
 	svg_format(text, sizeof(text), SVG_COUNT, 0.05);
 	ck_assert_str_eq(text, "0.05");
+	svg_format(text, sizeof(text), SVG_COUNT, 0.00025);
+	ck_assert_str_eq(text, "0.00025");
+	svg_format(text, sizeof(text), SVG_SECONDS, 0.105);
+	ck_assert_str_eq(text, "0.105");
+	svg_format(text, sizeof(text), SVG_SECONDS, 3600);
+	ck_assert_str_eq(text, "3600");
+	svg_format(text, sizeof(text), SVG_SECONDS, 12.25);
+	ck_assert_str_eq(text, "12.25");
 	svg_format(text, sizeof(text), SVG_COUNT, 0);
 	ck_assert_str_eq(text, "0");
 	svg_format(text, sizeof(text), SVG_SECONDS, -0.5);

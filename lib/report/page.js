@@ -18,9 +18,15 @@
 
 	/* ---- numbers, as lib/base/units.c writes them ---- */
 
+	function plain(value) {
+		return String(Number(Math.abs(value) < 1 ? value.toPrecision(3) : value.toFixed(3)));
+	}
+
 	function three(value) {
 		if (value >= 99.95)
 			return String(Math.round(value));
+		if (value < 1)
+			return plain(value);
 		return String(Number(value.toFixed(value >= 9.995 ? 1 : 2)));
 	}
 
@@ -58,7 +64,7 @@
 			return stepped(v, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']);
 		},
 		ns: time,
-		s: function (v) { return String(Number(v.toFixed(3))); },
+		s: plain,
 		percentile: percentile
 	};
 

@@ -132,20 +132,23 @@ svg_ticks(const struct svg_scale *scale, enum svg_unit unit, size_t wanted,
 
 /* ---- numbers ---- */
 
-/** As few digits as tell it: "12.5". */
+/** Three digits of what is below 1, else two behind the point; none that is 0 at the end. */
 static void
 format_plain(char *text, size_t size, double value)
 {
-	long long tenths = llround(fmin(fmax(value, -1e15), 1e15) * 100);
-	long long whole = tenths / 100;
-	int rest = (int)(tenths % 100 < 0 ? -(tenths % 100) : tenths % 100);
-	const char *sign = tenths < 0 && whole == 0 ? "-" : "";
-	if (rest == 0)
-		snprintf(text, size, "%lld", whole);
-	else if (rest % 10 == 0)
-		snprintf(text, size, "%s%lld.%d", sign, whole, rest / 10);
+	double least = fabs(value);
+	int digits = least > 0 && least < 1 ? (int)ceil(-log10(least)) + 2 : 2;
+	digits = digits < 2 ? 2 : digits > 9 ? 9 : digits;
+	long long unit = llround(pow(10, digits));
+	long long number = llround(fmin(least, 1e9) * (double)unit);
+	for (; digits > 0 && number % 10 == 0; digits--, number /= 10, unit /= 10)
+		;
+	const char *sign = value < 0 && number > 0 ? "-" : "";
+	if (digits == 0)
+		snprintf(text, size, "%s%lld", sign, number);
 	else
-		snprintf(text, size, "%s%lld.%02d", sign, whole, rest);
+		snprintf(text, size, "%s%lld.%0*lld", sign, number / unit, digits,
+			number % unit);
 }
 
 /** "50%", "99%", "99.9%": nines without end, and what is between two of them. */
