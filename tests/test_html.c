@@ -338,6 +338,7 @@ START_TEST(response_times_are_compared_where_there_was_a_rate)
 	record_rig_add_job(results, "leveldb", 2)->block = 2;
 	write_page();
 	assert_good();
+	assert_has("<h1>run of leveldb</h1>");
 	assert_has("<a href=\"#r1\">leveldb (2)</a>");
 	assert_has("Response times of what had a rate, by percentile");
 	begin();

@@ -101,24 +101,41 @@ write_file(FILE *out, const char *name)
 			fwrite(file->text, 1, file->size, out);
 }
 
-/** Of all results: "run of leveldb, lmdb". */
+static const char *
+engine_of(const struct record *record)
+{
+	return record->run != NULL ? record->run->engine.name : record->driver;
+}
+
+static bool
+is_named_before(const struct nb_results *results, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(engine_of(&results->records[i]),
+			    engine_of(&results->records[index])) == 0)
+			return true;
+	return false;
+}
+
+/** Of all results: "run of leveldb, lmdb"; an engine once, however many results it has. */
 static void
 write_title(const struct nb_results *results, FILE *out)
 {
 	enum { NAMED = 5 };
 	const char *action = results->command.action;
+	size_t engines = 0;
 	for (size_t i = 0; action == NULL && i < results->count; i++)
 		if (results->records[i].run != NULL)
 			action = record_action(&results->records[i]);
 	html_text(out, action != NULL ? action : "results");
-	for (size_t i = 0; i < results->count && i < NAMED; i++) {
-		char title[128];
-		page_title(&results->records[i], title, sizeof(title));
-		fputs(i == 0 ? " of " : ", ", out);
-		html_text(out, title);
+	for (size_t i = 0; i < results->count; i++) {
+		if (is_named_before(results, i) || engines++ >= NAMED)
+			continue;
+		fputs(engines == 1 ? " of " : ", ", out);
+		html_text(out, engine_of(&results->records[i]));
 	}
-	if (results->count > NAMED)
-		html_say(out, " and %zu more", results->count - NAMED);
+	if (engines > NAMED)
+		html_say(out, " and %zu more", engines - NAMED);
 }
 
 static void
@@ -198,8 +215,8 @@ write_page(struct page *page)
 	write_title(results, page->out);
 	fputs("</h1></header>\n", page->out);
 	page_head(page);
-	page_compare(page);
 	page_curve(page);
+	page_compare(page);
 	for (size_t i = 0; i < results->count; i++)
 		write_result(page, i);
 	page_command(page);
