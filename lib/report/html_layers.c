@@ -11,13 +11,15 @@
 #include "report/html.h"
 #include "report/html_text.h"
 
-/** "3.2 x"; empty for 0, which is not known. */
+/** Empty for 0, which is not known. */
 static void
 factor_cell(FILE *out, double factor)
 {
 	char text[UNITS_SIZE] = "";
-	if (factor > 0)
+	if (factor >= 0.001)
 		snprintf(text, sizeof(text), factor < 0.1 ? "%.3f" : "%.2f", factor);
+	else if (factor > 0)
+		snprintf(text, sizeof(text), "< 0.001");
 	html_cell(out, true, text);
 }
 
@@ -25,6 +27,8 @@ static void
 layer_row(FILE *out, const char *name, uint64_t logical, double calls, double storage,
 	double device)
 {
+	if (logical == 0)
+		return;
 	html_row_begin(out, name);
 	html_unit_cell(out, SVG_BYTES, (double)logical);
 	factor_cell(out, calls);
