@@ -5,10 +5,13 @@
  */
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "report/html.h"
 #include "report/html_text.h"
+
+enum { NAME_LONG = 14 }; /* characters; longer ones wrap, but not at each word */
 
 void
 html_table_begin(
@@ -33,7 +36,9 @@ html_table_begin(
 void
 html_row_begin(FILE *out, const char *name)
 {
-	fputs("<tr><th scope=\"row\">", out);
+	fputs(strlen(name) > NAME_LONG ? "<tr><th scope=\"row\" class=\"long\">"
+				       : "<tr><th scope=\"row\">",
+		out);
 	html_text(out, name);
 	fputs("</th>", out);
 }
