@@ -281,7 +281,7 @@ watch(pid_t pid, uint64_t hang_after_ns, uint64_t *hung_s)
 	*hung_s = 0;
 	while (waitpid(pid, &status, WNOHANG) != pid) {
 		if (nb_stop_requested() && !is_told) {
-			kill(pid, SIGINT);
+			kill(pid, SIGTERM); /* SIGINT is ignored behind a shell's '&' */
 			is_told = true;
 		}
 		uint64_t now = now_ns(),

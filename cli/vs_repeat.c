@@ -190,7 +190,7 @@ wait_for(pid_t pid, const struct vs_repetition *repetition)
 	bool is_told = false;
 	while (waitpid(pid, &status, WNOHANG) != pid) {
 		if (nb_stop_requested() && !is_told) {
-			kill(pid, SIGINT);
+			kill(pid, SIGTERM); /* SIGINT is ignored behind a shell's '&' */
 			is_told = true;
 		}
 		if (repetition->tick != NULL && !is_told)

@@ -5,12 +5,13 @@
 load helper
 
 actions='keys put shuffle get delete load run replay workloads engines check new-engine convert
-	report merge rerun explain'
+	report merge rerun explain compare vs gate'
 options='action path driver klen vlen keys report-interval count threads option durability
 	cache seed value-ratio verify-rate settle clock pin allow-missing fold quiet only format fresh
 	hang-after workload set version help from to from-format to-format key-bytes bare-as skip-bad
 	phase load trace speed record procs interval until-steady sweep slo
-	output hlog csv notebook strict allow cold sample hardware'
+	output hlog csv notebook strict allow cold sample hardware
+	runs precision budget max-regress confidence force'
 # Keys of jobs; those that an option has the name of are above.
 job_keys='summary records space key-format key-order key-size key-prefix key-digits value-size lag
 	read update insert upsert delete scan read-modify-write batch multi-get txn-read txn-write
@@ -21,7 +22,7 @@ job_keys='summary records space key-format key-order key-size key-prefix key-dig
 	mininb 0 --help
 	equals "$stderr" ''
 	for action in $actions; do
-		matches "$output" $'\n'"  $action( \\[?[A-Z]+(\\.\\.\\.)?\\]?)? +[a-z]"
+		matches "$output" $'\n'"  $action( \\[?[A-Z. ]+\\]?)? +[a-z]"
 	done
 	for option in $options $job_keys; do
 		matches "$output" $'\n'"  (-[a-z], |    )--${option}[^a-z]"

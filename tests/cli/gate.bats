@@ -1,0 +1,37 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# A gate for scripts: its answer is the exit status.
+# shellcheck disable=SC2154
+load helper
+
+# Result files fast.json and slow.json, an order of magnitude apart: the same puts on an
+# engine that does nothing and on one that does something.
+make_results()
+{
+	mininb 0 keys -c 3000
+	mininb 0 put -d null -c 3000 --output=fast.json
+	mininb 0 put -d memory -c 3000 --output=slow.json
+}
+
+@test "what got worse fails, what got better passes" {
+	make_results
+	mininb 4 gate fast.json slow.json --max-regress=p50:5%,throughput:3%
+	equals "$stderr" ''
+	matches "$output" '^FAILED: put p50: [0-9.]+ % worse, limit 5 %; one run on a side'
+	matches "$output" $'\nFAILED: put throughput: [0-9.]+ % worse, limit 3 %'
+	mininb 0 gate slow.json fast.json --max-regress=p50:5%,throughput:3%
+	matches "$output" '^ok: put p50: [0-9.]+ % better'
+}
+
+@test "limits that make no sense, and figures that are not there" {
+	make_results
+	refuses "--max-regress: 'p99' is no limit like p99:5%" \
+		gate fast.json slow.json --max-regress=p99
+	refuses "--max-regress: 'p99.99' is nothing that both have" \
+		gate fast.json slow.json --max-regress=p50:5%,p99.99:5%
+	contains "$stderr" 'there are: throughput, settled, p50, p90, p99'
+	refuses 'gate: what may get worse' gate fast.json slow.json
+	refuses 'gate: two files are needed' gate fast.json --max-regress=p50:5%
+	refuses 'gate: its BASE NEW is missing' gate
+	refuses "'c.json' is one word too many" gate a.json b.json c.json
+}

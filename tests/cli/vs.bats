@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Engines in turn, on fresh data, compared.
+# shellcheck disable=SC2154
+load helper
+
+plugin()
+{
+	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
+}
+
+# Print $1 of each run of the result file v.json, in their order.
+runs_of()
+{
+	"$MININB" report --format=json v.json | python3 -c "import json, sys
+for run in json.load(sys.stdin)['runs']:
+    print($1)"
+}
+
+@test "each engine has its puts and gets, and a verdict" {
+	mininb 0 vs -d memory,null -c 2000 --runs=4 --durability=none --output=v.json
+	equals "$stderr" ''
+	matches "$output" '(^|\n)put: null is [0-9.]+ times faster than memory in throughput'
+	matches "$output" $'\nget: null is [0-9.]+ times faster'
+	contains "$output" 'put: null (4 runs) against memory (4 runs), service times'
+	contains "$output" ' 0.029'
+	equals "$(ls nb)" ''
+	local first=$output
+	mininb 0 compare v.json
+	equals "$output" "$first"
+}
+
+@test "a workload is loaded and run" {
+	mininb 0 vs -d memory,null -w ycsb-a --records=500 --count=1000 --runs=2 --seed=5
+	contains "$output" 'load: null (2 runs) against memory (2 runs)'
+	contains "$output" 'run: null (2 runs) against memory (2 runs)'
+	contains "$output" $'\nupdate'
+	contains "$output" 'at 95 % a'
+}
+
+@test "no precision ends it before five rounds, and none after that is too loose" {
+	mininb 0 vs -d memory,null -c 1000 --precision=100% --durability=none --budget=1m
+	matches "$output" 'against memory \(([5-9]|[1-9][0-9]+) runs\)'
+}
+
+@test "a budget that is over ends it with the round" {
+	mininb 0 vs -d memory,null -c 1000 --budget=1ms
+	contains "$stderr" 'the budget of time is used up'
+	contains "$output" 'null (1 run) against memory (1 run)'
+	mininb 0 vs -d memory,null -c 1000 --budget=1ms --quiet
+	equals "$stderr" ''
+}
+
+@test "an engine that crashes is left out, and the others are compared" {
+	mininb 1 vs -d "memory,$(plugin crashes),null" -c 1000 --runs=2 --output=v.json
+	matches "$stderr" 'crashes.so, round 1: put ended with status 1'
+	contains "$stderr" 'killed by signal'
+	contains "$stderr" 'crashes.so is left out from here on'
+	contains "$output" 'null (2 runs) against memory (2 runs)'
+	lacks "$output" crashes
+	[[ -s v.json ]]
+	mininb 2 compare v.json
+	contains "$stderr" 'crashes'
+}
+
+@test "engines that cannot be compared are said to be so after the first round" {
+	needs_leveldb
+	mininb 2 vs -d memory,leveldb -c 1000 --runs=50 --output=v.json
+	contains "$stderr" 'these cannot be ranked: differing durability'
+	equals "$output" ''
+	[[ -s v.json ]]
+	mininb 0 vs -d memory,leveldb -c 1000 --runs=1 --force
+	matches "$output" '^NOT COMPARABLE: differing durability: none \(memory\), process'
+}
+
+@test "options of one engine and of all go to them" {
+	needs_leveldb
+	mininb 0 vs -d leveldb,null -c 1000 --runs=1 --force --output=v.json -t 2 -k 20 \
+		-o leveldb.block_size=8KiB --settle=none
+	mininb 0 report v.json
+	contains "$output" block_size=8
+	contains "$output" $'\nKey Len: 20\n'
+	mininb 0 report v.json
+	equals "$(grep -c 'Threads *: 2' <<<"$output")" 4
+}
+
+@test "what makes no sense is refused before anything runs" {
+	refuses 'vs: two engines are needed' vs -d memory
+	refuses "--driver: 'null' stands there twice" vs -d null,null
+	refuses "--precision: '5' is no percentage" vs -d memory,null --precision=5
+	refuses "--precision: '0%'" vs -d memory,null --precision=0%
+	refuses '--runs: 0 is too small' vs -d memory,null --runs=0
+	refuses '-o leveldb.x=1' vs -d memory,null -o leveldb.x=1
+	[[ ! -e nb ]]
+	mininb 1 vs -d memory,nosuch -c 100
+	contains "$stderr" nosuch
+	equals "$(ls nb)" ''
+	mininb 1 vs -d memory,null -c 100 --output=no/such/v.json
+	contains "$stderr" '--output: '
+}
+
+@test "an interrupted one keeps and compares what there is" {
+	"$MININB" vs -d memory,null -c 3000 --precision=0.001% --budget=1m --output=v.json \
+		>out 2>err 3>&- &
+	local pid=$!
+	has_begun()
+	{
+		compgen -G 'nb/vs-*/db' >/dev/null || compgen -G 'nb/vs-*/result.json' >/dev/null
+	}
+	wait_until has_begun
+	sleep 1
+	kill -TERM "$pid"
+	local status=0
+	wait "$pid" || status=$?
+	equals "$status" 130
+	contains "$(<err)" 'interrupted in round'
+	contains "$(<out)" 'against memory ('
+	[[ -s v.json ]]
+	equals "$(ls nb)" ''
+}
