@@ -159,8 +159,7 @@ is_over_budget(const struct versus *versus)
 	if (elapsed + elapsed / versus->round <= versus->options->budget_ns)
 		return false;
 	message_log(NULL, NB_LOG_INFO,
-		"the budget of time is used up, with a higher --budget there would be more "
-		"rounds");
+		"the budget of time is used up; a higher --budget gives more rounds");
 	return true;
 }
 
