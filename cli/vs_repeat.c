@@ -51,6 +51,28 @@ remove_tree(const char *path)
 	nftw(path, remove_one, OPEN_MAX_FILES, FTW_DEPTH | FTW_PHYS);
 }
 
+/** Whether the setting is one that a row of the table sets as well: "count=10". */
+static bool
+is_of_row(const char *setting)
+{
+	size_t length = strcspn(setting, "=");
+	for (const struct option_row *row = option_table; row->name != NULL; row++)
+		if (row->job_key != NULL && strlen(row->job_key) == length &&
+			memcmp(row->job_key, setting, length) == 0)
+			return true;
+	return false;
+}
+
+/** Whether there is one: by its name, or by a mix that was typed (--read=95 --update=5). */
+static bool
+has_workload(const struct options *options)
+{
+	bool has_any = options->workload != NULL;
+	for (size_t i = 0; i < options->job_setting_count; i++)
+		has_any |= !is_of_row(options->job_settings[i]);
+	return has_any;
+}
+
 /* ---- words of a step ---- */
 
 /** Ended by NULL; all owned. */
@@ -165,7 +187,7 @@ make_words(struct words *words, const struct vs_place *place, const struct optio
 		add_word(words, "--fresh");
 	for (size_t i = 0; i < options->engine_option_count; i++)
 		add_word(words, "--option=%s", options->engine_options[i]);
-	for (size_t i = 0; i < options->job_setting_count && options->workload != NULL; i++)
+	for (size_t i = 0; i < options->job_setting_count && has_workload(options); i++)
 		add_word(words, "--set=%s", options->job_settings[i]);
 }
 
@@ -319,7 +341,7 @@ run_steps(const struct vs_repetition *repetition, struct left *left, int *status
 {
 	static const size_t of_workload[] = {ACTION_LOAD, ACTION_RUN},
 			    of_keys[] = {ACTION_PUT, ACTION_GET};
-	const size_t *steps = repetition->options->workload != NULL ? of_workload : of_keys;
+	const size_t *steps = has_workload(repetition->options) ? of_workload : of_keys;
 	int rc = 0;
 	*status = STATUS_DONE;
 	for (size_t i = 0; i < 2 && *status == STATUS_DONE && rc == 0; i++) {
@@ -363,7 +385,7 @@ static int
 make_keys(struct vs_place *place, const struct options *options)
 {
 	char end[160];
-	if (options->workload != NULL || options_were_given(options, "keys"))
+	if (has_workload(options) || options_were_given(options, "keys"))
 		return STATUS_DONE;
 	snprintf(place->keys, sizeof(place->keys), "%s/keys.bin", place->directory);
 	struct vs_repetition repetition = {.place = place, .options = options};

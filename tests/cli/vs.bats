@@ -9,12 +9,11 @@ plugin()
 	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
 }
 
-# Print $1 of each run of the result file v.json, in their order.
-runs_of()
+# The rounds of all runs of the result file v.json, in their order.
+rounds()
 {
-	"$MININB" report --format=json v.json | python3 -c "import json, sys
-for run in json.load(sys.stdin)['runs']:
-    print($1)"
+	python3 -c 'import json
+print(*[run["block"] for run in json.load(open("v.json"))["results"]])'
 }
 
 @test "each engine has its puts and gets, and a verdict" {
@@ -25,6 +24,7 @@ for run in json.load(sys.stdin)['runs']:
 	contains "$output" 'put: null (4 runs) against memory (4 runs), service times'
 	contains "$output" ' 0.029'
 	equals "$(ls nb)" ''
+	equals "$(rounds)" '1 1 1 1 2 2 2 2 3 3 3 3 4 4 4 4'
 	local first=$output
 	mininb 0 compare v.json
 	equals "$output" "$first"
@@ -36,6 +36,12 @@ for run in json.load(sys.stdin)['runs']:
 	contains "$output" 'run: null (2 runs) against memory (2 runs)'
 	contains "$output" $'\nupdate'
 	contains "$output" 'at 95 % a'
+}
+
+@test "a mix that is typed is a workload" {
+	mininb 0 vs -d memory,null --read=50 --update=50 --records=500 --count=1000 --runs=1
+	contains "$output" 'run: null (1 run) against memory (1 run)'
+	contains "$output" $'\nupdate'
 }
 
 @test "no precision ends it before five rounds, and none after that is too loose" {
