@@ -346,10 +346,14 @@ cmd_vs(const struct options *options)
 	versus.options = options;
 	if (!drivers_split(&versus.drivers, options->driver))
 		return STATUS_USAGE;
-	int status = STATUS_USAGE;
+	int status;
 	if (!is_single(&versus.drivers) && drivers_have_options(options, &versus.drivers) &&
 		parse_precision(&versus.precision, options->precision))
-		status = output_begin(options) ? run_versus(&versus) : STATUS_FAILED;
+		status = output_begin(options);
+	else
+		status = STATUS_USAGE;
+	if (status == STATUS_DONE)
+		status = run_versus(&versus);
 	free(versus.drivers.text);
 	return status;
 }
