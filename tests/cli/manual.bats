@@ -9,7 +9,10 @@ sources()
 {
 	"$MININB" --help=scdoc >mininb.1.scd
 	"$MININB" --help=scdoc-workload >mininb-workload.5.scd
-	sed 's/@version@/0/' "$MININB_TEST_MAN/mininb-engine.7.scd.in" >mininb-engine.7.scd
+	local page
+	for page in mininb-engine.7 mininb-result.5; do
+		sed 's/@version@/0/' "$MININB_TEST_MAN/$page.scd.in" >"$page.scd"
+	done
 }
 
 pages()
