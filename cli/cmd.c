@@ -155,7 +155,8 @@ const struct action actions[ACTION_COUNT] = {
 				"Markdown; csv a table; json the results of all files "
 				"together; hgrm percentiles and hlog a log for the tools of "
 				"HdrHistogram; gnuplot and candlestick scripts with their "
-				"data; html a page with charts that needs nothing else. "
+				"data, candlestick also of a notebook; html a page with charts "
+				"that needs nothing else. "
 				"Several files are shown side by side.",
 		},
 	[ACTION_MERGE] =

@@ -4,8 +4,11 @@
  *
  * All files are read before anything is written, so that one that is damaged costs nothing.
  */
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <mininb/mininb.h>
@@ -69,10 +72,40 @@ write_report(const struct options *options, const struct nb_results *results)
 	return status;
 }
 
+/** The plot of a notebook, which is no result file but has what that is made of. */
+static int
+plot_notebook(const struct options *options)
+{
+	FILE *out = options->output != NULL ? fopen(options->output, "we") : stdout;
+	if (out == NULL) {
+		message_error("%s cannot be written: %s", options->output, strerror(errno));
+		return STATUS_FAILED;
+	}
+	int status = message_output_failure(nb_notebook_write_plot(options->operand, out));
+	if (out != stdout && fclose(out) != 0 && status == STATUS_DONE) {
+		message_error("%s cannot be written: %s", options->output, strerror(errno));
+		status = STATUS_FAILED;
+	}
+	return status;
+}
+
+/** Asked for by the option, as the option has no file to append to here. */
+static bool
+is_of_notebook(const struct options *options)
+{
+	char *format = options_choice(options, "format");
+	bool is = format != NULL && strcmp(format, "candlestick") == 0 &&
+		options->operand_count == 1 && results_files_is_notebook(options->operand);
+	free(format);
+	return is;
+}
+
 int
 cmd_report(const struct options *options)
 {
 	struct nb_results *results;
+	if (is_of_notebook(options))
+		return plot_notebook(options);
 	int status = results_files_read(&results, options->operands, options->operand_count);
 	if (status != STATUS_DONE)
 		return status;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "results_files.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include <mininb/mininb.h>
 
 #include "message.h"
@@ -28,4 +31,18 @@ results_files_read(struct nb_results **out, const char *const *paths, size_t cou
 	else
 		nb_results_delete(all);
 	return status;
+}
+
+bool
+results_files_is_notebook(const char *path)
+{
+	char begin[256] = "";
+	FILE *file = fopen(path, "re");
+	if (file == NULL)
+		return false;
+	size_t size = fread(begin, 1, sizeof(begin) - 1, file);
+	fclose(file);
+	begin[size] = '\0';
+	const char *text = begin + strspn(begin, "{ \t\r\n");
+	return strncmp(text, "\"experiments\"", 13) == 0 || strncmp(text, "\"data\"", 6) == 0;
 }

@@ -232,6 +232,9 @@ threads = book["data"]["x1/put/memory/0"]
 assert [thread["thread"] for thread in threads] == [0, 1], threads
 assert sum(thread["puts"] for thread in threads) == 3000, threads
 PY
+	mininb 0 report --format=candlestick n.json
+	contains "$output" x1
+	equals "$(grep -c x0 <<<"$output" | sed 's/^[1-9].*/some/')" some
 	echo 'no notebook' >bad.json
 	mininb 3 put -c 3000 --driver=memory --quiet --notebook=bad.json
 	equals "$(cat bad.json)" 'no notebook'
