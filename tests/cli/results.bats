@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # Result files: written by runs, printed again, merged, repeated, judged.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC2016
 load helper
 
 # A run of 3000 puts with a result file $1 and more options; its text is in $1.txt.
@@ -161,13 +161,14 @@ print(value)' "$1" "$2"
 	local digest
 	digest=$(sed -n 's/^Stream digest *: //p' a.json.txt)
 	mkdir elsewhere
-	cd elsewhere
-	mininb 0 rerun ../a.json --output=again.json
+	mininb 0 rerun "$PWD/a.json" --output=elsewhere/again.json
 	equals "$stderr" ''
 	equals "$(line_of 'Stream digest')" "$digest"
 	contains "$output" $'\nVal Len: 37\n'
-	[[ -s again.json ]]
-	cd ..
+	[[ -s elsewhere/again.json ]]
+	# files of then are those of its directory, what is named now of the present one
+	run -0 bash -c 'cd elsewhere && "$1" rerun ../a.json --output=here.json' - "$MININB"
+	[[ -s elsewhere/here.json && ! -e here.json ]]
 	equals "$(sed -n 's/^Stream digest *: //p' a.json.txt)" "$digest"
 	mininb 0 rerun a.json --vlen=40
 	contains "$stderr" 'no repetition'

@@ -159,9 +159,9 @@ value_of()
 }
 
 @test "keys are for actions that have a workload" {
-	refuses "--read: is a key of workloads, for the actions load, run, replay, workloads, convert; the action is 'put'" \
+	refuses "--read: is a key of workloads, for the actions load, run, replay, workloads, convert, vs; the action is 'put'" \
 		put --read=5
-	refuses "--readers.threads: is a key of workloads, for the actions load, run, replay, workloads, convert; the action is 'get'" \
+	refuses "--readers.threads: is a key of workloads, for the actions load, run, replay, workloads, convert, vs; the action is 'get'" \
 		--readers.threads=5 get
 	refuses "--records: is a key of workloads" keys --records 5
 	equals "$(ls -A)" ''
