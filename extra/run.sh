@@ -439,7 +439,7 @@ measure()
 	own_options "$driver"
 	local command=("$mininb" "$action" --driver "$driver" --path "$dir" --keys "$key_file"
 		--klen "$klen" --vlen "$vlen" --count "$count" --threads "$threads"
-		--hang-after "$hang_after" --cold
+		--hang-after "$hang_after" "${cold[@]}"
 		--output "$out/$label.$action.json" "${own[@]}")
 	{
 		printf '# Command:%s\n' "$(printf ' %q' "${command[@]}")"
@@ -516,6 +516,18 @@ mount_options()
 			}
 		}
 		END { print options == "" ? "not known" : options }' /proc/mounts
+}
+
+# How the database is put out of memory; on a file system that is memory it cannot be.
+choose_cold()
+{
+	cold=(--cold)
+	case $(stat -f -c %T "$work") in
+	tmpfs | ramfs)
+		cold=()
+		say "$path is memory, and so cannot be cold: the runs are warm"
+		;;
+	esac
 }
 
 # The results that there are, in the order of the steps; into the array `files`.
@@ -599,6 +611,7 @@ main()
 	trap on_signal INT TERM HUP
 	# A fact that cannot be had must not cost the run.
 	machine >"$out/machine.txt" || say "machine.txt may not be complete"
+	choose_cold
 	plan_steps
 	prepare_keys
 	local driver
