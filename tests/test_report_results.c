@@ -74,6 +74,25 @@ START_TEST(lines_of_intervals_come_first)
 }
 END_TEST
 
+START_TEST(titles_have_the_action_where_that_differs)
+{
+	struct nb_results *results = record_rig_new(), *more = record_rig_new();
+	char title[64];
+	record_rig_add_put(results, "leveldb", 1);
+	results_find_actions(results);
+	record_title(&results->records[0], title, sizeof(title));
+	ck_assert_str_eq(title, "leveldb");
+	record_rig_add_job(more, "leveldb", 1);
+	ck_assert_int_eq(nb_results_append(results, more), NB_OK);
+	record_title(&results->records[0], title, sizeof(title));
+	ck_assert_str_eq(title, "leveldb put");
+	record_title(&results->records[1], title, sizeof(title));
+	ck_assert_str_eq(title, "leveldb run");
+	nb_results_delete(more);
+	nb_results_delete(results);
+}
+END_TEST
+
 START_TEST(an_unknown_format_is_refused)
 {
 	struct nb_results *results = record_rig_new();
@@ -89,5 +108,5 @@ main(void)
 	return UNIT_RUN("report_results", one_run_is_its_report,
 		a_list_has_titles_and_a_table_with_failures,
 		a_sweep_is_its_capacity_and_the_curve, lines_of_intervals_come_first,
-		an_unknown_format_is_refused);
+		titles_have_the_action_where_that_differs, an_unknown_format_is_refused);
 }

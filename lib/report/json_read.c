@@ -362,6 +362,8 @@ nb_results_read(struct nb_results **out, const char *path)
 		rc = error_set(NB_ERR_DATA, "%s: is empty", file);
 	if (rc == NB_OK)
 		rc = results_parse(out, text, size, file);
+	if (rc == NB_OK)
+		results_find_actions(*out);
 	free(text);
 	if (!is_stdin)
 		fclose(in);

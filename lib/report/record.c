@@ -105,11 +105,27 @@ record_action(const struct record *record)
 }
 
 void
+results_find_actions(struct nb_results *results)
+{
+	const char *first = NULL;
+	bool do_differ = false;
+	for (size_t i = 0; i < results->count; i++) {
+		const char *action = record_action(&results->records[i]);
+		if (first == NULL && action[0] != '\0')
+			first = action;
+		do_differ |= action[0] != '\0' && strcmp(action, first) != 0;
+	}
+	for (size_t i = 0; i < results->count; i++)
+		results->records[i].is_titled_by_action = do_differ;
+}
+
+void
 record_title(const struct record *record, char *text, size_t size)
 {
 	const char *driver = record->run != NULL ? record->run->engine.name : record->driver;
-	snprintf(text, size, "%s%s%s", driver, record->label[0] != '\0' ? " " : "",
-		record->label);
+	const char *action = record->is_titled_by_action ? record_action(record) : "";
+	snprintf(text, size, "%s%s%s%s%s", driver, action[0] != '\0' ? " " : "", action,
+		record->label[0] != '\0' ? " " : "", record->label);
 }
 
 const struct nb_histogram *

@@ -22,6 +22,7 @@ struct record {
 	char end[256];      /* how it ended, if not well; "" else */
 	uint32_t block;     /* repetition of a comparison, from 1; 0: it was no comparison */
 	uint32_t is_merged; /* of so many records; 0: of its own */
+	bool is_titled_by_action;      /* others beside it are of another action */
 	struct nb_interval *intervals; /* that were printed while it ran; owned */
 	size_t interval_count;
 };
@@ -90,7 +91,11 @@ record_groups(const struct record *record, struct record_group *groups);
 const char *
 record_action(const struct record *record);
 
-/** What a result is called side by side: driver, and the label if there is one. */
+/** Find whether titles need the action; to be called when records have come. */
+void
+results_find_actions(struct nb_results *results);
+
+/** What a result is called side by side: driver, action where that differs, and label. */
 void
 record_title(const struct record *record, char *text, size_t size);
 

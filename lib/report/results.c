@@ -76,6 +76,7 @@ nb_results_add_run(struct nb_results *results, const struct nb_run *run, const c
 	}
 	record->run = result;
 	snprintf(record->driver, sizeof(record->driver), "%s", result->engine.name);
+	results_find_actions(results);
 	return NB_OK;
 }
 
@@ -95,6 +96,7 @@ nb_results_add_job_run(
 	record->job = result;
 	record->run = result->base;
 	snprintf(record->driver, sizeof(record->driver), "%s", result->base->engine.name);
+	results_find_actions(results);
 	return NB_OK;
 }
 
@@ -232,6 +234,7 @@ nb_results_append(struct nb_results *into, struct nb_results *from)
 		memcpy(grown + into->count, from->records, from->count * sizeof(*grown));
 	into->count += from->count;
 	from->count = 0;
+	results_find_actions(into);
 	if (into->command.action == NULL) {
 		into->command = from->command;
 		from->command = (struct record_command){0};
