@@ -240,3 +240,10 @@ PY
 	mininb 3 put -c 3000 --driver=memory --quiet --notebook=bad.json
 	equals "$(cat bad.json)" 'no notebook'
 }
+
+@test "vs keeps each repetition" {
+	"$MININB" keys -c 1000 --quiet
+	mininb 0 vs --driver=memory,null -c 1000 --runs=2 --force --quiet --output=v.json
+	[[ -n $output ]]
+	equals "$(value_of v.json results.7.block)" 2
+}
