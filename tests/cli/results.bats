@@ -247,3 +247,12 @@ PY
 	[[ -n $output ]]
 	equals "$(value_of v.json results.7.block)" 2
 }
+
+@test "a list that was started behind '&' can be stopped" {
+	"$MININB" run --driver=memory,null --read=1 --records=1000 --duration=60s \
+		--interval=50ms --quiet --output=l.json >l.txt 2>err &
+	wait_until grep -q seconds l.txt
+	kill -TERM $!
+	wait $! || equals $? 130
+	equals "$(value_of l.json results.0.measured.is_partial)" True
+}
