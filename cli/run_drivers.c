@@ -391,9 +391,11 @@ run_all(const struct options *options, const struct run_kind *kind,
 	int status = STATUS_DONE;
 	size_t done = 0;
 	for (; done < drivers->count && !nb_stop_requested(); done++) {
+		char name[sizeof(summaries->driver)];
 		if (drivers->count > 1)
 			fprintf(output_text(), "%s== %s, %zu of %zu\n", done == 0 ? "" : "\n",
-				drivers->names[done], done + 1, drivers->count);
+				engine_name(drivers->names[done], name, sizeof(name)), done + 1,
+				drivers->count);
 		int one = run_child(
 			options, kind, drivers->names[done], results, &summaries[done]);
 		if (status == STATUS_DONE)

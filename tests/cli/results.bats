@@ -256,3 +256,14 @@ PY
 	wait $! || equals $? 130
 	equals "$(value_of l.json results.0.measured.is_partial)" True
 }
+
+@test "an engine by its file has the name that its report says" {
+	local plugin=${MININB_TEST_PLUGINS:-none}/crashes.so
+	[[ -e $plugin ]] || skip "there is no $plugin"
+	"$MININB" keys -c 3000 --quiet
+	mininb 1 put -c 3000 --driver="memory,$plugin" --quiet --output=two.json
+	printf '%s\n' "$output" >two.txt
+	contains "$output" '== crashes, 2 of 2'
+	mininb 0 report two.json
+	equals "$output" "$(cat two.txt)"
+}
