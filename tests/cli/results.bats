@@ -267,3 +267,8 @@ PY
 	mininb 0 report two.json
 	equals "$output" "$(cat two.txt)"
 }
+
+@test "curves of several engines are not put into one file" {
+	refuses '--sweep and --slo of several engines' run --driver=memory,null --read=1 \
+		--records=100 --duration=1ms --sweep --output=s.json
+}
