@@ -41,14 +41,18 @@ can_write(const char *name, const char *path)
 		return false;
 	}
 	struct stat st;
-	bool is_directory = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	bool is_there = stat(path, &st) == 0;
+	bool is_name = path[0] != '\0' && path[strlen(path) - 1] != '/';
+	bool is_file = is_name && (!is_there || S_ISREG(st.st_mode));
 	int failed = access(directory, W_OK) != 0 ? errno : 0;
 	free(directory);
-	if (is_directory)
+	if (is_there && S_ISDIR(st.st_mode))
 		message_error("--%s: %s is a directory", name, path);
+	else if (!is_file)
+		message_error("--%s: '%s' is no file", name, path);
 	else if (failed != 0)
 		message_error("--%s: %s cannot be written: %s", name, path, strerror(failed));
-	return !is_directory && failed == 0;
+	return is_file && failed == 0;
 }
 
 /** Another file would be lost, and "-" is stdout only for one. */

@@ -272,3 +272,13 @@ PY
 	refuses '--sweep and --slo of several engines' run --driver=memory,null --read=1 \
 		--records=100 --duration=1ms --sweep --output=s.json
 }
+
+@test "what is no file is told before anything runs" {
+	"$MININB" keys -c 1000 --quiet
+	mkfifo pipe
+	mininb 1 put -c 1000 --driver=memory --quiet --output=pipe
+	equals "$output" ''
+	equals "$stderr" "mininb: --output: 'pipe' is no file"
+	mininb 1 put -c 1000 --driver=memory --quiet --output=none/
+	equals "$output" ''
+}
