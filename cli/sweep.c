@@ -124,6 +124,16 @@ keep(struct sweep *sweep, const struct nb_job_run *run, double ops_s)
 	return nb_results_add_job_run(sweep->results, run, label);
 }
 
+/** The capacity of one that was interrupted or failed there: all that there is. */
+static void
+keep_failed(struct sweep *sweep, const struct nb_job_run *run, const struct failure *failure)
+{
+	if (keep(sweep, run, 0) < 0)
+		return; /* it did not come to its first operation */
+	nb_results_set_end(sweep->results, failure->text);
+	print_findings(run);
+}
+
 /** NULL if it failed, which has been said; then sweep->status is set. */
 static struct nb_job_result *
 run_once(struct sweep *sweep, double ops_s)
@@ -143,6 +153,8 @@ run_once(struct sweep *sweep, double ops_s)
 		failure_keep(&failure, nb_job_result_new(&result, run));
 	if (rc == 0 && failure.code == 0)
 		failure_keep(&failure, keep(sweep, run, ops_s));
+	else if (rc != 0 && ops_s <= 0)
+		keep_failed(sweep, run, &failure);
 	else if (rc == NB_ERR_DATA)
 		print_findings(run);
 	if (failure.code != 0)

@@ -282,3 +282,14 @@ PY
 	mininb 1 put -c 1000 --driver=memory --quiet --output=none/
 	equals "$output" ''
 }
+
+@test "a sweep that was interrupted keeps what it had" {
+	"$MININB" run --driver=memory --read=1 --records=1000 --duration=60s --interval=50ms \
+		--sweep --quiet --output=s.json >s.txt 2>err &
+	wait_until grep -q seconds s.txt
+	kill -TERM $!
+	wait $! || equals $? 130
+	contains "$(value_of s.json results.0.end)" interrupted
+	mininb 0 report s.json
+	contains "$output" 'Stream digest'
+}
