@@ -29,7 +29,7 @@ struct rerun {
 	struct nb_command then;
 	char **words;
 	size_t word_count;
-	char *owned[OWNED_MAX]; /* paths that were made absolute */
+	char *owned[OWNED_MAX]; /* words with paths that were made absolute */
 	size_t owned_count;
 	char job_path[64]; /* the workload, in a file of our own; "" */
 };
@@ -57,7 +57,7 @@ static bool
 collect_words(struct rerun *rerun, const char *program)
 {
 	const struct options *now = rerun->now;
-	size_t room = now->word_count + rerun->then.word_count + 2, skip;
+	size_t room = now->word_count + rerun->then.word_count + OWNED_MAX + 2, skip;
 	bool has_action = false;
 	rerun->words = calloc(room, sizeof(*rerun->words));
 	if (rerun->words == NULL)
@@ -83,11 +83,14 @@ collect_words(struct rerun *rerun, const char *program)
 static bool
 is_of_place(const struct option_row *row, const char *value)
 {
+	size_t length = strlen(value);
+	bool is_ini = length > 4 && strcmp(value + length - 4, ".ini") == 0;
 	return row->words == WORDS_FILE || row->words == WORDS_DIRECTORY ||
-		(row->words == WORDS_DRIVER && strchr(value, '/') != NULL);
+		(row->words == WORDS_DRIVER && strchr(value, '/') != NULL) ||
+		(row->words == WORDS_WORKLOAD && (strchr(value, '/') != NULL || is_ini));
 }
 
-/** What is named now is of the present directory. */
+/** What is named now is of the present directory, also when this is repeated in turn. */
 static bool
 make_absolute(struct rerun *rerun)
 {
@@ -99,11 +102,13 @@ make_absolute(struct rerun *rerun)
 			*field == NULL || !is_of_place(row, *field) || (*field)[0] == '/' ||
 			strcmp(*field, "-") == 0 || rerun->owned_count == OWNED_MAX)
 			continue;
-		char **path = &rerun->owned[rerun->owned_count];
-		if (asprintf(path, "%s/%s", here, *field) < 0)
+		char **word = &rerun->owned[rerun->owned_count];
+		if (asprintf(word, "--%s=%s/%s", row->name, here, *field) < 0)
 			break;
-		*field = *path;
+		*field = *word + strlen("--=") + strlen(row->name);
 		rerun->owned_count++;
+		add_word(rerun, *word);
+		rerun->again.word_count++;
 	}
 	free(here);
 	return here != NULL;
@@ -122,6 +127,8 @@ forget_files(struct rerun *rerun)
 		again->csv = NULL;
 	if (now->notebook == NULL)
 		again->notebook = NULL;
+	if (now->record == NULL)
+		again->record = NULL;
 }
 
 /** In a file of its own, since that is what a workload is read from. */

@@ -293,3 +293,28 @@ PY
 	mininb 0 report s.json
 	contains "$output" 'Stream digest'
 }
+
+@test "what is named for a rerun is of this place, also for the next one" {
+	put_into a.json
+	mkdir elsewhere
+	(cd elsewhere && "$MININB" keys --keys=other.bin -c 500 --seed=7 --quiet &&
+		"$MININB" rerun ../a.json --keys=other.bin -c 500 --output=b.json >b.txt 2>err)
+	mininb 0 rerun elsewhere/b.json
+	equals "$stderr" ''
+	contains "$output" $'\nCount: 500\n'
+	cd elsewhere
+	printf '[workload]\nrecords = 500\n[mine]\nread = 1\ncount = 70\n' >w.ini
+	mininb 0 run --driver=memory --read=1 --records=100 --count=100 --quiet --output=../r.json
+	cd ..
+	printf '[workload]\nrecords = 500\n[mine]\nread = 1\ncount = 90\n' >w.ini
+	mininb 0 rerun r.json --workload=./w.ini --count=80
+	equals "$(line_of Workload)" "$PWD/./w.ini"
+}
+
+@test "rerun leaves the trace alone that was written then" {
+	mininb 0 run --driver=memory --read=1 --records=100 --count=100 --quiet \
+		--record=t.mininb --output=a.json
+	cp t.mininb before
+	mininb 0 rerun a.json --count=50
+	cmp t.mininb before
+}
