@@ -48,12 +48,40 @@ START_TEST(a_sweep_is_its_capacity_and_the_curve)
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
 	record_rig_add_job(results, "leveldb", 2);
+	snprintf(results->records[1].label, sizeof(results->records[1].label), "at 9 ops/s");
 	record_rig_add_curve(results);
 	char *text = record_rig_written(results, "text", 0);
 	ck_assert_uint_eq(times(text, "Stream digest"), 1);
 	ck_assert_ptr_nonnull(strstr(text, "\nCapacity: 100000 ops/s, closed loop\n"));
 	free(text);
 	nb_results_delete(results);
+}
+END_TEST
+
+START_TEST(runs_of_other_files_are_no_points_and_no_engines_of_a_list)
+{
+	struct nb_results *results = record_rig_new(), *more = record_rig_new();
+	record_rig_add_job(results, "leveldb", 1);
+	record_rig_add_curve(results);
+	record_rig_add_job(more, "lmdb", 2);
+	ck_assert_int_eq(nb_results_append(results, more), NB_OK);
+	char *text = record_rig_written(results, "text", 0);
+	ck_assert_uint_eq(times(text, "Stream digest"), 2);
+	free(text);
+	nb_results_delete(results);
+	results = record_rig_new();
+	record_rig_add_job(results, "leveldb", 1);
+	ck_assert_int_eq(nb_results_add_failure(results, "kyoto", "killed by signal 9"), NB_OK);
+	nb_results_set_list(results, 2);
+	record_rig_add_job(more, "lmdb", 2);
+	ck_assert_int_eq(nb_results_append(results, more), NB_OK);
+	text = record_rig_written(results, "text", 0);
+	ck_assert_uint_eq(times(text, "Stream digest"), 2);
+	ck_assert_uint_eq(times(text, "\nkyoto: killed by signal 9\n"), 1);
+	ck_assert_uint_eq(times(text, "== "), 0);
+	free(text);
+	nb_results_delete(results);
+	nb_results_delete(more);
 }
 END_TEST
 
@@ -107,6 +135,8 @@ main(void)
 {
 	return UNIT_RUN("report_results", one_run_is_its_report,
 		a_list_has_titles_and_a_table_with_failures,
-		a_sweep_is_its_capacity_and_the_curve, lines_of_intervals_come_first,
-		titles_have_the_action_where_that_differs, an_unknown_format_is_refused);
+		a_sweep_is_its_capacity_and_the_curve,
+		runs_of_other_files_are_no_points_and_no_engines_of_a_list,
+		lines_of_intervals_come_first, titles_have_the_action_where_that_differs,
+		an_unknown_format_is_refused);
 }

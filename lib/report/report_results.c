@@ -2,8 +2,8 @@
 /*
  * Results as text: what the command prints after a run, and prints again from a file.
  *
- * Of a sweep only the first run, which is its capacity, has a report of its own; the others
- * are points of the curve.
+ * Of a sweep only the first run, which is its capacity, has a report of its own; the others,
+ * which have labels, are points of the curve. Runs of other files beside it are none.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,14 +46,17 @@ nb_interval_write_text(const struct nb_interval *interval, FILE *out, int has_ti
 }
 
 static int
-write_record(const struct record *record, FILE *out, uint32_t flags)
+write_record(const struct record *record, bool is_list, FILE *out, uint32_t flags)
 {
 	for (size_t i = 0; i < record->interval_count; i++)
 		nb_interval_write_text(&record->intervals[i], out, i > 0);
 	if (record->interval_count > 0)
 		fputc('\n', out);
-	if (record->run == NULL)
+	if (record->run == NULL) {
+		if (!is_list) /* else the table says it */
+			fprintf(out, "%s: %s\n", record->driver, record->end);
 		return NB_OK;
+	}
 	return record->job != NULL ? nb_job_result_write_text(record->job, out, flags)
 				   : nb_result_write_text(record->run, out, flags);
 }
@@ -89,16 +92,17 @@ int
 write_text(const struct nb_results *results, FILE *out, uint32_t flags)
 {
 	int rc = NB_OK;
-	bool is_list = results->list_count > 1;
-	size_t reports = results->curve != NULL && !is_list ? 1 : results->count;
-	for (size_t i = 0; i < reports && i < results->count && rc == NB_OK; i++) {
+	bool is_list = results->list_count > 1, is_sweep = results->curve != NULL && !is_list;
+	for (size_t i = 0; i < results->count && rc == NB_OK; i++) {
 		const struct record *record = &results->records[i];
+		if (is_sweep && record->label[0] != '\0')
+			continue;
 		if (is_list)
 			fprintf(out, "%s== %s, %zu of %u\n", i > 0 ? "\n" : "", record->driver,
 				i + 1, results->list_count);
 		else if (i > 0)
 			fputc('\n', out);
-		rc = write_record(record, out, flags);
+		rc = write_record(record, is_list, out, flags);
 	}
 	if (rc == NB_OK && results->curve != NULL)
 		rc = write_curve(results, out, flags);

@@ -232,6 +232,8 @@ nb_results_append(struct nb_results *into, struct nb_results *from)
 	into->records = grown;
 	if (from->count > 0)
 		memcpy(grown + into->count, from->records, from->count * sizeof(*grown));
+	/* what a list has beside it is none of its engines */
+	into->list_count = into->count == 0 ? from->list_count : 0;
 	into->count += from->count;
 	from->count = 0;
 	results_find_actions(into);
@@ -248,8 +250,6 @@ nb_results_append(struct nb_results *into, struct nb_results *from)
 		from->curve = NULL;
 		from->curve_count = 0;
 	}
-	if (into->list_count == 0)
-		into->list_count = from->list_count;
 	return NB_OK;
 }
 
