@@ -140,16 +140,22 @@ note_drift(const struct nb_result *result, char *note)
 {
 	const struct series *series = &result->measured.series;
 	double worst = 0;
+	bool has_warmup = false;
 	for (size_t i = 0; i < series->pulses_count && !result->is_paced; i++) {
 		const struct pulses *pulses = &series->pulses[i];
-		double drift = drift_of(pulses, warmup_end(series, pulses->phase));
+		uint64_t warm_ns = warmup_end(series, pulses->phase);
+		double drift = drift_of(pulses, warm_ns);
+		has_warmup |= warm_ns > 0;
 		worst = fabs(drift) > fabs(worst) ? drift : worst;
 	}
 	if (fabs(worst) > 0.1)
 		note_write(note,
 			"not steady: the rate %s by %.0f %% from the middle third of the time "
-			"to the last one; run longer, or with a warm-up",
-			worst > 0 ? "rose" : "fell", 100 * fabs(worst));
+			"to the last one; raise --%s%s",
+			worst > 0 ? "rose" : "fell", 100 * fabs(worst), bound(result),
+			has_warmup                         ? ", or --warmup"
+				: result->is_bound_by_time ? ", or take a --warmup"
+							   : "");
 }
 
 /**
