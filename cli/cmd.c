@@ -216,7 +216,8 @@ const struct action actions[ACTION_COUNT] = {
 				"and run of the workload, or without one put and get of keys. "
 				"Each engine has one in each round, in random order. It ends "
 				"when, from five rounds on, each ratio of throughputs is "
-				"known to --precision, or when --budget or --runs is used up; "
+				"known to --precision, or when --budget or --runs is used up "
+				"(256 repetitions in all, if neither says more); "
 				"then it prints what compare does. An engine that fails is "
 				"left out, and the exit status is 1.",
 		},

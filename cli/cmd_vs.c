@@ -10,7 +10,8 @@
  * It ends where from ROUNDS_MIN on each interval is within --precision. Looking after each
  * round and ending at the first good look makes the interval a little less sure than it
  * says; the bound from below keeps that small. Where --runs says how many there are to be,
- * nothing is looked at meanwhile.
+ * nothing is looked at meanwhile. Without it there are no more than RECORDS_MAX repetitions:
+ * each stays in memory with its histograms, some 1.4 MB.
  *
  * What would make it wrong: a --path on a disk that is slow again minutes after it was
  * written (caches of SSDs), as each repetition then pays for the one before.
@@ -35,6 +36,7 @@
 
 enum {
 	ROUNDS_MIN = 5,
+	RECORDS_MAX = 512,
 	RESAMPLES_MEANWHILE = 1000,
 	LOOK_SHARE = 20, /* of many runs a look takes long; it is to take no more than 5 % */
 };
@@ -239,6 +241,23 @@ run_round(struct versus *versus)
 	}
 }
 
+/** Of runs that are so short that the budget has room for thousands. */
+static bool
+has_enough(const struct versus *versus)
+{
+	enum { ACTIONS = 2 }; /* of a repetition */
+	uint64_t records = versus->round * count_left(versus) * ACTIONS;
+	if (versus->options->runs > 0 || versus->round < ROUNDS_MIN || records < RECORDS_MAX)
+		return false;
+	char text[256];
+	snprintf(text, sizeof(text),
+		"the ratio is not known to --precision after %u rounds; longer runs (--count) "
+		"tell more than so many short ones, or set --runs",
+		versus->round);
+	message_log(NULL, NB_LOG_INFO, text);
+	return true;
+}
+
 static void
 run_rounds(struct versus *versus)
 {
@@ -248,7 +267,8 @@ run_rounds(struct versus *versus)
 		versus->round++;
 		run_round(versus);
 		is_done = nb_stop_requested() || count_left(versus) < 2 || is_known(versus) ||
-			versus->round == versus->options->runs || is_over_budget(versus);
+			versus->round == versus->options->runs || is_over_budget(versus) ||
+			has_enough(versus);
 	}
 	progress_clear();
 }

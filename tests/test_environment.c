@@ -115,12 +115,21 @@ START_TEST(time_is_that_of_the_place)
 }
 END_TEST
 
+/* clang and gcc say in their own ways that a sanitizer is there. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ADDRESS_SANITIZER
+#elif __has_feature(thread_sanitizer)
+#define HAS_THREAD_SANITIZER
+#endif
+#endif
+
 START_TEST(allocator_is_the_one_that_has_malloc)
 {
 	environment_create(&environment, "/");
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(HAS_ADDRESS_SANITIZER)
 	ck_assert_str_eq(environment.allocator, "AddressSanitizer");
-#elif defined(__SANITIZE_THREAD__)
+#elif defined(__SANITIZE_THREAD__) || defined(HAS_THREAD_SANITIZER)
 	ck_assert_str_eq(environment.allocator, "ThreadSanitizer");
 #else
 	char expected[64];
