@@ -28,7 +28,7 @@ cmd_gate(const struct options *options)
 	int rc = nb_comparison_gate(comparison, options->max_regress, stdout);
 	nb_comparison_delete(comparison);
 	if (rc < 0)
-		return rc == NB_ERR_USAGE ? message_usage("--max-regress: %s", nb_error_text())
+		return rc == NB_ERR_USAGE ? message_usage("gate: %s", nb_error_text())
 					  : message_output_failure(rc);
 	return rc == 0 ? STATUS_DONE : STATUS_GATE;
 }

@@ -95,6 +95,72 @@ START_TEST(a_metric_that_is_absent_is_an_error_that_names_the_others)
 }
 END_TEST
 
+/** The answer to a before of these engines, "" for none, and a now of those. */
+static int
+gate_of(const char *const before[2], const char *const now[2], const char *limits)
+{
+	struct nb_results *sides[] = {rig_results(), rig_results()};
+	size_t size;
+	for (size_t i = 0; i < 2; i++) {
+		if (before[i][0] != '\0')
+			rig_add_spread(sides[0], before[i], 1000, 5000, 5);
+		if (now[i][0] != '\0')
+			rig_add_spread(sides[1], now[i], 1000, 5000, 5);
+	}
+	struct nb_comparison *comparison = rig_compared(sides[0], sides[1]);
+	free(lines);
+	FILE *out = open_memstream(&lines, &size);
+	int rc = nb_comparison_gate(comparison, limits, out);
+	fclose(out);
+	nb_comparison_delete(comparison);
+	nb_results_delete(sides[0]);
+	nb_results_delete(sides[1]);
+	return rc;
+}
+
+START_TEST(engines_of_one_file_are_no_before_and_after)
+{
+	const char *const both[] = {"one", "two"}, *const one[] = {"one", ""},
+			  *const other[] = {"two", ""};
+	ck_assert_int_eq(gate_of(both, both, "p99:5%"), 0);
+	ck_assert_int_eq(gate_of(one, other, "p99:5%"), 0);
+	ck_assert_int_eq(gate_of(both, one, "p99:5%"), NB_ERR_USAGE);
+	rig_assert_has(nb_error_text(), "both files must be of the same engines");
+	ck_assert_int_eq(gate_of(one, both, "p99:5%"), NB_ERR_USAGE);
+}
+END_TEST
+
+START_TEST(a_work_that_is_lost_fails)
+{
+	struct nb_results *before = rig_results(), *now = rig_results();
+	size_t size;
+	rig_add_spread(before, "one", 1000, 5000, 5);
+	rig_add_job(before, "one", 1000, 5000, 5000);
+	rig_add_spread(now, "one", 1000, 5000, 5);
+	struct nb_comparison *lost = rig_compared(before, now),
+			     *gained = rig_compared(now, before);
+	free(lines);
+	FILE *out = open_memstream(&lines, &size);
+	ck_assert_int_eq(nb_comparison_gate(lost, "p99:5%", out), 1);
+	fflush(out);
+	rig_assert_has(lines, "FAILED: run one: there is no run of it any more\n");
+	ck_assert_int_eq(nb_comparison_gate(gained, "p99:5%", out), 0);
+	fclose(out);
+	nb_comparison_delete(lost);
+	nb_comparison_delete(gained);
+	nb_results_delete(before);
+	nb_results_delete(now);
+}
+END_TEST
+
+START_TEST(a_limit_that_could_never_fail_is_refused)
+{
+	ck_assert_int_eq(gate(5, 1, 1, "throughput:100%"), NB_ERR_USAGE);
+	rig_assert_has(nb_error_text(), "would never fail");
+	ck_assert_int_eq(gate(5, 1, 1, "throughput:99%,p99:100%"), 0);
+}
+END_TEST
+
 START_TEST(limits_that_make_no_sense_are_refused)
 {
 	static const char *const wrong[] = {"", "p99", "p99:", "p99:5", "p99:%", ":5%",
@@ -115,5 +181,7 @@ main(void)
 		what_may_be_chance_passes_and_is_told, one_limit_of_several_is_enough_to_fail,
 		single_runs_are_judged_by_the_figure_alone, too_few_runs_can_fail_all_the_same,
 		a_metric_that_is_absent_is_an_error_that_names_the_others,
+		engines_of_one_file_are_no_before_and_after, a_work_that_is_lost_fails,
+		a_limit_that_could_never_fail_is_refused,
 		limits_that_make_no_sense_are_refused);
 }

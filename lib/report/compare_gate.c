@@ -13,7 +13,8 @@
  * said. With too few runs for the confidence that was asked for the interval is the widest
  * there is, and decides all the same: a gate that could never fail would be none.
  *
- * Each limit holds for all works that have the metric.
+ * Each limit holds for all works that have the metric. A work of before that there is no run
+ * of now fails: an engine that got lost is no improvement.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -108,20 +109,64 @@ check(const struct nb_comparison *comparison, const struct compare_work *work,
 	return fails;
 }
 
+/** Say what the comparison itself has to say, and what there is of one side only. */
+static int
+check_works(const struct nb_comparison *comparison, FILE *out)
+{
+	int fails = 0;
+	for (size_t i = 0; i < comparison->differences.count; i++)
+		fprintf(out, "NOT COMPARABLE: %s\n", comparison->differences.items[i]);
+	for (size_t i = 0; i < comparison->warnings.count; i++)
+		fprintf(out, "Note: %s\n", comparison->warnings.items[i]);
+	for (size_t w = 0; w < comparison->work_count; w++) {
+		const struct compare_work *work = &comparison->works[w];
+		const struct compare_sample *samples = work->samples;
+		if (work->sample_count > 2 ||
+			(work->sample_count == 2 && samples[0].input == samples[1].input))
+			return error_set(NB_ERR_USAGE,
+				"%s of %s and %s is no before and after: both files must be of "
+				"the same engines, or of one each",
+				work->title, samples[0].name, samples[1].name);
+		if (work->sample_count == 1 && samples[0].input == 0) {
+			fails = 1;
+			fprintf(out, "FAILED: %s: there is no run of it any more\n",
+				work->title);
+		}
+	}
+	return fails;
+}
+
+/** NULL: not both have it. */
+static const struct compare_metric *
+find_metric(const struct compare_work *work, const char *name)
+{
+	for (size_t m = 0; m < work->metric_count; m++)
+		if (strcmp(work->metrics[m].name, name) == 0 &&
+			work->metrics[m].pairs[1].verdict != COMPARE_ABSENT)
+			return &work->metrics[m];
+	return NULL;
+}
+
 static int
 check_limit(const struct nb_comparison *comparison, const struct limit *limit, FILE *out)
 {
 	bool fails = false, is_there = false;
 	for (size_t w = 0; w < comparison->work_count; w++) {
 		const struct compare_work *work = &comparison->works[w];
-		for (size_t m = 0; m < work->metric_count; m++) {
-			const struct compare_metric *metric = &work->metrics[m];
-			if (strcmp(metric->name, limit->name) != 0 ||
-				metric->pairs[1].verdict == COMPARE_ABSENT)
-				continue;
-			is_there = true;
-			fails |= check(comparison, work, metric, limit, out);
+		if (work->sample_count < 2)
+			continue;
+		const struct compare_metric *metric = find_metric(work, limit->name);
+		if (metric == NULL) {
+			fprintf(out, "none: %s %s: not both have it\n", work->title,
+				limit->name);
+			continue;
 		}
+		if (metric->figure->is_higher_better && limit->share >= 1)
+			return error_set(NB_ERR_USAGE,
+				"'%s:%g%%' would never fail: nothing falls by more than 100 %%",
+				limit->name, 100 * limit->share);
+		is_there = true;
+		fails |= check(comparison, work, metric, limit, out);
 	}
 	if (is_there)
 		return fails;
@@ -141,8 +186,8 @@ static int
 check_limits(const struct nb_comparison *comparison, const struct limit *limits, size_t count,
 	FILE *out)
 {
-	int fails = 0;
-	for (size_t i = 0; i < count; i++) {
+	int fails = check_works(comparison, out);
+	for (size_t i = 0; i < count && fails >= 0; i++) {
 		int rc = check_limit(comparison, &limits[i], out);
 		if (rc < 0)
 			return rc;

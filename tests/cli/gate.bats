@@ -23,11 +23,19 @@ make_results()
 	matches "$output" '^ok: put p50: [0-9.]+ % better'
 }
 
+@test "what is lost fails, and engines that are others are not taken for a before and after" {
+	make_results
+	mininb 0 put -d memory,null -c 3000 --durability=none --output=both.json
+	refuses 'gate: put of memory and null' gate both.json fast.json --max-regress=p50:5%
+	refuses 'gate: put of null of fast.json and memory is no before and after' \
+		gate fast.json both.json --max-regress=p50:5%
+}
+
 @test "limits that make no sense, and figures that are not there" {
 	make_results
-	refuses "--max-regress: 'p99' is no limit like p99:5%" \
+	refuses "gate: 'p99' is no limit like p99:5%" \
 		gate fast.json slow.json --max-regress=p99
-	refuses "--max-regress: 'p99.99' is nothing that both have" \
+	refuses "gate: 'p99.99' is nothing that both have" \
 		gate fast.json slow.json --max-regress=p50:5%,p99.99:5%
 	contains "$stderr" 'there are: throughput, settled, p50, p90, p99'
 	refuses 'gate: what may get worse' gate fast.json slow.json
