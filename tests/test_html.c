@@ -329,6 +329,27 @@ START_TEST(results_side_by_side_share_their_notes)
 }
 END_TEST
 
+START_TEST(results_that_differ_have_names_that_differ)
+{
+	begin();
+	struct record *put = record_rig_add_put(results, "leveldb", 1),
+		      *get = record_rig_add_put(results, "leveldb", 2);
+	get->run->workload.verb = NB_VERB_GET;
+	write_page();
+	assert_good();
+	assert_has("<a href=\"#r0\">put leveldb</a>");
+	assert_has("<a href=\"#r1\">get leveldb</a>");
+	get->run->workload.verb = NB_VERB_PUT;
+	free(put->run->engine_path);
+	free(get->run->engine_path);
+	put->run->engine_path = strdup("/old/before.so");
+	get->run->engine_path = strdup("/new/after.so");
+	write_page();
+	assert_has("<a href=\"#r0\">leveldb before.so</a>");
+	assert_has("<a href=\"#r1\">leveldb after.so</a>");
+}
+END_TEST
+
 START_TEST(response_times_are_compared_where_there_was_a_rate)
 {
 	begin();
@@ -356,7 +377,7 @@ START_TEST(a_note_of_one_names_it)
 	record_rig_add_put(results, "leveldb", 1);
 	record_rig_add_job(results, "lmdb", 2);
 	write_page();
-	assert_has("<b>lmdb</b>: readers: the harness itself");
+	assert_has("<b>run lmdb</b>: readers: the harness itself");
 }
 END_TEST
 
@@ -658,6 +679,7 @@ main(void)
 		percentiles_are_those_of_the_histograms, a_page_needs_nothing_from_elsewhere,
 		a_classic_action_has_a_page, each_chart_is_named, headings_skip_no_level,
 		results_side_by_side_share_their_notes,
+		results_that_differ_have_names_that_differ,
 		response_times_are_compared_where_there_was_a_rate, a_note_of_one_names_it,
 		notes_of_one_kind_are_folded_up, what_cannot_be_ranked_says_so,
 		thirteen_engines_have_room, no_results_are_a_page, a_failure_is_told,

@@ -71,11 +71,58 @@ page_chart(struct page *page, const struct chart *chart)
 	return true;
 }
 
-void
-page_title(const struct record *record, char *text, size_t size)
+/** Whether another result has another action, as puts and gets of one file have. */
+static bool
+has_actions(const struct nb_results *results)
 {
+	const struct record *first = NULL;
+	for (size_t i = 0; i < results->count; i++) {
+		const struct record *record = &results->records[i];
+		if (record->run == NULL)
+			continue;
+		if (first == NULL)
+			first = record;
+		else if (strcmp(record_action(record), record_action(first)) != 0)
+			return true;
+	}
+	return false;
+}
+
+static const char *
+plugin_of(const struct record *record)
+{
+	return record->run != NULL && record->run->engine_path != NULL
+		? record->run->engine_path
+		: "";
+}
+
+/** Whether a result of an engine of the same name is of another plugin: another build. */
+static bool
+has_twin(const struct nb_results *results, const struct record *record)
+{
+	char title[128], other[128];
+	record_title(record, title, sizeof(title));
+	for (size_t i = 0; i < results->count && plugin_of(record)[0] != '\0'; i++) {
+		const char *plugin = plugin_of(&results->records[i]);
+		record_title(&results->records[i], other, sizeof(other));
+		if (plugin[0] != '\0' && strcmp(title, other) == 0 &&
+			strcmp(plugin, plugin_of(record)) != 0)
+			return true;
+	}
+	return false;
+}
+
+void
+page_title(const struct nb_results *results, size_t index, char *text, size_t size)
+{
+	const struct record *record = &results->records[index];
 	record_title(record, text, size);
 	size_t used = strlen(text);
+	const char *plugin = plugin_of(record), *slash = strrchr(plugin, '/');
+	if (has_twin(results, record)) {
+		snprintf(text + used, size - used, " %s", slash != NULL ? slash + 1 : plugin);
+		used = strlen(text);
+	}
 	if (record->block > 0 && used < size)
 		snprintf(text + used, size - used, " (%u)", record->block);
 	else if (record->is_merged > 0 && used < size)
@@ -124,7 +171,7 @@ write_title(const struct nb_results *results, FILE *out)
 	enum { NAMED = 5 };
 	const char *action = results->command.action;
 	size_t engines = 0;
-	for (size_t i = 0; action == NULL && i < results->count; i++)
+	for (size_t i = 0; action == NULL && !has_actions(results) && i < results->count; i++)
 		if (results->records[i].run != NULL)
 			action = record_action(&results->records[i]);
 	html_text(out, action != NULL ? action : "results");
@@ -180,7 +227,7 @@ write_result(struct page *page, size_t index)
 {
 	const struct record *record = &page->results->records[index];
 	char title[128], sync[32];
-	page_title(record, title, sizeof(title));
+	page_title(page->results, index, title, sizeof(title));
 	snprintf(sync, sizeof(sync), "r%zu", index);
 	fprintf(page->out, "<section id=\"r%zu\" class=\"result\"><h2>", index);
 	html_text(page->out, title);

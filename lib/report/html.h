@@ -30,9 +30,13 @@ page_room(struct page *page, size_t count, size_t size);
 double *
 page_numbers(struct page *page, size_t count);
 
-/** What a result is called: record_title(), and which repetition of a comparison it is. */
+/**
+ * What the index-th result is called: record_title(), with its action where the results have
+ * several, with its plugin where that alone tells it from another, and which repetition of a
+ * comparison it is.
+ */
 void
-page_title(const struct record *record, char *text, size_t size);
+page_title(const struct nb_results *results, size_t index, char *text, size_t size);
 
 /** Whether a group of it had a rate, so that there are response times. */
 bool

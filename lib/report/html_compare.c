@@ -71,11 +71,13 @@ response_p99(const struct record *record)
 }
 
 static void
-write_row(const struct record *record, double highest, bool has_response, FILE *out)
+write_row(const struct nb_results *results, size_t index, double highest, bool has_response,
+	FILE *out)
 {
+	const struct record *record = &results->records[index];
 	struct nb_summary summary;
 	char title[128];
-	page_title(record, title, sizeof(title));
+	page_title(results, index, title, sizeof(title));
 	html_row_begin(out, title);
 	if (record->run == NULL) {
 		fprintf(out, "<td colspan=\"%d\">no result</td>", has_response ? 13 : 12);
@@ -129,7 +131,7 @@ write_table(struct page *page)
 			columns[used++] = all[i];
 	html_table_begin(page->out, "All results; latencies are service times", columns, used);
 	for (size_t i = 0; i < results->count; i++)
-		write_row(&results->records[i], highest, has_response, page->out);
+		write_row(results, i, highest, has_response, page->out);
 	html_table_end(page->out);
 }
 
@@ -147,7 +149,7 @@ write_bars(struct page *page)
 		nb_results_summarize(results, i, &it);
 		if (!it.is_measured || rates == NULL)
 			continue;
-		page_title(&results->records[i], rates[count].name, sizeof(rates->name));
+		page_title(results, i, rates[count].name, sizeof(rates->name));
 		times[count] = rates[count];
 		rates[count].values[0] = it.rate_ops_s;
 		rates[count].values[1] = it.settled_ops_s;

@@ -69,7 +69,7 @@ write_summary(struct page *page)
 	for (size_t i = 0; i < page->results->count; i++) {
 		const struct record *record = &page->results->records[i];
 		char title[128];
-		page_title(record, title, sizeof(title));
+		page_title(page->results, i, title, sizeof(title));
 		fprintf(out, "<li><a href=\"#r%zu\">", i);
 		html_text(out, title);
 		fputs("</a>", out);
@@ -168,7 +168,7 @@ write_owners(const struct nb_results *results, const char *text, FILE *out)
 		char title[128];
 		if (!has_note(&results->records[i], text))
 			continue;
-		page_title(&results->records[i], title, sizeof(title));
+		page_title(results, i, title, sizeof(title));
 		fputs(told++ == 0 ? "<b>" : ", ", out);
 		html_text(out, title);
 	}

@@ -172,7 +172,7 @@ compare(struct page *page, const char *title, bool is_response)
 		if (record->run == NULL || (is_response && !page_has_response(record)))
 			continue;
 		latencies[count].histogram = record_latency(record, is_response);
-		page_title(record, latencies[count++].name, NAMES);
+		page_title(results, i, latencies[count++].name, NAMES);
 	}
 	if (count > 1)
 		write_chart(page, title, latencies, count);
