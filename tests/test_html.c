@@ -232,6 +232,22 @@ START_TEST(charts_tell_what_was_measured)
 END_TEST
 
 /* Service times of each kind are the histogram's percentiles: at 90 %, 1 / (1 - 0.9) = 10. */
+START_TEST(counters_that_are_not_known_are_not_drawn_as_0)
+{
+	begin();
+	struct record *record = record_rig_add_job(results, "leveldb", 1);
+	struct series *series = &record->run->measured.series;
+	series->samples[12].counter_count = 0;
+	series->samples[13].counters[0] = 7;
+	write_page();
+	json_t *columns = data_of("compactions");
+	ck_assert(json_is_null(json_array_get(json_array_get(columns, 1), 12)));
+	assert_value(columns, 1, 13, 3.5); /* of two seconds */
+	assert_value(columns, 1, 14, 0);
+	json_decref(columns);
+}
+END_TEST
+
 START_TEST(percentiles_are_those_of_the_histograms)
 {
 	begin();
@@ -676,6 +692,7 @@ int
 main(void)
 {
 	return UNIT_RUN("html", a_job_has_all_its_parts, charts_tell_what_was_measured,
+		counters_that_are_not_known_are_not_drawn_as_0,
 		percentiles_are_those_of_the_histograms, a_page_needs_nothing_from_elsewhere,
 		a_classic_action_has_a_page, each_chart_is_named, headings_skip_no_level,
 		results_side_by_side_share_their_notes,

@@ -21,6 +21,13 @@ struct candidate {
 	double variation;
 };
 
+/** Samples do without counters where an engine is slow to tell them: not known is not 0. */
+static bool
+has_counters(const struct sample *sample)
+{
+	return sample->counter_count > 0;
+}
+
 static uint64_t
 value_of(const struct sample *sample, size_t counter)
 {
@@ -31,17 +38,23 @@ static double
 variation_of(const struct series *series, size_t counter)
 {
 	bool is_gauge = series->counters.items[counter].kind == NB_STAT_GAUGE;
-	double sum = 0, squares = 0, count = (double)series->count;
+	double sum = 0, squares = 0, count = 0;
+	uint64_t grown_ns = 0;
 	for (size_t i = 0; i < series->count; i++) {
 		const struct sample *sample = &series->samples[i];
+		grown_ns += sample->duration_ns;
+		if (!has_counters(sample))
+			continue;
 		double value = (double)value_of(sample, counter);
 		if (!is_gauge)
-			value = result_rate(value, sample->duration_ns);
+			value = result_rate(value, grown_ns);
+		grown_ns = 0;
 		sum += value;
 		squares += value * value;
+		count++;
 	}
 	double mean = sum / count;
-	return mean > 0 ? sqrt(fmax(squares / count - mean * mean, 0)) / mean : 0;
+	return count > 0 && mean > 0 ? sqrt(fmax(squares / count - mean * mean, 0)) / mean : 0;
 }
 
 static int
@@ -80,22 +93,30 @@ choose(struct page *page, const struct series *series, struct candidate **out)
 	return count;
 }
 
-/** Of spans: growth in a second, or the level at the end. */
+/**
+ * Of spans: growth in a second, or the level at the end. A growth is of all the time since
+ * counters were last known, so a span without them leaves its time to the next.
+ */
 static const double *
 values_of(struct page *page, const struct spans *spans, size_t counter, bool is_gauge,
 	double scale)
 {
-	double *y = page_numbers(page, spans->count);
+	double *y = page_numbers(page, spans->count), grown_s = 0;
 	for (size_t i = 0; y != NULL && i < spans->count; i++) {
 		const struct span *span = &spans->items[i];
 		double sum = 0;
+		bool is_known = false;
 		for (size_t s = 0; s < span->count; s++) {
+			if (!has_counters(&span->samples[s]))
+				continue;
+			is_known = true;
 			double value = (double)value_of(&span->samples[s], counter);
 			sum = is_gauge ? value : sum + value;
 		}
-		y[i] = span->count == 0 ? NAN
-			: is_gauge      ? sum * scale
-					: sum * scale / span_s(span);
+		grown_s = span->count == 0 ? 0 : grown_s + span_s(span);
+		y[i] = !is_known ? NAN : is_gauge ? sum * scale : sum * scale / grown_s;
+		if (is_known)
+			grown_s = 0;
 	}
 	return y;
 }
