@@ -355,6 +355,7 @@ START_TEST(results_that_differ_have_names_that_differ)
 	assert_good();
 	assert_has("<a href=\"#r0\">put leveldb</a>");
 	assert_has("<a href=\"#r1\">get leveldb</a>");
+	assert_has("<h1>results of put leveldb, get leveldb</h1>");
 	get->run->workload.verb = NB_VERB_PUT;
 	free(put->run->engine_path);
 	free(get->run->engine_path);
@@ -363,6 +364,21 @@ START_TEST(results_that_differ_have_names_that_differ)
 	write_page();
 	assert_has("<a href=\"#r0\">leveldb before.so</a>");
 	assert_has("<a href=\"#r1\">leveldb after.so</a>");
+}
+END_TEST
+
+START_TEST(long_names_of_bars_keep_their_end)
+{
+	begin();
+	for (unsigned rate = 13000; rate < 13002; rate++) {
+		struct record *record = record_rig_add_put(results, "leveldb", 1);
+		snprintf(record->label, sizeof(record->label), "at %u ops/s", rate);
+	}
+	write_page();
+	assert_good();
+	assert_has(">leveldb at</tspan>");
+	assert_has(">13000 ops/s</tspan>");
+	assert_has(">13001 ops/s</tspan>");
 }
 END_TEST
 
@@ -696,7 +712,7 @@ main(void)
 		percentiles_are_those_of_the_histograms, a_page_needs_nothing_from_elsewhere,
 		a_classic_action_has_a_page, each_chart_is_named, headings_skip_no_level,
 		results_side_by_side_share_their_notes,
-		results_that_differ_have_names_that_differ,
+		results_that_differ_have_names_that_differ, long_names_of_bars_keep_their_end,
 		response_times_are_compared_where_there_was_a_rate, a_note_of_one_names_it,
 		notes_of_one_kind_are_folded_up, what_cannot_be_ranked_says_so,
 		thirteen_engines_have_room, no_results_are_a_page, a_failure_is_told,

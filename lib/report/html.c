@@ -169,9 +169,10 @@ static void
 write_title(const struct nb_results *results, FILE *out)
 {
 	enum { NAMED = 5 };
-	const char *action = results->command.action;
+	bool is_mixed = has_actions(results);
 	size_t engines = 0;
-	for (size_t i = 0; action == NULL && !has_actions(results) && i < results->count; i++)
+	const char *action = is_mixed ? NULL : results->command.action;
+	for (size_t i = 0; action == NULL && !is_mixed && i < results->count; i++)
 		if (results->records[i].run != NULL)
 			action = record_action(&results->records[i]);
 	html_text(out, action != NULL ? action : "results");
