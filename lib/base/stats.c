@@ -19,7 +19,14 @@
  * "An Introduction to the Bootstrap", 1993, chapter 13) draws only from what was seen, and
  * is too narrow for few values: in a simulation with normal samples its 95 % intervals held
  * the true ratio in 89 % of the cases with 4 values each, in 90 % with 5, in 94 % with 8. So
- * it begins at BOOTSTRAP_MIN, where it is the narrower of the two and has no steps.
+ * it begins at BOOTSTRAP_MIN, where it is the narrower of the two and has no steps; and as
+ * what is drawn from n values varies by (n - 1) / n of what they were drawn from, both its
+ * ends are moved out by sqrt(n / (n - 1)) (Hesterberg, The American Statistician 69, 2015,
+ * section 4.2). Lognormal samples of 8, 12 and 20 then had it right in 95 % of 3000 cases.
+ *
+ * Where one sample varies many times as much as the other, interval and test promise a
+ * little too much: with deviations of 5 and 30 percent, equal medians seemed to differ in 6
+ * to 7 % of 4000 cases.
  *
  * Wrong if the repetitions depend on each other: if all of one engine came first and the
  * machine then grew hot. So vs mixes their order.
@@ -406,6 +413,8 @@ interval_by_bootstrap(struct logs *logs, double wanted, uint32_t resamples, uint
 		resamples = RESAMPLES_MIN;
 	double *estimates = malloc(resamples * sizeof(*estimates));
 	double *first = logs->resampled, *second = first + logs->first_count;
+	double least = (double)(logs->first_count < logs->second_count ? logs->first_count
+								       : logs->second_count);
 	struct rng rng;
 	if (estimates == NULL)
 		return out_of_memory();
@@ -417,8 +426,11 @@ interval_by_bootstrap(struct logs *logs, double wanted, uint32_t resamples, uint
 		estimates[i] = median_of(logs->pairs, logs->pair_count);
 	}
 	stats_sort(estimates, resamples);
-	out->low = exp(quantile(estimates, resamples, (1 - wanted) / 2));
-	out->high = exp(quantile(estimates, resamples, (1 + wanted) / 2));
+	double middle = log(out->ratio), wider = sqrt(least / (least - 1));
+	double low = quantile(estimates, resamples, (1 - wanted) / 2);
+	double high = quantile(estimates, resamples, (1 + wanted) / 2);
+	out->low = exp(middle + wider * (low - middle));
+	out->high = exp(middle + wider * (high - middle));
 	out->confidence = wanted;
 	out->method = STATS_BOOTSTRAP;
 	free(estimates);
