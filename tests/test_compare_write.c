@@ -58,6 +58,27 @@ START_TEST(what_may_be_chance_is_said_to_be)
 }
 END_TEST
 
+/* The bootstrap's interval may be beside 1 where the test is not sure. */
+START_TEST(what_may_be_chance_has_a_direction)
+{
+	struct nb_results *one = rig_results(), *two = rig_results();
+	rig_add_spread(one, "one", 1000, 5000, 10);
+	rig_add_spread(two, "two", 1000, 5000, 10);
+	struct nb_comparison *comparison = rig_compared(one, two);
+	struct compare_pair *pair =
+		&((struct compare_metric *)(uintptr_t)rig_metric(comparison, "p99"))->pairs[1];
+	pair->verdict = COMPARE_UNCERTAIN;
+	pair->ratio.low = 1.005;
+	pair->ratio.high = 1.03;
+	char *text = rig_written(comparison, "md", 0);
+	rig_assert_has(text, "p99 (3.0 % slower to 0.5 % slower)");
+	free(text);
+	nb_comparison_delete(comparison);
+	nb_results_delete(one);
+	nb_results_delete(two);
+}
+END_TEST
+
 START_TEST(single_runs_are_told_without_an_interval)
 {
 	char *text = written(1, 2.5, 1, "text", 0);
@@ -206,7 +227,7 @@ main(void)
 {
 	return UNIT_RUN("compare_write", verdict_comes_first_in_words,
 		small_differences_are_percents_of_the_first, what_may_be_chance_is_said_to_be,
-		single_runs_are_told_without_an_interval,
+		what_may_be_chance_has_a_direction, single_runs_are_told_without_an_interval,
 		too_few_runs_are_told_how_many_are_needed,
 		table_has_medians_ratio_interval_and_p, bars_show_intervals_against_one,
 		text_fits_80_columns, differences_and_warnings_stand_before_all,

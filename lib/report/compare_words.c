@@ -57,6 +57,17 @@ compare_step(char *text, const struct compare_metric *metric, double ratio)
 }
 
 /** The interval, from the worse end to the better one. */
+/** Both ends with their directions. */
+static void
+format_ends(char *text, const struct compare_metric *metric, const struct stats_ratio *ratio)
+{
+	bool is_up = metric->figure->is_higher_better;
+	char from[COMPARE_STEP], to[COMPARE_STEP];
+	compare_step(from, metric, is_up ? ratio->low : ratio->high);
+	compare_step(to, metric, is_up ? ratio->high : ratio->low);
+	snprintf(text, COMPARE_INTERVAL, "%s to %s", from, to);
+}
+
 void
 compare_interval(
 	char *text, const struct compare_metric *metric, const struct stats_ratio *ratio)
@@ -66,9 +77,7 @@ compare_interval(
 	double better = is_up ? ratio->high : ratio->low;
 	char from[COMPARE_STEP], to[COMPARE_STEP];
 	if (ratio->low <= 1 && ratio->high >= 1) {
-		compare_step(from, metric, worse);
-		compare_step(to, metric, better);
-		snprintf(text, COMPARE_INTERVAL, "%s to %s", from, to);
+		format_ends(text, metric, ratio);
 		return;
 	}
 	bool factor = is_factor(ratio->ratio);
@@ -160,7 +169,7 @@ tell_uncertain(FILE *out, const struct nb_comparison *comparison,
 		else
 			fprintf(out, "%s and %s cannot be told apart at n = %s: %s",
 				name_of(work, sample), name_of(work, 0), runs, metric->name);
-		compare_interval(interval, metric, &pair->ratio);
+		format_ends(interval, metric, &pair->ratio);
 		tell_interval(out, comparison, interval, told + count++ == 0);
 	}
 }
