@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <mininb/mininb.h>
 
@@ -19,15 +20,29 @@ compare_options_of(const struct options *options)
 	return compare;
 }
 
+/** Of whatever names: also by a link, or another path. */
+static bool
+is_same(const char *one, const char *other)
+{
+	struct stat a, b;
+	return strcmp(one, other) == 0 ||
+		(stat(one, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
+			a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+}
+
 /** The same file twice would be compared with itself. */
 static bool
 are_all_different(const struct options *options)
 {
 	for (size_t i = 1; i < options->operand_count; i++) {
 		for (size_t k = 0; k < i; k++) {
-			if (strcmp(options->operands[i], options->operands[k]) != 0)
+			if (!is_same(options->operands[i], options->operands[k]))
 				continue;
-			message_usage("%s is named twice", options->operands[i]);
+			if (strcmp(options->operands[i], options->operands[k]) == 0)
+				message_usage("%s is named twice", options->operands[i]);
+			else
+				message_usage("%s and %s are the same file",
+					options->operands[k], options->operands[i]);
 			return false;
 		}
 	}

@@ -64,6 +64,7 @@ make_result()
 	refuses 'compare: its FILE... is missing' compare
 	refuses 'there is nothing to compare: all runs are of memory, put' compare a.json
 	refuses 'a.json is named twice' compare a.json a.json
+	refuses 'a.json and ./a.json are the same file' compare a.json ./a.json
 	cp a.json a2.json
 	refuses 'a confidence of 0.3: allowed is' compare a.json a2.json --confidence=0.3
 	mininb 1 compare a.json missing.json
