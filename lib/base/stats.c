@@ -21,12 +21,13 @@
  * the true ratio in 89 % of the cases with 4 values each, in 90 % with 5, in 94 % with 8. So
  * it begins at BOOTSTRAP_MIN, where it is the narrower of the two and has no steps; and as
  * what is drawn from n values varies by (n - 1) / n of what they were drawn from, both its
- * ends are moved out by sqrt(n / (n - 1)) (Hesterberg, The American Statistician 69, 2015,
- * section 4.2). Lognormal samples of 8, 12 and 20 then had it right in 95 % of 3000 cases.
+ * ends are moved out by sqrt(n / (n - 1)) (that narrowness: Hesterberg, The American
+ * Statistician 69, 2015). In 3000 pairs of equal lognormal samples with 8, 12 and 20 values
+ * each, the interval then held the true ratio in 95 % of them.
  *
- * Where one sample varies many times as much as the other, interval and test promise a
- * little too much: with deviations of 5 and 30 percent, equal medians seemed to differ in 6
- * to 7 % of 4000 cases.
+ * Where one sample varies many times as much as the other, both promise a little too much:
+ * with deviations of 5 and 30 percent and equal medians, it held in 93 to 95 % of 3000
+ * pairs, and 5 to 6 % seemed to differ by interval and test.
  *
  * Wrong if the repetitions depend on each other: if all of one engine came first and the
  * machine then grew hot. So vs mixes their order.
