@@ -23,7 +23,7 @@ record_rig_add_job(struct nb_results *results, const char *driver, double scale)
 struct record *
 record_rig_add_put(struct nb_results *results, const char *driver, double scale);
 
-/** The curve of a sweep, of ten points. */
+/** The curve of a sweep, of ten points; the first record, without a label, is its capacity. */
 void
 record_rig_add_curve(struct nb_results *results);
 

@@ -169,6 +169,28 @@ START_TEST(a_job_has_all_its_parts)
 }
 END_TEST
 
+START_TEST(each_sweep_has_its_curve)
+{
+	begin();
+	struct nb_results *more = record_rig_new();
+	record_rig_add_job(more, "lm<db", 1);
+	record_rig_add_curve(more);
+	record_rig_add_job(results, "leveldb", 1);
+	record_rig_add_curve(results);
+	ck_assert_int_eq(nb_results_append(results, more), NB_OK);
+	nb_results_delete(more);
+	write_page();
+	assert_good();
+	ck_assert_uint_eq(count_of("<section id=\"curve\">"), 1);
+	ck_assert_uint_eq(
+		count_of("<figcaption>Latency over throughput: leveldb</figcaption>"), 1);
+	ck_assert_uint_eq(
+		count_of("<figcaption>Latency over throughput: lm&lt;db</figcaption>"), 1);
+	ck_assert_uint_eq(count_of("Capacity in a closed loop: "), 2);
+	ck_assert_uint_eq(count_of("<caption>Points of the curve"), 2);
+}
+END_TEST
+
 /** The columns of a chart's data, by the figure's caption; to be given to json_decref(). */
 static json_t *
 data_of(const char *caption)
@@ -451,8 +473,18 @@ START_TEST(what_cannot_be_ranked_says_so)
 	write_page();
 	ck_assert_uint_eq(count_of("These cannot be ranked"), 2);
 	assert_has("the digests of their streams differ");
-	/* runs of a sweep are of different rates, as was asked for */
+	/* points of a sweep are of different rates, as was asked for, and others are not */
+	begin();
+	record_rig_add_put(results, "leveldb", 1);
+	struct record *point = record_rig_add_put(results, "leveldb", 2);
+	point->run->digest++;
+	snprintf(point->label, sizeof(point->label), "at 9 ops/s");
+	write_page();
+	ck_assert_uint_eq(count_of("These cannot be ranked"), 1);
 	record_rig_add_curve(results);
+	write_page();
+	ck_assert_uint_eq(count_of("These cannot be ranked"), 0);
+	record_rig_add_put(results, "lmdb", 2)->run->digest += 2;
 	write_page();
 	ck_assert_uint_eq(count_of("These cannot be ranked"), 1);
 }
@@ -708,8 +740,8 @@ END_TEST
 int
 main(void)
 {
-	return UNIT_RUN("html", a_job_has_all_its_parts, charts_tell_what_was_measured,
-		counters_that_are_not_known_are_not_drawn_as_0,
+	return UNIT_RUN("html", a_job_has_all_its_parts, each_sweep_has_its_curve,
+		charts_tell_what_was_measured, counters_that_are_not_known_are_not_drawn_as_0,
 		percentiles_are_those_of_the_histograms, a_page_needs_nothing_from_elsewhere,
 		a_classic_action_has_a_page, each_chart_is_named, headings_skip_no_level,
 		results_side_by_side_share_their_notes,

@@ -83,8 +83,18 @@ START_TEST(so_is_a_sweep_and_what_it_looked_for)
 	record_rig_add_put(results, "leveldb", 1);
 	record_rig_add_put(results, "leveldb", 2);
 	record_rig_add_curve(results);
-	results->slo_ops_s = 40000;
-	snprintf(results->slo, sizeof(results->slo), "p99<1ms");
+	results->records[0].sweep.slo_ops_s = 40000;
+	snprintf(results->records[0].sweep.slo, sizeof(results->records[0].sweep.slo),
+		"p99<1ms");
+	char *document = record_rig_written(results, "json", 0);
+	struct nb_results *read = parsed(document);
+	ck_assert_uint_eq(read->records[0].sweep.curve_count, 10);
+	ck_assert_double_eq(read->records[0].sweep.capacity_ops_s, 100000);
+	ck_assert_double_eq(read->records[0].sweep.slo_ops_s, 40000);
+	ck_assert_str_eq(read->records[0].sweep.slo, "p99<1ms");
+	ck_assert_ptr_null(read->records[1].sweep.curve);
+	free(document);
+	nb_results_delete(read);
 	assert_told_the_same(results);
 }
 END_TEST
@@ -294,7 +304,7 @@ small_document(void)
 	struct nb_interval interval = {.size = sizeof(interval), .ops = 5};
 	ck_assert_int_eq(nb_results_set_intervals(results, &interval, 1), NB_OK);
 	record_rig_add_curve(results);
-	results->curve_count = 2;
+	results->records[0].sweep.curve_count = 2;
 	char *text = record_rig_written(results, "json", 0);
 	json_t *document = json_loads(text, 0, NULL);
 	ck_assert_ptr_nonnull(document);
@@ -422,9 +432,11 @@ START_TEST(what_is_wrong_is_told_with_its_place)
 		{"results[0].notes", "true", "a.json: results[0].notes: must be an array"},
 		{"results[0].intervals[0].rate_ops_s", "1e300",
 			"a.json: results[0].intervals[0].rate_ops_s: is beyond 1e+18"},
-		{"sweep.points", NULL, "a.json: sweep.points: is missing"},
-		{"sweep.points[1].share", "\"x\"",
-			"a.json: sweep.points[1].share: must be a number"},
+		{"results[0].sweep", "7", "a.json: results[0].sweep: must be an object"},
+		{"results[0].sweep.points", NULL,
+			"a.json: results[0].sweep.points: is missing"},
+		{"results[0].sweep.points[1].share", "\"x\"",
+			"a.json: results[0].sweep.points[1].share: must be a number"},
 		{"command.words", "[7]", "a.json: command.words[0]: must be a text"},
 	};
 	json_t *document = small_document();

@@ -165,6 +165,7 @@ START_TEST(no_member_is_forgotten)
 	check_whole(json_kind_fields, sizeof(struct job_kind), false, "operation");
 	check_whole(json_command_fields, sizeof(struct record_command), false, "command");
 	check_whole(json_record_fields, sizeof(struct record), false, "record");
+	check_whole(json_sweep_fields, sizeof(struct record_sweep), false, "sweep");
 }
 END_TEST
 

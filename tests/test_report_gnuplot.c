@@ -16,10 +16,33 @@ START_TEST(data_are_those_of_the_results)
 	ck_assert_ptr_nonnull(strstr(text, "\n13.000000 4000.000\n")); /* the stall */
 	ck_assert_ptr_nonnull(strstr(text, "$response0 << EOD\n1.000000 "));
 	ck_assert_ptr_nonnull(strstr(text, "$service0_5 << EOD\n3.000000 ")); /* scans */
-	ck_assert_ptr_nonnull(strstr(text, "$sweep << EOD\n9900.000 "));
+	ck_assert_ptr_nonnull(strstr(text, "$sweep0 << EOD\n9900.000 "));
 	ck_assert_ptr_nonnull(strstr(text, "\n99000.000 ")); /* the last point */
+	ck_assert_ptr_nonnull(strstr(text, "$sweep0 using 1:3 with linespoints title \"p99\""));
 	free(text);
 	nb_results_delete(results);
+}
+END_TEST
+
+START_TEST(sweeps_are_one_picture)
+{
+	struct nb_results *results = record_rig_new(), *more = record_rig_new();
+	record_rig_add_job(results, "leveldb", 1);
+	record_rig_add_curve(results);
+	record_rig_add_job(more, "lmdb", 1);
+	record_rig_add_curve(more);
+	ck_assert_int_eq(nb_results_append(results, more), NB_OK);
+	char *text = record_rig_written(results, "gnuplot", 0);
+	ck_assert_ptr_nonnull(strstr(text, "$sweep0 << EOD\n9900.000 "));
+	ck_assert_ptr_nonnull(strstr(text, "$sweep1 << EOD\n9900.000 "));
+	ck_assert_ptr_nonnull(strstr(text, "plot $sweep0 using 1:2 "));
+	ck_assert_ptr_nonnull(strstr(text, "$sweep1 using 1:3 with linespoints title \"lmdb"));
+	const char *picture = strstr(text, "-sweep.");
+	ck_assert_ptr_nonnull(picture);
+	ck_assert_ptr_null(strstr(picture + 1, "-sweep."));
+	free(text);
+	nb_results_delete(results);
+	nb_results_delete(more);
 }
 END_TEST
 
@@ -58,6 +81,6 @@ END_TEST
 int
 main(void)
 {
-	return UNIT_RUN("report_gnuplot", data_are_those_of_the_results,
+	return UNIT_RUN("report_gnuplot", data_are_those_of_the_results, sweeps_are_one_picture,
 		what_is_not_there_makes_no_picture, too_few_samples_are_a_gap);
 }

@@ -47,6 +47,15 @@ START_TEST(each_run_tells_what_it_did_and_how)
 	assert_has("\n## Sweep\n\nCapacity: 100000 ops/s");
 	assert_has("|  90% |     90000 |      89100 | ");
 	free(text);
+	struct nb_results *more = record_rig_new();
+	record_rig_add_job(more, "lm|db", 1);
+	record_rig_add_curve(more);
+	ck_assert_int_eq(nb_results_append(results, more), NB_OK);
+	nb_results_delete(more);
+	text = record_rig_written(results, "md", 0);
+	assert_has("\n## Sweep of leveldb\n\nCapacity: 100000 ops/s");
+	assert_has("\n## Sweep of lm\\|db\n\nCapacity: 100000 ops/s");
+	free(text);
 	nb_results_delete(results);
 }
 END_TEST

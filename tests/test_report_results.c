@@ -58,6 +58,102 @@ START_TEST(a_sweep_is_its_capacity_and_the_curve)
 }
 END_TEST
 
+/** A capacity with its curve and as many points as are told apart by `points`. */
+static struct nb_results *
+sweep_of(const char *driver, size_t points)
+{
+	struct nb_results *results = record_rig_new();
+	record_rig_add_job(results, driver, 1);
+	for (size_t i = 0; i < points; i++) {
+		struct record *record = record_rig_add_job(results, driver, 2);
+		snprintf(record->label, sizeof(record->label), "at %zu ops/s", i + 1);
+	}
+	record_rig_add_curve(results);
+	return results;
+}
+
+static size_t
+place(const char *text, const char *part)
+{
+	const char *at = strstr(text, part);
+	ck_assert_msg(at != NULL, "%s", part);
+	return (size_t)(at - text);
+}
+
+START_TEST(a_list_of_sweeps_has_the_curve_of_each)
+{
+	struct nb_results *results = sweep_of("leveldb", 2), *more = sweep_of("lmdb", 2);
+	more->records[0].sweep.capacity_ops_s = 777;
+	ck_assert_int_eq(nb_results_append(results, more), NB_OK);
+	nb_results_delete(more);
+	nb_results_set_list(results, 2);
+	nb_results_set_end(results, "interrupted");
+	ck_assert_str_eq(results->records[3].end, "interrupted");
+	char *text = record_rig_written(results, "text", 0);
+	ck_assert_uint_eq(times(text, "Stream digest"), 2);
+	ck_assert_uint_eq(times(text, "\nCapacity: "), 2);
+	ck_assert_uint_eq(times(text, "== "), 3);
+	size_t second = place(text, "\n== lmdb, 2 of 2\n"), all = place(text, "\n== all\n");
+	ck_assert_int_eq(strncmp(text, "== leveldb, 1 of 2\n", 19), 0);
+	ck_assert_uint_lt(place(text, "\nCapacity: 100000 ops/s"), second);
+	ck_assert_uint_lt(second, place(text, "\nCapacity: 777 ops/s"));
+	ck_assert_uint_lt(place(text, "\nCapacity: 777 ops/s"), all);
+	nb_results_delete(results);
+	/* the table is that of the capacities alone */
+	results = record_rig_new();
+	record_rig_add_job(results, "leveldb", 1);
+	record_rig_add_job(results, "lmdb", 1);
+	nb_results_set_list(results, 2);
+	nb_results_set_end(results, "interrupted");
+	char *plain = record_rig_written(results, "text", 0);
+	ck_assert_str_eq(text + all, strstr(plain, "\n== all\n"));
+	ck_assert_ptr_nonnull(strstr(text + all, "interrupted"));
+	free(plain);
+	free(text);
+	nb_results_delete(results);
+}
+END_TEST
+
+START_TEST(points_are_of_the_same_engine_and_as_many_as_the_curve_has)
+{
+	struct nb_results *results = sweep_of("leveldb", 11);
+	ck_assert(!results->records[0].is_point);
+	ck_assert(results->records[1].is_point);
+	ck_assert(results->records[10].is_point);
+	ck_assert(!results->records[11].is_point);
+	nb_results_delete(results);
+	results = sweep_of("leveldb", 2);
+	snprintf(results->records[1].driver, sizeof(results->records[1].driver), "lmdb");
+	results_find_points(results);
+	ck_assert(!results->records[1].is_point);
+	ck_assert(!results->records[2].is_point);
+	char *text = record_rig_written(results, "text", 0);
+	ck_assert_uint_eq(times(text, "Stream digest"), 3);
+	free(text);
+	nb_results_delete(results);
+}
+END_TEST
+
+START_TEST(a_curve_is_of_the_last_run_without_a_label)
+{
+	struct nb_curve_point point = {.size = sizeof(point), .offered_ops_s = 5};
+	struct nb_results *results = record_rig_new();
+	ck_assert_int_eq(nb_results_set_curve(results, 9, &point, 1, NULL, 0), NB_ERR_USAGE);
+	record_rig_add_job(results, "leveldb", 1);
+	record_rig_add_job(results, "leveldb", 1);
+	struct record *record = record_rig_add_job(results, "leveldb", 2);
+	snprintf(record->label, sizeof(record->label), "at 5 ops/s");
+	ck_assert_int_eq(nb_results_set_curve(results, 9, &point, 1, NULL, 0), NB_OK);
+	ck_assert_int_eq(nb_results_set_curve(results, 8, &point, 1, "p99<1ms", 7), NB_OK);
+	ck_assert_ptr_null(results->records[0].sweep.curve);
+	ck_assert_uint_eq(results->records[1].sweep.curve_count, 1);
+	ck_assert_double_eq(results->records[1].sweep.capacity_ops_s, 8);
+	ck_assert_str_eq(results->records[1].sweep.slo, "p99<1ms");
+	ck_assert(results->records[2].is_point);
+	nb_results_delete(results);
+}
+END_TEST
+
 START_TEST(runs_of_other_files_are_no_points_and_no_engines_of_a_list)
 {
 	struct nb_results *results = record_rig_new(), *more = record_rig_new();
@@ -135,7 +231,9 @@ main(void)
 {
 	return UNIT_RUN("report_results", one_run_is_its_report,
 		a_list_has_titles_and_a_table_with_failures,
-		a_sweep_is_its_capacity_and_the_curve,
+		a_sweep_is_its_capacity_and_the_curve, a_list_of_sweeps_has_the_curve_of_each,
+		points_are_of_the_same_engine_and_as_many_as_the_curve_has,
+		a_curve_is_of_the_last_run_without_a_label,
 		runs_of_other_files_are_no_points_and_no_engines_of_a_list,
 		lines_of_intervals_come_first, titles_have_the_action_where_that_differs,
 		an_unknown_format_is_refused);

@@ -54,7 +54,10 @@ nb_results_add_job_run(
 NB_MUST_CHECK int
 nb_results_add_failure(struct nb_results *results, const char *driver, const char *end);
 
-/** Say of the last one how it ended, if that was not well. */
+/**
+ * Say of the last one how it ended, if that was not well. Behind a curve's points that is the
+ * run that is the capacity.
+ */
 void
 nb_results_set_end(struct nb_results *results, const char *end);
 
@@ -75,7 +78,11 @@ nb_interval_write_text(const struct nb_interval *interval, FILE *out, int has_ti
 void
 nb_results_set_list(struct nb_results *results, uint32_t engines);
 
-/** Keep the curve of a sweep, and of a search what was looked for and found. Copied. */
+/**
+ * Keep the curve of a sweep, and of a search what was looked for and found. Copied. It is kept
+ * with the run that is the capacity: the last one without a label. Those behind it are its
+ * points. NB_ERR_USAGE: each run has a label.
+ */
 NB_MUST_CHECK int
 nb_results_set_curve(struct nb_results *results, double capacity_ops_s,
 	const struct nb_curve_point *points, size_t count, const char *slo, double slo_ops_s);

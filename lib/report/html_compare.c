@@ -14,13 +14,15 @@
 
 enum { DRAWN = 32 }; /* rows of bars; the table has all */
 
+/** A sweep's points are of other rates: that they differ is what was asked for. */
 bool
 page_differs(const struct page *page, bool is_by_stream)
 {
 	const struct nb_result *first = NULL;
 	for (size_t i = 0; i < page->results->count; i++) {
-		const struct nb_result *run = page->results->records[i].run;
-		if (run == NULL)
+		const struct record *record = &page->results->records[i];
+		const struct nb_result *run = record->run;
+		if (run == NULL || record->is_point)
 			continue;
 		if (first == NULL)
 			first = run;
@@ -31,12 +33,11 @@ page_differs(const struct page *page, bool is_by_stream)
 	return false;
 }
 
-/** A sweep's runs are of other rates: that they differ is what was asked for. */
 static void
 write_warnings(struct page *page)
 {
 	FILE *out = page->out;
-	if (page_differs(page, true) && page->results->curve == NULL)
+	if (page_differs(page, true))
 		fputs("<p class=\"warning\"><strong>These cannot be ranked:</strong> they did "
 		      "not do "
 		      "the same operations; the digests of their streams differ.</p>\n",

@@ -259,19 +259,12 @@ check_kind(struct json_reader *reader, const json_t *document)
 static int
 read_head(struct json_reader *reader, const json_t *document, struct nb_results *results)
 {
-	const json_t *sweep = json_object_get(document, "sweep");
 	static const struct json_field fields[] = {
 		FIELD_OBJECT(nb_results, "command", command, json_command_fields),
 		FIELD_NUMBER(nb_results, "list_count", list_count),
 		{.name = NULL},
 	};
-	int rc = json_read_fields(reader, document, fields, results);
-	if (rc != NB_OK || sweep == NULL || json_is_null(sweep))
-		return rc;
-	JSON_ENTER(reader, place, "sweep");
-	rc = json_read_fields(reader, sweep, json_sweep_fields, results);
-	JSON_LEAVE(reader, place);
-	return rc;
+	return json_read_fields(reader, document, fields, results);
 }
 
 static int
@@ -281,7 +274,11 @@ read_document(struct nb_results *results, const json_t *document, const char *fi
 	int rc = check_kind(&reader, document);
 	if (rc == NB_OK)
 		rc = read_head(&reader, document, results);
-	return rc == NB_OK ? read_records(&reader, document, results) : rc;
+	if (rc == NB_OK)
+		rc = read_records(&reader, document, results);
+	if (rc == NB_OK)
+		results_find_points(results);
+	return rc;
 }
 
 /** What jansson says may quote the file: a message is one line. */

@@ -75,14 +75,35 @@ static const struct json_field point_fields[] = {
 };
 
 const struct json_field json_sweep_fields[] = {
-	FIELD_REAL(nb_results, "capacity_ops_s", capacity_ops_s),
-	FIELD_CHARS(nb_results, "slo", slo),
-	FIELD_REAL(nb_results, "slo_ops_s", slo_ops_s),
-	{FIELD_ROW(nb_results, "points", JSON_T_LIST, curve),
-		FIELD_COUNTED(nb_results, curve, curve_count, point_fields, JSON_LIST_MAX),
+	FIELD_REAL(record_sweep, "capacity_ops_s", capacity_ops_s),
+	FIELD_CHARS(record_sweep, "slo", slo),
+	FIELD_REAL(record_sweep, "slo_ops_s", slo_ops_s),
+	{FIELD_ROW(record_sweep, "points", JSON_T_LIST, curve),
+		FIELD_COUNTED(record_sweep, curve, curve_count, point_fields, JSON_LIST_MAX),
 		.flags = FIELD_MUST | FIELD_SIZED},
 	END,
 };
+
+/** Null if there is none. */
+static json_t *
+write_sweep(struct json_writer *writer, const void *from)
+{
+	const struct record *record = from;
+	if (record->sweep.curve == NULL)
+		return json_null();
+	json_t *object = json_object();
+	json_write_fields(writer, object, json_sweep_fields, &record->sweep);
+	return object;
+}
+
+static int
+read_sweep(struct json_reader *reader, const json_t *json, void *into)
+{
+	struct record *record = into;
+	return json_is_null(json)
+		? NB_OK
+		: json_read_fields(reader, json, json_sweep_fields, &record->sweep);
+}
 
 /* ---- of every record ---- */
 
@@ -110,6 +131,7 @@ const struct json_field json_record_fields[] = {
 		FIELD_COUNTED(
 			record, intervals, interval_count, interval_fields, JSON_LIST_MAX),
 		.flags = FIELD_SIZED},
+	FIELD_CUSTOM(record, "sweep", sweep, write_sweep, read_sweep),
 	END,
 };
 

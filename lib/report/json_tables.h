@@ -20,7 +20,7 @@ extern const struct json_names json_verbs; /* NB_VERB_* */
 extern const struct json_names json_kinds; /* NB_OP_* */
 
 extern const struct json_field json_command_fields[]; /* struct record_command */
-extern const struct json_field json_sweep_fields[];   /* struct nb_results */
+extern const struct json_field json_sweep_fields[];   /* struct record_sweep */
 extern const struct json_field json_record_fields[];  /* struct record: what is of every one */
 extern const struct json_field json_result_fields[];  /* struct nb_result */
 extern const struct json_field json_job_fields[];     /* struct nb_job_result */

@@ -153,16 +153,12 @@ static json_t *
 write_document(struct json_writer *writer, const struct nb_results *results)
 {
 	json_t *document = json_object(), *command = json_object(), *array = json_array();
-	json_t *sweep = results->curve != NULL ? json_object() : json_null();
 	json_put(writer, document, "format", json_string("mininb-result"));
 	json_put(writer, document, "version", json_from_u64(NB_RESULTS_VERSION));
 	json_put(writer, document, "mininb", json_string(nb_version()));
 	json_write_fields(writer, command, json_command_fields, &results->command);
 	json_put(writer, document, "command", command);
 	json_put(writer, document, "list_count", json_from_u64(results->list_count));
-	if (results->curve != NULL)
-		json_write_fields(writer, sweep, json_sweep_fields, results);
-	json_put(writer, document, "sweep", sweep);
 	for (size_t i = 0; i < results->count; i++)
 		writer->has_failed |= json_array_append_new(array,
 					      write_record(writer, &results->records[i])) != 0;

@@ -89,9 +89,12 @@ check(const struct nb_results *results)
 		return error_set(NB_ERR_USAGE, "there are no results to be merged");
 	if (results->count == 1)
 		return NB_OK;
-	if (results->curve != NULL)
-		return error_set(NB_ERR_USAGE,
-			"the points of a sweep cannot be merged: each has a rate of its own");
+	for (size_t i = 0; i < results->count; i++)
+		if (results->records[i].sweep.curve != NULL)
+			return error_set(NB_ERR_USAGE,
+				"the points of a sweep cannot be merged: each has a rate of "
+				"its "
+				"own");
 	for (size_t i = 0; i < results->count && rc == NB_OK; i++)
 		rc = check_record(&results->records[0], &results->records[i], i);
 	return rc;

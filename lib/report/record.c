@@ -33,6 +33,7 @@ record_destroy(struct record *record)
 	else
 		nb_result_delete(record->run);
 	free(record->intervals);
+	free(record->sweep.curve);
 	*record = (struct record){0};
 }
 
@@ -117,6 +118,29 @@ results_find_actions(struct nb_results *results)
 	}
 	for (size_t i = 0; i < results->count; i++)
 		results->records[i].is_titled_by_action = do_differ;
+}
+
+void
+results_find_points(struct nb_results *results)
+{
+	const char *driver = "";
+	size_t left = 0;
+	for (size_t i = 0; i < results->count; i++) {
+		struct record *record = &results->records[i];
+		record->is_point = left > 0 && record->label[0] != '\0' &&
+			strcmp(record->driver, driver) == 0;
+		left = record->is_point ? left - 1 : record->sweep.curve_count;
+		driver = record->driver;
+	}
+}
+
+size_t
+results_sweeps(const struct nb_results *results)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < results->count; i++)
+		count += results->records[i].sweep.curve_count > 0;
+	return count;
 }
 
 void

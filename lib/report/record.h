@@ -13,6 +13,15 @@
 #include "report/job_result.h"
 #include "report/result.h"
 
+/** What a sweep found, kept with the run that is its capacity; curve NULL: it was none. */
+struct record_sweep {
+	double capacity_ops_s;
+	struct nb_curve_point *curve; /* owned */
+	size_t curve_count;
+	char slo[64];     /* limit that was looked for; "" */
+	double slo_ops_s; /* highest rate that held it */
+};
+
 /** One run. */
 struct record {
 	char label[64];            /* which of several it is: "sweep 40 %"; "" */
@@ -23,8 +32,10 @@ struct record {
 	uint32_t block;     /* repetition of a comparison, from 1; 0: it was no comparison */
 	uint32_t is_merged; /* of so many records; 0: of its own */
 	bool is_titled_by_action;      /* others beside it are of another action */
+	bool is_point;                 /* of the curve of a record before it */
 	struct nb_interval *intervals; /* that were printed while it ran; owned */
 	size_t interval_count;
+	struct record_sweep sweep;
 };
 
 struct record_option {
@@ -47,11 +58,6 @@ struct nb_results {
 	size_t count;
 	uint32_t list_count; /* engines of --driver=a,b,c; 0: it was no list */
 	struct record_command command;
-	double capacity_ops_s;        /* of a sweep; 0: it was none */
-	struct nb_curve_point *curve; /* owned */
-	size_t curve_count;
-	char slo[64];     /* limit that was looked for; "" */
-	double slo_ops_s; /* highest rate that held it */
 };
 
 /** Append an empty record; NULL if memory does not reach, which is set as the error. */
@@ -94,6 +100,17 @@ record_action(const struct record *record);
 /** Find whether titles need the action; to be called when records have come. */
 void
 results_find_actions(struct nb_results *results);
+
+/**
+ * Find which records are points of curves: those with labels, of the same engine, behind the
+ * capacity; to be called when curves have come.
+ */
+void
+results_find_points(struct nb_results *results);
+
+/** How many of them have curves. */
+size_t
+results_sweeps(const struct nb_results *results);
 
 /** What a result is called side by side: driver, action where that differs, and label. */
 void

@@ -7,7 +7,7 @@
  *                       of HdrHistogram's plots: each nine takes as much room
  *   OUTPUT-over-time-N  of run N the latencies of each kind of operation over time; warm-ups
  *                       have none
- *   OUTPUT-sweep        response times over the throughput that was reached
+ *   OUTPUT-sweep        response times over the throughput that was reached, of each sweep
  *
  * What the results do not have makes no picture. A rate stands at the end of its stretch,
  * and so do percentiles; where there were too few samples there is a gap.
@@ -264,15 +264,14 @@ plot_over_time(const struct nb_results *results, size_t index, FILE *out)
 /* ---- a sweep ---- */
 
 static void
-write_sweep(const struct nb_results *results, FILE *out)
+write_sweep(const struct record_sweep *sweep, size_t index, FILE *out)
 {
-	if (results->curve_count == 0)
-		return;
-	fputs("\n# reached, p50, p99, p99.9 of response in microseconds, offered\n"
-	      "$sweep << EOD\n",
-		out);
-	for (size_t i = 0; i < results->curve_count; i++) {
-		const struct nb_curve_point *it = &results->curve[i];
+	fprintf(out,
+		"\n# reached, p50, p99, p99.9 of response in microseconds, offered\n"
+		"$sweep%zu << EOD\n",
+		index);
+	for (size_t i = 0; i < sweep->curve_count; i++) {
+		const struct nb_curve_point *it = &sweep->curve[i];
 		fprintf(out, "%.3f", it->achieved_ops_s);
 		write_us(it->response_p50_ns, out);
 		write_us(it->response_p99_ns, out);
@@ -280,6 +279,34 @@ write_sweep(const struct nb_results *results, FILE *out)
 		fprintf(out, " %.3f\n", it->offered_ops_s);
 	}
 	fputs("EOD\n", out);
+}
+
+/** The engine stands beside the percentile where there are several. */
+static void
+plot_sweep(
+	const struct nb_results *results, size_t index, bool is_only, size_t *curves, FILE *out)
+{
+	static const char *const names[] = {"p50", "p99", "p99.9"};
+	char title[WALK_TITLE], label[LABEL_SIZE];
+	walk_title(results, index, title);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(label, sizeof(label), "%s%s%s", is_only ? "" : title,
+			is_only ? "" : ", ", names[i]);
+		plot_next(out, curves);
+		fprintf(out, "$sweep%zu using 1:%zu with linespoints title ", index, i + 2);
+		plot_text(out, label);
+	}
+}
+
+static void
+plot_sweeps(const struct nb_results *results, FILE *out)
+{
+	size_t curves = 0, sweeps = results_sweeps(results);
+	if (sweeps == 0)
+		return;
+	for (size_t r = 0; r < results->count; r++)
+		if (results->records[r].sweep.curve_count > 0)
+			write_sweep(&results->records[r].sweep, r, out);
 	plot_begin(out, "sweep", "Response time over throughput");
 	fputs("unset logscale x\n"
 	      "set logscale y 10\n"
@@ -287,11 +314,12 @@ write_sweep(const struct nb_results *results, FILE *out)
 	      "set xrange [0:*]\n"
 	      "set yrange [*:*]\n"
 	      "set xlabel \"operations a second\"\n"
-	      "set ylabel \"microseconds\"\n"
-	      "plot $sweep using 1:2 with linespoints title \"p50\", \\\n"
-	      "     $sweep using 1:3 with linespoints title \"p99\", \\\n"
-	      "     $sweep using 1:4 with linespoints title \"p99.9\"\n",
+	      "set ylabel \"microseconds\"\n",
 		out);
+	for (size_t r = 0; r < results->count; r++)
+		if (results->records[r].sweep.curve_count > 0)
+			plot_sweep(results, r, sweeps == 1, &curves, out);
+	fputc('\n', out);
 }
 
 int
@@ -306,6 +334,6 @@ write_gnuplot(const struct nb_results *results, FILE *out, uint32_t flags)
 	plot_curves(results, out);
 	for (size_t r = 0; r < results->count; r++)
 		plot_over_time(results, r, out);
-	write_sweep(results, out);
+	plot_sweeps(results, out);
 	return NB_OK;
 }

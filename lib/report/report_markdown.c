@@ -114,27 +114,34 @@ write_summaries(const struct nb_results *results, FILE *out)
 /* ---- a sweep ---- */
 
 static int
-write_curve(const struct nb_results *results, FILE *out)
+write_curve(const struct record *record, bool is_only, FILE *out)
 {
+	const struct record_sweep *sweep = &record->sweep;
 	static const struct markdown_column columns[] = {{"load", true}, {"offered/s", true},
 		{"achieved/s", true}, {"service p50", true}, {"service p99", true},
 		{"response p50", true}, {"response p99", true}, {"response p99.9", true},
 		{"response max", true}, {"state", false}};
 	struct markdown_table table;
 	int rc = NB_OK;
-	size_t knee = nb_curve_knee(results->curve, results->curve_count);
-	fprintf(out, "\n## Sweep\n\nCapacity: %.0f ops/s, closed loop.",
-		results->capacity_ops_s);
-	if (results->slo_ops_s > 0) {
+	size_t knee = nb_curve_knee(sweep->curve, sweep->curve_count);
+	fputs("\n## Sweep", out);
+	if (!is_only) {
+		char title[128];
+		record_title(record, title, sizeof(title));
+		fputs(" of ", out);
+		markdown_text(out, title);
+	}
+	fprintf(out, "\n\nCapacity: %.0f ops/s, closed loop.", sweep->capacity_ops_s);
+	if (sweep->slo_ops_s > 0) {
 		fputs(" Highest rate that held ", out);
-		markdown_code(out, results->slo);
-		fprintf(out, ": %.0f ops/s.", results->slo_ops_s);
+		markdown_code(out, sweep->slo);
+		fprintf(out, ": %.0f ops/s.", sweep->slo_ops_s);
 	}
 	fputs("\n\n", out);
 	markdown_table_create(&table, columns, sizeof(columns) / sizeof(*columns));
-	for (size_t i = 0; i < results->curve_count && rc == NB_OK; i++) {
+	for (size_t i = 0; i < sweep->curve_count && rc == NB_OK; i++) {
 		char cells[COLUMNS_MAX][CELL_SIZE] = {{0}};
-		const struct nb_curve_point *it = &results->curve[i];
+		const struct nb_curve_point *it = &sweep->curve[i];
 		if (it->share > 0)
 			snprintf(cells[0], CELL_SIZE, "%.0f%%", 100 * it->share);
 		format_rate(cells[1], it->offered_ops_s);
@@ -530,8 +537,10 @@ write_markdown(const struct nb_results *results, FILE *out, uint32_t flags)
 	(void)flags;
 	write_title(results, out);
 	int rc = write_summaries(results, out);
-	if (rc == NB_OK && results->curve_count > 0)
-		rc = write_curve(results, out);
+	bool is_only = results_sweeps(results) == 1;
+	for (size_t i = 0; i < results->count && rc == NB_OK; i++)
+		if (results->records[i].sweep.curve_count > 0)
+			rc = write_curve(&results->records[i], is_only, out);
 	for (size_t i = 0; i < results->count && rc == NB_OK; i++)
 		rc = write_record(results, i, out);
 	write_command(results, out);

@@ -2,8 +2,8 @@
 /*
  * Results as text: what the command prints after a run, and prints again from a file.
  *
- * Of a sweep only the first run, which is its capacity, has a report of its own; the others,
- * which have labels, are points of the curve. Runs of other files beside it are none.
+ * Of a sweep only the run that is its capacity has a report of its own, with the curve below
+ * it; the others are points of that. In a list of engines each has its own.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,15 +62,15 @@ write_record(const struct record *record, bool is_list, FILE *out, uint32_t flag
 }
 
 static int
-write_curve(const struct nb_results *results, FILE *out, uint32_t flags)
+write_curve(const struct record_sweep *sweep, FILE *out, uint32_t flags)
 {
-	fprintf(out, "\nCapacity: %.0f ops/s, closed loop\n\n", results->capacity_ops_s);
-	int rc = nb_curve_write_text(results->curve, results->curve_count, out, flags);
-	if (rc == NB_OK && results->slo_ops_s > 0)
+	fprintf(out, "\nCapacity: %.0f ops/s, closed loop\n\n", sweep->capacity_ops_s);
+	int rc = nb_curve_write_text(sweep->curve, sweep->curve_count, out, flags);
+	if (rc == NB_OK && sweep->slo_ops_s > 0)
 		fprintf(out,
 			"\nHighest rate that held %s: %.0f ops/s, %.0f %% of the capacity\n",
-			results->slo, results->slo_ops_s,
-			100 * results->slo_ops_s / results->capacity_ops_s);
+			sweep->slo, sweep->slo_ops_s,
+			100 * sweep->slo_ops_s / sweep->capacity_ops_s);
 	return rc;
 }
 
@@ -78,12 +78,14 @@ static int
 write_list(const struct nb_results *results, FILE *out, uint32_t flags)
 {
 	struct nb_summary *summaries = calloc(results->count + 1, sizeof(*summaries));
+	size_t count = 0;
 	if (summaries == NULL)
 		return error_set(NB_FAIL, "out of memory");
 	for (size_t i = 0; i < results->count; i++)
-		nb_results_summarize(results, i, &summaries[i]);
+		if (!results->records[i].is_point)
+			nb_results_summarize(results, i, &summaries[count++]);
 	fputs("\n== all\n", out);
-	int rc = nb_summaries_write_text(summaries, results->count, out, flags);
+	int rc = nb_summaries_write_text(summaries, count, out, flags);
 	free(summaries);
 	return rc;
 }
@@ -92,19 +94,20 @@ int
 write_text(const struct nb_results *results, FILE *out, uint32_t flags)
 {
 	int rc = NB_OK;
-	bool is_list = results->list_count > 1, is_sweep = results->curve != NULL && !is_list;
+	bool is_list = results->list_count > 1;
+	size_t written = 0;
 	for (size_t i = 0; i < results->count && rc == NB_OK; i++) {
 		const struct record *record = &results->records[i];
-		if (is_sweep && record->label[0] != '\0')
+		if (record->is_point)
 			continue;
-		if (is_list)
-			fprintf(out, "%s== %s, %zu of %u\n", i > 0 ? "\n" : "", record->driver,
-				i + 1, results->list_count);
-		else if (i > 0)
+		if (written++ > 0)
 			fputc('\n', out);
+		if (is_list)
+			fprintf(out, "== %s, %zu of %u\n", record->driver, written,
+				results->list_count);
 		rc = write_record(record, is_list, out, flags);
+		if (rc == NB_OK && record->sweep.curve != NULL)
+			rc = write_curve(&record->sweep, out, flags);
 	}
-	if (rc == NB_OK && results->curve != NULL)
-		rc = write_curve(results, out, flags);
 	return rc == NB_OK && is_list ? write_list(results, out, flags) : rc;
 }

@@ -42,7 +42,6 @@ nb_results_delete(struct nb_results *results)
 		record_destroy(&results->records[i]);
 	destroy_command(&results->command);
 	free(results->records);
-	free(results->curve);
 	free(results);
 }
 
@@ -115,6 +114,8 @@ void
 nb_results_set_end(struct nb_results *results, const char *end)
 {
 	struct record *last = &results->records[results->count - 1];
+	while (last > results->records && last->is_point)
+		last--;
 	snprintf(last->end, sizeof(last->end), "%s", end);
 }
 
@@ -146,21 +147,36 @@ nb_results_set_list(struct nb_results *results, uint32_t engines)
 	results->list_count = engines;
 }
 
+/** The last one without a label; NULL: there is none. */
+static struct record *
+find_capacity(struct nb_results *results)
+{
+	for (size_t i = results->count; i-- > 0;)
+		if (results->records[i].label[0] == '\0')
+			return &results->records[i];
+	return NULL;
+}
+
 int
 nb_results_set_curve(struct nb_results *results, double capacity_ops_s,
 	const struct nb_curve_point *points, size_t count, const char *slo, double slo_ops_s)
 {
+	struct record *record = find_capacity(results);
+	if (record == NULL)
+		return error_set(NB_ERR_USAGE,
+			"there is no run without a label, whose curve it could be");
 	struct nb_curve_point *copy = malloc((count + 1) * sizeof(*copy));
 	if (copy == NULL)
 		return error_set(NB_FAIL, "out of memory");
 	if (count > 0)
 		memcpy(copy, points, count * sizeof(*copy));
-	free(results->curve);
-	results->curve = copy;
-	results->curve_count = count;
-	results->capacity_ops_s = capacity_ops_s;
-	results->slo_ops_s = slo_ops_s;
-	snprintf(results->slo, sizeof(results->slo), "%s", slo != NULL ? slo : "");
+	free(record->sweep.curve);
+	record->sweep = (struct record_sweep){.capacity_ops_s = capacity_ops_s,
+		.curve = copy,
+		.curve_count = count,
+		.slo_ops_s = slo_ops_s};
+	snprintf(record->sweep.slo, sizeof(record->sweep.slo), "%s", slo != NULL ? slo : "");
+	results_find_points(results);
 	return NB_OK;
 }
 
@@ -240,15 +256,6 @@ nb_results_append(struct nb_results *into, struct nb_results *from)
 	if (into->command.action == NULL) {
 		into->command = from->command;
 		from->command = (struct record_command){0};
-	}
-	if (into->curve == NULL) {
-		into->curve = from->curve;
-		into->curve_count = from->curve_count;
-		into->capacity_ops_s = from->capacity_ops_s;
-		into->slo_ops_s = from->slo_ops_s;
-		memcpy(into->slo, from->slo, sizeof(into->slo));
-		from->curve = NULL;
-		from->curve_count = 0;
 	}
 	return NB_OK;
 }
