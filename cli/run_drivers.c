@@ -430,21 +430,6 @@ run_apart(const struct options *options, const struct run_kind *kind,
 	return status;
 }
 
-/** A file has one curve, and a report of it the points behind that of its capacity. */
-static bool
-fit_in_files(const struct options *options, const struct drivers *drivers)
-{
-	bool has_files = options->output != NULL || options->hlog != NULL ||
-		options->csv != NULL || options->notebook != NULL;
-	bool has_curves = options->action == ACTION_RUN &&
-		(options->is_sweep || options->slo != NULL);
-	if (drivers->count == 1 || !has_files || !has_curves)
-		return true;
-	message_usage("--sweep and --slo of several engines do not fit in one file; give each "
-		      "engine a run and a file of its own");
-	return false;
-}
-
 static int
 run_and_write(const struct options *options, const struct run_kind *kind,
 	const struct drivers *drivers)
@@ -472,8 +457,7 @@ run_drivers(const struct options *options, const struct run_kind *kind)
 	int status = STATUS_USAGE;
 	if (!drivers_split(&drivers, options->driver))
 		return status;
-	if (drivers_have_options(options, &drivers) && fit_in_files(options, &drivers) &&
-		are_fresh(options, &drivers, kind))
+	if (drivers_have_options(options, &drivers) && are_fresh(options, &drivers, kind))
 		status = run_and_write(options, kind, &drivers);
 	free(drivers.text);
 	return status;

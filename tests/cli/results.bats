@@ -68,6 +68,31 @@ print(value)' "$1" "$2"
 	matches "$(value_of s.json results.1.label)" '^at [0-9]+ ops/s$'
 }
 
+@test "of a sweep of several engines" {
+	mininb 0 run --driver=memory,null --read=1 --records=1000 --duration=20ms --sweep --quiet \
+		--output=s.json
+	printf '%s\n' "$output" >s.txt
+	mininb 0 report s.json
+	equals "$output" "$(cat s.txt)"
+	equals "$(grep -c '^Capacity: ' s.txt)" 2
+	equals "$(grep '^== ' s.txt | tr '\n' ' ')" '== memory, 1 of 2 == null, 2 of 2 == all '
+	matches "$(value_of s.json results.0.sweep.points.9.share)" '^0\.9(49|5)'
+	equals "$(value_of s.json results.1.sweep)" None
+	equals "$(value_of s.json results.11.driver)" null
+	matches "$(value_of s.json results.11.sweep.points.9.share)" '^0\.9(49|5)'
+	mininb 0 report s.json s.json
+	equals "$(grep -c '^Capacity: ' <<<"$output")" 4
+	equals "$(grep -c 'Stream digest' <<<"$output")" 4
+}
+
+@test "of a search of several engines, in which no rate held" {
+	mininb 4 run --driver=memory,null --read=1 --records=100 --duration=2ms --slo='max<1ns' \
+		--quiet --output=s.json
+	printf '%s\n' "$output" >s.txt
+	mininb 0 report s.json
+	equals "$output" "$(cat s.txt)"
+}
+
 @test "--output=- is the file alone on stdout" {
 	"$MININB" keys -c 3000 --quiet
 	mininb 0 put -c 3000 --driver=memory --output=-
@@ -266,11 +291,6 @@ PY
 	contains "$output" '== crashes, 2 of 2'
 	mininb 0 report two.json
 	equals "$output" "$(cat two.txt)"
-}
-
-@test "curves of several engines are not put into one file" {
-	refuses '--sweep and --slo of several engines' run --driver=memory,null --read=1 \
-		--records=100 --duration=1ms --sweep --output=s.json
 }
 
 @test "what is no file is told before anything runs" {
