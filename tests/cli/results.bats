@@ -322,10 +322,9 @@ PY
 	mininb 0 rerun elsewhere/b.json
 	equals "$stderr" ''
 	contains "$output" $'\nCount: 500\n'
-	cd elsewhere
-	printf '[workload]\nrecords = 500\n[mine]\nread = 1\ncount = 70\n' >w.ini
-	mininb 0 run --driver=memory --read=1 --records=100 --count=100 --quiet --output=../r.json
-	cd ..
+	printf '[workload]\nrecords = 500\n[mine]\nread = 1\ncount = 70\n' >elsewhere/w.ini
+	(cd elsewhere && "$MININB" run --driver=memory --read=1 --records=100 --count=100 \
+		--quiet --output=../r.json >r.txt)
 	printf '[workload]\nrecords = 500\n[mine]\nread = 1\ncount = 90\n' >w.ini
 	mininb 0 rerun r.json --workload=./w.ini --count=80
 	equals "$(line_of Workload)" "$PWD/./w.ini"
