@@ -72,20 +72,42 @@ write_report(const struct options *options, const struct nb_results *results)
 	return status;
 }
 
+/** Of what is whole by now, so that a notebook that is none costs no older plot. */
+static int
+write_text(const struct options *options, const char *text)
+{
+	FILE *out = options->output != NULL && strcmp(options->output, "-") != 0
+		? fopen(options->output, "we")
+		: stdout;
+	bool is_good = out != NULL && fputs(text, out) >= 0;
+	if (out != NULL && out != stdout)
+		is_good &= fclose(out) == 0;
+	if (is_good)
+		return STATUS_DONE; /* of stdout, what is wrong is seen in the end */
+	message_error("%s cannot be written: %s",
+		options->output != NULL ? options->output : "standard output", strerror(errno));
+	return STATUS_FAILED;
+}
+
 /** The plot of a notebook, which is no result file but has what that is made of. */
 static int
 plot_notebook(const struct options *options)
 {
-	FILE *out = options->output != NULL ? fopen(options->output, "we") : stdout;
-	if (out == NULL) {
-		message_error("%s cannot be written: %s", options->output, strerror(errno));
+	char *text = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&text, &size);
+	if (memory == NULL) {
+		message_error("out of memory");
 		return STATUS_FAILED;
 	}
-	int status = message_output_failure(nb_notebook_write_plot(options->operand, out));
-	if (out != stdout && fclose(out) != 0 && status == STATUS_DONE) {
-		message_error("%s cannot be written: %s", options->output, strerror(errno));
+	int status = message_last_failure(nb_notebook_write_plot(options->operand, memory));
+	if (fclose(memory) != 0 && status == STATUS_DONE) {
+		message_error("out of memory");
 		status = STATUS_FAILED;
 	}
+	if (status == STATUS_DONE)
+		status = write_text(options, text);
+	free(text);
 	return status;
 }
 

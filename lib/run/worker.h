@@ -58,8 +58,7 @@ findings_wrong(const struct worker_findings *findings)
 /**
  * A worker. Written by its own thread alone while it runs; other threads read
  * `done`, `looked`, the counts of `service` and the odd ones of `answers` then, and the rest
- * when it is parked. Aligned, so that no two workers
- * share a cache line.
+ * when it is parked. Aligned, so that no two workers share a cache line.
  */
 struct worker {
 	_Alignas(HISTOGRAM_ALIGN) const struct worker_plan *plan;

@@ -261,6 +261,13 @@ PY
 	mininb 0 report --format=candlestick n.json
 	contains "$output" x1
 	equals "$(grep -c x0 <<<"$output" | sed 's/^[1-9].*/some/')" some
+	echo 'an older plot' >plot.gp
+	echo '{"experiments": 1}' >broken.json
+	mininb 3 report --format=candlestick broken.json -o plot.gp
+	contains "$stderr" broken.json
+	equals "$(cat plot.gp)" 'an older plot'
+	mininb 0 report --format=candlestick n.json -o plot.gp
+	contains "$(cat plot.gp)" x1
 	echo 'no notebook' >bad.json
 	mininb 3 put -c 3000 --driver=memory --quiet --notebook=bad.json
 	equals "$(cat bad.json)" 'no notebook'
@@ -336,4 +343,38 @@ PY
 	cp t.mininb before
 	mininb 0 rerun a.json --count=50
 	cmp t.mininb before
+}
+
+@test "how often it is looked at a run is as asked for" {
+	mininb 0 run --driver=memory --read=1 --records=100 --duration=200ms --sample=50ms \
+		--quiet --output=a.json
+	equals "$(value_of a.json results.0.measured.series.interval_ns)" 50000000
+	mininb 0 run --driver=memory --read=1 --records=100 --duration=50ms --sample=0s \
+		--quiet --output=b.json
+	equals "$(value_of b.json results.0.measured.series.samples)" None
+}
+
+@test "a cold run is one, where the file system is no memory" {
+	needs_leveldb
+	"$MININB" keys -c 3000 --quiet
+	mininb 0 put -c 3000 --cold --quiet
+	matches "$(line_of 'Cache state')" '^new database'
+	case $(stat -f -c %T .) in
+	tmpfs | ramfs)
+		mininb 1 get -c 3000 --cold --quiet
+		contains "$stderr" memory
+		;;
+	*)
+		mininb 0 get -c 3000 --cold --quiet
+		matches "$(line_of 'Cache state')" '^cold: '
+		;;
+	esac
+}
+
+@test "that hardware is counted is kept in the file" {
+	mininb 0 run --driver=memory --read=1 --records=100 --count=100 --quiet --output=a.json
+	lacks "$(value_of a.json results.0.flags)" hardware
+	mininb 0 run --driver=memory --read=1 --records=100 --count=100 --hardware --quiet \
+		--output=b.json
+	contains "$(value_of b.json results.0.flags)" hardware
 }
