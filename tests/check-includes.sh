@@ -6,7 +6,7 @@
 #     cli      the public headers and its own
 #     plugins  mininb/engine.h and their own; nothing else of ours
 #     include  the public headers; engine.h none but the two of the C library
-#     lib      base <- workload <- run <- report <- check: each may use those before it
+#     lib      base <- workload <- run <- report <- check <- crash: each may use those before it
 #
 # The compiler's include directories enforce much of it. This finds the rest, also
 # what is reached by "../". Lists each violation and fails.
@@ -110,6 +110,7 @@ violations=$(
 	check_lib run workload base
 	check_lib report run workload base
 	check_lib check report run workload base
+	check_lib crash check report run workload base
 )
 if [ -n "$violations" ]; then
 	printf '%s\n' "$violations"

@@ -134,5 +134,6 @@ nb_nearest(const char *word, const char *const *candidates, size_t count);
 #include <mininb/result.h>
 #include <mininb/results.h>
 #include <mininb/check.h>
+#include <mininb/crash.h>
 
 #endif /* MININB_MININB_H */
