@@ -20,6 +20,7 @@
  * tells one operation: what was begun in round k is never begun again in round k + 1.
  */
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include <mininb/crash.h>
 
@@ -27,14 +28,18 @@ enum {
 	CRASH_SESSIONS_MAX = 16,
 	CRASH_BATCH_MAX = 8,
 	CRASH_TEXT_SIZE = 512,
-	CRASH_KEY_MAX = 256 /* bytes of the longest key that is written */
+	CRASH_KEYS = 500,       /* of a session, if nothing else is said */
+	CRASH_KEY_MAX = 256,    /* bytes of the longest key that is written */
+	CRASH_KEY_MIN = 4,      /* an engine that takes no longer ones can be tried */
+	CRASH_VALUE_TELLS = 24, /* from so many bytes on a value tells which write it is */
+	CRASH_VALUE_MAX = 20 << 10
 };
 
 /* ---- the operations: stream.c ---- */
 
 enum { CRASH_PUT, CRASH_DEL, CRASH_BATCH };
 
-/** What is written; made once for a chain, by what the engine can do. */
+/** What is written; made once for a chain, by what the engine can do. Limits of 0: none. */
 struct crash_plan {
 	uint64_t seed; /* of this chain */
 	uint32_t sessions;
@@ -56,6 +61,50 @@ struct crash_op {
 	struct crash_write writes[CRASH_BATCH_MAX];
 };
 
+/** The plan of a chain on that engine; `seed` is the chain's. */
+void
+crash_plan_create(struct crash_plan *plan, const struct nb_engine *engine, uint32_t sessions,
+	uint64_t seed);
+
+/** Operation `number` of a session: the same whenever it is asked for. */
+void
+crash_op_make(
+	struct crash_op *op, const struct crash_plan *plan, uint32_t session, uint64_t number);
+
+/** Bytes of a key. Returns how many, CRASH_KEY_MIN to CRASH_KEY_MAX. */
+size_t
+crash_key_make(unsigned char key[CRASH_KEY_MAX], const struct crash_plan *plan,
+	uint32_t session, uint32_t index);
+
+/** Which write of all that a session does: of one operation up to CRASH_BATCH_MAX. From 1. */
+static inline uint64_t
+crash_write_number(uint64_t op, uint32_t item)
+{
+	return op * CRASH_BATCH_MAX + item + 1;
+}
+
+static inline uint64_t
+crash_write_op(uint64_t write)
+{
+	return (write - 1) / CRASH_BATCH_MAX;
+}
+
+/** Bytes of the value of that write, without making it: up to CRASH_VALUE_MAX. */
+size_t
+crash_value_size(const struct crash_plan *plan, uint32_t session, uint64_t write);
+
+/** Make it. Returns its size. */
+size_t
+crash_value_make(
+	unsigned char *value, const struct crash_plan *plan, uint32_t session, uint64_t write);
+
+/**
+ * The write whose value these bytes are, all of them; 0: of none that tells itself. It need
+ * not have been done, nor under the key that it was found at.
+ */
+uint64_t
+crash_value_read(const struct crash_plan *plan, struct nb_slice value, uint32_t *session);
+
 /* ---- how far the writers are: board.c ---- */
 
 /** One session's counts, written by it alone; in a cache line of its own. */
@@ -68,26 +117,72 @@ struct crash_mark {
 struct crash_moment {
 	uint64_t begun[CRASH_SESSIONS_MAX];
 	uint64_t acked[CRASH_SESSIONS_MAX];
+	uint32_t is_made; /* the chain's database was open once: it has to be there */
+	uint32_t spare_u32;
 };
 
 /** In shared memory, made before any fork. */
 struct crash_board {
 	struct crash_mark marks[CRASH_SESSIONS_MAX];
+	uint32_t is_opening; /* atomic: the writer is about to open */
 	uint32_t is_open;    /* atomic: the writer's database is open */
 	uint32_t is_closing; /* atomic: the writer has done all, and flushes and closes */
 	int32_t failed;      /* of the writer: NB_OK or what a verb returned */
 	char text[CRASH_TEXT_SIZE]; /* and why */
 };
 
+/** In memory that processes share; all 0. */
+NB_MUST_CHECK int
+crash_board_new(struct crash_board **out);
+
+void
+crash_board_delete(struct crash_board *board);
+
+/** Begin a round: where `state` is, nothing in flight. */
+struct crash_state;
+void
+crash_board_begin(struct crash_board *board, const struct crash_state *state);
+
+/**
+ * How far the writer is. What has returned is read first: of a writer that goes on, more may
+ * have been begun by then, and never less.
+ */
+static inline void
+crash_moment_read(struct crash_moment *out, const struct crash_board *board, uint32_t sessions)
+{
+	for (uint32_t i = 0; i < sessions; i++) {
+		out->acked[i] = __atomic_load_n(&board->marks[i].acked, __ATOMIC_ACQUIRE);
+		out->begun[i] = __atomic_load_n(&board->marks[i].begun, __ATOMIC_ACQUIRE);
+	}
+	out->is_made = __atomic_load_n(&board->is_open, __ATOMIC_ACQUIRE);
+}
+
 /* ---- what must be there: state.c ---- */
 
-/** Of each key the operation that wrote it last, as was seen, counted from 1; 0: it was not
- * there. plan->sessions * plan->keys of them. */
+/** Of each key the write whose value it has, as was seen; 0: it is not there. Of session s
+ * key k stands at s * plan->keys + k. */
 struct crash_state {
-	const struct crash_plan *plan;
-	uint64_t *last;                     /* op number + 1; of a delete 0 */
+	const struct crash_plan *plan;      /* borrowed */
+	uint64_t *last;                     /* crash_write_number() */
 	uint64_t start[CRASH_SESSIONS_MAX]; /* operations before it are in `last` already */
 };
+
+/** Of a new database. */
+NB_MUST_CHECK int
+crash_state_create(struct crash_state *state, const struct crash_plan *plan);
+
+void
+crash_state_destroy(struct crash_state *state);
+
+/** `to`, which was created with the same plan, becomes as `from`. */
+void
+crash_state_copy(struct crash_state *to, const struct crash_state *from);
+
+static inline size_t
+crash_state_keys(const struct crash_state *state)
+{
+	return (size_t)state->plan->sessions * state->plan->keys;
+}
 
 /** What was found in one crash. Plain data: it comes out of a child through shared memory. */
 struct crash_report {
@@ -98,6 +193,44 @@ struct crash_report {
 	uint64_t open_ns, reopen_ns; /* 0: it did not open */
 	char text[CRASH_TEXT_SIZE];
 };
+
+/** What a level promises when it is ended so, see <mininb/crash.h>. */
+enum {
+	CRASH_PROMISE_NOTHING, /* what is found is counted */
+	CRASH_PROMISE_ORDER,   /* the latest writes may be gone, but no data is wrong */
+	CRASH_PROMISE_ALL
+};
+
+uint32_t
+crash_promise(uint32_t how, uint32_t durability);
+
+/** What was seen of a key. */
+struct crash_sight {
+	bool is_there;
+	uint32_t session; /* that wrote it, if `write` is not 0 */
+	uint64_t write;   /* crash_value_read() */
+	uint64_t size, hash;
+	unsigned char head[CRASH_VALUE_TELLS]; /* all of a value that is shorter */
+};
+
+/** `value` NULL: the key is not there. */
+void
+crash_sight_take(
+	struct crash_sight *sight, const struct crash_plan *plan, const struct nb_slice *value);
+
+/** Note something that is wrong; the text of the worst is kept. */
+void
+crash_report_wrong(struct crash_report *report, uint32_t wrong, const char *fmt, ...)
+	NB_PRINTF(3, 4);
+
+/**
+ * Hold what was seen of each key against what was written: `state` as of before the round, how
+ * far the sessions were. Adds to *out; `last` becomes what is there now.
+ */
+NB_MUST_CHECK int
+crash_judge(struct crash_report *out, const struct crash_state *state,
+	const struct crash_moment *moment, const struct crash_sight *sights, uint32_t promise,
+	uint64_t *last);
 
 /** An engine and how its databases are opened. */
 struct crash_subject {
@@ -113,20 +246,77 @@ struct crash_subject {
 /**
  * In a process that was just forked: open (made if it is not there) the database in
  * directory `path`, let each session do its operations from state->start on until `ops` are
- * done or the process is ended, flush, close. Never returns. The recorder, if it is
- * loaded and was begun, is told after each operation (crash_child_point).
+ * done or the process is ended, flush, close. Never returns; the exit status is 0 if
+ * all was done, else board->failed and its text say why not. The recorder, if it is loaded
+ * and was begun, is told after each operation.
  */
 _Noreturn void
 crash_child(const struct crash_subject *subject, const struct crash_state *state,
 	struct crash_board *board, const char *path, uint64_t ops);
 
+/** In a process that was just forked: open the database and sleep until the process is ended. */
+_Noreturn void
+crash_child_recover(
+	const struct crash_subject *subject, struct crash_board *board, const char *path);
+
+/** Ends with this process, signals do what they always do: of a child, right after fork(). */
+void
+crash_child_begin(pid_t parent);
+
+/** How the database is opened, NB_OPEN_*. */
+struct nb_open_args
+crash_open_args(const struct crash_subject *subject, const char *path, uint32_t sessions,
+	uint32_t flags);
+
 /**
  * In a process of its own: open the database that a crash at `moment` has left in `path`
  * and hold it against `state` (as of before the round). *state becomes what was found, if
- * it opened. NB_FAIL, NB_ERR_INTERRUPTED: of this process, not of the engine.
+ * it opened and state->start the operations that were begun. NB_FAIL, NB_ERR_INTERRUPTED: of
+ * this process, not of the engine.
  */
 NB_MUST_CHECK int
 crash_verify(struct crash_report *out, const struct crash_subject *subject,
 	struct crash_state *state, const struct crash_moment *moment, const char *path);
+
+/* ---- a call of nb_crash() ---- */
+
+struct crash_run {
+	const struct nb_crash_args *args;
+	struct nb_crash_tally *tally;
+	struct crash_subject subject;
+	char *scratch;     /* a directory of this call alone, removed at its end */
+	uint32_t kept;     /* directories that were made in args->keep */
+	uint64_t begin_ns; /* for the progress */
+};
+
+/** All that repeats a finding. Borrowed. */
+struct crash_evidence {
+	uint32_t round;
+	const char *when; /* the moment, in words */
+	const char *
+		files; /* copy of the database as the crash has left it; is moved. NULL: none */
+	const struct crash_state *state; /* as of before the round */
+	const struct crash_moment *moment;
+};
+
+/** What kill.c and power.c do: all rounds, each counted by crash_run_take(). */
+NB_MUST_CHECK int
+crash_run_kills(struct crash_run *run);
+NB_MUST_CHECK int
+crash_run_power(struct crash_run *run);
+
+/** Count what was found after one crash and, if something was wrong, keep and report it. */
+NB_MUST_CHECK int
+crash_run_take(struct crash_run *run, const struct crash_report *report,
+	const struct crash_evidence *evidence);
+
+/** `done` of all crashes that there will be. NB_ERR_INTERRUPTED: nb_stop() was called. */
+NB_MUST_CHECK int
+crash_run_progress(struct crash_run *run, uint64_t done, uint64_t total);
+
+/** Make <args->keep>/<engine>-<level>-<round>; *out is its path, yours to free(): keep.c. */
+NB_MUST_CHECK int
+crash_keep_write(char **out, const struct crash_run *run, const struct crash_report *report,
+	const struct crash_evidence *evidence);
 
 #endif /* CRASH_CRASH_H */

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Processes that try an engine: fork() without exec(), since the engine is loaded already, by
+ * a parent that has a single thread. What an engine does to its process, it does to
+ * that one.
+ *
+ * A database that is copied may be a map of a terabyte of which a page is used, so a copy
+ * goes by what a file system says is data (SEEK_DATA), shares blocks where it can (FICLONE),
+ * and lets the kernel do the rest (copy_file_range).
+ */
+#include "base/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <linux/fs.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+void
+process_take_signals_back(void)
+{
+	static const int signals[] = {
+		SIGINT, SIGTERM, SIGHUP, SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGABRT};
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		struct sigaction action;
+		/* A sanitizer's handlers tell more than the default. */
+		if (sigaction(signals[i], NULL, &action) == 0 &&
+			(action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler != SIG_IGN)
+			signal(signals[i], SIG_DFL);
+	}
+}
+
+int
+process_await(pid_t pid, int *status, uint64_t timeout_ns)
+{
+	uint64_t begin = clock_monotonic();
+	while (waitpid(pid, status, WNOHANG) != pid) {
+		if (stop_requested())
+			return PROCESS_STOPPED;
+		if (clock_monotonic() - begin > timeout_ns)
+			return PROCESS_LATE;
+		usleep(500);
+	}
+	return PROCESS_ENDED;
+}
+
+void
+process_kill(pid_t pid, int *status)
+{
+	kill(pid, SIGKILL);
+	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+		continue;
+}
+
+void
+process_describe_end(char *text, size_t size, int how, int status, uint64_t timeout_ns)
+{
+	text[0] = '\0';
+	if (how == PROCESS_LATE)
+		snprintf(text, size, "it hangs: no end after %.3g s", (double)timeout_ns / 1e9);
+	else if (WIFSIGNALED(status))
+		snprintf(text, size, "the process was ended by signal %d (%s)",
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status) != EXIT_SUCCESS)
+		snprintf(text, size, "the process ended with status %d", WEXITSTATUS(status));
+}
+
+/* ---- directories ---- */
+
+static int
+remove_entry(const char *path, const struct stat *info, int type, struct FTW *at)
+{
+	(void)info;
+	(void)type;
+	(void)at;
+	remove(path);
+	return 0;
+}
+
+void
+process_remove_tree(const char *path)
+{
+	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/** `size` bytes at `at`, by the kernel or, between file systems that cannot, by hand. */
+static int
+copy_range(int to, int from, off_t at, off_t size)
+{
+	static char buf[1 << 16];
+	off_t in = at, out = at;
+	while (size > 0) {
+		ssize_t copied = copy_file_range(from, &in, to, &out, (size_t)size, 0);
+		if (copied <= 0) {
+			copied = pread(from, buf,
+				(size_t)size < sizeof(buf) ? (size_t)size : sizeof(buf), in);
+			if (copied <= 0)
+				return copied < 0 ? -1 : 0; /* it became shorter */
+			copied = pwrite(to, buf, (size_t)copied, out);
+			if (copied < 0)
+				return -1;
+			in += copied;
+			out += copied;
+		}
+		size -= copied;
+	}
+	return 0;
+}
+
+static int
+copy_data(int to, int from, off_t size)
+{
+	if (ioctl(to, FICLONE, from) == 0)
+		return 0;
+	if (ftruncate(to, size) != 0)
+		return -1;
+	for (off_t at = 0; at < size;) {
+		off_t data = lseek(from, at, SEEK_DATA);
+		if (data < 0)
+			return errno == ENXIO ? 0 : -1; /* a hole up to the end */
+		off_t end = lseek(from, data, SEEK_HOLE);
+		if (end < 0 || copy_range(to, from, data, end - data) != 0)
+			return -1;
+		at = end;
+	}
+	return 0;
+}
+
+static int
+copy_file(int to_dir, int from_dir, const char *name, const struct stat *info)
+{
+	int from = openat(from_dir, name, O_RDONLY | O_CLOEXEC);
+	int to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		(info->st_mode & 0777) | S_IWUSR);
+	int rc = from >= 0 && to >= 0 ? copy_data(to, from, info->st_size) : -1;
+	int cause = errno;
+	if (from >= 0)
+		close(from);
+	if (to >= 0 && close(to) != 0 && rc == 0)
+		return -1;
+	errno = cause;
+	return rc;
+}
+
+static int
+copy_link(int to_dir, int from_dir, const char *name)
+{
+	char target[4096];
+	ssize_t size = readlinkat(from_dir, name, target, sizeof(target) - 1);
+	if (size < 0)
+		return -1;
+	target[size] = '\0';
+	return symlinkat(target, to_dir, name);
+}
+
+static int
+copy_directory(int to_parent, int from_parent, const char *to, const char *from);
+
+static int
+copy_entry(int to_dir, int from_dir, const char *name)
+{
+	struct stat info;
+	if (fstatat(from_dir, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+		return -1;
+	if (S_ISDIR(info.st_mode))
+		return copy_directory(to_dir, from_dir, name, name);
+	if (S_ISREG(info.st_mode))
+		return copy_file(to_dir, from_dir, name, &info);
+	return S_ISLNK(info.st_mode) ? copy_link(to_dir, from_dir, name) : 0;
+}
+
+static int
+copy_entries(int to_dir, DIR *list)
+{
+	int rc = 0;
+	errno = 0;
+	for (struct dirent *entry; rc == 0 && (entry = readdir(list)) != NULL;)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			rc = copy_entry(to_dir, dirfd(list), entry->d_name);
+	return rc;
+}
+
+static int
+copy_directory(int to_parent, int from_parent, const char *to, const char *from)
+{
+	enum { HOW = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
+	int rc = -1, cause;
+	int from_fd = openat(from_parent, from, HOW);
+	DIR *list = from_fd >= 0 ? fdopendir(from_fd) : NULL;
+	int to_fd = list != NULL && mkdirat(to_parent, to, 0700) == 0
+		? openat(to_parent, to, HOW)
+		: -1;
+	if (to_fd >= 0)
+		rc = copy_entries(to_fd, list);
+	cause = errno;
+	if (to_fd >= 0)
+		close(to_fd);
+	if (list != NULL)
+		closedir(list);
+	else if (from_fd >= 0)
+		close(from_fd);
+	errno = cause;
+	return rc;
+}
+
+int
+process_copy_tree(const char *to, const char *from)
+{
+	if (copy_directory(AT_FDCWD, AT_FDCWD, to, from) == 0)
+		return NB_OK;
+	return error_system("%s cannot be copied to %s", from, to);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BASE_PROCESS_H
+#define BASE_PROCESS_H
+/** Processes that try an engine, and directories that they work in. */
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <mininb/mininb.h>
+
+/** Of a child, right after fork(): a handler of the caller's would tell of a crash in its own
+ * way, or go on. What a sanitizer has set stays, and so does what is ignored. */
+void
+process_take_signals_back(void);
+
+/** How the wait for a child ended. */
+enum { PROCESS_ENDED, PROCESS_LATE, PROCESS_STOPPED /* nb_stop() was called */ };
+
+/** Wait for its end, looking each half millisecond. It is not ended by this. */
+int
+process_await(pid_t pid, int *status, uint64_t timeout_ns);
+
+/** Kill it, and wait until it is gone. */
+void
+process_kill(pid_t pid, int *status);
+
+/** How it ended, if not well: "it hangs: ..."; else "". `how` is PROCESS_ENDED or _LATE. */
+void
+process_describe_end(char *text, size_t size, int how, int status, uint64_t timeout_ns);
+
+/** Remove a directory and all in it, as far as that goes. */
+void
+process_remove_tree(const char *path);
+
+/**
+ * Copy a directory with its files, subdirectories and symbolic links to `to`, which must not
+ * be there. What a file has not allocated stays so; what is neither is left out.
+ */
+NB_MUST_CHECK int
+process_copy_tree(const char *to, const char *from);
+
+#endif /* BASE_PROCESS_H */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The board: memory that the writing process and the one that ends it both see, so that what
+ * was begun and what has returned is known however the writer ends. A store that was done
+ * before SIGKILL is there: the page belongs to both.
+ */
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "crash/crash.h"
+
+int
+crash_board_new(struct crash_board **out)
+{
+	void *board = mmap(NULL, sizeof(struct crash_board), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (board == MAP_FAILED)
+		return error_system("memory to share with a process cannot be had");
+	*out = board;
+	return NB_OK;
+}
+
+void
+crash_board_delete(struct crash_board *board)
+{
+	if (board != NULL)
+		munmap(board, sizeof(*board));
+}
+
+void
+crash_board_begin(struct crash_board *board, const struct crash_state *state)
+{
+	*board = (struct crash_board){.failed = NB_OK};
+	for (uint32_t i = 0; i < state->plan->sessions; i++)
+		board->marks[i].begun = board->marks[i].acked = state->start[i];
+}

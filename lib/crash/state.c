@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What must be there: what was seen of each key, held against what was written.
+ *
+ * The writes of a key have an order, as one session does them one by one. What is seen of
+ * it tells up to which of them it has come: those behind are gone, and those before
+ * were overwritten by one that is there. Deletes and short values may be the same as
+ * seen at several places; then each of these places is possible, and a verdict is
+ * given only where none of them is good. So an engine is never accused by a guess, and what
+ * cannot be told apart by who reads it is no difference.
+ *
+ * A session as a whole has a cut if there is a number c so that each key is as it was after its
+ * first c operations: nothing is missing but the last ones. Each place of each key is right
+ * for a range of c, and the greatest c that all keys agree on is the cut. A
+ * level that promises order promises a cut no earlier than the round before; one that promises
+ * all, a cut at what has returned or later. Where there is none, something that is
+ * later is there and something earlier is not: a hole.
+ *
+ * Of an operation in flight all or nothing may be there; of a batch that is not
+ * atomic any of its writes. An atomic batch is split if a key can only be as it left it and
+ * another one only as it was before.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "check/suite.h"
+#include "crash/crash.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+int
+crash_state_create(struct crash_state *state, const struct crash_plan *plan)
+{
+	*state = (struct crash_state){.plan = plan};
+	state->last = calloc(crash_state_keys(state), sizeof(*state->last));
+	return state->last != NULL ? NB_OK : error_set(NB_FAIL, "out of memory");
+}
+
+void
+crash_state_destroy(struct crash_state *state)
+{
+	free(state->last);
+	state->last = NULL;
+}
+
+void
+crash_state_copy(struct crash_state *to, const struct crash_state *from)
+{
+	memcpy(to->last, from->last, crash_state_keys(from) * sizeof(*to->last));
+	memcpy(to->start, from->start, sizeof(to->start));
+}
+
+uint32_t
+crash_promise(uint32_t how, uint32_t durability)
+{
+	static const uint32_t promises[2][NB_DUR_COMMIT + 1] = {
+		[NB_CRASH_KILL] = {[NB_DUR_NONE] = CRASH_PROMISE_NOTHING,
+			[NB_DUR_PROCESS] = CRASH_PROMISE_ALL,
+			[NB_DUR_PERIODIC] = CRASH_PROMISE_ORDER,
+			[NB_DUR_COMMIT] = CRASH_PROMISE_ALL},
+		[NB_CRASH_POWER] = {[NB_DUR_NONE] = CRASH_PROMISE_NOTHING,
+			[NB_DUR_PROCESS] = CRASH_PROMISE_NOTHING,
+			[NB_DUR_PERIODIC] = CRASH_PROMISE_ORDER,
+			[NB_DUR_COMMIT] = CRASH_PROMISE_ALL},
+	};
+	return promises[how][durability];
+}
+
+void
+crash_sight_take(
+	struct crash_sight *sight, const struct crash_plan *plan, const struct nb_slice *value)
+{
+	*sight = (struct crash_sight){.is_there = value != NULL};
+	if (value == NULL)
+		return;
+	sight->size = value->size;
+	sight->hash = value->size > 0 ? XXH3_64bits(value->data, value->size) : 0;
+	sight->write = crash_value_read(plan, *value, &sight->session);
+	if (value->size > 0)
+		memcpy(sight->head, value->data,
+			value->size < sizeof(sight->head) ? value->size : sizeof(sight->head));
+}
+
+void
+crash_report_wrong(struct crash_report *report, uint32_t wrong, const char *fmt, ...)
+{
+	/* Which of them is told where there are several: what the others may follow from. */
+	static const uint8_t ranks[NB_CRASH_WRONGS] = {
+		[NB_CRASH_NOT_OPENED] = 9,
+		[NB_CRASH_TORN] = 8,
+		[NB_CRASH_GHOST] = 7,
+		[NB_CRASH_SPLIT_BATCH] = 6,
+		[NB_CRASH_LOST] = 5,
+		[NB_CRASH_REORDERED] = 4,
+		[NB_CRASH_SCAN] = 3,
+		[NB_CRASH_UNSTABLE] = 2,
+		[NB_CRASH_NOT_WRITABLE] = 1,
+	};
+	if (report->wrongs == 0 || ranks[wrong] > ranks[report->worst]) {
+		va_list args;
+		va_start(args, fmt);
+		vsnprintf(report->text, sizeof(report->text), fmt, args);
+		va_end(args);
+		report->worst = wrong;
+	}
+	report->wrongs |= 1u << wrong;
+}
+
+/* ---- the writes of a session, by key ---- */
+
+struct entry {
+	uint64_t write;
+	bool is_delete;
+};
+
+/** All writes of a session since the chain was new. */
+struct history {
+	const struct crash_plan *plan;
+	uint32_t session;
+	struct entry *entries; /* of key k: from first[k] to first[k + 1] - 1, in their order */
+	size_t *first;         /* plan->keys + 1 */
+};
+
+static void
+history_destroy(struct history *history)
+{
+	free(history->entries);
+	free(history->first);
+}
+
+static int
+history_create(struct history *history, const struct crash_plan *plan, uint32_t session,
+	uint64_t begun)
+{
+	*history = (struct history){.plan = plan, .session = session};
+	size_t *next = calloc(plan->keys + 1, sizeof(*next));
+	history->first = calloc(plan->keys + 1, sizeof(*history->first));
+	struct crash_op op;
+	if (next == NULL || history->first == NULL)
+		goto free_next;
+	for (uint64_t i = 0; i < begun; i++) {
+		crash_op_make(&op, plan, session, i);
+		for (uint32_t k = 0; k < op.count; k++)
+			history->first[op.writes[k].key + 1]++;
+	}
+	for (uint32_t k = 0; k < plan->keys; k++)
+		history->first[k + 1] += history->first[k];
+	memcpy(next, history->first, (plan->keys + 1) * sizeof(*next));
+	history->entries = calloc(history->first[plan->keys] + 1, sizeof(*history->entries));
+	if (history->entries == NULL)
+		goto free_next;
+	for (uint64_t i = 0; i < begun; i++) {
+		crash_op_make(&op, plan, session, i);
+		for (uint32_t k = 0; k < op.count; k++)
+			history->entries[next[op.writes[k].key]++] = (struct entry){
+				.write = crash_write_number(i, k),
+				.is_delete = op.writes[k].is_delete};
+	}
+	free(next);
+	return NB_OK;
+
+free_next:
+	free(next);
+	history_destroy(history);
+	return error_set(NB_FAIL, "out of memory");
+}
+
+/** Whether a key looks as the write has left it; 0: as one that was never written. */
+static bool
+looks_as(const struct history *history, const struct crash_sight *sight, uint64_t write)
+{
+	if (write == 0 || !sight->is_there)
+		return write == 0 && !sight->is_there;
+	if (sight->write != 0)
+		return sight->write == write && sight->session == history->session;
+	if (sight->size >= CRASH_VALUE_TELLS ||
+		crash_value_size(history->plan, history->session, write) != sight->size)
+		return false;
+	unsigned char value[CRASH_VALUE_TELLS];
+	crash_value_make(value, history->plan, history->session, write);
+	return memcmp(value, sight->head, (size_t)sight->size) == 0;
+}
+
+static bool
+entry_looks(const struct history *history, const struct crash_sight *sight,
+	const struct entry *entry)
+{
+	return looks_as(history, sight, entry->is_delete ? 0 : entry->write);
+}
+
+/* ---- one session ---- */
+
+/** Of a key: what it may be as. Places are entries of this round, counted from 1; 0: as before it. */
+struct places {
+	const struct entry *entries; /* of this round */
+	size_t count;
+	size_t first, latest; /* that look as what was seen */
+	bool is_found;        /* there is one */
+};
+
+struct judge {
+	struct crash_report *out;
+	const struct crash_sight *sights; /* of the session */
+	const uint64_t *before;           /* state->last, likewise */
+	struct history history;
+	uint32_t promise;
+	uint64_t start, acked, begun;
+	struct places *places; /* of each key */
+	uint64_t *changes;     /* how the number of keys that agree on a cut changes there */
+	uint64_t cut;          /* UINT64_MAX: there is none */
+	uint64_t sure;         /* operations before it are there, or overwritten, for sure */
+	uint64_t lost, holes;
+	bool is_older_lost;
+	char lost_text[CRASH_TEXT_SIZE], hole_text[CRASH_TEXT_SIZE];
+};
+
+static const char *
+quote_key(char buf[QUOTE_SIZE], const struct judge *judge, uint32_t key)
+{
+	unsigned char bytes[CRASH_KEY_MAX];
+	size_t size = crash_key_make(bytes, judge->history.plan, judge->history.session, key);
+	return slice_quote(buf, (struct nb_slice){.data = bytes, .size = size});
+}
+
+static bool
+place_looks(const struct judge *judge, uint32_t key, size_t place)
+{
+	const struct places *places = &judge->places[key];
+	const struct crash_sight *sight = &judge->sights[key];
+	return place == 0 ? looks_as(&judge->history, sight, judge->before[key])
+			  : entry_looks(&judge->history, sight, &places->entries[place - 1]);
+}
+
+static void
+find_places(struct judge *judge, uint32_t key)
+{
+	const struct history *history = &judge->history;
+	const struct entry *all = history->entries + history->first[key];
+	size_t count = history->first[key + 1] - history->first[key], older = 0;
+	struct places *places = &judge->places[key];
+	while (older < count && crash_write_op(all[older].write) < judge->start)
+		older++;
+	*places = (struct places){.entries = all + older, .count = count - older};
+	for (size_t i = 0; i <= places->count; i++) {
+		if (!place_looks(judge, key, i))
+			continue;
+		if (!places->is_found)
+			places->first = i;
+		places->latest = i;
+		places->is_found = true;
+	}
+}
+
+/** Operations after which place `i` holds; 0: `start`. */
+static uint64_t
+place_begin(const struct judge *judge, const struct places *places, size_t i)
+{
+	return i == 0 ? judge->start : crash_write_op(places->entries[i - 1].write) + 1;
+}
+
+static void
+agree(struct judge *judge, uint64_t from, uint64_t to)
+{
+	judge->changes[from - judge->start]++;
+	judge->changes[to + 1 -
+		judge->start]--; /* of unsigned numbers, which wrap and come back */
+}
+
+/** Which cuts the key agrees on: a write that is not atomic counts by itself while in flight. */
+static void
+agree_on_cuts(struct judge *judge, uint32_t key)
+{
+	const struct places *places = &judge->places[key];
+	bool is_loose = !judge->history.plan->is_atomic && places->count > 0 &&
+		crash_write_op(places->entries[places->count - 1].write) >= judge->acked;
+	uint64_t most = is_loose ? judge->acked : judge->begun + 1; /* below it: as usual */
+	bool is_late = false;
+	for (size_t i = 0; i <= places->count; i++) {
+		if (!place_looks(judge, key, i))
+			continue;
+		uint64_t from = place_begin(judge, places, i);
+		uint64_t to = i < places->count ? crash_write_op(places->entries[i].write)
+						: judge->begun;
+		is_late |= to >= judge->acked; /* holds when all that returned is there */
+		to = to < most ? to : most - (most > 0);
+		if (from <= to && from < most && to >= judge->start)
+			agree(judge, from, to);
+	}
+	if (is_loose && is_late)
+		agree(judge, judge->acked, judge->begun);
+}
+
+/** The greatest cut, of those on which all keys that look like something agree. */
+static void
+find_cut(struct judge *judge)
+{
+	const struct crash_plan *plan = judge->history.plan;
+	uint64_t wanted = 0, agreeing = 0;
+	for (uint32_t key = 0; key < plan->keys; key++) {
+		find_places(judge, key);
+		const struct places *places = &judge->places[key];
+		if (!places->is_found || places->count == 0)
+			continue;
+		wanted++;
+		agree_on_cuts(judge, key);
+		uint64_t sure = place_begin(judge, places, places->first);
+		if (places->first > 0 && sure > judge->sure)
+			judge->sure = sure;
+	}
+	judge->cut = UINT64_MAX;
+	for (uint64_t c = judge->start; c <= judge->begun; c++) {
+		agreeing += judge->changes[c - judge->start];
+		if (agreeing == wanted)
+			judge->cut = c;
+	}
+}
+
+/* ---- what is wrong ---- */
+
+static const char *
+describe_sight(char buf[96], const struct crash_sight *sight)
+{
+	if (!sight->is_there)
+		snprintf(buf, 96, "nothing");
+	else if (sight->write != 0)
+		snprintf(buf, 96, "%" PRIu64 " bytes of operation %" PRIu64, sight->size,
+			crash_write_op(sight->write));
+	else
+		snprintf(buf, 96, "%" PRIu64 " bytes", sight->size);
+	return buf;
+}
+
+static const char *
+describe_write(char buf[96], const struct judge *judge, const struct entry *entry)
+{
+	const struct history *history = &judge->history;
+	uint64_t op = crash_write_op(entry->write);
+	if (entry->is_delete)
+		snprintf(buf, 96, "operation %" PRIu64 " has deleted it", op);
+	else
+		snprintf(buf, 96, "operation %" PRIu64 " has put %zu bytes", op,
+			crash_value_size(history->plan, history->session, entry->write));
+	return buf;
+}
+
+/** A key that looks like nothing that may be there: what is it then? */
+static void
+judge_stranger(struct judge *judge, uint32_t key)
+{
+	const struct history *history = &judge->history;
+	const struct crash_sight *sight = &judge->sights[key];
+	const struct entry *all = history->entries + history->first[key];
+	const struct entry *round = judge->places[key].entries, *old = NULL;
+	char quoted[QUOTE_SIZE], seen[96];
+	quote_key(quoted, judge, key);
+	describe_sight(seen, sight);
+	for (const struct entry *entry = all; entry < round; entry++)
+		if (entry_looks(history, sight, entry))
+			old = entry;
+	if (!sight->is_there && old == NULL) {
+		judge->is_older_lost = true;
+		if (judge->promise != CRASH_PROMISE_NOTHING)
+			crash_report_wrong(judge->out, NB_CRASH_LOST,
+				"key %s is gone, which operation %" PRIu64
+				" had put before this round and none deleted",
+				quoted, crash_write_op(judge->before[key]));
+	} else if (old != NULL) {
+		/* What was there in between had returned, and was not seen lost before. */
+		bool was_lost = old->write > judge->before[key] &&
+			(judge->before[key] != 0 || old == round - 1 || !round[-1].is_delete);
+		judge->is_older_lost |= !was_lost;
+		if (was_lost || judge->promise != CRASH_PROMISE_NOTHING)
+			crash_report_wrong(judge->out,
+				was_lost ? NB_CRASH_UNSTABLE : NB_CRASH_LOST,
+				"key %s is as operation %" PRIu64
+				" has left it before this round (%s)%s",
+				quoted, crash_write_op(old->write), seen,
+				was_lost ? ", which was gone when it was opened then"
+					 : ", and not as later ones have");
+	} else if (sight->write != 0)
+		crash_report_wrong(judge->out, NB_CRASH_GHOST,
+			"key %s has the value that operation %" PRIu64 " of session %" PRIu32
+			" %s",
+			quoted, crash_write_op(sight->write), sight->session,
+			sight->session == history->session &&
+					crash_write_op(sight->write) >= judge->begun
+				? "would put, which was not begun"
+				: "has put under another key");
+	else
+		crash_report_wrong(judge->out, NB_CRASH_TORN,
+			"key %s has %s that are none of the values put there", quoted, seen);
+}
+
+/** Count the writes behind the latest place of a key, which are gone. */
+static void
+count_key(struct judge *judge, uint32_t key)
+{
+	const struct places *places = &judge->places[key];
+	char quoted[QUOTE_SIZE], seen[96], written[96];
+	for (size_t i = places->is_found ? places->latest : 0; i < places->count; i++) {
+		const struct entry *entry = &places->entries[i];
+		uint64_t op = crash_write_op(entry->write);
+		if (op >= judge->acked)
+			break;
+		judge->lost++;
+		if (judge->lost_text[0] == '\0')
+			snprintf(judge->lost_text, sizeof(judge->lost_text),
+				"key %s has %s, but %s and returned",
+				quote_key(quoted, judge, key),
+				describe_sight(seen, &judge->sights[key]),
+				describe_write(written, judge, entry));
+		if (op + 1 >= judge->sure)
+			continue;
+		judge->holes++;
+		if (judge->hole_text[0] == '\0')
+			snprintf(judge->hole_text, sizeof(judge->hole_text),
+				"operation %" PRIu64
+				" is there and an earlier one is not: %.300s",
+				judge->sure - 1, judge->lost_text);
+	}
+}
+
+static void
+count_by_key(struct judge *judge, bool has_strangers)
+{
+	for (uint32_t key = 0; key < judge->history.plan->keys; key++) {
+		if (!judge->places[key].is_found)
+			judge_stranger(judge, key);
+		count_key(judge, key);
+	}
+	bool is_split = (judge->out->wrongs & 1u << NB_CRASH_SPLIT_BATCH) != 0;
+	if (judge->lost == 0 || judge->holes > 0 || has_strangers || is_split)
+		return;
+	/* Three places of one key, the middle one wrong, escape a look at the ends. */
+	judge->holes = 1;
+	snprintf(judge->hole_text, sizeof(judge->hole_text),
+		"no number of operations explains all keys: %.400s", judge->lost_text);
+}
+
+/** With a cut it is simple: what is behind it is gone. */
+static void
+count_by_cut(struct judge *judge)
+{
+	struct crash_op op;
+	for (uint64_t i = judge->cut; i < judge->acked; i++) {
+		crash_op_make(&op, judge->history.plan, judge->history.session, i);
+		judge->lost += op.count;
+	}
+	if (judge->lost > 0)
+		snprintf(judge->lost_text, sizeof(judge->lost_text),
+			"operation %" PRIu64 " and all later ones are gone, of which %" PRIu64
+			" had returned",
+			judge->cut, judge->acked - judge->cut);
+}
+
+/** Of the writes of an operation: is one there for sure, and is one not? */
+static void
+judge_batch(struct judge *judge, uint64_t number)
+{
+	struct crash_op op;
+	const struct crash_plan *plan = judge->history.plan;
+	uint32_t in = UINT32_MAX, out = UINT32_MAX;
+	crash_op_make(&op, plan, judge->history.session, number);
+	for (uint32_t i = 0; i < op.count; i++) {
+		const struct places *places = &judge->places[op.writes[i].key];
+		if (!places->is_found)
+			continue;
+		bool is_of_it = places->first > 0 &&
+			crash_write_op(places->entries[places->first - 1].write) == number &&
+			crash_write_op(places->entries[places->latest - 1].write) == number;
+		bool is_part = is_of_it && places->latest < places->count &&
+			crash_write_op(places->entries[places->latest].write) == number;
+		if (is_of_it)
+			in = op.writes[i].key;
+		if (is_part || places->latest == 0 ||
+			crash_write_op(places->entries[places->latest - 1].write) < number)
+			out = op.writes[i].key;
+	}
+	if (in == UINT32_MAX || out == UINT32_MAX)
+		return;
+	char one[QUOTE_SIZE], other[QUOTE_SIZE];
+	crash_report_wrong(judge->out, NB_CRASH_SPLIT_BATCH,
+		"operation %" PRIu64 ", an atomic batch of %" PRIu32
+		" writes, is there in part: in key %s, not in key %s",
+		number, op.count, quote_key(one, judge, in), quote_key(other, judge, out));
+}
+
+static void
+judge_batches(struct judge *judge)
+{
+	struct crash_op op;
+	for (uint64_t i = judge->start; i < judge->begun; i++) {
+		crash_op_make(&op, judge->history.plan, judge->history.session, i);
+		if (op.kind == CRASH_BATCH && judge->history.plan->is_atomic)
+			judge_batch(judge, i);
+	}
+}
+
+/** Writes of operations from..to-1. */
+static uint64_t
+count_writes(const struct judge *judge, uint64_t from, uint64_t to)
+{
+	uint64_t count = 0;
+	struct crash_op op;
+	for (uint64_t i = from; i < to; i++) {
+		crash_op_make(&op, judge->history.plan, judge->history.session, i);
+		count += op.count;
+	}
+	return count;
+}
+
+/** Of the writes in flight, those that are there as far as can be told. */
+static uint64_t
+count_kept(const struct judge *judge)
+{
+	uint64_t kept = 0;
+	for (uint32_t key = 0; key < judge->history.plan->keys; key++) {
+		const struct places *places = &judge->places[key];
+		for (size_t i = 0; places->is_found && i < places->latest; i++)
+			kept += crash_write_op(places->entries[i].write) >= judge->acked;
+	}
+	return kept;
+}
+
+static void
+add_up(struct judge *judge)
+{
+	struct crash_report *out = judge->out;
+	uint64_t acknowledged = count_writes(judge, judge->start, judge->acked);
+	out->acknowledged += acknowledged;
+	out->in_flight += count_writes(judge, judge->acked, judge->begun);
+	out->in_flight_kept += count_kept(judge);
+	out->lost += judge->lost + judge->is_older_lost;
+	out->survived += acknowledged - judge->lost;
+	out->holes += judge->holes;
+	if (judge->lost > 0 && judge->promise == CRASH_PROMISE_ALL)
+		crash_report_wrong(out, NB_CRASH_LOST, "%s (%" PRIu64 " writes are gone)",
+			judge->lost_text, judge->lost);
+	if (judge->holes > 0 && judge->promise != CRASH_PROMISE_NOTHING)
+		crash_report_wrong(out, NB_CRASH_REORDERED, "%s", judge->hole_text);
+}
+
+static int
+judge_session(struct judge *judge)
+{
+	const struct crash_plan *plan = judge->history.plan;
+	judge->places = calloc(plan->keys, sizeof(*judge->places));
+	judge->changes = calloc(judge->begun - judge->start + 3, sizeof(*judge->changes));
+	if (judge->places == NULL || judge->changes == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	find_cut(judge);
+	judge_batches(judge);
+	bool has_strangers = false;
+	for (uint32_t key = 0; key < plan->keys; key++)
+		has_strangers |= !judge->places[key].is_found;
+	if (judge->cut == UINT64_MAX || has_strangers)
+		count_by_key(judge, has_strangers);
+	else
+		count_by_cut(judge);
+	add_up(judge);
+	return NB_OK;
+}
+
+/** What the keys have now, by the latest place that looks like it. */
+static void
+take_state(const struct judge *judge, uint64_t *last)
+{
+	for (uint32_t key = 0; key < judge->history.plan->keys; key++) {
+		const struct places *places = &judge->places[key];
+		if (!places->is_found)
+			last[key] = 0;
+		else if (places->latest == 0)
+			last[key] = judge->before[key];
+		else
+			last[key] = places->entries[places->latest - 1].is_delete
+				? 0
+				: places->entries[places->latest - 1].write;
+	}
+}
+
+int
+crash_judge(struct crash_report *out, const struct crash_state *state,
+	const struct crash_moment *moment, const struct crash_sight *sights, uint32_t promise,
+	uint64_t *last)
+{
+	const struct crash_plan *plan = state->plan;
+	int rc = NB_OK;
+	for (uint32_t s = 0; s < plan->sessions && rc == NB_OK; s++) {
+		struct judge judge = {.out = out,
+			.sights = sights + (size_t)s * plan->keys,
+			.before = state->last + (size_t)s * plan->keys,
+			.promise = promise,
+			.start = state->start[s],
+			.acked = moment->acked[s],
+			.begun = moment->begun[s]};
+		rc = history_create(&judge.history, plan, s, moment->begun[s]);
+		if (rc != NB_OK)
+			break;
+		rc = judge_session(&judge);
+		if (rc == NB_OK)
+			take_state(&judge, last + (size_t)s * plan->keys);
+		free(judge.places);
+		free(judge.changes);
+		history_destroy(&judge.history);
+	}
+	out->is_broken = promise != CRASH_PROMISE_NOTHING && out->wrongs != 0;
+	return rc;
+}
