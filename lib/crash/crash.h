@@ -286,6 +286,7 @@ struct crash_run {
 	struct crash_subject subject;
 	char *scratch;     /* a directory of this call alone, removed at its end */
 	uint32_t kept;     /* directories that were made in args->keep */
+	const char *again; /* directory of nb_crash_again(); else NULL */
 	uint64_t begin_ns; /* for the progress */
 };
 
@@ -304,6 +305,10 @@ NB_MUST_CHECK int
 crash_run_kills(struct crash_run *run);
 NB_MUST_CHECK int
 crash_run_power(struct crash_run *run);
+
+/** The one crash that is kept in run->again. */
+NB_MUST_CHECK int
+crash_run_again(struct crash_run *run);
 
 /** Count what was found after one crash and, if something was wrong, keep and report it. */
 NB_MUST_CHECK int

@@ -64,13 +64,27 @@ doing(struct look *look, const char *what)
 	host_forget();
 }
 
+/** What the engine says of it; a directory of this call alone is none of another one. */
+static const char *
+engine_text(const struct look *look, char text[CRASH_TEXT_SIZE])
+{
+	const char *told = host_text(), *path = strstr(told, look->path);
+	if (path == NULL)
+		snprintf(text, CRASH_TEXT_SIZE, "%s", told);
+	else
+		snprintf(text, CRASH_TEXT_SIZE, "%.*sdatabase%s", (int)(path - told), told,
+			path + strlen(look->path));
+	return text;
+}
+
 /** A verb that answers what it must not. Returns false. */
 static bool
 wrong_answer(struct look *look, uint32_t wrong, int rc)
 {
-	bool has_text = host_text()[0] != '\0';
+	char text[CRASH_TEXT_SIZE];
+	bool has_text = engine_text(look, text)[0] != '\0';
 	crash_report_wrong(&look->room->report, wrong, "%s answered %s%s%.350s%s",
-		look->room->doing, answer_name(rc), has_text ? " (" : "", host_text(),
+		look->room->doing, answer_name(rc), has_text ? " (" : "", text,
 		has_text ? ")" : "");
 	return false;
 }

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A call of nb_crash(): what can be asked for, a directory of its own, the sum of what each
+ * crash has shown.
+ *
+ * The same seed does the same operations and draws the same moments; where exactly a kill
+ * hits is the scheduler's affair, so that what it shows is kept (keep.c) and not to be
+ * hoped for a second time.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "crash/crash.h"
+
+enum { KEPT_MAX = 10 }; /* of one call; a broken engine breaks in each round */
+
+const char *
+nb_crash_wrong_name(uint32_t wrong)
+{
+	static const char *const names[NB_CRASH_WRONGS] = {
+		[NB_CRASH_LOST] = "lost",
+		[NB_CRASH_TORN] = "torn",
+		[NB_CRASH_GHOST] = "ghost",
+		[NB_CRASH_REORDERED] = "reordered",
+		[NB_CRASH_SPLIT_BATCH] = "split batch",
+		[NB_CRASH_SCAN] = "scan",
+		[NB_CRASH_UNSTABLE] = "unstable",
+		[NB_CRASH_NOT_OPENED] = "not opened",
+		[NB_CRASH_NOT_WRITABLE] = "not writable",
+	};
+	return wrong < NB_CRASH_WRONGS ? names[wrong] : NULL;
+}
+
+/* ---- the tally ---- */
+
+static int
+tally_create(struct nb_crash_tally *tally)
+{
+	*tally = (struct nb_crash_tally){.size = sizeof(*tally)};
+	int rc = nb_histogram_new(&tally->recovery);
+	if (rc == NB_OK)
+		rc = nb_histogram_new(&tally->reopening);
+	if (rc != NB_OK)
+		nb_crash_tally_clear(tally);
+	return rc;
+}
+
+void
+nb_crash_tally_clear(struct nb_crash_tally *tally)
+{
+	nb_histogram_delete(tally->recovery);
+	nb_histogram_delete(tally->reopening);
+	tally->recovery = tally->reopening = NULL;
+}
+
+static void
+count(struct nb_crash_tally *tally, const struct crash_report *report)
+{
+	tally->crashes++;
+	tally->broken += report->is_broken != 0;
+	tally->acknowledged += report->acknowledged;
+	tally->in_flight += report->in_flight;
+	tally->in_flight_kept += report->in_flight_kept;
+	tally->survived += report->survived;
+	tally->lost += report->lost;
+	tally->holes += report->holes;
+	for (uint32_t i = 0; i < NB_CRASH_WRONGS; i++)
+		tally->wrong[i] += report->wrongs >> i & 1;
+	if (report->open_ns != 0)
+		nb_histogram_add(tally->recovery, report->open_ns);
+	if (report->reopen_ns != 0)
+		nb_histogram_add(tally->reopening, report->reopen_ns);
+}
+
+int
+crash_run_take(struct crash_run *run, const struct crash_report *report,
+	const struct crash_evidence *evidence)
+{
+	count(run->tally, report);
+	if (report->wrongs == 0)
+		return NB_OK;
+	char *kept = NULL;
+	int rc = NB_OK;
+	if (run->args->keep != NULL && evidence->files != NULL && run->kept < KEPT_MAX) {
+		rc = crash_keep_write(&kept, run, report, evidence);
+		run->kept += rc == NB_OK;
+	}
+	if (run->args->report != NULL)
+		run->args->report(run->args->report_arg,
+			&(struct nb_crash_finding){.size = sizeof(struct nb_crash_finding),
+				.round = evidence->round,
+				.wrong = report->worst,
+				.is_broken = report->is_broken,
+				.text = report->text,
+				.when = evidence->when,
+				.kept = kept});
+	free(kept);
+	return rc;
+}
+
+int
+crash_run_progress(struct crash_run *run, uint64_t done, uint64_t total)
+{
+	if (stop_requested())
+		return error_interrupted();
+	if (run->args->progress != NULL)
+		run->args->progress(run->args->progress_arg,
+			&(struct nb_progress){.size = sizeof(struct nb_progress),
+				.what = "crash",
+				.done = done,
+				.total = total,
+				.elapsed_ns = clock_monotonic() - run->begin_ns});
+	return NB_OK;
+}
+
+/* ---- the call ---- */
+
+static int
+check_args(const struct nb_crash_args *args)
+{
+	const struct nb_engine *engine = args->engine;
+	if ((engine->caps & NB_CAP_PERSISTENT) == 0)
+		return error_set(NB_UNSUPPORTED,
+			"%s keeps nothing when it is closed, so there is nothing to lose",
+			engine->name);
+	if (engine->key_size_max != 0 && engine->key_size_max < CRASH_KEY_MIN)
+		return error_set(NB_UNSUPPORTED,
+			"%s takes keys of %d bytes at most, and %d are needed", engine->name,
+			(int)engine->key_size_max, CRASH_KEY_MIN);
+	if (args->how > NB_CRASH_POWER || args->file_system > NB_CRASH_POSIX ||
+		args->rounds == 0 || args->timeout_ns == 0)
+		return error_set(NB_ERR_USAGE, "a crash test of no known kind or of no rounds");
+	if (args->durability > NB_DUR_COMMIT ||
+		(engine->durabilities & NB_DUR_BIT(args->durability)) == 0)
+		return error_set(NB_ERR_USAGE, "%s does not offer the durability %s",
+			engine->name,
+			args->durability > NB_DUR_COMMIT
+				? "that was asked for"
+				: nb_durability_name(args->durability));
+	if (args->sessions == 0 || args->sessions > CRASH_SESSIONS_MAX)
+		return error_set(NB_ERR_USAGE, "sessions: 1 to %d", CRASH_SESSIONS_MAX);
+	if (args->sessions > 1 && (engine->caps & NB_CAP_CONCURRENT) == 0)
+		return error_set(NB_ERR_USAGE, "%s takes one session at a time", engine->name);
+	return NB_OK;
+}
+
+/** Do `rounds` in a directory that is removed after it. */
+static int
+run_in_scratch(struct crash_run *run, int (*rounds)(struct crash_run *run))
+{
+	if (asprintf(&run->scratch, "%s/mininb-crash-XXXXXX", run->args->scratch) < 0)
+		return error_set(NB_FAIL, "out of memory");
+	int rc;
+	if (mkdtemp(run->scratch) == NULL) {
+		rc = error_system("%s: no directory can be made in it", run->args->scratch);
+		goto free_scratch;
+	}
+	run->begin_ns = clock_monotonic();
+	rc = rounds(run);
+	process_remove_tree(run->scratch);
+free_scratch:
+	free(run->scratch);
+	return rc;
+}
+
+static int
+start_run(struct crash_run *run, struct nb_crash_tally *out, const struct nb_crash_args *args)
+{
+	*run = (struct crash_run){.args = args,
+		.tally = out,
+		.subject = {.engine = args->engine,
+			.options = args->options,
+			.durability = args->durability,
+			.how = args->how,
+			.timeout_ns = args->timeout_ns}};
+	return tally_create(out);
+}
+
+int
+nb_crash(struct nb_crash_tally *out, const struct nb_crash_args *args)
+{
+	struct crash_run run;
+	int rc = start_run(&run, out, args);
+	if (rc == NB_OK)
+		rc = check_args(args);
+	if (rc == NB_OK)
+		rc = run_in_scratch(
+			&run, args->how == NB_CRASH_KILL ? crash_run_kills : crash_run_power);
+	return rc;
+}
+
+int
+nb_crash_again(struct nb_crash_tally *out, const struct nb_crash_args *args, const char *kept)
+{
+	struct crash_run run;
+	struct nb_crash_args own = *args;
+	own.keep = NULL; /* it is kept already */
+	int rc = start_run(&run, out, &own);
+	if (rc == NB_OK) {
+		run.again = kept;
+		rc = run_in_scratch(&run, crash_run_again);
+	}
+	return rc;
+}

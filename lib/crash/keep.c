@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What repeats a finding: a directory with the database as the crash has left it and crash.json,
+ * which has how it was opened, the plan of the operations, how far each session was, and what
+ * each key had before the round. All that was written follows from these, so
+ * the check says the same again, on any machine that has the engine.
+ *
+ * Numbers of 64 bits are texts: JSON's are doubles for who reads them elsewhere. What is
+ * read back may have been edited, so nothing in it is trusted.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "crash/crash.h"
+
+/* More than any test writes; less than would take memory or minutes to make again. */
+enum { NAMES_MAX = 1000, OPS_MAX = 100 * 1000 * 1000, KEYS_MAX = 4096 };
+
+static const char *const how_names[] = {[NB_CRASH_KILL] = "kill", [NB_CRASH_POWER] = "power"};
+static const char *const file_system_names[] = {
+	[NB_CRASH_JOURNALLED] = "journalled", [NB_CRASH_POSIX] = "posix"};
+
+/* ---- writing ---- */
+
+static json_t *
+number(uint64_t value)
+{
+	return json_sprintf("%" PRIu64, value);
+}
+
+static json_t *
+session_to_json(const struct crash_evidence *evidence, uint32_t s)
+{
+	const struct crash_state *state = evidence->state;
+	json_t *last = json_array();
+	for (uint32_t key = 0; key < state->plan->keys; key++)
+		json_array_append_new(last,
+			json_integer(
+				(json_int_t)state->last[(size_t)s * state->plan->keys + key]));
+	return json_pack("{s:I, s:I, s:I, s:o}", "start", (json_int_t)state->start[s], "acked",
+		(json_int_t)evidence->moment->acked[s], "begun",
+		(json_int_t)evidence->moment->begun[s], "last", last);
+}
+
+static json_t *
+plan_to_json(const struct crash_plan *plan)
+{
+	return json_pack("{s:o, s:i, s:i, s:o, s:i, s:b, s:b}", "seed", number(plan->seed),
+		"sessions", (int)plan->sessions, "keys", (int)plan->keys, "value_size_max",
+		number(plan->value_size_max), "key_size_max", (int)plan->key_size_max,
+		"has_batches", plan->has_batches, "is_atomic", plan->is_atomic);
+}
+
+static json_t *
+evidence_to_json(const struct crash_run *run, const struct crash_report *report,
+	const struct crash_evidence *evidence)
+{
+	const struct nb_crash_args *args = run->args;
+	json_t *sessions = json_array(), *options = json_array();
+	for (uint32_t s = 0; s < evidence->state->plan->sessions; s++)
+		json_array_append_new(sessions, session_to_json(evidence, s));
+	for (size_t i = 0; i < args->engine_option_count; i++)
+		json_array_append_new(options, json_string(args->engine_options[i]));
+	return json_pack(
+		"{s:{s:s, s:s}, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:i, s:s, s:s, "
+		"s:s, s:b, s:o, s:o}",
+		"mininb", "kind", "crash", "version", nb_version(), "driver",
+		args->driver != NULL ? args->driver : args->engine->name, "engine",
+		args->engine->name, "engine_version", args->engine->version(), "options",
+		options, "durability", nb_durability_name(args->durability), "how",
+		how_names[args->how], "file_system", file_system_names[args->file_system],
+		"seed", number(args->seed), "round", (int)evidence->round, "when",
+		evidence->when, "wrong", nb_crash_wrong_name(report->worst), "text",
+		report->text, "is_made", evidence->moment->is_made != 0, "plan",
+		plan_to_json(evidence->state->plan), "sessions", sessions);
+}
+
+/** <keep>/<engine>-<level>-<round>, with -2 and so on behind it if that is there. */
+static int
+make_directory(char **out, const struct crash_run *run, const struct crash_evidence *evidence)
+{
+	const struct nb_crash_args *args = run->args;
+	if (mkdir(args->keep, 0777) != 0 && errno != EEXIST)
+		return error_system("%s cannot be made", args->keep);
+	for (int i = 1; i <= NAMES_MAX; i++) {
+		char again[16] = "";
+		if (i > 1)
+			snprintf(again, sizeof(again), "-%d", i);
+		if (asprintf(out, "%s/%s-%s-%" PRIu32 "%s", args->keep, args->engine->name,
+			    nb_durability_name(args->durability), evidence->round, again) < 0)
+			return error_set(NB_FAIL, "out of memory");
+		if (mkdir(*out, 0777) == 0)
+			return NB_OK;
+		if (errno != EEXIST)
+			break;
+		free(*out);
+		*out = NULL;
+	}
+	int rc = error_system("%s: no directory can be made in it", args->keep);
+	free(*out);
+	return rc;
+}
+
+/** By its name where it is on the same file system. */
+static int
+move_tree(const char *to, const char *from)
+{
+	return rename(from, to) == 0 ? NB_OK : process_copy_tree(to, from);
+}
+
+static int
+write_in(const char *directory, const struct crash_run *run, const struct crash_report *report,
+	const struct crash_evidence *evidence)
+{
+	char path[4096];
+	json_t *json = evidence_to_json(run, report, evidence);
+	if (json == NULL)
+		return error_set(NB_FAIL, "out of memory, or a text is no UTF-8");
+	snprintf(path, sizeof(path), "%s/crash.json", directory);
+	int rc = json_dump_file(json, path, JSON_INDENT(1) | JSON_COMPACT) == 0
+		? NB_OK
+		: error_set(NB_FAIL, "%s cannot be written", path);
+	json_decref(json);
+	snprintf(path, sizeof(path), "%s/database", directory);
+	return rc == NB_OK ? move_tree(path, evidence->files) : rc;
+}
+
+int
+crash_keep_write(char **out, const struct crash_run *run, const struct crash_report *report,
+	const struct crash_evidence *evidence)
+{
+	char *directory = NULL;
+	int rc = make_directory(&directory, run, evidence);
+	if (rc != NB_OK)
+		return rc;
+	rc = write_in(directory, run, report, evidence);
+	if (rc == NB_OK) {
+		*out = directory;
+		return NB_OK;
+	}
+	process_remove_tree(directory);
+	free(directory);
+	return rc;
+}
+
+/* ---- reading ---- */
+
+/** crash.json, as it was written or edited since. */
+struct reader {
+	const char *path;
+	json_t *json;
+	bool is_bad; /* a member is not what it must be */
+};
+
+static uint64_t
+read_number(struct reader *reader, const json_t *object, const char *name)
+{
+	const json_t *member = json_object_get(object, name);
+	const char *text = json_string_value(member);
+	char *end = NULL;
+	errno = 0;
+	uint64_t value = text != NULL ? strtoull(text, &end, 10) : 0;
+	reader->is_bad |= text == NULL || text[0] < '0' || text[0] > '9' || *end != '\0' ||
+		errno != 0;
+	return value;
+}
+
+static uint64_t
+read_count(struct reader *reader, const json_t *object, const char *name, uint64_t most)
+{
+	const json_t *member = json_object_get(object, name);
+	json_int_t value = json_integer_value(member);
+	if (json_is_integer(member) && value >= 0 && (uint64_t)value <= most)
+		return (uint64_t)value;
+	reader->is_bad = true;
+	return 0;
+}
+
+static bool
+read_bool(struct reader *reader, const json_t *object, const char *name)
+{
+	const json_t *member = json_object_get(object, name);
+	reader->is_bad |= !json_is_boolean(member);
+	return json_is_true(member);
+}
+
+static const char *
+read_text(struct reader *reader, const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+	reader->is_bad |= text == NULL;
+	return text != NULL ? text : "";
+}
+
+static uint32_t
+read_name(struct reader *reader, const char *name, const char *const *names, size_t count)
+{
+	const char *text = read_text(reader, reader->json, name);
+	for (uint32_t i = 0; i < count; i++)
+		if (strcmp(names[i], text) == 0)
+			return i;
+	reader->is_bad = true;
+	return 0;
+}
+
+static int
+reader_open(struct reader *reader, const char *kept)
+{
+	char path[4096];
+	json_error_t error;
+	*reader = (struct reader){.path = kept};
+	snprintf(path, sizeof(path), "%s/crash.json", kept);
+	if (access(path, R_OK) != 0)
+		return error_set(NB_ERR_USAGE,
+			"%s is no directory of a crash that was kept: %s/crash.json: %s", kept,
+			kept, strerror(errno));
+	reader->json = json_load_file(path, 0, &error);
+	if (reader->json == NULL)
+		return error_set(NB_ERR_USAGE, "%s: line %d: %s", path, error.line, error.text);
+	return NB_OK;
+}
+
+static int
+reader_close(struct reader *reader)
+{
+	json_decref(reader->json);
+	if (!reader->is_bad)
+		return NB_OK;
+	return error_set(NB_ERR_USAGE,
+		"%s/crash.json is not of a crash that was kept, or was changed", reader->path);
+}
+
+static void
+read_options(struct reader *reader, struct nb_crash_kept *out)
+{
+	const json_t *options = json_object_get(reader->json, "options");
+	size_t count = json_array_size(options);
+	out->engine_options = calloc(count + 1, sizeof(*out->engine_options));
+	reader->is_bad |= out->engine_options == NULL || !json_is_array(options);
+	for (size_t i = 0; i < count && !reader->is_bad; i++) {
+		const char *text = json_string_value(json_array_get(options, i));
+		out->engine_options[i] = text != NULL ? strdup(text) : NULL;
+		out->engine_option_count += out->engine_options[i] != NULL;
+		reader->is_bad |= out->engine_options[i] == NULL;
+	}
+}
+
+static uint32_t
+read_durability(struct reader *reader)
+{
+	const char *names[NB_DUR_COMMIT + 1];
+	for (uint32_t i = 0; i <= NB_DUR_COMMIT; i++)
+		names[i] = nb_durability_name(i);
+	return read_name(reader, "durability", names, NB_DUR_COMMIT + 1);
+}
+
+int
+nb_crash_kept_read(struct nb_crash_kept *out, const char *kept)
+{
+	struct reader reader;
+	*out = (struct nb_crash_kept){.size = sizeof(*out)};
+	int rc = reader_open(&reader, kept);
+	if (rc != NB_OK)
+		return rc;
+	out->driver = strdup(read_text(&reader, reader.json, "driver"));
+	reader.is_bad |= out->driver == NULL;
+	out->durability = read_durability(&reader);
+	out->how = read_name(&reader, "how", how_names, 2);
+	out->file_system = read_name(&reader, "file_system", file_system_names, 2);
+	out->round = (uint32_t)read_count(&reader, reader.json, "round", UINT32_MAX);
+	out->seed = read_number(&reader, reader.json, "seed");
+	read_options(&reader, out);
+	rc = reader_close(&reader);
+	if (rc != NB_OK)
+		nb_crash_kept_clear(out);
+	return rc;
+}
+
+void
+nb_crash_kept_clear(struct nb_crash_kept *kept)
+{
+	free(kept->driver);
+	for (size_t i = 0; i < kept->engine_option_count; i++)
+		free(kept->engine_options[i]);
+	free(kept->engine_options);
+	*kept = (struct nb_crash_kept){.size = sizeof(*kept)};
+}
+
+static void
+read_plan(struct reader *reader, struct crash_plan *plan)
+{
+	const json_t *json = json_object_get(reader->json, "plan");
+	*plan = (struct crash_plan){.seed = read_number(reader, json, "seed"),
+		.sessions = (uint32_t)read_count(reader, json, "sessions", CRASH_SESSIONS_MAX),
+		.keys = (uint32_t)read_count(reader, json, "keys", KEYS_MAX),
+		.value_size_max = read_number(reader, json, "value_size_max"),
+		.key_size_max = (uint32_t)read_count(
+			reader, json, "key_size_max", CRASH_KEY_MAX),
+		.has_batches = read_bool(reader, json, "has_batches"),
+		.is_atomic = read_bool(reader, json, "is_atomic")};
+	reader->is_bad |= plan->sessions == 0 || plan->keys == 0 ||
+		plan->key_size_max < CRASH_KEY_MIN;
+}
+
+static void
+read_session(struct reader *reader, uint32_t s, struct crash_state *state,
+	struct crash_moment *moment)
+{
+	const json_t *json = json_array_get(json_object_get(reader->json, "sessions"), s);
+	const json_t *last = json_object_get(json, "last");
+	uint32_t keys = state->plan->keys;
+	state->start[s] = read_count(reader, json, "start", OPS_MAX);
+	moment->acked[s] = read_count(reader, json, "acked", OPS_MAX);
+	moment->begun[s] = read_count(reader, json, "begun", OPS_MAX);
+	reader->is_bad |= moment->acked[s] < state->start[s] ||
+		moment->begun[s] < moment->acked[s] || json_array_size(last) != keys;
+	for (uint32_t key = 0; key < keys && !reader->is_bad; key++) {
+		json_int_t write = json_integer_value(json_array_get(last, key));
+		reader->is_bad |= write < 0 ||
+			(write > 0 && crash_write_op((uint64_t)write) >= state->start[s]);
+		state->last[(size_t)s * keys + key] = (uint64_t)write;
+	}
+}
+
+static int
+read_evidence(struct reader *reader, struct crash_plan *plan, struct crash_state *state,
+	struct crash_moment *moment)
+{
+	read_plan(reader, plan);
+	if (reader->is_bad)
+		return NB_OK; /* it is told in the end */
+	int rc = crash_state_create(state, plan);
+	moment->is_made = read_bool(reader, reader->json, "is_made");
+	for (uint32_t s = 0; s < plan->sessions && rc == NB_OK; s++)
+		read_session(reader, s, state, moment);
+	return rc;
+}
+
+/* ---- once more ---- */
+
+static int
+check_again(struct crash_run *run, struct crash_state *state, const struct crash_moment *moment,
+	uint32_t round, const char *when)
+{
+	struct crash_report report;
+	char from[4096], to[4096];
+	snprintf(from, sizeof(from), "%s/database", run->again);
+	snprintf(to, sizeof(to), "%s/database", run->scratch);
+	int rc = process_copy_tree(to, from);
+	if (rc == NB_OK)
+		rc = crash_verify(&report, &run->subject, state, moment, to);
+	if (rc != NB_OK)
+		return rc;
+	run->tally->rounds = 1;
+	return crash_run_take(run, &report,
+		&(struct crash_evidence){
+			.round = round, .when = when, .state = state, .moment = moment});
+}
+
+int
+crash_run_again(struct crash_run *run)
+{
+	struct reader reader;
+	struct crash_plan plan;
+	struct crash_state state = {.last = NULL};
+	struct crash_moment moment = {.is_made = 0};
+	int rc = reader_open(&reader, run->again);
+	if (rc != NB_OK)
+		return rc;
+	char engine[64], when[256];
+	snprintf(engine, sizeof(engine), "%s", read_text(&reader, reader.json, "engine"));
+	snprintf(when, sizeof(when), "%s", read_text(&reader, reader.json, "when"));
+	uint32_t round = (uint32_t)read_count(&reader, reader.json, "round", UINT32_MAX);
+	run->subject.durability = read_durability(&reader);
+	run->subject.how = read_name(&reader, "how", how_names, 2);
+	rc = read_evidence(&reader, &plan, &state, &moment);
+	int closed = reader_close(&reader);
+	rc = rc == NB_OK ? closed : rc;
+	if (rc == NB_OK && strcmp(engine, run->args->engine->name) != 0)
+		rc = error_set(NB_ERR_USAGE, "%s is of the engine %s, not of %s", run->again,
+			engine, run->args->engine->name);
+	if (rc == NB_OK)
+		rc = check_again(run, &state, &moment, round, when);
+	crash_state_destroy(&state);
+	return rc;
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A small engine that keeps its data: a log that each write is appended to, and a sorted array
+ * in memory that is made of it again. It is right, but for the defect that its option chooses:
+ * what a crash test finds is tried on these.
+ *
+ * A record is its size, a checksum, and the writes of one operation; at the first one that is
+ * not whole the log ends. `unclean` is a file that is there while the database is open:
+ * most defects show where it is found.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <mininb/engine.h>
+
+enum {
+	NONE,
+	BUFFERS,    /* what has returned is in memory of its own */
+	TEARS,      /* a recovery cuts the last value */
+	SPLITS,     /* it leaves out the last write of the last batch */
+	RESURRECTS, /* it passes over deletes */
+	SWAPS,      /* it gives the last key that was put the value of another */
+	REFUSES,    /* it fails, */
+	CRASHES,    /* ends by a signal, */
+	HANGS,      /* never ends */
+	SKIPS,      /* a scan leaves a key out */
+	DRIFTS,     /* each open that is no recovery loses a key */
+	STUBBORN,   /* after a recovery no write is taken */
+	REORDERS    /* long values are there at once, the others later */
+};
+
+static const struct nb_option options[] = {
+	{.name = "defect",
+		.type = NB_OPT_CHOICE,
+		.def = "none",
+		.choices = "none|buffers|tears|splits|resurrects|swaps|refuses|crashes|hangs|"
+			   "skips|drifts|stubborn|reorders",
+		.help = "what is wrong with it"},
+	{.name = NULL},
+};
+
+enum { BUFFER = 1 << 20, LATE = 16 << 10, LONG = 512 };
+
+struct record {
+	unsigned char *key, *value;
+	size_t key_size, value_size;
+};
+
+struct nb_db {
+	const struct nb_host *host;
+	uint64_t defect;
+	uint32_t durability;
+	bool is_unclean, is_scan_backward;
+	int dir, log;
+	struct record *records;
+	size_t count, room, at, late; /* `late`: bytes that wait in `buffer` */
+	unsigned char *buffer;
+};
+
+/* ---- memory ---- */
+
+static int
+compare(const struct record *record, struct nb_slice key)
+{
+	size_t size = record->key_size < key.size ? record->key_size : key.size;
+	int order = memcmp(record->key, key.data, size);
+	return order != 0 ? order
+			  : (record->key_size > key.size) - (record->key_size < key.size);
+}
+
+/** Where the key is, or would be. */
+static size_t
+find(const struct nb_db *db, struct nb_slice key, bool *is_there)
+{
+	size_t low = 0, high = db->count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (compare(&db->records[middle], key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*is_there = low < db->count && compare(&db->records[low], key) == 0;
+	return low;
+}
+
+static void
+erase(struct nb_db *db, size_t at)
+{
+	free(db->records[at].key);
+	free(db->records[at].value);
+	memmove(&db->records[at], &db->records[at + 1],
+		(--db->count - at) * sizeof(*db->records));
+}
+
+static unsigned char *
+copy(struct nb_slice slice)
+{
+	unsigned char *bytes = malloc(slice.size + 1);
+	if (bytes == NULL)
+		abort();
+	if (slice.size > 0)
+		memcpy(bytes, slice.data, slice.size);
+	return bytes;
+}
+
+static void
+apply(struct nb_db *db, const struct nb_write *write)
+{
+	bool is_there;
+	size_t at = find(db, write->key, &is_there);
+	if (write->is_delete) {
+		if (is_there)
+			erase(db, at);
+		return;
+	}
+	if (!is_there) {
+		if (db->count == db->room) {
+			db->room = db->room * 2 + 64;
+			db->records = realloc(db->records, db->room * sizeof(*db->records));
+			if (db->records == NULL)
+				abort();
+		}
+		memmove(&db->records[at + 1], &db->records[at],
+			(db->count++ - at) * sizeof(*db->records));
+		db->records[at] = (struct record){
+			.key = copy(write->key), .key_size = write->key.size};
+	}
+	free(db->records[at].value);
+	db->records[at].value = copy(write->value);
+	db->records[at].value_size = write->value.size;
+}
+
+/* ---- the log ---- */
+
+struct head {
+	uint32_t size, sum, count; /* of what follows, and how many writes */
+};
+
+struct item {
+	uint32_t key_size, value_size, is_delete;
+};
+
+static uint32_t
+sum_of(const unsigned char *bytes, size_t size)
+{
+	uint32_t hash = 0x811c9dc5u; /* FNV-1a */
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ bytes[i]) * 0x01000193u;
+	return hash;
+}
+
+static int
+write_out(struct nb_db *db, const unsigned char *bytes, size_t size)
+{
+	while (size > 0) {
+		ssize_t written = write(db->log, bytes, size);
+		if (written < 0)
+			return db->host->fail(NB_FAIL, "the log cannot be written");
+		bytes += written;
+		size -= (size_t)written;
+	}
+	if (db->durability == NB_DUR_COMMIT && fdatasync(db->log) != 0)
+		return db->host->fail(NB_FAIL, "the log cannot be synced");
+	return NB_OK;
+}
+
+static int
+write_late(struct nb_db *db)
+{
+	size_t size = db->late;
+	db->late = 0;
+	return write_out(db, db->buffer, size);
+}
+
+static bool
+is_late(const struct nb_db *db, size_t size)
+{
+	if (db->defect == REORDERS)
+		return size < LONG;
+	return db->defect == BUFFERS || db->durability == NB_DUR_NONE ||
+		db->durability == NB_DUR_PERIODIC;
+}
+
+static int
+append(struct nb_db *db, const struct nb_write *writes, size_t count)
+{
+	unsigned char *begin = db->buffer + db->late, *at = begin + sizeof(struct head);
+	for (size_t i = 0; i < count; i++) {
+		struct item item = {.key_size = (uint32_t)writes[i].key.size,
+			.value_size = writes[i].is_delete ? 0 : (uint32_t)writes[i].value.size,
+			.is_delete = writes[i].is_delete};
+		memcpy(at, &item, sizeof(item));
+		at += sizeof(item);
+		memcpy(at, writes[i].key.data, item.key_size);
+		at += item.key_size;
+		if (item.value_size > 0)
+			memcpy(at, writes[i].value.data, item.value_size);
+		at += item.value_size;
+	}
+	struct head head = {.size = (uint32_t)(at - begin - (ptrdiff_t)sizeof(head)),
+		.count = (uint32_t)count};
+	head.sum = sum_of(begin + sizeof(head), head.size);
+	memcpy(begin, &head, sizeof(head));
+	if (!is_late(db, (size_t)(at - begin)))
+		return write_out(db, begin, (size_t)(at - begin));
+	db->late += (size_t)(at - begin);
+	return db->late > LATE ? write_late(db) : NB_OK;
+}
+
+/** What the log has, from `offset` on; returns where the next one begins, 0 at the end. */
+static size_t
+replay_one(struct nb_db *db, const unsigned char *log, size_t size, size_t offset)
+{
+	struct head head;
+	if (size - offset < sizeof(head))
+		return 0;
+	memcpy(&head, log + offset, sizeof(head));
+	const unsigned char *at = log + offset + sizeof(head);
+	size_t next = offset + sizeof(head) + head.size;
+	if (head.size > size - offset - sizeof(head) || sum_of(at, head.size) != head.sum)
+		return 0;
+	bool is_last = next == size; /* defects of the last one look no further */
+	for (uint32_t i = 0; i < head.count; i++) {
+		struct item item;
+		memcpy(&item, at, sizeof(item));
+		struct nb_write write = {.key = {at + sizeof(item), item.key_size},
+			.value = {at + sizeof(item) + item.key_size, item.value_size},
+			.is_delete = item.is_delete};
+		at += sizeof(item) + item.key_size + item.value_size;
+		if (db->is_unclean && db->defect == RESURRECTS && write.is_delete)
+			continue;
+		if (db->is_unclean && db->defect == SPLITS && head.count > 1 &&
+			i + 1 == head.count)
+			continue;
+		if (db->is_unclean && db->defect == TEARS && is_last)
+			write.value.size /= 2;
+		if (db->is_unclean && db->defect == SWAPS && db->count > 1 && is_last)
+			write.value = (struct nb_slice){
+				db->records[0].value, db->records[0].value_size};
+		apply(db, &write);
+	}
+	return next;
+}
+
+static int
+replay(struct nb_db *db)
+{
+	struct stat info;
+	if (fstat(db->log, &info) != 0)
+		return db->host->fail(NB_FAIL, "the log cannot be looked at");
+	size_t size = (size_t)info.st_size, whole = 0;
+	unsigned char *log = malloc(size + 1);
+	if (log == NULL || pread(db->log, log, size, 0) != info.st_size) {
+		free(log);
+		return db->host->fail(NB_FAIL, "the log cannot be read");
+	}
+	for (size_t next; (next = replay_one(db, log, size, whole)) != 0;)
+		whole = next;
+	free(log);
+	/* What is not whole would stand in the middle soon. */
+	return ftruncate(db->log, (off_t)whole) == 0
+		? NB_OK
+		: db->host->fail(NB_FAIL, "the log cannot be cut");
+}
+
+/* ---- the verbs ---- */
+
+static const char *
+version(void)
+{
+	return "1.0";
+}
+
+static void
+db_free(struct nb_db *db)
+{
+	while (db->count > 0)
+		erase(db, db->count - 1);
+	free(db->records);
+	free(db->buffer);
+	if (db->log >= 0)
+		close(db->log);
+	if (db->dir >= 0)
+		close(db->dir);
+	free(db);
+}
+
+static int
+recover(struct nb_db *db, const struct nb_open_args *args)
+{
+	int flags = O_RDWR | O_APPEND | O_CLOEXEC |
+		((args->flags & NB_OPEN_CREATE) != 0 ? O_CREAT : 0);
+	db->dir = open(args->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	db->log = openat(db->dir, "log", flags, 0600);
+	if (db->log < 0)
+		return db->host->fail(NB_FAIL, "there is no log");
+	db->is_unclean = faccessat(db->dir, "unclean", F_OK, 0) == 0;
+	if (db->is_unclean && db->defect == REFUSES)
+		return db->host->fail(NB_FAIL, "%s was not closed", args->path);
+	if (db->is_unclean && db->defect == CRASHES)
+		raise(SIGSEGV);
+	while (db->is_unclean && db->defect == HANGS)
+		pause();
+	int unclean = openat(db->dir, "unclean", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	if (unclean < 0)
+		return db->host->fail(NB_FAIL, "no file can be made");
+	close(unclean);
+	int rc = replay(db);
+	if (rc == NB_OK && !db->is_unclean && db->defect == DRIFTS && db->count > 0)
+		erase(db, 0);
+	return rc;
+}
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return args->host->fail(NB_FAIL, "out of memory");
+	db->host = args->host;
+	db->defect = args->options[0].u64;
+	db->durability = args->durability;
+	db->log = db->dir = -1;
+	db->buffer = malloc(BUFFER);
+	int rc = db->buffer != NULL ? recover(db, args)
+				    : args->host->fail(NB_FAIL, "out of memory");
+	if (rc == NB_OK)
+		*out = db;
+	else
+		db_free(db);
+	return rc;
+}
+
+static int
+db_close(struct nb_db *db)
+{
+	int rc = write_late(db);
+	if (rc == NB_OK)
+		unlinkat(db->dir, "unclean", 0);
+	db_free(db);
+	return rc;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	(void)id;
+	*out = (void *)db;
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	(void)session;
+	return NB_OK;
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	struct nb_db *db = (void *)session;
+	bool is_there;
+	size_t at = find(db, key, &is_there);
+	if (!is_there)
+		return NB_NOT_FOUND;
+	*value = (struct nb_slice){db->records[at].value, db->records[at].value_size};
+	return NB_OK;
+}
+
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	struct nb_db *db = (void *)session;
+	(void)flags; /* it is atomic anyway */
+	if (db->is_unclean && db->defect == STUBBORN)
+		return db->host->fail(NB_FAIL, "no write is taken after a recovery");
+	int rc = append(db, writes, count);
+	for (size_t i = 0; i < count && rc == NB_OK; i++)
+		apply(db, &writes[i]);
+	return rc;
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return batch(session, &(struct nb_write){.key = key, .value = value}, 1, 0);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	return batch(session, &(struct nb_write){.key = key, .is_delete = 1}, 1, 0);
+}
+
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	struct nb_db *db = (void *)session;
+	if (args->from.size != 0)
+		return db->host->fail(NB_UNSUPPORTED, "a scan begins at an end");
+	db->is_scan_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
+	db->at = 0;
+	return NB_OK;
+}
+
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	struct nb_db *db = (void *)session;
+	if (db->at == db->count / 2 && db->is_unclean && db->defect == SKIPS)
+		db->at++;
+	if (db->at >= db->count)
+		return NB_NOT_FOUND;
+	size_t at = db->is_scan_backward ? db->count - 1 - db->at : db->at;
+	db->at++;
+	*key = (struct nb_slice){db->records[at].key, db->records[at].key_size};
+	*value = (struct nb_slice){db->records[at].value, db->records[at].value_size};
+	return NB_OK;
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	(void)session;
+	return NB_OK;
+}
+
+static const struct nb_engine engine = {
+	.abi = NB_ENGINE_ABI,
+	.size = sizeof(engine),
+	.name = "keeper",
+	.summary = "made for the tests of crashes",
+	.licence = "BSD-2-Clause",
+	.home = "part of mininb",
+	.build = NB_ENGINE_BUILD,
+	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_ATOMIC_BATCH,
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) |
+		NB_DUR_BIT(NB_DUR_PERIODIC) | NB_DUR_BIT(NB_DUR_COMMIT),
+	.auto_durability = NB_DUR_PROCESS,
+	.key_size_max = 256,
+	.value_size_max = 32 << 10,
+	.options = options,
+	.version = version,
+	.open = db_open,
+	.close = db_close,
+	.session_open = session_open,
+	.session_close = session_close,
+	.get = get,
+	.put = put,
+	.del = del,
+	.batch = batch,
+	.scan_open = scan_open,
+	.scan_next = scan_next,
+	.scan_close = scan_close,
+};
+
+NB_ENGINE_PLUGIN(engine)

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rounds of SIGKILL on an engine that is right and on one with each defect: the right one must
+ * pass, and each defect be found and called what it is. What was kept finds the same again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/engine.h"
+#include "scratch.h"
+#include "unit.h"
+
+static struct nb_engine_ref *ref;
+static struct nb_option_value *values;
+
+/** What was told, the first of it. */
+static struct {
+	uint32_t count, wrong, is_broken;
+	char text[512], when[256], kept[256];
+} told;
+
+static void
+take(void *to, const struct nb_crash_finding *finding)
+{
+	(void)to;
+	if (told.count++ > 0)
+		return;
+	told.wrong = finding->wrong;
+	told.is_broken = finding->is_broken;
+	snprintf(told.text, sizeof(told.text), "%s", finding->text);
+	snprintf(told.when, sizeof(told.when), "%s", finding->when);
+	snprintf(
+		told.kept, sizeof(told.kept), "%s", finding->kept != NULL ? finding->kept : "");
+}
+
+static void
+load(const char *defect)
+{
+	char driver[512], option[64];
+	const char *options[] = {option};
+	snprintf(driver, sizeof(driver), "%s/keeper.so", getenv("MININB_TEST_PLUGINS"));
+	snprintf(option, sizeof(option), "defect=%s", defect);
+	ck_assert_int_eq(nb_engine_load(&ref, driver), 0);
+	ck_assert_int_eq(nb_engine_configure(&values, ref, options, 1), 0);
+}
+
+static void
+unload(void)
+{
+	nb_options_delete(values, nb_engine_table(ref));
+	nb_engine_unload(ref);
+}
+
+static struct nb_crash_args
+args_of(uint32_t durability, uint32_t rounds)
+{
+	struct nb_crash_args args = NB_CRASH_ARGS_INIT;
+	args.engine = nb_engine_table(ref);
+	args.options = values;
+	args.driver = "keeper";
+	args.durability = durability;
+	args.rounds = rounds;
+	args.ops = 300;
+	args.scratch = ".";
+	args.timeout_ns = 200 * 1000 * 1000;
+	args.report = take;
+	return args;
+}
+
+/** All of a call, after which nothing is left of it but what was to be kept. */
+static int
+crash(struct nb_crash_tally *tally, const struct nb_crash_args *args)
+{
+	memset(&told, 0, sizeof(told));
+	int rc = nb_crash(tally, args);
+	ck_assert_int_eq(entries_of("."), args->keep != NULL && told.kept[0] != '\0');
+	return rc;
+}
+
+/** The defect shows as `wrong`, at each level below which it is one. */
+static void
+is_found(const char *defect, uint32_t wrong, const char *part)
+{
+	struct nb_crash_tally tally;
+	scratch_fresh(defect);
+	load(defect);
+	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 6);
+	ck_assert_int_eq(crash(&tally, &args), 0);
+	ck_assert_msg(tally.wrong[wrong] > 0, "%s: %s", defect, told.text);
+	ck_assert_uint_gt(tally.broken, 0);
+	ck_assert_uint_eq(told.is_broken, 1);
+	ck_assert_msg(told.wrong != wrong || strstr(told.text, part) != NULL, "%s", told.text);
+	nb_crash_tally_clear(&tally);
+	unload();
+}
+
+START_TEST(right_engine_passes_at_each_level)
+{
+	struct nb_crash_tally tally;
+	load("none");
+	scratch_fresh("right");
+	for (uint32_t level = NB_DUR_NONE; level <= NB_DUR_COMMIT; level++) {
+		struct nb_crash_args args = args_of(level, 10);
+		ck_assert_int_eq(crash(&tally, &args), 0);
+		ck_assert_msg(tally.broken == 0, "%s", told.text);
+		ck_assert_uint_eq(told.count, 0);
+		ck_assert_uint_eq(tally.rounds, 10);
+		ck_assert_uint_eq(tally.crashes, 10);
+		ck_assert_uint_eq(tally.survived + tally.lost, tally.acknowledged);
+		ck_assert_uint_eq(tally.holes, 0);
+		ck_assert_uint_eq(nb_histogram_count(tally.recovery), 10);
+		if (level == NB_DUR_PROCESS || level == NB_DUR_COMMIT)
+			ck_assert_uint_eq(tally.lost, 0);
+		nb_crash_tally_clear(&tally);
+	}
+	unload();
+}
+END_TEST
+
+START_TEST(each_defect_is_found)
+{
+	static const struct {
+		const char *defect;
+		uint32_t wrong;
+		const char *part;
+	} defects[] = {
+		{"buffers", NB_CRASH_LOST, "gone"},
+		{"tears", NB_CRASH_TORN, "none of the values put there"},
+		{"splits", NB_CRASH_SPLIT_BATCH, "is there in part: in key"},
+		{"resurrects", NB_CRASH_LOST, "has deleted it"},
+		{"swaps", NB_CRASH_GHOST, "has put under another key"},
+		{"refuses", NB_CRASH_NOT_OPENED, "(database was not closed)"},
+		{"crashes", NB_CRASH_NOT_OPENED, "in open the process was ended by signal"},
+		{"hangs", NB_CRASH_NOT_OPENED, "in open it hangs"},
+		{"skips", NB_CRASH_SCAN, "a scan leaves out the key"},
+		{"drifts", NB_CRASH_UNSTABLE, "is another one after close and open: gone"},
+		{"stubborn", NB_CRASH_NOT_WRITABLE, "no write is taken after a recovery"},
+		{"reorders", NB_CRASH_REORDERED, "is there and an earlier one is not"},
+	};
+	for (size_t i = 0; i < sizeof(defects) / sizeof(*defects); i++)
+		is_found(defects[i].defect, defects[i].wrong, defects[i].part);
+}
+END_TEST
+
+START_TEST(order_is_promised_where_the_latest_may_be_lost)
+{
+	struct nb_crash_tally tally;
+	scratch_fresh("periodic");
+	load("reorders");
+	struct nb_crash_args args = args_of(NB_DUR_PERIODIC, 6);
+	ck_assert_int_eq(crash(&tally, &args), 0);
+	ck_assert_uint_gt(tally.wrong[NB_CRASH_REORDERED], 0);
+	ck_assert_uint_eq(tally.wrong[NB_CRASH_LOST], 0);
+	ck_assert_uint_gt(tally.broken, 0);
+	nb_crash_tally_clear(&tally);
+	unload();
+}
+END_TEST
+
+START_TEST(nothing_is_promised_by_none)
+{
+	struct nb_crash_tally tally;
+	scratch_fresh("none");
+	load("tears");
+	struct nb_crash_args args = args_of(NB_DUR_NONE, 10);
+	ck_assert_int_eq(crash(&tally, &args), 0);
+	ck_assert_uint_eq(tally.broken, 0);
+	ck_assert_uint_gt(tally.lost, 0);
+	ck_assert_uint_gt(tally.wrong[NB_CRASH_TORN], 0); /* it is told */
+	ck_assert_uint_gt(told.count, 0);
+	ck_assert_uint_eq(told.is_broken, 0);
+	nb_crash_tally_clear(&tally);
+	unload();
+}
+END_TEST
+
+START_TEST(what_is_kept_finds_the_same_again)
+{
+	struct nb_crash_tally tally;
+	struct nb_crash_kept kept;
+	char text[512], when[256], path[256];
+	scratch_fresh("kept");
+	load("tears");
+	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 2);
+	args.keep = "found";
+	args.engine_options = (const char *const[]){"defect=tears"};
+	args.engine_option_count = 1;
+	args.seed = UINT64_MAX;
+	ck_assert_int_eq(crash(&tally, &args), 0);
+	ck_assert_uint_gt(told.count, 0);
+	nb_crash_tally_clear(&tally);
+	strcpy(text, told.text);
+	strcpy(when, told.when);
+	strcpy(path, told.kept);
+	ck_assert_int_eq(strncmp(path, "found/keeper-process-", 21), 0);
+
+	ck_assert_int_eq(nb_crash_kept_read(&kept, path), 0);
+	ck_assert_str_eq(kept.driver, "keeper");
+	ck_assert_uint_eq(kept.engine_option_count, 1);
+	ck_assert_str_eq(kept.engine_options[0], "defect=tears");
+	ck_assert_uint_eq(kept.durability, NB_DUR_PROCESS);
+	ck_assert_uint_eq(kept.how, NB_CRASH_KILL);
+	ck_assert_uint_eq(kept.seed, UINT64_MAX);
+	nb_crash_kept_clear(&kept);
+
+	for (int i = 0; i < 2; i++) { /* it stays as it is */
+		memset(&told, 0, sizeof(told));
+		ck_assert_int_eq(nb_crash_again(&tally, &args, path), 0);
+		ck_assert_uint_eq(tally.rounds, 1);
+		ck_assert_uint_eq(tally.broken, 1);
+		ck_assert_str_eq(told.text, text);
+		ck_assert_str_eq(told.when, when);
+		nb_crash_tally_clear(&tally);
+	}
+	unload();
+}
+END_TEST
+
+/** What is refused, and that the error says `part`. */
+static void
+is_refused(const char *json, const char *part)
+{
+	struct nb_crash_tally tally;
+	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 1);
+	file_put("edited/crash.json", json, strlen(json));
+	ck_assert_int_eq(nb_crash_again(&tally, &args, "edited"), NB_ERR_USAGE);
+	ck_assert_msg(strstr(nb_error_text(), part) != NULL, "%s", nb_error_text());
+	nb_crash_tally_clear(&tally);
+}
+
+#define HEAD \
+	"{\"driver\":\"keeper\",\"engine\":\"keeper\",\"options\":[],\"durability\":" \
+	"\"process\"," \
+	"\"how\":\"kill\",\"file_system\":\"journalled\",\"seed\":\"1\",\"round\":0," \
+	"\"when\":\"\",\"is_made\":true,\"plan\":{\"seed\":\"1\",\"sessions\":1,\"keys\":1," \
+	"\"value_size_max\":\"0\",\"key_size_max\":256,\"has_batches\":true,\"is_atomic\":" \
+	"true},"
+
+START_TEST(edited_evidence_is_refused)
+{
+	struct nb_crash_kept kept;
+	scratch_fresh("edited_too");
+	load("none");
+	ck_assert_int_eq(nb_crash_kept_read(&kept, "."), NB_ERR_USAGE);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "crash.json: No such file"));
+	ck_assert_int_eq(mkdir("edited", 0700), 0);
+	is_refused("{", "line 1");
+	is_refused("{}", "was changed");
+	is_refused("[]", "was changed");
+	is_refused(HEAD "\"sessions\":[]}", "was changed");
+	is_refused(HEAD "\"sessions\":[{\"start\":3,\"acked\":2,\"begun\":2,\"last\":[0]}]}",
+		"was changed");
+	is_refused(HEAD "\"sessions\":[{\"start\":1,\"acked\":2,\"begun\":2,\"last\":[99]}]}",
+		"was changed");
+	is_refused(HEAD "\"sessions\":[{\"start\":1,\"acked\":2,\"begun\":99999999999,"
+			"\"last\":[0]}]}",
+		"was changed");
+	unload();
+}
+END_TEST
+
+START_TEST(what_cannot_be_tried_is_refused)
+{
+	struct nb_crash_tally tally;
+	load("none");
+	struct nb_engine other = *nb_engine_table(ref);
+	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 1);
+	args.sessions = 2;
+	ck_assert_int_eq(nb_crash(&tally, &args), NB_ERR_USAGE);
+	nb_crash_tally_clear(&tally);
+	args = args_of(NB_DUR_PROCESS, 1);
+	args.engine = &other;
+	other.caps &= ~NB_CAP_PERSISTENT;
+	ck_assert_int_eq(nb_crash(&tally, &args), NB_UNSUPPORTED);
+	nb_crash_tally_clear(&tally);
+	other.caps |= NB_CAP_PERSISTENT;
+	other.durabilities = NB_DUR_BIT(NB_DUR_COMMIT);
+	ck_assert_int_eq(nb_crash(&tally, &args), NB_ERR_USAGE);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "process"));
+	nb_crash_tally_clear(&tally);
+	args = args_of(NB_DUR_PROCESS, 1);
+	args.scratch = "/nowhere";
+	ck_assert_int_eq(nb_crash(&tally, &args), NB_FAIL);
+	nb_crash_tally_clear(&tally);
+	unload();
+}
+END_TEST
+
+static int
+put_failing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	(void)session;
+	(void)key;
+	(void)value;
+	return NB_FAIL;
+}
+
+START_TEST(engine_that_fails_before_a_crash_is_no_finding)
+{
+	struct nb_crash_tally tally;
+	scratch_fresh("fails");
+	load("none");
+	struct nb_engine other = *nb_engine_table(ref);
+	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 3);
+	args.engine = &other;
+	other.put = put_failing;
+	ck_assert_int_eq(crash(&tally, &args), NB_FAIL);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "before anything has crashed: put"));
+	ck_assert_uint_eq(tally.crashes, 0);
+	nb_crash_tally_clear(&tally);
+	unload();
+}
+END_TEST
+
+START_TEST(every_wrong_has_a_name)
+{
+	for (uint32_t i = 0; i < NB_CRASH_WRONGS; i++)
+		ck_assert_ptr_nonnull(nb_crash_wrong_name(i));
+	ck_assert_ptr_null(nb_crash_wrong_name(NB_CRASH_WRONGS));
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int status = UNIT_RUN("crash_kill", each_defect_is_found,
+		right_engine_passes_at_each_level,
+		order_is_promised_where_the_latest_may_be_lost, nothing_is_promised_by_none,
+		what_is_kept_finds_the_same_again, edited_evidence_is_refused,
+		what_cannot_be_tried_is_refused, engine_that_fails_before_a_crash_is_no_finding,
+		every_wrong_has_a_name);
+	scratch_leave();
+	return status;
+}
