@@ -19,11 +19,12 @@
  * that power loss may leave at any recorded moment: what was not synced is lost, or
  * there in part, or in another order.
  *
- * What a level promises. `none`: nothing; what a crash took is counted, wrong bytes as
- * well, and no promise is broken. `process`, at a kill: all that has returned is there.
- * `commit`: that, and the same at a power loss. `periodic`: the latest writes of a
- * session may be gone, but none that is older than one which is there. At each of them,
- * whatever was lost: no value that was never put under that key, none in part, no
+ * What a level promises, as the README defines it. `none`: nothing; what a crash took is
+ * counted, wrong bytes as well, and no promise is broken. `process`, `periodic` and `commit`,
+ * at a kill: all that has returned is there. At a power loss `process` promises nothing either;
+ * `periodic`: the latest writes of a session may be gone, but none that is older than
+ * one which is there; `commit`: all that has returned is there. Where anything is
+ * promised, whatever was lost: no value that was never put under that key, none in part, no
  * batch in part where it was to be atomic, a database that opens, whose scans are in
  * order and tell what get tells, that can be written, and is the same when it is opened
  * once more. A write that was begun and has not returned may be there or not.
@@ -104,7 +105,7 @@ struct nb_crash_args {
 	uint32_t rounds;      /* crashes of KILL, recordings of POWER; >= 1 */
 	uint32_t states;      /* of POWER: states made of each recording; 0: 50 */
 	uint32_t sessions;    /* that write at once, 1 to 16; 1 unless NB_CAP_CONCURRENT */
-	uint64_t ops; /* most operations of a session in a round; 0: 10000, of POWER 300 */
+	uint64_t ops; /* most operations to wait for in a round; 0: 10000, of POWER 300 */
 	uint64_t timeout_ns; /* for one recovery with all its checks; a longer one hangs */
 	nb_crash_report_fn report; /* may be NULL */
 	void *report_arg;

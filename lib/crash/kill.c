@@ -322,7 +322,8 @@ do_round(struct kills *kills)
 	draw_aim(&aim, &kills->rng, most);
 	crash_state_copy(&kills->before, &kills->state);
 	int status = 0;
-	uint64_t each = aim.where == IN_CLOSE ? aim.ops / kills->plan.sessions + 1 : most;
+	/* Else it goes on until it is killed. */
+	uint64_t each = aim.where == IN_CLOSE ? aim.ops / kills->plan.sessions + 1 : UINT32_MAX;
 	pid_t pid = start_writer(kills, each);
 	if (pid < 0)
 		return error_system("a process cannot be made");

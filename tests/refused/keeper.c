@@ -22,11 +22,11 @@
 enum {
 	NONE,
 	BUFFERS,    /* what has returned is in memory of its own */
-	TEARS,      /* a recovery cuts the last value */
-	SPLITS,     /* it leaves out the last write of the last batch */
-	RESURRECTS, /* it passes over deletes */
-	SWAPS,      /* it gives the last key that was put the value of another */
-	REFUSES,    /* it fails, */
+	TEARS,      /* a recovery cuts each value, */
+	SPLITS,     /* leaves out the last write of each batch, */
+	RESURRECTS, /* passes over deletes, */
+	SWAPS,      /* gives each key the value of another, */
+	REFUSES,    /* fails, */
 	CRASHES,    /* ends by a signal, */
 	HANGS,      /* never ends */
 	SKIPS,      /* a scan leaves a key out */
@@ -184,8 +184,7 @@ is_late(const struct nb_db *db, size_t size)
 {
 	if (db->defect == REORDERS)
 		return size < LONG;
-	return db->defect == BUFFERS || db->durability == NB_DUR_NONE ||
-		db->durability == NB_DUR_PERIODIC;
+	return db->defect == BUFFERS || db->durability == NB_DUR_NONE;
 }
 
 static int
@@ -226,7 +225,6 @@ replay_one(struct nb_db *db, const unsigned char *log, size_t size, size_t offse
 	size_t next = offset + sizeof(head) + head.size;
 	if (head.size > size - offset - sizeof(head) || sum_of(at, head.size) != head.sum)
 		return 0;
-	bool is_last = next == size; /* defects of the last one look no further */
 	for (uint32_t i = 0; i < head.count; i++) {
 		struct item item;
 		memcpy(&item, at, sizeof(item));
@@ -239,9 +237,9 @@ replay_one(struct nb_db *db, const unsigned char *log, size_t size, size_t offse
 		if (db->is_unclean && db->defect == SPLITS && head.count > 1 &&
 			i + 1 == head.count)
 			continue;
-		if (db->is_unclean && db->defect == TEARS && is_last)
+		if (db->is_unclean && db->defect == TEARS)
 			write.value.size /= 2;
-		if (db->is_unclean && db->defect == SWAPS && db->count > 1 && is_last)
+		if (db->is_unclean && db->defect == SWAPS && db->count > 1)
 			write.value = (struct nb_slice){
 				db->records[0].value, db->records[0].value_size};
 		apply(db, &write);
