@@ -368,6 +368,16 @@ static const struct nb_explanation explanations[] = {
 		" An engine that maps its files makes no calls. Over keys and "
 		"values that were put, and keys that were deleted.",
 		"text, csv, md, html"},
+	{"Syncs",
+		"calls that made data durable, and how many for a write that "
+		"was acknowledged",
+		"fsync, fdatasync, msync with MS_SYNC, sync and syncfs that "
+		"succeeded, of the process and those that it forked, of "
+		"whatever file; while the operations ran, and then until the "
+		"database was closed. A batch or a transaction is one write. "
+		"Not seen: io_uring, files open with O_DSYNC, persistent "
+		"memory, system calls not by the C library.",
+		"text, md, html"},
 	{"Bytes read",
 		"bytes read at each layer, and how many for one that was asked "
 		"for",
@@ -623,6 +633,11 @@ static const struct nb_explanation explanations[] = {
 		"It was not asked for, or the engine cannot be asked to flush "
 		"or compact.",
 		"text, json, md"},
+	{"claims-without-syncs", "at commit, writes were acknowledged before they were durable",
+		"A sync can be for one write of each thread. With fewer syncs "
+		"than that takes, the rest of the writes were answered too "
+		"early. See Syncs.",
+		"text, json, md"},
 	{"build", "mininb or the plugin is no release build",
 		"Its figures are slower than they need be.", "text, json, md"},
 	{"virtual-machine", "a hypervisor was seen", "Others may share CPU, cache and disk.",
@@ -794,6 +809,9 @@ static const struct nb_explanation explanations[] = {
 		"bytes read by the block device, whoever used it for one that "
 		"was asked for",
 		"See Bytes read.", "csv"},
+	{"commits", "writes that were acknowledged",
+		"With those of the warm-up. A batch or a transaction is one.", "csv"},
+	{"syncs", "calls that made data durable while the operations ran", "See Syncs.", "csv"},
 	{"space_amplification",
 		"bytes of allocated blocks for one of keys and values that is "
 		"alive",
@@ -870,6 +888,10 @@ static const struct nb_explanation explanations[] = {
 		"/proc/pressure.", "csv"},
 	{"throttled_ns", "time in which the cgroup was kept from the CPU by its quota", "",
 		"csv"},
+	{"fsync_calls", "calls of fsync(2) that succeeded", "See Syncs.", "csv"},
+	{"fdatasync_calls", "calls of fdatasync(2) that succeeded", "See Syncs.", "csv"},
+	{"msync_calls", "calls of msync(2) with MS_SYNC that succeeded", "See Syncs.", "csv"},
+	{"sync_calls", "calls of sync(2) and syncfs(2) that succeeded", "See Syncs.", "csv"},
 	{"cycles", "cycles of the processor", "perf_event_open(2), all threads of the process.",
 		"csv"},
 	{"instructions", "instructions of the processor", "As cycles.", "csv"},

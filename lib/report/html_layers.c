@@ -68,6 +68,18 @@ write_amplification(const struct record_figures *figures, FILE *out)
 }
 
 static void
+write_syncs(const struct nb_result *result, FILE *out)
+{
+	char text[512];
+	result_syncs_text(result, text, sizeof(text));
+	if (text[0] == '\0')
+		return;
+	fputs("<p>Syncs: ", out);
+	html_text(out, text);
+	fputs(".</p>\n", out);
+}
+
+static void
 residency_row(FILE *out, const char *when, const struct residency *it)
 {
 	char share[UNITS_SIZE] = "", text[UNITS_SIZE];
@@ -133,6 +145,7 @@ page_layers(struct page *page, const struct record *record)
 	record_figures(record, &figures);
 	fputs("<h3>From the operation to the device</h3>\n", page->out);
 	write_amplification(&figures, page->out);
+	write_syncs(record->run, page->out);
 	write_residency(&record->run->measured, page->out);
 	write_processor(&figures, &record->run->measured, page->out);
 }

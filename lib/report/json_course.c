@@ -20,7 +20,7 @@
 	}
 
 static const char *const known_names[] = {"process", "io", "device", "machine", "pressure",
-	"cgroup", "cycles", "cache", "branches"};
+	"cgroup", "cycles", "cache", "branches", "syncs"};
 static const struct json_names known = {
 	known_names, sizeof(known_names) / sizeof(*known_names)};
 
@@ -56,6 +56,10 @@ const struct json_field json_system_fields[] = {
 	FIELD_NUMBER(system_counts, "pressure_memory_ns", pressure_memory_ns),
 	FIELD_NUMBER(system_counts, "pressure_io_ns", pressure_io_ns),
 	FIELD_NUMBER(system_counts, "throttled_ns", throttled_ns),
+	FIELD_NUMBER(system_counts, "fsync_calls", fsync_calls),
+	FIELD_NUMBER(system_counts, "fdatasync_calls", fdatasync_calls),
+	FIELD_NUMBER(system_counts, "msync_calls", msync_calls),
+	FIELD_NUMBER(system_counts, "sync_calls", sync_calls),
 	FIELD_NUMBER(system_counts, "cycles", cycles),
 	FIELD_NUMBER(system_counts, "instructions", instructions),
 	FIELD_NUMBER(system_counts, "cache_references", cache_references),

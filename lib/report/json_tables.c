@@ -28,6 +28,8 @@ static const struct json_names durabilities = {NAMES("none", "process", "periodi
 static const struct json_names settles = {NAMES("none", "flush", "compact")};
 static const struct json_names clocks = {NAMES("auto", "tsc", "monotonic")};
 static const struct json_names colds = {NAMES("no", "files", "caches")};
+static const struct json_names ways_to_sync = {
+	NAMES("dsync_file", "persistent_memory", "io_uring")};
 static const struct json_names arrivals = {NAMES("closed", "fixed", "poisson")};
 static const struct json_names answers = {
 	NAMES("ok", "not_found", "conflict", "exists", "pending")};
@@ -290,6 +292,9 @@ static const struct json_field measurement_fields[] = {
 	FIELD_OBJECT(measurement, "used", used, json_system_fields),
 	FIELD_OBJECT(measurement, "used_after", used_after, json_system_fields),
 	FIELD_CHARS(measurement, "used_missing", used_missing),
+	FIELD_NUMBER(measurement, "commits", commits),
+	FIELD_CHARS(measurement, "syncs_missing", syncs_missing),
+	FIELD_BITS(measurement, "durable_by", durable_by, ways_to_sync),
 	FIELD_OBJECT(measurement, "levels_before", before, json_level_fields),
 	FIELD_OBJECT(measurement, "levels_after", after, json_level_fields),
 	FIELD_NAME(measurement, "cold", cold, colds),

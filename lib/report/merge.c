@@ -231,6 +231,8 @@ merge_states(struct measurement *into, const struct measurement *from)
 	into->has_read_back &= from->has_read_back;
 	into->settled = from->settled < into->settled ? from->settled : into->settled;
 	into->cold = from->cold < into->cold ? from->cold : into->cold;
+	if (into->syncs_missing[0] == '\0')
+		memcpy(into->syncs_missing, from->syncs_missing, sizeof(into->syncs_missing));
 	if (into->used_missing[0] == '\0')
 		memcpy(into->used_missing, from->used_missing, sizeof(into->used_missing));
 }
@@ -255,6 +257,8 @@ merge_counts(struct measurement *into, const struct measurement *from)
 	into->ops = merge_sum(into->ops, from->ops);
 	into->value_bytes = merge_sum(into->value_bytes, from->value_bytes);
 	into->usage_ops = merge_sum(into->usage_ops, from->usage_ops);
+	into->commits = merge_sum(into->commits, from->commits);
+	into->durable_by |= from->durable_by;
 	into->had_bytes = merge_sum(into->had_bytes, from->had_bytes);
 	into->data_bytes = merge_sum(into->data_bytes, from->data_bytes);
 	into->live_bytes = is_live_known ? merge_sum(into->live_bytes, from->live_bytes) : 0;

@@ -22,6 +22,7 @@ struct note_rule {
 /* Each ended by a NULL id. */
 extern const struct note_rule notes_of_cache[];   /* notes_cache.c */
 extern const struct note_rule notes_of_machine[]; /* notes_machine.c */
+extern const struct note_rule notes_of_claims[];  /* claims.c */
 
 void
 note_write(char *note, const char *fmt, ...) NB_PRINTF(2, 3);

@@ -30,6 +30,7 @@ static const struct nb_note_kind kinds[] = {
 	{"unverified", 0, "nothing was verified"},
 	{"short-values", 0, "values have no room for a checksum"},
 	{"not-settled", 0, "work that was put off is not counted"},
+	{"claims-without-syncs", 0, "writes were acknowledged before they were durable"},
 	{"build", 0, "mininb or the plugin is no release build"},
 	{"governor", 0, "the processor's clock follows the load"},
 	{"steal", 0, "a hypervisor kept CPU time back"},

@@ -4,8 +4,8 @@
  *
  * Each note is a rule that looks at the result and writes one sentence, or nothing where
  * there is nothing to say; and what the engine has warned of is a note, as it said it. Those
- * of the machine and of where the data was stand in notes_machine.c and notes_cache.c. The
- * thresholds of those here:
+ * of the machine and of where the data was stand in notes_machine.c and notes_cache.c, and
+ * that of durability in claims.c. The thresholds of those here:
  *   - the harness: a tenth of the median latency, where it begins to be seen;
  *   - short: under a second, in which no background work shows;
  *   - drift: the last third of the time against the one before by a tenth, from a second on
@@ -324,7 +324,8 @@ static const struct note_rule notes_of_run[] = {
 	{NULL, NULL},
 };
 
-static const struct note_rule *const all[] = {notes_of_run, notes_of_cache, notes_of_machine};
+static const struct note_rule *const all[] = {
+	notes_of_run, notes_of_claims, notes_of_cache, notes_of_machine};
 
 enum { RULE_SETS = sizeof(all) / sizeof(*all) };
 

@@ -253,6 +253,33 @@ PERCENTILE(p99999, 99.999)
 
 /* ---- of the whole run ---- */
 
+/** Of these, 0 is known: it is what one looks for. NULL: they are not. */
+static const struct measurement *
+synced(const struct row *row)
+{
+	const struct nb_result *run = row->walk->record->run;
+	bool is_known = run != NULL && (run->measured.used.known & SYSTEM_SYNCS) != 0;
+	return is_known ? &run->measured : NULL;
+}
+
+static void
+write_commits(struct csv *csv, const struct row *row)
+{
+	if (synced(row) != NULL)
+		csv_count(csv, synced(row)->commits);
+	else
+		csv_empty(csv);
+}
+
+static void
+write_syncs(struct csv *csv, const struct row *row)
+{
+	if (synced(row) != NULL)
+		csv_count(csv, result_syncs(&synced(row)->used));
+	else
+		csv_empty(csv);
+}
+
 #define KNOWN(name, member) \
 	static void write_##name(struct csv *csv, const struct row *row) \
 	{ \
@@ -363,6 +390,8 @@ static const struct column columns[] = {
 	{"read_amplification_calls", write_read_calls},
 	{"read_amplification_storage", write_read_storage},
 	{"read_amplification_device", write_read_device},
+	{"commits", write_commits},
+	{"syncs", write_syncs},
 	{"space_amplification", write_space},
 	{"longest_gap_ns", write_longest_gap},
 	{"slow_ns", write_slow},

@@ -328,6 +328,7 @@ static int
 write_figures(const struct record *record, FILE *out)
 {
 	struct record_figures figures;
+	char syncs[512];
 	record_figures(record, &figures);
 	write_threads(record, out);
 	write_verified(record, out);
@@ -336,6 +337,9 @@ write_figures(const struct record *record, FILE *out)
 		figures.write_storage, figures.write_device);
 	write_amplification(out, "Read amplification", figures.read_calls, figures.read_storage,
 		figures.read_device);
+	result_syncs_text(record->run, syncs, sizeof(syncs));
+	if (syncs[0] != '\0')
+		write_line(out, "Syncs", "%s", syncs);
 	if (figures.space > 0)
 		write_line(out, "Space amplification", "%.3g", figures.space);
 	if (figures.resident_share >= 0 && record->run->measured.residency_begin.is_known)

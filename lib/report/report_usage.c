@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "report/record.h"
 
-enum { TIMES_SIZE = 24, PART_SIZE = UNITS_SIZE + TIMES_SIZE + 16 };
+enum { TIMES_SIZE = 24, PART_SIZE = UNITS_SIZE + TIMES_SIZE + 16, SYNCS_SIZE = 512 };
 
 /** " (2.34x)"; nothing if it is not known, or would be rounded to nothing. */
 static void
@@ -113,6 +113,15 @@ write_bytes(const struct measurement *measured, const struct record_figures *fig
 }
 
 static void
+write_syncs(const struct nb_result *result, FILE *out)
+{
+	char text[SYNCS_SIZE];
+	result_syncs_text(result, text, sizeof(text));
+	if (text[0] != '\0')
+		report_line(out, "Syncs", "%s", text);
+}
+
+static void
 write_space(const struct measurement *measured, const struct record_figures *figures, FILE *out)
 {
 	char allocated[UNITS_SIZE], live[UNITS_SIZE], times[TIMES_SIZE];
@@ -190,6 +199,7 @@ report_usage(const struct record *record, FILE *out)
 	record_figures(record, &figures);
 	write_process(measured, out);
 	write_bytes(measured, &figures, out);
+	write_syncs(record->run, out);
 	write_space(measured, &figures, out);
 	write_processor(record->run, &figures, out);
 	write_stalls(&figures.stalls, out);

@@ -88,6 +88,21 @@ report_origin(const struct nb_result *result, FILE *out);
 void
 report_cache_state(const struct nb_result *result, FILE *out);
 
+/** Calls of all kinds that have made data durable (claims.c); only if SYSTEM_SYNCS is known. */
+uint64_t
+result_syncs(const struct system_counts *counts);
+
+/**
+ * Writes of a run at `commit` that were acknowledged before they can have been durable: at
+ * least so many. 0 where that cannot be told.
+ */
+uint64_t
+result_unsynced(const struct nb_result *result);
+
+/** "2000 fdatasync, 1 per write; ..."; empty: there is nothing to tell. */
+void
+result_syncs_text(const struct nb_result *result, char *text, size_t size);
+
 /** What the engine has counted (report_counters.c). */
 void
 report_counters(const struct nb_result *result, FILE *out);

@@ -27,6 +27,7 @@ struct job_measurement {
 	bool has_begun, is_partial;
 	uint64_t ops;     /* that count */
 	uint64_t done;    /* warm-up included */
+	uint64_t commits; /* likewise: see job_is_commit() */
 	uint64_t wall_ns; /* first of the operations that count to the last one's end */
 	uint64_t span_ns; /* begin of the phase to the last operation's end */
 	struct job_kind kinds[NB_OP_KINDS];

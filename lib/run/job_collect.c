@@ -291,7 +291,12 @@ collect_worker(struct nb_job_run *run, struct job_part *part, uint32_t thread)
 		if (rc != NB_OK)
 			return rc;
 		own->kinds[kind] = measured->kinds[kind].ops - before;
+		for (int i = 0; i < WORKER_ANSWERS; i++)
+			measured->commits += job_is_commit(kind, i)
+				? worker->counts[kind].answers[i]
+				: 0;
 	}
+	measured->commits += worker->warm_commits;
 	measured->ops += worker->measured;
 	measured->done += worker->done;
 	measured->waited_ns += worker->waited_ns;

@@ -133,6 +133,7 @@ collect(struct nb_job_run *run)
 		sum->has_begun |= part->measured.has_begun;
 		sum->ops += part->measured.ops;
 		sum->usage_ops += part->measured.done;
+		sum->commits += part->measured.commits;
 		wall_ns = part->measured.wall_ns > wall_ns ? part->measured.wall_ns : wall_ns;
 		for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
 			const struct job_kind *from = &part->measured.kinds[kind];

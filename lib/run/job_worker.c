@@ -426,8 +426,10 @@ count_block(struct job_worker *worker, const struct ops_op *ops, struct taken *t
 	uint32_t first = taken->counted;
 	for (uint32_t j = first; j < taken->count; j++) {
 		const struct span *span = &taken->spans[j];
-		if (span->begin < moments->warm || ops[j].index < plan->warmup_count)
+		if (span->begin < moments->warm || ops[j].index < plan->warmup_count) {
+			worker->warm_commits += job_is_commit(ops[j].kind, taken->answers[j]);
 			continue;
+		}
 		struct job_counts *counts = &worker->counts[ops[j].kind];
 		uint64_t ticks = span->end - span->begin - span->paused;
 		histogram_add(counts->service, clock_ns(plan->clock, ticks));

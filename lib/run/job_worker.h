@@ -73,6 +73,18 @@ struct job_gate {
 	uint32_t has_deletes; /* a trace has had a delete by now; atomic */
 };
 
+/**
+ * Whether an operation that was so answered has written something for which at `commit` a
+ * sync must have come before the answer. NB_OP_*; of a batch or a transaction it is one.
+ */
+static inline bool
+job_is_commit(uint32_t kind, int answer)
+{
+	bool is_write = ops_is_write(kind) || kind == NB_OP_DELETE;
+	/* what was not there to be read was put */
+	return is_write && (answer == NB_OK || (answer == NB_NOT_FOUND && kind == NB_OP_RMW));
+}
+
 struct job_worker;
 
 /** What the workers of a group share and do not change. */
@@ -112,6 +124,7 @@ struct job_worker {
 	uint64_t done;                    /* operations finished, warm-up included; atomic */
 	uint64_t strata_done;             /* all its strata below this one are done; atomic */
 	uint64_t measured;                /* operations that count; atomic */
+	uint64_t warm_commits;            /* of those that do not: see job_is_commit() */
 	uint64_t first_ticks, last_ticks; /* of what counts: first start, last end */
 	uint64_t told_ticks;              /* end of the last operation that was counted */
 	uint64_t waited_ns;               /* for inserts of other threads */

@@ -47,6 +47,7 @@ struct measurement {
 	struct worker_findings findings;
 	struct sysinfo_usage usage; /* during the operations */
 	uint64_t usage_ops;         /* that were done in that: those of a warm-up, too */
+	uint64_t commits;           /* writes of them, acknowledged; a batch is one */
 	uint64_t usage_ns;          /* and how long that took, likewise */
 	uint64_t data_bytes;        /* on the file system, after close */
 	uint64_t max_resident_bytes;
@@ -60,7 +61,9 @@ struct measurement {
 	uint32_t thread_count;
 	/* What the system counted while the operations ran, and from then until closed. */
 	struct system_counts used, used_after;
-	char used_missing[160];             /* what of that could not be had, and why; "" */
+	char used_missing[160]; /* what of that could not be had, and why; "" */
+	char syncs_missing[96]; /* why its syncs could not be counted; "": they were */
+	uint32_t durable_by;    /* SYNCS_*: what else may have made data durable */
 	struct system_levels before, after; /* the operations */
 	uint32_t cold;                     /* COLD_*: how it was made so before it was opened */
 	struct residency residency_before; /* of the database, before it was opened */

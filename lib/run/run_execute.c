@@ -220,6 +220,8 @@ collect(struct nb_run *run)
 	}
 	measured->wall_ns = clock_ns(&run->clock, end - begin);
 	measured->usage_ops = measured->ops;
+	if (run->workload.verb != NB_VERB_GET)
+		measured->commits = measured->answers[NB_OK];
 	measured->is_partial = measured->ops < run->workload.count;
 	return NB_OK;
 }

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "run/run.h"
 #include "run/sampler.h"
+#include "run/syncs.h"
 
 /** `which` says who, for a failure. */
 static int
@@ -201,6 +202,8 @@ run_close_database(struct nb_run *run, int rc)
 	const struct nb_engine *engine = &run->engine->table;
 	char text[WORKER_TEXT];
 	snprintf(text, sizeof(text), "%s", nb_error_text());
+	if (run->durability == NB_DUR_COMMIT && run->workload.verb != NB_VERB_GET)
+		syncs_look(run->path);
 	run_begin_phase(run, "close");
 	run_tell(run, 0, 0);
 	run_forget_text();

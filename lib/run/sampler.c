@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "run/syncs.h"
 
 enum {
 	SELDOM = 10,      /* what is dear is done in one of so many samples */
@@ -155,7 +156,10 @@ sampler_new(struct nb_run *run, bool is_of_processes)
 	int rc = nb_histogram_new(&sampler->now);
 	if (rc == NB_OK)
 		rc = nb_histogram_new(&sampler->all);
+	if (rc == NB_OK && is_of_processes)
+		rc = syncs_share();
 	if (rc == NB_OK) {
+		syncs_begin();
 		sampler->probe = system_probe_new(run->path, run->environment.device_major,
 			run->environment.device_minor, no_hardware(run));
 		rc = sampler->probe != NULL ? NB_OK : NB_FAIL;
@@ -167,6 +171,8 @@ sampler_new(struct nb_run *run, bool is_of_processes)
 	snprintf(run->measured.used_missing, sizeof(run->measured.used_missing), "%s",
 		is_of_processes ? "of several processes only the machine's are known"
 				: system_missing(sampler->probe));
+	snprintf(run->measured.syncs_missing, sizeof(run->measured.syncs_missing), "%s",
+		syncs_missing());
 	run->sampler = sampler;
 	return NB_OK;
 }
@@ -590,6 +596,7 @@ sampler_finish(struct sampler *sampler)
 	struct system_counts all = look(sampler);
 	all = system_between(&sampler->first, &all);
 	measured->used_after = system_between(&measured->used, &all);
+	measured->durable_by = syncs_elsewhere();
 }
 
 void

@@ -29,6 +29,7 @@
 
 #include "base/error.h"
 #include "run/hardware.h"
+#include "run/syncs.h"
 #include "run/sysinfo.h"
 
 enum {
@@ -393,6 +394,20 @@ _Static_assert(offsetof(struct system_counts, branch_misses) -
 		(HARDWARE_EVENTS - 1) * sizeof(uint64_t),
 	"the events are in the order of the fields");
 
+static void
+look_syncs(struct system_counts *counts)
+{
+	uint64_t calls[SYNCS_KINDS];
+	if (syncs_missing()[0] != '\0')
+		return;
+	syncs_count(calls);
+	counts->fsync_calls = calls[SYNCS_FSYNC];
+	counts->fdatasync_calls = calls[SYNCS_FDATASYNC];
+	counts->msync_calls = calls[SYNCS_MSYNC];
+	counts->sync_calls = calls[SYNCS_FILESYSTEM];
+	counts->known |= SYSTEM_SYNCS;
+}
+
 void
 system_look(struct system_probe *probe, struct system_counts *counts)
 {
@@ -404,6 +419,7 @@ system_look(struct system_probe *probe, struct system_counts *counts)
 	look_machine(probe, counts);
 	look_pressures(probe, counts);
 	look_cgroup(probe, counts);
+	look_syncs(counts);
 }
 
 void

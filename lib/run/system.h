@@ -19,6 +19,7 @@ enum {
 	SYSTEM_CYCLES = 1 << 6,   /* cycles and instructions, by perf_event_open(2) */
 	SYSTEM_CACHE = 1 << 7,    /* cache references and misses, likewise */
 	SYSTEM_BRANCHES = 1 << 8, /* branches and their misses, likewise */
+	SYSTEM_SYNCS = 1 << 9,    /* calls that make data durable: run/syncs.h */
 };
 
 /** All of them only grow. Plain data; after `known` nothing but uint64_t, SYSTEM_COUNTS of them. */
@@ -44,6 +45,8 @@ struct system_counts {
 	uint64_t pressure_cpu_ns, pressure_memory_ns,
 		pressure_io_ns; /* some task was held up */
 	uint64_t throttled_ns;  /* of the cgroup */
+	/* the process, and those that it has forked; see run/syncs.h */
+	uint64_t fsync_calls, fdatasync_calls, msync_calls, sync_calls;
 	/* the processor, user and kernel as far as may be counted, all threads of the process */
 	uint64_t cycles, instructions;
 	uint64_t cache_references, cache_misses;
