@@ -131,16 +131,18 @@ note_claims(const struct nb_result *result, char *note)
 	if (syncs == 0)
 		note_write(note,
 			"%s claims commit (writes survive power loss), and %" PRIu64
-			" writes were acknowledged without one sync: none of them was made "
-			"durable by then. This is worth process at most; compare it as such",
+			" writes were acknowledged without one sync, and in no persistent "
+			"memory: power loss may take them all. That is worth process at most; "
+			"compare it as such",
 			result->engine.name, unsynced);
 	else
 		note_write(note,
 			"%s claims commit (writes survive power loss), and %" PRIu64
 			" writes were acknowledged with %" PRIu64
 			" syncs, each of which can be for %s: at least %" PRIu64
-			" of them were not made durable before they were acknowledged. This is "
-			"not commit; compare it with periodic or process",
+			" of them were not yet durable then, and power loss may take them. "
+			"That is "
+			"not commit; compare it as periodic or process",
 			result->engine.name, result->measured.commits, syncs,
 			result->threads > 1 ? "one write of each thread" : "one write",
 			unsynced);

@@ -240,29 +240,33 @@ look_at_files(const char *directory)
 }
 
 /** "sf" among the flags of a mapping is MAP_SYNC, see proc(5). */
-static uint32_t
-look_at_mappings(const char *directory)
+bool
+syncs_is_persistent(FILE *smaps, const char *directory)
 {
 	char *line = NULL;
 	size_t room = 0;
-	uint32_t found = 0;
-	bool is_its = false;
-	FILE *file = fopen("/proc/self/smaps", "re");
-	while (file != NULL && found == 0 && getline(&line, &room, file) > 0) {
+	bool is_its = false, is_found = false;
+	while (!is_found && getline(&line, &room, smaps) > 0) {
 		const char *path = strchr(line, '/');
-		if (strncmp(line, "VmFlags:", 8) == 0) {
-			if (is_its && strstr(line, " sf") != NULL)
-				found = SYNCS_PERSISTENT_MEMORY;
-			is_its = false;
-		} else if (path != NULL) {
-			line[strcspn(line, "\n")] = '\0';
-			is_its = is_below(path, directory);
-		}
+		line[strcspn(line, "\n")] = '\0';
+		if (line[strcspn(line, "-:")] ==
+			'-') /* "begin-end ... path", a mapping's first */
+			is_its = path != NULL && is_below(path, directory);
+		else if (strncmp(line, "VmFlags:", 8) == 0)
+			is_found = is_its && strstr(line, " sf") != NULL;
 	}
+	free(line);
+	return is_found;
+}
+
+static uint32_t
+look_at_mappings(const char *directory)
+{
+	FILE *file = fopen("/proc/self/smaps", "re");
+	bool is_persistent = file != NULL && syncs_is_persistent(file, directory);
 	if (file != NULL)
 		fclose(file);
-	free(line);
-	return found;
+	return is_persistent ? SYNCS_PERSISTENT_MEMORY : 0;
 }
 
 void

@@ -8,6 +8,7 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <mininb/mininb.h>
 
@@ -48,6 +49,10 @@ syncs_begin(void);
  */
 void
 syncs_look(const char *path);
+
+/** Whether /proc/self/smaps has a file at or below `directory` that is mapped with MAP_SYNC. */
+bool
+syncs_is_persistent(FILE *smaps, const char *directory);
 
 /** SYNCS_* bits that have been found since syncs_begin(). */
 uint32_t

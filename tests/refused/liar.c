@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A small map that is right but for one lie, which meson.build chooses by LIE_*. What a run
- * verifies is tried on these: nothing but the data tells that they are wrong.
+ * verifies is tried on these: nothing but the data tells that they are wrong; or, where they
+ * offer commit (SYNC_EVERY), nothing but how often they sync: each so many puts, or never.
  */
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <mininb/engine.h>
 
@@ -19,6 +23,7 @@ struct slot {
 struct nb_db {
 	const struct nb_host *host;
 	uint64_t puts, gets;
+	int log;                      /* what is synced */
 	uint8_t copy[VALUE_SIZE_MAX]; /* that is lent where it is not the value itself */
 	struct slot slots[SLOTS];
 };
@@ -53,6 +58,15 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	if (db == NULL)
 		return args->host->fail(NB_FAIL, "out of memory");
 	db->host = args->host;
+#ifdef SYNC_EVERY
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/log", args->path);
+	db->log = open(path, O_CREAT | O_WRONLY | O_CLOEXEC | LOG_FLAGS, 0600);
+	if (db->log < 0) {
+		free(db);
+		return args->host->fail(NB_FAIL, "%s cannot be made", path);
+	}
+#endif
 	*out = db;
 	return NB_OK;
 }
@@ -62,6 +76,9 @@ db_close(struct nb_db *db)
 {
 	for (size_t i = 0; i < SLOTS; i++)
 		free(db->slots[i].value);
+#ifdef SYNC_EVERY
+	close(db->log);
+#endif
 	free(db);
 	return NB_OK;
 }
@@ -114,6 +131,10 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 	if (++db->puts % SOME == 0)
 		return NB_OK;
 #endif
+#ifdef SYNC_EVERY
+	if (SYNC_EVERY > 0 && ++db->puts % SYNC_EVERY == 0 && fdatasync(db->log) != 0)
+		return db->host->fail(NB_FAIL, "the log cannot be synced");
+#endif
 	uint8_t *copy = malloc(value.size + 1);
 	if (copy == NULL)
 		return db->host->fail(NB_FAIL, "out of memory");
@@ -140,7 +161,12 @@ static const struct nb_engine engine = {
 	.licence = "BSD-2-Clause",
 	.home = "part of mininb",
 	.build = NB_ENGINE_BUILD,
+#ifdef SYNC_EVERY
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_COMMIT),
+	.caps = NB_CAP_PERSISTENT, /* so that there is a directory */
+#else
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
+#endif
 	.auto_durability = NB_DUR_NONE,
 	.key_size_max = KEY_SIZE_MAX,
 	.value_size_max = VALUE_SIZE_MAX,

@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# How often an engine has synced, and what it claims without.
+# shellcheck disable=SC2154,SC2016
+load helper
+
+# A plugin that was made for tests, by its path.
+plugin()
+{
+	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
+}
+
+# Put 40 keys at commit by the engine $2, with what else is given; exit status $1.
+put_40()
+{
+	mininb 0 keys -c 40
+	mininb "$1" put -c 40 -d "$2" --durability=commit "${@:3}"
+}
+
+# As they are counted where nothing stands before mininb.
+needs_counts()
+{
+	put_40 0 "$(plugin syncs)"
+	[[ $(line_of Syncs) != 'not known'* ]] || skip "$(line_of Syncs)"
+}
+
+@test "each sync of a plugin is counted" {
+	needs_counts
+	equals "$(line_of Syncs)" '40 fdatasync, 1 per write'
+	lacks "$output" ' claims commit'
+	mininb 0 put -c 40 -d "$(plugin syncs)" --durability=none
+	equals "$(line_of Syncs)" '40 fdatasync, 1 per write'
+	put_40 0 "$(plugin syncs_never)" --durability=none
+	equals "$(line_of Syncs)" ''
+}
+
+@test "who claims commit and never syncs is marked" {
+	needs_counts
+	put_40 0 "$(plugin syncs_never)"
+	equals "$(line_of Syncs)" 'none for 40 writes'
+	contains "$output" ': syncs_never claims commit (writes survive power loss), and 40 writes were acknowledged without one sync'
+}
+
+@test "one sync for four writes is not commit" {
+	needs_counts
+	put_40 0 "$(plugin syncs_seldom)"
+	equals "$(line_of Syncs)" '10 fdatasync, 0.25 per write'
+	contains "$output" ': at least 30 of them were not yet durable'
+	put_40 0 "$(plugin syncs_seldom)" --durability=none
+	lacks "$output" ' claims commit'
+}
+
+@test "strict ends with 4 for a claim without syncs, unless it is allowed" {
+	needs_counts
+	put_40 4 "$(plugin syncs_never)" --strict --quiet
+	contains "$stderr" 'strict: claims-without-syncs: syncs_never claims commit'
+	put_40 4 "$(plugin syncs_never)" --strict --quiet --allow=claims-without-syncs
+	lacks "$stderr" 'strict: claims-without-syncs'
+	put_40 4 "$(plugin syncs)" --strict --quiet
+	lacks "$stderr" 'strict: claims-without-syncs'
+}
+
+@test "a file that syncs by itself is told, and is no finding" {
+	needs_counts
+	put_40 0 "$(plugin syncs_by_file)"
+	contains "$(line_of Syncs)" 'none for 40 writes; also written through a file open with O_DSYNC'
+	lacks "$output" ' claims commit'
+}
+
+@test "a library that stands before makes it not known" {
+	needs_counts
+	echo 'int fsync(int fd) { return fd - fd; }' >before.c
+	cc -shared -fPIC -o before.so before.c 2>/dev/null || skip 'no C compiler'
+	LD_PRELOAD="$PWD/before.so" put_40 0 "$(plugin syncs_never)"
+	contains "$(line_of Syncs)" 'not known: fsync is that of before.so'
+	lacks "$output" ' claims commit'
+}
+
+@test "a result file keeps the counts, and what they say" {
+	needs_counts
+	put_40 0 "$(plugin syncs_seldom)" --output=seldom.json
+	matches "$(tr -d ' \n' <seldom.json)" '"fdatasync_calls":10,.*"commits":40,"syncs_missing":"","durable_by":\[\]'
+	for format in text md html; do
+		mininb 0 report seldom.json --format="$format"
+		contains "$output" '10 fdatasync, 0.25 per write'
+		contains "$output" 'at least 30 of them'
+	done
+	mininb 0 report seldom.json --format=csv
+	matches "$output" ',commits,syncs,.*,40,10,'
+	mininb 0 explain claims-without-syncs
+	mininb 0 explain Syncs
+}
+
+@test "jobs count, with their warm-up and with several processes" {
+	needs_counts
+	needs_engine lmdb
+	mininb 0 load -w ycsb-a -d lmdb --records=40 -v 100 --durability=commit
+	equals "$(line_of Syncs)" '40 fdatasync, 1 per write; then until closed 1 fdatasync'
+	mininb 0 run -w ycsb-a -d lmdb --records=40 -v 100 --durability=commit --count=60 \
+		--read=0 --update=1 --warmup=20 --threads=2
+	matches "$(line_of Syncs)" '^60 fdatasync, 1 per write'
+	mininb 0 run -w ycsb-a -d lmdb --records=40 -v 100 --durability=commit --count=60 \
+		--read=0 --update=1 --procs=2
+	matches "$(line_of Syncs)" '^6[0-9] fdatasync, 1(\.[0-9]*)? per write'
+	lacks "$output" ' claims commit'
+}
+
+@test "leveldb at commit syncs each write, as strace counts it" {
+	needs_counts
+	needs_leveldb
+	put_40 0 leveldb
+	matches "$(line_of Syncs)" '^4[0-9] fdatasync, 1(\.[0-9]*)? per write'
+	strace -f -qq -e trace=fdatasync -o trace true 2>/dev/null || skip 'no strace'
+	rm -r nb
+	run -0 --separate-stderr strace -f -qq -e trace=fdatasync -o trace \
+		"$MININB" put -c 40 -d leveldb --durability=commit --output=traced.json
+	# with those of opening, which are a few
+	local counted traced
+	counted=$(grep -o '"fdatasync_calls": *[0-9]*' traced.json | head -2 |
+		awk '{ sub(/.*: */, ""); sum += $0 } END { print sum }')
+	traced=$(grep -c 'fdatasync.*= 0' trace)
+	((counted <= traced && traced <= counted + 12))
+}
