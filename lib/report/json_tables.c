@@ -447,6 +447,7 @@ const struct json_field json_group_fields[] = {
 	FIELD_FLAG(job_result_group, "is_partial", measured.is_partial),
 	FIELD_NUMBER(job_result_group, "ops", measured.ops),
 	FIELD_NUMBER(job_result_group, "done", measured.done),
+	FIELD_NUMBER(job_result_group, "commits", measured.commits),
 	FIELD_NUMBER(job_result_group, "wall_ns", measured.wall_ns),
 	FIELD_NUMBER(job_result_group, "span_ns", measured.span_ns),
 	FIELD_REAL(job_result_group, "offered_ops", measured.offered_ops),

@@ -327,6 +327,7 @@ merge_measured(struct job_measurement *into, const struct job_measurement *from)
 	into->is_partial |= from->is_partial;
 	into->ops = merge_sum(into->ops, from->ops);
 	into->done = merge_sum(into->done, from->done);
+	into->commits = merge_sum(into->commits, from->commits);
 	into->wall_ns = merge_most(into->wall_ns, from->wall_ns);
 	into->span_ns = merge_most(into->span_ns, from->span_ns);
 	into->waited_ns = merge_sum(into->waited_ns, from->waited_ns);
