@@ -124,7 +124,6 @@ struct job_worker {
 	uint64_t done;                    /* operations finished, warm-up included; atomic */
 	uint64_t strata_done;             /* all its strata below this one are done; atomic */
 	uint64_t measured;                /* operations that count; atomic */
-	uint64_t warm_commits;            /* of those that do not: see job_is_commit() */
 	uint64_t first_ticks, last_ticks; /* of what counts: first start, last end */
 	uint64_t told_ticks;              /* end of the last operation that was counted */
 	uint64_t waited_ns;               /* for inserts of other threads */
@@ -145,6 +144,7 @@ struct job_worker {
 		uint32_t version; /* ops_version() of what wrote or deleted it */
 		uint32_t kind;    /* NB_OP_* of that */
 	} own[JOB_OWN_WRITES];
+	uint64_t warm_commits; /* writes of the warm-up: see job_is_commit() */
 };
 
 /** Memory for a worker and its histograms; `is_shared` with the processes forked later. */
