@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mapping.h"
+
 enum { TEXT_SIZE = 1024 };
 
 static _Thread_local char text[TEXT_SIZE];
@@ -89,6 +91,12 @@ error_prefix(int code, const char *fmt, ...)
 int
 error_interrupted(void)
 {
+	const char *lost = mapping_lost();
+	if (lost != NULL)
+		return error_set(NB_FAIL,
+			"%s: was cut short, or cannot be read, while it was in use; what was "
+			"done until then was ended in order",
+			lost);
 	return error_set(NB_ERR_INTERRUPTED, "interrupted");
 }
 

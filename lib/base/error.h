@@ -38,7 +38,10 @@ stop_requested(void)
 	return __atomic_load_n(&stop_flag, __ATOMIC_RELAXED) != 0;
 }
 
-/** error_set(NB_ERR_INTERRUPTED, ...), for a long call that stops. */
+/**
+ * For a long call that stops: error_set(NB_ERR_INTERRUPTED, ...), or NB_FAIL if it was a mapped
+ * file that was lost.
+ */
 int
 error_interrupted(void);
 

@@ -25,6 +25,7 @@
 #include "base/aside.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/mapping.h"
 #include "base/rng.h"
 
 enum { WRITE_CHUNK = 1 << 20 };
@@ -90,6 +91,7 @@ keys_open(struct keys *keys, const char *path, uint64_t key_size, uint64_t count
 		goto free_path;
 	}
 	madvise(data, keys->mapped_size, MADV_SEQUENTIAL);
+	mapping_add(data, keys->mapped_size, path);
 	keys->data = data;
 	close(fd);
 	return NB_OK;
@@ -103,6 +105,7 @@ close_fd:
 void
 keys_close(struct keys *keys)
 {
+	mapping_remove(keys->data);
 	munmap((void *)keys->data, keys->mapped_size);
 	free(keys->path);
 	*keys = (struct keys){0};

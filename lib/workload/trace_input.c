@@ -9,8 +9,7 @@
  * that grows to the longest line. Rejected: read() for all, which is as fast but
  * has a copy more and knows no rewinding of what is larger than the buffer.
  *
- * A file that is cut short while it is mapped raises SIGBUS, which the program
- * that uses the library answers (mininb: with a message).
+ * A file that is cut short while it is mapped raises SIGBUS; see mapping.c.
  */
 #include "workload/trace_input.h"
 
@@ -24,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mapping.h"
 
 enum {
 	ROOM_MIN = 1 << 20,
@@ -32,12 +32,13 @@ enum {
 
 /** Leaves the input a stream if the file cannot be mapped. */
 static void
-map_file(struct trace_input *in, size_t size)
+map_file(struct trace_input *in, size_t size, const char *path)
 {
 	void *data = mmap(NULL, size, PROT_READ, MAP_SHARED, in->fd, 0);
 	if (data == MAP_FAILED)
 		return;
 	madvise(data, size, MADV_SEQUENTIAL);
+	mapping_add(data, size, path);
 	close(in->fd);
 	in->fd = -1;
 	in->data = data;
@@ -59,7 +60,7 @@ open_path(struct trace_input *in, const char *path)
 	else if (S_ISDIR(st.st_mode))
 		rc = error_set(NB_FAIL, "%s: is a directory and no trace", path);
 	else if (S_ISREG(st.st_mode) && st.st_size > 0)
-		map_file(in, (size_t)st.st_size);
+		map_file(in, (size_t)st.st_size, path);
 	if (rc != NB_OK)
 		close(in->fd);
 	return rc;
@@ -173,10 +174,12 @@ trace_input_rewind(struct trace_input *in)
 void
 trace_input_close(struct trace_input *in)
 {
-	if (in->fd < 0)
+	if (in->fd < 0) {
+		mapping_remove(in->data);
 		munmap(in->data, in->size);
-	else
+	} else {
 		free(in->data);
+	}
 	if (in->fd >= 0 && in->is_own)
 		close(in->fd);
 	free(in->path);

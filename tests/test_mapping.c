@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Mapped files that are cut short while they are read. */
+#include "base/mapping.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <mininb/mininb.h>
+
+#include "base/error.h"
+#include "unit.h"
+
+enum { PAGES = 4 };
+
+static size_t page;
+static int fd;
+static unsigned char *data;
+
+static void
+map_file(void)
+{
+	char path[] = "/tmp/mininb-mapping-XXXXXX";
+	page = (size_t)sysconf(_SC_PAGESIZE);
+	fd = mkstemp(path);
+	ck_assert_int_ge(fd, 0);
+	unlink(path);
+	for (size_t i = 0; i < PAGES * page; i++)
+		ck_assert_int_eq(write(fd, "x", 1), 1);
+	data = mmap(NULL, PAGES * page, PROT_READ, MAP_SHARED, fd, 0);
+	ck_assert(data != MAP_FAILED);
+}
+
+static void
+mend(int number, siginfo_t *info, void *context)
+{
+	(void)number, (void)context;
+	if (!mapping_mend(info->si_addr))
+		_exit(7);
+}
+
+static void
+catch_bus_errors(void)
+{
+	struct sigaction action = {.sa_sigaction = mend, .sa_flags = SA_SIGINFO};
+	ck_assert_int_eq(sigaction(SIGBUS, &action, NULL), 0);
+}
+
+START_TEST(what_is_lost_reads_as_zeros_and_asks_to_stop)
+{
+	map_file();
+	catch_bus_errors();
+	mapping_add(data, PAGES * page, "some/file");
+	ck_assert_ptr_null(mapping_lost());
+	ck_assert_int_eq(ftruncate(fd, (off_t)page), 0);
+	ck_assert_int_eq(data[page - 1], 'x');
+	ck_assert_int_eq(data[2 * page + 5], 0);
+	ck_assert_int_eq(data[PAGES * page - 1], 0);
+	ck_assert_int_eq(nb_stop_requested(), 1);
+	ck_assert_str_eq(mapping_lost(), "some/file");
+	/* and it is no request of the user's, who would be told that it was */
+	ck_assert_int_eq(error_interrupted(), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(),
+		"some/file: was cut short, or cannot be read, while it was in use; what was "
+	        "done "
+		"until then was ended in order");
+	mapping_remove(data);
+	ck_assert_str_eq(mapping_lost(), "some/file");
+	ck_assert_int_eq(data[0], 'x');
+	nb_stop_clear();
+}
+END_TEST
+
+START_TEST(what_is_not_watched_is_not_mended)
+{
+	map_file();
+	ck_assert(!mapping_mend(data));
+	mapping_add(data + page, page, "second page");
+	ck_assert(!mapping_mend(data));
+	ck_assert(!mapping_mend(data + 2 * page));
+	mapping_remove(data + page);
+	ck_assert(!mapping_mend(data + page));
+	ck_assert_int_eq(nb_stop_requested(), 0);
+	ck_assert_ptr_null(mapping_lost());
+}
+END_TEST
+
+START_TEST(places_of_the_table_are_used_again)
+{
+	map_file();
+	for (int i = 0; i < 10000; i++) {
+		mapping_add(data, page, "again");
+		mapping_remove(data);
+	}
+	mapping_add(data, page, "the last one");
+	ck_assert(mapping_mend(data));
+	ck_assert_str_eq(mapping_lost(), "the last one");
+	nb_stop_clear();
+}
+END_TEST
+
+START_TEST(too_many_are_not_watched_and_do_no_harm)
+{
+	map_file();
+	for (int i = 0; i < 1000; i++)
+		mapping_add(data, page, "one of many");
+	ck_assert(!mapping_mend(data + page));
+	ck_assert(mapping_mend(data));
+	nb_stop_clear();
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("mapping", what_is_lost_reads_as_zeros_and_asks_to_stop,
+		what_is_not_watched_is_not_mended, places_of_the_table_are_used_again,
+		too_many_are_not_watched_and_do_no_harm);
+}
