@@ -77,6 +77,7 @@ job_options_of(const struct options *options, const struct nb_job *job, uint32_t
 	run.cache_bytes = options->cache_bytes;
 	run.verify_rate = options->verify_rate;
 	run.sample_ns = run_sample_ns(options);
+	run.op_timeout_ns = options->op_timeout_ns;
 	run.record_path = options->record;
 	run.interval_ns = options->interval_ns;
 	run.interval = print_interval;

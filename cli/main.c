@@ -19,6 +19,7 @@
 #include <mininb/mininb.h>
 
 #include "cmd.h"
+#include "ending.h"
 #include "help.h"
 #include "message.h"
 #include "options.h"
@@ -66,23 +67,6 @@ on_stop_signal(int number)
 	errno = cause;
 }
 
-/**
- * A mapped file has lost what is being read, or got no room for what is being written.
- * That thread can go on nowhere, and the database cannot be closed under it.
- */
-static void
-on_bus_error(int number)
-{
-	static const char text[] =
-		"mininb: bus error: a mapped file, of keys, a trace or "
-		"of the database, was cut short, cannot be read, or its disk is "
-		"full\n";
-	(void)number;
-	ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
-	(void)written;
-	_exit(STATUS_FAILED);
-}
-
 static void
 catch_signals(void)
 {
@@ -94,7 +78,6 @@ catch_signals(void)
 		if (sigaction(stop_signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(stop_signals[i], &action, NULL);
 	}
-	signal(SIGBUS, on_bus_error);
 	signal(SIGPIPE, SIG_IGN); /* a closed stdout is an error of write() */
 }
 
@@ -128,12 +111,13 @@ main(int argc, char **argv)
 	hold_standard_files();
 	setvbuf(stdout, output, _IOFBF, sizeof(output));
 	catch_signals();
+	ending_begin();
 	nb_set_log(message_log, NULL);
 	struct options options;
 	if (!options_parse(&options, argc, argv))
-		return STATUS_USAGE;
+		ending_end(STATUS_USAGE);
 	message_set_quiet(options.is_quiet);
 	int status = do_action(&options);
 	options_destroy(&options);
-	return message_close_output(status);
+	ending_end(message_close_output(status));
 }

@@ -27,7 +27,7 @@ struct options {
 	char **job_settings; /* "key=value" or "group.key=value", as nb_job_set() takes them */
 	size_t job_setting_count;
 	uint64_t key_size, value_size, count, threads, report_interval, cache_bytes, seed;
-	uint64_t hang_after_ns;
+	uint64_t hang_after_ns, op_timeout_ns;
 	const char *from, *to, *load, *trace, *record; /* traces; NULL: not given */
 	const char *steady, *slo;
 	const char *output, *hlog, *csv, *notebook; /* files of results; NULL: not asked for */

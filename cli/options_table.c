@@ -194,10 +194,18 @@ const struct option_row option_table[] = {
 	{.name = "verify-rate", .arg = "SHARE", .type = OPTION_REAL, .def = "0.01", .max = 1,
 		.group = GROUP_MEASURE, .actions = OPENS, FIELD(verify_rate),
 		.help = "share of the operations whose data is checked"},
-	{.name = "hang-after", .arg = "TIME", .type = OPTION_TIME, .def = "10m",
+	{.name = "op-timeout", .arg = "TIME", .type = OPTION_TIME, .def = "10m",
+		.group = GROUP_MEASURE, .actions = OPENS, FIELD(op_timeout_ns),
+		.help = "end the run if an operation has not returned for so long; 0s: never",
+		.detail = "What was measured is reported as partial, and the engine is left where it is: its "
+			  "database is not closed. Opening, settling and closing may take 60 times that. "
+			  "Waiting for an operation to be due does not count."},
+	{.name = "hang-after", .arg = "TIME", .type = OPTION_TIME, .def = "15m",
 		.group = GROUP_MEASURE, .actions = OPENS | CHECKS, FIELD(hang_after_ns),
-		.help = "several engines: end one that has done nothing for so long; 0s: never",
-		.detail = "Opening, settling and closing, whose progress cannot be seen, may take six "
+		.help = "several engines: kill one that has done nothing for so long; 0s: never",
+		.detail = "This is done from outside, to the whole process of the engine, and nothing is left of "
+			  "its figures: for what --op-timeout cannot end. "
+			  "Opening, settling and closing, whose progress cannot be seen, may take six "
 			  "times that. With a single engine that is so only if the option is given. check "
 			  "ends a promise after so long, without the option after a minute."},
 	{.name = "cold", .type = OPTION_FLAG, .group = GROUP_MEASURE, .actions = OPENS,

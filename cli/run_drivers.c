@@ -32,6 +32,7 @@
 
 #include "cmd.h"
 #include "cmd_run.h"
+#include "ending.h"
 #include "message.h"
 #include "options.h"
 #include "output.h"
@@ -248,8 +249,9 @@ be_child(const struct options *options, const struct run_kind *kind, const char 
 {
 	struct nb_results *results;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	ending_begin();
 	if (getppid() != parent)
-		_exit(STATUS_FAILED); /* it has died meanwhile */
+		ending_end(STATUS_FAILED); /* it has died meanwhile */
 	show = progress_function(!options->is_quiet && options->report_interval > 0);
 	int status = message_last_failure(nb_results_new(&results));
 	if (status == STATUS_DONE) {
@@ -258,7 +260,7 @@ be_child(const struct options *options, const struct run_kind *kind, const char 
 		status = status == STATUS_DONE ? handed : status;
 	}
 	nb_results_delete(results);
-	exit(message_close_output(status));
+	ending_end(message_close_output(status));
 }
 
 /* ---- the parent ---- */
@@ -324,6 +326,8 @@ tell_end(const char *driver, int status, uint64_t hung_s, struct nb_summary *sum
 	char phase[sizeof(shared->phase)];
 	memcpy(phase, shared->phase, sizeof(phase));
 	phase[sizeof(phase) - 1] = '\0';
+	if (hung_s == 0 && summary->end[0] != '\0')
+		return STATUS_FAILED; /* the child has said it, before it let itself be killed */
 	if (hung_s > 0)
 		snprintf(summary->end, sizeof(summary->end),
 			"hung during %s: nothing was done for %" PRIu64 " s, so it was killed",

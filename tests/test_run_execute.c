@@ -479,7 +479,15 @@ flush_told(struct nb_db *db, uint32_t upto)
 	return NB_OK;
 }
 
-static pthread_t stats_thread;
+static pthread_t stats_thread, close_thread;
+static int (*close_counted)(struct nb_db *db);
+
+static int
+close_noted(struct nb_db *db)
+{
+	close_thread = pthread_self();
+	return close_counted(db);
+}
 
 static void
 stats_told(struct nb_db *db, nb_stat_emit emit, void *to)
@@ -505,6 +513,8 @@ begin_told(uint32_t verb, uint32_t threads)
 	engine.del = del_told;
 	engine.flush = flush_told;
 	engine.stats = stats_told;
+	close_counted = engine.close;
+	engine.close = close_noted;
 	return engine;
 }
 
@@ -533,7 +543,7 @@ START_TEST(counters_are_of_the_operations_and_settling_alone)
 			uint64_t flushed = verb == NB_VERB_GET ? 0 : 1;
 			ck_assert_uint_eq(grown("flushes")->value, flushed);
 			ck_assert_uint_eq(grown("level")->value, 10 + flushed);
-			ck_assert(pthread_equal(stats_thread, pthread_self()));
+			ck_assert(pthread_equal(stats_thread, close_thread));
 			end();
 		}
 }

@@ -75,6 +75,33 @@ nb_stop_requested(void);
 void
 nb_set_log(void (*log)(void *arg, uint32_t level, const char *text), void *arg);
 
+/**
+ * Catch the signals that a thread brings upon itself (SIGSEGV, SIGBUS, SIGABRT, ...), where
+ * nobody else does: an engine that crashes then ends its run with a failure, and what it
+ * measured can still be had; a file of keys or a trace that is cut short ends it as nb_stop()
+ * does. After a crash see nb_run_left(). Where nothing can be saved, `say` is called with one
+ * line, in the signal handler, and the process dies of the signal. For the whole process, and
+ * for programs that call the library from one thread. Without it they are as they were.
+ */
+void
+nb_catch_faults(void (*say)(const char *text));
+
+/**
+ * To be called where the process is about to exit() though the program did not ask for it: if
+ * an engine did, on a thread of a run, it does not return, and the run ends as after a crash.
+ */
+void
+nb_fault_exit(void);
+
+/**
+ * Whether a run of this process has left a thread within the engine: it did not return in time,
+ * or crashed and is held there. No other run can follow, and a program is to end by _exit(), as
+ * exit() would pull the engine's library away from under the thread; or of *signal_number, by
+ * raise(), if that is not 0: then the core dump shows where.
+ */
+int
+nb_run_left(int *signal_number);
+
 /** How far a long call has come. Append only. */
 struct nb_progress {
 	size_t size;

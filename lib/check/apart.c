@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "check/suite.h"
+#include "run/fault.h"
 
 enum { LOOK_MS = 50 }; /* between two looks whether nb_stop() was called */
 
@@ -61,6 +62,7 @@ send_finding(void *to, const struct nb_check_finding *finding)
 static void
 take_signals_back(void)
 {
+	fault_release();
 	static const int signals[] = {
 		SIGINT, SIGTERM, SIGHUP, SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGABRT};
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {

@@ -17,14 +17,17 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "run/fault.h"
 
-enum { PHASE_END = -1 };
+enum { PHASE_END = -1, JOIN_LOOK_NS = 20 * 1000 * 1000 };
 
 static void *
 member_main(void *arg)
 {
 	struct crew_member *member = arg;
 	struct crew *crew = member->crew;
+	struct fault_stack stack;
+	fault_enter_thread(&stack);
 	for (uint64_t seen = 0;; seen++) {
 		pthread_mutex_lock(&crew->mutex);
 		while (crew->calls == seen)
@@ -32,13 +35,15 @@ member_main(void *arg)
 		int phase = crew->phase;
 		pthread_mutex_unlock(&crew->mutex);
 		if (phase == PHASE_END)
-			return NULL;
+			break;
 		crew->work(crew->arg, member->id, phase);
 		pthread_mutex_lock(&crew->mutex);
 		if (--crew->busy == 0)
 			pthread_cond_signal(&crew->arrived);
 		pthread_mutex_unlock(&crew->mutex);
 	}
+	fault_leave_thread(&stack);
+	return NULL;
 }
 
 static void
@@ -52,15 +57,21 @@ call(struct crew *crew, int phase)
 	pthread_mutex_unlock(&crew->mutex);
 }
 
+void
+crew_outer_signals(sigset_t *set)
+{
+	static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+	sigfillset(set);
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		sigdelset(set, own[i]);
+}
+
 /** Create as many as possible; the rest is the caller's to see. */
 static int
 start_members(struct crew *crew, uint32_t size)
 {
-	static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 	sigset_t others, before;
-	sigfillset(&others);
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-		sigdelset(&others, own[i]);
+	crew_outer_signals(&others);
 	pthread_sigmask(SIG_SETMASK, &others, &before);
 	int rc = NB_OK;
 	for (uint32_t id = 0; id < size && rc == NB_OK; id++) {
@@ -111,9 +122,11 @@ time_in(uint64_t ns)
 void
 crew_do(struct crew *crew, int phase, uint64_t tick_ns, void (*tick)(void *arg))
 {
+	if (crew->is_given_up)
+		return;
 	call(crew, phase);
 	pthread_mutex_lock(&crew->mutex);
-	while (crew->busy > 0) {
+	while (crew->busy > 0 && !crew->is_given_up) {
 		struct timespec until = time_in(tick_ns);
 		int rc = 0;
 		while (crew->busy > 0 && rc != ETIMEDOUT)
@@ -129,12 +142,47 @@ crew_do(struct crew *crew, int phase, uint64_t tick_ns, void (*tick)(void *arg))
 	pthread_mutex_unlock(&crew->mutex);
 }
 
+uint32_t
+crew_busy(struct crew *crew)
+{
+	pthread_mutex_lock(&crew->mutex);
+	uint32_t busy = crew->busy;
+	pthread_mutex_unlock(&crew->mutex);
+	return busy;
+}
+
+void
+crew_give_up(struct crew *crew)
+{
+	crew->is_given_up = true;
+}
+
+/** False: some thread has crashed, maybe this one, in what runs at its end. */
+static bool
+join(pthread_t thread)
+{
+	const struct post *post;
+	for (;;) {
+		struct timespec until = time_in(JOIN_LOOK_NS);
+		if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
+			return true;
+		if (fault_seen(&post) != FAULT_NONE)
+			return false;
+	}
+}
+
 void
 crew_destroy(struct crew *crew)
 {
+	if (crew->is_given_up)
+		return;
 	call(crew, PHASE_END);
-	for (uint32_t id = 0; id < crew->size; id++)
-		pthread_join(crew->members[id].thread, NULL);
+	for (uint32_t id = 0; id < crew->size; id++) {
+		if (!join(crew->members[id].thread)) {
+			crew->is_given_up = true;
+			return;
+		}
+	}
 	pthread_cond_destroy(&crew->called);
 	pthread_cond_destroy(&crew->arrived);
 	pthread_mutex_destroy(&crew->mutex);

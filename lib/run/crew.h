@@ -6,6 +6,7 @@
  * phase, then all wait, parked, until the next one is called.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 
 #include <mininb/mininb.h>
@@ -24,6 +25,7 @@ struct crew {
 	pthread_cond_t arrived; /* the last member has finished its part */
 	uint64_t calls;         /* phases called so far */
 	uint32_t busy;          /* members still at their part */
+	bool is_given_up;       /* the caller's own: it waits for them no more */
 	int phase;
 	/* What follows does not change. */
 	void (*work)(void *arg, uint32_t id, int phase);
@@ -31,6 +33,10 @@ struct crew {
 	uint32_t size;
 	struct crew_member *members;
 };
+
+/** All signals but those that a thread brings upon itself, to be blocked in threads. */
+void
+crew_outer_signals(sigset_t *set);
 
 /**
  * Start `size` threads, parked. They take no signals but those of their own making.
@@ -47,7 +53,22 @@ crew_create(struct crew *crew, uint32_t size, void (*work)(void *arg, uint32_t i
 void
 crew_do(struct crew *crew, int phase, uint64_t tick_ns, void (*tick)(void *arg));
 
-/** End the threads. */
+/** From within a tick: members that are still at their part. */
+uint32_t
+crew_busy(struct crew *crew);
+
+/**
+ * From within a tick: wait no more. crew_do() returns at once, from now on without having done
+ * anything. Members that are at their part may go on with it for ever, so the crew, and all
+ * that they use, has to stay as long as the process.
+ */
+void
+crew_give_up(struct crew *crew);
+
+/**
+ * End the threads; of a crew that was given up nothing is touched, and it is given up if a
+ * thread crashes while it ends.
+ */
 void
 crew_destroy(struct crew *crew);
 

@@ -64,6 +64,20 @@ struct job_part {
 	struct job_measurement measured;
 };
 
+struct shared;
+
+/** A process's share of the phase. */
+struct squad {
+	struct nb_job_run *run;
+	struct shared *shared;
+	uint32_t process;
+	const char *what;
+	uint64_t total;   /* operations; 0: not known */
+	bool has_workers; /* of this process */
+	bool is_parent;   /* it watches, and opens the gate */
+	bool is_told;     /* intervals, and whether it is steady: not of an untimed loading */
+};
+
 /** Phases are run one after the other; the parts of one, side by side. */
 struct nb_job_run {
 	struct nb_run base; /* engine, clock, database, and what is measured of the whole */
@@ -81,6 +95,7 @@ struct nb_job_run {
 	bool has_writes;      /* of what is to be done */
 	bool is_replay;       /* operations are those of traces */
 	/* while it is executed */
+	struct squad squad;
 	struct job_gate *gate; /* shared with the workers */
 	struct job_part **active;
 	size_t active_count;

@@ -282,7 +282,7 @@ collect_worker(struct nb_job_run *run, struct job_part *part, uint32_t thread)
 	const struct job_worker *worker = part->workers[thread];
 	struct job_thread *own = &measured->threads[thread];
 	*own = (struct job_thread){.ops = worker->measured,
-		.done = worker->done,
+		.done = worker->counted,
 		.wall_ns = clock_ns(
 			&run->base.clock, worker->last_ticks - worker->first_ticks)};
 	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
@@ -298,7 +298,7 @@ collect_worker(struct nb_job_run *run, struct job_part *part, uint32_t thread)
 	}
 	measured->commits += worker->warm_commits;
 	measured->ops += worker->measured;
-	measured->done += worker->done;
+	measured->done += worker->counted;
 	measured->waited_ns += worker->waited_ns;
 	measured->spin_ns += clock_ns(&run->base.clock, worker->pacer.spin_ticks);
 	if (worker->lag_ns > measured->lag_ns)

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "run/fault.h"
 #include "run/hiccup.h"
 #include "run/job_squad.h"
 #include "run/sampler.h"
@@ -179,7 +180,8 @@ operate(struct squad *squad, bool is_counted)
 static int
 run_active(struct nb_job_run *run, struct shared *shared, const char *what, bool is_counted)
 {
-	struct squad squad = {.run = run,
+	struct squad *squad = &run->squad;
+	*squad = (struct squad){.run = run,
 		.shared = shared,
 		.what = what,
 		.total = total_of(run),
@@ -191,10 +193,10 @@ run_active(struct nb_job_run *run, struct shared *shared, const char *what, bool
 		return rc;
 	run_begin_phase(&run->base, what);
 	run->base.phase_bound_ns = bound_of(run);
-	run_tell(&run->base, 0, squad.total);
+	run_tell(&run->base, 0, squad->total);
 	rc = job_start_feeds(run);
 	if (rc == NB_OK)
-		rc = operate(&squad, is_counted);
+		rc = operate(squad, is_counted);
 	rc = job_end_feeds(run, rc);
 	int collected = is_counted ? collect(run) : job_collect(run, run->active[0]);
 	if (rc == NB_OK)
@@ -215,6 +217,8 @@ job_run_parts(struct nb_job_run *run, struct job_part **parts, size_t count, con
 	int rc = run_active(run, shared, what, is_counted);
 	for (size_t g = 0; shared->gate.has_deletes != 0 && g < run->part_count; g++)
 		run->parts[g].plan.has_deletes = true; /* of phases that come */
+	if (run->base.left.is_left)
+		return rc; /* some may still be used */
 	delete_workers(run);
 	run->active_count = 0;
 	munmap(shared, sizeof(*shared));
@@ -330,11 +334,9 @@ live_bytes(const struct nb_job_run *run)
 		((double)run->keys.key_size_max + sizes_mean(&run->sizes)));
 }
 
-int
-nb_job_run_execute(struct nb_job_run *run)
+static int
+execute(struct nb_job_run *run)
 {
-	if (run->base.phase_name != NULL)
-		return error_set(NB_ERR_USAGE, "a run can be executed only once");
 	run_begin_phase(&run->base, "prepare");
 	int rc = run->options.record_path != NULL ? job_try_record(run) : NB_OK;
 	if (rc == NB_OK)
@@ -364,4 +366,15 @@ nb_job_run_execute(struct nb_job_run *run)
 	if (job_judge(run) != NB_OK)
 		log_message(NB_LOG_WARNING, "%s", nb_error_text());
 	return error_set(rc, "%s", text);
+}
+
+int
+nb_job_run_execute(struct nb_job_run *run)
+{
+	if (run->base.phase_name != NULL)
+		return error_set(NB_ERR_USAGE, "a run can be executed only once");
+	fault_begin();
+	int rc = execute(run);
+	fault_end();
+	return rc;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "run/crew.h"
 #include "run/job.h"
 
 /** What a trace can ask for, whatever it turns out to. */
@@ -82,7 +83,7 @@ job_start_feeds(struct nb_job_run *run)
 {
 	sigset_t all, before;
 	int rc = NB_OK;
-	sigfillset(&all);
+	crew_outer_signals(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (size_t p = 0; p < run->active_count && rc == NB_OK; p++) {
 		struct job_part *part = run->active[p];

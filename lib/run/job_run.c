@@ -203,7 +203,8 @@ describe_options(struct nb_job_run *run)
 		.report_interval = 1,
 		.progress = from->progress,
 		.progress_arg = from->progress_arg,
-		.sample_ns = from->sample_ns};
+		.sample_ns = from->sample_ns,
+		.op_timeout_ns = from->op_timeout_ns};
 }
 
 /** Of any value of a trace; what is longer is refused when it comes. */
@@ -490,8 +491,10 @@ destroy_part(struct job_part *part)
 void
 nb_job_run_delete(struct nb_job_run *run)
 {
-	if (run == NULL)
-		return;
+	if (run == NULL || run->base.left.is_left)
+		return; /* a thread is within the engine, and may use any of it */
+	run_dismiss_keeper(&run->base, NB_OK);
+	counters_destroy(&run->base.told);
 	for (size_t g = 0; g < run->part_count; g++)
 		destroy_part(&run->parts[g]);
 	free(run->parts);

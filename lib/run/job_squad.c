@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "run/fault.h"
 
 enum {
 	TICK_NS = 20 * 1000 * 1000,
@@ -85,7 +86,9 @@ open_session(struct nb_job_run *run, struct job_worker *worker, uint32_t id)
 {
 	const struct nb_engine *engine = &run->base.engine->table;
 	run_forget_text();
+	post_enter(&worker->post, "session_open");
 	int rc = engine->session_open(&worker->session, run->base.db, id);
+	post_leave(&worker->post);
 	if (rc == NB_OK && worker->session == NULL)
 		rc = error_set(NB_FAIL, "gave no session");
 	if (rc == NB_OK)
@@ -120,7 +123,9 @@ leave(struct squad *squad, struct job_worker *worker)
 	if (worker->session == NULL)
 		return; /* it was never opened */
 	run_forget_text();
+	post_enter(&worker->post, "session_close");
 	int rc = run->base.engine->table.session_close(worker->session);
+	post_leave(&worker->post);
 	worker->session = NULL;
 	if (rc != NB_OK && worker->rc == NB_OK)
 		keep_failure(worker, run_engine_failure(&run->base, rc, "session_close"));
@@ -148,6 +153,8 @@ static int
 worker_failure(const struct squad *squad)
 {
 	const struct nb_job_run *run = squad->run;
+	if (run->base.left.is_left)
+		return run_left_failure(&run->base);
 	for (size_t p = 0; p < run->active_count; p++) {
 		const struct job_part *part = run->active[p];
 		for (uint32_t t = 0; t < part->plan.threads; t++) {
@@ -194,12 +201,47 @@ end_background(const struct squad *squad)
 	halt_operations(squad);
 }
 
-/** While data is read back, there is only a stop to look for. */
+/** Whether a worker of this process does not come back, or has crashed. */
+static void
+watch_posts(struct squad *squad)
+{
+	struct nb_run *run = &squad->run->base;
+	struct job_part *part;
+	struct job_worker *worker;
+	for (uint32_t id = 0; (worker = worker_at(squad, id, &part)) != NULL; id++) {
+		if (run_watch(run, &worker->post, RUN_FACTOR))
+			break;
+	}
+	if (!run->left.is_left)
+		return;
+	halt_all(squad);
+	run_end_left(run, &run->crew);
+}
+
+/** While data is read back, or sessions are opened and closed. */
 static void
 watch_stop(void *arg)
 {
 	if (stop_requested())
 		halt_all(arg);
+	watch_posts(arg);
+}
+
+/** Opening and closing sessions is not cut short. */
+static void
+watch_sessions(void *arg)
+{
+	watch_posts(arg);
+}
+
+/** What the workers of this process have counted, which do not come to their end. */
+static void
+take_workers_over(struct squad *squad)
+{
+	struct job_part *part;
+	struct job_worker *worker;
+	for (uint32_t id = 0; (worker = worker_at(squad, id, &part)) != NULL; id++)
+		job_worker_take_over(worker);
 }
 
 static void
@@ -208,6 +250,8 @@ watch(void *arg)
 	struct squad *squad = arg;
 	if (stop_requested())
 		halt_all(squad);
+	if (squad->has_workers)
+		watch_posts(squad);
 	if (!squad->is_parent)
 		return;
 	open_gate(squad);
@@ -258,7 +302,7 @@ go_through_phases(struct squad *squad, struct crew *crew)
 {
 	struct nb_job_run *run = squad->run;
 	struct sysinfo_usage before, after;
-	crew_do(crew, PHASE_ENTER, TICK_NS, NULL);
+	crew_do(crew, PHASE_ENTER, TICK_NS, watch_sessions);
 	int rc = worker_failure(squad);
 	if (rc == NB_OK && is_counted(squad)) {
 		rc = run_count_from(&run->base);
@@ -270,6 +314,8 @@ go_through_phases(struct squad *squad, struct crew *crew)
 		if (squad->is_parent && squad->is_told)
 			job_sample_begin(run);
 		crew_do(crew, PHASE_OPERATE, TICK_NS, watch);
+		if (run->base.left.is_left)
+			take_workers_over(squad);
 		run->used_ns = clock_monotonic() - run->used_ns;
 		sysinfo_usage(&after);
 		run->used = sysinfo_usage_between(&before, &after);
@@ -282,20 +328,22 @@ go_through_phases(struct squad *squad, struct crew *crew)
 	}
 	if (rc == NB_OK && !stop_requested() && run->options.verify_rate > 0)
 		rc = read_back(squad, crew);
-	crew_do(crew, PHASE_LEAVE, TICK_NS, NULL);
+	if (!run->base.left.is_left)
+		crew_do(crew, PHASE_LEAVE, TICK_NS, watch_sessions);
 	return rc == NB_OK ? worker_failure(squad) : rc;
 }
 
 int
 squad_run_threads(struct squad *squad)
 {
-	struct crew crew;
-	int rc = crew_create(&crew, job_threads(squad->run), work, squad);
+	struct crew *crew = &squad->run->base.crew;
+	int rc = crew_create(crew, job_threads(squad->run), work, squad);
 	if (rc != NB_OK)
 		return rc;
-	rc = go_through_phases(squad, &crew);
-	crew_destroy(&crew);
-	return rc;
+	squad->has_workers = true;
+	rc = go_through_phases(squad, crew);
+	squad->has_workers = false;
+	return run_end_crew(&squad->run->base, crew, rc);
 }
 
 /* ---- several processes ---- */
@@ -306,6 +354,7 @@ be_child(struct squad *squad)
 	struct nb_job_run *run = squad->run;
 	struct ending *ending = &squad->shared->endings[squad->process];
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	fault_begin();
 	squad->is_parent = false;
 	run->base.options.progress = NULL;
 	int rc = run_open_database(&run->base);
@@ -314,9 +363,16 @@ be_child(struct squad *squad)
 		rc = run_close_database(&run->base, rc);
 	}
 	ending->rc = rc;
+	ending->is_there = true;
 	if (rc != NB_OK) {
 		snprintf(ending->text, sizeof(ending->text), "%s", nb_error_text());
+		ending->is_left = run->base.left.is_left;
 		halt_all(squad);
+	}
+	int number;
+	if (nb_run_left(&number) && number != 0) {
+		signal(number, SIG_DFL);
+		raise(number);
 	}
 	_exit(0);
 }
@@ -342,9 +398,15 @@ static int
 ending_of(const struct squad *squad, uint32_t process, int status)
 {
 	const struct ending *ending = &squad->shared->endings[process];
-	if (WIFSIGNALED(status))
+	if (WIFSIGNALED(status) && ending->rc == NB_OK)
 		return error_set(NB_FAIL, "process %u was ended by signal %d (%s)", process,
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (!ending->is_there)
+		return error_set(NB_FAIL,
+			"process %u was ended with status %d, not by mininb: an engine must "
+			"not "
+			"do that",
+			process, WEXITSTATUS(status));
 	if (ending->rc != NB_OK)
 		return error_set(ending->rc, "process %u: %s", process, ending->text);
 	return NB_OK;
@@ -365,7 +427,8 @@ await_children(struct squad *squad, const pid_t *pids, uint32_t count)
 				continue;
 			is_gone[i] = true;
 			left--;
-			if (WIFSIGNALED(status) && kill_ns == UINT64_MAX)
+			bool is_bad = WIFSIGNALED(status) || squad->shared->endings[i].is_left;
+			if (is_bad && kill_ns == UINT64_MAX)
 				kill_ns = clock_monotonic() + LEFT_S * UINT64_C(1000000000);
 			if (rc == NB_OK)
 				rc = ending_of(squad, i, status);

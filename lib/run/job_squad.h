@@ -7,6 +7,8 @@
 /** How a process ended, for its parent. */
 struct ending {
 	int rc;
+	bool is_there; /* it got to its end */
+	bool is_left;  /* within the engine, see run_call.c */
 	char text[WORKER_TEXT];
 };
 
@@ -16,17 +18,6 @@ struct shared {
 	int halts[NB_GROUPS_MAX + 1];  /* end operations; never taken back */
 	int breaks[NB_GROUPS_MAX + 1]; /* end reading back, too */
 	struct ending endings[256];
-};
-
-/** A process's share of the phase. */
-struct squad {
-	struct nb_job_run *run;
-	struct shared *shared;
-	uint32_t process;
-	const char *what;
-	uint64_t total; /* operations; 0: not known */
-	bool is_parent; /* it watches, and opens the gate */
-	bool is_told;   /* intervals, and whether it is steady: not of an untimed loading */
 };
 
 /** Run them as threads of this process. */

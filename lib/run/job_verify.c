@@ -336,6 +336,8 @@ is_halted(const struct job_worker *worker)
 static int
 read_back(struct job_worker *worker, const struct ops_op *op, bool is_deleted)
 {
+	worker->looked_at = op;
+	post_enter(&worker->post, "reading back");
 	const struct nb_engine *engine = worker->plan->engine;
 	struct nb_slice value;
 	uint32_t conflicts = 0;
@@ -343,6 +345,7 @@ read_back(struct job_worker *worker, const struct ops_op *op, bool is_deleted)
 	do
 		rc = engine->get(worker->session, op->keys[0], &value);
 	while (rc == NB_CONFLICT && ++conflicts < WORKER_CONFLICTS_MAX && !is_halted(worker));
+	post_leave(&worker->post);
 	if (rc == NB_OK)
 		job_verify_value(worker, op, 0, value);
 	else if (rc == NB_NOT_FOUND && !is_deleted)

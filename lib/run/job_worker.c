@@ -20,6 +20,12 @@
  * An operation counts if it began after the warm-up. What would make the numbers wrong: to
  * decide that by its end, which would leave out the longest of those that began before.
  *
+ * An operation may never return: then another thread counts what was done before it, which is
+ * why a block's times are not on the worker's own stack. Memory order is as in worker.c: they
+ * are written before `done` (release), and counted by who holds `is_counting`. Where the block
+ * begins is written before the post says that the worker is within the engine (release), and
+ * not needed while it says that it is not, for then all is counted that is done.
+ *
  * Each time that the clock is stopped leaves the cost of one stamp in the time, some 10 to
  * 15 ns: of a read that is verified once, of such a scan once for each record.
  */
@@ -32,6 +38,7 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
+#include "run/fault.h"
 
 enum {
 	SPINS = 200, /* looks at a thread that is behind before the CPU is given away */
@@ -45,6 +52,22 @@ struct span {
 	uint64_t paused; /* ticks between them in which data was verified */
 	uint64_t records, bytes;
 	uint32_t conflicts; /* attempts that were in vain */
+};
+
+/** Moments of this worker's run, in ticks. */
+struct moments {
+	uint64_t begin, warm, end;
+};
+
+/** What the operations of a block took; counted when they are done. */
+struct job_taken {
+	struct span spans[OPS_STRATUM];
+	uint64_t due[OPS_STRATUM]; /* ticks */
+	int answers[OPS_STRATUM];
+	const struct ops_op *ops;
+	uint64_t first; /* operations done before the block */
+	struct feed_taken fed;
+	struct moments moments;
 };
 
 /* ---- memory ---- */
@@ -62,6 +85,27 @@ bytes_of(const struct job_plan *plan)
 	return sizeof(struct job_worker) + histograms_of(plan) * sizeof(struct nb_histogram);
 }
 
+static void
+describe(const struct post *post, char *buf, size_t size)
+{
+	const struct job_worker *worker = (const void *)((const char *)post -
+		offsetof(struct job_worker, post));
+	bool is_read_back = strcmp(post->call, "reading back") == 0;
+	const struct ops_op *op = worker->looked_at;
+	char key[80];
+	if (strcmp(post->call, "operation") == 0)
+		op = &worker->taken->ops[__atomic_load_n(&worker->done, __ATOMIC_ACQUIRE) -
+			worker->taken->first];
+	else if (!is_read_back) {
+		snprintf(buf, size, "%s", post->call);
+		return;
+	}
+	post_format_key(key, sizeof(key), op->keys[0].data, op->keys[0].size);
+	snprintf(buf, size, "%s, operation %llu (key %s)",
+		is_read_back ? post->call : nb_op_name(op->kind), (unsigned long long)op->index,
+		key);
+}
+
 int
 job_worker_new(
 	struct job_worker **out, const struct job_plan *plan, uint32_t thread, bool is_shared)
@@ -73,6 +117,9 @@ job_worker_new(
 		return error_system("out of memory for a worker");
 	worker->plan = plan;
 	worker->thread = thread;
+	worker->post.worker = thread;
+	worker->post.done = &worker->done;
+	worker->post.describe = describe;
 	*out = worker;
 	return NB_OK;
 }
@@ -101,11 +148,14 @@ job_worker_enter(struct job_worker *worker)
 	}
 	pacer_create(&worker->pacer, plan->clock, PACER_AUTO, plan->may_spin);
 	__atomic_store_n(&worker->strata_done, worker->thread, __ATOMIC_RELEASE);
+	fault_set_post(&worker->post);
 	uint32_t items = plan->spec->items_max;
+	worker->taken = calloc(1, sizeof(*worker->taken));
 	worker->writes = calloc(items, sizeof(*worker->writes));
 	worker->found = calloc(items, sizeof(*worker->found));
 	worker->found_answers = calloc(items, sizeof(*worker->found_answers));
-	if (worker->writes == NULL || worker->found == NULL || worker->found_answers == NULL)
+	if (worker->taken == NULL || worker->writes == NULL || worker->found == NULL ||
+		worker->found_answers == NULL)
 		return error_set(NB_FAIL, "out of memory for %u records at once", items);
 	if (plan->feed != NULL)
 		return NB_OK; /* operations come from there */
@@ -115,6 +165,8 @@ job_worker_enter(struct job_worker *worker)
 void
 job_worker_leave(struct job_worker *worker)
 {
+	free(worker->taken);
+	worker->taken = NULL;
 	free(worker->writes);
 	free(worker->found);
 	free(worker->found_answers);
@@ -133,6 +185,7 @@ is_halted(const struct job_worker *worker)
 static __attribute__((noinline)) bool
 retries(struct job_worker *worker, struct span *span)
 {
+	post_enter(&worker->post, worker->post.call); /* an answer is a sign of life */
 	return ++span->conflicts < WORKER_CONFLICTS_MAX && !is_halted(worker);
 }
 
@@ -391,19 +444,6 @@ fail(struct job_worker *worker, const struct ops_op *op, int rc)
 
 /* ---- the loop ---- */
 
-/** What the operations of a block took; counted when they are done. */
-struct taken {
-	struct span spans[OPS_STRATUM];
-	uint64_t due[OPS_STRATUM]; /* ticks */
-	int answers[OPS_STRATUM];
-	uint32_t count, counted;
-};
-
-/** Moments of this worker's run, in ticks. */
-struct moments {
-	uint64_t begin, warm, end;
-};
-
 /** The sampler looks at these meanwhile. */
 static ALWAYS_INLINE void
 note_answer(struct job_counts *counts, int answer, uint64_t more)
@@ -413,18 +453,22 @@ note_answer(struct job_counts *counts, int answer, uint64_t more)
 		place, __atomic_load_n(place, __ATOMIC_RELAXED) + more, __ATOMIC_RELAXED);
 }
 
-/** What has not been counted yet of the first taken->count ones. */
-static __attribute__((noinline)) void
-count_block(struct job_worker *worker, const struct ops_op *ops, struct taken *taken,
-	const struct moments *moments)
+/** What has not been counted yet of the first `done` ones. */
+static void
+count_until(struct job_worker *worker, uint64_t done)
 {
 	const struct job_plan *plan = worker->plan;
+	const struct job_taken *taken = worker->taken;
+	const struct moments *moments = &taken->moments;
+	const struct ops_op *ops = taken->ops;
 	uint64_t measured = 0;
+	if (worker->counted == done)
+		return;
 	/* Behind a warm-up, what was due and waited did so while others were done. */
 	bool is_from_due = plan->schedule != NULL && plan->warmup_count == 0 &&
 		moments->warm == moments->begin;
-	uint32_t first = taken->counted;
-	for (uint32_t j = first; j < taken->count; j++) {
+	uint64_t until = done - taken->first;
+	for (uint64_t j = worker->counted - taken->first; j < until; j++) {
 		const struct span *span = &taken->spans[j];
 		if (span->begin < moments->warm || ops[j].index < plan->warmup_count) {
 			worker->warm_commits += job_is_commit(ops[j].kind, taken->answers[j]);
@@ -447,9 +491,40 @@ count_block(struct job_worker *worker, const struct ops_op *ops, struct taken *t
 		worker->last_ticks = span->end;
 	}
 	__atomic_store_n(&worker->measured, worker->measured + measured, __ATOMIC_RELAXED);
-	taken->counted = taken->count;
-	if (taken->count > first)
-		worker->told_ticks = taken->spans[taken->count - 1].end;
+	worker->counted = done;
+	worker->told_ticks = taken->spans[until - 1].end;
+}
+
+/** The same, on the worker's own thread, if nobody has taken it over. */
+static __attribute__((noinline)) void
+count_block(struct job_worker *worker, uint64_t done)
+{
+	if (__atomic_exchange_n(&worker->is_counting, 1, __ATOMIC_ACQUIRE) != 0)
+		return;
+	count_until(worker, done);
+	__atomic_store_n(&worker->is_counting, 0, __ATOMIC_RELEASE);
+}
+
+void
+job_worker_take_over(struct job_worker *worker)
+{
+	while (__atomic_exchange_n(&worker->is_counting, 1, __ATOMIC_ACQUIRE) != 0)
+		sched_yield(); /* it counts a block, which takes a microsecond */
+	if (__atomic_load_n(&worker->post.call, __ATOMIC_ACQUIRE) != NULL &&
+		worker->taken != NULL)
+		count_until(worker, __atomic_load_n(&worker->done, __ATOMIC_ACQUIRE));
+}
+
+/** Not within the engine meanwhile, so that nobody takes it for one that does not return. */
+static ALWAYS_INLINE void
+wait_until_due(struct job_worker *worker, uint64_t due, uint32_t clock_kind)
+{
+	uint64_t now = clock_stamp(clock_kind);
+	if (now >= due)
+		return;
+	post_leave(&worker->post);
+	pacer_wait_until(&worker->pacer, due, now, worker->plan->halt);
+	post_enter(&worker->post, "operation");
 }
 
 /** Late by so much is the operation that begins now. */
@@ -467,22 +542,26 @@ note_lag(struct job_worker *worker, uint64_t due, uint64_t begin)
  */
 static ALWAYS_INLINE bool
 run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
-	struct taken *taken, const struct moments *moments, uint32_t clock_kind, bool is_paced)
+	uint32_t clock_kind, bool is_paced)
 {
 	const struct job_plan *plan = worker->plan;
+	struct job_taken *taken = worker->taken;
 	uint64_t threshold = plan->verify_threshold, done = worker->done;
-	bool is_over = false;
+	uint64_t end = taken->moments.end;
+	bool is_over = stop_requested(); /* also if the keys just read were lost */
 	uint32_t j = 0;
-	taken->counted = 0;
+	taken->ops = ops;
+	taken->first = done;
+	post_enter(&worker->post, "operation");
 	while (j < count && !is_over) {
 		const struct ops_op *op = &ops[j];
 		struct span *span = &taken->spans[j];
 		if (is_paced) {
-			if (taken->due[j] >= moments->end) {
+			if (taken->due[j] >= end) {
 				is_over = true;
 				break;
 			}
-			pacer_wait(&worker->pacer, taken->due[j], plan->halt);
+			wait_until_due(worker, taken->due[j], clock_kind);
 			if (is_halted(worker) || worker->rc != NB_OK) {
 				is_over = true;
 				break;
@@ -505,16 +584,14 @@ run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 			note_lag(worker, taken->due[j], span->begin);
 		taken->answers[j++] = rc;
 		/* Told at once: a block can last for seconds, at a low rate or with fsync(). */
-		__atomic_store_n(&worker->done, done + j, __ATOMIC_RELAXED);
-		is_over = span->end >= moments->end || is_halted(worker);
+		__atomic_store_n(&worker->done, done + j, __ATOMIC_RELEASE);
+		is_over = span->end >= end || is_halted(worker);
 		/* slow ones are told as they come, or who looks sees none and then a block */
-		if (__builtin_expect(span->end - worker->told_ticks > plan->tell_ticks, 0)) {
-			taken->count = j;
-			count_block(worker, ops, taken, moments);
-		}
+		if (__builtin_expect(span->end - worker->told_ticks > plan->tell_ticks, 0))
+			count_block(worker, done + j);
 	}
-	taken->count = j;
-	count_block(worker, ops, taken, moments);
+	count_block(worker, done + j);
+	post_leave(&worker->post);
 	return !is_over;
 }
 
@@ -555,12 +632,11 @@ set_due(struct job_worker *worker, struct arrivals *arrivals, uint64_t *due, uin
 }
 
 static ALWAYS_INLINE void
-run_strata(struct job_worker *worker, const struct moments *moments, uint32_t clock_kind,
-	bool is_paced)
+run_strata(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 {
 	const struct job_plan *plan = worker->plan;
 	struct ops_maker *maker = &worker->maker;
-	struct taken taken;
+	struct job_taken *taken = worker->taken;
 	struct arrivals arrivals;
 	if (is_paced)
 		arrivals_create(&arrivals, plan->schedule, worker->thread, plan->threads,
@@ -575,9 +651,9 @@ run_strata(struct job_worker *worker, const struct moments *moments, uint32_t cl
 		uint32_t made;
 		while ((made = ops_make(maker)) > 0) {
 			if (is_paced)
-				set_due(worker, &arrivals, taken.due, made, moments->begin);
-			if (!run_block(worker, maker->ops, made, &taken, moments, clock_kind,
-				    is_paced))
+				set_due(worker, &arrivals, taken->due, made,
+					taken->moments.begin);
+			if (!run_block(worker, maker->ops, made, clock_kind, is_paced))
 				return;
 		}
 		__atomic_store_n(&worker->strata_done, s + plan->threads, __ATOMIC_RELEASE);
@@ -597,36 +673,34 @@ tell_deletes(struct job_gate *gate, const struct ops_op *ops, uint32_t count)
 
 /** The same of a trace, whose operations come from elsewhere. */
 static ALWAYS_INLINE void
-run_feed(struct job_worker *worker, const struct moments *moments, uint32_t clock_kind,
-	bool is_paced)
+run_feed(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 {
 	const struct job_plan *plan = worker->plan;
-	struct feed_taken from = {.room = 0};
-	struct taken taken;
+	struct job_taken *taken = worker->taken;
+	struct feed_taken *from = &taken->fed;
 	int made;
-	while ((made = feed_take(plan->feed, worker->thread, &from, plan->halt)) > 0) {
-		tell_deletes(plan->gate, from.ops, (uint32_t)made);
+	while ((made = feed_take(plan->feed, worker->thread, from, plan->halt)) > 0) {
+		tell_deletes(plan->gate, from->ops, (uint32_t)made);
 		for (int j = 0; j < made && is_paced; j++)
-			taken.due[j] = clock_after(plan->clock, moments->begin, from.due_ns[j]);
-		if (!run_block(worker, from.ops, (uint32_t)made, &taken, moments, clock_kind,
-			    is_paced))
+			taken->due[j] = clock_after(
+				plan->clock, taken->moments.begin, from->due_ns[j]);
+		if (!run_block(worker, from->ops, (uint32_t)made, clock_kind, is_paced))
 			break;
 	}
 	if (made < 0) {
 		worker->rc = made;
 		snprintf(worker->text, sizeof(worker->text), "%s", nb_error_text());
 	}
-	feed_taken_destroy(&from);
+	feed_taken_destroy(from);
 }
 
 #define LOOP(name, clock_kind, is_paced) \
-	static __attribute__((noinline)) void name( \
-		struct job_worker *worker, const struct moments *moments) \
+	static __attribute__((noinline)) void name(struct job_worker *worker) \
 	{ \
 		if (worker->plan->feed != NULL) \
-			run_feed(worker, moments, clock_kind, is_paced); \
+			run_feed(worker, clock_kind, is_paced); \
 		else \
-			run_strata(worker, moments, clock_kind, is_paced); \
+			run_strata(worker, clock_kind, is_paced); \
 	}
 
 LOOP(closed_tsc, NB_CLOCK_TSC, false)
@@ -662,7 +736,9 @@ static void
 idle(void *arg)
 {
 	struct job_worker *worker = arg;
+	post_enter(&worker->post, "tick");
 	int rc = worker->plan->engine->tick(worker->session);
+	post_leave(&worker->post);
 	if (rc >= 0 || worker->rc != NB_OK)
 		return;
 	worker->rc = rc;
@@ -677,12 +753,11 @@ job_worker_run(struct job_worker *worker)
 		worker->pacer.idle = idle;
 		worker->pacer.idle_arg = worker;
 	}
-	static void (*const loops[2][2])(struct job_worker *, const struct moments *) = {
+	static void (*const loops[2][2])(struct job_worker *) = {
 		{closed_tsc, paced_tsc}, {closed_monotonic, paced_monotonic}};
-	struct moments moments;
-	if (pass_gate(worker, &moments)) {
+	if (pass_gate(worker, &worker->taken->moments)) {
 		bool is_monotonic = worker->plan->clock->kind == NB_CLOCK_MONOTONIC;
-		loops[is_monotonic][worker->plan->is_paced](worker, &moments);
+		loops[is_monotonic][worker->plan->is_paced](worker);
 	}
 	__atomic_store_n(&worker->is_over, 1, __ATOMIC_RELEASE);
 }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/histogram.h"
 #include "run/pacer.h"
+#include "run/post.h"
 #include "run/schedule.h"
 #include "run/worker.h"
 #include "workload/feed.h"
@@ -86,6 +87,7 @@ job_is_commit(uint32_t kind, int answer)
 }
 
 struct job_worker;
+struct job_taken;
 
 /** What the workers of a group share and do not change. */
 struct job_plan {
@@ -114,7 +116,8 @@ struct job_plan {
 
 /**
  * A worker. Written by its own thread alone while it runs; other threads, and with several
- * processes their parent, read what is marked as atomic and the counts of histograms then.
+ * processes their parent, read what is marked as atomic and the counts of histograms then, and
+ * the rest when it is parked or job_worker_take_over() has been called.
  */
 struct job_worker {
 	_Alignas(HISTOGRAM_ALIGN) const struct job_plan *plan;
@@ -125,9 +128,14 @@ struct job_worker {
 	uint64_t strata_done;             /* all its strata below this one are done; atomic */
 	uint64_t measured;                /* operations that count; atomic */
 	uint64_t first_ticks, last_ticks; /* of what counts: first start, last end */
-	uint64_t told_ticks;              /* end of the last operation that was counted */
-	uint64_t waited_ns;               /* for inserts of other threads */
-	uint64_t lag_ns; /* how late the last operation began: the queue at the end */
+	uint64_t counted;        /* of `done`, those that counts has; all when it is parked */
+	uint32_t is_counting;    /* atomic: held by who counts; taken over it is for good */
+	struct job_taken *taken; /* what the operations of the block took; owned */
+	const struct ops_op *looked_at; /* that is read back */
+	struct post post;
+	uint64_t told_ticks; /* end of the last operation that was counted */
+	uint64_t waited_ns;  /* for inserts of other threads */
+	uint64_t lag_ns;     /* how late the last operation began: the queue at the end */
 	uint64_t lag_max_ns;
 	struct job_counts counts[NB_OP_KINDS];
 	struct job_findings findings;
@@ -165,6 +173,13 @@ job_worker_leave(struct job_worker *worker);
 /** Wait for the begin, then do and time its operations. Failures are in rc and text. */
 void
 job_worker_run(struct job_worker *worker);
+
+/**
+ * Of a worker that is within an operation, and may be so for ever: count what it has done until
+ * now, on another thread of its process, once; see worker_take_over().
+ */
+void
+job_worker_take_over(struct job_worker *worker);
 
 /**
  * Look whether writes have had their effect: of a loading, the sampled ones of all that

@@ -162,8 +162,10 @@ nb_run_new(struct nb_run **out, const struct nb_run_options *options)
 void
 nb_run_delete(struct nb_run *run)
 {
-	if (run == NULL)
-		return;
+	if (run == NULL || run->left.is_left)
+		return; /* a thread is within the engine, and may use any of it */
+	run_dismiss_keeper(run, NB_OK);
+	counters_destroy(&run->told);
 	if (run->keys.data != NULL)
 		keys_close(&run->keys);
 	if (run->engine != NULL)

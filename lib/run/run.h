@@ -13,6 +13,7 @@
 #include "run/engine.h"
 #include "run/environment.h"
 #include "run/hiccup.h"
+#include "run/post.h"
 #include "run/residency.h"
 #include "run/series.h"
 #include "run/sysinfo.h"
@@ -76,6 +77,27 @@ struct measurement {
 
 struct sampler;
 
+/** The thread that makes the calls that concern the whole database (run_call.c). */
+struct keeper {
+	bool is_there;
+	struct crew crew;
+	struct post post;
+	/* the call at hand; handed over with the crew's phase */
+	const char *call;
+	uint32_t factor;
+	int (*verb)(struct nb_run *run);
+	int rc;
+	uint64_t took_ns;
+	char text[WORKER_TEXT];
+};
+
+/** A thread is within the engine that did not come back, or crashed: see run_call.c. */
+struct left {
+	bool is_left;
+	uint64_t since_ns;
+	char text[WORKER_TEXT]; /* why */
+};
+
 struct nb_run {
 	struct nb_run_options options;
 	struct nb_workload workload;
@@ -94,6 +116,13 @@ struct nb_run {
 
 	/* while it is executed */
 	struct nb_db *db;
+	struct nb_open_args open_args; /* here and below, since a call may outlive its caller */
+	struct counters told;          /* by the engine, at the last call of stats */
+	uint32_t settle_upto;
+	uint64_t call_ns; /* what the last run_call() took */
+	struct keeper keeper;
+	struct left left;
+	struct crew crew; /* of the classic actions' workers */
 	struct worker_plan plan;
 	struct worker **workers;
 	int halt;                                         /* see worker_plan */
@@ -131,6 +160,44 @@ run_forget_text(void);
 /** A verb of the engine's, other than an operation, has failed: `what` says which. */
 int
 run_engine_failure(const struct nb_run *run, int rc, const char *what);
+
+/* ---- calls of the engine, and runs that are left within one (run_call.c) ---- */
+
+/* Times op_timeout_ns: what does the work of many operations, and what does not. */
+enum { RUN_FACTOR_LONG = 60, RUN_FACTOR = 1 };
+
+/**
+ * Let the keeper call verb(run), named `call`, and wait for it: what it returned, its text as
+ * this thread's, the time it took in run->call_ns. NB_FAIL if it does not come back, or none
+ * did before. What the verb uses is to be in `run`.
+ */
+NB_MUST_CHECK int
+run_call(
+	struct nb_run *run, const char *call, uint32_t factor, int (*verb)(struct nb_run *run));
+
+/** End the threads of a crew; rc, or the failure if one of them crashes in that. */
+NB_MUST_CHECK int
+run_end_crew(struct nb_run *run, struct crew *crew, int rc);
+
+/** The same of the keeper. */
+int
+run_dismiss_keeper(struct nb_run *run, int rc);
+
+/** In each tick: whether the run is left, since `post` is overdue or some thread crashed. */
+bool
+run_watch(struct nb_run *run, struct post *post, uint32_t factor);
+
+/** In each tick of a run that is left: give the crew up as soon as that makes sense. */
+void
+run_end_left(struct nb_run *run, struct crew *crew);
+
+/** Why it was left, as this thread's failure. */
+int
+run_left_failure(const struct nb_run *run);
+
+/** What the engine counts now, into run->told, which is empty if it counts nothing. */
+NB_MUST_CHECK int
+run_ask_counters(struct nb_run *run);
 
 /** Of the time since it, and of calls of progress. */
 void

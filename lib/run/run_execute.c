@@ -23,7 +23,8 @@
  * passes on a request to stop, takes samples (sampler.c), and lets go of the memory that maps
  * keys already used, so that a long run needs no more memory than a short one. That costs
  * the workers a TLB shootdown per tick, and only if the key file is large. It
- * does the same while they load and read back.
+ * does the same while they load and read back. And it looks whether one does not come back
+ * from the engine, or has crashed there: then the run is left as it is (run_call.c).
  */
 #include <pthread.h>
 #include <sched.h>
@@ -32,6 +33,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "run/fault.h"
 #include "run/run.h"
 #include "run/sampler.h"
 
@@ -58,8 +60,11 @@ static int
 open_session(struct nb_run *run, uint32_t id)
 {
 	struct nb_session **session = &run->workers[id]->session;
+	struct post *post = &run->workers[id]->post;
 	run_forget_text();
+	post_enter(post, "session_open");
 	int rc = run->plan.engine->session_open(session, run->db, id);
+	post_leave(post);
 	if (rc == NB_OK && *session != NULL)
 		return NB_OK;
 	if (rc == NB_OK)
@@ -80,7 +85,9 @@ enter(struct nb_run *run, uint32_t id)
 		log_message(NB_LOG_WARNING, "%s", nb_error_text());
 		return;
 	}
-	run->workers[id] = worker;
+	worker->post.worker = id;
+	fault_set_post(&worker->post);
+	__atomic_store_n(&run->workers[id], worker, __ATOMIC_RELEASE);
 	if (rc == NB_OK)
 		rc = open_session(run, id);
 	if (rc != NB_OK)
@@ -92,7 +99,9 @@ leave(struct nb_run *run, uint32_t id)
 {
 	struct worker *worker = run->workers[id];
 	run_forget_text();
+	post_enter(&worker->post, "session_close");
 	int rc = run->plan.engine->session_close(worker->session);
+	post_leave(&worker->post);
 	worker->session = NULL;
 	if (rc != NB_OK && worker->rc == NB_OK)
 		keep_failure(run, id, run_engine_failure(run, rc, "session_close"));
@@ -148,10 +157,27 @@ forget_keys(struct nb_run *run)
 	run->forgotten = slowest;
 }
 
+/** Whether a worker does not come back, or has crashed. Called in each tick of each phase. */
+static void
+watch(void *arg)
+{
+	struct nb_run *run = arg;
+	for (uint32_t id = 0; id < run->options.threads; id++) {
+		struct worker *worker = __atomic_load_n(&run->workers[id], __ATOMIC_ACQUIRE);
+		if (worker != NULL && run_watch(run, &worker->post, RUN_FACTOR))
+			break;
+	}
+	if (!run->left.is_left)
+		return;
+	__atomic_store_n(&run->halt, 1, __ATOMIC_RELAXED);
+	run_end_left(run, &run->crew);
+}
+
 static void
 tick(void *arg)
 {
 	struct nb_run *run = arg;
+	watch(arg);
 	if (stop_requested())
 		__atomic_store_n(&run->halt, 1, __ATOMIC_RELAXED);
 	uint64_t done = ops_reached(run);
@@ -168,6 +194,8 @@ tick(void *arg)
 static int
 worker_failure(const struct nb_run *run)
 {
+	if (run->left.is_left)
+		return run_left_failure(run);
 	for (uint32_t id = 0; id < run->options.threads; id++) {
 		if (run->workers[id] == NULL)
 			return error_set(NB_FAIL, "out of memory for worker %u", id);
@@ -178,7 +206,7 @@ worker_failure(const struct nb_run *run)
 }
 
 static int
-load(struct nb_run *run, struct crew *crew)
+load(struct nb_run *run)
 {
 	uint32_t caps = run->engine->table.caps;
 	if (run->workload.verb == NB_VERB_PUT ||
@@ -186,10 +214,10 @@ load(struct nb_run *run, struct crew *crew)
 		return NB_OK;
 	run_begin_phase(run, "load");
 	run_tell(run, 0, run->workload.count);
-	crew_do(crew, PHASE_LOAD, TICK_NS, tick);
+	crew_do(&run->crew, PHASE_LOAD, TICK_NS, tick);
 	run->measured.load_ns = clock_monotonic() - run->phase_begin_ns;
 	run->measured.is_loaded = true;
-	for (uint32_t id = 0; id < run->options.threads; id++)
+	for (uint32_t id = 0; id < run->options.threads && !run->left.is_left; id++)
 		run->workers[id]->done = 0;
 	return worker_failure(run);
 }
@@ -204,21 +232,25 @@ collect(struct nb_run *run)
 		return error_set(NB_FAIL, "out of memory");
 	measured->thread_count = run->options.threads;
 	for (uint32_t id = 0; id < run->options.threads; id++) {
-		const struct worker *worker = run->workers[id];
-		measured->threads[id] = (struct job_thread){.ops = worker->done,
+		struct worker *worker = run->workers[id];
+		if (run->left.is_left)
+			worker_take_over(worker);
+		if (worker->begin_ticks == 0)
+			continue; /* it never got to its first */
+		measured->threads[id] = (struct job_thread){.ops = worker->counted,
 			.wall_ns = clock_ns(
 				&run->clock, worker->end_ticks - worker->begin_ticks),
-			.done = worker->done,
-			.kinds = {worker->done}};
+			.done = worker->counted,
+			.kinds = {worker->counted}};
 		nb_histogram_merge(measured->service, &worker->service);
-		measured->ops += worker->done;
+		measured->ops += worker->counted;
 		measured->value_bytes += worker->value_bytes;
 		for (int i = 0; i < WORKER_ANSWERS; i++)
 			measured->answers[i] += worker->answers[i];
 		begin = worker->begin_ticks < begin ? worker->begin_ticks : begin;
 		end = worker->end_ticks > end ? worker->end_ticks : end;
 	}
-	measured->wall_ns = clock_ns(&run->clock, end - begin);
+	measured->wall_ns = end > begin ? clock_ns(&run->clock, end - begin) : 0;
 	measured->usage_ops = measured->ops;
 	if (run->workload.verb != NB_VERB_GET)
 		measured->commits = measured->answers[NB_OK];
@@ -252,7 +284,7 @@ errors(void *arg)
 
 /** The operations themselves, watched by the sampler and by a thread that only sleeps. */
 static int
-operate_watched(struct nb_run *run, struct crew *crew)
+operate_watched(struct nb_run *run)
 {
 	struct sampler_phase phase = {
 		.kinds = 1, .db = run->db, .arg = run, .peek = peek, .errors = errors};
@@ -261,7 +293,7 @@ operate_watched(struct nb_run *run, struct crew *crew)
 		return rc;
 	sampler_begin(run->sampler, &phase);
 	run->operate_ns = clock_monotonic();
-	crew_do(crew, PHASE_OPERATE, TICK_NS, tick);
+	crew_do(&run->crew, PHASE_OPERATE, TICK_NS, tick);
 	sampler_end(run->sampler, clock_monotonic() - run->operate_ns, ops_reached(run));
 	hiccup_stop(run->hiccup);
 	nb_histogram_merge(run->measured.hiccups, &run->hiccup->lateness);
@@ -269,14 +301,14 @@ operate_watched(struct nb_run *run, struct crew *crew)
 }
 
 static int
-operate(struct nb_run *run, struct crew *crew)
+operate(struct nb_run *run)
 {
 	struct sysinfo_usage before, after;
 	run_begin_phase(run, nb_verb_name(run->workload.verb));
 	run_tell(run, 0, run->workload.count); /* now, so that what is shown of "open" ends */
 	sysinfo_usage(&before);
 	uint64_t begin_ns = clock_monotonic();
-	int rc = operate_watched(run, crew);
+	int rc = operate_watched(run);
 	if (rc != NB_OK)
 		return rc;
 	run->measured.has_begun = true;
@@ -288,7 +320,7 @@ operate(struct nb_run *run, struct crew *crew)
 }
 
 static int
-read_back(struct nb_run *run, struct crew *crew)
+read_back(struct nb_run *run)
 {
 	bool is_synthetic = (run->engine->table.caps & NB_CAP_SYNTHETIC) != 0;
 	if (run->workload.verb != NB_VERB_GET && !is_synthetic &&
@@ -296,32 +328,33 @@ read_back(struct nb_run *run, struct crew *crew)
 		run_begin_phase(run, "verify");
 		run->reached = worker_looked;
 		run_tell(run, 0, run->workload.count);
-		crew_do(crew, PHASE_READ_BACK, TICK_NS, tick);
+		crew_do(&run->crew, PHASE_READ_BACK, TICK_NS, tick);
 	}
 	return worker_failure(run);
 }
 
 static int
-run_phases(struct nb_run *run, struct crew *crew)
+run_phases(struct nb_run *run)
 {
-	crew_do(crew, PHASE_ENTER, TICK_NS, NULL);
+	crew_do(&run->crew, PHASE_ENTER, TICK_NS, watch);
 	int rc = worker_failure(run);
 	if (rc == NB_OK)
-		rc = load(run, crew);
+		rc = load(run);
 	if (rc == NB_OK)
 		rc = run_count_from(run);
 	if (rc == NB_OK) {
 		run_look_begin(run);
-		rc = operate(run, crew);
+		rc = operate(run);
 	}
 	if (rc == NB_OK)
 		rc = run_settle(run);
 	run->measured.has_settled = rc == NB_OK;
 	rc = run_count_until(run, rc);
 	if (rc == NB_OK)
-		rc = read_back(run, crew);
+		rc = read_back(run);
 	run->measured.has_read_back = rc == NB_OK;
-	crew_do(crew, PHASE_LEAVE, TICK_NS, NULL);
+	if (!run->left.is_left)
+		crew_do(&run->crew, PHASE_LEAVE, TICK_NS, watch);
 	return rc == NB_OK ? worker_failure(run) : rc;
 }
 
@@ -361,17 +394,18 @@ live_bytes(const struct nb_run *run)
 static int
 run_crew(struct nb_run *run)
 {
-	struct crew crew;
 	run->workers = calloc(run->options.threads, sizeof(struct worker *));
 	if (run->workers == NULL)
 		return error_set(NB_FAIL, "out of memory");
-	int rc = crew_create(&crew, run->options.threads, work, run);
+	int rc = crew_create(&run->crew, run->options.threads, work, run);
 	if (rc == NB_OK) {
-		rc = run_phases(run, &crew);
-		crew_destroy(&crew);
+		rc = run_phases(run);
+		rc = run_end_crew(run, &run->crew, rc);
 	}
 	collect_findings(run);
 	run->measured.max_resident_bytes = sysinfo_max_resident_bytes();
+	if (run->left.is_left)
+		return rc; /* some may still be used */
 	for (uint32_t id = 0; id < run->options.threads; id++)
 		worker_delete(run->workers[id]);
 	free(run->workers);
@@ -466,11 +500,9 @@ prepare(struct nb_run *run)
 	return rc == NB_OK ? sampler_new(run, false) : rc;
 }
 
-int
-nb_run_execute(struct nb_run *run)
+static int
+execute(struct nb_run *run)
 {
-	if (run->phase_name != NULL)
-		return error_set(NB_ERR_USAGE, "a run can be executed only once");
 	int rc = prepare(run);
 	if (rc == NB_OK)
 		rc = run_cool_database(run);
@@ -484,4 +516,15 @@ nb_run_execute(struct nb_run *run)
 	run->measured.live_bytes = live_bytes(run);
 	run_look_after(run);
 	return rc == NB_OK ? judge(run) : warn_of_data(run, rc);
+}
+
+int
+nb_run_execute(struct nb_run *run)
+{
+	if (run->phase_name != NULL)
+		return error_set(NB_ERR_USAGE, "a run can be executed only once");
+	fault_begin();
+	int rc = execute(run);
+	fault_end();
+	return rc;
 }

@@ -115,12 +115,19 @@ run_begin_phase(struct nb_run *run, const char *name)
 	run->forgotten = 0;
 }
 
+static int
+open_database(struct nb_run *run)
+{
+	return run->engine->table.open(&run->db, &run->open_args);
+}
+
 int
 run_open_database(struct nb_run *run)
 {
 	const struct nb_engine *engine = &run->engine->table;
 	bool is_kept = (engine->caps & NB_CAP_PERSISTENT) != 0;
-	struct nb_open_args args = {.size = sizeof(args),
+	struct nb_open_args *args = &run->open_args;
+	*args = (struct nb_open_args){.size = sizeof(*args),
 		.host = nb_engine_host(),
 		.path = run->path,
 		.options = run->values,
@@ -131,18 +138,47 @@ run_open_database(struct nb_run *run)
 		.sessions = run->options.threads,
 		.durability = run->durability};
 	if (run->workload.verb == NB_VERB_PUT || !is_kept)
-		args.flags |= NB_OPEN_CREATE;
+		args->flags |= NB_OPEN_CREATE;
 	if (run->workload.verb == NB_VERB_GET && is_kept)
-		args.flags |= NB_OPEN_READ_ONLY;
+		args->flags |= NB_OPEN_READ_ONLY;
 	run_begin_phase(run, "open");
 	run_tell(run, 0, 0);
-	run_forget_text();
 	engine_forget_warnings();
-	int rc = engine->open(&run->db, &args);
-	run->measured.open_ns = clock_monotonic() - run->phase_begin_ns;
+	int rc = run_call(run, "open", RUN_FACTOR_LONG, open_database);
+	run->measured.open_ns = run->call_ns;
 	if (rc == NB_OK && run->db == NULL)
 		rc = error_set(NB_FAIL, "gave no database");
+	if (rc != NB_OK)
+		run_dismiss_keeper(run, rc); /* its text stays */
+	if (run->left.is_left)
+		return rc;
 	return rc == NB_OK ? rc : run_engine_failure(run, rc, run->path);
+}
+
+static int
+ask_counters(struct nb_run *run)
+{
+	return counters_collect(&run->told, &run->engine->table, run->db);
+}
+
+int
+run_ask_counters(struct nb_run *run)
+{
+	if (run->engine->table.stats == NULL) {
+		counters_destroy(&run->told);
+		return NB_OK;
+	}
+	counters_destroy(&run->told);
+	return run_call(run, "stats", RUN_FACTOR, ask_counters);
+}
+
+/** They are the caller's now. */
+static struct counters
+take_told(struct nb_run *run)
+{
+	struct counters told = run->told;
+	run->told = (struct counters){0};
+	return told;
 }
 
 int
@@ -150,7 +186,9 @@ run_count_from(struct nb_run *run)
 {
 	if (run->is_counting)
 		return NB_OK;
-	int rc = counters_collect(&run->counted, &run->engine->table, run->db);
+	int rc = run_ask_counters(run);
+	if (rc == NB_OK)
+		run->counted = take_told(run);
 	run->is_counting = rc == NB_OK;
 	return rc;
 }
@@ -158,18 +196,25 @@ run_count_from(struct nb_run *run)
 int
 run_count_until(struct nb_run *run, int rc)
 {
-	struct counters now;
 	char text[WORKER_TEXT]; /* of rc; the engine may say something in between */
-	if (!run->is_counting)
+	if (!run->is_counting || run->left.is_left)
 		return rc;
 	snprintf(text, sizeof(text), "%s", nb_error_text());
-	int counted = counters_collect(&now, &run->engine->table, run->db);
+	int counted = run_ask_counters(run);
+	if (run->left.is_left)
+		return rc == NB_OK ? counted : error_set(rc, "%s", text);
 	if (counted == NB_OK)
-		counted = counters_add_growth(&run->measured.counters, &run->counted, &now);
-	counters_destroy(&now);
+		counted = counters_add_growth(
+			&run->measured.counters, &run->counted, &run->told);
 	counters_destroy(&run->counted);
 	run->is_counting = false;
 	return rc == NB_OK ? counted : error_set(rc, "%s", text);
+}
+
+static int
+flush(struct nb_run *run)
+{
+	return run->engine->table.flush(run->db, run->settle_upto);
 }
 
 int
@@ -183,33 +228,44 @@ run_settle(struct nb_run *run)
 	run_begin_phase(run, "settle");
 	run_tell(run, 0, 0);
 	for (uint32_t upto = run->options.settle; upto > NB_RUN_SETTLE_NONE; upto--) {
-		run_forget_text();
-		int rc = engine->flush(run->db, levels[upto]);
+		run->settle_upto = levels[upto];
+		int rc = run_call(run, "flush", RUN_FACTOR_LONG, flush);
 		run->measured.settle_ns = clock_monotonic() - run->phase_begin_ns;
 		if (rc == NB_OK) {
 			run->measured.settled = (int)upto;
 			return NB_OK;
 		}
+		if (run->left.is_left)
+			return rc;
 		if (rc != NB_UNSUPPORTED)
 			return run_engine_failure(run, rc, "settling");
 	}
 	return NB_OK;
 }
 
+static int
+close_database(struct nb_run *run)
+{
+	return run->engine->table.close(run->db);
+}
+
 int
 run_close_database(struct nb_run *run, int rc)
 {
-	const struct nb_engine *engine = &run->engine->table;
 	char text[WORKER_TEXT];
 	snprintf(text, sizeof(text), "%s", nb_error_text());
 	if (run->durability == NB_DUR_COMMIT && run->workload.verb != NB_VERB_GET)
 		syncs_look(run->path);
 	run_begin_phase(run, "close");
 	run_tell(run, 0, 0);
-	run_forget_text();
-	int closed = engine->close(run->db);
-	run->measured.close_ns = clock_monotonic() - run->phase_begin_ns;
+	int closed = run_call(run, "close", RUN_FACTOR_LONG, close_database);
+	run->measured.close_ns = run->call_ns;
 	run->measured.data_bytes = sysinfo_allocated_bytes(run->path);
+	closed = run_dismiss_keeper(run, closed);
+	if (run->left.is_left) {
+		run->measured.has_settled = false;
+		return rc == NB_OK ? closed : error_set(rc, "%s", text);
+	}
 	if (closed != NB_OK) {
 		closed = run_engine_failure(run, closed, "closing");
 		run->measured.has_settled = false; /* closing is a part of it */

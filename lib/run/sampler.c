@@ -386,21 +386,23 @@ add_counters(struct sampler *sampler, struct sample *sample, const struct counte
 static int
 take_counters(struct sampler *sampler, struct sample *sample, bool is_end)
 {
-	struct counters now;
-	if (!sampler->has_counters)
+	struct nb_run *run = sampler->run;
+	if (!sampler->has_counters || run->left.is_left)
 		return NB_OK;
 	if (sampler->counters_left > 0 && !is_end) {
 		sampler->counters_left--;
 		return NB_OK;
 	}
-	uint64_t begin_ns = clock_monotonic();
-	int rc = counters_collect(&now, &sampler->run->engine->table, sampler->phase.db);
-	if (clock_monotonic() - begin_ns > DEAR_COUNTERS_NS)
+	int rc = run_ask_counters(run);
+	if (run->left.is_left)
+		return NB_OK; /* which is told elsewhere */
+	if (run->call_ns > DEAR_COUNTERS_NS)
 		sampler->counters_left = SELDOM - 1;
 	if (rc == NB_OK)
-		rc = add_counters(sampler, sample, &now);
+		rc = add_counters(sampler, sample, &run->told);
 	counters_destroy(&sampler->counted);
-	sampler->counted = now;
+	sampler->counted = run->told;
+	run->told = (struct counters){0};
 	return rc;
 }
 
@@ -496,9 +498,12 @@ begin_counters(struct sampler *sampler)
 	counters_destroy(&sampler->counted);
 	sampler->has_counters = !sampler->is_off && sampler->phase.db != NULL &&
 		engine->stats != NULL && (engine->caps & NB_CAP_CONCURRENT) != 0;
-	if (sampler->has_counters &&
-		counters_collect(&sampler->counted, engine, sampler->phase.db) != NB_OK)
+	if (!sampler->has_counters)
+		return;
+	if (run_ask_counters(sampler->run) != NB_OK && !sampler->run->left.is_left)
 		give_up(sampler);
+	sampler->counted = sampler->run->told;
+	sampler->run->told = (struct counters){0};
 }
 
 void

@@ -27,11 +27,20 @@
  * An operation that is answered NB_CONFLICT has done nothing and is done again at
  * once; its time is that of all attempts, as whoever waits for it would take it.
  *
+ * An operation may never return, and what was measured before it is to be had all the same, by
+ * another thread: worker_take_over(). What an operation leaves behind is written before `done`
+ * is (release), and read after that was read (acquire), so it is all there, whatever the
+ * worker has begun since. To count a block is to hold `is_counting`, which is taken once in
+ * a block, behind its last stamp; who takes over takes it and keeps it. Two threads so never
+ * write to the histogram at once, also if the operation returns in that very moment: then the
+ * worker finds it taken, and leaves.
+ *
  * The loop is made once for each verb and kind of clock, as constants, so that
  * it has no branch on either.
  */
 #include "run/worker.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +48,25 @@
 #include "base/error.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/** By the phase it is in: `done` has another meaning in each. */
+static void
+describe(const struct post *post, char *buf, size_t size)
+{
+	const struct worker *worker = (const void *)((const char *)post -
+		offsetof(struct worker, post));
+	const struct keys *keys = worker->plan->keys;
+	if (strncmp(post->call, "session_", strlen("session_")) == 0) {
+		snprintf(buf, size, "%s", post->call);
+		return;
+	}
+	uint64_t i = worker->begin + __atomic_load_n(post->done, __ATOMIC_ACQUIRE);
+	char key[80] = "";
+	if (i < keys->count)
+		post_format_key(key, sizeof(key), keys_get(keys, i).data, keys->key_size);
+	snprintf(buf, size, "%s, operation %llu (key %s)", post->call, (unsigned long long)i,
+		key);
+}
 
 int
 worker_new(struct worker **out, const struct worker_plan *plan, uint64_t begin, uint64_t end)
@@ -51,6 +79,8 @@ worker_new(struct worker **out, const struct worker_plan *plan, uint64_t begin, 
 	worker->plan = plan;
 	worker->begin = begin;
 	worker->end = end;
+	worker->post.done = &worker->done;
+	worker->post.describe = describe;
 	int rc = stream_create(&worker->stream, plan->workload, plan->keys);
 	if (rc != NB_OK) {
 		free(worker);
@@ -148,6 +178,7 @@ static __attribute__((noinline)) bool
 retries(struct worker *worker, uint32_t *attempts)
 {
 	note_odd(worker, NB_CONFLICT);
+	post_enter(&worker->post, worker->post.call); /* an answer is a sign of life */
 	return ++*attempts < WORKER_CONFLICTS_MAX &&
 		__atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) == 0;
 }
@@ -177,14 +208,45 @@ get_again(struct worker *worker, const struct op *op, struct nb_slice *value)
 	return rc;
 }
 
-/** Count `count` operations that took so many ticks, `odd` of which did not answer NB_OK. */
+/** Count `count` operations of the block, `odd` of which did not answer NB_OK. */
 static ALWAYS_INLINE void
-count_block(struct worker *worker, const uint64_t *ticks, uint32_t count, uint32_t odd)
+count_ticks(struct worker *worker, uint64_t count, uint64_t odd, uint64_t value_bytes)
 {
 	const struct clock *clock = worker->plan->clock;
-	for (uint32_t j = 0; j < count; j++)
-		histogram_add(&worker->service, clock_ns(clock, ticks[j]));
+	for (uint64_t j = 0; j < count; j++)
+		histogram_add(&worker->service, clock_ns(clock, worker->ticks[j]));
 	worker->answers[NB_OK] += count - odd;
+	worker->value_bytes += value_bytes;
+	worker->counted += count;
+	worker->odd += odd;
+}
+
+/** The same, on the worker's own thread, if nobody has taken it over. */
+static ALWAYS_INLINE void
+count_block(struct worker *worker, uint32_t count, uint32_t odd, uint64_t value_bytes)
+{
+	if (__atomic_exchange_n(&worker->is_counting, 1, __ATOMIC_ACQUIRE) != 0)
+		return;
+	count_ticks(worker, count, odd, value_bytes);
+	__atomic_store_n(&worker->is_counting, 0, __ATOMIC_RELEASE);
+}
+
+void
+worker_take_over(struct worker *worker)
+{
+	while (__atomic_exchange_n(&worker->is_counting, 1, __ATOMIC_ACQUIRE) != 0)
+		sched_yield(); /* it counts a block, which takes a microsecond */
+	uint64_t done = __atomic_load_n(&worker->done, __ATOMIC_ACQUIRE);
+	uint64_t count = done - worker->counted;
+	uint64_t odd = __atomic_load_n(&worker->answers[NB_NOT_FOUND], __ATOMIC_RELAXED) -
+		worker->odd;
+	uint64_t size = worker->plan->workload->verb == NB_VERB_DELETE
+		? 0
+		: worker->plan->workload->value_size;
+	odd = odd < count ? odd : count; /* the one at hand may have been answered by now */
+	count_ticks(worker, count, odd, (count - odd) * size);
+	if (done > 0)
+		worker->end_ticks = worker->last_ticks;
 }
 
 /**
@@ -198,7 +260,7 @@ run_block(struct worker *worker, uint64_t first, uint32_t count, uint32_t verb,
 	const struct worker_plan *plan = worker->plan;
 	const struct nb_engine *engine = plan->engine;
 	uint64_t threshold = verb == NB_VERB_GET ? plan->verify_threshold : 0;
-	uint64_t ticks[STREAM_BLOCK_MAX], value_bytes = 0;
+	uint64_t value_bytes = 0;
 	uint32_t odd = 0, j = 0;
 	bool is_over = false;
 	while (j < count && !is_over) {
@@ -236,12 +298,12 @@ run_block(struct worker *worker, uint64_t first, uint32_t count, uint32_t verb,
 		} else {
 			value_bytes += value.size;
 		}
-		ticks[j++] = t1 - t0 - paused;
-		__atomic_store_n(&worker->done, first + j - worker->begin, __ATOMIC_RELAXED);
+		worker->ticks[j++] = t1 - t0 - paused;
+		worker->last_ticks = t1;
+		__atomic_store_n(&worker->done, first + j - worker->begin, __ATOMIC_RELEASE);
 		is_over = __atomic_load_n(plan->halt, __ATOMIC_RELAXED) != 0;
 	}
-	count_block(worker, ticks, j, odd);
-	worker->value_bytes += value_bytes;
+	count_block(worker, j, odd, value_bytes);
 	return !is_over;
 }
 
@@ -249,15 +311,23 @@ static ALWAYS_INLINE void
 run_ops(struct worker *worker, uint32_t verb, uint32_t clock_kind)
 {
 	uint32_t count, block = worker->stream.block;
+	worker->counted = worker->odd = 0;
 	worker->begin_ticks = clock_stamp(clock_kind);
 	for (uint64_t first = worker->begin; first < worker->end; first += count) {
 		uint64_t left = worker->end - first;
 		count = left < block ? (uint32_t)left : block;
 		stream_fill(&worker->stream, first, count);
-		if (!run_block(worker, first, count, verb, clock_kind))
+		if (stop_requested())
+			break; /* also if the keys just read were lost */
+		post_enter(&worker->post, nb_verb_name(verb));
+		bool goes_on = run_block(worker, first, count, verb, clock_kind);
+		post_leave(&worker->post);
+		if (!goes_on)
 			break;
 	}
-	worker->end_ticks = clock_stamp(clock_kind);
+	uint64_t end_ticks = clock_stamp(clock_kind);
+	if (__atomic_load_n(&worker->is_counting, __ATOMIC_RELAXED) == 0)
+		worker->end_ticks = end_ticks;
 }
 
 #define LOOP(name, verb, clock_kind) \
@@ -305,7 +375,11 @@ worker_load(struct worker *worker)
 	}
 	for (uint64_t i = worker->begin; i < worker->end && !is_halted(worker); i++) {
 		stream_fill(&stream, i, 1);
+		if (stop_requested())
+			break;
+		post_enter(&worker->post, "loading");
 		int rc = put_again(worker, &stream.ops[0]);
+		post_leave(&worker->post);
 		if (rc == NB_CONFLICT && is_halted(worker))
 			break;
 		if (rc != NB_OK) {
@@ -325,7 +399,11 @@ read_back_one(struct worker *worker, uint64_t i)
 	struct nb_slice value = {NULL, 0};
 	bool is_wanted = worker->plan->workload->verb == NB_VERB_PUT;
 	stream_fill(&worker->stream, i, 1);
+	if (stop_requested())
+		return;
+	post_enter(&worker->post, "reading back");
 	int rc = get_again(worker, op, &value);
+	post_leave(&worker->post);
 	if (rc == NB_CONFLICT && is_halted(worker))
 		return;
 	if (rc < 0 || (rc != NB_OK && rc != NB_NOT_FOUND)) {
@@ -347,6 +425,7 @@ worker_read_back(struct worker *worker)
 {
 	uint64_t threshold = worker->plan->verify_threshold;
 	uint64_t end = worker->begin + worker->done;
+	worker->post.done = &worker->looked;
 	for (uint64_t i = worker->begin; i < end && !is_halted(worker); i++) {
 		if (is_sampled(i, threshold))
 			read_back_one(worker, i);

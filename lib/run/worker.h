@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/histogram.h"
+#include "run/post.h"
 #include "workload/stream.h"
 
 enum {
@@ -57,8 +58,8 @@ findings_wrong(const struct worker_findings *findings)
 
 /**
  * A worker. Written by its own thread alone while it runs; other threads read
- * `done`, `looked`, the counts of `service` and the odd ones of `answers` then, and the rest
- * when it is parked. Aligned, so that no two workers share a cache line.
+ * `done`, `looked`, the counts of `service` and the odd ones of `answers` then, what its post
+ * says, and the rest when it is parked or worker_take_over() has been called. Aligned, so that no two workers share a cache line.
  */
 struct worker {
 	_Alignas(HISTOGRAM_ALIGN) const struct worker_plan *plan;
@@ -66,13 +67,22 @@ struct worker {
 	uint64_t begin, end; /* its operations of the stream */
 	uint64_t done;       /* of them, finished; atomic */
 	uint64_t looked;     /* of those, come past by worker_read_back(); atomic */
+	uint64_t
+		counted; /* of those that are done, what `service` has; all when it is parked */
 	uint64_t begin_ticks, end_ticks;
+	uint64_t last_ticks; /* end of the last operation; written before `done` */
+	uint64_t odd;        /* of `counted`, those that were not answered NB_OK */
+	uint32_t
+		is_counting; /* atomic: held by who counts a block; taken over it is for good */
+	struct post post;
 	uint64_t answers[WORKER_ANSWERS]; /* by NB_OK, NB_NOT_FOUND, ...; an operation may have
 					     many NB_CONFLICT before its own */
 	uint64_t value_bytes;             /* read or written */
 	struct worker_findings findings;
 	int rc; /* the failure that ended it */
 	char text[WORKER_TEXT];
+	uint64_t ticks
+		[STREAM_BLOCK_MAX]; /* that the operations took which are not counted yet */
 	struct stream stream;
 	struct nb_histogram service;
 };
@@ -101,6 +111,14 @@ worker_load(struct worker *worker);
  */
 void
 worker_read_back(struct worker *worker);
+
+/**
+ * Of a worker that is within an operation, and may be so for ever: count what it has done until
+ * now, on another thread, once. Should it come back it counts no more, and `counted` and what
+ * belongs to it stay as they are.
+ */
+void
+worker_take_over(struct worker *worker);
 
 static inline uint64_t
 worker_done(const struct worker *worker)

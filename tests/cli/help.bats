@@ -8,7 +8,7 @@ actions='keys put shuffle get delete load run replay workloads engines check new
 	report merge rerun explain compare vs gate'
 options='action path driver klen vlen keys report-interval count threads option durability
 	cache seed value-ratio verify-rate settle clock pin allow-missing fold quiet only format fresh
-	hang-after workload set version help from to from-format to-format key-bytes bare-as skip-bad
+	hang-after op-timeout workload set version help from to from-format to-format key-bytes bare-as skip-bad
 	phase load trace speed record procs interval until-steady sweep slo
 	output hlog csv notebook strict allow cold sample hardware
 	runs precision budget max-regress confidence force'

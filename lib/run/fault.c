@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Faults of an engine: signals that a thread brings upon itself, and exit().
+ *
+ * The handler takes down what happened and holds the thread where it is. The thread that called
+ * the library finds that in its next tick, stops the others, reports what was measured, and
+ * then lets the process die of that signal: so there is both a result and a core dump, and the
+ * dump shows the thread within the call that crashed. All verbs of an engine are therefore
+ * called on threads other than the one that reports (run_call.c, crew.c).
+ *
+ * The heap may be spoilt, and a lock of it held for ever, if what crashed was malloc(). The one
+ * who reports allocates a little, mostly from an arena of its own; should it be stuck all the
+ * same, the thread that is held ends the process when HOLD_S are over.
+ *
+ * Handlers that somebody else has installed, a sanitizer say, are left as they are: they tell
+ * more. Only calls that are safe in a handler are made there; the thread's post is in memory
+ * that is there from the begin (initial-exec), so that finding it allocates nothing.
+ *
+ * Rejected: to jump out of the handler and go on. The engine's locks would stay locked, and its
+ * files be closed in the middle of a write. And to run each engine in a child process always:
+ * several engines are run so, and a single one too with --hang-after; but one that is looked at
+ * with a debugger or a profiler is easier in the process that was started.
+ */
+#include "run/fault.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mininb/mininb.h>
+
+#include "base/mapping.h"
+
+enum {
+	HOLD_S = 30, /* for the report, by far */
+	STACK_BYTES = 64 * 1024,
+};
+
+static const int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+static const char *const fault_names[] = {
+	"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS"};
+enum { FAULT_SIGNALS = sizeof(fault_signals) / sizeof(*fault_signals) };
+
+static __attribute__((tls_model("initial-exec"))) _Thread_local struct post *own_post;
+
+static void (*say)(const char *text);
+
+/* Of the run that is under way. */
+static pid_t run_process, reporter;   /* atomic; 0: there is none */
+static int first_fault;               /* atomic */
+static const struct post *first_post; /* written before first_fault */
+static int is_taken;                  /* atomic: a thread is about to write them */
+
+static pid_t
+own_thread(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
+const char *
+fault_name(int fault)
+{
+	for (size_t i = 0; i < FAULT_SIGNALS; i++) {
+		if (fault_signals[i] == fault)
+			return fault_names[i];
+	}
+	return fault == FAULT_EXIT ? "a call of exit()" : "a signal";
+}
+
+/** Whether there is somebody else to report it. */
+static bool
+is_reported(void)
+{
+	pid_t process = __atomic_load_n(&run_process, __ATOMIC_ACQUIRE);
+	return process != 0 && process == getpid() &&
+		__atomic_load_n(&reporter, __ATOMIC_RELAXED) != own_thread();
+}
+
+/** Take it down, and stay until the process is ended by another thread. */
+static void
+hold(int fault)
+{
+	if (__atomic_exchange_n(&is_taken, 1, __ATOMIC_ACQ_REL) == 0) {
+		first_post = own_post;
+		__atomic_store_n(&first_fault, fault, __ATOMIC_RELEASE);
+	}
+	for (int i = 0; i < HOLD_S * 10; i++) {
+		struct timespec moment = {.tv_nsec = 100 * 1000 * 1000};
+		nanosleep(&moment, NULL);
+	}
+}
+
+static void
+say_signal(int number)
+{
+	char text[160] = "";
+	const char *call = own_post != NULL ? __atomic_load_n(&own_post->call, __ATOMIC_RELAXED)
+					    : NULL;
+	strcat(text, fault_name(number)); /* all of them short, as are the names of calls */
+	if (call != NULL) {
+		strcat(text, " in ");
+		strncat(text, call, 32);
+	}
+	strcat(text, ": nothing could be saved; a core dump or a debugger tells where");
+	if (say != NULL)
+		say(text);
+}
+
+static void
+on_fault(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (number == SIGBUS && info->si_code > 0 && mapping_mend(info->si_addr))
+		return; /* one of our own files: the run goes on to its end */
+	if (is_reported())
+		hold(number);
+	say_signal(number);
+	signal(number, SIG_DFL);
+	raise(number); /* as soon as this handler returns */
+}
+
+void
+nb_fault_exit(void)
+{
+	if (is_reported())
+		hold(FAULT_EXIT);
+}
+
+void
+nb_catch_faults(void (*say_it)(const char *text))
+{
+	struct sigaction action = {
+		.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	struct sigaction old;
+	sigemptyset(&action.sa_mask);
+	say = say_it;
+	for (size_t i = 0; i < FAULT_SIGNALS; i++) {
+		if (sigaction(fault_signals[i], NULL, &old) == 0 &&
+			(old.sa_flags & SA_SIGINFO) == 0 && old.sa_handler == SIG_DFL)
+			sigaction(fault_signals[i], &action, NULL);
+	}
+}
+
+void
+fault_release(void)
+{
+	struct sigaction action;
+	for (size_t i = 0; i < FAULT_SIGNALS; i++) {
+		if (sigaction(fault_signals[i], NULL, &action) == 0 &&
+			(action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_fault)
+			signal(fault_signals[i], SIG_DFL);
+	}
+}
+
+void
+fault_enter_thread(struct fault_stack *stack)
+{
+	stack_t old;
+	*stack = (struct fault_stack){.size = STACK_BYTES};
+	if (sigaltstack(NULL, &old) != 0 || (old.ss_flags & SS_DISABLE) == 0)
+		return;
+	void *memory = mmap(NULL, stack->size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (memory == MAP_FAILED)
+		return;
+	stack_t own = {.ss_sp = memory, .ss_size = stack->size};
+	if (sigaltstack(&own, NULL) == 0)
+		stack->memory = memory;
+	else
+		munmap(memory, stack->size);
+}
+
+void
+fault_leave_thread(struct fault_stack *stack)
+{
+	if (stack->memory == NULL)
+		return;
+	stack_t none = {.ss_flags = SS_DISABLE};
+	sigaltstack(&none, NULL);
+	munmap(stack->memory, stack->size);
+}
+
+void
+fault_set_post(struct post *post)
+{
+	own_post = post;
+}
+
+void
+fault_begin(void)
+{
+	__atomic_store_n(&reporter, own_thread(), __ATOMIC_RELAXED);
+	__atomic_store_n(&run_process, getpid(), __ATOMIC_RELEASE);
+}
+
+void
+fault_end(void)
+{
+	if (__atomic_load_n(&first_fault, __ATOMIC_ACQUIRE) == FAULT_NONE)
+		__atomic_store_n(&run_process, 0, __ATOMIC_RELEASE);
+}
+
+int
+fault_seen(const struct post **post)
+{
+	int fault = __atomic_load_n(&first_fault, __ATOMIC_ACQUIRE);
+	if (fault != FAULT_NONE)
+		*post = first_post;
+	return fault;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Looking at a thread that calls the engine, without asking anything of it.
+ *
+ * That it stands still is seen by two looks that find the same call and the same counts. A look
+ * that finds it outside of the engine begins anew, so one that waits for its next operation to
+ * be due, however long, is not taken for one that is held up; it would have to wait between
+ * all looks and be within the same operation at each of them, which its count then tells apart.
+ *
+ * Rejected: a time that the thread writes down before each operation. It is a store of a stamp
+ * that is there anyway, but one that must be read back against a clock of another thread, and
+ * tells nothing that the count does not.
+ */
+#include "run/post.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { KEY_BYTES = 32 };
+
+bool
+post_is_overdue(struct post *post, uint64_t now_ns, uint64_t limit_ns)
+{
+	const char *call = __atomic_load_n(&post->call, __ATOMIC_ACQUIRE);
+	uint64_t count = __atomic_load_n(&post->steps, __ATOMIC_RELAXED);
+	if (post->done != NULL)
+		count += __atomic_load_n(post->done, __ATOMIC_ACQUIRE);
+	if (call != NULL && call == post->seen_call && count == post->seen)
+		return now_ns - post->since_ns >= limit_ns;
+	post->seen_call = call;
+	post->seen = count;
+	post->since_ns = now_ns;
+	return false;
+}
+
+void
+post_describe(const struct post *post, char *buf, size_t size)
+{
+	const char *call = __atomic_load_n(&post->call, __ATOMIC_ACQUIRE);
+	snprintf(buf, size, "in ");
+	if (call == NULL)
+		snprintf(buf, size, "outside of all calls of the engine");
+	else if (post->describe != NULL)
+		post->describe(post, buf + 3, size - 3);
+	else
+		snprintf(buf + 3, size - 3, "%s", call);
+	size_t used = strlen(buf);
+	if (post->worker != POST_DATABASE && used < size)
+		snprintf(buf + used, size - used, ", worker %u", post->worker);
+}
+
+void
+post_format_key(char *buf, size_t size, const void *key, size_t key_size)
+{
+	const unsigned char *bytes = key;
+	size_t shown = key_size < KEY_BYTES ? key_size : KEY_BYTES, used = 0;
+	bool is_text = key_size > 0;
+	for (size_t i = 0; i < shown; i++)
+		is_text &= isgraph(bytes[i]) != 0;
+	buf[0] = '\0';
+	for (size_t i = 0; i < shown && used < size; i++)
+		used += (size_t)snprintf(
+			buf + used, size - used, is_text ? "%c" : "%02x", bytes[i]);
+	if (shown < key_size && used < size)
+		snprintf(buf + used, size - used, "...");
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RUN_POST_H
+#define RUN_POST_H
+/**
+ * Where a thread that calls the engine is: within which verb, at which operation. Told by the
+ * thread itself at no more than a store here and there, for whoever watches whether it comes
+ * back, and for the message should it crash there.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { POST_DATABASE = UINT32_MAX, POST_TEXT = 256 };
+
+/**
+ * Written by its own thread; what is atomic may be read by others at any time, the rest while
+ * that thread is known to stand still. Zero is a good post of a thread that does nothing.
+ */
+struct post {
+	const char *call; /* verb, or what it is part of; NULL: not within the engine; atomic */
+	uint64_t steps;   /* calls begun that `done` does not count; atomic */
+	const uint64_t *done; /* operations finished, atomic; NULL: it does none */
+	uint32_t worker;      /* or POST_DATABASE */
+	uint32_t spare_u32;
+	/* Write "put, operation 12 (key 6b6579)" of the call at hand; NULL: the call's name. */
+	void (*describe)(const struct post *post, char *buf, size_t size);
+	/* the watcher's own */
+	const char *seen_call;
+	uint64_t seen, since_ns;
+};
+
+/** Before a call, or before many that `done` counts. `call` is a literal. */
+static inline void
+post_enter(struct post *post, const char *call)
+{
+	uint64_t steps = __atomic_load_n(&post->steps, __ATOMIC_RELAXED) + 1;
+	__atomic_store_n(&post->steps, steps, __ATOMIC_RELAXED);
+	__atomic_store_n(&post->call, call, __ATOMIC_RELEASE);
+}
+
+/** It has returned; or the thread waits for something that is not the engine's. */
+static inline void
+post_leave(struct post *post)
+{
+	__atomic_store_n(&post->call, NULL, __ATOMIC_RELEASE);
+}
+
+/**
+ * Whether the thread has been within one call, or at one operation, since the look `limit_ns`
+ * before this one. To be asked more often than that, always by the same thread.
+ */
+bool
+post_is_overdue(struct post *post, uint64_t now_ns, uint64_t limit_ns);
+
+/** "in put, operation 12 (key 6b6579), worker 0" into buf; what is not known is left out. */
+void
+post_describe(const struct post *post, char *buf, size_t size);
+
+/** A key as a message has it: its text, or its bytes in hexadecimal; long ones are cut. */
+void
+post_format_key(char *buf, size_t size, const void *key, size_t key_size);
+
+#endif /* RUN_POST_H */

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Calls of an engine that concern the whole database, and what becomes of a run whose engine
+ * does not come back from a call, or crashes there.
+ *
+ * Open, flush, stats and close are made by a thread of their own, the keeper; the thread that
+ * called the library only waits for it, and looks. So there is always somebody left who can
+ * stop the workers, sum up and report: nothing that was measured is lost by an engine that
+ * hangs or crashes in its close. The hand-over is outside of what is timed.
+ *
+ * A run that was left to itself is over: no call of the engine is made any more, for a thread
+ * is within one. The others have LEFT_NS to end their operations, since they may wait for what
+ * the first one holds. Then what the workers have is read (worker_take_over()), and the run's
+ * memory stays for good, since the thread may come back at any time.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "run/fault.h"
+#include "run/run.h"
+
+enum { TICK_NS = 20 * 1000 * 1000 };
+#define LEFT_NS UINT64_C(3000000000)
+
+static int last_fault; /* of the process */
+static bool is_any_left;
+
+/* ---- being left ---- */
+
+static void
+leave_run(struct nb_run *run, int fault)
+{
+	run->left.is_left = is_any_left = true;
+	run->left.since_ns = clock_monotonic();
+	last_fault = fault;
+}
+
+static void
+leave_by_fault(struct nb_run *run, int fault, const struct post *post)
+{
+	static const char advice[] =
+		"; what was measured until then is reported, and the database was not closed";
+	char where[POST_TEXT] = "in a thread of the engine's own";
+	if (post != NULL)
+		post_describe(post, where, sizeof(where));
+	const char *why = fault == FAULT_EXIT ? ": an engine must not end the process"
+		: fault == SIGBUS ? ": a mapped file was cut short, cannot be read, or its "
+				    "disk is full"
+				  : "; the core dump or a debugger tells why";
+	snprintf(run->left.text, sizeof(run->left.text), "%s: %s %s%s%s",
+		run->engine->table.name, fault_name(fault), where, why, advice);
+	leave_run(run, fault);
+}
+
+static void
+leave_by_time(struct nb_run *run, const struct post *post)
+{
+	char where[POST_TEXT], took[UNITS_SIZE];
+	post_describe(post, where, sizeof(where));
+	units_format_ns(took, sizeof(took), (double)(clock_monotonic() - post->since_ns));
+	snprintf(run->left.text, sizeof(run->left.text),
+		"%s: %s: has not returned for %s; what was measured until then is reported, "
+	        "and "
+		"the database was not closed; --op-timeout=TIME gives it longer",
+		run->engine->table.name, where + strlen("in "), took);
+	leave_run(run, FAULT_NONE);
+}
+
+bool
+run_watch(struct nb_run *run, struct post *post, uint32_t factor)
+{
+	const struct post *at = NULL;
+	uint64_t limit_ns = run->options.op_timeout_ns;
+	int fault = run->left.is_left ? FAULT_NONE : fault_seen(&at);
+	limit_ns = limit_ns < UINT64_MAX / factor ? limit_ns * factor : UINT64_MAX;
+	if (fault != FAULT_NONE)
+		leave_by_fault(run, fault, at);
+	else if (!run->left.is_left && limit_ns > 0 &&
+		post_is_overdue(post, clock_monotonic(), limit_ns))
+		leave_by_time(run, post);
+	return run->left.is_left;
+}
+
+void
+run_end_left(struct nb_run *run, struct crew *crew)
+{
+	if (crew_busy(crew) <= 1 || clock_monotonic() - run->left.since_ns > LEFT_NS)
+		crew_give_up(crew);
+}
+
+int
+run_left_failure(const struct nb_run *run)
+{
+	return error_set(NB_FAIL, "%s", run->left.text);
+}
+
+int
+nb_run_left(int *signal_number)
+{
+	*signal_number = last_fault > 0 ? last_fault : 0;
+	return is_any_left;
+}
+
+/* ---- the keeper ---- */
+
+static void
+keep(void *arg, uint32_t id, int phase)
+{
+	struct nb_run *run = arg;
+	struct keeper *keeper = &run->keeper;
+	(void)id, (void)phase;
+	fault_set_post(&keeper->post);
+	error_set(NB_OK, "%s", "");
+	post_enter(&keeper->post, keeper->call);
+	uint64_t begin_ns = clock_monotonic();
+	keeper->rc = keeper->verb(run);
+	keeper->took_ns = clock_monotonic() - begin_ns;
+	post_leave(&keeper->post);
+	snprintf(keeper->text, sizeof(keeper->text), "%s", nb_error_text());
+}
+
+static void
+watch_keeper(void *arg)
+{
+	struct nb_run *run = arg;
+	struct keeper *keeper = &run->keeper;
+	if (run_watch(run, &keeper->post, keeper->factor))
+		crew_give_up(&keeper->crew);
+}
+
+int
+run_call(struct nb_run *run, const char *call, uint32_t factor, int (*verb)(struct nb_run *run))
+{
+	struct keeper *keeper = &run->keeper;
+	if (run->left.is_left)
+		return run_left_failure(run);
+	if (!keeper->is_there) {
+		int rc = crew_create(&keeper->crew, 1, keep, run);
+		if (rc != NB_OK)
+			return rc;
+		keeper->is_there = true;
+		keeper->post.worker = POST_DATABASE;
+	}
+	keeper->call = call;
+	keeper->factor = factor;
+	keeper->verb = verb;
+	uint64_t begin_ns = clock_monotonic();
+	crew_do(&keeper->crew, 0, TICK_NS, watch_keeper);
+	if (run->left.is_left) {
+		run->call_ns = clock_monotonic() - begin_ns;
+		return run_left_failure(run);
+	}
+	run->call_ns = keeper->took_ns;
+	return error_set(keeper->rc, "%s", keeper->text);
+}
+
+int
+run_end_crew(struct nb_run *run, struct crew *crew, int rc)
+{
+	crew_destroy(crew);
+	if (run->left.is_left || !crew->is_given_up || !run_watch(run, &run->keeper.post, 1))
+		return rc;
+	return rc == NB_OK ? run_left_failure(run) : rc;
+}
+
+int
+run_dismiss_keeper(struct nb_run *run, int rc)
+{
+	if (run->keeper.is_there)
+		rc = run_end_crew(run, &run->keeper.crew, rc);
+	run->keeper.is_there = false;
+	return rc;
+}

@@ -1,0 +1,142 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Engines that hang, fail, crash or end the process: what is said, and what is kept.
+# shellcheck disable=SC2154
+load helper
+
+setup_file()
+{
+	ulimit -c 0 # crashes are meant
+}
+
+# Run 10000 puts on the engine that does what it is told, which must exit with $1; the result
+# file is r.json.
+faulty()
+{
+	local status_wanted=$1
+	shift
+	[[ -e keys.bin ]] || mininb 0 keys -c 10000
+	mininb "$status_wanted" put -c 10000 -d "$MININB_TEST_PLUGINS/faulty.so" --output=r.json "$@"
+}
+
+# With a sanitizer, which has handlers of its own, a crash is told by that.
+needs_no_sanitizer()
+{
+	! grep -qa '__asan_init\|__tsan_init' "$MININB" || skip 'a sanitizer has its own handlers'
+}
+
+@test "an operation that does not return is told, and what was measured is kept" {
+	faulty 1 -o how=hang -o number=700 --op-timeout=100ms
+	matches "$stderr" '^mininb: faulty: put, operation 700 \(key [0-9a-f]{32}\), worker 0: has not returned for [0-9.]+m?s; '
+	contains "$stderr" '--op-timeout=TIME gives it longer'
+	equals "$(wc -l <<<"$stderr")" 1
+	contains "$output" 'only 700 of 10000 operations were done'
+	equals "$(total_of "$output")" 700
+	equals "$(sum_of_rows "$output")" 700
+	contains "$(<r.json)" 'has not returned for'
+}
+
+@test "each call that does not return is told by its name" {
+	local verb
+	for verb in open session_open flush stats session_close close; do
+		faulty 1 -o "verb=$verb" -o how=hang --op-timeout=1ms
+		matches "$stderr" "^mininb: faulty: $verb(, worker 0)?: has not returned for "
+	done
+	# closing comes after all
+	equals "$(total_of "$output")" 10000
+}
+
+@test "a job whose operation does not return is told likewise, in one process and in several" {
+	local procs
+	for procs in 1 2; do
+		mininb 1 run -d "$MININB_TEST_PLUGINS/faulty.so" --read=50 --update=50 --records=1000 \
+			-c 20000 --procs="$procs" -o how=hang -o number=700 --op-timeout=100ms
+		matches "$stderr" 'faulty: update, operation [0-9]+ \(key [0-9a-f]+\), worker [01]: has not returned for '
+		contains "$output" Partial
+		equals "$(ops_of update)" "$((procs == 1 ? 700 : $(ops_of update)))"
+	done
+}
+
+@test "an operation that waits for its time is not taken for one that does not return" {
+	mininb 0 run -d "$MININB_TEST_PLUGINS/faulty.so" --read=50 --update=50 --records=1000 \
+		-c 4 --rate=10 --op-timeout=20ms
+	equals "$stderr" ''
+	# nor are operations that are slow, each for itself
+	faulty 0 -o how=slow -o number=9990 --op-timeout=1s
+	equals "$stderr" ''
+}
+
+@test "a verb that fails is told, and what was measured is kept" {
+	local verb
+	faulty 1 -o how=fail -o number=700
+	equals "$stderr" 'mininb: faulty: put, operation 700: out of luck'
+	equals "$(total_of "$output")" 700
+	contains "$(<r.json)" 'out of luck'
+	faulty 1 -o verb=flush -o how=fail
+	equals "$stderr" 'mininb: faulty: settling: out of luck'
+	equals "$(total_of "$output")" 10000
+	faulty 1 -o verb=close -o how=fail
+	equals "$stderr" 'mininb: faulty: closing: out of luck'
+	equals "$(total_of "$output")" 10000
+	faulty 1 -o verb=open -o how=fail
+	equals "$stderr" 'mininb: faulty: ./nb/faulty: out of luck'
+	faulty 1 -o verb=session_open -o how=fail
+	contains "$stderr" 'mininb: faulty: session_open: out of luck'
+	faulty 1 -o verb=session_close -o how=fail
+	contains "$stderr" 'mininb: faulty: session_close: out of luck'
+}
+
+@test "a crash on a worker's thread is told, and what was measured is kept" {
+	local pair
+	needs_no_sanitizer
+	for pair in segv:SIGSEGV:139 fpe:SIGFPE:136 ill:SIGILL:132 abort:SIGABRT:134 \
+		bus:SIGBUS:1 stack:SIGSEGV:139; do
+		local how signal status_wanted
+		IFS=: read -r how signal status_wanted <<<"$pair"
+		rm -f r.json
+		faulty "$status_wanted" -o "how=$how" -o number=700
+		contains "$stderr" "mininb: faulty: $signal in put, operation 700 (key "
+		equals "$(total_of "$output")" 700
+		contains "$(<r.json)" "$signal in put"
+	done
+}
+
+@test "a heap that is spoilt, found in close, leaves the result" {
+	needs_no_sanitizer
+	faulty 134 -o verb=close -o how=overflow
+	matches "$stderr" 'mininb: faulty: SIGABRT (in close|outside of all calls)'
+	equals "$(total_of "$output")" 10000
+	contains "$(<r.json)" SIGABRT
+}
+
+@test "an engine that ends the process with status 0 is no success" {
+	local verb how
+	for how in exit _exit; do
+		[[ $how == exit ]] || needs_no_sanitizer
+		for verb in put close; do
+			rm -f r.json
+			faulty 1 -o "verb=$verb" -o "how=$how"
+			matches "$stderr" "mininb: faulty: a call of exit\\(\\) in $verb.*: an engine must not end the process"
+			contains "$output" 'Action: put'
+			[[ -s r.json ]]
+		done
+	done
+	mininb 1 run -d "$MININB_TEST_PLUGINS/faulty.so" --read=50 --update=50 --records=1000 \
+		-c 20000 --procs=2 -o how=exit
+	contains "$stderr" 'a call of exit() in update'
+}
+
+@test "of several engines one that crashes keeps its figures, too" {
+	needs_no_sanitizer
+	faulty 1 -d "$MININB_TEST_PLUGINS/faulty.so,null" -o faulty.how=segv -o faulty.number=700
+	contains "$stderr" 'mininb: faulty: SIGSEGV in put, operation 700 '
+	contains "$output" 'only 700 of 10000 operations were done'
+	contains "$output" '== null, 2 of 2'
+}
+
+@test "an engine that lies ends with status 3 and counts" {
+	mininb 0 keys -c 1000
+	mininb 3 put -c 1000 -d "$MININB_TEST_PLUGINS/corrupts.so" --verify-rate=1
+	matches "$stderr" '[0-9]+ of 1000 values that were verified are not what was put'
+	equals "$(total_of "$output")" 1000
+}

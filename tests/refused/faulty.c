@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An engine that keeps nothing and does what it is told by its options: at the number-th call of
+ * a verb it hangs, fails, crashes or ends the process. One module, for all the ways in which an
+ * engine can end a run.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mininb/engine.h>
+
+enum { OPEN, SESSION_OPEN, PUT, GET, FLUSH, STATS, SESSION_CLOSE, CLOSE };
+enum {
+	NOTHING,
+	HANG,
+	FAIL,
+	SEGV,
+	FPE,
+	ILL,
+	ABORT,
+	BUS,
+	EXIT,
+	QUICK_EXIT,
+	OVERFLOW,
+	STACK,
+	SLOW
+};
+
+static const struct nb_option options[] = {
+	{.name = "verb",
+		.type = NB_OPT_CHOICE,
+		.def = "put",
+		.choices = "open|session_open|put|get|flush|stats|session_close|close",
+		.help = "where"},
+	{.name = "number", .type = NB_OPT_U64, .def = "0", .help = "at which of its calls"},
+	{.name = "how",
+		.type = NB_OPT_CHOICE,
+		.def = "nothing",
+		.choices = "nothing|hang|fail|segv|fpe|ill|abort|bus|exit|_exit|overflow|stack|"
+                           "slow",
+		.help = "what happens there"},
+	{.name = NULL},
+};
+
+struct nb_db {
+	uint64_t verb, number, how;
+	uint64_t calls; /* of that verb; atomic */
+	const struct nb_host *host;
+	char *room;
+};
+
+static struct nb_db the_db;
+
+/* What a compiler would call an endless recursion, and leave out. */
+static int (*volatile again)(volatile char *);
+
+static int
+use_stack(volatile char *above)
+{
+	volatile char room[4096];
+	room[0] = above[0];
+	return again(room) + room[0];
+}
+
+static void
+do_raise(int number)
+{
+	raise(number);
+}
+
+static int
+do_it(uint64_t how)
+{
+	volatile char bottom[1] = {0};
+	switch (how) {
+	case HANG:
+		for (;;)
+			pause();
+	case FAIL:
+		return the_db.host->fail(NB_FAIL, "out of luck");
+	case SEGV:
+		do_raise(SIGSEGV);
+		break;
+	case FPE:
+		do_raise(SIGFPE);
+		break;
+	case ILL:
+		do_raise(SIGILL);
+		break;
+	case BUS:
+		do_raise(SIGBUS);
+		break;
+	case ABORT:
+		abort();
+	case EXIT:
+		exit(0);
+	case QUICK_EXIT:
+		_exit(0);
+	case OVERFLOW:
+		/* over the size of the next chunk, which glibc finds as soon as that is freed */
+		memset(the_db.room, 0x5a, 200);
+		free(the_db.room);
+		break;
+	case STACK:
+		again = use_stack;
+		return use_stack(bottom);
+	case SLOW:
+		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+		break;
+	default:
+		break;
+	}
+	return NB_OK;
+}
+
+/* SLOW is so from then on. */
+static int
+come_by(uint64_t verb)
+{
+	if (verb != the_db.verb)
+		return NB_OK;
+	uint64_t nth = __atomic_fetch_add(&the_db.calls, 1, __ATOMIC_RELAXED);
+	bool is_there = nth == the_db.number || (the_db.how == SLOW && nth > the_db.number);
+	return is_there ? do_it(the_db.how) : NB_OK;
+}
+
+static const char *
+version(void)
+{
+	return "1";
+}
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	the_db = (struct nb_db){.verb = args->options[0].u64,
+		.number = args->options[1].u64,
+		.how = args->options[2].u64,
+		.host = args->host,
+		.room = malloc(24)};
+	char *behind = malloc(24); /* so that the room is not at the heap's end */
+	*out = &the_db;
+	int rc = come_by(OPEN);
+	free(behind);
+	return rc;
+}
+
+static int
+db_close(struct nb_db *db)
+{
+	int rc = come_by(CLOSE);
+	free(db->room);
+	return rc;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	(void)id;
+	*out = (void *)db;
+	return come_by(SESSION_OPEN);
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	(void)session;
+	return come_by(SESSION_CLOSE);
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	(void)session;
+	(void)key;
+	*value = (struct nb_slice){0};
+	return come_by(GET);
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	(void)session;
+	(void)key;
+	(void)value;
+	return come_by(PUT);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	(void)session;
+	(void)key;
+	return NB_OK;
+}
+
+static int
+flush(struct nb_db *db, uint32_t upto)
+{
+	(void)db;
+	(void)upto;
+	return come_by(FLUSH);
+}
+
+static void
+stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	emit(to, "calls", "", NB_STAT_COUNTER, db->calls);
+	(void)come_by(STATS);
+}
+
+static const struct nb_engine engine = {
+	.abi = NB_ENGINE_ABI,
+	.size = sizeof(engine),
+	.name = "faulty",
+	.summary = "made for the tests of what engines do wrong",
+	.licence = "BSD-2-Clause",
+	.home = "part of mininb",
+	.build = NB_ENGINE_BUILD,
+	.caps = NB_CAP_SYNTHETIC | NB_CAP_CONCURRENT | NB_CAP_MULTI_PROCESS,
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
+	.auto_durability = NB_DUR_NONE,
+	.options = options,
+	.version = version,
+	.open = db_open,
+	.close = db_close,
+	.session_open = session_open,
+	.session_close = session_close,
+	.get = get,
+	.put = put,
+	.del = del,
+	.flush = flush,
+	.stats = stats,
+};
+
+NB_ENGINE_PLUGIN(engine)

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Faults of other threads: they are held, and found by the one that reports. Each test has a
+ * process of its own, which ends with a thread that is held.
+ */
+#include "run/fault.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <mininb/mininb.h>
+
+#include "unit.h"
+
+static struct post post = {.worker = 5};
+static int fault_wanted;
+
+static void *
+fault_thread(void *arg)
+{
+	struct fault_stack stack;
+	(void)arg;
+	fault_enter_thread(&stack);
+	fault_set_post(&post);
+	post_enter(&post, "put");
+	if (fault_wanted == FAULT_EXIT)
+		nb_fault_exit();
+	else
+		raise(fault_wanted);
+	_exit(9); /* it must not come so far */
+}
+
+/** Until the thread has faulted, or is believed not to. */
+static int
+await_fault(const struct post **at)
+{
+	int fault = FAULT_NONE;
+	for (int i = 0; i < 10000 && fault == FAULT_NONE; i++) {
+		usleep(1000);
+		fault = fault_seen(at);
+	}
+	return fault;
+}
+
+static void
+expect_held(int number)
+{
+	const struct post *at = NULL;
+	pthread_t thread;
+	fault_wanted = number;
+	nb_catch_faults(NULL);
+	fault_begin();
+	ck_assert_int_eq(pthread_create(&thread, NULL, fault_thread, NULL), 0);
+	ck_assert_int_eq(await_fault(&at), number);
+	ck_assert_ptr_eq(at, &post);
+	ck_assert_str_eq(at->call, "put");
+	fault_end();
+	ck_assert_int_eq(fault_seen(&at), number); /* it stays so: the thread does, too */
+	_exit(0);
+}
+
+/* SIGABRT has no handler of a sanitizer's. */
+START_TEST(a_thread_that_aborts_is_held_and_found)
+{
+	expect_held(SIGABRT);
+}
+END_TEST
+
+START_TEST(a_thread_that_calls_exit_is_held_and_found)
+{
+	expect_held(FAULT_EXIT);
+}
+END_TEST
+
+static int said[2];
+
+static void
+say(const char *text)
+{
+	ck_assert_int_ge(write(said[1], text, strlen(text)), 1);
+}
+
+START_TEST(without_somebody_to_report_it_says_so_and_dies_of_the_signal)
+{
+	char text[200] = "";
+	ck_assert_int_eq(pipe(said), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		nb_catch_faults(say);
+		fault_begin();
+		fault_set_post(&post);
+		post_enter(&post, "open");
+		abort(); /* on the thread that would report it */
+	}
+	int status;
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFSIGNALED(status));
+	ck_assert_int_eq(WTERMSIG(status), SIGABRT);
+	ck_assert_int_gt(read(said[0], text, sizeof(text) - 1), 0);
+	ck_assert_str_eq(text,
+		"SIGABRT in open: nothing could be saved; a core dump or a debugger tells "
+	        "where");
+}
+END_TEST
+
+START_TEST(handlers_of_others_stay_and_own_ones_can_be_taken_back)
+{
+	struct sigaction action;
+	signal(SIGFPE, SIG_IGN);
+	nb_catch_faults(NULL);
+	ck_assert_int_eq(sigaction(SIGFPE, NULL, &action), 0);
+	ck_assert(action.sa_handler == SIG_IGN);
+	ck_assert_int_eq(sigaction(SIGABRT, NULL, &action), 0);
+	ck_assert((action.sa_flags & SA_SIGINFO) != 0);
+	fault_release();
+	ck_assert_int_eq(sigaction(SIGABRT, NULL, &action), 0);
+	ck_assert(action.sa_handler == SIG_DFL);
+	ck_assert_int_eq(sigaction(SIGFPE, NULL, &action), 0);
+	ck_assert(action.sa_handler == SIG_IGN);
+}
+END_TEST
+
+START_TEST(exit_that_is_no_engines_is_let_pass)
+{
+	const struct post *at;
+	nb_fault_exit(); /* there is no run */
+	fault_begin();
+	nb_fault_exit(); /* the one that reports */
+	ck_assert_int_eq(fault_seen(&at), FAULT_NONE);
+	pid_t pid = fork();
+	if (pid == 0) {
+		nb_fault_exit(); /* another process */
+		_exit(3);
+	}
+	int status;
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(WEXITSTATUS(status), 3);
+	fault_end();
+}
+END_TEST
+
+static void *
+look_at_stack(void *arg)
+{
+	struct fault_stack stack;
+	stack_t *is = arg;
+	fault_enter_thread(&stack);
+	ck_assert_int_eq(sigaltstack(NULL, is), 0);
+	fault_leave_thread(&stack);
+	return NULL;
+}
+
+START_TEST(a_thread_has_a_stack_for_handlers)
+{
+	pthread_t thread;
+	stack_t is = {.ss_flags = SS_DISABLE};
+	ck_assert_int_eq(pthread_create(&thread, NULL, look_at_stack, &is), 0);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(is.ss_flags & SS_DISABLE, 0);
+	ck_assert_uint_ge(is.ss_size, (size_t)sysconf(_SC_MINSIGSTKSZ));
+}
+END_TEST
+
+START_TEST(faults_have_names)
+{
+	ck_assert_str_eq(fault_name(SIGSEGV), "SIGSEGV");
+	ck_assert_str_eq(fault_name(SIGABRT), "SIGABRT");
+	ck_assert_str_eq(fault_name(FAULT_EXIT), "a call of exit()");
+	ck_assert_str_eq(fault_name(SIGUSR1), "a signal");
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("fault", a_thread_that_aborts_is_held_and_found,
+		a_thread_that_calls_exit_is_held_and_found,
+		without_somebody_to_report_it_says_so_and_dies_of_the_signal,
+		handlers_of_others_stay_and_own_ones_can_be_taken_back,
+		exit_that_is_no_engines_is_let_pass, a_thread_has_a_stack_for_handlers,
+		faults_have_names);
+}

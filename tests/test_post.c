@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Posts: when a thread is taken for one that does not come back, and how it is told. */
+#include "run/post.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "unit.h"
+
+enum { LIMIT = 1000 };
+
+START_TEST(one_that_stands_still_within_a_call_is_overdue)
+{
+	uint64_t done = 0;
+	struct post post = {.done = &done};
+	post_enter(&post, "put");
+	ck_assert(!post_is_overdue(&post, 50000, LIMIT)); /* the first look begins it */
+	ck_assert(!post_is_overdue(&post, 50000 + LIMIT - 1, LIMIT));
+	ck_assert(post_is_overdue(&post, 50000 + LIMIT, LIMIT));
+	done++;
+	ck_assert(!post_is_overdue(&post, 50000 + 2 * LIMIT, LIMIT));
+	ck_assert(post_is_overdue(&post, 50000 + 3 * LIMIT, LIMIT));
+}
+END_TEST
+
+START_TEST(one_that_waits_outside_of_the_engine_is_not_overdue)
+{
+	uint64_t now = 0, done = 7;
+	struct post post = {.done = &done};
+	for (; now < 100 * LIMIT; now += LIMIT)
+		ck_assert(!post_is_overdue(&post, now, LIMIT));
+	/* nor just after that, though nothing was done for long */
+	post_enter(&post, "put");
+	ck_assert(!post_is_overdue(&post, now, LIMIT));
+	ck_assert(!post_is_overdue(&post, now + LIMIT - 1, LIMIT));
+	post_leave(&post);
+	ck_assert(!post_is_overdue(&post, now + 2 * LIMIT, LIMIT));
+}
+END_TEST
+
+START_TEST(the_same_call_again_is_another_one)
+{
+	struct post post = {.call = NULL};
+	for (uint64_t now = 0; now < 100 * LIMIT; now += LIMIT) {
+		post_enter(&post, "tick"); /* between two looks it has returned, too */
+		ck_assert(!post_is_overdue(&post, now, LIMIT));
+	}
+}
+END_TEST
+
+static void
+describe_op(const struct post *post, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s, operation 12", post->call);
+}
+
+START_TEST(it_is_told_with_its_call_and_its_worker)
+{
+	char text[POST_TEXT];
+	struct post post = {.worker = 3, .describe = describe_op};
+	post_describe(&post, text, sizeof(text));
+	ck_assert_str_eq(text, "outside of all calls of the engine, worker 3");
+	post_enter(&post, "put");
+	post_describe(&post, text, sizeof(text));
+	ck_assert_str_eq(text, "in put, operation 12, worker 3");
+	post = (struct post){.worker = POST_DATABASE};
+	post_enter(&post, "close");
+	post_describe(&post, text, sizeof(text));
+	ck_assert_str_eq(text, "in close");
+}
+END_TEST
+
+START_TEST(a_key_is_told_as_text_or_as_bytes)
+{
+	static const struct {
+		const char *key;
+		size_t size;
+		const char *text;
+	} cases[] = {{"user123", 7, "user123"}, {"\0\1\xff", 3, "0001ff"}, {"a b", 3, "612062"},
+		{"", 0, ""},
+		{"0123456789012345678901234567890123456789", 40,
+			"01234567890123456789012345678901..."}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char text[80];
+		post_format_key(text, sizeof(text), cases[i].key, cases[i].size);
+		ck_assert_str_eq(text, cases[i].text);
+		char small[5];
+		post_format_key(small, sizeof(small), cases[i].key, cases[i].size);
+		ck_assert_uint_lt(strlen(small), sizeof(small));
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("post", one_that_stands_still_within_a_call_is_overdue,
+		one_that_waits_outside_of_the_engine_is_not_overdue,
+		the_same_call_again_is_another_one, it_is_told_with_its_call_and_its_worker,
+		a_key_is_told_as_text_or_as_bytes);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Engines that do not come back: which call is told, and what is left of the run. Times are
+ * short, and nothing here depends on how long they last.
+ */
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "rig.h"
+#include "run/fault.h"
+#include "unit.h"
+
+enum { COUNT = 1000, STUCK_AT = 300 };
+#define TIMEOUT_NS UINT64_C(30000000)
+
+static struct rig rig;
+static uint64_t puts_begun; /* atomic */
+static int is_free;         /* atomic: what is stuck may go on */
+static bool was_closed;
+
+static void
+be_stuck(void)
+{
+	while (__atomic_load_n(&is_free, __ATOMIC_ACQUIRE) == 0)
+		usleep(1000);
+}
+
+static int
+put_stuck(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (__atomic_fetch_add(&puts_begun, 1, __ATOMIC_RELAXED) == STUCK_AT)
+		be_stuck();
+	return rig_right()->put(session, key, value);
+}
+
+static int
+close_noted(struct nb_db *db)
+{
+	was_closed = true;
+	return rig_right()->close(db);
+}
+
+static int
+close_stuck(struct nb_db *db)
+{
+	(void)db;
+	be_stuck();
+	return NB_OK;
+}
+
+static int
+open_stuck(struct nb_db **out, const struct nb_open_args *args)
+{
+	(void)out, (void)args;
+	be_stuck();
+	return NB_OK;
+}
+
+static int
+session_open_stuck(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	if (id == 1)
+		be_stuck();
+	return rig_right()->session_open(out, db, id);
+}
+
+static void
+begin(uint32_t threads)
+{
+	rig_create(&rig, NB_VERB_PUT, COUNT);
+	rig.options.threads = threads;
+	rig.options.op_timeout_ns = TIMEOUT_NS;
+	int number;
+	ck_assert_int_eq(nb_run_left(&number), 0);
+}
+
+/** The run has ended as one that was left; nothing of it was closed. */
+static void
+expect_left(const struct nb_engine *engine, const char *told)
+{
+	int number = -1;
+	ck_assert_int_eq(rig_run(&rig, engine), NB_FAIL);
+	rig_assert_told(told);
+	rig_assert_told("has not returned for ");
+	rig_assert_told("--op-timeout=TIME gives it longer");
+	ck_assert(!was_closed);
+	ck_assert_int_ne(nb_run_left(&number), 0);
+	ck_assert_int_eq(number, 0);
+}
+
+START_TEST(an_operation_that_hangs_ends_the_run_and_what_came_before_is_there)
+{
+	struct nb_engine engine = *rig_right();
+	engine.put = put_stuck;
+	engine.close = close_noted;
+	begin(1);
+	expect_left(&engine, "memory: put, operation 300 (key ");
+	const struct measurement *measured = &rig.run->measured;
+	ck_assert(measured->is_partial);
+	ck_assert_uint_eq(measured->ops, STUCK_AT);
+	ck_assert_uint_eq(nb_histogram_count(measured->service), STUCK_AT);
+	ck_assert_uint_eq(measured->answers[NB_OK], STUCK_AT);
+	ck_assert_uint_eq(measured->value_bytes, STUCK_AT * rig.workload.value_size);
+	struct nb_result *result;
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+	nb_result_delete(result);
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(the_other_workers_stop_and_are_counted)
+{
+	struct nb_engine engine = *rig_right();
+	engine.put = put_stuck;
+	engine.close = close_noted;
+	begin(3);
+	expect_left(&engine, "memory: put, operation ");
+	const struct measurement *measured = &rig.run->measured;
+	ck_assert(measured->is_partial);
+	ck_assert_uint_eq(measured->ops, nb_histogram_count(measured->service));
+	/* all that was begun but the one that is stuck */
+	ck_assert_uint_eq(measured->ops, __atomic_load_n(&puts_begun, __ATOMIC_RELAXED) - 1);
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(one_that_comes_back_late_changes_nothing)
+{
+	struct nb_engine engine = *rig_right();
+	engine.put = put_stuck;
+	engine.close = close_noted;
+	begin(1);
+	expect_left(&engine, "operation 300");
+	const struct worker *worker = rig.run->workers[0];
+	__atomic_store_n(&is_free, 1, __ATOMIC_RELEASE);
+	while (crew_busy(&rig.run->crew) > 0)
+		usleep(1000);
+	ck_assert_uint_eq(worker_done(worker), STUCK_AT + 1);
+	ck_assert_uint_eq(worker->counted, STUCK_AT);
+	ck_assert_uint_eq(nb_histogram_count(&worker->service), STUCK_AT);
+	ck_assert_uint_eq(rig.run->measured.ops, STUCK_AT);
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(a_session_that_does_not_open_is_told_with_its_worker)
+{
+	struct nb_engine engine = *rig_right();
+	engine.session_open = session_open_stuck;
+	engine.close = close_noted;
+	begin(2);
+	expect_left(&engine, "memory: session_open, worker 1: ");
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(opening_and_closing_have_sixty_times_as_long)
+{
+	struct nb_engine engine = *rig_right();
+	engine.open = open_stuck;
+	begin(1);
+	rig.options.op_timeout_ns = TIMEOUT_NS / 60;
+	expect_left(&engine, "memory: open: ");
+	ck_assert_uint_ge(rig.run->measured.open_ns, TIMEOUT_NS);
+	ck_assert(!rig.run->measured.has_begun);
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(a_close_that_hangs_leaves_a_whole_result)
+{
+	struct nb_engine engine = *rig_right();
+	engine.close = close_stuck;
+	begin(1);
+	rig.options.op_timeout_ns = TIMEOUT_NS / 60;
+	expect_left(&engine, "memory: close: ");
+	ck_assert_uint_eq(rig.run->measured.ops, COUNT);
+	ck_assert(!rig.run->measured.is_partial);
+	ck_assert(!rig.run->measured.has_settled);
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(without_a_limit_nothing_is_overdue)
+{
+	struct post post = {.call = NULL};
+	begin(1);
+	rig.options.op_timeout_ns = 0;
+	rig_new(&rig, NULL);
+	post_enter(&post, "put");
+	for (int i = 0; i < 3; i++) {
+		ck_assert(!run_watch(rig.run, &post, RUN_FACTOR));
+		usleep(1000);
+	}
+	rig.run->options.op_timeout_ns = UINT64_MAX / 2; /* times 60 is no small one */
+	ck_assert(!run_watch(rig.run, &post, RUN_FACTOR_LONG));
+	ck_assert(!run_watch(rig.run, &post, RUN_FACTOR_LONG));
+	rig_destroy(&rig);
+}
+END_TEST
+
+static pthread_t callers[3];
+
+static int
+note_caller(struct nb_run *run)
+{
+	callers[run->settle_upto++] = pthread_self();
+	return run->settle_upto == 2 ? error_set(NB_UNSUPPORTED, "not here") : NB_OK;
+}
+
+START_TEST(calls_are_made_by_one_thread_which_is_not_this_one)
+{
+	begin(1);
+	rig_new(&rig, NULL);
+	(void)error_set(NB_FAIL, "of earlier");
+	ck_assert_int_eq(run_call(rig.run, "stats", RUN_FACTOR, note_caller), NB_OK);
+	ck_assert_int_eq(run_call(rig.run, "stats", RUN_FACTOR, note_caller), NB_UNSUPPORTED);
+	ck_assert_str_eq(nb_error_text(), "not here");
+	ck_assert_int_eq(run_call(rig.run, "stats", RUN_FACTOR, note_caller), NB_OK);
+	ck_assert_str_eq(nb_error_text(), "");
+	ck_assert(!pthread_equal(callers[0], pthread_self()));
+	ck_assert(pthread_equal(callers[0], callers[1]));
+	ck_assert(pthread_equal(callers[0], callers[2]));
+	rig_destroy(&rig);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("run_call",
+		an_operation_that_hangs_ends_the_run_and_what_came_before_is_there,
+		the_other_workers_stop_and_are_counted,
+		one_that_comes_back_late_changes_nothing,
+		a_session_that_does_not_open_is_told_with_its_worker,
+		opening_and_closing_have_sixty_times_as_long,
+		a_close_that_hangs_leaves_a_whole_result, without_a_limit_nothing_is_overdue,
+		calls_are_made_by_one_thread_which_is_not_this_one);
+}
