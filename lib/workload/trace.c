@@ -22,6 +22,7 @@
 #include <mininb/workload.h>
 
 #include "base/error.h"
+#include "base/mapping.h"
 
 enum {
 	LOOK_MIN = 4096,    /* what is looked at first */
@@ -325,8 +326,8 @@ trace_reader_next(struct trace_reader *reader, struct trace_op *op)
 	*op = (struct trace_op){.kind = TRACE_NO_KIND};
 	int rc = reader->format->next(reader, op);
 	reader->counts.bytes = reader->in.before + reader->in.pos;
-	if (rc != NB_OK)
-		return rc;
+	if (rc != NB_OK) /* what a lost file reads as is no damage that it had */
+		return mapping_lost() != NULL ? error_interrupted() : rc;
 	if (!op->has_value_size && (op->kind == TRACE_NO_KIND || trace_is_write(op->kind)))
 		op->value_size = reader->value_size;
 	count(&reader->counts, op->kind);
