@@ -87,6 +87,17 @@ interrupted_put()
 	mininb 0 get -c "$((done_count - 100))" -v 1000
 }
 
+@test "a trace that is cut short under a replay is told" {
+	# the reader is some 2000 operations ahead
+	mininb 0 convert --from=workload:ycsb-a --records=100k --phase=load --to=t.trace
+	start replay -d memory --load=t.trace --rate=10k --interval=20ms
+	wait_until grep -qs '[0-9]' out
+	truncate -s 1000 t.trace
+	finish_with 1
+	contains "$(<err)" 'mininb: t.trace: was cut short, or cannot be read, while it was in use'
+	contains "$(<out)" Partial
+}
+
 # It has a file open that is none of those that it was started with.
 has_begun_file()
 {
@@ -204,6 +215,51 @@ has_begun_file()
 	# what came before is told
 	contains "$output" 'Action: put'
 	contains "$output" Partial
+}
+
+# Updates or inserts that grow beyond the room, on engine $1 with the operations $2.
+full_in_the_middle()
+{
+	run -1 --separate-stderr in_small_room sh -c '
+		"$MININB" load -d "$0" --records=500 --value-size=1000 --value-ratio=1 >/dev/null &&
+		exec "$MININB" run -d "$0" "$1" --records=500 --value-size=1000 --value-ratio=1 \
+			-c 20000 --output=../full.json' "$1" "$2"
+	matches "$stderr" "^mininb: $1: (update|insert), operation [0-9]+: .*No space left on device"
+	equals "$(wc -l <<<"$stderr")" 1
+	contains "$(line_of Partial)" 'yes, a partial result'
+	contains "$(<full.json)" 'No space left on device'
+}
+
+@test "no space left in the middle of a run" {
+	needs_leveldb
+	needs_small_room
+	full_in_the_middle leveldb --update=100
+}
+
+@test "no space left in the middle of a run, for an engine that maps its file" {
+	needs_engine lmdb
+	needs_small_room
+	full_in_the_middle lmdb --insert=100
+}
+
+@test "no space left for files of results: the report is there, and old files stay" {
+	needs_small_room
+	# shellcheck disable=SC2016
+	run -0 --separate-stderr in_small_room sh -c '
+		put() { "$MININB" put -d memory -c 100 --output=r.json --hlog=r.hlog --csv=r \
+			--notebook=r.nb "$@"; }
+		"$MININB" keys -c 100 >/dev/null && put >/dev/null && sha256sum r* >../before
+		dd if=/dev/zero of=fill bs=1k 2>/dev/null
+		put; echo "status $?"; sha256sum -c --quiet ../before && echo kept && ls -A'
+	contains "$output" 'status 1'
+	equals "$(total_of "$output")" 100
+	contains "$output" kept
+	local file
+	for file in r.json r.hlog r-operations.csv r.nb; do
+		matches "$stderr" "$file: .*No space left on device"
+	done
+	equals "$(sed '1,/^kept$/d' <<<"$output" | tr '\n' ' ')" \
+		'fill keys.bin nb r-counters.csv r-latency.csv r-operations.csv r-series.csv r.hlog r.json r.nb '
 }
 
 @test "no space left for keys: the old file stays" {
