@@ -54,6 +54,49 @@ START_TEST(ticks_of_the_monotonic_clock_are_ns)
 }
 END_TEST
 
+START_TEST(drift_is_how_far_the_counter_is_ahead_of_the_clock)
+{
+	static const struct {
+		uint64_t ticks, ns;
+		double drift;
+	} cases[] = {/* at 2 GHz, in a second, by hand */
+		{2000000000, 1000000000, 0}, {2020000000, 1000000000, 0.01},
+		{1999000000, 1000000000, -0.0005}, {1000000000, 1000000000, -0.5},
+		/* too short to tell */
+		{2020000, 1000000, 0}, {40000000, 9999999, 0}, {40000000, 10000000, 1}};
+	struct clock clock = {.kind = NB_CLOCK_TSC, .tick_hz = 2e9};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct clock_pair from = {.ticks = 12345, .ns = 678};
+		struct clock_pair until = {
+			.ticks = 12345 + cases[i].ticks, .ns = 678 + cases[i].ns};
+		ck_assert_double_eq_tol(
+			clock_drift(&clock, &from, &until), cases[i].drift, 1e-12);
+		clock.kind = NB_CLOCK_MONOTONIC; /* that is the same clock */
+		ck_assert_double_eq(clock_drift(&clock, &from, &until), 0);
+		clock.kind = NB_CLOCK_TSC;
+	}
+	/* set back to 0 by a sleep */
+	struct clock_pair from = {.ticks = 2000000000}, until = {.ns = 1000000000};
+	ck_assert_double_eq_tol(clock_drift(&clock, &from, &until), -2, 1e-12);
+}
+END_TEST
+
+START_TEST(both_clocks_are_taken_at_one_moment)
+{
+	struct clock clock = {.kind = NB_CLOCK_MONOTONIC};
+	uint64_t before = clock_monotonic();
+	struct clock_pair pair = clock_pair(&clock);
+	ck_assert_uint_ge(pair.ns, before);
+	ck_assert_uint_le(pair.ns, clock_monotonic());
+	ck_assert_uint_eq(pair.ticks, 0);
+	clock.kind = NB_CLOCK_TSC;
+	before = clock_stamp(NB_CLOCK_TSC);
+	pair = clock_pair(&clock);
+	ck_assert_uint_ge(pair.ticks, before);
+	ck_assert_uint_le(pair.ticks, clock_stamp(NB_CLOCK_TSC));
+}
+END_TEST
+
 START_TEST(ticks_become_ns_exactly_rounded_down)
 {
 	static const struct {
@@ -269,7 +312,8 @@ int
 main(void)
 {
 	scratch_enter();
-	int rc = UNIT_RUN("clock", ticks_of_the_monotonic_clock_are_ns,
+	int rc = UNIT_RUN("clock", drift_is_how_far_the_counter_is_ahead_of_the_clock,
+		both_clocks_are_taken_at_one_moment, ticks_of_the_monotonic_clock_are_ns,
 		ticks_become_ns_exactly_rounded_down, ns_become_ticks_rounded_up,
 		a_stamp_that_never_comes_stays_so, stamps_never_go_back,
 		every_kind_agrees_with_the_kernels_clock,

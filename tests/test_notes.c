@@ -335,6 +335,26 @@ START_TEST(virtual_machine_is_told)
 }
 END_TEST
 
+START_TEST(clocks_that_do_not_agree_are_told)
+{
+	begin(NB_VERB_PUT);
+	ck_assert(!has_note("clock-drift"));
+	result.measured.clock_drift = 0.00099;
+	ck_assert(!has_note("clock-drift"));
+	result.measured.clock_drift = -0.0099;
+	ck_assert_ptr_nonnull(
+		note("the clock drifted: the time stamp counter ran 0.99 % slow"));
+	result.measured.clock_drift = 0.0123;
+	ck_assert_ptr_nonnull(
+		note("the clock drifted: the time stamp counter ran 1.23 % fast"));
+	result.measured.slept_ns = 999999;
+	ck_assert_ptr_nonnull(note("the clock drifted"));
+	result.measured.slept_ns = 5000000000;
+	ck_assert_ptr_nonnull(note("the machine slept for 5s in the middle of the run"));
+	end();
+}
+END_TEST
+
 START_TEST(steal_and_others_are_told_as_shares_of_the_machine)
 {
 	begin(NB_VERB_PUT); /* 240 s of CPU time in all */
@@ -806,7 +826,8 @@ main(void)
 		end_before_reading_back_is_told_as_the_cause,
 		values_too_short_for_a_checksum_are_told,
 		settling_that_was_less_than_asked_is_told, build_that_is_no_release_is_told,
-		virtual_machine_is_told, steal_and_others_are_told_as_shares_of_the_machine,
+		virtual_machine_is_told, clocks_that_do_not_agree_are_told,
+		steal_and_others_are_told_as_shares_of_the_machine,
 		cpu_that_was_taken_away_is_told, more_threads_than_cpus_are_told,
 		harness_that_is_a_tenth_of_what_is_measured_is_told,
 		counters_that_ran_backwards_are_named,

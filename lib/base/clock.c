@@ -22,7 +22,10 @@
  *
  * What would make times wrong: a TSC that is not synchronous between CPUs (the
  * kernel checks and says so by its clocksource), migration of the virtual
- * machine to a host of another frequency in mid-run.
+ * machine to a host of another frequency in mid-run, and a sleep of the machine,
+ * which one clock counts and the other does not. So a run takes both clocks at its
+ * begin and at its end, and its result says if they do not agree. CLOCK_REALTIME,
+ * which anybody may set, is never asked for a duration.
  */
 #include "base/clock.h"
 
@@ -175,6 +178,32 @@ clock_create(struct clock *clock, uint32_t kind)
 	}
 	clock->step_ns = (double)measure_step(clock->kind) * 1e9 / clock->tick_hz;
 	return NB_OK;
+}
+
+struct clock_pair
+clock_pair(const struct clock *clock)
+{
+	struct clock_pair pair = {.ns = clock_monotonic()};
+	struct timespec all;
+	if (clock_gettime(CLOCK_BOOTTIME, &all) == 0) {
+		uint64_t all_ns = (uint64_t)all.tv_sec * 1000000000u + (uint64_t)all.tv_nsec;
+		pair.slept_ns = all_ns > pair.ns ? all_ns - pair.ns : 0;
+	}
+	if (clock->kind == NB_CLOCK_TSC)
+		sample_pair(&pair.ticks, &pair.ns);
+	return pair;
+}
+
+double
+clock_drift(const struct clock *clock, const struct clock_pair *from,
+	const struct clock_pair *until)
+{
+	uint64_t ns = until->ns - from->ns;
+	if (clock->kind != NB_CLOCK_TSC || ns < CLOCK_DRIFT_LEAST_NS)
+		return 0;
+	/* of a counter that was set back, by a sleep say, too */
+	double ticks = (double)(int64_t)(until->ticks - from->ticks);
+	return ticks * 1e9 / clock->tick_hz / (double)ns - 1;
 }
 
 const char *

@@ -31,6 +31,28 @@ struct clock {
 NB_MUST_CHECK int
 clock_create(struct clock *clock, uint32_t kind);
 
+/** Both clocks, and the time that the machine has slept, at one moment. */
+struct clock_pair {
+	uint64_t ticks; /* of the TSC; 0: the clock is another */
+	uint64_t ns;    /* of CLOCK_MONOTONIC */
+	uint64_t slept_ns;
+};
+
+/** Some 10 us. */
+struct clock_pair
+clock_pair(const struct clock *clock);
+
+/**
+ * By which share the TSC has run fast (above 0) or slow between two moments, against
+ * CLOCK_MONOTONIC: 0.001 is a millisecond in a second. 0 also where there is nothing to compare,
+ * or too little: below CLOCK_DRIFT_LEAST_NS, in which the pairs are not that exact.
+ */
+double
+clock_drift(const struct clock *clock, const struct clock_pair *from,
+	const struct clock_pair *until);
+
+#define CLOCK_DRIFT_LEAST_NS UINT64_C(10000000)
+
 /** "tsc" or "monotonic". */
 const char *
 clock_name(const struct clock *clock);

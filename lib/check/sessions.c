@@ -46,7 +46,11 @@ worker_start(struct worker *worker, struct suite *s, uint32_t id,
 {
 	*worker = (struct worker){.suite = s, .id = id, .run = run, .arg = arg};
 	pthread_mutex_init(&worker->lock, NULL);
-	pthread_cond_init(&worker->done, NULL);
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* the other one may be set back */
+	pthread_cond_init(&worker->done, &attr);
+	pthread_condattr_destroy(&attr);
 	int error = pthread_create(&worker->thread, NULL, worker_main, worker);
 	return error == 0 ||
 		suite_break(s, "the suite cannot make a thread: %s", strerror(error));
@@ -56,7 +60,7 @@ void
 worker_give_time(struct worker *worker)
 {
 	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += 2;
 	pthread_mutex_lock(&worker->lock);
 	int error = 0;

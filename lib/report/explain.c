@@ -711,6 +711,11 @@ static const struct nb_explanation explanations[] = {
 		"By /proc/vmstat while the operations ran, or more than 1 % of memory when "
 		"they began.",
 		"text, json, md"},
+	{"clock-drift", "the clocks did not agree, or the machine slept",
+		"The time stamp counter is calibrated before the run; from its begin to its "
+                "end "
+		"it then ran fast or slow by more than 0.1 % against CLOCK_MONOTONIC.",
+		"text, json, md"},
 	{"full", "the file system is nearly full",
 		"Less than a tenth of it is free: writes may be slower than on one with room.",
 		"text, json, md"},

@@ -10,9 +10,12 @@
  *     nothing waits on a healthy machine; both from 100 ms on;
  *   - swap that was in use before: a hundredth of the memory, since a little is left there for
  *     days. What moves during the run, and any time that a quota takes, is told always.
+ *   - the clock: 0.1 %, since what a kernel does to keep CLOCK_MONOTONIC right is at most half
+ *     of that (500 ppm), and a sleep of a millisecond.
  *
  * Turbo has no note: it makes the first seconds faster than the rest, which the series shows.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -195,6 +198,27 @@ note_swap(const struct nb_result *result, char *note)
 	}
 }
 
+static void
+note_clock(const struct nb_result *result, char *note)
+{
+	enum { SHORTEST_NS = 1000 * 1000 };
+	double drift = result->measured.clock_drift;
+	char slept[UNITS_SIZE];
+	units_format_ns(slept, sizeof(slept), (double)result->measured.slept_ns);
+	if (result->measured.slept_ns > SHORTEST_NS)
+		note_write(note,
+			"the machine slept for %s in the middle of the run: times may have "
+		        "that "
+			"in them, or not; run it again",
+			slept);
+	else if (fabs(drift) > 0.001)
+		note_write(note,
+			"the clock drifted: the time stamp counter ran %.2f %% %s against the "
+			"kernel's clock, and so are latencies; was the virtual machine moved? "
+			"Run it again, or with --clock=monotonic",
+			100 * fabs(drift), drift > 0 ? "fast" : "slow");
+}
+
 const struct note_rule notes_of_machine[] = {
 	{"build", note_build},
 	{"virtual-machine", note_virtual},
@@ -208,5 +232,6 @@ const struct note_rule notes_of_machine[] = {
 	{"pressure-cpu", note_pressure_cpu},
 	{"pressure-memory", note_pressure_memory},
 	{"swap", note_swap},
+	{"clock-drift", note_clock},
 	{NULL, NULL},
 };

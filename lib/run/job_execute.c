@@ -351,7 +351,9 @@ execute(struct nb_job_run *run)
 		rc = sampler_new(&run->base, run->options.procs > 1);
 	if (rc != NB_OK)
 		return rc;
+	run_clock_begin(&run->base);
 	rc = run->options.procs > 1 ? execute_procs(run) : execute_here(run);
+	run_clock_end(&run->base);
 	sampler_finish(run->base.sampler);
 	run->base.measured.live_bytes = live_bytes(run);
 	run_look_after(&run->base);

@@ -52,7 +52,9 @@ struct measurement {
 	uint64_t usage_ns;          /* and how long that took, likewise */
 	uint64_t data_bytes;        /* on the file system, after close */
 	uint64_t max_resident_bytes;
-	double floor_op_ns;     /* what the harness takes for an operation on the null engine */
+	double clock_drift; /* of the TSC, from before open until after close; clock_drift() */
+	uint64_t slept_ns;  /* in that, of the machine */
+	double floor_op_ns; /* what the harness takes for an operation on the null engine */
 	uint64_t floor_call_ns; /* median latency that it then reports */
 	/* The engine's own, from the first operation's start until settled; owned. */
 	struct counters counters;
@@ -110,6 +112,7 @@ struct nb_run {
 	struct keys_facts keys_facts;
 	uint64_t digest;
 	struct clock clock;
+	struct clock_pair clock_begun;
 	struct sysinfo sysinfo;
 	struct environment environment;
 	struct measurement measured;
@@ -246,6 +249,12 @@ run_look_begin(struct nb_run *run);
 /** After it was closed. */
 void
 run_look_after(struct nb_run *run);
+
+/** Before the database is opened, and when all is over: whether the clocks agree. */
+void
+run_clock_begin(struct nb_run *run);
+void
+run_clock_end(struct nb_run *run);
 
 /** Measure the harness itself, on the null engine with this run's workload and plan: a few ms. */
 NB_MUST_CHECK int

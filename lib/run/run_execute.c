@@ -506,12 +506,14 @@ execute(struct nb_run *run)
 	int rc = prepare(run);
 	if (rc == NB_OK)
 		rc = run_cool_database(run);
+	run_clock_begin(run);
 	if (rc == NB_OK)
 		rc = run_open_database(run);
 	if (rc != NB_OK)
 		return rc;
 	rc = run_crew(run);
 	rc = run_close_database(run, rc);
+	run_clock_end(run);
 	sampler_finish(run->sampler);
 	run->measured.live_bytes = live_bytes(run);
 	run_look_after(run);

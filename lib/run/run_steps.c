@@ -276,3 +276,19 @@ run_close_database(struct nb_run *run, int rc)
 		log_message(NB_LOG_WARNING, "%s", nb_error_text());
 	return error_set(rc, "%s", text);
 }
+
+void
+run_clock_begin(struct nb_run *run)
+{
+	run->clock_begun = clock_pair(&run->clock);
+}
+
+void
+run_clock_end(struct nb_run *run)
+{
+	const struct clock_pair *begun = &run->clock_begun;
+	struct clock_pair now = clock_pair(&run->clock);
+	run->measured.clock_drift = clock_drift(&run->clock, begun, &now);
+	run->measured.slept_ns = now.slept_ns > begun->slept_ns ? now.slept_ns - begun->slept_ns
+								: 0;
+}

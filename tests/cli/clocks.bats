@@ -1,0 +1,54 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Clocks that are set, or do not agree, while something runs.
+# shellcheck disable=SC2154
+load helper
+
+# Run mininb with clocks that misbehave as $1 says; it must exit with $2.
+stepping()
+{
+	# a sanitizer wants to be the first library
+	! grep -qa '__asan_init\|__tsan_init' "$MININB" || skip 'not with a sanitizer'
+	run "-$2" --separate-stderr env CLOCK_STEPS="$1" LD_PRELOAD="$MININB_TEST_CLOCK_STEPS" \
+		timeout 60 "$MININB" "${@:3}"
+}
+
+@test "a time of day that is set back and forth changes nothing but the time of the begin" {
+	mininb 0 keys -c 1000
+	stepping realtime 0 put -d memory -c 1000 --output=r.json
+	equals "$stderr" ''
+	equals "$(total_of "$output")" 1000
+	lacks "$output" 'the clock drifted'
+	stepping realtime 0 run -d memory --read=50 --update=50 --records=100 -c 60 --rate=1k \
+		--interval=20ms --sample=20ms --warmup=10ms --hang-after=20s --op-timeout=10s \
+		--output=s.json
+	equals "$stderr" ''
+	# 60 operations at 1000 a second: below a second, were an hour in it, it would be 3600
+	python3 - <<'PY'
+import json
+for name in "r.json", "s.json":
+    text = open(name).read()
+    def walk(value, path=""):
+        if isinstance(value, dict):
+            for key, item in value.items():
+                walk(item, path + "." + key)
+        elif isinstance(value, list):
+            for item in value:
+                walk(item, path)
+        elif path.endswith("_ns") and isinstance(value, (int, float)) and "count" not in path:
+            assert 0 <= value < 3000e9, (name, path, value)
+    walk(json.loads(text))
+PY
+	stepping realtime 0 check -d memory --only=session --hang-after=30s
+}
+
+@test "a time stamp counter that does not agree with the kernel's clock is told" {
+	[[ $(</sys/devices/system/clocksource/clocksource0/current_clocksource) == tsc ]] ||
+		skip 'the kernel does not keep time by the counter'
+	mininb 0 keys -c 200k
+	stepping monotonic 0 put -d memory -c 200k --clock=tsc --output=r.json
+	matches "$output" 'the clock drifted: the time stamp counter ran (0\.9|1\.0)[0-9] % slow'
+	contains "$(<r.json)" '"clock-drift"'
+	mininb 0 put -d memory -c 200k --clock=tsc
+	lacks "$output" 'the clock drifted'
+}
