@@ -104,7 +104,7 @@ START_TEST(without_somebody_to_report_it_says_so_and_dies_of_the_signal)
 	ck_assert_int_gt(read(said[0], text, sizeof(text) - 1), 0);
 	ck_assert_str_eq(text,
 		"SIGABRT in open: nothing could be saved; a core dump or a debugger tells "
-	        "where");
+		"where");
 }
 END_TEST
 

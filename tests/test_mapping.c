@@ -64,7 +64,7 @@ START_TEST(what_is_lost_reads_as_zeros_and_asks_to_stop)
 	ck_assert_int_eq(error_interrupted(), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(),
 		"some/file: was cut short, or cannot be read, while it was in use; what was "
-	        "done "
+		"done "
 		"until then was ended in order");
 	mapping_remove(data);
 	ck_assert_str_eq(mapping_lost(), "some/file");

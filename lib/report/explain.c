@@ -713,7 +713,7 @@ static const struct nb_explanation explanations[] = {
 		"text, json, md"},
 	{"clock-drift", "the clocks did not agree, or the machine slept",
 		"The time stamp counter is calibrated before the run; from its begin to its "
-                "end "
+		"end "
 		"it then ran fast or slow by more than 0.1 % against CLOCK_MONOTONIC.",
 		"text, json, md"},
 	{"full", "the file system is nearly full",

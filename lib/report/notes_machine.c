@@ -208,7 +208,7 @@ note_clock(const struct nb_result *result, char *note)
 	if (result->measured.slept_ns > SHORTEST_NS)
 		note_write(note,
 			"the machine slept for %s in the middle of the run: times may have "
-		        "that "
+			"that "
 			"in them, or not; run it again",
 			slept);
 	else if (fabs(drift) > 0.001)

@@ -63,7 +63,7 @@ leave_by_time(struct nb_run *run, const struct post *post)
 	units_format_ns(took, sizeof(took), (double)(clock_monotonic() - post->since_ns));
 	snprintf(run->left.text, sizeof(run->left.text),
 		"%s: %s: has not returned for %s; what was measured until then is reported, "
-	        "and "
+		"and "
 		"the database was not closed; --op-timeout=TIME gives it longer",
 		run->engine->table.name, where + strlen("in "), took);
 	leave_run(run, FAULT_NONE);

@@ -129,6 +129,26 @@ has_begun_file()
 	equals "$(ls -A)" "$(printf 'err\nkeys.bin\nout')"
 }
 
+# Kill mininb "$@" while it writes $file anew.
+killed_while_writing()
+{
+	cp "$file" before
+	start "$@"
+	wait_until has_begun_file
+	kill -KILL "$pid"
+	finish_with 137
+	cmp "$file" before
+}
+
+@test "what is killed while it writes leaves the old file" {
+	mininb 0 keys -c 1000
+	file=keys.bin killed_while_writing keys -c 50M
+	rm ./*
+	mininb 0 convert --from=workload:ycsb-a --records=100 --phase=load --to=t.trace
+	file=t.trace killed_while_writing convert --from=workload:ycsb-a --records=100M \
+		--phase=load --to=t.trace
+}
+
 @test "a full disk under stdout fails" {
 	mininb 0 keys -c 100
 	for words in 'put -d memory -c 100' 'engines' '--help' '--help=scdoc' '--version' 'shuffle -c 10'; do

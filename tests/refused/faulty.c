@@ -41,7 +41,7 @@ static const struct nb_option options[] = {
 		.type = NB_OPT_CHOICE,
 		.def = "nothing",
 		.choices = "nothing|hang|fail|segv|fpe|ill|abort|bus|exit|_exit|overflow|stack|"
-                           "slow",
+			   "slow",
 		.help = "what happens there"},
 	{.name = NULL},
 };
