@@ -70,6 +70,9 @@ static const struct law laws[] = {
 	LAW(PARETO, 0.5, 1e6, 0, 10000000, 1428571.928571514),
 	LAW(PARETO, 1.5, 50, 16, 1000000, 1990.0805977697655),
 	LAW(PARETO, 0.2, 1e7, 5, 8, 6.999999920063928),
+	/* nearly even: sums of 60 decimal digits, of Python's decimal */
+	LAW(PARETO, 0.2, 1e6, 1, 1000, 500.900209970418),
+	LAW(PARETO, 11, 1e17, 1, 67584, 33792.99999995433),
 };
 
 enum { LAWS = sizeof(laws) / sizeof(laws[0]) };
@@ -316,6 +319,11 @@ START_TEST(what_is_no_law_is_refused)
 		{{.kind = NB_SIZE_NORMAL, .max = 10, .a = -1e300, .b = 1e-300}, "less than"},
 		{{.kind = NB_SIZE_PARETO, .max = 1}, "scale must be above 0"},
 		{{.kind = NB_SIZE_PARETO, .max = 1, .b = NAN}, "scale must be above 0"},
+		{{.kind = NB_SIZE_PARETO, .max = 1, .b = 1e19},
+			"scale must be within 1e-09..1e+18"},
+		{{.kind = NB_SIZE_PARETO, .max = 1, .b = 1e-300}, "scale must be within"},
+		{{.kind = NB_SIZE_PARETO, .max = 1, .b = 1, .a = -1e300}, "within -1000..1000"},
+		{{.kind = NB_SIZE_PARETO, .max = 1, .b = 1, .a = NAN}, "shape must be within"},
 		{{.kind = NB_SIZE_HISTOGRAM}, "all weights are 0"},
 		{{.kind = NB_SIZE_HISTOGRAM,
 			 .count = 1,

@@ -34,6 +34,11 @@
 
 #define WITHIN_MIN 1e-3 /* of a normal law, between its bounds */
 
+#define PARETO_SHAPE_MAX 1e3
+#define PARETO_SCALE_MIN 1e-9
+#define PARETO_SCALE_MAX 1e18
+#define PARETO_EVEN 1e-5 /* a law that falls by less between its bounds is even */
+
 enum {
 	TRIES = 1 << 14,
 	SUM_TERMS = 1 << 16, /* of a mean that are added one by one */
@@ -108,9 +113,25 @@ check_normal(const struct nb_sizes *wanted)
 		(unsigned long long)wanted->max);
 }
 
+/** Beyond these the law is one size, or any, and its shares no doubles any more. */
+static int
+check_pareto(const struct nb_sizes *wanted)
+{
+	if (!(wanted->b > 0))
+		return error_set(NB_ERR_USAGE, "pareto sizes: the scale must be above 0");
+	if (!(wanted->b >= PARETO_SCALE_MIN && wanted->b <= PARETO_SCALE_MAX))
+		return error_set(NB_ERR_USAGE, "pareto sizes: the scale must be within %g..%g",
+			PARETO_SCALE_MIN, PARETO_SCALE_MAX);
+	if (!(fabs(wanted->a) <= PARETO_SHAPE_MAX))
+		return error_set(NB_ERR_USAGE, "pareto sizes: the shape must be within %g..%g",
+			-PARETO_SHAPE_MAX, PARETO_SHAPE_MAX);
+	return NB_OK;
+}
+
 int
 sizes_check(const struct nb_sizes *wanted)
 {
+	int rc;
 	switch (wanted->kind) {
 	case NB_SIZE_HISTOGRAM:
 		return check_histogram(wanted);
@@ -122,9 +143,9 @@ sizes_check(const struct nb_sizes *wanted)
 	case NB_SIZE_NORMAL:
 		return check_normal(wanted);
 	case NB_SIZE_PARETO:
-		if (!isfinite(wanted->a) || !(wanted->b > 0 && isfinite(wanted->b)))
-			return error_set(
-				NB_ERR_USAGE, "pareto sizes: the scale must be above 0");
+		rc = check_pareto(wanted);
+		if (rc != NB_OK)
+			return rc;
 		break;
 	case NB_SIZE_FIXED:
 		return check_bounds(wanted->min, wanted->min);
@@ -412,6 +433,9 @@ mean_pareto(const struct sizes *sizes)
 	uint64_t most = sizes->max - sizes->min;
 	uint64_t terms = most < SUM_TERMS ? most : SUM_TERMS;
 	double sum = 0;
+	/* nearly all of the law is above max, and of the differences below nothing is left */
+	if (sizes->c < PARETO_EVEN && fabs(sizes->a) * (double)most < PARETO_EVEN * sizes->b)
+		return (double)sizes->min + ((double)most + 1) / 2;
 	for (uint64_t x = 0; x < terms; x++)
 		sum += exp(pareto_log_share(sizes, (double)x));
 	if (terms < most)
