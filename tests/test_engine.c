@@ -132,6 +132,7 @@ static const struct {
 	{"auto_not_offered", {"auto_not_offered.so", "auto_durability"}},
 	{"half_scan", {"half_scan.so", "scan_next"}},
 	{"bad_default", {"bad_default.so", "levels", "seven"}},
+	{"option_untypable", {"option_untypable.so", "'sync=now'", "name=value"}},
 	{"version_unknown", {"version_unknown.so", "'version'", "NULL"}},
 	{"no_version", {"no_version.so", "'version'"}},
 	{"no_open", {"no_open.so", "'open'"}},

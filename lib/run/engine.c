@@ -201,6 +201,20 @@ check_fields(const struct nb_engine *table, const char *origin)
 	return NB_OK;
 }
 
+/** One whose name is empty or has a '=' could not be typed. */
+static int
+check_option_names(const struct nb_engine *table, const char *origin)
+{
+	const struct nb_option *option = table->options;
+	for (; option != NULL && option->name != NULL; option++)
+		if (option->name[0] == '\0' || strchr(option->name, '=') != NULL)
+			return error_set(NB_FAIL,
+				"%s: refused: an option is called '%s', which cannot be typed "
+				"as name=value",
+				origin, option->name);
+	return NB_OK;
+}
+
 uint32_t
 engine_auto_durability(const struct nb_engine *engine, const char *path)
 {
@@ -222,6 +236,8 @@ engine_import(struct nb_engine *out, const struct nb_engine *table, const char *
 	memset(out, 0, sizeof(*out));
 	memcpy(out, table, table->size < sizeof(*out) ? table->size : sizeof(*out));
 	rc = check_fields(out, origin);
+	if (rc == NB_OK)
+		rc = check_option_names(out, origin);
 	if (rc != NB_OK)
 		return rc;
 	if (out->version() == NULL)

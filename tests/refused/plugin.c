@@ -289,6 +289,12 @@ const struct nb_option bad_default[] = {
 	{.name = NULL},
 };
 
+extern const struct nb_option name_with_equals[];
+const struct nb_option name_with_equals[] = {
+	{.name = "sync=now", .type = NB_OPT_BOOL, .help = "cannot be typed"},
+	{.name = NULL},
+};
+
 /* With the second choice, or flat, it is another table. */
 extern const struct nb_option types[];
 const struct nb_option types[] = {
