@@ -28,6 +28,7 @@
 #include "cmd.h"
 #include "cmd_run.h"
 #include "compare_files.h"
+#include "limits.h"
 #include "message.h"
 #include "options.h"
 #include "output.h"
@@ -322,14 +323,8 @@ is_single(const struct drivers *drivers)
 static bool
 parse_precision(double *share, const char *text)
 {
-	char number[32];
-	size_t length = strlen(text);
-	snprintf(number, sizeof(number), "%.*s", length > 0 ? (int)length - 1 : 0, text);
-	if (length > 1 && length < sizeof(number) && text[length - 1] == '%' &&
-		nb_parse_real(share, number) == 0 && *share > 0 && *share <= 100) {
-		*share /= 100;
+	if (limits_parse_share(share, text))
 		return true;
-	}
 	message_usage("--precision: '%s' is no percentage above 0, like 5%%", text);
 	return false;
 }

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "job.h"
+#include "limits.h"
 #include "message.h"
 #include "options.h"
 #include "output.h"
@@ -34,13 +35,6 @@ enum {
 
 /** A search ends when what holds and what does not are so near. */
 #define NEAR_ENOUGH 0.02
-
-/** "p99<1ms" */
-struct limit {
-	double percent; /* 100: the maximum */
-	uint64_t ns;
-	char text[64];
-};
 
 struct sweep {
 	const struct options *options;
@@ -185,7 +179,8 @@ measure_capacity(struct sweep *sweep)
 
 /** Run at a rate and keep the point. *value: of the limit's percentile, UINT64_MAX if none. */
 static bool
-measure_rate(struct sweep *sweep, double ops_s, const struct limit *limit, uint64_t *value)
+measure_rate(
+	struct sweep *sweep, double ops_s, const struct latency_limit *limit, uint64_t *value)
 {
 	set_rate(sweep, ops_s);
 	struct nb_job_result *result = sweep->status == 0 ? run_once(sweep, ops_s) : NULL;
@@ -233,26 +228,9 @@ sweep_rates(struct sweep *sweep)
 
 /* ---- the limit ---- */
 
-static bool
-parse_limit(struct limit *limit, const char *text)
-{
-	const char *sign = strchr(text, '<');
-	char name[16];
-	if (sign == NULL || (size_t)(sign - text) >= sizeof(name))
-		return false;
-	snprintf(name, sizeof(name), "%.*s", (int)(sign - text), text);
-	snprintf(limit->text, sizeof(limit->text), "%s", text);
-	limit->percent = 100;
-	if (strcmp(name, "max") != 0 &&
-		(name[0] != 'p' || nb_parse_real(&limit->percent, name + 1) < 0))
-		return false;
-	return limit->percent > 0 && limit->percent <= 100 &&
-		nb_parse_time(&limit->ns, sign + 1) == 0 && limit->ns > 0;
-}
-
 /** The highest rate that was seen to hold; 0: none. */
 static double
-search(struct sweep *sweep, const struct limit *limit)
+search(struct sweep *sweep, const struct latency_limit *limit)
 {
 	double holds = 0, fails = sweep->capacity_ops_s;
 	for (int step = 0; step < SEARCH_STEPS && fails - holds > NEAR_ENOUGH * fails; step++) {
@@ -269,7 +247,7 @@ search(struct sweep *sweep, const struct limit *limit)
 }
 
 static int
-print_limit(struct sweep *sweep, const struct limit *limit, double rate)
+print_limit(struct sweep *sweep, const struct latency_limit *limit, double rate)
 {
 	int status = print_curve(sweep);
 	if (status != STATUS_DONE)
@@ -327,7 +305,7 @@ sweep_execute(const struct options *options, struct nb_job *job,
 	const struct nb_job_options *job_options, struct nb_results *results,
 	struct nb_summary *summary)
 {
-	struct limit limit;
+	struct latency_limit limit;
 	struct sweep sweep = {.options = options,
 		.job = job,
 		.group = find_group(job),
@@ -336,7 +314,7 @@ sweep_execute(const struct options *options, struct nb_job *job,
 		.summary = summary};
 	if (is_refused(options, sweep.group))
 		return STATUS_USAGE;
-	if (options->slo != NULL && !parse_limit(&limit, options->slo))
+	if (options->slo != NULL && !limits_parse_latency(&limit, options->slo))
 		return message_usage("--slo: '%s' is no limit like p99<1ms, p99.9<500us or "
 				     "max<10ms",
 			options->slo);
