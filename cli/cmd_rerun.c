@@ -23,6 +23,12 @@
 
 enum { OWNED_MAX = 16 };
 
+/* Those that leave a result which says how it was made. */
+#define REPEATABLE \
+	(ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_GET) | ACTION_BIT(ACTION_DELETE) | \
+		ACTION_BIT(ACTION_LOAD) | ACTION_BIT(ACTION_RUN) | ACTION_BIT(ACTION_REPLAY) | \
+		ACTION_BIT(ACTION_VS))
+
 struct rerun {
 	const struct options *now;
 	struct options again;
@@ -201,7 +207,8 @@ cmd_rerun(const struct options *options)
 	nb_results_command(results, &rerun.then);
 	size_t action = rerun.then.action != NULL ? action_find(rerun.then.action)
 						  : ACTION_COUNT;
-	if (action == ACTION_COUNT || rerun.then.word_count == 0) {
+	bool is_known = action < ACTION_COUNT && (REPEATABLE & ACTION_BIT(action)) != 0;
+	if (!is_known || rerun.then.word_count == 0) {
 		message_error("%s does not tell how it was made, so it cannot be repeated",
 			options->operand);
 		status = STATUS_FAILED;
@@ -210,6 +217,11 @@ cmd_rerun(const struct options *options)
 		status = STATUS_FAILED;
 	} else if (!options_parse(&rerun.again, (int)rerun.word_count, rerun.words)) {
 		status = STATUS_USAGE;
+	} else if (rerun.again.action != action) {
+		message_error("%s: its words are not those of the action '%s' that made it",
+			options->operand, actions[action].name);
+		status = STATUS_DATA;
+		options_destroy(&rerun.again);
 	} else {
 		rerun.again.same_as = results;
 		status = run_again(&rerun);

@@ -225,6 +225,26 @@ PY
 	contains "$stderr" 'cannot be repeated'
 }
 
+@test "words that are not of the action of the file are not run" {
+	put_into a.json
+	python3 - <<'PY'
+import json
+document = json.load(open("a.json"))
+words = {"none": ["--version"], "endless": ["rerun", "endless.json"], "other": ["get"]}
+for name, typed in words.items():
+    document["command"]["words"] = typed
+    json.dump(document, open(name + ".json", "w"))
+document["command"]["action"] = "rerun"
+json.dump(document, open("itself.json", "w"))
+PY
+	for name in none endless other; do
+		mininb 3 rerun "$name.json"
+		contains "$stderr" "not those of the action 'put'"
+	done
+	mininb 1 rerun itself.json
+	contains "$stderr" 'cannot be repeated'
+}
+
 @test "strict makes notes an exit status, but for those that are allowed" {
 	"$MININB" keys -c 3000 --quiet
 	mininb 4 put -c 3000 --driver=memory --strict --quiet
