@@ -268,6 +268,32 @@ START_TEST(other_surroundings_are_warned_of_and_not_refused)
 }
 END_TEST
 
+START_TEST(a_claim_without_syncs_is_warned_of)
+{
+	begin();
+	struct nb_result *runs[] = {rig_add(first, "one", 1000, 5000)->run,
+		rig_add(second, "one", 1000, 5000)->run};
+	for (size_t i = 0; i < 2; i++) {
+		runs[i]->durability = NB_DUR_COMMIT;
+		runs[i]->measured.commits = 1000;
+		runs[i]->measured.used.known = SYSTEM_SYNCS;
+		runs[i]->measured.used.fdatasync_calls = 1000;
+	}
+	compare_both();
+	ck_assert_uint_eq(comparison->warnings.count, 0);
+	runs[1]->measured.used.fdatasync_calls = 0;
+	compare_both();
+	ck_assert_uint_eq(comparison->warnings.count, 1);
+	ck_assert_str_eq(comparison->warnings.items[0],
+		"differing syncs: as many as commit takes (a.json), fewer than commit takes "
+		"(b.json)");
+	runs[1]->measured.durable_by = 1; /* of which nothing is counted */
+	compare_both();
+	ck_assert_uint_eq(comparison->warnings.count, 0);
+	end();
+}
+END_TEST
+
 START_TEST(versions_of_different_engines_are_no_difference)
 {
 	begin();
@@ -350,6 +376,7 @@ main(void)
 		other_work_is_refused_with_each_reason, runs_that_did_not_end_well_are_refused,
 		force_compares_and_keeps_the_reasons,
 		other_surroundings_are_warned_of_and_not_refused,
+		a_claim_without_syncs_is_warned_of,
 		versions_of_different_engines_are_no_difference, nothing_to_compare_is_refused,
 		a_confidence_that_is_none_is_refused, tight_is_an_interval_within_the_share,
 		single_runs_are_never_tight);

@@ -233,6 +233,19 @@ tell_pinning(const struct record *record, char *text, size_t size)
 	snprintf(text, size, "%s", (record->run->flags & NB_RUN_PIN) != 0 ? "yes" : "no");
 }
 
+/** Only where the claim can be held against what was counted. */
+static void
+tell_syncs(const struct record *record, char *text, size_t size)
+{
+	const struct nb_result *run = record->run;
+	const struct measurement *measured = &run->measured;
+	if (run->durability == NB_DUR_COMMIT && measured->commits > 0 &&
+		(measured->used.known & SYSTEM_SYNCS) != 0 && measured->durable_by == 0)
+		snprintf(text, size, "%s",
+			result_unsynced(run) > 0 ? "fewer than commit takes"
+						 : "as many as commit takes");
+}
+
 struct attribute {
 	const char *name;
 	tell_fn tell;
@@ -249,6 +262,7 @@ static const struct attribute attributes[] = {
 	{"processes", tell_procs, true, false},
 	{"rate", tell_rate, true, false},
 	{"stream of operations (its digest)", tell_digest, true, false},
+	{"syncs", tell_syncs, false, false},
 	{"settling", tell_settle, false, false},
 	{"cache", tell_cache, false, false},
 	{"cold start", tell_cold, false, false},

@@ -91,6 +91,14 @@ needs_counts()
 	mininb 0 explain Syncs
 }
 
+@test "a comparison says who synced too little" {
+	needs_counts
+	put_40 0 "$(plugin syncs)" --output=right.json
+	put_40 0 "$(plugin syncs_never)" --output=wrong.json
+	mininb 0 compare right.json wrong.json
+	contains "$output$stderr" 'Note: differing syncs: as many as commit takes (syncs), fewer than '
+}
+
 @test "jobs count, with their warm-up and with several processes" {
 	needs_counts
 	needs_engine lmdb
