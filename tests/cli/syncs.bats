@@ -20,12 +20,13 @@ put_40()
 # As they are counted where nothing stands before mininb.
 needs_counts()
 {
-	put_40 0 "$(plugin syncs)"
+	put_40 0 "$(plugin syncs_never)"
 	[[ $(line_of Syncs) != 'not known'* ]] || skip "$(line_of Syncs)"
 }
 
 @test "each sync of a plugin is counted" {
 	needs_counts
+	put_40 0 "$(plugin syncs)"
 	equals "$(line_of Syncs)" '40 fdatasync, 1 per write'
 	lacks "$output" ' claims commit'
 	mininb 0 put -c 40 -d "$(plugin syncs)" --durability=none
@@ -36,7 +37,6 @@ needs_counts()
 
 @test "who claims commit and never syncs is marked" {
 	needs_counts
-	put_40 0 "$(plugin syncs_never)"
 	equals "$(line_of Syncs)" 'none for 40 writes'
 	contains "$output" ': syncs_never claims commit (writes survive power loss), and 40 writes were acknowledged without one sync'
 }
