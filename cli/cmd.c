@@ -117,6 +117,18 @@ const struct action actions[ACTION_COUNT] = {
 				"exit "
 				"status is 4 if a promise is broken.",
 		},
+	[ACTION_CRASH] =
+		{
+			.name = "crash",
+			.run = cmd_crash,
+			.help = "end an engine in the midst of writes, see what is left",
+			.detail = "A process writes and is killed at a random moment: in the "
+				  "midst, while the database is made, in flush and close, in "
+				  "the recovery from the crash before. Another one opens what "
+				  "is left and holds all of it against what was written. The "
+				  "exit status is 3 if a level does not keep what it promises; "
+				  "what shows it is kept. See CRASHES.",
+		},
 	[ACTION_NEW_ENGINE] =
 		{
 			.name = "new-engine",

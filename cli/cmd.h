@@ -21,6 +21,7 @@ enum {
 	ACTION_WORKLOADS,
 	ACTION_ENGINES,
 	ACTION_CHECK,
+	ACTION_CRASH,
 	ACTION_NEW_ENGINE,
 	ACTION_CONVERT,
 	ACTION_REPORT,
@@ -85,6 +86,8 @@ int
 cmd_engines(const struct options *options);
 int
 cmd_check(const struct options *options);
+int
+cmd_crash(const struct options *options);
 int
 cmd_new_engine(const struct options *options);
 int

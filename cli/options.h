@@ -42,10 +42,12 @@ struct options {
 	uint64_t from_format, to_format, key_bytes, bare_kind; /* the same */
 	uint64_t report_format, compare_format;                /* the same */
 	uint64_t runs, budget_ns;
+	const char *keep, *again;
+	uint64_t rounds, ops, states, file_system;
 	uint64_t help; /* HELP_* */
 	double value_ratio, verify_rate, speed, confidence;
 	bool is_pinned, allows_missing, is_fresh, is_folded, is_quiet, wants_version, skips_bad,
-		is_sweep, is_strict, is_cold, has_hardware, is_forced;
+		is_sweep, is_strict, is_cold, has_hardware, is_forced, is_power;
 	uint64_t given[2]; /* bits, see options_were_given() */
 };
 
@@ -72,6 +74,7 @@ enum option_group {
 	GROUP_ENGINE,   /* how the engine is set up */
 	GROUP_MEASURE,  /* how it is measured */
 	GROUP_COMPARE,  /* how runs are compared */
+	GROUP_CRASH,    /* how engines are ended */
 	GROUP_OUTPUT,   /* what is printed */
 	GROUP_COUNT
 };

@@ -21,8 +21,10 @@
 #define RESULTS (OPENS | REPORTS)
 #define FILES (RUNS | ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_SHUFFLE))
 #define CHECKS ACTION_BIT(ACTION_CHECK)
+#define CRASHES ACTION_BIT(ACTION_CRASH)
 #define SEEDS \
-	(ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_SHUFFLE) | CHECKS)
+	(ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_SHUFFLE) | \
+		CHECKS | CRASHES)
 #define ALL (ACTION_BIT(ACTION_COUNT) - 1)
 
 const char *const option_groups[GROUP_COUNT] = {
@@ -32,6 +34,7 @@ const char *const option_groups[GROUP_COUNT] = {
 	[GROUP_ENGINE] = "The engine",
 	[GROUP_MEASURE] = "How to measure",
 	[GROUP_COMPARE] = "How to compare",
+	[GROUP_CRASH] = "How to crash",
 	[GROUP_OUTPUT] = "What to print",
 };
 
@@ -119,7 +122,7 @@ const struct option_row option_table[] = {
 		.help = "count lines that are damaged, and go on"},
 
 	{.name = "driver", .letter = 'd', .arg = "NAME", .type = OPTION_TEXT, .def = "leveldb",
-		.group = GROUP_ENGINE, .actions = OPENS | CHECKS | ACTION_BIT(ACTION_ENGINES),
+		.group = GROUP_ENGINE, .actions = OPENS | CHECKS | CRASHES | ACTION_BIT(ACTION_ENGINES),
 		.words = WORDS_DRIVER, FIELD(driver),
 		.help = "the engine, or with a '/' the file of its plugin; a,b,c: each of these",
 		.detail = "Several engines run one after the other, each in a process of its own; "
@@ -127,26 +130,27 @@ const struct option_row option_table[] = {
 			  "them side by side. A put then asks that none of them holds data, or "
 			  "for --fresh."},
 	{.name = "path", .letter = 'p', .arg = "DIR", .type = OPTION_TEXT, .def = "./nb",
-		.group = GROUP_ENGINE, .actions = OPENS | CHECKS, .words = WORDS_DIRECTORY, FIELD(path),
+		.group = GROUP_ENGINE, .actions = OPENS | CHECKS | CRASHES, .words = WORDS_DIRECTORY, FIELD(path),
 		.help = "where databases are; the engine's own is DIR/NAME, made if missing"},
 	{.name = "fresh", .type = OPTION_FLAG, .group = GROUP_ENGINE,
 		.actions = ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_LOAD) | REPLAYS,
 		FIELD(is_fresh),
 		.help = "remove the engine's database first"},
 	{.name = "option", .letter = 'o', .arg = "NAME=VALUE", .type = OPTION_LIST,
-		.group = GROUP_ENGINE, .actions = OPENS | CHECKS,
+		.group = GROUP_ENGINE, .actions = OPENS | CHECKS | CRASHES,
 		.help = "an option of the engine's; as often as needed",
 		.detail = "With several engines ENGINE.NAME=VALUE is for one of them."},
 	{.name = "durability", .arg = "LEVEL", .type = OPTION_CHOICE, .def = "auto",
 		.choices = "auto|none|process|periodic|commit", .group = GROUP_ENGINE,
-		.actions = OPENS, FIELD(durability),
-		.help = "what a crash may take of the writes", .detail = "See DURABILITY."},
+		.actions = OPENS | CRASHES, FIELD(durability),
+		.help = "what a crash may take of the writes", 
+		.detail = "See DURABILITY. crash tries each level that an engine offers, or this one."},
 	{.name = "cache", .arg = "SIZE", .type = OPTION_BYTES, .min = 1, .max = INT64_MAX,
 		.group = GROUP_ENGINE, .actions = OPENS, FIELD(cache_bytes),
 		.help = "what the engine may keep in memory, if not its own default"},
 
 	{.name = "threads", .letter = 't', .arg = "COUNT", .type = OPTION_COUNT, .def = "1",
-		.min = 1, .max = 1024, .group = GROUP_MEASURE, .actions = RUNS | JOB_ACTIONS,
+		.min = 1, .max = 1024, .group = GROUP_MEASURE, .actions = RUNS | JOB_ACTIONS | CRASHES,
 		.job_key = "threads", FIELD(threads),
 		.help = "workers that share the operations"},
 	{.name = "procs", .arg = "COUNT", .type = OPTION_COUNT, .def = "1", .min = 1, .max = 256,
@@ -201,13 +205,14 @@ const struct option_row option_table[] = {
 			  "database is not closed. Opening, settling and closing may take 60 times that. "
 			  "Waiting for an operation to be due does not count."},
 	{.name = "hang-after", .arg = "TIME", .type = OPTION_TIME, .def = "15m",
-		.group = GROUP_MEASURE, .actions = OPENS | CHECKS, FIELD(hang_after_ns),
+		.group = GROUP_MEASURE, .actions = OPENS | CHECKS | CRASHES, FIELD(hang_after_ns),
 		.help = "several engines: kill one that has done nothing for so long; 0s: never",
 		.detail = "This is done from outside, to the whole process of the engine, and nothing is left of "
 			  "its figures: for what --op-timeout cannot end. "
 			  "Opening, settling and closing, whose progress cannot be seen, may take six "
 			  "times that. With a single engine that is so only if the option is given. check "
-			  "ends a promise after so long, without the option after a minute."},
+			  "ends a promise after so long, and crash a recovery; without the option after a "
+			  "minute."},
 	{.name = "cold", .type = OPTION_FLAG, .group = GROUP_MEASURE, .actions = OPENS,
 		FIELD(is_cold), .help = "put the database out of memory before it is opened",
 		.detail = "As root all caches of the kernel are dropped, else the database's files "
@@ -243,11 +248,36 @@ const struct option_row option_table[] = {
 	{.name = "only", .arg = "TEXT", .type = OPTION_TEXT, .group = GROUP_MEASURE,
 		.actions = CHECKS, FIELD(only), .help = "only promises with TEXT in their name"},
 
+	{.name = "rounds", .arg = "COUNT", .type = OPTION_COUNT, .def = "100", .min = 1,
+		.max = 1000000, .group = GROUP_CRASH, .actions = CRASHES, FIELD(rounds),
+		.help = "crashes of each engine and level; of --power recordings"},
+	{.name = "ops", .arg = "COUNT", .type = OPTION_COUNT, .min = 1, .max = 1000000,
+		.group = GROUP_CRASH, .actions = CRASHES, FIELD(ops),
+		.help = "most operations before a crash",
+		.detail = "How many there are is drawn for each round, each power of ten as often "
+			  "as another. Without it 10000, of --power 300."},
+	{.name = "keep", .arg = "DIR", .type = OPTION_TEXT, .def = "./mininb-crash",
+		.group = GROUP_CRASH, .actions = CRASHES, .words = WORDS_DIRECTORY, FIELD(keep),
+		.help = "where what repeats a failure is kept; made if there is one"},
+	{.name = "again", .arg = "DIR", .type = OPTION_TEXT, .group = GROUP_CRASH,
+		.actions = CRASHES, .words = WORDS_DIRECTORY, FIELD(again),
+		.help = "check what was kept in DIR once more"},
+	{.name = "power", .type = OPTION_FLAG, .group = GROUP_CRASH, .actions = CRASHES,
+		FIELD(is_power), .help = "lose power instead: keep only what was synced for sure"},
+	{.name = "file-system", .arg = "KIND", .type = OPTION_CHOICE, .def = "journalled",
+		.choices = "journalled|posix", .group = GROUP_CRASH, .actions = CRASHES,
+		FIELD(file_system), .help = "with --power, what names and sizes of files do",
+		.detail = "journalled: they stay in their order, as with ext4, XFS and Btrfs; "
+			  "posix: only what was synced stays, names with their directory."},
+	{.name = "states", .arg = "COUNT", .type = OPTION_COUNT, .def = "50", .min = 1,
+		.max = 100000, .group = GROUP_CRASH, .actions = CRASHES, FIELD(states),
+		.help = "with --power, states that are made of each recording"},
+
 	{.name = "report-interval", .letter = 'r', .arg = "COUNT", .type = OPTION_COUNT,
 		.def = "10000", .max = INT64_MAX, .group = GROUP_OUTPUT, .actions = FILES | JOBS | CONVERTS,
 		FIELD(report_interval), .help = "operations between two looks at progress; 0: none"},
 	{.name = "output", .letter = 'o', .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_OUTPUT,
-		.actions = RESULTS, .words = WORDS_FILE, FIELD(output),
+		.actions = RESULTS | CRASHES, .words = WORDS_FILE, FIELD(output),
 		.help = "write the whole result there, as JSON; '-': instead of text to stdout",
 		.detail = "All later looks need nothing else: report, compare, merge, gate, rerun. "
 			  "The file's schema is installed beside the workloads. With report it is "
@@ -282,7 +312,7 @@ const struct option_row option_table[] = {
 		.choices = "text|md|json", .group = GROUP_OUTPUT,
 		.actions = ACTION_BIT(ACTION_COMPARE), FIELD(compare_format),
 		.help = "what a comparison is"},
-	{.name = "quiet", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = FILES | JOBS | CONVERTS | VS,
+	{.name = "quiet", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = FILES | JOBS | CONVERTS | VS | CRASHES,
 		FIELD(is_quiet), .help = "no progress and no remarks, only warnings and errors"},
 	{.name = "version", .type = OPTION_FLAG, .group = GROUP_OUTPUT, .actions = ALL,
 		FIELD(wants_version), .help = "print the version"},

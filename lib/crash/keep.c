@@ -83,7 +83,7 @@ evidence_to_json(const struct crash_run *run, const struct crash_report *report,
 		plan_to_json(evidence->state->plan), "sessions", sessions);
 }
 
-/** <keep>/<engine>-<level>-<round>, with -2 and so on behind it if that is there. */
+/** <keep>/<engine>-<level>-<round from 1>, with -2 and so on behind it if that is there. */
 static int
 make_directory(char **out, const struct crash_run *run, const struct crash_evidence *evidence)
 {
@@ -95,7 +95,8 @@ make_directory(char **out, const struct crash_run *run, const struct crash_evide
 		if (i > 1)
 			snprintf(again, sizeof(again), "-%d", i);
 		if (asprintf(out, "%s/%s-%s-%" PRIu32 "%s", args->keep, args->engine->name,
-			    nb_durability_name(args->durability), evidence->round, again) < 0)
+			    nb_durability_name(args->durability), evidence->round + 1,
+			    again) < 0)
 			return error_set(NB_FAIL, "out of memory");
 		if (mkdir(*out, 0777) == 0)
 			return NB_OK;

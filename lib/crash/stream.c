@@ -104,11 +104,11 @@ size_t
 crash_key_make(unsigned char key[CRASH_KEY_MAX], const struct crash_plan *plan,
 	uint32_t session, uint32_t index)
 {
-	static const char prefix[] = "the/same/beginning/of/many/keys/";
+	static const char prefix[] = "many/keys/begin/";
 	enum { BARE, PREFIXED, FILLED, LONGER, FAMILIES };
 	size_t prefix_size = sizeof(prefix) - 1, size;
 	switch (index % FAMILIES) {
-	case PREFIXED: /* no id begins with a 't' */
+	case PREFIXED: /* no id begins with an 'm' */
 		if (prefix_size + CRASH_KEY_MIN > plan->key_size_max)
 			break;
 		memcpy(key, prefix, prefix_size);

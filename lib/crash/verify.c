@@ -323,7 +323,7 @@ scan(struct look *look, bool is_backward)
 
 /* ---- writing ---- */
 
-/** A key that no stream has: theirs begin with a digit or a 't'. */
+/** A key that no stream has: theirs begin with a digit of 16 or an 'm'. */
 static const struct nb_slice own_key = {.data = "~own", .size = 4};
 
 static int

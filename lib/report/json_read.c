@@ -242,6 +242,8 @@ check_kind(struct json_reader *reader, const json_t *document)
 	const char *format = json_string_value(json_object_get(document, "format"));
 	const json_t *version = json_object_get(document, "version");
 	uint64_t number;
+	if (format != NULL && strcmp(format, "mininb-crash") == 0)
+		return json_bad(reader, "what a crash test found, and no result of a run");
 	if (format == NULL || strcmp(format, "mininb-result") != 0)
 		return json_bad(reader, "is no result of mininb");
 	JSON_ENTER(reader, place, "version");
