@@ -7,6 +7,10 @@
  * it, both in release order: a call whose return was seen has returned. It is
  * ended by SIGKILL or ends by _exit(), with no handlers run: what an engine would do
  * when a program ends well must not be what keeps its data.
+ *
+ * SIGKILL comes from a timer of its own that it sets at the place that was drawn. A parent that
+ * watches and kills would hit only what is there when it gets a CPU: on a busy machine
+ * thousands of operations later, and never the first ones.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -15,8 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/process.h"
 #include "check/suite.h"
 #include "crash/crash.h"
@@ -33,6 +39,7 @@ struct writer {
 	struct nb_session *session;
 	uint32_t id;
 	uint64_t begin, end; /* operations */
+	uint64_t fatal;      /* the one before which its end begins to run out */
 	recorder_point_fn point;
 	pthread_t thread;
 	unsigned char keys[CRASH_BATCH_MAX][CRASH_KEY_MAX];
@@ -80,6 +87,22 @@ give_up(struct crash_board *board, const char *what, int rc)
 {
 	fail(board, what, rc);
 	_exit(EXIT_FAILURE);
+}
+
+/** Let the end run out, if it is to begin here. Of several threads the first one does. */
+static void
+set_end(const struct crash_board *board, uint32_t where)
+{
+	if (board->kill_where != where)
+		return;
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+	struct itimerspec after = {.it_value = {.tv_sec = (time_t)(board->kill_ns / 1000000000),
+					   .tv_nsec = (long)(board->kill_ns % 1000000000)}};
+	timer_t timer;
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && board->kill_ns > 0 &&
+		timer_settime(timer, 0, &after, NULL) == 0)
+		return;
+	kill(getpid(), SIGKILL); /* at once: that is a moment as well */
 }
 
 static void
@@ -139,8 +162,12 @@ static void *
 write_all(void *arg)
 {
 	struct writer *writer = arg;
-	for (uint64_t i = writer->begin; i < writer->end && write_one(writer, i); i++)
-		continue;
+	for (uint64_t i = writer->begin; i < writer->end; i++) {
+		if (i == writer->fatal)
+			set_end(writer->board, CRASH_IN_MIDST);
+		if (!write_one(writer, i))
+			break;
+	}
 	return NULL;
 }
 
@@ -166,6 +193,8 @@ finish(struct writer *writers, uint32_t count, struct nb_db *db, struct crash_bo
 	const struct nb_engine *engine = writers[0].subject->engine;
 	__atomic_store_n(&board->is_closing, 1, __ATOMIC_RELEASE);
 	host_forget();
+	uint64_t begin = clock_monotonic();
+	set_end(board, CRASH_IN_CLOSE);
 	int rc = engine->flush != NULL ? engine->flush(db, NB_SETTLE_FLUSH) : NB_OK;
 	if (rc != NB_OK && rc != NB_UNSUPPORTED)
 		give_up(board, "flush", rc);
@@ -180,7 +209,7 @@ finish(struct writer *writers, uint32_t count, struct nb_db *db, struct crash_bo
 	rc = engine->close(db);
 	if (rc != NB_OK)
 		give_up(board, "close", rc);
-	_exit(EXIT_SUCCESS);
+	board->close_ns = clock_monotonic() - begin;
 }
 
 _Noreturn void
@@ -196,16 +225,20 @@ crash_child(const struct crash_subject *subject, const struct crash_state *state
 		give_up(board, "calloc", NB_FAIL);
 	__atomic_store_n(&board->is_opening, 1, __ATOMIC_RELEASE);
 	host_forget();
+	uint64_t begin = clock_monotonic();
+	set_end(board, CRASH_IN_OPEN);
 	int rc = subject->engine->open(&db, &args);
 	if (rc != NB_OK)
 		give_up(board, "open", rc);
+	board->open_ns = clock_monotonic() - begin;
 	for (uint32_t i = 0; i < count; i++) {
 		writers[i] = (struct writer){.subject = subject,
 			.plan = state->plan,
 			.board = board,
 			.id = i,
 			.begin = state->start[i],
-			.end = state->start[i] + ops};
+			.end = state->start[i] + ops,
+			.fatal = state->start[i] + board->kill_ops / count};
 		memcpy(&writers[i].point, &point, sizeof(point));
 		rc = subject->engine->session_open(&writers[i].session, db, i);
 		if (rc != NB_OK)
@@ -225,6 +258,7 @@ crash_child_recover(
 	struct nb_db *db = NULL;
 	__atomic_store_n(&board->is_opening, 1, __ATOMIC_RELEASE);
 	host_forget();
+	set_end(board, CRASH_IN_OPEN);
 	int rc = subject->engine->open(&db, &args);
 	if (rc != NB_OK)
 		give_up(board, "open", rc);

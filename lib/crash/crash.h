@@ -124,12 +124,20 @@ struct crash_moment {
 /** In shared memory, made before any fork. */
 struct crash_board {
 	struct crash_mark marks[CRASH_SESSIONS_MAX];
+	uint32_t kill_where; /* CRASH_*; set before the fork, as the two below */
+	uint64_t kill_ops;   /* of IN_MIDST: operations that are done before */
+	uint64_t kill_ns;    /* from there to SIGKILL */
+	uint64_t open_ns;    /* that the writer's open took; */
+	uint64_t close_ns;   /* and flush, checkpoint and close; 0: they did not end */
 	uint32_t is_opening; /* atomic: the writer is about to open */
 	uint32_t is_open;    /* atomic: the writer's database is open */
 	uint32_t is_closing; /* atomic: the writer has done all, and flushes and closes */
 	int32_t failed;      /* of the writer: NB_OK or what a verb returned */
 	char text[CRASH_TEXT_SIZE]; /* and why */
 };
+
+/* Where the writer lets its own end begin to run out. */
+enum { CRASH_NEVER, CRASH_IN_OPEN, CRASH_IN_MIDST, CRASH_IN_CLOSE };
 
 /** In memory that processes share; all 0. */
 NB_MUST_CHECK int

@@ -12,19 +12,17 @@
  * recovery is killed once, too, before it is let through. A round takes a second at
  * most, whatever was drawn: a level that syncs each write would take for ever.
  *
- * What would make it wrong: a host so busy that the kill comes always when the writer waits
+ * What would make it wrong: a host so busy that the moment comes always when the writer waits
  * for a CPU, at the end of its time slice. Nothing is missed then but variety.
  */
 #include <inttypes.h>
 #include <math.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -39,16 +37,12 @@ enum {
 	ROUND_NS = 1000 * 1000 * 1000,
 	DELAY_NS = 500 * 1000,      /* between a number of operations and the kill */
 	PHASE_NS = 5 * 1000 * 1000, /* of an open or close that nothing is known of */
-	SPIN_NS = 2 * 1000 * 1000,  /* a wait that is longer sleeps */
-	NAP_NS = 50 * 1000,
 	WHEN_SIZE = 160
 };
 
 /** When to kill, drawn before the round. */
-enum { IN_OPEN, IN_MIDST, IN_CLOSE };
-
 struct aim {
-	uint32_t where;
+	uint32_t where;    /* CRASH_IN_OPEN, ... */
 	uint64_t ops;      /* to wait for */
 	double wait;       /* and then, share of the longest time to wait */
 	bool is_twice;     /* the recovery is killed as well, */
@@ -66,7 +60,7 @@ struct kills {
 	uint32_t round;
 	bool is_made;      /* this database was open once */
 	uint64_t open_ns;  /* that the last recovery took */
-	uint64_t close_ns; /* that the longest close took, as far as one was seen */
+	uint64_t close_ns; /* that the last close took that came to its end */
 };
 
 /* ---- the moment ---- */
@@ -81,88 +75,34 @@ static void
 draw_aim(struct aim *aim, struct rng *rng, uint64_t most)
 {
 	uint64_t of_hundred = rng_below(rng, 100);
-	aim->where = of_hundred < 5 ? IN_OPEN : of_hundred < 85 ? IN_MIDST : IN_CLOSE;
-	aim->ops = (uint64_t)exp(draw_share(rng) * log((double)most + 1));
+	aim->where = of_hundred < 5 ? CRASH_IN_OPEN
+		: of_hundred < 85   ? CRASH_IN_MIDST
+				    : CRASH_IN_CLOSE;
+	aim->ops = (uint64_t)exp(draw_share(rng) * log((double)most + 1)) - 1;
 	aim->wait = draw_share(rng);
 	aim->is_twice = rng_below(rng, 4) == 0;
 	aim->wait_twice = draw_share(rng);
 }
 
-/** Ends: the process is a zombie. */
-static bool
-has_ended(pid_t pid)
-{
-	siginfo_t info = {.si_pid = 0};
-	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-		info.si_pid != 0;
-}
-
-/** Give the CPU away, for longer where it has been long. */
-static void
-wait_a_little(uint64_t waited_ns)
-{
-	if (waited_ns < SPIN_NS)
-		sched_yield();
-	else
-		nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
-}
-
-static uint64_t
-done_so_far(const struct kills *kills)
-{
-	uint64_t done = 0;
-	for (uint32_t i = 0; i < kills->plan.sessions; i++)
-		done += __atomic_load_n(&kills->board->marks[i].acked, __ATOMIC_ACQUIRE) -
-			kills->state.start[i];
-	return done;
-}
-
-static bool
-has_come(const struct kills *kills, const struct aim *aim)
-{
-	const struct crash_board *board = kills->board;
-	if (aim->where == IN_OPEN)
-		return __atomic_load_n(&board->is_opening, __ATOMIC_ACQUIRE) != 0;
-	if (aim->where == IN_CLOSE)
-		return __atomic_load_n(&board->is_closing, __ATOMIC_ACQUIRE) != 0;
-	return done_so_far(kills) >= aim->ops;
-}
-
-static void
-wait_until(uint64_t end_ns)
-{
-	while (clock_monotonic() < end_ns)
-		continue;
-}
-
-/** The longest time to wait when the moment has come. */
+/** The longest time from the place that was drawn to the kill. */
 static uint64_t
 longest_wait(const struct kills *kills, const struct aim *aim)
 {
-	if (aim->where == IN_MIDST)
+	if (aim->where == CRASH_IN_MIDST)
 		return DELAY_NS;
-	uint64_t usual = aim->where == IN_OPEN ? kills->open_ns : kills->close_ns;
+	uint64_t usual = aim->where == CRASH_IN_OPEN ? kills->open_ns : kills->close_ns;
 	usual = usual != 0 ? usual + usual / 4 : PHASE_NS;
 	return usual < ROUND_NS ? usual : ROUND_NS;
 }
 
-/** Wait for the moment, kill, and see that it is gone. */
-static void
-kill_at(struct kills *kills, const struct aim *aim, pid_t pid, int *status)
+/** Wait until it has been killed, or does it now. NB_ERR_INTERRUPTED: and there is no more. */
+static int
+await_kill(pid_t pid, int *status)
 {
-	uint64_t begin = clock_monotonic(), waited = 0;
-	while (!has_come(kills, aim) && waited < ROUND_NS && !has_ended(pid) &&
-		!stop_requested()) {
-		wait_a_little(waited);
-		waited = clock_monotonic() - begin;
-	}
-	if (waited < ROUND_NS && !has_ended(pid)) {
-		uint64_t seen = clock_monotonic();
-		wait_until(seen + (uint64_t)(aim->wait * (double)longest_wait(kills, aim)));
-		if (aim->where == IN_CLOSE && has_ended(pid))
-			kills->close_ns = clock_monotonic() - seen; /* no longer than that */
-	}
-	process_kill(pid, status);
+	int how = process_await(pid, status, ROUND_NS);
+	if (how != PROCESS_ENDED)
+		process_kill(pid, status);
+	return how == PROCESS_STOPPED ? error_interrupted() : NB_OK;
 }
 
 /** "after 713 operations, in put". */
@@ -201,15 +141,21 @@ describe_moment(char when[WHEN_SIZE], const struct kills *kills,
 /* ---- the processes ---- */
 
 static pid_t
-start_writer(struct kills *kills, uint64_t ops)
+start_writer(struct kills *kills, const struct aim *aim)
 {
-	crash_board_begin(kills->board, &kills->state);
+	struct crash_board *board = kills->board;
+	/* One that is not to close goes on until it is killed. */
+	uint64_t ops = aim->where == CRASH_IN_CLOSE ? aim->ops / kills->plan.sessions + 1
+						    : UINT32_MAX;
+	crash_board_begin(board, &kills->state);
+	board->kill_where = aim->where;
+	board->kill_ops = aim->ops;
+	board->kill_ns = (uint64_t)(aim->wait * (double)longest_wait(kills, aim));
 	fflush(NULL); /* or the child would write it again */
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
 		crash_child_begin(parent);
-		crash_child(&kills->run->subject, &kills->state, kills->board, kills->database,
-			ops);
+		crash_child(&kills->run->subject, &kills->state, board, kills->database, ops);
 	}
 	return pid;
 }
@@ -218,24 +164,22 @@ start_writer(struct kills *kills, uint64_t ops)
 static int
 kill_recovery(struct kills *kills, const struct aim *aim)
 {
-	struct aim in_open = {.where = IN_OPEN, .wait = aim->wait_twice};
 	int status;
 	struct crash_board *board;
 	int rc = crash_board_new(&board);
 	if (rc != NB_OK)
 		return rc;
+	board->kill_where = CRASH_IN_OPEN;
+	board->kill_ns = (uint64_t)(aim->wait_twice *
+		(double)longest_wait(kills, &(struct aim){.where = CRASH_IN_OPEN}));
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
 		crash_child_begin(parent);
 		crash_child_recover(&kills->run->subject, board, kills->database);
 	}
-	struct crash_board *writers = kills->board;
-	kills->board = board;
-	if (pid > 0)
-		kill_at(kills, &in_open, pid, &status);
-	kills->board = writers;
+	rc = pid > 0 ? await_kill(pid, &status) : error_system("a process cannot be made");
 	crash_board_delete(board);
-	return pid > 0 ? NB_OK : error_system("a process cannot be made");
+	return rc;
 }
 
 /* ---- databases ---- */
@@ -322,18 +266,18 @@ do_round(struct kills *kills)
 	draw_aim(&aim, &kills->rng, most);
 	crash_state_copy(&kills->before, &kills->state);
 	int status = 0;
-	/* Else it goes on until it is killed. */
-	uint64_t each = aim.where == IN_CLOSE ? aim.ops / kills->plan.sessions + 1 : UINT32_MAX;
-	pid_t pid = start_writer(kills, each);
+	pid_t pid = start_writer(kills, &aim);
 	if (pid < 0)
 		return error_system("a process cannot be made");
-	kill_at(kills, &aim, pid, &status);
-	if (stop_requested())
-		return error_interrupted();
+	int rc = await_kill(pid, &status);
+	if (rc != NB_OK)
+		return rc;
+	if (kills->board->close_ns != 0)
+		kills->close_ns = kills->board->close_ns;
 	bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 	bool is_bad = !is_killed && !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	int rc = is_bad ? judge_writer(kills, &report, status)
-			: check_crash(kills, &aim, &report, &moment, is_killed, when);
+	rc = is_bad ? judge_writer(kills, &report, status)
+		    : check_crash(kills, &aim, &report, &moment, is_killed, when);
 	if (rc != NB_OK)
 		return rc;
 	if (is_bad)
