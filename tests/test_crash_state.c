@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What must be there after a crash, on data that is made by hand: a map to which the first so
+ * many operations are applied, one by one, and then changed as an engine might that is wrong.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/crash.h"
+#include "unit.h"
+
+enum { KEYS = 12, SESSIONS = 2, ALL = KEYS * SESSIONS };
+
+/** A database and what is known of it. */
+static struct world {
+	struct crash_plan plan;
+	struct crash_state state;
+	struct crash_moment moment;
+	uint64_t has[ALL]; /* write of each key; 0: none */
+	struct crash_sight sights[ALL];
+	uint64_t last[ALL];
+	struct crash_report report;
+} world;
+
+static void
+see(size_t at)
+{
+	static unsigned char value[CRASH_VALUE_MAX];
+	struct nb_slice slice = {.data = value};
+	if (world.has[at] != 0)
+		slice.size = crash_value_make(
+			value, &world.plan, (uint32_t)(at / KEYS), world.has[at]);
+	crash_sight_take(&world.sights[at], &world.plan, world.has[at] != 0 ? &slice : NULL);
+}
+
+/** Apply operations from..to-1 of a session to has. */
+static void
+apply(uint32_t session, uint64_t from, uint64_t to)
+{
+	struct crash_op op;
+	for (uint64_t i = from; i < to; i++) {
+		crash_op_make(&op, &world.plan, session, i);
+		for (uint32_t k = 0; k < op.count; k++)
+			world.has[session * KEYS + op.writes[k].key] = op.writes[k].is_delete
+				? 0
+				: crash_write_number(i, k);
+	}
+}
+
+/** Operations `start` were done before the round, `acked` have returned; all of them are there. */
+static void
+begin(uint64_t start, uint64_t acked, uint64_t begun, bool is_atomic)
+{
+	free(world.state.last);
+	memset(&world, 0, sizeof(world));
+	world.plan = (struct crash_plan){.seed = 5,
+		.sessions = SESSIONS,
+		.keys = KEYS,
+		.key_size_max = CRASH_KEY_MAX,
+		.has_batches = true,
+		.is_atomic = is_atomic};
+	ck_assert_int_eq(crash_state_create(&world.state, &world.plan), NB_OK);
+	for (uint32_t s = 0; s < SESSIONS; s++) {
+		apply(s, 0, start);
+		world.state.start[s] = start;
+		world.moment.acked[s] = acked;
+		world.moment.begun[s] = begun;
+	}
+	memcpy(world.state.last, world.has, sizeof(world.has));
+	for (uint32_t s = 0; s < SESSIONS; s++)
+		apply(s, start, acked);
+	for (size_t i = 0; i < ALL; i++)
+		see(i);
+}
+
+static void
+judge(uint32_t promise)
+{
+	memset(&world.report, 0, sizeof(world.report));
+	ck_assert_int_eq(crash_judge(&world.report, &world.state, &world.moment, world.sights,
+				 promise, world.last),
+		NB_OK);
+}
+
+/** Precisely these are wrong, and a promise is broken if one is. */
+static void
+finds(uint32_t promise, uint32_t wrongs)
+{
+	judge(promise);
+	ck_assert_msg(world.report.wrongs == wrongs, "%x, not %x: %s", world.report.wrongs,
+		wrongs, world.report.text);
+	ck_assert_int_eq(
+		world.report.is_broken, wrongs != 0 && promise != CRASH_PROMISE_NOTHING);
+}
+
+#define BIT(wrong) (1u << NB_CRASH_##wrong)
+
+/** The last write of a key before operation `end`; 0: none. */
+static uint64_t
+writer_of(uint32_t session, uint32_t key, uint64_t end, bool *is_delete)
+{
+	struct crash_op op;
+	uint64_t found = 0;
+	for (uint64_t i = 0; i < end; i++) {
+		crash_op_make(&op, &world.plan, session, i);
+		for (uint32_t k = 0; k < op.count; k++)
+			if (op.writes[k].key == key) {
+				found = crash_write_number(i, k);
+				*is_delete = op.writes[k].is_delete;
+			}
+	}
+	return found;
+}
+
+static uint64_t
+writes_in(uint32_t session, uint64_t from, uint64_t to)
+{
+	struct crash_op op;
+	uint64_t count = 0;
+	for (uint64_t i = from; i < to; i++) {
+		crash_op_make(&op, &world.plan, session, i);
+		count += op.count;
+	}
+	return count;
+}
+
+/** A key of session 0 whose value tells its write and was put in least..below-1. */
+static size_t
+told_key_of(uint64_t least, uint64_t below)
+{
+	for (size_t i = 0; i < KEYS; i++)
+		if (world.has[i] != 0 && crash_write_op(world.has[i]) >= least &&
+			crash_write_op(world.has[i]) < below &&
+			crash_value_size(&world.plan, 0, world.has[i]) >= CRASH_VALUE_TELLS)
+			return i;
+	ck_abort_msg("no such key");
+	return 0;
+}
+
+static size_t
+told_key(uint64_t least)
+{
+	return told_key_of(least, UINT64_MAX);
+}
+
+START_TEST(what_has_returned_and_what_has_not_is_right)
+{
+	for (uint64_t acked = 30; acked < 90; acked++)
+		for (int kept = 0; kept < 2; kept++) {
+			begin(30, acked, acked + 1, true);
+			if (kept != 0)
+				for (uint32_t s = 0; s < SESSIONS; s++)
+					apply(s, acked, acked + 1);
+			for (size_t i = 0; i < ALL; i++)
+				see(i);
+			finds(CRASH_PROMISE_ALL, 0);
+			ck_assert_uint_eq(world.report.lost, 0);
+			ck_assert_uint_eq(world.report.acknowledged,
+				writes_in(0, 30, acked) + writes_in(1, 30, acked));
+			ck_assert_uint_eq(world.report.survived, world.report.acknowledged);
+			ck_assert_uint_eq(world.report.in_flight,
+				writes_in(0, acked, acked + 1) +
+					writes_in(1, acked, acked + 1));
+			ck_assert_uint_le(world.report.in_flight_kept, world.report.in_flight);
+			if (kept != 0)
+				ck_assert_uint_eq(
+					world.report.in_flight_kept, world.report.in_flight);
+		}
+}
+END_TEST
+
+START_TEST(state_becomes_what_was_seen)
+{
+	begin(0, 60, 61, true);
+	judge(CRASH_PROMISE_ALL);
+	/* Equal short values are one and the same to who reads them. */
+	for (size_t i = 0; i < ALL; i++)
+		ck_assert(world.last[i] == world.has[i] ||
+			crash_value_size(&world.plan, (uint32_t)(i / KEYS), world.has[i]) <
+				CRASH_VALUE_TELLS);
+}
+END_TEST
+
+START_TEST(lost_end_breaks_all_but_not_order)
+{
+	for (uint64_t kept = 20; kept < 50; kept++) {
+		begin(20, 50, 51, true);
+		memcpy(world.has, world.state.last, sizeof(world.has));
+		apply(0, 20, kept);
+		apply(1, 20, 50); /* the other session has all */
+		for (size_t i = 0; i < ALL; i++)
+			see(i);
+		judge(CRASH_PROMISE_ORDER);
+		ck_assert_msg(world.report.wrongs == 0, "%s", world.report.text);
+		ck_assert_uint_eq(world.report.holes, 0);
+		/* Those are not lost that cannot be told from having been done. */
+		ck_assert_uint_le(world.report.lost, writes_in(0, kept, 50));
+		ck_assert(world.report.lost > 0 || kept >= 48);
+		bool is_lost = world.report.lost > 0;
+		finds(CRASH_PROMISE_ALL, is_lost ? BIT(LOST) : 0);
+		finds(CRASH_PROMISE_NOTHING, 0);
+		ck_assert_uint_eq(
+			world.report.lost + world.report.survived, world.report.acknowledged);
+	}
+}
+END_TEST
+
+START_TEST(hole_breaks_order)
+{
+	begin(20, 80, 80, true);
+	bool is_delete = false;
+	size_t at = told_key_of(20, 75); /* later ones are there */
+	uint64_t before = writer_of(0, (uint32_t)at, crash_write_op(world.has[at]), &is_delete);
+	struct crash_op op;
+	crash_op_make(&op, &world.plan, 0, crash_write_op(world.has[at]));
+	world.has[at] = is_delete ? 0 : before;
+	see(at);
+	uint32_t split = op.kind == CRASH_BATCH ? BIT(SPLIT_BATCH) : 0;
+	judge(CRASH_PROMISE_ORDER);
+	ck_assert_uint_eq(world.report.wrongs & ~split, BIT(REORDERED));
+	ck_assert_uint_ge(world.report.holes, 1);
+	judge(CRASH_PROMISE_ALL);
+	ck_assert_uint_eq(world.report.wrongs & ~split, BIT(REORDERED) | BIT(LOST));
+	judge(CRASH_PROMISE_NOTHING);
+	ck_assert_uint_eq(world.report.wrongs & ~split, 0);
+	ck_assert_uint_ge(world.report.holes, 1);
+}
+END_TEST
+
+START_TEST(cut_value_is_torn)
+{
+	static unsigned char value[CRASH_VALUE_MAX];
+	begin(20, 60, 60, true);
+	size_t at = told_key(20);
+	struct nb_slice slice = {.data = value};
+	slice.size = crash_value_make(value, &world.plan, 0, world.has[at]) / 2;
+	crash_sight_take(&world.sights[at], &world.plan, &slice);
+	judge(CRASH_PROMISE_ALL);
+	ck_assert_uint_ne(world.report.wrongs & BIT(TORN), 0);
+	ck_assert_uint_eq(world.report.worst, NB_CRASH_TORN);
+	finds(CRASH_PROMISE_NOTHING, BIT(TORN)); /* told, and no promise */
+}
+END_TEST
+
+START_TEST(value_of_another_key_is_a_ghost)
+{
+	begin(20, 60, 60, true);
+	size_t at = told_key(0), other = at;
+	while (other == at || world.has[other] == 0)
+		other = (other + 1) % KEYS;
+	world.sights[other] = world.sights[at];
+	judge(CRASH_PROMISE_ALL);
+	ck_assert_uint_eq(world.report.worst, NB_CRASH_GHOST);
+	begin(20, 60, 60, true);
+	world.sights[KEYS] = world.sights[told_key(0)]; /* of another session */
+	judge(CRASH_PROMISE_ALL);
+	ck_assert_uint_eq(world.report.worst, NB_CRASH_GHOST);
+}
+END_TEST
+
+START_TEST(value_that_was_not_begun_is_a_ghost)
+{
+	begin(20, 60, 60, true);
+	uint64_t end = 60;
+	struct crash_op op;
+	do
+		crash_op_make(&op, &world.plan, 0, end++);
+	while (op.kind != CRASH_PUT ||
+		crash_value_size(&world.plan, 0, crash_write_number(end - 1, 0)) <
+			CRASH_VALUE_TELLS);
+	world.has[op.writes[0].key] = crash_write_number(end - 1, 0);
+	see(op.writes[0].key);
+	judge(CRASH_PROMISE_ORDER);
+	ck_assert_uint_eq(world.report.worst, NB_CRASH_GHOST);
+}
+END_TEST
+
+START_TEST(older_data_that_is_gone_is_lost)
+{
+	begin(60, 60, 60, true); /* nothing was done in this round */
+	size_t at = told_key(0);
+	world.has[at] = 0;
+	see(at);
+	finds(CRASH_PROMISE_ORDER, BIT(LOST));
+	ck_assert_uint_eq(world.report.lost, 1);
+	finds(CRASH_PROMISE_NOTHING, 0);
+}
+END_TEST
+
+START_TEST(older_value_that_was_overwritten_is_lost)
+{
+	for (uint64_t end = 20; end < 60; end++) {
+		bool is_delete = true;
+		begin(60, 60, 60, true);
+		size_t at = told_key(20);
+		uint64_t before = writer_of(0, (uint32_t)at, end, &is_delete);
+		if (before == 0 || before == world.has[at])
+			continue;
+		world.has[at] = is_delete ? 0 : before;
+		see(at);
+		finds(CRASH_PROMISE_ALL, BIT(LOST));
+	}
+}
+END_TEST
+
+START_TEST(deleted_key_that_is_back_is_lost)
+{
+	size_t found = 0;
+	for (uint64_t end = 20; end < 120; end++) {
+		begin(end, end, end, true);
+		struct crash_op op;
+		crash_op_make(&op, &world.plan, 0, end - 1);
+		if (op.kind != CRASH_DEL)
+			continue;
+		bool is_delete = true;
+		uint64_t before = writer_of(0, op.writes[0].key, end - 1, &is_delete);
+		if (is_delete || crash_value_size(&world.plan, 0, before) < CRASH_VALUE_TELLS)
+			continue;
+		world.has[op.writes[0].key] = before;
+		see(op.writes[0].key);
+		finds(CRASH_PROMISE_ALL, BIT(LOST));
+		found++;
+	}
+	ck_assert_uint_gt(found, 0);
+}
+END_TEST
+
+START_TEST(what_was_lost_and_is_back_is_unstable)
+{
+	begin(60, 60, 60, true);
+	size_t at = told_key(20);
+	bool is_delete = true;
+	uint64_t before = writer_of(0, (uint32_t)at, crash_write_op(world.has[at]), &is_delete);
+	world.state.last[at] = is_delete ? 0 : before; /* so it was seen when it was opened */
+	finds(CRASH_PROMISE_NOTHING, BIT(UNSTABLE));
+	finds(CRASH_PROMISE_ORDER, BIT(UNSTABLE));
+}
+END_TEST
+
+/** The first batch from `from` on with a write to another key behind that of its first. */
+static uint64_t
+find_batch(uint64_t from, struct crash_op *op)
+{
+	for (;; from++) {
+		crash_op_make(op, &world.plan, 0, from);
+		if (op->kind == CRASH_BATCH && op->count > 1 && !op->writes[0].is_delete &&
+			op->writes[0].key != op->writes[1].key && !op->writes[1].is_delete &&
+			crash_value_size(&world.plan, 0, crash_write_number(from, 0)) >=
+				CRASH_VALUE_TELLS &&
+			crash_value_size(&world.plan, 0, crash_write_number(from, 1)) >=
+				CRASH_VALUE_TELLS)
+			return from;
+	}
+}
+
+/** A batch that is in flight, or has returned, with its first write alone. */
+static void
+split(bool is_atomic, bool has_returned)
+{
+	struct crash_op op;
+	begin(20, 20, 20, is_atomic);
+	uint64_t batch = find_batch(40, &op);
+	begin(20, batch, batch + 1, is_atomic);
+	world.moment.acked[0] += has_returned;
+	world.has[op.writes[0].key] = crash_write_number(batch, 0);
+	see(op.writes[0].key);
+}
+
+START_TEST(atomic_batch_in_part_is_split)
+{
+	split(true, false);
+	finds(CRASH_PROMISE_ALL, BIT(SPLIT_BATCH));
+	ck_assert_ptr_nonnull(strstr(world.report.text, "is there in part"));
+	finds(CRASH_PROMISE_ORDER, BIT(SPLIT_BATCH));
+	split(true, true);
+	judge(CRASH_PROMISE_ORDER);
+	ck_assert_uint_eq(world.report.worst, NB_CRASH_SPLIT_BATCH);
+	finds(CRASH_PROMISE_NOTHING, BIT(SPLIT_BATCH));
+}
+END_TEST
+
+START_TEST(other_batch_in_flight_may_be_there_in_part)
+{
+	split(false, false);
+	finds(CRASH_PROMISE_ALL, 0);
+	finds(CRASH_PROMISE_ORDER, 0);
+	ck_assert_uint_ge(world.report.in_flight_kept, 1);
+	split(false, true);
+	judge(CRASH_PROMISE_ALL);
+	ck_assert_uint_ne(world.report.wrongs & BIT(LOST), 0);
+	ck_assert_uint_eq(world.report.wrongs & BIT(SPLIT_BATCH), 0);
+}
+END_TEST
+
+START_TEST(empty_and_short_values_are_not_guessed)
+{
+	/* A key all of whose values are empty tells nothing, whatever was lost. */
+	begin(20, 60, 61, true);
+	world.plan.value_size_max = 1; /* half of them empty, the others of a byte */
+	for (uint64_t kept = 20; kept <= 60; kept++) {
+		memcpy(world.has, world.state.last, sizeof(world.has));
+		for (uint32_t s = 0; s < SESSIONS; s++)
+			apply(s, 20, kept);
+		for (size_t i = 0; i < ALL; i++)
+			see(i);
+		finds(CRASH_PROMISE_ORDER, 0);
+	}
+	finds(CRASH_PROMISE_ALL, 0);
+}
+END_TEST
+
+START_TEST(the_worst_is_told)
+{
+	struct crash_report report = {0};
+	crash_report_wrong(&report, NB_CRASH_LOST, "lost %d", 1);
+	crash_report_wrong(&report, NB_CRASH_TORN, "torn");
+	crash_report_wrong(&report, NB_CRASH_TORN, "torn as well");
+	crash_report_wrong(&report, NB_CRASH_SCAN, "scan");
+	ck_assert_uint_eq(report.worst, NB_CRASH_TORN);
+	ck_assert_str_eq(report.text, "torn");
+	ck_assert_uint_eq(report.wrongs, BIT(LOST) | BIT(TORN) | BIT(SCAN));
+}
+END_TEST
+
+START_TEST(promises_are_those_of_the_readme)
+{
+	static const uint32_t kill[] = {
+		CRASH_PROMISE_NOTHING, CRASH_PROMISE_ALL, CRASH_PROMISE_ALL, CRASH_PROMISE_ALL};
+	static const uint32_t power[] = {CRASH_PROMISE_NOTHING, CRASH_PROMISE_NOTHING,
+		CRASH_PROMISE_ORDER, CRASH_PROMISE_ALL};
+	for (uint32_t level = 0; level <= NB_DUR_COMMIT; level++) {
+		ck_assert_uint_eq(crash_promise(NB_CRASH_KILL, level), kill[level]);
+		ck_assert_uint_eq(crash_promise(NB_CRASH_POWER, level), power[level]);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("crash_state", what_has_returned_and_what_has_not_is_right,
+		state_becomes_what_was_seen, lost_end_breaks_all_but_not_order,
+		hole_breaks_order, cut_value_is_torn, value_of_another_key_is_a_ghost,
+		value_that_was_not_begun_is_a_ghost, older_data_that_is_gone_is_lost,
+		older_value_that_was_overwritten_is_lost, deleted_key_that_is_back_is_lost,
+		what_was_lost_and_is_back_is_unstable, atomic_batch_in_part_is_split,
+		other_batch_in_flight_may_be_there_in_part,
+		empty_and_short_values_are_not_guessed, the_worst_is_told,
+		promises_are_those_of_the_readme);
+}
