@@ -5,44 +5,16 @@
  * by one as --set does. Files that a job names are not opened: '@' and "histogram:" are
  * taken out.
  *
- *     tests/fuzz/fuzz_job -max_len=4096 NEW_CORPUS .../extra/workloads
+ *     tests/fuzz/fuzz_job -max_len=4096 -dict=.../job.dict NEW_CORPUS .../extra/workloads
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <mininb/mininb.h>
-
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-require(int is_true, const char *what)
-{
-	if (is_true)
-		return;
-	fprintf(stderr, "not so: %s (%s)\n", what, nb_error_text());
-	abort();
-}
-
-/** A file in memory with these bytes, under a name that can be opened. */
-static int
-make_file(const void *data, size_t size, char *path, size_t path_size)
-{
-	int fd = memfd_create("job", 0);
-	require(fd >= 0 && write(fd, data, size) == (ssize_t)size, "memfd_create, write");
-	snprintf(path, path_size, "/proc/self/fd/%d", fd);
-	return fd;
-}
+#include "fuzz.h"
 
 static struct nb_job *
 read_job(const void *data, size_t size)
 {
-	char path[64];
+	char path[FUZZ_PATH];
 	struct nb_job *job;
-	int fd = make_file(data, size, path, sizeof(path));
+	int fd = file_of(data, size, path);
 	int rc = nb_job_read(&job, path);
 	close(fd);
 	if (rc != NB_OK)
@@ -77,24 +49,12 @@ set_lines(char *text)
 	nb_job_delete(job);
 }
 
-/** No other file is to be opened by what an input says. */
-static void
-defuse(char *text)
-{
-	for (char *at = text; (at = strpbrk(at, "@h")) != NULL; at++) {
-		if (*at == '@' || strncmp(at, "histogram", strlen("histogram")) == 0)
-			*at = 'x';
-	}
-}
-
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = malloc(size + 1);
-	require(text != NULL, "memory");
+	char *text = text_of(data, size);
 	for (size_t i = 0; i < size; i++)
 		text[i] = data[i] == '@' ? 'x' : (char)data[i];
-	text[size] = '\0';
 	if (memchr(text, '\0', size) == NULL)
 		defuse(text);
 	struct nb_job *job = read_job(text, size);

@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * For libFuzzer: any bytes as a result file. What is read is written in every format, and as
- * JSON read again: both have to tell the same. So what a report makes of odd numbers is
- * looked at, too. Then all of its results are merged.
+ * JSON read again: both have to tell the same, in JSON and in another format that the size of
+ * the input chooses. So what a report makes of odd numbers is looked at, too. Then all of its results are merged, compared with themselves and judged by
+ * a gate, and written as tables and into a notebook.
  *
- *     tests/fuzz/fuzz_result -max_len=65536 NEW_CORPUS .../tests/fuzz/corpus/result
+ *     tests/fuzz/fuzz_result -max_len=16384 -dict=.../result.dict NEW_CORPUS .../tests/fuzz/corpus/result
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "report/json_read.h"
-
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-require(int is_true, const char *what)
-{
-	if (is_true)
-		return;
-	fprintf(stderr, "not so: %s (%s)\n", what, nb_error_text());
-	abort();
-}
 
 static char *
 written(const struct nb_results *results, const char *format, uint32_t flags)
@@ -36,24 +22,28 @@ written(const struct nb_results *results, const char *format, uint32_t flags)
 	return text;
 }
 
+/** All formats of one; the same text of both in JSON, and in one more that `which` chooses. */
 static void
-compare(const struct nb_results *a, const struct nb_results *b)
+compare(const struct nb_results *a, const struct nb_results *b, size_t which)
 {
-	static const uint32_t flags[] = {0, NB_TEXT_FOLD | NB_TEXT_BARS};
+	const uint32_t flags = which % 2 == 0 ? 0 : NB_TEXT_FOLD | NB_TEXT_BARS;
+	size_t count = 0, i = 0;
+	for (const struct nb_format *format = nb_formats(); format->name != NULL; format++)
+		count++;
 	for (const struct nb_format *format = nb_formats(); format->name != NULL; format++) {
-		for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
-			char *first = written(a, format->name, flags[i]);
-			char *second = written(b, format->name, flags[i]);
+		char *first = written(a, format->name, flags), *second;
+		if (strcmp(format->name, "json") == 0 || i++ == which / 2 % count) {
+			second = written(b, format->name, flags);
 			require(strcmp(first, second) == 0, "both tell the same");
-			free(first);
 			free(second);
 		}
+		free(first);
 	}
 }
 
 /** Those that can be. */
 static void
-merge(const struct nb_results *results)
+merge(const struct nb_results *results, size_t which)
 {
 	struct nb_results *merged, *again;
 	if (nb_results_merge(&merged, results) != NB_OK) {
@@ -63,10 +53,77 @@ merge(const struct nb_results *results)
 	char *text = written(merged, "json", 0);
 	require(results_parse(&again, text, strlen(text), "merged") == NB_OK,
 		"it is read again");
-	compare(merged, again);
+	compare(merged, again, which);
 	free(text);
 	nb_results_delete(merged);
 	nb_results_delete(again);
+}
+
+/** Files of their own: tables, and a notebook, to which it can be appended again. */
+static void
+write_files(const struct nb_results *results)
+{
+	static const char *const made[] = {
+		"-operations.csv", "-series.csv", "-latency.csv", "-counters.csv"};
+	char prefix[FUZZ_PATH], path[FUZZ_PATH + 32];
+	place_of("result", prefix);
+	require(nb_results_write_csv_files(results, prefix) == NB_OK, "tables are written");
+	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
+		snprintf(path, sizeof(path), "%s%s", prefix, made[i]);
+		require(unlink(path) == 0, "all of them");
+	}
+	if (nb_results_append_notebook(results, prefix) != NB_OK)
+		return; /* there may be nothing to append */
+	require(nb_results_append_notebook(results, prefix) == NB_OK, "and once more");
+	FILE *out = fopen("/dev/null", "we");
+	require(out != NULL && nb_notebook_write_plot(prefix, out) == NB_OK, "it is read");
+	fclose(out);
+	unlink(prefix);
+}
+
+/** What the command asks of results that it did not make. */
+static void
+ask(const struct nb_results *results)
+{
+	struct nb_command command;
+	nb_results_command(results, &command);
+	for (size_t i = 0; i < command.word_count; i++)
+		require(command.words[i] != NULL, "a word is a text");
+	for (size_t run = 0; run < nb_results_count(results); run++) {
+		struct nb_summary summary = {.size = sizeof(summary)};
+		nb_results_summarize(results, run, &summary);
+		for (size_t i = 0; nb_results_note(results, run, i) != NULL; i++)
+			require(nb_results_note_id(results, run, i) != NULL,
+				"a note has a name");
+	}
+}
+
+/** With what was read again: not a figure differs. */
+static void
+compare_files(const struct nb_results *a, const struct nb_results *b)
+{
+	static const char *const formats[] = {"text", "md", "json"};
+	const struct nb_compare_input inputs[] = {{a, "a.json"}, {b, "b.json"}};
+	struct nb_compare_options options = NB_COMPARE_OPTIONS_INIT;
+	struct nb_comparison *comparison;
+	char brief[200];
+	options.resamples = 20;
+	options.force = 1;
+	if (nb_comparison_new(&comparison, inputs, 2, &options) != NB_OK) {
+		require(nb_error_text()[0] != '\0', "a failure has a text");
+		return;
+	}
+	FILE *out = fopen("/dev/null", "we");
+	require(out != NULL, "/dev/null");
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		require(nb_comparison_write(comparison, formats[i], out, 0) == NB_OK,
+			"a comparison is written");
+	nb_comparison_brief(comparison, brief, sizeof(brief));
+	(void)nb_comparison_is_tight(comparison, 0.05);
+	int rc = nb_comparison_gate(comparison, "throughput:3%,p99:5%", out);
+	require(rc == 0 || rc == NB_ERR_USAGE, "nothing got worse than itself");
+	fclose(out);
+	nb_comparison_delete(comparison);
 }
 
 int
@@ -81,8 +138,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text = written(results, "json", 0);
 	require(results_parse(&again, text, strlen(text), "again") == NB_OK,
 		"it is read again");
-	compare(results, again);
-	merge(results);
+	compare(results, again, size);
+	merge(results, size);
+	ask(results);
+	compare_files(results, again);
+	write_files(results);
 	free(text);
 	nb_results_delete(results);
 	nb_results_delete(again);

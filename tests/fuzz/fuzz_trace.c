@@ -9,36 +9,22 @@
  *     bit 7     mininb: make checksums right first, so that what they protect is reached
  *
  * What is read is written as mininb and read again: these have to be the same operations.
+ * Then it is converted into another format, which the size of the input chooses, and that is
+ * read: these have to be as many.
  * Build with clang, -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false; then
  *
  *     tests/fuzz/fuzz_trace -max_len=4096 NEW_CORPUS .../tests/fuzz/corpus/trace
  */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/error.h"
+#include "fuzz.h"
 #include "workload/trace.h"
 
 enum { OPS_MAX = 2000, STREAM_MAX = 60000 /* what a pipe holds */, HEADER = 32, BLOCK = 40 };
-
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-require(int is_true, const char *what)
-{
-	if (is_true)
-		return;
-	fprintf(stderr, "not so: %s (%s)\n", what, nb_error_text());
-	abort();
-}
 
 static void
 set_hash(uint8_t *at, uint64_t hash)
@@ -66,22 +52,17 @@ repair(uint8_t *bytes, size_t size)
 
 /** The bytes behind a descriptor, which `path` names. */
 static int
-offer(const uint8_t *bytes, size_t size, int is_stream, char path[static 32])
+offer(const uint8_t *bytes, size_t size, int is_stream, char path[static FUZZ_PATH])
 {
-	int fd;
-	if (is_stream) {
-		int ends[2];
-		require(pipe(ends) == 0, "a pipe");
-		size_t part = size < STREAM_MAX ? size : STREAM_MAX;
-		require(write(ends[1], bytes, part) == (ssize_t)part, "written to it");
-		close(ends[1]);
-		fd = ends[0];
-	} else {
-		fd = memfd_create("trace", MFD_CLOEXEC);
-		require(write(fd, bytes, size) == (ssize_t)size, "written to memory");
-	}
-	snprintf(path, 32, "/proc/self/fd/%d", fd);
-	return fd;
+	int ends[2];
+	if (!is_stream)
+		return file_of(bytes, size, path);
+	require(pipe(ends) == 0, "a pipe");
+	size_t part = size < STREAM_MAX ? size : STREAM_MAX;
+	require(write(ends[1], bytes, part) == (ssize_t)part, "written to it");
+	close(ends[1]);
+	snprintf(path, FUZZ_PATH, "/proc/self/fd/%d", ends[0]);
+	return ends[0];
 }
 
 static int
@@ -98,12 +79,9 @@ is_same(const struct trace_op *a, const struct trace_op *b)
 static void
 compare(const struct nb_trace_options *from)
 {
-	static char path[64];
-	if (path[0] == '\0')
-		snprintf(path, sizeof(path), "%s/fuzz-trace-%ld",
-			access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
+	char path[FUZZ_PATH];
 	struct nb_trace_options ours = NB_TRACE_OPTIONS_INIT;
-	ours.path = path;
+	ours.path = place_of("trace", path);
 	struct trace_reader *reader, *again;
 	struct trace_writer *writer;
 	struct trace_op op, other;
@@ -131,6 +109,43 @@ compare(const struct nb_trace_options *from)
 	unlink(path);
 }
 
+static uint64_t
+count_ops(const struct nb_trace_options *options)
+{
+	struct trace_reader *reader;
+	struct trace_op op;
+	uint64_t ops = 0;
+	int rc = trace_reader_open(&reader, options);
+	require(rc == NB_OK, "what was converted can be opened");
+	while ((rc = trace_reader_next(reader, &op)) == NB_OK)
+		ops++;
+	require(rc == NB_NOT_FOUND, "and read to its end");
+	trace_reader_close(reader);
+	return ops;
+}
+
+/** Into another format: what comes of it has as many operations. */
+static void
+convert(const struct nb_trace_options *from, uint32_t format)
+{
+	char path[FUZZ_PATH];
+	struct nb_trace_options to = *from;
+	struct nb_trace_counts counts = {.size = sizeof(counts)};
+	to.path = place_of("converted", path);
+	to.format = format;
+	to.flags &= ~NB_TRACE_SKIP_BAD;
+	to.bare_kind = NB_OP_READ;
+	if (nb_trace_convert(from, &to, &counts, NULL, NULL) != NB_OK) {
+		require(nb_error_text()[0] != '\0', "a failure has a text");
+		require(access(path, F_OK) != 0, "and nothing was written");
+		return;
+	}
+	/* YCSB's log has a read-modify-write as the two that it is made of */
+	uint64_t more = format == NB_TRACE_YCSB_LOG ? counts.rmws : 0;
+	require(count_ops(&to) == counts.ops + more, "as many operations");
+	unlink(path);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -143,13 +158,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(bytes, data + 1, --size);
 	if (how & 0x80)
 		repair(bytes, size);
-	char path[32];
+	char path[FUZZ_PATH];
 	int fd = offer(bytes, size, how & 8, path);
 	struct nb_trace_options options = NB_TRACE_OPTIONS_INIT;
 	options.path = path;
 	options.format = how & 7;
 	options.flags = key_flags[how >> 5 & 3] | (how & 16 ? NB_TRACE_SKIP_BAD : 0);
 	compare(&options);
+	if ((how & 8) == 0)
+		convert(&options, 1 + size % (NB_TRACE_FORMATS - 1));
 	close(fd);
 	free(bytes);
 	return 0;
