@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For libFuzzer: any bytes as a histogram of HdrHistogram's. The first byte says what of it:
+ *
+ *     bits 0-1  0, 3: its text; 1: what is behind base64 and zlib; 2: its counts alone
+ *
+ * so that what is inside is reached. What is read is written and read again: bucket by bucket
+ * the same.
+ *
+ *     tests/fuzz/fuzz_histogram -max_len=4096 NEW_CORPUS .../tests/fuzz/corpus/histogram
+ */
+#include <zlib.h>
+
+#include "base/histogram.h"
+#include "fuzz.h"
+
+enum { HEADER = 40, OUTER = 8, COMPRESSED_MAX = 1 << 16, TEXT = COMPRESSED_MAX / 3 * 4 + 8 };
+
+static void
+put(uint8_t *to, uint64_t value, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		to[i] = (uint8_t)(value >> (8 * (size - 1 - i)));
+}
+
+/** Of `size` bytes behind the header; the field at `bytes` + 4 is their number. */
+static void
+put_header(uint8_t header[HEADER], size_t size)
+{
+	static const double one = 1;
+	uint64_t ratio;
+	memcpy(&ratio, &one, sizeof(ratio));
+	put(header, 0x1c849313, 4);
+	put(header + 4, size, 4);
+	put(header + 8, 0, 4);
+	put(header + 12, 3, 4);
+	put(header + 16, 1, 8);
+	put(header + 24, HISTOGRAM_HOUR, 8);
+	put(header + 32, ratio, 8);
+}
+
+static void
+to_base64(char *to, const uint8_t *from, size_t size)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	for (size_t i = 0; i < size; i += 3) {
+		uint32_t bits = (uint32_t)from[i] << 16;
+		bits |= i + 1 < size ? (uint32_t)from[i + 1] << 8 : 0;
+		bits |= i + 2 < size ? from[i + 2] : 0;
+		for (size_t j = 0; j < 4; j++)
+			*to++ = i + j > size ? '=' : digits[bits >> (18 - 6 * j) & 63];
+	}
+	*to = '\0';
+}
+
+/** As zlib and base64 have it. */
+static char *
+pack(const uint8_t *payload, size_t size)
+{
+	static uint8_t binary[OUTER + COMPRESSED_MAX];
+	uLongf compressed = COMPRESSED_MAX;
+	char *text = malloc(TEXT);
+	require(text != NULL, "memory");
+	require(compress2(binary + OUTER, &compressed, payload, size, 1) == Z_OK, "compressed");
+	put(binary, 0x1c849314, 4);
+	put(binary + 4, compressed, 4);
+	to_base64(text, binary, OUTER + compressed);
+	return text;
+}
+
+static char *
+make_text(unsigned what, const uint8_t *data, size_t size)
+{
+	if (what == 0 || what == 3 || size + HEADER > COMPRESSED_MAX / 2)
+		return text_of(data, size);
+	if (what == 1)
+		return pack(data, size);
+	uint8_t *payload = malloc(HEADER + size);
+	require(payload != NULL, "memory");
+	put_header(payload, size);
+	memcpy(payload + HEADER, data, size);
+	char *text = pack(payload, HEADER + size);
+	free(payload);
+	return text;
+}
+
+static void
+check_figures(const struct nb_histogram *histogram)
+{
+	uint64_t count = nb_histogram_count(histogram), below = 0, last = 0;
+	for (double percent = 0; percent <= 100; percent += 12.5) {
+		uint64_t value = nb_histogram_percentile(histogram, percent);
+		require(value >= last && value <= nb_histogram_max(histogram), "they ascend");
+		last = value;
+	}
+	for (size_t i = 0; nb_histogram_bound(i) != UINT64_MAX; i += 7) {
+		uint64_t now = nb_histogram_count_below(histogram, i);
+		require(now >= below && now <= count, "no more than there are");
+		below = now;
+	}
+	require(count == 0 || nb_histogram_mean(histogram) >= 0, "a mean");
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct nb_histogram *histogram, *again;
+	char *text, *second;
+	if (size == 0)
+		return 0;
+	text = make_text(data[0] & 3, data + 1, size - 1);
+	int rc = nb_histogram_decode(&histogram, text);
+	free(text);
+	if (rc != NB_OK) {
+		require(rc == NB_ERR_DATA && nb_error_text()[0] != '\0', "it is said why");
+		return 0;
+	}
+	check_figures(histogram);
+	require(nb_histogram_encode(histogram, &text) == NB_OK, "it is written");
+	require(nb_histogram_decode(&again, text) == NB_OK, "and read");
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		require(histogram_at(histogram, i) == histogram_at(again, i),
+			"the same counts");
+	require(nb_histogram_encode(again, &second) == NB_OK, "and written");
+	require(strcmp(text, second) == 0, "as the same");
+	nb_histogram_merge(again, histogram);
+	check_figures(again);
+	nb_histogram_delete(histogram);
+	nb_histogram_delete(again);
+	free(text);
+	free(second);
+	return 0;
+}

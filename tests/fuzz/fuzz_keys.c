@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For libFuzzer: any bytes as a file of keys. The first byte is the size of a key less 1, the
+ * second how many keys more (or with its highest bit fewer) are asked for than there are. What
+ * the survey finds has to be what a search for equals finds; the file that is shuffled holds
+ * the same keys, and behind them the same bytes.
+ *
+ *     tests/fuzz/fuzz_keys -max_len=2048 NEW_CORPUS .../tests/fuzz/corpus/keys
+ */
+#include <fcntl.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "fuzz.h"
+#include "workload/keys.h"
+
+static size_t key_size;
+
+static int
+by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, key_size);
+}
+
+/** Sorted, to free(). */
+static uint8_t *
+sorted(const uint8_t *keys, size_t count)
+{
+	uint8_t *copy = malloc(count * key_size + 1);
+	require(copy != NULL, "memory");
+	memcpy(copy, keys, count * key_size);
+	qsort(copy, count, key_size, by_bytes);
+	return copy;
+}
+
+static uint64_t
+count_equals(const uint8_t *keys, size_t count)
+{
+	uint8_t *copy = sorted(keys, count);
+	uint64_t equals = 0;
+	for (size_t i = 1; i < count; i++)
+		equals += memcmp(copy + i * key_size, copy + (i - 1) * key_size, key_size) == 0;
+	free(copy);
+	return equals;
+}
+
+static void
+survey(const uint8_t *bytes, const struct keys *keys)
+{
+	struct keys_facts facts;
+	require(keys_survey(keys, &facts, NULL, NULL) == NB_OK, "they are looked at");
+	require(facts.duplicates == count_equals(bytes, keys->count), "as many are equal");
+	require(!facts.is_estimate, "so few are counted");
+	require(facts.hash == XXH3_64bits(bytes, keys->count * key_size), "the hash of all");
+	struct nb_slice last = keys_get(keys, keys->count - 1);
+	require(memcmp(last.data, bytes + (keys->count - 1) * key_size, key_size) == 0,
+		"the last");
+}
+
+static void
+shuffle(const uint8_t *bytes, size_t size, size_t count)
+{
+	char path[FUZZ_PATH];
+	uint8_t *after = malloc(size + 1);
+	int fd = open(place_of("keys", path), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
+	require(fd >= 0 && write(fd, bytes, size) == (ssize_t)size, "a file");
+	close(fd);
+	/* buckets of a few keys, so that there are several */
+	require(keys_shuffle(path, key_size, count, size, 8 * key_size, NULL, NULL) == NB_OK,
+		"they are shuffled");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	require(after != NULL && read(fd, after, size + 1) == (ssize_t)size, "as many bytes");
+	close(fd);
+	unlink(path);
+	uint8_t *were = sorted(bytes, count), *are = sorted(after, count);
+	require(memcmp(were, are, count * key_size) == 0, "the same keys");
+	require(memcmp(after + count * key_size, bytes + count * key_size,
+			size - count * key_size) == 0,
+		"the same behind them");
+	free(were);
+	free(are);
+	free(after);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char path[FUZZ_PATH];
+	struct keys keys;
+	if (size < 2)
+		return 0;
+	key_size = (size_t)data[0] + 1;
+	size_t there = (size - 2) / key_size;
+	int64_t wanted = (int64_t)there + (int8_t)data[1];
+	const uint8_t *bytes = data + 2;
+	size -= 2;
+	if (wanted <= 0)
+		return 0; /* no command asks for none */
+	int fd = file_of(bytes, size, path);
+	int rc = keys_open(&keys, path, key_size, (uint64_t)wanted);
+	close(fd);
+	require((rc == NB_OK) == ((size_t)wanted <= there), "opened if there are so many");
+	if (rc != NB_OK) {
+		require(strstr(nb_error_text(), path) != NULL, "the file is told");
+		return 0;
+	}
+	survey(bytes, &keys);
+	keys_close(&keys);
+	shuffle(bytes, size, (size_t)wanted);
+	return 0;
+}

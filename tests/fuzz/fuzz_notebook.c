@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For libFuzzer: any bytes as a notebook. It is plotted, and results are appended to it:
+ * what is refused stays as it was, and what is taken still begins with the same bytes, can be
+ * read, and has one experiment more.
+ *
+ *     tests/fuzz/fuzz_notebook -max_len=4096 -dict=.../notebook.dict NEW_CORPUS .../corpus/notebook
+ */
+#include <fcntl.h>
+
+#include "fuzz.h"
+#include "report/json_read.h"
+#include "report/notebook.h"
+
+/* The least of which a thread is known. */
+static const char result_text[] =
+	"{\"format\":\"mininb-result\",\"version\":1,\"results\":[{\"action\":\"run\","
+	"\"driver\":\"toy\",\"engine\":{\"name\":\"toy\"},\"digest\":\"c1eff4195825e505\","
+	"\"measured\":{\"ops\":1900,\"wall_ns\":28344632},"
+	"\"groups\":[{\"ops\":700,\"by_thread\":[{}]}]}]}";
+
+static void
+put_file(const char *path, const uint8_t *data, size_t size)
+{
+	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+	require(fd >= 0 && (size == 0 || write(fd, data, size) == (ssize_t)size), "a file");
+	close(fd);
+}
+
+static int
+is_file(const char *path, const uint8_t *data, size_t size)
+{
+	uint8_t *now = malloc(size + 1);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	require(now != NULL && fd >= 0, "the file");
+	int is_same = read(fd, now, size + 1) == (ssize_t)size &&
+		(size == 0 || memcmp(now, data, size) == 0);
+	close(fd);
+	free(now);
+	return is_same;
+}
+
+static size_t
+experiments(const struct notebook *notebook)
+{
+	return json_object_size(json_object_get(notebook->root, "experiments"));
+}
+
+/** How many experiments there are; SIZE_MAX: it is no notebook. */
+static size_t
+read_it(const char *path, int may_be_new)
+{
+	struct notebook notebook;
+	if (notebook_read(&notebook, path, may_be_new) != NB_OK) {
+		require(strncmp(nb_error_text(), path, strlen(path)) == 0, "the file is told");
+		return SIZE_MAX;
+	}
+	size_t count = experiments(&notebook);
+	(void)notebook_end(&notebook, "experiments");
+	(void)notebook_end(&notebook, "data");
+	notebook_destroy(&notebook);
+	return count;
+}
+
+static void
+plot(const char *path)
+{
+	FILE *out = fopen("/dev/null", "we");
+	require(out != NULL, "/dev/null");
+	(void)!nb_notebook_write_plot(path, out);
+	fclose(out);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct nb_results *results; /* for all inputs: to make it costs most */
+	char path[FUZZ_PATH];
+	if (results == NULL)
+		require(results_parse(&results, result_text, sizeof(result_text) - 1,
+				"results") == NB_OK,
+			"results");
+	put_file(place_of("notebook", path), data, size);
+	plot(path);
+	size_t before = read_it(path, 1);
+	if (nb_results_append_notebook(results, path) == NB_OK) {
+		require(read_it(path, 0) == before + 1, "one experiment more");
+		plot(path);
+	} else {
+		require(is_file(path, data, size), "what is refused stays");
+	}
+	unlink(path);
+	return 0;
+}

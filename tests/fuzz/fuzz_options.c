@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For libFuzzer: any lines as the words of a command. They are read and put to use as far as
+ * that goes without the action: the list of options in force, the engines of --driver and
+ * whose options are whose, the notes of --allow, what is steady, limits, and the job with all
+ * that is set in it. What is refused is told in one line, and what is taken in none. No file
+ * that is named is opened: '@' and "histogram" are taken out.
+ *
+ *     tests/fuzz/fuzz_options -max_len=1024 -dict=.../options.dict NEW_CORPUS .../corpus/options
+ */
+#include "../../cli/options.h"
+#include "../../cli/cmd.h"
+#include "../../cli/cmd_run.h"
+#include "../../cli/job_options.h"
+#include "../../cli/limits.h"
+#include "../../cli/output.h"
+#include "fuzz.h"
+
+enum { WORDS_MAX = 64 };
+
+/* ---- what is said ---- */
+
+static char *said;
+static size_t said_size;
+static FILE *real_stderr;
+
+/** stderr is a variable of the C library's: for a while it is memory. */
+static void
+listen(void)
+{
+	real_stderr = stderr;
+	stderr = open_memstream(&said, &said_size);
+	require(stderr != NULL, "memory");
+}
+
+/** The number of lines; each is ours, and none has a character that moves a cursor. */
+static size_t
+lines_said(void)
+{
+	size_t lines = 0;
+	fclose(stderr);
+	stderr = real_stderr;
+	for (char *line = said, *end; *line != '\0'; line = end + 1, lines++) {
+		end = strchr(line, '\n');
+		require(end != NULL, "a line is ended");
+		require(strncmp(line, "mininb: ", 8) == 0 && line + 8 < end,
+			"says who and what");
+		for (; line < end; line++)
+			require((unsigned char)*line >= ' ', "and nothing else");
+	}
+	free(said);
+	return lines;
+}
+
+/* ---- what is made of the words ---- */
+
+static void
+use_drivers(const struct options *options)
+{
+	struct drivers drivers;
+	if (!drivers_split(&drivers, options->driver))
+		return;
+	if (drivers_have_options(options, &drivers)) {
+		const char *chosen[WORDS_MAX + 1];
+		struct options one = *options;
+		one.driver = drivers.names[0];
+		drivers_choose_options(&one, chosen);
+		require(one.engine_option_count <= options->engine_option_count, "no more");
+	}
+	free(drivers.text);
+}
+
+static void
+use_texts(const struct options *options)
+{
+	struct nb_steady steady = {0, 0.05, 0.1};
+	struct latency_limit limit;
+	double share;
+	if (options->steady != NULL)
+		(void)!nb_steady_parse(&steady, options->steady);
+	if (options->slo != NULL)
+		(void)limits_parse_latency(&limit, options->slo);
+	if (options->precision != NULL)
+		(void)limits_parse_share(&share, options->precision);
+	/* of files it would ask whether they can be made */
+	if (options->output == NULL && options->hlog == NULL && options->csv == NULL &&
+		options->notebook == NULL && options->allowed != NULL)
+		(void)output_begin(options);
+}
+
+static void
+use_list(const struct options *options)
+{
+	struct options_list list;
+	require(options_list(&list, options), "options in force");
+	for (size_t i = 0; i < list.count; i++)
+		require(list.names[i] != NULL && list.values[i] != NULL, "texts");
+	options_list_destroy(&list);
+	free(options_choice(options, "format"));
+}
+
+static void
+use_job(const struct options *options)
+{
+	struct nb_job *job;
+	char *text;
+	if (job_options_read(&job, NULL, options) != NB_OK) {
+		require(nb_error_text()[0] != '\0', "a failure has a text");
+		return;
+	}
+	if (nb_job_write(job, &text) == NB_OK)
+		free(text);
+	nb_job_delete(job);
+}
+
+static void
+use(const struct options *options)
+{
+	require(options->operand_count == 0 || options->operand == options->operands[0],
+		"the first operand");
+	require(options->help <= HELP_ZSH, "a kind of help");
+	use_texts(options);
+	use_drivers(options);
+	if (options->action == ACTION_COUNT)
+		return;
+	use_list(options);
+	if ((ACTION_BIT(options->action) & JOB_ACTIONS) != 0)
+		use_job(options);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *words[WORDS_MAX + 2] = {(char[]){"mininb"}};
+	int count = 1;
+	struct options options;
+	char *text = text_of(data, size), *rest = text;
+	defuse(text);
+	for (char *word; count <= WORDS_MAX && (word = strsep(&rest, "\n")) != NULL;)
+		words[count++] = word;
+	listen();
+	bool is_good = options_parse(&options, count, words);
+	size_t lines = lines_said();
+	require(lines == (is_good ? 0 : 1), "what is refused is told, once");
+	if (is_good) {
+		listen();
+		use(&options);
+		(void)lines_said();
+		options_destroy(&options);
+	}
+	free(text);
+	return 0;
+}

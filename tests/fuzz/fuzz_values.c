@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For libFuzzer: any text as a value that is typed. Every reader of values has it: counts,
+ * sizes, times, real numbers, rates, sizes of values, what is steady, limits of a gate and of
+ * a search, lists of CPUs. What is accepted has to be of use: a number is read again from its
+ * digits, sizes are drawn within their bounds, due times do not decrease, CPUs can be counted.
+ * The same text is also the file behind "histogram:FILE" and "@FILE".
+ *
+ *     tests/fuzz/fuzz_values -max_len=512 -dict=.../values.dict NEW_CORPUS .../corpus/values
+ */
+#include <sched.h>
+
+#include "base/units.h"
+#include "fuzz.h"
+#include "report/compare.h"
+#include "run/fact.h"
+#include "run/run.h"
+#include "run/schedule.h"
+#include "run/steady.h"
+#include "workload/job.h"
+#include "workload/sizes.h"
+
+#include "../../cli/limits.h"
+
+enum { DRAWS = 16, THREADS = 3 };
+
+/* ---- numbers ---- */
+
+static void
+read_whole(const char *text, int (*parse)(uint64_t *out, const char *text), const char *unit)
+{
+	char digits[40];
+	uint64_t number, again;
+	if (parse(&number, text) != NB_OK) {
+		require(nb_error_text()[0] != '\0', "a failure has a text");
+		return;
+	}
+	snprintf(digits, sizeof(digits), "%llu%s", (unsigned long long)number, unit);
+	require(parse(&again, digits) == NB_OK && again == number, "the same from its digits");
+}
+
+static void
+read_real(const char *text)
+{
+	char digits[UNITS_SIZE + 8];
+	double number, again;
+	if (nb_parse_real(&number, text) != NB_OK)
+		return;
+	snprintf(digits, sizeof(digits), "%.17g", number);
+	require(nb_parse_real(&again, digits) == NB_OK && again == number, "the same again");
+	units_format_count(digits, UNITS_SIZE, number);
+	require(strlen(digits) < UNITS_SIZE - 1, "it fits as a count");
+	units_format_bytes(digits, UNITS_SIZE, number);
+	require(strlen(digits) < UNITS_SIZE - 1, "it fits as bytes");
+	units_format_ns(digits, UNITS_SIZE, number);
+	require(strlen(digits) < UNITS_SIZE - 1, "it fits as a time");
+}
+
+/* ---- laws ---- */
+
+static void
+read_sizes(const char *text)
+{
+	struct nb_sizes parsed;
+	struct sizes sizes;
+	if (nb_sizes_parse(&parsed, text) != NB_OK) {
+		require(nb_error_text()[0] != '\0', "a failure has a text");
+		return;
+	}
+	require(sizes_create(&sizes, &parsed) == NB_OK, "what is read can be used");
+	uint64_t random = 1;
+	for (int i = 0; i < DRAWS; i++) {
+		uint64_t size = sizes_draw(&sizes, &random);
+		require(size >= parsed.min && size <= parsed.max, "a size is within bounds");
+	}
+	double mean = sizes_mean(&sizes);
+	require(mean >= 0.98 * (double)parsed.min && mean <= 1.02 * (double)parsed.max,
+		"so is the mean");
+	sizes_destroy(&sizes);
+	nb_sizes_destroy(&parsed);
+}
+
+static void
+draw_arrivals(const struct schedule *schedule)
+{
+	for (uint32_t thread = 0; thread < THREADS; thread++) {
+		struct arrivals arrivals;
+		uint64_t due_ns[DRAWS], last_ns = 0;
+		arrivals_create(&arrivals, schedule, thread, THREADS, 1);
+		arrivals_next(&arrivals, due_ns, DRAWS);
+		for (int i = 0; i < DRAWS; i++) {
+			require(due_ns[i] >= last_ns, "due times do not decrease");
+			last_ns = due_ns[i];
+		}
+	}
+}
+
+static void
+read_rate(const char *text)
+{
+	struct nb_group group = {.size = sizeof(group), .threads = THREADS};
+	if (nb_rate_parse(&group.rate, &group.rate_count, text) != NB_OK) {
+		require(nb_error_text()[0] != '\0', "a failure has a text");
+		return;
+	}
+	require(group.rate_count > 0, "there is a step");
+	require(group.rate[group.rate_count - 1].duration_ns == UINT64_MAX, "one for ever");
+	for (uint32_t kind = NB_ARRIVAL_FIXED; kind <= NB_ARRIVAL_POISSON; kind++) {
+		struct schedule schedule;
+		group.arrivals = kind;
+		require(schedule_create(&schedule, &group) == NB_OK, "it can be used");
+		double last = 0, rounding = 1e-6 * (double)group.rate_count;
+		for (uint64_t at = 1; at < UINT64_MAX / 4; at *= 8) {
+			double offered = schedule_offered(&schedule, at);
+			require(offered >= last - rounding, "more with time");
+			require(schedule_rate(&schedule, at) >= 0, "at some rate");
+			last = offered;
+		}
+		draw_arrivals(&schedule);
+		schedule_destroy(&schedule);
+	}
+	free(group.rate);
+}
+
+/* ---- limits ---- */
+
+static void
+read_limits(const char *text)
+{
+	struct nb_steady steady = {0, 0.05, 0.1};
+	struct latency_limit limit;
+	struct nb_comparison nothing = {.confidence = 0.95};
+	double share;
+	if (nb_steady_parse(&steady, text) == NB_OK)
+		require(steady.window_ns > 0 && steady.slope > 0 && steady.slope <= 1 &&
+				steady.band > 0 && steady.band <= 1,
+			"a window and limits");
+	if (limits_parse_latency(&limit, text))
+		require(limit.percent > 0 && limit.percent <= 100 && limit.ns > 0, "a limit");
+	if (limits_parse_share(&share, text))
+		require(share > 0 && share <= 1, "a share");
+	FILE *out = fopen("/dev/null", "we");
+	require(out != NULL, "/dev/null");
+	require(nb_comparison_gate(&nothing, text, out) == NB_ERR_USAGE, "nothing to compare");
+	fclose(out);
+}
+
+static void
+read_cpus(const char *text)
+{
+	cpu_set_t all;
+	uint32_t count = fact_list_count(text);
+	uint64_t number;
+	if (fact_parse_number(&number, text))
+		require(text[0] >= '0' && text[0] <= '9', "a number begins with a digit");
+	if (job_value_check_cpus(text) != NB_OK)
+		return;
+	require(count > 0, "these can be counted");
+	require(sched_getaffinity(0, sizeof(all), &all) == 0, "where we may be");
+	for (uint32_t thread = 0; thread < THREADS; thread++)
+		(void)!run_pin_to(text, thread); /* this machine may not have them */
+	sched_setaffinity(0, sizeof(all), &all);
+}
+
+static void
+read_file(const uint8_t *data, size_t size)
+{
+	char path[FUZZ_PATH], value[FUZZ_PATH + 16];
+	int fd = file_of(data, size, path);
+	snprintf(value, sizeof(value), "histogram:%s", path);
+	read_sizes(value);
+	snprintf(value, sizeof(value), "@%s", path);
+	read_rate(value);
+	close(fd);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = text_of(data, size);
+	defuse(text);
+	read_whole(text, nb_parse_count, "");
+	read_whole(text, nb_parse_bytes, "");
+	read_whole(text, nb_parse_time, "ns");
+	read_real(text);
+	read_sizes(text);
+	read_rate(text);
+	read_limits(text);
+	read_cpus(text);
+	read_file(data, size);
+	free(text);
+	return 0;
+}
