@@ -287,6 +287,8 @@ static const struct json_field measurement_fields[] = {
 	FIELD_NUMBER(measurement, "data_bytes", data_bytes),
 	FIELD_NUMBER(measurement, "live_bytes", live_bytes),
 	FIELD_NUMBER(measurement, "max_resident_bytes", max_resident_bytes),
+	FIELD_REAL(measurement, "clock_drift", clock_drift),
+	FIELD_NUMBER(measurement, "slept_ns", slept_ns),
 	FIELD_REAL(measurement, "floor_op_ns", floor_op_ns),
 	FIELD_NUMBER(measurement, "floor_call_ns", floor_call_ns),
 	FIELD_OBJECT(measurement, "used", used, json_system_fields),
