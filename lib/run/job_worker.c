@@ -86,24 +86,26 @@ bytes_of(const struct job_plan *plan)
 }
 
 static void
-describe(const struct post *post, char *buf, size_t size)
+describe(const struct post *post, const char *call, char *buf, size_t size)
 {
 	const struct job_worker *worker = (const void *)((const char *)post -
 		offsetof(struct job_worker, post));
-	bool is_read_back = strcmp(post->call, "reading back") == 0;
-	const struct ops_op *op = worker->looked_at;
+	const struct job_taken *taken = worker->taken;
+	const struct ops_op *op = NULL;
+	bool is_operation = strcmp(call, "operation") == 0;
 	char key[80];
-	if (strcmp(post->call, "operation") == 0)
-		op = &worker->taken->ops[__atomic_load_n(&worker->done, __ATOMIC_ACQUIRE) -
-			worker->taken->first];
-	else if (!is_read_back) {
-		snprintf(buf, size, "%s", post->call);
+	if (strcmp(call, "reading back") == 0)
+		op = worker->looked_at;
+	uint64_t at = __atomic_load_n(&worker->done, __ATOMIC_ACQUIRE);
+	if (is_operation && at - taken->first < OPS_STRATUM)
+		op = &taken->ops[at - taken->first];
+	if (op == NULL || op->keys == NULL) {
+		snprintf(buf, size, "%s", call);
 		return;
 	}
 	post_format_key(key, sizeof(key), op->keys[0].data, op->keys[0].size);
 	snprintf(buf, size, "%s, operation %llu (key %s)",
-		is_read_back ? post->call : nb_op_name(op->kind), (unsigned long long)op->index,
-		key);
+		is_operation ? nb_op_name(op->kind) : call, (unsigned long long)op->index, key);
 }
 
 int

@@ -42,7 +42,7 @@ post_describe(const struct post *post, char *buf, size_t size)
 	if (call == NULL)
 		snprintf(buf, size, "outside of all calls of the engine");
 	else if (post->describe != NULL)
-		post->describe(post, buf + 3, size - 3);
+		post->describe(post, call, buf + 3, size - 3);
 	else
 		snprintf(buf + 3, size - 3, "%s", call);
 	size_t used = strlen(buf);

@@ -22,8 +22,11 @@ struct post {
 	const uint64_t *done; /* operations finished, atomic; NULL: it does none */
 	uint32_t worker;      /* or POST_DATABASE */
 	uint32_t spare_u32;
-	/* Write "put, operation 12 (key 6b6579)" of the call at hand; NULL: the call's name. */
-	void (*describe)(const struct post *post, char *buf, size_t size);
+	/*
+	 * Write "put, operation 12 (key 6b6579)" of that call, which may have returned by now;
+	 * NULL: its name will do
+	 */
+	void (*describe)(const struct post *post, const char *call, char *buf, size_t size);
 	/* the watcher's own */
 	const char *seen_call;
 	uint64_t seen, since_ns;

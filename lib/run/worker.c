@@ -51,21 +51,20 @@
 
 /** By the phase it is in: `done` has another meaning in each. */
 static void
-describe(const struct post *post, char *buf, size_t size)
+describe(const struct post *post, const char *call, char *buf, size_t size)
 {
 	const struct worker *worker = (const void *)((const char *)post -
 		offsetof(struct worker, post));
 	const struct keys *keys = worker->plan->keys;
-	if (strncmp(post->call, "session_", strlen("session_")) == 0) {
-		snprintf(buf, size, "%s", post->call);
+	if (strncmp(call, "session_", strlen("session_")) == 0) {
+		snprintf(buf, size, "%s", call);
 		return;
 	}
 	uint64_t i = worker->begin + __atomic_load_n(post->done, __ATOMIC_ACQUIRE);
 	char key[80] = "";
 	if (i < keys->count)
 		post_format_key(key, sizeof(key), keys_get(keys, i).data, keys->key_size);
-	snprintf(buf, size, "%s, operation %llu (key %s)", post->call, (unsigned long long)i,
-		key);
+	snprintf(buf, size, "%s, operation %llu (key %s)", call, (unsigned long long)i, key);
 }
 
 int
