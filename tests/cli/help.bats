@@ -4,14 +4,15 @@
 # shellcheck disable=SC2154,SC1090
 load helper
 
-actions='keys put shuffle get delete load run replay workloads engines check new-engine convert
+actions='keys put shuffle get delete load run replay workloads engines check crash new-engine convert
 	report merge rerun explain compare vs gate'
 options='action path driver klen vlen keys report-interval count threads option durability
 	cache seed value-ratio verify-rate settle clock pin allow-missing fold quiet only format fresh
 	hang-after op-timeout workload set version help from to from-format to-format key-bytes bare-as skip-bad
 	phase load trace speed record procs interval until-steady sweep slo
 	output hlog csv notebook strict allow cold sample hardware
-	runs precision budget max-regress confidence force'
+	runs precision budget max-regress confidence force
+	rounds ops keep again power file-system states'
 # Keys of jobs; those that an option has the name of are above.
 job_keys='summary records space key-format key-order key-size key-prefix key-digits value-size lag
 	read update insert upsert delete scan read-modify-write batch multi-get txn-read txn-write

@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Engines that are ended in the midst of writes, as a command.
+# shellcheck disable=SC2154,SC2016
+load helper
+
+plugin()
+{
+	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
+}
+
+# The cells of the row of engine $1 at level $2.
+row_of()
+{
+	awk -v engine="$1" -v level="$2" '$1 == engine && $2 == level { $1 = $1; print }' \
+		<<<"$output"
+}
+
+@test "crash of a right engine is a row and 0, and leaves nothing" {
+	needs_leveldb
+	mkdir here
+	TMPDIR=$PWD/here mininb 0 crash --driver=leveldb --durability=process --rounds=5 --ops=200
+	matches "$(row_of leveldb process)" '^leveldb process 5 [0-9]+ [0-9]+ 0 0 0 0 '
+	contains "$output" 'No promise was broken in 5 crashes.'
+	equals "$(awk 'length > 80' <<<"$output")" ''
+	equals "$stderr" ''
+	equals "$(ls -A . here)" "$(printf '.:\nhere\n\nhere:')"
+}
+
+@test "crash tries each level, and several engines" {
+	mininb 3 crash --driver="$(plugin keeper),$(plugin open_fails)" --rounds=3 --ops=100 \
+		-o keeper.defect=resurrects
+	for level in none process periodic commit; do
+		matches "$(row_of keeper "$level")" "^keeper $level 3 "
+	done
+	contains "$output" 'keeper, none: nothing is promised'
+	contains "$stderr" 'open_fails keeps nothing when it is closed'
+}
+
+@test "crash of a broken engine is 3, and what is kept shows it again" {
+	mininb 3 crash --driver="$(plugin keeper)" --durability=process -o defect=splits \
+		--rounds=2 --ops=200 --seed=5 --output=found.json
+	contains "$output" 'In 2 of 2 crashes a promise was broken.'
+	contains "$output" 'keeper, process, round 1: split batch'
+	contains "$output" "rounds : mininb crash --driver=$(plugin keeper) --durability=process --seed=5 --rounds=1"
+	local what
+	what=$(grep -m 1 'what   :' <<<"$output")
+	python3 - <<-'EOF'
+		import json
+		found = json.load(open("found.json"))
+		assert found["format"] == "mininb-crash" and found["seed"] == "5"
+		row = found["engines"][0]
+		assert row["durability"] == "process" and row["broken"] == 2 and row["is_whole"]
+		assert row["survived"] + row["lost"] == row["acknowledged"]
+		assert row["findings"][0]["wrong"] == "split batch"
+	EOF
+	for _ in 1 2; do
+		mininb 3 crash --again=mininb-crash/keeper-process-1
+		contains "$output" "$what"
+	done
+	mininb 3 report found.json
+	contains "$stderr" 'what a crash test found, and no result of a run'
+}
+
+@test "crash to standard output is JSON and nothing else" {
+	run -0 --separate-stderr sh -c '"$1" crash -d "$2" --durability=none --rounds=1 \
+		--output=- | python3 -m json.tool >/dev/null' sh "$MININB" "$(plugin keeper)"
+	equals "$output" ''
+	equals "$stderr" ''
+}
+
+@test "crash refuses what it cannot do" {
+	refuses '--rounds: ' crash -d "$(plugin keeper)" --rounds=0
+	refuses '--threads: ' crash -d "$(plugin keeper)" --threads=17
+	refuses '--file-system: ' crash -d "$(plugin keeper)" --file-system=fat
+	refuses "nowhere is no directory of a crash that was kept" crash --again=nowhere
+	mininb 1 crash -d memory
+	contains "$stderr" 'memory keeps nothing when it is closed'
+	mininb 1 crash -d null --durability=commit
+	contains "$stderr" 'null does not offer the durability commit'
+	mininb 2 crash -d "$(plugin keeper)" --threads=2
+	contains "$stderr" 'keeper takes one session at a time'
+	mininb 2 crash -d "$(plugin keeper)" -o defekt=tears
+	mininb 1 crash -d "$(plugin keeper)" --path=nowhere
+	contains "$stderr" 'nowhere: no directory can be made in it'
+	equals "$(ls -A)" ''
+}
+
+@test "an interrupted crash test ends, tells what it has, and leaves nothing" {
+	mkdir tmp
+	TMPDIR=$PWD/tmp env --default-signal=INT "$MININB" crash -d "$(plugin keeper)" \
+		-o defect=hangs --durability=process --rounds=100 --hang-after=100ms \
+		>out 2>err 3>&- &
+	local pid=$! status_got=0
+	wait_until test -d mininb-crash
+	kill -INT "$pid"
+	wait "$pid" || status_got=$?
+	equals "$status_got" 130
+	contains "$(<err)" interrupted
+	contains "$(<out)" 'in open it hangs: no end after 0.1 s'
+	equals "$(ls -A tmp)" ''
+}
