@@ -277,10 +277,10 @@ void
 crash_print_findings(FILE *out, const struct crash_rows *rows)
 {
 	uint64_t crashes = 0, broken = 0;
-	fputs("\nacked: writes that had returned; torn, ghost, broken: crashes with such; "
-	      "recovery:\n"
-	      "the open after the crash. A write that had not returned may be there or not.\n",
+	fputs("\nacked: writes that had returned; torn, ghost, broken: crashes with such;\n"
+	      "recovery: the open after a crash. What had not returned may be there or not.\n",
 		out);
+
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct crash_row *row = &rows->items[i];
 		crash_print_found(out, rows, row);
