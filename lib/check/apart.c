@@ -10,18 +10,16 @@
  * sanitizer finds at the end is found.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "check/suite.h"
 #include "run/fault.h"
 
@@ -33,9 +31,6 @@ struct letter {
 	char text[SUITE_TEXT_SIZE];
 	char steps[SUITE_STEPS_SIZE];
 };
-
-/** How the child ended, if not well. */
-enum { ENDED, TIMED_OUT, STOPPED };
 
 static void
 send_finding(void *to, const struct nb_check_finding *finding)
@@ -58,26 +53,11 @@ send_finding(void *to, const struct nb_check_finding *finding)
 	}
 }
 
-/** A handler of the caller's would tell of a crash in its own way, or go on. */
-static void
-take_signals_back(void)
-{
-	fault_release();
-	static const int signals[] = {
-		SIGINT, SIGTERM, SIGHUP, SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGABRT};
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
-		struct sigaction action;
-		/* A sanitizer's handlers tell more than the default. */
-		if (sigaction(signals[i], NULL, &action) == 0 &&
-			(action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler != SIG_IGN)
-			signal(signals[i], SIG_DFL);
-	}
-}
-
 static _Noreturn void
 be_child(const struct nb_check_args *args, size_t index, int fd)
 {
-	take_signals_back();
+	fault_release();
+	process_take_signals_back();
 	nb_check_one(args, index, send_finding, &fd);
 	close(fd);
 	exit(EXIT_SUCCESS);
@@ -93,50 +73,33 @@ receive(int fd, struct letter *letter, size_t *received, uint64_t timeout_ns)
 		struct pollfd wait = {.fd = fd, .events = POLLIN};
 		int ready = poll(&wait, 1, LOOK_MS);
 		if (stop_requested())
-			return STOPPED;
+			return PROCESS_STOPPED;
 		if (ready > 0) {
 			char *at = (char *)letter + *received;
 			ssize_t got = read(fd, at, sizeof(*letter) - *received);
 			if (got > 0)
 				*received += (size_t)got;
 			else if (got == 0 || errno != EINTR)
-				return ENDED;
+				return PROCESS_ENDED;
 			if (*received == sizeof(*letter))
-				return ENDED;
+				return PROCESS_ENDED;
 		}
 		if (clock_monotonic() - begin > timeout_ns)
-			return TIMED_OUT;
+			return PROCESS_LATE;
 	}
-}
-
-/** The same of the child's end, which comes after its finding: threads may hang then. */
-static int
-await_end(pid_t pid, int *status, uint64_t timeout_ns)
-{
-	uint64_t begin = clock_monotonic();
-	while (waitpid(pid, status, WNOHANG) != pid) {
-		if (stop_requested())
-			return STOPPED;
-		if (clock_monotonic() - begin > timeout_ns)
-			return TIMED_OUT;
-		usleep(500);
-	}
-	return ENDED;
 }
 
 static void
 note_end(struct letter *letter, bool is_told, int how, int status, uint64_t timeout_ns)
 {
-	char what[SUITE_TEXT_SIZE] = "";
-	if (how == TIMED_OUT)
-		snprintf(what, sizeof(what), "it hangs: no end after %.3g s",
-			(double)timeout_ns / 1e9);
-	else if (WIFSIGNALED(status))
-		snprintf(what, sizeof(what), "the process was ended by signal %d (%s)",
-			WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else if (WEXITSTATUS(status) != EXIT_SUCCESS || !is_told)
-		snprintf(what, sizeof(what), "the process ended with status %d%s",
-			WEXITSTATUS(status), is_told ? ", after the check" : "");
+	char what[SUITE_TEXT_SIZE];
+	process_describe_end(what, sizeof(what), how, status, timeout_ns);
+	bool is_late = is_told && how == PROCESS_ENDED && WIFEXITED(status);
+	if (what[0] != '\0' && is_late)
+		snprintf(what + strlen(what), sizeof(what) - strlen(what), ", after the check");
+	if (what[0] == '\0' && !is_told)
+		snprintf(what, sizeof(what), "the process ended with status %d",
+			WEXITSTATUS(status));
 	if (what[0] == '\0' || (is_told && letter->outcome == NB_CHECK_BROKEN))
 		return; /* the first thing that was found tells more */
 	letter->outcome = NB_CHECK_BROKEN;
@@ -151,26 +114,14 @@ watch(pid_t pid, int fd, struct letter *letter, uint64_t timeout_ns)
 	size_t received;
 	int status = 0;
 	int how = receive(fd, letter, &received, timeout_ns);
-	if (how == ENDED)
-		how = await_end(pid, &status, timeout_ns);
-	if (how != ENDED) {
-		kill(pid, SIGKILL);
-		waitpid(pid, &status, 0);
-	}
-	if (how == STOPPED)
+	if (how == PROCESS_ENDED) /* threads may hang now */
+		how = process_await(pid, &status, timeout_ns);
+	if (how != PROCESS_ENDED)
+		process_kill(pid, &status);
+	if (how == PROCESS_STOPPED)
 		return error_interrupted();
 	note_end(letter, received == sizeof(*letter), how, status, timeout_ns);
 	return NB_OK;
-}
-
-static int
-remove_entry(const char *path, const struct stat *info, int type, struct FTW *at)
-{
-	(void)info;
-	(void)type;
-	(void)at;
-	remove(path);
-	return 0;
 }
 
 static int
@@ -209,8 +160,7 @@ nb_check_apart(
 	own.scratch = scratch;
 	memset(&letter, 0, sizeof(letter));
 	rc = check_in(&own, index, &letter);
-	nftw(scratch, remove_entry, 16,
-		FTW_DEPTH | FTW_PHYS); /* a child that crashed could not */
+	process_remove_tree(scratch); /* a child that crashed could not */
 	if (rc == NB_OK && report != NULL)
 		report(to,
 			&(struct nb_check_finding){.size = sizeof(struct nb_check_finding),

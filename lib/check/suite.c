@@ -9,13 +9,13 @@
  * others mostly follow from it.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "check/suite.h"
 
 /* An engine that answers NB_CONFLICT this often to one session alone never will do better. */
@@ -219,22 +219,12 @@ place_close(struct place *place)
 	return rc;
 }
 
-static int
-remove_entry(const char *path, const struct stat *info, int type, struct FTW *at)
-{
-	(void)info;
-	(void)type;
-	(void)at;
-	remove(path);
-	return 0;
-}
-
 void
 place_remove(struct place *place)
 {
 	place_close(place);
 	if (place->path[0] != '\0')
-		nftw(place->path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+		process_remove_tree(place->path);
 	place->path[0] = '\0';
 }
 

@@ -27,6 +27,7 @@
 #include "check/suite.h"
 #include "crash/crash.h"
 #include "crash/record.h"
+#include "run/fault.h"
 
 /* One that answers NB_CONFLICT so often to who writes keys that nobody else writes never will
  * do better. */
@@ -53,6 +54,7 @@ crash_child_begin(pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE); /* it ended before that */
+	fault_release();
 	process_take_signals_back();
 	host_reset(NULL);
 }
