@@ -37,8 +37,10 @@ struct victim {
 /** All of a call, for its progress. */
 struct crash_call {
 	nb_progress_fn show;
-	char what[64]; /* "leveldb process" */
-	uint64_t done, total, begin_ns;
+	char what[64];        /* "leveldb process" */
+	uint64_t done, total; /* rounds */
+	uint64_t rounds;      /* of a level */
+	uint64_t begin_ns;
 };
 
 static struct crash_call call;
@@ -57,12 +59,9 @@ show_progress(void *arg, const struct nb_progress *progress)
 {
 	struct nb_progress whole = *progress;
 	whole.what = call.what;
-	if (progress->total > 0 && call.total > progress->total) {
-		whole.done = call.done +
-			progress->done * (call.total / progress->total) * progress->total /
-				call.total;
-		whole.total = call.total;
-	}
+	if (progress->total > 0)
+		whole.done = call.done + progress->done * call.rounds / progress->total;
+	whole.total = call.total;
 	whole.elapsed_ns = now_ns() - call.begin_ns;
 	call.show(arg, &whole);
 }
@@ -294,8 +293,9 @@ cmd_crash(const struct options *options)
 	int status = output_begin(options);
 	if (status != STATUS_DONE)
 		return status;
-	call = (struct crash_call){
-		.show = progress_function(!options->is_quiet), .begin_ns = now_ns()};
+	call = (struct crash_call){.show = progress_function(!options->is_quiet),
+		.rounds = options->rounds,
+		.begin_ns = now_ns()};
 	if (options->again != NULL) {
 		struct nb_crash_kept kept;
 		status = message_last_failure(nb_crash_kept_read(&kept, options->again));
