@@ -217,12 +217,11 @@ print_none(FILE *out, const struct crash_row *row)
 		return;
 	fprintf(out,
 		"\n%s, %s: nothing is promised; of %" PRIu64
-		" writes that had returned %" PRIu64 " were lost (%.3g %%)",
+		" writes that had returned\n%" PRIu64 " were lost (%.3g %%)",
 		row->engine, nb_durability_name(row->durability), tally->acknowledged,
 		tally->lost, (double)tally->lost / (double)tally->acknowledged * 100);
 	if (tally->holes > 0)
-		fprintf(out, ",\n%" PRIu64 " of them while a later one was there",
-			tally->holes);
+		fprintf(out, ", %" PRIu64 " of them while a later one was there", tally->holes);
 	fputc('\n', out);
 }
 

@@ -409,6 +409,18 @@ START_TEST(empty_and_short_values_are_not_guessed)
 }
 END_TEST
 
+START_TEST(what_cannot_be_looked_at_is_lost)
+{
+	begin(20, 50, 51, true);
+	crash_judge_unseen(&world.report, &world.state, &world.moment);
+	uint64_t writes = writes_in(0, 20, 50) + writes_in(1, 20, 50);
+	ck_assert_uint_eq(world.report.acknowledged, writes);
+	ck_assert_uint_eq(world.report.lost, writes);
+	ck_assert_uint_eq(world.report.survived, 0);
+	ck_assert_uint_eq(world.report.in_flight, writes_in(0, 50, 51) + writes_in(1, 50, 51));
+}
+END_TEST
+
 START_TEST(the_worst_is_told)
 {
 	struct crash_report report = {0};
@@ -445,6 +457,6 @@ main(void)
 		older_value_that_was_overwritten_is_lost, deleted_key_that_is_back_is_lost,
 		what_was_lost_and_is_back_is_unstable, atomic_batch_in_part_is_split,
 		other_batch_in_flight_may_be_there_in_part,
-		empty_and_short_values_are_not_guessed, the_worst_is_told,
-		promises_are_those_of_the_readme);
+		empty_and_short_values_are_not_guessed, what_cannot_be_looked_at_is_lost,
+		the_worst_is_told, promises_are_those_of_the_readme);
 }

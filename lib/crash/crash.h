@@ -240,6 +240,11 @@ crash_judge(struct crash_report *out, const struct crash_state *state,
 	const struct crash_moment *moment, const struct crash_sight *sights, uint32_t promise,
 	uint64_t *last);
 
+/** The same of what nobody can look at: all that had returned is lost. */
+void
+crash_judge_unseen(struct crash_report *out, const struct crash_state *state,
+	const struct crash_moment *moment);
+
 /** An engine and how its databases are opened. */
 struct crash_subject {
 	const struct nb_engine *engine;

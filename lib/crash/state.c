@@ -442,15 +442,25 @@ count_by_key(struct judge *judge, bool has_strangers)
 		"no number of operations explains all keys: %.400s", judge->lost_text);
 }
 
+/** Writes of operations from..to-1. */
+static uint64_t
+count_writes(const struct crash_plan *plan, uint32_t session, uint64_t from, uint64_t to)
+{
+	uint64_t count = 0;
+	struct crash_op op;
+	for (uint64_t i = from; i < to; i++) {
+		crash_op_make(&op, plan, session, i);
+		count += op.count;
+	}
+	return count;
+}
+
 /** With a cut it is simple: what is behind it is gone. */
 static void
 count_by_cut(struct judge *judge)
 {
-	struct crash_op op;
-	for (uint64_t i = judge->cut; i < judge->acked; i++) {
-		crash_op_make(&op, judge->history.plan, judge->history.session, i);
-		judge->lost += op.count;
-	}
+	judge->lost = count_writes(
+		judge->history.plan, judge->history.session, judge->cut, judge->acked);
 	if (judge->lost > 0)
 		snprintf(judge->lost_text, sizeof(judge->lost_text),
 			"operation %" PRIu64 " and all later ones are gone, of which %" PRIu64
@@ -501,19 +511,6 @@ judge_batches(struct judge *judge)
 	}
 }
 
-/** Writes of operations from..to-1. */
-static uint64_t
-count_writes(const struct judge *judge, uint64_t from, uint64_t to)
-{
-	uint64_t count = 0;
-	struct crash_op op;
-	for (uint64_t i = from; i < to; i++) {
-		crash_op_make(&op, judge->history.plan, judge->history.session, i);
-		count += op.count;
-	}
-	return count;
-}
-
 /** Of the writes in flight, those that are there as far as can be told. */
 static uint64_t
 count_kept(const struct judge *judge)
@@ -531,9 +528,11 @@ static void
 add_up(struct judge *judge)
 {
 	struct crash_report *out = judge->out;
-	uint64_t acknowledged = count_writes(judge, judge->start, judge->acked);
+	const struct crash_plan *plan = judge->history.plan;
+	uint32_t session = judge->history.session;
+	uint64_t acknowledged = count_writes(plan, session, judge->start, judge->acked);
 	out->acknowledged += acknowledged;
-	out->in_flight += count_writes(judge, judge->acked, judge->begun);
+	out->in_flight += count_writes(plan, session, judge->acked, judge->begun);
 	out->in_flight_kept += count_kept(judge);
 	out->lost += judge->lost + judge->is_older_lost;
 	out->survived += acknowledged - judge->lost;
@@ -610,4 +609,17 @@ crash_judge(struct crash_report *out, const struct crash_state *state,
 	}
 	out->is_broken = promise != CRASH_PROMISE_NOTHING && out->wrongs != 0;
 	return rc;
+}
+
+void
+crash_judge_unseen(struct crash_report *out, const struct crash_state *state,
+	const struct crash_moment *moment)
+{
+	for (uint32_t s = 0; s < state->plan->sessions; s++) {
+		uint64_t acked = moment->acked[s];
+		uint64_t writes = count_writes(state->plan, s, state->start[s], acked);
+		out->acknowledged += writes;
+		out->lost += writes;
+		out->in_flight += count_writes(state->plan, s, acked, moment->begun[s]);
+	}
 }

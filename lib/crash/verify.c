@@ -513,6 +513,8 @@ crash_verify(struct crash_report *out, const struct crash_subject *subject,
 	}
 	int rc = pid < 0 ? error_system("a process cannot be made")
 			 : watch(room, pid, subject->timeout_ns);
+	if (rc == NB_OK && !room->is_seen)
+		crash_judge_unseen(&room->report, state, moment);
 	if (rc == NB_OK) {
 		uint32_t promise = crash_promise(subject->how, subject->durability);
 		*out = room->report;
