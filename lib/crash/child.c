@@ -212,6 +212,8 @@ finish(struct writer *writers, uint32_t count, struct nb_db *db, struct crash_bo
 	if (rc != NB_OK)
 		give_up(board, "close", rc);
 	board->close_ns = clock_monotonic() - begin;
+	if (writers[0].point != NULL)
+		writers[0].point();
 }
 
 _Noreturn void

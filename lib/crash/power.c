@@ -1,15 +1,488 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rounds of power loss. They need the calls of the writer recorded (record.h), which this
- * build cannot do yet.
+ * Rounds of power loss. A round records some hundred operations in a process of its own,
+ * and then makes of the recording the states that a power loss, or a kill, may leave
+ * (image.h), each of which is given to the check.
+ *
+ * Where to cut. What is broken shows where something was promised: just before a sync has
+ * returned, and just after an operation has, when all that is not synced may be gone. Four
+ * of five lossy states are there, spread over all such moments, so that with as many states
+ * as moments each of them is met; the others are anywhere. At `commit` one of
+ * four states is a kill, as it is at the other levels always: what those promise of
+ * a power loss is nothing that could be checked.
+ *
+ * Rounds come in threes: a new database; the one that it has become, closed; and one that a
+ * state of the round before has left, so that a recovery is recorded and cut as well.
  */
+#include "crash/power.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "base/error.h"
-#include "crash/crash.h"
+#include "base/process.h"
+#include "base/rng.h"
+#include "crash/image.h"
+#include "crash/preload.h"
+
+enum { OPS = 300, STATES = 50, ROUNDS_OF_CHAIN = 3 };
+
+/* Of addresses; what is written takes memory. Some 300 operations write 1 to 20 MiB. */
+#define LOG_BYTES (UINT64_C(1) << 30)
+
+struct power {
+	struct crash_run *run;
+	struct preload recorder;
+	struct record_log *log;
+	struct crash_board *board;
+	struct crash_plan plan;
+	struct crash_state state; /* of the database that a round begins with */
+	struct crash_state found; /* of a state that was checked */
+	struct rng rng;
+	char *database, *base, *copy, *try; /* directories in scratch */
+	uint32_t round, chain_round;
+	bool is_made; /* the database was open before the round */
+	bool is_told; /* that something is not seen */
+};
+
+/* ---- moments ---- */
+
+/** Whether a state may be made in which entry `done` is the one in flight. */
+static bool
+is_moment(const struct image *image, uint64_t done)
+{
+	if (done >= image_count(image))
+		return true;
+	uint32_t kind = image_entry(image, done)->kind;
+	return kind != RECORD_MAPPED && kind != RECORD_BASE;
+}
+
+/** Where something was just promised, or is about to be. */
+static bool
+is_boundary(const struct image *image, uint64_t done)
+{
+	const struct record_entry *entry = image_entry(image, done);
+	return record_is_sync(entry) || entry->kind == RECORD_POINT;
+}
+
+int
+power_moments_create(struct power_moments *moments, const struct image *image, bool is_coarse)
+{
+	uint64_t count = image_count(image);
+	*moments = (struct power_moments){.any = malloc((count + 1) * sizeof(uint64_t)),
+		.boundaries = malloc((count + 1) * sizeof(uint64_t)),
+		.kills = malloc((count + 1) * sizeof(uint64_t))};
+	if (moments->any == NULL || moments->boundaries == NULL || moments->kills == NULL) {
+		power_moments_destroy(moments);
+		return error_set(NB_FAIL, "out of memory");
+	}
+	for (uint64_t i = 0; i <= count; i++) {
+		if (!is_moment(image, i))
+			continue;
+		moments->any[moments->any_count++] = i;
+		if (i < count && is_boundary(image, i))
+			moments->boundaries[moments->boundary_count++] = i;
+		/* what large mappings had between two looks is not known */
+		if (!is_coarse || i == count || image_entry(image, i)->kind == RECORD_POINT)
+			moments->kills[moments->kill_count++] = i;
+	}
+	return NB_OK;
+}
+
+void
+power_moments_destroy(struct power_moments *moments)
+{
+	free(moments->any);
+	free(moments->boundaries);
+	free(moments->kills);
+	*moments = (struct power_moments){0};
+}
+
+/** Number `i` of `total`, spread over `count` and drawn within its share. */
+static uint64_t
+spread(const uint64_t *from, uint64_t count, uint64_t i, uint64_t total, struct rng *rng)
+{
+	if (total <= count) {
+		uint64_t begin = i * count / total, end = (i + 1) * count / total;
+		return from[begin + rng_below(rng, end > begin ? end - begin : 1)];
+	}
+	return from[i < count ? i : rng_below(rng, count)];
+}
+
+void
+power_draw(struct power_draw *out, const struct power_moments *moments, uint64_t i,
+	uint64_t total, bool has_losses, struct rng *rng)
+{
+	enum { KILL_OF = 4, ANYWHERE_OF = 5 };
+	bool is_kill = !has_losses || i % KILL_OF == KILL_OF - 1;
+	uint64_t lossy = i - i / KILL_OF, all_lossy = total - total / KILL_OF;
+	*out = (struct power_draw){.seed = rng_next(rng)};
+	if (is_kill) {
+		uint64_t kills = has_losses ? total / KILL_OF : total;
+		out->kind = rng_below(rng, 4) == 0 ? IMAGE_PART : IMAGE_WHOLE;
+		out->done = spread(moments->kills, moments->kill_count,
+			has_losses ? i / KILL_OF : i, kills, rng);
+		return;
+	}
+	/* nothing unsynced is what most often shows that a sync is missing */
+	uint64_t kind = rng_below(rng, IMAGE_KINDS - IMAGE_NONE + 2);
+	out->kind = kind < IMAGE_KINDS - IMAGE_NONE ? IMAGE_NONE + (uint32_t)kind : IMAGE_NONE;
+	bool is_anywhere = lossy % ANYWHERE_OF == ANYWHERE_OF - 1 ||
+		moments->boundary_count == 0;
+	if (is_anywhere)
+		out->done = moments->any[rng_below(rng, moments->any_count)];
+	else
+		out->done = spread(moments->boundaries, moments->boundary_count,
+			lossy - lossy / ANYWHERE_OF, all_lossy - all_lossy / ANYWHERE_OF, rng);
+}
+
+/**
+ * How far the sessions were just before entry `done` was recorded: what had returned when any
+ * call so far began, and what had been begun when it was recorded.
+ */
+static void
+find_moment(struct crash_moment *out, const struct power *power, const struct image *image,
+	uint64_t done)
+{
+	uint64_t count = image_count(image);
+	*out = (struct crash_moment){.is_made = power->is_made};
+	memcpy(out->begun, power->state.start, sizeof(out->begun));
+	memcpy(out->acked, power->state.start, sizeof(out->acked));
+	for (uint64_t i = 0; i < count && i <= done; i++) {
+		const struct crash_moment *moment = &image_entry(image, i)->moment;
+		if (image_entry(image, i)->kind == RECORD_BASE)
+			continue;
+		out->is_made |= moment->is_made;
+		for (uint32_t s = 0; s < power->plan.sessions; s++) {
+			if (moment->acked[s] > out->acked[s])
+				out->acked[s] = moment->acked[s];
+			if (moment->begun[s] > out->begun[s])
+				out->begun[s] = moment->begun[s];
+		}
+	}
+	if (done >= count && !power->log->is_full) {
+		crash_moment_read(out, power->board, power->plan.sessions);
+		out->is_made |= power->is_made;
+	}
+}
+
+/* ---- one state ---- */
+
+static int
+check_state(struct power *power, struct image *image, const struct power_draw *draw)
+{
+	struct crash_run *run = power->run;
+	struct crash_subject subject = run->subject;
+	struct crash_moment moment;
+	struct crash_report report;
+	struct nb_crash_args as_kill = *run->args;
+	const struct nb_crash_args *args = run->args;
+	char when[CRASH_TEXT_SIZE];
+	bool is_kill = draw->kind <= IMAGE_PART;
+	image_make(image, draw->done,
+		&(struct image_choice){.kind = draw->kind,
+			.file_system = args->file_system,
+			.seed = draw->seed});
+	image_tell(image, when, sizeof(when));
+	find_moment(&moment, power, image, draw->done);
+	subject.how = is_kill ? NB_CRASH_KILL : NB_CRASH_POWER;
+	process_remove_tree(power->try);
+	process_remove_tree(power->copy);
+	crash_state_copy(&power->found, &power->state);
+	int rc = image_write(image, power->try);
+	if (rc == NB_OK)
+		rc = crash_verify(&report, &subject, &power->found, &moment, power->try);
+	bool is_kept = rc == NB_OK && report.wrongs != 0 && args->keep != NULL;
+	if (is_kept) /* as it was before it was opened: it is still in memory */
+		rc = image_write(image, power->copy);
+	if (rc != NB_OK)
+		return rc;
+	as_kill.how = subject.how; /* what is kept is checked again by what it is */
+	run->args = &as_kill;
+	rc = crash_run_take(run, &report,
+		&(struct crash_evidence){.round = power->round,
+			.when = when,
+			.files = is_kept ? power->copy : NULL,
+			.state = &power->state,
+			.moment = &moment});
+	run->args = args;
+	return rc;
+}
+
+/* ---- the recording ---- */
+
+/** In the child: never returns. */
+static _Noreturn void
+write_recorded(struct power *power, pid_t parent, uint64_t ops)
+{
+	crash_child_begin(parent);
+	int error = power->recorder.begin(
+		power->database, power->log, power->board, power->plan.sessions);
+	if (error != 0) {
+		power->board->failed = NB_FAIL;
+		snprintf(power->board->text, sizeof(power->board->text),
+			"the recorder does not begin: %s", strerror(error));
+		_exit(EXIT_FAILURE);
+	}
+	crash_child(&power->run->subject, &power->state, power->board, power->database, ops);
+}
+
+static int
+judge_writer(const struct power *power, int how, int status, uint64_t timeout_ns)
+{
+	char text[CRASH_TEXT_SIZE];
+	process_describe_end(text, sizeof(text), how, status, timeout_ns);
+	if (text[0] == '\0')
+		return NB_OK;
+	if (power->board->text[0] != '\0')
+		snprintf(text, sizeof(text), "%s", power->board->text);
+	return error_set(
+		NB_FAIL, "%s, while it was recorded: %s", power->run->args->engine->name, text);
+}
+
+static int
+record(struct power *power)
+{
+	struct crash_run *run = power->run;
+	uint64_t ops = run->args->ops != 0 ? run->args->ops : OPS;
+	/* a recording takes its time in the midst of each call */
+	uint64_t timeout_ns = run->subject.timeout_ns;
+	int status = 0;
+	record_create(power->log, LOG_BYTES);
+	crash_board_begin(power->board, &power->state);
+	fflush(NULL);
+	pid_t parent = getpid(), pid = fork();
+	if (pid == 0)
+		write_recorded(power, parent, ops);
+	if (pid < 0)
+		return error_system("a process cannot be made");
+	int how = process_await(pid, &status, timeout_ns);
+	if (how != PROCESS_ENDED)
+		process_kill(pid, &status);
+	return how == PROCESS_STOPPED ? error_interrupted()
+				      : judge_writer(power, how, status, timeout_ns);
+}
+
+static void
+count_calls(struct power *power, const struct image *image)
+{
+	struct nb_crash_tally *tally = power->run->tally;
+	for (uint64_t i = 0; i < image_count(image); i++) {
+		const struct record_entry *entry = image_entry(image, i);
+		tally->mapped_pages += entry->kind == RECORD_MAPPED;
+		tally->syncs += record_is_sync(entry);
+		tally->calls += entry->kind != RECORD_MAPPED && entry->kind != RECORD_BASE &&
+			entry->kind != RECORD_POINT;
+	}
+}
+
+/** Say, once, what the recording does not show. */
+static int
+tell_gaps(struct power *power, struct image *image)
+{
+	char text[CRASH_TEXT_SIZE] = "";
+	if (power->log->is_full) {
+		snprintf(text, sizeof(text), "memory for the recording has not sufficed");
+	} else {
+		image_make(
+			image, image_count(image), &(struct image_choice){.kind = IMAGE_WHOLE});
+		int rc = image_differs(image, power->database, text, sizeof(text));
+		if (rc < 0)
+			return rc;
+		if (rc > 0)
+			strncat(text, ", other than was recorded",
+				sizeof(text) - strlen(text) - 1);
+	}
+	if (power->log->is_blind)
+		snprintf(text, sizeof(text), "%s", power->log->blind);
+	if (text[0] != '\0' && !power->is_told)
+		log_message(NB_LOG_WARNING,
+			"%s: not all of its writes are seen (%s): what is found, and what is "
+			"not, may be due to that",
+			power->run->args->engine->name, text);
+	power->is_told |= text[0] != '\0';
+	return NB_OK;
+}
+
+/* ---- rounds ---- */
+
+static int
+begin_chain(struct power *power)
+{
+	process_remove_tree(power->database);
+	if (mkdir(power->database, 0700) != 0)
+		return error_system("%s cannot be made", power->database);
+	crash_plan_create(&power->plan, power->run->args->engine, power->run->args->sessions,
+		rng_next(&power->rng));
+	memset(power->state.last, 0, crash_state_keys(&power->state) * sizeof(uint64_t));
+	memset(power->state.start, 0, sizeof(power->state.start));
+	power->chain_round = 0;
+	power->is_made = false;
+	return NB_OK;
+}
+
+/**
+ * What the next round begins with: the database of this one, as its close or a crash has
+ * left it, and what is in it, which a copy tells. Something wrong in it: a new one.
+ */
+static int
+go_on(struct power *power, struct image *image)
+{
+	struct crash_report report;
+	struct crash_moment moment;
+	uint64_t done = image_count(image);
+	uint32_t kind = IMAGE_WHOLE;
+	if (++power->chain_round == ROUNDS_OF_CHAIN)
+		return NB_OK;
+	if (power->chain_round == ROUNDS_OF_CHAIN - 1) {
+		done -= rng_below(&power->rng, done / 2 + 1);
+		while (!is_moment(image, done))
+			done++;
+		kind = power->run->subject.durability == NB_DUR_COMMIT ? IMAGE_RANDOM
+								       : IMAGE_WHOLE;
+	}
+	image_make(image, done,
+		&(struct image_choice){.kind = kind,
+			.file_system = power->run->args->file_system,
+			.seed = rng_next(&power->rng)});
+	find_moment(&moment, power, image, done);
+	process_remove_tree(power->try);
+	process_remove_tree(power->database);
+	crash_state_copy(&power->found, &power->state);
+	int rc = image_write(image, power->try);
+	if (rc == NB_OK)
+		rc = image_write(image, power->database);
+	if (rc == NB_OK)
+		rc = crash_verify(
+			&report, &power->run->subject, &power->found, &moment, power->try);
+	if (rc != NB_OK)
+		return rc;
+	if (report.wrongs != 0 || !moment.is_made)
+		power->chain_round = ROUNDS_OF_CHAIN;
+	crash_state_copy(&power->state, &power->found);
+	memcpy(power->state.start, moment.begun, sizeof(moment.begun));
+	power->is_made = true;
+	return NB_OK;
+}
+
+static int
+check_states(struct power *power, struct image *image)
+{
+	struct power_moments moments;
+	const struct nb_crash_args *args = power->run->args;
+	uint64_t states = args->states != 0 ? args->states : STATES;
+	bool has_losses = args->durability == NB_DUR_COMMIT;
+	int rc = power_moments_create(&moments, image, power->log->is_coarse != 0);
+	for (uint64_t i = 0; rc == NB_OK && i < states; i++) {
+		struct power_draw draw;
+		power_draw(&draw, &moments, i, states, has_losses, &power->rng);
+		rc = crash_run_progress(
+			power->run, power->round * states + i, (uint64_t)args->rounds * states);
+		if (rc == NB_OK)
+			rc = check_state(power, image, &draw);
+	}
+	power_moments_destroy(&moments);
+	return rc;
+}
+
+static int
+do_round(struct power *power)
+{
+	struct image *image = NULL;
+	int rc = NB_OK;
+	if (power->chain_round == ROUNDS_OF_CHAIN)
+		rc = begin_chain(power);
+	process_remove_tree(power->base);
+	if (rc == NB_OK)
+		rc = process_copy_tree(power->base, power->database);
+	if (rc == NB_OK)
+		rc = record(power);
+	if (rc == NB_OK)
+		rc = image_new(&image, power->log, power->base);
+	if (rc != NB_OK)
+		return rc;
+	count_calls(power, image);
+	rc = tell_gaps(power, image);
+	if (rc == NB_OK)
+		rc = check_states(power, image);
+	if (rc == NB_OK)
+		rc = go_on(power, image);
+	power->run->tally->rounds += rc == NB_OK;
+	image_delete(image);
+	return rc;
+}
+
+static int
+do_rounds(struct power *power)
+{
+	const struct nb_crash_args *args = power->run->args;
+	uint64_t states = args->states != 0 ? args->states : STATES;
+	power->chain_round = ROUNDS_OF_CHAIN;
+	for (power->round = 0; power->round < args->rounds; power->round++) {
+		int rc = do_round(power);
+		if (rc != NB_OK)
+			return rc;
+	}
+	return crash_run_progress(power->run, args->rounds * states, args->rounds * states);
+}
+
+static int
+make_paths(struct power *power)
+{
+	const char *scratch = power->run->scratch;
+	if (asprintf(&power->database, "%s/database", scratch) < 0 ||
+		asprintf(&power->base, "%s/base", scratch) < 0 ||
+		asprintf(&power->copy, "%s/copy", scratch) < 0 ||
+		asprintf(&power->try, "%s/try", scratch) < 0)
+		return error_set(NB_FAIL, "out of memory");
+	return NB_OK;
+}
+
+static int
+make_shared(struct power *power)
+{
+	power->log = mmap(NULL, LOG_BYTES, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (power->log == MAP_FAILED) {
+		power->log = NULL;
+		return error_system("memory for the recording cannot be had");
+	}
+	return crash_board_new(&power->board);
+}
 
 int
 crash_run_power(struct crash_run *run)
 {
-	return error_set(NB_UNSUPPORTED,
-		"%s: a loss of power cannot be simulated by this build",
-		run->args->engine->name);
+	struct power power = {.run = run};
+	if (!preload_find(&power.recorder))
+		return error_set(NB_UNSUPPORTED,
+			"a power loss is simulated by recording each call, and the recorder is "
+			"not in this process: it has to be in LD_PRELOAD");
+	rng_create(&power.rng, run->args->seed);
+	crash_plan_create(&power.plan, run->args->engine, run->args->sessions, 0);
+	int rc = make_paths(&power);
+	if (rc == NB_OK)
+		rc = make_shared(&power);
+	if (rc == NB_OK)
+		rc = crash_state_create(&power.state, &power.plan);
+	if (rc == NB_OK)
+		rc = crash_state_create(&power.found, &power.plan);
+	if (rc == NB_OK)
+		rc = do_rounds(&power);
+	crash_state_destroy(&power.state);
+	crash_state_destroy(&power.found);
+	crash_board_delete(power.board);
+	if (power.log != NULL)
+		munmap(power.log, LOG_BYTES);
+	free(power.database);
+	free(power.base);
+	free(power.copy);
+	free(power.try);
+	return rc;
 }

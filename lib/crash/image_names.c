@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which names there are. A directory has one file under each name, so a rename takes one
+ * name away and puts another; that also tells what comes of it where an earlier change of
+ * the same name was lost. Names are few, hundreds, so they are a list.
+ */
+#include "crash/image_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+image_names_clear(struct image_names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->names[i].path);
+	free(names->names);
+	*names = (struct image_names){0};
+}
+
+static struct image_name *
+find(const struct image_names *names, const char *path)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(names->names[i].path, path) == 0)
+			return &names->names[i];
+	return NULL;
+}
+
+static char *
+copy_of(const char *text)
+{
+	size_t size = strlen(text) + 1;
+	return memcpy(image_grown(NULL, size), text, size);
+}
+
+void
+image_names_set(struct image_names *names, const char *path, uint64_t file)
+{
+	struct image_name *name = find(names, path);
+	if (name == NULL) {
+		if (names->count == names->room) {
+			names->room = names->room * 2 + 16;
+			names->names = image_grown(
+				names->names, names->room * sizeof(struct image_name));
+		}
+		name = &names->names[names->count++];
+		name->path = copy_of(path);
+	}
+	name->file = file;
+}
+
+static void
+unset(struct image_names *names, const char *path)
+{
+	struct image_name *name = find(names, path);
+	if (name == NULL)
+		return;
+	free(name->path);
+	size_t behind = (size_t)(names->names + names->count - (name + 1));
+	memmove(name, name + 1, behind * sizeof(*name));
+	names->count--;
+}
+
+/** A directory with all that is below it. */
+static void
+move_directory(struct image_names *names, const char *from, const char *to)
+{
+	size_t from_length = strlen(from), to_length = strlen(to);
+	unset(names, to);
+	for (size_t i = 0; i < names->count; i++) {
+		struct image_name *name = &names->names[i];
+		const char *rest = name->path + from_length;
+		if (strncmp(name->path, from, from_length) != 0 ||
+			(*rest != '/' && *rest != '\0'))
+			continue;
+		char *path = image_grown(NULL, to_length + strlen(rest) + 1);
+		memcpy(path, to, to_length);
+		strcpy(path + to_length, rest);
+		free(name->path);
+		name->path = path;
+	}
+}
+
+static void
+apply(struct image_names *names, const struct record_entry *entry)
+{
+	const char *path = record_path(entry), *path2 = record_path2(entry);
+	switch (entry->kind) {
+	case RECORD_CREATE:
+		if (entry->path_size > 0)
+			image_names_set(names, path, entry->file);
+		break;
+	case RECORD_RENAME:
+		if (entry->file == 0) {
+			move_directory(names, path, path2);
+		} else {
+			unset(names, path);
+			image_names_set(names, path2, entry->file);
+		}
+		break;
+	case RECORD_LINK:
+		image_names_set(names, path2, entry->file);
+		break;
+	case RECORD_MKDIR:
+		image_names_set(names, path, 0);
+		break;
+	case RECORD_UNLINK:
+	case RECORD_RMDIR:
+		unset(names, path);
+		break;
+	default: /* sizes */
+		break;
+	}
+}
+
+void
+image_names_make(struct image *image)
+{
+	image_names_clear(&image->names);
+	for (size_t i = 0; i < image->base.count; i++)
+		image_names_set(
+			&image->names, image->base.names[i].path, image->base.names[i].file);
+	for (uint32_t i = 0; i < image->count; i++)
+		if (image->has_metadata[i])
+			apply(&image->names, image->entries[i]);
+}
+
+bool
+image_is_in(const char *path, const char *dir)
+{
+	size_t length = strlen(dir);
+	if (strncmp(path, dir, length) != 0)
+		return false;
+	path += length;
+	if (length > 0 && *path++ != '/')
+		return false;
+	return path[0] != '\0' && strchr(path, '/') == NULL;
+}
+
+bool
+image_changes_dir(const struct record_entry *entry, const char *dir)
+{
+	bool is_name = image_is_metadata(entry) && entry->kind != RECORD_TRUNCATE;
+	return is_name &&
+		((entry->path_size > 0 && image_is_in(record_path(entry), dir)) ||
+			(entry->path2_size > 0 && image_is_in(record_path2(entry), dir)));
+}

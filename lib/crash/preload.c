@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where the recorder is, and whether it is in this process. Like an engine it is looked for
+ * in the build tree if the program runs from there, else where it was installed, and then
+ * beside the library, for a tree that was moved.
+ */
+#include "crash/preload.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/place.h"
+
+static const char name[] = "libmininb-recorder.so";
+
+/** `dir`/`part`/name if it is there; else NULL. */
+static char *
+find_in(const char *dir, const char *part)
+{
+	char *path = NULL, *real = NULL;
+	if (dir != NULL && asprintf(&path, "%s/%s/%s", dir, part, name) >= 0)
+		real = realpath(path, NULL);
+	free(path);
+	return real;
+}
+
+char *
+nb_crash_recorder_path(void)
+{
+	if (place_is_build_tree())
+		return find_in(NB_BUILD_ROOT, "lib/crash");
+	char *path = find_in(NB_ENGINE_DIR, "..");
+	char *beside = path == NULL ? place_of_library() : NULL;
+	if (beside != NULL)
+		path = find_in(beside, "mininb");
+	free(beside);
+	return path;
+}
+
+bool
+preload_find(struct preload *recorder)
+{
+	void *begin = dlsym(RTLD_DEFAULT, RECORDER_BEGIN);
+	void *point = dlsym(RTLD_DEFAULT, RECORDER_POINT);
+	memcpy(&recorder->begin, &begin, sizeof(begin));
+	memcpy(&recorder->point, &point, sizeof(point));
+	return begin != NULL && point != NULL;
+}
+
+int
+nb_crash_recorder_is_loaded(void)
+{
+	struct preload recorder;
+	return preload_find(&recorder);
+}
