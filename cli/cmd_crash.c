@@ -18,6 +18,7 @@
 #include "message.h"
 #include "options.h"
 #include "output.h"
+#include "preload.h"
 #include "progress.h"
 
 /* A recovery takes milliseconds; on a slow disk, of a level that syncs, seconds. */
@@ -290,6 +291,8 @@ int
 cmd_crash(const struct options *options)
 {
 	struct drivers drivers;
+	if (options->is_power && options->again == NULL && !nb_crash_recorder_is_loaded())
+		return preload_recorder();
 	int status = output_begin(options);
 	if (status != STATUS_DONE)
 		return status;

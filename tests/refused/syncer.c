@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A small engine that does all it takes to survive a loss of power, or leaves one step out, as
+ * its option says: a log of checked records, each synced when it is appended. A new log is
+ * written under another name, synced, renamed, and its directory is synced.
+ */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <mininb/engine.h>
+
+enum {
+	NONE,
+	DATA,   /* an append is not synced */
+	NAMES,  /* the directory is not */
+	RENAMES /* a new log is renamed before it is synced */
+};
+
+static const struct nb_option options[] = {
+	{.name = "left_out",
+		.type = NB_OPT_CHOICE,
+		.def = "none",
+		.choices = "none|data|names|renames",
+		.help = "the step that is left out"},
+	{.name = NULL},
+};
+
+enum { RECORDS = 1024, DELETED = -1 };
+
+static const char magic[8] = "syncer 1";
+
+struct head {
+	uint32_t sum, key_size;
+	int32_t value_size; /* DELETED: none */
+};
+
+struct record {
+	unsigned char *bytes; /* key, value */
+	uint32_t key_size;
+	int32_t value_size;
+};
+
+struct nb_db {
+	const struct nb_host *host;
+	uint64_t left_out;
+	uint32_t durability;
+	int log;
+	off_t end;
+	size_t count;
+	struct record records[RECORDS];
+};
+
+static uint32_t
+sum_of(const struct head *head, const unsigned char *bytes, size_t size)
+{
+	uint32_t hash = 0x811c9dc5u ^ head->key_size ^ (uint32_t)head->value_size << 12;
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ bytes[i]) * 0x01000193u; /* FNV-1a */
+	return hash;
+}
+
+static size_t
+size_of(const struct head *head)
+{
+	return head->key_size + (head->value_size > 0 ? (size_t)head->value_size : 0);
+}
+
+static struct record *
+find(struct nb_db *db, const void *key, size_t size)
+{
+	for (size_t i = 0; i < db->count; i++)
+		if (db->records[i].key_size == size &&
+			memcmp(db->records[i].bytes, key, size) == 0)
+			return &db->records[i];
+	return NULL;
+}
+
+static void
+apply(struct nb_db *db, const struct head *head, const unsigned char *bytes)
+{
+	struct record *record = find(db, bytes, head->key_size);
+	if (record == NULL && db->count == RECORDS)
+		abort();
+	if (record == NULL)
+		record = &db->records[db->count++];
+	free(record->bytes);
+	*record = (struct record){malloc(size_of(head) + 1), head->key_size, head->value_size};
+	if (record->bytes == NULL)
+		abort();
+	memcpy(record->bytes, bytes, size_of(head));
+}
+
+static int
+sync_of(const struct nb_db *db, int fd, uint64_t step)
+{
+	if (db->durability != NB_DUR_COMMIT || db->left_out == step || fsync(fd) == 0)
+		return NB_OK;
+	return db->host->fail(NB_FAIL, "no sync");
+}
+
+static int
+make_log(struct nb_db *db, int dir)
+{
+	int fd = openat(dir, "log.new", O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, magic, sizeof(magic)) != sizeof(magic))
+		return db->host->fail(NB_FAIL, "no log can be made");
+	int rc = sync_of(db, fd, RENAMES);
+	if (rc == NB_OK && renameat(dir, "log.new", dir, "log") != 0)
+		rc = db->host->fail(NB_FAIL, "the log cannot be renamed");
+	if (rc == NB_OK)
+		rc = sync_of(db, dir, NAMES);
+	db->log = fd;
+	return rc;
+}
+
+/** Up to the first record that is not whole, which is cut off. */
+static int
+replay(struct nb_db *db)
+{
+	struct stat info;
+	unsigned char *log = NULL;
+	if (fstat(db->log, &info) == 0)
+		log = malloc((size_t)info.st_size + 1);
+	if (log == NULL || pread(db->log, log, (size_t)info.st_size, 0) != info.st_size ||
+		(size_t)info.st_size < sizeof(magic) ||
+		memcmp(log, magic, sizeof(magic)) != 0) {
+		free(log);
+		return db->host->fail(NB_FAIL, "the log is none");
+	}
+	size_t at = sizeof(magic), size = (size_t)info.st_size;
+	for (struct head head; size - at >= sizeof(head); at += sizeof(head) + size_of(&head)) {
+		memcpy(&head, log + at, sizeof(head));
+		if (head.key_size == 0 || size_of(&head) > size - at - sizeof(head) ||
+			sum_of(&head, log + at + sizeof(head), size_of(&head)) != head.sum)
+			break;
+		apply(db, &head, log + at + sizeof(head));
+	}
+	free(log);
+	db->end = (off_t)at;
+	if (ftruncate(db->log, db->end) != 0)
+		return db->host->fail(NB_FAIL, "the log cannot be cut");
+	return sync_of(db, db->log, DATA);
+}
+
+static int
+db_close(struct nb_db *db)
+{
+	for (size_t i = 0; i < db->count; i++)
+		free(db->records[i].bytes);
+	if (db->log >= 0)
+		close(db->log);
+	free(db);
+	return NB_OK;
+}
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return args->host->fail(NB_FAIL, "out of memory");
+	db->host = args->host;
+	db->left_out = args->options[0].u64;
+	db->durability = args->durability;
+	int dir = open(args->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	db->log = openat(dir, "log", O_RDWR | O_CLOEXEC);
+	int rc = NB_OK;
+	if (db->log < 0)
+		rc = (args->flags & NB_OPEN_CREATE) != 0
+			? make_log(db, dir)
+			: db->host->fail(NB_FAIL, "there is no log");
+	close(dir);
+	if (rc == NB_OK)
+		rc = replay(db);
+	if (rc == NB_OK)
+		*out = db;
+	else
+		db_close(db);
+	return rc;
+}
+
+static int
+append(struct nb_db *db, struct nb_slice key, struct nb_slice value, int32_t value_size)
+{
+	struct head head = {.key_size = (uint32_t)key.size, .value_size = value_size};
+	size_t size = sizeof(head) + size_of(&head);
+	unsigned char *bytes = malloc(size);
+	if (bytes == NULL)
+		return db->host->fail(NB_FAIL, "out of memory");
+	memcpy(bytes + sizeof(head), key.data, key.size);
+	if (value_size > 0)
+		memcpy(bytes + sizeof(head) + key.size, value.data, value.size);
+	head.sum = sum_of(&head, bytes + sizeof(head), size_of(&head));
+	memcpy(bytes, &head, sizeof(head));
+	int rc = pwrite(db->log, bytes, size, db->end) == (ssize_t)size
+		? sync_of(db, db->log, DATA)
+		: db->host->fail(NB_FAIL, "the log cannot be written");
+	db->end += (off_t)size;
+	if (rc == NB_OK)
+		apply(db, &head, bytes + sizeof(head));
+	free(bytes);
+	return rc;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	(void)id;
+	*out = (void *)db;
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	(void)session;
+	return NB_OK;
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	const struct record *record = find((void *)session, key.data, key.size);
+	if (record == NULL || record->value_size == DELETED)
+		return NB_NOT_FOUND;
+	*value = (struct nb_slice){
+		record->bytes + record->key_size, (size_t)record->value_size};
+	return NB_OK;
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return append((void *)session, key, value, (int32_t)value.size);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	return append((void *)session, key, (struct nb_slice){NULL, 0}, DELETED);
+}
+
+static const char *
+version(void)
+{
+	return "1.0";
+}
+
+static const struct nb_engine engine = {
+	.abi = NB_ENGINE_ABI,
+	.size = sizeof(engine),
+	.name = "syncer",
+	.summary = "made for the tests of power loss",
+	.licence = "BSD-2-Clause",
+	.home = "part of mininb",
+	.build = NB_ENGINE_BUILD,
+	.caps = NB_CAP_PERSISTENT,
+	.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_COMMIT),
+	.auto_durability = NB_DUR_PROCESS,
+	.key_size_max = 64,
+	.value_size_max = 4096,
+	.options = options,
+	.version = version,
+	.open = db_open,
+	.close = db_close,
+	.session_open = session_open,
+	.session_close = session_close,
+	.get = get,
+	.put = put,
+	.del = del,
+};
+
+NB_ENGINE_PLUGIN(engine)

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rounds of power loss on an engine that does all that it takes, and on the same with one
+ * step left out: the first passes on either file system, and each of the others is found,
+ * where it is one. It runs with the recorder preloaded.
+ */
+#include "crash/power.h"
+
+#include "run/engine.h"
+#include "scratch.h"
+#include "unit.h"
+
+static struct nb_engine_ref *ref;
+static struct nb_option_value *values;
+
+/** What was told, the first of it. */
+static struct {
+	uint32_t count, is_broken;
+	char text[512], when[512], kept[256];
+} told;
+
+static void
+take(void *to, const struct nb_crash_finding *finding)
+{
+	(void)to;
+	if (told.count++ > 0)
+		return;
+	told.is_broken = finding->is_broken;
+	snprintf(told.text, sizeof(told.text), "%s", finding->text);
+	snprintf(told.when, sizeof(told.when), "%s", finding->when);
+	snprintf(
+		told.kept, sizeof(told.kept), "%s", finding->kept != NULL ? finding->kept : "");
+}
+
+static struct nb_crash_args
+args_of(uint32_t durability, uint32_t file_system)
+{
+	struct nb_crash_args args = NB_CRASH_ARGS_INIT;
+	args.engine = nb_engine_table(ref);
+	args.options = values;
+	args.driver = "syncer";
+	args.how = NB_CRASH_POWER;
+	args.durability = durability;
+	args.file_system = file_system;
+	args.rounds = 1;
+	args.states = 60;
+	args.ops = 12;
+	args.scratch = ".";
+	args.report = take;
+	return args;
+}
+
+static void
+load(const char *left_out)
+{
+	char driver[512], option[64];
+	const char *options[] = {option};
+	snprintf(driver, sizeof(driver), "%s/syncer.so", getenv("MININB_TEST_PLUGINS"));
+	snprintf(option, sizeof(option), "left_out=%s", left_out);
+	ck_assert_int_eq(nb_engine_load(&ref, driver), 0);
+	ck_assert_int_eq(nb_engine_configure(&values, ref, options, 1), 0);
+}
+
+static void
+unload(void)
+{
+	nb_options_delete(values, nb_engine_table(ref));
+	nb_engine_unload(ref);
+}
+
+/** How many of the states are wrong. */
+static uint32_t
+broken(struct nb_crash_tally *tally, const struct nb_crash_args *args)
+{
+	memset(&told, 0, sizeof(told));
+	int rc = nb_crash(tally, args);
+	ck_assert_msg(rc == 0, "%s", nb_error_text());
+	ck_assert_uint_eq(tally->rounds, args->rounds);
+	ck_assert_uint_eq(tally->crashes, args->rounds * args->states);
+	ck_assert_uint_gt(tally->calls, 0);
+	ck_assert_uint_eq(told.is_broken, tally->broken > 0);
+	return tally->broken;
+}
+
+static bool
+is_found(const char *left_out, uint32_t durability, uint32_t file_system, uint32_t wrong)
+{
+	struct nb_crash_tally tally;
+	load(left_out);
+	struct nb_crash_args args = args_of(durability, file_system);
+	bool is_broken = broken(&tally, &args) > 0;
+	if (is_broken)
+		ck_assert_msg(tally.wrong[wrong] > 0, "%s: %s", left_out, told.text);
+	nb_crash_tally_clear(&tally);
+	unload();
+	return is_broken;
+}
+
+/* Three rounds: a new database, a closed one, one that a power loss has left. */
+START_TEST(engine_that_syncs_all_passes)
+{
+	struct nb_crash_tally tally;
+	scratch_fresh("right");
+	load("none");
+	for (uint32_t system = NB_CRASH_JOURNALLED; system <= NB_CRASH_POSIX; system++) {
+		struct nb_crash_args args = args_of(NB_DUR_COMMIT, system);
+		args.rounds = 3;
+		args.states = 30;
+		ck_assert_msg(broken(&tally, &args) == 0, "%s: %s", told.when, told.text);
+		ck_assert_uint_gt(tally.acknowledged, 0);
+		ck_assert_uint_eq(tally.survived, tally.acknowledged);
+		ck_assert_uint_ge(tally.syncs, 3 * args.ops);
+		ck_assert_uint_eq(tally.mapped_pages, 0);
+		nb_crash_tally_clear(&tally);
+	}
+	ck_assert_int_eq(entries_of("."), 0);
+	unload();
+}
+END_TEST
+
+START_TEST(data_that_is_not_synced_is_found)
+{
+	scratch_fresh("data");
+	ck_assert(is_found("data", NB_DUR_COMMIT, NB_CRASH_JOURNALLED, NB_CRASH_LOST));
+	/* at that level nothing was promised */
+	ck_assert(!is_found("data", NB_DUR_PROCESS, NB_CRASH_JOURNALLED, NB_CRASH_LOST));
+}
+END_TEST
+
+START_TEST(directory_that_is_not_synced_is_found_on_posix_alone)
+{
+	scratch_fresh("names");
+	ck_assert(!is_found("names", NB_DUR_COMMIT, NB_CRASH_JOURNALLED, NB_CRASH_NOT_OPENED));
+	ck_assert(is_found("names", NB_DUR_COMMIT, NB_CRASH_POSIX, NB_CRASH_NOT_OPENED));
+}
+END_TEST
+
+START_TEST(rename_before_a_sync_is_found)
+{
+	scratch_fresh("renames");
+	ck_assert(is_found("renames", NB_DUR_COMMIT, NB_CRASH_JOURNALLED, NB_CRASH_NOT_OPENED));
+}
+END_TEST
+
+START_TEST(seed_and_what_is_kept_give_the_same_again)
+{
+	struct nb_crash_tally tally;
+	char text[512], when[512], kept[256];
+	scratch_fresh("again");
+	load("data");
+	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
+	args.keep = "kept";
+	args.states = 20;
+	uint32_t count = broken(&tally, &args);
+	nb_crash_tally_clear(&tally);
+	strcpy(text, told.text);
+	strcpy(when, told.when);
+	strcpy(kept, told.kept);
+	args.keep = NULL;
+	ck_assert_uint_eq(broken(&tally, &args), count);
+	nb_crash_tally_clear(&tally);
+	ck_assert_str_eq(told.text, text);
+	ck_assert_str_eq(told.when, when);
+	ck_assert_int_eq(nb_crash_again(&tally, &args, kept), 0);
+	ck_assert_uint_eq(tally.broken, 1);
+	ck_assert_str_eq(told.text, text);
+	nb_crash_tally_clear(&tally);
+	unload();
+}
+END_TEST
+
+START_TEST(each_boundary_is_met_if_there_are_states_enough)
+{
+	enum { BOUNDARIES = 7, STATES = 20 };
+	uint64_t any[100], boundaries[BOUNDARIES] = {3, 5, 8, 20, 21, 50, 99};
+	bool is_met[100] = {false};
+	for (uint64_t i = 0; i < 100; i++)
+		any[i] = i;
+	struct power_moments moments = {.any = any,
+		.any_count = 100,
+		.kills = any,
+		.kill_count = 100,
+		.boundaries = boundaries,
+		.boundary_count = BOUNDARIES};
+	struct rng rng;
+	rng_create(&rng, 1);
+	for (uint64_t i = 0; i < STATES; i++) {
+		struct power_draw draw;
+		power_draw(&draw, &moments, i, STATES, true, &rng);
+		if (draw.kind > IMAGE_PART)
+			is_met[draw.done] = true;
+		ck_assert_uint_lt(draw.done, 100);
+		ck_assert_uint_lt(draw.kind, IMAGE_KINDS);
+	}
+	for (size_t i = 0; i < BOUNDARIES; i++)
+		ck_assert(is_met[boundaries[i]]);
+}
+END_TEST
+
+START_TEST(recorder_is_found)
+{
+	ck_assert_int_eq(nb_crash_recorder_is_loaded(), 1);
+	char *path = nb_crash_recorder_path();
+	ck_assert_ptr_nonnull(path);
+	ck_assert_ptr_nonnull(strstr(path, "libmininb-recorder.so"));
+	ck_assert_int_eq(access(path, R_OK), 0);
+	free(path);
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int status = UNIT_RUN("crash_power", engine_that_syncs_all_passes,
+		data_that_is_not_synced_is_found,
+		directory_that_is_not_synced_is_found_on_posix_alone,
+		rename_before_a_sync_is_found, seed_and_what_is_kept_give_the_same_again,
+		each_boundary_is_met_if_there_are_states_enough, recorder_is_found);
+	scratch_leave();
+	return status;
+}
