@@ -55,7 +55,8 @@ run_options_of(const struct options *options, const struct nb_workload *workload
 	run.flags = (options->is_pinned ? NB_RUN_PIN : 0) |
 		(options->allows_missing ? NB_RUN_ALLOW_MISSING : 0) |
 		(options->is_fresh ? NB_RUN_FRESH : 0) | (options->is_cold ? NB_RUN_COLD : 0) |
-		(options->has_hardware ? NB_RUN_HARDWARE : 0);
+		(options->has_hardware ? NB_RUN_HARDWARE : 0) |
+		(options->is_forced ? NB_RUN_FORCE : 0);
 	run.cache_bytes = options->cache_bytes;
 	run.verify_rate = options->verify_rate;
 	run.sample_ns = run_sample_ns(options);

@@ -20,6 +20,7 @@
 #define REPORTS (ACTION_BIT(ACTION_REPORT) | ACTION_BIT(ACTION_MERGE))
 #define RESULTS (OPENS | REPORTS)
 #define FILES (RUNS | ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_SHUFFLE))
+#define FILE_MAKERS (ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_SHUFFLE))
 #define CHECKS ACTION_BIT(ACTION_CHECK)
 #define CRASHES ACTION_BIT(ACTION_CRASH)
 #define SEEDS \
@@ -65,6 +66,11 @@ const struct option_row option_table[] = {
 	{.name = "seed", .arg = "NUMBER", .type = OPTION_COUNT, .def = "1", .max = UINT64_MAX,
 		.group = GROUP_DATA, .actions = SEEDS | JOB_ACTIONS, .job_key = "seed", FIELD(seed),
 		.help = "start of all that is random; the same seed, the same data"},
+	{.name = "force", .type = OPTION_FLAG, .group = GROUP_DATA,
+		.actions = RUNS | JOBS | FILE_MAKERS | CONVERTS | REPORTS,
+		FIELD(is_forced), .help = "write databases and files that mininb did not make",
+		.detail = "Otherwise a database or a file that is there and was not made by mininb "
+			  "is neither removed nor written."},
 
 	{.name = "workload", .letter = 'w', .arg = "NAME", .type = OPTION_TEXT,
 		.group = GROUP_WORKLOAD, .actions = ACTION_BIT(ACTION_LOAD) | RUN | VS,
@@ -135,7 +141,7 @@ const struct option_row option_table[] = {
 	{.name = "fresh", .type = OPTION_FLAG, .group = GROUP_ENGINE,
 		.actions = ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_LOAD) | REPLAYS,
 		FIELD(is_fresh),
-		.help = "remove the engine's database first"},
+		.help = "remove the engine's database first, if mininb made it"},
 	{.name = "option", .letter = 'o', .arg = "NAME=VALUE", .type = OPTION_LIST,
 		.group = GROUP_ENGINE, .actions = OPENS | CHECKS | CRASHES,
 		.help = "an option of the engine's; as often as needed",
@@ -243,7 +249,8 @@ const struct option_row option_table[] = {
 		.group = GROUP_COMPARE, .actions = COMPARES, FIELD(confidence),
 		.help = "how sure intervals and verdicts are to be"},
 	{.name = "force", .type = OPTION_FLAG, .group = GROUP_COMPARE, .actions = COMPARES,
-		FIELD(is_forced), .help = "compare what cannot be compared, saying why not"},
+		FIELD(is_forced), .help = "compare what cannot be compared, saying why not",
+		.detail = "vs then also writes files that mininb did not make."},
 
 	{.name = "only", .arg = "TEXT", .type = OPTION_TEXT, .group = GROUP_MEASURE,
 		.actions = CHECKS, FIELD(only), .help = "only promises with TEXT in their name"},

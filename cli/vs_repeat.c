@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -35,20 +34,14 @@
 #include "options.h"
 #include "progress.h"
 
-enum { LOOK_MS = 1000, STOP_LOOK_MS = 100, PATH_SIZE = 4400, OPEN_MAX_FILES = 8 };
+enum { LOOK_MS = 1000, STOP_LOOK_MS = 100, PATH_SIZE = 4400 };
 
-static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *place)
-{
-	(void)st, (void)type, (void)place;
-	return remove(path);
-}
-
-/** It may not be there. */
+/** Of the directory that vs_place_create() has made; it may not be there. */
 static void
 remove_tree(const char *path)
 {
-	nftw(path, remove_one, OPEN_MAX_FILES, FTW_DEPTH | FTW_PHYS);
+	if (nb_tree_remove(path) != 0)
+		message_log(NULL, NB_LOG_WARNING, nb_error_text());
 }
 
 /** Whether the setting is one that a row of the table sets as well: "count=10". */

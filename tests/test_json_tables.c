@@ -37,7 +37,7 @@ START_TEST(there_are_as_many_names_as_values)
 	assert_names(json_result_fields, "durability", NB_DUR_COMMIT + 1);
 	assert_names(json_result_fields, "settle", NB_RUN_SETTLE_COMPACT + 1);
 	/* bits, of which this is the highest */
-	assert_names(json_result_fields, "flags", (size_t)__builtin_ctz(NB_RUN_HARDWARE) + 1);
+	assert_names(json_result_fields, "flags", (size_t)__builtin_ctz(NB_RUN_FORCE) + 1);
 	assert_names(json_group_fields, "distribution", NB_DIST_KINDS);
 	assert_names(json_group_fields, "arrivals", NB_ARRIVAL_POISSON + 1);
 	assert_names(json_group_fields, "mix", NB_OP_KINDS);

@@ -1098,7 +1098,8 @@ START_TEST(database_is_made_by_put_only_and_read_only_for_get)
 		char path[128];
 		engine.open = open_noting;
 		engine.caps |= NB_CAP_PERSISTENT;
-		rig.options.flags = NB_RUN_ALLOW_MISSING; /* memory does keep nothing */
+		rig.options.flags = NB_RUN_ALLOW_MISSING |
+			NB_RUN_FORCE; /* memory keeps nothing */
 		rig.options.cache_bytes = 4711;
 		snprintf(path, sizeof(path), "%s/memory", rig.path);
 		ck_assert_int_eq(mkdir(rig.path, 0777), 0);

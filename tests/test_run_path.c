@@ -65,9 +65,10 @@ START_TEST(fresh_put_finds_an_empty_directory)
 	make_file(&rig, "nb/memory/sub/file");
 	make_file(&rig, "nb/memory/file");
 	make_file(&rig, "nb/file");
+	rig.run->options.flags |= NB_RUN_FORCE;
 	ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
 	ck_assert(rig.run->measured.had_data);
-	rig.run->options.flags |= NB_RUN_FRESH;
+	rig.run->options.flags = NB_RUN_FRESH; /* what was forced is ours */
 	ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
 	ck_assert(!rig.run->measured.had_data);
 	ck_assert(!rig_has(&rig, "nb/memory/file") && !rig_has(&rig, "nb/memory/sub"));
@@ -84,7 +85,7 @@ START_TEST(only_a_put_is_fresh)
 		make_dir(&rig, "nb");
 		make_dir(&rig, "nb/memory");
 		make_file(&rig, "nb/memory/file");
-		rig.run->options.flags |= NB_RUN_FRESH;
+		rig.run->options.flags |= NB_RUN_FRESH | NB_RUN_FORCE;
 		ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
 		ck_assert(rig_has(&rig, "nb/memory/file"));
 		rig_destroy(&rig);
@@ -176,12 +177,34 @@ START_TEST(data_that_was_there_is_known)
 		make_dir(&rig, "nb");
 		make_dir(&rig, "nb/memory");
 		make_file(&rig, "nb/memory/data");
+		rig.run->options.flags |= NB_RUN_FORCE;
 		ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
 		ck_assert(rig.run->measured.had_data);
 		ck_assert_uint_eq(
 			rig.run->measured.had_bytes, sysinfo_allocated_bytes(rig.run->path));
 		rig_destroy(&rig);
 	}
+}
+END_TEST
+
+START_TEST(what_others_made_is_read_and_not_written)
+{
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++)
+		for (uint32_t fresh = 0; fresh <= NB_RUN_FRESH; fresh += NB_RUN_FRESH) {
+			struct rig rig;
+			new_run(&rig, verb, "nb");
+			make_dir(&rig, "nb");
+			make_dir(&rig, "nb/memory");
+			make_file(&rig, "nb/memory/data");
+			rig.run->options.flags |= fresh;
+			bool is_read = verb == NB_VERB_GET;
+			ck_assert_int_eq(run_prepare_path(rig.run), is_read ? NB_OK : NB_FAIL);
+			if (!is_read)
+				rig_assert_told("mininb did not make it");
+			ck_assert(rig_has(&rig, "nb/memory/data"));
+			ck_assert(!rig_has(&rig, "nb/.mininb-memory"));
+			rig_destroy(&rig);
+		}
 }
 END_TEST
 
@@ -218,6 +241,7 @@ main(void)
 		relative_path_is_made_below_the_working_directory, path_that_is_a_file_is_told,
 		database_that_is_a_file_is_told, link_to_nowhere_is_told,
 		reading_without_a_database_says_how_to_make_one, data_that_was_there_is_known,
+		what_others_made_is_read_and_not_written,
 		engine_that_keeps_nothing_needs_no_database,
 		directory_that_may_not_be_written_is_told);
 }

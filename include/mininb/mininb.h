@@ -162,5 +162,6 @@ nb_nearest(const char *word, const char *const *candidates, size_t count);
 #include <mininb/results.h>
 #include <mininb/check.h>
 #include <mininb/crash.h>
+#include <mininb/files.h>
 
 #endif /* MININB_MININB_H */

@@ -96,6 +96,8 @@ enum { NB_RUN_SETTLE_NONE = 0, NB_RUN_SETTLE_FLUSH = 1, NB_RUN_SETTLE_COMPACT = 
 #define NB_RUN_COLD (1u << 3)
 /* The processor's counters in a virtual machine too, where they take up to 5 % of the CPU */
 #define NB_RUN_HARDWARE (1u << 4)
+/* A database that mininb did not make is removed by NB_RUN_FRESH and written all the same */
+#define NB_RUN_FORCE (1u << 5)
 
 /** What to run. Texts are borrowed until nb_run_delete(). Append only. */
 struct nb_run_options {

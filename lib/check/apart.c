@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "base/tree.h"
 #include "check/suite.h"
 #include "run/fault.h"
 
@@ -160,7 +161,7 @@ nb_check_apart(
 	own.scratch = scratch;
 	memset(&letter, 0, sizeof(letter));
 	rc = check_in(&own, index, &letter);
-	process_remove_tree(scratch); /* a child that crashed could not */
+	tree_drop(scratch); /* a child that crashed could not */
 	if (rc == NB_OK && report != NULL)
 		report(to,
 			&(struct nb_check_finding){.size = sizeof(struct nb_check_finding),

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/process.h"
+#include "base/tree.h"
 #include "check/suite.h"
 
 /* An engine that answers NB_CONFLICT this often to one session alone never will do better. */
@@ -224,7 +224,7 @@ place_remove(struct place *place)
 {
 	place_close(place);
 	if (place->path[0] != '\0')
-		process_remove_tree(place->path);
+		tree_drop(place->path);
 	place->path[0] = '\0';
 }
 

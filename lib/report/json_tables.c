@@ -38,7 +38,7 @@ static const struct json_names distributions = {NAMES("uniform", "zipfian", "zip
 static const struct json_names caps = {NAMES("ordered", "persistent", "concurrent",
 	"atomic_batch", "snapshot", "zero_copy", "multi_process", "synthetic")};
 static const struct json_names run_flags = {
-	NAMES("pin", "allow_missing", "fresh", "cold", "hardware")};
+	NAMES("pin", "allow_missing", "fresh", "cold", "hardware", "force")};
 static const struct json_names value_verdicts = {
 	NAMES("good", "wrong_size", "other_key", "corrupt", "stale")};
 static const struct json_names job_verdicts = {NAMES("good", "missing", "wrong_size",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The directory of a database, <path>/<driver>: made with all its parents for
- * what writes, asked for by what only reads.
+ * what writes, asked for by what only reads. What was not made by mininb is neither removed nor
+ * written (marker.c); it may be read, as a database that another program made.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "run/marker.h"
 #include "run/run.h"
 
 static int
@@ -48,23 +49,28 @@ make_all(const char *path)
 	return rc;
 }
 
-static int
-remove_entry(const char *path, const struct stat *info, int type, struct FTW *at)
+/** Of the directory in options.path. */
+static const char *
+name_of(const struct nb_run *run)
 {
-	(void)info;
-	(void)type;
-	return at->level == 0 ? 0 : remove(path); /* it may be a mount point */
+	return strrchr(run->path, '/') + 1;
 }
 
-/** All that is in the directory; a symbolic link as such, and nothing of other mounts. */
+/** What writes is to find a directory of ours, or makes it one. */
 static int
-empty(const char *path)
+claim(const struct nb_run *run)
 {
-	if (sysinfo_is_empty_dir(path))
-		return NB_OK;
-	if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0 ||
-		!sysinfo_is_empty_dir(path))
-		return error_system("%s: the database that is there cannot be removed", path);
+	const char *path = run->options.path, *name = name_of(run);
+	bool is_forced = (run->options.flags & NB_RUN_FORCE) != 0;
+	int rc = marker_allow(path, name, is_forced);
+	if (rc == NB_OK)
+		rc = make_all(run->path);
+	if (rc != NB_OK)
+		return rc;
+	rc = marker_put(path, name);
+	if (rc == NB_OK || !is_forced)
+		return rc;
+	log_message(NB_LOG_WARNING, "%s; next time --force is needed again", nb_error_text());
 	return NB_OK;
 }
 
@@ -73,7 +79,8 @@ run_prepare_path(struct nb_run *run)
 {
 	bool is_kept = (run->engine->table.caps & NB_CAP_PERSISTENT) != 0;
 	if ((run->options.flags & NB_RUN_FRESH) != 0 && run->workload.verb == NB_VERB_PUT) {
-		int rc = empty(run->path);
+		int rc = marker_clear(run->options.path, name_of(run),
+			(run->options.flags & NB_RUN_FORCE) != 0);
 		if (rc != NB_OK)
 			return rc;
 	}
@@ -81,9 +88,9 @@ run_prepare_path(struct nb_run *run)
 	run->measured.had_bytes = run->measured.had_data ? sysinfo_allocated_bytes(run->path)
 							 : 0;
 	if (run->workload.verb == NB_VERB_PUT || !is_kept)
-		return make_all(run->path);
+		return claim(run);
 	if (run->measured.had_data)
-		return NB_OK;
+		return run->workload.verb == NB_VERB_GET ? NB_OK : claim(run);
 	struct stat st;
 	bool is_there = stat(run->path, &st) == 0;
 	if (!is_there && errno != ENOENT)

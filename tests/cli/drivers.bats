@@ -101,7 +101,8 @@ setup_keys()
 @test "--fresh removes the engine's own directory's content and nothing else" {
 	needs_leveldb
 	setup_keys
-	mkdir -p nb/leveldb nb/other away
+	mininb 0 put -c 100
+	mkdir -p nb/other away
 	touch nb/file nb/other/file away/file
 	ln -s "$PWD/away" nb/leveldb/link
 	mkdir nb/leveldb/sub
@@ -109,6 +110,40 @@ setup_keys()
 	mininb 0 put -c 100 --fresh
 	[[ -e nb/file && -e nb/other/file && -e away/file ]]
 	[[ ! -e nb/leveldb/link && ! -e nb/leveldb/sub ]]
+}
+
+@test "a database that mininb did not make is read, and written only by force" {
+	needs_leveldb
+	setup_keys
+	mininb 0 put -c 100 --path=made
+	mkdir nb
+	cp -r made/leveldb nb/leveldb
+	mininb 0 get -c 100
+	for action in 'put' 'put --fresh' 'delete' 'load -w ycsb-a' 'run -w ycsb-a'; do
+		mininb 1 $action -c 100
+		contains "$stderr" './nb/leveldb: is not '
+		contains "$stderr" 'and mininb did not make it (.mininb-leveldb is missing)'
+		contains "$stderr" '--force does it anyway'
+	done
+	mininb 0 get -c 100
+	mininb 1 put -c 100 --driver=leveldb,memory --fresh
+	contains "$(row_of leveldb)" './nb/leveldb: is not removed'
+	mininb 0 put -c 100 --force
+	mininb 0 put -c 100 --fresh # what was forced is ours from then on
+}
+
+@test "a database directory that is a symbolic link is not written" {
+	needs_leveldb
+	setup_keys
+	mkdir -p nb away
+	ln -s ../away nb/leveldb
+	mininb 1 put -c 100
+	contains "$stderr" 'is a symbolic link'
+	equals "$(ls -A away)" ''
+	mininb 1 put -c 100 --fresh --force
+	mininb 0 put -c 100 --force
+	ln -s away linked # the path itself is as the user typed it
+	mininb 0 put -c 100 --path=linked
 }
 
 @test "an option of one engine is for that one" {

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The only place where a tree of files is removed. By descriptors and not by paths: between a
+ * look at "a/b" and the removal of "a/b/c", b could be exchanged for a link to somebody's
+ * home. Each directory is opened in the one above with O_NOFOLLOW, and what is unlinked is
+ * unlinked in a directory that is held open.
+ *
+ * Nothing is entered that is mounted there. The number of the mount tells, also of a bind mount
+ * of the same file system; before Linux 5.8 the device does, which does not tell that.
+ *
+ * A directory is read until nothing comes out of it any more, for some file systems leave
+ * entries out while others are unlinked.
+ */
+#include "base/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+enum { DEPTH_MAX = 128 }; /* each one holds a descriptor; engines need some three */
+
+enum { DIRECTORY_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+
+/** What must be equal of a directory and one in it. */
+struct mount {
+	uint64_t number;
+	uint32_t major, minor;
+};
+
+static bool
+find_mount(int fd, struct mount *mount)
+{
+	struct statx st;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) != 0)
+		return false;
+	*mount = (struct mount){.major = st.stx_dev_major, .minor = st.stx_dev_minor};
+	if ((st.stx_mask & STATX_MNT_ID) != 0)
+		mount->number = st.stx_mnt_id;
+	return true;
+}
+
+static bool
+is_same_mount(int fd, int other)
+{
+	struct mount a, b;
+	return find_mount(fd, &a) && find_mount(other, &b) && a.number == b.number &&
+		a.major == b.major && a.minor == b.minor;
+}
+
+/** 0, or an errno. Takes `fd` over. */
+static int
+empty(int fd, unsigned depth);
+
+/** 0, or an errno; that it has gone meanwhile is fine. */
+static int
+remove_entry(int dir, const char *name, unsigned depth)
+{
+	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM) /* Linux says the first, POSIX the second */
+		return errno;
+	int cause = errno;
+	int fd = openat(dir, name, DIRECTORY_FLAGS);
+	if (fd < 0)
+		return errno == ENOTDIR || errno == ELOOP ? cause : errno;
+	if (!is_same_mount(dir, fd) || depth == DEPTH_MAX) {
+		close(fd);
+		return depth == DEPTH_MAX ? ENAMETOOLONG : EBUSY;
+	}
+	int error = empty(fd, depth + 1);
+	if (error == 0 && unlinkat(dir, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+		error = errno;
+	return error;
+}
+
+static bool
+is_itself(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static int
+empty(int fd, unsigned depth)
+{
+	DIR *dir = fdopendir(fd);
+	if (dir == NULL) {
+		int cause = errno;
+		close(fd);
+		return cause;
+	}
+	int error = 0;
+	for (bool is_empty = false; !is_empty && error == 0;) {
+		is_empty = true;
+		rewinddir(dir);
+		for (struct dirent *entry; error == 0 && (entry = readdir(dir)) != NULL;) {
+			if (is_itself(entry->d_name))
+				continue;
+			is_empty = false;
+			error = remove_entry(dirfd(dir), entry->d_name, depth);
+		}
+	}
+	closedir(dir);
+	return error;
+}
+
+int
+tree_empty(int fd, const char *path)
+{
+	int own = openat(fd, ".", DIRECTORY_FLAGS); /* one with a place of its own */
+	int error = own < 0 ? errno : empty(own, 0);
+	if (error == 0)
+		return NB_OK;
+	errno = error;
+	return error_system("%s: what is there cannot be removed", path);
+}
+
+int
+nb_tree_remove(const char *path)
+{
+	int fd = open(path, DIRECTORY_FLAGS);
+	if (fd < 0)
+		return errno == ENOENT ? NB_OK : error_system("%s", path);
+	int rc = tree_empty(fd, path);
+	close(fd);
+	if (rc == NB_OK && rmdir(path) != 0)
+		rc = error_system("%s", path);
+	return rc;
+}
+
+void
+tree_drop(const char *path)
+{
+	int rc = nb_tree_remove(path);
+	(void)rc;
+}

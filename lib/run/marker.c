@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Scripts that run for a night as root name a directory and say --fresh. What makes a typing
+ * mistake in them harmless is that mininb removes and writes only what it has made. That is
+ * told by a file beside the database: in it, an engine might list it (a hash of files, say),
+ * count it, or call the directory not empty, and there are engines that we do not know. Beside
+ * it none ever sees it, and what is measured of the directory stays the engine's own.
+ *
+ * The price is that a directory can be removed and another one put in its place while the
+ * marker stays. So the marker names the directory: by its time of birth, which moving it does
+ * not change, or where the file system keeps none by its inode's number. A copy is another
+ * directory, and a database that was moved leaves its marker behind; both then need one --force,
+ * which is the safe side to err on.
+ *
+ * A symbolic link was not made by us, nor was what it leads to. In a directory that everybody
+ * may write, such as /tmp, anybody may have got there before us; so what belongs to others
+ * there counts as not ours, which is the kernel's rule for links and files (sysctl
+ * fs.protected_symlinks and fs.protected_regular).
+ */
+#include "run/marker.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/tree.h"
+
+enum { NAME_SIZE = 256, TEXT_SIZE = 512 };
+
+static const char marker_head[] = "mininb made the directory ";
+
+/** <path> and what is in it, as it was opened. */
+struct place {
+	const char *path, *name;
+	char marker[NAME_SIZE];
+	int parent, fd; /* of the directory; -1: there is none */
+};
+
+/** What tells a directory from another one. */
+struct birth {
+	uint64_t inode;
+	int64_t s;
+	uint32_t ns;
+};
+
+static int
+find_birth(int fd, struct birth *birth)
+{
+	struct statx st;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &st) != 0)
+		return -1;
+	*birth = (struct birth){.inode = st.stx_ino};
+	if ((st.stx_mask & STATX_BTIME) != 0) {
+		birth->s = st.stx_btime.tv_sec;
+		birth->ns = st.stx_btime.tv_nsec;
+	}
+	return 0;
+}
+
+/** Inodes may be numbered anew when a file system is mounted; times of birth are not. */
+static bool
+is_same_birth(const struct birth *a, const struct birth *b)
+{
+	bool is_known = a->s != 0 && b->s != 0;
+	return is_known ? a->s == b->s && a->ns == b->ns : a->inode == b->inode;
+}
+
+/** Holds nothing open if it fails. `flags` of the directory itself. */
+static int
+open_place(struct place *place, const char *path, const char *name, int flags)
+{
+	*place = (struct place){.path = path, .name = name, .fd = -1};
+	snprintf(place->marker, sizeof(place->marker), ".mininb-%s", name);
+	place->parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (place->parent < 0 && errno == EACCES) /* one may pass through it */
+		place->parent = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (place->parent < 0)
+		return errno == ENOENT || errno == ENOTDIR ? NB_OK : error_system("%s", path);
+	place->fd = openat(place->parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+	return NB_OK;
+}
+
+static void
+close_place(const struct place *place)
+{
+	if (place->fd >= 0)
+		close(place->fd);
+	if (place->parent >= 0)
+		close(place->parent);
+}
+
+/* ---- the marker ---- */
+
+/** The text of the file, which is no link and not much longer than ours; -1 and errno. */
+static int
+read_marker(const struct place *place, char text[TEXT_SIZE])
+{
+	int fd = openat(place->parent, place->marker,
+		O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0)
+		return -1;
+	ssize_t size = fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
+		? read(fd, text, TEXT_SIZE - 1)
+		: -1;
+	close(fd);
+	if (size < 0) {
+		errno = EINVAL;
+		return -1;
+	}
+	text[size] = '\0';
+	return 0;
+}
+
+/** Whether the marker is of this very directory. */
+static bool
+is_marked(const struct place *place)
+{
+	char text[TEXT_SIZE];
+	struct birth now, then;
+	if (read_marker(place, text) != 0 || find_birth(place->fd, &now) != 0)
+		return false;
+	const char *at = strstr(text, ", inode ");
+	return strncmp(text, marker_head, sizeof(marker_head) - 1) == 0 && at != NULL &&
+		sscanf(at, ", inode %" SCNu64 ", born %" SCNd64 ".%" SCNu32, &then.inode,
+			&then.s, &then.ns) == 3 &&
+		is_same_birth(&now, &then);
+}
+
+int
+marker_put(const char *path, const char *name)
+{
+	struct place place;
+	struct birth birth;
+	char text[TEXT_SIZE], old[TEXT_SIZE];
+	int rc = open_place(&place, path, name, 0);
+	if (rc != NB_OK)
+		return rc;
+	if (place.fd < 0 || find_birth(place.fd, &birth) != 0) {
+		rc = error_system("%s/%s", path, name);
+		goto close_place;
+	}
+	if (is_marked(&place))
+		goto close_place;
+	int size = snprintf(text, sizeof(text),
+		"%s%s beside this file, and --fresh may remove what is in it. (mininb %s, "
+		"engine "
+		"%s, inode %" PRIu64 ", born %" PRId64 ".%09" PRIu32 ")\n",
+		marker_head, name, nb_version(), name, birth.inode, birth.s, birth.ns);
+	/* an old one of ours, of a directory that is no more, or what was forced */
+	if (read_marker(&place, old) == 0 || errno == ELOOP)
+		unlinkat(place.parent, place.marker, 0);
+	int fd = openat(place.parent, place.marker,
+		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (fd < 0 || write(fd, text, (size_t)size) != size)
+		rc = error_system("%s/%s: cannot be written", path, place.marker);
+	if (fd >= 0)
+		close(fd);
+close_place:
+	close_place(&place);
+	return rc;
+}
+
+/* ---- what is found ---- */
+
+/** Of nobody who could have put it there to be followed or filled by others. */
+static bool
+is_of_others(int dir, const struct stat *st)
+{
+	struct stat around;
+	return st->st_uid != geteuid() && fstatat(dir, "", &around, AT_EMPTY_PATH) == 0 &&
+		(around.st_mode & S_IWOTH) != 0;
+}
+
+/** Whether the directory, its marker or the place of both belongs to somebody else. */
+static bool
+is_planted(const struct place *place)
+{
+	struct stat st;
+	if (fstatat(place->parent, place->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		is_of_others(place->parent, &st))
+		return true;
+	if (fstatat(place->parent, place->marker, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		is_of_others(place->parent, &st))
+		return true;
+	int above = openat(place->parent, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool is_bad = above >= 0 && fstatat(place->parent, "", &st, AT_EMPTY_PATH) == 0 &&
+		st.st_uid != 0 && is_of_others(above, &st);
+	if (above >= 0)
+		close(above);
+	return is_bad;
+}
+
+/** The first name that is there, and how many there are. 0 of a directory that is none. */
+static size_t
+count_entries(const struct place *place, char first[NAME_SIZE])
+{
+	size_t count = 0;
+	int fd = place->fd < 0 ? -1
+			       : openat(place->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (dir == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (count++ == 0)
+			snprintf(first, NAME_SIZE, "%s", entry->d_name);
+	}
+	closedir(dir);
+	return count;
+}
+
+static bool
+is_link(const struct place *place, const char *name)
+{
+	struct stat st;
+	return fstatat(place->parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		S_ISLNK(st.st_mode);
+}
+
+/** A file of another's that has the marker's name. */
+static bool
+is_taken(const struct place *place)
+{
+	struct stat st;
+	char text[TEXT_SIZE];
+	if (fstatat(place->parent, place->marker, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return false;
+	return read_marker(place, text) != 0 ||
+		strncmp(text, marker_head, sizeof(marker_head) - 1) != 0;
+}
+
+/** `what` is done to it. */
+static int
+refuse_content(const struct place *place, const char *what)
+{
+	char first[NAME_SIZE] = "", text[TEXT_SIZE];
+	size_t count = count_entries(place, first);
+	if (count == 0)
+		return NB_OK;
+	bool is_stale = read_marker(place, text) == 0;
+	return error_set(NB_FAIL,
+		"%s/%s: is not %s: it holds '%s'%s, and mininb did not make it (%s%s); --path "
+	        "is "
+		"for another place, --force does it anyway",
+		place->path, place->name, what, first, count > 1 ? " and more" : "",
+		place->marker, is_stale ? " is of another directory" : " is missing");
+}
+
+static int
+check(const struct place *place, const char *what)
+{
+	if (place->parent < 0)
+		return NB_OK;
+	if (is_link(place, place->name))
+		return error_set(NB_FAIL,
+			"%s/%s: is not %s: it is a symbolic link, which mininb did not make; "
+			"--path may be one itself, --force follows this one",
+			place->path, place->name, what);
+	if (is_taken(place))
+		return error_set(NB_FAIL,
+			"%s/%s: is there, and mininb did not make it; --path is for another "
+			"place, --force replaces it",
+			place->path, place->marker);
+	if (is_planted(place))
+		return error_set(NB_FAIL,
+			"%s/%s: is not %s: it belongs to another user, in a directory that "
+			"everybody may write; --path is for another place, --force does it "
+			"anyway",
+			place->path, place->name, what);
+	return is_marked(place) ? NB_OK : refuse_content(place, what);
+}
+
+int
+marker_allow(const char *path, const char *name, bool is_forced)
+{
+	struct place place;
+	int rc = open_place(&place, path, name, 0);
+	if (rc == NB_OK && !is_forced)
+		rc = check(&place, "written");
+	close_place(&place);
+	return rc;
+}
+
+int
+marker_clear(const char *path, const char *name, bool is_forced)
+{
+	struct place place;
+	int rc = open_place(&place, path, name, O_NOFOLLOW);
+	if (rc != NB_OK)
+		return rc;
+	if (!is_forced)
+		rc = check(&place, "removed");
+	else if (place.parent >= 0 && is_link(&place, name))
+		rc = error_set(NB_FAIL,
+			"%s/%s: is a symbolic link, through which nothing is removed; remove "
+			"what it leads to by hand, or the link",
+			path, name);
+	if (rc == NB_OK && place.fd >= 0) {
+		char path_of_it[TEXT_SIZE];
+		snprintf(path_of_it, sizeof(path_of_it), "%s/%s", path, name);
+		rc = tree_empty(place.fd, path_of_it);
+	}
+	close_place(&place);
+	return rc;
+}

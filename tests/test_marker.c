@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "run/marker.h"
+
+#include "base/error.h"
+#include "scratch.h"
+#include "unit.h"
+
+/** nb/toy, with a file in it. */
+static void
+make_database(const char *name)
+{
+	scratch_fresh(name);
+	ck_assert_int_eq(mkdir("nb", 0700), 0);
+	ck_assert_int_eq(mkdir("nb/toy", 0700), 0);
+	file_put("nb/toy/data", "x", 1);
+}
+
+static void
+check_refused(const char *path, const char *reason)
+{
+	ck_assert_int_eq(marker_allow(path, "toy", false), NB_FAIL);
+	ck_assert_msg(strstr(nb_error_text(), reason) != NULL, "%s", nb_error_text());
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "--force"));
+	ck_assert_int_eq(marker_clear(path, "toy", false), NB_FAIL);
+	ck_assert_msg(strstr(nb_error_text(), reason) != NULL, "%s", nb_error_text());
+}
+
+START_TEST(what_is_marked_is_written_and_cleared)
+{
+	make_database("marked");
+	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(entries_of("nb"), 2);
+	ck_assert_int_eq(entries_of("nb/toy"), 1); /* no engine sees it */
+	ck_assert_msg(marker_allow("nb", "toy", false) == NB_OK, "%s", nb_error_text());
+	ck_assert_int_eq(marker_clear("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(entries_of("nb/toy"), 0);
+	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+}
+END_TEST
+
+START_TEST(marker_tells_a_reader_what_it_is)
+{
+	make_database("tells");
+	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	size_t size;
+	char *text = (char *)file_get("nb/.mininb-toy", &size);
+	ck_assert_ptr_nonnull(strstr(text, "mininb made the directory toy"));
+	ck_assert_ptr_nonnull(strstr(text, nb_version()));
+	ck_assert_ptr_nonnull(strstr(text, "engine toy"));
+	ck_assert_ptr_eq(strchr(text, '\n'), text + size - 1); /* one line */
+	free(text);
+}
+END_TEST
+
+START_TEST(what_is_not_marked_is_refused_unless_forced)
+{
+	make_database("unmarked");
+	check_refused("nb", "it holds 'data', and mininb did not make it");
+	file_is("nb/toy/data", "x", 1);
+	ck_assert_int_eq(marker_allow("nb", "toy", true), NB_OK);
+	ck_assert_int_eq(marker_clear("nb", "toy", true), NB_OK);
+	ck_assert_int_eq(entries_of("nb/toy"), 0);
+}
+END_TEST
+
+START_TEST(what_is_empty_or_not_there_needs_no_marker)
+{
+	scratch_fresh("nothing");
+	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_clear("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(mkdir("nb", 0700), 0);
+	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(mkdir("nb/toy", 0700), 0);
+	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_clear("nb", "toy", false), NB_OK);
+}
+END_TEST
+
+START_TEST(a_marker_is_of_one_directory_alone)
+{
+	make_database("other");
+	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(rename("nb/toy", "moved"), 0);
+	usleep(20000); /* times of birth are those of the kernel's ticks */
+	ck_assert_int_eq(mkdir("nb/toy", 0700), 0);
+	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK); /* as it is empty */
+	file_put("nb/toy/mine", "x", 1);
+	check_refused("nb", "is of another directory");
+	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+}
+END_TEST
+
+START_TEST(path_may_be_renamed_and_be_a_link)
+{
+	make_database("renamed");
+	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(rename("nb", "there"), 0);
+	ck_assert_int_eq(symlink("there", "link"), 0);
+	ck_assert_int_eq(marker_allow("there", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_clear("link/", "toy", false), NB_OK);
+	ck_assert_int_eq(entries_of("there/toy"), 0);
+}
+END_TEST
+
+START_TEST(a_link_is_not_ours_and_never_cleared)
+{
+	make_database("link");
+	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(rename("nb/toy", "far"), 0);
+	ck_assert_int_eq(symlink("../far", "nb/toy"), 0);
+	check_refused("nb", "is a symbolic link");
+	ck_assert_int_eq(marker_allow("nb", "toy", true), NB_OK);
+	ck_assert_int_eq(marker_clear("nb", "toy", true), NB_FAIL);
+	file_is("far/data", "x", 1);
+}
+END_TEST
+
+START_TEST(a_marker_that_is_a_link_or_no_marker_is_refused)
+{
+	make_database("fake");
+	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(rename("nb/.mininb-toy", "nb/true"), 0);
+	ck_assert_int_eq(symlink("true", "nb/.mininb-toy"), 0);
+	check_refused("nb", ".mininb-toy: is there, and mininb did not make it");
+	ck_assert_int_eq(unlink("nb/.mininb-toy"), 0);
+	file_put("nb/.mininb-toy", "mine", 4);
+	check_refused("nb", ".mininb-toy: is there, and mininb did not make it");
+	file_is("nb/.mininb-toy", "mine", 4);
+	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK); /* when it was forced */
+	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+}
+END_TEST
+
+START_TEST(what_others_left_where_all_may_write_is_refused)
+{
+	make_database("sticky");
+	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(chmod("nb", 01777), 0);
+	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	if (chown("nb/toy", 12345, 12345) != 0)
+		return; /* only root can give away */
+	check_refused("nb", "belongs to another user");
+	ck_assert_int_eq(chmod("nb", 0755), 0);
+	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(chown("nb/toy", 0, 0), 0);
+	ck_assert_int_eq(chown("nb", 12345, 12345), 0);
+	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(chmod(".", 01777), 0);
+	check_refused("nb", "belongs to another user");
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int rc = UNIT_RUN("marker", what_is_marked_is_written_and_cleared,
+		marker_tells_a_reader_what_it_is, what_is_not_marked_is_refused_unless_forced,
+		what_is_empty_or_not_there_needs_no_marker, a_marker_is_of_one_directory_alone,
+		path_may_be_renamed_and_be_a_link, a_link_is_not_ours_and_never_cleared,
+		a_marker_that_is_a_link_or_no_marker_is_refused,
+		what_others_left_where_all_may_write_is_refused);
+	scratch_leave();
+	return rc;
+}

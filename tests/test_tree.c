@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/tree.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/mount.h>
+
+#include "base/error.h"
+#include "scratch.h"
+#include "unit.h"
+
+static void
+make_dir(const char *path)
+{
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+}
+
+START_TEST(all_that_is_below_is_removed)
+{
+	scratch_fresh("all");
+	make_dir("t");
+	make_dir("t/a");
+	make_dir("t/a/b");
+	file_put("t/f", "x", 1);
+	file_put("t/a/.f", "x", 1);
+	for (int i = 0; i < 300; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "t/a/b/%d", i);
+		file_put(name, "", 0);
+	}
+	ck_assert_msg(nb_tree_remove("t") == NB_OK, "%s", nb_error_text());
+	ck_assert_int_eq(entries_of("."), 0);
+	ck_assert_int_eq(nb_tree_remove("t"), NB_OK);
+}
+END_TEST
+
+START_TEST(the_directory_itself_stays_when_it_is_emptied)
+{
+	scratch_fresh("empty");
+	make_dir("t");
+	make_dir("t/a");
+	file_put("t/a/f", "x", 1);
+	int fd = open("t", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_eq(tree_empty(fd, "t"), NB_OK);
+	close(fd);
+	ck_assert_int_eq(entries_of("t"), 0);
+}
+END_TEST
+
+START_TEST(links_are_removed_and_not_followed)
+{
+	scratch_fresh("links");
+	make_dir("kept");
+	file_put("kept/f", "x", 1);
+	make_dir("t");
+	ck_assert_int_eq(symlink("../kept", "t/near"), 0);
+	ck_assert_int_eq(symlink("../kept/f", "t/file"), 0);
+	ck_assert_int_eq(symlink("/nonexistent", "t/nowhere"), 0);
+	ck_assert_int_eq(symlink("t", "link"), 0);
+	ck_assert_int_eq(nb_tree_remove("link"), NB_FAIL);
+	ck_assert_int_eq(entries_of("t"), 3);
+	ck_assert_int_eq(nb_tree_remove("t"), NB_OK);
+	file_is("kept/f", "x", 1);
+}
+END_TEST
+
+START_TEST(what_is_no_directory_is_not_removed)
+{
+	scratch_fresh("file");
+	file_put("f", "x", 1);
+	ck_assert_int_eq(nb_tree_remove("f"), NB_FAIL);
+	file_is("f", "x", 1);
+}
+END_TEST
+
+START_TEST(a_mount_is_not_entered)
+{
+	scratch_fresh("mount");
+	make_dir("far");
+	file_put("far/f", "x", 1);
+	make_dir("t");
+	make_dir("t/bound");
+	if (unshare(CLONE_NEWNS) != 0 ||
+		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+		mount("far", "t/bound", NULL, MS_BIND, NULL) != 0)
+		return; /* only root can mount */
+	ck_assert_int_eq(nb_tree_remove("t"), NB_FAIL);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "t: what is there cannot be removed"));
+	file_is("far/f", "x", 1);
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int rc = UNIT_RUN("tree", all_that_is_below_is_removed,
+		the_directory_itself_stays_when_it_is_emptied,
+		links_are_removed_and_not_followed, what_is_no_directory_is_not_removed,
+		a_mount_is_not_entered);
+	scratch_leave();
+	return rc;
+}
