@@ -76,17 +76,10 @@ write_report(const struct options *options, const struct nb_results *results)
 static int
 write_text(const struct options *options, const char *text)
 {
-	FILE *out = options->output != NULL && strcmp(options->output, "-") != 0
-		? fopen(options->output, "we")
-		: stdout;
-	bool is_good = out != NULL && fputs(text, out) >= 0;
-	if (out != NULL && out != stdout)
-		is_good &= fclose(out) == 0;
-	if (is_good)
-		return STATUS_DONE; /* of stdout, what is wrong is seen in the end */
-	message_error("%s cannot be written: %s",
-		options->output != NULL ? options->output : "standard output", strerror(errno));
-	return STATUS_FAILED;
+	if (options->output != NULL && strcmp(options->output, "-") != 0)
+		return message_last_failure(nb_file_write(options->output, text, strlen(text)));
+	fputs(text, stdout); /* what is wrong is seen in the end */
+	return STATUS_DONE;
 }
 
 /** The plot of a notebook, which is no result file but has what that is made of. */

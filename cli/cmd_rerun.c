@@ -19,6 +19,7 @@
 #include "cmd.h"
 #include "message.h"
 #include "options.h"
+#include "replace.h"
 #include "results_files.h"
 
 enum { OWNED_MAX = 16 };
@@ -183,7 +184,8 @@ run_again(struct rerun *rerun)
 	if (rerun->then.directory != NULL && chdir(rerun->then.directory) != 0)
 		message_log(NULL, NB_LOG_WARNING,
 			"the directory of then is not there; files are taken from this one");
-	return actions[rerun->again.action].run(&rerun->again);
+	int status = replace_check(&rerun->again);
+	return status == STATUS_DONE ? actions[rerun->again.action].run(&rerun->again) : status;
 }
 
 static void

@@ -23,6 +23,7 @@
 #include "help.h"
 #include "message.h"
 #include "options.h"
+#include "replace.h"
 
 /**
  * See that descriptors 0, 1 and 2 are taken: a program that is started without
@@ -100,7 +101,8 @@ do_action(const struct options *options)
 	if (action->operand != NULL && action->operand[0] != '[' && options->operand == NULL)
 		return message_usage("%s: its %s is missing (mininb %s %s)", action->name,
 			action->operand, action->name, action->operand);
-	return action->run(options);
+	int status = replace_check(options);
+	return status == STATUS_DONE ? action->run(options) : status;
 }
 
 int

@@ -43,8 +43,9 @@ can_write(const char *name, const char *path)
 	struct stat st;
 	bool is_there = stat(path, &st) == 0;
 	bool is_name = path[0] != '\0' && path[strlen(path) - 1] != '/';
-	bool is_file = is_name && (!is_there || S_ISREG(st.st_mode));
-	int failed = access(directory, W_OK) != 0 ? errno : 0;
+	bool is_special = is_there && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
+	bool is_file = is_name && (!is_there || is_special || S_ISREG(st.st_mode));
+	int failed = access(is_special ? path : directory, W_OK) != 0 ? errno : 0;
 	free(directory);
 	if (is_there && S_ISDIR(st.st_mode))
 		message_error("--%s: %s is a directory", name, path);

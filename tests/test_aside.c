@@ -220,6 +220,66 @@ START_TEST(a_link_to_a_file_that_is_not_there_makes_it)
 }
 END_TEST
 
+START_TEST(what_others_left_where_all_may_write_is_refused)
+{
+	scratch_fresh("sticky");
+	ck_assert_int_eq(mkdir("tmp", 0700), 0);
+	ck_assert_int_eq(chmod("tmp", 01777), 0);
+	file_put("mine", old_bytes, sizeof(old_bytes));
+	file_put("tmp/file", old_bytes, sizeof(old_bytes));
+	ck_assert_int_eq(symlink("../mine", "tmp/link"), 0);
+	ck_assert_int_eq(symlink("tmp/link", "link"), 0);
+	replace("tmp/link");
+	file_is("mine", new_bytes, sizeof(new_bytes));
+	if (lchown("tmp/link", 12345, 12345) != 0)
+		return; /* only root can give away */
+	ck_assert_int_eq(chown("tmp/file", 12345, 12345), 0);
+	check_refused("tmp/link", 0, "is another user's symbolic link");
+	check_refused("tmp/file", 0, "is another user's file");
+	struct aside aside;
+	ck_assert_int_eq(aside_open(&aside, "link", 0), NB_FAIL); /* the link in tmp is told */
+	ck_assert_int_eq(chmod("tmp", 0755), 0);
+	replace("link");
+	replace("tmp/file");
+}
+END_TEST
+
+START_TEST(a_passing_name_that_is_taken_stays)
+{
+	scratch_fresh("taken");
+	char name[64];
+	snprintf(name, sizeof(name), "f.new-%ld-0", (long)getpid());
+	ck_assert_int_eq(symlink("elsewhere", name), 0);
+	replace("f");
+	is_without_tmpfile = true;
+	replace("f");
+	ck_assert(S_ISLNK(mode_of(name)));
+	ck_assert_int_eq(entries_of("."), 2);
+	file_is("f", new_bytes, sizeof(new_bytes));
+}
+END_TEST
+
+START_TEST(a_signature_holds_for_that_length)
+{
+	scratch_fresh("signature");
+	struct aside aside;
+	open_new(&aside, "f");
+	aside_sign(&aside);
+	int fd = dup(aside.fd);
+	ck_assert_int_eq(aside_commit(&aside), NB_OK);
+	bool was_signed = aside_is_signed(fd); /* unless the file system has no attributes */
+	ck_assert_int_eq(ftruncate(fd, 3), 0);
+	ck_assert(!aside_is_signed(fd));
+	ck_assert_int_eq(ftruncate(fd, sizeof(new_bytes)), 0);
+	ck_assert(aside_is_signed(fd) == was_signed);
+	close(fd);
+	replace("other");
+	fd = open("other", O_RDONLY | O_CLOEXEC);
+	ck_assert(!aside_is_signed(fd));
+	close(fd);
+}
+END_TEST
+
 START_TEST(what_is_no_file_stays_and_is_refused)
 {
 	scratch_fresh("no_file");
@@ -343,6 +403,8 @@ main(void)
 		a_killed_process_leaves_nothing, the_mode_of_the_old_file_is_kept,
 		a_new_file_has_the_mode_of_any_new_file, a_symbolic_link_is_followed,
 		a_link_to_a_file_that_is_not_there_makes_it,
+		what_others_left_where_all_may_write_is_refused,
+		a_passing_name_that_is_taken_stays, a_signature_holds_for_that_length,
 		what_is_no_file_stays_and_is_refused,
 		a_name_that_no_file_can_have_is_refused_at_once,
 		the_longest_name_can_be_replaced, the_space_is_reserved_at_once,

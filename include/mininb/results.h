@@ -171,6 +171,10 @@ nb_results_write_file(
 NB_MUST_CHECK int
 nb_results_write_csv_files(const struct nb_results *results, const char *prefix);
 
+/** What stands behind PREFIX, of the file'th of them; NULL if there are not so many. */
+const char *
+nb_results_csv_suffix(size_t file);
+
 /**
  * Append to a notebook in Masstree's form, which is made if it is not there: one experiment
  * for this call. Written aside and renamed, under a lock.

@@ -5,6 +5,11 @@
  * passing name and renamed over the old one. Where a file system has no
  * O_TMPFILE it carries a passing name from the start, which a kill leaves
  * behind. Mode and owner of the old file are kept.
+ *
+ * A link at the path is followed, as its owner wishes. Not so in /tmp and its like, where the
+ * link may be another user's wish: what belongs to others in a directory that everybody may
+ * write is refused, as Linux does it with fs.protected_symlinks and fs.protected_regular,
+ * which not every machine has set. A passing name is never taken from a file that has it.
  */
 #include "base/aside.h"
 
@@ -17,11 +22,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/error.h"
 
-enum { SUFFIX_MAX = 32 }; /* ".new-" and a process id */
+enum {
+	SUFFIX_MAX = 32, /* ".new-", a process id and a number */
+	NAMES_TRIED = 100,
+	LINKS_MAX = 40 /* as many as the kernel follows */
+};
+
+static const char signature[] = "user.mininb";
 
 /** Where the link `at` leads; NULL and errno if it is none. */
 static char *
@@ -70,35 +82,78 @@ open_unnamed(const char *path)
 
 /** Beside the file, and no longer than a name may be if its own is as long as that. */
 static char *
-passing_name(const char *path)
+passing_name(const char *path, unsigned n)
 {
 	const char *slash = strrchr(path, '/');
 	const char *base = slash != NULL ? slash + 1 : path;
 	size_t kept = strnlen(base, NAME_MAX - SUFFIX_MAX);
 	char *name;
-	int length = asprintf(&name, "%.*s.new-%ld", (int)((size_t)(base - path) + kept), path,
-		(long)getpid());
+	int length = asprintf(&name, "%.*s.new-%ld-%u", (int)((size_t)(base - path) + kept),
+		path, (long)getpid(), n);
 	return length < 0 ? NULL : name;
 }
 
 static int
 open_named(struct aside *aside)
 {
-	aside->named = passing_name(aside->path);
-	if (aside->named == NULL)
-		return -1;
-	int fd = open(aside->named, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0666);
-	if (fd < 0) {
+	for (unsigned n = 0; n < NAMES_TRIED; n++) {
+		aside->named = passing_name(aside->path, n);
+		if (aside->named == NULL)
+			return -1;
+		int fd = open(aside->named, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+		if (fd >= 0)
+			return fd;
+		int cause = errno;
 		free(aside->named);
 		aside->named = NULL;
+		errno = cause;
+		if (cause != EEXIST)
+			return -1;
 	}
-	return fd;
+	return -1;
+}
+
+/** Of another user, other than root, in a directory that everybody may write. */
+static bool
+is_planted(const char *at, const struct stat *st)
+{
+	struct stat around;
+	char *copy = strdup(at);
+	bool is_bad = copy != NULL && st->st_uid != geteuid() && st->st_uid != 0 &&
+		stat(dirname(copy), &around) == 0 && (around.st_mode & S_IWOTH) != 0;
+	free(copy);
+	return is_bad;
+}
+
+int
+aside_check_place(const char *path)
+{
+	char *at = strdup(path);
+	int rc = at == NULL ? error_set(NB_FAIL, "%s: out of memory", path) : NB_OK;
+	struct stat st;
+	for (unsigned n = 0; n < LINKS_MAX && rc == NB_OK && lstat(at, &st) == 0; n++) {
+		if (is_planted(at, &st))
+			rc = error_set(NB_FAIL,
+				"%s: is another user's %s, in a directory that everybody may "
+				"write; name another file",
+				at, S_ISLNK(st.st_mode) ? "symbolic link" : "file");
+		char *next = rc == NB_OK && S_ISLNK(st.st_mode) ? read_link(at) : NULL;
+		if (next == NULL)
+			break;
+		free(at);
+		at = next;
+	}
+	free(at);
+	return rc;
 }
 
 /** The mode of the old file, if there is one. */
 static int
 check_target(const char *path, bool *is_old, struct stat *old)
 {
+	int rc = aside_check_place(path);
+	if (rc != NB_OK)
+		return rc;
 	*is_old = stat(path, old) == 0;
 	if (!*is_old)
 		return errno == ENOENT ? NB_OK : error_system("%s", path);
@@ -180,17 +235,45 @@ give_name(struct aside *aside)
 {
 	char from[64];
 	snprintf(from, sizeof(from), "/proc/self/fd/%d", aside->fd);
-	char *name = passing_name(aside->path);
-	if (name == NULL)
-		return error_set(NB_FAIL, "%s: out of memory", aside->path);
-	unlink(name);
-	if (linkat(AT_FDCWD, from, AT_FDCWD, name, AT_SYMLINK_FOLLOW) != 0) {
-		int rc = error_system("%s", name);
+	for (unsigned n = 0;; n++) {
+		char *name = passing_name(aside->path, n);
+		if (name == NULL)
+			return error_set(NB_FAIL, "%s: out of memory", aside->path);
+		if (linkat(AT_FDCWD, from, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0) {
+			aside->named = name;
+			return NB_OK;
+		}
+		if (errno != EEXIST || n == NAMES_TRIED) {
+			int rc = error_system("%s", name);
+			free(name);
+			return rc;
+		}
 		free(name);
-		return rc;
 	}
-	aside->named = name;
-	return NB_OK;
+}
+
+void
+aside_sign(const struct aside *aside)
+{
+	struct stat st;
+	char size[32];
+	if (fstat(aside->fd, &st) != 0)
+		return;
+	int length = snprintf(size, sizeof(size), "%jd", (intmax_t)st.st_size);
+	int rc = fsetxattr(aside->fd, signature, size, (size_t)length, 0);
+	(void)rc;
+}
+
+bool
+aside_is_signed(int fd)
+{
+	struct stat st;
+	char size[32], noted[32];
+	if (fstat(fd, &st) != 0)
+		return false;
+	int length = snprintf(size, sizeof(size), "%jd", (intmax_t)st.st_size);
+	return fgetxattr(fd, signature, noted, sizeof(noted)) == length &&
+		memcmp(size, noted, (size_t)length) == 0;
 }
 
 int

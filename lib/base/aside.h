@@ -6,6 +6,7 @@
  * the old file is untouched, and a killed process leaves nothing behind where
  * the file system knows O_TMPFILE.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,24 @@ aside_commit(struct aside *aside);
 /** Forget it. */
 void
 aside_abort(struct aside *aside);
+
+/**
+ * Whether a file at `path` would be where the user thinks: in a directory that everybody may
+ * write, neither a symbolic link nor a file there may be another user's. aside_open() asks.
+ */
+NB_MUST_CHECK int
+aside_check_place(const char *path);
+
+/**
+ * Note in an extended attribute that the file, as long as it is now, was written by us; for
+ * files whose content does not tell. Nothing happens where the file system has none.
+ */
+void
+aside_sign(const struct aside *aside);
+
+/** Whether that was noted of the file, and it still is as long. */
+bool
+aside_is_signed(int fd);
 
 /** pwrite() all of it. */
 NB_MUST_CHECK int

@@ -345,7 +345,7 @@ open_lock_file(const char *path)
 	char *name;
 	if (asprintf(&name, "%s.lock", path) < 0)
 		return -1;
-	int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	int fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
 	free(name);
 	return fd;
 }

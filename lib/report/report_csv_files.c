@@ -341,6 +341,12 @@ static const struct {
 
 enum { FILES = sizeof(files) / sizeof(*files) };
 
+const char *
+nb_results_csv_suffix(size_t file)
+{
+	return file < FILES ? files[file].suffix : NULL;
+}
+
 /** Into a file that is aside. */
 static int
 fill(struct aside *aside, const struct nb_results *results, size_t file)
@@ -383,8 +389,10 @@ commit(struct aside *asides, size_t count)
 {
 	int rc = NB_OK;
 	size_t done = 0;
-	for (; done < count && rc == NB_OK; done++)
+	for (; done < count && rc == NB_OK; done++) {
+		aside_sign(&asides[done]);
 		rc = aside_commit(&asides[done]);
+	}
 	for (size_t i = done; i < count; i++)
 		aside_abort(&asides[i]);
 	if (rc != NB_OK && done > 1)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/aside.h"
 #include "base/c_locale.h"
 #include "base/error.h"
 #include "report/record.h"
@@ -75,7 +74,6 @@ write_aside(
 {
 	char *text = NULL;
 	size_t size = 0;
-	struct aside aside;
 	FILE *memory = open_memstream(&text, &size);
 	if (memory == NULL)
 		return error_set(NB_FAIL, "out of memory");
@@ -83,14 +81,7 @@ write_aside(
 	if (fclose(memory) != 0 && rc == NB_OK)
 		rc = error_set(NB_FAIL, "out of memory");
 	if (rc == NB_OK)
-		rc = aside_open(&aside, path, size);
-	if (rc == NB_OK) {
-		rc = aside_write(&aside, text, size, 0);
-		if (rc == NB_OK)
-			rc = aside_commit(&aside);
-		else
-			aside_abort(&aside);
-	}
+		rc = nb_file_write(path, text, size);
 	free(text);
 	return rc;
 }

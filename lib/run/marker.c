@@ -251,7 +251,7 @@ refuse_content(const struct place *place, const char *what)
 	bool is_stale = read_marker(place, text) == 0;
 	return error_set(NB_FAIL,
 		"%s/%s: is not %s: it holds '%s'%s, and mininb did not make it (%s%s); --path "
-	        "is "
+		"is "
 		"for another place, --force does it anyway",
 		place->path, place->name, what, first, count > 1 ? " and more" : "",
 		place->marker, is_stale ? " is of another directory" : " is missing");

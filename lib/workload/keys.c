@@ -154,6 +154,111 @@ make_key(uint8_t *out, uint64_t key_size, uint64_t offset, uint64_t i)
 	}
 }
 
+/* ---- whether a file has such keys ---- */
+
+/** Of x ^= x >> shift. */
+static uint64_t
+undo_shift(uint64_t x, unsigned shift)
+{
+	uint64_t y = x;
+	for (unsigned done = shift; done < 64; done += shift)
+		y = x ^ y >> shift;
+	return y;
+}
+
+/** Of an odd number mod 2^64, and so mod any 2^b; each step doubles the bits (Newton). */
+static uint64_t
+inverse(uint64_t odd)
+{
+	uint64_t x = odd; /* right in 3 bits */
+	for (int i = 0; i < 5; i++)
+		x *= 2 - odd * x;
+	return x;
+}
+
+static uint64_t
+permute_back(uint64_t x, unsigned bits)
+{
+	uint64_t mask = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+	x = undo_shift(x, bits / 2);
+	x = (x * inverse(0x94d049bb133111ebu)) & mask;
+	x = undo_shift(x, bits / 2 - 1);
+	x = (x * inverse(0xbf58476d1ce4e5b9u)) & mask;
+	x = undo_shift(x, bits / 2);
+	return (x * inverse(0x9e3779b97f4a7c15u)) & mask;
+}
+
+/** The state before, of what splitmix64_next() returned. */
+static uint64_t
+splitmix64_back(uint64_t z)
+{
+	z = undo_shift(z, 31) * inverse(0x94d049bb133111ebu);
+	z = undo_shift(z, 27) * inverse(0xbf58476d1ce4e5b9u);
+	return undo_shift(z, 30) - 0x9e3779b97f4a7c15u;
+}
+
+/** The place that make_key() had for a key that begins so. */
+static uint64_t
+place_of(uint64_t head, uint64_t offset, unsigned bits)
+{
+	uint64_t mask = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+	offset &= mask;
+	return (permute_back(permute_back(head, bits) ^ offset, bits) - offset) & mask;
+}
+
+static uint64_t
+read_head(const uint8_t *key, uint64_t key_size)
+{
+	uint64_t head = 0;
+	memcpy(&head, key, key_size < 8 ? key_size : 8);
+	return head;
+}
+
+/**
+ * Keys of another seed, or bytes of anything else, would be of places up to 2^bits; that all
+ * that are looked at are different ones of this file tells log2(2^bits / count) bits each. As
+ * many are asked for as would leave one in 2^64.
+ */
+static bool
+are_short_keys(const uint8_t *begin, size_t size, uint64_t file_size, uint64_t key_size,
+	uint64_t offset)
+{
+	enum { LOOKED_AT = 64, BITS_ENOUGH = 64 };
+	uint64_t places[LOOKED_AT], count = file_size / key_size;
+	unsigned bits = key_bits(key_size), told = 0, count_bits = 0;
+	if (file_size % key_size != 0)
+		return false;
+	while (count_bits < 63 && (uint64_t)1 << count_bits < count)
+		count_bits++;
+	for (size_t i = 0; i < LOOKED_AT && (i + 1) * key_size <= size; i++) {
+		places[i] = place_of(read_head(begin + i * key_size, key_size), offset, bits);
+		bool is_new = places[i] < count;
+		for (size_t k = 0; k < i; k++)
+			is_new &= places[k] != places[i];
+		if (!is_new)
+			return false;
+		told += bits > count_bits ? bits - count_bits : 0;
+	}
+	return told >= BITS_ENOUGH;
+}
+
+bool
+keys_are_made(const void *begin, size_t size, uint64_t file_size, uint64_t seed)
+{
+	const uint8_t *bytes = begin;
+	uint64_t word, offset = splitmix64_next(&seed);
+	for (uint64_t key_size = 1; key_size < 16; key_size++) {
+		if (are_short_keys(bytes, size, file_size, key_size, offset))
+			return true;
+	}
+	if (size < 16)
+		return false;
+	/* of a longer key, what is behind the head tells what the seed was */
+	uint64_t head = read_head(bytes, 8);
+	memcpy(&word, bytes + 8, 8);
+	return place_of(head, splitmix64_back(word) ^ head, 64) < file_size / 16;
+}
+
 static int
 write_keys(struct aside *aside, uint64_t key_size, uint64_t count, uint64_t seed,
 	nb_progress_fn progress, void *progress_arg)
@@ -206,8 +311,10 @@ nb_keys_make(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
 	if (rc != NB_OK)
 		return rc;
 	rc = write_keys(&aside, key_size, count, seed, progress, progress_arg);
-	if (rc == NB_OK)
+	if (rc == NB_OK) {
+		aside_sign(&aside);
 		return aside_commit(&aside);
+	}
 	aside_abort(&aside);
 	return rc;
 }

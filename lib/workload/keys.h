@@ -38,6 +38,13 @@ keys_get(const struct keys *keys, uint64_t i)
 void
 keys_forget(const struct keys *keys, uint64_t begin, uint64_t end);
 
+/**
+ * Whether a file of `file_size` bytes that begins with `size` bytes at `begin` holds keys that
+ * nb_keys_make() made, shuffled or not: of 16 bytes and more with any seed, below with `seed`.
+ */
+bool
+keys_are_made(const void *begin, size_t size, uint64_t file_size, uint64_t seed);
+
 /** What keys_survey() finds. */
 struct keys_facts {
 	uint64_t hash;       /* XXH3-64 of all the keys' bytes in their order */

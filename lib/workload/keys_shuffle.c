@@ -306,10 +306,12 @@ keys_shuffle(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
 	if (rc != NB_OK)
 		goto close_fd;
 	rc = shuffle_aside(&shuffle, fd, (uint64_t)st.st_size);
-	if (rc == NB_OK)
+	if (rc == NB_OK) {
+		aside_sign(&shuffle.aside);
 		rc = aside_commit(&shuffle.aside);
-	else
+	} else {
 		aside_abort(&shuffle.aside);
+	}
 close_fd:
 	if (fd >= 0)
 		close(fd);

@@ -255,9 +255,10 @@ trace_writer_finish(struct trace_writer *writer)
 		trace_writer_abandon(writer);
 		return rc;
 	}
-	if (writer->is_aside)
+	if (writer->is_aside) {
+		aside_sign(&writer->aside);
 		rc = aside_commit(&writer->aside);
-	else if (writer->is_own && close(writer->fd) != 0)
+	} else if (writer->is_own && close(writer->fd) != 0)
 		rc = error_system("%s: close", writer->path);
 	free_writer(writer);
 	return rc;

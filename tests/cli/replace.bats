@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# No file is lost that mininb did not make.
+# shellcheck disable=SC2154
+load helper
+
+# The action with that file refuses to touch it, before it does anything.
+keeps()
+{
+	local file=$1
+	shift
+	echo 'what is mine' >"$file"
+	mininb 1 "$@"
+	contains "$stderr" "$file: is there, and "
+	equals "$output" ''
+	equals "$(<"$file")" 'what is mine'
+	[[ ! -e nb ]]
+}
+
+@test "a file of another program stays, whatever option names it" {
+	mininb 0 keys -c 10 -i k
+	keeps mine keys -i mine -c 10
+	keeps mine shuffle -i mine -k 1 -c 10
+	local run=(run -w ycsb-a --records=10 -c 10 -d memory)
+	keeps mine "${run[@]}" --output=mine
+	keeps mine "${run[@]}" --hlog=mine
+	keeps mine "${run[@]}" --notebook=mine
+	keeps mine "${run[@]}" --record=mine
+	keeps p-latency.csv "${run[@]}" --csv=p
+	keeps mine put -d memory -i k -c 10 --output=mine
+	keeps mine vs -d memory,null -i k -c 10 --runs=2 --output=mine
+	keeps mine convert --from=workload:ycsb-a --to=mine -c 10
+	rm p-latency.csv
+	mininb 0 put -d memory -i k -c 10 --path=far --output=r.json
+	keeps mine report r.json --output=mine
+	keeps mine merge r.json --output=mine
+	keeps mine rerun r.json --output=mine
+}
+
+@test "what mininb made, or is empty, is replaced" {
+	for i in 1 2; do
+		mininb 0 keys -i k -c "10$i" -k "1$i" --seed="$i"
+		mininb 0 shuffle -i k -c 10 -k "1$i" --seed="$i"
+		mininb 0 run -w ycsb-a --records=10 -c 10 -d null --output=r.json --hlog=r.hlog \
+			--csv=r --notebook=r.nb --record=r.trace --quiet
+		mininb 0 convert --from=workload:ycsb-a --to=t -c 10 --quiet
+	done
+	for format in text md csv json hgrm hlog gnuplot candlestick html; do
+		mininb 0 report r.json --format="$format" --output="r.$format"
+		setfattr -x user.mininb "r.$format" 2>/dev/null || true
+		mininb 0 report r.json --format="$format" --output="r.$format"
+	done
+	mininb 0 report r.nb --format=candlestick --output=plot
+	mininb 0 report r.nb --format=candlestick --output=plot
+	: >empty
+	mininb 0 report r.json --output=empty
+	[[ -s empty ]]
+}
+
+@test "--force replaces it" {
+	echo 'what is mine' >mine
+	mininb 0 keys -i mine -c 10 --force
+	mininb 0 keys -i mine -c 10
+	echo 'what is mine' >mine
+	mininb 0 run -w ycsb-a --records=10 -c 10 -d null --output=mine --quiet --force
+	contains "$(<mine)" mininb-result
+	echo 'what is mine' >mine
+	mininb 1 run -w ycsb-a --records=10 -c 10 -d null --notebook=mine --quiet --force
+	equals "$(<mine)" 'what is mine'
+}
+
+@test "a device or a pipe is written as it is" {
+	mininb 0 run -w ycsb-a --records=10 -c 10 -d null --output=/dev/null --quiet
+	[[ -c /dev/null ]]
+	mkfifo pipe
+	cat pipe >got &
+	mininb 0 run -w ycsb-a --records=10 -c 10 -d null --output=pipe --quiet
+	wait $!
+	[[ -p pipe ]]
+	contains "$(<got)" mininb-result
+}
+
+@test "another user's link in a directory for all is not followed" {
+	[[ $EUID == 0 ]] || skip 'only root can give a link away'
+	mkdir -m 1777 tmp
+	ln -s ../mine tmp/keys
+	chown -h 12345 tmp/keys
+	mininb 1 keys -i tmp/keys -c 10
+	contains "$stderr" "is another user's symbolic link"
+	mininb 1 keys -i tmp/keys -c 10 --force
+	[[ ! -e mine ]]
+}

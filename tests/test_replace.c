@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which files may be replaced. What writers make is asked for in report_results. */
+#include <mininb/files.h>
+
+#include <sys/xattr.h>
+
+#include "scratch.h"
+#include "unit.h"
+
+static void
+is_allowed(const char *path, uint64_t seed)
+{
+	ck_assert_msg(nb_file_may_replace(path, seed) == NB_OK, "%s", nb_error_text());
+}
+
+static void
+is_refused(const char *path, uint64_t seed)
+{
+	ck_assert_msg(nb_file_may_replace(path, seed) == NB_FAIL, "%s: may be replaced", path);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), path));
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "mininb did not make it"));
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "--force"));
+}
+
+START_TEST(what_others_made_is_not_replaced)
+{
+	static const char *const texts[] = {"x", "root:x:0:0:root:/root:/bin/bash\n", "\n",
+		"# Notes\n", "<!DOCTYPE html>\n<title>mine</title>", "{\"format\": \"other\"}",
+		"{\"experiments\": {}, \"data\": {}}", "#[Histogram log format version 1.3]\n",
+		"result,title\n"};
+	scratch_fresh("others");
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		file_put("f", texts[i], strlen(texts[i]));
+		is_refused("f", 1);
+		file_is("f", texts[i], strlen(texts[i]));
+	}
+	is_refused("/etc/passwd", 1);
+	is_refused("/proc/self/exe", 1);
+}
+END_TEST
+
+START_TEST(what_holds_nothing_is_replaced)
+{
+	scratch_fresh("nothing");
+	file_put("empty", "", 0);
+	ck_assert_int_eq(mkfifo("pipe", 0600), 0);
+	is_allowed("empty", 1);
+	is_allowed("missing", 1);
+	is_allowed("no/directory", 1); /* which the writer will say */
+	is_allowed("pipe", 1);
+	is_allowed("/dev/null", 1);
+}
+END_TEST
+
+/** Without the attribute, where there is one. */
+static void
+make_keys(uint64_t key_size, uint64_t count, uint64_t seed)
+{
+	ck_assert_int_eq(nb_keys_make("keys", key_size, count, seed, NULL, NULL), NB_OK);
+	removexattr("keys", "user.mininb");
+}
+
+START_TEST(keys_are_known_by_their_bytes)
+{
+	static const uint64_t sizes[] = {16, 17, 24, 100, 1024};
+	scratch_fresh("keys");
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		for (uint64_t seed = 0; seed < 3; seed++)
+			for (uint64_t count = 1; count < 1000; count *= 10) {
+				make_keys(sizes[i], count, seed);
+				is_allowed("keys", 77); /* whatever the seed */
+				ck_assert_int_eq(
+					nb_keys_shuffle("keys", sizes[i], count, 5, NULL, NULL),
+					NB_OK);
+				removexattr("keys", "user.mininb");
+				is_allowed("keys", 77);
+			}
+}
+END_TEST
+
+START_TEST(short_keys_are_known_with_their_seed)
+{
+	scratch_fresh("short");
+	for (uint64_t key_size = 3; key_size < 16; key_size++) {
+		make_keys(key_size, 100, 7);
+		is_allowed("keys", 7);
+		is_refused("keys", 8);
+	}
+	make_keys(1, 256, 7); /* any bytes could be those */
+	is_refused("keys", 7);
+}
+END_TEST
+
+START_TEST(bytes_of_any_kind_are_no_keys)
+{
+	uint8_t bytes[4096];
+	uint64_t state = 4711;
+	scratch_fresh("bytes");
+	for (int i = 0; i < 300; i++) {
+		size_t size = 1 + (size_t)i * 13;
+		for (size_t k = 0; k < size; k++) {
+			state = state * 6364136223846793005u + 1442695040888963407u;
+			bytes[k] = i % 3 == 0 ? 0 : i % 3 == 1 ? (uint8_t)k : state >> 56;
+		}
+		file_put("f", bytes, size);
+		is_refused("f", (uint64_t)i);
+	}
+}
+END_TEST
+
+START_TEST(what_was_written_is_known_until_it_is_changed)
+{
+	scratch_fresh("signed");
+	ck_assert_int_eq(nb_file_write("f", "some text", 9), NB_OK);
+	file_is("f", "some text", 9);
+	if (getxattr("f", "user.mininb", NULL, 0) < 0)
+		return; /* this file system has no attributes */
+	is_allowed("f", 1);
+	FILE *file = fopen("f", "a");
+	fputs("and mine", file);
+	fclose(file);
+	is_refused("f", 1);
+}
+END_TEST
+
+START_TEST(a_pipe_is_written_as_it_is)
+{
+	char got[8] = "";
+	scratch_fresh("pipe");
+	ck_assert_int_eq(mkfifo("pipe", 0600), 0);
+	int fd = open("pipe", O_RDWR | O_CLOEXEC);
+	ck_assert_int_eq(nb_file_write("pipe", "text", 4), NB_OK);
+	ck_assert_int_eq(read(fd, got, sizeof(got)), 4);
+	ck_assert_str_eq(got, "text");
+	close(fd);
+	ck_assert_int_eq(nb_file_write("/dev/null", "text", 4), NB_OK);
+	ck_assert_int_eq(entries_of("."), 1);
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int rc = UNIT_RUN("replace", what_others_made_is_not_replaced,
+		what_holds_nothing_is_replaced, keys_are_known_by_their_bytes,
+		short_keys_are_known_with_their_seed, bytes_of_any_kind_are_no_keys,
+		what_was_written_is_known_until_it_is_changed, a_pipe_is_written_as_it_is);
+	scratch_leave();
+	return rc;
+}
