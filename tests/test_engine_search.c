@@ -155,6 +155,21 @@ START_TEST(empty_parts_are_not_the_working_directory)
 }
 END_TEST
 
+START_TEST(relative_parts_are_left_out)
+{
+	static const char *const variables[] = {
+		".:%s/a", "b:%s/a", "./b:%s/a", "%s/a:../b", "%s/a:b/"};
+	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+		set_up();
+		ck_assert_int_eq(chdir(in_rig(i == 0 || i == 3 ? "b" : "")), 0);
+		search(variables[i]);
+		ck_assert_ptr_null(find("two"));
+		ck_assert_ptr_nonnull(find("one"));
+		tear_down();
+	}
+}
+END_TEST
+
 START_TEST(working_directory_is_never_looked_at)
 {
 	set_up();
@@ -207,6 +222,7 @@ main(void)
 	return UNIT_RUN("engine_search", first_directory_of_the_variable_wins,
 		variable_comes_before_all_others, those_linked_in_are_always_there_and_last,
 		directories_that_are_not_there_are_passed_over,
-		empty_parts_are_not_the_working_directory, working_directory_is_never_looked_at,
-		only_files_that_end_in_so_are_engines, missing_engines_are_taken_apart);
+		empty_parts_are_not_the_working_directory, relative_parts_are_left_out,
+		working_directory_is_never_looked_at, only_files_that_end_in_so_are_engines,
+		missing_engines_are_taken_apart);
 }

@@ -272,12 +272,14 @@ refuse_object(const char *path)
 static int
 load_object(struct nb_engine_ref *ref, const char *path, const char *name)
 {
+	int rc = engine_check_trust(path);
+	if (rc != NB_OK)
+		return rc;
 	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (object == NULL)
 		return refuse_object(path);
 	const struct nb_engine *(*entry)(void);
 	*(void **)&entry = dlsym(object, "nb_engine_plugin");
-	int rc;
 	const struct nb_engine *table;
 	if (entry == NULL)
 		rc = error_set(NB_FAIL,

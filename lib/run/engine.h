@@ -44,6 +44,13 @@ engine_missing_next(const char *at, struct engine_missing *out);
 /** The list of this build. */
 extern const char engines_missing[];
 
+/**
+ * Whether the plugin may be loaded as who we are: root takes none that everybody could have
+ * put there, and a setuid program only those that are installed.
+ */
+NB_MUST_CHECK int
+engine_check_trust(const char *path);
+
 /** The table of a linked-in engine; NULL if there is none of that name. */
 const struct nb_engine *
 engine_builtin(const char *name);

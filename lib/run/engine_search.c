@@ -2,8 +2,9 @@
 /*
  * Where engines are: $MININB_PLUGIN_PATH, then the build tree if the program
  * runs from it, then the installed directory, then those that are linked in.
- * The first of a name wins. Never the working directory: what is measured must
- * not depend on where one stands.
+ * The first of a name wins. Never the working directory, and so no part of the
+ * variable that is relative: what is measured, and what code is run, must not
+ * depend on where one stands.
  *
  * The installed directory is the one the build was told; if it is not there,
  * the one beside the library, so that a tree that was moved as a whole works.
@@ -106,10 +107,22 @@ add_dir(struct engine_sites *sites, const char *dir, bool is_nested)
 	return rc;
 }
 
+/** Once: engines are looked for more than once. */
+static void
+warn_of_relative(const char *dir)
+{
+	static int was_told;
+	if (__atomic_exchange_n(&was_told, 1, __ATOMIC_RELAXED) == 0)
+		log_message(NB_LOG_WARNING,
+			"MININB_PLUGIN_PATH: '%s' is left out: it does not begin with '/', and "
+			"what it is would depend on the working directory",
+			dir);
+}
+
 static int
 add_path_variable(struct engine_sites *sites)
 {
-	const char *variable = getenv("MININB_PLUGIN_PATH");
+	const char *variable = secure_getenv("MININB_PLUGIN_PATH");
 	if (variable == NULL)
 		return NB_OK;
 	char *copy = strdup(variable);
@@ -118,8 +131,10 @@ add_path_variable(struct engine_sites *sites)
 	int rc = NB_OK;
 	char *rest = copy;
 	for (char *dir; rc == NB_OK && (dir = strsep(&rest, ":")) != NULL;)
-		if (dir[0] != '\0')
+		if (dir[0] == '/')
 			rc = add_dir(sites, dir, false);
+		else if (dir[0] != '\0')
+			warn_of_relative(dir);
 	free(copy);
 	return rc;
 }
