@@ -12,7 +12,6 @@
  *     extra/bench/run.sh        builds and runs it
  */
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,19 +44,10 @@ must(int is_good, const char *what)
 	exit(1);
 }
 
-static int
-remove_entry(const char *path, const struct stat *info, int type, struct FTW *at)
-{
-	(void)info;
-	(void)type;
-	(void)at;
-	return remove(path);
-}
-
 static void
 remove_dir(const char *path)
 {
-	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	must(nb_tree_remove(path) == NB_OK, path);
 }
 
 struct loop {
@@ -193,8 +183,7 @@ main(int argc, char **argv)
 	report("put", put[0], put[1], put[2], pairs);
 	report("get", get[0], get[1], get[2], pairs);
 	remove_dir(RAW);
-	remove_dir(db_path);
-	rmdir("bench-nb");
+	remove_dir("bench-nb");
 	unlink(keys_path);
 	return 0;
 }
