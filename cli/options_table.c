@@ -68,7 +68,7 @@ const struct option_row option_table[] = {
 		.help = "start of all that is random; the same seed, the same data"},
 	{.name = "force", .type = OPTION_FLAG, .group = GROUP_DATA,
 		.actions = RUNS | JOBS | FILE_MAKERS | CONVERTS | REPORTS,
-		FIELD(is_forced), .help = "write databases and files that mininb did not make",
+		FIELD(is_forced), .help = "write also what mininb did not make",
 		.detail = "Otherwise a database or a file that is there and was not made by mininb "
 			  "is neither removed nor written."},
 
