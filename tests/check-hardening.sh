@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# That what was built is hardened: check-hardening.sh FLAGS FILE...
+#
+# FLAGS says what this build can have: "fortify" if _FORTIFY_SOURCE is on, else "-". Of each
+# file, a program, library or plugin: position independent, bound and its relocations read-only
+# from the start, no executable stack, no library searched for in a relative or empty
+# directory. Of the program and the library also that the compiler's guards are in it: of a
+# plugin, short functions may need none. Lists each file that lacks something and fails.
+# Exit status 77: there is no readelf.
+set -eu
+
+command -v readelf >/dev/null || {
+	echo 'no readelf (binutils)'
+	exit 77
+}
+flags=$1
+shift
+failed=0
+
+lacks() {
+	printf '%s: %s\n' "$1" "$2"
+	failed=1
+}
+
+# Each part of RPATH and RUNPATH; the empty one is the working directory.
+check_search() {
+	readelf -dW "$1" | sed -n 's/.*(\(RPATH\|RUNPATH\)).*\[\(.*\)\]$/\2:/p' | tr ':' '\n' |
+		sed '$d' | while IFS= read -r part; do
+		case $part in
+		/* | \$ORIGIN | \$ORIGIN/*) ;;
+		*) echo "'$part'" ;;
+		esac
+	done
+}
+
+check_all() {
+	readelf -hW "$1" | grep -q 'Type: *DYN' || lacks "$1" 'is at a fixed address (no PIE, no -fPIC)'
+	readelf -dW "$1" | grep -qE '\(BIND_NOW\)|FLAGS.*\bNOW\b' || lacks "$1" 'is bound lazily (no -z now)'
+	readelf -lW "$1" | grep -q GNU_RELRO || lacks "$1" 'has relocations that stay writable (no -z relro)'
+	readelf -lW "$1" | grep 'GNU_STACK' | grep -q 'RW ' || lacks "$1" 'has an executable stack'
+	if readelf -lW "$1" | grep -qE '^ *LOAD.* RWE '; then
+		lacks "$1" 'has a segment that is written and executed'
+	fi
+	search=$(check_search "$1")
+	[ -z "$search" ] || lacks "$1" "looks for libraries in $search"
+}
+
+check_guards() {
+	symbols=$(readelf -sW --dyn-syms "$1")
+	case $symbols in
+	*__stack_chk_fail*) ;;
+	*) lacks "$1" 'has no stack protector' ;;
+	esac
+	[ "$flags" = fortify ] || return 0
+	case $symbols in
+	*_chk@* | *_chk\ *) ;;
+	*) lacks "$1" 'has no checked function of _FORTIFY_SOURCE' ;;
+	esac
+}
+
+for file; do
+	check_all "$file"
+	case $file in
+	*/plugins/*) ;;
+	*) check_guards "$file" ;;
+	esac
+done
+exit $failed
