@@ -144,6 +144,28 @@ START_TEST(exit_that_is_no_engines_is_let_pass)
 }
 END_TEST
 
+static int others; /* how often the handler of somebody else was called */
+
+static void
+handle_bus(int number, siginfo_t *info, void *context)
+{
+	(void)number, (void)info, (void)context;
+	others++;
+}
+
+START_TEST(a_bus_error_of_no_file_of_ours_is_for_who_was_there_before)
+{
+	struct sigaction action = {.sa_sigaction = handle_bus, .sa_flags = SA_SIGINFO};
+	ck_assert_int_eq(sigaction(SIGBUS, &action, NULL), 0);
+	nb_catch_faults(NULL);
+	raise(SIGBUS);
+	ck_assert_int_eq(others, 1);
+	fault_release();
+	ck_assert_int_eq(sigaction(SIGBUS, NULL, &action), 0);
+	ck_assert(action.sa_sigaction == handle_bus);
+}
+END_TEST
+
 static void *
 look_at_stack(void *arg)
 {
@@ -182,6 +204,7 @@ main(void)
 		a_thread_that_calls_exit_is_held_and_found,
 		without_somebody_to_report_it_says_so_and_dies_of_the_signal,
 		handlers_of_others_stay_and_own_ones_can_be_taken_back,
-		exit_that_is_no_engines_is_let_pass, a_thread_has_a_stack_for_handlers,
-		faults_have_names);
+		exit_that_is_no_engines_is_let_pass,
+		a_bus_error_of_no_file_of_ours_is_for_who_was_there_before,
+		a_thread_has_a_stack_for_handlers, faults_have_names);
 }

@@ -495,12 +495,17 @@ stats_told(struct nb_db *db, nb_stat_emit emit, void *to)
 	(void)db;
 	stats_thread = pthread_self();
 	error_set(NB_FAIL, "said for no reason");
-	emit(to, "gets", "calls", NB_STAT_COUNTER, counted.gets);
-	emit(to, "puts", "calls", NB_STAT_COUNTER, counted.puts);
+	emit(to, "gets", "calls", NB_STAT_COUNTER,
+		__atomic_load_n(&counted.gets, __ATOMIC_RELAXED));
+	emit(to, "puts", "calls", NB_STAT_COUNTER,
+		__atomic_load_n(&counted.puts, __ATOMIC_RELAXED));
 	emit(to, "dels", "calls", NB_STAT_COUNTER, counted.dels);
-	emit(to, "flushes", "calls", NB_STAT_COUNTER, counted.flushes);
-	emit(to, "level", "calls", NB_STAT_GAUGE, 10 + counted.flushes);
-	emit(to, "back", "calls", NB_STAT_COUNTER, 100 - counted.flushes);
+	emit(to, "flushes", "calls", NB_STAT_COUNTER,
+		__atomic_load_n(&counted.flushes, __ATOMIC_RELAXED));
+	emit(to, "level", "calls", NB_STAT_GAUGE,
+		10 + __atomic_load_n(&counted.flushes, __ATOMIC_RELAXED));
+	emit(to, "back", "calls", NB_STAT_COUNTER,
+		100 - __atomic_load_n(&counted.flushes, __ATOMIC_RELAXED));
 }
 
 static struct nb_engine

@@ -13,7 +13,8 @@
  * same, the thread that is held ends the process when HOLD_S are over.
  *
  * Handlers that somebody else has installed, a sanitizer say, are left as they are: they tell
- * more. Only calls that are safe in a handler are made there; the thread's post is in memory
+ * more. That of SIGBUS is asked first whether it is one of our own files, and calls the other
+ * one if it is not. Only calls that are safe in a handler are made there; the thread's post is in memory
  * that is there from the begin (initial-exec), so that finding it allocates nothing.
  *
  * Rejected: to jump out of the handler and go on. The engine's locks would stay locked, and its
@@ -47,6 +48,7 @@ enum { FAULT_SIGNALS = sizeof(fault_signals) / sizeof(*fault_signals) };
 static __attribute__((tls_model("initial-exec"))) _Thread_local struct post *own_post;
 
 static void (*say)(const char *text);
+static struct sigaction other_bus; /* somebody else's handler of SIGBUS, called behind ours */
 
 /* Of the run that is under way. */
 static pid_t run_process, reporter;   /* atomic; 0: there is none */
@@ -112,9 +114,12 @@ say_signal(int number)
 static void
 on_fault(int number, siginfo_t *info, void *context)
 {
-	(void)context;
 	if (number == SIGBUS && info->si_code > 0 && mapping_mend(info->si_addr))
 		return; /* one of our own files: the run goes on to its end */
+	if (number == SIGBUS && other_bus.sa_sigaction != NULL) {
+		other_bus.sa_sigaction(number, info, context);
+		return;
+	}
 	if (is_reported())
 		hold(number);
 	say_signal(number);
@@ -138,8 +143,12 @@ nb_catch_faults(void (*say_it)(const char *text))
 	sigemptyset(&action.sa_mask);
 	say = say_it;
 	for (size_t i = 0; i < FAULT_SIGNALS; i++) {
-		if (sigaction(fault_signals[i], NULL, &old) == 0 &&
-			(old.sa_flags & SA_SIGINFO) == 0 && old.sa_handler == SIG_DFL)
+		if (sigaction(fault_signals[i], NULL, &old) != 0)
+			continue;
+		bool is_others = (old.sa_flags & SA_SIGINFO) != 0;
+		if (is_others && fault_signals[i] == SIGBUS && old.sa_sigaction != on_fault)
+			other_bus = old;
+		if (is_others ? fault_signals[i] == SIGBUS : old.sa_handler == SIG_DFL)
 			sigaction(fault_signals[i], &action, NULL);
 	}
 }
@@ -150,8 +159,14 @@ fault_release(void)
 	struct sigaction action;
 	for (size_t i = 0; i < FAULT_SIGNALS; i++) {
 		if (sigaction(fault_signals[i], NULL, &action) == 0 &&
-			(action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_fault)
-			signal(fault_signals[i], SIG_DFL);
+			(action.sa_flags & SA_SIGINFO) != 0 &&
+			action.sa_sigaction == on_fault) {
+			bool is_bus = fault_signals[i] == SIGBUS;
+			if (is_bus && other_bus.sa_sigaction != NULL)
+				sigaction(SIGBUS, &other_bus, NULL);
+			else
+				signal(fault_signals[i], SIG_DFL);
+		}
 	}
 }
 

@@ -46,9 +46,9 @@ setup_keys()
 @test "an engine that crashes costs its own run and no other" {
 	setup_keys
 	mininb 1 get -c 3000 --driver="null,$(plugin crashes),memory"
-	# or of a signal where a sanitizer has its own handlers
-	matches "$stderr" 'crashes: SIGSEGV in get, operation 0 |crashes.so: killed by signal '
-	matches "$(row_of crashes)" 'SIGSEGV in get, operation 0 |killed by signal .* during get'
+	# or what a sanitizer makes of it
+	matches "$stderr" 'crashes: SIG(SEGV|ABRT) in get, operation 0 '
+	matches "$(row_of crashes)" 'SIG(SEGV|ABRT) in get, operation 0 '
 	matches "$(row_of memory)" ' done$'
 	matches "$(row_of null)" ' done$'
 }

@@ -60,7 +60,7 @@ print(*[run["block"] for run in json.load(open("v.json"))["results"]])'
 @test "an engine that crashes is left out, and the others are compared" {
 	mininb 1 vs -d "memory,$(plugin crashes),null" -c 1000 --runs=2 --output=v.json
 	matches "$stderr" 'crashes.so, round 1: put ended with status 1'
-	matches "$stderr" 'crashes: SIGSEGV in|killed by signal' # the latter with a sanitizer
+	matches "$stderr" 'crashes: SIG(SEGV|ABRT) in' # the latter with a sanitizer
 	contains "$stderr" 'crashes.so is left out from here on'
 	contains "$output" 'null (2 runs) against memory (2 runs)'
 	lacks "$output" crashes
