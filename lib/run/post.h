@@ -10,7 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { POST_DATABASE = UINT32_MAX, POST_TEXT = 256 };
+enum { POST_TEXT = 256 };
+
+/* Instead of a worker's number */
+#define POST_DATABASE UINT32_MAX
 
 /**
  * Written by its own thread; what is atomic may be read by others at any time, the rest while
