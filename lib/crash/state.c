@@ -215,8 +215,9 @@ struct judge {
 	uint64_t cut;          /* UINT64_MAX: there is none */
 	uint64_t sure;         /* operations before it are there, or overwritten, for sure */
 	uint64_t lost, holes;
-	bool is_older_lost;
+	uint64_t older_lost; /* keys that have lost what they had before the round */
 	char lost_text[CRASH_TEXT_SIZE], hole_text[CRASH_TEXT_SIZE];
+	char older_text[CRASH_TEXT_SIZE];
 };
 
 static const char *
@@ -348,6 +349,28 @@ describe_write(char buf[96], const struct judge *judge, const struct entry *entr
 	return buf;
 }
 
+/** A key without what it had before the round. `old`: it has what it had still earlier. */
+static void
+note_older(struct judge *judge, uint32_t key, const char *quoted, const struct entry *old)
+{
+	char before[64];
+	if (judge->older_lost++ > 0)
+		return;
+	if (judge->before[key] == 0)
+		snprintf(before, sizeof(before), "it was not there");
+	else
+		snprintf(before, sizeof(before), "it was of operation %" PRIu64,
+			crash_write_op(judge->before[key]));
+	if (!judge->sights[key].is_there)
+		snprintf(judge->older_text, sizeof(judge->older_text),
+			"key %s is gone: before this round %s, and none has deleted it since",
+			quoted, before);
+	else
+		snprintf(judge->older_text, sizeof(judge->older_text),
+			"key %s is of operation %" PRIu64 " again: before this round %s",
+			quoted, crash_write_op(old->write), before);
+}
+
 /** A key that looks like nothing that may be there: what is it then? */
 static void
 judge_stranger(struct judge *judge, uint32_t key)
@@ -362,27 +385,17 @@ judge_stranger(struct judge *judge, uint32_t key)
 	for (const struct entry *entry = all; entry < round; entry++)
 		if (entry_looks(history, sight, entry))
 			old = entry;
-	if (!sight->is_there && old == NULL) {
-		judge->is_older_lost = true;
-		if (judge->promise != CRASH_PROMISE_NOTHING)
-			crash_report_wrong(judge->out, NB_CRASH_LOST,
-				"key %s is gone, which operation %" PRIu64
-				" had put before this round and none deleted",
-				quoted, crash_write_op(judge->before[key]));
-	} else if (old != NULL) {
-		/* What was there in between had returned, and was not seen lost before. */
-		bool was_lost = old->write > judge->before[key] &&
-			(judge->before[key] != 0 || old == round - 1 || !round[-1].is_delete);
-		judge->is_older_lost |= !was_lost;
-		if (was_lost || judge->promise != CRASH_PROMISE_NOTHING)
-			crash_report_wrong(judge->out,
-				was_lost ? NB_CRASH_UNSTABLE : NB_CRASH_LOST,
-				"key %s is as operation %" PRIu64
-				" has left it before this round (%s)%s",
-				quoted, crash_write_op(old->write), seen,
-				was_lost ? ", which was gone when it was opened then"
-					 : ", and not as later ones have");
-	} else if (sight->write != 0)
+	/* What was there in between had returned, and was not seen lost before. */
+	bool was_lost = old != NULL && old->write > judge->before[key] &&
+		(judge->before[key] != 0 || old == round - 1 || !round[-1].is_delete);
+	if (!sight->is_there || (old != NULL && !was_lost))
+		note_older(judge, key, quoted, old);
+	else if (old != NULL)
+		crash_report_wrong(judge->out, NB_CRASH_UNSTABLE,
+			"key %s is as operation %" PRIu64
+			" has left it, which was gone when it was opened before this round",
+			quoted, crash_write_op(old->write));
+	else if (sight->write != 0)
 		crash_report_wrong(judge->out, NB_CRASH_GHOST,
 			"key %s has the value that operation %" PRIu64 " of session %" PRIu32
 			" %s",
@@ -534,9 +547,12 @@ add_up(struct judge *judge)
 	out->acknowledged += acknowledged;
 	out->in_flight += count_writes(plan, session, judge->acked, judge->begun);
 	out->in_flight_kept += count_kept(judge);
-	out->lost += judge->lost + judge->is_older_lost;
+	out->lost += judge->lost + judge->older_lost;
 	out->survived += acknowledged - judge->lost;
 	out->holes += judge->holes;
+	if (judge->older_lost > 0 && judge->promise != CRASH_PROMISE_NOTHING)
+		crash_report_wrong(out, NB_CRASH_LOST, "%s (keys like that: %" PRIu64 ")",
+			judge->older_text, judge->older_lost);
 	if (judge->lost > 0 && judge->promise == CRASH_PROMISE_ALL)
 		crash_report_wrong(out, NB_CRASH_LOST, "%s (%" PRIu64 " writes are gone)",
 			judge->lost_text, judge->lost);
