@@ -63,7 +63,6 @@ args_of(uint32_t durability, uint32_t rounds)
 	args.rounds = rounds;
 	args.ops = 300;
 	args.scratch = ".";
-	args.timeout_ns = 200 * 1000 * 1000;
 	args.report = take;
 	return args;
 }
@@ -86,6 +85,10 @@ is_found(const char *defect, uint32_t wrong, const char *part)
 	scratch_fresh(defect);
 	load(defect);
 	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 6);
+	if (strcmp(defect, "hangs") == 0) {
+		args.rounds = 3;
+		args.timeout_ns = 100 * 1000 * 1000;
+	}
 	ck_assert_int_eq(crash(&tally, &args), 0);
 	ck_assert_msg(tally.wrong[wrong] > 0, "%s: %s", defect, told.text);
 	ck_assert_uint_gt(tally.broken, 0);
@@ -131,8 +134,8 @@ START_TEST(each_defect_is_found)
 		{"resurrects", NB_CRASH_LOST, "key "},
 		{"swaps", NB_CRASH_GHOST, "has put under another key"},
 		{"refuses", NB_CRASH_NOT_OPENED, "(database was not closed)"},
-		{"crashes", NB_CRASH_NOT_OPENED, "in open the process "},
-		{"hangs", NB_CRASH_NOT_OPENED, "in open it hangs"},
+		{"crashes", NB_CRASH_NOT_OPENED, "in open the process was ended by signal 15"},
+		{"hangs", NB_CRASH_NOT_OPENED, " it hangs"},
 		{"skips", NB_CRASH_SCAN, "a scan leaves out the key"},
 		{"drifts", NB_CRASH_UNSTABLE, "is another one after close and open: gone"},
 		{"stubborn", NB_CRASH_NOT_WRITABLE, "no write is taken after a recovery"},

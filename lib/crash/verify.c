@@ -501,6 +501,8 @@ crash_verify(struct crash_report *out, const struct crash_subject *subject,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (room == MAP_FAILED)
 		return error_system("memory to share with a process cannot be had");
+	snprintf(room->doing, sizeof(room->doing), "its start");
+	fflush(NULL); /* or the child would write it again */
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
 		crash_child_begin(parent);

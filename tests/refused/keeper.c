@@ -132,8 +132,9 @@ apply(struct nb_db *db, const struct nb_write *write)
 		db->records[at] = (struct record){
 			.key = copy(write->key), .key_size = write->key.size};
 	}
-	free(db->records[at].value);
+	unsigned char *before = db->records[at].value; /* which may be what is put */
 	db->records[at].value = copy(write->value);
+	free(before);
 	db->records[at].value_size = write->value.size;
 }
 
@@ -303,7 +304,7 @@ recover(struct nb_db *db, const struct nb_open_args *args)
 	if (db->is_unclean && db->defect == REFUSES)
 		return db->host->fail(NB_FAIL, "%s was not closed", args->path);
 	if (db->is_unclean && db->defect == CRASHES)
-		raise(SIGSEGV);
+		raise(SIGTERM); /* which no sanitizer takes for itself */
 	while (db->is_unclean && db->defect == HANGS)
 		pause();
 	int unclean = openat(db->dir, "unclean", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
