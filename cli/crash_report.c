@@ -275,7 +275,7 @@ print_spread(FILE *out, const struct crash_row *row)
 void
 crash_print_findings(FILE *out, const struct crash_rows *rows)
 {
-	uint64_t crashes = 0, broken = 0;
+	uint64_t crashes = 0, broken = 0, acknowledged = 0;
 	fputs("\nacked: writes that had returned; torn, ghost, broken: crashes with such;\n"
 	      "recovery: the open after a crash. What had not returned may be there or not.\n",
 		out);
@@ -287,10 +287,13 @@ crash_print_findings(FILE *out, const struct crash_rows *rows)
 			print_none(out, row);
 		crashes += row->tally.crashes;
 		broken += row->tally.broken;
+		acknowledged += row->tally.acknowledged;
 	}
 	if ((output_flags(rows->options) & NB_TEXT_BARS) != 0)
 		for (size_t i = 0; i < rows->count; i++)
 			print_spread(out, &rows->items[i]);
+	if (acknowledged == 0)
+		fputs("\nNo write had returned in any of them: this says nothing.\n", out);
 	if (broken > 0)
 		fprintf(out, "\nIn %" PRIu64 " of %" PRIu64 " crashes a promise was broken.\n",
 			broken, crashes);

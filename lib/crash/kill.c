@@ -37,6 +37,7 @@ enum {
 	ROUND_NS = 1000 * 1000 * 1000,
 	DELAY_NS = 500 * 1000,      /* between a number of operations and the kill */
 	PHASE_NS = 5 * 1000 * 1000, /* of an open or close that nothing is known of */
+	OPENS_MAX = 10,             /* of ROUND_NS, for an open */
 	WHEN_SIZE = 160
 };
 
@@ -95,11 +96,19 @@ longest_wait(const struct kills *kills, const struct aim *aim)
 	return usual < ROUND_NS ? usual : ROUND_NS;
 }
 
-/** Wait until it has been killed, or does it now. NB_ERR_INTERRUPTED: and there is no more. */
+/**
+ * Wait until it has been killed, or do it now: after ROUND_NS, or where its open takes that long
+ * and is not what is to be killed, when it has had more. NB_ERR_INTERRUPTED: and there is no
+ * more.
+ */
 static int
-await_kill(pid_t pid, int *status)
+await_kill(pid_t pid, const struct crash_board *board, int *status)
 {
 	int how = process_await(pid, status, ROUND_NS);
+	for (int i = 1; i < OPENS_MAX && how == PROCESS_LATE &&
+		__atomic_load_n(&board->is_open, __ATOMIC_ACQUIRE) == 0;
+		i++)
+		how = process_await(pid, status, ROUND_NS);
 	if (how != PROCESS_ENDED)
 		process_kill(pid, status);
 	return how == PROCESS_STOPPED ? error_interrupted() : NB_OK;
@@ -177,7 +186,8 @@ kill_recovery(struct kills *kills, const struct aim *aim)
 		crash_child_begin(parent);
 		crash_child_recover(&kills->run->subject, board, kills->database);
 	}
-	rc = pid > 0 ? await_kill(pid, &status) : error_system("a process cannot be made");
+	rc = pid > 0 ? await_kill(pid, board, &status)
+		     : error_system("a process cannot be made");
 	crash_board_delete(board);
 	return rc;
 }
@@ -269,7 +279,7 @@ do_round(struct kills *kills)
 	pid_t pid = start_writer(kills, &aim);
 	if (pid < 0)
 		return error_system("a process cannot be made");
-	int rc = await_kill(pid, &status);
+	int rc = await_kill(pid, kills->board, &status);
 	if (rc != NB_OK)
 		return rc;
 	if (kills->board->close_ns != 0)

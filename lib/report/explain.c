@@ -916,6 +916,39 @@ static const struct nb_explanation explanations[] = {
 		"/proc/meminfo.", "csv"},
 	{"process_threads", "threads of the process", "The engine's own among them.", "csv"},
 
+	/* ---- crash tests ---- */
+
+	{"rounds", "how often the writing process was killed",
+		"A kill is aimed at a number of operations and a random moment after it; a "
+		"host that is too busy hits fewer different ones.",
+		"text of crash"},
+	{"acked", "writes that had returned when the process was killed",
+		"Those of this round, a batch counts each of its writes. One that had been "
+		"begun and had not returned is not among them.",
+		"text of crash"},
+	{"survived", "writes that had returned and were there after the crash",
+		"Or were overwritten by one that was. Deletes and short values that look the "
+		"same whether done or not count as there.",
+		"text of crash"},
+	{"lost", "writes that had returned and were gone after the crash",
+		"Keys that lost what they had before the round count as one each. Only none "
+		"allows it at a kill.",
+		"text of crash"},
+	{"torn", "crashes after which a value was none of those put there",
+		"Each value is compared whole: one that is cut, or of two, is found.",
+		"text of crash"},
+	{"ghost", "crashes after which a key or value was there that was never put there",
+		"A whole value under another key, of an operation that was not begun, or a key "
+		"that a scan tells and no one has put.",
+		"text of crash"},
+	{"broken", "crashes after which the level did not keep what it promises",
+		"Each is told below the table, and kept. At none nothing is promised.",
+		"text of crash"},
+	{"recovery", "the time of the open after a crash",
+		"Of databases that opened, by a new process with a warm page cache: it says "
+		"nothing of a cold start or of a large database.",
+		"text of crash"},
+
 	/* ---- distributions and notebooks ---- */
 
 	{"StdDeviation", "the standard deviation of the times",
