@@ -2,13 +2,15 @@
 /*
  * crash: end engines in the midst of writes and see what is left, a row for each engine and
  * level as soon as it is known. Databases are made under --path if it was typed, else under
- * $TMPDIR or /tmp, and removed again; what repeats a failure is kept under --keep.
+ * $TMPDIR or /tmp, and removed again; what repeats a failure is kept under --keep. A loss of
+ * power is simulated, so there the medium does not matter and memory is faster.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <mininb/mininb.h>
 
@@ -24,7 +26,7 @@
 /* A recovery takes milliseconds; on a slow disk, of a level that syncs, seconds. */
 #define RECOVERY_NS (60 * UINT64_C(1000000000))
 
-enum { LEVELS = NB_DUR_COMMIT + 1 };
+enum { LEVELS = NB_DUR_COMMIT + 1, RECORDINGS = 6 };
 
 /** An engine, ready to be crashed. */
 struct victim {
@@ -75,7 +77,19 @@ scratch_of(const struct options *options)
 	const char *tmp = getenv("TMPDIR");
 	if (options_were_given(options, "path"))
 		return options->path;
-	return tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp";
+	if (tmp != NULL && tmp[0] != '\0')
+		return tmp;
+	return options->is_power && access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+}
+
+/** Likewise, of an engine for which the medium decides what it syncs: on memory it may leave
+ * that to the processor, which a simulation does not see. */
+static const char *
+scratch_of_engine(const struct options *options, const struct nb_engine *engine)
+{
+	const char *scratch = scratch_of(options);
+	bool is_chosen = options_were_given(options, "path") || scratch == getenv("TMPDIR");
+	return engine->auto_durability_at != NULL && !is_chosen ? "/tmp" : scratch;
 }
 
 static int
@@ -115,7 +129,7 @@ args_of(const struct victim *victim, struct crash_row *row)
 	args.driver = victim->driver;
 	args.engine_options = options->engine_options;
 	args.engine_option_count = options->engine_option_count;
-	args.scratch = scratch_of(options);
+	args.scratch = scratch_of_engine(options, args.engine);
 	args.keep = options->keep;
 	args.seed = options->seed;
 	args.how = options->is_power ? NB_CRASH_POWER : NB_CRASH_KILL;
@@ -288,9 +302,13 @@ crash_again(const struct options *options, const struct nb_crash_kept *kept)
 }
 
 int
-cmd_crash(const struct options *options)
+cmd_crash(const struct options *typed)
 {
 	struct drivers drivers;
+	struct options own = *typed;
+	const struct options *options = &own;
+	if (own.is_power && !options_were_given(typed, "rounds"))
+		own.rounds = RECORDINGS;
 	if (options->is_power && options->again == NULL && !nb_crash_recorder_is_loaded())
 		return preload_recorder();
 	int status = output_begin(options);

@@ -257,7 +257,8 @@ const struct option_row option_table[] = {
 
 	{.name = "rounds", .arg = "COUNT", .type = OPTION_COUNT, .def = "100", .min = 1,
 		.max = 1000000, .group = GROUP_CRASH, .actions = CRASHES, FIELD(rounds),
-		.help = "crashes of each engine and level; of --power recordings"},
+		.help = "crashes of each engine and level; of --power recordings",
+		.detail = "Without it --power makes 6 recordings, of --states states each."},
 	{.name = "ops", .arg = "COUNT", .type = OPTION_COUNT, .min = 1, .max = 1000000,
 		.group = GROUP_CRASH, .actions = CRASHES, FIELD(ops),
 		.help = "most operations before a crash",
@@ -274,7 +275,7 @@ const struct option_row option_table[] = {
 	{.name = "file-system", .arg = "KIND", .type = OPTION_CHOICE, .def = "journalled",
 		.choices = "journalled|posix", .group = GROUP_CRASH, .actions = CRASHES,
 		FIELD(file_system), .help = "with --power, what names and sizes of files do",
-		.detail = "journalled: they stay in their order, as with ext4, XFS and Btrfs; "
+		.detail = "journalled: they stay in their order, as with ext4 and XFS; "
 			  "posix: only what was synced stays, names with their directory."},
 	{.name = "states", .arg = "COUNT", .type = OPTION_COUNT, .def = "50", .min = 1,
 		.max = 100000, .group = GROUP_CRASH, .actions = CRASHES, FIELD(states),

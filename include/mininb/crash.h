@@ -46,8 +46,9 @@ enum {
 /* What of the names and sizes of files a power loss may take. */
 enum {
 	/*
-	 * Metadata in their order, as the journals of ext4, XFS and Btrfs keep it: what is
-	 * left is as of some moment, and a sync of any file brings all metadata before it.
+	 * Metadata in their order, as the journals of ext4 and XFS keep it: what is left is
+	 * as of some moment, and a sync of a file brings what is not younger than the last
+	 * change of that file's own metadata.
 	 */
 	NB_CRASH_JOURNALLED = 0,
 	/* As little as POSIX says: a name is there for sure when its directory was synced. */

@@ -282,6 +282,22 @@ count_calls(struct power *power, const struct image *image)
 	}
 }
 
+/** Stores into mappings that operations rely on, and not one sync of them. */
+static bool
+is_without_syncs(const struct power *power, const struct image *image)
+{
+	uint64_t points = 0, stores = 0, syncs = 0;
+	for (uint64_t i = 0; i < image_count(image); i++) {
+		const struct record_entry *entry = image_entry(image, i);
+		bool is_in_midst = points > 0 && entry->moment.is_made != 0;
+		points += entry->kind == RECORD_POINT;
+		stores += is_in_midst && entry->kind == RECORD_MAPPED;
+		syncs += is_in_midst && record_is_sync(entry);
+	}
+	return power->run->subject.durability == NB_DUR_COMMIT && stores >= points &&
+		syncs < points / 2;
+}
+
 /** Say, once, what the recording does not show. */
 static int
 tell_gaps(struct power *power, struct image *image)
@@ -299,6 +315,10 @@ tell_gaps(struct power *power, struct image *image)
 			strncat(text, ", other than was recorded",
 				sizeof(text) - strlen(text) - 1);
 	}
+	if (text[0] == '\0' && is_without_syncs(power, image))
+		snprintf(text, sizeof(text),
+			"it stores into a mapping and makes no call to sync it, as for "
+			"persistent memory");
 	if (power->log->is_blind)
 		snprintf(text, sizeof(text), "%s", power->log->blind);
 	if (text[0] != '\0' && !power->is_told)

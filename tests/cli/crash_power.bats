@@ -1,0 +1,46 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# A loss of power, simulated, as a command.
+# shellcheck disable=SC2154,SC2016
+load helper
+
+setup_file()
+{
+	[[ -n ${MININB_RECORDER_PATH:-} ]] || skip 'the recorder is not built: not 64-bit Linux'
+}
+
+plugin()
+{
+	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
+}
+
+@test "an engine that syncs each commit survives a loss of power" {
+	needs_leveldb
+	mkdir here
+	TMPDIR=$PWD/here mininb 0 crash --power --driver=leveldb --durability=commit --rounds=2 \
+		--states=10
+	contains "$output" 'loss of power, databases in '
+	contains "$output" 'No promise was broken in 20 crashes.'
+	equals "$stderr" ''
+	equals "$(ls -A here)" ''
+}
+
+@test "one that does not is found, and what is kept shows it again" {
+	local broken=(crash --power --driver="$(plugin syncer)" --durability=commit -o left_out=data
+		--ops=10 --rounds=1 --states=20)
+	mininb 3 "${broken[@]}" --keep=kept
+	contains "$output" 'power lost'
+	contains "$output" 'lost'
+	local first=$output
+	mininb 3 "${broken[@]}" --keep=kept2 # the same seed: the same moments
+	equals "$(grep -c 'power lost' <<<"$output")" "$(grep -c 'power lost' <<<"$first")"
+	mininb 3 crash --again="$(printf '%s\n' kept/* | head -n 1)"
+	contains "$output" 'power lost'
+}
+
+@test "what is in LD_PRELOAD stays there, and the recorder is loaded once" {
+	LD_PRELOAD=libm.so.6 mininb 0 crash --power --driver="$(plugin syncer)" \
+		--durability=commit --ops=10 --rounds=1 --states=4
+	MININB_RECORDER=1 LD_PRELOAD='' mininb 1 crash --power --driver="$(plugin syncer)"
+	matches "$stderr" 'libmininb-recorder.so was not loaded: LD_PRELOAD is ignored here'
+}
