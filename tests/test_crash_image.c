@@ -444,6 +444,22 @@ START_TEST(unlinked_file_comes_back_only_as_it_was)
 }
 END_TEST
 
+/* What was made in a directory is durable by a sync of that directory, whatever its name is. */
+START_TEST(renamed_directory_is_the_same_one)
+{
+	begin();
+	put((struct record_entry){.kind = RECORD_MKDIR}, "new", NULL, NULL);
+	create(1, "new/a");
+	put((struct record_entry){.kind = RECORD_RENAME}, "new", "old", NULL);
+	sync_names("");
+	all_are(4, IMAGE_KINDS, NB_CRASH_POSIX, NAMES("old/a"), NAMES("old/a=-", "old/a="));
+	sync_names("old");
+	all_are(5, IMAGE_KINDS, NB_CRASH_POSIX, NAMES("old/a"), NAMES("old/a="));
+	all_are(5, IMAGE_KINDS, NB_CRASH_JOURNALLED, NAMES("old/a"), NAMES("old/a="));
+	free(tape);
+}
+END_TEST
+
 START_TEST(links_and_directories_move_with_their_names)
 {
 	size_t size;
@@ -556,7 +572,7 @@ main(void)
 		writes_of_one_page_reach_it_in_their_order,
 		write_in_flight_may_be_there_and_is_not_required,
 		lost_truncate_takes_along_what_was_written_behind_it, sync_of_all_covers_all,
-		unlinked_file_comes_back_only_as_it_was,
+		unlinked_file_comes_back_only_as_it_was, renamed_directory_is_the_same_one,
 		links_and_directories_move_with_their_names, base_is_there_until_it_is_changed,
 		choice_and_moment_give_the_same_state_again);
 	scratch_leave();

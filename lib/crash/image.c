@@ -10,6 +10,7 @@
 #include "crash/image_parts.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +165,9 @@ brought_by(const struct image *image, const struct record_entry *sync)
 		if (sync->kind == RECORD_SYNC_DIR &&
 			(image_changes_dir(entry, dir) ||
 				(entry->kind == RECORD_MKDIR &&
-					strcmp(record_path(entry), dir) == 0)))
+					strcmp(record_path(entry), dir) == 0) ||
+				(entry->kind == RECORD_RENAME &&
+					strcmp(record_path2(entry), dir) == 0)))
 			break;
 	}
 	return number;
@@ -501,16 +504,20 @@ choose_journalled(struct image *image, uint32_t durable, uint32_t limit, struct 
 		image->has_metadata[i] = i < cut && image_is_metadata(image->entries[i]);
 }
 
-/** A sync of that directory, or of all, that has returned covers the entry. */
+/** A sync of the directory that `path` is in, or of all, that has returned covers the entry. */
 static bool
 is_dir_synced(const struct image *image, uint32_t number, const char *path)
 {
+	char at[PATH_MAX]; /* its directory may get another name */
+	snprintf(at, sizeof(at), "%s", path);
 	for (uint32_t i = number + 1; i < image->done; i++) {
-		const struct record_entry *sync = image->entries[i];
-		if (record_is_sync(sync) && sync->covers > number &&
-			(sync->kind == RECORD_SYNC_ALL ||
-				(sync->kind == RECORD_SYNC_DIR &&
-					image_is_in(path, record_path(sync)))))
+		const struct record_entry *entry = image->entries[i];
+		if (entry->kind == RECORD_RENAME && entry->file == 0)
+			image_move(at, record_path(entry), record_path2(entry));
+		if (record_is_sync(entry) && entry->covers > number &&
+			(entry->kind == RECORD_SYNC_ALL ||
+				(entry->kind == RECORD_SYNC_DIR &&
+					image_is_in(at, record_path(entry)))))
 			return true;
 	}
 	return false;

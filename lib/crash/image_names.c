@@ -6,6 +6,7 @@
  */
 #include "crash/image_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,23 +63,32 @@ unset(struct image_names *names, const char *path)
 	names->count--;
 }
 
+bool
+image_move(char path[PATH_MAX], const char *from, const char *to)
+{
+	char rest[PATH_MAX];
+	size_t length = strlen(from);
+	if (strncmp(path, from, length) != 0 || (path[length] != '/' && path[length] != '\0') ||
+		strlen(to) + strlen(path + length) >= PATH_MAX)
+		return false;
+	strcpy(rest, path + length);
+	strcpy(path, to);
+	strcat(path, rest);
+	return true;
+}
+
 /** A directory with all that is below it. */
 static void
 move_directory(struct image_names *names, const char *from, const char *to)
 {
-	size_t from_length = strlen(from), to_length = strlen(to);
 	unset(names, to);
 	for (size_t i = 0; i < names->count; i++) {
-		struct image_name *name = &names->names[i];
-		const char *rest = name->path + from_length;
-		if (strncmp(name->path, from, from_length) != 0 ||
-			(*rest != '/' && *rest != '\0'))
+		char path[PATH_MAX];
+		snprintf(path, sizeof(path), "%s", names->names[i].path);
+		if (!image_move(path, from, to))
 			continue;
-		char *path = image_grown(NULL, to_length + strlen(rest) + 1);
-		memcpy(path, to, to_length);
-		strcpy(path + to_length, rest);
-		free(name->path);
-		name->path = path;
+		free(names->names[i].path);
+		names->names[i].path = copy_of(path);
 	}
 }
 

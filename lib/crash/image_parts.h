@@ -8,6 +8,8 @@
  *     image_names.c  which names a state has
  *     image_files.c  files of the disk: the base, a state written, a state compared
  */
+#include <limits.h>
+
 #include "base/rng.h"
 #include "crash/image.h"
 
@@ -93,6 +95,11 @@ image_page_find(const struct image *image, uint64_t file, uint64_t number);
 /** Read the directory `path` into image->base and its pages. */
 NB_MUST_CHECK int
 image_read_base(struct image *image, const char *path);
+
+/** What becomes of `path` when `from`, which may be a directory that it is in, becomes `to`.
+ * False: nothing. */
+bool
+image_move(char path[PATH_MAX], const char *from, const char *to);
 
 /** The parent directory of `path` is `dir`. */
 bool
