@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "base/tree.h"
 #include "scratch.h"
 #include "unit.h"
 
@@ -43,8 +44,8 @@ START_TEST(copy_has_all_and_stays_sparse)
 	ck_assert_int_eq(process_copy_tree("to", "from"), NB_FAIL); /* it is there */
 	ck_assert_int_eq(process_copy_tree("other", "nowhere"), NB_FAIL);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "nowhere"));
-	process_remove_tree("to");
-	process_remove_tree("to");
+	tree_drop("to");
+	tree_drop("to");
 	ck_assert_int_eq(access("to", F_OK), -1);
 	file_is("from/deep/file", "text", 4);
 }

@@ -13,7 +13,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <linux/fs.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -78,22 +77,6 @@ process_describe_end(char *text, size_t size, int how, int status, uint64_t time
 }
 
 /* ---- directories ---- */
-
-static int
-remove_entry(const char *path, const struct stat *info, int type, struct FTW *at)
-{
-	(void)info;
-	(void)type;
-	(void)at;
-	remove(path);
-	return 0;
-}
-
-void
-process_remove_tree(const char *path)
-{
-	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 /** `size` bytes at `at`, by the kernel or, between file systems that cannot, by hand. */
 static int

@@ -28,10 +28,6 @@ process_kill(pid_t pid, int *status);
 void
 process_describe_end(char *text, size_t size, int how, int status, uint64_t timeout_ns);
 
-/** Remove a directory and all in it, as far as that goes. */
-void
-process_remove_tree(const char *path);
-
 /**
  * Copy a directory with its files, subdirectories and symbolic links to `to`, which must not
  * be there. What a file has not allocated stays so; what is neither is left out.

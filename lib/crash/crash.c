@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "base/tree.h"
 #include "crash/crash.h"
 
 enum { KEPT_MAX = 10 }; /* of one call; a broken engine breaks in each round */
@@ -162,7 +163,7 @@ run_in_scratch(struct crash_run *run, int (*rounds)(struct crash_run *run))
 	}
 	run->begin_ns = clock_monotonic();
 	rc = rounds(run);
-	process_remove_tree(run->scratch);
+	tree_drop(run->scratch);
 free_scratch:
 	free(run->scratch);
 	return rc;

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "base/tree.h"
 #include "crash/crash.h"
 
 /* More than any test writes; less than would take memory or minutes to make again. */
@@ -147,7 +148,7 @@ crash_keep_write(char **out, const struct crash_run *run, const struct crash_rep
 		*out = directory;
 		return NB_OK;
 	}
-	process_remove_tree(directory);
+	tree_drop(directory);
 	free(directory);
 	return rc;
 }

@@ -29,6 +29,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/rng.h"
+#include "base/tree.h"
 #include "crash/crash.h"
 
 enum {
@@ -197,7 +198,7 @@ kill_recovery(struct kills *kills, const struct aim *aim)
 static int
 begin_chain(struct kills *kills)
 {
-	process_remove_tree(kills->database);
+	tree_drop(kills->database);
 	if (mkdir(kills->database, 0700) != 0)
 		return error_system("%s cannot be made", kills->database);
 	crash_plan_create(&kills->plan, kills->run->args->engine, kills->run->args->sessions,
@@ -239,7 +240,7 @@ copy_database(struct kills *kills)
 {
 	if (kills->run->args->keep == NULL)
 		return NB_OK;
-	process_remove_tree(kills->copy);
+	tree_drop(kills->copy);
 	return process_copy_tree(kills->copy, kills->database);
 }
 

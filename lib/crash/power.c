@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/rng.h"
+#include "base/tree.h"
 #include "crash/image.h"
 #include "crash/preload.h"
 
@@ -192,8 +193,8 @@ check_state(struct power *power, struct image *image, const struct power_draw *d
 	image_tell(image, when, sizeof(when));
 	find_moment(&moment, power, image, draw->done);
 	subject.how = is_kill ? NB_CRASH_KILL : NB_CRASH_POWER;
-	process_remove_tree(power->try);
-	process_remove_tree(power->copy);
+	tree_drop(power->try);
+	tree_drop(power->copy);
 	crash_state_copy(&power->found, &power->state);
 	int rc = image_write(image, power->try);
 	if (rc == NB_OK)
@@ -335,7 +336,7 @@ tell_gaps(struct power *power, struct image *image)
 static int
 begin_chain(struct power *power)
 {
-	process_remove_tree(power->database);
+	tree_drop(power->database);
 	if (mkdir(power->database, 0700) != 0)
 		return error_system("%s cannot be made", power->database);
 	crash_plan_create(&power->plan, power->run->args->engine, power->run->args->sessions,
@@ -372,8 +373,8 @@ go_on(struct power *power, struct image *image)
 			.file_system = power->run->args->file_system,
 			.seed = rng_next(&power->rng)});
 	find_moment(&moment, power, image, done);
-	process_remove_tree(power->try);
-	process_remove_tree(power->database);
+	tree_drop(power->try);
+	tree_drop(power->database);
 	crash_state_copy(&power->found, &power->state);
 	int rc = image_write(image, power->try);
 	if (rc == NB_OK)
@@ -418,7 +419,7 @@ do_round(struct power *power)
 	int rc = NB_OK;
 	if (power->chain_round == ROUNDS_OF_CHAIN)
 		rc = begin_chain(power);
-	process_remove_tree(power->base);
+	tree_drop(power->base);
 	if (rc == NB_OK)
 		rc = process_copy_tree(power->base, power->database);
 	if (rc == NB_OK)
