@@ -175,7 +175,10 @@ claim_work()
 	[[ -d $path ]] || path_is_ours=yes
 	make_dir "$path"
 	work=$(cd "$path" && pwd)/cold-run
-	exec 9>"$work.lock" || die "cannot write to $path"
+	# the lock stays beside what a run has left, and so says whose that is
+	[[ ! -L $work && (! -e $work || -f $work.lock) ]] ||
+		die "$work is there, and is not of this script; take another --path"
+	exec 9>>"$work.lock" || die "cannot write to $path"
 	flock -n 9 || die "another run uses $work"
 	rm -rf "$work"
 	make_dir "$work"
