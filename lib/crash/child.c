@@ -52,6 +52,7 @@ void
 crash_child_begin(pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpgid(0, 0); /* or a terminal's ^C would end it, and look like its own fault */
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE); /* it ended before that */
 	fault_release();

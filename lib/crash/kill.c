@@ -312,6 +312,8 @@ do_rounds(struct kills *kills)
 	kills->chain_round = ROUNDS_OF_CHAIN;
 	for (kills->round = 0; kills->round < rounds; kills->round++) {
 		int rc = crash_run_progress(kills->run, kills->round, rounds);
+		/* Of its own, so that what one finds changes nothing for the next. */
+		rng_create(&kills->rng, splitmix64_mix(kills->run->args->seed) + kills->round);
 		if (rc == NB_OK && kills->chain_round == ROUNDS_OF_CHAIN)
 			rc = begin_chain(kills);
 		if (rc == NB_OK)
@@ -326,7 +328,6 @@ int
 crash_run_kills(struct crash_run *run)
 {
 	struct kills kills = {.run = run};
-	rng_create(&kills.rng, run->args->seed);
 	crash_plan_create(&kills.plan, run->args->engine, run->args->sessions, 0);
 	int rc = NB_FAIL;
 	if (asprintf(&kills.database, "%s/database", run->scratch) < 0 ||
