@@ -217,7 +217,7 @@ print_none(FILE *out, const struct crash_row *row)
 		return;
 	fprintf(out,
 		"\n%s, %s: nothing is promised; of %" PRIu64
-		" writes that had returned\n%" PRIu64 " were lost (%.3g %%)",
+		" writes that had returned\n%" PRIu64 " were lost (%.4g %%)",
 		row->engine, nb_durability_name(row->durability), tally->acknowledged,
 		tally->lost, (double)tally->lost / (double)tally->acknowledged * 100);
 	if (tally->holes > 0)
