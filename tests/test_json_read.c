@@ -472,6 +472,28 @@ START_TEST(a_histogram_cannot_have_more_values_than_there_were_operations)
 }
 END_TEST
 
+START_TEST(a_list_of_other_threads_is_none)
+{
+	static const char form[] =
+		"{\"format\": \"mininb-result\", \"version\": 1, \"results\": [{\"action\": "
+		"\"put\", "
+		"\"driver\": \"x\", \"engine\": {\"name\": \"x\"}, \"threads\": %u, "
+		"\"digest\": \"0123456789abcdef\", \"measured\": {\"ops\": 9, \"wall_ns\": 9, "
+		"\"by_thread\": [{\"ops\": 9}]}}]}";
+	static const uint32_t threads[] = {1, 2, 4096, UINT32_MAX};
+	for (size_t i = 0; i < sizeof(threads) / sizeof(*threads); i++) {
+		char text[512];
+		struct record_group groups[NB_GROUPS_MAX];
+		snprintf(text, sizeof(text), form, threads[i]);
+		struct nb_results *results = parsed(text);
+		ck_assert_uint_eq(record_groups(&results->records[0], groups), 1);
+		ck_assert_uint_eq(groups[0].thread_count, threads[i]);
+		ck_assert_int_eq(groups[0].threads != NULL, threads[i] == 1);
+		nb_results_delete(results);
+	}
+}
+END_TEST
+
 START_TEST(a_series_must_fit_its_names)
 {
 	struct nb_results *results = record_rig_new();
@@ -673,7 +695,7 @@ main(void)
 		a_job_of_groups_is_told_as_it_was, so_is_one_with_findings,
 		what_is_wrong_is_told_with_its_place, what_is_not_there_is_empty,
 		a_histogram_cannot_have_more_values_than_there_were_operations,
-		a_series_must_fit_its_names, any_bytes_are_read_or_refused,
-		any_values_are_read_or_refused, a_file_is_read, so_is_what_comes_by_stdin,
-		what_is_no_file_of_ours_is_told_so);
+		a_list_of_other_threads_is_none, a_series_must_fit_its_names,
+		any_bytes_are_read_or_refused, any_values_are_read_or_refused, a_file_is_read,
+		so_is_what_comes_by_stdin, what_is_no_file_of_ours_is_told_so);
 }

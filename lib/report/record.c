@@ -41,11 +41,13 @@ static size_t
 classic_group(const struct nb_result *run, struct record_group *group)
 {
 	const struct measurement *measured = &run->measured;
+	/* of a file the list may be of other threads than there were */
+	bool are_known = measured->thread_count == run->threads;
 	*group = (struct record_group){.name = nb_verb_name(run->workload.verb),
 		.thread_count = run->threads,
 		.ops = measured->ops,
 		.wall_ns = measured->wall_ns,
-		.threads = measured->threads,
+		.threads = are_known ? measured->threads : NULL,
 		.kind_count = 1};
 	group->kinds[0] = (struct record_kind){.name = group->name,
 		.ops = measured->ops,
