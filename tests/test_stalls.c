@@ -150,13 +150,31 @@ START_TEST(warm_up_and_end_are_left_out)
 	series()->samples = &warm;
 	series()->count = 1;
 	run.measured.threads = threads;
-	run.threads = 2;
+	run.measured.thread_count = run.threads = 2;
 	find();
 	ck_assert_uint_eq(found.count, 0);
 	ck_assert_uint_eq(found.looked_ns, 6 * SECOND);
 	run.measured.threads = NULL;
 	find();
 	ck_assert_uint_eq(found.count, 1);
+}
+END_TEST
+
+/** Of a file: an end of the warm-up, and a length of pulses, that no run has. */
+START_TEST(what_is_warm_for_ever_has_no_stalls)
+{
+	static const uint64_t lengths[] = {1, 2, 3, UINT64_MAX / 2, UINT64_MAX};
+	struct sample warm = {.end_ns = UINT64_MAX, .is_warmup = 1};
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		begin(500, 200);
+		fill(100, 115, 0);
+		pulses.pulse_ns = lengths[i];
+		series()->samples = &warm;
+		series()->count = 1;
+		find();
+		ck_assert_uint_eq(found.count, 0);
+		ck_assert_uint_eq(found.looked_ns, 0);
+	}
 }
 END_TEST
 
@@ -368,6 +386,7 @@ main(void)
 		three_pulses_without_any_are_no_gap,
 		a_slow_stretch_is_below_half_for_a_tenth_of_a_second,
 		an_engine_that_is_slow_throughout_does_not_stall, warm_up_and_end_are_left_out,
+		what_is_warm_for_ever_has_no_stalls,
 		the_eight_longest_are_told_in_order_of_time, too_little_says_nothing,
 		of_a_rate_that_was_asked_for_only_gaps_are_told,
 		the_cause_is_what_grew_out_of_proportion,

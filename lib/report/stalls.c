@@ -167,10 +167,10 @@ open_look(struct look *look, const struct series *series, const struct pulses *p
 		return false;
 	uint64_t warm_ns = warm_until_ns(series, pulses);
 	size_t end = pulses->count - 1; /* the last one is shorter */
-	look->begin = (warm_ns + pulses->pulse_ns - 1) / pulses->pulse_ns;
+	look->begin = warm_ns / pulses->pulse_ns + (warm_ns % pulses->pulse_ns != 0);
 	look->end = mode->until_ns / pulses->pulse_ns < end ? mode->until_ns / pulses->pulse_ns
 							    : end;
-	if (look->end < look->begin + PULSES_LEAST)
+	if (look->end < PULSES_LEAST || look->end - PULSES_LEAST < look->begin)
 		return false;
 	look->sums = malloc((length(look) + 1) * sizeof(*look->sums));
 	look->marks = calloc(length(look), 1);
