@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "compare_rig.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "unit.h"
 
 static const char *
 version(void)

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <check.h>
+#include "unit.h"
 
 static const double law_chi_square[128] = {0.00, 15.14, 18.42, 21.11, 23.51, 25.74, 27.86,
 	29.88, 31.83, 33.72, 35.56, 37.37, 39.13, 40.87, 42.58, 44.26, 45.92, 47.57, 49.19,

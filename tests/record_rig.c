@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "record_rig.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
+#include "unit.h"
 
 enum { SECONDS = 30, WARM_SECONDS = 2, STALL_AT_MS = 12000, STALL_MS = 600, PULSE_MS = 20 };
 

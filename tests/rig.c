@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rig.h"
 
-#include <check.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "run/engine.h"
+#include "unit.h"
 
 enum { KEY_SIZE = 16, VALUE_SIZE = 100 };
 

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <check.h>
+#include "unit.h"
 
 static char scratch_path[64];
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "toy.h"
 
-#include <check.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 
 #include "base/error.h"
 #include "workload/values.h"
+#include "unit.h"
 
 enum { KEY_SIZE = 8, VALUE_ROOM = 4096, WRITES_MAX = 1024, ODD_ANSWER = 9 };
 

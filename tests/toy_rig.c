@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <check.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +6,7 @@
 
 #include "base/error.h"
 #include "toy.h"
+#include "unit.h"
 
 /** How the toy is to be broken when the run begins. */
 static uint32_t next_defect, next_verb;
