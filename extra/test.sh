@@ -9,7 +9,8 @@
 #   scripts   shellcheck of every script
 #   gcc       gcc, warnings are errors; all suites
 #   clang     clang, warnings are errors; the suites 'unit' and 'house'
-#   asan      clang, address and undefined behaviour sanitizers; all suites
+#   asan      clang, address and undefined behaviour sanitizers; all suites but
+#             'house', which looks at sources
 #   tsan      gcc, thread sanitizer; the suites 'threads' and 'contract'
 #   install   a prefix of its own: the installed program finds its engines, and
 #             plugins made outside with the installed header work: a tiny one, the
@@ -199,6 +200,8 @@ choose_runner()
 
 stage_asan()
 {
+	local asan_options=halt_on_error=1:abort_on_error=1:detect_leaks=1
+	asan_options+=:detect_stack_use_after_return=1:strict_string_checks=1
 	# The host is C, so it does not bring the runtime of the two checks that C++ adds.
 	CC=clang CXX=clang++ CXXFLAGS=-fno-sanitize=vptr,function build asan \
 		-Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized || return 0
@@ -206,9 +209,9 @@ stage_asan()
 	# Without the last word, the runtime guesses where a thread's variables of a library
 	# are from what lies before them, and where they begin 16 bytes into a page, as they
 	# may by chance, takes its own bookkeeping for that and falls over at exit.
-	ASAN_OPTIONS=halt_on_error=1:abort_on_error=1:detect_leaks=1:intercept_tls_get_addr=0 \
+	ASAN_OPTIONS=$asan_options:intercept_tls_get_addr=0 \
 		UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 \
-		suite asan --timeout-multiplier 4
+		suite asan --timeout-multiplier 4 --no-suite house
 }
 
 stage_tsan()
