@@ -29,6 +29,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 readonly builds=$repo/build-test
+readonly prefix=$builds/prefix
 readonly stages='scripts gcc clang asan tsan install valgrind'
 
 passed=0
@@ -177,9 +178,17 @@ list_scripts()
 	done || true
 }
 
+# It is what the stages install and valgrind look at, too. Nothing is in its prefix but
+# while it is installed: the engines that are found are those of the build.
+build_gcc()
+{
+	rm -rf "$prefix"
+	build gcc -Dprefix="$prefix"
+}
+
 stage_gcc()
 {
-	build gcc || return 0
+	build_gcc || return 0
 	suite gcc
 }
 
@@ -430,16 +439,19 @@ try_kit()
 
 stage_install()
 {
-	local prefix=$temporary/prefix installed enginedir
-	build install -Dtests=false -Dprefix="$prefix" || return 0
-	# A build that was kept has the prefix of an earlier call.
-	meson configure "$builds/install" -Dprefix="$prefix" >/dev/null
-	check 'meson install' meson install -C "$builds/install"
+	local installed enginedir away=$builds/gcc.away
+	check 'it can be configured without the tests' \
+		meson setup "$temporary/untested" "$repo" -Dtests=false
+	build_gcc || return 0
+	# A build that was kept may have the prefix of an earlier time.
+	as_owner meson configure "$builds/gcc" -Dprefix="$prefix" >/dev/null
+	check 'meson install' as_owner meson install -C "$builds/gcc"
 	check 'meson install --destdir' \
-		meson install -C "$builds/install" --no-rebuild --destdir "$temporary/destdir"
+		meson install -C "$builds/gcc" --no-rebuild --destdir "$temporary/destdir"
 	check 'destdir holds the program' test -x "$temporary/destdir$prefix/bin/mininb"
 	# From here on the build tree is out of reach, and so are its plugins.
-	mv "$builds/install" "$temporary/moved"
+	rm -rf "$away"
+	mv "$builds/gcc" "$away"
 	installed=$prefix/bin/mininb
 	export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 	check 'installed program runs' "$installed" --version
@@ -460,7 +472,8 @@ stage_install()
 	check 'and is installed by a copy' cp "$temporary/tiny.so" "$enginedir"
 	check 'and then found by its name' says forgets "$installed" engines --driver tiny
 	try_kit
-	mv "$temporary/moved" "$builds/install"
+	mv "$away" "$builds/gcc"
+	rm -rf "$prefix"
 }
 
 # Two engines of ours and two of others, one with threads of its own, that take seconds
@@ -473,7 +486,7 @@ readonly under_valgrind=(memory fptree_small leveldb lmdb
 stage_valgrind()
 {
 	local wrapper=$temporary/mininb-under-valgrind memcheck
-	build gcc || return 0
+	build_gcc || return 0
 	# Possibly lost is what belongs to a thread of the engine's that never ends.
 	cat >"$temporary/suppressions" <<-'EOF'
 		{
