@@ -406,9 +406,8 @@ create_parts(struct nb_job_run *run)
 		return error_set(NB_FAIL, "out of memory");
 	uint64_t digest = ops_digest(&run->loading.spec, run->keys_hash);
 	for (size_t g = 0; g < job->group_count && rc == NB_OK; g++) {
+		run->part_count++; /* what there is of one that fails is destroyed as well */
 		rc = create_part(run, &run->parts[g], &job->groups[g], (uint32_t)g);
-		if (rc == NB_OK)
-			run->part_count++;
 		if (run->options.what == NB_JOB_RUN)
 			digest = splitmix64_mix(digest) ^
 				ops_digest(&run->parts[g].spec, run->keys_hash);
