@@ -19,7 +19,8 @@ print(*[run["block"] for run in json.load(open("v.json"))["results"]])'
 @test "each engine has its puts and gets, and a verdict" {
 	mininb 0 vs -d memory,null -c 2000 --runs=4 --durability=none --output=v.json
 	equals "$stderr" ''
-	matches "$output" '(^|\n)put: null is [0-9.]+ times faster than memory in throughput'
+	# in throughput as well, unless one of the short runs lost its processor for a moment
+	matches "$output" '^put: null is [0-9.]+ times faster than memory (in throughput|at p50)'
 	matches "$output" $'\nget: null is [0-9.]+ times faster'
 	contains "$output" 'put: null (4 runs) against memory (4 runs), service times'
 	contains "$output" ' 0.029'
