@@ -34,7 +34,7 @@ show_help()
 	awk 'NR > 3 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"
 }
 
-readonly kept_variables=CC,CXX,CXXFLAGS,CI,HDR_PYTHON,ASAN_OPTIONS,UBSAN_OPTIONS,TSAN_OPTIONS
+readonly kept_variables=CC,CXX,CXXFLAGS,CI,HDR_PYTHON,ASAN_OPTIONS,UBSAN_OPTIONS,TSAN_OPTIONS,CK_TIMEOUT_MULTIPLIER
 
 # Run a command as the user who called sudo, if the repository is that user's:
 # what is made in it must not become root's.

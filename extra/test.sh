@@ -219,7 +219,7 @@ stage_asan()
 	# Without the last word, the runtime guesses where a thread's variables of a library
 	# are from what lies before them, and where they begin 16 bytes into a page, as they
 	# may by chance, takes its own bookkeeping for that and falls over at exit.
-	ASAN_OPTIONS=$asan_options:intercept_tls_get_addr=0 \
+	ASAN_OPTIONS=$asan_options:intercept_tls_get_addr=0 CK_TIMEOUT_MULTIPLIER=4 \
 		UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 \
 		suite asan --timeout-multiplier 4 --no-suite house
 }
@@ -233,7 +233,7 @@ stage_tsan()
 	# look like races. Our own code, the plugin and the host, is seen as a whole.
 	printf 'race:%s\n' libleveldb.so libpmemobj.so >"$temporary/tsan"
 	TSAN_OPTIONS=halt_on_error=1:abort_on_error=1:suppressions=$temporary/tsan \
-		suite tsan --timeout-multiplier 6 --suite threads --suite contract
+		CK_TIMEOUT_MULTIPLIER=4 suite tsan --timeout-multiplier 6 --suite threads --suite contract
 }
 
 # Put and get some thousand records with program $1, driver $2.
