@@ -5,6 +5,7 @@
  * An image from inside.
  *
  *     image.c        a recording cut into pages, and the state that is made of it
+ *     image_choose.c what is durable, and what of the rest is there
  *     image_names.c  which names a state has
  *     image_files.c  files of the disk: the base, a state written, a state compared
  */
@@ -116,6 +117,24 @@ image_is_metadata(const struct record_entry *entry)
 /** Whether the entry has changed the directory `dir`. */
 bool
 image_changes_dir(const struct record_entry *entry, const char *dir);
+
+/** Of each file and page, which writes are durable. Returns below which entry metadata is. */
+uint32_t
+image_find_durable(struct image *image);
+
+/** Which pending writes are there, of entries below `limit`. */
+void
+image_choose_data(struct image *image, uint32_t limit, struct rng *rng);
+
+/** And which metadata, which may take some of the writes away again. */
+void
+image_choose_metadata(struct image *image, uint32_t durable, uint32_t limit, struct rng *rng);
+
+bool
+image_has(const struct image *image, const struct image_fragment *fragment);
+
+bool
+image_is_durable_by_posix(const struct image *image, uint32_t number);
 
 /** image->names of what image->has_metadata says. */
 void

@@ -7,11 +7,14 @@
  *
  * - What is passed on goes to the kernel by syscall(2) and not to the next library by
  *   dlsym(): that needs no memory and no first time, and may be called while the C library
- *   or an allocator sets itself up. (fopen() and its kin are the exception.)
+ *   or an allocator sets itself up. (fopen() and its kin are the exception.) It takes
+ *   longs: an int among its arguments that the kernel reads as a long needs a cast.
  * - It allocates by mmap(2) alone, and has tables of fixed size.
  * - What is asked of every call, on or off, is one load and one branch.
  *
- *     recorder.c        the calls
+ *     recorder.c        calls that write, or change a size
+ *     recorder_names.c  calls that open, or change a name
+ *     recorder_sync.c   calls that make durable, and mappings
  *     recorder_log.c    which files are the database's, and what is put down
  *     recorder_watch.c  files that change without a call: mappings, streams of stdio
  *
@@ -39,6 +42,19 @@ recorder_sleeps(void)
 {
 	return __builtin_expect(__atomic_load_n(&recorder_is_on, __ATOMIC_ACQUIRE) == 0, 1);
 }
+
+/* A second name of a call, which others were compiled to use. */
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wunknown-warning-option"
+#pragma GCC diagnostic ignored "-Wmissing-attributes" /* of what the headers say beside */
+#define ALSO(other, name) \
+	__typeof__(name) other __attribute__((alias(#name), visibility("default")))
+
+typedef void (*any_fn)(void);
+
+/** The next function of that name behind ours; found once, in *known. */
+any_fn
+recorder_next(uintptr_t *known, const char *name);
 
 /* ---- recorder_log.c ---- */
 
@@ -80,6 +96,20 @@ recorder_put(const struct record_entry *head, const struct crash_moment *moment,
 /** How much a look has compared, and whether that is too much for each call. */
 void
 recorder_looked(uint64_t bytes, bool is_coarse);
+
+static inline struct record_entry
+entry_of(uint32_t kind, uint64_t file)
+{
+	return (struct record_entry){.kind = kind, .file = file};
+}
+
+/** Append an entry without data. */
+static inline void
+put(const struct record_entry *head, const struct crash_moment *moment, const char *path,
+	const char *path2)
+{
+	recorder_put(head, moment, path, path2, NULL, 0);
+}
 
 /** Entries so far. */
 uint64_t

@@ -415,7 +415,7 @@ recorder_log_begin(const char *dir, struct record_log *log, const struct crash_b
 {
 	char path[PATH_MAX];
 	void *table = (void *)syscall(SYS_mmap, NULL, KNOWN_MAX * sizeof(struct known),
-		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, (off_t)0);
 	if (table == MAP_FAILED)
 		return errno;
 	self.known = table;

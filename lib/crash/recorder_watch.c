@@ -49,7 +49,7 @@ recorder_is_watching(void)
 static void *
 map(size_t size, int protection, int flags, int fd)
 {
-	void *at = (void *)syscall(SYS_mmap, NULL, size, protection, flags, fd, 0);
+	void *at = (void *)syscall(SYS_mmap, NULL, size, protection, flags, fd, (off_t)0);
 	return at != MAP_FAILED ? at : NULL;
 }
 
