@@ -44,11 +44,14 @@ static char now[512]; /* what is being read, for who dies of it */
 
 /* ---- telling where it was ---- */
 
+/** Once: what a sanitizer has found may end in a signal. */
 static void
 tell(void)
 {
-	ssize_t written = write(STDERR_FILENO, now, strlen(now));
+	static volatile sig_atomic_t is_told;
+	ssize_t written = is_told ? 0 : write(STDERR_FILENO, now, strlen(now));
 	(void)written;
+	is_told = 1;
 }
 
 static void
