@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A comparison as it is written: in words, as tables, as JSON. */
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +125,34 @@ START_TEST(bars_show_intervals_against_one)
 }
 END_TEST
 
+/* As --confidence=0 makes them, or values of a file that are far from all others. */
+START_TEST(a_ratio_beside_its_interval_is_at_the_end_of_the_axis)
+{
+	static const double odd[][3] = {
+		{1.001, 3, 1.001}, {0.999, 1e-300, 0.999}, {0, 1, INFINITY}, {0, 1e-300, 0.5}};
+	static const char *const bars[] = {"     |    #", "#    |", "-----#-----", "-----#\n"};
+	for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+		struct nb_results *one = rig_results(), *two = rig_results();
+		rig_add_spread(one, "one", 1000, 5000, 5);
+		rig_add_spread(two, "two", 1000, 5000, 5);
+		struct nb_comparison *comparison = rig_compared(one, two);
+		struct compare_work *work = &comparison->works[0];
+		for (size_t m = 0; m < work->metric_count; m++) {
+			struct stats_ratio *ratio = &work->metrics[m].pairs[1].ratio;
+			ratio->low = odd[i][0];
+			ratio->ratio = odd[i][1];
+			ratio->high = odd[i][2];
+		}
+		char *text = rig_written(comparison, "text", NB_TEXT_BARS);
+		rig_assert_has(text, bars[i]);
+		free(text);
+		nb_comparison_delete(comparison);
+		nb_results_delete(one);
+		nb_results_delete(two);
+	}
+}
+END_TEST
+
 START_TEST(text_fits_80_columns)
 {
 	struct nb_results *first = rig_results(), *second = rig_results();
@@ -230,7 +259,7 @@ main(void)
 		what_may_be_chance_has_a_direction, single_runs_are_told_without_an_interval,
 		too_few_runs_are_told_how_many_are_needed,
 		table_has_medians_ratio_interval_and_p, bars_show_intervals_against_one,
-		text_fits_80_columns, differences_and_warnings_stand_before_all,
-		markdown_has_the_same_in_a_table, json_has_all_values_and_what_came_of_them,
-		another_format_is_refused);
+		a_ratio_beside_its_interval_is_at_the_end_of_the_axis, text_fits_80_columns,
+		differences_and_warnings_stand_before_all, markdown_has_the_same_in_a_table,
+		json_has_all_values_and_what_came_of_them, another_format_is_refused);
 }

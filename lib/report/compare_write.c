@@ -73,10 +73,17 @@ axis_end(const struct compare_work *work, size_t sample)
 	return end;
 }
 
+/**
+ * An interval of little confidence need not hold the ratio, which then is at the end of the
+ * axis; so are 0 and infinity.
+ */
 static int
 bar_place(double ratio, double end)
 {
-	return BAR_HALF + (int)lround(log(ratio) / end * BAR_HALF);
+	double share = log(ratio) / end;
+	if (isnan(share))
+		share = ratio > 1 ? 1 : -1;
+	return BAR_HALF + (int)lround(fmax(-1, fmin(1, share)) * BAR_HALF);
 }
 
 /** "  --#-|". */
