@@ -171,6 +171,13 @@ rate(const struct record *record)
 	return summary.rate_ops_s;
 }
 
+/** Of a file it may be more than there are numbers. */
+static uint64_t
+whole(double bytes)
+{
+	return bytes < 0x1p64 ? (uint64_t)(bytes + 0.5) : UINT64_MAX;
+}
+
 void
 record_figures(const struct record *record, struct record_figures *out)
 {
@@ -182,8 +189,8 @@ record_figures(const struct record *record, struct record_figures *out)
 	out->settled_ops_s = result_settled_rate(record->run);
 	struct moved moved = record->job != NULL ? moved_by_job(record)
 						 : moved_by_action(record->run);
-	out->logical_read_bytes = (uint64_t)(moved.read + 0.5);
-	out->logical_write_bytes = (uint64_t)(moved.written + 0.5);
+	out->logical_read_bytes = whole(moved.read);
+	out->logical_write_bytes = whole(moved.written);
 	out->live_bytes = measured->live_bytes;
 	out->space = divide((double)measured->data_bytes, (double)measured->live_bytes);
 	out->resident_share = resident_share(measured);
