@@ -157,9 +157,8 @@ read_cpus(const char *text)
 		return;
 	require(count > 0, "these can be counted");
 	require(sched_getaffinity(0, sizeof(all), &all) == 0, "where we may be");
-	for (uint32_t thread = 0; thread < THREADS; thread++)
-		(void)!run_pin_to(text, thread); /* this machine may not have them */
-	sched_setaffinity(0, sizeof(all), &all);
+	if (run_pin_to(text, 1) == NB_OK) /* this machine may not have them */
+		sched_setaffinity(0, sizeof(all), &all);
 }
 
 static void

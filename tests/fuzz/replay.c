@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A fuzzer's inputs, once each and without libFuzzer: what crashed does not crash again. With
- * --mutate=COUNT so many mutations of each besides:
+ * --mutate=COUNT so many mutations of each instead:
  *
  *     replay_TARGET [--mutate=COUNT] [--seed=SEED] [--dict=FILE]
  *                   [--only=INDEX [--save=FILE]] INPUT|DIRECTORY...
@@ -194,7 +194,7 @@ feed_all(void)
 	long last = mutations * (long)input_count;
 	if (only != NO_INDEX)
 		return feed_mutation(only);
-	for (size_t i = 0; i < input_count; i++) {
+	for (size_t i = 0; i < input_count && mutations == 0; i++) {
 		printf("%s: %zu bytes\n", inputs[i].path, inputs[i].bytes.size);
 		snprintf(now, sizeof(now), "died of %.400s\n", inputs[i].path);
 		feed(&inputs[i].bytes);
@@ -203,7 +203,8 @@ feed_all(void)
 		if (!feed_mutation(i))
 			return 0;
 	}
-	printf("%ld mutations, seed %llu\n", last, seed);
+	if (mutations > 0)
+		printf("%ld mutations, seed %llu\n", last, seed);
 	return 1;
 }
 
