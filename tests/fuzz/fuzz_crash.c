@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For libFuzzer: any bytes as the crash.json of a crash that was kept. It is read as --again
+ * reads it, first of which engine it is, then all that repeats it; nothing is repeated, since
+ * it is of no engine that there is. What is read has a driver, and levels that there are.
+ *
+ *     tests/fuzz/fuzz_crash -max_len=4096 -dict=.../crash.dict NEW_CORPUS .../corpus/crash
+ */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <mininb/crash.h>
+
+#include "crash/crash.h"
+#include "fuzz.h"
+
+static char directory[FUZZ_PATH];
+
+static void
+remove_directory(void)
+{
+	rmdir(directory);
+}
+
+static void
+put_file(const char *path, const uint8_t *data, size_t size)
+{
+	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+	require(fd >= 0 && (size == 0 || write(fd, data, size) == (ssize_t)size), "a file");
+	close(fd);
+}
+
+static void
+read_head(void)
+{
+	struct nb_crash_kept kept;
+	if (nb_crash_kept_read(&kept, directory) != NB_OK) {
+		require(strncmp(nb_error_text(), directory, strlen(directory)) == 0,
+			"the file is told");
+		return;
+	}
+	require(kept.driver != NULL, "there is a driver");
+	require(nb_durability_name(kept.durability) != NULL, "a level");
+	require(kept.how <= NB_CRASH_POWER && kept.file_system <= NB_CRASH_POSIX, "a way");
+	for (size_t i = 0; i < kept.engine_option_count; i++)
+		require(kept.engine_options[i] != NULL, "an option is a text");
+	nb_crash_kept_clear(&kept);
+}
+
+static void
+read_evidence(void)
+{
+	/* a name that no text has which is cut to 63 bytes */
+	static const char name[] =
+		"0123456789012345678901234567890123456789012345678901234567890123";
+	const struct nb_engine engine = {.name = name};
+	const struct nb_crash_args args = {.size = sizeof(args), .engine = &engine};
+	struct crash_run run = {.args = &args, .again = directory};
+	require(crash_run_again(&run) == NB_ERR_USAGE, "it is of no such engine");
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char path[FUZZ_PATH + 16];
+	if (directory[0] == '\0') {
+		mkdir(place_of("crash", directory), 0700);
+		atexit(remove_directory);
+	}
+	snprintf(path, sizeof(path), "%s/crash.json", directory);
+	put_file(path, data, size);
+	read_head();
+	read_evidence();
+	unlink(path);
+	return 0;
+}
