@@ -9,6 +9,8 @@
  *   on the disk that says "closed", so after power loss Tkrzw would not look for
  *   what is half there. A file beside the database says that it is open; if an
  *   open finds it, Tkrzw restores to the last synchronization.
+ * - Tkrzw writes the head of a new file last, and opens none without. So a database is
+ *   made under another name, and what a crash leaves of that is in nobody's way.
  */
 #include "tkrzw.h"
 
@@ -88,6 +90,24 @@ sync_path(const struct nb_host *host, const char *path)
 }
 
 /*
+ * Nothing may be left of a restoration that a crash has ended: Tkrzw would open it. That
+ * of a tree has a file of its own beside the one it is told.
+ */
+static bool
+clear_restored(const struct nb_db *db, const char *restored)
+{
+	const char *file = database_types[db->type].file;
+	char *between = path_join(db->directory, file, ".restored.tmp.restore");
+
+	if (between == NULL)
+		return false;
+	unlink(restored);
+	unlink(between);
+	free(between);
+	return true;
+}
+
+/*
  * The database was open at 'commit' when its process, or the machine, went down: back to
  * the last tkrzw_dbm_synchronize(). Tkrzw would wait for a lock here, so ask before.
  */
@@ -106,10 +126,11 @@ restore(struct nb_db *db)
 		return host->fail(NB_FAIL, "another process has %s open", db->file);
 
 	char *restored = path_join(db->directory, database_types[db->type].file, ".restored");
-	if (restored == NULL)
+	if (restored == NULL || !clear_restored(db, restored)) {
+		free(restored);
 		return host->fail(NB_FAIL, "out of memory");
+	}
 	int rc = NB_OK;
-	unlink(restored);
 	if (!tkrzw_dbm_restore_database(db->file, restored, database_types[db->type].class, 0))
 		rc = database_failure(host, "tkrzw_dbm_restore_database");
 	else if ((rc = sync_path(host, restored)) == NB_OK && rename(restored, db->file) != 0)
@@ -171,6 +192,32 @@ open_failure(struct nb_db *db, const struct nb_open_args *args)
 	return database_failure(db->host, "tkrzw_dbm_open");
 }
 
+/* A whole file, or none: by another name, which it has until it is closed. */
+static int
+make(struct nb_db *db, const char *params)
+{
+	char *made = path_join(db->directory, database_types[db->type].file, ".made");
+	int rc = NB_OK;
+
+	if (made == NULL)
+		return db->host->fail(NB_FAIL, "out of memory");
+	unlink(made);
+	db->base = tkrzw_dbm_open(made, true, params);
+	if (db->base == NULL)
+		rc = database_failure(db->host, "tkrzw_dbm_open");
+	else if (!tkrzw_dbm_close(db->base))
+		rc = database_failure(db->host, "tkrzw_dbm_close");
+	else if (db->is_commit)
+		rc = sync_path(db->host, made);
+	if (rc == NB_OK && rename(made, db->file) != 0)
+		rc = system_failure(db->host, "rename", made);
+	if (rc != NB_OK)
+		unlink(made);
+	db->base = NULL;
+	free(made);
+	return rc;
+}
+
 static int
 open_file(struct nb_db *db, const struct nb_open_args *args, const char *params)
 {
@@ -186,6 +233,9 @@ open_file(struct nb_db *db, const struct nb_open_args *args, const char *params)
 			return rc;
 	}
 	db->is_writable = (args->flags & NB_OPEN_READ_ONLY) == 0;
+	if ((args->flags & NB_OPEN_CREATE) != 0 && access(db->file, F_OK) != 0 &&
+		(rc = make(db, params)) != NB_OK)
+		return rc;
 	db->base = tkrzw_dbm_open(db->file, db->is_writable, params);
 	/* Only who may write can restore what a crash has left. */
 	if (db->base != NULL && !db->is_writable && !tkrzw_dbm_is_healthy(db->base)) {

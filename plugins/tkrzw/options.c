@@ -166,21 +166,17 @@ options_are_positional(const struct nb_option_value *value)
 	return value[FILE_CLASS].is_set != 0 && value[FILE_CLASS].u64 >= POS_PARA;
 }
 
-bool
-options_are_weak(const struct nb_option_value *value)
+static bool
+is_other_than(const struct nb_option_value *value, uint64_t choice)
 {
-	const struct nb_option_value *restoring = &value[RESTORE_MODE];
-
-	return is_on(&value[PAGE_CACHE]) ||
-		(restoring->is_set != 0 && restoring->u64 != RESTORE_DEFAULT);
+	return value->is_set != 0 && value->u64 != choice;
 }
 
 bool
 options_are_strong(const struct nb_option_value *value)
 {
-	const struct nb_option_value *update = &value[UPDATE_MODE];
-
-	return (update->is_set == 0 || update->u64 == APPENDING) &&
+	return !is_other_than(&value[UPDATE_MODE], APPENDING) &&
+		!is_other_than(&value[RESTORE_MODE], RESTORE_DEFAULT) &&
 		!options_are_positional(value);
 }
 
@@ -336,10 +332,9 @@ is_otherwise(void *to, const char *name, const char *value)
 	const struct nb_option_value *all = wanted->args->options;
 	char word[32];
 
+	/* A tree that Tkrzw has restored after a crash has the default number. */
 	if (strcmp(name, "num_buckets") == 0 && options_type(all) == TREE)
-		return false; /* never told: it is hash_num_buckets there */
-	if (strcmp(name, "hash_num_buckets") == 0)
-		name += strlen("hash_");
+		return false;
 	snprintf(wanted->value, sizeof(wanted->value), "%s", value);
 	if (strcmp(name, "update_mode") == 0 && wanted->args->durability == NB_DUR_COMMIT) {
 		wanted->name = "update_mode";

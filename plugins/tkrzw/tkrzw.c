@@ -10,7 +10,9 @@
  *   writes the whole file anew and keeps each version of a key unless it is told
  *   to keep the last one. So the first read after a write synchronizes.
  * - 'commit' is a hard synchronization after each write; what else it takes is in
- *   database.c.
+ *   database.c. 'process' is not offered for what has no such synchronization: after a
+ *   kill Tkrzw looks for the records one behind the other, and where one is half written
+ *   it gives up those behind it, if the next whole one is more than 1000 alignments away.
  */
 #include "tkrzw.h"
 
@@ -477,12 +479,12 @@ scan_close(struct nb_session *session)
 
 /* --- the tables --- */
 
-#define TABLE(what, its_caps, levels, automatic, ...) \
+#define TABLE(what, its_caps, levels, ...) \
 	{ \
 		.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "tkrzw", \
 		.summary = what ", of Tkrzw", .licence = "Apache-2.0", \
 		.home = "https://dbmx.net/tkrzw", .build = NB_ENGINE_BUILD, \
-		.caps = (its_caps), .durabilities = (levels), .auto_durability = (automatic), \
+		.caps = (its_caps), .durabilities = (levels), .auto_durability = NB_DUR_NONE, \
 		.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, \
 		.options = options_table, .version = version, .open = db_open, \
 		.close = database_close, .session_open = session_open, \
@@ -492,29 +494,25 @@ scan_close(struct nb_session *session)
 		.variant = variant, __VA_ARGS__ \
 	}
 #define NONE NB_DUR_BIT(NB_DUR_NONE)
-#define PROCESS NB_DUR_BIT(NB_DUR_PROCESS)
 #define COMMIT NB_DUR_BIT(NB_DUR_COMMIT)
 
-#define HASH_TABLE(levels, automatic) \
+#define HASH_TABLE(levels) \
 	TABLE("hash table in a file", NB_CAP_PERSISTENT | NB_CAP_CONCURRENT, levels, \
-		automatic, .del = del, .insert = insert, .flush = database_flush)
-static const struct nb_engine hash = HASH_TABLE(PROCESS | COMMIT, NB_DUR_PROCESS);
-static const struct nb_engine hash_process = HASH_TABLE(PROCESS, NB_DUR_PROCESS);
-static const struct nb_engine hash_weak = HASH_TABLE(NONE, NB_DUR_NONE);
+		.del = del, .insert = insert, .flush = database_flush)
+static const struct nb_engine hash = HASH_TABLE(NONE | COMMIT);
+static const struct nb_engine hash_weak = HASH_TABLE(NONE);
 
 #define TREE_TABLE(levels) \
 	TABLE("B+ tree in a file", NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT, \
-		levels, NB_DUR_NONE, .del = del, .insert = insert, .flush = database_flush)
+		levels, .del = del, .insert = insert, .flush = database_flush)
 static const struct nb_engine tree = TREE_TABLE(NONE | COMMIT);
 static const struct nb_engine tree_weak = TREE_TABLE(NONE);
 
 /* A read may replace the whole file, which ends the scans of other sessions. */
 static const struct nb_engine skip = TABLE("skip list in a file",
-	NB_CAP_ORDERED | NB_CAP_PERSISTENT, NONE, NB_DUR_NONE, .del = skip_del,
-	.flush = database_flush);
+	NB_CAP_ORDERED | NB_CAP_PERSISTENT, NONE, .del = skip_del, .flush = database_flush);
 
-#define MEMORY_TABLE(what, its_caps) \
-	TABLE(what, its_caps, NONE, NB_DUR_NONE, .del = del, .insert = insert)
+#define MEMORY_TABLE(what, its_caps) TABLE(what, its_caps, NONE, .del = del, .insert = insert)
 static const struct nb_engine memory[TYPES] = {
 	[TINY] = MEMORY_TABLE("hash table in memory", NB_CAP_CONCURRENT),
 	[BABY] = MEMORY_TABLE("B+ tree in memory", NB_CAP_CONCURRENT | NB_CAP_ORDERED),
@@ -527,14 +525,13 @@ static const struct nb_engine *
 variant(const struct nb_option_value *values)
 {
 	enum type type = options_type(values);
-	bool is_weak = options_are_weak(values);
 	bool is_strong = options_are_strong(values);
 
 	switch (type) {
 	case HASH:
-		return is_weak ? &hash_weak : is_strong ? &hash : &hash_process;
+		return is_strong ? &hash : &hash_weak;
 	case TREE:
-		return is_strong && !is_weak ? &tree : &tree_weak;
+		return is_strong ? &tree : &tree_weak;
 	case SKIP:
 		return &skip;
 	default:

@@ -47,11 +47,7 @@ options_type(const struct nb_option_value *value);
 bool
 options_are_positional(const struct nb_option_value *value);
 
-/** What is killed may lose any write: durability can be 'none' only. */
-bool
-options_are_weak(const struct nb_option_value *value);
-
-/** Else what is acknowledged at 'commit' would not be safe. */
+/** Else what is acknowledged at 'commit' would not be safe: durability can be 'none' only. */
 bool
 options_are_strong(const struct nb_option_value *value);
 

@@ -1,0 +1,53 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Levels of durability that options decide on, and what a crash leaves beside a database.
+# shellcheck disable=SC2154
+load helper
+
+put_some()
+{
+	mininb "$1" put --driver=tkrzw -c 10 -o num_buckets=10 "${@:2}"
+}
+
+holds_all()
+{
+	mininb 0 get --driver=tkrzw -c 10 -o num_buckets=10 "$@"
+	matches "$output" 'Verified +: 10 of 10 .*: 0 missing, 0 wrong'
+	equals "$(ls nb/tkrzw)" "$file"
+}
+
+@test "what is left of a restoration is not taken for another" {
+	needs_engine tkrzw
+	mininb 0 keys -c 10
+	for file in tkrzw.tkh tkrzw.tkt; do
+		local -a how=(--durability=commit --verify-rate=1)
+		[[ $file == tkrzw.tkh ]] || how+=(-o type=tree)
+		rm -rf nb
+		put_some 0 "${how[@]}"
+		touch nb/tkrzw/tkrzw.open
+		head -c 4096 "nb/tkrzw/$file" >"nb/tkrzw/$file.restored"
+		cp "nb/tkrzw/$file" "nb/tkrzw/$file.restored.tmp.restore"
+		holds_all "${how[@]}"
+	done
+}
+
+@test "what is left of a database that was not made in full is in nobody's way" {
+	needs_engine tkrzw
+	mininb 0 keys -c 10
+	file=tkrzw.tkh
+	mkdir -p nb/tkrzw
+	head -c 4096 /dev/zero >nb/tkrzw/tkrzw.tkh.made
+	put_some 0
+	holds_all --verify-rate=1
+}
+
+@test "a level is refused where Tkrzw does not keep it" {
+	needs_engine tkrzw
+	mininb 0 keys -c 10
+	put_some 1 --durability=process
+	put_some 1 --durability=commit -o update_mode=in_place
+	put_some 0
+	matches "$output" $'\n''Durability *: none'
+	put_some 1 --durability=commit
+	contains "$stderr" 'durability=commit needs appending'
+}
