@@ -521,9 +521,9 @@ variant(const struct nb_option_value *value);
 	.scan_open = scan_open, .scan_next = scan_next, .scan_close = scan_close, \
 	.flush = flush, .checkpoint = checkpoint, .stats = stats, .variant = variant
 
-#define WITH_TRANSACTIONS(can) \
-	ENGINE(TRANSACTIONAL | (can), LOGGED, NB_DUR_PROCESS), \
-		.batch = batch, .begin = begin, .commit = commit, .abort = give_up
+#define WITH_TRANSACTIONS(can, levels, automatic) \
+	ENGINE(TRANSACTIONAL | (can), levels, automatic), .batch = batch, .begin = begin, \
+							  .commit = commit, .abort = give_up
 
 #define WITHOUT(can) ENGINE((can), NB_DUR_BIT(NB_DUR_NONE), NB_DUR_NONE)
 
@@ -532,21 +532,32 @@ variant(const struct nb_option_value *value);
  * well as any.
  */
 enum { TDS_SNAPSHOT = DS + 1, TDS_SHARED, TDS_SNAPSHOT_SHARED, PRODUCTS };
-static const struct nb_engine engines[][PRODUCTS] = {
-	[BTREE] = {[TDS] = {WITH_TRANSACTIONS(NB_CAP_ORDERED)},
-		[TDS_SNAPSHOT] = {WITH_TRANSACTIONS(NB_CAP_ORDERED | NB_CAP_SNAPSHOT)},
-		[TDS_SHARED] = {WITH_TRANSACTIONS(NB_CAP_ORDERED | NB_CAP_MULTI_PROCESS)},
-		[TDS_SNAPSHOT_SHARED] = {WITH_TRANSACTIONS(
-			NB_CAP_ORDERED | NB_CAP_SNAPSHOT | NB_CAP_MULTI_PROCESS)},
-		[CDS] = {WITHOUT(CONCURRENT | NB_CAP_ORDERED | NB_CAP_SNAPSHOT)},
-		[DS] = {WITHOUT(ALL | NB_CAP_ORDERED)}},
-	[HASH] = {[TDS] = {WITH_TRANSACTIONS(0)},
-		[TDS_SNAPSHOT] = {WITH_TRANSACTIONS(NB_CAP_SNAPSHOT)},
-		[TDS_SHARED] = {WITH_TRANSACTIONS(NB_CAP_MULTI_PROCESS)},
-		[TDS_SNAPSHOT_SHARED] = {WITH_TRANSACTIONS(
-			NB_CAP_SNAPSHOT | NB_CAP_MULTI_PROCESS)},
-		[CDS] = {WITHOUT(CONCURRENT | NB_CAP_SNAPSHOT)},
-		[DS] = {WITHOUT(ALL)}},
+#define TABLES(...) \
+	{ \
+		[BTREE] = {[TDS] = {WITH_TRANSACTIONS(NB_CAP_ORDERED, __VA_ARGS__)}, \
+			[TDS_SNAPSHOT] = {WITH_TRANSACTIONS( \
+				NB_CAP_ORDERED | NB_CAP_SNAPSHOT, __VA_ARGS__)}, \
+			[TDS_SHARED] = {WITH_TRANSACTIONS( \
+				NB_CAP_ORDERED | NB_CAP_MULTI_PROCESS, __VA_ARGS__)}, \
+			[TDS_SNAPSHOT_SHARED] = {WITH_TRANSACTIONS( \
+				NB_CAP_ORDERED | NB_CAP_SNAPSHOT | NB_CAP_MULTI_PROCESS, \
+				__VA_ARGS__)}, \
+			[CDS] = {WITHOUT(CONCURRENT | NB_CAP_ORDERED | NB_CAP_SNAPSHOT)}, \
+			[DS] = {WITHOUT(ALL | NB_CAP_ORDERED)}}, \
+		[HASH] = { \
+			[TDS] = {WITH_TRANSACTIONS(0, __VA_ARGS__)}, \
+			[TDS_SNAPSHOT] = {WITH_TRANSACTIONS(NB_CAP_SNAPSHOT, __VA_ARGS__)}, \
+			[TDS_SHARED] = {WITH_TRANSACTIONS(NB_CAP_MULTI_PROCESS, __VA_ARGS__)}, \
+			[TDS_SNAPSHOT_SHARED] = {WITH_TRANSACTIONS( \
+				NB_CAP_SNAPSHOT | NB_CAP_MULTI_PROCESS, __VA_ARGS__)}, \
+			[CDS] = {WITHOUT(CONCURRENT | NB_CAP_SNAPSHOT)}, \
+			[DS] = {WITHOUT(ALL)} \
+		} \
+	}
+enum { WHOLE_PAGES, TORN_PAGES };
+static const struct nb_engine engines[][2][PRODUCTS] = {
+	[WHOLE_PAGES] = TABLES(LOGGED, NB_DUR_PROCESS),
+	[TORN_PAGES] = TABLES(NB_DUR_BIT(NB_DUR_NONE), NB_DUR_NONE),
 };
 
 /* snapshot or shared where there are no transactions is refused by open. */
@@ -561,6 +572,7 @@ variant(const struct nb_option_value *value)
 		product = has_snapshots ? TDS_SNAPSHOT_SHARED : TDS_SHARED;
 	else if (product == TDS && has_snapshots)
 		product = TDS_SNAPSHOT;
-	return &engines[value[TYPE].u64][product];
+	return &engines[value[PAGE_SIZE].u64 > WHOLE_PAGE ? TORN_PAGES : WHOLE_PAGES]
+		       [value[TYPE].u64][product];
 }
-NB_ENGINE_PLUGIN(engines[BTREE][TDS])
+NB_ENGINE_PLUGIN(engines[WHOLE_PAGES][BTREE][TDS])

@@ -16,11 +16,13 @@
 #include "environment.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sharing.h"
 
@@ -57,7 +59,8 @@ const struct nb_option environment_options[] = {
 		.type = NB_OPT_BYTES,
 		.min = 512,
 		.max = 64 << 10,
-		.help = "a power of two; by default the file system's block, up to 16KiB"},
+		.help = "a power of two; by default the file system's block; above 4KiB "
+			"durability is none"},
 	[CHECKSUM] = {.name = "checksum",
 		.type = NB_OPT_BOOL,
 		.def = "no",
@@ -182,6 +185,11 @@ check_options(const struct nb_open_args *args)
 	if (value[PAGE_SIZE].is_set != 0 && (page_size & (page_size - 1)) != 0)
 		return host->fail(NB_UNSUPPORTED, "page_size, %llu, is not a power of two",
 			(unsigned long long)page_size);
+	if (page_size > WHOLE_PAGE && args->durability != NB_DUR_NONE)
+		return host->fail(NB_UNSUPPORTED,
+			"durability is none with page_size above %d: a crash may leave a page "
+			"in part",
+			WHOLE_PAGE);
 	return check_log_options(args);
 }
 
@@ -319,15 +327,31 @@ env_open(struct nb_db *db, const struct nb_open_args *args)
 	return rc;
 }
 
+/* 0: Berkeley DB's own choice, the block of the file system up to 16 KiB. */
+static uint32_t
+page_size_of(const struct nb_open_args *args)
+{
+	const struct nb_option_value *typed = &args->options[PAGE_SIZE];
+	struct stat status;
+
+	if (typed->is_set != 0)
+		return (uint32_t)typed->u64;
+	return args->durability != NB_DUR_NONE && stat(args->path, &status) == 0 &&
+			status.st_blksize > WHOLE_PAGE
+		? WHOLE_PAGE
+		: 0;
+}
+
 /* What a new database is made with; one that is there has its own. */
 static int
 set_base(DB *base, const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
+	uint32_t page_size = page_size_of(args);
 	int error = 0;
 
-	if (value[PAGE_SIZE].is_set != 0)
-		error = base->set_pagesize(base, (uint32_t)value[PAGE_SIZE].u64);
+	if (page_size != 0)
+		error = base->set_pagesize(base, page_size);
 	if (error == 0 && value[CHECKSUM].u64 != 0)
 		error = base->set_flags(base, DB_CHKSUM);
 	return error;
@@ -346,6 +370,11 @@ check_base(struct nb_db *db, const struct nb_open_args *args)
 	if (value[PAGE_SIZE].is_set != 0 && value[PAGE_SIZE].u64 != page_size)
 		return db->host->fail(
 			NB_UNSUPPORTED, "made with page_size=%u", (unsigned)page_size);
+	if (page_size > WHOLE_PAGE && args->durability != NB_DUR_NONE)
+		return db->host->fail(NB_UNSUPPORTED,
+			"made with page_size=%u: a crash may leave a page of more than %d "
+			"bytes in part, so durability is none",
+			(unsigned)page_size, WHOLE_PAGE);
 	if ((value[CHECKSUM].u64 != 0) != ((flags & DB_CHKSUM) != 0))
 		return db->host->fail(NB_UNSUPPORTED, "made with checksum=%s",
 			(flags & DB_CHKSUM) != 0 ? "yes" : "no");
@@ -405,6 +434,30 @@ make_log_directory(struct nb_db *db, const char *path)
 	return db->host->fail(NB_FAIL, "mkdir %s: %s", name, strerror(errno));
 }
 
+static int
+sync_directory(const struct nb_host *host, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = fd < 0 || fsync(fd) != 0
+		? host->fail(NB_FAIL, "fsync %s: %s", path, strerror(errno))
+		: NB_OK;
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* Berkeley DB syncs a new file and not its name. */
+static int
+sync_names(struct nb_db *db)
+{
+	char log[PATH_MAX];
+
+	snprintf(log, sizeof(log), "%s/" LOG_DIR, db->path);
+	int rc = sync_directory(db->host, log);
+	return rc == NB_OK ? sync_directory(db->host, db->path) : rc;
+}
+
 int
 environment_open(struct nb_db **out, const struct nb_open_args *args)
 {
@@ -445,6 +498,8 @@ environment_open(struct nb_db **out, const struct nb_open_args *args)
 		goto close_env;
 	/* That it was made would else be known to the log only, or to the cache. */
 	rc = is_new ? environment_write_out(db, DB_FORCE) : NB_OK;
+	if (rc == NB_OK && is_new && args->durability == NB_DUR_COMMIT)
+		rc = sync_names(db);
 	if (rc != NB_OK)
 		goto close_base;
 	sharing_settle(db);

@@ -35,6 +35,13 @@ extern const struct nb_option environment_options[];
 
 #define RECORDS_FILE "records.db"
 
+/**
+ * The longest page that a kill leaves whole: SIGKILL ends a write(2) between pages of the
+ * page cache. Recovery takes a longer one that is half old and half new for what its head
+ * says, so with such there is durability 'none' only.
+ */
+enum { WHOLE_PAGE = 4096 };
+
 struct nb_db {
 	const struct nb_host *host;
 	DB_ENV *env;

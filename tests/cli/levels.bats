@@ -51,3 +51,13 @@ holds_all()
 	put_some 1 --durability=commit
 	contains "$stderr" 'durability=commit needs appending'
 }
+
+@test "a level is refused where a kill may leave a page in part" {
+	needs_engine berkeleydb
+	mininb 0 keys -c 10
+	mininb 1 put --driver=berkeleydb -c 10 --durability=process -o page_size=8KiB
+	mininb 0 put --driver=berkeleydb -c 10 -o page_size=8KiB
+	matches "$output" $'\n''Durability *: none'
+	mininb 1 put --driver=berkeleydb -c 10
+	contains "$stderr" 'durability is none'
+}
