@@ -300,6 +300,25 @@ is_same(size_t option, uint64_t typed, uint64_t kept)
 	return kept == typed || (option == BNUM && kept > typed && kept / 2 < typed);
 }
 
+/*
+ * PlantDB::reorganize_file(), by which an open mends the pages of a tree or forest after a
+ * crash, makes them anew with the default size. Refused, the data would be out of reach.
+ */
+static bool
+is_from_crash(struct nb_db *db, size_t option, uint64_t kept)
+{
+	enum { PSIZ_DEFAULT = 8192 };
+
+	if (option != PSIZ || kept != PSIZ_DEFAULT)
+		return false;
+	db->host->log(NB_LOG_WARNING,
+		"kyotocabinet: pages have the default psiz, %d bytes, and not the one given: "
+		"as "
+		"they were made, or as a crash made Kyoto Cabinet rebuild them",
+		PSIZ_DEFAULT);
+	return true;
+}
+
 /* A database that is there keeps the tuning it was made with, without a word. */
 static int
 check_kept(struct nb_db *db, const struct nb_option_value *value)
@@ -313,7 +332,7 @@ check_kept(struct nb_db *db, const struct nb_option_value *value)
 		const char *line = tunings[i].flag != 0 ? "opts" : options[i].name;
 		uint64_t kept;
 		if (value[i].is_set && tunings[i].is_kept && read_status(status, line, &kept) &&
-			!is_same(i, value[i].u64, kept))
+			!is_same(i, value[i].u64, kept) && !is_from_crash(db, i, kept))
 			rc = db->host->fail(NB_UNSUPPORTED,
 				"the database was made with another %s, and keeps it (%s %llu)",
 				options[i].name, line, (unsigned long long)kept);

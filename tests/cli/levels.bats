@@ -61,3 +61,12 @@ holds_all()
 	mininb 1 put --driver=berkeleydb -c 10
 	contains "$stderr" 'durability is none'
 }
+
+@test "pages that a crash made Kyoto Cabinet rebuild are told, not refused" {
+	needs_engine kyotocabinet
+	mininb 0 keys -c 10
+	mininb 0 put --driver=kyotocabinet -c 10 -o type=forest
+	mininb 0 put --driver=kyotocabinet -c 10 -o type=forest -o psiz=256
+	contains "$stderr" 'pages have the default psiz, 8192 bytes'
+	mininb 1 put --driver=kyotocabinet -c 10 -o type=forest -o compress=zlib
+}
