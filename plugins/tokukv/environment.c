@@ -84,10 +84,10 @@ const struct nb_option environment_options[] = {
 		.help = "whole seconds between runs of the thread that flushes nodes; 0: none"},
 	[SYNC_INTERVAL] = {.name = "sync_interval",
 		.type = NB_OPT_TIME,
-		.def = "1s",
-		.min = MILLISECOND,
+		.def = "0s",
 		.max = 3600 * SECOND,
-		.help = "between syncs of the log at durability periodic, whole milliseconds"},
+		.help = "between syncs of the log at durability none, whole milliseconds; 0: "
+			"none"},
 	[LOCK_TIMEOUT] = {.name = "lock_timeout",
 		.type = NB_OPT_TIME,
 		.def = "4s",
@@ -178,11 +178,10 @@ check_options(const struct nb_open_args *args)
 	const struct nb_host *host = args->host;
 	const struct nb_option_value *value = args->options;
 
-	if (args->durability == NB_DUR_PROCESS)
+	if (args->durability == NB_DUR_PROCESS || args->durability == NB_DUR_PERIODIC)
 		return host->fail(NB_UNSUPPORTED,
-			"durability is none, periodic or commit: the log is kept in memory "
-			"until "
-			"it is synced");
+			"durability is none or commit: the log is kept in memory until it is "
+			"synced, and kill -9 takes it");
 	if (args->cache_bytes != 0 && args->cache_bytes < CACHE_LEAST)
 		return host->fail(NB_UNSUPPORTED,
 			"a cache of %llu bytes is too small to work in; at least 16MiB",
@@ -237,7 +236,7 @@ set_environment(struct nb_db *db, const struct nb_open_args *args)
 		error = env->set_redzone(env, (int)value[REDZONE].u64);
 	if (error == 0)
 		error = env->set_lock_timeout(env, value[LOCK_TIMEOUT].u64 / MILLISECOND, NULL);
-	if (args->durability == NB_DUR_PERIODIC)
+	if (args->durability == NB_DUR_NONE)
 		env->change_fsync_log_period(
 			env, (uint32_t)(value[SYNC_INTERVAL].u64 / MILLISECOND));
 	return error;

@@ -8,8 +8,9 @@
  * - Every write is in a transaction, its own if the session has none: that is where
  *   the library is told whether to sync. Without a sync the log stays in this
  *   process's memory until its buffer is full or somebody syncs, so kill -9 takes it,
- *   and there is no level 'process'. The library has a thread that syncs the log now
- *   and then, which is 'periodic'.
+ *   and there is no level 'process'. Nor is there 'periodic', at which what was written
+ *   survives kill -9: the library's thread that syncs the log now and then, the option
+ *   sync_interval, only bounds what is lost.
  * - Reads are in a read-only snapshot transaction: it takes no row locks, as one
  *   without a snapshot would. A callback is lent the row within the tree's node, for
  *   as long as it runs, so get copies it once.
@@ -555,9 +556,8 @@ static const struct nb_engine engine = {
 	.build = NB_ENGINE_BUILD,
 	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH |
 		NB_CAP_SNAPSHOT,
-	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PERIODIC) |
-		NB_DUR_BIT(NB_DUR_COMMIT),
-	.auto_durability = NB_DUR_PERIODIC,
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_COMMIT),
+	.auto_durability = NB_DUR_NONE,
 	.key_size_max = KEY_SIZE_MAX,
 	.value_size_max = VALUE_SIZE_MAX,
 	.options = environment_options,
