@@ -6,7 +6,10 @@
  * - The log is written by write(2) before a commit returns if transaction_sync says
  *   method=none, which is durability 'process'. Were it not enabled at all, records
  *   would wait in memory for up to 50 ms. 'periodic' is that and a checkpoint every
- *   so often, since a checkpoint syncs the log and all files.
+ *   so often, since a checkpoint syncs the log and all files. 'commit' is
+ *   method=dsync: with fsync a commit that makes WiredTiger change to the next file of
+ *   the log syncs that one, and returns before its own file is synced by another thread
+ *   (__wt_log_release, 3.2.1).
  * - With the log off ('none') WiredTiger does not look at a log that an earlier
  *   process has left, and so would lose what is in there. It is recovered first.
  *   And a log that follows a checkpoint of a process without one it does not look at
@@ -21,10 +24,13 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	CONFIG_SIZE = 2048,
@@ -260,6 +266,16 @@ has_file(const char *path, const char *prefix)
 	return is_there;
 }
 
+/* The last file that WiredTiger makes of a database; WiredTiger.turtle.set may come before. */
+static bool
+is_made(const char *path)
+{
+	char turtle[PATH_MAX];
+
+	snprintf(turtle, sizeof(turtle), "%s/WiredTiger.turtle", path);
+	return access(turtle, F_OK) == 0;
+}
+
 static const char *const extension_names[] = {
 	"libwiredtiger_snappy.so", "libwiredtiger_zlib.so"};
 
@@ -318,7 +334,7 @@ connection_open(struct nb_db *db, const struct nb_open_args *args, int log)
 			"checkpoint=(wait=%u),log=(enabled=%d,file_max=%llu),"
 			"transaction_sync=(enabled=true,method=%s)",
 			(unsigned)period_s, log, (unsigned long long)value[LOG_FILE_MAX].u64,
-			is_commit ? "fsync" : "none");
+			is_commit ? "dsync" : "none");
 	return wiredtiger_open(args->path, &db->handler, config, &db->connection);
 }
 
@@ -329,6 +345,39 @@ connection_close(struct nb_db *db)
 
 	db->connection = NULL;
 	return error;
+}
+
+static bool
+is_locked(int dir)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	int fd = openat(dir, "WiredTiger.lock", O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return errno != ENOENT;
+	bool is_free = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+	close(fd);
+	return !is_free;
+}
+
+/*
+ * WiredTiger neither makes nor opens a database where WiredTiger.turtle alone is missing. If
+ * a crash has left it so, with no log and no table, nothing can be lost: it is made anew.
+ * Another process that is just making it has locked it.
+ */
+static void
+clear_unmade(const char *path)
+{
+	static const char *const made[] = {
+		"WiredTiger", "WiredTiger.wt", "WiredTiger.turtle.set"};
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return;
+	if (!is_made(path) && !has_file(path, "WiredTigerLog.") && !has_file(path, "records") &&
+		!is_locked(dir))
+		for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+			unlinkat(dir, made[i], 0);
+	close(dir);
 }
 
 /*
@@ -520,7 +569,7 @@ check(struct nb_db *db, const struct nb_open_args *args)
 				"compression=%s needs %s, which cannot be loaded",
 				properties[0].texts[SNAPPY + i], extension_names[i]);
 	/* WiredTiger would leave a file behind. */
-	if ((args->flags & NB_OPEN_CREATE) == 0 && !has_file(args->path, "WiredTiger.turtle"))
+	if ((args->flags & NB_OPEN_CREATE) == 0 && !is_made(args->path))
 		return host->fail(NB_FAIL, "there is no database (no file WiredTiger.turtle)");
 	return NB_OK;
 }
@@ -552,6 +601,8 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 	int rc = check(db, args);
 	if (rc != NB_OK)
 		goto free_db;
+	if ((args->flags & NB_OPEN_CREATE) != 0)
+		clear_unmade(args->path);
 	int error = base_open(db, args);
 	rc = database_outcome(
 		db, error == EBUSY ? "it is open elsewhere" : "wiredtiger_open", error);

@@ -70,3 +70,16 @@ holds_all()
 	contains "$stderr" 'pages have the default psiz, 8192 bytes'
 	mininb 1 put --driver=kyotocabinet -c 10 -o type=forest -o compress=zlib
 }
+
+@test "WiredTiger's files of a making that a crash has ended are made anew" {
+	needs_engine wiredtiger
+	mininb 0 keys -c 10
+	mkdir -p nb/wiredtiger
+	echo 'WiredTiger 3.2.1' >nb/wiredtiger/WiredTiger
+	head -c 4096 /dev/zero >nb/wiredtiger/WiredTiger.wt
+	touch nb/wiredtiger/WiredTiger.turtle.set nb/wiredtiger/WiredTiger.lock
+	mininb 1 get --driver=wiredtiger -c 10
+	contains "$stderr" 'there is no database'
+	[[ -e nb/wiredtiger/WiredTiger.turtle.set ]]
+	mininb 0 put --driver=wiredtiger -c 10 --durability=commit
+}
