@@ -140,12 +140,24 @@ is_special(const char *path)
 	return stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
 }
 
+/** The wait for someone to open the other end of a pipe would have no end at night. */
+static int
+open_special(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENXIO ? error_set(NB_FAIL, "%s: nobody reads this pipe", path)
+				      : error_system("%s", path);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	return fd;
+}
+
 static int
 write_special(const char *path, const char *data, size_t size)
 {
-	int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	int fd = open_special(path);
 	if (fd < 0)
-		return error_system("%s", path);
+		return fd;
 	int rc = NB_OK;
 	while (size > 0 && rc == NB_OK) {
 		ssize_t written = write(fd, data, size);
