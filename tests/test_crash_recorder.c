@@ -21,11 +21,21 @@
 #define MUST(call) must((call) >= 0, #call)
 
 /* This program holds the library's own calls of these names, which count (run/syncs.c). */
-#define NEXT(type, name) ((type)dlsym(RTLD_NEXT, name))
-#define fsync(fd) NEXT(int (*)(int), "fsync")(fd)
-#define fdatasync(fd) NEXT(int (*)(int), "fdatasync")(fd)
-#define syncfs(fd) NEXT(int (*)(int), "syncfs")(fd)
-#define msync(at, size, flags) NEXT(int (*)(void *, size_t, int), "msync")(at, size, flags)
+#define NEXT(name, params, args) \
+	static int next_##name params \
+	{ \
+		int(*call) params; \
+		*(void **)&call = dlsym(RTLD_NEXT, #name); \
+		return call args; \
+	}
+NEXT(fsync, (int fd), (fd))
+NEXT(fdatasync, (int fd), (fd))
+NEXT(syncfs, (int fd), (fd))
+NEXT(msync, (void *at, size_t size, int flags), (at, size, flags))
+#define fsync next_fsync
+#define fdatasync next_fdatasync
+#define syncfs next_syncfs
+#define msync next_msync
 
 static struct record_log *tape;
 static struct crash_board *board;
