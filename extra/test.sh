@@ -462,6 +462,10 @@ stage_install()
 		says '^ycsb-a .*workloads/ycsb-a.ini' "$installed" workloads
 	check 'and runs one' says '^read ' "$installed" run --driver=memory --workload=ycsb-a \
 		--path="$temporary" --quiet
+	check 'and simulates power loss' says '^No promise was broken' "$installed" crash --power \
+		--driver=leveldb --durability=commit --rounds=1 --states=5 --quiet
+	check 'what is installed is hardened' sh "$repo/tests/check-hardening.sh" fortify \
+		"$installed" "$prefix"/lib/libmininb.so "$prefix"/lib/mininb/plugins/*.so
 	check 'pkg-config knows mininb' pkg-config --exists --print-errors mininb
 	enginedir=$(pkg-config --variable=enginedir mininb-engine) || enginedir=
 	check 'enginedir is where leveldb is' test -f "$enginedir/leveldb.so"

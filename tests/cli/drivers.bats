@@ -120,7 +120,8 @@ setup_keys()
 	cp -r made/leveldb nb/leveldb
 	mininb 0 get -c 100
 	for action in 'put' 'put --fresh' 'delete' 'load -w ycsb-a' 'run -w ycsb-a'; do
-		mininb 1 $action -c 100
+		read -ra words <<<"$action"
+		mininb 1 "${words[@]}" -c 100
 		contains "$stderr" './nb/leveldb: is not '
 		contains "$stderr" 'and mininb did not make it (.mininb-leveldb is missing)'
 		contains "$stderr" '--force does it anyway'

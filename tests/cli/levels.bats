@@ -37,7 +37,7 @@ holds_all()
 	file=tkrzw.tkh
 	mkdir -p nb/tkrzw
 	head -c 4096 /dev/zero >nb/tkrzw/tkrzw.tkh.made
-	put_some 0
+	put_some 0 --force # the directory was not made by mininb
 	holds_all --verify-rate=1
 }
 
@@ -81,5 +81,5 @@ holds_all()
 	mininb 1 get --driver=wiredtiger -c 10
 	contains "$stderr" 'there is no database'
 	[[ -e nb/wiredtiger/WiredTiger.turtle.set ]]
-	mininb 0 put --driver=wiredtiger -c 10 --durability=commit
+	mininb 0 put --driver=wiredtiger -c 10 --durability=commit --force
 }
