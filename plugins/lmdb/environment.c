@@ -337,6 +337,24 @@ env_open(const struct settings *to, MDB_env *env)
 	return check_given(to, env);
 }
 
+/*
+ * LMDB syncs its files, and not the directory that has their names. Those may be of an open
+ * at process, or of one that was killed, so this is not for a new database alone.
+ */
+static int
+sync_names(const struct settings *to)
+{
+	if (to->args->durability < NB_DUR_PERIODIC || (to->flags & MDB_RDONLY) != 0)
+		return NB_OK;
+	int fd = open(to->args->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int error = fd >= 0 && fsync(fd) == 0 ? 0 : errno;
+	if (fd >= 0)
+		close(fd);
+	return error == 0 ? NB_OK
+			  : to->host->fail(NB_FAIL, "the directory of the database: fsync: %s",
+				    strerror(error));
+}
+
 /* The unnamed database is always there, but LMDB has no order for it before this. */
 static int
 open_records(struct nb_db *db)
@@ -401,6 +419,8 @@ environment_open(struct nb_db **out, const struct nb_open_args *args)
 	if (rc != NB_OK)
 		goto free_db;
 	rc = env_open(&to, db->env);
+	if (rc == NB_OK)
+		rc = sync_names(&to);
 	if (rc == NB_OK)
 		rc = free_stale_readers(db);
 	if (rc == NB_OK)
