@@ -252,6 +252,24 @@ open_file(struct nb_db *db, const struct nb_open_args *args, bool *is_new)
 	return rc;
 }
 
+/*
+ * TDB syncs the file, and not the directory that has its name. That may be of an open at
+ * another level, or of one that was killed, so this is not for a new file alone.
+ */
+static int
+sync_name(struct nb_db *db, const struct nb_open_args *args)
+{
+	if (args->durability != NB_DUR_COMMIT || (args->flags & NB_OPEN_READ_ONLY) != 0)
+		return NB_OK;
+	int fd = open(args->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int error = fd >= 0 && fsync(fd) == 0 ? 0 : errno;
+	if (fd >= 0)
+		close(fd);
+	return error == 0
+		? NB_OK
+		: db->host->fail(NB_FAIL, "tdb: fsync of the directory: %s", strerror(error));
+}
+
 static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
@@ -269,6 +287,8 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	if (rc != NB_OK)
 		goto free_db;
 	rc = check_settings(db, args);
+	if (rc == NB_OK)
+		rc = sync_name(db, args);
 	if (rc != NB_OK)
 		goto close_tdb;
 	tdb_set_max_dead(db->tdb, (int)args->options[MAX_DEAD].u64);
