@@ -912,6 +912,30 @@ START_TEST(what_process_has_left_in_caches_is_synced_before_commit_builds_on_it)
 }
 END_TEST
 
+START_TEST(on_a_disk_a_part_has_its_name_for_good_before_libpmemobj_has_it)
+{
+	const char *path = disk();
+	if (path == NULL)
+		return;
+	struct pool *pool = created(path, POOL_SIZE_MIN);
+	ck_assert_int_eq(take(pool, 8), ENOMEM); /* it does not grow by itself */
+	synced_count = 0;
+	ck_assert(pool_grow(pool, 0));
+	ck_assert_int_eq(chdir(path), 0);
+	ck_assert(was_synced("parts/000001.pmem"));
+	ck_assert(was_synced("parts"));
+	ck_assert_int_eq(take(pool, 7), 0);
+	ck_assert(pool_grow(pool, 0)); /* for another thread it has grown already */
+	ck_assert_int_ne(access("parts/000002.pmem", F_OK), 0);
+	ck_assert(!pool_grow(pool, 1));
+	ck_assert_int_eq(errno, ENOMEM);
+	ck_assert_int_eq(pool->growth_error, 0); /* all that was reserved is there */
+	closed(pool);
+	closed(opened(path, POOL_SIZE_MIN));
+	remove_tree(path);
+}
+END_TEST
+
 START_TEST(sync_tells_that_a_part_is_gone)
 {
 	scratch_fresh(__func__);
@@ -1006,6 +1030,7 @@ main(void)
 		what_the_user_has_told_libpmem_stays, disk_is_a_file_that_is_synced,
 		disk_at_durability_process_says_nothing_and_can_be_synced,
 		what_process_has_left_in_caches_is_synced_before_commit_builds_on_it,
+		on_a_disk_a_part_has_its_name_for_good_before_libpmemobj_has_it,
 		sync_tells_that_a_part_is_gone,
 		disk_after_tmpfs_in_one_process_is_never_called_durable,
 		tmpfs_after_disk_in_one_process_is_flushed_by_lines, each_medium_has_its_name);

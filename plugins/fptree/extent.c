@@ -187,7 +187,7 @@ construct(PMEMobjpool *obj, void *at, void *to)
 
 /* Where there is no room for another run, a chunk of its own. */
 static bool
-object_new(const struct extents *extents, PMEMoid *object, enum extent_kind kind, size_t size,
+object_try(const struct extents *extents, PMEMoid *object, enum extent_kind kind, size_t size,
 	pmemobj_constr constructor, void *to)
 {
 	PMEMobjpool *obj = extents->pool->obj;
@@ -203,17 +203,34 @@ object_new(const struct extents *extents, PMEMoid *object, enum extent_kind kind
 	return pmemobj_alloc(obj, object, size, kind, constructor, to) == 0;
 }
 
+static bool
+object_new(const struct extents *extents, PMEMoid *object, enum extent_kind kind, size_t size,
+	pmemobj_constr constructor, void *to)
+{
+	struct pool *pool = extents->pool;
+
+	for (;;) {
+		unsigned growths = __atomic_load_n(&pool->growths, __ATOMIC_ACQUIRE);
+		if (object_try(extents, object, kind, size, constructor, to))
+			return true;
+		if (errno != ENOMEM || !pool_grow(pool, growths))
+			return false;
+	}
+}
+
 /* Why libpmemobj did not allocate: from errno and its own text. */
 static void
 tell_why(const struct pool *pool, size_t bytes)
 {
 	int code = errno;
-	const char *text = pmemobj_errormsg();
+	int growth_error = __atomic_load_n(&pool->growth_error, __ATOMIC_RELAXED);
+	const char *text = growth_error != 0 ? strerror(growth_error) : pmemobj_errormsg();
 
 	if (code != ENOMEM)
 		pool->host->fail(NB_FAIL, "pmemobj_alloc of %zu bytes in %s: %s", bytes,
 			pool->directory, text);
-	else if (strstr(text, "new part") != NULL) /* the pool may grow, but has not */
+	else if (growth_error != 0 ||
+		strstr(text, "new part") != NULL) /* the pool may grow, but has not */
 		pool->host->fail(NB_FAIL,
 			"the file system has no room for another file of the pool in %s (%s)",
 			pool->directory, text);

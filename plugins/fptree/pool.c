@@ -16,6 +16,11 @@
  *   its blocks; a process that is killed between leaves a file too short to be a part,
  *   and no open would succeed any more. The heap knows nothing of that file yet, so it is
  *   put aside, and goes when the pool could be opened without it.
+ * - Who makes a part. libpmemobj does, and then notes down how large the heap is; it syncs no
+ *   directory, and a pool that lacks a part of what was noted it does not open. So where a
+ *   flush is an msync(2), and the power can take a name, its growth is switched off: the part is
+ *   made here, under the name and of the size that libpmemobj is about to use, its name
+ *   made to last, and only then is libpmemobj told to grow. It takes a file that is there.
  * - Is it persistent memory? libpmem takes what it can map with MAP_SYNC for that, or
  *   everything if PMEM_IS_PMEM_FORCE is set, which it reads once in the life of a process.
  *   On tmpfs it has to be set, or libpmemobj would call msync(2) for nothing. After that
@@ -401,9 +406,6 @@ map(struct pool *pool)
 	if (rc != NB_OK)
 		return rc;
 	pool->base = (char *)pool->obj;
-	long long growth = growth_bytes; /* near the end of the reservation it takes less */
-	if (pmemobj_ctl_set(pool->obj, "heap.size.granularity", &growth) != 0)
-		return fail_pmemobj(pool, "pmemobj_ctl_set");
 	return NB_OK;
 }
 
@@ -632,6 +634,77 @@ find_root(struct pool *pool)
 	return pool->is_new ? NB_OK : check_magic(pool);
 }
 
+/* --- growth --- */
+
+static int
+settle_growth(struct pool *pool)
+{
+	/* Near the end of the reservation it takes less. 0: none. */
+	long long growth = pool->flush == PM_FLUSH_MSYNC ? 0 : growth_bytes;
+
+	if (pmemobj_ctl_set(pool->obj, "heap.size.granularity", &growth) != 0)
+		return fail_pmemobj(pool, "pmemobj_ctl_set");
+	return NB_OK;
+}
+
+/* With all its blocks, and a name that lasts. 0, or an errno, and there is none. */
+static int
+make_part(const struct pool *pool, const char *name, uint64_t bytes)
+{
+	int fd = openat(pool->parts_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return errno;
+	int error = posix_fallocate(fd, 0, (off_t)bytes);
+	if (error == 0 && (fsync(fd) != 0 || fsync(pool->parts_fd) != 0))
+		error = errno;
+	close(fd);
+	if (error != 0)
+		unlinkat(pool->parts_fd, name, 0);
+	return error;
+}
+
+/* 0, or an errno; ENOMEM: of the reservation nothing is left. */
+static int
+add_part(struct pool *pool)
+{
+	char name[PART_NAME_SIZE];
+	struct survey survey;
+
+	if (pool->is_out_of_step || survey_parts(pool, &survey) != NB_OK)
+		return EIO;
+	uint64_t left = pool->reserved_bytes - survey.bytes;
+	long long bytes = left < (uint64_t)growth_bytes ? (long long)left : growth_bytes;
+	if (survey.bytes > pool->reserved_bytes || bytes < (long long)PMEMOBJ_MIN_PART)
+		return ENOMEM;
+	part_name(name, survey.count);
+	int error = make_part(pool, name, (uint64_t)bytes);
+	if (error != 0 || pmemobj_ctl_exec(pool->obj, "heap.size.extend", &bytes) == 0)
+		return error;
+	pool->is_out_of_step = true;
+	unlinkat(pool->parts_fd, name, 0);
+	return EIO;
+}
+
+bool
+pool_grow(struct pool *pool, unsigned growths)
+{
+	int error = 0;
+
+	if (pool->flush != PM_FLUSH_MSYNC)
+		return false;
+	pthread_mutex_lock(&pool->growth_lock);
+	if (__atomic_load_n(&pool->growths, __ATOMIC_RELAXED) == growths) {
+		error = add_part(pool);
+		__atomic_store_n(
+			&pool->growth_error, error == ENOMEM ? 0 : error, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&pool->growths, error == 0, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&pool->growth_lock);
+	errno = ENOMEM;
+	return error == 0;
+}
+
 /* --- the whole --- */
 
 int
@@ -645,6 +718,7 @@ pool_close(struct pool *pool)
 		clear_unfinished(pool); /* or the next create does */
 	if (pool->directory_fd >= 0)
 		close(pool->directory_fd);
+	pthread_mutex_destroy(&pool->growth_lock);
 	free(pool->directory);
 	free(pool);
 	return NB_OK;
@@ -673,6 +747,8 @@ open_all(struct pool *pool, const struct nb_open_args *args, uint64_t size_bytes
 		rc = catch_up(pool);
 	if (rc == NB_OK)
 		rc = find_root(pool);
+	if (rc == NB_OK)
+		rc = settle_growth(pool);
 	return rc;
 }
 
@@ -688,6 +764,7 @@ pool_open(struct pool **out, const struct nb_open_args *args, uint64_t size_byte
 		.directory = strdup(args->path),
 		.directory_fd = -1,
 		.parts_fd = -1};
+	pthread_mutex_init(&pool->growth_lock, NULL);
 	int rc = pool->directory == NULL ? args->host->fail(NB_FAIL, "out of memory")
 					 : open_all(pool, args, size_bytes);
 	if (rc != NB_OK) {

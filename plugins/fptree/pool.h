@@ -14,6 +14,7 @@
 #include <mininb/engine.h>
 
 #include <libpmemobj.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -58,12 +59,16 @@ struct pool {
 	struct pool_root *root;
 	bool is_new; /* nothing is in it: root is to be filled, then pool_commit() */
 	char *directory;
+	unsigned growths; /* by pool_grow(); atomic */
+	int growth_error; /* errno of the last one that failed, else 0; atomic */
 
 	/* pool.c's own */
 	int directory_fd, parts_fd; /* the parts are reached by the number of theirs */
 	uint64_t taken_bytes;       /* by the parts, as it was opened */
 	int cut_off;                /* number of a part whose making was cut off; 0: none */
 	bool is_unnamed;            /* pool_commit() is still to come */
+	bool is_out_of_step; /* libpmemobj has refused a part: it may count them otherwise */
+	pthread_mutex_t growth_lock;
 };
 
 /** What size_bytes may be. Leaves and blobs are told by 32 bits, which count lines. */
@@ -95,6 +100,14 @@ pool_commit(struct pool *pool);
  */
 int
 pool_sync(struct pool *pool);
+
+/**
+ * libpmemobj had no room (ENOMEM) when `growths` of the pool was as given: add a part, unless
+ * another thread has. True: try again. False: it cannot grow, for growth_error if that is
+ * not 0, or libpmemobj grows it by itself, as it does where no flush is an msync(2). Any thread.
+ */
+bool
+pool_grow(struct pool *pool, unsigned growths);
 
 /** Close, and if it was never committed take it away. Always NB_OK. */
 int
