@@ -424,38 +424,49 @@ environment_write_out(struct nb_db *db, uint32_t flags)
 }
 
 static int
-make_log_directory(struct nb_db *db, const char *path)
+sync_one(struct nb_db *db, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", db->path, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int error = fd >= 0 && fsync(fd) == 0 ? 0 : errno;
+	if (fd >= 0)
+		close(fd);
+	return error == 0 ? NB_OK
+			  : db->host->fail(NB_FAIL, "fsync %s: %s", path, strerror(error));
+}
+
+/* Records whose log is missing are taken for another product's: its name lasts before theirs. */
+static int
+make_log_directory(struct nb_db *db, const struct nb_open_args *args)
 {
 	char name[PATH_MAX];
 
-	snprintf(name, sizeof(name), "%s/" LOG_DIR, path);
-	if (mkdir(name, 0777) == 0 || errno == EEXIST)
+	snprintf(name, sizeof(name), "%s/" LOG_DIR, args->path);
+	if (mkdir(name, 0777) == 0)
+		return args->durability == NB_DUR_COMMIT ? sync_one(db, ".") : NB_OK;
+	if (errno == EEXIST)
 		return NB_OK;
 	return db->host->fail(NB_FAIL, "mkdir %s: %s", name, strerror(errno));
 }
 
+/*
+ * Berkeley DB syncs no directory. The file of the records is renamed when it is complete,
+ * and nothing makes that last either, since it was synced before. The names may be of an
+ * open at another level, or of one that was killed, so this is not for new files alone.
+ */
 static int
-sync_directory(const struct nb_host *host, const char *path)
+sync_names(struct nb_db *db, const struct nb_open_args *args)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = fd < 0 || fsync(fd) != 0
-		? host->fail(NB_FAIL, "fsync %s: %s", path, strerror(errno))
-		: NB_OK;
+	static const char *const names[] = {RECORDS_FILE, LOG_DIR, "."};
+	int rc = NB_OK;
 
-	if (fd >= 0)
-		close(fd);
+	if (args->durability != NB_DUR_COMMIT || (args->flags & NB_OPEN_READ_ONLY) != 0)
+		return NB_OK;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && rc == NB_OK; i++)
+		rc = sync_one(db, names[i]);
 	return rc;
-}
-
-/* Berkeley DB syncs a new file and not its name. */
-static int
-sync_names(struct nb_db *db)
-{
-	char log[PATH_MAX];
-
-	snprintf(log, sizeof(log), "%s/" LOG_DIR, db->path);
-	int rc = sync_directory(db->host, log);
-	return rc == NB_OK ? sync_directory(db->host, db->path) : rc;
 }
 
 int
@@ -488,7 +499,7 @@ environment_open(struct nb_db **out, const struct nb_open_args *args)
 	bool is_new = !is_there(args->path, RECORDS_FILE);
 	rc = check_directory(args);
 	if (rc == NB_OK && db->product == TDS)
-		rc = make_log_directory(db, args->path);
+		rc = make_log_directory(db, args);
 	if (rc == NB_OK)
 		rc = env_open(db, args);
 	if (rc != NB_OK)
@@ -498,8 +509,8 @@ environment_open(struct nb_db **out, const struct nb_open_args *args)
 		goto close_env;
 	/* That it was made would else be known to the log only, or to the cache. */
 	rc = is_new ? environment_write_out(db, DB_FORCE) : NB_OK;
-	if (rc == NB_OK && is_new && args->durability == NB_DUR_COMMIT)
-		rc = sync_names(db);
+	if (rc == NB_OK)
+		rc = sync_names(db, args);
 	if (rc != NB_OK)
 		goto close_base;
 	sharing_settle(db);
