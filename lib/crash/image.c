@@ -376,11 +376,11 @@ image_make(struct image *image, uint64_t done, const struct image_choice *choice
 	image_choose_data(image, limit, &rng);
 	image_choose_metadata(image, durable, limit, &rng);
 	begin_state(image);
-	const struct image_fragment *fragment = image->fragments;
-	const struct image_fragment *end = fragment + image->fragment_count;
+	size_t next = 0;
 	for (uint32_t i = 0; i < limit; i++) {
-		for (; fragment < end && fragment->entry == i; fragment++)
-			do_write(image, fragment, limit);
+		for (; next < image->fragment_count && image->fragments[next].entry == i;
+			next++)
+			do_write(image, &image->fragments[next], limit);
 		if (image->entries[i]->kind == RECORD_TRUNCATE)
 			do_truncate(image, i, durable, limit);
 	}
