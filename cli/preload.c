@@ -44,7 +44,8 @@ set_variables(const char *recorder)
 	const char *before = getenv("LD_PRELOAD");
 	bool has_more = before != NULL && before[0] != '\0';
 	char *value = NULL;
-	if (asprintf(&value, "%s%s%s", recorder, has_more ? ":" : "", has_more ? before : "") <
+	/* The last one, nearest to the kernel: what others make of a call is what is recorded. */
+	if (asprintf(&value, "%s%s%s", has_more ? before : "", has_more ? ":" : "", recorder) <
 		0)
 		return false;
 	bool is_set = setenv("LD_PRELOAD", value, 1) == 0 && setenv(done_once, "1", 1) == 0;
