@@ -83,7 +83,8 @@ struct nb_crash_finding {
 	uint32_t spare_u32;
 	const char *text; /* what was wrong with which key, by which operation; one line */
 	const char *when; /* the moment: "after 713 operations, in put", one line */
-	const char *kept; /* directory that repeats it, see nb_crash_again(); NULL: not kept */
+	const char *kept; /* directory that repeats it, see nb_crash_again(); NULL: not kept, as
+			   * of ten there are enough, and of what is only told one of a kind */
 };
 
 typedef void (*nb_crash_report_fn)(void *to, const struct nb_crash_finding *finding);
@@ -148,8 +149,9 @@ struct nb_crash_tally {
  * Do all rounds and report each crash after which something was wrong. *out is filled
  * also when nb_stop() ends it (NB_ERR_INTERRUPTED), and is given to
  * nb_crash_tally_clear(). A broken promise is no failure of this. NB_UNSUPPORTED: the engine cannot be tried so
- * (it keeps nothing, or POWER without the recorder in the process); NB_FAIL: the scratch
- * directory, a process, or an engine that fails before anything has crashed.
+ * (it keeps nothing, POWER without the recorder in the process, or of an engine that makes no
+ * syncs where the medium needs none); NB_FAIL: the scratch directory, which may be full, that
+ * of what is kept, a process, or an engine that fails before anything has crashed.
  */
 NB_MUST_CHECK int
 nb_crash(struct nb_crash_tally *out, const struct nb_crash_args *args);

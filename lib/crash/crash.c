@@ -8,9 +8,14 @@
  * hoped for a second time.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -18,7 +23,10 @@
 #include "base/tree.h"
 #include "crash/crash.h"
 
-enum { KEPT_MAX = 10 }; /* of one call; a broken engine breaks in each round */
+enum {
+	KEPT_MAX = 10,         /* of one call; a broken engine breaks in each round */
+	ROOM_NEEDED = 16 << 20 /* a round writes some MiB, with copies three times that */
+};
 
 const char *
 nb_crash_wrong_name(uint32_t wrong)
@@ -78,18 +86,47 @@ count(struct nb_crash_tally *tally, const struct crash_report *report)
 		nb_histogram_add(tally->reopening, report->reopen_ns);
 }
 
+/** No engine is accused of what a full disk does to it. */
+static int
+check_room(const struct crash_run *run)
+{
+	struct statvfs disk;
+	if (statvfs(run->scratch, &disk) != 0 || disk.f_blocks == 0)
+		return NB_OK;
+	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+	if (free_bytes >= ROOM_NEEDED)
+		return NB_OK;
+	return error_set(NB_FAIL,
+		"%s has %" PRIu64
+		" KiB left, so what was found last may be due to that, and is "
+		"not told; a crash test needs %d MiB",
+		run->args->scratch, free_bytes >> 10, ROOM_NEEDED >> 20);
+}
+
+/** What breaks a promise as long as there is room; of what does not, one of each kind. */
+static bool
+is_worth_keeping(const struct crash_run *run, const struct crash_report *report)
+{
+	return run->args->keep != NULL && run->kept < KEPT_MAX &&
+		(report->is_broken || (run->examples >> report->worst & 1) == 0);
+}
+
 int
 crash_run_take(struct crash_run *run, const struct crash_report *report,
 	const struct crash_evidence *evidence)
 {
+	int rc = report->wrongs != 0 ? check_room(run) : NB_OK;
+	if (rc != NB_OK)
+		return rc;
 	count(run->tally, report);
 	if (report->wrongs == 0)
 		return NB_OK;
 	char *kept = NULL;
-	int rc = NB_OK;
-	if (run->args->keep != NULL && evidence->files != NULL && run->kept < KEPT_MAX) {
+	if (evidence->files != NULL && is_worth_keeping(run, report)) {
 		rc = crash_keep_write(&kept, run, report, evidence);
 		run->kept += rc == NB_OK;
+		if (!report->is_broken)
+			run->examples |= 1u << report->worst;
 	}
 	if (run->args->report != NULL)
 		run->args->report(run->args->report_arg,
@@ -150,6 +187,27 @@ check_args(const struct nb_crash_args *args)
 	return NB_OK;
 }
 
+/** Whether something can be kept is asked before the first round: that a broken promise cannot
+ * be shown again would be known after the last. */
+static int
+check_keep(const char *keep)
+{
+	struct stat st;
+	char *above = keep != NULL ? strdup(keep) : NULL;
+	if (above == NULL)
+		return NB_OK;
+	int rc = NB_OK;
+	if (stat(keep, &st) == 0) {
+		errno = S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+		if (errno != 0 || access(keep, W_OK | X_OK) != 0)
+			rc = error_system("%s: nothing can be kept in it", keep);
+	} else if (errno != ENOENT || access(dirname(above), W_OK | X_OK) != 0) {
+		rc = error_system("%s: nothing can be kept there", keep);
+	}
+	free(above);
+	return rc;
+}
+
 /** Do `rounds` in a directory that is removed after it. */
 static int
 run_in_scratch(struct crash_run *run, int (*rounds)(struct crash_run *run))
@@ -189,6 +247,8 @@ nb_crash(struct nb_crash_tally *out, const struct nb_crash_args *args)
 	int rc = start_run(&run, out, args);
 	if (rc == NB_OK)
 		rc = check_args(args);
+	if (rc == NB_OK)
+		rc = check_keep(args->keep);
 	if (rc == NB_OK)
 		rc = run_in_scratch(
 			&run, args->how == NB_CRASH_KILL ? crash_run_kills : crash_run_power);

@@ -298,7 +298,8 @@ struct crash_run {
 	struct nb_crash_tally *tally;
 	struct crash_subject subject;
 	char *scratch;     /* a directory of this call alone, removed at its end */
-	uint32_t kept;     /* directories that were made in args->keep */
+	uint32_t kept;     /* directories that were made in args->keep, */
+	uint32_t examples; /* bit NB_CRASH_*: one of what is not promised is among them */
 	const char *again; /* directory of nb_crash_again(); else NULL */
 	uint64_t begin_ns; /* for the progress */
 };
