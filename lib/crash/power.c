@@ -241,6 +241,13 @@ judge_writer(const struct power *power, int how, int status, uint64_t timeout_ns
 	process_describe_end(text, sizeof(text), how, status, timeout_ns);
 	if (text[0] == '\0')
 		return NB_OK;
+	/* Each call has all mappings compared: this need not be the engine's fault. */
+	if (how == PROCESS_LATE)
+		return error_set(NB_FAIL,
+			"%s: recording its writes took more than %.3g s; fewer operations, "
+			"smaller files (a map that is allocated is searched at each sync), "
+			"or more time",
+			power->run->args->engine->name, (double)timeout_ns / 1e9);
 	if (power->board->text[0] != '\0')
 		snprintf(text, sizeof(text), "%s", power->board->text);
 	return error_set(
@@ -316,7 +323,15 @@ tell_gaps(struct power *power, struct image *image)
 			strncat(text, ", other than was recorded",
 				sizeof(text) - strlen(text) - 1);
 	}
-	if (text[0] == '\0' && is_without_syncs(power, image))
+	bool is_without = is_without_syncs(power, image);
+	/* One that asks the medium is right there, and its every state would be found wrong. */
+	if (is_without && power->run->args->engine->auto_durability_at != NULL)
+		return error_set(NB_UNSUPPORTED,
+			"%s stores into a mapping here and makes no call to sync it, as for "
+			"persistent memory, whose loss of power is not simulated; it is on a "
+			"disk",
+			power->run->args->engine->name);
+	if (text[0] == '\0' && is_without)
 		snprintf(text, sizeof(text),
 			"it stores into a mapping and makes no call to sync it, as for "
 			"persistent memory");

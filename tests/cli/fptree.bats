@@ -116,3 +116,11 @@ in_shm()
 		matches "$output" 'Verified +: [0-9]+ records: 0 wrong'
 	done
 }
+
+@test "power cannot be lost where stores are durable without a sync" {
+	[[ -n ${MININB_RECORDER_PATH:-} ]] || skip 'the recorder is not built: not 64-bit Linux'
+	in_shm
+	mininb 1 crash --power --driver=fptree --durability=commit --rounds=1 --states=2 --path=.
+	contains "$stderr" 'makes no call to sync it, as for persistent memory'
+	equals "$output" ''
+}
