@@ -28,6 +28,8 @@
 
 enum { LEVELS = NB_DUR_COMMIT + 1, RECORDINGS = 6 };
 
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
 /** An engine, ready to be crashed. */
 struct victim {
 	const char *driver;
@@ -44,6 +46,7 @@ struct crash_call {
 	uint64_t done, total; /* rounds */
 	uint64_t rounds;      /* of a level */
 	uint64_t begin_ns;
+	bool has_titles; /* the table has begun */
 };
 
 static struct crash_call call;
@@ -169,10 +172,39 @@ begin_row(struct crash_rows *rows, const struct victim *victim, uint32_t level)
 	return NULL;
 }
 
+/** Of several the worse: a failure hides no broken promise, and an interruption nothing. */
 static int
-crash_level(struct crash_rows *rows, const struct victim *victim, uint32_t level)
+worse_status(int a, int b)
+{
+	static const int order[] = {
+		STATUS_INTERRUPTED, STATUS_DATA, STATUS_USAGE, STATUS_FAILED};
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		if (a == order[i] || b == order[i])
+			return order[i];
+	return STATUS_DONE;
+}
+
+/** A row, and the table's head before the first one: where nothing could be tried there is
+ * none. */
+static void
+print_row(const struct options *options, const struct crash_row *row)
+{
+	FILE *out = output_text();
+	if (!call.has_titles) {
+		fprintf(out, "Seed %" PRIu64 ", %s, databases in %s\n\n", options->seed,
+			options->is_power ? "loss of power" : "kill -9", scratch_of(options));
+		crash_print_titles(out);
+	}
+	call.has_titles = true;
+	crash_print_row(out, row);
+}
+
+/** *is_over: it would be the same at the next level. */
+static int
+crash_level(struct crash_rows *rows, const struct victim *victim, uint32_t level, bool *is_over)
 {
 	struct crash_row *row = begin_row(rows, victim, level);
+	*is_over = true;
 	if (row == NULL)
 		return STATUS_FAILED;
 	struct nb_crash_args args = args_of(victim, row);
@@ -180,11 +212,11 @@ crash_level(struct crash_rows *rows, const struct victim *victim, uint32_t level
 	row->is_whole = rc == 0;
 	progress_clear();
 	if (rc == 0 || row->tally.crashes > 0)
-		crash_print_row(output_text(), row);
+		print_row(rows->options, row);
 	call.done += args.rounds;
-	return rc != 0                  ? message_last_failure(rc)
-		: row->tally.broken > 0 ? STATUS_DATA
-					: STATUS_DONE;
+	*is_over = rc != 0;
+	return worse_status(
+		message_last_failure(rc), row->tally.broken > 0 ? STATUS_DATA : STATUS_DONE);
 }
 
 /** Levels that are asked for: bits. 0: none, which has been said. */
@@ -203,18 +235,6 @@ levels_of(const struct victim *victim)
 	return 0;
 }
 
-/** Of several the worse: a failure hides no broken promise, and an interruption nothing. */
-static int
-worse_status(int a, int b)
-{
-	static const int order[] = {
-		STATUS_INTERRUPTED, STATUS_DATA, STATUS_USAGE, STATUS_FAILED};
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
-		if (a == order[i] || b == order[i])
-			return order[i];
-	return STATUS_DONE;
-}
-
 static int
 crash_engine(struct crash_rows *rows, const struct options *options, const char *driver)
 {
@@ -227,14 +247,11 @@ crash_engine(struct crash_rows *rows, const struct options *options, const char 
 	for (uint32_t level = 0; level < LEVELS; level++)
 		count += (levels & NB_DUR_BIT(level)) != 0;
 	call.total = call.done + count * options->rounds;
-	for (uint32_t level = 0; level < LEVELS && status != STATUS_INTERRUPTED; level++) {
-		if ((levels & NB_DUR_BIT(level)) == 0)
-			continue;
-		int rc = crash_level(rows, &victim, level);
-		status = worse_status(status, rc);
-		if (rc == STATUS_FAILED || rc == STATUS_USAGE)
-			break; /* it would be the same at the next one */
-	}
+	bool is_over = false;
+	for (uint32_t level = 0; level < LEVELS && !is_over; level++)
+		if ((levels & NB_DUR_BIT(level)) != 0)
+			status = worse_status(
+				status, crash_level(rows, &victim, level, &is_over));
 	victim_unload(&victim);
 	return status;
 }
@@ -245,10 +262,6 @@ crash_engines(const struct options *options, const struct drivers *drivers)
 	struct crash_rows rows = {.options = options};
 	int status = STATUS_DONE;
 	FILE *out = output_text();
-	fprintf(out, "Seed %" PRIu64 ", %s, databases in %s\n\n", options->seed,
-		options->is_power ? "loss of power" : "kill -9", scratch_of(options));
-	crash_print_titles(out);
-	fflush(out);
 	for (size_t i = 0; i < drivers->count && status != STATUS_INTERRUPTED; i++)
 		status = worse_status(status, crash_engine(&rows, options, drivers->names[i]));
 	progress_clear();
@@ -301,6 +314,30 @@ crash_again(const struct options *options, const struct nb_crash_kept *kept)
 	return status;
 }
 
+/** Options that would change nothing, each with what it is for. */
+static int
+check_options(const struct options *options)
+{
+	static const char *const of_power[] = {"states", "file-system"};
+	static const char *const not_again[] = {"rounds", "ops", "seed", "threads",
+		"durability", "power", "states", "file-system", "keep"};
+	for (size_t i = 0; options->again != NULL && i < COUNT_OF(not_again); i++)
+		if (options_were_given(options, not_again[i]))
+			return message_usage("--again checks what was kept, as it was made: "
+					     "without --%s",
+				not_again[i]);
+	if (options->again != NULL && options->engine_option_count > 0)
+		return message_usage(
+			"--again checks what was kept, as it was made: without -o");
+	for (size_t i = 0; !options->is_power && i < COUNT_OF(of_power); i++)
+		if (options_were_given(options, of_power[i]))
+			return message_usage(
+				"--%s is of a loss of power: with --power", of_power[i]);
+	if (options->threads > 16)
+		return message_usage("--threads: a crash test has 16 at most");
+	return STATUS_DONE;
+}
+
 int
 cmd_crash(const struct options *typed)
 {
@@ -309,9 +346,12 @@ cmd_crash(const struct options *typed)
 	const struct options *options = &own;
 	if (own.is_power && !options_were_given(typed, "rounds"))
 		own.rounds = RECORDINGS;
-	if (options->is_power && options->again == NULL && !nb_crash_recorder_is_loaded())
+	int status = check_options(typed);
+	if (status != STATUS_DONE)
+		return status;
+	if (options->is_power && !nb_crash_recorder_is_loaded())
 		return preload_recorder();
-	int status = output_begin(options);
+	status = output_begin(options);
 	if (status != STATUS_DONE)
 		return status;
 	call = (struct crash_call){.show = progress_function(!options->is_quiet),
@@ -326,8 +366,6 @@ cmd_crash(const struct options *typed)
 		nb_crash_kept_clear(&kept);
 		return status;
 	}
-	if (options->threads > 16)
-		return message_usage("--threads: a crash test has 16 at most");
 	if (!drivers_split(&drivers, options->driver))
 		return STATUS_USAGE;
 	status = drivers_have_options(options, &drivers) ? crash_engines(options, &drivers)

@@ -17,7 +17,9 @@
 #include "options.h"
 #include "output.h"
 
-enum { FIGURE_SIZE = 16, SHOWN_MAX = 10 /* findings of a row */ };
+/* Of a row the findings of each kind that are told in full; of what is not promised one is an
+ * example. The rest is in the JSON. */
+enum { FIGURE_SIZE = 16, SHOWN_BROKEN = 3, SHOWN_OTHER = 1 };
 
 /* ---- rows ---- */
 
@@ -173,6 +175,8 @@ print_command(FILE *out, const struct options *options, const struct crash_row *
 	if (options->is_power)
 		fprintf(out, " --power --file-system=%s",
 			options->file_system == NB_CRASH_POSIX ? "posix" : "journalled");
+	if (options->is_power && options_were_given(options, "states"))
+		fprintf(out, " --states=%" PRIu64, options->states);
 	for (size_t i = 0; i < options->engine_option_count; i++) {
 		fputs(" -o ", out);
 		print_word(out, options->engine_options[i]);
@@ -194,18 +198,36 @@ print_one(FILE *out, const struct crash_rows *rows, const struct crash_row *row,
 		print_word(out, found->kept);
 		fputc('\n', out);
 	}
+	if (rows->options->again != NULL) /* which does not know how many there were */
+		return;
 	fputs("    rounds : ", out);
 	print_command(out, rows->options, row, found);
+}
+
+/** Findings of the row of the same kind, among the first `count`. */
+static size_t
+count_alike(const struct crash_row *row, const struct crash_found *found, size_t count)
+{
+	size_t alike = 0;
+	for (size_t i = 0; i < count; i++)
+		alike += row->found[i].wrong == found->wrong &&
+			row->found[i].is_broken == found->is_broken;
+	return alike;
 }
 
 void
 crash_print_found(FILE *out, const struct crash_rows *rows, const struct crash_row *row)
 {
-	for (size_t i = 0; i < row->found_count && i < SHOWN_MAX; i++)
-		print_one(out, rows, row, &row->found[i]);
-	if (row->found_count > SHOWN_MAX)
-		fprintf(out, "\n%s, %s: and %zu more\n", row->engine,
-			nb_durability_name(row->durability), row->found_count - SHOWN_MAX);
+	for (size_t i = 0; i < row->found_count; i++) {
+		const struct crash_found *found = &row->found[i];
+		size_t shown = found->is_broken ? SHOWN_BROKEN : SHOWN_OTHER;
+		size_t before = count_alike(row, found, i);
+		size_t all = before < shown ? count_alike(row, found, row->found_count) : 0;
+		if (before < shown)
+			print_one(out, rows, row, found);
+		if (before + 1 == shown && all > shown)
+			fprintf(out, "    and %zu more like that\n", all - shown);
+	}
 }
 
 /** What a level that promises nothing has taken. */
@@ -222,6 +244,9 @@ print_none(FILE *out, const struct crash_row *row)
 		tally->lost, (double)tally->lost / (double)tally->acknowledged * 100);
 	if (tally->holes > 0)
 		fprintf(out, ", %" PRIu64 " of them while a later one was there", tally->holes);
+	if (tally->wrong[NB_CRASH_NOT_OPENED] > 0)
+		fprintf(out, "\n%" PRIu64 " of %" PRIu32 " crashes left what did not open",
+			tally->wrong[NB_CRASH_NOT_OPENED], tally->crashes);
 	fputc('\n', out);
 }
 

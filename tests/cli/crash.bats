@@ -57,9 +57,30 @@ row_of()
 	for _ in 1 2; do
 		mininb 3 crash --again=mininb-crash/keeper-process-1
 		contains "$output" "$what"
+		lacks "$output" '--rounds=' # how many operations there were is not kept
 	done
 	mininb 3 report found.json
 	contains "$stderr" 'what a crash test found, and no result of a run'
+}
+
+@test "of each kind of loss that is not promised one is told and kept" {
+	mininb 0 crash -d "$(plugin keeper)" --durability=none -o defect=drifts --rounds=4 --ops=50
+	equals "$(grep -c 'unstable (not promised' <<<"$output")" 1
+	contains "$output" '    and 3 more like that'
+	equals "$(ls mininb-crash)" keeper-none-1
+	mininb 0 crash -d "$(plugin keeper)" --durability=none -o defect=refuses --rounds=2 --ops=50
+	contains "$output" '2 of 2 crashes left what did not open'
+}
+
+@test "no engine is accused of what a full disk does" {
+	needs_leveldb
+	mkdir small
+	unshare -rm mount -t tmpfs none small 2>/dev/null || skip 'no file system can be mounted'
+	run -1 --separate-stderr unshare -rm sh -c 'mount -t tmpfs -o size=2m none small &&
+		exec "$1" crash -d leveldb --durability=process --rounds=20 --path=small' sh "$MININB"
+	matches "$stderr" 'small has [0-9]+ KiB left, so what was found last may be due to that'
+	lacks "$output" 'a promise was broken'
+	[[ ! -e mininb-crash ]]
 }
 
 @test "crash to standard output is JSON and nothing else" {
@@ -74,7 +95,21 @@ row_of()
 	refuses '--threads: ' crash -d "$(plugin keeper)" --threads=17
 	refuses '--file-system: ' crash -d "$(plugin keeper)" --file-system=fat
 	refuses "nowhere is no directory of a crash that was kept" crash --again=nowhere
+	refuses '--states is of a loss of power' crash -d "$(plugin keeper)" --states=3
+	refuses '--file-system is of a loss of power' crash -d "$(plugin keeper)" \
+		--file-system=posix
+	for option in --rounds=3 --power --keep=kept -odefect=tears; do
+		refuses '--again checks what was kept, as it was made: without' crash --again=nowhere \
+			"$option"
+	done
+	touch file
+	mininb 1 crash -d "$(plugin keeper)" --durability=process --keep=file
+	contains "$stderr" 'file: nothing can be kept in it'
+	mininb 1 crash -d "$(plugin keeper)" --durability=process --keep=nowhere/kept
+	contains "$stderr" 'nowhere/kept: nothing can be kept there'
+	rm file
 	mininb 1 crash -d memory
+	equals "$output" '' # and no empty table
 	contains "$stderr" 'memory keeps nothing when it is closed'
 	mininb 1 crash -d null --durability=commit
 	contains "$stderr" 'null does not offer the durability commit'

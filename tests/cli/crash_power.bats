@@ -38,6 +38,18 @@ plugin()
 	contains "$output" 'power lost'
 }
 
+@test "the command that is told makes the same states" {
+	mininb 3 crash --power --driver="$(plugin syncer)" --durability=commit -o left_out=data \
+		--ops=10 --rounds=1 --states=9
+	contains "$output" '--ops=10 --power --file-system=journalled --states=9 -o left_out=data'
+}
+
+@test "what is preloaded before decides what is recorded" {
+	LD_PRELOAD=$MININB_TEST_NO_SYNCS mininb 3 crash --power --driver="$(plugin syncer)" \
+		--durability=commit --ops=10 --rounds=1 --states=10
+	contains "$output" 'syncer, commit, round 1: lost'
+}
+
 @test "what is in LD_PRELOAD stays there, and the recorder is loaded once" {
 	LD_PRELOAD=libm.so.6 mininb 0 crash --power --driver="$(plugin syncer)" \
 		--durability=commit --ops=10 --rounds=1 --states=4
