@@ -111,13 +111,13 @@ time_text(char text[FIGURE_SIZE], uint64_t ns)
 
 /* ---- text ---- */
 
-#define ROW "%-12s %-8s %6s %6s %8s %5s %4s %5s %6s %5s %5s\n"
+#define ROW "%-12s %-8s %7s %5s %8s %5s %4s %5s %6s %5s %5s\n"
 
 void
 crash_print_titles(FILE *out)
 {
 	fprintf(out, "%80s\n", "recovery");
-	fprintf(out, ROW, "engine", "level", "rounds", "acked", "survived", "lost", "torn",
+	fprintf(out, ROW, "engine", "level", "crashes", "acked", "survived", "lost", "torn",
 		"ghost", "broken", "p50", "max");
 }
 
@@ -129,7 +129,7 @@ crash_print_row(FILE *out, const struct crash_row *row)
 	char name[13];
 	snprintf(name, sizeof(name), "%s", row->engine);
 	fprintf(out, ROW, name, nb_durability_name(row->durability),
-		count_text(texts[0], tally->rounds), count_text(texts[1], tally->acknowledged),
+		count_text(texts[0], tally->crashes), count_text(texts[1], tally->acknowledged),
 		count_text(texts[2], tally->survived), count_text(texts[3], tally->lost),
 		count_text(texts[4], tally->wrong[NB_CRASH_TORN]),
 		count_text(texts[5], tally->wrong[NB_CRASH_GHOST]),
@@ -250,6 +250,22 @@ print_none(FILE *out, const struct crash_row *row)
 	fputc('\n', out);
 }
 
+/** A level that a loss of power was not tried on is not praised for surviving it. */
+static void
+print_untried(FILE *out, const struct crash_rows *rows)
+{
+	bool has_others = false;
+	for (size_t i = 0; i < rows->count; i++)
+		has_others |= rows->items[i].durability != NB_DUR_COMMIT;
+	if (rows->options->is_power && has_others)
+		fputs("Power was lost at the level commit only: of the others process promises "
+		      "nothing\n"
+		      "then, and the interval of periodic is longer than a recording; they "
+		      "were killed\n"
+		      "between any two calls instead.\n",
+			out);
+}
+
 /* ---- the picture ---- */
 
 enum { SPANS = 16, SPAN_FIRST_NS = 31250, BAR_WIDTH = 40 };
@@ -304,6 +320,7 @@ crash_print_findings(FILE *out, const struct crash_rows *rows)
 	fputs("\nacked: writes that had returned; torn, ghost, broken: crashes with such;\n"
 	      "recovery: the open after a crash. What had not returned may be there or not.\n",
 		out);
+	print_untried(out, rows);
 
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct crash_row *row = &rows->items[i];
@@ -323,7 +340,8 @@ crash_print_findings(FILE *out, const struct crash_rows *rows)
 		fprintf(out, "\nIn %" PRIu64 " of %" PRIu64 " crashes a promise was broken.\n",
 			broken, crashes);
 	else
-		fprintf(out, "\nNo promise was broken in %" PRIu64 " crashes.\n", crashes);
+		fprintf(out, "\nNo promise was broken in %" PRIu64 " crash%s.\n", crashes,
+			crashes == 1 ? "" : "es");
 }
 
 /* ---- JSON ---- */

@@ -23,7 +23,8 @@
  * counted, wrong bytes as well, and no promise is broken. `process`, `periodic` and `commit`,
  * at a kill: all that has returned is there. At a power loss `process` promises nothing either;
  * `periodic`: the latest writes of a session may be gone, but none that is older than
- * one which is there; `commit`: all that has returned is there. Where anything is
+ * one which is there, which is not tried, as an interval is longer than a recording; `commit`:
+ * all that has returned is there. At the other levels POWER makes states of kills. Where anything is
  * promised, whatever was lost: no value that was never put under that key, none in part, no
  * batch in part where it was to be atomic, a database that opens, whose scans are in
  * order and tell what get tells, that can be written, and is the same when it is opened

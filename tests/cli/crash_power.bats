@@ -38,6 +38,14 @@ plugin()
 	contains "$output" 'power lost'
 }
 
+@test "a level that promises nothing there is not said to survive" {
+	mininb 0 crash --power --driver="$(plugin syncer)" --ops=10 --rounds=1 --states=2
+	contains "$output" 'Power was lost at the level commit only'
+	mininb 0 crash --power --driver="$(plugin syncer)" --durability=commit --ops=10 --rounds=1 \
+		--states=2
+	lacks "$output" 'Power was lost at the level commit only'
+}
+
 @test "the command that is told makes the same states" {
 	mininb 3 crash --power --driver="$(plugin syncer)" --durability=commit -o left_out=data \
 		--ops=10 --rounds=1 --states=9
