@@ -259,19 +259,33 @@ START_TEST(a_passing_name_that_is_taken_stays)
 }
 END_TEST
 
-START_TEST(a_signature_holds_for_that_length)
+/** What the kernel's clock would show of a write some time later. */
+static void
+set_written(int fd, const struct timespec *at)
+{
+	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, *at};
+	ck_assert_int_eq(futimens(fd, times), 0);
+}
+
+START_TEST(a_signature_holds_until_something_is_written)
 {
 	scratch_fresh("signature");
 	struct aside aside;
+	struct stat st;
 	open_new(&aside, "f");
 	aside_sign(&aside);
 	int fd = dup(aside.fd);
 	ck_assert_int_eq(aside_commit(&aside), NB_OK);
 	bool was_signed = aside_is_signed(fd); /* unless the file system has no attributes */
-	ck_assert_int_eq(ftruncate(fd, 3), 0);
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	struct timespec ours = st.st_mtim, later = {st.st_mtim.tv_sec + 1, 0};
+	set_written(fd, &later); /* in place, as many bytes: dd of=f */
 	ck_assert(!aside_is_signed(fd));
-	ck_assert_int_eq(ftruncate(fd, sizeof(new_bytes)), 0);
+	set_written(fd, &ours);
 	ck_assert(aside_is_signed(fd) == was_signed);
+	ck_assert_int_eq(ftruncate(fd, 3), 0);
+	set_written(fd, &ours);
+	ck_assert(!aside_is_signed(fd));
 	close(fd);
 	replace("other");
 	fd = open("other", O_RDONLY | O_CLOEXEC);
@@ -404,7 +418,8 @@ main(void)
 		a_new_file_has_the_mode_of_any_new_file, a_symbolic_link_is_followed,
 		a_link_to_a_file_that_is_not_there_makes_it,
 		what_others_left_where_all_may_write_is_refused,
-		a_passing_name_that_is_taken_stays, a_signature_holds_for_that_length,
+		a_passing_name_that_is_taken_stays,
+		a_signature_holds_until_something_is_written,
 		what_is_no_file_stays_and_is_refused,
 		a_name_that_no_file_can_have_is_refused_at_once,
 		the_longest_name_can_be_replaced, the_space_is_reserved_at_once,

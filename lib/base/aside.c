@@ -30,7 +30,8 @@
 enum {
 	SUFFIX_MAX = 32, /* ".new-", a process id and a number */
 	NAMES_TRIED = 100,
-	LINKS_MAX = 40 /* as many as the kernel follows */
+	LINKS_MAX = 40, /* as many as the kernel follows */
+	SIGNATURE_SIZE = 64
 };
 
 static const char signature[] = "user.mininb";
@@ -252,28 +253,37 @@ give_name(struct aside *aside)
 	}
 }
 
+/**
+ * What a write of another program changes, be it of as many bytes as before: ours was the last
+ * one, and neither a name nor an attribute that the file is given later counts as one. The
+ * length of the text, or -1.
+ */
+static int
+make_signature(int fd, char text[SIGNATURE_SIZE])
+{
+	struct stat st;
+	if (fstat(fd, &st) != 0)
+		return -1;
+	return snprintf(text, SIGNATURE_SIZE, "%jd bytes, %jd.%09ld", (intmax_t)st.st_size,
+		(intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+}
+
 void
 aside_sign(const struct aside *aside)
 {
-	struct stat st;
-	char size[32];
-	if (fstat(aside->fd, &st) != 0)
-		return;
-	int length = snprintf(size, sizeof(size), "%jd", (intmax_t)st.st_size);
-	int rc = fsetxattr(aside->fd, signature, size, (size_t)length, 0);
+	char text[SIGNATURE_SIZE];
+	int length = make_signature(aside->fd, text);
+	int rc = length < 0 ? -1 : fsetxattr(aside->fd, signature, text, (size_t)length, 0);
 	(void)rc;
 }
 
 bool
 aside_is_signed(int fd)
 {
-	struct stat st;
-	char size[32], noted[32];
-	if (fstat(fd, &st) != 0)
-		return false;
-	int length = snprintf(size, sizeof(size), "%jd", (intmax_t)st.st_size);
-	return fgetxattr(fd, signature, noted, sizeof(noted)) == length &&
-		memcmp(size, noted, (size_t)length) == 0;
+	char text[SIGNATURE_SIZE], noted[SIGNATURE_SIZE];
+	int length = make_signature(fd, text);
+	return length > 0 && fgetxattr(fd, signature, noted, sizeof(noted)) == length &&
+		memcmp(text, noted, (size_t)length) == 0;
 }
 
 int

@@ -42,13 +42,13 @@ NB_MUST_CHECK int
 aside_check_place(const char *path);
 
 /**
- * Note in an extended attribute that the file, as long as it is now, was written by us; for
- * files whose content does not tell. Nothing happens where the file system has none.
+ * Note in an extended attribute that the file as it is now was written by us, behind the last
+ * write; for files whose content does not tell. Nothing happens where the file system has none.
  */
 void
 aside_sign(const struct aside *aside);
 
-/** Whether that was noted of the file, and it still is as long. */
+/** Whether that was noted of the file, and nobody has written to it since. */
 bool
 aside_is_signed(int fd);
 
