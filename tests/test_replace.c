@@ -27,7 +27,8 @@ START_TEST(what_others_made_is_not_replaced)
 	static const char *const texts[] = {"x", "root:x:0:0:root:/root:/bin/bash\n", "\n",
 		"# Notes\n", "<!DOCTYPE html>\n<title>mine</title>", "{\"format\": \"other\"}",
 		"{\"experiments\": {}, \"data\": {}}", "#[Histogram log format version 1.3]\n",
-		"result,title\n"};
+		"result,title\n", "# mininb\n\nmininb measures\n", "# mininb notes\n",
+		"# mininb\n\n| engine", "| engine "};
 	scratch_fresh("others");
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		file_put("f", texts[i], strlen(texts[i]));
