@@ -38,6 +38,21 @@ START_TEST(one_that_waits_outside_of_the_engine_is_not_overdue)
 }
 END_TEST
 
+START_TEST(a_watcher_that_stood_still_itself_finds_nothing_overdue)
+{
+	const uint64_t second = 1000000000, limit = 10 * second;
+	struct post post = {.call = NULL};
+	post_enter(&post, "put");
+	uint64_t now = 5 * second;
+	ck_assert(!post_is_overdue(&post, now, limit));
+	now += 3600 * second; /* stopped, and continued */
+	ck_assert(!post_is_overdue(&post, now, limit));
+	for (int i = 0; i < 8; i++)
+		ck_assert(!post_is_overdue(&post, now += second, limit));
+	ck_assert(post_is_overdue(&post, now + second, limit));
+}
+END_TEST
+
 START_TEST(the_same_call_again_is_another_one)
 {
 	struct post post = {.call = NULL};
@@ -97,6 +112,7 @@ main(void)
 {
 	return UNIT_RUN("post", one_that_stands_still_within_a_call_is_overdue,
 		one_that_waits_outside_of_the_engine_is_not_overdue,
+		a_watcher_that_stood_still_itself_finds_nothing_overdue,
 		the_same_call_again_is_another_one, it_is_told_with_its_call_and_its_worker,
 		a_key_is_told_as_text_or_as_bytes);
 }

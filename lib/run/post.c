@@ -7,6 +7,10 @@
  * be due, however long, is not taken for one that is held up; it would have to wait between
  * all looks and be within the same operation at each of them, which its count then tells apart.
  *
+ * A look that comes late tells that the watcher itself stood still, and then most likely all of
+ * the process did: it was stopped (^Z), its container frozen, its virtual machine paused. None
+ * of that is the engine's, so a look counts for a second at most.
+ *
  * Rejected: a time that the thread writes down before each operation. It is a store of a stamp
  * that is there anyway, but one that must be read back against a clock of another thread, and
  * tells nothing that the count does not.
@@ -18,6 +22,7 @@
 #include <string.h>
 
 enum { KEY_BYTES = 32 };
+#define LOOK_NS UINT64_C(1000000000) /* as much as one look counts for */
 
 bool
 post_is_overdue(struct post *post, uint64_t now_ns, uint64_t limit_ns)
@@ -26,8 +31,12 @@ post_is_overdue(struct post *post, uint64_t now_ns, uint64_t limit_ns)
 	uint64_t count = __atomic_load_n(&post->steps, __ATOMIC_RELAXED);
 	if (post->done != NULL)
 		count += __atomic_load_n(post->done, __ATOMIC_ACQUIRE);
-	if (call != NULL && call == post->seen_call && count == post->seen)
+	uint64_t gap_ns = now_ns - post->looked_ns;
+	post->looked_ns = now_ns;
+	if (call != NULL && call == post->seen_call && count == post->seen) {
+		post->since_ns += gap_ns > LOOK_NS ? gap_ns - LOOK_NS : 0;
 		return now_ns - post->since_ns >= limit_ns;
+	}
 	post->seen_call = call;
 	post->seen = count;
 	post->since_ns = now_ns;

@@ -32,7 +32,7 @@ struct post {
 	void (*describe)(const struct post *post, const char *call, char *buf, size_t size);
 	/* the watcher's own */
 	const char *seen_call;
-	uint64_t seen, since_ns;
+	uint64_t seen, since_ns, looked_ns;
 };
 
 /** Before a call, or before many that `done` counts. `call` is a literal. */
@@ -53,7 +53,8 @@ post_leave(struct post *post)
 
 /**
  * Whether the thread has been within one call, or at one operation, since the look `limit_ns`
- * before this one. To be asked more often than that, always by the same thread.
+ * before this one. To be asked more often than that, always by the same thread; of a time in
+ * which it was not asked a second counts.
  */
 bool
 post_is_overdue(struct post *post, uint64_t now_ns, uint64_t limit_ns);
