@@ -80,6 +80,7 @@ write_trial()
 		mininb keys -c 1000
 		mininb put --driver=leveldb -c 1000
 		mininb get --driver=leveldb -c 1000
+		mininb crash --driver=leveldb --power --rounds=2
 	END
 }
 

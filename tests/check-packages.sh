@@ -4,9 +4,9 @@
 # debian/ has what the tree has: check-packages.sh SOURCE_TREE VERSION
 #
 # A package with its plugin for each engine that Debian has the library of, and those in
-# mininb-engines-all; the libraries of engines among what the build depends on; the version.
-# Whether the packages can be made and installed is told by extra/package.sh, which takes
-# longer. Lists what is wrong and fails.
+# mininb-engines-all; other modules in some package; the libraries of engines among what the
+# build depends on; the version. Whether the packages can be made and installed is told by
+# extra/package.sh, which takes longer. Lists what is wrong and fails.
 set -eu
 
 cd "$1"
@@ -45,6 +45,13 @@ for file in debian/mininb-*.install; do
 	engine=${file#debian/mininb-}
 	engine=${engine%.install}
 	echo "$engines" | grep -qx "$engine" || say "$file: meson_options.txt has no $engine"
+done
+
+# What is installed beside the plugins: nobody else's pattern takes it.
+modules=$(sed -n "s/.*shared_module('\([a-z-]*\)'.*/\1/p" lib/*/meson.build)
+for module in $modules; do
+	cat debian/rules debian/*.install | grep -qF "usr/lib/*/mininb/lib$module.so" ||
+		say "debian/: lib$module.so is in no package"
 done
 
 packaged=$(sed -n '1s/^mininb (\(.*\)) .*/\1/p' debian/changelog)

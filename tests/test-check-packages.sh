@@ -16,7 +16,7 @@ refuses() {
 	rm -rf "$dir/tree"
 	mkdir "$dir/tree"
 	(cd "$root" && cp -r debian meson_options.txt "$dir/tree" &&
-		for file in plugins/*/meson.build; do
+		for file in plugins/*/meson.build lib/*/meson.build; do
 			mkdir -p "$dir/tree/${file%/*}"
 			cp "$file" "$dir/tree/$file"
 		done)
@@ -37,4 +37,5 @@ refuses 'mininb-engines-all lacks mininb-lmdb' sed -i '/^ mininb-lmdb (/d' debia
 refuses 'debian/mininb-lmdb.install: has to be' rm debian/mininb-lmdb.install
 refuses 'Build-Depends lacks liblmdb-dev' sed -i '/^ liblmdb-dev,/d' debian/control
 refuses 'meson_options.txt has no lmdb' sed -i "/^option('lmdb'/d" meson_options.txt
+refuses 'libmininb-recorder.so is in no package' sed -i '/recorder/d' debian/rules
 refuses 'its version is 0.0' sed -i '1s/(.*)/(0.0)/' debian/changelog
