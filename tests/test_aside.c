@@ -238,6 +238,10 @@ START_TEST(what_others_left_where_all_may_write_is_refused)
 	check_refused("tmp/file", 0, "is another user's file");
 	struct aside aside;
 	ck_assert_int_eq(aside_open(&aside, "link", 0), NB_FAIL); /* the link in tmp is told */
+	ck_assert_int_eq(chown("tmp", 12345, 12345), 0); /* all on it is of one owner */
+	replace("link");
+	replace("tmp/file");
+	ck_assert_int_eq(chown("tmp", 0, 0), 0);
 	ck_assert_int_eq(chmod("tmp", 0755), 0);
 	replace("link");
 	replace("tmp/file");

@@ -142,6 +142,11 @@ START_TEST(what_others_left_where_all_may_write_is_refused)
 	if (chown("nb/toy", 12345, 12345) != 0)
 		return; /* only root can give away */
 	check_refused("nb", "belongs to another user");
+	ck_assert_int_eq(chown("nb", 12345, 12345), 0); /* all on it is of one owner */
+	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(chown("nb", 0, 0), 0);
+	ck_assert_int_eq(chmod("nb", 01777), 0); /* which chown() takes from some */
+	check_refused("nb", "belongs to another user");
 	ck_assert_int_eq(chmod("nb", 0755), 0);
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
 	ck_assert_int_eq(chown("nb/toy", 0, 0), 0);

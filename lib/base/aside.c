@@ -114,14 +114,15 @@ open_named(struct aside *aside)
 	return -1;
 }
 
-/** Of another user, other than root, in a directory that everybody may write. */
+/** Of another user, other than root and the directory's owner, where everybody may write. */
 static bool
 is_planted(const char *at, const struct stat *st)
 {
 	struct stat around;
 	char *copy = strdup(at);
 	bool is_bad = copy != NULL && st->st_uid != geteuid() && st->st_uid != 0 &&
-		stat(dirname(copy), &around) == 0 && (around.st_mode & S_IWOTH) != 0;
+		stat(dirname(copy), &around) == 0 && (around.st_mode & S_IWOTH) != 0 &&
+		st->st_uid != around.st_uid;
 	free(copy);
 	return is_bad;
 }

@@ -159,7 +159,10 @@ marker_put(const char *path, const char *name)
 	int fd = openat(place.parent, place.marker,
 		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd < 0 || write(fd, text, (size_t)size) != size)
-		rc = error_system("%s/%s: cannot be written", path, place.marker);
+		rc = error_system(
+			"%s/%s: cannot be written, and tells that mininb made %s (--path is "
+			"for another place, --force does without)",
+			path, place.marker, name);
 	if (fd >= 0)
 		close(fd);
 close_place:
@@ -169,13 +172,17 @@ close_place:
 
 /* ---- what is found ---- */
 
-/** Of nobody who could have put it there to be followed or filled by others. */
+/**
+ * Of somebody who could have put it there to be followed or filled by others. Not of the
+ * directory's own owner, whom one has trusted by going there, and whose all is where a file
+ * system knows one owner only (vfat, a share of NFS that squashes all).
+ */
 static bool
 is_of_others(int dir, const struct stat *st)
 {
 	struct stat around;
 	return st->st_uid != geteuid() && fstatat(dir, "", &around, AT_EMPTY_PATH) == 0 &&
-		(around.st_mode & S_IWOTH) != 0;
+		(around.st_mode & S_IWOTH) != 0 && st->st_uid != around.st_uid;
 }
 
 /** Whether the directory, its marker or the place of both belongs to somebody else. */
