@@ -39,6 +39,7 @@
 #include "progress.h"
 
 enum { LOOK_MS = 1000, STOP_LOOK_MS = 100, OPAQUE_FACTOR = 6 };
+#define PAUSE_NS UINT64_C(3000000000) /* no look comes so late by itself */
 
 /** In memory that parent and child share. One writes, the other looks now and then. */
 struct shared {
@@ -278,7 +279,7 @@ static int
 watch(pid_t pid, uint64_t hang_after_ns, uint64_t *hung_s)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	uint64_t beats = 0, beat_ns = now_ns();
+	uint64_t beats = 0, beat_ns = now_ns(), looked_ns = beat_ns;
 	bool is_told = false;
 	int status;
 	*hung_s = 0;
@@ -289,6 +290,9 @@ watch(pid_t pid, uint64_t hang_after_ns, uint64_t *hung_s)
 		}
 		uint64_t now = now_ns(),
 			 seen = __atomic_load_n(&shared->beats, __ATOMIC_ACQUIRE);
+		if (now - looked_ns > PAUSE_NS) /* both were stopped, by ^Z say */
+			beat_ns += now - looked_ns;
+		looked_ns = now;
 		if (seen != beats) {
 			beats = seen;
 			beat_ns = now;
