@@ -250,9 +250,14 @@ PY
 	mininb 4 put -c 3000 --driver=memory --strict --quiet
 	contains "$stderr" 'strict: closed-loop: '
 	matches "$output" '^Action: put'
-	local names # of all notes: which there are depends on what else runs
-	names=$("$MININB" explain | sed -n '/^closed-loop /,/^$/p' | awk 'NF { print $1 }' | paste -sd ,)
+	# all that there are: of what else the machine does, each run has notes of its own
+	mininb 0 explain
+	local names
+	names=$(sed -n '/^closed-loop /,/^not-steady /s/ .*//p' <<<"$output" | paste -sd ,)
 	mininb 0 put -c 3000 --driver=memory --strict --quiet --allow="$names"
+	mininb 4 put -c 3000 --driver=memory --strict --quiet --allow="${names#closed-loop,}"
+	contains "$stderr" 'strict: closed-loop: '
+	contains "$stderr" 'strict: 1 note why'
 	mininb 2 put -c 3000 --driver=memory --strict --quiet --allow=close-loop
 	contains "$stderr" "there is no note 'close-loop', did you mean 'closed-loop'"
 }
