@@ -18,24 +18,27 @@
 
 static const char done_once[] = "MININB_RECORDER";
 
-/** The words of this process, as they were typed; NULL: out of memory, or they cannot be read. */
+/** The words of this process, as they were typed, until exec; NULL: out of memory, or they
+ * cannot be read. */
 static char **
 own_words(void)
 {
-	char *text = NULL, **words = NULL;
+	char *word = NULL, **words = NULL;
 	size_t room = 0, count = 0;
 	FILE *file = fopen("/proc/self/cmdline", "re");
-	ssize_t size = file != NULL ? getdelim(&text, &room, EOF, file) : -1;
-	for (ssize_t i = 0; i < size; i++)
-		count += text[i] == '\0';
-	if (size > 0)
-		words = calloc(count + 1, sizeof(*words));
-	char *word = text;
-	for (size_t i = 0; words != NULL && i < count; i++, word += strlen(word) + 1)
-		words[i] = word;
+	while (file != NULL && getdelim(&word, &room, '\0', file) > 0) {
+		char **more = realloc(words, (count + 2) * sizeof(*words));
+		if (more == NULL)
+			break;
+		words = more;
+		words[count++] = word;
+		words[count] = word = NULL;
+		room = 0;
+	}
+	bool is_whole = file != NULL && feof(file);
 	if (file != NULL)
 		fclose(file);
-	return words; /* and `text`, which they are in, until exec */
+	return is_whole ? words : NULL;
 }
 
 static bool

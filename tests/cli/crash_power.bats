@@ -58,6 +58,14 @@ plugin()
 	contains "$output" 'syncer, commit, round 1: lost'
 }
 
+@test "the command that starts itself again has each word as it was" {
+	mkdir $'of\xff' # no byte of UTF-8
+	mininb 0 crash --power --path=$'of\xff' --driver="$(plugin syncer)" \
+		--durability=commit --ops=10 --rounds=1 --states=2
+	lacks "$output" 'syncer       process'
+	contains "$output" $'databases in of\xff'
+}
+
 @test "what is in LD_PRELOAD stays there, and the recorder is loaded once" {
 	LD_PRELOAD=libm.so.6 mininb 0 crash --power --driver="$(plugin syncer)" \
 		--durability=commit --ops=10 --rounds=1 --states=4
