@@ -162,6 +162,9 @@ change_sizes(void)
 	must(posix_fallocate(fd, 40000, 1000) == 0, "posix_fallocate");
 	MUST(fallocate(fd, 0, 50000, 10));
 	MUST(fallocate(fd, FALLOC_FL_KEEP_SIZE, 60000, 10000));
+	struct stat st;
+	MUST(fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 1 << 30)); /* which would be searched */
+	must(fstat(fd, &st) == 0 && st.st_blocks < 1 << 10, "a state needs no blocks");
 	MUST(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 5000, 200000));
 	must(fallocate(fd, 0, -1, 5) < 0 && errno == EINVAL, "an offset that is none");
 	must(posix_fallocate(fd, 0, -1) == EINVAL, "a size that is none");

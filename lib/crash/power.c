@@ -244,8 +244,8 @@ judge_writer(const struct power *power, int how, int status, uint64_t timeout_ns
 	/* Each call has all mappings compared: this need not be the engine's fault. */
 	if (how == PROCESS_LATE)
 		return error_set(NB_FAIL,
-			"%s: recording its writes took more than %.3g s; fewer operations, "
-			"smaller files (a map that is allocated is searched at each sync), "
+			"%s: recording its writes took more than %.3g s; it needs fewer "
+			"operations, smaller maps (what they hold is compared at each sync), "
 			"or more time",
 			power->run->args->engine->name, (double)timeout_ns / 1e9);
 	if (power->board->text[0] != '\0')

@@ -274,6 +274,22 @@ note_fallocate(uint64_t file, int fd, int mode, uint64_t offset, uint64_t length
 		recorder_read_back(file, fd, offset, end - offset, moment);
 }
 
+/**
+ * Blocks that are reserved are not taken: a state has none, and a file of which a gigabyte is
+ * allocated takes 10 ms to be searched for data, at each sync, where a sparse one takes none.
+ */
+static int
+allocate(int fd, int mode, off_t offset, off_t length, const struct stat *st)
+{
+	bool is_reserved = (mode & ~FALLOC_FL_KEEP_SIZE) == 0 && offset >= 0 && length > 0 &&
+		offset <= INT64_MAX - length;
+	if (!is_reserved)
+		return (int)syscall(SYS_fallocate, fd, mode, offset, length);
+	if (mode != 0 || offset + length <= st->st_size)
+		return 0;
+	return (int)syscall(SYS_ftruncate, fd, offset + length);
+}
+
 NB_EXPORT int
 fallocate(int fd, int mode, off_t offset, off_t length)
 {
@@ -283,7 +299,8 @@ fallocate(int fd, int mode, off_t offset, off_t length)
 		return (int)syscall(SYS_fallocate, fd, mode, offset, length);
 	uint64_t file = recorder_file(fd, &st, &moment);
 	recorder_look(false, &moment);
-	int rc = (int)syscall(SYS_fallocate, fd, mode, offset, length);
+	int rc = file != 0 ? allocate(fd, mode, offset, length, &st)
+			   : (int)syscall(SYS_fallocate, fd, mode, offset, length);
 	int error = errno;
 	if (rc == 0 && file != 0)
 		note_fallocate(file, fd, mode, (uint64_t)offset, (uint64_t)length,
