@@ -481,6 +481,29 @@ START_TEST(what_is_done_is_told_before_the_next)
 }
 END_TEST
 
+static int
+scan_on(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	(void)session;
+	*key = *value = (struct nb_slice){"record", 6};
+	return NB_OK;
+}
+
+/* It is one operation, and may go over all records of a large database. */
+START_TEST(a_scan_shows_now_and_then_that_it_goes_on)
+{
+	toy_one(&rig, &with,
+		"records = 10000\nscan-length = 10000\nscan = 1\ncount = 1\n"
+		"distribution = sequential\n");
+	with.part->plan.verify_threshold = 0;
+	rig.run->base.engine->table.scan_next = scan_on;
+	toy_go(&with);
+	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_SCAN].records, 10000);
+	ck_assert_uint_eq(with.workers[0]->post.steps, 3); /* its begin, 4096 and 8192 */
+	end();
+}
+END_TEST
+
 START_TEST(a_halt_stops_after_the_operation_at_hand)
 {
 	begin("read = 1");
@@ -637,7 +660,8 @@ main(void)
 		an_engine_that_always_conflicts_is_given_up,
 		a_warm_up_by_count_is_left_out_and_nothing_else,
 		a_warm_up_by_time_leaves_out_what_began_in_it,
-		what_is_done_is_told_before_the_next, a_halt_stops_after_the_operation_at_hand,
+		what_is_done_is_told_before_the_next, a_scan_shows_now_and_then_that_it_goes_on,
+		a_halt_stops_after_the_operation_at_hand,
 		a_bound_by_time_ends_after_the_operation_that_passes_it,
 		response_times_are_never_less_than_service_times,
 		an_engine_slower_than_the_rate_has_a_queue,

@@ -41,7 +41,8 @@
 #include "run/fault.h"
 
 enum {
-	SPINS = 200, /* looks at a thread that is behind before the CPU is given away */
+	SPINS = 200,     /* looks at a thread that is behind before the CPU is given away */
+	SCAN_TOLD = 4096 /* records of a scan, each of which is a sign of life */
 };
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -268,16 +269,21 @@ scan(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint32_
 	if (rc != NB_OK)
 		return rc;
 	uint64_t seen = 0;
-	while (seen < op->length && rc == NB_OK) {
-		rc = engine->scan_next(worker->session, &key, &value);
-		if (rc != NB_OK)
-			break;
-		seen++;
-		worker_consume(key);
-		worker_consume(value);
-		span->bytes += value.size;
-		if (__builtin_expect(is_sample, 0))
-			PAUSED(job_verify_scanned(worker, op, &check, key, value));
+	for (uint64_t until = 0; until < op->length && rc == NB_OK;) {
+		if (until > 0) /* all records of a large database may take an hour */
+			post_enter(&worker->post, worker->post.call);
+		until = op->length - until > SCAN_TOLD ? until + SCAN_TOLD : op->length;
+		while (seen < until && rc == NB_OK) {
+			rc = engine->scan_next(worker->session, &key, &value);
+			if (rc != NB_OK)
+				break;
+			seen++;
+			worker_consume(key);
+			worker_consume(value);
+			span->bytes += value.size;
+			if (__builtin_expect(is_sample, 0))
+				PAUSED(job_verify_scanned(worker, op, &check, key, value));
+		}
 	}
 	span->records = seen;
 	int closed = engine->scan_close(worker->session);
