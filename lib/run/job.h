@@ -72,10 +72,11 @@ struct squad {
 	struct shared *shared;
 	uint32_t process;
 	const char *what;
-	uint64_t total;   /* operations; 0: not known */
-	bool has_workers; /* of this process */
-	bool is_parent;   /* it watches, and opens the gate */
-	bool is_told;     /* intervals, and whether it is steady: not of an untimed loading */
+	uint64_t total;     /* operations; 0: not known */
+	uint64_t told_life; /* at the last call of progress */
+	bool has_workers;   /* of this process */
+	bool is_parent;     /* it watches, and opens the gate */
+	bool is_told;       /* intervals, and whether it is steady: not of an untimed loading */
 };
 
 /** Phases are run one after the other; the parts of one, side by side. */

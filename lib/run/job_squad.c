@@ -244,6 +244,20 @@ take_workers_over(struct squad *squad)
 		job_worker_take_over(worker);
 }
 
+/** What shows that an operation goes on which is not done: parts of scans. */
+static uint64_t
+steps_of(const struct nb_job_run *run)
+{
+	uint64_t steps = 0;
+	for (size_t p = 0; p < run->active_count; p++) {
+		const struct job_part *part = run->active[p];
+		for (uint32_t t = 0; t < part->plan.threads; t++)
+			steps += __atomic_load_n(
+				&part->workers[t]->post.steps, __ATOMIC_RELAXED);
+	}
+	return steps;
+}
+
 static void
 watch(void *arg)
 {
@@ -255,9 +269,9 @@ watch(void *arg)
 	if (!squad->is_parent)
 		return;
 	open_gate(squad);
-	uint64_t done = job_done(squad->run);
-	if (done != squad->run->base.told_ops) { /* who looks for hangs takes it for life */
-		squad->run->base.told_ops = done;
+	uint64_t done = job_done(squad->run), life = done + steps_of(squad->run);
+	if (life != squad->told_life) { /* who looks for hangs takes it for life */
+		squad->told_life = life;
 		run_tell(&squad->run->base, done, squad->total);
 	}
 	if (squad->is_told && job_watch(squad->run, false))
