@@ -13,9 +13,9 @@
  * same, the thread that is held ends the process when HOLD_S are over.
  *
  * Handlers that somebody else has installed, a sanitizer say, are left as they are: they tell
- * more. That of SIGBUS is asked first whether it is one of our own files, and calls the other
- * one if it is not. Only calls that are safe in a handler are made there; the thread's post is in memory
- * that is there from the begin (initial-exec), so that finding it allocates nothing.
+ * more. Ours of SIGBUS asks first whether it is one of our own files, and calls the other one if
+ * it is not. Only calls that are safe in a handler are made there; the thread's post is in
+ * memory that is there from the begin (initial-exec), so that finding it allocates nothing.
  *
  * Rejected: to jump out of the handler and go on. The engine's locks would stay locked, and its
  * files be closed in the middle of a write. And to run each engine in a child process always:
