@@ -235,7 +235,7 @@ static void
 print_none(FILE *out, const struct crash_row *row)
 {
 	const struct nb_crash_tally *tally = &row->tally;
-	if (tally->acknowledged == 0)
+	if (tally->acknowledged == 0 || tally->lost == 0)
 		return;
 	fprintf(out,
 		"\n%s, %s: nothing is promised; of %" PRIu64
@@ -245,7 +245,9 @@ print_none(FILE *out, const struct crash_row *row)
 	if (tally->holes > 0)
 		fprintf(out, ", %" PRIu64 " of them while a later one was there", tally->holes);
 	if (tally->wrong[NB_CRASH_NOT_OPENED] > 0)
-		fprintf(out, "\n%" PRIu64 " of %" PRIu32 " crashes left what did not open",
+		fprintf(out,
+			"\n%" PRIu64 " of %" PRIu32
+			" crashes left what did not open, or could not be read",
 			tally->wrong[NB_CRASH_NOT_OPENED], tally->crashes);
 	fputc('\n', out);
 }
