@@ -289,8 +289,14 @@ crash_again(const struct options *options, const struct nb_crash_kept *kept)
 	own.seed = kept->seed;
 	own.is_power = kept->how == NB_CRASH_POWER;
 	own.file_system = kept->file_system;
-	int status = victim_load(&victim, &own,
-		options_were_given(options, "driver") ? options->driver : kept->driver);
+	bool is_typed = options_were_given(options, "driver");
+	/* What was kept is data, and may be somebody else's; a plugin is code. */
+	if (!is_typed && strchr(kept->driver, '/') != NULL)
+		return message_usage(
+			"%s is of the plugin %s, which is not loaded by what a file "
+			"says: name it by --driver",
+			options->again, kept->driver);
+	int status = victim_load(&victim, &own, is_typed ? options->driver : kept->driver);
 	struct crash_row *row = status == STATUS_DONE
 		? begin_row(&rows, &victim, kept->durability)
 		: NULL;

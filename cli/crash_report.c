@@ -196,6 +196,11 @@ print_one(FILE *out, const struct crash_rows *rows, const struct crash_row *row,
 	if (found->kept != NULL) {
 		fputs("    again  : mininb crash --again=", out);
 		print_word(out, found->kept);
+		if (strchr(row->driver, '/') !=
+			NULL) { /* which is not loaded by what a file says */
+			fputs(" --driver=", out);
+			print_word(out, row->driver);
+		}
 		fputc('\n', out);
 	}
 	if (rows->options->again != NULL) /* which does not know how many there were */

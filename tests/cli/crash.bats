@@ -42,6 +42,7 @@ row_of()
 	contains "$output" 'In 2 of 2 crashes a promise was broken.'
 	contains "$output" 'keeper, process, round 1: split batch'
 	contains "$output" "rounds : mininb crash --driver=$(plugin keeper) --durability=process --seed=4 --rounds=1"
+	contains "$output" "mininb-crash/keeper-process-1 --driver=$(plugin keeper)"
 	local what
 	what=$(grep -m 1 'what   :' <<<"$output")
 	python3 - <<-'EOF'
@@ -54,10 +55,11 @@ row_of()
 		assert row["findings"][0]["wrong"] == "split batch"
 	EOF
 	for _ in 1 2; do
-		mininb 3 crash --again=mininb-crash/keeper-process-1
+		mininb 3 crash --again=mininb-crash/keeper-process-1 --driver="$(plugin keeper)"
 		contains "$output" "$what"
 		lacks "$output" '--rounds=' # how many operations there were is not kept
 	done
+	refuses 'mininb-crash/keeper-process-1 is of the plugin ' crash --again=mininb-crash/keeper-process-1
 	mininb 3 report found.json
 	contains "$stderr" 'what a crash test found, and no result of a run'
 }

@@ -34,7 +34,7 @@ plugin()
 	local first=$output
 	mininb 3 "${broken[@]}" --keep=kept2 # the same seed: the same moments
 	equals "$(grep -c 'power lost' <<<"$output")" "$(grep -c 'power lost' <<<"$first")"
-	mininb 3 crash --again="$(printf '%s\n' kept/* | head -n 1)"
+	mininb 3 crash --again="$(printf '%s\n' kept/* | head -n 1)" --driver="$(plugin syncer)"
 	contains "$output" 'power lost'
 }
 
