@@ -464,7 +464,7 @@ stage_install()
 		--path="$temporary" --quiet
 	check 'and simulates power loss' says '^No promise was broken' "$installed" crash --power \
 		--driver=leveldb --durability=commit --rounds=1 --states=5 --quiet
-	check 'what is installed is hardened' sh "$repo/tests/check-hardening.sh" fortify \
+	check 'what is installed is hardened' sh "$repo/tests/check-hardening.sh" fortify,installed \
 		"$installed" "$prefix"/lib/libmininb.so "$prefix"/lib/mininb/plugins/*.so
 	check 'pkg-config knows mininb' pkg-config --exists --print-errors mininb
 	enginedir=$(pkg-config --variable=enginedir mininb-engine) || enginedir=

@@ -3,7 +3,8 @@
 #
 # That what was built is hardened: check-hardening.sh FLAGS FILE...
 #
-# FLAGS says what this build can have: "fortify" if _FORTIFY_SOURCE is on, else "-". Of each
+# FLAGS says what this build can have: "fortify" if _FORTIFY_SOURCE is on, else "-"; and
+# ",installed" behind it if it is no build tree, where Meson keeps room in search paths. Of each
 # file, a program, library or plugin: position independent, bound and its relocations read-only
 # from the start, no executable stack, no library searched for in a relative or empty
 # directory. Of the program and the library also that the compiler's guards are in it: of a
@@ -30,7 +31,12 @@ check_search() {
 		sed '$d' | while IFS= read -r part; do
 		case $part in
 		/* | \$ORIGIN | \$ORIGIN/*) ;;
-		*XXXX) [ -z "$(printf '%s' "$part" | tr -d X)" ] || echo "'$part'" ;; # room Meson keeps
+		*XXXX)
+			case $flags in
+			*,installed) echo "'$part'" ;;
+			*) [ -z "$(printf '%s' "$part" | tr -d X)" ] || echo "'$part'" ;;
+			esac
+			;;
 		*) echo "'$part'" ;;
 		esac
 	done
@@ -54,7 +60,7 @@ check_guards() {
 	*__stack_chk_fail*) ;;
 	*) lacks "$1" 'has no stack protector' ;;
 	esac
-	[ "$flags" = fortify ] || return 0
+	[ "${flags%,*}" = fortify ] || return 0
 	case $symbols in
 	*_chk@* | *_chk\ *) ;;
 	*) lacks "$1" 'has no checked function of _FORTIFY_SOURCE' ;;
