@@ -65,10 +65,10 @@ row_of()
 }
 
 @test "of each kind of loss that is not promised one is told and kept" {
-	mininb 0 crash -d "$(plugin keeper)" --durability=none -o defect=drifts --rounds=4 --ops=50
+	mininb 0 crash -d "$(plugin keeper)" --durability=none -o defect=drifts --rounds=12 --ops=50
 	equals "$(grep -c 'unstable (not promised' <<<"$output")" 1
-	contains "$output" '    and 3 more like that'
-	equals "$(ls mininb-crash)" keeper-none-1
+	matches "$output" '    and [0-9]+ more like that' # where a kill comes too late there is none
+	equals "$(find mininb-crash -name 'keeper-none-*' | wc -l)" "$(grep -c 'again  : ' <<<"$output")"
 	mininb 0 crash -d "$(plugin keeper)" --durability=none -o defect=refuses --rounds=2 --ops=50
 	contains "$output" 'keeper, none: nothing is promised'
 	contains "$output" '2 of 2 crashes left what did not open, or could not be read'
