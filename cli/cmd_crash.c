@@ -219,7 +219,7 @@ crash_level(struct crash_rows *rows, const struct victim *victim, uint32_t level
 		message_last_failure(rc), row->tally.broken > 0 ? STATUS_DATA : STATUS_DONE);
 }
 
-/** Levels that are asked for: bits. 0: none, which has been said. */
+/** Levels that are asked for: bits. One that the engine does not offer is refused when tried. */
 static uint32_t
 levels_of(const struct victim *victim)
 {
@@ -227,12 +227,7 @@ levels_of(const struct victim *victim)
 	const struct nb_engine *engine = nb_engine_table(victim->ref);
 	if (options->durability == 0) /* auto: each */
 		return engine->durabilities;
-	uint32_t level = (uint32_t)options->durability - 1;
-	if ((engine->durabilities & NB_DUR_BIT(level)) != 0)
-		return NB_DUR_BIT(level);
-	message_error(
-		"%s does not offer the durability %s", engine->name, nb_durability_name(level));
-	return 0;
+	return NB_DUR_BIT((uint32_t)options->durability - 1);
 }
 
 static int
@@ -241,8 +236,6 @@ crash_engine(struct crash_rows *rows, const struct options *options, const char 
 	struct victim victim;
 	int status = victim_load(&victim, options, driver);
 	uint32_t levels = status == STATUS_DONE ? levels_of(&victim) : 0;
-	if (status == STATUS_DONE && levels == 0)
-		status = STATUS_FAILED;
 	uint32_t count = 0;
 	for (uint32_t level = 0; level < LEVELS; level++)
 		count += (levels & NB_DUR_BIT(level)) != 0;

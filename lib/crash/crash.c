@@ -22,6 +22,7 @@
 #include "base/process.h"
 #include "base/tree.h"
 #include "crash/crash.h"
+#include "run/engine.h"
 
 enum {
 	KEPT_MAX = 10,         /* of one call; a broken engine breaks in each round */
@@ -162,6 +163,9 @@ static int
 check_args(const struct nb_crash_args *args)
 {
 	const struct nb_engine *engine = args->engine;
+	int rc = engine_check_durability(engine, args->durability);
+	if (rc != NB_OK)
+		return rc;
 	if ((engine->caps & NB_CAP_PERSISTENT) == 0)
 		return error_set(NB_UNSUPPORTED,
 			"%s keeps nothing when it is closed, so there is nothing to lose",
@@ -173,13 +177,6 @@ check_args(const struct nb_crash_args *args)
 	if (args->how > NB_CRASH_POWER || args->file_system > NB_CRASH_POSIX ||
 		args->rounds == 0 || args->timeout_ns == 0)
 		return error_set(NB_ERR_USAGE, "a crash test of no known kind or of no rounds");
-	if (args->durability > NB_DUR_COMMIT ||
-		(engine->durabilities & NB_DUR_BIT(args->durability)) == 0)
-		return error_set(NB_ERR_USAGE, "%s does not offer the durability %s",
-			engine->name,
-			args->durability > NB_DUR_COMMIT
-				? "that was asked for"
-				: nb_durability_name(args->durability));
 	if (args->sessions == 0 || args->sessions > CRASH_SESSIONS_MAX)
 		return error_set(NB_ERR_USAGE, "sessions: 1 to %d", CRASH_SESSIONS_MAX);
 	if (args->sessions > 1 && (engine->caps & NB_CAP_CONCURRENT) == 0)

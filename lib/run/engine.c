@@ -443,3 +443,26 @@ nb_engine_path(const struct nb_engine_ref *ref)
 {
 	return ref->path;
 }
+
+static void
+list_durabilities(char *buf, size_t size, uint32_t levels)
+{
+	size_t used = 0;
+	buf[0] = '\0';
+	for (uint32_t level = NB_DUR_NONE; level <= NB_DUR_COMMIT; level++)
+		if ((levels & NB_DUR_BIT(level)) != 0 && used < size)
+			used += (size_t)snprintf(buf + used, size - used, "%s%s",
+				used > 0 ? ", " : "", nb_durability_name(level));
+}
+
+int
+engine_check_durability(const struct nb_engine *engine, uint32_t level)
+{
+	if (level <= NB_DUR_COMMIT && (engine->durabilities & NB_DUR_BIT(level)) != 0)
+		return NB_OK;
+	const char *name = nb_durability_name(level);
+	char levels[64];
+	list_durabilities(levels, sizeof(levels), engine->durabilities);
+	return error_set(NB_UNSUPPORTED, "durability %s: %s cannot give it; it gives: %s",
+		name != NULL ? name : "?", engine->name, levels);
+}

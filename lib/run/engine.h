@@ -67,6 +67,10 @@ engine_import(struct nb_engine *out, const struct nb_engine *table, const char *
 uint32_t
 engine_auto_durability(const struct nb_engine *engine, const char *path);
 
+/** NB_UNSUPPORTED, with the levels that there are, if the engine does not offer that one. */
+NB_MUST_CHECK int
+engine_check_durability(const struct nb_engine *engine, uint32_t level);
+
 /** What engines have warned of through nb_host.log(), for the results that it concerns. */
 enum { ENGINE_WARNINGS_MAX = 4, ENGINE_WARNING_SIZE = 512 };
 

@@ -53,17 +53,6 @@ check_options(const struct nb_run_options *options, const struct nb_workload *wo
 	return NB_OK;
 }
 
-static void
-list_durabilities(char *buf, size_t size, uint32_t levels)
-{
-	size_t used = 0;
-	buf[0] = '\0';
-	for (uint32_t level = NB_DUR_NONE; level <= NB_DUR_COMMIT; level++)
-		if ((levels & NB_DUR_BIT(level)) != 0 && used < size)
-			used += (size_t)snprintf(buf + used, size - used, "%s%s",
-				used > 0 ? ", " : "", nb_durability_name(level));
-}
-
 int
 run_check_engine(struct nb_run *run)
 {
@@ -72,15 +61,9 @@ run_check_engine(struct nb_run *run)
 	run->durability = run->options.durability == NB_DUR_AUTO
 		? engine_auto_durability(engine, run->options.path)
 		: run->options.durability;
-	if (run->durability > NB_DUR_COMMIT ||
-		(engine->durabilities & NB_DUR_BIT(run->durability)) == 0) {
-		const char *name = nb_durability_name(run->durability);
-		char levels[64];
-		list_durabilities(levels, sizeof(levels), engine->durabilities);
-		return error_set(NB_UNSUPPORTED,
-			"durability %s: %s cannot give it; it gives: %s",
-			name != NULL ? name : "?", engine->name, levels);
-	}
+	int rc = engine_check_durability(engine, run->durability);
+	if (rc != NB_OK)
+		return rc;
 	if (run->options.threads > 1 && (engine->caps & NB_CAP_CONCURRENT) == 0)
 		return error_set(NB_UNSUPPORTED,
 			"threads: %s works with one only: its sessions may not run in parallel",
