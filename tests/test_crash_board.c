@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a writer has begun and done is known, however it ends. */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "crash/crash.h"
+#include "unit.h"
+
+static const struct crash_plan plan = {.sessions = 2, .keys = 1};
+
+START_TEST(what_was_done_before_a_kill_is_seen)
+{
+	struct crash_board *board;
+	int status;
+	ck_assert_int_eq(crash_board_new(&board), NB_OK);
+	crash_board_begin(board, &(struct crash_state){.plan = &plan});
+	pid_t pid = fork();
+	if (pid == 0) {
+		__atomic_store_n(&board->marks[1].begun, 7, __ATOMIC_RELEASE);
+		__atomic_store_n(&board->marks[1].acked, 6, __ATOMIC_RELEASE);
+		raise(SIGKILL);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFSIGNALED(status));
+	ck_assert_uint_eq(board->marks[1].begun, 7);
+	ck_assert_uint_eq(board->marks[1].acked, 6);
+	ck_assert_uint_eq(board->marks[0].begun, 0);
+	crash_board_delete(board);
+}
+END_TEST
+
+START_TEST(a_round_begins_where_the_one_before_ended)
+{
+	struct crash_board *board;
+	struct crash_state state = {.plan = &plan, .start = {5, 9}};
+	ck_assert_int_eq(crash_board_new(&board), NB_OK);
+	board->marks[0].acked = 3;
+	board->is_open = board->is_closing = 1;
+	board->failed = NB_FAIL;
+	crash_board_begin(board, &state);
+	for (uint32_t i = 0; i < plan.sessions; i++) {
+		ck_assert_uint_eq(board->marks[i].begun, state.start[i]);
+		ck_assert_uint_eq(board->marks[i].acked, state.start[i]);
+	}
+	ck_assert_uint_eq(board->is_open, 0);
+	ck_assert_uint_eq(board->is_closing, 0);
+	ck_assert_int_eq(board->failed, NB_OK);
+	crash_board_delete(board);
+}
+END_TEST
+
+int
+main(void)
+{
+	return UNIT_RUN("crash_board", what_was_done_before_a_kill_is_seen,
+		a_round_begins_where_the_one_before_ended);
+}
