@@ -142,6 +142,7 @@ args_of(const struct victim *victim, struct crash_row *row)
 	args.states = (uint32_t)options->states;
 	args.sessions = (uint32_t)options->threads;
 	args.ops = options->ops;
+	args.moment = (uint32_t)options->moment;
 	args.timeout_ns = options_were_given(options, "hang-after") ? options->hang_after_ns
 								    : RECOVERY_NS;
 	if (args.timeout_ns == 0)
@@ -318,7 +319,7 @@ static int
 check_options(const struct options *options)
 {
 	static const char *const of_power[] = {"states", "file-system"};
-	static const char *const not_again[] = {"rounds", "ops", "seed", "threads",
+	static const char *const not_again[] = {"rounds", "ops", "moment", "seed", "threads",
 		"durability", "power", "states", "file-system", "keep"};
 	for (size_t i = 0; options->again != NULL && i < COUNT_OF(not_again); i++)
 		if (options_were_given(options, not_again[i]))
@@ -332,6 +333,10 @@ check_options(const struct options *options)
 		if (options_were_given(options, of_power[i]))
 			return message_usage(
 				"--%s is of a loss of power: with --power", of_power[i]);
+	if (options->is_power && options_were_given(options, "moment"))
+		return message_usage("--moment is of a kill: without --power");
+	if (options->threads > 1 && options->moment == NB_CRASH_COUNTED)
+		return message_usage("--moment=counted is of one session: without --threads");
 	if (options->threads > 16)
 		return message_usage("--threads: a crash test has 16 at most");
 	return STATUS_DONE;

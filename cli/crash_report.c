@@ -8,7 +8,6 @@
  */
 #include "crash_report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +69,7 @@ crash_row_take(void *to, const struct nb_crash_finding *finding)
 	found[row->found_count++] = (struct crash_found){.round = finding->round,
 		.wrong = finding->wrong,
 		.is_broken = finding->is_broken != 0,
+		.is_counted = finding->is_counted != 0,
 		.text = strdup(finding->text),
 		.when = strdup(finding->when),
 		.kept = finding->kept != NULL ? strdup(finding->kept) : NULL};
@@ -159,7 +159,7 @@ print_word(FILE *out, const char *text)
 	fputc('\'', out);
 }
 
-/** The call that does the same rounds up to that one. */
+/** The call that does the same rounds up to that one; it finds the same if that was counted. */
 static void
 print_command(FILE *out, const struct options *options, const struct crash_row *row,
 	const struct crash_found *found)
@@ -170,6 +170,10 @@ print_command(FILE *out, const struct options *options, const struct crash_row *
 		nb_durability_name(row->durability), options->seed, found->round + 1);
 	if (options_were_given(options, "ops"))
 		fprintf(out, " --ops=%" PRIu64, options->ops);
+	if (options->moment == NB_CRASH_TIMED)
+		fputs(" --moment=timed", out);
+	if (options->moment == NB_CRASH_COUNTED)
+		fputs(" --moment=counted", out);
 	if (options->threads > 1)
 		fprintf(out, " --threads=%" PRIu64, options->threads);
 	if (options->is_power)
@@ -205,7 +209,7 @@ print_one(FILE *out, const struct crash_rows *rows, const struct crash_row *row,
 	}
 	if (rows->options->again != NULL) /* which does not know how many there were */
 		return;
-	fputs("    rounds : ", out);
+	fputs(found->is_counted ? "    repeat : " : "    rounds : ", out);
 	print_command(out, rows->options, row, found);
 }
 
@@ -392,6 +396,7 @@ put_found(FILE *out, const struct crash_found *found)
 	put_number(out, "round", found->round + 1);
 	put_text(out, "wrong", nb_crash_wrong_name(found->wrong), ", ");
 	fprintf(out, "\"is_broken\": %s, ", found->is_broken ? "true" : "false");
+	fprintf(out, "\"is_counted\": %s, ", found->is_counted ? "true" : "false");
 	put_text(out, "text", found->text, ", ");
 	put_text(out, "when", found->when, found->kept != NULL ? ", " : "}");
 	if (found->kept != NULL)
@@ -410,6 +415,7 @@ put_row(FILE *out, const struct crash_row *row)
 	fprintf(out, "\"is_whole\": %s, ", row->is_whole ? "true" : "false");
 	put_number(out, "rounds", tally->rounds);
 	put_number(out, "crashes", tally->crashes);
+	put_number(out, "counted", tally->counted);
 	put_number(out, "broken", tally->broken);
 	fputs("\n   ", out);
 	put_number(out, "acknowledged", tally->acknowledged);
@@ -467,13 +473,16 @@ crash_write_json(const char *path, const struct crash_rows *rows)
 		put_document(stdout, rows);
 		return true; /* main() sees whether it went out */
 	}
-	FILE *out = fopen(path, "we");
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
 	if (out != NULL)
 		put_document(out, rows);
-	bool is_good = out != NULL && !ferror(out);
-	if (out != NULL)
-		is_good &= fclose(out) == 0;
+	bool is_good = out != NULL && fclose(out) == 0;
 	if (!is_good)
-		message_error("--output: %s cannot be written: %s", path, strerror(errno));
+		message_error("--output: out of memory for what would be in %s", path);
+	else
+		is_good = message_last_failure(nb_file_write(path, text, size)) == STATUS_DONE;
+	free(text);
 	return is_good;
 }

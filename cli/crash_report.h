@@ -11,7 +11,7 @@ struct options;
 
 struct crash_found {
 	uint32_t round, wrong;
-	bool is_broken;
+	bool is_broken, is_counted;
 	char *text, *when, *kept; /* owned; `kept` NULL: it was not */
 };
 

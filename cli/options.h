@@ -43,7 +43,7 @@ struct options {
 	uint64_t report_format, compare_format;                /* the same */
 	uint64_t runs, budget_ns;
 	const char *keep, *again;
-	uint64_t rounds, ops, states, file_system;
+	uint64_t rounds, ops, moment, states, file_system;
 	uint64_t help; /* HELP_* */
 	double value_ratio, verify_rate, speed, confidence;
 	bool is_pinned, allows_missing, is_fresh, is_folded, is_quiet, wants_version, skips_bad,

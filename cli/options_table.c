@@ -264,6 +264,12 @@ const struct option_row option_table[] = {
 		.help = "most operations before a crash",
 		.detail = "How many there are is drawn for each round, each power of ten as often "
 			  "as another. Without it 10000, of --power 300."},
+	{.name = "moment", .arg = "KIND", .type = OPTION_CHOICE, .def = "both",
+		.choices = "both|timed|counted", .group = GROUP_CRASH, .actions = CRASHES,
+		FIELD(moment), .help = "how the moment of a kill is drawn",
+		.detail = "timed: a time after an operation; counted: so many system calls and "
+			  "instructions, which the seed repeats (ptrace, one session); both: "
+			  "eight crashes of each in turn."},
 	{.name = "keep", .arg = "DIR", .type = OPTION_TEXT, .def = "./mininb-crash",
 		.group = GROUP_CRASH, .actions = CRASHES, .words = WORDS_DIRECTORY, FIELD(keep),
 		.help = "where what repeats a failure is kept; made if there is one"},

@@ -40,6 +40,18 @@ START_TEST(what_others_made_is_not_replaced)
 }
 END_TEST
 
+START_TEST(what_is_ours_by_its_first_bytes_is_replaced)
+{
+	static const char *const texts[] = {"{\"format\": \"mininb-result\", ",
+		"{\n  \"format\":\"mininb-result\"}", "{\"format\": \"mininb-crash\", "};
+	scratch_fresh("ours");
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		file_put("f", texts[i], strlen(texts[i]));
+		is_allowed("f", 1);
+	}
+}
+END_TEST
+
 START_TEST(what_holds_nothing_is_replaced)
 {
 	scratch_fresh("nothing");
@@ -144,9 +156,10 @@ main(void)
 {
 	scratch_enter();
 	int rc = UNIT_RUN("replace", what_others_made_is_not_replaced,
-		what_holds_nothing_is_replaced, keys_are_known_by_their_bytes,
-		short_keys_are_known_with_their_seed, bytes_of_any_kind_are_no_keys,
-		what_was_written_is_known_until_it_is_changed, a_pipe_is_written_as_it_is);
+		what_is_ours_by_its_first_bytes_is_replaced, what_holds_nothing_is_replaced,
+		keys_are_known_by_their_bytes, short_keys_are_known_with_their_seed,
+		bytes_of_any_kind_are_no_keys, what_was_written_is_known_until_it_is_changed,
+		a_pipe_is_written_as_it_is);
 	scratch_leave();
 	return rc;
 }

@@ -56,6 +56,19 @@ enum {
 	NB_CRASH_POSIX = 1
 };
 
+/* How a moment of NB_CRASH_KILL is drawn. */
+enum {
+	/* Each in turn, of blocks of eight rounds; with several sessions only TIMED. */
+	NB_CRASH_BOTH = 0,
+	NB_CRASH_TIMED = 1, /* a time after some operation: any moment, and never the same */
+	/*
+	 * So many system calls and instructions of the writer after an operation: the same seed
+	 * finds the same again, in so far as the engine does the same again, which
+	 * one with threads of its own need not. By ptrace(2); one session.
+	 */
+	NB_CRASH_COUNTED = 2
+};
+
 /** What was found wrong, NB_CRASH_*; each is counted by itself. */
 enum {
 	NB_CRASH_LOST = 0,    /* writes that returned, and that the level promises, are gone */
@@ -78,12 +91,12 @@ nb_crash_wrong_name(uint32_t wrong);
  * returns. Append only. */
 struct nb_crash_finding {
 	size_t size;
-	uint32_t round;     /* from 0 */
-	uint32_t wrong;     /* NB_CRASH_*, the worst of what was wrong */
-	uint32_t is_broken; /* a promise of the level; else it is only told */
-	uint32_t spare_u32;
-	const char *text; /* what was wrong with which key, by which operation; one line */
-	const char *when; /* the moment: "after 713 operations, in put", one line */
+	uint32_t round;      /* from 0 */
+	uint32_t wrong;      /* NB_CRASH_*, the worst of what was wrong */
+	uint32_t is_broken;  /* a promise of the level; else it is only told */
+	uint32_t is_counted; /* its moment was: the seed repeats it, NB_CRASH_COUNTED */
+	const char *text;    /* what was wrong with which key, by which operation; one line */
+	const char *when;    /* the moment: "after 713 operations, in put", one line */
 	const char *kept; /* directory that repeats it, see nb_crash_again(); NULL: not kept, as
 			   * of ten there are enough, and of what is only told one of a kind */
 };
@@ -114,6 +127,8 @@ struct nb_crash_args {
 	void *report_arg;
 	nb_progress_fn progress; /* may be NULL */
 	void *progress_arg;
+	uint32_t moment; /* of KILL: NB_CRASH_BOTH, NB_CRASH_TIMED or NB_CRASH_COUNTED */
+	uint32_t spare_u32;
 };
 
 #define NB_CRASH_ARGS_INIT \
@@ -144,6 +159,9 @@ struct nb_crash_tally {
 	uint64_t calls;        /* that changed a file or made it durable, recorded */
 	uint64_t syncs;        /* of them */
 	uint64_t mapped_pages; /* pages that were changed through a mapping; 0: none is used */
+	/* Of KILL. */
+	uint32_t counted; /* crashes whose moment was, NB_CRASH_COUNTED */
+	uint32_t spare2_u32;
 };
 
 /**

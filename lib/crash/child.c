@@ -8,8 +8,9 @@
  * ended by SIGKILL or ends by _exit(), with no handlers run: what an engine would do
  * when a program ends well must not be what keeps its data.
  *
- * SIGKILL comes from a timer of its own that it sets at the place that was drawn. A parent that
- * watches and kills would hit only what is there when it gets a CPU: on a busy machine
+ * SIGKILL comes from a timer of its own that it sets at the place that was drawn, or from a
+ * parent that stands beside it from there on and counts (step.c). A parent that only
+ * watches would hit what is there when it gets a CPU: on a busy machine
  * thousands of operations later, and never the first ones.
  */
 #include <dlfcn.h>
@@ -32,6 +33,11 @@
 /* One that answers NB_CONFLICT so often to who writes keys that nobody else writes never will
  * do better. */
 enum { RETRIES = 100000 };
+
+enum {
+	COUNTED_S = 10, /* an end that is counted comes before that, or by the timer */
+	WINDOW_OPS = 32 /* or after so many operations that made no more system calls */
+};
 
 struct writer {
 	const struct crash_subject *subject;
@@ -92,20 +98,33 @@ give_up(struct crash_board *board, const char *what, int rc)
 	_exit(EXIT_FAILURE);
 }
 
-/** Let the end run out, if it is to begin here. Of several threads the first one does. */
 static void
-set_end(const struct crash_board *board, uint32_t where)
+set_timer(uint64_t ns)
 {
-	if (board->kill_where != where)
-		return;
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-	struct itimerspec after = {.it_value = {.tv_sec = (time_t)(board->kill_ns / 1000000000),
-					   .tv_nsec = (long)(board->kill_ns % 1000000000)}};
+	struct itimerspec after = {.it_value = {.tv_sec = (time_t)(ns / 1000000000),
+					   .tv_nsec = (long)(ns % 1000000000)}};
 	timer_t timer;
-	if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && board->kill_ns > 0 &&
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && ns > 0 &&
 		timer_settime(timer, 0, &after, NULL) == 0)
 		return;
 	kill(getpid(), SIGKILL); /* at once: that is a moment as well */
+}
+
+/** Let the end run out, if it is to begin here. Of several threads the first one does. */
+static void
+set_end(struct crash_board *board, uint32_t where)
+{
+	if (board->end.where != where)
+		return;
+	if (board->end.is_counted == 0) {
+		set_timer(board->end.ns);
+		return;
+	}
+	/* Before they meet: what comes after it is counted. */
+	set_timer(COUNTED_S * UINT64_C(1000000000));
+	if (!crash_step_meet(board))
+		set_timer(board->end.ns);
 }
 
 static void
@@ -168,6 +187,8 @@ write_all(void *arg)
 	for (uint64_t i = writer->begin; i < writer->end; i++) {
 		if (i == writer->fatal)
 			set_end(writer->board, CRASH_IN_MIDST);
+		if (i == writer->fatal + WINDOW_OPS)
+			crash_step_out(writer->board);
 		if (!write_one(writer, i))
 			break;
 	}
@@ -243,7 +264,7 @@ crash_child(const struct crash_subject *subject, const struct crash_state *state
 			.id = i,
 			.begin = state->start[i],
 			.end = state->start[i] + ops,
-			.fatal = state->start[i] + board->kill_ops / count};
+			.fatal = state->start[i] + board->end.ops / count};
 		memcpy(&writers[i].point, &point, sizeof(point));
 		rc = subject->engine->session_open(&writers[i].session, db, i);
 		if (rc != NB_OK)
@@ -268,6 +289,9 @@ crash_child_recover(
 	if (rc != NB_OK)
 		give_up(board, "open", rc);
 	__atomic_store_n(&board->is_open, 1, __ATOMIC_RELEASE);
+	/* A parent that counts would wait for ever for the next stop. */
+	if (__atomic_load_n(&board->meeting, __ATOMIC_ACQUIRE) == CRASH_FOLLOWED)
+		_exit(EXIT_SUCCESS);
 	for (;;)
 		pause();
 }

@@ -135,6 +135,7 @@ crash_run_take(struct crash_run *run, const struct crash_report *report,
 				.round = evidence->round,
 				.wrong = report->worst,
 				.is_broken = report->is_broken,
+				.is_counted = evidence->is_counted,
 				.text = report->text,
 				.when = evidence->when,
 				.kept = kept});
@@ -177,6 +178,13 @@ check_args(const struct nb_crash_args *args)
 	if (args->how > NB_CRASH_POWER || args->file_system > NB_CRASH_POSIX ||
 		args->rounds == 0 || args->timeout_ns == 0)
 		return error_set(NB_ERR_USAGE, "a crash test of no known kind or of no rounds");
+	if (args->moment > NB_CRASH_COUNTED)
+		return error_set(NB_ERR_USAGE, "moments of no known kind");
+	if (args->moment == NB_CRASH_COUNTED && args->sessions > 1)
+		return error_set(NB_ERR_USAGE,
+			"moments can be counted of one session: several never meet again as "
+			"they "
+			"did");
 	if (args->sessions == 0 || args->sessions > CRASH_SESSIONS_MAX)
 		return error_set(NB_ERR_USAGE, "sessions: 1 to %d", CRASH_SESSIONS_MAX);
 	if (args->sessions > 1 && (engine->caps & NB_CAP_CONCURRENT) == 0)

@@ -10,6 +10,7 @@
  *     state.c     what must be there: of each key, which operation wrote it last
  *     verify.c    opens what a crash has left and holds it against that
  *     kill.c      rounds of NB_CRASH_KILL
+ *     step.c      ends a process at a moment that is counted
  *     keep.c      what repeats a failure, on disk
  *     recorder.c  preloaded: records the calls that change files (record.h)
  *     image.c     makes of a recording the files that a power loss may leave
@@ -121,23 +122,36 @@ struct crash_moment {
 	uint32_t spare_u32;
 };
 
+/** When a process is ended: a place, and from there a time, or what it does. */
+struct crash_end {
+	uint32_t where; /* CRASH_NEVER, CRASH_IN_OPEN, ... */
+	uint32_t is_counted;
+	uint64_t ops;   /* of IN_MIDST: operations that are done before the place */
+	uint64_t ns;    /* from there to SIGKILL; if it is counted and cannot be, as well */
+	uint32_t stops; /* if it is counted: begins and ends of system calls, */
+	uint32_t steps; /* and then instructions */
+};
+
 /** In shared memory, made before any fork. */
 struct crash_board {
 	struct crash_mark marks[CRASH_SESSIONS_MAX];
-	uint32_t kill_where; /* CRASH_*; set before the fork, as the two below */
-	uint64_t kill_ops;   /* of IN_MIDST: operations that are done before */
-	uint64_t kill_ns;    /* from there to SIGKILL */
-	uint64_t open_ns;    /* that the writer's open took; */
-	uint64_t close_ns;   /* and flush, checkpoint and close; 0: they did not end */
-	uint32_t is_opening; /* atomic: the writer is about to open */
-	uint32_t is_open;    /* atomic: the writer's database is open */
-	uint32_t is_closing; /* atomic: the writer has done all, and flushes and closes */
-	int32_t failed;      /* of the writer: NB_OK or what a verb returned */
+	struct crash_end end; /* set before the fork */
+	uint32_t meeting;     /* atomic: CRASH_MEETS and so on, of an end that is counted */
+	uint64_t open_ns;     /* that the writer's open took; */
+	uint64_t close_ns;    /* and flush, checkpoint and close; 0: they did not end */
+	uint32_t is_opening;  /* atomic: the writer is about to open */
+	uint32_t is_open;     /* atomic: the writer's database is open */
+	uint32_t is_closing;  /* atomic: the writer has done all, and flushes and closes */
+	int32_t failed;       /* of the writer: NB_OK or what a verb returned */
 	char text[CRASH_TEXT_SIZE]; /* and why */
 };
 
 /* Where the writer lets its own end begin to run out. */
 enum { CRASH_NEVER, CRASH_IN_OPEN, CRASH_IN_MIDST, CRASH_IN_CLOSE };
+
+/* board->meeting: the child is at the place and waits; its parent follows it from there, or
+ * may not. */
+enum { CRASH_MEETS = 1, CRASH_FOLLOWED, CRASH_ALONE };
 
 /** In memory that processes share; all 0. */
 NB_MUST_CHECK int
@@ -272,6 +286,25 @@ _Noreturn void
 crash_child_recover(
 	const struct crash_subject *subject, struct crash_board *board, const char *path);
 
+/**
+ * Of the child, at the place: wait for the parent. False: it goes on alone. Then
+ * crash_step_out() at the place beyond which it is ended at once, if it is followed.
+ */
+bool
+crash_step_meet(struct crash_board *board);
+
+void
+crash_step_out(const struct crash_board *board);
+
+/**
+ * Of the parent: wait for the child at its place, count, and end it with SIGKILL. How the wait
+ * ended is told as by process_await(). *is_counted: it has ended by the count, or well and
+ * before it; else its own timer has, or it went alone.
+ */
+int
+crash_step_await(pid_t pid, int *status, struct crash_board *board, uint64_t timeout_ns,
+	bool *is_counted);
+
 /** Ends with this process, signals do what they always do: of a child, right after fork(). */
 void
 crash_child_begin(pid_t parent);
@@ -308,6 +341,7 @@ struct crash_run {
 struct crash_evidence {
 	uint32_t round;
 	const char *when; /* the moment, in words */
+	bool is_counted;  /* it was, and what was before it on that database */
 	const char *
 		files; /* copy of the database as the crash has left it; is moved. NULL: none */
 	const struct crash_state *state; /* as of before the round */

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rounds of SIGKILL. Some eight of them are done on one database, so that old data is at
- * stake, too, and what a recovery leaves is what the next crash finds; then comes
- * a new one, so that its making is crashed as well.
+ * Rounds of SIGKILL. Eight of them are a block, done on one database, so that old data is at
+ * stake, too, and what a recovery leaves is what the next crash finds; the next block has
+ * a new one, so that its making is crashed as well. So has the round after a finding.
  *
  * When to kill. Most rounds wait for a number of operations, drawn so that each power of
  * ten is as likely as another (there is as much to be broken in the first ten operations on a file
- * as in the last thousand), and then for up to 500 us, by which it hits any instruction
+ * as in the last thousand), and then on for a little, by which it hits any instruction
  * and not only the ends of calls. Some kill while the database is being made or opened, some in
  * the flush, checkpoint or close at the end. In a quarter of the rounds the
- * recovery is killed once, too, before it is let through. A round takes a second at
- * most, whatever was drawn: a level that syncs each write would take for ever.
+ * recovery is killed once, too, before it is let through.
+ *
+ * How far on is a time in every second block: up to 500 us, and a round takes a second at
+ * most, whatever was drawn, as a level that syncs each write would take for ever.
+ * In the others it is counted (step.c): up to 64 stops at system calls or 8000
+ * instructions, and of an open or close, which makes many, up to 512 stops. Times vary more,
+ * since all threads of an engine run at their own speed; counts repeat. No block has
+ * anything of another, so what a time has done in one changes nothing in the next.
  *
  * What would make it wrong: a host so busy that the moment comes always when the writer waits
  * for a CPU, at the end of its time slice. Nothing is missed then but variety.
@@ -33,8 +39,14 @@
 #include "crash/crash.h"
 
 enum {
-	ROUNDS_OF_CHAIN = 8,
+	ROUNDS_OF_BLOCK = 8,
+	OPS_OF_TRIAL = 20,
 	OPS = 10000,
+	OPS_COUNTED_SYNCED = 1000, /* since a count is not cut short by ROUND_NS */
+	STOPS = 64,
+	STOPS_OF_FILES = 512, /* of an open or a close */
+	STEPS = 8000,
+	STEPS_BEHIND_STOPS = 2000,
 	ROUND_NS = 1000 * 1000 * 1000,
 	DELAY_NS = 500 * 1000,      /* between a number of operations and the kill */
 	PHASE_NS = 5 * 1000 * 1000, /* of an open or close that nothing is known of */
@@ -44,11 +56,11 @@ enum {
 
 /** When to kill, drawn before the round. */
 struct aim {
-	uint32_t where;    /* CRASH_IN_OPEN, ... */
-	uint64_t ops;      /* to wait for */
-	double wait;       /* and then, share of the longest time to wait */
-	bool is_twice;     /* the recovery is killed as well, */
-	double wait_twice; /* after that share of the time that one takes */
+	struct crash_end end;
+	double wait;            /* share of the longest time to wait */
+	bool is_twice;          /* the recovery is killed as well, */
+	struct crash_end again; /* then, */
+	double wait_again;
 };
 
 struct kills {
@@ -57,9 +69,12 @@ struct kills {
 	struct crash_plan plan;
 	struct crash_state state, before; /* `before`: as of before the round */
 	struct rng rng;
+	bool is_counted;       /* ends of this block are to be */
+	bool was_counted;      /* and all on this database were */
 	char *database, *copy; /* paths */
 	uint32_t chain_round;  /* done on this database */
 	uint32_t round;
+	bool is_over;      /* the next round needs a new database */
 	bool is_made;      /* this database was open once */
 	uint64_t open_ns;  /* that the last recovery took */
 	uint64_t close_ns; /* that the last close took that came to its end */
@@ -73,28 +88,57 @@ draw_share(struct rng *rng)
 	return (double)(rng_next(rng) >> 11) * 0x1p-53;
 }
 
+/** From 0 to `most`, each power of ten as likely as another. */
+static uint64_t
+draw_number(struct rng *rng, uint64_t most)
+{
+	return (uint64_t)exp(draw_share(rng) * log((double)most + 1)) - 1;
+}
+
+/** How far on from the place, if it is counted. */
 static void
-draw_aim(struct aim *aim, struct rng *rng, uint64_t most)
+draw_count(struct crash_end *end, struct rng *rng)
+{
+	uint32_t stops = end->where == CRASH_IN_MIDST ? STOPS : STOPS_OF_FILES;
+	bool has_stops = rng_below(rng, 2) == 0, has_steps = rng_below(rng, 2) == 0;
+	uint32_t steps = has_stops ? STEPS_BEHIND_STOPS : STEPS;
+	end->stops = has_stops ? (uint32_t)draw_number(rng, stops) : 0;
+	end->steps = !has_stops || has_steps ? (uint32_t)draw_number(rng, steps) : 0;
+}
+
+/** The aim, but for times, which depend on what was seen: set_times(). */
+static void
+draw_aim(struct aim *aim, struct rng *rng, uint64_t most, bool is_counted)
 {
 	uint64_t of_hundred = rng_below(rng, 100);
-	aim->where = of_hundred < 5 ? CRASH_IN_OPEN
-		: of_hundred < 85   ? CRASH_IN_MIDST
-				    : CRASH_IN_CLOSE;
-	aim->ops = (uint64_t)exp(draw_share(rng) * log((double)most + 1)) - 1;
+	*aim = (struct aim){.end = {.is_counted = is_counted,
+				    .where = of_hundred < 5   ? CRASH_IN_OPEN
+					    : of_hundred < 85 ? CRASH_IN_MIDST
+							      : CRASH_IN_CLOSE}};
+	aim->end.ops = draw_number(rng, most);
 	aim->wait = draw_share(rng);
 	aim->is_twice = rng_below(rng, 4) == 0;
-	aim->wait_twice = draw_share(rng);
+	aim->again = (struct crash_end){.where = CRASH_IN_OPEN, .is_counted = is_counted};
+	aim->wait_again = draw_share(rng);
+	draw_count(&aim->end, rng);
+	draw_count(&aim->again, rng);
 }
 
 /** The longest time from the place that was drawn to the kill. */
 static uint64_t
-longest_wait(const struct kills *kills, const struct aim *aim)
+longest_wait(const struct kills *kills, uint32_t where)
 {
-	if (aim->where == CRASH_IN_MIDST)
+	if (where == CRASH_IN_MIDST)
 		return DELAY_NS;
-	uint64_t usual = aim->where == CRASH_IN_OPEN ? kills->open_ns : kills->close_ns;
+	uint64_t usual = where == CRASH_IN_OPEN ? kills->open_ns : kills->close_ns;
 	usual = usual != 0 ? usual + usual / 4 : PHASE_NS;
 	return usual < ROUND_NS ? usual : ROUND_NS;
+}
+
+static void
+set_time(struct crash_end *end, const struct kills *kills, double share)
+{
+	end->ns = (uint64_t)(share * (double)longest_wait(kills, end->where));
 }
 
 /**
@@ -103,9 +147,20 @@ longest_wait(const struct kills *kills, const struct aim *aim)
  * more.
  */
 static int
-await_kill(pid_t pid, const struct crash_board *board, int *status)
+await_kill(struct kills *kills, pid_t pid, struct crash_board *board, int *status)
 {
-	int how = process_await(pid, status, ROUND_NS);
+	bool is_counted = false;
+	int how = board->end.is_counted != 0
+		? crash_step_await(
+			  pid, status, board, OPENS_MAX * (uint64_t)ROUND_NS, &is_counted)
+		: process_await(pid, status, ROUND_NS);
+	kills->was_counted &= is_counted;
+	if (kills->run->args->moment == NB_CRASH_COUNTED && board->meeting == CRASH_ALONE) {
+		process_kill(pid, status);
+		return error_set(NB_UNSUPPORTED,
+			"no process can be followed here by ptrace(), so no moment can be "
+			"counted");
+	}
 	for (int i = 1; i < OPENS_MAX && how == PROCESS_LATE &&
 		__atomic_load_n(&board->is_open, __ATOMIC_ACQUIRE) == 0;
 		i++)
@@ -143,9 +198,10 @@ describe_moment(char when[WHEN_SIZE], const struct kills *kills,
 		snprintf(where, sizeof(where), "%s%s", flying > 0 ? "in " : "between two",
 			flying > 0 ? verbs[op.kind] : "");
 	snprintf(when, WHEN_SIZE,
-		"round %" PRIu32 " of its database, after %" PRIu64 " operations, %s%s",
+		"round %" PRIu32 " of its database, after %" PRIu64 " operations, %s%s%s",
 		kills->chain_round + 1, done, where,
-		is_twice ? "; and once more in the recovery from that" : "");
+		is_twice ? "; and once more in the recovery from that" : "",
+		kills->was_counted ? "; counted" : "");
 }
 
 /* ---- the processes ---- */
@@ -155,12 +211,11 @@ start_writer(struct kills *kills, const struct aim *aim)
 {
 	struct crash_board *board = kills->board;
 	/* One that is not to close goes on until it is killed. */
-	uint64_t ops = aim->where == CRASH_IN_CLOSE ? aim->ops / kills->plan.sessions + 1
-						    : UINT32_MAX;
+	bool closes = aim->end.where == CRASH_IN_CLOSE || aim->end.where == CRASH_NEVER;
+	uint64_t ops = closes ? aim->end.ops / kills->plan.sessions + 1 : UINT32_MAX;
 	crash_board_begin(board, &kills->state);
-	board->kill_where = aim->where;
-	board->kill_ops = aim->ops;
-	board->kill_ns = (uint64_t)(aim->wait * (double)longest_wait(kills, aim));
+	board->end = aim->end;
+	set_time(&board->end, kills, aim->wait);
 	fflush(NULL); /* or the child would write it again */
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
@@ -179,21 +234,30 @@ kill_recovery(struct kills *kills, const struct aim *aim)
 	int rc = crash_board_new(&board);
 	if (rc != NB_OK)
 		return rc;
-	board->kill_where = CRASH_IN_OPEN;
-	board->kill_ns = (uint64_t)(aim->wait_twice *
-		(double)longest_wait(kills, &(struct aim){.where = CRASH_IN_OPEN}));
+	board->end = aim->again;
+	set_time(&board->end, kills, aim->wait_again);
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
 		crash_child_begin(parent);
 		crash_child_recover(&kills->run->subject, board, kills->database);
 	}
-	rc = pid > 0 ? await_kill(pid, board, &status)
+	rc = pid > 0 ? await_kill(kills, pid, board, &status)
 		     : error_system("a process cannot be made");
 	crash_board_delete(board);
 	return rc;
 }
 
 /* ---- databases ---- */
+
+static void
+begin_block(struct kills *kills)
+{
+	const struct nb_crash_args *args = kills->run->args;
+	bool is_even = kills->round / ROUNDS_OF_BLOCK % 2 == 0;
+	kills->is_counted = args->moment == NB_CRASH_COUNTED ||
+		(args->moment == NB_CRASH_BOTH && is_even && args->sessions == 1);
+	kills->is_over = true;
+}
 
 static int
 begin_chain(struct kills *kills)
@@ -206,25 +270,59 @@ begin_chain(struct kills *kills)
 	memset(kills->state.last, 0, crash_state_keys(&kills->state) * sizeof(uint64_t));
 	memset(kills->state.start, 0, sizeof(kills->state.start));
 	kills->chain_round = 0;
+	kills->is_over = false;
+	kills->was_counted = kills->is_counted;
 	kills->is_made = false;
 	return NB_OK;
 }
 
+/** Of a writer that has ended by itself, and not well. */
+static void
+describe_failure(char text[CRASH_TEXT_SIZE], const struct crash_board *board, int how,
+	int status, uint64_t timeout_ns)
+{
+	if (how == PROCESS_LATE || WIFSIGNALED(status))
+		process_describe_end(text, CRASH_TEXT_SIZE, how, status, timeout_ns);
+	else
+		snprintf(text, CRASH_TEXT_SIZE, "%s", board->text);
+}
+
 /**
- * A writer that has ended by itself, and not well. On a new database that is no finding of a
- * crash but an engine, or an option of it, that does not work.
+ * Before the first round: some writes and a close, and no crash. What fails there is no finding
+ * but an engine, or an option of it, that does not work.
  */
+static int
+try_engine(struct kills *kills)
+{
+	static const struct aim none = {.end = {.where = CRASH_NEVER, .ops = OPS_OF_TRIAL}};
+	uint64_t timeout_ns = kills->run->args->timeout_ns;
+	char text[CRASH_TEXT_SIZE];
+	int status = 0, rc = begin_chain(kills);
+	pid_t pid = rc == NB_OK ? start_writer(kills, &none) : -1;
+	if (pid < 0)
+		return rc != NB_OK ? rc : error_system("a process cannot be made");
+	int how = process_await(pid, &status, timeout_ns);
+	if (how != PROCESS_ENDED)
+		process_kill(pid, &status);
+	if (how == PROCESS_STOPPED)
+		return error_interrupted();
+	kills->close_ns = kills->board->close_ns;
+	if (how == PROCESS_ENDED && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return NB_OK;
+	describe_failure(text, kills->board, how, status, timeout_ns);
+	return error_set(NB_FAIL, "%s, before anything has crashed: %s",
+		kills->run->args->engine->name, text);
+}
+
+/** A writer that has ended by itself, and not well, on what a crash before it has left. */
 static int
 judge_writer(struct kills *kills, struct crash_report *report, int status)
 {
 	const struct crash_board *board = kills->board;
 	char text[CRASH_TEXT_SIZE];
-	if (WIFSIGNALED(status))
-		process_describe_end(text, sizeof(text), PROCESS_ENDED, status, 0);
-	else
-		snprintf(text, sizeof(text), "%s", board->text);
+	describe_failure(text, board, PROCESS_ENDED, status, 0);
 	if (kills->chain_round == 0)
-		return error_set(NB_FAIL, "%s, before anything has crashed: %s",
+		return error_set(NB_FAIL, "%s, on a new database: %s",
 			kills->run->args->engine->name, text);
 	*report = (struct crash_report){0};
 	crash_report_wrong(report, board->is_open ? NB_CRASH_NOT_WRITABLE : NB_CRASH_NOT_OPENED,
@@ -274,13 +372,16 @@ do_round(struct kills *kills)
 	struct crash_moment moment = {.is_made = 0};
 	char when[WHEN_SIZE] = "";
 	uint64_t most = run->args->ops != 0 ? run->args->ops : OPS;
-	draw_aim(&aim, &kills->rng, most);
+	if (kills->is_counted && run->args->durability == NB_DUR_COMMIT &&
+		most > OPS_COUNTED_SYNCED)
+		most = OPS_COUNTED_SYNCED;
+	draw_aim(&aim, &kills->rng, most, kills->is_counted);
 	crash_state_copy(&kills->before, &kills->state);
 	int status = 0;
 	pid_t pid = start_writer(kills, &aim);
 	if (pid < 0)
 		return error_system("a process cannot be made");
-	int rc = await_kill(pid, kills->board, &status);
+	int rc = await_kill(kills, pid, kills->board, &status);
 	if (rc != NB_OK)
 		return rc;
 	if (kills->board->close_ns != 0)
@@ -295,13 +396,16 @@ do_round(struct kills *kills)
 		snprintf(when, sizeof(when), "round %" PRIu32 " of its database",
 			kills->chain_round + 1);
 	run->tally->rounds++;
+	run->tally->counted += kills->was_counted;
 	rc = crash_run_take(run, &report,
 		&(struct crash_evidence){.round = kills->round,
 			.when = when,
+			.is_counted = kills->was_counted,
 			.files = is_bad || run->args->keep == NULL ? NULL : kills->copy,
 			.state = &kills->before,
 			.moment = &moment});
-	kills->chain_round = report.wrongs != 0 ? ROUNDS_OF_CHAIN : kills->chain_round + 1;
+	kills->chain_round++;
+	kills->is_over = report.wrongs != 0;
 	return rc;
 }
 
@@ -309,12 +413,16 @@ static int
 do_rounds(struct kills *kills)
 {
 	uint32_t rounds = kills->run->args->rounds;
-	kills->chain_round = ROUNDS_OF_CHAIN;
+	int rc = try_engine(kills);
+	if (rc != NB_OK)
+		return rc;
 	for (kills->round = 0; kills->round < rounds; kills->round++) {
-		int rc = crash_run_progress(kills->run, kills->round, rounds);
+		rc = crash_run_progress(kills->run, kills->round, rounds);
 		/* Of its own, so that what one finds changes nothing for the next. */
 		rng_create(&kills->rng, splitmix64_mix(kills->run->args->seed) + kills->round);
-		if (rc == NB_OK && kills->chain_round == ROUNDS_OF_CHAIN)
+		if (rc == NB_OK && kills->round % ROUNDS_OF_BLOCK == 0)
+			begin_block(kills);
+		if (rc == NB_OK && kills->is_over)
 			rc = begin_chain(kills);
 		if (rc == NB_OK)
 			rc = do_round(kills);

@@ -41,20 +41,29 @@ static const struct {
 	BEGINS("Action            : "),                 /* report_text.c */
 };
 
-/** {"format": "mininb-result", with white space or without. */
 static bool
-is_result(const char *begin, size_t size)
+begins_but_for_spaces(const char *begin, size_t size, const char *wanted)
 {
-	static const char wanted[] = "{\"format\":\"mininb-result\"";
-	size_t found = 0;
-	for (size_t i = 0; i < size && found < sizeof(wanted) - 1; i++) {
+	for (size_t i = 0; i < size && *wanted != '\0'; i++) {
 		if (strchr(" \t\r\n", begin[i]) != NULL)
 			continue;
-		if (begin[i] != wanted[found])
+		if (begin[i] != *wanted)
 			return false;
-		found++;
+		wanted++;
 	}
-	return found == sizeof(wanted) - 1;
+	return *wanted == '\0';
+}
+
+/** {"format": "mininb-result", with white space or without. */
+static bool
+is_json(const char *begin, size_t size)
+{
+	static const char *const wanted[] = {
+		"{\"format\":\"mininb-result\"", "{\"format\":\"mininb-crash\""};
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		if (begins_but_for_spaces(begin, size, wanted[i]))
+			return true;
+	return false;
 }
 
 static bool
@@ -96,7 +105,7 @@ is_ours(const char *begin, size_t size)
 			memcmp(begin, beginnings[i].text, beginnings[i].size) == 0)
 			return true;
 	}
-	return is_result(begin, size) || is_page(begin, size) || is_markdown(begin, size) ||
+	return is_json(begin, size) || is_page(begin, size) || is_markdown(begin, size) ||
 		is_distribution(begin, size);
 }
 

@@ -41,7 +41,7 @@ row_of()
 		--rounds=2 --ops=200 --seed=4 --output=found.json
 	contains "$output" 'In 2 of 2 crashes a promise was broken.'
 	contains "$output" 'keeper, process, round 1: split batch'
-	contains "$output" "rounds : mininb crash --driver=$(plugin keeper) --durability=process --seed=4 --rounds=1"
+	matches "$output" "(repeat|rounds) : mininb crash --driver=$(plugin keeper) --durability=process --seed=4 --rounds=1"
 	contains "$output" "mininb-crash/keeper-process-1 --driver=$(plugin keeper)"
 	local what
 	what=$(grep -m 1 'what   :' <<<"$output")
@@ -62,6 +62,42 @@ row_of()
 	refuses 'mininb-crash/keeper-process-1 is of the plugin ' crash --again=mininb-crash/keeper-process-1
 	mininb 3 report found.json
 	contains "$stderr" 'what a crash test found, and no result of a run'
+}
+
+# What a crash test of keeper with $2 found, but for what differs each time, into $1.
+counted()
+{
+	local broken=0
+	[[ $2 == none ]] || broken=3
+	mininb "$broken" crash -d "$(plugin keeper)" --durability=process -o defect="$2" \
+		--moment=counted --rounds=20 --ops=300 --seed=7 --output="$1" --keep="kept-$1"
+	python3 - "$1" <<-'EOF'
+		import json, sys
+		found = json.load(open(sys.argv[1]))
+		row = found["engines"][0]
+		assert row["counted"] == row["crashes"] == 20, row["counted"]
+		assert row["acknowledged"] > 0
+		del row["recovery"], row["reopening"]
+		assert all(finding["is_counted"] for finding in row["findings"])
+		kept = [finding.pop("kept", None) for finding in row["findings"]]
+		json.dump(found, open(sys.argv[1] + ".plain", "w"))
+	EOF
+}
+
+@test "moments that are counted are found again by the seed" {
+	mininb 0 crash -d "$(plugin keeper)" --durability=process --rounds=1 --output=try.json
+	grep -q '"counted": 1' try.json || skip 'no process can be followed by ptrace here'
+	for defect in none tears buffers; do
+		counted a.json $defect
+		counted b.json $defect
+		cmp a.json.plain b.json.plain
+		[[ $defect == none ]] || contains "$output" '    repeat : mininb crash '
+	done
+	mininb 3 crash -d "$(plugin keeper)" --durability=process -o defect=tears --rounds=20 \
+		--moment=timed --output=a.json --ops=300 # in the place of the other
+	grep -q '"counted": 0' a.json
+	lacks "$output" 'repeat :'
+	contains "$output" --moment=timed
 }
 
 @test "of each kind of loss that is not promised one is told and kept" {
@@ -98,6 +134,9 @@ row_of()
 	refuses '--file-system: ' crash -d "$(plugin keeper)" --file-system=fat
 	refuses "nowhere is no directory of a crash that was kept" crash --again=nowhere
 	refuses '--states is of a loss of power' crash -d "$(plugin keeper)" --states=3
+	refuses '--moment is of a kill' crash -d "$(plugin keeper)" --power --moment=timed
+	refuses '--moment=counted is of one session' crash -d "$(plugin keeper)" --threads=2 \
+		--moment=counted
 	refuses '--file-system is of a loss of power' crash -d "$(plugin keeper)" \
 		--file-system=posix
 	for option in --rounds=3 --power --keep=kept -odefect=tears; do

@@ -12,7 +12,7 @@ options='action path driver klen vlen keys report-interval count threads option 
 	phase load trace speed record procs interval until-steady sweep slo
 	output hlog csv notebook strict allow cold sample hardware
 	runs precision budget max-regress confidence force
-	rounds ops keep again power file-system states'
+	rounds ops moment keep again power file-system states'
 # Keys of jobs; those that an option has the name of are above.
 job_keys='summary records space key-format key-order key-size key-prefix key-digits value-size lag
 	read update insert upsert delete scan read-modify-write batch multi-get txn-read txn-write

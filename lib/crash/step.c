@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A process that is ended at a moment that is counted: so many begins and ends of system calls
+ * after the place where it meets its parent, and then so many instructions. A timer
+ * never comes twice at the same instruction; this does, if what the process does
+ * follows from its input, so the seed alone repeats what was found.
+ *
+ * The parent follows by ptrace(2). It takes hold of the child where that waits, which may be
+ * anywhere in a loop; then the child raises SIGTRAP, which is always at the same
+ * instruction, and the count begins there. Only the thread that writes is followed: threads of
+ * the engine's own run on, and what those do is repeated as far as they are.
+ *
+ * A string instruction is a step for each item that it copies, so a value that is copied
+ * into a mapped file may be there in part. Nothing of the kind is seen in a system call: the
+ * kernel's copy into the page cache is done before SIGKILL is looked at.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "crash/crash.h"
+
+enum { LOOK_US = 100 };
+
+/* ---- the child ---- */
+
+bool
+crash_step_meet(struct crash_board *board)
+{
+	__atomic_store_n(&board->meeting, CRASH_MEETS, __ATOMIC_RELEASE);
+	uint32_t meeting;
+	while ((meeting = __atomic_load_n(&board->meeting, __ATOMIC_ACQUIRE)) == CRASH_MEETS)
+		usleep(LOOK_US);
+	if (meeting == CRASH_ALONE)
+		return false;
+	raise(SIGTRAP); /* which the parent takes away */
+	return true;
+}
+
+void
+crash_step_out(const struct crash_board *board)
+{
+	if (__atomic_load_n(&board->meeting, __ATOMIC_ACQUIRE) == CRASH_FOLLOWED)
+		raise(SIGTRAP);
+}
+
+/* ---- the parent ---- */
+
+/** One process that is followed. */
+struct step {
+	pid_t pid;
+	int status; /* of its latest stop, or its end */
+	bool is_over;
+	bool is_stopped; /* nb_stop() was called */
+};
+
+/** Let it run up to its next stop. `how` is PTRACE_CONT, PTRACE_SYSCALL, PTRACE_SINGLESTEP;
+ * `signal` is what it had been stopped for and is to get, or 0. */
+static void
+go_on(struct step *step, enum __ptrace_request how, int signal)
+{
+	step->is_stopped = stop_requested();
+	if (step->is_stopped || step->is_over)
+		return;
+	ptrace(how, step->pid, NULL, (void *)(intptr_t)signal);
+	/* It is ended by its own timer if this never comes. */
+	pid_t seen;
+	while ((seen = waitpid(step->pid, &step->status, __WALL)) < 0 && errno == EINTR &&
+		!stop_requested())
+		continue;
+	step->is_stopped = seen < 0;
+	step->is_over = seen == step->pid && !WIFSTOPPED(step->status);
+}
+
+static bool
+goes_on(const struct step *step)
+{
+	return !step->is_over && !step->is_stopped;
+}
+
+/** The signal that it was stopped for, which it is to get; 0: none. */
+static int
+signal_of(const struct step *step)
+{
+	int signal = WSTOPSIG(step->status);
+	bool is_event = step->status >> 16 != 0;
+	return is_event || signal == SIGTRAP || signal == (SIGTRAP | 0x80) ? 0 : signal;
+}
+
+/** Up to the SIGTRAP that it raises where they meet. */
+static void
+follow_to_begin(struct step *step)
+{
+	int signal = 0;
+	do {
+		go_on(step, PTRACE_CONT, signal);
+		signal = goes_on(step) ? signal_of(step) : 0;
+	} while (goes_on(step) &&
+		(WSTOPSIG(step->status) != SIGTRAP || step->status >> 16 != 0));
+}
+
+/** Begins and ends of system calls; less if it raises SIGTRAP before. */
+static void
+follow_calls(struct step *step, uint32_t stops)
+{
+	int signal = 0;
+	while (stops > 0 && goes_on(step)) {
+		go_on(step, PTRACE_SYSCALL, signal);
+		if (!goes_on(step) || WSTOPSIG(step->status) == SIGTRAP)
+			return;
+		signal = signal_of(step);
+		stops -= signal == 0;
+	}
+}
+
+static void
+follow_steps(struct step *step, uint32_t steps)
+{
+	int signal = 0;
+	while (steps > 0 && goes_on(step)) {
+		go_on(step, PTRACE_SINGLESTEP, signal);
+		signal = goes_on(step) ? signal_of(step) : 0;
+		steps -= signal == 0;
+	}
+}
+
+/** The child waits and is held: count, and end it. */
+static int
+follow(pid_t pid, int *status, const struct crash_end *end, bool *is_counted)
+{
+	struct step step = {.pid = pid};
+	follow_to_begin(&step);
+	follow_calls(&step, end->stops);
+	follow_steps(&step, end->steps);
+	*status = step.status;
+	*is_counted = !step.is_stopped && !(step.is_over && WIFSIGNALED(step.status));
+	if (!step.is_over)
+		process_kill(pid, status);
+	return step.is_stopped ? PROCESS_STOPPED : PROCESS_ENDED;
+}
+
+int
+crash_step_await(pid_t pid, int *status, struct crash_board *board, uint64_t timeout_ns,
+	bool *is_counted)
+{
+	uint64_t begin = clock_monotonic();
+	*is_counted = false;
+	while (__atomic_load_n(&board->meeting, __ATOMIC_ACQUIRE) != CRASH_MEETS) {
+		int how = process_await(pid, status, 0);
+		if (how != PROCESS_LATE || clock_monotonic() - begin > timeout_ns)
+			return how;
+		usleep(LOOK_US);
+	}
+	bool is_held = ptrace(PTRACE_SEIZE, pid, NULL,
+			       (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)) == 0;
+	__atomic_store_n(
+		&board->meeting, is_held ? CRASH_FOLLOWED : CRASH_ALONE, __ATOMIC_RELEASE);
+	return is_held ? follow(pid, status, &board->end, is_counted)
+		       : process_await(pid, status, timeout_ns);
+}

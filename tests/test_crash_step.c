@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A process that is followed from where it meets its parent: ended at the same instruction each
+ * time, at each begin and end of a system call, and not waited for where it ends by itself.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/process.h"
+#include "crash/crash.h"
+#include "unit.h"
+
+enum { TIMEOUT_S = 60 };
+
+static struct crash_board *board;
+static int status;
+static bool is_counted;
+
+/** What a child does behind the place. */
+static void
+count_up(void)
+{
+	for (;;)
+		__atomic_add_fetch(&board->marks[0].begun, 1, __ATOMIC_RELEASE);
+}
+
+static void
+call_and_count(void)
+{
+	for (;;) {
+		syscall(SYS_getppid);
+		__atomic_add_fetch(&board->marks[0].begun, 1, __ATOMIC_RELEASE);
+	}
+}
+
+static void
+call_thrice(void)
+{
+	for (int i = 0; i < 3; i++)
+		syscall(SYS_getppid);
+}
+
+static void
+hit_the_mark(void)
+{
+	for (int i = 0; i < 3; i++)
+		__atomic_add_fetch(&board->marks[0].begun, 1, __ATOMIC_RELEASE);
+	crash_step_out(board);
+	count_up();
+}
+
+/** How far a child came that did `behind` and was to be ended so; -1: ptrace() is not allowed. */
+static int64_t
+follow(void (*behind)(void), uint32_t stops, uint32_t steps)
+{
+	*board = (struct crash_board){.end = {.is_counted = 1, .stops = stops, .steps = steps}};
+	pid_t pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!crash_step_meet(board))
+			_exit(2);
+		behind();
+		_exit(EXIT_SUCCESS);
+	}
+	ck_assert_int_eq(crash_step_await(pid, &status, board, TIMEOUT_S * UINT64_C(1000000000),
+				 &is_counted),
+		PROCESS_ENDED);
+	if (board->meeting == CRASH_ALONE)
+		return -1;
+	ck_assert(is_counted);
+	return (int64_t)board->marks[0].begun;
+}
+
+static bool
+may_follow(void)
+{
+	bool may = follow(call_thrice, 0, 0) >= 0;
+	if (!may)
+		printf("# no process may be followed by ptrace() here\n");
+	return may;
+}
+
+START_TEST(instructions_are_counted)
+{
+	if (!may_follow())
+		return;
+	int64_t before = 0;
+	for (uint32_t steps = 200; steps <= 2000; steps += 600) {
+		int64_t far = follow(count_up, 0, steps);
+		ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		ck_assert_int_gt(far, before);
+		ck_assert_int_le(far, steps);
+		ck_assert_int_eq(follow(count_up, 0, steps), far); /* the same each time */
+		before = far;
+	}
+}
+END_TEST
+
+START_TEST(begins_and_ends_of_calls_are_counted)
+{
+	if (!may_follow())
+		return;
+	int64_t first = follow(call_and_count, 6, 0);
+	for (uint32_t calls = 1; calls <= 3; calls++)
+		ck_assert_int_eq(follow(call_and_count, 6 + 2 * calls, 0), first + calls);
+	/* one of the two stops is the call's begin, before which it has not counted */
+	int64_t odd = follow(call_and_count, 7, 0);
+	ck_assert_int_ge(odd, first);
+	ck_assert_int_le(odd, first + 1);
+	ck_assert_int_eq(follow(call_and_count, 9, 0), odd + 1);
+}
+END_TEST
+
+START_TEST(without_calls_the_mark_ends_it)
+{
+	if (may_follow())
+		ck_assert_int_eq(follow(hit_the_mark, 1000, 0), 3);
+}
+END_TEST
+
+START_TEST(what_ends_by_itself_is_counted)
+{
+	if (!may_follow())
+		return;
+	follow(call_thrice, 1000000, 0);
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+	follow(call_thrice, 0, 1000000);
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+}
+END_TEST
+
+START_TEST(what_never_comes_to_the_place_is_not)
+{
+	*board = (struct crash_board){.end = {.is_counted = 1}};
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(7);
+	ck_assert_int_eq(crash_step_await(pid, &status, board, TIMEOUT_S * UINT64_C(1000000000),
+				 &is_counted),
+		PROCESS_ENDED);
+	ck_assert(!is_counted);
+	ck_assert_int_eq(WEXITSTATUS(status), 7);
+}
+END_TEST
+
+START_TEST(one_that_may_not_be_followed_goes_alone)
+{
+	*board = (struct crash_board){.end = {.is_counted = 1}};
+	pid_t pid = fork();
+	if (pid == 0) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL); /* there is one tracer at most */
+		_exit(crash_step_meet(board) ? 1 : 2);
+	}
+	ck_assert_int_eq(crash_step_await(pid, &status, board, TIMEOUT_S * UINT64_C(1000000000),
+				 &is_counted),
+		PROCESS_ENDED);
+	ck_assert(!is_counted);
+	ck_assert_uint_eq(board->meeting, CRASH_ALONE);
+	ck_assert_int_eq(WEXITSTATUS(status), 2);
+}
+END_TEST
+
+int
+main(void)
+{
+	if (crash_board_new(&board) != NB_OK)
+		return EXIT_FAILURE;
+	int failed = UNIT_RUN("crash_step", instructions_are_counted,
+		begins_and_ends_of_calls_are_counted, without_calls_the_mark_ends_it,
+		what_ends_by_itself_is_counted, what_never_comes_to_the_place_is_not,
+		one_that_may_not_be_followed_goes_alone);
+	crash_board_delete(board);
+	return failed;
+}
