@@ -106,7 +106,7 @@ draw_count(struct crash_end *end, struct rng *rng)
 	end->steps = !has_stops || has_steps ? (uint32_t)draw_number(rng, steps) : 0;
 }
 
-/** The aim, but for times, which depend on what was seen: set_times(). */
+/** The aim, but for times, which depend on what was seen: set_time(). */
 static void
 draw_aim(struct aim *aim, struct rng *rng, uint64_t most, bool is_counted)
 {
@@ -156,7 +156,8 @@ await_kill(struct kills *kills, pid_t pid, struct crash_board *board, int *statu
 		: process_await(pid, status, ROUND_NS);
 	kills->was_counted &= is_counted;
 	if (kills->run->args->moment == NB_CRASH_COUNTED && board->meeting == CRASH_ALONE) {
-		process_kill(pid, status);
+		if (how != PROCESS_ENDED)
+			process_kill(pid, status);
 		return error_set(NB_UNSUPPORTED,
 			"no process can be followed here by ptrace(), so no moment can be "
 			"counted");
