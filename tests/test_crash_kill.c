@@ -3,67 +3,24 @@
  * Rounds of SIGKILL on an engine that is right and on one with each defect: the right one must
  * pass, and each defect be found and called what it is. What was kept finds the same again.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "run/engine.h"
+#include "crash_rig.h"
 #include "scratch.h"
 #include "unit.h"
-
-static struct nb_engine_ref *ref;
-static struct nb_option_value *values;
-
-/** What was told, the first of it. */
-static struct {
-	uint32_t count, wrong, is_broken;
-	char text[512], when[256], kept[256];
-} told;
-
-static void
-take(void *to, const struct nb_crash_finding *finding)
-{
-	(void)to;
-	if (told.count++ > 0)
-		return;
-	told.wrong = finding->wrong;
-	told.is_broken = finding->is_broken;
-	snprintf(told.text, sizeof(told.text), "%s", finding->text);
-	snprintf(told.when, sizeof(told.when), "%s", finding->when);
-	snprintf(
-		told.kept, sizeof(told.kept), "%s", finding->kept != NULL ? finding->kept : "");
-}
 
 static void
 load(const char *defect)
 {
-	char driver[512], option[64];
-	const char *options[] = {option};
-	snprintf(driver, sizeof(driver), "%s/keeper.so", getenv("MININB_TEST_PLUGINS"));
-	snprintf(option, sizeof(option), "defect=%s", defect);
-	ck_assert_int_eq(nb_engine_load(&ref, driver), 0);
-	ck_assert_int_eq(nb_engine_configure(&values, ref, options, 1), 0);
-}
-
-static void
-unload(void)
-{
-	nb_options_delete(values, nb_engine_table(ref));
-	nb_engine_unload(ref);
+	crash_rig_load("keeper", "defect", defect);
 }
 
 static struct nb_crash_args
 args_of(uint32_t durability, uint32_t rounds)
 {
-	struct nb_crash_args args = NB_CRASH_ARGS_INIT;
-	args.engine = nb_engine_table(ref);
-	args.options = values;
-	args.driver = "keeper";
-	args.durability = durability;
+	struct nb_crash_args args = crash_rig_args(durability);
 	args.rounds = rounds;
 	args.ops = 300;
-	args.scratch = ".";
-	args.report = take;
 	return args;
 }
 
@@ -71,7 +28,7 @@ args_of(uint32_t durability, uint32_t rounds)
 static int
 crash(struct nb_crash_tally *tally, const struct nb_crash_args *args)
 {
-	memset(&told, 0, sizeof(told));
+	crash_rig_forget();
 	int rc = nb_crash(tally, args);
 	ck_assert_int_eq(entries_of("."), args->keep != NULL && told.kept[0] != '\0');
 	return rc;
@@ -95,7 +52,7 @@ is_found(const char *defect, uint32_t wrong, const char *part)
 	ck_assert_uint_eq(told.is_broken, 1);
 	ck_assert_msg(told.wrong != wrong || strstr(told.text, part) != NULL, "%s", told.text);
 	nb_crash_tally_clear(&tally);
-	unload();
+	crash_rig_unload();
 }
 
 START_TEST(right_engine_passes_at_each_level)
@@ -117,7 +74,7 @@ START_TEST(right_engine_passes_at_each_level)
 			ck_assert_uint_eq(tally.lost, 0);
 		nb_crash_tally_clear(&tally);
 	}
-	unload();
+	crash_rig_unload();
 }
 END_TEST
 
@@ -159,7 +116,7 @@ START_TEST(nothing_is_promised_by_none)
 	ck_assert_uint_gt(told.count, 0);
 	ck_assert_uint_eq(told.is_broken, 0);
 	nb_crash_tally_clear(&tally);
-	unload();
+	crash_rig_unload();
 }
 END_TEST
 
@@ -193,7 +150,7 @@ START_TEST(what_is_kept_finds_the_same_again)
 	nb_crash_kept_clear(&kept);
 
 	for (int i = 0; i < 2; i++) { /* it stays as it is */
-		memset(&told, 0, sizeof(told));
+		crash_rig_forget();
 		ck_assert_int_eq(nb_crash_again(&tally, &args, path), 0);
 		ck_assert_uint_eq(tally.rounds, 1);
 		ck_assert_uint_eq(tally.broken, 1);
@@ -201,7 +158,7 @@ START_TEST(what_is_kept_finds_the_same_again)
 		ck_assert_str_eq(told.when, when);
 		nb_crash_tally_clear(&tally);
 	}
-	unload();
+	crash_rig_unload();
 }
 END_TEST
 
@@ -244,7 +201,7 @@ START_TEST(edited_evidence_is_refused)
 	is_refused(HEAD "\"sessions\":[{\"start\":1,\"acked\":2,\"begun\":99999999999,"
 			"\"last\":[0]}]}",
 		"was changed");
-	unload();
+	crash_rig_unload();
 }
 END_TEST
 
@@ -252,7 +209,7 @@ START_TEST(what_cannot_be_tried_is_refused)
 {
 	struct nb_crash_tally tally;
 	load("none");
-	struct nb_engine other = *nb_engine_table(ref);
+	struct nb_engine other = *crash_rig_engine();
 	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 1);
 	args.sessions = 2;
 	ck_assert_int_eq(nb_crash(&tally, &args), NB_ERR_USAGE);
@@ -272,7 +229,7 @@ START_TEST(what_cannot_be_tried_is_refused)
 	args.scratch = "/nowhere";
 	ck_assert_int_eq(nb_crash(&tally, &args), NB_FAIL);
 	nb_crash_tally_clear(&tally);
-	unload();
+	crash_rig_unload();
 }
 END_TEST
 
@@ -290,7 +247,7 @@ START_TEST(engine_that_fails_before_a_crash_is_no_finding)
 	struct nb_crash_tally tally;
 	scratch_fresh("fails");
 	load("none");
-	struct nb_engine other = *nb_engine_table(ref);
+	struct nb_engine other = *crash_rig_engine();
 	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 3);
 	args.engine = &other;
 	other.put = put_failing;
@@ -298,7 +255,7 @@ START_TEST(engine_that_fails_before_a_crash_is_no_finding)
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "before anything has crashed: put"));
 	ck_assert_uint_eq(tally.crashes, 0);
 	nb_crash_tally_clear(&tally);
-	unload();
+	crash_rig_unload();
 }
 END_TEST
 

@@ -6,73 +6,33 @@
  */
 #include "crash/power.h"
 
-#include "run/engine.h"
+#include "crash_rig.h"
 #include "scratch.h"
 #include "unit.h"
 
-static struct nb_engine_ref *ref;
-static struct nb_option_value *values;
-
-/** What was told, the first of it. */
-static struct {
-	uint32_t count, is_broken;
-	char text[512], when[512], kept[256];
-} told;
-
 static void
-take(void *to, const struct nb_crash_finding *finding)
+load(const char *left_out)
 {
-	(void)to;
-	if (told.count++ > 0)
-		return;
-	told.is_broken = finding->is_broken;
-	snprintf(told.text, sizeof(told.text), "%s", finding->text);
-	snprintf(told.when, sizeof(told.when), "%s", finding->when);
-	snprintf(
-		told.kept, sizeof(told.kept), "%s", finding->kept != NULL ? finding->kept : "");
+	crash_rig_load("syncer", "left_out", left_out);
 }
 
 static struct nb_crash_args
 args_of(uint32_t durability, uint32_t file_system)
 {
-	struct nb_crash_args args = NB_CRASH_ARGS_INIT;
-	args.engine = nb_engine_table(ref);
-	args.options = values;
-	args.driver = "syncer";
+	struct nb_crash_args args = crash_rig_args(durability);
 	args.how = NB_CRASH_POWER;
-	args.durability = durability;
 	args.file_system = file_system;
 	args.rounds = 1;
 	args.states = 60;
 	args.ops = 12;
-	args.scratch = ".";
-	args.report = take;
 	return args;
-}
-
-static void
-load(const char *left_out)
-{
-	char driver[512], option[64];
-	const char *options[] = {option};
-	snprintf(driver, sizeof(driver), "%s/syncer.so", getenv("MININB_TEST_PLUGINS"));
-	snprintf(option, sizeof(option), "left_out=%s", left_out);
-	ck_assert_int_eq(nb_engine_load(&ref, driver), 0);
-	ck_assert_int_eq(nb_engine_configure(&values, ref, options, 1), 0);
-}
-
-static void
-unload(void)
-{
-	nb_options_delete(values, nb_engine_table(ref));
-	nb_engine_unload(ref);
 }
 
 /** How many of the states are wrong. */
 static uint32_t
 broken(struct nb_crash_tally *tally, const struct nb_crash_args *args)
 {
-	memset(&told, 0, sizeof(told));
+	crash_rig_forget();
 	int rc = nb_crash(tally, args);
 	ck_assert_msg(rc == 0, "%s", nb_error_text());
 	ck_assert_uint_eq(tally->rounds, args->rounds);
@@ -92,7 +52,7 @@ is_found(const char *left_out, uint32_t durability, uint32_t file_system, uint32
 	if (is_broken)
 		ck_assert_msg(tally.wrong[wrong] > 0, "%s: %s", left_out, told.text);
 	nb_crash_tally_clear(&tally);
-	unload();
+	crash_rig_unload();
 	return is_broken;
 }
 
@@ -114,7 +74,7 @@ START_TEST(engine_that_syncs_all_passes)
 		nb_crash_tally_clear(&tally);
 	}
 	ck_assert_int_eq(entries_of("."), 0);
-	unload();
+	crash_rig_unload();
 }
 END_TEST
 
@@ -165,7 +125,7 @@ START_TEST(seed_and_what_is_kept_give_the_same_again)
 	ck_assert_uint_eq(tally.broken, 1);
 	ck_assert_str_eq(told.text, text);
 	nb_crash_tally_clear(&tally);
-	unload();
+	crash_rig_unload();
 }
 END_TEST
 
