@@ -9,9 +9,14 @@
  *
  * An engine that calls exit() would end the process with its own status, and be taken for one
  * that has succeeded. So exit() that was not asked for here is told, and its status is 1. The
- * same goes for _exit(), which runs no handlers: this program has its own, and since names of
- * the program come before those of libc, plugins call that. What calls the kernel directly is
- * not caught; with several engines, or --hang-after, the parent sees it.
+ * same goes for quick_exit(), which has handlers of its own, and for _exit() and _Exit(), which
+ * run none: this program has its own, and since names of the program come before those of libc,
+ * plugins call these. What asks the kernel directly is not caught; with several engines, or
+ * --hang-after, the parent sees it.
+ *
+ * Rejected: a syscall() of our own, to see SYS_exit_group. Engines wait on futexes and submit
+ * their I/O through it, so all of that would pass through here while it is measured; and those
+ * that ask in assembly, as liburing does, would still not be seen.
  */
 #include "ending.h"
 
@@ -70,6 +75,7 @@ ending_begin(void)
 		return;
 	nb_catch_faults(say);
 	atexit(catch_end);
+	at_quick_exit(catch_end);
 }
 
 void
@@ -100,5 +106,11 @@ _exit(int status)
 {
 	catch_end();
 	end_now(status);
+}
+
+__attribute__((visibility("default"))) void
+_Exit(int status)
+{
+	_exit(status);
 }
 #endif

@@ -25,6 +25,8 @@ enum {
 	BUS,
 	EXIT,
 	QUICK_EXIT,
+	EXIT_POSIX,
+	EXIT_C,
 	OVERFLOW,
 	STACK,
 	SLOW
@@ -40,8 +42,8 @@ static const struct nb_option options[] = {
 	{.name = "how",
 		.type = NB_OPT_CHOICE,
 		.def = "nothing",
-		.choices = "nothing|hang|fail|segv|fpe|ill|abort|bus|exit|_exit|overflow|stack|"
-			   "slow",
+		.choices = "nothing|hang|fail|segv|fpe|ill|abort|bus|exit|quick_exit|_exit|"
+			   "_Exit|overflow|stack|slow",
 		.help = "what happens there"},
 	{.name = NULL},
 };
@@ -99,7 +101,11 @@ do_it(uint64_t how)
 	case EXIT:
 		exit(0);
 	case QUICK_EXIT:
+		quick_exit(0);
+	case EXIT_POSIX:
 		_exit(0);
+	case EXIT_C:
+		_Exit(0);
 	case OVERFLOW:
 		/* over the size of the next chunk, which glibc finds as soon as that is freed */
 		memset(the_db.room, 0x5a, 200);
