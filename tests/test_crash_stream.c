@@ -152,10 +152,51 @@ START_TEST(values_keep_to_the_limit)
 }
 END_TEST
 
+static uint64_t
+fold(uint64_t hash, uint64_t number)
+{
+	return (hash ^ number) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t
+fold_bytes(uint64_t hash, const unsigned char *bytes, size_t size)
+{
+	hash = fold(hash, size);
+	for (size_t i = 0; i < size; i++)
+		hash = fold(hash, bytes[i]);
+	return hash;
+}
+
+/*
+ * What a crash has left is kept with the plan alone, perhaps for years. The number is no other
+ * one's: it is what it was when CRASH_STREAM became what it is, and both change together.
+ */
+START_TEST(stream_is_the_one_of_its_number)
+{
+	static unsigned char bytes[CRASH_VALUE_MAX];
+	struct crash_plan plan = plan_of(7, 64, 0, true);
+	uint64_t hash = CRASH_STREAM;
+	for (uint64_t i = 0; i < 200; i++) {
+		struct crash_op op;
+		crash_op_make(&op, &plan, 1, i);
+		hash = fold(fold(hash, op.kind), op.count);
+		for (uint32_t k = 0; k < op.count; k++)
+			hash = fold(fold(hash, op.writes[k].key), op.writes[k].is_delete);
+	}
+	for (uint32_t k = 0; k < 40; k++)
+		hash = fold_bytes(hash, bytes, crash_key_make(bytes, &plan, 1, k));
+	for (uint64_t write = 1; write < 60; write++)
+		hash = fold_bytes(hash, bytes, crash_value_make(bytes, &plan, 1, write));
+	if (*(const unsigned char *)&(uint32_t){1} == 1) /* values are of the machine's words */
+		ck_assert_uint_eq(hash, UINT64_C(784314377109056482));
+}
+END_TEST
+
 int
 main(void)
 {
 	return UNIT_RUN("crash_stream", operation_follows_from_its_number,
 		batches_only_where_there_are_some, keys_differ_and_fit, value_tells_its_write,
-		any_other_byte_is_seen, values_keep_to_the_limit);
+		any_other_byte_is_seen, values_keep_to_the_limit,
+		stream_is_the_one_of_its_number);
 }

@@ -38,6 +38,10 @@ enum {
 
 /* ---- the operations: stream.c ---- */
 
+/* To be raised when a plan gives other operations, keys or values than before: what was kept
+ * then is of no use any more, and has to be refused. */
+enum { CRASH_STREAM = 1 };
+
 enum { CRASH_PUT, CRASH_DEL, CRASH_BATCH };
 
 /** What is written; made once for a chain, by what the engine can do. Limits of 0: none. */

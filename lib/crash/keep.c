@@ -5,8 +5,10 @@
  * each key had before the round. All that was written follows from these, so
  * the check says the same again, on any machine that has the engine.
  *
- * Numbers of 64 bits are texts: JSON's are doubles for who reads them elsewhere. What is
- * read back may have been edited, so nothing in it is trusted.
+ * Numbers of 64 bits are texts: JSON's are doubles for who reads them elsewhere. Options are any
+ * bytes and so is what an engine says, which is written as in results (report/json_value.h).
+ * What is read back may have been edited, so nothing in it is trusted; and what other
+ * operations were written for (CRASH_STREAM) would be held against the wrong ones.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,6 +23,8 @@
 #include "base/process.h"
 #include "base/tree.h"
 #include "crash/crash.h"
+#include "report/json_value.h"
+#include "run/engine.h"
 
 /* More than any test writes; less than would take memory or minutes to make again. */
 enum { NAMES_MAX = 1000, OPS_MAX = 100 * 1000 * 1000, KEYS_MAX = 4096 };
@@ -69,19 +73,20 @@ evidence_to_json(const struct crash_run *run, const struct crash_report *report,
 	for (uint32_t s = 0; s < evidence->state->plan->sessions; s++)
 		json_array_append_new(sessions, session_to_json(evidence, s));
 	for (size_t i = 0; i < args->engine_option_count; i++)
-		json_array_append_new(options, json_string(args->engine_options[i]));
+		json_array_append_new(options, json_from_text(args->engine_options[i]));
 	return json_pack(
-		"{s:{s:s, s:s}, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:i, s:s, s:s, "
-		"s:s, s:b, s:o, s:o}",
-		"mininb", "kind", "crash", "version", nb_version(), "driver",
-		args->driver != NULL ? args->driver : args->engine->name, "engine",
-		args->engine->name, "engine_version", args->engine->version(), "options",
-		options, "durability", nb_durability_name(args->durability), "how",
+		"{s:{s:s, s:s, s:i}, s:o, s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:i, s:o, s:s, "
+		"s:o, s:b, s:o, s:o}",
+		"mininb", "kind", "crash", "version", nb_version(), "stream", CRASH_STREAM,
+		"driver",
+		json_from_text(args->driver != NULL ? args->driver : args->engine->name),
+		"engine", args->engine->name, "engine_version", args->engine->version(),
+		"options", options, "durability", nb_durability_name(args->durability), "how",
 		how_names[args->how], "file_system", file_system_names[args->file_system],
 		"seed", number(args->seed), "round", (int)evidence->round, "when",
-		evidence->when, "wrong", nb_crash_wrong_name(report->worst), "text",
-		report->text, "is_made", evidence->moment->is_made != 0, "plan",
-		plan_to_json(evidence->state->plan), "sessions", sessions);
+		json_from_text(evidence->when), "wrong", nb_crash_wrong_name(report->worst),
+		"text", json_from_text(report->text), "is_made", evidence->moment->is_made != 0,
+		"plan", plan_to_json(evidence->state->plan), "sessions", sessions);
 }
 
 /** <keep>/<engine>-<level>-<round from 1>, with -2 and so on behind it if that is there. */
@@ -125,7 +130,7 @@ write_in(const char *directory, const struct crash_run *run, const struct crash_
 	char path[4096];
 	json_t *json = evidence_to_json(run, report, evidence);
 	if (json == NULL)
-		return error_set(NB_FAIL, "out of memory, or a text is no UTF-8");
+		return error_set(NB_FAIL, "out of memory");
 	snprintf(path, sizeof(path), "%s/crash.json", directory);
 	int rc = json_dump_file(json, path, JSON_INDENT(1) | JSON_COMPACT) == 0
 		? NB_OK
@@ -202,6 +207,18 @@ read_text(struct reader *reader, const json_t *object, const char *name)
 	return text != NULL ? text : "";
 }
 
+/** As it was before it was written, yours to free(); NULL: it is none. */
+static char *
+read_bytes(struct reader *reader, const json_t *member)
+{
+	char *bytes = NULL;
+	if (!json_is_string(member) ||
+		json_to_text(&(struct json_reader){.file = reader->path}, member, &bytes) !=
+			NB_OK)
+		reader->is_bad = true;
+	return bytes;
+}
+
 static uint32_t
 read_name(struct reader *reader, const char *name, const char *const *names, size_t count)
 {
@@ -230,12 +247,30 @@ reader_open(struct reader *reader, const char *kept)
 	return NB_OK;
 }
 
+/** Which mininb wrote it is told first: members of another one may be other ones. */
+static int
+check_origin(struct reader *reader)
+{
+	const json_t *origin = json_object_get(reader->json, "mininb");
+	const json_t *stream = json_object_get(origin, "stream");
+	const char *version = read_text(reader, origin, "version");
+	if (!json_is_integer(stream) || strcmp(read_text(reader, origin, "kind"), "crash") != 0)
+		reader->is_bad = true;
+	else if (json_integer_value(stream) != CRASH_STREAM)
+		return error_set(NB_ERR_USAGE,
+			"%s was kept by mininb %.40s, and mininb %s writes other "
+			"operations: check it again with %.40s",
+			reader->path, version, nb_version(), version);
+	return NB_OK;
+}
+
 static int
 reader_close(struct reader *reader)
 {
+	int rc = check_origin(reader);
 	json_decref(reader->json);
-	if (!reader->is_bad)
-		return NB_OK;
+	if (rc != NB_OK || !reader->is_bad)
+		return rc;
 	return error_set(NB_ERR_USAGE,
 		"%s/crash.json is not of a crash that was kept, or was changed", reader->path);
 }
@@ -248,10 +283,8 @@ read_options(struct reader *reader, struct nb_crash_kept *out)
 	out->engine_options = calloc(count + 1, sizeof(*out->engine_options));
 	reader->is_bad |= out->engine_options == NULL || !json_is_array(options);
 	for (size_t i = 0; i < count && !reader->is_bad; i++) {
-		const char *text = json_string_value(json_array_get(options, i));
-		out->engine_options[i] = text != NULL ? strdup(text) : NULL;
+		out->engine_options[i] = read_bytes(reader, json_array_get(options, i));
 		out->engine_option_count += out->engine_options[i] != NULL;
-		reader->is_bad |= out->engine_options[i] == NULL;
 	}
 }
 
@@ -272,8 +305,7 @@ nb_crash_kept_read(struct nb_crash_kept *out, const char *kept)
 	int rc = reader_open(&reader, kept);
 	if (rc != NB_OK)
 		return rc;
-	out->driver = strdup(read_text(&reader, reader.json, "driver"));
-	reader.is_bad |= out->driver == NULL;
+	out->driver = read_bytes(&reader, json_object_get(reader.json, "driver"));
 	out->durability = read_durability(&reader);
 	out->how = read_name(&reader, "how", how_names, 2);
 	out->file_system = read_name(&reader, "file_system", file_system_names, 2);
@@ -325,8 +357,9 @@ read_session(struct reader *reader, uint32_t s, struct crash_state *state,
 	reader->is_bad |= moment->acked[s] < state->start[s] ||
 		moment->begun[s] < moment->acked[s] || json_array_size(last) != keys;
 	for (uint32_t key = 0; key < keys && !reader->is_bad; key++) {
-		json_int_t write = json_integer_value(json_array_get(last, key));
-		reader->is_bad |= write < 0 ||
+		const json_t *member = json_array_get(last, key);
+		json_int_t write = json_integer_value(member);
+		reader->is_bad |= !json_is_integer(member) || write < 0 ||
 			(write > 0 && crash_write_op((uint64_t)write) >= state->start[s]);
 		state->last[(size_t)s * keys + key] = (uint64_t)write;
 	}
@@ -337,6 +370,8 @@ read_evidence(struct reader *reader, struct crash_plan *plan, struct crash_state
 	struct crash_moment *moment)
 {
 	read_plan(reader, plan);
+	reader->is_bad |= json_array_size(json_object_get(reader->json, "sessions")) !=
+		plan->sessions;
 	if (reader->is_bad)
 		return NB_OK; /* it is told in the end */
 	int rc = crash_state_create(state, plan);
@@ -367,6 +402,17 @@ check_again(struct crash_run *run, struct crash_state *state, const struct crash
 			.round = round, .when = when, .state = state, .moment = moment});
 }
 
+/** Whether it is this one, and still gives what it gave then. */
+static int
+check_engine(const struct crash_run *run, const char *name)
+{
+	const struct nb_engine *engine = run->args->engine;
+	if (strcmp(name, engine->name) != 0)
+		return error_set(NB_ERR_USAGE, "%s is of the engine %.64s, not of %s",
+			run->again, name, engine->name);
+	return engine_check_durability(engine, run->subject.durability);
+}
+
 int
 crash_run_again(struct crash_run *run)
 {
@@ -377,20 +423,20 @@ crash_run_again(struct crash_run *run)
 	int rc = reader_open(&reader, run->again);
 	if (rc != NB_OK)
 		return rc;
-	char engine[64], when[256];
-	snprintf(engine, sizeof(engine), "%s", read_text(&reader, reader.json, "engine"));
-	snprintf(when, sizeof(when), "%s", read_text(&reader, reader.json, "when"));
+	char *engine = read_bytes(&reader, json_object_get(reader.json, "engine"));
+	char *when = read_bytes(&reader, json_object_get(reader.json, "when"));
 	uint32_t round = (uint32_t)read_count(&reader, reader.json, "round", UINT32_MAX);
 	run->subject.durability = read_durability(&reader);
 	run->subject.how = read_name(&reader, "how", how_names, 2);
 	rc = read_evidence(&reader, &plan, &state, &moment);
 	int closed = reader_close(&reader);
 	rc = rc == NB_OK ? closed : rc;
-	if (rc == NB_OK && strcmp(engine, run->args->engine->name) != 0)
-		rc = error_set(NB_ERR_USAGE, "%s is of the engine %s, not of %s", run->again,
-			engine, run->args->engine->name);
+	if (rc == NB_OK)
+		rc = check_engine(run, engine);
 	if (rc == NB_OK)
 		rc = check_again(run, &state, &moment, round, when);
 	crash_state_destroy(&state);
+	free(engine);
+	free(when);
 	return rc;
 }

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is kept of a crash: it comes back as it was, whatever bytes are in it; each member that
+ * was changed is refused by itself, and so is what another mininb or engine has left. What
+ * comes back is seen by what a check says that is made with it.
+ */
+#include <jansson.h>
+
+#include "crash_rig.h"
+#include "scratch.h"
+#include "unit.h"
+
+enum { OLD_OPS = 25, OPS = 20 };
+
+static struct crash_rig_chain chain;
+
+/** No UTF-8, a character that JSON must escape, and one that stands for such bytes elsewhere. */
+static const char odd[] = "a\xff \"b\"\n\xc3 \xee\xbe\x80";
+
+/** A database of two rounds, one operation in flight at the end of the second. */
+static void
+begin(const char *name)
+{
+	scratch_fresh(name);
+	crash_rig_load("keeper", "defect", "none");
+	crash_rig_begin(&chain, "database");
+	crash_rig_round(&chain, OLD_OPS);
+	crash_rig_round(&chain, OPS);
+	chain.moment.begun[0]++;
+}
+
+static void
+end(void)
+{
+	crash_rig_end(&chain);
+	crash_rig_unload();
+}
+
+/** Keep it as what round 8 has found, in found/. */
+static int
+keep(char **out, const char *files)
+{
+	static const char *const options[] = {"defect=none", odd, ""};
+	struct nb_crash_args args = crash_rig_args(NB_DUR_PROCESS);
+	args.driver = odd;
+	args.engine_options = options;
+	args.engine_option_count = 3;
+	args.file_system = NB_CRASH_POSIX;
+	args.seed = UINT64_MAX;
+	args.keep = "found";
+	struct crash_run run = {.args = &args, .subject = chain.subject};
+	struct crash_report report = {.worst = NB_CRASH_TORN, .is_broken = 1};
+	strcpy(report.text, odd);
+	return crash_keep_write(out, &run, &report,
+		&(struct crash_evidence){.round = 7,
+			.when = odd,
+			.files = files,
+			.state = &chain.state,
+			.moment = &chain.moment});
+}
+
+/** Check again what is kept in `path`, which must find nothing unless `part` is not NULL. */
+static void
+finds_again(struct nb_crash_tally *tally, const char *path, const char *part)
+{
+	struct nb_crash_args args = crash_rig_args(
+		NB_DUR_NONE); /* it is the kept one that counts */
+	crash_rig_forget();
+	ck_assert_msg(nb_crash_again(tally, &args, path) == NB_OK, "%s", nb_error_text());
+	ck_assert_uint_eq(tally->crashes, 1);
+	ck_assert_uint_eq(told.count, part != NULL);
+	ck_assert_msg(part == NULL || strstr(told.text, part) != NULL, "%s", told.text);
+}
+
+START_TEST(what_is_kept_comes_back_as_it_was)
+{
+	struct nb_crash_kept kept;
+	struct nb_crash_tally tally;
+	char *path;
+	size_t size;
+	begin("round_trip");
+	uint8_t *log = file_get("database/log", &size);
+	ck_assert_int_eq(keep(&path, "database"), NB_OK);
+	ck_assert_str_eq(path, "found/keeper-process-8");
+	ck_assert_int_eq(entries_of(path), 2);
+	ck_assert_int_eq(access("database", F_OK), -1); /* it was moved */
+	file_is("found/keeper-process-8/database/log", log, size);
+	free(log);
+
+	ck_assert_int_eq(nb_crash_kept_read(&kept, path), NB_OK);
+	ck_assert_str_eq(kept.driver, odd);
+	ck_assert_uint_eq(kept.engine_option_count, 3);
+	ck_assert_str_eq(kept.engine_options[0], "defect=none");
+	ck_assert_str_eq(kept.engine_options[1], odd);
+	ck_assert_str_eq(kept.engine_options[2], "");
+	ck_assert_uint_eq(kept.durability, NB_DUR_PROCESS);
+	ck_assert_uint_eq(kept.how, NB_CRASH_KILL);
+	ck_assert_uint_eq(kept.file_system, NB_CRASH_POSIX);
+	ck_assert_uint_eq(kept.round, 7);
+	ck_assert_uint_eq(kept.seed, UINT64_MAX);
+	nb_crash_kept_clear(&kept);
+
+	finds_again(&tally, path, NULL);
+	uint64_t acknowledged = crash_rig_writes(&chain.plan, OLD_OPS, OLD_OPS + OPS);
+	ck_assert_uint_eq(tally.acknowledged, acknowledged);
+	ck_assert_uint_eq(tally.survived, acknowledged);
+	struct crash_op op;
+	crash_op_make(&op, &chain.plan, 0, OLD_OPS + OPS);
+	ck_assert_uint_eq(tally.in_flight, op.count);
+	nb_crash_tally_clear(&tally);
+	free(path);
+	end();
+}
+END_TEST
+
+/* A key that is written in no operation of the last round: what it has is known by that. */
+START_TEST(what_keys_had_before_the_round_comes_back)
+{
+	struct nb_crash_tally tally;
+	unsigned char bytes[CRASH_KEY_MAX];
+	char *path, part[64];
+	begin("before");
+	uint32_t key = 0;
+	uint64_t write = 0;
+	for (; key < chain.plan.keys; key++) {
+		write = crash_rig_last(&chain.plan, 1, key, OLD_OPS);
+		if (write != 0 && write == crash_rig_last(&chain.plan, 1, key, OLD_OPS + OPS))
+			break;
+	}
+	ck_assert_uint_lt(key, chain.plan.keys);
+	struct nb_slice name = {.data = bytes};
+	name.size = crash_key_make(bytes, &chain.plan, 1, key);
+	crash_rig_tamper(&chain, name, NULL);
+	ck_assert_int_eq(keep(&path, "database"), NB_OK);
+	snprintf(part, sizeof(part), "is gone: before this round it was of operation %u,",
+		(unsigned)crash_write_op(write));
+	finds_again(&tally, path, part);
+	ck_assert_str_eq(told.when, odd);
+	ck_assert_uint_eq(tally.wrong[NB_CRASH_LOST], 1);
+	ck_assert_uint_eq(tally.lost, 1);
+	nb_crash_tally_clear(&tally);
+	free(path);
+	end();
+}
+END_TEST
+
+START_TEST(same_round_is_kept_beside_the_first)
+{
+	char *first, *second;
+	begin("twice");
+	ck_assert_int_eq(mkdir("other", 0700), 0);
+	ck_assert_int_eq(keep(&first, "database"), NB_OK);
+	ck_assert_int_eq(keep(&second, "other"), NB_OK);
+	ck_assert_str_eq(second, "found/keeper-process-8-2");
+	ck_assert_int_eq(access("found/keeper-process-8/database/log", F_OK), 0);
+	free(first);
+	free(second);
+	end();
+}
+END_TEST
+
+START_TEST(what_cannot_be_kept_leaves_nothing)
+{
+	char *path;
+	begin("in_part");
+	ck_assert_int_eq(keep(&path, "nowhere"), NB_FAIL); /* crash.json is written by then */
+	ck_assert_int_eq(entries_of("found"), 0);
+	ck_assert_int_eq(rmdir("found"), 0);
+	file_put("found", "", 0);
+	ck_assert_int_eq(keep(&path, "database"), NB_FAIL);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "found: no directory can be made in it"));
+	ck_assert_int_eq(access("database/log", F_OK), 0);
+	end();
+}
+END_TEST
+
+/* ---- damage ---- */
+
+static char *kept_path;
+static json_t *whole; /* crash.json */
+
+static void
+begin_damage(const char *name)
+{
+	char path[256];
+	begin(name);
+	ck_assert_int_eq(keep(&kept_path, "database"), NB_OK);
+	snprintf(path, sizeof(path), "%s/crash.json", kept_path);
+	whole = json_load_file(path, 0, NULL);
+	ck_assert_ptr_nonnull(whole);
+}
+
+static void
+end_damage(void)
+{
+	json_decref(whole);
+	free(kept_path);
+	end();
+}
+
+static void
+put_json(const json_t *json)
+{
+	char path[256];
+	snprintf(path, sizeof(path), "%s/crash.json", kept_path);
+	ck_assert_int_eq(json_dump_file(json, path, 0), 0);
+}
+
+/** Write it with the member at `place`, "sessions.0.start", as `value` has it; NULL: without. */
+static void
+put_damaged(const char *place, const char *value)
+{
+	char names[64], *rest = names;
+	strcpy(names, place);
+	json_t *damaged = json_deep_copy(whole), *at = damaged, *new = NULL;
+	if (value != NULL)
+		new = json_loads(value, JSON_DECODE_ANY, NULL);
+	ck_assert_msg(value == NULL || new != NULL, "%s", value);
+	for (char *name = strsep(&rest, "."); rest != NULL; name = strsep(&rest, "."))
+		at = json_is_array(at) ? json_array_get(at, strtoul(name, NULL, 10))
+				       : json_object_get(at, name);
+	const char *last = strrchr(place, '.') != NULL ? strrchr(place, '.') + 1 : place;
+	int rc;
+	if (json_is_array(at))
+		rc = new != NULL ? json_array_set_new(at, strtoul(last, NULL, 10), new)
+				 : json_array_remove(at, strtoul(last, NULL, 10));
+	else
+		rc = new != NULL ? json_object_set_new(at, last, new)
+				 : json_object_del(at, last);
+	ck_assert_msg(rc == 0, "%s", place);
+	put_json(damaged);
+	json_decref(damaged);
+}
+
+/** By who asks for the engine, or else by who has it and checks again. */
+static int
+read_all(void)
+{
+	struct nb_crash_kept kept;
+	struct nb_crash_tally tally;
+	struct nb_crash_args args = crash_rig_args(NB_DUR_PROCESS);
+	int rc = nb_crash_kept_read(&kept, kept_path);
+	if (rc != NB_OK)
+		return rc;
+	nb_crash_kept_clear(&kept);
+	rc = nb_crash_again(&tally, &args, kept_path);
+	nb_crash_tally_clear(&tally);
+	return rc;
+}
+
+static void
+is_refused(const char *place, const char *value)
+{
+	put_damaged(place, value);
+	ck_assert_msg(read_all() == NB_ERR_USAGE, "%s: %s", place,
+		value != NULL ? value : "left out");
+	ck_assert_str_eq(nb_error_text(),
+		"found/keeper-process-8/crash.json is not of a crash that was kept, or was "
+		"changed");
+}
+
+/* What no member of a kind may be, first of all not there. */
+enum { DAMAGES = 12 };
+
+static const char *const no_texts[DAMAGES] = {NULL, "null", "5", "[]"};
+static const char *const no_names[DAMAGES] = {NULL, "null", "1", "\"\"", "\"Process\""};
+static const char *const no_numbers[DAMAGES] = {NULL, "null", "5", "\"\"", "\"-1\"", "\"+1\"",
+	"\" 1\"", "\"1 \"", "\"0x10\"", "\"1.0\"", "\"18446744073709551616\""};
+static const char *const no_counts[DAMAGES] = {
+	NULL, "null", "\"1\"", "-1", "1.0", "true", "9223372036854775807"};
+static const char *const no_streams[DAMAGES] = {NULL, "null", "\"1\"", "1.0"};
+static const char *const no_bools[DAMAGES] = {NULL, "null", "1", "\"true\""};
+static const char *const no_lists[DAMAGES] = {NULL, "null", "{}", "\"\"", "[7]"};
+static const char *const no_objects[DAMAGES] = {NULL, "null", "{}", "[]", "7"};
+
+START_TEST(each_member_that_was_changed_is_refused)
+{
+	static const struct {
+		const char *place, *const *damages;
+	} members[] = {
+		{"mininb", no_objects},
+		{"mininb.kind", no_names},
+		{"mininb.version", no_texts},
+		{"mininb.stream", no_streams},
+		{"driver", no_texts},
+		{"engine", no_texts},
+		{"options", no_lists},
+		{"options.1", no_texts + 1},
+		{"durability", no_names},
+		{"how", no_names},
+		{"file_system", no_names},
+		{"seed", no_numbers},
+		{"round", no_counts},
+		{"when", no_texts},
+		{"is_made", no_bools},
+		{"plan", no_objects},
+		{"plan.seed", no_numbers},
+		{"plan.sessions", no_counts},
+		{"plan.keys", no_counts},
+		{"plan.value_size_max", no_numbers},
+		{"plan.key_size_max", no_counts},
+		{"plan.has_batches", no_bools},
+		{"plan.is_atomic", no_bools},
+		{"sessions", no_lists},
+		{"sessions.1", no_objects},
+		{"sessions.0.start", no_counts},
+		{"sessions.0.acked", no_counts},
+		{"sessions.1.begun", no_counts},
+		{"sessions.1.last", no_lists},
+		{"sessions.1.last.39", no_counts},
+	};
+	begin_damage("members");
+	ck_assert_msg(read_all() == NB_OK, "%s", nb_error_text());
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+		const char *const *damages = members[i].damages;
+		is_refused(members[i].place, damages[0]);
+		for (size_t k = 1; k < DAMAGES && damages[k] != NULL; k++)
+			is_refused(members[i].place, damages[k]);
+	}
+	end_damage();
+}
+END_TEST
+
+START_TEST(number_beyond_what_it_may_be_is_refused)
+{
+	static const struct {
+		const char *place, *value;
+	} numbers[] = {
+		{"round", "4294967296"}, {"plan.sessions", "0"},
+		{"plan.sessions", "1"}, /* there are two */
+		{"plan.sessions", "3"}, {"plan.sessions", "17"}, {"plan.keys", "0"},
+		{"plan.keys", "39"}, /* there are 40 */
+		{"plan.keys", "4097"}, {"plan.key_size_max", "3"}, {"plan.key_size_max", "257"},
+		{"sessions.0.start", "46"}, /* 45 had returned */
+		{"sessions.0.acked", "47"}, /* 46 were begun */
+		{"sessions.1.begun", "44"}, {"sessions.1.begun", "100000001"},
+		{"sessions.0.last.0", "201"}, /* the first write of operation 25 */
+	};
+	begin_damage("numbers");
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		is_refused(numbers[i].place, numbers[i].value);
+	end_damage();
+}
+END_TEST
+
+START_TEST(file_that_was_cut_is_refused)
+{
+	char path[256];
+	size_t size;
+	begin_damage("cut");
+	snprintf(path, sizeof(path), "%s/crash.json", kept_path);
+	uint8_t *bytes = file_get(path, &size);
+	for (size_t left = 0; left < size - 2; left += 1 + left / 10) {
+		file_put(path, bytes, left);
+		ck_assert_int_eq(read_all(), NB_ERR_USAGE);
+		ck_assert_ptr_nonnull(strstr(nb_error_text(), "/crash.json: line "));
+	}
+	file_put(path, bytes, size);
+	ck_assert_int_eq(read_all(), NB_OK);
+	free(bytes);
+	end_damage();
+}
+END_TEST
+
+START_TEST(database_that_is_gone_is_told)
+{
+	char from[256];
+	begin_damage("gone");
+	snprintf(from, sizeof(from), "%s/database", kept_path);
+	ck_assert_int_eq(rename(from, "elsewhere"), 0);
+	ck_assert_int_eq(read_all(), NB_FAIL);
+	ck_assert_msg(strstr(nb_error_text(), from) != NULL, "%s", nb_error_text());
+	end_damage();
+}
+END_TEST
+
+/* Its members may mean something else, so what is wrong with them is not what is told. */
+START_TEST(what_another_mininb_kept_is_refused_by_its_version)
+{
+	begin_damage("version");
+	json_object_del(whole, "plan");
+	json_object_set_new(whole, "mininb",
+		json_pack("{s:s, s:s, s:i}", "kind", "crash", "version", "77.1", "stream",
+			CRASH_STREAM + 1));
+	put_json(whole);
+	ck_assert_int_eq(read_all(), NB_ERR_USAGE);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(),
+		"found/keeper-process-8 was kept by mininb 77.1, and mininb "));
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "check it again with 77.1"));
+	struct nb_crash_tally tally;
+	struct nb_crash_args args = crash_rig_args(NB_DUR_PROCESS);
+	ck_assert_int_eq(nb_crash_again(&tally, &args, kept_path), NB_ERR_USAGE);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "was kept by mininb 77.1"));
+	nb_crash_tally_clear(&tally);
+	end_damage();
+}
+END_TEST
+
+/* Not opened would be a finding, and the engine be accused of what it does not promise. */
+START_TEST(level_that_is_no_longer_offered_is_refused)
+{
+	struct nb_crash_tally tally;
+	begin_damage("level");
+	struct nb_engine other = *crash_rig_engine();
+	struct nb_crash_args args = crash_rig_args(NB_DUR_COMMIT);
+	args.engine = &other;
+	other.durabilities = NB_DUR_BIT(NB_DUR_COMMIT);
+	crash_rig_forget();
+	ck_assert_int_eq(nb_crash_again(&tally, &args, kept_path), NB_UNSUPPORTED);
+	ck_assert_str_eq(
+		nb_error_text(), "durability process: keeper cannot give it; it gives: commit");
+	nb_crash_tally_clear(&tally);
+	other.name = "another";
+	ck_assert_int_eq(nb_crash_again(&tally, &args, kept_path), NB_ERR_USAGE);
+	ck_assert_str_eq(nb_error_text(),
+		"found/keeper-process-8 is of the engine keeper, not of another");
+	nb_crash_tally_clear(&tally);
+	ck_assert_uint_eq(told.count, 0);
+	end_damage();
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int status = UNIT_RUN("crash_keep", what_is_kept_comes_back_as_it_was,
+		what_keys_had_before_the_round_comes_back, same_round_is_kept_beside_the_first,
+		what_cannot_be_kept_leaves_nothing, each_member_that_was_changed_is_refused,
+		number_beyond_what_it_may_be_is_refused, file_that_was_cut_is_refused,
+		database_that_is_gone_is_told,
+		what_another_mininb_kept_is_refused_by_its_version,
+		level_that_is_no_longer_offered_is_refused);
+	scratch_leave();
+	return status;
+}
