@@ -31,6 +31,7 @@ struct room {
 	struct crash_report report;
 	int32_t failed;         /* of our own: no memory */
 	uint32_t is_seen;       /* `last` holds */
+	uint32_t is_done;       /* it has come to its own end, and to no exit() of the engine */
 	char doing[DOING_SIZE]; /* for who finds it dead */
 	uint64_t last[];
 };
@@ -460,6 +461,7 @@ be_looker(struct look *look)
 		_exit(EXIT_FAILURE);
 	}
 	look_at_all(look);
+	look->room->is_done = 1;
 	_exit(EXIT_SUCCESS);
 }
 
@@ -484,6 +486,8 @@ watch(struct room *room, pid_t pid, uint64_t timeout_ns)
 	if (room->failed != NB_OK)
 		return error_set(NB_FAIL, "out of memory");
 	process_describe_end(text, sizeof(text), how, status, timeout_ns);
+	if (text[0] == '\0' && !room->is_done)
+		snprintf(text, sizeof(text), "the engine ended the process with status 0");
 	if (text[0] != '\0') {
 		crash_report_wrong(
 			&room->report, NB_CRASH_NOT_OPENED, "in %s %s", room->doing, text);
