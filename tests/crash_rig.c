@@ -181,7 +181,7 @@ crash_rig_writes(const struct crash_plan *plan, uint64_t from, uint64_t to)
 {
 	struct crash_op op;
 	uint64_t count = 0;
-	for (uint32_t s = 0; s < SESSIONS; s++)
+	for (uint32_t s = 0; s < plan->sessions; s++)
 		for (uint64_t i = from; i < to; i++) {
 			crash_op_make(&op, plan, s, i);
 			count += op.count;

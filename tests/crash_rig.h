@@ -61,7 +61,7 @@ crash_rig_end(struct crash_rig_chain *chain);
 uint64_t
 crash_rig_last(const struct crash_plan *plan, uint32_t session, uint32_t index, uint64_t ops);
 
-/** Writes in operations `from` to `to - 1` of both sessions. */
+/** Writes in operations `from` to `to - 1` of all sessions. */
 uint64_t
 crash_rig_writes(const struct crash_plan *plan, uint64_t from, uint64_t to);
 

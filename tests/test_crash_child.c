@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The process that writes: what it tells of itself on the board, however it ends, is what its
+ * database has.
+ */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "check/suite.h"
+#include "crash_rig.h"
+#include "scratch.h"
+#include "unit.h"
+
+enum { OPS = 30 };
+
+static struct crash_rig_chain chain;
+static struct crash_board *board;
+static const struct nb_engine *right; /* which those below stand before */
+static struct nb_engine wrong;
+static uint32_t directories;
+
+/** A new database for one session, which is all that the engine takes at a time. */
+static void
+begin_chain(void)
+{
+	static char path[16];
+	snprintf(path, sizeof(path), "database%u", directories++);
+	crash_rig_begin(&chain, path);
+	chain.plan.sessions = 1;
+	chain.subject.engine = &wrong;
+	wrong = *right;
+}
+
+static void
+begin(const char *name)
+{
+	scratch_fresh(name);
+	crash_rig_load("keeper", "defect", "none");
+	right = crash_rig_engine();
+	begin_chain();
+	ck_assert_int_eq(crash_board_new(&board), NB_OK);
+}
+
+static void
+end(void)
+{
+	crash_board_delete(board);
+	crash_rig_end(&chain);
+	crash_rig_unload();
+}
+
+static int
+await(pid_t pid)
+{
+	int status;
+	ck_assert_int_gt(pid, 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/** Let it write; its end, if it is to have one before it is done, begins at `where`. */
+static int
+write_round(uint32_t where, uint64_t kill_ops, uint64_t kill_ns)
+{
+	crash_board_begin(board, &chain.state);
+	board->kill_where = where;
+	board->kill_ops = kill_ops;
+	board->kill_ns = kill_ns;
+	pid_t parent = getpid(), pid = fork();
+	if (pid == 0) {
+		crash_child_begin(parent);
+		crash_child(&chain.subject, &chain.state, board, chain.path, OPS);
+	}
+	int status = await(pid);
+	crash_moment_read(&chain.moment, board, chain.plan.sessions);
+	return status;
+}
+
+static void
+ended_with(int status, int wanted)
+{
+	ck_assert_msg(WIFEXITED(status), "%d: %s", status, board->text);
+	ck_assert_msg(WEXITSTATUS(status) == wanted, "%s", board->text);
+}
+
+static void
+was_killed(int status)
+{
+	ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "%d: %s", status,
+		board->text);
+}
+
+/** All that the board says has returned is there, and the chain goes on from it. */
+static void
+has_what_returned(uint64_t from, uint64_t to)
+{
+	struct crash_report report;
+	ck_assert_uint_eq(chain.moment.acked[0], to);
+	ck_assert_int_eq(
+		crash_verify(&report, &chain.subject, &chain.state, &chain.moment, chain.path),
+		NB_OK);
+	ck_assert_msg(report.wrongs == 0, "%s", report.text);
+	ck_assert_uint_eq(report.acknowledged, crash_rig_writes(&chain.plan, from, to));
+	ck_assert_uint_eq(report.survived, report.acknowledged);
+}
+
+START_TEST(writer_does_its_operations_and_goes_on_from_there)
+{
+	begin("rounds");
+	for (uint64_t round = 0; round < 2; round++) {
+		ended_with(write_round(CRASH_NEVER, 0, 0), EXIT_SUCCESS);
+		ck_assert_int_eq(board->failed, NB_OK);
+		ck_assert_uint_eq(board->is_open, 1);
+		ck_assert_uint_eq(board->is_closing, 1);
+		ck_assert_uint_gt(board->open_ns, 0);
+		ck_assert_uint_gt(board->close_ns, 0);
+		ck_assert_uint_eq(chain.moment.begun[0], (round + 1) * OPS);
+		has_what_returned(round * OPS, (round + 1) * OPS);
+	}
+	end();
+}
+END_TEST
+
+START_TEST(end_comes_where_it_was_drawn)
+{
+	begin("ends");
+	was_killed(write_round(CRASH_IN_OPEN, 0, 0));
+	ck_assert_uint_eq(board->is_opening, 1);
+	ck_assert_uint_eq(board->is_open, 0);
+	ck_assert_uint_eq(chain.moment.begun[0], 0);
+
+	was_killed(write_round(CRASH_IN_MIDST, 10, 0));
+	ck_assert_uint_eq(board->is_closing, 0);
+	ck_assert_uint_eq(chain.moment.begun[0], 10);
+	has_what_returned(0, 10);
+
+	was_killed(write_round(CRASH_IN_CLOSE, 0, 0));
+	ck_assert_uint_eq(board->is_closing, 1);
+	ck_assert_uint_eq(board->close_ns, 0);
+	has_what_returned(10, 10 + OPS);
+	end();
+}
+END_TEST
+
+static int
+open_hanging(struct nb_db **out, const struct nb_open_args *args)
+{
+	int rc = right->open(out, args);
+	while (rc == NB_OK)
+		pause();
+	return rc;
+}
+
+START_TEST(end_comes_in_a_call_that_does_not_return)
+{
+	begin("hangs");
+	wrong.open = open_hanging;
+	was_killed(write_round(CRASH_IN_OPEN, 0, 1000 * 1000));
+	ck_assert_uint_eq(board->is_open, 0);
+	ck_assert_uint_eq(board->open_ns, 0);
+	end();
+}
+END_TEST
+
+/* ---- verbs that fail ---- */
+
+static int
+out_of_luck(void)
+{
+	return (suite_host.fail)(NB_FAIL, "out of luck"); /* no macro of Check */
+}
+
+static int
+open_failing(struct nb_db **out, const struct nb_open_args *args)
+{
+	(void)out;
+	(void)args;
+	return out_of_luck();
+}
+
+static int
+session_open_failing(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	(void)out;
+	(void)db;
+	(void)id;
+	return out_of_luck();
+}
+
+static int
+session_close_failing(struct nb_session *session)
+{
+	(void)session;
+	return out_of_luck();
+}
+
+static int
+db_failing(struct nb_db *db)
+{
+	(void)db;
+	return out_of_luck();
+}
+
+static int
+flush_failing(struct nb_db *db, uint32_t upto)
+{
+	(void)db;
+	(void)upto;
+	return out_of_luck();
+}
+
+static int
+flush_unsupported(struct nb_db *db, uint32_t upto)
+{
+	(void)db;
+	(void)upto;
+	return NB_UNSUPPORTED;
+}
+
+static uint32_t calls; /* in the process that writes */
+
+static int
+put_failing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return calls++ < 5 ? right->put(session, key, value) : out_of_luck();
+}
+
+static int
+put_not_finding(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	(void)session;
+	(void)key;
+	(void)value;
+	return NB_NOT_FOUND;
+}
+
+static int
+put_in_conflict(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return ++calls % 100 == 0 ? right->put(session, key, value) : NB_CONFLICT;
+}
+
+static int
+del_failing(struct nb_session *session, struct nb_slice key)
+{
+	(void)session;
+	(void)key;
+	return out_of_luck();
+}
+
+static int
+del_not_finding(struct nb_session *session, struct nb_slice key)
+{
+	int rc = right->del(session, key);
+	return rc == NB_OK ? NB_NOT_FOUND : rc;
+}
+
+static int
+batch_failing(
+	struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	(void)session;
+	(void)writes;
+	(void)count;
+	(void)flags;
+	return out_of_luck();
+}
+
+/** With some verbs of another one. */
+static void
+replace_verbs(const struct nb_engine *by)
+{
+	wrong.open = by->open != NULL ? by->open : right->open;
+	wrong.session_open = by->session_open != NULL ? by->session_open : right->session_open;
+	wrong.put = by->put != NULL ? by->put : right->put;
+	wrong.del = by->del != NULL ? by->del : right->del;
+	wrong.batch = by->batch != NULL ? by->batch : right->batch;
+	wrong.flush = by->flush;
+	wrong.checkpoint = by->checkpoint;
+	wrong.session_close = by->session_close != NULL ? by->session_close
+							: right->session_close;
+	wrong.close = by->close != NULL ? by->close : right->close;
+}
+
+START_TEST(verb_that_fails_is_told_with_its_text)
+{
+	static const struct {
+		struct nb_engine by;
+		const char *text;
+		uint64_t flying; /* begun, and not returned */
+	} failures[] = {
+		{{.open = open_failing}, "open answered NB_FAIL (out of luck)", 0},
+		{{.session_open = session_open_failing},
+			"session_open answered NB_FAIL (out of luck)", 0},
+		{{.put = put_failing}, "put answered NB_FAIL (out of luck)", 1},
+		{{.put = put_not_finding}, "put answered NB_NOT_FOUND", 1},
+		{{.del = del_failing}, "del answered NB_FAIL (out of luck)", 1},
+		{{.batch = batch_failing}, "batch answered NB_FAIL (out of luck)", 1},
+		{{.flush = flush_failing}, "flush answered NB_FAIL (out of luck)", 0},
+		{{.checkpoint = db_failing}, "checkpoint answered NB_FAIL (out of luck)", 0},
+		{{.session_close = session_close_failing},
+			"session_close answered NB_FAIL (out of luck)", 0},
+		{{.close = db_failing}, "close answered NB_FAIL (out of luck)", 0},
+	};
+	begin("fails");
+	for (size_t i = 0; i < sizeof(failures) / sizeof(*failures); i++) {
+		crash_rig_end(&chain);
+		begin_chain();
+		replace_verbs(&failures[i].by);
+		ended_with(write_round(CRASH_NEVER, 0, 0), EXIT_FAILURE);
+		ck_assert_int_ne(board->failed, NB_OK);
+		ck_assert_str_eq(board->text, failures[i].text);
+		ck_assert_uint_eq(
+			chain.moment.begun[0] - chain.moment.acked[0], failures[i].flying);
+	}
+	end();
+}
+END_TEST
+
+START_TEST(answer_that_is_no_failure_goes_on)
+{
+	begin("answers");
+	wrong.put = put_in_conflict; /* tried again */
+	wrong.del = del_not_finding;
+	wrong.flush = flush_unsupported;
+	ended_with(write_round(CRASH_NEVER, 0, 0), EXIT_SUCCESS);
+	wrong = *right;
+	has_what_returned(0, OPS);
+	end();
+}
+END_TEST
+
+/* ---- the recovery that is killed ---- */
+
+static pid_t
+start_recovery(uint32_t where)
+{
+	crash_board_begin(board, &chain.state);
+	board->kill_where = where;
+	pid_t parent = getpid(), pid = fork();
+	if (pid == 0) {
+		crash_child_begin(parent);
+		crash_child_recover(&chain.subject, board, chain.path);
+	}
+	return pid;
+}
+
+START_TEST(recovery_stays_open_until_it_is_killed)
+{
+	begin("recovery");
+	ended_with(await(start_recovery(CRASH_NEVER)), EXIT_FAILURE); /* it makes none */
+	ck_assert_str_eq(board->text, "open answered NB_FAIL (there is no log)");
+	was_killed(write_round(CRASH_IN_CLOSE, 0, 0));
+
+	pid_t pid = start_recovery(CRASH_NEVER);
+	while (__atomic_load_n(&board->is_open, __ATOMIC_ACQUIRE) == 0) {
+		ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
+		usleep(200);
+	}
+	ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
+	kill(pid, SIGKILL);
+	was_killed(await(pid));
+
+	was_killed(await(start_recovery(CRASH_IN_OPEN)));
+	ck_assert_uint_eq(board->is_open, 0);
+	has_what_returned(0, OPS);
+	end();
+}
+END_TEST
+
+START_TEST(child_whose_parent_is_gone_does_nothing)
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		crash_child_begin(getpid()); /* which is not its parent */
+		_exit(EXIT_SUCCESS);
+	}
+	int status = await(pid);
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int status = UNIT_RUN("crash_child", writer_does_its_operations_and_goes_on_from_there,
+		end_comes_where_it_was_drawn, end_comes_in_a_call_that_does_not_return,
+		verb_that_fails_is_told_with_its_text, answer_that_is_no_failure_goes_on,
+		recovery_stays_open_until_it_is_killed,
+		child_whose_parent_is_gone_does_nothing);
+	scratch_leave();
+	return status;
+}
