@@ -357,18 +357,55 @@ crash_print_findings(FILE *out, const struct crash_rows *rows)
 
 /* ---- JSON ---- */
 
+/** Bytes of the character that begins here; 0 if none does: Unicode standard, table 3-7. */
+static size_t
+character(const unsigned char *at)
+{
+	static const struct {
+		unsigned char first, last; /* its first byte, */
+		unsigned char least, most; /* and its second */
+		unsigned char length;
+	} forms[] = {
+		{0xc2, 0xdf, 0x80, 0xbf, 2},
+		{0xe0, 0xe0, 0xa0, 0xbf, 3},
+		{0xe1, 0xec, 0x80, 0xbf, 3},
+		{0xed, 0xed, 0x80, 0x9f, 3},
+		{0xee, 0xef, 0x80, 0xbf, 3},
+		{0xf0, 0xf0, 0x90, 0xbf, 4},
+		{0xf1, 0xf3, 0x80, 0xbf, 4},
+		{0xf4, 0xf4, 0x80, 0x8f, 4},
+	};
+	const size_t count = sizeof(forms) / sizeof(*forms);
+	size_t form = 0, length = 2;
+	while (form < count && (at[0] < forms[form].first || at[0] > forms[form].last))
+		form++;
+	if (form == count)
+		return at[0] < 0x80;
+	if (at[1] < forms[form].least || at[1] > forms[form].most)
+		return 0;
+	while (length < forms[form].length && (at[length] & 0xc0) == 0x80)
+		length++;
+	return length == forms[form].length ? length : 0;
+}
+
+/** What an engine says may be any bytes: those of no character are told as results tell them,
+ * by one of the private use area. */
 static void
 put_text(FILE *out, const char *name, const char *text, const char *behind)
 {
+	const unsigned char *at = (const unsigned char *)text;
 	fprintf(out, "\"%s\": \"", name);
-	for (; *text != '\0'; text++) {
-		unsigned char c = (unsigned char)*text;
-		if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < ' ')
-			fprintf(out, "\\u%04x", c);
+	while (*at != '\0') {
+		size_t length = character(at);
+		if (length == 0)
+			fprintf(out, "\\uef%02x", *at);
+		else if (*at == '"' || *at == '\\')
+			fprintf(out, "\\%c", *at);
+		else if (*at < ' ')
+			fprintf(out, "\\u%04x", *at);
 		else
-			fputc(c, out);
+			fwrite(at, 1, length, out);
+		at += length + (length == 0);
 	}
 	fprintf(out, "\"%s", behind);
 }

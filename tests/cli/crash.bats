@@ -100,6 +100,22 @@ counted()
 	contains "$output" --moment=timed
 }
 
+@test "bytes that are no characters come back from what is kept, and harm no JSON" {
+	local place=$'pl\xe9ce'
+	mkdir "$place"
+	cp "$(plugin keeper)" "$place"
+	mininb 3 crash -d "./$place/keeper.so" --durability=process -o defect=refuses --rounds=1 \
+		--ops=50 --output=found.json
+	python3 - <<-'EOF'
+		import json
+		found = json.load(open("found.json", encoding="utf-8"))
+		assert found["engines"][0]["driver"] == "./pl\uefe9ce/keeper.so"
+		json.load(open("mininb-crash/keeper-process-1/crash.json", encoding="utf-8"))
+	EOF
+	refuses "mininb-crash/keeper-process-1 is of the plugin ./$place/keeper.so" \
+		crash --again=mininb-crash/keeper-process-1
+}
+
 @test "of each kind of loss that is not promised one is told and kept" {
 	mininb 0 crash -d "$(plugin keeper)" --durability=none -o defect=drifts --rounds=12 --ops=50
 	equals "$(grep -c 'unstable (not promised' <<<"$output")" 1
