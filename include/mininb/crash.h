@@ -181,7 +181,8 @@ nb_crash_tally_clear(struct nb_crash_tally *tally);
 /**
  * Check what was kept in directory `kept` once more: its database is copied, opened
  * and held against what was written, which gives the same finding again. The engine is
- * args->engine; NB_ERR_USAGE if it is not the one that made it.
+ * args->engine; NB_ERR_USAGE if it is not the one that made it, NB_UNSUPPORTED if it no longer
+ * offers the level.
  */
 NB_MUST_CHECK int
 nb_crash_again(struct nb_crash_tally *out, const struct nb_crash_args *args, const char *kept);
@@ -197,7 +198,10 @@ struct nb_crash_kept {
 	uint64_t seed;
 };
 
-/** NB_ERR_USAGE: the directory holds no such thing. */
+/**
+ * NB_ERR_USAGE: the directory holds no such thing, or what a mininb has kept that writes other
+ * operations than this one.
+ */
 NB_MUST_CHECK int
 nb_crash_kept_read(struct nb_crash_kept *out, const char *kept);
 
