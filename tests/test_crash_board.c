@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a writer has begun and done is known, however it ends. */
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "crash/crash.h"
 #include "unit.h"
 
@@ -50,9 +52,28 @@ START_TEST(a_round_begins_where_the_one_before_ended)
 }
 END_TEST
 
+START_TEST(only_who_closed_has_ended_well)
+{
+	char text[CRASH_TEXT_SIZE];
+	struct crash_board *board;
+	ck_assert_int_eq(crash_board_new(&board), NB_OK);
+	crash_board_describe_end(text, board, PROCESS_ENDED, 0, 1);
+	ck_assert_str_eq(text, "the engine ended the process with status 0");
+	board->is_done = 1;
+	crash_board_describe_end(text, board, PROCESS_ENDED, 0, 1);
+	ck_assert_str_eq(text, "");
+	crash_board_describe_end(text, board, PROCESS_ENDED, SIGTERM, 1);
+	ck_assert_ptr_nonnull(strstr(text, "ended by signal 15"));
+	strcpy(board->text, "put answered NB_FAIL");
+	crash_board_describe_end(text, board, PROCESS_ENDED, 1 << 8, 1);
+	ck_assert_str_eq(text, board->text);
+	crash_board_delete(board);
+}
+END_TEST
+
 int
 main(void)
 {
 	return UNIT_RUN("crash_board", what_was_done_before_a_kill_is_seen,
-		a_round_begins_where_the_one_before_ended);
+		a_round_begins_where_the_one_before_ended, only_who_closed_has_ended_well);
 }

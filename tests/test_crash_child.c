@@ -63,9 +63,7 @@ static int
 write_round(uint32_t where, uint64_t kill_ops, uint64_t kill_ns)
 {
 	crash_board_begin(board, &chain.state);
-	board->kill_where = where;
-	board->kill_ops = kill_ops;
-	board->kill_ns = kill_ns;
+	board->end = (struct crash_end){.where = where, .ops = kill_ops, .ns = kill_ns};
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
 		crash_child_begin(parent);
@@ -336,7 +334,7 @@ static pid_t
 start_recovery(uint32_t where)
 {
 	crash_board_begin(board, &chain.state);
-	board->kill_where = where;
+	board->end.where = where;
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
 		crash_child_begin(parent);

@@ -259,6 +259,21 @@ START_TEST(engine_that_fails_before_a_crash_is_no_finding)
 }
 END_TEST
 
+START_TEST(engine_that_ends_the_process_well_has_not_done_its_writes)
+{
+	static const char wanted[] = "the engine ended the process with status 0";
+	struct nb_crash_tally tally;
+	scratch_fresh("leaves");
+	load("leaves");
+	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 30);
+	int rc = crash(&tally, &args); /* on a new database, or on one after a crash */
+	ck_assert(rc == NB_FAIL || tally.wrong[NB_CRASH_NOT_WRITABLE] > 0);
+	ck_assert_ptr_nonnull(strstr(rc == NB_FAIL ? nb_error_text() : told.text, wanted));
+	nb_crash_tally_clear(&tally);
+	crash_rig_unload();
+}
+END_TEST
+
 START_TEST(every_wrong_has_a_name)
 {
 	for (uint32_t i = 0; i < NB_CRASH_WRONGS; i++)
@@ -275,6 +290,7 @@ main(void)
 		right_engine_passes_at_each_level, nothing_is_promised_by_none,
 		what_is_kept_finds_the_same_again, edited_evidence_is_refused,
 		what_cannot_be_tried_is_refused, engine_that_fails_before_a_crash_is_no_finding,
+		engine_that_ends_the_process_well_has_not_done_its_writes,
 		every_wrong_has_a_name);
 	scratch_leave();
 	return status;

@@ -4,9 +4,11 @@
  * was begun and what has returned is known however the writer ends. A store that was done
  * before SIGKILL is there: the page belongs to both.
  */
+#include <stdio.h>
 #include <sys/mman.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "crash/crash.h"
 
 int
@@ -33,4 +35,16 @@ crash_board_begin(struct crash_board *board, const struct crash_state *state)
 	*board = (struct crash_board){.failed = NB_OK};
 	for (uint32_t i = 0; i < state->plan->sessions; i++)
 		board->marks[i].begun = board->marks[i].acked = state->start[i];
+}
+
+void
+crash_board_describe_end(char text[CRASH_TEXT_SIZE], const struct crash_board *board, int how,
+	int status, uint64_t timeout_ns)
+{
+	process_describe_end(text, CRASH_TEXT_SIZE, how, status, timeout_ns);
+	bool is_done = __atomic_load_n(&board->is_done, __ATOMIC_ACQUIRE) != 0;
+	if (text[0] == '\0' && !is_done)
+		snprintf(text, CRASH_TEXT_SIZE, "the engine ended the process with status 0");
+	else if (text[0] != '\0' && board->text[0] != '\0')
+		snprintf(text, CRASH_TEXT_SIZE, "%s", board->text);
 }

@@ -273,6 +273,7 @@ crash_child(const struct crash_subject *subject, const struct crash_state *state
 	__atomic_store_n(&board->is_open, 1, __ATOMIC_RELEASE);
 	run_writers(writers, count, board);
 	finish(writers, count, db, board);
+	__atomic_store_n(&board->is_done, 1, __ATOMIC_RELEASE);
 	_exit(EXIT_SUCCESS);
 }
 

@@ -146,6 +146,7 @@ struct crash_board {
 	uint32_t is_opening;  /* atomic: the writer is about to open */
 	uint32_t is_open;     /* atomic: the writer's database is open */
 	uint32_t is_closing;  /* atomic: the writer has done all, and flushes and closes */
+	uint32_t is_done;     /* atomic: the writer has closed, and ends by itself */
 	int32_t failed;       /* of the writer: NB_OK or what a verb returned */
 	char text[CRASH_TEXT_SIZE]; /* and why */
 };
@@ -168,6 +169,12 @@ crash_board_delete(struct crash_board *board);
 struct crash_state;
 void
 crash_board_begin(struct crash_board *board, const struct crash_state *state);
+
+/** How a writer ended, if not well and by itself: "the process was ..."; else "". `how` and
+ * `status` are of process_await(). */
+void
+crash_board_describe_end(char text[CRASH_TEXT_SIZE], const struct crash_board *board, int how,
+	int status, uint64_t timeout_ns);
 
 /**
  * How far the writer is. What has returned is read first: of a writer that goes on, more may

@@ -277,17 +277,6 @@ begin_chain(struct kills *kills)
 	return NB_OK;
 }
 
-/** Of a writer that has ended by itself, and not well. */
-static void
-describe_failure(char text[CRASH_TEXT_SIZE], const struct crash_board *board, int how,
-	int status, uint64_t timeout_ns)
-{
-	if (how == PROCESS_LATE || WIFSIGNALED(status))
-		process_describe_end(text, CRASH_TEXT_SIZE, how, status, timeout_ns);
-	else
-		snprintf(text, CRASH_TEXT_SIZE, "%s", board->text);
-}
-
 /**
  * Before the first round: some writes and a close, and no crash. What fails there is no finding
  * but an engine, or an option of it, that does not work.
@@ -308,20 +297,17 @@ try_engine(struct kills *kills)
 	if (how == PROCESS_STOPPED)
 		return error_interrupted();
 	kills->close_ns = kills->board->close_ns;
-	if (how == PROCESS_ENDED && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return NB_OK;
-	describe_failure(text, kills->board, how, status, timeout_ns);
-	return error_set(NB_FAIL, "%s, before anything has crashed: %s",
-		kills->run->args->engine->name, text);
+	crash_board_describe_end(text, kills->board, how, status, timeout_ns);
+	return text[0] == '\0' ? NB_OK
+			       : error_set(NB_FAIL, "%s, before anything has crashed: %s",
+					 kills->run->args->engine->name, text);
 }
 
 /** A writer that has ended by itself, and not well, on what a crash before it has left. */
 static int
-judge_writer(struct kills *kills, struct crash_report *report, int status)
+judge_writer(struct kills *kills, struct crash_report *report, const char *text)
 {
 	const struct crash_board *board = kills->board;
-	char text[CRASH_TEXT_SIZE];
-	describe_failure(text, board, PROCESS_ENDED, status, 0);
 	if (kills->chain_round == 0)
 		return error_set(NB_FAIL, "%s, on a new database: %s",
 			kills->run->args->engine->name, text);
@@ -371,7 +357,7 @@ do_round(struct kills *kills)
 	struct aim aim;
 	struct crash_report report;
 	struct crash_moment moment = {.is_made = 0};
-	char when[WHEN_SIZE] = "";
+	char when[WHEN_SIZE] = "", text[CRASH_TEXT_SIZE];
 	uint64_t most = run->args->ops != 0 ? run->args->ops : OPS;
 	if (kills->is_counted && run->args->durability == NB_DUR_COMMIT &&
 		most > OPS_COUNTED_SYNCED)
@@ -388,8 +374,9 @@ do_round(struct kills *kills)
 	if (kills->board->close_ns != 0)
 		kills->close_ns = kills->board->close_ns;
 	bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-	bool is_bad = !is_killed && !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	rc = is_bad ? judge_writer(kills, &report, status)
+	crash_board_describe_end(text, kills->board, PROCESS_ENDED, status, 0);
+	bool is_bad = !is_killed && text[0] != '\0';
+	rc = is_bad ? judge_writer(kills, &report, text)
 		    : check_crash(kills, &aim, &report, &moment, is_killed, when);
 	if (rc != NB_OK)
 		return rc;

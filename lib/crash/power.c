@@ -238,7 +238,7 @@ static int
 judge_writer(const struct power *power, int how, int status, uint64_t timeout_ns)
 {
 	char text[CRASH_TEXT_SIZE];
-	process_describe_end(text, sizeof(text), how, status, timeout_ns);
+	crash_board_describe_end(text, power->board, how, status, timeout_ns);
 	if (text[0] == '\0')
 		return NB_OK;
 	/* Each call has all mappings compared: this need not be the engine's fault. */
@@ -248,8 +248,6 @@ judge_writer(const struct power *power, int how, int status, uint64_t timeout_ns
 			"operations, smaller maps (what they hold is compared at each sync), "
 			"or more time",
 			power->run->args->engine->name, (double)timeout_ns / 1e9);
-	if (power->board->text[0] != '\0')
-		snprintf(text, sizeof(text), "%s", power->board->text);
 	return error_set(
 		NB_FAIL, "%s, while it was recorded: %s", power->run->args->engine->name, text);
 }

@@ -32,7 +32,8 @@ enum {
 	SKIPS,      /* a scan leaves a key out */
 	DRIFTS,     /* each open that is no recovery loses a key */
 	STUBBORN,   /* after a recovery no write is taken */
-	REORDERS    /* long values are there at once, the others later */
+	REORDERS,   /* long values are there at once, the others later */
+	LEAVES      /* after some writes it ends the process, as if all were well */
 };
 
 static const struct nb_option options[] = {
@@ -40,12 +41,12 @@ static const struct nb_option options[] = {
 		.type = NB_OPT_CHOICE,
 		.def = "none",
 		.choices = "none|buffers|tears|splits|resurrects|swaps|refuses|crashes|hangs|"
-			   "skips|drifts|stubborn|reorders",
+			   "skips|drifts|stubborn|reorders|leaves",
 		.help = "what is wrong with it"},
 	{.name = NULL},
 };
 
-enum { BUFFER = 1 << 20, LATE = 16 << 10, LONG = 512 };
+enum { BUFFER = 1 << 20, LATE = 16 << 10, LONG = 512, ENOUGH = 30 };
 
 struct record {
 	unsigned char *key, *value;
@@ -54,7 +55,7 @@ struct record {
 
 struct nb_db {
 	const struct nb_host *host;
-	uint64_t defect;
+	uint64_t defect, writes;
 	uint32_t durability;
 	bool is_unclean, is_scan_backward;
 	int dir, log;
@@ -381,6 +382,8 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	(void)flags; /* it is atomic anyway */
 	if (db->is_unclean && db->defect == STUBBORN)
 		return db->host->fail(NB_FAIL, "no write is taken after a recovery");
+	if (db->defect == LEAVES && ++db->writes > ENOUGH)
+		exit(EXIT_SUCCESS);
 	int rc = append(db, writes, count);
 	for (size_t i = 0; i < count && rc == NB_OK; i++)
 		apply(db, &writes[i]);
