@@ -71,9 +71,41 @@ START_TEST(only_who_closed_has_ended_well)
 }
 END_TEST
 
+/** How far session 1, which began with 9 operations, may be if it does 3. */
+static int
+checked(uint64_t acked, uint64_t begun)
+{
+	struct crash_board *board;
+	const struct crash_state state = {.plan = &plan, .start = {5, 9}};
+	ck_assert_int_eq(crash_board_new(&board), NB_OK);
+	crash_board_begin(board, &state);
+	board->marks[1].acked = acked;
+	board->marks[1].begun = begun;
+	int rc = crash_board_check(board, &state, 3);
+	crash_board_delete(board);
+	return rc;
+}
+
+START_TEST(what_was_written_over_is_seen)
+{
+	ck_assert_int_eq(checked(9, 9), NB_OK);
+	ck_assert_int_eq(checked(9, 10), NB_OK);
+	ck_assert_int_eq(checked(12, 12), NB_OK);
+	ck_assert_int_eq(checked(8, 9), NB_ERR_DATA);
+	ck_assert_int_eq(checked(10, 9), NB_ERR_DATA);
+	ck_assert_int_eq(checked(9, 11), NB_ERR_DATA);
+	ck_assert_int_eq(checked(12, 13), NB_ERR_DATA);
+	ck_assert_int_eq(checked(UINT64_MAX, UINT64_MAX), NB_ERR_DATA);
+	ck_assert_str_eq(nb_error_text(),
+		"session 1 has begun 18446744073709551615 operations and done "
+		"18446744073709551615, and began with 9");
+}
+END_TEST
+
 int
 main(void)
 {
 	return UNIT_RUN("crash_board", what_was_done_before_a_kill_is_seen,
-		a_round_begins_where_the_one_before_ended, only_who_closed_has_ended_well);
+		a_round_begins_where_the_one_before_ended, only_who_closed_has_ended_well,
+		what_was_written_over_is_seen);
 }

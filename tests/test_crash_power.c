@@ -102,6 +102,23 @@ START_TEST(rename_before_a_sync_is_found)
 }
 END_TEST
 
+/* A process that ends well, after a store through a wild pointer. */
+START_TEST(recording_that_was_written_over_is_told)
+{
+	struct nb_crash_tally tally;
+	scratch_fresh("wild");
+	crash_rig_load("syncer", "wild", "true");
+	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
+	ck_assert_int_eq(nb_crash(&tally, &args), NB_ERR_DATA);
+	ck_assert_str_eq(nb_error_text(),
+		"syncer has written over the recording of its calls, so that it writes into "
+		"memory that is not its own: it is 18446744073709551615 bytes long");
+	nb_crash_tally_clear(&tally);
+	ck_assert_int_eq(entries_of("."), 0);
+	crash_rig_unload();
+}
+END_TEST
+
 START_TEST(seed_and_what_is_kept_give_the_same_again)
 {
 	struct nb_crash_tally tally;
@@ -175,7 +192,8 @@ main(void)
 	int status = UNIT_RUN("crash_power", engine_that_syncs_all_passes,
 		data_that_is_not_synced_is_found,
 		directory_that_is_not_synced_is_found_on_posix_alone,
-		rename_before_a_sync_is_found, seed_and_what_is_kept_give_the_same_again,
+		rename_before_a_sync_is_found, recording_that_was_written_over_is_told,
+		seed_and_what_is_kept_give_the_same_again,
 		each_boundary_is_met_if_there_are_states_enough, recorder_is_found);
 	scratch_leave();
 	return status;

@@ -4,6 +4,7 @@
  * was begun and what has returned is known however the writer ends. A store that was done
  * before SIGKILL is there: the page belongs to both.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
@@ -46,5 +47,24 @@ crash_board_describe_end(char text[CRASH_TEXT_SIZE], const struct crash_board *b
 	if (text[0] == '\0' && !is_done)
 		snprintf(text, CRASH_TEXT_SIZE, "the engine ended the process with status 0");
 	else if (text[0] != '\0' && board->text[0] != '\0')
-		snprintf(text, CRASH_TEXT_SIZE, "%s", board->text);
+		snprintf(text, CRASH_TEXT_SIZE, "%.*s", CRASH_TEXT_SIZE - 1, board->text);
+}
+
+int
+crash_board_check(
+	const struct crash_board *board, const struct crash_state *state, uint64_t ops)
+{
+	struct crash_moment moment;
+	crash_moment_read(&moment, board, state->plan->sessions);
+	for (uint32_t i = 0; i < state->plan->sessions; i++) {
+		uint64_t acked = moment.acked[i], begun = moment.begun[i];
+		/* one that has ended is in the midst of one operation at most */
+		if (acked < state->start[i] || begun < acked || begun - acked > 1 ||
+			begun - state->start[i] > ops)
+			return error_set(NB_ERR_DATA,
+				"session %" PRIu32 " has begun %" PRIu64
+				" operations and done %" PRIu64 ", and began with %" PRIu64,
+				i, begun, acked, state->start[i]);
+	}
+	return NB_OK;
 }

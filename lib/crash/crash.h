@@ -177,6 +177,14 @@ crash_board_describe_end(char text[CRASH_TEXT_SIZE], const struct crash_board *b
 	int status, uint64_t timeout_ns);
 
 /**
+ * Of a writer that has ended, which could write anything there: whether each session has
+ * begun and done operations that there are, from `state` on `ops` at most. Else NB_ERR_DATA.
+ */
+NB_MUST_CHECK int
+crash_board_check(
+	const struct crash_board *board, const struct crash_state *state, uint64_t ops);
+
+/**
  * How far the writer is. What has returned is read first: of a writer that goes on, more may
  * have been begun by then, and never less.
  */

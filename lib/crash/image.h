@@ -74,8 +74,8 @@ struct image_choice {
 };
 
 /**
- * Of a recording that is at its end, which is borrowed. `base`: a copy of the database's
- * directory as it was before, read now; NULL: it was empty.
+ * Of a recording that is at its end, which is borrowed; record_check() has found it good.
+ * `base`: a copy of the database's directory as it was before, read now; NULL: it was empty.
  */
 NB_MUST_CHECK int
 image_new(struct image **out, const struct record_log *log, const char *base);

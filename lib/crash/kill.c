@@ -54,6 +54,8 @@ enum {
 	WHEN_SIZE = 160
 };
 
+#define OPS_MAX UINT32_MAX /* of one that goes on until it is killed */
+
 /** When to kill, drawn before the round. */
 struct aim {
 	struct crash_end end;
@@ -213,7 +215,7 @@ start_writer(struct kills *kills, const struct aim *aim)
 	struct crash_board *board = kills->board;
 	/* One that is not to close goes on until it is killed. */
 	bool closes = aim->end.where == CRASH_IN_CLOSE || aim->end.where == CRASH_NEVER;
-	uint64_t ops = closes ? aim->end.ops / kills->plan.sessions + 1 : UINT32_MAX;
+	uint64_t ops = closes ? aim->end.ops / kills->plan.sessions + 1 : OPS_MAX;
 	crash_board_begin(board, &kills->state);
 	board->end = aim->end;
 	set_time(&board->end, kills, aim->wait);
@@ -333,12 +335,18 @@ static int
 check_crash(struct kills *kills, const struct aim *aim, struct crash_report *report,
 	struct crash_moment *moment, bool is_killed, char when[WHEN_SIZE])
 {
+	int rc = crash_board_check(kills->board, &kills->state, OPS_MAX);
+	if (rc != NB_OK)
+		return error_prefix(rc,
+			"%s has written over how far it is, so that it writes into memory that "
+			"is not its own",
+			kills->run->args->engine->name);
 	crash_moment_read(moment, kills->board, kills->plan.sessions);
 	moment->is_made |= kills->is_made;
 	bool is_twice = aim->is_twice && moment->is_made;
 	describe_moment(when, kills, moment, is_killed, is_twice);
 	kills->is_made = moment->is_made;
-	int rc = is_twice ? kill_recovery(kills, aim) : NB_OK;
+	rc = is_twice ? kill_recovery(kills, aim) : NB_OK;
 	if (rc == NB_OK)
 		rc = copy_database(kills);
 	if (rc == NB_OK)

@@ -252,6 +252,25 @@ judge_writer(const struct power *power, int how, int status, uint64_t timeout_ns
 		NB_FAIL, "%s, while it was recorded: %s", power->run->args->engine->name, text);
 }
 
+/** What the writer could have written over is as it has to be. */
+static int
+check_shared(const struct power *power, uint64_t ops)
+{
+	int rc = crash_board_check(power->board, &power->state, ops);
+	if (rc == NB_OK)
+		rc = record_check(power->log,
+			&(struct record_limits){.capacity = LOG_BYTES,
+				.sessions = power->plan.sessions,
+				.start = power->state.start,
+				.ops = ops});
+	return rc == NB_OK
+		? NB_OK
+		: error_prefix(rc,
+			  "%s has written over the recording of its calls, so that it writes "
+			  "into memory that is not its own",
+			  power->run->args->engine->name);
+}
+
 static int
 record(struct power *power)
 {
@@ -271,8 +290,9 @@ record(struct power *power)
 	int how = process_await(pid, &status, timeout_ns);
 	if (how != PROCESS_ENDED)
 		process_kill(pid, &status);
-	return how == PROCESS_STOPPED ? error_interrupted()
-				      : judge_writer(power, how, status, timeout_ns);
+	int rc = how == PROCESS_STOPPED ? error_interrupted()
+					: judge_writer(power, how, status, timeout_ns);
+	return rc == NB_OK ? check_shared(power, ops) : rc;
 }
 
 static void

@@ -83,6 +83,21 @@ record_create(struct record_log *log, uint64_t capacity)
 	*log = (struct record_log){.capacity = capacity, .used = sizeof(struct record_log)};
 }
 
+/** What a recording may be like at most. */
+struct record_limits {
+	uint64_t capacity; /* bytes of its memory, by who has made it */
+	uint32_t sessions;
+	const uint64_t *start; /* of each session: operations before it were done already, */
+	uint64_t ops;          /* and so many more at most */
+};
+
+/**
+ * Whether it can be read, which all that follow here and in image.h take for granted: of the
+ * memory of another process nothing is known. NB_ERR_DATA says which entry is not one, and why.
+ */
+NB_MUST_CHECK int
+record_check(const struct record_log *log, const struct record_limits *limits);
+
 /** Entries in their order, log->count of them; whoever walks them counts. */
 static inline const struct record_entry *
 record_first(const struct record_log *log)

@@ -2,7 +2,8 @@
 /*
  * A small engine that does all it takes to survive a loss of power, or leaves one step out, as
  * its option says: a log of checked records, each synced when it is appended. A new log is
- * written under another name, synced, renamed, and its directory is synced.
+ * written under another name, synced, renamed, and its directory is synced. Asked to, it also
+ * stores into memory that is not its own when it is closed.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -27,6 +28,11 @@ static const struct nb_option options[] = {
 		.def = "none",
 		.choices = "none|data|names|renames",
 		.help = "the step that is left out"},
+	{.name = "wild",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "write over the memory that is shared with who tests"},
 	{.name = NULL},
 };
 
@@ -47,7 +53,7 @@ struct record {
 
 struct nb_db {
 	const struct nb_host *host;
-	uint64_t left_out;
+	uint64_t left_out, is_wild;
 	uint32_t durability;
 	int log;
 	off_t end;
@@ -147,9 +153,27 @@ replay(struct nb_db *db)
 	return sync_of(db, db->log, DATA);
 }
 
+/** The beginning of each large mapping that several processes share. */
+static void
+write_wildly(void)
+{
+	enum { LARGE = 1 << 29, OVER = 2048 };
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512];
+	unsigned long from, to;
+	while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
+		if (sscanf(line, "%lx-%lx", &from, &to) == 2 &&
+			strstr(line, " rw-s ") != NULL && to - from > LARGE)
+			memset((void *)from, 0xff, OVER);
+	if (maps != NULL)
+		fclose(maps);
+}
+
 static int
 db_close(struct nb_db *db)
 {
+	if (db->is_wild)
+		write_wildly();
 	for (size_t i = 0; i < db->count; i++)
 		free(db->records[i].bytes);
 	if (db->log >= 0)
@@ -166,6 +190,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		return args->host->fail(NB_FAIL, "out of memory");
 	db->host = args->host;
 	db->left_out = args->options[0].u64;
+	db->is_wild = args->options[1].u64;
 	db->durability = args->durability;
 	int dir = open(args->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	db->log = openat(dir, "log", O_RDWR | O_CLOEXEC);
