@@ -495,6 +495,105 @@ START_TEST(links_and_directories_move_with_their_names)
 }
 END_TEST
 
+static struct image *
+written(const char *path)
+{
+	struct image *image;
+	char text[256] = "";
+	ck_assert_int_eq(image_new(&image, tape, NULL), 0);
+	image_make(image, image_count(image), &(struct image_choice){.kind = IMAGE_WHOLE});
+	ck_assert_int_eq(image_write(image, path), 0);
+	ck_assert_msg(image_differs(image, path, text, sizeof(text)) == 0, "%s", text);
+	return image;
+}
+
+/* A directory that was made first is moved into a later one. */
+START_TEST(directory_is_there_before_what_is_in_it)
+{
+	scratch_fresh("order");
+	begin();
+	put((struct record_entry){.kind = RECORD_MKDIR}, "inner", NULL, NULL);
+	create(1, "inner/a");
+	put((struct record_entry){.kind = RECORD_MKDIR}, "outer", NULL, NULL);
+	put((struct record_entry){.kind = RECORD_RENAME}, "inner", "outer/inner", NULL);
+	image_delete(written("state"));
+	ck_assert_int_eq(access("state/outer/inner/a", F_OK), 0);
+	free(tape);
+}
+END_TEST
+
+/* What a directory held that another one has replaced is gone with it. */
+START_TEST(directory_replaces_what_was_there)
+{
+	scratch_fresh("replaced");
+	begin();
+	put((struct record_entry){.kind = RECORD_MKDIR}, "old", NULL, NULL);
+	create(1, "old/a");
+	create(2, "old/b");
+	put((struct record_entry){.kind = RECORD_MKDIR}, "new", NULL, NULL);
+	create(3, "new/a");
+	fill(3, 0, 3, 'x');
+	put((struct record_entry){.kind = RECORD_RENAME}, "new", "old", NULL);
+	image_delete(written("state"));
+	file_is("state/old/a", "xxx", 3);
+	ck_assert_int_ne(access("state/old/b", F_OK), 0);
+	ck_assert_int_ne(access("state/new", F_OK), 0);
+	free(tape);
+}
+END_TEST
+
+/* As rename(2) has it: to the same name, and to another name of the same file. */
+START_TEST(rename_to_itself_changes_nothing)
+{
+	scratch_fresh("itself");
+	begin();
+	put((struct record_entry){.kind = RECORD_MKDIR}, "d", NULL, NULL);
+	create(1, "d/a");
+	put((struct record_entry){.kind = RECORD_LINK, .file = 1}, NULL, "d/b", NULL);
+	put((struct record_entry){.kind = RECORD_RENAME}, "d", "d", NULL);
+	move(1, "d/a", "d/b");
+	image_delete(written("state"));
+	ck_assert_int_eq(access("state/d/a", F_OK), 0);
+	ck_assert_int_eq(access("state/d/b", F_OK), 0);
+	free(tape);
+}
+END_TEST
+
+/* The first name is in a directory that was lost. */
+START_TEST(link_is_there_without_the_first_name)
+{
+	struct image *image;
+	char text[256];
+	scratch_fresh("second");
+	begin();
+	create(1, "lost/a");
+	put((struct record_entry){.kind = RECORD_LINK, .file = 1}, NULL, "b", NULL);
+	fill(1, 0, 3, 'x');
+	ck_assert_int_eq(image_new(&image, tape, NULL), 0);
+	image_make(image, 3, &(struct image_choice){.kind = IMAGE_WHOLE});
+	ck_assert_int_eq(image_write(image, "state"), 0);
+	file_is("state/b", "xxx", 3);
+	ck_assert_int_eq(image_differs(image, "state", text, sizeof(text)), 1);
+	image_delete(image);
+	free(tape);
+}
+END_TEST
+
+/* The directory of the database itself, made anew or renamed, is where states are written. */
+START_TEST(top_has_no_name)
+{
+	scratch_fresh("top");
+	begin();
+	put((struct record_entry){.kind = RECORD_MKDIR}, "", NULL, NULL);
+	put((struct record_entry){.kind = RECORD_MKDIR}, "d", NULL, NULL);
+	create(1, "d/a");
+	put((struct record_entry){.kind = RECORD_RENAME}, "d", "", NULL);
+	image_delete(written("state"));
+	ck_assert_int_eq(access("state/d/a", F_OK), 0);
+	free(tape);
+}
+END_TEST
+
 /* A file of the base that is changed, one that is not, and one with a hole of a gigabyte. */
 START_TEST(base_is_there_until_it_is_changed)
 {
@@ -574,7 +673,10 @@ main(void)
 		lost_truncate_takes_along_what_was_written_behind_it, sync_of_all_covers_all,
 		unlinked_file_comes_back_only_as_it_was, renamed_directory_is_the_same_one,
 		links_and_directories_move_with_their_names, base_is_there_until_it_is_changed,
-		choice_and_moment_give_the_same_state_again);
+		choice_and_moment_give_the_same_state_again,
+		directory_is_there_before_what_is_in_it, directory_replaces_what_was_there,
+		rename_to_itself_changes_nothing, link_is_there_without_the_first_name,
+		top_has_no_name);
 	scratch_leave();
 	return status;
 }

@@ -148,30 +148,53 @@ write_pages(const struct image *image, int fd, const struct image_file *file)
 	return ftruncate(fd, (off_t)file->size);
 }
 
-/** The path of an earlier name of the same file; NULL: it is the first. */
-static const char *
-earlier_name(const struct image *image, size_t index)
+/** Link the file to an earlier name of it that is there, 1; 0: there is none. */
+static int
+link_to_earlier(const struct image *image, int dir, size_t index)
 {
 	const struct image_name *names = image->names.names;
-	for (size_t i = 0; i < index; i++)
-		if (names[i].file == names[index].file)
-			return names[i].path;
-	return NULL;
+	for (size_t i = 0; i < index; i++) {
+		if (names[i].file != names[index].file)
+			continue;
+		if (linkat(dir, names[i].path, dir, names[index].path, 0) == 0)
+			return 1;
+		if (errno != ENOENT && errno != ENOTDIR)
+			return -1;
+	}
+	return 0;
 }
 
 static int
 write_file(const struct image *image, int dir, size_t index)
 {
 	const struct image_name *name = &image->names.names[index];
-	const char *earlier = earlier_name(image, index);
-	if (earlier != NULL)
-		return linkat(dir, earlier, dir, name->path, 0) == 0 || errno == ENOENT ? 0
-											: -1;
+	int linked = link_to_earlier(image, dir, index);
+	if (linked != 0)
+		return linked > 0 ? 0 : -1;
 	int fd = openat(dir, name->path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
 	if (fd < 0) /* with its directory it is lost as well */
 		return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
 	int rc = write_pages(image, fd, &image->files[name->file]);
 	return close(fd) == 0 ? rc : -1;
+}
+
+/** Each that is in one that is there: a directory may be older than the one it was moved to. */
+static int
+write_directories(const struct image *image, int dir)
+{
+	const struct image_names *names = &image->names;
+	for (size_t made = 1; made > 0;) {
+		made = 0;
+		for (size_t i = 0; i < names->count; i++) {
+			if (names->names[i].file != 0)
+				continue;
+			if (mkdirat(dir, names->names[i].path, 0700) == 0)
+				made++;
+			else if (errno != ENOENT && errno != EEXIST)
+				return -1;
+		}
+	}
+	return 0;
 }
 
 int
@@ -181,10 +204,7 @@ image_write(const struct image *image, const char *path)
 	int dir = rc == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (dir < 0)
 		return error_system("%s", path);
-	for (size_t i = 0; rc == 0 && i < image->names.count; i++)
-		if (image->names.names[i].file == 0 &&
-			mkdirat(dir, image->names.names[i].path, 0700) != 0)
-			rc = errno == ENOENT ? 0 : -1;
+	rc = write_directories(image, dir);
 	for (size_t i = 0; rc == 0 && i < image->names.count; i++)
 		if (image->names.names[i].file != 0)
 			rc = write_file(image, dir, i);

@@ -39,6 +39,8 @@ void
 image_names_set(struct image_names *names, const char *path, uint64_t file)
 {
 	struct image_name *name = find(names, path);
+	if (path[0] == '\0') /* the top is always there */
+		return;
 	if (name == NULL) {
 		if (names->count == names->room) {
 			names->room = names->room * 2 + 16;
@@ -52,15 +54,32 @@ image_names_set(struct image_names *names, const char *path, uint64_t file)
 }
 
 static void
+unset_at(struct image_names *names, size_t at)
+{
+	struct image_name *name = &names->names[at];
+	free(name->path);
+	memmove(name, name + 1, (--names->count - at) * sizeof(*name));
+}
+
+static void
 unset(struct image_names *names, const char *path)
 {
-	struct image_name *name = find(names, path);
-	if (name == NULL)
-		return;
-	free(name->path);
-	size_t behind = (size_t)(names->names + names->count - (name + 1));
-	memmove(name, name + 1, behind * sizeof(*name));
-	names->count--;
+	const struct image_name *name = find(names, path);
+	if (name != NULL)
+		unset_at(names, (size_t)(name - names->names));
+}
+
+/** With all that is below it, of which there is some only if its removal was lost. */
+static void
+unset_directory(struct image_names *names, const char *path)
+{
+	size_t length = strlen(path);
+	for (size_t i = names->count; i-- > 0;) {
+		const char *name = names->names[i].path;
+		if (strncmp(name, path, length) == 0 &&
+			(name[length] == '/' || name[length] == '\0'))
+			unset_at(names, i);
+	}
 }
 
 bool
@@ -77,11 +96,13 @@ image_move(char path[PATH_MAX], const char *from, const char *to)
 	return true;
 }
 
-/** A directory with all that is below it. */
+/** A directory with all that is below it, in the place of one that has nothing below it. */
 static void
 move_directory(struct image_names *names, const char *from, const char *to)
 {
-	unset(names, to);
+	if (strcmp(from, to) == 0)
+		return;
+	unset_directory(names, to);
 	for (size_t i = 0; i < names->count; i++) {
 		char path[PATH_MAX];
 		snprintf(path, sizeof(path), "%s", names->names[i].path);
@@ -90,6 +111,14 @@ move_directory(struct image_names *names, const char *from, const char *to)
 		free(names->names[i].path);
 		names->names[i].path = copy_of(path);
 	}
+}
+
+/** Whether the name is one of the file's already: to rename another one to it does nothing. */
+static bool
+is_of(const struct image_names *names, const char *path, uint64_t file)
+{
+	const struct image_name *name = find(names, path);
+	return name != NULL && name->file == file;
 }
 
 static void
@@ -102,9 +131,11 @@ apply(struct image_names *names, const struct record_entry *entry)
 			image_names_set(names, path, entry->file);
 		break;
 	case RECORD_RENAME:
-		if (entry->file == 0) {
+		if (path[0] == '\0' || path2[0] == '\0') {
+			/* the top, which has no name, cannot get or lose one */
+		} else if (entry->file == 0) {
 			move_directory(names, path, path2);
-		} else {
+		} else if (!is_of(names, path2, entry->file)) {
 			unset(names, path);
 			image_names_set(names, path2, entry->file);
 		}
