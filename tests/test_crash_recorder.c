@@ -73,6 +73,13 @@ run_recorded(void (*work)(void))
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
 	ck_assert_uint_eq(tape->is_full, 0);
+	static const uint64_t start[1];
+	ck_assert_msg(record_check(tape,
+			      &(struct record_limits){.capacity = LOG_BYTES,
+				      .sessions = 1,
+				      .start = start,
+				      .ops = 1000}) == 0,
+		"%s", nb_error_text());
 }
 
 static void
@@ -396,6 +403,8 @@ write_elsewhere(void)
 	MUST(mkdir("../database2", 0700)); /* begins with the same name */
 	MUST(write(made("../database2/a", 0), "x", 1));
 	MUST(rename("../elsewhere", "../somewhere"));
+	MUST(symlink("../database2/a", "link")); /* no file */
+	MUST(link("link", "link2"));
 	pid_t pid = fork();
 	if (pid == 0) {
 		MUST(write(fd, "by a child", 10));

@@ -401,6 +401,8 @@ number_files(char path[PATH_MAX], int levels)
 			continue;
 		if (known_number(&st) == 0)
 			known_set(&st, ++self.files);
+		if (known_number(&st) == OUTSIDE) /* no more can be known, which is told */
+			continue;
 		recorder_put(
 			&(struct record_entry){.kind = RECORD_BASE, .file = known_number(&st)},
 			&none, inside, NULL, NULL, 0);

@@ -334,7 +334,8 @@ link_at(int from_dir, const char *from, int to_dir, const char *to, int flags)
 	struct record_entry head = entry_of(RECORD_LINK, 0);
 	if (rc == 0 && is_inside) {
 		head.file = recorder_file_at(inside, to_dir, to, &moment);
-		if (recorder_count() == count) /* else it is new to us, and made there */
+		/* else it is new to us, and made there; or it is no regular file */
+		if (recorder_count() == count && head.file != 0)
 			put(&head, &moment, NULL, inside);
 	}
 	recorder_leave();
