@@ -107,7 +107,7 @@ START_TEST(recording_that_was_written_over_is_told)
 {
 	struct nb_crash_tally tally;
 	scratch_fresh("wild");
-	crash_rig_load("syncer", "wild", "true");
+	crash_rig_load("syncer", "wild", "recording");
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
 	ck_assert_int_eq(nb_crash(&tally, &args), NB_ERR_DATA);
 	ck_assert_str_eq(nb_error_text(),
@@ -115,6 +115,24 @@ START_TEST(recording_that_was_written_over_is_told)
 		"memory that is not its own: it is 18446744073709551615 bytes long");
 	nb_crash_tally_clear(&tally);
 	ck_assert_int_eq(entries_of("."), 0);
+	crash_rig_unload();
+}
+END_TEST
+
+/* The same in the process that looks at what a crash has left. */
+START_TEST(finding_that_was_written_over_is_told)
+{
+	struct nb_crash_tally tally;
+	scratch_fresh("looker");
+	crash_rig_load("syncer", "wild", "all");
+	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
+	args.states = 2;
+	ck_assert_uint_eq(broken(&tally, &args), 2);
+	ck_assert_uint_eq(tally.wrong[NB_CRASH_NOT_OPENED], 2);
+	ck_assert_str_eq(told.text,
+		"it has written over what was found of it, so that it writes into memory that "
+		"is not its own");
+	nb_crash_tally_clear(&tally);
 	crash_rig_unload();
 }
 END_TEST
@@ -193,6 +211,7 @@ main(void)
 		data_that_is_not_synced_is_found,
 		directory_that_is_not_synced_is_found_on_posix_alone,
 		rename_before_a_sync_is_found, recording_that_was_written_over_is_told,
+		finding_that_was_written_over_is_told,
 		seed_and_what_is_kept_give_the_same_again,
 		each_boundary_is_met_if_there_are_states_enough, recorder_is_found);
 	scratch_leave();

@@ -473,6 +473,24 @@ room_size(const struct crash_state *state)
 	return sizeof(struct room) + crash_state_keys(state) * sizeof(uint64_t);
 }
 
+/** What the process that looked has left: it could write anything there, as its engine could. */
+static void
+take_over(struct room *room)
+{
+	const struct crash_report *report = &room->report;
+	bool is_sound = report->wrongs >> NB_CRASH_WRONGS == 0 &&
+		report->worst < NB_CRASH_WRONGS &&
+		memchr(report->text, '\0', sizeof(report->text)) != NULL &&
+		memchr(room->doing, '\0', sizeof(room->doing)) != NULL && room->is_seen <= 1 &&
+		(room->failed == NB_OK || room->failed == NB_FAIL);
+	if (is_sound)
+		return;
+	*room = (struct room){.doing = "the look at it"};
+	crash_report_wrong(&room->report, NB_CRASH_NOT_OPENED,
+		"it has written over what was found of it, so that it writes into memory that "
+		"is not its own");
+}
+
 static int
 watch(struct room *room, pid_t pid, uint64_t timeout_ns)
 {
@@ -483,6 +501,7 @@ watch(struct room *room, pid_t pid, uint64_t timeout_ns)
 		process_kill(pid, &status);
 	if (how == PROCESS_STOPPED)
 		return error_interrupted();
+	take_over(room);
 	if (room->failed != NB_OK)
 		return error_set(NB_FAIL, "out of memory");
 	process_describe_end(text, sizeof(text), how, status, timeout_ns);

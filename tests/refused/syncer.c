@@ -22,6 +22,8 @@ enum {
 	RENAMES /* a new log is renamed before it is synced */
 };
 
+enum { TAME, RECORDING, ALL };
+
 static const struct nb_option options[] = {
 	{.name = "left_out",
 		.type = NB_OPT_CHOICE,
@@ -29,10 +31,11 @@ static const struct nb_option options[] = {
 		.choices = "none|data|names|renames",
 		.help = "the step that is left out"},
 	{.name = "wild",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "write over the memory that is shared with who tests"},
+		.type = NB_OPT_CHOICE,
+		.def = "none",
+		.choices = "none|recording|all",
+		.help = "memory that is shared with who tests, to write over: the recording, "
+			"or where nothing is recorded, all"},
 	{.name = NULL},
 };
 
@@ -53,8 +56,8 @@ struct record {
 
 struct nb_db {
 	const struct nb_host *host;
-	uint64_t left_out, is_wild;
-	uint32_t durability;
+	uint64_t left_out, wild;
+	uint32_t durability, flags;
 	int log;
 	off_t end;
 	size_t count;
@@ -153,17 +156,17 @@ replay(struct nb_db *db)
 	return sync_of(db, db->log, DATA);
 }
 
-/** The beginning of each large mapping that several processes share. */
+/** The beginning of each mapping that several processes share and that is at least so large. */
 static void
-write_wildly(void)
+write_wildly(unsigned long least)
 {
-	enum { LARGE = 1 << 29, OVER = 2048 };
+	enum { OVER = 2048 };
 	FILE *maps = fopen("/proc/self/maps", "re");
 	char line[512];
 	unsigned long from, to;
 	while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
 		if (sscanf(line, "%lx-%lx", &from, &to) == 2 &&
-			strstr(line, " rw-s ") != NULL && to - from > LARGE)
+			strstr(line, " rw-s ") != NULL && to - from >= least)
 			memset((void *)from, 0xff, OVER);
 	if (maps != NULL)
 		fclose(maps);
@@ -172,8 +175,10 @@ write_wildly(void)
 static int
 db_close(struct nb_db *db)
 {
-	if (db->is_wild)
-		write_wildly();
+	if (db->wild == RECORDING)
+		write_wildly(1 << 29);
+	if (db->wild == ALL && (db->flags & NB_OPEN_CREATE) == 0)
+		write_wildly(1);
 	for (size_t i = 0; i < db->count; i++)
 		free(db->records[i].bytes);
 	if (db->log >= 0)
@@ -190,7 +195,8 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		return args->host->fail(NB_FAIL, "out of memory");
 	db->host = args->host;
 	db->left_out = args->options[0].u64;
-	db->is_wild = args->options[1].u64;
+	db->wild = args->options[1].u64;
+	db->flags = args->flags;
 	db->durability = args->durability;
 	int dir = open(args->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	db->log = openat(dir, "log", O_RDWR | O_CLOEXEC);
