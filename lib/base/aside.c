@@ -26,31 +26,17 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/planted.h"
 
 enum {
 	SUFFIX_MAX = 32, /* ".new-", a process id and a number */
 	NAMES_TRIED = 100,
-	LINKS_MAX = 40, /* as many as the kernel follows */
 	SIGNATURE_SIZE = 64
 };
 
 static const char signature[] = "user.mininb";
 
 /** Where the link `at` leads; NULL and errno if it is none. */
-static char *
-read_link(const char *at)
-{
-	char target[PATH_MAX];
-	ssize_t length = readlink(at, target, sizeof(target) - 1);
-	if (length < 0)
-		return NULL;
-	target[length] = '\0';
-	const char *slash = strrchr(at, '/');
-	int prefix = target[0] == '/' || slash == NULL ? 0 : (int)(slash - at) + 1;
-	char *next;
-	return asprintf(&next, "%.*s%s", prefix, at, target) < 0 ? NULL : next;
-}
-
 /**
  * What `path` names in the end, for rename() would replace a link itself. That
  * may be a file which is yet to be made: realpath() does not know those.
@@ -63,7 +49,7 @@ resolve(const char *path)
 	if (real != NULL)
 		return real;
 	char *at = strdup(path), *next;
-	while (at != NULL && (next = read_link(at)) != NULL) {
+	while (at != NULL && (next = planted_read_link(at)) != NULL) {
 		free(at);
 		at = next;
 	}
@@ -114,46 +100,11 @@ open_named(struct aside *aside)
 	return -1;
 }
 
-/** Of another user, other than root and the directory's owner, where everybody may write. */
-static bool
-is_planted(const char *at, const struct stat *st)
-{
-	struct stat around;
-	char *copy = strdup(at);
-	bool is_bad = copy != NULL && st->st_uid != geteuid() && st->st_uid != 0 &&
-		stat(dirname(copy), &around) == 0 && (around.st_mode & S_IWOTH) != 0 &&
-		st->st_uid != around.st_uid;
-	free(copy);
-	return is_bad;
-}
-
-int
-aside_check_place(const char *path)
-{
-	char *at = strdup(path);
-	int rc = at == NULL ? error_set(NB_FAIL, "%s: out of memory", path) : NB_OK;
-	struct stat st;
-	for (unsigned n = 0; n < LINKS_MAX && rc == NB_OK && lstat(at, &st) == 0; n++) {
-		if (is_planted(at, &st))
-			rc = error_set(NB_FAIL,
-				"%s: is another user's %s, in a directory that everybody may "
-				"write; name another file",
-				at, S_ISLNK(st.st_mode) ? "symbolic link" : "file");
-		char *next = rc == NB_OK && S_ISLNK(st.st_mode) ? read_link(at) : NULL;
-		if (next == NULL)
-			break;
-		free(at);
-		at = next;
-	}
-	free(at);
-	return rc;
-}
-
 /** The mode of the old file, if there is one. */
 static int
 check_target(const char *path, bool *is_old, struct stat *old)
 {
-	int rc = aside_check_place(path);
+	int rc = planted_check(path);
 	if (rc != NB_OK)
 		return rc;
 	*is_old = stat(path, old) == 0;

@@ -35,13 +35,6 @@ void
 aside_abort(struct aside *aside);
 
 /**
- * Whether a file at `path` would be where the user thinks: in a directory that everybody may
- * write, neither a symbolic link nor a file there may be another user's. aside_open() asks.
- */
-NB_MUST_CHECK int
-aside_check_place(const char *path);
-
-/**
  * Note in an extended attribute that the file as it is now was written by us, behind the last
  * write; for files whose content does not tell. Nothing happens where the file system has none.
  */

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/planted.h"
 #include "base/process.h"
 #include "base/tree.h"
 #include "crash/crash.h"
@@ -201,8 +202,12 @@ check_keep(const char *keep)
 	char *above = keep != NULL ? strdup(keep) : NULL;
 	if (above == NULL)
 		return NB_OK;
-	int rc = NB_OK;
-	if (stat(keep, &st) == 0) {
+	for (size_t end = strlen(above); end > 1 && above[end - 1] == '/';)
+		above[--end] = '\0'; /* or a link would be looked through */
+	int rc = planted_check(above);
+	if (rc != NB_OK) {
+		/* which has been said */
+	} else if (stat(keep, &st) == 0) {
 		errno = S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
 		if (errno != 0 || access(keep, W_OK | X_OK) != 0)
 			rc = error_system("%s: nothing can be kept in it", keep);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/planted.h"
 #include "base/process.h"
 #include "base/tree.h"
 #include "crash/crash.h"
@@ -96,6 +97,9 @@ make_directory(char **out, const struct crash_run *run, const struct crash_evide
 	const struct nb_crash_args *args = run->args;
 	if (mkdir(args->keep, 0777) != 0 && errno != EEXIST)
 		return error_system("%s cannot be made", args->keep);
+	int rc = planted_check(args->keep); /* once more: others had time meanwhile */
+	if (rc != NB_OK)
+		return rc;
 	for (int i = 1; i <= NAMES_MAX; i++) {
 		char again[16] = "";
 		if (i > 1)
@@ -111,7 +115,7 @@ make_directory(char **out, const struct crash_run *run, const struct crash_evide
 		free(*out);
 		*out = NULL;
 	}
-	int rc = error_system("%s: no directory can be made in it", args->keep);
+	rc = error_system("%s: no directory can be made in it", args->keep);
 	free(*out);
 	return rc;
 }

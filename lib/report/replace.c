@@ -18,6 +18,7 @@
 
 #include "base/aside.h"
 #include "base/error.h"
+#include "base/planted.h"
 #include "workload/keys.h"
 
 enum { BEGIN_SIZE = 4096 };
@@ -133,7 +134,7 @@ nb_file_may_replace(const char *path, uint64_t seed)
 {
 	char begin[BEGIN_SIZE];
 	struct stat st;
-	int rc = aside_check_place(path);
+	int rc = planted_check(path);
 	if (rc != NB_OK)
 		return rc;
 	/* what is no file at all is for the writer to refuse */
@@ -198,7 +199,7 @@ nb_file_write(const char *path, const void *data, size_t size)
 {
 	struct aside aside;
 	if (is_special(path)) {
-		int rc = aside_check_place(path);
+		int rc = planted_check(path);
 		return rc == NB_OK ? write_special(path, data, size) : rc;
 	}
 	int rc = aside_open(&aside, path, size);

@@ -179,6 +179,25 @@ counted()
 	equals "$(ls -A)" ''
 }
 
+@test "crash keeps nothing through a link of another user's" {
+	[[ $EUID == 0 ]] || skip 'only root can give a link away'
+	mkdir -m 1777 tmp
+	mkdir far
+	ln -s ../far tmp/kept
+	chown -h 12345 tmp/kept
+	for keep in tmp/kept tmp/kept/; do
+		mininb 1 crash -d "$(plugin keeper)" --durability=process --rounds=1 --ops=10 \
+			-o defect=splits --keep=$keep
+		contains "$stderr" "tmp/kept: is another user's symbolic link"
+	done
+	rm tmp/kept
+	mkdir tmp/kept
+	chown 12345 tmp/kept
+	mininb 1 crash -d "$(plugin keeper)" --durability=process --rounds=1 --ops=10 --keep=tmp/kept
+	contains "$stderr" "tmp/kept: is another user's directory"
+	equals "$(ls -A far)" ''
+}
+
 @test "an interrupted crash test ends, tells what it has, and leaves nothing" {
 	mkdir tmp
 	TMPDIR=$PWD/tmp env --default-signal=INT "$MININB" crash -d "$(plugin keeper)" \

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * In a directory like /tmp anybody may make a link or a directory of a name that another one is
+ * about to write, and so choose where that goes. Apart from what writes files, as who records
+ * the syncs of a process cannot use what makes some itself.
+ */
+#include "base/planted.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+enum { LINKS_MAX = 40 }; /* as many as the kernel follows */
+
+char *
+planted_read_link(const char *at)
+{
+	char target[PATH_MAX];
+	ssize_t length = readlink(at, target, sizeof(target) - 1);
+	if (length < 0)
+		return NULL;
+	target[length] = '\0';
+	const char *slash = strrchr(at, '/');
+	int prefix = target[0] == '/' || slash == NULL ? 0 : (int)(slash - at) + 1;
+	char *next;
+	return asprintf(&next, "%.*s%s", prefix, at, target) < 0 ? NULL : next;
+}
+
+/** Of another user, other than root and the directory's owner, where everybody may write. */
+static bool
+is_planted(const char *at, const struct stat *st)
+{
+	struct stat around;
+	char *copy = strdup(at);
+	bool is_bad = copy != NULL && st->st_uid != geteuid() && st->st_uid != 0 &&
+		stat(dirname(copy), &around) == 0 && (around.st_mode & S_IWOTH) != 0 &&
+		st->st_uid != around.st_uid;
+	free(copy);
+	return is_bad;
+}
+
+int
+planted_check(const char *path)
+{
+	char *at = strdup(path);
+	int rc = at == NULL ? error_set(NB_FAIL, "%s: out of memory", path) : NB_OK;
+	struct stat st;
+	for (unsigned n = 0; n < LINKS_MAX && rc == NB_OK && lstat(at, &st) == 0; n++) {
+		if (is_planted(at, &st))
+			rc = error_set(NB_FAIL,
+				"%s: is another user's %s, in a directory that everybody may "
+				"write; name another one",
+				at,
+				S_ISLNK(st.st_mode)           ? "symbolic link"
+					: S_ISDIR(st.st_mode) ? "directory"
+							      : "file");
+		char *next = rc == NB_OK && S_ISLNK(st.st_mode) ? planted_read_link(at) : NULL;
+		if (next == NULL)
+			break;
+		free(at);
+		at = next;
+	}
+	free(at);
+	return rc;
+}

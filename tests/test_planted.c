@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What another user may have put where everybody may write. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/planted.h"
+#include "scratch.h"
+#include "unit.h"
+
+static void
+check_refused(const char *path, const char *why)
+{
+	ck_assert_int_eq(planted_check(path), NB_FAIL);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), why));
+}
+
+START_TEST(what_is_ours_or_not_there_is_fine)
+{
+	scratch_fresh("ours");
+	ck_assert_int_eq(mkdir("all", 0777), 0);
+	ck_assert_int_eq(chmod("all", 01777), 0);
+	ck_assert_int_eq(symlink("nowhere", "all/link"), 0);
+	ck_assert_int_eq(symlink("loop", "all/loop"), 0);
+	ck_assert_int_eq(planted_check("all/link"), NB_OK);
+	ck_assert_int_eq(planted_check("all/loop"), NB_OK);
+	ck_assert_int_eq(planted_check("all/none"), NB_OK);
+}
+END_TEST
+
+START_TEST(what_others_put_where_all_may_write_is_refused)
+{
+	scratch_fresh("others");
+	ck_assert_int_eq(mkdir("all", 0777), 0);
+	ck_assert_int_eq(chmod("all", 01777), 0);
+	ck_assert_int_eq(mkdir("all/dir", 0777), 0);
+	ck_assert_int_eq(symlink("dir", "all/link"), 0);
+	ck_assert_int_eq(symlink("all/link", "ours"), 0);
+	file_put("all/file", "x", 1);
+	if (lchown("all/link", 12345, 12345) != 0)
+		return; /* only root can give away */
+	check_refused("all/link", "all/link: is another user's symbolic link");
+	check_refused("ours", "all/link: is another user's symbolic link");
+	ck_assert_int_eq(lchown("all/link", 0, 0), 0);
+	ck_assert_int_eq(lchown("all/dir", 12345, 12345), 0);
+	ck_assert_int_eq(lchown("all/file", 12345, 12345), 0);
+	check_refused("ours", "all/dir: is another user's directory");
+	check_refused("all/file", "all/file: is another user's file");
+	ck_assert_int_eq(chmod("all", 0755), 0);
+	ck_assert_int_eq(planted_check("all/file"), NB_OK);
+	ck_assert_int_eq(chmod("all", 01777), 0);
+	ck_assert_int_eq(lchown("all", 12345, 12345), 0);
+	ck_assert_int_eq(chmod("all", 01777), 0);
+	ck_assert_int_eq(planted_check("all/file"), NB_OK); /* its owner's */
+}
+END_TEST
+
+START_TEST(a_step_of_a_link_is_told)
+{
+	scratch_fresh("step");
+	ck_assert_int_eq(mkdir("deep", 0700), 0);
+	ck_assert_int_eq(symlink("other", "deep/link"), 0);
+	ck_assert_int_eq(symlink("/etc", "deep/far"), 0);
+	char *next = planted_read_link("deep/link"), *far = planted_read_link("deep/far");
+	ck_assert_str_eq(next, "deep/other");
+	ck_assert_str_eq(far, "/etc");
+	ck_assert_ptr_null(planted_read_link("deep"));
+	free(next);
+	free(far);
+}
+END_TEST
+
+int
+main(void)
+{
+	scratch_enter();
+	int rc = UNIT_RUN("planted", what_is_ours_or_not_there_is_fine,
+		what_others_put_where_all_may_write_is_refused, a_step_of_a_link_is_told);
+	scratch_leave();
+	return rc;
+}
