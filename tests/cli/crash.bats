@@ -198,6 +198,30 @@ counted()
 	equals "$(ls -A far)" ''
 }
 
+@test "what crash has found replaces an older result when it is whole" {
+	mininb 0 crash -d "$(plugin keeper)" --durability=process --rounds=1 --ops=10 \
+		--output=found.json
+	ln found.json older.json
+	cp found.json copy.json
+	mininb 0 crash -d "$(plugin keeper)" --durability=process --rounds=1 --ops=20 --seed=2 \
+		--output=found.json
+	cmp older.json copy.json
+	mininb 1 crash -d "$(plugin keeper)" --durability=process --rounds=1 --ops=10 \
+		--output=/dev/full
+	contains "$stderr" '/dev/full'
+}
+
+@test "crash writes no result through a link of another user's, also by force" {
+	[[ $EUID == 0 ]] || skip 'only root can give a link away'
+	mkdir -m 1777 tmp
+	ln -s ../mine tmp/found
+	chown -h 12345 tmp/found
+	mininb 1 crash -d "$(plugin keeper)" --durability=process --rounds=1 --ops=10 \
+		--output=tmp/found --force
+	contains "$stderr" "tmp/found: is another user's symbolic link"
+	[[ ! -e mine ]]
+}
+
 @test "an interrupted crash test ends, tells what it has, and leaves nothing" {
 	mkdir tmp
 	TMPDIR=$PWD/tmp env --default-signal=INT "$MININB" crash -d "$(plugin keeper)" \
