@@ -51,6 +51,26 @@ START_TEST(copy_has_all_and_stays_sparse)
 }
 END_TEST
 
+START_TEST(a_link_out_of_the_tree_is_not_copied)
+{
+	static const char *const targets[] = {
+		"/etc/hostname", "..", "../file", "deep/../../file"};
+	scratch_fresh("links");
+	ck_assert_int_eq(mkdir("from", 0700), 0);
+	ck_assert_int_eq(symlink("...", "from/dots"), 0);
+	ck_assert_int_eq(process_copy_tree("right", "from"), NB_OK);
+	for (size_t i = 0; i < sizeof(targets) / sizeof(*targets); i++) {
+		char to[] = "to0";
+		to[2] += (char)i;
+		ck_assert_int_eq(symlink(targets[i], "from/link"), 0);
+		ck_assert_int_eq(process_copy_tree(to, "from"), NB_FAIL);
+		ck_assert_ptr_nonnull(
+			strstr(nb_error_text(), "from holds a symbolic link that leads out"));
+		ck_assert_int_eq(unlink("from/link"), 0);
+	}
+}
+END_TEST
+
 /** How a child ended that does as `what` says. */
 static const char *
 end_of(int what)
@@ -102,7 +122,8 @@ int
 main(void)
 {
 	scratch_enter();
-	int status = UNIT_RUN("process", copy_has_all_and_stays_sparse, end_of_a_child_is_told,
+	int status = UNIT_RUN("process", copy_has_all_and_stays_sparse,
+		a_link_out_of_the_tree_is_not_copied, end_of_a_child_is_told,
 		stop_ends_the_wait);
 	scratch_leave();
 	return status;

@@ -124,7 +124,7 @@ copy_data(int to, int from, off_t size)
 static int
 copy_file(int to_dir, int from_dir, const char *name, const struct stat *info)
 {
-	int from = openat(from_dir, name, O_RDONLY | O_CLOEXEC);
+	int from = openat(from_dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		(info->st_mode & 0777) | S_IWUSR);
 	int rc = from >= 0 && to >= 0 ? copy_data(to, from, info->st_size) : -1;
@@ -137,6 +137,20 @@ copy_file(int to_dir, int from_dir, const char *name, const struct stat *info)
 	return rc;
 }
 
+/** Whether who writes through a link in a tree may write elsewhere. */
+static bool
+leads_out(const char *target)
+{
+	bool is_out = target[0] == '/';
+	for (const char *at = target; *at != '\0' && !is_out; at += *at == '/') {
+		size_t length = strcspn(at, "/");
+		is_out = length == 2 && at[0] == '.' && at[1] == '.';
+		at += length;
+	}
+	return is_out;
+}
+
+/** ELOOP: it leads out of the tree. A tree may be somebody else's, and an engine trusts its own. */
 static int
 copy_link(int to_dir, int from_dir, const char *name)
 {
@@ -145,6 +159,10 @@ copy_link(int to_dir, int from_dir, const char *name)
 	if (size < 0)
 		return -1;
 	target[size] = '\0';
+	if (leads_out(target)) {
+		errno = ELOOP;
+		return -1;
+	}
 	return symlinkat(target, to_dir, name);
 }
 
@@ -203,5 +221,10 @@ process_copy_tree(const char *to, const char *from)
 {
 	if (copy_directory(AT_FDCWD, AT_FDCWD, to, from) == 0)
 		return NB_OK;
+	if (errno == ELOOP)
+		return error_set(NB_FAIL,
+			"%s holds a symbolic link that leads out of it, through which an "
+			"engine would write elsewhere: it is not copied",
+			from);
 	return error_system("%s cannot be copied to %s", from, to);
 }
