@@ -434,6 +434,14 @@ START_TEST(the_worst_is_told)
 }
 END_TEST
 
+START_TEST(what_an_engine_says_is_made_text)
+{
+	struct crash_report report = {0};
+	crash_report_wrong(&report, NB_CRASH_LOST, "key \xff\x1b[2J of %s", "\xc3\xa9t\xc3");
+	ck_assert_str_eq(report.text, "key ? [2J of \xc3\xa9t?");
+}
+END_TEST
+
 START_TEST(promises_are_those_of_the_readme)
 {
 	static const uint32_t kill[] = {
@@ -458,5 +466,6 @@ main(void)
 		what_was_lost_and_is_back_is_unstable, atomic_batch_in_part_is_split,
 		other_batch_in_flight_may_be_there_in_part,
 		empty_and_short_values_are_not_guessed, what_cannot_be_looked_at_is_lost,
-		the_worst_is_told, promises_are_those_of_the_readme);
+		the_worst_is_told, what_an_engine_says_is_made_text,
+		promises_are_those_of_the_readme);
 }

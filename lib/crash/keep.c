@@ -26,6 +26,7 @@
 #include "crash/crash.h"
 #include "report/json_value.h"
 #include "run/engine.h"
+#include "run/fact.h"
 
 /* More than any test writes; less than would take memory or minutes to make again. */
 enum { NAMES_MAX = 1000, OPS_MAX = 100 * 1000 * 1000, KEYS_MAX = 4096 };
@@ -71,6 +72,8 @@ evidence_to_json(const struct crash_run *run, const struct crash_report *report,
 {
 	const struct nb_crash_args *args = run->args;
 	json_t *sessions = json_array(), *options = json_array();
+	char version[64];
+	fact_keep(version, sizeof(version), args->engine->version());
 	for (uint32_t s = 0; s < evidence->state->plan->sessions; s++)
 		json_array_append_new(sessions, session_to_json(evidence, s));
 	for (size_t i = 0; i < args->engine_option_count; i++)
@@ -81,7 +84,7 @@ evidence_to_json(const struct crash_run *run, const struct crash_report *report,
 		"mininb", "kind", "crash", "version", nb_version(), "stream", CRASH_STREAM,
 		"driver",
 		json_from_text(args->driver != NULL ? args->driver : args->engine->name),
-		"engine", args->engine->name, "engine_version", args->engine->version(),
+		"engine", args->engine->name, "engine_version", version,
 		"options", options, "durability", nb_durability_name(args->durability), "how",
 		how_names[args->how], "file_system", file_system_names[args->file_system],
 		"seed", number(args->seed), "round", (int)evidence->round, "when",
@@ -437,8 +440,11 @@ crash_run_again(struct crash_run *run)
 	rc = rc == NB_OK ? closed : rc;
 	if (rc == NB_OK)
 		rc = check_engine(run, engine);
-	if (rc == NB_OK)
-		rc = check_again(run, &state, &moment, round, when);
+	if (rc == NB_OK) {
+		char clean[CRASH_TEXT_SIZE]; /* another may have written it */
+		fact_keep(clean, sizeof(clean), when);
+		rc = check_again(run, &state, &moment, round, clean);
+	}
 	crash_state_destroy(&state);
 	free(engine);
 	free(when);

@@ -29,6 +29,7 @@
 #include "base/error.h"
 #include "check/suite.h"
 #include "crash/crash.h"
+#include "run/fact.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -102,10 +103,13 @@ crash_report_wrong(struct crash_report *report, uint32_t wrong, const char *fmt,
 		[NB_CRASH_NOT_WRITABLE] = 1,
 	};
 	if (report->wrongs == 0 || ranks[wrong] > ranks[report->worst]) {
+		char text[CRASH_TEXT_SIZE];
 		va_list args;
 		va_start(args, fmt);
-		vsnprintf(report->text, sizeof(report->text), fmt, args);
+		vsnprintf(text, sizeof(text), fmt, args);
 		va_end(args);
+		/* An engine's message may hold bytes of a key, and be cut within a character. */
+		fact_keep(report->text, sizeof(report->text), text);
 		report->worst = wrong;
 	}
 	report->wrongs |= 1u << wrong;

@@ -116,6 +116,28 @@ counted()
 		crash --again=mininb-crash/keeper-process-1
 }
 
+@test "what is kept and written is of any bytes that a path has" {
+	local odd=$'odd\xff\xc3'
+	mkdir "$odd"
+	cp "$(plugin keeper)" "$odd/keeper.so"
+	mininb 3 crash -d "$odd/keeper.so" --durability=process --rounds=2 --ops=30 --seed=4 \
+		-o defect=resurrects --keep="$odd/kept" --output=found.json
+	contains "$output" 'In 2 of 2 crashes a promise was broken.'
+	mininb 2 crash --again="$odd/kept/keeper-process-1"
+	contains "$stderr" "is of the plugin $odd/keeper.so"
+	python3 - <<-'EOF'
+		import json
+		row = json.load(open("found.json"))["engines"][0]
+		assert row["driver"] == "odd\uefff\uefc3/keeper.so"
+		assert len(row["findings"]) == 2
+	EOF
+	# and what another may have written there does not reach the terminal
+	sed -i 's/"when":"/&\\u001b[2J/' "$odd/kept/keeper-process-1/crash.json"
+	mininb 3 crash --again="$odd/kept/keeper-process-1" -d "$odd/keeper.so"
+	contains "$output" 'when   : [2Jround 1'
+	lacks "$output" $'\e'
+}
+
 @test "of each kind of loss that is not promised one is told and kept" {
 	mininb 0 crash -d "$(plugin keeper)" --durability=none -o defect=drifts --rounds=12 --ops=50
 	equals "$(grep -c 'unstable (not promised' <<<"$output")" 1
