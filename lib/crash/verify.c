@@ -6,7 +6,9 @@
  *
  * It looks at each key by get, and holds that against what was written (state.c). Then all
  * that tells the same again has to agree with it: scans in both directions, a second open. In
- * between it writes, under a key of its own, which is gone in the end.
+ * between it writes, under keys of its own: after the recovery, and after a flush and checkpoint,
+ * where a log may have been cut or exchanged. The second open has to find both. They are gone in
+ * the end, which the next crash of the same database sees.
  *
  * The time of open is wall time, of a process that has just been made: page cache warm,
  * as after a kill; it is no measurement of a cold start.
@@ -216,6 +218,10 @@ see_all(struct look *look)
 	return look->room->failed == NB_OK;
 }
 
+/** Keys that no stream has: theirs begin with a digit of 16 or an 'm'. */
+static const struct nb_slice own_key = {.data = "~own", .size = 4};
+static const struct nb_slice late_key = {.data = "~too", .size = 4};
+
 /* ---- scans ---- */
 
 static bool
@@ -236,7 +242,11 @@ judge_record(struct look *look, struct nb_slice key, struct nb_slice value)
 	const struct known *known = find_known(look, key);
 	struct crash_report *report = &look->room->report;
 	slice_quote(quoted, key);
-	if (known == NULL)
+	if (slice_equal(key, own_key) || slice_equal(key, late_key))
+		crash_report_wrong(report, NB_CRASH_UNSTABLE,
+			"%s tells the key %s, which was deleted before the last close",
+			look->room->doing, quoted);
+	else if (known == NULL)
 		crash_report_wrong(report, NB_CRASH_GHOST,
 			"%s tells the key %s, which was never put", look->room->doing, quoted);
 	else if (look->is_scanned[known->at])
@@ -324,25 +334,38 @@ scan(struct look *look, bool is_backward)
 
 /* ---- writing ---- */
 
-/** A key that no stream has: theirs begin with a digit of 16 or an 'm'. */
-static const struct nb_slice own_key = {.data = "~own", .size = 4};
+static unsigned char own_bytes[CRASH_VALUE_MAX / 4];
+
+/** One of two values, of a usual size and of some pages. */
+static struct nb_slice
+own_value(const struct look *look, bool is_long)
+{
+	uint64_t longest = look->engine->value_size_max;
+	bytes_fill(own_bytes, sizeof(own_bytes), 1);
+	struct nb_slice value = {.data = own_bytes, .size = 100};
+	if (is_long)
+		value = (struct nb_slice){.data = own_bytes + 1, .size = sizeof(own_bytes) - 1};
+	if (longest != 0 && value.size > longest)
+		value.size = (size_t)longest;
+	return value;
+}
 
 static int
-write_own(struct look *look, const struct nb_slice *value)
+write_own(struct look *look, struct nb_slice key, const struct nb_slice *value)
 {
 	int rc = NB_CONFLICT;
 	for (int i = 0; rc == NB_CONFLICT && i < RETRIES; i++)
-		rc = value != NULL ? look->engine->put(look->session, own_key, *value)
-				   : look->engine->del(look->session, own_key);
+		rc = value != NULL ? look->engine->put(look->session, key, *value)
+				   : look->engine->del(look->session, key);
 	return rc;
 }
 
 /** NULL: it is not there. */
 static bool
-read_own(struct look *look, const struct nb_slice *wanted)
+read_own(struct look *look, struct nb_slice key, const struct nb_slice *wanted)
 {
 	struct nb_slice value = {0};
-	int rc = get(look, own_key, &value);
+	int rc = get(look, key, &value);
 	if (rc != (wanted != NULL ? NB_OK : NB_NOT_FOUND)) {
 		if (rc == NB_OK)
 			release(look);
@@ -359,30 +382,31 @@ read_own(struct look *look, const struct nb_slice *wanted)
 }
 
 static bool
-try_write(struct look *look, const char *what, const struct nb_slice *value)
+try_write(
+	struct look *look, const char *what, struct nb_slice key, const struct nb_slice *value)
 {
 	doing(look, what);
-	int rc = write_own(look, value);
+	int rc = write_own(look, key, value);
 	if (rc != NB_OK)
 		return wrong_answer(look, NB_CRASH_NOT_WRITABLE, rc);
-	return read_own(look, value);
+	return read_own(look, key, value);
 }
 
 static bool
 try_writes(struct look *look)
 {
-	static unsigned char bytes[CRASH_VALUE_MAX / 4];
-	uint64_t longest = look->engine->value_size_max;
-	bytes_fill(bytes, sizeof(bytes), 1);
-	struct nb_slice one = {.data = bytes, .size = 100};
-	struct nb_slice other = {.data = bytes + 1, .size = sizeof(bytes) - 1};
-	if (longest != 0 && one.size > longest)
-		one.size = (size_t)longest;
-	if (longest != 0 && other.size > longest)
-		other.size = (size_t)longest;
-	return try_write(look, "put and get of a new key", &one) &&
-		try_write(look, "put and get of a key that is there", &other) &&
-		try_write(look, "del and get of a key that is there", NULL);
+	struct nb_slice one = own_value(look, false), other = own_value(look, true);
+	return try_write(look, "put and get of a new key", own_key, &one) &&
+		try_write(look, "put and get of a key that is there", own_key, &other) &&
+		try_write(look, "del and get of a key that is there", own_key, NULL) &&
+		try_write(look, "put and get of a key that was deleted", own_key, &one);
+}
+
+static bool
+try_late_write(struct look *look)
+{
+	struct nb_slice other = own_value(look, true);
+	return try_write(look, "put and get after flush and checkpoint", late_key, &other);
 }
 
 static bool
@@ -400,6 +424,22 @@ settle(struct look *look)
 }
 
 /* ---- once more ---- */
+
+/** What was written between the recovery and a close that did its work is there at any level. */
+static bool
+see_own(struct look *look)
+{
+	struct nb_slice one = own_value(look, false), other = own_value(look, true);
+	doing(look, "get, reopened, of what was put after the recovery");
+	if (!read_own(look, own_key, &one))
+		return false;
+	doing(look, "get, reopened, of what was put after a checkpoint");
+	return read_own(look, late_key, &other) &&
+		try_write(
+			look, "del and get, reopened, of what was put before", own_key, NULL) &&
+		try_write(
+			look, "del and get, reopened, of what was put before", late_key, NULL);
+}
 
 static bool
 see_again(struct look *look)
@@ -440,7 +480,7 @@ look_at_all(struct look *look)
 		(void)scan(look, true);
 	if ((report->wrongs & 1u << NB_CRASH_NOT_OPENED) != 0)
 		return;
-	bool is_written = try_writes(look) && settle(look);
+	bool is_written = try_writes(look) && settle(look) && try_late_write(look);
 	if (!close_database(look) || !is_written)
 		return;
 	struct crash_moment made = *look->moment;
@@ -449,7 +489,7 @@ look_at_all(struct look *look)
 	if (!open_database(look, &took_ns))
 		return;
 	report->reopen_ns = took_ns;
-	if (see_again(look))
+	if (see_again(look) && see_own(look))
 		(void)close_database(look);
 }
 

@@ -33,7 +33,9 @@ enum {
 	DRIFTS,     /* each open that is no recovery loses a key */
 	STUBBORN,   /* after a recovery no write is taken */
 	REORDERS,   /* long values are there at once, the others later */
-	LEAVES      /* after some writes it ends the process, as if all were well */
+	LEAVES,     /* after some writes it ends the process, as if all were well */
+	FORGETS,    /* what is written after a recovery is in memory only, */
+	CUTS        /* or after a checkpoint */
 };
 
 static const struct nb_option options[] = {
@@ -41,7 +43,7 @@ static const struct nb_option options[] = {
 		.type = NB_OPT_CHOICE,
 		.def = "none",
 		.choices = "none|buffers|tears|splits|resurrects|swaps|refuses|crashes|hangs|"
-			   "skips|drifts|stubborn|reorders|leaves",
+			   "skips|drifts|stubborn|reorders|leaves|forgets|cuts",
 		.help = "what is wrong with it"},
 	{.name = NULL},
 };
@@ -57,7 +59,7 @@ struct nb_db {
 	const struct nb_host *host;
 	uint64_t defect, writes;
 	uint32_t durability;
-	bool is_unclean, is_scan_backward;
+	bool is_unclean, is_scan_backward, is_checkpointed;
 	int dir, log;
 	struct record *records;
 	size_t count, room, at, late; /* `late`: bytes that wait in `buffer` */
@@ -384,7 +386,9 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 		return db->host->fail(NB_FAIL, "no write is taken after a recovery");
 	if (db->defect == LEAVES && ++db->writes > ENOUGH)
 		exit(EXIT_SUCCESS);
-	int rc = append(db, writes, count);
+	bool is_forgotten = (db->is_unclean && db->defect == FORGETS) ||
+		(db->is_checkpointed && db->defect == CUTS);
+	int rc = is_forgotten ? NB_OK : append(db, writes, count);
 	for (size_t i = 0; i < count && rc == NB_OK; i++)
 		apply(db, &writes[i]);
 	return rc;
@@ -435,6 +439,13 @@ scan_close(struct nb_session *session)
 	return NB_OK;
 }
 
+static int
+checkpoint(struct nb_db *db)
+{
+	db->is_checkpointed = true;
+	return NB_OK;
+}
+
 static const struct nb_engine engine = {
 	.abi = NB_ENGINE_ABI,
 	.size = sizeof(engine),
@@ -462,6 +473,7 @@ static const struct nb_engine engine = {
 	.scan_open = scan_open,
 	.scan_next = scan_next,
 	.scan_close = scan_close,
+	.checkpoint = checkpoint,
 };
 
 NB_ENGINE_PLUGIN(engine)
