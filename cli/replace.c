@@ -51,8 +51,9 @@ static int
 check_notebook(const char *path)
 {
 	struct stat st;
-	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0 ||
-		results_files_is_notebook(path))
+	if (stat(path, &st) != 0)
+		return STATUS_DONE;
+	if (S_ISREG(st.st_mode) && (st.st_size == 0 || results_files_is_notebook(path)))
 		return STATUS_DONE;
 	message_error("%s: is there, and is no notebook; name another file", path);
 	return STATUS_FAILED;

@@ -9,10 +9,13 @@
 #include "report/notebook.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 
@@ -20,14 +23,34 @@ static const char empty[] = "{\n  \"experiments\": {\n  },\n  \"data\": {\n  }\n
 
 /* ---- reading ---- */
 
+/** NULL: it cannot be read, which is said. A pipe or a device may have no end. */
+static FILE *
+open_regular(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+		close(fd);
+		error_set(NB_FAIL, "%s: is no notebook: no regular file; nothing was written",
+			path);
+		return NULL;
+	}
+	FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
+	if (in == NULL)
+		error_system("%s", path);
+	if (in == NULL && fd >= 0)
+		close(fd);
+	return in;
+}
+
 static int
 read_text(struct notebook *notebook, const char *path, int may_be_new)
 {
-	FILE *in = fopen(path, "re");
-	if (in == NULL && errno == ENOENT && may_be_new)
+	if (may_be_new && access(path, F_OK) != 0 && errno == ENOENT)
 		return NB_OK;
+	FILE *in = open_regular(path);
 	if (in == NULL)
-		return error_system("%s", path);
+		return NB_FAIL;
 	int rc = NB_OK;
 	char buffer[65536];
 	FILE *out = open_memstream(&notebook->text, &notebook->size);

@@ -80,6 +80,15 @@ keeps()
 	contains "$(<got)" mininb-result
 }
 
+@test "a notebook is a file with an end" {
+	mkfifo pipe
+	for path in pipe /dev/zero /dev/full .; do
+		mininb 1 run -w ycsb-a --records=10 -c 10 -d null --notebook=$path --quiet
+		contains "$stderr" "$path: is there, and is no notebook"
+		equals "$output" ''
+	done
+}
+
 @test "another user's link in a directory for all is not followed" {
 	[[ $EUID == 0 ]] || skip 'only root can give a link away'
 	mkdir -m 1777 tmp
