@@ -191,6 +191,17 @@ START_TEST(buckets_are_half_open)
 }
 END_TEST
 
+START_TEST(no_text_of_others_moves_the_cursor)
+{
+	begin(NB_VERB_GET);
+	result.engine_path = (char *)(uintptr_t) "/x\033[2J/\177caf\303\251.so\n";
+	add_thousand();
+	write_text(0);
+	ASSERT_HAS(", /x?[2J/?caf\303\251.so?\n");
+	end();
+}
+END_TEST
+
 START_TEST(bars_are_there_only_if_asked_for)
 {
 	begin(NB_VERB_GET);
@@ -556,8 +567,8 @@ main(void)
 {
 	return UNIT_RUN("report_text", classic_block_has_its_form,
 		fold_makes_one_bucket_below_a_microsecond, buckets_are_half_open,
-		bars_are_there_only_if_asked_for, rows_sum_up_to_the_count,
-		more_than_an_hour_has_a_row_and_an_exact_maximum,
+		no_text_of_others_moves_the_cursor, bars_are_there_only_if_asked_for,
+		rows_sum_up_to_the_count, more_than_an_hour_has_a_row_and_an_exact_maximum,
 		no_operation_and_no_time_make_no_nonsense, throughput_is_over_wall_time,
 		partial_result_is_marked, writes_that_were_not_settled_or_read_back_are_marked,
 		findings_are_told, nothing_is_said_to_be_right_that_was_not_looked_at,

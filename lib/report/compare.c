@@ -193,6 +193,7 @@ name_sample(const struct sorting *sorting, const struct compare_work *work,
 	else
 		snprintf(sample->name, sizeof(sample->name), "%.40s of %.64s", sample->driver,
 			file);
+	report_clean(sample->name);
 }
 
 static const char *
@@ -226,6 +227,7 @@ find_work(struct sorting *sorting, const struct record *record)
 	snprintf(work->driver, sizeof(work->driver), "%s", driver);
 	snprintf(work->title, sizeof(work->title), "%s%s%s%s%s", work->action, gap(work->label),
 		work->label, gap(work->driver), work->driver);
+	report_clean(work->title);
 	return work;
 }
 

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -134,14 +135,26 @@ write_classic(const struct nb_result *result, FILE *out, uint32_t flags)
 }
 
 void
+report_clean(char *text)
+{
+	for (char *at = text; *at != '\0'; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+}
+
+void
 report_line(FILE *out, const char *name, const char *fmt, ...)
 {
+	char *text;
 	va_list args;
-	fprintf(out, "%-18s: ", name);
 	va_start(args, fmt);
-	vfprintf(out, fmt, args);
+	int length = vasprintf(&text, fmt, args);
 	va_end(args);
-	fputc('\n', out);
+	if (length < 0)
+		return;
+	report_clean(text);
+	fprintf(out, "%-18s: %s\n", name, text);
+	free(text);
 }
 
 static void

@@ -62,7 +62,11 @@ result_add_notes(struct nb_result *result);
 
 /* Parts of the text that reports of all kinds have (report_text.c). */
 
-/** "name              : text". */
+/** A result may be somebody else's: control characters, which a terminal obeys, become '?'. */
+void
+report_clean(char *text);
+
+/** "name              : text", clean. */
 void
 report_line(FILE *out, const char *name, const char *fmt, ...) NB_PRINTF(3, 4);
 
