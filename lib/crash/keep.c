@@ -84,13 +84,13 @@ evidence_to_json(const struct crash_run *run, const struct crash_report *report,
 		"mininb", "kind", "crash", "version", nb_version(), "stream", CRASH_STREAM,
 		"driver",
 		json_from_text(args->driver != NULL ? args->driver : args->engine->name),
-		"engine", args->engine->name, "engine_version", version,
-		"options", options, "durability", nb_durability_name(args->durability), "how",
-		how_names[args->how], "file_system", file_system_names[args->file_system],
-		"seed", number(args->seed), "round", (int)evidence->round, "when",
-		json_from_text(evidence->when), "wrong", nb_crash_wrong_name(report->worst),
-		"text", json_from_text(report->text), "is_made", evidence->moment->is_made != 0,
-		"plan", plan_to_json(evidence->state->plan), "sessions", sessions);
+		"engine", args->engine->name, "engine_version", version, "options", options,
+		"durability", nb_durability_name(args->durability), "how", how_names[args->how],
+		"file_system", file_system_names[args->file_system], "seed", number(args->seed),
+		"round", (int)evidence->round, "when", json_from_text(evidence->when), "wrong",
+		nb_crash_wrong_name(report->worst), "text", json_from_text(report->text),
+		"is_made", evidence->moment->is_made != 0, "plan",
+		plan_to_json(evidence->state->plan), "sessions", sessions);
 }
 
 /** <keep>/<engine>-<level>-<round from 1>, with -2 and so on behind it if that is there. */
