@@ -79,7 +79,8 @@ catch_signals(void)
 		if (sigaction(stop_signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(stop_signals[i], &action, NULL);
 	}
-	signal(SIGPIPE, SIG_IGN); /* a closed stdout is an error of write() */
+	signal(SIGPIPE, SIG_IGN); /* a closed stdout is an error of write(), */
+	signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow (ulimit -f) */
 }
 
 static int

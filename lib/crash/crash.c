@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -26,8 +27,9 @@
 #include "run/engine.h"
 
 enum {
-	KEPT_MAX = 10,         /* of one call; a broken engine breaks in each round */
-	ROOM_NEEDED = 16 << 20 /* a round writes some MiB, with copies three times that */
+	KEPT_MAX = 10,          /* of one call; a broken engine breaks in each round */
+	ROOM_NEEDED = 16 << 20, /* a round writes some MiB, with copies three times that */
+	FILE_NEEDED = 256 << 20 /* a log that is never cut, over all rounds of a database */
 };
 
 const char *
@@ -88,11 +90,18 @@ count(struct nb_crash_tally *tally, const struct crash_report *report)
 		nb_histogram_add(tally->reopening, report->reopen_ns);
 }
 
-/** No engine is accused of what a full disk does to it. */
+/** No engine is accused of what a full disk, or a limit, does to it. */
 static int
 check_room(const struct crash_run *run)
 {
 	struct statvfs disk;
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < FILE_NEEDED)
+		return error_set(NB_FAIL,
+			"files may have %" PRIu64
+			" KiB here (ulimit -f), so what was found last may be due to that, and "
+			"is not told; a crash test needs %d MiB",
+			(uint64_t)limit.rlim_cur >> 10, FILE_NEEDED >> 20);
 	if (statvfs(run->scratch, &disk) != 0 || disk.f_blocks == 0)
 		return NB_OK;
 	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;

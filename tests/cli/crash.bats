@@ -166,6 +166,14 @@ counted()
 	[[ ! -e mininb-crash ]]
 }
 
+@test "no engine is accused of what a limit on files does" {
+	run -1 --separate-stderr bash -c 'ulimit -f 100; exec "$1" crash -d "$2" \
+		--durability=process --rounds=20 --seed=3 --ops=3000' sh "$MININB" "$(plugin keeper)"
+	matches "$stderr" 'files may have 100 KiB here|before anything has crashed: .*the log cannot be written'
+	lacks "$output" 'a promise was broken'
+	[[ ! -e mininb-crash ]]
+}
+
 @test "crash to standard output is JSON and nothing else" {
 	run -0 --separate-stderr sh -c '"$1" crash -d "$2" --durability=none --rounds=1 \
 		--output=- | python3 -m json.tool >/dev/null' sh "$MININB" "$(plugin keeper)"

@@ -130,3 +130,10 @@ list_keys()
 	mininb 0 put -d memory -c 10 -i twice.bin
 	lacks "$stderr" uplicate
 }
+
+@test "a file that may not grow is told" {
+	run -1 --separate-stderr bash -c 'ulimit -f 8; exec "$1" keys -c 10000 -i big.bin' \
+		sh "$MININB"
+	contains "$stderr" 'File too large'
+	[[ ! -e big.bin ]]
+}
