@@ -170,7 +170,8 @@ struct nb_crash_tally {
  * nb_crash_tally_clear(). A broken promise is no failure of this. NB_UNSUPPORTED: the engine cannot be tried so
  * (it keeps nothing, POWER without the recorder in the process, or of an engine that makes no
  * syncs where the medium needs none); NB_FAIL: the scratch directory, which may be full, that
- * of what is kept, a process, or an engine that fails before anything has crashed.
+ * of what is kept, a process, or an engine that fails before anything has crashed;
+ * NB_ERR_DATA: an engine that has written over what its process shares with this one.
  */
 NB_MUST_CHECK int
 nb_crash(struct nb_crash_tally *out, const struct nb_crash_args *args);

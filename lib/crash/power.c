@@ -43,8 +43,9 @@ struct power {
 	struct record_log *log;
 	struct crash_board *board;
 	struct crash_plan plan;
-	struct crash_state state; /* of the database that a round begins with */
-	struct crash_state found; /* of a state that was checked */
+	struct crash_state state;  /* of the database that a round begins with */
+	struct crash_state found;  /* of a state that was checked */
+	struct crash_moment ended; /* how far the writer was when it had ended */
 	struct rng rng;
 	char *database, *base, *copy, *try; /* directories in scratch */
 	uint32_t round, chain_round;
@@ -168,7 +169,7 @@ find_moment(struct crash_moment *out, const struct power *power, const struct im
 		}
 	}
 	if (done >= count && !power->log->is_full) {
-		crash_moment_read(out, power->board, power->plan.sessions);
+		*out = power->ended;
 		out->is_made |= power->is_made;
 	}
 }
@@ -254,9 +255,11 @@ judge_writer(const struct power *power, int how, int status, uint64_t timeout_ns
 
 /** What the writer could have written over is as it has to be. */
 static int
-check_shared(const struct power *power, uint64_t ops)
+check_shared(struct power *power, uint64_t ops)
 {
 	int rc = crash_board_check(power->board, &power->state, ops);
+	power->ended = (struct crash_moment){0};
+	crash_moment_read(&power->ended, power->board, power->plan.sessions);
 	if (rc == NB_OK)
 		rc = record_check(power->log,
 			&(struct record_limits){.capacity = LOG_BYTES,
@@ -281,6 +284,7 @@ record(struct power *power)
 	int status = 0;
 	record_create(power->log, LOG_BYTES);
 	crash_board_begin(power->board, &power->state);
+	madvise(power->log, LOG_BYTES, MADV_DOFORK);
 	fflush(NULL);
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0)
@@ -290,6 +294,8 @@ record(struct power *power)
 	int how = process_await(pid, &status, timeout_ns);
 	if (how != PROCESS_ENDED)
 		process_kill(pid, &status);
+	/* not for the processes that look at states: what is read now stays as it is */
+	madvise(power->log, LOG_BYTES, MADV_DONTFORK);
 	int rc = how == PROCESS_STOPPED ? error_interrupted()
 					: judge_writer(power, how, status, timeout_ns);
 	return rc == NB_OK ? check_shared(power, ops) : rc;
