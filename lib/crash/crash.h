@@ -13,6 +13,7 @@
  *     step.c      ends a process at a moment that is counted
  *     keep.c      what repeats a failure, on disk
  *     recorder.c  preloaded: records the calls that change files (record.h)
+ *     record.c    whether what it has left is a recording
  *     image.c     makes of a recording the files that a power loss may leave
  *     power.c     rounds of NB_CRASH_POWER
  *
