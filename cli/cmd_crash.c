@@ -298,7 +298,7 @@ crash_again(const struct options *options, const struct nb_crash_kept *kept)
 		struct nb_crash_args args = args_of(&victim, row);
 		status = message_last_failure(
 			nb_crash_again(&row->tally, &args, options->again));
-		row->is_whole = true;
+		row->is_whole = status == STATUS_DONE;
 		if (status == STATUS_DONE && row->found_count == 0)
 			fprintf(output_text(), "%s: nothing is wrong with it now\n",
 				options->again);

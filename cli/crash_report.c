@@ -471,6 +471,7 @@ put_row(FILE *out, const struct crash_row *row)
 	put_number(out, "calls", tally->calls);
 	put_number(out, "syncs", tally->syncs);
 	put_number(out, "mapped_pages", tally->mapped_pages);
+	put_text(out, "unseen", tally->unseen, ",");
 	fputs("\n   \"findings\": [", out);
 	for (size_t i = 0; i < row->found_count; i++) {
 		put_found(out, &row->found[i]);

@@ -274,6 +274,23 @@ START_TEST(engine_that_ends_the_process_well_has_not_done_its_writes)
 }
 END_TEST
 
+START_TEST(writer_that_hangs_is_not_killed_and_forgotten)
+{
+	struct nb_crash_tally tally;
+	scratch_fresh("blocks");
+	load("blocks");
+	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 30);
+	args.moment = NB_CRASH_TIMED;
+	args.timeout_ns = 100 * 1000 * 1000;
+	int rc = crash(&tally, &args);
+	ck_assert(rc == NB_FAIL || tally.wrong[NB_CRASH_NOT_WRITABLE] > 0);
+	const char *text = rc == NB_FAIL ? nb_error_text() : told.text;
+	ck_assert_msg(strstr(text, "it hangs: no end after 0.1 s") != NULL, "%s", text);
+	nb_crash_tally_clear(&tally);
+	crash_rig_unload();
+}
+END_TEST
+
 START_TEST(every_wrong_has_a_name)
 {
 	for (uint32_t i = 0; i < NB_CRASH_WRONGS; i++)
@@ -291,7 +308,7 @@ main(void)
 		what_is_kept_finds_the_same_again, edited_evidence_is_refused,
 		what_cannot_be_tried_is_refused, engine_that_fails_before_a_crash_is_no_finding,
 		engine_that_ends_the_process_well_has_not_done_its_writes,
-		every_wrong_has_a_name);
+		writer_that_hangs_is_not_killed_and_forgotten, every_wrong_has_a_name);
 	scratch_leave();
 	return status;
 }

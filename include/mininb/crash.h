@@ -162,6 +162,9 @@ struct nb_crash_tally {
 	/* Of KILL. */
 	uint32_t counted; /* crashes whose moment was, NB_CRASH_COUNTED */
 	uint32_t spare2_u32;
+	/* Of POWER: what of the writes the recording does not show, so that what is found, and
+	 * what is not, may be due to that; "": it shows all. */
+	char unseen[256];
 };
 
 /**

@@ -35,8 +35,9 @@
 enum { RETRIES = 100000 };
 
 enum {
-	COUNTED_S = 10, /* an end that is counted comes before that, or by the timer */
-	WINDOW_OPS = 32 /* or after so many operations that made no more system calls */
+	COUNTED_S = 10,  /* an end that is counted comes before that, or by the timer */
+	WINDOW_OPS = 32, /* or after so many operations that made no more system calls */
+	SETTLE_OPS = 256 /* of the operations of a session, which has to be the only one */
 };
 
 struct writer {
@@ -44,6 +45,7 @@ struct writer {
 	const struct crash_plan *plan;
 	struct crash_board *board;
 	struct nb_session *session;
+	struct nb_db *db; /* of a writer that is alone; else NULL */
 	uint32_t id;
 	uint64_t begin, end; /* operations */
 	uint64_t fatal;      /* the one before which its end begins to run out */
@@ -180,6 +182,34 @@ write_one(struct writer *writer, uint64_t number)
 	return true;
 }
 
+/** NB_UNSUPPORTED is no failure of these. */
+static int
+settle(const struct nb_engine *engine, struct nb_db *db, const char **what)
+{
+	*what = "flush";
+	int rc = engine->flush != NULL ? engine->flush(db, NB_SETTLE_FLUSH) : NB_OK;
+	if (rc != NB_OK && rc != NB_UNSUPPORTED)
+		return rc;
+	*what = "checkpoint";
+	rc = engine->checkpoint != NULL ? engine->checkpoint(db) : NB_OK;
+	return rc != NB_UNSUPPORTED ? rc : NB_OK;
+}
+
+/** What follows a checkpoint goes to a log that was cut or exchanged, so there are some in the
+ * midst. No session may be in an operation then. False: it failed. */
+static bool
+settle_now_and_then(struct writer *writer, uint64_t number)
+{
+	const char *what;
+	if (writer->db == NULL || number % SETTLE_OPS != SETTLE_OPS - 1)
+		return true;
+	host_forget();
+	int rc = settle(writer->subject->engine, writer->db, &what);
+	if (rc != NB_OK)
+		fail(writer->board, what, rc);
+	return rc == NB_OK;
+}
+
 static void *
 write_all(void *arg)
 {
@@ -189,7 +219,7 @@ write_all(void *arg)
 			set_end(writer->board, CRASH_IN_MIDST);
 		if (i == writer->fatal + WINDOW_OPS)
 			crash_step_out(writer->board);
-		if (!write_one(writer, i))
+		if (!write_one(writer, i) || !settle_now_and_then(writer, i))
 			break;
 	}
 	return NULL;
@@ -210,7 +240,7 @@ run_writers(struct writer *writers, uint32_t count, struct crash_board *board)
 		_exit(EXIT_FAILURE);
 }
 
-/** What a program does that ends well. NB_UNSUPPORTED is no failure of a flush. */
+/** What a program does that ends well. */
 static void
 finish(struct writer *writers, uint32_t count, struct nb_db *db, struct crash_board *board)
 {
@@ -219,12 +249,10 @@ finish(struct writer *writers, uint32_t count, struct nb_db *db, struct crash_bo
 	host_forget();
 	uint64_t begin = clock_monotonic();
 	set_end(board, CRASH_IN_CLOSE);
-	int rc = engine->flush != NULL ? engine->flush(db, NB_SETTLE_FLUSH) : NB_OK;
-	if (rc != NB_OK && rc != NB_UNSUPPORTED)
-		give_up(board, "flush", rc);
-	rc = engine->checkpoint != NULL ? engine->checkpoint(db) : NB_OK;
-	if (rc != NB_OK && rc != NB_UNSUPPORTED)
-		give_up(board, "checkpoint", rc);
+	const char *what;
+	int rc = settle(engine, db, &what);
+	if (rc != NB_OK)
+		give_up(board, what, rc);
 	for (uint32_t i = 0; i < count; i++) {
 		rc = engine->session_close(writers[i].session);
 		if (rc != NB_OK)
@@ -261,6 +289,7 @@ crash_child(const struct crash_subject *subject, const struct crash_state *state
 		writers[i] = (struct writer){.subject = subject,
 			.plan = state->plan,
 			.board = board,
+			.db = count == 1 ? db : NULL,
 			.id = i,
 			.begin = state->start[i],
 			.end = state->start[i] + ops,

@@ -42,13 +42,15 @@ enum {
 	ROUNDS_OF_BLOCK = 8,
 	OPS_OF_TRIAL = 20,
 	OPS = 10000,
-	OPS_COUNTED_SYNCED = 1000, /* since a count is not cut short by ROUND_NS */
+	OPS_COUNTED_SYNCED = 1000, /* since a count is not cut short by ROUND_NS, */
+	OPS_SYNCED_TO_CLOSE = 100, /* and would be before a close */
 	STOPS = 64,
 	STOPS_OF_FILES = 512, /* of an open or a close */
 	STEPS = 8000,
 	STEPS_BEHIND_STOPS = 2000,
 	ROUND_NS = 1000 * 1000 * 1000,
 	DELAY_NS = 500 * 1000,      /* between a number of operations and the kill */
+	LOOK_NS = 1000 * 1000,      /* at a writer that is late */
 	PHASE_NS = 5 * 1000 * 1000, /* of an open or close that nothing is known of */
 	OPENS_MAX = 10,             /* of ROUND_NS, for an open */
 	WHEN_SIZE = 160
@@ -108,16 +110,30 @@ draw_count(struct crash_end *end, struct rng *rng)
 	end->steps = !has_stops || has_steps ? (uint32_t)draw_number(rng, steps) : 0;
 }
 
+/** To wait for; what syncs each of them would not come to a count, or a close, in ROUND_NS. */
+static uint64_t
+most_ops(const struct kills *kills, uint32_t where)
+{
+	const struct nb_crash_args *args = kills->run->args;
+	uint64_t most = args->ops != 0 ? args->ops : OPS;
+	uint64_t limit = where == CRASH_IN_CLOSE ? OPS_SYNCED_TO_CLOSE
+		: kills->is_counted              ? OPS_COUNTED_SYNCED
+						 : most;
+	return args->durability == NB_DUR_COMMIT && most > limit ? limit : most;
+}
+
 /** The aim, but for times, which depend on what was seen: set_time(). */
 static void
-draw_aim(struct aim *aim, struct rng *rng, uint64_t most, bool is_counted)
+draw_aim(struct aim *aim, struct kills *kills)
 {
+	struct rng *rng = &kills->rng;
+	bool is_counted = kills->is_counted;
 	uint64_t of_hundred = rng_below(rng, 100);
 	*aim = (struct aim){.end = {.is_counted = is_counted,
 				    .where = of_hundred < 5   ? CRASH_IN_OPEN
 					    : of_hundred < 85 ? CRASH_IN_MIDST
 							      : CRASH_IN_CLOSE}};
-	aim->end.ops = draw_number(rng, most);
+	aim->end.ops = draw_number(rng, most_ops(kills, aim->end.where));
 	aim->wait = draw_share(rng);
 	aim->is_twice = rng_below(rng, 4) == 0;
 	aim->again = (struct crash_end){.where = CRASH_IN_OPEN, .is_counted = is_counted};
@@ -143,13 +159,43 @@ set_time(struct crash_end *end, const struct kills *kills, double share)
 	end->ns = (uint64_t)(share * (double)longest_wait(kills, end->where));
 }
 
+/** Operations that have returned, and whether all have. */
+static uint64_t
+progress_of(const struct kills *kills, const struct crash_board *board)
+{
+	uint64_t sum = __atomic_load_n(&board->is_closing, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < kills->plan.sessions; i++)
+		sum += __atomic_load_n(&board->marks[i].acked, __ATOMIC_ACQUIRE);
+	return sum;
+}
+
+/** A writer that is late is slow, and killed as it is, or hangs: then nothing returns any more.
+ * As process_await(), PROCESS_LATE if it hangs; PROCESS_ENDED if it ends or goes on. */
+static int
+see_whether_it_hangs(
+	const struct kills *kills, pid_t pid, const struct crash_board *board, int *status)
+{
+	uint64_t begin = clock_monotonic(), before = progress_of(kills, board);
+	if (__atomic_load_n(&board->is_closing, __ATOMIC_ACQUIRE) != 0)
+		before--; /* its timer is set */
+	while (progress_of(kills, board) == before) {
+		int how = process_await(pid, status, LOOK_NS);
+		if (how != PROCESS_LATE)
+			return how;
+		if (clock_monotonic() - begin > kills->run->args->timeout_ns)
+			return PROCESS_LATE;
+	}
+	process_kill(pid, status);
+	return PROCESS_ENDED;
+}
+
 /**
  * Wait until it has been killed, or do it now: after ROUND_NS, or where its open takes that long
- * and is not what is to be killed, when it has had more. NB_ERR_INTERRUPTED: and there is no
- * more.
+ * and is not what is to be killed, when it has had more. *hangs: and it did nothing any more.
+ * NB_ERR_INTERRUPTED: and there is no more.
  */
 static int
-await_kill(struct kills *kills, pid_t pid, struct crash_board *board, int *status)
+await_kill(struct kills *kills, pid_t pid, struct crash_board *board, int *status, bool *hangs)
 {
 	bool is_counted = false;
 	int how = board->end.is_counted != 0
@@ -168,6 +214,9 @@ await_kill(struct kills *kills, pid_t pid, struct crash_board *board, int *statu
 		__atomic_load_n(&board->is_open, __ATOMIC_ACQUIRE) == 0;
 		i++)
 		how = process_await(pid, status, ROUND_NS);
+	if (how == PROCESS_LATE && __atomic_load_n(&board->is_open, __ATOMIC_ACQUIRE) != 0)
+		how = see_whether_it_hangs(kills, pid, board, status);
+	*hangs = how == PROCESS_LATE;
 	if (how != PROCESS_ENDED)
 		process_kill(pid, status);
 	return how == PROCESS_STOPPED ? error_interrupted() : NB_OK;
@@ -244,7 +293,8 @@ kill_recovery(struct kills *kills, const struct aim *aim)
 		crash_child_begin(parent);
 		crash_child_recover(&kills->run->subject, board, kills->database);
 	}
-	rc = pid > 0 ? await_kill(kills, pid, board, &status)
+	bool hangs; /* which is not the question here */
+	rc = pid > 0 ? await_kill(kills, pid, board, &status, &hangs)
 		     : error_system("a process cannot be made");
 	crash_board_delete(board);
 	return rc;
@@ -366,24 +416,22 @@ do_round(struct kills *kills)
 	struct crash_report report;
 	struct crash_moment moment = {.is_made = 0};
 	char when[WHEN_SIZE] = "", text[CRASH_TEXT_SIZE];
-	uint64_t most = run->args->ops != 0 ? run->args->ops : OPS;
-	if (kills->is_counted && run->args->durability == NB_DUR_COMMIT &&
-		most > OPS_COUNTED_SYNCED)
-		most = OPS_COUNTED_SYNCED;
-	draw_aim(&aim, &kills->rng, most, kills->is_counted);
+	draw_aim(&aim, kills);
 	crash_state_copy(&kills->before, &kills->state);
 	int status = 0;
 	pid_t pid = start_writer(kills, &aim);
 	if (pid < 0)
 		return error_system("a process cannot be made");
-	int rc = await_kill(kills, pid, kills->board, &status);
+	bool hangs = false;
+	int rc = await_kill(kills, pid, kills->board, &status, &hangs);
 	if (rc != NB_OK)
 		return rc;
 	if (kills->board->close_ns != 0)
 		kills->close_ns = kills->board->close_ns;
 	bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-	crash_board_describe_end(text, kills->board, PROCESS_ENDED, status, 0);
-	bool is_bad = !is_killed && text[0] != '\0';
+	crash_board_describe_end(text, kills->board, hangs ? PROCESS_LATE : PROCESS_ENDED,
+		status, run->args->timeout_ns);
+	bool is_bad = hangs || (!is_killed && text[0] != '\0');
 	rc = is_bad ? judge_writer(kills, &report, text)
 		    : check_crash(kills, &aim, &report, &moment, is_killed, when);
 	if (rc != NB_OK)

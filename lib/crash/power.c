@@ -31,6 +31,7 @@
 #include "base/tree.h"
 #include "crash/image.h"
 #include "crash/preload.h"
+#include "run/fact.h"
 
 enum { OPS = 300, STATES = 50, ROUNDS_OF_CHAIN = 3 };
 
@@ -361,11 +362,13 @@ tell_gaps(struct power *power, struct image *image)
 			"persistent memory");
 	if (power->log->is_blind)
 		snprintf(text, sizeof(text), "%s", power->log->blind);
-	if (text[0] != '\0' && !power->is_told)
+	if (text[0] != '\0' && !power->is_told) {
 		log_message(NB_LOG_WARNING,
 			"%s: not all of its writes are seen (%s): what is found, and what is "
 			"not, may be due to that",
 			power->run->args->engine->name, text);
+		fact_keep(power->run->tally->unseen, sizeof(power->run->tally->unseen), text);
+	}
 	power->is_told |= text[0] != '\0';
 	return NB_OK;
 }

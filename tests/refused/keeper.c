@@ -33,6 +33,7 @@ enum {
 	DRIFTS,     /* each open that is no recovery loses a key */
 	STUBBORN,   /* after a recovery no write is taken */
 	REORDERS,   /* long values are there at once, the others later */
+	BLOCKS,     /* a put after some writes never returns */
 	LEAVES,     /* after some writes it ends the process, as if all were well */
 	FORGETS,    /* what is written after a recovery is in memory only, */
 	CUTS        /* or after a checkpoint */
@@ -43,7 +44,7 @@ static const struct nb_option options[] = {
 		.type = NB_OPT_CHOICE,
 		.def = "none",
 		.choices = "none|buffers|tears|splits|resurrects|swaps|refuses|crashes|hangs|"
-			   "skips|drifts|stubborn|reorders|leaves|forgets|cuts",
+			   "skips|drifts|stubborn|reorders|blocks|leaves|forgets|cuts",
 		.help = "what is wrong with it"},
 	{.name = NULL},
 };
@@ -384,7 +385,10 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	(void)flags; /* it is atomic anyway */
 	if (db->is_unclean && db->defect == STUBBORN)
 		return db->host->fail(NB_FAIL, "no write is taken after a recovery");
-	if (db->defect == LEAVES && ++db->writes > ENOUGH)
+	bool is_enough = ++db->writes > ENOUGH;
+	while (is_enough && db->defect == BLOCKS)
+		pause();
+	if (is_enough && db->defect == LEAVES)
 		exit(EXIT_SUCCESS);
 	bool is_forgotten = (db->is_unclean && db->defect == FORGETS) ||
 		(db->is_checkpointed && db->defect == CUTS);
