@@ -324,7 +324,7 @@ check_given(const struct settings *to, MDB_env *env)
 }
 
 static int
-env_open(const struct settings *to, MDB_env *env)
+open_by(const struct settings *to, MDB_env *env)
 {
 	int error = mdb_env_set_mapsize(env, to->map_size);
 
@@ -332,20 +332,56 @@ env_open(const struct settings *to, MDB_env *env)
 		error = mdb_env_set_maxreaders(env, to->max_readers);
 	if (error == MDB_SUCCESS)
 		error = mdb_env_open(env, to->args->path, to->flags, 0644);
-	if (error != MDB_SUCCESS)
-		return environment_failure(to->host, "mdb_env_open", error);
-	return check_given(to, env);
+	return error;
 }
 
 /*
- * LMDB syncs its files, and not the directory that has their names. Those may be of an open
- * at process, or of one that was killed, so this is not for a new database alone.
+ * Power that is lost while a database is made may leave a file of the two first pages that
+ * has not what was written to them: LMDB neither opens it nor makes it anew. A transaction
+ * would have made it longer, so there is nothing to lose in it.
+ */
+static bool
+forget_unmade(const struct settings *to)
+{
+	char path[FILE_PATH_SIZE];
+	struct stat info;
+
+	return (to->args->flags & NB_OPEN_CREATE) != 0 && (to->flags & MDB_RDONLY) == 0 &&
+		file_path(to, path, "data.mdb") == NB_OK && stat(path, &info) == 0 &&
+		info.st_size <= 2 * sysconf(_SC_PAGESIZE) && truncate(path, 0) == 0;
+}
+
+static int
+env_open(const struct settings *to, MDB_env **env)
+{
+	int error = open_by(to, *env);
+
+	if (error == MDB_INVALID && forget_unmade(to)) {
+		mdb_env_close(*env); /* one that failed opens no more */
+		*env = NULL;
+		error = mdb_env_create(env);
+		if (error == MDB_SUCCESS)
+			error = open_by(to, *env);
+	}
+	if (error != MDB_SUCCESS)
+		return environment_failure(to->host, "mdb_env_open", error);
+	return check_given(to, *env);
+}
+
+/*
+ * LMDB syncs with its first commit what it has made, so that a database which was opened, and
+ * had no commit, may not open after a loss of power; and never the directory that has the
+ * names of its files. These may be of an open at process, or of one that was killed, so this is
+ * not for a new database alone.
  */
 static int
-sync_names(const struct settings *to)
+sync_made(const struct settings *to, MDB_env *env)
 {
 	if (to->args->durability < NB_DUR_PERIODIC || (to->flags & MDB_RDONLY) != 0)
 		return NB_OK;
+	int rc = environment_outcome(to->host, "mdb_env_sync", mdb_env_sync(env, 1));
+	if (rc != NB_OK)
+		return rc;
 	int fd = open(to->args->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int error = fd >= 0 && fsync(fd) == 0 ? 0 : errno;
 	if (fd >= 0)
@@ -418,9 +454,9 @@ environment_open(struct nb_db **out, const struct nb_open_args *args)
 	rc = environment_outcome(db->host, "mdb_env_create", mdb_env_create(&db->env));
 	if (rc != NB_OK)
 		goto free_db;
-	rc = env_open(&to, db->env);
+	rc = env_open(&to, &db->env);
 	if (rc == NB_OK)
-		rc = sync_names(&to);
+		rc = sync_made(&to, db->env);
 	if (rc == NB_OK)
 		rc = free_stale_readers(db);
 	if (rc == NB_OK)

@@ -217,6 +217,22 @@ check_settings(struct nb_db *db, const struct nb_open_args *args)
 	return NB_OK;
 }
 
+/* What a loss of power leaves of a file that was being made: its size, and nothing in it. */
+static bool
+is_blank(const char *file)
+{
+	char bytes[4096];
+	bool is_zero = true;
+	ssize_t size = 0;
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	while (is_zero && fd >= 0 && (size = read(fd, bytes, sizeof(bytes))) > 0)
+		for (ssize_t i = 0; i < size && is_zero; i++)
+			is_zero = bytes[i] == 0;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 && size == 0 && is_zero;
+}
+
 /*
  * With O_CREAT tdb takes what is no database for an empty one and writes over it, so it
  * gets that flag only where there is nothing.
@@ -238,7 +254,7 @@ open_file(struct nb_db *db, const struct nb_open_args *args, bool *is_new)
 	if (!is_there && (args->flags & NB_OPEN_CREATE) == 0)
 		return db->host->fail(NB_FAIL, "no database: %s: %s", file, strerror(errno));
 	if (!is_read_only && (args->flags & NB_OPEN_CREATE) != 0 &&
-		(!is_there || info.st_size == 0))
+		(!is_there || is_blank(file)))
 		mode |= O_CREAT;
 	errno = 0;
 	db->tdb = tdb_open_ex(file, hash_size(args), tdb_flags(args), mode, 0644, &logging,
@@ -253,14 +269,17 @@ open_file(struct nb_db *db, const struct nb_open_args *args, bool *is_new)
 }
 
 /*
- * TDB syncs the file, and not the directory that has its name. That may be of an open at
- * another level, or of one that was killed, so this is not for a new file alone.
+ * TDB syncs the file with a transaction, and not when it has made it, and never the directory
+ * that has its name. These may be of an open at another level, or of one that was
+ * killed, so this is not for a new file alone.
  */
 static int
-sync_name(struct nb_db *db, const struct nb_open_args *args)
+sync_made(struct nb_db *db, const struct nb_open_args *args)
 {
 	if (args->durability != NB_DUR_COMMIT || (args->flags & NB_OPEN_READ_ONLY) != 0)
 		return NB_OK;
+	if (fdatasync(tdb_fd(db->tdb)) != 0)
+		return db->host->fail(NB_FAIL, "tdb: fdatasync: %s", strerror(errno));
 	int fd = open(args->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int error = fd >= 0 && fsync(fd) == 0 ? 0 : errno;
 	if (fd >= 0)
@@ -288,7 +307,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		goto free_db;
 	rc = check_settings(db, args);
 	if (rc == NB_OK)
-		rc = sync_name(db, args);
+		rc = sync_made(db, args);
 	if (rc != NB_OK)
 		goto close_tdb;
 	tdb_set_max_dead(db->tdb, (int)args->options[MAX_DEAD].u64);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # The file of keys: made, shuffled, and refused when it will not do.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC2016
 load helper
 
 # The keys of file $1, $2 bytes each, one to a line.
