@@ -127,7 +127,8 @@ const struct action actions[ACTION_COUNT] = {
 				  "the recovery from the crash before. Another one opens what "
 				  "is left and holds all of it against what was written. The "
 				  "exit status is 3 if a level does not keep what it promises; "
-				  "what shows it is kept. See CRASHES.",
+				  "what shows it is kept. Databases are made in --path, else "
+				  "in $TMPDIR or /tmp, with --power /dev/shm. See CRASHES.",
 		},
 	[ACTION_NEW_ENGINE] =
 		{

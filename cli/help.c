@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "help.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include <mininb/mininb.h>
@@ -113,6 +114,23 @@ print_job_keys(FILE *out)
 	}
 }
 
+/** Of a group the options that one of the actions looks at; nothing if there are none. */
+static void
+print_group(FILE *out, size_t group, unsigned looking)
+{
+	bool has_title = false;
+	for (const struct option_row *row = option_table; row->name != NULL; row++) {
+		if (row->group != group || (row->actions & looking) == 0)
+			continue;
+		if (!has_title)
+			fprintf(out, "\n%s [default]:\n", option_groups[group]);
+		has_title = true;
+		print_option(out, row);
+	}
+	if (group == GROUP_WORKLOAD && (JOB_ACTIONS & looking) != 0)
+		print_job_keys(out);
+}
+
 static void
 print_text(FILE *out)
 {
@@ -121,15 +139,8 @@ print_text(FILE *out)
 	      "       mininb --action=ACTION [OPTION]...\n\n",
 		out);
 	print_actions(out);
-	for (size_t group = 0; group < GROUP_COUNT; group++) {
-		fprintf(out, "\n%s [default]:\n", option_groups[group]);
-		for (const struct option_row *row = option_table; row->name != NULL; row++) {
-			if (row->group == group)
-				print_option(out, row);
-		}
-		if (group == GROUP_WORKLOAD)
-			print_job_keys(out);
-	}
+	for (size_t group = 0; group < GROUP_COUNT; group++)
+		print_group(out, group, ACTION_BIT(ACTION_COUNT) - 1);
 	fputs("\nOf a workload with several groups --GROUP.KEY=VALUE is for one of them.\n"
 	      "Counts may be written 10k, 2.5M, 1e6 or 4Ki, sizes 4KiB or 64MB.\n"
 	      "The result goes to standard output, all else to standard error. The exit\n"
@@ -137,8 +148,26 @@ print_text(FILE *out)
 	      "wrong usage, 3 if data was missing or wrong, 4 if a promise is broken, no\n"
 	      "rate held a limit, a gate failed or --strict met a note, 130 when "
 	      "interrupted.\n\n"
+	      "'mininb ACTION --help' has the options of that action only.\n\n"
 	      "A first run:\n"
 	      "  mininb keys && mininb put && mininb shuffle && mininb get\n",
+		out);
+}
+
+/** Of one action: what it does, and the options that it looks at. */
+static void
+print_action(FILE *out, size_t action)
+{
+	const struct action *row = &actions[action];
+	fprintf(out, "Usage: mininb %s%s%s [OPTION]...\n\n%s: ", row->name,
+		row->operand != NULL ? " " : "", row->operand != NULL ? row->operand : "",
+		row->name);
+	print_wrapped(out, row->help, (int)strlen(row->name) + 2);
+	if (row->detail != NULL)
+		print_wrapped(out, row->detail, 0);
+	for (size_t group = 0; group < GROUP_COUNT; group++)
+		print_group(out, group, ACTION_BIT(action));
+	fputs("\n'mininb --help' lists all actions; the manual page mininb(1) tells more.\n",
 		out);
 }
 
@@ -151,7 +180,7 @@ help_print_usage(FILE *out)
 }
 
 void
-help_print(uint64_t help)
+help_print(uint64_t help, size_t action)
 {
 	if (help == HELP_SCDOC)
 		help_print_page(stdout, "mininb.1.scd");
@@ -161,6 +190,8 @@ help_print(uint64_t help)
 		help_print_bash(stdout);
 	else if (help == HELP_ZSH)
 		help_print_zsh(stdout);
+	else if (action < ACTION_COUNT)
+		print_action(stdout, action);
 	else
 		print_text(stdout);
 }

@@ -2,12 +2,13 @@
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 /** What is printed from the tables of actions and options. */
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/** HELP_TEXT or any other of them, to stdout. */
+/** HELP_TEXT, of one action unless it is ACTION_COUNT, or any other of them; to stdout. */
 void
-help_print(uint64_t help);
+help_print(uint64_t help, size_t action);
 
 /** The short one, for who gave no action. */
 void

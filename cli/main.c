@@ -87,7 +87,7 @@ static int
 do_action(const struct options *options)
 {
 	if (options->help != HELP_NONE) {
-		help_print(options->help);
+		help_print(options->help, options->action);
 		return STATUS_DONE;
 	}
 	if (options->wants_version) {

@@ -212,7 +212,8 @@ const struct option_row option_table[] = {
 			  "Waiting for an operation to be due does not count."},
 	{.name = "hang-after", .arg = "TIME", .type = OPTION_TIME, .def = "15m",
 		.group = GROUP_MEASURE, .actions = OPENS | CHECKS | CRASHES, FIELD(hang_after_ns),
-		.help = "several engines: kill one that has done nothing for so long; 0s: never",
+		.help = "several engines: kill one that has done nothing for so long (check, "
+			"crash: any, and without it after 1m); 0s: never",
 		.detail = "This is done from outside, to the whole process of the engine, and nothing is left of "
 			  "its figures: for what --op-timeout cannot end. "
 			  "Opening, settling and closing, whose progress cannot be seen, may take six "

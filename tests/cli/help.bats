@@ -49,6 +49,23 @@ job_keys='summary records space key-format key-order key-size key-prefix key-dig
 	equals "$(awk 'length > 80' <<<"$output")" ''
 }
 
+@test "help of an action has what it looks at, and nothing else" {
+	mininb 0 crash --help
+	equals "$stderr" ''
+	matches "$output" '^Usage: mininb crash \[OPTION\]\.\.\.'
+	contains "$output" '--file-system=KIND'
+	lacks "$output" '--klen'
+	lacks "$output" '--read='
+	equals "$(awk 'length > 80' <<<"$output")" ''
+	mininb 0 --help --action=run
+	contains "$output" '--read='
+	lacks "$output" '--file-system='
+	for action in $actions; do
+		mininb 0 "$action" --help
+		matches "$output" "^Usage: mininb $action( \\[?[A-Z. ]+\\]?)? \\[OPTION"
+	done
+}
+
 @test "help states the defaults" {
 	mininb 0 --help
 	local flat
