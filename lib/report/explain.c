@@ -918,9 +918,18 @@ static const struct nb_explanation explanations[] = {
 
 	/* ---- crash tests ---- */
 
-	{"rounds", "how often the writing process was killed",
+	{"rounds", "how often the writing process was killed, or with --power recorded",
 		"A kill is aimed at a number of operations and a random moment after it; a "
-		"host that is too busy hits fewer different ones.",
+		"host that is too busy hits fewer different ones. Below a finding: the command "
+		"that does these rounds again, and may find something else.",
+		"text of crash"},
+	{"level", "the durability that was asked for: what a crash may take of the writes",
+		"See Durability. Without --durability each level that the engine offers has a "
+		"row.",
+		"text of crash"},
+	{"crashes", "databases that were opened and looked at after a crash",
+		"One for each kill, and with --power one for each state that is made of a "
+		"recording.",
 		"text of crash"},
 	{"acked", "writes that had returned when the process was killed",
 		"Those of this round, a batch counts each of its writes. One that had been "
@@ -948,6 +957,56 @@ static const struct nb_explanation explanations[] = {
 		"Of databases that opened, by a new process with a warm page cache: it says "
 		"nothing of a cold start or of a large database.",
 		"text of crash"},
+	{"reordered", "a later write of a session is there and an earlier one is not",
+		"The two are named. A log that is read up to its first damage cannot do that; "
+		"one that skips damage, or pages written in any order, can.",
+		"text of crash"},
+	{"split batch", "an atomic batch is there in part",
+		"Only where the engine says that its batches are atomic. One key that is there "
+		"and one that is not are named.",
+		"text of crash"},
+	{"scan", "after a crash a scan is out of order, or tells another thing than get",
+		"In both directions, where the engine has scans.", "text of crash"},
+	{"unstable", "another open after a crash finds other data",
+		"Nothing but what the test itself wrote was done meanwhile: what one recovery "
+		"has shown, the next one has to show.",
+		"text of crash"},
+	{"not opened",
+		"after a crash the open fails, crashes or hangs, or a call does on what it "
+		"opened",
+		"It hangs if it has not returned after a minute, or --hang-after. All that had "
+		"returned counts as lost.",
+		"text of crash"},
+	{"not writable",
+		"after a crash no write is taken, or one that was made since is not there at "
+		"the next open",
+		"Keys that no round uses are put after the recovery, and again after a flush "
+		"and a checkpoint; then it is opened once more. New records behind a tail that "
+		"was not cut off, for example.",
+		"text of crash"},
+	{"counted", "the moment of a kill was counted, by system calls and instructions",
+		"The command told as repeat finds the same again, if the engine does the same "
+		"again. Other moments are times, and of these rounds is the command that tries "
+		"again.",
+		"text of crash"},
+	{"again", "the command that looks once more at the database that was kept",
+		"It finds the same each time, as the database is copied first, until the "
+		"engine has changed.",
+		"text of crash"},
+	{"repeat", "the command that makes the same crash again",
+		"All rounds up to that one, which go on its database. Only of a crash that "
+		"was counted.",
+		"text of crash"},
+	{"unseen", "writes that a recording of --power does not show",
+		"What was found, or was not, may be due to them. Empty: it shows all.",
+		"json of crash"},
+	{"holes", "writes that are lost while a later one of the same session is there",
+		"Told for none, too, which promises no order.", "text of crash, json of crash"},
+	{"in_flight", "writes that had been begun and had not returned",
+		"They may be there or not. in_flight_kept: how many were.", "json of crash"},
+	{"reopening", "the time of the open after a close, to hold recovery against",
+		"Of the same databases, with what the test has put after the crash.",
+		"json of crash"},
 
 	/* ---- distributions and notebooks ---- */
 
