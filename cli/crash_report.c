@@ -159,6 +159,14 @@ print_word(FILE *out, const char *text)
 	fputc('\'', out);
 }
 
+/** Without it one that hangs is waited for longer than before. */
+static void
+print_patience(FILE *out, const struct options *options)
+{
+	if (options_were_given(options, "hang-after"))
+		fprintf(out, " --hang-after=%.9gs", (double)options->hang_after_ns / 1e9);
+}
+
 /** The call that does the same rounds up to that one; it finds the same if that was counted. */
 static void
 print_command(FILE *out, const struct options *options, const struct crash_row *row,
@@ -185,6 +193,11 @@ print_command(FILE *out, const struct options *options, const struct crash_row *
 		fputs(" -o ", out);
 		print_word(out, options->engine_options[i]);
 	}
+	if (options_were_given(options, "path")) {
+		fputs(" --path=", out);
+		print_word(out, options->path);
+	}
+	print_patience(out, options);
 	fputc('\n', out);
 }
 
@@ -205,11 +218,14 @@ print_one(FILE *out, const struct crash_rows *rows, const struct crash_row *row,
 			fputs(" --driver=", out);
 			print_word(out, row->driver);
 		}
+		print_patience(out, rows->options);
 		fputc('\n', out);
 	}
 	if (rows->options->again != NULL) /* which does not know how many there were */
 		return;
-	fputs(found->is_counted ? "    repeat : " : "    rounds : ", out);
+	/* The moments of a recording are numbers of calls, and so the seed repeats them too. */
+	bool is_repeated = found->is_counted || rows->options->is_power;
+	fputs(is_repeated ? "    repeat : " : "    rounds : ", out);
 	print_command(out, rows->options, row, found);
 }
 

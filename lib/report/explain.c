@@ -994,8 +994,9 @@ static const struct nb_explanation explanations[] = {
 		"engine has changed.",
 		"text of crash"},
 	{"repeat", "the command that makes the same crash again",
-		"All rounds up to that one, which go on its database. Only of a crash that "
-		"was counted.",
+		"All rounds up to that one, which go on its database. Of a crash whose moment "
+		"was counted, and of --power; an engine with threads of its own may do "
+		"something else the next time.",
 		"text of crash"},
 	{"unseen", "writes that a recording of --power does not show",
 		"What was found, or was not, may be due to them. Empty: it shows all.",

@@ -48,8 +48,10 @@ plugin()
 
 @test "the command that is told makes the same states" {
 	mininb 3 crash --power --driver="$(plugin syncer)" --durability=commit -o left_out=data \
-		--ops=10 --rounds=1 --states=9
+		--ops=10 --rounds=1 --states=9 --path=. --hang-after=1500ms
+	contains "$output" '    repeat : mininb crash '
 	contains "$output" '--ops=10 --power --file-system=journalled --states=9 -o left_out=data'
+	contains "$output" ' --path=. --hang-after=1.5s'
 }
 
 @test "what is preloaded before decides what is recorded" {
