@@ -185,6 +185,15 @@ worse_status(int a, int b)
 	return STATUS_DONE;
 }
 
+static const char *
+how_text(const struct options *options)
+{
+	if (!options->is_power)
+		return "kill -9";
+	return options->file_system == NB_CRASH_POSIX ? "loss of power (posix)"
+						      : "loss of power (journalled)";
+}
+
 /** A row, and the table's head before the first one: where nothing could be tried there is
  * none. */
 static void
@@ -193,7 +202,7 @@ print_row(const struct options *options, const struct crash_row *row)
 	FILE *out = output_text();
 	if (!call.has_titles) {
 		fprintf(out, "Seed %" PRIu64 ", %s, databases in %s\n\n", options->seed,
-			options->is_power ? "loss of power" : "kill -9", scratch_of(options));
+			how_text(options), scratch_of(options));
 		crash_print_titles(out);
 	}
 	call.has_titles = true;

@@ -293,6 +293,32 @@ print_untried(FILE *out, const struct crash_rows *rows)
 			out);
 }
 
+/** What a test that found nothing did not look for. */
+static void
+print_unlooked(FILE *out, const struct options *options)
+{
+	if (options->is_power && options->file_system == NB_CRASH_JOURNALLED)
+		fputs("Names and sizes were as of one moment, as a journal keeps them; a sync "
+		      "of a\ndirectory that is left out is found with --file-system=posix.\n",
+			out);
+}
+
+/** The last word. */
+static void
+print_verdict(FILE *out, const struct crash_rows *rows, uint64_t crashes, uint64_t broken)
+{
+	bool is_whole = true;
+	for (size_t i = 0; i < rows->count; i++)
+		is_whole &= rows->items[i].is_whole;
+	fprintf(out, "\n%s", is_whole ? "" : "Partial, not all rounds were done.\n");
+	if (broken > 0)
+		fprintf(out, "In %" PRIu64 " of %" PRIu64 " crashes a promise was broken.\n",
+			broken, crashes);
+	else
+		fprintf(out, "No promise was broken in %" PRIu64 " crash%s.\n", crashes,
+			crashes == 1 ? "" : "es");
+}
+
 /* ---- the picture ---- */
 
 enum { SPANS = 16, SPAN_FIRST_NS = 31250, BAR_WIDTH = 40 };
@@ -348,6 +374,7 @@ crash_print_findings(FILE *out, const struct crash_rows *rows)
 	      "recovery: the open after a crash. What had not returned may be there or not.\n",
 		out);
 	print_untried(out, rows);
+	print_unlooked(out, rows->options);
 
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct crash_row *row = &rows->items[i];
@@ -363,12 +390,7 @@ crash_print_findings(FILE *out, const struct crash_rows *rows)
 			print_spread(out, &rows->items[i]);
 	if (acknowledged == 0)
 		fputs("\nNo write had returned in any of them: this says nothing.\n", out);
-	if (broken > 0)
-		fprintf(out, "\nIn %" PRIu64 " of %" PRIu64 " crashes a promise was broken.\n",
-			broken, crashes);
-	else
-		fprintf(out, "\nNo promise was broken in %" PRIu64 " crash%s.\n", crashes,
-			crashes == 1 ? "" : "es");
+	print_verdict(out, rows, crashes, broken);
 }
 
 /* ---- JSON ---- */

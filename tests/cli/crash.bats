@@ -271,5 +271,6 @@ counted()
 	equals "$status_got" 130
 	contains "$(<err)" interrupted
 	contains "$(<out)" ' it hangs: no end after 0.1 s'
+	contains "$(<out)" 'Partial, not all rounds were done.'
 	equals "$(ls -A tmp)" ''
 }

@@ -19,7 +19,8 @@ plugin()
 	mkdir here
 	TMPDIR=$PWD/here mininb 0 crash --power --driver=leveldb --durability=commit --rounds=2 \
 		--states=10
-	contains "$output" 'loss of power, databases in '
+	contains "$output" 'loss of power (journalled), databases in '
+	contains "$output" '--file-system=posix'
 	contains "$output" 'No promise was broken in 20 crashes.'
 	equals "$stderr" ''
 	equals "$(ls -A here)" ''
