@@ -305,15 +305,22 @@ print_unlooked(FILE *out, const struct options *options)
 
 /** The last word. */
 static void
-print_verdict(FILE *out, const struct crash_rows *rows, uint64_t crashes, uint64_t broken)
+print_verdict(FILE *out, const struct crash_rows *rows)
 {
+	uint64_t crashes = 0, broken = 0, acknowledged = 0;
 	bool is_whole = true;
-	for (size_t i = 0; i < rows->count; i++)
+	for (size_t i = 0; i < rows->count; i++) {
 		is_whole &= rows->items[i].is_whole;
+		crashes += rows->items[i].tally.crashes;
+		broken += rows->items[i].tally.broken;
+		acknowledged += rows->items[i].tally.acknowledged;
+	}
 	fprintf(out, "\n%s", is_whole ? "" : "Partial, not all rounds were done.\n");
 	if (broken > 0)
 		fprintf(out, "In %" PRIu64 " of %" PRIu64 " crashes a promise was broken.\n",
 			broken, crashes);
+	else if (acknowledged == 0)
+		fputs("No write had returned in any of them: this says nothing.\n", out);
 	else
 		fprintf(out, "No promise was broken in %" PRIu64 " crash%s.\n", crashes,
 			crashes == 1 ? "" : "es");
@@ -369,7 +376,6 @@ print_spread(FILE *out, const struct crash_row *row)
 void
 crash_print_findings(FILE *out, const struct crash_rows *rows)
 {
-	uint64_t crashes = 0, broken = 0, acknowledged = 0;
 	fputs("\nacked: writes that had returned; torn, ghost, broken: crashes with such;\n"
 	      "recovery: the open after a crash. What had not returned may be there or not.\n",
 		out);
@@ -381,16 +387,11 @@ crash_print_findings(FILE *out, const struct crash_rows *rows)
 		crash_print_found(out, rows, row);
 		if (row->durability == NB_DUR_NONE)
 			print_none(out, row);
-		crashes += row->tally.crashes;
-		broken += row->tally.broken;
-		acknowledged += row->tally.acknowledged;
 	}
 	if ((output_flags(rows->options) & NB_TEXT_BARS) != 0)
 		for (size_t i = 0; i < rows->count; i++)
 			print_spread(out, &rows->items[i]);
-	if (acknowledged == 0)
-		fputs("\nNo write had returned in any of them: this says nothing.\n", out);
-	print_verdict(out, rows, crashes, broken);
+	print_verdict(out, rows);
 }
 
 /* ---- JSON ---- */
