@@ -472,17 +472,31 @@ count_writes(const struct crash_plan *plan, uint32_t session, uint64_t from, uin
 	return count;
 }
 
-/** With a cut it is simple: what is behind it is gone. */
+/** With a cut it is simple: what is behind it is gone. What the first of that was tells where to
+ * look: a delete, a value that is empty or long, a batch. */
 static void
 count_by_cut(struct judge *judge)
 {
-	judge->lost = count_writes(
-		judge->history.plan, judge->history.session, judge->cut, judge->acked);
-	if (judge->lost > 0)
-		snprintf(judge->lost_text, sizeof(judge->lost_text),
-			"operation %" PRIu64 " and all later ones are gone, of which %" PRIu64
-			" had returned",
-			judge->cut, judge->acked - judge->cut);
+	const struct crash_plan *plan = judge->history.plan;
+	uint32_t session = judge->history.session;
+	struct crash_op op;
+	char quoted[QUOTE_SIZE], what[64];
+	judge->lost = count_writes(plan, session, judge->cut, judge->acked);
+	if (judge->lost == 0)
+		return;
+	crash_op_make(&op, plan, session, judge->cut);
+	if (op.kind == CRASH_BATCH)
+		snprintf(what, sizeof(what), "a batch of %" PRIu32 " writes from", op.count);
+	else if (op.kind == CRASH_DEL)
+		snprintf(what, sizeof(what), "a delete of");
+	else
+		snprintf(what, sizeof(what), "a put of %zu bytes under",
+			crash_value_size(plan, session, crash_write_number(judge->cut, 0)));
+	snprintf(judge->lost_text, sizeof(judge->lost_text),
+		"operation %" PRIu64
+		", %s key %s, and all later ones are gone, of which %" PRIu64 " had returned",
+		judge->cut, what, quote_key(quoted, judge, op.writes[0].key),
+		judge->acked - judge->cut);
 }
 
 /** Of the writes of an operation: is one there for sure, and is one not? */
@@ -558,7 +572,7 @@ add_up(struct judge *judge)
 		crash_report_wrong(out, NB_CRASH_LOST, "%s (keys like that: %" PRIu64 ")",
 			judge->older_text, judge->older_lost);
 	if (judge->lost > 0 && judge->promise == CRASH_PROMISE_ALL)
-		crash_report_wrong(out, NB_CRASH_LOST, "%s (%" PRIu64 " writes are gone)",
+		crash_report_wrong(out, NB_CRASH_LOST, "%s (writes: %" PRIu64 ")",
 			judge->lost_text, judge->lost);
 	if (judge->holes > 0 && judge->promise != CRASH_PROMISE_NOTHING)
 		crash_report_wrong(out, NB_CRASH_REORDERED, "%s", judge->hole_text);
