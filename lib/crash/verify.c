@@ -430,15 +430,15 @@ static bool
 see_own(struct look *look)
 {
 	struct nb_slice one = own_value(look, false), other = own_value(look, true);
-	doing(look, "get, reopened, of what was put after the recovery");
+	doing(look, "get, on another open, of a key put after the recovery");
 	if (!read_own(look, own_key, &one))
 		return false;
-	doing(look, "get, reopened, of what was put after a checkpoint");
+	doing(look, "get, on another open, of a key put after a checkpoint");
 	return read_own(look, late_key, &other) &&
-		try_write(
-			look, "del and get, reopened, of what was put before", own_key, NULL) &&
-		try_write(
-			look, "del and get, reopened, of what was put before", late_key, NULL);
+		try_write(look, "del and get, on another open, of a key put before", own_key,
+			NULL) &&
+		try_write(look, "del and get, on another open, of a key put before", late_key,
+			NULL);
 }
 
 static bool

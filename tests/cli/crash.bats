@@ -118,9 +118,9 @@ counted()
 
 @test "what is written after a recovery, or after a checkpoint, has to stay" {
 	mininb 3 crash -d "$(plugin keeper)" --durability=process --rounds=1 -o defect=forgets
-	contains "$output" 'get, reopened, of what was put after the recovery answered NB_NOT_FOUND'
+	contains "$output" 'get, on another open, of a key put after the recovery answered NB_NOT_FOUND'
 	mininb 3 crash -d "$(plugin keeper)" --durability=process --rounds=1 -o defect=cuts
-	contains "$output" 'get, reopened, of what was put after a checkpoint answered NB_NOT_FOUND'
+	contains "$output" 'get, on another open, of a key put after a checkpoint answered NB_NOT_FOUND'
 }
 
 @test "what is kept and written is of any bytes that a path has" {
