@@ -308,9 +308,10 @@ static void
 print_verdict(FILE *out, const struct crash_rows *rows)
 {
 	uint64_t crashes = 0, broken = 0, acknowledged = 0;
-	bool is_whole = true;
+	bool is_whole = true, is_promised = false;
 	for (size_t i = 0; i < rows->count; i++) {
 		is_whole &= rows->items[i].is_whole;
+		is_promised |= rows->items[i].durability != NB_DUR_NONE;
 		crashes += rows->items[i].tally.crashes;
 		broken += rows->items[i].tally.broken;
 		acknowledged += rows->items[i].tally.acknowledged;
@@ -321,6 +322,8 @@ print_verdict(FILE *out, const struct crash_rows *rows)
 			broken, crashes);
 	else if (acknowledged == 0)
 		fputs("No write had returned in any of them: this says nothing.\n", out);
+	else if (!is_promised)
+		fputs("Nothing was promised, so no promise was broken.\n", out);
 	else
 		fprintf(out, "No promise was broken in %" PRIu64 " crash%s.\n", crashes,
 			crashes == 1 ? "" : "es");
