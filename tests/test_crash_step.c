@@ -149,6 +149,29 @@ START_TEST(what_never_comes_to_the_place_is_not)
 }
 END_TEST
 
+START_TEST(one_that_is_stopped_is_left_to_who_asked)
+{
+	*board = (struct crash_board){.end = {.is_counted = 1, .steps = UINT32_MAX}};
+	pid_t pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)crash_step_meet(board);
+		count_up();
+	}
+	while (__atomic_load_n(&board->meeting, __ATOMIC_ACQUIRE) != CRASH_MEETS)
+		usleep(100);
+	nb_stop();
+	ck_assert_int_eq(crash_step_await(pid, &status, board, TIMEOUT_S * UINT64_C(1000000000),
+				 &is_counted),
+		PROCESS_STOPPED);
+	nb_stop_clear();
+	ck_assert(!is_counted);
+	ck_assert_int_eq(kill(pid, 0), 0); /* so its number is no other's */
+	process_kill(pid, &status);
+	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+END_TEST
+
 START_TEST(one_that_may_not_be_followed_goes_alone)
 {
 	*board = (struct crash_board){.end = {.is_counted = 1}};
@@ -174,6 +197,7 @@ main(void)
 	int failed = UNIT_RUN("crash_step", instructions_are_counted,
 		begins_and_ends_of_calls_are_counted, without_calls_the_mark_ends_it,
 		what_ends_by_itself_is_counted, what_never_comes_to_the_place_is_not,
+		one_that_is_stopped_is_left_to_who_asked,
 		one_that_may_not_be_followed_goes_alone);
 	crash_board_delete(board);
 	return failed;

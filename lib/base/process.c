@@ -59,8 +59,10 @@ void
 process_kill(pid_t pid, int *status)
 {
 	kill(pid, SIGKILL);
-	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
-		continue;
+	pid_t seen;
+	do /* past the stops of one that is traced, too */
+		seen = waitpid(pid, status, 0);
+	while (seen < 0 ? errno == EINTR : WIFSTOPPED(*status));
 }
 
 void

@@ -318,7 +318,7 @@ crash_step_out(const struct crash_board *board);
 
 /**
  * Of the parent: wait for the child at its place, count, and end it with SIGKILL. How the wait
- * ended is told as by process_await(). *is_counted: it has ended by the count, or well and
+ * ended is told as by process_await(), which ends none that is late or stopped. *is_counted: it has ended by the count, or well and
  * before it; else its own timer has, or it went alone.
  */
 int

@@ -139,9 +139,11 @@ follow(pid_t pid, int *status, const struct crash_end *end, bool *is_counted)
 	follow_steps(&step, end->steps);
 	*status = step.status;
 	*is_counted = !step.is_stopped && !(step.is_over && WIFSIGNALED(step.status));
+	if (step.is_stopped) /* it is there still: its end is for who asked */
+		return PROCESS_STOPPED;
 	if (!step.is_over)
 		process_kill(pid, status);
-	return step.is_stopped ? PROCESS_STOPPED : PROCESS_ENDED;
+	return PROCESS_ENDED;
 }
 
 int
