@@ -149,6 +149,25 @@ START_TEST(what_never_comes_to_the_place_is_not)
 }
 END_TEST
 
+START_TEST(one_that_is_gone_from_the_place_tells_nothing_of_ptrace)
+{
+	siginfo_t end;
+	*board = (struct crash_board){.end = {.is_counted = 1}};
+	pid_t pid = fork();
+	if (pid == 0) {
+		__atomic_store_n(&board->meeting, CRASH_MEETS, __ATOMIC_RELEASE);
+		_exit(7);
+	}
+	ck_assert_int_eq(waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT), 0);
+	ck_assert_int_eq(crash_step_await(pid, &status, board, TIMEOUT_S * UINT64_C(1000000000),
+				 &is_counted),
+		PROCESS_ENDED);
+	ck_assert(!is_counted);
+	ck_assert_uint_eq(board->meeting, CRASH_MEETS);
+	ck_assert_int_eq(WEXITSTATUS(status), 7);
+}
+END_TEST
+
 START_TEST(one_that_is_stopped_is_left_to_who_asked)
 {
 	*board = (struct crash_board){.end = {.is_counted = 1, .steps = UINT32_MAX}};
@@ -197,6 +216,7 @@ main(void)
 	int failed = UNIT_RUN("crash_step", instructions_are_counted,
 		begins_and_ends_of_calls_are_counted, without_calls_the_mark_ends_it,
 		what_ends_by_itself_is_counted, what_never_comes_to_the_place_is_not,
+		one_that_is_gone_from_the_place_tells_nothing_of_ptrace,
 		one_that_is_stopped_is_left_to_who_asked,
 		one_that_may_not_be_followed_goes_alone);
 	crash_board_delete(board);

@@ -160,6 +160,9 @@ crash_step_await(pid_t pid, int *status, struct crash_board *board, uint64_t tim
 	}
 	bool is_held = ptrace(PTRACE_SEIZE, pid, NULL,
 			       (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)) == 0;
+	/* Its own timer may have ended it there, if this process was held meanwhile: by ^Z, say. */
+	if (!is_held && process_await(pid, status, 0) == PROCESS_ENDED)
+		return PROCESS_ENDED;
 	__atomic_store_n(
 		&board->meeting, is_held ? CRASH_FOLLOWED : CRASH_ALONE, __ATOMIC_RELEASE);
 	return is_held ? follow(pid, status, &board->end, is_counted)
