@@ -52,9 +52,10 @@ enum {
 	DELAY_NS = 500 * 1000,      /* between a number of operations and the kill */
 	LOOK_NS = 1000 * 1000,      /* at a writer that is late */
 	PHASE_NS = 5 * 1000 * 1000, /* of an open or close that nothing is known of */
-	OPENS_MAX = 10,             /* of ROUND_NS, for an open */
 	WHEN_SIZE = 160
 };
+
+#define MEET_NS (10 * (uint64_t)ROUND_NS) /* to come to a place that is counted from */
 
 #define OPS_MAX UINT32_MAX /* of one that goes on until it is killed */
 
@@ -178,7 +179,8 @@ see_whether_it_hangs(
 	uint64_t begin = clock_monotonic(), before = progress_of(kills, board);
 	if (__atomic_load_n(&board->is_closing, __ATOMIC_ACQUIRE) != 0)
 		before--; /* its timer is set */
-	while (progress_of(kills, board) == before) {
+	while (progress_of(kills, board) == before &&
+		__atomic_load_n(&board->meeting, __ATOMIC_ACQUIRE) != CRASH_MEETS) {
 		int how = process_await(pid, status, LOOK_NS);
 		if (how != PROCESS_LATE)
 			return how;
@@ -191,16 +193,16 @@ see_whether_it_hangs(
 
 /**
  * Wait until it has been killed, or do it now: after ROUND_NS, or where its open takes that long
- * and is not what is to be killed, when it has had more. *hangs: and it did nothing any more.
+ * and is not what is to be killed, when that has ended. *hangs: and it did nothing any more.
  * NB_ERR_INTERRUPTED: and there is no more.
  */
 static int
 await_kill(struct kills *kills, pid_t pid, struct crash_board *board, int *status, bool *hangs)
 {
 	bool is_counted = false;
+	uint64_t begin = clock_monotonic();
 	int how = board->end.is_counted != 0
-		? crash_step_await(
-			  pid, status, board, OPENS_MAX * (uint64_t)ROUND_NS, &is_counted)
+		? crash_step_await(pid, status, board, MEET_NS, &is_counted)
 		: process_await(pid, status, ROUND_NS);
 	kills->was_counted &= is_counted;
 	if (kills->run->args->moment == NB_CRASH_COUNTED && board->meeting == CRASH_ALONE) {
@@ -210,10 +212,9 @@ await_kill(struct kills *kills, pid_t pid, struct crash_board *board, int *statu
 			"no process can be followed here by ptrace(), so no moment can be "
 			"counted");
 	}
-	for (int i = 1; i < OPENS_MAX && how == PROCESS_LATE &&
-		__atomic_load_n(&board->is_open, __ATOMIC_ACQUIRE) == 0;
-		i++)
-		how = process_await(pid, status, ROUND_NS);
+	while (how == PROCESS_LATE && __atomic_load_n(&board->is_open, __ATOMIC_ACQUIRE) == 0 &&
+		clock_monotonic() - begin <= kills->run->args->timeout_ns)
+		how = process_await(pid, status, LOOK_NS);
 	if (how == PROCESS_LATE && __atomic_load_n(&board->is_open, __ATOMIC_ACQUIRE) != 0)
 		how = see_whether_it_hangs(kills, pid, board, status);
 	*hangs = how == PROCESS_LATE;
