@@ -361,7 +361,7 @@ struct crash_run {
 struct crash_evidence {
 	uint32_t round;
 	const char *when; /* the moment, in words */
-	bool is_counted;  /* it was, and what was before it on that database */
+	bool is_counted;  /* it was, and all before it in its block */
 	const char *
 		files; /* copy of the database as the crash has left it; is moved. NULL: none */
 	const struct crash_state *state; /* as of before the round */

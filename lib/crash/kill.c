@@ -75,7 +75,7 @@ struct kills {
 	struct crash_state state, before; /* `before`: as of before the round */
 	struct rng rng;
 	bool is_counted;       /* ends of this block are to be */
-	bool was_counted;      /* and all on this database were */
+	bool was_counted;      /* and all of it were: what was found, too, makes what follows */
 	char *database, *copy; /* paths */
 	uint32_t chain_round;  /* done on this database */
 	uint32_t round;
@@ -310,6 +310,7 @@ begin_block(struct kills *kills)
 	bool is_even = kills->round / ROUNDS_OF_BLOCK % 2 == 0;
 	kills->is_counted = args->moment == NB_CRASH_COUNTED ||
 		(args->moment == NB_CRASH_BOTH && is_even && args->sessions == 1);
+	kills->was_counted = kills->is_counted;
 	kills->is_over = true;
 }
 
@@ -325,7 +326,6 @@ begin_chain(struct kills *kills)
 	memset(kills->state.start, 0, sizeof(kills->state.start));
 	kills->chain_round = 0;
 	kills->is_over = false;
-	kills->was_counted = kills->is_counted;
 	kills->is_made = false;
 	return NB_OK;
 }
@@ -395,9 +395,9 @@ check_crash(struct kills *kills, const struct aim *aim, struct crash_report *rep
 	crash_moment_read(moment, kills->board, kills->plan.sessions);
 	moment->is_made |= kills->is_made;
 	bool is_twice = aim->is_twice && moment->is_made;
-	describe_moment(when, kills, moment, is_killed, is_twice);
-	kills->is_made = moment->is_made;
 	rc = is_twice ? kill_recovery(kills, aim) : NB_OK;
+	/* Behind it: whether all was counted is known then. */
+	describe_moment(when, kills, moment, is_killed, is_twice);
 	if (rc == NB_OK)
 		rc = copy_database(kills);
 	if (rc == NB_OK)
