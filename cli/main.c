@@ -81,6 +81,8 @@ catch_signals(void)
 	}
 	signal(SIGPIPE, SIG_IGN); /* a closed stdout is an error of write(), */
 	signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow (ulimit -f) */
+	/* One that was ignored from the start has the kernel forget how a child ended. */
+	signal(SIGCHLD, SIG_DFL);
 }
 
 static int

@@ -174,6 +174,12 @@ counted()
 	[[ ! -e mininb-crash ]]
 }
 
+@test "who starts it with SIGCHLD ignored is told how children end" {
+	run -3 --separate-stderr env --ignore-signal=CHLD "$MININB" crash -d "$(plugin keeper)" \
+		--durability=process --rounds=1 --ops=10 -o defect=stubborn --hang-after=5s
+	contains "$output" 'In 1 of 1 crashes a promise was broken.'
+}
+
 @test "crash to standard output is JSON and nothing else" {
 	run -0 --separate-stderr sh -c '"$1" crash -d "$2" --durability=none --rounds=1 \
 		--output=- | python3 -m json.tool >/dev/null' sh "$MININB" "$(plugin keeper)"
