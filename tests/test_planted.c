@@ -40,6 +40,7 @@ START_TEST(what_others_put_where_all_may_write_is_refused)
 		return; /* only root can give away */
 	check_refused("all/link", "all/link: is another user's symbolic link");
 	check_refused("ours", "all/link: is another user's symbolic link");
+	check_refused("all/link//", "all/link: is another user's symbolic link");
 	ck_assert_int_eq(lchown("all/link", 0, 0), 0);
 	ck_assert_int_eq(lchown("all/dir", 12345, 12345), 0);
 	ck_assert_int_eq(lchown("all/file", 12345, 12345), 0);

@@ -46,13 +46,22 @@ is_planted(const char *at, const struct stat *st)
 	return is_bad;
 }
 
+/** Without slashes at its end, by which a link would be looked through. */
+static const char *
+trim(char *path)
+{
+	for (size_t end = strlen(path); end > 1 && path[end - 1] == '/';)
+		path[--end] = '\0';
+	return path;
+}
+
 int
 planted_check(const char *path)
 {
 	char *at = strdup(path);
 	int rc = at == NULL ? error_set(NB_FAIL, "%s: out of memory", path) : NB_OK;
 	struct stat st;
-	for (unsigned n = 0; n < LINKS_MAX && rc == NB_OK && lstat(at, &st) == 0; n++) {
+	for (unsigned n = 0; n < LINKS_MAX && rc == NB_OK && lstat(trim(at), &st) == 0; n++) {
 		if (is_planted(at, &st))
 			rc = error_set(NB_FAIL,
 				"%s: is another user's %s, in a directory that everybody may "

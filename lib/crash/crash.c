@@ -211,9 +211,7 @@ check_keep(const char *keep)
 	char *above = keep != NULL ? strdup(keep) : NULL;
 	if (above == NULL)
 		return NB_OK;
-	for (size_t end = strlen(above); end > 1 && above[end - 1] == '/';)
-		above[--end] = '\0'; /* or a link would be looked through */
-	int rc = planted_check(above);
+	int rc = planted_check(keep);
 	if (rc != NB_OK) {
 		/* which has been said */
 	} else if (stat(keep, &st) == 0) {
