@@ -60,18 +60,24 @@ await(pid_t pid)
 
 /** Let it write; its end, if it is to have one before it is done, begins at `where`. */
 static int
-write_round(uint32_t where, uint64_t kill_ops, uint64_t kill_ns)
+write_ops(uint32_t where, uint64_t kill_ops, uint64_t kill_ns, uint64_t ops)
 {
 	crash_board_begin(board, &chain.state);
 	board->end = (struct crash_end){.where = where, .ops = kill_ops, .ns = kill_ns};
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
 		crash_child_begin(parent);
-		crash_child(&chain.subject, &chain.state, board, chain.path, OPS);
+		crash_child(&chain.subject, &chain.state, board, chain.path, ops);
 	}
 	int status = await(pid);
 	crash_moment_read(&chain.moment, board, chain.plan.sessions);
 	return status;
+}
+
+static int
+write_round(uint32_t where, uint64_t kill_ops, uint64_t kill_ns)
+{
+	return write_ops(where, kill_ops, kill_ns, OPS);
 }
 
 static void
@@ -315,6 +321,20 @@ START_TEST(verb_that_fails_is_told_with_its_text)
 }
 END_TEST
 
+START_TEST(session_that_is_alone_settles_in_the_midst)
+{
+	begin("settles");
+	wrong.checkpoint = db_failing;
+	ended_with(write_ops(CRASH_NEVER, 0, 0, 300), EXIT_FAILURE);
+	ck_assert_str_eq(board->text, "checkpoint answered NB_FAIL (out of luck)");
+	ck_assert_uint_eq(board->is_closing, 0);
+	ck_assert_uint_eq(chain.moment.begun[0], 256);
+	wrong = *right;
+	has_what_returned(0, 256);
+	end();
+}
+END_TEST
+
 START_TEST(answer_that_is_no_failure_goes_on)
 {
 	begin("answers");
@@ -384,7 +404,8 @@ main(void)
 	scratch_enter();
 	int status = UNIT_RUN("crash_child", writer_does_its_operations_and_goes_on_from_there,
 		end_comes_where_it_was_drawn, end_comes_in_a_call_that_does_not_return,
-		verb_that_fails_is_told_with_its_text, answer_that_is_no_failure_goes_on,
+		verb_that_fails_is_told_with_its_text,
+		session_that_is_alone_settles_in_the_midst, answer_that_is_no_failure_goes_on,
 		recovery_stays_open_until_it_is_killed,
 		child_whose_parent_is_gone_does_nothing);
 	scratch_leave();
