@@ -264,7 +264,8 @@ const struct option_row option_table[] = {
 		.group = GROUP_CRASH, .actions = CRASHES, FIELD(ops),
 		.help = "most operations before a crash",
 		.detail = "How many there are is drawn for each round, each power of ten as often "
-			  "as another. Without it 10000, of --power 300."},
+			  "as another. Without it 10000, of --power 300. At commit it is 1000 at most "
+			  "where the moment is counted, and 100 before a close."},
 	{.name = "moment", .arg = "KIND", .type = OPTION_CHOICE, .def = "both",
 		.choices = "both|timed|counted", .group = GROUP_CRASH, .actions = CRASHES,
 		FIELD(moment), .help = "how the moment of a kill is drawn",

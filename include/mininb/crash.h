@@ -121,7 +121,9 @@ struct nb_crash_args {
 	uint32_t rounds;      /* crashes of KILL, recordings of POWER; >= 1 */
 	uint32_t states;      /* of POWER: states made of each recording; 0: 50 */
 	uint32_t sessions;    /* that write at once, 1 to 16; 1 unless NB_CAP_CONCURRENT */
-	uint64_t ops; /* most operations to wait for in a round; 0: 10000, of POWER 300 */
+	/* Most operations to wait for in a round; 0: 10000, of POWER 300. Of KILL at
+	 * NB_DUR_COMMIT at most 1000 where the moment is counted, and 100 before a close. */
+	uint64_t ops;
 	uint64_t timeout_ns; /* for one recovery with all its checks; a longer one hangs */
 	nb_crash_report_fn report; /* may be NULL */
 	void *report_arg;
