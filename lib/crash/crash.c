@@ -3,9 +3,9 @@
  * A call of nb_crash(): what can be asked for, a directory of its own, the sum of what each
  * crash has shown.
  *
- * The same seed does the same operations and draws the same moments; where exactly a kill
- * hits is the scheduler's affair, so that what it shows is kept (keep.c) and not to be
- * hoped for a second time.
+ * The same seed does the same operations and draws the same moments. What a count of calls and
+ * instructions hits is hit again; what a time hits is the scheduler's affair, and not to be hoped
+ * for a second time. So what either shows is kept (keep.c).
  */
 #include <errno.h>
 #include <inttypes.h>
