@@ -41,8 +41,10 @@ status_of(int code)
 static void
 put_line(const char *prefix, char *text)
 {
-	for (char *c = text; *c != '\0'; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
+	for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++) {
+		if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* U+0080 to U+009F */
+			c[0] = c[1] = '?';
+		else if (*c < ' ' || *c == 0x7f)
 			*c = '?';
 	}
 	fflush(stdout); /* main() asks at the end whether all of it went out */

@@ -34,7 +34,9 @@ START_TEST(texts_are_kept_printable_and_whole)
 		/* no UTF-8: alone, too long a form, a surrogate, above U+10FFFF, cut */
 		{"a\374b", "a?b", 64}, {"\300\257", "??", 64}, {"\355\240\200", "???", 64},
 		{"\364\220\200\200", "????", 64}, {"a\303", "a?", 64},
-		{"\360\237\230", "???", 64}};
+		{"\360\237\230", "???", 64},
+		/* U+009B begins a sequence as ESC [ does; U+00A0 does not */
+		{"a\302\2332Jb", "a??2Jb", 64}, {"a\302\240b", "a\302\240b", 64}};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		ck_assert_str_eq(kept(cases[i].text, cases[i].size), cases[i].kept);
 }

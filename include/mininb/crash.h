@@ -94,7 +94,7 @@ struct nb_crash_finding {
 	uint32_t round;      /* from 0 */
 	uint32_t wrong;      /* NB_CRASH_*, the worst of what was wrong */
 	uint32_t is_broken;  /* a promise of the level; else it is only told */
-	uint32_t is_counted; /* its moment was: the seed repeats it, NB_CRASH_COUNTED */
+	uint32_t is_counted; /* the seed repeats it, see NB_CRASH_COUNTED */
 	const char *text;    /* what was wrong with which key, by which operation; one line */
 	const char *when;    /* the moment: "after 713 operations, in put", one line */
 	const char *kept; /* directory that repeats it, see nb_crash_again(); NULL: not kept, as
@@ -162,7 +162,8 @@ struct nb_crash_tally {
 	uint64_t syncs;        /* of them */
 	uint64_t mapped_pages; /* pages that were changed through a mapping; 0: none is used */
 	/* Of KILL. */
-	uint32_t counted; /* crashes whose moment was, NB_CRASH_COUNTED */
+	uint32_t counted; /* crashes that the seed repeats: their moment was counted, and all
+			   * before it on that database, see NB_CRASH_COUNTED */
 	uint32_t spare2_u32;
 	/* Of POWER: what of the writes the recording does not show, so that what is found, and
 	 * what is not, may be due to that; "": it shows all. */

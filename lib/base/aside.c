@@ -36,7 +36,6 @@ enum {
 
 static const char signature[] = "user.mininb";
 
-/** Where the link `at` leads; NULL and errno if it is none. */
 /**
  * What `path` names in the end, for rename() would replace a link itself. That
  * may be a file which is yet to be made: realpath() does not know those.

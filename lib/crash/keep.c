@@ -80,7 +80,7 @@ evidence_to_json(const struct crash_run *run, const struct crash_report *report,
 		json_array_append_new(options, json_from_text(args->engine_options[i]));
 	return json_pack(
 		"{s:{s:s, s:s, s:i}, s:o, s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:i, s:o, s:s, "
-		"s:o, s:b, s:o, s:o}",
+		"s:o, s:b, s:b, s:o, s:o}",
 		"mininb", "kind", "crash", "version", nb_version(), "stream", CRASH_STREAM,
 		"driver",
 		json_from_text(args->driver != NULL ? args->driver : args->engine->name),
@@ -89,8 +89,8 @@ evidence_to_json(const struct crash_run *run, const struct crash_report *report,
 		"file_system", file_system_names[args->file_system], "seed", number(args->seed),
 		"round", (int)evidence->round, "when", json_from_text(evidence->when), "wrong",
 		nb_crash_wrong_name(report->worst), "text", json_from_text(report->text),
-		"is_made", evidence->moment->is_made != 0, "plan",
-		plan_to_json(evidence->state->plan), "sessions", sessions);
+		"is_made", evidence->moment->is_made != 0, "is_counted", evidence->is_counted,
+		"plan", plan_to_json(evidence->state->plan), "sessions", sessions);
 }
 
 /** <keep>/<engine>-<level>-<round from 1>, with -2 and so on behind it if that is there. */
@@ -392,7 +392,7 @@ read_evidence(struct reader *reader, struct crash_plan *plan, struct crash_state
 
 static int
 check_again(struct crash_run *run, struct crash_state *state, const struct crash_moment *moment,
-	uint32_t round, const char *when)
+	uint32_t round, bool is_counted, const char *when)
 {
 	struct crash_report report;
 	char from[4096], to[4096];
@@ -404,9 +404,13 @@ check_again(struct crash_run *run, struct crash_state *state, const struct crash
 	if (rc != NB_OK)
 		return rc;
 	run->tally->rounds = 1;
+	run->tally->counted = is_counted;
 	return crash_run_take(run, &report,
-		&(struct crash_evidence){
-			.round = round, .when = when, .state = state, .moment = moment});
+		&(struct crash_evidence){.round = round,
+			.is_counted = is_counted,
+			.when = when,
+			.state = state,
+			.moment = moment});
 }
 
 /** Whether it is this one, and still gives what it gave then. */
@@ -433,6 +437,7 @@ crash_run_again(struct crash_run *run)
 	char *engine = read_bytes(&reader, json_object_get(reader.json, "engine"));
 	char *when = read_bytes(&reader, json_object_get(reader.json, "when"));
 	uint32_t round = (uint32_t)read_count(&reader, reader.json, "round", UINT32_MAX);
+	bool is_counted = json_is_true(json_object_get(reader.json, "is_counted"));
 	run->subject.durability = read_durability(&reader);
 	run->subject.how = read_name(&reader, "how", how_names, 2);
 	rc = read_evidence(&reader, &plan, &state, &moment);
@@ -443,7 +448,7 @@ crash_run_again(struct crash_run *run)
 	if (rc == NB_OK) {
 		char clean[CRASH_TEXT_SIZE]; /* another may have written it */
 		fact_keep(clean, sizeof(clean), when);
-		rc = check_again(run, &state, &moment, round, clean);
+		rc = check_again(run, &state, &moment, round, is_counted, clean);
 	}
 	crash_state_destroy(&state);
 	free(engine);

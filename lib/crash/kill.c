@@ -340,6 +340,7 @@ try_engine(struct kills *kills)
 	static const struct aim none = {.end = {.where = CRASH_NEVER, .ops = OPS_OF_TRIAL}};
 	uint64_t timeout_ns = kills->run->args->timeout_ns;
 	char text[CRASH_TEXT_SIZE];
+	rng_create(&kills->rng, splitmix64_mix(kills->run->args->seed));
 	int status = 0, rc = begin_chain(kills);
 	pid_t pid = rc == NB_OK ? start_writer(kills, &none) : -1;
 	if (pid < 0)

@@ -137,9 +137,12 @@ write_classic(const struct nb_result *result, FILE *out, uint32_t flags)
 void
 report_clean(char *text)
 {
-	for (char *at = text; *at != '\0'; at++)
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
+	for (unsigned char *at = (unsigned char *)text; *at != '\0'; at++) {
+		if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) /* U+0080 to U+009F */
+			at[0] = at[1] = '?';
+		else if (*at < ' ' || *at == 0x7f)
 			*at = '?';
+	}
 }
 
 void

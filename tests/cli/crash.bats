@@ -93,6 +93,9 @@ counted()
 		cmp a.json.plain b.json.plain
 		[[ $defect == none ]] || contains "$output" '    repeat : mininb crash '
 	done
+	set -- kept-a.json/*
+	mininb 3 crash --again="$1" -d "$(plugin keeper)" --output=again.json
+	grep -q '"is_counted": true' again.json
 	mininb 3 crash -d "$(plugin keeper)" --durability=process -o defect=tears --rounds=20 \
 		--moment=timed --output=a.json --ops=300 # in the place of the other
 	grep -q '"counted": 0' a.json
