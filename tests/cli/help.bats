@@ -57,6 +57,10 @@ job_keys='summary records space key-format key-order key-size key-prefix key-dig
 	lacks "$output" '--klen'
 	lacks "$output" '--read='
 	equals "$(awk 'length > 80' <<<"$output")" ''
+	equals "$(grep -c '^  -o, ' <<<"$output")" 1 # of two options that have it
+	matches "$output" $'\n''      --output=FILE'
+	mininb 0 report --help
+	matches "$output" $'\n''  -o, --output=FILE'
 	mininb 0 --help --action=run
 	contains "$output" '--read='
 	lacks "$output" '--file-system='
