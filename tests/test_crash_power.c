@@ -71,6 +71,7 @@ START_TEST(engine_that_syncs_all_passes)
 		ck_assert_uint_eq(tally.survived, tally.acknowledged);
 		ck_assert_uint_ge(tally.syncs, 3 * args.ops);
 		ck_assert_uint_eq(tally.mapped_pages, 0);
+		ck_assert_str_eq(tally.unseen, "");
 		nb_crash_tally_clear(&tally);
 	}
 	ck_assert_int_eq(entries_of("."), 0);
@@ -134,6 +135,21 @@ START_TEST(finding_that_was_written_over_is_told)
 	ck_assert_str_eq(told.text,
 		"it has written over what was found of it, so that it writes into memory that "
 		"is not its own");
+	nb_crash_tally_clear(&tally);
+	crash_rig_unload();
+}
+END_TEST
+
+/* The engine is right, so what its states are found to lack is said to be due to that. */
+START_TEST(writes_that_no_recorder_sees_are_told)
+{
+	struct nb_crash_tally tally;
+	scratch_fresh("hidden");
+	crash_rig_load("syncer", "hidden", "yes");
+	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
+	args.states = 4;
+	ck_assert_uint_gt(broken(&tally, &args), 0);
+	ck_assert_str_eq(tally.unseen, "log has another size, other than was recorded");
 	nb_crash_tally_clear(&tally);
 	crash_rig_unload();
 }
@@ -213,7 +229,7 @@ main(void)
 		data_that_is_not_synced_is_found,
 		directory_that_is_not_synced_is_found_on_posix_alone,
 		rename_before_a_sync_is_found, recording_that_was_written_over_is_told,
-		finding_that_was_written_over_is_told,
+		finding_that_was_written_over_is_told, writes_that_no_recorder_sees_are_told,
 		seed_and_what_is_kept_give_the_same_again,
 		each_boundary_is_met_if_there_are_states_enough, recorder_is_found);
 	scratch_leave();

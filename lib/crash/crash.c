@@ -192,9 +192,7 @@ check_args(const struct nb_crash_args *args)
 		return error_set(NB_ERR_USAGE, "moments of no known kind");
 	if (args->moment == NB_CRASH_COUNTED && args->sessions > 1)
 		return error_set(NB_ERR_USAGE,
-			"moments can be counted of one session: several never meet again as "
-			"they "
-			"did");
+			"moments can be counted of one session: several never meet as before");
 	if (args->sessions == 0 || args->sessions > CRASH_SESSIONS_MAX)
 		return error_set(NB_ERR_USAGE, "sessions: 1 to %d", CRASH_SESSIONS_MAX);
 	if (args->sessions > 1 && (engine->caps & NB_CAP_CONCURRENT) == 0)

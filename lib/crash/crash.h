@@ -307,8 +307,8 @@ crash_child_recover(
 	const struct crash_subject *subject, struct crash_board *board, const char *path);
 
 /**
- * Of the child, at the place: wait for the parent. False: it goes on alone. Then
- * crash_step_out() at the place beyond which it is ended at once, if it is followed.
+ * Of the child, at the place: wait for the parent. False: it goes on alone. Then, if it is
+ * followed, crash_step_out() where no more stops at system calls are waited for.
  */
 bool
 crash_step_meet(struct crash_board *board);

@@ -38,9 +38,9 @@ copy_of(const char *text)
 void
 image_names_set(struct image_names *names, const char *path, uint64_t file)
 {
-	struct image_name *name = find(names, path);
 	if (path[0] == '\0') /* the top is always there */
 		return;
+	struct image_name *name = find(names, path);
 	if (name == NULL) {
 		if (names->count == names->room) {
 			names->room = names->room * 2 + 16;

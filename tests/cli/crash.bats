@@ -150,6 +150,8 @@ counted()
 
 @test "of each kind of loss that is not promised one is told and kept" {
 	mininb 0 crash -d "$(plugin keeper)" --durability=none -o defect=drifts --rounds=12 --ops=50
+	contains "$output" 'Nothing was promised, so no promise was broken.'
+	lacks "$output" 'No promise was broken'
 	equals "$(grep -c 'unstable (not promised' <<<"$output")" 1
 	matches "$output" '    and [0-9]+ more like that' # where a kill comes too late there is none
 	equals "$(find mininb-crash -name 'keeper-none-*' | wc -l)" "$(grep -c 'again  : ' <<<"$output")"

@@ -14,6 +14,15 @@ plugin()
 	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
 }
 
+# Power that is lost while a database is made, or before its first write.
+made_newly()
+{
+	needs_engine "$1"
+	mininb 0 crash --power --driver="$1" --durability=commit --ops=2 --rounds=1 --states=60 \
+		--seed="$2"
+	contains "$output" 'No promise was broken in 60 crashes.'
+}
+
 @test "an engine that syncs each commit survives a loss of power" {
 	needs_leveldb
 	mkdir here
@@ -74,4 +83,42 @@ plugin()
 		--durability=commit --ops=10 --rounds=1 --states=4
 	MININB_RECORDER=1 LD_PRELOAD='' mininb 1 crash --power --driver="$(plugin syncer)"
 	matches "$stderr" 'libmininb-recorder.so was not loaded: LD_PRELOAD is ignored here'
+}
+
+@test "lmdb opens what it has made before its first write" {
+	made_newly lmdb 1
+}
+
+@test "tdb opens what it has made before its first write" {
+	made_newly tdb 6
+}
+
+@test "what a loss of power leaves of a making does not stand in the way of the next" {
+	needs_engine lmdb
+	needs_engine tdb
+	mkdir -p nb/lmdb nb/tdb
+	head -c $((2 * $(getconf PAGESIZE))) /dev/zero >nb/lmdb/data.mdb
+	head -c 696 /dev/zero >nb/tdb/data.tdb
+	for engine in lmdb tdb; do
+		mininb 0 load -w ycsb-a --records=100 -v 100 -d $engine --force
+		mininb 0 run -w ycsb-c --records=100 -v 100 -d $engine --verify-rate=1
+	done
+}
+
+@test "what is no database, and not nothing either, is never made anew" {
+	needs_engine lmdb
+	needs_engine tdb
+	mkdir -p nb/lmdb nb/tdb
+	head -c $((3 * $(getconf PAGESIZE))) /dev/zero >nb/lmdb/data.mdb
+	{
+		head -c 696 /dev/zero
+		echo mine
+	} >nb/tdb/data.tdb
+	cp -r nb before
+	mininb 1 load -w ycsb-a --records=100 -v 100 -d lmdb --force
+	contains "$stderr" 'not an LMDB file'
+	mininb 1 load -w ycsb-a --records=100 -v 100 -d tdb --force
+	contains "$stderr" 'this is no tdb database, or a damaged one'
+	cmp nb/lmdb/data.mdb before/lmdb/data.mdb
+	cmp nb/tdb/data.tdb before/tdb/data.tdb
 }

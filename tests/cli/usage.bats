@@ -48,6 +48,10 @@ load helper
 	refuses "'-c' is one word too many" put -- -c
 }
 
+@test "what was typed moves no cursor" {
+	refuses "'a??2Jb?[2J' is one word too many" put $'a\xc2\x9b2Jb\e[2J'
+}
+
 @test "an unknown option names the nearest" {
 	refuses 'there is no option --cuont, did you mean --count?' put --cuont=5
 	refuses 'there is no option --dirver, did you mean --driver?' put --dirver leveldb

@@ -3,7 +3,8 @@
  * A small engine that does all it takes to survive a loss of power, or leaves one step out, as
  * its option says: a log of checked records, each synced when it is appended. A new log is
  * written under another name, synced, renamed, and its directory is synced. Asked to, it also
- * stores into memory that is not its own when it is closed.
+ * stores into memory that is not its own when it is closed, or appends by a call that no library
+ * sees.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <mininb/engine.h>
@@ -36,6 +38,11 @@ static const struct nb_option options[] = {
 		.choices = "none|recording|all",
 		.help = "memory that is shared with who tests, to write over: the recording, "
 			"or where nothing is recorded, all"},
+	{.name = "hidden",
+		.type = NB_OPT_BOOL,
+		.def = "no",
+		.max = 1,
+		.help = "ask the kernel itself to append"},
 	{.name = NULL},
 };
 
@@ -56,7 +63,7 @@ struct record {
 
 struct nb_db {
 	const struct nb_host *host;
-	uint64_t left_out, wild;
+	uint64_t left_out, wild, is_hidden;
 	uint32_t durability, flags;
 	int log;
 	off_t end;
@@ -196,6 +203,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	db->host = args->host;
 	db->left_out = args->options[0].u64;
 	db->wild = args->options[1].u64;
+	db->is_hidden = args->options[2].u64;
 	db->flags = args->flags;
 	db->durability = args->durability;
 	int dir = open(args->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -215,6 +223,14 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	return rc;
 }
 
+static ssize_t
+write_at(const struct nb_db *db, const void *bytes, size_t size)
+{
+	if (db->is_hidden != 0)
+		return syscall(SYS_pwrite64, db->log, bytes, size, db->end);
+	return pwrite(db->log, bytes, size, db->end);
+}
+
 static int
 append(struct nb_db *db, struct nb_slice key, struct nb_slice value, int32_t value_size)
 {
@@ -228,7 +244,7 @@ append(struct nb_db *db, struct nb_slice key, struct nb_slice value, int32_t val
 		memcpy(bytes + sizeof(head) + key.size, value.data, value.size);
 	head.sum = sum_of(&head, bytes + sizeof(head), size_of(&head));
 	memcpy(bytes, &head, sizeof(head));
-	int rc = pwrite(db->log, bytes, size, db->end) == (ssize_t)size
+	int rc = write_at(db, bytes, size) == (ssize_t)size
 		? sync_of(db, db->log, DATA)
 		: db->host->fail(NB_FAIL, "the log cannot be written");
 	db->end += (off_t)size;
