@@ -86,21 +86,11 @@ print_entry(FILE *out, const char *letter, const char *name, const char *help,
 	print_wrapped(out, text, HELP_COLUMN);
 }
 
-/** Whether a row before it has that letter, for one of the same actions. */
-static bool
-is_letter_taken(const struct option_row *row, unsigned looking)
-{
-	for (const struct option_row *before = option_table; before < row; before++)
-		if (before->letter == row->letter && (before->actions & looking) != 0)
-			return true;
-	return false;
-}
-
 static void
 print_option(FILE *out, const struct option_row *row, unsigned looking)
 {
 	char name[64], letter[8] = "    ";
-	if (row->letter != 0 && !is_letter_taken(row, looking))
+	if (row->letter != 0 && !options_have_before(row, row->letter, NULL, looking))
 		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
 	if (row->type == OPTION_HELP)
 		snprintf(name, sizeof(name), "--%s[=%s]", row->name, row->choices);

@@ -97,28 +97,13 @@ offer_of(const struct option_row *row)
 	return offer;
 }
 
-/**
- * Whether a row before has that name, or that letter, and is looked at by one of the actions:
- * then it is meant there.
- */
-static bool
-has_before(const struct option_row *row, char letter, const char *name, unsigned action_bits)
-{
-	for (const struct option_row *before = option_table; before < row; before++) {
-		bool is_same = (letter != 0 && before->letter == letter) ||
-			(name != NULL && strcmp(before->name, name) == 0);
-		if (is_same && (before->actions & action_bits) != 0)
-			return true;
-	}
-	return false;
-}
-
 /** Whether it is meant by that action alone: others mean a row before. */
 static bool
 is_of_action(const struct option_row *row, char letter, const char *name, size_t action)
 {
-	return (row->actions & ACTION_BIT(action)) != 0 && has_before(row, letter, name, ANY) &&
-		!has_before(row, letter, name, ACTION_BIT(action));
+	return (row->actions & ACTION_BIT(action)) != 0 &&
+		options_have_before(row, letter, name, ANY) &&
+		!options_have_before(row, letter, name, ACTION_BIT(action));
 }
 
 /** Ends an arm: what is offered, and nothing more. */
@@ -161,11 +146,12 @@ static void
 print_value(FILE *out, const struct option_row *row)
 {
 	const char *between = "\t";
-	if (row->letter != 0 && row->arg != NULL && !has_before(row, row->letter, NULL, ANY)) {
+	if (row->letter != 0 && row->arg != NULL &&
+		!options_have_before(row, row->letter, NULL, ANY)) {
 		fprintf(out, "%s*:-%c", between, row->letter);
 		between = " | ";
 	}
-	if (!has_before(row, 0, row->name, ANY)) {
+	if (!options_have_before(row, 0, row->name, ANY)) {
 		fprintf(out, "%s*:--%s", between, row->name);
 		between = " | ";
 	}
@@ -214,7 +200,8 @@ print_names(FILE *out, unsigned action_bits)
 {
 	const char *before = "options='";
 	for (const struct option_row *row = option_table; row->name != NULL; row++) {
-		bool is_again = action_bits == ANY && has_before(row, 0, row->name, ANY);
+		bool is_again = action_bits == ANY &&
+			options_have_before(row, 0, row->name, ANY);
 		if ((row->actions & action_bits) == 0 || is_again)
 			continue;
 		fprintf(out, "%s--%s%s", before, row->name, row->arg != NULL ? "=" : "");

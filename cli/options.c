@@ -71,6 +71,19 @@ find_letter(char letter, size_t action)
 	return found;
 }
 
+bool
+options_have_before(
+	const struct option_row *row, char letter, const char *name, unsigned action_bits)
+{
+	for (const struct option_row *before = option_table; before < row; before++) {
+		bool is_same = (letter != 0 && before->letter == letter) ||
+			(name != NULL && strcmp(before->name, name) == 0);
+		if (is_same && (before->actions & action_bits) != 0)
+			return true;
+	}
+	return false;
+}
+
 /* ---- keys of jobs ---- */
 
 static const struct nb_job_key *

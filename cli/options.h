@@ -104,6 +104,14 @@ struct option_row {
 extern const struct option_row option_table[];
 
 /**
+ * Whether a row before has that letter (0: none is asked for), or that name (NULL: likewise), and is looked at by
+ * one of the actions: then it is meant there.
+ */
+bool
+options_have_before(
+	const struct option_row *row, char letter, const char *name, unsigned action_bits);
+
+/**
  * The next key of jobs that is an option, behind `key`, or the first if that is NULL; NULL
  * at the end. Those whose name a row of the table has are left out: that row sets them.
  */

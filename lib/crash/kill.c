@@ -209,8 +209,8 @@ await_kill(struct kills *kills, pid_t pid, struct crash_board *board, int *statu
 		if (how != PROCESS_ENDED)
 			process_kill(pid, status);
 		return error_set(NB_UNSUPPORTED,
-			"no process can be followed here by ptrace(), so no moment can be "
-			"counted");
+			"no process may be followed by ptrace() here, so that no moment can be "
+			"counted: take times, --moment=timed");
 	}
 	while (how == PROCESS_LATE && __atomic_load_n(&board->is_open, __ATOMIC_ACQUIRE) == 0 &&
 		clock_monotonic() - begin <= kills->run->args->timeout_ns)

@@ -55,7 +55,7 @@ begins_but_for_spaces(const char *begin, size_t size, const char *wanted)
 	return *wanted == '\0';
 }
 
-/** {"format": "mininb-result", with white space or without. */
+/** {"format": "mininb-result" or "mininb-crash", with white space or without. */
 static bool
 is_json(const char *begin, size_t size)
 {
