@@ -33,9 +33,9 @@ const struct action actions[ACTION_COUNT] = {
 			.name = "shuffle",
 			.run = cmd_shuffle,
 			.help = "put the keys of the file into a random order",
-			.detail = "Only the first COUNT keys are moved. The file is written "
-				  "aside and "
-				  "renamed, so that it is whole at every moment.",
+			.detail = "Only the first COUNT keys are moved. Any program may have "
+				  "made the file. It is written aside and renamed, so that it "
+				  "is whole at every moment.",
 		},
 	[ACTION_GET] =
 		{

@@ -46,7 +46,7 @@ const struct option_row option_table[] = {
 		.help = "what to do; may also be the first word"},
 	{.name = "keys", .letter = 'i', .arg = "FILE", .type = OPTION_TEXT, .def = "keys.bin",
 		.group = GROUP_DATA, .actions = FILES | JOB_ACTIONS, .words = WORDS_FILE,
-		.job_key = "keys", .writers = FILE_MAKERS, FIELD(keys),
+		.job_key = "keys", .writers = ACTION_BIT(ACTION_KEYS), FIELD(keys),
 		.help = "file of keys, LEN bytes each with nothing between them"},
 	{.name = "count", .letter = 'c', .arg = "COUNT", .type = OPTION_COUNT, .def = "100000",
 		.min = 1, .max = INT64_MAX, .group = GROUP_DATA, .actions = FILES | JOB_ACTIONS,

@@ -28,6 +28,7 @@
 enum {
 	BUFFER_BYTES = 64 << 10, /* of each bucket while dealing, at most */
 	COPY_BYTES = 1 << 20,
+	BEGIN_BYTES = 4096, /* enough to recognise keys that nb_keys_make() made */
 	/* what lies between two looks at the stop flag, at most: milliseconds of either */
 	LOOK_KEYS = 1 << 16,
 	LOOK_BYTES = 4 << 20
@@ -277,6 +278,16 @@ shuffle_aside(struct shuffle *shuffle, int fd, uint64_t file_size)
 	return rc;
 }
 
+/** A shuffled file stays the user's if it was the user's: `keys` must not replace it then. */
+static bool
+is_made_by_us(const struct shuffle *shuffle, int fd, uint64_t file_size)
+{
+	uint64_t size = shuffle->keys.mapped_size;
+	return aside_is_signed(fd) ||
+		keys_are_made(shuffle->keys.data, size < BEGIN_BYTES ? size : BEGIN_BYTES,
+			file_size, shuffle->seed);
+}
+
 int
 keys_shuffle(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
 	uint64_t bucket_bytes, nb_progress_fn progress, void *progress_arg)
@@ -302,12 +313,14 @@ keys_shuffle(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
 		rc = error_system("%s", path);
 		goto close_fd;
 	}
+	bool is_ours = is_made_by_us(&shuffle, fd, (uint64_t)st.st_size);
 	rc = aside_open(&shuffle.aside, path, (uint64_t)st.st_size);
 	if (rc != NB_OK)
 		goto close_fd;
 	rc = shuffle_aside(&shuffle, fd, (uint64_t)st.st_size);
 	if (rc == NB_OK) {
-		aside_sign(&shuffle.aside);
+		if (is_ours)
+			aside_sign(&shuffle.aside);
 		rc = aside_commit(&shuffle.aside);
 	} else {
 		aside_abort(&shuffle.aside);

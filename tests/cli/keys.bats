@@ -64,6 +64,22 @@ list_keys()
 	contains "$stderr" '--action=keys'
 }
 
+@test "shuffle permutes a file that dd made, and the classic run goes through" {
+	needs_leveldb
+	dd if=/dev/urandom of=keys.bin bs=1000 count=100 2>/dev/null
+	cp keys.bin before.bin
+	mkdir nb
+	mininb 0 --path ./nb --action=put --driver=leveldb -k 16 -v 100 -c 1000
+	mininb 0 --path ./nb --action=shuffle -k 16 -c 1000
+	equals "$stderr" ''
+	run ! cmp -s keys.bin before.bin
+	equals "$(list_keys keys.bin 16 | sort | sha256sum)" \
+		"$(list_keys before.bin 16 | sort | sha256sum)"
+	cmp -i 16000 keys.bin before.bin
+	mininb 0 --path ./nb --action=get --driver=leveldb -k 16 -v 100 -c 1000
+	equals "$(total_of "$output")" 1000
+}
+
 @test "a missing file of keys says which command makes one" {
 	mininb 1 put -d memory -c 1000 -k 20 -i some.bin
 	contains "$stderr" some.bin

@@ -20,7 +20,6 @@ keeps()
 @test "a file of another program stays, whatever option names it" {
 	mininb 0 keys -c 10 -i k
 	keeps mine keys -i mine -c 10
-	keeps mine shuffle -i mine -k 1 -c 10
 	local run=(run -w ycsb-a --records=10 -c 10 -d memory)
 	keeps mine "${run[@]}" --output=mine
 	keeps mine "${run[@]}" --hlog=mine
@@ -55,6 +54,15 @@ keeps()
 	: >empty
 	mininb 0 report r.json --output=empty
 	[[ -s empty ]]
+}
+
+@test "a file that shuffle has permuted still belongs to its user" {
+	head -c 1600 /dev/urandom >mine
+	mininb 0 shuffle -i mine -c 100
+	cp mine before
+	mininb 1 keys -i mine -c 10
+	contains "$stderr" 'mine: is there, and mininb did not make it'
+	cmp mine before
 }
 
 @test "--force replaces it" {
