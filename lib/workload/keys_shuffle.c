@@ -288,6 +288,18 @@ is_made_by_us(const struct shuffle *shuffle, int fd, uint64_t file_size)
 			file_size, shuffle->seed);
 }
 
+static void
+warn_of_part(const struct shuffle *shuffle, uint64_t file_size)
+{
+	uint64_t part = file_size % shuffle->keys.key_size;
+	if (part != 0)
+		log_message(NB_LOG_WARNING,
+			"%s: the last %llu bytes are less than a key of %llu bytes and stay "
+			"where they are; check --klen",
+			shuffle->keys.path, (unsigned long long)part,
+			(unsigned long long)shuffle->keys.key_size);
+}
+
 int
 keys_shuffle(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
 	uint64_t bucket_bytes, nb_progress_fn progress, void *progress_arg)
@@ -314,6 +326,7 @@ keys_shuffle(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
 		goto close_fd;
 	}
 	bool is_ours = is_made_by_us(&shuffle, fd, (uint64_t)st.st_size);
+	warn_of_part(&shuffle, (uint64_t)st.st_size);
 	rc = aside_open(&shuffle.aside, path, (uint64_t)st.st_size);
 	if (rc != NB_OK)
 		goto close_fd;

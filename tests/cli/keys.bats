@@ -80,6 +80,17 @@ list_keys()
 	equals "$(total_of "$output")" 1000
 }
 
+@test "shuffle reports bytes at the end that are less than a key" {
+	head -c 1001 /dev/urandom >keys.bin
+	cp keys.bin before.bin
+	mininb 0 shuffle -k 16 -c 62
+	contains "$stderr" 'keys.bin: the last 9 bytes are less than a key of 16 bytes'
+	equals "$(stat -c %s keys.bin)" 1001
+	cmp -i 992 keys.bin before.bin
+	equals "$(list_keys keys.bin 16 | sort | sha256sum)" \
+		"$(list_keys before.bin 16 | sort | sha256sum)"
+}
+
 @test "a missing file of keys says which command makes one" {
 	mininb 1 put -d memory -c 1000 -k 20 -i some.bin
 	contains "$stderr" some.bin
