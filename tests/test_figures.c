@@ -135,6 +135,28 @@ START_TEST(what_the_processor_did_is_for_each_operation)
 }
 END_TEST
 
+static struct nb_summary
+summarize(void)
+{
+	struct nb_summary summary;
+	record_summary(&record, &summary);
+	return summary;
+}
+
+START_TEST(a_summary_divides_cpu_time_as_the_figures_do)
+{
+	begin(NB_VERB_GET);
+	run.measured.usage_ops = 2000; /* with a warm-up */
+	ASSERT_NEAR(summarize().cpu_ns_op, 1000);
+	run.is_paced = true;
+	ASSERT_NEAR(summarize().cpu_ns_op, 0);
+	run.is_paced = false;
+	run.measured.usage_ops = 0;
+	ASSERT_NEAR(summarize().cpu_ns_op, 0);
+	end();
+}
+END_TEST
+
 START_TEST(what_is_not_known_is_no_figure)
 {
 	begin(NB_VERB_PUT);
@@ -186,6 +208,34 @@ begin_job(void)
 	memset(groups, 0, sizeof(groups));
 	record.job = &job;
 }
+
+START_TEST(background_groups_are_in_no_figure_of_the_foreground)
+{
+	begin_job();
+	job.group_count = 2;
+	groups[0].measured = (struct job_measurement){
+		.ops = 100, .done = 100, .commits = 100, .wall_ns = 500000000};
+	groups[1].measured = (struct job_measurement){
+		.ops = 900, .done = 900, .wall_ns = 490000000};
+	groups[1].is_background = true;
+	reckon();
+	ASSERT_NEAR(figures.rate_ops_s, 200);
+	ASSERT_NEAR(figures.settled_ops_s, 100);
+	ASSERT_NEAR(figures.cpu_ns_op, 0);
+	ASSERT_NEAR(figures.cycles_op, 0);
+	ASSERT_NEAR(summarize().rate_ops_s, 200);
+	ASSERT_NEAR(summarize().settled_ops_s, 100);
+	ASSERT_NEAR(summarize().cpu_ns_op, 0);
+	/* a foreground that only reads has nothing to be settled */
+	groups[0].measured.commits = 0;
+	groups[1].measured.commits = 900;
+	ASSERT_NEAR(summarize().settled_ops_s, 0);
+	groups[1].is_background = false;
+	ASSERT_NEAR(summarize().settled_ops_s, 1000);
+	ASSERT_NEAR(summarize().cpu_ns_op, 2000);
+	end();
+}
+END_TEST
 
 static void
 add_kind(uint32_t kind, uint64_t ops, uint64_t records, uint64_t bytes)
@@ -262,8 +312,10 @@ main(void)
 {
 	return UNIT_RUN("figures", writes_of_a_put_count_until_it_is_closed,
 		reads_of_a_get_are_those_of_the_operations, a_delete_has_written_its_keys,
-		what_the_processor_did_is_for_each_operation, what_is_not_known_is_no_figure,
+		what_the_processor_did_is_for_each_operation,
+		a_summary_divides_cpu_time_as_the_figures_do, what_is_not_known_is_no_figure,
 		residency_is_that_of_the_begin_if_it_is_known,
+		background_groups_are_in_no_figure_of_the_foreground,
 		each_kind_of_operation_reads_or_writes, logical_bytes_are_of_the_warm_up_too,
 		a_run_on_a_toy_reads_what_it_is_told);
 }

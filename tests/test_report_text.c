@@ -477,8 +477,9 @@ START_TEST(conditions_options_and_notes_are_told)
 	ASSERT_HAS("\nCPU time          : 3000 ns/op user, 1000 ns/op system\n");
 	result.is_paced = true;
 	write_text(0);
-	ASSERT_HAS("\nCPU time          : 4000 ns/op, of which a part that is not known is the "
-		   "harness's sleeping\n");
+	ASSERT_HAS(
+		"\nCPU time          : 0.004000 sec in all; not known for an operation, since "
+		"the harness's sleeping used part of it\n");
 	ASSERT_HAS("\nClock             : monotonic, 1000.000 MHz, in steps of 1 ns, 25.0 ns a "
 		   "stamp, two for each "
 		   "operation\n");

@@ -91,7 +91,7 @@ struct nb_summary {
 	double settled_ops_s; /* with settling and closing; 0: not a write, or not settled */
 	uint64_t p50_ns, p99_ns, p999_ns; /* service time; 0: too few samples */
 	uint64_t max_ns;
-	double cpu_ns_op; /* user and system, all threads of the process */
+	double cpu_ns_op; /* user and system, all threads of the process; 0: not known */
 	uint64_t data_bytes, max_resident_bytes;
 	char end[256];       /* how it ended, if not well; "" else */
 	uint32_t part_count; /* 0: the run has no parts to be told apart */

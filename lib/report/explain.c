@@ -183,8 +183,10 @@ static const struct nb_explanation explanations[] = {
 	{"CPU time", "CPU time of an operation, in user code and in the kernel",
 		"Of all threads of the process while the operations ran, so "
 		"with the engine's background threads, the harness and a warm-"
-		"up, over all operations. At a rate the harness's own waiting "
-		"is in it. Of several processes it is not known.",
+		"up, over all operations that were done meanwhile. It is not "
+		"known for an operation where something else used part of it: "
+		"the harness's sleeping at a rate, or groups in the background. "
+		"Of several processes it is not known.",
 		"text, csv"},
 	{"Memory", "the most memory that the process had resident",
 		"getrusage(2), of the whole process since it began: the "

@@ -130,23 +130,45 @@ amplify(const struct measurement *measured, struct record_figures *out)
 			written);
 }
 
+const char *
+record_no_cpu(const struct record *record)
+{
+	if (record->run->is_of_processes)
+		return "several processes";
+	if (record->run->is_paced)
+		return "the harness's sleeping";
+	for (size_t g = 0; record->job != NULL && g < record->job->group_count; g++) {
+		if (record->job->groups[g].is_background)
+			return "background groups";
+	}
+	return NULL;
+}
+
+double
+record_cpu_ns_op(const struct record *record)
+{
+	const struct measurement *measured = &record->run->measured;
+	if (record_no_cpu(record) != NULL)
+		return 0;
+	return divide((double)(measured->usage.user_ns + measured->usage.system_ns),
+		(double)measured->usage_ops);
+}
+
 /** Per operation: of all that were done meanwhile, those of a warm-up, too. */
 static void
-divide_work(const struct nb_result *run, struct record_figures *out)
+divide_work(const struct record *record, struct record_figures *out)
 {
-	const struct measurement *measured = &run->measured;
+	const struct measurement *measured = &record->run->measured;
 	const struct system_counts *used = &measured->used;
 	double ops = (double)measured->usage_ops;
-	if (run->is_of_processes)
+	out->cpu_ns_op = record_cpu_ns_op(record);
+	if (record_no_cpu(record) != NULL)
 		return;
-	if (!run->is_paced) /* else the harness's sleeping is in it */
-		out->cpu_ns_op = divide(
-			(double)(measured->usage.user_ns + measured->usage.system_ns), ops);
-	if ((used->known & SYSTEM_CYCLES) != 0 && !run->is_paced) {
+	if ((used->known & SYSTEM_CYCLES) != 0) {
 		out->cycles_op = divide((double)used->cycles, ops);
 		out->instructions_op = divide((double)used->instructions, ops);
 	}
-	if ((used->known & SYSTEM_CACHE) != 0 && !run->is_paced)
+	if ((used->known & SYSTEM_CACHE) != 0)
 		out->cache_misses_op = divide((double)used->cache_misses, ops);
 }
 
@@ -171,6 +193,36 @@ rate(const struct record *record)
 	return summary.rate_ops_s;
 }
 
+/** Whether a group that is in the rate has written. */
+static bool
+has_foreground_writes(const struct nb_job_result *job)
+{
+	for (size_t g = 0; g < job->group_count; g++) {
+		if (!job->groups[g].is_background && job->groups[g].measured.commits > 0)
+			return true;
+	}
+	return false;
+}
+
+double
+record_settled_rate(const struct record *record)
+{
+	const struct measurement *measured = &record->run->measured;
+	uint64_t ops = measured->ops, wall_ns = measured->wall_ns;
+	if (record->run->workload.verb == NB_VERB_GET || !measured->has_settled ||
+		record->run->settle == NB_RUN_SETTLE_NONE)
+		return 0;
+	if (record->job != NULL) {
+		struct nb_job_summary summary;
+		if (!has_foreground_writes(record->job))
+			return 0;
+		nb_job_result_summarize(record->job, &summary);
+		ops = summary.ops;
+		wall_ns = summary.wall_ns;
+	}
+	return result_rate((double)ops, wall_ns + measured->settle_ns + measured->close_ns);
+}
+
 /** Of a file it may be more than there are numbers. */
 static uint64_t
 whole(double bytes)
@@ -186,7 +238,7 @@ record_figures(const struct record *record, struct record_figures *out)
 		return;
 	const struct measurement *measured = &record->run->measured;
 	out->rate_ops_s = rate(record);
-	out->settled_ops_s = result_settled_rate(record->run);
+	out->settled_ops_s = record_settled_rate(record);
 	struct moved moved = record->job != NULL ? moved_by_job(record)
 						 : moved_by_action(record->run);
 	out->logical_read_bytes = whole(moved.read);
@@ -194,7 +246,7 @@ record_figures(const struct record *record, struct record_figures *out)
 	out->live_bytes = measured->live_bytes;
 	out->space = divide((double)measured->data_bytes, (double)measured->live_bytes);
 	out->resident_share = resident_share(measured);
-	divide_work(record->run, out);
+	divide_work(record, out);
 	amplify(measured, out);
 	stalls_find(record, &out->stalls);
 }

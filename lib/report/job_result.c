@@ -8,7 +8,7 @@
  * since the count was the bound, it is the last operation that tells: more than 10 ms late,
  * and more than a twentieth of the time, which no hiccup of the machine's is.
  */
-#include "report/job_result.h"
+#include "report/record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -335,7 +335,10 @@ nb_job_result_summarize_run(const struct nb_job_result *result, struct nb_summar
 	nb_result_summarize(result->base, out);
 	struct nb_job_summary summary;
 	nb_job_result_summarize(result, &summary);
+	struct record record = {.run = result->base, .job = (struct nb_job_result *)result};
 	out->rate_ops_s = summary.rate_ops_s;
+	out->settled_ops_s = record_settled_rate(&record);
+	out->cpu_ns_op = record_cpu_ns_op(&record);
 	/* Of what the rate is of: not of groups in the background. */
 	out->ops = summary.ops;
 	out->p50_ns = supported(result->service, 50);

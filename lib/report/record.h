@@ -175,6 +175,24 @@ struct record_figures {
 void
 record_figures(const struct record *record, struct record_figures *out);
 
+/**
+ * CPU time of an operation, user and system, of all threads: what the operations took, a
+ * warm-up's too, over as many. 0: not known, which record_no_cpu() explains.
+ */
+double
+record_cpu_ns_op(const struct record *record);
+
+/** Whose CPU time cannot be told from that of the operations; NULL: nobody's. */
+const char *
+record_no_cpu(const struct record *record);
+
+/**
+ * Operations of the foreground over all the time until the run was settled and closed. 0: the
+ * foreground did not write, or the run was not settled.
+ */
+double
+record_settled_rate(const struct record *record);
+
 /** The stalls alone (stalls.c). */
 void
 stalls_find(const struct record *record, struct stalls *out);

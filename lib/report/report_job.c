@@ -420,16 +420,19 @@ static void
 write_settled(const struct nb_job_result *result, FILE *out)
 {
 	const struct measurement *measured = &result->base->measured;
+	char rate[64] = "";
+	double ops_s = record_settled_rate(
+		&(struct record){.run = result->base, .job = (struct nb_job_result *)result});
 	if (result->base->workload.verb == NB_VERB_GET || !measured->has_settled)
 		return;
+	if (ops_s > 0)
+		snprintf(rate, sizeof(rate), ": %.0f ops/sec in all", ops_s);
 	static const char *const settled[] = {[NB_RUN_SETTLE_NONE] = "not settled",
 		[NB_RUN_SETTLE_FLUSH] = "flushed",
 		[NB_RUN_SETTLE_COMPACT] = "flushed and compacted"};
-	report_line(out, "Settled", "%s in %.6f sec, closed in %.6f sec: %.0f ops/sec in all",
+	report_line(out, "Settled", "%s in %.6f sec, closed in %.6f sec%s",
 		settled[measured->settled], (double)measured->settle_ns / 1e9,
-		(double)measured->close_ns / 1e9,
-		result_rate((double)measured->ops,
-			measured->wall_ns + measured->settle_ns + measured->close_ns));
+		(double)measured->close_ns / 1e9, rate);
 }
 
 /** What a thread that only sleeps was held up for, and whether the rate became steady. */

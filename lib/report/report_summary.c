@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/table.h"
 #include "base/units.h"
-#include "report/result.h"
+#include "report/record.h"
 
 enum { SPEED_COLUMNS = 9, COST_COLUMNS = 6, PART_COLUMNS = 10, CELL_SIZE = 64, BAR_MARKS = 8 };
 
@@ -31,7 +31,7 @@ void
 nb_result_summarize(const struct nb_result *result, struct nb_summary *out)
 {
 	const struct measurement *measured = &result->measured;
-	double ops = (double)measured->ops;
+	struct record record = {.run = (struct nb_result *)result};
 	*out = (struct nb_summary){.size = sizeof(*out),
 		.verb = result->workload.verb,
 		.threads = result->threads,
@@ -40,8 +40,9 @@ nb_result_summarize(const struct nb_result *result, struct nb_summary *out)
 		.is_partial = measured->is_partial,
 		.ops = measured->ops,
 		.digest = result->digest,
-		.rate_ops_s = result_rate(ops, measured->wall_ns),
-		.settled_ops_s = result_settled_rate(result),
+		.rate_ops_s = result_rate((double)measured->ops, measured->wall_ns),
+		.settled_ops_s = record_settled_rate(&record),
+		.cpu_ns_op = record_cpu_ns_op(&record),
 		.p50_ns = percentile(measured->service, 50),
 		.p99_ns = percentile(measured->service, 99),
 		.p999_ns = percentile(measured->service, 99.9),
@@ -52,9 +53,6 @@ nb_result_summarize(const struct nb_result *result, struct nb_summary *out)
 	snprintf(out->version, sizeof(out->version), "%s", result->engine_version);
 	if (result->is_of_processes)
 		out->max_resident_bytes = 0;
-	else if (measured->ops > 0)
-		out->cpu_ns_op = (double)(measured->usage.user_ns + measured->usage.system_ns) /
-			ops;
 }
 
 /** The first measured one whose durability or stream is another than the first's. */
@@ -129,8 +127,7 @@ add_speed(struct table *table, const struct nb_summary *summary, double highest)
 	format_time(cells[4], (double)summary->p99_ns);
 	format_time(cells[5], (double)summary->p999_ns);
 	format_time(cells[6], (double)summary->max_ns);
-	if (summary->max_resident_bytes > 0) /* else neither is known */
-		format_time(cells[7], summary->cpu_ns_op);
+	format_time(cells[7], summary->cpu_ns_op);
 	if (highest > 0)
 		format_bar(cells[8], summary->rate_ops_s, highest);
 	for (size_t i = 0; i < SPEED_COLUMNS; i++)

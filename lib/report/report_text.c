@@ -176,9 +176,8 @@ write_settled(const struct nb_result *result, FILE *out)
 		snprintf(how, sizeof(how), "%s in %.6f sec", settled[measured->settled],
 			(double)measured->settle_ns / 1e9);
 	report_line(out, "Settled throughput", "%.0f ops/sec (%s, closed in %.6f sec)",
-		result_rate((double)measured->ops,
-			measured->wall_ns + measured->settle_ns + measured->close_ns),
-		how, (double)measured->close_ns / 1e9);
+		record_settled_rate(&(struct record){.run = (struct nb_result *)result}), how,
+		(double)measured->close_ns / 1e9);
 }
 
 static void
@@ -233,20 +232,22 @@ write_data(const struct nb_result *result, FILE *out)
 			result->workload.value_ratio);
 }
 
-/** The kernel counts sleeping and waking up, too, and that is the harness's where it waits. */
 static void
-write_cpu(const struct nb_result *result, FILE *out)
+write_cpu(const struct record *record, FILE *out)
 {
-	const struct sysinfo_usage *usage = &result->measured.usage;
-	double ops = result->measured.usage_ops > 0 ? (double)result->measured.usage_ops : 1;
-	if (result->is_paced)
+	const struct measurement *measured = &record->run->measured;
+	const struct sysinfo_usage *usage = &measured->usage;
+	const char *others = record_no_cpu(record);
+	double all_ns = (double)(usage->user_ns + usage->system_ns);
+	double user = all_ns > 0 ? (double)usage->user_ns / all_ns : 0;
+	double each_ns = record_cpu_ns_op(record);
+	if (others != NULL)
 		report_line(out, "CPU time",
-			"%.0f ns/op, of which a part that is not known is the harness's "
-			"sleeping",
-			(double)(usage->user_ns + usage->system_ns) / ops);
+			"%.6f sec in all; not known for an operation, since %s used part of it",
+			all_ns / 1e9, others);
 	else
 		report_line(out, "CPU time", "%.0f ns/op user, %.0f ns/op system",
-			(double)usage->user_ns / ops, (double)usage->system_ns / ops);
+			each_ns * user, each_ns * (1 - user));
 }
 
 void
@@ -272,7 +273,7 @@ report_conditions(const struct record *record, FILE *out)
 		report_line(out, "CPU time", "not known of several processes");
 		report_line(out, "Memory", "not known of several processes");
 	} else {
-		write_cpu(result, out);
+		write_cpu(record, out);
 		report_memory(result, out);
 	}
 	report_usage(record, out);

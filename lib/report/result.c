@@ -199,18 +199,6 @@ result_bytes(const struct nb_result *result)
 }
 
 double
-result_settled_rate(const struct nb_result *result)
-{
-	const struct measurement *measured = &result->measured;
-	bool is_settled = result->workload.verb != NB_VERB_GET && measured->has_settled &&
-		result->settle != NB_RUN_SETTLE_NONE;
-	return is_settled
-		? result_rate((double)measured->ops,
-			  measured->wall_ns + measured->settle_ns + measured->close_ns)
-		: 0;
-}
-
-double
 result_rate(double count, uint64_t ns)
 {
 	return ns > 0 ? count * 1e9 / (double)ns : 0;

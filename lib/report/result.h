@@ -115,10 +115,6 @@ report_counters(const struct nb_result *result, FILE *out);
 uint64_t
 result_bytes(const struct nb_result *result);
 
-/** Operations over all the time until it was settled and closed; 0: not a write, or not settled. */
-double
-result_settled_rate(const struct nb_result *result);
-
 /** `count` in `ns` as a rate; 0 if no time has passed. */
 double
 result_rate(double count, uint64_t ns);
