@@ -231,8 +231,12 @@ const struct action actions[ACTION_COUNT] = {
 				"when, from five rounds on, each ratio of throughputs is "
 				"known to --precision, or when --budget or --runs is used up "
 				"(256 repetitions in all, if neither says more); "
-				"then it prints what compare does. An engine that fails is "
-				"left out, and the exit status is 1.",
+				"then it prints what compare does. The base of the comparison "
+				"is the engine named first. One engine may be named twice, "
+				"with "
+				"other options (-o leveldb#2.block_size=64KiB) or with none: "
+				"that shows how much two equal runs differ. An engine that "
+				"fails is left out, and the exit status is 1.",
 		},
 	[ACTION_GATE] =
 		{

@@ -105,7 +105,7 @@ victim_load(struct victim *victim, const struct options *options, const char *dr
 		message_error("out of memory");
 		return STATUS_FAILED;
 	}
-	drivers_choose_options(&victim->options, victim->chosen);
+	drivers_choose_options(&victim->options, 0, victim->chosen);
 	int rc = nb_engine_load(&victim->ref, driver);
 	if (rc == 0)
 		rc = nb_engine_configure(&victim->values, victim->ref,
@@ -379,7 +379,7 @@ cmd_crash(const struct options *typed)
 		nb_crash_kept_clear(&kept);
 		return status;
 	}
-	if (!drivers_split(&drivers, options->driver))
+	if (!drivers_split(&drivers, options->driver, false))
 		return STATUS_USAGE;
 	status = drivers_have_options(options, &drivers) ? crash_engines(options, &drivers)
 							 : STATUS_USAGE;

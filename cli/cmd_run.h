@@ -10,18 +10,22 @@ struct failure;
 struct nb_results;
 struct options;
 
-enum { DRIVERS_MAX = 64 };
+enum { DRIVERS_MAX = 64, DRIVER_LABEL = 96 };
 
 /** The engines of a list "a,b,c". */
 struct drivers {
 	char *text; /* owned, to free(); cut into names */
 	const char *names[DRIVERS_MAX];
+	uint32_t numbers
+		[DRIVERS_MAX]; /* among those of the same engine, from 1; 0: the only one */
+	char labels[DRIVERS_MAX]
+		   [DRIVER_LABEL]; /* "leveldb", "leveldb#2", "./other/leveldb.so" */
 	size_t count;
 };
 
-/** False if the list makes no sense, which then has been said. */
+/** False if the list makes no sense, which then has been said. `may_repeat`: an engine twice. */
 bool
-drivers_split(struct drivers *drivers, const char *list);
+drivers_split(struct drivers *drivers, const char *list, bool may_repeat);
 
 /** Whether each option of an engine is for one of these; else it has been said. */
 bool
@@ -29,10 +33,10 @@ drivers_have_options(const struct options *options, const struct drivers *driver
 
 /**
  * Leave in `options` those that are for every engine and those for options->driver, without
- * its name. `chosen` is room for all of them, and has them then.
+ * its name; `number` is of struct drivers. `chosen` is room for all of them, and has them then.
  */
 void
-drivers_choose_options(struct options *options, const char **chosen);
+drivers_choose_options(struct options *options, uint32_t number, const char **chosen);
 
 /** What is run on each engine. */
 struct run_kind {

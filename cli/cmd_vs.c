@@ -42,23 +42,22 @@ enum {
 	LOOK_SHARE = 20, /* of many runs a look takes long; it is to take no more than 5 % */
 };
 
-struct vs_engine {
-	const char *driver;
-	struct nb_results *results;
-	bool is_out; /* it has failed */
+struct contestant {
+	bool has_run; /* a repetition ended well */
+	bool is_out;  /* one has failed */
 };
 
 struct versus {
 	const struct options *options;
 	struct drivers drivers;
-	struct vs_engine engines[DRIVERS_MAX];
+	struct contestant contestants[DRIVERS_MAX];
 	struct vs_place place;
-	struct nb_results *all; /* in the order in which they ran */
+	struct nb_results *results; /* in the order in which they ran */
 	double precision;
 	uint64_t begin_ns;
 	uint64_t look_at_ns; /* before that nothing is looked at again */
 	uint32_t round;      /* that goes on, from 1 */
-	const char *running; /* engine */
+	const char *running; /* label */
 	char known[160];     /* by the rounds so far */
 	int status;
 };
@@ -118,18 +117,14 @@ show(void *arg)
 static int
 compare(struct nb_comparison **out, const struct versus *versus, bool is_last)
 {
-	struct nb_compare_input inputs[DRIVERS_MAX];
+	struct nb_compare_input input = {versus->results, "vs"};
 	struct nb_compare_options options = compare_options_of(versus->options);
 	size_t count = 0;
 	if (!is_last)
 		options.resamples = RESAMPLES_MEANWHILE;
-	for (size_t i = 0; i < versus->drivers.count; i++) {
-		const struct vs_engine *engine = &versus->engines[i];
-		if (!engine->is_out && nb_results_count(engine->results) > 0)
-			inputs[count++] = (struct nb_compare_input){
-				engine->results, engine->driver};
-	}
-	return count < 2 ? 1 : nb_comparison_new(out, inputs, count, &options);
+	for (size_t i = 0; i < versus->drivers.count; i++)
+		count += versus->contestants[i].has_run && !versus->contestants[i].is_out;
+	return count < 2 ? 1 : nb_comparison_new(out, &input, 1, &options);
 }
 
 /** Look at what is known after a round; whether it is enough. */
@@ -193,32 +188,37 @@ draw_order(size_t *order, size_t count, uint64_t seed, uint32_t round)
 }
 
 static void
-repeat(struct versus *versus, struct vs_engine *engine)
+repeat(struct versus *versus, size_t index)
 {
 	struct options own = *versus->options;
+	const struct drivers *drivers = &versus->drivers;
+	struct contestant *contestant = &versus->contestants[index];
 	const char **chosen = calloc(own.engine_option_count + 1, sizeof(*chosen));
 	if (chosen == NULL) {
 		message_error("out of memory");
-		engine->is_out = true;
+		contestant->is_out = true;
 		versus->status = STATUS_FAILED;
 		return;
 	}
-	own.driver = versus->running = engine->driver;
-	drivers_choose_options(&own, chosen);
+	own.driver = drivers->names[index];
+	versus->running = drivers->labels[index];
+	drivers_choose_options(&own, drivers->numbers[index], chosen);
 	struct vs_repetition repetition = {.place = &versus->place,
 		.options = &own,
+		.label = versus->running,
+		.contestant = (uint32_t)index + 1,
 		.round = versus->round,
-		.own = engine->results,
-		.all = versus->all,
+		.results = versus->results,
 		.tick = show,
 		.tick_arg = versus};
 	int status = vs_repeat(&repetition);
 	free(chosen);
+	contestant->has_run |= status == STATUS_DONE;
 	if (status == STATUS_DONE || status == STATUS_INTERRUPTED)
 		return;
-	engine->is_out = true;
+	contestant->is_out = true;
 	versus->status = STATUS_FAILED;
-	message_error("%s is left out from here on", engine->driver);
+	message_error("%s is left out from here on", versus->running);
 }
 
 static size_t
@@ -226,7 +226,7 @@ count_left(const struct versus *versus)
 {
 	size_t left = 0;
 	for (size_t i = 0; i < versus->drivers.count; i++)
-		left += !versus->engines[i].is_out;
+		left += !versus->contestants[i].is_out;
 	return left;
 }
 
@@ -235,11 +235,9 @@ run_round(struct versus *versus)
 {
 	size_t order[DRIVERS_MAX];
 	draw_order(order, versus->drivers.count, versus->options->seed, versus->round);
-	for (size_t i = 0; i < versus->drivers.count && !nb_stop_requested(); i++) {
-		struct vs_engine *engine = &versus->engines[order[i]];
-		if (!engine->is_out)
-			repeat(versus, engine);
-	}
+	for (size_t i = 0; i < versus->drivers.count && !nb_stop_requested(); i++)
+		if (!versus->contestants[order[i]].is_out)
+			repeat(versus, order[i]);
 }
 
 /** Of runs that are so short that the budget has room for thousands. */
@@ -306,8 +304,8 @@ finish(struct versus *versus)
 		message_error("interrupted in round %" PRIu32, versus->round);
 		versus->status = STATUS_INTERRUPTED;
 	}
-	return nb_results_count(versus->all) > 0
-		? output_finish(versus->options, versus->all, versus->status)
+	return nb_results_count(versus->results) > 0
+		? output_finish(versus->options, versus->results, versus->status)
 		: versus->status;
 }
 
@@ -316,7 +314,8 @@ is_single(const struct drivers *drivers)
 {
 	if (drivers->count > 1)
 		return false;
-	message_usage("vs: two engines are needed (--driver=%s,...)", drivers->names[0]);
+	message_usage("vs: two engines are needed (--driver=%s,OTHER, or %s,%s for the noise)",
+		drivers->names[0], drivers->names[0], drivers->names[0]);
 	return true;
 }
 
@@ -333,13 +332,9 @@ static int
 run_versus(struct versus *versus)
 {
 	const struct options *options = versus->options;
-	int rc = nb_results_new(&versus->all);
+	int rc = nb_results_new(&versus->results);
 	if (rc == 0)
-		rc = output_set_command(versus->all, options, NULL);
-	for (size_t i = 0; i < versus->drivers.count && rc == 0; i++) {
-		versus->engines[i].driver = versus->drivers.names[i];
-		rc = nb_results_new(&versus->engines[i].results);
-	}
+		rc = output_set_command(versus->results, options, NULL);
 	int status = message_last_failure(rc);
 	if (status == STATUS_DONE)
 		status = vs_place_create(&versus->place, options);
@@ -348,9 +343,7 @@ run_versus(struct versus *versus)
 		vs_place_destroy(&versus->place);
 		status = finish(versus);
 	}
-	for (size_t i = 0; i < versus->drivers.count; i++)
-		nb_results_delete(versus->engines[i].results);
-	nb_results_delete(versus->all);
+	nb_results_delete(versus->results);
 	return status;
 }
 
@@ -359,7 +352,7 @@ cmd_vs(const struct options *options)
 {
 	static struct versus versus;
 	versus.options = options;
-	if (!drivers_split(&versus.drivers, options->driver))
+	if (!drivers_split(&versus.drivers, options->driver, true))
 		return STATUS_USAGE;
 	int status;
 	if (!is_single(&versus.drivers) && drivers_have_options(options, &versus.drivers) &&

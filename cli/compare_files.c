@@ -14,9 +14,9 @@ struct nb_compare_options
 compare_options_of(const struct options *options)
 {
 	struct nb_compare_options compare = NB_COMPARE_OPTIONS_INIT;
-	compare.confidence = options->confidence;
+	compare.confidence = options_were_given(options, "confidence") ? options->confidence
+								       : 0;
 	compare.force = options->is_forced;
-	compare.seed = options->seed;
 	return compare;
 }
 

@@ -134,7 +134,8 @@ const struct option_row option_table[] = {
 		.detail = "Several engines run one after the other, each in a process of its own; "
 			  "one that crashes or hangs costs its own run, and a table at the end has "
 			  "them side by side. A put then asks that none of them holds data, or "
-			  "for --fresh."},
+			  "for --fresh. vs also takes one engine twice: its labels in tables are "
+			  "then leveldb#1 and leveldb#2."},
 	{.name = "path", .letter = 'p', .arg = "DIR", .type = OPTION_TEXT, .def = "./nb",
 		.group = GROUP_ENGINE, .actions = OPENS | CHECKS | CRASHES, .words = WORDS_DIRECTORY, FIELD(path),
 		.help = "where databases are; the engine's own is DIR/NAME, made if missing"},
@@ -145,7 +146,9 @@ const struct option_row option_table[] = {
 	{.name = "option", .letter = 'o', .arg = "NAME=VALUE", .type = OPTION_LIST,
 		.group = GROUP_ENGINE, .actions = OPENS | CHECKS | CRASHES,
 		.help = "an option of the engine's; as often as needed",
-		.detail = "With several engines ENGINE.NAME=VALUE is for one of them."},
+		.detail = "With several engines ENGINE.NAME=VALUE is for one of them. Of an engine "
+			  "that vs compares with itself leveldb.NAME=VALUE is for both, and "
+			  "leveldb#2.NAME=VALUE for the second."},
 	{.name = "durability", .arg = "LEVEL", .type = OPTION_CHOICE, .def = "auto",
 		.choices = "auto|none|process|periodic|commit", .group = GROUP_ENGINE,
 		.actions = OPENS | CRASHES, FIELD(durability),
@@ -248,7 +251,8 @@ const struct option_row option_table[] = {
 			  "kind of operation read.p99. All that are named must be there."},
 	{.name = "confidence", .arg = "SHARE", .type = OPTION_REAL, .def = "0.95", .max = 1,
 		.group = GROUP_COMPARE, .actions = COMPARES, FIELD(confidence),
-		.help = "how sure intervals and verdicts are to be"},
+		.help = "how sure intervals and verdicts are to be",
+		.detail = "Without it a file of vs is compared as surely as vs was asked to be."},
 	{.name = "force", .type = OPTION_FLAG, .group = GROUP_COMPARE, .actions = COMPARES,
 		FIELD(is_forced), .help = "compare what cannot be compared, saying why not",
 		.detail = "vs then also writes files that mininb did not make."},

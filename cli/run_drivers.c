@@ -73,36 +73,6 @@ has_driver(const struct drivers *drivers, const char *name)
 	return false;
 }
 
-bool
-drivers_split(struct drivers *drivers, const char *list)
-{
-	*drivers = (struct drivers){.text = strdup(list)};
-	if (drivers->text == NULL) {
-		message_error("out of memory");
-		return false;
-	}
-	if (strchr(list, '/') != NULL && access(list, F_OK) == 0) {
-		drivers->names[drivers->count++] = drivers->text; /* a file with a comma */
-		return true;
-	}
-	char *rest = drivers->text;
-	for (char *name; (name = strsep(&rest, ",")) != NULL;) {
-		if (name[0] == '\0')
-			message_usage("--driver: '%s' has an empty name in it", list);
-		else if (has_driver(drivers, name))
-			message_usage("--driver: '%s' stands there twice", name);
-		else if (drivers->count == DRIVERS_MAX)
-			message_usage("--driver: more than %d engines", DRIVERS_MAX);
-		else {
-			drivers->names[drivers->count++] = name;
-			continue;
-		}
-		free(drivers->text);
-		return false;
-	}
-	return true;
-}
-
 /** Name of the engine: of a plugin's file, what stands before ".so". Into buf. */
 static const char *
 engine_name(const char *driver, char *buf, size_t size)
@@ -114,6 +84,67 @@ engine_name(const char *driver, char *buf, size_t size)
 	return buf;
 }
 
+/** The engine's name; of several with one name the file, or "#1" if that is the same, too. */
+static void
+set_label(struct drivers *drivers, size_t index, bool may_repeat)
+{
+	char buf[64], other_buf[64];
+	const char *driver = drivers->names[index];
+	const char *name = engine_name(driver, buf, sizeof(buf));
+	bool is_twice = strlen(driver) >= DRIVER_LABEL;
+	uint32_t same = 0, number = 0;
+	for (size_t i = 0; i < drivers->count; i++) {
+		const char *other = engine_name(
+			drivers->names[i], other_buf, sizeof(other_buf));
+		if (strcmp(name, other) != 0)
+			continue;
+		same++;
+		number += i <= index;
+		for (size_t k = 0; k < i; k++)
+			is_twice |= strcmp(drivers->names[i], drivers->names[k]) == 0;
+	}
+	drivers->numbers[index] = may_repeat && same > 1 ? number : 0;
+	if (same > 1 && is_twice)
+		snprintf(drivers->labels[index], DRIVER_LABEL, "%.63s#%u", name, number);
+	else
+		snprintf(drivers->labels[index], DRIVER_LABEL, "%s", same > 1 ? driver : name);
+}
+
+bool
+drivers_split(struct drivers *drivers, const char *list, bool may_repeat)
+{
+	*drivers = (struct drivers){.text = strdup(list)};
+	if (drivers->text == NULL) {
+		message_error("out of memory");
+		return false;
+	}
+	if (strchr(list, '/') != NULL && access(list, F_OK) == 0) {
+		drivers->names[drivers->count++] = drivers->text; /* a file with a comma */
+		set_label(drivers, 0, may_repeat);
+		return true;
+	}
+	char *rest = drivers->text;
+	for (char *name; (name = strsep(&rest, ",")) != NULL;) {
+		if (name[0] == '\0')
+			message_usage("--driver: '%s' has an empty name in it", list);
+		else if (!may_repeat && has_driver(drivers, name))
+			message_usage("--driver: '%s' stands there twice; only vs compares an "
+				      "engine with itself",
+				name);
+		else if (drivers->count == DRIVERS_MAX)
+			message_usage("--driver: more than %d engines", DRIVERS_MAX);
+		else {
+			drivers->names[drivers->count++] = name;
+			continue;
+		}
+		free(drivers->text);
+		return false;
+	}
+	for (size_t i = 0; i < drivers->count; i++)
+		set_label(drivers, i, may_repeat);
+	return true;
+}
+
 /** Of "leveldb.block_size=4KiB" the length of what stands before the dot; 0: no such. */
 static size_t
 prefix_length(const char *option)
@@ -122,13 +153,15 @@ prefix_length(const char *option)
 	return option[length] == '.' ? length : 0;
 }
 
+/** "leveldb.block_size=4KiB" of all with that name, "leveldb#2.block_size=4KiB" of one. */
 static bool
-is_option_of(const char *option, const char *driver)
+is_option_of(const char *option, const char *driver, uint32_t number)
 {
-	char buf[64];
+	char buf[64], label[80], prefix[80];
 	const char *name = engine_name(driver, buf, sizeof(buf));
-	size_t length = prefix_length(option);
-	return strlen(name) == length && strncmp(option, name, length) == 0;
+	snprintf(prefix, sizeof(prefix), "%.*s", (int)prefix_length(option), option);
+	snprintf(label, sizeof(label), "%.63s#%u", name, number);
+	return strcmp(prefix, name) == 0 || (number > 0 && strcmp(prefix, label) == 0);
 }
 
 bool
@@ -138,7 +171,8 @@ drivers_have_options(const struct options *options, const struct drivers *driver
 		const char *option = options->engine_options[i];
 		bool is_known = prefix_length(option) == 0;
 		for (size_t j = 0; j < drivers->count; j++)
-			is_known |= is_option_of(option, drivers->names[j]);
+			is_known |= is_option_of(
+				option, drivers->names[j], drivers->numbers[j]);
 		if (!is_known) {
 			message_usage("-o %s: '%.*s' is none of the engines that are to run",
 				option, (int)prefix_length(option), option);
@@ -149,7 +183,7 @@ drivers_have_options(const struct options *options, const struct drivers *driver
 }
 
 void
-drivers_choose_options(struct options *options, const char **chosen)
+drivers_choose_options(struct options *options, uint32_t number, const char **chosen)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < options->engine_option_count; i++) {
@@ -157,7 +191,7 @@ drivers_choose_options(struct options *options, const char **chosen)
 		size_t length = prefix_length(option);
 		if (length == 0)
 			chosen[count++] = option;
-		else if (is_option_of(option, options->driver))
+		else if (is_option_of(option, options->driver, number))
 			chosen[count++] = option + length + 1;
 	}
 	options->engine_options = chosen;
@@ -225,7 +259,7 @@ run_here(const struct options *options, const struct run_kind *kind, const char 
 		return STATUS_FAILED;
 	}
 	own.driver = driver;
-	drivers_choose_options(&own, chosen);
+	drivers_choose_options(&own, 0, chosen);
 	int status = kind->run(&own, progress, results, summary);
 	free(chosen);
 	return status;
@@ -463,7 +497,7 @@ run_drivers(const struct options *options, const struct run_kind *kind)
 {
 	struct drivers drivers;
 	int status = STATUS_USAGE;
-	if (!drivers_split(&drivers, options->driver))
+	if (!drivers_split(&drivers, options->driver, false))
 		return status;
 	if (drivers_have_options(options, &drivers) && are_fresh(options, &drivers, kind))
 		status = run_and_write(options, kind, &drivers);

@@ -156,11 +156,22 @@ add_typed(struct words *words, const struct options *options, size_t action)
 	options_list_destroy(&list);
 }
 
+/** Of each contestant its own, which no other has used. */
+static void
+database_path(char path[PATH_SIZE], const struct vs_repetition *repetition)
+{
+	snprintf(path, PATH_SIZE, "%s/db%" PRIu32, repetition->place->directory,
+		repetition->contestant);
+}
+
 /** Names of files are of this directory, which the step has, too. */
 static void
-make_words(struct words *words, const struct vs_place *place, const struct options *options,
-	size_t action)
+make_words(struct words *words, const struct vs_repetition *repetition, size_t action)
 {
+	const struct vs_place *place = repetition->place;
+	const struct options *options = repetition->options;
+	char database[PATH_SIZE];
+	database_path(database, repetition);
 	*words = (struct words){.items = NULL};
 	add_word(words, "mininb");
 	add_word(words, "%s", actions[action].name);
@@ -173,7 +184,7 @@ make_words(struct words *words, const struct vs_place *place, const struct optio
 	if (action == ACTION_KEYS)
 		return;
 	add_word(words, "--driver=%s", options->driver);
-	add_word(words, "--path=%s/db", place->directory);
+	add_word(words, "--path=%s", database);
 	add_word(words, "--output=%s/result.json", place->directory);
 	add_word(words, "--hang-after=%" PRIu64 "ns", options->hang_after_ns);
 	if (action == ACTION_PUT || action == ACTION_LOAD)
@@ -241,8 +252,7 @@ tell_failure(const struct vs_repetition *repetition, size_t action, int status, 
 	else
 		snprintf(end, size, "%s ended with status %d", actions[action].name,
 			WEXITSTATUS(status));
-	message_error("%s, round %" PRIu32 ": %s", repetition->options->driver,
-		repetition->round, end);
+	message_error("%s, round %" PRIu32 ": %s", repetition->label, repetition->round, end);
 }
 
 /** Run it; an exit status. `end` says how it failed. */
@@ -250,7 +260,7 @@ static int
 run_step(const struct vs_repetition *repetition, size_t action, char *end, size_t size)
 {
 	struct words words;
-	make_words(&words, repetition->place, repetition->options, action);
+	make_words(&words, repetition, action);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int said = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (said < 0)
@@ -264,7 +274,7 @@ run_step(const struct vs_repetition *repetition, size_t action, char *end, size_
 	int failed = errno, rc = STATUS_FAILED;
 	if (pid < 0) {
 		snprintf(end, size, "a process cannot be made: %s", strerror(failed));
-		message_error("%s: %s", repetition->options->driver, end);
+		message_error("%s: %s", repetition->label, end);
 	} else {
 		int status = wait_for(pid, repetition);
 		rc = WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_FAILED;
@@ -281,16 +291,14 @@ run_step(const struct vs_repetition *repetition, size_t action, char *end, size_
 	return rc;
 }
 
-/** Append what the step has left; its round is told. A library code. */
+/** Append what the step has left. A library code. */
 static int
-take_results(struct nb_results *into, const char *path, uint32_t round)
+take_results(struct nb_results *into, const char *path)
 {
 	struct nb_results *step;
 	int rc = nb_results_read(&step, path);
 	if (rc < 0)
 		return rc;
-	if (nb_results_count(step) > 0)
-		nb_results_set_block(step, round);
 	rc = nb_results_append(into, step);
 	nb_results_delete(step);
 	return rc;
@@ -298,33 +306,24 @@ take_results(struct nb_results *into, const char *path, uint32_t round)
 
 /* ---- the repetition ---- */
 
-/** What its steps have left: for the engine alone, and once more for all. */
+/** What its steps have left. */
 struct left {
-	struct nb_results *own, *all;
+	struct nb_results *results;
 	char path[PATH_SIZE]; /* of the last step's file */
 	char end[160];        /* how it failed */
 };
-
-static int
-take_step(struct left *left, uint32_t round)
-{
-	int rc = take_results(left->own, left->path, round);
-	return rc == 0 ? take_results(left->all, left->path, round) : rc;
-}
 
 /** What went wrong is kept with what there is of its figures, if there are any. */
 static int
 take_failure(struct left *left, const struct vs_repetition *repetition)
 {
-	size_t before = nb_results_count(left->all);
-	int rc = access(left->path, F_OK) == 0
-		? take_results(left->all, left->path, repetition->round)
-		: 0;
-	if (rc == 0 && nb_results_count(left->all) > before)
-		return 0;
-	rc = nb_results_add_failure(left->all, repetition->options->driver, left->end);
-	if (rc == 0)
-		nb_results_set_block(left->all, repetition->round);
+	size_t before = nb_results_count(left->results);
+	int rc = access(left->path, F_OK) == 0 ? take_results(left->results, left->path) : 0;
+	if (rc == 0 && nb_results_count(left->results) == before)
+		rc = nb_results_add_failure(
+			left->results, repetition->options->driver, left->end);
+	else if (rc == 0)
+		nb_results_set_end(left->results, left->end);
 	return rc;
 }
 
@@ -341,7 +340,7 @@ run_steps(const struct vs_repetition *repetition, struct left *left, int *status
 		unlink(left->path);
 		*status = run_step(repetition, steps[i], left->end, sizeof(left->end));
 		if (*status == STATUS_DONE)
-			rc = take_step(left, repetition->round);
+			rc = take_results(left->results, left->path);
 	}
 	if (*status != STATUS_DONE && *status != STATUS_INTERRUPTED)
 		rc = take_failure(left, repetition);
@@ -351,21 +350,19 @@ run_steps(const struct vs_repetition *repetition, struct left *left, int *status
 int
 vs_repeat(const struct vs_repetition *repetition)
 {
-	struct left left = {.own = NULL};
+	struct left left = {.results = NULL};
 	char database[PATH_SIZE];
-	int status = STATUS_DONE, rc = nb_results_new(&left.own);
-	if (rc == 0)
-		rc = nb_results_new(&left.all);
+	int status = STATUS_DONE, rc = nb_results_new(&left.results);
 	snprintf(left.path, sizeof(left.path), "%s/result.json", repetition->place->directory);
-	snprintf(database, sizeof(database), "%s/db", repetition->place->directory);
+	database_path(database, repetition);
 	if (rc == 0)
 		rc = run_steps(repetition, &left, &status);
-	if (rc == 0 && status != STATUS_INTERRUPTED)
-		rc = nb_results_append(repetition->all, left.all);
-	if (rc == 0 && status == STATUS_DONE)
-		rc = nb_results_append(repetition->own, left.own);
-	nb_results_delete(left.own);
-	nb_results_delete(left.all);
+	if (rc == 0 && status != STATUS_INTERRUPTED) {
+		nb_results_set_contestant(left.results, repetition->contestant,
+			repetition->label, repetition->round);
+		rc = nb_results_append(repetition->results, left.results);
+	}
+	nb_results_delete(left.results);
 	remove_tree(database);
 	int kept = message_last_failure(rc);
 	return status == STATUS_DONE ? kept : status;
@@ -381,7 +378,7 @@ make_keys(struct vs_place *place, const struct options *options)
 	if (has_workload(options) || options_were_given(options, "keys"))
 		return STATUS_DONE;
 	snprintf(place->keys, sizeof(place->keys), "%s/keys.bin", place->directory);
-	struct vs_repetition repetition = {.place = place, .options = options};
+	struct vs_repetition repetition = {.place = place, .options = options, .label = "vs"};
 	return run_step(&repetition, ACTION_KEYS, end, sizeof(end));
 }
 

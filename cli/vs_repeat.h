@@ -23,15 +23,17 @@ vs_place_destroy(struct vs_place *place);
 struct vs_repetition {
 	const struct vs_place *place;
 	const struct options *options; /* with `driver` and its options */
+	const char *label;             /* of the contestant */
+	uint32_t contestant;           /* its place on the command line, from 1 */
 	uint32_t round;                /* from 1 */
-	struct nb_results *own, *all;  /* to append to */
+	struct nb_results *results;    /* to append to */
 	void (*tick)(void *arg);       /* called about once a second */
 	void *tick_arg;
 };
 
 /**
- * STATUS_DONE, and the results are in both; STATUS_INTERRUPTED, and nothing of it is kept;
- * else it failed, which has been said and is kept in `all`.
+ * STATUS_DONE, and its results are kept; STATUS_INTERRUPTED, and nothing of it is kept; else
+ * it failed, which has been said and is kept in the results.
  */
 int
 vs_repeat(const struct vs_repetition *repetition);

@@ -83,6 +83,14 @@ rig_add_spread(struct nb_results *results, const char *driver, double rate_ops_s
 			latency_ns * (1 + 0.01 * i));
 }
 
+void
+rig_set_contestant(struct record *record, uint32_t contestant, uint32_t round)
+{
+	record->contestant = contestant;
+	record->block = round;
+	snprintf(record->name, sizeof(record->name), "%s#%u", record->driver, contestant);
+}
+
 struct record *
 rig_add_job(struct nb_results *results, const char *driver, double rate_ops_s, double read_ns,
 	double update_ns)

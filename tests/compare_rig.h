@@ -18,6 +18,10 @@ void
 rig_add_spread(struct nb_results *results, const char *driver, double rate_ops_s,
 	double latency_ns, uint32_t count);
 
+/** Make it a repetition of vs: the contestant of that number, called after its driver. */
+void
+rig_set_contestant(struct record *record, uint32_t contestant, uint32_t round);
+
 /** A run of a job with two kinds of operations in one group: half reads, half updates. */
 struct record *
 rig_add_job(struct nb_results *results, const char *driver, double rate_ops_s, double read_ns,

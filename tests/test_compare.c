@@ -57,6 +57,135 @@ START_TEST(engines_of_one_file_are_samples)
 }
 END_TEST
 
+/** Four rounds of two contestants with one engine, whose order is drawn for each round. */
+static void
+add_versus(struct nb_results *results)
+{
+	static const uint32_t order[4][2] = {{2, 1}, {2, 1}, {1, 2}, {2, 1}};
+	for (uint32_t round = 0; round < 4; round++) {
+		for (size_t i = 0; i < 2; i++) {
+			uint32_t contestant = order[round][i];
+			double rate = 1000 * contestant * (1 + 0.01 * round);
+			rig_set_contestant(
+				rig_add(results, "one", rate, 5000), contestant, round + 1);
+		}
+	}
+}
+
+START_TEST(the_base_of_vs_is_its_first_contestant_in_whatever_order_they_ran)
+{
+	begin();
+	add_versus(first);
+	comparison = rig_compared(first, NULL);
+	ck_assert_uint_eq(comparison->work_count, 1);
+	const struct compare_work *work = &comparison->works[0];
+	ck_assert_uint_eq(work->sample_count, 2);
+	ck_assert_str_eq(work->samples[0].name, "one#1");
+	ck_assert_str_eq(work->samples[1].name, "one#2");
+	ck_assert_uint_eq(work->samples[1].runs, 4);
+	const struct compare_pair *pair = &rig_metric(comparison, "throughput")->pairs[1];
+	ck_assert_uint_eq(pair->verdict, COMPARE_BETTER);
+	ck_assert_double_eq_tol(pair->ratio.ratio, 2, 0.001);
+	char *text = rig_written(comparison, "text", 0);
+	rig_assert_has(text, "one#2 is 2.0 times faster than one#1 in throughput");
+	free(text);
+	end();
+}
+END_TEST
+
+START_TEST(files_of_the_same_contestants_are_compared_contestant_by_contestant)
+{
+	begin();
+	add_versus(first);
+	add_versus(second);
+	compare_both();
+	ck_assert_uint_eq(comparison->work_count, 2);
+	ck_assert_str_eq(comparison->works[0].title, "get one#1");
+	ck_assert_str_eq(comparison->works[1].title, "get one#2");
+	ck_assert_str_eq(comparison->works[1].samples[1].name, "b.json");
+	end();
+}
+END_TEST
+
+START_TEST(a_contestant_that_failed_is_left_out_with_all_its_repetitions)
+{
+	begin();
+	add_versus(first);
+	for (uint32_t round = 1; round <= 3; round++)
+		rig_set_contestant(rig_add(first, "two", 9000, 5000), 3, round);
+	struct record *failed = &first->records[first->count - 1];
+	snprintf(failed->end, sizeof(failed->end), "get ended with status 3");
+	comparison = rig_compared(first, NULL);
+	ck_assert_uint_eq(comparison->works[0].sample_count, 2);
+	ck_assert_uint_eq(comparison->warnings.count, 1);
+	ck_assert_str_eq(comparison->warnings.items[0],
+		"two#3 is left out, run 3: get ended with status 3");
+	end();
+}
+END_TEST
+
+START_TEST(vs_is_compared_as_surely_as_it_was_asked_to_be)
+{
+	const char *name = "confidence", *value = "0.8";
+	struct nb_command command = {.size = sizeof(command),
+		.action = "vs",
+		.names = &name,
+		.values = &value,
+		.option_count = 1};
+	struct nb_compare_options options = NB_COMPARE_OPTIONS_INIT;
+	begin();
+	add_versus(first);
+	ck_assert_int_eq(nb_results_set_command(first, &command), NB_OK);
+	struct nb_compare_input input = {first, "a.json"};
+	options.confidence = 0;
+	ck_assert_int_eq(nb_comparison_new(&comparison, &input, 1, &options), NB_OK);
+	ck_assert_double_eq(comparison->confidence, 0.8);
+	nb_comparison_delete(comparison);
+	options.confidence = 0.9;
+	ck_assert_int_eq(nb_comparison_new(&comparison, &input, 1, &options), NB_OK);
+	ck_assert_double_eq(comparison->confidence, 0.9);
+	nb_comparison_delete(comparison);
+	nb_results_delete(first);
+	first = rig_results();
+	rig_add(first, "one", 1000, 5000);
+	rig_add(first, "two", 1000, 5000);
+	input.results = first;
+	options.confidence = 0;
+	ck_assert_int_eq(nb_comparison_new(&comparison, &input, 1, &options), NB_OK);
+	ck_assert_double_eq(comparison->confidence, 0.95);
+	end();
+}
+END_TEST
+
+static void
+set_options(struct record *record, const char *block, const char *cache)
+{
+	struct nb_result *run = record->run;
+	run->options = calloc(2, sizeof(*run->options));
+	ck_assert_ptr_nonnull(run->options);
+	run->option_count = 2;
+	run->options[0] = (struct result_option){strdup("block"), strdup(block)};
+	run->options[1] = (struct result_option){strdup("cache"), strdup(cache)};
+}
+
+START_TEST(options_of_an_engine_that_differ_are_named_and_the_same_ones_are_not)
+{
+	begin();
+	for (uint32_t contestant = 1; contestant <= 2; contestant++) {
+		struct record *record = rig_add(first, "one", 1000, 5000);
+		rig_set_contestant(record, contestant, 1);
+		set_options(record, contestant == 1 ? "4KiB" : "64KiB", "8MiB");
+	}
+	set_options(rig_add(first, "two", 1000, 5000), "1KiB", "1MiB");
+	rig_set_contestant(&first->records[2], 3, 1);
+	comparison = rig_compared(first, NULL);
+	ck_assert_uint_eq(comparison->warnings.count, 1);
+	ck_assert_str_eq(comparison->warnings.items[0],
+		"differing option block of one: 4KiB (one#1), 64KiB (one#2)");
+	end();
+}
+END_TEST
+
 START_TEST(files_of_the_same_engine_are_samples)
 {
 	begin();
@@ -366,6 +495,11 @@ int
 main(void)
 {
 	return UNIT_RUN("compare", engines_of_one_file_are_samples,
+		the_base_of_vs_is_its_first_contestant_in_whatever_order_they_ran,
+		files_of_the_same_contestants_are_compared_contestant_by_contestant,
+		a_contestant_that_failed_is_left_out_with_all_its_repetitions,
+		vs_is_compared_as_surely_as_it_was_asked_to_be,
+		options_of_an_engine_that_differ_are_named_and_the_same_ones_are_not,
 		files_of_the_same_engine_are_samples,
 		files_with_the_same_engines_are_compared_engine_by_engine,
 		an_engine_of_two_files_beside_another_is_told_with_its_file,

@@ -114,13 +114,15 @@ START_TEST(so_is_a_list_with_failures_intervals_and_repetitions)
 	struct record *put = record_rig_add_put(results, "leveldb", 1);
 	snprintf(put->label, sizeof(put->label), "sweep 40 %%");
 	ck_assert_int_eq(nb_results_set_intervals(results, intervals, 2), NB_OK);
-	nb_results_set_block(results, 3);
+	nb_results_set_contestant(results, 2, "leveldb#2", 3);
 	nb_results_set_end(results, "1 of 2 is wrong");
 	ck_assert_int_eq(nb_results_add_failure(results, "lmdb", "killed by signal 9"), NB_OK);
 	nb_results_set_list(results, 2);
 	char *document = record_rig_written(results, "json", 0);
 	struct nb_results *read = parsed(document);
 	ck_assert_uint_eq(read->records[0].block, 3);
+	ck_assert_uint_eq(read->records[0].contestant, 2);
+	ck_assert_str_eq(read->records[0].name, "leveldb#2");
 	ck_assert_uint_eq(read->records[0].interval_count, 2);
 	ck_assert_uint_eq(read->records[0].intervals[1].size, sizeof(struct nb_interval));
 	ck_assert_str_eq(read->records[0].label, "sweep 40 %");

@@ -27,6 +27,57 @@ START_TEST(one_run_is_its_report)
 }
 END_TEST
 
+/** A repetition of a contestant, with all its notes. */
+static void
+add_repetition(struct nb_results *all, uint32_t contestant, uint32_t round)
+{
+	struct nb_results *one = record_rig_new();
+	record_rig_add_put(one, "leveldb", 1);
+	nb_results_set_contestant(one, contestant, contestant == 1 ? "a" : "b", round);
+	ck_assert_int_eq(nb_results_append(all, one), NB_OK);
+	nb_results_delete(one);
+}
+
+static bool
+is_told_to_be_single(const struct nb_results *results, size_t run)
+{
+	const char *id;
+	for (size_t i = 0; (id = nb_results_note_id(results, run, i)) != NULL; i++)
+		if (strcmp(id, "one-run") == 0)
+			return true;
+	return false;
+}
+
+START_TEST(a_run_that_is_one_of_several_repetitions_is_not_told_to_be_single)
+{
+	struct nb_results *all = record_rig_new();
+	add_repetition(all, 1, 1);
+	add_repetition(all, 2, 1);
+	ck_assert(is_told_to_be_single(all, 0));
+	ck_assert(is_told_to_be_single(all, 1));
+	add_repetition(all, 1, 2);
+	ck_assert(!is_told_to_be_single(all, 0));
+	ck_assert(is_told_to_be_single(all, 1)); /* of the other there is one still */
+	ck_assert(!is_told_to_be_single(all, 2));
+	nb_results_delete(all);
+}
+END_TEST
+
+START_TEST(contestants_of_two_files_stay_apart)
+{
+	struct nb_command command = {.size = sizeof(command), .action = "vs"};
+	struct nb_results *all = record_rig_new(), *more = record_rig_new();
+	add_repetition(all, 1, 1);
+	add_repetition(all, 2, 1);
+	add_repetition(more, 1, 1);
+	ck_assert_int_eq(nb_results_set_command(more, &command), NB_OK);
+	ck_assert_int_eq(nb_results_append(all, more), NB_OK);
+	ck_assert_uint_eq(all->records[2].contestant, 3);
+	nb_results_delete(more);
+	nb_results_delete(all);
+}
+END_TEST
+
 START_TEST(a_list_has_titles_and_a_table_with_failures)
 {
 	struct nb_results *results = record_rig_new();
@@ -230,6 +281,8 @@ int
 main(void)
 {
 	return UNIT_RUN("report_results", one_run_is_its_report,
+		a_run_that_is_one_of_several_repetitions_is_not_told_to_be_single,
+		contestants_of_two_files_stay_apart,
 		a_list_has_titles_and_a_table_with_failures,
 		a_sweep_is_its_capacity_and_the_curve, a_list_of_sweeps_has_the_curve_of_each,
 		points_are_of_the_same_engine_and_as_many_as_the_curve_has,

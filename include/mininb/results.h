@@ -61,9 +61,14 @@ nb_results_add_failure(struct nb_results *results, const char *driver, const cha
 void
 nb_results_set_end(struct nb_results *results, const char *end);
 
-/** Say of the last one which repetition of a comparison it is, from 1. */
+/**
+ * Mark all of them as one repetition of a contestant of vs. `contestant` is its place on the
+ * command line, from 1: the lowest one is the base of comparisons. `name` is its label,
+ * `round` counts repetitions from 1.
+ */
 void
-nb_results_set_block(struct nb_results *results, uint32_t block);
+nb_results_set_contestant(
+	struct nb_results *results, uint32_t contestant, const char *name, uint32_t round);
 
 /** Keep the lines of figures that were printed while the last one ran. Copied. */
 NB_MUST_CHECK int
@@ -107,7 +112,11 @@ nb_results_set_command(struct nb_results *results, const struct nb_command *comm
 void
 nb_results_command(const struct nb_results *results, struct nb_command *out);
 
-/** Move all runs of `from` behind those of `into`; what `into` lacks of the rest as well. */
+/**
+ * Move all runs of `from` behind those of `into`; what `into` lacks of the rest as well.
+ * Runs of a contestant that then has several repetitions lose the note "one-run". Contestants
+ * of a whole file of vs stay apart from those that are there.
+ */
 NB_MUST_CHECK int
 nb_results_append(struct nb_results *into, struct nb_results *from);
 
@@ -196,7 +205,7 @@ struct nb_comparison;
 /** Append only. */
 struct nb_compare_options {
 	size_t size;
-	double confidence;  /* of the intervals, 0..1 */
+	double confidence;  /* of the intervals, 0..1; 0: that of the file of vs, else 0.95 */
 	uint32_t resamples; /* of the bootstrap */
 	uint32_t force;     /* 1: although they cannot be compared */
 	uint64_t seed;      /* of the bootstrap */

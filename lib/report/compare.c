@@ -15,6 +15,10 @@
  * Runs of one action and label are one work. Within it a file and a driver are one sample;
  * but where several files have the same drivers, each driver is a work of its own and the
  * files are the samples: that is a before and an after.
+ *
+ * Repetitions of vs come in random order. A contestant is one sample, and samples are in the
+ * order of the command line, so that the base is the first one named. A contestant that failed
+ * is left out with all of its repetitions.
  */
 #include "report/compare.h"
 
@@ -118,22 +122,22 @@ struct sorting {
 };
 
 static bool
-has_driver(const struct nb_results *results, const char *driver)
+has_label(const struct nb_results *results, const char *label)
 {
 	for (size_t i = 0; i < results->count; i++)
-		if (strcmp(results->records[i].driver, driver) == 0)
+		if (strcmp(record_name(&results->records[i]), label) == 0)
 			return true;
 	return false;
 }
 
 static bool
-have_same_drivers(const struct nb_results *a, const struct nb_results *b)
+have_same_labels(const struct nb_results *a, const struct nb_results *b)
 {
 	for (size_t i = 0; i < a->count; i++)
-		if (!has_driver(b, a->records[i].driver))
+		if (!has_label(b, record_name(&a->records[i])))
 			return false;
 	for (size_t i = 0; i < b->count; i++)
-		if (!has_driver(a, b->records[i].driver))
+		if (!has_label(a, record_name(&b->records[i])))
 			return false;
 	return true;
 }
@@ -142,7 +146,7 @@ static bool
 is_by_file(const struct nb_compare_input *inputs, size_t count)
 {
 	for (size_t i = 1; i < count; i++)
-		if (!have_same_drivers(inputs[0].results, inputs[i].results))
+		if (!have_same_labels(inputs[0].results, inputs[i].results))
 			return false;
 	return count > 1;
 }
@@ -169,7 +173,7 @@ has_twin(const struct compare_work *work, const struct compare_sample *sample)
 	for (size_t s = 0; s < work->sample_count; s++) {
 		const struct compare_sample *other = &work->samples[s];
 		if (other != sample && other->input == sample->input &&
-			strcmp(other->driver, sample->driver) == 0)
+			strcmp(other->label, sample->label) == 0)
 			return true;
 	}
 	return false;
@@ -183,15 +187,15 @@ name_sample(const struct sorting *sorting, const struct compare_work *work,
 	bool is_alone = true; /* the driver is in no other file */
 	for (size_t i = 0; i < sorting->input_count; i++)
 		is_alone &= i == sample->input ||
-			!has_driver(sorting->inputs[i].results, sample->driver);
+			!has_label(sorting->inputs[i].results, sample->label);
 	if (has_twin(work, sample))
 		snprintf(sample->name, sizeof(sample->name), "%s", sample->path);
 	else if (sorting->is_by_file)
 		snprintf(sample->name, sizeof(sample->name), "%s", file);
 	else if (is_alone)
-		snprintf(sample->name, sizeof(sample->name), "%s", sample->driver);
+		snprintf(sample->name, sizeof(sample->name), "%s", sample->label);
 	else
-		snprintf(sample->name, sizeof(sample->name), "%.40s of %.64s", sample->driver,
+		snprintf(sample->name, sizeof(sample->name), "%.96s of %.64s", sample->label,
 			file);
 	report_clean(sample->name);
 }
@@ -206,7 +210,7 @@ static struct compare_work *
 find_work(struct sorting *sorting, const struct record *record)
 {
 	struct nb_comparison *comparison = sorting->comparison;
-	const char *driver = sorting->is_by_file ? record->driver : "";
+	const char *driver = sorting->is_by_file ? record_name(record) : "";
 	const char *action = record_action(record);
 	for (size_t w = 0; w < comparison->work_count; w++) {
 		struct compare_work *work = &comparison->works[w];
@@ -243,6 +247,7 @@ find_sample(struct compare_work *work, const struct compare_run *run)
 	for (size_t s = 0; s < work->sample_count; s++) {
 		struct compare_sample *sample = &work->samples[s];
 		if (sample->input == run->input &&
+			sample->contestant == run->record->contestant &&
 			strcmp(sample->driver, run->record->driver) == 0 &&
 			strcmp(sample->path, path_of(run->record)) == 0)
 			return sample;
@@ -253,8 +258,10 @@ find_sample(struct compare_work *work, const struct compare_run *run)
 		return NULL;
 	work->samples = grown;
 	struct compare_sample *sample = &grown[work->sample_count++];
-	*sample = (struct compare_sample){.input = run->input};
+	*sample = (struct compare_sample){
+		.input = run->input, .contestant = run->record->contestant};
 	snprintf(sample->driver, sizeof(sample->driver), "%s", run->record->driver);
+	snprintf(sample->label, sizeof(sample->label), "%s", record_name(run->record));
 	snprintf(sample->path, sizeof(sample->path), "%s", path_of(run->record));
 	return sample;
 }
@@ -271,7 +278,7 @@ static int
 sort_run(struct sorting *sorting, struct compare_run *run)
 {
 	run->work = SIZE_MAX;
-	if (run->record->run == NULL)
+	if (run->record->run == NULL || run->is_out)
 		return NB_OK;
 	struct compare_work *work = find_work(sorting, run->record);
 	struct compare_sample *sample = work != NULL ? find_sample(work, run) : NULL;
@@ -284,24 +291,48 @@ sort_run(struct sorting *sorting, struct compare_run *run)
 	return NB_OK;
 }
 
+/** By file, contestant, and place in the file. */
 static int
-sort_runs(struct sorting *sorting)
+order_runs(const void *a, const void *b)
 {
+	const struct compare_run *one = a, *other = b;
+	if (one->input != other->input)
+		return one->input < other->input ? -1 : 1;
+	if (one->record->contestant != other->record->contestant)
+		return one->record->contestant < other->record->contestant ? -1 : 1;
+	return one->record < other->record ? -1 : 1;
+}
+
+static int
+list_runs(struct sorting *sorting)
+{
+	struct compare_runs *runs = &sorting->runs;
 	size_t count = 0;
 	for (size_t i = 0; i < sorting->input_count; i++)
 		count += sorting->inputs[i].results->count;
-	sorting->runs.items = calloc(count + 1, sizeof(*sorting->runs.items));
-	if (sorting->runs.items == NULL)
+	runs->items = calloc(count + 1, sizeof(*runs->items));
+	if (runs->items == NULL)
 		return out_of_memory();
-	int rc = NB_OK;
 	for (size_t i = 0; i < sorting->input_count; i++) {
 		const struct nb_results *results = sorting->inputs[i].results;
-		for (size_t r = 0; r < results->count && rc == NB_OK; r++) {
-			struct compare_run *run = &sorting->runs.items[sorting->runs.count++];
-			*run = (struct compare_run){.record = &results->records[r], .input = i};
-			rc = sort_run(sorting, run);
+		for (size_t r = 0; r < results->count; r++) {
+			const struct record *record = &results->records[r];
+			bool is_out = record->contestant > 0 &&
+				results_contestant_failed(results, record->contestant);
+			runs->items[runs->count++] = (struct compare_run){
+				.record = record, .input = i, .is_out = is_out};
 		}
 	}
+	qsort(runs->items, runs->count, sizeof(*runs->items), order_runs);
+	return NB_OK;
+}
+
+static int
+sort_runs(struct sorting *sorting)
+{
+	int rc = list_runs(sorting);
+	for (size_t i = 0; i < sorting->runs.count && rc == NB_OK; i++)
+		rc = sort_run(sorting, &sorting->runs.items[i]);
 	for (size_t w = 0; w < sorting->comparison->work_count; w++) {
 		struct compare_work *work = &sorting->comparison->works[w];
 		for (size_t s = 0; s < work->sample_count; s++)
@@ -622,7 +653,6 @@ static int
 compare_all(struct sorting *sorting, const struct nb_compare_options *options)
 {
 	struct nb_comparison *comparison = sorting->comparison;
-	comparison->confidence = options->confidence;
 	sorting->is_by_file = is_by_file(sorting->inputs, sorting->input_count);
 	int rc = sort_runs(sorting);
 	if (rc == NB_OK)
@@ -634,19 +664,37 @@ compare_all(struct sorting *sorting, const struct nb_compare_options *options)
 	return rc == NB_OK ? compare_works(sorting, options) : rc;
 }
 
+/** As sure as the first file of vs was asked to be. */
+static double
+confidence_of(const struct nb_compare_input *inputs, size_t count)
+{
+	double confidence;
+	for (size_t i = 0; i < count; i++) {
+		const char *text = results_option(inputs[i].results, "confidence");
+		if (results_are_versus(inputs[i].results) && text != NULL &&
+			nb_parse_real(&confidence, text) == NB_OK)
+			return confidence;
+	}
+	return 0.95;
+}
+
 int
 nb_comparison_new(struct nb_comparison **out, const struct nb_compare_input *inputs,
 	size_t count, const struct nb_compare_options *options)
 {
 	struct sorting sorting = {.inputs = inputs, .input_count = count};
-	if (!(options->confidence > 0.5 && options->confidence < 1))
+	struct nb_compare_options own = *options;
+	if (own.confidence == 0)
+		own.confidence = confidence_of(inputs, count);
+	if (!(own.confidence > 0.5 && own.confidence < 1))
 		return error_set(NB_ERR_USAGE,
 			"a confidence of %g: allowed is what is above 0.5 and below 1",
-			options->confidence);
+			own.confidence);
 	sorting.comparison = calloc(1, sizeof(*sorting.comparison));
 	if (sorting.comparison == NULL)
 		return out_of_memory();
-	int rc = compare_all(&sorting, options);
+	sorting.comparison->confidence = own.confidence;
+	int rc = compare_all(&sorting, &own);
 	free(sorting.runs.items);
 	if (rc == NB_OK)
 		*out = sorting.comparison;

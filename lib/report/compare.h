@@ -12,8 +12,9 @@
 struct compare_run {
 	const struct record *record;
 	size_t input;  /* index of the file */
-	size_t work;   /* index of the work; SIZE_MAX: it has no result */
+	size_t work;   /* index of the work; SIZE_MAX: it has no result, or is left out */
 	size_t sample; /* of that work */
+	bool is_out;   /* a repetition of this contestant of vs failed */
 };
 
 /** A figure that every record may have. */
@@ -63,7 +64,9 @@ struct compare_metric {
 struct compare_sample {
 	char name[256]; /* by which it is told apart */
 	char driver[48];
-	char path[256]; /* of its plugin: two builds of an engine may be in one file */
+	char label[96];      /* of the contestant, else the driver */
+	uint32_t contestant; /* of vs; 0: it was no vs */
+	char path[256];      /* of its plugin: two builds of an engine may be in one file */
 	size_t input;
 	size_t runs;
 };
@@ -71,8 +74,8 @@ struct compare_sample {
 /** What can be compared at all: the same action. */
 struct compare_work {
 	char action[16], label[64];
-	char driver[48]; /* of all samples, which are files then; "": they are drivers */
-	char title[136];
+	char driver[96]; /* label of all samples, which are files then; "": they are drivers */
+	char title[184];
 	bool is_response; /* latencies are response times, else service times */
 	struct compare_sample *samples;
 	size_t sample_count;

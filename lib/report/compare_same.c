@@ -159,16 +159,6 @@ tell_engine_version(const struct record *record, char *text, size_t size)
 }
 
 static void
-tell_engine_options(const struct record *record, char *text, size_t size)
-{
-	size_t used = 0;
-	text[0] = '\0';
-	for (size_t i = 0; i < record->run->option_count && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%s=%s", i > 0 ? " " : "",
-			record->run->options[i].name, record->run->options[i].value);
-}
-
-static void
 tell_host(const struct record *record, char *text, size_t size)
 {
 	snprintf(text, size, "%s", record->run->environment.host);
@@ -271,7 +261,6 @@ static const struct attribute attributes[] = {
 	{"mininb's revision", tell_revision, false, false},
 	{"engine's build", tell_engine_build, false, false},
 	{"engine's version", tell_engine_version, false, true},
-	{"engine's options", tell_engine_options, false, true},
 	{"machine", tell_host, false, false},
 	{"CPU", tell_cpu, false, false},
 	{"number of CPUs", tell_cpus, false, false},
@@ -315,7 +304,7 @@ add_value(
 }
 
 static int
-tell_values(struct nb_comparison *comparison, const struct attribute *attribute,
+tell_values(struct nb_comparison *comparison, const char *name, bool is_refused,
 	const struct values *values)
 {
 	char text[VALUES_MAX * (VALUE_SIZE + NAMES_SIZE + 8)];
@@ -325,9 +314,8 @@ tell_values(struct nb_comparison *comparison, const struct attribute *attribute,
 	for (size_t i = 0; i < values->count; i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s)",
 			i > 0 ? ", " : "", values->texts[i], values->names[i]);
-	return compare_add_text(
-		attribute->is_refused ? &comparison->differences : &comparison->warnings,
-		"differing %s: %s", attribute->name, text);
+	return compare_add_text(is_refused ? &comparison->differences : &comparison->warnings,
+		"differing %s: %s", name, text);
 }
 
 /** Of all runs of a work; `driver` if not NULL: of those alone. */
@@ -346,7 +334,55 @@ look_at(struct nb_comparison *comparison, const struct compare_runs *runs, size_
 		if (text[0] != '\0')
 			add_value(&values, text, &comparison->works[work], run->sample);
 	}
-	return tell_values(comparison, attribute, &values);
+	return tell_values(comparison, attribute->name, attribute->is_refused, &values);
+}
+
+static const char *
+option_value(const struct nb_result *run, const char *name)
+{
+	for (size_t i = 0; i < run->option_count; i++)
+		if (strcmp(run->options[i].name, name) == 0)
+			return run->options[i].value;
+	return "";
+}
+
+/** Each option of the engine of `first`, which is a run of the work, that the runs differ in. */
+static int
+look_at_options(struct nb_comparison *comparison, const struct compare_runs *runs,
+	const struct compare_run *first)
+{
+	const struct record *record = first->record;
+	int rc = NB_OK;
+	for (size_t o = 0; o < record->run->option_count && rc == NB_OK; o++) {
+		const char *option = record->run->options[o].name;
+		struct values values = {.count = 0};
+		char name[160];
+		for (size_t i = 0; i < runs->count; i++) {
+			const struct compare_run *run = &runs->items[i];
+			if (run->work != first->work ||
+				strcmp(run->record->driver, record->driver) != 0)
+				continue;
+			const char *value = option_value(run->record->run, option);
+			if (value[0] != '\0')
+				add_value(&values, value, &comparison->works[run->work],
+					run->sample);
+		}
+		snprintf(name, sizeof(name), "option %s of %s", option, record->driver);
+		rc = tell_values(comparison, name, false, &values);
+	}
+	return rc;
+}
+
+/** Of its work. */
+static bool
+is_first_of_driver(const struct compare_runs *runs, size_t index)
+{
+	const struct compare_run *run = &runs->items[index];
+	for (size_t i = 0; i < index; i++)
+		if (runs->items[i].work == run->work &&
+			strcmp(runs->items[i].record->driver, run->record->driver) == 0)
+			return false;
+	return true;
 }
 
 static int
@@ -363,6 +399,9 @@ look_at_work(struct nb_comparison *comparison, const struct compare_runs *runs, 
 			rc = look_at(comparison, runs, index, &attributes[a],
 				work->samples[s].driver);
 	}
+	for (size_t i = 0; i < runs->count && rc == NB_OK; i++)
+		if (runs->items[i].work == index && is_first_of_driver(runs, i))
+			rc = look_at_options(comparison, runs, &runs->items[i]);
 	return rc;
 }
 
@@ -375,6 +414,11 @@ look_at_run(struct nb_comparison *comparison, const struct compare_run *run)
 	char which[64] = "";
 	if (record->block > 0)
 		snprintf(which, sizeof(which), ", run %" PRIu32, record->block);
+	if (run->is_out && (record->run == NULL || record->end[0] != '\0'))
+		return compare_add_text(&comparison->warnings, "%s is left out%s: %s",
+			record_name(record), which, record->end);
+	if (run->is_out)
+		return NB_OK;
 	if (run->work == SIZE_MAX)
 		return compare_add_text(differences, "%s%s has no result: %s", record->driver,
 			which, record->end);

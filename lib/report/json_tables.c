@@ -129,6 +129,8 @@ const struct json_field json_record_fields[] = {
 	{FIELD_ROW(record, "driver", JSON_T_CHARS, driver), .flags = FIELD_MUST},
 	FIELD_CHARS(record, "end", end),
 	FIELD_NUMBER(record, "block", block),
+	FIELD_NUMBER(record, "contestant", contestant),
+	FIELD_CHARS(record, "name", name),
 	FIELD_NUMBER(record, "is_merged", is_merged),
 	{FIELD_ROW(record, "intervals", JSON_T_LIST, intervals),
 		FIELD_COUNTED(

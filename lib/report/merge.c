@@ -102,19 +102,6 @@ check(const struct nb_results *results)
 
 /* ---- notes ---- */
 
-static void
-remove_note(struct nb_result *run, const char *id)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < run->note_count; i++) {
-		if (strcmp(run->notes[i].id, id) == 0)
-			free(run->notes[i].text);
-		else
-			run->notes[kept++] = run->notes[i];
-	}
-	run->note_count = kept;
-}
-
 /**
  * Whether that is said already. A note of every run is there once, with the first one's
  * numbers: else there would be as many as results. What engines warned of may be several.
@@ -430,6 +417,10 @@ merge_record(struct record *into, struct record *from)
 		into->label[0] = '\0';
 	if (into->block != from->block)
 		into->block = 0;
+	if (into->contestant != from->contestant) {
+		into->contestant = 0;
+		into->name[0] = '\0';
+	}
 	if (into->end[0] == '\0')
 		memcpy(into->end, from->end, sizeof(into->end));
 	free(into->intervals); /* of one run each */
@@ -450,7 +441,7 @@ tell_merged(struct record *record)
 		"the "
 		"longest, and where and with what it ran is the first's",
 		record->is_merged);
-	remove_note(record->run, note_id);
+	result_remove_note(record->run, note_id);
 	return add_note(record->run, note_id, text);
 }
 

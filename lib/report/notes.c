@@ -345,6 +345,19 @@ add_note(struct nb_result *result, const char *id, const char *text)
 	return NB_OK;
 }
 
+void
+result_remove_note(struct nb_result *run, const char *id)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < run->note_count; i++) {
+		if (strcmp(run->notes[i].id, id) == 0)
+			free(run->notes[i].text);
+		else
+			run->notes[kept++] = run->notes[i];
+	}
+	run->note_count = kept;
+}
+
 int
 result_add_notes(struct nb_result *result)
 {

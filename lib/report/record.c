@@ -136,6 +136,37 @@ results_find_points(struct nb_results *results)
 	}
 }
 
+const char *
+results_option(const struct nb_results *results, const char *name)
+{
+	const struct record_command *command = &results->command;
+	for (size_t i = 0; i < command->option_count; i++)
+		if (strcmp(command->options[i].name, name) == 0)
+			return command->options[i].value;
+	return NULL;
+}
+
+bool
+results_are_versus(const struct nb_results *results)
+{
+	for (size_t i = 0; i < results->count; i++)
+		if (results->records[i].contestant == 0)
+			return false;
+	return results->count > 0;
+}
+
+bool
+results_contestant_failed(const struct nb_results *results, uint32_t contestant)
+{
+	for (size_t i = 0; i < results->count; i++) {
+		const struct record *record = &results->records[i];
+		if (record->contestant == contestant &&
+			(record->run == NULL || record->end[0] != '\0'))
+			return true;
+	}
+	return false;
+}
+
 size_t
 results_sweeps(const struct nb_results *results)
 {
@@ -145,12 +176,20 @@ results_sweeps(const struct nb_results *results)
 	return count;
 }
 
+const char *
+record_name(const struct record *record)
+{
+	return record->name[0] != '\0' ? record->name : record->driver;
+}
+
 void
 record_title(const struct record *record, char *text, size_t size)
 {
-	const char *driver = record->run != NULL ? record->run->engine.name : record->driver;
+	const char *name = record->run != NULL && record->name[0] == '\0'
+		? record->run->engine.name
+		: record_name(record);
 	const char *action = record->is_titled_by_action ? record_action(record) : "";
-	snprintf(text, size, "%s%s%s%s%s", driver, action[0] != '\0' ? " " : "", action,
+	snprintf(text, size, "%s%s%s%s%s", name, action[0] != '\0' ? " " : "", action,
 		record->label[0] != '\0' ? " " : "", record->label);
 }
 

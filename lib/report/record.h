@@ -28,9 +28,11 @@ struct record {
 	struct nb_result *run;     /* NULL: it has no result, and `driver` and `end` say why */
 	struct nb_job_result *job; /* NULL: a classic action; else job->base is `run` */
 	char driver[48];
-	char end[256];      /* how it ended, if not well; "" else */
-	uint32_t block;     /* repetition of a comparison, from 1; 0: it was no comparison */
-	uint32_t is_merged; /* of so many records; 0: of its own */
+	char end[256];       /* how it ended, if not well; "" else */
+	uint32_t block;      /* repetition of a comparison, from 1; 0: it was no comparison */
+	uint32_t contestant; /* of vs: place on the command line, from 1; 0: it was no vs */
+	char name[96];       /* of the contestant: "leveldb#2"; "" if it was no vs */
+	uint32_t is_merged;  /* of so many records; 0: of its own */
 	bool is_titled_by_action;      /* others beside it are of another action */
 	bool is_point;                 /* of the curve of a record before it */
 	struct nb_interval *intervals; /* that were printed while it ran; owned */
@@ -108,11 +110,27 @@ results_find_actions(struct nb_results *results);
 void
 results_find_points(struct nb_results *results);
 
+/** The value of an option of the command; NULL: it is not known. */
+const char *
+results_option(const struct nb_results *results, const char *name);
+
+/** Whether all of them are repetitions of vs. */
+bool
+results_are_versus(const struct nb_results *results);
+
+/** Whether a repetition of the contestant failed, so that it is left out of comparisons. */
+bool
+results_contestant_failed(const struct nb_results *results, uint32_t contestant);
+
 /** How many of them have curves. */
 size_t
 results_sweeps(const struct nb_results *results);
 
-/** What a result is called side by side: driver, action where that differs, and label. */
+/** What was run: the contestant's label, else the driver. */
+const char *
+record_name(const struct record *record);
+
+/** What a result is called side by side: name, action where that differs, and label. */
 void
 record_title(const struct record *record, char *text, size_t size);
 

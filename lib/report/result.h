@@ -60,6 +60,10 @@ result_take(struct nb_result **out, const struct nb_run *run);
 NB_MUST_CHECK int
 result_add_notes(struct nb_result *result);
 
+/** Remove the notes of that identifier, if there are any. */
+void
+result_remove_note(struct nb_result *result, const char *id);
+
 /* Parts of the text that reports of all kinds have (report_text.c). */
 
 /** A result may be somebody else's: control characters, which a terminal obeys, become '?'. */

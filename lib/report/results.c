@@ -120,9 +120,15 @@ nb_results_set_end(struct nb_results *results, const char *end)
 }
 
 void
-nb_results_set_block(struct nb_results *results, uint32_t block)
+nb_results_set_contestant(
+	struct nb_results *results, uint32_t contestant, const char *name, uint32_t round)
 {
-	results->records[results->count - 1].block = block;
+	for (size_t i = 0; i < results->count; i++) {
+		struct record *record = &results->records[i];
+		record->contestant = contestant;
+		record->block = round;
+		snprintf(record->name, sizeof(record->name), "%s", name);
+	}
 }
 
 int
@@ -238,14 +244,48 @@ nb_results_command(const struct nb_results *results, struct nb_command *out)
 
 /* ---- together ---- */
 
+/** Contestants of a whole file begin behind those that are there. */
+static void
+set_apart(const struct nb_results *into, struct nb_results *from)
+{
+	uint32_t most = 0;
+	const char *action = from->command.action;
+	if (action == NULL || strcmp(action, "vs") != 0)
+		return;
+	for (size_t i = 0; i < into->count; i++)
+		if (into->records[i].contestant > most)
+			most = into->records[i].contestant;
+	for (size_t i = 0; i < from->count; i++)
+		from->records[i].contestant += from->records[i].contestant > 0 ? most : 0;
+}
+
+/** What the records from `first` on repeat, and these, are no single repetitions any more. */
+static void
+find_repetitions(struct nb_results *results, size_t first)
+{
+	for (size_t i = first; i < results->count; i++) {
+		struct record *added = &results->records[i];
+		for (size_t k = 0; k < i && added->contestant > 0 && added->run != NULL; k++) {
+			struct record *other = &results->records[k];
+			if (other->contestant != added->contestant || other->run == NULL ||
+				other->block == added->block)
+				continue;
+			result_remove_note(other->run, "one-run");
+			result_remove_note(added->run, "one-run");
+		}
+	}
+}
+
 int
 nb_results_append(struct nb_results *into, struct nb_results *from)
 {
+	size_t first = into->count;
 	size_t bytes = (into->count + from->count + 1) * sizeof(*into->records);
 	struct record *grown = realloc(into->records, bytes);
 	if (grown == NULL)
 		return error_set(NB_FAIL, "out of memory");
 	into->records = grown;
+	set_apart(into, from);
 	if (from->count > 0)
 		memcpy(grown + into->count, from->records, from->count * sizeof(*grown));
 	/* what a list has beside it is none of its engines */
@@ -253,6 +293,7 @@ nb_results_append(struct nb_results *into, struct nb_results *from)
 	into->count += from->count;
 	from->count = 0;
 	results_find_actions(into);
+	find_repetitions(into, first);
 	if (into->command.action == NULL) {
 		into->command = from->command;
 		from->command = (struct record_command){0};

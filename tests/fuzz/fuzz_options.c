@@ -58,13 +58,13 @@ static void
 use_drivers(const struct options *options)
 {
 	struct drivers drivers;
-	if (!drivers_split(&drivers, options->driver))
+	if (!drivers_split(&drivers, options->driver, options->action == ACTION_VS))
 		return;
 	if (drivers_have_options(options, &drivers)) {
 		const char *chosen[WORDS_MAX + 1];
 		struct options one = *options;
 		one.driver = drivers.names[0];
-		drivers_choose_options(&one, chosen);
+		drivers_choose_options(&one, drivers.numbers[0], chosen);
 		require(one.engine_option_count <= options->engine_option_count, "no more");
 	}
 	free(drivers.text);
