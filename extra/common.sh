@@ -105,3 +105,15 @@ install_packages()
 	as_root apt-get install -y --no-install-recommends "$@" ||
 		die "apt-get could not install: $*"
 }
+
+# Install those of the packages given that are missing.
+need()
+{
+	local needed
+	needed=$(missing "$@")
+	[[ -n $needed ]] || return 0
+	mapfile -t needed <<<"$needed"
+	((EUID == 0)) || command -v sudo >/dev/null ||
+		die "no root and no sudo; as root: apt-get install --no-install-recommends ${needed[*]}"
+	install_packages "${needed[@]}" >&2
+}

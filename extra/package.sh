@@ -20,18 +20,6 @@ set -euo pipefail
 
 temporary=
 
-# Install those of the packages given that are missing.
-need()
-{
-	local needed
-	needed=$(missing "$@")
-	[[ -n $needed ]] || return 0
-	mapfile -t needed <<<"$needed"
-	((EUID == 0)) || command -v sudo >/dev/null ||
-		die "no root and no sudo; as root: apt-get install --no-install-recommends ${needed[*]}"
-	install_packages "${needed[@]}" >&2
-}
-
 # The committed tree, where nothing of another build is.
 unpack_source()
 {

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Install what mininb needs on Debian 12, and nothing where it is there already:
-# then no network and no root is needed either. Run it as often as you like.
+# Install what mininb needs on Debian 12, Debian 13 or Ubuntu 24.04, and nothing where it
+# is there already: then no network and no root is needed either. Run it as often as you like.
 #
 #   extra/setup.sh               to build, run and test
 #   extra/setup.sh --build-only  to build and run
 #   extra/setup.sh --list        the packages, one a line, and why; installs nothing
 #
 # Works as root, or as a user who has sudo. Packages come by apt, without what
-# they merely recommend. The only thing from elsewhere is PyPI's hdrhistogram,
+# they merely recommend. Ubuntu has no package of Chromium: the tests that need a browser
+# are skipped there. The only thing from elsewhere is PyPI's hdrhistogram,
 # the second opinion of the histogram's tests: it goes into <repository>/build-venv.
 # Without it those tests are skipped, so that it cannot be had is only a warning.
 #
@@ -53,9 +54,10 @@ rustc             | an example of a plugin is in Rust
 cargo             | what builds it, without a network
 libjudy-dev       | the engine of the tutorial
 check             | unit tests in C
+git               | which files are ours, for the tests that look at each of them
 bats              | tests of the program as a user runs it
 clang             | the second compiler
-libclang-rt-14-dev | its sanitizers; clang only recommends them
+libclang-rt-dev   | its sanitizers; clang only recommends them
 llvm              | llvm-symbolizer: file and line in what they report
 clang-format      | the style of the code is checked
 shellcheck        | the scripts are checked
@@ -64,15 +66,40 @@ mandoc            | the manual pages are checked
 zsh               | its completion is tried in it
 abigail-tools     | abidiff: the public interface stays compatible
 gnuplot-nox       | our plots are drawn
-chromium          | pages in HTML, as a browser shows them
 python3-venv      | a place for hdrhistogram
 python3-jsonschema | result files are held to their schema
 python3-dev       | to compile it on machines for which PyPI has no binary
+'
+# Only of a system that has such a package.
+readonly to_test_if_offered='
+chromium          | pages in HTML, as a browser shows them
 '
 
 names()
 {
 	sed -n 's/^\([^ |]*\) *|.*/\1/p' <<<"$1"
+}
+
+# What brings clang's sanitizers. If clang is installed it is the package of its version.
+sanitizers()
+{
+	local version
+	version=$(dpkg-query -W -f '${Depends}' clang 2>/dev/null | sed 's/^clang-\([0-9]*\).*/\1/') ||
+		version=
+	printf 'libclang-rt-%sdev' "${version:+$version-}"
+}
+
+# Of the packages given those that apt can install. What is installed is shown as well.
+offered()
+{
+	local package
+	for package; do
+		if apt-cache show "$package" >/dev/null 2>&1; then
+			printf '%s\n' "$package"
+		else
+			say "this system has no package $package: the tests that need it are skipped"
+		fi
+	done
 }
 
 make_venv()
@@ -98,7 +125,7 @@ main()
 	'') ;;
 	--build-only) with_tests=no ;;
 	--list)
-		printf '%s%s' "$to_build" "$to_test" | sed '/^$/d; s/ *| */\t/' | expand -t 24
+		printf '%s%s%s' "$to_build" "$to_test" "$to_test_if_offered" | sed '/^$/d; s/ *| */\t/' | expand -t 24
 		exit 0
 		;;
 	-h | --help)
@@ -112,18 +139,15 @@ main()
 
 	command -v dpkg-query >/dev/null ||
 		die "this is no Debian; see --list for what is needed"
-	local want needed
-	want=$(names "$to_build")
-	[[ $with_tests == no ]] || want+=$'\n'$(names "$to_test")
-	mapfile -t want <<<"$want"
-	needed=$(missing "${want[@]}")
-	if [[ -n $needed ]]; then
-		mapfile -t needed <<<"$needed"
-		((EUID == 0)) || command -v sudo >/dev/null ||
-			die "no root and no sudo; as root: apt-get install --no-install-recommends ${needed[*]}"
-		install_packages "${needed[@]}" >&2 # stdout is for the results of the script that calls
-	fi
-	[[ $with_tests == no ]] || make_venv >&2
+	local packages
+	mapfile -t packages < <(names "$to_build")
+	[[ $with_tests == no ]] || mapfile -t -O ${#packages[@]} packages < <(names "$to_test")
+	need "${packages[@]/%libclang-rt-dev/$(sanitizers)}"
+	[[ $with_tests == yes ]] || return 0
+	mapfile -t packages < <(names "$to_test_if_offered")
+	mapfile -t packages < <(offered "${packages[@]}")
+	need "${packages[@]}"
+	make_venv >&2
 }
 
 main "$@"
