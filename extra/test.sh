@@ -31,6 +31,16 @@ set -euo pipefail
 readonly builds=$repo/build-test
 readonly prefix=$builds/prefix
 readonly stages='scripts gcc clang asan tsan install valgrind'
+# The commands that a stage needs. A stage that lacks one fails: it has shown nothing.
+readonly -A tools=(
+	[scripts]='git shellcheck'
+	[gcc]='gcc meson ninja bats'
+	[clang]='clang clang++ clang-format git meson ninja'
+	[asan]='clang clang++ meson ninja bats'
+	[tsan]='gcc meson ninja'
+	[install]='gcc g++ cargo rustc meson ninja pkg-config'
+	[valgrind]='gcc meson ninja valgrind'
+)
 
 passed=0
 failed=0
@@ -47,12 +57,6 @@ fail()
 {
 	failed=$((failed + 1))
 	printf 'FAILED: %s\n' "$1"
-}
-
-skip()
-{
-	skipped=$((skipped + 1))
-	printf 'skipped: %s\n' "$1"
 }
 
 # One check: its name, then the command. What it says is shown if it fails.
@@ -161,10 +165,12 @@ suite()
 
 stage_scripts()
 {
-	local file
+	local file count=0
 	while IFS= read -r file; do
 		check "shellcheck $file" shellcheck "$repo/$file"
+		count=$((count + 1))
 	done < <(list_scripts)
+	((count > 0)) || fail "scripts: git lists no script in $repo"
 }
 
 # Every file of the repository that is a shell script, by its name or first line.
@@ -412,29 +418,17 @@ try_kit()
 	check 'and is installed by Meson' meson install -C "$kit/my-store/build"
 	check 'and then found by its name' says 'Driver: my-store' "$installed" engines \
 		--driver my-store
-	if command -v g++ >/dev/null; then
-		cp -R "$repo/extra/examples/cpp" "$kit/cpp"
-		check 'the example in C++ builds by Meson' build_project "$kit/cpp"
-		try_plugin 'the example in C++' "$kit/cpp/build/stdmap.so"
-		check 'and builds by the line of its README' run_line_of_readme "$kit/cpp" g++
-	else
-		skip 'the example in C++: there is no g++'
-	fi
-	if command -v cargo >/dev/null && command -v rustc >/dev/null; then
-		cp -R "$repo/extra/examples/rust" "$kit/rust"
-		rm -rf "$kit/rust/target"
-		check 'the example in Rust builds by Cargo' build_crate "$kit/rust"
-		try_plugin 'the example in Rust' "$kit/rust/target/release/libbtreemap.so"
-	else
-		skip 'the example in Rust: there is no cargo or no rustc'
-	fi
-	if [[ -f /usr/include/Judy.h ]]; then
-		mkdir "$kit/tutorial"
-		check 'the tutorial comes out as it says' env PATH="${installed%/*}:$PATH" \
-			/usr/bin/python3 "$repo/tests/tutorial.py" "$repo/extra/tutorial.md" "$kit/tutorial"
-	else
-		skip 'the tutorial: there is no Judy.h'
-	fi
+	cp -R "$repo/extra/examples/cpp" "$kit/cpp"
+	check 'the example in C++ builds by Meson' build_project "$kit/cpp"
+	try_plugin 'the example in C++' "$kit/cpp/build/stdmap.so"
+	check 'and builds by the line of its README' run_line_of_readme "$kit/cpp" g++
+	cp -R "$repo/extra/examples/rust" "$kit/rust"
+	rm -rf "$kit/rust/target"
+	check 'the example in Rust builds by Cargo' build_crate "$kit/rust"
+	try_plugin 'the example in Rust' "$kit/rust/target/release/libbtreemap.so"
+	mkdir "$kit/tutorial"
+	check 'the tutorial comes out as it says' env PATH="${installed%/*}:$PATH" \
+		/usr/bin/python3 "$repo/tests/tutorial.py" "$repo/extra/tutorial.md" "$kit/tutorial"
 }
 
 stage_install()
@@ -522,11 +516,24 @@ stage_valgrind()
 
 # ---- the whole ----
 
+has_tools()
+{
+	local tool
+	for tool in ${tools[$1]}; do
+		command -v "$tool" >/dev/null || {
+			fail "$1: there is no $tool"
+			return 1
+		}
+	done
+}
+
 run_stage()
 {
 	local stage=$1 started=$EPOCHREALTIME before=$failed
 	printf '\n== %s\n' "$stage"
-	"stage_$stage"
+	if has_tools "$stage"; then
+		"stage_$stage"
+	fi
 	printf '== %s: %s in %s\n' "$stage" \
 		"$( ((failed == before)) && echo good || echo FAILED)" \
 		"$(human_time "$(seconds_since "$started")")"
