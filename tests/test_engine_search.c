@@ -202,15 +202,16 @@ END_TEST
 START_TEST(missing_engines_are_taken_apart)
 {
 	struct engine_missing missing;
-	const char *at = "tdb=apt-get install libtdb-dev;x=-Dx_prefix=DIR;half";
+	const char *at =
+		"tdb=its library is missing: apt-get install libtdb-dev;x=-Dx_prefix=DIR;half";
 	at = engine_missing_next(at, &missing);
 	ck_assert_ptr_nonnull(at);
 	ck_assert_str_eq(missing.name, "tdb");
-	ck_assert_str_eq(missing.hint, "apt-get install libtdb-dev");
+	ck_assert_str_eq(missing.reason, "its library is missing: apt-get install libtdb-dev");
 	at = engine_missing_next(at, &missing);
 	ck_assert_ptr_nonnull(at);
 	ck_assert_str_eq(missing.name, "x");
-	ck_assert_str_eq(missing.hint, "-Dx_prefix=DIR");
+	ck_assert_str_eq(missing.reason, "-Dx_prefix=DIR");
 	ck_assert_ptr_null(engine_missing_next(at, &missing));
 	ck_assert_ptr_null(engine_missing_next("", &missing));
 }

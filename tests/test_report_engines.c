@@ -129,7 +129,7 @@ START_TEST(engine_is_told_with_all_that_its_table_says)
 }
 END_TEST
 
-START_TEST(engine_whose_library_was_missing_is_listed_with_what_brings_it)
+START_TEST(engine_that_was_not_built_is_listed_with_the_reason)
 {
 	struct engine_missing missing;
 	unsetenv("MININB_PLUGIN_PATH");
@@ -137,8 +137,7 @@ START_TEST(engine_whose_library_was_missing_is_listed_with_what_brings_it)
 	for (const char *at = engines_missing;
 		(at = engine_missing_next(at, &missing)) != NULL;) {
 		char line[256];
-		snprintf(line, sizeof(line), "%s: not built, its library is missing: %s",
-			missing.name, missing.hint);
+		snprintf(line, sizeof(line), "%s: not built, %s", missing.name, missing.reason);
 		ASSERT_ROW(line);
 	}
 	free(text);
@@ -221,7 +220,7 @@ main(void)
 		refused_plugin_is_listed_with_its_reason,
 		nothing_is_said_of_refusals_if_there_are_none,
 		engine_is_told_with_all_that_its_table_says,
-		engine_whose_library_was_missing_is_listed_with_what_brings_it,
+		engine_that_was_not_built_is_listed_with_the_reason,
 		what_options_make_of_an_engine_is_told,
 		each_option_is_told_with_default_values_and_help,
 		default_is_written_as_a_result_writes_it,

@@ -128,8 +128,8 @@ write_missing(FILE *out, const struct engine_sites *sites, const char *list)
 			i++;
 		if (i < sites->count)
 			continue;
-		fprintf(out, "%s%s: not built, its library is missing: %s\n",
-			is_first ? "\n" : "", missing.name, missing.hint);
+		fprintf(out, "%s%s: not built, %s\n", is_first ? "\n" : "", missing.name,
+			missing.reason);
 		is_first = false;
 	}
 }

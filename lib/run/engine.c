@@ -317,11 +317,8 @@ refuse_name(const struct engine_sites *sites, const char *name)
 	for (const char *at = engines_missing;
 		(at = engine_missing_next(at, &missing)) != NULL;)
 		if (strcmp(missing.name, name) == 0)
-			return error_set(NB_ERR_USAGE,
-				"driver '%s': was not built, since its library was missing; "
-				"%s, "
-				"then build again",
-				name, missing.hint);
+			return error_set(NB_ERR_USAGE, "driver '%s' was not built: %s", name,
+				missing.reason);
 	size_t length = strlen(name);
 	if (length > 3 && strcmp(name + length - 3, ".so") == 0 && access(name, F_OK) == 0)
 		return error_set(NB_ERR_USAGE,

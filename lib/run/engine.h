@@ -29,13 +29,13 @@ engine_sites_create(struct engine_sites *sites);
 void
 engine_sites_destroy(struct engine_sites *sites);
 
-/** An engine that this build would have, were its library there, and what brings that. */
+/** An engine that this build has not, and why. */
 struct engine_missing {
-	char name[32], hint[128];
+	char name[32], reason[128];
 };
 
 /**
- * The next of a list "name=hint;name=hint;" that begins at `at`. Returns where the
+ * The next of a list "name=reason;name=reason;" that begins at `at`. Returns where the
  * one after it begins, or NULL if there is none, and then *out is not set.
  */
 const char *

@@ -60,25 +60,15 @@ by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/** <dir>/<name>.so, or with `is_nested` <dir>/<name>/<name>.so. */
+/** <dir>/<name>.so; NULL: the entry is something else. */
 static char *
-site_path(const char *dir, const char *entry, size_t *name_length, bool is_nested)
+site_path(const char *dir, const char *entry)
 {
 	size_t length = strlen(entry);
 	char *path = NULL;
-	if (entry[0] == '.')
+	if (entry[0] == '.' || length <= 3 || strcmp(entry + length - 3, ".so") != 0 ||
+		asprintf(&path, "%s/%s", dir, entry) < 0)
 		return NULL;
-	if (is_nested) {
-		*name_length = length;
-		if (asprintf(&path, "%s/%s/%s.so", dir, entry, entry) < 0)
-			return NULL;
-	} else {
-		if (length <= 3 || strcmp(entry + length - 3, ".so") != 0)
-			return NULL;
-		*name_length = length - 3;
-		if (asprintf(&path, "%s/%s", dir, entry) < 0)
-			return NULL;
-	}
 	if (access(path, F_OK) == 0)
 		return path;
 	free(path);
@@ -87,7 +77,7 @@ site_path(const char *dir, const char *entry, size_t *name_length, bool is_neste
 
 /** A directory that is not there has no engines. */
 static int
-add_dir(struct engine_sites *sites, const char *dir, bool is_nested)
+add_dir(struct engine_sites *sites, const char *dir)
 {
 	struct dirent **entries;
 	int count = scandir(dir, &entries, NULL, by_name);
@@ -95,10 +85,10 @@ add_dir(struct engine_sites *sites, const char *dir, bool is_nested)
 		return NB_OK;
 	int rc = NB_OK;
 	for (int i = 0; i < count; i++) {
-		size_t length;
-		char *path = site_path(dir, entries[i]->d_name, &length, is_nested);
+		const char *entry = entries[i]->d_name;
+		char *path = site_path(dir, entry);
 		if (path != NULL && rc == NB_OK)
-			rc = add_site(sites, entries[i]->d_name, length, path);
+			rc = add_site(sites, entry, strlen(entry) - strlen(".so"), path);
 		else
 			free(path);
 		free(entries[i]);
@@ -132,7 +122,7 @@ add_path_variable(struct engine_sites *sites)
 	char *rest = copy;
 	for (char *dir; rc == NB_OK && (dir = strsep(&rest, ":")) != NULL;)
 		if (dir[0] == '/')
-			rc = add_dir(sites, dir, false);
+			rc = add_dir(sites, dir);
 		else if (dir[0] != '\0')
 			warn_of_relative(dir);
 	free(copy);
@@ -143,11 +133,11 @@ static int
 add_installed(struct engine_sites *sites)
 {
 	if (access(NB_ENGINE_DIR, F_OK) == 0)
-		return add_dir(sites, NB_ENGINE_DIR, false);
+		return add_dir(sites, NB_ENGINE_DIR);
 	char *library = place_of_library(), *dir = NULL;
 	int rc = NB_OK;
 	if (library != NULL && asprintf(&dir, "%s/mininb/plugins", library) >= 0)
-		rc = add_dir(sites, dir, false);
+		rc = add_dir(sites, dir);
 	free(dir);
 	free(library);
 	return rc;
@@ -159,7 +149,7 @@ engine_sites_create(struct engine_sites *sites)
 	*sites = (struct engine_sites){0};
 	int rc = add_path_variable(sites);
 	if (rc == NB_OK && place_is_build_tree())
-		rc = add_dir(sites, NB_BUILD_ROOT "/plugins", true);
+		rc = add_dir(sites, NB_BUILD_ROOT "/plugins");
 	if (rc == NB_OK)
 		rc = add_installed(sites);
 	for (size_t i = 0; rc == NB_OK && i < sizeof(builtin_names) / sizeof(*builtin_names);
@@ -191,6 +181,6 @@ engine_missing_next(const char *at, struct engine_missing *out)
 	if (end == NULL)
 		return NULL;
 	snprintf(out->name, sizeof(out->name), "%.*s", (int)(equals - at), at);
-	snprintf(out->hint, sizeof(out->hint), "%.*s", (int)(end - equals - 1), equals + 1);
+	snprintf(out->reason, sizeof(out->reason), "%.*s", (int)(end - equals - 1), equals + 1);
 	return end + 1;
 }

@@ -107,6 +107,13 @@ clear_restored(const struct nb_db *db, const char *restored)
 	return true;
 }
 
+/* Newer versions take the key of an encrypted database, too. */
+#ifdef TKRZW_RESTORE_TAKES_KEY
+#define RESTORE_DATABASE(from, to, class) tkrzw_dbm_restore_database(from, to, class, 0, NULL)
+#else
+#define RESTORE_DATABASE(from, to, class) tkrzw_dbm_restore_database(from, to, class, 0)
+#endif
+
 /*
  * The database was open at 'commit' when its process, or the machine, went down: back to
  * the last tkrzw_dbm_synchronize(). Tkrzw would wait for a lock here, so ask before.
@@ -131,7 +138,7 @@ restore(struct nb_db *db)
 		return host->fail(NB_FAIL, "out of memory");
 	}
 	int rc = NB_OK;
-	if (!tkrzw_dbm_restore_database(db->file, restored, database_types[db->type].class, 0))
+	if (!RESTORE_DATABASE(db->file, restored, database_types[db->type].class))
 		rc = database_failure(host, "tkrzw_dbm_restore_database");
 	else if ((rc = sync_path(host, restored)) == NB_OK && rename(restored, db->file) != 0)
 		rc = system_failure(host, "rename", restored);
