@@ -15,25 +15,43 @@ make_database(const char *name)
 	file_put("nb/toy/data", "x", 1);
 }
 
+/** nb/toy is mininb's, and nobody has it open. */
+static int
+put_marker(void)
+{
+	struct marker marker;
+	int rc = marker_put(&marker, "nb", "toy", MARKER_UNLOCKED, false);
+	if (rc == NB_OK)
+		marker_close(&marker);
+	return rc;
+}
+
+static int
+clear_all(const char *path, const char *name, bool is_forced)
+{
+	int rc = marker_allow_clear(path, name, is_forced);
+	return rc == NB_OK ? marker_clear(path, name) : rc;
+}
+
 static void
 check_refused(const char *path, const char *reason)
 {
 	ck_assert_int_eq(marker_allow(path, "toy", false), NB_FAIL);
 	ck_assert_msg(strstr(nb_error_text(), reason) != NULL, "%s", nb_error_text());
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "--force"));
-	ck_assert_int_eq(marker_clear(path, "toy", false), NB_FAIL);
+	ck_assert_int_eq(clear_all(path, "toy", false), NB_FAIL);
 	ck_assert_msg(strstr(nb_error_text(), reason) != NULL, "%s", nb_error_text());
 }
 
 START_TEST(what_is_marked_is_written_and_cleared)
 {
 	make_database("marked");
-	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
-	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(put_marker(), NB_OK);
+	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(entries_of("nb"), 2);
 	ck_assert_int_eq(entries_of("nb/toy"), 1); /* no engine sees it */
 	ck_assert_msg(marker_allow("nb", "toy", false) == NB_OK, "%s", nb_error_text());
-	ck_assert_int_eq(marker_clear("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(clear_all("nb", "toy", false), NB_OK);
 	ck_assert_int_eq(entries_of("nb/toy"), 0);
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
 }
@@ -42,7 +60,7 @@ END_TEST
 START_TEST(marker_tells_a_reader_what_it_is)
 {
 	make_database("tells");
-	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(put_marker(), NB_OK);
 	size_t size;
 	char *text = (char *)file_get("nb/.mininb-toy", &size);
 	ck_assert_ptr_nonnull(strstr(text, "mininb made the directory toy"));
@@ -59,7 +77,7 @@ START_TEST(what_is_not_marked_is_refused_unless_forced)
 	check_refused("nb", "it holds 'data', and mininb did not make it");
 	file_is("nb/toy/data", "x", 1);
 	ck_assert_int_eq(marker_allow("nb", "toy", true), NB_OK);
-	ck_assert_int_eq(marker_clear("nb", "toy", true), NB_OK);
+	ck_assert_int_eq(clear_all("nb", "toy", true), NB_OK);
 	ck_assert_int_eq(entries_of("nb/toy"), 0);
 }
 END_TEST
@@ -68,26 +86,26 @@ START_TEST(what_is_empty_or_not_there_needs_no_marker)
 {
 	scratch_fresh("nothing");
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
-	ck_assert_int_eq(marker_clear("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(clear_all("nb", "toy", false), NB_OK);
 	ck_assert_int_eq(mkdir("nb", 0700), 0);
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
 	ck_assert_int_eq(mkdir("nb/toy", 0700), 0);
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
-	ck_assert_int_eq(marker_clear("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(clear_all("nb", "toy", false), NB_OK);
 }
 END_TEST
 
 START_TEST(a_marker_is_of_one_directory_alone)
 {
 	make_database("other");
-	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(rename("nb/toy", "moved"), 0);
 	usleep(20000); /* times of birth are those of the kernel's ticks */
 	ck_assert_int_eq(mkdir("nb/toy", 0700), 0);
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK); /* as it is empty */
 	file_put("nb/toy/mine", "x", 1);
 	check_refused("nb", "is of another directory");
-	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
 }
 END_TEST
@@ -95,11 +113,11 @@ END_TEST
 START_TEST(path_may_be_renamed_and_be_a_link)
 {
 	make_database("renamed");
-	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(rename("nb", "there"), 0);
 	ck_assert_int_eq(symlink("there", "link"), 0);
 	ck_assert_int_eq(marker_allow("there", "toy", false), NB_OK);
-	ck_assert_int_eq(marker_clear("link/", "toy", false), NB_OK);
+	ck_assert_int_eq(clear_all("link/", "toy", false), NB_OK);
 	ck_assert_int_eq(entries_of("there/toy"), 0);
 }
 END_TEST
@@ -107,12 +125,12 @@ END_TEST
 START_TEST(a_link_is_not_ours_and_never_cleared)
 {
 	make_database("link");
-	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(rename("nb/toy", "far"), 0);
 	ck_assert_int_eq(symlink("../far", "nb/toy"), 0);
 	check_refused("nb", "is a symbolic link");
 	ck_assert_int_eq(marker_allow("nb", "toy", true), NB_OK);
-	ck_assert_int_eq(marker_clear("nb", "toy", true), NB_FAIL);
+	ck_assert_int_eq(clear_all("nb", "toy", true), NB_FAIL);
 	file_is("far/data", "x", 1);
 }
 END_TEST
@@ -120,7 +138,7 @@ END_TEST
 START_TEST(a_marker_that_is_a_link_or_no_marker_is_refused)
 {
 	make_database("fake");
-	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(rename("nb/.mininb-toy", "nb/true"), 0);
 	ck_assert_int_eq(symlink("true", "nb/.mininb-toy"), 0);
 	check_refused("nb", ".mininb-toy: is there, and mininb did not make it");
@@ -128,7 +146,7 @@ START_TEST(a_marker_that_is_a_link_or_no_marker_is_refused)
 	file_put("nb/.mininb-toy", "mine", 4);
 	check_refused("nb", ".mininb-toy: is there, and mininb did not make it");
 	file_is("nb/.mininb-toy", "mine", 4);
-	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK); /* when it was forced */
+	ck_assert_int_eq(put_marker(), NB_OK); /* when it was forced */
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
 }
 END_TEST
@@ -136,7 +154,7 @@ END_TEST
 START_TEST(what_others_left_where_all_may_write_is_refused)
 {
 	make_database("sticky");
-	ck_assert_int_eq(marker_put("nb", "toy"), NB_OK);
+	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(chmod("nb", 01777), 0);
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
 	if (chown("nb/toy", 12345, 12345) != 0)
@@ -157,6 +175,49 @@ START_TEST(what_others_left_where_all_may_write_is_refused)
 }
 END_TEST
 
+START_TEST(a_marker_that_another_process_has_is_refused)
+{
+	static const uint32_t locks[][2] = {{MARKER_EXCLUSIVE, MARKER_EXCLUSIVE},
+		{MARKER_EXCLUSIVE, MARKER_SHARED}, {MARKER_SHARED, MARKER_EXCLUSIVE}};
+	struct marker first, second;
+	make_database("locked");
+	for (size_t i = 0; i < sizeof(locks) / sizeof(*locks); i++) {
+		ck_assert_int_eq(marker_put(&first, "nb", "toy", locks[i][0], false), NB_OK);
+		ck_assert_int_eq(marker_put(&second, "nb", "toy", locks[i][1], true), NB_FAIL);
+		ck_assert_ptr_nonnull(strstr(nb_error_text(), "nb/toy: is in use by process "));
+		ck_assert_int_eq(marker_open(&second, "nb", "toy", locks[i][1]), NB_FAIL);
+		marker_close(&first);
+		ck_assert_int_eq(marker_open(&second, "nb", "toy", locks[i][1]), NB_OK);
+		marker_close(&second);
+	}
+	ck_assert_int_eq(marker_put(&first, "nb", "toy", MARKER_SHARED, false), NB_OK);
+	ck_assert_int_eq(marker_open(&second, "nb", "toy", MARKER_SHARED), NB_OK);
+	marker_close(&second);
+	marker_close(&first);
+}
+END_TEST
+
+START_TEST(a_database_without_a_marker_is_read_without_a_lock)
+{
+	struct marker marker;
+	make_database("foreign");
+	ck_assert_int_eq(marker_open(&marker, "nb", "toy", MARKER_EXCLUSIVE), NB_OK);
+	ck_assert(!marker.is_open);
+	ck_assert_int_eq(entries_of("nb"), 1);
+	marker_close(&marker);
+}
+END_TEST
+
+START_TEST(a_marker_that_was_never_written_is_written)
+{
+	make_database("killed");
+	file_put("nb/.mininb-toy", "", 0);
+	check_refused("nb", "it holds 'data'");
+	ck_assert_int_eq(put_marker(), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -166,7 +227,10 @@ main(void)
 		what_is_empty_or_not_there_needs_no_marker, a_marker_is_of_one_directory_alone,
 		path_may_be_renamed_and_be_a_link, a_link_is_not_ours_and_never_cleared,
 		a_marker_that_is_a_link_or_no_marker_is_refused,
-		what_others_left_where_all_may_write_is_refused);
+		what_others_left_where_all_may_write_is_refused,
+		a_marker_that_another_process_has_is_refused,
+		a_database_without_a_marker_is_read_without_a_lock,
+		a_marker_that_was_never_written_is_written);
 	scratch_leave();
 	return rc;
 }

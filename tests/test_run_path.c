@@ -233,6 +233,62 @@ START_TEST(directory_that_may_not_be_written_is_told)
 }
 END_TEST
 
+/** A second run of the same database, whose verb is given, must be refused or not. */
+static void
+prepare_beside(struct rig *first, uint32_t verb, uint32_t caps, int rc)
+{
+	struct rig second;
+	rig_create(&second, verb, 10);
+	snprintf(second.path, sizeof(second.path), "%s", first->path);
+	rig_new(&second, NULL);
+	second.run->engine->table.caps |= caps;
+	int got = run_prepare_path(second.run);
+	ck_assert_msg(got == rc, "verb %u: %d, %s", verb, got, nb_error_text());
+	if (rc != NB_OK)
+		rig_assert_told("nb/memory: is in use by process ");
+	rig_destroy(&second);
+}
+
+START_TEST(a_database_is_of_one_run_until_that_lets_it_go)
+{
+	struct rig rig;
+	uint32_t both = NB_CAP_PERSISTENT | NB_CAP_MULTI_PROCESS;
+	new_run(&rig, NB_VERB_PUT, "nb");
+	ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
+	make_file(&rig, "nb/memory/data");
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		prepare_beside(&rig, verb, NB_CAP_PERSISTENT, NB_FAIL);
+		prepare_beside(&rig, verb, both, NB_FAIL);
+	}
+	prepare_beside(&rig, NB_VERB_PUT, 0, NB_OK); /* it keeps nothing */
+	run_release_path(rig.run);
+	prepare_beside(&rig, NB_VERB_GET, NB_CAP_PERSISTENT, NB_OK);
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(runs_that_only_read_share_what_several_processes_may_open)
+{
+	struct rig maker, rig;
+	uint32_t both = NB_CAP_PERSISTENT | NB_CAP_MULTI_PROCESS;
+	new_run(&maker, NB_VERB_PUT, "nb");
+	ck_assert_int_eq(run_prepare_path(maker.run), NB_OK);
+	make_file(&maker, "nb/memory/data");
+	run_release_path(maker.run);
+	rig_create(&rig, NB_VERB_GET, 10);
+	snprintf(rig.path, sizeof(rig.path), "%s", maker.path);
+	rig_new(&rig, NULL);
+	rig.run->engine->table.caps |= both;
+	ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
+	prepare_beside(&rig, NB_VERB_GET, both, NB_OK);
+	prepare_beside(&rig, NB_VERB_GET, NB_CAP_PERSISTENT, NB_FAIL);
+	prepare_beside(&rig, NB_VERB_DELETE, both, NB_FAIL);
+	prepare_beside(&rig, NB_VERB_PUT, both, NB_FAIL);
+	rig_destroy(&rig);
+	rig_destroy(&maker);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -243,5 +299,7 @@ main(void)
 		reading_without_a_database_says_how_to_make_one, data_that_was_there_is_known,
 		what_others_made_is_read_and_not_written,
 		engine_that_keeps_nothing_needs_no_database,
-		directory_that_may_not_be_written_is_told);
+		directory_that_may_not_be_written_is_told,
+		a_database_is_of_one_run_until_that_lets_it_go,
+		runs_that_only_read_share_what_several_processes_may_open);
 }

@@ -377,6 +377,7 @@ nb_job_run_execute(struct nb_job_run *run)
 		return error_set(NB_ERR_USAGE, "a run can be executed only once");
 	fault_begin();
 	int rc = execute(run);
+	run_release_path(&run->base);
 	fault_end();
 	return rc;
 }

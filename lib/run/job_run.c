@@ -493,6 +493,7 @@ nb_job_run_delete(struct nb_job_run *run)
 	if (run == NULL || run->base.left.is_left)
 		return; /* a thread is within the engine, and may use any of it */
 	run_dismiss_keeper(&run->base, NB_OK);
+	run_release_path(&run->base);
 	counters_destroy(&run->base.told);
 	for (size_t g = 0; g < run->part_count; g++)
 		destroy_part(&run->parts[g]);

@@ -16,6 +16,9 @@
  * may write, such as /tmp, anybody may have got there before us; so what belongs to others
  * there counts as not ours, which is the kernel's rule for links and files (sysctl
  * fs.protected_symlinks and fs.protected_regular).
+ *
+ * The file is also what mininb locks while it uses the database: engines may lock the directory
+ * itself. So a marker of ours is written in place and never exchanged for another file.
  */
 #include "run/marker.h"
 
@@ -30,8 +33,9 @@
 
 #include "base/error.h"
 #include "base/tree.h"
+#include "run/lock.h"
 
-enum { NAME_SIZE = 256, TEXT_SIZE = 512 };
+enum { NAME_SIZE = 256, TEXT_SIZE = 512, PATH_SIZE = 4096, OPEN_TRIES = 10 };
 
 static const char marker_head[] = "mininb made the directory ";
 
@@ -118,6 +122,13 @@ read_marker(const struct place *place, char text[TEXT_SIZE])
 	return 0;
 }
 
+/** An empty one is about to be written by another process, or that process was killed. */
+static bool
+is_ours(const char *text)
+{
+	return text[0] == '\0' || strncmp(text, marker_head, sizeof(marker_head) - 1) == 0;
+}
+
 /** Whether the marker is of this very directory. */
 static bool
 is_marked(const struct place *place)
@@ -127,47 +138,145 @@ is_marked(const struct place *place)
 	if (read_marker(place, text) != 0 || find_birth(place->fd, &now) != 0)
 		return false;
 	const char *at = strstr(text, ", inode ");
-	return strncmp(text, marker_head, sizeof(marker_head) - 1) == 0 && at != NULL &&
+	return is_ours(text) && at != NULL &&
 		sscanf(at, ", inode %" SCNu64 ", born %" SCNd64 ".%" SCNu32, &then.inode,
 			&then.s, &then.ns) == 3 &&
 		is_same_birth(&now, &then);
 }
 
+/** Whether the name still is of that file: it may have been removed before it was locked. */
+static bool
+is_named(const struct place *place, int fd)
+{
+	struct stat named, opened;
+	return fstatat(place->parent, place->marker, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+		fstat(fd, &opened) == 0 && named.st_ino == opened.st_ino &&
+		named.st_dev == opened.st_dev;
+}
+
+static int
+lock_marker(const struct place *place, int fd, uint32_t lock)
+{
+	char path[PATH_SIZE];
+	if (lock == MARKER_UNLOCKED)
+		return NB_OK;
+	snprintf(path, sizeof(path), "%s/%s", place->path, place->name);
+	return lock_take(fd, lock == MARKER_SHARED, path);
+}
+
+/** -1 and errno. A file that is not a marker goes: the caller may write here by force only. */
+static int
+open_marker(const struct place *place)
+{
+	char text[TEXT_SIZE];
+	int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	if (read_marker(place, text) == 0 && is_ours(text)) {
+		int fd = openat(place->parent, place->marker, O_RDWR | flags);
+		/* that of another user can still be locked */
+		return fd >= 0 ? fd : openat(place->parent, place->marker, O_RDONLY | flags);
+	}
+	if (unlinkat(place->parent, place->marker, 0) != 0 && errno != ENOENT)
+		return -1;
+	return openat(place->parent, place->marker, O_RDWR | O_CREAT | O_EXCL | flags, 0666);
+}
+
+/** -1 and errno, or it is locked if it is to be; *rc is of the lock. */
+static int
+open_locked(const struct place *place, uint32_t lock, int *rc)
+{
+	int fd = -1;
+	/* again if another process has just made it, or removed it before it was locked */
+	for (int i = 0; i < OPEN_TRIES; i++) {
+		fd = open_marker(place);
+		*rc = fd >= 0 ? lock_marker(place, fd, lock) : NB_OK;
+		if (fd >= 0 ? *rc != NB_OK || is_named(place, fd)
+			    : errno != EEXIST && errno != ENOENT)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/** `fd` is -1 if it could not be opened, for the reason in errno. */
+static int
+write_marker(const struct place *place, int fd, bool is_forced)
+{
+	char text[TEXT_SIZE];
+	struct birth birth;
+	int cause = errno;
+	if (find_birth(place->fd, &birth) != 0)
+		return error_system("%s/%s", place->path, place->name);
+	errno = cause;
+	int size = snprintf(text, sizeof(text),
+		"%s%s beside this file, and --fresh may remove what is in it. (mininb %s, "
+		"engine %s, inode %" PRIu64 ", born %" PRId64 ".%09" PRIu32 ")\n",
+		marker_head, place->name, nb_version(), place->name, birth.inode, birth.s,
+		birth.ns);
+	if (fd >= 0 && pwrite(fd, text, (size_t)size, 0) == size && ftruncate(fd, size) == 0)
+		return NB_OK;
+	int rc = error_system("%s/%s: cannot be written, and tells that mininb made %s (--path "
+			      "is for another place, --force does without)",
+		place->path, place->marker, place->name);
+	if (!is_forced)
+		return rc;
+	log_message(NB_LOG_WARNING, "%s; next time --force is needed again", nb_error_text());
+	return NB_OK;
+}
+
 int
-marker_put(const char *path, const char *name)
+marker_put(struct marker *marker, const char *path, const char *name, uint32_t lock,
+	bool is_forced)
 {
 	struct place place;
-	struct birth birth;
-	char text[TEXT_SIZE], old[TEXT_SIZE];
+	*marker = (struct marker){.is_open = false};
 	int rc = open_place(&place, path, name, 0);
 	if (rc != NB_OK)
 		return rc;
-	if (place.fd < 0 || find_birth(place.fd, &birth) != 0) {
+	if (place.fd < 0) {
 		rc = error_system("%s/%s", path, name);
 		goto close_place;
 	}
-	if (is_marked(&place))
-		goto close_place;
-	int size = snprintf(text, sizeof(text),
-		"%s%s beside this file, and --fresh may remove what is in it. (mininb %s, "
-		"engine "
-		"%s, inode %" PRIu64 ", born %" PRId64 ".%09" PRIu32 ")\n",
-		marker_head, name, nb_version(), name, birth.inode, birth.s, birth.ns);
-	/* an old one of ours, of a directory that is no more, or what was forced */
-	if (read_marker(&place, old) == 0 || errno == ELOOP)
-		unlinkat(place.parent, place.marker, 0);
-	int fd = openat(place.parent, place.marker,
-		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	if (fd < 0 || write(fd, text, (size_t)size) != size)
-		rc = error_system(
-			"%s/%s: cannot be written, and tells that mininb made %s (--path is "
-			"for another place, --force does without)",
-			path, place.marker, name);
-	if (fd >= 0)
+	int fd = open_locked(&place, lock, &rc);
+	if (rc == NB_OK && (fd < 0 || !is_marked(&place)))
+		rc = write_marker(&place, fd, is_forced);
+	if (rc == NB_OK)
+		*marker = (struct marker){.is_open = fd >= 0, .fd = fd};
+	else if (fd >= 0)
 		close(fd);
 close_place:
 	close_place(&place);
 	return rc;
+}
+
+int
+marker_open(struct marker *marker, const char *path, const char *name, uint32_t lock)
+{
+	struct place place;
+	char text[TEXT_SIZE];
+	*marker = (struct marker){.is_open = false};
+	int rc = open_place(&place, path, name, 0);
+	if (rc != NB_OK)
+		return rc;
+	int fd = read_marker(&place, text) == 0 && is_ours(text)
+		? openat(place.parent, place.marker, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+		: -1;
+	rc = fd >= 0 ? lock_marker(&place, fd, lock) : NB_OK;
+	if (rc == NB_OK)
+		*marker = (struct marker){.is_open = fd >= 0, .fd = fd};
+	else
+		close(fd);
+	close_place(&place);
+	return rc;
+}
+
+void
+marker_close(struct marker *marker)
+{
+	if (marker->is_open)
+		close(marker->fd);
+	marker->is_open = false;
 }
 
 /* ---- what is found ---- */
@@ -243,8 +352,7 @@ is_taken(const struct place *place)
 	char text[TEXT_SIZE];
 	if (fstatat(place->parent, place->marker, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return false;
-	return read_marker(place, text) != 0 ||
-		strncmp(text, marker_head, sizeof(marker_head) - 1) != 0;
+	return read_marker(place, text) != 0 || !is_ours(text);
 }
 
 /** `what` is done to it. */
@@ -300,7 +408,7 @@ marker_allow(const char *path, const char *name, bool is_forced)
 }
 
 int
-marker_clear(const char *path, const char *name, bool is_forced)
+marker_allow_clear(const char *path, const char *name, bool is_forced)
 {
 	struct place place;
 	int rc = open_place(&place, path, name, O_NOFOLLOW);
@@ -313,11 +421,19 @@ marker_clear(const char *path, const char *name, bool is_forced)
 			"%s/%s: is a symbolic link, through which nothing is removed; remove "
 			"what it leads to by hand, or the link",
 			path, name);
-	if (rc == NB_OK && place.fd >= 0) {
-		char path_of_it[TEXT_SIZE];
-		snprintf(path_of_it, sizeof(path_of_it), "%s/%s", path, name);
-		rc = tree_empty(place.fd, path_of_it);
-	}
+	close_place(&place);
+	return rc;
+}
+
+int
+marker_clear(const char *path, const char *name)
+{
+	struct place place;
+	char database[PATH_SIZE];
+	int rc = open_place(&place, path, name, O_NOFOLLOW);
+	snprintf(database, sizeof(database), "%s/%s", path, name);
+	if (rc == NB_OK && place.fd >= 0)
+		rc = tree_empty(place.fd, database);
 	close_place(&place);
 	return rc;
 }

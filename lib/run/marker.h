@@ -6,6 +6,7 @@
  * <path>/.mininb-<name> for <path>/<name>.
  */
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <mininb/mininb.h>
 
@@ -17,12 +18,36 @@
 NB_MUST_CHECK int
 marker_allow(const char *path, const char *name, bool is_forced);
 
-/** The same, and remove all that is in it. Never through a symbolic link. */
+/** The same for the removal of all that is in it, which is never done through a symbolic link. */
 NB_MUST_CHECK int
-marker_clear(const char *path, const char *name, bool is_forced);
+marker_allow_clear(const char *path, const char *name, bool is_forced);
 
-/** <path>/<name>, which is there, is mininb's from now on. */
+/** Remove all that is in <path>/<name>, as marker_allow_clear() has allowed. */
 NB_MUST_CHECK int
-marker_put(const char *path, const char *name);
+marker_clear(const char *path, const char *name);
+
+/** How a database is kept from other processes: from none, from those that write, from all. */
+enum { MARKER_UNLOCKED, MARKER_SHARED, MARKER_EXCLUSIVE };
+
+/** A marker that is open, and locked until it is closed here and in forked processes. */
+struct marker {
+	bool is_open;
+	int fd;
+};
+
+/**
+ * <path>/<name>, which is there, is mininb's from now on. NB_FAIL if another process has it, or
+ * if the marker cannot be written; with `is_forced` that is only a warning.
+ */
+NB_MUST_CHECK int
+marker_put(struct marker *marker, const char *path, const char *name, uint32_t lock,
+	bool is_forced);
+
+/** The marker of a database that is only read. One without a marker is not locked: !is_open. */
+NB_MUST_CHECK int
+marker_open(struct marker *marker, const char *path, const char *name, uint32_t lock);
+
+void
+marker_close(struct marker *marker);
 
 #endif /* RUN_MARKER_H */

@@ -148,6 +148,7 @@ nb_run_delete(struct nb_run *run)
 	if (run == NULL || run->left.is_left)
 		return; /* a thread is within the engine, and may use any of it */
 	run_dismiss_keeper(run, NB_OK);
+	run_release_path(run);
 	counters_destroy(&run->told);
 	if (run->keys.data != NULL)
 		keys_close(&run->keys);

@@ -13,6 +13,7 @@
 #include "run/engine.h"
 #include "run/environment.h"
 #include "run/hiccup.h"
+#include "run/marker.h"
 #include "run/post.h"
 #include "run/residency.h"
 #include "run/series.h"
@@ -105,9 +106,10 @@ struct nb_run {
 	struct nb_workload workload;
 	struct nb_engine_ref *engine;
 	struct nb_option_value *values;
-	uint32_t durability; /* given: a level, never NB_DUR_AUTO */
-	char *path;          /* of the database */
-	const char *made_by; /* what makes a database for it, as it is typed */
+	uint32_t durability;  /* given: a level, never NB_DUR_AUTO */
+	char *path;           /* of the database */
+	const char *made_by;  /* what makes a database for it, as it is typed */
+	struct marker marker; /* of the database, open and locked while it is executed */
 	struct keys keys;
 	struct keys_facts keys_facts;
 	uint64_t digest;
@@ -260,8 +262,15 @@ run_clock_end(struct nb_run *run);
 NB_MUST_CHECK int
 floor_measure(struct nb_run *run);
 
-/** Make <path>/<driver> if it will be written, else see that it is there. */
+/**
+ * Make <path>/<driver> if it will be written, else see that it is there; and lock it against
+ * other processes.
+ */
 NB_MUST_CHECK int
 run_prepare_path(struct nb_run *run);
+
+/** Let other processes have it. A run that was left keeps it until the process ends. */
+void
+run_release_path(struct nb_run *run);
 
 #endif /* RUN_RUN_H */

@@ -527,6 +527,7 @@ nb_run_execute(struct nb_run *run)
 		return error_set(NB_ERR_USAGE, "a run can be executed only once");
 	fault_begin();
 	int rc = execute(run);
+	run_release_path(run);
 	fault_end();
 	return rc;
 }

@@ -56,41 +56,40 @@ name_of(const struct nb_run *run)
 	return strrchr(run->path, '/') + 1;
 }
 
+/** Others may only have it open where the engine itself keeps processes apart. */
+static uint32_t
+lock_of(const struct nb_run *run)
+{
+	uint32_t caps = run->engine->table.caps;
+	if ((caps & NB_CAP_PERSISTENT) == 0)
+		return MARKER_UNLOCKED;
+	bool is_shared = run->workload.verb == NB_VERB_GET &&
+		(caps & NB_CAP_MULTI_PROCESS) != 0;
+	return is_shared ? MARKER_SHARED : MARKER_EXCLUSIVE;
+}
+
 /** What writes is to find a directory of ours, or makes it one. */
 static int
-claim(const struct nb_run *run)
+claim(struct nb_run *run)
 {
 	const char *path = run->options.path, *name = name_of(run);
 	bool is_forced = (run->options.flags & NB_RUN_FORCE) != 0;
-	int rc = marker_allow(path, name, is_forced);
+	bool is_fresh = (run->options.flags & NB_RUN_FRESH) != 0 &&
+		run->workload.verb == NB_VERB_PUT;
+	int rc = is_fresh ? marker_allow_clear(path, name, is_forced)
+			  : marker_allow(path, name, is_forced);
 	if (rc == NB_OK)
 		rc = make_all(run->path);
 	if (rc != NB_OK)
 		return rc;
-	rc = marker_put(path, name);
-	if (rc == NB_OK || !is_forced)
-		return rc;
-	log_message(NB_LOG_WARNING, "%s; next time --force is needed again", nb_error_text());
-	return NB_OK;
+	rc = marker_put(&run->marker, path, name, lock_of(run), is_forced);
+	return rc == NB_OK && is_fresh ? marker_clear(path, name) : rc;
 }
 
-int
-run_prepare_path(struct nb_run *run)
+/** Why a database that is to be read is not there. */
+static int
+refuse_nothing(const struct nb_run *run)
 {
-	bool is_kept = (run->engine->table.caps & NB_CAP_PERSISTENT) != 0;
-	if ((run->options.flags & NB_RUN_FRESH) != 0 && run->workload.verb == NB_VERB_PUT) {
-		int rc = marker_clear(run->options.path, name_of(run),
-			(run->options.flags & NB_RUN_FORCE) != 0);
-		if (rc != NB_OK)
-			return rc;
-	}
-	run->measured.had_data = is_kept && !sysinfo_is_empty_dir(run->path);
-	run->measured.had_bytes = run->measured.had_data ? sysinfo_allocated_bytes(run->path)
-							 : 0;
-	if (run->workload.verb == NB_VERB_PUT || !is_kept)
-		return claim(run);
-	if (run->measured.had_data)
-		return run->workload.verb == NB_VERB_GET ? NB_OK : claim(run);
 	struct stat st;
 	bool is_there = stat(run->path, &st) == 0;
 	if (!is_there && errno != ENOENT)
@@ -105,4 +104,41 @@ run_prepare_path(struct nb_run *run)
 		run->path, run->engine->table.name,
 		run->made_by != NULL ? run->made_by : "--action=put", run->options.driver,
 		run->options.path);
+}
+
+static void
+look_at_data(struct nb_run *run)
+{
+	bool is_kept = (run->engine->table.caps & NB_CAP_PERSISTENT) != 0;
+	run->measured.had_data = is_kept && !sysinfo_is_empty_dir(run->path);
+	run->measured.had_bytes = run->measured.had_data ? sysinfo_allocated_bytes(run->path)
+							 : 0;
+}
+
+int
+run_prepare_path(struct nb_run *run)
+{
+	bool is_kept = (run->engine->table.caps & NB_CAP_PERSISTENT) != 0;
+	int rc;
+	run_release_path(run);
+	look_at_data(run);
+	if (run->workload.verb == NB_VERB_PUT || !is_kept)
+		rc = claim(run);
+	else if (!run->measured.had_data)
+		rc = refuse_nothing(run);
+	else if (run->workload.verb != NB_VERB_GET)
+		rc = claim(run);
+	else
+		rc = marker_open(&run->marker, run->options.path, name_of(run), lock_of(run));
+	if (rc == NB_OK)
+		look_at_data(
+			run); /* now that it is locked, and removed if that was asked for */
+	return rc;
+}
+
+void
+run_release_path(struct nb_run *run)
+{
+	if (!run->left.is_left) /* a thread may still use the database */
+		marker_close(&run->marker);
 }

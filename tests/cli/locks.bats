@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# One mininb at a time uses a database.
+# shellcheck disable=SC2154
+load helper
+
+setup_file()
+{
+	ulimit -c 0
+}
+
+teardown()
+{
+	if [[ -n ${pid-} ]]; then
+		kill -KILL "$pid" 2>/dev/null || true
+	fi
+}
+
+# The kernel lists a lock on the marker of database $1.
+is_locked()
+{
+	[[ -e $1 ]] && grep -q "FLOCK .*:$(stat -c %i "$1") " /proc/locks
+}
+
+# A run on the database of engine $1, named $2, that lasts until it is ended.
+start_run()
+{
+	"$MININB" run -d "$1" --records=100 --duration=10m --quiet "${@:3}" >out 2>err 3>&- &
+	pid=$!
+	wait_until is_locked "nb/.mininb-$2"
+}
+
+end_run()
+{
+	local status_got=0
+	kill "-$1" "$pid"
+	wait "$pid" || status_got=$?
+	pid=
+	equals "$status_got" "$2"
+}
+
+refused()
+{
+	mininb 1 "$@" --quiet
+	contains "$stderr" "nb/$name: is in use by process $pid ($MININB run -d "
+	contains "$stderr" '; wait until it ends, or name another --path'
+	equals "$(wc -l <<<"$stderr")" 1
+}
+
+@test "a database in use is refused to others, and its data stays" {
+	local name=keeper driver=$MININB_TEST_PLUGINS/keeper.so
+	mininb 0 keys -c 100
+	mininb 0 load -w ycsb-a -d "$driver" --records=100
+	start_run "$driver" keeper -w ycsb-a
+	refused load -d "$driver" --records=10 --fresh
+	refused load -d "$driver" --records=10 --fresh --force
+	refused run -w ycsb-c -d "$driver" --records=100 -c 10
+	refused put -d "$driver" -c 10 --fresh
+	refused get -d "$driver" -c 10
+	refused delete -d "$driver" -c 10
+	mininb 0 convert --from=workload:ycsb-a --records=100 -c 10 --to=t.trace
+	refused replay -d "$driver" --trace=t.trace
+	end_run TERM 130
+	equals "$(<err)" 'mininb: interrupted'
+	mininb 0 run -w ycsb-c -d "$driver" --records=100 -c 1000 --verify-rate=1
+}
+
+@test "check, crash and vs work beside a run: their databases are their own" {
+	local driver=$MININB_TEST_PLUGINS/keeper.so
+	mininb 0 keys -c 100
+	mininb 0 load -w ycsb-a -d "$driver" --records=100
+	start_run "$driver" keeper -w ycsb-a
+	mininb 0 check -d "$driver" --path=nb --only=put_after_delete
+	mininb 0 crash -d "$driver" --path=nb --rounds=1 --durability=process
+	mininb 0 vs -d "$driver,memory" --path=nb --runs=2 -c 100 -i keys.bin --force
+	end_run TERM 130
+}
+
+@test "a killed run leaves no lock behind" {
+	local driver=$MININB_TEST_PLUGINS/keeper.so
+	mininb 0 load -w ycsb-a -d "$driver" --records=100
+	start_run "$driver" keeper -w ycsb-a
+	end_run KILL 137
+	mininb 0 run -w ycsb-c -d "$driver" --records=100 -c 10
+}
+
+@test "processes of one run share its lock, and others are refused" {
+	needs_engine lmdb
+	local name=lmdb
+	mininb 0 load -w ycsb-a -d lmdb --records=100
+	start_run lmdb lmdb -w ycsb-a --procs=2
+	refused run -w ycsb-c -d lmdb --records=100 -c 10
+	end_run KILL 137
+	mininb 0 run -w ycsb-a -d lmdb --records=100 -c 10 --procs=2
+}
+
+@test "runs that only read share an engine for several processes" {
+	needs_engine lmdb
+	local name=lmdb
+	mininb 0 load -w ycsb-a -d lmdb --records=100
+	start_run lmdb lmdb -w ycsb-c
+	mininb 0 run -w ycsb-c -d lmdb --records=100 -c 100
+	refused run -w ycsb-a -d lmdb --records=100 -c 10
+	end_run TERM 130
+}
