@@ -79,6 +79,8 @@ job_options_of(const struct options *options, const struct nb_job *job, uint32_t
 	run.verify_rate = options->verify_rate;
 	run.sample_ns = run_sample_ns(options);
 	run.op_timeout_ns = options->op_timeout_ns;
+	if (options_were_given(options, "op-timeout"))
+		run.call_timeout_ns = options->op_timeout_ns;
 	run.record_path = options->record;
 	run.interval_ns = options->interval_ns;
 	run.interval = print_interval;

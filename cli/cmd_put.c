@@ -61,6 +61,8 @@ run_options_of(const struct options *options, const struct nb_workload *workload
 	run.verify_rate = options->verify_rate;
 	run.sample_ns = run_sample_ns(options);
 	run.op_timeout_ns = options->op_timeout_ns;
+	if (options_were_given(options, "op-timeout"))
+		run.call_timeout_ns = options->op_timeout_ns;
 	run.report_interval = options->report_interval;
 	run.progress = progress_function(!options->is_quiet && options->report_interval > 0);
 	return run;

@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <mininb/mininb.h>
@@ -21,6 +20,7 @@
 #include "cmd.h"
 #include "ending.h"
 #include "help.h"
+#include "interrupt.h"
 #include "message.h"
 #include "options.h"
 #include "replace.h"
@@ -39,50 +39,6 @@ hold_standard_files(void)
 			(void)open(
 				"/dev/null", modes[fd]); /* takes the lowest that is free: fd */
 	}
-}
-
-static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
-enum { STOP_SIGNAL_COUNT = sizeof(stop_signals) / sizeof(stop_signals[0]) };
-
-/**
- * The first one asks to stop; a later one does what it always does. But one request may
- * come twice, at once: from a shell and the kernel where a terminal is closed, from
- * timeout(1) to the process and to its group.
- */
-static void
-on_stop_signal(int number)
-{
-	enum { ONE_REQUEST_NS = 1000000000 };
-	static int64_t first_ns;
-	struct timespec now;
-	int cause = errno;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-	if (!nb_stop_requested()) {
-		first_ns = now_ns;
-		nb_stop();
-	} else if (now_ns - first_ns > ONE_REQUEST_NS && number != SIGHUP) {
-		signal(number, SIG_DFL);
-		raise(number); /* it ends us as soon as this handler returns */
-	}
-	errno = cause;
-}
-
-static void
-catch_signals(void)
-{
-	/* SA_RESTART: an engine's system call must not fail because the user is impatient. */
-	struct sigaction action = {.sa_handler = on_stop_signal, .sa_flags = SA_RESTART}, old;
-	sigemptyset(&action.sa_mask);
-	for (int i = 0; i < STOP_SIGNAL_COUNT; i++) {
-		/* One that was ignored from the start (nohup, a job behind '&') stays so. */
-		if (sigaction(stop_signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-			sigaction(stop_signals[i], &action, NULL);
-	}
-	signal(SIGPIPE, SIG_IGN); /* a closed stdout is an error of write(), */
-	signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow (ulimit -f) */
-	/* One that was ignored from the start has the kernel forget how a child ended. */
-	signal(SIGCHLD, SIG_DFL);
 }
 
 static int
@@ -115,7 +71,11 @@ main(int argc, char **argv)
 	static char output[1 << 16];
 	hold_standard_files();
 	setvbuf(stdout, output, _IOFBF, sizeof(output));
-	catch_signals();
+	signal(SIGPIPE, SIG_IGN); /* a closed stdout is an error of write(), */
+	signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow (ulimit -f) */
+	/* One that was ignored from the start has the kernel forget how a child ended. */
+	signal(SIGCHLD, SIG_DFL);
+	interrupt_catch();
 	ending_begin();
 	nb_set_log(message_log, NULL);
 	struct options options;

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "progress.h"
 
 static bool is_quiet;
@@ -66,7 +67,8 @@ void
 failure_keep(struct failure *failure, int code)
 {
 	failure->code = code;
-	snprintf(failure->text, sizeof(failure->text), "%s", code == 0 ? "" : nb_error_text());
+	snprintf(failure->text, sizeof(failure->text), "%s%s", code == 0 ? "" : nb_error_text(),
+		code == NB_ERR_INTERRUPTED ? interrupt_reason() : "");
 }
 
 void

@@ -209,10 +209,11 @@ const struct option_row option_table[] = {
 		.help = "share of the operations whose data is checked"},
 	{.name = "op-timeout", .arg = "TIME", .type = OPTION_TIME, .def = "10m",
 		.group = GROUP_MEASURE, .actions = OPENS, FIELD(op_timeout_ns),
-		.help = "end the run if an operation has not returned for so long; 0s: never",
-		.detail = "What was measured is reported as partial, and the engine is left where it is: its "
-			  "database is not closed. Opening, settling and closing may take 60 times that. "
-			  "Waiting for an operation to be due does not count."},
+		.help = "end the run if a call of the engine takes longer than this; 0s: never",
+		.detail = "mininb reports what it measured as partial. It leaves the engine where it is "
+			  "and does not close the database. The limit is for each operation, and for "
+			  "opening, settling and closing; without the option, these three may take "
+			  "10 hours. Waiting for an operation to be due does not count."},
 	{.name = "hang-after", .arg = "TIME", .type = OPTION_TIME, .def = "15m",
 		.group = GROUP_MEASURE, .actions = OPENS | CHECKS | CRASHES, FIELD(hang_after_ns),
 		.help = "several engines: kill one that has done nothing for so long (check, "

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "message.h"
 #include "options.h"
 
@@ -113,6 +114,7 @@ int
 output_begin(const struct options *options)
 {
 	whole = options;
+	interrupt_hold();
 	if (!are_notes(options->allowed) || !are_apart(options))
 		return STATUS_USAGE;
 	if (!can_write("output", options->output) || !can_write("hlog", options->hlog) ||

@@ -33,6 +33,7 @@
 #include "cmd.h"
 #include "cmd_run.h"
 #include "ending.h"
+#include "interrupt.h"
 #include "message.h"
 #include "options.h"
 #include "output.h"
@@ -314,14 +315,11 @@ watch(pid_t pid, uint64_t hang_after_ns, uint64_t *hung_s)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	uint64_t beats = 0, beat_ns = now_ns(), looked_ns = beat_ns;
-	bool is_told = false;
+	struct interrupt_told told = {0};
 	int status;
 	*hung_s = 0;
 	while (waitpid(pid, &status, WNOHANG) != pid) {
-		if (nb_stop_requested() && !is_told) {
-			kill(pid, SIGTERM); /* SIGINT is ignored behind a shell's '&' */
-			is_told = true;
-		}
+		interrupt_pass_on(&told, pid);
 		uint64_t now = now_ns(),
 			 seen = __atomic_load_n(&shared->beats, __ATOMIC_ACQUIRE);
 		if (now - looked_ns > PAUSE_NS) /* both were stopped, by ^Z say */
@@ -337,7 +335,7 @@ watch(pid_t pid, uint64_t hang_after_ns, uint64_t *hung_s)
 			*hung_s = (now - beat_ns) / 1000000000u;
 			kill(pid, SIGKILL);
 		}
-		wait_a_little(pidfd, is_told);
+		wait_a_little(pidfd, told.requests > 0);
 	}
 	if (pidfd >= 0)
 		close(pidfd);

@@ -30,6 +30,7 @@
 #include <mininb/mininb.h>
 
 #include "cmd.h"
+#include "interrupt.h"
 #include "message.h"
 #include "options.h"
 #include "progress.h"
@@ -213,16 +214,13 @@ static int
 wait_for(pid_t pid, const struct vs_repetition *repetition)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), status;
-	bool is_told = false;
+	struct interrupt_told told = {0};
 	while (waitpid(pid, &status, WNOHANG) != pid) {
-		if (nb_stop_requested() && !is_told) {
-			kill(pid, SIGTERM); /* SIGINT is ignored behind a shell's '&' */
-			is_told = true;
-		}
-		if (repetition->tick != NULL && !is_told)
+		interrupt_pass_on(&told, pid);
+		if (repetition->tick != NULL && told.requests == 0)
 			repetition->tick(repetition->tick_arg);
 		struct pollfd wait = {.fd = pidfd, .events = POLLIN};
-		poll(&wait, 1, pidfd < 0 || is_told ? STOP_LOOK_MS : LOOK_MS);
+		poll(&wait, 1, pidfd < 0 || told.requests > 0 ? STOP_LOOK_MS : LOOK_MS);
 	}
 	if (pidfd >= 0)
 		close(pidfd);

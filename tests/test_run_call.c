@@ -18,11 +18,13 @@ enum { COUNT = 1000, STUCK_AT = 300 };
 static struct rig rig;
 static uint64_t puts_begun; /* atomic */
 static int is_free;         /* atomic: what is stuck may go on */
+static int is_stuck;        /* atomic: it is */
 static bool was_closed;
 
 static void
 be_stuck(void)
 {
+	__atomic_store_n(&is_stuck, 1, __ATOMIC_RELEASE);
 	while (__atomic_load_n(&is_free, __ATOMIC_ACQUIRE) == 0)
 		usleep(1000);
 }
@@ -71,7 +73,7 @@ begin(uint32_t threads)
 {
 	rig_create(&rig, NB_VERB_PUT, COUNT);
 	rig.options.threads = threads;
-	rig.options.op_timeout_ns = TIMEOUT_NS;
+	rig.options.op_timeout_ns = rig.options.call_timeout_ns = TIMEOUT_NS;
 	int number;
 	ck_assert_int_eq(nb_run_left(&number), 0);
 }
@@ -156,13 +158,14 @@ START_TEST(a_session_that_does_not_open_is_told_with_its_worker)
 }
 END_TEST
 
-START_TEST(opening_and_closing_have_sixty_times_as_long)
+START_TEST(opening_and_closing_have_a_limit_of_their_own)
 {
 	struct nb_engine engine = *rig_right();
 	engine.open = open_stuck;
 	begin(1);
-	rig.options.op_timeout_ns = TIMEOUT_NS / 60;
+	rig.options.op_timeout_ns = 0;
 	expect_left(&engine, "memory: open: ");
+	rig_assert_told("nothing was measured");
 	ck_assert_uint_ge(rig.run->measured.open_ns, TIMEOUT_NS);
 	ck_assert(!rig.run->measured.has_begun);
 	rig_destroy(&rig);
@@ -174,7 +177,7 @@ START_TEST(a_close_that_hangs_leaves_a_whole_result)
 	struct nb_engine engine = *rig_right();
 	engine.close = close_stuck;
 	begin(1);
-	rig.options.op_timeout_ns = TIMEOUT_NS / 60;
+	rig.options.op_timeout_ns = 0;
 	expect_left(&engine, "memory: close: ");
 	ck_assert_uint_eq(rig.run->measured.ops, COUNT);
 	ck_assert(!rig.run->measured.is_partial);
@@ -191,12 +194,77 @@ START_TEST(without_a_limit_nothing_is_overdue)
 	rig_new(&rig, NULL);
 	post_enter(&post, "put");
 	for (int i = 0; i < 3; i++) {
-		ck_assert(!run_watch(rig.run, &post, RUN_FACTOR));
+		ck_assert(!run_watch(rig.run, &post, false));
 		usleep(1000);
 	}
-	rig.run->options.op_timeout_ns = UINT64_MAX / 2; /* times 60 is no small one */
-	ck_assert(!run_watch(rig.run, &post, RUN_FACTOR_LONG));
-	ck_assert(!run_watch(rig.run, &post, RUN_FACTOR_LONG));
+	rig_destroy(&rig);
+}
+END_TEST
+
+/** Somebody asks to stop twice, as soon as the engine is stuck in `call`. */
+static void *
+stop_twice(void *arg)
+{
+	while (__atomic_load_n(&is_stuck, __ATOMIC_ACQUIRE) == 0)
+		usleep(1000);
+	nb_stop();
+	nb_stop_waiting();
+	return arg;
+}
+
+/** Nothing limits a call; what is reported then. */
+static void
+expect_interrupted(const struct nb_engine *engine, const char *told)
+{
+	pthread_t other;
+	begin(1);
+	rig.options.op_timeout_ns = rig.options.call_timeout_ns = 0;
+	ck_assert_int_eq(pthread_create(&other, NULL, stop_twice, NULL), 0);
+	ck_assert_int_eq(rig_run(&rig, engine), NB_ERR_INTERRUPTED);
+	rig_assert_told("interrupted: memory: ");
+	rig_assert_told(told);
+	ck_assert(!was_closed);
+	pthread_join(other, NULL);
+	nb_stop_clear();
+}
+
+START_TEST(a_second_request_to_stop_waits_for_no_operation)
+{
+	struct nb_engine engine = *rig_right();
+	engine.put = put_stuck;
+	engine.close = close_noted;
+	expect_interrupted(&engine, "put, operation 300 ");
+	ck_assert_uint_eq(rig.run->measured.ops, STUCK_AT);
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(a_second_request_to_stop_waits_for_no_close)
+{
+	struct nb_engine engine = *rig_right();
+	engine.close = close_stuck;
+	expect_interrupted(&engine, "close: ");
+	ck_assert_uint_eq(rig.run->measured.ops, COUNT);
+	rig_destroy(&rig);
+}
+END_TEST
+
+START_TEST(a_request_to_stop_gives_a_call_some_time)
+{
+	begin(1);
+	rig.options.op_timeout_ns = rig.options.call_timeout_ns = 0;
+	rig_new(&rig, NULL);
+	struct post post = {.call = NULL};
+	post_enter(&post, "put");
+	ck_assert(!run_watch(rig.run, &post, false));
+	post.since_ns -= UINT64_C(20000000000); /* it has been there for so long */
+	nb_stop();
+	ck_assert(!run_watch(rig.run, &post, false));
+	rig.run->left.stop_ns -= UINT64_C(20000000000);
+	ck_assert(!run_watch(rig.run, &post, true)); /* were it closing */
+	ck_assert(run_watch(rig.run, &post, false));
+	ck_assert_int_eq(run_left_failure(rig.run), NB_ERR_INTERRUPTED);
+	nb_stop_clear();
 	rig_destroy(&rig);
 }
 END_TEST
@@ -215,10 +283,10 @@ START_TEST(calls_are_made_by_one_thread_which_is_not_this_one)
 	begin(1);
 	rig_new(&rig, NULL);
 	(void)error_set(NB_FAIL, "of earlier");
-	ck_assert_int_eq(run_call(rig.run, "stats", RUN_FACTOR, note_caller), NB_OK);
-	ck_assert_int_eq(run_call(rig.run, "stats", RUN_FACTOR, note_caller), NB_UNSUPPORTED);
+	ck_assert_int_eq(run_call(rig.run, "stats", false, note_caller), NB_OK);
+	ck_assert_int_eq(run_call(rig.run, "stats", false, note_caller), NB_UNSUPPORTED);
 	ck_assert_str_eq(nb_error_text(), "not here");
-	ck_assert_int_eq(run_call(rig.run, "stats", RUN_FACTOR, note_caller), NB_OK);
+	ck_assert_int_eq(run_call(rig.run, "stats", false, note_caller), NB_OK);
 	ck_assert_str_eq(nb_error_text(), "");
 	ck_assert(!pthread_equal(callers[0], pthread_self()));
 	ck_assert(pthread_equal(callers[0], callers[1]));
@@ -235,7 +303,10 @@ main(void)
 		the_other_workers_stop_and_are_counted,
 		one_that_comes_back_late_changes_nothing,
 		a_session_that_does_not_open_is_told_with_its_worker,
-		opening_and_closing_have_sixty_times_as_long,
+		opening_and_closing_have_a_limit_of_their_own,
 		a_close_that_hangs_leaves_a_whole_result, without_a_limit_nothing_is_overdue,
+		a_second_request_to_stop_waits_for_no_operation,
+		a_second_request_to_stop_waits_for_no_close,
+		a_request_to_stop_gives_a_call_some_time,
 		calls_are_made_by_one_thread_which_is_not_this_one);
 }

@@ -60,6 +60,16 @@ nb_error_text(void);
 void
 nb_stop(void);
 
+/**
+ * nb_stop(), and a run stops waiting for its engine at once: it returns what it has measured,
+ * and the engine is left where it is (nb_run_left()). After nb_stop() alone a run waits a few
+ * seconds for an operation to return, and a minute for the engine to close. Safe in a signal
+ * handler.
+ */
+void
+nb_stop_waiting(void);
+
+/** Neither is in force any more. */
 void
 nb_stop_clear(void);
 

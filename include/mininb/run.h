@@ -124,22 +124,23 @@ struct nb_run_options {
 	 */
 	uint64_t sample_ns;
 	/*
-	 * An operation that has not returned after so long ends the run with a failure, and the
-	 * engine is left where it is; calls that do the work of many (open, flush, close) get 60
-	 * times that. 0: never
+	 * A call of the engine that has not returned after so long ends the run with a failure,
+	 * and the engine is left where it is. 0: never
 	 */
 	uint64_t op_timeout_ns;
+	uint64_t call_timeout_ns; /* the same for open, flush and close */
 };
 
-/* Of op_timeout_ns */
+/* Of op_timeout_ns, and of call_timeout_ns, whose calls do the work of many operations */
 #define NB_OP_TIMEOUT_NS UINT64_C(600000000000)
+#define NB_CALL_TIMEOUT_NS UINT64_C(36000000000000)
 
 #define NB_RUN_OPTIONS_INIT \
 	{ \
 		.size = sizeof(struct nb_run_options), .driver = "leveldb", .path = "./nb", \
 		.threads = 1, .durability = NB_DUR_AUTO, .settle = NB_RUN_SETTLE_COMPACT, \
 		.verify_rate = 0.01, .report_interval = 10000, \
-		.op_timeout_ns = NB_OP_TIMEOUT_NS \
+		.op_timeout_ns = NB_OP_TIMEOUT_NS, .call_timeout_ns = NB_CALL_TIMEOUT_NS \
 	}
 
 /** A run: checked, then executed once, then the source of a result. */
@@ -228,6 +229,7 @@ struct nb_job_options {
 	void *progress_arg;
 	uint64_t sample_ns;     /* as of nb_run_options */
 	uint64_t op_timeout_ns; /* likewise */
+	uint64_t call_timeout_ns;
 };
 
 #define NB_JOB_OPTIONS_INIT \
@@ -235,7 +237,7 @@ struct nb_job_options {
 		.size = sizeof(struct nb_job_options), .driver = "leveldb", .path = "./nb", \
 		.what = NB_JOB_RUN, .durability = NB_DUR_AUTO, .steady = {0, 0.05, 0.1}, \
 		.settle = NB_RUN_SETTLE_COMPACT, .procs = 1, .verify_rate = 0.01, \
-		.op_timeout_ns = NB_OP_TIMEOUT_NS \
+		.op_timeout_ns = NB_OP_TIMEOUT_NS, .call_timeout_ns = NB_CALL_TIMEOUT_NS \
 	}
 
 /** A job that is run: checked, then executed once, then the source of a result. */

@@ -109,7 +109,13 @@ nb_error_text(void)
 void
 nb_stop(void)
 {
-	__atomic_store_n(&stop_flag, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&stop_flag, STOP_WORK, __ATOMIC_RELAXED);
+}
+
+void
+nb_stop_waiting(void)
+{
+	__atomic_fetch_or(&stop_flag, STOP_WORK | STOP_WAITING, __ATOMIC_RELAXED);
 }
 
 int

@@ -29,13 +29,23 @@ log_message(uint32_t level, const char *fmt, ...) NB_PRINTF(2, 3);
 void
 log_messagev(uint32_t level, const char *fmt, va_list args) NB_PRINTF(2, 0);
 
-/** Whether nb_stop() is in force. One relaxed load: may be asked for each operation. */
+/** Bits of stop_flag, atomic: nb_stop() and nb_stop_waiting() are in force. */
+enum { STOP_WORK = 1, STOP_WAITING = 2 };
 extern int stop_flag;
+
+/** Whether nb_stop() is in force. One relaxed load: may be asked for each operation. */
 
 static inline bool
 stop_requested(void)
 {
 	return __atomic_load_n(&stop_flag, __ATOMIC_RELAXED) != 0;
+}
+
+/** Whether nb_stop_waiting() is. */
+static inline bool
+stop_waiting_requested(void)
+{
+	return (__atomic_load_n(&stop_flag, __ATOMIC_RELAXED) & STOP_WAITING) != 0;
 }
 
 /**

@@ -31,12 +31,14 @@ void
 process_take_signals_back(void)
 {
 	static const int signals[] = {
-		SIGINT, SIGTERM, SIGHUP, SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGABRT};
+		SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGABRT};
+	enum { REQUESTS = 4 /* of them ask to stop */ };
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		struct sigaction action;
 		/* A sanitizer's handlers tell more than the default. */
 		if (sigaction(signals[i], NULL, &action) == 0 &&
-			(action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler != SIG_IGN)
+			(i < REQUESTS || (action.sa_flags & SA_SIGINFO) == 0) &&
+			action.sa_handler != SIG_IGN)
 			signal(signals[i], SIG_DFL);
 	}
 }

@@ -204,7 +204,8 @@ describe_options(struct nb_job_run *run)
 		.progress = from->progress,
 		.progress_arg = from->progress_arg,
 		.sample_ns = from->sample_ns,
-		.op_timeout_ns = from->op_timeout_ns};
+		.op_timeout_ns = from->op_timeout_ns,
+		.call_timeout_ns = from->call_timeout_ns};
 }
 
 /** Of any value of a trace; what is longer is refused when it comes. */

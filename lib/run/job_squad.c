@@ -25,6 +25,9 @@
 enum {
 	TICK_NS = 20 * 1000 * 1000,
 	LEFT_S = 3, /* for the other processes to end when one was killed */
+	STOPPED_S =
+		75,   /* for all after nb_stop(); each has its own limits, which are below it */
+	URGENT_S = 1, /* after nb_stop_waiting() */
 	HEAD_START_NS = 2 * 1000 * 1000, /* from the last worker's being ready to the begin */
 };
 
@@ -201,6 +204,18 @@ end_background(const struct squad *squad)
 	halt_operations(squad);
 }
 
+/** A signal may have come to one process only, and ends all. */
+static void
+share_stop(const struct squad *squad)
+{
+	int own = __atomic_load_n(&stop_flag, __ATOMIC_RELAXED);
+	int all = __atomic_load_n(&squad->shared->stop, __ATOMIC_RELAXED);
+	if ((own & ~all) != 0)
+		__atomic_fetch_or(&squad->shared->stop, own, __ATOMIC_RELAXED);
+	if ((all & ~own) != 0)
+		__atomic_fetch_or(&stop_flag, all, __ATOMIC_RELAXED);
+}
+
 /** Whether a worker of this process does not come back, or has crashed. */
 static void
 watch_posts(struct squad *squad)
@@ -209,7 +224,7 @@ watch_posts(struct squad *squad)
 	struct job_part *part;
 	struct job_worker *worker;
 	for (uint32_t id = 0; (worker = worker_at(squad, id, &part)) != NULL; id++) {
-		if (run_watch(run, &worker->post, RUN_FACTOR))
+		if (run_watch(run, &worker->post, false))
 			break;
 	}
 	if (!run->left.is_left)
@@ -222,6 +237,7 @@ watch_posts(struct squad *squad)
 static void
 watch_stop(void *arg)
 {
+	share_stop(arg);
 	if (stop_requested())
 		halt_all(arg);
 	watch_posts(arg);
@@ -231,6 +247,7 @@ watch_stop(void *arg)
 static void
 watch_sessions(void *arg)
 {
+	share_stop(arg);
 	watch_posts(arg);
 }
 
@@ -262,6 +279,7 @@ static void
 watch(void *arg)
 {
 	struct squad *squad = arg;
+	share_stop(squad);
 	if (stop_requested())
 		halt_all(squad);
 	if (squad->has_workers)
@@ -325,6 +343,7 @@ go_through_phases(struct squad *squad, struct crew *crew)
 	if (rc == NB_OK) {
 		sysinfo_usage(&before);
 		run->used_ns = clock_monotonic();
+		run->base.has_operated |= squad->is_told;
 		if (squad->is_parent && squad->is_told)
 			job_sample_begin(run);
 		crew_do(crew, PHASE_OPERATE, TICK_NS, watch);
@@ -391,6 +410,14 @@ be_child(struct squad *squad)
 	_exit(0);
 }
 
+/** When processes that have not ended are killed. */
+struct limit {
+	uint64_t at_ns; /* UINT64_MAX: there is none */
+	int seconds;
+	const char *why;
+	bool is_over;
+};
+
 /**
  * One that is killed may leave what the others wait for, without an end: the lock of a page,
  * a mutex in shared memory. The database is then for the next open to recover.
@@ -402,10 +429,32 @@ kill_left(const pid_t *pids, const bool *is_gone, uint32_t count)
 		if (!is_gone[i])
 			kill(pids[i], SIGKILL);
 	}
+}
+
+/** They have to end within `seconds`; the first such word holds, and an earlier moment. */
+static void
+set_limit(struct limit *limit, int seconds, const char *why)
+{
+	uint64_t at_ns = clock_monotonic() + (uint64_t)seconds * UINT64_C(1000000000);
+	if (at_ns < limit->at_ns)
+		*limit = (struct limit){.at_ns = at_ns, .seconds = seconds, .why = why};
+}
+
+/** Kill those that are left when their time is up. */
+static void
+hold_limit(struct limit *limit, const pid_t *pids, const bool *is_gone, uint32_t count)
+{
+	if (stop_waiting_requested())
+		set_limit(limit, URGENT_S, "the run was interrupted");
+	else if (stop_requested() && limit->at_ns == UINT64_MAX)
+		set_limit(limit, STOPPED_S, "the run was interrupted");
+	if (limit->is_over || clock_monotonic() < limit->at_ns)
+		return;
+	kill_left(pids, is_gone, count);
+	limit->is_over = true;
 	log_message(NB_LOG_WARNING,
-		"the processes that are left did not end within %d s and were killed: they may "
-		"have waited for what the one that died held",
-		LEFT_S);
+		"the processes that are left did not end within %d s and were killed: %s",
+		limit->seconds, limit->why);
 }
 
 static int
@@ -432,7 +481,7 @@ await_children(struct squad *squad, const pid_t *pids, uint32_t count)
 	uint32_t left = count;
 	int rc = NB_OK;
 	bool is_gone[256] = {false};
-	uint64_t kill_ns = UINT64_MAX; /* when those that are left are killed */
+	struct limit limit = {.at_ns = UINT64_MAX};
 	while (left > 0) {
 		watch(squad);
 		for (uint32_t i = 0; i < count; i++) {
@@ -442,17 +491,16 @@ await_children(struct squad *squad, const pid_t *pids, uint32_t count)
 			is_gone[i] = true;
 			left--;
 			bool is_bad = WIFSIGNALED(status) || squad->shared->endings[i].is_left;
-			if (is_bad && kill_ns == UINT64_MAX)
-				kill_ns = clock_monotonic() + LEFT_S * UINT64_C(1000000000);
+			if (is_bad)
+				set_limit(&limit, LEFT_S,
+					"they may have waited for what the one that died held");
 			if (rc == NB_OK)
 				rc = ending_of(squad, i, status);
 			if (rc != NB_OK)
 				halt_all(squad);
 		}
-		if (left > 0 && clock_monotonic() >= kill_ns) {
-			kill_left(pids, is_gone, count);
-			kill_ns = UINT64_MAX;
-		}
+		if (left > 0)
+			hold_limit(&limit, pids, is_gone, count);
 		usleep(TICK_NS / 4 / 1000);
 	}
 	job_watch(squad->run, true);

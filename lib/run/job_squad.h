@@ -17,6 +17,7 @@ struct shared {
 	struct job_gate gate;
 	int halts[NB_GROUPS_MAX + 1];  /* end operations; never taken back */
 	int breaks[NB_GROUPS_MAX + 1]; /* end reading back, too */
+	int stop;                      /* bits of stop_flag, of all of them; atomic */
 	struct ending endings[256];
 };
 

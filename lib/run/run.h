@@ -87,7 +87,7 @@ struct keeper {
 	struct post post;
 	/* the call at hand; handed over with the crew's phase */
 	const char *call;
-	uint32_t factor;
+	bool is_long;
 	int (*verb)(struct nb_run *run);
 	int rc;
 	uint64_t took_ns;
@@ -97,7 +97,9 @@ struct keeper {
 /** A thread is within the engine that did not come back, or crashed: see run_call.c. */
 struct left {
 	bool is_left;
-	uint64_t since_ns;
+	int code;          /* of the failure */
+	uint64_t since_ns; /* when it was left */
+	uint64_t stop_ns;  /* when it was first seen that nb_stop() is in force; 0: it is not */
 	char text[WORKER_TEXT]; /* why */
 };
 
@@ -141,6 +143,7 @@ struct nb_run {
 	const char *phase_name;
 	struct sampler *sampler; /* owned */
 	uint64_t operate_ns;     /* when the operations began */
+	bool has_operated;       /* those that are measured have begun */
 	struct hiccup *hiccup;   /* of the machine, of the classic actions; owned */
 };
 
@@ -168,17 +171,14 @@ run_engine_failure(const struct nb_run *run, int rc, const char *what);
 
 /* ---- calls of the engine, and runs that are left within one (run_call.c) ---- */
 
-/* Times op_timeout_ns: what does the work of many operations, and what does not. */
-enum { RUN_FACTOR_LONG = 60, RUN_FACTOR = 1 };
-
 /**
  * Let the keeper call verb(run), named `call`, and wait for it: what it returned, its text as
- * this thread's, the time it took in run->call_ns. NB_FAIL if it does not come back, or none
- * did before. What the verb uses is to be in `run`.
+ * this thread's, the time it took in run->call_ns. A failure if it does not come back, or none
+ * did before. What the verb uses is to be in `run`. is_long: it does the work of many
+ * operations, and call_timeout_ns is its limit.
  */
 NB_MUST_CHECK int
-run_call(
-	struct nb_run *run, const char *call, uint32_t factor, int (*verb)(struct nb_run *run));
+run_call(struct nb_run *run, const char *call, bool is_long, int (*verb)(struct nb_run *run));
 
 /** End the threads of a crew; rc, or the failure if one of them crashes in that. */
 NB_MUST_CHECK int
@@ -188,9 +188,12 @@ run_end_crew(struct nb_run *run, struct crew *crew, int rc);
 int
 run_dismiss_keeper(struct nb_run *run, int rc);
 
-/** In each tick: whether the run is left, since `post` is overdue or some thread crashed. */
+/**
+ * In each tick: whether the run is left, since `post` is overdue, or has not returned after
+ * nb_stop(), or some thread crashed.
+ */
 bool
-run_watch(struct nb_run *run, struct post *post, uint32_t factor);
+run_watch(struct nb_run *run, struct post *post, bool is_long);
 
 /** In each tick of a run that is left: give the crew up as soon as that makes sense. */
 void

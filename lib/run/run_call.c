@@ -8,6 +8,10 @@
  * stop the workers, sum up and report: nothing that was measured is lost by an engine that
  * hangs or crashes in its close. The hand-over is outside of what is timed.
  *
+ * After nb_stop() a call that goes on is waited for, but not for ever: for some seconds, or a
+ * minute where it does the work of many operations, since closing what was written is worth
+ * that; after nb_stop_waiting() not at all.
+ *
  * A run that was left to itself is over: no call of the engine is made any more, for a thread
  * is within one. The others have LEFT_NS to end their operations, since they may wait for what
  * the first one holds. Then what the workers have is read (worker_take_over()), and the run's
@@ -24,6 +28,9 @@
 
 enum { TICK_NS = 20 * 1000 * 1000 };
 #define LEFT_NS UINT64_C(3000000000)
+/* As long as a call may go on after nb_stop(). */
+#define GRACE_NS UINT64_C(5000000000)
+#define LONG_GRACE_NS UINT64_C(60000000000)
 
 static int last_fault; /* of the process */
 static bool is_any_left;
@@ -31,18 +38,26 @@ static bool is_any_left;
 /* ---- being left ---- */
 
 static void
-leave_run(struct nb_run *run, int fault)
+leave_run(struct nb_run *run, int code, int fault)
 {
 	run->left.is_left = is_any_left = true;
+	run->left.code = code;
 	run->left.since_ns = clock_monotonic();
 	last_fault = fault;
+}
+
+/** What there is of a run that ends here. */
+static const char *
+outcome(const struct nb_run *run)
+{
+	return run->has_operated ? "what was measured until then is reported, and the database "
+				   "was not closed"
+				 : "nothing was measured, and the database was not closed";
 }
 
 static void
 leave_by_fault(struct nb_run *run, int fault, const struct post *post)
 {
-	static const char advice[] =
-		"; what was measured until then is reported, and the database was not closed";
 	char where[POST_TEXT] = "in a thread of the engine's own";
 	if (post != NULL)
 		post_describe(post, where, sizeof(where));
@@ -50,51 +65,70 @@ leave_by_fault(struct nb_run *run, int fault, const struct post *post)
 		: fault == SIGBUS ? ": a mapped file was cut short, cannot be read, or its "
 				    "disk is full"
 				  : "; the core dump or a debugger tells why";
-	snprintf(run->left.text, sizeof(run->left.text), "%s: %s %s%s%s",
-		run->engine->table.name, fault_name(fault), where, why, advice);
-	leave_run(run, fault);
+	snprintf(run->left.text, sizeof(run->left.text), "%s: %s %s%s; %s",
+		run->engine->table.name, fault_name(fault), where, why, outcome(run));
+	leave_run(run, NB_FAIL, fault);
 }
 
 static void
-leave_by_time(struct nb_run *run, const struct post *post)
+leave_by_time(struct nb_run *run, const struct post *post, bool is_interrupted)
 {
 	char where[POST_TEXT], took[UNITS_SIZE];
 	post_describe(post, where, sizeof(where));
 	units_format_ns(took, sizeof(took), (double)(clock_monotonic() - post->since_ns));
 	snprintf(run->left.text, sizeof(run->left.text),
-		"%s: %s: has not returned for %s; what was measured until then is reported, "
-		"and "
-		"the database was not closed; --op-timeout=TIME gives it longer",
-		run->engine->table.name, where + strlen("in "), took);
-	leave_run(run, FAULT_NONE);
+		"%s%s: %s: has not returned for %s; %s%s",
+		is_interrupted ? "interrupted: " : "", run->engine->table.name,
+		where + strlen("in "), took, outcome(run),
+		is_interrupted ? "" : "; --op-timeout=TIME gives it longer");
+	leave_run(run, is_interrupted ? NB_ERR_INTERRUPTED : NB_FAIL, FAULT_NONE);
+}
+
+/** Whether a thread that is at `post` is waited for no more, since nb_stop() is in force. */
+static bool
+is_impatient(struct nb_run *run, struct post *post, bool is_long)
+{
+	uint64_t now_ns = clock_monotonic(), grace_ns = is_long ? LONG_GRACE_NS : GRACE_NS;
+	if (!stop_requested())
+		return false;
+	if (stop_waiting_requested())
+		return __atomic_load_n(&post->call, __ATOMIC_ACQUIRE) != NULL;
+	if (run->left.stop_ns == 0)
+		run->left.stop_ns = now_ns;
+	return now_ns - run->left.stop_ns >= grace_ns &&
+		post_is_overdue(post, now_ns, grace_ns);
 }
 
 bool
-run_watch(struct nb_run *run, struct post *post, uint32_t factor)
+run_watch(struct nb_run *run, struct post *post, bool is_long)
 {
 	const struct post *at = NULL;
-	uint64_t limit_ns = run->options.op_timeout_ns;
+	const struct nb_run_options *options = &run->options;
+	uint64_t limit_ns = is_long ? options->call_timeout_ns : options->op_timeout_ns;
 	int fault = run->left.is_left ? FAULT_NONE : fault_seen(&at);
-	limit_ns = limit_ns < UINT64_MAX / factor ? limit_ns * factor : UINT64_MAX;
+	bool is_overdue = !run->left.is_left &&
+		post_is_overdue(post, clock_monotonic(), limit_ns > 0 ? limit_ns : UINT64_MAX);
 	if (fault != FAULT_NONE)
 		leave_by_fault(run, fault, at);
-	else if (!run->left.is_left && limit_ns > 0 &&
-		post_is_overdue(post, clock_monotonic(), limit_ns))
-		leave_by_time(run, post);
+	else if (!run->left.is_left && is_impatient(run, post, is_long))
+		leave_by_time(run, post, true);
+	else if (is_overdue)
+		leave_by_time(run, post, false);
 	return run->left.is_left;
 }
 
 void
 run_end_left(struct nb_run *run, struct crew *crew)
 {
-	if (crew_busy(crew) <= 1 || clock_monotonic() - run->left.since_ns > LEFT_NS)
+	if (crew_busy(crew) <= 1 || stop_waiting_requested() ||
+		clock_monotonic() - run->left.since_ns > LEFT_NS)
 		crew_give_up(crew);
 }
 
 int
 run_left_failure(const struct nb_run *run)
 {
-	return error_set(NB_FAIL, "%s", run->left.text);
+	return error_set(run->left.code, "%s", run->left.text);
 }
 
 int
@@ -127,12 +161,12 @@ watch_keeper(void *arg)
 {
 	struct nb_run *run = arg;
 	struct keeper *keeper = &run->keeper;
-	if (run_watch(run, &keeper->post, keeper->factor))
+	if (run_watch(run, &keeper->post, keeper->is_long))
 		crew_give_up(&keeper->crew);
 }
 
 int
-run_call(struct nb_run *run, const char *call, uint32_t factor, int (*verb)(struct nb_run *run))
+run_call(struct nb_run *run, const char *call, bool is_long, int (*verb)(struct nb_run *run))
 {
 	struct keeper *keeper = &run->keeper;
 	if (run->left.is_left)
@@ -145,7 +179,7 @@ run_call(struct nb_run *run, const char *call, uint32_t factor, int (*verb)(stru
 		keeper->post.worker = POST_DATABASE;
 	}
 	keeper->call = call;
-	keeper->factor = factor;
+	keeper->is_long = is_long;
 	keeper->verb = verb;
 	uint64_t begin_ns = clock_monotonic();
 	crew_do(&keeper->crew, 0, TICK_NS, watch_keeper);
@@ -161,7 +195,8 @@ int
 run_end_crew(struct nb_run *run, struct crew *crew, int rc)
 {
 	crew_destroy(crew);
-	if (run->left.is_left || !crew->is_given_up || !run_watch(run, &run->keeper.post, 1))
+	if (run->left.is_left || !crew->is_given_up ||
+		!run_watch(run, &run->keeper.post, false))
 		return rc;
 	return rc == NB_OK ? run_left_failure(run) : rc;
 }

@@ -164,7 +164,7 @@ watch(void *arg)
 	struct nb_run *run = arg;
 	for (uint32_t id = 0; id < run->options.threads; id++) {
 		struct worker *worker = __atomic_load_n(&run->workers[id], __ATOMIC_ACQUIRE);
-		if (worker != NULL && run_watch(run, &worker->post, RUN_FACTOR))
+		if (worker != NULL && run_watch(run, &worker->post, false))
 			break;
 	}
 	if (!run->left.is_left)
@@ -293,6 +293,7 @@ operate_watched(struct nb_run *run)
 		return rc;
 	sampler_begin(run->sampler, &phase);
 	run->operate_ns = clock_monotonic();
+	run->has_operated = true;
 	crew_do(&run->crew, PHASE_OPERATE, TICK_NS, tick);
 	sampler_end(run->sampler, clock_monotonic() - run->operate_ns, ops_reached(run));
 	hiccup_stop(run->hiccup);

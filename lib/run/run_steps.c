@@ -144,7 +144,7 @@ run_open_database(struct nb_run *run)
 	run_begin_phase(run, "open");
 	run_tell(run, 0, 0);
 	engine_forget_warnings();
-	int rc = run_call(run, "open", RUN_FACTOR_LONG, open_database);
+	int rc = run_call(run, "open", true, open_database);
 	run->measured.open_ns = run->call_ns;
 	if (rc == NB_OK && run->db == NULL)
 		rc = error_set(NB_FAIL, "gave no database");
@@ -169,7 +169,7 @@ run_ask_counters(struct nb_run *run)
 		return NB_OK;
 	}
 	counters_destroy(&run->told);
-	return run_call(run, "stats", RUN_FACTOR, ask_counters);
+	return run_call(run, "stats", false, ask_counters);
 }
 
 /** They are the caller's now. */
@@ -229,7 +229,7 @@ run_settle(struct nb_run *run)
 	run_tell(run, 0, 0);
 	for (uint32_t upto = run->options.settle; upto > NB_RUN_SETTLE_NONE; upto--) {
 		run->settle_upto = levels[upto];
-		int rc = run_call(run, "flush", RUN_FACTOR_LONG, flush);
+		int rc = run_call(run, "flush", true, flush);
 		run->measured.settle_ns = clock_monotonic() - run->phase_begin_ns;
 		if (rc == NB_OK) {
 			run->measured.settled = (int)upto;
@@ -258,7 +258,7 @@ run_close_database(struct nb_run *run, int rc)
 		syncs_look(run->path);
 	run_begin_phase(run, "close");
 	run_tell(run, 0, 0);
-	int closed = run_call(run, "close", RUN_FACTOR_LONG, close_database);
+	int closed = run_call(run, "close", true, close_database);
 	run->measured.close_ns = run->call_ns;
 	run->measured.data_bytes = sysinfo_allocated_bytes(run->path);
 	closed = run_dismiss_keeper(run, closed);

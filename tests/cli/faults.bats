@@ -37,18 +37,17 @@ needs_no_sanitizer()
 }
 
 @test "each call that does not return is told by its name" {
-	local call limit verb
+	local verb
 	mininb 0 keys -c 10
-	# few operations, lest one that waits for a CPU is taken for what hangs; what does the
-	# work of many has 60 times as long
-	for call in session_open:100ms stats:100ms session_close:100ms open:3ms flush:3ms close:3ms; do
-		IFS=: read -r verb limit <<<"$call"
+	# few operations, lest one that waits for a CPU is taken for what hangs
+	for verb in session_open stats session_close open flush close; do
 		mininb 1 put -c 10 -d "$MININB_TEST_PLUGINS/faulty.so" -o "verb=$verb" -o how=hang \
-			--op-timeout="$limit"
+			--op-timeout=200ms
 		matches "$stderr" "^mininb: faulty: $verb(, worker 0)?: has not returned for "
 	done
 	# closing comes after all
 	equals "$(total_of "$output")" 10
+	contains "$stderr" 'what was measured until then is reported'
 }
 
 @test "a job whose operation does not return is told likewise, in one process and in several" {
@@ -69,6 +68,85 @@ needs_no_sanitizer()
 	# nor are operations that are slow, each for itself
 	faulty 0 -o how=slow -o number=9990 --op-timeout=1s
 	equals "$stderr" ''
+}
+
+# Start mininb "$@" whose engine hangs, and send it $1 when it does.
+interrupt_hang()
+{
+	local number=$1
+	shift
+	rm -f hangs
+	env --default-signal=INT,TERM "$MININB" "$@" --output=r.json >out 2>err 3>&- &
+	pid=$!
+	wait_until test -e hangs
+	kill "-$number" "$pid"
+}
+
+# It ends by itself with status $1.
+ends_with()
+{
+	local status_got=0
+	wait "$pid" || status_got=$?
+	pid=
+	cat err
+	equals "$status_got" "$1"
+}
+
+teardown()
+{
+	[[ -z ${pid-} ]] || kill -KILL "$pid" 2>/dev/null || true
+}
+
+@test "an engine that hangs is waited for a while after an interrupt" {
+	mininb 0 keys -c 10000
+	interrupt_hang INT put -c 10000 -d "$MININB_TEST_PLUGINS/faulty.so" -o how=hang -o number=700
+	ends_with 130
+	matches "$(<err)" '^mininb: interrupted: faulty: put, operation 700 \(key [0-9a-f]+\), worker 0: has not returned for [0-9.]+s; what was measured until then is reported'
+	equals "$(total_of "$(<out)")" 700
+	contains "$(<r.json)" 'interrupted: faulty: put, operation 700'
+}
+
+is_gone()
+{
+	! kill -TERM "$pid" 2>/dev/null
+}
+
+@test "a second interrupt ends what hangs, and what was measured is written" {
+	local verb faulty=("$MININB_TEST_PLUGINS/faulty.so" -o how=hang)
+	mininb 0 keys -c 1000
+	for verb in put close session_close; do
+		interrupt_hang INT put -c 1000 -d "${faulty[@]}" -o "verb=$verb"
+		wait_until is_gone
+		ends_with 130
+		contains "$(<err)" "mininb: interrupted: faulty: $verb"
+		contains "$(<out)" 'Action: put'
+		[[ $verb == put || $(total_of "$(<out)") == 1000 ]]
+		contains "$(<r.json)" 'has not returned for'
+	done
+	# by the parent of one of several engines, and of several processes
+	interrupt_hang TERM put -c 1000 -d "null,${faulty[0]}" -o faulty.how=hang -o faulty.number=99
+	wait_until is_gone
+	ends_with 130
+	contains "$(<r.json)" 'interrupted: faulty: put, operation 99'
+	contains "$(<r.json)" '"null"'
+	interrupt_hang TERM run -d "${faulty[@]}" --read=50 --update=50 --records=1000 -c 20000 \
+		--procs=2 -o number=700
+	wait_until is_gone
+	ends_with 130
+	contains "$(<err)" 'interrupted: faulty: update, operation '
+	contains "$(<out)" Partial
+	[[ -s r.json ]]
+}
+
+@test "the limit of CPU time leaves a partial result" {
+	(
+		ulimit -t 2
+		"$MININB" run -d null --read=100 --records=1000 --duration=1000s --output=r.json \
+			>out 2>err
+	) || equals $? 130
+	equals "$(<err)" 'mininb: interrupted: the limit of CPU time (ulimit -t) is reached'
+	contains "$(<out)" Partial
+	contains "$(<r.json)" 'the limit of CPU time'
 }
 
 @test "a verb that fails is told, and what was measured is kept" {

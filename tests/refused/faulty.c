@@ -4,6 +4,7 @@
  * a verb it hangs, fails, crashes or ends the process. One module, for all the ways in which an
  * engine can end a run.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -80,6 +81,7 @@ do_it(uint64_t how)
 	volatile char bottom[1] = {0};
 	switch (how) {
 	case HANG:
+		close(creat("hangs", 0600)); /* a test may wait for that */
 		for (;;)
 			pause();
 	case FAIL:

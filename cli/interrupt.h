@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CLI_INTERRUPT_H
+#define CLI_INTERRUPT_H
+/** Requests to stop: SIGINT, SIGTERM, SIGHUP, and SIGXCPU. */
+#include <sys/types.h>
+
+/** Catch them, for the whole process and those that it forks. */
+void
+interrupt_catch(void);
+
+/**
+ * From here on there is something measured, or soon will be: a second request gives the process
+ * a moment to write it. Before, it ends the process at once.
+ */
+void
+interrupt_hold(void);
+
+/** Why, to be appended to a message; "" if that is known. */
+const char *
+interrupt_reason(void);
+
+/** What a child was told of them so far. */
+struct interrupt_told {
+	int requests;
+	long long second_ns; /* when it was told the second */
+};
+
+/**
+ * Pass them on to a child that writes results of its own; in each look of its parent. It is
+ * killed if it does not end soon after the second.
+ */
+void
+interrupt_pass_on(struct interrupt_told *told, pid_t child);
+
+#endif /* CLI_INTERRUPT_H */
