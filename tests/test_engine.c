@@ -315,6 +315,8 @@ START_TEST(newer_plugin_loads)
 	ck_assert_str_eq(table->version(), "1.2.3");
 	ck_assert(table->insert != NULL);
 	ck_assert(table->stats == NULL);
+	ck_assert_uint_eq(nb_engine_table(ref)->caps, NB_CAP_SYNTHETIC);
+	ck_assert_uint_eq(nb_engine_table(ref)->durabilities, NB_DUR_BIT(NB_DUR_NONE));
 	nb_engine_unload(ref);
 }
 END_TEST

@@ -20,7 +20,7 @@
  * carry their size: a table shorter than the host's reads as NULL beyond its
  * end, a longer one is cut to what the host knows, and a plugin that wants a
  * late field of a structure from the host looks at that structure's size
- * first. Array elements cannot grow that way; they carry spare fields, which
+ * first. The host ignores bits of `caps` and `durabilities` that it does not know. Array elements cannot grow that way; they carry spare fields, which
  * are zero, but for nb_slice, which is what it is for good.
  *
  * Lifetimes. What a verb is given, structures, keys and values, is the host's

@@ -41,7 +41,7 @@ static const struct {
 	{"name_is_lower_case_letters_digits_dash_underscore", check_name_is_well_formed, 0},
 	{"table_tells_summary_licence_home_build_version", check_table_tells_what_it_is, 0},
 	{"verbs_come_whole_and_fit_the_capabilities", check_verbs_are_whole, 0},
-	{"durability_levels_are_known_ones", check_durabilities_are_known, 0},
+	{"durability_levels_fit_the_capabilities", check_durabilities_fit, 0},
 	{"automatic_durability_is_among_those_offered", check_auto_durability_is_offered, 0},
 	{"options_have_names_types_and_help", check_options_are_well_formed, 0},
 	{"choices_of_options_are_well_formed", check_choices_are_well_formed, 0},

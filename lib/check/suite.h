@@ -209,7 +209,7 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker),
 	X(name_is_well_formed) \
 	X(table_tells_what_it_is) \
 	X(verbs_are_whole) \
-	X(durabilities_are_known) \
+	X(durabilities_fit) \
 	X(auto_durability_is_offered) \
 	X(options_are_well_formed) \
 	X(choices_are_well_formed) \

@@ -6,7 +6,7 @@
  * The ABI number must be equal. The size may differ: the host copies as many
  * bytes as both know into a zeroed table, so that an older plugin has NULLs for
  * the verbs that came later, and a newer one loses only what this host could
- * not use. A size that does not reach the last mandatory verb, or that no table
+ * not use: later fields, and bits of capabilities and levels. A size that does not reach the last mandatory verb, or that no table
  * will ever have, is a table of something else and is refused.
  *
  * RTLD_LOCAL keeps engines apart that export the same names (forks of one
@@ -27,6 +27,10 @@
 #include "base/error.h"
 
 enum { TABLE_SIZE_MAX = 4096 };
+
+/* Bits that this host knows; those of a newer header are cut, as later fields are. */
+#define KNOWN_CAPS (2 * NB_CAP_SYNTHETIC - 1)
+#define KNOWN_DURABILITIES (NB_DUR_BIT(NB_DUR_COMMIT + 1) - 1)
 
 #define TABLE_SIZE_MIN (offsetof(struct nb_engine, del) + sizeof(void *))
 
@@ -186,12 +190,10 @@ check_fields(const struct nb_engine *table, const char *origin)
 		return error_set(NB_FAIL,
 			"%s: refused: its name '%s' is not made of a-z, 0-9, _ and -", origin,
 			table->name);
-	uint32_t known = NB_DUR_BIT(NB_DUR_COMMIT + 1) - 1;
-	if (table->durabilities == 0 || (table->durabilities & ~known) != 0)
+	if (table->durabilities == 0)
 		return error_set(NB_FAIL,
-			"%s: refused: durabilities is 0x%x, which names no level or an unknown "
-			"one",
-			origin, table->durabilities);
+			"%s: refused: durabilities names no level that this mininb knows",
+			origin);
 	if (table->auto_durability > NB_DUR_COMMIT ||
 		(table->durabilities & NB_DUR_BIT(table->auto_durability)) == 0)
 		return error_set(NB_FAIL,
@@ -235,6 +237,8 @@ engine_import(struct nb_engine *out, const struct nb_engine *table, const char *
 		return rc;
 	memset(out, 0, sizeof(*out));
 	memcpy(out, table, table->size < sizeof(*out) ? table->size : sizeof(*out));
+	out->caps &= KNOWN_CAPS;
+	out->durabilities &= KNOWN_DURABILITIES;
 	rc = check_fields(out, origin);
 	if (rc == NB_OK)
 		rc = check_option_names(out, origin);

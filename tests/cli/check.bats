@@ -84,6 +84,16 @@ plugin()
 	contains "$stderr" "'get' is NULL"
 }
 
+@test "a plugin that was made for a newer mininb passes" {
+	local only
+	for only in 'fit the capabilities' 'options have names'; do
+		mininb 0 check -d "$(plugin newer)" --only="$only"
+		contains "$output" '  kept    '
+	done
+	mininb 0 keys -c 10
+	mininb 0 put -c 10 -d "$(plugin newer)"
+}
+
 @test "an interrupted check ends and leaves nothing" {
 	mkdir tmp
 	TMPDIR=$PWD/tmp env --default-signal=INT "$MININB" check -d "$(plugin hangs)" \

@@ -295,6 +295,13 @@ const struct nb_option name_with_equals[] = {
 	{.name = NULL},
 };
 
+/* Of a header to come, which has a use for the spare fields. */
+extern const struct nb_option later_option[];
+const struct nb_option later_option[] = {
+	{.name = "sync", .type = NB_OPT_BOOL, .def = "no", .help = "a bool", .spare_u32 = 1},
+	{.name = NULL},
+};
+
 /* With the second choice, or flat, it is another table. */
 extern const struct nb_option types[];
 const struct nb_option types[] = {
