@@ -22,6 +22,7 @@ enum { FORMAT_TEXT, FORMAT_TAP };
 
 /** What was found so far. */
 struct tally {
+	FILE *out;
 	bool is_tap;
 	size_t number; /* of the promise, in TAP from 1 */
 	size_t kept, broken, not_applicable;
@@ -29,53 +30,55 @@ struct tally {
 
 /** Each line of `text` behind `indent`. */
 static void
-print_lines(const char *indent, const char *text)
+print_lines(FILE *out, const char *indent, const char *text)
 {
 	while (*text != '\0') {
 		int length = (int)strcspn(text, "\n");
-		printf("%s%.*s\n", indent, length, text);
+		fprintf(out, "%s%.*s\n", indent, length, text);
 		text += length;
 		text += *text == '\n';
 	}
 }
 
 static void
-print_break(const struct nb_check_finding *finding, const char *indent, const char *deeper)
+print_break(FILE *out, const struct nb_check_finding *finding, const char *indent,
+	const char *deeper)
 {
-	print_lines(indent, finding->text);
+	print_lines(out, indent, finding->text);
 	if (finding->step_count > 0)
-		printf("%sshortest sequence of operations that shows it, of %" PRIu32 ":\n",
+		fprintf(out,
+			"%sshortest sequence of operations that shows it, of %" PRIu32 ":\n",
 			indent, finding->step_count);
-	print_lines(deeper, finding->steps);
+	print_lines(out, deeper, finding->steps);
 }
 
 static void
-print_tap(const struct nb_check_finding *finding, size_t number)
+print_tap(FILE *out, const struct nb_check_finding *finding, size_t number)
 {
 	bool is_broken = finding->outcome == NB_CHECK_BROKEN;
-	printf("%s %zu %s", is_broken ? "not ok" : "ok", number, finding->promise);
+	fprintf(out, "%s %zu %s", is_broken ? "not ok" : "ok", number, finding->promise);
 	if (finding->outcome == NB_CHECK_NOT_APPLICABLE)
-		printf(" # SKIP %s", finding->text);
-	printf("\n");
+		fprintf(out, " # SKIP %s", finding->text);
+	fprintf(out, "\n");
 	if (is_broken)
-		print_break(finding, "# ", "#   ");
+		print_break(out, finding, "# ", "#   ");
 }
 
 /** A promise is named by a sentence whose words are joined by '_'. */
 static void
-print_text(const struct nb_check_finding *finding)
+print_text(FILE *out, const struct nb_check_finding *finding)
 {
 	static const char *const words[] = {[NB_CHECK_KEPT] = "kept",
 		[NB_CHECK_BROKEN] = "BROKEN",
 		[NB_CHECK_NOT_APPLICABLE] = "-"};
-	printf("  %-8s", words[finding->outcome]);
+	fprintf(out, "  %-8s", words[finding->outcome]);
 	for (const char *c = finding->promise; *c != '\0'; c++)
-		putchar(*c == '_' ? ' ' : *c);
+		putc(*c == '_' ? ' ' : *c, out);
 	if (finding->outcome == NB_CHECK_NOT_APPLICABLE)
-		printf(": %s", finding->text);
-	printf("\n");
+		fprintf(out, ": %s", finding->text);
+	fprintf(out, "\n");
 	if (finding->outcome == NB_CHECK_BROKEN)
-		print_break(finding, "          ", "            ");
+		print_break(out, finding, "          ", "            ");
 }
 
 static void
@@ -86,10 +89,10 @@ take_finding(void *to, const struct nb_check_finding *finding)
 	tally->broken += finding->outcome == NB_CHECK_BROKEN;
 	tally->not_applicable += finding->outcome == NB_CHECK_NOT_APPLICABLE;
 	if (tally->is_tap)
-		print_tap(finding, ++tally->number);
+		print_tap(tally->out, finding, ++tally->number);
 	else
-		print_text(finding);
-	fflush(stdout); /* the next may take its time */
+		print_text(tally->out, finding);
+	fflush(tally->out); /* the next may take its time */
 }
 
 /** Promises whose name, written either way, holds the text; NULL: all. */
@@ -120,24 +123,26 @@ count_wanted(const char *text)
 }
 
 static void
-print_head(const struct options *options, const struct nb_engine_ref *ref, bool is_tap)
+print_head(
+	FILE *out, const struct options *options, const struct nb_engine_ref *ref, bool is_tap)
 {
 	const struct nb_engine *engine = nb_engine_table(ref);
 	const char *before = is_tap ? "# " : "";
 	if (is_tap)
-		printf("1..%zu\n", count_wanted(options->only));
-	printf("%sDriver: %s %s (%s)\n", before, engine->name, engine->version(),
+		fprintf(out, "1..%zu\n", count_wanted(options->only));
+	fprintf(out, "%sDriver: %s %s (%s)\n", before, engine->name, engine->version(),
 		nb_engine_path(ref));
 	for (size_t i = 0; i < options->engine_option_count; i++)
-		printf("%sOption: %s\n", before, options->engine_options[i]);
-	printf("%sSeed: %" PRIu64 "\n%s", before, options->seed, is_tap ? "" : "\n");
+		fprintf(out, "%sOption: %s\n", before, options->engine_options[i]);
+	fprintf(out, "%sSeed: %" PRIu64 "\n%s", before, options->seed, is_tap ? "" : "\n");
 }
 
 static void
 print_sum(const struct tally *tally)
 {
 	if (!tally->is_tap)
-		printf("\n%zu promises: %zu kept, %zu broken, %zu not applicable\n",
+		fprintf(tally->out,
+			"\n%zu promises: %zu kept, %zu broken, %zu not applicable\n",
 			tally->kept + tally->broken + tally->not_applicable, tally->kept,
 			tally->broken, tally->not_applicable);
 }
@@ -147,7 +152,7 @@ check_all(const struct options *options, struct nb_engine_ref *ref,
 	const struct nb_option_value *values)
 {
 	struct nb_check_args args = NB_CHECK_ARGS_INIT;
-	struct tally tally = {.is_tap = options->format == FORMAT_TAP};
+	struct tally tally = {.out = nb_stdout(), .is_tap = options->format == FORMAT_TAP};
 	const char *tmp = getenv("TMPDIR");
 	args.engine = nb_engine_table(ref);
 	args.options = values;
@@ -159,7 +164,7 @@ check_all(const struct options *options, struct nb_engine_ref *ref,
 	args.scratch = options_were_given(options, "path") ? options->path
 		: tmp != NULL && tmp[0] != '\0'            ? tmp
 							   : "/tmp";
-	print_head(options, ref, tally.is_tap);
+	print_head(tally.out, options, ref, tally.is_tap);
 	for (size_t i = 0; i < nb_check_count(); i++) {
 		if (!is_wanted(nb_check_name(i), options->only))
 			continue;

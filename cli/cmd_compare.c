@@ -19,9 +19,9 @@ cmd_compare(const struct options *options)
 	int status = compare_files(&comparison, options);
 	if (status != STATUS_DONE)
 		return status;
-	uint32_t flags = isatty(STDOUT_FILENO) ? NB_TEXT_BARS : 0;
+	uint32_t flags = isatty(fileno(nb_stdout())) ? NB_TEXT_BARS : 0;
 	status = message_output_failure(nb_comparison_write(
-		comparison, formats[options->compare_format], stdout, flags));
+		comparison, formats[options->compare_format], nb_stdout(), flags));
 	nb_comparison_delete(comparison);
 	return status;
 }

@@ -12,7 +12,7 @@ int
 cmd_engines(const struct options *options)
 {
 	int rc = options_were_given(options, "driver")
-		? nb_engine_write_text(stdout, options->driver)
-		: nb_engines_write_text(stdout);
+		? nb_engine_write_text(nb_stdout(), options->driver)
+		: nb_engines_write_text(nb_stdout());
 	return message_output_failure(rc);
 }

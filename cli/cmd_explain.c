@@ -16,11 +16,11 @@ enum { NAMES_MAX = 512 };
 static void
 print_one(const struct nb_explanation *it)
 {
-	printf("%s\n", it->name);
-	help_print_text(stdout, it->what, 4);
-	help_print_text(stdout, it->how, 4);
+	fprintf(nb_stdout(), "%s\n", it->name);
+	help_print_text(nb_stdout(), it->what, 4);
+	help_print_text(nb_stdout(), it->how, 4);
 	if (it->where != NULL)
-		printf("    In: %s\n", it->where);
+		fprintf(nb_stdout(), "    In: %s\n", it->where);
 }
 
 /** Those of that name, or if `is_part` with that in their name; how many there were. */
@@ -33,7 +33,7 @@ print_matching(const char *word, bool is_part)
 			    : strcasecmp(it->name, word) != 0)
 			continue;
 		if (count > 0)
-			fputc('\n', stdout);
+			fputc('\n', nb_stdout());
 		print_one(it);
 		count++;
 	}
@@ -45,7 +45,7 @@ print_names(void)
 {
 	for (const struct nb_explanation *it = nb_explanations(); it->name != NULL; it++) {
 		int length = (int)strcspn(it->what, ".:;");
-		printf("%-22s %.*s\n", it->name, length, it->what);
+		fprintf(nb_stdout(), "%-22s %.*s\n", it->name, length, it->what);
 	}
 }
 

@@ -25,7 +25,7 @@ cmd_gate(const struct options *options)
 	int status = compare_files(&comparison, options);
 	if (status != STATUS_DONE)
 		return status;
-	int rc = nb_comparison_gate(comparison, options->max_regress, stdout);
+	int rc = nb_comparison_gate(comparison, options->max_regress, nb_stdout());
 	nb_comparison_delete(comparison);
 	if (rc < 0)
 		return rc == NB_ERR_USAGE ? message_usage("gate: %s", nb_error_text())

@@ -183,18 +183,19 @@ is_searched(const char *dir)
 static void
 print_result(const char *name, const struct word words[WORDS])
 {
-	printf("Action: new-engine\nDirectory: %s\n", name);
+	fprintf(nb_stdout(), "Action: new-engine\nDirectory: %s\n", name);
 	for (const struct template_file *file = template_files; file->name != NULL; file++)
-		printf("File: %s/%s\n", name, file_name(words, file));
-	printf("\nNext:\n");
+		fprintf(nb_stdout(), "File: %s/%s\n", name, file_name(words, file));
+	fprintf(nb_stdout(), "\nNext:\n");
 	if (access(PKG_CONFIG_DIR "/mininb-engine.pc", F_OK) != 0)
-		printf("    meson install -C %s\n", BUILD_ROOT);
+		fprintf(nb_stdout(), "    meson install -C %s\n", BUILD_ROOT);
 	if (!is_searched(PKG_CONFIG_DIR))
-		printf("    export PKG_CONFIG_PATH=%s\n", PKG_CONFIG_DIR);
-	printf("    cd %s\n"
-	       "    meson setup build\n"
-	       "    ninja -C build\n"
-	       "    mininb check --driver=./build/%s.so\n",
+		fprintf(nb_stdout(), "    export PKG_CONFIG_PATH=%s\n", PKG_CONFIG_DIR);
+	fprintf(nb_stdout(),
+		"    cd %s\n"
+		"    meson setup build\n"
+		"    ninja -C build\n"
+		"    mininb check --driver=./build/%s.so\n",
 		name, name);
 }
 

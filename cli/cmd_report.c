@@ -50,8 +50,8 @@ static int
 write_as(const struct options *options, const struct nb_results *results, const char *format)
 {
 	if (options->output == NULL)
-		return message_output_failure(nb_results_write(
-			results, format, stdout, flags_of(options, isatty(STDOUT_FILENO))));
+		return message_output_failure(nb_results_write(results, format, nb_stdout(),
+			flags_of(options, isatty(fileno(nb_stdout())))));
 	return message_last_failure(nb_results_write_file(
 		results, format, options->output, flags_of(options, false)));
 }
@@ -78,7 +78,7 @@ write_text(const struct options *options, const char *text)
 {
 	if (options->output != NULL && strcmp(options->output, "-") != 0)
 		return message_last_failure(nb_file_write(options->output, text, strlen(text)));
-	fputs(text, stdout); /* what is wrong is seen in the end */
+	fputs(text, nb_stdout()); /* what is wrong is seen in the end */
 	return STATUS_DONE;
 }
 

@@ -18,8 +18,9 @@ cmd_shuffle(const struct options *options)
 	progress_clear();
 	if (rc < 0)
 		return message_last_failure(rc);
-	printf("Action: shuffle\nFile: %s\nKey Len: %" PRIu64 "\nCount: %" PRIu64
-	       "\nSeed: %" PRIu64 "\n",
+	fprintf(nb_stdout(),
+		"Action: shuffle\nFile: %s\nKey Len: %" PRIu64 "\nCount: %" PRIu64
+		"\nSeed: %" PRIu64 "\n",
 		options->keys, options->key_size, options->count, options->seed);
 	return STATUS_DONE;
 }

@@ -21,7 +21,7 @@ print_job(const struct options *options)
 	nb_job_delete(job);
 	if (rc < 0)
 		return message_last_failure(rc);
-	fputs(text, stdout);
+	fputs(text, nb_stdout());
 	free(text);
 	return STATUS_DONE;
 }
@@ -30,6 +30,7 @@ print_job(const struct options *options)
 int
 cmd_workloads(const struct options *options)
 {
-	return options->operand != NULL ? print_job(options)
-					: message_output_failure(nb_presets_write_text(stdout));
+	return options->operand != NULL
+		? print_job(options)
+		: message_output_failure(nb_presets_write_text(nb_stdout()));
 }

@@ -550,7 +550,7 @@ bool
 crash_write_json(const char *path, const struct crash_rows *rows)
 {
 	if (strcmp(path, "-") == 0) {
-		put_document(stdout, rows);
+		put_document(nb_stdout(), rows);
 		return true; /* main() sees whether it went out */
 	}
 	char *text = NULL;

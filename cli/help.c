@@ -183,15 +183,15 @@ void
 help_print(uint64_t help, size_t action)
 {
 	if (help == HELP_SCDOC)
-		help_print_page(stdout, "mininb.1.scd");
+		help_print_page(nb_stdout(), "mininb.1.scd");
 	else if (help == HELP_SCDOC_WORKLOAD)
-		help_print_page(stdout, "mininb-workload.5.scd");
+		help_print_page(nb_stdout(), "mininb-workload.5.scd");
 	else if (help == HELP_BASH)
-		help_print_bash(stdout);
+		help_print_bash(nb_stdout());
 	else if (help == HELP_ZSH)
-		help_print_zsh(stdout);
+		help_print_zsh(nb_stdout());
 	else if (action < ACTION_COUNT)
-		print_action(stdout, action);
+		print_action(nb_stdout(), action);
 	else
-		print_text(stdout);
+		print_text(nb_stdout());
 }

@@ -49,7 +49,7 @@ do_action(const struct options *options)
 		return STATUS_DONE;
 	}
 	if (options->wants_version) {
-		printf("mininb %s\n", nb_version());
+		fprintf(nb_stdout(), "mininb %s\n", nb_version());
 		return STATUS_DONE;
 	}
 	if (options->action == ACTION_COUNT) {
@@ -69,8 +69,10 @@ main(int argc, char **argv)
 {
 	/* What is printed fits, so that its one write, at the end, tells why it failed. */
 	static char output[1 << 16];
+	struct options options;
 	hold_standard_files();
-	setvbuf(stdout, output, _IOFBF, sizeof(output));
+	int status = message_last_failure(nb_keep_stdout());
+	setvbuf(nb_stdout(), output, _IOFBF, sizeof(output));
 	signal(SIGPIPE, SIG_IGN); /* a closed stdout is an error of write(), */
 	signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow (ulimit -f) */
 	/* One that was ignored from the start has the kernel forget how a child ended. */
@@ -78,11 +80,12 @@ main(int argc, char **argv)
 	interrupt_catch();
 	ending_begin();
 	nb_set_log(message_log, NULL);
-	struct options options;
+	if (status != STATUS_DONE)
+		ending_end(status);
 	if (!options_parse(&options, argc, argv))
 		ending_end(STATUS_USAGE);
 	message_set_quiet(options.is_quiet);
-	int status = do_action(&options);
+	status = do_action(&options);
 	options_destroy(&options);
 	ending_end(message_close_output(status));
 }

@@ -48,7 +48,7 @@ put_line(const char *prefix, char *text)
 		else if (*c < ' ' || *c == 0x7f)
 			*c = '?';
 	}
-	fflush(stdout); /* main() asks at the end whether all of it went out */
+	fflush(nb_stdout()); /* main() asks at the end whether all of it went out */
 	flockfile(stderr);
 	progress_clear();
 	fprintf(stderr, "mininb: %s%s\n", prefix, text);
@@ -111,7 +111,7 @@ message_output_failure(int code)
 {
 	int status = message_last_failure(code);
 	if (code < 0)
-		clearerr(stdout);
+		clearerr(nb_stdout());
 	return status;
 }
 
@@ -136,9 +136,9 @@ int
 message_close_output(int status)
 {
 	errno = 0;
-	int is_lost = fflush(stdout) != 0;
-	is_lost |= ferror(stdout);
-	is_lost |= close(STDOUT_FILENO) != 0;
+	int is_lost = fflush(nb_stdout()) != 0;
+	is_lost |= ferror(nb_stdout());
+	is_lost |= close(fileno(nb_stdout())) != 0;
 	if (!is_lost)
 		return status;
 	message_error("standard output cannot be written%s%s", errno == 0 ? "" : ": ",

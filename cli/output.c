@@ -132,14 +132,14 @@ output_begin(const struct options *options)
 FILE *
 output_text(void)
 {
-	return nowhere != NULL ? nowhere : stdout;
+	return nowhere != NULL ? nowhere : nb_stdout();
 }
 
 uint32_t
 output_flags(const struct options *options)
 {
 	return (options->is_folded ? NB_TEXT_FOLD : 0) |
-		(nowhere == NULL && isatty(STDOUT_FILENO) ? NB_TEXT_BARS : 0);
+		(nowhere == NULL && isatty(fileno(nb_stdout())) ? NB_TEXT_BARS : 0);
 }
 
 /* ---- how it was asked for ---- */

@@ -83,6 +83,7 @@ preload_recorder(void)
 		char **words = own_words();
 		if (words != NULL && set_variables(recorder)) {
 			fflush(NULL);
+			dup2(fileno(nb_stdout()), STDOUT_FILENO);
 			execv("/proc/self/exe", words);
 		}
 		message_error("--power: the command cannot be started again with the recorder");

@@ -41,7 +41,8 @@
  * Time. The host times get + reading the value + release as one operation, and
  * every other verb alone. It owns clocks, threads, randomness and printing; a
  * plugin never prints, never exits and makes no threads of its own beyond
- * those of its engine.
+ * those of its engine. What it prints on standard output all the same comes out
+ * on standard error, since standard output is for results.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -24,6 +24,7 @@
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <mininb/engine.h>
 
@@ -84,6 +85,18 @@ nb_stop_requested(void);
  */
 void
 nb_set_log(void (*log)(void *arg, uint32_t level, const char *text), void *arg);
+
+/**
+ * Keep standard output for results: from here on nb_stdout() is another stream, and what
+ * engines and their libraries print on standard output goes to standard error. For the whole
+ * process, for good, and before the first engine is loaded or a thread is made.
+ */
+NB_MUST_CHECK int
+nb_keep_stdout(void);
+
+/** Where results go that are for standard output: what nb_keep_stdout() kept, else stdout. */
+FILE *
+nb_stdout(void);
 
 /**
  * Catch the signals that a thread brings upon itself (SIGSEGV, SIGBUS, SIGABRT, ...), where

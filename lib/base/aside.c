@@ -27,6 +27,7 @@
 
 #include "base/error.h"
 #include "base/planted.h"
+#include "base/stdout.h"
 
 enum {
 	SUFFIX_MAX = 32, /* ".new-", a process id and a number */
@@ -144,6 +145,7 @@ aside_open(struct aside *aside, const char *path, uint64_t size)
 {
 	struct stat old;
 	bool is_old;
+	path = stdout_path(path);
 	int rc = check_target(path, &is_old, &old);
 	if (rc != NB_OK)
 		return rc;

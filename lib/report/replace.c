@@ -19,6 +19,7 @@
 #include "base/aside.h"
 #include "base/error.h"
 #include "base/planted.h"
+#include "base/stdout.h"
 #include "workload/keys.h"
 
 enum { BEGIN_SIZE = 4096 };
@@ -134,6 +135,7 @@ nb_file_may_replace(const char *path, uint64_t seed)
 {
 	char begin[BEGIN_SIZE];
 	struct stat st;
+	path = stdout_path(path);
 	int rc = planted_check(path);
 	if (rc != NB_OK)
 		return rc;
@@ -198,6 +200,7 @@ int
 nb_file_write(const char *path, const void *data, size_t size)
 {
 	struct aside aside;
+	path = stdout_path(path);
 	if (is_special(path)) {
 		int rc = planted_check(path);
 		return rc == NB_OK ? write_special(path, data, size) : rc;

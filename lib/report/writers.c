@@ -90,6 +90,6 @@ int
 nb_results_write_file(
 	const struct nb_results *results, const char *format, const char *path, uint32_t flags)
 {
-	return strcmp(path, "-") == 0 ? nb_results_write(results, format, stdout, flags)
+	return strcmp(path, "-") == 0 ? nb_results_write(results, format, nb_stdout(), flags)
 				      : write_aside(results, format, path, flags);
 }

@@ -20,6 +20,7 @@
 #include <mininb/workload.h>
 
 #include "base/error.h"
+#include "base/stdout.h"
 #include "workload/trace_format.h"
 
 enum { ROOM = 1 << 20 };
@@ -174,9 +175,10 @@ static int
 open_file(struct trace_writer *writer, const char *path)
 {
 	if (strcmp(path, "-") == 0) {
-		writer->fd = STDOUT_FILENO;
+		writer->fd = fileno(nb_stdout());
 		return NB_OK;
 	}
+	path = stdout_path(path);
 	if (!is_special(path)) {
 		writer->is_aside = true;
 		return aside_open(&writer->aside, path, 0);

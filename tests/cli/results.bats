@@ -103,6 +103,52 @@ print(value)' "$1" "$2"
 	equals "$(value_of y.json results.1.driver)" null
 }
 
+# The document of mininb alone, which "$@" writes to its standard output.
+prints_one_result()
+{
+	mininb 0 "$@"
+	printf '%s\n' "$output" >document.json
+	equals "$(value_of document.json results.0.driver)" faulty
+	contains "$stderr" 'line of the engine'
+	contains "$stderr" 'bytes of it'
+}
+
+@test "an engine that prints does not spoil --output=-" {
+	local printing=(--driver="$MININB_TEST_PLUGINS/faulty.so" -o how=print)
+	mininb 0 keys -c 10
+	for verb in open put close; do
+		prints_one_result put -c 10 "${printing[@]}" -o "verb=$verb" --output=-
+	done
+	prints_one_result run --read=1 --records=10 -c 10 "${printing[@]}" -o verb=get --output=-
+	prints_one_result run --read=1 --records=10 -c 10 --procs=2 "${printing[@]}" -o verb=get \
+		--output=-
+	mininb 0 put -c 10 --driver="$MININB_TEST_PLUGINS/faulty.so,null" -o faulty.how=print \
+		-o faulty.verb=open --output=-
+	printf '%s\n' "$output" >document.json
+	equals "$(value_of document.json results.1.driver)" null
+}
+
+@test "what an engine prints is not in the report either" {
+	mininb 0 keys -c 10
+	mininb 0 put -c 10 --driver="$MININB_TEST_PLUGINS/faulty.so" -o how=print
+	contains "$output" 'Action: put'
+	lacks "$output" 'of the engine'
+	contains "$stderr" 'line of the engine'
+}
+
+@test "/dev/stdout is still the standard output of the command" {
+	"$MININB" keys -c 10 --quiet
+	mininb 0 put -c 10 --driver=memory --hlog=/dev/stdout
+	contains "$output" '#[Histogram log format version'
+	local words=(convert --from=workload:ycsb-a --records=10 --phase=load --to=/dev/stdout
+		--to-format=cache-csv)
+	mininb 0 "${words[@]}"
+	contains "$output" user
+	"$MININB" "${words[@]}" >to.txt 2>said.txt
+	contains "$(<to.txt)" user
+	lacks "$(<said.txt)" user
+}
+
 @test "report reads stdin, and writes where it is told" {
 	put_into a.json
 	"$MININB" report - <a.json >again.txt

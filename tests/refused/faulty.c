@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -30,7 +31,8 @@ enum {
 	EXIT_C,
 	OVERFLOW,
 	STACK,
-	SLOW
+	SLOW,
+	PRINT
 };
 
 static const struct nb_option options[] = {
@@ -44,7 +46,7 @@ static const struct nb_option options[] = {
 		.type = NB_OPT_CHOICE,
 		.def = "nothing",
 		.choices = "nothing|hang|fail|segv|fpe|ill|abort|bus|exit|quick_exit|_exit|"
-			   "_Exit|overflow|stack|slow",
+			   "_Exit|overflow|stack|slow|print",
 		.help = "what happens there"},
 	{.name = NULL},
 };
@@ -119,6 +121,9 @@ do_it(uint64_t how)
 	case SLOW:
 		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 		break;
+	case PRINT: /* by stdio and beside it */
+		printf("line of the engine\n");
+		return write(STDOUT_FILENO, "bytes of it\n", 12) == 12 ? NB_OK : NB_FAIL;
 	default:
 		break;
 	}

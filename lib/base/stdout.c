@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An engine, or a library below it, may print, and a line of it in the middle of a result that
+ * goes to standard output makes that unreadable. So the results get a descriptor of their own,
+ * which no exec() hands on, and descriptor 1 is from then on that of standard error.
+ *
+ * Rejected: to put the descriptors back around what mininb itself prints. Engines have threads,
+ * which would print meanwhile.
+ */
+#include "base/stdout.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <mininb/mininb.h>
+
+#include "base/error.h"
+
+static FILE *kept;
+static char kept_path[32];
+
+/** A descriptor that cannot be written to gets a stream that says so at the first write. */
+static FILE *
+open_stream(int fd)
+{
+	FILE *file = fdopen(fd, "w");
+	return file == NULL && errno == EINVAL ? fdopen(fd, "r") : file;
+}
+
+int
+nb_keep_stdout(void)
+{
+	if (kept != NULL)
+		return NB_OK;
+	fflush(stdout);
+	int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	FILE *file = fd >= 0 ? open_stream(fd) : NULL;
+	if (file == NULL || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+		int rc = error_system("standard output cannot be kept from engines");
+		if (file != NULL)
+			fclose(file);
+		else if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0); /* as one who reads stderr expects it */
+	snprintf(kept_path, sizeof(kept_path), "/proc/self/fd/%d", fd);
+	kept = file;
+	return NB_OK;
+}
+
+FILE *
+nb_stdout(void)
+{
+	return kept != NULL ? kept : stdout;
+}
+
+const char *
+stdout_path(const char *path)
+{
+	static const char *const names[] = {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+	for (size_t i = 0; kept != NULL && i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(path, names[i]) == 0)
+			return kept_path;
+	return path;
+}
