@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "toy.h"
@@ -113,6 +114,67 @@ START_TEST(a_good_engine_is_accused_of_nothing)
 			ck_assert_uint_eq(rig.run->loading.measured.findings.verified, 300);
 			toy_destroy(&rig);
 		}
+}
+END_TEST
+
+/** `memory` is always made. */
+static int
+open_made(struct nb_db **out, const struct nb_open_args *args)
+{
+	struct nb_open_args made = *args;
+	made.flags = NB_OPEN_CREATE;
+	return toy_engine().open(out, &made);
+}
+
+/** The toy loses everything at close; here it claims that it keeps its data. */
+static int
+run_forgetful(uint32_t what)
+{
+	char path[192];
+	rig.options.what = what;
+	rig.options.flags = NB_RUN_FORCE;
+	toy_new(&rig);
+	rig.run->base.engine->table.caps |= NB_CAP_PERSISTENT;
+	rig.run->base.engine->table.open = open_made;
+	rig.options.flags |= NB_RUN_ALLOW_MISSING;
+	if (what == NB_JOB_RUN) {
+		ck_assert_int_eq(mkdir(rig.path, 0777), 0);
+		snprintf(path, sizeof(path), "%s/toy", rig.path);
+		ck_assert_int_eq(mkdir(path, 0777), 0);
+		strcat(path, "/data");
+		fclose(fopen(path, "w"));
+	}
+	return nb_job_run_execute(rig.run);
+}
+
+START_TEST(a_loading_that_only_a_cache_has_is_found_missing)
+{
+	toy_create(&rig, "records = 300\nthreads = 2\nread = 1");
+	ck_assert_int_eq(run_forgetful(NB_JOB_LOAD), NB_ERR_DATA);
+	const struct job_findings *findings = &rig.run->loading.measured.findings;
+	ck_assert_uint_eq(findings->verdicts[JOB_MISSING], 300);
+	ck_assert_uint_eq(findings->read_back, 300);
+	ck_assert(rig.run->base.measured.is_reopened);
+	ck_assert(rig.run->base.measured.has_read_back);
+	toy_destroy(&rig);
+}
+END_TEST
+
+START_TEST(writes_of_all_phases_are_read_back_after_reopening)
+{
+	toy_create(&rig,
+		"records = 300\ncount = 320\n"
+		"[one]\nthreads = 2\ninsert = 1\n"
+		"[two]\nstart = after\nthreads = 3\ninsert = 1\n");
+	ck_assert_int_eq(run_forgetful(NB_JOB_RUN), NB_ERR_DATA);
+	for (size_t g = 0; g < 2; g++) {
+		const struct job_findings *findings = &toy_measured(&rig, g)->findings;
+		ck_assert_uint_eq(findings->verdicts[JOB_MISSING], 320);
+		ck_assert_uint_eq(findings->read_back, 320);
+	}
+	ck_assert_int_eq(toy.sessions, 0);
+	ck_assert_int_eq(toy.open, 0);
+	toy_destroy(&rig);
 }
 END_TEST
 
@@ -489,8 +551,10 @@ int
 main(void)
 {
 	return UNIT_RUN("job_execute", any_number_of_threads_does_each_operation_once,
-		a_good_engine_is_accused_of_nothing, values_of_any_size_are_verified,
-		wrong_data_is_the_end_of_a_run_that_went_well,
+		a_good_engine_is_accused_of_nothing,
+		a_loading_that_only_a_cache_has_is_found_missing,
+		writes_of_all_phases_are_read_back_after_reopening,
+		values_of_any_size_are_verified, wrong_data_is_the_end_of_a_run_that_went_well,
 		a_put_that_a_loading_lost_is_found,
 		a_loading_is_whole_for_any_number_of_threads,
 		keys_of_a_file_are_asked_for_no_further_than_it_goes,

@@ -1081,13 +1081,16 @@ END_TEST
 
 /* --- an engine that keeps its data --- */
 
-static struct nb_open_args opened_with;
+static struct nb_open_args opened_with; /* at first */
+static uint32_t opened_last;            /* flags */
 
 static int
 open_noting(struct nb_db **out, const struct nb_open_args *args)
 {
 	struct nb_open_args right = *args;
-	opened_with = *args;
+	if (rig_opened == 0)
+		opened_with = *args;
+	opened_last = args->flags;
 	right.flags = NB_OPEN_CREATE;
 	rig_opened++;
 	return rig_right()->open(out, &right);
@@ -1113,6 +1116,8 @@ START_TEST(database_is_made_by_put_only_and_read_only_for_get)
 		fclose(fopen(path, "w"));
 		(void)!rig_run(&rig, &engine);
 		ck_assert_uint_eq(opened_with.flags, flags[verb]);
+		ck_assert_uint_eq(opened_last, NB_OPEN_READ_ONLY);
+		ck_assert_int_eq(rig_opened, verb == NB_VERB_GET ? 1 : 2);
 		ck_assert_uint_eq(opened_with.size, sizeof(opened_with));
 		ck_assert_uint_eq(opened_with.records, COUNT);
 		ck_assert_uint_eq(opened_with.key_size, 16);
@@ -1124,6 +1129,67 @@ START_TEST(database_is_made_by_put_only_and_read_only_for_get)
 		ck_assert(measured()->had_data);
 		end();
 	}
+}
+END_TEST
+
+/** `memory`, which loses everything at close, and claims that it keeps its data. */
+static struct nb_engine
+begin_forgetful(uint32_t verb)
+{
+	struct nb_engine engine = begin(verb, 2);
+	engine.open = open_noting;
+	engine.caps |= NB_CAP_PERSISTENT;
+	rig.options.flags = NB_RUN_ALLOW_MISSING | NB_RUN_FORCE;
+	return engine;
+}
+
+START_TEST(writes_that_only_a_cache_has_are_found_missing)
+{
+	struct nb_engine engine = begin_forgetful(NB_VERB_PUT);
+	struct told told = {.thread = pthread_self()};
+	rig.options.progress = note_progress;
+	rig.options.progress_arg = &told;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
+	ck_assert_uint_eq(measured()->findings.missing, COUNT);
+	ck_assert_uint_eq(measured()->findings.verified, COUNT);
+	ck_assert(measured()->is_reopened && measured()->has_read_back);
+	ck_assert(measured()->has_settled);
+	ck_assert_str_eq(
+		told.whats, "looking at the keys|open|put|settle|close|reopen|verify|");
+	ck_assert_uint_eq(told.wrong, 0);
+	end();
+}
+END_TEST
+
+START_TEST(without_verification_nothing_is_opened_again)
+{
+	struct nb_engine engine = begin_forgetful(NB_VERB_PUT);
+	rig.options.verify_rate = 0;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert_int_eq(rig_opened, 1);
+	ck_assert(!measured()->is_reopened);
+	end();
+}
+END_TEST
+
+static int
+open_once(struct nb_db **out, const struct nb_open_args *args)
+{
+	if (rig_opened > 0)
+		return (args->host->fail)(NB_FAIL, "the file is damaged");
+	return open_noting(out, args);
+}
+
+START_TEST(a_database_that_cannot_be_opened_again_ends_the_run)
+{
+	struct nb_engine engine = begin_forgetful(NB_VERB_PUT);
+	engine.open = open_once;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	rig_assert_told("the database cannot be opened again to read back: ");
+	rig_assert_told("the file is damaged");
+	ck_assert(!measured()->has_read_back && measured()->has_settled);
+	ck_assert_uint_eq(measured()->ops, COUNT);
+	end();
 }
 END_TEST
 
@@ -1172,5 +1238,8 @@ main(void)
 		stop_ends_the_reading_back, stop_ends_the_loading_and_there_is_no_result,
 		stop_before_the_run_leaves_nothing_behind,
 		database_is_made_by_put_only_and_read_only_for_get,
-		get_without_a_database_is_refused_before_it_is_opened);
+		get_without_a_database_is_refused_before_it_is_opened,
+		writes_that_only_a_cache_has_are_found_missing,
+		without_verification_nothing_is_opened_again,
+		a_database_that_cannot_be_opened_again_ends_the_run);
 }

@@ -134,8 +134,15 @@ static const struct nb_explanation explanations[] = {
 	{"Verified", "how much of the data was looked at, and what was wrong with it",
 		"A sample, --verify-rate of the operations. What is read is "
 		"checked against what must be there; writes are read back after"
-		" the run, untimed. 0 wrong of a small sample is no proof.",
+		" the run, untimed. If the engine keeps its data, mininb closes "
+		"the database and opens it again before it reads back, and "
+		"drops it from the page cache with --cold. 0 wrong of a small "
+		"sample is no proof.",
 		"text, md"},
+	{"Read back", "verified records that were looked up again after the operations",
+		"They are part of Verified. A record that a run wrote must have "
+		"its last value, and one that it deleted must not be there.",
+		"text of jobs"},
 	{"Wrong",
 		"a record that was not what it should be: operation, key, and "
 		"what was wrong",

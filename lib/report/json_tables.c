@@ -276,6 +276,7 @@ static const struct json_field measurement_fields[] = {
 	FIELD_FLAG(measurement, "has_settled", has_settled),
 	FIELD_NAME(measurement, "settled", settled, settles),
 	FIELD_FLAG(measurement, "has_read_back", has_read_back),
+	FIELD_FLAG(measurement, "is_reopened", is_reopened),
 	FIELD_NUMBER(measurement, "open_ns", open_ns),
 	FIELD_NUMBER(measurement, "load_ns", load_ns),
 	FIELD_NUMBER(measurement, "settle_ns", settle_ns),
@@ -397,6 +398,7 @@ static const struct json_field case_fields[] = {
 
 static const struct json_field job_findings_fields[] = {
 	FIELD_NUMBER(job_findings, "verified", verified),
+	FIELD_NUMBER(job_findings, "read_back", read_back),
 	FIELD_NUMBER(job_findings, "foreign", foreign),
 	FIELD_COUNTS(job_findings, "verdicts", verdicts, job_verdicts),
 	{FIELD_ROW(job_findings, "cases", JSON_T_LIST, cases),

@@ -216,6 +216,7 @@ merge_states(struct measurement *into, const struct measurement *from)
 	into->had_data |= from->had_data;
 	into->has_settled &= from->has_settled;
 	into->has_read_back &= from->has_read_back;
+	into->is_reopened &= from->is_reopened;
 	into->settled = from->settled < into->settled ? from->settled : into->settled;
 	into->cold = from->cold < into->cold ? from->cold : into->cold;
 	if (into->syncs_missing[0] == '\0')

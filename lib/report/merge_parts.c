@@ -295,6 +295,7 @@ merge_findings(struct job_findings *into, const struct job_findings *from)
 {
 	into->verified = merge_sum(into->verified, from->verified);
 	into->foreign = merge_sum(into->foreign, from->foreign);
+	into->read_back = merge_sum(into->read_back, from->read_back);
 	for (int i = 0; i < JOB_VERDICTS; i++)
 		into->verdicts[i] = merge_sum(into->verdicts[i], from->verdicts[i]);
 	for (uint64_t i = 0; i < from->case_count && into->case_count < JOB_CASES; i++)

@@ -379,6 +379,12 @@ write_findings(
 		wrong += findings->verdicts[i];
 	report_line(out, "Verified", "%" PRIu64 " records: %" PRIu64 " wrong",
 		findings->verified, wrong);
+	if (findings->read_back > 0)
+		report_line(out, "Read back", "%" PRIu64 " of these records, %s",
+			findings->read_back,
+			result->base->measured.is_reopened
+				? "after the database was closed and opened again"
+				: "from the open database");
 	for (uint64_t i = 0; i < findings->case_count; i++)
 		write_case(&findings->cases[i], out);
 }

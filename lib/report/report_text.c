@@ -221,7 +221,9 @@ write_data(const struct nb_result *result, FILE *out)
 			findings->verified, result->measured.ops,
 			!is_write(result) ? "as they were read"
 				: is_cut  ? "read back until the run ended"
-					  : "read back after the run",
+				: result->measured.is_reopened
+				? "read back after close and reopen"
+				: "read back after the run",
 			findings->missing,
 			result->workload.verb == NB_VERB_DELETE ? "still there" : "missing",
 			findings_wrong(findings));

@@ -121,6 +121,17 @@ job_threads(const struct nb_job_run *run);
 NB_MUST_CHECK int
 job_collect(struct nb_job_run *run, struct job_part *part);
 
+/** Add what reading back has found since job_collect(). */
+void
+job_collect_read_back(struct job_part *part);
+
+/**
+ * Whether writes are read back from the database after it was closed and opened again; if
+ * not, and there are any, before their sessions are closed.
+ */
+bool
+job_is_read_again(const struct nb_job_run *run);
+
 /** Operations done by all workers of the active parts, warm-up included. */
 uint64_t
 job_done(const struct nb_job_run *run);

@@ -269,6 +269,7 @@ collect_findings(struct job_findings *into, const struct job_findings *from)
 {
 	into->verified += from->verified;
 	into->foreign += from->foreign;
+	into->read_back += from->read_back;
 	for (int i = 0; i < JOB_VERDICTS; i++)
 		into->verdicts[i] += from->verdicts[i];
 	for (uint64_t i = 0; i < from->case_count && into->case_count < JOB_CASES; i++)
@@ -367,6 +368,13 @@ job_collect(struct nb_job_run *run, struct job_part *part)
 			measured->offered_ops = (double)wanted;
 	}
 	return rc;
+}
+
+void
+job_collect_read_back(struct job_part *part)
+{
+	for (uint32_t t = 0; t < workers_of(part); t++)
+		collect_findings(&part->measured.findings, &part->workers[t]->findings);
 }
 
 /* ---- verdict ---- */

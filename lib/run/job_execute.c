@@ -8,16 +8,18 @@
  *     for each phase of the run:
  *         ENTER      memory and session          each worker on its own thread
  *         OPERATE    all wait for one moment, then do their operations
- *         READ_BACK  whether writes had their effect, untimed
  *         LEAVE      session
  *     settle: flush, compact                     timed
  *     close the database                         timed
+ *     put it out of memory, if asked; open it again
+ *     for each phase: ENTER, READ_BACK, LEAVE    whether writes had their effect, untimed
+ *     close the database
  *
- * What the engine counts is taken from the first OPERATE until it has settled, without what
- * is read back.
+ * An engine that keeps nothing is read back in each phase before LEAVE. What the engine
+ * counts is taken from the first OPERATE until it has settled, without what is read back.
  *
  * With several processes the parent opens the database only when they are gone, to settle
- * it.
+ * it, and reads back what they wrote.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -59,16 +61,12 @@ create_workers(struct nb_job_run *run, struct shared *shared)
 }
 
 static void
-delete_workers(struct nb_job_run *run)
+delete_workers(struct job_part *part)
 {
-	for (size_t p = 0; p < run->active_count; p++) {
-		struct job_part *part = run->active[p];
-		for (uint32_t t = 0; part->workers != NULL && t < part->plan.threads; t++)
-			job_worker_delete(part->workers[t]);
-		free(part->workers);
-		part->workers = NULL;
-		part->halt = NULL;
-	}
+	for (uint32_t t = 0; part->workers != NULL && t < part->plan.threads; t++)
+		job_worker_delete(part->workers[t]);
+	free(part->workers);
+	part->workers = NULL;
 }
 
 static uint64_t
@@ -204,14 +202,25 @@ run_active(struct nb_job_run *run, struct shared *shared, const char *what, bool
 	return rc == NB_OK && stop_requested() ? error_interrupted() : rc;
 }
 
+/** Memory of all processes; NULL: none is left. */
+static struct shared *
+map_shared(void)
+{
+	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared != MAP_FAILED)
+		return shared;
+	error_system("out of memory");
+	return NULL;
+}
+
 int
 job_run_parts(struct nb_job_run *run, struct job_part **parts, size_t count, const char *what,
 	bool is_counted)
 {
-	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
-		return error_system("out of memory");
+	struct shared *shared = map_shared();
+	if (shared == NULL)
+		return NB_FAIL;
 	run->active = parts;
 	run->active_count = count;
 	int rc = run_active(run, shared, what, is_counted);
@@ -219,7 +228,8 @@ job_run_parts(struct nb_job_run *run, struct job_part **parts, size_t count, con
 		run->parts[g].plan.has_deletes = true; /* of phases that come */
 	if (run->base.left.is_left)
 		return rc; /* some may still be used */
-	delete_workers(run);
+	for (size_t p = 0; p < count; p++)
+		parts[p]->halt = NULL;
 	run->active_count = 0;
 	munmap(shared, sizeof(*shared));
 	return rc;
@@ -253,12 +263,14 @@ next_phase(const struct nb_job_run *run, uint32_t from)
 	return next;
 }
 
+typedef int
+phase_act(struct nb_job_run *run, struct job_part **parts, size_t count);
+
+/** Call act for the parts of one phase after the other, until one call fails. */
 static int
-run_phases(struct nb_job_run *run)
+each_phase(struct nb_job_run *run, phase_act *act)
 {
-	struct job_part *parts[NB_GROUPS_MAX], *loading = &run->loading;
-	if (run->options.what == NB_JOB_LOAD)
-		return job_run_parts(run, &loading, 1, "load", true);
+	struct job_part *parts[NB_GROUPS_MAX];
 	int rc = NB_OK;
 	uint32_t phase = next_phase(run, 0);
 	for (; phase != UINT32_MAX && rc == NB_OK; phase = next_phase(run, phase + 1)) {
@@ -268,11 +280,78 @@ run_phases(struct nb_job_run *run)
 				parts[count++] = &run->parts[g];
 		}
 		run->phase = phase;
-		rc = job_run_parts(run, parts, count, "run", true);
-		run->base.measured.is_partial |= rc != NB_OK &&
-			next_phase(run, phase + 1) != UINT32_MAX;
+		rc = act(run, parts, count);
 	}
 	return rc;
+}
+
+static int
+run_phase(struct nb_job_run *run, struct job_part **parts, size_t count)
+{
+	return job_run_parts(run, parts, count, "run", true);
+}
+
+static int
+run_phases(struct nb_job_run *run)
+{
+	struct job_part *loading = &run->loading;
+	if (run->options.what == NB_JOB_LOAD)
+		return job_run_parts(run, &loading, 1, "load", true);
+	int rc = each_phase(run, run_phase);
+	run->base.measured.is_partial |= rc != NB_OK &&
+		next_phase(run, run->phase + 1) != UINT32_MAX;
+	return rc;
+}
+
+/* ---- reading back from a database that was opened again ---- */
+
+bool
+job_is_read_again(const struct nb_job_run *run)
+{
+	return run->has_writes && run_is_kept(&run->base) && run->options.verify_rate > 0;
+}
+
+static int
+read_back_phase(struct nb_job_run *run, struct job_part **parts, size_t count)
+{
+	struct shared *shared = map_shared();
+	int rc = NB_OK;
+	if (shared == NULL)
+		return NB_FAIL;
+	run->active = parts;
+	run->active_count = count;
+	for (size_t p = 0; p < count; p++) {
+		parts[p]->plan.gate = &shared->gate;
+		parts[p]->plan.halt = &shared->breaks[p];
+		for (uint32_t t = 0; t < parts[p]->plan.threads; t++)
+			parts[p]->workers[t]->findings = (struct job_findings){.verified = 0};
+	}
+	uint32_t procs = parts[0]->plan.threads / parts[0]->group->threads;
+	for (uint32_t process = 0; process < procs && rc == NB_OK; process++) {
+		run->squad = (struct squad){.run = run, .shared = shared, .process = process};
+		rc = squad_read_back(&run->squad);
+	}
+	if (run->base.left.is_left)
+		return rc; /* some may still be used */
+	for (size_t p = 0; p < count; p++)
+		job_collect_read_back(parts[p]);
+	run->active_count = 0;
+	munmap(shared, sizeof(*shared));
+	return rc == NB_OK && stop_requested() ? error_interrupted() : rc;
+}
+
+static int
+read_back_again(struct nb_job_run *run)
+{
+	struct job_part *loading = &run->loading;
+	int rc = stop_requested() ? error_interrupted() : run_reopen_database(&run->base);
+	if (rc != NB_OK)
+		return rc;
+	run_begin_phase(&run->base, "verify");
+	run_tell(&run->base, 0, 0);
+	rc = run->options.what == NB_JOB_LOAD ? read_back_phase(run, &loading, 1)
+					      : each_phase(run, read_back_phase);
+	return run_close_again(&run->base, rc);
 }
 
 /** One process has the database open throughout. */
@@ -288,7 +367,6 @@ execute_here(struct nb_job_run *run)
 	if (rc == NB_OK)
 		rc = run_settle(&run->base);
 	run->base.measured.has_settled = rc == NB_OK;
-	run->base.measured.has_read_back = rc == NB_OK;
 	rc = run_count_until(&run->base, rc);
 	run->base.measured.max_resident_bytes = sysinfo_max_resident_bytes();
 	return run_close_database(&run->base, rc);
@@ -307,7 +385,6 @@ execute_procs(struct nb_job_run *run)
 		return rc;
 	rc = run_settle(&run->base);
 	run->base.measured.has_settled = rc == NB_OK;
-	run->base.measured.has_read_back = rc == NB_OK;
 	return run_close_database(&run->base, rc);
 }
 
@@ -334,6 +411,16 @@ live_bytes(const struct nb_job_run *run)
 		((double)run->keys.key_size_max + sizes_mean(&run->sizes)));
 }
 
+static void
+delete_all_workers(struct nb_job_run *run)
+{
+	if (run->base.left.is_left)
+		return; /* some may still be used */
+	delete_workers(&run->loading);
+	for (size_t g = 0; g < run->part_count; g++)
+		delete_workers(&run->parts[g]);
+}
+
 static int
 execute(struct nb_job_run *run)
 {
@@ -357,6 +444,10 @@ execute(struct nb_job_run *run)
 	sampler_finish(run->base.sampler);
 	run->base.measured.live_bytes = live_bytes(run);
 	run_look_after(&run->base);
+	if (rc == NB_OK && job_is_read_again(run))
+		rc = read_back_again(run);
+	run->base.measured.has_read_back = rc == NB_OK;
+	delete_all_workers(run);
 	if (rc == NB_OK && run->options.record_path != NULL) {
 		run_begin_phase(&run->base, "record");
 		rc = job_record(run);

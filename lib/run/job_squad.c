@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The workers of a phase: each opens its session, waits at the gate, does its operations,
- * reads back, and closes; the main thread watches meanwhile.
+ * and closes; the main thread watches meanwhile. They read back before they close, or in
+ * sessions of the database as it was opened again.
  *
  * With several processes each has the database open, and its own part of each group's
  * threads; workers are in memory that all share, so that the parent watches and sums up as
@@ -330,6 +331,14 @@ read_back(struct squad *squad, struct crew *crew)
 }
 
 static int
+leave_sessions(const struct squad *squad, struct crew *crew, int rc)
+{
+	if (!squad->run->base.left.is_left)
+		crew_do(crew, PHASE_LEAVE, TICK_NS, watch_sessions);
+	return rc == NB_OK ? worker_failure(squad) : rc;
+}
+
+static int
 go_through_phases(struct squad *squad, struct crew *crew)
 {
 	struct nb_job_run *run = squad->run;
@@ -359,11 +368,10 @@ go_through_phases(struct squad *squad, struct crew *crew)
 		rc = worker_failure(squad);
 		run->was_cut = rc != NB_OK;
 	}
-	if (rc == NB_OK && !stop_requested() && run->options.verify_rate > 0)
+	if (rc == NB_OK && !stop_requested() && run->options.verify_rate > 0 &&
+		!job_is_read_again(run))
 		rc = read_back(squad, crew);
-	if (!run->base.left.is_left)
-		crew_do(crew, PHASE_LEAVE, TICK_NS, watch_sessions);
-	return rc == NB_OK ? worker_failure(squad) : rc;
+	return leave_sessions(squad, crew, rc);
 }
 
 int
@@ -376,6 +384,23 @@ squad_run_threads(struct squad *squad)
 	squad->has_workers = true;
 	rc = go_through_phases(squad, crew);
 	squad->has_workers = false;
+	return run_end_crew(&squad->run->base, crew, rc);
+}
+
+int
+squad_read_back(struct squad *squad)
+{
+	struct crew *crew = &squad->run->base.crew;
+	int rc = crew_create(crew, job_threads(squad->run), work, squad);
+	if (rc != NB_OK)
+		return rc;
+	crew_do(crew, PHASE_ENTER, TICK_NS, watch_sessions);
+	rc = worker_failure(squad);
+	if (rc == NB_OK)
+		crew_do(crew, PHASE_READ_BACK, TICK_NS, watch_stop);
+	if (rc == NB_OK)
+		rc = worker_failure(squad);
+	rc = leave_sessions(squad, crew, rc);
 	return run_end_crew(&squad->run->base, crew, rc);
 }
 

@@ -29,4 +29,8 @@ squad_run_threads(struct squad *squad);
 NB_MUST_CHECK int
 squad_run_processes(struct squad *squad);
 
+/** Read back what the workers of squad->process wrote, from the database as it is open now. */
+NB_MUST_CHECK int
+squad_read_back(struct squad *squad);
+
 #endif /* RUN_JOB_SQUAD_H */

@@ -346,10 +346,12 @@ read_back(struct job_worker *worker, const struct ops_op *op, bool is_deleted)
 		rc = engine->get(worker->session, op->keys[0], &value);
 	while (rc == NB_CONFLICT && ++conflicts < WORKER_CONFLICTS_MAX && !is_halted(worker));
 	post_leave(&worker->post);
+	uint64_t before = worker->findings.verified;
 	if (rc == NB_OK)
 		job_verify_value(worker, op, 0, value);
 	else if (rc == NB_NOT_FOUND && !is_deleted)
 		job_verify_miss(worker, op, 0);
+	worker->findings.read_back += worker->findings.verified - before;
 	if (rc == NB_OK && engine->release != NULL)
 		engine->release(worker->session);
 	if (rc == NB_CONFLICT && conflicts == WORKER_CONFLICTS_MAX)

@@ -50,8 +50,9 @@ struct job_case {
 };
 
 struct job_findings {
-	uint64_t verified; /* records that were looked at */
-	uint64_t foreign;  /* of them: good, but written by another run */
+	uint64_t verified;  /* records that were looked at */
+	uint64_t foreign;   /* of them: good, but written by another run */
+	uint64_t read_back; /* of them: looked up again after the operations */
 	uint64_t verdicts[JOB_VERDICTS];
 	uint64_t case_count; /* kept, at most JOB_CASES */
 	struct job_case cases[JOB_CASES];

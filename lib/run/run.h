@@ -41,6 +41,7 @@ struct measurement {
 	/* An end by failure or nb_stop() may come after the last operation too. */
 	bool has_settled;   /* and closed, as far as was asked and the engine can */
 	bool has_read_back; /* what of the writes was to be looked at again */
+	bool is_reopened;   /* and the database was closed and opened again before that */
 	uint64_t ops;
 	uint64_t wall_ns; /* first operation's start to last one's end */
 	uint64_t open_ns, load_ns, settle_ns, close_ns;
@@ -219,6 +220,21 @@ run_tell(struct nb_run *run, uint64_t done, uint64_t total);
 NB_MUST_CHECK int
 run_open_database(struct nb_run *run);
 
+/** Whether the engine keeps its data when the database is closed. */
+bool
+run_is_kept(const struct nb_run *run);
+
+/**
+ * Open the database that run_close_database() closed, to read only, and from storage if a
+ * cold run was asked for. Nothing that was measured changes.
+ */
+NB_MUST_CHECK int
+run_reopen_database(struct nb_run *run);
+
+/** Close the database that run_reopen_database() opened; rc as in run_close_database(). */
+NB_MUST_CHECK int
+run_close_again(struct nb_run *run, int rc);
+
 /**
  * From here on, what the engine counts is the operations' and what these have left to be
  * done; if it is so already, nothing. No session is within a call.
@@ -250,6 +266,10 @@ run_cool_database(struct nb_run *run);
 /** When the first operation is about to begin; later calls do nothing. */
 void
 run_look_begin(struct nb_run *run);
+
+/** Before it is opened again: out of memory if that was asked for. */
+NB_MUST_CHECK int
+run_cool_again(struct nb_run *run);
 
 /** After it was closed. */
 void

@@ -9,39 +9,52 @@
  */
 #include "run/run.h"
 
-static bool
-is_kept(const struct nb_run *run)
+bool
+run_is_kept(const struct nb_run *run)
 {
 	return (run->engine->table.caps & NB_CAP_PERSISTENT) != 0;
+}
+
+static int
+cool(struct nb_run *run, uint32_t *how)
+{
+	if ((run->options.flags & NB_RUN_COLD) == 0)
+		return NB_OK;
+	run_begin_phase(run, "cool");
+	run_tell(run, 0, 0);
+	return residency_make_cold(run->path, how);
 }
 
 int
 run_cool_database(struct nb_run *run)
 {
 	struct measurement *measured = &run->measured;
-	if (!is_kept(run) || !measured->had_data)
+	if (!run_is_kept(run) || !measured->had_data)
 		return NB_OK;
-	if ((run->options.flags & NB_RUN_COLD) != 0) {
-		run_begin_phase(run, "cool");
-		run_tell(run, 0, 0);
-		int rc = residency_make_cold(run->path, &measured->cold);
-		if (rc != NB_OK)
-			return rc;
-	}
+	int rc = cool(run, &measured->cold);
+	if (rc != NB_OK)
+		return rc;
 	residency_look(&measured->residency_before, run->path);
 	return NB_OK;
+}
+
+int
+run_cool_again(struct nb_run *run)
+{
+	uint32_t how = 0;
+	return cool(run, &how);
 }
 
 void
 run_look_begin(struct nb_run *run)
 {
-	if (is_kept(run) && !run->measured.has_begun)
+	if (run_is_kept(run) && !run->measured.has_begun)
 		residency_look(&run->measured.residency_begin, run->path);
 }
 
 void
 run_look_after(struct nb_run *run)
 {
-	if (is_kept(run))
+	if (run_is_kept(run))
 		residency_look(&run->measured.residency_after, run->path);
 }

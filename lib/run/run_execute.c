@@ -11,9 +11,15 @@
  *     OPERATE    the operations                  what is measured
  *     settle     flush, compact                  main thread, workers parked, timed
  *     the engine's counters, again               main thread, workers parked
- *     READ_BACK  whether writes had their effect, untimed
  *     LEAVE      session                         each worker
  *     close the database                         main thread, timed
+ *     out of memory, if asked; open it again     main thread
+ *     ENTER_AGAIN, READ_BACK, LEAVE              whether writes had their effect, untimed
+ *     close the database                         main thread
+ *
+ * An engine's cache answers for writes that never reached a file, so writes are read back
+ * from a database that was opened again. An engine that keeps nothing is read back before
+ * its sessions and the database are closed.
  *
  * Throughput is operations over the time from the first one's start to the last
  * one's end. For writes that is the acknowledged rate; the settled one counts
@@ -39,7 +45,14 @@
 
 enum { TICK_NS = 20 * 1000 * 1000, FORGET_BYTES = 8 << 20 };
 
-enum { PHASE_ENTER, PHASE_LOAD, PHASE_OPERATE, PHASE_READ_BACK, PHASE_LEAVE };
+enum {
+	PHASE_ENTER,
+	PHASE_LOAD,
+	PHASE_OPERATE,
+	PHASE_ENTER_AGAIN,
+	PHASE_READ_BACK,
+	PHASE_LEAVE
+};
 
 static uint64_t
 share_begin(const struct nb_run *run, uint32_t id)
@@ -116,6 +129,11 @@ work(void *arg, uint32_t id, int phase)
 		return;
 	}
 	struct worker *worker = run->workers[id];
+	if (phase == PHASE_ENTER_AGAIN) {
+		int rc = open_session(run, id);
+		if (rc != NB_OK)
+			keep_failure(run, id, rc);
+	}
 	if (worker == NULL || worker->session == NULL)
 		return;
 	if (phase == PHASE_LOAD)
@@ -323,17 +341,32 @@ operate(struct nb_run *run)
 static int
 read_back(struct nb_run *run)
 {
-	bool is_synthetic = (run->engine->table.caps & NB_CAP_SYNTHETIC) != 0;
-	if (run->workload.verb != NB_VERB_GET && !is_synthetic &&
-		run->plan.verify_threshold != 0) {
-		run_begin_phase(run, "verify");
-		run->reached = worker_looked;
-		run_tell(run, 0, run->workload.count);
-		crew_do(&run->crew, PHASE_READ_BACK, TICK_NS, tick);
-	}
-	return worker_failure(run);
+	run_begin_phase(run, "verify");
+	run->reached = worker_looked;
+	run_tell(run, 0, run->workload.count);
+	crew_do(&run->crew, PHASE_READ_BACK, TICK_NS, tick);
+	int rc = worker_failure(run);
+	run->measured.has_read_back = rc == NB_OK;
+	return rc;
 }
 
+static int
+leave_sessions(struct nb_run *run, int rc)
+{
+	if (!run->left.is_left)
+		crew_do(&run->crew, PHASE_LEAVE, TICK_NS, watch);
+	return rc == NB_OK ? worker_failure(run) : rc;
+}
+
+static bool
+is_read_back(const struct nb_run *run)
+{
+	bool is_synthetic = (run->engine->table.caps & NB_CAP_SYNTHETIC) != 0;
+	return run->workload.verb != NB_VERB_GET && !is_synthetic &&
+		run->plan.verify_threshold != 0;
+}
+
+/** From opening sessions to closing them. */
 static int
 run_phases(struct nb_run *run)
 {
@@ -351,12 +384,24 @@ run_phases(struct nb_run *run)
 		rc = run_settle(run);
 	run->measured.has_settled = rc == NB_OK;
 	rc = run_count_until(run, rc);
+	if (rc == NB_OK && is_read_back(run) && !run_is_kept(run))
+		rc = read_back(run);
+	return leave_sessions(run, rc);
+}
+
+/** What is in the files, after the database was closed. */
+static int
+read_back_files(struct nb_run *run)
+{
+	int rc = stop_requested() ? error_interrupted() : run_reopen_database(run);
+	if (rc != NB_OK)
+		return rc;
+	crew_do(&run->crew, PHASE_ENTER_AGAIN, TICK_NS, watch);
+	rc = worker_failure(run);
 	if (rc == NB_OK)
 		rc = read_back(run);
-	run->measured.has_read_back = rc == NB_OK;
-	if (!run->left.is_left)
-		crew_do(&run->crew, PHASE_LEAVE, TICK_NS, watch);
-	return rc == NB_OK ? worker_failure(run) : rc;
+	rc = leave_sessions(run, rc);
+	return run_close_again(run, rc);
 }
 
 static void
@@ -392,17 +437,34 @@ live_bytes(const struct nb_run *run)
 		(workload->key_size + workload->value_size);
 }
 
+/** Close the database, after which nothing that is measured goes on. */
+static int
+end_measuring(struct nb_run *run, int rc)
+{
+	rc = run_close_database(run, rc);
+	run_clock_end(run);
+	sampler_finish(run->sampler);
+	run->measured.live_bytes = live_bytes(run);
+	run_look_after(run);
+	return rc;
+}
+
 static int
 run_crew(struct nb_run *run)
 {
 	run->workers = calloc(run->options.threads, sizeof(struct worker *));
-	if (run->workers == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	int rc = crew_create(&run->crew, run->options.threads, work, run);
-	if (rc == NB_OK) {
-		rc = run_phases(run);
-		rc = run_end_crew(run, &run->crew, rc);
+	int rc = run->workers == NULL
+		? error_set(NB_FAIL, "out of memory")
+		: crew_create(&run->crew, run->options.threads, work, run);
+	if (rc != NB_OK) {
+		free(run->workers);
+		return end_measuring(run, rc);
 	}
+	rc = end_measuring(run, run_phases(run));
+	if (rc == NB_OK && is_read_back(run) && run_is_kept(run))
+		rc = read_back_files(run);
+	run->measured.has_read_back |= rc == NB_OK;
+	rc = run_end_crew(run, &run->crew, rc);
 	collect_findings(run);
 	run->measured.max_resident_bytes = sysinfo_max_resident_bytes();
 	if (run->left.is_left)
@@ -513,11 +575,6 @@ execute(struct nb_run *run)
 	if (rc != NB_OK)
 		return rc;
 	rc = run_crew(run);
-	rc = run_close_database(run, rc);
-	run_clock_end(run);
-	sampler_finish(run->sampler);
-	run->measured.live_bytes = live_bytes(run);
-	run_look_after(run);
 	return rc == NB_OK ? judge(run) : warn_of_data(run, rc);
 }
 

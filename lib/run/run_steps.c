@@ -121,13 +121,11 @@ open_database(struct nb_run *run)
 	return run->engine->table.open(&run->db, &run->open_args);
 }
 
-int
-run_open_database(struct nb_run *run)
+/** Open it; `flags` are NB_OPEN_*. */
+static int
+open_as(struct nb_run *run, const char *phase, uint32_t flags)
 {
-	const struct nb_engine *engine = &run->engine->table;
-	bool is_kept = (engine->caps & NB_CAP_PERSISTENT) != 0;
-	struct nb_open_args *args = &run->open_args;
-	*args = (struct nb_open_args){.size = sizeof(*args),
+	run->open_args = (struct nb_open_args){.size = sizeof(run->open_args),
 		.host = nb_engine_host(),
 		.path = run->path,
 		.options = run->values,
@@ -136,16 +134,13 @@ run_open_database(struct nb_run *run)
 		.key_size = run->workload.key_size,
 		.value_size = run->workload.value_size,
 		.sessions = run->options.threads,
+		.flags = flags,
 		.durability = run->durability};
-	if (run->workload.verb == NB_VERB_PUT || !is_kept)
-		args->flags |= NB_OPEN_CREATE;
-	if (run->workload.verb == NB_VERB_GET && is_kept)
-		args->flags |= NB_OPEN_READ_ONLY;
-	run_begin_phase(run, "open");
+	run->db = NULL;
+	run_begin_phase(run, phase);
 	run_tell(run, 0, 0);
 	engine_forget_warnings();
 	int rc = run_call(run, "open", true, open_database);
-	run->measured.open_ns = run->call_ns;
 	if (rc == NB_OK && run->db == NULL)
 		rc = error_set(NB_FAIL, "gave no database");
 	if (rc != NB_OK)
@@ -153,6 +148,32 @@ run_open_database(struct nb_run *run)
 	if (run->left.is_left)
 		return rc;
 	return rc == NB_OK ? rc : run_engine_failure(run, rc, run->path);
+}
+
+int
+run_open_database(struct nb_run *run)
+{
+	bool is_kept = run_is_kept(run);
+	uint32_t flags = 0;
+	if (run->workload.verb == NB_VERB_PUT || !is_kept)
+		flags |= NB_OPEN_CREATE;
+	if (run->workload.verb == NB_VERB_GET && is_kept)
+		flags |= NB_OPEN_READ_ONLY;
+	int rc = open_as(run, "open", flags);
+	run->measured.open_ns = run->call_ns;
+	return rc;
+}
+
+int
+run_reopen_database(struct nb_run *run)
+{
+	int rc = run_cool_again(run);
+	if (rc == NB_OK)
+		rc = open_as(run, "reopen", NB_OPEN_READ_ONLY);
+	run->measured.is_reopened = rc == NB_OK;
+	return rc == NB_OK || run->left.is_left
+		? rc
+		: error_prefix(rc, "the database cannot be opened again to read back");
 }
 
 static int
@@ -249,32 +270,48 @@ close_database(struct nb_run *run)
 	return run->engine->table.close(run->db);
 }
 
-int
-run_close_database(struct nb_run *run, int rc)
+/** Close it, after what returned rc: that failure comes first. *is_closed: it was. */
+static int
+close_after(struct nb_run *run, int rc, bool *is_closed)
 {
 	char text[WORKER_TEXT];
 	snprintf(text, sizeof(text), "%s", nb_error_text());
-	if (run->durability == NB_DUR_COMMIT && run->workload.verb != NB_VERB_GET)
-		syncs_look(run->path);
 	run_begin_phase(run, "close");
 	run_tell(run, 0, 0);
 	int closed = run_call(run, "close", true, close_database);
-	run->measured.close_ns = run->call_ns;
-	run->measured.data_bytes = sysinfo_allocated_bytes(run->path);
+	uint64_t took_ns = run->call_ns;
 	closed = run_dismiss_keeper(run, closed);
-	if (run->left.is_left) {
-		run->measured.has_settled = false;
+	run->call_ns = took_ns;
+	*is_closed = closed == NB_OK;
+	if (run->left.is_left)
 		return rc == NB_OK ? closed : error_set(rc, "%s", text);
-	}
-	if (closed != NB_OK) {
+	if (closed != NB_OK)
 		closed = run_engine_failure(run, closed, "closing");
-		run->measured.has_settled = false; /* closing is a part of it */
-	}
 	if (rc == NB_OK)
 		return closed;
 	if (closed != NB_OK)
 		log_message(NB_LOG_WARNING, "%s", nb_error_text());
 	return error_set(rc, "%s", text);
+}
+
+int
+run_close_database(struct nb_run *run, int rc)
+{
+	bool is_closed;
+	if (run->durability == NB_DUR_COMMIT && run->workload.verb != NB_VERB_GET)
+		syncs_look(run->path);
+	rc = close_after(run, rc, &is_closed);
+	run->measured.close_ns = run->call_ns;
+	run->measured.data_bytes = sysinfo_allocated_bytes(run->path);
+	run->measured.has_settled &= is_closed; /* closing is a part of it */
+	return rc;
+}
+
+int
+run_close_again(struct nb_run *run, int rc)
+{
+	bool is_closed;
+	return close_after(run, rc, &is_closed);
 }
 
 void

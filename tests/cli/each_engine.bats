@@ -108,3 +108,26 @@ has_begun()
 		rm -r nb
 	done
 }
+
+# Run "$@" where ./small is a file system of 4 MiB.
+on_small_disk()
+{
+	run --separate-stderr unshare -rm sh -c 'mount -t tmpfs -o size=4m none small && exec "$@"' sh "$@"
+}
+
+@test "a full disk ends a put with a message, or every record is there" {
+	local driver
+	mkdir small
+	unshare -rm mount -t tmpfs none small 2>/dev/null || skip 'no file system can be mounted'
+	mininb 0 keys -c 3000
+	for driver in $(engines_that_are persistent); do
+		echo "# $driver" >&3
+		on_small_disk sh -c '"$1" put -c 3000 -v 2000 -d "$2" --path=small >&2 || exit
+			exec "$1" get -c 3000 -v 2000 -d "$2" --path=small --verify-rate=1' \
+			sh "$MININB" "$driver"
+		# 6 MB of values, half of which may be saved by compression
+		[[ $status == 0 && $output == *'Verified          : 3000 of 3000'* ]] ||
+			[[ ($status == 1 || $status == 3) && -n $stderr ]]
+		[[ $status == 0 ]] || matches "$stderr" $'(^|\n)mininb: '
+	done
+}

@@ -223,3 +223,10 @@ is_gone()
 	matches "$stderr" '[0-9]+ of 1000 values that were verified are not what was put'
 	equals "$(total_of "$output")" 1000
 }
+
+@test "a plugin that keeps its records in memory alone is found out" {
+	mininb 0 keys -c 40
+	mininb 3 put -c 40 -d "$MININB_TEST_PLUGINS/syncs.so" --verify-rate=1
+	contains "$stderr" '40 of 40 keys that were looked up again are not there'
+	contains "$output" 'Verified          : 40 of 40 (read back after close and reopen): 40 missing, 0 wrong'
+}

@@ -30,6 +30,8 @@ run_procs()
 	equals "$(ops_of read) $(ops_of update)" '500 500'
 	contains "$output" $'\n2 threads, closed loop, 1000 operations in '
 	matches "$(line_of Verified)" '^[0-9]+ records: 0 wrong$'
+	matches "$(line_of 'Read back')" \
+		'^[1-9][0-9]* of these records, after the database was closed and opened again$'
 	# of their own use of CPU and memory nothing is made up
 	equals "$(line_of 'CPU time')" 'not known of several processes'
 	equals "$(line_of Memory)" 'not known of several processes'
