@@ -15,6 +15,9 @@
  * - The first xmsiz bytes of the file are written through mmap(2), which on a
  *   full disk is a SIGBUS. open looks whether there is room for them, and takes
  *   none: to fill the file is the engine's own work, and timed.
+ * - A pwrite(2) that fails counts as done: its -1 is compared as a number without a sign.
+ *   On a full disk every put, sync and close so returns true. The file shows it, by a
+ *   hole or an end before that of the records, so flush and close look for these.
  */
 #include <mininb/engine.h>
 
@@ -28,6 +31,7 @@
 #include <sys/statvfs.h>
 #include <tcbdb.h>
 #include <tchdb.h>
+#include <unistd.h>
 
 /*
  * Sizes are int, doubled and added up without a check. These are ours: pages and
@@ -352,12 +356,38 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	return NB_OK;
 }
 
+/* Whether all records that were written are in the file, past what is mapped. */
+static int
+check_written(struct nb_db *db, const char *call)
+{
+	TCHDB *hash = db->hash;
+	uint64_t end = tchdbfsiz(hash);
+	uint64_t from = hash->frec > hash->xmsiz ? hash->frec : hash->xmsiz;
+
+	if (from >= end)
+		return NB_OK;
+	off_t hole = lseek(hash->fd, (off_t)from, SEEK_HOLE); /* or the end */
+	if (hole < 0 ? errno != ENXIO : (uint64_t)hole >= end)
+		return NB_OK; /* also where holes cannot be looked for */
+	return db->host->fail(NB_FAIL,
+		"%s: a part of the file was not written; is the disk full, or its quota "
+		"reached?",
+		call);
+}
+
 static int
 db_close(struct nb_db *db)
 {
-	int rc = outcome(
-		db, "close", db->tree != NULL ? tcbdbclose(db->tree) : tchdbclose(db->hash));
+	bool is_writer = (db->hash->omode & HDBOWRITER) != 0;
+	int rc = NB_OK;
 
+	if (db->tree != NULL && is_writer)
+		rc = outcome(db, "tcbdbmemsync", tcbdbmemsync(db->tree, false));
+	if (rc == NB_OK && is_writer)
+		rc = check_written(db, "close");
+	bool is_closed = db->tree != NULL ? tcbdbclose(db->tree) : tchdbclose(db->hash);
+	if (rc == NB_OK)
+		rc = outcome(db, "close", is_closed);
 	discard(db);
 	return rc;
 }
@@ -564,8 +594,8 @@ flush(struct nb_db *db, uint32_t upto)
 		!(db->tree != NULL ? tcbdbdefrag(db->tree, INT64_MAX)
 				   : tchdbdefrag(db->hash, INT64_MAX)))
 		return fail(db, "defrag");
-	return outcome(
-		db, "sync", db->tree != NULL ? tcbdbsync(db->tree) : tchdbsync(db->hash));
+	bool is_done = db->tree != NULL ? tcbdbsync(db->tree) : tchdbsync(db->hash);
+	return is_done ? check_written(db, "sync") : fail(db, "sync");
 }
 
 /* An open reads what is in the file, and no more. */

@@ -131,3 +131,17 @@ on_small_disk()
 		[[ $status == 0 ]] || matches "$stderr" $'(^|\n)mininb: '
 	done
 }
+
+@test "tokyocabinet finds that its pages did not get into the file" {
+	needs_engine tokyocabinet
+	mkdir small
+	unshare -rm mount -t tmpfs none small 2>/dev/null || skip 'no file system can be mounted'
+	mininb 0 keys -c 3000
+	on_small_disk "$MININB" put -c 3000 -v 2000 -d tokyocabinet --path=small --verify-rate=0
+	equals "$status" 1
+	contains "$stderr" 'tokyocabinet: settling: sync: a part of the file was not written'
+	on_small_disk "$MININB" put -c 3000 -v 2000 -d tokyocabinet --path=small \
+		--verify-rate=0 --settle=none
+	equals "$status" 1
+	contains "$stderr" 'tokyocabinet: closing: close: a part of the file was not written'
+}
