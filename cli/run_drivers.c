@@ -424,6 +424,16 @@ run_child(const struct options *options, const struct run_kind *kind, const char
 	return status == STATUS_DONE ? taken : status;
 }
 
+/** All of `text`, or "..." and its end. */
+static void
+copy_end(char *to, size_t size, const char *text)
+{
+	size_t length = strlen(text);
+	bool is_cut = length >= size;
+	snprintf(to, size, "%s%s", is_cut ? "..." : "",
+		is_cut ? text + length - (size - 1 - strlen("...")) : text);
+}
+
 static int
 run_all(const struct options *options, const struct run_kind *kind,
 	const struct drivers *drivers, struct nb_results *results)
@@ -432,13 +442,14 @@ run_all(const struct options *options, const struct run_kind *kind,
 	int status = STATUS_DONE;
 	size_t done = 0;
 	for (; done < drivers->count && !nb_stop_requested(); done++) {
-		char name[sizeof(summaries->driver)];
 		if (drivers->count > 1)
 			fprintf(output_text(), "%s== %s, %zu of %zu\n", done == 0 ? "" : "\n",
-				engine_name(drivers->names[done], name, sizeof(name)), done + 1,
-				drivers->count);
+				drivers->labels[done], done + 1, drivers->count);
 		int one = run_child(
 			options, kind, drivers->names[done], results, &summaries[done]);
+		if (strpbrk(drivers->labels[done], "/#") != NULL) /* the name does not tell */
+			copy_end(summaries[done].driver, sizeof(summaries->driver),
+				drivers->labels[done]);
 		if (status == STATUS_DONE)
 			status = one;
 	}

@@ -81,15 +81,37 @@ list_durabilities(char *list, const struct nb_engine *engine)
 	}
 }
 
+enum { ENGINE_CELLS = 5 };
+
+struct engine_row {
+	char cells[ENGINE_CELLS][LIST_SIZE];
+};
+
 static int
-add_engine(struct table *table, const struct nb_engine *engine)
+show_row(void *shown, const struct nb_engine_ref *ref)
 {
-	char caps[LIST_SIZE], durabilities[LIST_SIZE];
-	list_capabilities(caps, engine);
-	list_durabilities(durabilities, engine);
-	const char *row[] = {
-		engine->name, engine->version(), engine->licence, durabilities, caps};
-	return table_add(table, row);
+	struct engine_row *row = shown;
+	const struct nb_engine *engine = &ref->table;
+	snprintf(row->cells[0], LIST_SIZE, "%s", engine->name);
+	snprintf(row->cells[1], LIST_SIZE, "%s", engine->version());
+	snprintf(row->cells[2], LIST_SIZE, "%s", engine->licence);
+	list_durabilities(row->cells[3], engine);
+	list_capabilities(row->cells[4], engine);
+	return NB_OK;
+}
+
+/** What is linked in needs no child. */
+static int
+look_at(const struct engine_site *site, struct engine_row *row)
+{
+	struct nb_engine_ref *ref;
+	if (site->path != NULL)
+		return engine_look(site->name, site->path, show_row, row, sizeof(*row));
+	int rc = nb_engine_load(&ref, site->name);
+	if (rc == NB_OK)
+		rc = show_row(row, ref);
+	nb_engine_unload(rc == NB_OK ? ref : NULL);
+	return rc;
 }
 
 static int
@@ -97,13 +119,17 @@ add_sites(struct table *table, const struct engine_sites *sites, FILE *refused)
 {
 	int rc = NB_OK;
 	for (size_t i = 0; i < sites->count && rc == NB_OK; i++) {
-		struct nb_engine_ref *ref;
-		if (nb_engine_load(&ref, sites->items[i].name) != NB_OK) {
+		struct engine_row row;
+		const char *cells[ENGINE_CELLS];
+		if (look_at(&sites->items[i], &row) != NB_OK) {
+			if (stop_requested())
+				return error_interrupted();
 			fprintf(refused, "%s\n", nb_error_text());
 			continue;
 		}
-		rc = add_engine(table, &ref->table);
-		nb_engine_unload(ref);
+		for (int cell = 0; cell < ENGINE_CELLS; cell++)
+			cells[cell] = row.cells[cell];
+		rc = table_add(table, cells);
 	}
 	return rc;
 }
@@ -161,6 +187,8 @@ nb_engines_write_text(FILE *out)
 			"\n* is what --durability=auto gives. "
 			"'mininb engines --driver=NAME' shows an engine's options.\n%s%s",
 			refusals_size > 0 ? "\n" : "", refusals);
+		if (sites.hidden != NULL)
+			fprintf(out, "\n%s", sites.hidden);
 		write_missing(out, &sites, engines_missing);
 		rc = written(out);
 	}
@@ -268,13 +296,10 @@ write_variants(FILE *out, const char *driver, const struct nb_engine *engine)
 	return rc;
 }
 
-int
-nb_engine_write_text(FILE *out, const char *driver)
+static int
+write_engine(FILE *out, const char *driver, const struct nb_engine_ref *ref)
 {
-	struct nb_engine_ref *ref;
-	int rc = nb_engine_load(&ref, driver);
-	if (rc != NB_OK)
-		return rc;
+	int rc = NB_OK;
 	const struct nb_engine *engine = &ref->table;
 	char caps[LIST_SIZE], durabilities[LIST_SIZE], verbs[LIST_SIZE];
 	list_capabilities(caps, engine);
@@ -301,6 +326,32 @@ nb_engine_write_text(FILE *out, const char *driver)
 		rc = write_variants(out, driver, engine);
 	if (rc == NB_OK)
 		rc = written(out);
+	return rc;
+}
+
+/** The child finds out whether all of it can be written at all. */
+static int
+try_engine(void *shown, const struct nb_engine_ref *ref)
+{
+	(void)shown;
+	FILE *nowhere = fopen("/dev/null", "we");
+	int rc = nowhere == NULL ? error_system("/dev/null")
+				 : write_engine(nowhere, ref->path, ref);
+	if (nowhere != NULL)
+		fclose(nowhere);
+	return rc;
+}
+
+int
+nb_engine_write_text(FILE *out, const char *driver)
+{
+	struct nb_engine_ref *ref;
+	int rc = engine_look(driver, driver, try_engine, NULL, 0);
+	if (rc == NB_OK)
+		rc = nb_engine_load(&ref, driver);
+	if (rc != NB_OK)
+		return rc;
+	rc = write_engine(out, driver, ref);
 	nb_engine_unload(ref);
 	return rc;
 }

@@ -25,8 +25,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "run/fault.h"
 
-enum { TABLE_SIZE_MAX = 4096 };
+enum { TABLE_SIZE_MAX = 4096, OPTIONS_MAX = 256 };
 
 /* Bits that this host knows; those of a newer header are cut, as later fields are. */
 #define KNOWN_CAPS (2 * NB_CAP_SYNTHETIC - 1)
@@ -208,12 +209,18 @@ static int
 check_option_names(const struct nb_engine *table, const char *origin)
 {
 	const struct nb_option *option = table->options;
-	for (; option != NULL && option->name != NULL; option++)
+	for (; option != NULL && option->name != NULL; option++) {
+		if (option - table->options == OPTIONS_MAX)
+			return error_set(NB_FAIL,
+				"%s: refused: its option table has more than %d rows; the last "
+				"row must have a NULL name",
+				origin, OPTIONS_MAX);
 		if (option->name[0] == '\0' || strchr(option->name, '=') != NULL)
 			return error_set(NB_FAIL,
 				"%s: refused: an option is called '%s', which cannot be typed "
 				"as name=value",
 				origin, option->name);
+	}
 	return NB_OK;
 }
 
@@ -273,26 +280,39 @@ refuse_object(const char *path)
 		path, cause, path);
 }
 
+static const char *own_step;
+static const char **step = &own_step;
+
+void
+engine_set_step(const char **to)
+{
+	step = to;
+}
+
 static int
-load_object(struct nb_engine_ref *ref, const char *path, const char *name)
+take_object(struct nb_engine_ref *ref, const char *path, const char *name)
 {
 	int rc = engine_check_trust(path);
 	if (rc != NB_OK)
 		return rc;
+	*step = "while it was loaded";
 	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (object == NULL)
 		return refuse_object(path);
 	const struct nb_engine *(*entry)(void);
 	*(void **)&entry = dlsym(object, "nb_engine_plugin");
 	const struct nb_engine *table;
+	*step = "in its nb_engine_plugin()";
 	if (entry == NULL)
 		rc = error_set(NB_FAIL,
 			"%s: refused: it exports no nb_engine_plugin(); is it a mininb engine?",
 			path);
 	else if ((table = entry()) == NULL)
 		rc = error_set(NB_FAIL, "%s: refused: nb_engine_plugin() returns NULL", path);
-	else
+	else {
+		*step = "while its table was read";
 		rc = engine_import(&ref->table, table, path);
+	}
 	if (rc == NB_OK && name != NULL && strcmp(ref->table.name, name) != 0)
 		rc = error_set(NB_FAIL,
 			"%s: refused: its name is '%s', its file's is '%s'; the two must be "
@@ -300,6 +320,18 @@ load_object(struct nb_engine_ref *ref, const char *path, const char *name)
 			path, ref->table.name, name);
 	if (rc != NB_OK)
 		dlclose(object);
+	return rc;
+}
+
+/** A crash meanwhile has the file's name in its message. */
+static int
+load_object(struct nb_engine_ref *ref, const char *path, const char *name)
+{
+	struct post post = {.worker = POST_DATABASE};
+	post_enter(&post, path);
+	fault_set_post(&post);
+	int rc = take_object(ref, path, name);
+	fault_set_post(NULL);
 	return rc;
 }
 
@@ -359,6 +391,25 @@ load_by_name(struct nb_engine_ref *ref, const char *name)
 	return rc;
 }
 
+/** Of an engine that was chosen by its file. Once for each of them, as it may be loaded again. */
+static void
+warn_of_name(const char *path, const char *name)
+{
+	static char told[512];
+	const char *slash = strrchr(path, '/');
+	size_t length = strcspn(slash + 1, ".");
+	bool is_equal = strlen(name) == length && strncmp(slash + 1, name, length) == 0;
+	bool is_builtin = engine_builtin(name) != NULL;
+	if ((is_equal && !is_builtin) || strcmp(told, path) == 0)
+		return;
+	snprintf(told, sizeof(told), "%s", path);
+	log_message(NB_LOG_WARNING,
+		"%s: the engine in this file is called '%s'%s; its database and its results "
+		"have "
+		"that name",
+		path, name, is_builtin ? ", like one that is linked in" : "");
+}
+
 int
 nb_engine_load(struct nb_engine_ref **out, const char *name)
 {
@@ -369,6 +420,8 @@ nb_engine_load(struct nb_engine_ref **out, const char *name)
 	if (strchr(name, '/') != NULL) {
 		ref->path = strdup(name);
 		rc = load_object(ref, name, NULL);
+		if (rc == NB_OK)
+			warn_of_name(name, ref->table.name);
 	} else {
 		rc = load_by_name(ref, name);
 	}

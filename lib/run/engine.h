@@ -21,6 +21,7 @@ struct engine_site {
 struct engine_sites {
 	struct engine_site *items;
 	size_t count;
+	char *hidden; /* a line for each that another one of its name hides; NULL: none */
 };
 
 NB_MUST_CHECK int
@@ -62,6 +63,22 @@ engine_builtin(const char *name);
  */
 NB_MUST_CHECK int
 engine_import(struct nb_engine *out, const struct nb_engine *table, const char *origin);
+
+/** The steps of loading are told there, as literals: "while it was loaded". */
+void
+engine_set_step(const char **step);
+
+/** Put what is wanted of an engine into memory of a given size. */
+typedef int (*engine_show_fn)(void *shown, const struct nb_engine_ref *ref);
+
+/**
+ * Load the engine `driver` in a child process and call `show` there; its `size` bytes come
+ * back. `path` names the plugin in a failure, also of one that crashes, hangs or ends its
+ * process.
+ */
+NB_MUST_CHECK int
+engine_look(
+	const char *driver, const char *path, engine_show_fn show, void *shown, size_t size);
 
 /** What `auto` means for a database below the directory `path`. */
 uint32_t

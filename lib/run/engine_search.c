@@ -22,23 +22,48 @@
 
 static const char *const builtin_names[] = {"memory", "null"};
 
-static bool
-has_site(const struct engine_sites *sites, const char *name, size_t length)
+static const struct engine_site *
+find_site(const struct engine_sites *sites, const char *name, size_t length)
 {
 	for (size_t i = 0; i < sites->count; i++)
 		if (strncmp(sites->items[i].name, name, length) == 0 &&
 			sites->items[i].name[length] == '\0')
-			return true;
-	return false;
+			return &sites->items[i];
+	return NULL;
+}
+
+/** Engines of a build tree hide those that are installed, which surprises nobody. */
+static bool
+is_surprise(const struct engine_site *site, const char *path)
+{
+	return site->path != NULL &&
+		strncmp(site->path, NB_BUILD_ROOT "/", strlen(NB_BUILD_ROOT "/")) != 0 &&
+		(path == NULL || strcmp(path, site->path) != 0);
+}
+
+static int
+add_hidden(struct engine_sites *sites, const struct engine_site *site, const char *path)
+{
+	char *lines;
+	if (asprintf(&lines, "%s%s%s: hidden by %s\n",
+		    sites->hidden != NULL ? sites->hidden : "",
+		    path != NULL ? path : site->name, path != NULL ? "" : " (linked in)",
+		    site->path) < 0)
+		return error_set(NB_FAIL, "engines: out of memory");
+	free(sites->hidden);
+	sites->hidden = lines;
+	return NB_OK;
 }
 
 /** Takes `path` over, also when it fails or the name is there already. */
 static int
 add_site(struct engine_sites *sites, const char *name, size_t length, char *path)
 {
-	if (has_site(sites, name, length)) {
+	const struct engine_site *first = find_site(sites, name, length);
+	if (first != NULL) {
+		int rc = is_surprise(first, path) ? add_hidden(sites, first, path) : NB_OK;
 		free(path);
-		return NB_OK;
+		return rc;
 	}
 	struct engine_site *items = realloc(
 		sites->items, (sites->count + 1) * sizeof(*sites->items));
@@ -168,6 +193,7 @@ engine_sites_destroy(struct engine_sites *sites)
 		free(sites->items[i].path);
 	}
 	free(sites->items);
+	free(sites->hidden);
 	*sites = (struct engine_sites){0};
 }
 

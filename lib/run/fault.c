@@ -98,13 +98,13 @@ hold(int fault)
 static void
 say_signal(int number)
 {
-	char text[160] = "";
+	char text[640] = "";
 	const char *call = own_post != NULL ? __atomic_load_n(&own_post->call, __ATOMIC_RELAXED)
 					    : NULL;
-	strcat(text, fault_name(number)); /* all of them short, as are the names of calls */
+	strcat(text, fault_name(number));
 	if (call != NULL) {
 		strcat(text, " in ");
-		strncat(text, call, 32);
+		strncat(text, call, 500);
 	}
 	strcat(text, ": nothing could be saved; a core dump or a debugger tells where");
 	if (say != NULL)

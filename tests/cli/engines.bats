@@ -95,6 +95,45 @@ load helper
 	mininb 0 put -c 10 -d memory
 }
 
+@test "a plugin that crashes where it is looked at is named, and the others are listed" {
+	local place=$MININB_TEST_PLUGINS
+	! grep -qa '__asan_init\|__tsan_init' "$MININB" || skip 'a sanitizer has its own handlers'
+	MININB_PLUGIN_PATH=$place mininb 0 engines
+	matches "$output" $'\n'right' '
+	contains "$output" "$place/crashes_loading.so: refused: signal 11 (Segmentation fault) while it was loaded"
+	contains "$output" "$place/exits_loading.so: refused: it ended the process with status 0 while it was loaded"
+	contains "$output" "$place/no_options.so: refused: signal 11 (Segmentation fault) while its table was read"
+	contains "$output" "$place/endless_options.so: refused: its option table has more than 256 rows"
+	equals "$stderr" ''
+	mininb 1 engines -d "$place/crashes_loading.so"
+	contains "$stderr" "$place/crashes_loading.so: refused: signal 11 (Segmentation fault) while it was loaded"
+	mininb 0 keys -c 10
+	mininb 1 put -c 10 -d "$place/endless_options.so"
+	contains "$stderr" 'the last row must have a NULL name'
+	mininb 139 put -c 10 -d "$place/crashes_loading.so"
+	contains "$stderr" "SIGSEGV in $place/crashes_loading.so"
+}
+
+@test "engines whose names do not tell them apart are said" {
+	local place=$MININB_TEST_PLUGINS
+	mkdir -p one two
+	cp "$place/right.so" one/other.so
+	mininb 0 keys -c 10
+	mininb 0 put -c 10 -d "$PWD/one/other.so"
+	equals "$stderr" "mininb: warning: $PWD/one/other.so: the engine in this file is called 'right'; its database and its results have that name"
+	cp "$place/right.so" one/right.so
+	cp "$place/right.so" two/right.so
+	mininb 0 put -c 10 -d ./one/right.so,./two/right.so --fresh
+	equals "$stderr" ''
+	contains "$output" '== ./one/right.so, 1 of 2'
+	matches "$output" $'\n''== all.*/one/right.so .*/two/right.so '
+	# the first in the search path is taken
+	cp "$place/right.so" one/memory.so
+	MININB_PLUGIN_PATH=$PWD/one:$PWD/two mininb 0 engines
+	contains "$output" "$PWD/two/right.so: hidden by $PWD/one/right.so"
+	contains "$output" "memory (linked in): hidden by $PWD/one/memory.so"
+}
+
 @test "a name with a slash is a file" {
 	mininb 0 keys -c 10
 	echo 'no shared object' >broken.so

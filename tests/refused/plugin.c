@@ -5,6 +5,7 @@
  * meson.build says which plugin has which.
  */
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -252,6 +253,25 @@ const struct nb_option odd_defaults[] = {
 	{.name = "map_size", .type = NB_OPT_BYTES, .def = "1048576", .help = "a size"},
 	{.name = NULL},
 };
+
+/* More rows than any engine has, and none of them ends the table. */
+#define ROW \
+	{ \
+		.name = "again", .type = NB_OPT_U64, .def = "1", .help = "a number" \
+	}
+#define ROWS_4(row) row, row, row, row
+extern const struct nb_option endless[];
+const struct nb_option endless[] = {ROWS_4(ROWS_4(ROWS_4(ROWS_4(ROW)))), ROW};
+
+/* A table of which nothing can be read. */
+#define NO_TABLE ((const struct nb_option *)sizeof(struct nb_option))
+
+#ifdef PLUGIN_LOADING
+static void __attribute__((constructor)) on_load(void)
+{
+	PLUGIN_LOADING;
+}
+#endif
 
 /* One of each type, and one without a default. */
 extern const struct nb_option every_option[];
