@@ -95,6 +95,43 @@ START_TEST(a_loading_and_a_run_are_two_groups)
 }
 END_TEST
 
+/** 4000 puts and 1000 deletes of keys that nobody reads. */
+static void
+begin_writes(void)
+{
+	FILE *file = begin("records = 0\nthreads = 1\n[run]\nread = 1");
+	for (int i = 0; i < 4000; i++)
+		fprintf(file, "INSERT usertable user%d [ field0=%040d]\n", i, i);
+	for (int i = 0; i < 4000; i += 4)
+		fprintf(file, "DELETE usertable user%d\n", i);
+	fclose(file);
+}
+
+START_TEST(writes_of_a_trace_are_read_back)
+{
+	static const struct {
+		uint32_t defect, verb;
+		int rc;
+		uint64_t missing, stale;
+	} cases[] = {{TOY_RIGHT, TOY_PUT, NB_OK, 0, 0}, {TOY_DROP, TOY_PUT, NB_ERR_DATA, 1, 0},
+		{TOY_DROP, TOY_DEL, NB_ERR_DATA, 0, 1}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		begin_writes();
+		if (cases[c].defect != TOY_RIGHT) /* of 4000 puts, or 1000 deletes, one */
+			toy_break_run(&rig, cases[c].defect, cases[c].verb, 500, 1);
+		int rc = toy_run(&rig);
+		ck_assert_msg(rc == cases[c].rc, "%d: %s", rc, nb_error_text());
+		const struct job_findings *findings = &toy_measured(&rig, 0)->findings;
+		ck_assert_uint_gt(findings->read_back, 3500);
+		ck_assert_uint_le(findings->read_back, 4000);
+		ck_assert_uint_eq(findings->verdicts[JOB_MISSING], cases[c].missing);
+		ck_assert_uint_eq(findings->verdicts[JOB_STALE], cases[c].stale);
+		ck_assert_uint_eq(toy_wrong(findings), cases[c].missing + cases[c].stale);
+		toy_destroy(&rig);
+	}
+}
+END_TEST
+
 START_TEST(wrong_values_and_misses_of_a_trace_are_found)
 {
 	static const struct {
@@ -106,9 +143,13 @@ START_TEST(wrong_values_and_misses_of_a_trace_are_found)
 		begin_two(2);
 		toy_break_run(&rig, cases[c].defect, cases[c].verb, 100, 1);
 		ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
-		const struct job_findings *findings = &toy_measured(&rig, 1)->findings;
-		ck_assert_uint_eq(findings->verdicts[cases[c].verdict], 1);
-		ck_assert_uint_eq(toy_wrong(findings), 1);
+		/* in the run, or when the loading's puts are read back */
+		const struct job_findings *run = &toy_measured(&rig, 1)->findings;
+		const struct job_findings *loading = &toy_measured(&rig, 0)->findings;
+		ck_assert_uint_eq(
+			run->verdicts[cases[c].verdict] + loading->verdicts[cases[c].verdict],
+			1);
+		ck_assert_uint_eq(toy_wrong(run) + toy_wrong(loading), 1);
 		toy_destroy(&rig);
 	}
 }
@@ -151,7 +192,8 @@ START_TEST(values_that_the_trace_put_are_its_own_however_long_ago)
 		int rc = toy_run(&rig);
 		ck_assert_msg(rc == NB_OK, "%s", nb_error_text());
 		ck_assert_uint_eq(toy_measured(&rig, 0)->findings.foreign, 0);
-		ck_assert_uint_eq(toy_measured(&rig, 0)->findings.verified, 4500);
+		const struct job_findings *findings = &toy_measured(&rig, 0)->findings;
+		ck_assert_uint_eq(findings->verified - findings->read_back, 4500);
 		toy_destroy(&rig);
 	}
 }
@@ -183,12 +225,12 @@ START_TEST(what_a_trace_deleted_need_not_be_there)
 	ck_assert_msg(rc == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_eq(toy_measured(&rig, 0)->kinds[NB_OP_READ].answers[NB_NOT_FOUND], 3000);
 	toy_destroy(&rig);
-	/* but a delete that does nothing is found */
+	/* but a delete that does nothing is found, by the read and by reading back */
 	fclose(begin(ONE));
 	write_trace(kinds, 3, 900, 300, 0);
 	toy_break_run(&rig, TOY_DROP, TOY_DEL, 20, 1);
 	ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
-	ck_assert_uint_eq(toy_measured(&rig, 0)->findings.verdicts[JOB_STALE], 1);
+	ck_assert_uint_eq(toy_measured(&rig, 0)->findings.verdicts[JOB_STALE], 2);
 	toy_destroy(&rig);
 }
 END_TEST
@@ -301,7 +343,7 @@ int
 main(void)
 {
 	return UNIT_RUN("job_replay", a_loading_and_a_run_are_two_groups,
-		wrong_values_and_misses_of_a_trace_are_found,
+		writes_of_a_trace_are_read_back, wrong_values_and_misses_of_a_trace_are_found,
 		values_that_the_trace_put_are_its_own_however_long_ago,
 		a_lost_put_of_a_trace_is_found_for_any_number_of_threads,
 		what_a_trace_deleted_need_not_be_there,

@@ -377,6 +377,10 @@ create_part(struct nb_job_run *run, struct job_part *part, const struct nb_group
 		.end_ticks = group->duration_ns > 0 ? clock_ticks(clock, group->duration_ns)
 						    : UINT64_MAX,
 		.threads = group->threads * (is_load ? 1 : run->options.procs)};
+	part->plan.own_places = JOB_OWN_WRITES;
+	while (run->is_replay &&
+		part->plan.own_places * part->plan.threads * 2 <= JOB_TRACE_WRITES)
+		part->plan.own_places *= 2;
 	return check_lag(job, part);
 }
 
@@ -394,6 +398,18 @@ allow_misses(struct nb_job_run *run)
 		run->parts[g].plan.may_miss = may_miss || has_deletes || is_synthetic;
 	}
 	run->loading.plan.may_miss = is_synthetic;
+}
+
+/** Whether keys of the group's trace are written to by no other group beside or after it. */
+static bool
+is_alone(const struct nb_job_run *run, const struct job_part *part)
+{
+	for (size_t g = 0; g < run->part_count; g++) {
+		const struct job_part *other = &run->parts[g];
+		if (other != part && other->group->phase >= part->group->phase)
+			return false;
+	}
+	return run->is_replay;
 }
 
 static int
@@ -419,6 +435,8 @@ create_parts(struct nb_job_run *run)
 			&run->loading.spec.values, (size_t)sizes_mean(&run->sizes));
 	for (size_t g = 0; g < run->part_count && rc == NB_OK && run->is_replay; g++)
 		rc = job_open_trace(run, &run->parts[g], &run->options.traces[g]);
+	for (size_t g = 0; g < run->part_count && rc == NB_OK; g++)
+		run->parts[g].plan.is_alone = is_alone(run, &run->parts[g]);
 	if (rc == NB_OK)
 		allow_misses(run);
 	return rc;

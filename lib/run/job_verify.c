@@ -21,7 +21,8 @@
  *
  * The records of a trace are not those of the job, and each key's operations are all of
  * one thread: of a value that another operation of the group wrote, that one had to be
- * begun by now, and of a scan, only the order is known.
+ * begun by now, and of a scan, only the order is known. So a key's last operation tells
+ * whether it must be there, also where others are deleted, unless another trace comes after.
  *
  * None of this is timed. What would make it wrong: a second run with the same job and seed
  * on the same database, whose versions are those of the first; a value of that one's later
@@ -101,12 +102,13 @@ is_stale(const struct job_worker *worker, const struct ops_op *op, uint64_t numb
 	uint32_t version, bool *is_foreign)
 {
 	const struct ops_spec *spec = worker->plan->spec;
-	uint64_t place = number % JOB_OWN_WRITES, writer = 0;
-	bool has_own = worker->own[place].number == number + 1;
-	uint32_t last = worker->own[place].version;
+	const struct job_own *own = job_own_of(worker, number);
+	uint64_t writer = 0;
+	bool has_own = own->number == number + 1;
+	uint32_t last = own->version;
 	bool is_of_group = ops_version_index(spec, version, op->index, &writer);
 	*is_foreign = false;
-	if (version == last && has_own && worker->own[place].kind != NB_OP_DELETE)
+	if (version == last && has_own && own->kind != NB_OP_DELETE)
 		return false;
 	if (spec->is_load)
 		return version != 0; /* it has put all records anew */
@@ -147,10 +149,9 @@ may_miss(const struct job_worker *worker)
 static uint32_t
 expected_version(const struct job_worker *worker, uint64_t number)
 {
-	uint64_t place = number % JOB_OWN_WRITES;
-	bool is_put = worker->own[place].number == number + 1 &&
-		worker->own[place].kind != NB_OP_DELETE;
-	return is_put ? worker->own[place].version : 0;
+	const struct job_own *own = job_own_of(worker, number);
+	bool is_put = own->number == number + 1 && own->kind != NB_OP_DELETE;
+	return is_put ? own->version : 0;
 }
 
 static int
@@ -203,10 +204,11 @@ job_verify_value(struct job_worker *worker, const struct ops_op *op, uint32_t it
 void
 job_verify_miss(struct job_worker *worker, const struct ops_op *op, uint32_t item)
 {
-	uint64_t number = op->numbers[item], place = number % JOB_OWN_WRITES;
-	bool is_own_write = worker->own[place].number == number + 1 &&
-		worker->own[place].kind != NB_OP_DELETE;
-	if (may_miss(worker) && (!is_own_write || has_deletes(worker)))
+	uint64_t number = op->numbers[item];
+	const struct job_own *own = job_own_of(worker, number);
+	bool is_own_write = own->number == number + 1 && own->kind != NB_OP_DELETE;
+	bool may_be_deleted = has_deletes(worker) && !worker->plan->is_alone;
+	if (may_miss(worker) && (!is_own_write || may_be_deleted))
 		return;
 	worker->findings.verified++;
 	note(worker, op, op->keys[item], JOB_MISSING, 0, expected_version(worker, number));
@@ -329,6 +331,14 @@ is_halted(const struct job_worker *worker)
 	return __atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) != 0;
 }
 
+/** A record that was deleted last. */
+static void
+note_deleted(struct job_worker *worker, const struct ops_op *op, int verdict)
+{
+	worker->findings.verified++;
+	note(worker, op, op->keys[0], verdict, 0, 0);
+}
+
 /**
  * One record that this worker has written last, or that it has deleted: then it may be
  * there only if another thread has put it since.
@@ -347,9 +357,13 @@ read_back(struct job_worker *worker, const struct ops_op *op, bool is_deleted)
 	while (rc == NB_CONFLICT && ++conflicts < WORKER_CONFLICTS_MAX && !is_halted(worker));
 	post_leave(&worker->post);
 	uint64_t before = worker->findings.verified;
-	if (rc == NB_OK)
+	if (rc == NB_OK && is_deleted && worker->plan->is_alone)
+		note_deleted(worker, op, JOB_STALE);
+	else if (rc == NB_OK)
 		job_verify_value(worker, op, 0, value);
-	else if (rc == NB_NOT_FOUND && !is_deleted)
+	else if (rc == NB_NOT_FOUND && is_deleted)
+		note_deleted(worker, op, JOB_GOOD);
+	else if (rc == NB_NOT_FOUND)
 		job_verify_miss(worker, op, 0);
 	worker->findings.read_back += worker->findings.verified - before;
 	if (rc == NB_OK && engine->release != NULL)
@@ -387,29 +401,45 @@ read_back_loading(struct job_worker *worker)
 	return rc;
 }
 
+/** The key of a remembered write, into *key; false: it was not kept. */
+static bool
+remembered_key(
+	const struct job_worker *worker, uint32_t place, uint8_t *room, struct nb_slice *key)
+{
+	uint64_t number = worker->own[place].number - 1;
+	if (worker->own_key != NULL)
+		*key = (struct nb_slice){
+			worker->own_key[place].bytes, worker->own_key[place].size};
+	else
+		*key = (struct nb_slice){
+			room, keyspace_key(worker->plan->spec->keys, number, room)};
+	return key->size > 0;
+}
+
 static int
 read_back_remembered(struct job_worker *worker)
 {
 	const struct ops_spec *spec = worker->plan->spec;
-	uint8_t *key = malloc(spec->keys->key_size_max);
-	if (key == NULL)
+	uint8_t *room = malloc(spec->keys->key_size_max);
+	if (room == NULL)
 		return NB_OK;
 	int rc = NB_OK;
-	for (uint32_t place = 0; place < JOB_OWN_WRITES && rc == NB_OK; place++) {
-		if (worker->own[place].number == 0 || is_halted(worker))
+	for (uint32_t place = 0; place < worker->plan->own_places && rc == NB_OK; place++) {
+		struct nb_slice key;
+		if (worker->own[place].number == 0 || is_halted(worker) ||
+			!remembered_key(worker, place, room, &key))
 			continue;
 		uint64_t number = worker->own[place].number - 1;
 		uint64_t i = worker->done;
 		ops_version_index(spec, worker->own[place].version, i, &i);
-		struct nb_slice slice = {key, keyspace_key(spec->keys, number, key)};
 		struct ops_op op = {.kind = worker->own[place].kind,
 			.items = 1,
 			.index = i,
 			.numbers = &number,
-			.keys = &slice};
+			.keys = &key};
 		rc = read_back(worker, &op, op.kind == NB_OP_DELETE);
 	}
-	free(key);
+	free(room);
 	return rc;
 }
 
@@ -417,7 +447,7 @@ void
 job_worker_read_back(struct job_worker *worker)
 {
 	const struct job_plan *plan = worker->plan;
-	if (plan->verify_threshold == 0 || plan->feed != NULL)
+	if (plan->verify_threshold == 0)
 		return;
 	int rc = plan->spec->is_load ? read_back_loading(worker) : read_back_remembered(worker);
 	if (rc == NB_OK)

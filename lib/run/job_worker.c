@@ -81,9 +81,32 @@ histograms_of(const struct job_plan *plan)
 }
 
 static size_t
-bytes_of(const struct job_plan *plan)
+own_at(const struct job_plan *plan)
 {
 	return sizeof(struct job_worker) + histograms_of(plan) * sizeof(struct nb_histogram);
+}
+
+static size_t
+own_bytes(const struct job_plan *plan)
+{
+	size_t each = sizeof(struct job_own);
+	each += plan->feed != NULL ? sizeof(struct job_own_key) : 0;
+	return plan->own_places * each;
+}
+
+static size_t
+bytes_of(const struct job_plan *plan)
+{
+	return own_at(plan) + own_bytes(plan);
+}
+
+/** So that no page is missing when the operations run. What is there stays. */
+static void
+touch(volatile uint8_t *bytes, size_t size)
+{
+	enum { PAGE = 4096 };
+	for (size_t at = 0; at < size; at += PAGE)
+		bytes[at] = bytes[at];
 }
 
 static void
@@ -123,6 +146,9 @@ job_worker_new(
 	worker->post.worker = thread;
 	worker->post.done = &worker->done;
 	worker->post.describe = describe;
+	worker->own = (void *)((char *)worker + own_at(plan));
+	if (plan->feed != NULL)
+		worker->own_key = (void *)(worker->own + plan->own_places);
 	*out = worker;
 	return NB_OK;
 }
@@ -152,6 +178,7 @@ job_worker_enter(struct job_worker *worker)
 	pacer_create(&worker->pacer, plan->clock, PACER_AUTO, plan->may_spin);
 	__atomic_store_n(&worker->strata_done, worker->thread, __ATOMIC_RELEASE);
 	fault_set_post(&worker->post);
+	touch((void *)worker->own, own_bytes(plan));
 	uint32_t items = plan->spec->items_max;
 	worker->taken = calloc(1, sizeof(*worker->taken));
 	worker->writes = calloc(items, sizeof(*worker->writes));

@@ -3,6 +3,7 @@
 #define RUN_JOB_WORKER_H
 /** One thread of a group of a job: what is timed, and what came of it. */
 #include <stdbool.h>
+#include <string.h>
 
 #include <mininb/job.h>
 #include <mininb/mininb.h>
@@ -17,9 +18,11 @@
 #include "workload/ops.h"
 
 enum {
-	JOB_CASES = 8,         /* findings of which the data is kept */
-	JOB_CASE_BYTES = 32,   /* of a key that is kept */
-	JOB_OWN_WRITES = 1024, /* records whose last write by this thread is remembered */
+	JOB_CASES = 8,              /* findings of which the data is kept */
+	JOB_CASE_BYTES = 32,        /* of a key that is kept */
+	JOB_OWN_WRITES = 1024,      /* records whose last write by this thread is remembered */
+	JOB_TRACE_WRITES = 1 << 16, /* the same of a trace, all threads; a power of two */
+	JOB_OWN_KEY = 63,           /* bytes of a trace's key that can be read back */
 };
 
 /* What verification finds, beside what value_check() does. */
@@ -110,9 +113,24 @@ struct job_plan {
 	bool is_paced;             /* by the schedule, or by the trace's own times */
 	bool may_miss;             /* a read that finds nothing is no finding */
 	bool has_deletes;          /* of some group */
+	bool is_alone;             /* nobody else writes to a key that this worker writes to */
+	uint32_t own_places;       /* of job_worker.own; a power of two */
 	bool may_spin;
 	bool are_values_keys; /* a value is its key's bytes, as in a trace of ycsb-text */
 	struct job_worker **workers; /* of the group, by thread */
+};
+
+/** The last write of this thread to a record whose number has that place. */
+struct job_own {
+	uint64_t number;  /* of the record, + 1; 0: none */
+	uint32_t version; /* ops_version() of what wrote or deleted it */
+	uint32_t kind;    /* NB_OP_* of that */
+};
+
+/** The key of it, which the number of a trace's record does not tell. */
+struct job_own_key {
+	uint8_t size; /* 0: too long to be kept */
+	uint8_t bytes[JOB_OWN_KEY];
 };
 
 /**
@@ -147,13 +165,10 @@ struct job_worker {
 	struct nb_write *writes; /* of a batch */
 	struct nb_slice *found;  /* of a multi-get */
 	int32_t *found_answers;
-	uint64_t peers_done; /* strata below this one are known to be done by all */
-	struct {
-		uint64_t number;  /* of the record, + 1; 0: none */
-		uint32_t version; /* ops_version() of what wrote or deleted it */
-		uint32_t kind;    /* NB_OP_* of that */
-	} own[JOB_OWN_WRITES];
-	uint64_t warm_commits; /* writes of the warm-up: see job_is_commit() */
+	uint64_t peers_done;         /* strata below this one are known to be done by all */
+	struct job_own *own;         /* plan->own_places of them, in the worker's own memory */
+	struct job_own_key *own_key; /* beside them, of a trace; else NULL */
+	uint64_t warm_commits;       /* writes of the warm-up: see job_is_commit() */
 };
 
 /** Memory for a worker and its histograms; `is_shared` with the processes forked later. */
@@ -218,16 +233,26 @@ void
 job_verify_scan_end(struct job_worker *worker, const struct ops_op *op,
 	const struct job_scan_check *check, bool is_exhausted);
 
+/** Where this thread's last write to that record is, if it is remembered. */
+static inline struct job_own *
+job_own_of(const struct job_worker *worker, uint64_t number)
+{
+	return &worker->own[number & (worker->plan->own_places - 1)];
+}
+
 /** Remember that this thread has written to the records of an operation. */
 static inline void
 job_remember(struct job_worker *worker, const struct ops_op *op)
 {
 	uint32_t version = ops_version(worker->plan->spec, op->index);
 	for (uint32_t k = 0; k < op->items; k++) {
-		uint64_t number = op->numbers[k];
-		worker->own[number % JOB_OWN_WRITES].number = number + 1;
-		worker->own[number % JOB_OWN_WRITES].version = version;
-		worker->own[number % JOB_OWN_WRITES].kind = op->kind;
+		struct job_own *own = job_own_of(worker, op->numbers[k]);
+		*own = (struct job_own){op->numbers[k] + 1, version, op->kind};
+		if (__builtin_expect(worker->own_key == NULL, 1))
+			continue;
+		struct job_own_key *key = &worker->own_key[own - worker->own];
+		key->size = op->keys[k].size <= JOB_OWN_KEY ? (uint8_t)op->keys[k].size : 0;
+		memcpy(key->bytes, op->keys[k].data, key->size);
 	}
 }
 

@@ -45,6 +45,18 @@ make_traces()
 	equals "$(ops_of all)" 70
 }
 
+@test "writes that the engine lost are found, though the trace reads nothing" {
+	local i
+	for ((i = 0; i < 1000; i++)); do
+		echo "INSERT usertable user$i [ field0=0123456789012345678901234567890123456789 ]"
+	done >writes.log
+	mininb 0 replay --trace=writes.log -d "$MININB_TEST_PLUGINS/honest.so"
+	matches "$(line_of Verified)" '^(9[0-9][0-9]|1000) records: 0 wrong$'
+	matches "$(line_of 'Read back')" '^(9[0-9][0-9]|1000) of these records, from the open database$'
+	mininb 3 replay --trace=writes.log -d "$MININB_TEST_PLUGINS/loses.so"
+	matches "$stderr" 'missing [56][0-9]'
+}
+
 @test "operations are the same for any number of threads" {
 	make_traces
 	mininb 0 replay --load=load.trace --trace=run.trace -d memory --threads=1
