@@ -2,9 +2,9 @@
 /*
  * A small engine that does all it takes to survive a loss of power, or leaves one step out, as
  * its option says: a log of checked records, each synced when it is appended. A new log is
- * written under another name, synced, renamed, and its directory is synced. Asked to, it also
- * stores into memory that is not its own when it is closed, or appends by a call that no library
- * sees.
+ * written under another name, synced, renamed, and its directory is synced. After some appends it
+ * writes all records to a snapshot in the same way, and then cuts the log. Asked to, it also stores
+ * into memory that is not its own when it is closed, or appends by a call that no library sees.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -19,9 +19,11 @@
 
 enum {
 	NONE,
-	DATA,   /* an append is not synced */
-	NAMES,  /* the directory is not */
-	RENAMES /* a new log is renamed before it is synced */
+	DATA,    /* an append is not synced */
+	NAMES,   /* the directory is not */
+	RENAMES, /* a new log is renamed before it is synced */
+	SUMS,    /* records are read back without a look at their checksums */
+	ORDER    /* the log is cut before the snapshot is synced, which is synced then */
 };
 
 enum { TAME, RECORDING, ALL };
@@ -30,7 +32,7 @@ static const struct nb_option options[] = {
 	{.name = "left_out",
 		.type = NB_OPT_CHOICE,
 		.def = "none",
-		.choices = "none|data|names|renames",
+		.choices = "none|data|names|renames|sums|order",
 		.help = "the step that is left out"},
 	{.name = "wild",
 		.type = NB_OPT_CHOICE,
@@ -46,7 +48,7 @@ static const struct nb_option options[] = {
 	{.name = NULL},
 };
 
-enum { RECORDS = 1024, DELETED = -1 };
+enum { RECORDS = 1024, DELETED = -1, SNAPSHOT_EVERY = 100 };
 
 static const char magic[8] = "syncer 1";
 
@@ -64,8 +66,9 @@ struct record {
 struct nb_db {
 	const struct nb_host *host;
 	uint64_t left_out, wild, is_hidden;
+	uint64_t appended; /* since the last snapshot */
 	uint32_t durability, flags;
-	int log;
+	int dir, log;
 	off_t end;
 	size_t count;
 	struct record records[RECORDS];
@@ -119,30 +122,94 @@ sync_of(const struct nb_db *db, int fd, uint64_t step)
 	return db->host->fail(NB_FAIL, "no sync");
 }
 
+/** A new file, whose name says so, with all records that there are; -1: it failed. */
 static int
-make_log(struct nb_db *db, int dir)
+write_new(const struct nb_db *db, const char *name)
 {
-	int fd = openat(dir, "log.new", O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
-	if (fd < 0 || write(fd, magic, sizeof(magic)) != sizeof(magic))
+	char *bytes = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&bytes, &size);
+	if (stream == NULL)
+		return -1;
+	fwrite(magic, 1, sizeof(magic), stream);
+	for (size_t i = 0; i < db->count; i++) {
+		const struct record *record = &db->records[i];
+		struct head head = {
+			.key_size = record->key_size, .value_size = record->value_size};
+		head.sum = sum_of(&head, record->bytes, size_of(&head));
+		fwrite(&head, 1, sizeof(head), stream);
+		fwrite(record->bytes, 1, size_of(&head), stream);
+	}
+	int failed = fclose(stream);
+	int fd = openat(db->dir, name, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 && (failed != 0 || write(fd, bytes, size) != (ssize_t)size)) {
+		close(fd);
+		fd = -1;
+	}
+	free(bytes);
+	return fd;
+}
+
+static int
+cut_log(struct nb_db *db, off_t end)
+{
+	db->end = end;
+	if (ftruncate(db->log, end) != 0)
+		return db->host->fail(NB_FAIL, "the log cannot be cut");
+	return db->left_out != ORDER ? sync_of(db, db->log, DATA) : NB_OK;
+}
+
+static int
+rename_new(const struct nb_db *db, const char *from, const char *to)
+{
+	return renameat(db->dir, from, db->dir, to) == 0
+		? NB_OK
+		: db->host->fail(NB_FAIL, "%s cannot be renamed", from);
+}
+
+static int
+make_log(struct nb_db *db)
+{
+	db->log = write_new(db, "log.new");
+	if (db->log < 0)
 		return db->host->fail(NB_FAIL, "no log can be made");
-	int rc = sync_of(db, fd, RENAMES);
-	if (rc == NB_OK && renameat(dir, "log.new", dir, "log") != 0)
-		rc = db->host->fail(NB_FAIL, "the log cannot be renamed");
+	int rc = sync_of(db, db->log, RENAMES);
 	if (rc == NB_OK)
-		rc = sync_of(db, dir, NAMES);
-	db->log = fd;
+		rc = rename_new(db, "log.new", "log");
+	return rc == NB_OK ? sync_of(db, db->dir, NAMES) : rc;
+}
+
+static int
+make_snapshot(struct nb_db *db)
+{
+	bool is_late = db->left_out == ORDER;
+	int fd = write_new(db, "snapshot.new");
+	if (fd < 0)
+		return db->host->fail(NB_FAIL, "no snapshot can be made");
+	int rc = is_late ? NB_OK : sync_of(db, fd, RENAMES);
+	if (rc == NB_OK)
+		rc = rename_new(db, "snapshot.new", "snapshot");
+	if (rc == NB_OK && is_late)
+		rc = cut_log(db, sizeof(magic));
+	if (rc == NB_OK && is_late)
+		rc = sync_of(db, fd, NONE);
+	if (rc == NB_OK)
+		rc = sync_of(db, db->dir, NAMES);
+	if (rc == NB_OK && !is_late)
+		rc = cut_log(db, sizeof(magic));
+	close(fd);
 	return rc;
 }
 
-/** Up to the first record that is not whole, which is cut off. */
+/** Of a file the records up to the first that is not whole, which *end tells. */
 static int
-replay(struct nb_db *db)
+replay(struct nb_db *db, int fd, size_t *end)
 {
 	struct stat info;
 	unsigned char *log = NULL;
-	if (fstat(db->log, &info) == 0)
+	if (fstat(fd, &info) == 0)
 		log = malloc((size_t)info.st_size + 1);
-	if (log == NULL || pread(db->log, log, (size_t)info.st_size, 0) != info.st_size ||
+	if (log == NULL || pread(fd, log, (size_t)info.st_size, 0) != info.st_size ||
 		(size_t)info.st_size < sizeof(magic) ||
 		memcmp(log, magic, sizeof(magic)) != 0) {
 		free(log);
@@ -152,15 +219,33 @@ replay(struct nb_db *db)
 	for (struct head head; size - at >= sizeof(head); at += sizeof(head) + size_of(&head)) {
 		memcpy(&head, log + at, sizeof(head));
 		if (head.key_size == 0 || size_of(&head) > size - at - sizeof(head) ||
-			sum_of(&head, log + at + sizeof(head), size_of(&head)) != head.sum)
+			(db->left_out != SUMS &&
+				sum_of(&head, log + at + sizeof(head), size_of(&head)) !=
+					head.sum))
 			break;
 		apply(db, &head, log + at + sizeof(head));
 	}
 	free(log);
-	db->end = (off_t)at;
-	if (ftruncate(db->log, db->end) != 0)
-		return db->host->fail(NB_FAIL, "the log cannot be cut");
-	return sync_of(db, db->log, DATA);
+	*end = at;
+	return NB_OK;
+}
+
+/** The snapshot, if there is one, which is whole; then the log, whose end need not be. */
+static int
+read_files(struct nb_db *db)
+{
+	struct stat info;
+	size_t end = 0;
+	int rc = NB_OK, fd = openat(db->dir, "snapshot", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		rc = replay(db, fd, &end);
+		if (rc == NB_OK && (fstat(fd, &info) != 0 || (size_t)info.st_size != end))
+			rc = db->host->fail(NB_FAIL, "the snapshot is not whole");
+		close(fd);
+	}
+	if (rc == NB_OK)
+		rc = replay(db, db->log, &end);
+	return rc == NB_OK ? cut_log(db, (off_t)end) : rc;
 }
 
 /** The beginning of each mapping that several processes share and that is at least so large. */
@@ -190,6 +275,8 @@ db_close(struct nb_db *db)
 		free(db->records[i].bytes);
 	if (db->log >= 0)
 		close(db->log);
+	if (db->dir >= 0)
+		close(db->dir);
 	free(db);
 	return NB_OK;
 }
@@ -206,16 +293,15 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	db->is_hidden = args->options[2].u64;
 	db->flags = args->flags;
 	db->durability = args->durability;
-	int dir = open(args->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	db->log = openat(dir, "log", O_RDWR | O_CLOEXEC);
+	db->dir = open(args->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	db->log = openat(db->dir, "log", O_RDWR | O_CLOEXEC);
 	int rc = NB_OK;
 	if (db->log < 0)
 		rc = (args->flags & NB_OPEN_CREATE) != 0
-			? make_log(db, dir)
+			? make_log(db)
 			: db->host->fail(NB_FAIL, "there is no log");
-	close(dir);
 	if (rc == NB_OK)
-		rc = replay(db);
+		rc = read_files(db);
 	if (rc == NB_OK)
 		*out = db;
 	else
@@ -251,6 +337,10 @@ append(struct nb_db *db, struct nb_slice key, struct nb_slice value, int32_t val
 	if (rc == NB_OK)
 		apply(db, &head, bytes + sizeof(head));
 	free(bytes);
+	if (rc == NB_OK && ++db->appended == SNAPSHOT_EVERY) {
+		db->appended = 0;
+		rc = make_snapshot(db);
+	}
 	return rc;
 }
 
