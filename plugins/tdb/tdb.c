@@ -233,6 +233,43 @@ is_blank(const char *file)
 	return fd >= 0 && size == 0 && is_zero;
 }
 
+static struct tdb_context *
+open_tdb(struct nb_db *db, const struct nb_open_args *args, const char *file, int mode)
+{
+	struct tdb_logging_context logging = {.log_fn = log_keep, .log_private = db};
+
+	errno = 0;
+	return tdb_open_ex(file, hash_size(args), tdb_flags(args), mode, 0644, &logging,
+		wants_jenkins(args) ? tdb_jenkins_hash : NULL);
+}
+
+/*
+ * At commit a database is made under another name, and gets its own when all of it is durable.
+ * It has had a transaction by then, which makes the place for what transactions overwrite: tdb
+ * writes its address into the head of the file before the file is that long for sure.
+ */
+static int
+make_aside(struct nb_db *db, const struct nb_open_args *args, const char *file)
+{
+	TDB_DATA key = {.dptr = (unsigned char *)"", .dsize = 1};
+	char aside[4096 + 4];
+
+	snprintf(aside, sizeof(aside), "%s.new", file);
+	db->tdb = open_tdb(db, args, aside, O_RDWR | O_CREAT | O_TRUNC);
+	if (db->tdb == NULL)
+		return failure(db, "tdb_open", aside);
+	bool is_made = tdb_transaction_start(db->tdb) == 0 &&
+		tdb_store(db->tdb, key, key, TDB_INSERT) == 0 &&
+		tdb_delete(db->tdb, key) == 0 && tdb_transaction_commit(db->tdb) == 0;
+	int rc = is_made ? NB_OK : failure(db, "making a database", tdb_errorstr(db->tdb));
+	if (rc == NB_OK && rename(aside, file) != 0)
+		rc = db->host->fail(NB_FAIL, "tdb: rename of %s: %s", aside, strerror(errno));
+	tdb_close(db->tdb);
+	if (rc != NB_OK)
+		unlink(aside);
+	return rc;
+}
+
 /*
  * With O_CREAT tdb takes what is no database for an empty one and writes over it, so it
  * gets that flag only where there is nothing.
@@ -240,7 +277,6 @@ is_blank(const char *file)
 static int
 open_file(struct nb_db *db, const struct nb_open_args *args, bool *is_new)
 {
-	struct tdb_logging_context logging = {.log_fn = log_keep, .log_private = db};
 	bool is_read_only = (args->flags & NB_OPEN_READ_ONLY) != 0;
 	int mode = is_read_only ? O_RDONLY : O_RDWR;
 	struct stat info;
@@ -253,15 +289,19 @@ open_file(struct nb_db *db, const struct nb_open_args *args, bool *is_new)
 	*is_new = !is_there;
 	if (!is_there && (args->flags & NB_OPEN_CREATE) == 0)
 		return db->host->fail(NB_FAIL, "no database: %s: %s", file, strerror(errno));
-	if (!is_read_only && (args->flags & NB_OPEN_CREATE) != 0 &&
-		(!is_there || is_blank(file)))
+	bool is_made = !is_read_only && (args->flags & NB_OPEN_CREATE) != 0 &&
+		(!is_there || is_blank(file));
+	int rc = NB_OK;
+	if (is_made && args->durability == NB_DUR_COMMIT)
+		rc = make_aside(db, args, file);
+	else if (is_made)
 		mode |= O_CREAT;
-	errno = 0;
-	db->tdb = tdb_open_ex(file, hash_size(args), tdb_flags(args), mode, 0644, &logging,
-		wants_jenkins(args) ? tdb_jenkins_hash : NULL);
+	if (rc != NB_OK)
+		return rc;
+	db->tdb = open_tdb(db, args, file, mode);
 	if (db->tdb != NULL)
 		return NB_OK;
-	int rc = failure(db, "tdb_open",
+	rc = failure(db, "tdb_open",
 		errno == EIO ? "this is no tdb database, or a damaged one" : file);
 	if (*is_new)
 		unlink(file);
