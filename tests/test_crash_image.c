@@ -351,6 +351,101 @@ START_TEST(torn_page_is_torn_between_sectors)
 }
 END_TEST
 
+/* Two writes of one page reach the disk together, or the second alone is torn. */
+START_TEST(writes_of_a_torn_page_are_torn_together_or_in_order)
+{
+	begin();
+	create(1, "a");
+	fill(1, 0, PAGE, 'x');
+	sync_file(1);
+	fill(1, 0, 600, 'y');
+	fill(1, 600, 600, 'z'); /* both lie in two sectors */
+	struct seen seen;
+	look(&seen, 5, IMAGE_TORN, NB_CRASH_JOURNALLED, NAMES("a"));
+	states_are(&seen,
+		NAMES("a=y512x3584", "a=x512y88x3496",            /* the first alone */
+			"a=y600z424x3072", "a=y600x424z176x2896", /* after the first */
+			"a=x1024z176x2896"));                     /* together */
+	free(tape);
+}
+END_TEST
+
+START_TEST(head_or_end_of_what_is_pending_in_a_file_is_lost)
+{
+	begin();
+	create(1, "a");
+	fill(1, 0, 100, 'x');
+	create(2, "b");
+	sync_file(1);
+	sync_file(2);
+	fill(2, 0, 3, 'b'); /* has one page */
+	fill(1, 100, 3 * PAGE, 'y');
+	all_are(7, IMAGE_HEAD_LOST, NB_CRASH_JOURNALLED, NAMES("a", "b"),
+		NAMES("a=x100.3996y8292 b=b3", "a=x100.8092y4196 b=b3",
+			"a=x100.12188y100 b=b3"));
+	all_are(7, IMAGE_END_LOST, NB_CRASH_JOURNALLED, NAMES("a", "b"),
+		NAMES("a=x100y12188 b=b3", "a=x100y12188.100 b=b3", "a=x100y8092 b=b3",
+			"a=x100y8092.4196 b=b3", "a=x100y3996 b=b3", "a=x100y3996.8292 b=b3"));
+	free(tape);
+}
+END_TEST
+
+START_TEST(names_come_without_data_and_data_without_names)
+{
+	begin();
+	create(1, "log");
+	fill(1, 0, 3, 'x');
+	create(2, "new");
+	sync_file(1);
+	fill(2, 0, 3, 'y');
+	move(2, "new", "old");
+	put((struct record_entry){.kind = RECORD_TRUNCATE, .file = 1, .offset = 0}, NULL, NULL,
+		NULL);
+	all_are(7, IMAGE_NAMES, NB_CRASH_JOURNALLED, NAMES("log", "old"),
+		NAMES("log= old=", "log= old=.3"));
+	all_are(7, IMAGE_DATA, NB_CRASH_JOURNALLED, NAMES("log", "old"), NAMES("log=x3 old=-"));
+	free(tape);
+}
+END_TEST
+
+START_TEST(stakes_are_what_a_power_loss_can_take)
+{
+	enum { SYNCED_BY_TWO = IMAGE_STAKE_ANY | IMAGE_STAKE_NAMES | IMAGE_STAKE_PAIR };
+	uint8_t stakes[16], wanted[16] = {0};
+	struct image *image;
+	begin();
+	create(1, "log");
+	wanted[1] = IMAGE_STAKE_ANY | IMAGE_STAKE_NAMES;
+	sync_file(1);
+	fill(1, 0, 100, 'a'); /* in one sector */
+	wanted[3] = IMAGE_STAKE_ANY | IMAGE_STAKE_PAIR;
+	sync_file(1);
+	put((struct record_entry){.kind = RECORD_POINT}, NULL, NULL, NULL);
+	fill(1, 500, 100, 'b'); /* in two */
+	wanted[6] = IMAGE_STAKE_ANY | IMAGE_STAKE_PAGES;
+	sync_file(1);
+	create(2, "new");
+	fill(2, 0, 100, 'c');
+	fill(2, PAGE, 100, 'd');
+	move(2, "new", "old");
+	wanted[11] = SYNCED_BY_TWO | IMAGE_STAKE_PAGES;
+	sync_names(""); /* brings the name, and no data */
+	wanted[12] = IMAGE_STAKE_ANY | IMAGE_STAKE_PAGES | IMAGE_STAKE_NAMES;
+	put((struct record_entry){.kind = RECORD_POINT}, NULL, NULL, NULL);
+	wanted[13] = wanted[12];
+	sync_file(2);
+	put((struct record_entry){.kind = RECORD_POINT}, NULL, NULL, NULL);
+	ck_assert_int_eq(image_new(&image, tape, NULL), 0);
+	ck_assert_uint_eq(image_count(image), 15);
+	image_find_stakes(image, stakes);
+	for (size_t i = 0; i < 15; i++)
+		ck_assert_msg(stakes[i] == wanted[i], "entry %zu: %u, not %u", i, stakes[i],
+			wanted[i]);
+	image_delete(image);
+	free(tape);
+}
+END_TEST
+
 START_TEST(lost_end_of_a_file_is_missing_or_zeros)
 {
 	begin();
@@ -667,7 +762,11 @@ main(void)
 		posix_name_needs_a_sync_of_its_directory,
 		sync_of_an_overwrite_brings_no_other_name,
 		data_in_new_blocks_is_not_older_than_metadata_before_it,
-		torn_page_is_torn_between_sectors, lost_end_of_a_file_is_missing_or_zeros,
+		torn_page_is_torn_between_sectors,
+		writes_of_a_torn_page_are_torn_together_or_in_order,
+		head_or_end_of_what_is_pending_in_a_file_is_lost,
+		names_come_without_data_and_data_without_names,
+		stakes_are_what_a_power_loss_can_take, lost_end_of_a_file_is_missing_or_zeros,
 		writes_of_one_page_reach_it_in_their_order,
 		write_in_flight_may_be_there_and_is_not_required,
 		lost_truncate_takes_along_what_was_written_behind_it, sync_of_all_covers_all,

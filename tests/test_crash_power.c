@@ -56,6 +56,31 @@ is_found(const char *left_out, uint32_t durability, uint32_t file_system, uint32
 	return is_broken;
 }
 
+/** How many states are wrong of as many as `mininb crash --power` makes in so many recordings. */
+static uint32_t
+broken_by_default(const char *left_out, uint64_t seed, uint32_t rounds)
+{
+	struct nb_crash_tally tally;
+	load(left_out);
+	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
+	args.seed = seed;
+	args.rounds = rounds;
+	args.states = 50;
+	args.ops = 0;
+	uint32_t count = broken(&tally, &args);
+	nb_crash_tally_clear(&tally);
+	crash_rig_unload();
+	return count;
+}
+
+/** Seeds that are tried: few here, more by night. */
+static uint64_t
+seeds(void)
+{
+	const char *asked = getenv("MININB_TEST_SEEDS");
+	return asked != NULL ? strtoull(asked, NULL, 10) : 3;
+}
+
 /* Three rounds: a new database, a closed one, one that a power loss has left. */
 START_TEST(engine_that_syncs_all_passes)
 {
@@ -103,6 +128,33 @@ START_TEST(rename_before_a_sync_is_found)
 }
 END_TEST
 
+/* One state of 200 shows it where moments and losses are drawn from all alike. */
+START_TEST(log_without_checksums_is_found_at_each_seed)
+{
+	scratch_fresh("sums");
+	for (uint64_t seed = 1; seed <= seeds(); seed++)
+		ck_assert_msg(broken_by_default("sums", seed, 2) > 0, "seed %d", (int)seed);
+}
+END_TEST
+
+/* Three moments of some thousand show it. */
+START_TEST(log_cut_before_its_snapshot_is_durable_is_found_at_each_seed)
+{
+	scratch_fresh("order");
+	for (uint64_t seed = 1; seed <= seeds(); seed++)
+		ck_assert_msg(broken_by_default("order", seed, 2) > 0, "seed %d", (int)seed);
+}
+END_TEST
+
+START_TEST(log_with_checksums_and_durable_snapshots_passes_at_each_seed)
+{
+	scratch_fresh("each");
+	for (uint64_t seed = 1; seed <= seeds(); seed++)
+		ck_assert_msg(broken_by_default("none", seed, 2) == 0, "seed %d: %s, %s",
+			(int)seed, told.when, told.text);
+}
+END_TEST
+
 /* A process that ends well, after a store through a wild pointer. */
 START_TEST(recording_that_was_written_over_is_told)
 {
@@ -147,7 +199,7 @@ START_TEST(writes_that_no_recorder_sees_are_told)
 	scratch_fresh("hidden");
 	crash_rig_load("syncer", "hidden", "yes");
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
-	args.states = 4;
+	args.states = 20; /* the first of them are where something is pending that was seen */
 	ck_assert_uint_gt(broken(&tally, &args), 0);
 	ck_assert_str_eq(tally.unseen, "log has another size, other than was recorded");
 	nb_crash_tally_clear(&tally);
@@ -182,31 +234,41 @@ START_TEST(seed_and_what_is_kept_give_the_same_again)
 }
 END_TEST
 
-START_TEST(each_boundary_is_met_if_there_are_states_enough)
+/** The classes of a made-up recording of 100 entries: all have the same moments, or none. */
+static void
+moments_of(struct power_moments *out, uint64_t any[100], uint64_t *others, uint64_t count)
 {
-	enum { BOUNDARIES = 7, STATES = 20 };
-	uint64_t any[100], boundaries[BOUNDARIES] = {3, 5, 8, 20, 21, 50, 99};
-	bool is_met[100] = {false};
 	for (uint64_t i = 0; i < 100; i++)
 		any[i] = i;
-	struct power_moments moments = {.any = any,
-		.any_count = 100,
-		.kills = any,
-		.kill_count = 100,
-		.boundaries = boundaries,
-		.boundary_count = BOUNDARIES};
+	*out = (struct power_moments){
+		.of = {[POWER_ANY] = {any, 100}, [POWER_KILL] = {any, 100}}};
+	for (uint32_t c = 0; c < POWER_ANY; c++)
+		out->of[c] = (struct power_list){others, count};
+}
+
+START_TEST(each_moment_of_a_class_is_met_if_there_are_states_enough)
+{
+	enum { MOMENTS = 7, STATES = 100 };
+	uint64_t any[100], moments_at[MOMENTS] = {3, 5, 8, 20, 21, 50, 99};
+	struct power_moments moments;
 	struct rng rng;
 	rng_create(&rng, 1);
-	for (uint64_t i = 0; i < STATES; i++) {
-		struct power_draw draw;
-		power_draw(&draw, &moments, i, STATES, true, &rng);
-		if (draw.kind > IMAGE_PART)
-			is_met[draw.done] = true;
-		ck_assert_uint_lt(draw.done, 100);
-		ck_assert_uint_lt(draw.kind, IMAGE_KINDS);
+	for (uint32_t class = 0; class < POWER_ANY; class ++) {
+		bool is_met[100] = {false};
+		moments_of(&moments, any, moments_at, 0);
+		moments.of[class] = (struct power_list){moments_at, MOMENTS};
+		for (uint64_t i = 0; i < STATES; i++) {
+			struct power_draw draw;
+			power_draw(&draw, &moments, i, STATES, true, &rng);
+			ck_assert_uint_lt(draw.done, 100);
+			ck_assert_uint_lt(draw.kind, IMAGE_KINDS);
+			ck_assert_int_eq(draw.kind <= IMAGE_PART, i % 4 == 3);
+			if (draw.kind > IMAGE_PART)
+				is_met[draw.done] = true;
+		}
+		for (size_t i = 0; i < MOMENTS; i++)
+			ck_assert_msg(is_met[moments_at[i]], "class %u: %zu", class, i);
 	}
-	for (size_t i = 0; i < BOUNDARIES; i++)
-		ck_assert(is_met[boundaries[i]]);
 }
 END_TEST
 
@@ -228,10 +290,13 @@ main(void)
 	int status = UNIT_RUN("crash_power", engine_that_syncs_all_passes,
 		data_that_is_not_synced_is_found,
 		directory_that_is_not_synced_is_found_on_posix_alone,
-		rename_before_a_sync_is_found, recording_that_was_written_over_is_told,
-		finding_that_was_written_over_is_told, writes_that_no_recorder_sees_are_told,
+		rename_before_a_sync_is_found, log_without_checksums_is_found_at_each_seed,
+		log_cut_before_its_snapshot_is_durable_is_found_at_each_seed,
+		log_with_checksums_and_durable_snapshots_passes_at_each_seed,
+		recording_that_was_written_over_is_told, finding_that_was_written_over_is_told,
+		writes_that_no_recorder_sees_are_told,
 		seed_and_what_is_kept_give_the_same_again,
-		each_boundary_is_met_if_there_are_states_enough, recorder_is_found);
+		each_moment_of_a_class_is_met_if_there_are_states_enough, recorder_is_found);
 	scratch_leave();
 	return status;
 }

@@ -25,8 +25,8 @@ image_grown(void *array, size_t size)
 	return array;
 }
 
-static void *
-zeros(size_t count, size_t size)
+void *
+image_zeros(size_t count, size_t size)
 {
 	void *array = calloc(count > 0 ? count : 1, size);
 	if (array == NULL)
@@ -191,20 +191,20 @@ read_entries(struct image *image)
 int
 image_new(struct image **out, const struct record_log *log, const char *base)
 {
-	struct image *image = zeros(1, sizeof(*image));
+	struct image *image = image_zeros(1, sizeof(*image));
 	image->log = log;
 	image->count = (uint32_t)log->count;
-	image->entries = zeros(image->count, sizeof(*image->entries));
-	image->brings = zeros(image->count, sizeof(*image->brings));
-	image->allocates = zeros(image->count, sizeof(*image->allocates));
-	image->has_metadata = zeros(image->count, sizeof(*image->has_metadata));
+	image->entries = image_zeros(image->count, sizeof(*image->entries));
+	image->brings = image_zeros(image->count, sizeof(*image->brings));
+	image->allocates = image_zeros(image->count, sizeof(*image->allocates));
+	image->has_metadata = image_zeros(image->count, sizeof(*image->has_metadata));
 	const struct record_entry *entry = record_first(log);
 	for (uint32_t i = 0; i < image->count; i++, entry = record_next(entry)) {
 		image->entries[i] = entry;
 		if (entry->file > image->file_count)
 			image->file_count = entry->file;
 	}
-	image->files = zeros(image->file_count + 1, sizeof(*image->files));
+	image->files = image_zeros(image->file_count + 1, sizeof(*image->files));
 	for (uint64_t f = 0; f <= image->file_count; f++)
 		image->files[f].first = IMAGE_NO_PAGE;
 	grow_slots(image);
@@ -327,7 +327,7 @@ do_write(struct image *image, const struct image_fragment *fragment, uint32_t li
 	if (!image_has(image, fragment) || (!is_durable && begin + from >= file->blocked))
 		return;
 	image->kept += !is_durable;
-	if (fragment->entry == page->torn) {
+	if (fragment->entry >= page->keep) {
 		image->torn++;
 		if (page->is_low)
 			to = to < page->cut ? to : page->cut;
@@ -337,13 +337,14 @@ do_write(struct image *image, const struct image_fragment *fragment, uint32_t li
 	put_bytes(page, file, from, to, fragment);
 }
 
-/** Sizes of what was written and lost: shorter, or zeros. */
+/** Sizes of what was written and lost: shorter, or zeros. The latter more often, since each
+ * engine expects a shorter file. */
 static void
 end_files(struct image *image, struct rng *rng)
 {
 	for (uint64_t f = 1; f <= image->file_count; f++) {
 		struct image_file *file = &image->files[f];
-		bool has_zeros = rng_below(rng, 2) == 0;
+		bool has_zeros = rng_below(rng, 4) != 0;
 		if (image->choice.kind > IMAGE_PART && has_zeros &&
 			file->blocked == UINT64_MAX && file->full > file->size)
 			file->size = file->full;
@@ -427,8 +428,9 @@ void
 image_tell(const struct image *image, char *text, size_t size)
 {
 	static const char *const kinds[IMAGE_KINDS] = {"killed", "killed in a write",
-		"nothing unsynced", "all but one page", "the last write alone", "in order",
-		"at random", "with torn pages"};
+		"nothing unsynced", "names and sizes alone", "data alone", "all but one page",
+		"all but the first pages of a file", "all but the last pages of a file",
+		"the last write alone", "in order", "at random", "with torn pages"};
 	char at[CRASH_TEXT_SIZE] = "after the last call";
 	if (image->done < image->count) {
 		const struct record_entry *entry = image->entries[image->done];

@@ -59,7 +59,11 @@ enum {
 	IMAGE_WHOLE,       /* all that was done, and nothing of what is in flight: a kill */
 	IMAGE_PART,        /* likewise, and the first pages of the write in flight */
 	IMAGE_NONE,        /* nothing that is pending */
+	IMAGE_NAMES,       /* names and sizes alone: no data that is pending */
+	IMAGE_DATA,        /* data alone, with the names and sizes that it needs */
 	IMAGE_ALL_BUT_ONE, /* one page is missing */
+	IMAGE_HEAD_LOST,   /* of one file the first pending pages are missing */
+	IMAGE_END_LOST,    /* of one file the last pending pages are missing */
 	IMAGE_LAST,        /* the last write alone */
 	IMAGE_PREFIX,      /* in order, up to some write */
 	IMAGE_RANDOM,      /* of each page some */
@@ -97,6 +101,20 @@ image_entry(const struct image *image, uint64_t number);
  */
 void
 image_make(struct image *image, uint64_t done, const struct image_choice *choice);
+
+/** What a power loss could take while an entry is in flight. */
+enum {
+	IMAGE_STAKE_ANY = 1 << 0,   /* something is pending */
+	IMAGE_STAKE_PAGES = 1 << 1, /* several pages of one file are, or one that can be torn */
+	IMAGE_STAKE_NAMES = 1 << 2, /* a change of names or sizes is, or data older than one */
+	IMAGE_STAKE_PAIR = 1 << 3   /* the entry is a sync, and so was the call before it that
+	                             * promises something */
+};
+
+/** Of each entry, the IMAGE_STAKE_* while it is in flight; 0 if it is neither a sync nor a
+ * RECORD_POINT. `stakes` has room for image_count() of them. */
+void
+image_find_stakes(const struct image *image, uint8_t *stakes);
 
 /** Write what was made last into the directory `path`, which must not be there. */
 NB_MUST_CHECK int

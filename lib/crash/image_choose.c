@@ -22,11 +22,9 @@ raise(uint32_t *covers, uint64_t to)
 static void
 cover_range(struct image *image, const struct record_entry *sync)
 {
-	uint64_t first = sync->offset / IMAGE_PAGE;
-	uint64_t last = (sync->offset + sync->length - 1) / IMAGE_PAGE;
 	for (uint32_t i = image->files[sync->file].first; i != IMAGE_NO_PAGE;
 		i = image->pages[i].next)
-		if (image->pages[i].number >= first && image->pages[i].number <= last)
+		if (image_is_in_range(&image->pages[i], sync))
 			raise(&image->pages[i].covers, sync->covers);
 }
 
@@ -56,7 +54,7 @@ image_find_durable(struct image *image)
 		raise(&page->covers, all);
 		raise(&page->covers, image->files[page->file].covers);
 		page->keep = page->covers;
-		page->torn = UINT32_MAX;
+		page->torn = 0;
 		page->options = 1;
 	}
 	return metadata;
@@ -99,6 +97,52 @@ keep_all_but_one(struct image *image, uint32_t limit, struct rng *rng)
 		image->pages[image->fragments[lost].page].keep = image->fragments[lost].entry;
 }
 
+/** Of each file the first and the last pending page; the number of a file that has several, by
+ * lot; 0: none has. */
+static uint64_t
+any_file_of_pages(struct image *image, uint32_t limit, struct rng *rng)
+{
+	uint64_t found = 0, seen = 0;
+	for (uint64_t f = 0; f <= image->file_count; f++) {
+		image->files[f].low = UINT64_MAX;
+		image->files[f].high = 0;
+	}
+	for (size_t i = 0; i < image->fragment_count; i++) {
+		const struct image_page *page = &image->pages[image->fragments[i].page];
+		struct image_file *file = &image->files[page->file];
+		if (!is_pending(image, &image->fragments[i], limit))
+			continue;
+		file->low = page->number < file->low ? page->number : file->low;
+		file->high = page->number > file->high ? page->number : file->high;
+	}
+	for (uint64_t f = 1; f <= image->file_count; f++)
+		if (image->files[f].low < image->files[f].high && rng_below(rng, ++seen) == 0)
+			found = f;
+	return found;
+}
+
+/**
+ * All, without the first or the last pending pages of one file: half of the time one page, which
+ * is the head or the end of what was written last in most logs, else more of them.
+ */
+static void
+lose_pages(struct image *image, uint32_t limit, bool is_end, struct rng *rng)
+{
+	uint64_t number = any_file_of_pages(image, limit, rng);
+	if (number == 0) {
+		keep_all_but_one(image, limit, rng);
+		return;
+	}
+	const struct image_file *file = &image->files[number];
+	uint64_t bound = is_end ? file->high : file->low + 1;
+	if (rng_below(rng, 2) == 0)
+		bound = file->low + 1 + rng_below(rng, file->high - file->low);
+	keep_below(image, limit);
+	for (uint32_t i = file->first; i != IMAGE_NO_PAGE; i = image->pages[i].next)
+		if ((image->pages[i].number >= bound) == is_end)
+			image->pages[i].keep = image->pages[i].covers;
+}
+
 static void
 keep_last(struct image *image, uint32_t limit)
 {
@@ -135,20 +179,34 @@ keep_random(struct image *image, uint32_t limit, struct rng *rng)
 	}
 }
 
+/** At a limit of sectors within the write. The earlier pending writes of the page are there, or
+ * they reach it together with this one, and are torn with it. */
+static void
+tear_page(struct image *image, const struct image_fragment *fragment, struct rng *rng)
+{
+	struct image_page *page = &image->pages[fragment->page];
+	uint32_t first = fragment->offset / IMAGE_SECTOR;
+	uint32_t last = (fragment->offset + fragment->length - 1) / IMAGE_SECTOR;
+	page->keep = rng_below(rng, 2) == 0 ? fragment->entry : page->covers;
+	page->torn = fragment->entry + 1;
+	page->cut = IMAGE_SECTOR * (first + 1 + (uint32_t)rng_below(rng, last - first));
+	page->is_low = rng_below(rng, 2) == 0;
+}
+
 static void
 tear(struct image *image, uint32_t limit, struct rng *rng)
 {
 	enum { ONE_IN = 4 };
-	size_t first = any_pending(image, limit, rng);
+	size_t first = image->fragment_count, seen = 0;
+	for (size_t i = 0; i < image->fragment_count; i++)
+		if (is_pending(image, &image->fragments[i], limit) &&
+			image_is_tearable(&image->fragments[i]) && rng_below(rng, ++seen) == 0)
+			first = i;
 	for (size_t i = 0; i < image->fragment_count; i++) {
 		const struct image_fragment *fragment = &image->fragments[i];
-		struct image_page *page = &image->pages[fragment->page];
-		if (!is_pending(image, fragment, limit) ||
-			(i != first && rng_below(rng, ONE_IN) != 0))
-			continue;
-		page->keep = page->torn = fragment->entry;
-		page->cut = IMAGE_SECTOR * (1 + (uint32_t)rng_below(rng, 7));
-		page->is_low = rng_below(rng, 2) == 0;
+		if (is_pending(image, fragment, limit) && image_is_tearable(fragment) &&
+			(i == first || rng_below(rng, ONE_IN) == 0))
+			tear_page(image, fragment, rng);
 	}
 }
 
@@ -181,6 +239,13 @@ image_choose_data(struct image *image, uint32_t limit, struct rng *rng)
 	case IMAGE_ALL_BUT_ONE:
 		keep_all_but_one(image, limit, rng);
 		break;
+	case IMAGE_HEAD_LOST:
+	case IMAGE_END_LOST:
+		lose_pages(image, limit, image->choice.kind == IMAGE_END_LOST, rng);
+		break;
+	case IMAGE_DATA:
+		keep_below(image, limit);
+		break;
 	case IMAGE_LAST:
 		keep_last(image, limit);
 		break;
@@ -197,7 +262,7 @@ image_choose_data(struct image *image, uint32_t limit, struct rng *rng)
 			keep_below(image, limit);
 		tear(image, limit, rng);
 		break;
-	default: /* IMAGE_NONE */
+	default: /* IMAGE_NONE, IMAGE_NAMES */
 		break;
 	}
 }
@@ -208,7 +273,7 @@ bool
 image_has(const struct image *image, const struct image_fragment *fragment)
 {
 	return fragment->entry < image->pages[fragment->page].keep ||
-		fragment->entry == image->pages[fragment->page].torn;
+		fragment->entry < image->pages[fragment->page].torn;
 }
 
 /** The first change of metadata from entry `from` on; `limit`: none. */
@@ -240,9 +305,33 @@ agree(struct image *image, uint32_t cut, uint32_t limit, struct rng *rng)
 			cut = fragment->entry > cut ? fragment->entry : cut;
 			continue;
 		}
-		page->keep = fragment->entry;
-		page->torn = UINT32_MAX;
+		page->keep = page->keep < fragment->entry ? page->keep : fragment->entry;
+		page->torn = 0;
 	}
+	return cut;
+}
+
+/** How much of what is pending is there: nothing, all, or some. */
+enum { LOT_NONE, LOT_ALL, LOT_SOME, LOTS };
+
+static uint64_t
+lot_of_metadata(const struct image *image, struct rng *rng)
+{
+	if (image->choice.kind == IMAGE_NAMES)
+		return LOT_ALL;
+	return image->choice.kind == IMAGE_DATA ? LOT_NONE : rng_below(rng, LOTS);
+}
+
+/** Each number of the changes from `durable` on is as likely as any other. Returns below which
+ * entry they are there. */
+static uint32_t
+any_cut(const struct image *image, uint32_t durable, uint32_t limit, struct rng *rng)
+{
+	uint32_t cut = durable, seen = 1;
+	for (uint32_t i = next_metadata(image, durable, limit); i < limit;
+		i = next_metadata(image, i + 1, limit))
+		if (rng_below(rng, ++seen) == 0)
+			cut = i + 1;
 	return cut;
 }
 
@@ -250,11 +339,11 @@ static void
 choose_journalled(struct image *image, uint32_t durable, uint32_t limit, struct rng *rng)
 {
 	uint32_t cut = durable;
-	uint64_t lot = rng_below(rng, 3);
-	if (lot == 1)
+	uint64_t lot = lot_of_metadata(image, rng);
+	if (lot == LOT_ALL)
 		cut = limit;
-	else if (lot == 2 && limit > durable)
-		cut += (uint32_t)rng_below(rng, limit - durable + 1);
+	else if (lot == LOT_SOME)
+		cut = any_cut(image, durable, limit, rng);
 	cut = agree(image, cut, limit, rng);
 	for (uint32_t i = 0; i < image->count; i++)
 		image->has_metadata[i] = i < cut && image_is_metadata(image->entries[i]);
@@ -305,11 +394,11 @@ image_is_durable_by_posix(const struct image *image, uint32_t number)
 static void
 choose_posix(struct image *image, uint32_t limit, struct rng *rng)
 {
-	uint64_t lot = rng_below(rng, 3); /* of the pending ones none, all, some */
+	uint64_t lot = lot_of_metadata(image, rng);
 	for (uint32_t i = 0; i < image->count; i++)
 		image->has_metadata[i] = i < limit && image_is_metadata(image->entries[i]) &&
-			(image_is_durable_by_posix(image, i) || lot == 1 ||
-				(lot == 2 && rng_below(rng, 2) == 0));
+			(image_is_durable_by_posix(image, i) || lot == LOT_ALL ||
+				(lot == LOT_SOME && rng_below(rng, 2) == 0));
 }
 
 void

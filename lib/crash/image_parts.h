@@ -6,6 +6,7 @@
  *
  *     image.c        a recording cut into pages, and the state that is made of it
  *     image_choose.c what is durable, and what of the rest is there
+ *     image_stakes.c at which moments much can be lost
  *     image_names.c  which names a state has
  *     image_files.c  files of the disk: the base, a state written, a state compared
  */
@@ -35,7 +36,8 @@ struct image_page {
 	/* of the state */
 	uint32_t covers;  /* writes of entries below it are durable, */
 	uint32_t keep;    /* and those below this one are there as well */
-	uint32_t torn;    /* this one is there in part, at sectors below or from `cut` on */
+	uint32_t torn;    /* and from there to below this one in part, at sectors below or from
+	                   * `cut` on; 0: none */
 	uint32_t options; /* while one is drawn */
 	uint32_t cut;
 	bool is_low;
@@ -48,8 +50,9 @@ struct image_file {
 	/* of the state */
 	uint32_t covers;
 	uint64_t size;
-	uint64_t full;    /* the size if nothing were lost */
-	uint64_t blocked; /* from here on pending data has no blocks: a truncate is lost */
+	uint64_t full;      /* the size if nothing were lost */
+	uint64_t blocked;   /* from here on pending data has no blocks: a truncate is lost */
+	uint64_t low, high; /* while one is drawn: the first and the last pending page */
 };
 
 struct image_name {
@@ -146,8 +149,28 @@ image_names_set(struct image_names *names, const char *path, uint64_t file);
 void
 image_names_clear(struct image_names *names);
 
+/** Whether a power loss can leave a part of it: it lies in several sectors. */
+static inline bool
+image_is_tearable(const struct image_fragment *fragment)
+{
+	return fragment->offset / IMAGE_SECTOR !=
+		(fragment->offset + fragment->length - 1) / IMAGE_SECTOR;
+}
+
+/** Whether the page lies in the range of a sync that has one. */
+static inline bool
+image_is_in_range(const struct image_page *page, const struct record_entry *sync)
+{
+	return page->number >= sync->offset / IMAGE_PAGE &&
+		page->number <= (sync->offset + sync->length - 1) / IMAGE_PAGE;
+}
+
 /** realloc() or abort(): whoever has no memory left for this cannot test either. */
 void *
 image_grown(void *array, size_t size);
+
+/** The same of calloc(). */
+void *
+image_zeros(size_t count, size_t size);
 
 #endif /* CRASH_IMAGE_PARTS_H */

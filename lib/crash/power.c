@@ -4,12 +4,17 @@
  * and then makes of the recording the states that a power loss, or a kill, may leave
  * (image.h), each of which is given to the check.
  *
- * Where to cut. What is broken shows where something was promised: just before a sync has
- * returned, and just after an operation has, when all that is not synced may be gone. Four
- * of five lossy states are there, spread over all such moments, so that with as many states
- * as moments each of them is met; the others are anywhere. At `commit` one of
- * four states is a kill, as it is at the other levels always: what those promise of
- * a power loss is nothing that could be checked.
+ * Where to cut. A state is made just before a sync has returned, or just after an operation
+ * has, since all that may be lost at an earlier moment may be lost there too, and something is
+ * promised there. These moments are not equal (image_stakes.c): an engine that syncs each write
+ * has little pending at most of them, and uniform draws meet the few at which a record can be
+ * torn, or a log was cut, once in 300 states. So each class of moments has its share of the
+ * states, by the table `turns`, its states are spread evenly over its moments, and they take
+ * their kinds in turn from the ones that show something there. A class without moments leaves
+ * its share to the others. One in ten states is anywhere, for what the classes leave out.
+ *
+ * At `commit` one of four states is a kill, as it is at the other levels always: what those
+ * promise of a power loss is nothing that could be checked.
  *
  * Rounds come in threes: a new database; the one that it has become, closed; and one that a
  * state of the round before has left, so that a recovery is recorded and cut as well.
@@ -66,83 +71,169 @@ is_moment(const struct image *image, uint64_t done)
 	return kind != RECORD_MAPPED && kind != RECORD_BASE;
 }
 
-/** Where something was just promised, or is about to be. */
-static bool
-is_boundary(const struct image *image, uint64_t done)
+/** The classes of a moment with these stakes, as bits. */
+static uint32_t
+classes_of(const struct record_entry *entry, uint8_t stakes)
 {
-	const struct record_entry *entry = image_entry(image, done);
-	return record_is_sync(entry) || entry->kind == RECORD_POINT;
+	uint32_t classes = 0;
+	if (record_is_sync(entry) || entry->kind == RECORD_POINT)
+		classes |= 1U << POWER_PROMISE;
+	if ((stakes & IMAGE_STAKE_ANY) != 0)
+		classes |= 1U << POWER_PENDING;
+	if ((stakes & IMAGE_STAKE_ANY) != 0 && entry->kind == RECORD_POINT)
+		classes |= 1U << POWER_LATE;
+	if ((stakes & IMAGE_STAKE_PAGES) != 0)
+		classes |= 1U << POWER_PAGES;
+	if ((stakes & IMAGE_STAKE_NAMES) != 0)
+		classes |= 1U << POWER_NAMES;
+	if ((stakes & IMAGE_STAKE_PAIR) != 0)
+		classes |= 1U << POWER_PAIR;
+	return classes;
+}
+
+static void
+add_moment(struct power_moments *moments, uint32_t classes, uint64_t done)
+{
+	for (uint32_t c = 0; c < POWER_CLASSES; c++)
+		if ((classes & 1U << c) != 0)
+			moments->of[c].done[moments->of[c].count++] = done;
+}
+
+/** `stakes`: of each entry. */
+static void
+add_moments(struct power_moments *moments, const struct image *image, bool is_coarse,
+	const uint8_t *stakes)
+{
+	uint64_t count = image_count(image);
+	for (uint64_t i = 0; i <= count; i++) {
+		if (!is_moment(image, i))
+			continue;
+		const struct record_entry *entry = i < count ? image_entry(image, i) : NULL;
+		uint32_t classes = 1U << POWER_ANY;
+		if (entry != NULL)
+			classes |= classes_of(entry, stakes[i]);
+		/* what large mappings had between two looks is not known */
+		if (!is_coarse || entry == NULL || entry->kind == RECORD_POINT)
+			classes |= 1U << POWER_KILL;
+		add_moment(moments, classes, i);
+	}
 }
 
 int
 power_moments_create(struct power_moments *moments, const struct image *image, bool is_coarse)
 {
 	uint64_t count = image_count(image);
-	*moments = (struct power_moments){.any = malloc((count + 1) * sizeof(uint64_t)),
-		.boundaries = malloc((count + 1) * sizeof(uint64_t)),
-		.kills = malloc((count + 1) * sizeof(uint64_t))};
-	if (moments->any == NULL || moments->boundaries == NULL || moments->kills == NULL) {
-		power_moments_destroy(moments);
-		return error_set(NB_FAIL, "out of memory");
+	uint8_t *stakes = malloc(count + 1);
+	bool is_made = stakes != NULL;
+	*moments = (struct power_moments){0};
+	for (uint32_t c = 0; c < POWER_CLASSES; c++) {
+		moments->of[c].done = malloc((count + 1) * sizeof(uint64_t));
+		is_made = is_made && moments->of[c].done != NULL;
 	}
-	for (uint64_t i = 0; i <= count; i++) {
-		if (!is_moment(image, i))
-			continue;
-		moments->any[moments->any_count++] = i;
-		if (i < count && is_boundary(image, i))
-			moments->boundaries[moments->boundary_count++] = i;
-		/* what large mappings had between two looks is not known */
-		if (!is_coarse || i == count || image_entry(image, i)->kind == RECORD_POINT)
-			moments->kills[moments->kill_count++] = i;
+	if (is_made) {
+		image_find_stakes(image, stakes);
+		add_moments(moments, image, is_coarse, stakes);
 	}
-	return NB_OK;
+	free(stakes);
+	if (is_made)
+		return NB_OK;
+	power_moments_destroy(moments);
+	return error_set(NB_FAIL, "out of memory");
 }
 
 void
 power_moments_destroy(struct power_moments *moments)
 {
-	free(moments->any);
-	free(moments->boundaries);
-	free(moments->kills);
+	for (uint32_t c = 0; c < POWER_CLASSES; c++)
+		free(moments->of[c].done);
 	*moments = (struct power_moments){0};
 }
 
-/** Number `i` of `total`, spread over `count` and drawn within its share. */
-static uint64_t
-spread(const uint64_t *from, uint64_t count, uint64_t i, uint64_t total, struct rng *rng)
+/* ---- states ---- */
+
+enum { KINDS_OF_CLASS = 8 };
+
+/* Nothing unsynced is what most often shows that a sync is missing. */
+static const uint8_t kinds[POWER_CLASSES][KINDS_OF_CLASS] = {
+	[POWER_PROMISE] = {IMAGE_NONE, IMAGE_NAMES, IMAGE_NONE, IMAGE_DATA, IMAGE_NONE,
+		IMAGE_RANDOM, IMAGE_NONE, IMAGE_TORN},
+	[POWER_PENDING] = {IMAGE_NONE, IMAGE_ALL_BUT_ONE, IMAGE_NONE, IMAGE_PREFIX, IMAGE_NONE,
+		IMAGE_LAST, IMAGE_RANDOM, IMAGE_TORN},
+	[POWER_LATE] = {IMAGE_NONE, IMAGE_RANDOM, IMAGE_NONE, IMAGE_NAMES, IMAGE_NONE,
+		IMAGE_DATA, IMAGE_PREFIX, IMAGE_ALL_BUT_ONE},
+	[POWER_PAGES] = {IMAGE_TORN, IMAGE_END_LOST, IMAGE_TORN, IMAGE_HEAD_LOST, IMAGE_TORN,
+		IMAGE_ALL_BUT_ONE, IMAGE_END_LOST, IMAGE_RANDOM},
+	[POWER_NAMES] = {IMAGE_NAMES, IMAGE_NONE, IMAGE_DATA, IMAGE_PREFIX, IMAGE_NAMES,
+		IMAGE_END_LOST, IMAGE_NONE, IMAGE_RANDOM},
+	[POWER_PAIR] = {IMAGE_NONE, IMAGE_LAST, IMAGE_DATA, IMAGE_NAMES, IMAGE_RANDOM,
+		IMAGE_NONE, IMAGE_PREFIX, IMAGE_HEAD_LOST},
+	[POWER_ANY] = {IMAGE_NONE, IMAGE_RANDOM, IMAGE_TORN, IMAGE_PREFIX, IMAGE_NONE,
+		IMAGE_LAST, IMAGE_ALL_BUT_ONE, IMAGE_NAMES},
+	[POWER_KILL] = {IMAGE_WHOLE, IMAGE_PART, IMAGE_WHOLE, IMAGE_WHOLE, IMAGE_WHOLE,
+		IMAGE_PART, IMAGE_WHOLE, IMAGE_WHOLE}};
+
+/* Which class has the next state of a power loss. */
+static const uint8_t turns[] = {POWER_PAGES, POWER_NAMES, POWER_PROMISE, POWER_LATE,
+	POWER_PAGES, POWER_PENDING, POWER_NAMES, POWER_PAIR, POWER_PAGES, POWER_ANY};
+
+enum { TURNS = sizeof(turns) };
+
+/** The turns of classes that have moments. Returns how many. */
+static uint32_t
+find_turns(uint32_t left[TURNS], const struct power_moments *moments)
 {
-	if (total <= count) {
-		uint64_t begin = i * count / total, end = (i + 1) * count / total;
-		return from[begin + rng_below(rng, end > begin ? end - begin : 1)];
+	uint32_t count = 0;
+	for (uint32_t t = 0; t < TURNS; t++)
+		if (moments->of[turns[t]].count > 0)
+			left[count++] = turns[t];
+	return count;
+}
+
+/** How many of the first `states` are of the class. */
+static uint64_t
+states_of(const uint32_t *left, uint32_t count, uint32_t class, uint64_t states)
+{
+	uint64_t before = 0, all = 0;
+	for (uint32_t t = 0; t < count; t++) {
+		before += t < states % count && left[t] == class;
+		all += left[t] == class;
 	}
-	return from[i < count ? i : rng_below(rng, count)];
+	return states / count * all + before;
+}
+
+/** State `rank` of a class that has `total`: drawn within its share of the moments where these
+ * are more, else each moment in turn, each time with another kind. */
+static void
+draw_of(struct power_draw *out, const struct power_moments *moments, uint32_t class,
+	uint64_t rank, uint64_t total, struct rng *rng)
+{
+	const struct power_list *list = &moments->of[class];
+	uint64_t at = rank % list->count, pass = rank / list->count;
+	uint64_t kind = (at + pass + moments->turn) % KINDS_OF_CLASS;
+	if (total < list->count) {
+		uint64_t begin = rank * list->count / total;
+		uint64_t end = (rank + 1) * list->count / total;
+		at = begin + rng_below(rng, end - begin);
+	}
+	*out = (struct power_draw){
+		.done = list->done[at], .kind = kinds[class][kind], .seed = rng_next(rng)};
 }
 
 void
 power_draw(struct power_draw *out, const struct power_moments *moments, uint64_t i,
 	uint64_t total, bool has_losses, struct rng *rng)
 {
-	enum { KILL_OF = 4, ANYWHERE_OF = 5 };
-	bool is_kill = !has_losses || i % KILL_OF == KILL_OF - 1;
-	uint64_t lossy = i - i / KILL_OF, all_lossy = total - total / KILL_OF;
-	*out = (struct power_draw){.seed = rng_next(rng)};
-	if (is_kill) {
-		uint64_t kills = has_losses ? total / KILL_OF : total;
-		out->kind = rng_below(rng, 4) == 0 ? IMAGE_PART : IMAGE_WHOLE;
-		out->done = spread(moments->kills, moments->kill_count,
-			has_losses ? i / KILL_OF : i, kills, rng);
+	enum { KILL_OF = 4 };
+	uint64_t kills = has_losses ? total / KILL_OF : total;
+	if (!has_losses || i % KILL_OF == KILL_OF - 1) {
+		draw_of(out, moments, POWER_KILL, has_losses ? i / KILL_OF : i, kills, rng);
 		return;
 	}
-	/* nothing unsynced is what most often shows that a sync is missing */
-	uint64_t kind = rng_below(rng, IMAGE_KINDS - IMAGE_NONE + 2);
-	out->kind = kind < IMAGE_KINDS - IMAGE_NONE ? IMAGE_NONE + (uint32_t)kind : IMAGE_NONE;
-	bool is_anywhere = lossy % ANYWHERE_OF == ANYWHERE_OF - 1 ||
-		moments->boundary_count == 0;
-	if (is_anywhere)
-		out->done = moments->any[rng_below(rng, moments->any_count)];
-	else
-		out->done = spread(moments->boundaries, moments->boundary_count,
-			lossy - lossy / ANYWHERE_OF, all_lossy - all_lossy / ANYWHERE_OF, rng);
+	uint32_t left[TURNS], count = find_turns(left, moments);
+	uint64_t lossy = i - i / KILL_OF;
+	uint32_t class = left[lossy % count];
+	draw_of(out, moments, class, states_of(left, count, class, lossy),
+		states_of(left, count, class, total - kills), rng);
 }
 
 /**
@@ -442,6 +533,7 @@ check_states(struct power *power, struct image *image)
 	uint64_t states = args->states != 0 ? args->states : STATES;
 	bool has_losses = args->durability == NB_DUR_COMMIT;
 	int rc = power_moments_create(&moments, image, power->log->is_coarse != 0);
+	moments.turn = power->round;
 	for (uint64_t i = 0; rc == NB_OK && i < states; i++) {
 		struct power_draw draw;
 		power_draw(&draw, &moments, i, states, has_losses, &power->rng);

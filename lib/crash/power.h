@@ -5,12 +5,27 @@
 #include "base/rng.h"
 #include "crash/image.h"
 
-/** Numbers of the entry in flight; that of all entries: after the last one. */
+/** Classes of moments; one may be of several. */
+enum {
+	POWER_PROMISE, /* a sync or an operation is about to have returned */
+	POWER_PENDING, /* likewise, and something is pending */
+	POWER_LATE,    /* likewise, of an operation */
+	POWER_PAGES,   /* several pages of a file are pending, or one that can be torn */
+	POWER_NAMES,   /* changes of names or sizes are pending, or data older than one */
+	POWER_PAIR,    /* the second sync in a row */
+	POWER_ANY,
+	POWER_KILL, /* all that was done is known */
+	POWER_CLASSES
+};
+
+/** Numbers of the entry in flight, ascending; that of all entries: after the last one. */
+struct power_list {
+	uint64_t *done, count;
+};
+
 struct power_moments {
-	uint64_t *any, *boundaries, *kills;
-	uint64_t any_count;
-	uint64_t boundary_count; /* a sync or an operation is about to have returned */
-	uint64_t kill_count;     /* moments at which all that was done is known */
+	struct power_list of[POWER_CLASSES];
+	uint64_t turn; /* another number draws other kinds of states at the same moments */
 };
 
 NB_MUST_CHECK int

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a power loss could take at each moment of a recording. Most moments have little at stake:
+ * after an engine has synced a log, nothing is pending. The defects that are seldom found need a
+ * moment with more: a record that lies in two sectors, a file whose log is cut before the
+ * snapshot is durable. One walk over the recording marks these moments, so that the states can
+ * be made there (power.c) instead of anywhere.
+ *
+ * A mark only says where to look. Which states are legal is decided by image_choose.c alone.
+ * The walk follows the journalled file system, and takes its marks for NB_CRASH_POSIX as well.
+ */
+#include "crash/image_parts.h"
+
+#include <stdlib.h>
+
+struct walk {
+	const struct image *image;
+	uint32_t *pending; /* fragments that are not durable, oldest first */
+	size_t count;
+	uint32_t *first_page; /* of a file: its oldest pending page, if */
+	uint32_t *looked_at;  /* this is the number of the current look */
+	uint32_t looks;
+	uint32_t changed;   /* names and sizes were changed by the entry before this one, */
+	uint32_t removed;   /* data was removed or replaced by the one before this, */
+	uint32_t durable;   /* and such changes below this entry are durable */
+	bool is_after_sync; /* the last call that promises something was a sync */
+	size_t next;        /* fragment */
+};
+
+static bool
+removes(const struct record_entry *entry)
+{
+	return entry->kind == RECORD_RENAME || entry->kind == RECORD_UNLINK ||
+		entry->kind == RECORD_TRUNCATE;
+}
+
+/** Whether the sync, which has returned, makes the fragment durable. */
+static bool
+covers(const struct image *image, const struct record_entry *sync,
+	const struct image_fragment *fragment)
+{
+	const struct image_page *page = &image->pages[fragment->page];
+	if (fragment->entry >= sync->covers || sync->kind == RECORD_SYNC_DIR)
+		return false;
+	if (sync->kind == RECORD_SYNC_ALL)
+		return true;
+	return page->file == sync->file && (sync->length == 0 || image_is_in_range(page, sync));
+}
+
+static void
+do_sync(struct walk *walk, uint32_t number)
+{
+	const struct image *image = walk->image;
+	size_t left = 0;
+	for (size_t i = 0; i < walk->count; i++)
+		if (!covers(image, image->entries[number], &image->fragments[walk->pending[i]]))
+			walk->pending[left++] = walk->pending[i];
+	walk->count = left;
+	if (image->brings[number] > walk->durable)
+		walk->durable = image->brings[number];
+}
+
+static void
+do_entry(struct walk *walk, uint32_t number)
+{
+	const struct image *image = walk->image;
+	const struct record_entry *entry = image->entries[number];
+	while (walk->next < image->fragment_count &&
+		image->fragments[walk->next].entry == number)
+		walk->pending[walk->count++] = (uint32_t)walk->next++;
+	if (image_is_metadata(entry))
+		walk->changed = number + 1;
+	if (removes(entry))
+		walk->removed = number + 1;
+	if (record_is_sync(entry))
+		do_sync(walk, number);
+	if (record_is_sync(entry) || entry->kind == RECORD_POINT)
+		walk->is_after_sync = entry->kind != RECORD_POINT;
+}
+
+/** Whether a file has several pending pages, or one that can be torn. */
+static bool
+has_pages(struct walk *walk)
+{
+	walk->looks++;
+	for (size_t i = 0; i < walk->count; i++) {
+		const struct image_fragment *fragment =
+			&walk->image->fragments[walk->pending[i]];
+		uint32_t file = walk->image->pages[fragment->page].file;
+		if (image_is_tearable(fragment))
+			return true;
+		if (walk->looked_at[file] == walk->looks &&
+			walk->first_page[file] != fragment->page)
+			return true;
+		walk->looked_at[file] = walk->looks;
+		walk->first_page[file] = fragment->page;
+	}
+	return false;
+}
+
+static uint8_t
+find_stakes(struct walk *walk, const struct record_entry *in_flight)
+{
+	uint32_t oldest = walk->count > 0 ? walk->image->fragments[walk->pending[0]].entry
+					  : UINT32_MAX;
+	bool is_changed = walk->changed > walk->durable;
+	uint8_t stakes = 0;
+	if (walk->count > 0 || is_changed)
+		stakes |= IMAGE_STAKE_ANY;
+	if (has_pages(walk))
+		stakes |= IMAGE_STAKE_PAGES;
+	if (is_changed || oldest < walk->removed)
+		stakes |= IMAGE_STAKE_NAMES;
+	if (stakes != 0 && walk->is_after_sync && record_is_sync(in_flight))
+		stakes |= IMAGE_STAKE_PAIR;
+	return stakes;
+}
+
+void
+image_find_stakes(const struct image *image, uint8_t *stakes)
+{
+	struct walk walk = {.image = image,
+		.pending = image_grown(NULL, image->fragment_count * sizeof(uint32_t)),
+		.first_page = image_zeros(image->file_count + 1, sizeof(uint32_t)),
+		.looked_at = image_zeros(image->file_count + 1, sizeof(uint32_t))};
+	for (uint32_t i = 0; i < image->count; i++) {
+		const struct record_entry *entry = image->entries[i];
+		bool is_promise = record_is_sync(entry) || entry->kind == RECORD_POINT;
+		stakes[i] = is_promise ? find_stakes(&walk, entry) : 0;
+		do_entry(&walk, i);
+	}
+	free(walk.pending);
+	free(walk.first_page);
+	free(walk.looked_at);
+}
