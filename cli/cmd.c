@@ -170,7 +170,10 @@ const struct action actions[ACTION_COUNT] = {
 				"HdrHistogram; gnuplot and candlestick scripts with their "
 				"data, candlestick also of a notebook; html a page with charts "
 				"that needs nothing else. "
-				"Several files are shown side by side.",
+				"Several files are shown side by side. Of vs text, md, csv and "
+				"html have the comparison, with one row for each engine and "
+				"phase, and md and html the run with the median throughput of "
+				"each.",
 		},
 	[ACTION_MERGE] =
 		{

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes pages for a browser to look at: html_pages DIRECTORY makes one.html (a job with a
- * sweep's curve), many.html (several engines, one failed, names that try to be HTML) and
- * empty.html.
+ * sweep's curve), many.html (several engines, one failed, names that try to be HTML),
+ * versus.html (repetitions of vs) and empty.html.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +35,10 @@ START_TEST(pages)
 	ck_assert_int_eq(nb_results_add_failure(results, "gdbm", "killed by signal 11"), NB_OK);
 	write_page(results, "many");
 	write_page(record_rig_new(), "empty");
+	results = record_rig_new();
+	record_rig_add_versus(results);
+	results_find_actions(results);
+	write_page(results, "versus");
 }
 END_TEST
 

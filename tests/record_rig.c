@@ -486,6 +486,34 @@ record_rig_add_job(struct nb_results *results, const char *driver, double scale)
 	return record;
 }
 
+static void
+add_repetition(struct nb_results *results, uint32_t contestant, uint32_t round)
+{
+	const char *driver = contestant == 1 ? "leveldb" : "lmdb";
+	struct nb_results *one = record_rig_new();
+	double speed = contestant * (1 + round / 100.0);
+	struct record *put = record_rig_add_put(one, driver, 1 / speed);
+	put->run->measured.wall_ns = (uint64_t)(4e9 / speed);
+	struct record *job = record_rig_add_job(one, driver, 1 / speed);
+	job->run->digest = put->run->digest + 1;
+	job->run->threads = 1;
+	for (size_t g = 0; g < job->job->group_count; g++)
+		job->job->groups[g].measured.wall_ns = (uint64_t)(28e9 / speed);
+	nb_results_set_contestant(one, contestant, driver, round);
+	ck_assert_int_eq(nb_results_append(results, one), NB_OK);
+	nb_results_delete(one);
+}
+
+void
+record_rig_add_versus(struct nb_results *results)
+{
+	for (uint32_t round = 1; round <= 4; round++) {
+		uint32_t first = round == 3 ? 1 : 2;
+		add_repetition(results, first, round);
+		add_repetition(results, 3 - first, round);
+	}
+}
+
 void
 record_rig_add_curve(struct nb_results *results)
 {

@@ -23,6 +23,14 @@ record_rig_add_job(struct nb_results *results, const char *driver, double scale)
 struct record *
 record_rig_add_put(struct nb_results *results, const char *driver, double scale);
 
+/**
+ * What vs leaves: four rounds of leveldb and lmdb in random order, each a put and a job, with
+ * streams of their own. lmdb's throughput is twice leveldb's, of round r both are
+ * 1 + r / 100 times as high.
+ */
+void
+record_rig_add_versus(struct nb_results *results);
+
 /** The curve of a sweep, of ten points; the first record, without a label, is its capacity. */
 void
 record_rig_add_curve(struct nb_results *results);

@@ -173,6 +173,13 @@ START_TEST(each_column_of_csv_is_explained)
 	}
 	ck_assert_int_eq(rmdir(dir), 0);
 	nb_results_delete(results);
+	results = record_rig_new();
+	record_rig_add_versus(results);
+	char *text = record_rig_written(results, "csv", 0);
+	text[strcspn(text, "\n")] = '\0';
+	ck_assert_uint_eq(check_fields(text), 18);
+	free(text);
+	nb_results_delete(results);
 }
 END_TEST
 

@@ -491,6 +491,69 @@ START_TEST(what_cannot_be_ranked_says_so)
 }
 END_TEST
 
+START_TEST(different_actions_are_not_ranked_against_each_other)
+{
+	begin();
+	record_rig_add_put(results, "leveldb", 1);
+	record_rig_add_job(results, "leveldb", 1)->run->digest++;
+	write_page();
+	assert_good();
+	assert_lacks("cannot be ranked");
+	assert_has("<h3>put</h3>");
+	assert_has("<h3>run</h3>");
+}
+END_TEST
+
+/** What stands between two parts of the page. */
+static char *
+part_of(const char *from, const char *to)
+{
+	const char *begins = strstr(page, from);
+	ck_assert_msg(begins != NULL, "not there: %s", from);
+	const char *ends = strstr(begins, to);
+	ck_assert_msg(ends != NULL, "not there: %s", to);
+	return strndup(begins, (size_t)(ends - begins));
+}
+
+START_TEST(vs_is_ranked_phase_by_phase_and_each_contestant_is_one)
+{
+	begin();
+	record_rig_add_versus(results);
+	write_page();
+	assert_good();
+	assert_lacks("cannot be ranked");
+	assert_lacks("one repetition");
+	assert_has("put: lmdb is 2.0 times faster than leveldb in throughput (95 % CI 1.9 to ");
+	assert_has("run: lmdb is 2.0 times faster than leveldb in throughput (95 % CI 1.9 to ");
+	ck_assert_uint_eq(count_of("class=\"result\""), 4);
+	assert_has("which has the median throughput of 4.");
+	char *put = part_of("<h3>put</h3>", "<h3>run</h3>");
+	const char *best = strstr(put, "<th scope=\"row\">lmdb</th><td class=\"n\">4</td>");
+	ck_assert_ptr_nonnull(best);
+	ck_assert_ptr_nonnull(strstr(best, "<td>better</td>"));
+	ck_assert_ptr_nonnull(strstr(best, "<th scope=\"row\">leveldb</th><td class=\"n\">4<"));
+	free(put);
+	char *side = part_of("id=\"results\"", "<h3>run</h3>");
+	ck_assert_ptr_nonnull(strstr(side, "leveldb put"));
+	ck_assert_ptr_null(strstr(side, "leveldb run"));
+	free(side);
+}
+END_TEST
+
+START_TEST(vs_that_was_refused_has_no_verdict_on_its_page)
+{
+	begin();
+	record_rig_add_versus(results);
+	for (size_t i = 0; i < results->count; i++)
+		if (results->records[i].contestant == 2)
+			results->records[i].run->durability = NB_DUR_COMMIT;
+	write_page();
+	assert_good();
+	assert_has("<strong>These cannot be ranked:</strong> differing durability");
+	assert_lacks("times faster than");
+}
+END_TEST
+
 START_TEST(thirteen_engines_have_room)
 {
 	static const char *const names[] = {"berkeleydb", "fptree", "gdbm", "kyotocabinet",
@@ -749,10 +812,12 @@ main(void)
 		results_that_differ_have_names_that_differ, long_names_of_bars_keep_their_end,
 		response_times_are_compared_where_there_was_a_rate, a_note_of_one_names_it,
 		notes_of_one_kind_are_folded_up, what_cannot_be_ranked_says_so,
-		thirteen_engines_have_room, no_results_are_a_page, a_failure_is_told,
-		a_run_without_a_series_says_so, printed_intervals_stand_in_for_a_series,
-		one_sample_is_enough, a_zero_sample_divides_nothing,
-		a_damaged_histogram_is_left_out, hostile_texts_stay_texts,
-		ten_minutes_are_small_and_keep_their_stalls,
+		different_actions_are_not_ranked_against_each_other,
+		vs_is_ranked_phase_by_phase_and_each_contestant_is_one,
+		vs_that_was_refused_has_no_verdict_on_its_page, thirteen_engines_have_room,
+		no_results_are_a_page, a_failure_is_told, a_run_without_a_series_says_so,
+		printed_intervals_stand_in_for_a_series, one_sample_is_enough,
+		a_zero_sample_divides_nothing, a_damaged_histogram_is_left_out,
+		hostile_texts_stay_texts, ten_minutes_are_small_and_keep_their_stalls,
 		numbers_have_a_point_in_any_language, a_stream_that_cannot_be_written_fails);
 }

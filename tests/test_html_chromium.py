@@ -179,7 +179,7 @@ def check_frame(pages, frame, told):
 
 def check_frames(pages):
     frames = [Frame(page, width, has_script)
-              for page in ('one', 'many') for width in (WIDE, PHONE)
+              for page in ('one', 'many', 'versus') for width in (WIDE, PHONE)
               for has_script in (True, False)] + [Frame('empty', PHONE, True)]
     pages.write_frames('frames.html', frames)
     dom = pages.run('frames', 'frames.html', '--window-size=1300,2000', '--dump-dom')

@@ -254,10 +254,38 @@ START_TEST(counters_that_tell_nothing_are_left_out)
 }
 END_TEST
 
+START_TEST(vs_has_a_row_for_each_figure_of_each_contestant_and_its_runs_in_the_files)
+{
+	struct nb_results *results = record_rig_new();
+	record_rig_add_versus(results);
+	char *text = record_rig_written(results, "csv", 0);
+	ck_assert_int_eq(
+		strncmp(text, "action,label,name,driver,figure,unit,runs,median,", 49), 0);
+	ck_assert_ptr_nonnull(strstr(text, "\nput,,leveldb,leveldb,throughput,ops/s,4,25625"));
+	ck_assert_ptr_nonnull(strstr(text, "\nput,,lmdb,lmdb,throughput,ops/s,4,51250"));
+	static const char base[] = ",leveldb,";
+	const char *pair = strstr(strstr(text, "\nput,,lmdb,lmdb,throughput,"), base);
+	ck_assert_ptr_nonnull(pair);
+	ck_assert_double_eq_tol(strtod(pair + strlen(base), NULL), 2, 0.0001);
+	ck_assert_ptr_nonnull(strstr(pair, ",better\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nrun,,lmdb,lmdb,throughput,"));
+	free(text);
+	struct table table;
+	begin();
+	ck_assert_int_eq(nb_results_write_csv_files(results, path_of("a")), NB_OK);
+	read_table(&table, "a-operations.csv");
+	ck_assert_str_eq(cell(&table, 1, "title"), "lmdb put #1");
+	free(table.text);
+	end();
+	nb_results_delete(results);
+}
+END_TEST
+
 int
 main(void)
 {
 	return UNIT_RUN("report_csv", table_has_a_row_for_each_kind_and_series,
 		run_without_a_result_has_one_row, files_hold_what_happened_over_time,
-		all_files_or_none, counters_that_tell_nothing_are_left_out);
+		all_files_or_none, counters_that_tell_nothing_are_left_out,
+		vs_has_a_row_for_each_figure_of_each_contestant_and_its_runs_in_the_files);
 }

@@ -79,9 +79,28 @@ START_TEST(all_that_is_folded_is_closed_again)
 }
 END_TEST
 
+START_TEST(vs_has_its_verdicts_and_a_section_for_each_contestant_and_action)
+{
+	struct nb_results *results = record_rig_new();
+	record_rig_add_versus(results);
+	text = record_rig_written(results, "md", 0);
+	assert_has("\n- put: lmdb is 2.0 times faster than leveldb in throughput");
+	assert_has("\n### run: lmdb (4 runs) against leveldb (4 runs)");
+	size_t sections = 0;
+	for (const char *at = text; (at = strstr(at, "\n## ")) != NULL; at++)
+		sections++;
+	ck_assert_uint_eq(sections, 4);
+	assert_has("\n## leveldb put\n\nRun 2, which has the median throughput of 4.\n");
+	ck_assert_ptr_null(strstr(text, "one-run"));
+	free(text);
+	nb_results_delete(results);
+}
+END_TEST
+
 int
 main(void)
 {
 	return UNIT_RUN("report_markdown", runs_stand_side_by_side_whatever_they_are_called,
-		each_run_tells_what_it_did_and_how, all_that_is_folded_is_closed_again);
+		each_run_tells_what_it_did_and_how, all_that_is_folded_is_closed_again,
+		vs_has_its_verdicts_and_a_section_for_each_contestant_and_action);
 }

@@ -63,6 +63,66 @@ START_TEST(a_run_that_is_one_of_several_repetitions_is_not_told_to_be_single)
 }
 END_TEST
 
+START_TEST(vs_is_its_comparison_as_text)
+{
+	struct nb_results *results = record_rig_new();
+	record_rig_add_versus(results);
+	char *text = record_rig_written(results, "text", 0);
+	ck_assert_int_eq(strncmp(text, "put: lmdb is 2.0 times faster than leveldb", 42), 0);
+	ck_assert_ptr_nonnull(strstr(text, "run: lmdb (4 runs) against leveldb (4 runs)"));
+	ck_assert_uint_eq(times(text, "Stream digest"), 0);
+	free(text);
+	nb_results_delete(results);
+}
+END_TEST
+
+START_TEST(vs_with_one_contestant_left_is_the_reports_of_its_runs)
+{
+	struct nb_results *results = record_rig_new();
+	add_repetition(results, 1, 1);
+	add_repetition(results, 1, 2);
+	char *text = record_rig_written(results, "text", 0);
+	ck_assert_uint_eq(times(text, "Stream digest"), 2);
+	free(text);
+	nb_results_delete(results);
+}
+END_TEST
+
+START_TEST(of_vs_the_run_with_the_median_throughput_is_picked)
+{
+	struct nb_results *results = record_rig_new(), picked;
+	record_rig_add_versus(results);
+	ck_assert_int_eq(nb_results_add_failure(results, "lmdb", "killed"), NB_OK);
+	results->records[16].contestant = 2;
+	ck_assert_int_eq(results_pick(&picked, results), NB_OK);
+	ck_assert_uint_eq(picked.count, 5);
+	static const char *const drivers[] = {"leveldb", "lmdb", "leveldb", "lmdb", "lmdb"};
+	static const char *const actions[] = {"put", "put", "run", "run", ""};
+	for (size_t i = 0; i < 5; i++) {
+		ck_assert_str_eq(picked.records[i].driver, drivers[i]);
+		ck_assert_str_eq(record_action(&picked.records[i]), actions[i]);
+		ck_assert_uint_eq(picked.records[i].block, i < 4 ? 2 : 0); /* of 1, 2, 3, 4 */
+		ck_assert_uint_eq(picked.records[i].picked_of, i < 4 ? 4 : 0);
+	}
+	free(picked.records);
+	nb_results_delete(results);
+}
+END_TEST
+
+START_TEST(what_is_no_vs_is_picked_whole)
+{
+	struct nb_results *results = record_rig_new(), picked;
+	record_rig_add_put(results, "lmdb", 1);
+	record_rig_add_put(results, "leveldb", 1);
+	ck_assert_int_eq(results_pick(&picked, results), NB_OK);
+	ck_assert_uint_eq(picked.count, 2);
+	ck_assert_str_eq(picked.records[0].driver, "lmdb");
+	ck_assert_uint_eq(picked.records[0].picked_of, 0);
+	free(picked.records);
+	nb_results_delete(results);
+}
+END_TEST
+
 START_TEST(contestants_of_two_files_stay_apart)
 {
 	struct nb_command command = {.size = sizeof(command), .action = "vs"};
@@ -282,7 +342,10 @@ main(void)
 {
 	return UNIT_RUN("report_results", one_run_is_its_report,
 		a_run_that_is_one_of_several_repetitions_is_not_told_to_be_single,
-		contestants_of_two_files_stay_apart,
+		vs_is_its_comparison_as_text,
+		vs_with_one_contestant_left_is_the_reports_of_its_runs,
+		of_vs_the_run_with_the_median_throughput_is_picked,
+		what_is_no_vs_is_picked_whole, contestants_of_two_files_stay_apart,
 		a_list_has_titles_and_a_table_with_failures,
 		a_sweep_is_its_capacity_and_the_curve, a_list_of_sweeps_has_the_curve_of_each,
 		points_are_of_the_same_engine_and_as_many_as_the_curve_has,

@@ -703,6 +703,21 @@ nb_comparison_new(struct nb_comparison **out, const struct nb_compare_input *inp
 	return rc;
 }
 
+int
+compare_versus(struct nb_comparison **out, const struct nb_results *results)
+{
+	struct nb_compare_input input = {results, "vs"};
+	struct nb_compare_options options = NB_COMPARE_OPTIONS_INIT;
+	const char *force = results_option(results, "force");
+	options.confidence = 0;
+	options.force = 1;
+	int rc = nb_comparison_new(out, &input, 1, &options);
+	if (rc == NB_OK)
+		(*out)->is_unranked = (*out)->differences.count > 0 &&
+			(force == NULL || strcmp(force, "yes") != 0);
+	return rc;
+}
+
 /** As a share of the ratio, the larger of both sides; of none it is endless. */
 static double
 width(const struct compare_pair *pair)

@@ -94,6 +94,7 @@ struct nb_comparison {
 	struct compare_work *works;
 	size_t work_count;
 	struct compare_texts differences; /* why it should not be compared, and was by force */
+	bool is_unranked;                 /* and nobody asked for the force: no verdicts */
 	struct compare_texts warnings;
 };
 
@@ -132,6 +133,33 @@ compare_verdict(char **out, const struct nb_comparison *comparison,
 /** Names of all metrics that there are, "throughput, p50, read.p50"; to free(). */
 NB_MUST_CHECK int
 compare_metric_names(char **out, const struct nb_comparison *comparison);
+
+/** "better", "cannot be told apart". */
+const char *
+compare_verdict_name(uint32_t verdict);
+
+/* ---- rows (compare_write.c) ---- */
+
+enum { COMPARE_COLUMNS = 7, COMPARE_CELL = 64 };
+
+/**
+ * The cells of a metric: name, median of the first and of this sample, ratio, interval, p;
+ * "" for what there is none of. The last one is left alone.
+ */
+void
+compare_row(char cells[COMPARE_COLUMNS][COMPARE_CELL], const struct compare_work *work,
+	const struct compare_metric *metric, size_t sample);
+
+/**
+ * The comparison that vs made of these results, or refused, which is_unranked then says.
+ * NB_ERR_USAGE: there is nothing to be compared.
+ */
+NB_MUST_CHECK int
+compare_versus(struct nb_comparison **out, const struct nb_results *results);
+
+/** As a table for programs: a row for each figure of each contestant (compare_csv.c). */
+NB_MUST_CHECK int
+compare_write_csv(const struct nb_comparison *comparison, FILE *out);
 
 /** As JSON (compare_json.c). */
 NB_MUST_CHECK int

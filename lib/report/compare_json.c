@@ -34,17 +34,12 @@ values_json(const struct compare_sample *sample, const struct compare_values *va
 static json_t *
 pair_json(const struct compare_work *work, const struct compare_metric *metric, size_t sample)
 {
-	static const char *const verdicts[] = {[COMPARE_ONE_RUN] = "one run",
-		[COMPARE_TOO_FEW] = "too few runs",
-		[COMPARE_UNCERTAIN] = "cannot be told apart",
-		[COMPARE_BETTER] = "better",
-		[COMPARE_WORSE] = "worse"};
 	static const char *const methods[] = {
 		[STATS_ORDER] = "order statistics", [STATS_BOOTSTRAP] = "bootstrap"};
 	const struct compare_pair *pair = &metric->pairs[sample];
 	json_t *object = json_pack("{s:s, s:s, s:s, s:f}", "of", work->samples[sample].name,
-		"against", work->samples[0].name, "verdict", verdicts[pair->verdict], "ratio",
-		pair->ratio.ratio);
+		"against", work->samples[0].name, "verdict",
+		compare_verdict_name(pair->verdict), "ratio", pair->ratio.ratio);
 	if (object == NULL || pair->verdict == COMPARE_ONE_RUN)
 		return object;
 	json_object_set_new(object, "low", json_real(pair->ratio.low));

@@ -87,6 +87,18 @@ compare_interval(
 	snprintf(text, COMPARE_INTERVAL, "%s to %s%s", from, to, factor ? "" : " %");
 }
 
+const char *
+compare_verdict_name(uint32_t verdict)
+{
+	static const char *const names[] = {[COMPARE_ABSENT] = "",
+		[COMPARE_ONE_RUN] = "one run",
+		[COMPARE_TOO_FEW] = "too few runs",
+		[COMPARE_UNCERTAIN] = "cannot be told apart",
+		[COMPARE_BETTER] = "better",
+		[COMPARE_WORSE] = "worse"};
+	return names[verdict];
+}
+
 /* ---- sentences ---- */
 
 /** "5", or "5 and 4" if the samples differ. */

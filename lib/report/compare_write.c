@@ -14,7 +14,13 @@
 #include "base/table.h"
 #include "report/compare.h"
 
-enum { WIDTH = 80, CELL_SIZE = 64, COLUMNS = 7, NAME_MAX = 12, BAR_HALF = 5 };
+enum {
+	WIDTH = 80,
+	CELL_SIZE = COMPARE_CELL,
+	COLUMNS = COMPARE_COLUMNS,
+	NAME_MAX = 12,
+	BAR_HALF = 5
+};
 
 /* ---- cells ---- */
 
@@ -116,6 +122,16 @@ format_name(char *cell, const struct compare_work *work, const struct compare_me
 			cell + used, (size_t)(CELL_SIZE - used), " (n %zu, %zu)", first, other);
 }
 
+void
+compare_row(char cells[COLUMNS][CELL_SIZE], const struct compare_work *work,
+	const struct compare_metric *metric, size_t sample)
+{
+	format_name(cells[0], work, metric, sample);
+	format_value(cells[1], metric, metric->of[0].median);
+	format_value(cells[2], metric, metric->of[sample].median);
+	format_pair(cells, &metric->pairs[sample]);
+}
+
 /* ---- tables ---- */
 
 /** What both forms of a table are made of. */
@@ -163,10 +179,7 @@ add_rows(struct table *table, const struct writing *writing, const struct compar
 			rc = add_row(table, cells, writing);
 			kind = metric->kind;
 		}
-		format_name(cells[0], work, metric, sample);
-		format_value(cells[1], metric, metric->of[0].median);
-		format_value(cells[2], metric, metric->of[sample].median);
-		format_pair(cells, &metric->pairs[sample]);
+		compare_row(cells, work, metric, sample);
 		format_bar(cells[6], &metric->pairs[sample], end);
 		if (rc == NB_OK)
 			rc = add_row(table, cells, writing);
@@ -279,7 +292,7 @@ write_verdicts(const struct writing *writing)
 {
 	const struct nb_comparison *comparison = writing->comparison;
 	const char *item = writing->is_markdown ? "- " : "";
-	for (size_t w = 0; w < comparison->work_count; w++) {
+	for (size_t w = 0; w < comparison->work_count && !comparison->is_unranked; w++) {
 		const struct compare_work *work = &comparison->works[w];
 		for (size_t s = 1; s < work->sample_count; s++) {
 			char *verdict;

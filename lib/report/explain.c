@@ -604,6 +604,31 @@ static const struct nb_explanation explanations[] = {
 		"estimate alone decides, which is said.",
 		"compare"},
 
+	{"contestant", "an engine of vs, with its options",
+		"All of its repetitions are one sample. \"leveldb#2\" is the second of those "
+		"with "
+		"one engine.",
+		"html"},
+	{"base", "the contestant that the others are compared with",
+		"The one named first on the command line.", "html, csv"},
+	{"figure", "what is compared: throughput, settled, p50, read.p99",
+		"Each run counts for one value.", "html, csv"},
+	{"median", "the median of the figure over the runs of a contestant", "", "csv"},
+	{"MAD", "how much the runs of a contestant differ from each other",
+		"The median of the distances from their median, in the unit of the figure.",
+		"html, csv"},
+	{"lowest", "the lowest value of all runs of a contestant", "", "html, csv"},
+	{"highest", "the highest value of all runs of a contestant", "", "html, csv"},
+	{"ratio_low", "the lower end of the ratio's interval", "See CI.", "csv"},
+	{"ratio_high", "the upper end of the ratio's interval", "See CI.", "csv"},
+	{"confidence", "how sure the interval is, from 0 to 1",
+		"At least what was asked for; of few runs less.", "csv"},
+	{"verdict", "whether the contestant is better or worse than the base in this figure",
+		"Only where both the test and the interval say so; else it cannot be told "
+		"apart, "
+		"or there are too few runs.",
+		"html, csv"},
+
 	/* ---- notes, by their identifiers ---- */
 
 	{"closed-loop", "each operation waited for the one before",

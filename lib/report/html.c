@@ -123,7 +123,7 @@ page_title(const struct nb_results *results, size_t index, char *text, size_t si
 		snprintf(text + used, size - used, " %s", slash != NULL ? slash + 1 : plugin);
 		used = strlen(text);
 	}
-	if (record->block > 0 && used < size)
+	if (record->block > 0 && record->picked_of == 0 && used < size)
 		snprintf(text + used, size - used, " (%u)", record->block);
 	else if (record->is_merged > 0 && used < size)
 		snprintf(text + used, size - used, " (%u runs merged)", record->is_merged);
@@ -151,7 +151,9 @@ write_file(FILE *out, const char *name)
 static const char *
 engine_of(const struct record *record)
 {
-	return record->run != NULL ? record->run->engine.name : record->driver;
+	return record->name[0] != '\0' ? record->name
+		: record->run != NULL  ? record->run->engine.name
+				       : record->driver;
 }
 
 static bool
@@ -233,6 +235,9 @@ write_result(struct page *page, size_t index)
 	fprintf(page->out, "<section id=\"r%zu\" class=\"result\"><h2>", index);
 	html_text(page->out, title);
 	fputs("</h2>\n", page->out);
+	if (record->picked_of > 0)
+		fprintf(page->out, "<p>Run %u, which has the median throughput of %u.</p>\n",
+			record->block, record->picked_of);
 	if (record->end[0] != '\0') {
 		fputs("<p class=\"warning\"><strong>It did not end well:</strong> ", page->out);
 		html_text(page->out, record->end);
@@ -264,6 +269,7 @@ write_page(struct page *page)
 	fputs("</h1></header>\n", page->out);
 	page_head(page);
 	page_curve(page);
+	page_versus(page);
 	page_compare(page);
 	for (size_t i = 0; i < results->count; i++)
 		write_result(page, i);
@@ -275,20 +281,28 @@ write_page(struct page *page)
 int
 write_html(const struct nb_results *results, FILE *out, uint32_t flags)
 {
-	size_t less = results->count / RESULTS_WHOLE + 1;
-	struct page page = {.results = results,
-		.out = out,
-		.wide_points = WIDE_POINTS / less,
-		.small_points = SMALL_POINTS / less};
+	struct nb_results shown;
 	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	(void)flags;
 	if (plain == (locale_t)0)
 		return error_set(NB_FAIL, "out of memory");
+	int rc = results_pick(&shown, results);
+	if (rc != NB_OK) {
+		freelocale(plain);
+		return rc;
+	}
+	size_t less = shown.count / RESULTS_WHOLE + 1;
+	struct page page = {.results = &shown,
+		.all = results,
+		.out = out,
+		.wide_points = WIDE_POINTS / less,
+		.small_points = SMALL_POINTS / less};
 	locale_t before = uselocale(plain);
 	write_page(&page);
 	uselocale(before);
 	freelocale(plain);
 	free_memory(page.memory);
+	free(shown.records);
 	if (page.is_short)
 		return error_set(NB_FAIL, "out of memory");
 	if (fflush(out) != 0 || ferror(out))

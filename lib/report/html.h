@@ -15,7 +15,9 @@ struct page_memory;
 
 /** A page as it is written. */
 struct page {
-	const struct nb_results *results;
+	const struct nb_results *results; /* that are shown: of vs those of results_pick() */
+	const struct nb_results *all;
+	const char *action; /* of the phase that is shown side by side; NULL: of all */
 	FILE *out;
 	unsigned charts;                  /* so far; their numbers */
 	size_t wide_points, small_points; /* of a line over time, at most */
@@ -125,7 +127,11 @@ chart_set_time(struct chart *chart, const struct series *series, const char *syn
 void
 page_head(struct page *page);
 
-/** Results side by side (html_compare.c). */
+/** The comparison of vs; nothing of all else (html_versus.c). */
+void
+page_versus(struct page *page);
+
+/** Results side by side, phase by phase (html_compare.c). */
 void
 page_compare(struct page *page);
 
@@ -169,7 +175,11 @@ page_conditions(struct page *page, const struct record *record);
 void
 page_command(struct page *page);
 
-/** Whether several results cannot be ranked: another durability, other operations. */
+/** Whether the record belongs to the phase that is shown; what has no result, to the first. */
+bool
+page_shows(const struct page *page, const struct record *record);
+
+/** Whether several results of that phase cannot be ranked: another durability or stream. */
 bool
 page_differs(const struct page *page, bool is_by_stream);
 

@@ -14,6 +14,23 @@
 
 enum { DRAWN = 32 }; /* rows of bars; the table has all */
 
+static const char *
+first_action(const struct nb_results *results)
+{
+	for (size_t i = 0; i < results->count; i++)
+		if (results->records[i].run != NULL)
+			return record_action(&results->records[i]);
+	return "";
+}
+
+bool
+page_shows(const struct page *page, const struct record *record)
+{
+	const char *action = record->run != NULL ? record_action(record)
+						 : first_action(page->results);
+	return page->action == NULL || strcmp(action, page->action) == 0;
+}
+
 /** A sweep's points are of other rates: that they differ is what was asked for. */
 bool
 page_differs(const struct page *page, bool is_by_stream)
@@ -22,7 +39,7 @@ page_differs(const struct page *page, bool is_by_stream)
 	for (size_t i = 0; i < page->results->count; i++) {
 		const struct record *record = &page->results->records[i];
 		const struct nb_result *run = record->run;
-		if (run == NULL || record->is_point)
+		if (run == NULL || record->is_point || !page_shows(page, record))
 			continue;
 		if (first == NULL)
 			first = run;
@@ -123,6 +140,8 @@ write_table(struct page *page)
 	for (size_t i = 0; i < results->count; i++) {
 		struct nb_summary summary;
 		nb_results_summarize(results, i, &summary);
+		if (!page_shows(page, &results->records[i]))
+			continue;
 		if (summary.is_measured)
 			highest = fmax(highest, summary.rate_ops_s);
 		has_response |= page_has_response(&results->records[i]);
@@ -130,9 +149,15 @@ write_table(struct page *page)
 	for (size_t i = 0; i < COLUMNS; i++)
 		if (i != RESPONSE || has_response)
 			columns[used++] = all[i];
-	html_table_begin(page->out, "All results; latencies are service times", columns, used);
+	html_table_begin(page->out,
+		results_are_versus(results) ? "Of each contestant the run with the median "
+					      "throughput; latencies are "
+					      "service times"
+					    : "All results; latencies are service times",
+		columns, used);
 	for (size_t i = 0; i < results->count; i++)
-		write_row(results, i, highest, has_response, page->out);
+		if (page_shows(page, &results->records[i]))
+			write_row(results, i, highest, has_response, page->out);
 	html_table_end(page->out);
 }
 
@@ -148,7 +173,7 @@ write_bars(struct page *page)
 	for (size_t i = 0; i < results->count && count < DRAWN && times != NULL; i++) {
 		struct nb_summary it;
 		nb_results_summarize(results, i, &it);
-		if (!it.is_measured || rates == NULL)
+		if (!it.is_measured || rates == NULL || !page_shows(page, &results->records[i]))
 			continue;
 		page_title(results, i, rates[count].name, sizeof(rates->name));
 		times[count] = rates[count];
@@ -180,18 +205,51 @@ write_bars(struct page *page)
 	fputs("</div>\n", page->out);
 }
 
-void
-page_compare(struct page *page)
+static void
+write_phase(struct page *page)
 {
-	if (page->results->count == 0)
-		return;
-	fprintf(page->out, "<section id=\"results\"><h2>%s</h2>\n",
-		page->results->count > 1 ? "Results side by side" : "The result");
+	size_t count = 0;
+	for (size_t i = 0; i < page->results->count; i++)
+		count += page_shows(page, &page->results->records[i]);
 	write_warnings(page);
 	write_table(page);
-	if (page->results->count > 1) {
+	if (count > 1) {
 		write_bars(page);
 		page_compare_latency(page);
 	}
+}
+
+/** Whether a result before it is of the same action. */
+static bool
+was_written(const struct nb_results *results, size_t index)
+{
+	const char *action = record_action(&results->records[index]);
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(record_action(&results->records[i]), action) == 0)
+			return true;
+	return false;
+}
+
+void
+page_compare(struct page *page)
+{
+	const struct nb_results *results = page->results;
+	if (results->count == 0)
+		return;
+	fprintf(page->out, "<section id=\"results\"><h2>%s</h2>\n",
+		results->count > 1 ? "Results side by side" : "The result");
+	for (size_t i = 0; i < results->count; i++) {
+		const struct record *record = &results->records[i];
+		bool is_titled = record->is_titled_by_action;
+		if (record->run == NULL || was_written(results, i))
+			continue;
+		page->action = record_action(record);
+		if (is_titled)
+			fprintf(page->out, "<h3>%s</h3>\n", page->action);
+		write_phase(page);
+	}
+	if (page->action == NULL) /* none has a result */
+		write_phase(page);
+	page->action = NULL;
 	fputs("</section>\n", page->out);
 }

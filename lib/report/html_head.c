@@ -47,6 +47,8 @@ write_sentence(const struct record *record, FILE *out)
 	units_format_ns(time, sizeof(time), (double)measured->wall_ns);
 	units_format_count(rate, sizeof(rate), summary.rate_ops_s);
 	html_say(out, " %s, %s", summary.version, record_action(record));
+	if (record->picked_of > 0)
+		html_say(out, ", run %u of %u", record->block, record->picked_of);
 	if (record->job != NULL && !record->job->is_replay && record->job->name != NULL)
 		html_say(out, " of %s", record->job->name);
 	html_say(out, ": %s operations in %s, ", ops, time);
@@ -206,7 +208,7 @@ write_kin(const struct nb_results *results, const struct note *first, FILE *out)
 static void
 write_notes(struct page *page)
 {
-	const struct nb_results *results = page->results;
+	const struct nb_results *results = page->all;
 	FILE *out = page->out;
 	struct note note = {0};
 	size_t count = 0;

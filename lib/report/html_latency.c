@@ -169,7 +169,8 @@ compare(struct page *page, const char *title, bool is_response)
 	size_t count = 0;
 	for (size_t i = 0; latencies != NULL && i < results->count; i++) {
 		const struct record *record = &results->records[i];
-		if (record->run == NULL || (is_response && !page_has_response(record)))
+		if (record->run == NULL || !page_shows(page, record) ||
+			(is_response && !page_has_response(record)))
 			continue;
 		latencies[count].histogram = record_latency(record, is_response);
 		page_title(results, i, latencies[count++].name, NAMES);

@@ -33,6 +33,8 @@ struct record {
 	uint32_t contestant; /* of vs: place on the command line, from 1; 0: it was no vs */
 	char name[96];       /* of the contestant: "leveldb#2"; "" if it was no vs */
 	uint32_t is_merged;  /* of so many records; 0: of its own */
+	uint32_t
+		picked_of; /* repetitions that it stands for (results_pick); 0: it was not picked */
 	bool is_titled_by_action;      /* others beside it are of another action */
 	bool is_point;                 /* of the curve of a record before it */
 	struct nb_interval *intervals; /* that were printed while it ran; owned */
@@ -109,6 +111,14 @@ results_find_actions(struct nb_results *results);
  */
 void
 results_find_points(struct nb_results *results);
+
+/**
+ * Of vs one repetition of each contestant and action, that with the median throughput, action
+ * by action in the order of the command line, and what failed behind them; of all else every
+ * record. They are borrowed: free() out->records alone.
+ */
+NB_MUST_CHECK int
+results_pick(struct nb_results *out, const struct nb_results *from);
 
 /** The value of an option of the command; NULL: it is not known. */
 const char *
@@ -236,6 +246,9 @@ int
 write_markdown(const struct nb_results *results, FILE *out, uint32_t flags);
 int
 write_csv(const struct nb_results *results, FILE *out, uint32_t flags);
+/** A row for each kind of operation of each run, also of vs. */
+int
+csv_write_operations(const struct nb_results *results, FILE *out);
 int
 write_hgrm(const struct nb_results *results, FILE *out, uint32_t flags);
 int

@@ -9,10 +9,13 @@
  * A field is empty where something is not known, does not apply, or has too few samples.
  * Columns from "wall_ns" on are of the operations; those from "settled_ops_s" on are of the
  * whole run, and stand in each of its rows. A new column comes behind the last.
+ *
+ * Of vs it is the comparison; the rows of its runs are in PREFIX-operations.csv.
  */
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/compare.h"
 #include "report/csv.h"
 #include "report/walk.h"
 
@@ -444,15 +447,26 @@ write_record(const struct nb_results *results, size_t index, FILE *out)
 }
 
 int
-write_csv(const struct nb_results *results, FILE *out, uint32_t flags)
+csv_write_operations(const struct nb_results *results, FILE *out)
 {
 	struct csv csv = {.out = out};
 	int rc = NB_OK;
-	(void)flags;
 	for (size_t i = 0; i < COLUMNS; i++)
 		csv_text(&csv, columns[i].name);
 	csv_end(&csv);
 	for (size_t i = 0; i < results->count && rc == NB_OK; i++)
 		rc = write_record(results, i, out);
+	return rc;
+}
+
+int
+write_csv(const struct nb_results *results, FILE *out, uint32_t flags)
+{
+	struct nb_comparison *comparison;
+	(void)flags;
+	if (!results_are_versus(results) || compare_versus(&comparison, results) != NB_OK)
+		return csv_write_operations(results, out);
+	int rc = compare_write_csv(comparison, out);
+	nb_comparison_delete(comparison);
 	return rc;
 }

@@ -323,17 +323,11 @@ write_counters(const struct nb_results *results, FILE *out)
 
 /* ---- the files ---- */
 
-static int
-write_operations(const struct nb_results *results, FILE *out)
-{
-	return write_csv(results, out, 0);
-}
-
 static const struct {
 	const char *suffix;
 	int (*write)(const struct nb_results *results, FILE *out);
 } files[] = {
-	{"-operations.csv", write_operations},
+	{"-operations.csv", csv_write_operations},
 	{"-series.csv", write_series},
 	{"-latency.csv", write_curves},
 	{"-counters.csv", write_counters},

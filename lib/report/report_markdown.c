@@ -11,9 +11,11 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "report/compare.h"
 #include "report/markdown.h"
 #include "report/walk.h"
 
@@ -503,6 +505,9 @@ write_record(const struct nb_results *results, size_t index, FILE *out)
 	fputs("\n## ", out);
 	markdown_text(out, title);
 	fputs("\n\n", out);
+	if (record->picked_of > 0)
+		fprintf(out, "Run %u, which has the median throughput of %u.\n\n",
+			record->block, record->picked_of);
 	if (record->run == NULL) {
 		markdown_text(out, record->end);
 		fputc('\n', out);
@@ -538,15 +543,27 @@ write_title(const struct nb_results *results, FILE *out)
 int
 write_markdown(const struct nb_results *results, FILE *out, uint32_t flags)
 {
+	struct nb_results shown;
+	struct nb_comparison *comparison;
+	int rc = results_pick(&shown, results);
 	(void)flags;
+	if (rc != NB_OK)
+		return rc;
 	write_title(results, out);
-	int rc = write_summaries(results, out);
+	if (results_are_versus(results) && compare_versus(&comparison, results) == NB_OK) {
+		rc = nb_comparison_write(comparison, "md", out, 0);
+		nb_comparison_delete(comparison);
+		fputs("\nOf each contestant the run with the median throughput:\n\n", out);
+	}
+	if (rc == NB_OK)
+		rc = write_summaries(&shown, out);
 	bool is_only = results_sweeps(results) == 1;
 	for (size_t i = 0; i < results->count && rc == NB_OK; i++)
 		if (results->records[i].sweep.curve_count > 0)
 			rc = write_curve(&results->records[i], is_only, out);
-	for (size_t i = 0; i < results->count && rc == NB_OK; i++)
-		rc = write_record(results, i, out);
+	for (size_t i = 0; i < shown.count && rc == NB_OK; i++)
+		rc = write_record(&shown, i, out);
+	free(shown.records);
 	write_command(results, out);
 	return rc;
 }

@@ -3,7 +3,8 @@
  * Results as text: what the command prints after a run, and prints again from a file.
  *
  * Of a sweep only the run that is its capacity has a report of its own, with the curve below
- * it; the others are points of that. In a list of engines each has its own.
+ * it; the others are points of that. In a list of engines each has its own. Of vs it is the
+ * comparison, where two contestants have repetitions, and else each of these.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "report/compare.h"
 #include "report/record.h"
 
 static void
@@ -93,6 +95,12 @@ write_list(const struct nb_results *results, FILE *out, uint32_t flags)
 int
 write_text(const struct nb_results *results, FILE *out, uint32_t flags)
 {
+	struct nb_comparison *comparison;
+	if (results_are_versus(results) && compare_versus(&comparison, results) == NB_OK) {
+		int written = nb_comparison_write(comparison, "text", out, flags);
+		nb_comparison_delete(comparison);
+		return written;
+	}
 	int rc = NB_OK;
 	bool is_list = results->list_count > 1;
 	size_t written = 0;

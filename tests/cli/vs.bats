@@ -29,6 +29,11 @@ print(*[run["block"] for run in json.load(open("v.json"))["results"]])'
 	local first=$output
 	mininb 0 compare v.json
 	equals "$output" "$first"
+	mininb 0 report v.json
+	equals "$output" "$first"
+	mininb 0 report v.json --format=html
+	contains "$output" 'get: null is '
+	lacks "$output" 'cannot be ranked'
 }
 
 @test "a workload is loaded and run" {
@@ -134,11 +139,12 @@ print({runs[i]["name"] for i in range(0, len(runs), 4)})'
 	needs_leveldb
 	mininb 0 vs -d leveldb,null -c 1000 --runs=1 --force --output=v.json -t 2 -k 20 \
 		-o leveldb.block_size=8KiB --settle=none
-	mininb 0 report v.json
+	mininb 0 report v.json --format=md
 	contains "$output" block_size=8
-	contains "$output" $'\nKey Len: 20\n'
-	mininb 0 report v.json
-	equals "$(grep -c 'Threads *: 2' <<<"$output")" 4
+	equals "$(grep -c 'Threads.*: 2' <<<"$output")" 4
+	run python3 -c 'import json
+print({run["workload"]["key_bytes"] for run in json.load(open("v.json"))["results"]})'
+	equals "$output" '{20}'
 }
 
 @test "what makes no sense is refused before anything runs" {
