@@ -246,11 +246,17 @@ const struct action actions[ACTION_COUNT] = {
 			.name = "gate",
 			.run = cmd_gate,
 			.operand = "BASE NEW",
-			.help = "fail if a result got worse by more than --max-regress",
+			.help = "fail if a result got worse (where the load changes: vs)",
 			.detail = "For scripts: the exit status is 4 if a figure of the file "
 				  "NEW is worse than that of BASE by more than its limit and "
 				  "its interval says that it is worse at all. With one run in "
-				  "a file the figure alone decides, which is said.",
+				  "a file the figure alone decides, which is said. The exit "
+				  "status is 2 if the files are not comparable: other work, or "
+				  "a machine that was not equally busy. That is so if other "
+				  "processes and the hypervisor had shares of the CPU time "
+				  "that are more than 10 points apart, or, with one run in a "
+				  "file, more than 10 %. Then, and wherever the load changes, "
+				  "run both in turn with vs. --force judges all the same.",
 		},
 };
 

@@ -145,9 +145,9 @@ print_text(FILE *out)
 	      "Counts may be written 10k, 2.5M, 1e6 or 4Ki, sizes 4KiB or 64MB.\n"
 	      "The result goes to standard output, all else to standard error. The exit\n"
 	      "status is 0 if all is well, 1 if the engine or the system failed, 2 for\n"
-	      "wrong usage, 3 if data was missing or wrong, 4 if a promise is broken, no\n"
-	      "rate held a limit, a gate failed or --strict met a note, 130 when "
-	      "interrupted.\n\n"
+	      "wrong usage or results that cannot be compared, 3 if data was missing or\n"
+	      "wrong, 4 if a promise is broken, no rate held a limit, a gate failed or\n"
+	      "--strict met a note, 130 when interrupted.\n\n"
 	      "'mininb ACTION --help' has the options of that action only.\n\n"
 	      "A first run:\n"
 	      "  mininb keys && mininb put && mininb shuffle && mininb get\n",

@@ -91,6 +91,21 @@ rig_set_contestant(struct record *record, uint32_t contestant, uint32_t round)
 	snprintf(record->name, sizeof(record->name), "%s#%u", record->driver, contestant);
 }
 
+void
+rig_set_taken(struct nb_results *results, uint32_t percent)
+{
+	for (size_t i = 0; i < results->count; i++) {
+		struct nb_result *run = results->records[i].run;
+		uint64_t available_ns = 4000000000; /* of four CPUs in a second */
+		run->sysinfo.machine_cpus = 4;
+		run->measured.usage_ns = 1000000000;
+		run->measured.usage.user_ns = 500000000;
+		run->measured.usage.steal_ns = available_ns / 100 * percent / 2;
+		run->measured.usage.busy_ns = 500000000 + available_ns / 100 * percent -
+			run->measured.usage.steal_ns;
+	}
+}
+
 struct record *
 rig_add_job(struct nb_results *results, const char *driver, double rate_ops_s, double read_ns,
 	double update_ns)

@@ -22,6 +22,10 @@ rig_add_spread(struct nb_results *results, const char *driver, double rate_ops_s
 void
 rig_set_contestant(struct record *record, uint32_t contestant, uint32_t round);
 
+/** Say of all of them that others had so many percent of the machine's CPU time. */
+void
+rig_set_taken(struct nb_results *results, uint32_t percent);
+
 /** A run of a job with two kinds of operations in one group: half reads, half updates. */
 struct record *
 rig_add_job(struct nb_results *results, const char *driver, double rate_ops_s, double read_ns,

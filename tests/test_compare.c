@@ -186,6 +186,54 @@ START_TEST(options_of_an_engine_that_differ_are_named_and_the_same_ones_are_not)
 }
 END_TEST
 
+START_TEST(a_before_and_an_after_on_a_machine_that_was_not_equally_busy_are_refused)
+{
+	begin();
+	rig_add_spread(first, "one", 1000, 5000, 3);
+	rig_add_spread(second, "one", 1000, 5000, 3);
+	rig_set_taken(first, 40);
+	rig_set_taken(second, 50);
+	compare_both();
+	ck_assert_uint_eq(comparison->differences.count, 0);
+	rig_set_taken(second, 2);
+	assert_refused(second,
+		"the machine was not equally busy: other processes and the "
+		"hypervisor had 40 % of its CPU time (a.json), 2 % (b.json)");
+	rig_set_taken(second, 78);
+	assert_refused(second, "40 % of its CPU time (a.json), 78 % (b.json)");
+	/* the median counts, so that one run beside another program does not matter */
+	rig_set_taken(second, 40);
+	second->records[1].run->measured.usage.busy_ns *= 2;
+	compare_both();
+	/* a run that is too short for the kernel's ticks tells nothing */
+	rig_set_taken(second, 2);
+	for (size_t i = 0; i < second->count; i++)
+		second->records[i].run->measured.usage_ns = 100000000;
+	compare_both();
+	end();
+}
+END_TEST
+
+START_TEST(how_busy_the_machine_was_is_only_said_of_engines_of_one_file_and_not_of_vs)
+{
+	begin();
+	rig_add(first, "one", 1000, 5000);
+	rig_set_taken(first, 2);
+	rig_add(second, "two", 1000, 5000);
+	rig_set_taken(second, 40);
+	ck_assert_int_eq(nb_results_append(first, second), NB_OK);
+	comparison = rig_compared(first, NULL);
+	ck_assert_uint_eq(comparison->warnings.count, 1);
+	rig_assert_has(comparison->warnings.items[0], "2 % of its CPU time (one), 40 % (two)");
+	nb_comparison_delete(comparison);
+	for (uint32_t i = 0; i < 2; i++)
+		rig_set_contestant(&first->records[i], i + 1, 1);
+	comparison = rig_compared(first, NULL);
+	ck_assert_uint_eq(comparison->warnings.count, 0);
+	end();
+}
+END_TEST
+
 START_TEST(files_of_the_same_engine_are_samples)
 {
 	begin();
@@ -499,6 +547,8 @@ main(void)
 		files_of_the_same_contestants_are_compared_contestant_by_contestant,
 		a_contestant_that_failed_is_left_out_with_all_its_repetitions,
 		vs_is_compared_as_surely_as_it_was_asked_to_be,
+		a_before_and_an_after_on_a_machine_that_was_not_equally_busy_are_refused,
+		how_busy_the_machine_was_is_only_said_of_engines_of_one_file_and_not_of_vs,
 		options_of_an_engine_that_differ_are_named_and_the_same_ones_are_not,
 		files_of_the_same_engine_are_samples,
 		files_with_the_same_engines_are_compared_engine_by_engine,

@@ -79,6 +79,46 @@ START_TEST(single_runs_are_judged_by_the_figure_alone)
 }
 END_TEST
 
+/** Of `count` runs each on a machine of which others had so much; the gate's answer. */
+static int
+gate_beside(uint32_t count, uint32_t percent, bool is_forced)
+{
+	struct nb_results *sides[] = {rig_results(), rig_results()};
+	struct nb_compare_input inputs[2] = {{sides[0], "a.json"}, {sides[1], "b.json"}};
+	struct nb_compare_options options = NB_COMPARE_OPTIONS_INIT;
+	struct nb_comparison *comparison;
+	size_t size;
+	options.force = is_forced;
+	for (size_t i = 0; i < 2; i++) {
+		rig_add_spread(sides[i], "one", i == 0 ? 1000 : 800, 5000, count);
+		rig_set_taken(sides[i], percent);
+	}
+	ck_assert_int_eq(nb_comparison_new(&comparison, inputs, 2, &options), NB_OK);
+	free(lines);
+	FILE *out = open_memstream(&lines, &size);
+	int rc = nb_comparison_gate(comparison, "throughput:3%", out);
+	fclose(out);
+	nb_comparison_delete(comparison);
+	nb_results_delete(sides[0]);
+	nb_results_delete(sides[1]);
+	return rc;
+}
+
+START_TEST(single_runs_beside_other_programs_are_not_judged)
+{
+	ck_assert_int_eq(gate_beside(1, 8, false), 1);
+	ck_assert_int_eq(gate_beside(1, 12, false), NB_ERR_USAGE);
+	rig_assert_has(nb_error_text(),
+		"not comparable: with one run on a side, other "
+		"processes and the hypervisor had 12 % of the CPU time "
+		"of a.json");
+	rig_assert_has(nb_error_text(), "mininb vs");
+	ck_assert_str_eq(lines, "");
+	ck_assert_int_eq(gate_beside(1, 12, true), 1);
+	ck_assert_int_eq(gate_beside(5, 12, false), 1); /* the interval knows */
+}
+END_TEST
+
 START_TEST(too_few_runs_can_fail_all_the_same)
 {
 	ck_assert_int_eq(gate(2, 1, 1.2, "p99:5%"), 1);
@@ -179,7 +219,9 @@ main(void)
 	return UNIT_RUN("compare_gate", worse_by_more_than_the_limit_fails,
 		worse_within_the_limit_passes, better_passes,
 		what_may_be_chance_passes_and_is_told, one_limit_of_several_is_enough_to_fail,
-		single_runs_are_judged_by_the_figure_alone, too_few_runs_can_fail_all_the_same,
+		single_runs_are_judged_by_the_figure_alone,
+		single_runs_beside_other_programs_are_not_judged,
+		too_few_runs_can_fail_all_the_same,
 		a_metric_that_is_absent_is_an_error_that_names_the_others,
 		engines_of_one_file_are_no_before_and_after, a_work_that_is_lost_fails,
 		a_limit_that_could_never_fail_is_refused,

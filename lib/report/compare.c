@@ -694,6 +694,7 @@ nb_comparison_new(struct nb_comparison **out, const struct nb_compare_input *inp
 	if (sorting.comparison == NULL)
 		return out_of_memory();
 	sorting.comparison->confidence = own.confidence;
+	sorting.comparison->is_forced = own.force != 0;
 	int rc = compare_all(&sorting, &own);
 	free(sorting.runs.items);
 	if (rc == NB_OK)

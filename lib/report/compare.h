@@ -69,6 +69,7 @@ struct compare_sample {
 	char path[256];      /* of its plugin: two builds of an engine may be in one file */
 	size_t input;
 	size_t runs;
+	double taken; /* percent of the CPU time that others had, its median; below 0: not known */
 };
 
 /** What can be compared at all: the same action. */
@@ -95,6 +96,7 @@ struct nb_comparison {
 	size_t work_count;
 	struct compare_texts differences; /* why it should not be compared, and was by force */
 	bool is_unranked;                 /* and nobody asked for the force: no verdicts */
+	bool is_forced;
 	struct compare_texts warnings;
 };
 
@@ -103,6 +105,9 @@ struct compare_runs {
 	struct compare_run *items;
 	size_t count;
 };
+
+/** From so many percent on, what others do to a run decides more than what it does itself. */
+#define COMPARE_TAKEN_MAX 10.0
 
 /** Append a formatted text, unless it stands there. */
 NB_MUST_CHECK int

@@ -13,6 +13,8 @@
  * said. With too few runs for the confidence that was asked for the interval is the widest
  * there is, and decides all the same: a gate that could never fail would be none.
  *
+ * On a machine that others kept busy that one figure says nothing, and there is no answer.
+ *
  * Each limit holds for all works that have the metric. A work of before that there is no run
  * of now fails: an engine that got lost is no improvement.
  */
@@ -136,6 +138,32 @@ check_works(const struct nb_comparison *comparison, FILE *out)
 	return fails;
 }
 
+/**
+ * A single run has no interval that would tell how much others disturbed it. NB_ERR_USAGE:
+ * one of two such runs was made on a busy machine.
+ */
+static int
+check_taken(const struct nb_comparison *comparison)
+{
+	for (size_t w = 0; w < comparison->work_count && !comparison->is_forced; w++) {
+		const struct compare_work *work = &comparison->works[w];
+		bool is_single = false;
+		for (size_t s = 0; s < work->sample_count; s++)
+			is_single |= work->samples[s].runs == 1;
+		for (size_t s = 0; s < work->sample_count && work->sample_count > 1; s++)
+			if (is_single && work->samples[s].taken > COMPARE_TAKEN_MAX)
+				return error_set(NB_ERR_USAGE,
+					"not comparable: with one run on a side, other "
+					"processes "
+					"and the hypervisor had %.0f %% of the CPU time of %s; "
+					"at most %.0f %% may be: repeat on a quiet machine, or "
+					"run both in turn (mininb vs; --force: all the same)",
+					work->samples[s].taken, work->samples[s].name,
+					COMPARE_TAKEN_MAX);
+	}
+	return NB_OK;
+}
+
 /** NULL: not both have it. */
 static const struct compare_metric *
 find_metric(const struct compare_work *work, const char *name)
@@ -209,7 +237,9 @@ nb_comparison_gate(const struct nb_comparison *comparison, const char *text, FIL
 	FILE *memory = open_memstream(&lines, &size);
 	if (memory == NULL)
 		return error_set(NB_FAIL, "out of memory");
-	rc = check_limits(comparison, limits, count, memory);
+	rc = check_taken(comparison);
+	if (rc == NB_OK)
+		rc = check_limits(comparison, limits, count, memory);
 	if (fclose(memory) != 0 && rc >= 0)
 		rc = error_set(NB_FAIL, "out of memory");
 	if (rc >= 0 && (fputs(lines, out) == EOF || fflush(out) != 0))

@@ -4,12 +4,16 @@
  *
  * Other operations, another durability, more threads, a run that ended early: such figures
  * are of different work, and a ranking of them is refused. Another machine, kernel or build
- * may be the very thing that is compared, or spoil it; that is said before the verdict.
+ * may be the very thing that is compared, or spoil it; that is said before the verdict. How
+ * busy the machine was is no such thing: a before on a quiet one and an after beside other
+ * programs differ by those, so that such a ranking is refused as well.
  *
  * Each is a row of a table: a function that tells it of a record as a text. Texts that are
  * not known, "", differ from nothing.
  */
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -437,13 +441,79 @@ look_at_run(struct nb_comparison *comparison, const struct compare_run *run)
 	return NB_OK;
 }
 
+/* ---- how busy the machine was ---- */
+
+/** The median over the runs of a sample, where it is known. */
+static int
+find_taken(struct compare_sample *sample, const struct compare_runs *runs, size_t work,
+	size_t index)
+{
+	double *values = calloc(runs->count + 1, sizeof(*values));
+	size_t count = 0;
+	if (values == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	for (size_t i = 0; i < runs->count; i++) {
+		const struct compare_run *run = &runs->items[i];
+		if (run->work != work || run->sample != index)
+			continue;
+		values[count] = result_taken_percent(run->record->run);
+		count += values[count] >= 0;
+	}
+	stats_sort(values, count);
+	sample->taken = count > 0 ? stats_median(values, count) : -1;
+	free(values);
+	return NB_OK;
+}
+
+/**
+ * Rounds of vs take turns, and what others do falls on all contestants. Engines of one file
+ * ran one after the other, but what kernel threads do for one of them counts as of others,
+ * so this is only said; of a before and an after it is refused.
+ */
+static int
+look_at_taken(struct nb_comparison *comparison, const struct compare_runs *runs, size_t index)
+{
+	struct compare_work *work = &comparison->works[index];
+	const struct compare_sample *first = &work->samples[0];
+	int rc = NB_OK;
+	for (size_t s = 0; s < work->sample_count && rc == NB_OK; s++) {
+		struct compare_sample *sample = &work->samples[s];
+		rc = find_taken(sample, runs, index, s);
+		bool is_same_file = sample->input == first->input;
+		bool is_known = rc == NB_OK && first->taken >= 0 && sample->taken >= 0;
+		if (!is_known || fabs(sample->taken - first->taken) <= COMPARE_TAKEN_MAX ||
+			(is_same_file && sample->contestant > 0))
+			continue;
+		rc = compare_add_text(
+			is_same_file ? &comparison->warnings : &comparison->differences,
+			"the machine was not equally busy: other processes and the hypervisor "
+			"had %.0f %% of its CPU time (%s), %.0f %% (%s), which is more than "
+			"%.0f "
+			"points apart; run both in turn (mininb vs)",
+			first->taken, first->name, sample->taken, sample->name,
+			COMPARE_TAKEN_MAX);
+	}
+	return rc;
+}
+
+static int
+look_at_works(struct nb_comparison *comparison, const struct compare_runs *runs)
+{
+	int rc = NB_OK;
+	for (size_t w = 0; w < comparison->work_count && rc == NB_OK; w++) {
+		if (comparison->works[w].sample_count < 2)
+			continue;
+		rc = look_at_work(comparison, runs, w);
+		if (rc == NB_OK)
+			rc = look_at_taken(comparison, runs, w);
+	}
+	return rc;
+}
+
 int
 compare_look_for_differences(struct nb_comparison *comparison, const struct compare_runs *runs)
 {
-	int rc = NB_OK;
-	for (size_t w = 0; w < comparison->work_count && rc == NB_OK; w++)
-		if (comparison->works[w].sample_count > 1)
-			rc = look_at_work(comparison, runs, w);
+	int rc = look_at_works(comparison, runs);
 	for (size_t i = 0; i < runs->count && rc == NB_OK; i++)
 		rc = look_at_run(comparison, &runs->items[i]);
 	return rc;

@@ -64,6 +64,8 @@ note_governor(const struct nb_result *result, char *note)
 			governor);
 }
 
+enum { SHORTEST_NS = 20 * 10 * 1000 * 1000 }; /* ticks of 10 ms */
+
 /**
  * Percent of the CPU time that there was while the operations ran, of all CPUs, as
  * /proc/stat counts it: in ticks. 0 where the run was too short to tell it by those.
@@ -71,7 +73,6 @@ note_governor(const struct nb_result *result, char *note)
 static double
 percent_of_machine(const struct nb_result *result, double ns)
 {
-	enum { SHORTEST_NS = 20 * 10 * 1000 * 1000 };
 	double available = (double)result->measured.usage_ns * result->sysinfo.machine_cpus;
 	if (result->measured.usage_ns < SHORTEST_NS || available == 0)
 		return 0;
@@ -89,12 +90,27 @@ note_steal(const struct nb_result *result, char *note)
 			percent);
 }
 
+static double
+others_ns(const struct nb_result *result)
+{
+	const struct sysinfo_usage *usage = &result->measured.usage;
+	return (double)usage->busy_ns - (double)usage->user_ns - (double)usage->system_ns;
+}
+
+double
+result_taken_percent(const struct nb_result *result)
+{
+	double steal_ns = (double)result->measured.usage.steal_ns, others = others_ns(result);
+	if (result->measured.usage_ns < SHORTEST_NS || result->sysinfo.machine_cpus == 0 ||
+		result->is_of_processes || result->measured.usage.busy_ns == 0)
+		return -1;
+	return percent_of_machine(result, steal_ns + (others > 0 ? others : 0));
+}
+
 static void
 note_other_processes(const struct nb_result *result, char *note)
 {
-	const struct sysinfo_usage *usage = &result->measured.usage;
-	double others = (double)usage->busy_ns - (double)usage->user_ns -
-		(double)usage->system_ns;
+	double others = others_ns(result);
 	double percent = percent_of_machine(result, others);
 	if (!result->is_of_processes && percent > 2 &&
 		others > 30e6) /* three ticks are no finding */
@@ -144,9 +160,10 @@ note_throttled(const struct nb_result *result, char *note)
 static double
 pressure_percent(const struct nb_result *result, uint64_t held_ns)
 {
-	enum { SHORTEST_NS = 100 * 1000 * 1000 };
+	enum { PRESSURE_SHORTEST_NS = 100 * 1000 * 1000 };
 	const struct measurement *measured = &result->measured;
-	if ((measured->used.known & SYSTEM_PRESSURE) == 0 || measured->usage_ns < SHORTEST_NS)
+	if ((measured->used.known & SYSTEM_PRESSURE) == 0 ||
+		measured->usage_ns < PRESSURE_SHORTEST_NS)
 		return 0;
 	double percent = 100 * (double)held_ns / (double)measured->usage_ns;
 	return percent < 100 ? percent : 100;
@@ -201,11 +218,11 @@ note_swap(const struct nb_result *result, char *note)
 static void
 note_clock(const struct nb_result *result, char *note)
 {
-	enum { SHORTEST_NS = 1000 * 1000 };
+	enum { SLEPT_SHORTEST_NS = 1000 * 1000 };
 	double drift = result->measured.clock_drift;
 	char slept[UNITS_SIZE];
 	units_format_ns(slept, sizeof(slept), (double)result->measured.slept_ns);
-	if (result->measured.slept_ns > SHORTEST_NS)
+	if (result->measured.slept_ns > SLEPT_SHORTEST_NS)
 		note_write(note,
 			"the machine slept for %s in the middle of the run: times may have "
 			"that "

@@ -60,6 +60,13 @@ result_take(struct nb_result **out, const struct nb_run *run);
 NB_MUST_CHECK int
 result_add_notes(struct nb_result *result);
 
+/**
+ * Percent of the machine's CPU time that other processes used, and that a hypervisor kept
+ * back, while the operations ran. Below 0: not known, as of a run of less than 200 ms.
+ */
+double
+result_taken_percent(const struct nb_result *result);
+
 /** Remove the notes of that identifier, if there are any. */
 void
 result_remove_note(struct nb_result *result, const char *id);

@@ -46,3 +46,41 @@ make_results()
 	refuses 'gate: its BASE NEW is missing' gate
 	refuses "'c.json' is one word too many" gate a.json b.json c.json
 }
+
+# A file like $1 as if it had been made beside others who had $2 percent of the CPU time.
+make_busy()
+{
+	python3 - "$1" "$2" <<-'PYTHON'
+		import json, sys
+		document = json.load(open(sys.argv[1]))
+		for run in document["results"]:
+		    run["sysinfo"]["machine_cpus"] = 2
+		    measured = run["measured"]
+		    measured["usage_ns"] = 10**9
+		    measured["usage"].update(user_ns=10**8, system_ns=0, steal_ns=0,
+		                             busy_ns=10**8 + 2 * 10**7 * int(sys.argv[2]))
+		json.dump(document, open(sys.argv[1], "w"))
+	PYTHON
+}
+
+@test "files of a machine that was not equally busy are not judged" {
+	make_results
+	make_busy fast.json 1
+	make_busy slow.json 50
+	mininb 2 gate fast.json slow.json --max-regress=p50:5%
+	equals "$output" ''
+	contains "$stderr" 'these cannot be ranked: the machine was not equally busy: other'
+	contains "$stderr" '1 % of its CPU time (null), 50 % (memory)'
+	contains "$stderr" 'run both in turn (mininb vs)'
+	mininb 2 compare fast.json slow.json
+	mininb 4 gate fast.json slow.json --max-regress=p50:5% --force
+	contains "$output" 'NOT COMPARABLE: the machine was not equally busy'
+	make_busy fast.json 50
+	mininb 2 gate fast.json slow.json --max-regress=p50:5%
+	contains "$stderr" 'gate: not comparable: with one run on a side'
+	make_busy fast.json 2
+	make_busy slow.json 2
+	mininb 4 gate fast.json slow.json --max-regress=p50:5%
+	mininb 0 gate --help
+	contains "$(tr -s '\n ' '  ' <<<"$output")" 'where the load changes: vs'
+}
