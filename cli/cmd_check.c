@@ -191,6 +191,8 @@ cmd_check(const struct options *options)
 	rc = nb_engine_configure(
 		&values, ref, options->engine_options, options->engine_option_count);
 	int status;
+	if (rc == 0 && options_were_given(options, "path"))
+		rc = nb_tree_make(options->path);
 	if (rc < 0) {
 		status = message_last_failure(rc);
 	} else {

@@ -110,6 +110,8 @@ victim_load(struct victim *victim, const struct options *options, const char *dr
 	if (rc == 0)
 		rc = nb_engine_configure(&victim->values, victim->ref,
 			victim->options.engine_options, victim->options.engine_option_count);
+	if (rc == 0 && options_were_given(options, "path"))
+		rc = nb_tree_make(options->path);
 	return message_last_failure(rc);
 }
 

@@ -384,14 +384,16 @@ int
 vs_place_create(struct vs_place *place, const struct options *options)
 {
 	*place = (struct vs_place){.keys = ""};
-	mkdir(options->path, 0777); /* it may be there; if it cannot, the next one says so */
+	int status = message_last_failure(nb_tree_make(options->path));
+	if (status != STATUS_DONE)
+		return status;
 	snprintf(place->directory, sizeof(place->directory), "%s/vs-XXXXXX", options->path);
 	if (mkdtemp(place->directory) == NULL) {
 		message_error("--path: a directory in %s cannot be made: %s", options->path,
 			strerror(errno));
 		return STATUS_FAILED;
 	}
-	int status = make_keys(place, options);
+	status = make_keys(place, options);
 	if (status != STATUS_DONE)
 		vs_place_destroy(place);
 	return status;

@@ -34,6 +34,18 @@ START_TEST(all_that_is_below_is_removed)
 }
 END_TEST
 
+START_TEST(a_directory_is_made_with_all_its_parents)
+{
+	scratch_fresh("make");
+	ck_assert_int_eq(nb_tree_make("a/b//c/"), NB_OK);
+	ck_assert_int_eq(nb_tree_make("a/b/c"), NB_OK);
+	ck_assert_int_eq(entries_of("a/b/c"), 0);
+	file_put("file", "", 0);
+	ck_assert_int_eq(nb_tree_make("file/a"), NB_FAIL);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "file: is not a directory"));
+}
+END_TEST
+
 START_TEST(the_directory_itself_stays_when_it_is_emptied)
 {
 	scratch_fresh("empty");
@@ -95,6 +107,7 @@ main(void)
 {
 	scratch_enter();
 	int rc = UNIT_RUN("tree", all_that_is_below_is_removed,
+		a_directory_is_made_with_all_its_parents,
 		the_directory_itself_stays_when_it_is_emptied,
 		links_are_removed_and_not_followed, what_is_no_directory_is_not_removed,
 		a_mount_is_not_entered);

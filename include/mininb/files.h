@@ -8,6 +8,10 @@
 extern "C" {
 #endif
 
+/** Make a directory, if it is not there, with all the directories above it. */
+NB_MUST_CHECK int
+nb_tree_make(const char *path);
+
 /**
  * Remove a directory with all that is in it; done, if there is none. Symbolic links are
  * removed and not followed, `path` itself must not be one. What is mounted in it is a failure.

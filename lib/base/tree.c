@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -118,6 +119,40 @@ tree_empty(int fd, const char *path)
 		return NB_OK;
 	errno = error;
 	return error_system("%s: what is there cannot be removed", path);
+}
+
+static int
+make_one(const char *path)
+{
+	struct stat st;
+	if (mkdir(path, 0777) == 0)
+		return NB_OK;
+	if (errno != EEXIST)
+		return error_system("%s: directory cannot be made", path);
+	if (stat(path, &st) != 0)
+		return error_system("%s", path);
+	if (!S_ISDIR(st.st_mode))
+		return error_set(NB_FAIL, "%s: is not a directory", path);
+	return NB_OK;
+}
+
+int
+nb_tree_make(const char *path)
+{
+	char *copy = strdup(path);
+	if (copy == NULL)
+		return error_set(NB_FAIL, "%s: out of memory", path);
+	int rc = NB_OK;
+	for (char *slash = copy + 1; rc == NB_OK && (slash = strchr(slash, '/')) != NULL;
+		slash++) {
+		*slash = '\0';
+		rc = make_one(copy);
+		*slash = '/';
+	}
+	if (rc == NB_OK)
+		rc = make_one(copy);
+	free(copy);
+	return rc;
 }
 
 int

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,40 +13,6 @@
 #include "base/error.h"
 #include "run/marker.h"
 #include "run/run.h"
-
-static int
-make_one(const char *path)
-{
-	struct stat st;
-	if (mkdir(path, 0777) == 0)
-		return NB_OK;
-	if (errno != EEXIST)
-		return error_system("%s: directory cannot be made", path);
-	if (stat(path, &st) != 0)
-		return error_system("%s", path);
-	if (!S_ISDIR(st.st_mode))
-		return error_set(NB_FAIL, "%s: is not a directory", path);
-	return NB_OK;
-}
-
-static int
-make_all(const char *path)
-{
-	char *copy = strdup(path);
-	if (copy == NULL)
-		return error_set(NB_FAIL, "%s: out of memory", path);
-	int rc = NB_OK;
-	for (char *slash = copy + 1; rc == NB_OK && (slash = strchr(slash, '/')) != NULL;
-		slash++) {
-		*slash = '\0';
-		rc = make_one(copy);
-		*slash = '/';
-	}
-	if (rc == NB_OK)
-		rc = make_one(copy);
-	free(copy);
-	return rc;
-}
 
 /** Of the directory in options.path. */
 static const char *
@@ -79,7 +44,7 @@ claim(struct nb_run *run)
 	int rc = is_fresh ? marker_allow_clear(path, name, is_forced)
 			  : marker_allow(path, name, is_forced);
 	if (rc == NB_OK)
-		rc = make_all(run->path);
+		rc = nb_tree_make(run->path);
 	if (rc != NB_OK)
 		return rc;
 	rc = marker_put(&run->marker, path, name, lock_of(run), is_forced);

@@ -63,9 +63,15 @@ plugin()
 	equals "$(ls -A here there)" "$(printf 'here:\n\nthere:')"
 	mininb 0 check -d leveldb --only=reopen --path there
 	equals "$(ls -A there)" ''
-	mininb 1 check -d leveldb --only=reopen --path nowhere
+	mininb 0 check -d leveldb --only=reopen --path made/with/parents
+	equals "$(find made -mindepth 1)" "$(printf 'made/with\nmade/with/parents')"
+	touch file
+	mininb 1 check -d leveldb --only=reopen --path file/below
+	contains "$stderr" 'file: is not a directory'
+	TMPDIR=$PWD/nowhere mininb 1 check -d leveldb --only=reopen
 	contains "$stderr" 'nowhere'
 	contains "$stderr" 'No such file'
+	[[ ! -e nowhere ]]
 }
 
 @test "check takes the options of the engine and refuses others" {

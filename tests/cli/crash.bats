@@ -222,9 +222,22 @@ counted()
 	mininb 2 crash -d "$(plugin keeper)" --threads=2
 	contains "$stderr" 'keeper takes one session at a time'
 	mininb 2 crash -d "$(plugin keeper)" -o defekt=tears
-	mininb 1 crash -d "$(plugin keeper)" --path=nowhere
+	equals "$(ls -A)" ''
+	TMPDIR=$PWD/nowhere mininb 1 crash -d "$(plugin keeper)"
 	contains "$stderr" 'nowhere: no directory can be made in it'
 	equals "$(ls -A)" ''
+}
+
+@test "crash makes the directory of --path, and leaves nothing in it" {
+	mininb 0 crash -d "$(plugin keeper)" --durability=process --rounds=1 --path=made/with/parents
+	contains "$output" 'databases in made/with/parents'
+	equals "$(find made -mindepth 1)" "$(printf 'made/with\nmade/with/parents')"
+	mininb 0 crash --power -d "$(plugin keeper)" --durability=commit --rounds=1 --states=1 \
+		--path=other/parents
+	equals "$(find other -mindepth 1)" other/parents
+	touch file
+	mininb 1 crash -d "$(plugin keeper)" --path=file/below
+	contains "$stderr" 'file: is not a directory'
 }
 
 @test "crash keeps nothing through a link of another user's" {

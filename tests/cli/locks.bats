@@ -72,7 +72,7 @@ refused()
 	start_run "$driver" keeper -w ycsb-a
 	mininb 0 check -d "$driver" --path=nb --only=put_after_delete
 	mininb 0 crash -d "$driver" --path=nb --rounds=1 --durability=process
-	mininb 0 vs -d "$driver,memory" --path=nb --runs=2 -c 100 -i keys.bin --force
+	mininb 0 vs -d "$driver,memory" --path=nb/made/here --runs=2 -c 100 -i keys.bin --force
 	end_run TERM 130
 }
 
