@@ -104,7 +104,9 @@ START_TEST(a_marker_is_of_one_directory_alone)
 	ck_assert_int_eq(mkdir("nb/toy", 0700), 0);
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK); /* as it is empty */
 	file_put("nb/toy/mine", "x", 1);
-	check_refused("nb", "is of another directory");
+	check_refused("nb",
+		"it is a copy of a database that mininb made, or took its place: .mininb-toy "
+		"is of another directory");
 	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
 }

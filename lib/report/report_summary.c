@@ -167,7 +167,8 @@ add_cost(struct table *table, const struct nb_summary *summary)
 	if (summary->is_measured) {
 		snprintf(cells[1], CELL_SIZE, "%s", summary->version);
 		snprintf(cells[2], CELL_SIZE, "%s", nb_durability_name(summary->durability));
-		units_format_bytes(cells[3], CELL_SIZE, (double)summary->data_bytes);
+		if (summary->data_bytes > 0)
+			units_format_bytes(cells[3], CELL_SIZE, (double)summary->data_bytes);
 		if (summary->max_resident_bytes > 0)
 			units_format_bytes(
 				cells[4], CELL_SIZE, (double)summary->max_resident_bytes);

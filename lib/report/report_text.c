@@ -268,7 +268,7 @@ report_conditions(const struct record *record, FILE *out)
 	report_line(out, "Durability", "%s%s (%s)", nb_durability_name(result->durability),
 		result->is_auto_durability ? ", by default" : "", survives[result->durability]);
 	report_line(out, "Cache", "%s", cache);
-	report_line(out, "Database", "%s on %s", data,
+	report_line(out, "Database", "%s on %s", measured->data_bytes > 0 ? data : "no data",
 		result->sysinfo.filesystem[0] != '\0' ? result->sysinfo.filesystem : "unknown");
 	report_cache_state(result, out);
 	if (result->is_of_processes) {

@@ -363,13 +363,15 @@ refuse_content(const struct place *place, const char *what)
 	size_t count = count_entries(place, first);
 	if (count == 0)
 		return NB_OK;
-	bool is_stale = read_marker(place, text) == 0;
+	bool is_stale = read_marker(place, text) == 0 && text[0] != '\0';
+	const char *why = is_stale ? "it is a copy of a database that mininb made, or took its "
+				     "place: "
+				   : "mininb did not make it: ";
 	return error_set(NB_FAIL,
-		"%s/%s: is not %s: it holds '%s'%s, and mininb did not make it (%s%s); --path "
-		"is "
-		"for another place, --force does it anyway",
-		place->path, place->name, what, first, count > 1 ? " and more" : "",
-		place->marker, is_stale ? " is of another directory" : " is missing");
+		"%s/%s: is not %s: it holds '%s'%s, and %s%s is %s; --path is for another "
+		"place, --force does it anyway",
+		place->path, place->name, what, first, count > 1 ? " and more" : "", why,
+		place->marker, is_stale ? "of another directory" : "missing");
 }
 
 static int

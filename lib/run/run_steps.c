@@ -302,7 +302,8 @@ run_close_database(struct nb_run *run, int rc)
 		syncs_look(run->path);
 	rc = close_after(run, rc, &is_closed);
 	run->measured.close_ns = run->call_ns;
-	run->measured.data_bytes = sysinfo_allocated_bytes(run->path);
+	if (run_is_kept(run)) /* else it would be the empty directory */
+		run->measured.data_bytes = sysinfo_allocated_bytes(run->path);
 	run->measured.has_settled &= is_closed; /* closing is a part of it */
 	return rc;
 }

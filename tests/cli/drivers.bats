@@ -112,6 +112,28 @@ setup_keys()
 	[[ ! -e nb/leveldb/link && ! -e nb/leveldb/sub ]]
 }
 
+@test "a copy of a database is known as such: it is read, and written only by force" {
+	needs_leveldb
+	setup_keys
+	mininb 0 put -c 100
+	cp -r nb copy
+	mininb 0 get -c 100 --path=copy
+	mininb 1 put -c 100 --path=copy
+	contains "$stderr" 'it is a copy of a database that mininb made'
+	contains "$stderr" '.mininb-leveldb is of another directory'
+	lacks "$stderr" 'did not make'
+	mininb 0 put -c 100 --path=copy --force
+	mininb 0 put -c 100 --path=copy
+}
+
+@test "engines that keep nothing report no database" {
+	setup_keys
+	mininb 0 put -c 100 -d null,memory
+	lacks "$output" $'\nSpace '
+	matches "$output" $'\nnull +[0-9.]+ +none +[0-9.]+MiB +done'
+	contains "$output" $'\nDatabase          : no data on '
+}
+
 @test "a database that mininb did not make is read, and written only by force" {
 	needs_leveldb
 	setup_keys
@@ -123,7 +145,7 @@ setup_keys()
 		read -ra words <<<"$action"
 		mininb 1 "${words[@]}" -c 100
 		contains "$stderr" './nb/leveldb: is not '
-		contains "$stderr" 'and mininb did not make it (.mininb-leveldb is missing)'
+		contains "$stderr" 'and mininb did not make it: .mininb-leveldb is missing'
 		contains "$stderr" '--force does it anyway'
 	done
 	mininb 0 get -c 100
