@@ -70,7 +70,8 @@ const struct option_row option_table[] = {
 		.actions = RUNS | JOBS | FILE_MAKERS | CONVERTS | REPORTS,
 		FIELD(is_forced), .help = "write also what mininb did not make",
 		.detail = "Otherwise a database or a file that is there and was not made by mininb "
-			  "is neither removed nor written."},
+			  "is neither removed nor written, and a database whose load is unfinished "
+			  "is not used."},
 
 	{.name = "workload", .letter = 'w', .arg = "NAME", .type = OPTION_TEXT,
 		.group = GROUP_WORKLOAD, .actions = ACTION_BIT(ACTION_LOAD) | RUN | VS,

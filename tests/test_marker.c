@@ -210,6 +210,52 @@ START_TEST(a_database_without_a_marker_is_read_without_a_lock)
 }
 END_TEST
 
+START_TEST(an_unfinished_load_stays_in_the_marker)
+{
+	static const struct marker_load loads[] = {{"load", 12, 5000, MARKER_KILLED},
+		{"put", UINT64_MAX, UINT64_MAX, MARKER_SCATTERED},
+		{"replay", 0, 0, MARKER_FIRST}, {"", 0, 0, 0}};
+	struct marker marker;
+	make_database("unfinished");
+	ck_assert_int_eq(put_marker(), NB_OK);
+	for (size_t i = 0; i < sizeof(loads) / sizeof(*loads); i++) {
+		ck_assert_int_eq(
+			marker_put(&marker, "nb", "toy", MARKER_EXCLUSIVE, false), NB_OK);
+		ck_assert_int_eq(marker_note(&marker, &loads[i]), NB_OK);
+		marker_close(&marker);
+		ck_assert_int_eq(marker_open(&marker, "nb", "toy", MARKER_SHARED), NB_OK);
+		ck_assert_str_eq(marker.load.action, loads[i].action);
+		ck_assert_uint_eq(marker.load.done, loads[i].done);
+		ck_assert_uint_eq(marker.load.total, loads[i].total);
+		ck_assert_uint_eq(marker.load.end, loads[i].end);
+		marker_close(&marker);
+		ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	}
+}
+END_TEST
+
+START_TEST(a_copy_is_as_unfinished_as_what_was_copied)
+{
+	struct marker marker;
+	make_database("copied");
+	ck_assert_int_eq(marker_put(&marker, "nb", "toy", MARKER_EXCLUSIVE, false), NB_OK);
+	ck_assert_int_eq(
+		marker_note(&marker, &(struct marker_load){"put", 3, 10, MARKER_FIRST}), NB_OK);
+	marker_close(&marker);
+	ck_assert_int_eq(rename("nb/toy", "moved"), 0);
+	usleep(20000); /* times of birth are those of the kernel's ticks */
+	ck_assert_int_eq(mkdir("nb/toy", 0700), 0);
+	for (int i = 0; i < 2; i++) { /* when it is made ours, and then */
+		ck_assert_int_eq(
+			marker_put(&marker, "nb", "toy", MARKER_EXCLUSIVE, false), NB_OK);
+		ck_assert_str_eq(marker.load.action, "put");
+		ck_assert_uint_eq(marker.load.done, 3);
+		marker_close(&marker);
+	}
+	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+}
+END_TEST
+
 START_TEST(a_marker_that_was_never_written_is_written)
 {
 	make_database("killed");
@@ -232,6 +278,8 @@ main(void)
 		what_others_left_where_all_may_write_is_refused,
 		a_marker_that_another_process_has_is_refused,
 		a_database_without_a_marker_is_read_without_a_lock,
+		an_unfinished_load_stays_in_the_marker,
+		a_copy_is_as_unfinished_as_what_was_copied,
 		a_marker_that_was_never_written_is_written);
 	scratch_leave();
 	return rc;

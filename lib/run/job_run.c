@@ -476,6 +476,9 @@ nb_job_run_new(struct nb_job_run **out, const struct nb_job_options *options)
 		rc = error_set(NB_FAIL, "out of memory");
 	}
 	/* with what else was set, which is said again there as it was here */
+	run->base.loading.makes = run->is_replay   ? "replay"
+		: run->options.what == NB_JOB_LOAD ? "load"
+						   : "run";
 	run->base.made_by = run->is_replay ? "replay --load=FILE" : "load --workload=NAME";
 	if (rc != NB_OK) {
 		nb_job_run_delete(run);

@@ -289,6 +289,7 @@ watch(void *arg)
 		return;
 	open_gate(squad);
 	uint64_t done = job_done(squad->run), life = done + steps_of(squad->run);
+	run_tick_load(&squad->run->base, done);
 	if (life != squad->told_life) { /* who looks for hangs takes it for life */
 		squad->told_life = life;
 		run_tell(&squad->run->base, done, squad->total);

@@ -35,7 +35,11 @@
 #include "base/tree.h"
 #include "run/lock.h"
 
-enum { NAME_SIZE = 256, TEXT_SIZE = 512, PATH_SIZE = 4096, OPEN_TRIES = 10 };
+enum { NAME_SIZE = 256, TEXT_SIZE = 1024, PATH_SIZE = 4096, OPEN_TRIES = 10 };
+
+static const char *const ends[] = {[MARKER_KILLED] = "not closed",
+	[MARKER_FIRST] = "the first ones",
+	[MARKER_SCATTERED] = "scattered"};
 
 static const char marker_head[] = "mininb made the directory ";
 
@@ -225,11 +229,62 @@ write_marker(const struct place *place, int fd, bool is_forced)
 	return NB_OK;
 }
 
+/** What the second line of the text says; none if it has none that can be read. */
+static void
+read_load(struct marker *marker, const char *text)
+{
+	struct marker_load load = {.done = 0};
+	char end[16];
+	const char *line = strchr(text, '\n');
+	marker->load = load;
+	marker->head_size = line != NULL ? (uint64_t)(line + 1 - text) : 0;
+	if (line == NULL ||
+		sscanf(line + 1,
+			"unfinished %15[a-z]: %" SCNu64 " of %" SCNu64 " records, %15[a-z ]",
+			load.action, &load.done, &load.total, end) != 4)
+		return;
+	for (load.end = 0; load.end < sizeof(ends) / sizeof(*ends); load.end++)
+		if (strcmp(ends[load.end], end) == 0)
+			marker->load = load;
+}
+
+int
+marker_note(struct marker *marker, const struct marker_load *load)
+{
+	char line[128];
+	int size = load->action[0] == '\0'
+		? 0
+		: snprintf(line, sizeof(line),
+			  "unfinished %s: %" PRIu64 " of %" PRIu64 " records, %s\n",
+			  load->action, load->done, load->total, ends[load->end]);
+	off_t at = (off_t)marker->head_size;
+	marker->load = *load;
+	if (pwrite(marker->fd, line, (size_t)size, at) == size &&
+		ftruncate(marker->fd, at + size) == 0)
+		return NB_OK;
+	return error_system("the marker cannot be written");
+}
+
+/** What was found when it was opened, in a new marker for this directory. */
+static int
+renew_marker(const struct place *place, struct marker *marker, bool is_forced)
+{
+	char text[TEXT_SIZE] = "";
+	struct marker_load load = marker->load;
+	int rc = write_marker(place, marker->fd, is_forced);
+	if (rc == NB_OK && marker->is_open && read_marker(place, text) == 0)
+		read_load(marker, text);
+	if (rc == NB_OK && load.action[0] != '\0')
+		rc = marker_note(marker, &load);
+	return rc;
+}
+
 int
 marker_put(struct marker *marker, const char *path, const char *name, uint32_t lock,
 	bool is_forced)
 {
 	struct place place;
+	char text[TEXT_SIZE];
 	*marker = (struct marker){.is_open = false};
 	int rc = open_place(&place, path, name, 0);
 	if (rc != NB_OK)
@@ -238,13 +293,14 @@ marker_put(struct marker *marker, const char *path, const char *name, uint32_t l
 		rc = error_system("%s/%s", path, name);
 		goto close_place;
 	}
-	int fd = open_locked(&place, lock, &rc);
-	if (rc == NB_OK && (fd < 0 || !is_marked(&place)))
-		rc = write_marker(&place, fd, is_forced);
-	if (rc == NB_OK)
-		*marker = (struct marker){.is_open = fd >= 0, .fd = fd};
-	else if (fd >= 0)
-		close(fd);
+	marker->fd = open_locked(&place, lock, &rc);
+	marker->is_open = marker->fd >= 0;
+	if (marker->is_open && rc == NB_OK && read_marker(&place, text) == 0)
+		read_load(marker, text);
+	if (rc == NB_OK && (!marker->is_open || !is_marked(&place)))
+		rc = renew_marker(&place, marker, is_forced);
+	if (rc != NB_OK)
+		marker_close(marker);
 close_place:
 	close_place(&place);
 	return rc;
@@ -259,14 +315,16 @@ marker_open(struct marker *marker, const char *path, const char *name, uint32_t 
 	int rc = open_place(&place, path, name, 0);
 	if (rc != NB_OK)
 		return rc;
-	int fd = read_marker(&place, text) == 0 && is_ours(text)
+	marker->fd = read_marker(&place, text) == 0 && is_ours(text)
 		? openat(place.parent, place.marker, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
 		: -1;
-	rc = fd >= 0 ? lock_marker(&place, fd, lock) : NB_OK;
-	if (rc == NB_OK)
-		*marker = (struct marker){.is_open = fd >= 0, .fd = fd};
-	else
-		close(fd);
+	marker->is_open = marker->fd >= 0;
+	if (marker->is_open)
+		rc = lock_marker(&place, marker->fd, lock);
+	if (rc == NB_OK && marker->is_open && read_marker(&place, text) == 0)
+		read_load(marker, text);
+	if (rc != NB_OK)
+		marker_close(marker);
 	close_place(&place);
 	return rc;
 }

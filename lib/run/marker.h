@@ -29,10 +29,26 @@ marker_clear(const char *path, const char *name);
 /** How a database is kept from other processes: from none, from those that write, from all. */
 enum { MARKER_UNLOCKED, MARKER_SHARED, MARKER_EXCLUSIVE };
 
+/** What is known of the records of an unfinished load. */
+enum {
+	MARKER_KILLED,   /* they were written; the database was not closed */
+	MARKER_FIRST,    /* they are the first ones, and the database was closed */
+	MARKER_SCATTERED /* several threads wrote them, and the database was closed */
+};
+
+/** An action that makes a database and has not written all records. */
+struct marker_load {
+	char action[16];      /* "put", "load", "run", "replay"; "": none is unfinished */
+	uint64_t done, total; /* records; total 0: not known */
+	uint32_t end;         /* MARKER_KILLED... */
+};
+
 /** A marker that is open, and locked until it is closed here and in forked processes. */
 struct marker {
 	bool is_open;
 	int fd;
+	uint64_t head_size;      /* bytes before the line of the load */
+	struct marker_load load; /* as the file has it */
 };
 
 /**
@@ -46,6 +62,13 @@ marker_put(struct marker *marker, const char *path, const char *name, uint32_t l
 /** The marker of a database that is only read. One without a marker is not locked: !is_open. */
 NB_MUST_CHECK int
 marker_open(struct marker *marker, const char *path, const char *name, uint32_t lock);
+
+/**
+ * Write the unfinished load into the marker, or that there is none. One system call and no sync:
+ * it survives the end of the process, not a loss of power. NB_FAIL if it cannot be written.
+ */
+NB_MUST_CHECK int
+marker_note(struct marker *marker, const struct marker_load *load);
 
 void
 marker_close(struct marker *marker);

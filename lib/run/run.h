@@ -104,6 +104,15 @@ struct left {
 	char text[WORKER_TEXT]; /* why */
 };
 
+/** What the marker says of a run that makes a database (run_load.c). */
+struct loading {
+	const char *makes; /* the action, of a job; NULL: "put" */
+	bool is_noted;
+	bool is_closed; /* the database, without a failure */
+	uint64_t noted_ns;
+	struct marker_load before, now;
+};
+
 struct nb_run {
 	struct nb_run_options options;
 	struct nb_workload workload;
@@ -113,6 +122,7 @@ struct nb_run {
 	char *path;           /* of the database */
 	const char *made_by;  /* what makes a database for it, as it is typed */
 	struct marker marker; /* of the database, open and locked while it is executed */
+	struct loading loading;
 	struct keys keys;
 	struct keys_facts keys_facts;
 	uint64_t digest;
@@ -291,6 +301,22 @@ floor_measure(struct nb_run *run);
  */
 NB_MUST_CHECK int
 run_prepare_path(struct nb_run *run);
+
+/** Whether all of the data that is to be used was written, run->marker being open. */
+NB_MUST_CHECK int
+run_check_load(struct nb_run *run);
+
+/** The database is open and will be made: until run_end_load() it is unfinished. */
+void
+run_begin_load(struct nb_run *run);
+
+/** So many records are written; for the marker, now and then. */
+void
+run_tick_load(struct nb_run *run, uint64_t done);
+
+/** It was closed, or left: whether it is finished, or how far it came. */
+void
+run_end_load(struct nb_run *run);
 
 /** Let other processes have it. A run that was left keeps it until the process ends. */
 void

@@ -204,6 +204,7 @@ tick(void *arg)
 		run_tell(run, done, run->workload.count);
 		run->told_ops = done;
 	}
+	run_tick_load(run, done);
 	sampler_tick(run->sampler, clock_monotonic() - run->operate_ns, done);
 	forget_keys(run);
 }

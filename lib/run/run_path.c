@@ -48,7 +48,10 @@ claim(struct nb_run *run)
 	if (rc != NB_OK)
 		return rc;
 	rc = marker_put(&run->marker, path, name, lock_of(run), is_forced);
-	return rc == NB_OK && is_fresh ? marker_clear(path, name) : rc;
+	if (rc != NB_OK || !is_fresh)
+		return rc;
+	run->marker.load = (struct marker_load){.done = 0}; /* goes with what it is of */
+	return marker_clear(path, name);
 }
 
 /** Why a database that is to be read is not there. */
@@ -95,15 +98,19 @@ run_prepare_path(struct nb_run *run)
 		rc = claim(run);
 	else
 		rc = marker_open(&run->marker, run->options.path, name_of(run), lock_of(run));
-	if (rc == NB_OK)
-		look_at_data(
-			run); /* now that it is locked, and removed if that was asked for */
+	if (rc != NB_OK)
+		return rc;
+	look_at_data(run); /* again, as it is locked now, and removed if that was asked for */
+	rc = run_check_load(run);
+	if (rc != NB_OK)
+		marker_close(&run->marker);
 	return rc;
 }
 
 void
 run_release_path(struct nb_run *run)
 {
+	run_end_load(run);
 	if (!run->left.is_left) /* a thread may still use the database */
 		marker_close(&run->marker);
 }

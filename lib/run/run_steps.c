@@ -161,6 +161,8 @@ run_open_database(struct nb_run *run)
 		flags |= NB_OPEN_READ_ONLY;
 	int rc = open_as(run, "open", flags);
 	run->measured.open_ns = run->call_ns;
+	if (rc == NB_OK)
+		run_begin_load(run);
 	return rc;
 }
 
@@ -305,6 +307,7 @@ run_close_database(struct nb_run *run, int rc)
 	if (run_is_kept(run)) /* else it would be the empty directory */
 		run->measured.data_bytes = sysinfo_allocated_bytes(run->path);
 	run->measured.has_settled &= is_closed; /* closing is a part of it */
+	run->loading.is_closed = is_closed;
 	return rc;
 }
 

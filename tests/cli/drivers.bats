@@ -209,7 +209,7 @@ setup_keys()
 	contains "$(row_of leveldb)" interrupted
 	contains "$(<err)" '1 of 2 engines were not run'
 	lacks "$(<out)" '== memory'
-	mininb 3 get -c 2M --driver=leveldb # it was closed well
+	mininb 3 get -c 2M --driver=leveldb --force # it was closed well
 }
 
 has_child()
