@@ -230,6 +230,9 @@ const struct action actions[ACTION_COUNT] = {
 			.detail =
 				"Each repetition is a process of its own on fresh data: load "
 				"and run of the workload, or without one put and get of keys. "
+				"--load=TRACE is replayed on a new database instead, and "
+				"--trace=TRACE after the load of the --workload that it was "
+				"recorded with. "
 				"Each engine has one in each round, in random order. It ends "
 				"when, from five rounds on, each ratio of throughputs is "
 				"known to --precision, or when --budget or --runs is used up "

@@ -2,6 +2,7 @@
 /*
  * vs: engines in turn, on fresh data, until the ratio of their throughputs is known.
  *
+ * A repetition is load and run of a workload, put and get of keys, or the replay of a trace.
  * A round is one repetition of each engine, in an order that is drawn for each round: what
  * drifts while it goes on, heat or a neighbour, then falls on all of them and not on the one
  * that happens to come last (Mytkowicz and others, ASPLOS 2009). The order follows from
@@ -319,6 +320,23 @@ is_single(const struct drivers *drivers)
 	return true;
 }
 
+/** A trace needs the records that it was recorded on, and those once. */
+static bool
+can_replay(const struct options *options)
+{
+	if (options->load != NULL && (options->trace != NULL || options->workload != NULL)) {
+		message_usage("vs: --load replays one trace on a new database; it cannot be "
+			      "combined with --trace or --workload");
+		return false;
+	}
+	if (options->trace != NULL && options->workload == NULL) {
+		message_usage("vs: --trace needs a database: give the --workload that it was "
+			      "recorded with, or replay it with --load on a new one");
+		return false;
+	}
+	return true;
+}
+
 static bool
 parse_precision(double *share, const char *text)
 {
@@ -355,7 +373,8 @@ cmd_vs(const struct options *options)
 	if (!drivers_split(&versus.drivers, options->driver, true))
 		return STATUS_USAGE;
 	int status;
-	if (!is_single(&versus.drivers) && drivers_have_options(options, &versus.drivers) &&
+	if (!is_single(&versus.drivers) && can_replay(options) &&
+		drivers_have_options(options, &versus.drivers) &&
 		parse_precision(&versus.precision, options->precision))
 		status = output_begin(options);
 	else

@@ -67,6 +67,13 @@ has_workload(const struct options *options)
 	return has_any;
 }
 
+/** Whether traces are replayed; a mix is then what becomes of bare keys, and no workload. */
+static bool
+has_trace(const struct options *options)
+{
+	return options->load != NULL || options->trace != NULL;
+}
+
 /* ---- words of a step ---- */
 
 /** Ended by NULL; all owned. */
@@ -188,7 +195,8 @@ make_words(struct words *words, const struct vs_repetition *repetition, size_t a
 	add_word(words, "--path=%s", database);
 	add_word(words, "--output=%s/result.json", place->directory);
 	add_word(words, "--hang-after=%" PRIu64 "ns", options->hang_after_ns);
-	if (action == ACTION_PUT || action == ACTION_LOAD)
+	if (action == ACTION_PUT || action == ACTION_LOAD ||
+		(action == ACTION_REPLAY && options->workload == NULL))
 		add_word(words, "--fresh");
 	for (size_t i = 0; i < options->engine_option_count; i++)
 		add_word(words, "--option=%s", options->engine_options[i]);
@@ -325,16 +333,31 @@ take_failure(struct left *left, const struct vs_repetition *repetition)
 	return rc;
 }
 
+/** The actions of a repetition, in their order; how many. */
+static size_t
+list_steps(const struct options *options, size_t steps[2])
+{
+	size_t count = 0;
+	if (!has_trace(options)) {
+		bool is_job = has_workload(options);
+		steps[count++] = is_job ? ACTION_LOAD : ACTION_PUT;
+		steps[count++] = is_job ? ACTION_RUN : ACTION_GET;
+		return count;
+	}
+	if (options->workload != NULL)
+		steps[count++] = ACTION_LOAD;
+	steps[count++] = ACTION_REPLAY;
+	return count;
+}
+
 /** A library code; *status is how the steps went. */
 static int
 run_steps(const struct vs_repetition *repetition, struct left *left, int *status)
 {
-	static const size_t of_workload[] = {ACTION_LOAD, ACTION_RUN},
-			    of_keys[] = {ACTION_PUT, ACTION_GET};
-	const size_t *steps = has_workload(repetition->options) ? of_workload : of_keys;
+	size_t steps[2], count = list_steps(repetition->options, steps);
 	int rc = 0;
 	*status = STATUS_DONE;
-	for (size_t i = 0; i < 2 && *status == STATUS_DONE && rc == 0; i++) {
+	for (size_t i = 0; i < count && *status == STATUS_DONE && rc == 0; i++) {
 		unlink(left->path);
 		*status = run_step(repetition, steps[i], left->end, sizeof(left->end));
 		if (*status == STATUS_DONE)
@@ -373,7 +396,7 @@ static int
 make_keys(struct vs_place *place, const struct options *options)
 {
 	char end[160];
-	if (has_workload(options) || options_were_given(options, "keys"))
+	if (has_workload(options) || has_trace(options) || options_were_given(options, "keys"))
 		return STATUS_DONE;
 	snprintf(place->keys, sizeof(place->keys), "%s/keys.bin", place->directory);
 	struct vs_repetition repetition = {.place = place, .options = options, .label = "vs"};

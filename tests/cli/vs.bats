@@ -193,3 +193,19 @@ print({run["workload"]["key_bytes"] for run in json.load(open("v.json"))["result
 	[[ -s v.json ]]
 	equals "$(ls nb)" ''
 }
+
+@test "traces are replayed, on a new database or after the load of a workload" {
+	needs_leveldb
+	mininb 0 load -w ycsb-a --records=500 -d leveldb --record=load.trace --quiet
+	mininb 0 run -w ycsb-a --records=500 --count=1000 -d leveldb --record=run.trace --quiet
+	mininb 0 vs -d leveldb,leveldb --load=load.trace --runs=1 --output=v.json
+	contains "$output" 'replay: leveldb#2 (1 run) against leveldb#1 (1 run)'
+	lacks "$output" 'put:'
+	mininb 0 vs -d leveldb,leveldb -w ycsb-a --records=500 --trace=run.trace --runs=1
+	contains "$output" 'load: leveldb#2 (1 run)'
+	contains "$output" 'replay: leveldb#2 (1 run)'
+	contains "$output" $'\nupdate'
+	refuses 'vs: --trace needs a database' vs -d leveldb,leveldb --trace=run.trace
+	refuses 'vs: --load replays one trace' vs -d leveldb,leveldb --load=load.trace \
+		--trace=run.trace
+}
