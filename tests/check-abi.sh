@@ -3,7 +3,7 @@
 #
 # Whether the public interface is still that of the baseline:
 #
-#     check-abi.sh [--write] INCLUDE-DIR LIBRARY BASELINE [CC]
+#     check-abi.sh [--write] INCLUDE-DIR LIBRARY BASELINE [CC...]
 #
 # A surface is made of everything public: for each function that LIBRARY exports
 # a pointer of its type, as the headers in INCLUDE-DIR declare it. What is
@@ -23,11 +23,13 @@ if [ "$1" = --write ]; then
 	write=yes
 	shift
 fi
-include=$1 library=$2 baseline=$3 cc=${4:-cc}
+include=$1 library=$2 baseline=$3
+shift 3
+[ $# -gt 0 ] || set -- cc
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-for tool in abidw abidiff nm "$cc"; do
+for tool in abidw abidiff nm "$1"; do
 	if ! command -v "$tool" >/dev/null; then
 		echo "skipped: no $tool"
 		exit 77
@@ -50,7 +52,7 @@ if [ "$(wc -l <"$dir/surface.c")" -lt 3 ]; then
 	echo "$library exports nothing of ours"
 	exit 1
 fi
-(cd "$dir" && "$cc" -std=gnu11 -g -O0 -fPIC -shared -fdebug-prefix-map="$dir"=. \
+(cd "$dir" && "$@" -std=gnu11 -g -O0 -fPIC -shared -fdebug-prefix-map="$dir"=. \
 	-I"$include" -o surface.so surface.c)
 abidw --no-corpus-path --no-comp-dir-path --no-show-locs --out-file "$dir/surface.abi" \
 	"$dir/surface.so"

@@ -4,10 +4,12 @@
 # check-abi.sh finds each kind of change of the headers, and nothing where there is none.
 # Numbers are not types: those are pinned in abi.c.
 #
-#     test-check-abi.sh INCLUDE-DIR LIBRARY BASELINE [CC]
+#     test-check-abi.sh INCLUDE-DIR LIBRARY BASELINE [CC...]
 set -eu
 
-include=$1 library=$2 baseline=$3 cc=${4:-cc}
+include=$1 library=$2 baseline=$3
+shift 3
+cc=$* # words
 here=$(dirname "$0")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -25,7 +27,8 @@ try()
 		return
 	fi
 	status=0
-	"$here/check-abi.sh" "$dir/include" "$library" "$baseline" "$cc" >"$dir/out" 2>&1 ||
+	# shellcheck disable=SC2086
+	"$here/check-abi.sh" "$dir/include" "$library" "$baseline" $cc >"$dir/out" 2>&1 ||
 		status=$?
 	if [ "$status" -eq 77 ]; then
 		cat "$dir/out"
@@ -60,11 +63,11 @@ try 1 'a member at the end of a structure of options' run.h \
 
 # A function that programs call, and that is no more.
 sed 's/surface_nb_version\b/surface_nb_gone/' "$baseline" >"$dir/baseline.abi"
-if "$here/check-abi.sh" "$include" "$library" "$dir/baseline.abi" "$cc" >"$dir/out" 2>&1; then
+if "$here/check-abi.sh" "$include" "$library" "$dir/baseline.abi" "$@" >"$dir/out" 2>&1; then
 	echo "a function less was not found"
 	failures=$((failures + 1))
 fi
-if ! "$here/check-abi.sh" "$include" "$library" "$baseline" "$cc" >"$dir/out" 2>&1; then
+if ! "$here/check-abi.sh" "$include" "$library" "$baseline" "$@" >"$dir/out" 2>&1; then
 	echo "the interface as it is was not taken for compatible"
 	cat "$dir/out"
 	failures=$((failures + 1))
