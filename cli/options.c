@@ -6,8 +6,8 @@
  * name for the name, so that a script breaks when an option is added, and it
  * cannot say what is near. Forms: --name=value, --name value, -kVALUE,
  * -k VALUE, "--" before words that begin with '-'. An option that an action
- * does not look at is no error: scripts hand the same set to every action. The
- * last of several values counts, but two actions are an error. A word behind an
+ * does not look at is an error only if it would change what is measured
+ * (options_unused.h): scripts hand the same set to every action. The last of several values counts, but two actions are an error. A word behind an
  * action that has operands is one of them, also where it is an action's name.
  *
  * Keys of jobs are options, too, also of one group (--readers.threads=4). They are not read
@@ -31,6 +31,7 @@
 
 #include "cmd.h"
 #include "message.h"
+#include "options_unused.h"
 
 enum {
 	OPTIONS_MAX = 128, /* bits of options.given */
@@ -572,7 +573,7 @@ options_parse(struct options *options, int argc, char **argv)
 	struct words words = {.next = argc > 0 ? argv + 1 : argv, .options = options};
 	options->words = (const char *const *)words.next;
 	options->word_count = argc > 0 ? (size_t)argc - 1 : 0;
-	if (take_words(&words) && check_job_keys(&words))
+	if (take_words(&words) && check_job_keys(&words) && options_check_unused(options))
 		return true;
 	options_destroy(options);
 	return false;

@@ -93,6 +93,8 @@ struct option_row {
 	const char *job_key; /* of jobs, which it also sets if it is typed; NULL: none */
 	uint64_t min, max;
 	unsigned actions; /* ACTION_BIT() of those that look at it */
+	unsigned decides; /* of those that refuse it unless they look at it: it would change
+			     what they measure, or their verdict */
 	unsigned writers; /* of those that write the file which it names (replace.h) */
 	enum option_group group;
 	enum option_type type;

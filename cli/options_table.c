@@ -26,6 +26,7 @@
 #define SEEDS \
 	(ACTION_BIT(ACTION_KEYS) | ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_SHUFFLE) | \
 		CHECKS | CRASHES)
+#define MEASURES (OPENS | COMPARES | CHECKS | CRASHES)
 #define ALL (ACTION_BIT(ACTION_COUNT) - 1)
 
 const char *const option_groups[GROUP_COUNT] = {
@@ -74,17 +75,17 @@ const struct option_row option_table[] = {
 			  "is not used."},
 
 	{.name = "workload", .letter = 'w', .arg = "NAME", .type = OPTION_TEXT,
-		.group = GROUP_WORKLOAD, .actions = ACTION_BIT(ACTION_LOAD) | RUN | VS,
+		.group = GROUP_WORKLOAD, .actions = ACTION_BIT(ACTION_LOAD) | RUN | VS, .decides = MEASURES,
 		.words = WORDS_WORKLOAD, FIELD(workload),
 		.help = "the workload, or with a '/' or .ini at its end a file of one",
 		.detail = "Without it there is one group, of which a mix has to be given."},
 	{.name = "set", .arg = "KEY=VALUE", .type = OPTION_SET, .group = GROUP_WORKLOAD,
-		.actions = JOB_ACTIONS,
+		.actions = JOB_ACTIONS, .decides = MEASURES,
 		.help = "set a key, or GROUP.KEY of one group; as often as needed",
 		.detail = "It is the same as an option of that name."},
 
 	{.name = "from", .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_TRACE,
-		.actions = CONVERTS, .words = WORDS_FILE, FIELD(from),
+		.actions = CONVERTS, .decides = MEASURES, .words = WORDS_FILE, FIELD(from),
 		.help = "trace to read; '-': standard input; workload:NAME: make it",
 		.detail = "Of a workload, what --phase says is written, with the keys that are "
 			  "given as options set in it."},
@@ -102,30 +103,30 @@ const struct option_row option_table[] = {
 		.group = GROUP_TRACE, .actions = CONVERTS, FIELD(to_format),
 		.help = "what is written"},
 	{.name = "phase", .arg = "PHASE", .type = OPTION_CHOICE, .def = "run",
-		.choices = "load|run", .group = GROUP_TRACE, .actions = CONVERTS, FIELD(phase),
+		.choices = "load|run", .group = GROUP_TRACE, .actions = CONVERTS, .decides = MEASURES, FIELD(phase),
 		.help = "what of a workload is written: its loading, or its run"},
 	{.name = "load", .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_TRACE,
-		.actions = REPLAYS | VS, .words = WORDS_FILE, FIELD(load),
+		.actions = REPLAYS | VS, .decides = MEASURES, .words = WORDS_FILE, FIELD(load),
 		.help = "trace that makes the database, before --trace"},
 	{.name = "trace", .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_TRACE,
-		.actions = REPLAYS | VS, .words = WORDS_FILE, FIELD(trace),
+		.actions = REPLAYS | VS, .decides = MEASURES, .words = WORDS_FILE, FIELD(trace),
 		.help = "trace to do"},
 	{.name = "speed", .arg = "FACTOR", .type = OPTION_SPEED, .group = GROUP_TRACE,
-		.actions = REPLAYS | VS, FIELD(speed),
+		.actions = REPLAYS | VS, .decides = MEASURES, FIELD(speed),
 		.help = "honour the times of the trace, so much faster: 1x, 2x, 0.5x",
 		.detail = "Without it, and without --rate, as fast as it goes."},
 	{.name = "key-bytes", .arg = "ORDER", .type = OPTION_CHOICE, .def = "big",
-		.choices = "big|little|text", .group = GROUP_TRACE, .actions = CONVERTS | REPLAYS | VS,
+		.choices = "big|little|text", .group = GROUP_TRACE, .actions = CONVERTS | REPLAYS | VS, .decides = MEASURES,
 		FIELD(key_bytes), .help = "how numbers of u64, ycsb-text and ycsb-log are keys",
 		.detail = "big: 8 bytes, so that their order is that of the numbers; little: the "
 			  "other way around; text: in ycsb-log, the key as it stands there."},
 	{.name = "bare-as", .arg = "KIND", .type = OPTION_CHOICE, .def = "read",
 		.choices = "read|update|insert|delete", .group = GROUP_TRACE,
-		.actions = CONVERTS, FIELD(bare_kind),
+		.actions = CONVERTS, .decides = MEASURES, FIELD(bare_kind),
 		.help = "what bare keys are written as, where a kind is needed",
 		.detail = "replay takes it from the mix: --read=95 --update=5."},
 	{.name = "skip-bad", .type = OPTION_FLAG, .group = GROUP_TRACE,
-		.actions = CONVERTS | REPLAYS | VS, FIELD(skips_bad),
+		.actions = CONVERTS | REPLAYS | VS, .decides = MEASURES, FIELD(skips_bad),
 		.help = "count lines that are damaged, and go on"},
 
 	{.name = "driver", .letter = 'd', .arg = "NAME", .type = OPTION_TEXT, .def = "leveldb",
@@ -142,6 +143,7 @@ const struct option_row option_table[] = {
 		.help = "where databases are; the engine's own is DIR/NAME, made if missing"},
 	{.name = "fresh", .type = OPTION_FLAG, .group = GROUP_ENGINE,
 		.actions = ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_LOAD) | REPLAYS,
+		.decides = ACTION_BIT(ACTION_GET) | ACTION_BIT(ACTION_DELETE) | RUN,
 		FIELD(is_fresh),
 		.help = "remove the engine's database first, if mininb made it"},
 	{.name = "option", .letter = 'o', .arg = "NAME=VALUE", .type = OPTION_LIST,
@@ -164,7 +166,7 @@ const struct option_row option_table[] = {
 		.job_key = "threads", FIELD(threads),
 		.help = "workers that share the operations"},
 	{.name = "procs", .arg = "COUNT", .type = OPTION_COUNT, .def = "1", .min = 1, .max = 256,
-		.group = GROUP_MEASURE, .actions = RUN | VS, FIELD(procs),
+		.group = GROUP_MEASURE, .actions = RUN | VS, .decides = MEASURES, FIELD(procs),
 		.help = "processes that have the database open at once, each with the threads"},
 	{.name = "record", .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_TRACE,
 		.actions = ACTION_BIT(ACTION_LOAD) | RUN, .words = WORDS_FILE, .writers = ACTION_BIT(ACTION_LOAD) | RUN, FIELD(record),
@@ -182,16 +184,16 @@ const struct option_row option_table[] = {
 		.detail = "Elsewhere they are counted anyway. Below a hypervisor each switch between "
 			  "threads then costs more: some percent of what is measured."},
 	{.name = "until-steady", .arg = "WINDOW", .type = OPTION_TEXT, .group = GROUP_MEASURE,
-		.actions = RUN | REPLAYS | VS, FIELD(steady),
+		.actions = RUN | REPLAYS | VS, .decides = MEASURES, FIELD(steady),
 		.help = "end when the throughput is steady: 10s, or 10s,slope:5%,band:10%",
 		.detail = "Steady is: over the window, the line of least squares changes by no more "
 			  "than the slope, and no tenth of the window is off its mean by more than "
 			  "the band. The workload's own bound ends it at the latest."},
-	{.name = "sweep", .type = OPTION_FLAG, .group = GROUP_MEASURE, .actions = RUN,
+	{.name = "sweep", .type = OPTION_FLAG, .group = GROUP_MEASURE, .actions = RUN, .decides = MEASURES,
 		FIELD(is_sweep),
 		.help = "find the capacity, then run at 10 to 95 % of it: latency over throughput"},
 	{.name = "slo", .arg = "LIMIT", .type = OPTION_TEXT, .group = GROUP_MEASURE,
-		.actions = RUN, FIELD(slo),
+		.actions = RUN, .decides = MEASURES, FIELD(slo),
 		.help = "find the highest rate that holds a limit: p99<1ms, p99.9<500us, max<10ms"},
 	{.name = "pin", .type = OPTION_FLAG, .group = GROUP_MEASURE, .actions = OPENS,
 		FIELD(is_pinned), .help = "keep each worker on a CPU of its own"},
@@ -235,19 +237,19 @@ const struct option_row option_table[] = {
 		FIELD(allows_missing), .help = "a key that is not there is no failure"},
 
 	{.name = "runs", .arg = "COUNT", .type = OPTION_COUNT, .min = 1, .max = 10000,
-		.group = GROUP_COMPARE, .actions = VS, FIELD(runs),
+		.group = GROUP_COMPARE, .actions = VS, .decides = MEASURES, FIELD(runs),
 		.help = "repetitions of each engine, however precise they are by then"},
 	{.name = "precision", .arg = "SHARE", .type = OPTION_TEXT, .def = "5%",
-		.group = GROUP_COMPARE, .actions = VS, FIELD(precision),
+		.group = GROUP_COMPARE, .actions = VS, .decides = MEASURES, FIELD(precision),
 		.help = "how far the ratio of throughputs may be from its interval's ends",
 		.detail = "To end at the first round that is good enough makes intervals a "
 			  "little less sure than they say: those of 95 % are of some 93 %. With "
 			  "--runs nothing is looked at meanwhile."},
 	{.name = "budget", .arg = "TIME", .type = OPTION_TIME, .def = "10m",
-		.group = GROUP_COMPARE, .actions = VS, FIELD(budget_ns),
+		.group = GROUP_COMPARE, .actions = VS, .decides = MEASURES, FIELD(budget_ns),
 		.help = "time after which no more rounds are begun"},
 	{.name = "max-regress", .arg = "LIMITS", .type = OPTION_TEXT, .group = GROUP_COMPARE,
-		.actions = GATES, FIELD(max_regress),
+		.actions = GATES, .decides = MEASURES, FIELD(max_regress),
 		.help = "what may get worse by how much: p99:5%,throughput:3%",
 		.detail = "Figures are throughput, settled, p50, p90, p99, p99.9 and p99.99, of one "
 			  "kind of operation read.p99. All that are named must be there."},
@@ -260,20 +262,20 @@ const struct option_row option_table[] = {
 		.detail = "vs then also writes files that mininb did not make."},
 
 	{.name = "only", .arg = "TEXT", .type = OPTION_TEXT, .group = GROUP_MEASURE,
-		.actions = CHECKS, FIELD(only), .help = "only promises with TEXT in their name"},
+		.actions = CHECKS, .decides = MEASURES, FIELD(only), .help = "only promises with TEXT in their name"},
 
 	{.name = "rounds", .arg = "COUNT", .type = OPTION_COUNT, .def = "100", .min = 1,
-		.max = 1000000, .group = GROUP_CRASH, .actions = CRASHES, FIELD(rounds),
+		.max = 1000000, .group = GROUP_CRASH, .actions = CRASHES, .decides = MEASURES, FIELD(rounds),
 		.help = "crashes of each engine and level; of --power recordings",
 		.detail = "Without it --power makes 6 recordings, of --states states each."},
 	{.name = "ops", .arg = "COUNT", .type = OPTION_COUNT, .min = 1, .max = 1000000,
-		.group = GROUP_CRASH, .actions = CRASHES, FIELD(ops),
+		.group = GROUP_CRASH, .actions = CRASHES, .decides = MEASURES, FIELD(ops),
 		.help = "most operations before a crash",
 		.detail = "How many there are is drawn for each round, each power of ten as often "
 			  "as another. Without it 10000, of --power 300. At commit it is 1000 at most "
 			  "where the moment is counted, and 100 before a close."},
 	{.name = "moment", .arg = "KIND", .type = OPTION_CHOICE, .def = "both",
-		.choices = "both|timed|counted", .group = GROUP_CRASH, .actions = CRASHES,
+		.choices = "both|timed|counted", .group = GROUP_CRASH, .actions = CRASHES, .decides = MEASURES,
 		FIELD(moment), .help = "how the moment of a kill is drawn",
 		.detail = "timed: a time after an operation; counted: so many system calls and "
 			  "instructions, which the seed repeats (ptrace, one session); both: "
@@ -282,17 +284,17 @@ const struct option_row option_table[] = {
 		.group = GROUP_CRASH, .actions = CRASHES, .words = WORDS_DIRECTORY, FIELD(keep),
 		.help = "where what repeats a failure is kept; made if there is one"},
 	{.name = "again", .arg = "DIR", .type = OPTION_TEXT, .group = GROUP_CRASH,
-		.actions = CRASHES, .words = WORDS_DIRECTORY, FIELD(again),
+		.actions = CRASHES, .decides = MEASURES, .words = WORDS_DIRECTORY, FIELD(again),
 		.help = "check what was kept in DIR once more"},
-	{.name = "power", .type = OPTION_FLAG, .group = GROUP_CRASH, .actions = CRASHES,
+	{.name = "power", .type = OPTION_FLAG, .group = GROUP_CRASH, .actions = CRASHES, .decides = MEASURES,
 		FIELD(is_power), .help = "lose power instead: keep only what was synced for sure"},
 	{.name = "file-system", .arg = "KIND", .type = OPTION_CHOICE, .def = "journalled",
-		.choices = "journalled|posix", .group = GROUP_CRASH, .actions = CRASHES,
+		.choices = "journalled|posix", .group = GROUP_CRASH, .actions = CRASHES, .decides = MEASURES,
 		FIELD(file_system), .help = "with --power, what names and sizes of files do",
 		.detail = "journalled: they stay in their order, as with ext4 and XFS; "
 			  "posix: only what was synced stays, names with their directory."},
 	{.name = "states", .arg = "COUNT", .type = OPTION_COUNT, .def = "50", .min = 1,
-		.max = 100000, .group = GROUP_CRASH, .actions = CRASHES, FIELD(states),
+		.max = 100000, .group = GROUP_CRASH, .actions = CRASHES, .decides = MEASURES, FIELD(states),
 		.help = "with --power, states that are made of each recording"},
 
 	{.name = "report-interval", .letter = 'r', .arg = "COUNT", .type = OPTION_COUNT,

@@ -152,10 +152,60 @@ load helper
 	equals "$(ls -A)" ''
 }
 
-@test "options that an action does not look at are accepted" {
+@test "an option that an action does not look at is a warning where it changes no measurement" {
 	mininb 0 keys -c 10 -v 100 -d nothing -p nowhere --settle=none -t 3 -o a=b
+	equals "$stderr" "mininb: warning: the action 'keys' does not look at --vlen, --driver,\
+ --path, --option, --threads, --settle"
 	mininb 0 shuffle -c 10 -v 100 --driver=leveldb --path ./nb --durability=commit
+	contains "$stderr" "'shuffle' does not look at --vlen, --driver, --path, --durability"
 	equals "$(ls -A)" keys.bin
+	mininb 0 put -c 10 -d memory --allow-missing --interval=1s
+	contains "$stderr" "warning: the action 'put' does not look at --interval, --allow-missing"
+}
+
+@test "an option that would change the measurement of an action is refused" {
+	local words
+	while read -r words; do
+		# shellcheck disable=SC2086 # an option and its value, and an action
+		refuses "--${words%%[= ]*}: the action '${words##* }' does not look at it; it is for: " \
+			--$words
+	done <<-'END'
+		workload=ycsb-a put
+		workload=ycsb-a get
+		workload=ycsb-a replay
+		workload=ycsb-a check
+		set read=1 put
+		procs=3 put
+		procs=3 load
+		procs=3 replay
+		from=f run
+		load=f run
+		trace=f run
+		trace=f put
+		speed=2x run
+		key-bytes=text run
+		bare-as=update replay
+		skip-bad run
+		phase=load run
+		fresh get
+		fresh run
+		until-steady=10s put
+		sweep put
+		sweep load
+		slo=p99<1ms replay
+		runs=5 put
+		budget=1m run
+		precision=1% run
+		max-regress=p99:5% compare
+		only=get crash
+		rounds=5 check
+		ops=100 put
+		moment=timed check
+		again=d check
+		power check
+		states=5 put
+		file-system=posix check
+	END
 }
 
 @test "the last of several values counts" {
