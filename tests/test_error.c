@@ -31,6 +31,18 @@ START_TEST(a_system_failure_says_what_errno_says)
 }
 END_TEST
 
+START_TEST(a_thread_that_cannot_be_started_says_what_it_lacks)
+{
+	errno = EAGAIN;
+	ck_assert_int_eq(error_thread("thread %d", 3), NB_FAIL);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "thread 3: cannot be started: "));
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "no memory for its stack (ulimit -v)"));
+	errno = EPERM;
+	ck_assert_int_eq(error_thread("thread %d", 3), NB_FAIL);
+	ck_assert_ptr_null(strstr(nb_error_text(), "ulimit"));
+}
+END_TEST
+
 START_TEST(a_prefix_says_where)
 {
 	error_set(NB_ERR_USAGE, "'x' is not a number");
@@ -153,7 +165,8 @@ main(void)
 {
 	return UNIT_RUN("error", the_text_is_empty_before_any_failure,
 		the_code_is_handed_through_and_the_text_kept,
-		a_system_failure_says_what_errno_says, a_prefix_says_where,
+		a_system_failure_says_what_errno_says,
+		a_thread_that_cannot_be_started_says_what_it_lacks, a_prefix_says_where,
 		the_last_text_may_be_part_of_the_next, a_long_text_ends_in_dots,
 		a_long_name_does_not_hide_the_cause, each_thread_has_its_own_text,
 		a_stop_stays_until_it_is_cleared,

@@ -79,6 +79,22 @@ error_system(const char *fmt, ...)
 }
 
 int
+error_thread(const char *fmt, ...)
+{
+	bool is_short = errno == EAGAIN || errno == ENOMEM;
+	char why[TEXT_SIZE];
+	snprintf(why, sizeof(why), "cannot be started: %s%s", strerror(errno),
+		is_short ? "; no memory for its stack (ulimit -v), or too many threads (ulimit "
+			   "-u)"
+			 : "");
+	va_list args;
+	va_start(args, fmt);
+	set_both(NB_FAIL, why, fmt, args);
+	va_end(args);
+	return NB_FAIL;
+}
+
+int
 error_prefix(int code, const char *fmt, ...)
 {
 	va_list args;

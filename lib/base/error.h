@@ -18,6 +18,10 @@ error_setv(int code, const char *fmt, va_list args) NB_PRINTF(2, 0);
 int
 error_system(const char *fmt, ...) NB_PRINTF(1, 2);
 
+/** As error_system(), of "<fmt>" as a thread that could not be started: says what it lacks. */
+int
+error_thread(const char *fmt, ...) NB_PRINTF(1, 2);
+
 /** Put "<fmt>: " before this thread's error text; returns `code`. */
 int
 error_prefix(int code, const char *fmt, ...) NB_PRINTF(2, 3);

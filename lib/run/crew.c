@@ -79,7 +79,7 @@ start_members(struct crew *crew, uint32_t size)
 		*member = (struct crew_member){.crew = crew, .id = id};
 		errno = pthread_create(&member->thread, NULL, member_main, member);
 		if (errno != 0)
-			rc = error_system("thread %u of %u cannot be started", id + 1, size);
+			rc = error_thread("thread %u of %u", id + 1, size);
 		else
 			crew->size++;
 	}

@@ -85,7 +85,7 @@ hiccup_start(struct hiccup *hiccup, uint64_t interval_ns)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (errno == 0)
 		return NB_OK;
-	int rc = error_system("the thread that measures hiccups cannot be started");
+	int rc = error_thread("the thread that measures hiccups");
 	pthread_cond_destroy(&hiccup->woken);
 	pthread_mutex_destroy(&hiccup->mutex);
 	return rc;

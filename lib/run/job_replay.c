@@ -7,6 +7,7 @@
  * machine whose every CPU has a worker, they wait for it now and then. With a trace in
  * memory, that is some 20 ns an operation.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,8 +90,9 @@ job_start_feeds(struct nb_job_run *run)
 		struct job_part *part = run->active[p];
 		if (part->feed == NULL)
 			continue;
-		if (pthread_create(&part->feeder, NULL, read_ahead, part) != 0)
-			rc = error_set(NB_FAIL, "a thread to read the trace cannot be started");
+		errno = pthread_create(&part->feeder, NULL, read_ahead, part);
+		if (errno != 0)
+			rc = error_thread("the thread that reads the trace");
 		else
 			part->is_fed = true;
 	}
