@@ -203,6 +203,21 @@ format_of_name(const char *path)
 	return NB_TRACE_AUTO;
 }
 
+/** RFC 1952: the first two bytes, and the one method. Bare keys may begin so as well. */
+static int
+refuse_compressed(const struct trace_input *in)
+{
+	static const uint8_t magic[] = {0x1f, 0x8b, 8};
+	if (trace_input_left(in) < sizeof(magic) ||
+		memcmp(in->data + in->pos, magic, sizeof(magic)) != 0)
+		return NB_OK;
+	bool is_stdin = strcmp(in->path, "stdin") == 0;
+	return error_set(NB_ERR_USAGE,
+		"%s: is compressed by gzip, which is not read here; take: zcat %s | mininb "
+		"convert --from=- --to=FILE",
+		in->path, is_stdin ? "TRACE" : in->path);
+}
+
 static int
 refuse_unknown(const struct trace_input *in, bool is_bare)
 {
@@ -242,7 +257,10 @@ find_format(struct trace_reader *reader)
 		bool is_bare = is_binary(data, left);
 		if (is_bare)
 			reader->id = format_of_name(in->path);
-		return reader->id != NB_TRACE_AUTO ? NB_OK : refuse_unknown(in, is_bare);
+		if (reader->id != NB_TRACE_AUTO)
+			return NB_OK;
+		rc = refuse_compressed(in);
+		return rc == NB_OK ? refuse_unknown(in, is_bare) : rc;
 	}
 }
 
@@ -251,6 +269,13 @@ find_format(struct trace_reader *reader)
 static int
 begin(struct trace_reader *reader)
 {
+	if (reader->format->is_text) {
+		int rc = trace_input_want(&reader->in, 3);
+		if (rc == NB_OK)
+			rc = refuse_compressed(&reader->in);
+		if (rc != NB_OK)
+			return rc;
+	}
 	return reader->format->begin != NULL ? reader->format->begin(reader) : NB_OK;
 }
 

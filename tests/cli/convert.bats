@@ -128,6 +128,17 @@ UPDATE 2'
 	contains "$stderr" 'it was cut short'
 }
 
+@test "a trace that is compressed is refused with what reads it" {
+	printf 'INSERT 1\nREAD 1\n' | gzip >t.gz
+	refuses 't.gz: is compressed by gzip, which is not read here; take: zcat t.gz | ' \
+		convert --from=t.gz --to=t
+	refuses 't.gz: is compressed by gzip' convert --from=t.gz --to=t --from-format=ycsb-text
+	run -2 --separate-stderr "$MININB" convert --from=- --to=t <t.gz
+	contains "$stderr" 'stdin: is compressed by gzip'
+	zcat t.gz | "$MININB" convert --from=- --to=t --quiet
+	[[ -s t ]]
+}
+
 @test "an interrupted conversion leaves nothing" {
 	mkfifo pipe
 	"$MININB" convert --from=pipe --from-format=ycsb-text --to=b 2>err &
