@@ -64,7 +64,10 @@ cmd_explain(const struct options *options)
 	for (const struct nb_explanation *it = nb_explanations();
 		it->name != NULL && count < NAMES_MAX; it++)
 		names[count++] = it->name;
-	const char *near = nb_nearest(options->operand, names, count);
+	/* One wrong letter of three leaves nothing of the word: "foo" does not mean "for". */
+	const char *near = strlen(options->operand) > 3
+		? nb_nearest(options->operand, names, count)
+		: NULL;
 	return message_usage("there is no figure '%s'%s%s%s; mininb explain lists them",
 		options->operand, near != NULL ? ", did you mean '" : "",
 		near != NULL ? near : "", near != NULL ? "'?" : "");

@@ -45,6 +45,23 @@ number_text(uint64_t number, const char *unit)
 	return strdup(text);
 }
 
+/** In the largest unit of which it is a whole number. */
+static char *
+time_text(uint64_t ns)
+{
+	static const struct {
+		uint64_t ns;
+		const char *name;
+	} units[] = {{3600000000000u, "h"}, {60000000000u, "m"}, {1000000000u, "s"},
+		{1000000u, "ms"}, {1000u, "us"}, {1u, "ns"}};
+	size_t i = 0;
+	if (ns == 0)
+		return number_text(0, "s");
+	while (ns % units[i].ns != 0)
+		i++;
+	return number_text(ns / units[i].ns, units[i].name);
+}
+
 static char *
 real_text(double number, const char *unit)
 {
@@ -75,7 +92,7 @@ value_text(const struct options *options, const struct option_row *row, bool *is
 		copy = number_text(*(const uint64_t *)field, "");
 		break;
 	case OPTION_TIME:
-		copy = number_text(*(const uint64_t *)field, "ns");
+		copy = time_text(*(const uint64_t *)field);
 		break;
 	case OPTION_SPEED:
 		if (*(const double *)field <= 0)

@@ -120,7 +120,12 @@ static int
 read_classic(struct json_reader *reader, const json_t *object, struct nb_result *run)
 {
 	struct measurement *measured = &run->measured;
+	uint64_t answers = run->threads; /* one of each may have failed */
+	for (int i = 0; i < WORKER_ANSWERS; i++)
+		answers += measured->answers[i];
 	int rc = read_member(reader, object, "hiccups", &measured->hiccups);
+	if (rc == NB_OK && answers > run->threads && measured->ops > answers)
+		rc = json_bad(reader, "measured.ops is more than measured.answers together");
 	if (rc == NB_OK && nb_histogram_count(measured->service) > measured->ops)
 		rc = json_bad(reader, "measured.service has more values than measured.ops");
 	return rc;

@@ -137,9 +137,10 @@ note_crowded(const struct nb_result *result, char *note)
 {
 	if (result->threads > result->sysinfo.cpus && result->sysinfo.cpus > 0)
 		note_write(note,
-			"%u threads share %u CPUs: latencies include waiting for a CPU; take "
+			"%u threads share %u CPU%s: latencies include waiting for a CPU; take "
 			"fewer threads",
-			result->threads, result->sysinfo.cpus);
+			result->threads, result->sysinfo.cpus,
+			result->sysinfo.cpus == 1 ? "" : "s");
 }
 
 static void

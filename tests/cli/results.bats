@@ -308,6 +308,30 @@ PY
 	contains "$stderr" "there is no note 'close-loop', did you mean 'closed-loop'"
 }
 
+@test "a result with more operations than answers is refused" {
+	mininb 0 keys -c 100
+	mininb 0 put -d memory -c 100 --quiet --output=r.json
+	python3 -c 'import json
+result = json.load(open("r.json"))
+result["results"][0]["measured"]["ops"] *= 2
+json.dump(result, open("doubled.json", "w"))'
+	mininb 0 report r.json
+	mininb 3 report doubled.json
+	contains "$stderr" 'doubled.json: results[0]: measured.ops is more than measured.answers together'
+}
+
+@test "a time among the options of a result has its largest unit" {
+	mininb 0 keys -c 100
+	mininb 0 put -d memory -c 100 --quiet --sample=1500ms --output=r.json
+	contains "$(tr -d ' \n' <r.json)" '{"name":"op-timeout","value":"10m"}'
+	contains "$(tr -d ' \n' <r.json)" '{"name":"sample","value":"1500ms"}'
+}
+
+@test "explain does not guess what a word of three letters means" {
+	refuses "there is no figure 'foo'; mininb explain lists them" explain foo
+	refuses "there is no figure 'throughputt', did you mean 'throughput'?" explain throughputt
+}
+
 @test "explain says what a figure means, and which there are" {
 	mininb 0 explain
 	contains "$output" 'Settled throughput'
