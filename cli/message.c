@@ -10,6 +10,8 @@
 #include "message.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -106,9 +108,24 @@ message_last_failure(int code)
 	return message_failure(&failure);
 }
 
+/** Of a pipe whose other end was closed: `mininb engines | head -n 1`. */
+static bool
+reader_is_gone(void)
+{
+	struct pollfd output = {.fd = fileno(nb_stdout())};
+	return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
+/** As if SIGPIPE had ended it, which a pipeline expects. It is ignored for an engine's sake. */
+enum { STATUS_PIPE = 128 + SIGPIPE };
+
 int
 message_output_failure(int code)
 {
+	if (code < 0 && reader_is_gone()) {
+		clearerr(nb_stdout());
+		return STATUS_PIPE;
+	}
 	int status = message_last_failure(code);
 	if (code < 0)
 		clearerr(nb_stdout());
@@ -138,9 +155,12 @@ message_close_output(int status)
 	errno = 0;
 	int is_lost = fflush(nb_stdout()) != 0;
 	is_lost |= ferror(nb_stdout());
+	bool is_gone = is_lost && reader_is_gone();
 	is_lost |= close(fileno(nb_stdout())) != 0;
 	if (!is_lost)
 		return status;
+	if (is_gone)
+		return status == STATUS_DONE ? STATUS_PIPE : status;
 	message_error("standard output cannot be written%s%s", errno == 0 ? "" : ": ",
 		errno == 0 ? "" : strerror(errno));
 	return status == STATUS_DONE ? STATUS_FAILED : status;
