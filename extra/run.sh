@@ -564,10 +564,34 @@ summary()
 	[[ ! -s $out/report.html ]] || printf 'Page: %s\n' "$out/report.html"
 }
 
-# The first table of Markdown in file $1.
+# The first table of Markdown in file $1. Its last column, which may have the error of an
+# engine, is cut: the files have all of it.
 first_table()
 {
-	awk '/^\|/ { print; seen = 1; next } seen { exit }' "$1"
+	awk -v most=40 '
+		/^\|/ {
+			if (columns == 0)
+				columns = split($0, cells, "|") - 2
+			rest = $0
+			for (i = 1; i <= columns; i++) # what is before the last column
+				rest = substr(rest, index(rest, "|") + 1)
+			before[++rows] = substr($0, 1, length($0) - length(rest))
+			sub(/ *\|$/, "", rest)
+			sub(/^ */, "", rest)
+			if (length(rest) > most && rest !~ /^-*$/)
+				rest = substr(rest, 1, most - 3) "..."
+			last[rows] = rest
+			if (rest !~ /^-*$/ && length(rest) > width)
+				width = length(rest)
+			next
+		}
+		rows > 0 { exit }
+		END {
+			dashes = sprintf("%" width "s", "")
+			gsub(/ /, "-", dashes)
+			for (i = 1; i <= rows; i++)
+				printf "%s %-" width "s |\n", before[i], last[i] ~ /^-+$/ ? dashes : last[i]
+		}' "$1"
 }
 
 build()

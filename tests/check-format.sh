@@ -9,6 +9,11 @@ if ! command -v clang-format >/dev/null; then
 	echo "skipped: clang-format is not installed"
 	exit 77
 fi
+# Every version has its own idea of some lines.
+if ! clang-format --version | grep -q 'version 14\.'; then
+	echo "skipped: this clang-format is not version 14, which the files are formatted with"
+	exit 77
+fi
 if ! git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
 	echo "skipped: not a git checkout, so which files are ours is not known"
 	exit 77
