@@ -18,6 +18,7 @@ struct dist {
 	uint64_t base;        /* records that are scrambled: n of dist_create() */
 	uint64_t mask;        /* of the scrambling: 2^bits - 1 >= base - 1 */
 	uint64_t hot;         /* hotspot: records of the hot set */
+	uint64_t modulus;     /* zipfian-ycsb: of hashed ranks; n of dist_create() until set */
 	double a, b, c, d, e; /* constants of the formula */
 };
 

@@ -84,6 +84,20 @@ sum_weights(struct ops_spec *spec)
 	spec->items_max = spec->has_items ? (uint32_t)spec->group->items : 1;
 }
 
+/**
+ * What YCSB's core workload scrambles its ranks over, here for `records`: those, twice the
+ * inserts that it expects, and one (CoreWorkload.init() and ScrambledZipfianGenerator). A
+ * group without a count is taken for one of as many operations as records.
+ */
+static uint64_t
+ycsb_modulus(const struct ops_spec *spec, uint64_t records)
+{
+	uint64_t count = spec->group->count > 0 ? spec->group->count : spec->job->records;
+	uint128 inserts = (uint128)count * spec->group->weights[NB_OP_INSERT];
+	uint128 modulus = 2 * inserts / spec->weight_sum + records + 1;
+	return modulus < UINT64_MAX ? (uint64_t)modulus : UINT64_MAX;
+}
+
 void
 ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb_group *group,
 	const struct keyspace *keys, const struct sizes *sizes, uint32_t stream,
@@ -103,8 +117,11 @@ ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb
 	spec->seed = splitmix64_mix(job->seed + UINT64_C(0x9e3779b97f4a7c15) * (stream + 1));
 	value_spec_create(&spec->values, (size_t)sizes->max, job->value_ratio, job->seed);
 	uint64_t records = job->records > 0 ? job->records : 1;
+	uint64_t space = job->space > 0 ? job->space : records;
 	dist_create(&spec->dist, group, records);
-	dist_create(&spec->space_dist, group, job->space > 0 ? job->space : records);
+	dist_create(&spec->space_dist, group, space);
+	spec->dist.modulus = ycsb_modulus(spec, records);
+	spec->space_dist.modulus = ycsb_modulus(spec, space);
 	struct nb_group scan = *group;
 	scan.distribution = group->scan_distribution == NB_DIST_ZIPFIAN ? NB_DIST_LATEST
 									: NB_DIST_UNIFORM;
@@ -187,6 +204,8 @@ ops_digest(const struct ops_spec *spec, uint64_t keys_hash)
 	XXH3_64bits_update(&state, words, sizeof(words));
 	XXH3_64bits_update(&state, reals, sizeof(reals));
 	XXH3_64bits_update(&state, group->weights, sizeof(group->weights));
+	if (group->distribution == NB_DIST_ZIPFIAN_YCSB)
+		XXH3_64bits_update(&state, &spec->dist.modulus, sizeof(spec->dist.modulus));
 	size_t bytes = values->count * sizeof(uint64_t);
 	if (values->kind == NB_SIZE_HISTOGRAM) {
 		XXH3_64bits_update(&state, values->sizes, bytes);
