@@ -26,6 +26,7 @@ struct tally {
 	bool is_tap;
 	size_t number; /* of the promise, in TAP from 1 */
 	size_t kept, broken, not_applicable;
+	size_t first_broken; /* promise, if any is */
 };
 
 /** Each line of `text` behind `indent`. */
@@ -66,14 +67,20 @@ print_tap(FILE *out, const struct nb_check_finding *finding, size_t number)
 
 /** A promise is named by a sentence whose words are joined by '_'. */
 static void
+print_name(FILE *out, const char *promise)
+{
+	for (const char *c = promise; *c != '\0'; c++)
+		putc(*c == '_' ? ' ' : *c, out);
+}
+
+static void
 print_text(FILE *out, const struct nb_check_finding *finding)
 {
 	static const char *const words[] = {[NB_CHECK_KEPT] = "kept",
 		[NB_CHECK_BROKEN] = "BROKEN",
 		[NB_CHECK_NOT_APPLICABLE] = "-"};
 	fprintf(out, "  %-8s", words[finding->outcome]);
-	for (const char *c = finding->promise; *c != '\0'; c++)
-		putc(*c == '_' ? ' ' : *c, out);
+	print_name(out, finding->promise);
 	if (finding->outcome == NB_CHECK_NOT_APPLICABLE)
 		fprintf(out, ": %s", finding->text);
 	fprintf(out, "\n");
@@ -86,6 +93,8 @@ take_finding(void *to, const struct nb_check_finding *finding)
 {
 	struct tally *tally = to;
 	tally->kept += finding->outcome == NB_CHECK_KEPT;
+	if (finding->outcome == NB_CHECK_BROKEN && tally->broken == 0)
+		tally->first_broken = finding->index;
 	tally->broken += finding->outcome == NB_CHECK_BROKEN;
 	tally->not_applicable += finding->outcome == NB_CHECK_NOT_APPLICABLE;
 	if (tally->is_tap)
@@ -137,14 +146,20 @@ print_head(
 	fprintf(out, "%sSeed: %" PRIu64 "\n%s", before, options->seed, is_tap ? "" : "\n");
 }
 
+/** Promises stand in the order in which they depend on each other. */
 static void
 print_sum(const struct tally *tally)
 {
-	if (!tally->is_tap)
-		fprintf(tally->out,
-			"\n%zu promises: %zu kept, %zu broken, %zu not applicable\n",
-			tally->kept + tally->broken + tally->not_applicable, tally->kept,
-			tally->broken, tally->not_applicable);
+	if (tally->is_tap)
+		return;
+	fprintf(tally->out, "\n%zu promises: %zu kept, %zu broken, %zu not applicable\n",
+		tally->kept + tally->broken + tally->not_applicable, tally->kept, tally->broken,
+		tally->not_applicable);
+	if (tally->broken < 2)
+		return;
+	fprintf(tally->out, "Mend first: ");
+	print_name(tally->out, nb_check_name(tally->first_broken));
+	fprintf(tally->out, " (others may follow from it)\n");
 }
 
 static int

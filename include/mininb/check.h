@@ -10,7 +10,12 @@
  * Each promise is checked alone, by its index, on fresh databases. A bad engine
  * that answers wrongly is survived by nb_check_one(); one that crashes, hangs or
  * scribbles over memory needs nb_check_apart(), which gives each promise a
- * process of its own.
+ * process of its own, says in which call it ended, and sees what the engine prints
+ * on standard output. Both do sequences of random operations in child processes, so
+ * that what an engine keeps in its process is the same each time.
+ *
+ * Promises stand in the order in which they depend on each other: the first that is
+ * broken may be the cause of the others.
  *
  * Threads. One check at a time in a process: struct nb_host hands no context
  * to fail(), so what it is told is kept in one place. Some checks make threads,

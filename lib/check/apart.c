@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One promise in a process of its own: what an engine does to its process, it
- * does to that one. The finding comes back through a pipe; a process that ends
- * in any other way than with that and status 0 has broken the promise, and so
- * has one that does not end.
+ * One promise in a process of its own: what an engine does to its process, it does to that one.
+ * The finding comes back in memory that both share; a process that ends in any other way than
+ * with that and status 0 has broken the promise, and so has one that does not end.
  *
- * The child is a fork() without exec(): the engine is loaded already, by a
- * parent that has a single thread. It leaves by exit(), so that what a
- * sanitizer finds at the end is found.
+ * The child is a fork() without exec(): the engine is loaded already, by a parent that has a
+ * single thread and has never opened it. The child leaves by exit(), so that what a sanitizer
+ * finds at the end is found.
  */
-#include <errno.h>
-#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,126 +20,144 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/tree.h"
-#include "check/suite.h"
+#include "check/board.h"
+#include "check/prints.h"
 #include "run/fault.h"
 
-enum { LOOK_MS = 50 }; /* between two looks whether nb_stop() was called */
-
-/** What comes through the pipe. */
-struct letter {
-	uint32_t outcome, step_count;
-	char text[SUITE_TEXT_SIZE];
-	char steps[SUITE_STEPS_SIZE];
-};
-
-static void
-send_finding(void *to, const struct nb_check_finding *finding)
-{
-	static struct letter letter;
-	letter.outcome = finding->outcome;
-	letter.step_count = finding->step_count;
-	snprintf(letter.text, sizeof(letter.text), "%s", finding->text);
-	snprintf(letter.steps, sizeof(letter.steps), "%s", finding->steps);
-	const char *at = (const char *)&letter;
-	size_t left = sizeof(letter);
-	while (left > 0) {
-		ssize_t written = write(*(int *)to, at, left);
-		if (written < 0 && errno != EINTR)
-			_exit(EXIT_FAILURE);
-		if (written > 0) {
-			at += written;
-			left -= (size_t)written;
-		}
-	}
-}
+#define LOOK_NS UINT64_C(20000000) /* between two looks at the calls */
 
 static _Noreturn void
-be_child(const struct nb_check_args *args, size_t index, int fd)
+be_child(void (*work)(void *arg), void *arg, pid_t parent)
 {
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
 	fault_release();
 	process_take_signals_back();
-	nb_check_one(args, index, send_finding, &fd);
-	close(fd);
+	nb_catch_faults(NULL);
+	fault_note_to(&board->culprit);
+	atexit(nb_fault_exit);
+	work(arg);
 	exit(EXIT_SUCCESS);
 }
 
-/** Until the child has closed its end, is late, or nb_stop() was called. */
 static int
-receive(int fd, struct letter *letter, size_t *received, uint64_t timeout_ns)
+await(pid_t pid, int *status, uint64_t timeout_ns)
 {
 	uint64_t begin = clock_monotonic();
-	*received = 0;
 	for (;;) {
-		struct pollfd wait = {.fd = fd, .events = POLLIN};
-		int ready = poll(&wait, 1, LOOK_MS);
-		if (stop_requested())
-			return PROCESS_STOPPED;
-		if (ready > 0) {
-			char *at = (char *)letter + *received;
-			ssize_t got = read(fd, at, sizeof(*letter) - *received);
-			if (got > 0)
-				*received += (size_t)got;
-			else if (got == 0 || errno != EINTR)
-				return PROCESS_ENDED;
-			if (*received == sizeof(*letter))
-				return PROCESS_ENDED;
-		}
-		if (clock_monotonic() - begin > timeout_ns)
+		uint64_t gone = clock_monotonic() - begin;
+		if (gone > timeout_ns)
 			return PROCESS_LATE;
+		uint64_t left = timeout_ns - gone;
+		int how = process_await(pid, status, left < LOOK_NS ? left : LOOK_NS);
+		if (how != PROCESS_LATE)
+			return how;
+		calls_look();
 	}
 }
 
-static void
-note_end(struct letter *letter, bool is_told, int how, int status, uint64_t timeout_ns)
+int
+apart_do(void (*work)(void *arg), void *arg, uint64_t timeout_ns, int *status)
 {
-	char what[SUITE_TEXT_SIZE];
-	process_describe_end(what, sizeof(what), how, status, timeout_ns);
-	bool is_late = is_told && how == PROCESS_ENDED && WIFEXITED(status);
-	if (what[0] != '\0' && is_late)
-		snprintf(what + strlen(what), sizeof(what) - strlen(what), ", after the check");
-	if (what[0] == '\0' && !is_told)
-		snprintf(what, sizeof(what), "the process ended with status %d",
-			WEXITSTATUS(status));
-	if (what[0] == '\0' || (is_told && letter->outcome == NB_CHECK_BROKEN))
+	pid_t parent = getpid();
+	fflush(NULL); /* or the child would write it again */
+	pid_t pid = fork();
+	if (pid < 0)
+		return error_system("a process cannot be made");
+	if (pid == 0)
+		be_child(work, arg, parent);
+	int how = await(pid, status, timeout_ns), ended;
+	if (how != PROCESS_ENDED)
+		process_kill(pid, &ended);
+	return how;
+}
+
+struct check {
+	const struct nb_check_args *args;
+	size_t index;
+	struct prints prints;
+};
+
+static void
+keep_finding(void *to, const struct nb_check_finding *finding)
+{
+	struct check *check = to;
+	struct letter *letter = &board->letter;
+	letter->outcome = finding->outcome;
+	letter->step_count = finding->step_count;
+	snprintf(letter->text, sizeof(letter->text), "%s", finding->text);
+	snprintf(letter->steps, sizeof(letter->steps), "%s", finding->steps);
+	prints_end(&check->prints, letter->printed, sizeof(letter->printed));
+	__atomic_store_n(&letter->is_told, 1, __ATOMIC_RELEASE);
+}
+
+static void
+check_one(void *arg)
+{
+	struct check *check = arg;
+	prints_begin(&check->prints);
+	nb_check_one(check->args, check->index, keep_finding, check);
+}
+
+static void
+note_end(int how, int status, uint64_t timeout_ns)
+{
+	static const char after[] = ", after the check";
+	struct letter *letter = &board->letter;
+	bool is_told = __atomic_load_n(&letter->is_told, __ATOMIC_ACQUIRE) != 0;
+	bool is_well = how == PROCESS_ENDED && WIFEXITED(status) &&
+		WEXITSTATUS(status) == EXIT_SUCCESS;
+	if (is_told && (is_well || letter->outcome == NB_CHECK_BROKEN))
 		return; /* the first thing that was found tells more */
 	letter->outcome = NB_CHECK_BROKEN;
 	letter->step_count = 0;
 	letter->steps[0] = '\0';
-	memcpy(letter->text, what, sizeof(what));
+	if (is_told)
+		board->culprit = NULL;
+	calls_describe_end(
+		letter->text, sizeof(letter->text) - sizeof(after), how, status, timeout_ns);
+	if (is_told && how == PROCESS_ENDED)
+		strcat(letter->text, after);
 }
 
+/* Into the board. */
 static int
-watch(pid_t pid, int fd, struct letter *letter, uint64_t timeout_ns)
+check_in(const struct nb_check_args *args, size_t index)
 {
-	size_t received;
+	struct check check = {.args = args, .index = index};
 	int status = 0;
-	int how = receive(fd, letter, &received, timeout_ns);
-	if (how == PROCESS_ENDED) /* threads may hang now */
-		how = process_await(pid, &status, timeout_ns);
-	if (how != PROCESS_ENDED)
-		process_kill(pid, &status);
+	memset(&board->letter, 0, sizeof(board->letter));
+	int how = apart_do(check_one, &check, args->timeout_ns, &status);
 	if (how == PROCESS_STOPPED)
 		return error_interrupted();
-	note_end(letter, received == sizeof(*letter), how, status, timeout_ns);
+	if (how < 0)
+		return how;
+	note_end(how, status, args->timeout_ns);
 	return NB_OK;
 }
 
+/*
+ * An engine that prints breaks the promise that is about that. Only what that one does not
+ * find, a complaint about a key that is too long, say, breaks the promise where it was printed.
+ */
 static int
-check_in(const struct nb_check_args *args, size_t index, struct letter *letter)
+judge_prints(const struct nb_check_args *args)
 {
-	int ends[2];
-	if (pipe(ends) != 0)
-		return error_system("pipe");
-	fflush(NULL); /* or the child would write it again */
-	pid_t pid = fork();
-	if (pid == 0) {
-		close(ends[0]);
-		be_child(args, index, ends[1]);
+	static struct letter found;
+	if (board->letter.printed[0] == '\0' || board->letter.outcome == NB_CHECK_BROKEN)
+		return NB_OK;
+	found = board->letter;
+	size_t about_that = 0;
+	while (strcmp(nb_check_name(about_that), "prints_nothing_on_standard_output") != 0)
+		about_that++;
+	int rc = check_in(args, about_that);
+	if (rc == NB_OK && board->letter.outcome != NB_CHECK_BROKEN) {
+		found.outcome = NB_CHECK_BROKEN;
+		snprintf(found.text, sizeof(found.text), "it printed on standard output: %s",
+			found.printed);
 	}
-	close(ends[1]);
-	int rc = pid < 0 ? error_system("a process cannot be made")
-			 : watch(pid, ends[0], letter, args->timeout_ns);
-	close(ends[0]);
+	board->letter = found;
 	return rc;
 }
 
@@ -148,29 +165,31 @@ int
 nb_check_apart(
 	const struct nb_check_args *args, size_t index, nb_check_report_fn report, void *to)
 {
-	static struct letter letter; /* one check at a time, see check.h */
 	struct nb_check_args own = *args;
 	char *scratch = NULL;
+	int rc = board_make();
+	if (rc != NB_OK)
+		return rc;
 	if (asprintf(&scratch, "%s/mininb-check-XXXXXX", args->scratch) < 0)
 		return error_set(NB_FAIL, "out of memory");
-	int rc;
 	if (mkdtemp(scratch) == NULL) {
 		rc = error_system("%s: no directory can be made in it", args->scratch);
 		goto free_scratch;
 	}
 	own.scratch = scratch;
-	memset(&letter, 0, sizeof(letter));
-	rc = check_in(&own, index, &letter);
+	rc = check_in(&own, index);
+	if (rc == NB_OK)
+		rc = judge_prints(&own);
 	tree_drop(scratch); /* a child that crashed could not */
 	if (rc == NB_OK && report != NULL)
 		report(to,
 			&(struct nb_check_finding){.size = sizeof(struct nb_check_finding),
 				.index = index,
 				.promise = nb_check_name(index),
-				.outcome = letter.outcome,
-				.step_count = letter.step_count,
-				.text = letter.text,
-				.steps = letter.steps});
+				.outcome = board->letter.outcome,
+				.step_count = board->letter.step_count,
+				.text = board->letter.text,
+				.steps = board->letter.steps});
 free_scratch:
 	free(scratch);
 	return rc;

@@ -8,21 +8,99 @@
  * after the fault, then leave out ever smaller parts as long as the rest, on
  * fresh databases, still shows one. It need not be the same one. A fault that
  * does not show again is reported as it was found.
+ *
+ * Each sequence is done in a process of its own, a child of one that has never
+ * opened the engine: so what an engine keeps in its process, a counter say, is
+ * the same each time, and one that crashes can be shrunk like any other fault.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "check/board.h"
 #include "check/model.h"
+#include "check/prints.h"
 #include "run/engine.h"
 
 enum {
-	REPLAYS = 600, /* to shrink one sequence */
+	REPLAYS = 1000, /* to shrink one sequence */
+	PLAINER = 32,   /* operations that are made plainer, one by one */
+	SHORT_VALUE = 8,
+	PRINTING_OPS = 1000,
 	DEFAULT_SEEDS = 3,
 	DEFAULT_OPS = 4000
 };
 
 /* --- sequences --- */
+
+struct sequence {
+	struct model *m;
+	const struct op *ops;
+	size_t count;
+};
+
+static void
+do_sequence(const struct sequence *sequence)
+{
+	struct model *m = sequence->m;
+	for (size_t at = 0; at <= sequence->count; at++) {
+		__atomic_store_n(&board->replayed.at, at, __ATOMIC_RELAXED);
+		host_forget();
+		m->why[0] = '\0';
+		if (at < sequence->count &&
+			!op_kinds[sequence->ops[at].kind].act(m, &sequence->ops[at]) &&
+			!m->goes_on)
+			break;
+	}
+}
+
+/* In the child. */
+static void
+replay_here(void *arg)
+{
+	const struct sequence *sequence = arg;
+	struct model *m = sequence->m;
+	struct suite *s = m->s;
+	int rc = place_open(&m->oracle, NB_OPEN_CREATE);
+	if (rc != NB_OK)
+		suite_wrong(s, "open of the oracle", rc, "NB_OK");
+	else if ((rc = place_open(&m->subject, NB_OPEN_CREATE)) != NB_OK)
+		suite_wrong(s, "open of a new database", rc, "NB_OK");
+	else
+		do_sequence(sequence);
+	place_close(&m->oracle);
+	place_close(&m->subject);
+	if (s->outcome == NB_CHECK_KEPT && host_misuse() != NULL)
+		suite_break(s, "%s", host_misuse());
+	board->replayed.outcome = s->outcome;
+	snprintf(board->replayed.why, sizeof(board->replayed.why), "%s",
+		s->outcome == NB_CHECK_KEPT ? m->why : s->text);
+	__atomic_store_n(&board->replayed.is_told, 1, __ATOMIC_RELEASE);
+}
+
+/* What came of it, when the child has ended. */
+static size_t
+judge_replay(struct model *m, size_t count, int status)
+{
+	const struct replayed *seen = &board->replayed;
+	size_t at = (size_t)seen->at;
+	bool is_well = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
+	if (__atomic_load_n(&seen->is_told, __ATOMIC_ACQUIRE) == 0 ||
+		(at == count && !is_well)) {
+		calls_describe_end(m->why, sizeof(m->why), PROCESS_ENDED, status, 0);
+		return at < count ? at : count - (count > 0);
+	}
+	if (seen->outcome != NB_CHECK_KEPT) {
+		suite_break(m->s, "%s", seen->why);
+		return count;
+	}
+	snprintf(m->why, sizeof(m->why), "%s", seen->why);
+	return at;
+}
 
 /*
  * Do the operations on fresh databases. Returns the place of the first one at
@@ -32,30 +110,21 @@ static size_t
 replay(struct model *m, const struct op *ops, size_t count)
 {
 	struct suite *s = m->s;
-	size_t at = 0;
+	struct sequence sequence = {m, ops, count};
+	int status = 0;
+	m->replays++;
+	memset(&board->replayed, 0, sizeof(board->replayed));
+	calls_forget();
 	if (!place_make(s, &m->subject, s->engine, s->args->options))
 		return count;
-	if (!place_make(s, &m->oracle, engine_builtin("memory"), NULL)) /* it has no options */
-		goto remove_subject;
-	int rc = place_open(&m->oracle, NB_OPEN_CREATE);
-	if (rc != NB_OK) {
-		suite_wrong(s, "open of the oracle", rc, "NB_OK");
-		goto remove_oracle;
+	if (place_make(s, &m->oracle, engine_builtin("memory"), NULL)) { /* it has no options */
+		int how = apart_do(replay_here, &sequence, UINT64_MAX, &status);
+		if (how != PROCESS_ENDED)
+			suite_break(s, "the suite: %s", nb_error_text());
+		place_remove(&m->oracle);
 	}
-	rc = place_open(&m->subject, NB_OPEN_CREATE);
-	if (rc != NB_OK)
-		suite_wrong(s, "open of a new database", rc, "NB_OK");
-	else
-		for (; at < count; at++) {
-			host_forget();
-			if (!op_kinds[ops[at].kind].act(m, &ops[at]))
-				break;
-		}
-remove_oracle:
-	place_remove(&m->oracle);
-remove_subject:
 	place_remove(&m->subject);
-	return s->outcome == NB_CHECK_KEPT ? at : count;
+	return s->outcome == NB_CHECK_KEPT ? judge_replay(m, count, status) : count;
 }
 
 static void
@@ -83,11 +152,19 @@ make_ops(const struct model *m, struct op *ops, size_t count, uint64_t seed)
 	}
 }
 
+/* A sequence that is not the shortest is better than none in time. */
+static bool
+may_go_on(const struct model *m)
+{
+	return m->replays < REPLAYS &&
+		clock_monotonic() - m->begin_ns < m->s->args->timeout_ns / 2;
+}
+
 /* Replace ops by the `count` of `trial` if those show a fault as well. */
 static bool
 keep_if_faulty(struct model *m, struct op *ops, size_t *count, struct op *trial, size_t tried)
 {
-	size_t at = replay(m, trial, tried);
+	size_t at = may_go_on(m) ? replay(m, trial, tried) : tried;
 	if (at == tried)
 		return false;
 	*count = at + 1;
@@ -99,10 +176,9 @@ keep_if_faulty(struct model *m, struct op *ops, size_t *count, struct op *trial,
 static size_t
 shrink(struct model *m, struct op *ops, size_t count, struct op *trial)
 {
-	uint32_t replays = 0;
 	for (size_t part = (count + 1) / 2; part > 0; part /= 2) {
 		bool is_smaller = false;
-		for (size_t at = 0; at + part <= count && replays < REPLAYS; replays++) {
+		for (size_t at = 0; at + part <= count && may_go_on(m);) {
 			size_t rest = count - at - part;
 			memcpy(trial, ops, at * sizeof(*ops));
 			memcpy(trial + at, ops + at + part, rest * sizeof(*ops));
@@ -111,20 +187,42 @@ shrink(struct model *m, struct op *ops, size_t count, struct op *trial)
 			else
 				at += part;
 		}
-		if (part == 1 && is_smaller && replays < REPLAYS)
+		if (part == 1 && is_smaller && may_go_on(m))
 			part = 2; /* leaving one out may have freed another */
 	}
 	return count;
+}
+
+static bool
+keep_if_faulty_with_cap(
+	struct model *m, struct op *ops, size_t *count, struct op *trial, size_t i, size_t cap)
+{
+	memcpy(trial, ops, *count * sizeof(*ops));
+	trial[i].value_cap = (uint32_t)cap;
+	return keep_if_faulty(m, ops, count, trial, *count);
+}
+
+/* A short value; else the fewest bytes that show the fault, as if more of them always did. */
+static void
+shorten_value(struct model *m, struct op *ops, size_t *count, struct op *trial, size_t i)
+{
+	size_t low = SHORT_VALUE + 1, high = op_longest_value(m, &ops[i]);
+	if (high == 0 || keep_if_faulty_with_cap(m, ops, count, trial, i, SHORT_VALUE))
+		return;
+	while (low < high && i < *count) {
+		size_t middle = low + (high - low) / 2;
+		if (keep_if_faulty_with_cap(m, ops, count, trial, i, middle))
+			high = middle;
+		else
+			low = middle + 1;
+	}
 }
 
 /* Make what is left plainer: short values, of a group only one. */
 static size_t
 simplify(struct model *m, struct op *ops, size_t count, struct op *trial)
 {
-	for (size_t i = 0; i < count && i < 32; i++) {
-		memcpy(trial, ops, count * sizeof(*ops));
-		trial[i].value_cap = 8;
-		keep_if_faulty(m, ops, &count, trial, count);
+	for (size_t i = 0; i < count && i < PLAINER; i++) {
 		for (uint32_t first = 0; i < count && first < ops[i].count; first++) {
 			memcpy(trial, ops, count * sizeof(*ops));
 			trial[i].first = first;
@@ -132,8 +230,100 @@ simplify(struct model *m, struct op *ops, size_t count, struct op *trial)
 			if (keep_if_faulty(m, ops, &count, trial, count))
 				break;
 		}
+		if (i < count)
+			shorten_value(m, ops, &count, trial, i);
 	}
 	return count;
+}
+
+/* The keys that some operations are about, in the order of bytes. */
+struct used {
+	size_t keys[KEYS], count;
+};
+
+static void
+find_used(struct used *used, const struct model *m, const struct op *ops, size_t count)
+{
+	bool is_used[KEYS] = {false};
+	used->count = 0;
+	for (size_t i = 0; i < count; i++)
+		op_mark_keys(m, &ops[i], is_used);
+	for (size_t key = 0; key < m->key_count; key++) {
+		size_t at = used->count;
+		if (!is_used[key])
+			continue;
+		for (; at > 0 && slice_compare(m->keys[used->keys[at - 1]], m->keys[key]) > 0;
+			at--)
+			used->keys[at] = used->keys[at - 1];
+		used->keys[at] = key;
+		used->count++;
+	}
+}
+
+static bool
+are_different(const struct model *m, const struct used *used)
+{
+	for (size_t i = 0; i < used->count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (slice_equal(m->keys[used->keys[i]], m->keys[used->keys[j]]))
+				return false;
+	return true;
+}
+
+/* Whether the fault shows with these keys; if not, those from before are back. */
+static bool
+keep_keys_if_faulty(struct model *m, const struct op *ops, size_t count,
+	const struct used *used, const struct nb_slice before[KEYS])
+{
+	if (may_go_on(m) && are_different(m, used) && replay(m, ops, count) == count - 1)
+		return true;
+	memcpy(m->keys, before, sizeof(m->keys));
+	return false;
+}
+
+/* The fewest of its first bytes that show the fault. */
+static void
+shorten_key(struct model *m, const struct op *ops, size_t count, const struct used *used,
+	size_t key)
+{
+	struct nb_slice before[KEYS];
+	size_t low = 1;
+	while (low < m->keys[key].size) {
+		size_t middle = low + (m->keys[key].size - low) / 2;
+		memcpy(before, m->keys, sizeof(before));
+		m->keys[key].size = middle;
+		if (!keep_keys_if_faulty(m, ops, count, used, before))
+			low = middle + 1;
+	}
+}
+
+/*
+ * Keys as plain and short as the fault allows: all of them one letter, in their order; else
+ * each one a letter repeated, if that shows the fault, and then cut.
+ */
+static void
+simplify_keys(struct model *m, const struct op *ops, size_t count)
+{
+	enum { LETTERS = 26 };
+	static unsigned char letters[LETTERS][KEY_SIZE];
+	struct nb_slice before[KEYS];
+	struct used used;
+	find_used(&used, m, ops, count);
+	for (int i = 0; i < LETTERS; i++)
+		memset(letters[i], 'a' + i, KEY_SIZE);
+	if (used.count > LETTERS)
+		return;
+	memcpy(before, m->keys, sizeof(before));
+	for (size_t i = 0; i < used.count; i++)
+		m->keys[used.keys[i]] = (struct nb_slice){letters[i], 1};
+	if (keep_keys_if_faulty(m, ops, count, &used, before))
+		return;
+	for (size_t i = 0; i < used.count; i++) {
+		memcpy(before, m->keys, sizeof(before));
+		m->keys[used.keys[i]].data = letters[i];
+		keep_keys_if_faulty(m, ops, count, &used, before);
+		shorten_key(m, ops, count, &used, used.keys[i]);
+	}
 }
 
 /* The promise is broken; the steps are listed as far as there is room. */
@@ -162,6 +352,7 @@ tell(struct model *m, const struct op *ops, size_t count, uint64_t seed, bool sh
 static bool
 run_seed(struct model *m, struct op *ops, struct op *trial, size_t count, uint64_t seed)
 {
+	m->replays = 0;
 	model_make_keys(m, seed);
 	make_ops(m, ops, count, seed);
 	size_t at = replay(m, ops, count);
@@ -174,6 +365,7 @@ run_seed(struct model *m, struct op *ops, struct op *trial, size_t count, uint64
 	if (shows_again) {
 		count = shrink(m, ops, count, trial);
 		count = simplify(m, ops, count, trial);
+		simplify_keys(m, ops, count);
 		shows_again = replay(m, ops, count) < count; /* for m->why of just these */
 	}
 	if (!shows_again)
@@ -182,30 +374,50 @@ run_seed(struct model *m, struct op *ops, struct op *trial, size_t count, uint64
 	return false;
 }
 
+/* Returns NULL, and the promise is broken, if there is no memory. */
+static struct model *
+make_model(struct suite *s, uint32_t kinds)
+{
+	struct model *m = calloc(1, sizeof(*m));
+	unsigned char *values = malloc((size_t)GROUP * SUITE_VALUE_SIZE);
+	if (m == NULL || values == NULL) {
+		free(values);
+		free(m);
+		suite_break(s, "the suite is out of memory");
+		return NULL;
+	}
+	*m = (struct model){.s = s,
+		.kinds = kinds,
+		.values = values,
+		.key_size_max = s->engine->key_size_max,
+		.value_size_max = s->engine->value_size_max,
+		.begin_ns = clock_monotonic()};
+	return m;
+}
+
+static void
+free_model(struct model *m)
+{
+	free(m->values);
+	free(m);
+}
+
 static void
 run_model(struct suite *s, uint32_t wanted_kinds)
 {
 	const struct nb_check_args *args = s->args;
 	uint32_t seeds = args->seeds == 0 ? DEFAULT_SEEDS : args->seeds;
 	size_t count = args->ops == 0 ? DEFAULT_OPS : args->ops;
-	struct model *m = calloc(1, sizeof(*m));
 	struct op *ops = calloc(2 * count, sizeof(*ops));
-	unsigned char *values = malloc((size_t)GROUP * SUITE_VALUE_SIZE);
-	if (m == NULL || ops == NULL || values == NULL)
+	struct model *m = make_model(s, wanted_kinds);
+	if (ops == NULL)
 		suite_break(s, "the suite is out of memory");
-	else {
-		m->s = s;
-		m->kinds = wanted_kinds;
-		m->values = values;
-		m->key_size_max = s->engine->key_size_max;
-		m->value_size_max = s->engine->value_size_max;
-		for (uint32_t i = 0; i < seeds; i++)
-			if (!run_seed(m, ops, ops + count, count, args->seed + i))
-				break;
-	}
-	free(values);
+	for (uint32_t i = 0; ops != NULL && m != NULL && i < seeds; i++)
+		if (!run_seed(m, ops, ops + count, count, args->seed + i))
+			break;
+	if (m != NULL)
+		free_model(m);
 	free(ops);
-	free(m);
 }
 
 enum { POINTS = 1u << PUT | 1u << GET | 1u << DEL };
@@ -216,23 +428,56 @@ check_model_points(struct suite *s)
 	run_model(s, POINTS);
 }
 
+/* What the engine has verbs for. */
+static uint32_t
+kinds_of(const struct nb_engine *e)
+{
+	uint32_t kinds = POINTS;
+	if (e->insert != NULL)
+		kinds |= 1u << INSERT;
+	if (e->batch != NULL)
+		kinds |= 1u << BATCH;
+	if (e->multi_get != NULL)
+		kinds |= 1u << MULTI_GET;
+	if (e->scan_open != NULL && (e->caps & NB_CAP_ORDERED) != 0)
+		kinds |= 1u << SCAN | 1u << SCAN_BACK;
+	if (e->begin != NULL)
+		kinds |= 1u << TRANSACTION;
+	if (e->flush != NULL || e->checkpoint != NULL)
+		kinds |= 1u << SETTLE;
+	if ((e->caps & NB_CAP_PERSISTENT) != 0)
+		kinds |= 1u << REOPEN;
+	return kinds;
+}
+
 void
 check_model_all(struct suite *s)
 {
-	const struct nb_engine *e = s->engine;
-	uint32_t wanted = POINTS;
-	if (e->insert != NULL)
-		wanted |= 1u << INSERT;
-	if (e->batch != NULL)
-		wanted |= 1u << BATCH;
-	if (e->multi_get != NULL)
-		wanted |= 1u << MULTI_GET;
-	if (e->scan_open != NULL && (e->caps & NB_CAP_ORDERED) != 0)
-		wanted |= 1u << SCAN | 1u << SCAN_BACK;
-	if ((e->caps & NB_CAP_PERSISTENT) != 0)
-		wanted |= 1u << REOPEN;
-	if (wanted == POINTS)
-		suite_skip(s, "no insert, batch, multi_get, ordered scan or reopening");
+	uint32_t kinds = kinds_of(s->engine);
+	if (kinds == POINTS)
+		suite_skip(s,
+			"no insert, batch, multi_get, ordered scan, transaction, flush or "
+			"reopening");
 	else
-		run_model(s, wanted);
+		run_model(s, kinds);
+}
+
+void
+check_prints_nothing(struct suite *s)
+{
+	static struct op ops[PRINTING_OPS];
+	char text[BOARD_PRINTED_SIZE];
+	struct prints prints;
+	struct model *m = make_model(s, kinds_of(s->engine));
+	if (m == NULL)
+		return;
+	m->goes_on = true; /* whether it answers well is another promise's */
+	model_make_keys(m, s->args->seed);
+	make_ops(m, ops, PRINTING_OPS, s->args->seed);
+	prints_begin(&prints);
+	replay(m, ops, PRINTING_OPS);
+	prints_end(&prints, text, sizeof(text));
+	free_model(m);
+	if (text[0] != '\0')
+		suite_break(s, "it printed on standard output: %s", text);
 }

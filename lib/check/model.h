@@ -9,10 +9,23 @@ enum {
 	KEY_SIZE = 1024, /* of the longest, if the engine takes it */
 	GROUP = 8,       /* writes of a batch, keys of a multi_get, at most */
 	SCAN_LIMIT = 60,
-	WHY_SIZE = 1024
+	WHY_SIZE = SUITE_TEXT_SIZE
 };
 
-enum { PUT, GET, DEL, INSERT, BATCH, MULTI_GET, SCAN, SCAN_BACK, REOPEN, KINDS };
+enum {
+	PUT,
+	GET,
+	DEL,
+	INSERT,
+	BATCH,
+	MULTI_GET,
+	SCAN,
+	SCAN_BACK,
+	TRANSACTION,
+	SETTLE,
+	REOPEN,
+	KINDS
+};
 
 struct op {
 	uint32_t kind;
@@ -32,6 +45,9 @@ struct model {
 	uint64_t key_size_max, value_size_max;
 	uint32_t kinds; /* bit: this kind is done */
 	bool refuses_backward;
+	bool goes_on;       /* also after a difference */
+	uint32_t replays;   /* of the sequence that is shrunk */
+	uint64_t begin_ns;  /* of the promise */
 	char why[WHY_SIZE]; /* how the answers differ */
 };
 
@@ -47,6 +63,14 @@ extern const struct op_kind op_kinds[KINDS];
 /** Fill m->keys, by the engine's limits. */
 void
 model_make_keys(struct model *m, uint64_t seed);
+
+/** Set is_used[] of the keys that the operation is about. */
+void
+op_mark_keys(const struct model *m, const struct op *op, bool is_used[KEYS]);
+
+/** Bytes of the longest value that it writes; 0: it writes none. */
+size_t
+op_longest_value(const struct model *m, const struct op *op);
 
 /** One line for the operation, cut to `room`. Returns its length, `room` if it was cut. */
 size_t

@@ -13,6 +13,25 @@
 
 #include "check/model.h"
 
+/*
+ * Up to `longest`, as many of each power of two as of the next, and one in four of them a power
+ * of two itself or a neighbour of one: that is where a field, a page or a buffer ends.
+ */
+static size_t
+random_size(uint64_t roll, size_t longest)
+{
+	uint32_t powers = 0;
+	while (powers < 31 && (size_t)2 << powers <= longest)
+		powers++;
+	size_t size = (size_t)1 << roll % (powers + 1);
+	roll /= powers + 1;
+	if (roll % 4 == 0)
+		size += roll / 4 % 3 - 1; /* -1, 0, 1 */
+	else
+		size += roll / 4 % size;
+	return size < 1 ? 1 : size > longest ? longest : size;
+}
+
 /* --- keys --- */
 
 static void
@@ -52,8 +71,11 @@ model_make_keys(struct model *m, uint64_t seed)
 	add_key(m, (struct nb_slice){bytes, longest});
 	add_key(m, (struct nb_slice){bytes, longest - (longest > 1)});
 	for (uint64_t i = 0; m->key_count < KEYS && i < 1000; i++) {
-		bytes_fill(bytes, 24, seed + i + 1);
-		add_key(m, (struct nb_slice){bytes, 1 + i % 24});
+		uint64_t state = seed + i;
+		size_t size = i % 2 == 0 ? 1 + i / 2 % 24
+					 : random_size(random_next(&state), longest);
+		bytes_fill(bytes, size, seed + i + 1);
+		add_key(m, (struct nb_slice){bytes, size});
 	}
 }
 
@@ -72,15 +94,18 @@ op_key(const struct model *m, const struct op *op, uint32_t i)
 	return m->keys[hash(op->seed, op->first + i) % m->key_count];
 }
 
+/*
+ * Half of them are small ones, which are quickly done; the others are of any size, as many of
+ * each power of two as of the next.
+ */
 static size_t
 op_value_size(const struct model *m, const struct op *op, uint32_t i)
 {
-	static const uint32_t sizes[] = {0, 1, 7, 8, 16, 20, 33, 60, 100, 100, 100, 100, 255,
-		256, 1000, 1024, 4000, 4096, 5000, SUITE_VALUE_SIZE};
+	static const uint32_t sizes[] = {
+		0, 1, 7, 8, 16, 20, 33, 60, 100, 100, 100, 100, 255, 256, 1000, 1024};
 	uint64_t roll = hash(op->seed, 1000 + op->first + i);
-	uint64_t size = sizes[roll % (sizeof(sizes) / sizeof(sizes[0]))];
-	if (size == SUITE_VALUE_SIZE && (roll >> 32) % 4 != 0)
-		size = 50; /* long ones would take most of the time */
+	uint64_t size = roll % 2 == 0 ? sizes[roll / 2 % (sizeof(sizes) / sizeof(sizes[0]))]
+				      : random_size(roll / 2, SUITE_VALUE_SIZE);
 	if (m->value_size_max != 0 && size > m->value_size_max)
 		size = m->value_size_max;
 	return size < op->value_cap ? size : op->value_cap;
@@ -95,6 +120,38 @@ op_value(struct model *m, const struct op *op, uint32_t i)
 	if (size > 2 && hash(op->seed, op->first + i) >> 62 == 0)
 		memset(at + 1, 0, size / 2); /* runs of zeros, as real records have them */
 	return (struct nb_slice){at, size};
+}
+
+static uint32_t
+op_keys(const struct op *op)
+{
+	bool is_group = op->kind == BATCH || op->kind == MULTI_GET || op->kind == TRANSACTION;
+	return op->kind == SETTLE || op->kind == REOPEN ? 0 : is_group ? op->count : 1;
+}
+
+static bool
+op_is_write(const struct op *op)
+{
+	return op->kind == PUT || op->kind == INSERT || op->kind == BATCH ||
+		op->kind == TRANSACTION;
+}
+
+void
+op_mark_keys(const struct model *m, const struct op *op, bool is_used[KEYS])
+{
+	for (uint32_t i = 0; i < op_keys(op); i++)
+		is_used[hash(op->seed, op->first + i) % m->key_count] = true;
+}
+
+size_t
+op_longest_value(const struct model *m, const struct op *op)
+{
+	size_t longest = 0;
+	for (uint32_t i = 0; op_is_write(op) && i < op_keys(op); i++) {
+		size_t size = op_value_size(m, op, i);
+		longest = size > longest ? size : longest;
+	}
+	return longest;
 }
 
 static bool
@@ -250,6 +307,88 @@ do_multi_get(struct model *m, const struct op *op)
 	return is_same;
 }
 
+static bool
+op_commits(const struct op *op)
+{
+	return op->seed % 3 != 0;
+}
+
+/* Its writes one after the other, each seen by the transaction itself. */
+static bool
+write_in_transaction(struct model *m, const struct op *op)
+{
+	const struct nb_engine *engine = m->subject.engine;
+	for (uint32_t i = 0; i < op->count; i++) {
+		struct nb_slice key = op_key(m, op, i), value = op_value(m, op, i), found = {0};
+		bool is_delete = op_is_delete(op, i);
+		int rc = is_delete ? engine->del(m->subject.session, key)
+				   : engine->put(m->subject.session, key, value);
+		if (rc != NB_OK && !(is_delete && rc == NB_NOT_FOUND))
+			return differ(m,
+				is_delete ? "del in a transaction" : "put in a transaction", rc,
+				"NB_OK");
+		rc = engine->get(m->subject.session, key, &found);
+		bool is_seen = rc == (is_delete ? NB_NOT_FOUND : NB_OK) &&
+			(is_delete || slice_equal(found, value));
+		if (rc == NB_OK && engine->release != NULL)
+			engine->release(m->subject.session);
+		if (!is_seen)
+			return differ(m, "get of what the same transaction has written", rc,
+				is_delete ? "NB_NOT_FOUND" : "NB_OK with that value");
+	}
+	return true;
+}
+
+/* Committed, what the oracle gets as well; or aborted, and then of no effect. */
+static bool
+do_transaction(struct model *m, const struct op *op)
+{
+	const struct nb_engine *engine = m->subject.engine;
+	int rc = engine->begin(m->subject.session, 0);
+	if (rc != NB_OK)
+		return differ(m, "begin", rc, "NB_OK");
+	bool is_done = write_in_transaction(m, op);
+	if (!is_done || !op_commits(op)) {
+		engine->abort(m->subject.session);
+		return is_done;
+	}
+	rc = engine->commit(m->subject.session);
+	if (rc != NB_OK)
+		return differ(m, "commit of the only transaction", rc, "NB_OK");
+	for (uint32_t i = 0; is_done && i < op->count; i++) {
+		struct nb_slice value = op_value(m, op, i);
+		is_done = oracle_write(
+			m, op_key(m, op, i), op_is_delete(op, i) ? NULL : &value);
+	}
+	return is_done;
+}
+
+enum { SETTLE_FLUSH, SETTLE_COMPACT, SETTLE_CHECKPOINT };
+
+static int
+op_settles(const struct model *m, const struct op *op)
+{
+	const struct nb_engine *engine = m->subject.engine;
+	if (engine->flush == NULL)
+		return SETTLE_CHECKPOINT;
+	return (int)(op->seed % (engine->checkpoint != NULL ? 3 : 2));
+}
+
+static bool
+do_settle(struct model *m, const struct op *op)
+{
+	const struct nb_engine *engine = m->subject.engine;
+	int how = op_settles(m, op);
+	if (how == SETTLE_CHECKPOINT) {
+		int rc = engine->checkpoint(m->subject.db);
+		return rc == NB_OK || differ(m, "checkpoint", rc, "NB_OK");
+	}
+	int rc = engine->flush(
+		m->subject.db, how == SETTLE_FLUSH ? NB_SETTLE_FLUSH : NB_SETTLE_COMPACT);
+	return rc == NB_OK || rc == NB_UNSUPPORTED ||
+		differ(m, "flush", rc, "NB_OK or NB_UNSUPPORTED");
+}
+
 /* The next records of the two open scans are equal, and so are their ends. */
 static bool
 scans_agree(struct model *m, uint32_t limit)
@@ -333,6 +472,8 @@ const struct op_kind op_kinds[KINDS] = {
 	[MULTI_GET] = {"multi_get", do_multi_get, 500},
 	[SCAN] = {"scan", do_scan, 300},
 	[SCAN_BACK] = {"scan backward", do_scan, 200},
+	[TRANSACTION] = {"transaction", do_transaction, 150},
+	[SETTLE] = {"settle", do_settle, 10},
 	[REOPEN] = {"close and open", do_reopen, 15},
 };
 
@@ -350,24 +491,27 @@ op_write(const struct model *m, const struct op *op, char *to, size_t room)
 {
 	char quoted[QUOTE_SIZE], size[32];
 	size_t at = 0;
-	uint32_t group = op->kind == BATCH || op->kind == MULTI_GET ? op->count : 1;
+	static const char *const settles[] = {"flush", "flush (compact)", "checkpoint"};
+	uint32_t group = op_keys(op);
 #define ADD(...) at += (size_t)snprintf(to + at, at < room ? room - at : 0, __VA_ARGS__)
-	ADD("%s", op_kinds[op->kind].name);
+	ADD("%s", op->kind == SETTLE ? settles[op_settles(m, op)] : op_kinds[op->kind].name);
 	if (op->kind == SCAN || op->kind == SCAN_BACK) {
 		struct nb_slice from = op_from(m, op);
 		ADD(", %u records from %s", (unsigned)op->count,
 			from.size == 0 ? "the end" : slice_quote(quoted, from));
-	} else if (op->kind != REOPEN)
+	} else
 		for (uint32_t i = 0; i < group && at < room; i++) {
-			bool is_delete = op->kind == BATCH && op_is_delete(op, i);
+			bool is_delete = (op->kind == BATCH || op->kind == TRANSACTION) &&
+				op_is_delete(op, i);
 			ADD("%s%s %s", i == 0 ? "" : ",", is_delete ? " del" : "",
 				slice_quote(quoted, op_key(m, op, i)));
-			if (is_delete || op->kind == GET || op->kind == DEL ||
-				op->kind == MULTI_GET)
+			if (is_delete || !op_is_write(op))
 				continue;
 			write_value_size(m, op, i, size, sizeof(size));
 			ADD(" = %s", size);
 		}
+	if (op->kind == TRANSACTION)
+		ADD(", %s", op_commits(op) ? "commit" : "abort");
 	ADD("\n");
 #undef ADD
 	return at < room ? at : room;

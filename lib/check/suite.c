@@ -117,23 +117,33 @@ slice_compare(struct nb_slice a, struct nb_slice b)
 	return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
+void
+slice_write(char *buf, size_t size, struct nb_slice shown, size_t total)
+{
+	const unsigned char *bytes = shown.data;
+	size_t at = 1;
+	snprintf(buf, size, "\"");
+	for (size_t i = 0; i < shown.size && at < size; i++) {
+		bool is_plain = bytes[i] >= ' ' && bytes[i] < 0x7f && bytes[i] != '"' &&
+			bytes[i] != '\\';
+		at += (size_t)snprintf(buf + at, size - at,
+			is_plain                   ? "%c"
+				: bytes[i] == '\n' ? "\\n"
+						   : "\\x%02x",
+			bytes[i]);
+	}
+	if (at < size && total > shown.size)
+		snprintf(buf + at, size - at, "...\" (%zu bytes)", total);
+	else if (at < size)
+		snprintf(buf + at, size - at, "\"");
+}
+
 const char *
 slice_quote(char *buf, struct nb_slice slice)
 {
 	enum { SHOWN = 20 }; /* bytes, four characters each at most */
-	const unsigned char *bytes = slice.data;
-	size_t at = 0;
-	buf[at++] = '"';
-	for (size_t i = 0; i < slice.size && i < SHOWN; i++) {
-		bool is_plain = bytes[i] >= ' ' && bytes[i] < 0x7f && bytes[i] != '"' &&
-			bytes[i] != '\\';
-		at += (size_t)snprintf(
-			buf + at, QUOTE_SIZE - at, is_plain ? "%c" : "\\x%02x", bytes[i]);
-	}
-	if (slice.size > SHOWN)
-		snprintf(buf + at, QUOTE_SIZE - at, "...\" (%zu bytes)", slice.size);
-	else
-		snprintf(buf + at, QUOTE_SIZE - at, "\"");
+	struct nb_slice shown = {slice.data, slice.size < SHOWN ? slice.size : SHOWN};
+	slice_write(buf, QUOTE_SIZE, shown, slice.size);
 	return buf;
 }
 
@@ -291,21 +301,6 @@ expect_put(
 	return suite_wrong(s, call, rc, "NB_OK");
 }
 
-bool
-expect_del(struct suite *s, struct nb_session *session, struct nb_slice key)
-{
-	int rc = NB_CONFLICT;
-	host_forget();
-	for (int i = 0; rc == NB_CONFLICT && i < RETRIES; i++)
-		rc = s->engine->del(session, key);
-	if (rc == NB_OK)
-		return true;
-	char quoted[QUOTE_SIZE], call[QUOTE_SIZE + 64];
-	snprintf(
-		call, sizeof(call), "del(%s) of a key that is there", slice_quote(quoted, key));
-	return suite_wrong(s, call, rc, "NB_OK");
-}
-
 /* Say where two values that should be equal differ. */
 static bool
 break_by_value(
@@ -341,8 +336,9 @@ expect_value(
 	return is_right;
 }
 
-bool
-expect_missing(struct suite *s, struct nb_session *session, struct nb_slice key)
+static bool
+expect_not_found(
+	struct suite *s, struct nb_session *session, struct nb_slice key, const char *call)
 {
 	struct nb_slice found = {0};
 	int rc = session_get(s, session, key, &found);
@@ -350,8 +346,31 @@ expect_missing(struct suite *s, struct nb_session *session, struct nb_slice key)
 		return true;
 	if (rc == NB_OK)
 		session_release(s, session);
+	return suite_wrong(s, call, rc, "NB_NOT_FOUND");
+}
+
+bool
+expect_missing(struct suite *s, struct nb_session *session, struct nb_slice key)
+{
 	char quoted[QUOTE_SIZE], call[QUOTE_SIZE + 64];
 	snprintf(call, sizeof(call), "get(%s) of a key that is not there",
 		slice_quote(quoted, key));
-	return suite_wrong(s, call, rc, "NB_NOT_FOUND");
+	return expect_not_found(s, session, key, call);
+}
+
+bool
+expect_del(struct suite *s, struct nb_session *session, struct nb_slice key)
+{
+	int rc = NB_CONFLICT;
+	host_forget();
+	for (int i = 0; rc == NB_CONFLICT && i < RETRIES; i++)
+		rc = s->engine->del(session, key);
+	char quoted[QUOTE_SIZE], call[QUOTE_SIZE + 64];
+	slice_quote(quoted, key);
+	if (rc == NB_OK) {
+		snprintf(call, sizeof(call), "get(%s) after a del of it", quoted);
+		return expect_not_found(s, session, key, call);
+	}
+	snprintf(call, sizeof(call), "del(%s) of a key that is there", quoted);
+	return suite_wrong(s, call, rc, "NB_OK");
 }

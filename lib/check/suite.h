@@ -17,8 +17,9 @@ enum {
 	SUITE_PATH_SIZE = 1024,
 	SUITE_TEXT_SIZE = 2048,
 	SUITE_STEPS_SIZE = 16384,
-	SUITE_VALUE_SIZE = 65536, /* the longest that is tried */
-	SUITE_VALUES = 4,         /* that a check can hold at once */
+	SUITE_LONG = 65536,
+	SUITE_VALUE_SIZE = 2 * SUITE_LONG + 1, /* the longest that is tried */
+	SUITE_VALUES = 4,                      /* that a check can hold at once */
 	QUOTE_SIZE = 128
 };
 
@@ -88,6 +89,10 @@ slice_compare(struct nb_slice a, struct nb_slice b);
 const char *
 slice_quote(char *buf, struct nb_slice slice);
 
+/** The same of the first bytes of `total`. */
+void
+slice_write(char *buf, size_t size, struct nb_slice shown, size_t total);
+
 /** "NB_NOT_FOUND" or the number. */
 const char *
 answer_name(int rc);
@@ -145,6 +150,7 @@ bool
 expect_put(struct suite *s, struct nb_session *session, struct nb_slice key,
 	struct nb_slice value);
 
+/** And a get finds it no more: what breaks because of a bad delete says so. */
 bool
 expect_del(struct suite *s, struct nb_session *session, struct nb_slice key);
 
@@ -219,6 +225,7 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker),
 	X(missing_key_is_not_found) \
 	X(overwrite_replaces) \
 	X(delete_removes) \
+	X(deletes_are_apart) \
 	X(delete_of_missing) \
 	X(put_after_delete) \
 	X(empty_value) \
@@ -229,6 +236,8 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker),
 	X(longest_key) \
 	X(too_long_key) \
 	X(longest_value) \
+	X(value_sizes) \
+	X(key_sizes) \
 	X(synthetic_get) \
 	/* verbs.c */ \
 	X(insert_keeps_the_first) \
@@ -273,7 +282,11 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker),
 	X(loan_stays) \
 	/* model.c */ \
 	X(model_points) \
-	X(model_all)
+	X(model_all) \
+	X(prints_nothing) \
+	/* many.c */ \
+	X(many_records) \
+	X(many_records_in_scans)
 
 #define CHECK_DECLARE(name) void check_##name(struct suite *s);
 CHECKS(CHECK_DECLARE)

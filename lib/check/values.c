@@ -90,6 +90,38 @@ check_delete_of_missing(struct suite *s)
 	put_and_find(s, SLICE("key"), 8, s->args->seed);
 }
 
+/* One after the other, in an order that is not that in which they were put. */
+void
+check_deletes_are_apart(struct suite *s)
+{
+	enum { RECORDS = 64, STEP = 27 /* has no divisor in common with it */ };
+	unsigned char bytes[RECORDS][12];
+	struct nb_slice keys[RECORDS];
+	if (!suite_open(s))
+		return;
+	for (size_t i = 0; i < RECORDS; i++) {
+		memset(bytes[i], (int)(i % 4), sizeof(bytes[i]));
+		bytes[i][0] = (unsigned char)(4 * i); /* bytes above 0x7f as well */
+		keys[i] = key_of(bytes[i], 1 + i % sizeof(bytes[i]));
+		if (s->engine->key_size_max != 0 && keys[i].size > s->engine->key_size_max)
+			keys[i].size = (size_t)s->engine->key_size_max;
+		if (!expect_put(s, s->main.session, keys[i], suite_value(s, 20, i)))
+			return;
+	}
+	for (size_t done = 1; done <= RECORDS; done++) {
+		if (!expect_del(s, s->main.session, keys[(done - 1) * STEP % RECORDS]))
+			return;
+		for (size_t i = 0; i < RECORDS; i++) {
+			size_t at = i * STEP % RECORDS;
+			bool is_right = i < done ? expect_missing(s, s->main.session, keys[at])
+						 : expect_value(s, s->main.session, keys[at],
+							   suite_value(s, 20, at));
+			if (!is_right)
+				return;
+		}
+	}
+}
+
 void
 check_put_after_delete(struct suite *s)
 {
@@ -127,14 +159,14 @@ check_one_byte_values(struct suite *s)
 void
 check_long_values(struct suite *s)
 {
-	if (!takes_value(s, SUITE_VALUE_SIZE) || !suite_open(s))
+	if (!takes_value(s, SUITE_LONG) || !suite_open(s))
 		return;
 	for (unsigned char i = 0; i < 16; i++)
-		if (!put_and_find(s, key_of(&i, 1), SUITE_VALUE_SIZE, s->args->seed + i))
+		if (!put_and_find(s, key_of(&i, 1), SUITE_LONG, s->args->seed + i))
 			return;
 	for (unsigned char i = 0; i < 16; i++)
 		if (!expect_value(s, s->main.session, key_of(&i, 1),
-			    suite_value(s, SUITE_VALUE_SIZE, s->args->seed + i)))
+			    suite_value(s, SUITE_LONG, s->args->seed + i)))
 			return;
 }
 
@@ -148,6 +180,66 @@ check_longest_value(struct suite *s)
 		suite_skip(s, "values longer than the suite tries");
 	else if (suite_open(s))
 		put_and_find(s, SLICE("key"), (size_t)max, s->args->seed);
+}
+
+/*
+ * The size to try after `size`: each up to 300, and then powers of two with their neighbours,
+ * where fields, pages and buffers end, and between these some 5 % more each time.
+ */
+static size_t
+next_size(size_t size)
+{
+	enum { EACH = 300 };
+	if (size < EACH)
+		return size + 1;
+	size_t next = size + size / 20, power = 512;
+	while (power + 1 <= size)
+		power *= 2;
+	for (size_t near = power - 1; near <= power + 1; near++)
+		if (near > size && near <= next)
+			return near;
+	return next;
+}
+
+void
+check_value_sizes(struct suite *s)
+{
+	uint64_t max = s->engine->value_size_max;
+	uint64_t seed = s->args->seed;
+	if (!suite_open(s))
+		return;
+	if (max == 0 || max > SUITE_VALUE_SIZE)
+		max = SUITE_VALUE_SIZE;
+	for (size_t size = 0; size <= max; size = next_size(size)) {
+		unsigned char key = (unsigned char)(++seed % 16);
+		if (!put_and_find(s, key_of(&key, 1), size, seed))
+			return;
+	}
+}
+
+static bool
+find_key_sizes(struct suite *s, size_t max)
+{
+	for (size_t size = 1; size <= max; size = next_size(size))
+		if (!expect_value(s, s->main.session, suite_value(s, size, size),
+			    suite_value(s, 8, size)))
+			return false;
+	return true;
+}
+
+void
+check_key_sizes(struct suite *s)
+{
+	uint64_t max = s->engine->key_size_max;
+	if (!suite_open(s))
+		return;
+	if (max == 0 || max > LONG_KEY)
+		max = LONG_KEY;
+	for (size_t size = 1; size <= max; size = next_size(size))
+		if (!expect_put(s, s->main.session, suite_value(s, size, size),
+			    suite_value(s, 8, size)))
+			return;
+	find_key_sizes(s, (size_t)max);
 }
 
 void
@@ -213,7 +305,7 @@ void
 check_too_long_key(struct suite *s)
 {
 	uint64_t max = s->engine->key_size_max;
-	if (max == 0 || max >= SUITE_VALUE_SIZE) {
+	if (max == 0 || max >= SUITE_LONG) {
 		suite_skip(
 			s, max == 0 ? "keys of any size" : "keys longer than the suite tries");
 		return;

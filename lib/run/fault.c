@@ -55,6 +55,7 @@ static pid_t run_process, reporter;   /* atomic; 0: there is none */
 static int first_fault;               /* atomic */
 static const struct post *first_post; /* written before first_fault */
 static int is_taken;                  /* atomic: a thread is about to write them */
+static const struct post **noted;     /* where a process without a run notes the first */
 
 static pid_t
 own_thread(void)
@@ -95,6 +96,15 @@ hold(int fault)
 	}
 }
 
+/** Where this thread is, for who reads it when the process is gone. */
+static void
+note(void)
+{
+	if (noted != NULL && *noted == NULL && own_post != NULL &&
+		__atomic_load_n(&own_post->call, __ATOMIC_RELAXED) != NULL)
+		*noted = own_post;
+}
+
 static void
 say_signal(int number)
 {
@@ -122,6 +132,7 @@ on_fault(int number, siginfo_t *info, void *context)
 	}
 	if (is_reported())
 		hold(number);
+	note();
 	say_signal(number);
 	signal(number, SIG_DFL);
 	raise(number); /* as soon as this handler returns */
@@ -132,6 +143,13 @@ nb_fault_exit(void)
 {
 	if (is_reported())
 		hold(FAULT_EXIT);
+	note();
+}
+
+void
+fault_note_to(const struct post **where)
+{
+	noted = where;
 }
 
 void

@@ -44,6 +44,13 @@ fault_end(void);
 int
 fault_seen(const struct post **post);
 
+/**
+ * Of a process without a run: before it dies of a fault or by exit(), *where, if it is NULL, is
+ * set to the post of the thread, if that is in a call. It may lie in shared memory, as posts may.
+ */
+void
+fault_note_to(const struct post **where);
+
 /** "SIGSEGV"; "a call of exit()". */
 const char *
 fault_name(int fault);

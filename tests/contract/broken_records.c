@@ -172,6 +172,51 @@ put_or_drop(struct nb_session *session, struct nb_slice key, struct nb_slice val
 	return rc == NB_UNSUPPORTED ? NB_OK : rc;
 }
 
+/* Wrong for lengths of 10000 to 60000 only: the last byte is lost. */
+static int
+put_middle_cut(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	value.size -= value.size >= 10000 && value.size <= 60000;
+	return broken_right->put(session, key, value);
+}
+
+/* Keys of 100 to 200 bytes lose what comes after the 99th. */
+static struct nb_slice
+middle_key(struct nb_slice key)
+{
+	key.size = key.size >= 100 && key.size <= 200 ? 99 : key.size;
+	return key;
+}
+
+static int
+put_middle_key(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return broken_right->put(session, middle_key(key), value);
+}
+
+static int
+get_middle_key(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	if (key.size >= 100 && key.size <= 200)
+		return NB_NOT_FOUND;
+	return broken_right->get(session, key, value);
+}
+
+static int
+del_long_keys(struct nb_session *session, struct nb_slice key)
+{
+	return key.size == 1 ? NB_OK : broken_right->del(session, key);
+}
+
+/* Room for 2048 records, of which each further one takes that of none. */
+static int
+put_in_small_room(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (__atomic_add_fetch(&broken_calls, 1, __ATOMIC_RELAXED) > 2048)
+		return NB_OK;
+	return broken_right->put(session, key, value);
+}
+
 const struct defect broken_records[] = {
 	{"put_loses_each_hundredth", "random_puts_gets_deletes_answer_as_the_oracle",
 		{VERB(open, broken_open_counted), VERB(put, put_most)}},
@@ -196,5 +241,12 @@ const struct defect broken_records[] = {
 		{VERB(put, put_short_key), VERB(get, get_short_key)}},
 	{"too_long_keys_are_dropped", "key_that_is_too_long_is_kept_or_refused_with_text",
 		{VERB(put, put_or_drop)}},
+	{"values_of_10000_are_cut", "values_of_every_size_are_kept",
+		{VERB(put, put_middle_cut)}},
+	{"keys_of_100_are_cut", "keys_of_every_size_are_kept",
+		{VERB(put, put_middle_key), VERB(get, get_middle_key)}},
+	{"del_leaves_short_keys", "other_records_outlive_a_delete", {VERB(del, del_long_keys)}},
+	{"room_is_for_2048_records", "many_records_are_kept",
+		{VERB(open, broken_open_counted), VERB(put, put_in_small_room)}},
 	{.name = NULL},
 };

@@ -129,6 +129,13 @@ scan_close_failing(struct nb_session *session)
 	return NB_FAIL;
 }
 
+/* The end of a page that is not followed by the next one. */
+static int
+scan_next_of_a_page(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	return ++steps > 500 ? NB_NOT_FOUND : broken_right->scan_next(session, key, value);
+}
+
 const struct defect broken_scans[] = {
 	{"scan_skips_a_key", "scan_gives_each_record_once",
 		{VERB(scan_open, scan_open_counted), VERB(scan_next, scan_next_skipping)}},
@@ -152,5 +159,7 @@ const struct defect broken_scans[] = {
 		{VERB(scan_open, scan_open_above)}},
 	{"scan_close_fails", "scan_leaves_the_session_usable",
 		{VERB(scan_close, scan_close_failing)}},
+	{"scan_ends_after_500", "scans_of_many_records_give_all_of_them",
+		{VERB(scan_open, scan_open_counted), VERB(scan_next, scan_next_of_a_page)}},
 	{.name = NULL},
 };

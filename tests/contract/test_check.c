@@ -107,7 +107,7 @@ END_TEST
 /* These are broken by tables of options and by a synthetic engine: see below. */
 static const char *const broken_otherwise[] = {"options_have_names_types_and_help",
 	"choices_of_options_are_well_formed", "defaults_of_options_are_allowed_values",
-	"synthetic_get_lends_value_size_bytes"};
+	"synthetic_get_lends_value_size_bytes", "prints_nothing_on_standard_output"};
 
 START_TEST(each_promise_has_a_defect_that_breaks_it)
 {
@@ -345,6 +345,13 @@ close_leaving_a_trap(struct nb_db *db)
 	return memory->close(db);
 }
 
+static int
+close_aborting(struct nb_db *db)
+{
+	(void)db;
+	abort();
+}
+
 static struct nb_check_args
 args_of(const struct nb_engine *engine)
 {
@@ -381,9 +388,11 @@ START_TEST(end_of_the_process_breaks_the_promise)
 		int (*close)(struct nb_db *);
 		const char *told;
 	} ends[] = {
-		{put_crashing, NULL, "signal 9"},
-		{put_exiting, NULL, "ended with status 0"},
-		{put_hanging, NULL, "hangs"},
+		{put_crashing, NULL, "SIGKILL in put (key key, 8 bytes), worker 0"},
+		{NULL, close_aborting, "SIGABRT in close"},
+		{put_exiting, NULL, "a call of exit() in put (key key, 8 bytes), worker 0: "},
+		{put_hanging, NULL,
+			"it hangs: put (key key, 8 bytes), worker 0: has not returned for "},
 		{NULL, close_leaving_a_trap, "ended with status 77, after the check"},
 	};
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
@@ -403,6 +412,145 @@ START_TEST(end_of_the_process_breaks_the_promise)
 			"'%s' is not said in: %s", ends[i].told, seen.text);
 	}
 } /* and teardown finds nothing left in the scratch directory */
+END_TEST
+
+/* A static count, of which each fortieth put falls victim; a crash at the second del. */
+static uint64_t puts_of_the_process, dels_of_the_process;
+
+static int
+put_counted(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return ++puts_of_the_process % 40 == 0 ? NB_OK : memory->put(session, key, value);
+}
+
+static int
+del_crashing(struct nb_session *session, struct nb_slice key)
+{
+	if (++dels_of_the_process == 2)
+		raise(SIGKILL);
+	return memory->del(session, key);
+}
+
+START_TEST(what_the_process_remembers_shows_again_and_is_shrunk)
+{
+	struct seen seen;
+	struct nb_engine engine = *memory;
+	engine.put = put_counted;
+	struct nb_check_args args = args_of(&engine);
+	size_t index = index_of("random_puts_gets_deletes_answer_as_the_oracle");
+	ck_assert_int_eq(nb_check_apart(&args, index, see, &seen), NB_OK);
+	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
+	ck_assert_ptr_null(strstr(seen.text, "did not show again"));
+	ck_assert_msg(seen.step_count <= 41, "%u operations", (unsigned)seen.step_count);
+}
+END_TEST
+
+START_TEST(sequence_that_crashes_is_shrunk)
+{
+	struct seen seen;
+	struct nb_engine engine = *memory;
+	engine.del = del_crashing;
+	struct nb_check_args args = args_of(&engine);
+	size_t index = index_of("random_puts_gets_deletes_answer_as_the_oracle");
+	ck_assert_int_eq(nb_check_apart(&args, index, see, &seen), NB_OK);
+	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
+	ck_assert_msg(strstr(seen.text, "SIGKILL in del (key ") != NULL, "%s", seen.text);
+	ck_assert_str_eq(seen.steps, "del \"a\"\ndel \"b\"\n");
+}
+END_TEST
+
+/* --- printing --- */
+
+static int
+open_printing(struct nb_db **out, const struct nb_open_args *args)
+{
+	printf("hello\n\x1b[31m");
+	return memory->open(out, args);
+}
+
+static int
+put_printing_of_long_keys(
+	struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (key.size > 10000 && write(STDOUT_FILENO, "a long key", 10) != 10)
+		return NB_FAIL;
+	return memory->put(session, key, value);
+}
+
+START_TEST(engine_that_prints_breaks_one_promise)
+{
+	struct seen seen;
+	struct nb_engine engine = *memory;
+	engine.open = open_printing;
+	struct nb_check_args args = args_of(&engine);
+	size_t about_that = index_of("prints_nothing_on_standard_output");
+	ck_assert_int_eq(nb_check_apart(&args, about_that, see, &seen), NB_OK);
+	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
+	ck_assert_str_eq(seen.text, "it printed on standard output: \"hello\\n\\x1b[31m\"");
+	ck_assert_int_eq(nb_check_apart(&args, index_of("put_is_found"), see, &seen), NB_OK);
+	ck_assert_int_eq(seen.outcome, NB_CHECK_KEPT);
+	args.engine = memory;
+	ck_assert_int_eq(nb_check_apart(&args, about_that, see, &seen), NB_OK);
+	ck_assert_int_eq(seen.outcome, NB_CHECK_KEPT);
+}
+END_TEST
+
+START_TEST(what_is_printed_seldom_breaks_the_promise_that_meets_it)
+{
+	struct seen seen;
+	struct nb_engine engine = *memory;
+	engine.put = put_printing_of_long_keys;
+	struct nb_check_args args = args_of(&engine);
+	size_t index = index_of("key_of_the_greatest_size_is_kept");
+	ck_assert_int_eq(nb_check_apart(&args, index, see, &seen), NB_OK);
+	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
+	ck_assert_ptr_nonnull(strstr(seen.text, "a long key"));
+}
+END_TEST
+
+/* --- what random operations reach, and how little shows it --- */
+
+/* The steps that show it, as they are listed. */
+static const struct {
+	const char *defect, *steps;
+} plain[] = {
+	{"values_of_10000_are_cut", "put \"a\" = 10000 bytes\nget \"a\"\n"},
+	{"keys_of_100_are_cut", NULL},
+	{"del_does_nothing", "put \"a\" = 8 bytes\ndel \"a\"\nget \"a\"\n"},
+};
+
+START_TEST(sequence_has_plain_keys_and_the_shortest_value)
+{
+	struct seen seen;
+	const struct nb_engine *engine = broken_engine(memory, defect_of(plain[_i].defect));
+	check_one(&seen, engine, "random_puts_gets_deletes_answer_as_the_oracle");
+	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
+	if (plain[_i].steps != NULL)
+		ck_assert_str_eq(seen.steps, plain[_i].steps);
+	else
+		ck_assert_ptr_nonnull(strstr(seen.steps, "... (100 bytes)\n") != NULL
+				? seen.steps
+				: strstr(seen.steps, "(100 bytes)"));
+}
+END_TEST
+
+START_TEST(first_broken_promise_names_a_bad_delete)
+{
+	static const char *const defects[] = {"del_does_nothing", "del_leaves_short_keys"};
+	struct seen seen = {.outcome = NB_CHECK_KEPT};
+	size_t at = 0;
+	const struct nb_engine *engine = broken_engine(memory, defect_of(defects[_i]));
+	while (seen.outcome != NB_CHECK_BROKEN && at < nb_check_count())
+		check_one(&seen, engine, nb_check_name(at++));
+	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
+	ck_assert_msg(strstr(nb_check_name(at - 1), "delete") != NULL, "%s: %s",
+		nb_check_name(at - 1), seen.text);
+	/* And what breaks because of it says so. */
+	check_one(&seen, engine, "scan_of_an_empty_database_is_at_its_end");
+	ck_assert_int_eq(seen.outcome, _i == 0 ? NB_CHECK_BROKEN : seen.outcome);
+	if (seen.outcome == NB_CHECK_BROKEN)
+		ck_assert_msg(strstr(seen.text, "after a del of it") != NULL, "%s", seen.text);
+}
 END_TEST
 
 START_TEST(stop_ends_a_check_that_hangs)
@@ -465,6 +613,13 @@ make_suite(void)
 	tcase_add_test(all, good_option_table_is_not_broken);
 	tcase_add_test(all, apart_finds_the_same);
 	tcase_add_test(all, end_of_the_process_breaks_the_promise);
+	tcase_add_test(all, what_the_process_remembers_shows_again_and_is_shrunk);
+	tcase_add_test(all, sequence_that_crashes_is_shrunk);
+	tcase_add_test(all, engine_that_prints_breaks_one_promise);
+	tcase_add_test(all, what_is_printed_seldom_breaks_the_promise_that_meets_it);
+	tcase_add_loop_test(
+		all, sequence_has_plain_keys_and_the_shortest_value, 0, COUNT_OF(plain));
+	tcase_add_loop_test(all, first_broken_promise_names_a_bad_delete, 0, 2);
 	tcase_add_test(all, stop_ends_a_check_that_hangs);
 	tcase_add_test(all, scratch_that_is_not_there_is_a_failure);
 	tcase_add_test(all, names_of_promises_are_sentences_and_differ);
