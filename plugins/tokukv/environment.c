@@ -4,6 +4,10 @@
  *
  * - It locks its directory itself, and prints to stderr when it cannot. So the
  *   directory is locked here first, with flock(2).
+ * - It makes a new environment file by file. Killed in between, it leaves files that
+ *   it refuses ever after. So an environment is made in the directory data.new, which
+ *   is renamed to data after the first checkpoint. PerconaFT knows its directory as
+ *   /proc/self/fd/N, which stays valid when the directory is renamed.
  * - A disk that is full makes it wait and retry for ever, within a call or in a
  *   thread that the next calls wait for. So the space that is left is looked at
  *   here, before it is too late.
@@ -12,6 +16,7 @@
  */
 #include "environment.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -23,6 +28,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+/* In the directory of the database; and of the environment in there. */
+#define HOME "data"
+#define HOME_NEW "data.new"
 #define ENVIRONMENT_FILE "tokudb.environment"
 #define DICTIONARY "records"
 
@@ -127,6 +135,8 @@ advice(int error)
 	switch (error) {
 	case ENOSPC:
 		return "; less of the file system is free than the option redzone asks for";
+	case DB_RUNRECOVERY:
+		return "; its recovery failed, as part of its log is damaged; stderr has more";
 	case TOKUDB_HUGE_PAGES_ENABLED:
 		return "; echo madvise > /sys/kernel/mm/transparent_hugepage/enabled";
 	default:
@@ -146,31 +156,6 @@ environment_failure(const struct nb_host *host, const char *call, int error)
 }
 
 /* --- what is asked for --- */
-
-/* The kernel drops the lock with the process, however that ends. */
-static int
-lock_directory(struct nb_db *db)
-{
-	db->lock_fd = open(db->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (db->lock_fd < 0)
-		return db->host->fail(NB_FAIL, "%s: %s", db->path, strerror(errno));
-	if (flock(db->lock_fd, LOCK_EX | LOCK_NB) == 0)
-		return NB_OK;
-	int error = errno;
-	close(db->lock_fd);
-	db->lock_fd = -1;
-	/* Without it the library's own lock is left, which prints to stderr when it fails. */
-	return error != EWOULDBLOCK
-		? NB_OK
-		: db->host->fail(NB_FAIL, "it is open already, here or in another process");
-}
-
-static void
-unlock_directory(struct nb_db *db)
-{
-	if (db->lock_fd >= 0)
-		close(db->lock_fd);
-}
 
 static int
 check_options(const struct nb_open_args *args)
@@ -195,6 +180,110 @@ check_options(const struct nb_open_args *args)
 			"sync_interval and lock_timeout are in whole milliseconds");
 	return NB_OK;
 }
+
+/* --- the directories --- */
+
+static int
+open_directory_at(int fd, const char *name)
+{
+	return openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The kernel drops the lock with the process, however that ends. */
+static int
+lock_directory(struct nb_db *db)
+{
+	db->directory_fd = open_directory_at(AT_FDCWD, db->path);
+	if (db->directory_fd < 0)
+		return db->host->fail(NB_FAIL, "%s: %s", db->path, strerror(errno));
+	/* Where flock(2) fails the library's own lock is left, which prints to stderr. */
+	if (flock(db->directory_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return NB_OK;
+	return db->host->fail(NB_FAIL, "it is open already, here or in another process");
+}
+
+static bool
+is_environment(int fd)
+{
+	return faccessat(fd, ENVIRONMENT_FILE, F_OK, 0) == 0;
+}
+
+/* Remove an environment that was not finished. On false errno says why. */
+static bool
+clear_unfinished(const struct nb_db *db)
+{
+	int fd = open_directory_at(db->directory_fd, HOME_NEW);
+
+	if (fd < 0)
+		return errno == ENOENT;
+	DIR *names = fdopendir(fd);
+	if (names == NULL) {
+		close(fd);
+		return false;
+	}
+	for (struct dirent *at = readdir(names); at != NULL; at = readdir(names))
+		unlinkat(fd, at->d_name, 0); /* "." and ".." refuse */
+	closedir(names);
+	return unlinkat(db->directory_fd, HOME_NEW, AT_REMOVEDIR) == 0;
+}
+
+static int
+make_home(struct nb_db *db)
+{
+	if (clear_unfinished(db) && mkdirat(db->directory_fd, HOME_NEW, 0777) == 0)
+		db->home_fd = open_directory_at(db->directory_fd, HOME_NEW);
+	db->is_unnamed = db->home_fd >= 0;
+	return db->is_unnamed
+		? NB_OK
+		: db->host->fail(NB_FAIL, "%s/" HOME_NEW ": %s", db->path, strerror(errno));
+}
+
+/* Earlier versions of this plugin made the environment in the directory of the database. */
+static int
+find_home(struct nb_db *db, bool may_create)
+{
+	bool is_flat = is_environment(db->directory_fd);
+
+	db->home_fd = open_directory_at(db->directory_fd, is_flat ? "." : HOME);
+	if (db->home_fd >= 0)
+		return is_environment(db->home_fd)
+			? NB_OK
+			: db->host->fail(NB_FAIL,
+				  "the database is damaged: " HOME "/" ENVIRONMENT_FILE
+				  " is missing; delete it to begin anew");
+	if (errno != ENOENT)
+		return db->host->fail(NB_FAIL, "%s/" HOME ": %s", db->path, strerror(errno));
+	return may_create
+		? make_home(db)
+		: db->host->fail(NB_FAIL, "no database here: there is no directory " HOME);
+}
+
+/* The environment is complete, and a checkpoint has made it durable. */
+static int
+name_home(struct nb_db *db)
+{
+	int fd = db->directory_fd;
+
+	if (fsync(db->home_fd) != 0 || renameat(fd, HOME_NEW, fd, HOME) != 0)
+		return db->host->fail(
+			NB_FAIL, "%s/" HOME_NEW ": %s", db->path, strerror(errno));
+	db->is_unnamed = false;
+	return fsync(fd) == 0 ? NB_OK
+			      : db->host->fail(NB_FAIL, "%s: %s", db->path, strerror(errno));
+}
+
+static void
+close_directories(struct nb_db *db)
+{
+	if (db->is_unnamed)
+		clear_unfinished(db); /* or the next open does */
+	if (db->home_fd >= 0)
+		close(db->home_fd);
+	if (db->directory_fd >= 0)
+		close(db->directory_fd);
+}
+
+/* --- the environment --- */
 
 /*
  * Room on disk for what may still have to be written: the cache as far as it was
@@ -246,14 +335,16 @@ static int
 env_open(struct nb_db *db, const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
+	char home[32];
 	int error = db_env_create(&db->env, 0);
 
 	if (error != 0)
 		return environment_failure(db->host, "db_env_create", error);
+	snprintf(home, sizeof(home), "/proc/self/fd/%d", db->home_fd);
 	DB_ENV *env = db->env;
 	error = set_environment(db, args);
 	if (error == 0)
-		error = env->open(env, db->path,
+		error = env->open(env, home,
 			DB_CREATE | DB_PRIVATE | DB_THREAD | DB_INIT_MPOOL | DB_INIT_LOCK |
 				DB_INIT_LOG | DB_INIT_TXN | DB_RECOVER,
 			0666);
@@ -265,7 +356,12 @@ env_open(struct nb_db *db, const struct nb_open_args *args)
 	if (error == 0)
 		return NB_OK;
 	int rc = environment_failure(db->host, "DB_ENV->open", error);
-	env->close(env, 0);
+	/*
+	 * After a recovery that failed the log is /dev/null. A close would sync that, which
+	 * fails and ends the program. So this environment is never freed.
+	 */
+	if (error != DB_RUNRECOVERY)
+		env->close(env, 0);
 	return rc;
 }
 
@@ -339,16 +435,6 @@ environment_checkpoint(struct nb_db *db)
 			  : environment_failure(db->host, "DB_ENV->txn_checkpoint", error);
 }
 
-static bool
-is_environment(const char *path)
-{
-	char name[PATH_MAX + sizeof(ENVIRONMENT_FILE) + 1];
-	struct stat info;
-
-	snprintf(name, sizeof(name), "%s/" ENVIRONMENT_FILE, path);
-	return stat(name, &info) == 0;
-}
-
 int
 environment_open(struct nb_db **out, const struct nb_open_args *args)
 {
@@ -361,27 +447,28 @@ environment_open(struct nb_db **out, const struct nb_open_args *args)
 	if (db == NULL)
 		return host->fail(NB_FAIL, "tokukv: out of memory");
 	db->host = host;
+	db->directory_fd = db->home_fd = -1;
 	db->write_flags = args->durability == NB_DUR_COMMIT ? 0 : DB_TXN_NOSYNC;
 	db->cache_bytes = args->cache_bytes != 0 ? args->cache_bytes : CACHE_DEFAULT;
 	snprintf(db->path, sizeof(db->path), "%s", args->path);
 	told[0] = '\0';
 	rc = lock_directory(db);
-	if (rc != NB_OK)
-		goto free_db;
-	bool is_new = !is_environment(db->path);
-	if (is_new && (args->flags & NB_OPEN_CREATE) == 0)
-		rc = host->fail(NB_FAIL, "no database here: there is no " ENVIRONMENT_FILE);
+	if (rc == NB_OK)
+		rc = find_home(db, (args->flags & NB_OPEN_CREATE) != 0);
 	if (rc == NB_OK)
 		rc = environment_check_room(db);
 	if (rc == NB_OK)
 		rc = env_open(db, args);
 	if (rc != NB_OK)
-		goto unlock_directory;
+		goto close_directories;
 	rc = base_open(db, args);
 	if (rc != NB_OK)
 		goto close_env;
-	/* That it was made would else be known to the log only, in memory. */
-	rc = is_new ? environment_checkpoint(db) : NB_OK;
+	if (db->is_unnamed) {
+		rc = environment_checkpoint(db);
+		if (rc == NB_OK)
+			rc = name_home(db);
+	}
 	if (rc != NB_OK)
 		goto close_base;
 	*out = db;
@@ -391,9 +478,8 @@ close_base:
 	db->base->close(db->base, 0);
 close_env:
 	db->env->close(db->env, 0);
-unlock_directory:
-	unlock_directory(db);
-free_db:
+close_directories:
+	close_directories(db);
 	free(db);
 	return rc;
 }
@@ -410,7 +496,7 @@ environment_close(struct nb_db *db)
 	error = db->env->close(db->env, 0);
 	if (rc == NB_OK && error != 0)
 		rc = environment_failure(db->host, "DB_ENV->close", error);
-	unlock_directory(db);
+	close_directories(db);
 	free(db);
 	return rc;
 }

@@ -9,6 +9,7 @@
 #include <mininb/engine.h>
 
 #include <limits.h>
+#include <stdbool.h>
 #include <tokudb.h>
 
 extern const struct nb_option environment_options[];
@@ -17,7 +18,9 @@ struct nb_db {
 	const struct nb_host *host;
 	DB_ENV *env;
 	DB *base;
-	int lock_fd;          /* of the directory; -1: it cannot be locked */
+	int directory_fd;     /* of `path`, locked */
+	int home_fd;          /* of the environment's directory in it */
+	bool is_unnamed;      /* that is still data.new */
 	uint32_t write_flags; /* of a transaction that writes */
 	uint64_t cache_bytes;
 	uint64_t written; /* bytes since it was opened, in steps; atomic */
