@@ -202,7 +202,13 @@ write_data(const struct nb_result *result, FILE *out)
 {
 	const struct worker_findings *findings = &result->measured.findings;
 	const uint64_t *answers = result->measured.answers;
-	report_line(out, "Not found", "%" PRIu64, answers[NB_NOT_FOUND]);
+	bool are_few = result->workload.verb == NB_VERB_GET && answers[NB_OK] > 0 &&
+		answers[NB_OK] < answers[NB_NOT_FOUND];
+	if (are_few) /* not to be lost among the misses */
+		report_line(out, "Not found", "%" PRIu64 " (found: %" PRIu64 ")",
+			answers[NB_NOT_FOUND], answers[NB_OK]);
+	else
+		report_line(out, "Not found", "%" PRIu64, answers[NB_NOT_FOUND]);
 	if (answers[NB_CONFLICT] > 0)
 		report_line(out, "Conflicts",
 			"%" PRIu64 " (each tried again, in the same latency)",

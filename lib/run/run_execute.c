@@ -489,6 +489,32 @@ repeated_keys(const struct nb_run *run)
 	return facts->duplicates + (facts->is_estimate ? doubt : 0);
 }
 
+/**
+ * Whether keys may be missing. A get that finds fewer keys than are missing reports their
+ * number, with NB_RUN_ALLOW_MISSING as a warning: after a delete they are records that came
+ * back.
+ */
+static int
+judge_missing(const struct nb_run *run)
+{
+	const uint64_t *answers = run->measured.answers;
+	unsigned long long found = answers[NB_OK], absent = answers[NB_NOT_FOUND];
+	unsigned long long ops = run->measured.ops;
+	char text[128] = "";
+	if (run->workload.verb == NB_VERB_GET && found > 0 && found < absent)
+		snprintf(text, sizeof(text),
+			", %llu %s found (%s came back, if the keys were deleted before)",
+			found, found == 1 ? "was" : "were", found == 1 ? "it" : "they");
+	if (absent > 0 && (run->options.flags & NB_RUN_ALLOW_MISSING) == 0)
+		return error_set(NB_ERR_DATA,
+			"%llu of %llu keys were not found%s; --allow-missing if that is meant",
+			absent, ops, text);
+	if (text[0] != '\0')
+		log_message(NB_LOG_WARNING, "%llu of %llu keys were not found%s", absent, ops,
+			text);
+	return NB_OK;
+}
+
 /** Whether the data was what it should be; the text says what was not. */
 static int
 judge(const struct nb_run *run)
@@ -521,11 +547,7 @@ judge(const struct nb_run *run)
 			absent, ops);
 	if (is_delete && absent <= repeated_keys(run))
 		return NB_OK;
-	if (absent > 0 && (run->options.flags & NB_RUN_ALLOW_MISSING) == 0)
-		return error_set(NB_ERR_DATA,
-			"%llu of %llu keys were not found; --allow-missing if that is meant",
-			absent, ops);
-	return NB_OK;
+	return judge_missing(run);
 }
 
 /** A run that ended early is judged too: why it ended must not hide what it has found. */

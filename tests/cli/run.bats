@@ -180,6 +180,24 @@ classic_run()
 	matches "$output" '[Nn]ot[ -]found *: *100'
 }
 
+@test "a get after a delete reports the record that came back" {
+	needs_leveldb
+	mininb 0 keys -c 100
+	mininb 0 put -c 100
+	mininb 0 delete -c 100
+	head -c 16 keys.bin >one.bin
+	mininb 0 put -c 1 -i one.bin
+	mininb 3 get -c 100
+	contains "$stderr" '99 of 100 keys were not found, 1 was found (it came back'
+	matches "$output" '[Nn]ot[ -]found *: *99 \(found: 1\)'
+	mininb 0 get -c 100 --allow-missing
+	contains "$stderr" '99 of 100 keys were not found, 1 was found (it came back'
+	matches "$output" '[Nn]ot[ -]found *: *99 \(found: 1\)'
+	mininb 0 delete -c 1 -i one.bin
+	mininb 0 get -c 100 --allow-missing
+	lacks "$stderr" 'came back'
+}
+
 @test "get makes no database" {
 	needs_leveldb
 	mininb 0 keys -c 10
