@@ -132,6 +132,27 @@ START_TEST(values_of_an_earlier_run_are_noted)
 }
 END_TEST
 
+START_TEST(gaps_of_scans_that_were_not_looked_for_are_noted)
+{
+#define GAPS \
+	"readers: mininb checked the order and the values of scans, but not whether they " \
+	"skip " \
+	"records, because "
+	begin();
+	group.is_blind_to_gaps = true;
+	result.key_order = "hashed";
+	assert_notes(GAPS "the keys are not in the order of the records; --key-order=ordered "
+			  "looks for gaps");
+	begin();
+	group.is_blind_to_gaps = result.is_replay = true;
+	assert_notes(GAPS "it does not know all keys of a trace");
+	begin();
+	group.is_blind_to_gaps = true;
+	result.key_order = "ordered";
+	assert_notes(GAPS "records may be missing or keys differ in length");
+}
+END_TEST
+
 START_TEST(what_never_was_steady_is_noted_if_that_was_asked)
 {
 	begin();
@@ -169,6 +190,7 @@ main(void)
 		where_nothing_is_wrong_nothing_is_noted, a_queue_that_grew_is_noted,
 		lateness_of_the_harness_is_noted_where_it_can_be_seen,
 		waits_for_inserts_of_others_are_noted, values_of_an_earlier_run_are_noted,
+		gaps_of_scans_that_were_not_looked_for_are_noted,
 		what_never_was_steady_is_noted_if_that_was_asked,
 		there_are_never_more_notes_than_there_is_room);
 }

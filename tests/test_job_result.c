@@ -71,6 +71,34 @@ START_TEST(counters_outlive_the_run)
 }
 END_TEST
 
+START_TEST(only_scans_of_ordered_keys_that_must_be_there_are_checked_for_gaps)
+{
+	static const struct {
+		const char *mix, *order;
+		double rate;
+		bool is_blind;
+	} cases[] = {{"scan = 1", "ordered", 1, false}, {"scan = 1", "hashed", 1, true},
+		{"read = 1", "hashed", 1, false}, {"scan = 1", "hashed", 0, false},
+		{"scan = 1\ndelete = 1", "ordered", 1, true}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		char text[128];
+		struct nb_job_result *result;
+		snprintf(text, sizeof(text),
+			"records = 200\ncount = 300\nscan-length = 4\n[run]\n%s", cases[c].mix);
+		toy_create(&rig, text);
+		snprintf(text, sizeof(text), "key-order=%s", cases[c].order);
+		ck_assert_int_eq(nb_job_set(rig.job, text), NB_OK);
+		rig.options.verify_rate = cases[c].rate;
+		int rc = toy_run(&rig);
+		ck_assert_msg(rc == NB_OK, "%s", nb_error_text());
+		ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_OK);
+		ck_assert_int_eq(result->groups[0].is_blind_to_gaps, cases[c].is_blind);
+		nb_job_result_delete(result);
+		toy_destroy(&rig);
+	}
+}
+END_TEST
+
 START_TEST(without_a_rate_there_is_no_histogram_of_responses)
 {
 	struct nb_job_result *result;
@@ -200,7 +228,9 @@ int
 main(void)
 {
 	return UNIT_RUN("job_result", a_result_outlives_its_run_and_its_job,
-		counters_outlive_the_run, without_a_rate_there_is_no_histogram_of_responses,
+		counters_outlive_the_run,
+		only_scans_of_ordered_keys_that_must_be_there_are_checked_for_gaps,
+		without_a_rate_there_is_no_histogram_of_responses,
 		a_job_that_was_not_begun_has_no_result,
 		what_is_in_the_background_is_in_no_figure,
 		rates_side_by_side_are_added_up_and_phases_are_not,

@@ -312,6 +312,10 @@ START_TEST(findings_are_listed)
 		   "Wrong             : scan, operation 18, key "
 		   "0000000000000000000000000000000000000000000000000000000000000000...: "
 		   "missing\n");
+	group.is_blind_to_gaps = true;
+	write_text();
+	ASSERT_HAS("Verified          : 100 records: 2 wrong; order and values of scans, not "
+		   "gaps\n");
 	base.verify_rate = 0;
 	write_text();
 	ASSERT_HAS("Verified          : nothing (not asked for)\n");

@@ -141,7 +141,9 @@ static const struct nb_explanation explanations[] = {
 		"text, md"},
 	{"Read back", "verified records that were looked up again after the operations",
 		"They are part of Verified. A record that a run wrote must have "
-		"its last value, and one that it deleted must not be there.",
+		"its last value, and one that it deleted must not be there. A "
+		"run reads back the last 1024 writes of each thread and up to "
+		"1024 older ones.",
 		"text of jobs"},
 	{"Wrong",
 		"a record that was not what it should be: operation, key, and "
@@ -705,6 +707,10 @@ static const struct nb_explanation explanations[] = {
 		"text, json, md"},
 	{"foreign-values", "values were an earlier run's",
 		"The database was not as the loading left it.", "text, json, md"},
+	{"gaps", "scans were not checked for records left out",
+		"mininb finds gaps only if keys are in the order of the records "
+		"(--key-order=ordered) and no record may be missing.",
+		"text, json, md"},
 	{"container", "a container was seen",
 		"Its limits of CPU, memory and storage are not all seen from inside.",
 		"text, json, md"},

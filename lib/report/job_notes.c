@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "report/job_result.h"
@@ -143,6 +144,24 @@ note_foreign(struct nb_job_result *result, const struct job_result_group *group)
 			group->name, findings->foreign, findings->verified);
 }
 
+static void
+note_gaps(struct nb_job_result *result, const struct job_result_group *group)
+{
+	bool is_ordered = result->key_order != NULL &&
+		strcmp(result->key_order, "ordered") == 0;
+	if (!group->is_blind_to_gaps)
+		return;
+	add(result, "gaps",
+		"%s: mininb checked the order and the values of scans, but not whether they "
+		"skip records, because %s",
+		group->name,
+		result->is_replay ? "it does not know all keys of a trace"
+			: is_ordered
+			? "records may be missing or keys differ in length"
+			: "the keys are not in the order of the records; --key-order=ordered "
+			  "looks for gaps");
+}
+
 void
 job_result_add_notes(struct nb_job_result *result)
 {
@@ -154,6 +173,7 @@ job_result_add_notes(struct nb_job_result *result)
 		note_idle_threads(result, &result->groups[g]);
 		note_misses(result, &result->groups[g]);
 		note_foreign(result, &result->groups[g]);
+		note_gaps(result, &result->groups[g]);
 	}
 	if (result->was_steady_asked && !result->is_steady)
 		add(result, "not-steady",

@@ -51,6 +51,17 @@ copy_measurement(struct job_measurement *into, const struct job_measurement *fro
 	return rc == NB_OK ? lateness : rc;
 }
 
+/** Where it is not known which record a scan has to find next; see job_verify.c. */
+static bool
+is_blind_to_gaps(const struct job_part *part)
+{
+	const struct job_plan *plan = &part->plan;
+	bool is_known = plan->feed == NULL && !plan->may_miss && !plan->has_deletes &&
+		plan->spec->keys->is_ordered;
+	return plan->verify_threshold > 0 && part->measured.kinds[NB_OP_SCAN].ops > 0 &&
+		!is_known;
+}
+
 static int
 copy_group(struct job_result_group *into, const struct job_part *part)
 {
@@ -63,6 +74,7 @@ copy_group(struct job_result_group *into, const struct job_part *part)
 		.warmup_ns = group->warmup_ns,
 		.warmup_count = group->warmup_count,
 		.is_background = group->is_background != 0,
+		.is_blind_to_gaps = is_blind_to_gaps(part),
 		.rate_ops_s = group->rate_count == 1 &&
 				group->rate[0].to_ops_s == group->rate[0].from_ops_s
 			? group->rate[0].from_ops_s

@@ -18,10 +18,11 @@ struct job_result_group {
 	uint32_t weights[NB_OP_KINDS];
 	uint64_t duration_ns, warmup_ns, warmup_count;
 	bool is_background;
-	bool is_paced;     /* operations have times at which they are due */
-	double rate_ops_s; /* of a rate with one step; else 0 */
-	double speed;      /* of a trace's times; 0: they are those of a rate */
-	char *rate_text;   /* of a rate with more than one step; owned; else NULL */
+	bool is_blind_to_gaps; /* scans were verified, but not whether they leave records out */
+	bool is_paced;         /* operations have times at which they are due */
+	double rate_ops_s;     /* of a rate with one step; else 0 */
+	double speed;          /* of a trace's times; 0: they are those of a rate */
+	char *rate_text;       /* of a rate with more than one step; owned; else NULL */
 	struct job_measurement measured;
 };
 

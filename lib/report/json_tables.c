@@ -438,6 +438,7 @@ const struct json_field json_group_fields[] = {
 	FIELD_CHARS(job_result_group, "name", name),
 	FIELD_NUMBER(job_result_group, "phase", phase),
 	FIELD_FLAG(job_result_group, "is_background", is_background),
+	FIELD_FLAG(job_result_group, "is_blind_to_gaps", is_blind_to_gaps),
 	FIELD_NUMBER(job_result_group, "threads", threads),
 	FIELD_COUNTS(job_result_group, "mix", weights, json_kinds),
 	FIELD_NAME(job_result_group, "distribution", distribution, distributions),

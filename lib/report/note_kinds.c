@@ -51,6 +51,7 @@ static const struct nb_note_kind kinds[] = {
 	{"nothing-measured", 0, "all operations began in the warm-up"},
 	{"idle-threads", 0, "some threads did nothing"},
 	{"foreign-values", 0, "values are an earlier run's"},
+	{"gaps", 1, "scans were not checked for records left out"},
 	{"not-steady", 0, "the rate never became steady, as was asked"},
 	{NULL, 0, NULL},
 };

@@ -361,9 +361,9 @@ write_case(const struct job_case *it, FILE *out)
 
 static void
 write_findings(
-	const struct nb_job_result *result, const struct job_measurement *measured, FILE *out)
+	const struct nb_job_result *result, const struct job_result_group *group, FILE *out)
 {
-	const struct job_findings *findings = &measured->findings;
+	const struct job_findings *findings = &group->measured.findings;
 	uint64_t wrong = 0;
 	if ((result->base->engine.caps & NB_CAP_SYNTHETIC) != 0 ||
 		result->base->verify_rate == 0) {
@@ -377,8 +377,9 @@ write_findings(
 	}
 	for (int i = JOB_GOOD + 1; i < JOB_VERDICTS; i++)
 		wrong += findings->verdicts[i];
-	report_line(out, "Verified", "%" PRIu64 " records: %" PRIu64 " wrong",
-		findings->verified, wrong);
+	report_line(out, "Verified", "%" PRIu64 " records: %" PRIu64 " wrong%s",
+		findings->verified, wrong,
+		group->is_blind_to_gaps ? "; order and values of scans, not gaps" : "");
 	if (findings->read_back > 0)
 		report_line(out, "Read back", "%" PRIu64 " of these records, %s",
 			findings->read_back,
@@ -416,7 +417,7 @@ write_group(const struct nb_job_result *result, const struct job_result_group *g
 	write_threads(&group->measured, out);
 	write_answers(&group->measured, out);
 	write_left_out(group, out);
-	write_findings(result, &group->measured, out);
+	write_findings(result, group, out);
 	return rc;
 }
 
