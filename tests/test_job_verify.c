@@ -178,6 +178,88 @@ START_TEST(a_record_that_this_thread_deleted_must_not_be_there)
 }
 END_TEST
 
+/** Each record is gone to twice, with 4999 others between. */
+#define TWICE "records = 5000\ncount = 10000\ndistribution = sequential\n"
+
+START_TEST(a_put_that_was_lost_long_ago_is_found)
+{
+	struct job_worker *worker = toy_one(&rig, &with, TWICE "read-modify-write = 1\n");
+	toy_break(TOY_DROP, TOY_PUT, 71, 1);
+	toy_go(&with);
+	assert_found(JOB_STALE, NB_OP_RMW, 5070);
+	ck_assert_uint_eq(worker->findings.cases[0].expected, 71);
+	end();
+}
+END_TEST
+
+START_TEST(a_delete_that_was_undone_long_ago_is_found)
+{
+	struct job_worker *worker = toy_one(&rig, &with, TWICE "read = 1\ndelete = 1\n");
+	toy.is_logging = true;
+	toy_break(TOY_DROP, TOY_DEL, 1, 0);
+	toy_go(&with);
+	uint64_t undone = 0, op = 0;
+	static bool is_deleted[5000];
+	memset(is_deleted, 0, sizeof(is_deleted));
+	for (uint64_t i = 0; i < toy.logged; i++) {
+		const struct toy_call *call = &toy.log[i];
+		if (call->verb != TOY_GET && call->verb != TOY_DEL)
+			continue;
+		undone += call->verb == TOY_GET && is_deleted[call->number];
+		is_deleted[call->number] |= call->verb == TOY_DEL;
+		op++;
+	}
+	ck_assert_uint_eq(op, 10000);
+	ck_assert_uint_gt(undone, 1000);
+	ck_assert_uint_eq(worker->findings.verdicts[JOB_STALE], undone);
+	ck_assert_uint_eq(toy_wrong(&worker->findings), undone);
+	end();
+}
+END_TEST
+
+START_TEST(a_place_that_records_share_accuses_nobody)
+{
+	static const uint32_t places[] = {1, 64, 1024};
+	for (size_t p = 0; p < sizeof(places) / sizeof(*places); p++) {
+		struct job_worker *worker = toy_one(
+			&rig, &with, TWICE "read = 1\nupsert = 1\ndelete = 1\n");
+		with.part->plan.own_places = places[p];
+		toy_go(&with);
+		job_worker_read_back(worker);
+		ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
+		ck_assert_uint_eq(worker->findings.read_back, places[p]);
+		ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
+		end();
+	}
+}
+END_TEST
+
+START_TEST(a_version_that_two_operations_may_have_written_accuses_nobody)
+{
+	for (int is_far = 0; is_far < 2; is_far++) {
+		struct job_worker *worker = begin("read = 1\nupdate = 1");
+		const struct ops_spec *spec = &with.part->spec;
+		uint8_t bytes[8] = {0}, value[100];
+		uint64_t number = 0, write = UINT64_C(10000000000);
+		struct nb_slice key = {bytes, 8}, its = {value, 100};
+		struct ops_op op = {.kind = NB_OP_UPDATE,
+			.items = 1,
+			.index = write,
+			.numbers = &number,
+			.keys = &key};
+		job_remember(worker, &op);
+		values_write_sized(
+			&spec->values, value, key, 100, ops_version(spec, write - 64));
+		op.kind = NB_OP_READ;
+		op.index = write + (is_far ? UINT32_MAX / 2 : UINT32_MAX / 8);
+		job_verify_value(worker, &op, 0, its);
+		ck_assert_uint_eq(worker->findings.verdicts[JOB_STALE], !is_far);
+		ck_assert_uint_eq(toy_wrong(&worker->findings), !is_far);
+		end();
+	}
+}
+END_TEST
+
 START_TEST(a_miss_is_no_finding_where_records_are_deleted_or_it_is_allowed)
 {
 	begin("read = 1\ndelete = 1");
@@ -352,6 +434,26 @@ START_TEST(reading_back_finds_what_was_lost)
 }
 END_TEST
 
+START_TEST(reading_back_takes_the_last_writes_and_a_share_of_older_ones)
+{
+	/* the last 1024, and of the 7976 others every eighth from place 0 on */
+	static const uint64_t lost[] = {9000, 9000 - 1023, 1};
+	for (size_t i = 0; i < sizeof(lost) / sizeof(*lost); i++) {
+		struct job_worker *worker = toy_one(&rig, &with,
+			"records = 9000\ncount = 9000\nupdate = 1\n"
+			"distribution = sequential\n");
+		toy_break(TOY_DROP, TOY_PUT, lost[i], 1);
+		toy_go(&with);
+		toy_reset();
+		job_worker_read_back(worker);
+		ck_assert_uint_eq(worker->findings.read_back, 1024 + 997);
+		ck_assert_uint_eq(toy_calls(TOY_GET), 1024 + 997);
+		assert_found(JOB_STALE, NB_OP_UPDATE, lost[i] - 1);
+		end();
+	}
+}
+END_TEST
+
 START_TEST(reading_back_accuses_no_good_engine)
 {
 	static const char *const mixes[] = {"update = 1", "insert = 1", "delete = 1",
@@ -455,14 +557,19 @@ main(void)
 		a_scan_that_finds_no_begin_is_found,
 		what_this_thread_put_last_must_be_what_it_reads,
 		a_record_that_this_thread_deleted_must_not_be_there,
+		a_put_that_was_lost_long_ago_is_found,
+		a_delete_that_was_undone_long_ago_is_found,
+		a_place_that_records_share_accuses_nobody,
+		a_version_that_two_operations_may_have_written_accuses_nobody,
 		a_miss_is_no_finding_where_records_are_deleted_or_it_is_allowed,
 		only_the_share_that_was_asked_for_is_looked_at,
 		values_of_another_run_are_counted_apart,
 		records_that_a_longer_run_inserted_are_no_phantoms,
 		records_that_share_a_key_are_not_stale,
 		values_from_before_versions_were_used_again_are_no_other_runs,
-		reading_back_finds_what_was_lost, reading_back_accuses_no_good_engine,
-		reading_back_a_loading_finds_a_lost_put,
+		reading_back_finds_what_was_lost,
+		reading_back_takes_the_last_writes_and_a_share_of_older_ones,
+		reading_back_accuses_no_good_engine, reading_back_a_loading_finds_a_lost_put,
 		reading_back_a_loading_finds_the_value_of_an_earlier_run,
 		reading_back_tells_a_failure, a_halt_ends_reading_back);
 }

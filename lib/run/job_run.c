@@ -339,6 +339,36 @@ check_lag(const struct nb_job *job, const struct job_part *part)
 		(unsigned long long)least);
 }
 
+/** Threads of all groups of the run, whose tables are kept until they are read back. */
+static uint32_t
+all_threads(const struct nb_job_run *run)
+{
+	uint32_t threads = 0;
+	for (size_t g = 0; g < run->job->group_count; g++)
+		threads += run->job->groups[g].threads * run->options.procs;
+	return threads;
+}
+
+/** Places for the last writes of a thread: for all its records, if the bound allows it. */
+static uint32_t
+own_places(const struct nb_job_run *run, const struct job_part *part)
+{
+	const struct job_plan *plan = &part->plan;
+	uint64_t places = JOB_OWN_WRITES, wanted = run->keys.numbers, most;
+	if (part == &run->loading || (!run->is_replay && !writes(part->group)))
+		return JOB_OWN_WRITES;
+	most = run->is_replay ? JOB_TRACE_WRITES / plan->threads
+			      : JOB_OWN_MOST / all_threads(run);
+	uint64_t strata = plan->count / OPS_STRATUM / plan->threads + 1;
+	if (run->is_replay)
+		wanted = most; /* which keys it has is not known */
+	else if (strata < wanted / OPS_STRATUM / part->spec.items_max)
+		wanted = strata * OPS_STRATUM * part->spec.items_max; /* it writes to no more */
+	while (places < wanted && 2 * places <= most)
+		places *= 2;
+	return (uint32_t)places;
+}
+
 /** All that workers of the group share; needs the clock. */
 static int
 create_part(struct nb_job_run *run, struct job_part *part, const struct nb_group *group,
@@ -377,10 +407,7 @@ create_part(struct nb_job_run *run, struct job_part *part, const struct nb_group
 		.end_ticks = group->duration_ns > 0 ? clock_ticks(clock, group->duration_ns)
 						    : UINT64_MAX,
 		.threads = group->threads * (is_load ? 1 : run->options.procs)};
-	part->plan.own_places = JOB_OWN_WRITES;
-	while (run->is_replay &&
-		part->plan.own_places * part->plan.threads * 2 <= JOB_TRACE_WRITES)
-		part->plan.own_places *= 2;
+	part->plan.own_places = own_places(run, part);
 	return check_lag(job, part);
 }
 

@@ -9,8 +9,10 @@
  *     it begun by now? If it does not, another run wrote it: good, and counted apart. So
  *     are records that a scan meets and this run has none of, if their values are theirs:
  *     a longer run has inserted more.
- *   - has this thread written to the record since? Its last writes are remembered, one for
- *     each of JOB_OWN_WRITES places. A version of this thread's own that is older, or the
+ *   - has this thread written to the record since? Its last write to each record is
+ *     remembered in a table of plan->own_places, in which a record's number is its place and
+ *     a newer write replaces an older one: with fewer places than records some are forgotten,
+ *     and nothing is asked of these. A version of this thread's own that is older, or the
  *     loading's, is stale. One of another thread's may be older or newer; nobody can tell,
  *     since the two ran at the same time.
  *
@@ -86,6 +88,14 @@ have_versions_wrapped(const struct ops_spec *spec, uint64_t index)
 	return index >= UINT32_MAX / 2 / spec->streams;
 }
 
+/** The operation before which one may have written a version that was used again by now. */
+static uint64_t
+horizon(const struct ops_spec *spec, uint64_t index)
+{
+	uint64_t reach = UINT32_MAX / 4 / spec->streams;
+	return index > reach ? index - reach : 0;
+}
+
 /** Whether two records can have one key. */
 static bool
 may_share_keys(const struct ops_spec *spec)
@@ -105,10 +115,10 @@ is_stale(const struct job_worker *worker, const struct ops_op *op, uint64_t numb
 	const struct job_own *own = job_own_of(worker, number);
 	uint64_t writer = 0;
 	bool has_own = own->number == number + 1;
-	uint32_t last = own->version;
+	uint32_t last = ops_version(spec, job_own_index(own));
 	bool is_of_group = ops_version_index(spec, version, op->index, &writer);
 	*is_foreign = false;
-	if (version == last && has_own && own->kind != NB_OP_DELETE)
+	if (version == last && has_own && job_own_kind(own) != NB_OP_DELETE)
 		return false;
 	if (spec->is_load)
 		return version != 0; /* it has put all records anew */
@@ -122,8 +132,8 @@ is_stale(const struct job_worker *worker, const struct ops_op *op, uint64_t numb
 	/* another record of the same key: this thread has put that one since */
 	if (is_mine && is_of_other && may_share_keys(spec))
 		return false;
-	if (is_mine && has_own)
-		return true; /* its last one would have been equal */
+	if (is_mine && has_own) /* its last one would have been equal */
+		return job_own_index(own) >= horizon(spec, op->index);
 	*is_foreign = (is_of_other || (is_mine && writer > op->index)) &&
 		!have_versions_wrapped(spec, op->index);
 	return false;
@@ -150,8 +160,8 @@ static uint32_t
 expected_version(const struct job_worker *worker, uint64_t number)
 {
 	const struct job_own *own = job_own_of(worker, number);
-	bool is_put = own->number == number + 1 && own->kind != NB_OP_DELETE;
-	return is_put ? own->version : 0;
+	bool is_put = own->number == number + 1 && job_own_kind(own) != NB_OP_DELETE;
+	return is_put ? ops_version(worker->plan->spec, job_own_index(own)) : 0;
 }
 
 static int
@@ -206,7 +216,7 @@ job_verify_miss(struct job_worker *worker, const struct ops_op *op, uint32_t ite
 {
 	uint64_t number = op->numbers[item];
 	const struct job_own *own = job_own_of(worker, number);
-	bool is_own_write = own->number == number + 1 && own->kind != NB_OP_DELETE;
+	bool is_own_write = own->number == number + 1 && job_own_kind(own) != NB_OP_DELETE;
 	bool may_be_deleted = has_deletes(worker) && !worker->plan->is_alone;
 	if (may_miss(worker) && (!is_own_write || may_be_deleted))
 		return;
@@ -416,25 +426,77 @@ remembered_key(
 	return key->size > 0;
 }
 
+/** Which of the remembered writes are read back. */
+struct choice {
+	uint64_t oldest; /* operation before which versions may have been used again */
+	uint64_t since;  /* all from that operation on */
+	uint64_t stride; /* of the older ones, one in so many */
+};
+
+/** How many remembered writes are by that operation or a later one. */
+static uint64_t
+count_since(const struct job_worker *worker, uint64_t index)
+{
+	uint64_t count = 0;
+	for (uint32_t place = 0; place < worker->plan->own_places; place++) {
+		const struct job_own *own = &worker->own[place];
+		count += own->number != 0 && job_own_index(own) >= index;
+	}
+	return count;
+}
+
+/** The last `most` of them, and at most as many of those before. */
+static struct choice
+choose(const struct job_worker *worker, uint64_t most)
+{
+	uint64_t newest = 0, from = 0, to;
+	for (uint32_t place = 0; place < worker->plan->own_places; place++) {
+		uint64_t index = job_own_index(&worker->own[place]);
+		newest = index > newest ? index : newest;
+	}
+	struct choice choice = {.oldest = horizon(worker->plan->spec, newest)};
+	for (to = newest + 1; from < to;) {
+		uint64_t middle = from + (to - from) / 2;
+		if (count_since(worker, middle) <= most)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	choice.since = from;
+	uint64_t older = count_since(worker, choice.oldest) - count_since(worker, from);
+	choice.stride = older / most + 1;
+	return choice;
+}
+
+static bool
+is_chosen(const struct choice *choice, const struct job_own *own, uint64_t *older)
+{
+	uint64_t index = job_own_index(own);
+	if (own->number == 0 || index < choice->oldest)
+		return false;
+	return index >= choice->since || (*older)++ % choice->stride == 0;
+}
+
 static int
 read_back_remembered(struct job_worker *worker)
 {
-	const struct ops_spec *spec = worker->plan->spec;
-	uint8_t *room = malloc(spec->keys->key_size_max);
+	const struct job_plan *plan = worker->plan;
+	uint8_t *room = malloc(plan->spec->keys->key_size_max);
 	if (room == NULL)
 		return NB_OK;
+	struct choice choice = choose(worker, plan->feed != NULL ? UINT64_MAX : JOB_READ_BACK);
+	uint64_t older = 0;
 	int rc = NB_OK;
-	for (uint32_t place = 0; place < worker->plan->own_places && rc == NB_OK; place++) {
+	for (uint32_t place = 0; place < plan->own_places && rc == NB_OK; place++) {
 		struct nb_slice key;
-		if (worker->own[place].number == 0 || is_halted(worker) ||
+		const struct job_own *own = &worker->own[place];
+		if (!is_chosen(&choice, own, &older) || is_halted(worker) ||
 			!remembered_key(worker, place, room, &key))
 			continue;
-		uint64_t number = worker->own[place].number - 1;
-		uint64_t i = worker->done;
-		ops_version_index(spec, worker->own[place].version, i, &i);
-		struct ops_op op = {.kind = worker->own[place].kind,
+		uint64_t number = own->number - 1;
+		struct ops_op op = {.kind = job_own_kind(own),
 			.items = 1,
-			.index = i,
+			.index = job_own_index(own),
 			.numbers = &number,
 			.keys = &key};
 		rc = read_back(worker, &op, op.kind == NB_OP_DELETE);

@@ -18,11 +18,13 @@
 #include "workload/ops.h"
 
 enum {
-	JOB_CASES = 8,              /* findings of which the data is kept */
-	JOB_CASE_BYTES = 32,        /* of a key that is kept */
-	JOB_OWN_WRITES = 1024,      /* records whose last write by this thread is remembered */
-	JOB_TRACE_WRITES = 1 << 16, /* the same of a trace, all threads; a power of two */
-	JOB_OWN_KEY = 63,           /* bytes of a trace's key that can be read back */
+	JOB_CASES = 8,          /* findings of which the data is kept */
+	JOB_CASE_BYTES = 32,    /* of a key that is kept */
+	JOB_OWN_WRITES = 1024,  /* places for the last writes of a thread, at least */
+	JOB_OWN_MOST = 1 << 14, /* of all threads, 256 KiB: a larger table misses the cache */
+	JOB_TRACE_WRITES = 1 << 16, /* the same of a trace, with keys; a power of two */
+	JOB_READ_BACK = 1024, /* last writes of a thread that are read back, and older ones */
+	JOB_OWN_KEY = 63,     /* bytes of a trace's key that can be read back */
 };
 
 /* What verification finds, beside what value_check() does. */
@@ -122,10 +124,21 @@ struct job_plan {
 
 /** The last write of this thread to a record whose number has that place. */
 struct job_own {
-	uint64_t number;  /* of the record, + 1; 0: none */
-	uint32_t version; /* ops_version() of what wrote or deleted it */
-	uint32_t kind;    /* NB_OP_* of that */
+	uint64_t number; /* of the record, + 1; 0: none */
+	uint64_t write;  /* the operation that wrote or deleted it: index << 8 | NB_OP_* */
 };
+
+static inline uint64_t
+job_own_index(const struct job_own *own)
+{
+	return own->write >> 8;
+}
+
+static inline uint32_t
+job_own_kind(const struct job_own *own)
+{
+	return own->write & 0xff;
+}
 
 /** The key of it, which the number of a trace's record does not tell. */
 struct job_own_key {
@@ -199,7 +212,8 @@ job_worker_take_over(struct job_worker *worker);
 
 /**
  * Look whether writes have had their effect: of a loading, the sampled ones of all that
- * this worker did; else the last ones that it remembers. Untimed. Stops at plan->halt.
+ * this worker did; of a trace, all that it remembers; else the last JOB_READ_BACK writes that
+ * it remembers and at most as many older ones. Untimed. Stops at plan->halt.
  */
 void
 job_worker_read_back(struct job_worker *worker);
@@ -244,10 +258,9 @@ job_own_of(const struct job_worker *worker, uint64_t number)
 static inline void
 job_remember(struct job_worker *worker, const struct ops_op *op)
 {
-	uint32_t version = ops_version(worker->plan->spec, op->index);
 	for (uint32_t k = 0; k < op->items; k++) {
 		struct job_own *own = job_own_of(worker, op->numbers[k]);
-		*own = (struct job_own){op->numbers[k] + 1, version, op->kind};
+		*own = (struct job_own){op->numbers[k] + 1, op->index << 8 | op->kind};
 		if (__builtin_expect(worker->own_key == NULL, 1))
 			continue;
 		struct job_own_key *key = &worker->own_key[own - worker->own];
