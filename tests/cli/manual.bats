@@ -99,3 +99,28 @@ pages()
 	contains "$output" 'writers: update 80 %, insert 20 %'
 	contains "$output" 'check: scan 100 %'
 }
+
+# The examples are as printed, but for sizes and durations. A cold run needs a
+# device; the limits of --slo and gate depend on the machine (exit status 4).
+@test "the examples of sweeps, traces and comparisons work" {
+	needs_leveldb
+	needs_engine lmdb
+	sources
+	sed -n '/^A sweep from/,/^The engines that/p' mininb.1.scd |
+		awk '/^```/ { code = !code; next } code' |
+		sed -e 's/[0-9]*00k/2k/g; s/=20k\|=50k/=1k/; s/duration=2s/duration=50ms/' \
+			-e 's/\\\\$/\\/; s/^mininb gate.*/& --force/' >examples
+	mininb()
+	{
+		local status=0
+		[[ $* == *--cold* ]] || "$MININB" "$@" >>told 2>&1 || status=$?
+		[[ $status == 0 || $status == 4 && $* =~ --slo=|^gate ]] && return
+		printf 'exit status %s: mininb %s\n' $status "$*"
+		return 1
+	}
+	(($(grep -c ^mininb examples) == 11))
+	set -e
+	# shellcheck disable=SC1091 # made above
+	source ./examples
+	lacks "$(<told)" usage
+}
