@@ -189,6 +189,9 @@ add_pulses(struct series *series, uint32_t seconds)
 		bool is_stalled = ms >= STALL_AT_MS && ms < STALL_AT_MS + STALL_MS;
 		pulses->ops[i] = is_stalled ? 0 : 200 + (uint32_t)(i % 7);
 	}
+	if (seconds * 1000 > STALL_AT_MS)
+		pulses->gaps[pulses->gap_count++] = (struct gap){
+			STALL_AT_MS * UINT64_C(1000000), STALL_MS * UINT64_C(1000000)};
 }
 
 static void

@@ -335,6 +335,21 @@ START_TEST(virtual_machine_is_told)
 }
 END_TEST
 
+START_TEST(a_hiccup_as_long_as_a_gap_is_told)
+{
+	begin(NB_VERB_PUT);
+	ck_assert_int_eq(nb_histogram_new(&result.measured.hiccups), NB_OK);
+	nb_histogram_add(result.measured.hiccups, 60000000);
+	ck_assert(!has_note("hiccup"));
+	nb_histogram_add(result.measured.hiccups, 2000000000);
+	ASSERT_SAID("a thread that only sleeps woke up 2s late");
+	ck_assert(has_note("hiccup"));
+	nb_histogram_delete(result.measured.hiccups);
+	result.measured.hiccups = NULL;
+	end();
+}
+END_TEST
+
 START_TEST(clocks_that_do_not_agree_are_told)
 {
 	begin(NB_VERB_PUT);
@@ -826,7 +841,8 @@ main(void)
 		end_before_reading_back_is_told_as_the_cause,
 		values_too_short_for_a_checksum_are_told,
 		settling_that_was_less_than_asked_is_told, build_that_is_no_release_is_told,
-		virtual_machine_is_told, clocks_that_do_not_agree_are_told,
+		virtual_machine_is_told, a_hiccup_as_long_as_a_gap_is_told,
+		clocks_that_do_not_agree_are_told,
 		steal_and_others_are_told_as_shares_of_the_machine,
 		cpu_that_was_taken_away_is_told, more_threads_than_cpus_are_told,
 		harness_that_is_a_tenth_of_what_is_measured_is_told,

@@ -43,6 +43,15 @@ errors(void *arg)
 	return wrong;
 }
 
+static struct pulse_track track;
+
+static void
+pulses_of_track(void *arg, struct pulse_track *into)
+{
+	(void)arg;
+	memcpy(into, &track, sizeof(*into));
+}
+
 static struct sampler *
 begin(uint64_t sample_ns)
 {
@@ -50,6 +59,7 @@ begin(uint64_t sample_ns)
 	rig.options.sample_ns = sample_ns;
 	toy_new(&rig);
 	ck_assert_int_eq(sampler_new(&rig.run->base, false), NB_OK);
+	pulse_begin(&track, &rig.run->base.clock, 0);
 	ck_assert_int_eq(nb_histogram_new(&times), NB_OK);
 	return rig.run->base.sampler;
 }
@@ -62,6 +72,7 @@ begin_phase(uint32_t phase, uint64_t warm_ns, uint64_t warm_ops)
 		.warm_ns = warm_ns,
 		.warm_ops = warm_ops,
 		.peek = peek,
+		.pulses = pulses_of_track,
 		.behind = behind,
 		.errors = errors};
 	sampler_begin(rig.run->base.sampler, &it);
@@ -98,44 +109,31 @@ sum_of_samples(void)
 	return sum;
 }
 
-START_TEST(pulses_are_on_their_grid_whenever_it_is_looked)
+/** Workers were stopped, and the main thread with them: what they have stamped says so. */
+START_TEST(pulses_are_the_workers_however_seldom_it_is_looked)
 {
 	struct sampler *sampler = begin(0);
+	const struct clock *clock = &rig.run->base.clock;
+	pulse_begin(&track, clock, 1000000);
+	for (uint64_t ms = 1; ms < 2100; ms += ms == 50 ? 2000 : 1)
+		pulse_add(&track, clock_after(clock, 1000000, ms * MS));
 	begin_phase(3, 0, 0);
-	sampler_tick(sampler, 20 * MS, 100);
-	sampler_tick(sampler, 45 * MS, 150);  /* 40 of these 50 in the first 20 of 25 ms */
-	sampler_tick(sampler, 60 * MS, 180);  /* so 10 and 30 */
-	sampler_tick(sampler, 140 * MS, 180); /* nothing in 80 ms */
-	sampler_tick(sampler, 180 * MS, 580);
-	sampler_end(sampler, 190 * MS, 590);
-	static const uint32_t expected[] = {100, 40, 40, 0, 0, 0, 0, 200, 200, 10};
+	sampler_tick(sampler, 20 * MS, 20);
+	sampler_tick(sampler, 2060 * MS, 60);
+	sampler_end(sampler, 2110 * MS, 100);
 	ck_assert_uint_eq(series()->pulses_count, 1);
 	const struct pulses *pulses = &series()->pulses[0];
 	ck_assert_uint_eq(pulses->phase, 3);
 	ck_assert_uint_eq(pulses->begin_ns, 0);
-	ck_assert_uint_eq(pulses->pulse_ns, 20 * MS);
-	ck_assert_uint_eq(pulses->count, sizeof(expected) / sizeof(*expected));
-	for (size_t i = 0; i < pulses->count; i++)
-		ck_assert_uint_eq(pulses->ops[i], expected[i]);
-	end();
-}
-END_TEST
-
-START_TEST(pulses_too_many_are_put_together_and_none_is_lost)
-{
-	struct sampler *sampler = begin(100 * SECOND);
-	uint64_t count = SERIES_PULSES_MAX + 7, done = 0;
-	begin_phase(0, 0, 0);
-	for (uint64_t i = 1; i <= count; i++)
-		sampler_tick(sampler, i * 20 * MS, done += i % 5);
-	const struct pulses *pulses = &series()->pulses[0];
-	ck_assert_uint_eq(pulses->pulse_ns, 40 * MS);
-	ck_assert_uint_eq(pulses->count, count / 2);
-	for (uint64_t i = 0; i < pulses->count; i++)
-		ck_assert_uint_eq(pulses->ops[i], (2 * i + 1) % 5 + (2 * i + 2) % 5);
-	sampler_end(sampler, count * 20 * MS, done);
-	ck_assert_uint_eq(pulses->count, count / 2 + 1);
-	ck_assert_uint_eq(sum_of_pulses(pulses), done);
+	ck_assert_uint_eq(pulses->count, 106);
+	ck_assert_uint_eq(pulses->ops[0], 19);
+	ck_assert_uint_eq(pulses->ops[2], 11);
+	for (size_t i = 3; i < 102; i++)
+		ck_assert_uint_eq(pulses->ops[i], 0);
+	ck_assert_uint_eq(pulses->gap_count, 1);
+	ck_assert_uint_le(pulses->gaps[0].begin_ns, 50 * MS + 10);
+	ck_assert_uint_ge(pulses->gaps[0].duration_ns, 2000 * MS - 10);
+	ck_assert_uint_eq(sum_of_pulses(pulses), 100);
 	end();
 }
 END_TEST
@@ -256,9 +254,14 @@ START_TEST(phases_follow_one_another_in_time)
 	struct sampler *sampler = begin(0);
 	begin_phase(0, 0, 0);
 	sampler_tick(sampler, 20 * MS, 5);
+	for (uint64_t i = 0; i < 10; i++)
+		pulse_add(&track, i);
 	sampler_end(sampler, 30 * MS, 10);
 	begin_phase(1, 0, 0);
 	sampler_tick(sampler, 1 * MS, 1); /* its begin is now, by the clock of the machine */
+	pulse_begin(&track, &rig.run->base.clock, 0);
+	for (uint64_t i = 0; i < 4; i++)
+		pulse_add(&track, i);
 	sampler_end(sampler, 25 * MS, 4);
 	ck_assert_uint_eq(series()->pulses_count, 2);
 	ck_assert_uint_eq(series()->pulses[1].phase, 1);
@@ -495,8 +498,7 @@ END_TEST
 int
 main(void)
 {
-	return UNIT_RUN("sampler", pulses_are_on_their_grid_whenever_it_is_looked,
-		pulses_too_many_are_put_together_and_none_is_lost,
+	return UNIT_RUN("sampler", pulses_are_the_workers_however_seldom_it_is_looked,
 		the_first_ten_seconds_are_looked_at_five_times_as_often,
 		latencies_are_those_of_the_stretch_alone, a_series_does_not_grow_for_ever,
 		a_warm_up_ends_a_sample, phases_follow_one_another_in_time,

@@ -83,6 +83,63 @@ START_TEST(a_gap_is_where_it_is_and_as_long)
 }
 END_TEST
 
+static void
+add_gap(uint64_t begin_ms, uint64_t duration_ms)
+{
+	pulses.gaps[pulses.gap_count++] = (struct gap){begin_ms * MS, duration_ms * MS};
+}
+
+START_TEST(a_stamped_gap_is_not_rounded_to_pulses)
+{
+	begin(500, 200);
+	fill(101, 107, 0); /* of 150 ms that begin and end within a pulse */
+	add_gap(2010, 150);
+	find();
+	ck_assert_uint_eq(found.count, 1);
+	ck_assert_uint_eq(found.longest_gap_ns, 150 * MS);
+	ck_assert_uint_eq(found.longest_gap_at_ns, 2010 * MS);
+	ck_assert_uint_eq(found.worst[0].begin_ns, 2010 * MS);
+	ck_assert_uint_eq(found.worst[0].duration_ns, 150 * MS);
+	ck_assert_uint_eq(found.slow_ns, 150 * MS);
+	ck_assert_double_eq(found.worst[0].rate_ops_s, 0);
+}
+END_TEST
+
+START_TEST(a_stamped_gap_is_a_stall_where_pulses_are_longer)
+{
+	begin(500, 3200);
+	pulses.pulse_ns = 320 * MS;
+	add_gap(2000, 2000); /* in six pulses, all with operations */
+	add_gap(9000, 60);   /* not long enough */
+	find();
+	ck_assert_uint_eq(found.count, 1);
+	ck_assert_uint_eq(found.longest_gap_ns, 2000 * MS);
+	ck_assert_uint_eq(found.worst[0].duration_ns, 2000 * MS);
+	/* nor is what chance may do with few operations */
+	fill(0, 500, 1);
+	find();
+	ck_assert_uint_eq(found.count, 0);
+}
+END_TEST
+
+START_TEST(a_stamped_gap_counts_where_it_is_looked)
+{
+	struct sample warm = {.end_ns = 2 * SECOND, .duration_ns = 2 * SECOND, .is_warmup = 1};
+	begin(500, 200);
+	series()->samples = &warm;
+	series()->count = 1;
+	add_gap(100, 1000);
+	add_gap(1900, 300);
+	add_gap(9900, UINT64_MAX / MS - 9900); /* as a damaged file may have it */
+	find();
+	ck_assert_uint_eq(found.count, 2);
+	ck_assert_uint_eq(found.worst[0].begin_ns, 2000 * MS);
+	ck_assert_uint_eq(found.worst[0].duration_ns, 200 * MS);
+	ck_assert_uint_eq(found.worst[1].begin_ns, 9900 * MS);
+	ck_assert_uint_eq(found.worst[1].duration_ns, 80 * MS); /* the last pulse is left out */
+}
+END_TEST
+
 START_TEST(three_pulses_without_any_are_no_gap)
 {
 	begin(500, 200);
@@ -372,7 +429,7 @@ START_TEST(a_run_whose_engine_sleeps_has_that_stall)
 	find();
 	/* a machine that is busy may have added some of its own */
 	ck_assert_uint_ge(found.count, 1);
-	ck_assert_uint_ge(found.longest_gap_ns, 100 * MS); /* looks may be late, too */
+	ck_assert_uint_ge(found.longest_gap_ns, 300 * MS); /* by the worker's stamps */
 	ck_assert_uint_gt(found.longest_gap_at_ns, 0);
 	nb_job_result_delete(result);
 	toy_destroy(&rig);
@@ -383,7 +440,9 @@ int
 main(void)
 {
 	return UNIT_RUN("stalls", an_even_run_has_none, a_gap_is_where_it_is_and_as_long,
-		three_pulses_without_any_are_no_gap,
+		a_stamped_gap_is_not_rounded_to_pulses,
+		a_stamped_gap_is_a_stall_where_pulses_are_longer,
+		a_stamped_gap_counts_where_it_is_looked, three_pulses_without_any_are_no_gap,
 		a_slow_stretch_is_below_half_for_a_tenth_of_a_second,
 		an_engine_that_is_slow_throughout_does_not_stall, warm_up_and_end_are_left_out,
 		what_is_warm_for_ever_has_no_stalls,

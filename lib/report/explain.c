@@ -434,7 +434,10 @@ static const struct nb_explanation explanations[] = {
 	{"meanwhile", "what grew most out of proportion during a stall",
 		"A guess, see Worst stall.", "md"},
 	{"at", "when a stall began", "Since the first operation of the first phase.", "md"},
-	{"for", "how long a stall lasted", "In whole pulses of 20 ms.", "md"},
+	{"for", "how long a stall lasted",
+		"In whole pulses of 20 ms; a gap by the stamps of the operations "
+		"before and after it.",
+		"md"},
 	{"ops/s then", "operations a second during a stall", "0 is a gap.", "md"},
 
 	/* ---- side by side ---- */
@@ -755,6 +758,10 @@ static const struct nb_explanation explanations[] = {
 		"The time stamp counter is calibrated before the run; from its begin to its "
 		"end "
 		"it then ran fast or slow by more than 0.1 % against CLOCK_MONOTONIC.",
+		"text, json, md"},
+	{"hiccup", "a thread that only sleeps woke up late",
+		"By more than 60 ms: the process was stopped, or the machine had no CPU for "
+		"it. Stalls of that length may not be the engine's.",
 		"text, json, md"},
 	{"full", "the file system is nearly full",
 		"Less than a tenth of it is free: writes may be slower than on one with room.",

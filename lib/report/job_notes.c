@@ -13,6 +13,7 @@
 
 #include "base/units.h"
 #include "report/job_result.h"
+#include "report/note.h"
 
 /** An identifier is for good: scripts allow notes by it. */
 static void NB_PRINTF(3, 4)
@@ -175,6 +176,10 @@ job_result_add_notes(struct nb_job_result *result)
 		note_foreign(result, &result->groups[g]);
 		note_gaps(result, &result->groups[g]);
 	}
+	char hiccup[NOTE_SIZE];
+	note_hiccups(result->hiccups, hiccup);
+	if (hiccup[0] != '\0')
+		add(result, "hiccup", "%s", hiccup);
 	if (result->was_steady_asked && !result->is_steady)
 		add(result, "not-steady",
 			"never steady: over the last window the rate changed by %.1f %% and "

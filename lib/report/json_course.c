@@ -120,11 +120,20 @@ static const struct json_field sample_fields[] = {
 	END,
 };
 
+static const struct json_field gap_fields[] = {
+	FIELD_NUMBER(gap, "begin_ns", begin_ns),
+	FIELD_NUMBER(gap, "duration_ns", duration_ns),
+	END,
+};
+
 static const struct json_field pulses_fields[] = {
 	FIELD_NUMBER(pulses, "phase", phase),
 	FIELD_NUMBER(pulses, "begin_ns", begin_ns),
 	FIELD_NUMBER(pulses, "pulse_ns", pulse_ns),
 	FIELD_NUMBERS(pulses, "ops", ops, count, JSON_PULSES_MAX),
+	{FIELD_ROW(pulses, "gaps", JSON_T_LIST, gaps),
+		FIELD_COUNTED(pulses, gaps, gap_count, gap_fields, SERIES_GAPS_MAX),
+		.flags = FIELD_WITHIN},
 	END,
 };
 

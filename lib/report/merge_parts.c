@@ -223,6 +223,7 @@ add_pulses(struct pulses *into, const struct pulses *from)
 		into->ops = grown;
 		into->count = from->count;
 	}
+	into->gap_count = 0; /* in a gap of the one, others went on */
 	for (size_t i = 0; i < from->count; i++) {
 		uint64_t sum = (uint64_t)into->ops[i] + from->ops[i];
 		into->ops[i] = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;

@@ -31,6 +31,10 @@ note_write(char *note, const char *fmt, ...) NB_PRINTF(2, 3);
 bool
 note_has_cap(const struct nb_result *result, uint32_t cap);
 
+/** Of a thread that only sleeps: that it woke up so late that the same would be a stall. */
+void
+note_hiccups(const struct nb_histogram *hiccups, char *note);
+
 /** A get, or a job that only reads. */
 bool
 note_is_read(const struct nb_result *result);

@@ -42,6 +42,7 @@ static const struct nb_note_kind kinds[] = {
 	{"pressure-memory", 0, "tasks waited for memory"},
 	{"swap", 0, "memory was swapped, or had been"},
 	{"clock-drift", 0, "the clocks did not agree, or the machine slept"},
+	{"hiccup", 0, "a thread that only sleeps woke up late: others may have, too"},
 	{"full", 0, "the file system is nearly full"},
 	{"harness", 0, "the harness is a tenth of the median latency or more"},
 	{"ran-backwards", 0, "counters of the engine ran backwards"},

@@ -10,6 +10,7 @@
  *     nothing waits on a healthy machine; both from 100 ms on;
  *   - swap that was in use before: a hundredth of the memory, since a little is left there for
  *     days. What moves during the run, and any time that a quota takes, is told always.
+ *   - hiccups: what would be a gap if operations had it (stalls.c);
  *   - the clock: 0.1 %, since what a kernel does to keep CLOCK_MONOTONIC right is at most half
  *     of that (500 ppm), and a sleep of a millisecond.
  *
@@ -216,6 +217,27 @@ note_swap(const struct nb_result *result, char *note)
 	}
 }
 
+void
+note_hiccups(const struct nb_histogram *hiccups, char *note)
+{
+	char late[UNITS_SIZE];
+	note[0] = '\0';
+	if (hiccups == NULL || nb_histogram_max(hiccups) <= SERIES_GAP_NS)
+		return;
+	units_format_ns(late, sizeof(late), (double)nb_histogram_max(hiccups));
+	note_write(note,
+		"a thread that only sleeps woke up %s late: the process was stopped, or the "
+		"machine had no CPU for it, so stalls of that length may not be the engine's",
+		late);
+}
+
+/** Of the classic actions; job_notes.c has those of jobs. */
+static void
+note_hiccup(const struct nb_result *result, char *note)
+{
+	note_hiccups(result->measured.hiccups, note);
+}
+
 static void
 note_clock(const struct nb_result *result, char *note)
 {
@@ -251,5 +273,6 @@ const struct note_rule notes_of_machine[] = {
 	{"pressure-memory", note_pressure_memory},
 	{"swap", note_swap},
 	{"clock-drift", note_clock},
+	{"hiccup", note_hiccup},
 	{NULL, NULL},
 };

@@ -2,9 +2,10 @@
 /*
  * Times in which a run stood still or was slow, found in its pulses.
  *
- * A gap is a row of pulses without one operation: of more than three, and longer than twenty
+ * A gap is a time in which no operation ended: more than 60 ms, and longer than twenty
  * operations take at the median rate, so that chance does not make one (of random arrivals
- * one in e^20). A slow stretch is at least 100 ms in which the rate is below half of the
+ * one in e^20). The workers' stamps tell of the longest ones how long they were; of the others
+ * it is told by rows of more than three pulses without an operation. A slow stretch is at least 100 ms in which the rate is below half of the
  * median; the rate at a pulse is that of a window around it that holds 40 operations at the
  * mean rate, and is no shorter than 100 ms: of random arrivals one window in some 5000 would
  * be below half, and an engine that takes long for each operation has no stalls by that.
@@ -40,6 +41,9 @@ enum {
 	CAUSES_MAX = 3,
 };
 
+/* Why a pulse is in a stall. A stamped gap begins and ends somewhere in its outer pulses. */
+enum { MARK_EMPTY = 1, MARK_SLOW = 2, MARK_STAMPED = 4 };
+
 #define WINDOW_NS UINT64_C(100000000) /* least time of a slow stretch, too */
 
 static const double unusual = 1.5; /* times the mean rate of a counter */
@@ -55,7 +59,7 @@ struct look {
 	const struct pulses *pulses;
 	size_t begin, end;
 	uint64_t *sums; /* sums[i]: operations in pulses begin .. begin + i - 1; owned */
-	uint8_t *marks; /* 1: in a stall; owned */
+	uint8_t *marks; /* MARK_*, not 0: in a stall; owned */
 	double median;  /* operations in a pulse */
 };
 
@@ -211,19 +215,70 @@ end_of_row(const struct look *look, size_t from, bool is_of_marks)
 }
 
 static void
+mark(struct look *look, size_t from, size_t to, uint8_t why)
+{
+	for (size_t i = from; i < to; i++)
+		look->marks[i] |= why;
+}
+
+static void
+note_gap(struct stalls *out, uint64_t begin_ns, uint64_t gap_ns)
+{
+	if (gap_ns <= out->longest_gap_ns)
+		return;
+	out->longest_gap_ns = gap_ns;
+	out->longest_gap_at_ns = begin_ns;
+}
+
+/** The part of a gap that is looked at. */
+static struct gap
+clip(const struct look *look, const struct gap *gap)
+{
+	uint64_t from_ns = time_at(look, 0), until_ns = time_at(look, length(look));
+	uint64_t end_ns = gap->duration_ns < UINT64_MAX - gap->begin_ns
+		? gap->begin_ns + gap->duration_ns
+		: UINT64_MAX;
+	uint64_t begin_ns = gap->begin_ns > from_ns ? gap->begin_ns : from_ns;
+	end_ns = end_ns < until_ns ? end_ns : until_ns;
+	return (struct gap){begin_ns, end_ns > begin_ns ? end_ns - begin_ns : 0};
+}
+
+static bool
+is_gap(const struct look *look, const struct gap *gap)
+{
+	return gap->duration_ns > SERIES_GAP_NS &&
+		(double)gap->duration_ns >
+		GAP_OPS / look->median * (double)look->pulses->pulse_ns;
+}
+
+/** The pulses from the one in which it begins to the one in which it ends. */
+static void
+mark_stamped_gaps(struct look *look, struct stalls *out)
+{
+	uint64_t pulse_ns = look->pulses->pulse_ns;
+	for (size_t g = 0; g < look->pulses->gap_count; g++) {
+		struct gap gap = clip(look, &look->pulses->gaps[g]);
+		if (!is_gap(look, &gap))
+			continue;
+		size_t from = (gap.begin_ns - time_at(look, 0)) / pulse_ns;
+		size_t last = (gap.begin_ns + gap.duration_ns - 1 - time_at(look, 0)) /
+			pulse_ns;
+		mark(look, from, last + 1, MARK_STAMPED);
+		note_gap(out, gap.begin_ns, gap.duration_ns);
+	}
+}
+
+static void
 mark_gaps(struct look *look, struct stalls *out)
 {
 	double least = GAP_OPS / look->median;
+	mark_stamped_gaps(look, out);
 	for (size_t i = 0, end; i < length(look); i = end + 1) {
 		end = end_of_row(look, i, false);
 		if (end - i <= GAP_PULSES || (double)(end - i) <= least)
 			continue;
-		memset(look->marks + i, 1, end - i);
-		uint64_t gap_ns = (end - i) * look->pulses->pulse_ns;
-		if (gap_ns <= out->longest_gap_ns)
-			continue;
-		out->longest_gap_ns = gap_ns;
-		out->longest_gap_at_ns = time_at(look, i);
+		mark(look, i, end, MARK_EMPTY);
+		note_gap(out, time_at(look, i), (end - i) * look->pulses->pulse_ns);
 	}
 }
 
@@ -246,7 +301,7 @@ mark_slow(struct look *look)
 		for (end = i; end < length(look) && is_slow(look, end, radius);)
 			end++;
 		if (end > i && end - i >= least)
-			memset(look->marks + i, 1, end - i);
+			mark(look, i, end, MARK_SLOW);
 	}
 }
 
@@ -267,18 +322,47 @@ keep(struct stalls *out, const struct stall *stall)
 		out->worst[at] = *stall;
 }
 
+/** A stall that begins or ends with a stamped gap is no longer than that there. */
+static struct stall
+stall_of(const struct look *look, size_t from, size_t to)
+{
+	uint64_t begin_ns = time_at(look, from), end_ns = time_at(look, to);
+	bool is_cut[2] = {false};
+	uint64_t cut_ns[2] = {end_ns, begin_ns};
+	for (size_t g = 0; g < look->pulses->gap_count; g++) {
+		struct gap gap = clip(look, &look->pulses->gaps[g]);
+		uint64_t gap_end_ns = gap.begin_ns + gap.duration_ns;
+		if (!is_gap(look, &gap) || gap.begin_ns >= end_ns || gap_end_ns <= begin_ns)
+			continue;
+		if (look->marks[from] == MARK_STAMPED && gap.begin_ns < cut_ns[0]) {
+			cut_ns[0] = gap.begin_ns;
+			is_cut[0] = true;
+		}
+		if (look->marks[to - 1] == MARK_STAMPED && gap_end_ns > cut_ns[1]) {
+			cut_ns[1] = gap_end_ns;
+			is_cut[1] = true;
+		}
+	}
+	begin_ns = is_cut[0] ? cut_ns[0] : begin_ns;
+	end_ns = is_cut[1] ? cut_ns[1] : end_ns;
+	struct stall stall = {.begin_ns = begin_ns, .duration_ns = end_ns - begin_ns};
+	/* what was done in the outer pulses was done before it, or after it */
+	from += is_cut[0];
+	to -= is_cut[1];
+	if (from < to)
+		stall.rate_ops_s = sum_between(look, from, to) * 1e9 /
+			(double)stall.duration_ns;
+	return stall;
+}
+
 static void
 collect(const struct look *look, struct stalls *out)
 {
-	uint64_t pulse_ns = look->pulses->pulse_ns;
 	for (size_t i = 0, end; i < length(look); i = end + 1) {
 		end = end_of_row(look, i, true);
 		if (end == i)
 			continue;
-		struct stall stall = {.begin_ns = time_at(look, i),
-			.duration_ns = (end - i) * pulse_ns,
-			.rate_ops_s = sum_between(look, i, end) * 1e9 /
-				((double)(end - i) * (double)pulse_ns)};
+		struct stall stall = stall_of(look, i, end);
 		out->slow_ns += stall.duration_ns;
 		keep(out, &stall);
 	}

@@ -208,6 +208,19 @@ errors(void *arg)
 	return sum;
 }
 
+static void
+add_pulses(void *arg, struct pulse_track *into)
+{
+	const struct nb_job_run *run = arg;
+	pulse_begin(into, &run->base.clock, run->gate->begin);
+	for (size_t p = 0; p < run->active_count; p++) {
+		const struct job_part *part = run->active[p];
+		for (uint32_t t = 0; t < workers_of(part); t++)
+			if (part->workers[t]->counted > 0)
+				pulse_merge(into, &part->workers[t]->pulses);
+	}
+}
+
 void
 job_sample_begin(struct nb_job_run *run)
 {
@@ -216,6 +229,7 @@ job_sample_begin(struct nb_job_run *run)
 		.warm_ns = warmup_ns(run),
 		.arg = run,
 		.peek = peek_kind,
+		.pulses = add_pulses,
 		.errors = errors};
 	for (size_t p = 0; p < run->active_count; p++) {
 		const struct job_plan *plan = &run->active[p]->plan;

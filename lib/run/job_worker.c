@@ -505,6 +505,7 @@ count_until(struct job_worker *worker, uint64_t done)
 	uint64_t until = done - taken->first;
 	for (uint64_t j = worker->counted - taken->first; j < until; j++) {
 		const struct span *span = &taken->spans[j];
+		pulse_add(&worker->pulses, span->end);
 		if (span->begin < moments->warm || ops[j].index < plan->warmup_count) {
 			worker->warm_commits += job_is_commit(ops[j].kind, taken->answers[j]);
 			continue;
@@ -757,6 +758,7 @@ pass_gate(struct job_worker *worker, struct moments *moments)
 		struct timespec moment = {.tv_nsec = 50000};
 		nanosleep(&moment, NULL);
 	}
+	pulse_begin(&worker->pulses, plan->clock, begin);
 	*moments = (struct moments){.begin = begin,
 		.warm = begin + plan->warm_ticks,
 		.end = plan->end_ticks < UINT64_MAX - begin ? begin + plan->end_ticks

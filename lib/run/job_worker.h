@@ -12,6 +12,7 @@
 #include "base/histogram.h"
 #include "run/pacer.h"
 #include "run/post.h"
+#include "run/pulse.h"
 #include "run/schedule.h"
 #include "run/worker.h"
 #include "workload/feed.h"
@@ -182,6 +183,7 @@ struct job_worker {
 	struct job_own *own;         /* plan->own_places of them, in the worker's own memory */
 	struct job_own_key *own_key; /* beside them, of a trace; else NULL */
 	uint64_t warm_commits;       /* writes of the warm-up: see job_is_commit() */
+	struct pulse_track pulses;
 };
 
 /** Memory for a worker and its histograms; `is_shared` with the processes forked later. */

@@ -252,8 +252,6 @@ collect(struct nb_run *run)
 	measured->thread_count = run->options.threads;
 	for (uint32_t id = 0; id < run->options.threads; id++) {
 		struct worker *worker = run->workers[id];
-		if (run->left.is_left)
-			worker_take_over(worker);
 		if (worker->begin_ticks == 0)
 			continue; /* it never got to its first */
 		measured->threads[id] = (struct job_thread){.ops = worker->counted,
@@ -301,19 +299,37 @@ errors(void *arg)
 	return sum;
 }
 
+static void
+add_pulses(void *arg, struct pulse_track *into)
+{
+	const struct nb_run *run = arg;
+	pulse_begin(into, &run->clock, run->plan.begin_ticks);
+	for (uint32_t id = 0; id < run->options.threads; id++) {
+		if (run->workers[id]->begin_ticks != 0)
+			pulse_merge(into, &run->workers[id]->pulses);
+	}
+}
+
 /** The operations themselves, watched by the sampler and by a thread that only sleeps. */
 static int
 operate_watched(struct nb_run *run)
 {
-	struct sampler_phase phase = {
-		.kinds = 1, .db = run->db, .arg = run, .peek = peek, .errors = errors};
+	struct sampler_phase phase = {.kinds = 1,
+		.db = run->db,
+		.arg = run,
+		.peek = peek,
+		.pulses = add_pulses,
+		.errors = errors};
 	int rc = hiccup_start(run->hiccup, HICCUP_INTERVAL_NS);
 	if (rc != NB_OK)
 		return rc;
 	sampler_begin(run->sampler, &phase);
 	run->operate_ns = clock_monotonic();
 	run->has_operated = true;
+	run->plan.begin_ticks = clock_stamp(run->clock.kind);
 	crew_do(&run->crew, PHASE_OPERATE, TICK_NS, tick);
+	for (uint32_t id = 0; id < run->options.threads && run->left.is_left; id++)
+		worker_take_over(run->workers[id]);
 	sampler_end(run->sampler, clock_monotonic() - run->operate_ns, ops_reached(run));
 	hiccup_stop(run->hiccup);
 	nb_histogram_merge(run->measured.hiccups, &run->hiccup->lateness);

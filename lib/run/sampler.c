@@ -2,10 +2,8 @@
 /*
  * Samples of a run, taken by the thread that otherwise waits for the workers.
  *
- * Pulses are on a grid that does not move, whenever that thread wakes: what was done from one
- * wake-up to the next is spread evenly over the time between. So a pulse of none is a time in
- * which none was done, also where a wake-up was late; a stop of the whole machine, in which
- * this thread could not look, shows as a low rate and not as a gap.
+ * Pulses are the workers' own, taken when they are parked (pulse.c): this thread may not look for
+ * a while, above all when the whole process stands still.
  *
  * The latencies of a sample are the difference of two readings of the workers' histograms,
  * which go on meanwhile (histogram_peek). An operation is counted in its block, and a block
@@ -68,7 +66,6 @@ struct sampler {
 	uint64_t begin_ns;        /* of this phase, since that */
 	bool has_begun;           /* begin_ns is known */
 	struct mark tick, sample; /* the last ones */
-	uint64_t pulsed;          /* operations in this phase's pulses */
 	struct system_counts first, phase_first, last;
 	struct counters counted; /* the engine's, as of the last sample that has them */
 	bool has_counters;
@@ -201,15 +198,8 @@ give_up(struct sampler *sampler)
 
 /* ---- pulses ---- */
 
-static struct pulses *
-current_pulses(struct sampler *sampler)
-{
-	struct series *series = &sampler->run->measured.series;
-	return &series->pulses[series->pulses_count - 1];
-}
-
 static int
-begin_pulses(struct sampler *sampler)
+take_pulses(struct sampler *sampler, uint64_t since_ns)
 {
 	struct series *series = &sampler->run->measured.series;
 	void *grown = realloc(
@@ -217,70 +207,16 @@ begin_pulses(struct sampler *sampler)
 	if (grown == NULL)
 		return error_set(NB_FAIL, "out of memory");
 	series->pulses = grown;
-	uint32_t *ops = malloc(SERIES_PULSES_MAX * sizeof(*ops));
-	if (ops == NULL)
+	struct pulse_track *track = malloc(sizeof(*track));
+	if (track == NULL)
 		return error_set(NB_FAIL, "out of memory");
-	series->pulses[series->pulses_count++] = (struct pulses){.begin_ns = sampler->begin_ns,
-		.pulse_ns = SERIES_PULSE_NS,
-		.phase = sampler->phase.phase,
-		.ops = ops};
-	return NB_OK;
-}
-
-static uint32_t
-capped(uint64_t ops)
-{
-	return ops < UINT32_MAX ? (uint32_t)ops : UINT32_MAX;
-}
-
-static void
-add_pulse(struct pulses *pulses, uint64_t ops)
-{
-	if (pulses->count == SERIES_PULSES_MAX) {
-		for (size_t i = 0; i < SERIES_PULSES_MAX / 2; i++)
-			pulses->ops[i] = capped(
-				(uint64_t)pulses->ops[2 * i] + pulses->ops[2 * i + 1]);
-		pulses->count /= 2;
-		pulses->pulse_ns *= 2;
-	}
-	pulses->ops[pulses->count++] = capped(ops);
-}
-
-/** What was done since the last tick, spread over the pulses that have ended meanwhile. */
-static void
-pulse(struct sampler *sampler, uint64_t since_ns, uint64_t done)
-{
-	struct pulses *pulses = current_pulses(sampler);
-	const struct mark *last = &sampler->tick;
-	for (;;) {
-		/* a full one doubles its pulses first, so this one ends later */
-		bool is_full = pulses->count == SERIES_PULSES_MAX;
-		uint64_t end_ns = (pulses->count + 1 + is_full) * pulses->pulse_ns;
-		if (end_ns > since_ns)
-			return;
-		double share = since_ns > last->since_ns && end_ns > last->since_ns
-			? (double)(end_ns - last->since_ns) /
-				(double)(since_ns - last->since_ns)
-			: 0;
-		uint64_t until = last->ops + (uint64_t)((double)(done - last->ops) * share);
-		until = until > sampler->pulsed ? until : sampler->pulsed;
-		add_pulse(pulses, until - sampler->pulsed);
-		sampler->pulsed = until;
-	}
-}
-
-/** The last one is shorter. */
-static void
-end_pulses(struct sampler *sampler, uint64_t since_ns, uint64_t done)
-{
-	struct pulses *pulses = current_pulses(sampler);
-	pulse(sampler, since_ns, done);
-	if (since_ns > pulses->count * pulses->pulse_ns || done > sampler->pulsed)
-		add_pulse(pulses, done - sampler->pulsed);
-	sampler->pulsed = done;
-	void *fitted = realloc(pulses->ops, (pulses->count + 1) * sizeof(*pulses->ops));
-	if (fitted != NULL)
-		pulses->ops = fitted;
+	sampler->phase.pulses(sampler->phase.arg, track);
+	struct pulses *pulses = &series->pulses[series->pulses_count];
+	*pulses = (struct pulses){.begin_ns = sampler->begin_ns, .phase = sampler->phase.phase};
+	int rc = pulse_take(pulses, track, &sampler->run->clock, since_ns);
+	series->pulses_count += rc == NB_OK;
+	free(track);
+	return rc;
 }
 
 /* ---- samples ---- */
@@ -518,7 +454,6 @@ sampler_begin(struct sampler *sampler, const struct sampler_phase *phase)
 	sampler->is_warm = phase->warm_ns == 0 && phase->warm_ops == 0;
 	sampler->tick = sampler->sample = sampler->live[0] = sampler->live[1] = (struct mark){
 		0};
-	sampler->pulsed = 0;
 	if (!sampler->is_off && make_strands(sampler) != NB_OK)
 		give_up(sampler);
 	begin_counters(sampler);
@@ -539,8 +474,6 @@ place(struct sampler *sampler, uint64_t since_ns)
 		sampler->origin_ns = begin_ns;
 	sampler->has_origin = sampler->has_begun = true;
 	sampler->begin_ns = begin_ns > sampler->origin_ns ? begin_ns - sampler->origin_ns : 0;
-	if (!sampler->is_off && begin_pulses(sampler) != NB_OK)
-		give_up(sampler);
 }
 
 static void
@@ -563,7 +496,6 @@ sampler_tick(struct sampler *sampler, uint64_t since_ns, uint64_t done)
 	bool has_warmed = !sampler->is_warm && !is_of_warmup(sampler, since_ns, done);
 	if (!sampler->is_off) {
 		uint64_t interval_ns = sampler->run->measured.series.interval_ns;
-		pulse(sampler, since_ns, done);
 		if (has_warmed || since_ns - sampler->sample.since_ns >= interval_ns)
 			take_sample(sampler, since_ns, done, false);
 	}
@@ -585,7 +517,8 @@ sampler_end(struct sampler *sampler, uint64_t since_ns, uint64_t done)
 	measured->after = look_levels(sampler, true);
 	sampler->is_warm |= !is_of_warmup(sampler, since_ns, done);
 	if (sampler->has_begun && !sampler->is_off) {
-		end_pulses(sampler, since_ns, done);
+		if (take_pulses(sampler, since_ns) != NB_OK)
+			give_up(sampler);
 		if (since_ns > sampler->sample.since_ns)
 			take_sample(sampler, since_ns, done, true);
 	}

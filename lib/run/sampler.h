@@ -2,8 +2,8 @@
 #ifndef RUN_SAMPLER_H
 #define RUN_SAMPLER_H
 /**
- * Looks at a run while it goes on, from the main thread: every 20 ms how many operations
- * were done, and every so often what that time had; see series.h. Workers do nothing for it.
+ * Looks at a run while it goes on, from the main thread: every so often what that time had; see
+ * series.h. Workers do nothing for it.
  *
  * All of it is for that one thread. What it finds goes into run->measured.
  */
@@ -29,6 +29,8 @@ struct sampler_phase {
 	void *arg;         /* of these */
 	/* Add the counts of all workers, by histogram_peek(). */
 	void (*peek)(void *arg, uint32_t kind, bool is_response, struct nb_histogram *into);
+	/* When all workers are parked: begin `into`, and merge theirs. */
+	void (*pulses)(void *arg, struct pulse_track *into);
 	uint64_t (*behind)(void *arg, uint64_t since_ns); /* NULL: there is no rate */
 	uint64_t (*errors)(void *arg);                    /* not found, and conflicts */
 };

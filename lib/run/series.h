@@ -20,11 +20,13 @@
 enum {
 	SERIES_SAMPLES_MAX = 2048,
 	SERIES_PULSES_MAX = 16384,
+	SERIES_GAPS_MAX = 64,
 };
 
 #define SERIES_SAMPLE_NS UINT64_C(1000000000) /* and of the first ten seconds: */
 #define SERIES_SAMPLE_EARLY_NS UINT64_C(200000000)
 #define SERIES_PULSE_NS UINT64_C(20000000)
+#define SERIES_GAP_NS (3 * SERIES_PULSE_NS) /* a gap is longer */
 
 /** Latencies of one kind of operation in one stretch. */
 struct sample_latency {
@@ -51,13 +53,19 @@ struct sample {
 	size_t counter_count; /* may be less than there are: 0 then */
 };
 
-/** Operations that were done in each pulse_ns of one phase, warm-up included. */
+/** A time in which no operation ended. */
+struct gap {
+	uint64_t begin_ns, duration_ns; /* on the series' time */
+};
+
+/** Operations that ended in each pulse_ns of one phase, warm-up included. */
 struct pulses {
 	uint64_t begin_ns, pulse_ns;
 	uint32_t phase;
-	uint32_t spare_u32;
+	uint32_t gap_count;
 	uint32_t *ops; /* owned */
 	size_t count;
+	struct gap gaps[SERIES_GAPS_MAX]; /* the longest ones, in no order */
 };
 
 /** {0} is an empty one. */

@@ -214,6 +214,9 @@ count_ticks(struct worker *worker, uint64_t count, uint64_t odd, uint64_t value_
 	const struct clock *clock = worker->plan->clock;
 	for (uint64_t j = 0; j < count; j++)
 		histogram_add(&worker->service, clock_ns(clock, worker->ticks[j]));
+	pulse_add_block(&worker->pulses, worker->ends, count);
+	if (count > 0)
+		worker->last_ticks = worker->ends[count - 1];
 	worker->answers[NB_OK] += count - odd;
 	worker->value_bytes += value_bytes;
 	worker->counted += count;
@@ -297,8 +300,8 @@ run_block(struct worker *worker, uint64_t first, uint32_t count, uint32_t verb,
 		} else {
 			value_bytes += value.size;
 		}
+		worker->ends[j] = t1;
 		worker->ticks[j++] = t1 - t0 - paused;
-		worker->last_ticks = t1;
 		__atomic_store_n(&worker->done, first + j - worker->begin, __ATOMIC_RELEASE);
 		is_over = __atomic_load_n(plan->halt, __ATOMIC_RELAXED) != 0;
 	}
@@ -309,9 +312,12 @@ run_block(struct worker *worker, uint64_t first, uint32_t count, uint32_t verb,
 static ALWAYS_INLINE void
 run_ops(struct worker *worker, uint32_t verb, uint32_t clock_kind)
 {
+	const struct worker_plan *plan = worker->plan;
 	uint32_t count, block = worker->stream.block;
 	worker->counted = worker->odd = 0;
 	worker->begin_ticks = clock_stamp(clock_kind);
+	pulse_begin(&worker->pulses, plan->clock,
+		plan->begin_ticks != 0 ? plan->begin_ticks : worker->begin_ticks);
 	for (uint64_t first = worker->begin; first < worker->end; first += count) {
 		uint64_t left = worker->end - first;
 		count = left < block ? (uint32_t)left : block;

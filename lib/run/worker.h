@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/histogram.h"
 #include "run/post.h"
+#include "run/pulse.h"
 #include "workload/stream.h"
 
 enum {
@@ -37,6 +38,7 @@ struct worker_plan {
 	const struct clock *clock;
 	uint64_t verify_threshold; /* see is_sampled(); 0: nothing is verified */
 	const int *halt;           /* not 0: stop after the current operation */
+	uint64_t begin_ticks;      /* when the operations of all workers begin */
 };
 
 /** What was found by looking at data. */
@@ -70,7 +72,7 @@ struct worker {
 	uint64_t
 		counted; /* of those that are done, what `service` has; all when it is parked */
 	uint64_t begin_ticks, end_ticks;
-	uint64_t last_ticks; /* end of the last operation; written before `done` */
+	uint64_t last_ticks; /* end of the last operation that is counted */
 	uint64_t odd;        /* of `counted`, those that were not answered NB_OK */
 	uint32_t
 		is_counting; /* atomic: held by who counts a block; taken over it is for good */
@@ -81,10 +83,11 @@ struct worker {
 	struct worker_findings findings;
 	int rc; /* the failure that ended it */
 	char text[WORKER_TEXT];
-	uint64_t ticks
-		[STREAM_BLOCK_MAX]; /* that the operations took which are not counted yet */
+	/* of operations that are not counted yet: what each took, and when it ended */
+	uint64_t ticks[STREAM_BLOCK_MAX], ends[STREAM_BLOCK_MAX];
 	struct stream stream;
 	struct nb_histogram service;
+	struct pulse_track pulses;
 };
 
 /**

@@ -254,6 +254,32 @@ INI
 	contains "$(line_of Partial)" 'yes, a partial result'
 }
 
+@test "a process that was stopped has that as a stall" {
+	"$MININB" run -d memory --read=100 --records=1000 --duration=3s --interval=50ms \
+		--output=r.json >out 2>err 3>&- &
+	pid=$!
+	wait_until grep -q '0\.1' out
+	kill -STOP "$pid"
+	sleep 2
+	kill -CONT "$pid"
+	wait "$pid"
+	pid=
+	output=$(<out)
+	matches "$(line_of Stalls)" 'longest gap [0-9.]+s$'
+	matches "$output" 'a thread that only sleeps woke up [0-9.]+s late'
+	python3 - <<'PY'
+import json
+pulses = json.load(open("r.json"))["results"][0]["measured"]["series"]["pulses"][0]
+gap = max(pulses["gaps"], key=lambda gap: gap["duration_ns"])
+assert gap["duration_ns"] >= 1900000000, gap
+begin = gap["begin_ns"] - pulses["begin_ns"]
+first = begin // pulses["pulse_ns"] + 1
+last = (begin + gap["duration_ns"]) // pulses["pulse_ns"]
+within = pulses["ops"][first:last]
+assert len(within) >= 90 and sum(within) == 0, within
+PY
+}
+
 @test "several engines run one workload, side by side at the end" {
 	mininb 0 run -w ycsb-a -d memory,null
 	contains "$output" '== null, 2 of 2'
