@@ -2,7 +2,8 @@
 /*
  * A sweep of offered rates as a curve: latency over throughput.
  *
- * Service and response stand side by side, since what is between them is the queue. The
+ * Service stands below response, since what is between them is the queue: two tables, as
+ * a terminal has 80 columns. The
  * knee is where the curve turns up. It is found by two plain rules that a reader can
  * check by eye in the table (twice the p99 of the lowest rate; 2 % behind what was
  * offered) and not by the curvature of a fitted line, which depends on how far the sweep
@@ -23,7 +24,7 @@
 
 #include <mininb/result.h>
 
-enum { COLUMNS = 12, BAR_COLUMN = 10, CELL_SIZE = 64, BAR_MARKS = 20 };
+enum { RESPONSE_COLUMNS = 8, SERVICE_COLUMNS = 5, CELL_SIZE = 64, BAR_MARKS = 20 };
 
 static const double knee_rise = 2, least_achieved = 0.98;
 
@@ -112,52 +113,73 @@ format_bar(char *cell, uint64_t ns, struct scale scale)
 	snprintf(cell, CELL_SIZE, "%.*s", marks, "####################");
 }
 
+/** How it went at that rate, by response times. */
 static int
-add_row(struct table *table, const struct nb_curve_point *point, bool is_knee,
-	const struct scale *bars)
+add_response(struct table *table, const struct nb_curve_point *point, bool is_knee)
 {
-	char cells[COLUMNS][CELL_SIZE] = {{0}};
-	const uint64_t times[] = {point->service_p50_ns, point->service_p99_ns,
-		point->service_p999_ns, point->response_p50_ns, point->response_p99_ns,
+	char cells[RESPONSE_COLUMNS][CELL_SIZE] = {{0}};
+	const uint64_t times[] = {point->response_p50_ns, point->response_p99_ns,
 		point->response_p999_ns, point->response_max_ns};
-	const char *row[COLUMNS];
-	size_t used = 0;
+	const char *row[RESPONSE_COLUMNS];
 	format_share(cells[0], point->share);
 	format_rate(cells[1], point->offered_ops_s);
 	format_rate(cells[2], point->achieved_ops_s);
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
 		format_ns(cells[3 + i], times[i]);
-	if (bars != NULL)
-		format_bar(cells[BAR_COLUMN], point->response_p99_ns, *bars);
-	snprintf(cells[11], CELL_SIZE, "%s%s", is_knee ? "knee, " : "",
+	snprintf(cells[7], CELL_SIZE, "%s%s", is_knee ? "knee, " : "",
 		point->queue_grew          ? "queue grew"
 			: is_behind(point) ? "fell behind"
 					   : "kept up");
-	for (size_t i = 0; i < COLUMNS; i++)
-		if (i != BAR_COLUMN || bars != NULL)
-			row[used++] = cells[i];
+	for (size_t i = 0; i < RESPONSE_COLUMNS; i++)
+		row[i] = cells[i];
 	return table_add(table, row);
 }
 
 static int
-write_table(const struct nb_curve_point *points, size_t count, size_t knee, FILE *out,
-	bool has_bars)
+write_response(const struct nb_curve_point *points, size_t count, size_t knee, FILE *out)
 {
-	static const struct table_column all[COLUMNS] = {{"load", true}, {"offered/s", true},
-		{"achieved/s", true}, {"service p50", true}, {"p99", true}, {"p99.9", true},
-		{"response p50", true}, {"p99", true}, {"p99.9", true}, {"max", true},
-		{"p99, log", false}, {"state", false}};
-	struct table_column columns[COLUMNS];
-	size_t used = 0;
-	for (size_t i = 0; i < COLUMNS; i++)
-		if (i != BAR_COLUMN || has_bars)
-			columns[used++] = all[i];
-	struct scale scale = scale_of(points, count);
+	static const struct table_column columns[RESPONSE_COLUMNS] = {{"load", true},
+		{"offered/s", true}, {"achieved/s", true}, {"p50", true}, {"p99", true},
+		{"p99.9", true}, {"max", true}, {"state", false}};
 	struct table table;
-	table_create(&table, columns, used);
+	table_create(&table, columns, RESPONSE_COLUMNS);
 	int rc = NB_OK;
 	for (size_t i = 0; rc == NB_OK && i < count; i++)
-		rc = add_row(&table, &points[i], i == knee, has_bars ? &scale : NULL);
+		rc = add_response(&table, &points[i], i == knee);
+	fputs("Response time, from when an operation was due\n", out);
+	if (rc == NB_OK)
+		rc = table_write(&table, out);
+	table_destroy(&table);
+	return rc;
+}
+
+static int
+add_service(struct table *table, const struct nb_curve_point *point, const struct scale *bars)
+{
+	char cells[SERVICE_COLUMNS][CELL_SIZE] = {{0}};
+	const char *row[SERVICE_COLUMNS];
+	format_rate(cells[0], point->offered_ops_s);
+	format_ns(cells[1], point->service_p50_ns);
+	format_ns(cells[2], point->service_p99_ns);
+	format_ns(cells[3], point->service_p999_ns);
+	format_bar(cells[4], point->response_p99_ns, *bars);
+	for (size_t i = 0; i < SERVICE_COLUMNS; i++)
+		row[i] = cells[i];
+	return table_add(table, row);
+}
+
+static int
+write_service(const struct nb_curve_point *points, size_t count, FILE *out, bool has_bars)
+{
+	static const struct table_column columns[SERVICE_COLUMNS] = {{"offered/s", true},
+		{"p50", true}, {"p99", true}, {"p99.9", true}, {"p99 of response, log", false}};
+	struct scale scale = scale_of(points, count);
+	struct table table;
+	table_create(&table, columns, SERVICE_COLUMNS - !has_bars);
+	int rc = NB_OK;
+	for (size_t i = 0; rc == NB_OK && i < count; i++)
+		rc = add_service(&table, &points[i], &scale);
+	fputs("\nService time, from when it was begun\n", out);
 	if (rc == NB_OK)
 		rc = table_write(&table, out);
 	table_destroy(&table);
@@ -200,7 +222,9 @@ nb_curve_write_text(
 	const struct nb_curve_point *points, size_t count, FILE *out, uint32_t flags)
 {
 	size_t knee = nb_curve_knee(points, count);
-	int rc = write_table(points, count, knee, out, (flags & NB_TEXT_BARS) != 0);
+	int rc = write_response(points, count, knee, out);
+	if (rc == NB_OK)
+		rc = write_service(points, count, out, (flags & NB_TEXT_BARS) != 0);
 	if (rc != NB_OK)
 		return rc;
 	if (count > 0)

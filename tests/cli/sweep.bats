@@ -22,7 +22,7 @@ sweep()
 	# the report is that of the capacity
 	contains "$output" '1 thread, closed loop, '
 	matches "$output" $'\nCapacity: [0-9]+ ops/s, closed loop\n'
-	matches "$output" $'\nload +offered/s +achieved/s +service p50 '
+	matches "$output" $'\nload +offered/s +achieved/s +p50 '
 	local shares
 	shares=$(grep -oE '^ *[0-9]+%' <<<"$output" | tr -dc '0-9\n' | tr '\n' ' ')
 	equals "$shares" '10 20 30 40 50 60 70 80 90 95 '
