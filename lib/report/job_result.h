@@ -53,4 +53,8 @@ job_result_grew(const struct job_result_group *group, uint64_t *behind_ops);
 void
 job_result_add_notes(struct nb_job_result *result);
 
+/** It is a point of a sweep: values of earlier points are in the database, as they should be. */
+void
+job_result_note_sweep(struct nb_job_result *result);
+
 #endif /* REPORT_JOB_RESULT_H */
