@@ -287,6 +287,20 @@ width_of(const struct part *parts)
 	return width;
 }
 
+/** Leave out the first of the bars, which are the oldest. False: too few would be left. */
+static bool
+cut_sparks(struct part *sparks, size_t over)
+{
+	const char *from = sparks->text;
+	if (sparks->columns < over + SPARKS_LEAST)
+		return false;
+	for (size_t i = 0; i < over; i++)
+		from += strlen("▁");
+	memmove(sparks->text, from, strlen(from) + 1);
+	sparks->columns -= over;
+	return true;
+}
+
 /** Leave out what matters least until the rest fits. The first part stays, cut short. */
 static void
 fit(struct part *parts, size_t width)
@@ -303,7 +317,8 @@ fit(struct part *parts, size_t width)
 			parts[least].text[width < PART_SIZE ? width : PART_SIZE - 1] = '\0';
 			return;
 		}
-		parts[least].columns = 0;
+		if (least != PART_SPARKS || !cut_sparks(&parts[least], width_of(parts) - width))
+			parts[least].columns = 0;
 	}
 }
 
