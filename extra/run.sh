@@ -222,7 +222,7 @@ give_back()
 
 # ---- steps, and the time they take ----
 
-declare -A kind_seconds=() kind_count=()
+declare -A kind_ms=() kind_count=()
 plan=()    # kinds of the steps to come, the present one first
 total=0    # steps in all
 started='' # of the present step
@@ -243,13 +243,13 @@ plan_steps()
 # as a put, which is a guess.
 time_left()
 {
-	local elapsed=$1 sum=0 guess='' kind expected i
+	local elapsed=$(($1 * 1000)) sum=0 guess='' kind expected i # ms
 	for i in "${!plan[@]}"; do
 		kind=${plan[$i]}
 		if [[ -n ${kind_count[$kind]-} ]]; then
-			expected=$((kind_seconds[$kind] / kind_count[$kind]))
+			expected=$((kind_ms[$kind] / kind_count[$kind]))
 		elif [[ $kind == get && -n ${kind_count[put]-} ]]; then
-			expected=$((kind_seconds[put] / kind_count[put]))
+			expected=$((kind_ms[put] / kind_count[put]))
 			guess=', if a get costs what a put does'
 		elif [[ $kind == put || $kind == get ]]; then
 			printf 'time left not known before the first put'
@@ -262,7 +262,11 @@ time_left()
 		fi
 		sum=$((sum + expected))
 	done
-	printf 'about %s left%s' "$(human_time "$sum")" "$guess"
+	if ((sum < 1000)); then
+		printf 'less than 1s left%s' "$guess"
+	else
+		printf 'about %s left%s' "$(human_time $(((sum + 500) / 1000)))" "$guess"
+	fi
 }
 
 step_begin()
@@ -278,7 +282,7 @@ step_end()
 	local seconds kind=${plan[0]}
 	seconds=$(seconds_since "$started")
 	if [[ $1 == yes ]]; then
-		kind_seconds[$kind]=$((${kind_seconds[$kind]-0} + seconds))
+		kind_ms[$kind]=$((${kind_ms[$kind]-0} + (${EPOCHREALTIME/./} - ${started/./}) / 1000))
 		kind_count[$kind]=$((${kind_count[$kind]-0} + 1))
 	fi
 	plan=("${plan[@]:1}")
