@@ -19,7 +19,7 @@ survey_part(const void *bytes, size_t size, uint64_t key_size, uint64_t count)
 	ck_assert_int_eq(keys_open(&keys, "keys", key_size, count), NB_OK);
 	struct keys_facts facts;
 	memset(&facts, 0xee, sizeof(facts));
-	ck_assert_int_eq(keys_survey(&keys, &facts, NULL, NULL), NB_OK);
+	ck_assert_int_eq(keys_survey(&keys, &facts, KEYS_EXACT, NULL, NULL), NB_OK);
 	keys_close(&keys);
 	return facts;
 }
@@ -184,6 +184,32 @@ START_TEST(several_passes_count_exactly)
 }
 END_TEST
 
+/** A pass is what a run can wait for; the hash, by which results are compared, is no estimate. */
+START_TEST(one_pass_estimates_and_says_so)
+{
+	uint64_t *keys = numbered(MANY, many_with_copies);
+	struct keys mapped;
+	struct keys_facts quick, exact = survey(keys, 8, MANY);
+	ck_assert_uint_eq(exact.looked, MANY);
+	ck_assert_int_eq(keys_open(&mapped, "keys", 8, MANY), NB_OK);
+	ck_assert_int_eq(keys_survey(&mapped, &quick, KEYS_QUICK, NULL, NULL), NB_OK);
+	keys_close(&mapped);
+	ck_assert(quick.is_estimate);
+	ck_assert_uint_eq(quick.hash, exact.hash);
+	/* a part of 31: 1234, and three times the root of 30 * 1234 */
+	ck_assert_uint_ge(quick.duplicates, 1234 - 577);
+	ck_assert_uint_le(quick.duplicates, 1234 + 577);
+	ck_assert_uint_ge(quick.looked, MANY / 31 - 2000);
+	ck_assert_uint_le(quick.looked, MANY / 31 + 2000);
+	check_duplicates(keys, 8, 1310720, 0); /* as many as fit are counted exactly */
+	ck_assert_int_eq(keys_open(&mapped, "keys", 8, 1310720), NB_OK);
+	ck_assert_int_eq(keys_survey(&mapped, &quick, KEYS_QUICK, NULL, NULL), NB_OK);
+	keys_close(&mapped);
+	ck_assert(!quick.is_estimate);
+	free(keys);
+}
+END_TEST
+
 static uint64_t
 many_equal(uint64_t i)
 {
@@ -269,10 +295,11 @@ START_TEST(it_tells_how_far_it_is_and_can_be_stopped)
 	struct keys mapped;
 	struct keys_facts facts;
 	ck_assert_int_eq(keys_open(&mapped, "long", 8, MANY), NB_OK);
-	ck_assert_int_eq(keys_survey(&mapped, &facts, only_look, NULL), NB_OK);
+	ck_assert_int_eq(keys_survey(&mapped, &facts, KEYS_EXACT, only_look, NULL), NB_OK);
 	ck_assert_uint_eq(told_done, told_total);
 	ck_assert_uint_ge(told_total, MANY);
-	ck_assert_int_eq(keys_survey(&mapped, &facts, stop_at_once, NULL), NB_ERR_INTERRUPTED);
+	ck_assert_int_eq(keys_survey(&mapped, &facts, KEYS_EXACT, stop_at_once, NULL),
+		NB_ERR_INTERRUPTED);
 	ck_assert_uint_lt(told_done, told_total);
 	nb_stop_clear();
 	keys_close(&mapped);
@@ -294,7 +321,7 @@ main(void)
 	int rc = UNIT_RUN("keys_survey", duplicates_are_counted_exactly,
 		keys_that_differ_in_one_bit_are_not_equal, keys_of_one_byte_are_counted,
 		only_the_keys_that_are_used_are_looked_at, the_hash_is_of_content_and_order,
-		the_hash_is_xxh3, several_passes_count_exactly,
+		the_hash_is_xxh3, several_passes_count_exactly, one_pass_estimates_and_says_so,
 		many_keys_of_few_kinds_are_counted_exactly, an_estimate_is_near_the_truth,
 		an_estimate_sees_a_key_that_fills_the_file, large_keys_are_counted,
 		it_tells_how_far_it_is_and_can_be_stopped, a_good_survey_leaves_the_error_text);

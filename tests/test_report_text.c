@@ -391,12 +391,14 @@ START_TEST(findings_are_told)
 		.verified = 100, .verdicts = {90, 1, 2, 7}};
 	result.keys.duplicates = 4;
 	result.keys.is_estimate = true;
+	result.keys.looked = 300;
+	result.workload.count = 1000;
 	write_text(0);
 	ASSERT_HAS("\nNot found         : 12\n");
 	ASSERT_HAS("\nConflicts         : 3 (each tried again, in the same latency)\n");
 	ASSERT_HAS(
 		"\nVerified          : 100 of 1000 (as they were read): 0 missing, 10 wrong\n");
-	ASSERT_HAS("\nDuplicate keys    : about 4\n");
+	ASSERT_HAS("\nDuplicate keys    : about 4, counted in 300 of 1000 keys\n");
 	end();
 	begin(NB_VERB_DELETE);
 	add_thousand();
@@ -468,6 +470,9 @@ START_TEST(conditions_options_and_notes_are_told)
 	result.measured.usage.system_ns = 1000000;
 	result.measured.floor_op_ns = 61.26;
 	result.measured.floor_call_ns = 17;
+	result.measured.phases[0] = (struct phase_time){"start", 7100000};
+	result.measured.phases[1] = (struct phase_time){"put", 1250000000};
+	result.measured.phase_count = 2;
 	write_text(0);
 	ASSERT_HAS(
 		"\nDurability        : process, by default (writes survive kill -9, not power "
@@ -486,6 +491,7 @@ START_TEST(conditions_options_and_notes_are_told)
 	ASSERT_HAS(
 		"\nHarness           : 61.3 ns/op with the null engine, of which 17 ns inside "
 		"each latency\n");
+	ASSERT_HAS("\nPhases            : start 7.1ms, put 1.25s\n");
 	ASSERT_HAS("\nStream digest     : 0123456789abcdef\n");
 	ASSERT_HAS(
 		"\nEngine            : leveldb 1.23, BSD-3-Clause, release, /x/leveldb.so\n");

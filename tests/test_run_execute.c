@@ -425,6 +425,71 @@ START_TEST(key_that_is_repeated_in_the_file_may_be_missing_once_deleted)
 }
 END_TEST
 
+START_TEST(many_keys_are_counted_exactly_where_a_delete_finds_nothing)
+{
+	enum { MANY = 1400000 }; /* more than one pass looks at */
+	rig_create(&rig, NB_VERB_DELETE, MANY);
+	rig.options.driver = "memory";
+	FILE *file = fopen(rig.keys, "r+");
+	ck_assert_ptr_nonnull(file);
+	uint64_t words[2] = {0, ~(uint64_t)0};
+	for (int i = 500; i < 505; i++) { /* these are the first key again */
+		fseek(file, i * 16L, SEEK_SET);
+		ck_assert_uint_eq(fwrite(words, 16, 1, file), 1);
+	}
+	fclose(file);
+	ck_assert_msg(rig_run(&rig, NULL) == NB_OK, "%s", nb_error_text());
+	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 5);
+	ck_assert(!rig.run->keys_facts.is_estimate);
+	ck_assert_uint_eq(rig.run->keys_facts.duplicates, 5);
+	ck_assert_uint_eq(rig.run->keys_facts.looked, MANY);
+	end();
+}
+END_TEST
+
+static uint64_t
+phase_ns(const char *name)
+{
+	const struct measurement *it = measured();
+	for (uint32_t i = 0; i < it->phase_count; i++) {
+		if (strcmp(it->phases[i].name, name) == 0)
+			return it->phases[i].ns;
+	}
+	ck_abort_msg("%s is not told", name);
+}
+
+START_TEST(every_phase_has_its_time)
+{
+	static const char *const names[][11] = {
+		[NB_VERB_PUT] = {"start", "keys", "harness", "prepare", "open", "put", "settle",
+			"verify", "close", "inspect"},
+		[NB_VERB_GET] = {"start", "keys", "harness", "prepare", "open", "load", "get",
+			"close", "inspect"},
+		[NB_VERB_DELETE] = {"start", "keys", "harness", "prepare", "open", "load",
+			"delete", "settle", "verify", "close", "inspect"},
+	};
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		(void)begin(verb, 1);
+		uint64_t begin_ns = clock_monotonic(), sum_ns = 0;
+		ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
+		uint64_t took_ns = clock_monotonic() - begin_ns;
+		const struct measurement *it = measured();
+		ck_assert_uint_gt(it->phase_count, 5);
+		for (uint32_t i = 0; i < it->phase_count; i++) {
+			ck_assert_uint_lt(i, 11);
+			ck_assert_ptr_nonnull(names[verb][i]);
+			if (strcmp(it->phases[i].name, names[verb][i]) != 0)
+				ck_assert_str_eq(it->phases[i].name, names[verb][i]);
+			sum_ns += it->phases[i].ns;
+		}
+		ck_assert_uint_le(sum_ns, took_ns);
+		ck_assert_uint_ge(phase_ns(nb_verb_name(verb)), it->wall_ns);
+		ck_assert_uint_ge(phase_ns("close"), it->close_ns);
+		end();
+	}
+}
+END_TEST
+
 static int
 put_not_found(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
@@ -1221,7 +1286,8 @@ main(void)
 		deletes_that_did_nothing_are_found,
 		delete_of_a_key_that_is_not_there_is_an_error,
 		key_that_is_repeated_in_the_file_may_be_missing_once_deleted,
-		put_that_was_not_done_is_an_error_also_unverified,
+		many_keys_are_counted_exactly_where_a_delete_finds_nothing,
+		every_phase_has_its_time, put_that_was_not_done_is_an_error_also_unverified,
 		counters_are_of_the_operations_and_settling_alone,
 		counter_that_runs_backwards_is_marked, engine_without_stats_has_no_counters,
 		threads_have_done_what_the_run_has, a_run_has_a_series_that_is_all_of_it,

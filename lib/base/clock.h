@@ -25,7 +25,7 @@ struct clock {
 };
 
 /**
- * Choose and calibrate: takes some 20 ms for the TSC. `kind` is NB_CLOCK_*.
+ * Choose and calibrate: takes some 5 ms for the TSC. `kind` is NB_CLOCK_*.
  * NB_UNSUPPORTED: the TSC was asked for and cannot be trusted here.
  */
 NB_MUST_CHECK int

@@ -151,6 +151,13 @@ static const struct nb_explanation explanations[] = {
 		"At most eight are kept of a group.", "text of jobs"},
 	{"Left out", "operations of a trace that were not done",
 		"Of kinds that mininb does not do, or on damaged lines.", "text of replay"},
+	{"Phases", "how long each part of the run took, by the wall",
+		"start (checking options, mapping the keys, calibrating the clock), keys "
+		"(their survey), harness (measured on the null engine), prepare, open, load, "
+		"the operations, settle, verify, close, inspect (what of the database is in "
+		"memory). One lasts until the next begins, so sessions are opened and closed "
+		"in the ones before. The rate is of the operations alone.",
+		"text, json"},
 	{"Duplicate keys", "keys of the file that repeat one before them",
 		"A put of one overwrites, a delete of one finds nothing. "
 		"\"about\" if the file is so large that only a part was looked "
@@ -541,15 +548,15 @@ static const struct nb_explanation explanations[] = {
 	{"service p50", "the median of the service times",
 		"Hardly moves with the load: the queue is in the response "
 		"times.",
-		"text, md"},
+		"md"},
 	{"service p99", "the 99th percentile of the service times", "", "md"},
 	{"response p50", "the median of the response times", "From when an operation was due.",
-		"text, md"},
+		"md"},
 	{"response p99", "the 99th percentile of the response times",
 		"The knee is where it turns up.", "md"},
 	{"response p99.9", "the 99.9th percentile of the response times", "", "md"},
 	{"response max", "the longest response time", "A single operation.", "md"},
-	{"p99, log", "the p99 of response as a bar",
+	{"p99 of response, log", "as a bar",
 		"Logarithmic, from the least of the sweep to the greatest.", "text"},
 	{"state",
 		"whether the engine kept up: kept up, fell behind, queue grew; "

@@ -265,6 +265,12 @@ static const struct json_field thread_fields[] = {
 	END,
 };
 
+static const struct json_field phase_fields[] = {
+	FIELD_CHARS(phase_time, "name", name),
+	FIELD_NUMBER(phase_time, "ns", ns),
+	END,
+};
+
 static const struct json_field measurement_fields[] = {
 	{FIELD_ROW(measurement, "ops", JSON_T_NUMBER, ops), .flags = FIELD_MUST},
 	{FIELD_ROW(measurement, "wall_ns", JSON_T_NUMBER, wall_ns), .flags = FIELD_MUST},
@@ -281,6 +287,9 @@ static const struct json_field measurement_fields[] = {
 	FIELD_NUMBER(measurement, "load_ns", load_ns),
 	FIELD_NUMBER(measurement, "settle_ns", settle_ns),
 	FIELD_NUMBER(measurement, "close_ns", close_ns),
+	{FIELD_ROW(measurement, "phases", JSON_T_LIST, phases),
+		FIELD_COUNTED(measurement, phases, phase_count, phase_fields, RUN_PHASES_MAX),
+		.flags = FIELD_WITHIN},
 	FIELD_COUNTS(measurement, "answers", answers, answers),
 	FIELD_NUMBER(measurement, "value_bytes", value_bytes),
 	FIELD_OBJECT(measurement, "findings", findings, findings_fields),
@@ -330,6 +339,7 @@ static const struct json_field keys_fields[] = {
 	{FIELD_ROW(keys_facts, "hash", JSON_T_HASH, hash)},
 	FIELD_NUMBER(keys_facts, "duplicates", duplicates),
 	FIELD_FLAG(keys_facts, "is_estimate", is_estimate),
+	FIELD_NUMBER(keys_facts, "looked", looked),
 	END,
 };
 

@@ -225,6 +225,19 @@ merge_states(struct measurement *into, const struct measurement *from)
 		memcpy(into->used_missing, from->used_missing, sizeof(into->used_missing));
 }
 
+/** Of phases that both have. */
+static void
+merge_phases(struct measurement *into, const struct measurement *from)
+{
+	for (uint32_t i = 0; i < into->phase_count; i++) {
+		for (uint32_t j = 0; j < from->phase_count; j++) {
+			if (strcmp(into->phases[i].name, from->phases[j].name) == 0)
+				into->phases[i].ns = merge_most(
+					into->phases[i].ns, from->phases[j].ns);
+		}
+	}
+}
+
 static void
 merge_times(struct measurement *into, const struct measurement *from)
 {
@@ -233,6 +246,7 @@ merge_times(struct measurement *into, const struct measurement *from)
 	into->load_ns = merge_most(into->load_ns, from->load_ns);
 	into->settle_ns = merge_most(into->settle_ns, from->settle_ns);
 	into->close_ns = merge_most(into->close_ns, from->close_ns);
+	merge_phases(into, from);
 	into->usage_ns = merge_most(into->usage_ns, from->usage_ns);
 	into->floor_op_ns = fmax(into->floor_op_ns, from->floor_op_ns);
 	into->floor_call_ns = merge_most(into->floor_call_ns, from->floor_call_ns);
@@ -384,6 +398,7 @@ merge_streams(struct nb_result *into, const struct nb_result *from)
 		into->keys.hash += from->keys.hash;
 	into->keys.duplicates = merge_sum(into->keys.duplicates, from->keys.duplicates);
 	into->keys.is_estimate |= from->keys.is_estimate;
+	into->keys.looked = merge_sum(into->keys.looked, from->keys.looked);
 	return rc;
 }
 

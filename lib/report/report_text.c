@@ -233,8 +233,12 @@ write_data(const struct nb_result *result, FILE *out)
 			findings->missing,
 			result->workload.verb == NB_VERB_DELETE ? "still there" : "missing",
 			findings_wrong(findings));
-	report_line(out, "Duplicate keys", "%s%" PRIu64,
-		result->keys.is_estimate ? "about " : "", result->keys.duplicates);
+	if (result->keys.is_estimate)
+		report_line(out, "Duplicate keys",
+			"about %" PRIu64 ", counted in %" PRIu64 " of %" PRIu64 " keys",
+			result->keys.duplicates, result->keys.looked, result->workload.count);
+	else
+		report_line(out, "Duplicate keys", "%" PRIu64, result->keys.duplicates);
 	if (result->workload.verb == NB_VERB_PUT) /* others find what a put has made */
 		report_line(out, "Value ratio", "%g (size when compressed : size)",
 			result->workload.value_ratio);
@@ -256,6 +260,21 @@ write_cpu(const struct record *record, FILE *out)
 	else
 		report_line(out, "CPU time", "%.0f ns/op user, %.0f ns/op system",
 			each_ns * user, each_ns * (1 - user));
+}
+
+static void
+write_phases(const struct measurement *measured, FILE *out)
+{
+	char text[RUN_PHASES_MAX * (sizeof(measured->phases[0].name) + UNITS_SIZE + 3)] = "";
+	char took[UNITS_SIZE];
+	size_t used = 0;
+	for (uint32_t i = 0; i < measured->phase_count; i++) {
+		units_format_ns(took, sizeof(took), (double)measured->phases[i].ns);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s",
+			used > 0 ? ", " : "", measured->phases[i].name, took);
+	}
+	if (used > 0)
+		report_line(out, "Phases", "%s", text);
 }
 
 void
@@ -285,6 +304,7 @@ report_conditions(const struct record *record, FILE *out)
 		report_memory(result, out);
 	}
 	report_usage(record, out);
+	write_phases(measured, out);
 	report_line(out, "Clock",
 		"%s, %.3f MHz, in steps of %.2g ns, %.1f ns a stamp, two for each operation",
 		clock_name(&result->clock), result->clock.tick_hz / 1e6, result->clock.step_ns,

@@ -422,12 +422,21 @@ delete_all_workers(struct nb_job_run *run)
 }
 
 static int
+measure_harness(struct nb_job_run *run)
+{
+	run_begin_phase(&run->base, "harness");
+	int rc = job_floor_measure(run);
+	run_begin_phase(&run->base, "prepare");
+	return rc;
+}
+
+static int
 execute(struct nb_job_run *run)
 {
 	run_begin_phase(&run->base, "prepare");
 	int rc = run->options.record_path != NULL ? job_try_record(run) : NB_OK;
 	if (rc == NB_OK)
-		rc = job_floor_measure(run);
+		rc = measure_harness(run);
 	if (rc == NB_OK)
 		rc = run_prepare_path(&run->base);
 	sysinfo_create(&run->base.sysinfo, run->base.path);
@@ -443,6 +452,7 @@ execute(struct nb_job_run *run)
 	run_clock_end(&run->base);
 	sampler_finish(run->base.sampler);
 	run->base.measured.live_bytes = live_bytes(run);
+	run_begin_phase(&run->base, "inspect");
 	run_look_after(&run->base);
 	if (rc == NB_OK && job_is_read_again(run))
 		rc = read_back_again(run);
@@ -452,6 +462,7 @@ execute(struct nb_job_run *run)
 		run_begin_phase(&run->base, "record");
 		rc = job_record(run);
 	}
+	run_end_phases(&run->base);
 	if (rc == NB_OK)
 		return job_judge(run);
 	char text[WORKER_TEXT];

@@ -472,6 +472,7 @@ create_parts(struct nb_job_run *run)
 int
 nb_job_run_new(struct nb_job_run **out, const struct nb_job_options *options)
 {
+	uint64_t begin_ns = clock_monotonic();
 	if (options->job == NULL)
 		return error_set(NB_ERR_USAGE, "a run needs a job");
 	struct nb_job_run *run = calloc(1, sizeof(*run));
@@ -511,6 +512,7 @@ nb_job_run_new(struct nb_job_run **out, const struct nb_job_options *options)
 		nb_job_run_delete(run);
 		return rc;
 	}
+	run_add_phase(&run->base, "start", begin_ns);
 	*out = run;
 	return NB_OK;
 }

@@ -115,6 +115,7 @@ check_all(struct nb_run *run)
 int
 nb_run_new(struct nb_run **out, const struct nb_run_options *options)
 {
+	uint64_t begin_ns = clock_monotonic();
 	if (options->workload == NULL)
 		return error_set(NB_ERR_USAGE, "a run needs a workload");
 	struct nb_run *run = calloc(1, sizeof(*run));
@@ -138,6 +139,7 @@ nb_run_new(struct nb_run **out, const struct nb_run_options *options)
 		nb_run_delete(run);
 		return rc;
 	}
+	run_add_phase(run, "start", begin_ns);
 	*out = run;
 	return NB_OK;
 }

@@ -30,6 +30,14 @@ struct job_thread {
 		[NB_OP_KINDS]; /* of `ops`, by NB_OP_*; of the classic actions all in the first */
 };
 
+enum { RUN_PHASES_MAX = 24 };
+
+/** How long a phase of a run took, by the wall; of several of one name together. */
+struct phase_time {
+	char name[24]; /* "keys", "open", "put" */
+	uint64_t ns;
+};
+
 /** What came of a run. Plain data, complete when nb_run_execute() returns. */
 struct measurement {
 	bool has_begun;     /* a first operation was begun */
@@ -45,6 +53,8 @@ struct measurement {
 	uint64_t ops;
 	uint64_t wall_ns; /* first operation's start to last one's end */
 	uint64_t open_ns, load_ns, settle_ns, close_ns;
+	struct phase_time phases[RUN_PHASES_MAX]; /* in the order in which they began */
+	uint32_t phase_count;
 	uint64_t answers[WORKER_ANSWERS];
 	uint64_t value_bytes;
 	struct worker_findings findings;
@@ -218,9 +228,20 @@ run_left_failure(const struct nb_run *run);
 NB_MUST_CHECK int
 run_ask_counters(struct nb_run *run);
 
-/** Of the time since it, and of calls of progress. */
+/**
+ * Begin a phase, which ends the one before: the time of each is in measured.phases, by this
+ * name, and calls of progress are of it.
+ */
 void
 run_begin_phase(struct nb_run *run, const char *name);
+
+/** End the last one. */
+void
+run_end_phases(struct nb_run *run);
+
+/** Add the time from begin_ns until now to a phase; nothing if there is no room for its name. */
+void
+run_add_phase(struct nb_run *run, const char *name, uint64_t begin_ns);
 
 /** Call progress, if there is one; total 0: not known. */
 void

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "run/run.h"
@@ -105,10 +106,33 @@ run_tell(struct nb_run *run, uint64_t done, uint64_t total)
 }
 
 void
+run_add_phase(struct nb_run *run, const char *name, uint64_t begin_ns)
+{
+	struct measurement *measured = &run->measured;
+	uint32_t at = 0;
+	while (at < measured->phase_count && strcmp(measured->phases[at].name, name) != 0)
+		at++;
+	if (at == RUN_PHASES_MAX)
+		return;
+	if (at == measured->phase_count)
+		snprintf(measured->phases[measured->phase_count++].name,
+			sizeof(measured->phases[at].name), "%s", name);
+	measured->phases[at].ns += clock_monotonic() - begin_ns;
+}
+
+void
+run_end_phases(struct nb_run *run)
+{
+	if (run->phase_name != NULL)
+		run_add_phase(run, run->phase_name, run->phase_begin_ns);
+	run->phase_begin_ns = clock_monotonic();
+}
+
+void
 run_begin_phase(struct nb_run *run, const char *name)
 {
+	run_end_phases(run);
 	run->phase_name = name;
-	run->phase_begin_ns = clock_monotonic();
 	run->phase_bound_ns = 0;
 	run->reached = worker_done;
 	run->told_ops = 0;

@@ -50,12 +50,19 @@ struct keys_facts {
 	uint64_t hash;       /* XXH3-64 of all the keys' bytes in their order */
 	uint64_t duplicates; /* keys that are equal to one before them */
 	bool is_estimate;    /* of duplicates: counted in a part of the keys and scaled */
+	uint64_t looked;     /* keys in which they were counted: all, or that part */
 };
 
-/** Look at all keys once, or several times; see keys_survey.c. */
+/* How often the file is read. Duplicates are counted exactly in up to 1.3 million keys for each. */
+enum { KEYS_QUICK = 1, KEYS_EXACT = 8 };
+
+/**
+ * Look at all keys, at most `passes_max` times; see keys_survey.c. The hash is that of all
+ * keys, whatever the number of passes.
+ */
 NB_MUST_CHECK int
-keys_survey(const struct keys *keys, struct keys_facts *facts, nb_progress_fn progress,
-	void *progress_arg);
+keys_survey(const struct keys *keys, struct keys_facts *facts, uint32_t passes_max,
+	nb_progress_fn progress, void *progress_arg);
 
 /** What nb_keys_shuffle() takes into memory at a time. */
 #define KEYS_BUCKET_BYTES ((uint64_t)128 << 20)

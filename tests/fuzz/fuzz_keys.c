@@ -49,7 +49,8 @@ static void
 survey(const uint8_t *bytes, const struct keys *keys)
 {
 	struct keys_facts facts;
-	require(keys_survey(keys, &facts, NULL, NULL) == NB_OK, "they are looked at");
+	require(keys_survey(keys, &facts, KEYS_EXACT, NULL, NULL) == NB_OK,
+		"they are looked at");
 	require(facts.duplicates == count_equals(bytes, keys->count), "as many are equal");
 	require(!facts.is_estimate, "so few are counted");
 	require(facts.hash == XXH3_64bits(bytes, keys->count * key_size), "the hash of all");
