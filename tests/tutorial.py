@@ -9,8 +9,10 @@ empty, and what they print is compared with what stands below them. Numbers may 
 not that of broken promises nor an exit status; '...' stands for any lines. A definition in a
 block 'c' takes the place of what has the same name in the plugin's source, or is put in front
 of the next one that does; an assignment in a block 'meson' that of the same name in its
-meson.build. Prints the first difference and exits with 1 if there is one.
+meson.build. In the end nothing but the sources and the build may be left beside them. Prints the
+first difference and exits with 1 if there is one.
 """
+import os
 import re
 import subprocess
 import sys
@@ -169,6 +171,10 @@ def main(tutorial, directory):
         else:
             sys.exit(f'the block at line {number}: {language} is not known')
         done += 1
+    left = set(os.listdir(f'{directory}/{PLUGIN}')) - {
+        f'{PLUGIN}.c', 'meson.build', 'README.md', 'build', 'setup.log'}
+    if left:
+        sys.exit('left among the sources: ' + ' '.join(sorted(left)))
     print(f'{done} blocks of {tutorial} come out as it says')
 
 
