@@ -202,15 +202,14 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 
 	/* A level that cannot be had is refused, never approximated. */
 	if (args->durability != NB_DUR_NONE)
-		return host->fail(
-			NB_UNSUPPORTED, "example is in memory: its durability is none");
+		return host->fail(NB_UNSUPPORTED, "all is in memory: its durability is none");
 	if ((args->flags & NB_OPEN_CREATE) == 0)
-		return host->fail(NB_FAIL, "example: no database: it ends with its process");
+		return host->fail(NB_FAIL, "no database: it ends with its process");
 	if (args->cache_bytes != 0)
 		host->log(NB_LOG_WARNING, "example: all is in memory, so --cache does nothing");
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
-		return host->fail(NB_FAIL, "example: out of memory");
+		return host->fail(NB_FAIL, "out of memory");
 	db->host = host;
 	db->store = example_store_open(args->options[FANOUT].u64);
 	if (db->store == NULL)
@@ -239,7 +238,7 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 
 	(void)id;
 	if (session == NULL)
-		return db->host->fail(NB_FAIL, "example: out of memory");
+		return db->host->fail(NB_FAIL, "out of memory");
 	session->db = db;
 	*out = session;
 	return NB_OK;
@@ -296,7 +295,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	struct nb_db *db = session->db;
 
 	if ((args->flags & NB_SCAN_BACKWARD) != 0)
-		return db->host->fail(NB_UNSUPPORTED, "example: scans go forward only");
+		return db->host->fail(NB_UNSUPPORTED, "scans go forward only");
 	session->next = args->from.size == 0
 		? db->store->head->next[0]
 		: example_store_seek(db->store, args->from.data, args->from.size, NULL);
