@@ -262,7 +262,8 @@ const struct option_row option_table[] = {
 		.detail = "vs then also writes files that mininb did not make."},
 
 	{.name = "only", .arg = "TEXT", .type = OPTION_TEXT, .group = GROUP_MEASURE,
-		.actions = CHECKS, .decides = MEASURES, FIELD(only), .help = "only promises with TEXT in their name"},
+		.actions = CHECKS, .decides = MEASURES, FIELD(only),
+		.help = "only promises with TEXT in their name; a space matches '_'"},
 
 	{.name = "rounds", .arg = "COUNT", .type = OPTION_COUNT, .def = "100", .min = 1,
 		.max = 1000000, .group = GROUP_CRASH, .actions = CRASHES, .decides = MEASURES, FIELD(rounds),

@@ -43,6 +43,8 @@ plugin()
 	contains "$output" '1 promises: 1 kept'
 	mininb 0 check -d memory --only=put_is_found
 	contains "$output" '1 promises: 1 kept'
+	mininb 0 check --help
+	contains "$(tr -s '[:space:]' ' ' <<<"$output")" "TEXT in their name; a space matches '_'"
 	refuses "--only: no promise has 'nonsense' in its name" check -d memory --only=nonsense
 }
 
