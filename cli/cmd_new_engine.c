@@ -220,8 +220,9 @@ cmd_new_engine(const struct options *options)
 {
 	const char *name = options->operand;
 	if (!is_name(name))
-		return message_usage("new-engine: '%s' is no name of an engine: a letter of "
-				     "a-z, then a-z, 0-9, _ and -, %d in all at most",
+		return message_usage(
+			"new-engine: '%s' is not a name of an engine: use a "
+			"letter a-z, then a-z, 0-9, _ and -, %d characters at most",
 			name, NAME_SIZE_MAX);
 	if (is_taken(name))
 		return message_usage("new-engine: '%s' is a word of Meson's, in which the "

@@ -523,6 +523,7 @@ START_TEST(reading_back_tells_a_failure)
 		const char *text;
 	} cases[] = {{TOY_FAIL, "toy: reading back: the toy is broken"},
 		{TOY_MUTE, "toy: reading back: failed without saying why"},
+		{TOY_ODD, "toy: reading back: answered 9, which means nothing here"},
 		{TOY_CONFLICT,
 			"toy: reading back: answered with a conflict 1000000 times in a row"}};
 	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {

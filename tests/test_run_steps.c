@@ -100,6 +100,11 @@ START_TEST(a_failure_is_told_with_the_engine_and_the_verb)
 	ck_assert_str_eq(nb_error_text(), "");
 	ck_assert_int_eq(run_engine_failure(rig.run, NB_UNSUPPORTED, "open"), NB_UNSUPPORTED);
 	ck_assert_str_eq(nb_error_text(), "memory: open: failed without saying why");
+	run_forget_text();
+	ck_assert_int_eq(run_engine_failure(rig.run, 7, "flush"), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(),
+		"memory: flush: answered 7, but may answer only NB_OK (0) or a negative "
+		"failure");
 	(void)error_set(NB_FAIL, "out of luck");
 	/* an answer that is no failure is none here */
 	ck_assert_int_eq(run_engine_failure(rig.run, NB_NOT_FOUND, "settling"), NB_FAIL);

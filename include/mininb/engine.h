@@ -162,7 +162,11 @@ struct nb_host {
 	 * fails in one line. Only for negative codes. Any thread.
 	 */
 	int (*fail)(int code, const char *fmt, ...) NB_PRINTF(2, 3);
-	/** Tell the user, once, NB_LOG_*. Not from get, put and the like. Any thread. */
+	/**
+	 * Tell the user, NB_LOG_*. The same text is printed once for each run; repetitions
+	 * are counted. Of more than 32 different texts the rest is only counted, too. Not
+	 * from get, put and the like. Any thread.
+	 */
 	void (*log)(uint32_t level, const char *fmt, ...) NB_PRINTF(2, 3);
 };
 
@@ -252,7 +256,7 @@ typedef void (*nb_stat_emit)(
 struct nb_engine {
 	uint32_t abi;             /* NB_ENGINE_ABI */
 	uint32_t size;            /* sizeof(struct nb_engine) of the plugin's header */
-	const char *name;         /* of the driver, as in --driver; [a-z0-9_-]+ */
+	const char *name;         /* of the driver, as in --driver; [a-z][a-z0-9_-]{0,63} */
 	const char *summary;      /* one line */
 	const char *licence;      /* SPDX, of the engine: "BSD-3-Clause" */
 	const char *home;         /* where the engine comes from */

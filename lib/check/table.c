@@ -13,6 +13,7 @@
 #include <mininb/mininb.h>
 
 #include "check/suite.h"
+#include "run/engine.h"
 
 static const char *const name_letters = "abcdefghijklmnopqrstuvwxyz0123456789_-";
 
@@ -34,9 +35,9 @@ check_name_is_well_formed(struct suite *s)
 	const char *name = s->engine->name;
 	if (is_empty(name))
 		suite_break(s, "the name is %s", name == NULL ? "NULL" : "empty");
-	else if (name[strspn(name, name_letters)] != '\0')
-		suite_break(s, "the name '%s' has other characters than a-z, 0-9, '_' and '-'",
-			name);
+	else if (!engine_is_name(name))
+		suite_break(s, "'%s' is not a name of an engine: " ENGINE_NAME_RULE, name,
+			ENGINE_NAME_MAX);
 }
 
 void

@@ -50,51 +50,88 @@ host_fail(int code, const char *fmt, ...)
 	return code;
 }
 
-static pthread_mutex_t warnings_lock = PTHREAD_MUTEX_INITIALIZER; /* an engine's threads log */
-static struct engine_warnings warnings;
-
-static void
-keep_warning(const char *fmt, va_list args)
-{
+/* Messages since engine_forget_messages(). An engine's own threads log, too. */
+enum { MESSAGES_MAX = 32 };
+static pthread_mutex_t messages_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct message {
 	char text[ENGINE_WARNING_SIZE];
-	vsnprintf(text, sizeof(text), fmt, args);
-	pthread_mutex_lock(&warnings_lock);
+	uint32_t level;
+	uint64_t times; /* since the user was told last */
+} messages[MESSAGES_MAX];
+static size_t message_count;
+static uint64_t messages_left_out; /* likewise */
+
+/** Whether the text is new; else it is only counted. */
+static bool
+keep_message(uint32_t level, const char *text)
+{
 	size_t at = 0;
-	while (at < warnings.count && strcmp(warnings.texts[at], text) != 0)
+	pthread_mutex_lock(&messages_lock);
+	while (at < message_count && strcmp(messages[at].text, text) != 0)
 		at++;
-	if (at == warnings.count && at < ENGINE_WARNINGS_MAX)
-		strcpy(warnings.texts[warnings.count++], text);
-	pthread_mutex_unlock(&warnings_lock);
+	bool is_new = at == message_count && at < MESSAGES_MAX;
+	if (is_new) {
+		messages[message_count++] = (struct message){.level = level};
+		strcpy(messages[at].text, text);
+	} else if (at < message_count) {
+		messages[at].times++;
+	} else {
+		messages_left_out++;
+	}
+	pthread_mutex_unlock(&messages_lock);
+	return is_new;
 }
 
 void
 engine_warnings(struct engine_warnings *out)
 {
-	pthread_mutex_lock(&warnings_lock);
-	*out = warnings;
-	pthread_mutex_unlock(&warnings_lock);
+	out->count = 0;
+	pthread_mutex_lock(&messages_lock);
+	for (size_t i = 0; i < message_count && out->count < ENGINE_WARNINGS_MAX; i++) {
+		if (messages[i].level == NB_LOG_WARNING)
+			strcpy(out->texts[out->count++], messages[i].text);
+	}
+	pthread_mutex_unlock(&messages_lock);
 }
 
 void
-engine_forget_warnings(void)
+engine_forget_messages(void)
 {
-	pthread_mutex_lock(&warnings_lock);
-	warnings.count = 0;
-	pthread_mutex_unlock(&warnings_lock);
+	pthread_mutex_lock(&messages_lock);
+	message_count = 0;
+	messages_left_out = 0;
+	pthread_mutex_unlock(&messages_lock);
+}
+
+void
+engine_count_messages(void)
+{
+	pthread_mutex_lock(&messages_lock);
+	for (size_t i = 0; i < message_count; i++) {
+		if (messages[i].times > 0)
+			log_message(messages[i].level, "repeated %llu times: %s",
+				(unsigned long long)messages[i].times, messages[i].text);
+		messages[i].times = 0;
+	}
+	if (messages_left_out > 0)
+		log_message(NB_LOG_WARNING,
+			"the engine logged more than %d different messages; mininb left %llu "
+			"out",
+			MESSAGES_MAX, (unsigned long long)messages_left_out);
+	messages_left_out = 0;
+	pthread_mutex_unlock(&messages_lock);
 }
 
 static void
 host_log(uint32_t level, const char *fmt, ...)
 {
+	char text[ENGINE_WARNING_SIZE];
 	va_list args;
-	if (level == NB_LOG_WARNING) {
-		va_start(args, fmt);
-		keep_warning(fmt, args);
-		va_end(args);
-	}
 	va_start(args, fmt);
-	log_messagev(level, fmt, args);
+	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	if (keep_message(level, text))
+		log_message(level, "%s", text);
 }
 
 const struct nb_host *
@@ -147,11 +184,12 @@ is_null(const struct nb_engine *table, const struct field *field)
 	return pointer == NULL;
 }
 
-static bool
-is_name(const char *name)
+bool
+engine_is_name(const char *name)
 {
 	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-");
-	return length > 0 && name[length] == '\0';
+	return name[0] >= 'a' && name[0] <= 'z' && length <= ENGINE_NAME_MAX &&
+		name[length] == '\0';
 }
 
 static int
@@ -187,10 +225,10 @@ check_fields(const struct nb_engine *table, const char *origin)
 			return error_set(NB_FAIL,
 				"%s: refused: its table has '%s' and '%s' is NULL", origin,
 				pairs[i][0].name, pairs[i][1].name);
-	if (!is_name(table->name))
+	if (!engine_is_name(table->name))
 		return error_set(NB_FAIL,
-			"%s: refused: its name '%s' is not made of a-z, 0-9, _ and -", origin,
-			table->name);
+			"%s: refused: '%s' is not a name of an engine: " ENGINE_NAME_RULE,
+			origin, table->name, ENGINE_NAME_MAX);
 	if (table->durabilities == 0)
 		return error_set(NB_FAIL,
 			"%s: refused: durabilities names no level that this mininb knows",
@@ -275,8 +313,8 @@ refuse_object(const char *path)
 	if (strstr(cause, "No such file") != NULL && strstr(cause, path) != NULL)
 		return error_set(NB_FAIL, "%s: no such file", path);
 	return error_set(NB_FAIL,
-		"%s: refused: cannot be loaded (%s); 'ldd %s' shows which libraries are "
-		"missing",
+		"%s: refused: cannot be loaded (%s); 'ldd -r %s' shows which libraries and "
+		"symbols are missing",
 		path, cause, path);
 }
 

@@ -2,6 +2,7 @@
 #ifndef RUN_ENGINE_H
 #define RUN_ENGINE_H
 /** Engines: where they are found, how their tables are taken over. */
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <mininb/mininb.h>
@@ -96,11 +97,22 @@ struct engine_warnings {
 	size_t count;
 };
 
-/** Those since engine_forget_warnings(), each once, the first few. Any thread. */
+/** Those since engine_forget_messages(), each once, the first few. Any thread. */
 void
 engine_warnings(struct engine_warnings *out);
 
+/** From here on each text is new again. */
 void
-engine_forget_warnings(void);
+engine_forget_messages(void);
+
+/** Tell the user how often texts came again, and how many were left out. */
+void
+engine_count_messages(void);
+
+/** The rule for the names of engines: a format of ENGINE_NAME_MAX, and whether it is kept. */
+enum { ENGINE_NAME_MAX = 64 };
+#define ENGINE_NAME_RULE "use a letter a-z, then a-z, 0-9, _ and -, %d characters at most"
+bool
+engine_is_name(const char *name);
 
 #endif /* RUN_ENGINE_H */

@@ -478,6 +478,7 @@ nb_job_run_execute(struct nb_job_run *run)
 	if (run->base.phase_name != NULL)
 		return error_set(NB_ERR_USAGE, "a run can be executed only once");
 	fault_begin();
+	engine_forget_messages();
 	int rc = execute(run);
 	run_release_path(&run->base);
 	fault_end();

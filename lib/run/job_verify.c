@@ -381,6 +381,8 @@ read_back(struct job_worker *worker, const struct ops_op *op, bool is_deleted)
 	if (rc == NB_CONFLICT && conflicts == WORKER_CONFLICTS_MAX)
 		return error_set(
 			NB_FAIL, "answered with a conflict %u times in a row", conflicts);
+	if (rc > NB_CONFLICT)
+		return error_set(NB_FAIL, "answered %d, which means nothing here", rc);
 	return rc < 0 ? rc : NB_OK;
 }
 

@@ -649,6 +649,7 @@ nb_run_execute(struct nb_run *run)
 	if (run->phase_name != NULL)
 		return error_set(NB_ERR_USAGE, "a run can be executed only once");
 	fault_begin();
+	engine_forget_messages();
 	int rc = execute(run);
 	run_release_path(run);
 	fault_end();

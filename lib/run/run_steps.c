@@ -84,7 +84,10 @@ run_forget_text(void)
 int
 run_engine_failure(const struct nb_run *run, int rc, const char *what)
 {
-	if (nb_error_text()[0] == '\0')
+	if (nb_error_text()[0] == '\0' && rc > 0)
+		error_set(NB_FAIL,
+			"answered %d, but may answer only NB_OK (0) or a negative failure", rc);
+	else if (nb_error_text()[0] == '\0')
 		error_set(NB_FAIL, "failed without saying why");
 	return error_prefix(rc < 0 ? rc : NB_FAIL, "%s: %s", run->engine->table.name, what);
 }
@@ -163,7 +166,6 @@ open_as(struct nb_run *run, const char *phase, uint32_t flags)
 	run->db = NULL;
 	run_begin_phase(run, phase);
 	run_tell(run, 0, 0);
-	engine_forget_warnings();
 	int rc = run_call(run, "open", true, open_database);
 	if (rc == NB_OK && run->db == NULL)
 		rc = error_set(NB_FAIL, "gave no database");
@@ -171,7 +173,7 @@ open_as(struct nb_run *run, const char *phase, uint32_t flags)
 		run_dismiss_keeper(run, rc); /* its text stays */
 	if (run->left.is_left)
 		return rc;
-	return rc == NB_OK ? rc : run_engine_failure(run, rc, run->path);
+	return rc == NB_OK ? rc : run_engine_failure(run, rc, rc > 0 ? "open" : run->path);
 }
 
 int
@@ -285,7 +287,7 @@ run_settle(struct nb_run *run)
 		if (run->left.is_left)
 			return rc;
 		if (rc != NB_UNSUPPORTED)
-			return run_engine_failure(run, rc, "settling");
+			return run_engine_failure(run, rc, rc > 0 ? "flush" : "settling");
 	}
 	return NB_OK;
 }
@@ -306,13 +308,14 @@ close_after(struct nb_run *run, int rc, bool *is_closed)
 	run_tell(run, 0, 0);
 	int closed = run_call(run, "close", true, close_database);
 	uint64_t took_ns = run->call_ns;
+	engine_count_messages();
 	closed = run_dismiss_keeper(run, closed);
 	run->call_ns = took_ns;
 	*is_closed = closed == NB_OK;
 	if (run->left.is_left)
 		return rc == NB_OK ? closed : error_set(rc, "%s", text);
 	if (closed != NB_OK)
-		closed = run_engine_failure(run, closed, "closing");
+		closed = run_engine_failure(run, closed, closed > 0 ? "close" : "closing");
 	if (rc == NB_OK)
 		return closed;
 	if (closed != NB_OK)

@@ -169,6 +169,35 @@ is_gone()
 	contains "$stderr" 'mininb: faulty: session_close: out of luck'
 }
 
+@test "an answer that a call does not have is told with the call" {
+	local verb
+	for verb in open session_open session_close flush close; do
+		faulty 1 -o "verb=$verb" -o how=answer
+		contains "$stderr" "mininb: faulty: $verb: answered 7, but may answer only NB_OK (0) or a negative failure"
+	done
+	mininb 1 run -d "$MININB_TEST_PLUGINS/faulty.so" --read=50 --update=50 --records=100 -c 100 \
+		-o verb=session_open -o how=answer
+	contains "$stderr" 'mininb: faulty: session_open: answered 7, but'
+	faulty 1 -o how=answer -o number=700
+	contains "$stderr" 'mininb: faulty: put, operation 700: answered 7, which means nothing here'
+}
+
+@test "a text that an engine logs is printed once, and repetitions are counted" {
+	local verb
+	for verb in open put close; do
+		faulty 0 -o "verb=$verb" -o how=log
+		equals "$(grep -cx 'mininb: warning: the same text' <<<"$stderr")" 1
+		equals "$(grep -c 'the same text' <<<"$stderr")" 2
+		contains "$stderr" 'mininb: warning: repeated 999 times: the same text'
+		equals "$(grep -cx 'mininb: text [0-9]*' <<<"$stderr")" 31
+		contains "$stderr" 'the engine logged more than 32 different messages; mininb left 69 out'
+	done
+	mininb 0 run -d "$MININB_TEST_PLUGINS/faulty.so" --update=100 --records=100 -c 100 \
+		-o how=log --output=j.json
+	equals "$(grep -c 'the same text' <<<"$stderr")" 2
+	contains "$(<j.json)" 'the same text'
+}
+
 @test "a crash on a worker's thread is told, and what was measured is kept" {
 	local pair
 	needs_no_sanitizer
@@ -182,6 +211,14 @@ is_gone()
 		equals "$(total_of "$output")" 700
 		contains "$(<r.json)" "$signal in put"
 	done
+}
+
+@test "a crash in open is told as one before anything was measured" {
+	needs_no_sanitizer
+	faulty 139 -o verb=open -o how=segv
+	contains "$stderr" 'mininb: faulty: SIGSEGV in open; '
+	contains "$stderr" 'nothing was measured, and the database was not closed'
+	lacks "$stderr" 'is reported'
 }
 
 @test "a heap that is spoilt, found in close, leaves the result" {

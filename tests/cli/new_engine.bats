@@ -34,6 +34,8 @@ compile()
 	mininb 0 get -d ./foo/foo.so -c 2000 --verify-rate 1
 	mininb 0 delete -d ./foo/foo.so -c 2000 --verify-rate 1
 	mininb 1 put -d ./foo/foo.so -c 2000 --durability=commit
+	# mininb puts the engine's name in front of each failure
+	run -1 grep -nE '^[^/]*(fail|UNSUPPORTED).*"(foo|example): ' foo/foo.c
 	mininb 0 check -d ./foo/foo.so -o fanout=2
 	contains "$output" ', 0 broken, '
 	refuses '' put -d ./foo/foo.so -c 2000 -o fanout=1
@@ -84,7 +86,7 @@ compile()
 	for name in '' ' ' . .. / ./a a/b /tmp/a A fooBar 1a 9 _a -a a.b a.so 'a b' 'a;b' $'a\nb' \
 		$'\303\244' "$(printf 'n%.0s' {1..65})"; do
 		refuses "new-engine: '" new-engine -- "$name"
-		contains "$stderr" 'is no name of an engine: a letter of a-z, then a-z, 0-9, _ and -, 64'
+		contains "$stderr" 'is not a name of an engine: use a letter a-z, then a-z, 0-9, _ and -, 64 characters at most'
 	done
 	equals "$(ls -A)" ''
 }

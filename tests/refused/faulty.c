@@ -32,7 +32,9 @@ enum {
 	OVERFLOW,
 	STACK,
 	SLOW,
-	PRINT
+	PRINT,
+	ANSWER,
+	LOG
 };
 
 static const struct nb_option options[] = {
@@ -46,7 +48,7 @@ static const struct nb_option options[] = {
 		.type = NB_OPT_CHOICE,
 		.def = "nothing",
 		.choices = "nothing|hang|fail|segv|fpe|ill|abort|bus|exit|quick_exit|_exit|"
-			   "_Exit|overflow|stack|slow|print",
+			   "_Exit|overflow|stack|slow|print|answer|log",
 		.help = "what happens there"},
 	{.name = NULL},
 };
@@ -124,6 +126,14 @@ do_it(uint64_t how)
 	case PRINT: /* by stdio and beside it */
 		printf("line of the engine\n");
 		return write(STDOUT_FILENO, "bytes of it\n", 12) == 12 ? NB_OK : NB_FAIL;
+	case ANSWER: /* none that any verb has */
+		return 7;
+	case LOG:
+		for (int i = 0; i < 1000; i++)
+			the_db.host->log(NB_LOG_WARNING, "the same text");
+		for (int i = 0; i < 100; i++)
+			the_db.host->log(NB_LOG_INFO, "text %d", i);
+		break;
 	default:
 		break;
 	}
