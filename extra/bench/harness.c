@@ -4,9 +4,9 @@
  * cannot be left out: fetch the key from the mapped file, two stamps, the
  * indirect call, one histogram increment.
  *
- * The two are run in turn, PAIRS times, in one process, and the ratio of each
- * pair is taken; the median of the ratios is what counts, since a shared machine
- * slows both halves of a pair alike, mostly. The harness is the whole public
+ * Each side is measured in fresh processes, in turn (fresh.h). The median of the ratios
+ * is the result, because a shared machine mostly slows both processes of a turn alike.
+ * The harness is the whole public
  * nb_run_execute() on the null engine, told that it keeps its data, so that the
  * default share of gets is verified as another engine's would be; that the values
  * are found wrong is no matter here. Its time is the wall time that it reports:
@@ -28,11 +28,12 @@
 
 #include "base/clock.h"
 #include "base/histogram.h"
+#include "fresh.h"
 #include "report/result.h"
 #include "run/engine.h"
 #include "run/run.h"
 
-enum { PAIRS_MAX = 101, THREADS_MAX = 2, KEY = 16, VALUE = 100 };
+enum { THREADS_MAX = 2, KEY = 16, VALUE = 100 };
 
 static const char *keys_path = "bench-keys.bin";
 static uint64_t count = 4000000;
@@ -172,117 +173,115 @@ by_mininb(uint32_t verb, uint32_t threads, uint64_t sample_ns)
 	return ns;
 }
 
-static int
-compare_doubles(const void *a, const void *b)
+enum kind { AGAINST_HAND, SCALE, SAMPLING, SAMPLING_CPU };
+
+static const struct setting {
+	enum kind kind;
+	uint32_t verb, threads;
+} settings[] = {
+	{AGAINST_HAND, NB_VERB_GET, 1},
+	{AGAINST_HAND, NB_VERB_PUT, 1},
+	{AGAINST_HAND, NB_VERB_GET, 2},
+	{AGAINST_HAND, NB_VERB_PUT, 2},
+	{SCALE, NB_VERB_GET, 2},
+	{SCALE, NB_VERB_PUT, 2},
+	{SAMPLING, NB_VERB_GET, 1},
+	{SAMPLING_CPU, NB_VERB_GET, 1},
+	{SAMPLING, NB_VERB_GET, 2},
+	{SAMPLING_CPU, NB_VERB_GET, 2},
+};
+
+/**
+ * The two sides of each kind. CPU time includes the sampling thread; on a machine that is
+ * shared it varies far less than the wall time.
+ */
+static const struct {
+	const char *sides[2], *unit;
+} kinds[] = {
+	[AGAINST_HAND] = {{"by hand", "mininb"}, "ns/op"},
+	[SCALE] = {{"1 thread", "2 threads"}, "ns/op per thread"},
+	[SAMPLING] = {{"without samples", "with"}, "ns/op"},
+	[SAMPLING_CPU] = {{"without samples", "with"}, "ns/op of CPU time"},
+};
+
+static void
+map_keys(void)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
+	int fd = open(keys_path, O_RDONLY);
+	keys = mmap(NULL, count * KEY, PROT_READ, MAP_SHARED, fd, 0);
+	if (fd < 0 || keys == MAP_FAILED) {
+		perror(keys_path);
+		exit(1);
+	}
+	close(fd);
 }
 
 static double
-median(double *values, int n)
+measure(int number, int side)
 {
-	qsort(values, (size_t)n, sizeof(*values), compare_doubles);
-	return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-static void
-compare(uint32_t verb, uint32_t threads, int pairs)
-{
-	double hand[PAIRS_MAX], mininb[PAIRS_MAX], ratio[PAIRS_MAX];
-	for (int i = 0; i < pairs; i++) {
-		hand[i] = by_hand(verb, threads);
-		mininb[i] = by_mininb(verb, threads, 0);
-		ratio[i] = mininb[i] / hand[i];
+	const struct setting *setting = &settings[number];
+	if (keys == NULL)
+		map_keys();
+	switch (setting->kind) {
+	case AGAINST_HAND:
+		return side == 0 ? by_hand(setting->verb, setting->threads)
+				 : by_mininb(setting->verb, setting->threads, 0);
+	case SCALE:
+		return by_mininb(setting->verb, side == 0 ? 1 : 2, 0);
+	default:
+		break;
 	}
-	double middle = median(ratio, pairs);
-	printf("%-4s %u thread%s  by hand %6.1f  mininb %6.1f ns/op  ratio %.3f  [%.3f .. "
-	       "%.3f]\n",
-		nb_verb_name(verb), threads, threads == 1 ? " " : "s", median(hand, pairs),
-		median(mininb, pairs), middle, ratio[pairs / 4], ratio[pairs * 3 / 4]);
-	fflush(stdout);
+	double ns = by_mininb(setting->verb, setting->threads, side == 0 ? UINT64_MAX : 0);
+	return setting->kind == SAMPLING ? ns : cpu_ns;
 }
 
-/** Cost per thread of two threads over that of one, in turn. */
 static void
-scale(uint32_t verb, int pairs)
+compare(int number, int processes)
 {
-	double ratio[PAIRS_MAX];
-	for (int i = 0; i < pairs; i++) {
-		double one = by_mininb(verb, 1, 0);
-		ratio[i] = by_mininb(verb, 2, 0) / one;
+	const struct setting *setting = &settings[number];
+	double ns[2][PROCESSES_MAX];
+	fresh_compare(ns, number, 2, processes);
+	printf("%s %u thread%s", nb_verb_name(setting->verb), setting->threads,
+		setting->threads == 1 ? " " : "s");
+	for (int side = 0; side < 2; side++) {
+		struct spread spread = spread_of(ns[side], processes);
+		printf("  %s %.1f [%.1f .. %.1f]", kinds[setting->kind].sides[side],
+			spread.median, spread.least, spread.most);
 	}
-	double middle = median(ratio, pairs);
-	printf("%-4s 2 threads : 1 thread, per thread  ratio %.3f  [%.3f .. %.3f]\n",
-		nb_verb_name(verb), middle, ratio[pairs / 4], ratio[pairs * 3 / 4]);
-	fflush(stdout);
-}
-
-static void
-print_ratio(double *with, double *without, double *ratio, int pairs, const char *what)
-{
-	for (int i = 0; i < pairs; i++)
-		ratio[i] = without[i] > 0 ? with[i] / without[i] : 0;
-	double middle = median(ratio, pairs);
-	printf("  %s: without %.2f with %.2f, ratio %.4f [%.4f .. %.4f]\n", what,
-		median(without, pairs), median(with, pairs), middle, ratio[pairs / 4],
-		ratio[pairs * 3 / 4]);
-}
-
-/**
- * With samples over without, in turn; which of a pair comes first changes. CPU time is that
- * of the sampling thread, too; on a machine that is shared it varies far less than the time.
- */
-static void
-sampling(uint32_t verb, uint32_t threads, int pairs)
-{
-	double ns[2][PAIRS_MAX], worked[2][PAIRS_MAX], ratio[PAIRS_MAX];
-	for (int i = 0; i < 2 * pairs; i++) {
-		int is_with = (i / 2 + i) % 2;
-		ns[is_with][i / 2] = by_mininb(verb, threads, is_with ? 0 : UINT64_MAX);
-		worked[is_with][i / 2] = cpu_ns;
-	}
-	printf("%-4s %u thread%s, samples\n", nb_verb_name(verb), threads,
-		threads == 1 ? "" : "s");
-	print_ratio(ns[1], ns[0], ratio, pairs, "ns/op");
-	print_ratio(worked[1], worked[0], ratio, pairs, "ns/op of CPU time");
+	struct spread ratio = spread_of_ratio(ns[1], ns[0], processes);
+	printf(" %s  ratio %.3f [%.3f .. %.3f]\n", kinds[setting->kind].unit, ratio.median,
+		ratio.least, ratio.most);
 	fflush(stdout);
 }
 
 int
 main(int argc, char **argv)
 {
-	int pairs = argc > 1 ? atoi(argv[1]) : 15;
+	int processes = argc > 1 ? atoi(argv[1]) : 7;
 	if (argc > 2)
 		count = strtoull(argv[2], NULL, 10);
 	uint32_t kind = argc > 3 && strcmp(argv[3], "monotonic") == 0 ? NB_CLOCK_MONOTONIC
 								      : NB_CLOCK_AUTO;
-	if (pairs < 1 || pairs > PAIRS_MAX || clock_create(&ticker, kind) != NB_OK ||
-		nb_keys_make(keys_path, KEY, count, 1, NULL, NULL) != NB_OK) {
-		fprintf(stderr, "usage: harness [PAIRS] [COUNT] [tsc|monotonic]: %s\n",
-			nb_error_text());
+	if (processes < 1 || processes > PROCESSES_MAX ||
+		clock_create(&ticker, kind) != NB_OK) {
+		fprintf(stderr,
+			"usage: harness [PROCESSES] [COUNT] [tsc|monotonic] [sampling]\n");
 		return 1;
 	}
-	int fd = open(keys_path, O_RDONLY);
-	keys = mmap(NULL, count * KEY, PROT_READ, MAP_SHARED, fd, 0);
-	if (fd < 0 || keys == MAP_FAILED)
+	fresh_begin(argv, measure);
+	if (nb_keys_make(keys_path, KEY, count, 1, NULL, NULL) != NB_OK) {
+		fprintf(stderr, "%s: %s\n", keys_path, nb_error_text());
 		return 1;
-	close(fd);
-	printf("clock %s, %.1f ns a stamp; %llu operations, %d pairs, medians [quartiles]\n",
-		clock_name(&ticker), ticker.read_ns, (unsigned long long)count, pairs);
+	}
+	printf("clock %s, %.1f ns a stamp; %llu operations, %d processes for each side, "
+	       "medians "
+	       "[least .. most]\n",
+		clock_name(&ticker), ticker.read_ns, (unsigned long long)count, processes);
 	/* alone, since it needs more operations: a run of less than 0.2 s has but one sample */
-	if (argc > 4 && strcmp(argv[4], "sampling") == 0) {
-		sampling(NB_VERB_GET, 1, pairs);
-		sampling(NB_VERB_GET, 2, pairs);
-		goto unlink_keys;
-	}
-	compare(NB_VERB_GET, 1, pairs);
-	compare(NB_VERB_PUT, 1, pairs);
-	compare(NB_VERB_GET, 2, pairs);
-	compare(NB_VERB_PUT, 2, pairs);
-	scale(NB_VERB_GET, pairs);
-	scale(NB_VERB_PUT, pairs);
-unlink_keys:
+	int is_sampling = argc > 4 && strcmp(argv[4], "sampling") == 0;
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++)
+		if ((settings[i].kind >= SAMPLING) == is_sampling)
+			compare((int)i, processes);
 	unlink(keys_path);
 	return nb_tree_remove("bench-nb") == NB_OK ? 0 : 1;
 }

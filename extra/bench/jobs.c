@@ -4,7 +4,7 @@
  * null engine, beside a bare loop that does only what cannot be left out: two stamps, the
  * indirect call, one histogram increment, on one key for ever.
  *
- * All are run in turn, ROUNDS times, in one process; medians are printed. 16-byte keys,
+ * Each is measured in fresh processes, in turn (fresh.h). 16-byte keys,
  * 100-byte values, a million records, latencies recorded, a hundredth of the reads verified
  * (against null's answers, which are wrong; that is no matter here). The time of the loop is
  * the wall time of the measured operations, that of making operations is a loop over
@@ -17,13 +17,13 @@
 #include <string.h>
 
 #include "base/histogram.h"
+#include "fresh.h"
 #include "run/engine.h"
 #include "run/job.h"
 
-enum { ROUNDS_MAX = 101, SETTINGS_MAX = 8 };
+enum { SETTINGS_MAX = 8 };
 
 static uint64_t count = 4000000;
-static int rounds = 11;
 
 static const struct mix {
 	const char *name;
@@ -159,48 +159,49 @@ bare_ns(const struct clock *clock)
 	return ns;
 }
 
-static int
-compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
+enum { MAKE, BARE, ONE, TWO, SIDES };
+
+static const char *const sides[SIDES] = {"make", "bare loop", "1 thread", "2 threads"};
 
 static double
-median(double *values)
+measure(int mix, int side)
 {
-	qsort(values, (size_t)rounds, sizeof(*values), compare);
-	return values[rounds / 2];
+	struct clock clock;
+	if (side == MAKE)
+		return make_ns(&mixes[mix]);
+	if (side != BARE)
+		return run_ns(&mixes[mix], side == TWO ? 2 : 1);
+	must(clock_create(&clock, NB_CLOCK_TSC));
+	histogram_create(&histogram);
+	return bare_ns(&clock);
+}
+
+static void
+print_spread(const char *name, struct spread spread, const char *unit)
+{
+	printf("  %-9s %9.3f [%.3f .. %.3f]%s\n", name, spread.median, spread.least,
+		spread.most, unit);
 }
 
 int
 main(int argc, char **argv)
 {
-	double bare[ROUNDS_MAX], made[ROUNDS_MAX], one[ROUNDS_MAX], two[ROUNDS_MAX];
-	struct clock clock;
-	if (argc > 1)
-		rounds = atoi(argv[1]);
+	int processes = argc > 1 ? atoi(argv[1]) : 7;
 	if (argc > 2)
 		count = strtoull(argv[2], NULL, 10);
-	if (rounds < 1 || rounds > ROUNDS_MAX || count < OPS_STRATUM) {
-		fprintf(stderr, "usage: bench_jobs [ROUNDS [OPERATIONS]]\n");
+	if (processes < 1 || processes > PROCESSES_MAX || count < OPS_STRATUM) {
+		fprintf(stderr, "usage: bench_jobs [PROCESSES [OPERATIONS]]\n");
 		return 2;
 	}
-	must(clock_create(&clock, NB_CLOCK_TSC));
-	histogram_create(&histogram);
-	printf("%-22s %9s %9s %9s %9s %9s   ns/op, medians of %d\n", "", "make", "bare loop",
-		"1 thread", "2 threads", "2 : 1", rounds);
+	fresh_begin(argv, measure);
+	printf("%d processes for each figure, medians [least .. most]\n", processes);
 	for (size_t m = 0; m < sizeof(mixes) / sizeof(*mixes); m++) {
-		double ratio[ROUNDS_MAX];
-		for (int i = 0; i < rounds; i++) {
-			made[i] = make_ns(&mixes[m]);
-			bare[i] = bare_ns(&clock);
-			one[i] = run_ns(&mixes[m], 1);
-			two[i] = run_ns(&mixes[m], 2);
-			ratio[i] = two[i] / one[i];
-		}
-		printf("%-22s %9.1f %9.1f %9.1f %9.1f %9.3f\n", mixes[m].name, median(made),
-			median(bare), median(one), median(two), median(ratio));
+		double ns[SIDES][PROCESSES_MAX];
+		fresh_compare(ns, (int)m, SIDES, processes);
+		printf("%s\n", mixes[m].name);
+		for (int side = 0; side < SIDES; side++)
+			print_spread(sides[side], spread_of(ns[side], processes), " ns/op");
+		print_spread("2 : 1", spread_of_ratio(ns[TWO], ns[ONE], processes), "");
 		fflush(stdout);
 	}
 	return 0;

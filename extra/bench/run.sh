@@ -1,10 +1,12 @@
 #!/bin/bash
-# Benchmarks of mininb itself: what its harness costs. Prints ratios within one run, which
-# can be compared, and times, which cannot be unless the machine is quiet.
+# Benchmarks of mininb itself: what its harness costs. Each side runs in several
+# fresh processes, in turn. Compare the ratios of one run; compare its times only if the
+# machine was quiet.
 #
-#   extra/bench/run.sh [harness|jobs|ENGINE] [PAIRS] [COUNT]
+#   extra/bench/run.sh [harness|jobs|ENGINE] [PROCESSES] [COUNT]
 #
-# ENGINE is one of those that have a hand_ENGINE.c here.
+# ENGINE is one of those that have a hand_ENGINE.c here. PROCESSES is how many processes
+# measure each side [7]. BENCH_SAME=1 measures mininb on both sides: the ratios should be 1.
 #
 # Runs in $BENCH_DIR, by default on tmpfs, so that no disk is in the way.
 set -euo pipefail
@@ -41,7 +43,7 @@ all)
 	;;
 *)
 	if [[ " ${targets[*]} " != *" extra/bench/bench_$what "* ]]; then
-		echo "usage: extra/bench/run.sh [harness|jobs|ENGINE] [PAIRS] [COUNT]; there are:" \
+		echo "usage: extra/bench/run.sh [harness|jobs|ENGINE] [PROCESSES] [COUNT]; there are:" \
 			"${targets[@]##*bench_}" >&2
 		exit 2
 	fi

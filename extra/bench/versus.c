@@ -4,10 +4,10 @@
  * loop over the engine's own API (hand_<engine>.c), without clock, histogram or
  * verification, with the same keys, settings and kind of values.
  *
- * Both are run in turn, PAIRS times, and change who is first from pair to pair:
- * puts each into a fresh database, then gets, both from the one that mininb has put
- * and settled, whose pages are in the cache. The ratio of rates of each pair is
- * taken and the median told: 1 would be a harness that costs nothing.
+ * Both are measured in fresh processes, in turn (fresh.h): puts each into a fresh
+ * database, then gets, both from the database that mininb has put and settled, whose
+ * pages are in the cache. A ratio is of the rates of two processes of one turn: 1 would
+ * be a harness that costs nothing.
  *
  *     extra/bench/run.sh        builds and runs it
  */
@@ -22,10 +22,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "fresh.h"
 #include "versus.h"
 #include "workload/values.h"
-
-enum { PAIRS_MAX = 51 };
 
 #define RAW "bench-raw" /* the database of the loop by hand; mininb's is db_path */
 
@@ -111,44 +110,9 @@ by_mininb(int is_put)
 	return rate;
 }
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static double
-median(double *sample, int n)
-{
-	qsort(sample, (size_t)n, sizeof(*sample), compare_doubles);
-	return n % 2 == 1 ? sample[n / 2] : (sample[n / 2 - 1] + sample[n / 2]) / 2;
-}
-
-static void
-report(const char *verb, double *hand, double *mininb, double *ratio, int pairs)
-{
-	double middle = median(ratio, pairs);
-	printf("%-4s by hand %8.0f  mininb %8.0f ops/s  ratio %.3f  [%.3f .. %.3f]\n", verb,
-		median(hand, pairs), median(mininb, pairs), middle, ratio[pairs / 4],
-		ratio[pairs * 3 / 4]);
-}
-
-/** By hand, by mininb, and the ratio. */
-static void
-pair(double sample[3][PAIRS_MAX], int i, int is_put)
-{
-	for (int half = 0; half < 2; half++) {
-		int is_mininb = (i + half) % 2;
-		sample[is_mininb][i] = is_mininb ? by_mininb(is_put) : by_hand(is_put);
-	}
-	sample[2][i] = sample[1][i] / sample[0][i];
-}
-
 static void
 prepare(void)
 {
-	must(nb_keys_make(keys_path, KEY, count, 1, NULL, NULL) == NB_OK, "keys");
 	int fd = open(keys_path, O_RDONLY);
 	keys = mmap(NULL, count * KEY, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
 	must(fd >= 0 && keys != MAP_FAILED, "mmap");
@@ -162,26 +126,48 @@ prepare(void)
 	values_write(&spec, values, STRIDE, keys, KEY, RING, 0);
 }
 
+enum { BY_HAND, BY_MININB, SIDES };
+
+static double
+measure(int is_put, int side)
+{
+	if (keys == NULL)
+		prepare();
+	if (is_put)
+		remove_dir(side == BY_MININB ? db_path : RAW);
+	return side == BY_MININB ? by_mininb(is_put) : by_hand(is_put);
+}
+
+static void
+compare(int is_put, int processes)
+{
+	double rate[SIDES][PROCESSES_MAX];
+	fresh_compare(rate, is_put, SIDES, processes);
+	struct spread hand_rate = spread_of(rate[BY_HAND], processes);
+	struct spread mininb = spread_of(rate[BY_MININB], processes);
+	struct spread ratio = spread_of_ratio(rate[BY_MININB], rate[BY_HAND], processes);
+	printf("%s  by hand %.0f [%.0f .. %.0f]  mininb %.0f [%.0f .. %.0f] ops/s  ratio %.3f "
+	       "[%.3f .. %.3f]\n",
+		is_put ? "put" : "get", hand_rate.median, hand_rate.least, hand_rate.most,
+		mininb.median, mininb.least, mininb.most, ratio.median, ratio.least,
+		ratio.most);
+}
+
 int
 main(int argc, char **argv)
 {
-	static double put[3][PAIRS_MAX], get[3][PAIRS_MAX];
-	int pairs = argc > 1 ? atoi(argv[1]) : 5;
+	int processes = argc > 1 ? atoi(argv[1]) : 7;
 	if (argc > 2)
 		count = strtoull(argv[2], NULL, 10);
-	must(pairs >= 1 && pairs <= PAIRS_MAX, "usage: [PAIRS] [COUNT]");
+	must(processes >= 1 && processes <= PROCESSES_MAX, "usage: [PROCESSES] [COUNT]");
 	snprintf(db_path, sizeof(db_path), "bench-nb/%s", hand.driver);
-	prepare();
-	printf("%s, %llu records of %d + %d bytes, %d pairs, medians [quartiles]\n",
-		hand.driver, (unsigned long long)count, KEY, VALUE, pairs);
-	for (int i = 0; i < pairs; i++) {
-		remove_dir(RAW);
-		remove_dir(db_path);
-		pair(put, i, 1);
-		pair(get, i, 0);
-	}
-	report("put", put[0], put[1], put[2], pairs);
-	report("get", get[0], get[1], get[2], pairs);
+	fresh_begin(argv, measure);
+	must(nb_keys_make(keys_path, KEY, count, 1, NULL, NULL) == NB_OK, "keys");
+	printf("%s, %llu records of %d + %d bytes, %d processes for each side, medians "
+	       "[least .. most]\n",
+		hand.driver, (unsigned long long)count, KEY, VALUE, processes);
+	compare(1, processes);
+	compare(0, processes);
 	remove_dir(RAW);
 	remove_dir("bench-nb");
 	unlink(keys_path);
