@@ -116,6 +116,8 @@ is_meant(const char *name, size_t offset)
 		{"series", offsetof(struct series, counters.is_short)},
 		{"record", offsetof(struct record, run)},
 		{"record", offsetof(struct record, job)},
+		/* what a page says of the record that it picked */
+		{"record", offsetof(struct record, picked_of)},
 		{"record", offsetof(struct record, is_titled_by_action)}};
 	for (size_t i = 0; i < sizeof(meant) / sizeof(*meant); i++) {
 		if (strcmp(meant[i].name, name) == 0 && meant[i].offset == offset)

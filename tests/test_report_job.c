@@ -176,7 +176,7 @@ static const char whole[] =
 	"Settled           : flushed in 0.300000 sec, closed in 0.200000 sec: 1250 ops/sec in all\n"
 	"Durability        : process, by default (writes survive kill -9, not power loss)\n"
 	"Cache             : engine's default\n"
-	"Database          : 0B on ext4\n"
+	"Database          : no data on ext4\n"
 	"CPU time          : 0 ns/op user, 0 ns/op system\n"
 	"Memory            : 0B resident at most\n"
 	"Clock             : monotonic, 1000.000 MHz, in steps of 1 ns, 25.0 ns a stamp, two for each operation\n"

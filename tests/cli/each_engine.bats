@@ -122,6 +122,7 @@ on_small_disk()
 	mininb 0 keys -c 3000
 	for driver in $(engines_that_are persistent); do
 		echo "# $driver" >&3
+		# shellcheck disable=SC2016 # for the inner shell
 		on_small_disk sh -c '"$1" put -c 3000 -v 2000 -d "$2" --path=small >&2 || exit
 			exec "$1" get -c 3000 -v 2000 -d "$2" --path=small --verify-rate=1' \
 			sh "$MININB" "$driver"

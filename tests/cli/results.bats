@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # Result files: written by runs, printed again, merged, repeated, judged.
-# shellcheck disable=SC2154,SC2016
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031
 load helper
 
 # A run of 3000 puts with a result file $1 and more options; its text is in $1.txt.
