@@ -90,6 +90,15 @@ show_run()
 	LC_ALL=C awk 'length($0) + length("run  ") - 1 > 27 { exit 1 }' <<<"$shown"
 }
 
+@test "a terminal that is too narrow for all bars shows the last ones" {
+	LC_ALL=C.UTF-8 show_run 54 -w ycsb-c --rate=1000 --duration=3s
+	matches "$shown" "$bars"
+	# Three bars, and the gap before them, fit in 53 columns beside a line of 48.
+	LC_ALL=C awk -v bar=$'\xe2\x96' 'index($0, bar) { seen = 1; next }
+		seen && length($0) + length("run  ") - 1 <= 48 { print "no bars: " $0; exit 1 }
+		' <<<"$shown"
+}
+
 @test "without UTF-8 there are no bars" {
 	LC_ALL=C show_run 160 -w ycsb-c --duration=1.2s
 	matches "$shown" 'p50 [0-9.]+(ns|us|ms)'
