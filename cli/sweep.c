@@ -134,6 +134,7 @@ run_once(struct sweep *sweep, double ops_s)
 {
 	struct nb_job_run *run;
 	struct nb_job_result *result = NULL;
+	sweep->run.is_point = ops_s > 0;
 	int rc = nb_job_run_new(&run, &sweep->run);
 	if (rc < 0) {
 		sweep->status = message_last_failure(rc);

@@ -122,13 +122,20 @@ START_TEST(kinds_of_operations_that_found_nothing_are_noted)
 }
 END_TEST
 
-START_TEST(values_of_an_earlier_run_are_noted)
+START_TEST(values_of_an_earlier_run_or_point_are_noted)
 {
 	begin();
 	group.measured.findings.foreign = 7;
 	group.measured.findings.verified = 100;
 	assert_notes("readers: 7 of 100 values that were verified are an earlier run's: the "
 		     "database was not as the loading left it");
+	begin();
+	group.measured.findings.foreign = 7;
+	group.measured.findings.verified = 100;
+	result.is_point = true;
+	assert_notes(
+		"readers: 7 of 100 values that were verified are those of an earlier point "
+		"of this sweep, whose points share one database");
 }
 END_TEST
 
@@ -189,7 +196,8 @@ main(void)
 	return UNIT_RUN("job_notes", kinds_of_operations_that_found_nothing_are_noted,
 		where_nothing_is_wrong_nothing_is_noted, a_queue_that_grew_is_noted,
 		lateness_of_the_harness_is_noted_where_it_can_be_seen,
-		waits_for_inserts_of_others_are_noted, values_of_an_earlier_run_are_noted,
+		waits_for_inserts_of_others_are_noted,
+		values_of_an_earlier_run_or_point_are_noted,
 		gaps_of_scans_that_were_not_looked_for_are_noted,
 		what_never_was_steady_is_noted_if_that_was_asked,
 		there_are_never_more_notes_than_there_is_room);

@@ -222,7 +222,7 @@ struct nb_job_options {
 	const struct nb_trace_options *traces;
 	double speed; /* of the traces' times, where there is no rate; 0: as fast as can be */
 	uint32_t makes_database; /* the first trace does: the database need not be there */
-	uint32_t spare_u32;
+	uint32_t is_point; /* of a sweep: values of its earlier points are in the database */
 	/* what is done is written there too, as a trace of our own; NULL: not */
 	const char *record_path;
 	nb_progress_fn progress;

@@ -716,7 +716,9 @@ static const struct nb_explanation explanations[] = {
 	{"idle-threads", "some threads did nothing", "There were too few operations for all.",
 		"text, json, md"},
 	{"foreign-values", "values were an earlier run's",
-		"The database was not as the loading left it.", "text, json, md"},
+		"The database was not as the loading left it: an earlier run, or an "
+		"earlier point of the sweep, wrote to it.",
+		"text, json, md"},
 	{"gaps", "scans were not checked for records left out",
 		"mininb finds gaps only if keys are in the order of the records "
 		"(--key-order=ordered) and no record may be missing.",

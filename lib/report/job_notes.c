@@ -133,30 +133,18 @@ note_misses(struct nb_job_result *result, const struct job_result_group *group)
 	}
 }
 
-void
-job_result_note_sweep(struct nb_job_result *result)
-{
-	static const char from[] =
-		"an earlier run's: the database was not as the loading left it";
-	for (size_t i = 0; i < result->note_count; i++) {
-		char *at = strstr(result->notes[i], from);
-		if (at != NULL && strcmp(result->note_ids[i], "foreign-values") == 0)
-			snprintf(at, JOB_NOTE_SIZE - (size_t)(at - result->notes[i]),
-				"those of an earlier run of this sweep, which all use one "
-				"database");
-	}
-}
-
 static void
 note_foreign(struct nb_job_result *result, const struct job_result_group *group)
 {
 	const struct job_findings *findings = &group->measured.findings;
 	if (findings->foreign > 0)
 		add(result, "foreign-values",
-			"%s: %" PRIu64 " of %" PRIu64
-			" values that were verified are an earlier run's: the database was not "
-			"as the loading left it",
-			group->name, findings->foreign, findings->verified);
+			"%s: %" PRIu64 " of %" PRIu64 " values that were verified are %s",
+			group->name, findings->foreign, findings->verified,
+			result->is_point ? "those of an earlier point of this sweep, whose "
+					   "points share one database"
+					 : "an earlier run's: the database was not as the "
+					   "loading left it");
 }
 
 static void

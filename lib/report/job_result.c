@@ -120,6 +120,7 @@ copy_job(struct nb_job_result *result, const struct nb_job_run *run)
 	const struct nb_job *job = run->job;
 	result->is_load = run->options.what == NB_JOB_LOAD;
 	result->is_replay = run->is_replay;
+	result->is_point = run->options.is_point != 0;
 	result->procs = run->options.procs;
 	result->records = job->records;
 	result->key_size = run->keys.key_size_max;

@@ -29,7 +29,7 @@ struct job_result_group {
 struct nb_job_result {
 	struct nb_result *base; /* the whole, as the classic report sees it */
 	char *name;             /* of the job */
-	bool is_load, is_replay;
+	bool is_load, is_replay, is_point;
 	uint32_t procs;
 	uint64_t records, key_size, value_min, value_max;
 	double value_mean, value_ratio, measured_ratio;
@@ -52,9 +52,5 @@ job_result_grew(const struct job_result_group *group, uint64_t *behind_ops);
 /** Fill in notes from all the rest. */
 void
 job_result_add_notes(struct nb_job_result *result);
-
-/** It is a point of a sweep: values of earlier points are in the database, as they should be. */
-void
-job_result_note_sweep(struct nb_job_result *result);
 
 #endif /* REPORT_JOB_RESULT_H */

@@ -87,8 +87,6 @@ nb_results_add_job_run(
 	int rc = nb_job_result_new(&result, run);
 	if (rc != NB_OK)
 		return rc;
-	if (label[0] != '\0')
-		job_result_note_sweep(result);
 	struct record *record = append(results, label);
 	if (record == NULL) {
 		nb_job_result_delete(result);

@@ -98,6 +98,15 @@ sweep()
 	matches "$(line_of Wrong)" '^read, operation [0-9]+, key [0-9]+: missing$'
 }
 
+@test "values that earlier points have written are called theirs" {
+	needs_leveldb
+	mininb 0 load -w ycsb-a --records=100 --fresh
+	mininb 0 run -w ycsb-a --records=100 --verify-rate=1 --sweep --duration=30ms \
+		--output=sweep.json
+	contains "$(<sweep.json)" 'are those of an earlier point of this sweep, whose points share one'
+	lacks "$(<sweep.json)" "are an earlier run's"
+}
+
 @test "an interrupted sweep ends, and shows what it has" {
 	env --default-signal=INT "$MININB" run -w ycsb-b -d memory -v 100 --sweep \
 		--duration=1s >out 2>err 3>&- &
