@@ -156,6 +156,8 @@ START_TEST(a_loading_that_only_a_cache_has_is_found_missing)
 	ck_assert_uint_eq(findings->read_back, 300);
 	ck_assert(rig.run->base.measured.is_reopened);
 	ck_assert(rig.run->base.measured.has_read_back);
+	ck_assert_uint_eq(
+		rig.run->base.measured.findings.verified, 300); /* which notes look at */
 	toy_destroy(&rig);
 }
 END_TEST

@@ -123,7 +123,7 @@ job_collect(struct nb_job_run *run, struct job_part *part);
 
 /** Add what reading back has found since job_collect(). */
 void
-job_collect_read_back(struct job_part *part);
+job_collect_read_back(struct nb_job_run *run, struct job_part *part);
 
 /**
  * Whether writes are read back from the database after it was closed and opened again; if

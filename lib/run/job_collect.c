@@ -385,10 +385,13 @@ job_collect(struct nb_job_run *run, struct job_part *part)
 }
 
 void
-job_collect_read_back(struct job_part *part)
+job_collect_read_back(struct nb_job_run *run, struct job_part *part)
 {
-	for (uint32_t t = 0; t < workers_of(part); t++)
-		collect_findings(&part->measured.findings, &part->workers[t]->findings);
+	for (uint32_t t = 0; t < workers_of(part); t++) {
+		const struct job_findings *findings = &part->workers[t]->findings;
+		collect_findings(&part->measured.findings, findings);
+		run->base.measured.findings.verified += findings->verified;
+	}
 }
 
 /* ---- verdict ---- */

@@ -334,7 +334,7 @@ read_back_phase(struct nb_job_run *run, struct job_part **parts, size_t count)
 	if (run->base.left.is_left)
 		return rc; /* some may still be used */
 	for (size_t p = 0; p < count; p++)
-		job_collect_read_back(parts[p]);
+		job_collect_read_back(run, parts[p]);
 	run->active_count = 0;
 	munmap(shared, sizeof(*shared));
 	return rc == NB_OK && stop_requested() ? error_interrupted() : rc;
