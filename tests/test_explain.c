@@ -183,6 +183,43 @@ START_TEST(each_column_of_csv_is_explained)
 }
 END_TEST
 
+static bool
+is_percentile(const char *name)
+{
+	size_t digits = strspn(name + 1, "0123456789.");
+	return name[0] == 'p' && digits > 0 && name[1 + digits] == '\0';
+}
+
+START_TEST(percentiles_are_columns_of_the_reports_that_their_explanations_name)
+{
+	static const struct {
+		const char *format, *before, *after; /* of a column's name */
+	} columns[] = {{"text", "  ", "  "}, {"csv", "", "_ns"}, {"md", " ", " |"},
+		{"html", ">", "</th>"}};
+	char column[32];
+	struct nb_results *results = record_rig_new();
+	record_rig_add_job(results, "leveldb", 1);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+		char *text = record_rig_written(results, columns[i].format, 0);
+		size_t count = 0;
+		for (const struct nb_explanation *it = nb_explanations(); it->name != NULL;
+			it++) {
+			if (!is_percentile(it->name))
+				continue;
+			snprintf(column, sizeof(column), "%s%s%s", columns[i].before, it->name,
+				columns[i].after);
+			ck_assert_msg((strstr(it->where, columns[i].format) != NULL) ==
+					(strstr(text, column) != NULL),
+				"%s: %s", columns[i].format, it->name);
+			count++;
+		}
+		ck_assert_uint_ge(count, 7);
+		free(text);
+	}
+	nb_results_delete(results);
+}
+END_TEST
+
 /* ---- what the sources could write ---- */
 
 /** The `group` of every match is a name; how many there were. */
@@ -256,5 +293,6 @@ main(void)
 {
 	return UNIT_RUN("explain", each_name_has_one_explanation_that_says_something,
 		each_line_of_a_report_is_explained, each_column_of_csv_is_explained,
+		percentiles_are_columns_of_the_reports_that_their_explanations_name,
 		each_name_in_the_sources_is_explained);
 }

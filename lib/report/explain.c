@@ -301,19 +301,19 @@ static const struct nb_explanation explanations[] = {
 		" by less than 0.1 %. Blank below 40 operations, since ten must"
 		" lie beyond it. Never averaged: of several threads or groups "
 		"it is that of their merged histograms.",
-		"text, csv, md, html"},
+		"csv, md"},
 	{"p90", "the time within which 90 % of the operations were done",
 		"The upper end of a histogram's bucket: never too low, too high"
 		" by less than 0.1 %. Blank below 100 operations, since ten "
 		"must lie beyond it. Never averaged: of several threads or "
 		"groups it is that of their merged histograms.",
-		"text, csv, md, html"},
+		"csv, md, html"},
 	{"p95", "the time within which 95 % of the operations were done",
 		"The upper end of a histogram's bucket: never too low, too high"
 		" by less than 0.1 %. Blank below 200 operations, since ten "
 		"must lie beyond it. Never averaged: of several threads or "
 		"groups it is that of their merged histograms.",
-		"text, csv, md, html"},
+		"csv, md"},
 	{"p99", "the time within which 99 % of the operations were done",
 		"The upper end of a histogram's bucket: never too low, too high"
 		" by less than 0.1 %. Blank below 1000 operations, since ten "
