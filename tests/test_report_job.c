@@ -314,8 +314,8 @@ START_TEST(findings_are_listed)
 		   "missing\n");
 	group.is_blind_to_gaps = true;
 	write_text();
-	ASSERT_HAS("Verified          : 100 records: 2 wrong; order and values of scans, not "
-		   "gaps\n");
+	ASSERT_HAS("Verified          : 100 records: 2 wrong; gaps of scans were not looked "
+		   "for\n");
 	base.verify_rate = 0;
 	write_text();
 	ASSERT_HAS("Verified          : nothing (not asked for)\n");

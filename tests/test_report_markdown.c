@@ -47,6 +47,11 @@ START_TEST(each_run_tells_what_it_did_and_how)
 	assert_has("\n## Sweep\n\nCapacity: 100000 ops/s");
 	assert_has("|  90% |     90000 |      89100 | ");
 	free(text);
+	results->records[0].job->groups[1].is_blind_to_gaps = true;
+	text = record_rig_written(results, "md", 0);
+	assert_has("\n- **Verified**: 1120 records: 0 wrong or missing; gaps of scans were not "
+		   "looked for\n");
+	free(text);
 	struct nb_results *more = record_rig_new();
 	record_rig_add_job(more, "lm|db", 1);
 	record_rig_add_curve(more);

@@ -49,6 +49,13 @@ struct nb_job_result {
 bool
 job_result_grew(const struct job_result_group *group, uint64_t *behind_ops);
 
+/** What stands after the count of verified records. */
+static inline const char *
+job_result_gaps(bool is_blind_to_gaps)
+{
+	return is_blind_to_gaps ? "; gaps of scans were not looked for" : "";
+}
+
 /** Fill in notes from all the rest. */
 void
 job_result_add_notes(struct nb_job_result *result);

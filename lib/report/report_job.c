@@ -378,8 +378,7 @@ write_findings(
 	for (int i = JOB_GOOD + 1; i < JOB_VERDICTS; i++)
 		wrong += findings->verdicts[i];
 	report_line(out, "Verified", "%" PRIu64 " records: %" PRIu64 " wrong%s",
-		findings->verified, wrong,
-		group->is_blind_to_gaps ? "; order and values of scans, not gaps" : "");
+		findings->verified, wrong, job_result_gaps(group->is_blind_to_gaps));
 	if (findings->read_back > 0)
 		report_line(out, "Read back", "%" PRIu64 " of these records, %s",
 			findings->read_back,

@@ -244,6 +244,7 @@ static void
 write_verified(const struct record *record, FILE *out)
 {
 	uint64_t verified = record->run->measured.findings.verified, wrong = 0;
+	bool is_blind = false;
 	if (record->job == NULL)
 		wrong = record->run->measured.findings.missing +
 			findings_wrong(&record->run->measured.findings);
@@ -251,13 +252,15 @@ write_verified(const struct record *record, FILE *out)
 		verified = 0;
 	for (size_t g = 0; record->job != NULL && g < record->job->group_count; g++) {
 		const struct job_findings *it = &record->job->groups[g].measured.findings;
+		is_blind |= record->job->groups[g].is_blind_to_gaps;
 		verified += it->verified;
 		for (int i = JOB_GOOD + 1; i < JOB_VERDICTS; i++)
 			wrong += it->verdicts[i];
 	}
 	if (verified > 0)
-		write_line(out, "Verified", "%" PRIu64 " records: %" PRIu64 " wrong or missing",
-			verified, wrong);
+		write_line(out, "Verified",
+			"%" PRIu64 " records: %" PRIu64 " wrong or missing%s", verified, wrong,
+			job_result_gaps(is_blind));
 	else
 		write_line(out, "Verified", "nothing");
 }
