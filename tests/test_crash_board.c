@@ -63,7 +63,7 @@ START_TEST(only_who_closed_has_ended_well)
 	crash_board_describe_end(text, board, PROCESS_ENDED, 0, 1);
 	ck_assert_str_eq(text, "");
 	crash_board_describe_end(text, board, PROCESS_ENDED, SIGTERM, 1);
-	ck_assert_ptr_nonnull(strstr(text, "ended by signal 15"));
+	ck_assert_ptr_nonnull(strstr(text, "ended by SIGTERM"));
 	strcpy(board->text, "put answered NB_FAIL");
 	crash_board_describe_end(text, board, PROCESS_ENDED, 1 << 8, 1);
 	ck_assert_str_eq(text, board->text);

@@ -92,7 +92,7 @@ START_TEST(each_defect_is_found)
 		{"resurrects", NB_CRASH_LOST, "key "},
 		{"swaps", NB_CRASH_GHOST, "has put under another key"},
 		{"refuses", NB_CRASH_NOT_OPENED, "(database was not closed)"},
-		{"crashes", NB_CRASH_NOT_OPENED, "in open the process was ended by signal 15"},
+		{"crashes", NB_CRASH_NOT_OPENED, "in open the process was ended by SIGTERM"},
 		{"hangs", NB_CRASH_NOT_OPENED, " it hangs"},
 		{"skips", NB_CRASH_SCAN, "a scan leaves out the key"},
 		{"drifts", NB_CRASH_UNSTABLE, "is another one after close and open: gone"},

@@ -542,7 +542,7 @@ START_TEST(engine_that_ends_the_process_is_told)
 	wrong.get = get_exiting;
 	is_unseen("in get the engine ended the process with status 0");
 	wrong.get = get_crashing;
-	is_unseen("in get the process was ended by signal 15 (Terminated)");
+	is_unseen("in get the process was ended by SIGTERM");
 	wrong.get = right->get;
 	wrong.put = put_exiting;
 	struct crash_report report = verify();

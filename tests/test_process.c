@@ -98,8 +98,10 @@ START_TEST(end_of_a_child_is_told)
 {
 	ck_assert_str_eq(end_of(0), "");
 	ck_assert_str_eq(end_of(3), "the process ended with status 3");
-	ck_assert_str_eq(end_of(-1), "the process was ended by signal 15 (Terminated)");
+	ck_assert_str_eq(end_of(-1), "the process was ended by SIGTERM");
 	ck_assert_str_eq(end_of(99), "it hangs: no end after 0.001 s");
+	char name[PROCESS_SIGNAL_SIZE];
+	ck_assert_str_eq(process_signal_name(40, name), "signal 40");
 }
 END_TEST
 

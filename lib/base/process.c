@@ -67,15 +67,27 @@ process_kill(pid_t pid, int *status)
 	while (seen < 0 ? errno == EINTR : WIFSTOPPED(*status));
 }
 
+const char *
+process_signal_name(int signal, char text[PROCESS_SIGNAL_SIZE])
+{
+	const char *name = sigabbrev_np(signal);
+	if (name != NULL)
+		snprintf(text, PROCESS_SIGNAL_SIZE, "SIG%s", name);
+	else
+		snprintf(text, PROCESS_SIGNAL_SIZE, "signal %d", signal);
+	return text;
+}
+
 void
 process_describe_end(char *text, size_t size, int how, int status, uint64_t timeout_ns)
 {
+	char name[PROCESS_SIGNAL_SIZE];
 	text[0] = '\0';
 	if (how == PROCESS_LATE)
 		snprintf(text, size, "it hangs: no end after %.3g s", (double)timeout_ns / 1e9);
 	else if (WIFSIGNALED(status))
-		snprintf(text, size, "the process was ended by signal %d (%s)",
-			WTERMSIG(status), strsignal(WTERMSIG(status)));
+		snprintf(text, size, "the process was ended by %s",
+			process_signal_name(WTERMSIG(status), name));
 	else if (WEXITSTATUS(status) != EXIT_SUCCESS)
 		snprintf(text, size, "the process ended with status %d", WEXITSTATUS(status));
 }

@@ -24,6 +24,12 @@ process_await(pid_t pid, int *status, uint64_t timeout_ns);
 void
 process_kill(pid_t pid, int *status);
 
+enum { PROCESS_SIGNAL_SIZE = 24 };
+
+/** Into `text`, and returned: "SIGSEGV", or "signal 40" for a signal without a name. */
+const char *
+process_signal_name(int signal, char text[PROCESS_SIGNAL_SIZE]);
+
 /** How it ended, if not well: "it hangs: ..."; else "". `how` is PROCESS_ENDED or _LATE. */
 void
 process_describe_end(char *text, size_t size, int how, int status, uint64_t timeout_ns);

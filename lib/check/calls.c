@@ -232,14 +232,13 @@ describe_hang(char *text, size_t size, uint64_t timeout_ns)
 void
 calls_describe_end(char *text, size_t size, int how, int status, uint64_t timeout_ns)
 {
-	char place[2 * POST_TEXT];
+	char place[2 * POST_TEXT], name[PROCESS_SIGNAL_SIZE];
 	describe_place(place, sizeof(place));
 	if (how == PROCESS_LATE)
 		describe_hang(text, size, timeout_ns);
-	else if (WIFSIGNALED(status) && sigabbrev_np(WTERMSIG(status)) != NULL)
-		snprintf(text, size, "SIG%s%s", sigabbrev_np(WTERMSIG(status)), place);
 	else if (WIFSIGNALED(status))
-		snprintf(text, size, "signal %d%s", WTERMSIG(status), place);
+		snprintf(
+			text, size, "%s%s", process_signal_name(WTERMSIG(status), name), place);
 	else if (board->culprit != NULL)
 		snprintf(text, size, "%s%s: an engine must not end the process",
 			fault_name(FAULT_EXIT), place);

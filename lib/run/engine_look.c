@@ -60,6 +60,7 @@ static int
 tell_end(const struct look *look, const char *path, int how, int status)
 {
 	const char *step = look->step != NULL ? look->step : "before it was loaded";
+	char name[PROCESS_SIGNAL_SIZE];
 	if (how == PROCESS_STOPPED)
 		return error_interrupted();
 	if (how == PROCESS_LATE)
@@ -68,8 +69,8 @@ tell_end(const struct look *look, const char *path, int how, int status)
 	if (look->is_done)
 		return look->rc == NB_OK ? NB_OK : error_set(look->rc, "%s", look->text);
 	if (WIFSIGNALED(status))
-		return error_set(NB_FAIL, "%s: refused: signal %d (%s) %s", path,
-			WTERMSIG(status), strsignal(WTERMSIG(status)), step);
+		return error_set(NB_FAIL, "%s: refused: %s %s", path,
+			process_signal_name(WTERMSIG(status), name), step);
 	return error_set(NB_FAIL, "%s: refused: it ended the process with status %d %s", path,
 		WEXITSTATUS(status), step);
 }

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "run/fault.h"
 
 enum {
@@ -487,9 +488,10 @@ static int
 ending_of(const struct squad *squad, uint32_t process, int status)
 {
 	const struct ending *ending = &squad->shared->endings[process];
+	char name[PROCESS_SIGNAL_SIZE];
 	if (WIFSIGNALED(status) && ending->rc == NB_OK)
-		return error_set(NB_FAIL, "process %u was ended by signal %d (%s)", process,
-			WTERMSIG(status), strsignal(WTERMSIG(status)));
+		return error_set(NB_FAIL, "process %u was ended by %s", process,
+			process_signal_name(WTERMSIG(status), name));
 	if (!ending->is_there)
 		return error_set(NB_FAIL,
 			"process %u was ended with status %d, not by mininb: an engine must "

@@ -100,13 +100,13 @@ load helper
 	! grep -qa '__asan_init\|__tsan_init' "$MININB" || skip 'a sanitizer has its own handlers'
 	MININB_PLUGIN_PATH=$place mininb 0 engines
 	matches "$output" $'\n'right' '
-	contains "$output" "$place/crashes_loading.so: refused: signal 11 (Segmentation fault) while it was loaded"
+	contains "$output" "$place/crashes_loading.so: refused: SIGSEGV while it was loaded"
 	contains "$output" "$place/exits_loading.so: refused: it ended the process with status 0 while it was loaded"
-	contains "$output" "$place/no_options.so: refused: signal 11 (Segmentation fault) while its table was read"
+	contains "$output" "$place/no_options.so: refused: SIGSEGV while its table was read"
 	contains "$output" "$place/endless_options.so: refused: its option table has more than 256 rows"
 	equals "$stderr" ''
 	mininb 1 engines -d "$place/crashes_loading.so"
-	contains "$stderr" "$place/crashes_loading.so: refused: signal 11 (Segmentation fault) while it was loaded"
+	contains "$stderr" "$place/crashes_loading.so: refused: SIGSEGV while it was loaded"
 	mininb 0 keys -c 10
 	mininb 1 put -c 10 -d "$place/endless_options.so"
 	contains "$stderr" 'the last row must have a NULL name'

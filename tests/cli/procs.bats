@@ -134,7 +134,7 @@ has_children()
 	wait "$pid" || status_got=$?
 	pid=
 	equals "$status_got" 1
-	matches "$(<err)" '^mininb: process [01] was ended by signal 9 \(Killed\)$'
+	matches "$(<err)" '^mininb: process [01] was ended by SIGKILL$'
 	contains "$(<out)" 'Partial           : yes'
 	for child in $children; do
 		[[ ! -d /proc/$child ]]

@@ -133,7 +133,7 @@ loses_nothing()
 	kill -KILL "${children[1]}"
 	wait "$pid" || status_got=$?
 	equals "$status_got" 1
-	contains "$(<err)" 'process 1 was ended by signal 9'
+	contains "$(<err)" 'process 1 was ended by SIGKILL'
 	holds_all "$@"
 }
 
