@@ -42,7 +42,7 @@ try()
 }
 
 try 1 'a member in the middle of the table' engine.h \
-	's/^	const char \*name;        .*/&\n	void *more;/'
+	's/^	const char \*summary; .*/&\n	void *more;/'
 try 1 'a verb in the middle of the table' engine.h \
 	's/^	int (\*tick)(struct nb_session \*session);/	int (*more)(void);\n&/'
 try 1 'a member less' engine.h '/^	int (\*tick)(struct nb_session \*session);/d'

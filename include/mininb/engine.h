@@ -254,9 +254,10 @@ typedef void (*nb_stat_emit)(
  * only. NULL in an optional verb says 'cannot'.
  */
 struct nb_engine {
-	uint32_t abi;             /* NB_ENGINE_ABI */
-	uint32_t size;            /* sizeof(struct nb_engine) of the plugin's header */
-	const char *name;         /* of the driver, as in --driver; [a-z][a-z0-9_-]{0,63} */
+	uint32_t abi;  /* NB_ENGINE_ABI */
+	uint32_t size; /* sizeof(struct nb_engine) of the plugin's header */
+	/* as in --driver: a letter a-z, then a-z, 0-9, _ and -, 64 characters at most */
+	const char *name;
 	const char *summary;      /* one line */
 	const char *licence;      /* SPDX, of the engine: "BSD-3-Clause" */
 	const char *home;         /* where the engine comes from */
