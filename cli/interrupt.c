@@ -144,14 +144,14 @@ interrupt_reason(void)
 }
 
 void
-interrupt_pass_on(struct interrupt_told *told, pid_t child)
+interrupt_pass_on(struct interrupt_passed *passed, pid_t child)
 {
 	/* again and again after the second, which the child may take for the first repeated */
-	if (requests > told->requests || requests == 2)
+	if (requests > passed->requests || requests == 2)
 		kill(child, SIGTERM); /* SIGINT is ignored behind a shell's '&' */
-	if (requests == 2 && told->requests < 2)
-		told->second_ns = now_ns();
-	told->requests = requests;
-	if (requests == 2 && now_ns() - told->second_ns > CHILD_HOLD_S * INT64_C(1000000000))
+	if (requests == 2 && passed->requests < 2)
+		passed->second_ns = now_ns();
+	passed->requests = requests;
+	if (requests == 2 && now_ns() - passed->second_ns > CHILD_HOLD_S * INT64_C(1000000000))
 		kill(child, SIGKILL);
 }

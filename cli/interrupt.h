@@ -19,10 +19,10 @@ interrupt_hold(void);
 const char *
 interrupt_reason(void);
 
-/** What a child was told of them so far. */
-struct interrupt_told {
+/** The requests that a child has been sent so far. */
+struct interrupt_passed {
 	int requests;
-	long long second_ns; /* when it was told the second */
+	long long second_ns; /* when the second was sent */
 };
 
 /**
@@ -30,6 +30,6 @@ struct interrupt_told {
  * killed if it does not end soon after the second.
  */
 void
-interrupt_pass_on(struct interrupt_told *told, pid_t child);
+interrupt_pass_on(struct interrupt_passed *passed, pid_t child);
 
 #endif /* CLI_INTERRUPT_H */

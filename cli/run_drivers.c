@@ -315,11 +315,11 @@ watch(pid_t pid, uint64_t hang_after_ns, uint64_t *hung_s)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	uint64_t beats = 0, beat_ns = now_ns(), looked_ns = beat_ns;
-	struct interrupt_told told = {0};
+	struct interrupt_passed passed = {0};
 	int status;
 	*hung_s = 0;
 	while (waitpid(pid, &status, WNOHANG) != pid) {
-		interrupt_pass_on(&told, pid);
+		interrupt_pass_on(&passed, pid);
 		uint64_t now = now_ns(),
 			 seen = __atomic_load_n(&shared->beats, __ATOMIC_ACQUIRE);
 		if (now - looked_ns > PAUSE_NS) /* both were stopped, by ^Z say */
@@ -335,7 +335,7 @@ watch(pid_t pid, uint64_t hang_after_ns, uint64_t *hung_s)
 			*hung_s = (now - beat_ns) / 1000000000u;
 			kill(pid, SIGKILL);
 		}
-		wait_a_little(pidfd, told.requests > 0);
+		wait_a_little(pidfd, passed.requests > 0);
 	}
 	if (pidfd >= 0)
 		close(pidfd);

@@ -222,13 +222,13 @@ static int
 wait_for(pid_t pid, const struct vs_repetition *repetition)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), status;
-	struct interrupt_told told = {0};
+	struct interrupt_passed passed = {0};
 	while (waitpid(pid, &status, WNOHANG) != pid) {
-		interrupt_pass_on(&told, pid);
-		if (repetition->tick != NULL && told.requests == 0)
+		interrupt_pass_on(&passed, pid);
+		if (repetition->tick != NULL && passed.requests == 0)
 			repetition->tick(repetition->tick_arg);
 		struct pollfd wait = {.fd = pidfd, .events = POLLIN};
-		poll(&wait, 1, pidfd < 0 || told.requests > 0 ? STOP_LOOK_MS : LOOK_MS);
+		poll(&wait, 1, pidfd < 0 || passed.requests > 0 ? STOP_LOOK_MS : LOOK_MS);
 	}
 	if (pidfd >= 0)
 		close(pidfd);

@@ -38,7 +38,6 @@ enum { STOP_WORK = 1, STOP_WAITING = 2 };
 extern int stop_flag;
 
 /** Whether nb_stop() is in force. One relaxed load: may be asked for each operation. */
-
 static inline bool
 stop_requested(void)
 {

@@ -142,9 +142,9 @@ write_sentence(const struct stalls *stalls, FILE *out)
 	fputs("<p>", out);
 	if (stalls->count == 0)
 		html_say(out,
-			"No stall was found in %s. A stall is a gap that is no chance, or "
-			"100ms or "
-			"more below half of the median, which is %s ops/s.",
+			"No stall was found in %s. A stall is a gap that chance does not "
+			"explain, or 100ms or more below half of the median, which is %s "
+			"ops/s.",
 			looked, rate);
 	else
 		html_say(out, "%s of %s (%.1f %%) were below half of the median of %s ops/s.",

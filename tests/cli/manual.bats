@@ -52,6 +52,28 @@ pages()
 	done
 }
 
+@test "the README and the manual list every exit status" {
+	sources
+	local root=$BATS_TEST_DIRNAME/../.. manual
+	manual=$(sed -n '/^# EXIT STATUS/,/^# CRASHES/p' mininb.1.scd |
+		sed -n 's/^\*\([0-9]*\)\*$/\1/p; s/^\*128\* and the number of a signal$/128+n/p')
+	equals "$(sed -n '/^## Exit status/,/^The result/s/^| \([0-9][0-9+n]*\) .*/\1/p' \
+		"$root/README.md")" "$manual"
+	equals "$(sed -n 's/^\tSTATUS_[A-Z]* = \([0-9]*\).*/\1/p' "$root/cli/message.h"; echo '128+n')" \
+		"$manual"
+}
+
+@test "the header and the manual have the rule for names that new-engine has" {
+	sources
+	mininb 2 new-engine 1a
+	local rule=${stderr#*use } page
+	rule=${rule%%$'\n'*}
+	contains "$rule" '64 characters at most'
+	contains "$(<"$MININB_TEST_INCLUDE/mininb/engine.h")" "$rule"
+	page=$(tr -s '\n\t ' ' ' <mininb-engine.7.scd)
+	contains "${page//\\/}" "$rule"
+}
+
 @test "the page of engines has every field and every constant of engine.h" {
 	sources
 	local check=$BATS_TEST_DIRNAME/engine_page.py header=$MININB_TEST_INCLUDE/mininb/engine.h
