@@ -212,7 +212,8 @@ END_TEST
 
 START_TEST(an_unfinished_load_stays_in_the_marker)
 {
-	static const struct marker_load loads[] = {{"load", 12, 5000, MARKER_KILLED},
+	static const struct marker_load loads[] = {
+		{"load", 12, 5000, MARKER_KILLED, UINT64_C(0xfedcba9876543210)},
 		{"put", UINT64_MAX, UINT64_MAX, MARKER_SCATTERED},
 		{"replay", 0, 0, MARKER_FIRST}, {"", 0, 0, 0}};
 	struct marker marker;
@@ -228,6 +229,7 @@ START_TEST(an_unfinished_load_stays_in_the_marker)
 		ck_assert_uint_eq(marker.load.done, loads[i].done);
 		ck_assert_uint_eq(marker.load.total, loads[i].total);
 		ck_assert_uint_eq(marker.load.end, loads[i].end);
+		ck_assert_uint_eq(marker.load.keys, loads[i].keys);
 		marker_close(&marker);
 		ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
 	}

@@ -507,6 +507,8 @@ nb_job_run_new(struct nb_job_run **out, const struct nb_job_options *options)
 	run->base.loading.makes = run->is_replay   ? "replay"
 		: run->options.what == NB_JOB_LOAD ? "load"
 						   : "run";
+	if (!run->is_replay && run->keys.format != NB_KEY_FILE)
+		run->base.loading.keys = run->keys_hash;
 	run->base.made_by = run->is_replay ? "replay --load=FILE" : "load --workload=NAME";
 	if (rc != NB_OK) {
 		nb_job_run_delete(run);

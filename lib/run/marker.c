@@ -240,8 +240,9 @@ read_load(struct marker *marker, const char *text)
 	marker->head_size = line != NULL ? (uint64_t)(line + 1 - text) : 0;
 	if (line == NULL ||
 		sscanf(line + 1,
-			"unfinished %15[a-z]: %" SCNu64 " of %" SCNu64 " records, %15[a-z ]",
-			load.action, &load.done, &load.total, end) != 4)
+			"unfinished %15[a-z]: %" SCNu64 " of %" SCNu64
+			" records, %15[a-z ], keys %" SCNx64,
+			load.action, &load.done, &load.total, end, &load.keys) < 4)
 		return;
 	for (load.end = 0; load.end < sizeof(ends) / sizeof(*ends); load.end++)
 		if (strcmp(ends[load.end], end) == 0)
@@ -255,8 +256,9 @@ marker_note(struct marker *marker, const struct marker_load *load)
 	int size = load->action[0] == '\0'
 		? 0
 		: snprintf(line, sizeof(line),
-			  "unfinished %s: %" PRIu64 " of %" PRIu64 " records, %s\n",
-			  load->action, load->done, load->total, ends[load->end]);
+			  "unfinished %s: %" PRIu64 " of %" PRIu64
+			  " records, %s, keys %016" PRIx64 "\n",
+			  load->action, load->done, load->total, ends[load->end], load->keys);
 	off_t at = (off_t)marker->head_size;
 	marker->load = *load;
 	if (pwrite(marker->fd, line, (size_t)size, at) == size &&

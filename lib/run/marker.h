@@ -41,6 +41,7 @@ struct marker_load {
 	char action[16];      /* "put", "load", "run", "replay"; "": none is unfinished */
 	uint64_t done, total; /* records; total 0: not known */
 	uint32_t end;         /* MARKER_KILLED... */
+	uint64_t keys; /* digest of how a record's number becomes its key; 0: not known */
 };
 
 /** A marker that is open, and locked until it is closed here and in forked processes. */

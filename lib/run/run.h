@@ -117,6 +117,7 @@ struct left {
 /** What the marker says of a run that makes a database (run_load.c). */
 struct loading {
 	const char *makes; /* the action, of a job; NULL: "put" */
+	uint64_t keys;     /* as in struct marker_load */
 	bool is_noted;
 	bool is_closed; /* the database, without a failure */
 	uint64_t noted_ns;

@@ -57,12 +57,20 @@ command_of(const struct marker_load *load)
 	return load->action;
 }
 
+/** Whether that load wrote other keys than this run uses. */
+static bool
+is_of_others(const struct nb_run *run, const struct marker_load *load)
+{
+	return load->keys != 0 && run->loading.keys != 0 && load->keys != run->loading.keys;
+}
+
 int
 run_check_load(struct nb_run *run)
 {
 	const struct marker_load *load = &run->marker.load;
 	char what[128];
-	if (!run->marker.is_open || load->action[0] == '\0' || !run->measured.had_data)
+	if (!run->marker.is_open || load->action[0] == '\0' || !run->measured.had_data ||
+		is_of_others(run, load))
 		return NB_OK;
 	describe(what, sizeof(what), load);
 	if (run->workload.verb == NB_VERB_PUT) {
@@ -97,7 +105,8 @@ run_begin_load(struct nb_run *run)
 		!run_is_kept(run))
 		return;
 	loading->before = run->measured.had_data ? run->marker.load : (struct marker_load){0};
-	loading->now = (struct marker_load){.total = is_counted ? run->workload.count : 0};
+	loading->now = (struct marker_load){
+		.total = is_counted ? run->workload.count : 0, .keys = loading->keys};
 	snprintf(loading->now.action, sizeof(loading->now.action), "%s", makes(run));
 	loading->noted_ns = clock_monotonic();
 	loading->is_noted = true;
@@ -130,8 +139,10 @@ run_end_load(struct nb_run *run)
 		loading->now.end = run->options.threads == 1 && loading->now.total > 0
 			? MARKER_FIRST
 			: MARKER_SCATTERED;
-	if (is_all && loading->before.total > loading->now.total)
-		note(run, &loading->before); /* of more records: this did not write them all */
+	if (is_all &&
+		(loading->before.total > loading->now.total ||
+			is_of_others(run, &loading->before)))
+		note(run, &loading->before); /* this did not write all of its records */
 	else if (is_all)
 		note(run, &(struct marker_load){.done = 0});
 	else

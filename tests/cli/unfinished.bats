@@ -81,6 +81,21 @@ setup_keeper()
 	equals "$stderr" ''
 }
 
+@test "a load of other records does not end it, and is not held up by it" {
+	setup_keeper
+	ended_by KILL 137 load -w ycsb-c --records=100
+	mininb 0 load -w ycsb-c -d "$keeper" --records=200 --key-order=ordered
+	equals "$stderr" ''
+	mininb 0 run -w ycsb-c -d "$keeper" --records=200 --key-order=ordered -c 100
+	equals "$stderr" ''
+	mininb 1 run -w ycsb-c -d "$keeper" --records=100 -c 100
+	contains "$stderr" 'its load is unfinished: at least 30 of 100 records are written'
+	mininb 0 load -w ycsb-c -d "$keeper" --records=100
+	contains "$stderr" 'the last load is unfinished'
+	mininb 0 run -w ycsb-c -d "$keeper" --records=100 -c 1000 --verify-rate=1
+	equals "$stderr" ''
+}
+
 @test "a killed put is refused by get and delete likewise" {
 	setup_keeper
 	ended_by KILL 137 put -c 100
