@@ -4,11 +4,6 @@
 # shellcheck disable=SC2154
 load helper
 
-setup_file()
-{
-	ulimit -c 0 # crashes are meant
-}
-
 # Run 10000 puts on the engine that does what it is told, which must exit with $1; the result
 # file is r.json.
 faulty()
@@ -90,11 +85,6 @@ ends_with()
 	pid=
 	cat err
 	equals "$status_got" "$1"
-}
-
-teardown()
-{
-	[[ -z ${pid-} ]] || kill -KILL "$pid" 2>/dev/null || true
 }
 
 @test "an engine that hangs is waited for a while after an interrupt" {

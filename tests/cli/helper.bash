@@ -10,8 +10,17 @@ setup()
 	: "${MININB:?is not set: run these by meson test}"
 	unset NO_COLOR MININB_PLUGIN_PATH MININB_WORKLOAD_PATH
 	export LC_ALL=C
+	ulimit -c 0 # some crashes are meant
 	mkdir "$BATS_TEST_TMPDIR/work" # bats keeps files of its own beside it
 	cd "$BATS_TEST_TMPDIR/work" || return
+}
+
+# A test that runs something beside it keeps that one's number in $pid while it does.
+teardown()
+{
+	if [[ -n ${pid-} ]]; then
+		kill -KILL "$pid" 2>/dev/null || true
+	fi
 }
 
 # Run mininb, which must exit with $1; $output is its stdout, $stderr its stderr.

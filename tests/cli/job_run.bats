@@ -4,13 +4,6 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-teardown()
-{
-	if [[ -n ${pid-} ]]; then
-		kill -KILL "$pid" 2>/dev/null || true
-	fi
-}
-
 plugin()
 {
 	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"

@@ -4,13 +4,6 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-teardown()
-{
-	if [[ -n ${pid-} ]]; then
-		kill -KILL "$pid" 2>/dev/null || true
-	fi
-}
-
 @test "a loading inserts each record, and says how" {
 	mininb 0 load -w ycsb-a -d memory
 	equals "$stderr" ''

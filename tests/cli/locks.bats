@@ -4,18 +4,6 @@
 # shellcheck disable=SC2154
 load helper
 
-setup_file()
-{
-	ulimit -c 0
-}
-
-teardown()
-{
-	if [[ -n ${pid-} ]]; then
-		kill -KILL "$pid" 2>/dev/null || true
-	fi
-}
-
 # The kernel lists a lock on the marker of database $1.
 is_locked()
 {

@@ -4,13 +4,6 @@
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 load helper
 
-teardown()
-{
-	if [[ -n ${pid-} ]]; then
-		kill -KILL "$pid" 2>/dev/null || true
-	fi
-}
-
 # Start mininb behind the test's back; a shell ignores SIGINT for such jobs.
 start()
 {

@@ -4,13 +4,6 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-teardown()
-{
-	if [[ -n ${pid-} ]]; then
-		kill -KILL "$pid" 2>/dev/null || true
-	fi
-}
-
 sweep()
 {
 	mininb 0 run -w ycsb-b -d memory -v 100 --duration=50ms "$@"

@@ -4,18 +4,6 @@
 # shellcheck disable=SC2154
 load helper
 
-setup_file()
-{
-	ulimit -c 0
-}
-
-teardown()
-{
-	if [[ -n ${pid-} ]]; then
-		kill -KILL "$pid" 2>/dev/null || true
-	fi
-}
-
 # Run mininb "$@" on an engine that blocks in its 31st put, and end it by signal $1; it must exit
 # with $2.
 ended_by()
