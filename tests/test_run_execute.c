@@ -407,17 +407,24 @@ START_TEST(delete_of_a_key_that_is_not_there_is_an_error)
 }
 END_TEST
 
-START_TEST(key_that_is_repeated_in_the_file_may_be_missing_once_deleted)
+/** Keys 500 to 504 of the file are the first one, too. */
+static void
+repeat_first_key(void)
 {
-	(void)begin(NB_VERB_DELETE, 1);
 	FILE *file = fopen(rig.keys, "r+");
 	ck_assert_ptr_nonnull(file);
 	uint64_t words[2] = {0, ~(uint64_t)0};
-	for (int i = 500; i < 505; i++) { /* these are the first key again */
+	for (int i = 500; i < 505; i++) {
 		fseek(file, i * 16L, SEEK_SET);
 		ck_assert_uint_eq(fwrite(words, 16, 1, file), 1);
 	}
 	fclose(file);
+}
+
+START_TEST(key_that_is_repeated_in_the_file_may_be_missing_once_deleted)
+{
+	(void)begin(NB_VERB_DELETE, 1);
+	repeat_first_key();
 	ck_assert_msg(rig_run(&rig, NULL) == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_eq(rig.run->keys_facts.duplicates, 5);
 	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 5);
@@ -430,14 +437,7 @@ START_TEST(many_keys_are_counted_exactly_where_a_delete_finds_nothing)
 	enum { MANY = 1400000 }; /* more than one pass looks at */
 	rig_create(&rig, NB_VERB_DELETE, MANY);
 	rig.options.driver = "memory";
-	FILE *file = fopen(rig.keys, "r+");
-	ck_assert_ptr_nonnull(file);
-	uint64_t words[2] = {0, ~(uint64_t)0};
-	for (int i = 500; i < 505; i++) { /* these are the first key again */
-		fseek(file, i * 16L, SEEK_SET);
-		ck_assert_uint_eq(fwrite(words, 16, 1, file), 1);
-	}
-	fclose(file);
+	repeat_first_key();
 	ck_assert_msg(rig_run(&rig, NULL) == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 5);
 	ck_assert(!rig.run->keys_facts.is_estimate);

@@ -361,6 +361,16 @@ args_of(const struct nb_engine *engine)
 	return args;
 }
 
+static struct seen
+seen_apart(const struct nb_engine *engine, const char *promise, int outcome)
+{
+	struct seen seen;
+	struct nb_check_args args = args_of(engine);
+	ck_assert_int_eq(nb_check_apart(&args, index_of(promise), see, &seen), NB_OK);
+	ck_assert_msg(seen.outcome == outcome, "%s: %s", promise, seen.text);
+	return seen;
+}
+
 START_TEST(apart_finds_the_same)
 {
 	for (int i = 0; i < 2; i++) {
@@ -436,10 +446,8 @@ START_TEST(what_the_process_remembers_shows_again_and_is_shrunk)
 	struct seen seen;
 	struct nb_engine engine = *memory;
 	engine.put = put_counted;
-	struct nb_check_args args = args_of(&engine);
-	size_t index = index_of("random_puts_gets_deletes_answer_as_the_oracle");
-	ck_assert_int_eq(nb_check_apart(&args, index, see, &seen), NB_OK);
-	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
+	seen = seen_apart(
+		&engine, "random_puts_gets_deletes_answer_as_the_oracle", NB_CHECK_BROKEN);
 	ck_assert_ptr_null(strstr(seen.text, "did not show again"));
 	ck_assert_msg(seen.step_count <= 41, "%u operations", (unsigned)seen.step_count);
 }
@@ -450,10 +458,8 @@ START_TEST(sequence_that_crashes_is_shrunk)
 	struct seen seen;
 	struct nb_engine engine = *memory;
 	engine.del = del_crashing;
-	struct nb_check_args args = args_of(&engine);
-	size_t index = index_of("random_puts_gets_deletes_answer_as_the_oracle");
-	ck_assert_int_eq(nb_check_apart(&args, index, see, &seen), NB_OK);
-	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
+	seen = seen_apart(
+		&engine, "random_puts_gets_deletes_answer_as_the_oracle", NB_CHECK_BROKEN);
 	ck_assert_msg(strstr(seen.text, "SIGKILL in del (key ") != NULL, "%s", seen.text);
 	ck_assert_str_eq(seen.steps, "del \"a\"\ndel \"b\"\n");
 }
@@ -482,16 +488,10 @@ START_TEST(engine_that_prints_breaks_one_promise)
 	struct seen seen;
 	struct nb_engine engine = *memory;
 	engine.open = open_printing;
-	struct nb_check_args args = args_of(&engine);
-	size_t about_that = index_of("prints_nothing_on_standard_output");
-	ck_assert_int_eq(nb_check_apart(&args, about_that, see, &seen), NB_OK);
-	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
+	seen = seen_apart(&engine, "prints_nothing_on_standard_output", NB_CHECK_BROKEN);
 	ck_assert_str_eq(seen.text, "it printed on standard output: \"hello\\n\\x1b[31m\"");
-	ck_assert_int_eq(nb_check_apart(&args, index_of("put_is_found"), see, &seen), NB_OK);
-	ck_assert_int_eq(seen.outcome, NB_CHECK_KEPT);
-	args.engine = memory;
-	ck_assert_int_eq(nb_check_apart(&args, about_that, see, &seen), NB_OK);
-	ck_assert_int_eq(seen.outcome, NB_CHECK_KEPT);
+	seen_apart(&engine, "put_is_found", NB_CHECK_KEPT);
+	seen_apart(memory, "prints_nothing_on_standard_output", NB_CHECK_KEPT);
 }
 END_TEST
 
@@ -500,10 +500,7 @@ START_TEST(what_is_printed_seldom_breaks_the_promise_that_meets_it)
 	struct seen seen;
 	struct nb_engine engine = *memory;
 	engine.put = put_printing_of_long_keys;
-	struct nb_check_args args = args_of(&engine);
-	size_t index = index_of("key_of_the_greatest_size_is_kept");
-	ck_assert_int_eq(nb_check_apart(&args, index, see, &seen), NB_OK);
-	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
+	seen = seen_apart(&engine, "key_of_the_greatest_size_is_kept", NB_CHECK_BROKEN);
 	ck_assert_ptr_nonnull(strstr(seen.text, "a long key"));
 }
 END_TEST
