@@ -66,18 +66,24 @@ START_TEST(an_even_run_has_none)
 }
 END_TEST
 
+static void
+assert_only_gap(uint64_t begin_ms, uint64_t duration_ms)
+{
+	ck_assert_uint_eq(found.count, 1);
+	ck_assert_uint_eq(found.longest_gap_ns, duration_ms * MS);
+	ck_assert_uint_eq(found.longest_gap_at_ns, begin_ms * MS);
+	ck_assert_uint_eq(found.worst[0].begin_ns, begin_ms * MS);
+	ck_assert_uint_eq(found.worst[0].duration_ns, duration_ms * MS);
+	ck_assert_double_eq(found.worst[0].rate_ops_s, 0);
+	ck_assert_uint_eq(found.slow_ns, duration_ms * MS);
+}
+
 START_TEST(a_gap_is_where_it_is_and_as_long)
 {
 	begin(500, 200);
 	fill(100, 115, 0);
 	find();
-	ck_assert_uint_eq(found.count, 1);
-	ck_assert_uint_eq(found.longest_gap_ns, 300 * MS);
-	ck_assert_uint_eq(found.longest_gap_at_ns, 2000 * MS);
-	ck_assert_uint_eq(found.worst[0].begin_ns, 2000 * MS);
-	ck_assert_uint_eq(found.worst[0].duration_ns, 300 * MS);
-	ck_assert_double_eq(found.worst[0].rate_ops_s, 0);
-	ck_assert_uint_eq(found.slow_ns, 300 * MS);
+	assert_only_gap(2000, 300);
 	ck_assert_double_eq_tol(found.median_ops_s, 10000, 1e-6);
 	ck_assert_str_eq(found.worst[0].cause, "");
 }
@@ -95,13 +101,7 @@ START_TEST(a_stamped_gap_is_not_rounded_to_pulses)
 	fill(101, 107, 0); /* of 150 ms that begin and end within a pulse */
 	add_gap(2010, 150);
 	find();
-	ck_assert_uint_eq(found.count, 1);
-	ck_assert_uint_eq(found.longest_gap_ns, 150 * MS);
-	ck_assert_uint_eq(found.longest_gap_at_ns, 2010 * MS);
-	ck_assert_uint_eq(found.worst[0].begin_ns, 2010 * MS);
-	ck_assert_uint_eq(found.worst[0].duration_ns, 150 * MS);
-	ck_assert_uint_eq(found.slow_ns, 150 * MS);
-	ck_assert_double_eq(found.worst[0].rate_ops_s, 0);
+	assert_only_gap(2010, 150);
 }
 END_TEST
 
