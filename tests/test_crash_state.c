@@ -242,6 +242,16 @@ START_TEST(cut_value_is_torn)
 }
 END_TEST
 
+START_TEST(value_without_a_size_is_torn_and_not_read)
+{
+	static const struct nb_slice slice = {NULL, (size_t)-1};
+	begin(20, 60, 60, true);
+	crash_sight_take(&world.sights[told_key(20)], &world.plan, &slice);
+	judge(CRASH_PROMISE_ALL);
+	ck_assert_uint_eq(world.report.worst, NB_CRASH_TORN);
+}
+END_TEST
+
 START_TEST(value_of_another_key_is_a_ghost)
 {
 	begin(20, 60, 60, true);
@@ -460,11 +470,11 @@ main(void)
 {
 	return UNIT_RUN("crash_state", what_has_returned_and_what_has_not_is_right,
 		state_becomes_what_was_seen, lost_end_breaks_all_but_not_order,
-		hole_breaks_order, cut_value_is_torn, value_of_another_key_is_a_ghost,
-		value_that_was_not_begun_is_a_ghost, older_data_that_is_gone_is_lost,
-		older_value_that_was_overwritten_is_lost, deleted_key_that_is_back_is_lost,
-		what_was_lost_and_is_back_is_unstable, atomic_batch_in_part_is_split,
-		other_batch_in_flight_may_be_there_in_part,
+		hole_breaks_order, cut_value_is_torn, value_without_a_size_is_torn_and_not_read,
+		value_of_another_key_is_a_ghost, value_that_was_not_begun_is_a_ghost,
+		older_data_that_is_gone_is_lost, older_value_that_was_overwritten_is_lost,
+		deleted_key_that_is_back_is_lost, what_was_lost_and_is_back_is_unstable,
+		atomic_batch_in_part_is_split, other_batch_in_flight_may_be_there_in_part,
 		empty_and_short_values_are_not_guessed, what_cannot_be_looked_at_is_lost,
 		the_worst_is_told, what_an_engine_says_is_made_text,
 		promises_are_those_of_the_readme);

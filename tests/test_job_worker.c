@@ -240,6 +240,43 @@ START_TEST(an_engine_that_says_nothing_or_nonsense_is_told_too)
 }
 END_TEST
 
+START_TEST(what_is_lent_without_a_size_is_not_read)
+{
+	static const struct {
+		const char *mix;
+		uint32_t defect, verb;
+		const char *text;
+	} cases[] = {
+		{"read = 1", TOY_HUGE, TOY_GET,
+			"toy: read, operation 2: get lent 18446744073709551615 bytes, which is "
+			"not a size (the limit is 9223372036854775807); as a signed number it "
+			"is -1"},
+		{"multi-get = 1", TOY_HUGE, TOY_MULTI_GET,
+			"toy: multi-get, operation 2: multi_get lent 18446744073709551615 "
+			"bytes, which is not a size (the limit is 9223372036854775807); as a "
+			"signed number it is -1"},
+		{"scan = 1", TOY_HUGE, TOY_SCAN_NEXT,
+			"toy: scan, operation 2: scan_next lent 18446744073709551615 bytes, "
+			"which is not a size (the limit is 9223372036854775807); as a signed "
+			"number it is -1"},
+		{"scan = 1", TOY_HUGE_KEY, TOY_SCAN_NEXT,
+			"toy: scan, operation 2: scan_next lent 9223372036854775808 bytes, "
+			"which is not a size (the limit is 9223372036854775807); as a signed "
+			"number it is -9223372036854775808"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		begin(cases[i].mix);
+		bool is_scan = cases[i].verb == TOY_SCAN_NEXT; /* of three records */
+		toy_break(cases[i].defect, cases[i].verb, is_scan ? 8 : 3, 1);
+		toy_go(&with);
+		assert_failed(cases[i].text, 2);
+		ck_assert_uint_eq(toy_calls(is_scan ? TOY_SCAN_CLOSE : TOY_RELEASE),
+			3); /* nothing stays lent */
+		end();
+	}
+}
+END_TEST
+
 START_TEST(a_transaction_that_fails_in_the_middle_is_aborted)
 {
 	begin("txn-write = 1");
@@ -653,6 +690,7 @@ main(void)
 		a_read_modify_write_of_a_missing_record_puts_it,
 		a_failure_ends_the_worker_and_is_told_with_its_operation,
 		an_engine_that_says_nothing_or_nonsense_is_told_too,
+		what_is_lent_without_a_size_is_not_read,
 		a_transaction_that_fails_in_the_middle_is_aborted,
 		a_failure_among_many_is_not_lost_behind_a_miss,
 		a_conflict_is_counted_and_the_operation_tried_again,

@@ -289,6 +289,38 @@ START_TEST(loan_is_given_back_once_and_only_if_there_was_one)
 }
 END_TEST
 
+static int
+get_without_size(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	int rc = rig_right()->get(session, key, value);
+	if (rig_number(key) == 5)
+		*value = (struct nb_slice){NULL, (size_t)-1};
+	loans++;
+	return rc;
+}
+
+START_TEST(what_is_lent_without_a_size_is_not_read)
+{
+	static const uint64_t thresholds[] = {0, UINT64_MAX};
+	for (size_t i = 0; i < sizeof(thresholds) / sizeof(*thresholds); i++) {
+		struct worker *worker = make_worker(NB_VERB_GET, 0, COUNT);
+		load_all(worker);
+		plan.verify_threshold = thresholds[i];
+		engine.get = get_without_size;
+		engine.release = release_lent;
+		worker_run(worker);
+		ck_assert_int_eq(worker->rc, NB_FAIL);
+		ck_assert_uint_eq(worker_done(worker), 5);
+		ck_assert_uint_eq(worker->value_bytes, 500);
+		ck_assert_uint_eq(loans, 0);
+		ck_assert_ptr_nonnull(strstr(worker->text,
+			": get, operation 5: get lent 18446744073709551615 bytes, which is not "
+			"a size"));
+		end_worker(worker);
+	}
+}
+END_TEST
+
 /* --- verification --- */
 
 START_TEST(share_that_is_verified_is_as_asked)
@@ -743,7 +775,7 @@ main(void)
 		time_holds_the_call_and_the_release, every_page_that_is_lent_is_read,
 		clock_stands_still_while_a_value_is_verified,
 		loan_is_given_back_once_and_only_if_there_was_one,
-		share_that_is_verified_is_as_asked,
+		what_is_lent_without_a_size_is_not_read, share_that_is_verified_is_as_asked,
 		each_kind_of_wrong_value_is_told_from_the_others,
 		values_that_went_wrong_on_their_way_in_are_found_by_reading_back,
 		get_that_sets_no_value_is_a_value_of_the_wrong_size,

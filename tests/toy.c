@@ -154,6 +154,8 @@ spoil(struct toy_session *session, uint32_t defect, struct nb_slice key, struct 
 		lend_old(session, key, value);
 	if (defect == TOY_CUT)
 		value->size /= 2;
+	if (defect == TOY_HUGE)
+		*value = (struct nb_slice){NULL, (size_t)-1};
 	if (defect == TOY_FLIP) {
 		ck_assert_uint_le(value->size, VALUE_ROOM);
 		memcpy(session->value, value->data, value->size);
@@ -301,6 +303,8 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 	if (defect == TOY_INVENT) /* above all records, and above the last key */
 		*key = key_of(UINT64_MAX, it->key);
 	it->last = number_of(*key);
+	if (defect == TOY_HUGE_KEY)
+		*key = (struct nb_slice){NULL, (size_t)1 << 63};
 	return NB_OK;
 }
 

@@ -39,6 +39,8 @@ enum {
 	TOY_OTHER,    /* another key's value */
 	TOY_FLIP,     /* a bit of the value is wrong */
 	TOY_CUT,      /* half of the value */
+	TOY_HUGE,     /* so many bytes as no object has */
+	TOY_HUGE_KEY, /* of a scan: the same of its key */
 	TOY_MISS,     /* not found */
 	TOY_SKIP,     /* of a scan: leaves a record out */
 	TOY_REPEAT,   /* of a scan: gives the last record again */

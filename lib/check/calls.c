@@ -3,7 +3,8 @@
  * The engine under check, with each of its verbs in a wrapper that notes where the thread is: in
  * which call, of which session, for which key. The notes lie in memory that a child shares with
  * its parent, so that the parent can say what a child was doing that has crashed, ended or
- * hangs.
+ * hangs. A verb that lends more bytes than any object has becomes a failure here, before any
+ * check reads them.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "base/process.h"
 #include "base/units.h"
 #include "check/board.h"
+#include "run/engine.h"
 #include "run/fault.h"
 
 enum { DATABASE = SUITE_SESSIONS };
@@ -155,6 +157,54 @@ WATCH(reap, SESSION(reap), (struct nb_session *session, struct nb_completion *ou
 	size_t *count, uint64_t timeout_ns), (session, out, room, count, timeout_ns))
 /* clang-format on */
 
+/* --- what they lend --- */
+
+/* rc; or NB_FAIL, and host_text() says why, if that is not a size. */
+static int
+judge_size(int rc, const char *call, size_t size)
+{
+	if (rc != NB_OK || size <= PTRDIFF_MAX)
+		return rc;
+	rc = engine_refuse_size(call, size);
+	return suite_host.fail(rc, "%s", nb_error_text());
+}
+
+/* The same of a loan that release would end. */
+static int
+judge_loan(struct nb_session *session, int rc, const char *call, size_t size)
+{
+	int judged = judge_size(rc, call, size);
+	if (judged != rc && real.release != NULL)
+		real.release(session);
+	return judged;
+}
+
+static int
+judged_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	int rc = watched_get(session, key, value);
+	return judge_loan(session, rc, "get", value->size);
+}
+
+static int
+judged_scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	int rc = watched_scan_next(session, key, value);
+	return judge_size(rc, "scan_next", key->size);
+}
+
+static int
+judged_multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers)
+{
+	size_t longest = 0;
+	int rc = watched_multi_get(session, keys, count, values, answers);
+	for (size_t i = 0; rc == NB_OK && i < count; i++)
+		if (answers[i] == NB_OK && values[i].size > longest)
+			longest = values[i].size;
+	return judge_loan(session, rc, "multi_get", longest);
+}
+
 void
 calls_forget(void)
 {
@@ -178,6 +228,9 @@ calls_watch(const struct nb_engine *engine)
 	TAKE(insert), TAKE(scan_open), TAKE(scan_next), TAKE(scan_close), TAKE(batch);
 	TAKE(multi_get), TAKE(begin), TAKE(commit), TAKE(abort), TAKE(submit), TAKE(reap);
 #undef TAKE
+	table.get = table.get == NULL ? NULL : judged_get;
+	table.scan_next = table.scan_next == NULL ? NULL : judged_scan_next;
+	table.multi_get = table.multi_get == NULL ? NULL : judged_multi_get;
 	return &table;
 }
 

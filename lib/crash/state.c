@@ -80,11 +80,12 @@ crash_sight_take(
 	if (value == NULL)
 		return;
 	sight->size = value->size;
-	sight->hash = value->size > 0 ? XXH3_64bits(value->data, value->size) : 0;
 	sight->write = crash_value_read(plan, *value, &sight->session);
-	if (value->size > 0)
-		memcpy(sight->head, value->data,
-			value->size < sizeof(sight->head) ? value->size : sizeof(sight->head));
+	if ((ptrdiff_t)value->size <= 0)
+		return; /* empty, or so many bytes as no engine can lend */
+	sight->hash = XXH3_64bits(value->data, value->size);
+	memcpy(sight->head, value->data,
+		value->size < sizeof(sight->head) ? value->size : sizeof(sight->head));
 }
 
 void

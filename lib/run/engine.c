@@ -536,6 +536,15 @@ nb_engine_path(const struct nb_engine_ref *ref)
 	return ref->path;
 }
 
+int
+engine_refuse_size(const char *call, size_t size)
+{
+	return error_set(NB_FAIL,
+		"%s lent %zu bytes, which is not a size (the limit is %td); as a signed number "
+		"it is %zd",
+		call, size, PTRDIFF_MAX, (ssize_t)size);
+}
+
 static void
 list_durabilities(char *buf, size_t size, uint32_t levels)
 {

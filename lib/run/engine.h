@@ -89,6 +89,10 @@ engine_auto_durability(const struct nb_engine *engine, const char *path);
 NB_MUST_CHECK int
 engine_check_durability(const struct nb_engine *engine, uint32_t level);
 
+/** The failure of an engine whose `call` lent more bytes than any object has. */
+NB_MUST_CHECK int
+engine_refuse_size(const char *call, size_t size);
+
 /** What engines have warned of through nb_host.log(), for the results that it concerns. */
 enum { ENGINE_WARNINGS_MAX = 4, ENGINE_WARNING_SIZE = 512 };
 

@@ -249,6 +249,8 @@ get(struct job_worker *worker, const struct ops_op *op, uint32_t item, bool is_s
 	int rc = engine->get(worker->session, op->keys[item], &value);
 	if (rc != NB_OK)
 		return rc;
+	if (!worker_may_consume(value))
+		return worker_refuse(engine, worker->session, "get", value);
 	worker_consume(value);
 	span->records++;
 	span->bytes += value.size;
@@ -304,6 +306,11 @@ scan(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint32_
 			rc = engine->scan_next(worker->session, &key, &value);
 			if (rc != NB_OK)
 				break;
+			if (!worker_may_consume(key) || !worker_may_consume(value)) {
+				rc = engine_refuse_size("scan_next",
+					worker_may_consume(key) ? value.size : key.size);
+				break;
+			}
 			seen++;
 			worker_consume(key);
 			worker_consume(value);
@@ -354,6 +361,9 @@ multi_get(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	int other = NB_OK; /* the first answer that is neither found nor not found */
 	for (uint32_t k = 0; k < op->items; k++) {
 		if (worker->found_answers[k] == NB_OK) {
+			if (!worker_may_consume(worker->found[k]))
+				return worker_refuse(
+					engine, worker->session, "multi_get", worker->found[k]);
 			worker_consume(worker->found[k]);
 			span->records++;
 			span->bytes += worker->found[k].size;

@@ -49,6 +49,15 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
+__attribute__((noinline, cold)) int
+worker_refuse(const struct nb_engine *engine, struct nb_session *session, const char *call,
+	struct nb_slice value)
+{
+	if (engine->release != NULL)
+		engine->release(session);
+	return engine_refuse_size(call, value.size);
+}
+
 /** By the phase it is in: `done` has another meaning in each. */
 static void
 describe(const struct post *post, const char *call, char *buf, size_t size)
@@ -153,6 +162,10 @@ get(struct worker *worker, const struct nb_engine *engine, const struct op *op, 
 	*rc = engine->get(worker->session, op->key, value);
 	if (*rc != NB_OK)
 		return 0;
+	if (!worker_may_consume(*value)) {
+		*rc = worker_refuse(engine, worker->session, "get", *value);
+		return 0;
+	}
 	worker_consume(*value);
 	if (__builtin_expect(is_sample, 0)) {
 		uint64_t pause = clock_stamp(clock_kind);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/histogram.h"
+#include "run/engine.h"
 #include "run/post.h"
 #include "run/pulse.h"
 #include "workload/stream.h"
@@ -29,6 +30,18 @@ worker_consume(struct nb_slice value)
 	if (value.size > 0)
 		(void)bytes[value.size - 1];
 }
+
+/** Whether bytes that were lent can be read; if not, worker_refuse() or engine_refuse_size(). */
+static inline __attribute__((always_inline)) bool
+worker_may_consume(struct nb_slice value)
+{
+	return __builtin_expect((ptrdiff_t)value.size >= 0, 1);
+}
+
+/** End the loan of `call`, whose size is not a size. Returns the failure. */
+NB_MUST_CHECK int
+worker_refuse(const struct nb_engine *engine, struct nb_session *session, const char *call,
+	struct nb_slice value);
 
 /** What a worker needs and does not change. Shared by all workers of a run. */
 struct worker_plan {

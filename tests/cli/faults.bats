@@ -65,6 +65,19 @@ needs_no_sanitizer()
 	equals "$stderr" ''
 }
 
+@test "a get that lends more bytes than any memory has is told as that" {
+	local huge=(-d "$MININB_TEST_PLUGINS/faulty.so" -o verb=get -o how=size)
+	local text='get lent 18446744073709551615 bytes, which is not a size (the limit is 9223372036854775807); as a signed number it is -1'
+	mininb 0 keys -c 100
+	mininb 1 get -c 100 "${huge[@]}"
+	equals "$stderr" "mininb: faulty: get, operation 0: $text"
+	contains "$output" 'only 0 of 100 operations were done'
+	mininb 1 run "${huge[@]}" --read=100 --records=100 -c 100
+	contains "$stderr" "mininb: faulty: read, operation 0: $text"
+	mininb 4 check "${huge[@]}" --only=synthetic_get
+	contains "$output" "get answered NB_FAIL ($text), not NB_OK"
+}
+
 # Start mininb "$@" whose engine hangs, and send it $1 when it does.
 interrupt_hang()
 {

@@ -33,6 +33,15 @@ get_always(struct nb_session *session, struct nb_slice key, struct nb_slice *val
 	return NB_OK;
 }
 
+static int
+get_no_size(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	int rc = broken_right->get(session, key, value);
+	if (rc == NB_OK)
+		*value = (struct nb_slice){NULL, (size_t)-1};
+	return rc;
+}
+
 static void
 release_any(struct nb_session *session)
 {
@@ -223,6 +232,9 @@ const struct defect broken_records[] = {
 	{"put_does_not_overwrite", "overwrite_replaces_the_value", {VERB(put, put_new_only)}},
 	{"get_finds_what_is_missing", "missing_key_is_not_found",
 		{VERB(get, get_always), VERB(release, release_any)}},
+	{"get_lends_no_size", "put_is_found", {VERB(get, get_no_size)}},
+	{"get_lends_no_size_to_racers", "racing_writers_leave_a_whole_value",
+		{VERB(get, get_no_size)}},
 	{"put_cuts_at_65535", "values_of_64_kib_are_kept", {VERB(put, put_16_bits)}},
 	{"put_takes_empty_for_none", "empty_value_is_a_value", {VERB(put, put_no_empty)}},
 	{"keys_are_c_strings", "keys_are_told_apart_byte_for_byte",

@@ -36,6 +36,15 @@ scan_next_skipping(struct nb_session *session, struct nb_slice *key, struct nb_s
 }
 
 static int
+scan_next_no_size(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	int rc = broken_right->scan_next(session, key, value);
+	if (rc == NB_OK && ++steps == 4)
+		*key = (struct nb_slice){NULL, (size_t)-1};
+	return rc;
+}
+
+static int
 scan_next_twice(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
 	int rc = broken_right->scan_next(session, key, value);
@@ -139,6 +148,8 @@ scan_next_of_a_page(struct nb_session *session, struct nb_slice *key, struct nb_
 const struct defect broken_scans[] = {
 	{"scan_skips_a_key", "scan_gives_each_record_once",
 		{VERB(scan_open, scan_open_counted), VERB(scan_next, scan_next_skipping)}},
+	{"scan_gives_a_key_without_a_size", "scan_gives_each_record_once",
+		{VERB(scan_open, scan_open_counted), VERB(scan_next, scan_next_no_size)}},
 	{"scan_goes_on_after_its_end", "scan_that_is_at_its_end_stays_there",
 		{VERB(scan_open, scan_open_counted), VERB(scan_next, scan_next_twice)}},
 	{"scan_goes_the_wrong_way", "scan_follows_the_order_of_bytes",

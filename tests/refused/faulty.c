@@ -34,7 +34,8 @@ enum {
 	SLOW,
 	PRINT,
 	ANSWER,
-	LOG
+	LOG,
+	SIZE
 };
 
 static const struct nb_option options[] = {
@@ -48,7 +49,7 @@ static const struct nb_option options[] = {
 		.type = NB_OPT_CHOICE,
 		.def = "nothing",
 		.choices = "nothing|hang|fail|segv|fpe|ill|abort|bus|exit|quick_exit|_exit|"
-			   "_Exit|overflow|stack|slow|print|answer|log",
+			   "_Exit|overflow|stack|slow|print|answer|log|size",
 		.help = "what happens there"},
 	{.name = NULL},
 };
@@ -201,6 +202,8 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	(void)session;
 	(void)key;
 	*value = (struct nb_slice){0};
+	if (the_db.verb == GET && the_db.how == SIZE)
+		value->size = (size_t)-1;
 	return come_by(GET);
 }
 
