@@ -42,7 +42,8 @@
  * every other verb alone. It owns clocks, threads, randomness and printing; a
  * plugin never prints, never exits and makes no threads of its own beyond
  * those of its engine. What it prints on standard output all the same comes out
- * on standard error, since standard output is for results.
+ * on standard error, since standard output is for results. It keeps the working directory as it
+ * is: the host returns to its own between calls.
  */
 #include <stddef.h>
 #include <stdint.h>

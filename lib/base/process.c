@@ -44,6 +44,40 @@ process_take_signals_back(void)
 }
 
 int
+process_make_scratch(char **out, const char *in, const char *name)
+{
+	char *absolute = realpath(in, NULL), *scratch;
+	int length = asprintf(&scratch, "%s/%s-XXXXXX", absolute != NULL ? absolute : in, name);
+	free(absolute);
+	if (length < 0)
+		return error_set(NB_FAIL, "out of memory");
+	if (mkdtemp(scratch) != NULL) {
+		*out = scratch;
+		return NB_OK;
+	}
+	int rc = error_system("%s: no directory can be made in it", in);
+	free(scratch);
+	return rc;
+}
+
+static int directory = -1;
+
+void
+process_note_directory(void)
+{
+	if (directory >= 0)
+		close(directory);
+	directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+void
+process_return_to_directory(void)
+{
+	if (directory >= 0 && fchdir(directory) != 0)
+		return; /* its rights were taken away: nothing can be done about that */
+}
+
+int
 process_await(pid_t pid, int *status, uint64_t timeout_ns)
 {
 	uint64_t begin = clock_monotonic();

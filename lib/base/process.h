@@ -13,6 +13,15 @@
 void
 process_take_signals_back(void);
 
+/**
+ * Remember the working directory, which a plugin may change, and go back to it. Any number of
+ * times; of the process, so by one run at a time. Where it cannot be remembered it stays.
+ */
+void
+process_note_directory(void);
+void
+process_return_to_directory(void);
+
 /** How the wait for a child ended. */
 enum { PROCESS_ENDED, PROCESS_LATE, PROCESS_STOPPED /* nb_stop() was called */ };
 
@@ -33,6 +42,13 @@ process_signal_name(int signal, char text[PROCESS_SIGNAL_SIZE]);
 /** How it ended, if not well: "it hangs: ..."; else "". `how` is PROCESS_ENDED or _LATE. */
 void
 process_describe_end(char *text, size_t size, int how, int status, uint64_t timeout_ns);
+
+/**
+ * Make a new directory <in>/<name>-XXXXXX. *out is its absolute path, since an engine may change
+ * the working directory; yours.
+ */
+NB_MUST_CHECK int
+process_make_scratch(char **out, const char *in, const char *name);
 
 /**
  * Copy a directory with its files, subdirectories and symbolic links to `to`, which must not

@@ -170,12 +170,9 @@ nb_check_apart(
 	int rc = board_make();
 	if (rc != NB_OK)
 		return rc;
-	if (asprintf(&scratch, "%s/mininb-check-XXXXXX", args->scratch) < 0)
-		return error_set(NB_FAIL, "out of memory");
-	if (mkdtemp(scratch) == NULL) {
-		rc = error_system("%s: no directory can be made in it", args->scratch);
-		goto free_scratch;
-	}
+	rc = process_make_scratch(&scratch, args->scratch, "mininb-check");
+	if (rc != NB_OK)
+		return rc;
 	own.scratch = scratch;
 	rc = check_in(&own, index);
 	if (rc == NB_OK)
@@ -190,7 +187,6 @@ nb_check_apart(
 				.step_count = board->letter.step_count,
 				.text = board->letter.text,
 				.steps = board->letter.steps});
-free_scratch:
 	free(scratch);
 	return rc;
 }

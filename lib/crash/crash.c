@@ -227,17 +227,12 @@ check_keep(const char *keep)
 static int
 run_in_scratch(struct crash_run *run, int (*rounds)(struct crash_run *run))
 {
-	if (asprintf(&run->scratch, "%s/mininb-crash-XXXXXX", run->args->scratch) < 0)
-		return error_set(NB_FAIL, "out of memory");
-	int rc;
-	if (mkdtemp(run->scratch) == NULL) {
-		rc = error_system("%s: no directory can be made in it", run->args->scratch);
-		goto free_scratch;
-	}
+	int rc = process_make_scratch(&run->scratch, run->args->scratch, "mininb-crash");
+	if (rc != NB_OK)
+		return rc;
 	run->begin_ns = clock_monotonic();
 	rc = rounds(run);
 	tree_drop(run->scratch);
-free_scratch:
 	free(run->scratch);
 	return rc;
 }

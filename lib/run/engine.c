@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "run/fault.h"
 
 enum { TABLE_SIZE_MAX = 4096, OPTIONS_MAX = 256 };
@@ -455,6 +456,7 @@ nb_engine_load(struct nb_engine_ref **out, const char *name)
 	if (ref == NULL)
 		return error_set(NB_FAIL, "driver '%s': out of memory", name);
 	int rc;
+	process_note_directory();
 	if (strchr(name, '/') != NULL) {
 		ref->path = strdup(name);
 		rc = load_object(ref, name, NULL);
@@ -463,6 +465,7 @@ nb_engine_load(struct nb_engine_ref **out, const char *name)
 	} else {
 		rc = load_by_name(ref, name);
 	}
+	process_return_to_directory();
 	if (rc == NB_OK && ref->path == NULL)
 		rc = error_set(NB_FAIL, "driver '%s': out of memory", name);
 	if (rc != NB_OK) {
@@ -502,11 +505,13 @@ nb_engine_configure(struct nb_option_value **out, struct nb_engine_ref *ref,
 	int rc = nb_options_parse(&values, &ref->table, texts, count);
 	if (rc != NB_OK)
 		return rc;
+	process_note_directory();
 	const struct nb_engine *variant = ref->table.variant == NULL
 		? NULL
 		: ref->table.variant(values);
 	if (variant != NULL)
 		rc = take_variant(ref, variant);
+	process_return_to_directory();
 	if (rc != NB_OK) {
 		nb_options_delete(values, &ref->table);
 		return rc;

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "run/fault.h"
 #include "run/hiccup.h"
 #include "run/job_squad.h"
@@ -477,10 +478,12 @@ nb_job_run_execute(struct nb_job_run *run)
 {
 	if (run->base.phase_name != NULL)
 		return error_set(NB_ERR_USAGE, "a run can be executed only once");
+	process_note_directory();
 	fault_begin();
 	engine_forget_messages();
 	int rc = execute(run);
 	run_release_path(&run->base);
+	process_return_to_directory();
 	fault_end();
 	return rc;
 }

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "base/units.h"
 #include "run/fault.h"
 #include "run/run.h"
@@ -169,6 +170,7 @@ int
 run_call(struct nb_run *run, const char *call, bool is_long, int (*verb)(struct nb_run *run))
 {
 	struct keeper *keeper = &run->keeper;
+	process_return_to_directory(); /* a session may have left it */
 	if (run->left.is_left)
 		return run_left_failure(run);
 	if (!keeper->is_there) {
@@ -183,6 +185,7 @@ run_call(struct nb_run *run, const char *call, bool is_long, int (*verb)(struct 
 	keeper->verb = verb;
 	uint64_t begin_ns = clock_monotonic();
 	crew_do(&keeper->crew, 0, TICK_NS, watch_keeper);
+	process_return_to_directory();
 	if (run->left.is_left) {
 		run->call_ns = clock_monotonic() - begin_ns;
 		return run_left_failure(run);

@@ -7,6 +7,7 @@
  * The look after opening tells an engine that reads everything when it opens from one that
  * does not: the first is warm when its first operation begins, however cold its files were.
  */
+#include "base/process.h"
 #include "run/run.h"
 
 bool
@@ -48,6 +49,7 @@ run_cool_again(struct nb_run *run)
 void
 run_look_begin(struct nb_run *run)
 {
+	process_return_to_directory(); /* a session may have left it when it was opened */
 	if (run_is_kept(run) && !run->measured.has_begun)
 		residency_look(&run->measured.residency_begin, run->path);
 }

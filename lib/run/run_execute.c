@@ -41,6 +41,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "run/fault.h"
 #include "run/run.h"
 #include "run/sampler.h"
@@ -648,10 +649,12 @@ nb_run_execute(struct nb_run *run)
 {
 	if (run->phase_name != NULL)
 		return error_set(NB_ERR_USAGE, "a run can be executed only once");
+	process_note_directory();
 	fault_begin();
 	engine_forget_messages();
 	int rc = execute(run);
 	run_release_path(run);
+	process_return_to_directory();
 	fault_end();
 	return rc;
 }

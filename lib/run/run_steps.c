@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "run/run.h"
 #include "run/sampler.h"
 #include "run/syncs.h"
@@ -135,6 +136,7 @@ void
 run_begin_phase(struct nb_run *run, const char *name)
 {
 	run_end_phases(run);
+	process_return_to_directory(); /* an engine may have left it */
 	run->phase_name = name;
 	run->phase_bound_ns = 0;
 	run->reached = worker_done;
@@ -327,6 +329,7 @@ int
 run_close_database(struct nb_run *run, int rc)
 {
 	bool is_closed;
+	process_return_to_directory();
 	if (run->durability == NB_DUR_COMMIT && run->workload.verb != NB_VERB_GET)
 		syncs_look(run->path);
 	rc = close_after(run, rc, &is_closed);

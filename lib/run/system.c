@@ -202,7 +202,9 @@ system_probe_new(
 	const char *path, uint32_t device_major, uint32_t device_minor, const char *no_hardware)
 {
 	struct system_probe *probe = calloc(1, sizeof(*probe));
-	char *copy = strdup(path);
+	char *copy = realpath(path, NULL); /* an engine may change the working directory */
+	if (copy == NULL)
+		copy = strdup(path);
 	if (probe == NULL || copy == NULL) {
 		free(probe);
 		free(copy);

@@ -78,6 +78,30 @@ needs_no_sanitizer()
 	contains "$output" "get answered NB_FAIL ($text), not NB_OK"
 }
 
+@test "an engine that changes the working directory moves no files of mininb" {
+	local verb wanders=(-d "$MININB_TEST_PLUGINS/keeper.so" -o defect=wanders)
+	mininb 0 keys -c 100
+	for verb in open session_open put flush stats session_close close; do
+		mininb 0 put -c 100 -d "$MININB_TEST_PLUGINS/faulty.so" -o "verb=$verb" -o how=chdir \
+			--output=r.json
+		rm r.json
+	done
+	mininb 0 put -c 100 -d "$MININB_TEST_PLUGINS/moves_loading.so" --output=r.json
+	rm r.json
+	# one that keeps its data, whose database is looked at before and after
+	mininb 0 put -c 100 --verify-rate=1 "${wanders[@]}" --output=r.json
+	contains "$output" "100 of 100 (read back after close and reopen): 0 missing"
+	matches "$output" "Database  *: [1-9]"
+	mininb 0 get -c 100 "${wanders[@]}" --cold --output=r2.json
+	mininb 0 load "${wanders[@]}" --fresh --records=100 --record=load.trace
+	mininb 0 run "${wanders[@]}" --read=50 --update=50 --records=100 -c 100 --threads=1 \
+		--record=run.trace --output=r3.json
+	mininb 0 replay "${wanders[@]}" --trace=run.trace
+	mininb 0 check "${wanders[@]}" --path here --only='put is found'
+	mininb 0 crash "${wanders[@]}" --path there --rounds=1 --ops=100
+	[[ -s r.json && -s r2.json && -s r3.json && -s load.trace && -d nb/keeper ]]
+}
+
 # Start mininb "$@" whose engine hangs, and send it $1 when it does.
 interrupt_hang()
 {

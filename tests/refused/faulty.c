@@ -35,7 +35,8 @@ enum {
 	PRINT,
 	ANSWER,
 	LOG,
-	SIZE
+	SIZE,
+	CHDIR
 };
 
 static const struct nb_option options[] = {
@@ -49,7 +50,7 @@ static const struct nb_option options[] = {
 		.type = NB_OPT_CHOICE,
 		.def = "nothing",
 		.choices = "nothing|hang|fail|segv|fpe|ill|abort|bus|exit|quick_exit|_exit|"
-			   "_Exit|overflow|stack|slow|print|answer|log|size",
+			   "_Exit|overflow|stack|slow|print|answer|log|size|chdir",
 		.help = "what happens there"},
 	{.name = NULL},
 };
@@ -127,6 +128,8 @@ do_it(uint64_t how)
 	case PRINT: /* by stdio and beside it */
 		printf("line of the engine\n");
 		return write(STDOUT_FILENO, "bytes of it\n", 12) == 12 ? NB_OK : NB_FAIL;
+	case CHDIR:
+		return chdir("/");
 	case ANSWER: /* none that any verb has */
 		return 7;
 	case LOG:

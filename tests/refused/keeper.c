@@ -36,7 +36,8 @@ enum {
 	BLOCKS,     /* a put after some writes never returns */
 	LEAVES,     /* after some writes it ends the process, as if all were well */
 	FORGETS,    /* what is written after a recovery is in memory only, */
-	CUTS        /* or after a checkpoint */
+	CUTS,       /* or after a checkpoint */
+	WANDERS     /* changes the working directory in every call */
 };
 
 static const struct nb_option options[] = {
@@ -44,7 +45,7 @@ static const struct nb_option options[] = {
 		.type = NB_OPT_CHOICE,
 		.def = "none",
 		.choices = "none|buffers|tears|splits|resurrects|swaps|refuses|crashes|hangs|"
-			   "skips|drifts|stubborn|reorders|blocks|leaves|forgets|cuts",
+			   "skips|drifts|stubborn|reorders|blocks|leaves|forgets|cuts|wanders",
 		.help = "what is wrong with it"},
 	{.name = NULL},
 };
@@ -322,6 +323,12 @@ recover(struct nb_db *db, const struct nb_open_args *args)
 }
 
 static int
+wander(const struct nb_db *db)
+{
+	return db->defect == WANDERS && chdir("/") != 0 ? NB_FAIL : NB_OK;
+}
+
+static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	struct nb_db *db = calloc(1, sizeof(*db));
@@ -335,6 +342,8 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	int rc = db->buffer != NULL ? recover(db, args)
 				    : args->host->fail(NB_FAIL, "out of memory");
 	if (rc == NB_OK)
+		rc = wander(db);
+	if (rc == NB_OK)
 		*out = db;
 	else
 		db_free(db);
@@ -345,6 +354,7 @@ static int
 db_close(struct nb_db *db)
 {
 	int rc = write_late(db);
+	rc = rc == NB_OK ? wander(db) : rc;
 	if (rc == NB_OK)
 		unlinkat(db->dir, "unclean", 0);
 	db_free(db);
@@ -356,7 +366,7 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	(void)id;
 	*out = (void *)db;
-	return NB_OK;
+	return wander(db);
 }
 
 static int
@@ -375,7 +385,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	if (!is_there)
 		return NB_NOT_FOUND;
 	*value = (struct nb_slice){db->records[at].value, db->records[at].value_size};
-	return NB_OK;
+	return wander(db);
 }
 
 static int
