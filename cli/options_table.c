@@ -137,7 +137,8 @@ const struct option_row option_table[] = {
 			  "one that crashes or hangs costs its own run, and a table at the end has "
 			  "them side by side. A put then asks that none of them holds data, or "
 			  "for --fresh. vs also takes one engine twice: its labels in tables are "
-			  "then leveldb#1 and leveldb#2."},
+			  "then leveldb#1 and leveldb#2. Two builds, ./old/x.so,./new/x.so, have "
+			  "one database: vs compares them, and only get takes them otherwise."},
 	{.name = "path", .letter = 'p', .arg = "DIR", .type = OPTION_TEXT, .def = "./nb",
 		.group = GROUP_ENGINE, .actions = OPENS | CHECKS | CRASHES, .words = WORDS_DIRECTORY, FIELD(path),
 		.help = "where databases are; the engine's own is DIR/NAME, made if missing"},

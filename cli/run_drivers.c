@@ -212,6 +212,27 @@ holds_something(const char *path)
 	return !is_empty;
 }
 
+/** Two builds of one engine have one database. Reading it changes nothing for the other. */
+static bool
+are_apart(const struct options *options, const struct drivers *drivers)
+{
+	char buf[64], other_buf[64];
+	for (size_t i = 1; i < drivers->count && options->action != ACTION_GET; i++) {
+		const char *name = engine_name(drivers->names[i], buf, sizeof(buf));
+		for (size_t k = 0; k < i; k++) {
+			const char *other = engine_name(
+				drivers->names[k], other_buf, sizeof(other_buf));
+			if (strcmp(name, other) != 0)
+				continue;
+			message_usage("--driver: '%s' and '%s' share the database %s/%s; "
+				      "compare them with vs, or run each with its own --path",
+				drivers->names[k], drivers->names[i], options->path, name);
+			return false;
+		}
+	}
+	return true;
+}
+
 /** A comparison of puts into databases of different ages would be none. */
 static bool
 are_fresh(const struct options *options, const struct drivers *drivers,
@@ -508,7 +529,8 @@ run_drivers(const struct options *options, const struct run_kind *kind)
 	int status = STATUS_USAGE;
 	if (!drivers_split(&drivers, options->driver, false))
 		return status;
-	if (drivers_have_options(options, &drivers) && are_fresh(options, &drivers, kind))
+	if (drivers_have_options(options, &drivers) && are_apart(options, &drivers) &&
+		are_fresh(options, &drivers, kind))
 		status = run_and_write(options, kind, &drivers);
 	free(drivers.text);
 	return status;

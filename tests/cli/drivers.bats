@@ -188,6 +188,27 @@ setup_keys()
 	refuses "--driver: 'null' stands there twice" put --driver=null,memory,null
 }
 
+@test "two builds of one engine are compared by vs, and do not share what is written" {
+	local builds=./old/keeper.so,./new/keeper.so action
+	setup_keys
+	mkdir old new
+	cp "$(plugin keeper)" old
+	cp "$(plugin keeper)" new
+	mininb 0 vs -d "$builds" -c 100 --runs=1 --output=r.json
+	contains "$output" 'put: ./new/keeper.so is '
+	contains "$(<r.json)" '"path": "./old/keeper.so"'
+	contains "$(<r.json)" '"path": "./new/keeper.so"'
+	for action in put load delete; do
+		refuses "--driver: './old/keeper.so' and './new/keeper.so' share the database ./nb/keeper; compare them with vs, or run each with its own --path" \
+			"$action" -c 100 -d "$builds"
+	done
+	[[ ! -e nb/keeper ]]
+	# what only reads may: both get what one of them has put
+	mininb 0 put -c 100 -d ./old/keeper.so
+	mininb 0 get -c 100 -d "$builds"
+	contains "$output" './new/keeper.so'
+}
+
 @test "a plugin whose file has a comma in its name is one engine" {
 	setup_keys
 	cp "$(plugin forgets)" a,b.so
