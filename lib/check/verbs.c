@@ -38,6 +38,55 @@ check_insert_keeps_the_first(struct suite *s)
 	expect_value(s, session, SLICE("key"), SLICE("third"));
 }
 
+enum { MANY = 100 }; /* of a batch or a multi_get: more than fit into a small array */
+
+static struct nb_slice
+many_key(unsigned char i)
+{
+	static unsigned char keys[MANY][2];
+	keys[i][0] = 'm';
+	keys[i][1] = i;
+	return (struct nb_slice){keys[i], sizeof(keys[i])};
+}
+
+static struct nb_slice
+many_value(unsigned char i)
+{
+	static unsigned char values[MANY][20];
+	bytes_fill(values[i], sizeof(values[i]), i);
+	return (struct nb_slice){values[i], sizeof(values[i])};
+}
+
+/* One multi_get of MANY keys, of which each third is there. */
+static void
+multi_get_many(struct suite *s)
+{
+	struct nb_slice keys[MANY], values[MANY] = {{0}};
+	int32_t answers[MANY];
+	for (unsigned char i = 0; i < MANY; i++) {
+		keys[i] = many_key(i);
+		answers[i] = INT32_MAX;
+		if (i % 3 == 0 && !expect_put(s, s->main.session, keys[i], many_value(i)))
+			return;
+	}
+	host_forget();
+	int rc = s->engine->multi_get(s->main.session, keys, MANY, values, answers);
+	if (rc != NB_OK) {
+		suite_wrong(s, "multi_get of 100 keys", rc, "NB_OK");
+		return;
+	}
+	for (unsigned char i = 0; i < MANY; i++)
+		if (answers[i] != (i % 3 == 0 ? NB_OK : NB_NOT_FOUND))
+			suite_wrong(s, "multi_get of 100 keys, for one of them,", answers[i],
+				"what get answers");
+		else if (answers[i] == NB_OK && !slice_equal(values[i], many_value(i)))
+			suite_break(s,
+				"multi_get of 100 keys lent another value than was put, for "
+				"key %d",
+				i);
+	session_release(s, s->main.session);
+}
+
 void
 check_multi_get_is_get(struct suite *s)
 {
@@ -70,6 +119,22 @@ check_multi_get_is_get(struct suite *s)
 	rc = s->engine->multi_get(s->main.session, keys, 0, values, answers);
 	if (rc != NB_OK)
 		suite_wrong(s, "multi_get of no keys", rc, "NB_OK");
+	multi_get_many(s);
+}
+
+static void
+batch_many(struct suite *s)
+{
+	struct nb_write writes[MANY];
+	for (unsigned char i = 0; i < MANY; i++)
+		writes[i] = (struct nb_write){.key = many_key(i), .value = many_value(i)};
+	host_forget();
+	int rc = s->engine->batch(s->main.session, writes, MANY, 0);
+	if (rc != NB_OK)
+		suite_wrong(s, "batch of 100 writes", rc, "NB_OK");
+	for (unsigned char i = 0; rc == NB_OK && i < MANY; i++)
+		if (!expect_value(s, s->main.session, many_key(i), many_value(i)))
+			return;
 }
 
 void
@@ -101,6 +166,7 @@ check_batch_in_order(struct suite *s)
 	rc = s->engine->batch(session, writes, 0, 0);
 	if (rc != NB_OK)
 		suite_wrong(s, "batch of no writes", rc, "NB_OK");
+	batch_many(s);
 }
 
 void

@@ -22,6 +22,20 @@ batch_reversed(
 }
 
 static int
+batch_at_most_64(
+	struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	return broken_right->batch(session, writes, count < 64 ? count : 64, flags);
+}
+
+static int
+multi_get_at_most_64(struct nb_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers)
+{
+	return broken_right->multi_get(session, keys, count < 64 ? count : 64, values, answers);
+}
+
+static int
 batch_unless_atomic(
 	struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -106,6 +120,10 @@ checkpoint_failing(struct nb_db *db)
 const struct defect broken_verbs[] = {
 	{"insert_overwrites", "insert_keeps_what_is_there", {VERB(insert, insert_over)}},
 	{"batch_goes_backward", "batch_is_applied_in_order", {VERB(batch, batch_reversed)}},
+	{"batch_drops_writes_after_64", "batch_is_applied_in_order",
+		{VERB(batch, batch_at_most_64)}},
+	{"multi_get_forgets_keys_after_64", "multi_get_answers_as_get_does",
+		{VERB(multi_get, multi_get_at_most_64)}},
 	{"atomic_batch_is_lost", "atomic_batch_is_honoured_or_refused",
 		{VERB(batch, batch_unless_atomic)}},
 	{"multi_get_repeats_a_value", "multi_get_answers_as_get_does",
