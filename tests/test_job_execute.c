@@ -117,6 +117,44 @@ START_TEST(a_good_engine_is_accused_of_nothing)
 }
 END_TEST
 
+/**
+ * Deletes, inserts and reads of two threads: what one of them knows of its own writes must not
+ * accuse the engine of what the other did meanwhile.
+ */
+static const char deletes_and_inserts[] =
+	"records = 300\ncount = 6000\nthreads = 2\nread = 3\nupdate = 2\ninsert = 1\n"
+	"delete = 1\ndistribution = ";
+
+START_TEST(deletes_and_inserts_of_two_threads_accuse_no_good_engine)
+{
+	static const char *const distributions[] = {"uniform", "zipfian", "latest"};
+	for (size_t d = 0; d < sizeof(distributions) / sizeof(*distributions); d++) {
+		char text[256];
+		snprintf(text, sizeof(text), "%s%s", deletes_and_inserts, distributions[d]);
+		toy_create(&rig, text);
+		run_well();
+		const struct job_findings *findings = &toy_measured(&rig, 0)->findings;
+		ck_assert_uint_eq(toy_wrong(findings), 0);
+		ck_assert_uint_eq(findings->foreign, 0);
+		ck_assert_uint_gt(findings->verified, 1000);
+		ck_assert_uint_gt(findings->read_back, 0);
+		toy_destroy(&rig);
+	}
+}
+END_TEST
+
+START_TEST(old_values_are_found_beside_deletes_and_inserts_of_two_threads)
+{
+	char text[256];
+	snprintf(text, sizeof(text), "%suniform", deletes_and_inserts);
+	toy_create(&rig, text);
+	toy_break_run(&rig, TOY_OLD, TOY_GET, 1, 0);
+	ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
+	ck_assert_uint_gt(toy_measured(&rig, 0)->findings.verdicts[JOB_STALE], 0);
+	toy_destroy(&rig);
+}
+END_TEST
+
 /** `memory` is always made. */
 static int
 open_made(struct nb_db **out, const struct nb_open_args *args)
@@ -554,6 +592,8 @@ main(void)
 {
 	return UNIT_RUN("job_execute", any_number_of_threads_does_each_operation_once,
 		a_good_engine_is_accused_of_nothing,
+		deletes_and_inserts_of_two_threads_accuse_no_good_engine,
+		old_values_are_found_beside_deletes_and_inserts_of_two_threads,
 		a_loading_that_only_a_cache_has_is_found_missing,
 		writes_of_all_phases_are_read_back_after_reopening,
 		values_of_any_size_are_verified, wrong_data_is_the_end_of_a_run_that_went_well,
