@@ -495,10 +495,10 @@ add_repetition(struct nb_results *results, uint32_t contestant, uint32_t round)
 	const char *driver = contestant == 1 ? "leveldb" : "lmdb";
 	struct nb_results *one = record_rig_new();
 	double speed = contestant * (1 + round / 100.0);
-	struct record *put = record_rig_add_put(one, driver, 1 / speed);
-	put->run->measured.wall_ns = (uint64_t)(4e9 / speed);
+	struct nb_result *put = record_rig_add_put(one, driver, 1 / speed)->run;
+	put->measured.wall_ns = (uint64_t)(4e9 / speed);
 	struct record *job = record_rig_add_job(one, driver, 1 / speed);
-	job->run->digest = put->run->digest + 1;
+	job->run->digest = put->digest + 1;
 	job->run->threads = 1;
 	for (size_t g = 0; g < job->job->group_count; g++)
 		job->job->groups[g].measured.wall_ns = (uint64_t)(28e9 / speed);

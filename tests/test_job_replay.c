@@ -206,8 +206,8 @@ START_TEST(a_lost_put_of_a_trace_is_found_for_any_number_of_threads)
 		fclose(begin(ONE));
 		rig.job->groups[0].threads = threads;
 		write_trace(kinds, 2, 2000, 100, 0);
-		/* each was put before: two threads of three have but 700 until all have all */
-		toy_break_run(&rig, TOY_DROP, TOY_PUT, 750, 1);
+		/* neither its first put nor its last: one read before the next put sees it */
+		toy_break_run_for(&rig, 42, TOY_DROP, TOY_PUT, 5);
 		ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
 		ck_assert_uint_eq(toy_measured(&rig, 0)->findings.verdicts[JOB_STALE], 1);
 		toy_destroy(&rig);

@@ -379,7 +379,7 @@ START_TEST(a_transaction_that_loses_is_done_again_as_a_whole)
 	} cases[] = {/* it is over when commit says so */
 		{TOY_COMMIT, 5, COUNT + 2, (COUNT + 2) * ITEMS, COUNT + 2, 0},
 		/* else it is ended: its second put is answered so twice */
-		{TOY_PUT, 2, COUNT + 2, COUNT * ITEMS + 3, COUNT, 2},
+		{TOY_PUT, 1, COUNT + 2, COUNT * ITEMS + 3, COUNT, 2},
 		{TOY_BEGIN, 7, COUNT + 2, COUNT * ITEMS, COUNT, 0}};
 	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
 		struct job_worker *worker = begin("txn-write = 1");

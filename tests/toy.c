@@ -82,9 +82,13 @@ enter(uint32_t verb, struct nb_session *session, struct nb_slice key, struct nb_
 			.version = value.size >= 16 ? value_version(value) : 0,
 			.size = size};
 	}
-	if (toy.defect == TOY_RIGHT || verb != toy.verb || nth < toy.nth)
+	if (toy.defect == TOY_RIGHT || verb != toy.verb)
 		return TOY_RIGHT;
 	if (toy.number != 0 && number + 1 != toy.number)
+		return TOY_RIGHT;
+	if (toy.number != 0)
+		nth = __atomic_add_fetch(&toy.calls_of_number, 1, __ATOMIC_RELAXED);
+	if (nth < toy.nth)
 		return TOY_RIGHT;
 	uint64_t hit = __atomic_add_fetch(&toy.hits, 1, __ATOMIC_RELAXED);
 	return toy.times == 0 || hit <= toy.times ? toy.defect : TOY_RIGHT;
@@ -463,7 +467,7 @@ toy_reset(void)
 	memset(toy.calls, 0, sizeof(toy.calls));
 	toy.defect = TOY_RIGHT;
 	toy.verb = 0;
-	toy.nth = toy.times = toy.number = toy.hits = toy.logged = 0;
+	toy.nth = toy.times = toy.number = toy.calls_of_number = toy.hits = toy.logged = 0;
 	toy.go = 0;
 	toy.is_logging = is_logging;
 	toy.sessions = sessions;

@@ -71,11 +71,12 @@ struct toy {
 	/* set by a test before */
 	uint32_t defect, verb;
 	uint64_t nth, times; /* calls of that verb from the nth on, from 1; times 0: all */
-	uint64_t number;     /* only for this record, + 1; 0: any */
+	uint64_t number;     /* only calls for this record, + 1, count; 0: any */
 	uint64_t sleep_ns;
 	bool is_logging;
 	/* what came of it */
 	uint64_t calls[TOY_VERBS]; /* atomic */
+	uint64_t calls_of_number;  /* atomic */
 	uint64_t hits;             /* how often the defect was there; atomic */
 	int go;                    /* atomic */
 	uint64_t logged;           /* atomic */
@@ -125,6 +126,11 @@ toy_run(struct toy_rig *rig);
 void
 toy_break_run(
 	struct toy_rig *rig, uint32_t defect, uint32_t verb, uint64_t nth, uint64_t times);
+
+/** The same for the nth call of that verb for one record, from 0. */
+void
+toy_break_run_for(
+	struct toy_rig *rig, uint64_t number, uint32_t defect, uint32_t verb, uint64_t nth);
 
 void
 toy_destroy(struct toy_rig *rig);

@@ -10,7 +10,7 @@
 
 /** How the toy is to be broken when the run begins. */
 static uint32_t next_defect, next_verb;
-static uint64_t next_nth, next_times;
+static uint64_t next_nth, next_times, next_number;
 static bool has_begun;
 
 static void
@@ -22,8 +22,10 @@ watch_begin(void *arg, const struct nb_progress *progress)
 		return;
 	has_begun = true; /* on the main thread, before the workers are there */
 	toy_reset();
-	if (next_defect != TOY_RIGHT)
+	if (next_defect != TOY_RIGHT) {
 		toy_break(next_defect, next_verb, next_nth, next_times);
+		toy.number = next_number;
+	}
 	next_defect = TOY_RIGHT;
 }
 
@@ -85,6 +87,15 @@ toy_break_run(struct toy_rig *rig, uint32_t defect, uint32_t verb, uint64_t nth,
 	next_verb = verb;
 	next_nth = nth;
 	next_times = times;
+	next_number = 0;
+}
+
+void
+toy_break_run_for(
+	struct toy_rig *rig, uint64_t number, uint32_t defect, uint32_t verb, uint64_t nth)
+{
+	toy_break_run(rig, defect, verb, nth, 1);
+	next_number = number + 1;
 }
 
 static int
