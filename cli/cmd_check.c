@@ -205,15 +205,14 @@ cmd_check(const struct options *options)
 		return message_last_failure(rc);
 	rc = nb_engine_configure(
 		&values, ref, options->engine_options, options->engine_option_count);
-	int status;
-	if (rc == 0 && options_were_given(options, "path"))
-		rc = nb_tree_make(options->path);
 	if (rc < 0) {
-		status = message_last_failure(rc);
-	} else {
-		status = check_all(options, ref, values);
-		nb_options_delete(values, nb_engine_table(ref));
+		nb_engine_unload(ref);
+		return message_last_failure(rc);
 	}
+	if (options_were_given(options, "path"))
+		rc = nb_tree_make(options->path);
+	int status = rc < 0 ? message_last_failure(rc) : check_all(options, ref, values);
+	nb_options_delete(values, nb_engine_table(ref));
 	nb_engine_unload(ref);
 	return status;
 }

@@ -4,6 +4,10 @@
 # shellcheck disable=SC2154
 load helper
 
+# With a sanitizer: what libraries leak is known by their names, which takes the slow way of
+# unwinding, and a mapped file on a full disk is for the program to report.
+export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0:handle_sigbus=0"
+
 # Name and capabilities of each engine that can be loaded, a line each.
 engines()
 {
