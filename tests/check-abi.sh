@@ -54,13 +54,16 @@ if [ "$(wc -l <"$dir/surface.c")" -lt 3 ]; then
 fi
 (cd "$dir" && "$@" -std=gnu11 -g -O0 -fPIC -shared -fdebug-prefix-map="$dir"=. \
 	-I"$include" -o surface.so surface.c)
-abidw --no-corpus-path --no-comp-dir-path --no-show-locs --out-file "$dir/surface.abi" \
-	"$dir/surface.so"
 if [ "$write" = yes ]; then
-	cp "$dir/surface.abi" "$baseline"
+	abidw --no-corpus-path --no-comp-dir-path --no-show-locs --out-file "$baseline" \
+		"$dir/surface.so"
 	exit 0
 fi
-abidiff --no-added-syms --harmless "$baseline" "$dir/surface.abi" || {
+# Not two files of abidw: libabigail 2.6 finds no change between those. What FILE is made of is
+# the C library's affair.
+printf '[suppress_type]\nname = _IO_FILE\n' >"$dir/suppressions"
+abidiff --no-added-syms --harmless --suppressions "$dir/suppressions" "$baseline" \
+	"$dir/surface.so" || {
 	echo "the public interface is not what programs and plugins were compiled with; if"
 	echo "it has only grown at the end of structures that carry their size:"
 	echo "$0 --write $include $library $baseline"
