@@ -123,7 +123,7 @@ load helper
 	equals "$stderr" "mininb: warning: $PWD/one/other.so: the engine in this file is called 'right'; its database and its results have that name"
 	cp "$place/right.so" one/right.so
 	cp "$place/right.so" two/right.so
-	mininb 0 put -c 10 -d ./one/right.so,./two/right.so --fresh
+	mininb 0 get -c 10 -d ./one/right.so,./two/right.so
 	equals "$stderr" ''
 	contains "$output" '== ./one/right.so, 1 of 2'
 	matches "$output" $'\n''== all.*/one/right.so .*/two/right.so '

@@ -59,7 +59,7 @@ struct nb_db {
 	uint64_t verb, number, how;
 	uint64_t calls; /* of that verb; atomic */
 	const struct nb_host *host;
-	char *room;
+	char *room, *behind; /* one after the other in the heap */
 };
 
 static struct nb_db the_db;
@@ -116,8 +116,8 @@ do_it(uint64_t how)
 		_Exit(0);
 	case OVERFLOW:
 		/* over the size of the next chunk, which glibc finds as soon as that is freed */
-		memset(the_db.room, 0x5a, 200);
-		free(the_db.room);
+		memset(the_db.room, 0x5a, 32);
+		free(the_db.behind);
 		break;
 	case STACK:
 		again = use_stack;
@@ -168,12 +168,10 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		.number = args->options[1].u64,
 		.how = args->options[2].u64,
 		.host = args->host,
-		.room = malloc(24)};
-	char *behind = malloc(24); /* so that the room is not at the heap's end */
+		.room = malloc(24),
+		.behind = malloc(24)};
 	*out = &the_db;
-	int rc = come_by(OPEN);
-	free(behind);
-	return rc;
+	return come_by(OPEN);
 }
 
 static int
@@ -181,6 +179,7 @@ db_close(struct nb_db *db)
 {
 	int rc = come_by(CLOSE);
 	free(db->room);
+	free(db->behind);
 	return rc;
 }
 
