@@ -82,5 +82,5 @@ make_busy()
 	make_busy slow.json 2
 	mininb 4 gate fast.json slow.json --max-regress=p50:5%
 	mininb 0 gate --help
-	contains "$(tr -s '\n ' '  ' <<<"$output")" 'where the load changes: vs'
+	contains "$(tr -s '\n ' '  ' <<<"$output")" 'if the load changes: vs'
 }

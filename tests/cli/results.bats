@@ -164,7 +164,7 @@ prints_one_result()
 @test "every format that help names can be written" {
 	put_into a.json
 	local formats
-	formats=$("$MININB" --help | tr -d ' \n' | sed 's/.*whatareportis:\([a-z|]*\).*/\1/; s/|/ /g')
+	formats=$("$MININB" --help | tr -d ' \n' | sed 's/.*formatofthereport:\([a-z|]*\).*/\1/; s/|/ /g')
 	contains "$formats" html
 	for format in $formats; do
 		mininb 0 report --format="$format" a.json
