@@ -19,7 +19,7 @@
  * that power loss may leave at any recorded moment: what was not synced is lost, or
  * there in part, or in another order.
  *
- * What a level promises, as the README defines it. `none`: nothing; what a crash took is
+ * What a level promises, as mininb(1) defines it. `none`: nothing; what a crash took is
  * counted, wrong bytes as well, and no promise is broken. `process`, `periodic` and `commit`,
  * at a kill: all that has returned is there. At a power loss `process` promises nothing either;
  * `periodic`: the latest writes of a session may be gone, but none that is older than

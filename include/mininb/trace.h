@@ -4,7 +4,7 @@
 /**
  * Traces: operations that were recorded somewhere, in the formats of others and one of
  * our own; turned into one another as a stream, in memory that does not grow.
- * Of each format, and what its operations become: extra/traces.md.
+ * Of each format, and what its operations become: extra/doc/traces.md.
  */
 #include <mininb/mininb.h>
 
