@@ -1,0 +1,50 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Stored result files, which users have too, can be repeated: the same operations once more.
+# The engine is one that every build has. What report and compare print: tests/golden.
+# shellcheck disable=SC2154
+load helper
+
+digest_of()
+{
+	python3 -c 'import json, sys
+print(json.load(open(sys.argv[1]))["results"][0]["digest"])' "$1"
+}
+
+# Repeat the stored results $@.
+repeats()
+{
+	local name stored
+	for name in "$@"; do
+		stored=$BATS_TEST_DIRNAME/../golden/stored/$name.json
+		mininb 0 rerun "$stored" "${options[@]}" --quiet --output="$name.json"
+		lacks "$stderr" 'no repetition'
+		equals "$name $(digest_of "$name.json")" "$name $(digest_of "$stored")"
+	done
+}
+
+options=(-d memory)
+
+@test "runs of keys from a file" {
+	mininb 0 keys -c 10000
+	repeats put
+	mininb 0 shuffle -c 10000
+	repeats get delete
+}
+
+@test "runs of workloads, with rates, groups and a workload of their own" {
+	repeats load run-a run-c rate groups kinds
+}
+
+@test "a replay" {
+	mininb 0 convert --from=workload:ycsb-a --phase=load --to=load.trace -v 100 --records=2000
+	mininb 0 convert --from=workload:ycsb-a --to=run.trace -v 100 --records=2000 \
+		--count=2000 --rate=10k
+	repeats replay
+}
+
+@test "a sweep, and engines in turn" {
+	repeats sweep
+	options=('-d' 'memory,memory' --durability=none)
+	repeats vs
+}

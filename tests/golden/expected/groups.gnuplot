@@ -1,0 +1,246 @@
+# Results, by mininb.
+#
+#     gnuplot FILE                                   mininb-*.svg
+#     gnuplot -e "terminal='png'; output='a'" FILE   a-*.png
+
+if (!exists("terminal")) terminal = "svg"
+if (!exists("output")) output = "mininb"
+if (terminal eq "png") {
+	set terminal png noenhanced size 1000,600
+} else {
+	set terminal svg noenhanced size 1000,600 background "white"
+}
+set key outside bottom center horizontal
+set grid
+set datafile missing "?"
+
+# seconds, operations a second
+$rate0 << EOD
+0.220133 89105.416
+0.424431 96589.205
+0.537143 82546.556
+EOD
+
+set output output . "-throughput." . terminal
+set title "Throughput over time"
+unset logscale
+set xtics auto
+set yrange [0:*]
+set xlabel "seconds"
+set ylabel "operations a second"
+plot $rate0 using 1:2 with lines title "leveldb"
+
+# 1/(1-percentile), microseconds
+$service0 << EOD
+1.000000 0.260
+1.111111 0.610
+1.250000 0.731
+1.428571 0.851
+1.666667 1.032
+2.000000 1.322
+2.222222 1.492
+2.500000 1.643
+2.857143 1.793
+3.333333 1.933
+4.000000 2.073
+4.444444 2.135
+5.000000 2.205
+5.714286 2.285
+6.666667 2.365
+8.000000 2.465
+8.888889 2.525
+10.000000 2.595
+11.428571 2.675
+13.333333 2.765
+16.000000 2.885
+17.777778 2.945
+20.000000 3.025
+22.857143 3.125
+26.666667 3.255
+32.000000 3.407
+35.555556 3.507
+40.000000 3.617
+45.714286 3.747
+53.333333 3.907
+64.000000 4.147
+71.111111 4.299
+80.000000 4.479
+91.428571 4.679
+106.666667 5.131
+128.000000 5.691
+142.222222 6.103
+160.000000 6.883
+182.857143 8.175
+213.333333 10.063
+256.000000 10.791
+284.444444 10.951
+320.000000 11.143
+365.714286 11.415
+426.666667 12.023
+512.000000 12.687
+568.888889 13.671
+640.000000 14.703
+731.428571 15.615
+853.333333 16.655
+1024.000000 18.383
+1137.777778 20.239
+1280.000000 30.383
+1462.857143 57.535
+1706.666667 80.639
+2048.000000 28573.695
+2275.555556 30408.703
+2560.000000 32161.791
+2925.714286 40173.567
+3413.333333 44105.727
+4096.000000 48005.119
+4551.111111 48103.423
+5120.000000 48136.191
+5851.428571 52166.655
+6826.666667 56164.351
+8192.000000 56557.567
+9102.222222 56557.567
+10240.000000 60162.047
+11702.857143 60162.047
+13653.333333 60293.119
+16384.000000 60293.119
+18204.444444 60293.119
+20480.000000 64389.119
+23405.714286 64389.119
+27306.666667 64389.119
+32768.000000 64389.119
+36408.888889 64389.119
+40960.000000 86146.788
+EOD
+
+# 1/(1-percentile), microseconds
+$response0 << EOD
+1.000000 0.260
+1.111111 0.610
+1.250000 0.731
+1.428571 0.851
+1.666667 1.032
+2.000000 1.322
+2.222222 1.492
+2.500000 1.643
+2.857143 1.793
+3.333333 1.933
+4.000000 2.073
+4.444444 2.135
+5.000000 2.205
+5.714286 2.285
+6.666667 2.365
+8.000000 2.465
+8.888889 2.525
+10.000000 2.595
+11.428571 2.675
+13.333333 2.765
+16.000000 2.885
+17.777778 2.945
+20.000000 3.025
+22.857143 3.125
+26.666667 3.255
+32.000000 3.407
+35.555556 3.507
+40.000000 3.617
+45.714286 3.747
+53.333333 3.907
+64.000000 4.147
+71.111111 4.299
+80.000000 4.479
+91.428571 4.679
+106.666667 5.131
+128.000000 5.691
+142.222222 6.103
+160.000000 6.883
+182.857143 8.175
+213.333333 10.063
+256.000000 10.791
+284.444444 10.951
+320.000000 11.143
+365.714286 11.415
+426.666667 12.023
+512.000000 12.687
+568.888889 13.671
+640.000000 14.703
+731.428571 15.615
+853.333333 16.655
+1024.000000 18.383
+1137.777778 20.239
+1280.000000 30.383
+1462.857143 57.535
+1706.666667 80.639
+2048.000000 28573.695
+2275.555556 30408.703
+2560.000000 32161.791
+2925.714286 40173.567
+3413.333333 44105.727
+4096.000000 48005.119
+4551.111111 48103.423
+5120.000000 48136.191
+5851.428571 52166.655
+6826.666667 56164.351
+8192.000000 56557.567
+9102.222222 56557.567
+10240.000000 60162.047
+11702.857143 60162.047
+13653.333333 60293.119
+16384.000000 60293.119
+18204.444444 60293.119
+20480.000000 64389.119
+23405.714286 64389.119
+27306.666667 64389.119
+32768.000000 64389.119
+36408.888889 64389.119
+40960.000000 86146.788
+EOD
+
+set output output . "-percentiles." . terminal
+set title "Latency by percentile"
+set logscale xy 10
+set xrange [1:*]
+set yrange [*:*]
+set xtics ("0%%" 1, "90%%" 10, "99%%" 100, "99.9%%" 1000, "99.99%%" 10000, "99.999%%" 100000, "99.9999%%" 1000000)
+set xlabel "percentile"
+set ylabel "microseconds"
+plot $service0 using 1:2 with lines title "leveldb, service", \
+     $response0 using 1:2 with lines title "leveldb, response"
+set xrange [*:*]
+
+# seconds, p50, p99, greatest, in microseconds
+$service0_0 << EOD
+0.220133 1.723 8.279 64389.119
+0.424431 1.061 4.459 60162.047
+0.537143 0.831 3.977 86179.839
+EOD
+
+# seconds, p50, p99, greatest, in microseconds
+$service0_3 << EOD
+0.220133 3.117 18.959 38436.863
+0.424431 3.085 13.095 64225.279
+0.537143 2.795 13.959 40140.799
+EOD
+
+# seconds, p50, p99, greatest, in microseconds
+$response0_3 << EOD
+0.220133 22020.095 49315.839 50233.343
+0.424431 54951.935 94568.447 96337.919
+0.537143 72220.671 93257.727 93913.087
+EOD
+
+set output output . "-over-time-1." . terminal
+set title "Latency over time: leveldb"
+unset logscale x
+set logscale y 10
+set xtics auto
+set yrange [*:*]
+set xlabel "seconds"
+set ylabel "microseconds"
+plot $service0_0 using 1:2 with lines linetype 1 title "read service, p50", \
+     $service0_0 using 1:3 with lines linetype 1 dashtype 2 title "read service, p99", \
+     $service0_0 using 1:4 with points linetype 1 pointtype 7 pointsize 0.4 title "read service, max", \
+     $service0_3 using 1:2 with lines linetype 2 title "upsert service, p50", \
+     $service0_3 using 1:3 with lines linetype 2 dashtype 2 title "upsert service, p99", \
+     $service0_3 using 1:4 with points linetype 2 pointtype 7 pointsize 0.4 title "upsert service, max", \
+     $response0_3 using 1:2 with lines linetype 3 title "upsert response, p50", \
+     $response0_3 using 1:3 with lines linetype 3 dashtype 2 title "upsert response, p99", \
+     $response0_3 using 1:4 with points linetype 3 pointtype 7 pointsize 0.4 title "upsert response, max"
