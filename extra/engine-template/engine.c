@@ -184,14 +184,9 @@ version(void)
  */
 enum { FANOUT };
 static const struct nb_option options[] = {
-	[FANOUT] = {.name = "fanout",
-		.type = NB_OPT_U64,
-		.def = "4",
-		.unit = "nodes",
-		.min = 2,
-		.max = 64,
-		.help = "nodes of one level for each one on the level above"},
-	{.name = NULL},
+	[FANOUT] = NB_OPTION_U64("fanout", "4", "nodes", 2, 64,
+		"nodes of one level for each one on the level above"),
+	NB_OPTION_END,
 };
 
 /* YOURS: what is in the directory args->path; here nothing is. */

@@ -123,7 +123,8 @@ enum {
 /**
  * One option of an engine, "-o name=value" at the command line. The host
  * parses, checks against choices or min..max, prints the help and keeps the
- * values in the result. The table ends with an element whose name is NULL.
+ * values in the result. The table ends with an element whose name is NULL. The macros
+ * NB_OPTION_BOOL, NB_OPTION_U64, ... below write a row each.
  *
  * Not options, since they decide whether two engines are compared fairly, and
  * so common to all (struct nb_open_args): durability, cache, expected number
@@ -140,6 +141,37 @@ struct nb_option {
 	uint32_t spare_u32;
 	const void *spare_ptr;
 };
+
+/*
+ * Rows of the table of options. `def` as it would be typed, or NULL; min and max in the
+ * type's unit, both 0: any. For example:
+ *
+ *     enum { CACHE, SYNC };
+ *     static const struct nb_option options[] = {
+ *             [CACHE] = NB_OPTION_BYTES("cache", "8MiB", 4096, 1 << 30, "size of the cache"),
+ *             [SYNC] = NB_OPTION_BOOL("sync", "no", "sync each write"),
+ *             NB_OPTION_END,
+ *     };
+ */
+#define NB_OPTION_ROW(name, def, choices, unit, help, min, max, type) \
+	{ \
+		name, def, choices, unit, help, min, max, type, 0, NULL \
+	}
+#define NB_OPTION_BOOL(name, def, help) \
+	NB_OPTION_ROW(name, def, NULL, NULL, help, 0, 1, NB_OPT_BOOL)
+#define NB_OPTION_U64(name, def, unit, min, max, help) \
+	NB_OPTION_ROW(name, def, NULL, unit, help, min, max, NB_OPT_U64)
+#define NB_OPTION_BYTES(name, def, min, max, help) \
+	NB_OPTION_ROW(name, def, NULL, NULL, help, min, max, NB_OPT_BYTES)
+#define NB_OPTION_TIME(name, def, min, max, help) \
+	NB_OPTION_ROW(name, def, NULL, NULL, help, min, max, NB_OPT_TIME)
+#define NB_OPTION_CHOICE(name, def, choices, help) \
+	NB_OPTION_ROW(name, def, choices, NULL, help, 0, 0, NB_OPT_CHOICE)
+#define NB_OPTION_REAL(name, def, unit, help) \
+	NB_OPTION_ROW(name, def, NULL, unit, help, 0, 0, NB_OPT_REAL)
+#define NB_OPTION_TEXT(name, def, help) \
+	NB_OPTION_ROW(name, def, NULL, NULL, help, 0, 0, NB_OPT_TEXT)
+#define NB_OPTION_END NB_OPTION_ROW(NULL, NULL, NULL, NULL, NULL, 0, 0, 0)
 
 /** The value of an option, typed or default. */
 struct nb_option_value {

@@ -98,8 +98,14 @@ del(nb_session *session, nb_slice key)
 }
 
 const nb_option options[] = {
-	{"sync", "no", nullptr, nullptr, "a bool", 0, 0, NB_OPT_BOOL, 0, nullptr},
-	{nullptr, nullptr, nullptr, nullptr, nullptr, 0, 0, 0, 0, nullptr},
+	NB_OPTION_BOOL("sync", "no", "a bool"),
+	NB_OPTION_U64("hops", "2", "hops", 1, 9, "a count"),
+	NB_OPTION_BYTES("map", "4KiB", 1, 1 << 20, "a size"),
+	NB_OPTION_TIME("wait", "1ms", 0, 0, "a time"),
+	NB_OPTION_CHOICE("mode", "fast", "fast|safe", "a choice"),
+	NB_OPTION_REAL("load", "0.5", "parts", "a number"),
+	NB_OPTION_TEXT("note", nullptr, "a text"),
+	NB_OPTION_END,
 };
 
 nb_engine
