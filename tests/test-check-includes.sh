@@ -24,7 +24,8 @@ make_tree() {
 	printf '#include "run/run.h"\n' >"$tree/lib/report/text.c"
 	printf '#include <mininb/mininb.h>\n#include "cli.h"\n' >"$tree/cli/main.c"
 	printf '#include <mininb/run.h>\n' >"$tree/cli/cli.h"
-	printf '#include <mininb/engine.h>\n#include <leveldb/c.h>\n' >"$tree/plugins/mine/mine.c"
+	printf '#include <mininb/engine.h>\n#include <leveldb/c.h>\n#include "../common/plugin.h"\n' \
+		>"$tree/plugins/mine/mine.c"
 }
 
 # $1: a file, $2: the line that is wrong in it.
@@ -50,6 +51,7 @@ expect_refusal cli/main.c '#include "base/error.h"'
 expect_refusal cli/main.c '#include "../lib/run/run.h"'
 expect_refusal cli/cli.h ' #  include "../lib/base/error.h"'
 expect_refusal plugins/mine/mine.c '#include <mininb/mininb.h>'
+expect_refusal plugins/mine/mine.c '#include "../yours/yours.h"'
 expect_refusal plugins/mine/mine.c '#include "base/error.h"'
 expect_refusal plugins/mine/mine.c '#include "../../include/mininb/engine.h"'
 expect_refusal include/mininb/engine.h '#include <stdbool.h>'
