@@ -11,10 +11,7 @@
  * There is no scan, for there is no record whose key could be lent; and no
  * submit, since a tag has to be kept until it is reaped.
  */
-#include <mininb/engine.h>
-
-#include <stdlib.h>
-#include <string.h>
+#include "../common/plugin.h"
 
 struct nb_db {
 	const struct nb_host *host;
@@ -61,7 +58,6 @@ db_close(struct nb_db *db)
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	(void)id;
 	*out = (void *)db;
 	return NB_OK;
 }
@@ -70,28 +66,24 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 static int
 answer_session(struct nb_session *session)
 {
-	(void)session;
 	return NB_OK;
 }
 
 static int
 answer_key(struct nb_session *session, struct nb_slice key)
 {
-	(void)session, (void)key;
 	return NB_OK;
 }
 
 static int
 answer_record(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	(void)session, (void)key, (void)value;
 	return NB_OK;
 }
 
 static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	(void)key;
 	*value = ((const struct nb_db *)(const void *)session)->value;
 	return NB_OK;
 }
@@ -108,7 +100,6 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
-	(void)writes, (void)count;
 	if ((flags & NB_BATCH_ATOMIC) != 0) {
 		const struct nb_db *db = (const void *)session;
 		return db->host->fail(NB_UNSUPPORTED, "null keeps nothing: no batch is atomic");
@@ -119,27 +110,23 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 static int
 begin(struct nb_session *session, uint32_t flags)
 {
-	(void)session, (void)flags;
 	return NB_OK;
 }
 
 static void
 give_up(struct nb_session *session)
 {
-	(void)session;
 }
 
 static int
 flush(struct nb_db *db, uint32_t upto)
 {
-	(void)db, (void)upto;
 	return NB_OK;
 }
 
 static int
 checkpoint(struct nb_db *db)
 {
-	(void)db;
 	return NB_OK;
 }
 
