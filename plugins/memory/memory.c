@@ -19,12 +19,7 @@
  * nearly each of its ~2 log2(n) comparisons, and the lock is one cache line
  * that all sessions write to.
  */
-#include <mininb/engine.h>
-
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../common/plugin.h"
 
 /* 4^16 records before the search becomes longer than logarithmic. */
 enum { LEVELS_MAX = 16 };
@@ -43,11 +38,6 @@ struct nb_db {
 	uint64_t bytes; /* of keys and values */
 };
 
-struct buffer {
-	char *data;
-	size_t room;
-};
-
 enum scan_place {
 	SCAN_AT_END,   /* nothing told yet: begin with the first, or the last, record */
 	SCAN_AT_KEY,   /* nothing told yet: begin with the key, itself included */
@@ -60,7 +50,6 @@ struct nb_session {
 	uint64_t random; /* state of the heights' generator, never 0 */
 	struct buffer value;
 	struct buffer key; /* a scan's last key, or where it begins */
-	size_t key_size;
 	enum scan_place place;
 	uint32_t scan_flags;
 };
@@ -305,27 +294,14 @@ session_close(struct nb_session *session)
 	return NB_OK;
 }
 
-/* Room for `size` bytes and one more, so that nothing too has an address. Clears it. */
-static bool
-reserve(struct buffer *buffer, size_t size)
-{
-	if (size < buffer->room)
-		return true;
-	free(buffer->data);
-	buffer->data = malloc(size + 1);
-	buffer->room = buffer->data == NULL ? 0 : size + 1;
-	return buffer->data != NULL;
-}
-
 /* --- single records --- */
 
 static int
 lend(struct nb_session *session, const struct node *node, struct nb_slice *value)
 {
-	if (!reserve(&session->value, node->value_size))
+	if (!buffer_set(&session->value, node_value(node), node->value_size))
 		return out_of_memory(session->db->host, "a value", node->value_size);
-	copy(session->value.data, node_value(node), node->value_size);
-	*value = (struct nb_slice){session->value.data, node->value_size};
+	*value = buffer_slice(&session->value);
 	return NB_OK;
 }
 
@@ -396,11 +372,9 @@ del(struct nb_session *session, struct nb_slice key)
 static int
 keep_key(struct nb_session *session, const void *data, size_t size)
 {
-	if (!reserve(&session->key, size))
-		return out_of_memory(session->db->host, "a key", size);
-	copy(session->key.data, data, size);
-	session->key_size = size;
-	return NB_OK;
+	return buffer_set(&session->key, data, size)
+		? NB_OK
+		: out_of_memory(session->db->host, "a key", size);
 }
 
 static int
@@ -442,7 +416,7 @@ scan_lend(struct nb_session *session, const struct node *node, struct nb_slice *
 
 	if (rc != NB_OK)
 		return rc;
-	*key = (struct nb_slice){session->key.data, session->key_size};
+	*key = buffer_slice(&session->key);
 	if ((session->scan_flags & NB_SCAN_KEYS_ONLY) == 0)
 		return lend(session, node, value);
 	*value = (struct nb_slice){NULL, 0};
@@ -453,7 +427,7 @@ static int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
 	struct nb_db *db = session->db;
-	struct nb_slice from = {session->key.data, session->key_size};
+	struct nb_slice from = buffer_slice(&session->key);
 	bool is_backward = (session->scan_flags & NB_SCAN_BACKWARD) != 0;
 
 	if (session->place == SCAN_OVER)
@@ -540,7 +514,7 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 		values[i] = (struct nb_slice){node_value(node), node->value_size};
 		total += node->value_size;
 	}
-	if (!reserve(&session->value, total)) {
+	if (!buffer_reserve(&session->value, total)) {
 		rc = out_of_memory(db->host, "values", total);
 		goto unlock;
 	}
@@ -562,7 +536,6 @@ unlock:
 static int
 flush(struct nb_db *db, uint32_t upto)
 {
-	(void)db, (void)upto;
 	return NB_OK;
 }
 
@@ -577,32 +550,11 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	emit(to, "bytes", "bytes", NB_STAT_GAUGE, bytes);
 }
 
-static const struct nb_engine engine = {
-	.abi = NB_ENGINE_ABI,
-	.size = sizeof(engine),
-	.name = "memory",
+static const struct nb_engine engine = {ENGINE_BASE("memory"), ENGINE_RECORDS,
 	.summary = "an ordered map in memory, simple rather than fast",
-	.licence = "BSD-2-Clause",
-	.home = "part of mininb",
-	.build = NB_ENGINE_BUILD,
+	.licence = "BSD-2-Clause", .home = "part of mininb",
 	.caps = NB_CAP_ORDERED | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH,
-	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
-	.auto_durability = NB_DUR_NONE,
-	.version = version,
-	.open = db_open,
-	.close = db_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.put = put,
-	.del = del,
-	.insert = insert,
-	.scan_open = scan_open,
-	.scan_next = scan_next,
-	.scan_close = scan_close,
-	.batch = batch,
-	.multi_get = multi_get,
-	.flush = flush,
-	.stats = stats,
-};
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE), .auto_durability = NB_DUR_NONE,
+	.open = db_open, .close = db_close, .insert = insert, ENGINE_SCAN, .batch = batch,
+	.multi_get = multi_get, .flush = flush, .stats = stats};
 NB_ENGINE_PLUGIN(engine)
