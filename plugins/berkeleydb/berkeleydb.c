@@ -16,12 +16,6 @@
  */
 #include "environment.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * Berkeley DB has a length in 32 bits, and writes what is long into pages of its own.
  * These are ours: sizes that were tried.
@@ -49,28 +43,17 @@ struct nb_session {
 	uint64_t unlooked; /* bytes written since the log was looked at */
 };
 
-static char version_text[32];
-
-static void
-write_version(void)
+static const char *
+version(void)
 {
 	int major, minor, patch;
 
 	db_version(&major, &minor, &patch);
-	snprintf(version_text, sizeof(version_text), "%d.%d.%d", major, minor, patch);
-}
-
-static const char *
-version(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, write_version);
-	return version_text;
+	return version_text("%d.%d.%d", major, minor, patch);
 }
 
 static void
-give_up(struct nb_session *session)
+abort_txn(struct nb_session *session)
 {
 	if (session->txn != NULL)
 		session->txn->abort(session->txn);
@@ -91,7 +74,7 @@ outcome(struct nb_session *session, const char *call, int error)
 		return NB_EXISTS;
 	case DB_LOCK_DEADLOCK:
 	case DB_LOCK_NOTGRANTED:
-		give_up(session);
+		abort_txn(session);
 		return NB_CONFLICT;
 	default:
 		return environment_failure(session->db->host, call, error);
@@ -120,22 +103,18 @@ grow(DBT *dbt)
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	struct nb_session *session = calloc(1, sizeof(*session));
+	int rc = SESSION_NEW(out, db, "berkeleydb: ");
 
-	(void)id;
-	if (session == NULL)
-		return db->host->fail(NB_FAIL, "berkeleydb: out of memory");
-	session->db = db;
-	session->found.flags = session->scan_key.flags = session->scan_value.flags =
-		DB_DBT_USERMEM;
-	*out = session;
-	return NB_OK;
+	if (rc == NB_OK)
+		(*out)->found.flags = (*out)->scan_key.flags = (*out)->scan_value.flags =
+			DB_DBT_USERMEM;
+	return rc;
 }
 
 static int
 session_close(struct nb_session *session)
 {
-	give_up(session);
+	abort_txn(session);
 	free(session->found.data);
 	free(session->scan_key.data);
 	free(session->scan_value.data);
@@ -220,17 +199,7 @@ store(struct nb_session *session, struct nb_slice key, struct nb_slice value, ui
 	return wrote(session, "DB->put", error, key.size + value.size);
 }
 
-static int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return store(session, key, value, 0);
-}
-
-static int
-insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return store(session, key, value, DB_NOOVERWRITE);
-}
+PUT_AND_INSERT(store, 0, DB_NOOVERWRITE)
 
 static int
 del(struct nb_session *session, struct nb_slice key)
@@ -250,7 +219,6 @@ begin(struct nb_session *session, uint32_t flags)
 	struct nb_db *db = session->db;
 	uint32_t how = db->has_snapshots ? DB_TXN_SNAPSHOT : 0;
 
-	(void)flags;
 	if (session->txn != NULL)
 		return db->host->fail(NB_FAIL, "berkeleydb: a transaction is open already");
 	int error = db->env->txn_begin(db->env, NULL, &session->txn, how);
@@ -291,7 +259,6 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	DB_TXN *txn;
 	uint64_t bytes = 0;
 
-	(void)flags;
 	for (size_t i = 0; i < count; i++) {
 		if (writes[i].key.size > KEY_SIZE_MAX || writes[i].value.size > VALUE_SIZE_MAX)
 			return too_long(session);
@@ -510,49 +477,37 @@ static const struct nb_engine *
 variant(const struct nb_option_value *value);
 
 #define ENGINE(can, levels, automatic) \
-	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "berkeleydb", \
-	.summary = "B-tree or hash of Sleepycat, with or without transactions", \
-	.licence = "Sleepycat", .home = "https://github.com/berkeleydb/libdb", \
-	.build = NB_ENGINE_BUILD, .caps = (can), .durabilities = (levels), \
-	.auto_durability = (automatic), .key_size_max = KEY_SIZE_MAX, \
-	.value_size_max = VALUE_SIZE_MAX, .options = environment_options, .version = version, \
-	.open = environment_open, .close = environment_close, .session_open = session_open, \
-	.session_close = session_close, .get = get, .put = put, .del = del, .insert = insert, \
-	.scan_open = scan_open, .scan_next = scan_next, .scan_close = scan_close, \
-	.flush = flush, .checkpoint = checkpoint, .stats = stats, .variant = variant
+	ENGINE_BASE("berkeleydb"), \
+		.summary = "B-tree or hash of Sleepycat, with or without transactions", \
+		.licence = "Sleepycat", .home = "https://github.com/berkeleydb/libdb", \
+		.caps = (can), .durabilities = (levels), .auto_durability = (automatic), \
+		.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, \
+		.options = environment_options, .open = environment_open, \
+		.close = environment_close, ENGINE_RECORDS, .insert = insert, ENGINE_SCAN, \
+		.flush = flush, .checkpoint = checkpoint, .stats = stats, .variant = variant
 
 #define WITH_TRANSACTIONS(can, levels, automatic) \
-	ENGINE(TRANSACTIONAL | (can), levels, automatic), .batch = batch, .begin = begin, \
-							  .commit = commit, .abort = give_up
+	ENGINE(TRANSACTIONAL | (can), levels, automatic), .batch = batch, ENGINE_TXN
 
 #define WITHOUT(can) ENGINE((can), NB_DUR_BIT(NB_DUR_NONE), NB_DUR_NONE)
 
-/*
- * A scan of cds keeps writers out to its end, which is one version of the data as
- * well as any.
- */
+/* A scan of cds keeps writers out to its end, so that it sees one version of the data. */
 enum { TDS_SNAPSHOT = DS + 1, TDS_SHARED, TDS_SNAPSHOT_SHARED, PRODUCTS };
+#define PRODUCTS_OF(order, ...) \
+	{ \
+		[TDS] = {WITH_TRANSACTIONS(order, __VA_ARGS__)}, \
+		[TDS_SNAPSHOT] = {WITH_TRANSACTIONS(order | NB_CAP_SNAPSHOT, __VA_ARGS__)}, \
+		[TDS_SHARED] = {WITH_TRANSACTIONS(order | NB_CAP_MULTI_PROCESS, __VA_ARGS__)}, \
+		[TDS_SNAPSHOT_SHARED] = {WITH_TRANSACTIONS( \
+			order | NB_CAP_SNAPSHOT | NB_CAP_MULTI_PROCESS, __VA_ARGS__)}, \
+		[CDS] = {WITHOUT(CONCURRENT | order | NB_CAP_SNAPSHOT)}, [DS] = { \
+			WITHOUT(ALL | order) \
+		} \
+	}
 #define TABLES(...) \
 	{ \
-		[BTREE] = {[TDS] = {WITH_TRANSACTIONS(NB_CAP_ORDERED, __VA_ARGS__)}, \
-			[TDS_SNAPSHOT] = {WITH_TRANSACTIONS( \
-				NB_CAP_ORDERED | NB_CAP_SNAPSHOT, __VA_ARGS__)}, \
-			[TDS_SHARED] = {WITH_TRANSACTIONS( \
-				NB_CAP_ORDERED | NB_CAP_MULTI_PROCESS, __VA_ARGS__)}, \
-			[TDS_SNAPSHOT_SHARED] = {WITH_TRANSACTIONS( \
-				NB_CAP_ORDERED | NB_CAP_SNAPSHOT | NB_CAP_MULTI_PROCESS, \
-				__VA_ARGS__)}, \
-			[CDS] = {WITHOUT(CONCURRENT | NB_CAP_ORDERED | NB_CAP_SNAPSHOT)}, \
-			[DS] = {WITHOUT(ALL | NB_CAP_ORDERED)}}, \
-		[HASH] = { \
-			[TDS] = {WITH_TRANSACTIONS(0, __VA_ARGS__)}, \
-			[TDS_SNAPSHOT] = {WITH_TRANSACTIONS(NB_CAP_SNAPSHOT, __VA_ARGS__)}, \
-			[TDS_SHARED] = {WITH_TRANSACTIONS(NB_CAP_MULTI_PROCESS, __VA_ARGS__)}, \
-			[TDS_SNAPSHOT_SHARED] = {WITH_TRANSACTIONS( \
-				NB_CAP_SNAPSHOT | NB_CAP_MULTI_PROCESS, __VA_ARGS__)}, \
-			[CDS] = {WITHOUT(CONCURRENT | NB_CAP_SNAPSHOT)}, \
-			[DS] = {WITHOUT(ALL)} \
-		} \
+		[BTREE] = PRODUCTS_OF(NB_CAP_ORDERED, __VA_ARGS__), \
+		[HASH] = PRODUCTS_OF(0, __VA_ARGS__) \
 	}
 enum { WHOLE_PAGES, TORN_PAGES };
 static const struct nb_engine engines[][2][PRODUCTS] = {

@@ -15,15 +15,6 @@
  */
 #include "environment.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "sharing.h"
 
 #define LOG_DIR "log"
@@ -40,64 +31,31 @@ enum {
 };
 
 const struct nb_option environment_options[] = {
-	[TYPE] = {.name = "type",
-		.type = NB_OPT_CHOICE,
-		.def = "btree",
-		.choices = "btree|hash",
-		.help = "access method; hash: not ordered"},
-	[PRODUCT] = {.name = "product",
-		.type = NB_OPT_CHOICE,
-		.def = "tds",
-		.choices = "tds|cds|ds",
-		.help = "transactions; one writer and many readers; one thread, no locks"},
-	[SNAPSHOT] = {.name = "snapshot",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "scans and transactions read one version (DB_MULTIVERSION; tds)"},
-	[PAGE_SIZE] = {.name = "page_size",
-		.type = NB_OPT_BYTES,
-		.min = 512,
-		.max = 64 << 10,
-		.help = "a power of two; by default the file system's block; above 4KiB "
-			"durability is none"},
-	[CHECKSUM] = {.name = "checksum",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "write and check a checksum of each page (DB_CHKSUM)"},
-	[LOG_BUFFER] = {.name = "log_buffer",
-		.type = NB_OPT_BYTES,
-		.min = 4 << 10,
-		.max = 1 << 30,
-		.help = "log kept in memory between writes (tds); default 32000 bytes"},
-	[LOG_FILE] = {.name = "log_file",
-		.type = NB_OPT_BYTES,
-		.min = 64 << 10,
-		.max = 4000ull << 20,
-		.help = "size of one file of the log, 4 x log_buffer or more (tds); 10MiB"},
-	[CHECKPOINT] = {.name = "checkpoint",
-		.type = NB_OPT_BYTES,
-		.def = "64MiB",
-		.max = 1ull << 40,
-		.help = "log after which a write makes a checkpoint (tds); 0: none until "
-			"close"},
-	[DEADLOCK] = {.name = "deadlock",
-		.type = NB_OPT_CHOICE,
-		.def = "random",
-		.choices = "random|oldest|youngest|minlocks|minwrite",
-		.help = "who is given up in a deadlock (tds)"},
-	[DIRECT] = {.name = "direct",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "do not buffer records in the page cache (DB_DIRECT_DB)"},
-	[SHARED] = {.name = "shared",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "several processes may have it open: regions in mapped files (tds)"},
-	{.name = NULL},
+	[TYPE] = NB_OPTION_CHOICE(
+		"type", "btree", "btree|hash", "access method; hash: not ordered"),
+	[PRODUCT] = NB_OPTION_CHOICE("product", "tds", "tds|cds|ds",
+		"transactions; one writer and many readers; one thread, no locks"),
+	[SNAPSHOT] = NB_OPTION_BOOL("snapshot", "no",
+		"scans and transactions read one version (DB_MULTIVERSION; tds)"),
+	[PAGE_SIZE] = NB_OPTION_BYTES("page_size", NULL, 512, 64 << 10,
+		"a power of two; by default the file system's block; above 4KiB durability is "
+		"none"),
+	[CHECKSUM] = NB_OPTION_BOOL(
+		"checksum", "no", "write and check a checksum of each page (DB_CHKSUM)"),
+	[LOG_BUFFER] = NB_OPTION_BYTES("log_buffer", NULL, 4 << 10, 1 << 30,
+		"log kept in memory between writes (tds); default 32000 bytes"),
+	[LOG_FILE] = NB_OPTION_BYTES("log_file", NULL, 64 << 10, 4000ull << 20,
+		"size of one file of the log, 4 x log_buffer or more (tds); 10MiB"),
+	[CHECKPOINT] = NB_OPTION_BYTES("checkpoint", "64MiB", 0, 1ull << 40,
+		"log after which a write makes a checkpoint (tds); 0: none until close"),
+	[DEADLOCK] = NB_OPTION_CHOICE("deadlock", "random",
+		"random|oldest|youngest|minlocks|minwrite",
+		"who is given up in a deadlock (tds)"),
+	[DIRECT] = NB_OPTION_BOOL(
+		"direct", "no", "do not buffer records in the page cache (DB_DIRECT_DB)"),
+	[SHARED] = NB_OPTION_BOOL("shared", "no",
+		"several processes may have it open: regions in mapped files (tds)"),
+	NB_OPTION_END,
 };
 
 /* --- failures --- */
@@ -108,8 +66,6 @@ static _Thread_local char told[TOLD_SIZE];
 static void
 keep_message(const DB_ENV *env, const char *prefix, const char *message)
 {
-	(void)env;
-	(void)prefix;
 	if (told[0] == '\0')
 		snprintf(told, sizeof(told), "%s", message);
 }
@@ -429,10 +385,7 @@ sync_one(struct nb_db *db, const char *name)
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s", db->path, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int error = fd >= 0 && fsync(fd) == 0 ? 0 : errno;
-	if (fd >= 0)
-		close(fd);
+	int error = sync_path(path);
 	return error == 0 ? NB_OK
 			  : db->host->fail(NB_FAIL, "fsync %s: %s", path, strerror(error));
 }
@@ -464,7 +417,7 @@ sync_names(struct nb_db *db, const struct nb_open_args *args)
 
 	if (args->durability != NB_DUR_COMMIT || (args->flags & NB_OPEN_READ_ONLY) != 0)
 		return NB_OK;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && rc == NB_OK; i++)
+	for (size_t i = 0; i < COUNT_OF(names) && rc == NB_OK; i++)
 		rc = sync_one(db, names[i]);
 	return rc;
 }

@@ -5,10 +5,9 @@
  * An environment with its one database: what the options make of it, opening,
  * closing and writing out. What is done with the records is in berkeleydb.c.
  */
-#include <mininb/engine.h>
+#include "../common/plugin.h"
 
 #include <db.h>
-#include <stdbool.h>
 
 /** Of the option `type`. */
 enum { BTREE, HASH };

@@ -27,13 +27,7 @@
  */
 #include "sharing.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #define GATE_FILE "shared.lock"
 #define REGISTRY_FILE "__db.register" /* of Berkeley DB: REGISTER_FILE of env_register.c */
