@@ -11,16 +11,9 @@
  *   one after it, with "Database needs recovery".
  * - gdbm_fetch() lends memory from malloc(), which release frees.
  */
-#include <mininb/engine.h>
+#include "../common/plugin.h"
 
-#include <errno.h>
 #include <gdbm.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 /* GDBM counts the bytes of a record, rounded up to blocks, in an int. */
 #define KEY_SIZE_MAX (64u << 20)
@@ -31,41 +24,19 @@ enum { BLOCK_SIZE, FORMAT, MMAP, PREREAD, CENTFREE, COALESCE, XVERIFY };
 enum { STANDARD, NUMSYNC };
 
 static const struct nb_option options[] = {
-	[BLOCK_SIZE] = {.name = "block_size",
-		.type = NB_OPT_BYTES,
-		.min = 512,
-		.max = 16 << 20,
-		.help = "of a bucket, a power of two; if not given, the file system's block"},
-	[FORMAT] = {.name = "format",
-		.type = NB_OPT_CHOICE,
-		.choices = "standard|numsync",
-		.help = "of a new file; numsync counts synchronizations (standard)"},
-	[MMAP] = {.name = "mmap",
-		.type = NB_OPT_BOOL,
-		.def = "yes",
-		.max = 1,
-		.help = "map the file; no: read and write"},
-	[PREREAD] = {.name = "preread",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "read what is mapped ahead, MAP_POPULATE"},
-	[CENTFREE] = {.name = "centfree",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "keep free space in one pool instead of one for each bucket"},
-	[COALESCE] = {.name = "coalesce",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "merge neighbouring free space; costs CPU"},
-	[XVERIFY] = {.name = "xverify",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "check the free space of the whole file when it is opened"},
-	{.name = NULL},
+	[BLOCK_SIZE] = NB_OPTION_BYTES("block_size", NULL, 512, 16 << 20,
+		"of a bucket, a power of two; if not given, the file system's block"),
+	[FORMAT] = NB_OPTION_CHOICE("format", NULL, "standard|numsync",
+		"of a new file; numsync counts synchronizations (standard)"),
+	[MMAP] = NB_OPTION_BOOL("mmap", "yes", "map the file; no: read and write"),
+	[PREREAD] = NB_OPTION_BOOL("preread", "no", "read what is mapped ahead, MAP_POPULATE"),
+	[CENTFREE] = NB_OPTION_BOOL(
+		"centfree", "no", "keep free space in one pool instead of one for each bucket"),
+	[COALESCE] = NB_OPTION_BOOL(
+		"coalesce", "no", "merge neighbouring free space; costs CPU"),
+	[XVERIFY] = NB_OPTION_BOOL(
+		"xverify", "no", "check the free space of the whole file when it is opened"),
+	NB_OPTION_END,
 };
 
 struct nb_db {
@@ -85,25 +56,13 @@ db_of(struct nb_session *session)
 	return (struct nb_db *)session;
 }
 
-static char version_text[32];
-
-static void
-write_version(void)
-{
-	const int *v = gdbm_version_number;
-	int size = snprintf(version_text, sizeof(version_text), "%d.%d", v[0], v[1]);
-
-	if (v[2] != 0)
-		snprintf(version_text + size, sizeof(version_text) - (size_t)size, ".%d", v[2]);
-}
-
 static const char *
 version(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	const int *v = gdbm_version_number;
 
-	pthread_once(&once, write_version);
-	return version_text;
+	return v[2] == 0 ? version_text("%d.%d", v[0], v[1])
+			 : version_text("%d.%d.%d", v[0], v[1], v[2]);
 }
 
 /* The last call on the open database has failed. */
@@ -117,12 +76,7 @@ failed(struct nb_db *db, const char *call)
 static datum
 datum_of(struct nb_slice slice)
 {
-	union {
-		const void *in;
-		char *out;
-	} address = {.in = slice.data != NULL ? slice.data : ""};
-
-	return (datum){address.out, (int)slice.size};
+	return (datum){(char *)(uintptr_t)address(slice), (int)slice.size};
 }
 
 /* --- open and close --- */
@@ -249,17 +203,12 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	if (value[MMAP].u64 == 0 && value[PREREAD].u64 != 0)
 		return host->fail(NB_UNSUPPORTED, "preread is only for mmap=yes");
 	struct nb_db *db = calloc(1, sizeof(*db));
-	size_t size = strlen(args->path) + sizeof("/data.gdbm");
-	char *path = malloc(size);
-	int rc;
-	if (db == NULL || path == NULL)
-		rc = host->fail(NB_FAIL, "out of memory");
-	else {
-		snprintf(path, size, "%s/data.gdbm", args->path);
-		db->host = host;
-		rc = open_base(db, args, path);
-	}
-	free(path);
+	char path[PATH_MAX + sizeof("/data.gdbm")];
+	if (db == NULL)
+		return host->fail(NB_FAIL, "out of memory");
+	snprintf(path, sizeof(path), "%s/data.gdbm", args->path);
+	db->host = host;
+	int rc = open_base(db, args, path);
 	if (rc != NB_OK)
 		free(db);
 	else
@@ -282,7 +231,6 @@ db_close(struct nb_db *db)
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	(void)id;
 	*out = (struct nb_session *)db;
 	return NB_OK;
 }
@@ -290,7 +238,6 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 static int
 session_close(struct nb_session *session)
 {
-	(void)session;
 	return NB_OK;
 }
 
@@ -345,17 +292,7 @@ store(struct nb_session *session, struct nb_slice key, struct nb_slice value, in
 	return rc == 0 ? NB_OK : rc > 0 ? NB_EXISTS : failed(db, "gdbm_store");
 }
 
-static int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return store(session, key, value, GDBM_REPLACE);
-}
-
-static int
-insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return store(session, key, value, GDBM_INSERT);
-}
+PUT_AND_INSERT(store, GDBM_REPLACE, GDBM_INSERT)
 
 static int
 del(struct nb_session *session, struct nb_slice key)
@@ -458,34 +395,11 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 		emit(to, "file", "bytes", NB_STAT_GAUGE, (uint64_t)file.st_size);
 }
 
-static const struct nb_engine engine = {
-	.abi = NB_ENGINE_ABI,
-	.size = sizeof(engine),
-	.name = "gdbm",
-	.summary = "extensible hash table of GNU",
-	.licence = "GPL-3.0-or-later",
-	.home = "https://www.gnu.org/software/gdbm",
-	.build = NB_ENGINE_BUILD,
-	.caps = NB_CAP_PERSISTENT,
-	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
-	.auto_durability = NB_DUR_NONE,
-	.key_size_max = KEY_SIZE_MAX,
-	.value_size_max = VALUE_SIZE_MAX,
-	.options = options,
-	.version = version,
-	.open = db_open,
-	.close = db_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.release = release,
-	.put = put,
-	.del = del,
-	.insert = insert,
-	.scan_open = scan_open,
-	.scan_next = scan_next,
-	.scan_close = scan_close,
-	.flush = flush,
-	.stats = stats,
-};
+static const struct nb_engine engine = {ENGINE_BASE("gdbm"), ENGINE_RECORDS,
+	.summary = "extensible hash table of GNU", .licence = "GPL-3.0-or-later",
+	.home = "https://www.gnu.org/software/gdbm", .caps = NB_CAP_PERSISTENT,
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE), .auto_durability = NB_DUR_NONE,
+	.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, .options = options,
+	.open = db_open, .close = db_close, .release = release, .insert = insert, ENGINE_SCAN,
+	.flush = flush, .stats = stats};
 NB_ENGINE_PLUGIN(engine)
