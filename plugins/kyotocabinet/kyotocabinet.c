@@ -19,17 +19,9 @@
  *   disk is a SIGBUS. open looks whether there is room for them, and takes none:
  *   to fill the file is the engine's own work, and timed.
  */
-#include <mininb/engine.h>
+#include "../common/plugin.h"
 
-#include <errno.h>
 #include <kclangc.h>
-#include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 
 /* MEMMAXSIZ in kcutil.h: beyond it nothing is promised, and nothing checked. */
 #define RECORD_MAX (INT32_MAX / 2)
@@ -63,39 +55,31 @@ static const char *const places[TYPES] = {
 /* In the order of the table: from BNUM on what is tuned, from SMALL on what is a flag. */
 enum { TYPE, TXN, BNUM, MSIZ, PSIZ, APOW, FPOW, DFUNIT, SMALL, LINEAR, COMPRESS, OPTIONS };
 
-/*
- * Name, default, choices, unit, help, min, max, type. What is tuned has Kyoto
- * Cabinet's own name, and its default, which differs from type to type.
- */
+/* What is tuned has Kyoto Cabinet's name and default, which differs from type to type. */
 #define TYPE_NAMES "tree|hash|dir|forest|grass|cache|stash|ptree|phash"
 static const struct nb_option options[] = {
-	[TYPE] = {"type", "tree", TYPE_NAMES, NULL,
-		"which database; from grass on they are in memory only", 0, 0, NB_OPT_CHOICE},
-	[TXN] = {"transactions", "no", NULL, NULL,
-		"transactions and atomic batches, for one session at a time", 0, 1,
-		NB_OPT_BOOL},
-	[BNUM] = {"bnum", NULL, NULL, "buckets",
-		"of the hash table, a tree's is of pages; tree, hash, grass, cache, stash", 1,
-		1ull << 32, NB_OPT_U64},
-	[MSIZ] = {"msiz", NULL, NULL, NULL,
-		"bytes of the file mapped with mmap(2), else 64MiB; tree, hash", 0, 1ull << 40,
-		NB_OPT_BYTES},
-	[PSIZ] = {"psiz", NULL, NULL, NULL, "bytes of a page, else 8KiB; tree, forest, grass",
-		64, 1 << 30, NB_OPT_BYTES},
-	[APOW] = {"apow", NULL, NULL, "power of 2",
-		"alignment of records in the file; tree, hash", 0, 15, NB_OPT_U64},
-	[FPOW] = {"fpow", NULL, NULL, "power of 2", "free blocks remembered; tree, hash", 0, 20,
-		NB_OPT_U64},
-	[DFUNIT] = {"dfunit", NULL, NULL, "fragments",
-		"defragment a little after so many, 0: never; tree, hash", 0, 1 << 30,
-		NB_OPT_U64},
-	[SMALL] = {"small", NULL, NULL, NULL, "addresses of 32 bits; tree, hash", 0, 1,
-		NB_OPT_BOOL},
-	[LINEAR] = {"linear", NULL, NULL, NULL,
-		"buckets are lists, not binary trees; tree, hash", 0, 1, NB_OPT_BOOL},
-	[COMPRESS] = {"compress", NULL, "none|zlib|def|gz|lzo|lzma", NULL,
-		"records or pages; tree, hash, dir, forest, grass, cache", 0, 0, NB_OPT_CHOICE},
-	{.name = NULL},
+	[TYPE] = NB_OPTION_CHOICE("type", "tree", TYPE_NAMES,
+		"which database; from grass on they are in memory only"),
+	[TXN] = NB_OPTION_BOOL("transactions", "no",
+		"transactions and atomic batches, for one session at a time"),
+	[BNUM] = NB_OPTION_U64("bnum", NULL, "buckets", 1, 1ull << 32,
+		"of the hash table, a tree's is of pages; tree, hash, grass, cache, stash"),
+	[MSIZ] = NB_OPTION_BYTES("msiz", NULL, 0, 1ull << 40,
+		"bytes of the file mapped with mmap(2), else 64MiB; tree, hash"),
+	[PSIZ] = NB_OPTION_BYTES(
+		"psiz", NULL, 64, 1 << 30, "bytes of a page, else 8KiB; tree, forest, grass"),
+	[APOW] = NB_OPTION_U64("apow", NULL, "power of 2", 0, 15,
+		"alignment of records in the file; tree, hash"),
+	[FPOW] = NB_OPTION_U64(
+		"fpow", NULL, "power of 2", 0, 20, "free blocks remembered; tree, hash"),
+	[DFUNIT] = NB_OPTION_U64("dfunit", NULL, "fragments", 0, 1 << 30,
+		"defragment a little after so many, 0: never; tree, hash"),
+	[SMALL] = NB_OPTION_BOOL("small", NULL, "addresses of 32 bits; tree, hash"),
+	[LINEAR] = NB_OPTION_BOOL(
+		"linear", NULL, "buckets are lists, not binary trees; tree, hash"),
+	[COMPRESS] = NB_OPTION_CHOICE("compress", NULL, "none|zlib|def|gz|lzo|lzma",
+		"records or pages; tree, hash, dir, forest, grass, cache"),
+	NB_OPTION_END,
 };
 static const char *const compressors[] = {"", "zlib", "def", "gz", "lzo", "lzma"};
 
@@ -127,9 +111,8 @@ struct nb_db {
 
 struct nb_session {
 	struct nb_db *db;
-	char *buffer; /* what get and scans lend */
-	size_t capacity;
-	KCSTR *keys; /* of a batch */
+	struct buffer buffer; /* what get and scans lend */
+	KCSTR *keys;          /* of a batch */
 	size_t key_capacity;
 	const struct nb_write *writes; /* the batch's next one */
 
@@ -189,13 +172,6 @@ outcome_or(struct nb_db *db, const char *call, int32_t is_done, int32_t code, in
 	return kcdbecode(db->base) == code ? answer : fail(db, call);
 }
 
-/* Kyoto Cabinet wants an address even for nothing. */
-static const char *
-address(struct nb_slice slice)
-{
-	return slice.data != NULL ? slice.data : "";
-}
-
 /* It does not check sizes itself. */
 static int
 check_sizes(struct nb_db *db, struct nb_slice key, struct nb_slice value)
@@ -236,14 +212,8 @@ check_room(const struct nb_open_args *args, const char *file)
 {
 	const struct nb_option_value *map = &args->options[MSIZ];
 	uint64_t size = map->is_set ? map->u64 : MSIZ_DEFAULT;
-	struct statvfs disk;
-	struct stat made;
+	uint64_t room = disk_room(args->path, file);
 
-	if (statvfs(args->path, &disk) != 0 || disk.f_blocks == 0) /* 0: without limit */
-		return NB_OK;
-	uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
-	if (stat(file, &made) == 0)
-		room += (uint64_t)made.st_blocks * 512;
 	if (room >= size)
 		return NB_OK;
 	return args->host->fail(NB_FAIL,
@@ -432,27 +402,12 @@ db_close(struct nb_db *db)
 	return rc;
 }
 
-static bool
-grow(struct nb_session *session, size_t size)
-{
-	if (size <= session->capacity)
-		return true;
-	size_t capacity = size + size / 2;
-	char *buffer = realloc(session->buffer, capacity);
-	if (buffer == NULL)
-		return false;
-	session->buffer = buffer;
-	session->capacity = capacity;
-	return true;
-}
-
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	struct nb_session *session = calloc(1, sizeof(*session));
 
-	(void)id;
-	if (session == NULL || !grow(session, db->value_size + 4096)) {
+	if (session == NULL || !buffer_reserve(&session->buffer, db->value_size)) {
 		free(session);
 		return db->host->fail(NB_FAIL, "out of memory");
 	}
@@ -465,7 +420,7 @@ static int
 session_close(struct nb_session *session)
 {
 	free(session->keys);
-	free(session->buffer);
+	free(session->buffer.data);
 	free(session);
 	return NB_OK;
 }
@@ -483,16 +438,16 @@ static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	for (;;) {
-		size_t room = session->capacity;
+		struct buffer *to = &session->buffer;
 		int32_t size = kcdbgetbuf(
-			session->db->base, key.data, key.size, session->buffer, room);
+			session->db->base, key.data, key.size, to->data, to->room);
 		if (size < 0)
 			return outcome_or(
 				session->db, "kcdbgetbuf", false, KCENOREC, NB_NOT_FOUND);
-		*value = (struct nb_slice){session->buffer, (size_t)size};
-		if ((size_t)size <= room)
+		*value = (struct nb_slice){to->data, (size_t)size};
+		if ((size_t)size <= to->room)
 			return NB_OK;
-		if (!grow(session, (size_t)size))
+		if (!buffer_reserve(to, (size_t)size))
 			return out_of_memory(session);
 	}
 }
@@ -561,7 +516,7 @@ commit(struct nb_session *session)
 }
 
 static void
-undo(struct nb_session *session)
+abort_txn(struct nb_session *session)
 {
 	struct nb_db *db = session->db;
 
@@ -579,7 +534,6 @@ write_full(const char *key, size_t key_size, const char *value, size_t value_siz
 	struct nb_session *session = of;
 	const struct nb_write *write = session->writes++;
 
-	(void)key, (void)key_size, (void)value, (void)value_size;
 	if (write->is_delete)
 		return KCVISREMOVE;
 	*size = write->value.size;
@@ -648,7 +602,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 		return rc;
 	if (rc == NB_OK)
 		return commit(session);
-	undo(session);
+	abort_txn(session);
 	return rc;
 }
 
@@ -690,14 +644,10 @@ read_record(const char *key, size_t key_size, const char *value, size_t value_si
 {
 	struct nb_session *session = to;
 
-	(void)size;
 	session->key_size = key_size;
 	session->value_size = session->is_keys_only ? 0 : value_size;
-	session->is_out_of_memory = !grow(session, key_size + session->value_size);
-	if (!session->is_out_of_memory) {
-		memcpy(session->buffer, key, key_size);
-		memcpy(session->buffer + key_size, value, session->value_size);
-	}
+	session->is_out_of_memory = !buffer_set(&session->buffer, key, key_size) ||
+		!buffer_add(&session->buffer, value, session->value_size);
 	return KCVISNOP;
 }
 
@@ -717,8 +667,9 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 		return outcome_or(session->db, "kccuraccept", false, KCENOREC, NB_NOT_FOUND);
 	if (session->is_out_of_memory)
 		return out_of_memory(session);
-	*key = (struct nb_slice){session->buffer, session->key_size};
-	*value = (struct nb_slice){session->buffer + session->key_size, session->value_size};
+	*key = (struct nb_slice){session->buffer.data, session->key_size};
+	*value = (struct nb_slice){
+		session->buffer.data + session->key_size, session->value_size};
 	return NB_OK;
 }
 
@@ -759,7 +710,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	char *status = kcdbstatus(db->base);
 	uint64_t number;
 
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(counters); i++)
 		if (read_status(status, counters[i].status, &number))
 			emit(to, counters[i].name, counters[i].unit, NB_STAT_GAUGE, number);
 	if (status != NULL)
@@ -772,25 +723,24 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 #define CAPS(type) \
 	(FOR(SORTED, type, NB_CAP_ORDERED, 0) | FOR(IN_MEMORY, type, 0, NB_CAP_PERSISTENT))
 #define COMMON(type, about) \
-	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "kyotocabinet", \
-	.summary = "Kyoto Cabinet: " about, .licence = "GPL-3.0-or-later", \
-	.home = "https://dbmx.net/kyotocabinet/", .build = NB_ENGINE_BUILD, \
-	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | \
+	ENGINE_BASE("kyotocabinet"), \
+		.summary = "Kyoto Cabinet: " about, .licence = "GPL-3.0-or-later", \
+		.home = "https://dbmx.net/kyotocabinet/", \
+		.durabilities = NB_DUR_BIT(NB_DUR_NONE) | \
 		FOR(SAFE, type, NB_DUR_BIT(NB_DUR_PROCESS), 0), \
-	.auto_durability = FOR(SAFE, type, NB_DUR_PROCESS, NB_DUR_NONE), \
-	.key_size_max = FOR(BIT(CACHE), type, CACHE_KEY_MAX, RECORD_MAX), \
-	.value_size_max = RECORD_MAX, .options = options, .version = version, .open = db_open, \
-	.close = db_close, .session_open = session_open, .session_close = session_close, \
-	.get = get, .put = put, .del = del, .insert = insert, .batch = batch, .stats = stats, \
-	.variant = variant, .scan_open = FOR(SORTED, type, scan_open, NULL), \
-	.scan_next = FOR(SORTED, type, scan_next, NULL), \
-	.scan_close = FOR(SORTED, type, scan_close, NULL), \
-	.flush = FOR(IN_MEMORY, type, NULL, flush)
+		.auto_durability = FOR(SAFE, type, NB_DUR_PROCESS, NB_DUR_NONE), \
+		.key_size_max = FOR(BIT(CACHE), type, CACHE_KEY_MAX, RECORD_MAX), \
+		.value_size_max = RECORD_MAX, .options = options, .open = db_open, \
+		.close = db_close, ENGINE_RECORDS, .insert = insert, .batch = batch, \
+		.stats = stats, .variant = variant, \
+		.scan_open = FOR(SORTED, type, scan_open, NULL), \
+		.scan_next = FOR(SORTED, type, scan_next, NULL), \
+		.scan_close = FOR(SORTED, type, scan_close, NULL), \
+		.flush = FOR(IN_MEMORY, type, NULL, flush)
 #define PLAIN(type, about) \
 	[type] = {COMMON(type, about), .caps = CAPS(type) | NB_CAP_CONCURRENT}
 #define TRANSACTIONAL(type, about) \
-	[type] = {COMMON(type, about), .caps = CAPS(type) | NB_CAP_ATOMIC_BATCH, \
-		.begin = begin, .commit = commit, .abort = undo}
+	[type] = {COMMON(type, about), .caps = CAPS(type) | NB_CAP_ATOMIC_BATCH, ENGINE_TXN}
 #define EACH_TYPE(TABLE) \
 	TABLE(TREE, "B+ tree in a file (TreeDB)"), \
 		TABLE(HASH, "hash table in a file (HashDB)"), \
