@@ -13,15 +13,9 @@
  *   write fails with it. Nor does it wait for the compactions that its own
  *   output makes due, so flush does that.
  */
-#include <mininb/engine.h>
+#include "../common/plugin.h"
 
 #include <leveldb/c.h>
-#include <limits.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { LEVELS = 7, LEVEL0_FILES_MAX = 4 }; /* kNumLevels, kL0_CompactionTrigger */
@@ -53,65 +47,28 @@ enum {
  * db_impl.cc); min and max are that range, so that such a value is refused.
  */
 static const struct nb_option options[] = {
-	[WRITE_BUFFER] = {.name = "write_buffer",
-		.type = NB_OPT_BYTES,
-		.def = "4MiB",
-		.min = 64 << 10,
-		.max = 1 << 30,
-		.help = "size at which a memtable is written out; two are in memory"},
-	[BLOCK_SIZE] = {.name = "block_size",
-		.type = NB_OPT_BYTES,
-		.def = "4KiB",
-		.min = 1 << 10,
-		.max = 4 << 20,
-		.help = "data of one block, before compression"},
-	[BLOCK_RESTART_INTERVAL] = {.name = "block_restart_interval",
-		.type = NB_OPT_U64,
-		.def = "16",
-		.unit = "keys",
-		.min = 1,
-		.max = INT_MAX,
-		.help = "keys of a block that share a prefix with the one before"},
-	[MAX_FILE_SIZE] = {.name = "max_file_size",
-		.type = NB_OPT_BYTES,
-		.def = "2MiB",
-		.min = 1 << 20,
-		.max = 1 << 30,
-		.help = "size at which a compaction begins another table file"},
-	[MAX_OPEN_FILES] = {.name = "max_open_files",
-		.type = NB_OPT_U64,
-		.def = "1000",
-		.unit = "files",
-		.min = 74,
-		.max = 50000,
-		.help = "table files kept open, and ten"},
-	[COMPRESSION] = {.name = "compression",
-		.type = NB_OPT_CHOICE,
-		.def = "snappy",
-		.choices = "none|snappy", /* as leveldb_no_compression, ... */
-		.help = "of blocks that shrink by an eighth or more"},
-	[BLOOM_BITS] = {.name = "bloom_bits",
-		.type = NB_OPT_U64,
-		.def = "0",
-		.unit = "bits per key",
-		.max = 64,
-		.help = "Bloom filter of each table; 0: none"},
-	[VERIFY_CHECKSUMS] = {.name = "verify_checksums",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "check the checksum of each block that is read"},
-	[PARANOID_CHECKS] = {.name = "paranoid_checks",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "fail, where else damaged log records would be passed over"},
-	[FILL_CACHE] = {.name = "fill_cache",
-		.type = NB_OPT_BOOL,
-		.def = "yes",
-		.max = 1,
-		.help = "keep blocks that were read in the block cache"},
-	{.name = NULL},
+	[WRITE_BUFFER] = NB_OPTION_BYTES("write_buffer", "4MiB", 64 << 10, 1 << 30,
+		"size at which a memtable is written out; two are in memory"),
+	[BLOCK_SIZE] = NB_OPTION_BYTES("block_size", "4KiB", 1 << 10, 4 << 20,
+		"data of one block, before compression"),
+	[BLOCK_RESTART_INTERVAL] = NB_OPTION_U64("block_restart_interval", "16", "keys", 1,
+		INT_MAX, "keys of a block that share a prefix with the one before"),
+	[MAX_FILE_SIZE] = NB_OPTION_BYTES("max_file_size", "2MiB", 1 << 20, 1 << 30,
+		"size at which a compaction begins another table file"),
+	[MAX_OPEN_FILES] = NB_OPTION_U64(
+		"max_open_files", "1000", "files", 74, 50000, "table files kept open, and ten"),
+	/* as leveldb_no_compression, ... */
+	[COMPRESSION] = NB_OPTION_CHOICE("compression", "snappy", "none|snappy",
+		"of blocks that shrink by an eighth or more"),
+	[BLOOM_BITS] = NB_OPTION_U64("bloom_bits", "0", "bits per key", 0, 64,
+		"Bloom filter of each table; 0: none"),
+	[VERIFY_CHECKSUMS] = NB_OPTION_BOOL(
+		"verify_checksums", "no", "check the checksum of each block that is read"),
+	[PARANOID_CHECKS] = NB_OPTION_BOOL("paranoid_checks", "no",
+		"fail, where else damaged log records would be passed over"),
+	[FILL_CACHE] = NB_OPTION_BOOL(
+		"fill_cache", "yes", "keep blocks that were read in the block cache"),
+	NB_OPTION_END,
 };
 
 struct nb_db {
@@ -133,22 +90,10 @@ struct nb_session {
 	bool is_fresh; /* the iterator stands on a record that was not told yet */
 };
 
-static char version_text[32];
-
-static void
-write_version(void)
-{
-	snprintf(version_text, sizeof(version_text), "%d.%d", leveldb_major_version(),
-		leveldb_minor_version());
-}
-
 static const char *
 version(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, write_version);
-	return version_text;
+	return version_text("%d.%d", leveldb_major_version(), leveldb_minor_version());
 }
 
 /* Every call of LevelDB's ends here: its text becomes the failure, and is freed. */
@@ -160,13 +105,6 @@ outcome(const struct nb_host *host, const char *call, char *error)
 	int rc = host->fail(NB_FAIL, "%s: %s", call, error);
 	leveldb_free(error);
 	return rc;
-}
-
-/* LevelDB wants an address even for nothing. */
-static const char *
-address(struct nb_slice slice)
-{
-	return slice.data != NULL ? slice.data : "";
 }
 
 /* --- open and close --- */
@@ -254,15 +192,11 @@ db_close(struct nb_db *db)
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	struct nb_session *session = calloc(1, sizeof(*session));
+	int rc = SESSION_NEW(out, db, "leveldb: ");
 
-	(void)id;
-	if (session == NULL)
-		return db->host->fail(NB_FAIL, "leveldb: out of memory");
-	session->db = db;
-	session->batch = leveldb_writebatch_create();
-	*out = session;
-	return NB_OK;
+	if (rc == NB_OK)
+		(*out)->batch = leveldb_writebatch_create();
+	return rc;
 }
 
 static int
@@ -490,11 +424,7 @@ flush(struct nb_db *db, uint32_t upto)
 }
 
 /* An open replays the log, so the log is what has to be emptied. */
-static int
-checkpoint(struct nb_db *db)
-{
-	return flush(db, NB_SETTLE_FLUSH);
-}
+CHECKPOINT_BY_FLUSH(flush)
 
 static void
 emit_number(struct nb_db *db, const char *property, const char *name, const char *unit,
@@ -525,7 +455,7 @@ emit_compactions(struct nb_db *db, nb_stat_emit emit, void *to)
 		{"compaction_read", "MiB", NB_STAT_COUNTER},
 		{"compaction_written", "MiB", NB_STAT_COUNTER},
 	};
-	enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+	enum { COLUMNS = COUNT_OF(columns) };
 	uint64_t sums[COLUMNS] = {0};
 	char *text = leveldb_property_value(db->base, "leveldb.stats");
 	char *at = text == NULL ? NULL : strstr(text, heading);
@@ -558,36 +488,14 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	emit_compactions(db, emit, to);
 }
 
-static const struct nb_engine engine = {
-	.abi = NB_ENGINE_ABI,
-	.size = sizeof(engine),
-	.name = "leveldb",
-	.summary = "log-structured merge tree of Google",
-	.licence = "BSD-3-Clause",
+static const struct nb_engine engine = {ENGINE_BASE("leveldb"), ENGINE_RECORDS,
+	.summary = "log-structured merge tree of Google", .licence = "BSD-3-Clause",
 	.home = "https://github.com/google/leveldb",
-	.build = NB_ENGINE_BUILD,
 	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH |
 		NB_CAP_SNAPSHOT,
 	.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_COMMIT),
-	.auto_durability = NB_DUR_PROCESS,
-	.key_size_max = KEY_SIZE_MAX,
-	.value_size_max = VALUE_SIZE_MAX,
-	.options = options,
-	.version = version,
-	.open = db_open,
-	.close = db_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.release = release,
-	.put = put,
-	.del = del,
-	.scan_open = scan_open,
-	.scan_next = scan_next,
-	.scan_close = scan_close,
-	.batch = batch,
-	.flush = flush,
-	.checkpoint = checkpoint,
-	.stats = stats,
-};
+	.auto_durability = NB_DUR_PROCESS, .key_size_max = KEY_SIZE_MAX,
+	.value_size_max = VALUE_SIZE_MAX, .options = options, .open = db_open,
+	.close = db_close, .release = release, ENGINE_SCAN, .batch = batch, .flush = flush,
+	.checkpoint = checkpoint, .stats = stats};
 NB_ENGINE_PLUGIN(engine)
