@@ -20,15 +20,7 @@
  */
 #include "environment.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
 	READERS = 126,     /* LMDB's own default */
@@ -45,35 +37,17 @@ enum {
 enum { MAP_SIZE_OPTION, MAX_READERS, READAHEAD, WRITEMAP, MEMINIT };
 
 const struct nb_option environment_options[] = {
-	[MAP_SIZE_OPTION] = {.name = "map_size",
-		.type = NB_OPT_BYTES,
-		.min = MAP_SIZE_MIN,
-		.max = MAP_SIZE_MAX,
-		.help = "the largest that the database can grow; without: 1TiB or more"},
-	[MAX_READERS] = {.name = "max_readers",
-		.type = NB_OPT_U64,
-		.unit = "slots",
-		.min = 1,
-		.max = UINT_MAX,
-		.help = "sessions of all processes; without: 126 or more"},
-	[READAHEAD] = {.name = "readahead",
-		.type = NB_OPT_BOOL,
-		.def = "yes",
-		.max = 1,
-		.help = "let the system read ahead; no: MDB_NORDAHEAD"},
-	[WRITEMAP] = {.name = "writemap",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "write through the map, and reserve map_size on the disk: "
-			"MDB_WRITEMAP"},
-	[MEMINIT] = {.name = "meminit",
-		.type = NB_OPT_BOOL,
-		.def = "yes",
-		.max = 1,
-		.help = "zero what a page does not use before it is written; no: "
-			"MDB_NOMEMINIT"},
-	{.name = NULL},
+	[MAP_SIZE_OPTION] = NB_OPTION_BYTES("map_size", NULL, MAP_SIZE_MIN, MAP_SIZE_MAX,
+		"the largest that the database can grow; without: 1TiB or more"),
+	[MAX_READERS] = NB_OPTION_U64("max_readers", NULL, "slots", 1, UINT_MAX,
+		"sessions of all processes; without: 126 or more"),
+	[READAHEAD] = NB_OPTION_BOOL(
+		"readahead", "yes", "let the system read ahead; no: MDB_NORDAHEAD"),
+	[WRITEMAP] = NB_OPTION_BOOL("writemap", "no",
+		"write through the map, and reserve map_size on the disk: MDB_WRITEMAP"),
+	[MEMINIT] = NB_OPTION_BOOL("meminit", "yes",
+		"zero what a page does not use before it is written; no: MDB_NOMEMINIT"),
+	NB_OPTION_END,
 };
 
 /* What to do, where LMDB's own text does not tell. */
@@ -382,10 +356,7 @@ sync_made(const struct settings *to, MDB_env *env)
 	int rc = environment_outcome(to->host, "mdb_env_sync", mdb_env_sync(env, 1));
 	if (rc != NB_OK)
 		return rc;
-	int fd = open(to->args->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int error = fd >= 0 && fsync(fd) == 0 ? 0 : errno;
-	if (fd >= 0)
-		close(fd);
+	int error = sync_path(to->args->path);
 	return error == 0 ? NB_OK
 			  : to->host->fail(NB_FAIL, "the directory of the database: fsync: %s",
 				    strerror(error));

@@ -5,10 +5,9 @@
  * An environment with its one database: what the options make of it, opening and
  * closing. What is done with the records is in lmdb.c.
  */
-#include <mininb/engine.h>
+#include "../common/plugin.h"
 
 #include <lmdb.h>
-#include <stdbool.h>
 
 enum { KEY_SIZE_MAX = 511 }; /* MDB_MAXKEYSIZE, as LMDB is built by default */
 

@@ -9,11 +9,6 @@
  */
 #include "environment.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * A page with its value is one write(2), of which Linux does 0x7ffff000 bytes at most
  * (MAX_RW_COUNT), and 16 are the page's head. LMDB takes a short write for a failure.
@@ -32,24 +27,13 @@ struct nb_session {
 	bool is_keys_only;
 };
 
-static char version_text[32];
-
-static void
-write_version(void)
+static const char *
+version(void)
 {
 	int major, minor, patch;
 
 	mdb_version(&major, &minor, &patch);
-	snprintf(version_text, sizeof(version_text), "%d.%d.%d", major, minor, patch);
-}
-
-static const char *
-version(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, write_version);
-	return version_text;
+	return version_text("%d.%d.%d", major, minor, patch);
 }
 
 static MDB_val
@@ -71,7 +55,6 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	struct nb_session *session = calloc(1, sizeof(*session));
 
-	(void)id;
 	if (session == NULL)
 		return db->host->fail(NB_FAIL, "out of memory");
 	session->db = db;
@@ -197,17 +180,7 @@ put_with(struct nb_session *session, struct nb_slice key, struct nb_slice value,
 	return write_end(session, txn, "mdb_put", error);
 }
 
-static int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return put_with(session, key, value, 0);
-}
-
-static int
-insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return put_with(session, key, value, MDB_NOOVERWRITE);
-}
+PUT_AND_INSERT(put_with, 0, MDB_NOOVERWRITE)
 
 static int
 del(struct nb_session *session, struct nb_slice key)
@@ -390,18 +363,13 @@ commit(struct nb_session *session)
 static int
 flush(struct nb_db *db, uint32_t upto)
 {
-	(void)upto;
 	if (db->is_read_only)
 		return NB_OK;
 	return environment_outcome(db->host, "mdb_env_sync", mdb_env_sync(db->env, 1));
 }
 
 /* Nothing is ever recovered: an open picks the newer meta page, which must be on storage. */
-static int
-checkpoint(struct nb_db *db)
-{
-	return flush(db, NB_SETTLE_FLUSH);
-}
+CHECKPOINT_BY_FLUSH(flush)
 
 static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
@@ -423,41 +391,16 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	emit(to, "transactions", "transactions", NB_STAT_COUNTER, info.me_last_txnid);
 }
 
-static const struct nb_engine engine = {
-	.abi = NB_ENGINE_ABI,
-	.size = sizeof(engine),
-	.name = "lmdb",
-	.summary = "memory-mapped copy-on-write B+ tree of OpenLDAP",
-	.licence = "OLDAP-2.8",
+static const struct nb_engine engine = {ENGINE_BASE("lmdb"), ENGINE_RECORDS,
+	.summary = "memory-mapped copy-on-write B+ tree of OpenLDAP", .licence = "OLDAP-2.8",
 	.home = "https://www.symas.com/lmdb",
-	.build = NB_ENGINE_BUILD,
 	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH |
 		NB_CAP_SNAPSHOT | NB_CAP_ZERO_COPY | NB_CAP_MULTI_PROCESS,
 	.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_PERIODIC) |
 		NB_DUR_BIT(NB_DUR_COMMIT),
-	.auto_durability = NB_DUR_PROCESS,
-	.key_size_max = KEY_SIZE_MAX,
-	.value_size_max = VALUE_SIZE_MAX,
-	.options = environment_options,
-	.version = version,
-	.open = environment_open,
-	.close = environment_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.release = release,
-	.put = put,
-	.del = del,
-	.insert = insert,
-	.scan_open = scan_open,
-	.scan_next = scan_next,
-	.scan_close = scan_close,
-	.batch = batch,
-	.begin = begin,
-	.commit = commit,
-	.abort = abort_txn,
-	.flush = flush,
-	.checkpoint = checkpoint,
-	.stats = stats,
-};
+	.auto_durability = NB_DUR_PROCESS, .key_size_max = KEY_SIZE_MAX,
+	.value_size_max = VALUE_SIZE_MAX, .options = environment_options,
+	.open = environment_open, .close = environment_close, .release = release,
+	.insert = insert, ENGINE_SCAN, .batch = batch, ENGINE_TXN, .flush = flush,
+	.checkpoint = checkpoint, .stats = stats};
 NB_ENGINE_PLUGIN(engine)
