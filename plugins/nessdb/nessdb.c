@@ -17,22 +17,10 @@
  * - Neither version writes its index before close, nor locks more than a part: the
  *   plugin holds a flock(2) on the directory.
  */
-#include <mininb/engine.h>
+#include "../common/plugin.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <nessdb/db.h>
 
@@ -85,8 +73,7 @@ struct nb_session {
 	struct nb_db *db;
 	char key[ENCODED_KEY_MAX + 1];
 	char *loan;
-	char *value; /* with its last byte; 2.0 only */
-	size_t value_room;
+	struct buffer value; /* with its last byte; 2.0 only */
 };
 
 /* The database whose call this thread is in. NULL: a thread of nessDB's own. */
@@ -106,8 +93,6 @@ __debug(char *file, int line, int level, const char *fmt, ...)
 {
 	va_list args;
 
-	(void)file;
-	(void)line;
 	if (level < LEVEL_ERROR)
 		return; /* progress */
 	char *text = current != NULL ? current->text : background_text;
@@ -359,23 +344,12 @@ engine_close(struct nb_db *db)
 	return rc;
 }
 
-static int
-session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	struct nb_session *session = calloc(1, sizeof(*session));
-
-	(void)id;
-	if (session == NULL)
-		return db->host->fail(NB_FAIL, "nessdb: out of memory");
-	session->db = db;
-	*out = session;
-	return NB_OK;
-}
+SESSION_OPEN("nessdb: ")
 
 static int
 session_close(struct nb_session *session)
 {
-	free(session->value);
+	free(session->value.data);
 	free(session);
 	return NB_OK;
 }
@@ -441,7 +415,7 @@ static int
 write_value(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	/* It is not written to. */
-	char *data = (char *)(uintptr_t)(value.data != NULL ? value.data : "");
+	char *data = (char *)(uintptr_t)address(value);
 	struct slice slice = {.data = data, .len = (int)value.size};
 
 	return write_record(session, key, &slice);
@@ -458,17 +432,12 @@ write_deleted(struct nb_session *session, struct nb_slice key)
 static int
 write_value(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	if (session->value_room < value.size + 1) {
-		char *larger = realloc(session->value, value.size * 2 + 1);
-		if (larger == NULL)
-			return session->db->host->fail(NB_FAIL, "nessdb: out of memory");
-		session->value = larger;
-		session->value_room = value.size * 2 + 1;
-	}
-	if (value.size != 0)
-		memcpy(session->value, value.data, value.size);
-	session->value[value.size] = PRESENT;
-	struct slice slice = {.data = session->value, .len = (int)value.size + 1};
+	const char mark = PRESENT;
+
+	if (!buffer_set(&session->value, value.data, value.size) ||
+		!buffer_add(&session->value, &mark, 1))
+		return session->db->host->fail(NB_FAIL, "nessdb: out of memory");
+	struct slice slice = {.data = session->value.data, .len = (int)session->value.size};
 	return write_record(session, key, &slice);
 }
 
@@ -538,7 +507,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	struct slice slice = {.data = text, .len = sizeof(text)};
 	db_stats(db->base, &slice);
 #endif
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(counters); i++) {
 		const char *at = strstr(text, counters[i].label);
 		if (at != NULL)
 			emit(to, counters[i].name, counters[i].unit, counters[i].kind,
@@ -546,28 +515,11 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	}
 }
 
-static const struct nb_engine engine = {
-	.abi = NB_ENGINE_ABI,
-	.size = sizeof(engine),
-	.name = "nessdb",
+static const struct nb_engine engine = {ENGINE_BASE("nessdb"), ENGINE_RECORDS,
 	.summary = "nessDB " VERSION " of BohuTANG: an index of keys beside a log of values",
-	.licence = LICENCE,
-	.home = "https://github.com/BohuTANG/nessDB",
-	.build = NB_ENGINE_BUILD,
-	.caps = NB_CAP_PERSISTENT,
-	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
-	.auto_durability = NB_DUR_NONE,
-	.key_size_max = KEY_SIZE_MAX,
-	.value_size_max = VALUE_SIZE_MAX,
-	.version = version,
-	.open = engine_open,
-	.close = engine_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.release = release,
-	.put = put,
-	.del = del,
-	.stats = stats,
-};
+	.licence = LICENCE, .home = "https://github.com/BohuTANG/nessDB",
+	.caps = NB_CAP_PERSISTENT, .durabilities = NB_DUR_BIT(NB_DUR_NONE),
+	.auto_durability = NB_DUR_NONE, .key_size_max = KEY_SIZE_MAX,
+	.value_size_max = VALUE_SIZE_MAX, .open = engine_open, .close = engine_close,
+	.release = release, .stats = stats};
 NB_ENGINE_PLUGIN(engine)
