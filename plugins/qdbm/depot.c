@@ -7,18 +7,11 @@
  */
 #include "qdbm.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
-
 /* Limits of the plugin: one such record fits into a file. */
 #define KEY_SIZE_MAX (1u << 20)
 #define VALUE_SIZE_MAX (1u << 30)
 
-enum {
-	RECORD_HEADER = 28, /* DP_RHNUM ints */
-	BUFFER_MIN = 4096
-};
+enum { RECORD_HEADER = 28 }; /* DP_RHNUM ints */
 
 struct nb_db {
 	const struct nb_host *host;
@@ -29,9 +22,8 @@ struct nb_db {
 
 struct nb_session {
 	struct nb_db *db;
-	char *buf; /* what get and scan lend */
-	size_t buf_size;
-	char *key; /* of a scan, from QDBM's malloc() */
+	struct buffer buf; /* what get and scans lend */
+	char *key;         /* of a scan, from QDBM's malloc() */
 	bool is_at_end;
 };
 
@@ -116,27 +108,19 @@ db_close(struct nb_db *db)
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	struct nb_session *session = calloc(1, sizeof(*session));
+	int rc = SESSION_NEW(out, db, "qdbm: ");
 
-	(void)id;
-	if (session == NULL)
-		return db->host->fail(NB_FAIL, "qdbm: out of memory");
-	session->db = db;
-	session->buf_size = db->value_size < BUFFER_MIN ? BUFFER_MIN : db->value_size + 1;
-	session->buf = malloc(session->buf_size);
-	if (session->buf == NULL) {
-		free(session);
-		return db->host->fail(NB_FAIL, "qdbm: out of memory");
-	}
-	*out = session;
-	return NB_OK;
+	if (rc != NB_OK || buffer_reserve(&(*out)->buf, db->value_size))
+		return rc;
+	free(*out);
+	return db->host->fail(NB_FAIL, "qdbm: out of memory");
 }
 
 static int
 session_close(struct nb_session *session)
 {
 	free(session->key);
-	free(session->buf);
+	free(session->buf.data);
 	free(session);
 	return NB_OK;
 }
@@ -145,38 +129,26 @@ session_close(struct nb_session *session)
 
 /* A value that fills the buffer may be longer than it. */
 static int
-grow_buffer(struct nb_session *session, const char *key, int key_size)
-{
-	int size = dpvsiz(session->db->depot, key, key_size);
-
-	if (size < 0)
-		return qdbm_failure(session->db->host, "dpvsiz", 0);
-	char *larger = realloc(session->buf, (size_t)size + 1);
-	if (larger == NULL)
-		return session->db->host->fail(NB_FAIL, "qdbm: out of memory");
-	session->buf = larger;
-	session->buf_size = (size_t)size + 1;
-	return NB_OK;
-}
-
-static int
 read_value(struct nb_session *session, const char *key, int key_size, struct nb_slice *value)
 {
-	struct nb_db *db = session->db;
+	const struct nb_host *host = session->db->host;
+	DEPOT *depot = session->db->depot;
+	struct buffer *buf = &session->buf;
 
 	for (;;) {
-		int size = dpgetwb(
-			db->depot, key, key_size, 0, (int)session->buf_size, session->buf);
+		int most = buf->room < INT_MAX ? (int)buf->room : INT_MAX;
+		int size = dpgetwb(depot, key, key_size, 0, most, buf->data);
 		if (size < 0)
 			return dpecode == DP_ENOITEM ? NB_NOT_FOUND
-						     : qdbm_failure(db->host, "dpgetwb", 0);
-		if ((size_t)size < session->buf_size) {
-			*value = (struct nb_slice){session->buf, (size_t)size};
+						     : qdbm_failure(host, "dpgetwb", 0);
+		*value = (struct nb_slice){buf->data, (size_t)size};
+		if (size < most)
 			return NB_OK;
-		}
-		int rc = grow_buffer(session, key, key_size);
-		if (rc != NB_OK)
-			return rc;
+		size = dpvsiz(depot, key, key_size);
+		if (size < 0)
+			return qdbm_failure(host, "dpvsiz", 0);
+		if (!buffer_reserve(buf, (size_t)size))
+			return host->fail(NB_FAIL, "qdbm: out of memory");
 	}
 }
 
@@ -201,25 +173,14 @@ write_record(struct nb_session *session, struct nb_slice key, struct nb_slice va
 		return db->host->fail(
 			NB_FAIL, "dpput: the file would pass 2 GiB, which QDBM cannot handle");
 	errno = 0;
-	if (dpput(db->depot, key.data, (int)key.size, slice_address(value), (int)value.size,
-		    mode))
+	if (dpput(db->depot, key.data, (int)key.size, address(value), (int)value.size, mode))
 		return NB_OK;
 	if (dpecode == DP_EKEEP)
 		return NB_EXISTS;
 	return qdbm_failure(db->host, "dpput", errno);
 }
 
-static int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return write_record(session, key, value, DP_DOVER);
-}
-
-static int
-insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return write_record(session, key, value, DP_DKEEP);
-}
+PUT_AND_INSERT(write_record, DP_DOVER, DP_DKEEP)
 
 static int
 del(struct nb_session *session, struct nb_slice key)
@@ -293,11 +254,7 @@ flush(struct nb_db *db, uint32_t upto)
 }
 
 /* With its size in the header, the file is as after close. */
-static int
-checkpoint(struct nb_db *db)
-{
-	return flush(db, NB_SETTLE_FLUSH);
-}
+CHECKPOINT_BY_FLUSH(flush)
 
 static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
@@ -307,25 +264,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	emit(to, "file_size", "bytes", NB_STAT_GAUGE, (uint64_t)dpfsiz(db->depot));
 }
 
-const struct nb_engine depot_engine = {
-	QDBM_TABLE,
+const struct nb_engine depot_engine = {QDBM_TABLE,
 	.summary = "hash file of Mikio Hirabayashi, forerunner of Tokyo Cabinet",
-	.caps = NB_CAP_PERSISTENT,
-	.key_size_max = KEY_SIZE_MAX,
-	.value_size_max = VALUE_SIZE_MAX,
-	.open = db_open,
-	.close = db_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.put = put,
-	.del = del,
-	.insert = insert,
-	.scan_open = scan_open,
-	.scan_next = scan_next,
-	.scan_close = scan_close,
-	.flush = flush,
-	.checkpoint = checkpoint,
-	.stats = stats,
-	.variant = qdbm_variant,
-};
+	.caps = NB_CAP_PERSISTENT, .key_size_max = KEY_SIZE_MAX,
+	.value_size_max = VALUE_SIZE_MAX, .variant = qdbm_variant};

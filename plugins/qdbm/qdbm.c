@@ -12,62 +12,29 @@
  */
 #include "qdbm.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 /* Pages of so many are still counted in an int: see the limits in villa.c. */
 enum { LRECMAX_MAX = 512, NIDXMAX_MAX = 1024 };
 
 const struct nb_option options_table[] = {
-	[TYPE] = {.name = "type",
-		.type = NB_OPT_CHOICE,
-		.def = "hash",
-		.choices = "hash|btree", /* as HASH, TREE */
-		.help = "Depot, a hash file, or Villa, a B+ tree"},
-	[BNUM] = {.name = "bnum",
-		.type = NB_OPT_U64,
-		.unit = "buckets",
-		.min = 1,
-		.max = 400000000,
-		.help = "hash, when made: default twice the expected records, or 8191"},
-	[ALIGN] = {.name = "align",
-		.type = NB_OPT_BYTES,
-		.max = 1 << 20,
-		.help = "hash: records are padded to a multiple of this, so that they can "
-			"grow"},
-	[FBPSIZ] = {.name = "fbpsiz",
-		.type = NB_OPT_U64,
-		.unit = "blocks",
-		.max = 1 << 20,
-		.help = "free blocks that are remembered: default 16, of btree 128"},
-	[LRECMAX] = {.name = "lrecmax",
-		.type = NB_OPT_U64,
-		.unit = "records",
-		.min = 3,
-		.max = LRECMAX_MAX,
-		.help = "btree: most records of a leaf, default 49"},
-	[NIDXMAX] = {.name = "nidxmax",
-		.type = NB_OPT_U64,
-		.unit = "indexes",
-		.min = 4,
-		.max = NIDXMAX_MAX,
-		.help = "btree: most indexes of an inner node, default 192"},
-	[COMPRESSION] = {.name = "compression",
-		.type = NB_OPT_CHOICE,
-		.choices = "none|zlib|lzo|bzip2",
-		.help = "btree, when made: of leaves, default none"},
-	{.name = NULL},
+	/* as HASH, TREE */
+	[TYPE] = NB_OPTION_CHOICE(
+		"type", "hash", "hash|btree", "Depot, a hash file, or Villa, a B+ tree"),
+	[BNUM] = NB_OPTION_U64("bnum", NULL, "buckets", 1, 400000000,
+		"hash, when made: default twice the expected records, or 8191"),
+	[ALIGN] = NB_OPTION_BYTES("align", NULL, 0, 1 << 20,
+		"hash: records are padded to a multiple of this, so that they can grow"),
+	[FBPSIZ] = NB_OPTION_U64("fbpsiz", NULL, "blocks", 0, 1 << 20,
+		"free blocks that are remembered: default 16, of btree 128"),
+	[LRECMAX] = NB_OPTION_U64("lrecmax", NULL, "records", 3, LRECMAX_MAX,
+		"btree: most records of a leaf, default 49"),
+	[NIDXMAX] = NB_OPTION_U64("nidxmax", NULL, "indexes", 4, NIDXMAX_MAX,
+		"btree: most indexes of an inner node, default 192"),
+	[COMPRESSION] = NB_OPTION_CHOICE("compression", NULL, "none|zlib|lzo|bzip2",
+		"btree, when made: of leaves, default none"),
+	NB_OPTION_END,
 };
 
 /* --- answers --- */
-
-const char *
-qdbm_version(void)
-{
-	return dpversion;
-}
 
 int
 qdbm_failure(const struct nb_host *host, const char *call, int error)
@@ -96,7 +63,7 @@ check_options(const struct nb_open_args *args, enum type type)
 	if (args->durability != NB_DUR_NONE)
 		return host->fail(NB_UNSUPPORTED,
 			"qdbm: durability is none: a file that was not closed is lost");
-	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(only); i++)
 		if (args->options[only[i].option].is_set && only[i].type != type)
 			return host->fail(NB_UNSUPPORTED, "qdbm: %s is an option of type=%s",
 				options_table[only[i].option].name, type_names[only[i].type]);

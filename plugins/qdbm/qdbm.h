@@ -5,10 +5,9 @@
  * What the two engines of QDBM share, depot.c and villa.c. Each has a nb_db and a
  * nb_session of its own.
  */
-#include <mininb/engine.h>
+#include "../common/plugin.h"
 
 #include <depot.h>
-#include <stdbool.h>
 
 /** In the order of the choices of the option `type`. */
 enum type { HASH, TREE };
@@ -22,13 +21,18 @@ extern const struct nb_engine depot_engine, villa_engine;
 
 /** All of a table that is the same for both. */
 #define QDBM_TABLE \
-	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "qdbm", \
-	.licence = "LGPL-2.1-or-later", .home = "https://dbmx.net/qdbm/", \
-	.build = NB_ENGINE_BUILD, .durabilities = NB_DUR_BIT(NB_DUR_NONE), \
-	.auto_durability = NB_DUR_NONE, .options = options_table, .version = qdbm_version
+	ENGINE_BASE("qdbm"), \
+		.licence = "LGPL-2.1-or-later", .home = "https://dbmx.net/qdbm/", \
+		.durabilities = NB_DUR_BIT(NB_DUR_NONE), .auto_durability = NB_DUR_NONE, \
+		.options = options_table, .open = db_open, .close = db_close, ENGINE_RECORDS, \
+		.insert = insert, ENGINE_SCAN, .flush = flush, .checkpoint = checkpoint, \
+		.stats = stats
 
-const char *
-qdbm_version(void);
+static inline const char *
+version(void)
+{
+	return dpversion;
+}
 
 /** Of depot_engine, which is that of the default options. */
 const struct nb_engine *
@@ -59,13 +63,6 @@ file_failure(const struct file *file, const struct nb_host *host, const char *ca
 /** Half of a file is no database, and would be in the way of one. */
 void
 file_drop_new(const struct file *file);
-
-/** QDBM wants an address even for nothing. */
-static inline const char *
-slice_address(struct nb_slice slice)
-{
-	return slice.data != NULL ? slice.data : "";
-}
 
 /** Put, as well as insert, begins here. Reads of longer keys find nothing. */
 static inline int

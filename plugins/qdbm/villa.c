@@ -12,10 +12,6 @@
 
 #include <villa.h>
 
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
-
 /* Limits of the plugin: with any option, a leaf of such records can be counted in an int. */
 #define KEY_SIZE_MAX (64u << 10)
 #define VALUE_SIZE_MAX (1u << 20)
@@ -103,7 +99,7 @@ set_options(struct nb_db *db, const struct nb_open_args *args)
 	uint64_t wanted = value[COMPRESSION].is_set ? value[COMPRESSION].u64 : 0;
 
 	/* A library without it makes pages that are not compressed, and says nothing. */
-	for (size_t i = 1; i < sizeof(compressions) / sizeof(compressions[0]); i++)
+	for (size_t i = 1; i < COUNT_OF(compressions); i++)
 		if (value[COMPRESSION].is_set &&
 			(i == wanted) != ((vlgetflags(db->villa) & compressions[i].flag) != 0))
 			return db->host->fail(NB_UNSUPPORTED,
@@ -167,18 +163,7 @@ db_close(struct nb_db *db)
 	return rc;
 }
 
-static int
-session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	struct nb_session *session = calloc(1, sizeof(*session));
-
-	(void)id;
-	if (session == NULL)
-		return db->host->fail(NB_FAIL, "qdbm: out of memory");
-	session->db = db;
-	*out = session;
-	return NB_OK;
-}
+SESSION_OPEN("qdbm: ")
 
 static int
 session_close(struct nb_session *session)
@@ -257,25 +242,14 @@ write_record(struct nb_session *session, struct nb_slice key, struct nb_slice va
 			return rc;
 	}
 	errno = 0;
-	if (vlput(db->villa, key.data, (int)key.size, slice_address(value), (int)value.size,
-		    mode))
+	if (vlput(db->villa, key.data, (int)key.size, address(value), (int)value.size, mode))
 		return NB_OK;
 	if (dpecode == DP_EKEEP)
 		return NB_EXISTS;
 	return qdbm_failure(db->host, "vlput", errno);
 }
 
-static int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return write_record(session, key, value, VL_DOVER);
-}
-
-static int
-insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return write_record(session, key, value, VL_DKEEP);
-}
+PUT_AND_INSERT(write_record, VL_DOVER, VL_DKEEP)
 
 static int
 del(struct nb_session *session, struct nb_slice key)
@@ -323,7 +297,7 @@ commit(struct nb_session *session)
 }
 
 static void
-abort_transaction(struct nb_session *session)
+abort_txn(struct nb_session *session)
 {
 	struct nb_db *db = session->db;
 
@@ -335,35 +309,22 @@ abort_transaction(struct nb_session *session)
 }
 
 static int
-apply(struct nb_session *session, const struct nb_write *writes, size_t count)
-{
-	int rc = NB_OK;
-
-	for (size_t i = 0; i < count && rc == NB_OK; i++) {
-		const struct nb_write *w = &writes[i];
-		rc = w->is_delete ? del(session, w->key) : put(session, w->key, w->value);
-		rc = rc == NB_NOT_FOUND ? NB_OK : rc;
-	}
-	return rc;
-}
-
-static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
 	struct nb_db *db = session->db;
 
 	if ((flags & NB_BATCH_ATOMIC) == 0)
-		return apply(session, writes, count);
+		return write_each(session, writes, count, put, del);
 	if (db->is_in_transaction)
 		return db->host->fail(
 			NB_UNSUPPORTED, "qdbm: no atomic batch within a transaction");
 	int rc = begin(session, 0);
 	if (rc != NB_OK)
 		return rc;
-	rc = apply(session, writes, count);
+	rc = write_each(session, writes, count, put, del);
 	if (rc == NB_OK)
 		return commit(session);
-	abort_transaction(session);
+	abort_txn(session);
 	return rc;
 }
 
@@ -419,7 +380,6 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 static int
 scan_close(struct nb_session *session)
 {
-	(void)session;
 	return NB_OK;
 }
 
@@ -439,11 +399,7 @@ flush(struct nb_db *db, uint32_t upto)
 }
 
 /* With its size in the header, the file is as after close. */
-static int
-checkpoint(struct nb_db *db)
-{
-	return flush(db, NB_SETTLE_FLUSH);
-}
+CHECKPOINT_BY_FLUSH(flush)
 
 static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
@@ -454,28 +410,8 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	emit(to, "file_size", "bytes", NB_STAT_GAUGE, (uint64_t)vlfsiz(db->villa));
 }
 
-const struct nb_engine villa_engine = {
-	QDBM_TABLE,
+const struct nb_engine villa_engine = {QDBM_TABLE,
 	.summary = "B+ tree of Mikio Hirabayashi, forerunner of Tokyo Cabinet",
 	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_ATOMIC_BATCH | NB_CAP_ZERO_COPY,
-	.key_size_max = KEY_SIZE_MAX,
-	.value_size_max = VALUE_SIZE_MAX,
-	.open = db_open,
-	.close = db_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.put = put,
-	.del = del,
-	.insert = insert,
-	.scan_open = scan_open,
-	.scan_next = scan_next,
-	.scan_close = scan_close,
-	.batch = batch,
-	.begin = begin,
-	.commit = commit,
-	.abort = abort_transaction,
-	.flush = flush,
-	.checkpoint = checkpoint,
-	.stats = stats,
-};
+	.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, .batch = batch,
+	ENGINE_TXN};
