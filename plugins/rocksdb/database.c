@@ -18,12 +18,7 @@
  */
 #include "database.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <time.h>
 
 enum {
@@ -49,136 +44,55 @@ static const int compactions[] = {rocksdb_level_compaction, rocksdb_universal_co
  * such a value is refused.
  */
 const struct nb_option database_options[] = {
-	[WRITE_BUFFER_SIZE] = {.name = "write_buffer_size",
-		.type = NB_OPT_BYTES,
-		.def = "64MiB",
-		.min = 64 << 10,
-		.max = 64ull << 30,
-		.help = "size at which a memtable is written out"},
-	[MAX_WRITE_BUFFER_NUMBER] = {.name = "max_write_buffer_number",
-		.type = NB_OPT_U64,
-		.def = "2",
-		.unit = "memtables",
-		.min = 2,
-		.max = INT_MAX,
-		.help = "memtables in memory before writes have to wait"},
-	[LEVEL0_TRIGGER] = {.name = "level0_file_num_compaction_trigger",
-		.type = NB_OPT_U64,
-		.def = "4",
-		.unit = "files",
-		.min = 1,
-		.max = 20, /* level0_slowdown_writes_trigger, which would be raised to it */
-		.help = "tables of level 0, or sorted runs, that begin a compaction"},
-	[TARGET_FILE_SIZE_BASE] = {.name = "target_file_size_base",
-		.type = NB_OPT_BYTES,
-		.def = "64MiB",
-		.min = 64 << 10,
-		.max = 1ull << 40,
-		.help = "size at which a compaction begins another table"},
-	[MAX_BYTES_FOR_LEVEL_BASE] = {.name = "max_bytes_for_level_base",
-		.type = NB_OPT_BYTES,
-		.def = "256MiB",
-		.min = 64 << 10,
-		.max = 1ull << 50,
-		.help = "size of level 1; each further one is ten times as large"},
-	[COMPACTION] = {.name = "compaction_style",
-		.type = NB_OPT_CHOICE,
-		.def = "level",
-		.choices = "level|universal",
-		.help = "how sorted runs are merged"},
-	[DYNAMIC_LEVEL_BYTES] = {.name = "level_compaction_dynamic_level_bytes",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "sizes of levels follow from that of the last; compaction_style=level"},
-	[COMPRESSION] = {.name = "compression",
-		.type = NB_OPT_CHOICE,
-		.def = "snappy",
-		.choices = "none|snappy|zlib|lz4|zstd",
-		.help = "of blocks that shrink by an eighth or more"},
-	[BLOCK_SIZE] = {.name = "block_size",
-		.type = NB_OPT_BYTES,
-		.def = "4KiB",
-		.min = 256,
-		.max = 1 << 30,
-		.help = "data of one block, before compression"},
-	[BLOOM_BITS] = {.name = "bloom_bits",
-		.type = NB_OPT_U64,
-		.def = "0",
-		.unit = "bits per key",
-		.max = 100,
-		.help = "Bloom filter of each table; 0: none"},
-	[CACHE_INDEX_AND_FILTER] = {.name = "cache_index_and_filter_blocks",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "keep indexes and filters in the block cache, not beside it"},
-	[MAX_OPEN_FILES] = {.name = "max_open_files",
-		.type = NB_OPT_U64,
-		.unit = "files",
-		.min = 20,
-		.max = 4 << 20,
-		.help = "files kept open, the system's limit at most; not given: all"},
-	[MAX_BACKGROUND_JOBS] = {.name = "max_background_jobs",
-		.type = NB_OPT_U64,
-		.def = "2",
-		.unit = "threads",
-		.min = 2, /* one of each kind is always there */
-		.max = 256,
-		.help = "flushes, a quarter of them, and compactions at once"},
-	[MAX_SUBCOMPACTIONS] = {.name = "max_subcompactions",
-		.type = NB_OPT_U64,
-		.def = "1",
-		.unit = "threads",
-		.min = 1,
-		.max = 256,
-		.help = "parts of one compaction at once"},
-	[WRITE_MODE] = {.name = "write_mode",
-		.type = NB_OPT_CHOICE,
-		.def = "ordered",
-		.choices = "ordered|pipelined|unordered",
-		.help = "how sessions' writes wait for each other; unordered: no snapshots"},
-	[MMAP_READS] = {.name = "mmap_reads",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "read tables through mmap(2)"},
-	[DIRECT_READS] = {.name = "direct_reads",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "read tables past the page cache"},
-	[DIRECT_WRITES] = {.name = "direct_writes",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "flush and compact past the page cache"},
-	[VERIFY_CHECKSUMS] = {.name = "verify_checksums",
-		.type = NB_OPT_BOOL,
-		.def = "yes",
-		.max = 1,
-		.help = "check the checksum of each block that is read"},
-	[FILL_CACHE] = {.name = "fill_cache",
-		.type = NB_OPT_BOOL,
-		.def = "yes",
-		.max = 1,
-		.help = "keep blocks that were read in the block cache"},
-	[INFO_LOG] = {.name = "info_log",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "have RocksDB tell in its file LOG what it does, not only its options"},
-	[STATISTICS] = {.name = "statistics",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "have RocksDB count what it does, at a cost, and tell it as counters"},
-	[TRANSACTIONS] = {.name = "transactions",
-		.type = NB_OPT_CHOICE,
-		.def = "none",
-		.choices = "none|optimistic",
-		.help = "optimistic: checked for conflicts when they commit"},
-	{.name = NULL},
+	[WRITE_BUFFER_SIZE] = NB_OPTION_BYTES("write_buffer_size", "64MiB", 64 << 10,
+		64ull << 30, "size at which a memtable is written out"),
+	[MAX_WRITE_BUFFER_NUMBER] = NB_OPTION_U64("max_write_buffer_number", "2", "memtables",
+		2, INT_MAX, "memtables in memory before writes have to wait"),
+	/* level0_slowdown_writes_trigger, which would be raised to it */
+	[LEVEL0_TRIGGER] = NB_OPTION_U64("level0_file_num_compaction_trigger", "4", "files", 1,
+		20, "tables of level 0, or sorted runs, that begin a compaction"),
+	[TARGET_FILE_SIZE_BASE] = NB_OPTION_BYTES("target_file_size_base", "64MiB", 64 << 10,
+		1ull << 40, "size at which a compaction begins another table"),
+	[MAX_BYTES_FOR_LEVEL_BASE] = NB_OPTION_BYTES("max_bytes_for_level_base", "256MiB",
+		64 << 10, 1ull << 50,
+		"size of level 1; each further one is ten times as large"),
+	[COMPACTION] = NB_OPTION_CHOICE(
+		"compaction_style", "level", "level|universal", "how sorted runs are merged"),
+	[DYNAMIC_LEVEL_BYTES] = NB_OPTION_BOOL("level_compaction_dynamic_level_bytes", "no",
+		"sizes of levels follow from that of the last; compaction_style=level"),
+	[COMPRESSION] = NB_OPTION_CHOICE("compression", "snappy", "none|snappy|zlib|lz4|zstd",
+		"of blocks that shrink by an eighth or more"),
+	[BLOCK_SIZE] = NB_OPTION_BYTES(
+		"block_size", "4KiB", 256, 1 << 30, "data of one block, before compression"),
+	[BLOOM_BITS] = NB_OPTION_U64("bloom_bits", "0", "bits per key", 0, 100,
+		"Bloom filter of each table; 0: none"),
+	[CACHE_INDEX_AND_FILTER] = NB_OPTION_BOOL("cache_index_and_filter_blocks", "no",
+		"keep indexes and filters in the block cache, not beside it"),
+	[MAX_OPEN_FILES] = NB_OPTION_U64("max_open_files", NULL, "files", 20, 4 << 20,
+		"files kept open, the system's limit at most; not given: all"),
+	/* one of each kind is always there */
+	[MAX_BACKGROUND_JOBS] = NB_OPTION_U64("max_background_jobs", "2", "threads", 2, 256,
+		"flushes, a quarter of them, and compactions at once"),
+	[MAX_SUBCOMPACTIONS] = NB_OPTION_U64("max_subcompactions", "1", "threads", 1, 256,
+		"parts of one compaction at once"),
+	[WRITE_MODE] = NB_OPTION_CHOICE("write_mode", "ordered", "ordered|pipelined|unordered",
+		"how sessions' writes wait for each other; unordered: no snapshots"),
+	[MMAP_READS] = NB_OPTION_BOOL("mmap_reads", "no", "read tables through mmap(2)"),
+	[DIRECT_READS] = NB_OPTION_BOOL(
+		"direct_reads", "no", "read tables past the page cache"),
+	[DIRECT_WRITES] = NB_OPTION_BOOL(
+		"direct_writes", "no", "flush and compact past the page cache"),
+	[VERIFY_CHECKSUMS] = NB_OPTION_BOOL(
+		"verify_checksums", "yes", "check the checksum of each block that is read"),
+	[FILL_CACHE] = NB_OPTION_BOOL(
+		"fill_cache", "yes", "keep blocks that were read in the block cache"),
+	[INFO_LOG] = NB_OPTION_BOOL("info_log", "no",
+		"have RocksDB tell in its file LOG what it does, not only its options"),
+	[STATISTICS] = NB_OPTION_BOOL("statistics", "no",
+		"have RocksDB count what it does, at a cost, and tell it as counters"),
+	[TRANSACTIONS] = NB_OPTION_CHOICE("transactions", "none", "none|optimistic",
+		"optimistic: checked for conflicts when they commit"),
+	NB_OPTION_END,
 };
 
 int
@@ -198,7 +112,6 @@ check(const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	const struct nb_host *host = args->host;
-	struct statvfs disk;
 	struct rlimit files;
 
 	if (args->durability != NB_DUR_NONE && args->durability != NB_DUR_PROCESS &&
@@ -212,8 +125,7 @@ check(const struct nb_open_args *args)
 		return host->fail(NB_UNSUPPORTED,
 			"transactions=optimistic needs snapshots, which "
 			"write_mode=unordered does not keep");
-	if ((args->flags & NB_OPEN_READ_ONLY) == 0 && statvfs(args->path, &disk) == 0 &&
-		disk.f_bavail * disk.f_frsize < OPEN_BYTES)
+	if ((args->flags & NB_OPEN_READ_ONLY) == 0 && disk_room(args->path, "") < OPEN_BYTES)
 		return host->fail(NB_FAIL, "no space left on device");
 	if (value[MAX_OPEN_FILES].is_set != 0 && getrlimit(RLIMIT_NOFILE, &files) == 0 &&
 		value[MAX_OPEN_FILES].u64 > files.rlim_cur)
@@ -415,9 +327,9 @@ wait_for_background(struct nb_db *db, uint64_t errors_before)
 			return db->host->fail(NB_FAIL,
 				"rocksdb_compact_range: failed in the background; with "
 				"info_log=yes the file LOG tells why");
-		if (is_any_set(db, running, sizeof(running) / sizeof(running[0])))
+		if (is_any_set(db, running, COUNT_OF(running)))
 			idle = 0;
-		else if (is_any_set(db, due, sizeof(due) / sizeof(due[0])))
+		else if (is_any_set(db, due, COUNT_OF(due)))
 			idle++;
 		else
 			return NB_OK;
@@ -503,7 +415,7 @@ emit_statistics(struct nb_db *db, nb_stat_emit emit, void *to)
 void
 database_stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(numbers); i++)
 		emit(to, numbers[i].name, numbers[i].unit, numbers[i].kind,
 			property(db, numbers[i].property));
 	for (int level = 0; level < LEVELS; level++) {

@@ -5,10 +5,9 @@
  * A database as a whole: what the options make of it, opening, closing, settling and
  * counters. What is done with the records is in rocksdb.c.
  */
-#include <mininb/engine.h>
+#include "../common/plugin.h"
 
 #include <rocksdb/c.h>
-#include <stdbool.h>
 
 /** Options, in the order of the table. */
 enum {

@@ -7,14 +7,14 @@
  *   in a memtable RocksDB copies once into the object that pins, so 'zero-copy' is
  *   not claimed. The C API makes that object, some 100 bytes, with new for each get.
  */
+/* With assertions RocksDB also looks at its test hooks in each operation. */
+#ifdef ROCKSDB_ASSERTS
+#define ENGINE_BUILD NB_ENGINE_BUILD ", linked to a librocksdb with assertions"
+#endif
+
 #include "database.h"
 
 #include <dlfcn.h>
-#include <limits.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /*
  * RocksDB takes 32 bits of either length, but a memtable adds the two up in 32 bits
@@ -42,37 +42,18 @@ struct nb_session {
 };
 
 /* The C API does not tell its version; the name of the library that is loaded does. */
-static char version_text[32] = ROCKSDB_VERSION;
-
-static void
-write_version(void)
-{
-	static const char before[] = "librocksdb.so.";
-	char path[PATH_MAX];
-	Dl_info info;
-
-	if (dladdr((void *)(uintptr_t)rocksdb_open, &info) == 0 ||
-		realpath(info.dli_fname, path) == NULL)
-		return;
-	const char *at = strstr(path, before);
-	if (at != NULL)
-		snprintf(version_text, sizeof(version_text), "%s", at + strlen(before));
-}
-
 static const char *
 version(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static const char before[] = "librocksdb.so.";
+	char path[PATH_MAX];
+	const char *at = NULL;
+	Dl_info info;
 
-	pthread_once(&once, write_version);
-	return version_text;
-}
-
-/* RocksDB wants an address even for nothing. */
-static const char *
-address(struct nb_slice slice)
-{
-	return slice.data != NULL ? slice.data : "";
+	if (dladdr((void *)(uintptr_t)rocksdb_open, &info) != 0 &&
+		realpath(info.dli_fname, path) != NULL)
+		at = strstr(path, before);
+	return version_text("%s", at != NULL ? at + strlen(before) : ROCKSDB_VERSION);
 }
 
 /* --- sessions --- */
@@ -114,7 +95,6 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	struct nb_session *session = calloc(1, sizeof(*session));
 
-	(void)id;
 	if (session == NULL || !session_reserve(session, 1))
 		goto free_session;
 	session->db = db;
@@ -211,18 +191,6 @@ del(struct nb_session *session, struct nb_slice key)
 	return database_outcome(db->host, "rocksdb_delete", error);
 }
 
-/* The transaction is what makes these one. */
-static int
-batch_in_txn(struct nb_session *session, const struct nb_write *writes, size_t count)
-{
-	int rc = NB_OK;
-
-	for (size_t i = 0; i < count && rc == NB_OK; i++)
-		rc = writes[i].is_delete ? del(session, writes[i].key)
-					 : put(session, writes[i].key, writes[i].value);
-	return rc;
-}
-
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -231,7 +199,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 
 	(void)flags; /* one log record, so all or nothing in any case */
 	if (session->is_in_txn)
-		return batch_in_txn(session, writes, count);
+		return write_each(session, writes, count, put, del);
 	rocksdb_writebatch_clear(session->batch);
 	for (size_t i = 0; i < count; i++) {
 		const struct nb_write *w = &writes[i];
@@ -366,7 +334,6 @@ begin(struct nb_session *session, uint32_t flags)
 {
 	struct nb_db *db = session->db;
 
-	(void)flags;
 	session->txn = rocksdb_optimistictransaction_begin(
 		db->optimistic, db->write_options, db->txn_options, session->txn);
 	session->txn_since = rocksdb_transaction_get_snapshot(session->txn);
@@ -417,34 +384,24 @@ commit(struct nb_session *session)
 static const struct nb_engine *
 variant(const struct nb_option_value *values);
 
-/* With assertions RocksDB also looks at its test hooks in each operation. */
-#ifdef ROCKSDB_ASSERTS
-#define BUILD NB_ENGINE_BUILD ", linked to a librocksdb with assertions"
-#else
-#define BUILD NB_ENGINE_BUILD
-#endif
-
 #define CAPS (NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH)
 
 #define COMMON \
-	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "rocksdb", \
-	.summary = "log-structured merge tree of Facebook, grown out of LevelDB", \
-	.licence = "Apache-2.0 OR GPL-2.0-only", .home = "https://rocksdb.org", \
-	.build = BUILD, \
-	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | \
+	ENGINE_BASE("rocksdb"), \
+		.summary = "log-structured merge tree of Facebook, grown out of LevelDB", \
+		.licence = "Apache-2.0 OR GPL-2.0-only", .home = "https://rocksdb.org", \
+		.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | \
 		NB_DUR_BIT(NB_DUR_COMMIT), \
-	.auto_durability = NB_DUR_PROCESS, .key_size_max = KEY_SIZE_MAX, \
-	.value_size_max = VALUE_SIZE_MAX, .options = database_options, .version = version, \
-	.open = database_open, .close = database_close, .session_open = session_open, \
-	.session_close = session_close, .get = get, .release = release, .put = put, \
-	.del = del, .scan_open = scan_open, .scan_next = scan_next, .scan_close = scan_close, \
-	.batch = batch, .multi_get = multi_get, .flush = database_flush, \
-	.checkpoint = database_checkpoint, .stats = database_stats, .variant = variant
+		.auto_durability = NB_DUR_PROCESS, .key_size_max = KEY_SIZE_MAX, \
+		.value_size_max = VALUE_SIZE_MAX, .options = database_options, \
+		.open = database_open, .close = database_close, ENGINE_RECORDS, \
+		.release = release, ENGINE_SCAN, .batch = batch, .multi_get = multi_get, \
+		.flush = database_flush, .checkpoint = database_checkpoint, \
+		.stats = database_stats, .variant = variant
 
 static const struct nb_engine engine = {COMMON, .caps = CAPS | NB_CAP_SNAPSHOT};
 static const struct nb_engine unordered = {COMMON, .caps = CAPS};
-static const struct nb_engine optimistic = {COMMON, .caps = CAPS | NB_CAP_SNAPSHOT,
-	.begin = begin, .commit = commit, .abort = abort_txn};
+static const struct nb_engine optimistic = {COMMON, .caps = CAPS | NB_CAP_SNAPSHOT, ENGINE_TXN};
 
 static const struct nb_engine *
 variant(const struct nb_option_value *values)
