@@ -15,12 +15,6 @@
  */
 #include "database.h"
 
-#include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 enum {
@@ -30,52 +24,26 @@ enum {
 };
 
 /* In the order of the table. */
-enum {
-	JOURNAL,
-	PAGE_SIZE,
-	MMAP_SIZE,
-	WAL_AUTOCHECKPOINT,
-	BUSY_TIMEOUT,
-	SECURE_DELETE,
-	OPTIONS
-};
+enum { JOURNAL, PAGE_SIZE, MMAP_SIZE, WAL_AUTOCHECKPOINT, BUSY_TIMEOUT, SECURE_DELETE };
 
 const char *const database_journals[] = {
 	"wal", "delete", "truncate", "persist", "memory", "off"};
 
 const struct nb_option database_options[] = {
-	[JOURNAL] = {.name = "journal",
-		.type = NB_OPT_CHOICE,
-		.def = "wal",
-		.choices = "wal|delete|truncate|persist|memory|off",
-		.help = "what undoes or redoes a transaction; decides which durability there "
-			"is"},
-	[PAGE_SIZE] = {.name = "page_size",
-		.type = NB_OPT_BYTES,
-		.min = 512,
-		.max = 64 << 10,
-		.help = "of a new database, a power of two; without: 4KiB"},
-	[MMAP_SIZE] = {.name = "mmap_size",
-		.type = NB_OPT_BYTES,
-		.def = "0",
-		.max = 0x7fff0000,
-		.help = "read so much of the file through a mapping; 0: by pread"},
-	[WAL_AUTOCHECKPOINT] = {.name = "wal_autocheckpoint",
-		.type = NB_OPT_U64,
-		.unit = "pages",
-		.max = INT_MAX,
-		.help = "copy the log into the database when it has grown by this; without: "
-			"1000; 0: never"},
-	[BUSY_TIMEOUT] = {.name = "busy_timeout",
-		.type = NB_OPT_TIME,
-		.def = "5s",
-		.max = 3600000000000,
-		.help = "how long to wait for a lock before the answer is a conflict"},
-	[SECURE_DELETE] = {.name = "secure_delete",
-		.type = NB_OPT_BOOL,
-		.max = 1,
-		.help = "overwrite with zeros what is deleted; without: as SQLite is built"},
-	[OPTIONS] = {.name = NULL},
+	[JOURNAL] = NB_OPTION_CHOICE("journal", "wal", "wal|delete|truncate|persist|memory|off",
+		"what undoes or redoes a transaction; decides which durability there is"),
+	[PAGE_SIZE] = NB_OPTION_BYTES("page_size", NULL, 512, 64 << 10,
+		"of a new database, a power of two; without: 4KiB"),
+	[MMAP_SIZE] = NB_OPTION_BYTES("mmap_size", "0", 0, 0x7fff0000,
+		"read so much of the file through a mapping; 0: by pread"),
+	[WAL_AUTOCHECKPOINT] = NB_OPTION_U64("wal_autocheckpoint", NULL, "pages", 0, INT_MAX,
+		"copy the log into the database when it has grown by this; without: 1000; 0: "
+		"never"),
+	[BUSY_TIMEOUT] = NB_OPTION_TIME("busy_timeout", "5s", 0, 3600000000000,
+		"how long to wait for a lock before the answer is a conflict"),
+	[SECURE_DELETE] = NB_OPTION_BOOL("secure_delete", NULL,
+		"overwrite with zeros what is deleted; without: as SQLite is built"),
+	NB_OPTION_END,
 };
 
 /* --- answers --- */

@@ -5,10 +5,9 @@
  * A database as a whole and the connections to it: what the options make of them,
  * opening, closing and writing out. What is done with the records is in sqlite.c.
  */
-#include <mininb/engine.h>
+#include "../common/plugin.h"
 
 #include <sqlite3.h>
-#include <stdbool.h>
 
 /** In the order of the choices of the option `journal`. */
 enum journal { WAL, DELETE, TRUNCATE, PERSIST, MEMORY, OFF };

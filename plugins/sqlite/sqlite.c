@@ -16,10 +16,6 @@
  */
 #include "database.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-
 /*
  * SQLite limits a row, key and value and a head, to 1,000,000,000 bytes. The division is
  * ours: any key with any value.
@@ -103,7 +99,7 @@ run(sqlite3_stmt *statement)
 }
 
 static void
-roll_back(struct nb_session *session)
+abort_txn(struct nb_session *session)
 {
 	session->is_in_transaction = false;
 	if (sqlite3_get_autocommit(session->base) != 0)
@@ -119,7 +115,7 @@ outcome(struct nb_session *session, const char *call, int error)
 		return NB_OK;
 	if (!database_is_locked(error))
 		return database_failure(session->db->host, session->base, call, error);
-	roll_back(session);
+	abort_txn(session);
 	return NB_CONFLICT;
 }
 
@@ -186,7 +182,6 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	struct nb_session *session = calloc(1, sizeof(*session));
 
-	(void)id;
 	if (session == NULL)
 		return db->host->fail(NB_FAIL, "out of memory");
 	session->db = db;
@@ -228,8 +223,7 @@ session_close(struct nb_session *session)
 static int
 bind_slice(sqlite3_stmt *statement, int at, struct nb_slice slice)
 {
-	return sqlite3_bind_blob64(
-		statement, at, slice.data != NULL ? slice.data : "", slice.size, SQLITE_STATIC);
+	return sqlite3_bind_blob64(statement, at, address(slice), slice.size, SQLITE_STATIC);
 }
 
 static struct nb_slice
@@ -367,7 +361,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	if (rc != NB_CONFLICT && is_final)
 		commit(session); /* ROLLBACK would leave a broken database */
 	else if (rc != NB_CONFLICT)
-		roll_back(session);
+		abort_txn(session);
 	return rc;
 }
 
@@ -449,67 +443,43 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 
 /* What holds for every journal. */
 #define TABLE \
-	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "sqlite", \
-	.summary = "B-tree of SQLite, a table of keys and values", .licence = "blessing", \
-	.home = "https://www.sqlite.org", .build = NB_ENGINE_BUILD, \
-	.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, \
-	.options = database_options, .version = version, .open = db_open, \
-	.close = database_close, .session_open = session_open, .session_close = session_close, \
-	.get = get, .release = release, .put = put, .del = del, .insert = insert, \
-	.scan_open = scan_open, .scan_next = scan_next, .scan_close = scan_close, \
-	.batch = batch, .flush = database_flush, .checkpoint = database_checkpoint, \
-	.stats = stats, .variant = variant
+	ENGINE_BASE("sqlite"), .summary = "B-tree of SQLite, a table of keys and values", \
+			       .licence = "blessing", .home = "https://www.sqlite.org", \
+			       .key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, \
+			       .options = database_options, .open = db_open, \
+			       .close = database_close, ENGINE_RECORDS, .release = release, \
+			       .insert = insert, ENGINE_SCAN, .batch = batch, \
+			       .flush = database_flush, .checkpoint = database_checkpoint, \
+			       .stats = stats, .variant = variant
 #define CAPS \
 	(NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_SNAPSHOT | \
 		NB_CAP_MULTI_PROCESS)
-#define TRANSACTIONS .begin = begin, .commit = commit, .abort = roll_back
 
-static const struct nb_engine engine = {
-	TABLE,
-	TRANSACTIONS,
-	.caps = CAPS | NB_CAP_ATOMIC_BATCH,
-	.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_PERIODIC) |
-		NB_DUR_BIT(NB_DUR_COMMIT),
-	.auto_durability = NB_DUR_PERIODIC,
-};
+#define ATOMIC TABLE, ENGINE_TXN, .caps = CAPS | NB_CAP_ATOMIC_BATCH
+#define ROLLBACK_JOURNAL \
+	{ \
+		ATOMIC, \
+			.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | \
+			NB_DUR_BIT(NB_DUR_COMMIT), \
+			.auto_durability = NB_DUR_PROCESS \
+	}
 
-static const struct nb_engine with_rollback_journal = {
-	TABLE,
-	TRANSACTIONS,
-	.caps = CAPS | NB_CAP_ATOMIC_BATCH,
-	.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_COMMIT),
-	.auto_durability = NB_DUR_PROCESS,
-};
-
-/* What undoes a transaction dies with the process, and leaves a half of it behind. */
-static const struct nb_engine with_journal_in_memory = {
-	TABLE,
-	TRANSACTIONS,
-	.caps = CAPS | NB_CAP_ATOMIC_BATCH,
-	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
-	.auto_durability = NB_DUR_NONE,
-};
-
-static const struct nb_engine without_journal = {
-	TABLE,
-	.caps = CAPS,
-	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
-	.auto_durability = NB_DUR_NONE,
+/* By the journal. With that in memory a transaction that a kill cuts short stays in part. */
+static const struct nb_engine engines[] = {
+	[WAL] = {ATOMIC,
+		.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_PERIODIC) |
+			NB_DUR_BIT(NB_DUR_COMMIT),
+		.auto_durability = NB_DUR_PERIODIC},
+	[DELETE] = ROLLBACK_JOURNAL,
+	[TRUNCATE] = ROLLBACK_JOURNAL,
+	[PERSIST] = ROLLBACK_JOURNAL,
+	[MEMORY] = {ATOMIC, .durabilities = NB_DUR_BIT(NB_DUR_NONE)},
+	[OFF] = {TABLE, .caps = CAPS, .durabilities = NB_DUR_BIT(NB_DUR_NONE)},
 };
 
 static const struct nb_engine *
 variant(const struct nb_option_value *values)
 {
-	switch (database_journal(values)) {
-	case WAL:
-		return &engine;
-	case MEMORY:
-		return &with_journal_in_memory;
-	case OFF:
-		return &without_journal;
-	default:
-		return &with_rollback_journal;
-	}
+	return &engines[database_journal(values)];
 }
-
-NB_ENGINE_PLUGIN(engine)
+NB_ENGINE_PLUGIN(engines[WAL])
