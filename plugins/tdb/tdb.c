@@ -14,23 +14,12 @@
  * - A scan reads chain by chain. tdb_nextkey() would leave a record locked where a scan is
  *   closed before its end, and there is no call to unlock it.
  */
-#include <mininb/engine.h>
+#include "../common/plugin.h"
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <tdb.h>
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define KEY_SIZE_MAX (1u << 20)
 #define VALUE_SIZE_MAX (64u << 20)
@@ -44,43 +33,18 @@ enum {
 enum { HASH_SIZE_OPTION, HASH, LOCKING, MMAP, MAX_DEAD, SEQNUM };
 
 static const struct nb_option options[] = {
-	[HASH_SIZE_OPTION] = {.name = "hash_size",
-		.type = NB_OPT_U64,
-		.unit = "chains",
-		.min = 1,
-		.max = 100000000,
-		.help = "when made: default one for each four expected records, see README"},
-	[HASH] = {.name = "hash",
-		.type = NB_OPT_CHOICE,
-		.choices = "old|jenkins",
-		.help = "when made: tdb's first hash function, the default, or a better one"},
-	[LOCKING] = {.name = "locking",
-		.type = NB_OPT_BOOL,
-		.def = "yes",
-		.max = 1,
-		.help = "fcntl(2) locks, so that several processes can have it open"},
-	[MMAP] = {.name = "mmap",
-		.type = NB_OPT_BOOL,
-		.def = "yes",
-		.max = 1,
-		.help = "use a map of the file, and not pread(2) and pwrite(2)"},
-	[MAX_DEAD] = {.name = "max_dead",
-		.type = NB_OPT_U64,
-		.def = "0",
-		.unit = "records",
-		.max = 10000,
-		.help = "deleted records that a chain keeps for new ones; TDB_VOLATILE is 5"},
-	[SEQNUM] = {.name = "seqnum",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "count changes in the file"},
-	{.name = NULL},
-};
-
-struct buffer {
-	unsigned char *data;
-	size_t size, room;
+	[HASH_SIZE_OPTION] = NB_OPTION_U64("hash_size", NULL, "chains", 1, 100000000,
+		"when made: default one for each four expected records, see README"),
+	[HASH] = NB_OPTION_CHOICE("hash", NULL, "old|jenkins",
+		"when made: tdb's first hash function, the default, or a better one"),
+	[LOCKING] = NB_OPTION_BOOL(
+		"locking", "yes", "fcntl(2) locks, so that several processes can have it open"),
+	[MMAP] = NB_OPTION_BOOL(
+		"mmap", "yes", "use a map of the file, and not pread(2) and pwrite(2)"),
+	[MAX_DEAD] = NB_OPTION_U64("max_dead", "0", "records", 0, 10000,
+		"deleted records that a chain keeps for new ones; TDB_VOLATILE is 5"),
+	[SEQNUM] = NB_OPTION_BOOL("seqnum", "no", "count changes in the file"),
+	NB_OPTION_END,
 };
 
 struct nb_db {
@@ -109,9 +73,7 @@ version(void)
 static TDB_DATA
 datum(struct nb_slice slice)
 {
-	return (TDB_DATA){
-		.dptr = (unsigned char *)(uintptr_t)(slice.data != NULL ? slice.data : ""),
-		.dsize = slice.size};
+	return (TDB_DATA){(unsigned char *)(uintptr_t)address(slice), slice.size};
 }
 
 static void
@@ -120,7 +82,6 @@ log_keep(struct tdb_context *tdb, enum tdb_debug_level level, const char *fmt, .
 	struct nb_db *db = tdb_get_logging_private(tdb);
 	va_list args;
 
-	(void)level;
 	if (db->has_logged)
 		return; /* what follows mostly follows from it */
 	va_start(args, fmt);
@@ -143,22 +104,6 @@ failure(struct nb_db *db, const char *call, const char *text)
 	db->has_logged = false;
 	return db->host->fail(NB_FAIL, "%s: %s%s%s%s%s", call, text, *log != '\0' ? "; " : "",
 		log, error != 0 ? "; " : "", error != 0 ? strerror(error) : "");
-}
-
-static bool
-buffer_add(struct buffer *buffer, const void *data, size_t size)
-{
-	if (buffer->room - buffer->size < size) {
-		size_t room = (buffer->size + size) * 2;
-		unsigned char *larger = realloc(buffer->data, room);
-		if (larger == NULL)
-			return false;
-		*buffer = (struct buffer){larger, buffer->size, room};
-	}
-	if (size != 0)
-		memcpy(buffer->data + buffer->size, data, size);
-	buffer->size += size;
-	return true;
 }
 
 /* --- open and close --- */
@@ -320,10 +265,7 @@ sync_made(struct nb_db *db, const struct nb_open_args *args)
 		return NB_OK;
 	if (fdatasync(tdb_fd(db->tdb)) != 0)
 		return db->host->fail(NB_FAIL, "tdb: fdatasync: %s", strerror(errno));
-	int fd = open(args->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int error = fd >= 0 && fsync(fd) == 0 ? 0 : errno;
-	if (fd >= 0)
-		close(fd);
+	int error = sync_path(args->path);
 	return error == 0
 		? NB_OK
 		: db->host->fail(NB_FAIL, "tdb: fsync of the directory: %s", strerror(error));
@@ -373,18 +315,7 @@ db_close(struct nb_db *db)
 	return rc;
 }
 
-static int
-session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	struct nb_session *session = calloc(1, sizeof(*session));
-
-	(void)id;
-	if (session == NULL)
-		return db->host->fail(NB_FAIL, "tdb: out of memory");
-	session->db = db;
-	*out = session;
-	return NB_OK;
-}
+SESSION_OPEN("tdb: ")
 
 static int
 session_close(struct nb_session *session)
@@ -409,7 +340,7 @@ start(struct nb_db *db)
 
 /* A commit that fails has cancelled the transaction. */
 static int
-commit(struct nb_db *db)
+finish(struct nb_db *db)
 {
 	db->is_in_transaction = false;
 	errno = 0;
@@ -435,18 +366,17 @@ needs_transaction(const struct nb_db *db)
 static int
 begin(struct nb_session *session, uint32_t flags)
 {
-	(void)flags;
 	return start(session->db);
 }
 
 static int
-session_commit(struct nb_session *session)
+commit(struct nb_session *session)
 {
-	return commit(session->db);
+	return finish(session->db);
 }
 
 static void
-session_abort(struct nb_session *session)
+abort_txn(struct nb_session *session)
 {
 	cancel(session->db);
 }
@@ -456,11 +386,7 @@ session_abort(struct nb_session *session)
 static int
 value_keep(TDB_DATA key, TDB_DATA data, void *to)
 {
-	struct buffer *value = to;
-
-	(void)key;
-	value->size = 0;
-	return buffer_add(value, data.dptr, data.dsize) ? 0 : 1;
+	return buffer_set(to, data.dptr, data.dsize) ? 0 : 1;
 }
 
 static int
@@ -471,7 +397,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	errno = 0;
 	int rc = tdb_parse_record(db->tdb, datum(key), value_keep, &session->value);
 	if (rc == 0) {
-		*value = (struct nb_slice){session->value.data, session->value.size};
+		*value = buffer_slice(&session->value);
 		return NB_OK;
 	}
 	if (rc > 0)
@@ -515,31 +441,23 @@ static int
 settle(struct nb_db *db, int rc)
 {
 	if (rc == NB_OK)
-		return commit(db);
+		return finish(db);
 	cancel(db);
 	return rc;
 }
 
 static int
-write_one(struct nb_db *db, struct nb_slice key, struct nb_slice value, int flag)
+write_one(struct nb_session *session, struct nb_slice key, struct nb_slice value, int flag)
 {
+	struct nb_db *db = session->db;
+
 	if (!needs_transaction(db))
 		return store(db, key, value, flag);
 	int rc = start(db);
 	return rc == NB_OK ? settle(db, store(db, key, value, flag)) : rc;
 }
 
-static int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return write_one(session->db, key, value, TDB_REPLACE);
-}
-
-static int
-insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return write_one(session->db, key, value, TDB_INSERT);
-}
+PUT_AND_INSERT(write_one, TDB_REPLACE, TDB_INSERT)
 
 static int
 del(struct nb_session *session, struct nb_slice key)
@@ -553,20 +471,6 @@ del(struct nb_session *session, struct nb_slice key)
 }
 
 static int
-apply(struct nb_db *db, const struct nb_write *writes, size_t count)
-{
-	int rc = NB_OK;
-
-	for (size_t i = 0; i < count && rc == NB_OK; i++) {
-		const struct nb_write *w = &writes[i];
-		rc = w->is_delete ? erase(db, w->key)
-				  : store(db, w->key, w->value, TDB_REPLACE);
-		rc = rc == NB_NOT_FOUND ? NB_OK : rc;
-	}
-	return rc;
-}
-
-static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
 	struct nb_db *db = session->db;
@@ -576,9 +480,9 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 		return db->host->fail(
 			NB_UNSUPPORTED, "tdb: no atomic batch within a transaction");
 	if (!is_atomic && !needs_transaction(db))
-		return apply(db, writes, count);
+		return write_each(session, writes, count, put, del);
 	int rc = start(db);
-	return rc == NB_OK ? settle(db, apply(db, writes, count)) : rc;
+	return rc == NB_OK ? settle(db, write_each(session, writes, count, put, del)) : rc;
 }
 
 /* --- scans --- */
@@ -588,7 +492,6 @@ chain_keep(struct tdb_context *tdb, TDB_DATA key, TDB_DATA data, void *to)
 {
 	size_t sizes[2] = {key.dsize, data.dsize};
 
-	(void)tdb;
 	return buffer_add(to, sizes, sizeof(sizes)) && buffer_add(to, key.dptr, key.dsize) &&
 			buffer_add(to, data.dptr, data.dsize)
 		? 0
@@ -622,7 +525,7 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 		if (tdb_traverse_chain(db->tdb, session->chain_number++, chain_keep, chain) < 0)
 			return failure(db, "tdb_traverse_chain", tdb_errorstr(db->tdb));
 	}
-	const unsigned char *at = chain->data + session->chain_at;
+	const char *at = chain->data + session->chain_at;
 	memcpy(sizes, at, sizeof(sizes));
 	*key = (struct nb_slice){at + sizeof(sizes), sizes[0]};
 	*value = (struct nb_slice){at + sizeof(sizes) + sizes[0], sizes[1]};
@@ -633,7 +536,6 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 static int
 scan_close(struct nb_session *session)
 {
-	(void)session;
 	return NB_OK;
 }
 
@@ -651,11 +553,7 @@ flush(struct nb_db *db, uint32_t upto)
 	return NB_OK;
 }
 
-static int
-checkpoint(struct nb_db *db)
-{
-	return flush(db, NB_SETTLE_FLUSH);
-}
+CHECKPOINT_BY_FLUSH(flush)
 
 static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
@@ -666,20 +564,17 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 
 #define TABLE(capabilities) \
 	{ \
-		.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "tdb", \
-		.summary = "hash file of Samba, for several processes", \
-		.licence = "LGPL-3.0-or-later", .home = "https://tdb.samba.org/", \
-		.build = NB_ENGINE_BUILD, .caps = (capabilities), \
-		.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | \
+		ENGINE_BASE("tdb"), \
+			.summary = "hash file of Samba, for several processes", \
+			.licence = "LGPL-3.0-or-later", .home = "https://tdb.samba.org/", \
+			.caps = (capabilities), \
+			.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | \
 			NB_DUR_BIT(NB_DUR_COMMIT), \
-		.auto_durability = NB_DUR_PROCESS, .key_size_max = KEY_SIZE_MAX, \
-		.value_size_max = VALUE_SIZE_MAX, .options = options, .version = version, \
-		.open = db_open, .close = db_close, .session_open = session_open, \
-		.session_close = session_close, .get = get, .put = put, .del = del, \
-		.insert = insert, .scan_open = scan_open, .scan_next = scan_next, \
-		.scan_close = scan_close, .batch = batch, .begin = begin, \
-		.commit = session_commit, .abort = session_abort, .flush = flush, \
-		.checkpoint = checkpoint, .stats = stats, .variant = variant, \
+			.auto_durability = NB_DUR_PROCESS, .key_size_max = KEY_SIZE_MAX, \
+			.value_size_max = VALUE_SIZE_MAX, .options = options, .open = db_open, \
+			.close = db_close, ENGINE_RECORDS, .insert = insert, ENGINE_SCAN, \
+			.batch = batch, ENGINE_TXN, .flush = flush, .checkpoint = checkpoint, \
+			.stats = stats, .variant = variant, \
 	}
 
 #define CAPS (NB_CAP_PERSISTENT | NB_CAP_ATOMIC_BATCH)
