@@ -14,13 +14,6 @@
  */
 #include "tkrzw.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 static const char marker[] = "tkrzw.open";
 
 const struct database_type database_types[TYPES] = {
@@ -77,16 +70,11 @@ path_join(const char *directory, const char *name, const char *suffix)
 	return path;
 }
 
-/* fsync(2) of a file or a directory by name. */
 static int
-sync_path(const struct nb_host *host, const char *path)
+sync_name(const struct nb_host *host, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int rc = fd < 0 || fsync(fd) != 0 ? system_failure(host, "fsync", path) : NB_OK;
-
-	if (fd >= 0)
-		close(fd);
-	return rc;
+	errno = sync_path(path);
+	return errno == 0 ? NB_OK : system_failure(host, "fsync", path);
 }
 
 /*
@@ -140,10 +128,10 @@ restore(struct nb_db *db)
 	int rc = NB_OK;
 	if (!RESTORE_DATABASE(db->file, restored, database_types[db->type].class))
 		rc = database_failure(host, "tkrzw_dbm_restore_database");
-	else if ((rc = sync_path(host, restored)) == NB_OK && rename(restored, db->file) != 0)
+	else if ((rc = sync_name(host, restored)) == NB_OK && rename(restored, db->file) != 0)
 		rc = system_failure(host, "rename", restored);
 	if (rc == NB_OK)
-		rc = sync_path(host, db->directory);
+		rc = sync_name(host, db->directory);
 	else
 		unlink(restored);
 	free(restored);
@@ -161,7 +149,7 @@ mark(struct nb_db *db, bool is_open)
 		close(fd);
 	} else if (unlink(db->marker) != 0 && errno != ENOENT)
 		return system_failure(db->host, "unlink", db->marker);
-	return sync_path(db->host, db->directory);
+	return sync_name(db->host, db->directory);
 }
 
 /* Another type's file in the directory: its records would be missed without a word. */
@@ -215,7 +203,7 @@ make(struct nb_db *db, const char *params)
 	else if (!tkrzw_dbm_close(db->base))
 		rc = database_failure(db->host, "tkrzw_dbm_close");
 	else if (db->is_commit)
-		rc = sync_path(db->host, made);
+		rc = sync_name(db->host, made);
 	if (rc == NB_OK && rename(made, db->file) != 0)
 		rc = system_failure(db->host, "rename", made);
 	if (rc != NB_OK)
@@ -350,7 +338,7 @@ database_flush(struct nb_db *db, uint32_t upto)
 		!tkrzw_dbm_rebuild(db->base, "sync_hard=true"))
 		rc = database_failure(db->host, "tkrzw_dbm_rebuild");
 	/* Of a skip list and of what was rebuilt the name is new, too. */
-	return rc == NB_OK ? sync_path(db->host, db->directory) : rc;
+	return rc == NB_OK ? sync_name(db->host, db->directory) : rc;
 }
 
 struct counters {
@@ -376,7 +364,7 @@ emit_counter(void *to, const char *name, const char *value)
 	};
 	struct counters *counters = to;
 
-	for (size_t i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(gauges); i++)
 		if (strcmp(gauges[i].property, name) == 0)
 			counters->emit(counters->to, gauges[i].name, gauges[i].unit,
 				NB_STAT_GAUGE, strtoull(value, NULL, 10));

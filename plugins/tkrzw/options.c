@@ -9,12 +9,6 @@
  */
 #include "tkrzw.h"
 
-#include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define IN_FILES (1u << HASH | 1u << TREE | 1u << SKIP)
 #define ON_HASH (1u << HASH | 1u << TREE) /* the pages of a tree are records of a hash */
 
@@ -57,61 +51,57 @@ enum { RESTORE_DEFAULT };
  * is typed where the type knows nothing of it is refused. min and max are the range into
  * which Tkrzw would pull a value silently.
  */
-#define CHOICE(n, all) .name = n, .type = NB_OPT_CHOICE, .choices = all
-#define SWITCH(n) .name = n, .type = NB_OPT_BOOL, .max = 1
-#define BYTES(n, least, most) .name = n, .type = NB_OPT_BYTES, .min = least, .max = most
-#define COUNT(n, of, least, most) \
-	.name = n, .type = NB_OPT_U64, .unit = of, .min = least, .max = most
 const struct nb_option options_table[] = {
-	[TYPE] = {CHOICE("type", "hash|tree|skip|tiny|baby|cache|stdhash|stdtree"),
-		.def = "hash", .help = "class of database; hash, tree and skip are in a file"},
-	[FILE_CLASS] = {CHOICE("file", "mmap-para|mmap-atom|pos-para|pos-atom"),
-		.help = "class of file: mapped (mmap-para if not given) or pread and pwrite"},
-	[BLOCK_SIZE] = {BYTES("block_size", 1, 1 << 20),
-		.help = "with file=pos-*: unit of the file's size, and of direct I/O"},
-	[DIRECT_IO] = {SWITCH("direct_io"),
-		.help = "with file=pos-*: O_DIRECT; wants block_size, align_pow and padding"},
-	[PADDING] = {SWITCH("padding"),
-		.help = "with file=pos-*: keep the file's size a multiple of block_size"},
-	[PAGE_CACHE] = {SWITCH("page_cache"),
-		.help = "with file=pos-*: Tkrzw's own page cache; durability is none"},
-	[UPDATE_MODE] = {CHOICE("update_mode", "in_place|appending"),
-		.help = "of hash, tree; if not given in_place, or appending for commit"},
-	[RECORD_CRC] = {CHOICE("record_crc_mode", "none|crc-8|crc-16|crc-32"),
-		.help = "of hash, tree: checksum of each record or page (none)"},
-	[RECORD_COMP] = {CHOICE("record_comp_mode", "none|zlib|zstd|lz4|lzma"),
-		.help = "of hash, tree: compress each value or page (none)"},
-	[OFFSET_WIDTH] = {COUNT("offset_width", "bytes", 3, 6),
-		.help = "of hash, tree, skip: width of an offset in the file (4)"},
-	[ALIGN_POW] = {COUNT("align_pow", "bits", 0, 16),
-		.help = "of hash (3), tree (10): records begin at multiples of 2^align_pow"},
-	[NUM_BUCKETS] = {COUNT("num_buckets", "buckets", 1, 1099511627689),
-		.help = "of hash, tree, tiny, stdhash; the next prime is taken"},
-	[RESTORE_MODE] = {CHOICE("restore_mode", "default|sync|noop"),
-		.help = "of hash, tree: after a crash; without default durability is none"},
-	[FBP_CAPACITY] = {COUNT("fbp_capacity", "blocks", 1, INT_MAX),
-		.help = "of hash, tree: free blocks kept in mind for in_place (2048)"},
-	[MIN_READ_SIZE] = {BYTES("min_read_size", 48, 1 << 20),
-		.help = "of hash, tree: read at once for a record (48 or more)"},
-	[CACHE_BUCKETS] = {SWITCH("cache_buckets"),
-		.help = "of hash, tree, with file=pos-*: keep the buckets in memory"},
-	[MAX_PAGE_SIZE] = {BYTES("max_page_size", 1, (1 << 24) - 1),
-		.help = "of tree: size at which a page is divided (8130)"},
-	[MAX_BRANCHES] = {COUNT("max_branches", "branches", 2, (1 << 24) - 1),
-		.help = "of tree: of an inner node (256)"},
-	[PAGE_UPDATE_MODE] = {CHOICE("page_update_mode", "none|write"),
-		.help = "of tree: write each page to the file when it changes (none)"},
-	[STEP_UNIT] = {COUNT("step_unit", "records", 2, 64),
-		.help = "of skip: records that one link of the next level spans (4)"},
-	[MAX_LEVEL] = {COUNT("max_level", "levels", 1, 32),
-		.help = "of skip: levels of links (14)"},
-	[SORT_MEM_SIZE] = {BYTES("sort_mem_size", 1 << 10, 8ull << 30),
-		.help = "of skip: memory for writes that wait to be sorted (256MiB)"},
-	[MAX_CACHED_RECORDS] = {COUNT("max_cached_records", "records", 1, 1 << 24),
-		.help = "of skip: keys kept in memory for searches (65536)"},
-	[CAP_REC_NUM] = {COUNT("cap_rec_num", "records", 1, INT_MAX),
-		.help = "of cache: beyond it the least recently used are dropped"},
-	{.name = NULL},
+	[TYPE] = NB_OPTION_CHOICE("type", "hash",
+		"hash|tree|skip|tiny|baby|cache|stdhash|stdtree",
+		"class of database; hash, tree and skip are in a file"),
+	[FILE_CLASS] = NB_OPTION_CHOICE("file", NULL, "mmap-para|mmap-atom|pos-para|pos-atom",
+		"class of file: mapped (mmap-para if not given) or pread and pwrite"),
+	[BLOCK_SIZE] = NB_OPTION_BYTES("block_size", NULL, 1, 1 << 20,
+		"with file=pos-*: unit of the file's size, and of direct I/O"),
+	[DIRECT_IO] = NB_OPTION_BOOL("direct_io", NULL,
+		"with file=pos-*: O_DIRECT; wants block_size, align_pow and padding"),
+	[PADDING] = NB_OPTION_BOOL("padding", NULL,
+		"with file=pos-*: keep the file's size a multiple of block_size"),
+	[PAGE_CACHE] = NB_OPTION_BOOL("page_cache", NULL,
+		"with file=pos-*: Tkrzw's own page cache; durability is none"),
+	[UPDATE_MODE] = NB_OPTION_CHOICE("update_mode", NULL, "in_place|appending",
+		"of hash, tree; if not given in_place, or appending for commit"),
+	[RECORD_CRC] = NB_OPTION_CHOICE("record_crc_mode", NULL, "none|crc-8|crc-16|crc-32",
+		"of hash, tree: checksum of each record or page (none)"),
+	[RECORD_COMP] = NB_OPTION_CHOICE("record_comp_mode", NULL, "none|zlib|zstd|lz4|lzma",
+		"of hash, tree: compress each value or page (none)"),
+	[OFFSET_WIDTH] = NB_OPTION_U64("offset_width", NULL, "bytes", 3, 6,
+		"of hash, tree, skip: width of an offset in the file (4)"),
+	[ALIGN_POW] = NB_OPTION_U64("align_pow", NULL, "bits", 0, 16,
+		"of hash (3), tree (10): records begin at multiples of 2^align_pow"),
+	[NUM_BUCKETS] = NB_OPTION_U64("num_buckets", NULL, "buckets", 1, 1099511627689,
+		"of hash, tree, tiny, stdhash; the next prime is taken"),
+	[RESTORE_MODE] = NB_OPTION_CHOICE("restore_mode", NULL, "default|sync|noop",
+		"of hash, tree: after a crash; without default durability is none"),
+	[FBP_CAPACITY] = NB_OPTION_U64("fbp_capacity", NULL, "blocks", 1, INT_MAX,
+		"of hash, tree: free blocks kept in mind for in_place (2048)"),
+	[MIN_READ_SIZE] = NB_OPTION_BYTES("min_read_size", NULL, 48, 1 << 20,
+		"of hash, tree: read at once for a record (48 or more)"),
+	[CACHE_BUCKETS] = NB_OPTION_BOOL("cache_buckets", NULL,
+		"of hash, tree, with file=pos-*: keep the buckets in memory"),
+	[MAX_PAGE_SIZE] = NB_OPTION_BYTES("max_page_size", NULL, 1, (1 << 24) - 1,
+		"of tree: size at which a page is divided (8130)"),
+	[MAX_BRANCHES] = NB_OPTION_U64("max_branches", NULL, "branches", 2, (1 << 24) - 1,
+		"of tree: of an inner node (256)"),
+	[PAGE_UPDATE_MODE] = NB_OPTION_CHOICE("page_update_mode", NULL, "none|write",
+		"of tree: write each page to the file when it changes (none)"),
+	[STEP_UNIT] = NB_OPTION_U64("step_unit", NULL, "records", 2, 64,
+		"of skip: records that one link of the next level spans (4)"),
+	[MAX_LEVEL] = NB_OPTION_U64(
+		"max_level", NULL, "levels", 1, 32, "of skip: levels of links (14)"),
+	[SORT_MEM_SIZE] = NB_OPTION_BYTES("sort_mem_size", NULL, 1 << 10, 8ull << 30,
+		"of skip: memory for writes that wait to be sorted (256MiB)"),
+	[MAX_CACHED_RECORDS] = NB_OPTION_U64("max_cached_records", NULL, "records", 1, 1 << 24,
+		"of skip: keys kept in memory for searches (65536)"),
+	[CAP_REC_NUM] = NB_OPTION_U64("cap_rec_num", NULL, "records", 1, INT_MAX,
+		"of cache: beyond it the least recently used are dropped"),
+	NB_OPTION_END,
 };
 
 /* What Tkrzw makes of the options, in the same order. */
@@ -192,7 +182,7 @@ options_check(const struct nb_open_args *args)
 		if (value[i].is_set != 0 && (tunings[i].types & 1u << type) == 0)
 			return args->host->fail(NB_UNSUPPORTED, "type=%s has no option %s",
 				database_types[type].name, options_table[i].name);
-	for (size_t i = 0; i < sizeof(positional) / sizeof(positional[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(positional); i++)
 		if (is_on(&value[positional[i]]) && !options_are_positional(value))
 			return args->host->fail(NB_UNSUPPORTED,
 				"%s is only for file=pos-para and file=pos-atom",

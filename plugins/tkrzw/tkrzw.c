@@ -16,10 +16,6 @@
  */
 #include "tkrzw.h"
 
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * A hash table in a file takes a longer key (MAX_KEY_SIZE in tkrzw_dbm_hash_impl.h), and
  * then cannot read the record. The bytes of a record, and those of a page of a tree, are
@@ -27,11 +23,6 @@
  */
 #define KEY_SIZE_MAX ((8 << 20) - 1)
 #define VALUE_SIZE_MAX (512 << 20)
-
-struct buffer {
-	char *data;
-	size_t room;
-};
 
 /* One key of multi_get. */
 struct lookup {
@@ -43,8 +34,7 @@ struct lookup {
 struct nb_session {
 	struct nb_db *db;
 	struct buffer value, key; /* what get and scan lend */
-	size_t value_size, key_size;
-	int answer; /* of the callback that fills them */
+	int answer;               /* of the callback that fills them */
 	TkrzwDBMIter *iterator;
 	uint32_t scan_flags;
 	bool is_fresh; /* the iterator stands on a record that was not told yet */
@@ -56,13 +46,6 @@ static const char *
 version(void)
 {
 	return TKRZW_PACKAGE_VERSION;
-}
-
-/* Tkrzw wants an address even for nothing. */
-static const char *
-address(struct nb_slice slice)
-{
-	return slice.data != NULL ? slice.data : "";
 }
 
 static const struct nb_engine *
@@ -82,18 +65,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	return database_open(out, args);
 }
 
-static int
-session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	struct nb_session *session = calloc(1, sizeof(*session));
-
-	(void)id;
-	if (session == NULL)
-		return db->host->fail(NB_FAIL, "out of memory");
-	session->db = db;
-	*out = session;
-	return NB_OK;
-}
+SESSION_OPEN("")
 
 static int
 session_close(struct nb_session *session)
@@ -108,28 +80,6 @@ session_close(struct nb_session *session)
 
 /* --- records --- */
 
-static bool
-reserve(struct buffer *buffer, size_t size)
-{
-	if (size <= buffer->room && buffer->data != NULL)
-		return true;
-	size_t room = size < 4096 ? 4096 : size + size / 2;
-	char *data = realloc(buffer->data, room);
-	if (data == NULL)
-		return false;
-	*buffer = (struct buffer){data, room};
-	return true;
-}
-
-static bool
-keep(struct buffer *buffer, size_t at, const char *data, int32_t size)
-{
-	if (!reserve(buffer, at + (size_t)size))
-		return false;
-	memcpy(buffer->data + at, data, (size_t)size);
-	return true;
-}
-
 /* What the callbacks below return: the record stays as it is. */
 static const char *
 lend(void *arg, const char *key, int32_t key_size, const char *value, int32_t value_size,
@@ -137,14 +87,11 @@ lend(void *arg, const char *key, int32_t key_size, const char *value, int32_t va
 {
 	struct nb_session *session = arg;
 
-	(void)key;
-	(void)key_size;
-	(void)new_size;
 	session->answer = NB_NOT_FOUND;
 	if (value_size < 0)
 		return TKRZW_REC_PROC_NOOP;
-	session->answer = keep(&session->value, 0, value, value_size) ? NB_OK : NB_FAIL;
-	session->value_size = (size_t)value_size;
+	session->answer = buffer_set(&session->value, value, (size_t)value_size) ? NB_OK
+										 : NB_FAIL;
 	return TKRZW_REC_PROC_NOOP;
 }
 
@@ -187,7 +134,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 		return database_failure(db->host, "tkrzw_dbm_process");
 	if (session->answer == NB_FAIL)
 		return db->host->fail(NB_FAIL, "out of memory");
-	*value = (struct nb_slice){session->value.data, session->value_size};
+	*value = buffer_slice(&session->value);
 	return session->answer;
 }
 
@@ -207,17 +154,7 @@ set(struct nb_session *session, struct nb_slice key, struct nb_slice value, bool
 	return database_failure(db->host, "tkrzw_dbm_set");
 }
 
-static int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return set(session, key, value, true);
-}
-
-static int
-insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return set(session, key, value, false);
-}
+PUT_AND_INSERT(set, true, false)
 
 static int
 del(struct nb_session *session, struct nb_slice key)
@@ -241,10 +178,6 @@ replace(void *arg, const char *key, int32_t key_size, const char *value, int32_t
 {
 	const struct nb_write *write = arg;
 
-	(void)key;
-	(void)key_size;
-	(void)value;
-	(void)value_size;
 	if (write->is_delete != 0)
 		return TKRZW_REC_PROC_REMOVE;
 	*new_size = (int32_t)write->value.size;
@@ -270,7 +203,8 @@ skip_del(struct nb_session *session, struct nb_slice key)
 static TkrzwKeyProcPair *
 reserve_pairs(struct nb_session *session, size_t count)
 {
-	if (count > INT_MAX || !reserve(&session->pairs, count * sizeof(TkrzwKeyProcPair)))
+	if (count > INT_MAX ||
+		!buffer_reserve(&session->pairs, count * sizeof(TkrzwKeyProcPair)))
 		return NULL;
 	return (void *)session->pairs.data;
 }
@@ -307,19 +241,13 @@ collect(void *arg, const char *key, int32_t key_size, const char *value, int32_t
 	struct lookup *lookup = arg;
 	struct nb_session *session = lookup->session;
 
-	(void)key;
-	(void)key_size;
-	(void)new_size;
 	lookup->answer = NB_NOT_FOUND;
 	if (value_size < 0)
 		return TKRZW_REC_PROC_NOOP;
-	lookup->offset = session->value_size;
+	lookup->offset = session->value.size;
 	lookup->size = (size_t)value_size;
-	lookup->answer = keep(&session->value, lookup->offset, value, value_size) ? NB_OK
-										  : NB_FAIL;
-	if (lookup->answer == NB_OK)
-		session->value_size += lookup->size;
-	else
+	lookup->answer = buffer_add(&session->value, value, lookup->size) ? NB_OK : NB_FAIL;
+	if (lookup->answer == NB_FAIL)
 		session->answer = NB_FAIL;
 	return TKRZW_REC_PROC_NOOP;
 }
@@ -334,10 +262,10 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 
 	if (rc != NB_OK)
 		return rc;
-	if (pairs == NULL || !reserve(&session->lookups, count * sizeof(struct lookup)))
+	if (pairs == NULL || !buffer_reserve(&session->lookups, count * sizeof(struct lookup)))
 		return db->host->fail(NB_FAIL, "out of memory");
 	struct lookup *lookups = (void *)session->lookups.data;
-	session->value_size = 0;
+	session->value.size = 0;
 	session->answer = NB_OK;
 	for (size_t i = 0; i < count; i++) {
 		rc = check_sizes(db->host, keys[i], 0);
@@ -368,15 +296,12 @@ tell(void *arg, const char *key, int32_t key_size, const char *value, int32_t va
 {
 	struct nb_session *session = arg;
 
-	(void)new_size;
 	if ((session->scan_flags & NB_SCAN_KEYS_ONLY) != 0)
 		value_size = 0;
-	session->answer = keep(&session->key, 0, key, key_size) &&
-			keep(&session->value, 0, value, value_size)
+	session->answer = buffer_set(&session->key, key, (size_t)key_size) &&
+			buffer_set(&session->value, value, (size_t)value_size)
 		? NB_OK
 		: NB_FAIL;
-	session->key_size = (size_t)key_size;
-	session->value_size = (size_t)value_size;
 	return TKRZW_REC_PROC_NOOP;
 }
 
@@ -464,8 +389,8 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 	}
 	if (session->answer != NB_OK)
 		return session->db->host->fail(NB_FAIL, "out of memory");
-	*key = (struct nb_slice){session->key.data, session->key_size};
-	*value = (struct nb_slice){session->value.data, session->value_size};
+	*key = buffer_slice(&session->key);
+	*value = buffer_slice(&session->value);
 	return NB_OK;
 }
 
@@ -481,17 +406,15 @@ scan_close(struct nb_session *session)
 
 #define TABLE(what, its_caps, levels, ...) \
 	{ \
-		.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "tkrzw", \
-		.summary = what ", of Tkrzw", .licence = "Apache-2.0", \
-		.home = "https://dbmx.net/tkrzw", .build = NB_ENGINE_BUILD, \
-		.caps = (its_caps), .durabilities = (levels), .auto_durability = NB_DUR_NONE, \
-		.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, \
-		.options = options_table, .version = version, .open = db_open, \
-		.close = database_close, .session_open = session_open, \
-		.session_close = session_close, .get = get, .put = put, \
-		.scan_open = scan_open, .scan_next = scan_next, .scan_close = scan_close, \
-		.batch = batch, .multi_get = multi_get, .stats = database_stats, \
-		.variant = variant, __VA_ARGS__ \
+		ENGINE_BASE("tkrzw"), \
+			.summary = what ", of Tkrzw", .licence = "Apache-2.0", \
+			.home = "https://dbmx.net/tkrzw", .caps = (its_caps), \
+			.durabilities = (levels), .auto_durability = NB_DUR_NONE, \
+			.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, \
+			.options = options_table, .open = db_open, .close = database_close, \
+			.get = get, .put = put, ENGINE_SCAN, .batch = batch, \
+			.multi_get = multi_get, .stats = database_stats, .variant = variant, \
+			__VA_ARGS__ \
 	}
 #define NONE NB_DUR_BIT(NB_DUR_NONE)
 #define COMMIT NB_DUR_BIT(NB_DUR_COMMIT)

@@ -5,10 +5,8 @@
  * What the three parts of the plugin share: options.c knows what the options make of
  * a database, database.c has it as a whole, tkrzw.c what is done with its records.
  */
-#include <mininb/engine.h>
+#include "../common/plugin.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <tkrzw_langc.h>
 
 enum type { HASH, TREE, SKIP, TINY, BABY, CACHE, STDHASH, STDTREE, TYPES };
