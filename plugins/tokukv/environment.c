@@ -17,16 +17,7 @@
 #include "environment.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
 /* In the directory of the database; and of the environment in there. */
 #define HOME "data"
@@ -60,59 +51,27 @@ static const TOKU_COMPRESSION_METHOD compressions[] = {
 	TOKU_NO_COMPRESSION, TOKU_QUICKLZ_METHOD, TOKU_ZLIB_METHOD, TOKU_LZMA_METHOD};
 
 const struct nb_option environment_options[] = {
-	[NODE_SIZE] = {.name = "node_size",
-		.type = NB_OPT_BYTES,
-		.min = 64 << 10,
-		.max = 64 << 20,
-		.help = "data of a node before it is split; default 4MiB"},
-	[BASEMENT_SIZE] = {.name = "basement_size",
-		.type = NB_OPT_BYTES,
-		.min = 4 << 10,
-		.max = 16 << 20,
-		.help = "part of a leaf that is read and unpacked alone; default 128KiB"},
-	[FANOUT] = {.name = "fanout",
-		.type = NB_OPT_U64,
-		.unit = "children",
-		.min = 2,
-		.max = 1024,
-		.help = "of an inner node; default 16"},
-	[COMPRESSION] = {.name = "compression",
-		.type = NB_OPT_CHOICE,
-		.choices = "none|quicklz|zlib|lzma", /* as compressions[] */
-		.help = "of nodes that are written; default quicklz"},
-	[CHECKPOINT] = {.name = "checkpoint",
-		.type = NB_OPT_TIME,
-		.def = "60s",
-		.max = 86400 * SECOND,
-		.help = "whole seconds between checkpoints of its thread; 0: none"},
-	[CLEANER] = {.name = "cleaner",
-		.type = NB_OPT_TIME,
-		.def = "1s",
-		.max = 86400 * SECOND,
-		.help = "whole seconds between runs of the thread that flushes nodes; 0: none"},
-	[SYNC_INTERVAL] = {.name = "sync_interval",
-		.type = NB_OPT_TIME,
-		.def = "0s",
-		.max = 3600 * SECOND,
-		.help = "between syncs of the log at durability none, whole milliseconds; 0: "
-			"none"},
-	[LOCK_TIMEOUT] = {.name = "lock_timeout",
-		.type = NB_OPT_TIME,
-		.def = "4s",
-		.max = 3600 * SECOND,
-		.help = "for a row's lock, whole milliseconds; then it is a conflict"},
-	[REDZONE] = {.name = "redzone",
-		.type = NB_OPT_U64,
-		.def = "5",
-		.unit = "percent",
-		.max = 50,
-		.help = "of the file system that must be free, or puts are refused"},
-	[DIRECT] = {.name = "direct",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "read and write nodes with O_DIRECT"},
-	{.name = NULL},
+	[NODE_SIZE] = NB_OPTION_BYTES("node_size", NULL, 64 << 10, 64 << 20,
+		"data of a node before it is split; default 4MiB"),
+	[BASEMENT_SIZE] = NB_OPTION_BYTES("basement_size", NULL, 4 << 10, 16 << 20,
+		"part of a leaf that is read and unpacked alone; default 128KiB"),
+	[FANOUT] = NB_OPTION_U64(
+		"fanout", NULL, "children", 2, 1024, "of an inner node; default 16"),
+	/* as compressions[] */
+	[COMPRESSION] = NB_OPTION_CHOICE("compression", NULL, "none|quicklz|zlib|lzma",
+		"of nodes that are written; default quicklz"),
+	[CHECKPOINT] = NB_OPTION_TIME("checkpoint", "60s", 0, 86400 * SECOND,
+		"whole seconds between checkpoints of its thread; 0: none"),
+	[CLEANER] = NB_OPTION_TIME("cleaner", "1s", 0, 86400 * SECOND,
+		"whole seconds between runs of the thread that flushes nodes; 0: none"),
+	[SYNC_INTERVAL] = NB_OPTION_TIME("sync_interval", "0s", 0, 3600 * SECOND,
+		"between syncs of the log at durability none, whole milliseconds; 0: none"),
+	[LOCK_TIMEOUT] = NB_OPTION_TIME("lock_timeout", "4s", 0, 3600 * SECOND,
+		"for a row's lock, whole milliseconds; then it is a conflict"),
+	[REDZONE] = NB_OPTION_U64("redzone", "5", "percent", 0, 50,
+		"of the file system that must be free, or puts are refused"),
+	[DIRECT] = NB_OPTION_BOOL("direct", "no", "read and write nodes with O_DIRECT"),
+	NB_OPTION_END,
 };
 
 /* --- failures --- */
@@ -123,8 +82,6 @@ static _Thread_local char told[TOLD_SIZE];
 static void
 keep_message(const DB_ENV *env, const char *prefix, const char *message)
 {
-	(void)env;
-	(void)prefix;
 	if (told[0] == '\0')
 		snprintf(told, sizeof(told), "%.*s", (int)strcspn(message, "\n"), message);
 }

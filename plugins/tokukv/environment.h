@@ -6,10 +6,8 @@
  * closing, and whether the disk has room for more. What is done with the records
  * is in tokukv.c.
  */
-#include <mininb/engine.h>
+#include "../common/plugin.h"
 
-#include <limits.h>
-#include <stdbool.h>
 #include <tokudb.h>
 
 extern const struct nb_option environment_options[];

@@ -20,13 +20,6 @@
  */
 #include "environment.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* toku_ft_get_maximum_advised_key_value_lengths; put refuses longer ones. */
 #define KEY_SIZE_MAX (32ull << 10)
 #define VALUE_SIZE_MAX (32ull << 20)
@@ -34,13 +27,7 @@
 enum {
 	LOOK_STEP = 1 << 20,   /* bytes that a session writes between looks at the room left */
 	SCAN_BYTES = 64 << 10, /* of rows that a scan reads ahead */
-	GROWTH = 4096,
 	PANIC_SIZE = 400
-};
-
-struct buffer {
-	char *data;
-	size_t size, room;
 };
 
 struct nb_session {
@@ -62,7 +49,7 @@ struct row {
 };
 
 static void
-give_up(struct nb_session *session)
+abort_txn(struct nb_session *session)
 {
 	if (session->txn != NULL)
 		session->txn->abort(session->txn);
@@ -82,52 +69,30 @@ outcome(struct nb_session *session, const char *call, int error)
 		return NB_EXISTS;
 	case DB_LOCK_DEADLOCK:
 	case DB_LOCK_NOTGRANTED:
-		give_up(session);
+		abort_txn(session);
 		return NB_CONFLICT;
 	default:
 		return environment_failure(session->db->host, call, error);
 	}
 }
 
-static char version_text[32];
-
-static void
-write_version(void)
+static const char *
+version(void)
 {
 	int major, minor, patch;
 
 	db_version(&major, &minor, &patch);
-	snprintf(version_text, sizeof(version_text), "%d.%d.%d", major, minor, patch);
-}
-
-static const char *
-version(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, write_version);
-	return version_text;
+	return version_text("%d.%d.%d", major, minor, patch);
 }
 
 /* --- sessions --- */
 
-static int
-session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	struct nb_session *session = calloc(1, sizeof(*session));
-
-	(void)id;
-	if (session == NULL)
-		return db->host->fail(NB_FAIL, "tokukv: out of memory");
-	session->db = db;
-	*out = session;
-	return NB_OK;
-}
+SESSION_OPEN("tokukv: ")
 
 static int
 session_close(struct nb_session *session)
 {
-	give_up(session);
+	abort_txn(session);
 	free(session->found.data);
 	free(session->rows.data);
 	free(session);
@@ -135,20 +100,6 @@ session_close(struct nb_session *session)
 }
 
 /* --- records --- */
-
-static int
-reserve(struct buffer *buffer, size_t size)
-{
-	if (size <= buffer->room)
-		return 0;
-	size_t room = (size + GROWTH - 1) / GROWTH * GROWTH;
-	char *data = realloc(buffer->data, room);
-	if (data == NULL)
-		return ENOMEM;
-	buffer->data = data;
-	buffer->room = room;
-	return 0;
-}
 
 /* `slice` as what is given to a call. A length is 32 bits wide there. */
 static inline DBT
@@ -161,15 +112,7 @@ lend(struct nb_slice slice)
 static int
 keep_value(const DBT *key, const DBT *value, void *extra)
 {
-	struct buffer *found = extra;
-
-	(void)key;
-	if (reserve(found, value->size) != 0)
-		return ENOMEM;
-	found->size = value->size;
-	if (value->size != 0)
-		memcpy(found->data, value->data, value->size);
-	return 0;
+	return buffer_set(extra, value->data, value->size) ? 0 : ENOMEM;
 }
 
 /* The session's transaction, or one to read in; `*own` is told which. */
@@ -202,7 +145,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 		own->commit(own, 0); /* of one that only reads there is nothing to fail */
 	if (error != 0)
 		return outcome(session, "DB->getf_set", error);
-	*value = (struct nb_slice){session->found.data, session->found.size};
+	*value = buffer_slice(&session->found);
 	return NB_OK;
 }
 
@@ -259,17 +202,7 @@ store(struct nb_session *session, struct nb_slice key, struct nb_slice value, ui
 	return wrote(session, "DB->put", error, key.size + value.size);
 }
 
-static int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return store(session, key, value, 0);
-}
-
-static int
-insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return store(session, key, value, DB_NOOVERWRITE);
-}
+PUT_AND_INSERT(store, 0, DB_NOOVERWRITE)
 
 /* Sends a message down the tree and does not look whether there is something to remove. */
 static int
@@ -336,7 +269,6 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	DB_TXN *txn;
 	uint64_t bytes = 0;
 
-	(void)flags;
 	for (size_t i = 0; i < count; i++) {
 		const struct nb_write *w = &writes[i];
 		if (w->key.size > KEY_SIZE_MAX ||
@@ -360,15 +292,11 @@ keep_row(const DBT *key, const DBT *value, void *extra)
 	struct nb_session *session = extra;
 	struct buffer *rows = &session->rows;
 	struct row row = {key->size, session->is_keys_only ? 0 : value->size};
-	size_t size = rows->size + sizeof(row) + row.key_size + row.value_size;
 
-	if (reserve(rows, size) != 0)
+	if (!buffer_add(rows, &row, sizeof(row)) ||
+		!buffer_add(rows, key->data, row.key_size) ||
+		!buffer_add(rows, value->data, row.value_size))
 		return ENOMEM;
-	memcpy(rows->data + rows->size, &row, sizeof(row));
-	memcpy(rows->data + rows->size + sizeof(row), key->data, row.key_size);
-	if (row.value_size != 0)
-		memcpy(rows->data + size - row.value_size, value->data, row.value_size);
-	rows->size = size;
 	session->scan_left -= session->scan_left > 0;
 	return 0;
 }
@@ -486,8 +414,6 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 static int
 never_stop(void *extra, float progress)
 {
-	(void)extra;
-	(void)progress;
 	return 0;
 }
 
@@ -527,7 +453,7 @@ static const struct counter {
 static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {
-	enum { ROWS_MAX = 600, COUNTERS = sizeof(counters) / sizeof(counters[0]) };
+	enum { ROWS_MAX = 600, COUNTERS = COUNT_OF(counters) };
 	TOKU_ENGINE_STATUS_ROW_S *rows = calloc(ROWS_MAX, sizeof(*rows));
 	fs_redzone_state zone;
 	uint64_t count = 0, panic = 0;
@@ -546,39 +472,16 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	free(rows);
 }
 
-static const struct nb_engine engine = {
-	.abi = NB_ENGINE_ABI,
-	.size = sizeof(engine),
-	.name = "tokukv",
+static const struct nb_engine engine = {ENGINE_BASE("tokukv"), ENGINE_RECORDS,
 	.summary = "fractal tree of Tokutek, today PerconaFT",
 	.licence = "GPL-2.0-only OR AGPL-3.0-only",
 	.home = "https://github.com/percona/PerconaFT",
-	.build = NB_ENGINE_BUILD,
 	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH |
 		NB_CAP_SNAPSHOT,
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_COMMIT),
-	.auto_durability = NB_DUR_NONE,
-	.key_size_max = KEY_SIZE_MAX,
-	.value_size_max = VALUE_SIZE_MAX,
-	.options = environment_options,
-	.version = version,
-	.open = environment_open,
-	.close = environment_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.put = put,
-	.del = del,
-	.insert = insert,
-	.scan_open = scan_open,
-	.scan_next = scan_next,
-	.scan_close = scan_close,
-	.batch = batch,
-	.begin = begin,
-	.commit = commit,
-	.abort = give_up,
-	.flush = flush,
-	.checkpoint = environment_checkpoint,
-	.stats = stats,
-};
+	.auto_durability = NB_DUR_NONE, .key_size_max = KEY_SIZE_MAX,
+	.value_size_max = VALUE_SIZE_MAX, .options = environment_options,
+	.open = environment_open, .close = environment_close, .insert = insert, ENGINE_SCAN,
+	.batch = batch, ENGINE_TXN, .flush = flush, .checkpoint = environment_checkpoint,
+	.stats = stats};
 NB_ENGINE_PLUGIN(engine)
