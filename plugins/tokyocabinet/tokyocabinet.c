@@ -19,19 +19,10 @@
  *   On a full disk every put, sync and close so returns true. The file shows it, by a
  *   hole or an end before that of the records, so flush and close look for these.
  */
-#include <mininb/engine.h>
+#include "../common/plugin.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <tcbdb.h>
 #include <tchdb.h>
-#include <unistd.h>
 
 /*
  * Sizes are int, doubled and added up without a check. These are ours: pages and
@@ -64,42 +55,33 @@ enum {
 	OPTIONS
 };
 
-/*
- * Name, default, choices, unit, help, min, max, type. But for the type's there are
- * no defaults: they are Tokyo Cabinet's own. Below min it would take min without a
- * word.
- */
+/* Defaults are Tokyo Cabinet's own, except for the type. It raises a value below min to min. */
 static const struct nb_option options[] = {
-	[TYPE] = {"type", "btree", "btree|hash", NULL, "B+ tree or hash table", 0, 0,
-		NB_OPT_CHOICE},
-	[BNUM] = {"bnum", NULL, NULL, "buckets",
-		"of the hash table, in btree that of its pages; rounded up to a prime", 1,
-		1ull << 32, NB_OPT_U64},
-	[APOW] = {"apow", NULL, NULL, "power of 2", "alignment of records in the file", 0, 16,
-		NB_OPT_U64},
-	[FPOW] = {"fpow", NULL, NULL, "power of 2", "free blocks remembered", 0, 20,
-		NB_OPT_U64},
-	[LARGE] = {"large", NULL, NULL, NULL,
-		"addresses of 64 bits; without, a file beyond 2^(32 + apow) bytes is damaged",
-		0, 1, NB_OPT_BOOL},
-	[COMPRESS] = {"compress", NULL, "none|deflate|bzip|tcbs", NULL, "records, or pages", 0,
-		0, NB_OPT_CHOICE},
-	[XMSIZ] = {"xmsiz", NULL, NULL, NULL,
-		"bytes of the file mapped with mmap(2); else btree the buckets, hash 64MiB", 0,
-		1ull << 40, NB_OPT_BYTES},
-	[DFUNIT] = {"dfunit", NULL, NULL, "fragments",
-		"defragment a little after so many; 0: never", 0, INT_MAX, NB_OPT_U64},
-	[RCNUM] = {"rcnum", NULL, NULL, "records", "hash: records in its cache, else none", 256,
-		INT_MAX / 4, NB_OPT_U64},
-	[LMEMB] = {"lmemb", NULL, NULL, "records", "btree: most in a leaf, else 128", 4,
-		1 << 20, NB_OPT_U64},
-	[NMEMB] = {"nmemb", NULL, NULL, "links", "btree: most in an inner node, else 256", 4,
-		1 << 20, NB_OPT_U64},
-	[LCNUM] = {"lcnum", NULL, NULL, "leaves", "btree: leaves in its cache, else 1024", 64,
-		1 << 28, NB_OPT_U64},
-	[NCNUM] = {"ncnum", NULL, NULL, "nodes", "btree: inner nodes in its cache, else 512",
-		64, 1 << 28, NB_OPT_U64},
-	{.name = NULL},
+	[TYPE] = NB_OPTION_CHOICE("type", "btree", "btree|hash", "B+ tree or hash table"),
+	[BNUM] = NB_OPTION_U64("bnum", NULL, "buckets", 1, 1ull << 32,
+		"of the hash table, in btree that of its pages; rounded up to a prime"),
+	[APOW] = NB_OPTION_U64(
+		"apow", NULL, "power of 2", 0, 16, "alignment of records in the file"),
+	[FPOW] = NB_OPTION_U64("fpow", NULL, "power of 2", 0, 20, "free blocks remembered"),
+	[LARGE] = NB_OPTION_BOOL("large", NULL,
+		"addresses of 64 bits; without, a file beyond 2^(32 + apow) bytes is damaged"),
+	[COMPRESS] = NB_OPTION_CHOICE(
+		"compress", NULL, "none|deflate|bzip|tcbs", "records, or pages"),
+	[XMSIZ] = NB_OPTION_BYTES("xmsiz", NULL, 0, 1ull << 40,
+		"bytes of the file mapped with mmap(2); else btree the buckets, hash 64MiB"),
+	[DFUNIT] = NB_OPTION_U64("dfunit", NULL, "fragments", 0, INT_MAX,
+		"defragment a little after so many; 0: never"),
+	[RCNUM] = NB_OPTION_U64("rcnum", NULL, "records", 256, INT_MAX / 4,
+		"hash: records in its cache, else none"),
+	[LMEMB] = NB_OPTION_U64(
+		"lmemb", NULL, "records", 4, 1 << 20, "btree: most in a leaf, else 128"),
+	[NMEMB] = NB_OPTION_U64(
+		"nmemb", NULL, "links", 4, 1 << 20, "btree: most in an inner node, else 256"),
+	[LCNUM] = NB_OPTION_U64(
+		"lcnum", NULL, "leaves", 64, 1 << 28, "btree: leaves in its cache, else 1024"),
+	[NCNUM] = NB_OPTION_U64("ncnum", NULL, "nodes", 64, 1 << 28,
+		"btree: inner nodes in its cache, else 512"),
+	NB_OPTION_END,
 };
 static const uint32_t hash_only = 1u << RCNUM;
 static const uint32_t tree_only = 1u << LMEMB | 1u << NMEMB | 1u << LCNUM | 1u << NCNUM;
@@ -114,9 +96,8 @@ struct nb_db {
 
 struct nb_session {
 	struct nb_db *db;
-	char *buffer; /* hash: what get lends */
-	size_t capacity;
-	BDBCUR *cursor; /* of a scan */
+	struct buffer buffer; /* hash: what get lends */
+	BDBCUR *cursor;       /* of a scan */
 	bool is_backward;
 	bool is_there; /* the cursor stands on a record that was not told yet */
 };
@@ -162,13 +143,6 @@ static int
 outcome(struct nb_db *db, const char *call, bool is_done)
 {
 	return is_done ? NB_OK : fail(db, call);
-}
-
-/* Tokyo Cabinet wants an address even for nothing. */
-static const void *
-address(struct nb_slice slice)
-{
-	return slice.data != NULL ? slice.data : "";
 }
 
 static bool
@@ -218,16 +192,10 @@ check_room(const struct nb_open_args *args, const char *file)
 		(number_or(&value[LARGE], 0) != 0 ? sizeof(uint64_t) : sizeof(uint32_t));
 	uint64_t size = (uint64_t)number_or(
 		&value[XMSIZ], value[TYPE].u64 == HASH ? XMSIZ_HASH : 0);
-	struct statvfs disk;
-	struct stat made;
 
 	if (size < buckets)
 		size = buckets;
-	if (statvfs(args->path, &disk) != 0 || disk.f_blocks == 0) /* 0: without limit */
-		return NB_OK;
-	uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
-	if (stat(file, &made) == 0)
-		room += (uint64_t)made.st_blocks * 512;
+	uint64_t room = disk_room(args->path, file);
 	if (room >= size)
 		return NB_OK;
 	return args->host->fail(NB_FAIL,
@@ -285,7 +253,7 @@ check_kept(struct nb_db *db, const struct nb_option_value *value)
 		{NMEMB, value[NMEMB].u64, db->tree == NULL ? 0 : tcbdbnmemb(db->tree)},
 	};
 
-	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(checks); i++)
 		if (value[checks[i].option].is_set && checks[i].typed != checks[i].kept)
 			return db->host->fail(NB_UNSUPPORTED,
 				"the database was made with another %s, and keeps it",
@@ -395,26 +363,18 @@ db_close(struct nb_db *db)
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	struct nb_session *session = calloc(1, sizeof(*session));
+	int rc = SESSION_NEW(out, db, "");
 
-	(void)id;
-	if (session == NULL)
-		return db->host->fail(NB_FAIL, "out of memory");
-	session->db = db;
-	session->capacity = db->value_size + 4096;
-	session->buffer = malloc(session->capacity);
-	if (session->buffer == NULL) {
-		free(session);
-		return db->host->fail(NB_FAIL, "out of memory");
-	}
-	*out = session;
-	return NB_OK;
+	if (rc != NB_OK || buffer_reserve(&(*out)->buffer, db->value_size))
+		return rc;
+	free(*out);
+	return db->host->fail(NB_FAIL, "out of memory");
 }
 
 static int
 session_close(struct nb_session *session)
 {
-	free(session->buffer);
+	free(session->buffer.data);
 	free(session);
 	return NB_OK;
 }
@@ -472,24 +432,21 @@ static int
 hash_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	struct nb_db *db = session->db;
+	struct buffer *to = &session->buffer;
 
 	for (;;) {
-		int room = (int)session->capacity;
-		int size = tchdbget3(db->hash, key.data, (int)key.size, session->buffer, room);
+		int size = tchdbget3(
+			db->hash, key.data, (int)key.size, to->data, (int)to->room);
 		if (size < 0)
 			return outcome_or(db, "tchdbget3", false, TCENOREC, NB_NOT_FOUND);
-		*value = (struct nb_slice){session->buffer, (size_t)size};
-		if (size < room)
+		*value = (struct nb_slice){to->data, (size_t)size};
+		if ((size_t)size < to->room)
 			return NB_OK;
 		int whole = tchdbvsiz(db->hash, key.data, (int)key.size);
 		if (whole < 0)
 			return outcome_or(db, "tchdbvsiz", false, TCENOREC, NB_NOT_FOUND);
-		size_t capacity = (size_t)(whole > room ? whole : room) + 4096;
-		char *buffer = realloc(session->buffer, capacity);
-		if (buffer == NULL)
+		if (!buffer_reserve(to, whole > size ? (size_t)whole : (size_t)size))
 			return db->host->fail(NB_FAIL, "out of memory");
-		session->buffer = buffer;
-		session->capacity = capacity;
 	}
 }
 
@@ -599,11 +556,7 @@ flush(struct nb_db *db, uint32_t upto)
 }
 
 /* An open reads what is in the file, and no more. */
-static int
-checkpoint(struct nb_db *db)
-{
-	return flush(db, NB_SETTLE_FLUSH);
-}
+CHECKPOINT_BY_FLUSH(flush)
 
 /* Reads single words, also where a lone session of the hash table has set no locks. */
 static void
@@ -622,20 +575,17 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 }
 
 #define COMMON \
-	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "tokyocabinet", \
-	.licence = "LGPL-2.1-or-later", .home = "https://dbmx.net/tokyocabinet/", \
-	.build = NB_ENGINE_BUILD, .durabilities = NB_DUR_BIT(NB_DUR_NONE), \
-	.auto_durability = NB_DUR_NONE, .key_size_max = KEY_SIZE_MAX, \
-	.value_size_max = VALUE_SIZE_MAX, .options = options, .version = version, \
-	.open = db_open, .close = db_close, .session_open = session_open, \
-	.session_close = session_close, .flush = flush, .checkpoint = checkpoint, \
-	.stats = stats, .variant = variant
+	ENGINE_BASE("tokyocabinet"), \
+		.licence = "LGPL-2.1-or-later", .home = "https://dbmx.net/tokyocabinet/", \
+		.durabilities = NB_DUR_BIT(NB_DUR_NONE), .auto_durability = NB_DUR_NONE, \
+		.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, \
+		.options = options, .open = db_open, .close = db_close, .flush = flush, \
+		.checkpoint = checkpoint, .stats = stats, .variant = variant
 
 static const struct nb_engine engines[TYPES] = {
 	[TREE] = {COMMON, .summary = "Tokyo Cabinet: B+ tree",
 		.caps = NB_CAP_PERSISTENT | NB_CAP_ORDERED | NB_CAP_ZERO_COPY, .get = tree_get,
-		.put = tree_put, .del = tree_del, .insert = tree_insert, .scan_open = scan_open,
-		.scan_next = scan_next, .scan_close = scan_close},
+		.put = tree_put, .del = tree_del, .insert = tree_insert, ENGINE_SCAN},
 	[HASH] = {COMMON, .summary = "Tokyo Cabinet: hash table",
 		.caps = NB_CAP_PERSISTENT | NB_CAP_CONCURRENT, .get = hash_get, .put = hash_put,
 		.del = hash_del, .insert = hash_insert},
