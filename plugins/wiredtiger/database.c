@@ -23,14 +23,6 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum {
 	CONFIG_SIZE = 2048,
@@ -51,111 +43,53 @@ enum { NO_COMPRESSION, SNAPPY, ZLIB }; /* COMPRESSION */
 
 /* Those without a default belong to the table, and are what it was made with. */
 const struct nb_option database_options[] = {
-	[TYPE] = {.name = "type",
-		.type = NB_OPT_CHOICE,
-		.choices = "btree|lsm",
-		.help = "what a new table is: a B-tree, if not given, or a tree of trees"},
-	[COMPRESSION] = {.name = "compression",
-		.type = NB_OPT_CHOICE,
-		.choices = "none|snappy|zlib",
-		.help = "of the blocks of a new table; not given: none"},
-	[LEAF_PAGE_MAX] = {.name = "leaf_page_max",
-		.type = NB_OPT_BYTES,
-		.min = 4 << 10,
-		.max = 512 << 20,
-		.help = "size of a leaf on disk, before compression; not given: 32KiB"},
-	[INTERNAL_PAGE_MAX] = {.name = "internal_page_max",
-		.type = NB_OPT_BYTES,
-		.min = 4 << 10,
-		.max = 512 << 20,
-		.help = "size of an inner page on disk; not given: 4KiB"},
-	[MEMORY_PAGE_MAX] = {.name = "memory_page_max",
-		.type = NB_OPT_BYTES,
-		.min = 4 << 10,
-		.max = 10ull << 40,
-		.help = "size to which a page grows in memory; not given: 5MiB"},
-	[PREFIX_COMPRESSION] = {.name = "prefix_compression",
-		.type = NB_OPT_BOOL,
-		.max = 1,
-		.help = "leave out what a key shares with the one before; not given: no"},
-	[LSM_CHUNK_SIZE] = {.name = "lsm_chunk_size",
-		.type = NB_OPT_BYTES,
-		.min = 512 << 10,
-		.max = 500 << 20,
-		.help = "size at which a new tree is begun, with type=lsm; not given: 10MiB"},
-	[CHECKPOINT_INTERVAL] = {.name = "checkpoint_interval",
-		.type = NB_OPT_TIME,
-		.min = SECOND_NS,
-		.max = 100000ull * SECOND_NS,
-		.help = "between checkpoints; not given: 1m at durability periodic, else none"},
-	[LOG_FILE_MAX] = {.name = "log_file_max",
-		.type = NB_OPT_BYTES,
-		.def = "100MiB",
-		.min = 100 << 10,
-		.max = 2ull << 30,
-		.help = "size at which another log file is begun"},
-	[EVICTION_THREADS_MIN] = {.name = "eviction_threads_min",
-		.type = NB_OPT_U64,
-		.def = "1",
-		.unit = "threads",
-		.min = 1,
-		.max = 20,
-		.help = "threads that write out and drop pages of the cache, at least"},
-	[EVICTION_THREADS_MAX] = {.name = "eviction_threads_max",
-		.type = NB_OPT_U64,
-		.def = "8",
-		.unit = "threads",
-		.min = 1,
-		.max = 20,
-		.help = "the same, at most"},
-	[EVICTION_DIRTY_TARGET] = {.name = "eviction_dirty_target",
-		.type = NB_OPT_U64,
-		.def = "5",
-		.unit = "percent of the cache",
-		.min = 1,
-		.max = 80, /* eviction_target, to which it would be lowered */
-		.help = "dirty data above which these threads write out"},
-	[EVICTION_DIRTY_TRIGGER] = {.name = "eviction_dirty_trigger",
-		.type = NB_OPT_U64,
-		.def = "20",
-		.unit = "percent of the cache",
-		.min = 1,
-		.max = 95, /* eviction_trigger, likewise */
-		.help = "dirty data above which sessions have to help them"},
-	[DIRECT_IO] = {.name = "direct_io",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "read and write the table past the page cache"},
-	[MMAP] = {.name = "mmap",
-		.type = NB_OPT_BOOL,
-		.def = "yes",
-		.max = 1,
-		.help = "map the file of a table, and read from that"},
-	{.name = NULL},
+	[TYPE] = NB_OPTION_CHOICE("type", NULL, "btree|lsm",
+		"what a new table is: a B-tree, if not given, or a tree of trees"),
+	[COMPRESSION] = NB_OPTION_CHOICE("compression", NULL, "none|snappy|zlib",
+		"of the blocks of a new table; not given: none"),
+	[LEAF_PAGE_MAX] = NB_OPTION_BYTES("leaf_page_max", NULL, 4 << 10, 512 << 20,
+		"size of a leaf on disk, before compression; not given: 32KiB"),
+	[INTERNAL_PAGE_MAX] = NB_OPTION_BYTES("internal_page_max", NULL, 4 << 10, 512 << 20,
+		"size of an inner page on disk; not given: 4KiB"),
+	[MEMORY_PAGE_MAX] = NB_OPTION_BYTES("memory_page_max", NULL, 4 << 10, 10ull << 40,
+		"size to which a page grows in memory; not given: 5MiB"),
+	[PREFIX_COMPRESSION] = NB_OPTION_BOOL("prefix_compression", NULL,
+		"leave out what a key shares with the one before; not given: no"),
+	[LSM_CHUNK_SIZE] = NB_OPTION_BYTES("lsm_chunk_size", NULL, 512 << 10, 500 << 20,
+		"size at which a new tree is begun, with type=lsm; not given: 10MiB"),
+	[CHECKPOINT_INTERVAL] = NB_OPTION_TIME("checkpoint_interval", NULL, SECOND_NS,
+		100000ull * SECOND_NS,
+		"between checkpoints; not given: 1m at durability periodic, else none"),
+	[LOG_FILE_MAX] = NB_OPTION_BYTES("log_file_max", "100MiB", 100 << 10, 2ull << 30,
+		"size at which another log file is begun"),
+	[EVICTION_THREADS_MIN] = NB_OPTION_U64("eviction_threads_min", "1", "threads", 1, 20,
+		"threads that write out and drop pages of the cache, at least"),
+	[EVICTION_THREADS_MAX] = NB_OPTION_U64(
+		"eviction_threads_max", "8", "threads", 1, 20, "the same, at most"),
+	/* eviction_target, to which it would be lowered */
+	[EVICTION_DIRTY_TARGET] = NB_OPTION_U64("eviction_dirty_target", "5",
+		"percent of the cache", 1, 80,
+		"dirty data above which these threads write out"),
+	/* eviction_trigger, likewise */
+	[EVICTION_DIRTY_TRIGGER] = NB_OPTION_U64("eviction_dirty_trigger", "20",
+		"percent of the cache", 1, 95,
+		"dirty data above which sessions have to help them"),
+	[DIRECT_IO] = NB_OPTION_BOOL(
+		"direct_io", "no", "read and write the table past the page cache"),
+	[MMAP] = NB_OPTION_BOOL("mmap", "yes", "map the file of a table, and read from that"),
+	NB_OPTION_END,
 };
 
 static const char btree_uri[] = "file:records.wt";
 static const char lsm_uri[] = "lsm:records";
 
-static char version_text[32];
-
-static void
-write_version(void)
+const char *
+version(void)
 {
 	int major, minor, patch;
 
 	wiredtiger_version(&major, &minor, &patch);
-	snprintf(version_text, sizeof(version_text), "%d.%d.%d", major, minor, patch);
-}
-
-const char *
-database_version(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, write_version);
-	return version_text;
+	return version_text("%d.%d.%d", major, minor, patch);
 }
 
 /* --- messages and failures --- */
@@ -179,8 +113,6 @@ on_error(WT_EVENT_HANDLER *handler, WT_SESSION *session, int error, const char *
 	struct nb_db *db = (struct nb_db *)handler;
 	const char *text = message_text(message);
 
-	(void)session;
-	(void)error;
 	snprintf(thread_told, sizeof(thread_told), "%s", text);
 	pthread_mutex_lock(&db->lock);
 	if (db->told[0] == '\0')
@@ -192,9 +124,6 @@ on_error(WT_EVENT_HANDLER *handler, WT_SESSION *session, int error, const char *
 static int
 on_message(WT_EVENT_HANDLER *handler, WT_SESSION *session, const char *message)
 {
-	(void)handler;
-	(void)session;
-	(void)message;
 	return 0;
 }
 
@@ -202,10 +131,6 @@ static int
 on_progress(
 	WT_EVENT_HANDLER *handler, WT_SESSION *session, const char *operation, uint64_t done)
 {
-	(void)handler;
-	(void)session;
-	(void)operation;
-	(void)done;
 	return 0;
 }
 
@@ -375,7 +300,7 @@ clear_unmade(const char *path)
 		return;
 	if (!is_made(path) && !has_file(path, "WiredTigerLog.") && !has_file(path, "records") &&
 		!is_locked(dir))
-		for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+		for (size_t i = 0; i < COUNT_OF(made); i++)
 			unlinkat(dir, made[i], 0);
 	close(dir);
 }
@@ -423,7 +348,7 @@ static const struct {
 	{PREFIX_COMPRESSION, 0, "prefix_compression", {"false", "true"}, 0},
 	{LSM_CHUNK_SIZE, 1, "chunk_size", {NULL}, 10 << 20},
 };
-enum { PROPERTIES = sizeof(properties) / sizeof(properties[0]) };
+enum { PROPERTIES = COUNT_OF(properties) };
 
 static void
 property_write(char *to, size_t size, int i, const struct nb_option_value *values)
@@ -548,9 +473,9 @@ check(struct nb_db *db, const struct nb_open_args *args)
 	const struct nb_option_value *value = args->options;
 	const struct nb_host *host = args->host;
 
-	if (strcmp(database_version(), WT_VERSION) != 0)
+	if (strcmp(version(), WT_VERSION) != 0)
 		return host->fail(NB_FAIL, "built for WiredTiger %s, but %s is loaded",
-			WT_VERSION, database_version());
+			WT_VERSION, version());
 	if (value[LSM_CHUNK_SIZE].is_set != 0 &&
 		(value[TYPE].is_set == 0 || value[TYPE].u64 != LSM))
 		return host->fail(NB_UNSUPPORTED, "lsm_chunk_size goes with type=lsm only");
@@ -707,7 +632,7 @@ database_stats(struct nb_db *db, nb_stat_emit emit, void *to)
 
 	if (cursor->reset(cursor) != 0)
 		return;
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(counters); i++) {
 		cursor->set_key(cursor, counters[i].key);
 		if (cursor->search(cursor) == 0 &&
 			cursor->get_value(cursor, &description, &text, &value) == 0)

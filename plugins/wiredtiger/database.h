@@ -5,10 +5,8 @@
  * A database as a whole: what the options make of it, opening, closing, settling and
  * counters. What is done with the records is in wiredtiger.c.
  */
-#include <mininb/engine.h>
+#include "../common/plugin.h"
 
-#include <pthread.h>
-#include <stdbool.h>
 #include <wiredtiger.h>
 
 /** Of what is kept of messages and lists. */
@@ -58,7 +56,7 @@ struct nb_db {
 
 /** The version of the library that is loaded. */
 const char *
-database_version(void);
+version(void);
 
 /** Every call of WiredTiger's that has failed ends here. */
 int

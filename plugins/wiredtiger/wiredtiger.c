@@ -10,8 +10,6 @@
  */
 #include "database.h"
 
-#include <stdlib.h>
-
 /*
  * Any item may have nearly 4 GiB, but what does not fit into the cache several times
  * over is waited for without an end: in a B-tree it fits at once, in the other kind
@@ -55,7 +53,7 @@ answer(struct nb_session *session, const char *call, int error)
 static void
 item_set(WT_ITEM *item, struct nb_slice slice)
 {
-	*item = (WT_ITEM){.data = slice.data != NULL ? slice.data : "", .size = slice.size};
+	*item = (WT_ITEM){.data = address(slice), .size = slice.size};
 }
 
 /* --- sessions --- */
@@ -63,13 +61,12 @@ item_set(WT_ITEM *item, struct nb_slice slice)
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	struct nb_session *session = calloc(1, sizeof(*session));
+	int rc = SESSION_NEW(out, db, "");
 
-	(void)id;
-	if (session == NULL)
-		return db->host->fail(NB_FAIL, "out of memory");
-	session->db = db;
-	int rc = database_outcome(db, "WT_CONNECTION.open_session",
+	if (rc != NB_OK)
+		return rc;
+	struct nb_session *session = *out;
+	rc = database_outcome(db, "WT_CONNECTION.open_session",
 		db->connection->open_session(db->connection, NULL, NULL, &session->session));
 	if (rc != NB_OK)
 		goto free_session;
@@ -79,12 +76,8 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	if (rc == NB_OK)
 		rc = database_outcome(db, "WT_SESSION.open_cursor",
 			s->open_cursor(s, db->uri, NULL, "overwrite=false", &session->strict));
-	if (rc != NB_OK)
-		goto close_session;
-	*out = session;
-	return NB_OK;
-
-close_session:
+	if (rc == NB_OK)
+		return NB_OK;
 	s->close(s, NULL);
 free_session:
 	free(session);
@@ -128,7 +121,7 @@ release(struct nb_session *session)
 }
 
 static int
-store(struct nb_session *session, WT_CURSOR *cursor, struct nb_slice key, struct nb_slice value)
+store(struct nb_session *session, struct nb_slice key, struct nb_slice value, WT_CURSOR *cursor)
 {
 	WT_ITEM key_item, value_item;
 
@@ -143,17 +136,7 @@ store(struct nb_session *session, WT_CURSOR *cursor, struct nb_slice key, struct
 	return NB_EXISTS;
 }
 
-static int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return store(session, session->cursor, key, value);
-}
-
-static int
-insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return store(session, session->strict, key, value);
-}
+PUT_AND_INSERT(store, session->cursor, session->strict)
 
 static int
 del(struct nb_session *session, struct nb_slice key)
@@ -164,20 +147,6 @@ del(struct nb_session *session, struct nb_slice key)
 	item_set(&item, key);
 	cursor->set_key(cursor, &item);
 	return answer(session, "WT_CURSOR.remove", cursor->remove(cursor));
-}
-
-static int
-write_all(struct nb_session *session, const struct nb_write *writes, size_t count)
-{
-	int rc = NB_OK;
-
-	for (size_t i = 0; i < count && rc == NB_OK; i++) {
-		const struct nb_write *w = &writes[i];
-		rc = w->is_delete ? del(session, w->key) : put(session, w->key, w->value);
-		if (rc == NB_NOT_FOUND)
-			rc = NB_OK;
-	}
-	return rc;
 }
 
 /* --- transactions --- */
@@ -196,7 +165,6 @@ begin_at(struct nb_session *session, const char *isolation)
 static int
 begin(struct nb_session *session, uint32_t flags)
 {
-	(void)flags;
 	return begin_at(session, "isolation=snapshot");
 }
 
@@ -222,13 +190,12 @@ abort_txn(struct nb_session *session)
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
-	(void)flags;
 	if (session->is_in_txn)
-		return write_all(session, writes, count);
+		return write_each(session, writes, count, put, del);
 	int rc = begin_at(session, NULL);
 	if (rc != NB_OK)
 		return rc;
-	rc = write_all(session, writes, count);
+	rc = write_each(session, writes, count, put, del);
 	if (rc == NB_OK)
 		return commit(session);
 	abort_txn(session);
@@ -316,21 +283,20 @@ static const struct nb_engine *
 variant(const struct nb_option_value *values);
 
 #define COMMON \
-	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "wiredtiger", \
-	.summary = "B-tree or log-structured merge tree of MongoDB, with transactions", \
-	.licence = "GPL-2.0-only OR GPL-3.0-only", \
-	.home = "https://github.com/wiredtiger/wiredtiger", .build = NB_ENGINE_BUILD, \
-	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH | \
-		NB_CAP_SNAPSHOT | NB_CAP_ZERO_COPY, \
-	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | \
+	ENGINE_BASE("wiredtiger"), \
+		.summary = \
+			"B-tree or log-structured merge tree of MongoDB, with transactions", \
+		.licence = "GPL-2.0-only OR GPL-3.0-only", \
+		.home = "https://github.com/wiredtiger/wiredtiger", \
+		.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | \
+		NB_CAP_ATOMIC_BATCH | NB_CAP_SNAPSHOT | NB_CAP_ZERO_COPY, \
+		.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | \
 		NB_DUR_BIT(NB_DUR_PERIODIC) | NB_DUR_BIT(NB_DUR_COMMIT), \
-	.auto_durability = NB_DUR_PERIODIC, .options = database_options, \
-	.version = database_version, .open = database_open, .close = database_close, \
-	.session_open = session_open, .session_close = session_close, .get = get, \
-	.release = release, .put = put, .del = del, .insert = insert, .scan_open = scan_open, \
-	.scan_next = scan_next, .scan_close = scan_close, .batch = batch, .begin = begin, \
-	.commit = commit, .abort = abort_txn, .flush = database_flush, \
-	.checkpoint = database_checkpoint, .stats = database_stats, .variant = variant
+		.auto_durability = NB_DUR_PERIODIC, .options = database_options, \
+		.open = database_open, .close = database_close, ENGINE_RECORDS, \
+		.release = release, .insert = insert, ENGINE_SCAN, .batch = batch, ENGINE_TXN, \
+		.flush = database_flush, .checkpoint = database_checkpoint, \
+		.stats = database_stats, .variant = variant
 
 static const struct nb_engine engine = {
 	COMMON, .key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX};
