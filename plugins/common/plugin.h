@@ -48,7 +48,7 @@
 		return flush(db, NB_SETTLE_FLUSH); \
 	}
 
-/** Text of the version, written at the first call. One format in each plugin; any thread. */
+/** Text of the version, written at the first call. Any thread. */
 static inline const char *NB_PRINTF(1, 2) version_text(const char *fmt, ...)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
