@@ -7,7 +7,7 @@ import re
 import sys
 
 # The header's own, not an author's.
-INTERNAL = {'NB_HAS_SANITIZER'}
+INTERNAL = {'NB_HAS_SANITIZER', 'NB_OPTION_ROW'}
 
 
 def names_of(header):
