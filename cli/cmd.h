@@ -2,109 +2,70 @@
 #ifndef CLI_CMD_H
 #define CLI_CMD_H
 /**
- * The actions. One more is a function in a file of its own, a row of the table
- * in cmd.c and a name here; help, man page and completion follow.
+ * The actions. Each file cmd_NAME.c exports a row, cmd_NAME, with its options. To add an
+ * action, write its file and add a line to `actions` in meson.build: parsing, help, manual
+ * page and completion are made from the rows.
  */
+#include <stdbool.h>
 #include <stddef.h>
 
+struct option_row;
 struct options;
 
-enum {
-	ACTION_KEYS,
-	ACTION_PUT,
-	ACTION_SHUFFLE,
-	ACTION_GET,
-	ACTION_DELETE,
-	ACTION_LOAD,
-	ACTION_RUN,
-	ACTION_REPLAY,
-	ACTION_WORKLOADS,
-	ACTION_ENGINES,
-	ACTION_CHECK,
-	ACTION_CRASH,
-	ACTION_NEW_ENGINE,
-	ACTION_CONVERT,
-	ACTION_REPORT,
-	ACTION_MERGE,
-	ACTION_RERUN,
-	ACTION_EXPLAIN,
-	ACTION_COMPARE,
-	ACTION_VS,
-	ACTION_GATE,
-	ACTION_COUNT
-};
-#define ACTION_BIT(action) (1u << (action))
+enum { OWN_TABLES = 2 };
 
-/* Those that look at a workload, and so take keys of jobs for options. */
-#define JOB_ACTIONS \
-	(ACTION_BIT(ACTION_LOAD) | ACTION_BIT(ACTION_RUN) | ACTION_BIT(ACTION_REPLAY) | \
-		ACTION_BIT(ACTION_WORKLOADS) | ACTION_BIT(ACTION_CONVERT) | \
-		ACTION_BIT(ACTION_VS))
-
-struct action {
+struct cmd {
 	const char *name;
-	/** Do it, say what went wrong, return the exit status. */
+	/** Does the action, reports what failed, returns the exit status. */
 	int (*run)(const struct options *options);
 	/**
-	 * What stands behind its name: "NAME" must be there, "[NAME]" may, "FILE..." is one or
-	 * more, "BASE NEW" are two; NULL: nothing.
+	 * The words after the name: "NAME" is required, "[NAME]" is optional, "FILE..." is one
+	 * or more, "BASE NEW" are two; NULL: none.
 	 */
 	const char *operand;
 	const char *help;   /* one line */
-	const char *detail; /* for the man page: what the line leaves out */
+	const char *detail; /* for the manual page: what the line leaves out */
+	/** Its own options: tables, each ended by a NULL name. */
+	const struct option_row *own[OWN_TABLES];
+	const char *shares;  /* names of common options that it uses (options_table.c) */
+	const char *rejects; /* common options that are an error; all others are ignored */
+	const char *writes;  /* the common option that names a file which this action writes,
+				though other actions read it */
+	bool has_workload;   /* keys of workloads are options */
+	bool measures;       /* it rejects unused options with `decides` */
+	bool is_repeatable;  /* its results contain the command, which rerun repeats */
 };
 
-extern const struct action actions[ACTION_COUNT];
+/* Common options of several actions, for `shares`. */
+#define SHARES_RESULT "output hlog csv notebook "
+#define SHARES_FILE "keys count klen report-interval quiet "
+#define SHARES_WORKLOAD "keys count klen vlen value-ratio seed set threads "
+#define SHARES_ENGINE \
+	"driver path option durability cache sample hardware pin clock verify-rate " \
+	"op-timeout " \
+	"hang-after cold strict allow quiet " SHARES_RESULT
 
-/** ACTION_COUNT if there is none of that name. */
-size_t
-action_find(const char *name);
+/** All, in the order of meson.build, which a new user needs; ended by NULL. */
+extern const struct cmd *const cmds[];
 
-/** The nearest name, or NULL. */
+/* Those that other files name. */
+extern const struct cmd cmd_keys, cmd_put, cmd_get, cmd_load, cmd_run, cmd_replay, cmd_rerun,
+	cmd_vs, cmd_workloads;
+
+/** NULL: no action has that name. */
+const struct cmd *
+cmd_find(const char *name);
+
+/** The only name that begins so, else the nearest; NULL: none is near. */
 const char *
-action_nearest(const char *name);
+cmd_nearest(const char *name);
 
-int
-cmd_put(const struct options *options);
-int
-cmd_get(const struct options *options);
-int
-cmd_delete(const struct options *options);
-int
-cmd_load(const struct options *options);
-int
-cmd_run(const struct options *options);
-int
-cmd_replay(const struct options *options);
-int
-cmd_workloads(const struct options *options);
-int
-cmd_keys(const struct options *options);
-int
-cmd_shuffle(const struct options *options);
-int
-cmd_engines(const struct options *options);
-int
-cmd_check(const struct options *options);
-int
-cmd_crash(const struct options *options);
-int
-cmd_new_engine(const struct options *options);
-int
-cmd_convert(const struct options *options);
-int
-cmd_report(const struct options *options);
-int
-cmd_merge(const struct options *options);
-int
-cmd_rerun(const struct options *options);
-int
-cmd_explain(const struct options *options);
-int
-cmd_compare(const struct options *options);
-int
-cmd_vs(const struct options *options);
-int
-cmd_gate(const struct options *options);
+/**
+ * Rejects a given option that the action does not use, if it would change what is measured;
+ * warns of the others, because scripts give every action the same options. False: an option
+ * was rejected, which was reported.
+ */
+bool
+cmd_check_unused(const struct options *options);
 
 #endif /* CLI_CMD_H */

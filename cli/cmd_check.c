@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check: the contract suite on one engine, a line for each promise as soon as
- * it is known. Databases are made under --path if it was typed, else under
- * $TMPDIR or /tmp, and removed again.
+ * check: runs the contract suite on one engine and prints a line for each promise as soon as it
+ * is tested. It makes databases in --path if given, else in $TMPDIR or /tmp, and removes them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,21 +14,35 @@
 #include "message.h"
 #include "options.h"
 
+static struct {
+	const char *only;
+} own;
+
+#define INTO(name) .into = &own.name
+/* clang-format off */
+static const struct option_row own_options[] = {
+	{.name = "only", .arg = "TEXT", .type = OPTION_TEXT, .group = GROUP_MEASURE,
+		.before = "report-interval", .decides = true, INTO(only),
+		.help = "test only promises with TEXT in their name; a space matches '_'"},
+	{.name = NULL},
+};
+/* clang-format on */
+
 enum { FORMAT_TEXT, FORMAT_TAP };
 
-/* A promise takes a second or two; on a slow disk, with a sync for each write, some ten. */
+/* A promise takes a second or two, or about ten on a slow disk with a sync for each write. */
 #define PROMISE_NS (60 * UINT64_C(1000000000))
 
-/** What was found so far. */
+/** Findings so far. */
 struct tally {
 	FILE *out;
 	bool is_tap;
 	size_t number; /* of the promise, in TAP from 1 */
 	size_t kept, broken, not_applicable;
-	size_t first_broken; /* promise, if any is */
+	size_t first_broken; /* promise, if `broken` > 0 */
 };
 
-/** Each line of `text` behind `indent`. */
+/** Prints each line of `text` after `indent`. */
 static void
 print_lines(FILE *out, const char *indent, const char *text)
 {
@@ -65,7 +78,7 @@ print_tap(FILE *out, const struct nb_check_finding *finding, size_t number)
 		print_break(out, finding, "# ", "#   ");
 }
 
-/** A promise is named by a sentence whose words are joined by '_'. */
+/** The name of a promise is a sentence with '_' between the words. */
 static void
 print_name(FILE *out, const char *promise)
 {
@@ -101,10 +114,10 @@ take_finding(void *to, const struct nb_check_finding *finding)
 		print_tap(tally->out, finding, ++tally->number);
 	else
 		print_text(tally->out, finding);
-	fflush(tally->out); /* the next may take its time */
+	fflush(tally->out); /* the next promise may take long */
 }
 
-/** Promises whose name, written either way, holds the text; NULL: all. */
+/** Whether the name, with '_' or spaces, contains the text; NULL matches all. */
 static bool
 is_wanted(const char *promise, const char *text)
 {
@@ -138,7 +151,7 @@ print_head(
 	const struct nb_engine *engine = nb_engine_table(ref);
 	const char *before = is_tap ? "# " : "";
 	if (is_tap)
-		fprintf(out, "1..%zu\n", count_wanted(options->only));
+		fprintf(out, "1..%zu\n", count_wanted(own.only));
 	fprintf(out, "%sDriver: %s %s (%s)\n", before, engine->name, engine->version(),
 		nb_engine_path(ref));
 	for (size_t i = 0; i < options->engine_option_count; i++)
@@ -146,7 +159,7 @@ print_head(
 	fprintf(out, "%sSeed: %" PRIu64 "\n%s", before, options->seed, is_tap ? "" : "\n");
 }
 
-/** Promises stand in the order in which they depend on each other. */
+/** Promises are sorted: a promise may depend on those before it. */
 static void
 print_sum(const struct tally *tally)
 {
@@ -157,9 +170,9 @@ print_sum(const struct tally *tally)
 		tally->not_applicable);
 	if (tally->broken < 2)
 		return;
-	fprintf(tally->out, "Mend first: ");
+	fprintf(tally->out, "Fix first: ");
 	print_name(tally->out, nb_check_name(tally->first_broken));
-	fprintf(tally->out, " (others may follow from it)\n");
+	fprintf(tally->out, " (it may cause the others)\n");
 }
 
 static int
@@ -181,7 +194,7 @@ check_all(const struct options *options, struct nb_engine_ref *ref,
 							   : "/tmp";
 	print_head(tally.out, options, ref, tally.is_tap);
 	for (size_t i = 0; i < nb_check_count(); i++) {
-		if (!is_wanted(nb_check_name(i), options->only))
+		if (!is_wanted(nb_check_name(i), own.only))
 			continue;
 		int rc = nb_check_apart(&args, i, take_finding, &tally);
 		if (rc < 0) {
@@ -193,13 +206,13 @@ check_all(const struct options *options, struct nb_engine_ref *ref,
 	return tally.broken > 0 ? STATUS_GATE : STATUS_DONE;
 }
 
-int
-cmd_check(const struct options *options)
+static int
+do_check(const struct options *options)
 {
 	struct nb_engine_ref *ref;
 	struct nb_option_value *values;
-	if (count_wanted(options->only) == 0)
-		return message_usage("--only: no promise has '%s' in its name", options->only);
+	if (count_wanted(own.only) == 0)
+		return message_usage("--only: no promise has '%s' in its name", own.only);
 	int rc = nb_engine_load(&ref, options->driver);
 	if (rc < 0)
 		return message_last_failure(rc);
@@ -216,3 +229,17 @@ cmd_check(const struct options *options)
 	nb_engine_unload(ref);
 	return status;
 }
+
+const struct cmd cmd_check = {
+	.name = "check",
+	.run = do_check,
+	.help = "test an engine on each promise of the plugin interface",
+	.detail = "The contract suite: a promise is kept, broken or not applicable. For a "
+		  "broken one mininb prints what happened, if possible with the shortest "
+		  "sequence of operations that shows it. Each promise is tested in its own "
+		  "process, on new databases in a new directory below --path, $TMPDIR or /tmp. "
+		  "The exit status is 4 if a promise is broken.",
+	.own = {own_options},
+	.shares = "seed driver path option hang-after format",
+	.measures = true,
+};

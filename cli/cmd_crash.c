@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * crash: end engines in the midst of writes and see what is left, a row for each engine and
- * level as soon as it is known. Databases are made under --path if it was typed, else under
- * $TMPDIR or /tmp, and removed again; what repeats a failure is kept under --keep. A loss of
- * power is simulated, so there the medium does not matter and memory is faster.
+ * crash: kills engines during writes and checks what remains, with a row for each engine and
+ * level as soon as it is known. It makes databases in --path if given, else in $TMPDIR or /tmp,
+ * and removes them; those that show a failure are copied to --keep. A power failure is
+ * simulated, so the medium does not matter, and memory is faster.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <mininb/mininb.h>
 
+#include "clock.h"
 #include "cmd.h"
 #include "cmd_run.h"
 #include "crash_report.h"
@@ -23,23 +23,72 @@
 #include "preload.h"
 #include "progress.h"
 
-/* A recovery takes milliseconds; on a slow disk, of a level that syncs, seconds. */
+struct crash_own crash_own;
+
+#define INTO(name) .into = &crash_own.name
+/* clang-format off */
+static const struct option_row own_options[] = {
+	{.name = "rounds", .arg = "COUNT", .type = OPTION_COUNT, .def = "100", .min = 1,
+		.max = 1000000, .group = GROUP_CRASH, .before = "report-interval",
+		.decides = true, INTO(rounds),
+		.help = "crashes of each engine and level; with --power, recordings",
+		.detail = "The default with --power is 6 recordings, with --states states "
+			"each."},
+	{.name = "ops", .arg = "COUNT", .type = OPTION_COUNT, .min = 1, .max = 1000000,
+		.group = GROUP_CRASH, .decides = true, INTO(ops),
+		.help = "maximum number of operations before a crash",
+		.detail = "Each round draws its number at random; each power of ten is equally "
+			"likely. The default is 10000, with --power 300. At commit the maximum "
+			"is 1000 if the moment is counted, and 100 before a close."},
+	{.name = "moment", .arg = "KIND", .type = OPTION_CHOICE, .def = "both",
+		.choices = "both|timed|counted", .group = GROUP_CRASH, .decides = true,
+		INTO(moment),
+		.help = "how the moment of a kill is chosen",
+		.detail = "timed: a time after an operation; counted: a number of system calls "
+			"and instructions, which the seed repeats (ptrace, one session); both: "
+			"eight crashes of each in turn."},
+	{.name = "keep", .arg = "DIR", .type = OPTION_TEXT, .def = "./mininb-crash",
+		.group = GROUP_CRASH, .words = WORDS_DIRECTORY, INTO(keep),
+		.help = "directory for databases that show a failure; made if needed"},
+	{.name = "again", .arg = "DIR", .type = OPTION_TEXT, .group = GROUP_CRASH,
+		.words = WORDS_DIRECTORY, .decides = true, INTO(again),
+		.help = "check the database that was kept in DIR again"},
+	{.name = "power", .type = OPTION_FLAG, .group = GROUP_CRASH, .decides = true,
+		INTO(is_power),
+		.help = "simulate power failures instead of killing the process"},
+	{.name = "file-system", .arg = "KIND", .type = OPTION_CHOICE, .def = "journalled",
+		.choices = "journalled|posix", .group = GROUP_CRASH, .decides = true,
+		INTO(file_system),
+		.help = "with --power: how the file system keeps names and sizes of files",
+		.detail = "journalled: changes survive in their order, as on ext4 and XFS; "
+			"posix: only synced changes survive, and names only if their directory "
+			"was synced."},
+	{.name = "states", .arg = "COUNT", .type = OPTION_COUNT, .def = "50", .min = 1,
+		.max = 100000, .group = GROUP_CRASH, .decides = true, INTO(states),
+		.help = "with --power: states to test from each recording"},
+	{.name = NULL},
+};
+/* clang-format on */
+
+/* A recovery takes milliseconds, or seconds on a slow disk at a level that syncs. */
 #define RECOVERY_NS (60 * UINT64_C(1000000000))
 
 enum { LEVELS = NB_DUR_COMMIT + 1, RECORDINGS = 6 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/** An engine, ready to be crashed. */
+/** An engine with its options, ready to be killed. */
 struct victim {
 	const char *driver;
+	uint32_t number; /* of two builds of one engine: its place in --driver, from 1; else
+			    0 */
 	struct nb_engine_ref *ref;
 	struct nb_option_value *values;
-	struct options options; /* with the engine options that are for it */
+	struct options options; /* with the options of this engine */
 	const char **chosen;
 };
 
-/** All of a call, for its progress. */
+/** Progress of the whole call. */
 struct crash_call {
 	nb_progress_fn show;
 	char what[64];        /* "leveldb process" */
@@ -51,15 +100,7 @@ struct crash_call {
 
 static struct crash_call call;
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/** Of one level's rounds, the place among those of all. */
+/** Turns the progress of one level into that of the whole call. */
 static void
 show_progress(void *arg, const struct nb_progress *progress)
 {
@@ -68,7 +109,7 @@ show_progress(void *arg, const struct nb_progress *progress)
 	if (progress->total > 0)
 		whole.done = call.done + progress->done * call.rounds / progress->total;
 	whole.total = call.total;
-	whole.elapsed_ns = now_ns() - call.begin_ns;
+	whole.elapsed_ns = clock_now_ns() - call.begin_ns;
 	call.show(arg, &whole);
 }
 
@@ -82,11 +123,13 @@ scratch_of(const struct options *options)
 		return options->path;
 	if (tmp != NULL && tmp[0] != '\0')
 		return tmp;
-	return options->is_power && access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+	return crash_own.is_power && access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
 }
 
-/** Likewise, of an engine for which the medium decides what it syncs: on memory it may leave
- * that to the processor, which a simulation does not see. */
+/**
+ * An engine may choose its syncs by the medium: on memory it may rely on CPU instructions,
+ * which the simulation does not see. Such an engine is tested on disk.
+ */
 static const char *
 scratch_of_engine(const struct options *options, const struct nb_engine *engine)
 {
@@ -101,10 +144,8 @@ victim_load(struct victim *victim, const struct options *options, const char *dr
 	*victim = (struct victim){.driver = driver, .options = *options};
 	victim->options.driver = driver;
 	victim->chosen = calloc(options->engine_option_count + 1, sizeof(*victim->chosen));
-	if (victim->chosen == NULL) {
-		message_error("out of memory");
-		return STATUS_FAILED;
-	}
+	if (victim->chosen == NULL)
+		return message_no_memory();
 	drivers_choose_options(&victim->options, 0, victim->chosen);
 	int rc = nb_engine_load(&victim->ref, driver);
 	if (rc == 0)
@@ -135,16 +176,16 @@ args_of(const struct victim *victim, struct crash_row *row)
 	args.engine_options = options->engine_options;
 	args.engine_option_count = options->engine_option_count;
 	args.scratch = scratch_of_engine(options, args.engine);
-	args.keep = options->keep;
+	args.keep = crash_own.keep;
 	args.seed = options->seed;
-	args.how = options->is_power ? NB_CRASH_POWER : NB_CRASH_KILL;
+	args.how = crash_own.is_power ? NB_CRASH_POWER : NB_CRASH_KILL;
 	args.durability = row->durability;
-	args.file_system = (uint32_t)options->file_system;
-	args.rounds = (uint32_t)options->rounds;
-	args.states = (uint32_t)options->states;
+	args.file_system = (uint32_t)crash_own.file_system;
+	args.rounds = (uint32_t)crash_own.rounds;
+	args.states = (uint32_t)crash_own.states;
 	args.sessions = (uint32_t)options->threads;
-	args.ops = options->ops;
-	args.moment = (uint32_t)options->moment;
+	args.ops = crash_own.ops;
+	args.moment = (uint32_t)crash_own.moment;
 	args.timeout_ns = options_were_given(options, "hang-after") ? options->hang_after_ns
 								    : RECOVERY_NS;
 	if (args.timeout_ns == 0)
@@ -155,7 +196,7 @@ args_of(const struct victim *victim, struct crash_row *row)
 	return args;
 }
 
-/** A new row for that engine at that level. */
+/** Adds a row for the engine at that level. */
 static struct crash_row *
 begin_row(struct crash_rows *rows, const struct victim *victim, uint32_t level)
 {
@@ -167,6 +208,11 @@ begin_row(struct crash_rows *rows, const struct victim *victim, uint32_t level)
 	row->engine = strdup(engine->name);
 	row->version = strdup(engine->version());
 	row->durability = level;
+	if (victim->number > 0)
+		snprintf(row->label, sizeof(row->label), "%.9s#%u", engine->name,
+			victim->number % 100);
+	else
+		snprintf(row->label, sizeof(row->label), "%.12s", engine->name);
 	snprintf(call.what, sizeof(call.what), "%.40s %s", engine->name,
 		nb_durability_name(level));
 	if (row->driver != NULL && row->engine != NULL && row->version != NULL)
@@ -175,7 +221,7 @@ begin_row(struct crash_rows *rows, const struct victim *victim, uint32_t level)
 	return NULL;
 }
 
-/** Of several the worse: a failure hides no broken promise, and an interruption nothing. */
+/** The worse one: a failure must not hide a broken promise, nor anything an interruption. */
 static int
 worse_status(int a, int b)
 {
@@ -188,30 +234,29 @@ worse_status(int a, int b)
 }
 
 static const char *
-how_text(const struct options *options)
+how_text(void)
 {
-	if (!options->is_power)
+	if (!crash_own.is_power)
 		return "kill -9";
-	return options->file_system == NB_CRASH_POSIX ? "loss of power (posix)"
-						      : "loss of power (journalled)";
+	return crash_own.file_system == NB_CRASH_POSIX ? "loss of power (posix)"
+						       : "loss of power (journalled)";
 }
 
-/** A row, and the table's head before the first one: where nothing could be tried there is
- * none. */
+/** Prints the head of the table when the first row comes. Without rows there is no table. */
 static void
 print_row(const struct options *options, const struct crash_row *row)
 {
 	FILE *out = output_text();
 	if (!call.has_titles) {
 		fprintf(out, "Seed %" PRIu64 ", %s, databases in %s\n\n", options->seed,
-			how_text(options), scratch_of(options));
+			how_text(), scratch_of(options));
 		crash_print_titles(out);
 	}
 	call.has_titles = true;
 	crash_print_row(out, row);
 }
 
-/** *is_over: it would be the same at the next level. */
+/** *is_over: the next level would end the same way. */
 static int
 crash_level(struct crash_rows *rows, const struct victim *victim, uint32_t level, bool *is_over)
 {
@@ -231,27 +276,29 @@ crash_level(struct crash_rows *rows, const struct victim *victim, uint32_t level
 		message_last_failure(rc), row->tally.broken > 0 ? STATUS_DATA : STATUS_DONE);
 }
 
-/** Levels that are asked for: bits. One that the engine does not offer is refused when tried. */
+/** The levels to test, as bits. The library rejects a level that the engine does not offer. */
 static uint32_t
 levels_of(const struct victim *victim)
 {
 	const struct options *options = &victim->options;
 	const struct nb_engine *engine = nb_engine_table(victim->ref);
-	if (options->durability == 0) /* auto: each */
+	if (options->durability == 0) /* auto: all levels */
 		return engine->durabilities;
 	return NB_DUR_BIT((uint32_t)options->durability - 1);
 }
 
 static int
-crash_engine(struct crash_rows *rows, const struct options *options, const char *driver)
+crash_engine(struct crash_rows *rows, const struct options *options, const char *driver,
+	uint32_t number)
 {
 	struct victim victim;
 	int status = victim_load(&victim, options, driver);
+	victim.number = number;
 	uint32_t levels = status == STATUS_DONE ? levels_of(&victim) : 0;
 	uint32_t count = 0;
 	for (uint32_t level = 0; level < LEVELS; level++)
 		count += (levels & NB_DUR_BIT(level)) != 0;
-	call.total = call.done + count * options->rounds;
+	call.total = call.done + count * crash_own.rounds;
 	bool is_over = false;
 	for (uint32_t level = 0; level < LEVELS && !is_over; level++)
 		if ((levels & NB_DUR_BIT(level)) != 0)
@@ -268,7 +315,9 @@ crash_engines(const struct options *options, const struct drivers *drivers)
 	int status = STATUS_DONE;
 	FILE *out = output_text();
 	for (size_t i = 0; i < drivers->count && status != STATUS_INTERRUPTED; i++)
-		status = worse_status(status, crash_engine(&rows, options, drivers->names[i]));
+		status = worse_status(status,
+			crash_engine(&rows, options, drivers->names[i],
+				strchr(drivers->labels[i], '/') != NULL ? (uint32_t)i + 1 : 0));
 	progress_clear();
 	uint64_t crashes = 0;
 	for (size_t i = 0; i < rows.count; i++)
@@ -281,7 +330,7 @@ crash_engines(const struct options *options, const struct drivers *drivers)
 	return status;
 }
 
-/* ---- one that was kept ---- */
+/* ---- a kept database ---- */
 
 static int
 crash_again(const struct options *options, const struct nb_crash_kept *kept)
@@ -292,15 +341,14 @@ crash_again(const struct options *options, const struct nb_crash_kept *kept)
 	own.engine_options = (const char **)kept->engine_options;
 	own.engine_option_count = kept->engine_option_count;
 	own.seed = kept->seed;
-	own.is_power = kept->how == NB_CRASH_POWER;
-	own.file_system = kept->file_system;
+	crash_own.is_power = kept->how == NB_CRASH_POWER;
+	crash_own.file_system = kept->file_system;
 	bool is_typed = options_were_given(options, "driver");
-	/* What was kept is data, and may be somebody else's; a plugin is code. */
+	/* A kept database is data, perhaps of another user; a plugin is code. */
 	if (!is_typed && strchr(kept->driver, '/') != NULL)
 		return message_usage(
-			"%s is of the plugin %s, which is not loaded by what a file "
-			"says: name it by --driver",
-			options->again, kept->driver);
+			"%s was made by the plugin %s, and mininb loads no plugin that only a file names: use --driver",
+			crash_own.again, kept->driver);
 	int status = victim_load(&victim, &own, is_typed ? options->driver : kept->driver);
 	struct crash_row *row = status == STATUS_DONE
 		? begin_row(&rows, &victim, kept->durability)
@@ -308,11 +356,10 @@ crash_again(const struct options *options, const struct nb_crash_kept *kept)
 	if (row != NULL) {
 		struct nb_crash_args args = args_of(&victim, row);
 		status = message_last_failure(
-			nb_crash_again(&row->tally, &args, options->again));
+			nb_crash_again(&row->tally, &args, crash_own.again));
 		row->is_whole = status == STATUS_DONE;
 		if (status == STATUS_DONE && row->found_count == 0)
-			fprintf(output_text(), "%s: nothing is wrong with it now\n",
-				options->again);
+			fprintf(output_text(), "%s: found no failure now\n", crash_own.again);
 		crash_print_found(output_text(), &rows, row);
 		if (status == STATUS_DONE && row->tally.broken > 0)
 			status = STATUS_DATA;
@@ -325,56 +372,55 @@ crash_again(const struct options *options, const struct nb_crash_kept *kept)
 	return status;
 }
 
-/** Options that would change nothing, each with what it is for. */
+/** Rejects options that would have no effect. */
 static int
 check_options(const struct options *options)
 {
 	static const char *const of_power[] = {"states", "file-system"};
 	static const char *const not_again[] = {"rounds", "ops", "moment", "seed", "threads",
 		"durability", "power", "states", "file-system", "keep"};
-	for (size_t i = 0; options->again != NULL && i < COUNT_OF(not_again); i++)
+	for (size_t i = 0; crash_own.again != NULL && i < COUNT_OF(not_again); i++)
 		if (options_were_given(options, not_again[i]))
-			return message_usage("--again checks what was kept, as it was made: "
-					     "without --%s",
-				not_again[i]);
-	if (options->again != NULL && options->engine_option_count > 0)
-		return message_usage(
-			"--again checks what was kept, as it was made: without -o");
-	for (size_t i = 0; !options->is_power && i < COUNT_OF(of_power); i++)
-		if (options_were_given(options, of_power[i]))
 			return message_usage(
-				"--%s is of a loss of power: with --power", of_power[i]);
-	if (options->is_power && options_were_given(options, "moment"))
-		return message_usage("--moment is of a kill: without --power");
-	if (options->threads > 1 && options->moment == NB_CRASH_COUNTED)
-		return message_usage("--moment=counted is of one session: without --threads");
+				"--again checks the kept database as it was made: omit --%s",
+				not_again[i]);
+	if (crash_own.again != NULL && options->engine_option_count > 0)
+		return message_usage(
+			"--again checks the kept database as it was made: omit -o");
+	for (size_t i = 0; !crash_own.is_power && i < COUNT_OF(of_power); i++)
+		if (options_were_given(options, of_power[i]))
+			return message_usage("--%s needs --power", of_power[i]);
+	if (crash_own.is_power && options_were_given(options, "moment"))
+		return message_usage("--moment does not apply to --power");
+	if (options->threads > 1 && crash_own.moment == NB_CRASH_COUNTED)
+		return message_usage("--moment=counted needs one session: omit --threads");
 	if (options->threads > 16)
-		return message_usage("--threads: a crash test has 16 at most");
+		return message_usage("--threads: crash allows at most 16");
 	return STATUS_DONE;
 }
 
-int
-cmd_crash(const struct options *typed)
+static int
+do_crash(const struct options *typed)
 {
 	struct drivers drivers;
 	struct options own = *typed;
 	const struct options *options = &own;
-	if (own.is_power && !options_were_given(typed, "rounds"))
-		own.rounds = RECORDINGS;
+	if (crash_own.is_power && !options_were_given(typed, "rounds"))
+		crash_own.rounds = RECORDINGS;
 	int status = check_options(typed);
 	if (status != STATUS_DONE)
 		return status;
-	if (options->is_power && !nb_crash_recorder_is_loaded())
+	if (crash_own.is_power && !nb_crash_recorder_is_loaded())
 		return preload_recorder();
 	status = output_begin(options);
 	if (status != STATUS_DONE)
 		return status;
 	call = (struct crash_call){.show = progress_function(!options->is_quiet),
-		.rounds = options->rounds,
-		.begin_ns = now_ns()};
-	if (options->again != NULL) {
+		.rounds = crash_own.rounds,
+		.begin_ns = clock_now_ns()};
+	if (crash_own.again != NULL) {
 		struct nb_crash_kept kept;
-		status = message_last_failure(nb_crash_kept_read(&kept, options->again));
+		status = message_last_failure(nb_crash_kept_read(&kept, crash_own.again));
 		if (status != STATUS_DONE)
 			return status;
 		status = crash_again(options, &kept);
@@ -388,3 +434,18 @@ cmd_crash(const struct options *typed)
 	free(drivers.text);
 	return status;
 }
+
+const struct cmd cmd_crash = {
+	.name = "crash",
+	.run = do_crash,
+	.help = "kill an engine during writes, and verify what remains",
+	.detail = "Kills a writing process at random moments: during writes, while it makes "
+		  "the database, in flush and close, or in the recovery from an earlier crash. "
+		  "Another process opens the database and compares it with everything that was "
+		  "written. The exit status is 3 if a level breaks its promise; mininb then "
+		  "keeps the database. Databases are made in --path, else in $TMPDIR or /tmp, "
+		  "with --power in /dev/shm. See CRASHES.",
+	.own = {own_options},
+	.shares = "seed driver path option durability threads hang-after output quiet",
+	.measures = true,
+};

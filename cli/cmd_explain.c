@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* explain: what a figure says, from the library's table. */
+/* explain: prints what a figure means, from the library's table. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -23,7 +23,9 @@ print_one(const struct nb_explanation *it)
 		fprintf(nb_stdout(), "    In: %s\n", it->where);
 }
 
-/** Those of that name, or if `is_part` with that in their name; how many there were. */
+/**
+ * Prints figures of that name, or with `is_part` those that contain it; returns their number.
+ */
 static size_t
 print_matching(const char *word, bool is_part)
 {
@@ -49,8 +51,8 @@ print_names(void)
 	}
 }
 
-int
-cmd_explain(const struct options *options)
+static int
+do_explain(const struct options *options)
 {
 	if (options->operand == NULL) {
 		print_names();
@@ -64,11 +66,20 @@ cmd_explain(const struct options *options)
 	for (const struct nb_explanation *it = nb_explanations();
 		it->name != NULL && count < NAMES_MAX; it++)
 		names[count++] = it->name;
-	/* One wrong letter of three leaves nothing of the word: "foo" does not mean "for". */
+	/* In a short word one wrong letter is too much: "foo" does not mean "for". */
 	const char *near = strlen(options->operand) > 3
 		? nb_nearest(options->operand, names, count)
 		: NULL;
-	return message_usage("there is no figure '%s'%s%s%s; mininb explain lists them",
+	return message_usage("unknown figure '%s'%s%s%s; mininb explain lists them",
 		options->operand, near != NULL ? ", did you mean '" : "",
 		near != NULL ? near : "", near != NULL ? "'?" : "");
 }
+
+const struct cmd cmd_explain = {
+	.name = "explain",
+	.run = do_explain,
+	.operand = "[FIGURE]",
+	.help = "explain a figure of the reports",
+	.detail = "Prints what it means, how it was measured, and what would make it wrong. "
+		  "Without a name, lists all figures.",
+};

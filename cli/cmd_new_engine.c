@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A new plugin from the template: its three files with another name in them.
+ * new-engine: makes a plugin from the template, three files, under another name.
  *
- * The template's own name is 'example', so that it builds and is checked as it
- * lies in the repository. Where '_' follows, it is part of a C identifier, and
- * the new name's '-' become '_'; else it is the driver, the .so and the project.
+ * The template's own name is 'example', so it can be built and tested in the repository. Before
+ * '_' the name is part of a C identifier, and '-' in the new name becomes '_'; elsewhere it is
+ * the driver, the .so and the project.
  *
- * A directory that is there is not touched. If anything fails, what was made is
- * removed: half a plugin would only be in the way of the next try.
+ * An existing directory is not changed. After a failure everything that was made is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +26,7 @@
 
 enum { NAME_SIZE_MAX = 64, WORDS = 3 };
 
-/** What stands in the template, and what comes there instead. The first that fits counts. */
+/** A word of the template and its replacement. The first word that matches counts. */
 struct word {
 	const char *from;
 	char to[NAME_SIZE_MAX + 8];
@@ -35,7 +34,7 @@ struct word {
 
 /* ---- the name ---- */
 
-/** Targets that Meson has already, in which a plugin of that name could not be built. */
+/** Targets of Meson itself: a plugin of that name could not be built. */
 static const char *const taken[] = {"all", "benchmark", "clean", "coverage", "dist",
 	"distcheck", "install", "phony", "reconfigure", "scan-build", "test", "uninstall"};
 
@@ -71,7 +70,7 @@ make_words(struct word words[WORDS], const char *name)
 
 /* ---- the files ---- */
 
-/** The word that stands at `text`, or NULL. */
+/** The word at `text`, or NULL. */
 static const struct word *
 find_word(const struct word words[WORDS], const char *text, size_t size)
 {
@@ -96,14 +95,14 @@ put_text(FILE *out, const struct word words[WORDS], const char *text, size_t siz
 	}
 }
 
-/** The file's name, which may be that of the engine. */
+/** The name of the file, which may contain the engine's name. */
 static const char *
 file_name(const struct word words[WORDS], const struct template_file *file)
 {
 	return strcmp(file->name, words[0].from) == 0 ? words[0].to : file->name;
 }
 
-/** 0, or what errno is. Nothing is left of a file that could not be written. */
+/** Returns 0 or errno. Removes a file that could not be written. */
 static int
 write_file(int dir, const struct word words[WORDS], const struct template_file *file)
 {
@@ -119,7 +118,8 @@ write_file(int dir, const struct word words[WORDS], const struct template_file *
 		errno = 0;
 		put_text(out, words, file->text, file->size);
 		bool is_written = fflush(out) == 0 && !ferror(out);
-		bool is_closed = fclose(out) == 0; /* some file systems tell only here */
+		bool is_closed = fclose(out) == 0; /* some file systems report a failure only
+						      here */
 		if (!is_written || !is_closed)
 			error = errno != 0 ? errno : EIO;
 	}
@@ -128,7 +128,7 @@ write_file(int dir, const struct word words[WORDS], const struct template_file *
 	return error;
 }
 
-/** All or none. `wrong` is the file that failed, with what errno was. */
+/** Writes all files or none. `wrong` is the file that failed; returns 0 or its errno. */
 static int
 write_files(int dir, const struct word words[WORDS], const char **wrong)
 {
@@ -140,7 +140,7 @@ write_files(int dir, const struct word words[WORDS], const char **wrong)
 	}
 	if (error == 0)
 		return 0;
-	for (file--; file != template_files; file--) /* the last one is gone already */
+	for (file--; file != template_files; file--) /* the failed file is removed already */
 		unlinkat(dir, file_name(words, file - 1), 0);
 	return error;
 }
@@ -150,9 +150,9 @@ make_directory(const char *name, const struct word words[WORDS])
 {
 	if (mkdir(name, 0777) != 0) {
 		if (errno == EEXIST)
-			message_error("%s: is there already, and was left as it is", name);
+			message_error("%s already exists; mininb did not change it", name);
 		else
-			message_error("%s: cannot be made: %s", name, strerror(errno));
+			message_error("cannot make %s: %s", name, strerror(errno));
 		return STATUS_FAILED;
 	}
 	const char *wrong = ".";
@@ -164,13 +164,13 @@ make_directory(const char *name, const struct word words[WORDS])
 		return STATUS_DONE;
 	rmdir(name);
 	message_error(
-		"%s/%s: cannot be written: %s; nothing was made", name, wrong, strerror(error));
+		"cannot write %s/%s: %s; mininb made nothing", name, wrong, strerror(error));
 	return STATUS_FAILED;
 }
 
-/* ---- what to type next ---- */
+/* ---- next steps ---- */
 
-/** Whether pkg-config looks there: of itself, on Debian, or since it was told to. */
+/** Whether pkg-config searches the directory, by default or by PKG_CONFIG_PATH. */
 static bool
 is_searched(const char *dir)
 {
@@ -199,34 +199,30 @@ print_result(const char *name, const struct word words[WORDS])
 		name, name);
 }
 
-/** No reason to refuse it, but one to think again. */
+/** Warns if an engine of that name exists. */
 static void
 warn_of_namesake(const char *name)
 {
 	struct nb_engine_ref *ref = NULL;
 	if (nb_engine_load(&ref, name) != 0)
 		return;
-	char text[1024];
-	snprintf(text, sizeof(text),
-		"there is an engine '%s' already (%s): of two by one name the first that is "
-		"found is taken, and both keep their database in the same directory",
+	message_warning(
+		"an engine '%s' already exists (%s): mininb loads the first that it finds, and both use the same database directory",
 		name, nb_engine_path(ref));
-	message_log(NULL, NB_LOG_WARNING, text);
 	nb_engine_unload(ref);
 }
 
-int
-cmd_new_engine(const struct options *options)
+static int
+do_new_engine(const struct options *options)
 {
 	const char *name = options->operand;
 	if (!is_name(name))
 		return message_usage(
-			"new-engine: '%s' is not a name of an engine: use a "
-			"letter a-z, then a-z, 0-9, _ and -, %d characters at most",
+			"new-engine: '%s' is not a valid engine name: use a letter a-z, then a-z, 0-9, _ and -, %d characters at most",
 			name, NAME_SIZE_MAX);
 	if (is_taken(name))
-		return message_usage("new-engine: '%s' is a word of Meson's, in which the "
-				     "plugin could not be built; take another name",
+		return message_usage(
+			"new-engine: '%s' is reserved by Meson, which could not build the plugin; use another name",
 			name);
 	struct word words[WORDS];
 	make_words(words, name);
@@ -237,3 +233,12 @@ cmd_new_engine(const struct options *options)
 	print_result(name, words);
 	return STATUS_DONE;
 }
+
+const struct cmd cmd_new_engine = {
+	.name = "new-engine",
+	.run = do_new_engine,
+	.operand = "NAME",
+	.help = "begin a plugin of your own in the new directory NAME",
+	.detail = "Writes NAME.c, meson.build and README.md: a small working engine that you "
+		  "replace piece by piece. It needs only the installed header of mininb.",
+};

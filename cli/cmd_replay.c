@@ -2,9 +2,8 @@
 /*
  * replay: the operations of traces, on each engine of the list.
  *
- * A trace that loads and one that is then done are two groups of one job, in phases of
- * their own, so that an engine that keeps nothing between runs can do both, and the report
- * has them apart.
+ * The loading trace and the measured trace are two groups of one job, in two phases. So an
+ * engine that keeps nothing between runs can do both, and the report shows them apart.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,14 +12,13 @@
 
 #include "cmd.h"
 #include "cmd_run.h"
-#include "job.h"
 #include "job_options.h"
 #include "message.h"
 #include "options.h"
 
-enum { FORMAT_AUTO = 2 /* of --format: behind those of check */ };
+enum { FORMAT_AUTO = 2 /* in --format: after the choices of check */ };
 
-/** By the choices of --key-bytes. */
+/** In the order of --key-bytes' choices. */
 static const uint32_t key_flags[] = {0, NB_TRACE_KEY_LITTLE, NB_TRACE_KEY_TEXT};
 
 static struct nb_trace_options
@@ -37,7 +35,7 @@ trace_of(const struct options *options, const char *path)
 	return trace;
 }
 
-/** Whether a share of the mix was typed. */
+/** Whether the user gave a share of the mix. */
 static bool
 has_mix(const struct options *options)
 {
@@ -62,9 +60,9 @@ be_loading(struct nb_group *group)
 }
 
 /**
- * Groups "loading" and "run", as many as there are traces. The mix is what becomes of keys
- * without a kind, which the loading inserts. The records of the job are how many the engine
- * is told to expect.
+ * Makes groups "loading" and "run", one for each trace. The mix gives kinds to bare keys; the
+ * loading inserts them. The number of records of the job is the number that the engine is given
+ * to expect.
  */
 static int
 make_job(struct nb_job **out, const struct options *options)
@@ -73,7 +71,7 @@ make_job(struct nb_job **out, const struct options *options)
 	int rc = nb_job_read(&job, NULL);
 	if (rc < 0)
 		return rc;
-	job->groups[0].count = INT64_MAX; /* the trace's end is nearer */
+	job->groups[0].count = INT64_MAX; /* the trace ends before */
 	if (!has_mix(options))
 		job->groups[0].weights[NB_OP_READ] = 1;
 	if (options->load != NULL && options->trace != NULL) {
@@ -107,31 +105,45 @@ execute(const struct options *options, nb_progress_fn progress, struct nb_result
 		return message_last_failure(rc);
 	if (options->speed > 0 && job->groups[count - 1].arrivals != NB_ARRIVAL_CLOSED) {
 		nb_job_delete(job);
-		return message_usage("--speed and --rate: operations are due at the times of "
-				     "the trace, or at a rate; give one of them");
+		return message_usage(
+			"use only one of --speed and --rate: operations are due at the times of the trace, or at a rate");
 	}
-	struct nb_job_options run = job_options_of(options, job, NB_JOB_RUN, progress);
+	struct nb_run_options run = run_options_of(options, progress);
+	run.job = job;
 	run.traces = traces;
 	run.speed = options->speed;
 	run.makes_database = options->load != NULL;
 	int status = options->steady != NULL &&
 			nb_steady_parse(&run.steady, options->steady) < 0
 		? message_usage("--until-steady: %s", nb_error_text())
-		: job_execute(options, &run, results, summary);
+		: run_one(options, &run, results, summary);
 	nb_job_delete(job);
 	return status;
 }
 
-int
-cmd_replay(const struct options *options)
+static int
+do_replay(const struct options *options)
 {
 	if (options->load == NULL && options->trace == NULL)
-		return message_usage("replay: a trace is missing (--trace=FILE, or --load=FILE "
-				     "for one that makes the database)");
+		return message_usage(
+			"replay: a trace is missing (--trace=FILE, or --load=FILE for a trace that makes the database)");
 	if (options_were_given(options, "format") && options->format < FORMAT_AUTO)
-		return message_usage("replay: --format=text and tap are for check; a trace is "
-				     "auto, ycsb-text, ycsb-log, u64, keys, rocksdb, cache-csv "
-				     "or mininb");
+		return message_usage(
+			"replay: --format=text and tap are for check; a trace is auto, ycsb-text, ycsb-log, u64, keys, rocksdb, cache-csv or mininb");
 	return run_drivers(options,
 		&(struct run_kind){.run = execute, .makes_data = options->load != NULL});
 }
+
+const struct cmd cmd_replay = {
+	.name = "replay",
+	.run = do_replay,
+	.help = "replay a trace, at full speed or at its own times",
+	.detail = "Replays first the trace of --load, which makes the database, then the trace "
+		  "of --trace; each is optional. The operations of a key keep their order for "
+		  "any number of threads. See TRACES.",
+	.shares = SHARES_WORKLOAD SHARES_ENGINE
+	"force load trace speed key-bytes skip-bad fresh interval until-steady settle allow-missing report-interval format",
+	.has_workload = true,
+	.measures = true,
+	.is_repeatable = true,
+};

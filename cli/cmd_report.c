@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report, merge: results at hand, written in one of the formats.
+ * report, merge: result files, written in one of the formats.
  *
- * All files are read before anything is written, so that one that is damaged costs nothing.
+ * mininb reads all files before it writes anything, so a damaged file costs nothing.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -16,26 +16,34 @@
 #include "cmd.h"
 #include "message.h"
 #include "options.h"
+#include "output.h"
 #include "results_files.h"
+
+static uint64_t own_format; /* index into the choices */
+
+/* clang-format off */
+static const struct option_row format_options[] = {
+	{.name = "format", .arg = "FORMAT", .type = OPTION_CHOICE, .def = "text",
+		.choices = "text|md|csv|json|hgrm|hlog|gnuplot|candlestick|html",
+		.group = GROUP_OUTPUT, .before = "quiet", .into = &own_format,
+		.help = "format of the report"},
+	{.name = NULL},
+};
+
+static const char *baseline_path; /* NULL: not given */
+
+static const struct option_row baseline_options[] = {
+	{.name = "baseline", .arg = "FILE", .type = OPTION_TEXT, .group = GROUP_OUTPUT,
+		.words = WORDS_FILE, .before = "quiet", .into = &baseline_path,
+		.help = "with --format=html: also show the changes from the result in FILE"},
+	{.name = NULL},
+};
+/* clang-format on */
 
 static uint32_t
 flags_of(const struct options *options, bool is_terminal)
 {
 	return (options->is_folded ? NB_TEXT_FOLD : 0) | (is_terminal ? NB_TEXT_BARS : 0);
-}
-
-/** Files beside the report itself; the report goes to stdout if nothing says where. */
-static int
-write_files(const struct options *options, const struct nb_results *results)
-{
-	int rc = 0;
-	if (options->hlog != NULL)
-		rc = nb_results_write_file(results, "hlog", options->hlog, 0);
-	if (rc == 0 && options->csv != NULL)
-		rc = nb_results_write_csv_files(results, options->csv);
-	if (rc == 0 && options->notebook != NULL)
-		rc = nb_results_append_notebook(results, options->notebook);
-	return message_last_failure(rc);
 }
 
 static bool
@@ -59,90 +67,113 @@ write_as(const struct options *options, const struct nb_results *results, const 
 static int
 write_report(const struct options *options, const struct nb_results *results)
 {
-	int status = write_files(options, results);
+	int status = output_write_others(options, results);
 	if (status != STATUS_DONE || has_only_files(options))
 		return status;
-	char *format = options_choice(options, "format");
-	if (format == NULL) {
-		message_error("out of memory");
-		return STATUS_FAILED;
-	}
-	status = write_as(options, results, format);
-	free(format);
-	return status;
+	char format[CHOICE_SIZE];
+	return write_as(options, results, options_choice(options, "format", format));
 }
 
-/** Of what is whole by now, so that a notebook that is none costs no older plot. */
+/** Writes complete text only, so a damaged notebook does not cost an older plot. */
 static int
 write_text(const struct options *options, const char *text)
 {
 	if (options->output != NULL && strcmp(options->output, "-") != 0)
 		return message_last_failure(nb_file_write(options->output, text, strlen(text)));
-	fputs(text, nb_stdout()); /* what is wrong is seen in the end */
+	fputs(text, nb_stdout()); /* main() reports a failed write */
 	return STATUS_DONE;
 }
 
-/** The plot of a notebook, which is no result file but has what that is made of. */
+/** Plots a notebook: not a result file, but it contains the data of the plot. */
 static int
 plot_notebook(const struct options *options)
 {
 	char *text = NULL;
 	size_t size = 0;
 	FILE *memory = open_memstream(&text, &size);
-	if (memory == NULL) {
-		message_error("out of memory");
-		return STATUS_FAILED;
-	}
+	if (memory == NULL)
+		return message_no_memory();
 	int status = message_last_failure(nb_notebook_write_plot(options->operand, memory));
-	if (fclose(memory) != 0 && status == STATUS_DONE) {
-		message_error("out of memory");
-		status = STATUS_FAILED;
-	}
+	if (fclose(memory) != 0 && status == STATUS_DONE)
+		status = message_no_memory();
 	if (status == STATUS_DONE)
 		status = write_text(options, text);
 	free(text);
 	return status;
 }
 
-/** Asked for by the option, as the option has no file to append to here. */
+/** The format shows that a notebook is meant: report cannot append to one. */
 static bool
 is_of_notebook(const struct options *options)
 {
-	char *format = options_choice(options, "format");
-	bool is = format != NULL && strcmp(format, "candlestick") == 0 &&
+	char format[CHOICE_SIZE];
+	return strcmp(options_choice(options, "format", format), "candlestick") == 0 &&
 		options->operand_count == 1 && results_files_is_notebook(options->operand);
-	free(format);
-	return is;
 }
 
-int
-cmd_report(const struct options *options)
+/** Only a page shows a comparison with a baseline. *out NULL: none is asked for. */
+static int
+read_baseline(struct nb_results **out, const struct options *options)
 {
-	struct nb_results *results;
+	char format[CHOICE_SIZE];
+	*out = NULL;
+	if (baseline_path == NULL)
+		return STATUS_DONE;
+	if (strcmp(options_choice(options, "format", format), "html") == 0)
+		return message_last_failure(nb_results_read(out, baseline_path));
+	message_usage("--baseline needs --format=html; 'compare' compares files as text");
+	return STATUS_USAGE;
+}
+
+static int
+do_report(const struct options *options)
+{
+	struct nb_results *results, *baseline;
 	if (is_of_notebook(options))
 		return plot_notebook(options);
 	int status = results_files_read(&results, options->operands, options->operand_count);
 	if (status != STATUS_DONE)
 		return status;
-	status = write_report(options, results);
+	status = read_baseline(&baseline, options);
+	nb_results_set_baseline(results, baseline);
+	if (status == STATUS_DONE)
+		status = write_report(options, results);
 	nb_results_delete(results);
+	nb_results_delete(baseline);
 	return status;
 }
 
-/** What is merged is a result again, so a file is a result file unless something else is said. */
+const struct cmd cmd_report = {
+	.name = "report",
+	.run = do_report,
+	.operand = "FILE...",
+	.help = "print results again, or as a page, a table or a plot",
+	.detail = "text: exactly what was printed after the run; md: a page of Markdown; csv: "
+		  "a table; json: the results of all files together; hgrm and hlog: "
+		  "percentiles and a log for the tools of HdrHistogram; gnuplot and "
+		  "candlestick: scripts with their data, candlestick also from a notebook; "
+		  "html: a page with charts that needs no other file. Several files appear "
+		  "side by side. For a file of vs, text, md, csv and html show the comparison "
+		  "with one row for each engine and phase; md and html also show the run with "
+		  "the median throughput of each engine.",
+	.own = {format_options, baseline_options},
+	.shares = SHARES_RESULT "force fold",
+};
+
+/** The result of merge is written as a result file, unless --format is given. */
 static int
 write_merged(const struct options *options, const struct nb_results *merged)
 {
 	if (options->output == NULL || options_were_given(options, "format"))
 		return write_report(options, merged);
-	int status = write_files(options, merged);
+	int status = output_write_others(options, merged);
 	return status != STATUS_DONE ? status
 				     : message_last_failure(nb_results_write_file(
 					       merged, "json", options->output, 0));
 }
 
-int
-cmd_merge(const struct options *options)
+static int
+do_merge(const struct options *options)
 {
 	struct nb_results *results, *merged = NULL;
 	int status = results_files_read(&results, options->operands, options->operand_count);
@@ -155,3 +186,15 @@ cmd_merge(const struct options *options)
 	nb_results_delete(results);
 	return status;
 }
+
+const struct cmd cmd_merge = {
+	.name = "merge",
+	.run = do_merge,
+	.operand = "FILE...",
+	.help = "combine the results of runs that ran side by side",
+	.detail = "Merges histograms and counts of threads, processes or machines, and "
+		  "computes percentiles from the merged histograms. Refuses results that "
+		  "differ in engine, action, durability or size of records.",
+	.own = {format_options},
+	.shares = SHARES_RESULT "force fold",
+};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rerun: what made a result, once more.
+ * rerun: repeats the command that made a result.
  *
- * The words of then are read by the same code as those of now, which come behind them and so
- * win. The directory is that of then, since files are named from there; those that are named
- * now are of the present one. The workload is the one that is kept in the file, which may
- * have been changed or lost where it was. Files of results are only those that are asked for
- * now: a repetition must not overwrite what it repeats.
+ * The old words are parsed first, then the new ones, so new options win. The old directory
+ * becomes the current one, because names of files are relative to it; new names are relative to
+ * the present directory. The workload is the one stored in the file, because the original may
+ * have changed or be lost. Only new options name result files: a repetition must not overwrite
+ * what it repeats.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,21 +24,15 @@
 
 enum { OWNED_MAX = 16 };
 
-/* Those that leave a result which says how it was made. */
-#define REPEATABLE \
-	(ACTION_BIT(ACTION_PUT) | ACTION_BIT(ACTION_GET) | ACTION_BIT(ACTION_DELETE) | \
-		ACTION_BIT(ACTION_LOAD) | ACTION_BIT(ACTION_RUN) | ACTION_BIT(ACTION_REPLAY) | \
-		ACTION_BIT(ACTION_VS))
-
 struct rerun {
 	const struct options *now;
 	struct options again;
 	struct nb_command then;
 	char **words;
 	size_t word_count;
-	char *owned[OWNED_MAX]; /* words with paths that were made absolute */
+	char *owned[OWNED_MAX]; /* words with absolute paths */
 	size_t owned_count;
-	char job_path[64]; /* the workload, in a file of our own; "" */
+	char job_path[64]; /* a temporary file with the workload; "": none */
 };
 
 /* ---- words ---- */
@@ -49,7 +43,7 @@ add_word(struct rerun *rerun, const char *word)
 	rerun->words[rerun->word_count++] = (char *)word;
 }
 
-/** Whether the word is "rerun", said as an action; *skip: with the one behind it. */
+/** Whether the word is the action "rerun"; *skip: so is the word after it. */
 static bool
 is_action(const char *const *word, size_t left, size_t *skip)
 {
@@ -97,14 +91,14 @@ is_of_place(const struct option_row *row, const char *value)
 		(row->words == WORDS_WORKLOAD && (strchr(value, '/') != NULL || is_ini));
 }
 
-/** What is named now is of the present directory, also when this is repeated in turn. */
+/** New names are relative to the present directory, also when the repetition is repeated. */
 static bool
 make_absolute(struct rerun *rerun)
 {
 	char *here = getcwd(NULL, 0);
-	for (const struct option_row *row = option_table; here != NULL && row->name != NULL;
+	for (const struct option_row *row = option_table(); here != NULL && row->name != NULL;
 		row++) {
-		const char **field = (const char **)((char *)&rerun->again + row->offset);
+		const char **field = option_field(&rerun->again, row);
 		if (row->type != OPTION_TEXT || !options_were_given(rerun->now, row->name) ||
 			*field == NULL || !is_of_place(row, *field) || (*field)[0] == '/' ||
 			strcmp(*field, "-") == 0 || rerun->owned_count == OWNED_MAX)
@@ -125,20 +119,14 @@ static void
 forget_files(struct rerun *rerun)
 {
 	struct options *again = &rerun->again;
-	const struct options *now = rerun->now;
-	if (now->output == NULL)
-		again->output = NULL;
-	if (now->hlog == NULL)
-		again->hlog = NULL;
-	if (now->csv == NULL)
-		again->csv = NULL;
-	if (now->notebook == NULL)
-		again->notebook = NULL;
-	if (now->record == NULL)
-		again->record = NULL;
+	for (const struct option_row *row = option_table(); row->name != NULL; row++) {
+		if (option_is_written(row, again->action) &&
+			!options_were_given(rerun->now, row->name))
+			*(const char **)option_field(again, row) = NULL;
+	}
 }
 
-/** In a file of its own, since that is what a workload is read from. */
+/** Writes the workload to a file, because options name workloads by file. */
 static bool
 write_job(struct rerun *rerun)
 {
@@ -150,7 +138,7 @@ write_job(struct rerun *rerun)
 	int fd = mkstemps(rerun->job_path, 4);
 	bool is_good = fd >= 0 && write(fd, rerun->then.job, length) == (ssize_t)length;
 	if (!is_good)
-		message_error("%s: the workload cannot be kept there: %s", rerun->job_path,
+		message_error("cannot write the workload to %s: %s", rerun->job_path,
 			strerror(errno));
 	if (fd >= 0)
 		close(fd);
@@ -163,7 +151,7 @@ static bool
 take_job(struct rerun *rerun)
 {
 	struct options *again = &rerun->again;
-	bool has_workload = again->action == ACTION_LOAD || again->action == ACTION_RUN;
+	bool has_workload = again->action == &cmd_load || again->action == &cmd_run;
 	if (rerun->then.job == NULL || !has_workload || rerun->now->workload != NULL)
 		return true;
 	if (!write_job(rerun))
@@ -173,7 +161,7 @@ take_job(struct rerun *rerun)
 	return true;
 }
 
-/* ---- the whole ---- */
+/* ---- the run ---- */
 
 static int
 run_again(struct rerun *rerun)
@@ -182,10 +170,10 @@ run_again(struct rerun *rerun)
 		return STATUS_FAILED;
 	forget_files(rerun);
 	if (rerun->then.directory != NULL && chdir(rerun->then.directory) != 0)
-		message_log(NULL, NB_LOG_WARNING,
-			"the directory of then is not there; files are taken from this one");
+		message_warning(
+			"the directory of the first run does not exist; mininb uses the current one");
 	int status = replace_check(&rerun->again);
-	return status == STATUS_DONE ? actions[rerun->again.action].run(&rerun->again) : status;
+	return status == STATUS_DONE ? rerun->again.action->run(&rerun->again) : status;
 }
 
 static void
@@ -198,8 +186,8 @@ destroy(struct rerun *rerun)
 	free(rerun->words);
 }
 
-int
-cmd_rerun(const struct options *options)
+static int
+do_rerun(const struct options *options)
 {
 	struct nb_results *results;
 	struct rerun rerun = {.now = options};
@@ -207,21 +195,20 @@ cmd_rerun(const struct options *options)
 	if (status != STATUS_DONE)
 		return status;
 	nb_results_command(results, &rerun.then);
-	size_t action = rerun.then.action != NULL ? action_find(rerun.then.action)
-						  : ACTION_COUNT;
-	bool is_known = action < ACTION_COUNT && (REPEATABLE & ACTION_BIT(action)) != 0;
-	if (!is_known || rerun.then.word_count == 0) {
-		message_error("%s does not tell how it was made, so it cannot be repeated",
+	const struct cmd *action = rerun.then.action != NULL ? cmd_find(rerun.then.action)
+							     : NULL;
+	if (action == NULL || !action->is_repeatable || rerun.then.word_count == 0) {
+		message_error(
+			"%s does not contain the command that made it, so mininb cannot repeat it",
 			options->operand);
 		status = STATUS_FAILED;
 	} else if (!collect_words(&rerun, "mininb")) {
-		message_error("out of memory");
-		status = STATUS_FAILED;
+		status = message_no_memory();
 	} else if (!options_parse(&rerun.again, (int)rerun.word_count, rerun.words)) {
 		status = STATUS_USAGE;
 	} else if (rerun.again.action != action) {
-		message_error("%s: its words are not those of the action '%s' that made it",
-			options->operand, actions[action].name);
+		message_error("%s: its command is not one of the action '%s' that made it",
+			options->operand, action->name);
 		status = STATUS_DATA;
 		options_destroy(&rerun.again);
 	} else {
@@ -233,3 +220,13 @@ cmd_rerun(const struct options *options)
 	nb_results_delete(results);
 	return status;
 }
+
+const struct cmd cmd_rerun = {
+	.name = "rerun",
+	.run = do_rerun,
+	.operand = "FILE",
+	.help = "repeat the run that made a result",
+	.detail = "Uses the command, the directory and the workload that are stored in the "
+		  "file; options that you add come last. Does not write the run's other result "
+		  "files again. Reports if the stream of operations differs.",
+};

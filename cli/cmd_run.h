@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CLI_CMD_RUN_H
 #define CLI_CMD_RUN_H
-/** Runs: one in this process, or several, each in a process of its own. */
+/** Runs: one in this process, or several, each in its own process. */
 #include <stdbool.h>
 
 #include <mininb/mininb.h>
@@ -17,52 +17,57 @@ struct drivers {
 	char *text; /* owned, to free(); cut into names */
 	const char *names[DRIVERS_MAX];
 	uint32_t numbers
-		[DRIVERS_MAX]; /* among those of the same engine, from 1; 0: the only one */
+		[DRIVERS_MAX]; /* its number among those of the same engine, from 1; 0: the
+			          only one */
 	char labels[DRIVERS_MAX]
 		   [DRIVER_LABEL]; /* "leveldb", "leveldb#2", "./other/leveldb.so" */
 	size_t count;
 };
 
-/** False if the list makes no sense, which then has been said. `may_repeat`: an engine twice. */
+/** False: the list is wrong, which was reported. `may_repeat`: an engine may occur twice. */
 bool
 drivers_split(struct drivers *drivers, const char *list, bool may_repeat);
 
-/** Whether each option of an engine is for one of these; else it has been said. */
+/** Whether each engine option is for one of these; if not, it was reported. */
 bool
 drivers_have_options(const struct options *options, const struct drivers *drivers);
 
 /**
- * Leave in `options` those that are for every engine and those for options->driver, without
- * its name; `number` is of struct drivers. `chosen` is room for all of them, and has them then.
+ * Keeps in `options` the engine options of all engines and those of options->driver, without
+ * the prefix; `number` as in struct drivers. `chosen` has room for all and holds them.
  */
 void
 drivers_choose_options(struct options *options, uint32_t number, const char **chosen);
 
-/** What is run on each engine. */
+/** An action on one engine. */
 struct run_kind {
 	/**
-	 * Run it on options->driver, print the report and what went wrong, append what came of
-	 * it to `results`, and return the exit status. With `summary`, fill that in as well;
-	 * with `progress`, call that often, whatever is shown.
+	 * Runs on options->driver, prints the report and failures, appends the outcome to
+	 * `results`, returns the exit status. Fills in `summary` if it is not NULL; calls
+	 * `progress` often if it is not NULL.
 	 */
 	int (*run)(const struct options *options, nb_progress_fn progress,
 		struct nb_results *results, struct nb_summary *summary);
-	bool makes_data; /* of several engines none may hold data before */
+	bool makes_data; /* with several engines, no database may contain data */
 };
 
 /**
- * Run it on each engine of the list options->driver, "a,b,c". A single one runs in this
- * process, unless it is to be watched.
+ * Runs on each engine of the list options->driver, "a,b,c". A single engine runs in this
+ * process, unless --hang-after is given.
  */
 int
 run_drivers(const struct options *options, const struct run_kind *kind);
 
-/** How often a run is sampled, as of struct nb_run_options. */
-uint64_t
-run_sample_ns(const struct options *options);
+/** Run options from the command line, without what is run. `progress` NULL: show it. */
+struct nb_run_options
+run_options_of(const struct options *options, nb_progress_fn progress);
 
-/** Keep how a run ended for the table side by side; `summary` may be NULL. */
-void
-run_keep_end(struct nb_summary *summary, const struct failure *failure);
+/**
+ * Runs it, prints the report and failures, appends the outcome to `results`, returns the exit
+ * status. `summary`, for the table of all engines, may be NULL.
+ */
+int
+run_one(const struct options *options, const struct nb_run_options *run_options,
+	struct nb_results *results, struct nb_summary *summary);
 
 #endif /* CLI_CMD_RUN_H */

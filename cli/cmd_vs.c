@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vs: engines in turn, on fresh data, until the ratio of their throughputs is known.
+ * vs: runs engines in turn, on new data, until the ratio of their throughputs is known.
  *
- * A repetition is load and run of a workload, put and get of keys, or the replay of a trace.
- * A round is one repetition of each engine, in an order that is drawn for each round: what
- * drifts while it goes on, heat or a neighbour, then falls on all of them and not on the one
- * that happens to come last (Mytkowicz and others, ASPLOS 2009). The order follows from
- * --seed, and each record has the number of its round.
+ * A repetition is load and run of a workload, put and get of keys, or the replay of a trace. A
+ * round is one repetition of each engine, in an order drawn for each round: a drift, by heat or
+ * a neighbour, then affects all engines and not only the last (Mytkowicz and others, ASPLOS
+ * 2009). The order follows from --seed, and each record has the number of its round.
  *
- * It ends where from ROUNDS_MIN on each interval is within --precision. Looking after each
- * round and ending at the first good look makes the interval a little less sure than it
- * says; the bound from below keeps that small. Where --runs says how many there are to be,
- * nothing is looked at meanwhile. Without it there are no more than RECORDS_MAX repetitions:
- * each stays in memory with its histograms, some 1.4 MB.
+ * vs ends when each interval is within --precision, after ROUNDS_MIN rounds at the earliest.
+ * Because it stops at the first round that is precise enough, the intervals are a little weaker
+ * than they say; ROUNDS_MIN keeps that small. With --runs it does not stop early. Without
+ * --runs it makes at most RECORDS_MAX records, because each stays in memory with its
+ * histograms, about 1.4 MB.
  *
- * What would make it wrong: a --path on a disk that is slow again minutes after it was
- * written (caches of SSDs), as each repetition then pays for the one before.
+ * What would make it wrong: a --path on a disk that becomes slow minutes after it was written
+ * (caches of SSDs), because each repetition then pays for the one before.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <mininb/mininb.h>
 
+#include "clock.h"
 #include "cmd.h"
 #include "cmd_run.h"
 #include "compare_files.h"
@@ -36,16 +35,42 @@
 #include "progress.h"
 #include "vs_repeat.h"
 
+static struct {
+	uint64_t runs, budget_ns;
+	const char *precision;
+} own;
+
+#define INTO(name) .into = &own.name
+/* clang-format off */
+static const struct option_row own_options[] = {
+	{.name = "runs", .arg = "COUNT", .type = OPTION_COUNT, .min = 1, .max = 10000,
+		.group = GROUP_COMPARE, .before = "confidence", .decides = true, INTO(runs),
+		.help = "repetitions of each engine, regardless of --precision"},
+	{.name = "precision", .arg = "SHARE", .type = OPTION_TEXT, .def = "5%",
+		.group = GROUP_COMPARE, .decides = true, INTO(precision),
+		.help = "stop when the ratio of throughputs is known to this precision",
+		.detail = "The distance from the ratio to the ends of its interval. Stopping "
+			"at the first round that is precise enough weakens the intervals a "
+			"little: those of 95 % are of about 93 %. With --runs, vs does not "
+			"stop early."},
+	{.name = "budget", .arg = "TIME", .type = OPTION_TIME, .def = "10m",
+		.group = GROUP_COMPARE, .decides = true, INTO(budget_ns),
+		.help = "begin no new round after TIME"},
+	{.name = NULL},
+};
+/* clang-format on */
+
 enum {
 	ROUNDS_MIN = 5,
 	RECORDS_MAX = 512,
 	RESAMPLES_MEANWHILE = 1000,
-	LOOK_SHARE = 20, /* of many runs a look takes long; it is to take no more than 5 % */
+	LOOK_SHARE = 20, /* comparing many runs takes long; it may take at most 5 % of the
+			    time */
 };
 
 struct contestant {
-	bool has_run; /* a repetition ended well */
-	bool is_out;  /* one has failed */
+	bool has_run; /* a repetition succeeded */
+	bool is_out;  /* a repetition failed */
 };
 
 struct versus {
@@ -53,42 +78,23 @@ struct versus {
 	struct drivers drivers;
 	struct contestant contestants[DRIVERS_MAX];
 	struct vs_place place;
-	struct nb_results *results; /* in the order in which they ran */
+	struct nb_results *results; /* in the order of the runs */
 	double precision;
 	uint64_t begin_ns;
-	uint64_t look_at_ns; /* before that nothing is looked at again */
-	uint32_t round;      /* that goes on, from 1 */
+	uint64_t look_at_ns; /* no comparison before that time */
+	uint32_t round;      /* the current one, from 1 */
 	const char *running; /* label */
-	char known[160];     /* by the rounds so far */
+	char known[160];     /* the ratio so far, for the progress line */
 	int status;
 };
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* ---- progress ---- */
 
-static void
-format_clock(char *text, size_t size, uint64_t ns)
-{
-	uint64_t s = ns / 1000000000;
-	if (s < 3600)
-		snprintf(text, size, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
-	else
-		snprintf(text, size, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600,
-			s / 60 % 60, s % 60);
-}
-
-/** Left is what --runs will take, or of the budget is left at most. */
+/** The time that --runs will take, and at most the rest of the budget. */
 static uint64_t
 left_ns(const struct versus *versus, uint64_t elapsed_ns)
 {
-	uint64_t budget = versus->options->budget_ns, runs = versus->options->runs;
+	uint64_t budget = own.budget_ns, runs = own.runs;
 	uint64_t left = elapsed_ns < budget ? budget - elapsed_ns : 0;
 	if (runs > 0 && versus->round > 1) {
 		uint64_t rest = elapsed_ns / (versus->round - 1) * (runs + 1 - versus->round);
@@ -102,11 +108,11 @@ show(void *arg)
 {
 	const struct versus *versus = arg;
 	char text[512], elapsed[32], left[32];
-	uint64_t passed = now_ns() - versus->begin_ns;
+	uint64_t passed = clock_now_ns() - versus->begin_ns;
 	if (versus->options->is_quiet)
 		return;
-	format_clock(elapsed, sizeof(elapsed), passed);
-	format_clock(left, sizeof(left), left_ns(versus, passed));
+	clock_format_s(elapsed, sizeof(elapsed), passed / 1000000000);
+	clock_format_s(left, sizeof(left), left_ns(versus, passed) / 1000000000);
 	snprintf(text, sizeof(text), "round %" PRIu32 " %s  %s, %s left  %s", versus->round,
 		versus->running, elapsed, left, versus->known);
 	progress_show_text(text);
@@ -114,7 +120,9 @@ show(void *arg)
 
 /* ---- comparing ---- */
 
-/** Of all that have not failed; a library code, and 1 if less than two are left. */
+/**
+ * Compares all that have not failed. Returns a code of the library; 1: fewer than two are left.
+ */
 static int
 compare(struct nb_comparison **out, const struct versus *versus, bool is_last)
 {
@@ -128,37 +136,37 @@ compare(struct nb_comparison **out, const struct versus *versus, bool is_last)
 	return count < 2 ? 1 : nb_comparison_new(out, &input, 1, &options);
 }
 
-/** Look at what is known after a round; whether it is enough. */
+/** Compares after a round; returns whether vs can stop. */
 static bool
 is_known(struct versus *versus)
 {
 	struct nb_comparison *comparison;
-	uint64_t begin = now_ns();
+	uint64_t begin = clock_now_ns();
 	if (begin < versus->look_at_ns)
 		return false;
 	int rc = compare(&comparison, versus, false);
 	if (rc != 0) {
 		if (rc < 0)
 			versus->status = message_last_failure(rc);
-		return true; /* there is nothing to be known */
+		return true; /* nothing can be compared */
 	}
 	nb_comparison_brief(comparison, versus->known, sizeof(versus->known));
 	bool is_tight = versus->round >= ROUNDS_MIN &&
 		nb_comparison_is_tight(comparison, versus->precision);
 	nb_comparison_delete(comparison);
-	uint64_t end = now_ns();
+	uint64_t end = clock_now_ns();
 	versus->look_at_ns = end + (end - begin) * LOOK_SHARE;
-	return is_tight && versus->options->runs == 0;
+	return is_tight && own.runs == 0;
 }
 
 static bool
 is_over_budget(const struct versus *versus)
 {
-	uint64_t elapsed = now_ns() - versus->begin_ns;
-	if (elapsed + elapsed / versus->round <= versus->options->budget_ns)
+	uint64_t elapsed = clock_now_ns() - versus->begin_ns;
+	if (elapsed + elapsed / versus->round <= own.budget_ns)
 		return false;
 	message_log(NULL, NB_LOG_INFO,
-		"the budget of time is used up; a higher --budget gives more rounds");
+		"the time budget is used up; a higher --budget gives more rounds");
 	return true;
 }
 
@@ -191,21 +199,21 @@ draw_order(size_t *order, size_t count, uint64_t seed, uint32_t round)
 static void
 repeat(struct versus *versus, size_t index)
 {
-	struct options own = *versus->options;
+	struct options one = *versus->options;
 	const struct drivers *drivers = &versus->drivers;
 	struct contestant *contestant = &versus->contestants[index];
-	const char **chosen = calloc(own.engine_option_count + 1, sizeof(*chosen));
+	const char **chosen = calloc(one.engine_option_count + 1, sizeof(*chosen));
 	if (chosen == NULL) {
 		message_error("out of memory");
 		contestant->is_out = true;
 		versus->status = STATUS_FAILED;
 		return;
 	}
-	own.driver = drivers->names[index];
+	one.driver = drivers->names[index];
 	versus->running = drivers->labels[index];
-	drivers_choose_options(&own, drivers->numbers[index], chosen);
+	drivers_choose_options(&one, drivers->numbers[index], chosen);
 	struct vs_repetition repetition = {.place = &versus->place,
-		.options = &own,
+		.options = &one,
 		.label = versus->running,
 		.contestant = (uint32_t)index + 1,
 		.round = versus->round,
@@ -219,7 +227,7 @@ repeat(struct versus *versus, size_t index)
 		return;
 	contestant->is_out = true;
 	versus->status = STATUS_FAILED;
-	message_error("%s is left out from here on", versus->running);
+	message_error("%s failed; vs leaves it out from now on", versus->running);
 }
 
 static size_t
@@ -241,18 +249,17 @@ run_round(struct versus *versus)
 			repeat(versus, order[i]);
 }
 
-/** Of runs that are so short that the budget has room for thousands. */
+/** Whether short runs fill the memory: the budget may have room for thousands. */
 static bool
 has_enough(const struct versus *versus)
 {
 	enum { ACTIONS = 2 }; /* of a repetition */
 	uint64_t records = versus->round * count_left(versus) * ACTIONS;
-	if (versus->options->runs > 0 || versus->round < ROUNDS_MIN || records < RECORDS_MAX)
+	if (own.runs > 0 || versus->round < ROUNDS_MIN || records < RECORDS_MAX)
 		return false;
 	char text[256];
 	snprintf(text, sizeof(text),
-		"the ratio is not known to --precision after %u rounds; longer runs (--count) "
-		"tell more than so many short ones, or set --runs",
+		"the ratio is not known to --precision after %u rounds; use longer runs (--count), which show more than many short ones, or set --runs",
 		versus->round);
 	message_log(NULL, NB_LOG_INFO, text);
 	return true;
@@ -262,18 +269,18 @@ static void
 run_rounds(struct versus *versus)
 {
 	bool is_done = false;
-	versus->begin_ns = now_ns();
+	versus->begin_ns = clock_now_ns();
 	while (!is_done) {
 		versus->round++;
 		run_round(versus);
 		is_done = nb_stop_requested() || count_left(versus) < 2 || is_known(versus) ||
-			versus->round == versus->options->runs || is_over_budget(versus) ||
+			versus->round == own.runs || is_over_budget(versus) ||
 			has_enough(versus);
 	}
 	progress_clear();
 }
 
-/* ---- whole ---- */
+/* ---- the comparison ---- */
 
 static int
 print_comparison(struct versus *versus)
@@ -281,8 +288,8 @@ print_comparison(struct versus *versus)
 	struct nb_comparison *comparison;
 	int rc = compare(&comparison, versus, true);
 	if (rc > 0) {
-		message_error("there is nothing to compare: fewer than two engines have a "
-			      "repetition that ended well");
+		message_error(
+			"vs cannot compare: fewer than two engines completed a repetition");
 		return STATUS_FAILED;
 	}
 	if (rc < 0)
@@ -296,7 +303,7 @@ print_comparison(struct versus *versus)
 static int
 finish(struct versus *versus)
 {
-	/* What cannot be compared has been said when that was found out. */
+	/* Failures were reported when they occurred. */
 	if (versus->status == STATUS_DONE || versus->status == STATUS_FAILED) {
 		int printed = print_comparison(versus);
 		versus->status = versus->status == STATUS_DONE ? printed : versus->status;
@@ -315,23 +322,24 @@ is_single(const struct drivers *drivers)
 {
 	if (drivers->count > 1)
 		return false;
-	message_usage("vs: two engines are needed (--driver=%s,OTHER, or %s,%s for the noise)",
+	message_usage(
+		"vs: needs two engines (--driver=%s,OTHER, or %s,%s to measure the noise)",
 		drivers->names[0], drivers->names[0], drivers->names[0]);
 	return true;
 }
 
-/** A trace needs the records that it was recorded on, and those once. */
+/** A trace needs the records that it was recorded with, once. */
 static bool
 can_replay(const struct options *options)
 {
 	if (options->load != NULL && (options->trace != NULL || options->workload != NULL)) {
-		message_usage("vs: --load replays one trace on a new database; it cannot be "
-			      "combined with --trace or --workload");
+		message_usage(
+			"vs: --load replays one trace on a new database; it cannot be combined with --trace or --workload");
 		return false;
 	}
 	if (options->trace != NULL && options->workload == NULL) {
-		message_usage("vs: --trace needs a database: give the --workload that it was "
-			      "recorded with, or replay it with --load on a new one");
+		message_usage(
+			"vs: --trace needs a database: give the --workload that it was recorded with, or replay it with --load on a new one");
 		return false;
 	}
 	return true;
@@ -342,7 +350,7 @@ parse_precision(double *share, const char *text)
 {
 	if (limits_parse_share(share, text))
 		return true;
-	message_usage("--precision: '%s' is no percentage above 0, like 5%%", text);
+	message_usage("--precision: '%s' is not a percentage above 0, like 5%%", text);
 	return false;
 }
 
@@ -365,8 +373,8 @@ run_versus(struct versus *versus)
 	return status;
 }
 
-int
-cmd_vs(const struct options *options)
+static int
+do_vs(const struct options *options)
 {
 	static struct versus versus;
 	versus.options = options;
@@ -375,7 +383,7 @@ cmd_vs(const struct options *options)
 	int status;
 	if (!is_single(&versus.drivers) && can_replay(options) &&
 		drivers_have_options(options, &versus.drivers) &&
-		parse_precision(&versus.precision, options->precision))
+		parse_precision(&versus.precision, own.precision))
 		status = output_begin(options);
 	else
 		status = STATUS_USAGE;
@@ -384,3 +392,26 @@ cmd_vs(const struct options *options)
 	free(versus.drivers.text);
 	return status;
 }
+
+const struct cmd cmd_vs = {
+	.name = "vs",
+	.run = do_vs,
+	.help = "run engines in turn until their difference is known",
+	.detail = "Each repetition runs in its own process on new data: load and run of the "
+		  "workload, or put and get of keys if there is none. With --load=TRACE it "
+		  "replays that trace on a new database; with --trace=TRACE it replays that "
+		  "trace after the load of the --workload that it was recorded with. Each "
+		  "round runs every engine once, in random order. From five rounds on, vs "
+		  "stops when each ratio of throughputs is known to --precision. It also stops "
+		  "after --budget or --runs (256 repetitions in all, if you give neither). "
+		  "Then it prints the same as compare. The base of the comparison is the "
+		  "engine named first. You can name an engine twice, with other options (-o "
+		  "leveldb#2.block_size=64KiB) or with none, which shows how much two equal "
+		  "runs differ. vs leaves out an engine that fails, and exits with status 1.",
+	.own = {own_options, compare_options},
+	.shares = SHARES_WORKLOAD SHARES_ENGINE
+	"workload load trace speed key-bytes skip-bad procs until-steady settle allow-missing format",
+	.has_workload = true,
+	.measures = true,
+	.is_repeatable = true,
+};

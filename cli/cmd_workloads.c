@@ -26,11 +26,21 @@ print_job(const struct options *options)
 	return STATUS_DONE;
 }
 
-/** All workloads, or one as the file that it would be. */
-int
-cmd_workloads(const struct options *options)
+/** Lists all workloads, or prints one as a file. */
+static int
+do_workloads(const struct options *options)
 {
 	return options->operand != NULL
 		? print_job(options)
 		: message_output_failure(nb_presets_write_text(nb_stdout()));
 }
+
+const struct cmd cmd_workloads = {
+	.name = "workloads",
+	.run = do_workloads,
+	.operand = "[NAME]",
+	.help = "list the workloads; with a name, print that one as a file",
+	.detail = "Edit the printed file and give it to --workload. Options set keys in it.",
+	.shares = SHARES_WORKLOAD,
+	.has_workload = true,
+};

@@ -10,6 +10,21 @@
 #include "message.h"
 #include "options.h"
 
+#define FIELD(name) .offset = offsetof(struct options, name)
+/* clang-format off */
+const struct option_row compare_options[] = {
+	{.name = "confidence", .arg = "SHARE", .type = OPTION_REAL, .def = "0.95", .max = 1,
+		.group = GROUP_COMPARE, .before = "only", FIELD(confidence),
+		.help = "confidence level of intervals and verdicts",
+		.detail = "The default for a file of vs is the confidence that vs was run "
+			"with."},
+	{.name = "force", .type = OPTION_FLAG, .group = GROUP_COMPARE, FIELD(is_forced),
+		.help = "compare results that are not comparable, and print the reason",
+		.detail = "vs then also replaces files that mininb did not make."},
+	{.name = NULL},
+};
+/* clang-format on */
+
 struct nb_compare_options
 compare_options_of(const struct options *options)
 {
@@ -20,7 +35,7 @@ compare_options_of(const struct options *options)
 	return compare;
 }
 
-/** Of whatever names: also by a link, or another path. */
+/** Whether both are one file, also by a link or another path. */
 static bool
 is_same(const char *one, const char *other)
 {
@@ -30,7 +45,7 @@ is_same(const char *one, const char *other)
 			a.st_dev == b.st_dev && a.st_ino == b.st_ino);
 }
 
-/** The same file twice would be compared with itself. */
+/** A file that is named twice would be compared with itself. */
 static bool
 are_all_different(const struct options *options)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report of crash tests: a row for each engine and level, which fits 80 columns, then
- * each crash after which something was wrong, with the command that shows it again.
+ * The report of crash tests: a row for each engine and level, in 80 columns, then each crash
+ * that left an error, with the command that shows it again.
  *
- * Recovery is the open after a crash, its time that of nb_crash(). How it is spread is drawn
- * as bars, each of a span of times that is twice as long as the one before.
+ * Recovery is the open after a crash, timed by nb_crash(). Its distribution is drawn as bars;
+ * each bar covers times up to twice those of the bar before.
  */
 #include "crash_report.h"
 
@@ -12,12 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "message.h"
 #include "options.h"
 #include "output.h"
 
-/* Of a row the findings of each kind that are told in full; of what is not promised one is an
- * example. The rest is in the JSON. */
+/*
+ * Findings of each kind that are printed for a row; one example if the level does not promise
+ * it. The JSON has all.
+ */
 enum { FIGURE_SIZE = 16, SHOWN_BROKEN = 3, SHOWN_OTHER = 1 };
 
 /* ---- rows ---- */
@@ -42,9 +45,9 @@ crash_rows_destroy(struct crash_rows *rows)
 	for (size_t i = 0; i < rows->count; i++) {
 		struct crash_row *row = &rows->items[i];
 		for (size_t k = 0; k < row->found_count; k++) {
-			free(row->found[k].text);
-			free(row->found[k].when);
-			free(row->found[k].kept);
+			free((char *)row->found[k].text);
+			free((char *)row->found[k].when);
+			free((char *)row->found[k].kept);
 		}
 		free(row->found);
 		free(row->driver);
@@ -59,20 +62,18 @@ void
 crash_row_take(void *to, const struct nb_crash_finding *finding)
 {
 	struct crash_row *row = to;
-	struct crash_found *found = realloc(
+	struct nb_crash_finding *found = realloc(
 		row->found, (row->found_count + 1) * sizeof(*found));
 	if (found == NULL) {
 		message_error("out of memory: a finding is not listed: %s", finding->text);
 		return;
 	}
 	row->found = found;
-	found[row->found_count++] = (struct crash_found){.round = finding->round,
-		.wrong = finding->wrong,
-		.is_broken = finding->is_broken != 0,
-		.is_counted = finding->is_counted != 0,
-		.text = strdup(finding->text),
-		.when = strdup(finding->when),
-		.kept = finding->kept != NULL ? strdup(finding->kept) : NULL};
+	struct nb_crash_finding *own = &found[row->found_count++];
+	*own = *finding;
+	own->text = strdup(finding->text);
+	own->when = strdup(finding->when);
+	own->kept = finding->kept != NULL ? strdup(finding->kept) : NULL;
 }
 
 /* ---- figures ---- */
@@ -90,22 +91,14 @@ count_text(char text[FIGURE_SIZE], uint64_t count)
 	return text;
 }
 
-/** In five characters: "850us", "1.2ms", "12ms", "3.0s"; "-" of 0. */
+/** In five characters: "850us", "1.2ms", "12ms", "3.0s"; "-" for 0. */
 static const char *
 time_text(char text[FIGURE_SIZE], uint64_t ns)
 {
-	static const char *const units[] = {"ns", "us", "ms", "s"};
-	double value = (double)ns;
-	size_t unit = 0;
-	while (value >= 999.5 && unit < 3) {
-		value /= 1000;
-		unit++;
-	}
 	if (ns == 0)
 		snprintf(text, FIGURE_SIZE, "-");
 	else
-		snprintf(text, FIGURE_SIZE, "%.*f%s", value < 9.95 && unit > 0, value,
-			units[unit]);
+		clock_format_ns(text, FIGURE_SIZE, ns, 2);
 	return text;
 }
 
@@ -126,9 +119,7 @@ crash_print_row(FILE *out, const struct crash_row *row)
 {
 	const struct nb_crash_tally *tally = &row->tally;
 	char texts[9][FIGURE_SIZE];
-	char name[13];
-	snprintf(name, sizeof(name), "%s", row->engine);
-	fprintf(out, ROW, name, nb_durability_name(row->durability),
+	fprintf(out, ROW, row->label, nb_durability_name(row->durability),
 		count_text(texts[0], tally->crashes), count_text(texts[1], tally->acknowledged),
 		count_text(texts[2], tally->survived), count_text(texts[3], tally->lost),
 		count_text(texts[4], tally->wrong[NB_CRASH_TORN]),
@@ -139,12 +130,12 @@ crash_print_row(FILE *out, const struct crash_row *row)
 	fflush(out);
 }
 
-/** A text in single quotes, if a shell would cut it or make something else of it. */
+/** Quotes a text if a shell would split or expand it. */
 static void
 print_word(FILE *out, const char *text)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_-./,=:+@%";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,=:+@%";
 	if (text[0] != '\0' && text[strspn(text, plain)] == '\0') {
 		fputs(text, out);
 		return;
@@ -159,7 +150,7 @@ print_word(FILE *out, const char *text)
 	fputc('\'', out);
 }
 
-/** Without it one that hangs is waited for longer than before. */
+/** Without the option, a hanging engine would be waited for longer than before. */
 static void
 print_patience(FILE *out, const struct options *options)
 {
@@ -167,28 +158,31 @@ print_patience(FILE *out, const struct options *options)
 		fprintf(out, " --hang-after=%.9gs", (double)options->hang_after_ns / 1e9);
 }
 
-/** The call that does the same rounds up to that one; it finds the same if that was counted. */
+/**
+ * The command that repeats the rounds up to that one; it finds the same if the moment was
+ * counted.
+ */
 static void
 print_command(FILE *out, const struct options *options, const struct crash_row *row,
-	const struct crash_found *found)
+	const struct nb_crash_finding *found)
 {
 	fputs("mininb crash --driver=", out);
 	print_word(out, row->driver);
 	fprintf(out, " --durability=%s --seed=%" PRIu64 " --rounds=%" PRIu32,
 		nb_durability_name(row->durability), options->seed, found->round + 1);
 	if (options_were_given(options, "ops"))
-		fprintf(out, " --ops=%" PRIu64, options->ops);
-	if (options->moment == NB_CRASH_TIMED)
+		fprintf(out, " --ops=%" PRIu64, crash_own.ops);
+	if (crash_own.moment == NB_CRASH_TIMED)
 		fputs(" --moment=timed", out);
-	if (options->moment == NB_CRASH_COUNTED)
+	if (crash_own.moment == NB_CRASH_COUNTED)
 		fputs(" --moment=counted", out);
 	if (options->threads > 1)
 		fprintf(out, " --threads=%" PRIu64, options->threads);
-	if (options->is_power)
+	if (crash_own.is_power)
 		fprintf(out, " --power --file-system=%s",
-			options->file_system == NB_CRASH_POSIX ? "posix" : "journalled");
-	if (options->is_power && options_were_given(options, "states"))
-		fprintf(out, " --states=%" PRIu64, options->states);
+			crash_own.file_system == NB_CRASH_POSIX ? "posix" : "journalled");
+	if (crash_own.is_power && options_were_given(options, "states"))
+		fprintf(out, " --states=%" PRIu64, crash_own.states);
 	for (size_t i = 0; i < options->engine_option_count; i++) {
 		fputs(" -o ", out);
 		print_word(out, options->engine_options[i]);
@@ -203,9 +197,9 @@ print_command(FILE *out, const struct options *options, const struct crash_row *
 
 static void
 print_one(FILE *out, const struct crash_rows *rows, const struct crash_row *row,
-	const struct crash_found *found)
+	const struct nb_crash_finding *found)
 {
-	fprintf(out, "\n%s, %s, round %" PRIu32 ": %s%s\n", row->engine,
+	fprintf(out, "\n%s, %s, round %" PRIu32 ": %s%s\n", row->label,
 		nb_durability_name(row->durability), found->round + 1,
 		nb_crash_wrong_name(found->wrong),
 		found->is_broken ? "" : " (not promised, so not broken)");
@@ -213,25 +207,24 @@ print_one(FILE *out, const struct crash_rows *rows, const struct crash_row *row,
 	if (found->kept != NULL) {
 		fputs("    again  : mininb crash --again=", out);
 		print_word(out, found->kept);
-		if (strchr(row->driver, '/') !=
-			NULL) { /* which is not loaded by what a file says */
+		if (strchr(row->driver, '/') != NULL) { /* which a file may not load */
 			fputs(" --driver=", out);
 			print_word(out, row->driver);
 		}
 		print_patience(out, rows->options);
 		fputc('\n', out);
 	}
-	if (rows->options->again != NULL) /* which does not know how many there were */
+	if (crash_own.again != NULL) /* the number of findings is unknown */
 		return;
-	/* The moments of a recording are numbers of calls, and so the seed repeats them too. */
-	bool is_repeated = found->is_counted || rows->options->is_power;
+	/* Moments of a recording are numbers of calls, so the seed repeats them. */
+	bool is_repeated = found->is_counted || crash_own.is_power;
 	fputs(is_repeated ? "    repeat : " : "    rounds : ", out);
 	print_command(out, rows->options, row, found);
 }
 
-/** Findings of the row of the same kind, among the first `count`. */
+/** The number of findings of the same kind among the first `count` of the row. */
 static size_t
-count_alike(const struct crash_row *row, const struct crash_found *found, size_t count)
+count_alike(const struct crash_row *row, const struct nb_crash_finding *found, size_t count)
 {
 	size_t alike = 0;
 	for (size_t i = 0; i < count; i++)
@@ -244,7 +237,7 @@ void
 crash_print_found(FILE *out, const struct crash_rows *rows, const struct crash_row *row)
 {
 	for (size_t i = 0; i < row->found_count; i++) {
-		const struct crash_found *found = &row->found[i];
+		const struct nb_crash_finding *found = &row->found[i];
 		size_t shown = found->is_broken ? SHOWN_BROKEN : SHOWN_OTHER;
 		size_t before = count_alike(row, found, i);
 		size_t all = before < shown ? count_alike(row, found, row->found_count) : 0;
@@ -255,7 +248,7 @@ crash_print_found(FILE *out, const struct crash_rows *rows, const struct crash_r
 	}
 }
 
-/** What a level that promises nothing has taken. */
+/** Losses at a level that promises nothing. */
 static void
 print_none(FILE *out, const struct crash_row *row)
 {
@@ -263,43 +256,41 @@ print_none(FILE *out, const struct crash_row *row)
 	if (tally->acknowledged == 0 || tally->lost == 0)
 		return;
 	fprintf(out,
-		"\n%s, %s: nothing is promised; of %" PRIu64
+		"\n%s, %s: this level promises nothing; of %" PRIu64
 		" writes that had returned\n%" PRIu64 " were lost (%.4g %%)",
-		row->engine, nb_durability_name(row->durability), tally->acknowledged,
+		row->label, nb_durability_name(row->durability), tally->acknowledged,
 		tally->lost, (double)tally->lost / (double)tally->acknowledged * 100);
 	if (tally->holes > 0)
-		fprintf(out, ", %" PRIu64 " of them while a later one was there", tally->holes);
+		fprintf(out, ", %" PRIu64 " of them although a later write survived",
+			tally->holes);
 	if (tally->wrong[NB_CRASH_NOT_OPENED] > 0)
 		fprintf(out,
 			"\n%" PRIu64 " of %" PRIu32
-			" crashes left what did not open, or could not be read",
+			" crashes left a database that did not open or could not be read",
 			tally->wrong[NB_CRASH_NOT_OPENED], tally->crashes);
 	fputc('\n', out);
 }
 
-/** A level that a loss of power was not tried on is not praised for surviving it. */
+/** States which levels were not tested with power failures. */
 static void
 print_untried(FILE *out, const struct crash_rows *rows)
 {
 	bool has_others = false;
 	for (size_t i = 0; i < rows->count; i++)
 		has_others |= rows->items[i].durability != NB_DUR_COMMIT;
-	if (rows->options->is_power && has_others)
-		fputs("Power was lost at the level commit only: of the others process promises "
-		      "nothing\n"
-		      "then, and the interval of periodic is longer than a recording; they "
-		      "were killed\n"
-		      "between any two calls instead.\n",
+	if (crash_own.is_power && has_others)
+		fputs("Only the level commit was tested with power failures: process promises nothing\n"
+		      "then, and the interval of periodic is longer than a recording. At other levels\n"
+		      "mininb killed the process between two calls instead.\n",
 			out);
 }
 
-/** What a test that found nothing did not look for. */
+/** States what the test could not find. */
 static void
-print_unlooked(FILE *out, const struct options *options)
+print_unlooked(FILE *out)
 {
-	if (options->is_power && options->file_system == NB_CRASH_JOURNALLED)
-		fputs("Names and sizes were as of one moment, as a journal keeps them; a sync "
-		      "of a\ndirectory that is left out is found with --file-system=posix.\n",
+	if (crash_own.is_power && crash_own.file_system == NB_CRASH_JOURNALLED)
+		fputs("Names and sizes survived in their order, as with a journal. To find a missing\nsync of a directory, use --file-system=posix.\n",
 			out);
 }
 
@@ -316,12 +307,12 @@ print_verdict(FILE *out, const struct crash_rows *rows)
 		broken += rows->items[i].tally.broken;
 		acknowledged += rows->items[i].tally.acknowledged;
 	}
-	fprintf(out, "\n%s", is_whole ? "" : "Partial, not all rounds were done.\n");
+	fprintf(out, "\n%s", is_whole ? "" : "Partial: not all rounds were done.\n");
 	if (broken > 0)
 		fprintf(out, "In %" PRIu64 " of %" PRIu64 " crashes a promise was broken.\n",
 			broken, crashes);
 	else if (acknowledged == 0)
-		fputs("No write had returned in any of them: this says nothing.\n", out);
+		fputs("No write had returned before a crash, so this shows nothing.\n", out);
 	else if (!is_promised)
 		fputs("Nothing was promised, so no promise was broken.\n", out);
 	else
@@ -329,13 +320,13 @@ print_verdict(FILE *out, const struct crash_rows *rows)
 			crashes == 1 ? "" : "es");
 }
 
-/* ---- the picture ---- */
+/* ---- recovery times ---- */
 
 enum { SPANS = 16, SPAN_FIRST_NS = 31250, BAR_WIDTH = 40 };
 
 /**
- * How many recoveries took less than `ns`, to within a percent of the ranks: by percentiles,
- * since a histogram is asked for a time and not for a rank.
+ * Share of recoveries below `ns`, within 0.1 %: searched by percentiles, because a histogram
+ * has no rank of a time.
  */
 static double
 share_below(const struct nb_histogram *histogram, uint64_t ns)
@@ -360,9 +351,9 @@ print_spread(FILE *out, const struct crash_row *row)
 	uint64_t to = SPAN_FIRST_NS;
 	double below = 0;
 	char from_text[FIGURE_SIZE], to_text[FIGURE_SIZE];
-	if (nb_histogram_count(recovery) < 20) /* a few are told by p50 and max */
+	if (nb_histogram_count(recovery) < 20) /* p50 and max describe a few */
 		return;
-	fprintf(out, "\n%s, %s: how long recoveries took\n", row->engine,
+	fprintf(out, "\n%s, %s: how long recoveries took\n", row->label,
 		nb_durability_name(row->durability));
 	for (int i = 0; i < SPANS && below < 99.9; i++, to *= 2) {
 		double upto = i + 1 == SPANS ? 100 : share_below(recovery, to);
@@ -379,11 +370,11 @@ print_spread(FILE *out, const struct crash_row *row)
 void
 crash_print_findings(FILE *out, const struct crash_rows *rows)
 {
-	fputs("\nacked: writes that had returned; torn, ghost, broken: crashes with such;\n"
-	      "recovery: the open after a crash. What had not returned may be there or not.\n",
+	fputs("\nacked: writes that had returned; torn, ghost, broken: crashes with such\n"
+	      "errors; recovery: the open after a crash. Other writes may be there or not.\n",
 		out);
 	print_untried(out, rows);
-	print_unlooked(out, rows->options);
+	print_unlooked(out);
 
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct crash_row *row = &rows->items[i];
@@ -399,170 +390,42 @@ crash_print_findings(FILE *out, const struct crash_rows *rows)
 
 /* ---- JSON ---- */
 
-/** Bytes of the character that begins here; 0 if none does: Unicode standard, table 3-7. */
-static size_t
-character(const unsigned char *at)
-{
-	static const struct {
-		unsigned char first, last; /* its first byte, */
-		unsigned char least, most; /* and its second */
-		unsigned char length;
-	} forms[] = {
-		{0xc2, 0xdf, 0x80, 0xbf, 2},
-		{0xe0, 0xe0, 0xa0, 0xbf, 3},
-		{0xe1, 0xec, 0x80, 0xbf, 3},
-		{0xed, 0xed, 0x80, 0x9f, 3},
-		{0xee, 0xef, 0x80, 0xbf, 3},
-		{0xf0, 0xf0, 0x90, 0xbf, 4},
-		{0xf1, 0xf3, 0x80, 0xbf, 4},
-		{0xf4, 0xf4, 0x80, 0x8f, 4},
-	};
-	const size_t count = sizeof(forms) / sizeof(*forms);
-	size_t form = 0, length = 2;
-	while (form < count && (at[0] < forms[form].first || at[0] > forms[form].last))
-		form++;
-	if (form == count)
-		return at[0] < 0x80;
-	if (at[1] < forms[form].least || at[1] > forms[form].most)
-		return 0;
-	while (length < forms[form].length && (at[length] & 0xc0) == 0x80)
-		length++;
-	return length == forms[form].length ? length : 0;
-}
-
-/** What an engine says may be any bytes: those of no character are told as results tell them,
- * by one of the private use area. */
-static void
-put_text(FILE *out, const char *name, const char *text, const char *behind)
-{
-	const unsigned char *at = (const unsigned char *)text;
-	fprintf(out, "\"%s\": \"", name);
-	while (*at != '\0') {
-		size_t length = character(at);
-		if (length == 0)
-			fprintf(out, "\\uef%02x", *at);
-		else if (*at == '"' || *at == '\\')
-			fprintf(out, "\\%c", *at);
-		else if (*at < ' ')
-			fprintf(out, "\\u%04x", *at);
-		else
-			fwrite(at, 1, length, out);
-		at += length + (length == 0);
-	}
-	fprintf(out, "\"%s", behind);
-}
-
-static void
-put_number(FILE *out, const char *name, uint64_t value)
-{
-	fprintf(out, "\"%s\": %" PRIu64 ", ", name, value);
-}
-
-static void
-put_times(FILE *out, const char *name, const struct nb_histogram *times)
-{
-	fprintf(out, "\"%s\": {", name);
-	put_number(out, "count", nb_histogram_count(times));
-	put_number(out, "p50_ns", nb_histogram_percentile(times, 50));
-	put_number(out, "p90_ns", nb_histogram_percentile(times, 90));
-	fprintf(out, "\"max_ns\": %" PRIu64 "},\n   ", nb_histogram_max(times));
-}
-
-static void
-put_found(FILE *out, const struct crash_found *found)
-{
-	fputs("\n    {", out);
-	put_number(out, "round", found->round + 1);
-	put_text(out, "wrong", nb_crash_wrong_name(found->wrong), ", ");
-	fprintf(out, "\"is_broken\": %s, ", found->is_broken ? "true" : "false");
-	fprintf(out, "\"is_counted\": %s, ", found->is_counted ? "true" : "false");
-	put_text(out, "text", found->text, ", ");
-	put_text(out, "when", found->when, found->kept != NULL ? ", " : "}");
-	if (found->kept != NULL)
-		put_text(out, "kept", found->kept, "}");
-}
-
-static void
-put_row(FILE *out, const struct crash_row *row)
-{
-	const struct nb_crash_tally *tally = &row->tally;
-	fputs("\n  {", out);
-	put_text(out, "driver", row->driver, ", ");
-	put_text(out, "engine", row->engine, ", ");
-	put_text(out, "engine_version", row->version, ",\n   ");
-	put_text(out, "durability", nb_durability_name(row->durability), ", ");
-	fprintf(out, "\"is_whole\": %s, ", row->is_whole ? "true" : "false");
-	put_number(out, "rounds", tally->rounds);
-	put_number(out, "crashes", tally->crashes);
-	put_number(out, "counted", tally->counted);
-	put_number(out, "broken", tally->broken);
-	fputs("\n   ", out);
-	put_number(out, "acknowledged", tally->acknowledged);
-	put_number(out, "survived", tally->survived);
-	put_number(out, "lost", tally->lost);
-	put_number(out, "holes", tally->holes);
-	put_number(out, "in_flight", tally->in_flight);
-	put_number(out, "in_flight_kept", tally->in_flight_kept);
-	fputs("\n   ", out);
-	put_times(out, "recovery", tally->recovery);
-	put_times(out, "reopening", tally->reopening);
-	fputs("\"wrong\": {", out);
-	for (uint32_t i = 0; i < NB_CRASH_WRONGS; i++)
-		fprintf(out, "\"%s\": %" PRIu64 "%s", nb_crash_wrong_name(i), tally->wrong[i],
-			i + 1 < NB_CRASH_WRONGS ? ", " : "},\n   ");
-	put_number(out, "calls", tally->calls);
-	put_number(out, "syncs", tally->syncs);
-	put_number(out, "mapped_pages", tally->mapped_pages);
-	put_text(out, "unseen", tally->unseen, ",");
-	fputs("\n   \"findings\": [", out);
-	for (size_t i = 0; i < row->found_count; i++) {
-		put_found(out, &row->found[i]);
-		fputs(i + 1 < row->found_count ? "," : "", out);
-	}
-	fputs("]}", out);
-}
-
-static void
-put_document(FILE *out, const struct crash_rows *rows)
-{
-	const struct options *options = rows->options;
-	fputs("{", out);
-	put_text(out, "format", "mininb-crash", ", ");
-	put_number(out, "version", 1);
-	put_text(out, "mininb", nb_version(), ",\n ");
-	put_text(out, "how", options->is_power ? "power" : "kill", ", ");
-	fprintf(out, "\"seed\": \"%" PRIu64 "\", ", options->seed);
-	put_number(out, "threads", options->threads);
-	fputs("\n \"options\": [", out);
-	for (size_t i = 0; i < options->engine_option_count; i++) {
-		fputs(i > 0 ? ", {" : "{", out);
-		put_text(out, "option", options->engine_options[i], "}");
-	}
-	fputs("],\n \"engines\": [", out);
-	for (size_t i = 0; i < rows->count; i++) {
-		put_row(out, &rows->items[i]);
-		fputs(i + 1 < rows->count ? "," : "", out);
-	}
-	fputs("]}\n", out);
-}
-
 bool
 crash_write_json(const char *path, const struct crash_rows *rows)
 {
-	if (strcmp(path, "-") == 0) {
-		put_document(nb_stdout(), rows);
-		return true; /* main() sees whether it went out */
+	const struct options *options = rows->options;
+	struct nb_crash_args args = NB_CRASH_ARGS_INIT;
+	args.how = crash_own.is_power ? NB_CRASH_POWER : NB_CRASH_KILL;
+	args.seed = options->seed;
+	args.sessions = (uint32_t)options->threads;
+	args.engine_options = options->engine_options;
+	args.engine_option_count = options->engine_option_count;
+	struct nb_crash_row *items = calloc(rows->count + 1, sizeof(*items));
+	for (size_t i = 0; items != NULL && i < rows->count; i++) {
+		const struct crash_row *row = &rows->items[i];
+		items[i] = (struct nb_crash_row){.size = sizeof(*items),
+			.driver = row->driver,
+			.engine = row->engine,
+			.version = row->version,
+			.tally = &row->tally,
+			.findings = row->found,
+			.finding_count = row->found_count,
+			.durability = row->durability,
+			.is_whole = row->is_whole};
 	}
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	if (out != NULL)
-		put_document(out, rows);
-	bool is_good = out != NULL && fclose(out) == 0;
-	if (!is_good)
-		message_error("--output: out of memory for what would be in %s", path);
-	else
-		is_good = message_last_failure(nb_file_write(path, text, size)) == STATUS_DONE;
+	char *text = items != NULL ? nb_crash_to_json(&args, items, rows->count) : NULL;
+	bool is_good = text != NULL;
+	size_t length = is_good ? strlen(text) : 0;
+	if (!is_good) {
+		message_error("--output: out of memory for %s", path);
+	} else if (strcmp(path, "-") == 0) {
+		fprintf(nb_stdout(), "%s\n", text); /* main() checks whether it was written */
+	} else {
+		text[length] = '\n'; /* in the place of the NUL */
+		is_good = message_last_failure(nb_file_write(path, text, length + 1)) ==
+			STATUS_DONE;
+	}
 	free(text);
+	free(items);
 	return is_good;
 }

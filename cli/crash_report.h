@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CLI_CRASH_REPORT_H
 #define CLI_CRASH_REPORT_H
-/** What crash tests have found, as text and as JSON. */
+/** Findings of crash tests, as text and as JSON. */
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -9,19 +9,24 @@
 
 struct options;
 
-struct crash_found {
-	uint32_t round, wrong;
-	bool is_broken, is_counted;
-	char *text, *when, *kept; /* owned; `kept` NULL: it was not */
+/** Own options of crash. */
+struct crash_own {
+	uint64_t rounds, ops, moment, states, file_system;
+	const char *keep, *again;
+	bool is_power;
 };
+extern struct crash_own crash_own;
+
+enum { CRASH_LABEL = 13 };
 
 /** One engine at one level. */
 struct crash_row {
 	char *driver, *engine, *version; /* owned */
+	char label[CRASH_LABEL];         /* the engine; of two builds of one, "leveldb#2" */
 	uint32_t durability;
-	struct nb_crash_tally tally; /* owned */
-	bool is_whole;               /* it was not ended before its time */
-	struct crash_found *found;
+	struct nb_crash_tally tally;    /* owned */
+	bool is_whole;                  /* all rounds were done */
+	struct nb_crash_finding *found; /* with owned texts */
 	size_t found_count;
 };
 
@@ -31,14 +36,14 @@ struct crash_rows {
 	size_t count;
 };
 
-/** Append one, all 0; NULL: no memory, which has been said. */
+/** Appends a row of zeros; NULL: out of memory, which was reported. */
 struct crash_row *
 crash_rows_append(struct crash_rows *rows);
 
 void
 crash_rows_destroy(struct crash_rows *rows);
 
-/** As of nb_crash_report_fn, `to` a struct crash_row. */
+/** For nb_crash_report_fn; `to` is a struct crash_row. */
 void
 crash_row_take(void *to, const struct nb_crash_finding *finding);
 
@@ -48,15 +53,15 @@ crash_print_titles(FILE *out);
 void
 crash_print_row(FILE *out, const struct crash_row *row);
 
-/** Below the table: each finding, and what it comes to. */
+/** Below the table: each finding, and the verdict. */
 void
 crash_print_findings(FILE *out, const struct crash_rows *rows);
 
-/** Only the findings, of one that was kept. */
+/** Only the findings, for a kept database. */
 void
 crash_print_found(FILE *out, const struct crash_rows *rows, const struct crash_row *row);
 
-/** False: it cannot be written, which has been said. "-": stdout. */
+/** False: the write failed, which was reported. "-" is stdout. */
 bool
 crash_write_json(const char *path, const struct crash_rows *rows);
 

@@ -2,21 +2,20 @@
 /*
  * How the process ends.
  *
- * An engine that crashes within a run is held by the library until all is reported; then the
- * process dies of the same signal, so that there is a core dump, and a shell sees 128 and its
- * number. That of a bus error is status 1 instead: it says that a mapped file has no room or no
- * content, which is no bug that a dump of all that is mapped would help to find.
+ * If an engine crashes in a run, the library keeps its thread until the report is written. Then
+ * the process dies of the same signal: the user gets a core dump, and a shell sees 128 plus its
+ * number. After a bus error the status is 1 instead: a mapped file has no room or no content,
+ * which a core dump would not explain.
  *
- * An engine that calls exit() would end the process with its own status, and be taken for one
- * that has succeeded. So exit() that was not asked for here is told, and its status is 1. The
- * same goes for quick_exit(), which has handlers of its own, and for _exit() and _Exit(), which
- * run none: this program has its own, and since names of the program come before those of libc,
- * plugins call these. What asks the kernel directly is not caught; with several engines, or
- * --hang-after, the parent sees it.
+ * An engine that calls exit() would end the process with its own status and look successful. So
+ * mininb reports an exit() that it did not call itself, with status 1. It also catches
+ * quick_exit(), by a handler, and _exit() and _Exit(), which run no handlers, by functions of
+ * the same names: names of the program come before those of libc. It does not catch a direct
+ * system call; with several engines or --hang-after the parent process sees that.
  *
  * Rejected: a syscall() of our own, to see SYS_exit_group. Engines wait on futexes and submit
- * their I/O through it, so all of that would pass through here while it is measured; and those
- * that ask in assembly, as liburing does, would still not be seen.
+ * I/O through syscall(), so measured calls would pass through it; and calls from assembly, as
+ * in liburing, would still be missed.
  */
 #include "ending.h"
 
@@ -31,10 +30,11 @@
 
 #include "message.h"
 
-static pid_t process; /* whose end is meant; a child that an engine forks may end as it likes */
+static pid_t process; /* the process whose end counts; a child that an engine forks may end
+		         freely */
 static bool is_meant;
 
-/** In a signal handler, too. */
+/** Safe in a signal handler. */
 static void
 say(const char *text)
 {
@@ -52,16 +52,14 @@ end_now(int status)
 		syscall(SYS_exit_group, status);
 }
 
-/** Returns if the end is meant. */
+/** Returns if mininb ends the process itself. */
 static void
 catch_end(void)
 {
-	nb_fault_exit(); /* knows by itself which process it is, of several of a run */
+	nb_fault_exit(); /* checks itself whether this is a worker process of a run */
 	if (is_meant || process != getpid())
 		return;
-	say("exit() was called, which is for no engine and none of its libraries to do; "
-	    "nothing "
-	    "could be saved");
+	say("the engine or one of its libraries called exit(), which a plugin must not do; mininb could not save the result");
 	end_now(STATUS_FAILED);
 }
 
@@ -100,7 +98,7 @@ ending_end(int status)
 #define HAS_SANITIZER
 #endif
 
-#ifndef HAS_SANITIZER /* which have an _exit() of their own */
+#ifndef HAS_SANITIZER /* sanitizers have their own _exit() */
 __attribute__((visibility("default"))) void
 _exit(int status)
 {

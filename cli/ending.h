@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CLI_ENDING_H
 #define CLI_ENDING_H
-/** How the process ends: when it has done what it should, and in no other way. */
+/** The process ends only through ending_end(); any other end is reported. */
 
-/** At its begin, and again in a child that was forked: from now on it is told if it ends. */
+/** Call it when the process begins, and in a forked child: from then on its end is watched. */
 void
 ending_begin(void);
 
-/** End it with that status; or of the signal that an engine's thread has crashed with. */
+/** Ends the process with that status, or with the signal that crashed an engine's thread. */
 _Noreturn void
 ending_end(int status);
 

@@ -10,27 +10,35 @@
 #include "options.h"
 
 enum {
-	WIDTH = 80, /* of a terminal that nobody made wider */
+	WIDTH = 80, /* columns of a terminal, if nobody made it wider */
 	HELP_COLUMN = 31,
 };
+
+/** Writes "compare FILE..."; returns its length. */
+static int
+usage_of(char *text, size_t size, const struct cmd *cmd)
+{
+	return snprintf(text, size, "%s%s%s", cmd->name, cmd->operand != NULL ? " " : "",
+		cmd->operand != NULL ? cmd->operand : "");
+}
 
 static void
 print_actions(FILE *out)
 {
-	char words[ACTION_COUNT][32];
+	char words[64];
 	int width = 0;
-	for (size_t i = 0; i < ACTION_COUNT; i++) {
-		const char *operand = actions[i].operand;
-		int length = snprintf(words[i], sizeof(words[i]), "%s%s%s", actions[i].name,
-			operand != NULL ? " " : "", operand != NULL ? operand : "");
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		int length = usage_of(words, sizeof(words), cmds[i]);
 		width = length > width ? length : width;
 	}
 	fputs("Actions:\n", out);
-	for (size_t i = 0; i < ACTION_COUNT; i++)
-		fprintf(out, "  %-*s  %s\n", width, words[i], actions[i].help);
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		usage_of(words, sizeof(words), cmds[i]);
+		fprintf(out, "  %-*s  %s\n", width, words, cmds[i]->help);
+	}
 }
 
-/** Length of the word, or of what of its choices, "a|b|c", has room in a line. */
+/** Length of the word; of a long list of choices, "a|b|c", the part that fits in a line. */
 static int
 word_length(const char *text, int room)
 {
@@ -42,7 +50,7 @@ word_length(const char *text, int room)
 	return length > room && fitting > 0 ? fitting : length;
 }
 
-/** Words from column `column` on, which is where the line stands, broken at WIDTH. */
+/** Prints words from `column` on, where the line is, and wraps at WIDTH. */
 static void
 print_wrapped(FILE *out, const char *text, int column)
 {
@@ -69,7 +77,7 @@ help_print_text(FILE *out, const char *text, int indent)
 	print_wrapped(out, text, indent);
 }
 
-/** "-k, --name=ARG", and `help` with choices and default behind it, wrapped. */
+/** Prints "-k, --name=ARG" and `help` with choices and default, wrapped. */
 static void
 print_entry(FILE *out, const char *letter, const char *name, const char *help,
 	const char *choices, const char *def)
@@ -87,10 +95,10 @@ print_entry(FILE *out, const char *letter, const char *name, const char *help,
 }
 
 static void
-print_option(FILE *out, const struct option_row *row, unsigned looking)
+print_option(FILE *out, const struct option_row *row, const struct cmd *cmd)
 {
 	char name[64], letter[8] = "    ";
-	if (row->letter != 0 && !options_have_before(row, row->letter, NULL, looking))
+	if (row->letter != 0 && !options_have_before(row, row->letter, NULL, cmd))
 		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
 	if (row->type == OPTION_HELP)
 		snprintf(name, sizeof(name), "--%s[=%s]", row->name, row->choices);
@@ -101,33 +109,33 @@ print_option(FILE *out, const struct option_row *row, unsigned looking)
 		row->type == OPTION_CHOICE ? row->choices : NULL, row->def);
 }
 
-/** Those of jobs; a default that is nothing is left out. */
+/** Omits a default that means nothing. */
 static void
 print_job_keys(FILE *out)
 {
 	for (const struct nb_job_key *key = NULL; (key = options_next_job_key(key)) != NULL;) {
 		char name[64];
 		snprintf(name, sizeof(name), "--%s=%s", key->name, key->arg);
-		bool is_said = key->choices != NULL && strcmp(key->choices, "no|yes") != 0;
-		print_entry(out, "    ", name, key->help, is_said ? key->choices : NULL,
+		bool has_choices = key->choices != NULL && strcmp(key->choices, "no|yes") != 0;
+		print_entry(out, "    ", name, key->help, has_choices ? key->choices : NULL,
 			key->def != NULL && strcmp(key->def, "0") != 0 ? key->def : NULL);
 	}
 }
 
-/** Of a group the options that one of the actions looks at; nothing if there are none. */
+/** Prints the options of a group that the action uses (NULL: any action). */
 static void
-print_group(FILE *out, size_t group, unsigned looking)
+print_group(FILE *out, size_t group, const struct cmd *cmd)
 {
 	bool has_title = false;
-	for (const struct option_row *row = option_table; row->name != NULL; row++) {
-		if (row->group != group || (row->actions & looking) == 0)
+	for (const struct option_row *row = option_table(); row->name != NULL; row++) {
+		if (row->group != group || !option_is_of(row, cmd))
 			continue;
 		if (!has_title)
 			fprintf(out, "\n%s [default]:\n", option_groups[group]);
 		has_title = true;
-		print_option(out, row, looking);
+		print_option(out, row, cmd);
 	}
-	if (group == GROUP_WORKLOAD && (JOB_ACTIONS & looking) != 0)
+	if (group == GROUP_WORKLOAD && (cmd == NULL || cmd->has_workload))
 		print_job_keys(out);
 }
 
@@ -140,35 +148,32 @@ print_text(FILE *out)
 		out);
 	print_actions(out);
 	for (size_t group = 0; group < GROUP_COUNT; group++)
-		print_group(out, group, ACTION_BIT(ACTION_COUNT) - 1);
-	fputs("\nOf a workload with several groups --GROUP.KEY=VALUE is for one of them.\n"
+		print_group(out, group, NULL);
+	fputs("\nIn a workload with several groups, --GROUP.KEY=VALUE sets a key of one group.\n"
 	      "Counts may be written 10k, 2.5M, 1e6 or 4Ki, sizes 4KiB or 64MB.\n"
-	      "The result goes to standard output, all else to standard error. The exit\n"
-	      "status is 0 if all is well, 1 if the engine or the system failed, 2 for\n"
+	      "The result goes to standard output, everything else to standard error. The exit\n"
+	      "status is 0 on success, 1 if the engine or the system failed, 2 for\n"
 	      "wrong usage or results that cannot be compared, 3 if data was missing or\n"
 	      "wrong, 4 if a promise is broken, no rate held a limit, a gate failed or\n"
 	      "--strict met a note, 130 when interrupted.\n\n"
-	      "'mininb ACTION --help' has the options of that action only.\n\n"
+	      "'mininb ACTION --help' lists only the options of that action.\n\n"
 	      "A first run:\n"
 	      "  mininb keys && mininb put && mininb shuffle && mininb get\n",
 		out);
 }
 
-/** Of one action: what it does, and the options that it looks at. */
+/** What the action does, and the options that it uses. */
 static void
-print_action(FILE *out, size_t action)
+print_action(FILE *out, const struct cmd *cmd)
 {
-	const struct action *row = &actions[action];
-	fprintf(out, "Usage: mininb %s%s%s [OPTION]...\n\n%s: ", row->name,
-		row->operand != NULL ? " " : "", row->operand != NULL ? row->operand : "",
-		row->name);
-	print_wrapped(out, row->help, (int)strlen(row->name) + 2);
-	if (row->detail != NULL)
-		print_wrapped(out, row->detail, 0);
+	char words[64];
+	usage_of(words, sizeof(words), cmd);
+	fprintf(out, "Usage: mininb %s [OPTION]...\n\n%s: ", words, cmd->name);
+	print_wrapped(out, cmd->help, (int)strlen(cmd->name) + 2);
+	print_wrapped(out, cmd->detail, 0);
 	for (size_t group = 0; group < GROUP_COUNT; group++)
-		print_group(out, group, ACTION_BIT(action));
-	fputs("\n'mininb --help' lists all actions; the manual page mininb(1) tells more.\n",
-		out);
+		print_group(out, group, cmd);
+	fputs("\n'mininb --help' lists all actions; mininb(1) describes them.\n", out);
 }
 
 void
@@ -180,7 +185,7 @@ help_print_usage(FILE *out)
 }
 
 void
-help_print(uint64_t help, size_t action)
+help_print(uint64_t help, const struct cmd *action)
 {
 	if (help == HELP_SCDOC)
 		help_print_page(nb_stdout(), "mininb.1.scd");
@@ -190,8 +195,36 @@ help_print(uint64_t help, size_t action)
 		help_print_bash(nb_stdout());
 	else if (help == HELP_ZSH)
 		help_print_zsh(nb_stdout());
-	else if (action < ACTION_COUNT)
+	else if (action != NULL)
 		print_action(nb_stdout(), action);
 	else
 		print_text(nb_stdout());
+}
+
+/* ---- files with marks ---- */
+
+/** Prints the text for the mark at `text`; returns the mark's length, 0: it is not a mark. */
+static size_t
+print_mark(FILE *out, const struct help_mark *marks, const char *text, size_t size)
+{
+	for (; marks->text != NULL; marks++) {
+		size_t length = strlen(marks->text);
+		if (length <= size && memcmp(text, marks->text, length) == 0) {
+			marks->print(out);
+			return length;
+		}
+	}
+	return 0;
+}
+
+void
+help_print_marked(FILE *out, const struct template_file *file, const struct help_mark *marks)
+{
+	for (size_t i = 0; i < file->size;) {
+		const char *text = file->text + i;
+		size_t length = *text == '@' ? print_mark(out, marks, text, file->size - i) : 0;
+		if (length == 0)
+			fputc(*text, out);
+		i += length > 0 ? length : 1;
+	}
 }

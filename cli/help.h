@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
-/** What is printed from the tables of actions and options. */
+/** Text made from the rows of actions and options. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/** HELP_TEXT, of one action unless it is ACTION_COUNT, or any other of them; to stdout. */
-void
-help_print(uint64_t help, size_t action);
+#include "template.h"
 
-/** The short one, for who gave no action. */
+struct cmd;
+
+/** Prints any HELP_* to stdout; HELP_TEXT of one action unless that is NULL. */
+void
+help_print(uint64_t help, const struct cmd *action);
+
+/** The short text, if no action was given. */
 void
 help_print_usage(FILE *out);
 
-/** A text, wrapped, each line indented so far. */
+/** Prints a text, wrapped; each line begins with `indent` spaces. */
 void
 help_print_text(FILE *out, const char *text, int indent);
 
-/** A page of extra/man as scdoc takes it, "mininb.1.scd", with its tables. */
+/** Prints a page of extra/man, "mininb.1.scd", with its tables, as input of scdoc. */
 void
 help_print_page(FILE *out, const char *name);
 
@@ -29,5 +33,18 @@ help_print_bash(FILE *out);
 /** The function _mininb of zsh, as a file for its fpath. */
 void
 help_print_zsh(FILE *out);
+
+/**
+ * Files of extra/ with marks, "@actions@", that text made from the rows replaces: manual pages
+ * and completions. So each file is written in its own language.
+ */
+struct help_mark {
+	const char *text;         /* with both '@' */
+	void (*print)(FILE *out); /* prints the replacement */
+};
+
+/** Prints the file with its marks replaced. `marks` ends with a NULL text. */
+void
+help_print_marked(FILE *out, const struct template_file *file, const struct help_mark *marks);
 
 #endif /* CLI_HELP_H */

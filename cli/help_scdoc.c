@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The manual pages that tell of tables, as source for scdoc. Their prose is in
- * extra/man/NAME.SECTION.scd and within the program; at @actions@, @options@ and the like it
- * has what is made here of the tables, so that an action or an option is typed once.
+ * Manual pages, as source for scdoc. Their prose is in extra/man/NAME.SECTION.scd, which the
+ * program contains; this file replaces @actions@, @options@ and other marks in it, so each
+ * action and option is typed once.
  *
- * scdoc takes characters for markup, most of all at the beginning of a line. So what comes
- * from a table is escaped, an option in it is printed bold, and a line is broken only
- * before a word that begins with a letter or a digit.
+ * scdoc interprets some characters as markup, most of all at the beginning of a line. So text
+ * from a row is escaped, an option in it is bold, and a line is broken only before a word that
+ * begins with a letter or a digit.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -17,10 +17,9 @@
 
 #include "cmd.h"
 #include "help.h"
-#include "help_marks.h"
 #include "options.h"
 
-enum { LINE_WIDTH = 64 }; /* of text from tables, so that markup has room, too */
+enum { LINE_WIDTH = 64 }; /* of text from rows; leaves room for markup */
 
 static void
 print_escaped(FILE *out, const char *text, size_t length)
@@ -32,7 +31,7 @@ print_escaped(FILE *out, const char *text, size_t length)
 	}
 }
 
-/** Bold, so that it may stand anywhere in a line; punctuation at its end is not. */
+/** Bold anywhere in a line; punctuation at the end of the word is not. */
 static void
 print_bold_word(FILE *out, const char *word, size_t length)
 {
@@ -62,8 +61,8 @@ print_word(FILE *out, const char *word, size_t length, bool is_at_begin)
 }
 
 /**
- * Text of a table, each line with `indent` before it. A new line after each sentence, as
- * roff wants it, and where a line grows long.
+ * Prints text of a row, each line after `indent`. A line ends after each sentence, as roff
+ * wants it, and when it is long.
  */
 static void
 print_prose(FILE *out, const char *indent, const char *text)
@@ -89,7 +88,7 @@ print_prose(FILE *out, const char *indent, const char *text)
 	fputc('\n', out);
 }
 
-/** One line of a table as a sentence: there it has no capital and no full stop. */
+/** Prints a help line, which has no capital and no full stop, as a sentence. */
 static void
 print_sentence(FILE *out, const char *indent, const char *text)
 {
@@ -102,31 +101,24 @@ print_sentence(FILE *out, const char *indent, const char *text)
 
 /* ---- actions ---- */
 
-/** The options that it looks at, but for those that all do. */
+/** The options that the action uses, without those that all actions use. */
 static void
-print_options_of(FILE *out, size_t action)
+print_options_of(FILE *out, const struct cmd *cmd)
 {
-	char text[2048] = "Options:";
-	size_t used = strlen(text), before = used;
-	for (const struct option_row *row = option_table; row->name != NULL; row++) {
-		bool is_of_all = row->actions == ACTION_BIT(ACTION_COUNT) - 1;
-		if ((row->actions & ACTION_BIT(action)) != 0 && !is_of_all &&
-			used < sizeof(text))
-			used += (size_t)snprintf(
-				text + used, sizeof(text) - used, " --%s,", row->name);
+	char names[2048] = "", text[2100];
+	for (const struct option_row *row = option_table(); row->name != NULL; row++) {
+		if (option_is_of(row, cmd) && !row->is_for_all)
+			options_add_word(names, sizeof(names), "--", row->name);
 	}
-	if (used == before || used >= sizeof(text))
+	if (names[0] == '\0')
 		return;
-	if ((JOB_ACTIONS & ACTION_BIT(action)) != 0)
-		snprintf(text + used - 1, sizeof(text) - used + 1,
-			", and keys of the workload.");
-	else
-		text[used - 1] = '.';
+	snprintf(text, sizeof(text), "Options: %s%s.", names,
+		cmd->has_workload ? ", and keys of the workload" : "");
 	fputc('\n', out);
 	print_prose(out, "", text);
 }
 
-/** "NAME" or "[NAME]", with what is a placeholder underlined. */
+/** "NAME" or "[NAME]", with the placeholder underlined. */
 static void
 print_operand(FILE *out, const char *operand)
 {
@@ -143,18 +135,17 @@ print_operand(FILE *out, const char *operand)
 static void
 print_actions(FILE *out)
 {
-	for (size_t i = 0; i < ACTION_COUNT; i++) {
-		fprintf(out, "%s## %s\n\n*mininb %s* ", i > 0 ? "\n" : "", actions[i].name,
-			actions[i].name);
-		if (actions[i].operand != NULL) {
-			print_operand(out, actions[i].operand);
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		fprintf(out, "%s## %s\n\n*mininb %s* ", i > 0 ? "\n" : "", cmds[i]->name,
+			cmds[i]->name);
+		if (cmds[i]->operand != NULL) {
+			print_operand(out, cmds[i]->operand);
 			fputc(' ', out);
 		}
 		fputs("[_OPTION_]...\n\n", out);
-		print_sentence(out, "", actions[i].help);
-		if (actions[i].detail != NULL)
-			print_prose(out, "", actions[i].detail);
-		print_options_of(out, i);
+		print_sentence(out, "", cmds[i]->help);
+		print_prose(out, "", cmds[i]->detail);
+		print_options_of(out, cmds[i]);
 	}
 }
 
@@ -213,22 +204,18 @@ print_allowed(FILE *out, const struct option_row *row)
 static void
 print_takers(FILE *out, const struct option_row *row)
 {
-	if (row->actions == ACTION_BIT(ACTION_COUNT) - 1)
+	if (row->is_for_all)
 		return;
-	char text[1024] = "Looked at by";
-	size_t used = strlen(text);
-	for (size_t i = 0; i < ACTION_COUNT && used < sizeof(text); i++) {
-		if (row->actions & ACTION_BIT(i))
-			used += (size_t)snprintf(
-				text + used, sizeof(text) - used, " %s,", actions[i].name);
+	char names[1024] = "", text[1100];
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		if (option_is_of(row, cmds[i]))
+			options_add_word(names, sizeof(names), "", cmds[i]->name);
 	}
-	if (used >= sizeof(text))
-		return;
-	text[used - 1] = '.';
+	snprintf(text, sizeof(text), "Used by %s.", names);
 	print_prose(out, "\t", text);
 }
 
-/** A key with `before` it: "--" of options, nothing in a file. */
+/** `before` is "--" for an option, "" for a key in a file. */
 static void
 print_key(FILE *out, const struct nb_job_key *key, const char *before)
 {
@@ -244,19 +231,18 @@ print_key(FILE *out, const struct nb_job_key *key, const char *before)
 static void
 print_job_keys(FILE *out)
 {
-	char text[1024] = "For";
-	size_t used = strlen(text);
-	for (size_t i = 0; i < ACTION_COUNT && used < sizeof(text); i++) {
-		if ((JOB_ACTIONS & ACTION_BIT(i)) != 0)
-			used += (size_t)snprintf(
-				text + used, sizeof(text) - used, " %s,", actions[i].name);
+	char names[1024] = "", text[1100];
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		if (cmds[i]->has_workload)
+			options_add_word(names, sizeof(names), "", cmds[i]->name);
 	}
+	snprintf(text, sizeof(text), "For %s,", names);
 	fputs("\n## Keys of the workload\n\n", out);
 	print_prose(out, "", text);
 	fputs("each for all groups of the run, or written *--*_GROUP_._KEY_=_VALUE_\n"
 	      "for one of them.\n"
-	      "They are set in the order in which they stand.\n"
-	      "An option above that has the name of a key counts here only if it is typed;\n"
+	      "mininb sets them in the order of the command line.\n"
+	      "An option above that has the name of a key sets it only if you give the option;\n"
 	      "its default does not.\n",
 		out);
 	for (const struct nb_job_key *key = NULL; (key = options_next_job_key(key)) != NULL;)
@@ -268,7 +254,7 @@ print_options(FILE *out)
 {
 	for (size_t group = 0; group < GROUP_COUNT; group++) {
 		fprintf(out, "%s## %s\n", group > 0 ? "\n" : "", option_groups[group]);
-		for (const struct option_row *row = option_table; row->name != NULL; row++) {
+		for (const struct option_row *row = option_table(); row->name != NULL; row++) {
 			if (row->group != group)
 				continue;
 			print_heading(out, row);

@@ -2,37 +2,42 @@
 /*
  * Requests to stop.
  *
- * The first ends a run at its next operation, and its engine is closed. After the second a run
- * waits for its engine no more: it writes what it has measured. HOLD_S later the process dies of
- * the signal, should the thread that writes be stuck. SIGHUP and SIGXCPU are never a second
- * request: the kernel repeats them by itself.
+ * The first request ends a run at its next operation and closes its engine. After the second a
+ * run no longer waits for its engine: it writes what it has measured. HOLD_S later the process
+ * dies of the signal, if the writing thread is stuck. SIGHUP and SIGXCPU are never a second
+ * request, because the kernel repeats them.
  *
- * One request may arrive twice: timeout(1) signals the process and its group, a terminal signals
- * a process and its parent, which passes the signal on. So a repetition within ONE_REQUEST_NS is
- * the same request, and what the parent sends is counted apart from all others.
+ * One request may arrive twice: timeout(1) signals the process and its group; a terminal
+ * signals a process and its parent, which passes the signal on. So a repetition within
+ * ONE_REQUEST_NS is the same request, and signals of the parent are counted apart.
  *
- * A process whose limit of CPU time is soft and hard at once, as `ulimit -t` sets it, is killed
- * there without any warning. The soft one is moved a second before it.
+ * If the soft limit of CPU time equals the hard limit, as `ulimit -t` sets it, the kernel kills
+ * the process without a warning. mininb lowers the soft limit by a second.
  */
 #include "interrupt.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
-#include <time.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <mininb/mininb.h>
 
-enum { ONE_REQUEST_NS = 250 * 1000 * 1000, HOLD_S = 5, CHILD_HOLD_S = 2 };
+#include "clock.h"
+
+enum { ONE_REQUEST_NS = 250 * 1000 * 1000, HOLD_S = 5, LOOK_MS = 1000, STOP_LOOK_MS = 100 };
+#define CHILD_HOLD_NS UINT64_C(2000000000)
 
 static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
 enum { STOP_SIGNAL_COUNT = sizeof(stop_signals) / sizeof(stop_signals[0]) };
 
-/* Written by the handler, which no other interrupts. */
+/* Only the handler writes it, and no other handler interrupts it. */
 static struct {
 	int64_t last_ns;
 	int count;
@@ -41,15 +46,7 @@ static volatile sig_atomic_t requests; /* 0 to 2 */
 static volatile sig_atomic_t last_signal;
 static volatile sig_atomic_t is_held;
 
-static int64_t
-now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/** The process dies of it as soon as the handler returns. */
+/** The process dies when the handler returns. */
 static void
 die_of(int number)
 {
@@ -84,7 +81,7 @@ on_stop_signal(int number, siginfo_t *info, void *context)
 {
 	bool is_parents = info->si_code == SI_USER && info->si_pid == getppid();
 	bool is_repeated = number == SIGHUP || number == SIGXCPU;
-	int64_t at_ns = now_ns();
+	int64_t at_ns = (int64_t)clock_now_ns();
 	int cause = errno;
 	(void)context;
 	last_signal = number;
@@ -116,7 +113,7 @@ move_cpu_limit(void)
 void
 interrupt_catch(void)
 {
-	/* SA_RESTART: an engine's system call must not fail because the user is impatient. */
+	/* SA_RESTART: a request to stop must not make an engine's system call fail. */
 	struct sigaction action = {
 		.sa_sigaction = on_stop_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
 	struct sigaction old;
@@ -124,7 +121,10 @@ interrupt_catch(void)
 	for (int i = 0; i < STOP_SIGNAL_COUNT; i++)
 		sigaddset(&action.sa_mask, stop_signals[i]);
 	for (int i = 0; i < STOP_SIGNAL_COUNT; i++) {
-		/* One that was ignored from the start (nohup, a job behind '&') stays so. */
+		/*
+		 * A signal that was ignored from the start (nohup, a background job) stays
+		 * ignored.
+		 */
 		if (sigaction(stop_signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(stop_signals[i], &action, NULL);
 	}
@@ -143,15 +143,37 @@ interrupt_reason(void)
 	return last_signal == SIGXCPU ? ": the limit of CPU time (ulimit -t) is reached" : "";
 }
 
-void
-interrupt_pass_on(struct interrupt_passed *passed, pid_t child)
+/** The requests that a child was sent. */
+struct passed {
+	int requests;
+	uint64_t second_ns; /* time of the second */
+};
+
+static void
+pass_on(struct passed *passed, pid_t child)
 {
-	/* again and again after the second, which the child may take for the first repeated */
+	/* Repeated after the second, which the child may take for a copy of the first. */
 	if (requests > passed->requests || requests == 2)
-		kill(child, SIGTERM); /* SIGINT is ignored behind a shell's '&' */
+		kill(child, SIGTERM); /* a shell ignores SIGINT in background jobs */
 	if (requests == 2 && passed->requests < 2)
-		passed->second_ns = now_ns();
+		passed->second_ns = clock_now_ns();
 	passed->requests = requests;
-	if (requests == 2 && now_ns() - passed->second_ns > CHILD_HOLD_S * INT64_C(1000000000))
+	if (requests == 2 && clock_now_ns() - passed->second_ns > CHILD_HOLD_NS)
 		kill(child, SIGKILL);
+}
+
+int
+interrupt_wait(pid_t child, void (*look)(void *arg, bool is_stopping), void *arg)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, child, 0), status;
+	struct passed passed = {0};
+	while (waitpid(child, &status, WNOHANG) != child) {
+		pass_on(&passed, child);
+		look(arg, passed.requests > 0);
+		struct pollfd wait = {.fd = pidfd, .events = POLLIN};
+		poll(&wait, 1, pidfd < 0 || passed.requests > 0 ? STOP_LOOK_MS : LOOK_MS);
+	}
+	if (pidfd >= 0)
+		close(pidfd);
+	return status;
 }

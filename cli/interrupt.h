@@ -1,35 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CLI_INTERRUPT_H
 #define CLI_INTERRUPT_H
-/** Requests to stop: SIGINT, SIGTERM, SIGHUP, and SIGXCPU. */
+/** Requests to stop: SIGINT, SIGTERM, SIGHUP and SIGXCPU. */
+#include <stdbool.h>
 #include <sys/types.h>
 
-/** Catch them, for the whole process and those that it forks. */
+/** Catches them, in this process and its children. */
 void
 interrupt_catch(void);
 
 /**
- * From here on there is something measured, or soon will be: a second request gives the process
- * a moment to write it. Before, it ends the process at once.
+ * Call it before measuring: from then on a second request leaves the process time to write.
+ * Before, a second request ends it at once.
  */
 void
 interrupt_hold(void);
 
-/** Why, to be appended to a message; "" if that is known. */
+/** The cause, to append to a message; "" for a signal of the user. */
 const char *
 interrupt_reason(void);
 
-/** The requests that a child has been sent so far. */
-struct interrupt_passed {
-	int requests;
-	long long second_ns; /* when the second was sent */
-};
-
 /**
- * Pass them on to a child that writes results of its own; in each look of its parent. It is
- * killed if it does not end soon after the second.
+ * Waits until the child ends; returns its status as of waitpid(). Passes requests on to it, and
+ * kills it if it does not end soon after a second request. Calls `look` about once a second.
  */
-void
-interrupt_pass_on(struct interrupt_passed *passed, pid_t child);
+int
+interrupt_wait(pid_t child, void (*look)(void *arg, bool is_stopping), void *arg);
 
 #endif /* CLI_INTERRUPT_H */

@@ -11,7 +11,7 @@
 #include "cmd.h"
 #include "options.h"
 
-/** Whether `setting` is of that key, of whatever group. */
+/** Whether the setting is of that key, in any group. */
 static bool
 is_of(const char *setting, const char *key)
 {
@@ -21,8 +21,8 @@ is_of(const char *setting, const char *key)
 }
 
 /**
- * A time that is typed is meant instead of the count that the workload has, not in addition
- * to it: YCSB's have one of a thousand operations, which would be over at once.
+ * A duration on the command line replaces the workload's count: those of YCSB have a count of a
+ * thousand operations, which would end the run at once.
  */
 static int
 forget_count(struct nb_job *job, const struct options *options, const char *setting)
@@ -39,7 +39,7 @@ forget_count(struct nb_job *job, const struct options *options, const char *sett
 	return nb_job_set(job, text);
 }
 
-/** With load, a key of groups is meant for the loading's threads. */
+/** With load, some keys of groups are for the threads of the loading. */
 static int
 set_loading(struct nb_job *job, const struct options *options, const char *setting)
 {
@@ -47,10 +47,10 @@ set_loading(struct nb_job *job, const struct options *options, const char *setti
 	bool is_meant = false;
 	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
 		is_meant |= strncmp(setting, keys[k], strlen(keys[k])) == 0;
-	if (options->action != ACTION_LOAD || !is_meant)
+	if (options->action != &cmd_load || !is_meant)
 		return NB_OK;
 	size_t size = strlen("load.") + strlen(setting) +
-		1; /* a rate has any number of steps */
+		1; /* a rate may have any number of steps */
 	char *text = malloc(size);
 	if (text == NULL)
 		return NB_FAIL;
@@ -71,8 +71,8 @@ job_options_set(struct nb_job *job, const struct options *options)
 		if (rc == NB_OK)
 			rc = set_loading(job, options, options->job_settings[i]);
 	}
-	/* A replay's is checked with its traces, which bring their own records. */
-	return rc == NB_OK && options->action != ACTION_REPLAY ? nb_job_check(job) : rc;
+	/* The library checks a replay with its traces, which have their own records. */
+	return rc == NB_OK && options->action != &cmd_replay ? nb_job_check(job) : rc;
 }
 
 int
@@ -81,9 +81,9 @@ job_options_read(struct nb_job **job, const char *name, const struct options *op
 	int rc = nb_job_read(job, name);
 	if (rc < 0)
 		return rc;
-	if (name == NULL && options->action == ACTION_LOAD)
+	if (name == NULL && options->action == &cmd_load)
 		(*job)->groups[0].weights[NB_OP_READ] =
-			1; /* of a run, which is not asked for */
+			1; /* of a run, which load does not do */
 	rc = job_options_set(*job, options);
 	if (rc == NB_OK && options->workload_name != NULL) {
 		free((*job)->name);

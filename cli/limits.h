@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CLI_LIMITS_H
 #define CLI_LIMITS_H
-/** Limits as they are typed. */
+/** Limits on the command line. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,11 +12,11 @@ struct latency_limit {
 	char text[64];
 };
 
-/** "p99<1ms", "p99.9<500us", "max<10ms". False if it is none of these; nothing is said. */
+/** Parses "p99<1ms", "p99.9<500us" or "max<10ms". False: it is none of these; not reported. */
 bool
 limits_parse_latency(struct latency_limit *limit, const char *text);
 
-/** "5%" as 0.05: above 0 and up to 1. False likewise. */
+/** Parses "5%" as 0.05: above 0 and up to 1. False as above. */
 bool
 limits_parse_share(double *share, const char *text);
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mininb, the command: read the words, do the action, see that the result went
- * out.
+ * mininb, the command: parse the words, run the action, check that the output was written.
  *
- * Everything that is said or decided here is said by the library first; this
- * folder turns words into its structures and its failures into exit statuses.
- * A night's run can be lost at its very end, so stdout is closed and asked: a
- * report that did not reach its file is a failure.
+ * The library decides and reports; this folder turns words into its structures and its failures
+ * into exit statuses. Because a long run could lose its report at the very end, main() closes
+ * stdout and checks it: an incomplete report is a failure.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +24,9 @@
 #include "replace.h"
 
 /**
- * See that descriptors 0, 1 and 2 are taken: a program that is started without
- * one would give it to the next file it opens, and the report would go into the
- * database. stdout is opened for reading, so that writing to it still fails.
+ * Opens descriptors 0, 1 and 2 if they are closed: the next file that a program opens gets the
+ * lowest free number, and the report would go into the database. stdout is opened for reading,
+ * so writing to it still fails.
  */
 static void
 hold_standard_files(void)
@@ -37,7 +35,7 @@ hold_standard_files(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
 			(void)open(
-				"/dev/null", modes[fd]); /* takes the lowest that is free: fd */
+				"/dev/null", modes[fd]); /* gets the lowest free number: fd */
 	}
 }
 
@@ -52,13 +50,13 @@ do_action(const struct options *options)
 		fprintf(nb_stdout(), "mininb %s\n", nb_version());
 		return STATUS_DONE;
 	}
-	if (options->action == ACTION_COUNT) {
+	if (options->action == NULL) {
 		help_print_usage(stderr);
 		return STATUS_USAGE;
 	}
-	const struct action *action = &actions[options->action];
+	const struct cmd *action = options->action;
 	if (action->operand != NULL && action->operand[0] != '[' && options->operand == NULL)
-		return message_usage("%s: its %s is missing (mininb %s %s)", action->name,
+		return message_usage("%s: %s is missing (mininb %s %s)", action->name,
 			action->operand, action->name, action->operand);
 	int status = replace_check(options);
 	return status == STATUS_DONE ? action->run(options) : status;
@@ -67,15 +65,19 @@ do_action(const struct options *options)
 int
 main(int argc, char **argv)
 {
-	/* What is printed fits, so that its one write, at the end, tells why it failed. */
+	/*
+	 * Large enough for the whole output, so that one write at the end shows why it failed.
+	 */
 	static char output[1 << 16];
 	struct options options;
 	hold_standard_files();
 	int status = message_last_failure(nb_keep_stdout());
 	setvbuf(nb_stdout(), output, _IOFBF, sizeof(output));
-	signal(SIGPIPE, SIG_IGN); /* a closed stdout is an error of write(), */
-	signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow (ulimit -f) */
-	/* One that was ignored from the start has the kernel forget how a child ended. */
+	signal(SIGPIPE, SIG_IGN); /* a closed stdout becomes an error of write(), */
+	signal(SIGXFSZ, SIG_IGN); /* and so does the limit of a file's size (ulimit -f) */
+	/*
+	 * If SIGCHLD was ignored from the start, the kernel would drop the status of children.
+	 */
 	signal(SIGCHLD, SIG_DFL);
 	interrupt_catch();
 	ending_begin();

@@ -2,10 +2,9 @@
 /*
  * Standard error, one line at a time.
  *
- * A text may hold what a user typed or what an engine read from a disk, so
- * control characters are shown as '?': a message stays one line and cannot
- * move the cursor. stderr's own lock keeps a warning of an engine's thread
- * from landing inside the progress line of the main one.
+ * A text may contain words of the user or data of an engine, so control characters are shown as
+ * '?': a message stays on one line and cannot move the cursor. The lock of stderr keeps a
+ * warning of an engine's thread out of the progress line of the main thread.
  */
 #include "message.h"
 
@@ -50,7 +49,7 @@ put_line(const char *prefix, char *text)
 		else if (*c < ' ' || *c == 0x7f)
 			*c = '?';
 	}
-	fflush(nb_stdout()); /* main() asks at the end whether all of it went out */
+	fflush(nb_stdout()); /* main() checks at the end whether all of it was written */
 	flockfile(stderr);
 	progress_clear();
 	fprintf(stderr, "mininb: %s%s\n", prefix, text);
@@ -58,11 +57,11 @@ put_line(const char *prefix, char *text)
 }
 
 static void
-put_format(const char *fmt, va_list args)
+put_format(const char *prefix, const char *fmt, va_list args)
 {
 	char text[2048];
 	vsnprintf(text, sizeof(text), fmt, args);
-	put_line("", text);
+	put_line(prefix, text);
 }
 
 void
@@ -78,7 +77,7 @@ message_error(const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	put_format(fmt, args);
+	put_format("", fmt, args);
 	va_end(args);
 }
 
@@ -87,9 +86,25 @@ message_usage(const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	put_format(fmt, args);
+	put_format("", fmt, args);
 	va_end(args);
 	return STATUS_USAGE;
+}
+
+void
+message_warning(const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	put_format("warning: ", fmt, args);
+	va_end(args);
+}
+
+int
+message_no_memory(void)
+{
+	message_error("out of memory");
+	return STATUS_FAILED;
 }
 
 int
@@ -108,7 +123,7 @@ message_last_failure(int code)
 	return message_failure(&failure);
 }
 
-/** Of a pipe whose other end was closed: `mininb engines | head -n 1`. */
+/** The other end of the pipe was closed: `mininb engines | head -n 1`. */
 static bool
 reader_is_gone(void)
 {
@@ -116,7 +131,10 @@ reader_is_gone(void)
 	return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
-/** As if SIGPIPE had ended it, which a pipeline expects. It is ignored for an engine's sake. */
+/**
+ * As if SIGPIPE had ended the process, which a pipeline expects. mininb ignores SIGPIPE so that
+ * engines see an error instead.
+ */
 enum { STATUS_PIPE = 128 + SIGPIPE };
 
 int
@@ -130,6 +148,17 @@ message_output_failure(int code)
 	if (code < 0)
 		clearerr(nb_stdout());
 	return status;
+}
+
+const char *
+message_signal(int number, char text[SIGNAL_SIZE])
+{
+	const char *name = sigabbrev_np(number);
+	if (name != NULL)
+		snprintf(text, SIGNAL_SIZE, "SIG%s", name);
+	else
+		snprintf(text, SIGNAL_SIZE, "signal %d", number);
+	return text;
 }
 
 void
@@ -161,7 +190,7 @@ message_close_output(int status)
 		return status;
 	if (is_gone)
 		return status == STATUS_DONE ? STATUS_PIPE : status;
-	message_error("standard output cannot be written%s%s", errno == 0 ? "" : ": ",
+	message_error("cannot write standard output%s%s", errno == 0 ? "" : ": ",
 		errno == 0 ? "" : strerror(errno));
 	return status == STATUS_DONE ? STATUS_FAILED : status;
 }

@@ -2,26 +2,25 @@
 #ifndef CLI_MESSAGE_H
 #define CLI_MESSAGE_H
 /**
- * What the command says on standard error, and the exit status that goes with
- * it. Each message is one line; a progress line is cleared away first, and
- * what stands in stdout's buffer goes out before it. Any thread.
+ * Messages on standard error, and exit statuses. Each message is one line; before it, mininb
+ * clears the progress line and writes out stdout's buffer. Any thread may call.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <mininb/mininb.h>
 
-/* What the program exits with. */
+/* Exit statuses of the program. */
 enum {
 	STATUS_DONE = 0,
 	STATUS_FAILED = 1, /* the engine, a file or the system */
 	STATUS_USAGE = 2,
-	STATUS_DATA = 3, /* what was read is not what was written */
+	STATUS_DATA = 3, /* data read is not data written */
 	STATUS_GATE = 4, /* a comparison or gate failed; a promise is broken */
 	STATUS_INTERRUPTED = 130
 };
 
-/** A failure of the library, kept while others may follow it. */
+/** A failure of the library, kept while other calls may fail. */
 struct failure {
 	int code;
 	char text[1024];
@@ -34,11 +33,19 @@ failure_keep(struct failure *failure, int code);
 void
 message_error(const char *fmt, ...) NB_PRINTF(1, 2);
 
-/** As message_error(), and where to read on. Returns STATUS_USAGE. */
+/** As message_error(), for wrong usage. Returns STATUS_USAGE. */
 int
 message_usage(const char *fmt, ...) NB_PRINTF(1, 2);
 
-/** Say the failure, return its exit status. STATUS_DONE and silence if code is 0. */
+/** "mininb: warning: <text>". */
+void
+message_warning(const char *fmt, ...) NB_PRINTF(1, 2);
+
+/** Reports that memory is exhausted. Returns STATUS_FAILED. */
+int
+message_no_memory(void);
+
+/** Reports the failure, returns its exit status. With code 0, returns STATUS_DONE silently. */
 int
 message_failure(const struct failure *failure);
 
@@ -46,18 +53,24 @@ message_failure(const struct failure *failure);
 int
 message_last_failure(int code);
 
-/** The same when something was to be written to stdout: main() need not say it again. */
+/** The same for a failed write to stdout: main() does not report it again. */
 int
 message_output_failure(int code);
 
-/** For nb_set_log(): warnings, and what is no warning unless quiet. */
+enum { SIGNAL_SIZE = 16 };
+
+/** "SIGSEGV", or "signal 40" of one without a name. Returns `text`. */
+const char *
+message_signal(int number, char text[SIGNAL_SIZE]);
+
+/** For nb_set_log(). Prints warnings always, other lines unless quiet. */
 void
 message_log(void *arg, uint32_t level, const char *text);
 
 void
 message_set_quiet(bool is_quiet);
 
-/** Close stdout, and turn `status` into a failure if not all of it went out. */
+/** Closes stdout. Returns `status`, or a failure if not all output was written. */
 int
 message_close_output(int status);
 

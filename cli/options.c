@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading the words of the command line.
+ * Parses the command line.
  *
- * By hand and not by getopt_long(): that one takes any unique beginning of a
- * name for the name, so that a script breaks when an option is added, and it
- * cannot say what is near. Forms: --name=value, --name value, -kVALUE,
- * -k VALUE, "--" before words that begin with '-'. An option that an action
- * does not look at is an error only if it would change what is measured
- * (options_unused.h): scripts hand the same set to every action. The last of several values counts, but two actions are an error. A word behind an
- * action that has operands is one of them, also where it is an action's name.
+ * By hand and not with getopt_long(): that accepts any unique beginning of a name, so a script
+ * breaks when an option is added, and it cannot suggest the nearest name. Forms: --name=value,
+ * --name value, -kVALUE, -k VALUE, and "--" before words that begin with '-'. The last of
+ * several values counts, but two actions are an error. A word after an action with operands is
+ * an operand, even if it is the name of an action.
  *
- * Keys of jobs are options, too, also of one group (--readers.threads=4). They are not read
- * here but kept in the order in which they came; what a value may be is the library's to
- * say. Where a row of the table has the name of a key, the row reads it, and what was typed
- * is kept as well. A name or a letter that two rows have is of the one that the action looks
- * at, if the action came before. Unlike a row's, such an option is an error with an action that has no
- * workload: of --read=95 it could only be a mistake.
+ * Keys of workloads are options too, also for one group (--readers.threads=4). mininb keeps
+ * them in the order of the command line; the library checks their values. If a row has the name
+ * of a key, the row parses it, and the setting is kept as well. If two rows have one name or
+ * letter, it means the row that the action uses, if the action came before. A key is an error
+ * with an action that has no workload: --read=95 could only be a mistake.
  *
- * Defaults are texts in the table, read by the same code as what is typed.
+ * Defaults are texts in the rows, parsed by the same code.
  */
 #include "options.h"
 
@@ -31,30 +28,28 @@
 
 #include "cmd.h"
 #include "message.h"
-#include "options_unused.h"
 
 enum {
 	OPTIONS_MAX = 128, /* bits of options.given */
-	NAMES_MAX = 256,   /* of options and keys of jobs together */
-	JOB_NAME_MAX = 128 /* of a group and a key */
+	NAMES_MAX = 256,   /* of options and keys of workloads together */
+	JOB_NAME_MAX = 128 /* a group and a key */
 };
 
-/** Of two rows with that name or letter, the one that the action looks at; else the first. */
+/** Two rows may have one name or letter: it means the row that the action uses. */
 static const struct option_row *
-choose_row(const struct option_row *first, const struct option_row *row, size_t action)
+choose_row(
+	const struct option_row *first, const struct option_row *row, const struct cmd *action)
 {
-	bool is_looked_at = action < ACTION_COUNT && (row->actions & ACTION_BIT(action)) != 0;
-	bool was_looked_at = first != NULL && action < ACTION_COUNT &&
-		(first->actions & ACTION_BIT(action)) != 0;
-	return first == NULL || (is_looked_at && !was_looked_at) ? row : first;
+	bool is_better = first != NULL && action != NULL && option_is_of(row, action) &&
+		!option_is_of(first, action);
+	return first == NULL || is_better ? row : first;
 }
 
-/** `action` is what the words before have said, or ACTION_COUNT. */
-static const struct option_row *
-find_name(const char *name, size_t length, size_t action)
+const struct option_row *
+option_find(const char *name, size_t length, const struct cmd *action)
 {
 	const struct option_row *found = NULL;
-	for (const struct option_row *row = option_table; row->name != NULL; row++) {
+	for (const struct option_row *row = option_table(); row->name != NULL; row++) {
 		if (strlen(row->name) == length && memcmp(row->name, name, length) == 0)
 			found = choose_row(found, row, action);
 	}
@@ -62,10 +57,10 @@ find_name(const char *name, size_t length, size_t action)
 }
 
 static const struct option_row *
-find_letter(char letter, size_t action)
+find_letter(char letter, const struct cmd *action)
 {
 	const struct option_row *found = NULL;
-	for (const struct option_row *row = option_table; row->name != NULL; row++) {
+	for (const struct option_row *row = option_table(); row->name != NULL; row++) {
 		if (row->letter == letter)
 			found = choose_row(found, row, action);
 	}
@@ -74,18 +69,18 @@ find_letter(char letter, size_t action)
 
 bool
 options_have_before(
-	const struct option_row *row, char letter, const char *name, unsigned action_bits)
+	const struct option_row *row, char letter, const char *name, const struct cmd *cmd)
 {
-	for (const struct option_row *before = option_table; before < row; before++) {
+	for (const struct option_row *before = option_table(); before < row; before++) {
 		bool is_same = (letter != 0 && before->letter == letter) ||
 			(name != NULL && strcmp(before->name, name) == 0);
-		if (is_same && (before->actions & action_bits) != 0)
+		if (is_same && option_is_of(before, cmd))
 			return true;
 	}
 	return false;
 }
 
-/* ---- keys of jobs ---- */
+/* ---- keys of workloads ---- */
 
 static const struct nb_job_key *
 find_job_key(const char *name, size_t length)
@@ -101,8 +96,7 @@ const struct nb_job_key *
 options_next_job_key(const struct nb_job_key *key)
 {
 	key = key == NULL ? nb_job_keys() : key + 1;
-	while (key->name != NULL &&
-		find_name(key->name, strlen(key->name), ACTION_COUNT) != NULL)
+	while (key->name != NULL && option_find(key->name, strlen(key->name), NULL) != NULL)
 		key++;
 	return key->name != NULL ? key : NULL;
 }
@@ -116,12 +110,11 @@ group_length(const char *name, size_t length)
 	return length;
 }
 
-/** Whether the words so far leave it open that keys of jobs are options. */
+/** Whether keys of workloads may still be options, as far as the words were read. */
 static bool
 may_have_job(const struct options *options)
 {
-	return options->action == ACTION_COUNT ||
-		(ACTION_BIT(options->action) & JOB_ACTIONS) != 0;
+	return options->action == NULL || options->action->has_workload;
 }
 
 static bool
@@ -138,14 +131,14 @@ add_setting(struct options *options, const char *name, size_t length, const char
 	return true;
 }
 
-/* ---- guesses ---- */
+/* ---- suggestions ---- */
 
-/** Names that may have been meant, into `names`; their number. */
+/** Collects the candidates for a suggestion; returns their number. */
 static size_t
 list_names(const struct options *options, bool has_group, const char **names)
 {
 	size_t count = 0;
-	for (const struct option_row *row = option_table; !has_group && row->name != NULL;
+	for (const struct option_row *row = option_table(); !has_group && row->name != NULL;
 		row++)
 		names[count++] = row->name;
 	if (has_group) {
@@ -160,13 +153,11 @@ list_names(const struct options *options, bool has_group, const char **names)
 	return count;
 }
 
-/** What was meant: the only name that begins so, else the nearest. */
-static const char *
-guess_name(const struct options *options, bool has_group, const char *name)
+const char *
+options_guess(const char *name, const char *const *names, size_t count)
 {
-	const char *names[NAMES_MAX], *begins = NULL;
+	const char *begins = NULL;
 	size_t begin_count = 0, length = strlen(name);
-	size_t count = list_names(options, has_group, names);
 	for (size_t i = 0; i < count; i++) {
 		if (length > 0 && strncmp(names[i], name, length) == 0) {
 			begins = names[i];
@@ -176,9 +167,17 @@ guess_name(const struct options *options, bool has_group, const char *name)
 	return begin_count == 1 ? begins : nb_nearest(name, names, count);
 }
 
+static const char *
+guess_name(const struct options *options, bool has_group, const char *name)
+{
+	const char *names[NAMES_MAX];
+	size_t count = list_names(options, has_group, names);
+	return options_guess(name, names, count);
+}
+
 /* ---- values ---- */
 
-/** "a|b|c" taken apart in place; the number of words. */
+/** Splits "a|b|c" in place; returns the number of words. */
 static size_t
 split_choices(char *text, const char **words, size_t room)
 {
@@ -189,11 +188,11 @@ split_choices(char *text, const char **words, size_t room)
 	return count;
 }
 
-static void
-append_word(char *text, size_t size, const char *word)
+void
+options_add_word(char *list, size_t size, const char *before, const char *word)
 {
-	size_t length = strlen(text);
-	snprintf(text + length, size - length, "%s%s", length == 0 ? "" : ", ", word);
+	size_t length = strlen(list);
+	snprintf(list + length, size - length, "%s%s%s", length == 0 ? "" : ", ", before, word);
 }
 
 static bool
@@ -212,7 +211,7 @@ set_choice(const struct option_row *row, const char *value, uint64_t *field)
 	const char *near = nb_nearest(value, words, count);
 	char allowed[128] = "";
 	for (size_t i = 0; i < count; i++)
-		append_word(allowed, sizeof(allowed), words[i]);
+		options_add_word(allowed, sizeof(allowed), "", words[i]);
 	message_usage("--%s: '%s' is not known%s%s%s%s", row->name, value,
 		near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
 		near != NULL ? "'? Allowed: " : "; allowed: ", allowed);
@@ -261,7 +260,7 @@ set_speed(const struct option_row *row, const char *value, double *field)
 	snprintf(text, sizeof(text), "%.*s", (int)length, value);
 	if (nb_parse_real(field, text) == 0 && *field > 0)
 		return true;
-	message_usage("--%s: '%s' is no factor like 1x, 2x or 0.5x", row->name, value);
+	message_usage("--%s: '%s' is not a factor like 1x, 2x or 0.5x", row->name, value);
 	return false;
 }
 
@@ -280,27 +279,27 @@ set_real(const struct option_row *row, const char *value, double *field)
 	return false;
 }
 
-/** The action is an option and a word; said twice it must be the same one. */
+/** The action is an option or a word; if it is given twice, both must be the same. */
 static bool
 set_action(struct options *options, const char *name)
 {
-	size_t action = action_find(name);
-	if (action == ACTION_COUNT) {
+	const struct cmd *action = cmd_find(name);
+	if (action == NULL) {
 		char all[256] = "";
-		for (size_t i = 0; i < ACTION_COUNT; i++)
-			append_word(all, sizeof(all), actions[i].name);
+		for (size_t i = 0; cmds[i] != NULL; i++)
+			options_add_word(all, sizeof(all), "", cmds[i]->name);
 		/* "mininb help" is an option of the same name */
-		const struct option_row *row = find_name(name, strlen(name), ACTION_COUNT);
-		const char *near = row != NULL ? row->name : action_nearest(name);
-		message_usage("there is no action '%s'%s%s%s%s%s", name,
+		const struct option_row *row = option_find(name, strlen(name), NULL);
+		const char *near = row != NULL ? row->name : cmd_nearest(name);
+		message_usage("unknown action '%s'%s%s%s%s%s", name,
 			near != NULL ? ", did you mean '" : "", row != NULL ? "--" : "",
 			near != NULL ? near : "",
-			near != NULL ? "'? There are: " : "; there are: ", all);
+			near != NULL ? "'? Actions: " : "; actions: ", all);
 		return false;
 	}
-	if (options->action != ACTION_COUNT && options->action != action) {
-		message_usage("two actions, '%s' and '%s', are one too many",
-			actions[options->action].name, name);
+	if (options->action != NULL && options->action != action) {
+		message_usage("only one action is allowed, got '%s' and '%s'",
+			options->action->name, name);
 		return false;
 	}
 	options->action = action;
@@ -318,11 +317,11 @@ set_text(const struct option_row *row, const char *value, const char **field)
 	return true;
 }
 
-/** `value` is NULL if there is none, which only a flag and --help can be without. */
+/** `value` is NULL if there is none: only for a flag and --help. */
 static bool
 set_option(struct options *options, const struct option_row *row, const char *value)
 {
-	void *field = (char *)options + row->offset;
+	void *field = option_field(options, row);
 	switch (row->type) {
 	case OPTION_FLAG:
 		*(bool *)field = true;
@@ -349,7 +348,7 @@ set_option(struct options *options, const struct option_row *row, const char *va
 		size_t length = strcspn(value, "=");
 		if (value[length] != '\0')
 			return add_setting(options, value, length, value + length + 1);
-		message_usage("--set: '%s' is no [GROUP.]KEY=VALUE", value);
+		message_usage("--set: '%s' is not [GROUP.]KEY=VALUE", value);
 		return false;
 	}
 	case OPTION_HELP:
@@ -359,7 +358,7 @@ set_option(struct options *options, const struct option_row *row, const char *va
 		}
 		if (!set_choice(row, value, field))
 			return false;
-		options->help += HELP_SCDOC; /* the first choice */
+		options->help += HELP_SCDOC; /* HELP_SCDOC is the first choice */
 		return true;
 	}
 	return false;
@@ -368,25 +367,28 @@ set_option(struct options *options, const struct option_row *row, const char *va
 /* ---- words ---- */
 
 struct words {
-	char **next; /* ended by NULL */
+	char **next; /* ends with NULL */
 	struct options *options;
-	const char *job_key; /* the first one that is no row's; NULL: none */
+	const char *job_key; /* the first key that has no row; NULL: none */
 };
 
-/** The value of --name: `value`, or if that is NULL the next word. NULL if there is none. */
+/** The value of --name: `value`, or if that is NULL the next word; NULL: there is none. */
 static const char *
 take_value(struct words *words, const char *name, const char *arg, const char *value)
 {
 	if (value != NULL)
 		return value;
-	/* A number may be negative, and then say so; two hyphens are an option. */
+	/*
+	 * The next word may be a negative number, which is rejected later; "--" begins an
+	 * option.
+	 */
 	if (*words->next != NULL && strncmp(*words->next, "--", 2) != 0)
 		return *words->next++;
 	message_usage("--%s: a value is missing (--%s=%s)", name, name, arg);
 	return NULL;
 }
 
-/** Of `row`, with what was behind its name or letter, or NULL. */
+/** `value` is the text after its name or letter, or NULL. */
 static bool
 take_option(struct words *words, const struct option_row *row, const char *value)
 {
@@ -396,7 +398,7 @@ take_option(struct words *words, const struct option_row *row, const char *value
 	}
 	if (row->arg != NULL && (value = take_value(words, row->name, row->arg, value)) == NULL)
 		return false;
-	size_t number = (size_t)(row - option_table);
+	size_t number = (size_t)(row - option_table());
 	words->options->given[number / 64] |= UINT64_C(1) << number % 64;
 	if (!set_option(words->options, row, value))
 		return false;
@@ -404,7 +406,7 @@ take_option(struct words *words, const struct option_row *row, const char *value
 		add_setting(words->options, row->job_key, strlen(row->job_key), value);
 }
 
-/** `word` is [GROUP.]KEY, which takes `length` of it, and its value if there is a '='. */
+/** `word` is [GROUP.]KEY of that length, or [GROUP.]KEY=VALUE. */
 static bool
 take_job_key(struct words *words, const struct nb_job_key *key, const char *word, size_t length)
 {
@@ -426,7 +428,7 @@ refuse_name(const struct words *words, const char *word, size_t length)
 	char name[JOB_NAME_MAX];
 	snprintf(name, sizeof(name), "%.*s", (int)(length - group), word + group);
 	const char *near = guess_name(words->options, group > 0, name);
-	message_usage("there is no option --%.*s%s%.*s%s%s", (int)length, word,
+	message_usage("unknown option --%.*s%s%.*s%s%s", (int)length, word,
 		near != NULL ? ", did you mean --" : "", near != NULL ? (int)group : 0, word,
 		near != NULL ? near : "", near != NULL ? "?" : "");
 	return false;
@@ -436,7 +438,7 @@ static bool
 take_long(struct words *words, const char *word)
 {
 	size_t length = strcspn(word, "=");
-	const struct option_row *row = find_name(word, length, words->options->action);
+	const struct option_row *row = option_find(word, length, words->options->action);
 	if (row != NULL)
 		return take_option(words, row, word[length] == '=' ? word + length + 1 : NULL);
 	size_t group = group_length(word, length);
@@ -445,12 +447,12 @@ take_long(struct words *words, const char *word)
 					 : refuse_name(words, word, length);
 }
 
-/** The name of the option that is meant by "-threads", or NULL. */
+/** The option that the user meant by "-threads", or NULL. */
 static const char *
 long_name_of(const struct words *words, const char *word)
 {
 	size_t length = strcspn(word, "=");
-	const struct option_row *row = find_name(word, length, words->options->action);
+	const struct option_row *row = option_find(word, length, words->options->action);
 	const struct nb_job_key *key = may_have_job(words->options) ? find_job_key(word, length)
 								    : NULL;
 	return row != NULL ? row->name : key != NULL ? key->name : NULL;
@@ -460,20 +462,19 @@ static bool
 take_short(struct words *words, const char *word)
 {
 	const struct option_row *row = find_letter(word[0], words->options->action);
-	/* "-threads" is meant as --threads, not as -t with something behind it. */
+	/* "-threads" means --threads, not -t with a value. */
 	bool has_rest = word[1] != '\0';
 	const char *near = has_rest ? long_name_of(words, word) : NULL;
 	if (row != NULL && near == NULL && (row->arg != NULL || !has_rest))
 		return take_option(words, row, has_rest ? word + 1 : NULL);
-	if (!has_rest) /* the only one that begins so, if there is one */
+	if (!has_rest) /* the only name that begins so, if there is one */
 		near = guess_name(words->options, false, word);
-	message_usage("there is no option -%s%s%s%s", word,
-		near != NULL ? ", did you mean --" : "", near != NULL ? near : "",
-		near != NULL ? "?" : "");
+	message_usage("unknown option -%s%s%s%s", word, near != NULL ? ", did you mean --" : "",
+		near != NULL ? near : "", near != NULL ? "?" : "");
 	return false;
 }
 
-/** How many words may stand behind an action's name. */
+/** The highest number of words after an action's name. */
 static size_t
 most_operands(const char *operand)
 {
@@ -490,18 +491,18 @@ most_operands(const char *operand)
 static bool
 take_word(struct words *words, const char *word)
 {
-	if (words->options->action == ACTION_COUNT)
+	if (words->options->action == NULL)
 		return set_action(words->options, word);
 	struct options *options = words->options;
-	const struct action *action = &actions[options->action];
+	const struct cmd *action = options->action;
 	if (options->operand_count < most_operands(action->operand)) {
 		options->operands[options->operand_count++] = word;
 		options->operand = options->operands[0];
 		return true;
 	}
-	if (action_find(word) != ACTION_COUNT)
+	if (cmd_find(word) != NULL)
 		return set_action(words->options, word);
-	message_usage("'%s' is one word too many; the action is '%s'", word, action->name);
+	message_usage("unexpected argument '%s'; the action is '%s'", word, action->name);
 	return false;
 }
 
@@ -527,7 +528,7 @@ take_words(struct words *words)
 	return true;
 }
 
-/** The action may come behind the keys. */
+/** Called at the end, because the action may come after the keys. */
 static bool
 check_job_keys(const struct words *words)
 {
@@ -535,22 +536,36 @@ check_job_keys(const struct words *words)
 	if (words->job_key == NULL || may_have_job(options) || options->help != HELP_NONE)
 		return true;
 	char takers[128] = "";
-	for (size_t i = 0; i < ACTION_COUNT; i++) {
-		if (ACTION_BIT(i) & JOB_ACTIONS)
-			append_word(takers, sizeof(takers), actions[i].name);
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		if (cmds[i]->has_workload)
+			options_add_word(takers, sizeof(takers), "", cmds[i]->name);
 	}
-	message_usage("--%.*s: is a key of workloads, for the actions %s; the action is '%s'",
+	message_usage("--%.*s: keys of workloads are for the actions %s; the action is '%s'",
 		(int)strcspn(words->job_key, "="), words->job_key, takers,
-		actions[options->action].name);
+		options->action->name);
 	return false;
+}
+
+/** Clears the value of an earlier command line. */
+static void
+clear_field(const struct option_row *row)
+{
+	if (row->type == OPTION_FLAG)
+		*(bool *)row->into = false;
+	else if (row->type == OPTION_TEXT)
+		*(const char **)row->into = NULL;
+	else
+		*(uint64_t *)row->into = 0;
 }
 
 static void
 set_defaults(struct options *options)
 {
-	*options = (struct options){.action = ACTION_COUNT};
-	for (const struct option_row *row = option_table; row->name != NULL; row++) {
-		assert(row - option_table < OPTIONS_MAX);
+	*options = (struct options){.action = NULL};
+	for (const struct option_row *row = option_table(); row->name != NULL; row++) {
+		assert(row - option_table() < OPTIONS_MAX);
+		if (row->into != NULL)
+			clear_field(row);
 		bool is_good = row->def == NULL || set_option(options, row, row->def);
 		assert(is_good);
 		(void)is_good;
@@ -573,7 +588,7 @@ options_parse(struct options *options, int argc, char **argv)
 	struct words words = {.next = argc > 0 ? argv + 1 : argv, .options = options};
 	options->words = (const char *const *)words.next;
 	options->word_count = argc > 0 ? (size_t)argc - 1 : 0;
-	if (take_words(&words) && check_job_keys(&words) && options_check_unused(options))
+	if (take_words(&words) && check_job_keys(&words) && cmd_check_unused(options))
 		return true;
 	options_destroy(options);
 	return false;
@@ -595,8 +610,8 @@ options_destroy(struct options *options)
 bool
 options_were_given(const struct options *options, const char *name)
 {
-	const struct option_row *row = find_name(name, strlen(name), options->action);
+	const struct option_row *row = option_find(name, strlen(name), options->action);
 	assert(row != NULL);
-	size_t number = (size_t)(row - option_table);
+	size_t number = (size_t)(row - option_table());
 	return (options->given[number / 64] >> number % 64 & 1) != 0;
 }

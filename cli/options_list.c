@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The options that an action looks at, as texts: what a result tells of how it came about,
- * with those that nobody typed.
- */
+/* The options that an action uses, as texts: a result contains them, with their defaults. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,16 +11,17 @@
 #include "message.h"
 #include "options.h"
 
-/** The index-th of "a|b|c". Owned by the caller; NULL if memory does not reach. */
-static char *
-choice_text(const char *choices, uint64_t index)
+/** Choice number `index` of "a|b|c". */
+static const char *
+choice_text(const char *choices, uint64_t index, char text[CHOICE_SIZE])
 {
 	for (; index > 0; index--)
 		choices += strcspn(choices, "|") + 1;
-	return strndup(choices, strcspn(choices, "|"));
+	snprintf(text, CHOICE_SIZE, "%.*s", (int)strcspn(choices, "|"), choices);
+	return text;
 }
 
-/** All of them, a space between. */
+/** Joins them, with a space between two. */
 static char *
 join(const char *const *words, size_t count)
 {
@@ -45,7 +43,7 @@ number_text(uint64_t number, const char *unit)
 	return strdup(text);
 }
 
-/** In the largest unit of which it is a whole number. */
+/** In the largest unit that divides it. */
 static char *
 time_text(uint64_t ns)
 {
@@ -70,13 +68,13 @@ real_text(double number, const char *unit)
 	return strdup(text);
 }
 
-/** NULL if it has no value, or memory does not reach: *is_short. */
+/** NULL: the option has no value, or memory is exhausted (*is_short). */
 static char *
 value_text(const struct options *options, const struct option_row *row, bool *is_short)
 {
-	const void *field = (const char *)options + row->offset;
+	const void *field = option_field(options, row);
 	const char *text;
-	char *copy = NULL;
+	char *copy = NULL, choice[CHOICE_SIZE];
 	switch (row->type) {
 	case OPTION_FLAG:
 		copy = strdup(*(const bool *)field ? "yes" : "no");
@@ -103,7 +101,7 @@ value_text(const struct options *options, const struct option_row *row, bool *is
 		copy = real_text(*(const double *)field, "");
 		break;
 	case OPTION_CHOICE:
-		copy = choice_text(row->choices, *(const uint64_t *)field);
+		copy = strdup(choice_text(row->choices, *(const uint64_t *)field, choice));
 		break;
 	case OPTION_LIST:
 		if (options->engine_option_count == 0)
@@ -124,16 +122,13 @@ value_text(const struct options *options, const struct option_row *row, bool *is
 	return copy;
 }
 
-char *
-options_choice(const struct options *options, const char *name)
+const char *
+options_choice(const struct options *options, const char *name, char text[CHOICE_SIZE])
 {
-	for (const struct option_row *row = option_table; row->name != NULL; row++) {
-		const void *field = (const char *)options + row->offset;
-		if (strcmp(row->name, name) == 0 &&
-			(row->actions & ACTION_BIT(options->action)) != 0)
-			return choice_text(row->choices, *(const uint64_t *)field);
-	}
-	return NULL;
+	const struct option_row *row = option_find(name, strlen(name), options->action);
+	return row != NULL && row->choices != NULL && option_is_of(row, options->action)
+		? choice_text(row->choices, *(const uint64_t *)option_field(options, row), text)
+		: "";
 }
 
 bool
@@ -141,14 +136,14 @@ options_list(struct options_list *list, const struct options *options)
 {
 	size_t rows = 0;
 	bool is_short = false;
-	while (option_table[rows].name != NULL)
+	while (option_table()[rows].name != NULL)
 		rows++;
 	*list = (struct options_list){.names = calloc(rows + 1, sizeof(*list->names)),
 		.values = calloc(rows + 1, sizeof(*list->values))};
 	is_short = list->names == NULL || list->values == NULL;
 	for (size_t i = 0; i < rows && !is_short; i++) {
-		const struct option_row *row = &option_table[i];
-		if ((row->actions & ACTION_BIT(options->action)) == 0)
+		const struct option_row *row = &option_table()[i];
+		if (!option_is_of(row, options->action))
 			continue;
 		char *value = value_text(options, row, &is_short);
 		if (value == NULL)
@@ -171,10 +166,4 @@ options_list_destroy(struct options_list *list)
 	free(list->values);
 	free(list->names);
 	*list = (struct options_list){0};
-}
-
-const char *
-options_action(const struct options *options)
-{
-	return actions[options->action].name;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files of results. They are written when all is over, so that no run is disturbed, and each
- * is written aside and renamed, so that an older one stays until the new one is whole. That
- * they can be written is looked at before hours are spent, not only after.
+ * Files of results. mininb writes them at the end, so no run is disturbed. It writes each to a
+ * temporary file and renames it, so an older file stays until the new one is complete. It
+ * checks before the run that they can be written.
  */
 #include "output.h"
 
@@ -12,12 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd.h"
 #include "interrupt.h"
 #include "message.h"
 #include "options.h"
 
-static const struct options *whole; /* as typed, also in a process of one engine's */
-static FILE *nowhere;               /* instead of stdout, which has the result file */
+static const struct options *whole; /* as given, also in the process of one engine */
+static FILE *nowhere;               /* replaces stdout, which gets the result file */
 
 /* ---- before ---- */
 
@@ -27,7 +28,7 @@ is_stdout(const char *path)
 	return path != NULL && strcmp(path, "-") == 0;
 }
 
-/** The directory of `path`, where a file is made aside. */
+/** Checks the directory of `path`, where mininb makes a temporary file. */
 static bool
 can_write(const char *name, const char *path)
 {
@@ -51,13 +52,13 @@ can_write(const char *name, const char *path)
 	if (is_there && S_ISDIR(st.st_mode))
 		message_error("--%s: %s is a directory", name, path);
 	else if (!is_file)
-		message_error("--%s: '%s' is no file", name, path);
+		message_error("--%s: '%s' is not a file", name, path);
 	else if (failed != 0)
-		message_error("--%s: %s cannot be written: %s", name, path, strerror(failed));
+		message_error("--%s: cannot write %s: %s", name, path, strerror(failed));
 	return is_file && failed == 0;
 }
 
-/** Another file would be lost, and "-" is stdout only for one. */
+/** One file would overwrite the other, and "-" means stdout only for --output. */
 static bool
 are_apart(const struct options *options)
 {
@@ -68,20 +69,20 @@ are_apart(const struct options *options)
 			if (files[i] == NULL || files[k] == NULL ||
 				strcmp(files[i], files[k]) != 0)
 				continue;
-			message_usage("%s: two results cannot be the same file", files[i]);
+			message_usage("%s: two results cannot have the same file", files[i]);
 			return false;
 		}
 	}
 	if (is_stdout(options->hlog) || is_stdout(options->notebook) ||
 		is_stdout(options->csv)) {
-		message_usage("--hlog, --csv and --notebook need a file; --output=- is for "
-			      "standard output");
+		message_usage(
+			"--hlog, --csv and --notebook need a file; --output=- is for standard output");
 		return false;
 	}
 	return true;
 }
 
-/** A name that no note has would let nothing pass, and be noticed after hours. */
+/** An unknown name would allow nothing, and the user would see it hours later. */
 static bool
 are_notes(const char *list)
 {
@@ -99,8 +100,8 @@ are_notes(const char *list)
 			i++;
 		if (i == count) {
 			const char *near = nb_nearest(name, names, count);
-			message_usage("--allow: there is no note '%s'%s%s%s; mininb explain "
-				      "lists them",
+			message_usage(
+				"--allow: unknown note '%s'%s%s%s; mininb explain lists them",
 				name, near != NULL ? ", did you mean '" : "",
 				near != NULL ? near : "", near != NULL ? "'?" : "");
 			return false;
@@ -125,7 +126,7 @@ output_begin(const struct options *options)
 	nowhere = fopen("/dev/null", "we");
 	if (nowhere != NULL)
 		return STATUS_DONE;
-	message_error("/dev/null cannot be opened: %s", strerror(errno));
+	message_error("cannot open /dev/null: %s", strerror(errno));
 	return STATUS_FAILED;
 }
 
@@ -142,7 +143,7 @@ output_flags(const struct options *options)
 		(nowhere == NULL && isatty(fileno(nb_stdout())) ? NB_TEXT_BARS : 0);
 }
 
-/* ---- how it was asked for ---- */
+/* ---- the command ---- */
 
 int
 output_set_command(
@@ -151,13 +152,13 @@ output_set_command(
 	struct options_list list;
 	char *text = NULL, *directory = getcwd(NULL, 0);
 	struct nb_command command = {.size = sizeof(command),
-		.action = options_action(options),
+		.action = options->action->name,
 		.directory = directory,
 		.words = whole->words,
 		.word_count = whole->word_count};
 	int rc = job != NULL ? nb_job_write(job, &text) : 0;
 	if (rc == 0 && !options_list(&list, options))
-		rc = NB_FAIL; /* it has been said */
+		rc = NB_FAIL; /* it was reported */
 	if (rc == 0) {
 		command.names = list.names;
 		command.values = (const char *const *)list.values;
@@ -187,7 +188,7 @@ is_in_list(const char *list, const char *id)
 	return false;
 }
 
-/** --strict: each note that is not allowed is a reason. */
+/** --strict: each note that is not allowed is a reason to fail. */
 static int
 judge(const struct options *options, const struct nb_results *results)
 {
@@ -206,39 +207,46 @@ judge(const struct options *options, const struct nb_results *results)
 	}
 	if (refused == 0)
 		return STATUS_DONE;
-	message_error("strict: %zu note%s why these numbers may be wrong; what is meant to be "
-		      "so can be allowed by its name (--allow=%s,...)",
+	message_error(
+		"strict: %zu note%s why these numbers may be wrong; to accept a note, name it (--allow=%s,...)",
 		refused, refused == 1 ? "" : "s", last);
 	return STATUS_GATE;
 }
 
-/** The first failure's status; the others are written all the same. */
-static int
-write_files(const struct options *options, const struct nb_results *results)
+int
+output_write_others(const struct options *options, const struct nb_results *results)
 {
-	int statuses[4] = {STATUS_DONE};
-	if (options->output != NULL) {
-		int rc = nb_results_write_file(results, "json", options->output, 0);
-		statuses[0] = is_stdout(options->output) ? message_output_failure(rc)
-							 : message_last_failure(rc);
-	}
+	int statuses[3] = {STATUS_DONE};
 	if (options->hlog != NULL)
-		statuses[1] = message_last_failure(
+		statuses[0] = message_last_failure(
 			nb_results_write_file(results, "hlog", options->hlog, 0));
 	if (options->csv != NULL)
-		statuses[2] = message_last_failure(
+		statuses[1] = message_last_failure(
 			nb_results_write_csv_files(results, options->csv));
 	if (options->notebook != NULL)
-		statuses[3] = message_last_failure(
+		statuses[2] = message_last_failure(
 			nb_results_append_notebook(results, options->notebook));
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 3; i++) {
 		if (statuses[i] != STATUS_DONE)
 			return statuses[i];
 	}
 	return STATUS_DONE;
 }
 
-/** Whether a repetition did what it is one of. Runs of engines that were left out do not count. */
+static int
+write_files(const struct options *options, const struct nb_results *results)
+{
+	int status = STATUS_DONE;
+	if (options->output != NULL) {
+		int rc = nb_results_write_file(results, "json", options->output, 0);
+		status = is_stdout(options->output) ? message_output_failure(rc)
+						    : message_last_failure(rc);
+	}
+	int others = output_write_others(options, results);
+	return status == STATUS_DONE ? others : status;
+}
+
+/** Warns if a repetition did other operations. Runs of skipped engines do not count. */
 static void
 compare_streams(const struct nb_results *results, const struct nb_results *before)
 {
@@ -251,9 +259,8 @@ compare_streams(const struct nb_results *results, const struct nb_results *befor
 		nb_results_summarize(before, i, &then);
 		if (!now.is_measured || !then.is_measured || now.digest == then.digest)
 			continue;
-		message_log(NULL, NB_LOG_WARNING,
-			"this is no repetition: its stream of operations is another one; keys, "
-			"workload or trace have changed since");
+		message_warning(
+			"this run did other operations than the run that it repeats: keys, workload or trace have changed");
 		return;
 	}
 }

@@ -2,8 +2,8 @@
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 /**
- * Where the results of a call go: as text to stdout, and whole into the files that were asked
- * for. With --output=- stdout has the result file and nothing else.
+ * Results of a call: the text to stdout, and the files that the options name. With --output=-
+ * stdout gets the result file only.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,13 +13,13 @@
 struct options;
 
 /**
- * See that all of the files can be made, before anything is run: STATUS_DONE, or what is wrong
- * has been said. `options` is the call's, as it was typed.
+ * Checks before the run that all files can be made. STATUS_DONE, or the failure was reported.
+ * `options` are those of the command line.
  */
 int
 output_begin(const struct options *options);
 
-/** For what people read: stdout, or nowhere. */
+/** The stream for reports: stdout, or /dev/null with --output=-. */
 FILE *
 output_text(void);
 
@@ -27,16 +27,25 @@ output_text(void);
 uint32_t
 output_flags(const struct options *options);
 
-/** Keep in `results` how they were asked for; `job` as of struct nb_command. A library code. */
+/**
+ * Stores in `results` the command that made them; `job` as in struct nb_command. Returns a code
+ * of the library.
+ */
 int
 output_set_command(
 	struct nb_results *results, const struct options *options, const struct nb_job *job);
 
 /**
- * Write the files, and with --strict judge by the notes. `status` is that of the run, and
- * stays so if it was not STATUS_DONE.
+ * Writes the files, and with --strict checks the notes. Returns `status` if it is a failure.
  */
 int
 output_finish(const struct options *options, const struct nb_results *results, int status);
+
+/**
+ * Writes the files of --hlog, --csv and --notebook, all of them even if one fails. Returns the
+ * status of the first failure.
+ */
+int
+output_write_others(const struct options *options, const struct nb_results *results);
 
 #endif /* CLI_OUTPUT_H */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Begin again with the recorder in the process: a library can take the place of the C
- * library's calls only if it is there from the start. Done at most once, which a variable of
- * the environment tells, since LD_PRELOAD is ignored in silence where the program has rights
- * that its user has not.
+ * Starts the command again with the recorder loaded: a library can replace functions of the C
+ * library only from the start of a process. It tries once, and marks that in an environment
+ * variable, because LD_PRELOAD is ignored silently in a program with more rights than its user.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +17,7 @@
 
 static const char done_once[] = "MININB_RECORDER";
 
-/** The words of this process, as they were typed, until exec; NULL: out of memory, or they
- * cannot be read. */
+/** The words of this process, owned until exec; NULL: out of memory, or they cannot be read. */
 static char **
 own_words(void)
 {
@@ -47,14 +45,16 @@ set_variables(const char *recorder)
 	const char *before = getenv("LD_PRELOAD");
 	bool has_more = before != NULL && before[0] != '\0';
 	char *value = NULL;
-	/* The last one, nearest to the kernel: what others make of a call is what is recorded. */
+	/*
+	 * The last library is nearest to the kernel: it records the calls that the others make.
+	 */
 	if (asprintf(&value, "%s%s%s", has_more ? before : "", has_more ? ":" : "", recorder) <
 		0)
 		return false;
 	bool is_set = setenv("LD_PRELOAD", value, 1) == 0 && setenv(done_once, "1", 1) == 0;
 	free(value);
 #if defined(__SANITIZE_ADDRESS__)
-	/* The sanitizer's runtime wants to be first, which for the recorder does not matter. */
+	/* The sanitizer's runtime asks to be first; the recorder may come before it. */
 	const char *options = getenv("ASAN_OPTIONS");
 	if (asprintf(&value, "%s:verify_asan_link_order=0", options != NULL ? options : "") < 0)
 		return false;
@@ -73,8 +73,7 @@ preload_recorder(void)
 			recorder != NULL ? recorder : "the recorder");
 	} else if (recorder == NULL) {
 		message_error(
-			"--power: the library that records calls, libmininb-recorder.so, is "
-			"not found; it is there on 64-bit Linux");
+			"--power: cannot find libmininb-recorder.so, which records system calls; mininb has it on 64-bit Linux");
 	} else if (strpbrk(recorder, ": ") != NULL) {
 		message_error(
 			"--power: %s cannot be preloaded from a path with a colon or a space",
@@ -86,7 +85,7 @@ preload_recorder(void)
 			dup2(fileno(nb_stdout()), STDOUT_FILENO);
 			execv("/proc/self/exe", words);
 		}
-		message_error("--power: the command cannot be started again with the recorder");
+		message_error("--power: cannot start the command again with the recorder");
 	}
 	free(recorder);
 	return STATUS_FAILED;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef PRELOAD_H
 #define PRELOAD_H
-/** The recorder of calls, which 'crash --power' needs in its process. */
+/** The recorder of system calls, which 'crash --power' needs in its process. */
 
-/** Start this command again, with the same words and the recorder loaded. Returns only
- * if that fails: the exit status, after it has been said. */
+/**
+ * Starts this command again, with the same words and the recorder loaded. Returns only after a
+ * failure, which was reported: the exit status.
+ */
 int
 preload_recorder(void);
 

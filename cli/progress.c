@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The progress line: what, how many of how many, rate, latencies, the last rates as
- * bars, time left. What matters least is left out where the terminal is narrow.
+ * The progress line: phase, operations done, rate, latencies, the last rates as bars, time
+ * left. On a narrow terminal the least important parts are omitted.
  *
- * The rate is that of the last moment where the library tells it. The time left
- * follows from the mean since this `what` began: it jumps less, and is as good a
- * guess. The library calls once for so many operations, which may be a thousand times a
- * second, so most calls only look at the clock. Rewritten by '\r' and spaces,
- * without a sequence of any terminal's but the two that dim the text, and
- * those not under NO_COLOR.
+ * The rate is the recent one if the library reports it. The time left follows from the mean
+ * rate of the phase: it jumps less, and is as good a guess. The library calls up to a thousand
+ * times a second, so most calls only read the clock. The line is rewritten with '\r' and
+ * spaces; the only terminal sequences are the two that dim the text, and not with NO_COLOR.
  *
- * A phase that the engine does in one call, open or settle or close, is told once, before
- * it begins. There a thread of our own, the ticker, rewrites the seconds. It is
- * made when the first such phase is told, and is parked, without a wake-up, while
- * anything else goes on: no operation is measured beside it.
+ * The library reports a phase that is one call of the engine (open, settle, close) once, before
+ * it begins. A thread of our own, the ticker, then rewrites the seconds. It is made for the
+ * first such phase and waits without wake-ups in other phases: no operation is measured while
+ * it runs.
  */
 #include "progress.h"
 
@@ -28,42 +26,43 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 enum {
 	PART_SIZE = 96,
 	TIME_SIZE = 32,
 	GAP = 2, /* columns between two parts */
 	REDRAW_NS = 100 * 1000 * 1000,
-	SPARK_NS = 250 * 1000 * 1000, /* for a bar */
+	SPARK_NS = 250 * 1000 * 1000, /* time of a bar */
 	SPARKS_LEAST = 3,
 	SPARKS_MAX = 20,
 	SECOND_NS = 1000 * 1000 * 1000,
 };
 
 /*
- * Guards `line` and `ticker`. Taken after stderr's own lock, never before it: who
- * prints a message holds that one while the line is cleared.
+ * Guards `line` and `ticker`. Taken after stderr's own lock, never before it: a thread that
+ * prints a message holds stderr's lock while it clears the line.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
 	uint64_t drawn_ns;
 	const char *what;
-	size_t shown; /* columns that stand on the screen */
+	size_t shown; /* columns on the screen */
 	bool has_colour;
 	bool has_bars;            /* the terminal can show them */
-	double rates[SPARKS_MAX]; /* the last ones of this `what`, operations a second */
+	double rates[SPARKS_MAX]; /* the last rates of this phase, operations a second */
 	size_t rate_count;
 	uint64_t rated_ns;
 } line;
 
 static struct {
 	pthread_cond_t woken; /* on CLOCK_MONOTONIC; `begin_ns` has changed */
-	pthread_t teller;     /* whose call it is that stands in the engine */
+	pthread_t teller;     /* the thread that is in the engine's call */
 	const char *what;
-	uint64_t begin_ns; /* of the phase to tick in; 0: park */
+	uint64_t begin_ns; /* of the phase to tick in; 0: wait */
 	bool is_made;
 } ticker;
 
@@ -81,15 +80,7 @@ unlock_line(void)
 	funlockfile(stderr);
 }
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/** Most columns that the line may have: one that wraps cannot be rewritten. */
+/** The maximum width of the line: a line that wraps cannot be rewritten. */
 static size_t
 columns(void)
 {
@@ -99,16 +90,16 @@ columns(void)
 	return size.ws_col - 1u;
 }
 
-/* ---- what stands on the line ---- */
+/* ---- parts of the line ---- */
 
-/** A part of the line, left out if it does not fit: those of the lowest rank first. */
+/** A part of the line. If the line is too long, parts of the lowest rank are omitted first. */
 struct part {
 	char text[PART_SIZE];
 	size_t columns;
 	int rank;
 };
 
-/** In the order in which they stand there. */
+/** In the order of the line. */
 enum {
 	PART_WHAT,
 	PART_WARMUP,
@@ -158,33 +149,15 @@ static void
 format_time(char text[TIME_SIZE], double seconds)
 {
 	if (seconds > 1e9)
-		seconds = 1e9; /* no promise, but no overflow */
+		seconds = 1e9; /* not a forecast, but no overflow */
 	uint64_t s = (uint64_t)(seconds + 0.5);
 	if (s < 60)
 		snprintf(text, TIME_SIZE, "%" PRIu64 " s", s);
-	else if (s < 3600)
-		snprintf(text, TIME_SIZE, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
 	else
-		snprintf(text, TIME_SIZE, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600,
-			s / 60 % 60, s % 60);
+		clock_format_s(text, TIME_SIZE, s);
 }
 
-/** In three digits, so that it hardly moves: "850ns", "12.3us", "4.56ms". */
-static void
-format_latency(char text[TIME_SIZE], uint64_t ns)
-{
-	static const char *const units[] = {"ns", "us", "ms", "s"};
-	double value = (double)ns;
-	size_t unit = 0;
-	while (value >= 999.5 && unit < 3) {
-		value /= 1000;
-		unit++;
-	}
-	int digits = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-	snprintf(text, TIME_SIZE, "%.*f%s", digits, value, units[unit]);
-}
-
-/** Bars as high as the last rates, the highest being the whole. */
+/** The last rates as bars; the highest rate is a full bar. */
 static void
 set_sparks(struct part *parts)
 {
@@ -204,16 +177,17 @@ set_sparks(struct part *parts)
 	parts[PART_SPARKS].columns = line.rate_count;
 }
 
+/** In three digits, so that the width hardly changes. */
 static void
 set_latencies(struct part *parts, const struct nb_progress *progress)
 {
 	char text[TIME_SIZE];
 	if (progress->p50_ns > 0) {
-		format_latency(text, progress->p50_ns);
+		clock_format_ns(text, sizeof(text), progress->p50_ns, 3);
 		set(parts, PART_P50, "p50 %s", text);
 	}
 	if (progress->p99_ns > 0) {
-		format_latency(text, progress->p99_ns);
+		clock_format_ns(text, sizeof(text), progress->p99_ns, 3);
 		set(parts, PART_P99, "p99 %s", text);
 	}
 }
@@ -240,7 +214,7 @@ set_time(struct part *parts, const struct nb_progress *progress)
 	else if (progress->total > progress->done && progress->done > 0)
 		left = seconds / done * (double)(progress->total - progress->done);
 	if (left <= 0) {
-		parts[PART_ELAPSED].rank = ranks[PART_LEFT]; /* there is nothing better */
+		parts[PART_ELAPSED].rank = ranks[PART_LEFT]; /* nothing better is known */
 		return;
 	}
 	format_time(text, left);
@@ -253,7 +227,7 @@ describe(struct part *parts, const struct nb_progress *progress)
 	bool is_in_one_piece = progress->total == 0 && progress->done == 0;
 	set(parts, PART_WHAT, "%s", progress->what);
 	if (is_in_one_piece && progress->elapsed_ns < SECOND_NS) {
-		/* Begun just now: no clock that may stand. */
+		/* It begins now: a clock could stop at once. */
 		set(parts, PART_WHAT, "%s ...", progress->what);
 		return;
 	}
@@ -287,7 +261,7 @@ width_of(const struct part *parts)
 	return width;
 }
 
-/** Leave out the first of the bars, which are the oldest. False: too few would be left. */
+/** Removes the oldest bars. False: too few would be left. */
 static bool
 cut_sparks(struct part *sparks, size_t over)
 {
@@ -301,7 +275,7 @@ cut_sparks(struct part *sparks, size_t over)
 	return true;
 }
 
-/** Leave out what matters least until the rest fits. The first part stays, cut short. */
+/** Omits the least important parts until the rest fits. The first part stays, cut short. */
 static void
 fit(struct part *parts, size_t width)
 {
@@ -322,18 +296,18 @@ fit(struct part *parts, size_t width)
 	}
 }
 
-/** `width`: of the text, in columns. */
+/** `width` of the text in columns. */
 static void
 draw_text(const char *text, size_t width)
 {
 	int padding = line.shown > width ? (int)(line.shown - width) : 0;
-	/* One call, so one write: no half of a line is ever seen. */
+	/* One write, so half a line is never visible. */
 	fprintf(stderr, "\r%s%s%s%*s", line.has_colour ? "\033[2m" : "", text,
 		line.has_colour ? "\033[0m" : "", padding, "");
 	line.shown = width + (size_t)padding;
 }
 
-/** Of a phase without operations to be measured there are none. */
+/** Only phases with measured operations have a rate. */
 static void
 note_rate(const struct nb_progress *progress, uint64_t now)
 {
@@ -361,7 +335,7 @@ draw(const struct nb_progress *progress)
 	draw_text(text, width_of(parts));
 }
 
-/** Wait for the next whole second of the phase, or for a phase. True: it has come. */
+/** Waits for the next full second of the phase, or for a phase. True: the second has come. */
 static bool
 wait_for_second(void)
 {
@@ -369,14 +343,14 @@ wait_for_second(void)
 		pthread_cond_wait(&ticker.woken, &lock);
 		return false;
 	}
-	uint64_t passed = now_ns() - ticker.begin_ns;
+	uint64_t passed = clock_now_ns() - ticker.begin_ns;
 	uint64_t next = ticker.begin_ns + passed - passed % SECOND_NS + SECOND_NS;
 	struct timespec until = {
 		.tv_sec = (time_t)(next / SECOND_NS), .tv_nsec = (long)(next % SECOND_NS)};
 	return pthread_cond_timedwait(&ticker.woken, &lock, &until) == ETIMEDOUT;
 }
 
-/** The phase may have ended while no lock was held. */
+/** The phase may have ended while the lock was not held. */
 static void
 draw_second(void)
 {
@@ -384,7 +358,7 @@ draw_second(void)
 	if (ticker.begin_ns != 0)
 		draw(&(struct nb_progress){.size = sizeof(struct nb_progress),
 			.what = ticker.what,
-			.elapsed_ns = now_ns() - ticker.begin_ns});
+			.elapsed_ns = clock_now_ns() - ticker.begin_ns});
 	unlock_line();
 }
 
@@ -401,7 +375,7 @@ tick(void *arg)
 	return arg;
 }
 
-/** Signals are the other threads' business. If it cannot be had, the line stands. */
+/** The ticker gets no signals. If it cannot be made, the line does not change. */
 static void
 make_ticker(void)
 {
@@ -427,7 +401,7 @@ park_ticker(void)
 	if (ticker.begin_ns == 0)
 		return;
 	ticker.begin_ns = 0;
-	pthread_cond_signal(&ticker.woken); /* at once, not when its second is over */
+	pthread_cond_signal(&ticker.woken); /* now, not at the next second */
 }
 
 static void
@@ -445,7 +419,7 @@ static void
 show(void *arg, const struct nb_progress *progress)
 {
 	(void)arg;
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 	lock_line();
 	park_ticker();
 	if (line.what != progress->what)
@@ -461,7 +435,7 @@ show(void *arg, const struct nb_progress *progress)
 	unlock_line();
 }
 
-/** By the user's locale, which nothing else here is to follow. */
+/** In the user's locale, which the rest of the program does not use. */
 static bool
 is_utf8(void)
 {
@@ -505,11 +479,11 @@ void
 progress_clear(void)
 {
 	lock_line();
-	/* Another thread's message is printed within the phase; the line comes back. */
+	/* Another thread printed a message during the phase; the line comes back. */
 	if (ticker.begin_ns != 0 && pthread_equal(ticker.teller, pthread_self()))
 		park_ticker();
 	if (line.shown > 0) {
-		/* Behind the line may stand the ^C with which the terminal shows a Ctrl-C. */
+		/* After the line the terminal may show ^C. */
 		size_t width = columns(), length = line.shown + 2;
 		fprintf(stderr, "\r%*s\r", (int)(length < width ? length : width), "");
 	}

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
-/** One line on standard error that rewrites itself while a long call runs. */
+/** One line on standard error that is rewritten during a long call. */
 #include <stdbool.h>
 
 #include <mininb/mininb.h>
 
 /**
- * What to give the library as its progress function: NULL if there is nobody
- * to look, that is if stderr is no terminal, a dumb one, or `is_wanted` is not.
+ * The progress function for the library. NULL if `is_wanted` is false, or if stderr is not a
+ * terminal or a dumb one.
  */
 nb_progress_fn
 progress_function(bool is_wanted);
 
-/** Show this text, of ASCII alone, as the line, where progress_function() of the same has somebody to look. */
+/** Shows this ASCII text as the line, if progress_function(true) is not NULL. */
 void
 progress_show_text(const char *text);
 
-/** Take the line off the screen, before anything else is printed there. */
+/** Removes the line from the screen, before other output. */
 void
 progress_clear(void);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The one place where it is asked whether a file may be replaced, for all options that name one
- * (`writers` of the table) and all actions, before the action begins: at the end of a night it
- * would be too late.
+ * Checks whether each file that an action writes may be replaced, before the action begins:
+ * after hours of measuring it would be too late.
  *
- * A link or file of another user's in a directory like /tmp is asked for again when the file is
- * written, by the library, also with --force.
+ * The library checks links and files of other users in directories like /tmp again when it
+ * writes a file, also with --force.
  */
 #include "replace.h"
 
@@ -27,7 +26,7 @@ check_file(const struct options *options, const char *path)
 	return message_last_failure(nb_file_may_replace(path, options->seed));
 }
 
-/** --csv names several. */
+/** --csv is the beginning of several names. */
 static int
 check_tables(const struct options *options, const char *prefix)
 {
@@ -36,17 +35,15 @@ check_tables(const struct options *options, const char *prefix)
 	for (size_t i = 0; status == STATUS_DONE && (suffix = nb_results_csv_suffix(i)) != NULL;
 		i++) {
 		char *path;
-		if (asprintf(&path, "%s%s", prefix, suffix) < 0) {
-			message_error("out of memory");
-			return STATUS_FAILED;
-		}
+		if (asprintf(&path, "%s%s", prefix, suffix) < 0)
+			return message_no_memory();
 		status = check_file(options, path);
 		free(path);
 	}
 	return status;
 }
 
-/** It is appended to, so it has to be one. */
+/** mininb appends to it, so it must be a notebook. */
 static int
 check_notebook(const char *path)
 {
@@ -55,7 +52,7 @@ check_notebook(const char *path)
 		return STATUS_DONE;
 	if (S_ISREG(st.st_mode) && (st.st_size == 0 || results_files_is_notebook(path)))
 		return STATUS_DONE;
-	message_error("%s: is there, and is no notebook; name another file", path);
+	message_error("%s: is there, and is not a notebook; use another file", path);
 	return STATUS_FAILED;
 }
 
@@ -63,11 +60,11 @@ int
 replace_check(const struct options *options)
 {
 	int status = STATUS_DONE;
-	for (const struct option_row *row = option_table;
+	for (const struct option_row *row = option_table();
 		row->name != NULL && status == STATUS_DONE; row++) {
-		if ((row->writers & ACTION_BIT(options->action)) == 0)
+		if (!option_is_written(row, options->action))
 			continue;
-		const char *path = *(const char *const *)((const char *)options + row->offset);
+		const char *path = *(const char *const *)option_field(options, row);
 		if (path == NULL || strcmp(path, "-") == 0)
 			continue;
 		if (strcmp(row->name, "notebook") == 0)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CLI_REPLACE_H
 #define CLI_REPLACE_H
-/** Files that would be lost are found before anything is done. */
+/** Protects files of the user before an action begins. */
 
 struct options;
 
 /**
- * See that no file which the action is to write is there and was made by another program,
- * unless --force was given. STATUS_DONE, or what is wrong has been said.
+ * Rejects existing files that the action would replace and that mininb did not make, unless
+ * --force is given. STATUS_DONE, or the failure was reported.
  */
 int
 replace_check(const struct options *options);

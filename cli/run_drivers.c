@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engines of --driver=a,b,c. A single one runs in this process. Several run
- * one after the other, each in a process of its own: a plugin that crashes, exits or hangs costs its own run and no other's, and nothing
- * that one engine has left in its process touches the next.
+ * The engines of --driver=a,b,c. A single engine runs in this process. Several run one after
+ * the other, each in its own process: a plugin that crashes, exits or hangs loses only its own
+ * run, and an engine cannot affect the next through its process.
  *
- * The child is a fork() of this process before any engine was loaded. It prints
- * its report itself; its results come back as a result file in memory. What the table at
- * the end needs it leaves in memory that both share, since that is there of one that was
- * killed, too, and so does it its progress, by which this process sees a hang:
- * no operation more in --hang-after, or, where an engine's one long call cannot
- * be looked into, no next phase in OPAQUE_FACTOR times that.
+ * The child is a fork() of this process before any engine was loaded. It prints its own report;
+ * its results come back as a result file in memory. Its summary and its progress are in shared
+ * memory, which survives a killed child. The parent sees a hang in them: no operation in
+ * --hang-after, or, during one long call of the engine, no next phase in OPAQUE_FACTOR times
+ * that.
  *
- * Meanwhile this process sleeps, but for a look each second, so that it takes
- * nothing from what is measured.
+ * Meanwhile the parent sleeps, except for one look a second, so that it does not disturb the
+ * measurement.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <dirent.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,11 +23,10 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "cmd.h"
 #include "cmd_run.h"
 #include "ending.h"
@@ -39,31 +36,23 @@
 #include "output.h"
 #include "progress.h"
 
-enum { LOOK_MS = 1000, STOP_LOOK_MS = 100, OPAQUE_FACTOR = 6 };
-#define PAUSE_NS UINT64_C(3000000000) /* no look comes so late by itself */
+enum { OPAQUE_FACTOR = 6 };
+#define PAUSE_NS UINT64_C(3000000000) /* longer than any delay between two looks */
 
-/** In memory that parent and child share. One writes, the other looks now and then. */
+/** Memory that parent and child share. The child writes, the parent reads. */
 struct shared {
-	uint64_t beats;     /* atomic: more whenever something was done */
-	uint32_t is_opaque; /* atomic: within one long call of the engine */
+	uint64_t beats;     /* atomic: grows with each operation or phase */
+	uint32_t is_opaque; /* atomic: the engine is in one long call */
 	char phase[32];     /* only for a message, so no lock */
 	struct nb_summary summary;
 };
 
 static struct shared *shared;
 
-/** What the child shows of its progress, or NULL. */
+/** Shows the child's progress to the user, or NULL. */
 static nb_progress_fn show;
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* ---- what was asked for ---- */
+/* ---- the engines ---- */
 
 static bool
 has_driver(const struct drivers *drivers, const char *name)
@@ -74,7 +63,7 @@ has_driver(const struct drivers *drivers, const char *name)
 	return false;
 }
 
-/** Name of the engine: of a plugin's file, what stands before ".so". Into buf. */
+/** The engine's name; of a plugin's file the part before ".so". Uses `buf`. */
 static const char *
 engine_name(const char *driver, char *buf, size_t size)
 {
@@ -85,7 +74,10 @@ engine_name(const char *driver, char *buf, size_t size)
 	return buf;
 }
 
-/** The engine's name; of several with one name the file, or "#1" if that is the same, too. */
+/**
+ * The label is the engine's name; if several have it the file, or "name#1" if that is the same,
+ * too.
+ */
 static void
 set_label(struct drivers *drivers, size_t index, bool may_repeat)
 {
@@ -127,10 +119,10 @@ drivers_split(struct drivers *drivers, const char *list, bool may_repeat)
 	char *rest = drivers->text;
 	for (char *name; (name = strsep(&rest, ",")) != NULL;) {
 		if (name[0] == '\0')
-			message_usage("--driver: '%s' has an empty name in it", list);
+			message_usage("--driver: '%s' contains an empty name", list);
 		else if (!may_repeat && has_driver(drivers, name))
-			message_usage("--driver: '%s' stands there twice; only vs compares an "
-				      "engine with itself",
+			message_usage(
+				"--driver: '%s' is named twice; only vs compares an engine with itself",
 				name);
 		else if (drivers->count == DRIVERS_MAX)
 			message_usage("--driver: more than %d engines", DRIVERS_MAX);
@@ -146,7 +138,7 @@ drivers_split(struct drivers *drivers, const char *list, bool may_repeat)
 	return true;
 }
 
-/** Of "leveldb.block_size=4KiB" the length of what stands before the dot; 0: no such. */
+/** In "leveldb.block_size=4KiB" the length before the dot; 0: no prefix. */
 static size_t
 prefix_length(const char *option)
 {
@@ -154,7 +146,7 @@ prefix_length(const char *option)
 	return option[length] == '.' ? length : 0;
 }
 
-/** "leveldb.block_size=4KiB" of all with that name, "leveldb#2.block_size=4KiB" of one. */
+/** "leveldb.block_size=4KiB" is for all of that name, "leveldb#2.block_size=4KiB" for one. */
 static bool
 is_option_of(const char *option, const char *driver, uint32_t number)
 {
@@ -175,8 +167,8 @@ drivers_have_options(const struct options *options, const struct drivers *driver
 			is_known |= is_option_of(
 				option, drivers->names[j], drivers->numbers[j]);
 		if (!is_known) {
-			message_usage("-o %s: '%.*s' is none of the engines that are to run",
-				option, (int)prefix_length(option), option);
+			message_usage("-o %s: '%.*s' is not one of the engines to run", option,
+				(int)prefix_length(option), option);
 			return false;
 		}
 	}
@@ -212,20 +204,20 @@ holds_something(const char *path)
 	return !is_empty;
 }
 
-/** Two builds of one engine have one database. Reading it changes nothing for the other. */
+/** Two builds of one engine share a database. get does not change it. */
 static bool
 are_apart(const struct options *options, const struct drivers *drivers)
 {
 	char buf[64], other_buf[64];
-	for (size_t i = 1; i < drivers->count && options->action != ACTION_GET; i++) {
+	for (size_t i = 1; i < drivers->count && options->action != &cmd_get; i++) {
 		const char *name = engine_name(drivers->names[i], buf, sizeof(buf));
 		for (size_t k = 0; k < i; k++) {
 			const char *other = engine_name(
 				drivers->names[k], other_buf, sizeof(other_buf));
 			if (strcmp(name, other) != 0)
 				continue;
-			message_usage("--driver: '%s' and '%s' share the database %s/%s; "
-				      "compare them with vs, or run each with its own --path",
+			message_usage(
+				"--driver: '%s' and '%s' share the database %s/%s; compare them with vs, or run each with its own --path",
 				drivers->names[k], drivers->names[i], options->path, name);
 			return false;
 		}
@@ -233,7 +225,7 @@ are_apart(const struct options *options, const struct drivers *drivers)
 	return true;
 }
 
-/** A comparison of puts into databases of different ages would be none. */
+/** Puts into databases of different ages cannot be compared. */
 static bool
 are_fresh(const struct options *options, const struct drivers *drivers,
 	const struct run_kind *kind)
@@ -245,9 +237,8 @@ are_fresh(const struct options *options, const struct drivers *drivers,
 		snprintf(path, sizeof(path), "%s/%s", options->path,
 			engine_name(drivers->names[i], name, sizeof(name)));
 		if (holds_something(path)) {
-			message_usage("%s holds data, and several engines are compared on "
-				      "fresh data: "
-				      "--fresh removes it first, --path is for another place",
+			message_usage(
+				"%s contains data, and several engines are compared on new data: use --fresh to remove it, or another --path",
 				path);
 			return false;
 		}
@@ -269,17 +260,15 @@ beat(void *arg, const struct nb_progress *progress)
 		show(arg, progress);
 }
 
-/** Run one engine of the list in this process. */
+/** Runs one engine of the list in this process. */
 static int
 run_here(const struct options *options, const struct run_kind *kind, const char *driver,
 	nb_progress_fn progress, struct nb_results *results, struct nb_summary *summary)
 {
 	struct options own = *options;
 	const char **chosen = calloc(options->engine_option_count + 1, sizeof(*chosen));
-	if (chosen == NULL) {
-		message_error("out of memory");
-		return STATUS_FAILED;
-	}
+	if (chosen == NULL)
+		return message_no_memory();
 	own.driver = driver;
 	drivers_choose_options(&own, 0, chosen);
 	int status = kind->run(&own, progress, results, summary);
@@ -287,14 +276,15 @@ run_here(const struct options *options, const struct run_kind *kind, const char 
 	return status;
 }
 
-/** As a result file, into one that the parent has open as well. */
+/** Writes the results to a file that the parent has open. */
 static int
 hand_over(const struct nb_results *results, int fd)
 {
 	FILE *file = fdopen(dup(fd), "w");
 	int rc = file != NULL ? nb_results_write(results, "json", file, 0) : NB_FAIL;
 	if (file == NULL || fclose(file) != 0) {
-		message_error("the results cannot be handed over: %s", strerror(errno));
+		message_error(
+			"cannot pass the results to the parent process: %s", strerror(errno));
 		return STATUS_FAILED;
 	}
 	return message_last_failure(rc);
@@ -308,7 +298,7 @@ be_child(const struct options *options, const struct run_kind *kind, const char 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	ending_begin();
 	if (getppid() != parent)
-		ending_end(STATUS_FAILED); /* it has died meanwhile */
+		ending_end(STATUS_FAILED); /* the parent died */
 	show = progress_function(!options->is_quiet && options->report_interval > 0);
 	int status = message_last_failure(nb_results_new(&results));
 	if (status == STATUS_DONE) {
@@ -322,50 +312,38 @@ be_child(const struct options *options, const struct run_kind *kind, const char 
 
 /* ---- the parent ---- */
 
-/** Sleep until the child ends, a signal comes, or it is time to look. */
+/** The progress of a child, as the parent saw it. */
+struct watch {
+	pid_t pid;
+	uint64_t hang_after_ns, beats, beat_ns, looked_ns;
+	uint64_t hung_s; /* it was killed after so long without progress; 0: it was not */
+};
+
 static void
-wait_a_little(int pidfd, bool is_stopping)
+look(void *arg, bool is_stopping)
 {
-	struct pollfd wait = {.fd = pidfd, .events = POLLIN};
-	poll(&wait, 1, pidfd < 0 || is_stopping ? STOP_LOOK_MS : LOOK_MS);
-}
-
-/** Until the child has ended, of itself or as it hangs. *hung_s: after so long; 0: it did not. */
-static int
-watch(pid_t pid, uint64_t hang_after_ns, uint64_t *hung_s)
-{
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	uint64_t beats = 0, beat_ns = now_ns(), looked_ns = beat_ns;
-	struct interrupt_passed passed = {0};
-	int status;
-	*hung_s = 0;
-	while (waitpid(pid, &status, WNOHANG) != pid) {
-		interrupt_pass_on(&passed, pid);
-		uint64_t now = now_ns(),
-			 seen = __atomic_load_n(&shared->beats, __ATOMIC_ACQUIRE);
-		if (now - looked_ns > PAUSE_NS) /* both were stopped, by ^Z say */
-			beat_ns += now - looked_ns;
-		looked_ns = now;
-		if (seen != beats) {
-			beats = seen;
-			beat_ns = now;
-		}
-		bool is_opaque = __atomic_load_n(&shared->is_opaque, __ATOMIC_RELAXED) != 0;
-		uint64_t most = hang_after_ns * (is_opaque ? OPAQUE_FACTOR : 1);
-		if (hang_after_ns != 0 && now - beat_ns > most && *hung_s == 0) {
-			*hung_s = (now - beat_ns) / 1000000000u;
-			kill(pid, SIGKILL);
-		}
-		wait_a_little(pidfd, passed.requests > 0);
+	struct watch *watch = arg;
+	uint64_t now = clock_now_ns();
+	uint64_t seen = __atomic_load_n(&shared->beats, __ATOMIC_ACQUIRE);
+	(void)is_stopping;
+	if (now - watch->looked_ns > PAUSE_NS) /* both were stopped, for example by ^Z */
+		watch->beat_ns += now - watch->looked_ns;
+	watch->looked_ns = now;
+	if (seen != watch->beats) {
+		watch->beats = seen;
+		watch->beat_ns = now;
 	}
-	if (pidfd >= 0)
-		close(pidfd);
-	return status;
+	bool is_opaque = __atomic_load_n(&shared->is_opaque, __ATOMIC_RELAXED) != 0;
+	uint64_t most = watch->hang_after_ns * (is_opaque ? OPAQUE_FACTOR : 1);
+	if (watch->hang_after_ns != 0 && now - watch->beat_ns > most && watch->hung_s == 0) {
+		watch->hung_s = (now - watch->beat_ns) / 1000000000u;
+		kill(watch->pid, SIGKILL);
+	}
 }
 
-/** Say how a child ended that did not say so itself. Returns its exit status. */
+/** Reports the end of a child that did not report it itself. Returns its exit status. */
 static int
-tell_end(const char *driver, int status, uint64_t hung_s, struct nb_summary *summary)
+report_end(const char *driver, int status, uint64_t hung_s, struct nb_summary *summary)
 {
 	if (WIFEXITED(status)) {
 		int code = WEXITSTATUS(status);
@@ -380,24 +358,24 @@ tell_end(const char *driver, int status, uint64_t hung_s, struct nb_summary *sum
 		}
 		return code;
 	}
-	char phase[sizeof(shared->phase)];
+	char phase[sizeof(shared->phase)], name[SIGNAL_SIZE];
 	memcpy(phase, shared->phase, sizeof(phase));
 	phase[sizeof(phase) - 1] = '\0';
 	if (hung_s == 0 && summary->end[0] != '\0')
-		return STATUS_FAILED; /* the child has said it, before it let itself be killed */
+		return STATUS_FAILED; /* the child reported it before it died */
 	if (hung_s > 0)
 		snprintf(summary->end, sizeof(summary->end),
-			"hung during %s: nothing was done for %" PRIu64 " s, so it was killed",
+			"hung during %s: no progress for %" PRIu64 " s, so mininb killed it",
 			phase[0] != '\0' ? phase : "start", hung_s);
 	else
-		snprintf(summary->end, sizeof(summary->end),
-			"killed by signal %d (%s) during %s", WTERMSIG(status),
-			strsignal(WTERMSIG(status)), phase[0] != '\0' ? phase : "start");
+		snprintf(summary->end, sizeof(summary->end), "killed by %s during %s",
+			message_signal(WTERMSIG(status), name),
+			phase[0] != '\0' ? phase : "start");
 	message_error("%s: %s", driver, summary->end);
 	return STATUS_FAILED;
 }
 
-/** Append what the child has handed over; how it ended, if that was nothing. */
+/** Appends the child's results; if there are none, how it ended. */
 static int
 take_results(struct nb_results *into, int fd, const struct nb_summary *summary)
 {
@@ -431,28 +409,30 @@ run_child(const struct options *options, const struct run_kind *kind, const char
 	if (pid == 0)
 		be_child(options, kind, driver, parent, fd);
 	if (pid < 0) {
-		message_error("%s: a process cannot be made: %s", driver, strerror(errno));
+		message_error("%s: cannot start a process: %s", driver, strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return STATUS_FAILED;
 	}
-	uint64_t hung_s;
-	int status = watch(pid, options->hang_after_ns, &hung_s);
+	struct watch watch = {.pid = pid, .hang_after_ns = options->hang_after_ns};
+	watch.beat_ns = watch.looked_ns = clock_now_ns();
+	int status = interrupt_wait(pid, look, &watch);
 	*summary = shared->summary;
-	status = tell_end(driver, status, hung_s, summary);
+	status = report_end(driver, status, watch.hung_s, summary);
 	int taken = take_results(results, fd, summary);
 	close(fd);
 	return status == STATUS_DONE ? taken : status;
 }
 
-/** All of `text`, or "..." and its end. */
+/** Copies `text`, or "..." and its end. */
 static void
 copy_end(char *to, size_t size, const char *text)
 {
-	size_t length = strlen(text);
-	bool is_cut = length >= size;
-	snprintf(to, size, "%s%s", is_cut ? "..." : "",
-		is_cut ? text + length - (size - 1 - strlen("...")) : text);
+	static const char mark[] = "...";
+	size_t length = strlen(text), bytes = length < size ? length + 1 : size;
+	memcpy(to, text + length + 1 - bytes, bytes); /* with the zero at its end */
+	if (length >= size)
+		memcpy(to, mark, strlen(mark));
 }
 
 static int
@@ -468,7 +448,8 @@ run_all(const struct options *options, const struct run_kind *kind,
 				drivers->labels[done], done + 1, drivers->count);
 		int one = run_child(
 			options, kind, drivers->names[done], results, &summaries[done]);
-		if (strpbrk(drivers->labels[done], "/#") != NULL) /* the name does not tell */
+		if (strpbrk(drivers->labels[done], "/#") != NULL) /* the name alone is
+								     ambiguous */
 			copy_end(summaries[done].driver, sizeof(summaries->driver),
 				drivers->labels[done]);
 		if (status == STATUS_DONE)
@@ -479,7 +460,7 @@ run_all(const struct options *options, const struct run_kind *kind,
 	if (drivers->count == 1)
 		return status;
 	if (done < drivers->count)
-		message_error("interrupted: %zu of %zu engines were not run",
+		message_error("interrupted: %zu of %zu engines did not run",
 			drivers->count - done, drivers->count);
 	nb_results_set_list(results, (uint32_t)drivers->count);
 	fprintf(output_text(), "\n== all\n");
@@ -493,10 +474,8 @@ run_apart(const struct options *options, const struct run_kind *kind,
 {
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		-1, 0);
-	if (shared == MAP_FAILED) {
-		message_error("out of memory");
-		return STATUS_FAILED;
-	}
+	if (shared == MAP_FAILED)
+		return message_no_memory();
 	int status = run_all(options, kind, drivers, results);
 	munmap(shared, sizeof(*shared));
 	return status;

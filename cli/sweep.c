@@ -2,16 +2,14 @@
 /*
  * Latency over throughput.
  *
- * First the job is run as fast as it goes, which is its capacity; then at rates below, each
- * on the database as the one before has left it. --sweep takes fixed shares of the
- * capacity. --slo halves the interval between a rate that held the limit and one that did
- * not, from the capacity down, and says the highest that held: "held" is that the
- * percentile of the response time is below the limit, that there were samples enough to
- * say so, and that no queue was growing.
+ * The first run has no rate limit: it measures the capacity. The next runs have lower rates,
+ * each on the database that the run before left. --sweep takes fixed shares of the capacity.
+ * --slo halves the interval between a rate that held the limit and a rate that did not, and
+ * reports the highest that held. A rate holds if the percentile of the response time is below
+ * the limit, enough samples support it, and no queue grew.
  *
- * What makes it wrong: a machine that is not as fast at the end as at the beginning, hence
- * the rates rise and the search ends with a rate that was seen to hold; runs too short to
- * see a stall.
+ * What makes it wrong: a machine that is slower at the end than at the beginning (therefore
+ * rates rise, and the search ends with a rate that held); runs too short to see a stall.
  */
 #include "sweep.h"
 
@@ -20,12 +18,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job.h"
 #include "limits.h"
 #include "message.h"
 #include "options.h"
 #include "output.h"
 #include "progress.h"
+
+struct sweep_own sweep_own;
+
+#define INTO(name) .into = &sweep_own.name
+/* clang-format off */
+const struct option_row sweep_options[] = {
+	{.name = "sweep", .type = OPTION_FLAG, .group = GROUP_MEASURE, .before = "pin",
+		.decides = true, INTO(is_sweep),
+		.help = "measure the capacity, then the latency at 10 to 95 % of it"},
+	{.name = "slo", .arg = "LIMIT", .type = OPTION_TEXT, .group = GROUP_MEASURE,
+		.decides = true, INTO(slo),
+		.help = "find the highest rate that keeps a limit: p99<1ms, p99.9<500us, max<10ms"},
+	{.name = NULL},
+};
+/* clang-format on */
 
 enum {
 	POINTS_MAX = 64,
@@ -33,17 +45,17 @@ enum {
 	DEFAULT_SECONDS = 5,
 };
 
-/** A search ends when what holds and what does not are so near. */
+/** The search ends when the two rates are so near. */
 #define NEAR_ENOUGH 0.02
 
 struct sweep {
 	const struct options *options;
 	struct nb_job *job;
-	struct nb_group *group; /* whose rate it is */
-	struct nb_job_options run;
+	struct nb_group *group; /* the group with the varied rate */
+	struct nb_run_options run;
 	struct nb_results *results;
 	struct nb_summary *summary;
-	uint32_t arrivals; /* NB_ARRIVAL_*, of the points */
+	uint32_t arrivals; /* NB_ARRIVAL_*, for runs with a rate */
 	double capacity_ops_s;
 	struct nb_curve_point points[POINTS_MAX];
 	size_t count;
@@ -52,7 +64,7 @@ struct sweep {
 
 /* ---- one run ---- */
 
-/** 0: as fast as it goes. */
+/** 0: no rate. */
 static void
 set_rate(struct sweep *sweep, double ops_s)
 {
@@ -76,12 +88,12 @@ percentile(const struct nb_histogram *histogram, double percent)
 }
 
 static struct nb_curve_point
-point_of(const struct sweep *sweep, const struct nb_job_result *result, double offered)
+point_of(const struct sweep *sweep, const struct nb_result *result, double offered)
 {
 	struct nb_job_summary summary;
-	const struct nb_histogram *service = nb_job_result_histogram(result, 0);
-	const struct nb_histogram *response = nb_job_result_histogram(result, 1);
-	nb_job_result_summarize(result, &summary);
+	const struct nb_histogram *service = nb_result_histogram(result, 0);
+	const struct nb_histogram *response = nb_result_histogram(result, 1);
+	nb_result_summarize_job(result, &summary);
 	return (struct nb_curve_point){.size = sizeof(struct nb_curve_point),
 		.share = sweep->capacity_ops_s > 0 ? offered / sweep->capacity_ops_s : 0,
 		.offered_ops_s = offered,
@@ -96,57 +108,54 @@ point_of(const struct sweep *sweep, const struct nb_job_result *result, double o
 		.queue_grew = summary.has_queue_grown};
 }
 
-/** The report of a run whose data was wrong, since its first cases are listed there. */
+/** Prints the report of a run with wrong data, which lists the first cases. */
 static void
-print_findings(const struct nb_job_run *run)
+print_findings(const struct nb_run *run)
 {
-	struct nb_job_result *result;
-	if (nb_job_result_new(&result, run) < 0)
+	struct nb_result *result;
+	if (nb_result_new(&result, run) < 0)
 		return;
-	if (nb_job_result_write_text(result, output_text(), 0) < 0)
+	if (nb_result_write_text(result, output_text(), 0) < 0)
 		message_last_failure(NB_FAIL);
-	nb_job_result_delete(result);
+	nb_result_delete(result);
 }
 
-/** Of the run at a rate, or without one. */
+/** Keeps the result of a run, with or without a rate. */
 static int
-keep(struct sweep *sweep, const struct nb_job_run *run, double ops_s)
+keep(struct sweep *sweep, const struct nb_run *run, double ops_s)
 {
 	char label[64] = "";
 	if (ops_s > 0)
 		snprintf(label, sizeof(label), "at %.0f ops/s", ops_s);
-	return nb_results_add_job_run(sweep->results, run, label);
+	return nb_results_add_run(sweep->results, run, label);
 }
 
-/** The capacity of one that was interrupted or failed there: all that there is. */
+/** Keeps a capacity run that was interrupted or failed: there is nothing else. */
 static void
-keep_failed(struct sweep *sweep, const struct nb_job_run *run, const struct failure *failure)
+keep_failed(struct sweep *sweep, const struct nb_run *run, const struct failure *failure)
 {
 	if (keep(sweep, run, 0) < 0)
-		return; /* it did not come to its first operation */
+		return; /* it failed before its first operation */
 	nb_results_set_end(sweep->results, failure->text);
 	print_findings(run);
 }
 
-/** NULL if it failed, which has been said; then sweep->status is set. */
-static struct nb_job_result *
+/** Of sweep->results. NULL: it failed, which was reported; sweep->status is set. */
+static const struct nb_result *
 run_once(struct sweep *sweep, double ops_s)
 {
-	struct nb_job_run *run;
-	struct nb_job_result *result = NULL;
+	struct nb_run *run;
 	sweep->run.is_point = ops_s > 0;
-	int rc = nb_job_run_new(&run, &sweep->run);
+	int rc = nb_run_new(&run, &sweep->run);
 	if (rc < 0) {
 		sweep->status = message_last_failure(rc);
 		return NULL;
 	}
-	rc = nb_job_run_execute(run);
+	rc = nb_run_execute(run);
 	progress_clear();
 	struct failure failure;
 	failure_keep(&failure, rc);
 	if (rc == 0)
-		failure_keep(&failure, nb_job_result_new(&result, run));
-	if (rc == 0 && failure.code == 0)
 		failure_keep(&failure, keep(sweep, run, ops_s));
 	else if (rc != 0 && ops_s <= 0)
 		keep_failed(sweep, run, &failure);
@@ -154,54 +163,52 @@ run_once(struct sweep *sweep, double ops_s)
 		print_findings(run);
 	if (failure.code != 0)
 		sweep->status = message_failure(&failure);
-	nb_job_run_delete(run);
-	return result;
+	nb_run_delete(run);
+	return failure.code == 0 ? nb_results_last(sweep->results) : NULL;
 }
 
-/** As fast as it goes; its report is the one that is printed. */
+/** Runs without a rate; prints that report. */
 static bool
 measure_capacity(struct sweep *sweep)
 {
 	set_rate(sweep, 0);
-	struct nb_job_result *result = sweep->status == 0 ? run_once(sweep, 0) : NULL;
+	const struct nb_result *result = sweep->status == 0 ? run_once(sweep, 0) : NULL;
 	if (result == NULL)
 		return false;
 	struct nb_job_summary summary;
-	nb_job_result_summarize(result, &summary);
+	nb_result_summarize_job(result, &summary);
 	sweep->capacity_ops_s = summary.rate_ops_s;
-	int rc = nb_job_result_write_text(result, output_text(), 0);
+	int rc = nb_result_write_text(result, output_text(), 0);
 	if (sweep->summary != NULL)
-		nb_job_result_summarize_run(result, sweep->summary);
-	nb_job_result_delete(result);
+		nb_result_summarize(result, sweep->summary);
 	if (rc < 0)
 		sweep->status = message_output_failure(rc);
 	return rc >= 0 && sweep->capacity_ops_s > 0;
 }
 
-/** Run at a rate and keep the point. *value: of the limit's percentile, UINT64_MAX if none. */
+/**
+ * Runs at a rate and keeps the point. *value: the limit's percentile; UINT64_MAX if unknown.
+ */
 static bool
 measure_rate(
 	struct sweep *sweep, double ops_s, const struct latency_limit *limit, uint64_t *value)
 {
 	set_rate(sweep, ops_s);
-	struct nb_job_result *result = sweep->status == 0 ? run_once(sweep, ops_s) : NULL;
-	if (result == NULL || sweep->count == POINTS_MAX) {
-		nb_job_result_delete(result);
+	const struct nb_result *result = sweep->status == 0 ? run_once(sweep, ops_s) : NULL;
+	if (result == NULL || sweep->count == POINTS_MAX)
 		return false;
-	}
 	struct nb_curve_point point = point_of(sweep, result, ops_s);
 	size_t at = sweep->count++;
 	for (; at > 0 && sweep->points[at - 1].offered_ops_s > point.offered_ops_s; at--)
 		sweep->points[at] = sweep->points[at - 1];
 	sweep->points[at] = point;
 	if (value != NULL) {
-		const struct nb_histogram *response = nb_job_result_histogram(result, 1);
+		const struct nb_histogram *response = nb_result_histogram(result, 1);
 		*value = limit->percent >= 100 ? nb_histogram_max(response)
 					       : percentile(response, limit->percent);
 		if (*value == 0 || point.queue_grew)
 			*value = UINT64_MAX;
 	}
-	nb_job_result_delete(result);
 	return true;
 }
 
@@ -229,7 +236,7 @@ sweep_rates(struct sweep *sweep)
 
 /* ---- the limit ---- */
 
-/** The highest rate that was seen to hold; 0: none. */
+/** The highest rate that held; 0: none. */
 static double
 search(struct sweep *sweep, const struct latency_limit *limit)
 {
@@ -266,7 +273,7 @@ print_limit(struct sweep *sweep, const struct latency_limit *limit, double rate)
 
 /* ---- both ---- */
 
-/** The group whose rate is varied: there must be but one that counts. */
+/** The group with the varied rate: the only foreground group. */
 static struct nb_group *
 find_group(const struct nb_job *job)
 {
@@ -281,21 +288,20 @@ find_group(const struct nb_job *job)
 	return found;
 }
 
-/** What makes no sense together with rates that are varied; it has been said. */
+/** Rejects options that conflict with varied rates. */
 static bool
 is_refused(const struct options *options, const struct nb_group *group)
 {
 	if (group == NULL)
-		message_usage("--sweep and --slo vary one rate: the job must have one group of "
-			      "threads beside those in the background");
-	else if (options->is_sweep && options->slo != NULL)
-		message_usage("--sweep and --slo look for different things; give one of them");
-	else if (group->rate_count > 0)
-		message_usage("--sweep and --slo choose the rates themselves; leave --rate out "
-			      "(--rate=none, if the workload has one)");
-	else if (options->record != NULL)
 		message_usage(
-			"--record: a sweep is many runs; record one at a --rate of its own");
+			"--sweep and --slo vary one rate: the workload must have exactly one group that is not in the background");
+	else if (sweep_own.is_sweep && sweep_own.slo != NULL)
+		message_usage("use only one of --sweep and --slo");
+	else if (group->rate_count > 0)
+		message_usage(
+			"--sweep and --slo choose the rates themselves; omit --rate (or use --rate=none, if the workload has a rate)");
+	else if (options->record != NULL)
+		message_usage("--record: a sweep has many runs; record one run, with --rate");
 	else
 		return false;
 	return true;
@@ -303,7 +309,7 @@ is_refused(const struct options *options, const struct nb_group *group)
 
 int
 sweep_execute(const struct options *options, struct nb_job *job,
-	const struct nb_job_options *job_options, struct nb_results *results,
+	const struct nb_run_options *job_options, struct nb_results *results,
 	struct nb_summary *summary)
 {
 	struct latency_limit limit;
@@ -315,33 +321,32 @@ sweep_execute(const struct options *options, struct nb_job *job,
 		.summary = summary};
 	if (is_refused(options, sweep.group))
 		return STATUS_USAGE;
-	if (options->slo != NULL && !limits_parse_latency(&limit, options->slo))
-		return message_usage("--slo: '%s' is no limit like p99<1ms, p99.9<500us or "
-				     "max<10ms",
-			options->slo);
+	if (sweep_own.slo != NULL && !limits_parse_latency(&limit, sweep_own.slo))
+		return message_usage(
+			"--slo: '%s' is not a limit like p99<1ms, p99.9<500us or max<10ms",
+			sweep_own.slo);
 	sweep.arrivals = sweep.group->arrivals_asked == NB_ARRIVAL_POISSON ? NB_ARRIVAL_POISSON
 									   : NB_ARRIVAL_FIXED;
-	if (sweep.group->duration_ns == 0) { /* by count, low rates would take for ever */
+	if (sweep.group->duration_ns == 0) { /* by count, low rates would take too long */
 		sweep.group->duration_ns = UINT64_C(1000000000) * DEFAULT_SECONDS;
 		sweep.group->count = 0;
 	}
 	if (sweep.group->weights[NB_OP_INSERT] > 0)
 		message_log(NULL, NB_LOG_WARNING,
-			"each run inserts the same records: from the second on these are "
-			"overwrites, and the database is as the one before left it");
+			"each run inserts the same records: after the first run they overwrite the records that are there");
 	if (output_set_command(results, options, job) < 0)
 		return message_last_failure(NB_FAIL);
 	if (!measure_capacity(&sweep))
 		return sweep.status != STATUS_DONE ? sweep.status : STATUS_FAILED;
 	double rate = 0;
-	if (options->slo != NULL)
+	if (sweep_own.slo != NULL)
 		rate = search(&sweep, &limit);
 	else
 		sweep_rates(&sweep);
 	if (nb_results_set_curve(results, sweep.capacity_ops_s, sweep.points, sweep.count,
-		    options->slo, rate) < 0)
+		    sweep_own.slo, rate) < 0)
 		return message_last_failure(NB_FAIL);
-	int printed = options->slo != NULL && sweep.status == STATUS_DONE
+	int printed = sweep_own.slo != NULL && sweep.status == STATUS_DONE
 		? print_limit(&sweep, &limit, rate)
 		: print_curve(&sweep);
 	return sweep.status != STATUS_DONE ? sweep.status : printed;

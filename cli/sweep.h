@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CLI_SWEEP_H
 #define CLI_SWEEP_H
-/** Runs at many rates: the latency-throughput curve, and the highest rate that holds a limit. */
+/**
+ * Runs at many rates: the curve of latency over throughput, and the highest rate that holds a
+ * limit.
+ */
+#include <stdbool.h>
+
 #include <mininb/mininb.h>
 
-struct nb_results;
-struct options;
+#include "options.h"
+
+/** Own options of run. */
+struct sweep_own {
+	const char *slo;
+	bool is_sweep;
+};
+extern struct sweep_own sweep_own;
+extern const struct option_row sweep_options[];
 
 /**
- * --sweep or --slo: run the job again and again, at rates that follow from what it can do
- * without one. Prints the curve or the rate, and appends each run to `results`; the exit
- * status.
+ * --sweep or --slo: runs the job at several rates, which follow from its capacity. Prints the
+ * curve or the rate, and appends each run to `results`; returns the exit status.
  */
 int
 sweep_execute(const struct options *options, struct nb_job *job,
-	const struct nb_job_options *job_options, struct nb_results *results,
+	const struct nb_run_options *job_options, struct nb_results *results,
 	struct nb_summary *summary);
 
 #endif /* CLI_SWEEP_H */

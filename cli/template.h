@@ -2,8 +2,8 @@
 #ifndef CLI_TEMPLATE_H
 #define CLI_TEMPLATE_H
 /**
- * Files of extra/, within the program, so that they are there wherever the program
- * is. Made by template.py when the program is built.
+ * Files of extra/ that the program contains, so that they are always available. template.py
+ * makes them when the program is built.
  */
 #include <stddef.h>
 
@@ -16,10 +16,10 @@ struct template_file {
 /** extra/engine-template, ended by a NULL name. */
 extern const struct template_file template_files[];
 
-/** Pages of extra/man that have marks; see help_marks.h. Ended likewise. */
+/** Pages of extra/man that have marks; see help.h. Ended likewise. */
 extern const struct template_file manual_files[];
 
-/** Completions: that of bash, that of zsh. */
+/** Completions: bash, then zsh. */
 extern const struct template_file completion_files[];
 
 #endif /* CLI_TEMPLATE_H */

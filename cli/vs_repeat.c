@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One repetition of vs: load and run of the workload, or put and get of keys.
+ * One repetition of vs: load and run of the workload, put and get of keys, or a replay.
  *
- * Each step is this program again, with the options that were typed, so that it measures
- * what the same words measure by themselves; it leaves its results in a file. A new process
- * has a heap of its own and no pages of the engine before; a new directory has no data. What
- * a step prints is thrown away, what it says on standard error is shown if it fails.
+ * Each step is this program again, with the same options, so it measures the same as a command
+ * by hand; it writes its results to a file. A new process has its own heap and no pages of an
+ * earlier engine; a new directory has no data. The report of a step is dropped; its standard
+ * error is shown if it fails.
  *
- * This process sleeps meanwhile, but for a look each second.
+ * Meanwhile this process sleeps, except for one look a second.
  */
 #include "vs_repeat.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,29 +34,29 @@
 #include "options.h"
 #include "progress.h"
 
-enum { LOOK_MS = 1000, STOP_LOOK_MS = 100, PATH_SIZE = 4400 };
+enum { PATH_SIZE = 4400 };
 
-/** Of the directory that vs_place_create() has made; it may not be there. */
+/** Removes a tree in the directory of vs_place_create(); it may not exist. */
 static void
 remove_tree(const char *path)
 {
 	if (nb_tree_remove(path) != 0)
-		message_log(NULL, NB_LOG_WARNING, nb_error_text());
+		message_warning("%s", nb_error_text());
 }
 
-/** Whether the setting is one that a row of the table sets as well: "count=10". */
+/** Whether a row also sets the key: "count=10". */
 static bool
 is_of_row(const char *setting)
 {
 	size_t length = strcspn(setting, "=");
-	for (const struct option_row *row = option_table; row->name != NULL; row++)
+	for (const struct option_row *row = option_table(); row->name != NULL; row++)
 		if (row->job_key != NULL && strlen(row->job_key) == length &&
 			memcmp(row->job_key, setting, length) == 0)
 			return true;
 	return false;
 }
 
-/** Whether there is one: by its name, or by a mix that was typed (--read=95 --update=5). */
+/** Whether there is a workload: by name, or by a mix (--read=95 --update=5). */
 static bool
 has_workload(const struct options *options)
 {
@@ -67,7 +66,7 @@ has_workload(const struct options *options)
 	return has_any;
 }
 
-/** Whether traces are replayed; a mix is then what becomes of bare keys, and no workload. */
+/** Whether traces are replayed; a mix then gives kinds to bare keys and is not a workload. */
 static bool
 has_trace(const struct options *options)
 {
@@ -76,11 +75,11 @@ has_trace(const struct options *options)
 
 /* ---- words of a step ---- */
 
-/** Ended by NULL; all owned. */
+/** Ends with NULL; owned. */
 struct words {
 	char **items;
 	size_t count;
-	bool is_short; /* of memory */
+	bool is_short; /* out of memory */
 };
 
 static void
@@ -113,7 +112,7 @@ destroy_words(struct words *words)
 	free(words->items);
 }
 
-/** What is said otherwise, or not for a step. */
+/** Whether a step gets another value of the option, or none. */
 static bool
 is_own(const char *name)
 {
@@ -126,19 +125,9 @@ is_own(const char *name)
 	return false;
 }
 
-static const struct option_row *
-row_of(const char *name, size_t action)
-{
-	const struct option_row *row = option_table;
-	while (row->name != NULL &&
-		(strcmp(row->name, name) != 0 || (row->actions & ACTION_BIT(action)) == 0))
-		row++;
-	return row;
-}
-
-/** Those that were typed, that vs looks at, and this action as well. */
+/** Adds the given options that both vs and this action use. */
 static void
-add_typed(struct words *words, const struct options *options, size_t action)
+add_typed(struct words *words, const struct options *options, const struct cmd *action)
 {
 	struct options step = *options;
 	struct options_list list;
@@ -148,12 +137,12 @@ add_typed(struct words *words, const struct options *options, size_t action)
 		return;
 	}
 	for (size_t i = 0; i < list.count; i++) {
-		const struct option_row *row = row_of(list.names[i], action);
-		/* What has just been made cannot be made cold. */
+		const char *name = list.names[i];
+		const struct option_row *row = option_find(name, strlen(name), action);
+		/* A database that was just made cannot be cold. */
 		bool is_for_first = strcmp(list.names[i], "cold") == 0 &&
-			(action == ACTION_PUT || action == ACTION_LOAD);
-		if (is_own(list.names[i]) || is_for_first ||
-			(row->actions & ACTION_BIT(ACTION_VS)) == 0 ||
+			(action == &cmd_put || action == &cmd_load);
+		if (is_own(list.names[i]) || is_for_first || !option_is_of(row, &cmd_vs) ||
 			!options_were_given(options, list.names[i]))
 			continue;
 		if (row->type == OPTION_FLAG)
@@ -164,7 +153,7 @@ add_typed(struct words *words, const struct options *options, size_t action)
 	options_list_destroy(&list);
 }
 
-/** Of each contestant its own, which no other has used. */
+/** Each contestant has its own, which no other used. */
 static void
 database_path(char path[PATH_SIZE], const struct vs_repetition *repetition)
 {
@@ -172,9 +161,10 @@ database_path(char path[PATH_SIZE], const struct vs_repetition *repetition)
 		repetition->contestant);
 }
 
-/** Names of files are of this directory, which the step has, too. */
+/** Names of files are relative to this directory, which the step has, too. */
 static void
-make_words(struct words *words, const struct vs_repetition *repetition, size_t action)
+make_words(
+	struct words *words, const struct vs_repetition *repetition, const struct cmd *action)
 {
 	const struct vs_place *place = repetition->place;
 	const struct options *options = repetition->options;
@@ -182,21 +172,21 @@ make_words(struct words *words, const struct vs_repetition *repetition, size_t a
 	database_path(database, repetition);
 	*words = (struct words){.items = NULL};
 	add_word(words, "mininb");
-	add_word(words, "%s", actions[action].name);
+	add_word(words, "%s", action->name);
 	add_typed(words, options, action);
 	add_word(words, "--quiet");
 	if (place->keys[0] != '\0')
 		add_word(words, "--keys=%s", place->keys);
 	else if (options_were_given(options, "keys"))
 		add_word(words, "--keys=%s", options->keys);
-	if (action == ACTION_KEYS)
+	if (action == &cmd_keys)
 		return;
 	add_word(words, "--driver=%s", options->driver);
 	add_word(words, "--path=%s", database);
 	add_word(words, "--output=%s/result.json", place->directory);
 	add_word(words, "--hang-after=%" PRIu64 "ns", options->hang_after_ns);
-	if (action == ACTION_PUT || action == ACTION_LOAD ||
-		(action == ACTION_REPLAY && options->workload == NULL))
+	if (action == &cmd_put || action == &cmd_load ||
+		(action == &cmd_replay && options->workload == NULL))
 		add_word(words, "--fresh");
 	for (size_t i = 0; i < options->engine_option_count; i++)
 		add_word(words, "--option=%s", options->engine_options[i]);
@@ -207,39 +197,29 @@ make_words(struct words *words, const struct vs_repetition *repetition, size_t a
 /* ---- a step ---- */
 
 static _Noreturn void
-be_step(const struct words *words, int null, int said, pid_t parent)
+be_step(const struct words *words, int null, int errors, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || dup2(null, STDIN_FILENO) < 0 ||
-		dup2(null, STDOUT_FILENO) < 0 || dup2(said, STDERR_FILENO) < 0)
+		dup2(null, STDOUT_FILENO) < 0 || dup2(errors, STDERR_FILENO) < 0)
 		_exit(STATUS_FAILED);
 	execv("/proc/self/exe", words->items);
 	_exit(STATUS_FAILED);
 }
 
-/** Until it has ended; returns how, as waitpid() does. */
-static int
-wait_for(pid_t pid, const struct vs_repetition *repetition)
+static void
+look(void *arg, bool is_stopping)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), status;
-	struct interrupt_passed passed = {0};
-	while (waitpid(pid, &status, WNOHANG) != pid) {
-		interrupt_pass_on(&passed, pid);
-		if (repetition->tick != NULL && passed.requests == 0)
-			repetition->tick(repetition->tick_arg);
-		struct pollfd wait = {.fd = pidfd, .events = POLLIN};
-		poll(&wait, 1, pidfd < 0 || passed.requests > 0 ? STOP_LOOK_MS : LOOK_MS);
-	}
-	if (pidfd >= 0)
-		close(pidfd);
-	return status;
+	const struct vs_repetition *repetition = arg;
+	if (repetition->tick != NULL && !is_stopping)
+		repetition->tick(repetition->tick_arg);
 }
 
-/** Show what it said, each line indented. */
+/** Shows its standard error, each line indented. */
 static void
-show_said(int said)
+show_errors(int errors)
 {
-	FILE *file = lseek(said, 0, SEEK_SET) == 0 ? fdopen(dup(said), "r") : NULL;
+	FILE *file = lseek(errors, 0, SEEK_SET) == 0 ? fdopen(dup(errors), "r") : NULL;
 	char line[2048];
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
 		fprintf(stderr, "  %s%s", line, strchr(line, '\n') != NULL ? "" : "\n");
@@ -247,57 +227,59 @@ show_said(int said)
 		fclose(file);
 }
 
-/** Into `end`, and to the user. */
+/** Writes the failure to `end` and reports it. */
 static void
-tell_failure(const struct vs_repetition *repetition, size_t action, int status, char *end,
-	size_t size)
+report_failure(const struct vs_repetition *repetition, const struct cmd *action, int status,
+	char *end, size_t size)
 {
+	char name[SIGNAL_SIZE];
 	if (WIFSIGNALED(status))
-		snprintf(end, size, "%s was killed by signal %d (%s)", actions[action].name,
-			WTERMSIG(status), strsignal(WTERMSIG(status)));
+		snprintf(end, size, "%s was killed by %s", action->name,
+			message_signal(WTERMSIG(status), name));
 	else
-		snprintf(end, size, "%s ended with status %d", actions[action].name,
+		snprintf(end, size, "%s ended with status %d", action->name,
 			WEXITSTATUS(status));
 	message_error("%s, round %" PRIu32 ": %s", repetition->label, repetition->round, end);
 }
 
-/** Run it; an exit status. `end` says how it failed. */
+/** Runs the step; returns its exit status. `end`: how it failed. */
 static int
-run_step(const struct vs_repetition *repetition, size_t action, char *end, size_t size)
+run_step(const struct vs_repetition *repetition, const struct cmd *action, char *end,
+	size_t size)
 {
 	struct words words;
 	make_words(&words, repetition, action);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int said = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (said < 0)
-		said = (int)syscall(SYS_memfd_create, "said", 1u /* MFD_CLOEXEC */);
+	int errors = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (errors < 0)
+		errors = memfd_create("errors", MFD_CLOEXEC);
 	pid_t parent = getpid(), pid = -1;
 	fflush(NULL);
-	if (!words.is_short && null >= 0 && said >= 0)
+	if (!words.is_short && null >= 0 && errors >= 0)
 		pid = fork();
 	if (pid == 0)
-		be_step(&words, null, said, parent);
+		be_step(&words, null, errors, parent);
 	int failed = errno, rc = STATUS_FAILED;
 	if (pid < 0) {
-		snprintf(end, size, "a process cannot be made: %s", strerror(failed));
+		snprintf(end, size, "cannot start a process: %s", strerror(failed));
 		message_error("%s: %s", repetition->label, end);
 	} else {
-		int status = wait_for(pid, repetition);
+		int status = interrupt_wait(pid, look, (void *)repetition);
 		rc = WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_FAILED;
 		if (nb_stop_requested()) {
 			rc = STATUS_INTERRUPTED;
 		} else if (rc != STATUS_DONE) {
-			tell_failure(repetition, action, status, end, size);
-			show_said(said);
+			report_failure(repetition, action, status, end, size);
+			show_errors(errors);
 		}
 	}
 	close(null);
-	close(said);
+	close(errors);
 	destroy_words(&words);
 	return rc;
 }
 
-/** Append what the step has left. A library code. */
+/** Appends the step's results. Returns a code of the library. */
 static int
 take_results(struct nb_results *into, const char *path)
 {
@@ -312,14 +294,14 @@ take_results(struct nb_results *into, const char *path)
 
 /* ---- the repetition ---- */
 
-/** What its steps have left. */
+/** Results of the steps. */
 struct left {
 	struct nb_results *results;
 	char path[PATH_SIZE]; /* of the last step's file */
 	char end[160];        /* how it failed */
 };
 
-/** What went wrong is kept with what there is of its figures, if there are any. */
+/** Keeps the failure with the figures, if there are any. */
 static int
 take_failure(struct left *left, const struct vs_repetition *repetition)
 {
@@ -333,28 +315,29 @@ take_failure(struct left *left, const struct vs_repetition *repetition)
 	return rc;
 }
 
-/** The actions of a repetition, in their order; how many. */
+/** The actions of a repetition, in their order; returns their number. */
 static size_t
-list_steps(const struct options *options, size_t steps[2])
+list_steps(const struct options *options, const struct cmd *steps[2])
 {
 	size_t count = 0;
 	if (!has_trace(options)) {
 		bool is_job = has_workload(options);
-		steps[count++] = is_job ? ACTION_LOAD : ACTION_PUT;
-		steps[count++] = is_job ? ACTION_RUN : ACTION_GET;
+		steps[count++] = is_job ? &cmd_load : &cmd_put;
+		steps[count++] = is_job ? &cmd_run : &cmd_get;
 		return count;
 	}
 	if (options->workload != NULL)
-		steps[count++] = ACTION_LOAD;
-	steps[count++] = ACTION_REPLAY;
+		steps[count++] = &cmd_load;
+	steps[count++] = &cmd_replay;
 	return count;
 }
 
-/** A library code; *status is how the steps went. */
+/** Returns a code of the library; *status: of the steps. */
 static int
 run_steps(const struct vs_repetition *repetition, struct left *left, int *status)
 {
-	size_t steps[2], count = list_steps(repetition->options, steps);
+	const struct cmd *steps[2];
+	size_t count = list_steps(repetition->options, steps);
 	int rc = 0;
 	*status = STATUS_DONE;
 	for (size_t i = 0; i < count && *status == STATUS_DONE && rc == 0; i++) {
@@ -391,7 +374,7 @@ vs_repeat(const struct vs_repetition *repetition)
 
 /* ---- places ---- */
 
-/** The file of keys, unless there is one. */
+/** Makes the key file, unless the user has one. */
 static int
 make_keys(struct vs_place *place, const struct options *options)
 {
@@ -400,7 +383,7 @@ make_keys(struct vs_place *place, const struct options *options)
 		return STATUS_DONE;
 	snprintf(place->keys, sizeof(place->keys), "%s/keys.bin", place->directory);
 	struct vs_repetition repetition = {.place = place, .options = options, .label = "vs"};
-	return run_step(&repetition, ACTION_KEYS, end, sizeof(end));
+	return run_step(&repetition, &cmd_keys, end, sizeof(end));
 }
 
 int
@@ -412,7 +395,7 @@ vs_place_create(struct vs_place *place, const struct options *options)
 		return status;
 	snprintf(place->directory, sizeof(place->directory), "%s/vs-XXXXXX", options->path);
 	if (mkdtemp(place->directory) == NULL) {
-		message_error("--path: a directory in %s cannot be made: %s", options->path,
+		message_error("--path: cannot make a directory in %s: %s", options->path,
 			strerror(errno));
 		return STATUS_FAILED;
 	}

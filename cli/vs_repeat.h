@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CLI_VS_REPEAT_H
 #define CLI_VS_REPEAT_H
-/** One repetition of vs: an engine on fresh data, each step a process of its own. */
+/** One repetition of vs: an engine on new data, each step in its own process. */
 #include <stdint.h>
 
 struct nb_results;
 struct options;
 
-/** Where repetitions are made. */
+/** The directory of all repetitions. */
 struct vs_place {
-	char directory[4096]; /* of our own, under --path; removed at the end */
-	char keys[4200];      /* "": those that are asked for */
+	char directory[4096]; /* a new directory in --path; removed at the end */
+	char keys[4200];      /* "": the keys that the user named */
 };
 
-/** An exit status; what went wrong has been said, and there is nothing to remove. */
+/** Returns an exit status; after a failure, which was reported, there is nothing to remove. */
 int
 vs_place_create(struct vs_place *place, const struct options *options);
 
@@ -32,8 +32,8 @@ struct vs_repetition {
 };
 
 /**
- * STATUS_DONE, and its results are kept; STATUS_INTERRUPTED, and nothing of it is kept; else
- * it failed, which has been said and is kept in the results.
+ * STATUS_DONE: the results are kept. STATUS_INTERRUPTED: nothing of it is kept. Else it failed:
+ * the failure was reported and is in the results.
  */
 int
 vs_repeat(const struct vs_repetition *repetition);

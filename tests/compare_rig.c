@@ -110,23 +110,22 @@ struct record *
 rig_add_job(struct nb_results *results, const char *driver, double rate_ops_s, double read_ns,
 	double update_ns)
 {
-	struct nb_job_result *job = calloc(1, sizeof(*job));
-	ck_assert_ptr_nonnull(job);
-	*job = (struct nb_job_result){.base = new_run(driver, rate_ops_s),
-		.name = strdup("job"),
-		.procs = 1,
-		.records = 1000,
-		.key_size = 16,
-		.value_min = 100,
-		.value_max = 100,
-		.groups = calloc(1, sizeof(*job->groups)),
-		.group_count = 1};
+	struct nb_result *job = new_run(driver, rate_ops_s);
+	job->is_job = true;
+	job->name = strdup("job");
+	job->procs = 1;
+	job->records = 1000;
+	job->key_size = 16;
+	job->value_min = 100;
+	job->value_max = 100;
+	job->groups = calloc(1, sizeof(*job->groups));
+	job->group_count = 1;
 	ck_assert_ptr_nonnull(job->groups);
 	struct job_result_group *group = &job->groups[0];
 	snprintf(group->name, sizeof(group->name), "all");
 	group->threads = 1;
 	group->measured.ops = RIG_OPS;
-	group->measured.wall_ns = job->base->measured.wall_ns;
+	group->measured.wall_ns = job->measured.wall_ns;
 	group->measured.kinds[NB_OP_READ] = (struct job_kind){
 		.ops = RIG_OPS / 2, .service = latencies(RIG_OPS / 2, read_ns)};
 	group->measured.kinds[NB_OP_UPDATE] = (struct job_kind){
@@ -135,11 +134,10 @@ rig_add_job(struct nb_results *results, const char *driver, double rate_ops_s, d
 	ck_assert_int_eq(nb_histogram_new(&job->response), NB_OK);
 	nb_histogram_merge(job->service, group->measured.kinds[NB_OP_READ].service);
 	nb_histogram_merge(job->service, group->measured.kinds[NB_OP_UPDATE].service);
-	ck_assert_int_eq(nb_histogram_new(&job->base->measured.service), NB_OK);
-	nb_histogram_merge(job->base->measured.service, job->service);
-	struct record *record = append(results, driver, job->base);
-	record->job = job;
-	return record;
+	nb_histogram_delete(job->measured.service);
+	ck_assert_int_eq(nb_histogram_new(&job->measured.service), NB_OK);
+	nb_histogram_merge(job->measured.service, job->service);
+	return append(results, driver, job);
 }
 
 int

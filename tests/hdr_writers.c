@@ -59,7 +59,7 @@ print_kind(const struct nb_results *results, size_t index, uint32_t kind, uint32
 	nb_histogram_delete(sum);
 }
 
-START_TEST(results_are_written)
+TEST(results_are_written)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
@@ -77,7 +77,6 @@ START_TEST(results_are_written)
 	write_to(results, "whole.hgrm");
 	nb_results_delete(results);
 }
-END_TEST
 
 int
 main(int argc, char **argv)
@@ -85,5 +84,5 @@ main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	dir = argv[1];
-	return UNIT_RUN("hdr_writers", results_are_written);
+	return unit_run();
 }

@@ -37,7 +37,7 @@ write_notebook(const struct nb_results *results)
 	fclose(out);
 }
 
-START_TEST(scripts_are_written)
+TEST(scripts_are_written)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
@@ -56,7 +56,6 @@ START_TEST(scripts_are_written)
 	write_script(results, "candlestick", "no-threads.gp");
 	nb_results_delete(results);
 }
-END_TEST
 
 int
 main(int argc, char **argv)
@@ -64,5 +63,5 @@ main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	dir = argv[1];
-	return UNIT_RUN("plots", scripts_are_written);
+	return unit_run();
 }

@@ -249,6 +249,7 @@ add_note(struct nb_result *run, const char *id, const char *text)
 	run->notes = realloc(run->notes, (run->note_count + 1) * sizeof(*run->notes));
 	ck_assert_ptr_nonnull(run->notes);
 	struct result_note *note = &run->notes[run->note_count++];
+	note->is_of_job = false;
 	snprintf(note->id, sizeof(note->id), "%s", id);
 	note->text = copy(text);
 }
@@ -412,7 +413,7 @@ fill_group(struct job_result_group *group, const char *name, uint32_t threads, b
 }
 
 static void
-fill_groups(struct nb_job_result *job, double scale)
+fill_groups(struct nb_result *job, double scale)
 {
 	uint64_t wall_ns = (SECONDS - WARM_SECONDS) * UINT64_C(1000000000);
 	job->groups = calloc(3, sizeof(*job->groups));
@@ -435,11 +436,12 @@ fill_groups(struct nb_job_result *job, double scale)
 }
 
 static void
-merge_all(struct nb_job_result *job)
+merge_all(struct nb_result *job)
 {
 	ck_assert_int_eq(nb_histogram_new(&job->service), NB_OK);
 	ck_assert_int_eq(nb_histogram_new(&job->response), NB_OK);
-	ck_assert_int_eq(nb_histogram_new(&job->base->measured.service), NB_OK);
+	nb_histogram_delete(job->measured.service);
+	ck_assert_int_eq(nb_histogram_new(&job->measured.service), NB_OK);
 	for (size_t g = 0; g < job->group_count; g++) {
 		for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
 			const struct job_kind *it = &job->groups[g].measured.kinds[kind];
@@ -449,43 +451,44 @@ merge_all(struct nb_job_result *job)
 				nb_histogram_merge(job->response, it->response);
 		}
 	}
-	nb_histogram_merge(job->base->measured.service, job->service);
+	nb_histogram_merge(job->measured.service, job->service);
 }
 
 struct record *
 record_rig_add_job(struct nb_results *results, const char *driver, double scale)
 {
 	struct record *record = results_append(results);
-	struct nb_job_result *job = calloc(1, sizeof(*job));
-	ck_assert(record != NULL && job != NULL);
+	struct nb_result *job = new_run(driver, NB_VERB_DELETE, 280000,
+		(SECONDS - WARM_SECONDS) * UINT64_C(1000000000));
+	ck_assert_ptr_nonnull(record);
 	snprintf(record->driver, sizeof(record->driver), "%s", driver);
-	*job = (struct nb_job_result){.base = new_run(driver, NB_VERB_DELETE, 280000,
-					      (SECONDS - WARM_SECONDS) * UINT64_C(1000000000)),
-		.name = copy("ycsb-a"),
-		.procs = 1,
-		.records = 100000,
-		.key_size = 23,
-		.value_min = 100,
-		.value_max = 1000,
-		.value_mean = 550,
-		.value_ratio = 0.5,
-		.measured_ratio = 0.503,
-		.key_format = "text",
-		.key_order = "hashed"};
-	job->base->is_paced = true;
-	job->base->is_bound_by_time = true;
-	job->base->threads = 3;
+	job->is_job = true;
+	job->name = copy("ycsb-a");
+	job->procs = 1;
+	job->records = 100000;
+	job->key_size = 23;
+	job->value_min = 100;
+	job->value_max = 1000;
+	job->value_mean = 550;
+	job->value_ratio = 0.5;
+	job->measured_ratio = 0.503;
+	job->key_format = "text";
+	job->key_order = "hashed";
+	job->is_paced = true;
+	job->is_bound_by_time = true;
+	job->threads = 3;
 	fill_groups(job, scale);
 	merge_all(job);
-	job->hiccups = latencies(99, 2800, 60000);
-	snprintf(job->note_ids[0], sizeof(job->note_ids[0]), "lateness");
-	snprintf(job->notes[job->note_count++], JOB_NOTE_SIZE,
-		"readers: the harness itself began half of its operations 0.9us late or later");
-	fill_series(&job->base->measured.series, SECONDS,
+	nb_histogram_delete(job->measured.hiccups);
+	job->measured.hiccups = latencies(99, 2800, 60000);
+	ck_assert_int_eq(
+		result_add_note(job, true, "lateness",
+			"readers: the harness itself began half of its operations 0.9us late or later"),
+		NB_OK);
+	fill_series(&job->measured.series, SECONDS,
 		1u << NB_OP_READ | 1u << NB_OP_SCAN | 1u << NB_OP_UPDATE | 1u << NB_OP_INSERT,
 		true, scale);
-	record->job = job;
-	record->run = job->base;
+	record->run = job;
 	return record;
 }
 
@@ -500,8 +503,8 @@ add_repetition(struct nb_results *results, uint32_t contestant, uint32_t round)
 	struct record *job = record_rig_add_job(one, driver, 1 / speed);
 	job->run->digest = put->digest + 1;
 	job->run->threads = 1;
-	for (size_t g = 0; g < job->job->group_count; g++)
-		job->job->groups[g].measured.wall_ns = (uint64_t)(28e9 / speed);
+	for (size_t g = 0; g < job->run->group_count; g++)
+		job->run->groups[g].measured.wall_ns = (uint64_t)(28e9 / speed);
 	nb_results_set_contestant(one, contestant, driver, round);
 	ck_assert_int_eq(nb_results_append(results, one), NB_OK);
 	nb_results_delete(one);

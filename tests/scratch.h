@@ -6,7 +6,6 @@
  * scratch_enter() and scratch_leave(), and whole files in one call. In memory
  * where it can be: many tests write files that must be synced.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdint.h>
@@ -18,104 +17,28 @@
 
 #include "unit.h"
 
-static char scratch_path[64];
+extern char scratch_path[64];
 
-static inline void
-scratch_enter(void)
-{
-	strcpy(scratch_path, "/dev/shm/mininb-test-XXXXXX");
-	if (mkdtemp(scratch_path) == NULL) {
-		strcpy(scratch_path, "/tmp/mininb-test-XXXXXX");
-		if (mkdtemp(scratch_path) == NULL)
-			abort();
-	}
-	if (chdir(scratch_path) != 0)
-		abort();
-}
-
-static inline int
-scratch_remove(const char *path, const struct stat *st, int type, struct FTW *where)
-{
-	(void)st;
-	(void)type;
-	(void)where;
-	return remove(path);
-}
-
-static inline void
-scratch_leave(void)
-{
-	if (chdir("/") != 0)
-		abort();
-	nftw(scratch_path, scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
-}
-
+void
+scratch_enter(void);
+void
+scratch_leave(void);
+/** For nftw(). */
+int
+scratch_remove(const char *path, const struct stat *st, int type, struct FTW *where);
 /** An empty directory for one test, which becomes its working directory. */
-static inline void
-scratch_fresh(const char *name)
-{
-	ck_assert_int_eq(chdir(scratch_path), 0);
-	ck_assert_int_eq(mkdir(name, 0700), 0);
-	ck_assert_int_eq(chdir(name), 0);
-}
+void
+scratch_fresh(const char *name);
 
-static inline void
-file_put(const char *path, const void *data, size_t size)
-{
-	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
-	ck_assert_msg(fd >= 0, "%s", path);
-	const char *bytes = data;
-	while (size > 0) {
-		ssize_t written = write(fd, bytes, size);
-		ck_assert_int_gt(written, 0);
-		bytes += written;
-		size -= (size_t)written;
-	}
-	close(fd);
-}
-
+void
+file_put(const char *path, const void *data, size_t size);
 /** All of a file, to be freed. */
-static inline uint8_t *
-file_get(const char *path, size_t *size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ck_assert_msg(fd >= 0, "%s", path);
-	struct stat st;
-	ck_assert_int_eq(fstat(fd, &st), 0);
-	*size = (size_t)st.st_size;
-	uint8_t *data = malloc(*size + 1);
-	ck_assert_ptr_nonnull(data);
-	for (size_t at = 0; at < *size;) {
-		ssize_t got = read(fd, data + at, *size - at);
-		ck_assert_int_gt(got, 0);
-		at += (size_t)got;
-	}
-	data[*size] = 0;
-	close(fd);
-	return data;
-}
-
-static inline void
-file_is(const char *path, const void *data, size_t size)
-{
-	size_t found_size;
-	uint8_t *found = file_get(path, &found_size);
-	ck_assert_uint_eq(found_size, size);
-	ck_assert_msg(memcmp(found, data, size) == 0, "%s: other bytes", path);
-	free(found);
-}
-
+uint8_t *
+file_get(const char *path, size_t *size);
+void
+file_is(const char *path, const void *data, size_t size);
 /** Entries of a directory beside . and .. */
-static inline int
-entries_of(const char *path)
-{
-	DIR *dir = opendir(path);
-	ck_assert_ptr_nonnull(dir);
-	int count = -2;
-	while (readdir(dir) != NULL)
-		count++;
-	closedir(dir);
-	return count;
-}
+int
+entries_of(const char *path);
 
 #endif /* SCRATCH_H */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check-abi.sh finds each kind of change of the headers, and nothing where there is none.
+# check-abi.py finds each kind of change of the headers, and nothing where there is none.
 # Numbers are not types: those are pinned in abi.c.
 #
 #     test-check-abi.sh INCLUDE-DIR LIBRARY BASELINE [CC...]
@@ -28,7 +28,7 @@ try()
 	fi
 	status=0
 	# shellcheck disable=SC2086
-	"$here/check-abi.sh" "$dir/include" "$library" "$baseline" $cc >"$dir/out" 2>&1 ||
+	"$here/check-abi.py" "$dir/include" "$library" "$baseline" $cc >"$dir/out" 2>&1 ||
 		status=$?
 	if [ "$status" -eq 77 ]; then
 		cat "$dir/out"
@@ -62,12 +62,12 @@ try 1 'a member at the end of a structure of options' run.h \
 	's/^	void \*progress_arg;/&\n	uint64_t more;/'
 
 # A function that programs call, and that is no more.
-sed 's/surface_nb_version\b/surface_nb_gone/' "$baseline" >"$dir/baseline.abi"
-if "$here/check-abi.sh" "$include" "$library" "$dir/baseline.abi" "$@" >"$dir/out" 2>&1; then
+sed 's/^nb_version:/nb_gone:/' "$baseline" >"$dir/baseline.txt"
+if "$here/check-abi.py" "$include" "$library" "$dir/baseline.txt" "$@" >"$dir/out" 2>&1; then
 	echo "a function less was not found"
 	failures=$((failures + 1))
 fi
-if ! "$here/check-abi.sh" "$include" "$library" "$baseline" "$@" >"$dir/out" 2>&1; then
+if ! "$here/check-abi.py" "$include" "$library" "$baseline" "$@" >"$dir/out" 2>&1; then
 	echo "the interface as it is was not taken for compatible"
 	cat "$dir/out"
 	failures=$((failures + 1))

@@ -19,6 +19,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 static bool is_without_tmpfile;
 static int interruptions;
 
@@ -95,14 +97,13 @@ check_replacing(void)
 	ck_assert_int_eq(entries_of("."), 1);
 }
 
-START_TEST(the_old_file_stays_until_commit)
+TEST(the_old_file_stays_until_commit)
 {
 	scratch_fresh("replacing");
 	check_replacing();
 }
-END_TEST
 
-START_TEST(a_passing_name_serves_where_there_is_no_unnamed_file)
+TEST(a_passing_name_serves_where_there_is_no_unnamed_file)
 {
 	scratch_fresh("named");
 	is_without_tmpfile = true;
@@ -114,7 +115,6 @@ START_TEST(a_passing_name_serves_where_there_is_no_unnamed_file)
 	ck_assert_int_eq(entries_of("."), 1);
 	check_refused("no/such/directory", 1, "No such file");
 }
-END_TEST
 
 static void
 check_abort(void)
@@ -130,7 +130,7 @@ check_abort(void)
 	ck_assert_int_eq(entries_of("."), 1);
 }
 
-START_TEST(abort_leaves_nothing)
+TEST(abort_leaves_nothing)
 {
 	scratch_fresh("abort");
 	check_abort();
@@ -138,9 +138,8 @@ START_TEST(abort_leaves_nothing)
 	is_without_tmpfile = true;
 	check_abort();
 }
-END_TEST
 
-START_TEST(a_killed_process_leaves_nothing)
+TEST(a_killed_process_leaves_nothing)
 {
 	scratch_fresh("killed");
 	file_put("f", old_bytes, sizeof(old_bytes));
@@ -157,9 +156,8 @@ START_TEST(a_killed_process_leaves_nothing)
 	ck_assert_int_eq(entries_of("."), 1);
 	file_is("f", old_bytes, sizeof(old_bytes));
 }
-END_TEST
 
-START_TEST(the_mode_of_the_old_file_is_kept)
+TEST(the_mode_of_the_old_file_is_kept)
 {
 	static const mode_t modes[] = {0600, 0640, 0666, 0444, 0755, 0};
 	scratch_fresh("mode");
@@ -172,9 +170,8 @@ START_TEST(the_mode_of_the_old_file_is_kept)
 		ck_assert_int_eq(unlink("f"), 0);
 	}
 }
-END_TEST
 
-START_TEST(a_new_file_has_the_mode_of_any_new_file)
+TEST(a_new_file_has_the_mode_of_any_new_file)
 {
 	scratch_fresh("new_mode");
 	umask(027);
@@ -184,9 +181,8 @@ START_TEST(a_new_file_has_the_mode_of_any_new_file)
 	ck_assert_uint_eq(mode_of("unnamed") & 07777, 0640);
 	ck_assert_uint_eq(mode_of("named") & 07777, 0640);
 }
-END_TEST
 
-START_TEST(a_symbolic_link_is_followed)
+TEST(a_symbolic_link_is_followed)
 {
 	scratch_fresh("link");
 	ck_assert_int_eq(mkdir("far", 0700), 0);
@@ -200,9 +196,8 @@ START_TEST(a_symbolic_link_is_followed)
 	ck_assert_int_eq(entries_of("far"), 1);
 	ck_assert_int_eq(entries_of("."), 3);
 }
-END_TEST
 
-START_TEST(a_link_to_a_file_that_is_not_there_makes_it)
+TEST(a_link_to_a_file_that_is_not_there_makes_it)
 {
 	scratch_fresh("dangling");
 	ck_assert_int_eq(mkdir("far", 0700), 0);
@@ -218,9 +213,8 @@ START_TEST(a_link_to_a_file_that_is_not_there_makes_it)
 	ck_assert_int_eq(symlink("loop", "loop"), 0);
 	check_refused("loop", 0, "symbolic links");
 }
-END_TEST
 
-START_TEST(what_others_left_where_all_may_write_is_refused)
+TEST(what_others_left_where_all_may_write_is_refused)
 {
 	scratch_fresh("sticky");
 	ck_assert_int_eq(mkdir("tmp", 0700), 0);
@@ -246,9 +240,8 @@ START_TEST(what_others_left_where_all_may_write_is_refused)
 	replace("link");
 	replace("tmp/file");
 }
-END_TEST
 
-START_TEST(a_passing_name_that_is_taken_stays)
+TEST(a_passing_name_that_is_taken_stays)
 {
 	scratch_fresh("taken");
 	char name[64];
@@ -261,7 +254,6 @@ START_TEST(a_passing_name_that_is_taken_stays)
 	ck_assert_int_eq(entries_of("."), 2);
 	file_is("f", new_bytes, sizeof(new_bytes));
 }
-END_TEST
 
 /** What the kernel's clock would show of a write some time later. */
 static void
@@ -271,7 +263,7 @@ set_written(int fd, const struct timespec *at)
 	ck_assert_int_eq(futimens(fd, times), 0);
 }
 
-START_TEST(a_signature_holds_until_something_is_written)
+TEST(a_signature_holds_until_something_is_written)
 {
 	scratch_fresh("signature");
 	struct aside aside;
@@ -296,9 +288,8 @@ START_TEST(a_signature_holds_until_something_is_written)
 	ck_assert(!aside_is_signed(fd));
 	close(fd);
 }
-END_TEST
 
-START_TEST(what_is_no_file_stays_and_is_refused)
+TEST(what_is_no_file_stays_and_is_refused)
 {
 	scratch_fresh("no_file");
 	ck_assert_int_eq(mkdir("d", 0700), 0);
@@ -310,10 +301,9 @@ START_TEST(what_is_no_file_stays_and_is_refused)
 	check_refused("f/g", 1, "Not a directory");
 	ck_assert_int_eq(entries_of("."), 2);
 }
-END_TEST
 
 /* Before the work is done, not when it is to be put in place. */
-START_TEST(a_name_that_no_file_can_have_is_refused_at_once)
+TEST(a_name_that_no_file_can_have_is_refused_at_once)
 {
 	scratch_fresh("no_name");
 	check_refused("missing/f", 1, "No such file or directory");
@@ -325,9 +315,8 @@ START_TEST(a_name_that_no_file_can_have_is_refused_at_once)
 	check_refused(name, 1, "too long");
 	ck_assert_int_eq(entries_of("."), 0);
 }
-END_TEST
 
-START_TEST(the_longest_name_can_be_replaced)
+TEST(the_longest_name_can_be_replaced)
 {
 	scratch_fresh("longest");
 	char name[NAME_MAX + 1];
@@ -339,9 +328,8 @@ START_TEST(the_longest_name_can_be_replaced)
 	replace(name);
 	ck_assert_int_eq(entries_of("."), 1);
 }
-END_TEST
 
-START_TEST(the_space_is_reserved_at_once)
+TEST(the_space_is_reserved_at_once)
 {
 	scratch_fresh("size");
 	struct aside aside;
@@ -358,9 +346,8 @@ START_TEST(the_space_is_reserved_at_once)
 	ck_assert_mem_eq(data + 499998, "\0abc", 5);
 	free(data);
 }
-END_TEST
 
-START_TEST(a_full_disk_is_found_and_leaves_the_old_file)
+TEST(a_full_disk_is_found_and_leaves_the_old_file)
 {
 	scratch_fresh("full");
 	if (unshare(CLONE_NEWNS) != 0 ||
@@ -384,9 +371,8 @@ START_TEST(a_full_disk_is_found_and_leaves_the_old_file)
 	ck_assert_int_eq(entries_of("."), 1);
 	file_is("f", old_bytes, sizeof(old_bytes));
 }
-END_TEST
 
-START_TEST(a_signal_while_space_is_reserved_is_no_failure)
+TEST(a_signal_while_space_is_reserved_is_no_failure)
 {
 	scratch_fresh("signal");
 	interruptions = 3;
@@ -398,9 +384,8 @@ START_TEST(a_signal_while_space_is_reserved_is_no_failure)
 	ck_assert_int_eq(stat("f", &st), 0);
 	ck_assert_int_eq(st.st_size, 100);
 }
-END_TEST
 
-START_TEST(a_request_to_stop_while_space_is_reserved_is_heard)
+TEST(a_request_to_stop_while_space_is_reserved_is_heard)
 {
 	scratch_fresh("stop");
 	interruptions = INT_MAX;
@@ -409,27 +394,4 @@ START_TEST(a_request_to_stop_while_space_is_reserved_is_heard)
 	ck_assert_int_eq(aside_open(&aside, "f", 100), NB_ERR_INTERRUPTED);
 	ck_assert_int_eq(entries_of("."), 0);
 	nb_stop_clear();
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int rc = UNIT_RUN("aside", the_old_file_stays_until_commit,
-		a_passing_name_serves_where_there_is_no_unnamed_file, abort_leaves_nothing,
-		a_killed_process_leaves_nothing, the_mode_of_the_old_file_is_kept,
-		a_new_file_has_the_mode_of_any_new_file, a_symbolic_link_is_followed,
-		a_link_to_a_file_that_is_not_there_makes_it,
-		what_others_left_where_all_may_write_is_refused,
-		a_passing_name_that_is_taken_stays,
-		a_signature_holds_until_something_is_written,
-		what_is_no_file_stays_and_is_refused,
-		a_name_that_no_file_can_have_is_refused_at_once,
-		the_longest_name_can_be_replaced, the_space_is_reserved_at_once,
-		a_full_disk_is_found_and_leaves_the_old_file,
-		a_signal_while_space_is_reserved_is_no_failure,
-		a_request_to_stop_while_space_is_reserved_is_heard);
-	scratch_leave();
-	return rc;
 }

@@ -5,7 +5,7 @@
 #include "report/candles.h"
 #include "unit.h"
 
-START_TEST(quartiles_are_interpolated_linearly)
+TEST(quartiles_are_interpolated_linearly)
 {
 	/* by hand, by the definition of type 7: the value at share * (count - 1) */
 	static const struct {
@@ -28,9 +28,8 @@ START_TEST(quartiles_are_interpolated_linearly)
 		candles_destroy(&candles);
 	}
 }
-END_TEST
 
-START_TEST(no_rates_are_no_candle)
+TEST(no_rates_are_no_candle)
 {
 	struct candles candles = {.count = {0}};
 	double none;
@@ -38,9 +37,8 @@ START_TEST(no_rates_are_no_candle)
 	ck_assert_uint_eq(candles.count[CANDLES_OPS], 0);
 	candles_destroy(&candles);
 }
-END_TEST
 
-START_TEST(script_has_a_picture_for_each_kind)
+TEST(script_has_a_picture_for_each_kind)
 {
 	struct candles candles = {.count = {0}};
 	double rates[2] = {2, 1};
@@ -57,12 +55,4 @@ START_TEST(script_has_a_picture_for_each_kind)
 	ck_assert_ptr_null(strstr(text, "$ops"));
 	free(text);
 	candles_destroy(&candles);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("candles", quartiles_are_interpolated_linearly, no_rates_are_no_candle,
-		script_has_a_picture_for_each_kind);
 }

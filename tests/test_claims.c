@@ -39,7 +39,7 @@ assert_note(const char *wanted)
 	ck_assert_str_eq(note, wanted);
 }
 
-START_TEST(a_sync_is_for_one_write_of_each_thread)
+TEST(a_sync_is_for_one_write_of_each_thread)
 {
 	static const struct {
 		uint32_t threads;
@@ -58,9 +58,8 @@ START_TEST(a_sync_is_for_one_write_of_each_thread)
 			result_unsynced(&result) == examples[i].unsynced, "example %zu", i);
 	}
 }
-END_TEST
 
-START_TEST(calls_of_all_kinds_are_syncs)
+TEST(calls_of_all_kinds_are_syncs)
 {
 	begin(NB_DUR_COMMIT, 1, 10, 4);
 	result.measured.used.fsync_calls = 3;
@@ -76,9 +75,8 @@ START_TEST(calls_of_all_kinds_are_syncs)
 	assert_line(
 		"3 fsync, 4 fdatasync, 2 msync, 0.9 per write; then until closed 100 fsync");
 }
-END_TEST
 
-START_TEST(nothing_is_held_against_another_level)
+TEST(nothing_is_held_against_another_level)
 {
 	for (uint32_t level = NB_DUR_NONE; level < NB_DUR_COMMIT; level++) {
 		begin(level, 1, 1000, 0);
@@ -90,9 +88,8 @@ START_TEST(nothing_is_held_against_another_level)
 		assert_line("12 fdatasync, 0.012 per write");
 	}
 }
-END_TEST
 
-START_TEST(what_was_not_counted_is_no_0)
+TEST(what_was_not_counted_is_no_0)
 {
 	begin(NB_DUR_COMMIT, 1, 1000, 0);
 	result.measured.used.known = 0;
@@ -107,9 +104,8 @@ START_TEST(what_was_not_counted_is_no_0)
 	result.workload.verb = NB_VERB_GET;
 	assert_line("");
 }
-END_TEST
 
-START_TEST(what_cannot_be_counted_is_told_instead_of_a_finding)
+TEST(what_cannot_be_counted_is_told_instead_of_a_finding)
 {
 	static const struct {
 		uint32_t by;
@@ -134,9 +130,8 @@ START_TEST(what_cannot_be_counted_is_told_instead_of_a_finding)
 		assert_line("1000 fdatasync, 1 per write");
 	}
 }
-END_TEST
 
-START_TEST(reads_have_a_line_only_if_something_was_synced)
+TEST(reads_have_a_line_only_if_something_was_synced)
 {
 	begin(NB_DUR_COMMIT, 1, 0, 0);
 	result.workload.verb = NB_VERB_GET;
@@ -145,9 +140,8 @@ START_TEST(reads_have_a_line_only_if_something_was_synced)
 	result.measured.used.fsync_calls = 2;
 	assert_line("2 fsync");
 }
-END_TEST
 
-START_TEST(the_note_says_how_many_were_not_durable)
+TEST(the_note_says_how_many_were_not_durable)
 {
 	begin(NB_DUR_COMMIT, 1, 2000, 0);
 	assert_line("none for 2000 writes");
@@ -168,16 +162,4 @@ START_TEST(the_note_says_how_many_were_not_durable)
 		"acknowledged with 500 syncs, each of which can be for one write of each "
 		"thread: at least 2000 of them were not yet durable then, and power loss may "
 		"take them. That is not commit; compare it as periodic or process");
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("claims", a_sync_is_for_one_write_of_each_thread,
-		calls_of_all_kinds_are_syncs, nothing_is_held_against_another_level,
-		what_was_not_counted_is_no_0,
-		what_cannot_be_counted_is_told_instead_of_a_finding,
-		reads_have_a_line_only_if_something_was_synced,
-		the_note_says_how_many_were_not_durable);
 }

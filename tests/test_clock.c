@@ -17,6 +17,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 static const char source_path[] =
 	"/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
@@ -40,7 +42,7 @@ is_tsc_trusted(void)
 	return file_has("/proc/cpuinfo", " nonstop_tsc") && file_has(source_path, "tsc");
 }
 
-START_TEST(ticks_of_the_monotonic_clock_are_ns)
+TEST(ticks_of_the_monotonic_clock_are_ns)
 {
 	static const uint64_t ticks[] = {0, 1, 999999999, UINT64_C(3600000000000), INT64_MAX,
 		(uint64_t)INT64_MAX + 1, UINT64_MAX};
@@ -52,9 +54,8 @@ START_TEST(ticks_of_the_monotonic_clock_are_ns)
 	for (size_t i = 0; i < sizeof(ticks) / sizeof(ticks[0]); i++)
 		ck_assert_uint_eq(clock_ns(&clock, ticks[i]), ticks[i]);
 }
-END_TEST
 
-START_TEST(drift_is_how_far_the_counter_is_ahead_of_the_clock)
+TEST(drift_is_how_far_the_counter_is_ahead_of_the_clock)
 {
 	static const struct {
 		uint64_t ticks, ns;
@@ -79,9 +80,8 @@ START_TEST(drift_is_how_far_the_counter_is_ahead_of_the_clock)
 	struct clock_pair from = {.ticks = 2000000000}, until = {.ns = 1000000000};
 	ck_assert_double_eq_tol(clock_drift(&clock, &from, &until), -2, 1e-12);
 }
-END_TEST
 
-START_TEST(both_clocks_are_taken_at_one_moment)
+TEST(both_clocks_are_taken_at_one_moment)
 {
 	struct clock clock = {.kind = NB_CLOCK_MONOTONIC};
 	uint64_t before = clock_monotonic();
@@ -95,9 +95,8 @@ START_TEST(both_clocks_are_taken_at_one_moment)
 	ck_assert_uint_ge(pair.ticks, before);
 	ck_assert_uint_le(pair.ticks, clock_stamp(NB_CLOCK_TSC));
 }
-END_TEST
 
-START_TEST(ticks_become_ns_exactly_rounded_down)
+TEST(ticks_become_ns_exactly_rounded_down)
 {
 	static const struct {
 		uint64_t ns_per_tick_q32, ticks, ns;
@@ -124,9 +123,8 @@ START_TEST(ticks_become_ns_exactly_rounded_down)
 		ck_assert_uint_eq(clock_ns(&clock, cases[i].ticks), cases[i].ns);
 	}
 }
-END_TEST
 
-START_TEST(ns_become_ticks_rounded_up)
+TEST(ns_become_ticks_rounded_up)
 {
 	static const uint64_t ns[] = {0, 1, 999999999, UINT64_C(3600000000000),
 		UINT64_C(2592000000000000), /* 30 days */
@@ -164,9 +162,8 @@ START_TEST(ns_become_ticks_rounded_up)
 		}
 	}
 }
-END_TEST
 
-START_TEST(a_stamp_that_never_comes_stays_so)
+TEST(a_stamp_that_never_comes_stays_so)
 {
 	struct clock clock = {.kind = NB_CLOCK_TSC, .ns_per_tick_q32 = 858993459};
 	ck_assert_uint_eq(clock_after(&clock, 0, 0), 0);
@@ -180,7 +177,6 @@ START_TEST(a_stamp_that_never_comes_stays_so)
 	ck_assert_uint_eq(clock_after(&slow, 5, UINT64_MAX), UINT64_MAX);
 	ck_assert_uint_eq(clock_after(&slow, 5, UINT64_MAX - 7), UINT64_MAX - 2);
 }
-END_TEST
 
 static void
 check_stamps_rise(uint32_t kind)
@@ -194,13 +190,12 @@ check_stamps_rise(uint32_t kind)
 	ck_assert_uint_gt(last, first);
 }
 
-START_TEST(stamps_never_go_back)
+TEST(stamps_never_go_back)
 {
 	check_stamps_rise(NB_CLOCK_MONOTONIC);
 	if (is_tsc_trusted())
 		check_stamps_rise(NB_CLOCK_TSC);
 }
-END_TEST
 
 /** The stamps' interval lies within the outer reads of the kernel's clock and around the inner. */
 static void
@@ -220,16 +215,15 @@ check_agreement(uint32_t kind)
 	ck_assert_double_le(ns, (double)(outer1 - outer0) * 1.001);
 }
 
-START_TEST(every_kind_agrees_with_the_kernels_clock)
+TEST(every_kind_agrees_with_the_kernels_clock)
 {
 	check_agreement(NB_CLOCK_MONOTONIC);
 	check_agreement(NB_CLOCK_AUTO);
 	if (is_tsc_trusted())
 		check_agreement(NB_CLOCK_TSC);
 }
-END_TEST
 
-START_TEST(a_tsc_that_is_asked_for_is_given_or_refused)
+TEST(a_tsc_that_is_asked_for_is_given_or_refused)
 {
 	struct clock clock;
 	int rc = clock_create(&clock, NB_CLOCK_TSC);
@@ -242,7 +236,6 @@ START_TEST(a_tsc_that_is_asked_for_is_given_or_refused)
 		ck_assert_ptr_nonnull(strstr(nb_error_text(), "--clock=monotonic"));
 	}
 }
-END_TEST
 
 /** Lay another clocksource over the kernel's, for this process alone. False: it may not. */
 static bool
@@ -254,7 +247,7 @@ pretend_source(const char *source)
 		mount("clocksource", source_path, NULL, MS_BIND, NULL) == 0;
 }
 
-START_TEST(a_tsc_that_the_kernel_does_not_use_is_refused)
+TEST(a_tsc_that_the_kernel_does_not_use_is_refused)
 {
 	if (!pretend_source("acpi_pm\n"))
 		return; /* only root can pretend */
@@ -268,9 +261,8 @@ START_TEST(a_tsc_that_the_kernel_does_not_use_is_refused)
 	ck_assert_uint_eq(clock.kind, NB_CLOCK_MONOTONIC);
 	ck_assert_int_eq(clock_create(&clock, NB_CLOCK_MONOTONIC), NB_OK);
 }
-END_TEST
 
-START_TEST(the_cost_of_a_stamp_is_measured)
+TEST(the_cost_of_a_stamp_is_measured)
 {
 	static const uint32_t kinds[] = {NB_CLOCK_AUTO, NB_CLOCK_MONOTONIC};
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -283,7 +275,6 @@ START_TEST(the_cost_of_a_stamp_is_measured)
 			(double)clock.ns_per_tick_q32 / 4294967296.0 * clock.tick_hz, 1e9, 1);
 	}
 }
-END_TEST
 
 static void
 ignore(int number)
@@ -291,7 +282,7 @@ ignore(int number)
 	(void)number;
 }
 
-START_TEST(signals_do_not_cut_the_calibration_short)
+TEST(signals_do_not_cut_the_calibration_short)
 {
 	if (!is_tsc_trusted())
 		return;
@@ -305,21 +296,4 @@ START_TEST(signals_do_not_cut_the_calibration_short)
 	uint64_t elapsed = clock_monotonic() - begin;
 	ck_assert_int_eq(setitimer(ITIMER_REAL, &off, NULL), 0);
 	ck_assert_uint_ge(elapsed, 5 * 1000 * 1000); /* as clock.h promises */
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int rc = UNIT_RUN("clock", drift_is_how_far_the_counter_is_ahead_of_the_clock,
-		both_clocks_are_taken_at_one_moment, ticks_of_the_monotonic_clock_are_ns,
-		ticks_become_ns_exactly_rounded_down, ns_become_ticks_rounded_up,
-		a_stamp_that_never_comes_stays_so, stamps_never_go_back,
-		every_kind_agrees_with_the_kernels_clock,
-		a_tsc_that_is_asked_for_is_given_or_refused,
-		a_tsc_that_the_kernel_does_not_use_is_refused, the_cost_of_a_stamp_is_measured,
-		signals_do_not_cut_the_calibration_short);
-	scratch_leave();
-	return rc;
 }

@@ -42,7 +42,7 @@ assert_refused(const struct nb_results *other, const char *why)
 	rig_assert_has(nb_error_text(), why);
 }
 
-START_TEST(engines_of_one_file_are_samples)
+TEST(engines_of_one_file_are_samples)
 {
 	begin();
 	rig_add_spread(first, "one", 1000, 5000, 3);
@@ -55,7 +55,6 @@ START_TEST(engines_of_one_file_are_samples)
 	ck_assert_uint_eq(comparison->works[0].samples[1].runs, 4);
 	end();
 }
-END_TEST
 
 /** Four rounds of two contestants with one engine, whose order is drawn for each round. */
 static void
@@ -72,7 +71,7 @@ add_versus(struct nb_results *results)
 	}
 }
 
-START_TEST(the_base_of_vs_is_its_first_contestant_in_whatever_order_they_ran)
+TEST(the_base_of_vs_is_its_first_contestant_in_whatever_order_they_ran)
 {
 	begin();
 	add_versus(first);
@@ -91,9 +90,8 @@ START_TEST(the_base_of_vs_is_its_first_contestant_in_whatever_order_they_ran)
 	free(text);
 	end();
 }
-END_TEST
 
-START_TEST(files_of_the_same_contestants_are_compared_contestant_by_contestant)
+TEST(files_of_the_same_contestants_are_compared_contestant_by_contestant)
 {
 	begin();
 	add_versus(first);
@@ -105,9 +103,8 @@ START_TEST(files_of_the_same_contestants_are_compared_contestant_by_contestant)
 	ck_assert_str_eq(comparison->works[1].samples[1].name, "b.json");
 	end();
 }
-END_TEST
 
-START_TEST(a_contestant_that_failed_is_left_out_with_all_its_repetitions)
+TEST(a_contestant_that_failed_is_left_out_with_all_its_repetitions)
 {
 	begin();
 	add_versus(first);
@@ -122,9 +119,8 @@ START_TEST(a_contestant_that_failed_is_left_out_with_all_its_repetitions)
 		"two#3 is left out, run 3: get ended with status 3");
 	end();
 }
-END_TEST
 
-START_TEST(vs_is_compared_as_surely_as_it_was_asked_to_be)
+TEST(vs_is_compared_as_surely_as_it_was_asked_to_be)
 {
 	const char *name = "confidence", *value = "0.8";
 	struct nb_command command = {.size = sizeof(command),
@@ -155,7 +151,6 @@ START_TEST(vs_is_compared_as_surely_as_it_was_asked_to_be)
 	ck_assert_double_eq(comparison->confidence, 0.95);
 	end();
 }
-END_TEST
 
 static void
 set_options(struct record *record, const char *block, const char *cache)
@@ -168,7 +163,7 @@ set_options(struct record *record, const char *block, const char *cache)
 	run->options[1] = (struct result_option){strdup("cache"), strdup(cache)};
 }
 
-START_TEST(options_of_an_engine_that_differ_are_named_and_the_same_ones_are_not)
+TEST(options_of_an_engine_that_differ_are_named_and_the_same_ones_are_not)
 {
 	begin();
 	for (uint32_t contestant = 1; contestant <= 2; contestant++) {
@@ -184,9 +179,8 @@ START_TEST(options_of_an_engine_that_differ_are_named_and_the_same_ones_are_not)
 		"differing option block of one: 4KiB (one#1), 64KiB (one#2)");
 	end();
 }
-END_TEST
 
-START_TEST(a_before_and_an_after_on_a_machine_that_was_not_equally_busy_are_refused)
+TEST(a_before_and_an_after_on_a_machine_that_was_not_equally_busy_are_refused)
 {
 	begin();
 	rig_add_spread(first, "one", 1000, 5000, 3);
@@ -212,9 +206,8 @@ START_TEST(a_before_and_an_after_on_a_machine_that_was_not_equally_busy_are_refu
 	compare_both();
 	end();
 }
-END_TEST
 
-START_TEST(how_busy_the_machine_was_is_only_said_of_engines_of_one_file_and_not_of_vs)
+TEST(how_busy_the_machine_was_is_only_said_of_engines_of_one_file_and_not_of_vs)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000);
@@ -232,9 +225,8 @@ START_TEST(how_busy_the_machine_was_is_only_said_of_engines_of_one_file_and_not_
 	ck_assert_uint_eq(comparison->warnings.count, 0);
 	end();
 }
-END_TEST
 
-START_TEST(files_of_the_same_engine_are_samples)
+TEST(files_of_the_same_engine_are_samples)
 {
 	begin();
 	rig_add_spread(first, "one", 1000, 5000, 3);
@@ -245,9 +237,8 @@ START_TEST(files_of_the_same_engine_are_samples)
 	ck_assert_str_eq(comparison->works[0].samples[1].name, "b.json");
 	end();
 }
-END_TEST
 
-START_TEST(files_with_the_same_engines_are_compared_engine_by_engine)
+TEST(files_with_the_same_engines_are_compared_engine_by_engine)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000);
@@ -260,9 +251,8 @@ START_TEST(files_with_the_same_engines_are_compared_engine_by_engine)
 	ck_assert_uint_eq(comparison->works[1].sample_count, 2);
 	end();
 }
-END_TEST
 
-START_TEST(an_engine_of_two_files_beside_another_is_told_with_its_file)
+TEST(an_engine_of_two_files_beside_another_is_told_with_its_file)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000);
@@ -275,9 +265,8 @@ START_TEST(an_engine_of_two_files_beside_another_is_told_with_its_file)
 	ck_assert_str_eq(comparison->works[0].samples[2].name, "two");
 	end();
 }
-END_TEST
 
-START_TEST(two_builds_of_an_engine_in_one_file_are_told_apart_by_their_plugins)
+TEST(two_builds_of_an_engine_in_one_file_are_told_apart_by_their_plugins)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000)->run->engine_path = strdup("/old/one.so");
@@ -287,9 +276,8 @@ START_TEST(two_builds_of_an_engine_in_one_file_are_told_apart_by_their_plugins)
 	ck_assert_str_eq(comparison->works[0].samples[1].name, "/new/one.so");
 	end();
 }
-END_TEST
 
-START_TEST(a_run_counts_for_one_value_of_each_metric)
+TEST(a_run_counts_for_one_value_of_each_metric)
 {
 	begin();
 	rig_add_spread(first, "one", 1000, 5000, 5);
@@ -309,9 +297,8 @@ START_TEST(a_run_counts_for_one_value_of_each_metric)
 	ck_assert_uint_eq(rig_metric(comparison, "p50")->pairs[1].verdict, COMPARE_UNCERTAIN);
 	end();
 }
-END_TEST
 
-START_TEST(percentiles_without_operations_enough_are_no_metrics)
+TEST(percentiles_without_operations_enough_are_no_metrics)
 {
 	begin();
 	rig_add_spread(first, "one", 1000, 5000, 2);
@@ -323,9 +310,8 @@ START_TEST(percentiles_without_operations_enough_are_no_metrics)
 		"p99");
 	end();
 }
-END_TEST
 
-START_TEST(kinds_of_operations_have_metrics_of_their_own)
+TEST(kinds_of_operations_have_metrics_of_their_own)
 {
 	begin();
 	for (int i = 0; i < 5; i++) {
@@ -340,9 +326,8 @@ START_TEST(kinds_of_operations_have_metrics_of_their_own)
 	ck_assert_uint_eq(update->pairs[1].verdict, COMPARE_WORSE);
 	end();
 }
-END_TEST
 
-START_TEST(three_runs_each_can_tell_nothing)
+TEST(three_runs_each_can_tell_nothing)
 {
 	begin();
 	rig_add_spread(first, "one", 1000, 5000, 3);
@@ -352,9 +337,8 @@ START_TEST(three_runs_each_can_tell_nothing)
 		rig_metric(comparison, "throughput")->pairs[1].verdict, COMPARE_TOO_FEW);
 	end();
 }
-END_TEST
 
-START_TEST(other_work_is_refused_with_each_reason)
+TEST(other_work_is_refused_with_each_reason)
 {
 	static const struct {
 		size_t offset, size;
@@ -381,15 +365,14 @@ START_TEST(other_work_is_refused_with_each_reason)
 	}
 	begin();
 	rig_add_job(first, "one", 1000, 5000, 5000);
-	rig_add_job(second, "one", 1000, 5000, 5000)->job->procs = 2;
+	rig_add_job(second, "one", 1000, 5000, 5000)->run->procs = 2;
 	assert_refused(second, "differing processes: 1 (a.json), 2 (b.json)");
 	second->records[0].run->threads = 8;
 	assert_refused(second, "differing threads: 1 (a.json), 8 (b.json); differing proc");
 	end();
 }
-END_TEST
 
-START_TEST(runs_that_did_not_end_well_are_refused)
+TEST(runs_that_did_not_end_well_are_refused)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000);
@@ -408,9 +391,8 @@ START_TEST(runs_that_did_not_end_well_are_refused)
 	assert_refused(second, "one has no result: killed");
 	end();
 }
-END_TEST
 
-START_TEST(force_compares_and_keeps_the_reasons)
+TEST(force_compares_and_keeps_the_reasons)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000);
@@ -423,9 +405,8 @@ START_TEST(force_compares_and_keeps_the_reasons)
 	ck_assert_str_eq(comparison->differences.items[0], "differing threads: 1 (a), 3 (b)");
 	end();
 }
-END_TEST
 
-START_TEST(other_surroundings_are_warned_of_and_not_refused)
+TEST(other_surroundings_are_warned_of_and_not_refused)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000);
@@ -443,9 +424,8 @@ START_TEST(other_surroundings_are_warned_of_and_not_refused)
 		"differing CPU: a CPU (a.json), another (b.json)");
 	end();
 }
-END_TEST
 
-START_TEST(a_claim_without_syncs_is_warned_of)
+TEST(a_claim_without_syncs_is_warned_of)
 {
 	begin();
 	struct nb_result *runs[] = {rig_add(first, "one", 1000, 5000)->run,
@@ -469,9 +449,8 @@ START_TEST(a_claim_without_syncs_is_warned_of)
 	ck_assert_uint_eq(comparison->warnings.count, 0);
 	end();
 }
-END_TEST
 
-START_TEST(versions_of_different_engines_are_no_difference)
+TEST(versions_of_different_engines_are_no_difference)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000);
@@ -480,9 +459,8 @@ START_TEST(versions_of_different_engines_are_no_difference)
 	ck_assert_uint_eq(comparison->warnings.count, 0);
 	end();
 }
-END_TEST
 
-START_TEST(nothing_to_compare_is_refused)
+TEST(nothing_to_compare_is_refused)
 {
 	begin();
 	assert_refused(NULL, "there is no run with a result");
@@ -492,9 +470,8 @@ START_TEST(nothing_to_compare_is_refused)
 	assert_refused(second, "get one (a.json) and run one (b.json) are different things");
 	end();
 }
-END_TEST
 
-START_TEST(a_confidence_that_is_none_is_refused)
+TEST(a_confidence_that_is_none_is_refused)
 {
 	static const double wrong[] = {0, 0.5, 1, 95, NAN};
 	begin();
@@ -509,9 +486,8 @@ START_TEST(a_confidence_that_is_none_is_refused)
 	comparison = NULL;
 	end();
 }
-END_TEST
 
-START_TEST(tight_is_an_interval_within_the_share)
+TEST(tight_is_an_interval_within_the_share)
 {
 	begin();
 	rig_add_spread(first, "one", 1000, 5000, 5);
@@ -526,9 +502,8 @@ START_TEST(tight_is_an_interval_within_the_share)
 	ck_assert_str_eq(text, "get one: b.json is 2.0 times faster than a.json (1.9 to 2.1)");
 	end();
 }
-END_TEST
 
-START_TEST(single_runs_are_never_tight)
+TEST(single_runs_are_never_tight)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000);
@@ -536,32 +511,4 @@ START_TEST(single_runs_are_never_tight)
 	compare_both();
 	ck_assert(!nb_comparison_is_tight(comparison, 1000));
 	end();
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("compare", engines_of_one_file_are_samples,
-		the_base_of_vs_is_its_first_contestant_in_whatever_order_they_ran,
-		files_of_the_same_contestants_are_compared_contestant_by_contestant,
-		a_contestant_that_failed_is_left_out_with_all_its_repetitions,
-		vs_is_compared_as_surely_as_it_was_asked_to_be,
-		a_before_and_an_after_on_a_machine_that_was_not_equally_busy_are_refused,
-		how_busy_the_machine_was_is_only_said_of_engines_of_one_file_and_not_of_vs,
-		options_of_an_engine_that_differ_are_named_and_the_same_ones_are_not,
-		files_of_the_same_engine_are_samples,
-		files_with_the_same_engines_are_compared_engine_by_engine,
-		an_engine_of_two_files_beside_another_is_told_with_its_file,
-		two_builds_of_an_engine_in_one_file_are_told_apart_by_their_plugins,
-		a_run_counts_for_one_value_of_each_metric,
-		percentiles_without_operations_enough_are_no_metrics,
-		kinds_of_operations_have_metrics_of_their_own, three_runs_each_can_tell_nothing,
-		other_work_is_refused_with_each_reason, runs_that_did_not_end_well_are_refused,
-		force_compares_and_keeps_the_reasons,
-		other_surroundings_are_warned_of_and_not_refused,
-		a_claim_without_syncs_is_warned_of,
-		versions_of_different_engines_are_no_difference, nothing_to_compare_is_refused,
-		a_confidence_that_is_none_is_refused, tight_is_an_interval_within_the_share,
-		single_runs_are_never_tight);
 }

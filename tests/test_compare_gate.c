@@ -27,7 +27,7 @@ gate(uint32_t count, double rate, double latency, const char *limits)
 	return rc;
 }
 
-START_TEST(worse_by_more_than_the_limit_fails)
+TEST(worse_by_more_than_the_limit_fails)
 {
 	ck_assert_int_eq(gate(5, 1, 1.2, "p99:5%"), 1);
 	rig_assert_has(lines, "FAILED: get one p99: 20.0 % worse (");
@@ -35,49 +35,43 @@ START_TEST(worse_by_more_than_the_limit_fails)
 	ck_assert_int_eq(gate(5, 0.8, 1, "throughput:3%"), 1);
 	rig_assert_has(lines, "throughput: 20.0 % worse (96.8254 % CI 17.");
 }
-END_TEST
 
-START_TEST(worse_within_the_limit_passes)
+TEST(worse_within_the_limit_passes)
 {
 	ck_assert_int_eq(gate(5, 0.9, 1.2, "p99:25%,throughput:15%"), 0);
 	rig_assert_has(lines, "ok: get one p99: 20.0 % worse");
 	rig_assert_has(lines, "ok: get one throughput: 10.0 % worse");
 }
-END_TEST
 
-START_TEST(better_passes)
+TEST(better_passes)
 {
 	ck_assert_int_eq(gate(5, 2, 0.5, "p50:0%,throughput:0%"), 0);
 	rig_assert_has(lines, "throughput: 100.0 % better");
 	rig_assert_has(lines, "p50: 50.0 % better");
 }
-END_TEST
 
-START_TEST(what_may_be_chance_passes_and_is_told)
+TEST(what_may_be_chance_passes_and_is_told)
 {
 	ck_assert_int_eq(gate(5, 1, 1.015, "p99:1%"), 0);
 	rig_assert_has(lines, "ok: get one p99: 1.");
 	rig_assert_has(lines, "; that may be chance\n");
 }
-END_TEST
 
-START_TEST(one_limit_of_several_is_enough_to_fail)
+TEST(one_limit_of_several_is_enough_to_fail)
 {
 	ck_assert_int_eq(gate(5, 1, 1.2, "throughput:3%,p50:5%,p99:50%"), 1);
 	rig_assert_has(lines, "ok: get one throughput");
 	rig_assert_has(lines, "FAILED: get one p50");
 	rig_assert_has(lines, "ok: get one p99");
 }
-END_TEST
 
-START_TEST(single_runs_are_judged_by_the_figure_alone)
+TEST(single_runs_are_judged_by_the_figure_alone)
 {
 	ck_assert_int_eq(gate(1, 1, 1.2, "p99:5%"), 1);
 	rig_assert_has(lines, "one run on a side");
 	ck_assert_int_eq(gate(1, 1, 1.02, "p99:5%"), 0);
 	rig_assert_has(lines, "one run on a side");
 }
-END_TEST
 
 /** Of `count` runs each on a machine of which others had so much; the gate's answer. */
 static int
@@ -104,7 +98,7 @@ gate_beside(uint32_t count, uint32_t percent, bool is_forced)
 	return rc;
 }
 
-START_TEST(single_runs_beside_other_programs_are_not_judged)
+TEST(single_runs_beside_other_programs_are_not_judged)
 {
 	ck_assert_int_eq(gate_beside(1, 8, false), 1);
 	ck_assert_int_eq(gate_beside(1, 12, false), NB_ERR_USAGE);
@@ -117,23 +111,20 @@ START_TEST(single_runs_beside_other_programs_are_not_judged)
 	ck_assert_int_eq(gate_beside(1, 12, true), 1);
 	ck_assert_int_eq(gate_beside(5, 12, false), 1); /* the interval knows */
 }
-END_TEST
 
-START_TEST(too_few_runs_can_fail_all_the_same)
+TEST(too_few_runs_can_fail_all_the_same)
 {
 	ck_assert_int_eq(gate(2, 1, 1.2, "p99:5%"), 1);
 	rig_assert_has(lines, "4 runs each at least for 95 %");
 }
-END_TEST
 
-START_TEST(a_metric_that_is_absent_is_an_error_that_names_the_others)
+TEST(a_metric_that_is_absent_is_an_error_that_names_the_others)
 {
 	ck_assert_int_eq(gate(5, 1, 1, "throughput:3%,p99.9:5%"), NB_ERR_USAGE);
 	rig_assert_has(nb_error_text(), "'p99.9'");
 	rig_assert_has(nb_error_text(), "there are: throughput, p50, p90, p99");
 	ck_assert_str_eq(lines, "");
 }
-END_TEST
 
 /** The answer to a before of these engines, "" for none, and a now of those. */
 static int
@@ -158,7 +149,7 @@ gate_of(const char *const before[2], const char *const now[2], const char *limit
 	return rc;
 }
 
-START_TEST(engines_of_one_file_are_no_before_and_after)
+TEST(engines_of_one_file_are_no_before_and_after)
 {
 	const char *const both[] = {"one", "two"}, *const one[] = {"one", ""},
 			  *const other[] = {"two", ""};
@@ -168,9 +159,8 @@ START_TEST(engines_of_one_file_are_no_before_and_after)
 	rig_assert_has(nb_error_text(), "both files must be of the same engines");
 	ck_assert_int_eq(gate_of(one, both, "p99:5%"), NB_ERR_USAGE);
 }
-END_TEST
 
-START_TEST(a_work_that_is_lost_fails)
+TEST(a_work_that_is_lost_fails)
 {
 	struct nb_results *before = rig_results(), *now = rig_results();
 	size_t size;
@@ -191,17 +181,15 @@ START_TEST(a_work_that_is_lost_fails)
 	nb_results_delete(before);
 	nb_results_delete(now);
 }
-END_TEST
 
-START_TEST(a_limit_that_could_never_fail_is_refused)
+TEST(a_limit_that_could_never_fail_is_refused)
 {
 	ck_assert_int_eq(gate(5, 1, 1, "throughput:100%"), NB_ERR_USAGE);
 	rig_assert_has(nb_error_text(), "would never fail");
 	ck_assert_int_eq(gate(5, 1, 1, "throughput:99%,p99:100%"), 0);
 }
-END_TEST
 
-START_TEST(limits_that_make_no_sense_are_refused)
+TEST(limits_that_make_no_sense_are_refused)
 {
 	static const char *const wrong[] = {"", "p99", "p99:", "p99:5", "p99:%", ":5%",
 		"p99:x%", "p99:-1%", "p99:5%,", ",p99:5%", "p99=5%", "p99:5%%", "p99:nan%",
@@ -210,20 +198,4 @@ START_TEST(limits_that_make_no_sense_are_refused)
 		ck_assert_msg(gate(2, 1, 1, wrong[i]) == NB_ERR_USAGE, "%s", wrong[i]);
 		ck_assert_str_eq(lines, "");
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("compare_gate", worse_by_more_than_the_limit_fails,
-		worse_within_the_limit_passes, better_passes,
-		what_may_be_chance_passes_and_is_told, one_limit_of_several_is_enough_to_fail,
-		single_runs_are_judged_by_the_figure_alone,
-		single_runs_beside_other_programs_are_not_judged,
-		too_few_runs_can_fail_all_the_same,
-		a_metric_that_is_absent_is_an_error_that_names_the_others,
-		engines_of_one_file_are_no_before_and_after, a_work_that_is_lost_fails,
-		a_limit_that_could_never_fail_is_refused,
-		limits_that_make_no_sense_are_refused);
 }

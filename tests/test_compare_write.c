@@ -22,30 +22,7 @@ written(uint32_t count, double rate, double latency, const char *format, uint32_
 	return text;
 }
 
-START_TEST(verdict_comes_first_in_words)
-{
-	char *text = written(5, 3.1, 1.0 / 4, "text", 0);
-	static const char verdict[] =
-		"two is 3.1 times faster than one in throughput (95 % CI 3.0 to 3.2), 4.0 "
-		"times\n"
-		"  faster at p50 (3.9 to 4.1), 4.0 times faster at p99 (3.9 to 4.1).\n"
-		"\n"
-		"get: two (5 runs) against one (5 runs), service times\n";
-	ck_assert_msg(strncmp(text, verdict, strlen(verdict)) == 0, "%s", text);
-	free(text);
-}
-END_TEST
-
-START_TEST(small_differences_are_percents_of_the_first)
-{
-	char *text = written(5, 0.9, 1.25, "text", 0);
-	rig_assert_has(text, "two is 10 % slower than one in throughput (95 % CI 7.3 to 13 %)");
-	rig_assert_has(text, "25 % slower at\n  p50 (21 to 29 %)");
-	free(text);
-}
-END_TEST
-
-START_TEST(what_may_be_chance_is_said_to_be)
+TEST(what_may_be_chance_is_said_to_be)
 {
 	char *text = written(5, 1, 1.25, "text", 0);
 	rig_assert_has(text, "; cannot be told apart at n = 5: throughput (");
@@ -57,10 +34,9 @@ START_TEST(what_may_be_chance_is_said_to_be)
 		"%");
 	free(text);
 }
-END_TEST
 
 /* The bootstrap's interval may be beside 1 where the test is not sure. */
-START_TEST(what_may_be_chance_has_a_direction)
+TEST(what_may_be_chance_has_a_direction)
 {
 	struct nb_results *one = rig_results(), *two = rig_results();
 	rig_add_spread(one, "one", 1000, 5000, 10);
@@ -78,19 +54,8 @@ START_TEST(what_may_be_chance_has_a_direction)
 	nb_results_delete(one);
 	nb_results_delete(two);
 }
-END_TEST
 
-START_TEST(single_runs_are_told_without_an_interval)
-{
-	char *text = written(1, 2.5, 1, "text", 0);
-	rig_assert_has(text, "two is 2.5 times faster than one in throughput, the same at p50");
-	rig_assert_has(text, "One run each: how much it varies is not known; repeat");
-	rig_assert_lacks(text, "..");
-	free(text);
-}
-END_TEST
-
-START_TEST(too_few_runs_are_told_how_many_are_needed)
+TEST(too_few_runs_are_told_how_many_are_needed)
 {
 	char *text = written(3, 2.5, 1, "text", 0);
 	rig_assert_has(text, "With n = 3 that may be chance");
@@ -98,9 +63,8 @@ START_TEST(too_few_runs_are_told_how_many_are_needed)
 	rig_assert_has(text, "of 90 %.");
 	free(text);
 }
-END_TEST
 
-START_TEST(table_has_medians_ratio_interval_and_p)
+TEST(table_has_medians_ratio_interval_and_p)
 {
 	char *text = written(5, 3.1, 1.0 / 4, "text", 0);
 	/* 1020, 3162: medians; 2 / C(10, 5) */
@@ -111,9 +75,8 @@ START_TEST(table_has_medians_ratio_interval_and_p)
 	rig_assert_has(text, "\nToo few operations for p99.9, p99.99.\n");
 	free(text);
 }
-END_TEST
 
-START_TEST(bars_show_intervals_against_one)
+TEST(bars_show_intervals_against_one)
 {
 	char *text = written(5, 3.1, 1.0 / 3.1, "text", NB_TEXT_BARS);
 	rig_assert_has(text, "0.0079       |    #\n");
@@ -123,10 +86,9 @@ START_TEST(bars_show_intervals_against_one)
 	rig_assert_has(text, "  -----#-----\n");
 	free(text);
 }
-END_TEST
 
 /* As --confidence=0 makes them, or values of a file that are far from all others. */
-START_TEST(a_ratio_beside_its_interval_is_at_the_end_of_the_axis)
+TEST(a_ratio_beside_its_interval_is_at_the_end_of_the_axis)
 {
 	static const double odd[][3] = {
 		{1.001, 3, 1.001}, {0.999, 1e-300, 0.999}, {0, 1, INFINITY}, {0, 1e-300, 0.5}};
@@ -151,9 +113,8 @@ START_TEST(a_ratio_beside_its_interval_is_at_the_end_of_the_axis)
 		nb_results_delete(two);
 	}
 }
-END_TEST
 
-START_TEST(text_fits_80_columns)
+TEST(text_fits_80_columns)
 {
 	struct nb_results *first = rig_results(), *second = rig_results();
 	for (int i = 0; i < 5; i++) {
@@ -171,9 +132,8 @@ START_TEST(text_fits_80_columns)
 	nb_results_delete(first);
 	nb_results_delete(second);
 }
-END_TEST
 
-START_TEST(differences_and_warnings_stand_before_all)
+TEST(differences_and_warnings_stand_before_all)
 {
 	struct nb_results *results = rig_results();
 	rig_add(results, "one", 1000, 5000);
@@ -193,52 +153,8 @@ START_TEST(differences_and_warnings_stand_before_all)
 	nb_comparison_delete(comparison);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(markdown_has_the_same_in_a_table)
-{
-	char *text = written(5, 3.1, 1.0 / 4, "md", NB_TEXT_BARS);
-	rig_assert_has(text,
-		"- two is 3.1 times faster than one in throughput (95 % CI 3.0 to "
-		"3.2), 4.0 times faster at p50");
-	rig_assert_has(text,
-		"\n|  | one | two | ratio | 95 % CI | p |\n"
-		"| --- | ---: | ---: | ---: | ---: | ---: |\n"
-		"| throughput ops/s | 1020 | 3162 | 3.100 | 3.011..3.192 | 0.0079 |\n");
-	free(text);
-}
-END_TEST
-
-START_TEST(json_has_all_values_and_what_came_of_them)
-{
-	char *text = written(5, 3.1, 1.0 / 4, "json", 0);
-	json_error_t error;
-	json_t *whole = json_loads(text, 0, &error);
-	ck_assert_msg(whole != NULL, "%s", error.text);
-	const char *name, *verdict, *method;
-	double ratio, median;
-	json_t *values;
-	json_t *metric = json_array_get(
-		json_object_get(
-			json_array_get(json_object_get(whole, "comparisons"), 0), "metrics"),
-		0);
-	ck_assert_int_eq(
-		json_unpack_ex(metric, &error, 0, "{s:s, s:[{s:o, s:F}], s:[{s:s, s:s, s:F}]}",
-			"name", &name, "samples", "values", &values, "median", &median, "pairs",
-			"verdict", &verdict, "method", &method, "ratio", &ratio),
-		0);
-	ck_assert_str_eq(name, "throughput");
-	ck_assert_uint_eq(json_array_size(values), 5);
-	ck_assert_double_eq_tol(median, 1020, 0.01);
-	ck_assert_double_eq_tol(ratio, 3.1, 1e-6);
-	ck_assert_str_eq(verdict, "better");
-	ck_assert_str_eq(method, "order statistics");
-	json_decref(whole);
-	free(text);
-}
-END_TEST
-
-START_TEST(another_format_is_refused)
+TEST(another_format_is_refused)
 {
 	struct nb_results *results = rig_results();
 	rig_add(results, "one", 1000, 5000);
@@ -248,18 +164,4 @@ START_TEST(another_format_is_refused)
 	rig_assert_has(nb_error_text(), "text, md and json");
 	nb_comparison_delete(comparison);
 	nb_results_delete(results);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("compare_write", verdict_comes_first_in_words,
-		small_differences_are_percents_of_the_first, what_may_be_chance_is_said_to_be,
-		what_may_be_chance_has_a_direction, single_runs_are_told_without_an_interval,
-		too_few_runs_are_told_how_many_are_needed,
-		table_has_medians_ratio_interval_and_p, bars_show_intervals_against_one,
-		a_ratio_beside_its_interval_is_at_the_end_of_the_axis, text_fits_80_columns,
-		differences_and_warnings_stand_before_all, markdown_has_the_same_in_a_table,
-		json_has_all_values_and_what_came_of_them, another_format_is_refused);
 }

@@ -69,7 +69,7 @@ add(struct counters *sum, struct counters from, struct counters until)
 	counters_destroy(&until);
 }
 
-START_TEST(collected_are_copies_in_the_order_told)
+TEST(collected_are_copies_in_the_order_told)
 {
 	int place;
 	struct nb_db *db = (struct nb_db *)(void *)&place;
@@ -93,9 +93,8 @@ START_TEST(collected_are_copies_in_the_order_told)
 	ck_assert_uint_eq(all.count, 0);
 	counters_destroy(&all);
 }
-END_TEST
 
-START_TEST(engine_without_stats_has_none)
+TEST(engine_without_stats_has_none)
 {
 	static const struct nb_engine silent = {.stats = NULL};
 	struct counters all = {.count = 9};
@@ -103,9 +102,8 @@ START_TEST(engine_without_stats_has_none)
 	ck_assert_uint_eq(all.count, 0);
 	ck_assert_ptr_null(all.items);
 }
-END_TEST
 
-START_TEST(hundreds_are_all_kept)
+TEST(hundreds_are_all_kept)
 {
 	static char names[MANY][8];
 	for (size_t i = 0; i < MANY; i++) {
@@ -118,9 +116,8 @@ START_TEST(hundreds_are_all_kept)
 		ck_assert_uint_eq(counters_find(&all, names[i])->value, i);
 	counters_destroy(&all);
 }
-END_TEST
 
-START_TEST(of_a_name_told_twice_the_first_is_kept)
+TEST(of_a_name_told_twice_the_first_is_kept)
 {
 	tell("it", "times", NB_STAT_COUNTER, 1);
 	tell("it", "bytes", NB_STAT_GAUGE, 2);
@@ -130,9 +127,8 @@ START_TEST(of_a_name_told_twice_the_first_is_kept)
 	ck_assert_str_eq(all.items[0].unit, "times");
 	counters_destroy(&all);
 }
-END_TEST
 
-START_TEST(what_cannot_be_read_is_left_out)
+TEST(what_cannot_be_read_is_left_out)
 {
 	tell(NULL, "times", NB_STAT_COUNTER, 1);
 	tell("", "times", NB_STAT_COUNTER, 2);
@@ -144,9 +140,8 @@ START_TEST(what_cannot_be_read_is_left_out)
 	ck_assert_str_eq(all.items[0].unit, "");
 	counters_destroy(&all);
 }
-END_TEST
 
-START_TEST(growth_is_a_difference_and_a_level_the_last)
+TEST(growth_is_a_difference_and_a_level_the_last)
 {
 	struct counters sum = {0};
 	tell("grew", "times", NB_STAT_COUNTER, 100);
@@ -160,9 +155,8 @@ START_TEST(growth_is_a_difference_and_a_level_the_last)
 	ck_assert_uint_eq(counters_find(&sum, "level")->value, 4);
 	counters_destroy(&sum);
 }
-END_TEST
 
-START_TEST(growth_of_spans_adds_up_without_what_is_between)
+TEST(growth_of_spans_adds_up_without_what_is_between)
 {
 	struct counters sum = {0};
 	add(&sum, collect_one(NB_STAT_COUNTER, 10), collect_one(NB_STAT_COUNTER, 13));
@@ -176,9 +170,8 @@ START_TEST(growth_of_spans_adds_up_without_what_is_between)
 	ck_assert_uint_eq(sum.items[0].value, 3);
 	counters_destroy(&sum);
 }
-END_TEST
 
-START_TEST(counter_that_was_not_told_before_began_at_0)
+TEST(counter_that_was_not_told_before_began_at_0)
 {
 	struct counters sum = {0};
 	add(&sum, collect(), collect_one(NB_STAT_COUNTER, 5));
@@ -188,9 +181,8 @@ START_TEST(counter_that_was_not_told_before_began_at_0)
 	ck_assert_uint_eq(sum.items[0].value, 5);
 	counters_destroy(&sum);
 }
-END_TEST
 
-START_TEST(counter_that_ran_backwards_once_is_marked_for_good)
+TEST(counter_that_ran_backwards_once_is_marked_for_good)
 {
 	struct counters sum = {0};
 	add(&sum, collect_one(NB_STAT_COUNTER, 10), collect_one(NB_STAT_COUNTER, 9));
@@ -202,9 +194,8 @@ START_TEST(counter_that_ran_backwards_once_is_marked_for_good)
 	ck_assert(!sum.items[0].has_run_back); /* a level may */
 	counters_destroy(&sum);
 }
-END_TEST
 
-START_TEST(copy_is_equal_and_its_own)
+TEST(copy_is_equal_and_its_own)
 {
 	struct counters sum = {0}, copy;
 	add(&sum, collect_one(NB_STAT_COUNTER, 10), collect_one(NB_STAT_COUNTER, 9));
@@ -219,17 +210,4 @@ START_TEST(copy_is_equal_and_its_own)
 	ck_assert_uint_eq(copy.items[1].kind, NB_STAT_GAUGE);
 	ck_assert_uint_eq(copy.items[1].value, 4);
 	counters_destroy(&copy);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("counters", collected_are_copies_in_the_order_told,
-		engine_without_stats_has_none, hundreds_are_all_kept,
-		of_a_name_told_twice_the_first_is_kept, what_cannot_be_read_is_left_out,
-		growth_is_a_difference_and_a_level_the_last,
-		growth_of_spans_adds_up_without_what_is_between,
-		counter_that_was_not_told_before_began_at_0,
-		counter_that_ran_backwards_once_is_marked_for_good, copy_is_equal_and_its_own);
 }

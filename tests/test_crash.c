@@ -4,6 +4,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 static struct crash_state state;
 static struct crash_plan plan;
 static struct nb_crash_args args;
@@ -67,7 +69,7 @@ report_of(uint32_t wrong, bool is_broken)
 	return report;
 }
 
-START_TEST(crashes_are_added_up)
+TEST(crashes_are_added_up)
 {
 	begin("sum");
 	struct crash_report good = {.acknowledged = 5, .survived = 5, .open_ns = 3000};
@@ -98,9 +100,8 @@ START_TEST(crashes_are_added_up)
 	ck_assert_uint_eq(nb_histogram_count(tally.reopening), 1);
 	end();
 }
-END_TEST
 
-START_TEST(ten_broken_promises_are_kept_and_all_are_told)
+TEST(ten_broken_promises_are_kept_and_all_are_told)
 {
 	begin("many");
 	struct crash_report report = report_of(NB_CRASH_LOST, true);
@@ -115,9 +116,8 @@ START_TEST(ten_broken_promises_are_kept_and_all_are_told)
 	ck_assert_uint_eq(tally.broken, 12);
 	end();
 }
-END_TEST
 
-START_TEST(of_what_is_not_promised_one_of_a_kind_is_kept)
+TEST(of_what_is_not_promised_one_of_a_kind_is_kept)
 {
 	static const uint32_t wrongs[] = {
 		NB_CRASH_LOST, NB_CRASH_TORN, NB_CRASH_LOST, NB_CRASH_TORN, NB_CRASH_LOST};
@@ -132,9 +132,8 @@ START_TEST(of_what_is_not_promised_one_of_a_kind_is_kept)
 	ck_assert_uint_eq(tally.broken, 0);
 	end();
 }
-END_TEST
 
-START_TEST(nothing_is_kept_unless_that_is_asked_for)
+TEST(nothing_is_kept_unless_that_is_asked_for)
 {
 	begin("no_keep");
 	struct crash_report report = report_of(NB_CRASH_LOST, true);
@@ -145,9 +144,8 @@ START_TEST(nothing_is_kept_unless_that_is_asked_for)
 	ck_assert_int_eq(entries_of("."), 0);
 	end();
 }
-END_TEST
 
-START_TEST(finding_that_cannot_be_kept_is_told)
+TEST(finding_that_cannot_be_kept_is_told)
 {
 	begin("full");
 	struct crash_report report = report_of(NB_CRASH_LOST, true);
@@ -158,7 +156,6 @@ START_TEST(finding_that_cannot_be_kept_is_told)
 	ck_assert_str_eq(told.kept, "");
 	end();
 }
-END_TEST
 
 /* ---- the call ---- */
 
@@ -173,7 +170,7 @@ is_refused(int rc, const char *part)
 	args = crash_rig_args(NB_DUR_PROCESS);
 }
 
-START_TEST(arguments_out_of_range_are_refused)
+TEST(arguments_out_of_range_are_refused)
 {
 	begin("range");
 	args.rounds = 0;
@@ -194,7 +191,6 @@ START_TEST(arguments_out_of_range_are_refused)
 	is_refused(NB_UNSUPPORTED, "keeper takes keys of 3 bytes at most, and 4 are needed");
 	end();
 }
-END_TEST
 
 static void
 note_progress(void *to, const struct nb_progress *progress)
@@ -205,7 +201,7 @@ note_progress(void *to, const struct nb_progress *progress)
 	ck_assert_uint_eq(progress->total, 2);
 }
 
-START_TEST(progress_is_told_and_an_interruption_ends_it)
+TEST(progress_is_told_and_an_interruption_ends_it)
 {
 	uint64_t next = 0;
 	struct nb_crash_tally whole;
@@ -227,19 +223,4 @@ START_TEST(progress_is_told_and_an_interruption_ends_it)
 	nb_crash_tally_clear(&whole);
 	ck_assert_int_eq(entries_of("."), 0);
 	end();
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("crash", crashes_are_added_up,
-		ten_broken_promises_are_kept_and_all_are_told,
-		of_what_is_not_promised_one_of_a_kind_is_kept,
-		nothing_is_kept_unless_that_is_asked_for, finding_that_cannot_be_kept_is_told,
-		arguments_out_of_range_are_refused,
-		progress_is_told_and_an_interruption_ends_it);
-	scratch_leave();
-	return status;
 }

@@ -11,7 +11,7 @@
 
 static const struct crash_plan plan = {.sessions = 2, .keys = 1};
 
-START_TEST(what_was_done_before_a_kill_is_seen)
+TEST(what_was_done_before_a_kill_is_seen)
 {
 	struct crash_board *board;
 	int status;
@@ -30,9 +30,8 @@ START_TEST(what_was_done_before_a_kill_is_seen)
 	ck_assert_uint_eq(board->marks[0].begun, 0);
 	crash_board_delete(board);
 }
-END_TEST
 
-START_TEST(a_round_begins_where_the_one_before_ended)
+TEST(a_round_begins_where_the_one_before_ended)
 {
 	struct crash_board *board;
 	struct crash_state state = {.plan = &plan, .start = {5, 9}};
@@ -50,9 +49,8 @@ START_TEST(a_round_begins_where_the_one_before_ended)
 	ck_assert_int_eq(board->failed, NB_OK);
 	crash_board_delete(board);
 }
-END_TEST
 
-START_TEST(only_who_closed_has_ended_well)
+TEST(only_who_closed_has_ended_well)
 {
 	char text[CRASH_TEXT_SIZE];
 	struct crash_board *board;
@@ -69,7 +67,6 @@ START_TEST(only_who_closed_has_ended_well)
 	ck_assert_str_eq(text, board->text);
 	crash_board_delete(board);
 }
-END_TEST
 
 /** How far session 1, which began with 9 operations, may be if it does 3. */
 static int
@@ -86,7 +83,7 @@ checked(uint64_t acked, uint64_t begun)
 	return rc;
 }
 
-START_TEST(what_was_written_over_is_seen)
+TEST(what_was_written_over_is_seen)
 {
 	ck_assert_int_eq(checked(9, 9), NB_OK);
 	ck_assert_int_eq(checked(9, 10), NB_OK);
@@ -99,13 +96,4 @@ START_TEST(what_was_written_over_is_seen)
 	ck_assert_str_eq(nb_error_text(),
 		"session 1 has begun 18446744073709551615 operations and done "
 		"18446744073709551615, and began with 9");
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("crash_board", what_was_done_before_a_kill_is_seen,
-		a_round_begins_where_the_one_before_ended, only_who_closed_has_ended_well,
-		what_was_written_over_is_seen);
 }

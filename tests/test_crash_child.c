@@ -11,6 +11,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 enum { OPS = 30 };
 
 static struct crash_rig_chain chain;
@@ -108,7 +110,7 @@ has_what_returned(uint64_t from, uint64_t to)
 	ck_assert_uint_eq(report.survived, report.acknowledged);
 }
 
-START_TEST(writer_does_its_operations_and_goes_on_from_there)
+TEST(writer_does_its_operations_and_goes_on_from_there)
 {
 	begin("rounds");
 	for (uint64_t round = 0; round < 2; round++) {
@@ -123,9 +125,8 @@ START_TEST(writer_does_its_operations_and_goes_on_from_there)
 	}
 	end();
 }
-END_TEST
 
-START_TEST(end_comes_where_it_was_drawn)
+TEST(end_comes_where_it_was_drawn)
 {
 	begin("ends");
 	was_killed(write_round(CRASH_IN_OPEN, 0, 0));
@@ -144,7 +145,6 @@ START_TEST(end_comes_where_it_was_drawn)
 	has_what_returned(10, 10 + OPS);
 	end();
 }
-END_TEST
 
 static int
 open_hanging(struct nb_db **out, const struct nb_open_args *args)
@@ -155,7 +155,7 @@ open_hanging(struct nb_db **out, const struct nb_open_args *args)
 	return rc;
 }
 
-START_TEST(end_comes_in_a_call_that_does_not_return)
+TEST(end_comes_in_a_call_that_does_not_return)
 {
 	begin("hangs");
 	wrong.open = open_hanging;
@@ -164,7 +164,6 @@ START_TEST(end_comes_in_a_call_that_does_not_return)
 	ck_assert_uint_eq(board->open_ns, 0);
 	end();
 }
-END_TEST
 
 /* ---- verbs that fail ---- */
 
@@ -286,7 +285,7 @@ replace_verbs(const struct nb_engine *by)
 	wrong.close = by->close != NULL ? by->close : right->close;
 }
 
-START_TEST(verb_that_fails_is_told_with_its_text)
+TEST(verb_that_fails_is_told_with_its_text)
 {
 	static const struct {
 		struct nb_engine by;
@@ -319,9 +318,8 @@ START_TEST(verb_that_fails_is_told_with_its_text)
 	}
 	end();
 }
-END_TEST
 
-START_TEST(session_that_is_alone_settles_in_the_midst)
+TEST(session_that_is_alone_settles_in_the_midst)
 {
 	begin("settles");
 	wrong.checkpoint = db_failing;
@@ -333,9 +331,8 @@ START_TEST(session_that_is_alone_settles_in_the_midst)
 	has_what_returned(0, 256);
 	end();
 }
-END_TEST
 
-START_TEST(answer_that_is_no_failure_goes_on)
+TEST(answer_that_is_no_failure_goes_on)
 {
 	begin("answers");
 	wrong.put = put_in_conflict; /* tried again */
@@ -346,7 +343,6 @@ START_TEST(answer_that_is_no_failure_goes_on)
 	has_what_returned(0, OPS);
 	end();
 }
-END_TEST
 
 /* ---- the recovery that is killed ---- */
 
@@ -363,7 +359,7 @@ start_recovery(uint32_t where)
 	return pid;
 }
 
-START_TEST(recovery_stays_open_until_it_is_killed)
+TEST(recovery_stays_open_until_it_is_killed)
 {
 	begin("recovery");
 	ended_with(await(start_recovery(CRASH_NEVER)), EXIT_FAILURE); /* it makes none */
@@ -384,9 +380,8 @@ START_TEST(recovery_stays_open_until_it_is_killed)
 	has_what_returned(0, OPS);
 	end();
 }
-END_TEST
 
-START_TEST(child_whose_parent_is_gone_does_nothing)
+TEST(child_whose_parent_is_gone_does_nothing)
 {
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -395,19 +390,4 @@ START_TEST(child_whose_parent_is_gone_does_nothing)
 	}
 	int status = await(pid);
 	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("crash_child", writer_does_its_operations_and_goes_on_from_there,
-		end_comes_where_it_was_drawn, end_comes_in_a_call_that_does_not_return,
-		verb_that_fails_is_told_with_its_text,
-		session_that_is_alone_settles_in_the_midst, answer_that_is_no_failure_goes_on,
-		recovery_stays_open_until_it_is_killed,
-		child_whose_parent_is_gone_does_nothing);
-	scratch_leave();
-	return status;
 }

@@ -8,6 +8,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 enum { LOG_BYTES = 1 << 20, SEEDS = 200, PAGE = 4096 };
 
 static struct record_log *tape;
@@ -181,7 +183,7 @@ all_are(uint64_t done, uint32_t kind, uint32_t file_system, const char *const *n
 
 /* ---- the promises ---- */
 
-START_TEST(what_is_not_synced_may_be_lost_and_may_stay)
+TEST(what_is_not_synced_may_be_lost_and_may_stay)
 {
 	begin();
 	create(1, "a");
@@ -192,9 +194,8 @@ START_TEST(what_is_not_synced_may_be_lost_and_may_stay)
 		NAMES("a=-", "a=", "a=.5", "a=x5"));
 	free(tape);
 }
-END_TEST
 
-START_TEST(sync_makes_durable_what_was_complete_when_it_began)
+TEST(sync_makes_durable_what_was_complete_when_it_began)
 {
 	begin();
 	create(1, "a");
@@ -212,9 +213,8 @@ START_TEST(sync_makes_durable_what_was_complete_when_it_began)
 		NAMES("a=x4096", "a=x4096.4096"));
 	free(tape);
 }
-END_TEST
 
-START_TEST(sync_of_a_range_covers_its_pages)
+TEST(sync_of_a_range_covers_its_pages)
 {
 	begin();
 	create(1, "a");
@@ -230,9 +230,8 @@ START_TEST(sync_of_a_range_covers_its_pages)
 	all_are(5, IMAGE_NONE, NB_CRASH_JOURNALLED, NAMES("a"), NAMES("a=x4096y4096"));
 	free(tape);
 }
-END_TEST
 
-START_TEST(rename_without_a_sync_may_come_before_the_data)
+TEST(rename_without_a_sync_may_come_before_the_data)
 {
 	begin();
 	create(1, "a");
@@ -245,9 +244,8 @@ START_TEST(rename_without_a_sync_may_come_before_the_data)
 		NAMES("a=x3 b=-", "a=x3 b=", "a=x3 b=.4", "a= b=-", "a=.4 b=-"));
 	free(tape);
 }
-END_TEST
 
-START_TEST(rename_after_a_sync_is_the_old_or_the_new)
+TEST(rename_after_a_sync_is_the_old_or_the_new)
 {
 	begin();
 	create(1, "a");
@@ -262,9 +260,8 @@ START_TEST(rename_after_a_sync_is_the_old_or_the_new)
 	all_are(8, IMAGE_KINDS, NB_CRASH_JOURNALLED, NAMES("a", "b"), NAMES("a=y4 b=-"));
 	free(tape);
 }
-END_TEST
 
-START_TEST(journal_keeps_names_in_their_order)
+TEST(journal_keeps_names_in_their_order)
 {
 	begin();
 	create(1, "a");
@@ -275,9 +272,8 @@ START_TEST(journal_keeps_names_in_their_order)
 		NAMES("a=- b=-", "a= b=-", "a=- b=", "a= b="));
 	free(tape);
 }
-END_TEST
 
-START_TEST(posix_name_needs_a_sync_of_its_directory)
+TEST(posix_name_needs_a_sync_of_its_directory)
 {
 	begin();
 	put((struct record_entry){.kind = RECORD_MKDIR}, "d", NULL, NULL);
@@ -293,11 +289,10 @@ START_TEST(posix_name_needs_a_sync_of_its_directory)
 	all_are(7, IMAGE_KINDS, NB_CRASH_POSIX, NAMES("d/a"), NAMES("d/a=x3"));
 	free(tape);
 }
-END_TEST
 
 /* Only a commit of the journal brings other files' names, and a sync of a file for which
  * nothing is in the journal makes none. */
-START_TEST(sync_of_an_overwrite_brings_no_other_name)
+TEST(sync_of_an_overwrite_brings_no_other_name)
 {
 	begin();
 	create(1, "a");
@@ -313,9 +308,8 @@ START_TEST(sync_of_an_overwrite_brings_no_other_name)
 	all_are(8, IMAGE_NONE, NB_CRASH_JOURNALLED, NAMES("b"), NAMES("b="));
 	free(tape);
 }
-END_TEST
 
-START_TEST(data_in_new_blocks_is_not_older_than_metadata_before_it)
+TEST(data_in_new_blocks_is_not_older_than_metadata_before_it)
 {
 	begin();
 	create(1, "a");
@@ -326,9 +320,8 @@ START_TEST(data_in_new_blocks_is_not_older_than_metadata_before_it)
 		NAMES("a= b=-", "a= b=", "a=.3 b=-", "a=.3 b=", "a=x3 b="));
 	free(tape);
 }
-END_TEST
 
-START_TEST(torn_page_is_torn_between_sectors)
+TEST(torn_page_is_torn_between_sectors)
 {
 	struct seen seen;
 	begin();
@@ -349,10 +342,9 @@ START_TEST(torn_page_is_torn_between_sectors)
 	ck_assert_uint_eq(seen.count, 2 * 7); /* new in front or behind, 7 places */
 	free(tape);
 }
-END_TEST
 
 /* Two writes of one page reach the disk together, or the second alone is torn. */
-START_TEST(writes_of_a_torn_page_are_torn_together_or_in_order)
+TEST(writes_of_a_torn_page_are_torn_together_or_in_order)
 {
 	begin();
 	create(1, "a");
@@ -368,9 +360,8 @@ START_TEST(writes_of_a_torn_page_are_torn_together_or_in_order)
 			"a=x1024z176x2896"));                     /* together */
 	free(tape);
 }
-END_TEST
 
-START_TEST(head_or_end_of_what_is_pending_in_a_file_is_lost)
+TEST(head_or_end_of_what_is_pending_in_a_file_is_lost)
 {
 	begin();
 	create(1, "a");
@@ -388,9 +379,8 @@ START_TEST(head_or_end_of_what_is_pending_in_a_file_is_lost)
 			"a=x100y8092.4196 b=b3", "a=x100y3996 b=b3", "a=x100y3996.8292 b=b3"));
 	free(tape);
 }
-END_TEST
 
-START_TEST(names_come_without_data_and_data_without_names)
+TEST(names_come_without_data_and_data_without_names)
 {
 	begin();
 	create(1, "log");
@@ -406,9 +396,8 @@ START_TEST(names_come_without_data_and_data_without_names)
 	all_are(7, IMAGE_DATA, NB_CRASH_JOURNALLED, NAMES("log", "old"), NAMES("log=x3 old=-"));
 	free(tape);
 }
-END_TEST
 
-START_TEST(stakes_are_what_a_power_loss_can_take)
+TEST(stakes_are_what_a_power_loss_can_take)
 {
 	enum { SYNCED_BY_TWO = IMAGE_STAKE_ANY | IMAGE_STAKE_NAMES | IMAGE_STAKE_PAIR };
 	uint8_t stakes[16], wanted[16] = {0};
@@ -444,9 +433,8 @@ START_TEST(stakes_are_what_a_power_loss_can_take)
 	image_delete(image);
 	free(tape);
 }
-END_TEST
 
-START_TEST(lost_end_of_a_file_is_missing_or_zeros)
+TEST(lost_end_of_a_file_is_missing_or_zeros)
 {
 	begin();
 	create(1, "a");
@@ -460,9 +448,8 @@ START_TEST(lost_end_of_a_file_is_missing_or_zeros)
 			"a=x100.3996y1004", "a=x100y5000"));
 	free(tape);
 }
-END_TEST
 
-START_TEST(writes_of_one_page_reach_it_in_their_order)
+TEST(writes_of_one_page_reach_it_in_their_order)
 {
 	begin();
 	create(1, "a");
@@ -475,9 +462,8 @@ START_TEST(writes_of_one_page_reach_it_in_their_order)
 		NAMES("a=-", "a=x3", "a=a1x2", "a=a1b1x1", "a=a1b1c1"));
 	free(tape);
 }
-END_TEST
 
-START_TEST(write_in_flight_may_be_there_and_is_not_required)
+TEST(write_in_flight_may_be_there_and_is_not_required)
 {
 	begin();
 	create(1, "a");
@@ -489,9 +475,8 @@ START_TEST(write_in_flight_may_be_there_and_is_not_required)
 		NAMES("a=", "a=.8192", "a=x4096", "a=x4096.4096", "a=.4096x4096", "a=x8192"));
 	free(tape);
 }
-END_TEST
 
-START_TEST(lost_truncate_takes_along_what_was_written_behind_it)
+TEST(lost_truncate_takes_along_what_was_written_behind_it)
 {
 	begin();
 	create(1, "a");
@@ -509,9 +494,8 @@ START_TEST(lost_truncate_takes_along_what_was_written_behind_it)
 			"%s", seen.states[i]);
 	free(tape);
 }
-END_TEST
 
-START_TEST(sync_of_all_covers_all)
+TEST(sync_of_all_covers_all)
 {
 	begin();
 	create(1, "a");
@@ -521,9 +505,8 @@ START_TEST(sync_of_all_covers_all)
 	all_are(4, IMAGE_KINDS, NB_CRASH_POSIX, NAMES("a", "b"), NAMES("a= b=x3"));
 	free(tape);
 }
-END_TEST
 
-START_TEST(unlinked_file_comes_back_only_as_it_was)
+TEST(unlinked_file_comes_back_only_as_it_was)
 {
 	begin();
 	create(1, "a");
@@ -537,10 +520,9 @@ START_TEST(unlinked_file_comes_back_only_as_it_was)
 	all_are(7, IMAGE_KINDS, NB_CRASH_JOURNALLED, NAMES("a"), NAMES("a=y2"));
 	free(tape);
 }
-END_TEST
 
 /* What was made in a directory is durable by a sync of that directory, whatever its name is. */
-START_TEST(renamed_directory_is_the_same_one)
+TEST(renamed_directory_is_the_same_one)
 {
 	begin();
 	put((struct record_entry){.kind = RECORD_MKDIR}, "new", NULL, NULL);
@@ -553,9 +535,8 @@ START_TEST(renamed_directory_is_the_same_one)
 	all_are(5, IMAGE_KINDS, NB_CRASH_JOURNALLED, NAMES("old/a"), NAMES("old/a="));
 	free(tape);
 }
-END_TEST
 
-START_TEST(links_and_directories_move_with_their_names)
+TEST(links_and_directories_move_with_their_names)
 {
 	size_t size;
 	struct image *image;
@@ -588,7 +569,6 @@ START_TEST(links_and_directories_move_with_their_names)
 	image_delete(image);
 	free(tape);
 }
-END_TEST
 
 static struct image *
 written(const char *path)
@@ -603,7 +583,7 @@ written(const char *path)
 }
 
 /* A directory that was made first is moved into a later one. */
-START_TEST(directory_is_there_before_what_is_in_it)
+TEST(directory_is_there_before_what_is_in_it)
 {
 	scratch_fresh("order");
 	begin();
@@ -615,10 +595,9 @@ START_TEST(directory_is_there_before_what_is_in_it)
 	ck_assert_int_eq(access("state/outer/inner/a", F_OK), 0);
 	free(tape);
 }
-END_TEST
 
 /* What a directory held that another one has replaced is gone with it. */
-START_TEST(directory_replaces_what_was_there)
+TEST(directory_replaces_what_was_there)
 {
 	scratch_fresh("replaced");
 	begin();
@@ -635,10 +614,9 @@ START_TEST(directory_replaces_what_was_there)
 	ck_assert_int_ne(access("state/new", F_OK), 0);
 	free(tape);
 }
-END_TEST
 
 /* As rename(2) has it: to the same name, and to another name of the same file. */
-START_TEST(rename_to_itself_changes_nothing)
+TEST(rename_to_itself_changes_nothing)
 {
 	scratch_fresh("itself");
 	begin();
@@ -652,10 +630,9 @@ START_TEST(rename_to_itself_changes_nothing)
 	ck_assert_int_eq(access("state/d/b", F_OK), 0);
 	free(tape);
 }
-END_TEST
 
 /* The first name is in a directory that was lost. */
-START_TEST(link_is_there_without_the_first_name)
+TEST(link_is_there_without_the_first_name)
 {
 	struct image *image;
 	char text[256];
@@ -672,10 +649,9 @@ START_TEST(link_is_there_without_the_first_name)
 	image_delete(image);
 	free(tape);
 }
-END_TEST
 
 /* The directory of the database itself, made anew or renamed, is where states are written. */
-START_TEST(top_has_no_name)
+TEST(top_has_no_name)
 {
 	scratch_fresh("top");
 	begin();
@@ -687,10 +663,9 @@ START_TEST(top_has_no_name)
 	ck_assert_int_eq(access("state/d/a", F_OK), 0);
 	free(tape);
 }
-END_TEST
 
 /* A file of the base that is changed, one that is not, and one with a hole of a gigabyte. */
-START_TEST(base_is_there_until_it_is_changed)
+TEST(base_is_there_until_it_is_changed)
 {
 	struct image *image;
 	char text[256];
@@ -722,9 +697,8 @@ START_TEST(base_is_there_until_it_is_changed)
 	image_delete(image);
 	free(tape);
 }
-END_TEST
 
-START_TEST(choice_and_moment_give_the_same_state_again)
+TEST(choice_and_moment_give_the_same_state_again)
 {
 	struct image *image;
 	char text[2][256], first[2][100];
@@ -747,35 +721,4 @@ START_TEST(choice_and_moment_give_the_same_state_again)
 	ck_assert_msg(strstr(text[0], "in call 15 of 21, write to a") != NULL, "%s", text[0]);
 	image_delete(image);
 	free(tape);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("crash_image", what_is_not_synced_may_be_lost_and_may_stay,
-		sync_makes_durable_what_was_complete_when_it_began,
-		sync_of_a_range_covers_its_pages,
-		rename_without_a_sync_may_come_before_the_data,
-		rename_after_a_sync_is_the_old_or_the_new, journal_keeps_names_in_their_order,
-		posix_name_needs_a_sync_of_its_directory,
-		sync_of_an_overwrite_brings_no_other_name,
-		data_in_new_blocks_is_not_older_than_metadata_before_it,
-		torn_page_is_torn_between_sectors,
-		writes_of_a_torn_page_are_torn_together_or_in_order,
-		head_or_end_of_what_is_pending_in_a_file_is_lost,
-		names_come_without_data_and_data_without_names,
-		stakes_are_what_a_power_loss_can_take, lost_end_of_a_file_is_missing_or_zeros,
-		writes_of_one_page_reach_it_in_their_order,
-		write_in_flight_may_be_there_and_is_not_required,
-		lost_truncate_takes_along_what_was_written_behind_it, sync_of_all_covers_all,
-		unlinked_file_comes_back_only_as_it_was, renamed_directory_is_the_same_one,
-		links_and_directories_move_with_their_names, base_is_there_until_it_is_changed,
-		choice_and_moment_give_the_same_state_again,
-		directory_is_there_before_what_is_in_it, directory_replaces_what_was_there,
-		rename_to_itself_changes_nothing, link_is_there_without_the_first_name,
-		top_has_no_name);
-	scratch_leave();
-	return status;
 }

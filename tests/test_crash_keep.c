@@ -10,6 +10,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 enum { OLD_OPS = 25, OPS = 20 };
 
 static struct crash_rig_chain chain;
@@ -74,7 +76,7 @@ finds_again(struct nb_crash_tally *tally, const char *path, const char *part)
 	ck_assert_msg(part == NULL || strstr(told.text, part) != NULL, "%s", told.text);
 }
 
-START_TEST(what_is_kept_comes_back_as_it_was)
+TEST(what_is_kept_comes_back_as_it_was)
 {
 	struct nb_crash_kept kept;
 	struct nb_crash_tally tally;
@@ -113,10 +115,9 @@ START_TEST(what_is_kept_comes_back_as_it_was)
 	free(path);
 	end();
 }
-END_TEST
 
 /* A key that is written in no operation of the last round: what it has is known by that. */
-START_TEST(what_keys_had_before_the_round_comes_back)
+TEST(what_keys_had_before_the_round_comes_back)
 {
 	struct nb_crash_tally tally;
 	unsigned char bytes[CRASH_KEY_MAX];
@@ -144,9 +145,8 @@ START_TEST(what_keys_had_before_the_round_comes_back)
 	free(path);
 	end();
 }
-END_TEST
 
-START_TEST(same_round_is_kept_beside_the_first)
+TEST(same_round_is_kept_beside_the_first)
 {
 	char *first, *second;
 	begin("twice");
@@ -159,9 +159,8 @@ START_TEST(same_round_is_kept_beside_the_first)
 	free(second);
 	end();
 }
-END_TEST
 
-START_TEST(what_cannot_be_kept_leaves_nothing)
+TEST(what_cannot_be_kept_leaves_nothing)
 {
 	char *path;
 	begin("in_part");
@@ -174,7 +173,6 @@ START_TEST(what_cannot_be_kept_leaves_nothing)
 	ck_assert_int_eq(access("database/log", F_OK), 0);
 	end();
 }
-END_TEST
 
 /* ---- damage ---- */
 
@@ -275,7 +273,7 @@ static const char *const no_bools[DAMAGES] = {NULL, "null", "1", "\"true\""};
 static const char *const no_lists[DAMAGES] = {NULL, "null", "{}", "\"\"", "[7]"};
 static const char *const no_objects[DAMAGES] = {NULL, "null", "{}", "[]", "7"};
 
-START_TEST(each_member_that_was_changed_is_refused)
+TEST(each_member_that_was_changed_is_refused)
 {
 	static const struct {
 		const char *place, *const *damages;
@@ -321,9 +319,8 @@ START_TEST(each_member_that_was_changed_is_refused)
 	}
 	end_damage();
 }
-END_TEST
 
-START_TEST(number_beyond_what_it_may_be_is_refused)
+TEST(number_beyond_what_it_may_be_is_refused)
 {
 	static const struct {
 		const char *place, *value;
@@ -343,9 +340,8 @@ START_TEST(number_beyond_what_it_may_be_is_refused)
 		is_refused(numbers[i].place, numbers[i].value);
 	end_damage();
 }
-END_TEST
 
-START_TEST(file_that_was_cut_is_refused)
+TEST(file_that_was_cut_is_refused)
 {
 	char path[256];
 	size_t size;
@@ -362,9 +358,8 @@ START_TEST(file_that_was_cut_is_refused)
 	free(bytes);
 	end_damage();
 }
-END_TEST
 
-START_TEST(database_that_is_gone_is_told)
+TEST(database_that_is_gone_is_told)
 {
 	char from[256];
 	begin_damage("gone");
@@ -374,10 +369,9 @@ START_TEST(database_that_is_gone_is_told)
 	ck_assert_msg(strstr(nb_error_text(), from) != NULL, "%s", nb_error_text());
 	end_damage();
 }
-END_TEST
 
 /* Its members may mean something else, so what is wrong with them is not what is told. */
-START_TEST(what_another_mininb_kept_is_refused_by_its_version)
+TEST(what_another_mininb_kept_is_refused_by_its_version)
 {
 	begin_damage("version");
 	json_object_del(whole, "plan");
@@ -396,10 +390,9 @@ START_TEST(what_another_mininb_kept_is_refused_by_its_version)
 	nb_crash_tally_clear(&tally);
 	end_damage();
 }
-END_TEST
 
 /* Not opened would be a finding, and the engine be accused of what it does not promise. */
-START_TEST(level_that_is_no_longer_offered_is_refused)
+TEST(level_that_is_no_longer_offered_is_refused)
 {
 	struct nb_crash_tally tally;
 	begin_damage("level");
@@ -419,20 +412,4 @@ START_TEST(level_that_is_no_longer_offered_is_refused)
 	nb_crash_tally_clear(&tally);
 	ck_assert_uint_eq(told.count, 0);
 	end_damage();
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("crash_keep", what_is_kept_comes_back_as_it_was,
-		what_keys_had_before_the_round_comes_back, same_round_is_kept_beside_the_first,
-		what_cannot_be_kept_leaves_nothing, each_member_that_was_changed_is_refused,
-		number_beyond_what_it_may_be_is_refused, file_that_was_cut_is_refused,
-		database_that_is_gone_is_told,
-		what_another_mininb_kept_is_refused_by_its_version,
-		level_that_is_no_longer_offered_is_refused);
-	scratch_leave();
-	return status;
 }

@@ -9,6 +9,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 static void
 load(const char *defect)
 {
@@ -56,7 +58,7 @@ is_found(const char *defect, uint32_t wrong, const char *part)
 	crash_rig_unload();
 }
 
-START_TEST(right_engine_passes_at_each_level)
+TEST(right_engine_passes_at_each_level)
 {
 	struct nb_crash_tally tally;
 	load("none");
@@ -77,9 +79,8 @@ START_TEST(right_engine_passes_at_each_level)
 	}
 	crash_rig_unload();
 }
-END_TEST
 
-START_TEST(each_defect_is_found)
+TEST(each_defect_is_found)
 {
 	static const struct {
 		const char *defect;
@@ -102,9 +103,8 @@ START_TEST(each_defect_is_found)
 	for (size_t i = 0; i < sizeof(defects) / sizeof(*defects); i++)
 		is_found(defects[i].defect, defects[i].wrong, defects[i].part);
 }
-END_TEST
 
-START_TEST(nothing_is_promised_by_none)
+TEST(nothing_is_promised_by_none)
 {
 	struct nb_crash_tally tally;
 	scratch_fresh("none");
@@ -119,9 +119,8 @@ START_TEST(nothing_is_promised_by_none)
 	nb_crash_tally_clear(&tally);
 	crash_rig_unload();
 }
-END_TEST
 
-START_TEST(what_is_kept_finds_the_same_again)
+TEST(what_is_kept_finds_the_same_again)
 {
 	struct nb_crash_tally tally;
 	struct nb_crash_kept kept;
@@ -161,7 +160,6 @@ START_TEST(what_is_kept_finds_the_same_again)
 	}
 	crash_rig_unload();
 }
-END_TEST
 
 /** What is refused, and that the error says `part`. */
 static void
@@ -183,7 +181,7 @@ is_refused(const char *json, const char *part)
 	"\"value_size_max\":\"0\",\"key_size_max\":256,\"has_batches\":true,\"is_atomic\":" \
 	"true},"
 
-START_TEST(edited_evidence_is_refused)
+TEST(edited_evidence_is_refused)
 {
 	struct nb_crash_kept kept;
 	scratch_fresh("edited_too");
@@ -204,9 +202,8 @@ START_TEST(edited_evidence_is_refused)
 		"was changed");
 	crash_rig_unload();
 }
-END_TEST
 
-START_TEST(what_cannot_be_tried_is_refused)
+TEST(what_cannot_be_tried_is_refused)
 {
 	struct nb_crash_tally tally;
 	load("none");
@@ -232,7 +229,6 @@ START_TEST(what_cannot_be_tried_is_refused)
 	nb_crash_tally_clear(&tally);
 	crash_rig_unload();
 }
-END_TEST
 
 static int
 put_failing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
@@ -243,7 +239,7 @@ put_failing(struct nb_session *session, struct nb_slice key, struct nb_slice val
 	return NB_FAIL;
 }
 
-START_TEST(engine_that_fails_before_a_crash_is_no_finding)
+TEST(engine_that_fails_before_a_crash_is_no_finding)
 {
 	struct nb_crash_tally tally;
 	scratch_fresh("fails");
@@ -258,9 +254,8 @@ START_TEST(engine_that_fails_before_a_crash_is_no_finding)
 	nb_crash_tally_clear(&tally);
 	crash_rig_unload();
 }
-END_TEST
 
-START_TEST(engine_that_ends_the_process_well_has_not_done_its_writes)
+TEST(engine_that_ends_the_process_well_has_not_done_its_writes)
 {
 	static const char wanted[] = "the engine ended the process with status 0";
 	struct nb_crash_tally tally;
@@ -273,9 +268,8 @@ START_TEST(engine_that_ends_the_process_well_has_not_done_its_writes)
 	nb_crash_tally_clear(&tally);
 	crash_rig_unload();
 }
-END_TEST
 
-START_TEST(writer_that_hangs_is_not_killed_and_forgotten)
+TEST(writer_that_hangs_is_not_killed_and_forgotten)
 {
 	struct nb_crash_tally tally;
 	scratch_fresh("blocks");
@@ -290,26 +284,10 @@ START_TEST(writer_that_hangs_is_not_killed_and_forgotten)
 	nb_crash_tally_clear(&tally);
 	crash_rig_unload();
 }
-END_TEST
 
-START_TEST(every_wrong_has_a_name)
+TEST(every_wrong_has_a_name)
 {
 	for (uint32_t i = 0; i < NB_CRASH_WRONGS; i++)
 		ck_assert_ptr_nonnull(nb_crash_wrong_name(i));
 	ck_assert_ptr_null(nb_crash_wrong_name(NB_CRASH_WRONGS));
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("crash_kill", each_defect_is_found,
-		right_engine_passes_at_each_level, nothing_is_promised_by_none,
-		what_is_kept_finds_the_same_again, edited_evidence_is_refused,
-		what_cannot_be_tried_is_refused, engine_that_fails_before_a_crash_is_no_finding,
-		engine_that_ends_the_process_well_has_not_done_its_writes,
-		writer_that_hangs_is_not_killed_and_forgotten, every_wrong_has_a_name);
-	scratch_leave();
-	return status;
 }

@@ -10,6 +10,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 static void
 load(const char *left_out)
 {
@@ -82,7 +84,7 @@ seeds(void)
 }
 
 /* Three rounds: a new database, a closed one, one that a power loss has left. */
-START_TEST(engine_that_syncs_all_passes)
+TEST(engine_that_syncs_all_passes)
 {
 	struct nb_crash_tally tally;
 	scratch_fresh("right");
@@ -102,61 +104,54 @@ START_TEST(engine_that_syncs_all_passes)
 	ck_assert_int_eq(entries_of("."), 0);
 	crash_rig_unload();
 }
-END_TEST
 
-START_TEST(data_that_is_not_synced_is_found)
+TEST(data_that_is_not_synced_is_found)
 {
 	scratch_fresh("data");
 	ck_assert(is_found("data", NB_DUR_COMMIT, NB_CRASH_JOURNALLED, NB_CRASH_LOST));
 	/* at that level nothing was promised */
 	ck_assert(!is_found("data", NB_DUR_PROCESS, NB_CRASH_JOURNALLED, NB_CRASH_LOST));
 }
-END_TEST
 
-START_TEST(directory_that_is_not_synced_is_found_on_posix_alone)
+TEST(directory_that_is_not_synced_is_found_on_posix_alone)
 {
 	scratch_fresh("names");
 	ck_assert(!is_found("names", NB_DUR_COMMIT, NB_CRASH_JOURNALLED, NB_CRASH_NOT_OPENED));
 	ck_assert(is_found("names", NB_DUR_COMMIT, NB_CRASH_POSIX, NB_CRASH_NOT_OPENED));
 }
-END_TEST
 
-START_TEST(rename_before_a_sync_is_found)
+TEST(rename_before_a_sync_is_found)
 {
 	scratch_fresh("renames");
 	ck_assert(is_found("renames", NB_DUR_COMMIT, NB_CRASH_JOURNALLED, NB_CRASH_NOT_OPENED));
 }
-END_TEST
 
 /* One state of 200 shows it where moments and losses are drawn from all alike. */
-START_TEST(log_without_checksums_is_found_at_each_seed)
+TEST(log_without_checksums_is_found_at_each_seed)
 {
 	scratch_fresh("sums");
 	for (uint64_t seed = 1; seed <= seeds(); seed++)
 		ck_assert_msg(broken_by_default("sums", seed, 2) > 0, "seed %d", (int)seed);
 }
-END_TEST
 
 /* Three moments of some thousand show it. */
-START_TEST(log_cut_before_its_snapshot_is_durable_is_found_at_each_seed)
+TEST(log_cut_before_its_snapshot_is_durable_is_found_at_each_seed)
 {
 	scratch_fresh("order");
 	for (uint64_t seed = 1; seed <= seeds(); seed++)
 		ck_assert_msg(broken_by_default("order", seed, 2) > 0, "seed %d", (int)seed);
 }
-END_TEST
 
-START_TEST(log_with_checksums_and_durable_snapshots_passes_at_each_seed)
+TEST(log_with_checksums_and_durable_snapshots_passes_at_each_seed)
 {
 	scratch_fresh("each");
 	for (uint64_t seed = 1; seed <= seeds(); seed++)
 		ck_assert_msg(broken_by_default("none", seed, 2) == 0, "seed %d: %s, %s",
 			(int)seed, told.when, told.text);
 }
-END_TEST
 
 /* A process that ends well, after a store through a wild pointer. */
-START_TEST(recording_that_was_written_over_is_told)
+TEST(recording_that_was_written_over_is_told)
 {
 	struct nb_crash_tally tally;
 	scratch_fresh("wild");
@@ -170,10 +165,9 @@ START_TEST(recording_that_was_written_over_is_told)
 	ck_assert_int_eq(entries_of("."), 0);
 	crash_rig_unload();
 }
-END_TEST
 
 /* The same in the process that looks at what a crash has left. */
-START_TEST(finding_that_was_written_over_is_told)
+TEST(finding_that_was_written_over_is_told)
 {
 	struct nb_crash_tally tally;
 	scratch_fresh("looker");
@@ -190,10 +184,9 @@ START_TEST(finding_that_was_written_over_is_told)
 	nb_crash_tally_clear(&tally);
 	crash_rig_unload();
 }
-END_TEST
 
 /* The engine is right, so what its states are found to lack is said to be due to that. */
-START_TEST(writes_that_no_recorder_sees_are_told)
+TEST(writes_that_no_recorder_sees_are_told)
 {
 	struct nb_crash_tally tally;
 	scratch_fresh("hidden");
@@ -205,9 +198,8 @@ START_TEST(writes_that_no_recorder_sees_are_told)
 	nb_crash_tally_clear(&tally);
 	crash_rig_unload();
 }
-END_TEST
 
-START_TEST(seed_and_what_is_kept_give_the_same_again)
+TEST(seed_and_what_is_kept_give_the_same_again)
 {
 	struct nb_crash_tally tally;
 	char text[512], when[512], kept[256];
@@ -232,7 +224,6 @@ START_TEST(seed_and_what_is_kept_give_the_same_again)
 	nb_crash_tally_clear(&tally);
 	crash_rig_unload();
 }
-END_TEST
 
 /** The classes of a made-up recording of 100 entries: all have the same moments, or none. */
 static void
@@ -246,7 +237,7 @@ moments_of(struct power_moments *out, uint64_t any[100], uint64_t *others, uint6
 		out->of[c] = (struct power_list){others, count};
 }
 
-START_TEST(each_moment_of_a_class_is_met_if_there_are_states_enough)
+TEST(each_moment_of_a_class_is_met_if_there_are_states_enough)
 {
 	enum { MOMENTS = 7, STATES = 100 };
 	uint64_t any[100], moments_at[MOMENTS] = {3, 5, 8, 20, 21, 50, 99};
@@ -270,9 +261,8 @@ START_TEST(each_moment_of_a_class_is_met_if_there_are_states_enough)
 			ck_assert_msg(is_met[moments_at[i]], "class %u: %zu", class, i);
 	}
 }
-END_TEST
 
-START_TEST(recorder_is_found)
+TEST(recorder_is_found)
 {
 	ck_assert_int_eq(nb_crash_recorder_is_loaded(), 1);
 	char *path = nb_crash_recorder_path();
@@ -280,23 +270,4 @@ START_TEST(recorder_is_found)
 	ck_assert_ptr_nonnull(strstr(path, "libmininb-recorder.so"));
 	ck_assert_int_eq(access(path, R_OK), 0);
 	free(path);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("crash_power", engine_that_syncs_all_passes,
-		data_that_is_not_synced_is_found,
-		directory_that_is_not_synced_is_found_on_posix_alone,
-		rename_before_a_sync_is_found, log_without_checksums_is_found_at_each_seed,
-		log_cut_before_its_snapshot_is_durable_is_found_at_each_seed,
-		log_with_checksums_and_durable_snapshots_passes_at_each_seed,
-		recording_that_was_written_over_is_told, finding_that_was_written_over_is_told,
-		writes_that_no_recorder_sees_are_told,
-		seed_and_what_is_kept_give_the_same_again,
-		each_moment_of_a_class_is_met_if_there_are_states_enough, recorder_is_found);
-	scratch_leave();
-	return status;
 }

@@ -66,7 +66,7 @@ path_is_refused(const char *path, const char *why)
 	is_refused(why);
 }
 
-START_TEST(what_was_recorded_passes)
+TEST(what_was_recorded_passes)
 {
 	begin();
 	ck_assert_int_eq(checked(), NB_OK);
@@ -75,9 +75,8 @@ START_TEST(what_was_recorded_passes)
 	record_create(tape, ROOM);
 	ck_assert_int_eq(checked(), NB_OK);
 }
-END_TEST
 
-START_TEST(head_that_is_not_one_is_refused)
+TEST(head_that_is_not_one_is_refused)
 {
 	begin();
 	tape->used = ROOM + 8;
@@ -89,9 +88,8 @@ START_TEST(head_that_is_not_one_is_refused)
 	memset(tape->blind, 'x', sizeof(tape->blind));
 	is_refused("a text in it has no end");
 }
-END_TEST
 
-START_TEST(entry_that_is_not_one_is_refused)
+TEST(entry_that_is_not_one_is_refused)
 {
 	static const uint32_t sizes[] = {0, 8, sizeof(struct record_entry) - 8,
 		sizeof(struct record_entry) + 4, ROOM, UINT32_MAX - 7};
@@ -115,9 +113,8 @@ START_TEST(entry_that_is_not_one_is_refused)
 	entries[SYNCED]->length = UINT64_MAX;
 	is_refused("it is behind the end of any file");
 }
-END_TEST
 
-START_TEST(number_of_nothing_is_refused)
+TEST(number_of_nothing_is_refused)
 {
 	begin();
 	entries[CREATED]->file = 2;
@@ -131,9 +128,8 @@ START_TEST(number_of_nothing_is_refused)
 	entries[SYNCED]->covers = 3;
 	is_refused("entry 2 of 3: it syncs what comes later");
 }
-END_TEST
 
-START_TEST(path_that_leads_out_is_refused)
+TEST(path_that_leads_out_is_refused)
 {
 	static const char *const paths[] = {
 		"/", "/a", "..", "../a", "d/..", "d/./a", ".", "d//a", "d/"};
@@ -150,9 +146,8 @@ START_TEST(path_that_leads_out_is_refused)
 	memcpy(entries[CREATED] + 1, "..a", 4);
 	ck_assert_int_eq(checked(), NB_OK);
 }
-END_TEST
 
-START_TEST(moment_that_was_not_is_refused)
+TEST(moment_that_was_not_is_refused)
 {
 	begin();
 	entries[WRITTEN]->moment.acked[1] = start[1] + OPS;
@@ -167,14 +162,4 @@ START_TEST(moment_that_was_not_is_refused)
 	entries[CREATED]->kind = RECORD_BASE; /* was there before anything was done */
 	memset(&entries[CREATED]->moment, 0, sizeof(entries[CREATED]->moment));
 	ck_assert_int_eq(checked(), NB_OK);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("crash_record", what_was_recorded_passes,
-		head_that_is_not_one_is_refused, entry_that_is_not_one_is_refused,
-		number_of_nothing_is_refused, path_that_leads_out_is_refused,
-		moment_that_was_not_is_refused);
 }

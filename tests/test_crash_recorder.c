@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -16,6 +17,8 @@
 #include "crash/preload.h"
 #include "scratch.h"
 #include "unit.h"
+
+bool unit_in_scratch = true;
 
 #define LOG_BYTES (UINT64_C(64) << 20)
 #define MUST(call) must((call) >= 0, #call)
@@ -197,27 +200,24 @@ copy_within_the_kernel(void)
 	MUST(copy_file_range(data, NULL, blind, NULL, 6000, 0));
 }
 
-START_TEST(every_write_is_recorded)
+TEST(every_write_is_recorded)
 {
 	begin("writes");
 	is_complete(write_in_each_way);
 }
-END_TEST
 
-START_TEST(every_size_is_recorded)
+TEST(every_size_is_recorded)
 {
 	begin("sizes");
 	file_put("database/a", "from before", 11);
 	is_complete(change_sizes);
 }
-END_TEST
 
-START_TEST(copies_by_the_kernel_are_recorded)
+TEST(copies_by_the_kernel_are_recorded)
 {
 	begin("copies");
 	is_complete(copy_within_the_kernel);
 }
-END_TEST
 
 /* ---- names ---- */
 
@@ -263,14 +263,13 @@ change_names(void)
 	MUST(linkat(AT_FDCWD, absolute, AT_FDCWD, "named", AT_SYMLINK_FOLLOW));
 }
 
-START_TEST(every_name_is_recorded)
+TEST(every_name_is_recorded)
 {
 	begin("names");
 	file_put("outside", "moved in", 8);
 	file_put("database/from before", "before", 6);
 	is_complete(change_names);
 }
-END_TEST
 
 /* ---- what is written without a call ---- */
 
@@ -292,13 +291,12 @@ use_streams(void)
 	fclose(other);
 }
 
-START_TEST(streams_are_looked_at)
+TEST(streams_are_looked_at)
 {
 	begin("streams");
 	file_put("database/from before", "before", 6);
 	is_complete(use_streams);
 }
-END_TEST
 
 static void
 store(void)
@@ -326,12 +324,11 @@ store(void)
 	at[SIZE / 2] = 'm';
 }
 
-START_TEST(stores_into_mappings_are_found)
+TEST(stores_into_mappings_are_found)
 {
 	begin("stores");
 	is_complete(store);
 }
-END_TEST
 
 /* ---- syncs ---- */
 
@@ -357,7 +354,7 @@ sync_in_each_way(void)
 	must(fsync(ends[0]) < 0, "fsync of a pipe");
 }
 
-START_TEST(syncs_say_what_they_cover)
+TEST(syncs_say_what_they_cover)
 {
 	static const struct {
 		uint32_t kind;
@@ -391,7 +388,6 @@ START_TEST(syncs_say_what_they_cover)
 	}
 	end_recorded();
 }
-END_TEST
 
 /* ---- who is recorded ---- */
 
@@ -413,7 +409,7 @@ write_elsewhere(void)
 	must(waitpid(pid, &status, 0) == pid && status == 0, "waitpid");
 }
 
-START_TEST(others_are_not_recorded)
+TEST(others_are_not_recorded)
 {
 	begin("others");
 	run_recorded(write_elsewhere);
@@ -421,7 +417,6 @@ START_TEST(others_are_not_recorded)
 	ck_assert_uint_eq(tape->is_blind, 0);
 	end_recorded();
 }
-END_TEST
 
 static void
 advance(void)
@@ -432,7 +427,7 @@ advance(void)
 	MUST(write(made("a", 0), "x", 1));
 }
 
-START_TEST(entries_know_how_far_the_writer_was)
+TEST(entries_know_how_far_the_writer_was)
 {
 	begin("moments");
 	run_recorded(advance);
@@ -443,7 +438,6 @@ START_TEST(entries_know_how_far_the_writer_was)
 	ck_assert_uint_eq(entry->moment.is_made, 1);
 	end_recorded();
 }
-END_TEST
 
 static void
 exchange(void)
@@ -453,7 +447,7 @@ exchange(void)
 	MUST(renameat2(AT_FDCWD, "a", AT_FDCWD, "b", RENAME_EXCHANGE));
 }
 
-START_TEST(what_is_not_understood_is_told)
+TEST(what_is_not_understood_is_told)
 {
 	begin("blind");
 	run_recorded(exchange);
@@ -461,7 +455,6 @@ START_TEST(what_is_not_understood_is_told)
 	ck_assert_str_eq(tape->blind, "names were exchanged: b");
 	end_recorded();
 }
-END_TEST
 
 enum { THREADS = 4, WRITES = 200 };
 
@@ -493,23 +486,8 @@ write_by_threads(void)
 		pthread_join(threads[i], NULL);
 }
 
-START_TEST(threads_are_recorded_in_the_order_of_their_writes)
+TEST(threads_are_recorded_in_the_order_of_their_writes)
 {
 	begin("threads");
 	is_complete(write_by_threads);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("crash_recorder", every_write_is_recorded, every_size_is_recorded,
-		copies_by_the_kernel_are_recorded, every_name_is_recorded,
-		streams_are_looked_at, stores_into_mappings_are_found,
-		syncs_say_what_they_cover, others_are_not_recorded,
-		entries_know_how_far_the_writer_was, what_is_not_understood_is_told,
-		threads_are_recorded_in_the_order_of_their_writes);
-	scratch_leave();
-	return status;
 }

@@ -143,7 +143,7 @@ told_key(uint64_t least)
 	return told_key_of(least, UINT64_MAX);
 }
 
-START_TEST(what_has_returned_and_what_has_not_is_right)
+TEST(what_has_returned_and_what_has_not_is_right)
 {
 	for (uint64_t acked = 30; acked < 90; acked++)
 		for (int kept = 0; kept < 2; kept++) {
@@ -167,9 +167,8 @@ START_TEST(what_has_returned_and_what_has_not_is_right)
 					world.report.in_flight_kept, world.report.in_flight);
 		}
 }
-END_TEST
 
-START_TEST(state_becomes_what_was_seen)
+TEST(state_becomes_what_was_seen)
 {
 	begin(0, 60, 61, true);
 	judge(CRASH_PROMISE_ALL);
@@ -179,9 +178,8 @@ START_TEST(state_becomes_what_was_seen)
 			crash_value_size(&world.plan, (uint32_t)(i / KEYS), world.has[i]) <
 				CRASH_VALUE_TELLS);
 }
-END_TEST
 
-START_TEST(lost_end_breaks_all_but_not_order)
+TEST(lost_end_breaks_all_but_not_order)
 {
 	for (uint64_t kept = 20; kept < 50; kept++) {
 		begin(20, 50, 51, true);
@@ -203,9 +201,8 @@ START_TEST(lost_end_breaks_all_but_not_order)
 			world.report.lost + world.report.survived, world.report.acknowledged);
 	}
 }
-END_TEST
 
-START_TEST(hole_breaks_order)
+TEST(hole_breaks_order)
 {
 	begin(20, 80, 80, true);
 	bool is_delete = false;
@@ -225,9 +222,8 @@ START_TEST(hole_breaks_order)
 	ck_assert_uint_eq(world.report.wrongs & ~split, 0);
 	ck_assert_uint_ge(world.report.holes, 1);
 }
-END_TEST
 
-START_TEST(cut_value_is_torn)
+TEST(cut_value_is_torn)
 {
 	static unsigned char value[CRASH_VALUE_MAX];
 	begin(20, 60, 60, true);
@@ -240,9 +236,8 @@ START_TEST(cut_value_is_torn)
 	ck_assert_uint_eq(world.report.worst, NB_CRASH_TORN);
 	finds(CRASH_PROMISE_NOTHING, BIT(TORN)); /* told, and no promise */
 }
-END_TEST
 
-START_TEST(value_without_a_size_is_torn_and_not_read)
+TEST(value_without_a_size_is_torn_and_not_read)
 {
 	static const struct nb_slice slice = {NULL, (size_t)-1};
 	begin(20, 60, 60, true);
@@ -250,9 +245,8 @@ START_TEST(value_without_a_size_is_torn_and_not_read)
 	judge(CRASH_PROMISE_ALL);
 	ck_assert_uint_eq(world.report.worst, NB_CRASH_TORN);
 }
-END_TEST
 
-START_TEST(value_of_another_key_is_a_ghost)
+TEST(value_of_another_key_is_a_ghost)
 {
 	begin(20, 60, 60, true);
 	size_t at = told_key(0), other = at;
@@ -266,9 +260,8 @@ START_TEST(value_of_another_key_is_a_ghost)
 	judge(CRASH_PROMISE_ALL);
 	ck_assert_uint_eq(world.report.worst, NB_CRASH_GHOST);
 }
-END_TEST
 
-START_TEST(value_that_was_not_begun_is_a_ghost)
+TEST(value_that_was_not_begun_is_a_ghost)
 {
 	begin(20, 60, 60, true);
 	uint64_t end = 60;
@@ -283,9 +276,8 @@ START_TEST(value_that_was_not_begun_is_a_ghost)
 	judge(CRASH_PROMISE_ORDER);
 	ck_assert_uint_eq(world.report.worst, NB_CRASH_GHOST);
 }
-END_TEST
 
-START_TEST(older_data_that_is_gone_is_lost)
+TEST(older_data_that_is_gone_is_lost)
 {
 	begin(60, 60, 60, true); /* nothing was done in this round */
 	size_t at = told_key(0);
@@ -295,9 +287,8 @@ START_TEST(older_data_that_is_gone_is_lost)
 	ck_assert_uint_eq(world.report.lost, 1);
 	finds(CRASH_PROMISE_NOTHING, 0);
 }
-END_TEST
 
-START_TEST(older_value_that_was_overwritten_is_lost)
+TEST(older_value_that_was_overwritten_is_lost)
 {
 	for (uint64_t end = 20; end < 60; end++) {
 		bool is_delete = true;
@@ -311,9 +302,8 @@ START_TEST(older_value_that_was_overwritten_is_lost)
 		finds(CRASH_PROMISE_ALL, BIT(LOST));
 	}
 }
-END_TEST
 
-START_TEST(deleted_key_that_is_back_is_lost)
+TEST(deleted_key_that_is_back_is_lost)
 {
 	size_t found = 0;
 	for (uint64_t end = 20; end < 120; end++) {
@@ -333,9 +323,8 @@ START_TEST(deleted_key_that_is_back_is_lost)
 	}
 	ck_assert_uint_gt(found, 0);
 }
-END_TEST
 
-START_TEST(what_was_lost_and_is_back_is_unstable)
+TEST(what_was_lost_and_is_back_is_unstable)
 {
 	begin(60, 60, 60, true);
 	size_t at = told_key(20);
@@ -345,7 +334,6 @@ START_TEST(what_was_lost_and_is_back_is_unstable)
 	finds(CRASH_PROMISE_NOTHING, BIT(UNSTABLE));
 	finds(CRASH_PROMISE_ORDER, BIT(UNSTABLE));
 }
-END_TEST
 
 /** The first batch from `from` on with a write to another key behind that of its first. */
 static uint64_t
@@ -376,7 +364,7 @@ split(bool is_atomic, bool has_returned)
 	see(op.writes[0].key);
 }
 
-START_TEST(atomic_batch_in_part_is_split)
+TEST(atomic_batch_in_part_is_split)
 {
 	split(true, false);
 	finds(CRASH_PROMISE_ALL, BIT(SPLIT_BATCH));
@@ -387,9 +375,8 @@ START_TEST(atomic_batch_in_part_is_split)
 	ck_assert_uint_eq(world.report.worst, NB_CRASH_SPLIT_BATCH);
 	finds(CRASH_PROMISE_NOTHING, BIT(SPLIT_BATCH));
 }
-END_TEST
 
-START_TEST(other_batch_in_flight_may_be_there_in_part)
+TEST(other_batch_in_flight_may_be_there_in_part)
 {
 	split(false, false);
 	finds(CRASH_PROMISE_ALL, 0);
@@ -400,9 +387,8 @@ START_TEST(other_batch_in_flight_may_be_there_in_part)
 	ck_assert_uint_ne(world.report.wrongs & BIT(LOST), 0);
 	ck_assert_uint_eq(world.report.wrongs & BIT(SPLIT_BATCH), 0);
 }
-END_TEST
 
-START_TEST(empty_and_short_values_are_not_guessed)
+TEST(empty_and_short_values_are_not_guessed)
 {
 	/* A key all of whose values are empty tells nothing, whatever was lost. */
 	begin(20, 60, 61, true);
@@ -417,9 +403,8 @@ START_TEST(empty_and_short_values_are_not_guessed)
 	}
 	finds(CRASH_PROMISE_ALL, 0);
 }
-END_TEST
 
-START_TEST(what_cannot_be_looked_at_is_lost)
+TEST(what_cannot_be_looked_at_is_lost)
 {
 	begin(20, 50, 51, true);
 	crash_judge_unseen(&world.report, &world.state, &world.moment);
@@ -429,9 +414,8 @@ START_TEST(what_cannot_be_looked_at_is_lost)
 	ck_assert_uint_eq(world.report.survived, 0);
 	ck_assert_uint_eq(world.report.in_flight, writes_in(0, 50, 51) + writes_in(1, 50, 51));
 }
-END_TEST
 
-START_TEST(the_worst_is_told)
+TEST(the_worst_is_told)
 {
 	struct crash_report report = {0};
 	crash_report_wrong(&report, NB_CRASH_LOST, "lost %d", 1);
@@ -442,17 +426,15 @@ START_TEST(the_worst_is_told)
 	ck_assert_str_eq(report.text, "torn");
 	ck_assert_uint_eq(report.wrongs, BIT(LOST) | BIT(TORN) | BIT(SCAN));
 }
-END_TEST
 
-START_TEST(what_an_engine_says_is_made_text)
+TEST(what_an_engine_says_is_made_text)
 {
 	struct crash_report report = {0};
 	crash_report_wrong(&report, NB_CRASH_LOST, "key \xff\x1b[2J of %s", "\xc3\xa9t\xc3");
 	ck_assert_str_eq(report.text, "key ? [2J of \xc3\xa9t?");
 }
-END_TEST
 
-START_TEST(promises_are_those_of_the_readme)
+TEST(promises_are_those_of_the_readme)
 {
 	static const uint32_t kill[] = {
 		CRASH_PROMISE_NOTHING, CRASH_PROMISE_ALL, CRASH_PROMISE_ALL, CRASH_PROMISE_ALL};
@@ -462,20 +444,4 @@ START_TEST(promises_are_those_of_the_readme)
 		ck_assert_uint_eq(crash_promise(NB_CRASH_KILL, level), kill[level]);
 		ck_assert_uint_eq(crash_promise(NB_CRASH_POWER, level), power[level]);
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("crash_state", what_has_returned_and_what_has_not_is_right,
-		state_becomes_what_was_seen, lost_end_breaks_all_but_not_order,
-		hole_breaks_order, cut_value_is_torn, value_without_a_size_is_torn_and_not_read,
-		value_of_another_key_is_a_ghost, value_that_was_not_begun_is_a_ghost,
-		older_data_that_is_gone_is_lost, older_value_that_was_overwritten_is_lost,
-		deleted_key_that_is_back_is_lost, what_was_lost_and_is_back_is_unstable,
-		atomic_batch_in_part_is_split, other_batch_in_flight_may_be_there_in_part,
-		empty_and_short_values_are_not_guessed, what_cannot_be_looked_at_is_lost,
-		the_worst_is_told, what_an_engine_says_is_made_text,
-		promises_are_those_of_the_readme);
 }

@@ -86,7 +86,7 @@ may_follow(void)
 	return may;
 }
 
-START_TEST(instructions_are_counted)
+TEST(instructions_are_counted)
 {
 	if (!may_follow())
 		return;
@@ -100,9 +100,8 @@ START_TEST(instructions_are_counted)
 		before = far;
 	}
 }
-END_TEST
 
-START_TEST(begins_and_ends_of_calls_are_counted)
+TEST(begins_and_ends_of_calls_are_counted)
 {
 	if (!may_follow())
 		return;
@@ -115,16 +114,14 @@ START_TEST(begins_and_ends_of_calls_are_counted)
 	ck_assert_int_le(odd, first + 1);
 	ck_assert_int_eq(follow(call_and_count, 9, 0), odd + 1);
 }
-END_TEST
 
-START_TEST(without_calls_the_mark_ends_it)
+TEST(without_calls_the_mark_ends_it)
 {
 	if (may_follow())
 		ck_assert_int_eq(follow(hit_the_mark, 1000, 0), 3);
 }
-END_TEST
 
-START_TEST(what_ends_by_itself_is_counted)
+TEST(what_ends_by_itself_is_counted)
 {
 	if (!may_follow())
 		return;
@@ -133,9 +130,8 @@ START_TEST(what_ends_by_itself_is_counted)
 	follow(call_thrice, 0, 1000000);
 	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
 }
-END_TEST
 
-START_TEST(what_never_comes_to_the_place_is_not)
+TEST(what_never_comes_to_the_place_is_not)
 {
 	*board = (struct crash_board){.end = {.is_counted = 1}};
 	pid_t pid = fork();
@@ -147,9 +143,8 @@ START_TEST(what_never_comes_to_the_place_is_not)
 	ck_assert(!is_counted);
 	ck_assert_int_eq(WEXITSTATUS(status), 7);
 }
-END_TEST
 
-START_TEST(one_that_is_gone_from_the_place_tells_nothing_of_ptrace)
+TEST(one_that_is_gone_from_the_place_tells_nothing_of_ptrace)
 {
 	siginfo_t end;
 	*board = (struct crash_board){.end = {.is_counted = 1}};
@@ -166,9 +161,8 @@ START_TEST(one_that_is_gone_from_the_place_tells_nothing_of_ptrace)
 	ck_assert_uint_eq(board->meeting, CRASH_MEETS);
 	ck_assert_int_eq(WEXITSTATUS(status), 7);
 }
-END_TEST
 
-START_TEST(one_that_is_stopped_is_left_to_who_asked)
+TEST(one_that_is_stopped_is_left_to_who_asked)
 {
 	*board = (struct crash_board){.end = {.is_counted = 1, .steps = UINT32_MAX}};
 	pid_t pid = fork();
@@ -189,9 +183,8 @@ START_TEST(one_that_is_stopped_is_left_to_who_asked)
 	process_kill(pid, &status);
 	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
-END_TEST
 
-START_TEST(one_that_may_not_be_followed_goes_alone)
+TEST(one_that_may_not_be_followed_goes_alone)
 {
 	*board = (struct crash_board){.end = {.is_counted = 1}};
 	pid_t pid = fork();
@@ -206,19 +199,13 @@ START_TEST(one_that_may_not_be_followed_goes_alone)
 	ck_assert_uint_eq(board->meeting, CRASH_ALONE);
 	ck_assert_int_eq(WEXITSTATUS(status), 2);
 }
-END_TEST
 
 int
 main(void)
 {
 	if (crash_board_new(&board) != NB_OK)
 		return EXIT_FAILURE;
-	int failed = UNIT_RUN("crash_step", instructions_are_counted,
-		begins_and_ends_of_calls_are_counted, without_calls_the_mark_ends_it,
-		what_ends_by_itself_is_counted, what_never_comes_to_the_place_is_not,
-		one_that_is_gone_from_the_place_tells_nothing_of_ptrace,
-		one_that_is_stopped_is_left_to_who_asked,
-		one_that_may_not_be_followed_goes_alone);
+	int failed = unit_run();
 	crash_board_delete(board);
 	return failed;
 }

@@ -23,7 +23,7 @@ plan_of(uint64_t seed, uint32_t key_size_max, uint64_t value_size_max, bool has_
 	return plan;
 }
 
-START_TEST(operation_follows_from_its_number)
+TEST(operation_follows_from_its_number)
 {
 	struct crash_plan plan = plan_of(7, 0, 0, true), other = plan_of(8, 0, 0, true);
 	uint32_t kinds[3] = {0}, same_keys = 0, differing = 0;
@@ -52,9 +52,8 @@ START_TEST(operation_follows_from_its_number)
 	ck_assert_uint_gt(kinds[CRASH_BATCH], 300);
 	ck_assert_uint_gt(same_keys, 50);
 }
-END_TEST
 
-START_TEST(batches_only_where_there_are_some)
+TEST(batches_only_where_there_are_some)
 {
 	struct crash_plan plan = plan_of(7, 0, 0, false);
 	struct crash_op op;
@@ -64,9 +63,8 @@ START_TEST(batches_only_where_there_are_some)
 		ck_assert_uint_eq(op.count, 1);
 	}
 }
-END_TEST
 
-START_TEST(keys_differ_and_fit)
+TEST(keys_differ_and_fit)
 {
 	static unsigned char keys[3 * CRASH_KEYS][CRASH_KEY_MAX];
 	static size_t sizes[3 * CRASH_KEYS];
@@ -89,9 +87,8 @@ START_TEST(keys_differ_and_fit)
 					memcmp(keys[i], keys[k], sizes[i]) != 0);
 	}
 }
-END_TEST
 
-START_TEST(value_tells_its_write)
+TEST(value_tells_its_write)
 {
 	static unsigned char value[CRASH_VALUE_MAX];
 	struct crash_plan plan = plan_of(7, 0, 0, true), other = plan_of(8, 0, 0, true);
@@ -114,9 +111,8 @@ START_TEST(value_tells_its_write)
 	ck_assert_uint_gt(shorts, 200);
 	ck_assert_uint_gt(longs, 150);
 }
-END_TEST
 
-START_TEST(any_other_byte_is_seen)
+TEST(any_other_byte_is_seen)
 {
 	static unsigned char value[CRASH_VALUE_MAX], next[CRASH_VALUE_MAX];
 	struct crash_plan plan = plan_of(7, 0, 0, true);
@@ -140,9 +136,8 @@ START_TEST(any_other_byte_is_seen)
 	memcpy(value + 1024, next + 1024, size - 1024);
 	ck_assert_uint_eq(crash_value_read(&plan, slice, &session), 0);
 }
-END_TEST
 
-START_TEST(values_keep_to_the_limit)
+TEST(values_keep_to_the_limit)
 {
 	for (uint64_t limit = 1; limit < 3000; limit += 1 + limit / 2) {
 		struct crash_plan plan = plan_of(7, 0, limit, true);
@@ -150,7 +145,6 @@ START_TEST(values_keep_to_the_limit)
 			ck_assert_uint_le(crash_value_size(&plan, 0, write), limit);
 	}
 }
-END_TEST
 
 static uint64_t
 fold(uint64_t hash, uint64_t number)
@@ -171,7 +165,7 @@ fold_bytes(uint64_t hash, const unsigned char *bytes, size_t size)
  * What a crash has left is kept with the plan alone, perhaps for years. The number is no other
  * one's: it is what it was when CRASH_STREAM became what it is, and both change together.
  */
-START_TEST(stream_is_the_one_of_its_number)
+TEST(stream_is_the_one_of_its_number)
 {
 	static unsigned char bytes[CRASH_VALUE_MAX];
 	struct crash_plan plan = plan_of(7, 64, 0, true);
@@ -189,14 +183,4 @@ START_TEST(stream_is_the_one_of_its_number)
 		hash = fold_bytes(hash, bytes, crash_value_make(bytes, &plan, 1, write));
 	if (*(const unsigned char *)&(uint32_t){1} == 1) /* values are of the machine's words */
 		ck_assert_uint_eq(hash, UINT64_C(784314377109056482));
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("crash_stream", operation_follows_from_its_number,
-		batches_only_where_there_are_some, keys_differ_and_fit, value_tells_its_write,
-		any_other_byte_is_seen, values_keep_to_the_limit,
-		stream_is_the_one_of_its_number);
 }

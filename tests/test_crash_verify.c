@@ -11,6 +11,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 enum { OLD_OPS = 25, OPS = 20, ALL_OPS = OLD_OPS + OPS };
 
 static struct crash_rig_chain chain;
@@ -121,7 +123,7 @@ value_of(uint32_t session, uint64_t write)
 
 /* ---- what is in the database ---- */
 
-START_TEST(database_with_all_that_was_written_is_right)
+TEST(database_with_all_that_was_written_is_right)
 {
 	begin("right");
 	struct crash_report report = verify();
@@ -136,9 +138,8 @@ START_TEST(database_with_all_that_was_written_is_right)
 	state_is_as_after(ALL_OPS + OPS);
 	end();
 }
-END_TEST
 
-START_TEST(key_that_was_changed_is_torn)
+TEST(key_that_was_changed_is_torn)
 {
 	static const struct nb_slice other = {.data = "a value of nobody's, long enough",
 		.size = sizeof("a value of nobody's, long enough") - 1};
@@ -147,9 +148,8 @@ START_TEST(key_that_was_changed_is_torn)
 	is_wrong(NB_CRASH_TORN, " has 32 bytes that are none of the values put there");
 	end();
 }
-END_TEST
 
-START_TEST(key_that_was_removed_is_lost)
+TEST(key_that_was_removed_is_lost)
 {
 	char quoted[QUOTE_SIZE];
 	begin("removed");
@@ -158,9 +158,8 @@ START_TEST(key_that_was_removed_is_lost)
 	is_wrong(NB_CRASH_LOST, slice_quote(quoted, name));
 	end();
 }
-END_TEST
 
-START_TEST(earlier_value_is_lost_writes)
+TEST(earlier_value_is_lost_writes)
 {
 	begin("earlier");
 	uint32_t key = key_that_was_overwritten();
@@ -173,9 +172,8 @@ START_TEST(earlier_value_is_lost_writes)
 	is_wrong(NB_CRASH_LOST, part);
 	end();
 }
-END_TEST
 
-START_TEST(key_that_was_added_is_a_ghost)
+TEST(key_that_was_added_is_a_ghost)
 {
 	begin("added");
 	struct nb_slice name = {.data = "nobody's", .size = 8};
@@ -183,9 +181,8 @@ START_TEST(key_that_was_added_is_a_ghost)
 	is_wrong(NB_CRASH_GHOST, "a scan tells the key \"nobody's\", which was never put");
 	end();
 }
-END_TEST
 
-START_TEST(value_of_another_key_is_a_ghost)
+TEST(value_of_another_key_is_a_ghost)
 {
 	begin("another");
 	uint32_t key = key_that_was_overwritten(), other = 0;
@@ -200,9 +197,8 @@ START_TEST(value_of_another_key_is_a_ghost)
 	is_wrong(NB_CRASH_GHOST, " of session 1 has put under another key");
 	end();
 }
-END_TEST
 
-START_TEST(level_that_promises_nothing_is_not_broken)
+TEST(level_that_promises_nothing_is_not_broken)
 {
 	begin("none");
 	chain.subject.durability = NB_DUR_NONE;
@@ -213,9 +209,8 @@ START_TEST(level_that_promises_nothing_is_not_broken)
 	ck_assert_uint_eq(report.is_broken, 0);
 	end();
 }
-END_TEST
 
-START_TEST(database_need_not_be_there_before_it_was_made)
+TEST(database_need_not_be_there_before_it_was_made)
 {
 	begin("made");
 	crash_rig_end(&chain);
@@ -228,7 +223,6 @@ START_TEST(database_need_not_be_there_before_it_was_made)
 	is_wrong(NB_CRASH_NOT_OPENED, "open answered NB_FAIL (there is no log)");
 	end();
 }
-END_TEST
 
 /* ---- verbs that do not tell the same ---- */
 
@@ -307,7 +301,7 @@ scan_close_failing(struct nb_session *session)
 	return NB_FAIL;
 }
 
-START_TEST(scan_that_differs_from_get_is_told)
+TEST(scan_that_differs_from_get_is_told)
 {
 	static const struct {
 		int (*next)(struct nb_session *, struct nb_slice *, struct nb_slice *);
@@ -329,9 +323,8 @@ START_TEST(scan_that_differs_from_get_is_told)
 	}
 	end();
 }
-END_TEST
 
-START_TEST(scan_follows_the_order_where_one_is_promised)
+TEST(scan_follows_the_order_where_one_is_promised)
 {
 	begin("order");
 	chain.subject.engine = &wrong;
@@ -342,9 +335,8 @@ START_TEST(scan_follows_the_order_where_one_is_promised)
 	is_right();
 	end();
 }
-END_TEST
 
-START_TEST(scan_that_fails_is_told_and_none_backward_is_right)
+TEST(scan_that_fails_is_told_and_none_backward_is_right)
 {
 	begin("no_scans");
 	chain.subject.engine = &wrong;
@@ -360,7 +352,6 @@ START_TEST(scan_that_fails_is_told_and_none_backward_is_right)
 	is_right();
 	end();
 }
-END_TEST
 
 static int
 put_failing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
@@ -449,7 +440,7 @@ take_verbs(const struct verbs *verbs)
 	wrong.checkpoint = verbs->checkpoint;
 }
 
-START_TEST(database_that_takes_no_write_is_told)
+TEST(database_that_takes_no_write_is_told)
 {
 	static const struct {
 		struct verbs verbs;
@@ -472,9 +463,8 @@ START_TEST(database_that_takes_no_write_is_told)
 	}
 	end();
 }
-END_TEST
 
-START_TEST(conflict_is_tried_again_and_settling_may_be_unsupported)
+TEST(conflict_is_tried_again_and_settling_may_be_unsupported)
 {
 	begin("conflicts");
 	chain.subject.engine = &wrong;
@@ -482,7 +472,6 @@ START_TEST(conflict_is_tried_again_and_settling_may_be_unsupported)
 	is_right();
 	end();
 }
-END_TEST
 
 /* ---- the process that looks ---- */
 
@@ -535,7 +524,7 @@ is_unseen(const char *part)
 	ck_assert_uint_eq(report.lost, report.acknowledged);
 }
 
-START_TEST(engine_that_ends_the_process_is_told)
+TEST(engine_that_ends_the_process_is_told)
 {
 	begin("ends");
 	chain.subject.engine = &wrong;
@@ -553,9 +542,8 @@ START_TEST(engine_that_ends_the_process_is_told)
 	state_is_as_after(ALL_OPS);
 	end();
 }
-END_TEST
 
-START_TEST(interruption_is_no_finding)
+TEST(interruption_is_no_finding)
 {
 	struct crash_report report;
 	begin("interrupted");
@@ -567,24 +555,4 @@ START_TEST(interruption_is_no_finding)
 		NB_ERR_INTERRUPTED);
 	nb_stop_clear();
 	end();
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("crash_verify", database_with_all_that_was_written_is_right,
-		key_that_was_changed_is_torn, key_that_was_removed_is_lost,
-		earlier_value_is_lost_writes, key_that_was_added_is_a_ghost,
-		value_of_another_key_is_a_ghost, level_that_promises_nothing_is_not_broken,
-		database_need_not_be_there_before_it_was_made,
-		scan_that_differs_from_get_is_told,
-		scan_follows_the_order_where_one_is_promised,
-		scan_that_fails_is_told_and_none_backward_is_right,
-		database_that_takes_no_write_is_told,
-		conflict_is_tried_again_and_settling_may_be_unsupported,
-		engine_that_ends_the_process_is_told, interruption_is_no_finding);
-	scratch_leave();
-	return status;
 }

@@ -29,7 +29,7 @@ note_phase(void *arg, uint32_t id, int phase)
 	__atomic_add_fetch(&log->arrived, 1, __ATOMIC_RELAXED);
 }
 
-START_TEST(every_member_does_every_phase_in_order)
+TEST(every_member_does_every_phase_in_order)
 {
 	static struct log log;
 	struct crew crew;
@@ -47,7 +47,6 @@ START_TEST(every_member_does_every_phase_in_order)
 			ck_assert_int_eq(log.phases[id][phase], phase * 3);
 	}
 }
-END_TEST
 
 static void
 note_thread(void *arg, uint32_t id, int phase)
@@ -58,7 +57,7 @@ note_thread(void *arg, uint32_t id, int phase)
 	log->thread[id] = pthread_self();
 }
 
-START_TEST(member_stays_on_its_own_thread)
+TEST(member_stays_on_its_own_thread)
 {
 	static struct log log;
 	struct crew crew;
@@ -72,7 +71,6 @@ START_TEST(member_stays_on_its_own_thread)
 			ck_assert(!pthread_equal(log.thread[a], log.thread[b]));
 	}
 }
-END_TEST
 
 /** A part that is not done before the caller has ticked three times. */
 static void
@@ -92,7 +90,7 @@ count_tick(void *arg)
 	__atomic_add_fetch(&log->ticks, 1, __ATOMIC_RELAXED);
 }
 
-START_TEST(tick_comes_again_and_again_on_the_callers_thread)
+TEST(tick_comes_again_and_again_on_the_callers_thread)
 {
 	static struct log log;
 	struct crew crew;
@@ -102,7 +100,6 @@ START_TEST(tick_comes_again_and_again_on_the_callers_thread)
 	ck_assert(pthread_equal(log.ticker, pthread_self()));
 	crew_destroy(&crew);
 }
-END_TEST
 
 static void
 look_at_mask(void *arg, uint32_t id, int phase)
@@ -120,7 +117,7 @@ look_at_mask(void *arg, uint32_t id, int phase)
 		__atomic_sub_fetch(blocked, sigismember(&mask, own[i]), __ATOMIC_RELAXED);
 }
 
-START_TEST(members_take_no_signals_and_the_caller_does_as_before)
+TEST(members_take_no_signals_and_the_caller_does_as_before)
 {
 	int blocked = 0;
 	sigset_t before, after;
@@ -134,7 +131,6 @@ START_TEST(members_take_no_signals_and_the_caller_does_as_before)
 	for (int sig = 1; sig < 32; sig++)
 		ck_assert_int_eq(sigismember(&before, sig), sigismember(&after, sig));
 }
-END_TEST
 
 static int signals_taken; /* atomic */
 static pthread_t taker;
@@ -156,7 +152,7 @@ signal_process(void *arg, uint32_t id, int phase)
 		sched_yield();
 }
 
-START_TEST(signal_to_the_process_is_taken_by_the_caller)
+TEST(signal_to_the_process_is_taken_by_the_caller)
 {
 	struct crew crew;
 	struct sigaction action = {.sa_handler = take_signal};
@@ -167,9 +163,8 @@ START_TEST(signal_to_the_process_is_taken_by_the_caller)
 	ck_assert_int_eq(signals_taken, 1);
 	ck_assert(pthread_equal(taker, pthread_self()));
 }
-END_TEST
 
-START_TEST(crew_that_did_nothing_ends)
+TEST(crew_that_did_nothing_ends)
 {
 	static struct log log;
 	for (uint32_t size = 1; size <= SIZE; size++) {
@@ -178,15 +173,4 @@ START_TEST(crew_that_did_nothing_ends)
 		crew_destroy(&crew);
 	}
 	ck_assert_int_eq(log.arrived, 0);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("crew", every_member_does_every_phase_in_order,
-		member_stays_on_its_own_thread,
-		tick_comes_again_and_again_on_the_callers_thread,
-		members_take_no_signals_and_the_caller_does_as_before,
-		signal_to_the_process_is_taken_by_the_caller, crew_that_did_nothing_ends);
 }

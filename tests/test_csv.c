@@ -4,7 +4,7 @@
 #include "report/csv.h"
 #include "unit.h"
 
-START_TEST(fields_are_quoted_as_rfc_4180_has_it)
+TEST(fields_are_quoted_as_rfc_4180_has_it)
 {
 	char *text;
 	size_t size;
@@ -27,11 +27,4 @@ START_TEST(fields_are_quoted_as_rfc_4180_has_it)
 		"plain,\"a,b\",\"say \"\"x\"\"\",\"two\nlines\",\n"
 		",18446744073709551615,0.1,,1e+300\n");
 	free(text);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("csv", fields_are_quoted_as_rfc_4180_has_it);
 }

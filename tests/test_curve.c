@@ -15,7 +15,7 @@ ascending(uint64_t count)
 	return histogram;
 }
 
-START_TEST(levels_are_denser_each_time_the_rest_is_halved)
+TEST(levels_are_denser_each_time_the_rest_is_halved)
 {
 	/* by hand: five steps to 50, five to 75, five to 87.5, ... */
 	static const double levels[] = {
@@ -33,9 +33,8 @@ START_TEST(levels_are_denser_each_time_the_rest_is_halved)
 	}
 	nb_histogram_delete(histogram);
 }
-END_TEST
 
-START_TEST(curve_ends_once_at_the_maximum)
+TEST(curve_ends_once_at_the_maximum)
 {
 	struct nb_histogram *histogram = ascending(1000);
 	nb_histogram_add(histogram, 5000000000001);
@@ -55,9 +54,8 @@ START_TEST(curve_ends_once_at_the_maximum)
 	ck_assert_uint_eq(point.count, 1001);
 	nb_histogram_delete(histogram);
 }
-END_TEST
 
-START_TEST(one_value_is_a_curve_and_none_is_none)
+TEST(one_value_is_a_curve_and_none_is_none)
 {
 	struct nb_histogram *histogram = ascending(1);
 	struct curve curve;
@@ -73,12 +71,4 @@ START_TEST(one_value_is_a_curve_and_none_is_none)
 	curve_begin(&curve, histogram);
 	ck_assert(!curve_next(&curve, &point));
 	nb_histogram_delete(histogram);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("curve", levels_are_denser_each_time_the_rest_is_halved,
-		curve_ends_once_at_the_maximum, one_value_is_a_curve_and_none_is_none);
 }

@@ -4,7 +4,6 @@
  * text that names the file, the field, and where there are two numbers, both.
  * The plugins are those of tests/refused.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +12,12 @@
 
 #include <mininb/mininb.h>
 
-#define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
+#include "unit.h"
 
 static const char *plugins; /* the directory of the plugins */
 
-static void
-setup(void)
+void
+unit_setup(void)
 {
 	plugins = getenv("MININB_TEST_PLUGINS");
 	ck_assert_msg(plugins != NULL, "MININB_TEST_PLUGINS is not set");
@@ -69,7 +68,7 @@ configure(const char *file, const char *option, struct nb_engine *table)
 	return rc;
 }
 
-START_TEST(variant_is_the_table_for_its_options)
+TEST(variant_is_the_table_for_its_options)
 {
 	struct nb_engine table;
 	ck_assert_int_eq(configure("variants", NULL, &table), NB_OK);
@@ -81,17 +80,15 @@ START_TEST(variant_is_the_table_for_its_options)
 	ck_assert_str_eq(table.summary, "a variant");
 	ck_assert_int_eq(configure("variants", "type=heap", &table), NB_ERR_USAGE);
 }
-END_TEST
 
-START_TEST(engine_without_variants_stays_as_it_is)
+TEST(engine_without_variants_stays_as_it_is)
 {
 	struct nb_engine table;
 	ck_assert_int_eq(configure("every_option", "levels=9", &table), NB_OK);
 	ck_assert_str_eq(table.name, "every_option");
 }
-END_TEST
 
-START_TEST(variant_that_is_not_right_is_refused)
+TEST(variant_that_is_not_right_is_refused)
 {
 	static const struct {
 		const char *file;
@@ -109,7 +106,6 @@ START_TEST(variant_that_is_not_right_is_refused)
 		assert_told(cases[i].file);
 	}
 }
-END_TEST
 
 /* --- refused, each for its own reason --- */
 
@@ -147,7 +143,7 @@ static const struct {
 	{"no_del", {"no_del.so", "'del'"}},
 };
 
-START_TEST(bad_plugin_is_refused_with_its_reason)
+TEST_EACH(bad_plugin_is_refused_with_its_reason, UNIT_COUNT(refusals))
 {
 	struct nb_engine_ref *ref;
 	ck_assert_int_eq(load_file(&ref, refusals[_i].file), NB_FAIL);
@@ -155,46 +151,41 @@ START_TEST(bad_plugin_is_refused_with_its_reason)
 	for (size_t i = 0; i < 3 && refusals[_i].facts[i] != NULL; i++)
 		assert_told(refusals[_i].facts[i]);
 }
-END_TEST
 
-START_TEST(directory_is_refused_as_one)
+TEST(directory_is_refused_as_one)
 {
 	struct nb_engine_ref *ref = NULL;
 	ck_assert_int_eq(nb_engine_load(&ref, "/tmp/"), NB_FAIL);
 	ck_assert_ptr_null(ref);
 	assert_told("/tmp/: refused: is a directory");
 }
-END_TEST
 
-START_TEST(other_abi_is_told_with_both_numbers)
+TEST(other_abi_is_told_with_both_numbers)
 {
 	struct nb_engine_ref *ref;
 	ck_assert_int_eq(load_file(&ref, "other_abi"), NB_FAIL);
 	assert_told("77");
 	assert_told(decimal(NB_ENGINE_ABI));
 }
-END_TEST
 
-START_TEST(short_table_is_told_with_both_sizes)
+TEST(short_table_is_told_with_both_sizes)
 {
 	struct nb_engine_ref *ref;
 	ck_assert_int_eq(load_file(&ref, "too_short"), NB_FAIL);
 	assert_told(decimal(offsetof(struct nb_engine, del)));
 	assert_told(decimal(offsetof(struct nb_engine, del) + sizeof(void *)));
 }
-END_TEST
 
-START_TEST(torn_table_is_told_with_its_size)
+TEST(torn_table_is_told_with_its_size)
 {
 	struct nb_engine_ref *ref;
 	ck_assert_int_eq(load_file(&ref, "torn"), NB_FAIL);
 	assert_told(decimal(sizeof(struct nb_engine) - 3));
 }
-END_TEST
 
 /* --- found by name --- */
 
-START_TEST(name_is_looked_up_in_the_plugin_path)
+TEST(name_is_looked_up_in_the_plugin_path)
 {
 	struct nb_engine_ref *ref = NULL;
 	char want[1024];
@@ -205,9 +196,8 @@ START_TEST(name_is_looked_up_in_the_plugin_path)
 	ck_assert_str_eq(nb_engine_path(ref), want);
 	nb_engine_unload(ref);
 }
-END_TEST
 
-START_TEST(plugin_path_has_many_directories)
+TEST(plugin_path_has_many_directories)
 {
 	struct nb_engine_ref *ref = NULL;
 	char list[1100];
@@ -216,9 +206,8 @@ START_TEST(plugin_path_has_many_directories)
 	ck_assert_msg(nb_engine_load(&ref, "right") == NB_OK, "%s", nb_error_text());
 	nb_engine_unload(ref);
 }
-END_TEST
 
-START_TEST(name_in_the_table_must_be_the_files)
+TEST(name_in_the_table_must_be_the_files)
 {
 	struct nb_engine_ref *ref = NULL;
 	setenv("MININB_PLUGIN_PATH", plugins, 1);
@@ -227,9 +216,8 @@ START_TEST(name_in_the_table_must_be_the_files)
 	assert_told("'another'");
 	assert_told("'name_differs'");
 }
-END_TEST
 
-START_TEST(unknown_name_lists_the_engines_and_the_nearest)
+TEST(unknown_name_lists_the_engines_and_the_nearest)
 {
 	struct nb_engine_ref *ref = NULL;
 	ck_assert_int_eq(nb_engine_load(&ref, "memroy"), NB_ERR_USAGE);
@@ -241,9 +229,8 @@ START_TEST(unknown_name_lists_the_engines_and_the_nearest)
 	ck_assert_int_eq(nb_engine_load(&ref, "zzzzzzzz"), NB_ERR_USAGE);
 	assert_told("every_option");
 }
-END_TEST
 
-START_TEST(engine_is_not_found_in_the_working_directory)
+TEST(engine_is_not_found_in_the_working_directory)
 {
 	struct nb_engine_ref *ref = NULL;
 	ck_assert_int_eq(chdir(plugins), 0);
@@ -252,30 +239,27 @@ START_TEST(engine_is_not_found_in_the_working_directory)
 	setenv("MININB_PLUGIN_PATH", "", 1); /* an empty entry is not '.' either */
 	ck_assert_int_eq(nb_engine_load(&ref, "right"), NB_ERR_USAGE);
 }
-END_TEST
 
-START_TEST(name_with_a_slash_is_a_path)
+TEST(name_with_a_slash_is_a_path)
 {
 	struct nb_engine_ref *ref = NULL;
 	ck_assert_int_eq(chdir(plugins), 0);
 	ck_assert_msg(nb_engine_load(&ref, "./right.so") == NB_OK, "%s", nb_error_text());
 	nb_engine_unload(ref);
 }
-END_TEST
 
 static const char *const odd_names[] = {
 	"", "..", "/", "./", "/nonexistent/mine.so", "a b", "%s%n"};
 
-START_TEST(odd_name_is_refused_with_a_text)
+TEST_EACH(odd_name_is_refused_with_a_text, UNIT_COUNT(odd_names))
 {
 	struct nb_engine_ref *ref = NULL;
 	ck_assert_int_lt(nb_engine_load(&ref, odd_names[_i]), 0);
 	ck_assert_ptr_null(ref);
 	assert_told(odd_names[_i]);
 }
-END_TEST
 
-START_TEST(null_and_memory_are_built_in)
+TEST(null_and_memory_are_built_in)
 {
 	static const char *const names[] = {"null", "memory"};
 	for (size_t i = 0; i < 2; i++) {
@@ -286,17 +270,15 @@ START_TEST(null_and_memory_are_built_in)
 		nb_engine_unload(ref);
 	}
 }
-END_TEST
 
-START_TEST(unload_of_nothing_is_fine)
+TEST(unload_of_nothing_is_fine)
 {
 	nb_engine_unload(NULL);
 }
-END_TEST
 
 /* --- plugins of other sizes --- */
 
-START_TEST(older_plugin_loads_and_its_late_verbs_are_null)
+TEST(older_plugin_loads_and_its_late_verbs_are_null)
 {
 	struct nb_engine_ref *ref;
 	ck_assert_msg(load_file(&ref, "older") == NB_OK, "%s", nb_error_text());
@@ -308,9 +290,8 @@ START_TEST(older_plugin_loads_and_its_late_verbs_are_null)
 	ck_assert(table->stats == NULL);
 	nb_engine_unload(ref);
 }
-END_TEST
 
-START_TEST(newer_plugin_loads)
+TEST(newer_plugin_loads)
 {
 	struct nb_engine_ref *ref;
 	ck_assert_msg(load_file(&ref, "newer") == NB_OK, "%s", nb_error_text());
@@ -322,9 +303,8 @@ START_TEST(newer_plugin_loads)
 	ck_assert_uint_eq(nb_engine_table(ref)->durabilities, NB_DUR_BIT(NB_DUR_NONE));
 	nb_engine_unload(ref);
 }
-END_TEST
 
-START_TEST(two_plugins_are_loaded_side_by_side)
+TEST(two_plugins_are_loaded_side_by_side)
 {
 	struct nb_engine_ref *one, *two;
 	ck_assert_int_eq(load_file(&one, "right"), NB_OK);
@@ -335,11 +315,10 @@ START_TEST(two_plugins_are_loaded_side_by_side)
 	ck_assert_str_eq(nb_engine_table(one)->version(), "1.2.3");
 	nb_engine_unload(one);
 }
-END_TEST
 
 /* --- the host --- */
 
-START_TEST(text_of_a_failed_open_reaches_the_caller)
+TEST(text_of_a_failed_open_reaches_the_caller)
 {
 	struct nb_engine_ref *ref;
 	ck_assert_int_eq(load_file(&ref, "open_fails"), NB_OK);
@@ -352,7 +331,6 @@ START_TEST(text_of_a_failed_open_reaches_the_caller)
 	assert_told("no luck with /some/where");
 	nb_engine_unload(ref);
 }
-END_TEST
 
 static char logged[128];
 static uint32_t logged_level;
@@ -365,7 +343,7 @@ keep_log(void *arg, uint32_t level, const char *text)
 	snprintf(logged, sizeof(logged), "%s", text);
 }
 
-START_TEST(host_keeps_failures_and_passes_messages_on)
+TEST(host_keeps_failures_and_passes_messages_on)
 {
 	const struct nb_host *host = nb_engine_host();
 	ck_assert_uint_eq(host->size, sizeof(*host));
@@ -379,9 +357,8 @@ START_TEST(host_keeps_failures_and_passes_messages_on)
 	ck_assert_str_eq(logged, "slow: yes");
 	ck_assert_uint_eq(logged_level, NB_LOG_WARNING);
 }
-END_TEST
 
-START_TEST(durability_levels_have_names)
+TEST(durability_levels_have_names)
 {
 	ck_assert_str_eq(nb_durability_name(NB_DUR_NONE), "none");
 	ck_assert_str_eq(nb_durability_name(NB_DUR_PROCESS), "process");
@@ -389,49 +366,4 @@ START_TEST(durability_levels_have_names)
 	ck_assert_str_eq(nb_durability_name(NB_DUR_COMMIT), "commit");
 	ck_assert_ptr_null(nb_durability_name(NB_DUR_COMMIT + 1));
 	ck_assert_ptr_null(nb_durability_name(NB_DUR_AUTO));
-}
-END_TEST
-
-static void
-add(Suite *suite, const TTest *test, int count)
-{
-	TCase *promise = tcase_create(test->name);
-	tcase_add_checked_fixture(promise, setup, NULL);
-	tcase_set_timeout(promise, 60);
-	tcase_add_loop_test(promise, test, 0, count);
-	suite_add_tcase(suite, promise);
-}
-
-int
-main(void)
-{
-	Suite *suite = suite_create("engine");
-	add(suite, bad_plugin_is_refused_with_its_reason, COUNT_OF(refusals));
-	add(suite, directory_is_refused_as_one, 1);
-	add(suite, other_abi_is_told_with_both_numbers, 1);
-	add(suite, short_table_is_told_with_both_sizes, 1);
-	add(suite, torn_table_is_told_with_its_size, 1);
-	add(suite, name_is_looked_up_in_the_plugin_path, 1);
-	add(suite, plugin_path_has_many_directories, 1);
-	add(suite, name_in_the_table_must_be_the_files, 1);
-	add(suite, unknown_name_lists_the_engines_and_the_nearest, 1);
-	add(suite, engine_is_not_found_in_the_working_directory, 1);
-	add(suite, name_with_a_slash_is_a_path, 1);
-	add(suite, odd_name_is_refused_with_a_text, COUNT_OF(odd_names));
-	add(suite, null_and_memory_are_built_in, 1);
-	add(suite, unload_of_nothing_is_fine, 1);
-	add(suite, older_plugin_loads_and_its_late_verbs_are_null, 1);
-	add(suite, newer_plugin_loads, 1);
-	add(suite, two_plugins_are_loaded_side_by_side, 1);
-	add(suite, text_of_a_failed_open_reaches_the_caller, 1);
-	add(suite, host_keeps_failures_and_passes_messages_on, 1);
-	add(suite, durability_levels_have_names, 1);
-	add(suite, variant_is_the_table_for_its_options, 1);
-	add(suite, engine_without_variants_stays_as_it_is, 1);
-	add(suite, variant_that_is_not_right_is_refused, 1);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -85,7 +85,7 @@ assert_at(const char *name, const char *path)
 	ck_assert_str_eq(site->path, path);
 }
 
-START_TEST(first_directory_of_the_variable_wins)
+TEST(first_directory_of_the_variable_wins)
 {
 	set_up();
 	search("%s/a:%s/b");
@@ -99,9 +99,8 @@ START_TEST(first_directory_of_the_variable_wins)
 	assert_at("two", in_rig("b/two.so"));
 	tear_down();
 }
-END_TEST
 
-START_TEST(variable_comes_before_all_others)
+TEST(variable_comes_before_all_others)
 {
 	set_up();
 	make_file("b/null.so");
@@ -114,9 +113,8 @@ START_TEST(variable_comes_before_all_others)
 	ck_assert_ptr_null(find("memory")->path);
 	tear_down();
 }
-END_TEST
 
-START_TEST(those_linked_in_are_always_there_and_last)
+TEST(those_linked_in_are_always_there_and_last)
 {
 	rig_create(&rig, NB_VERB_PUT, 1);
 	unsetenv("MININB_PLUGIN_PATH");
@@ -128,9 +126,8 @@ START_TEST(those_linked_in_are_always_there_and_last)
 	ck_assert_ptr_nonnull(find("null"));
 	tear_down();
 }
-END_TEST
 
-START_TEST(directories_that_are_not_there_are_passed_over)
+TEST(directories_that_are_not_there_are_passed_over)
 {
 	set_up();
 	make_file("file");
@@ -139,9 +136,8 @@ START_TEST(directories_that_are_not_there_are_passed_over)
 	ck_assert_ptr_null(find("two"));
 	tear_down();
 }
-END_TEST
 
-START_TEST(empty_parts_are_not_the_working_directory)
+TEST(empty_parts_are_not_the_working_directory)
 {
 	static const char *const variables[] = {"", ":", "::", ":%s/a", "%s/a:", "%s/a::%s/x"};
 	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
@@ -153,9 +149,8 @@ START_TEST(empty_parts_are_not_the_working_directory)
 		tear_down();
 	}
 }
-END_TEST
 
-START_TEST(relative_parts_are_left_out)
+TEST(relative_parts_are_left_out)
 {
 	static const char *const variables[] = {
 		".:%s/a", "b:%s/a", "./b:%s/a", "%s/a:../b", "%s/a:b/"};
@@ -168,9 +163,8 @@ START_TEST(relative_parts_are_left_out)
 		tear_down();
 	}
 }
-END_TEST
 
-START_TEST(working_directory_is_never_looked_at)
+TEST(working_directory_is_never_looked_at)
 {
 	set_up();
 	ck_assert_int_eq(chdir(in_rig("b")), 0);
@@ -179,9 +173,8 @@ START_TEST(working_directory_is_never_looked_at)
 	ck_assert_ptr_null(find("two"));
 	tear_down();
 }
-END_TEST
 
-START_TEST(only_files_that_end_in_so_are_engines)
+TEST(only_files_that_end_in_so_are_engines)
 {
 	static const char *const others[] = {"a/.so", "a/.hidden.so", "a/lib.so.1",
 		"a/text.txt", "a/so", "a/no_dot_so", "a/x.SO"};
@@ -197,9 +190,8 @@ START_TEST(only_files_that_end_in_so_are_engines)
 	ck_assert_uint_eq(in_a, 2); /* one and both */
 	tear_down();
 }
-END_TEST
 
-START_TEST(missing_engines_are_taken_apart)
+TEST(missing_engines_are_taken_apart)
 {
 	struct engine_missing missing;
 	const char *at =
@@ -214,16 +206,4 @@ START_TEST(missing_engines_are_taken_apart)
 	ck_assert_str_eq(missing.reason, "-Dx_prefix=DIR");
 	ck_assert_ptr_null(engine_missing_next(at, &missing));
 	ck_assert_ptr_null(engine_missing_next("", &missing));
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("engine_search", first_directory_of_the_variable_wins,
-		variable_comes_before_all_others, those_linked_in_are_always_there_and_last,
-		directories_that_are_not_there_are_passed_over,
-		empty_parts_are_not_the_working_directory, relative_parts_are_left_out,
-		working_directory_is_never_looked_at, only_files_that_end_in_so_are_engines,
-		missing_engines_are_taken_apart);
 }

@@ -7,6 +7,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 /** far/near/e.so, and its whole path. */
 static void
 make_plugin(const char *name, char path[PATH_MAX])
@@ -36,7 +38,7 @@ check(const char *path, bool is_trusted)
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "refused: everybody may write"));
 }
 
-START_TEST(root_loads_nothing_that_everybody_may_write)
+TEST(root_loads_nothing_that_everybody_may_write)
 {
 	static const char *const ways[] = {"far/near/e.so", "far/near", "far"};
 	char path[PATH_MAX];
@@ -50,9 +52,8 @@ START_TEST(root_loads_nothing_that_everybody_may_write)
 		check(path, true);
 	}
 }
-END_TEST
 
-START_TEST(what_is_ours_in_a_sticky_directory_is_trusted)
+TEST(what_is_ours_in_a_sticky_directory_is_trusted)
 {
 	char path[PATH_MAX];
 	make_plugin("sticky", path);
@@ -66,9 +67,8 @@ START_TEST(what_is_ours_in_a_sticky_directory_is_trusted)
 	set_mode("far/near", 0755);
 	check(path, true); /* who may put files there is known */
 }
-END_TEST
 
-START_TEST(a_link_is_trusted_as_what_it_leads_to)
+TEST(a_link_is_trusted_as_what_it_leads_to)
 {
 	char path[PATH_MAX];
 	make_plugin("link", path);
@@ -77,22 +77,8 @@ START_TEST(a_link_is_trusted_as_what_it_leads_to)
 	set_mode("far/near", 0777);
 	check("./e.so", false);
 }
-END_TEST
 
-START_TEST(what_is_not_there_is_for_the_loader_to_say)
+TEST(what_is_not_there_is_for_the_loader_to_say)
 {
 	check("/nonexistent/e.so", true);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int rc = UNIT_RUN("engine_trust", root_loads_nothing_that_everybody_may_write,
-		what_is_ours_in_a_sticky_directory_is_trusted,
-		a_link_is_trusted_as_what_it_leads_to,
-		what_is_not_there_is_for_the_loader_to_say);
-	scratch_leave();
-	return rc;
 }

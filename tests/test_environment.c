@@ -18,6 +18,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 static struct environment environment;
 
 static void
@@ -58,7 +60,7 @@ put(const char *text, const char *fmt, ...)
 	file_put(path, text, strlen(text));
 }
 
-START_TEST(this_machine_is_described_in_the_right_form)
+TEST(this_machine_is_described_in_the_right_form)
 {
 	struct utsname name;
 	struct statvfs fs;
@@ -94,9 +96,8 @@ START_TEST(this_machine_is_described_in_the_right_form)
 	if (environment.device[0] == '\0')
 		ck_assert_uint_eq(environment.device_minor, minor(st.st_dev));
 }
-END_TEST
 
-START_TEST(time_is_that_of_the_place)
+TEST(time_is_that_of_the_place)
 {
 	struct tm tm = {0};
 	int offset;
@@ -114,7 +115,6 @@ START_TEST(time_is_that_of_the_place)
 	time_t told = timegm(&tm) - (5 * 60 + 30) * 60;
 	ck_assert(told >= before && told <= time(NULL));
 }
-END_TEST
 
 /* clang and gcc say in their own ways that a sanitizer is there. */
 #if defined(__has_feature)
@@ -125,7 +125,7 @@ END_TEST
 #endif
 #endif
 
-START_TEST(allocator_is_the_one_that_has_malloc)
+TEST(allocator_is_the_one_that_has_malloc)
 {
 	environment_create(&environment, "/");
 #if defined(__SANITIZE_ADDRESS__) || defined(HAS_ADDRESS_SANITIZER)
@@ -140,18 +140,16 @@ START_TEST(allocator_is_the_one_that_has_malloc)
 	ck_assert_str_eq(environment.allocator, expected);
 #endif
 }
-END_TEST
 
-START_TEST(what_is_preloaded_is_told)
+TEST(what_is_preloaded_is_told)
 {
 	setenv("LD_PRELOAD", "libx.so", 1);
 	environment_create(&environment, "/");
 	unsetenv("LD_PRELOAD");
 	ck_assert_str_eq(environment.preload, "libx.so");
 }
-END_TEST
 
-START_TEST(directory_need_not_be_there_yet)
+TEST(directory_need_not_be_there_yet)
 {
 	char cwd[128], expected[256];
 	scratch_fresh("absent");
@@ -168,7 +166,6 @@ START_TEST(directory_need_not_be_there_yet)
 	environment_create(&environment, "");
 	environment_create(&environment, "/proc/self/nothing");
 }
-END_TEST
 
 /** A machine with all that can be known of it. */
 static void
@@ -214,7 +211,7 @@ make_machine(void)
 	ck_assert_int_eq(symlink("../../devices/pci/block/nvd/nvd1", link), 0);
 }
 
-START_TEST(all_that_a_machine_tells_is_found)
+TEST(all_that_a_machine_tells_is_found)
 {
 	scratch_fresh("rich");
 	make_machine();
@@ -240,9 +237,8 @@ START_TEST(all_that_a_machine_tells_is_found)
 	ck_assert(environment.cpu_mhz_max == 4500);
 	ck_assert(environment.load_1m == 1.75);
 }
-END_TEST
 
-START_TEST(turbo_is_told_by_either_switch)
+TEST(turbo_is_told_by_either_switch)
 {
 	scratch_fresh("turbo");
 	put("0\n", "/sys/devices/system/cpu/intel_pstate/no_turbo");
@@ -256,18 +252,16 @@ START_TEST(turbo_is_told_by_either_switch)
 	environment_read(&environment, ".", "tree");
 	ck_assert_str_eq(environment.turbo, "on");
 }
-END_TEST
 
-START_TEST(processors_without_a_name_have_numbers)
+TEST(processors_without_a_name_have_numbers)
 {
 	scratch_fresh("arm");
 	put("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n", "/proc/cpuinfo");
 	environment_read(&environment, ".", "tree");
 	ck_assert_str_eq(environment.cpu, "implementer 0x41, part 0xd0c");
 }
-END_TEST
 
-START_TEST(containers_are_told_by_what_they_leave)
+TEST(containers_are_told_by_what_they_leave)
 {
 	static const struct {
 		const char *path, *text, *name;
@@ -286,9 +280,8 @@ START_TEST(containers_are_told_by_what_they_leave)
 		ck_assert_str_eq(environment.container, marks[i].name);
 	}
 }
-END_TEST
 
-START_TEST(mount_is_the_nearest_one_and_of_two_the_later)
+TEST(mount_is_the_nearest_one_and_of_two_the_later)
 {
 	char cwd[128], text[2048];
 	scratch_fresh("mounts");
@@ -313,7 +306,6 @@ START_TEST(mount_is_the_nearest_one_and_of_two_the_later)
 	ck_assert_str_eq(environment.mount, "/");
 	ck_assert_str_eq(environment.mount_source, "/dev/sda1");
 }
-END_TEST
 
 /** All texts end within their field, and are text. */
 static void
@@ -344,7 +336,7 @@ assert_sound(void)
 	ck_assert_uint_le(environment.swap_used_bytes, environment.swap_bytes);
 }
 
-START_TEST(where_there_is_nothing_nothing_is_known)
+TEST(where_there_is_nothing_nothing_is_known)
 {
 	scratch_fresh("poor");
 	ck_assert_int_eq(mkdir("tree", 0700), 0);
@@ -359,7 +351,6 @@ START_TEST(where_there_is_nothing_nothing_is_known)
 	ck_assert_uint_eq(environment.last_level_cache_bytes, 0);
 	ck_assert_str_ne(environment.kernel, ""); /* which is no file's */
 }
-END_TEST
 
 static int
 spoil(const char *path, const struct stat *st, int type, struct FTW *where)
@@ -388,7 +379,7 @@ spoil(const char *path, const struct stat *st, int type, struct FTW *where)
 	return 0;
 }
 
-START_TEST(hostile_files_do_no_harm)
+TEST(hostile_files_do_no_harm)
 {
 	scratch_fresh("hostile");
 	make_machine();
@@ -403,9 +394,8 @@ START_TEST(hostile_files_do_no_harm)
 	ck_assert_uint_eq(environment.available_bytes, 0);
 	ck_assert_uint_eq(environment.last_level_cache_bytes, 0);
 }
-END_TEST
 
-START_TEST(directories_in_place_of_files_do_no_harm)
+TEST(directories_in_place_of_files_do_no_harm)
 {
 	scratch_fresh("directories");
 	put("", "/proc/cpuinfo/x");
@@ -418,21 +408,4 @@ START_TEST(directories_in_place_of_files_do_no_harm)
 	assert_sound();
 	ck_assert_str_eq(environment.cpu, "");
 	ck_assert_str_eq(environment.container, "");
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int failed = UNIT_RUN("environment", this_machine_is_described_in_the_right_form,
-		time_is_that_of_the_place, allocator_is_the_one_that_has_malloc,
-		what_is_preloaded_is_told, directory_need_not_be_there_yet,
-		all_that_a_machine_tells_is_found, turbo_is_told_by_either_switch,
-		processors_without_a_name_have_numbers, containers_are_told_by_what_they_leave,
-		mount_is_the_nearest_one_and_of_two_the_later,
-		where_there_is_nothing_nothing_is_known, hostile_files_do_no_harm,
-		directories_in_place_of_files_do_no_harm);
-	scratch_leave();
-	return failed;
 }

@@ -8,30 +8,27 @@
 
 #include "unit.h"
 
-START_TEST(the_text_is_empty_before_any_failure)
+TEST(the_text_is_empty_before_any_failure)
 {
 	ck_assert_str_eq(nb_error_text(), "");
 }
-END_TEST
 
-START_TEST(the_code_is_handed_through_and_the_text_kept)
+TEST(the_code_is_handed_through_and_the_text_kept)
 {
 	ck_assert_int_eq(error_set(NB_ERR_USAGE, "%s is %d", "x", 7), NB_ERR_USAGE);
 	ck_assert_str_eq(nb_error_text(), "x is 7");
 	ck_assert_int_eq(error_set(NB_FAIL, "later"), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), "later");
 }
-END_TEST
 
-START_TEST(a_system_failure_says_what_errno_says)
+TEST(a_system_failure_says_what_errno_says)
 {
 	errno = ENOENT;
 	ck_assert_int_eq(error_system("open %s", "keys.bin"), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), "open keys.bin: No such file or directory");
 }
-END_TEST
 
-START_TEST(a_thread_that_cannot_be_started_says_what_it_lacks)
+TEST(a_thread_that_cannot_be_started_says_what_it_lacks)
 {
 	errno = EAGAIN;
 	ck_assert_int_eq(error_thread("thread %d", 3), NB_FAIL);
@@ -41,25 +38,22 @@ START_TEST(a_thread_that_cannot_be_started_says_what_it_lacks)
 	ck_assert_int_eq(error_thread("thread %d", 3), NB_FAIL);
 	ck_assert_ptr_null(strstr(nb_error_text(), "ulimit"));
 }
-END_TEST
 
-START_TEST(a_prefix_says_where)
+TEST(a_prefix_says_where)
 {
 	error_set(NB_ERR_USAGE, "'x' is not a number");
 	ck_assert_int_eq(error_prefix(NB_ERR_USAGE, "--%s", "count"), NB_ERR_USAGE);
 	ck_assert_str_eq(nb_error_text(), "--count: 'x' is not a number");
 }
-END_TEST
 
-START_TEST(the_last_text_may_be_part_of_the_next)
+TEST(the_last_text_may_be_part_of_the_next)
 {
 	error_set(NB_FAIL, "inner");
 	error_set(NB_FAIL, "outer (%s)", nb_error_text());
 	ck_assert_str_eq(nb_error_text(), "outer (inner)");
 }
-END_TEST
 
-START_TEST(a_long_text_ends_in_dots)
+TEST(a_long_text_ends_in_dots)
 {
 	char text[3000];
 	memset(text, 'x', sizeof(text) - 1);
@@ -70,9 +64,8 @@ START_TEST(a_long_text_ends_in_dots)
 	ck_assert_uint_lt(length, sizeof(text) - 1);
 	ck_assert_str_eq(nb_error_text() + length - 4, "x...");
 }
-END_TEST
 
-START_TEST(a_long_name_does_not_hide_the_cause)
+TEST(a_long_name_does_not_hide_the_cause)
 {
 	char name[3000];
 	memset(name, 'x', sizeof(name) - 1);
@@ -85,7 +78,6 @@ START_TEST(a_long_name_does_not_hide_the_cause)
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "...: ...xxx"));
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "No such file or directory"));
 }
-END_TEST
 
 static void *
 fail_elsewhere(void *arg)
@@ -96,7 +88,7 @@ fail_elsewhere(void *arg)
 	return NULL;
 }
 
-START_TEST(each_thread_has_its_own_text)
+TEST(each_thread_has_its_own_text)
 {
 	error_set(NB_FAIL, "here");
 	pthread_t thread;
@@ -106,9 +98,8 @@ START_TEST(each_thread_has_its_own_text)
 	ck_assert_uint_eq(length_before, 0);
 	ck_assert_str_eq(nb_error_text(), "here");
 }
-END_TEST
 
-START_TEST(a_stop_stays_until_it_is_cleared)
+TEST(a_stop_stays_until_it_is_cleared)
 {
 	ck_assert(!stop_requested());
 	nb_stop();
@@ -120,7 +111,6 @@ START_TEST(a_stop_stays_until_it_is_cleared)
 	ck_assert_int_eq(error_interrupted(), NB_ERR_INTERRUPTED);
 	ck_assert_str_eq(nb_error_text(), "interrupted");
 }
-END_TEST
 
 struct logged {
 	int calls;
@@ -137,7 +127,7 @@ keep(void *arg, uint32_t level, const char *text)
 	strncpy(logged->text, text, sizeof(logged->text) - 1);
 }
 
-START_TEST(messages_go_where_they_were_sent_and_else_nowhere)
+TEST(messages_go_where_they_were_sent_and_else_nowhere)
 {
 	struct logged logged = {0};
 	log_message(NB_LOG_WARNING, "nobody listens");
@@ -150,26 +140,10 @@ START_TEST(messages_go_where_they_were_sent_and_else_nowhere)
 	log_message(NB_LOG_WARNING, "nobody listens");
 	ck_assert_int_eq(logged.calls, 1);
 }
-END_TEST
 
-START_TEST(the_version_has_three_numbers)
+TEST(the_version_has_three_numbers)
 {
 	int major, minor, patch, end = 0;
 	ck_assert_int_eq(sscanf(nb_version(), "%d.%d.%d%n", &major, &minor, &patch, &end), 3);
 	ck_assert_int_eq(nb_version()[end], '\0');
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("error", the_text_is_empty_before_any_failure,
-		the_code_is_handed_through_and_the_text_kept,
-		a_system_failure_says_what_errno_says,
-		a_thread_that_cannot_be_started_says_what_it_lacks, a_prefix_says_where,
-		the_last_text_may_be_part_of_the_next, a_long_text_ends_in_dots,
-		a_long_name_does_not_hide_the_cause, each_thread_has_its_own_text,
-		a_stop_stays_until_it_is_cleared,
-		messages_go_where_they_were_sent_and_else_nowhere,
-		the_version_has_three_numbers);
 }

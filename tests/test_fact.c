@@ -5,6 +5,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 static void
 put(const char *name, const char *text)
 {
@@ -21,7 +23,7 @@ kept(const char *text, size_t size)
 	return into;
 }
 
-START_TEST(texts_are_kept_printable_and_whole)
+TEST(texts_are_kept_printable_and_whole)
 {
 	static const struct {
 		const char *text, *kept;
@@ -40,9 +42,8 @@ START_TEST(texts_are_kept_printable_and_whole)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		ck_assert_str_eq(kept(cases[i].text, cases[i].size), cases[i].kept);
 }
-END_TEST
 
-START_TEST(numbers_have_units_and_bounds)
+TEST(numbers_have_units_and_bounds)
 {
 	static const struct {
 		const char *text;
@@ -63,9 +64,8 @@ START_TEST(numbers_have_units_and_bounds)
 		ck_assert_uint_eq(number, 1234567);
 	}
 }
-END_TEST
 
-START_TEST(lists_are_counted)
+TEST(lists_are_counted)
 {
 	ck_assert_uint_eq(fact_list_count("0"), 1);
 	ck_assert_uint_eq(fact_list_count("0-3,8"), 5);
@@ -76,9 +76,8 @@ START_TEST(lists_are_counted)
 	ck_assert_uint_eq(fact_list_count("0-99999999999"), 0);
 	ck_assert_uint_eq(fact_list_count("0-3;"), 0);
 }
-END_TEST
 
-START_TEST(lines_and_numbers_come_from_files_below_a_root)
+TEST(lines_and_numbers_come_from_files_below_a_root)
 {
 	char text[16] = "before";
 	uint64_t number = 0;
@@ -98,9 +97,8 @@ START_TEST(lines_and_numbers_come_from_files_below_a_root)
 	ck_assert(fact_exists(".", "/number"));
 	ck_assert(!fact_exists(".", "/no"));
 }
-END_TEST
 
-START_TEST(values_are_found_by_their_key)
+TEST(values_are_found_by_their_key)
 {
 	char value[32];
 	scratch_fresh("values");
@@ -121,9 +119,8 @@ START_TEST(values_are_found_by_their_key)
 	ck_assert(!fact_value(value, sizeof(value), ".", "/release", "NA"));
 	ck_assert(!fact_value(value, sizeof(value), ".", "/none", "NAME"));
 }
-END_TEST
 
-START_TEST(what_is_no_file_tells_nothing_and_holds_nobody_up)
+TEST(what_is_no_file_tells_nothing_and_holds_nobody_up)
 {
 	char text[16] = "before", *path = malloc(9000);
 	uint64_t number = 7;
@@ -154,9 +151,8 @@ START_TEST(what_is_no_file_tells_nothing_and_holds_nobody_up)
 	ck_assert_uint_eq(number, 7);
 	free(path);
 }
-END_TEST
 
-START_TEST(lines_may_be_of_any_length)
+TEST(lines_may_be_of_any_length)
 {
 	enum { SIZE = 1 << 20 };
 	char *text = malloc(SIZE), value[8];
@@ -170,17 +166,4 @@ START_TEST(lines_may_be_of_any_length)
 	ck_assert(fact_value(value, sizeof(value), ".", "/long", "k"));
 	ck_assert_str_eq(value, "last");
 	free(text);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int failed = UNIT_RUN("fact", texts_are_kept_printable_and_whole,
-		numbers_have_units_and_bounds, lists_are_counted,
-		lines_and_numbers_come_from_files_below_a_root, values_are_found_by_their_key,
-		what_is_no_file_tells_nothing_and_holds_nobody_up, lines_may_be_of_any_length);
-	scratch_leave();
-	return failed;
 }

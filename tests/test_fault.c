@@ -65,17 +65,15 @@ expect_held(int number)
 }
 
 /* SIGABRT has no handler of a sanitizer's. */
-START_TEST(a_thread_that_aborts_is_held_and_found)
+TEST(a_thread_that_aborts_is_held_and_found)
 {
 	expect_held(SIGABRT);
 }
-END_TEST
 
-START_TEST(a_thread_that_calls_exit_is_held_and_found)
+TEST(a_thread_that_calls_exit_is_held_and_found)
 {
 	expect_held(FAULT_EXIT);
 }
-END_TEST
 
 static int said[2];
 
@@ -85,7 +83,7 @@ say(const char *text)
 	ck_assert_int_ge(write(said[1], text, strlen(text)), 1);
 }
 
-START_TEST(without_somebody_to_report_it_says_so_and_dies_of_the_signal)
+TEST(without_somebody_to_report_it_says_so_and_dies_of_the_signal)
 {
 	char text[200] = "";
 	ck_assert_int_eq(pipe(said), 0);
@@ -106,9 +104,8 @@ START_TEST(without_somebody_to_report_it_says_so_and_dies_of_the_signal)
 		"SIGABRT in open: nothing could be saved; a core dump or a debugger tells "
 		"where");
 }
-END_TEST
 
-START_TEST(handlers_of_others_stay_and_own_ones_can_be_taken_back)
+TEST(handlers_of_others_stay_and_own_ones_can_be_taken_back)
 {
 	struct sigaction action;
 	signal(SIGFPE, SIG_IGN);
@@ -123,9 +120,8 @@ START_TEST(handlers_of_others_stay_and_own_ones_can_be_taken_back)
 	ck_assert_int_eq(sigaction(SIGFPE, NULL, &action), 0);
 	ck_assert(action.sa_handler == SIG_IGN);
 }
-END_TEST
 
-START_TEST(exit_that_is_no_engines_is_let_pass)
+TEST(exit_that_is_no_engines_is_let_pass)
 {
 	const struct post *at;
 	nb_fault_exit(); /* there is no run */
@@ -142,7 +138,6 @@ START_TEST(exit_that_is_no_engines_is_let_pass)
 	ck_assert_int_eq(WEXITSTATUS(status), 3);
 	fault_end();
 }
-END_TEST
 
 static int others; /* how often the handler of somebody else was called */
 
@@ -153,7 +148,7 @@ handle_bus(int number, siginfo_t *info, void *context)
 	others++;
 }
 
-START_TEST(a_bus_error_of_no_file_of_ours_is_for_who_was_there_before)
+TEST(a_bus_error_of_no_file_of_ours_is_for_who_was_there_before)
 {
 	struct sigaction action = {.sa_sigaction = handle_bus, .sa_flags = SA_SIGINFO};
 	ck_assert_int_eq(sigaction(SIGBUS, &action, NULL), 0);
@@ -164,7 +159,6 @@ START_TEST(a_bus_error_of_no_file_of_ours_is_for_who_was_there_before)
 	ck_assert_int_eq(sigaction(SIGBUS, NULL, &action), 0);
 	ck_assert(action.sa_sigaction == handle_bus);
 }
-END_TEST
 
 static void *
 look_at_stack(void *arg)
@@ -177,7 +171,7 @@ look_at_stack(void *arg)
 	return NULL;
 }
 
-START_TEST(a_thread_has_a_stack_for_handlers)
+TEST(a_thread_has_a_stack_for_handlers)
 {
 	pthread_t thread;
 	stack_t is = {.ss_flags = SS_DISABLE};
@@ -186,25 +180,11 @@ START_TEST(a_thread_has_a_stack_for_handlers)
 	ck_assert_int_eq(is.ss_flags & SS_DISABLE, 0);
 	ck_assert_uint_ge(is.ss_size, (size_t)sysconf(_SC_MINSIGSTKSZ));
 }
-END_TEST
 
-START_TEST(faults_have_names)
+TEST(faults_have_names)
 {
 	ck_assert_str_eq(fault_name(SIGSEGV), "SIGSEGV");
 	ck_assert_str_eq(fault_name(SIGABRT), "SIGABRT");
 	ck_assert_str_eq(fault_name(FAULT_EXIT), "a call of exit()");
 	ck_assert_str_eq(fault_name(SIGUSR1), "a signal");
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("fault", a_thread_that_aborts_is_held_and_found,
-		a_thread_that_calls_exit_is_held_and_found,
-		without_somebody_to_report_it_says_so_and_dies_of_the_signal,
-		handlers_of_others_stay_and_own_ones_can_be_taken_back,
-		exit_that_is_no_engines_is_let_pass,
-		a_bus_error_of_no_file_of_ours_is_for_who_was_there_before,
-		a_thread_has_a_stack_for_handlers, faults_have_names);
 }

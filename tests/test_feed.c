@@ -170,7 +170,7 @@ run(void)
 	pthread_join(reader, NULL);
 }
 
-START_TEST(each_operation_is_taken_once_and_those_of_a_key_in_their_order)
+TEST(each_operation_is_taken_once_and_those_of_a_key_in_their_order)
 {
 	static const uint32_t shards[] = {1, 2, 3, 8};
 	uint64_t digest = 0;
@@ -189,9 +189,8 @@ START_TEST(each_operation_is_taken_once_and_those_of_a_key_in_their_order)
 	}
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(other_operations_have_another_digest)
+TEST(other_operations_have_another_digest)
 {
 	uint64_t digests[2];
 	set_up("read = 1\n");
@@ -205,9 +204,8 @@ START_TEST(other_operations_have_another_digest)
 	ck_assert_uint_ne(digests[0], digests[1]);
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(speed_scales_due_times)
+TEST(speed_scales_due_times)
 {
 	static const double speeds[] = {0.5, 1, 3};
 	set_up("read = 1\n");
@@ -221,7 +219,6 @@ START_TEST(speed_scales_due_times)
 	}
 	toy_destroy(&rig);
 }
-END_TEST
 
 static uint64_t
 next_due(void *arg)
@@ -230,7 +227,7 @@ next_due(void *arg)
 	return 7 * (*next)++;
 }
 
-START_TEST(with_a_schedule_operations_are_due_in_the_order_of_the_trace)
+TEST(with_a_schedule_operations_are_due_in_the_order_of_the_trace)
 {
 	static const uint32_t shards[] = {1, 3};
 	set_up("read = 1\n");
@@ -247,9 +244,8 @@ START_TEST(with_a_schedule_operations_are_due_in_the_order_of_the_trace)
 	}
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(a_reader_is_ahead_by_a_ring_at_most)
+TEST(a_reader_is_ahead_by_a_ring_at_most)
 {
 	pthread_t reader;
 	set_up("read = 1\n");
@@ -267,9 +263,8 @@ START_TEST(a_reader_is_ahead_by_a_ring_at_most)
 	end();
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(a_halt_ends_the_reader_and_the_takers)
+TEST(a_halt_ends_the_reader_and_the_takers)
 {
 	pthread_t reader, taker;
 	uint32_t shard = 1;
@@ -290,9 +285,8 @@ START_TEST(a_halt_ends_the_reader_and_the_takers)
 	end();
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(what_was_before_a_damage_is_taken_and_then_it_is_told)
+TEST(what_was_before_a_damage_is_taken_and_then_it_is_told)
 {
 	set_up("read = 1\n");
 	FILE *file = fopen(path, "w");
@@ -317,7 +311,6 @@ START_TEST(what_was_before_a_damage_is_taken_and_then_it_is_told)
 	}
 	toy_destroy(&rig);
 }
-END_TEST
 
 /** Feed the text to one shard; the answer, whose text is in f. */
 static int
@@ -334,7 +327,7 @@ feed_text(const char *text, uint32_t format, bool can_scan, bool are_values_keys
 	return f.rc;
 }
 
-START_TEST(a_scan_that_cannot_be_is_told_with_its_operation)
+TEST(a_scan_that_cannot_be_is_told_with_its_operation)
 {
 	set_up("read = 1\n");
 	ck_assert_int_eq(
@@ -346,9 +339,8 @@ START_TEST(a_scan_that_cannot_be_is_told_with_its_operation)
 	end();
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(a_bare_key_is_what_the_mix_makes_of_it)
+TEST(a_bare_key_is_what_the_mix_makes_of_it)
 {
 	char keys[8 * 100 + 1];
 	memset(keys, 'k', sizeof(keys));
@@ -380,9 +372,8 @@ START_TEST(a_bare_key_is_what_the_mix_makes_of_it)
 	end();
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(values_can_be_keys)
+TEST(values_can_be_keys)
 {
 	struct feed_taken into = {.room = 0};
 	set_up("read = 1\n");
@@ -398,9 +389,8 @@ START_TEST(values_can_be_keys)
 	end();
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(a_value_beyond_all_measure_is_refused)
+TEST(a_value_beyond_all_measure_is_refused)
 {
 	set_up("read = 1\n");
 	struct trace_writer *writer;
@@ -420,18 +410,4 @@ START_TEST(a_value_beyond_all_measure_is_refused)
 		"operation 0 of the trace has a value of 4194305 bytes; the most is 4194304");
 	end();
 	toy_destroy(&rig);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("feed", each_operation_is_taken_once_and_those_of_a_key_in_their_order,
-		other_operations_have_another_digest, speed_scales_due_times,
-		with_a_schedule_operations_are_due_in_the_order_of_the_trace,
-		a_reader_is_ahead_by_a_ring_at_most, a_halt_ends_the_reader_and_the_takers,
-		what_was_before_a_damage_is_taken_and_then_it_is_told,
-		a_scan_that_cannot_be_is_told_with_its_operation,
-		a_bare_key_is_what_the_mix_makes_of_it, values_can_be_keys,
-		a_value_beyond_all_measure_is_refused);
 }

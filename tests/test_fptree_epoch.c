@@ -55,7 +55,7 @@ end(struct epoch_slot *writer, struct epoch_slot *reader)
 	epochs_delete(epochs);
 }
 
-START_TEST(what_nobody_can_see_is_released_at_once)
+TEST(what_nobody_can_see_is_released_at_once)
 {
 	struct epoch_slot *writer, *reader;
 
@@ -71,9 +71,8 @@ START_TEST(what_nobody_can_see_is_released_at_once)
 	end(writer, reader);
 	ck_assert_uint_eq(first.count, 2);
 }
-END_TEST
 
-START_TEST(nothing_is_released_while_a_reader_that_was_in_is_in)
+TEST(nothing_is_released_while_a_reader_that_was_in_is_in)
 {
 	struct epoch_slot *writer, *reader;
 
@@ -88,10 +87,9 @@ START_TEST(nothing_is_released_while_a_reader_that_was_in_is_in)
 	ck_assert_uint_eq(first.count, 1);
 	end(writer, reader);
 }
-END_TEST
 
 /* A thing is unlinked before it is retired, so one who is in between may have seen it. */
-START_TEST(reader_that_came_before_the_first_reclaim_holds_it_up)
+TEST(reader_that_came_before_the_first_reclaim_holds_it_up)
 {
 	struct epoch_slot *writer, *reader;
 
@@ -104,9 +102,8 @@ START_TEST(reader_that_came_before_the_first_reclaim_holds_it_up)
 	ck_assert_uint_eq(epoch_reclaim(writer), 1);
 	end(writer, reader);
 }
-END_TEST
 
-START_TEST(readers_that_came_later_hold_nothing_up)
+TEST(readers_that_came_later_hold_nothing_up)
 {
 	struct epoch_slot *writer, *reader;
 
@@ -127,10 +124,9 @@ START_TEST(readers_that_came_later_hold_nothing_up)
 	epoch_close(next, NULL);
 	end(writer, reader);
 }
-END_TEST
 
 /* Each reader holds up what was retired while it was in, and what came after. */
-START_TEST(the_one_who_is_in_for_longest_decides)
+TEST(the_one_who_is_in_for_longest_decides)
 {
 	struct epoch_slot *writer, *reader;
 
@@ -150,9 +146,8 @@ START_TEST(the_one_who_is_in_for_longest_decides)
 	epoch_close(next, NULL);
 	end(writer, reader);
 }
-END_TEST
 
-START_TEST(each_is_released_once_however_many_wait)
+TEST(each_is_released_once_however_many_wait)
 {
 	struct epoch_slot *writer, *reader;
 
@@ -170,10 +165,9 @@ START_TEST(each_is_released_once_however_many_wait)
 	end(writer, reader);
 	ck_assert_uint_eq(first.count, MANY);
 }
-END_TEST
 
 /* Else each operation would make a barrier for as long as somebody is in. */
-START_TEST(reclaim_that_could_release_nothing_is_not_due_again_at_once)
+TEST(reclaim_that_could_release_nothing_is_not_due_again_at_once)
 {
 	struct epoch_slot *writer, *reader;
 
@@ -191,9 +185,8 @@ START_TEST(reclaim_that_could_release_nothing_is_not_due_again_at_once)
 	ck_assert(!epoch_is_due(writer));
 	end(writer, reader);
 }
-END_TEST
 
-START_TEST(close_releases_what_it_can)
+TEST(close_releases_what_it_can)
 {
 	struct epoch_slot *writer, *reader;
 
@@ -206,9 +199,8 @@ START_TEST(close_releases_what_it_can)
 	epochs_delete(epochs);
 	ck_assert_uint_eq(first.count + second.count, 1);
 }
-END_TEST
 
-START_TEST(leftovers_of_a_closed_slot_wait_and_go_to_its_heir)
+TEST(leftovers_of_a_closed_slot_wait_and_go_to_its_heir)
 {
 	struct epoch_slot *writer, *reader;
 
@@ -228,9 +220,8 @@ START_TEST(leftovers_of_a_closed_slot_wait_and_go_to_its_heir)
 	end(next, reader);
 	ck_assert_uint_eq(first.count + second.count, 1);
 }
-END_TEST
 
-START_TEST(delete_releases_all_that_waits)
+TEST(delete_releases_all_that_waits)
 {
 	struct epoch_slot *writer, *reader;
 
@@ -245,7 +236,6 @@ START_TEST(delete_releases_all_that_waits)
 	ck_assert_uint_eq(first.count, 0);
 	ck_assert_uint_eq(second.count, 2);
 }
-END_TEST
 
 /*
  * Readers follow a link to a cell and look whether it is what it was when it was
@@ -368,30 +358,14 @@ torture(void)
 	ck_assert_uint_eq(released, WRITERS * SWAPS);
 }
 
-START_TEST(no_reader_ever_sees_what_was_released)
+TEST(no_reader_ever_sees_what_was_released)
 {
 	torture();
 }
-END_TEST
 
 /* What was unlinked at this very moment is released when nobody seems to be in. */
-START_TEST(not_even_where_each_swap_is_followed_by_a_reclaim)
+TEST(not_even_where_each_swap_is_followed_by_a_reclaim)
 {
 	is_eager = true;
 	torture();
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("fptree_epoch", what_nobody_can_see_is_released_at_once,
-		nothing_is_released_while_a_reader_that_was_in_is_in,
-		reader_that_came_before_the_first_reclaim_holds_it_up,
-		readers_that_came_later_hold_nothing_up, the_one_who_is_in_for_longest_decides,
-		each_is_released_once_however_many_wait,
-		reclaim_that_could_release_nothing_is_not_due_again_at_once,
-		close_releases_what_it_can, leftovers_of_a_closed_slot_wait_and_go_to_its_heir,
-		delete_releases_all_that_waits, no_reader_ever_sees_what_was_released,
-		not_even_where_each_swap_is_followed_by_a_reclaim);
 }

@@ -246,15 +246,14 @@ churn(void)
 	}
 }
 
-START_TEST(no_two_live_objects_overlap)
+TEST(no_two_live_objects_overlap)
 {
 	begin(LARGE);
 	churn();
 	end();
 }
-END_TEST
 
-START_TEST(nor_do_they_overlap_what_was_marked_at_an_open)
+TEST(nor_do_they_overlap_what_was_marked_at_an_open)
 {
 	begin(LARGE);
 	churn();
@@ -273,7 +272,6 @@ START_TEST(nor_do_they_overlap_what_was_marked_at_an_open)
 	churn();
 	end();
 }
-END_TEST
 
 /* Objects change hands: each thread frees what another has made. */
 enum { THREADS = 4, THREAD_ROUNDS = 20000, SHARED = 500 };
@@ -301,7 +299,7 @@ churn_shared(void *at)
 	return NULL;
 }
 
-START_TEST(no_two_live_objects_overlap_whichever_threads_make_and_free_them)
+TEST(no_two_live_objects_overlap_whichever_threads_make_and_free_them)
 {
 	pthread_t threads[THREADS];
 
@@ -323,9 +321,8 @@ START_TEST(no_two_live_objects_overlap_whichever_threads_make_and_free_them)
 	ck_assert_uint_eq(stats().blob_bytes, 0);
 	end();
 }
-END_TEST
 
-START_TEST(blob_takes_little_more_than_its_size)
+TEST(blob_takes_little_more_than_its_size)
 {
 	begin(LARGE);
 	for (size_t size = 1; size <= HEAP_BLOB_MAX; size += 1 + size / 50) {
@@ -339,9 +336,8 @@ START_TEST(blob_takes_little_more_than_its_size)
 	}
 	end();
 }
-END_TEST
 
-START_TEST(fresh_leaves_come_in_ascending_order)
+TEST(fresh_leaves_come_in_ascending_order)
 {
 	begin(LARGE);
 	uint64_t last = 0;
@@ -352,10 +348,9 @@ START_TEST(fresh_leaves_come_in_ascending_order)
 	}
 	end();
 }
-END_TEST
 
 /* Also in a pool of which each extent has to be small. */
-START_TEST(extent_has_eight_leaves_however_large)
+TEST(extent_has_eight_leaves_however_large)
 {
 	static const size_t pools[] = {SMALL, LARGE};
 	enum { LARGEST = 55 * 512 };
@@ -372,9 +367,8 @@ START_TEST(extent_has_eight_leaves_however_large)
 		end();
 	}
 }
-END_TEST
 
-START_TEST(little_of_an_extent_is_lost)
+TEST(little_of_an_extent_is_lost)
 {
 	begin(LARGE);
 	ck_assert_uint_ne(heap_leaf_new(cache), 0);
@@ -384,7 +378,6 @@ START_TEST(little_of_an_extent_is_lost)
 	ck_assert_uint_le(now.bytes, 512 << 10);
 	end();
 }
-END_TEST
 
 static void
 fill(uint64_t *leaves, uint64_t *blobs, size_t count)
@@ -396,7 +389,7 @@ fill(uint64_t *leaves, uint64_t *blobs, size_t count)
 	}
 }
 
-START_TEST(unmarked_is_free_after_an_open)
+TEST(unmarked_is_free_after_an_open)
 {
 	enum { COUNT = 4000 };
 	static uint64_t leaves[COUNT], blobs[COUNT];
@@ -425,9 +418,8 @@ START_TEST(unmarked_is_free_after_an_open)
 	ck_assert_uint_eq(stats().bytes, bytes);
 	end();
 }
-END_TEST
 
-START_TEST(extents_with_nothing_reachable_go_back)
+TEST(extents_with_nothing_reachable_go_back)
 {
 	enum { COUNT = 2000 };
 	static uint64_t leaves[COUNT], blobs[COUNT];
@@ -449,9 +441,8 @@ START_TEST(extents_with_nothing_reachable_go_back)
 	ck_assert(OID_IS_NULL(pmemobj_first(pool.obj)));
 	end();
 }
-END_TEST
 
-START_TEST(second_mark_is_refused)
+TEST(second_mark_is_refused)
 {
 	begin(SMALL);
 	uint64_t leaf = heap_leaf_new(cache), blob = heap_blob_new(cache, 40),
@@ -468,9 +459,8 @@ START_TEST(second_mark_is_refused)
 	ck_assert_uint_eq(stats().blobs, 2);
 	end();
 }
-END_TEST
 
-START_TEST(offset_where_no_such_object_begins_is_refused)
+TEST(offset_where_no_such_object_begins_is_refused)
 {
 	begin(SMALL);
 	uint64_t leaf = heap_leaf_new(cache), blob = heap_blob_new(cache, 40),
@@ -493,10 +483,9 @@ START_TEST(offset_where_no_such_object_begins_is_refused)
 	recovered();
 	end();
 }
-END_TEST
 
 /* An open with no bit set would be refused by nothing else: bits are only set by it. */
-START_TEST(every_multiple_of_sixteen_is_one_object_at_most)
+TEST(every_multiple_of_sixteen_is_one_object_at_most)
 {
 	begin(SMALL);
 	for (int i = 0; i < 200; i++)
@@ -521,9 +510,8 @@ START_TEST(every_multiple_of_sixteen_is_one_object_at_most)
 	ck_assert_uint_eq(stats().blobs, blobs);
 	end();
 }
-END_TEST
 
-START_TEST(full_pool_is_told_and_takes_again_what_is_freed)
+TEST(full_pool_is_told_and_takes_again_what_is_freed)
 {
 	static uint64_t leaves[SMALL / LEAF];
 	size_t count = 0;
@@ -559,10 +547,9 @@ START_TEST(full_pool_is_told_and_takes_again_what_is_freed)
 	ck_assert_uint_eq(heap_leaf_new(cache), 0);
 	end();
 }
-END_TEST
 
 /* A limit on the size of files stands in for a full disk. */
-START_TEST(full_file_system_is_told_from_a_full_pool)
+TEST(full_file_system_is_told_from_a_full_pool)
 {
 	begin(LARGE);
 	struct rlimit limit = {16 * MIB, RLIM_INFINITY};
@@ -583,9 +570,8 @@ START_TEST(full_file_system_is_told_from_a_full_pool)
 	ck_assert_uint_ne(heap_blob_new(cache, 10 * MIB), 0);
 	end();
 }
-END_TEST
 
-START_TEST(huge_blob_goes_back_at_once)
+TEST(huge_blob_goes_back_at_once)
 {
 	begin(SMALL);
 	for (int i = 0; i < 100; i++) {
@@ -600,9 +586,8 @@ START_TEST(huge_blob_goes_back_at_once)
 	}
 	end();
 }
-END_TEST
 
-START_TEST(huge_blob_goes_back_at_an_open_unless_it_was_marked)
+TEST(huge_blob_goes_back_at_an_open_unless_it_was_marked)
 {
 	enum { COUNT = 100, SIZE = 40000 };
 	uint64_t offsets[COUNT];
@@ -635,9 +620,8 @@ START_TEST(huge_blob_goes_back_at_an_open_unless_it_was_marked)
 	ck_assert_uint_eq(stats().bytes, 0);
 	end();
 }
-END_TEST
 
-START_TEST(cache_gives_back_what_it_has_too_much_of)
+TEST(cache_gives_back_what_it_has_too_much_of)
 {
 	enum { COUNT = 4000 };
 	static uint64_t leaves[COUNT], blobs[COUNT];
@@ -662,10 +646,9 @@ START_TEST(cache_gives_back_what_it_has_too_much_of)
 	ck_assert_uint_eq(stats().leaves_free, before.leaves_free);
 	end();
 }
-END_TEST
 
 /* The process ends with all in use, and nothing closed. */
-START_TEST(killed_process_leaks_nothing)
+TEST(killed_process_leaks_nothing)
 {
 	int status;
 
@@ -694,9 +677,8 @@ START_TEST(killed_process_leaks_nothing)
 	ck_assert_uint_eq(stats().bytes, 0);
 	end();
 }
-END_TEST
 
-START_TEST(leaves_of_another_size_are_refused)
+TEST(leaves_of_another_size_are_refused)
 {
 	begin(SMALL);
 	ck_assert_uint_ne(heap_leaf_new(cache), 0);
@@ -705,9 +687,8 @@ START_TEST(leaves_of_another_size_are_refused)
 	ck_assert_ptr_nonnull(strstr(told, "1024"));
 	remove_pool();
 }
-END_TEST
 
-START_TEST(object_of_somebody_else_is_refused)
+TEST(object_of_somebody_else_is_refused)
 {
 	PMEMoid object;
 
@@ -724,10 +705,9 @@ START_TEST(object_of_somebody_else_is_refused)
 	ck_assert_ptr_nonnull(strstr(told, "damaged"));
 	remove_pool();
 }
-END_TEST
 
 /* Extents of a small pool are found as well when it may have become a large one. */
-START_TEST(pool_may_be_reopened_with_a_larger_reservation)
+TEST(pool_may_be_reopened_with_a_larger_reservation)
 {
 	enum { COUNT = 1000 };
 	static uint64_t leaves[COUNT], blobs[COUNT];
@@ -742,24 +722,4 @@ START_TEST(pool_may_be_reopened_with_a_larger_reservation)
 	}
 	recovered();
 	end();
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("fptree_heap", no_two_live_objects_overlap,
-		nor_do_they_overlap_what_was_marked_at_an_open,
-		no_two_live_objects_overlap_whichever_threads_make_and_free_them,
-		blob_takes_little_more_than_its_size, fresh_leaves_come_in_ascending_order,
-		extent_has_eight_leaves_however_large, little_of_an_extent_is_lost,
-		unmarked_is_free_after_an_open, extents_with_nothing_reachable_go_back,
-		second_mark_is_refused, offset_where_no_such_object_begins_is_refused,
-		every_multiple_of_sixteen_is_one_object_at_most,
-		full_pool_is_told_and_takes_again_what_is_freed,
-		full_file_system_is_told_from_a_full_pool, huge_blob_goes_back_at_once,
-		huge_blob_goes_back_at_an_open_unless_it_was_marked,
-		cache_gives_back_what_it_has_too_much_of, killed_process_leaks_nothing,
-		leaves_of_another_size_are_refused, object_of_somebody_else_is_refused,
-		pool_may_be_reopened_with_a_larger_reservation);
 }

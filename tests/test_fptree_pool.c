@@ -19,6 +19,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 enum { MIB = 1 << 20, NOBODY = 65534, TMPFS = 0x01021994 };
 
 /* --- a host that keeps what it is told --- */
@@ -187,7 +189,7 @@ remove_tree(const char *path)
 
 /* --- making and opening --- */
 
-START_TEST(pool_that_was_committed_opens_again_with_its_root)
+TEST(pool_that_was_committed_opens_again_with_its_root)
 {
 	scratch_fresh(__func__);
 	struct pool *pool = unfinished(".", 0);
@@ -203,9 +205,8 @@ START_TEST(pool_that_was_committed_opens_again_with_its_root)
 	ck_assert_uint_eq(pool->root->layout.leaf_slots, 31);
 	closed(pool);
 }
-END_TEST
 
-START_TEST(create_opens_what_is_there)
+TEST(create_opens_what_is_there)
 {
 	scratch_fresh(__func__);
 	make(".", 0);
@@ -216,30 +217,26 @@ START_TEST(create_opens_what_is_there)
 	ck_assert_uint_eq(pool->root->head, 4096);
 	closed(pool);
 }
-END_TEST
 
-START_TEST(pool_that_is_not_there_is_not_made)
+TEST(pool_that_is_not_there_is_not_made)
 {
 	scratch_fresh(__func__);
 	refused(".", "no database is there");
 	ck_assert_int_eq(entries_of("."), 0);
 }
-END_TEST
 
-START_TEST(directory_that_is_not_there_is_named)
+TEST(directory_that_is_not_there_is_named)
 {
 	scratch_fresh(__func__);
 	refused("nowhere", "the directory of the database: No such file or directory");
 }
-END_TEST
 
-START_TEST(pool_that_is_closed_uncommitted_leaves_nothing)
+TEST(pool_that_is_closed_uncommitted_leaves_nothing)
 {
 	scratch_fresh(__func__);
 	closed(unfinished(".", 0));
 	ck_assert_int_eq(entries_of("."), 0);
 }
-END_TEST
 
 /* In a child, which ends by SIGKILL. */
 static void
@@ -261,7 +258,7 @@ begin_one(const char *path)
 	take(unfinished(path, 0), 16);
 }
 
-START_TEST(creation_that_was_killed_is_told_and_cleared_by_the_next)
+TEST(creation_that_was_killed_is_told_and_cleared_by_the_next)
 {
 	scratch_fresh(__func__);
 	killed(begin_one, ".");
@@ -274,7 +271,6 @@ START_TEST(creation_that_was_killed_is_told_and_cleared_by_the_next)
 	closed(pool);
 	closed(opened(".", 0));
 }
-END_TEST
 
 static void
 finish_one(const char *path)
@@ -283,7 +279,7 @@ finish_one(const char *path)
 	pool->root->head = 8192;
 }
 
-START_TEST(pool_is_there_once_it_is_committed_though_killed_then)
+TEST(pool_is_there_once_it_is_committed_though_killed_then)
 {
 	scratch_fresh(__func__);
 	killed(finish_one, ".");
@@ -291,9 +287,8 @@ START_TEST(pool_is_there_once_it_is_committed_though_killed_then)
 	ck_assert_uint_eq(pool->root->head, 8192);
 	closed(pool);
 }
-END_TEST
 
-START_TEST(file_of_another_is_not_cleared_away)
+TEST(file_of_another_is_not_cleared_away)
 {
 	scratch_fresh(__func__);
 	ck_assert_int_eq(mkdir("parts.new", 0700), 0);
@@ -304,9 +299,8 @@ START_TEST(file_of_another_is_not_cleared_away)
 	ck_assert_int_eq(entries_of("parts.new"), 1);
 	file_is("parts.new/letters", "dear", 4);
 }
-END_TEST
 
-START_TEST(path_may_have_blanks_and_quotes)
+TEST(path_may_have_blanks_and_quotes)
 {
 	static const char path[] = "a \"path\"\twith 'much'\nin it";
 	scratch_fresh(__func__);
@@ -316,9 +310,8 @@ START_TEST(path_may_have_blanks_and_quotes)
 	closed(pool);
 	closed(opened(path, 0));
 }
-END_TEST
 
-START_TEST(pool_may_be_moved)
+TEST(pool_may_be_moved)
 {
 	scratch_fresh(__func__);
 	ck_assert_int_eq(mkdir("here", 0700), 0);
@@ -329,9 +322,8 @@ START_TEST(pool_may_be_moved)
 	closed(pool);
 	ck_assert_int_eq(entries_of("there/parts"), 2);
 }
-END_TEST
 
-START_TEST(pool_grows_while_it_is_moved)
+TEST(pool_grows_while_it_is_moved)
 {
 	scratch_fresh(__func__);
 	ck_assert_int_eq(mkdir("here", 0700), 0);
@@ -341,11 +333,10 @@ START_TEST(pool_grows_while_it_is_moved)
 	closed(pool);
 	ck_assert_int_eq(entries_of("there/parts"), 2);
 }
-END_TEST
 
 /* --- in use --- */
 
-START_TEST(pool_in_use_by_another_process_is_refused_until_that_dies)
+TEST(pool_in_use_by_another_process_is_refused_until_that_dies)
 {
 	int status, ready[2];
 	char byte;
@@ -366,9 +357,8 @@ START_TEST(pool_in_use_by_another_process_is_refused_until_that_dies)
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	closed(opened(".", 0));
 }
-END_TEST
 
-START_TEST(pool_in_the_making_is_not_cleared_by_another)
+TEST(pool_in_the_making_is_not_cleared_by_another)
 {
 	scratch_fresh(__func__);
 	struct pool *pool = unfinished(".", 0);
@@ -378,10 +368,9 @@ START_TEST(pool_in_the_making_is_not_cleared_by_another)
 	closed(pool);
 	closed(opened(".", 0));
 }
-END_TEST
 
 /* As by a tool of libpmemobj's, which knows nothing of the lock on the directory. */
-START_TEST(pool_whose_parts_are_locked_is_in_use)
+TEST(pool_whose_parts_are_locked_is_in_use)
 {
 	scratch_fresh(__func__);
 	make(".", 0);
@@ -391,11 +380,10 @@ START_TEST(pool_whose_parts_are_locked_is_in_use)
 	close(fd);
 	closed(opened(".", 0));
 }
-END_TEST
 
 /* --- size --- */
 
-START_TEST(pool_takes_little_at_first_and_parts_as_it_grows)
+TEST(pool_takes_little_at_first_and_parts_as_it_grows)
 {
 	scratch_fresh(__func__);
 	struct pool *pool = created(".", 0);
@@ -407,9 +395,8 @@ START_TEST(pool_takes_little_at_first_and_parts_as_it_grows)
 	ck_assert_uint_eq(pool->taken_bytes, (8 + 64 + 64) * (uint64_t)MIB);
 	closed(pool);
 }
-END_TEST
 
-START_TEST(pool_that_has_taken_all_is_full)
+TEST(pool_that_has_taken_all_is_full)
 {
 	scratch_fresh(__func__);
 	struct pool *pool = created(".", 16 * MIB);
@@ -419,9 +406,8 @@ START_TEST(pool_that_has_taken_all_is_full)
 	closed(pool);
 	closed(opened(".", 16 * MIB));
 }
-END_TEST
 
-START_TEST(larger_size_lets_it_grow_further)
+TEST(larger_size_lets_it_grow_further)
 {
 	scratch_fresh(__func__);
 	struct pool *pool = created(".", 16 * MIB);
@@ -432,9 +418,8 @@ START_TEST(larger_size_lets_it_grow_further)
 	closed(pool);
 	closed(opened(".", 0));
 }
-END_TEST
 
-START_TEST(size_below_what_it_takes_is_refused)
+TEST(size_below_what_it_takes_is_refused)
 {
 	scratch_fresh(__func__);
 	struct pool *pool = created(".", 0);
@@ -447,9 +432,8 @@ START_TEST(size_below_what_it_takes_is_refused)
 	ck_assert_uint_eq(pool->root->head, 4096);
 	closed(pool);
 }
-END_TEST
 
-START_TEST(size_out_of_range_is_refused)
+TEST(size_out_of_range_is_refused)
 {
 	scratch_fresh(__func__);
 	struct nb_open_args args = to(".", NB_OPEN_CREATE);
@@ -457,7 +441,6 @@ START_TEST(size_out_of_range_is_refused)
 	refused_with(&args, POOL_SIZE_MAX + 1, NB_UNSUPPORTED, "16MiB to 256GiB");
 	ck_assert_int_eq(entries_of("."), 0);
 }
-END_TEST
 
 static uint64_t
 default_for(uint64_t records, uint64_t key_size, uint64_t value_size)
@@ -473,7 +456,7 @@ default_for(uint64_t records, uint64_t key_size, uint64_t value_size)
 	return size;
 }
 
-START_TEST(default_size_follows_the_hints)
+TEST(default_size_follows_the_hints)
 {
 	const uint64_t gib = UINT64_C(1) << 30;
 	scratch_fresh(__func__);
@@ -484,10 +467,9 @@ START_TEST(default_size_follows_the_hints)
 	ck_assert_uint_eq(default_for(UINT64_MAX, 16, 100), 256 * gib);
 	ck_assert_uint_eq(default_for(1000, UINT64_MAX, UINT64_MAX), 256 * gib);
 }
-END_TEST
 
 /* A part that takes nothing, as it has not been written. */
-START_TEST(default_size_is_twice_what_the_pool_takes)
+TEST(default_size_is_twice_what_the_pool_takes)
 {
 	const uint64_t gib = UINT64_C(1) << 30;
 	scratch_fresh(__func__);
@@ -498,9 +480,8 @@ START_TEST(default_size_is_twice_what_the_pool_takes)
 	ck_assert_uint_eq(pool->reserved_bytes, 2 * (40 * gib + 8 * MIB));
 	closed(pool);
 }
-END_TEST
 
-START_TEST(addresses_that_are_not_to_be_had_are_told_with_the_option)
+TEST(addresses_that_are_not_to_be_had_are_told_with_the_option)
 {
 	const struct rlimit limit = {UINT64_C(4) << 30, UINT64_C(4) << 30};
 	scratch_fresh(__func__);
@@ -518,7 +499,6 @@ START_TEST(addresses_that_are_not_to_be_had_are_told_with_the_option)
 	refused(".", "give a pool_size");
 	closed(opened(".", 64 * MIB));
 }
-END_TEST
 
 /* --- what is no pool of ours --- */
 
@@ -539,23 +519,21 @@ set_magic(uint64_t magic)
 	closed(pool);
 }
 
-START_TEST(other_layout_version_is_told_apart)
+TEST(other_layout_version_is_told_apart)
 {
 	scratch_fresh(__func__);
 	make(".", 0);
 	set_magic(POOL_MAGIC + (UINT64_C(1) << 56));
 	refused(".", "layout version 2, and this engine reads 1");
 }
-END_TEST
 
-START_TEST(root_without_magic_is_refused)
+TEST(root_without_magic_is_refused)
 {
 	scratch_fresh(__func__);
 	make(".", 0);
 	set_magic(0);
 	refused(".", "its root is not valid");
 }
-END_TEST
 
 static void
 make_foreign(const char *name, const char *layout, size_t root_bytes)
@@ -572,21 +550,19 @@ make_foreign(const char *name, const char *layout, size_t root_bytes)
 	pmemobj_close(pool);
 }
 
-START_TEST(pool_of_another_layout_is_refused)
+TEST(pool_of_another_layout_is_refused)
 {
 	make_foreign(__func__, "another", sizeof(struct pool_root));
 	refused(".", "is none of this engine; delete it to begin anew (pmemobj_open: ");
 }
-END_TEST
 
-START_TEST(pool_with_another_root_is_refused)
+TEST(pool_with_another_root_is_refused)
 {
 	make_foreign(__func__, "mininb fptree", sizeof(struct pool_root) + 64);
 	refused(".", "none of this engine: it has another root");
 }
-END_TEST
 
-START_TEST(damaged_head_is_refused)
+TEST(damaged_head_is_refused)
 {
 	static const char zeros[8192];
 	scratch_fresh(__func__);
@@ -594,9 +570,8 @@ START_TEST(damaged_head_is_refused)
 	corrupt("parts/000000.pmem", 0, zeros, sizeof(zeros));
 	refused(".", "the pool is damaged");
 }
-END_TEST
 
-START_TEST(missing_parts_are_refused)
+TEST(missing_parts_are_refused)
 {
 	scratch_fresh(__func__);
 	struct pool *pool = created(".", 0);
@@ -613,18 +588,16 @@ START_TEST(missing_parts_are_refused)
 	ck_assert_int_eq(rename("aside", "parts/000002.pmem"), 0);
 	closed(opened(".", 0));
 }
-END_TEST
 
-START_TEST(directory_without_parts_is_refused)
+TEST(directory_without_parts_is_refused)
 {
 	scratch_fresh(__func__);
 	ck_assert_int_eq(mkdir("parts", 0700), 0);
 	refused(".", "some are missing");
 }
-END_TEST
 
 /* libpmemobj would end the process. */
-START_TEST(part_that_was_cut_short_is_refused)
+TEST(part_that_was_cut_short_is_refused)
 {
 	scratch_fresh(__func__);
 	struct pool *pool = created(".", 0);
@@ -635,9 +608,8 @@ START_TEST(part_that_was_cut_short_is_refused)
 	ck_assert_int_eq(truncate("parts/000000.pmem", 0), 0);
 	refused(".", "was cut short");
 }
-END_TEST
 
-START_TEST(part_whose_making_was_cut_off_is_taken_away)
+TEST(part_whose_making_was_cut_off_is_taken_away)
 {
 	scratch_fresh(__func__);
 	make(".", 0);
@@ -652,9 +624,8 @@ START_TEST(part_whose_making_was_cut_off_is_taken_away)
 	ck_assert_int_eq(entries_of("parts"), 2);
 	closed(opened(".", 0));
 }
-END_TEST
 
-START_TEST(part_that_the_heap_did_not_come_to_know_does_no_harm)
+TEST(part_that_the_heap_did_not_come_to_know_does_no_harm)
 {
 	scratch_fresh(__func__);
 	make(".", 0);
@@ -667,9 +638,8 @@ START_TEST(part_that_the_heap_did_not_come_to_know_does_no_harm)
 	ck_assert_uint_eq(pool->root->head, 4096);
 	closed(pool);
 }
-END_TEST
 
-START_TEST(last_part_that_was_in_use_is_put_back_as_it_was)
+TEST(last_part_that_was_in_use_is_put_back_as_it_was)
 {
 	scratch_fresh(__func__);
 	struct pool *pool = created(".", 0);
@@ -682,7 +652,6 @@ START_TEST(last_part_that_was_in_use_is_put_back_as_it_was)
 	ck_assert_int_eq(info.st_size, MIB);
 	ck_assert_int_eq(entries_of("parts"), 2);
 }
-END_TEST
 
 /* --- what may not be written --- */
 
@@ -703,7 +672,7 @@ end_nobody(void)
 		ck_assert_int_eq(seteuid(0), 0);
 }
 
-START_TEST(pool_that_may_not_be_written_is_refused)
+TEST(pool_that_may_not_be_written_is_refused)
 {
 	scratch_fresh(__func__);
 	make(".", 0);
@@ -712,9 +681,8 @@ START_TEST(pool_that_may_not_be_written_is_refused)
 	refused(".", "must be writable, even to be read (pmemobj_open: ");
 	end_nobody();
 }
-END_TEST
 
-START_TEST(directory_that_may_not_be_written_is_named)
+TEST(directory_that_may_not_be_written_is_named)
 {
 	scratch_fresh(__func__);
 	ck_assert_int_eq(mkdir("closed", 0555), 0);
@@ -723,9 +691,8 @@ START_TEST(directory_that_may_not_be_written_is_named)
 	refused_with(&args, 0, NB_FAIL, "parts.new: Permission denied");
 	end_nobody();
 }
-END_TEST
 
-START_TEST(read_only_file_system_is_refused)
+TEST(read_only_file_system_is_refused)
 {
 	scratch_fresh(__func__);
 	ck_assert_int_eq(mkdir("mounted", 0700), 0);
@@ -736,9 +703,8 @@ START_TEST(read_only_file_system_is_refused)
 	refused("mounted", "must be writable, even to be read");
 	ck_assert_int_eq(umount("mounted"), 0);
 }
-END_TEST
 
-START_TEST(full_file_system_is_told_and_nothing_left)
+TEST(full_file_system_is_told_and_nothing_left)
 {
 	scratch_fresh(__func__);
 	ck_assert_int_eq(mkdir("mounted", 0700), 0);
@@ -749,11 +715,10 @@ START_TEST(full_file_system_is_told_and_nothing_left)
 	ck_assert_int_eq(entries_of("mounted"), 0);
 	ck_assert_int_eq(umount("mounted"), 0);
 }
-END_TEST
 
 /* --- medium and flushes --- */
 
-START_TEST(tmpfs_is_emulated_persistent_memory_and_says_so_once)
+TEST(tmpfs_is_emulated_persistent_memory_and_says_so_once)
 {
 	if (!on_tmpfs(__func__))
 		return;
@@ -766,9 +731,8 @@ START_TEST(tmpfs_is_emulated_persistent_memory_and_says_so_once)
 		"survive a power failure");
 	closed(pool);
 }
-END_TEST
 
-START_TEST(durability_process_flushes_nothing)
+TEST(durability_process_flushes_nothing)
 {
 	scratch_fresh(__func__);
 	struct nb_open_args args = to(".", NB_OPEN_CREATE);
@@ -781,9 +745,8 @@ START_TEST(durability_process_flushes_nothing)
 	closed(pool);
 	closed(opened(".", 0));
 }
-END_TEST
 
-START_TEST(other_durabilities_are_refused)
+TEST(other_durabilities_are_refused)
 {
 	scratch_fresh(__func__);
 	struct nb_open_args args = to(".", NB_OPEN_CREATE);
@@ -793,10 +756,9 @@ START_TEST(other_durabilities_are_refused)
 	refused_with(&args, 0, NB_UNSUPPORTED, "durability is process or commit");
 	ck_assert_int_eq(entries_of("."), 0);
 }
-END_TEST
 
 /* What a processor has not is not asked of it: the best one is only ever made worse. */
-START_TEST(instructions_can_be_switched_off_as_for_libpmem)
+TEST(instructions_can_be_switched_off_as_for_libpmem)
 {
 	if (!on_tmpfs(__func__))
 		return;
@@ -812,9 +774,8 @@ START_TEST(instructions_can_be_switched_off_as_for_libpmem)
 	ck_assert_int_eq(pool->flush, is_x86 ? (int)PM_FLUSH_CLFLUSH : (int)best);
 	closed(pool);
 }
-END_TEST
 
-START_TEST(what_the_user_has_told_libpmem_stays)
+TEST(what_the_user_has_told_libpmem_stays)
 {
 	if (!on_tmpfs(__func__))
 		return;
@@ -825,9 +786,8 @@ START_TEST(what_the_user_has_told_libpmem_stays)
 	ck_assert_int_eq(pool->flush, pm_flush_best());
 	closed(pool);
 }
-END_TEST
 
-START_TEST(disk_is_a_file_that_is_synced)
+TEST(disk_is_a_file_that_is_synced)
 {
 	const char *path = disk();
 	if (path == NULL)
@@ -844,9 +804,8 @@ START_TEST(disk_is_a_file_that_is_synced)
 	closed(opened(path, 0));
 	remove_tree(path);
 }
-END_TEST
 
-START_TEST(disk_at_durability_process_says_nothing_and_can_be_synced)
+TEST(disk_at_durability_process_says_nothing_and_can_be_synced)
 {
 	const char *path = disk();
 	if (path == NULL)
@@ -863,7 +822,6 @@ START_TEST(disk_at_durability_process_says_nothing_and_can_be_synced)
 	closed(pool);
 	remove_tree(path);
 }
-END_TEST
 
 /* --- what was written at process, and is opened at commit --- */
 
@@ -891,7 +849,7 @@ was_synced(const char *path)
 	return false;
 }
 
-START_TEST(what_process_has_left_in_caches_is_synced_before_commit_builds_on_it)
+TEST(what_process_has_left_in_caches_is_synced_before_commit_builds_on_it)
 {
 	scratch_fresh(__func__);
 	struct nb_open_args args = to(".", NB_OPEN_CREATE);
@@ -910,9 +868,8 @@ START_TEST(what_process_has_left_in_caches_is_synced_before_commit_builds_on_it)
 	ck_assert(was_synced("parts/000000.pmem"));
 	ck_assert(was_synced("parts/000001.pmem"));
 }
-END_TEST
 
-START_TEST(on_a_disk_a_part_has_its_name_for_good_before_libpmemobj_has_it)
+TEST(on_a_disk_a_part_has_its_name_for_good_before_libpmemobj_has_it)
 {
 	const char *path = disk();
 	if (path == NULL)
@@ -934,9 +891,8 @@ START_TEST(on_a_disk_a_part_has_its_name_for_good_before_libpmemobj_has_it)
 	closed(opened(path, POOL_SIZE_MIN));
 	remove_tree(path);
 }
-END_TEST
 
-START_TEST(sync_tells_that_a_part_is_gone)
+TEST(sync_tells_that_a_part_is_gone)
 {
 	scratch_fresh(__func__);
 	struct nb_open_args args = to(".", NB_OPEN_CREATE);
@@ -948,9 +904,8 @@ START_TEST(sync_tells_that_a_part_is_gone)
 	ck_assert_int_eq(pool_sync(pool), NB_FAIL);
 	closed(pool);
 }
-END_TEST
 
-START_TEST(disk_after_tmpfs_in_one_process_is_never_called_durable)
+TEST(disk_after_tmpfs_in_one_process_is_never_called_durable)
 {
 	if (!on_tmpfs(__func__))
 		return;
@@ -968,9 +923,8 @@ START_TEST(disk_after_tmpfs_in_one_process_is_never_called_durable)
 	closed(pool);
 	remove_tree(path);
 }
-END_TEST
 
-START_TEST(tmpfs_after_disk_in_one_process_is_flushed_by_lines)
+TEST(tmpfs_after_disk_in_one_process_is_flushed_by_lines)
 {
 	const char *path = disk();
 	if (path == NULL)
@@ -984,56 +938,10 @@ START_TEST(tmpfs_after_disk_in_one_process_is_flushed_by_lines)
 	ck_assert_int_eq(pool->flush, pm_flush_best());
 	closed(pool);
 }
-END_TEST
 
-START_TEST(each_medium_has_its_name)
+TEST(each_medium_has_its_name)
 {
 	ck_assert_str_eq(pool_medium_name(POOL_DAX), "dax");
 	ck_assert_str_eq(pool_medium_name(POOL_EMULATED), "emulated");
 	ck_assert_str_eq(pool_medium_name(POOL_FILE), "file");
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int rc = UNIT_RUN("fptree_pool", pool_that_was_committed_opens_again_with_its_root,
-		create_opens_what_is_there, pool_that_is_not_there_is_not_made,
-		directory_that_is_not_there_is_named,
-		pool_that_is_closed_uncommitted_leaves_nothing,
-		creation_that_was_killed_is_told_and_cleared_by_the_next,
-		pool_is_there_once_it_is_committed_though_killed_then,
-		file_of_another_is_not_cleared_away, path_may_have_blanks_and_quotes,
-		pool_may_be_moved, pool_grows_while_it_is_moved,
-		pool_in_use_by_another_process_is_refused_until_that_dies,
-		pool_in_the_making_is_not_cleared_by_another,
-		pool_whose_parts_are_locked_is_in_use,
-		pool_takes_little_at_first_and_parts_as_it_grows,
-		pool_that_has_taken_all_is_full, larger_size_lets_it_grow_further,
-		size_below_what_it_takes_is_refused, size_out_of_range_is_refused,
-		default_size_follows_the_hints, default_size_is_twice_what_the_pool_takes,
-		addresses_that_are_not_to_be_had_are_told_with_the_option,
-		other_layout_version_is_told_apart, root_without_magic_is_refused,
-		pool_of_another_layout_is_refused, pool_with_another_root_is_refused,
-		damaged_head_is_refused, missing_parts_are_refused,
-		directory_without_parts_is_refused, part_that_was_cut_short_is_refused,
-		part_whose_making_was_cut_off_is_taken_away,
-		part_that_the_heap_did_not_come_to_know_does_no_harm,
-		last_part_that_was_in_use_is_put_back_as_it_was,
-		pool_that_may_not_be_written_is_refused,
-		directory_that_may_not_be_written_is_named, read_only_file_system_is_refused,
-		full_file_system_is_told_and_nothing_left,
-		tmpfs_is_emulated_persistent_memory_and_says_so_once,
-		durability_process_flushes_nothing, other_durabilities_are_refused,
-		instructions_can_be_switched_off_as_for_libpmem,
-		what_the_user_has_told_libpmem_stays, disk_is_a_file_that_is_synced,
-		disk_at_durability_process_says_nothing_and_can_be_synced,
-		what_process_has_left_in_caches_is_synced_before_commit_builds_on_it,
-		on_a_disk_a_part_has_its_name_for_good_before_libpmemobj_has_it,
-		sync_tells_that_a_part_is_gone,
-		disk_after_tmpfs_in_one_process_is_never_called_durable,
-		tmpfs_after_disk_in_one_process_is_flushed_by_lines, each_medium_has_its_name);
-	scratch_leave();
-	return rc;
 }

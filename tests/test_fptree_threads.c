@@ -109,7 +109,7 @@ explains(const struct operation *operations, size_t count, uint64_t last)
 		sizeof((const struct operation[]){__VA_ARGS__}) / sizeof(struct operation), \
 		last)
 
-START_TEST(checker_takes_what_some_order_explains)
+TEST(checker_takes_what_some_order_explains)
 {
 	ck_assert(EXPLAINS(
 		7, OPERATION(0, 1, 2, PUT, true, 7), OPERATION(1, 3, 4, GET, true, 7)));
@@ -128,9 +128,8 @@ START_TEST(checker_takes_what_some_order_explains)
 	ck_assert(EXPLAINS(8, OPERATION(0, 1, 6, INSERT, true, 7),
 		OPERATION(1, 2, 5, INSERT, true, 8), OPERATION(2, 3, 4, DEL, true, 0)));
 }
-END_TEST
 
-START_TEST(checker_refuses_a_stale_read)
+TEST(checker_refuses_a_stale_read)
 {
 	ck_assert(!EXPLAINS(8, OPERATION(0, 1, 2, PUT, true, 7),
 		OPERATION(0, 3, 4, PUT, true, 8), OPERATION(1, 5, 6, GET, true, 7)));
@@ -141,9 +140,8 @@ START_TEST(checker_refuses_a_stale_read)
 	ck_assert(!EXPLAINS(
 		7, OPERATION(0, 1, 2, PUT, true, 7), OPERATION(1, 3, 4, GET, false, 0)));
 }
-END_TEST
 
-START_TEST(checker_refuses_a_lost_update)
+TEST(checker_refuses_a_lost_update)
 {
 	ck_assert(!EXPLAINS(
 		7, OPERATION(0, 1, 2, PUT, true, 7), OPERATION(0, 3, 4, PUT, true, 8)));
@@ -151,9 +149,8 @@ START_TEST(checker_refuses_a_lost_update)
 	ck_assert(!EXPLAINS(
 		0, OPERATION(0, 1, 2, DEL, false, 0), OPERATION(1, 3, 4, PUT, true, 7)));
 }
-END_TEST
 
-START_TEST(checker_refuses_a_deleted_record_that_comes_back)
+TEST(checker_refuses_a_deleted_record_that_comes_back)
 {
 	ck_assert(!EXPLAINS(
 		7, OPERATION(0, 1, 2, PUT, true, 7), OPERATION(0, 3, 4, DEL, true, 0)));
@@ -162,9 +159,8 @@ START_TEST(checker_refuses_a_deleted_record_that_comes_back)
 	ck_assert(!EXPLAINS(0, OPERATION(0, 1, 2, PUT, true, 7),
 		OPERATION(1, 3, 6, DEL, true, 0), OPERATION(2, 4, 5, DEL, true, 0)));
 }
-END_TEST
 
-START_TEST(checker_refuses_an_insert_that_is_answered_twice)
+TEST(checker_refuses_an_insert_that_is_answered_twice)
 {
 	ck_assert(!EXPLAINS(
 		7, OPERATION(0, 1, 4, INSERT, true, 7), OPERATION(1, 2, 3, INSERT, true, 8)));
@@ -173,14 +169,12 @@ START_TEST(checker_refuses_an_insert_that_is_answered_twice)
 	ck_assert(!EXPLAINS(
 		8, OPERATION(0, 1, 2, PUT, true, 7), OPERATION(1, 3, 4, INSERT, false, 8)));
 }
-END_TEST
 
-START_TEST(checker_refuses_a_value_that_was_never_written)
+TEST(checker_refuses_a_value_that_was_never_written)
 {
 	ck_assert(!EXPLAINS(
 		7, OPERATION(0, 1, 4, PUT, true, 7), OPERATION(1, 2, 3, GET, true, 9)));
 }
-END_TEST
 
 enum { CONTEST_KEYS = 12, CONTEST_THREADS = 8, CONTEST_OPERATIONS = 400 };
 
@@ -333,7 +327,7 @@ contest_round(struct contest *contest, unsigned threads)
 	rig_check(&contest->rig, 0);
 }
 
-START_TEST(every_history_of_a_key_is_linearizable)
+TEST(every_history_of_a_key_is_linearizable)
 {
 	static struct contest contest;
 	uint64_t random = rig_seed(1), splits = 0, merges = 0;
@@ -357,7 +351,6 @@ START_TEST(every_history_of_a_key_is_linearizable)
 	ck_assert_uint_gt(merges, 100);
 	scratch_leave();
 }
-END_TEST
 
 /* --- scans --- */
 
@@ -464,7 +457,7 @@ scan_or_write(void *to, unsigned id)
 	rig_end_session(session);
 }
 
-START_TEST(scans_tell_what_is_there_throughout_once_and_in_order)
+TEST(scans_tell_what_is_there_throughout_once_and_in_order)
 {
 	static struct scanning scanning;
 
@@ -484,7 +477,6 @@ START_TEST(scans_tell_what_is_there_throughout_once_and_in_order)
 	}
 	scratch_leave();
 }
-END_TEST
 
 /* --- writers --- */
 
@@ -547,7 +539,7 @@ write_own(void *to, unsigned id)
 	rig_end_session(session);
 }
 
-START_TEST(writers_of_keys_of_their_own_do_not_meet)
+TEST(writers_of_keys_of_their_own_do_not_meet)
 {
 	static struct writing writing;
 
@@ -570,7 +562,6 @@ START_TEST(writers_of_keys_of_their_own_do_not_meet)
 	}
 	scratch_leave();
 }
-END_TEST
 
 static void
 write_any(void *to, unsigned id)
@@ -600,7 +591,7 @@ write_any(void *to, unsigned id)
 	rig_end_session(session);
 }
 
-START_TEST(as_many_records_are_left_as_writers_were_told)
+TEST(as_many_records_are_left_as_writers_were_told)
 {
 	static struct writing writing;
 
@@ -616,7 +607,6 @@ START_TEST(as_many_records_are_left_as_writers_were_told)
 	}
 	scratch_leave();
 }
-END_TEST
 
 /* All insert at the same place: the end, or the beginning. */
 static void
@@ -647,7 +637,7 @@ insert_in_order(void *to, unsigned id)
 	rig_end_session(session);
 }
 
-START_TEST(inserts_in_order_at_one_place_are_all_there)
+TEST(inserts_in_order_at_one_place_are_all_there)
 {
 	static struct writing writing;
 
@@ -661,7 +651,6 @@ START_TEST(inserts_in_order_at_one_place_are_all_there)
 	}
 	scratch_leave();
 }
-END_TEST
 
 /* --- a full pool --- */
 
@@ -707,7 +696,7 @@ fill_and_delete(void *to, unsigned id)
 	rig_end_session(session);
 }
 
-START_TEST(a_pool_that_is_full_for_many_keeps_what_they_were_told)
+TEST(a_pool_that_is_full_for_many_keeps_what_they_were_told)
 {
 	static struct filling filling;
 	int64_t records = 0;
@@ -742,7 +731,6 @@ START_TEST(a_pool_that_is_full_for_many_keeps_what_they_were_told)
 	rig_close(&filling.rig);
 	scratch_leave();
 }
-END_TEST
 
 /* --- sessions and loans --- */
 
@@ -800,7 +788,7 @@ visit_or_write(void *to, unsigned id)
 	rig_end_session(session);
 }
 
-START_TEST(sessions_come_and_go_and_what_they_are_lent_stays)
+TEST(sessions_come_and_go_and_what_they_are_lent_stays)
 {
 	static struct visiting visiting;
 
@@ -815,7 +803,6 @@ START_TEST(sessions_come_and_go_and_what_they_are_lent_stays)
 	}
 	scratch_leave();
 }
-END_TEST
 
 /* --- counters --- */
 
@@ -859,7 +846,7 @@ count_or_write(void *to, unsigned id)
 	}
 }
 
-START_TEST(counters_can_be_read_at_any_time_and_come_out_right)
+TEST(counters_can_be_read_at_any_time_and_come_out_right)
 {
 	static struct counting counting;
 	const uint64_t writes = COUNTER_WRITERS * COUNTER_ROUNDS / 2 * COUNTER_KEYS;
@@ -878,23 +865,4 @@ START_TEST(counters_can_be_read_at_any_time_and_come_out_right)
 	rig_check(&counting.rig, 0);
 	rig_close(&counting.rig);
 	scratch_leave();
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("fptree_threads", checker_takes_what_some_order_explains,
-		checker_refuses_a_stale_read, checker_refuses_a_lost_update,
-		checker_refuses_a_deleted_record_that_comes_back,
-		checker_refuses_an_insert_that_is_answered_twice,
-		checker_refuses_a_value_that_was_never_written,
-		every_history_of_a_key_is_linearizable,
-		scans_tell_what_is_there_throughout_once_and_in_order,
-		writers_of_keys_of_their_own_do_not_meet,
-		as_many_records_are_left_as_writers_were_told,
-		inserts_in_order_at_one_place_are_all_there,
-		a_pool_that_is_full_for_many_keeps_what_they_were_told,
-		sessions_come_and_go_and_what_they_are_lent_stays,
-		counters_can_be_read_at_any_time_and_come_out_right);
 }

@@ -360,7 +360,7 @@ model_layouts(uint64_t key, uint64_t value, uint32_t inline_bytes, bool mixes_ve
 {
 	static const uint32_t slots[] = {4, 7, 55}, fanouts[] = {4, 5, 64};
 
-	for (size_t i = 0; i < 9; i++) {
+	for (size_t i = 0; i < 9; i += UNIT_STEP) {
 		struct tree_args args = {.key_size = key,
 			.value_size = value,
 			.leaf_slots = slots[i / 3],
@@ -375,13 +375,12 @@ model_layouts(uint64_t key, uint64_t value, uint32_t inline_bytes, bool mixes_ve
 }
 
 #define MODEL_TEST(name, key, value, inline_bytes) \
-	START_TEST(answers_as_a_sorted_array_does_##name) \
+	TEST(answers_as_a_sorted_array_does_##name) \
 	{ \
 		scratch_enter(); \
 		model_layouts(key, value, inline_bytes, false); \
 		scratch_leave(); \
-	} \
-	END_TEST
+	}
 
 MODEL_TEST(for_8_and_8, 8, 8, 0)
 MODEL_TEST(for_4_and_8, 4, 8, 0)
@@ -395,7 +394,7 @@ MODEL_TEST(for_unknown_sizes, 0, 0, 0)
 MODEL_TEST(with_all_out_of_line, 16, 100, 16)
 
 /* Each step by either: what one has written the other finds, in the same place. */
-START_TEST(verbs_for_any_processor_and_for_wide_ones_are_the_same)
+TEST(verbs_for_any_processor_and_for_wide_ones_are_the_same)
 {
 	scratch_enter();
 	model_layouts(8, 8, 0, true);
@@ -404,7 +403,6 @@ START_TEST(verbs_for_any_processor_and_for_wide_ones_are_the_same)
 	model_layouts(16, 100, 0, true);
 	scratch_leave();
 }
-END_TEST
 
 /* --- space --- */
 
@@ -469,7 +467,7 @@ fill_in_order(uint64_t key, uint64_t value, uint32_t slots, int step, const char
 }
 
 /* One slot is left free in each. */
-START_TEST(loads_in_order_fill_the_leaves)
+TEST(loads_in_order_fill_the_leaves)
 {
 	scratch_enter();
 	fill_in_order(8, 8, 55, 1, "up");
@@ -480,9 +478,8 @@ START_TEST(loads_in_order_fill_the_leaves)
 	fill_in_order(16, 100, 55, -1, "cells-down");
 	scratch_leave();
 }
-END_TEST
 
-START_TEST(random_load_takes_32_bytes_of_pool_and_1_2_fences_a_record)
+TEST(random_load_takes_32_bytes_of_pool_and_1_2_fences_a_record)
 {
 	const uint64_t count = 300000;
 	struct rig rig = {.path = scratch_path, .args = {.key_size = 8, .value_size = 8}};
@@ -503,7 +500,6 @@ START_TEST(random_load_takes_32_bytes_of_pool_and_1_2_fences_a_record)
 	rig_close(&rig);
 	scratch_leave();
 }
-END_TEST
 
 /* Which of `count` records is the i-th that goes: upwards, downwards, or all over. */
 static uint64_t
@@ -548,7 +544,7 @@ empty_out(const struct tree_args *args, unsigned order)
 	rig_close(&rig);
 }
 
-START_TEST(what_is_emptied_merges_away_and_is_used_again)
+TEST(what_is_emptied_merges_away_and_is_used_again)
 {
 	static const uint32_t slots[] = {4, 7, 55}, fanouts[] = {4, 5, 64};
 
@@ -565,7 +561,6 @@ START_TEST(what_is_emptied_merges_away_and_is_used_again)
 	}
 	scratch_leave();
 }
-END_TEST
 
 /* --- cost --- */
 
@@ -583,7 +578,7 @@ cost_since(struct rig *rig, struct tree_stats *before)
 	return cost;
 }
 
-START_TEST(a_write_of_words_costs_one_line_and_one_fence)
+TEST(a_write_of_words_costs_one_line_and_one_fence)
 {
 	struct rig rig = {.path = scratch_path, .args = {.key_size = 8, .value_size = 8}};
 	uint8_t key[WORDY];
@@ -626,10 +621,9 @@ START_TEST(a_write_of_words_costs_one_line_and_one_fence)
 	rig_close(&rig);
 	scratch_leave();
 }
-END_TEST
 
 /* A record of the announced sizes: its lines, one fence. Out of line: two fences. */
-START_TEST(a_write_of_cells_costs_its_lines_and_at_most_two_fences)
+TEST(a_write_of_cells_costs_its_lines_and_at_most_two_fences)
 {
 	struct rig rig = {.path = scratch_path, .args = {.key_size = 16, .value_size = 100}};
 	uint8_t key[16], value[1000] = {1};
@@ -658,7 +652,6 @@ START_TEST(a_write_of_cells_costs_its_lines_and_at_most_two_fences)
 	rig_close(&rig);
 	scratch_leave();
 }
-END_TEST
 
 /* --- loans --- */
 
@@ -711,7 +704,7 @@ lend(size_t size, const char *name)
 	rig_close(&rig);
 }
 
-START_TEST(a_lent_value_stays_whatever_becomes_of_its_record)
+TEST(a_lent_value_stays_whatever_becomes_of_its_record)
 {
 	scratch_enter();
 	lend(8, "word");
@@ -719,10 +712,9 @@ START_TEST(a_lent_value_stays_whatever_becomes_of_its_record)
 	lend(3000, "larger");
 	scratch_leave();
 }
-END_TEST
 
 /* The leaf that a scan is in was copied; what is out of line is lent. */
-START_TEST(a_scan_tells_whole_records_while_all_of_them_change)
+TEST(a_scan_tells_whole_records_while_all_of_them_change)
 {
 	struct rig rig = {.path = scratch_path, .args = {.leaf_slots = 55}};
 	struct nb_scan_args args = {.size = sizeof(args)};
@@ -759,7 +751,6 @@ START_TEST(a_scan_tells_whole_records_while_all_of_them_change)
 	rig_close(&rig);
 	scratch_leave();
 }
-END_TEST
 
 /* --- what is refused --- */
 
@@ -773,7 +764,7 @@ is_refused(struct rig *rig, struct tree_args args, const char *text)
 		strstr(rig_failure, "fptree") == NULL, "%s: the host says that", rig_failure);
 }
 
-START_TEST(a_pool_is_not_opened_as_if_it_were_laid_out_otherwise)
+TEST(a_pool_is_not_opened_as_if_it_were_laid_out_otherwise)
 {
 	struct rig rig = {.path = scratch_path,
 		.args = {.key_size = 16, .value_size = 100, .leaf_slots = 7}};
@@ -803,7 +794,6 @@ START_TEST(a_pool_is_not_opened_as_if_it_were_laid_out_otherwise)
 	rig_close(&rig);
 	scratch_leave();
 }
-END_TEST
 
 /* --- the pool is full --- */
 
@@ -888,7 +878,7 @@ fill_up(size_t size, uint64_t back, const char *name)
 	rig_close(&rig);
 }
 
-START_TEST(a_full_pool_keeps_what_it_has_and_takes_more_when_some_is_deleted)
+TEST(a_full_pool_keeps_what_it_has_and_takes_more_when_some_is_deleted)
 {
 	scratch_enter();
 	fill_up(8, 2, "words"); /* a leaf of another key may be full still */
@@ -897,7 +887,6 @@ START_TEST(a_full_pool_keeps_what_it_has_and_takes_more_when_some_is_deleted)
 	fill_up(HUGE, 3, "huge");
 	scratch_leave();
 }
-END_TEST
 
 /* One session reads and reads, the other replaces; as long as `to` says. */
 struct reading {
@@ -929,7 +918,7 @@ read_and_replace(void *to, unsigned id)
 }
 
 /* A MiB is left, and what was replaced has more: there is always one who may still look at it. */
-START_TEST(readers_do_not_keep_what_was_replaced_for_long)
+TEST(readers_do_not_keep_what_was_replaced_for_long)
 {
 	struct rig rig = {.path = scratch_path,
 		.args = {.key_size = 8, .value_size = 8 << 10},
@@ -955,10 +944,9 @@ START_TEST(readers_do_not_keep_what_was_replaced_for_long)
 	rig_close(&rig);
 	scratch_leave();
 }
-END_TEST
 
 /* What waits for its epoch is some MiB, and not some hundred values. */
-START_TEST(large_values_that_were_replaced_do_not_pile_up)
+TEST(large_values_that_were_replaced_do_not_pile_up)
 {
 	enum { ROUNDS = 600, ENOUGH = 12 << 20 };
 	struct rig rig = {.path = scratch_path, .args = {.key_size = 8, .value_size = HUGE}};
@@ -984,10 +972,9 @@ START_TEST(large_values_that_were_replaced_do_not_pile_up)
 	rig_close(&rig);
 	scratch_leave();
 }
-END_TEST
 
 /* An update that finds no room for the new value leaves the old one. */
-START_TEST(an_update_that_fails_leaves_the_old_value)
+TEST(an_update_that_fails_leaves_the_old_value)
 {
 	struct rig rig = {.path = scratch_path,
 		.args = {.key_size = 8, .value_size = 8},
@@ -1006,7 +993,6 @@ START_TEST(an_update_that_fails_leaves_the_old_value)
 	rig_close(&rig);
 	scratch_leave();
 }
-END_TEST
 
 static void
 is_opened_as_made(struct tree_args made, struct tree_args again)
@@ -1027,7 +1013,7 @@ is_opened_as_made(struct tree_args made, struct tree_args again)
 	scratch_leave();
 }
 
-START_TEST(a_pool_keeps_what_it_was_made_with_where_nothing_is_asked_for)
+TEST(a_pool_keeps_what_it_was_made_with_where_nothing_is_asked_for)
 {
 	struct tree_args plain = {.key_size = 16, .value_size = 100}, small = plain,
 			 large = plain;
@@ -1038,10 +1024,9 @@ START_TEST(a_pool_keeps_what_it_was_made_with_where_nothing_is_asked_for)
 	is_opened_as_made(large, plain);
 	is_opened_as_made(plain, large);
 }
-END_TEST
 
 /* Read while another session has inserted, and this one has deleted that. */
-START_TEST(counters_that_are_read_one_by_one_are_never_below_none)
+TEST(counters_that_are_read_one_by_one_are_never_below_none)
 {
 	struct rig rig = {.path = scratch_path, .args = {.key_size = 8, .value_size = 8}};
 	struct tree_stats stats;
@@ -1057,7 +1042,6 @@ START_TEST(counters_that_are_read_one_by_one_are_never_below_none)
 	rig_close(&rig);
 	scratch_leave();
 }
-END_TEST
 
 /* --- the check itself --- */
 
@@ -1123,15 +1107,14 @@ is_damage_told(enum damage damage)
 	scratch_leave();
 }
 
-START_TEST(a_damaged_reference_is_told_and_not_followed)
+TEST(a_damaged_reference_is_told_and_not_followed)
 {
 	is_damage_told(BEYOND_THE_FILE);
 	is_damage_told(INTO_A_LEAF);
 	is_damage_told(OF_ANY_SIZE);
 }
-END_TEST
 
-START_TEST(the_check_sees_what_is_wrong)
+TEST(the_check_sees_what_is_wrong)
 {
 	struct rig rig;
 	open_some(&rig);
@@ -1168,36 +1151,4 @@ START_TEST(the_check_sees_what_is_wrong)
 	heap_cache_delete(cache);
 	rig_close(&rig);
 	scratch_leave();
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("fptree_tree", answers_as_a_sorted_array_does_for_8_and_8,
-		answers_as_a_sorted_array_does_for_4_and_8,
-		answers_as_a_sorted_array_does_for_8_and_3,
-		answers_as_a_sorted_array_does_for_1_and_1,
-		answers_as_a_sorted_array_does_for_16_and_8,
-		answers_as_a_sorted_array_does_for_16_and_16,
-		answers_as_a_sorted_array_does_for_16_and_100,
-		answers_as_a_sorted_array_does_for_40_and_400,
-		answers_as_a_sorted_array_does_for_unknown_sizes,
-		answers_as_a_sorted_array_does_with_all_out_of_line,
-		verbs_for_any_processor_and_for_wide_ones_are_the_same,
-		loads_in_order_fill_the_leaves,
-		random_load_takes_32_bytes_of_pool_and_1_2_fences_a_record,
-		what_is_emptied_merges_away_and_is_used_again,
-		a_write_of_words_costs_one_line_and_one_fence,
-		a_write_of_cells_costs_its_lines_and_at_most_two_fences,
-		a_lent_value_stays_whatever_becomes_of_its_record,
-		a_scan_tells_whole_records_while_all_of_them_change,
-		a_pool_is_not_opened_as_if_it_were_laid_out_otherwise,
-		a_pool_keeps_what_it_was_made_with_where_nothing_is_asked_for,
-		counters_that_are_read_one_by_one_are_never_below_none,
-		a_damaged_reference_is_told_and_not_followed,
-		a_full_pool_keeps_what_it_has_and_takes_more_when_some_is_deleted,
-		readers_do_not_keep_what_was_replaced_for_long,
-		large_values_that_were_replaced_do_not_pile_up,
-		an_update_that_fails_leaves_the_old_value, the_check_sees_what_is_wrong);
 }

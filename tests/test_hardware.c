@@ -26,7 +26,7 @@ work(void *arg)
 	return arg;
 }
 
-START_TEST(what_is_not_counted_is_said)
+TEST(what_is_not_counted_is_said)
 {
 	uint64_t counts[HARDWARE_EVENTS];
 	hardware_open(&hardware);
@@ -46,7 +46,6 @@ START_TEST(what_is_not_counted_is_said)
 	ck_assert_uint_eq(look(counts), 0);
 	ck_assert_uint_eq(counts[HARDWARE_CYCLES], 0);
 }
-END_TEST
 
 /** A turn of the loop is at least an increment, a comparison and a branch. */
 static void
@@ -61,7 +60,7 @@ assert_counts(uint64_t before[HARDWARE_EVENTS], uint32_t known)
 		ck_assert_uint_gt(after[HARDWARE_CYCLES], before[HARDWARE_CYCLES]);
 }
 
-START_TEST(work_of_this_thread_is_counted)
+TEST(work_of_this_thread_is_counted)
 {
 	uint64_t before[HARDWARE_EVENTS];
 	hardware_open(&hardware);
@@ -70,9 +69,8 @@ START_TEST(work_of_this_thread_is_counted)
 	assert_counts(before, known);
 	hardware_close(&hardware);
 }
-END_TEST
 
-START_TEST(work_of_threads_made_later_is_counted)
+TEST(work_of_threads_made_later_is_counted)
 {
 	uint64_t before[HARDWARE_EVENTS];
 	pthread_t thread;
@@ -83,9 +81,8 @@ START_TEST(work_of_threads_made_later_is_counted)
 	assert_counts(before, known);
 	hardware_close(&hardware);
 }
-END_TEST
 
-START_TEST(its_own_reads_are_told)
+TEST(its_own_reads_are_told)
 {
 	uint64_t counts[HARDWARE_EVENTS];
 	uint32_t open = 0;
@@ -97,12 +94,4 @@ START_TEST(its_own_reads_are_told)
 	ck_assert_uint_eq(reads, open);
 	ck_assert_uint_eq(bytes, 24 * open); /* value, time enabled, time running */
 	hardware_close(&hardware);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("hardware", what_is_not_counted_is_said, work_of_this_thread_is_counted,
-		work_of_threads_made_later_is_counted, its_own_reads_are_told);
 }

@@ -16,7 +16,7 @@ sleep_ms(long ms)
 	nanosleep(&(struct timespec){.tv_nsec = ms * 1000 * 1000}, NULL);
 }
 
-START_TEST(every_interval_is_counted_once)
+TEST(every_interval_is_counted_once)
 {
 	static const uint64_t intervals_ns[] = {200000, 1000000, 10000000};
 	for (size_t i = 0; i < sizeof(intervals_ns) / sizeof(intervals_ns[0]); i++) {
@@ -34,9 +34,8 @@ START_TEST(every_interval_is_counted_once)
 		ck_assert_uint_lt(hiccup.cpu_ns, elapsed_ns);
 	}
 }
-END_TEST
 
-START_TEST(alarms_that_were_missed_count_with_their_own_lateness)
+TEST(alarms_that_were_missed_count_with_their_own_lateness)
 {
 	hiccup.interval_ns = 10;
 	hiccup.wakes = 0;
@@ -51,9 +50,8 @@ START_TEST(alarms_that_were_missed_count_with_their_own_lateness)
 	ck_assert_uint_eq(nb_histogram_max(&hiccup.lateness), 35);
 	ck_assert_uint_eq(nb_histogram_percentile(&hiccup.lateness, 50), 9);
 }
-END_TEST
 
-START_TEST(it_counts_as_long_as_it_runs)
+TEST(it_counts_as_long_as_it_runs)
 {
 	/* 100 values come, be it late: this ends, or the test runs out of time */
 	uint64_t ms = 1, count;
@@ -66,9 +64,8 @@ START_TEST(it_counts_as_long_as_it_runs)
 	} while (count < 100);
 	ck_assert_uint_ge(hiccup.wakes, 1);
 }
-END_TEST
 
-START_TEST(it_stops_without_waiting_for_its_interval)
+TEST(it_stops_without_waiting_for_its_interval)
 {
 	/* were it to sleep on, the test would run out of time */
 	for (int i = 0; i < 20; i++) {
@@ -79,13 +76,4 @@ START_TEST(it_stops_without_waiting_for_its_interval)
 		ck_assert_uint_eq(nb_histogram_count(&hiccup.lateness), 0);
 		ck_assert_uint_eq(hiccup.wakes, 0);
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("hiccup", every_interval_is_counted_once,
-		alarms_that_were_missed_count_with_their_own_lateness,
-		it_counts_as_long_as_it_runs, it_stops_without_waiting_for_its_interval);
 }

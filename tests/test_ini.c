@@ -8,6 +8,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 /** What was called back, as text: "[section]\n" and "NUMBER section.key=value\n". */
 static char told[1 << 16];
 
@@ -54,7 +56,7 @@ assert_refused(const char *text, const char *why)
 	ck_assert_str_eq(nb_error_text(), why);
 }
 
-START_TEST(sections_and_assignments_come_with_their_lines)
+TEST(sections_and_assignments_come_with_their_lines)
 {
 	assert_told("a = 1\n\n[one]\nb=2\n# no\n; no\n   # no\n[two]\n  c  =  3 4  \n",
 		"1 .a=1\n3 [one]\n4 one.b=2\n8 [two]\n9 two.c=3 4\n");
@@ -62,32 +64,28 @@ START_TEST(sections_and_assignments_come_with_their_lines)
 	assert_told("\n\n \t\n", "");
 	assert_told("[ blanks ]", "1 [blanks]\n");
 }
-END_TEST
 
-START_TEST(last_line_needs_no_end)
+TEST(last_line_needs_no_end)
 {
 	assert_told("[s]\nkey = value", "1 [s]\n2 s.key=value\n");
 	assert_told("[s]\nkey =", "1 [s]\n2 s.key=\n");
 	assert_told("[s]\n# comment", "1 [s]\n");
 }
-END_TEST
 
-START_TEST(line_ends_of_other_systems_are_read)
+TEST(line_ends_of_other_systems_are_read)
 {
 	assert_told("\xef\xbb\xbf[s]\r\nkey = value\r\n\r\nlast=1\r",
 		"1 [s]\n2 s.key=value\n4 s.last=1\n");
 }
-END_TEST
 
-START_TEST(value_may_hold_what_else_has_a_meaning)
+TEST(value_may_hold_what_else_has_a_meaning)
 {
 	assert_told("[s]\nk = a=b ; c # d [e]\n\"k\" = \"q\"\nk=\\n\n",
 		"1 [s]\n2 s.k=a=b ; c # d [e]\n3 s.\"k\"=\"q\"\n4 s.k=\\n\n");
 	assert_told("[s]\nk=\xc3\xa4 \xff\n", "1 [s]\n2 s.k=\xc3\xa4 \xff\n");
 }
-END_TEST
 
-START_TEST(long_line_is_one_line)
+TEST(long_line_is_one_line)
 {
 	static char text[10240 + 64], expected[10240 + 64], value[10240 + 1];
 	memset(value, 'x', 10240);
@@ -95,9 +93,8 @@ START_TEST(long_line_is_one_line)
 	snprintf(expected, sizeof(expected), "1 [s]\n2 s.key=%s\n3 s.next=1\n", value);
 	assert_told(text, expected);
 }
-END_TEST
 
-START_TEST(what_is_no_ini_is_refused_with_its_line)
+TEST(what_is_no_ini_is_refused_with_its_line)
 {
 	assert_refused("[s]\n\nfoo\n", "my.ini:3: 'foo' is neither [SECTION] nor KEY = VALUE");
 	assert_refused("[s\n", "my.ini:1: '[s' lacks its ']'");
@@ -106,9 +103,8 @@ START_TEST(what_is_no_ini_is_refused_with_its_line)
 	assert_refused("\n[ ]\n", "my.ini:2: a section without a name");
 	assert_refused("[s]\n = 5\n", "my.ini:2: there is no key before the '='");
 }
-END_TEST
 
-START_TEST(byte_of_zero_is_refused_with_its_line)
+TEST(byte_of_zero_is_refused_with_its_line)
 {
 	ck_assert_int_eq(parse_bytes("[s]\nk=1\0\n", 9), NB_ERR_USAGE);
 	ck_assert_str_eq(
@@ -118,25 +114,22 @@ START_TEST(byte_of_zero_is_refused_with_its_line)
 		nb_error_text(), "my.ini:1: holds a byte of zero; this is no text file");
 	ck_assert_int_eq(parse_bytes("#\0", 2), NB_ERR_USAGE);
 }
-END_TEST
 
-START_TEST(long_wrong_line_is_quoted_in_part)
+TEST(long_wrong_line_is_quoted_in_part)
 {
 	static char text[10241];
 	memset(text, 'x', 10240);
 	ck_assert_int_eq(parse_bytes(text, 10240), NB_ERR_USAGE);
 	ck_assert_uint_lt(strlen(nb_error_text()), 150);
 }
-END_TEST
 
-START_TEST(reader_can_refuse_a_line)
+TEST(reader_can_refuse_a_line)
 {
 	assert_refused("[s]\na=1\n[stop]\n[more]\n", "my.ini:3: stop at 'stop'");
 	ck_assert_str_eq(told, "1 [s]\n2 s.a=1\n3 [stop]\n");
 }
-END_TEST
 
-START_TEST(files_are_read_whole)
+TEST(files_are_read_whole)
 {
 	scratch_fresh("whole");
 	static char text[100000];
@@ -151,9 +144,8 @@ START_TEST(files_are_read_whole)
 	ck_assert_int_eq(ini_read("f.ini", tell, NULL), NB_OK);
 	ck_assert_str_eq(told, "");
 }
-END_TEST
 
-START_TEST(what_cannot_be_read_is_named)
+TEST(what_cannot_be_read_is_named)
 {
 	scratch_fresh("unreadable");
 	ck_assert_int_eq(ini_read("gone.ini", tell, NULL), NB_FAIL);
@@ -162,19 +154,4 @@ START_TEST(what_cannot_be_read_is_named)
 	ck_assert_str_eq(nb_error_text(), "/: Is a directory");
 	ck_assert_int_eq(ini_read("/dev/zero", tell, NULL), NB_ERR_USAGE);
 	ck_assert_str_eq(nb_error_text(), "/dev/zero: is larger than 64 MiB");
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("ini", sections_and_assignments_come_with_their_lines,
-		last_line_needs_no_end, line_ends_of_other_systems_are_read,
-		value_may_hold_what_else_has_a_meaning, long_line_is_one_line,
-		what_is_no_ini_is_refused_with_its_line, byte_of_zero_is_refused_with_its_line,
-		long_wrong_line_is_quoted_in_part, reader_can_refuse_a_line,
-		files_are_read_whole, what_cannot_be_read_is_named);
-	scratch_leave();
-	return status;
 }

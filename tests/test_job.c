@@ -5,10 +5,12 @@
 
 #include "job_text.h"
 
+bool unit_in_scratch = true;
+
 static const char two_groups[] = "[workload]\nrecords = 1k\n[readers]\nread = 100\n"
 				 "[writer]\nupdate = 90\ninsert = 10\n";
 
-START_TEST(operations_have_the_names_of_their_keys)
+TEST(operations_have_the_names_of_their_keys)
 {
 	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
 		const struct job_key *key = job_keys_find(nb_op_name(kind));
@@ -19,9 +21,8 @@ START_TEST(operations_have_the_names_of_their_keys)
 	}
 	ck_assert_ptr_null(nb_op_name(NB_OP_KINDS));
 }
-END_TEST
 
-START_TEST(job_by_hand_has_all_defaults_and_one_group)
+TEST(job_by_hand_has_all_defaults_and_one_group)
 {
 	struct nb_job *job;
 	ck_assert_int_eq(nb_job_read(&job, NULL), NB_OK);
@@ -59,9 +60,8 @@ START_TEST(job_by_hand_has_all_defaults_and_one_group)
 	ck_assert_uint_eq(job->load->weights[NB_OP_INSERT], 1);
 	nb_job_delete(job);
 }
-END_TEST
 
-START_TEST(key_is_set_for_one_group_or_all_or_the_loading)
+TEST(key_is_set_for_one_group_or_all_or_the_loading)
 {
 	struct nb_job *job = job_of_text(two_groups);
 	job_set(job, "threads=4");
@@ -86,9 +86,8 @@ START_TEST(key_is_set_for_one_group_or_all_or_the_loading)
 	ck_assert_str_eq(job->summary, "a=b.c");
 	nb_job_delete(job);
 }
-END_TEST
 
-START_TEST(share_leaves_the_others_as_they_are)
+TEST(share_leaves_the_others_as_they_are)
 {
 	struct nb_job *job = job_of_text(two_groups);
 	struct nb_group *writer = &job->groups[1];
@@ -110,9 +109,8 @@ START_TEST(share_leaves_the_others_as_they_are)
 	ck_assert_uint_eq(writer->weights[NB_OP_INSERT], 10);
 	nb_job_delete(job);
 }
-END_TEST
 
-START_TEST(wrong_assignments_say_what_there_is)
+TEST(wrong_assignments_say_what_there_is)
 {
 	static const struct {
 		const char *text, *why;
@@ -143,7 +141,6 @@ START_TEST(wrong_assignments_say_what_there_is)
 	ck_assert_uint_eq(job->groups[0].threads, 1);
 	nb_job_delete(job);
 }
-END_TEST
 
 static void
 assert_phases(const struct nb_job *job, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
@@ -154,7 +151,7 @@ assert_phases(const struct nb_job *job, uint32_t a, uint32_t b, uint32_t c, uint
 		ck_assert_uint_eq(job->groups[i].phase, expected[i]);
 }
 
-START_TEST(start_is_relative_to_the_group_before)
+TEST(start_is_relative_to_the_group_before)
 {
 	struct nb_job *job = job_of_text("[a]\nread=1\n[b]\nread=1\n[c]\nread=1\nstart=after\n"
 					 "[d]\nread=1\n");
@@ -175,9 +172,8 @@ START_TEST(start_is_relative_to_the_group_before)
 		"start: 'aftr' is not known, did you mean 'after'? Allowed: together, after");
 	nb_job_delete(job);
 }
-END_TEST
 
-START_TEST(arrivals_are_closed_without_a_rate_in_any_order)
+TEST(arrivals_are_closed_without_a_rate_in_any_order)
 {
 	struct nb_job *job = job_of_text(two_groups);
 	struct nb_group *group = &job->groups[0];
@@ -199,25 +195,9 @@ START_TEST(arrivals_are_closed_without_a_rate_in_any_order)
 	ck_assert_uint_eq(job->load->arrivals, NB_ARRIVAL_CLOSED);
 	nb_job_delete(job);
 }
-END_TEST
 
-START_TEST(deleting_nothing_is_fine)
+TEST(deleting_nothing_is_fine)
 {
 	nb_job_delete(NULL);
 	nb_presets_delete(NULL);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("job", operations_have_the_names_of_their_keys,
-		job_by_hand_has_all_defaults_and_one_group,
-		key_is_set_for_one_group_or_all_or_the_loading,
-		share_leaves_the_others_as_they_are, wrong_assignments_say_what_there_is,
-		start_is_relative_to_the_group_before,
-		arrivals_are_closed_without_a_rate_in_any_order, deleting_nothing_is_fine);
-	scratch_leave();
-	return status;
 }

@@ -6,6 +6,8 @@
 
 #include "job_text.h"
 
+bool unit_in_scratch = true;
+
 static void
 assert_good(const char *text)
 {
@@ -14,7 +16,7 @@ assert_good(const char *text)
 	nb_job_delete(job);
 }
 
-START_TEST(jobs_that_fit_together_pass)
+TEST(jobs_that_fit_together_pass)
 {
 	static const char *const good[] = {
 		"[run]\nread = 1\n",
@@ -42,9 +44,8 @@ START_TEST(jobs_that_fit_together_pass)
 	for (size_t i = 0; i < COUNT_OF(good); i++)
 		assert_good(good[i]);
 }
-END_TEST
 
-START_TEST(what_does_not_fit_together_is_refused)
+TEST(what_does_not_fit_together_is_refused)
 {
 	static const struct {
 		const char *text, *why;
@@ -97,7 +98,6 @@ START_TEST(what_does_not_fit_together_is_refused)
 		nb_job_delete(job);
 	}
 }
-END_TEST
 
 /** A good job, one field of which is made wrong by hand. */
 #define ASSERT_REFUSED(change, why) \
@@ -111,7 +111,7 @@ END_TEST
 		nb_job_delete(job); \
 	} while (0)
 
-START_TEST(values_made_by_hand_are_looked_at)
+TEST(values_made_by_hand_are_looked_at)
 {
 	ASSERT_REFUSED(
 		group->threads = 0, "[run]: threads: 0 is out of range; allowed: 1 to 1024");
@@ -167,9 +167,8 @@ START_TEST(values_made_by_hand_are_looked_at)
 	ASSERT_REFUSED(job->load->threads = 5000,
 		"[load]: threads: 5000 is out of range; allowed: 1 to 1024");
 }
-END_TEST
 
-START_TEST(parts_that_are_missing_are_named)
+TEST(parts_that_are_missing_are_named)
 {
 	struct nb_job *job = job_of_text("[a]\nread = 1\n[b]\nread = 1\n");
 	strcpy(job->groups[1].name, "a");
@@ -191,16 +190,4 @@ START_TEST(parts_that_are_missing_are_named)
 	job->group_count = count;
 	ck_assert_int_eq(nb_job_check(job), NB_OK);
 	nb_job_delete(job);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("job_check", jobs_that_fit_together_pass,
-		what_does_not_fit_together_is_refused, values_made_by_hand_are_looked_at,
-		parts_that_are_missing_are_named);
-	scratch_leave();
-	return status;
 }

@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-START_TEST(what_is_told_of_keys_is_complete_and_fits_a_line_of_help)
+TEST(what_is_told_of_keys_is_complete_and_fits_a_line_of_help)
 {
 	const struct nb_job_key *keys = nb_job_keys();
 	size_t count = 0;
@@ -21,9 +21,8 @@ START_TEST(what_is_told_of_keys_is_complete_and_fits_a_line_of_help)
 	ck_assert_ptr_null(job_keys[count].said.name);
 	ck_assert_ptr_eq(nb_job_keys(), keys);
 }
-END_TEST
 
-START_TEST(keys_are_found_by_their_whole_name_and_stand_once)
+TEST(keys_are_found_by_their_whole_name_and_stand_once)
 {
 	for (const struct job_key *key = job_keys; key->said.name != NULL; key++)
 		ck_assert_ptr_eq(job_keys_find(key->said.name), key);
@@ -31,19 +30,10 @@ START_TEST(keys_are_found_by_their_whole_name_and_stand_once)
 	ck_assert_ptr_null(job_keys_find(""));
 	ck_assert_ptr_null(job_keys_find("Records"));
 }
-END_TEST
 
-START_TEST(nearest_key_is_found)
+TEST(nearest_key_is_found)
 {
 	ck_assert_str_eq(job_keys_nearest("distrbution"), "distribution");
 	ck_assert_str_eq(job_keys_nearest("value_size"), "value-size");
 	ck_assert_ptr_null(job_keys_nearest("hovercraft"));
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("job_keys", what_is_told_of_keys_is_complete_and_fits_a_line_of_help,
-		keys_are_found_by_their_whole_name_and_stand_once, nearest_key_is_found);
 }

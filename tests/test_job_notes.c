@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Why the numbers of a job may be wrong: each note comes where it should, and only there. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <mininb/results.h>
 
-#include "report/job_result.h"
+#include "report/result.h"
 #include "unit.h"
 
-static struct nb_result base;
 static struct job_result_group group;
-static struct nb_job_result result;
+static struct nb_result result;
 
 static void
 begin(void)
 {
-	base = (struct nb_result){.threads = 2};
 	group = (struct job_result_group){.name = "readers",
 		.threads = 2,
 		.measured = {.ops = 1000,
 			.done = 1000,
 			.wall_ns = 1000000000,
 			.span_ns = 1000000000}};
-	result = (struct nb_job_result){.base = &base, .groups = &group, .group_count = 1};
+	result = (struct nb_result){
+		.threads = 2, .is_job = true, .groups = &group, .group_count = 1};
 	ck_assert_int_eq(nb_histogram_new(&result.response), NB_OK);
 }
 
@@ -31,6 +31,9 @@ end(void)
 {
 	nb_histogram_delete(result.response);
 	nb_histogram_delete(group.measured.lateness);
+	for (size_t i = 0; i < result.note_count; i++)
+		free(result.notes[i].text);
+	free(result.notes);
 }
 
 static void
@@ -45,23 +48,22 @@ assert_is_kind(const char *id)
 static void
 assert_notes(const char *only)
 {
-	job_result_add_notes(&result);
+	result_add_job_notes(&result);
 	for (size_t i = 0; i < result.note_count; i++)
-		assert_is_kind(result.note_ids[i]);
+		assert_is_kind(result.notes[i].id);
 	ck_assert_uint_eq(result.note_count, only != NULL);
 	if (only != NULL)
-		ck_assert_str_eq(result.notes[0], only);
+		ck_assert_str_eq(result.notes[0].text, only);
 	end();
 }
 
-START_TEST(where_nothing_is_wrong_nothing_is_noted)
+TEST(where_nothing_is_wrong_nothing_is_noted)
 {
 	begin();
 	assert_notes(NULL);
 }
-END_TEST
 
-START_TEST(a_queue_that_grew_is_noted)
+TEST(a_queue_that_grew_is_noted)
 {
 	begin();
 	group.arrivals = NB_ARRIVAL_FIXED;
@@ -73,9 +75,8 @@ START_TEST(a_queue_that_grew_is_noted)
 		     "tell how long the run was, not how fast the engine is; take a lower "
 		     "--rate, or --sweep");
 }
-END_TEST
 
-START_TEST(lateness_of_the_harness_is_noted_where_it_can_be_seen)
+TEST(lateness_of_the_harness_is_noted_where_it_can_be_seen)
 {
 	for (int is_seen = 0; is_seen < 2; is_seen++) {
 		begin();
@@ -88,9 +89,8 @@ START_TEST(lateness_of_the_harness_is_noted_where_it_can_be_seen)
 				     : NULL);
 	}
 }
-END_TEST
 
-START_TEST(waits_for_inserts_of_others_are_noted)
+TEST(waits_for_inserts_of_others_are_noted)
 {
 	begin();
 	group.measured.waited_ns = 20000000; /* a hundredth of two seconds of threads */
@@ -101,13 +101,12 @@ START_TEST(waits_for_inserts_of_others_are_noted)
 		"readers: threads waited 2.5 % of the time for inserts of others that they "
 		"were to read; raise lag above 256");
 }
-END_TEST
 
-START_TEST(kinds_of_operations_that_found_nothing_are_noted)
+TEST(kinds_of_operations_that_found_nothing_are_noted)
 {
 	for (int is_noted = 0; is_noted < 2; is_noted++) {
 		begin();
-		base.workload.verb = NB_VERB_DELETE; /* it writes as well */
+		result.workload.verb = NB_VERB_DELETE; /* it writes as well */
 		group.measured.kinds[NB_OP_READ].ops = 1000;
 		group.measured.kinds[NB_OP_READ].answers[NB_NOT_FOUND] = is_noted ? 501 : 500;
 		assert_notes(is_noted ? "readers: 50 % of the read operations found nothing: "
@@ -115,14 +114,13 @@ START_TEST(kinds_of_operations_that_found_nothing_are_noted)
 				      : NULL);
 	}
 	begin(); /* which the notes of every run have */
-	base.workload.verb = NB_VERB_GET;
+	result.workload.verb = NB_VERB_GET;
 	group.measured.kinds[NB_OP_READ].ops = 10;
 	group.measured.kinds[NB_OP_READ].answers[NB_NOT_FOUND] = 10;
 	assert_notes(NULL);
 }
-END_TEST
 
-START_TEST(values_of_an_earlier_run_or_point_are_noted)
+TEST(values_of_an_earlier_run_or_point_are_noted)
 {
 	begin();
 	group.measured.findings.foreign = 7;
@@ -137,9 +135,8 @@ START_TEST(values_of_an_earlier_run_or_point_are_noted)
 		"readers: 7 of 100 values that were verified are those of an earlier point "
 		"of this sweep, whose points share one database");
 }
-END_TEST
 
-START_TEST(gaps_of_scans_that_were_not_looked_for_are_noted)
+TEST(gaps_of_scans_that_were_not_looked_for_are_noted)
 {
 #define GAPS \
 	"readers: mininb checked the order and the values of scans, but not whether they " \
@@ -158,9 +155,8 @@ START_TEST(gaps_of_scans_that_were_not_looked_for_are_noted)
 	result.key_order = "ordered";
 	assert_notes(GAPS "records may be missing or keys differ in length");
 }
-END_TEST
 
-START_TEST(what_never_was_steady_is_noted_if_that_was_asked)
+TEST(what_never_was_steady_is_noted_if_that_was_asked)
 {
 	begin();
 	result.was_steady_asked = true;
@@ -171,34 +167,4 @@ START_TEST(what_never_was_steady_is_noted_if_that_was_asked)
 	begin();
 	result.was_steady_asked = result.is_steady = true;
 	assert_notes(NULL);
-}
-END_TEST
-
-START_TEST(there_are_never_more_notes_than_there_is_room)
-{
-	struct job_result_group many[JOB_NOTES_MAX + 5];
-	begin();
-	group.measured.findings.foreign = 1;
-	for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++)
-		many[i] = group;
-	result.groups = many;
-	result.group_count = sizeof(many) / sizeof(*many);
-	job_result_add_notes(&result);
-	ck_assert_uint_eq(result.note_count, JOB_NOTES_MAX);
-	ck_assert_str_eq(result.note_ids[JOB_NOTES_MAX - 1], "foreign-values");
-	end();
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("job_notes", kinds_of_operations_that_found_nothing_are_noted,
-		where_nothing_is_wrong_nothing_is_noted, a_queue_that_grew_is_noted,
-		lateness_of_the_harness_is_noted_where_it_can_be_seen,
-		waits_for_inserts_of_others_are_noted,
-		values_of_an_earlier_run_or_point_are_noted,
-		gaps_of_scans_that_were_not_looked_for_are_noted,
-		what_never_was_steady_is_noted_if_that_was_asked,
-		there_are_never_more_notes_than_there_is_room);
 }

@@ -6,7 +6,9 @@
 #include "base/rng.h"
 #include "job_text.h"
 
-START_TEST(file_is_read_into_its_fields)
+bool unit_in_scratch = true;
+
+TEST(file_is_read_into_its_fields)
 {
 	struct nb_job *job = job_of_text("# what it is\n"
 					 "[workload]\n"
@@ -76,9 +78,8 @@ START_TEST(file_is_read_into_its_fields)
 	ck_assert_int_eq(nb_job_check(job), NB_OK);
 	nb_job_delete(job);
 }
-END_TEST
 
-START_TEST(workload_has_defaults_for_the_groups)
+TEST(workload_has_defaults_for_the_groups)
 {
 	struct nb_job *job = job_of_text("[workload]\nthreads = 4\nrate = 1k\ncpus = 2\n"
 					 "read = 90\nupdate = 10\nstart = after\n"
@@ -104,9 +105,8 @@ START_TEST(workload_has_defaults_for_the_groups)
 	ck_assert_uint_eq(c->phase, 1);
 	nb_job_delete(job);
 }
-END_TEST
 
-START_TEST(file_without_a_group_has_one)
+TEST(file_without_a_group_has_one)
 {
 	struct nb_job *job = job_of_text("[workload]\nread = 50\nupdate = 50\nthreads = 2\n");
 	ck_assert_uint_eq(job->group_count, 1);
@@ -116,9 +116,8 @@ START_TEST(file_without_a_group_has_one)
 	ck_assert_int_eq(nb_job_check(job), NB_OK);
 	nb_job_delete(job);
 }
-END_TEST
 
-START_TEST(windows_files_and_missing_last_line_ends_are_read)
+TEST(windows_files_and_missing_last_line_ends_are_read)
 {
 	struct nb_job *job = job_of_text("\xef\xbb\xbf[workload]\r\nrecords = 5\r\n\r\n"
 					 "[run]\r\nread = 100\r\nthreads = 2");
@@ -127,9 +126,8 @@ START_TEST(windows_files_and_missing_last_line_ends_are_read)
 	ck_assert_uint_eq(job->groups[0].threads, 2);
 	nb_job_delete(job);
 }
-END_TEST
 
-START_TEST(long_values_are_not_cut)
+TEST(long_values_are_not_cut)
 {
 	static char text[16384], value[10240 + 1];
 	memset(value, 's', 10240);
@@ -149,9 +147,8 @@ START_TEST(long_values_are_not_cut)
 	ck_assert_str_eq(job->groups[0].cpus, value);
 	nb_job_delete(job);
 }
-END_TEST
 
-START_TEST(wrong_files_are_refused_with_their_line)
+TEST(wrong_files_are_refused_with_their_line)
 {
 	static const struct {
 		const char *text, *why;
@@ -212,19 +209,17 @@ START_TEST(wrong_files_are_refused_with_their_line)
 		ck_assert_ptr_null(job);
 	}
 }
-END_TEST
 
-START_TEST(bytes_of_zero_are_refused)
+TEST(bytes_of_zero_are_refused)
 {
 	struct nb_job *job;
 	file_put("my.ini", "[workload]\nrecords = 5\0\n", 24);
 	assert_usage(nb_job_read(&job, "my.ini"),
 		"my.ini:2: holds a byte of zero; this is no text file");
 }
-END_TEST
 
 /* Whatever is changed in a file, it is read as something, or refused with a line of it. */
-START_TEST(damaged_files_are_read_or_refused)
+TEST(damaged_files_are_read_or_refused)
 {
 	static const char good[] =
 		"[workload]\nsummary = A test\nrecords = 10k\nkey-format = text\n"
@@ -256,9 +251,8 @@ START_TEST(damaged_files_are_read_or_refused)
 		nb_job_delete(job);
 	}
 }
-END_TEST
 
-START_TEST(groups_are_limited)
+TEST(groups_are_limited)
 {
 	char text[NB_GROUPS_MAX * 32] = "";
 	for (unsigned i = 0; i < NB_GROUPS_MAX; i++)
@@ -270,27 +264,12 @@ START_TEST(groups_are_limited)
 	strcat(text, "[one-more]\n");
 	assert_usage(job_try_text(&job, text), "my.ini:129: there are more than 64 groups");
 }
-END_TEST
 
-START_TEST(missing_files_are_named)
+TEST(missing_files_are_named)
 {
 	struct nb_job *job;
 	ck_assert_int_eq(nb_job_read(&job, "gone.ini"), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), "gone.ini: No such file or directory");
 	ck_assert_int_eq(nb_job_read(&job, "./gone"), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), "./gone: No such file or directory");
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("job_read", file_is_read_into_its_fields,
-		workload_has_defaults_for_the_groups, file_without_a_group_has_one,
-		windows_files_and_missing_last_line_ends_are_read, long_values_are_not_cut,
-		wrong_files_are_refused_with_their_line, bytes_of_zero_are_refused,
-		damaged_files_are_read_or_refused, groups_are_limited, missing_files_are_named);
-	scratch_leave();
-	return status;
 }

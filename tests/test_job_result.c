@@ -4,22 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/job_result.h"
+#include "report/result.h"
 #include "toy.h"
 #include "unit.h"
 
 static struct toy_rig rig;
 
-START_TEST(a_result_outlives_its_run_and_its_job)
+TEST(a_result_outlives_its_run_and_its_job)
 {
-	struct nb_job_result *result;
+	struct nb_result *result;
 	toy_create(&rig,
 		"records = 100\nread = 1\nupdate = 1\ncount = 1000\nthreads = 3\n"
 		"rate = 1M\n");
 	ck_assert_int_eq(toy_run(&rig), NB_OK);
 	uint64_t digest = rig.run->digest, wall_ns = toy_measured(&rig, 0)->wall_ns;
 	uint64_t sum = nb_histogram_sum(toy_measured(&rig, 0)->kinds[NB_OP_READ].service);
-	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_OK);
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
 	toy_destroy(&rig);
 	rig.run = NULL;
 	const struct job_result_group *group = &result->groups[0];
@@ -28,26 +28,24 @@ START_TEST(a_result_outlives_its_run_and_its_job)
 	ck_assert_uint_eq(group->measured.ops, 1000);
 	ck_assert_uint_eq(group->measured.thread_count, 3);
 	ck_assert_uint_eq(nb_histogram_sum(group->measured.kinds[NB_OP_READ].service), sum);
-	ck_assert_uint_eq(nb_histogram_count(nb_job_result_histogram(result, 0)), 1000);
-	ck_assert_uint_eq(nb_histogram_count(nb_job_result_histogram(result, 1)), 1000);
-	ck_assert_ptr_ne(
-		nb_job_result_histogram(result, 0), nb_job_result_histogram(result, 1));
+	ck_assert_uint_eq(nb_histogram_count(nb_result_histogram(result, 0)), 1000);
+	ck_assert_uint_eq(nb_histogram_count(nb_result_histogram(result, 1)), 1000);
+	ck_assert_ptr_ne(nb_result_histogram(result, 0), nb_result_histogram(result, 1));
 	struct nb_job_summary summary;
-	nb_job_result_summarize(result, &summary);
+	nb_result_summarize_job(result, &summary);
 	ck_assert_uint_eq(summary.size, sizeof(summary));
 	ck_assert_uint_eq(summary.digest, digest);
 	ck_assert_uint_eq(summary.ops, 1000);
 	ck_assert_uint_eq(summary.wall_ns, wall_ns);
 	ck_assert_double_eq_tol(summary.rate_ops_s, 1000 * 1e9 / (double)wall_ns, 1e-3);
 	struct nb_summary row;
-	nb_job_result_summarize_run(result, &row);
+	nb_result_summarize(result, &row);
 	ck_assert_double_eq(row.rate_ops_s, summary.rate_ops_s);
 	ck_assert_str_eq(row.driver, "toy");
 	ck_assert_uint_eq(row.threads, 3);
-	nb_job_result_delete(result);
-	nb_job_result_delete(NULL);
+	nb_result_delete(result);
+	nb_result_delete(NULL);
 }
-END_TEST
 
 static void
 add_puts(void *to, const char *name, const char *unit, uint32_t kind, uint64_t value)
@@ -57,21 +55,20 @@ add_puts(void *to, const char *name, const char *unit, uint32_t kind, uint64_t v
 		*puts += value;
 }
 
-START_TEST(counters_outlive_the_run)
+TEST(counters_outlive_the_run)
 {
-	struct nb_job_result *result;
+	struct nb_result *result;
 	uint64_t puts = 0;
 	toy_create(&rig, "records = 100\nupdate = 1\ncount = 300\n");
 	ck_assert_int_eq(toy_run(&rig), NB_OK);
-	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_OK);
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
 	toy_destroy(&rig);
-	nb_job_result_counters(result, add_puts, &puts);
+	nb_result_counters(result, add_puts, &puts);
 	ck_assert_uint_eq(puts, 300);
-	nb_job_result_delete(result);
+	nb_result_delete(result);
 }
-END_TEST
 
-START_TEST(only_scans_of_ordered_keys_that_must_be_there_are_checked_for_gaps)
+TEST(only_scans_of_ordered_keys_that_must_be_there_are_checked_for_gaps)
 {
 	static const struct {
 		const char *mix, *order;
@@ -82,7 +79,7 @@ START_TEST(only_scans_of_ordered_keys_that_must_be_there_are_checked_for_gaps)
 		{"scan = 1\ndelete = 1", "ordered", 1, true}};
 	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
 		char text[128];
-		struct nb_job_result *result;
+		struct nb_result *result;
 		snprintf(text, sizeof(text),
 			"records = 200\ncount = 300\nscan-length = 4\n[run]\n%s", cases[c].mix);
 		toy_create(&rig, text);
@@ -91,67 +88,60 @@ START_TEST(only_scans_of_ordered_keys_that_must_be_there_are_checked_for_gaps)
 		rig.options.verify_rate = cases[c].rate;
 		int rc = toy_run(&rig);
 		ck_assert_msg(rc == NB_OK, "%s", nb_error_text());
-		ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_OK);
+		ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
 		ck_assert_int_eq(result->groups[0].is_blind_to_gaps, cases[c].is_blind);
-		nb_job_result_delete(result);
+		nb_result_delete(result);
 		toy_destroy(&rig);
 	}
 }
-END_TEST
 
-START_TEST(without_a_rate_there_is_no_histogram_of_responses)
+TEST(without_a_rate_there_is_no_histogram_of_responses)
 {
-	struct nb_job_result *result;
+	struct nb_result *result;
 	toy_create(&rig, "records = 100\nread = 1\ncount = 1000\n");
 	ck_assert_int_eq(toy_run(&rig), NB_OK);
-	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_OK);
-	ck_assert_ptr_eq(
-		nb_job_result_histogram(result, 0), nb_job_result_histogram(result, 1));
-	ck_assert_uint_eq(nb_histogram_count(nb_job_result_histogram(result, 0)), 1000);
-	nb_job_result_delete(result);
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+	ck_assert_ptr_eq(nb_result_histogram(result, 0), nb_result_histogram(result, 1));
+	ck_assert_uint_eq(nb_histogram_count(nb_result_histogram(result, 0)), 1000);
+	nb_result_delete(result);
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(a_job_that_was_not_begun_has_no_result)
+TEST(a_job_that_was_not_begun_has_no_result)
 {
-	struct nb_job_result *result;
+	struct nb_result *result;
 	toy_create(&rig, "records = 100\nread = 1\n");
 	toy_new(&rig);
-	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_FAIL);
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(what_is_in_the_background_is_in_no_figure)
+TEST(what_is_in_the_background_is_in_no_figure)
 {
-	struct nb_job_result *result;
+	struct nb_result *result;
 	toy_create(&rig,
 		"records = 100\n[main]\nread = 1\ncount = 5000\n[behind]\nupdate = 1\n"
 		"background = yes\n");
 	ck_assert_int_eq(toy_run(&rig), NB_OK);
-	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_OK);
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
 	struct nb_job_summary summary;
-	nb_job_result_summarize(result, &summary);
+	nb_result_summarize_job(result, &summary);
 	ck_assert_uint_eq(summary.ops, 5000);
-	ck_assert_uint_eq(nb_histogram_count(nb_job_result_histogram(result, 0)), 5000);
-	nb_job_result_delete(result);
+	ck_assert_uint_eq(nb_histogram_count(nb_result_histogram(result, 0)), 5000);
+	nb_result_delete(result);
 	toy_destroy(&rig);
 }
-END_TEST
 
 /* ---- by hand ---- */
 
-static struct nb_result base;
 static struct job_result_group groups[3];
-static struct nb_job_result made;
+static struct nb_result made;
 
 static void
 make_groups(size_t count)
 {
 	memset(groups, 0, sizeof(groups));
-	memset(&base, 0, sizeof(base));
-	made = (struct nb_job_result){.base = &base, .groups = groups, .group_count = count};
+	made = (struct nb_result){.is_job = true, .groups = groups, .group_count = count};
 	for (size_t g = 0; g < count; g++) {
 		groups[g].threads = 2;
 		groups[g].measured.ops = groups[g].measured.done = 1000;
@@ -159,18 +149,18 @@ make_groups(size_t count)
 	}
 }
 
-START_TEST(rates_side_by_side_are_added_up_and_phases_are_not)
+TEST(rates_side_by_side_are_added_up_and_phases_are_not)
 {
 	struct nb_job_summary summary;
 	make_groups(2);
-	nb_job_result_summarize(&made, &summary);
+	nb_result_summarize_job(&made, &summary);
 	ck_assert_uint_eq(summary.ops, 2000);
 	ck_assert_uint_eq(summary.wall_ns, 500000000);
 	ck_assert_double_eq_tol(summary.rate_ops_s, 4000, 1e-6);
 	ck_assert_double_eq(summary.offered_ops_s, 0);
 	/* one after the other: as many in twice the time */
 	groups[1].phase = 1;
-	nb_job_result_summarize(&made, &summary);
+	nb_result_summarize_job(&made, &summary);
 	ck_assert_uint_eq(summary.ops, 2000);
 	ck_assert_uint_eq(summary.wall_ns, 1000000000);
 	ck_assert_double_eq_tol(summary.rate_ops_s, 2000, 1e-6);
@@ -181,13 +171,12 @@ START_TEST(rates_side_by_side_are_added_up_and_phases_are_not)
 	groups[1].phase = groups[2].phase = 1;
 	groups[1].measured.ops = groups[2].measured.ops = 2000;
 	groups[1].measured.wall_ns = groups[2].measured.wall_ns = 1000000000;
-	nb_job_result_summarize(&made, &summary);
+	nb_result_summarize_job(&made, &summary);
 	ck_assert_double_eq_tol(summary.rate_ops_s, 3500, 1e-6);
 	ck_assert_uint_eq(summary.wall_ns, 2000000000);
 }
-END_TEST
 
-START_TEST(a_queue_is_more_than_what_is_under_way)
+TEST(a_queue_is_more_than_what_is_under_way)
 {
 	static const struct {
 		uint32_t arrivals;
@@ -221,18 +210,4 @@ START_TEST(a_queue_is_more_than_what_is_under_way)
 			job_result_grew(&groups[0], &behind) == cases[c].grew, "case %zu", c);
 		ck_assert_uint_eq(behind, cases[c].behind);
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("job_result", a_result_outlives_its_run_and_its_job,
-		counters_outlive_the_run,
-		only_scans_of_ordered_keys_that_must_be_there_are_checked_for_gaps,
-		without_a_rate_there_is_no_histogram_of_responses,
-		a_job_that_was_not_begun_has_no_result,
-		what_is_in_the_background_is_in_no_figure,
-		rates_side_by_side_are_added_up_and_phases_are_not,
-		a_queue_is_more_than_what_is_under_way);
 }

@@ -40,7 +40,7 @@ assert_all_wrong(const struct wrong *wrong, size_t count)
 	tear_down();
 }
 
-START_TEST(shares_are_exact_on_any_scale)
+TEST(shares_are_exact_on_any_scale)
 {
 	set_up();
 	const uint32_t *weights = job->groups[0].weights;
@@ -69,9 +69,8 @@ START_TEST(shares_are_exact_on_any_scale)
 	ck_assert_uint_eq(weights[NB_OP_READ], 2500000);
 	tear_down();
 }
-END_TEST
 
-START_TEST(wrong_shares_are_refused)
+TEST(wrong_shares_are_refused)
 {
 	static const struct wrong wrong[] = {
 		{"read=-1", "read: '-1' is negative"},
@@ -87,9 +86,8 @@ START_TEST(wrong_shares_are_refused)
 	};
 	assert_all_wrong(wrong, COUNT_OF(wrong));
 }
-END_TEST
 
-START_TEST(wrong_numbers_are_refused)
+TEST(wrong_numbers_are_refused)
 {
 	static const struct wrong wrong[] = {
 		{"records=12x",
@@ -123,9 +121,8 @@ START_TEST(wrong_numbers_are_refused)
 	};
 	assert_all_wrong(wrong, COUNT_OF(wrong));
 }
-END_TEST
 
-START_TEST(wrong_words_are_refused)
+TEST(wrong_words_are_refused)
 {
 	static const struct wrong wrong[] = {
 		{"distribution=zipfain",
@@ -161,10 +158,9 @@ START_TEST(wrong_words_are_refused)
 	};
 	assert_all_wrong(wrong, COUNT_OF(wrong));
 }
-END_TEST
 
 /* What nb_sizes_parse() and nb_rate_parse() say of them is theirs. */
-START_TEST(wrong_sizes_and_rates_name_their_key)
+TEST(wrong_sizes_and_rates_name_their_key)
 {
 	set_up();
 	ck_assert_int_eq(nb_job_set(job, "value-size=large"), NB_ERR_USAGE);
@@ -175,9 +171,8 @@ START_TEST(wrong_sizes_and_rates_name_their_key)
 	ck_assert_uint_eq(job->groups[0].rate_count, 0);
 	tear_down();
 }
-END_TEST
 
-START_TEST(good_values_are_taken)
+TEST(good_values_are_taken)
 {
 	set_up();
 	struct nb_group *group = &job->groups[0];
@@ -216,9 +211,8 @@ START_TEST(good_values_are_taken)
 	ck_assert_uint_eq(job->seed, UINT64_MAX);
 	tear_down();
 }
-END_TEST
 
-START_TEST(reals_have_as_many_digits_as_bring_them_back)
+TEST(reals_have_as_many_digits_as_bring_them_back)
 {
 	static const struct {
 		double real;
@@ -237,14 +231,4 @@ START_TEST(reals_have_as_many_digits_as_bring_them_back)
 		job_value_real_text(text, sizeof(text), 0.5);
 		ck_assert_str_eq(text, "0.5");
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("job_value", shares_are_exact_on_any_scale, wrong_shares_are_refused,
-		wrong_numbers_are_refused, wrong_words_are_refused,
-		wrong_sizes_and_rates_name_their_key, good_values_are_taken,
-		reals_have_as_many_digits_as_bring_them_back);
 }

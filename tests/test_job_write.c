@@ -6,7 +6,9 @@
 #include "base/rng.h"
 #include "job_equal.h"
 
-START_TEST(what_is_written_is_what_one_would_type)
+bool unit_in_scratch = true;
+
+TEST(what_is_written_is_what_one_would_type)
 {
 	struct nb_job *job = job_of_text(
 		"[workload]\nsummary = A test\nrecords = 1k\nvalue-size = uniform:1..2KiB\n"
@@ -50,7 +52,6 @@ START_TEST(what_is_written_is_what_one_would_type)
 	assert_written_whole(job);
 	nb_job_delete(job);
 }
-END_TEST
 
 /* For each key some values, of which one is drawn. */
 static const char *const drawn[] = {
@@ -126,7 +127,7 @@ is_of_load(const char *assignment)
 	return false;
 }
 
-START_TEST(table_of_this_test_has_every_key)
+TEST(table_of_this_test_has_every_key)
 {
 	const struct nb_job_key *keys = nb_job_keys();
 	for (size_t i = 0; i < COUNT_OF(drawn); i++)
@@ -135,9 +136,8 @@ START_TEST(table_of_this_test_has_every_key)
 			"%s", keys[i].name);
 	ck_assert_ptr_null(keys[COUNT_OF(drawn)].name);
 }
-END_TEST
 
-START_TEST(any_job_is_read_as_what_was_written)
+TEST(any_job_is_read_as_what_was_written)
 {
 	enum { JOBS = 500, FIRST_OF_GROUP = 13 };
 	struct rng rng;
@@ -157,9 +157,8 @@ START_TEST(any_job_is_read_as_what_was_written)
 		nb_job_delete(job);
 	}
 }
-END_TEST
 
-START_TEST(sizes_and_rates_made_by_hand_are_written)
+TEST(sizes_and_rates_made_by_hand_are_written)
 {
 	struct nb_job *job = job_of_text("[run]\nread = 1\nrate = 1k\n");
 	free(job->values_text);
@@ -184,9 +183,8 @@ START_TEST(sizes_and_rates_made_by_hand_are_written)
 	assert_written_whole(job);
 	nb_job_delete(job);
 }
-END_TEST
 
-START_TEST(what_no_file_can_hold_is_refused)
+TEST(what_no_file_can_hold_is_refused)
 {
 	char *text;
 	struct nb_job *job = job_of_text("[run]\nread = 1\n");
@@ -207,16 +205,4 @@ START_TEST(what_no_file_can_hold_is_refused)
 	assert_usage(nb_job_write(job, &text),
 		"value-size: of a histogram only the name of its file can be written");
 	nb_job_delete(job);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("job_write", what_is_written_is_what_one_would_type,
-		table_of_this_test_has_every_key, any_job_is_read_as_what_was_written,
-		sizes_and_rates_made_by_hand_are_written, what_no_file_can_hold_is_refused);
-	scratch_leave();
-	return status;
 }

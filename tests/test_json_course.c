@@ -27,7 +27,7 @@ read_key(struct job_case *into, const char *text, int rc)
 	json_decref(json);
 }
 
-START_TEST(of_a_key_the_first_bytes_are_kept)
+TEST(of_a_key_the_first_bytes_are_kept)
 {
 	struct job_case it = {.key_size = 3, .key = {0x00, 0xab, 0xff, 0x77}};
 	json_t *json = json_write_case_key(NULL, &it);
@@ -46,9 +46,8 @@ START_TEST(of_a_key_the_first_bytes_are_kept)
 	read_key(&it, "\"000000000000000000000000000000000000000000000000000000000000000000\"",
 		NB_ERR_DATA); /* 33 bytes */
 }
-END_TEST
 
-START_TEST(operations_are_those_that_there_were)
+TEST(operations_are_those_that_there_were)
 {
 	struct json_writer writer = {.verb = NULL};
 	struct job_result_group group = {.measured.wall_ns = 500000000}, read = {0};
@@ -71,7 +70,6 @@ START_TEST(operations_are_those_that_there_were)
 	ck_assert_uint_eq(read.measured.kinds[NB_OP_SCAN].answers[NB_CONFLICT], 3);
 	json_decref(json);
 }
-END_TEST
 
 static void
 assert_refused(const char *text, const char *said)
@@ -84,7 +82,7 @@ assert_refused(const char *text, const char *said)
 	json_decref(json);
 }
 
-START_TEST(a_series_must_fit_its_names_and_its_latencies_be_histograms)
+TEST(a_series_must_fit_its_names_and_its_latencies_be_histograms)
 {
 	assert_refused("{\"samples\": [{}, {\"counters\": [1]}]}",
 		"a.json: samples[1]: has more counters than there are names");
@@ -99,9 +97,8 @@ START_TEST(a_series_must_fit_its_names_and_its_latencies_be_histograms)
 		"a.json: pulses[0].ops[1]: must be at most 4294967295");
 	assert_refused("[]", "a.json: must be an object");
 }
-END_TEST
 
-START_TEST(a_series_is_read_as_it_was)
+TEST(a_series_is_read_as_it_was)
 {
 	struct json_writer writer = {.verb = "put"};
 	struct nb_results *results = record_rig_new();
@@ -119,14 +116,4 @@ START_TEST(a_series_is_read_as_it_was)
 	json_decref(again);
 	series_destroy(&read.series);
 	nb_results_delete(results);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("json_course", of_a_key_the_first_bytes_are_kept,
-		operations_are_those_that_there_were,
-		a_series_must_fit_its_names_and_its_latencies_be_histograms,
-		a_series_is_read_as_it_was);
 }

@@ -42,26 +42,26 @@ struct whole {
 static const struct json_names names = {(const char *const[]){"one", "two", "three"}, 3, false};
 
 static const struct json_field part_fields[] = {
-	FIELD_NUMBER(part, "number", number),
+	FIELD_NUMBER(part, "number", number, KEEP, ""),
 	{.name = NULL},
 };
 
 static const struct json_field fields[] = {
-	FIELD_NUMBER(whole, "wide", wide),
-	FIELD_NUMBER(whole, "word", word),
-	FIELD_NUMBER(whole, "size", size),
-	FIELD_FLAG(whole, "flag", flag),
-	FIELD_FLAG(whole, "flag_word", flag_word),
-	FIELD_REAL(whole, "real", real),
+	FIELD_NUMBER(whole, "wide", wide, KEEP, ""),
+	FIELD_NUMBER(whole, "word", word, KEEP, ""),
+	FIELD_NUMBER(whole, "size", size, KEEP, ""),
+	FIELD_FLAG(whole, "flag", flag, KEEP, ""),
+	FIELD_FLAG(whole, "flag_word", flag_word, KEEP, ""),
+	FIELD_REAL(whole, "real", real, KEEP, ""),
 	{FIELD_ROW(whole, "hash", JSON_T_HASH, hash)},
-	FIELD_CHARS(whole, "chars", chars),
-	FIELD_TEXT(whole, "text", text),
-	FIELD_FILLED_TEXT(whole, "filled", filled),
-	FIELD_BORROWED(whole, "borrowed", borrowed),
-	FIELD_NAME(whole, "name", name, names),
-	FIELD_BITS(whole, "bits", bits, names),
-	FIELD_COUNTS(whole, "counts", counts, names),
-	FIELD_COUNTS(whole, "small_counts", small_counts, names),
+	FIELD_CHARS(whole, "chars", chars, KEEP, ""),
+	FIELD_TEXT(whole, "text", text, KEEP, ""),
+	FIELD_FILLED_TEXT(whole, "filled", filled, KEEP, ""),
+	FIELD_BORROWED(whole, "borrowed", borrowed, KEEP, ""),
+	FIELD_NAME(whole, "name", name, names, KEEP, ""),
+	FIELD_BITS(whole, "bits", bits, names, KEEP, ""),
+	FIELD_COUNTS(whole, "counts", counts, names, KEEP, ""),
+	FIELD_COUNTS(whole, "small_counts", small_counts, names, KEEP, ""),
 	{FIELD_ROW(whole, "part", JSON_T_OBJECT, part), .fields = part_fields,
 		.flags = FIELD_SIZED | FIELD_SPARSE},
 	{FIELD_ROW(whole, "parts", JSON_T_LIST, parts),
@@ -71,8 +71,8 @@ static const struct json_field fields[] = {
 		.flags = FIELD_WITHIN},
 	{FIELD_ROW(whole, "lines", JSON_T_LIST, lines),
 		FIELD_COUNTED(whole, lines, line_count, NULL, 2), .flags = FIELD_WITHIN},
-	FIELD_NUMBERS(whole, "numbers", numbers, number_count, 4),
-	FIELD_TEXTS(whole, "texts", texts, text_count, 4),
+	FIELD_NUMBERS(whole, "numbers", numbers, number_count, 4, KEEP, ""),
+	FIELD_TEXTS(whole, "texts", texts, text_count, 4, KEEP, ""),
 	{.name = NULL},
 };
 
@@ -153,7 +153,7 @@ full(void)
 		.text_count = 2};
 }
 
-START_TEST(each_type_is_written_by_its_name)
+TEST(each_type_is_written_by_its_name)
 {
 	struct whole whole = full();
 	json_t *object = written(&whole);
@@ -172,9 +172,8 @@ START_TEST(each_type_is_written_by_its_name)
 	free(text);
 	json_decref(object);
 }
-END_TEST
 
-START_TEST(each_type_is_read_as_it_was)
+TEST(each_type_is_read_as_it_was)
 {
 	struct whole whole = full(), read;
 	json_t *object = written(&whole);
@@ -188,9 +187,8 @@ START_TEST(each_type_is_read_as_it_was)
 	json_decref(again);
 	destroy(&read);
 }
-END_TEST
 
-START_TEST(what_is_not_there_is_0_or_empty)
+TEST(what_is_not_there_is_0_or_empty)
 {
 	struct whole read;
 	json_t *object = json_pack("{s:n, s:n, s:i}", "wide", "parts", "unknown", 7);
@@ -203,7 +201,6 @@ START_TEST(what_is_not_there_is_0_or_empty)
 	json_decref(object);
 	destroy(&read);
 }
-END_TEST
 
 /** What is said of a value of that member. */
 static const char *
@@ -219,7 +216,7 @@ said_of(const char *name, const char *value)
 	return rc == NB_ERR_DATA ? nb_error_text() : "";
 }
 
-START_TEST(nothing_is_read_beyond_its_room)
+TEST(nothing_is_read_beyond_its_room)
 {
 	static const struct {
 		const char *name, *value, *said;
@@ -252,9 +249,8 @@ START_TEST(nothing_is_read_beyond_its_room)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		ck_assert_str_eq(said_of(bad[i].name, bad[i].value), bad[i].said);
 }
-END_TEST
 
-START_TEST(of_a_classic_action_the_first_kind_is_its_verb)
+TEST(of_a_classic_action_the_first_kind_is_its_verb)
 {
 	const struct json_names kinds = {names.names, 3, true};
 	uint32_t index = 7;
@@ -269,14 +265,4 @@ START_TEST(of_a_classic_action_the_first_kind_is_its_verb)
 	ck_assert_int_eq(json_to_name(&reader, one, &kinds, &index), NB_ERR_DATA);
 	json_decref(put);
 	json_decref(one);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("json_fields", each_type_is_written_by_its_name,
-		each_type_is_read_as_it_was, what_is_not_there_is_0_or_empty,
-		nothing_is_read_beyond_its_room,
-		of_a_classic_action_the_first_kind_is_its_verb);
 }

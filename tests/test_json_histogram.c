@@ -45,7 +45,7 @@ assert_same_again(void)
 	nb_histogram_delete(histogram);
 }
 
-START_TEST(all_of_it_is_read_as_it_was)
+TEST(all_of_it_is_read_as_it_was)
 {
 	struct rng rng;
 	begin();
@@ -54,9 +54,8 @@ START_TEST(all_of_it_is_read_as_it_was)
 		nb_histogram_add(histogram, rng_next(&rng) >> (24 + rng_next(&rng) % 40));
 	assert_same_again();
 }
-END_TEST
 
-START_TEST(so_are_counts_on_both_sides_of_bounds_within_buckets)
+TEST(so_are_counts_on_both_sides_of_bounds_within_buckets)
 {
 	begin();
 	for (size_t i = 0; nb_histogram_bound(i) != UINT64_MAX; i++) {
@@ -67,16 +66,14 @@ START_TEST(so_are_counts_on_both_sides_of_bounds_within_buckets)
 	}
 	assert_same_again();
 }
-END_TEST
 
-START_TEST(so_is_an_empty_one)
+TEST(so_is_an_empty_one)
 {
 	begin();
 	assert_same_again();
 }
-END_TEST
 
-START_TEST(so_are_times_beyond_an_hour_and_sums_beyond_64_bits)
+TEST(so_are_times_beyond_an_hour_and_sums_beyond_64_bits)
 {
 	begin();
 	for (int i = 0; i < 5; i++)
@@ -84,9 +81,8 @@ START_TEST(so_are_times_beyond_an_hour_and_sums_beyond_64_bits)
 	nb_histogram_add(histogram, 7);
 	assert_same_again();
 }
-END_TEST
 
-START_TEST(none_is_null)
+TEST(none_is_null)
 {
 	struct nb_histogram *out;
 	begin();
@@ -95,9 +91,8 @@ START_TEST(none_is_null)
 	ck_assert_ptr_null(out);
 	nb_histogram_delete(histogram);
 }
-END_TEST
 
-START_TEST(percentiles_are_there_where_the_values_support_them)
+TEST(percentiles_are_there_where_the_values_support_them)
 {
 	begin();
 	for (uint64_t i = 1; i <= 1000; i++) /* below 2048 ns each has a bucket of its own */
@@ -114,7 +109,6 @@ START_TEST(percentiles_are_there_where_the_values_support_them)
 	json_decref(json);
 	nb_histogram_delete(histogram);
 }
-END_TEST
 
 /** What is said when a member of a good one is replaced; NULL if it is read. */
 static const char *
@@ -134,7 +128,7 @@ said_of(const char *name, const char *value)
 	return rc == NB_OK ? NULL : nb_error_text();
 }
 
-START_TEST(what_contradicts_the_buckets_is_refused)
+TEST(what_contradicts_the_buckets_is_refused)
 {
 	static const struct {
 		const char *name, *value, *said;
@@ -170,9 +164,8 @@ START_TEST(what_contradicts_the_buckets_is_refused)
 	ck_assert_ptr_null(said_of("p50_ns", "\"ignored\""));
 	nb_histogram_delete(histogram);
 }
-END_TEST
 
-START_TEST(another_hdrhistograms_text_alone_is_enough)
+TEST(another_hdrhistograms_text_alone_is_enough)
 {
 	struct nb_histogram *out;
 	begin();
@@ -187,9 +180,8 @@ START_TEST(another_hdrhistograms_text_alone_is_enough)
 	json_decref(json);
 	json_decref(bare);
 }
-END_TEST
 
-START_TEST(there_cannot_be_more_of_them_than_memory_has_room_for)
+TEST(there_cannot_be_more_of_them_than_memory_has_room_for)
 {
 	struct nb_histogram *out;
 	begin();
@@ -199,17 +191,4 @@ START_TEST(there_cannot_be_more_of_them_than_memory_has_room_for)
 	ck_assert_ptr_null(out);
 	json_decref(json);
 	nb_histogram_delete(histogram);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("json_histogram", all_of_it_is_read_as_it_was,
-		so_are_counts_on_both_sides_of_bounds_within_buckets, so_is_an_empty_one,
-		so_are_times_beyond_an_hour_and_sums_beyond_64_bits, none_is_null,
-		percentiles_are_there_where_the_values_support_them,
-		what_contradicts_the_buckets_is_refused,
-		another_hdrhistograms_text_alone_is_enough,
-		there_cannot_be_more_of_them_than_memory_has_room_for);
 }

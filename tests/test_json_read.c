@@ -66,7 +66,7 @@ assert_told_the_same(struct nb_results *results)
 
 /* ---- results made by hand ---- */
 
-START_TEST(a_full_record_is_told_as_it_was)
+TEST(a_full_record_is_told_as_it_was)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1);
@@ -75,9 +75,8 @@ START_TEST(a_full_record_is_told_as_it_was)
 	record_rig_add_job(results, "leveldb", 1);
 	assert_told_the_same(results);
 }
-END_TEST
 
-START_TEST(so_is_a_sweep_and_what_it_looked_for)
+TEST(so_is_a_sweep_and_what_it_looked_for)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1);
@@ -97,9 +96,8 @@ START_TEST(so_is_a_sweep_and_what_it_looked_for)
 	nb_results_delete(read);
 	assert_told_the_same(results);
 }
-END_TEST
 
-START_TEST(so_is_a_list_with_failures_intervals_and_repetitions)
+TEST(so_is_a_list_with_failures_intervals_and_repetitions)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_interval intervals[2] = {{.size = sizeof(*intervals),
@@ -131,9 +129,8 @@ START_TEST(so_is_a_list_with_failures_intervals_and_repetitions)
 	nb_results_delete(read);
 	assert_told_the_same(results);
 }
-END_TEST
 
-START_TEST(so_is_what_hardly_ever_occurs)
+TEST(so_is_what_hardly_ever_occurs)
 {
 	struct nb_results *results = record_rig_new();
 	struct record *put = record_rig_add_put(results, "leveldb", 1);
@@ -146,27 +143,26 @@ START_TEST(so_is_what_hardly_ever_occurs)
 	put->run->warnings.count = 1;
 	snprintf(put->run->warnings.texts[0], ENGINE_WARNING_SIZE, "beware");
 	put->run->measured.wall_ns = UINT64_MAX;
-	job->job->groups[0].measured.has_begun = false;
-	job->job->groups[1].rate_text = strdup("10k..50k/60s");
-	job->job->groups[1].is_paced = true;
-	job->job->groups[1].phase = 1;
-	job->job->groups[1].is_background = true;
-	job->job->procs = 2;
+	job->run->groups[0].measured.has_begun = false;
+	job->run->groups[1].rate_text = strdup("10k..50k/60s");
+	job->run->groups[1].is_paced = true;
+	job->run->groups[1].phase = 1;
+	job->run->groups[1].is_background = true;
+	job->run->procs = 2;
 	job->run->is_of_processes = true;
-	job->job->is_steady = job->job->was_steady_asked = true;
-	job->job->steady_slope = -0.012345678901234567;
-	nb_histogram_delete(job->job->hiccups);
-	job->job->hiccups = NULL;
-	struct nb_trace_counts *counts = &job->job->groups[1].measured.trace_counts;
+	job->run->is_steady = job->run->was_steady_asked = true;
+	job->run->steady_slope = -0.012345678901234567;
+	nb_histogram_delete(job->run->measured.hiccups);
+	job->run->measured.hiccups = NULL;
+	struct nb_trace_counts *counts = &job->run->groups[1].measured.trace_counts;
 	counts->bad = counts->others = 3;
 	snprintf(counts->first_bad, sizeof(counts->first_bad), "line 7: x");
-	snprintf(job->job->groups[1].measured.trace, 640, "trace of my.csv");
+	snprintf(job->run->groups[1].measured.trace, 640, "trace of my.csv");
 	assert_told_the_same(results);
 }
-END_TEST
 
 /** Each with the next, where both are of the same engine: the order is that of the table. */
-START_TEST(what_is_read_can_be_written_again)
+TEST(what_is_read_can_be_written_again)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
@@ -191,13 +187,12 @@ START_TEST(what_is_read_can_be_written_again)
 		ck_assert_uint_eq(a->latency_count, b->latency_count);
 		ck_assert_uint_eq(a->counters[1], b->counters[1]);
 	}
-	ck_assert_uint_eq(read->records[0].job->groups[0].measured.trace_counts.size,
+	ck_assert_uint_eq(read->records[0].run->groups[0].measured.trace_counts.size,
 		sizeof(struct nb_trace_counts));
 	free(document);
 	nb_results_delete(read);
 	nb_results_delete(results);
 }
-END_TEST
 
 /* ---- results of runs ---- */
 
@@ -216,11 +211,11 @@ of_job(struct toy_rig *rig)
 	struct nb_results *results;
 	ck_assert_int_eq(nb_results_new(&results), NB_OK);
 	ck_assert_msg(
-		nb_results_add_job_run(results, rig->run, "") == NB_OK, "%s", nb_error_text());
+		nb_results_add_run(results, rig->run, "") == NB_OK, "%s", nb_error_text());
 	return results;
 }
 
-START_TEST(a_classic_run_of_each_verb_is_told_as_it_was)
+TEST(a_classic_run_of_each_verb_is_told_as_it_was)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
 		struct rig rig;
@@ -233,7 +228,6 @@ START_TEST(a_classic_run_of_each_verb_is_told_as_it_was)
 		rig_destroy(&rig);
 	}
 }
-END_TEST
 
 static int
 put_nothing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
@@ -241,7 +235,7 @@ put_nothing(struct nb_session *session, struct nb_slice key, struct nb_slice val
 	return rig_number(key) % 100 == 0 ? NB_OK : rig_right()->put(session, key, value);
 }
 
-START_TEST(so_is_one_whose_data_was_wrong)
+TEST(so_is_one_whose_data_was_wrong)
 {
 	struct rig rig;
 	struct nb_engine engine = *rig_right();
@@ -252,7 +246,6 @@ START_TEST(so_is_one_whose_data_was_wrong)
 	assert_told_the_same(of_run(rig.run, ""));
 	rig_destroy(&rig);
 }
-END_TEST
 
 static const char groups_text[] =
 	"records=500\n"
@@ -263,7 +256,7 @@ static const char groups_text[] =
 	"rate=50k/1s,90k/1s\n"
 	"[after]\nstart=after\nread=1\nread-modify-write=1\ncount=300\n";
 
-START_TEST(a_job_of_groups_is_told_as_it_was)
+TEST(a_job_of_groups_is_told_as_it_was)
 {
 	struct toy_rig rig;
 	toy_create(&rig, groups_text);
@@ -274,9 +267,8 @@ START_TEST(a_job_of_groups_is_told_as_it_was)
 	assert_told_the_same(of_job(&rig));
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(so_is_one_with_findings)
+TEST(so_is_one_with_findings)
 {
 	static const uint32_t defects[] = {TOY_OLD, TOY_FLIP, TOY_MISS, TOY_CUT};
 	for (size_t i = 0; i < sizeof(defects) / sizeof(*defects); i++) {
@@ -289,7 +281,6 @@ START_TEST(so_is_one_with_findings)
 		toy_destroy(&rig);
 	}
 }
-END_TEST
 
 /* ---- files that are wrong ---- */
 
@@ -358,7 +349,7 @@ said_of(const json_t *document, const char *path, const char *value)
 	return rc == NB_OK ? "" : nb_error_text();
 }
 
-START_TEST(what_is_wrong_is_told_with_its_place)
+TEST(what_is_wrong_is_told_with_its_place)
 {
 	static const struct {
 		const char *path, *value, *said;
@@ -446,9 +437,8 @@ START_TEST(what_is_wrong_is_told_with_its_place)
 		ck_assert_str_eq(said_of(document, bad[i].path, bad[i].value), bad[i].said);
 	json_decref(document);
 }
-END_TEST
 
-START_TEST(what_is_not_there_is_empty)
+TEST(what_is_not_there_is_empty)
 {
 	static const char text[] =
 		"{\"format\": \"mininb-result\", \"version\": 1, \"later\": {\"a\": []},"
@@ -459,9 +449,8 @@ START_TEST(what_is_not_there_is_empty)
 		" {\"action\": null, \"driver\": \"y\"}]}";
 	assert_told_the_same(parsed(text));
 }
-END_TEST
 
-START_TEST(a_histogram_cannot_have_more_values_than_there_were_operations)
+TEST(a_histogram_cannot_have_more_values_than_there_were_operations)
 {
 	struct nb_results *read, *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1)->run->measured.ops = 7;
@@ -472,9 +461,8 @@ START_TEST(a_histogram_cannot_have_more_values_than_there_were_operations)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(a_list_of_other_threads_is_none)
+TEST(a_list_of_other_threads_is_none)
 {
 	static const char form[] =
 		"{\"format\": \"mininb-result\", \"version\": 1, \"results\": [{\"action\": "
@@ -494,9 +482,8 @@ START_TEST(a_list_of_other_threads_is_none)
 		nb_results_delete(results);
 	}
 }
-END_TEST
 
-START_TEST(a_series_must_fit_its_names)
+TEST(a_series_must_fit_its_names)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1);
@@ -517,7 +504,6 @@ START_TEST(a_series_must_fit_its_names)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
 /** Whether it is read or refused; what is read can be told. */
 static bool
@@ -537,7 +523,7 @@ survives(const char *text, size_t size)
 	return true;
 }
 
-START_TEST(any_bytes_are_read_or_refused)
+TEST(any_bytes_are_read_or_refused)
 {
 	json_t *document = small_document();
 	char *text = json_dumps(document, JSON_COMPACT);
@@ -560,7 +546,6 @@ START_TEST(any_bytes_are_read_or_refused)
 	free(text);
 	json_decref(document);
 }
-END_TEST
 
 /** One value somewhere in a document, chosen by going down at random. */
 static void
@@ -595,7 +580,7 @@ swap_one(json_t *json, struct rng *rng)
 	}
 }
 
-START_TEST(any_values_are_read_or_refused)
+TEST(any_values_are_read_or_refused)
 {
 	json_t *document = small_document();
 	struct rng rng;
@@ -614,11 +599,10 @@ START_TEST(any_values_are_read_or_refused)
 	ck_assert_int_lt(reads, trials);
 	json_decref(document);
 }
-END_TEST
 
 /* ---- files ---- */
 
-START_TEST(a_file_is_read)
+TEST(a_file_is_read)
 {
 	struct nb_results *results = record_rig_new(), *read;
 	record_rig_add_put(results, "leveldb", 1);
@@ -634,7 +618,6 @@ START_TEST(a_file_is_read)
 	nb_results_delete(results);
 	scratch_leave();
 }
-END_TEST
 
 static void
 assert_refused(const char *path, int rc, const char *said)
@@ -646,7 +629,7 @@ assert_refused(const char *path, int rc, const char *said)
 	ck_assert_ptr_null(strchr(nb_error_text(), '\n'));
 }
 
-START_TEST(so_is_what_comes_by_stdin)
+TEST(so_is_what_comes_by_stdin)
 {
 	struct nb_results *results = record_rig_new(), *read;
 	scratch_enter();
@@ -660,9 +643,8 @@ START_TEST(so_is_what_comes_by_stdin)
 	nb_results_delete(results);
 	scratch_leave();
 }
-END_TEST
 
-START_TEST(what_is_no_file_of_ours_is_told_so)
+TEST(what_is_no_file_of_ours_is_told_so)
 {
 	scratch_enter();
 	file_put("empty.json", "", 0);
@@ -683,21 +665,4 @@ START_TEST(what_is_no_file_of_ours_is_told_so)
 	assert_refused("list.json", NB_ERR_DATA, "list.json: is no result of mininb");
 	assert_refused("deep.json", NB_ERR_DATA, "deep.json: line 1, column 2049: not JSON: ");
 	scratch_leave();
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("json_read", a_full_record_is_told_as_it_was,
-		so_is_a_sweep_and_what_it_looked_for,
-		so_is_a_list_with_failures_intervals_and_repetitions,
-		so_is_what_hardly_ever_occurs, what_is_read_can_be_written_again,
-		a_classic_run_of_each_verb_is_told_as_it_was, so_is_one_whose_data_was_wrong,
-		a_job_of_groups_is_told_as_it_was, so_is_one_with_findings,
-		what_is_wrong_is_told_with_its_place, what_is_not_there_is_empty,
-		a_histogram_cannot_have_more_values_than_there_were_operations,
-		a_list_of_other_threads_is_none, a_series_must_fit_its_names,
-		any_bytes_are_read_or_refused, any_values_are_read_or_refused, a_file_is_read,
-		so_is_what_comes_by_stdin, what_is_no_file_of_ours_is_told_so);
 }

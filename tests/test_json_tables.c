@@ -6,7 +6,7 @@
 #include "report/json_tables.h"
 #include "unit.h"
 
-START_TEST(names_are_those_of_reports_and_options)
+TEST(names_are_those_of_reports_and_options)
 {
 	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
 		ck_assert_str_eq(json_name(&json_kinds, NULL, kind), nb_op_name(kind));
@@ -17,7 +17,6 @@ START_TEST(names_are_those_of_reports_and_options)
 	ck_assert_str_eq(json_name(&json_kinds, "put", 1), "update");
 	ck_assert_ptr_null(json_name(&json_kinds, NULL, NB_OP_KINDS));
 }
-END_TEST
 
 /** Names of a row, and how many there have to be; the member is what tells. */
 static void
@@ -32,7 +31,7 @@ assert_names(const struct json_field *table, const char *name, uint32_t count)
 		ck_assert_uint_eq(field->size, count * field->element);
 }
 
-START_TEST(there_are_as_many_names_as_values)
+TEST(there_are_as_many_names_as_values)
 {
 	assert_names(json_result_fields, "durability", NB_DUR_COMMIT + 1);
 	assert_names(json_result_fields, "settle", NB_RUN_SETTLE_COMPACT + 1);
@@ -49,7 +48,6 @@ START_TEST(there_are_as_many_names_as_values)
 		ck_assert_str_eq(
 			json_name(durability->names, NULL, level), nb_durability_name(level));
 }
-END_TEST
 
 /** Every COUNTS of every table that can be reached has a name for each of its numbers. */
 static void
@@ -75,7 +73,7 @@ check_table(const struct json_field *table)
 	}
 }
 
-START_TEST(rows_fit_the_types_of_their_members)
+TEST(rows_fit_the_types_of_their_members)
 {
 	check_table(json_command_fields);
 	check_table(json_sweep_fields);
@@ -85,7 +83,6 @@ START_TEST(rows_fit_the_types_of_their_members)
 	check_table(json_group_fields);
 	check_table(json_kind_fields);
 }
-END_TEST
 
 /* ---- members that no table has ---- */
 
@@ -115,7 +112,6 @@ is_meant(const char *name, size_t offset)
 		{"measured", offsetof(struct measurement, hiccups)},
 		{"series", offsetof(struct series, counters.is_short)},
 		{"record", offsetof(struct record, run)},
-		{"record", offsetof(struct record, job)},
 		/* what a page says of the record that it picked */
 		{"record", offsetof(struct record, picked_of)},
 		{"record", offsetof(struct record, is_titled_by_action)}};
@@ -156,7 +152,7 @@ check_within(const struct json_field *table)
 	}
 }
 
-START_TEST(no_member_is_forgotten)
+TEST(no_member_is_forgotten)
 {
 	check_within(json_command_fields);
 	check_within(json_sweep_fields);
@@ -170,13 +166,4 @@ START_TEST(no_member_is_forgotten)
 	check_whole(json_command_fields, sizeof(struct record_command), false, "command");
 	check_whole(json_record_fields, sizeof(struct record), false, "record");
 	check_whole(json_sweep_fields, sizeof(struct record_sweep), false, "sweep");
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("json_tables", names_are_those_of_reports_and_options,
-		there_are_as_many_names_as_values, rows_fit_the_types_of_their_members,
-		no_member_is_forgotten);
 }

@@ -31,7 +31,7 @@ again_u64(uint64_t value)
 	return out;
 }
 
-START_TEST(a_whole_number_is_read_as_it_was)
+TEST(a_whole_number_is_read_as_it_was)
 {
 	for (unsigned bit = 0; bit < 64; bit++) {
 		uint64_t power = UINT64_C(1) << bit;
@@ -41,9 +41,8 @@ START_TEST(a_whole_number_is_read_as_it_was)
 	}
 	ck_assert_uint_eq(again_u64(UINT64_MAX), UINT64_MAX);
 }
-END_TEST
 
-START_TEST(a_number_that_is_no_int64_is_decimal_text)
+TEST(a_number_that_is_no_int64_is_decimal_text)
 {
 	json_t *most = json_from_u64(INT64_MAX), *more = json_from_u64(UINT64_C(1) << 63);
 	json_t *wide = json_from_u128((uint128)UINT64_MAX * UINT64_MAX);
@@ -58,7 +57,6 @@ START_TEST(a_number_that_is_no_int64_is_decimal_text)
 	json_decref(more);
 	json_decref(wide);
 }
-END_TEST
 
 /** Of a value as it stands in a file. */
 static int
@@ -71,7 +69,7 @@ read_u64(const char *text, uint64_t *out)
 	return rc;
 }
 
-START_TEST(what_is_no_whole_number_is_told_with_its_place)
+TEST(what_is_no_whole_number_is_told_with_its_place)
 {
 	static const char *const bad[] = {"-1", "1.5", "-0.5", "1e17", "1e300"};
 	static const char *const none[] = {"true", "[]", "{}", "\"\"", "\"1x\"", "\"-1\"",
@@ -90,9 +88,8 @@ START_TEST(what_is_no_whole_number_is_told_with_its_place)
 	ck_assert_int_eq(read_u64("null", &out), NB_OK);
 	ck_assert_uint_eq(out, 0);
 }
-END_TEST
 
-START_TEST(what_is_not_finite_is_null_and_read_as_0)
+TEST(what_is_not_finite_is_null_and_read_as_0)
 {
 	static const double odd[] = {NAN, INFINITY, -INFINITY};
 	for (size_t i = 0; i < 3; i++) {
@@ -102,9 +99,8 @@ START_TEST(what_is_not_finite_is_null_and_read_as_0)
 		ck_assert(out == 0);
 	}
 }
-END_TEST
 
-START_TEST(a_real_number_that_no_run_has_is_refused)
+TEST(a_real_number_that_no_run_has_is_refused)
 {
 	double out;
 	json_t *json = json_real(1.1e18), *text = json_string("1");
@@ -115,9 +111,8 @@ START_TEST(a_real_number_that_no_run_has_is_refused)
 	json_decref(json);
 	json_decref(text);
 }
-END_TEST
 
-START_TEST(a_digest_is_16_digits)
+TEST(a_digest_is_16_digits)
 {
 	uint64_t out;
 	json_t *json = json_from_hash(0xabc), *longer = json_string("00000000000000abc");
@@ -131,7 +126,6 @@ START_TEST(a_digest_is_16_digits)
 	json_decref(longer);
 	json_decref(other);
 }
-END_TEST
 
 static void
 assert_same_text(const char *text)
@@ -145,7 +139,7 @@ assert_same_text(const char *text)
 	json_decref(json);
 }
 
-START_TEST(any_bytes_are_read_as_they_were)
+TEST(any_bytes_are_read_as_they_were)
 {
 	static const unsigned char starts[] = {'a', '"', '\n', 0x7f, 0x80, 0xbe, 0xbf, 0xc1,
 		0xc3, 0xe0, 0xed, 0xee, 0xef, 0xf0, 0xf4, 0xf5, 0xff, 0x9f, 0xa0, 0x90};
@@ -164,9 +158,8 @@ START_TEST(any_bytes_are_read_as_they_were)
 		assert_same_text(text);
 	}
 }
-END_TEST
 
-START_TEST(text_is_written_as_it_is)
+TEST(text_is_written_as_it_is)
 {
 	static const char text[] = "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \"\\";
 	json_t *json = json_from_text(text);
@@ -176,16 +169,4 @@ START_TEST(text_is_written_as_it_is)
 	ck_assert_str_eq(json_string_value(json), "a\xee\xbf\xbf");
 	json_decref(json);
 	ck_assert(json_is_null(json_from_text(NULL)));
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("json_value", a_whole_number_is_read_as_it_was,
-		a_number_that_is_no_int64_is_decimal_text,
-		what_is_no_whole_number_is_told_with_its_place,
-		what_is_not_finite_is_null_and_read_as_0,
-		a_real_number_that_no_run_has_is_refused, a_digest_is_16_digits,
-		any_bytes_are_read_as_they_were, text_is_written_as_it_is);
 }

@@ -52,7 +52,7 @@ string(const json_t *object, const char *name)
 	return text;
 }
 
-START_TEST(a_document_says_what_it_is)
+TEST(a_document_says_what_it_is)
 {
 	json_t *document = document_of(record_rig_new());
 	ck_assert_str_eq(string(document, "format"), "mininb-result");
@@ -63,9 +63,8 @@ START_TEST(a_document_says_what_it_is)
 		string(json_object_get(document, "command"), "directory"), "/home/user");
 	json_decref(document);
 }
-END_TEST
 
-START_TEST(latencies_are_at_the_same_place_of_every_kind_of_run)
+TEST(latencies_are_at_the_same_place_of_every_kind_of_run)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1);
@@ -94,9 +93,8 @@ START_TEST(latencies_are_at_the_same_place_of_every_kind_of_run)
 	}
 	json_decref(document);
 }
-END_TEST
 
-START_TEST(rates_are_those_of_the_report)
+TEST(rates_are_those_of_the_report)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1);
@@ -109,9 +107,8 @@ START_TEST(rates_are_those_of_the_report)
 	ck_assert(json_real_value(json_object_get(result, "cpu_ns_op")) == 3900);
 	json_decref(document);
 }
-END_TEST
 
-START_TEST(a_run_without_a_result_has_no_action)
+TEST(a_run_without_a_result_has_no_action)
 {
 	struct nb_results *results = record_rig_new();
 	ck_assert_int_eq(nb_results_add_failure(results, "lmdb", "killed by signal 9"), NB_OK);
@@ -122,9 +119,8 @@ START_TEST(a_run_without_a_result_has_no_action)
 	ck_assert_ptr_null(json_object_get(result, "measured"));
 	json_decref(document);
 }
-END_TEST
 
-START_TEST(what_cannot_be_a_number_is_null)
+TEST(what_cannot_be_a_number_is_null)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_result *run = record_rig_add_put(results, "leveldb", 1)->run;
@@ -137,9 +133,8 @@ START_TEST(what_cannot_be_a_number_is_null)
 		json_object_get(json_object_get(result, "measured"), "floor_op_ns")));
 	json_decref(document);
 }
-END_TEST
 
-START_TEST(a_sample_leaves_out_what_is_0)
+TEST(a_sample_leaves_out_what_is_0)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1);
@@ -151,9 +146,8 @@ START_TEST(a_sample_leaves_out_what_is_0)
 	ck_assert_int_eq(integer(json_object_get(measured, "used"), "cycles"), 0);
 	json_decref(document);
 }
-END_TEST
 
-START_TEST(plain_elements_stand_on_one_line)
+TEST(plain_elements_stand_on_one_line)
 {
 	struct nb_results *results = record_rig_new();
 	results->list_count = 2;
@@ -168,9 +162,8 @@ START_TEST(plain_elements_stand_on_one_line)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(a_real_number_has_no_more_digits_than_it_takes)
+TEST(a_real_number_has_no_more_digits_than_it_takes)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_result *run = record_rig_add_put(results, "leveldb", 1)->run;
@@ -184,9 +177,8 @@ START_TEST(a_real_number_has_no_more_digits_than_it_takes)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(a_full_disk_is_told)
+TEST(a_full_disk_is_told)
 {
 	struct nb_results *results = record_rig_new();
 	FILE *full = fopen("/dev/full", "w");
@@ -196,16 +188,4 @@ START_TEST(a_full_disk_is_told)
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "the result cannot be written"));
 	fclose(full);
 	nb_results_delete(results);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("json_write", a_document_says_what_it_is,
-		latencies_are_at_the_same_place_of_every_kind_of_run,
-		rates_are_those_of_the_report, a_run_without_a_result_has_no_action,
-		what_cannot_be_a_number_is_null, a_sample_leaves_out_what_is_0,
-		plain_elements_stand_on_one_line,
-		a_real_number_has_no_more_digits_than_it_takes, a_full_disk_is_told);
 }

@@ -15,6 +15,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 static void
 make(const char *path, uint64_t key_size, uint64_t count, uint64_t seed)
 {
@@ -38,7 +40,7 @@ check_refused(const char *path, uint64_t key_size, uint64_t count, const char *w
 	check_says(what);
 }
 
-START_TEST(every_key_of_the_file_is_there_the_last_too)
+TEST(every_key_of_the_file_is_there_the_last_too)
 {
 	uint8_t bytes[1000 * 7];
 	for (size_t i = 0; i < sizeof(bytes); i++)
@@ -62,9 +64,8 @@ START_TEST(every_key_of_the_file_is_there_the_last_too)
 	ck_assert_uint_eq(keys.count, 3);
 	keys_close(&keys);
 }
-END_TEST
 
-START_TEST(one_byte_short_is_one_key_short)
+TEST(one_byte_short_is_one_key_short)
 {
 	uint8_t bytes[1600] = {0};
 	file_put("short", bytes, sizeof(bytes) - 1);
@@ -73,16 +74,14 @@ START_TEST(one_byte_short_is_one_key_short)
 	check_refused("short", 2000, 1, "holds 0 keys of 2000 bytes");
 	check_refused("short", 1 << 20, UINT64_MAX, "are needed");
 }
-END_TEST
 
-START_TEST(a_missing_file_names_the_command_that_makes_it)
+TEST(a_missing_file_names_the_command_that_makes_it)
 {
 	check_refused("missing", 16, 100, "no such file");
 	check_says("mininb --action=keys -i missing -k 16 -c 100");
 }
-END_TEST
 
-START_TEST(what_is_no_file_of_keys_is_refused)
+TEST(what_is_no_file_of_keys_is_refused)
 {
 	file_put("empty", "", 0);
 	check_refused("empty", 16, 1, "holds 0 keys of 16 bytes, 1 are needed");
@@ -92,18 +91,16 @@ START_TEST(what_is_no_file_of_keys_is_refused)
 	check_refused("/dev/zero", 16, 1, "not a regular file");
 	check_refused("empty/file", 16, 1, "Not a directory");
 }
-END_TEST
 
 /* Nobody writes to it: an open that waits for somebody waits for ever. */
-START_TEST(a_pipe_is_refused_and_not_waited_for)
+TEST(a_pipe_is_refused_and_not_waited_for)
 {
 	ck_assert_int_eq(mkfifo("pipe", 0600), 0);
 	alarm(20);
 	check_refused("pipe", 16, 1, "not a regular file");
 }
-END_TEST
 
-START_TEST(keys_that_were_let_go_come_back)
+TEST(keys_that_were_let_go_come_back)
 {
 	enum { COUNT = 100000 };
 	make("forgotten", 16, COUNT, 1);
@@ -120,7 +117,6 @@ START_TEST(keys_that_were_let_go_come_back)
 	keys_close(&keys);
 	free(bytes);
 }
-END_TEST
 
 static size_t compared_size;
 
@@ -144,7 +140,7 @@ check_distinct(uint64_t key_size, uint64_t count, uint64_t seed)
 	free(bytes);
 }
 
-START_TEST(all_keys_are_distinct)
+TEST(all_keys_are_distinct)
 {
 	for (uint64_t seed = 0; seed < 5; seed++) {
 		check_distinct(1, 256, seed);
@@ -156,9 +152,8 @@ START_TEST(all_keys_are_distinct)
 	check_distinct(8, 100000, 4);
 	check_distinct(16, 100000, UINT64_MAX);
 }
-END_TEST
 
-START_TEST(all_three_byte_keys_can_be_made)
+TEST(all_three_byte_keys_can_be_made)
 {
 	make("space", 3, 1 << 24, 1);
 	size_t size;
@@ -174,9 +169,8 @@ START_TEST(all_three_byte_keys_can_be_made)
 	free(seen);
 	free(bytes);
 }
-END_TEST
 
-START_TEST(more_keys_than_can_be_are_refused)
+TEST(more_keys_than_can_be_are_refused)
 {
 	static const struct {
 		uint64_t key_size, count;
@@ -202,9 +196,8 @@ START_TEST(more_keys_than_can_be_are_refused)
 	}
 	file_is("old", "old", 3);
 }
-END_TEST
 
-START_TEST(the_first_keys_do_not_depend_on_the_count)
+TEST(the_first_keys_do_not_depend_on_the_count)
 {
 	static const uint64_t key_sizes[] = {1, 2, 3, 8, 16, 100};
 	for (size_t k = 0; k < sizeof(key_sizes) / sizeof(key_sizes[0]); k++) {
@@ -219,9 +212,8 @@ START_TEST(the_first_keys_do_not_depend_on_the_count)
 		free(bytes);
 	}
 }
-END_TEST
 
-START_TEST(other_seeds_make_other_keys)
+TEST(other_seeds_make_other_keys)
 {
 	enum { SEEDS = 6 };
 	static const uint64_t seeds[SEEDS] = {0, 1, 2, 3, UINT64_C(1) << 63, UINT64_MAX};
@@ -237,10 +229,9 @@ START_TEST(other_seeds_make_other_keys)
 	for (int i = 0; i < SEEDS; i++)
 		free(files[i]);
 }
-END_TEST
 
 /* Else a second file would begin somewhere in the first and repeat it from there. */
-START_TEST(the_order_of_another_seed_is_no_rotation)
+TEST(the_order_of_another_seed_is_no_rotation)
 {
 	enum { COUNT = 65536 };
 	static uint16_t place[COUNT];
@@ -263,7 +254,6 @@ START_TEST(the_order_of_another_seed_is_no_rotation)
 	free(one);
 	free(other);
 }
-END_TEST
 
 static void
 check_chi_square(const uint32_t *observed, uint64_t count, const char *what, uint64_t position)
@@ -299,7 +289,7 @@ check_random(uint64_t key_size, uint64_t count, uint64_t seed)
 	free(bytes);
 }
 
-START_TEST(keys_look_random)
+TEST(keys_look_random)
 {
 	for (uint64_t seed = 0; seed < 4; seed++) {
 		check_random(3, 50000, seed);
@@ -309,9 +299,8 @@ START_TEST(keys_look_random)
 		check_random(29, 20000, seed);
 	}
 }
-END_TEST
 
-START_TEST(keys_of_a_mebibyte_can_be_made)
+TEST(keys_of_a_mebibyte_can_be_made)
 {
 	make("large", NB_KEY_SIZE_MAX, 5, 1);
 	size_t size;
@@ -326,9 +315,8 @@ START_TEST(keys_of_a_mebibyte_can_be_made)
 	ck_assert_int_eq(keys_open(&keys, "large", NB_KEY_SIZE_MAX, 5), NB_OK);
 	keys_close(&keys);
 }
-END_TEST
 
-START_TEST(a_request_to_stop_leaves_the_old_file)
+TEST(a_request_to_stop_leaves_the_old_file)
 {
 	scratch_fresh("stop");
 	file_put("old", "old", 3);
@@ -340,7 +328,6 @@ START_TEST(a_request_to_stop_leaves_the_old_file)
 	ck_assert_int_eq(entries_of("."), 1);
 	make("old", 16, 1000, 1);
 }
-END_TEST
 
 struct seen {
 	int calls;
@@ -361,7 +348,7 @@ see(void *arg, const struct nb_progress *progress)
 		file_is("watched", "old", 3);
 }
 
-START_TEST(an_old_file_is_replaced_at_the_end)
+TEST(an_old_file_is_replaced_at_the_end)
 {
 	scratch_fresh("watched");
 	file_put("watched", "old", 3);
@@ -376,31 +363,12 @@ START_TEST(an_old_file_is_replaced_at_the_end)
 	keys_close(&keys);
 	check_refused("watched", 16, 300001, "holds 300000 keys");
 }
-END_TEST
 
-START_TEST(a_file_that_cannot_be_written_is_named)
+TEST(a_file_that_cannot_be_written_is_named)
 {
 	ck_assert_int_eq(nb_keys_make("no/such/file", 16, 10, 1, NULL, NULL), NB_FAIL);
 	check_says("no/such/file: ");
 	check_says("No such file or directory");
 	ck_assert_int_eq(nb_keys_make("/dev/null", 16, 10, 1, NULL, NULL), NB_FAIL);
 	check_says("/dev/null: ");
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int rc = UNIT_RUN("keys", every_key_of_the_file_is_there_the_last_too,
-		one_byte_short_is_one_key_short, a_missing_file_names_the_command_that_makes_it,
-		what_is_no_file_of_keys_is_refused, a_pipe_is_refused_and_not_waited_for,
-		keys_that_were_let_go_come_back, all_keys_are_distinct,
-		all_three_byte_keys_can_be_made, more_keys_than_can_be_are_refused,
-		the_first_keys_do_not_depend_on_the_count, other_seeds_make_other_keys,
-		the_order_of_another_seed_is_no_rotation, keys_look_random,
-		keys_of_a_mebibyte_can_be_made, a_request_to_stop_leaves_the_old_file,
-		an_old_file_is_replaced_at_the_end, a_file_that_cannot_be_written_is_named);
-	scratch_leave();
-	return rc;
 }

@@ -11,6 +11,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 /** Bytes by which each key is told, also where it is found in parts. */
 static uint8_t *
 make_bytes(size_t size)
@@ -78,7 +80,7 @@ check_permutation(uint64_t key_size, uint64_t count, size_t behind, uint64_t buc
 static const uint64_t counts[] = {1, 2, 3, 1000, 100000};
 enum { COUNTS = sizeof(counts) / sizeof(counts[0]) };
 
-START_TEST(the_same_keys_are_there_and_what_is_behind_stays)
+TEST(the_same_keys_are_there_and_what_is_behind_stays)
 {
 	static const size_t behind[] = {0, 1, 15, 16, 33};
 	for (size_t i = 0; i < COUNTS; i++) {
@@ -89,9 +91,8 @@ START_TEST(the_same_keys_are_there_and_what_is_behind_stays)
 	}
 	check_permutation(16, 1000, 3 << 20, KEYS_BUCKET_BYTES);
 }
-END_TEST
 
-START_TEST(many_buckets_hold_the_same_keys)
+TEST(many_buckets_hold_the_same_keys)
 {
 	static const uint64_t buckets[] = {1, 16, 1000, 65536, 1000000};
 	for (size_t b = 0; b < 5; b++) {
@@ -105,15 +106,13 @@ START_TEST(many_buckets_hold_the_same_keys)
 	check_permutation(16, 100000, 5, 1000000);
 	check_permutation(16, 30000, 5, 4096);
 }
-END_TEST
 
-START_TEST(large_keys_stay_whole)
+TEST(large_keys_stay_whole)
 {
 	check_permutation(300000, 20, 10, KEYS_BUCKET_BYTES);
 	check_permutation(300000, 20, 10, 1000000);
 	check_permutation(NB_KEY_SIZE_MAX, 5, 0, 1000000);
 }
-END_TEST
 
 /** Each key is in each place equally often: the sum of chi-square over all orders of four. */
 static void
@@ -140,22 +139,20 @@ check_orders(uint64_t bucket_bytes)
 	ck_assert_double_lt(sum, 49.73);
 }
 
-START_TEST(all_orders_are_equally_likely)
+TEST(all_orders_are_equally_likely)
 {
 	check_orders(KEYS_BUCKET_BYTES);
 }
-END_TEST
 
-START_TEST(all_orders_are_equally_likely_with_buckets)
+TEST(all_orders_are_equally_likely_with_buckets)
 {
 	check_orders(4); /* two of two keys */
 	check_orders(3); /* three */
 	check_orders(1); /* eight, most of them empty */
 }
-END_TEST
 
 /* Where a key was says nothing of where it is: by fours of the places, in a long file. */
-START_TEST(keys_move_anywhere_with_buckets)
+TEST(keys_move_anywhere_with_buckets)
 {
 	enum { COUNT = 60000 };
 	uint32_t *keys = malloc(COUNT * sizeof(*keys));
@@ -183,9 +180,8 @@ START_TEST(keys_move_anywhere_with_buckets)
 		in_order > COUNT / 2 ? in_order - COUNT / 2 : COUNT / 2 - in_order, 4 * 71);
 	free(keys);
 }
-END_TEST
 
-START_TEST(the_order_depends_on_the_seed_alone)
+TEST(the_order_depends_on_the_seed_alone)
 {
 	static const uint64_t buckets[] = {KEYS_BUCKET_BYTES, 5000};
 	uint8_t *before = make_bytes(16000);
@@ -204,9 +200,8 @@ START_TEST(the_order_depends_on_the_seed_alone)
 	}
 	free(before);
 }
-END_TEST
 
-START_TEST(the_public_call_does_the_same)
+TEST(the_public_call_does_the_same)
 {
 	uint8_t *before = make_bytes(16000);
 	file_put("private", before, 16000);
@@ -219,9 +214,8 @@ START_TEST(the_public_call_does_the_same)
 	file_is("public", after, size);
 	free(after);
 }
-END_TEST
 
-START_TEST(mode_and_link_stay_and_nothing_is_left)
+TEST(mode_and_link_stay_and_nothing_is_left)
 {
 	scratch_fresh("mode");
 	uint8_t *before = make_bytes(16000);
@@ -238,9 +232,8 @@ START_TEST(mode_and_link_stay_and_nothing_is_left)
 	ck_assert_int_eq(st.st_size, 16000);
 	ck_assert_int_eq(entries_of("."), 2);
 }
-END_TEST
 
-START_TEST(what_cannot_be_shuffled_is_refused_and_stays)
+TEST(what_cannot_be_shuffled_is_refused_and_stays)
 {
 	scratch_fresh("refused");
 	static const struct {
@@ -269,7 +262,6 @@ START_TEST(what_cannot_be_shuffled_is_refused_and_stays)
 	free(before);
 	ck_assert_int_eq(entries_of("."), 1);
 }
-END_TEST
 
 struct watch {
 	int calls;
@@ -316,24 +308,22 @@ check_stops(uint64_t key_size, uint64_t count, uint64_t bucket_bytes)
 	return watch.calls;
 }
 
-START_TEST(a_request_to_stop_is_heard_and_leaves_the_file)
+TEST(a_request_to_stop_is_heard_and_leaves_the_file)
 {
 	scratch_fresh("stop");
 	ck_assert_int_ge(check_stops(2, 300000, KEYS_BUCKET_BYTES), 2);
 	ck_assert_int_ge(check_stops(2, 300000, 100000), 2);
 	ck_assert_int_ge(check_stops(16, 10, KEYS_BUCKET_BYTES), 1);
 }
-END_TEST
 
 /* As often by bytes as by keys: some megabytes take as long as many small keys. */
-START_TEST(a_request_to_stop_is_heard_among_large_keys)
+TEST(a_request_to_stop_is_heard_among_large_keys)
 {
 	scratch_fresh("stop_large");
 	ck_assert_int_ge(check_stops(NB_KEY_SIZE_MAX, 24, KEYS_BUCKET_BYTES), 6);
 }
-END_TEST
 
-START_TEST(a_stop_that_is_in_force_is_heard_at_once)
+TEST(a_stop_that_is_in_force_is_heard_at_once)
 {
 	scratch_fresh("stop_before");
 	file_put("file", "abcd", 4);
@@ -342,10 +332,9 @@ START_TEST(a_stop_that_is_in_force_is_heard_at_once)
 	nb_stop_clear();
 	file_is("file", "abcd", 4);
 }
-END_TEST
 
 /* Twice a bucket's bytes, and what the heap and a few buckets' heads need. */
-START_TEST(memory_does_not_grow_with_the_file)
+TEST(memory_does_not_grow_with_the_file)
 {
 	enum { BUCKET = 256 << 10 };
 	static const uint64_t key_sizes[] = {16, 30000};
@@ -362,22 +351,4 @@ START_TEST(memory_does_not_grow_with_the_file)
 		ck_assert_int_gt(watch.calls, 0);
 		ck_assert_uint_lt(watch.most_allocated, at_rest + 2 * BUCKET + (128 << 10));
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int rc = UNIT_RUN("keys_shuffle", the_same_keys_are_there_and_what_is_behind_stays,
-		many_buckets_hold_the_same_keys, large_keys_stay_whole,
-		all_orders_are_equally_likely, all_orders_are_equally_likely_with_buckets,
-		keys_move_anywhere_with_buckets, the_order_depends_on_the_seed_alone,
-		the_public_call_does_the_same, mode_and_link_stay_and_nothing_is_left,
-		what_cannot_be_shuffled_is_refused_and_stays,
-		a_request_to_stop_is_heard_and_leaves_the_file,
-		a_request_to_stop_is_heard_among_large_keys,
-		a_stop_that_is_in_force_is_heard_at_once, memory_does_not_grow_with_the_file);
-	scratch_leave();
-	return rc;
 }

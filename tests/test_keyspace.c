@@ -14,6 +14,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 enum { KEY_MAX = 300 };
 
 static struct nb_job
@@ -66,7 +68,7 @@ check_text(const struct nb_job *job, uint64_t numbers, uint64_t number, const ch
 
 static const uint64_t huge = UINT64_C(1) << 62;
 
-START_TEST(ycsb_keys_are_those_of_ycsb)
+TEST(ycsb_keys_are_those_of_ycsb)
 {
 	ck_assert_uint_eq(keyspace_ycsb_hash(0), UINT64_C(6284781860667377211));
 	ck_assert_uint_eq(keyspace_ycsb_hash(1), UINT64_C(8517097267634966620));
@@ -84,10 +86,9 @@ START_TEST(ycsb_keys_are_those_of_ycsb)
 	ck_assert(!space.is_reversible && !space.is_ordered);
 	ck_assert(!keyspace_number(&space, key, &number));
 }
-END_TEST
 
 /* seed 7 */
-START_TEST(hashed_keys_are_as_documented)
+TEST(hashed_keys_are_as_documented)
 {
 	static const struct {
 		uint64_t number;
@@ -134,9 +135,8 @@ START_TEST(hashed_keys_are_as_documented)
 	check_text(&text, huge, 0, "user8409816773569330625");
 	check_text(&text, huge, 1, "user4369894418777901244");
 }
-END_TEST
 
-START_TEST(ordered_keys_are_their_numbers)
+TEST(ordered_keys_are_their_numbers)
 {
 	struct nb_job job = job_of(NB_KEY_RAW, NB_ORDER_ORDERED, 3);
 	struct keyspace space = make(&job, 1 << 24);
@@ -158,7 +158,6 @@ START_TEST(ordered_keys_are_their_numbers)
 	memset(job.key_prefix, 'p', sizeof(job.key_prefix)); /* no zero at its end */
 	check_text(&job, 10, 7, "pppppppppppppppppppppppppppppppp00007");
 }
-END_TEST
 
 /* ---- all formats and orders ---- */
 
@@ -237,7 +236,7 @@ all_keys(const struct keyspace *space, struct nb_slice *slices, uint64_t numbers
 	return bytes;
 }
 
-START_TEST(no_two_records_have_one_key)
+TEST(no_two_records_have_one_key)
 {
 	static struct nb_slice slices[NUMBERS];
 	for (size_t k = 0; k < KINDS; k++) {
@@ -252,9 +251,8 @@ START_TEST(no_two_records_have_one_key)
 		keyspace_destroy(&space);
 	}
 }
-END_TEST
 
-START_TEST(a_key_tells_its_number)
+TEST(a_key_tells_its_number)
 {
 	static struct nb_slice slices[NUMBERS];
 	for (size_t k = 0; k < KINDS; k++) {
@@ -281,10 +279,9 @@ START_TEST(a_key_tells_its_number)
 		}
 	}
 }
-END_TEST
 
 /** Of a changed key the number is none, or it is one whose key that is. */
-START_TEST(what_is_no_key_has_no_number)
+TEST(what_is_no_key_has_no_number)
 {
 	for (size_t k = 0; k < KINDS; k++) {
 		struct nb_job job = job_of_kind(k);
@@ -313,9 +310,8 @@ START_TEST(what_is_no_key_has_no_number)
 		ck_assert(!keyspace_number(&space, none, &number));
 	}
 }
-END_TEST
 
-START_TEST(a_text_is_read_in_one_way_only)
+TEST(a_text_is_read_in_one_way_only)
 {
 	static const char *const wrong[] = {"user", "user0001", "user00001234", "user00x12",
 		"usex00012", "0001", "user 0012", "user-0012", "user00012 ", "user99999",
@@ -341,9 +337,8 @@ START_TEST(a_text_is_read_in_one_way_only)
 	ck_assert(keyspace_number(&space, last, &number));
 	ck_assert_uint_eq(number, UINT64_MAX - 1);
 }
-END_TEST
 
-START_TEST(ordered_is_what_is_said_to_be)
+TEST(ordered_is_what_is_said_to_be)
 {
 	static struct nb_slice slices[NUMBERS];
 	for (size_t k = 0; k < KINDS; k++) {
@@ -357,9 +352,8 @@ START_TEST(ordered_is_what_is_said_to_be)
 		free(bytes);
 	}
 }
-END_TEST
 
-START_TEST(many_at_once_are_as_one_by_one)
+TEST(many_at_once_are_as_one_by_one)
 {
 	enum { COUNT = 100, STRIDE = 128 };
 	for (size_t k = 0; k < KINDS; k++) {
@@ -384,7 +378,6 @@ START_TEST(many_at_once_are_as_one_by_one)
 		ck_assert_uint_eq(out[0], 0xee);
 	}
 }
-END_TEST
 
 static void
 check_chi_square(const uint32_t *observed, uint64_t count)
@@ -395,7 +388,7 @@ check_chi_square(const uint32_t *observed, uint64_t count)
 	ck_assert_msg(sum > 161.5 && sum < 377.2, "%f", sum);
 }
 
-START_TEST(hashed_keys_look_random)
+TEST(hashed_keys_look_random)
 {
 	static const uint64_t key_sizes[] = {3, 5, 8, 16, 29};
 	enum { COUNT = 50000 };
@@ -419,9 +412,8 @@ START_TEST(hashed_keys_look_random)
 		}
 	}
 }
-END_TEST
 
-START_TEST(other_seeds_make_other_hashed_keys_alone)
+TEST(other_seeds_make_other_hashed_keys_alone)
 {
 	for (size_t k = 0; k < KINDS; k++) {
 		struct nb_job job = job_of_kind(k);
@@ -441,9 +433,8 @@ START_TEST(other_seeds_make_other_hashed_keys_alone)
 		ck_assert_int_eq(keyspace_hash(&one) != keyspace_hash(&other), is_seeded);
 	}
 }
-END_TEST
 
-START_TEST(other_keys_have_another_hash)
+TEST(other_keys_have_another_hash)
 {
 	uint64_t hashes[KINDS + 1];
 	for (size_t k = 0; k < KINDS; k++) {
@@ -466,9 +457,8 @@ START_TEST(other_keys_have_another_hash)
 			ck_assert_int_eq(hashes[i] == hashes[j], is_same);
 		}
 }
-END_TEST
 
-START_TEST(a_file_gives_its_keys_in_order)
+TEST(a_file_gives_its_keys_in_order)
 {
 	scratch_fresh("file");
 	ck_assert_int_eq(nb_keys_make("keys.bin", 20, 1000, 3, NULL, NULL), NB_OK);
@@ -505,9 +495,8 @@ START_TEST(a_file_gives_its_keys_in_order)
 	ck_assert_uint_ne(halves, hash);
 	free(bytes);
 }
-END_TEST
 
-START_TEST(what_cannot_tell_records_apart_is_refused)
+TEST(what_cannot_tell_records_apart_is_refused)
 {
 	scratch_fresh("refused");
 	struct nb_job job = job_of(NB_KEY_RAW, NB_ORDER_HASHED, 1);
@@ -541,21 +530,4 @@ START_TEST(what_cannot_tell_records_apart_is_refused)
 	check_refused(&job, 2, NB_FAIL, "keys.bin: holds 1 keys of 16 bytes, 2 are needed");
 	job.key_size = 0;
 	check_refused(&job, 1, NB_ERR_USAGE, "keys of 0 bytes");
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int rc = UNIT_RUN("keyspace", ycsb_keys_are_those_of_ycsb,
-		hashed_keys_are_as_documented, ordered_keys_are_their_numbers,
-		no_two_records_have_one_key, a_key_tells_its_number,
-		what_is_no_key_has_no_number, a_text_is_read_in_one_way_only,
-		ordered_is_what_is_said_to_be, many_at_once_are_as_one_by_one,
-		hashed_keys_look_random, other_seeds_make_other_hashed_keys_alone,
-		other_keys_have_another_hash, a_file_gives_its_keys_in_order,
-		what_cannot_tell_records_apart_is_refused);
-	scratch_leave();
-	return rc;
 }

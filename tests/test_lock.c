@@ -9,6 +9,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 static int
 open_file(void)
 {
@@ -47,7 +49,7 @@ end_holder(pid_t pid)
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 }
 
-START_TEST(a_lock_names_the_process_that_has_it)
+TEST(a_lock_names_the_process_that_has_it)
 {
 	char who[64];
 	scratch_fresh("names");
@@ -64,9 +66,8 @@ START_TEST(a_lock_names_the_process_that_has_it)
 	ck_assert_int_eq(lock_take(fd, false, "nb/toy"), NB_OK);
 	close(fd);
 }
-END_TEST
 
-START_TEST(a_forked_process_keeps_the_lock)
+TEST(a_forked_process_keeps_the_lock)
 {
 	scratch_fresh("forked");
 	int fd = open_file(), other = open_file();
@@ -78,9 +79,8 @@ START_TEST(a_forked_process_keeps_the_lock)
 	ck_assert_int_eq(lock_take(other, false, "nb/toy"), NB_OK);
 	close(other);
 }
-END_TEST
 
-START_TEST(shared_locks_meet_and_exclusive_ones_do_not)
+TEST(shared_locks_meet_and_exclusive_ones_do_not)
 {
 	scratch_fresh("shared");
 	int a = open_file(), b = open_file();
@@ -92,15 +92,4 @@ START_TEST(shared_locks_meet_and_exclusive_ones_do_not)
 	close(a);
 	ck_assert_int_eq(lock_take(b, false, "nb/toy"), NB_OK);
 	close(b);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int rc = UNIT_RUN("lock", a_lock_names_the_process_that_has_it,
-		a_forked_process_keeps_the_lock, shared_locks_meet_and_exclusive_ones_do_not);
-	scratch_leave();
-	return rc;
 }

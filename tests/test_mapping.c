@@ -48,7 +48,7 @@ catch_bus_errors(void)
 	ck_assert_int_eq(sigaction(SIGBUS, &action, NULL), 0);
 }
 
-START_TEST(what_is_lost_reads_as_zeros_and_asks_to_stop)
+TEST(what_is_lost_reads_as_zeros_and_asks_to_stop)
 {
 	map_file();
 	catch_bus_errors();
@@ -71,9 +71,8 @@ START_TEST(what_is_lost_reads_as_zeros_and_asks_to_stop)
 	ck_assert_int_eq(data[0], 'x');
 	nb_stop_clear();
 }
-END_TEST
 
-START_TEST(what_is_not_watched_is_not_mended)
+TEST(what_is_not_watched_is_not_mended)
 {
 	map_file();
 	ck_assert(!mapping_mend(data));
@@ -85,9 +84,8 @@ START_TEST(what_is_not_watched_is_not_mended)
 	ck_assert_int_eq(nb_stop_requested(), 0);
 	ck_assert_ptr_null(mapping_lost());
 }
-END_TEST
 
-START_TEST(places_of_the_table_are_used_again)
+TEST(places_of_the_table_are_used_again)
 {
 	map_file();
 	for (int i = 0; i < 10000; i++) {
@@ -99,9 +97,8 @@ START_TEST(places_of_the_table_are_used_again)
 	ck_assert_str_eq(mapping_lost(), "the last one");
 	nb_stop_clear();
 }
-END_TEST
 
-START_TEST(too_many_are_not_watched_and_do_no_harm)
+TEST(too_many_are_not_watched_and_do_no_harm)
 {
 	map_file();
 	for (int i = 0; i < 1000; i++)
@@ -109,13 +106,4 @@ START_TEST(too_many_are_not_watched_and_do_no_harm)
 	ck_assert(!mapping_mend(data + page));
 	ck_assert(mapping_mend(data));
 	nb_stop_clear();
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("mapping", what_is_lost_reads_as_zeros_and_asks_to_stop,
-		what_is_not_watched_is_not_mended, places_of_the_table_are_used_again,
-		too_many_are_not_watched_and_do_no_harm);
 }

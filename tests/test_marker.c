@@ -5,6 +5,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 /** nb/toy, with a file in it. */
 static void
 make_database(const char *name)
@@ -43,7 +45,7 @@ check_refused(const char *path, const char *reason)
 	ck_assert_msg(strstr(nb_error_text(), reason) != NULL, "%s", nb_error_text());
 }
 
-START_TEST(what_is_marked_is_written_and_cleared)
+TEST(what_is_marked_is_written_and_cleared)
 {
 	make_database("marked");
 	ck_assert_int_eq(put_marker(), NB_OK);
@@ -55,9 +57,8 @@ START_TEST(what_is_marked_is_written_and_cleared)
 	ck_assert_int_eq(entries_of("nb/toy"), 0);
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
 }
-END_TEST
 
-START_TEST(marker_tells_a_reader_what_it_is)
+TEST(marker_tells_a_reader_what_it_is)
 {
 	make_database("tells");
 	ck_assert_int_eq(put_marker(), NB_OK);
@@ -69,9 +70,8 @@ START_TEST(marker_tells_a_reader_what_it_is)
 	ck_assert_ptr_eq(strchr(text, '\n'), text + size - 1); /* one line */
 	free(text);
 }
-END_TEST
 
-START_TEST(what_is_not_marked_is_refused_unless_forced)
+TEST(what_is_not_marked_is_refused_unless_forced)
 {
 	make_database("unmarked");
 	check_refused("nb", "it holds 'data', and mininb did not make it");
@@ -80,9 +80,8 @@ START_TEST(what_is_not_marked_is_refused_unless_forced)
 	ck_assert_int_eq(clear_all("nb", "toy", true), NB_OK);
 	ck_assert_int_eq(entries_of("nb/toy"), 0);
 }
-END_TEST
 
-START_TEST(what_is_empty_or_not_there_needs_no_marker)
+TEST(what_is_empty_or_not_there_needs_no_marker)
 {
 	scratch_fresh("nothing");
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
@@ -93,9 +92,8 @@ START_TEST(what_is_empty_or_not_there_needs_no_marker)
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
 	ck_assert_int_eq(clear_all("nb", "toy", false), NB_OK);
 }
-END_TEST
 
-START_TEST(a_marker_is_of_one_directory_alone)
+TEST(a_marker_is_of_one_directory_alone)
 {
 	make_database("other");
 	ck_assert_int_eq(put_marker(), NB_OK);
@@ -110,9 +108,8 @@ START_TEST(a_marker_is_of_one_directory_alone)
 	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
 }
-END_TEST
 
-START_TEST(path_may_be_renamed_and_be_a_link)
+TEST(path_may_be_renamed_and_be_a_link)
 {
 	make_database("renamed");
 	ck_assert_int_eq(put_marker(), NB_OK);
@@ -122,9 +119,8 @@ START_TEST(path_may_be_renamed_and_be_a_link)
 	ck_assert_int_eq(clear_all("link/", "toy", false), NB_OK);
 	ck_assert_int_eq(entries_of("there/toy"), 0);
 }
-END_TEST
 
-START_TEST(a_link_is_not_ours_and_never_cleared)
+TEST(a_link_is_not_ours_and_never_cleared)
 {
 	make_database("link");
 	ck_assert_int_eq(put_marker(), NB_OK);
@@ -135,9 +131,8 @@ START_TEST(a_link_is_not_ours_and_never_cleared)
 	ck_assert_int_eq(clear_all("nb", "toy", true), NB_FAIL);
 	file_is("far/data", "x", 1);
 }
-END_TEST
 
-START_TEST(a_marker_that_is_a_link_or_no_marker_is_refused)
+TEST(a_marker_that_is_a_link_or_no_marker_is_refused)
 {
 	make_database("fake");
 	ck_assert_int_eq(put_marker(), NB_OK);
@@ -151,9 +146,8 @@ START_TEST(a_marker_that_is_a_link_or_no_marker_is_refused)
 	ck_assert_int_eq(put_marker(), NB_OK); /* when it was forced */
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
 }
-END_TEST
 
-START_TEST(what_others_left_where_all_may_write_is_refused)
+TEST(what_others_left_where_all_may_write_is_refused)
 {
 	make_database("sticky");
 	ck_assert_int_eq(put_marker(), NB_OK);
@@ -175,9 +169,8 @@ START_TEST(what_others_left_where_all_may_write_is_refused)
 	ck_assert_int_eq(chmod(".", 01777), 0);
 	check_refused("nb", "belongs to another user");
 }
-END_TEST
 
-START_TEST(a_marker_that_another_process_has_is_refused)
+TEST(a_marker_that_another_process_has_is_refused)
 {
 	static const uint32_t locks[][2] = {{MARKER_EXCLUSIVE, MARKER_EXCLUSIVE},
 		{MARKER_EXCLUSIVE, MARKER_SHARED}, {MARKER_SHARED, MARKER_EXCLUSIVE}};
@@ -197,9 +190,8 @@ START_TEST(a_marker_that_another_process_has_is_refused)
 	marker_close(&second);
 	marker_close(&first);
 }
-END_TEST
 
-START_TEST(a_database_without_a_marker_is_read_without_a_lock)
+TEST(a_database_without_a_marker_is_read_without_a_lock)
 {
 	struct marker marker;
 	make_database("foreign");
@@ -208,9 +200,8 @@ START_TEST(a_database_without_a_marker_is_read_without_a_lock)
 	ck_assert_int_eq(entries_of("nb"), 1);
 	marker_close(&marker);
 }
-END_TEST
 
-START_TEST(an_unfinished_load_stays_in_the_marker)
+TEST(an_unfinished_load_stays_in_the_marker)
 {
 	static const struct marker_load loads[] = {
 		{"load", 12, 5000, MARKER_KILLED, UINT64_C(0xfedcba9876543210)},
@@ -234,9 +225,8 @@ START_TEST(an_unfinished_load_stays_in_the_marker)
 		ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
 	}
 }
-END_TEST
 
-START_TEST(a_copy_is_as_unfinished_as_what_was_copied)
+TEST(a_copy_is_as_unfinished_as_what_was_copied)
 {
 	struct marker marker;
 	make_database("copied");
@@ -256,33 +246,12 @@ START_TEST(a_copy_is_as_unfinished_as_what_was_copied)
 	}
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
 }
-END_TEST
 
-START_TEST(a_marker_that_was_never_written_is_written)
+TEST(a_marker_that_was_never_written_is_written)
 {
 	make_database("killed");
 	file_put("nb/.mininb-toy", "", 0);
 	check_refused("nb", "it holds 'data'");
 	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int rc = UNIT_RUN("marker", what_is_marked_is_written_and_cleared,
-		marker_tells_a_reader_what_it_is, what_is_not_marked_is_refused_unless_forced,
-		what_is_empty_or_not_there_needs_no_marker, a_marker_is_of_one_directory_alone,
-		path_may_be_renamed_and_be_a_link, a_link_is_not_ours_and_never_cleared,
-		a_marker_that_is_a_link_or_no_marker_is_refused,
-		what_others_left_where_all_may_write_is_refused,
-		a_marker_that_another_process_has_is_refused,
-		a_database_without_a_marker_is_read_without_a_lock,
-		an_unfinished_load_stays_in_the_marker,
-		a_copy_is_as_unfinished_as_what_was_copied,
-		a_marker_that_was_never_written_is_written);
-	scratch_leave();
-	return rc;
 }

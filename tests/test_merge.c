@@ -46,7 +46,7 @@ has_note(const struct nb_results *results, const char *id)
 	return has;
 }
 
-START_TEST(merged_from_one_is_that_one)
+TEST(merged_from_one_is_that_one)
 {
 	for (int is_job = 0; is_job < 2; is_job++) {
 		struct nb_results *one = record_rig_new(), *out;
@@ -61,9 +61,8 @@ START_TEST(merged_from_one_is_that_one)
 		nb_results_delete(one);
 	}
 }
-END_TEST
 
-START_TEST(it_does_not_matter_which_are_merged_first)
+TEST(it_does_not_matter_which_are_merged_first)
 {
 	for (int is_job = 0; is_job < 2; is_job++) {
 		struct nb_results *left = record_rig_new(), *right = record_rig_new();
@@ -97,9 +96,8 @@ START_TEST(it_does_not_matter_which_are_merged_first)
 		nb_results_delete(all);
 	}
 }
-END_TEST
 
-START_TEST(counts_add_up_and_times_are_the_longest)
+TEST(counts_add_up_and_times_are_the_longest)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_interval interval = {.size = sizeof(interval), .ops = 1};
@@ -128,9 +126,8 @@ START_TEST(counts_add_up_and_times_are_the_longest)
 	ck_assert(summary.rate_ops_s == 40000); /* 200000 in 5 s */
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(percentiles_are_those_of_all_values)
+TEST(percentiles_are_those_of_all_values)
 {
 	struct nb_results *results = record_rig_new();
 	for (uint64_t ns = 1000; ns <= 2000; ns += 1000) {
@@ -148,17 +145,16 @@ START_TEST(percentiles_are_those_of_all_values)
 	ck_assert_uint_eq(nb_histogram_sum(service), 5000000);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(groups_of_equal_name_are_one)
+TEST(groups_of_equal_name_are_one)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
 	record_rig_add_job(results, "leveldb", 2);
 	struct record *last = &results->records[1];
-	snprintf(last->job->groups[1].name, 48, "others");
+	snprintf(last->run->groups[1].name, 48, "others");
 	results = merged(results);
-	const struct nb_job_result *job = results->records[0].job;
+	const struct nb_result *job = results->records[0].run;
 	ck_assert_uint_eq(job->group_count, 3);
 	ck_assert_str_eq(job->groups[2].name, "others");
 	ck_assert_uint_eq(job->groups[0].threads, 2);
@@ -171,13 +167,12 @@ START_TEST(groups_of_equal_name_are_one)
 	ck_assert(job->groups[0].measured.offered_ops == 120000);
 	ck_assert_uint_eq(job->groups[0].measured.thread_count, 2);
 	ck_assert_uint_eq(nb_histogram_count(job->service), 2 * 280000);
-	ck_assert_uint_eq(nb_histogram_count(job->hiccups), 2 * 2800);
+	ck_assert_uint_eq(nb_histogram_count(job->measured.hiccups), 2 * 2800);
 	free(record_rig_written(results, "text", 0));
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(a_note_says_of_how_many)
+TEST(a_note_says_of_how_many)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1);
@@ -196,30 +191,37 @@ START_TEST(a_note_says_of_how_many)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(a_note_of_every_run_is_there_once_and_those_of_groups_all)
+TEST(a_note_of_every_run_is_there_once_and_those_of_groups_all)
 {
 	struct nb_results *results = record_rig_new();
 	for (int i = 0; i < 3; i++) {
 		struct record *record = record_rig_add_job(results, "leveldb", 1);
-		free(record->run->notes[0].text);
-		record->run->notes[0].text = strdup(i > 0 ? "short: 0.2 s" : "short: 0.1 s");
-		snprintf(record->run->notes[0].id, 24, "short");
-		snprintf(record->job->notes[0], JOB_NOTE_SIZE, "group %d", i % 2);
+		struct result_note *notes = record->run->notes;
+		size_t last = record->run->note_count - 1;
+		free(notes[0].text);
+		notes[0].text = strdup(i > 0 ? "short: 0.2 s" : "short: 0.1 s");
+		snprintf(notes[0].id, 24, "short");
+		ck_assert(notes[last].is_of_job);
+		free(notes[last].text);
+		notes[last].text = strdup(i % 2 == 0 ? "group 0" : "group 1");
 	}
 	results = merged(results);
 	char *text = record_rig_written(results, "text", 0);
 	ck_assert_ptr_nonnull(strstr(text, "short: 0.1 s"));
 	ck_assert_ptr_null(strstr(text, "short: 0.2 s"));
-	ck_assert_uint_eq(results->records[0].job->note_count, 2);
-	ck_assert_str_eq(results->records[0].job->notes[1], "group 1");
+	const struct nb_result *run = results->records[0].run;
+	size_t of_job = 0;
+	for (size_t i = 0; i < run->note_count; i++)
+		of_job += run->notes[i].is_of_job;
+	ck_assert_uint_eq(of_job, 2);
+	ck_assert_ptr_nonnull(strstr(text, "group 0"));
+	ck_assert_ptr_nonnull(strstr(text, "group 1"));
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(other_streams_and_versions_are_told)
+TEST(other_streams_and_versions_are_told)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1)->run->digest = 5;
@@ -232,9 +234,8 @@ START_TEST(other_streams_and_versions_are_told)
 	ck_assert(has_note(results, "merged-versions"));
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(how_it_ended_and_what_was_warned_of_is_kept)
+TEST(how_it_ended_and_what_was_warned_of_is_kept)
 {
 	struct nb_results *results = record_rig_new();
 	for (int i = 0; i < 3; i++) {
@@ -251,7 +252,6 @@ START_TEST(how_it_ended_and_what_was_warned_of_is_kept)
 	ck_assert(results->records[0].run->measured.is_partial);
 	nb_results_delete(results);
 }
-END_TEST
 
 /** Two puts, the second of which a test makes other. */
 static struct nb_results *
@@ -263,7 +263,7 @@ two(struct nb_result **second)
 	return results;
 }
 
-START_TEST(what_was_not_the_same_is_not_merged)
+TEST(what_was_not_the_same_is_not_merged)
 {
 	struct nb_result *second;
 	struct nb_results *results = two(&second);
@@ -295,28 +295,13 @@ START_TEST(what_was_not_the_same_is_not_merged)
 		results, "the points of a sweep cannot be merged: each has a rate of its own");
 	assert_refused(record_rig_new(), "there are no results to be merged");
 }
-END_TEST
 
-START_TEST(nor_are_groups_of_another_mix)
+TEST(nor_are_groups_of_another_mix)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
-	record_rig_add_job(results, "leveldb", 1)->job->groups[1].weights[NB_OP_INSERT] = 7;
+	record_rig_add_job(results, "leveldb", 1)->run->groups[1].weights[NB_OP_INSERT] = 7;
 	assert_refused(results,
 		"results cannot be merged: their groups 'writers' have not the same mix, "
 		"distribution and arrivals");
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("merge", merged_from_one_is_that_one,
-		it_does_not_matter_which_are_merged_first,
-		counts_add_up_and_times_are_the_longest, percentiles_are_those_of_all_values,
-		groups_of_equal_name_are_one, a_note_says_of_how_many,
-		a_note_of_every_run_is_there_once_and_those_of_groups_all,
-		other_streams_and_versions_are_told,
-		how_it_ended_and_what_was_warned_of_is_kept,
-		what_was_not_the_same_is_not_merged, nor_are_groups_of_another_mix);
 }

@@ -24,7 +24,7 @@ nearest_action(const char *word)
 	return nb_nearest(word, actions, COUNT_OF(actions));
 }
 
-START_TEST(a_slip_finds_its_word)
+TEST(a_slip_finds_its_word)
 {
 	ck_assert_pstr_eq(nearest_name("leveldb"), "leveldb");
 	ck_assert_pstr_eq(nearest_name("levledb"), "leveldb"); /* swapped */
@@ -38,16 +38,14 @@ START_TEST(a_slip_finds_its_word)
 	ck_assert_pstr_eq(nearest_action("gte"), "get");
 	ck_assert_pstr_eq(nearest_action("shufle"), "shuffle");
 }
-END_TEST
 
-START_TEST(case_does_not_matter)
+TEST(case_does_not_matter)
 {
 	ck_assert_pstr_eq(nearest_name("LevelDB"), "leveldb");
 	ck_assert_pstr_eq(nearest_name("LMDB"), "lmdb");
 }
-END_TEST
 
-START_TEST(nothing_near_is_no_suggestion)
+TEST(nothing_near_is_no_suggestion)
 {
 	ck_assert_ptr_null(nearest_name(""));
 	ck_assert_ptr_null(nearest_name("x"));
@@ -56,17 +54,15 @@ START_TEST(nothing_near_is_no_suggestion)
 	ck_assert_ptr_null(nearest_action("xyz"));
 	ck_assert_ptr_null(nb_nearest("put", NULL, 0));
 }
-END_TEST
 
-START_TEST(of_equals_the_first_is_taken)
+TEST(of_equals_the_first_is_taken)
 {
 	static const char *const words[] = {"bat", "cat", "rat"};
 	ck_assert_ptr_eq(nb_nearest("hat", words, 3), words[0]);
 	ck_assert_ptr_eq(nb_nearest("cats", words, 3), words[1]);
 }
-END_TEST
 
-START_TEST(a_word_of_any_length_is_safe)
+TEST(a_word_of_any_length_is_safe)
 {
 	char long_word[10000];
 	memset(long_word, 'a', sizeof(long_word) - 1);
@@ -76,13 +72,4 @@ START_TEST(a_word_of_any_length_is_safe)
 	ck_assert_pstr_eq(nb_nearest("putt", words, 2), "put");
 	long_word[64] = '\0'; /* the longest that is compared */
 	ck_assert_ptr_eq(nb_nearest(long_word, words, 2), long_word);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("nearest", a_slip_finds_its_word, case_does_not_matter,
-		nothing_near_is_no_suggestion, of_equals_the_first_is_taken,
-		a_word_of_any_length_is_safe);
 }

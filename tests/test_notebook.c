@@ -74,7 +74,7 @@ two_runs(void)
 	return results;
 }
 
-START_TEST(new_notebook_has_masstrees_form)
+TEST(new_notebook_has_masstrees_form)
 {
 	struct notebook notebook;
 	struct nb_results *results = two_runs();
@@ -113,9 +113,8 @@ START_TEST(new_notebook_has_masstrees_form)
 	end();
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(what_is_there_stays_digit_for_digit)
+TEST(what_is_there_stays_digit_for_digit)
 {
 	struct nb_results *results = two_runs();
 	begin(theirs);
@@ -139,9 +138,8 @@ START_TEST(what_is_there_stays_digit_for_digit)
 	end();
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(names_are_never_taken_twice)
+TEST(names_are_never_taken_twice)
 {
 	struct notebook notebook;
 	struct nb_results *results = two_runs();
@@ -158,9 +156,8 @@ START_TEST(names_are_never_taken_twice)
 	end();
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(repetitions_are_trials)
+TEST(repetitions_are_trials)
 {
 	struct notebook notebook;
 	struct nb_results *results = record_rig_new();
@@ -179,9 +176,8 @@ START_TEST(repetitions_are_trials)
 	end();
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(what_is_no_notebook_is_refused_and_untouched)
+TEST(what_is_no_notebook_is_refused_and_untouched)
 {
 	static const char *const others[] = {"hello", "[]", "{}", "{\"experiments\": {}}",
 		"{\"experiments\": [], \"data\": {}}", "{\"experiments\": {}, \"data\": {}",
@@ -200,9 +196,8 @@ START_TEST(what_is_no_notebook_is_refused_and_untouched)
 	}
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(results_of_nothing_are_refused)
+TEST(results_of_nothing_are_refused)
 {
 	struct nb_results *results = record_rig_new();
 	ck_assert_int_eq(nb_results_add_failure(results, "tdb", "killed"), NB_OK);
@@ -213,9 +208,8 @@ START_TEST(results_of_nothing_are_refused)
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "/nowhere/nb.json"));
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(several_at_a_time_lose_nothing)
+TEST(several_at_a_time_lose_nothing)
 {
 	enum { PROCESSES = 3, TIMES = 3 };
 	struct notebook notebook;
@@ -243,14 +237,4 @@ START_TEST(several_at_a_time_lose_nothing)
 	notebook_destroy(&notebook);
 	end();
 	nb_results_delete(results);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("notebook", new_notebook_has_masstrees_form,
-		what_is_there_stays_digit_for_digit, names_are_never_taken_twice,
-		repetitions_are_trials, what_is_no_notebook_is_refused_and_untouched,
-		results_of_nothing_are_refused, several_at_a_time_lose_nothing);
 }

@@ -23,7 +23,7 @@ plot(const char *notebook, char **text)
 	return rc;
 }
 
-START_TEST(runs_of_a_test_stand_side_by_side)
+TEST(runs_of_a_test_stand_side_by_side)
 {
 	char *text;
 	ck_assert_int_eq(plot("{\"experiments\": {}, \"data\": {"
@@ -46,9 +46,8 @@ START_TEST(runs_of_a_test_stand_side_by_side)
 	ck_assert_ptr_null(strstr(text, "$puts"));
 	free(text);
 }
-END_TEST
 
-START_TEST(what_is_no_notebook_is_refused)
+TEST(what_is_no_notebook_is_refused)
 {
 	char *text;
 	FILE *out;
@@ -62,12 +61,4 @@ START_TEST(what_is_no_notebook_is_refused)
 	ck_assert_int_eq(nb_notebook_write_plot("/nowhere/a", out), NB_FAIL);
 	fclose(out);
 	free(text);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("notebook_plot", runs_of_a_test_stand_side_by_side,
-		what_is_no_notebook_is_refused);
 }

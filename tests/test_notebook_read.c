@@ -19,7 +19,7 @@ assert_end(const char *text, const char *name, const char *before)
 	ck_assert_int_eq(strncmp(text, before, strlen(before)), 0);
 }
 
-START_TEST(end_is_behind_the_last_member)
+TEST(end_is_behind_the_last_member)
 {
 	assert_end("{\"data\":{}}", "data", "{\"data\":{");
 	assert_end(" {\"data\" : { \n } }", "data", " {\"data\" : {");
@@ -27,27 +27,17 @@ START_TEST(end_is_behind_the_last_member)
 	assert_end("{\"a\":[1,{\"data\":{}}], \"data\":{\"b\":{}}}", "data",
 		"{\"a\":[1,{\"data\":{}}], \"data\":{\"b\":{}");
 }
-END_TEST
 
-START_TEST(texts_in_it_do_not_deceive)
+TEST(texts_in_it_do_not_deceive)
 {
 	assert_end("{\"a\":\"\\\"data\\\":{\",\"data\":{\"}\":\"\\\\\"}}", "data",
 		"{\"a\":\"\\\"data\\\":{\",\"data\":{\"}\":\"\\\\\"");
 	assert_end("{\"a\":-1.5e3,\"b\":null,\"data\":{}}", "data",
 		"{\"a\":-1.5e3,\"b\":null,\"data\":{");
 }
-END_TEST
 
-START_TEST(only_the_whole_name_is_it)
+TEST(only_the_whole_name_is_it)
 {
 	assert_end("{\"data2\":{},\"dat\":{}}", "data", NULL);
 	assert_end("{}", "data", NULL);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("notebook_read", end_is_behind_the_last_member,
-		texts_in_it_do_not_deceive, only_the_whole_name_is_it);
 }

@@ -10,6 +10,7 @@
 
 #include <mininb/results.h>
 
+#include "report/note.h"
 #include "report/result.h"
 #include "unit.h"
 
@@ -110,7 +111,7 @@ is_release(void)
 	return is;
 }
 
-START_TEST(good_run_has_the_two_notes_of_every_run)
+TEST(good_run_has_the_two_notes_of_every_run)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
 		size_t own = is_release() ? 0 : 1;
@@ -121,9 +122,8 @@ START_TEST(good_run_has_the_two_notes_of_every_run)
 		end();
 	}
 }
-END_TEST
 
-START_TEST(notes_have_identifiers)
+TEST(notes_have_identifiers)
 {
 	begin(NB_VERB_PUT);
 	ASSERT_SAID("closed loop");
@@ -131,9 +131,16 @@ START_TEST(notes_have_identifiers)
 	ck_assert_str_eq(result.notes[1].id, "one-run");
 	end();
 }
-END_TEST
 
-START_TEST(what_the_engine_warned_of_is_told)
+TEST(notes_have_the_weight_of_their_kind)
+{
+	ck_assert_str_eq(note_weight("queue"), "serious");
+	ck_assert_str_eq(note_weight("virtual-machine"), "usual");
+	ck_assert_str_eq(note_weight("of a later mininb"), "usual");
+	ck_assert_str_eq(note_weight(""), "usual");
+}
+
+TEST(what_the_engine_warned_of_is_told)
 {
 	begin(NB_VERB_PUT);
 	ck_assert_int_eq(result_add_notes(&result), NB_OK);
@@ -147,9 +154,8 @@ START_TEST(what_the_engine_warned_of_is_told)
 	ck_assert_uint_eq(result.note_count, others + 2);
 	end();
 }
-END_TEST
 
-START_TEST(short_run_is_told)
+TEST(short_run_is_told)
 {
 	begin(NB_VERB_GET);
 	result.measured.wall_ns = 999999999;
@@ -160,9 +166,8 @@ START_TEST(short_run_is_told)
 	ASSERT_NOT_SAID("short");
 	end();
 }
-END_TEST
 
-START_TEST(data_smaller_than_memory_is_told)
+TEST(data_smaller_than_memory_is_told)
 {
 	begin(NB_VERB_PUT);
 	result.sysinfo.memory_bytes = (uint64_t)64 << 30; /* data: 116 GiB */
@@ -189,9 +194,8 @@ START_TEST(data_smaller_than_memory_is_told)
 	ASSERT_NOT_SAID("in memory of");
 	end();
 }
-END_TEST
 
-START_TEST(memory_file_system_is_told_however_large_the_data)
+TEST(memory_file_system_is_told_however_large_the_data)
 {
 	begin(NB_VERB_PUT);
 	result.sysinfo.is_memory_filesystem = true;
@@ -204,9 +208,8 @@ START_TEST(memory_file_system_is_told_however_large_the_data)
 	ASSERT_NOT_SAID("tmpfs");
 	end();
 }
-END_TEST
 
-START_TEST(database_that_was_not_new_is_told_of_puts)
+TEST(database_that_was_not_new_is_told_of_puts)
 {
 	begin(NB_VERB_PUT);
 	result.measured.had_data = true;
@@ -215,9 +218,8 @@ START_TEST(database_that_was_not_new_is_told_of_puts)
 	ASSERT_NOT_SAID("not new");
 	end();
 }
-END_TEST
 
-START_TEST(loading_is_told)
+TEST(loading_is_told)
 {
 	begin(NB_VERB_GET);
 	ASSERT_NOT_SAID("keeps nothing");
@@ -227,9 +229,8 @@ START_TEST(loading_is_told)
 		    "operation, in 1.500 seconds");
 	end();
 }
-END_TEST
 
-START_TEST(duplicates_are_told)
+TEST(duplicates_are_told)
 {
 	begin(NB_VERB_PUT);
 	result.keys.duplicates = 7;
@@ -238,9 +239,8 @@ START_TEST(duplicates_are_told)
 	ck_assert_int_eq(strncmp(note("keys repeat"), "about 7 of ", 11), 0);
 	end();
 }
-END_TEST
 
-START_TEST(what_was_not_verified_is_told_with_its_cause)
+TEST(what_was_not_verified_is_told_with_its_cause)
 {
 	begin(NB_VERB_GET);
 	result.verify_rate = 0;
@@ -257,9 +257,8 @@ START_TEST(what_was_not_verified_is_told_with_its_cause)
 	ASSERT_NOT_SAID("nothing was verified");
 	end();
 }
-END_TEST
 
-START_TEST(end_before_reading_back_is_told_as_the_cause)
+TEST(end_before_reading_back_is_told_as_the_cause)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb += 2) {
 		begin(verb);
@@ -276,9 +275,8 @@ START_TEST(end_before_reading_back_is_told_as_the_cause)
 	ASSERT_NOT_SAID("read back");
 	end();
 }
-END_TEST
 
-START_TEST(values_too_short_for_a_checksum_are_told)
+TEST(values_too_short_for_a_checksum_are_told)
 {
 	begin(NB_VERB_GET);
 	result.workload.value_size = 15;
@@ -290,9 +288,8 @@ START_TEST(values_too_short_for_a_checksum_are_told)
 	ASSERT_NOT_SAID("too short");
 	end();
 }
-END_TEST
 
-START_TEST(settling_that_was_less_than_asked_is_told)
+TEST(settling_that_was_less_than_asked_is_told)
 {
 	begin(NB_VERB_PUT);
 	result.measured.settled = NB_RUN_SETTLE_FLUSH;
@@ -314,9 +311,8 @@ START_TEST(settling_that_was_less_than_asked_is_told)
 	ASSERT_NOT_SAID("cannot be asked");
 	end();
 }
-END_TEST
 
-START_TEST(build_that_is_no_release_is_told)
+TEST(build_that_is_no_release_is_told)
 {
 	begin(NB_VERB_PUT);
 	result.engine.build = "debug";
@@ -324,18 +320,16 @@ START_TEST(build_that_is_no_release_is_told)
 	ASSERT_SAID("the plugin is debug");
 	end();
 }
-END_TEST
 
-START_TEST(virtual_machine_is_told)
+TEST(virtual_machine_is_told)
 {
 	begin(NB_VERB_PUT);
 	strcpy(result.sysinfo.hypervisor, "KVM");
 	ASSERT_SAID("virtual machine (KVM)");
 	end();
 }
-END_TEST
 
-START_TEST(a_hiccup_as_long_as_a_gap_is_told)
+TEST(a_hiccup_as_long_as_a_gap_is_told)
 {
 	begin(NB_VERB_PUT);
 	ck_assert_int_eq(nb_histogram_new(&result.measured.hiccups), NB_OK);
@@ -348,9 +342,8 @@ START_TEST(a_hiccup_as_long_as_a_gap_is_told)
 	result.measured.hiccups = NULL;
 	end();
 }
-END_TEST
 
-START_TEST(clocks_that_do_not_agree_are_told)
+TEST(clocks_that_do_not_agree_are_told)
 {
 	begin(NB_VERB_PUT);
 	ck_assert(!has_note("clock-drift"));
@@ -368,9 +361,8 @@ START_TEST(clocks_that_do_not_agree_are_told)
 	ck_assert_ptr_nonnull(note("the machine slept for 5s in the middle of the run"));
 	end();
 }
-END_TEST
 
-START_TEST(steal_and_others_are_told_as_shares_of_the_machine)
+TEST(steal_and_others_are_told_as_shares_of_the_machine)
 {
 	begin(NB_VERB_PUT); /* 240 s of CPU time in all */
 	result.measured.usage.steal_ns = 4700000000;
@@ -404,9 +396,8 @@ START_TEST(steal_and_others_are_told_as_shares_of_the_machine)
 	ASSERT_SAID("kept back 100.0 %");
 	end();
 }
-END_TEST
 
-START_TEST(cpu_that_was_taken_away_is_told)
+TEST(cpu_that_was_taken_away_is_told)
 {
 	begin(NB_VERB_PUT);
 	result.measured.usage.involuntary_switches = 60 * 2 * 100;
@@ -421,9 +412,8 @@ START_TEST(cpu_that_was_taken_away_is_told)
 	ASSERT_NOT_SAID("taken away");
 	end();
 }
-END_TEST
 
-START_TEST(more_threads_than_cpus_are_told)
+TEST(more_threads_than_cpus_are_told)
 {
 	begin(NB_VERB_PUT);
 	result.threads = 4;
@@ -434,9 +424,8 @@ START_TEST(more_threads_than_cpus_are_told)
 	ASSERT_NOT_SAID("CPUs");
 	end();
 }
-END_TEST
 
-START_TEST(harness_that_is_a_tenth_of_what_is_measured_is_told)
+TEST(harness_that_is_a_tenth_of_what_is_measured_is_told)
 {
 	begin(NB_VERB_PUT);
 	result.measured.floor_call_ns = 500;
@@ -460,9 +449,8 @@ START_TEST(harness_that_is_a_tenth_of_what_is_measured_is_told)
 	ck_assert(!has_note("harness"));
 	end();
 }
-END_TEST
 
-START_TEST(kinds_of_notes_are_told_once_and_fit)
+TEST(kinds_of_notes_are_told_once_and_fit)
 {
 	for (const struct nb_note_kind *kind = nb_note_kinds(); kind->id != NULL; kind++) {
 		ck_assert_uint_lt(strlen(kind->id), sizeof(result.notes->id));
@@ -473,9 +461,8 @@ START_TEST(kinds_of_notes_are_told_once_and_fit)
 			ck_assert_str_ne(other->id, kind->id);
 	}
 }
-END_TEST
 
-START_TEST(cache_that_holds_all_is_told)
+TEST(cache_that_holds_all_is_told)
 {
 	begin(NB_VERB_GET); /* 116 GiB */
 	result.cache_bytes = (uint64_t)117 << 30;
@@ -490,9 +477,8 @@ START_TEST(cache_that_holds_all_is_told)
 	ck_assert(!has_note("small-cache"));
 	end();
 }
-END_TEST
 
-START_TEST(percentile_without_samples_enough_is_told)
+TEST(percentile_without_samples_enough_is_told)
 {
 	static const struct {
 		uint64_t count;
@@ -519,7 +505,6 @@ START_TEST(percentile_without_samples_enough_is_told)
 	ck_assert(!has_note("few-samples")); /* of nothing there is nothing to say */
 	end();
 }
-END_TEST
 
 enum { PULSES = 151 };
 
@@ -533,7 +518,7 @@ pulses_of(uint32_t *ops, uint32_t first, uint32_t middle, uint32_t last)
 	return (struct pulses){.pulse_ns = 20000000, .ops = ops, .count = PULSES};
 }
 
-START_TEST(rate_that_still_changes_is_told)
+TEST(rate_that_still_changes_is_told)
 {
 	uint32_t ops[PULSES], steady[PULSES];
 	struct pulses pulses[] = {
@@ -559,9 +544,8 @@ START_TEST(rate_that_still_changes_is_told)
 	ck_assert(!has_note("drift"));
 	end();
 }
-END_TEST
 
-START_TEST(warm_up_is_no_part_of_what_has_to_be_steady)
+TEST(warm_up_is_no_part_of_what_has_to_be_steady)
 {
 	uint32_t ops[PULSES];
 	struct pulses pulses = pulses_of(ops, 100, 100, 1000);
@@ -586,9 +570,8 @@ START_TEST(warm_up_is_no_part_of_what_has_to_be_steady)
 	ck_assert(!has_note("drift"));
 	end();
 }
-END_TEST
 
-START_TEST(reads_that_found_nothing_are_told)
+TEST(reads_that_found_nothing_are_told)
 {
 	begin(NB_VERB_GET);
 	result.measured.answers[NB_OK] = 500;
@@ -604,7 +587,6 @@ START_TEST(reads_that_found_nothing_are_told)
 	ck_assert(!has_note("misses"));
 	end();
 }
-END_TEST
 
 static struct residency
 resident(uint64_t bytes)
@@ -613,7 +595,7 @@ resident(uint64_t bytes)
 		.resident_bytes = bytes, .total_bytes = 1000, .files = 1, .is_known = 1};
 }
 
-START_TEST(what_is_neither_warm_nor_cold_is_told)
+TEST(what_is_neither_warm_nor_cold_is_told)
 {
 	begin(NB_VERB_GET);
 	result.sysinfo.memory_bytes = (uint64_t)200 << 30;
@@ -632,9 +614,8 @@ START_TEST(what_is_neither_warm_nor_cold_is_told)
 	ck_assert(!has_note("lukewarm"));
 	end();
 }
-END_TEST
 
-START_TEST(faults_on_storage_of_a_warm_run_are_told)
+TEST(faults_on_storage_of_a_warm_run_are_told)
 {
 	begin(NB_VERB_GET);
 	result.sysinfo.memory_bytes = (uint64_t)200 << 30;
@@ -654,9 +635,8 @@ START_TEST(faults_on_storage_of_a_warm_run_are_told)
 	ck_assert(!has_note("lukewarm"));
 	end();
 }
-END_TEST
 
-START_TEST(run_that_was_not_cold_although_that_was_asked_is_told)
+TEST(run_that_was_not_cold_although_that_was_asked_is_told)
 {
 	begin(NB_VERB_GET);
 	result.flags = NB_RUN_COLD;
@@ -680,9 +660,8 @@ START_TEST(run_that_was_not_cold_although_that_was_asked_is_told)
 	ck_assert(!has_note("not-cold"));
 	end();
 }
-END_TEST
 
-START_TEST(file_system_that_is_nearly_full_is_told)
+TEST(file_system_that_is_nearly_full_is_told)
 {
 	begin(NB_VERB_PUT);
 	ck_assert(!has_note("full")); /* nothing is known of it */
@@ -696,9 +675,8 @@ START_TEST(file_system_that_is_nearly_full_is_told)
 	ck_assert(!has_note("full"));
 	end();
 }
-END_TEST
 
-START_TEST(governor_that_is_not_performance_is_told)
+TEST(governor_that_is_not_performance_is_told)
 {
 	begin(NB_VERB_GET);
 	ck_assert(!has_note("governor"));
@@ -709,9 +687,8 @@ START_TEST(governor_that_is_not_performance_is_told)
 		    "performance (cpupower frequency-set -g performance)");
 	end();
 }
-END_TEST
 
-START_TEST(container_is_told)
+TEST(container_is_told)
 {
 	begin(NB_VERB_GET);
 	ck_assert(!has_note("container"));
@@ -719,9 +696,8 @@ START_TEST(container_is_told)
 	ASSERT_SAID("container (docker): its limits");
 	end();
 }
-END_TEST
 
-START_TEST(swapping_is_told)
+TEST(swapping_is_told)
 {
 	begin(NB_VERB_GET);
 	result.measured.used.swap_in_bytes = 1 << 20;
@@ -738,9 +714,8 @@ START_TEST(swapping_is_told)
 	ASSERT_SAID("2MiB were in swap when the run began");
 	end();
 }
-END_TEST
 
-START_TEST(quota_of_the_cgroup_is_told)
+TEST(quota_of_the_cgroup_is_told)
 {
 	begin(NB_VERB_GET);
 	result.measured.used.throttled_ns = 1200000000;
@@ -752,9 +727,8 @@ START_TEST(quota_of_the_cgroup_is_told)
 	ck_assert(!has_note("throttled"));
 	end();
 }
-END_TEST
 
-START_TEST(pressure_is_told_unless_the_threads_explain_it)
+TEST(pressure_is_told_unless_the_threads_explain_it)
 {
 	begin(NB_VERB_GET); /* 60 s, two threads, four CPUs */
 	result.measured.used = (struct system_counts){
@@ -774,9 +748,8 @@ START_TEST(pressure_is_told_unless_the_threads_explain_it)
 	ck_assert(!has_note("pressure-cpu") && !has_note("pressure-memory"));
 	end();
 }
-END_TEST
 
-START_TEST(counters_that_ran_backwards_are_named)
+TEST(counters_that_ran_backwards_are_named)
 {
 	struct counter items[] = {{.name = (char *)(uintptr_t) "reads", .has_run_back = true},
 		{.name = (char *)(uintptr_t) "writes"},
@@ -789,9 +762,8 @@ START_TEST(counters_that_ran_backwards_are_named)
 	ASSERT_NOT_SAID("backwards");
 	end();
 }
-END_TEST
 
-START_TEST(names_of_many_counters_that_ran_backwards_are_cut)
+TEST(names_of_many_counters_that_ran_backwards_are_cut)
 {
 	struct counter items[100];
 	for (size_t i = 0; i < 100; i++)
@@ -802,9 +774,8 @@ START_TEST(names_of_many_counters_that_ran_backwards_are_cut)
 	ASSERT_SAID("left out: a_rather_long_name, a_rather_long_name, ");
 	end();
 }
-END_TEST
 
-START_TEST(run_of_no_time_and_no_operation_has_notes_without_nonsense)
+TEST(run_of_no_time_and_no_operation_has_notes_without_nonsense)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
 		begin(verb);
@@ -817,36 +788,4 @@ START_TEST(run_of_no_time_and_no_operation_has_notes_without_nonsense)
 		ASSERT_NOT_SAID("inf");
 		end();
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("notes", kinds_of_notes_are_told_once_and_fit,
-		cache_that_holds_all_is_told, percentile_without_samples_enough_is_told,
-		rate_that_still_changes_is_told, warm_up_is_no_part_of_what_has_to_be_steady,
-		reads_that_found_nothing_are_told, what_is_neither_warm_nor_cold_is_told,
-		faults_on_storage_of_a_warm_run_are_told,
-		run_that_was_not_cold_although_that_was_asked_is_told,
-		file_system_that_is_nearly_full_is_told,
-		governor_that_is_not_performance_is_told, container_is_told, swapping_is_told,
-		quota_of_the_cgroup_is_told, pressure_is_told_unless_the_threads_explain_it,
-		good_run_has_the_two_notes_of_every_run, notes_have_identifiers,
-		what_the_engine_warned_of_is_told, short_run_is_told,
-		data_smaller_than_memory_is_told,
-		memory_file_system_is_told_however_large_the_data,
-		database_that_was_not_new_is_told_of_puts, loading_is_told, duplicates_are_told,
-		what_was_not_verified_is_told_with_its_cause,
-		end_before_reading_back_is_told_as_the_cause,
-		values_too_short_for_a_checksum_are_told,
-		settling_that_was_less_than_asked_is_told, build_that_is_no_release_is_told,
-		virtual_machine_is_told, a_hiccup_as_long_as_a_gap_is_told,
-		clocks_that_do_not_agree_are_told,
-		steal_and_others_are_told_as_shares_of_the_machine,
-		cpu_that_was_taken_away_is_told, more_threads_than_cpus_are_told,
-		harness_that_is_a_tenth_of_what_is_measured_is_told,
-		counters_that_ran_backwards_are_named,
-		names_of_many_counters_that_ran_backwards_are_cut,
-		run_of_no_time_and_no_operation_has_notes_without_nonsense);
 }

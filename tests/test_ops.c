@@ -92,7 +92,7 @@ count_kind(const struct ops_op *op, void *arg)
 	((uint64_t *)arg)[op->kind]++;
 }
 
-START_TEST(mix_is_exact_at_every_stratum)
+TEST(mix_is_exact_at_every_stratum)
 {
 	struct fixture f;
 	struct ops_maker maker;
@@ -116,9 +116,8 @@ START_TEST(mix_is_exact_at_every_stratum)
 	ops_maker_destroy(&maker);
 	tear_down(&f);
 }
-END_TEST
 
-START_TEST(mix_of_a_published_run_is_met)
+TEST(mix_of_a_published_run_is_met)
 {
 	struct fixture f;
 	set_up(&f);
@@ -129,7 +128,6 @@ START_TEST(mix_of_a_published_run_is_met)
 	ck_assert_uint_eq(ops_count_before(&f.spec, NB_OP_READ, 350000), 174548);
 	tear_down(&f);
 }
-END_TEST
 
 /** What the reads of a run go to. */
 struct reads {
@@ -199,7 +197,7 @@ apart(double hits, double draws, double other_hits, double other_draws)
  * on, of the project that fptree-220w.ini names. Its third one has a hottest record that the
  * run inserts. Within 3 standard deviations of the difference of two binomials.
  */
-START_TEST(zipfian_ycsb_reads_like_files_of_ycsb)
+TEST(zipfian_ycsb_reads_like_files_of_ycsb)
 {
 	static const struct {
 		uint32_t inserts, reads; /* that YCSB was asked for */
@@ -220,14 +218,13 @@ START_TEST(zipfian_ycsb_reads_like_files_of_ycsb)
 			3);
 	}
 }
-END_TEST
 
 /**
  * Of fptree-220w. The expected numbers are those of a model of YCSB's generator apart from
  * this code: the probability of each rank, summed up by the record that its hash modulo
  * 2550905 gives, over the records that are there at each read. Within 3 standard deviations.
  */
-START_TEST(zipfian_ycsb_keeps_its_skew_while_records_are_added)
+TEST(zipfian_ycsb_keeps_its_skew_while_records_are_added)
 {
 	const double top = 0.129983, fresh = 5485.6, fresh_distinct = 4005.1;
 	struct reads ours = reads_of(2200000, 350000, 175452, 174548, 8192);
@@ -238,10 +235,9 @@ START_TEST(zipfian_ycsb_keeps_its_skew_while_records_are_added)
 	ck_assert_double_eq_tol(
 		(double)ours.fresh_distinct, fresh_distinct, 3 * sqrt(fresh_distinct));
 }
-END_TEST
 
 /** YCSB draws here until it has one of 2 records among 2 * 10^18. */
-START_TEST(zipfian_ycsb_does_not_draw_for_ever)
+TEST(zipfian_ycsb_does_not_draw_for_ever)
 {
 	struct fixture f;
 	struct ops_maker maker;
@@ -259,10 +255,9 @@ START_TEST(zipfian_ycsb_does_not_draw_for_ever)
 	ops_maker_destroy(&maker);
 	tear_down(&f);
 }
-END_TEST
 
 /** Not all of one kind first: within strata the order is random. */
-START_TEST(order_within_strata_is_mixed)
+TEST(order_within_strata_is_mixed)
 {
 	struct fixture f;
 	uint8_t kinds[OPS_STRATUM];
@@ -281,7 +276,6 @@ START_TEST(order_within_strata_is_mixed)
 		ck_assert(at[j] > 2048 - 192 && at[j] < 2048 + 192);
 	tear_down(&f);
 }
-END_TEST
 
 struct inserts {
 	const struct ops_spec *spec;
@@ -300,7 +294,7 @@ check_insert(const struct ops_op *op, void *arg)
 	inserts->next++;
 }
 
-START_TEST(inserts_take_the_next_record_each)
+TEST(inserts_take_the_next_record_each)
 {
 	for (uint32_t stream = 0; stream < 3; stream++) {
 		struct fixture f;
@@ -321,9 +315,8 @@ START_TEST(inserts_take_the_next_record_each)
 		tear_down(&f);
 	}
 }
-END_TEST
 
-START_TEST(loading_inserts_all_records_in_order)
+TEST(loading_inserts_all_records_in_order)
 {
 	struct fixture f;
 	struct ops_maker maker;
@@ -337,7 +330,6 @@ START_TEST(loading_inserts_all_records_in_order)
 	ops_maker_destroy(&maker);
 	tear_down(&f);
 }
-END_TEST
 
 /** Copy of an operation's bytes, all that decides it. */
 static void
@@ -372,7 +364,7 @@ set_all_kinds(struct fixture *f)
 		f->group.weights[kind] = kind + 1;
 }
 
-START_TEST(operation_is_the_same_whatever_was_made_before)
+TEST(operation_is_the_same_whatever_was_made_before)
 {
 	for (uint32_t dist = 0; dist < NB_DIST_KINDS; dist++) {
 		struct fixture f;
@@ -399,7 +391,6 @@ START_TEST(operation_is_the_same_whatever_was_made_before)
 		tear_down(&f);
 	}
 }
-END_TEST
 
 struct bounds {
 	const struct ops_spec *spec;
@@ -425,7 +416,7 @@ check_bounds(const struct ops_op *op, void *arg)
 	}
 }
 
-START_TEST(records_are_chosen_only_when_they_are_there)
+TEST(records_are_chosen_only_when_they_are_there)
 {
 	struct fixture f;
 	struct ops_maker maker;
@@ -446,9 +437,8 @@ START_TEST(records_are_chosen_only_when_they_are_there)
 	ops_maker_destroy(&maker);
 	tear_down(&f);
 }
-END_TEST
 
-START_TEST(versions_tell_their_operation)
+TEST(versions_tell_their_operation)
 {
 	struct fixture f;
 	set_up(&f);
@@ -472,7 +462,6 @@ START_TEST(versions_tell_their_operation)
 	ck_assert(!ops_version_index(&f.spec, 0, 77, &found));
 	tear_down(&f);
 }
-END_TEST
 
 static void
 check_writes(const struct ops_op *op, void *arg)
@@ -484,7 +473,7 @@ check_writes(const struct ops_op *op, void *arg)
 	ck_assert(!ops_writes(spec, op->index, 987654321));
 }
 
-START_TEST(operation_can_be_asked_what_it_writes)
+TEST(operation_can_be_asked_what_it_writes)
 {
 	struct fixture f;
 	struct ops_maker maker;
@@ -498,7 +487,6 @@ START_TEST(operation_can_be_asked_what_it_writes)
 	ops_maker_destroy(&maker);
 	tear_down(&f);
 }
-END_TEST
 
 static void
 check_value(const struct ops_op *op, void *arg)
@@ -518,7 +506,7 @@ check_value(const struct ops_op *op, void *arg)
 	}
 }
 
-START_TEST(values_are_those_of_their_keys_and_versions)
+TEST(values_are_those_of_their_keys_and_versions)
 {
 	for (int is_fixed = 0; is_fixed < 2; is_fixed++) {
 		struct fixture f;
@@ -536,7 +524,76 @@ START_TEST(values_are_those_of_their_keys_and_versions)
 		tear_down(&f);
 	}
 }
-END_TEST
+
+/** Operation i of a spec is made in strata; another maker, from and to anywhere, makes it too. */
+static void
+compare_makers(const struct ops_spec *spec, uint64_t from, uint64_t until)
+{
+	struct ops_maker strata, share;
+	uint64_t next = from;
+	uint32_t made;
+	ck_assert_int_eq(ops_maker_create(&strata, spec), NB_OK);
+	ck_assert_int_eq(ops_maker_create(&share, spec), NB_OK);
+	ops_begin_at(&share, from, until);
+	while ((made = ops_make(&share)) > 0) {
+		for (uint32_t j = 0; j < made; j++, next++) {
+			const struct ops_op *is = &share.ops[j], *op = NULL;
+			ops_begin(&strata, next / OPS_STRATUM);
+			for (uint32_t n; op == NULL && (n = ops_make(&strata)) > 0;)
+				for (uint32_t k = 0; k < n; k++)
+					op = strata.ops[k].index == next ? &strata.ops[k] : op;
+			ck_assert_ptr_nonnull(op);
+			ck_assert_uint_eq(is->index, next);
+			ck_assert_uint_eq(is->kind, op->kind);
+			ck_assert_uint_eq(is->numbers[0], op->numbers[0]);
+			ck_assert_mem_eq(is->keys[0].data, op->keys[0].data, 16);
+			if (ops_is_write(op->kind))
+				ck_assert_mem_eq(is->values[0].data, op->values[0].data, 100);
+		}
+	}
+	ck_assert_uint_eq(next, until);
+	ops_maker_destroy(&strata);
+	ops_maker_destroy(&share);
+}
+
+TEST(operations_in_order_are_the_same_from_anywhere)
+{
+	static const uint32_t kinds[] = {NB_OP_READ, NB_OP_UPDATE, NB_OP_DELETE, NB_OP_INSERT};
+	for (size_t c = 0; c < sizeof(kinds) / sizeof(*kinds); c++) {
+		struct fixture f;
+		set_up(&f);
+		f.group.weights[kinds[c]] = 1;
+		f.group.distribution = NB_DIST_SEQUENTIAL;
+		f.group.count = 777;
+		bool is_load = kinds[c] == NB_OP_INSERT;
+		make_spec(&f, is_load ? &f.loading : &f.group, 0, 1);
+		f.spec.end = 777;
+		ck_assert(ops_is_once(&f.spec));
+		compare_makers(&f.spec, 0, 1);
+		compare_makers(&f.spec, 1, 65);
+		compare_makers(&f.spec, 127, 128);
+		compare_makers(&f.spec, 713, 777);
+		tear_down(&f);
+	}
+}
+
+TEST(operations_that_come_back_to_a_record_are_not_once)
+{
+	struct fixture f;
+	set_up(&f);
+	f.group.weights[NB_OP_READ] = 1;
+	f.group.distribution = NB_DIST_SEQUENTIAL;
+	f.group.count = RECORDS + 1;
+	make_spec(&f, &f.group, 0, 1);
+	ck_assert(!ops_is_once(&f.spec));
+	f.spec.end = RECORDS;
+	ck_assert(ops_is_once(&f.spec));
+	f.group.distribution = NB_DIST_UNIFORM;
+	ops_spec_create(&f.spec, &f.job, &f.group, &f.keys, &f.sizes, 0, 1);
+	f.spec.end = RECORDS;
+	ck_assert(!ops_is_once(&f.spec));
+	tear_down(&f);
+}
 
 static uint64_t
 digest_of(const struct fixture *f)
@@ -546,7 +603,7 @@ digest_of(const struct fixture *f)
 	return ops_digest(&spec, keyspace_hash(&f->keys));
 }
 
-START_TEST(digest_names_all_that_decides_the_stream)
+TEST(digest_names_all_that_decides_the_stream)
 {
 	struct fixture f;
 	set_up(&f);
@@ -579,19 +636,61 @@ START_TEST(digest_names_all_that_decides_the_stream)
 	ck_assert_uint_eq(digest_of(&g), first);
 	tear_down(&f);
 }
-END_TEST
 
-int
-main(void)
+/* ---- the sample that is verified ---- */
+
+static uint64_t
+count_samples(uint64_t begin, uint64_t end, double rate)
 {
-	return UNIT_RUN("ops", mix_is_exact_at_every_stratum, mix_of_a_published_run_is_met,
-		zipfian_ycsb_reads_like_files_of_ycsb,
-		zipfian_ycsb_keeps_its_skew_while_records_are_added,
-		zipfian_ycsb_does_not_draw_for_ever, order_within_strata_is_mixed,
-		inserts_take_the_next_record_each, loading_inserts_all_records_in_order,
-		operation_is_the_same_whatever_was_made_before,
-		records_are_chosen_only_when_they_are_there, versions_tell_their_operation,
-		operation_can_be_asked_what_it_writes,
-		values_are_those_of_their_keys_and_versions,
-		digest_names_all_that_decides_the_stream);
+	uint64_t threshold = sample_threshold(rate), count = 0;
+	for (uint64_t i = begin; i < end; i++)
+		count += is_sampled(i, threshold);
+	return count;
+}
+
+TEST(the_sample_is_the_share_that_was_asked_for)
+{
+	static const double rates[] = {0.001, 0.01, 0.0625, 0.1, 1.0 / 3, 0.5, 0.9, 0.999};
+	enum { OPS = 1000000 };
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
+		for (uint64_t begin = 0; begin < UINT64_C(4) << 40;
+			begin += UINT64_C(1) << 41) {
+			double share = (double)count_samples(begin, begin + OPS, rates[i]) /
+				OPS;
+			ck_assert_double_le(fabs(share - rates[i]), rates[i] * 0.01);
+		}
+}
+
+TEST(rate_0_takes_none_and_rate_1_all)
+{
+	ck_assert_uint_eq(count_samples(0, 1000000, 0), 0);
+	ck_assert_uint_eq(count_samples(0, 1000000, -1), 0);
+	ck_assert_uint_eq(count_samples(0, 1000000, NAN), 0);
+	ck_assert_uint_eq(count_samples(0, 1000000, 1), 1000000);
+	ck_assert_uint_eq(count_samples(0, 1000000, 2), 1000000);
+	ck_assert_uint_eq(count_samples(0, 1000000, nextafter(1, 0)), 1000000);
+	ck_assert_uint_eq(count_samples(0, 1000, 1e-300), 0);
+}
+
+TEST(a_larger_rate_takes_the_same_ones_and_more)
+{
+	for (uint64_t i = 0; i < 100000; i++)
+		ck_assert(!is_sampled(i, sample_threshold(0.1)) ||
+			is_sampled(i, sample_threshold(0.2)));
+}
+
+/* Every stretch of 1000 and every residue of small moduli has its share of a tenth. */
+TEST(the_sample_is_in_step_with_nothing)
+{
+	uint64_t threshold = sample_threshold(0.1);
+	for (uint64_t begin = 0; begin < 100000; begin += 1000)
+		ck_assert_double_le(
+			fabs((double)count_samples(begin, begin + 1000, 0.1) - 100), 5);
+	for (uint64_t step = 2; step <= 128; step++)
+		for (uint64_t from = 0; from < step; from++) {
+			uint64_t count = 0;
+			for (uint64_t n = 0; n < 10000; n++)
+				count += is_sampled(from + n * step, threshold);
+			ck_assert_double_le(fabs((double)count - 1000), 100);
+		}
 }

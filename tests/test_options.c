@@ -4,14 +4,13 @@
  * typed is converted, and what is wrong is told with the option's name and what
  * would be right.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <mininb/mininb.h>
 
-#define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
+#include "unit.h"
 
 /* In the order of the plugin's table. */
 enum { SYNC, LEVELS, MAP_SIZE, INTERVAL, COMPRESSION, FILL, DIR, LABEL, LIMIT };
@@ -20,8 +19,8 @@ static struct nb_engine_ref *ref;
 static const struct nb_engine *engine;
 static struct nb_option_value *values;
 
-static void
-setup(void)
+void
+unit_setup(void)
 {
 	char path[1024];
 	const char *plugins = getenv("MININB_TEST_PLUGINS");
@@ -32,8 +31,8 @@ setup(void)
 	values = NULL;
 }
 
-static void
-teardown(void)
+void
+unit_teardown(void)
 {
 	nb_options_delete(values, engine);
 	nb_engine_unload(ref);
@@ -46,7 +45,7 @@ parse(const char *const *texts, size_t count)
 		nb_error_text());
 }
 
-START_TEST(defaults_are_filled_in)
+TEST(defaults_are_filled_in)
 {
 	parse(NULL, 0);
 	ck_assert_uint_eq(values[SYNC].u64, 0);
@@ -61,9 +60,8 @@ START_TEST(defaults_are_filled_in)
 	ck_assert_uint_eq(values[LABEL].is_set, 0);
 	ck_assert_uint_eq(values[LIMIT].is_set, 0);
 }
-END_TEST
 
-START_TEST(typed_values_replace_defaults)
+TEST(typed_values_replace_defaults)
 {
 	char text[] = "dir=/tmp/a=b";
 	const char *const texts[] = {"sync=yes", "levels=20", "map_size=1GiB", "interval=2s",
@@ -82,26 +80,23 @@ START_TEST(typed_values_replace_defaults)
 	ck_assert_uint_eq(values[LABEL].is_set, 1);
 	ck_assert_uint_eq(values[LIMIT].is_set, 1);
 }
-END_TEST
 
-START_TEST(last_of_duplicates_wins)
+TEST(last_of_duplicates_wins)
 {
 	const char *const texts[] = {"levels=3", "dir=one", "levels=5", "dir=two", "dir=three"};
 	parse(texts, sizeof(texts) / sizeof(texts[0]));
 	ck_assert_uint_eq(values[LEVELS].u64, 5);
 	ck_assert_str_eq(values[DIR].text, "three");
 }
-END_TEST
 
 static const char *const allowed[] = {"sync=no", "sync=true", "sync=0", "sync=off", "levels=2",
 	"map_size=64KiB", "map_size=65536", "map_size=1TiB", "interval=0s", "compression=none",
 	"fill=-1", "dir=", "limit=0", "limit=1e6"};
 
-START_TEST(what_is_allowed_is_taken)
+TEST_EACH(what_is_allowed_is_taken, UNIT_COUNT(allowed))
 {
 	parse(&allowed[_i], 1);
 }
-END_TEST
 
 /* A wrong text and what must be said of it. */
 static const struct {
@@ -137,7 +132,7 @@ static const struct {
 	{"fill=0.5x", {"fill", "0.5x"}},
 };
 
-START_TEST(wrong_text_is_told_with_what_is_right)
+TEST_EACH(wrong_text_is_told_with_what_is_right, UNIT_COUNT(wrong))
 {
 	ck_assert_int_eq(nb_options_parse(&values, engine, &wrong[_i].text, 1), NB_ERR_USAGE);
 	ck_assert_ptr_null(values); /* a call that fails hands nothing out */
@@ -148,17 +143,15 @@ START_TEST(wrong_text_is_told_with_what_is_right)
 			text);
 	ck_assert_msg(strchr(text, '\n') == NULL, "more than one line: %s", text);
 }
-END_TEST
 
-START_TEST(wrong_text_among_right_ones_is_told)
+TEST(wrong_text_among_right_ones_is_told)
 {
 	const char *const texts[] = {"levels=3", "dir=x", "levels=300", "sync=yes"};
 	ck_assert_int_eq(nb_options_parse(&values, engine, texts, 4), NB_ERR_USAGE);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "300"));
 }
-END_TEST
 
-START_TEST(engine_without_options_refuses_any)
+TEST(engine_without_options_refuses_any)
 {
 	struct nb_engine plain = *engine;
 	const char *const texts[] = {"sync=yes"};
@@ -169,12 +162,11 @@ START_TEST(engine_without_options_refuses_any)
 	ck_assert_int_eq(nb_options_parse(&values, &plain, texts, 1), NB_ERR_USAGE);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "sync"));
 }
-END_TEST
 
-START_TEST(type_of_a_later_day_is_refused_with_or_without_a_default)
+TEST(type_of_a_later_day_is_refused_with_or_without_a_default)
 {
 	static const char *const defaults[] = {NULL, "7"};
-	for (int i = 0; i < COUNT_OF(defaults); i++) {
+	for (size_t i = 0; i < UNIT_COUNT(defaults); i++) {
 		struct nb_option options[] = {
 			{.name = "later", .type = NB_OPT_TEXT + 1, .def = defaults[i]},
 			{.name = NULL}};
@@ -185,40 +177,8 @@ START_TEST(type_of_a_later_day_is_refused_with_or_without_a_default)
 			"option later: its type 7 is not known to this mininb");
 	}
 }
-END_TEST
 
-START_TEST(delete_of_nothing_is_fine)
+TEST(delete_of_nothing_is_fine)
 {
 	nb_options_delete(NULL, engine);
-}
-END_TEST
-
-static void
-add(Suite *suite, const TTest *test, int count)
-{
-	TCase *promise = tcase_create(test->name);
-	tcase_add_checked_fixture(promise, setup, teardown);
-	tcase_set_timeout(promise, 60);
-	tcase_add_loop_test(promise, test, 0, count);
-	suite_add_tcase(suite, promise);
-}
-
-int
-main(void)
-{
-	Suite *suite = suite_create("options");
-	add(suite, defaults_are_filled_in, 1);
-	add(suite, typed_values_replace_defaults, 1);
-	add(suite, last_of_duplicates_wins, 1);
-	add(suite, what_is_allowed_is_taken, COUNT_OF(allowed));
-	add(suite, wrong_text_is_told_with_what_is_right, COUNT_OF(wrong));
-	add(suite, wrong_text_among_right_ones_is_told, 1);
-	add(suite, engine_without_options_refuses_any, 1);
-	add(suite, type_of_a_later_day_is_refused_with_or_without_a_default, 1);
-	add(suite, delete_of_nothing_is_fine, 1);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

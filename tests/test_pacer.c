@@ -38,7 +38,7 @@ due_in(uint64_t ns)
 	return clock_after(&stamps, clock_stamp(stamps.kind), ns);
 }
 
-START_TEST(a_wait_never_ends_before_its_moment)
+TEST(a_wait_never_ends_before_its_moment)
 {
 	static const uint64_t spans_ns[] = {1, 100, 5000, 30000, 150000, 1000000, 3000000};
 	for (size_t c = 0; c < COUNT_OF(clock_kinds) * COUNT_OF(hows) * 2; c++) {
@@ -57,9 +57,8 @@ START_TEST(a_wait_never_ends_before_its_moment)
 		ck_assert_uint_eq(nb_histogram_count(&pacer.lateness), pacer.waits);
 	}
 }
-END_TEST
 
-START_TEST(each_way_waits_as_its_name_says)
+TEST(each_way_waits_as_its_name_says)
 {
 	static const struct {
 		uint32_t how;
@@ -89,9 +88,8 @@ START_TEST(each_way_waits_as_its_name_says)
 		}
 	}
 }
-END_TEST
 
-START_TEST(a_moment_that_is_past_is_no_wait)
+TEST(a_moment_that_is_past_is_no_wait)
 {
 	for (size_t i = 0; i < COUNT_OF(hows); i++) {
 		create(hows[i], true, NB_CLOCK_AUTO);
@@ -103,9 +101,8 @@ START_TEST(a_moment_that_is_past_is_no_wait)
 		ck_assert_uint_eq(nb_histogram_count(&pacer.lateness), 0);
 	}
 }
-END_TEST
 
-START_TEST(a_halt_before_a_wait_ends_it_at_once)
+TEST(a_halt_before_a_wait_ends_it_at_once)
 {
 	for (size_t i = 0; i < COUNT_OF(hows); i++) {
 		create(hows[i], true, NB_CLOCK_AUTO);
@@ -115,7 +112,6 @@ START_TEST(a_halt_before_a_wait_ends_it_at_once)
 		ck_assert_uint_eq(nb_histogram_count(&pacer.lateness), 0);
 	}
 }
-END_TEST
 
 static void *
 halt_soon(void *arg)
@@ -126,7 +122,7 @@ halt_soon(void *arg)
 	return NULL;
 }
 
-START_TEST(a_halt_ends_a_wait_for_ever)
+TEST(a_halt_ends_a_wait_for_ever)
 {
 	for (size_t i = 0; i < COUNT_OF(hows); i++) {
 		create(hows[i], true, NB_CLOCK_AUTO);
@@ -139,7 +135,6 @@ START_TEST(a_halt_ends_a_wait_for_ever)
 		pthread_join(thread, NULL);
 	}
 }
-END_TEST
 
 static void
 count_idle(void *arg)
@@ -147,7 +142,7 @@ count_idle(void *arg)
 	++*(uint64_t *)arg;
 }
 
-START_TEST(there_is_time_for_housekeeping_in_long_waits_only)
+TEST(there_is_time_for_housekeeping_in_long_waits_only)
 {
 	for (size_t i = 0; i < COUNT_OF(hows); i++) {
 		uint64_t calls = 0;
@@ -161,7 +156,6 @@ START_TEST(there_is_time_for_housekeeping_in_long_waits_only)
 			pacer_wait(&pacer, due_in(2000000), &halt);
 	}
 }
-END_TEST
 
 static void
 halt_now(void *arg)
@@ -169,7 +163,7 @@ halt_now(void *arg)
 	__atomic_store_n((int *)arg, 1, __ATOMIC_RELAXED);
 }
 
-START_TEST(housekeeping_may_halt)
+TEST(housekeeping_may_halt)
 {
 	for (size_t i = 0; i < COUNT_OF(hows); i++) {
 		create(hows[i], true, NB_CLOCK_AUTO);
@@ -178,7 +172,6 @@ START_TEST(housekeeping_may_halt)
 		ck_assert_uint_lt(pacer_wait(&pacer, UINT64_MAX, &halt), UINT64_MAX);
 	}
 }
-END_TEST
 
 static void
 ignore(int number)
@@ -186,7 +179,7 @@ ignore(int number)
 	(void)number;
 }
 
-START_TEST(signals_do_not_cut_a_wait_short)
+TEST(signals_do_not_cut_a_wait_short)
 {
 	struct sigaction action = {.sa_handler = ignore};
 	ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
@@ -199,9 +192,8 @@ START_TEST(signals_do_not_cut_a_wait_short)
 		ck_assert_int_eq(setitimer(ITIMER_REAL, &off, NULL), 0);
 	}
 }
-END_TEST
 
-START_TEST(a_clock_that_is_wrong_makes_no_wait_too_short)
+TEST(a_clock_that_is_wrong_makes_no_wait_too_short)
 {
 	/* ticks that are said to take twice and half as long as they do */
 	static const uint64_t wrong[] = {UINT64_C(1) << 33, UINT64_C(1) << 31};
@@ -214,7 +206,6 @@ START_TEST(a_clock_that_is_wrong_makes_no_wait_too_short)
 		ck_assert_uint_ge(clock_monotonic(), due);
 	}
 }
-END_TEST
 
 /** Oversleeps drawn from an exponential law; how many of `count` were beyond the slack. */
 static uint64_t
@@ -234,7 +225,7 @@ learn_from(double mean_ns, uint64_t count, struct rng *rng)
 	return beyond;
 }
 
-START_TEST(the_slack_settles_where_one_sleep_in_900_is_late)
+TEST(the_slack_settles_where_one_sleep_in_900_is_late)
 {
 	static const double means_ns[] = {10e3, 50e3, 150e3, 20e3};
 	struct rng rng;
@@ -248,9 +239,8 @@ START_TEST(the_slack_settles_where_one_sleep_in_900_is_late)
 		ck_assert_uint_le(beyond, 1250);
 	}
 }
-END_TEST
 
-START_TEST(the_slack_has_bounds)
+TEST(the_slack_has_bounds)
 {
 	create(PACER_AUTO, true, NB_CLOCK_MONOTONIC);
 	for (int i = 0; i < 100; i++)
@@ -260,9 +250,8 @@ START_TEST(the_slack_has_bounds)
 		pacer_learn(&pacer, 0);
 	ck_assert_uint_eq(pacer.slack_ns, PACER_SLACK_MIN_NS);
 }
-END_TEST
 
-START_TEST(a_slack_too_long_to_sleep_in_is_forgotten)
+TEST(a_slack_too_long_to_sleep_in_is_forgotten)
 {
 	create(PACER_AUTO, true, NB_CLOCK_AUTO);
 	for (int i = 0; i < 100; i++)
@@ -274,24 +263,9 @@ START_TEST(a_slack_too_long_to_sleep_in_is_forgotten)
 	/* (1 - 1/40000) ^ 1000 = 0.9753; whole ns make it up to 1000 more */
 	ck_assert_double_eq_tol((double)pacer.slack_ns, (double)before * 0.9753, 1000);
 }
-END_TEST
 
-START_TEST(a_thread_that_waits_is_not_woken_in_bundles)
+TEST(a_thread_that_waits_is_not_woken_in_bundles)
 {
 	pacer_enter_thread();
 	ck_assert_int_eq(prctl(PR_GET_TIMERSLACK, 0UL, 0UL, 0UL, 0UL), 1);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("pacer", a_wait_never_ends_before_its_moment,
-		each_way_waits_as_its_name_says, a_moment_that_is_past_is_no_wait,
-		a_halt_before_a_wait_ends_it_at_once, a_halt_ends_a_wait_for_ever,
-		there_is_time_for_housekeeping_in_long_waits_only, housekeeping_may_halt,
-		signals_do_not_cut_a_wait_short, a_clock_that_is_wrong_makes_no_wait_too_short,
-		the_slack_settles_where_one_sleep_in_900_is_late, the_slack_has_bounds,
-		a_slack_too_long_to_sleep_in_is_forgotten,
-		a_thread_that_waits_is_not_woken_in_bundles);
 }

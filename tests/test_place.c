@@ -7,16 +7,15 @@
 
 #include "unit.h"
 
-START_TEST(test_program_lies_in_the_build_tree_wherever_one_stands)
+TEST(test_program_lies_in_the_build_tree_wherever_one_stands)
 {
 	ck_assert(place_is_build_tree());
 	ck_assert_int_eq(chdir("/"), 0);
 	ck_assert(place_is_build_tree());
 }
-END_TEST
 
 /* The library is linked into this program, so its place is the program's. */
-START_TEST(library_is_where_the_program_is)
+TEST(library_is_where_the_program_is)
 {
 	char *exe = realpath("/proc/self/exe", NULL), *place = place_of_library();
 	ck_assert_ptr_nonnull(exe);
@@ -25,12 +24,4 @@ START_TEST(library_is_where_the_program_is)
 	ck_assert_str_eq(place, exe);
 	free(place);
 	free(exe);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("place", test_program_lies_in_the_build_tree_wherever_one_stands,
-		library_is_where_the_program_is);
 }

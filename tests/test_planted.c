@@ -7,6 +7,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 static void
 check_refused(const char *path, const char *why)
 {
@@ -14,7 +16,7 @@ check_refused(const char *path, const char *why)
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), why));
 }
 
-START_TEST(what_is_ours_or_not_there_is_fine)
+TEST(what_is_ours_or_not_there_is_fine)
 {
 	scratch_fresh("ours");
 	ck_assert_int_eq(mkdir("all", 0777), 0);
@@ -25,9 +27,8 @@ START_TEST(what_is_ours_or_not_there_is_fine)
 	ck_assert_int_eq(planted_check("all/loop"), NB_OK);
 	ck_assert_int_eq(planted_check("all/none"), NB_OK);
 }
-END_TEST
 
-START_TEST(what_others_put_where_all_may_write_is_refused)
+TEST(what_others_put_where_all_may_write_is_refused)
 {
 	scratch_fresh("others");
 	ck_assert_int_eq(mkdir("all", 0777), 0);
@@ -53,9 +54,8 @@ START_TEST(what_others_put_where_all_may_write_is_refused)
 	ck_assert_int_eq(chmod("all", 01777), 0);
 	ck_assert_int_eq(planted_check("all/file"), NB_OK); /* its owner's */
 }
-END_TEST
 
-START_TEST(a_step_of_a_link_is_told)
+TEST(a_step_of_a_link_is_told)
 {
 	scratch_fresh("step");
 	ck_assert_int_eq(mkdir("deep", 0700), 0);
@@ -67,15 +67,4 @@ START_TEST(a_step_of_a_link_is_told)
 	ck_assert_ptr_null(planted_read_link("deep"));
 	free(next);
 	free(far);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int rc = UNIT_RUN("planted", what_is_ours_or_not_there_is_fine,
-		what_others_put_where_all_may_write_is_refused, a_step_of_a_link_is_told);
-	scratch_leave();
-	return rc;
 }

@@ -4,7 +4,7 @@
 #include "report/plot.h"
 #include "unit.h"
 
-START_TEST(text_cannot_end_itself_nor_run_a_command)
+TEST(text_cannot_end_itself_nor_run_a_command)
 {
 	static const char *const cases[][2] = {{"plain", "\"plain\""}, {"", "\"\""},
 		{"a \"b\" c", "\"a 'b' c\""}, {"`rm -rf x`", "\"'rm -rf x'\""},
@@ -23,9 +23,8 @@ START_TEST(text_cannot_end_itself_nor_run_a_command)
 		free(text);
 	}
 }
-END_TEST
 
-START_TEST(curves_of_a_picture_are_one_command)
+TEST(curves_of_a_picture_are_one_command)
 {
 	char *text;
 	size_t size, count = 0;
@@ -38,12 +37,4 @@ START_TEST(curves_of_a_picture_are_one_command)
 	ck_assert_str_eq(text, "plot a, \\\n     b");
 	ck_assert_uint_eq(count, 2);
 	free(text);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("plot", text_cannot_end_itself_nor_run_a_command,
-		curves_of_a_picture_are_one_command);
 }

@@ -9,7 +9,7 @@
 
 enum { LIMIT = 1000 };
 
-START_TEST(one_that_stands_still_within_a_call_is_overdue)
+TEST(one_that_stands_still_within_a_call_is_overdue)
 {
 	uint64_t done = 0;
 	struct post post = {.done = &done};
@@ -21,9 +21,8 @@ START_TEST(one_that_stands_still_within_a_call_is_overdue)
 	ck_assert(!post_is_overdue(&post, 50000 + 2 * LIMIT, LIMIT));
 	ck_assert(post_is_overdue(&post, 50000 + 3 * LIMIT, LIMIT));
 }
-END_TEST
 
-START_TEST(one_that_waits_outside_of_the_engine_is_not_overdue)
+TEST(one_that_waits_outside_of_the_engine_is_not_overdue)
 {
 	uint64_t now = 0, done = 7;
 	struct post post = {.done = &done};
@@ -36,9 +35,8 @@ START_TEST(one_that_waits_outside_of_the_engine_is_not_overdue)
 	post_leave(&post);
 	ck_assert(!post_is_overdue(&post, now + 2 * LIMIT, LIMIT));
 }
-END_TEST
 
-START_TEST(a_watcher_that_stood_still_itself_finds_nothing_overdue)
+TEST(a_watcher_that_stood_still_itself_finds_nothing_overdue)
 {
 	const uint64_t second = 1000000000, limit = 10 * second;
 	struct post post = {.call = NULL};
@@ -51,9 +49,8 @@ START_TEST(a_watcher_that_stood_still_itself_finds_nothing_overdue)
 		ck_assert(!post_is_overdue(&post, now += second, limit));
 	ck_assert(post_is_overdue(&post, now + second, limit));
 }
-END_TEST
 
-START_TEST(the_same_call_again_is_another_one)
+TEST(the_same_call_again_is_another_one)
 {
 	struct post post = {.call = NULL};
 	for (uint64_t now = 0; now < 100 * LIMIT; now += LIMIT) {
@@ -61,7 +58,6 @@ START_TEST(the_same_call_again_is_another_one)
 		ck_assert(!post_is_overdue(&post, now, LIMIT));
 	}
 }
-END_TEST
 
 static void
 describe_op(const struct post *post, const char *call, char *buf, size_t size)
@@ -70,7 +66,7 @@ describe_op(const struct post *post, const char *call, char *buf, size_t size)
 	snprintf(buf, size, "%s, operation 12", call);
 }
 
-START_TEST(it_is_told_with_its_call_and_its_worker)
+TEST(it_is_told_with_its_call_and_its_worker)
 {
 	char text[POST_TEXT];
 	struct post post = {.worker = 3, .describe = describe_op};
@@ -84,9 +80,8 @@ START_TEST(it_is_told_with_its_call_and_its_worker)
 	post_describe(&post, text, sizeof(text));
 	ck_assert_str_eq(text, "in close");
 }
-END_TEST
 
-START_TEST(a_key_is_told_as_text_or_as_bytes)
+TEST(a_key_is_told_as_text_or_as_bytes)
 {
 	static const struct {
 		const char *key;
@@ -104,15 +99,4 @@ START_TEST(a_key_is_told_as_text_or_as_bytes)
 		post_format_key(small, sizeof(small), cases[i].key, cases[i].size);
 		ck_assert_uint_lt(strlen(small), sizeof(small));
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("post", one_that_stands_still_within_a_call_is_overdue,
-		one_that_waits_outside_of_the_engine_is_not_overdue,
-		a_watcher_that_stood_still_itself_finds_nothing_overdue,
-		the_same_call_again_is_another_one, it_is_told_with_its_call_and_its_worker,
-		a_key_is_told_as_text_or_as_bytes);
 }

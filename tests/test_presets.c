@@ -5,12 +5,14 @@
 
 #include "job_equal.h"
 
+bool unit_in_scratch = true;
+
 /* Those that are shipped; the test runs from the build tree and so finds them. */
 static const char *const shipped[] = {"deleterandom", "fillrandom", "fillseq", "fptree-220w",
 	"overwrite", "readrandom", "readrandomwriterandom", "readseq", "readwhilewriting",
 	"seekrandom", "ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"};
 
-START_TEST(shipped_presets_are_listed_by_name_with_a_summary)
+TEST(shipped_presets_are_listed_by_name_with_a_summary)
 {
 	unsetenv("MININB_WORKLOAD_PATH");
 	struct nb_preset *presets;
@@ -29,9 +31,8 @@ START_TEST(shipped_presets_are_listed_by_name_with_a_summary)
 	ck_assert_uint_eq(found, COUNT_OF(shipped));
 	nb_presets_delete(presets);
 }
-END_TEST
 
-START_TEST(every_shipped_preset_is_good_and_can_be_written)
+TEST(every_shipped_preset_is_good_and_can_be_written)
 {
 	unsetenv("MININB_WORKLOAD_PATH");
 	for (size_t i = 0; i < COUNT_OF(shipped); i++) {
@@ -44,7 +45,6 @@ START_TEST(every_shipped_preset_is_good_and_can_be_written)
 		nb_job_delete(job);
 	}
 }
-END_TEST
 
 /*
  * Proportions, distributions and counts of workloads/workloada to workloadf of YCSB at
@@ -91,7 +91,7 @@ assert_is_ycsb(const struct nb_job *job, const struct ycsb *published)
 	ck_assert_uint_eq(job->key_digits, 1);
 }
 
-START_TEST(ycsb_presets_are_what_was_published)
+TEST(ycsb_presets_are_what_was_published)
 {
 	unsetenv("MININB_WORKLOAD_PATH");
 	for (size_t i = 0; i < COUNT_OF(ycsb); i++) {
@@ -106,10 +106,9 @@ START_TEST(ycsb_presets_are_what_was_published)
 		nb_job_delete(job);
 	}
 }
-END_TEST
 
 /* benchmarks/db_bench.cc of LevelDB at commit 78a352f4: "%016d", 100 bytes, 0.5, 1000000. */
-START_TEST(db_bench_presets_have_its_data)
+TEST(db_bench_presets_have_its_data)
 {
 	static const char *const names[] = {"deleterandom", "fillrandom", "fillseq",
 		"overwrite", "readrandom", "readrandomwriterandom", "readseq",
@@ -130,9 +129,8 @@ START_TEST(db_bench_presets_have_its_data)
 		nb_job_delete(job);
 	}
 }
-END_TEST
 
-START_TEST(readers_and_writer_run_side_by_side)
+TEST(readers_and_writer_run_side_by_side)
 {
 	struct nb_job *job;
 	unsetenv("MININB_WORKLOAD_PATH");
@@ -145,10 +143,9 @@ START_TEST(readers_and_writer_run_side_by_side)
 	ck_assert_uint_eq(job->groups[1].is_background, 1);
 	nb_job_delete(job);
 }
-END_TEST
 
 /* 220w-rw-50-50-load.txt and -run.txt: 2200000 lines, then 175452 INSERT and 174548 READ. */
-START_TEST(fptree_preset_has_the_counts_of_its_files)
+TEST(fptree_preset_has_the_counts_of_its_files)
 {
 	struct nb_job *job;
 	unsetenv("MININB_WORKLOAD_PATH");
@@ -162,7 +159,6 @@ START_TEST(fptree_preset_has_the_counts_of_its_files)
 	ck_assert_uint_eq(job->values.min, 8);
 	nb_job_delete(job);
 }
-END_TEST
 
 static void
 put_preset(const char *path, const char *text)
@@ -170,7 +166,7 @@ put_preset(const char *path, const char *text)
 	file_put(path, text, strlen(text));
 }
 
-START_TEST(first_directory_of_the_variable_wins)
+TEST(first_directory_of_the_variable_wins)
 {
 	scratch_fresh("variable");
 	mkdir("a", 0700);
@@ -196,9 +192,8 @@ START_TEST(first_directory_of_the_variable_wins)
 	ck_assert_int_eq(nb_job_read(&job, "hidden"), NB_ERR_USAGE);
 	ck_assert_int_eq(nb_job_read(&job, "other"), NB_ERR_USAGE);
 }
-END_TEST
 
-START_TEST(broken_preset_is_listed_with_its_reason)
+TEST(broken_preset_is_listed_with_its_reason)
 {
 	scratch_fresh("broken");
 	put_preset("broken.ini", "[workload]\nrecrods = 1\n");
@@ -214,9 +209,8 @@ START_TEST(broken_preset_is_listed_with_its_reason)
 	ck_assert_str_eq(presets[0].summary, why);
 	nb_presets_delete(presets);
 }
-END_TEST
 
-START_TEST(working_directory_is_not_looked_at)
+TEST(working_directory_is_not_looked_at)
 {
 	scratch_fresh("working");
 	put_preset("mine.ini", "[workload]\nread = 1\n");
@@ -229,9 +223,8 @@ START_TEST(working_directory_is_not_looked_at)
 	ck_assert_str_eq(job->name, "./mine.ini");
 	nb_job_delete(job);
 }
-END_TEST
 
-START_TEST(unknown_preset_names_the_nearest_and_all)
+TEST(unknown_preset_names_the_nearest_and_all)
 {
 	unsetenv("MININB_WORKLOAD_PATH");
 	struct nb_job *job;
@@ -246,19 +239,4 @@ START_TEST(unknown_preset_names_the_nearest_and_all)
 		"there is no workload 'nothing-like-it'. A file of your own needs a '/' or "
 		".ini in its name. There are: "));
 	ck_assert_int_eq(nb_job_read(&job, ""), NB_ERR_USAGE);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("presets", shipped_presets_are_listed_by_name_with_a_summary,
-		every_shipped_preset_is_good_and_can_be_written,
-		ycsb_presets_are_what_was_published, db_bench_presets_have_its_data,
-		readers_and_writer_run_side_by_side, fptree_preset_has_the_counts_of_its_files,
-		first_directory_of_the_variable_wins, broken_preset_is_listed_with_its_reason,
-		working_directory_is_not_looked_at, unknown_preset_names_the_nearest_and_all);
-	scratch_leave();
-	return status;
 }

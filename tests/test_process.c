@@ -11,7 +11,9 @@
 #include "scratch.h"
 #include "unit.h"
 
-START_TEST(copy_has_all_and_stays_sparse)
+bool unit_in_scratch = true;
+
+TEST(copy_has_all_and_stays_sparse)
 {
 	scratch_fresh("copy");
 	ck_assert_int_eq(mkdir("from", 0700), 0);
@@ -49,9 +51,8 @@ START_TEST(copy_has_all_and_stays_sparse)
 	ck_assert_int_eq(access("to", F_OK), -1);
 	file_is("from/deep/file", "text", 4);
 }
-END_TEST
 
-START_TEST(a_link_out_of_the_tree_is_not_copied)
+TEST(a_link_out_of_the_tree_is_not_copied)
 {
 	static const char *const targets[] = {
 		"/etc/hostname", "..", "../file", "deep/../../file"};
@@ -69,7 +70,6 @@ START_TEST(a_link_out_of_the_tree_is_not_copied)
 		ck_assert_int_eq(unlink("from/link"), 0);
 	}
 }
-END_TEST
 
 /** How a child ended that does as `what` says. */
 static const char *
@@ -94,7 +94,7 @@ end_of(int what)
 	return text;
 }
 
-START_TEST(end_of_a_child_is_told)
+TEST(end_of_a_child_is_told)
 {
 	ck_assert_str_eq(end_of(0), "");
 	ck_assert_str_eq(end_of(3), "the process ended with status 3");
@@ -103,9 +103,8 @@ START_TEST(end_of_a_child_is_told)
 	char name[PROCESS_SIGNAL_SIZE];
 	ck_assert_str_eq(process_signal_name(40, name), "signal 40");
 }
-END_TEST
 
-START_TEST(stop_ends_the_wait)
+TEST(stop_ends_the_wait)
 {
 	int status;
 	pid_t pid = fork();
@@ -117,16 +116,4 @@ START_TEST(stop_ends_the_wait)
 	nb_stop_clear();
 	process_kill(pid, &status);
 	ck_assert(WIFSIGNALED(status));
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("process", copy_has_all_and_stays_sparse,
-		a_link_out_of_the_tree_is_not_copied, end_of_a_child_is_told,
-		stop_ends_the_wait);
-	scratch_leave();
-	return status;
 }

@@ -46,7 +46,7 @@ sum_of(const struct pulses *pulses)
 	return sum;
 }
 
-START_TEST(an_operation_is_in_the_pulse_in_which_it_ended)
+TEST(an_operation_is_in_the_pulse_in_which_it_ended)
 {
 	static const uint64_t ends[] = {0, 1, 20 * MS - 1, 20 * MS, 45 * MS, 139 * MS};
 	static const uint32_t expected[] = {3, 1, 1, 0, 0, 0, 1, 0, 0, 0};
@@ -62,9 +62,18 @@ START_TEST(an_operation_is_in_the_pulse_in_which_it_ended)
 	ck_assert_uint_eq(pulses.gaps[0].duration_ns, 94 * MS);
 	free(pulses.ops);
 }
-END_TEST
 
-START_TEST(a_block_is_counted_as_its_operations_one_by_one)
+/** As a worker does it. */
+static void
+add_block(struct pulse_track *track, const uint64_t *ends, size_t count)
+{
+	if (count == 0 || pulse_add_block(track, ends[count - 1], count))
+		return;
+	for (size_t i = 0; i < count; i++)
+		pulse_add(track, ends[i]);
+}
+
+TEST(a_block_is_counted_as_its_operations_one_by_one)
 {
 	uint64_t ends[32], at = 0;
 	begin();
@@ -74,15 +83,14 @@ START_TEST(a_block_is_counted_as_its_operations_one_by_one)
 			add(&a, at);
 			ends[i] = ORIGIN + at;
 		}
-		pulse_add_block(&b, ends, block % 32);
-		pulse_add_block(&b, ends + block % 32, 32 - block % 32);
+		add_block(&b, ends, block % 32);
+		add_block(&b, ends + block % 32, 32 - block % 32);
 	}
 	ck_assert_uint_eq(a.count, b.count);
 	ck_assert_mem_eq(a.items, b.items, a.count * sizeof(*a.items));
 }
-END_TEST
 
-START_TEST(a_gap_ends_with_the_first_operation_of_any_worker)
+TEST(a_gap_ends_with_the_first_operation_of_any_worker)
 {
 	begin();
 	for (uint64_t ms = 0; ms <= 1000; ms++) {
@@ -99,9 +107,8 @@ START_TEST(a_gap_ends_with_the_first_operation_of_any_worker)
 	ck_assert_uint_eq(sum_of(&pulses), 101 + 751 + 111 + 601);
 	free(pulses.ops);
 }
-END_TEST
 
-START_TEST(pulses_too_many_are_put_together_and_none_is_lost)
+TEST(pulses_too_many_are_put_together_and_none_is_lost)
 {
 	uint64_t count = SERIES_PULSES_MAX + 7;
 	begin();
@@ -133,9 +140,8 @@ START_TEST(pulses_too_many_are_put_together_and_none_is_lost)
 			free(into);
 	}
 }
-END_TEST
 
-START_TEST(after_years_there_are_no_more_pulses)
+TEST(after_years_there_are_no_more_pulses)
 {
 	begin();
 	add(&a, 5);
@@ -146,9 +152,8 @@ START_TEST(after_years_there_are_no_more_pulses)
 	ck_assert_uint_eq(pulses.gap_count, 1);
 	free(pulses.ops);
 }
-END_TEST
 
-START_TEST(the_longest_gaps_are_kept)
+TEST(the_longest_gaps_are_kept)
 {
 	uint64_t at = 0, shortest = UINT64_MAX;
 	begin();
@@ -161,15 +166,4 @@ START_TEST(the_longest_gaps_are_kept)
 			shortest = pulses.gaps[i].duration_ns;
 	ck_assert_uint_eq(shortest, (61 + SERIES_GAPS_MAX) * MS);
 	free(pulses.ops);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("pulse", an_operation_is_in_the_pulse_in_which_it_ended,
-		a_block_is_counted_as_its_operations_one_by_one,
-		a_gap_ends_with_the_first_operation_of_any_worker,
-		pulses_too_many_are_put_together_and_none_is_lost,
-		after_years_there_are_no_more_pulses, the_longest_gaps_are_kept);
 }

@@ -8,6 +8,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 #define S UINT64_C(1000000000)
 #define EVER UINT64_MAX
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -53,7 +55,7 @@ check_bad(const char *text, int code, const char *why)
 	ck_assert_uint_eq(count, 77);
 }
 
-START_TEST(one_rate_holds_for_ever)
+TEST(one_rate_holds_for_ever)
 {
 	static const struct good good[] = {
 		{"200k", {{EVER, 200000, 200000}}},
@@ -69,9 +71,8 @@ START_TEST(one_rate_holds_for_ever)
 	for (size_t i = 0; i < COUNT_OF(good); i++)
 		check_good(&good[i]);
 }
-END_TEST
 
-START_TEST(steps_and_ramps_follow_one_another)
+TEST(steps_and_ramps_follow_one_another)
 {
 	static const struct good good[] = {
 		{"10k/30s,20k/30s",
@@ -89,9 +90,8 @@ START_TEST(steps_and_ramps_follow_one_another)
 	for (size_t i = 0; i < COUNT_OF(good); i++)
 		check_good(&good[i]);
 }
-END_TEST
 
-START_TEST(wrong_texts_are_refused_with_their_reason)
+TEST(wrong_texts_are_refused_with_their_reason)
 {
 	static const struct {
 		const char *text, *why;
@@ -135,7 +135,6 @@ START_TEST(wrong_texts_are_refused_with_their_reason)
 	for (size_t i = 0; i < COUNT_OF(bad); i++)
 		check_bad(bad[i].text, NB_ERR_USAGE, bad[i].why);
 }
-END_TEST
 
 static void
 put_text(const char *text)
@@ -143,7 +142,7 @@ put_text(const char *text)
 	file_put("rates", text, strlen(text));
 }
 
-START_TEST(a_file_tells_from_when_on_a_rate_holds)
+TEST(a_file_tells_from_when_on_a_rate_holds)
 {
 	static const struct {
 		const char *text;
@@ -168,9 +167,8 @@ START_TEST(a_file_tells_from_when_on_a_rate_holds)
 		check_good(&files[i].good);
 	}
 }
-END_TEST
 
-START_TEST(a_wrong_line_is_named)
+TEST(a_wrong_line_is_named)
 {
 	static const struct {
 		const char *text, *why;
@@ -200,9 +198,8 @@ START_TEST(a_wrong_line_is_named)
 		check_bad("@rates", NB_ERR_USAGE, bad[i].why);
 	}
 }
-END_TEST
 
-START_TEST(what_is_no_text_is_refused)
+TEST(what_is_no_text_is_refused)
 {
 	static const char zero[] = "0 1\n1 \0002\n2 3\n";
 	char longer[600];
@@ -218,16 +215,14 @@ START_TEST(what_is_no_text_is_refused)
 	file_put("rates", longer + 99, 501);
 	check_good(&(struct good){"@rates", {{EVER, 1, 1}}});
 }
-END_TEST
 
-START_TEST(a_file_that_cannot_be_read_is_named)
+TEST(a_file_that_cannot_be_read_is_named)
 {
 	scratch_fresh("unreadable");
 	check_bad("@none", NB_FAIL, "none: No such file or directory");
 	ck_assert_int_eq(mkdir("folder", 0700), 0);
 	check_bad("@folder", NB_FAIL, "folder: Is a directory");
 }
-END_TEST
 
 /** "0 1\n1 2\n2 3\n" ... */
 static void
@@ -240,7 +235,7 @@ put_lines(unsigned count)
 	ck_assert_int_eq(fclose(file), 0);
 }
 
-START_TEST(there_may_be_4096_steps_and_no_more)
+TEST(there_may_be_4096_steps_and_no_more)
 {
 	struct nb_rate_step *steps;
 	size_t count;
@@ -256,18 +251,4 @@ START_TEST(there_may_be_4096_steps_and_no_more)
 	free(steps);
 	put_lines(NB_RATE_STEPS_MAX + 1);
 	check_bad("@rates", NB_ERR_USAGE, "rates:4097: there are more than 4096 steps");
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int rc = UNIT_RUN("rate", one_rate_holds_for_ever, steps_and_ramps_follow_one_another,
-		wrong_texts_are_refused_with_their_reason,
-		a_file_tells_from_when_on_a_rate_holds, a_wrong_line_is_named,
-		what_is_no_text_is_refused, a_file_that_cannot_be_read_is_named,
-		there_may_be_4096_steps_and_no_more);
-	scratch_leave();
-	return rc;
 }

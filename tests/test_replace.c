@@ -7,6 +7,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 static void
 is_allowed(const char *path, uint64_t seed)
 {
@@ -22,7 +24,7 @@ is_refused(const char *path, uint64_t seed)
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "--force"));
 }
 
-START_TEST(what_others_made_is_not_replaced)
+TEST(what_others_made_is_not_replaced)
 {
 	static const char *const texts[] = {"x", "root:x:0:0:root:/root:/bin/bash\n", "\n",
 		"# Notes\n", "<!DOCTYPE html>\n<title>mine</title>", "{\"format\": \"other\"}",
@@ -38,9 +40,8 @@ START_TEST(what_others_made_is_not_replaced)
 	is_refused("/etc/passwd", 1);
 	is_refused("/proc/self/exe", 1);
 }
-END_TEST
 
-START_TEST(what_is_ours_by_its_first_bytes_is_replaced)
+TEST(what_is_ours_by_its_first_bytes_is_replaced)
 {
 	static const char *const texts[] = {"{\"format\": \"mininb-result\", ",
 		"{\n  \"format\":\"mininb-result\"}", "{\"format\": \"mininb-crash\", "};
@@ -50,9 +51,8 @@ START_TEST(what_is_ours_by_its_first_bytes_is_replaced)
 		is_allowed("f", 1);
 	}
 }
-END_TEST
 
-START_TEST(what_holds_nothing_is_replaced)
+TEST(what_holds_nothing_is_replaced)
 {
 	scratch_fresh("nothing");
 	file_put("empty", "", 0);
@@ -63,7 +63,6 @@ START_TEST(what_holds_nothing_is_replaced)
 	is_allowed("pipe", 1);
 	is_allowed("/dev/null", 1);
 }
-END_TEST
 
 /** Without the attribute, where there is one. */
 static void
@@ -73,7 +72,7 @@ make_keys(uint64_t key_size, uint64_t count, uint64_t seed)
 	removexattr("keys", "user.mininb");
 }
 
-START_TEST(keys_are_known_by_their_bytes)
+TEST(keys_are_known_by_their_bytes)
 {
 	static const uint64_t sizes[] = {16, 17, 24, 100, 1024};
 	scratch_fresh("keys");
@@ -89,9 +88,8 @@ START_TEST(keys_are_known_by_their_bytes)
 				is_allowed("keys", 77);
 			}
 }
-END_TEST
 
-START_TEST(short_keys_are_known_with_their_seed)
+TEST(short_keys_are_known_with_their_seed)
 {
 	scratch_fresh("short");
 	for (uint64_t key_size = 3; key_size < 16; key_size++) {
@@ -102,9 +100,8 @@ START_TEST(short_keys_are_known_with_their_seed)
 	make_keys(1, 256, 7); /* any bytes could be those */
 	is_refused("keys", 7);
 }
-END_TEST
 
-START_TEST(bytes_of_any_kind_are_no_keys)
+TEST(bytes_of_any_kind_are_no_keys)
 {
 	uint8_t bytes[4096];
 	uint64_t state = 4711;
@@ -119,9 +116,8 @@ START_TEST(bytes_of_any_kind_are_no_keys)
 		is_refused("f", (uint64_t)i);
 	}
 }
-END_TEST
 
-START_TEST(what_was_written_is_known_until_it_is_changed)
+TEST(what_was_written_is_known_until_it_is_changed)
 {
 	scratch_fresh("signed");
 	ck_assert_int_eq(nb_file_write("f", "some text", 9), NB_OK);
@@ -134,9 +130,8 @@ START_TEST(what_was_written_is_known_until_it_is_changed)
 	fclose(file);
 	is_refused("f", 1);
 }
-END_TEST
 
-START_TEST(a_pipe_is_written_as_it_is)
+TEST(a_pipe_is_written_as_it_is)
 {
 	char got[8] = "";
 	scratch_fresh("pipe");
@@ -148,18 +143,4 @@ START_TEST(a_pipe_is_written_as_it_is)
 	close(fd);
 	ck_assert_int_eq(nb_file_write("/dev/null", "text", 4), NB_OK);
 	ck_assert_int_eq(entries_of("."), 1);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int rc = UNIT_RUN("replace", what_others_made_is_not_replaced,
-		what_is_ours_by_its_first_bytes_is_replaced, what_holds_nothing_is_replaced,
-		keys_are_known_by_their_bytes, short_keys_are_known_with_their_seed,
-		bytes_of_any_kind_are_no_keys, what_was_written_is_known_until_it_is_changed,
-		a_pipe_is_written_as_it_is);
-	scratch_leave();
-	return rc;
 }

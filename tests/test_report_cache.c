@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The line that says how cold a run was, in all the ways in which that can be known. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "report/result.h"
-#include "unit.h"
+#include "doc_rig.h"
+#include "report/report.h"
 
 static struct nb_result result;
 
@@ -19,19 +15,15 @@ resident(uint64_t bytes, uint64_t total)
 static void
 assert_line(const char *line)
 {
-	char *text, expected[512] = "";
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	ck_assert_ptr_nonnull(out);
-	report_cache_state(&result, out);
-	fclose(out);
+	char expected[512] = "";
+	struct doc doc = {0};
+	report_cache_state(&doc, &result);
 	if (line[0] != '\0')
 		snprintf(expected, sizeof(expected), "Cache state       : %s\n", line);
-	ck_assert_str_eq(text, expected);
-	free(text);
+	doc_rig_expect(&doc, DOC_TEXT, expected);
 }
 
-START_TEST(where_nothing_is_known_nothing_is_told)
+TEST(where_nothing_is_known_nothing_is_told)
 {
 	result = (struct nb_result){0};
 	assert_line("");
@@ -39,9 +31,8 @@ START_TEST(where_nothing_is_known_nothing_is_told)
 	result.measured.residency_before = (struct residency){.unread = 3};
 	assert_line("");
 }
-END_TEST
 
-START_TEST(cold_run_tells_how_and_what_came_of_it)
+TEST(cold_run_tells_how_and_what_came_of_it)
 {
 	result = (struct nb_result){.measured = {.cold = COLD_CACHES, .had_data = true}};
 	assert_line("cold: caches dropped; how much stayed resident is not known");
@@ -56,9 +47,8 @@ START_TEST(cold_run_tells_how_and_what_came_of_it)
 	assert_line("cold: files evicted; 1.0 % of 312MiB resident before, 41 % when the first "
 		    "operation began, 88 % after");
 }
-END_TEST
 
-START_TEST(other_runs_tell_what_they_found)
+TEST(other_runs_tell_what_they_found)
 {
 	result = (struct nb_result){.measured = {.had_data = true}};
 	result.measured.residency_before = resident(10, 10);
@@ -70,9 +60,8 @@ START_TEST(other_runs_tell_what_they_found)
 	result.measured.residency_after = resident(1 << 20, 1 << 20);
 	assert_line("new database; 100 % of 1MiB resident after");
 }
-END_TEST
 
-START_TEST(size_that_changed_and_files_that_were_not_seen_are_told)
+TEST(size_that_changed_and_files_that_were_not_seen_are_told)
 {
 	result = (struct nb_result){.measured = {.had_data = true}};
 	result.measured.residency_before = resident(1 << 20, 1 << 20);
@@ -81,13 +70,4 @@ START_TEST(size_that_changed_and_files_that_were_not_seen_are_told)
 	result.measured.residency_after.unread = 2;
 	assert_line("as it was found; 100 % of 1MiB resident before, 100 % when the first "
 		    "operation began, 50 % of 2MiB after; of 2 files that is not known");
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("report_cache", where_nothing_is_known_nothing_is_told,
-		cold_run_tells_how_and_what_came_of_it, other_runs_tell_what_they_found,
-		size_that_changed_and_files_that_were_not_seen_are_told);
 }

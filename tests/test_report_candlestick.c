@@ -5,7 +5,7 @@
 #include "record_rig.h"
 #include "unit.h"
 
-START_TEST(each_group_is_a_candle_of_its_threads)
+TEST(each_group_is_a_candle_of_its_threads)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "lmdb", 1);
@@ -21,9 +21,8 @@ START_TEST(each_group_is_a_candle_of_its_threads)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(threads_that_are_not_known_are_left_out)
+TEST(threads_that_are_not_known_are_left_out)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_result *run = record_rig_add_put(results, "lmdb", 1)->run;
@@ -33,12 +32,4 @@ START_TEST(threads_that_are_not_known_are_left_out)
 	ck_assert_ptr_null(strstr(text, "EOD"));
 	free(text);
 	nb_results_delete(results);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("report_candlestick", each_group_is_a_candle_of_its_threads,
-		threads_that_are_not_known_are_left_out);
 }

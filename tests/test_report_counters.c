@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Counters in the report: each a line, read without reckoning, and nothing that misleads. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "report/result.h"
-#include "unit.h"
+#include "doc_rig.h"
+#include "report/report.h"
 
 static struct nb_result result;
 static struct counter items[8];
-static char *text; /* of the last assert_text() */
 
 static void
 begin(uint64_t ops)
@@ -33,38 +28,12 @@ add(const char *name, const char *unit, uint32_t kind, uint64_t value)
 static void
 assert_text(const char *wanted)
 {
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	report_counters(&result, out);
-	fclose(out);
-	ck_assert_str_eq(text, wanted);
-	free(text);
+	struct doc doc = {0};
+	report_counters(&doc, &result);
+	doc_rig_expect(&doc, DOC_TEXT, wanted);
 }
 
-START_TEST(counters_stand_before_levels_each_in_its_order)
-{
-	begin(1000);
-	add("leaves", "leaves", NB_STAT_GAUGE, 57660);
-	add("flushed_lines", "lines", NB_STAT_COUNTER, 1730);
-	add("height", "levels", NB_STAT_GAUGE, 3);
-	add("splits", "leaves", NB_STAT_COUNTER, 26);
-	assert_text("Counter           : flushed_lines 1730 (1.73 per op)\n"
-		    "Counter           : splits 26 leaves (0.026 per op)\n"
-		    "Gauge             : leaves 57660\n"
-		    "Gauge             : height 3 levels\n");
-}
-END_TEST
-
-START_TEST(what_is_0_is_left_out)
-{
-	begin(1000);
-	add("merges", "leaves", NB_STAT_COUNTER, 0);
-	add("blobs", "blobs", NB_STAT_GAUGE, 0);
-	assert_text("");
-}
-END_TEST
-
-START_TEST(bytes_and_times_are_in_human_form)
+TEST(bytes_and_times_are_in_human_form)
 {
 	begin(1000);
 	add("log_written", "bytes", NB_STAT_COUNTER, 3 << 20);
@@ -78,9 +47,8 @@ START_TEST(bytes_and_times_are_in_human_form)
 		    "Gauge             : map_size 1TiB\n"
 		    "Gauge             : recovery_time 12ms\n");
 }
-END_TEST
 
-START_TEST(share_of_an_operation_is_never_rounded_to_0)
+TEST(share_of_an_operation_is_never_rounded_to_0)
 {
 	static const struct {
 		uint64_t value, ops;
@@ -98,9 +66,8 @@ START_TEST(share_of_an_operation_is_never_rounded_to_0)
 		assert_text(line);
 	}
 }
-END_TEST
 
-START_TEST(share_is_of_the_operations_that_were_counted)
+TEST(share_is_of_the_operations_that_were_counted)
 {
 	begin(1000);
 	result.measured.usage_ops = 2000; /* with those of the warm-up */
@@ -109,9 +76,8 @@ START_TEST(share_is_of_the_operations_that_were_counted)
 	result.measured.usage_ops = 0;
 	assert_text("Counter           : fences 2000\n");
 }
-END_TEST
 
-START_TEST(unit_is_told_once)
+TEST(unit_is_told_once)
 {
 	begin(0);
 	add("leaf_pages", "pages", NB_STAT_GAUGE, 2);
@@ -123,36 +89,11 @@ START_TEST(unit_is_told_once)
 		    "Gauge             : bare 2\n"
 		    "Gauge             : fill 70 %\n");
 }
-END_TEST
 
-START_TEST(counter_that_ran_backwards_is_left_out)
+TEST(counter_that_ran_backwards_is_left_out)
 {
 	begin(10);
 	add("wrong", "times", NB_STAT_COUNTER, 7);
 	items[0].has_run_back = true;
 	assert_text("");
-}
-END_TEST
-
-START_TEST(several_processes_are_told_only_of_an_engine_with_counters)
-{
-	begin(10);
-	result.is_of_processes = true;
-	assert_text("Counters          : not known of several processes\n");
-	result.has_counters = false;
-	assert_text("");
-	result.is_of_processes = false;
-	assert_text("");
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("report_counters", counters_stand_before_levels_each_in_its_order,
-		what_is_0_is_left_out, bytes_and_times_are_in_human_form,
-		share_of_an_operation_is_never_rounded_to_0,
-		share_is_of_the_operations_that_were_counted, unit_is_told_once,
-		counter_that_ran_backwards_is_left_out,
-		several_processes_are_told_only_of_an_engine_with_counters);
 }

@@ -75,7 +75,7 @@ assert_even(const struct table *table)
 	}
 }
 
-START_TEST(table_has_a_row_for_each_kind_and_series)
+TEST(table_has_a_row_for_each_kind_and_series)
 {
 	struct table table;
 	struct nb_results *results = record_rig_new();
@@ -95,7 +95,7 @@ START_TEST(table_has_a_row_for_each_kind_and_series)
 	ck_assert_str_eq(cell(&table, 11, "kind"), "hiccups");
 	ck_assert_str_eq(cell(&table, 1, "stream_digest"), "0123456789abcdef");
 	const struct nb_histogram *service =
-		record->job->groups[0].measured.kinds[NB_OP_READ].service;
+		record->run->groups[0].measured.kinds[NB_OP_READ].service;
 	ck_assert_uint_eq(strtoull(cell(&table, 1, "p99_ns"), NULL, 10),
 		nb_histogram_percentile(service, 99));
 	ck_assert_double_eq_tol(
@@ -104,9 +104,8 @@ START_TEST(table_has_a_row_for_each_kind_and_series)
 	free(table.text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(run_without_a_result_has_one_row)
+TEST(run_without_a_result_has_one_row)
 {
 	struct table table;
 	struct nb_results *results = record_rig_new();
@@ -121,7 +120,6 @@ START_TEST(run_without_a_result_has_one_row)
 	free(table.text);
 	nb_results_delete(results);
 }
-END_TEST
 
 /* ---- files ---- */
 
@@ -167,7 +165,7 @@ read_table(struct table *table, const char *name)
 	assert_even(table);
 }
 
-START_TEST(files_hold_what_happened_over_time)
+TEST(files_hold_what_happened_over_time)
 {
 	struct table table;
 	struct nb_results *results = record_rig_new();
@@ -215,9 +213,8 @@ START_TEST(files_hold_what_happened_over_time)
 	end();
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(all_files_or_none)
+TEST(all_files_or_none)
 {
 	struct stat status;
 	struct nb_results *results = record_rig_new();
@@ -232,9 +229,8 @@ START_TEST(all_files_or_none)
 	end();
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(counters_that_tell_nothing_are_left_out)
+TEST(counters_that_tell_nothing_are_left_out)
 {
 	struct table table;
 	struct nb_results *results = record_rig_new();
@@ -252,9 +248,8 @@ START_TEST(counters_that_tell_nothing_are_left_out)
 	end();
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(vs_has_a_row_for_each_figure_of_each_contestant_and_its_runs_in_the_files)
+TEST(vs_has_a_row_for_each_figure_of_each_contestant_and_its_runs_in_the_files)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_versus(results);
@@ -278,14 +273,4 @@ START_TEST(vs_has_a_row_for_each_figure_of_each_contestant_and_its_runs_in_the_f
 	free(table.text);
 	end();
 	nb_results_delete(results);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("report_csv", table_has_a_row_for_each_kind_and_series,
-		run_without_a_result_has_one_row, files_hold_what_happened_over_time,
-		all_files_or_none, counters_that_tell_nothing_are_left_out,
-		vs_has_a_row_for_each_figure_of_each_contestant_and_its_runs_in_the_files);
 }

@@ -59,7 +59,7 @@ has_row(const char *words)
 
 #define ASSERT_ROW(words) ck_assert_msg(has_row(words), "no row '%s' in:\n%s", words, text)
 
-START_TEST(table_has_a_row_for_each_engine_that_can_be_had)
+TEST(table_has_a_row_for_each_engine_that_can_be_had)
 {
 	setenv("MININB_PLUGIN_PATH", plugins(), 1);
 	write_all();
@@ -70,9 +70,8 @@ START_TEST(table_has_a_row_for_each_engine_that_can_be_had)
 	ck_assert_ptr_nonnull(strstr(text, "\nnull "));
 	free(text);
 }
-END_TEST
 
-START_TEST(refused_plugin_is_listed_with_its_reason)
+TEST(refused_plugin_is_listed_with_its_reason)
 {
 	char line[1100];
 	setenv("MININB_PLUGIN_PATH", plugins(), 1);
@@ -88,9 +87,8 @@ START_TEST(refused_plugin_is_listed_with_its_reason)
 	ck_assert_ptr_null(strstr(text, "\nno_put "));
 	free(text);
 }
-END_TEST
 
-START_TEST(nothing_is_said_of_refusals_if_there_are_none)
+TEST(nothing_is_said_of_refusals_if_there_are_none)
 {
 	unsetenv("MININB_PLUGIN_PATH");
 	write_all();
@@ -100,9 +98,8 @@ START_TEST(nothing_is_said_of_refusals_if_there_are_none)
 		ck_assert_str_eq(text + strlen(text) - 2, ".\n");
 	free(text);
 }
-END_TEST
 
-START_TEST(engine_is_told_with_all_that_its_table_says)
+TEST(engine_is_told_with_all_that_its_table_says)
 {
 	char line[1100];
 	write_plugin("limited");
@@ -127,24 +124,8 @@ START_TEST(engine_is_told_with_all_that_its_table_says)
 	ck_assert_ptr_null(strstr(text, "Longest"));
 	free(text);
 }
-END_TEST
 
-START_TEST(engine_that_was_not_built_is_listed_with_the_reason)
-{
-	struct engine_missing missing;
-	unsetenv("MININB_PLUGIN_PATH");
-	write_all();
-	for (const char *at = engines_missing;
-		(at = engine_missing_next(at, &missing)) != NULL;) {
-		char line[256];
-		snprintf(line, sizeof(line), "%s: not built, %s", missing.name, missing.reason);
-		ASSERT_ROW(line);
-	}
-	free(text);
-}
-END_TEST
-
-START_TEST(what_options_make_of_an_engine_is_told)
+TEST(what_options_make_of_an_engine_is_told)
 {
 	write_plugin("variants");
 	ASSERT_ROW("Verbs: get put delete insert");
@@ -158,9 +139,8 @@ START_TEST(what_options_make_of_an_engine_is_told)
 	ck_assert_ptr_null(strstr(text, "with "));
 	free(text);
 }
-END_TEST
 
-START_TEST(each_option_is_told_with_default_values_and_help)
+TEST(each_option_is_told_with_default_values_and_help)
 {
 	write_plugin("every_option");
 	ASSERT_ROW("option default values help");
@@ -175,9 +155,8 @@ START_TEST(each_option_is_told_with_default_values_and_help)
 	ASSERT_ROW("limit engine's own count a count that has no default");
 	free(text);
 }
-END_TEST
 
-START_TEST(default_is_written_as_a_result_writes_it)
+TEST(default_is_written_as_a_result_writes_it)
 {
 	write_plugin("odd_defaults");
 	ASSERT_ROW("cached yes yes|no a bool");
@@ -185,45 +164,17 @@ START_TEST(default_is_written_as_a_result_writes_it)
 	ASSERT_ROW("map_size 1MiB bytes a size");
 	free(text);
 }
-END_TEST
 
-START_TEST(unknown_engine_is_refused_and_nothing_is_written)
+TEST(engine_that_was_not_built_is_listed_with_the_reason)
 {
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	ck_assert_int_eq(nb_engine_write_text(out, "nosuch"), NB_ERR_USAGE);
-	fclose(out);
-	ck_assert_uint_eq(size, 0);
-	rig_assert_told("nosuch");
+	struct engine_missing missing;
+	unsetenv("MININB_PLUGIN_PATH");
+	write_all();
+	for (const char *at = engines_missing;
+		(at = engine_missing_next(at, &missing)) != NULL;) {
+		char line[256];
+		snprintf(line, sizeof(line), "%s: not built, %s", missing.name, missing.reason);
+		ASSERT_ROW(line);
+	}
 	free(text);
-}
-END_TEST
-
-START_TEST(table_that_cannot_be_written_fails)
-{
-	FILE *out = fopen("/dev/full", "w");
-	ck_assert_ptr_nonnull(out);
-	ck_assert_int_eq(nb_engines_write_text(out), NB_FAIL);
-	rig_assert_told("No space left");
-	fclose(out);
-	out = fopen("/dev/full", "w");
-	ck_assert_int_eq(nb_engine_write_text(out, "memory"), NB_FAIL);
-	rig_assert_told("No space left");
-	fclose(out);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("report_engines", table_has_a_row_for_each_engine_that_can_be_had,
-		refused_plugin_is_listed_with_its_reason,
-		nothing_is_said_of_refusals_if_there_are_none,
-		engine_is_told_with_all_that_its_table_says,
-		engine_that_was_not_built_is_listed_with_the_reason,
-		what_options_make_of_an_engine_is_told,
-		each_option_is_told_with_default_values_and_help,
-		default_is_written_as_a_result_writes_it,
-		unknown_engine_is_refused_and_nothing_is_written,
-		table_that_cannot_be_written_fails);
 }

@@ -6,7 +6,7 @@
 #include "record_rig.h"
 #include "unit.h"
 
-START_TEST(data_are_those_of_the_results)
+TEST(data_are_those_of_the_results)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
@@ -22,9 +22,8 @@ START_TEST(data_are_those_of_the_results)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(sweeps_are_one_picture)
+TEST(sweeps_are_one_picture)
 {
 	struct nb_results *results = record_rig_new(), *more = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
@@ -44,9 +43,8 @@ START_TEST(sweeps_are_one_picture)
 	nb_results_delete(results);
 	nb_results_delete(more);
 }
-END_TEST
 
-START_TEST(what_is_not_there_makes_no_picture)
+TEST(what_is_not_there_makes_no_picture)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_result *run = record_rig_add_put(results, "lmdb", 1)->run;
@@ -61,9 +59,8 @@ START_TEST(what_is_not_there_makes_no_picture)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(too_few_samples_are_a_gap)
+TEST(too_few_samples_are_a_gap)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_result *run = record_rig_add_put(results, "lmdb", 1)->run;
@@ -75,12 +72,4 @@ START_TEST(too_few_samples_are_a_gap)
 	ck_assert_ptr_nonnull(strstr(text, "\n3.000000 1.500 ? 9.000\n"));
 	free(text);
 	nb_results_delete(results);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("report_gnuplot", data_are_those_of_the_results, sweeps_are_one_picture,
-		what_is_not_there_makes_no_picture, too_few_samples_are_a_gap);
 }

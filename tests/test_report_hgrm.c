@@ -6,7 +6,7 @@
 #include "record_rig.h"
 #include "unit.h"
 
-START_TEST(table_of_three_values_is_as_reckoned_by_hand)
+TEST(table_of_three_values_is_as_reckoned_by_hand)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_result *run = record_rig_add_put(results, "lmdb", 1)->run;
@@ -33,9 +33,8 @@ START_TEST(table_of_three_values_is_as_reckoned_by_hand)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(results_without_times_are_an_empty_file)
+TEST(results_without_times_are_an_empty_file)
 {
 	struct nb_results *results = record_rig_new();
 	ck_assert_int_eq(nb_results_add_failure(results, "lmdb", "killed"), NB_OK);
@@ -43,12 +42,4 @@ START_TEST(results_without_times_are_an_empty_file)
 	ck_assert_str_eq(text, "");
 	free(text);
 	nb_results_delete(results);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("report_hgrm", table_of_three_values_is_as_reckoned_by_hand,
-		results_without_times_are_an_empty_file);
 }

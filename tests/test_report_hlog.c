@@ -17,7 +17,7 @@ begin_of(const char *text, const char *tag)
 	return line != NULL ? strtod(line + strlen(wanted), NULL) : -1;
 }
 
-START_TEST(tags_hold_nothing_that_ends_them)
+TEST(tags_hold_nothing_that_ends_them)
 {
 	struct nb_results *results = record_rig_new();
 	struct record *record = record_rig_add_put(results, "lmdb", 1);
@@ -28,9 +28,8 @@ START_TEST(tags_hold_nothing_that_ends_them)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(a_later_run_begins_later)
+TEST(a_later_run_begins_later)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "lmdb", 1);
@@ -43,9 +42,8 @@ START_TEST(a_later_run_begins_later)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(start_that_is_not_known_is_not_told)
+TEST(start_that_is_not_known_is_not_told)
 {
 	struct nb_results *results = record_rig_new();
 	ck_assert_int_eq(nb_results_add_failure(results, "tdb", "killed"), NB_OK);
@@ -56,9 +54,8 @@ START_TEST(start_that_is_not_known_is_not_told)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(run_without_series_has_a_line_of_the_whole)
+TEST(run_without_series_has_a_line_of_the_whole)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_result *run = record_rig_add_put(results, "lmdb", 1)->run;
@@ -70,13 +67,4 @@ START_TEST(run_without_series_has_a_line_of_the_whole)
 	ck_assert_ptr_null(strstr(line + 1, "Tag=lmdb/put/"));
 	free(text);
 	nb_results_delete(results);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("report_hlog", tags_hold_nothing_that_ends_them,
-		a_later_run_begins_later, start_that_is_not_known_is_not_told,
-		run_without_series_has_a_line_of_the_whole);
 }

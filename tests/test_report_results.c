@@ -14,19 +14,6 @@ times(const char *text, const char *part)
 	return count;
 }
 
-START_TEST(one_run_is_its_report)
-{
-	struct nb_results *results = record_rig_new();
-	record_rig_add_put(results, "leveldb", 1);
-	char *text = record_rig_written(results, "text", 0);
-	ck_assert_int_eq(strncmp(text, "Action: put\n", 12), 0);
-	ck_assert_uint_eq(times(text, "Stream digest"), 1);
-	ck_assert_uint_eq(times(text, "=="), 0);
-	free(text);
-	nb_results_delete(results);
-}
-END_TEST
-
 /** A repetition of a contestant, with all its notes. */
 static void
 add_repetition(struct nb_results *all, uint32_t contestant, uint32_t round)
@@ -48,7 +35,7 @@ is_told_to_be_single(const struct nb_results *results, size_t run)
 	return false;
 }
 
-START_TEST(a_run_that_is_one_of_several_repetitions_is_not_told_to_be_single)
+TEST(a_run_that_is_one_of_several_repetitions_is_not_told_to_be_single)
 {
 	struct nb_results *all = record_rig_new();
 	add_repetition(all, 1, 1);
@@ -61,22 +48,8 @@ START_TEST(a_run_that_is_one_of_several_repetitions_is_not_told_to_be_single)
 	ck_assert(!is_told_to_be_single(all, 2));
 	nb_results_delete(all);
 }
-END_TEST
 
-START_TEST(vs_is_its_comparison_as_text)
-{
-	struct nb_results *results = record_rig_new();
-	record_rig_add_versus(results);
-	char *text = record_rig_written(results, "text", 0);
-	ck_assert_int_eq(strncmp(text, "put: lmdb is 2.0 times faster than leveldb", 42), 0);
-	ck_assert_ptr_nonnull(strstr(text, "run: lmdb (4 runs) against leveldb (4 runs)"));
-	ck_assert_uint_eq(times(text, "Stream digest"), 0);
-	free(text);
-	nb_results_delete(results);
-}
-END_TEST
-
-START_TEST(vs_with_one_contestant_left_is_the_reports_of_its_runs)
+TEST(vs_with_one_contestant_left_is_the_reports_of_its_runs)
 {
 	struct nb_results *results = record_rig_new();
 	add_repetition(results, 1, 1);
@@ -86,9 +59,8 @@ START_TEST(vs_with_one_contestant_left_is_the_reports_of_its_runs)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(of_vs_the_run_with_the_median_throughput_is_picked)
+TEST(of_vs_the_run_with_the_median_throughput_is_picked)
 {
 	struct nb_results *results = record_rig_new(), picked;
 	record_rig_add_versus(results);
@@ -107,9 +79,8 @@ START_TEST(of_vs_the_run_with_the_median_throughput_is_picked)
 	free(picked.records);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(what_is_no_vs_is_picked_whole)
+TEST(what_is_no_vs_is_picked_whole)
 {
 	struct nb_results *results = record_rig_new(), picked;
 	record_rig_add_put(results, "lmdb", 1);
@@ -121,9 +92,8 @@ START_TEST(what_is_no_vs_is_picked_whole)
 	free(picked.records);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(contestants_of_two_files_stay_apart)
+TEST(contestants_of_two_files_stay_apart)
 {
 	struct nb_command command = {.size = sizeof(command), .action = "vs"};
 	struct nb_results *all = record_rig_new(), *more = record_rig_new();
@@ -136,38 +106,6 @@ START_TEST(contestants_of_two_files_stay_apart)
 	nb_results_delete(more);
 	nb_results_delete(all);
 }
-END_TEST
-
-START_TEST(a_list_has_titles_and_a_table_with_failures)
-{
-	struct nb_results *results = record_rig_new();
-	record_rig_add_job(results, "leveldb", 1);
-	ck_assert_int_eq(nb_results_add_failure(results, "lmdb", "killed by signal 9"), NB_OK);
-	nb_results_set_list(results, 2);
-	char *text = record_rig_written(results, "text", 0);
-	ck_assert_ptr_nonnull(strstr(text, "== leveldb, 1 of 2\n"));
-	ck_assert_ptr_nonnull(strstr(text, "\n== lmdb, 2 of 2\n"));
-	ck_assert_ptr_nonnull(strstr(text, "\n== all\n"));
-	ck_assert_ptr_nonnull(strstr(text, "killed by signal 9"));
-	free(text);
-	nb_results_delete(results);
-}
-END_TEST
-
-START_TEST(a_sweep_is_its_capacity_and_the_curve)
-{
-	struct nb_results *results = record_rig_new();
-	record_rig_add_job(results, "leveldb", 1);
-	record_rig_add_job(results, "leveldb", 2);
-	snprintf(results->records[1].label, sizeof(results->records[1].label), "at 9 ops/s");
-	record_rig_add_curve(results);
-	char *text = record_rig_written(results, "text", 0);
-	ck_assert_uint_eq(times(text, "Stream digest"), 1);
-	ck_assert_ptr_nonnull(strstr(text, "\nCapacity: 100000 ops/s, closed loop\n"));
-	free(text);
-	nb_results_delete(results);
-}
-END_TEST
 
 /** A capacity with its curve and as many points as are told apart by `points`. */
 static struct nb_results *
@@ -191,7 +129,7 @@ place(const char *text, const char *part)
 	return (size_t)(at - text);
 }
 
-START_TEST(a_list_of_sweeps_has_the_curve_of_each)
+TEST(a_list_of_sweeps_has_the_curve_of_each)
 {
 	struct nb_results *results = sweep_of("leveldb", 2), *more = sweep_of("lmdb", 2);
 	more->records[0].sweep.capacity_ops_s = 777;
@@ -223,9 +161,8 @@ START_TEST(a_list_of_sweeps_has_the_curve_of_each)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(points_are_of_the_same_engine_and_as_many_as_the_curve_has)
+TEST(points_are_of_the_same_engine_and_as_many_as_the_curve_has)
 {
 	struct nb_results *results = sweep_of("leveldb", 11);
 	ck_assert(!results->records[0].is_point);
@@ -243,9 +180,8 @@ START_TEST(points_are_of_the_same_engine_and_as_many_as_the_curve_has)
 	free(text);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(a_curve_is_of_the_last_run_without_a_label)
+TEST(a_curve_is_of_the_last_run_without_a_label)
 {
 	struct nb_curve_point point = {.size = sizeof(point), .offered_ops_s = 5};
 	struct nb_results *results = record_rig_new();
@@ -263,9 +199,8 @@ START_TEST(a_curve_is_of_the_last_run_without_a_label)
 	ck_assert(results->records[2].is_point);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(runs_of_other_files_are_no_points_and_no_engines_of_a_list)
+TEST(runs_of_other_files_are_no_points_and_no_engines_of_a_list)
 {
 	struct nb_results *results = record_rig_new(), *more = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
@@ -290,26 +225,8 @@ START_TEST(runs_of_other_files_are_no_points_and_no_engines_of_a_list)
 	nb_results_delete(results);
 	nb_results_delete(more);
 }
-END_TEST
 
-START_TEST(lines_of_intervals_come_first)
-{
-	struct nb_results *results = record_rig_new();
-	record_rig_add_put(results, "leveldb", 1);
-	struct nb_interval intervals[2] = {
-		{.size = sizeof(*intervals), .end_ns = 1000000000, .ops = 5, .rate_ops_s = 5},
-		{.size = sizeof(*intervals), .end_ns = 2000000000, .ops = 7, .rate_ops_s = 7}};
-	ck_assert_int_eq(nb_results_set_intervals(results, intervals, 2), NB_OK);
-	char *text = record_rig_written(results, "text", 0);
-	ck_assert_int_eq(strncmp(text, " seconds ", 9), 0);
-	ck_assert_uint_eq(times(text, " seconds "), 1);
-	ck_assert_ptr_nonnull(strstr(text, "    2.00            7"));
-	free(text);
-	nb_results_delete(results);
-}
-END_TEST
-
-START_TEST(titles_have_the_action_where_that_differs)
+TEST(titles_have_the_action_where_that_differs)
 {
 	struct nb_results *results = record_rig_new(), *more = record_rig_new();
 	char title[64];
@@ -326,31 +243,23 @@ START_TEST(titles_have_the_action_where_that_differs)
 	nb_results_delete(more);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(an_unknown_format_is_refused)
+TEST(an_unknown_format_is_refused)
 {
 	struct nb_results *results = record_rig_new();
 	ck_assert_int_eq(nb_results_write(results, "docx", stdout, 0), NB_ERR_USAGE);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "docx"));
 	nb_results_delete(results);
 }
-END_TEST
 
-int
-main(void)
+TEST(in_markdown_each_of_several_sweeps_is_named)
 {
-	return UNIT_RUN("report_results", one_run_is_its_report,
-		a_run_that_is_one_of_several_repetitions_is_not_told_to_be_single,
-		vs_is_its_comparison_as_text,
-		vs_with_one_contestant_left_is_the_reports_of_its_runs,
-		of_vs_the_run_with_the_median_throughput_is_picked,
-		what_is_no_vs_is_picked_whole, contestants_of_two_files_stay_apart,
-		a_list_has_titles_and_a_table_with_failures,
-		a_sweep_is_its_capacity_and_the_curve, a_list_of_sweeps_has_the_curve_of_each,
-		points_are_of_the_same_engine_and_as_many_as_the_curve_has,
-		a_curve_is_of_the_last_run_without_a_label,
-		runs_of_other_files_are_no_points_and_no_engines_of_a_list,
-		lines_of_intervals_come_first, titles_have_the_action_where_that_differs,
-		an_unknown_format_is_refused);
+	struct nb_results *results = sweep_of("leveldb", 0), *more = sweep_of("lm|db", 0);
+	ck_assert_int_eq(nb_results_append(results, more), NB_OK);
+	nb_results_delete(more);
+	char *text = record_rig_written(results, "md", 0);
+	ck_assert_ptr_nonnull(strstr(text, "\n## Sweep of leveldb\n\nCapacity: 100000 ops/s"));
+	ck_assert_ptr_nonnull(strstr(text, "\n## Sweep of lm\\|db\n\nCapacity: 100000 ops/s"));
+	free(text);
+	nb_results_delete(results);
 }

@@ -40,21 +40,7 @@ make(const char *driver, double rate, uint32_t durability)
 	return summary;
 }
 
-START_TEST(row_tells_rates_times_and_sizes)
-{
-	struct nb_summary one = make("one", 1000, NB_DUR_PROCESS);
-	write_table(&one, 1, 0);
-	/* p99.9 has too few samples, and stays empty */
-	ck_assert_str_eq(text,
-		"driver  ops/s  settled    p50    p99  p99.9  max  CPU/op\n"
-		"one      1000      500  1.5us  2.5ms          3s  1.23us\n"
-		"\n"
-		"driver  version  durability  database  memory  end\n"
-		"one     1.0      process         1MiB    3MiB  done\n");
-}
-END_TEST
-
-START_TEST(bars_are_as_long_as_the_rates)
+TEST(bars_are_as_long_as_the_rates)
 {
 	struct nb_summary all[] = {make("a", 1000, 0), make("b", 500, 0), make("c", 1, 0)};
 	write_table(all, 3, NB_TEXT_BARS);
@@ -64,9 +50,8 @@ START_TEST(bars_are_as_long_as_the_rates)
 	write_table(all, 3, 0);
 	ck_assert_ptr_null(strchr(text, '#'));
 }
-END_TEST
 
-START_TEST(tables_fit_a_terminal)
+TEST(tables_fit_a_terminal)
 {
 	struct nb_summary all[] = {make("kyotocabinet", 1234567, NB_DUR_PERIODIC),
 		make("b", 500, NB_DUR_PERIODIC)};
@@ -78,54 +63,29 @@ START_TEST(tables_fit_a_terminal)
 	for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
 		ck_assert_uint_le(strcspn(line, "\n"), 80);
 }
-END_TEST
 
-START_TEST(other_durability_is_said_before_all)
-{
-	struct nb_summary all[] = {make("a", 1000, NB_DUR_PROCESS),
-		make("b", 500, NB_DUR_COMMIT), make("c", 1, NB_DUR_PROCESS)};
-	write_table(all, 3, 0);
-	static const char line[] = "Durability differs, so these are not rates of the same "
-				   "work: process: a c; commit: b; --durability asks for one "
-				   "level\ndriver ";
-	ck_assert_msg(strncmp(text, line, strlen(line)) == 0, "%s", text);
-	all[1].durability = NB_DUR_PROCESS;
-	write_table(all, 3, 0);
-	ck_assert_int_eq(strncmp(text, "driver ", 7), 0);
-}
-END_TEST
-
-START_TEST(other_stream_is_said_before_all)
+TEST(other_stream_is_said_before_all)
 {
 	struct nb_summary all[] = {make("a", 1000, 0), make("b", 500, 0)};
 	all[1].digest = 8;
 	write_table(all, 2, 0);
 	ck_assert_int_eq(strncmp(text, "These did not do the same operations", 36), 0);
 }
-END_TEST
 
-START_TEST(one_that_was_not_measured_has_its_end_alone)
+TEST(groups_of_jobs_have_a_table_below)
 {
-	struct nb_summary all[] = {
-		make("a", 1000, NB_DUR_PROCESS), {.durability = NB_DUR_COMMIT}};
-	strcpy(all[1].driver, "b");
-	strcpy(all[1].end, "killed by signal 11");
-	write_table(all, 2, 0);
-	ck_assert_int_eq(strncmp(text, "driver ", 7), 0); /* no level, so none that differs */
-	ck_assert_ptr_null(strstr(strchr(text, '\n') + 1, "\nb      ") == NULL
-			? text
-			: NULL);                                   /* of speed it has no row, */
-	const char *row = strstr(strstr(text, "version"), "\nb "); /* but of the end */
-	ck_assert_ptr_nonnull(row);
-	ck_assert_uint_eq(strspn(row + 2, " "), strcspn(row + 2, "k"));
-	ck_assert_ptr_nonnull(strstr(row, "killed by signal 11\n"));
-	all[0].is_partial = 1;
-	write_table(all, 1, 0);
-	ck_assert_ptr_nonnull(strstr(text, "partial\n"));
+	struct nb_summary one = make("one", 1000, NB_DUR_PROCESS);
+	one.parts[0] = (struct nb_summary_part){
+		.name = "load", .ops = 30, .inserts = 30, .ns_op = 12.34, .rate_ops_s = 99.6};
+	one.part_count = 1;
+	write_table(&one, 1, 0);
+	ck_assert_ptr_nonnull(strstr(text,
+		"done\n\n"
+		"driver  group  ops  inserts  reads  updates  ns/op  ops/s  p50  p99\n"
+		"one     load    30       30                   12.3    100          \n"));
 }
-END_TEST
 
-START_TEST(summary_is_that_of_its_result)
+TEST(summary_is_that_of_its_result)
 {
 	struct rig rig;
 	struct nb_result *result;
@@ -154,26 +114,4 @@ START_TEST(summary_is_that_of_its_result)
 		nb_result_delete(result);
 		rig_destroy(&rig);
 	}
-}
-END_TEST
-
-START_TEST(table_into_a_full_disk_fails)
-{
-	struct nb_summary one = make("one", 1000, NB_DUR_PROCESS);
-	FILE *out = fopen("/dev/full", "w");
-	ck_assert_ptr_nonnull(out);
-	ck_assert_int_eq(nb_summaries_write_text(&one, 1, out, 0), NB_FAIL);
-	rig_assert_told("No space left");
-	fclose(out);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("report_summary", row_tells_rates_times_and_sizes,
-		bars_are_as_long_as_the_rates, tables_fit_a_terminal,
-		other_durability_is_said_before_all, other_stream_is_said_before_all,
-		one_that_was_not_measured_has_its_end_alone, summary_is_that_of_its_result,
-		table_into_a_full_disk_fails);
 }

@@ -40,7 +40,7 @@ make(double share, double achieved_share, uint64_t p99_us)
 		.response_max_ns = p99_us * 1000 * 100};
 }
 
-START_TEST(a_curve_is_a_table_with_its_knee)
+TEST(a_curve_is_a_table_with_its_knee)
 {
 	struct nb_curve_point points[] = {make(0.1, 1, 10), make(0.5, 1, 14), make(0.8, 1, 21),
 		make(0.95, 0.99, 1000), make(1.1, 0.91, 100000)};
@@ -67,9 +67,8 @@ START_TEST(a_curve_is_a_table_with_its_knee)
 		"Where the queue grew, response times tell how long the run was, and no "
 		"more.\n");
 }
-END_TEST
 
-START_TEST(bars_are_logarithmic)
+TEST(bars_are_logarithmic)
 {
 	/* 10 us to 100 ms are 4 decades on 19 marks: 1 + round(19 * lg(p99 / 10 us) / 4) */
 	struct nb_curve_point points[] = {make(0.1, 1, 10), make(0.2, 1, 12), make(0.3, 1, 100),
@@ -87,9 +86,8 @@ START_TEST(bars_are_logarithmic)
 		ck_assert_msg(found == marks[i], "%zu: %d marks", i, found);
 	}
 }
-END_TEST
 
-START_TEST(curves_fit_a_terminal)
+TEST(curves_fit_a_terminal)
 {
 	struct nb_curve_point points[] = {make(0.1, 1, 123), make(0.95, 0.5, 123456)};
 	points[0].offered_ops_s = points[0].achieved_ops_s = 12345678;
@@ -100,9 +98,8 @@ START_TEST(curves_fit_a_terminal)
 	for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
 		ck_assert_uint_le(strcspn(line, "\n"), 80);
 }
-END_TEST
 
-START_TEST(a_flat_curve_has_no_knee)
+TEST(a_flat_curve_has_no_knee)
 {
 	struct nb_curve_point points[] = {make(0.1, 1, 10), make(0.9, 0.98, 20)};
 	ck_assert_uint_eq(nb_curve_knee(points, 2), 2);
@@ -117,9 +114,8 @@ START_TEST(a_flat_curve_has_no_knee)
 	ck_assert_ptr_nonnull(strstr(text, "  #\n"));
 	ck_assert_ptr_null(strstr(text, "##"));
 }
-END_TEST
 
-START_TEST(the_knee_is_the_first_point_that_bends_or_falls_behind)
+TEST(the_knee_is_the_first_point_that_bends_or_falls_behind)
 {
 	static const struct {
 		double achieved[4];
@@ -147,22 +143,8 @@ START_TEST(the_knee_is_the_first_point_that_bends_or_falls_behind)
 	}
 	ck_assert_uint_eq(nb_curve_knee(NULL, 0), 0);
 }
-END_TEST
 
-START_TEST(a_knee_that_fell_behind_tells_by_how_much)
-{
-	struct nb_curve_point points[] = {make(0.1, 1, 10), make(1.2, 0.5, 100)};
-	points[1].queue_grew = 1;
-	write_curve(points, 2, 0);
-	ck_assert_ptr_nonnull(strstr(text, "  knee, queue grew\n"));
-	points[1].queue_grew = 0;
-	write_curve(points, 2, 0);
-	ck_assert_ptr_nonnull(strstr(text, "  knee, fell behind\n"));
-	ck_assert_ptr_nonnull(strstr(text, "\nKnee at 120000/s: only 60000/s were done.\n"));
-}
-END_TEST
-
-START_TEST(rates_below_a_hundred_keep_their_fraction)
+TEST(rates_below_a_hundred_keep_their_fraction)
 {
 	struct nb_curve_point point = make(0, 1, 10);
 	point.offered_ops_s = 0.5;
@@ -171,40 +153,11 @@ START_TEST(rates_below_a_hundred_keep_their_fraction)
 	ck_assert_ptr_nonnull(strstr(text, "\n            0.5        12.3  "));
 	ck_assert_ptr_nonnull(strstr(text, "\nNo knee up to 0.5/s"));
 }
-END_TEST
-
-START_TEST(no_points_are_a_table_without_rows)
-{
-	write_curve(NULL, 0, NB_TEXT_BARS);
-	ck_assert_str_eq(text,
-		"Response time, from when an operation was due\n"
-		"load  offered/s  achieved/s  p50  p99  p99.9  max  state\n"
-		"\n"
-		"Service time, from when it was begun\n"
-		"offered/s  p50  p99  p99.9  p99 of response, log\n");
-}
-END_TEST
-
-START_TEST(a_stream_that_cannot_be_written_fails)
-{
-	struct nb_curve_point point = make(0.1, 1, 10);
-	FILE *full = fopen("/dev/full", "we");
-	ck_assert_ptr_nonnull(full);
-	ck_assert_int_eq(nb_curve_write_text(&point, 1, full, 0), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(), "cannot write a table: No space left on device");
-	fclose(full);
-}
-END_TEST
 
 int
 main(void)
 {
-	int rc = UNIT_RUN("report_sweep", a_curve_is_a_table_with_its_knee,
-		bars_are_logarithmic, curves_fit_a_terminal, a_flat_curve_has_no_knee,
-		the_knee_is_the_first_point_that_bends_or_falls_behind,
-		a_knee_that_fell_behind_tells_by_how_much,
-		rates_below_a_hundred_keep_their_fraction, no_points_are_a_table_without_rows,
-		a_stream_that_cannot_be_written_fails);
+	int rc = unit_run();
 	free(text);
 	return rc;
 }

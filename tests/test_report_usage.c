@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lines that are there where something is known, and only there. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "report/record.h"
-#include "unit.h"
+#include "doc_rig.h"
+#include "report/report.h"
 
 static struct nb_result run;
 static struct record record;
@@ -26,24 +24,21 @@ begin(void)
 static void
 write_all(void)
 {
-	size_t size;
+	struct doc doc = {0};
 	free(text);
-	FILE *out = open_memstream(&text, &size);
-	ck_assert_ptr_nonnull(out);
-	report_memory(&run, out);
-	report_usage(&record, out);
-	ck_assert_int_eq(fclose(out), 0);
+	report_memory(&doc, &run);
+	report_usage(&doc, &record);
+	text = doc_rig_written(&doc, DOC_TEXT);
 }
 
-START_TEST(of_what_is_not_known_there_is_no_line)
+TEST(of_what_is_not_known_there_is_no_line)
 {
 	begin();
 	write_all();
 	ck_assert_str_eq(text, "Memory            : 64MiB resident at most\n");
 }
-END_TEST
 
-START_TEST(all_that_is_known_has_its_line)
+TEST(all_that_is_known_has_its_line)
 {
 	begin();
 	struct measurement *measured = &run.measured;
@@ -81,9 +76,8 @@ START_TEST(all_that_is_known_has_its_line)
 		"cache "
 		"misses/op\n");
 }
-END_TEST
 
-START_TEST(bytes_of_others_are_not_told_as_the_runs)
+TEST(bytes_of_others_are_not_told_as_the_runs)
 {
 	begin();
 	run.workload.verb = NB_VERB_GET;
@@ -96,9 +90,8 @@ START_TEST(bytes_of_others_are_not_told_as_the_runs)
 	ck_assert_ptr_nonnull(
 		strstr(text, "Bytes read        : calls 0B, storage 0B, device "));
 }
-END_TEST
 
-START_TEST(why_the_processor_is_not_counted_is_told)
+TEST(why_the_processor_is_not_counted_is_told)
 {
 	begin();
 	strcpy(run.measured.used_missing,
@@ -118,9 +111,8 @@ START_TEST(why_the_processor_is_not_counted_is_told)
 		"Processor         : 1 cycles/op, 0 instructions/op, IPC 0.50 (user code "
 		"only)\n"));
 }
-END_TEST
 
-START_TEST(stalls_are_told_with_the_worst_and_its_cause)
+TEST(stalls_are_told_with_the_worst_and_its_cause)
 {
 	static uint32_t ops[501];
 	static uint64_t values[10];
@@ -155,14 +147,4 @@ START_TEST(stalls_are_told_with_the_worst_and_its_cause)
 		"Worst stall       : 600ms at 2s, 0 ops/sec: compactions 7\n"));
 	free(text);
 	text = NULL;
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("report_usage", of_what_is_not_known_there_is_no_line,
-		all_that_is_known_has_its_line, bytes_of_others_are_not_told_as_the_runs,
-		why_the_processor_is_not_counted_is_told,
-		stalls_are_told_with_the_worst_and_its_cause);
 }

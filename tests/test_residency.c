@@ -58,7 +58,7 @@ can_evict(void)
 	return can;
 }
 
-START_TEST(what_was_just_written_is_resident)
+TEST(what_was_just_written_is_resident)
 {
 	begin();
 	make_file("db/one");
@@ -75,9 +75,8 @@ START_TEST(what_was_just_written_is_resident)
 	ck_assert_uint_gt(residency.resident_bytes, BYTES);
 	end();
 }
-END_TEST
 
-START_TEST(holes_are_not_counted)
+TEST(holes_are_not_counted)
 {
 	begin();
 	make_file("db/sparse");
@@ -91,9 +90,8 @@ START_TEST(holes_are_not_counted)
 	ck_assert_uint_le(residency.resident_bytes, residency.total_bytes);
 	end();
 }
-END_TEST
 
-START_TEST(what_is_not_there_is_not_known)
+TEST(what_is_not_there_is_not_known)
 {
 	begin();
 	residency_look(&residency, "db");
@@ -105,9 +103,8 @@ START_TEST(what_is_not_there_is_not_known)
 	ck_assert_uint_eq(residency.files, 1);
 	end();
 }
-END_TEST
 
-START_TEST(files_are_put_out_of_memory_and_what_is_read_comes_back)
+TEST(files_are_put_out_of_memory_and_what_is_read_comes_back)
 {
 	uint32_t how;
 	static char data[BYTES / 4];
@@ -129,9 +126,8 @@ START_TEST(files_are_put_out_of_memory_and_what_is_read_comes_back)
 	}
 	end();
 }
-END_TEST
 
-START_TEST(caches_are_dropped_where_that_is_allowed)
+TEST(caches_are_dropped_where_that_is_allowed)
 {
 	uint32_t how;
 	struct statfs fs;
@@ -146,9 +142,8 @@ START_TEST(caches_are_dropped_where_that_is_allowed)
 	}
 	end();
 }
-END_TEST
 
-START_TEST(file_system_that_is_memory_cannot_be_cold)
+TEST(file_system_that_is_memory_cannot_be_cold)
 {
 	uint32_t how = 7;
 	struct statfs fs;
@@ -164,9 +159,8 @@ START_TEST(file_system_that_is_memory_cannot_be_cold)
 	ck_assert_uint_eq(how, COLD_NOT);
 	end();
 }
-END_TEST
 
-START_TEST(database_that_is_not_there_cannot_be_cold)
+TEST(database_that_is_not_there_cannot_be_cold)
 {
 	uint32_t how = 7;
 	begin();
@@ -175,7 +169,6 @@ START_TEST(database_that_is_not_there_cannot_be_cold)
 	ck_assert_uint_eq(how, COLD_NOT);
 	end();
 }
-END_TEST
 
 /** In a process of its own, since a process never sees its own locks. */
 static bool
@@ -194,7 +187,7 @@ is_locked(const char *path)
 	return WEXITSTATUS(status) == 1;
 }
 
-START_TEST(looking_leaves_locks_of_an_open_database_alone)
+TEST(looking_leaves_locks_of_an_open_database_alone)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	begin();
@@ -209,9 +202,8 @@ START_TEST(looking_leaves_locks_of_an_open_database_alone)
 	ck_assert(!is_locked("db/LOCK"));
 	end();
 }
-END_TEST
 
-START_TEST(files_of_others_are_not_told_of_but_counted)
+TEST(files_of_others_are_not_told_of_but_counted)
 {
 	if (geteuid() != 0) {
 		puts("# skipped: only root can be somebody else");
@@ -229,18 +221,4 @@ START_TEST(files_of_others_are_not_told_of_but_counted)
 	ck_assert_uint_eq(residency.unread, 1);
 	ck_assert_uint_eq(residency.total_bytes, 0);
 	end();
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("residency", what_was_just_written_is_resident, holes_are_not_counted,
-		what_is_not_there_is_not_known,
-		files_are_put_out_of_memory_and_what_is_read_comes_back,
-		caches_are_dropped_where_that_is_allowed,
-		file_system_that_is_memory_cannot_be_cold,
-		database_that_is_not_there_cannot_be_cold,
-		looking_leaves_locks_of_an_open_database_alone,
-		files_of_others_are_not_told_of_but_counted);
 }

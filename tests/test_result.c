@@ -9,7 +9,7 @@
 
 static struct rig rig;
 
-START_TEST(result_outlives_its_run_and_the_callers_texts)
+TEST(result_outlives_its_run_and_the_callers_texts)
 {
 	struct nb_result *result;
 	char keys[128], *text = NULL;
@@ -49,9 +49,8 @@ START_TEST(result_outlives_its_run_and_the_callers_texts)
 	nb_result_delete(result);
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(two_results_of_one_run_are_equal)
+TEST(two_results_of_one_run_are_equal)
 {
 	struct nb_result *one, *two;
 	rig_create(&rig, NB_VERB_PUT, 100);
@@ -66,9 +65,8 @@ START_TEST(two_results_of_one_run_are_equal)
 	nb_result_delete(two);
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(digest_is_that_of_the_stream_however_it_is_shared)
+TEST(digest_is_that_of_the_stream_however_it_is_shared)
 {
 	uint64_t digests[4];
 	static const struct {
@@ -92,9 +90,8 @@ START_TEST(digest_is_that_of_the_stream_however_it_is_shared)
 	ck_assert_uint_eq(digests[0], digests[2]);
 	ck_assert_uint_ne(digests[0], digests[3]);
 }
-END_TEST
 
-START_TEST(run_without_a_first_operation_has_no_result)
+TEST(run_without_a_first_operation_has_no_result)
 {
 	struct nb_result *result = NULL;
 	rig_create(&rig, NB_VERB_PUT, 100);
@@ -105,9 +102,8 @@ START_TEST(run_without_a_first_operation_has_no_result)
 	rig_destroy(&rig);
 	nb_result_delete(NULL);
 }
-END_TEST
 
-START_TEST(options_are_those_in_force)
+TEST(options_are_those_in_force)
 {
 	static const struct nb_option options[] = {
 		{.name = "sync", .type = NB_OPT_BOOL, .def = "0"},
@@ -131,7 +127,6 @@ START_TEST(options_are_those_in_force)
 	nb_result_delete(result);
 	rig_destroy(&rig);
 }
-END_TEST
 
 static uint64_t stats_calls;
 
@@ -154,7 +149,7 @@ list_counter(void *to, const char *name, const char *unit, uint32_t kind, uint64
 		(unsigned long long)value);
 }
 
-START_TEST(counters_are_emitted_but_those_that_ran_backwards)
+TEST(counters_are_emitted_but_those_that_ran_backwards)
 {
 	struct nb_engine engine = *rig_right();
 	struct nb_result *result;
@@ -163,6 +158,7 @@ START_TEST(counters_are_emitted_but_those_that_ran_backwards)
 	stats_calls = 0;
 	rig_create(&rig, NB_VERB_PUT, 100);
 	rig.options.sample_ns = UINT64_MAX; /* so it is called twice */
+	rig.options.verify_rate = 0;        /* the same: not around what is read back */
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
 	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
 	rig_destroy(&rig);
@@ -176,9 +172,8 @@ START_TEST(counters_are_emitted_but_those_that_ran_backwards)
 		"counters of the engine ran backwards and are left out: fell");
 	nb_result_delete(result);
 }
-END_TEST
 
-START_TEST(notes_and_where_it_was_are_in_the_results)
+TEST(notes_and_where_it_was_are_in_the_results)
 {
 	struct nb_results *results;
 	rig_create(&rig, NB_VERB_PUT, 100);
@@ -198,9 +193,8 @@ START_TEST(notes_and_where_it_was_are_in_the_results)
 	ck_assert_ptr_null(nb_results_note_id(results, 2, 0));
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(bytes_and_rates_are_plain_quotients)
+TEST(bytes_and_rates_are_plain_quotients)
 {
 	struct nb_result result = {
 		.workload = {.key_size = 16}, .measured = {.ops = 10, .value_bytes = 1000}};
@@ -209,7 +203,6 @@ START_TEST(bytes_and_rates_are_plain_quotients)
 	ck_assert(result_rate(500, 0) == 0);
 	ck_assert(result_rate(0, 5) == 0);
 }
-END_TEST
 
 static int
 open_warning(struct nb_db **out, const struct nb_open_args *args)
@@ -221,7 +214,7 @@ open_warning(struct nb_db **out, const struct nb_open_args *args)
 	return rig_right()->open(out, args);
 }
 
-START_TEST(warnings_of_the_engine_are_in_the_result_once)
+TEST(warnings_of_the_engine_are_in_the_result_once)
 {
 	struct nb_engine warning = *rig_right();
 	struct nb_result *result;
@@ -236,7 +229,6 @@ START_TEST(warnings_of_the_engine_are_in_the_result_once)
 	nb_result_delete(result);
 	rig_destroy(&rig);
 }
-END_TEST
 
 static int
 open_warning_much(struct nb_db **out, const struct nb_open_args *args)
@@ -248,7 +240,7 @@ open_warning_much(struct nb_db **out, const struct nb_open_args *args)
 	return rig_right()->open(out, args);
 }
 
-START_TEST(many_and_long_warnings_are_cut)
+TEST(many_and_long_warnings_are_cut)
 {
 	struct nb_engine warning = *rig_right();
 	struct nb_result *result;
@@ -262,9 +254,8 @@ START_TEST(many_and_long_warnings_are_cut)
 	nb_result_delete(result);
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(warnings_of_an_earlier_run_are_not_in_the_result)
+TEST(warnings_of_an_earlier_run_are_not_in_the_result)
 {
 	struct nb_engine warning = *rig_right();
 	struct nb_result *result;
@@ -278,18 +269,4 @@ START_TEST(warnings_of_an_earlier_run_are_not_in_the_result)
 	ck_assert_uint_eq(result->warnings.count, 0);
 	nb_result_delete(result);
 	rig_destroy(&rig);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("result", notes_and_where_it_was_are_in_the_results,
-		result_outlives_its_run_and_the_callers_texts, two_results_of_one_run_are_equal,
-		digest_is_that_of_the_stream_however_it_is_shared,
-		run_without_a_first_operation_has_no_result, options_are_those_in_force,
-		counters_are_emitted_but_those_that_ran_backwards,
-		bytes_and_rates_are_plain_quotients,
-		warnings_of_the_engine_are_in_the_result_once, many_and_long_warnings_are_cut,
-		warnings_of_an_earlier_run_are_not_in_the_result);
 }

@@ -8,7 +8,7 @@
 
 #include "unit.h"
 
-START_TEST(splitmix64_is_the_published_one)
+TEST(splitmix64_is_the_published_one)
 {
 	static const uint64_t expected[] = {
 		UINT64_C(6457827717110365317),
@@ -21,9 +21,8 @@ START_TEST(splitmix64_is_the_published_one)
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
 		ck_assert_uint_eq(splitmix64_next(&state), expected[i]);
 }
-END_TEST
 
-START_TEST(xoshiro256_is_the_published_one)
+TEST(xoshiro256_is_the_published_one)
 {
 	static const uint64_t expected[] = {
 		UINT64_C(11520),
@@ -41,16 +40,14 @@ START_TEST(xoshiro256_is_the_published_one)
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
 		ck_assert_uint_eq(rng_next(&rng), expected[i]);
 }
-END_TEST
 
-START_TEST(seeding_takes_its_state_from_splitmix64)
+TEST(seeding_takes_its_state_from_splitmix64)
 {
 	struct rng rng;
 	rng_create(&rng, 1234567);
 	ck_assert_uint_eq(rng.s[0], UINT64_C(6457827717110365317));
 	ck_assert_uint_eq(rng.s[3], UINT64_C(4593380528125082431));
 }
-END_TEST
 
 enum { DRAWS = 100000 };
 
@@ -65,7 +62,7 @@ chi_square(const uint64_t *observed, size_t classes)
 	return sum;
 }
 
-START_TEST(below_stays_below_and_meets_all_equally)
+TEST(below_stays_below_and_meets_all_equally)
 {
 	struct rng rng;
 	rng_create(&rng, 1);
@@ -77,9 +74,8 @@ START_TEST(below_stays_below_and_meets_all_equally)
 	}
 	ck_assert_double_lt(chi_square(observed, 10), 27.88); /* 9 degrees of freedom */
 }
-END_TEST
 
-START_TEST(below_has_no_bias_where_a_remainder_or_a_product_would)
+TEST(below_has_no_bias_where_a_remainder_or_a_product_would)
 {
 	/* Of 2^64 numbers mod n, those below 2^62 come twice; of (x * n) >> 64, each third. */
 	uint64_t n = UINT64_C(3) << 62;
@@ -95,22 +91,11 @@ START_TEST(below_has_no_bias_where_a_remainder_or_a_product_would)
 	ck_assert_double_lt(chi_square(thirds, 3), 13.82); /* 2 degrees of freedom */
 	ck_assert_double_lt(chi_square(remainders, 3), 13.82);
 }
-END_TEST
 
-START_TEST(below_one_is_zero)
+TEST(below_one_is_zero)
 {
 	struct rng rng;
 	rng_create(&rng, 0);
 	for (int i = 0; i < 100; i++)
 		ck_assert_uint_eq(rng_below(&rng, 1), 0);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("rng", splitmix64_is_the_published_one, xoshiro256_is_the_published_one,
-		seeding_takes_its_state_from_splitmix64,
-		below_stays_below_and_meets_all_equally,
-		below_has_no_bias_where_a_remainder_or_a_product_would, below_one_is_zero);
 }

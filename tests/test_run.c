@@ -49,7 +49,7 @@ static const struct {
 	{"verb", 10, 16, 100, 0.5, 0.01, 1, 3},
 };
 
-START_TEST(number_out_of_range_is_refused_by_its_name)
+TEST(number_out_of_range_is_refused_by_its_name)
 {
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
 		struct rig rig;
@@ -64,9 +64,8 @@ START_TEST(number_out_of_range_is_refused_by_its_name)
 		rig_destroy(&rig);
 	}
 }
-END_TEST
 
-START_TEST(bounds_themselves_are_allowed)
+TEST(bounds_themselves_are_allowed)
 {
 	static const double ends[] = {0, 1};
 	for (int i = 0; i < 2; i++) {
@@ -80,9 +79,8 @@ START_TEST(bounds_themselves_are_allowed)
 		rig_destroy(&rig);
 	}
 }
-END_TEST
 
-START_TEST(unknown_clock_or_settle_is_refused)
+TEST(unknown_clock_or_settle_is_refused)
 {
 	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
@@ -93,9 +91,8 @@ START_TEST(unknown_clock_or_settle_is_refused)
 	assert_refused(&rig, NB_ERR_USAGE, "settle");
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(workload_is_needed)
+TEST(workload_is_needed)
 {
 	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
@@ -103,9 +100,8 @@ START_TEST(workload_is_needed)
 	assert_refused(&rig, NB_ERR_USAGE, "workload");
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(empty_path_is_refused)
+TEST(empty_path_is_refused)
 {
 	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
@@ -115,9 +111,8 @@ START_TEST(empty_path_is_refused)
 	assert_refused(&rig, NB_ERR_USAGE, "path");
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(key_file_that_is_too_short_is_refused_before_anything_is_made)
+TEST(key_file_that_is_too_short_is_refused_before_anything_is_made)
 {
 	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
@@ -129,9 +124,8 @@ START_TEST(key_file_that_is_too_short_is_refused_before_anything_is_made)
 	rig_assert_told("--action=keys");
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(unknown_engine_or_option_is_refused)
+TEST(unknown_engine_or_option_is_refused)
 {
 	struct rig rig;
 	static const char *const texts[] = {"nosuch=1"};
@@ -144,7 +138,6 @@ START_TEST(unknown_engine_or_option_is_refused)
 	assert_refused(&rig, NB_ERR_USAGE, "nosuch");
 	rig_destroy(&rig);
 }
-END_TEST
 
 /* --- what the engine cannot --- */
 
@@ -159,7 +152,7 @@ plugin(const char *name)
 	return path;
 }
 
-START_TEST(durability_that_is_not_offered_is_refused_with_those_that_are)
+TEST(durability_that_is_not_offered_is_refused_with_those_that_are)
 {
 	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
@@ -176,9 +169,8 @@ START_TEST(durability_that_is_not_offered_is_refused_with_those_that_are)
 	assert_refused(&rig, NB_UNSUPPORTED, "it gives: process, commit");
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(auto_is_what_the_engine_says_and_another_is_taken_as_asked)
+TEST(auto_is_what_the_engine_says_and_another_is_taken_as_asked)
 {
 	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
@@ -192,9 +184,8 @@ START_TEST(auto_is_what_the_engine_says_and_another_is_taken_as_asked)
 	ck_assert_uint_eq(rig.run->durability, NB_DUR_COMMIT);
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(auto_is_what_the_engine_says_of_the_place)
+TEST(auto_is_what_the_engine_says_of_the_place)
 {
 	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
@@ -214,9 +205,8 @@ START_TEST(auto_is_what_the_engine_says_of_the_place)
 	ck_assert_uint_eq(rig.run->durability, NB_DUR_PROCESS);
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(threads_without_concurrent_sessions_are_refused)
+TEST(threads_without_concurrent_sessions_are_refused)
 {
 	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
@@ -227,9 +217,8 @@ START_TEST(threads_without_concurrent_sessions_are_refused)
 	rig_new(&rig, NULL);
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(sizes_beyond_the_engines_are_refused)
+TEST(sizes_beyond_the_engines_are_refused)
 {
 	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
@@ -244,9 +233,8 @@ START_TEST(sizes_beyond_the_engines_are_refused)
 	rig_new(&rig, NULL);
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(database_is_below_the_path_by_the_drivers_name)
+TEST(database_is_below_the_path_by_the_drivers_name)
 {
 	struct rig rig;
 	char path[128];
@@ -261,9 +249,8 @@ START_TEST(database_is_below_the_path_by_the_drivers_name)
 	ck_assert(!rig_has(&rig, "nb"));
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(callers_structures_may_be_shorter_and_change_afterwards)
+TEST(callers_structures_may_be_shorter_and_change_afterwards)
 {
 	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
@@ -278,28 +265,8 @@ START_TEST(callers_structures_may_be_shorter_and_change_afterwards)
 	ck_assert_uint_eq(rig.run->options.workload->count, 10);
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(delete_of_nothing_is_fine)
+TEST(delete_of_nothing_is_fine)
 {
 	nb_run_delete(NULL);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("run", number_out_of_range_is_refused_by_its_name,
-		bounds_themselves_are_allowed, unknown_clock_or_settle_is_refused,
-		workload_is_needed, empty_path_is_refused,
-		key_file_that_is_too_short_is_refused_before_anything_is_made,
-		unknown_engine_or_option_is_refused,
-		durability_that_is_not_offered_is_refused_with_those_that_are,
-		auto_is_what_the_engine_says_and_another_is_taken_as_asked,
-		auto_is_what_the_engine_says_of_the_place,
-		threads_without_concurrent_sessions_are_refused,
-		sizes_beyond_the_engines_are_refused,
-		database_is_below_the_path_by_the_drivers_name,
-		callers_structures_may_be_shorter_and_change_afterwards,
-		delete_of_nothing_is_fine);
 }

@@ -13,7 +13,7 @@
 #include <mininb/job.h>
 
 #include "rig.h"
-#include "run/job.h"
+#include "run/run.h"
 #include "scratch.h"
 #include "unit.h"
 
@@ -123,7 +123,7 @@ execute(uint32_t verb, uint32_t flags, const struct nb_engine *engine)
 	return &rig.run->measured;
 }
 
-START_TEST(new_database_is_not_cold_and_is_looked_at)
+TEST(new_database_is_not_cold_and_is_looked_at)
 {
 	struct nb_engine engine = filing();
 	begin(NB_VERB_PUT);
@@ -137,7 +137,6 @@ START_TEST(new_database_is_not_cold_and_is_looked_at)
 	}
 	end();
 }
-END_TEST
 
 /** Takes the C library's place, to count. Dropping all caches follows evicting, if at all. */
 static int evictions;
@@ -149,7 +148,7 @@ posix_fadvise(int fd, off_t offset, off_t length, int advice)
 	return syscall(SYS_fadvise64, fd, offset, length, advice) == 0 ? 0 : errno;
 }
 
-START_TEST(database_is_cold_only_if_that_was_asked)
+TEST(database_is_cold_only_if_that_was_asked)
 {
 	struct nb_engine engine = filing();
 	begin(NB_VERB_PUT);
@@ -172,9 +171,8 @@ START_TEST(database_is_cold_only_if_that_was_asked)
 	}
 	end();
 }
-END_TEST
 
-START_TEST(engine_that_keeps_nothing_is_not_looked_at)
+TEST(engine_that_keeps_nothing_is_not_looked_at)
 {
 	begin(NB_VERB_GET);
 	const struct measurement *get = execute(NB_VERB_GET, NB_RUN_COLD, NULL);
@@ -184,9 +182,8 @@ START_TEST(engine_that_keeps_nothing_is_not_looked_at)
 	ck_assert_uint_eq(get->residency_after.is_known, 0);
 	end();
 }
-END_TEST
 
-START_TEST(what_cannot_be_cold_is_refused_before_it_is_opened)
+TEST(what_cannot_be_cold_is_refused_before_it_is_opened)
 {
 	struct nb_engine engine = filing();
 	struct statfs fs;
@@ -205,7 +202,6 @@ START_TEST(what_cannot_be_cold_is_refused_before_it_is_opened)
 	ck_assert(!rig.run->measured.has_begun);
 	end();
 }
-END_TEST
 
 /** What reads all records has most of their files' pages in memory then. */
 static void
@@ -225,17 +221,15 @@ check_engine(const char *driver)
 	end();
 }
 
-START_TEST(leveldb_is_cold_and_then_read)
+TEST(leveldb_is_cold_and_then_read)
 {
 	check_engine("leveldb");
 }
-END_TEST
 
-START_TEST(lmdb_is_cold_and_then_read)
+TEST(lmdb_is_cold_and_then_read)
 {
 	check_engine("lmdb");
 }
-END_TEST
 
 static const char job_text[] = "[workload]\nrecords = 1000\nvalue-size = 4000\n"
 			       "[run]\ncount = 1000\nread = 100\n";
@@ -245,8 +239,8 @@ static void
 execute_job(const struct nb_job *job, uint32_t what, uint32_t procs, uint32_t flags,
 	struct measurement *measured)
 {
-	struct nb_job_run *run;
-	struct nb_job_options options = NB_JOB_OPTIONS_INIT;
+	struct nb_run *run;
+	struct nb_run_options options = NB_RUN_OPTIONS_INIT;
 	options.job = job;
 	options.driver = rig.options.driver;
 	options.path = rig.options.path;
@@ -254,13 +248,13 @@ execute_job(const struct nb_job *job, uint32_t what, uint32_t procs, uint32_t fl
 	options.what = what;
 	options.procs = procs;
 	options.flags = flags;
-	ck_assert_msg(nb_job_run_new(&run, &options) == NB_OK, "%s", nb_error_text());
-	ck_assert_msg(nb_job_run_execute(run) == NB_OK, "%s", nb_error_text());
-	*measured = run->base.measured; /* of which only plain data is looked at */
-	nb_job_run_delete(run);
+	ck_assert_msg(nb_run_new(&run, &options) == NB_OK, "%s", nb_error_text());
+	ck_assert_msg(nb_run_execute(run) == NB_OK, "%s", nb_error_text());
+	*measured = run->measured; /* of which only plain data is looked at */
+	nb_run_delete(run);
 }
 
-START_TEST(jobs_are_cold_in_one_process_and_in_several)
+TEST(jobs_are_cold_in_one_process_and_in_several)
 {
 	struct measurement measured;
 	begin(NB_VERB_GET);
@@ -283,16 +277,4 @@ START_TEST(jobs_are_cold_in_one_process_and_in_several)
 		nb_job_delete(job);
 	}
 	end();
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("run_cold", new_database_is_not_cold_and_is_looked_at,
-		database_is_cold_only_if_that_was_asked,
-		engine_that_keeps_nothing_is_not_looked_at,
-		what_cannot_be_cold_is_refused_before_it_is_opened,
-		jobs_are_cold_in_one_process_and_in_several, leveldb_is_cold_and_then_read,
-		lmdb_is_cold_and_then_read);
 }

@@ -1,1315 +1,561 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whole runs, on engines that are right and on engines that have one defect:
- * nothing that goes wrong may be lost, and the database is closed whatever
- * happens.
+ * Whole jobs: all operations are done once by any number of threads, a good engine is
+ * accused of nothing, and however a job ends, what it had is there and all is closed.
  */
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/error.h"
-#include "rig.h"
+#include "toy.h"
 #include "unit.h"
 
-enum { COUNT = 1003 }; /* prime-ish: no number of threads divides it */
-
-static struct rig rig;
-
-/** An engine with the right verbs, opens and closes counted. */
-static struct nb_engine
-begin(uint32_t verb, uint32_t threads)
-{
-	rig_create(&rig, verb, COUNT);
-	rig.options.threads = threads;
-	return rig_counting();
-}
-
-/** Whatever happened, all that was opened is closed. */
-static void
-end(void)
-{
-	ck_assert_int_eq(rig_opened, rig_closed);
-	ck_assert_int_eq(rig_sessions, 0);
-	rig_destroy(&rig);
-}
-
-static const struct measurement *
-measured(void)
-{
-	return &rig.run->measured;
-}
-
-static bool
-is_tenth(struct nb_slice key)
-{
-	return rig_number(key) % 10 == 3; /* 100 of COUNT */
-}
-
-/* --- runs that go well --- */
-
-static uint64_t calls[COUNT];
+static struct toy_rig rig;
 
 static void
-count_call(struct nb_slice key)
+run_well(void)
 {
-	ck_assert_uint_lt(rig_number(key), COUNT);
-	__atomic_add_fetch(&calls[rig_number(key)], 1, __ATOMIC_RELAXED);
+	int rc = toy_run(&rig);
+	ck_assert_msg(rc == NB_OK, "%d: %s", rc, nb_error_text());
 }
+
+/* ---- the stream ---- */
 
 static int
-put_counted(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+compare_calls(const void *one, const void *other)
 {
-	count_call(key);
-	return rig_right()->put(session, key, value);
+	const struct toy_call *a = one, *b = other;
+	if (a->verb != b->verb)
+		return a->verb < b->verb ? -1 : 1;
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	if (a->version != b->version)
+		return a->version < b->version ? -1 : 1;
+	return a->size < b->size ? -1 : a->size > b->size;
 }
 
-static int
-get_counted(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+/** What the engine saw of the operations, sorted; its count. To be freed. */
+static struct toy_call *
+calls_of(const char *text, uint32_t threads, uint64_t *count, uint64_t *digest)
 {
-	count_call(key);
-	return rig_right()->get(session, key, value);
+	toy_create(&rig, text);
+	rig.job->groups[0].threads = threads;
+	rig.options.verify_rate = 0; /* nothing is read back */
+	toy.is_logging = true;
+	run_well();
+	struct toy_call *calls = malloc(toy.logged * sizeof(*calls));
+	*count = 0;
+	for (uint64_t i = 0; i < toy.logged; i++) {
+		if (toy.log[i].verb > TOY_COMMIT || toy.log[i].verb == TOY_SCAN_NEXT)
+			continue;
+		calls[*count] = toy.log[i];
+		calls[(*count)++].session = 0;
+	}
+	qsort(calls, *count, sizeof(*calls), compare_calls);
+	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, rig.job->groups[0].count);
+	ck_assert_uint_eq(toy_measured(&rig, 0)->done, rig.job->groups[0].count);
+	ck_assert(!toy_measured(&rig, 0)->is_partial);
+	*digest = rig.run->digest;
+	toy_destroy(&rig);
+	return calls;
 }
 
-static int
-del_counted(struct nb_session *session, struct nb_slice key)
+TEST(any_number_of_threads_does_each_operation_once)
 {
-	count_call(key);
-	return rig_right()->del(session, key);
+	static const char *const texts[] = {
+		"records = 1000\nread = 2\nupdate = 1\ninsert = 1\ndistribution = latest\n"
+		"lag = 64\ncount = 3001",
+		"records = 100\nread-modify-write = 1\nscan = 1\nupsert = 1\ndelete = 1\n"
+		"batch = 1\nmulti-get = 1\ntxn-read = 1\ntxn-write = 1\nitems = 3\n"
+		"distribution = zipfian\ncount = 1000",
+		"records = 100\nread = 1\nupdate = 1\ncount = 65"}; /* 2 strata for 7 threads */
+	static const uint32_t threads[] = {2, 3, 7};
+	for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++) {
+		uint64_t count, other, digest, other_digest;
+		struct toy_call *expected = calls_of(texts[k], 1, &count, &digest);
+		ck_assert_uint_gt(count, 0);
+		for (size_t t = 0; t < sizeof(threads) / sizeof(*threads); t++) {
+			struct toy_call *found = calls_of(
+				texts[k], threads[t], &other, &other_digest);
+			ck_assert_uint_eq(other, count);
+			ck_assert_uint_eq(other_digest, digest);
+			ck_assert_int_eq(memcmp(found, expected, count * sizeof(*found)), 0);
+			free(found);
+		}
+		free(expected);
+	}
 }
 
-START_TEST(every_operation_is_done_once_by_any_number_of_threads)
+TEST(a_good_engine_is_accused_of_nothing)
 {
-	static const uint32_t threads[] = {1, 2, 3, 7};
-	for (size_t t = 0; t < sizeof(threads) / sizeof(*threads); t++)
-		for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-			struct nb_engine engine = begin(verb, threads[t]);
-			rig.options.verify_rate = 0; /* which would get what was put */
-			engine.put = verb == NB_VERB_PUT ? put_counted : engine.put;
-			engine.get = verb == NB_VERB_GET ? get_counted : engine.get;
-			engine.del = verb == NB_VERB_DELETE ? del_counted : engine.del;
-			memset(calls, 0, sizeof(calls));
-			ck_assert_msg(rig_run(&rig, &engine) == NB_OK, "%s", nb_error_text());
-			for (uint64_t i = 0; i < COUNT; i++)
-				ck_assert_uint_eq(calls[i], 1);
-			ck_assert_uint_eq(measured()->ops, COUNT);
-			ck_assert_uint_eq(nb_histogram_count(measured()->service), COUNT);
-			ck_assert_uint_eq(measured()->answers[NB_OK], COUNT);
-			ck_assert(!measured()->is_partial);
-			ck_assert_uint_eq(measured()->value_bytes,
-				verb == NB_VERB_DELETE ? 0 : COUNT * 100);
-			ck_assert_int_eq(rig_opened, 1);
-			end();
+	static const char *const distributions[] = {"uniform", "zipfian", "zipfian-ycsb",
+		"latest", "hotspot", "exponential", "sequential", "pareto"};
+	static const char *const mixes[] = {
+		"read = 3\nupdate = 1\ninsert = 1\nscan = 1\nlag = 128",
+		"read = 1\nupsert = 1\ndelete = 1\nscan = 1\nspace = 400",
+		"read-modify-write = 1\nbatch = 1\nmulti-get = 1\ntxn-read = 1\ntxn-write = 1"};
+	for (size_t d = 0; d < sizeof(distributions) / sizeof(*distributions); d++)
+		for (size_t m = 0; m < sizeof(mixes) / sizeof(*mixes); m++) {
+			char text[256];
+			snprintf(text, sizeof(text),
+				"records = 300\ncount = 2000\nthreads = 4\ndistribution = "
+				"%s\n%s",
+				distributions[d], mixes[m]);
+			toy_create(&rig, text);
+			run_well();
+			const struct job_measurement *measured = toy_measured(&rig, 0);
+			ck_assert_uint_eq(toy_wrong(&measured->findings), 0);
+			ck_assert_uint_eq(measured->findings.foreign, 0);
+			ck_assert_uint_gt(measured->findings.verified, 0);
+			ck_assert_uint_eq(measured->ops, 2000);
+			ck_assert_uint_eq(rig.run->loading.measured.findings.verified, 300);
+			toy_destroy(&rig);
 		}
 }
-END_TEST
 
-START_TEST(as_many_threads_as_operations_do_one_each)
+/**
+ * Deletes, inserts and reads of two threads: what one of them knows of its own writes must not
+ * accuse the engine of what the other did meanwhile.
+ */
+static const char deletes_and_inserts[] =
+	"records = 300\ncount = 6000\nthreads = 2\nread = 3\nupdate = 2\ninsert = 1\n"
+	"delete = 1\ndistribution = ";
+
+TEST(deletes_and_inserts_of_two_threads_accuse_no_good_engine)
 {
-	rig_create(&rig, NB_VERB_PUT, 9);
-	rig.options.threads = 9;
-	ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
-	ck_assert_uint_eq(measured()->ops, 9);
-	ck_assert_uint_eq(measured()->findings.verified, 9);
-	rig_destroy(&rig);
+	static const char *const distributions[] = {"uniform", "zipfian", "latest"};
+	for (size_t d = 0; d < sizeof(distributions) / sizeof(*distributions); d++) {
+		char text[256];
+		snprintf(text, sizeof(text), "%s%s", deletes_and_inserts, distributions[d]);
+		toy_create(&rig, text);
+		run_well();
+		const struct job_findings *findings = &toy_measured(&rig, 0)->findings;
+		ck_assert_uint_eq(toy_wrong(findings), 0);
+		ck_assert_uint_eq(findings->foreign, 0);
+		ck_assert_uint_gt(findings->verified, 1000);
+		ck_assert_uint_gt(findings->read_back, 0);
+		toy_destroy(&rig);
+	}
 }
-END_TEST
 
-START_TEST(a_run_is_executed_only_once)
+TEST(old_values_are_found_beside_deletes_and_inserts_of_two_threads)
 {
-	rig_create(&rig, NB_VERB_PUT, 9);
-	ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
-	ck_assert_int_eq(nb_run_execute(rig.run), NB_ERR_USAGE);
-	rig_assert_told("only once");
-	ck_assert_uint_eq(measured()->ops, 9);
-	rig_destroy(&rig);
+	char text[256];
+	snprintf(text, sizeof(text), "%suniform", deletes_and_inserts);
+	toy_create(&rig, text);
+	toy_break_run(&rig, TOY_OLD, TOY_GET, 1, 0);
+	ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
+	ck_assert_uint_gt(toy_measured(&rig, 0)->findings.verdicts[JOB_STALE], 0);
+	toy_destroy(&rig);
 }
-END_TEST
 
-enum { SLEEP_NS = 2 * 1000 * 1000, SLEEPY = 24 };
-
+/** `memory` is always made. */
 static int
-put_sleeping(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+open_made(struct nb_db **out, const struct nb_open_args *args)
 {
-	(void)session, (void)key, (void)value;
-	nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
-	return NB_OK;
+	struct nb_open_args made = *args;
+	made.flags = NB_OPEN_CREATE;
+	return toy_engine().open(out, &made);
 }
 
-START_TEST(wall_time_is_one_window_over_all_threads)
+/** The toy loses everything at close; here it claims that it keeps its data. */
+static int
+run_forgetful(uint32_t what)
 {
-	struct nb_engine engine = begin(NB_VERB_PUT, 4);
-	engine.put = put_sleeping;
-	rig.workload.count = SLEEPY;
-	rig.options.verify_rate = 0;
-	struct timespec before, after;
-	clock_gettime(CLOCK_MONOTONIC, &before);
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	clock_gettime(CLOCK_MONOTONIC, &after);
-	uint64_t around = (uint64_t)(after.tv_sec - before.tv_sec) * 1000000000 +
-		(uint64_t)after.tv_nsec - (uint64_t)before.tv_nsec;
-	/* six operations follow one another in each thread */
-	ck_assert_uint_ge(measured()->wall_ns, SLEEPY / 4 * SLEEP_NS);
-	ck_assert_uint_le(measured()->wall_ns, around);
-	/* latencies are of all threads, so their sum is no time that has passed */
-	ck_assert_uint_ge(nb_histogram_sum(measured()->service), (uint64_t)SLEEPY * SLEEP_NS);
+	char path[192];
+	rig.options.what = what;
+	rig.options.flags = NB_RUN_FORCE;
+	toy_new(&rig);
+	rig.run->engine->table.caps |= NB_CAP_PERSISTENT;
+	rig.run->engine->table.open = open_made;
+	rig.options.flags |= NB_RUN_ALLOW_MISSING;
+	if (what == NB_JOB_RUN) {
+		ck_assert_int_eq(mkdir(rig.path, 0777), 0);
+		snprintf(path, sizeof(path), "%s/toy", rig.path);
+		ck_assert_int_eq(mkdir(path, 0777), 0);
+		strcat(path, "/data");
+		fclose(fopen(path, "w"));
+	}
+	return nb_run_execute(rig.run);
+}
+
+TEST(a_loading_that_only_a_cache_has_is_found_missing)
+{
+	toy_create(&rig, "records = 300\nthreads = 2\nread = 1");
+	ck_assert_int_eq(run_forgetful(NB_JOB_LOAD), NB_ERR_DATA);
+	const struct job_findings *findings = &rig.run->loading.measured.findings;
+	ck_assert_uint_eq(findings->verdicts[JOB_MISSING], 300);
+	ck_assert_uint_eq(findings->read_back, 300);
+	ck_assert(rig.run->measured.is_reopened);
+	ck_assert(rig.run->measured.has_read_back);
+	ck_assert_uint_eq(rig.run->measured.findings.verified, 300); /* which notes look at */
+	toy_destroy(&rig);
+}
+
+TEST(writes_of_all_phases_are_read_back_after_reopening)
+{
+	toy_create(&rig,
+		"records = 300\ncount = 320\n"
+		"[one]\nthreads = 2\ninsert = 1\n"
+		"[two]\nstart = after\nthreads = 3\ninsert = 1\n");
+	ck_assert_int_eq(run_forgetful(NB_JOB_RUN), NB_ERR_DATA);
+	for (size_t g = 0; g < 2; g++) {
+		const struct job_findings *findings = &toy_measured(&rig, g)->findings;
+		ck_assert_uint_eq(findings->verdicts[JOB_MISSING], 320);
+		ck_assert_uint_eq(findings->read_back, 320);
+	}
+	ck_assert_int_eq(toy.sessions, 0);
+	ck_assert_int_eq(toy.open, 0);
+	toy_destroy(&rig);
+}
+
+TEST(values_of_any_size_are_verified)
+{
+	toy_create(&rig,
+		"records = 300\ncount = 2000\nthreads = 3\nvalue-size = "
+		"uniform:0..200\nread = 1\nupdate = 1\n");
+	run_well();
+	ck_assert_uint_eq(toy_wrong(&toy_measured(&rig, 0)->findings), 0);
+	toy_destroy(&rig);
+}
+
+TEST(wrong_data_is_the_end_of_a_run_that_went_well)
+{
+	toy_create(&rig, "records = 100\ncount = 1000\nthreads = 2\nread = 1\n");
+	toy_break_run(&rig, TOY_FLIP, TOY_GET, 500, 3);
+	ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
+	ck_assert_str_eq(nb_error_text(),
+		"run: 3 of 1000 records that were verified are not what they should be: "
+		"corrupt 3; "
+		"the first are listed in the report");
+	toy_destroy(&rig);
+}
+
+TEST(a_put_that_a_loading_lost_is_found)
+{
+	toy_create(&rig, "records = 300\nread = 1\n[load]\nthreads = 3\n");
+	rig.options.what = NB_JOB_LOAD;
+	toy_break_run(&rig, TOY_DROP, TOY_PUT, 77, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
+	toy_assert_told("load: 1 of 300 records");
+	toy_assert_told("missing 1");
+	ck_assert_uint_eq(rig.run->loading.measured.ops, 300);
+	toy_destroy(&rig);
+}
+
+TEST(a_loading_is_whole_for_any_number_of_threads)
+{
+	static const uint32_t threads[] = {1, 3, 8};
+	for (size_t t = 0; t < sizeof(threads) / sizeof(*threads); t++) {
+		toy_create(&rig, "records = 300\nread = 1\n");
+		rig.options.what = NB_JOB_LOAD;
+		rig.job->load->threads = threads[t];
+		toy.is_logging = true;
+		run_well();
+		uint8_t seen[300] = {0};
+		for (uint64_t i = 0; i < toy.logged; i++)
+			if (toy.log[i].verb == TOY_PUT)
+				seen[toy.log[i].number]++;
+		for (int i = 0; i < 300; i++)
+			ck_assert_uint_eq(seen[i], 1);
+		ck_assert_uint_eq(rig.run->loading.measured.findings.verified, 300);
+		ck_assert_uint_eq(rig.run->measured.value_bytes, 300 * 100);
+		toy_destroy(&rig);
+	}
+}
+
+TEST(keys_of_a_file_are_asked_for_no_further_than_it_goes)
+{
+	toy_create(&rig, "records = 64\ncount = 64\nread = 1\n");
+	char keys[128], set[160];
+	snprintf(keys, sizeof(keys), "%s/keys", rig.dir);
+	FILE *file = fopen(keys, "w");
+	for (uint64_t i = 0; i < 64; i++)
+		ck_assert_uint_eq(fwrite(&(uint64_t){i << 56}, 8, 1, file), 1);
+	fclose(file);
+	snprintf(set, sizeof(set), "keys=%s", keys);
+	ck_assert_int_eq(nb_job_set(rig.job, "key-format=file"), NB_OK);
+	ck_assert_int_eq(nb_job_set(rig.job, "key-size=8"), NB_OK);
+	ck_assert_int_eq(nb_job_set(rig.job, set), NB_OK);
+	rig.options.what = NB_JOB_LOAD; /* the floor is measured with its operations, too */
+	run_well();
+	ck_assert_uint_eq(rig.run->loading.measured.ops, 64);
+	toy_destroy(&rig);
+}
+
+/* ---- ends ---- */
+
+#define ENDLESS "records = 100\nthreads = 3\nread = 1\nduration = 100s\n"
+
+TEST(a_worker_that_fails_ends_all_others)
+{
+	toy_create(&rig, ENDLESS);
+	toy_break_run(&rig, TOY_FAIL, TOY_GET, 5000, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_FAIL);
+	toy_assert_told("toy: read, operation ");
+	toy_assert_told("the toy is broken");
+	const struct job_measurement *measured = toy_measured(&rig, 0);
+	ck_assert(measured->is_partial);
+	ck_assert(rig.run->measured.is_partial);
+	ck_assert_uint_ge(measured->done, 4999);
+	ck_assert_uint_lt(measured->wall_ns, UINT64_C(100000000000));
+	toy_destroy(&rig);
+}
+
+TEST(a_session_that_cannot_be_opened_ends_it_before_the_first_operation)
+{
+	toy_create(&rig, ENDLESS);
+	toy_break_run(&rig, TOY_FAIL, TOY_SESSION_OPEN, 2, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_FAIL);
+	toy_assert_told("toy: session_open: the toy is broken");
+	ck_assert_uint_eq(toy_calls(TOY_GET), 0);
+	struct nb_result *result;
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
+	toy_destroy(&rig);
+}
+
+TEST(a_session_that_cannot_be_closed_is_told)
+{
+	toy_create(&rig, "records = 100\nthreads = 3\nread = 1\ncount = 1000\n");
+	toy_break_run(&rig, TOY_MUTE, TOY_SESSION_CLOSE, 2, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_FAIL);
+	toy_assert_told("toy: session_close: failed without saying why");
+	ck_assert(!toy_measured(&rig, 0)->is_partial); /* all was done by then */
+	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 1000);
+	toy_destroy(&rig);
+}
+
+TEST(a_stop_ends_with_a_partial_result)
+{
+	toy_create(&rig, ENDLESS);
+	toy_break_run(&rig, TOY_STOP, TOY_GET, 5000, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_ERR_INTERRUPTED);
+	ck_assert(toy_measured(&rig, 0)->is_partial);
 	struct nb_result *result;
 	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
-	ck_assert_uint_eq(nb_result_wall_ns(result), measured()->wall_ns);
+	struct nb_job_summary summary;
+	nb_result_summarize_job(result, &summary);
+	ck_assert_uint_eq(summary.is_partial, 1);
+	ck_assert_uint_ge(summary.ops, 5000);
 	nb_result_delete(result);
-	end();
+	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(both_clocks_measure)
+TEST(a_stop_while_data_is_read_back_ends_that)
 {
-	static const uint32_t clocks[] = {NB_CLOCK_TSC, NB_CLOCK_MONOTONIC, NB_CLOCK_AUTO};
-	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++) {
-		rig_create(&rig, NB_VERB_PUT, COUNT);
-		rig.options.clock = clocks[i];
-		struct nb_run *run;
-		int rc = nb_run_new(&run, &rig.options);
-		if (clocks[i] == NB_CLOCK_TSC && rc == NB_UNSUPPORTED) { /* not here */
-			rig_assert_told("--clock=monotonic");
-			rig_destroy(&rig);
-			continue;
-		}
-		ck_assert_int_eq(rc, NB_OK);
-		ck_assert_int_eq(nb_run_execute(run), NB_OK);
-		if (clocks[i] != NB_CLOCK_AUTO)
-			ck_assert_uint_eq(run->clock.kind, clocks[i]);
-		ck_assert_uint_ge(
-			run->measured.wall_ns, nb_histogram_sum(run->measured.service));
-		ck_assert_uint_gt(run->measured.wall_ns, 0);
-		nb_run_delete(run);
-		rig_destroy(&rig);
-	}
+	toy_create(&rig, "records = 100\nupdate = 1\ncount = 1000\n");
+	toy_break_run(&rig, TOY_STOP, TOY_GET, 1, 1); /* there are none before */
+	ck_assert_int_eq(toy_run(&rig), NB_ERR_INTERRUPTED);
+	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 1000);
+	ck_assert(!toy_measured(&rig, 0)->is_partial); /* the last operation was done */
+	ck_assert(!rig.run->measured.has_read_back);
+	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(verified_are_as_many_as_asked)
-{
-	static const struct {
-		double rate;
-		uint64_t least, most;
-	} cases[] = {{0, 0, 0}, {0.5, 495, 508}, {1, COUNT, COUNT}};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-			struct nb_engine engine = begin(verb, 3);
-			rig.options.verify_rate = cases[i].rate;
-			ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-			ck_assert_uint_ge(measured()->findings.verified, cases[i].least);
-			ck_assert_uint_le(measured()->findings.verified, cases[i].most);
-			ck_assert(measured()->has_read_back);
-			end();
-		}
-}
-END_TEST
-
-START_TEST(engine_that_keeps_nothing_is_loaded_before_get_and_delete)
-{
-	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-		struct nb_engine engine = begin(verb, 2);
-		ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-		ck_assert_int_eq(measured()->is_loaded, verb != NB_VERB_PUT);
-		ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 0);
-		end();
-	}
-}
-END_TEST
-
-START_TEST(null_is_neither_loaded_nor_verified)
-{
-	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-		rig_create(&rig, verb, COUNT);
-		rig.options.driver = "null";
-		rig.options.threads = 2;
-		ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
-		ck_assert(!measured()->is_loaded);
-		ck_assert_uint_eq(measured()->findings.verified, 0);
-		ck_assert_uint_eq(measured()->ops, COUNT);
-		ck_assert_uint_eq(
-			measured()->value_bytes, verb == NB_VERB_DELETE ? 0 : COUNT * 100);
-		rig_destroy(&rig);
-	}
-}
-END_TEST
-
-static cpu_set_t ran_on[2];
+static uint64_t burnt_ns; /* CPU time */
 
 static int
-session_open_pinned(struct nb_session **out, struct nb_db *db, uint32_t id)
+get_busy(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	sched_getaffinity(0, sizeof(ran_on[id]), &ran_on[id]);
-	return rig_right()->session_open(out, db, id);
-}
-
-START_TEST(pinned_workers_have_a_cpu_each)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	cpu_set_t before, after;
-	engine.session_open = session_open_pinned;
-	engine.session_close = rig_right()->session_close;
-	rig.options.flags = NB_RUN_PIN;
-	sched_getaffinity(0, sizeof(before), &before);
-	ck_assert_msg(rig_run(&rig, &engine) == NB_OK, "%s", nb_error_text());
-	sched_getaffinity(0, sizeof(after), &after);
-	ck_assert(CPU_EQUAL(&before, &after)); /* this thread is where it was */
-	for (int id = 0; id < 2; id++) {
-		cpu_set_t allowed;
-		CPU_AND(&allowed, &ran_on[id], &before);
-		ck_assert_int_eq(CPU_COUNT(&ran_on[id]), 1);
-		ck_assert(CPU_EQUAL(&allowed, &ran_on[id]));
+	struct timespec begin, now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+	uint64_t ns = 0;
+	while (ns < 1000000) {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+		ns = (uint64_t)(now.tv_sec - begin.tv_sec) * 1000000000 +
+			(uint64_t)now.tv_nsec - (uint64_t)begin.tv_nsec;
 	}
-	if (CPU_COUNT(&before) > 1)
-		ck_assert(!CPU_EQUAL(&ran_on[0], &ran_on[1]));
-	rig.options.flags = 0;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	ck_assert(CPU_EQUAL(&ran_on[0], &before));
-	end();
+	burnt_ns += ns;
+	return toy_engine().get(session, key, value);
 }
-END_TEST
 
-struct told {
-	char whats[256];
-	pthread_t thread;
-	uint64_t last;
-	uint32_t wrong;
-};
-
-static void
-note_progress(void *arg, const struct nb_progress *progress)
+TEST(the_cpu_time_of_reading_back_is_no_operations)
 {
-	struct told *told = arg;
-	if (strstr(told->whats, progress->what) == NULL) {
-		strcat(told->whats, progress->what);
-		strcat(told->whats, "|");
-		told->last = 0;
-	}
-	told->wrong += progress->size != sizeof(*progress);
-	told->wrong += progress->total != 0 && progress->done > progress->total;
-	told->wrong += progress->done < told->last;
-	told->wrong += !pthread_equal(told->thread, pthread_self());
-	told->last = progress->done;
+	toy_create(&rig, "records = 300\ncount = 300\nupdate = 1\ndistribution = sequential");
+	toy_new(&rig);
+	rig.run->engine->table.get = get_busy;
+	burnt_ns = 0;
+	ck_assert_msg(nb_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
+	const struct sysinfo_usage *used = &rig.run->measured.usage;
+	ck_assert_uint_eq(toy_measured(&rig, 0)->findings.verified, 300);
+	/* half of it was burnt reading back the loading, which is not counted at all */
+	ck_assert_uint_lt(used->user_ns + used->system_ns, burnt_ns / 3);
+	toy_destroy(&rig);
 }
 
-START_TEST(phases_are_told_in_their_order_on_this_thread)
+TEST(a_job_is_executed_only_once)
 {
-	struct told told = {.thread = pthread_self()};
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	engine.put = put_sleeping;
-	rig.workload.count = SLEEPY;
-	rig.options.report_interval = 1;
-	rig.options.progress = note_progress;
-	rig.options.progress_arg = &told;
-	(void)!rig_run(&rig, &engine); /* nothing was stored */
-	ck_assert_str_eq(told.whats, "looking at the keys|open|put|settle|verify|close|");
-	ck_assert_uint_eq(told.wrong, 0);
-	end();
-}
-END_TEST
-
-/* --- data that is not what it should be --- */
-
-static int
-get_flipped(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	static _Thread_local char copy[100];
-	int rc = rig_right()->get(session, key, value);
-	if (rc != NB_OK || !is_tenth(key))
-		return rc;
-	memcpy(copy, value->data, sizeof(copy));
-	copy[50] ^= 16;
-	value->data = copy;
-	return rc;
+	toy_create(&rig, "records = 100\nread = 1\ncount = 100\n");
+	run_well();
+	ck_assert_int_eq(nb_run_execute(rig.run), NB_ERR_USAGE);
+	toy_assert_told("only once");
+	toy_destroy(&rig);
 }
 
-START_TEST(wrong_values_are_an_error_with_their_counts)
-{
-	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_GET; verb++) {
-		struct nb_engine engine = begin(verb, 3);
-		engine.get = get_flipped;
-		rig.options.flags = NB_RUN_ALLOW_MISSING; /* is no leave for these */
-		ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
-		rig_assert_told("100 of 1003 values that were verified are not what was put");
-		rig_assert_told("wrong size 0, of another key 0, corrupt 100, stale 0");
-		ck_assert_uint_eq(measured()->findings.verdicts[VALUE_CORRUPT], 100);
-		ck_assert(!measured()->is_partial);
-		end();
-	}
-}
-END_TEST
-
-static int
-put_losing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return is_tenth(key) ? NB_OK : rig_right()->put(session, key, value);
-}
-
-START_TEST(missing_keys_are_an_error_unless_they_are_allowed)
-{
-	struct nb_engine engine = begin(NB_VERB_GET, 3);
-	engine.put = put_losing; /* when it is loaded */
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
-	rig_assert_told("100 of 1003 keys were not found");
-	rig_assert_told("--allow-missing");
-	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 100);
-	ck_assert_uint_eq(measured()->answers[NB_OK], 903);
-	ck_assert_uint_eq(measured()->findings.verified, 903);
-	ck_assert_uint_eq(measured()->ops, COUNT);
-	rig.options.flags = NB_RUN_ALLOW_MISSING;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 100);
-	end();
-}
-END_TEST
-
-START_TEST(puts_that_were_lost_are_found_by_reading_back)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 3);
-	engine.put = put_losing;
-	rig.options.flags = NB_RUN_ALLOW_MISSING;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
-	rig_assert_told("100 of 1003 keys that were looked up again are not there");
-	ck_assert_uint_eq(measured()->findings.missing, 100);
-	end();
-}
-END_TEST
-
-static int
-del_losing(struct nb_session *session, struct nb_slice key)
-{
-	return is_tenth(key) ? NB_OK : rig_right()->del(session, key);
-}
-
-START_TEST(deletes_that_did_nothing_are_found)
-{
-	struct nb_engine engine = begin(NB_VERB_DELETE, 3);
-	engine.del = del_losing;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
-	rig_assert_told("100 of 1003 keys that were looked up again are still there");
-	end();
-}
-END_TEST
-
-START_TEST(delete_of_a_key_that_is_not_there_is_an_error)
-{
-	struct nb_engine engine = begin(NB_VERB_DELETE, 3);
-	engine.put = put_losing;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
-	rig_assert_told("100 of 1003 keys were not found");
-	end();
-}
-END_TEST
-
-/** Keys 500 to 504 of the file are the first one, too. */
-static void
-repeat_first_key(void)
-{
-	FILE *file = fopen(rig.keys, "r+");
-	ck_assert_ptr_nonnull(file);
-	uint64_t words[2] = {0, ~(uint64_t)0};
-	for (int i = 500; i < 505; i++) {
-		fseek(file, i * 16L, SEEK_SET);
-		ck_assert_uint_eq(fwrite(words, 16, 1, file), 1);
-	}
-	fclose(file);
-}
-
-START_TEST(key_that_is_repeated_in_the_file_may_be_missing_once_deleted)
-{
-	(void)begin(NB_VERB_DELETE, 1);
-	repeat_first_key();
-	ck_assert_msg(rig_run(&rig, NULL) == NB_OK, "%s", nb_error_text());
-	ck_assert_uint_eq(rig.run->keys_facts.duplicates, 5);
-	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 5);
-	end();
-}
-END_TEST
-
-START_TEST(many_keys_are_counted_exactly_where_a_delete_finds_nothing)
-{
-	enum { MANY = 1400000 }; /* more than one pass looks at */
-	rig_create(&rig, NB_VERB_DELETE, MANY);
-	rig.options.driver = "memory";
-	repeat_first_key();
-	ck_assert_msg(rig_run(&rig, NULL) == NB_OK, "%s", nb_error_text());
-	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 5);
-	ck_assert(!rig.run->keys_facts.is_estimate);
-	ck_assert_uint_eq(rig.run->keys_facts.duplicates, 5);
-	ck_assert_uint_eq(rig.run->keys_facts.looked, MANY);
-	end();
-}
-END_TEST
+/* ---- counters of the engine ---- */
 
 static uint64_t
-phase_ns(const char *name)
+grown(const char *name)
 {
-	const struct measurement *it = measured();
-	for (uint32_t i = 0; i < it->phase_count; i++) {
-		if (strcmp(it->phases[i].name, name) == 0)
-			return it->phases[i].ns;
-	}
-	ck_abort_msg("%s is not told", name);
+	const struct counter *it = counters_find(&rig.run->measured.counters, name);
+	ck_assert_msg(it != NULL, "there is no %s", name);
+	return it->value;
 }
 
-START_TEST(every_phase_has_its_time)
+TEST(counters_are_of_all_phases_without_loading_and_reading_back)
 {
-	static const char *const names[][11] = {
-		[NB_VERB_PUT] = {"start", "keys", "harness", "prepare", "open", "put", "settle",
-			"verify", "close", "inspect"},
-		[NB_VERB_GET] = {"start", "keys", "harness", "prepare", "open", "load", "get",
-			"close", "inspect"},
-		[NB_VERB_DELETE] = {"start", "keys", "harness", "prepare", "open", "load",
-			"delete", "settle", "verify", "close", "inspect"},
-	};
-	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-		(void)begin(verb, 1);
-		uint64_t begin_ns = clock_monotonic(), sum_ns = 0;
-		ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
-		uint64_t took_ns = clock_monotonic() - begin_ns;
-		const struct measurement *it = measured();
-		ck_assert_uint_gt(it->phase_count, 5);
-		for (uint32_t i = 0; i < it->phase_count; i++) {
-			ck_assert_uint_lt(i, 11);
-			ck_assert_ptr_nonnull(names[verb][i]);
-			if (strcmp(it->phases[i].name, names[verb][i]) != 0)
-				ck_assert_str_eq(it->phases[i].name, names[verb][i]);
-			sum_ns += it->phases[i].ns;
-		}
-		ck_assert_uint_le(sum_ns, took_ns);
-		ck_assert_uint_ge(phase_ns(nb_verb_name(verb)), it->wall_ns);
-		ck_assert_uint_ge(phase_ns("close"), it->close_ns);
-		end();
-	}
-}
-END_TEST
-
-static int
-put_not_found(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	int rc = rig_right()->put(session, key, value);
-	return is_tenth(key) ? NB_NOT_FOUND : rc;
+	toy_create(&rig,
+		"records = 100\n[first]\nupdate = 1\ncount = 640\nthreads = 3\n"
+		"[second]\nread = 1\nupdate = 1\ncount = 320\nthreads = 2\nstart = after\n"
+		"warmup = 64\n");
+	run_well();
+	ck_assert_uint_eq(grown("puts"), 640 + 160);
+	ck_assert_uint_eq(grown("gets"), 160);
+	ck_assert_uint_gt(toy_calls(TOY_GET), 160); /* what was written was looked at */
+	ck_assert_uint_eq(grown("records"), 100);
+	ck_assert_uint_eq(rig.run->measured.usage_ops, 960); /* the warm-up's, too */
+	toy_destroy(&rig);
 }
 
-START_TEST(put_that_was_not_done_is_an_error_also_unverified)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	rig.options.verify_rate = 0;
-	rig.options.flags = NB_RUN_ALLOW_MISSING;
-	engine.put = put_not_found;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
-	rig_assert_told("100 of 1003 puts were answered with 'not found'");
-	end();
-}
-END_TEST
-
-/* --- counters of the engine --- */
-
-static struct {
-	uint64_t gets, puts, dels, flushes;
-} counted;
-
-static int
-put_told(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	__atomic_add_fetch(&counted.puts, 1, __ATOMIC_RELAXED);
-	return rig_right()->put(session, key, value);
-}
-
-static int
-get_told(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	__atomic_add_fetch(&counted.gets, 1, __ATOMIC_RELAXED);
-	return rig_right()->get(session, key, value);
-}
-
-static int
-del_told(struct nb_session *session, struct nb_slice key)
-{
-	__atomic_add_fetch(&counted.dels, 1, __ATOMIC_RELAXED);
-	return rig_right()->del(session, key);
-}
+static uint64_t flushes;
 
 static int
 flush_told(struct nb_db *db, uint32_t upto)
 {
 	(void)db, (void)upto;
-	counted.flushes++;
+	flushes++;
 	return NB_OK;
 }
 
-static pthread_t stats_thread, close_thread;
-static int (*close_counted)(struct nb_db *db);
-
-static int
-close_noted(struct nb_db *db)
-{
-	close_thread = pthread_self();
-	return close_counted(db);
-}
-
 static void
-stats_told(struct nb_db *db, nb_stat_emit emit, void *to)
+stats_of_flushes(struct nb_db *db, nb_stat_emit emit, void *to)
 {
 	(void)db;
-	stats_thread = pthread_self();
-	error_set(NB_FAIL, "said for no reason");
-	emit(to, "gets", "calls", NB_STAT_COUNTER,
-		__atomic_load_n(&counted.gets, __ATOMIC_RELAXED));
-	emit(to, "puts", "calls", NB_STAT_COUNTER,
-		__atomic_load_n(&counted.puts, __ATOMIC_RELAXED));
-	emit(to, "dels", "calls", NB_STAT_COUNTER, counted.dels);
-	emit(to, "flushes", "calls", NB_STAT_COUNTER,
-		__atomic_load_n(&counted.flushes, __ATOMIC_RELAXED));
-	emit(to, "level", "calls", NB_STAT_GAUGE,
-		10 + __atomic_load_n(&counted.flushes, __ATOMIC_RELAXED));
-	emit(to, "back", "calls", NB_STAT_COUNTER,
-		100 - __atomic_load_n(&counted.flushes, __ATOMIC_RELAXED));
+	emit(to, "flushes", "calls", NB_STAT_COUNTER, flushes);
+	emit(to, "level", "calls", NB_STAT_GAUGE, 10 + flushes);
 }
 
-static struct nb_engine
-begin_told(uint32_t verb, uint32_t threads)
+TEST(counters_are_taken_until_the_job_has_settled)
 {
-	struct nb_engine engine = begin(verb, threads);
-	memset(&counted, 0, sizeof(counted));
-	engine.put = put_told;
-	engine.get = get_told;
-	engine.del = del_told;
-	engine.flush = flush_told;
-	engine.stats = stats_told;
-	close_counted = engine.close;
-	engine.close = close_noted;
-	return engine;
-}
-
-static const struct counter *
-grown(const char *name)
-{
-	const struct counter *it = counters_find(&measured()->counters, name);
-	ck_assert_msg(it != NULL, "there is no %s", name);
-	return it;
-}
-
-START_TEST(counters_are_of_the_operations_and_settling_alone)
-{
-	for (uint32_t threads = 1; threads <= 3; threads += 2)
-		for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-			struct nb_engine engine = begin_told(verb, threads);
-			ck_assert_msg(rig_run(&rig, &engine) == NB_OK, "%s", nb_error_text());
-			/* before there was a loading, and after it all was looked at again */
-			ck_assert_uint_eq(
-				grown("puts")->value, verb == NB_VERB_PUT ? COUNT : 0);
-			ck_assert_uint_eq(
-				grown("gets")->value, verb == NB_VERB_GET ? COUNT : 0);
-			ck_assert_uint_eq(
-				grown("dels")->value, verb == NB_VERB_DELETE ? COUNT : 0);
-			ck_assert_uint_ge(counted.gets, COUNT);
-			uint64_t flushed = verb == NB_VERB_GET ? 0 : 1;
-			ck_assert_uint_eq(grown("flushes")->value, flushed);
-			ck_assert_uint_eq(grown("level")->value, 10 + flushed);
-			ck_assert(pthread_equal(stats_thread, close_thread));
-			end();
-		}
-}
-END_TEST
-
-START_TEST(counter_that_runs_backwards_is_marked)
-{
-	struct nb_engine engine = begin_told(NB_VERB_PUT, 1);
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	ck_assert(grown("back")->has_run_back);
-	ck_assert(!grown("puts")->has_run_back);
-	end();
-}
-END_TEST
-
-START_TEST(threads_have_done_what_the_run_has)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 3);
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	const struct measurement *it = measured();
-	uint64_t sum = 0;
-	ck_assert_uint_eq(it->thread_count, 3);
-	for (uint32_t t = 0; t < 3; t++) {
-		sum += it->threads[t].ops;
-		ck_assert_uint_eq(it->threads[t].kinds[0], it->threads[t].ops);
-		ck_assert_uint_le(it->threads[t].wall_ns, it->wall_ns);
-	}
-	ck_assert_uint_eq(sum, it->ops);
-	end();
-}
-END_TEST
-
-START_TEST(a_run_has_a_series_that_is_all_of_it)
-{
-	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-		struct nb_engine engine = begin_told(verb, 2);
-		rig.options.sample_ns = 20000000;
-		ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-		const struct measurement *it = measured();
-		const struct series *series = &it->series;
-		uint64_t ops = 0, latencies = 0, pulses = 0;
-		for (size_t i = 0; i < series->count; i++) {
-			ops += series->samples[i].ops;
-			latencies += series->samples[i].latencies[0].count;
-			ck_assert_uint_eq(series->samples[i].latency_count, 1);
-			ck_assert_uint_eq(series->samples[i].latencies[0].kind, 0);
-		}
-		ck_assert_uint_eq(series->pulses_count, 1); /* of the operations alone */
-		for (size_t i = 0; i < series->pulses[0].count; i++)
-			pulses += series->pulses[0].ops[i];
-		ck_assert_uint_eq(ops, it->ops);
-		ck_assert_uint_eq(latencies, it->ops);
-		ck_assert_uint_eq(pulses, it->ops);
-		ck_assert_uint_ne(it->used.known & SYSTEM_PROCESS, 0);
-		ck_assert_uint_ne(it->used_after.known & SYSTEM_PROCESS, 0);
-		end();
+	for (int verify = 0; verify < 2; verify++) {
+		toy_create(&rig, "records = 100\nupdate = 1\ncount = 100\n");
+		rig.options.verify_rate = verify;
+		toy_new(&rig);
+		rig.run->engine->table.flush = flush_told;
+		rig.run->engine->table.stats = stats_of_flushes;
+		flushes = 0;
+		ck_assert_msg(nb_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
+		ck_assert_uint_eq(grown("flushes"), 1);
+		ck_assert_uint_eq(grown("level"), 11);
+		toy_destroy(&rig);
 	}
 }
-END_TEST
 
-START_TEST(what_a_put_leaves_is_known_of_a_new_database)
+TEST(counters_of_a_loading_are_its_own)
 {
-	struct nb_engine engine = begin(NB_VERB_PUT, 1);
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	ck_assert_uint_eq(measured()->live_bytes,
-		COUNT * (rig.workload.key_size + rig.workload.value_size));
-	end();
-	engine = begin(NB_VERB_GET, 1);
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	ck_assert_uint_eq(measured()->live_bytes, 0);
-	end();
-}
-END_TEST
-
-START_TEST(engine_without_stats_has_no_counters)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 1);
-	engine.stats = NULL;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	ck_assert_uint_eq(measured()->counters.count, 0);
-	end();
-}
-END_TEST
-
-static int
-put_told_failing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	if (rig_number(key) == 700)
-		return error_set(NB_FAIL, "the disk is full");
-	return put_told(session, key, value);
+	toy_create(&rig, "records = 100\nread = 1\ncount = 100\n");
+	rig.options.what = NB_JOB_LOAD;
+	run_well();
+	ck_assert_uint_eq(grown("puts"), 100);
+	ck_assert_uint_eq(grown("gets"), 0);
+	ck_assert_uint_eq(toy_calls(TOY_GET), 100);
+	toy_destroy(&rig);
 }
 
-START_TEST(counters_of_a_run_that_failed_are_of_what_it_did)
+TEST(counters_of_a_job_that_failed_are_of_what_it_did)
 {
-	struct nb_engine engine = begin_told(NB_VERB_PUT, 1);
-	engine.put = put_told_failing;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(), "memory: put, operation 700: the disk is full");
-	ck_assert_uint_eq(grown("puts")->value, measured()->ops);
-	ck_assert_uint_eq(grown("flushes")->value, 0);
-	end();
-}
-END_TEST
-
-/* --- failures --- */
-
-static int
-put_failing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	if (rig_number(key) == 700)
-		return error_set(NB_FAIL, "the disk is full");
-	return rig_right()->put(session, key, value);
+	toy_create(&rig, "records = 100\nupdate = 1\ncount = 1000\n");
+	toy_break_run(&rig, TOY_FAIL, TOY_PUT, 501, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_FAIL);
+	toy_assert_told("the toy is broken");
+	ck_assert_uint_eq(grown("puts"), 501);
+	ck_assert_uint_eq(grown("gets"), 0);
+	toy_destroy(&rig);
 }
 
-START_TEST(failing_put_ends_the_run_with_its_text_and_a_partial_result)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 3);
-	engine.put = put_failing;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(), "memory: put, operation 700: the disk is full");
-	ck_assert(measured()->is_partial);
-	ck_assert_uint_lt(measured()->ops, COUNT);
-	ck_assert_uint_eq(nb_histogram_count(measured()->service), measured()->ops);
-	ck_assert(!measured()->has_settled);
-	ck_assert(!measured()->has_read_back);
-	struct nb_result *result;
-	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
-	ck_assert(nb_result_is_partial(result));
-	nb_result_delete(result);
-	end();
-}
-END_TEST
+/* ---- groups ---- */
 
-static int calls_of_all;
-
-/** No more than the run will end as it should, or the test by its time limit. */
-static void
-wait_for_halt(void)
+TEST(groups_in_the_background_end_with_the_others)
 {
-	while (__atomic_load_n(&rig.run->halt, __ATOMIC_RELAXED) == 0)
-		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+	toy_create(&rig,
+		"records = 100\n[main]\nread = 1\ncount = 20000\nthreads = 2\n"
+		"[behind]\nupdate = 1\nbackground = yes\nthreads = 2\n");
+	run_well();
+	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 20000);
+	ck_assert(!toy_measured(&rig, 1)->is_partial);
+	ck_assert_uint_eq(
+		toy_measured(&rig, 1)->kinds[NB_OP_UPDATE].ops, toy_measured(&rig, 1)->ops);
+	ck_assert_uint_eq(toy_wrong(&toy_measured(&rig, 0)->findings), 0);
+	toy_destroy(&rig);
 }
 
-static int
-put_failing_or_waiting(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+TEST(phases_come_one_after_the_other)
 {
-	if (rig_number(key) == 0)
-		return NB_FAIL;
-	wait_for_halt();
-	return rig_right()->put(session, key, value);
-}
-
-START_TEST(failure_of_one_thread_stops_the_others)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	engine.put = put_failing_or_waiting;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	rig_assert_told("memory: put, operation 0: failed without saying why");
-	ck_assert_uint_le(measured()->ops, 1); /* the one that the other was at */
-	end();
-}
-END_TEST
-
-static int
-session_open_failing(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	if (id == 1)
-		return error_set(NB_FAIL, "no more readers");
-	int rc = rig_right()->session_open(out, db, id);
-	if (rc == NB_OK)
-		__atomic_add_fetch(&rig_sessions, 1, __ATOMIC_RELAXED);
-	return rc;
-}
-
-static int
-session_open_silent(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	(void)out, (void)db, (void)id;
-	return NB_UNSUPPORTED;
-}
-
-static int
-session_open_null(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	(void)db, (void)id;
-	*out = NULL;
-	return NB_OK;
-}
-
-START_TEST(failing_session_ends_the_run_before_its_first_operation)
-{
-	static const struct {
-		int (*open)(struct nb_session **out, struct nb_db *db, uint32_t id);
-		int rc;
-		const char *text;
-	} cases[] = {
-		{session_open_failing, NB_FAIL, "memory: session_open: no more readers"},
-		{session_open_silent, NB_UNSUPPORTED,
-			"memory: session_open: failed without saying why"},
-		{session_open_null, NB_FAIL, "memory: session_open: gave no session"},
-	};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct nb_engine engine = begin(NB_VERB_PUT, 3);
-		engine.session_open = cases[i].open;
-		ck_assert_int_eq(rig_run(&rig, &engine), cases[i].rc);
-		ck_assert_str_eq(nb_error_text(), cases[i].text);
-		struct nb_result *result = NULL;
-		ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
-		ck_assert_ptr_null(result);
-		end();
-	}
-}
-END_TEST
-
-static int
-session_close_failing(struct nb_session *session)
-{
-	__atomic_sub_fetch(&rig_sessions, 1, __ATOMIC_RELAXED);
-	int rc = rig_right()->session_close(session);
-	return rc != NB_OK ? rc : error_set(NB_FAIL, "cursor left open");
-}
-
-START_TEST(failing_session_close_is_told)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	engine.session_close = session_close_failing;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(), "memory: session_close: cursor left open");
-	ck_assert_uint_eq(measured()->ops, COUNT);
-	end();
-}
-END_TEST
-
-static int
-open_failing(struct nb_db **out, const struct nb_open_args *args)
-{
-	(void)out;
-	return (args->host->fail)(
-		NB_FAIL, "damaged at block 7"); /* fail is a macro of check.h */
-}
-
-static int
-open_silent(struct nb_db **out, const struct nb_open_args *args)
-{
-	(void)out, (void)args;
-	return 5;
-}
-
-static int
-open_null(struct nb_db **out, const struct nb_open_args *args)
-{
-	(void)args;
-	*out = NULL;
-	return NB_OK;
-}
-
-START_TEST(failing_open_names_the_database)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	char text[256];
-	engine.open = open_failing;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	snprintf(text, sizeof(text), "memory: %s/memory: damaged at block 7", rig.path);
-	ck_assert_str_eq(nb_error_text(), text);
-	struct nb_result *result;
-	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
-	engine.open = open_silent; /* and what failed before is not told again */
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(),
-		"memory: open: answered 5, but may answer only NB_OK (0) or a negative "
-		"failure");
-	engine.open = open_null;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	snprintf(text, sizeof(text), "memory: %s/memory: gave no database", rig.path);
-	ck_assert_str_eq(nb_error_text(), text);
-	end();
-}
-END_TEST
-
-static int
-close_failing(struct nb_db *db)
-{
-	rig_closed++;
-	int rc = rig_right()->close(db);
-	return rc != NB_OK ? rc : error_set(NB_FAIL, "last block not written");
-}
-
-static char logged[256];
-
-static void
-keep_log(void *arg, uint32_t level, const char *text)
-{
-	(void)arg, (void)level;
-	snprintf(logged, sizeof(logged), "%s", text);
-}
-
-START_TEST(failing_close_is_the_runs_or_is_told_beside_the_first_failure)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	engine.close = close_failing;
-	nb_set_log(keep_log, NULL);
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(), "memory: closing: last block not written");
-	ck_assert(!measured()->has_settled);
-	ck_assert_str_eq(logged, "");
-	engine.put = put_failing;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(), "memory: put, operation 700: the disk is full");
-	ck_assert_str_eq(logged, "memory: closing: last block not written");
-	nb_set_log(NULL, NULL);
-	end();
-}
-END_TEST
-
-/* --- settling --- */
-
-static int flush_answers[2]; /* by NB_SETTLE_* */
-static int flushes[2];
-
-static int
-flush_as_told(struct nb_db *db, uint32_t upto)
-{
-	(void)db;
-	flushes[upto]++;
-	return flush_answers[upto];
-}
-
-START_TEST(settled_is_what_the_engine_could)
-{
-	static const struct {
-		uint32_t asked;
-		int flush, compact, settled, rc;
-		bool called_flush, called_compact;
-		const char *text;
-	} cases[] = {
-		{NB_RUN_SETTLE_COMPACT, NB_OK, NB_OK, NB_RUN_SETTLE_COMPACT, NB_OK, 0, 1},
-		{NB_RUN_SETTLE_COMPACT, NB_OK, NB_UNSUPPORTED, NB_RUN_SETTLE_FLUSH, NB_OK, 1,
-			1},
-		{NB_RUN_SETTLE_COMPACT, NB_UNSUPPORTED, NB_UNSUPPORTED, NB_RUN_SETTLE_NONE,
-			NB_OK, 1, 1},
-		{NB_RUN_SETTLE_FLUSH, NB_OK, NB_OK, NB_RUN_SETTLE_FLUSH, NB_OK, 1, 0},
-		{NB_RUN_SETTLE_FLUSH, NB_UNSUPPORTED, NB_OK, NB_RUN_SETTLE_NONE, NB_OK, 1, 0},
-		{NB_RUN_SETTLE_NONE, NB_OK, NB_OK, NB_RUN_SETTLE_NONE, NB_OK, 0, 0},
-		{NB_RUN_SETTLE_COMPACT, NB_OK, NB_FAIL, NB_RUN_SETTLE_NONE, NB_FAIL, 0, 1,
-			"memory: settling: failed without saying why"},
-		{NB_RUN_SETTLE_COMPACT, 1, NB_UNSUPPORTED, NB_RUN_SETTLE_NONE, NB_FAIL, 1, 1,
-			"memory: flush: answered 1, but may answer only NB_OK (0) or a "
-			"negative failure"},
-	};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct nb_engine engine = begin(NB_VERB_PUT, 2);
-		engine.flush = flush_as_told;
-		rig.options.settle = cases[i].asked;
-		flush_answers[NB_SETTLE_FLUSH] = cases[i].flush;
-		flush_answers[NB_SETTLE_COMPACT] = cases[i].compact;
-		flushes[0] = flushes[1] = 0;
-		ck_assert_int_eq(rig_run(&rig, &engine), cases[i].rc);
-		ck_assert_int_eq(measured()->settled, cases[i].settled);
-		ck_assert_int_eq(measured()->has_settled, cases[i].rc == NB_OK);
-		ck_assert_int_eq(flushes[NB_SETTLE_FLUSH], cases[i].called_flush);
-		ck_assert_int_eq(flushes[NB_SETTLE_COMPACT], cases[i].called_compact);
-		ck_assert_uint_eq(measured()->ops, COUNT);
-		if (cases[i].rc != NB_OK)
-			ck_assert_str_eq(nb_error_text(), cases[i].text);
-		end();
-	}
-}
-END_TEST
-
-START_TEST(engine_without_flush_and_reads_do_not_settle)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 1);
-	engine.flush = NULL;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	ck_assert_int_eq(measured()->settled, NB_RUN_SETTLE_NONE);
-	end();
-	engine = begin(NB_VERB_GET, 1);
-	engine.flush = flush_as_told;
-	flush_answers[0] = flush_answers[1] = NB_FAIL;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	end();
-}
-END_TEST
-
-/* --- nb_stop() --- */
-
-static int stop_put_at = -1, stop_get_at = -1; /* which call of all asks for the stop */
-
-/** What comes after it waits, so that not all is done before the run has noticed. */
-static void
-stop_at(int at)
-{
-	int call = __atomic_fetch_add(&calls_of_all, 1, __ATOMIC_RELAXED);
-	if (at >= 0 && call == at)
-		nb_stop();
-	if (at >= 0 && call >= at)
-		wait_for_halt();
-}
-
-static int
-put_stopping(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	stop_at(stop_put_at);
-	return rig_right()->put(session, key, value);
-}
-
-static int
-get_stopping(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	stop_at(stop_get_at);
-	return rig_right()->get(session, key, value);
-}
-
-START_TEST(stop_ends_the_operations_with_a_partial_result)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	engine.put = put_stopping;
-	stop_put_at = 50;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
-	ck_assert(measured()->is_partial);
-	ck_assert_uint_ge(measured()->ops, 50);
-	ck_assert_uint_lt(measured()->ops, COUNT);
-	ck_assert_uint_eq(nb_histogram_count(measured()->service), measured()->ops);
-	ck_assert_uint_eq(measured()->findings.verified, 0);
-	ck_assert(!measured()->has_read_back);
-	struct nb_result *result;
-	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
-	ck_assert(nb_result_is_partial(result));
-	nb_result_delete(result);
-	nb_stop_clear();
-	end();
-}
-END_TEST
-
-static int
-get_stopping_in_vain(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	(void)session, (void)key, (void)value;
-	stop_at(stop_get_at);
-	return NB_NOT_FOUND;
-}
-
-START_TEST(stop_does_not_hide_what_was_missing)
-{
-	struct nb_engine engine = begin(NB_VERB_GET, 1);
-	engine.get = get_stopping_in_vain;
-	stop_get_at = 50;
-	logged[0] = '\0';
-	nb_set_log(keep_log, NULL);
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
-	nb_set_log(NULL, NULL);
-	ck_assert_str_eq(nb_error_text(), "interrupted");
-	ck_assert_ptr_nonnull(strstr(logged, "51 of 51 keys were not found"));
-	nb_stop_clear();
-	end();
-}
-END_TEST
-
-static int
-put_waiting(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	if (__atomic_fetch_add(&calls_of_all, 1, __ATOMIC_RELAXED) >= 20)
-		wait_for_halt();
-	return rig_right()->put(session, key, value);
-}
-
-static void *
-stop_soon(void *arg)
-{
-	(void)arg;
-	while (__atomic_load_n(&calls_of_all, __ATOMIC_RELAXED) < 20)
-		sched_yield();
-	nb_stop();
-	return NULL;
-}
-
-START_TEST(stop_comes_from_any_thread)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 3);
-	pthread_t stopper;
-	engine.put = put_waiting;
-	ck_assert_int_eq(pthread_create(&stopper, NULL, stop_soon, NULL), 0);
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
-	pthread_join(stopper, NULL);
-	ck_assert(measured()->is_partial);
-	ck_assert_uint_le(measured()->ops, 20 + 3);
-	nb_stop_clear();
-	end();
-}
-END_TEST
-
-START_TEST(stop_ends_the_reading_back)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	engine.get = get_stopping;
-	stop_get_at = 50;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
-	ck_assert(!measured()->is_partial); /* of the operations none is missing */
-	ck_assert(measured()->has_settled);
-	ck_assert(!measured()->has_read_back);
-	ck_assert_uint_ge(measured()->findings.verified, 50);
-	ck_assert_uint_lt(measured()->findings.verified, COUNT);
-	nb_stop_clear();
-	end();
-}
-END_TEST
-
-START_TEST(stop_ends_the_loading_and_there_is_no_result)
-{
-	struct nb_engine engine = begin(NB_VERB_GET, 2);
-	engine.put = put_stopping;
-	stop_put_at = 50;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
-	ck_assert_int_lt(calls_of_all, COUNT);
-	struct nb_result *result;
-	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
-	nb_stop_clear();
-	end();
-}
-END_TEST
-
-START_TEST(stop_before_the_run_leaves_nothing_behind)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	rig_new(&rig, &engine);
-	nb_stop();
-	ck_assert_int_eq(nb_run_execute(rig.run), NB_ERR_INTERRUPTED);
-	ck_assert_int_eq(rig_opened, 0);
-	ck_assert(!rig_has(&rig, "nb"));
-	nb_stop_clear();
-	end();
-}
-END_TEST
-
-/* --- an engine that keeps its data --- */
-
-static struct nb_open_args opened_with; /* at first */
-static uint32_t opened_last;            /* flags */
-
-static int
-open_noting(struct nb_db **out, const struct nb_open_args *args)
-{
-	struct nb_open_args right = *args;
-	if (rig_opened == 0)
-		opened_with = *args;
-	opened_last = args->flags;
-	right.flags = NB_OPEN_CREATE;
-	rig_opened++;
-	return rig_right()->open(out, &right);
-}
-
-START_TEST(database_is_made_by_put_only_and_read_only_for_get)
-{
-	static const uint32_t flags[] = {[NB_VERB_PUT] = NB_OPEN_CREATE,
-		[NB_VERB_GET] = NB_OPEN_READ_ONLY,
-		[NB_VERB_DELETE] = 0};
-	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-		struct nb_engine engine = begin(verb, 2);
-		char path[128];
-		engine.open = open_noting;
-		engine.caps |= NB_CAP_PERSISTENT;
-		rig.options.flags = NB_RUN_ALLOW_MISSING |
-			NB_RUN_FORCE; /* memory keeps nothing */
-		rig.options.cache_bytes = 4711;
-		snprintf(path, sizeof(path), "%s/memory", rig.path);
-		ck_assert_int_eq(mkdir(rig.path, 0777), 0);
-		ck_assert_int_eq(mkdir(path, 0777), 0);
-		strcat(path, "/data");
-		fclose(fopen(path, "w"));
-		(void)!rig_run(&rig, &engine);
-		ck_assert_uint_eq(opened_with.flags, flags[verb]);
-		ck_assert_uint_eq(opened_last, NB_OPEN_READ_ONLY);
-		ck_assert_int_eq(rig_opened, verb == NB_VERB_GET ? 1 : 2);
-		ck_assert_uint_eq(opened_with.size, sizeof(opened_with));
-		ck_assert_uint_eq(opened_with.records, COUNT);
-		ck_assert_uint_eq(opened_with.key_size, 16);
-		ck_assert_uint_eq(opened_with.value_size, 100);
-		ck_assert_uint_eq(opened_with.sessions, 2);
-		ck_assert_uint_eq(opened_with.cache_bytes, 4711);
-		ck_assert_uint_eq(opened_with.durability, NB_DUR_NONE);
-		ck_assert(!measured()->is_loaded);
-		ck_assert(measured()->had_data);
-		end();
-	}
-}
-END_TEST
-
-/** `memory`, which loses everything at close, and claims that it keeps its data. */
-static struct nb_engine
-begin_forgetful(uint32_t verb)
-{
-	struct nb_engine engine = begin(verb, 2);
-	engine.open = open_noting;
-	engine.caps |= NB_CAP_PERSISTENT;
-	rig.options.flags = NB_RUN_ALLOW_MISSING | NB_RUN_FORCE;
-	return engine;
-}
-
-START_TEST(writes_that_only_a_cache_has_are_found_missing)
-{
-	struct nb_engine engine = begin_forgetful(NB_VERB_PUT);
-	struct told told = {.thread = pthread_self()};
-	rig.options.progress = note_progress;
-	rig.options.progress_arg = &told;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
-	ck_assert_uint_eq(measured()->findings.missing, COUNT);
-	ck_assert_uint_eq(measured()->findings.verified, COUNT);
-	ck_assert(measured()->is_reopened && measured()->has_read_back);
-	ck_assert(measured()->has_settled);
-	ck_assert_str_eq(
-		told.whats, "looking at the keys|open|put|settle|close|reopen|verify|");
-	ck_assert_uint_eq(told.wrong, 0);
-	end();
-}
-END_TEST
-
-START_TEST(without_verification_nothing_is_opened_again)
-{
-	struct nb_engine engine = begin_forgetful(NB_VERB_PUT);
+	toy_create(&rig,
+		"records = 100\n[first]\nupdate = 1\ncount = 640\nthreads = 3\n"
+		"[second]\nread = 1\ncount = 320\nthreads = 2\nstart = after\n"
+		"[third]\ndelete = 1\ncount = 64\nthreads = 1\nstart = after\n");
 	rig.options.verify_rate = 0;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	ck_assert_int_eq(rig_opened, 1);
-	ck_assert(!measured()->is_reopened);
-	end();
+	toy.is_logging = true;
+	run_well();
+	static const uint32_t verbs[] = {TOY_PUT, TOY_GET, TOY_DEL};
+	uint64_t counts[3] = {0};
+	uint32_t phase = 0;
+	for (uint64_t i = 0; i < toy.logged; i++)
+		for (uint32_t v = 0; v < 3; v++) {
+			if (toy.log[i].verb != verbs[v])
+				continue;
+			counts[v]++;
+			ck_assert_uint_ge(v, phase); /* none of a phase that is over */
+			phase = v;
+		}
+	ck_assert_uint_eq(counts[0], 640);
+	ck_assert_uint_eq(counts[1], 320);
+	ck_assert_uint_eq(counts[2], 64);
+	toy_destroy(&rig);
 }
-END_TEST
 
-static int
-open_once(struct nb_db **out, const struct nb_open_args *args)
+TEST(a_phase_that_fails_leaves_the_next_ones_undone)
 {
-	if (rig_opened > 0)
-		return (args->host->fail)(NB_FAIL, "the file is damaged");
-	return open_noting(out, args);
+	toy_create(&rig,
+		"records = 100\n[first]\nread = 1\ncount = 640\n"
+		"[second]\nupdate = 1\ncount = 640\nstart = after\n");
+	toy_break_run(&rig, TOY_STOP, TOY_GET, 640, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_ERR_INTERRUPTED);
+	ck_assert(!toy_measured(&rig, 0)->is_partial);
+	ck_assert(!toy_measured(&rig, 1)->has_begun);
+	ck_assert(rig.run->measured.is_partial);
+	toy_destroy(&rig);
 }
 
-START_TEST(a_database_that_cannot_be_opened_again_ends_the_run)
+TEST(threads_are_summed_up_exactly)
 {
-	struct nb_engine engine = begin_forgetful(NB_VERB_PUT);
-	engine.open = open_once;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	rig_assert_told("the database cannot be opened again to read back: ");
-	rig_assert_told("the file is damaged");
-	ck_assert(!measured()->has_read_back && measured()->has_settled);
-	ck_assert_uint_eq(measured()->ops, COUNT);
-	end();
-}
-END_TEST
-
-START_TEST(get_without_a_database_is_refused_before_it_is_opened)
-{
-	struct nb_engine engine = begin(NB_VERB_GET, 2);
-	engine.caps |= NB_CAP_PERSISTENT;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	rig_assert_told("--action=put");
-	ck_assert_int_eq(rig_opened, 0);
-	ck_assert(!rig_has(&rig, "nb"));
-	end();
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("run_execute", every_operation_is_done_once_by_any_number_of_threads,
-		as_many_threads_as_operations_do_one_each, a_run_is_executed_only_once,
-		wall_time_is_one_window_over_all_threads, both_clocks_measure,
-		verified_are_as_many_as_asked,
-		engine_that_keeps_nothing_is_loaded_before_get_and_delete,
-		null_is_neither_loaded_nor_verified, pinned_workers_have_a_cpu_each,
-		phases_are_told_in_their_order_on_this_thread,
-		wrong_values_are_an_error_with_their_counts,
-		missing_keys_are_an_error_unless_they_are_allowed,
-		puts_that_were_lost_are_found_by_reading_back,
-		deletes_that_did_nothing_are_found,
-		delete_of_a_key_that_is_not_there_is_an_error,
-		key_that_is_repeated_in_the_file_may_be_missing_once_deleted,
-		many_keys_are_counted_exactly_where_a_delete_finds_nothing,
-		every_phase_has_its_time, put_that_was_not_done_is_an_error_also_unverified,
-		counters_are_of_the_operations_and_settling_alone,
-		counter_that_runs_backwards_is_marked, engine_without_stats_has_no_counters,
-		threads_have_done_what_the_run_has, a_run_has_a_series_that_is_all_of_it,
-		what_a_put_leaves_is_known_of_a_new_database,
-		counters_of_a_run_that_failed_are_of_what_it_did,
-		failing_put_ends_the_run_with_its_text_and_a_partial_result,
-		failure_of_one_thread_stops_the_others,
-		failing_session_ends_the_run_before_its_first_operation,
-		failing_session_close_is_told, failing_open_names_the_database,
-		failing_close_is_the_runs_or_is_told_beside_the_first_failure,
-		settled_is_what_the_engine_could, engine_without_flush_and_reads_do_not_settle,
-		stop_ends_the_operations_with_a_partial_result,
-		stop_does_not_hide_what_was_missing, stop_comes_from_any_thread,
-		stop_ends_the_reading_back, stop_ends_the_loading_and_there_is_no_result,
-		stop_before_the_run_leaves_nothing_behind,
-		database_is_made_by_put_only_and_read_only_for_get,
-		get_without_a_database_is_refused_before_it_is_opened,
-		writes_that_only_a_cache_has_are_found_missing,
-		without_verification_nothing_is_opened_again,
-		a_database_that_cannot_be_opened_again_ends_the_run);
+	toy_create(&rig,
+		"records = 100\nread = 1\nupdate = 1\ncount = 2000\nthreads = 4\n"
+		"warmup = 500\nrate = 1M\n");
+	run_well();
+	const struct job_measurement *measured = toy_measured(&rig, 0);
+	uint64_t ops = 0, done = 0;
+	ck_assert_uint_eq(measured->thread_count, 4);
+	for (uint32_t t = 0; t < 4; t++) {
+		ops += measured->threads[t].ops;
+		done += measured->threads[t].done;
+	}
+	ck_assert_uint_eq(ops, 1500);
+	ck_assert_uint_eq(done, 2000);
+	ck_assert_uint_eq(measured->ops, 1500);
+	ck_assert_uint_eq(measured->done, 2000);
+	const struct job_kind *read = &measured->kinds[NB_OP_READ],
+			      *update = &measured->kinds[NB_OP_UPDATE];
+	ck_assert_uint_eq(read->ops + update->ops, 1500);
+	ck_assert_uint_eq(read->bytes + update->bytes, 1500 * 100);
+	ck_assert_uint_eq(nb_histogram_count(read->service), read->ops);
+	ck_assert_uint_eq(nb_histogram_count(read->response), read->ops);
+	ck_assert_uint_ge(nb_histogram_sum(read->response), nb_histogram_sum(read->service));
+	ck_assert_uint_ge(measured->span_ns, measured->wall_ns);
+	ck_assert_double_le(measured->offered_ops, 2000);
+	ck_assert_ptr_null(measured->kinds[NB_OP_INSERT].service);
+	toy_destroy(&rig);
 }

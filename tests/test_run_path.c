@@ -36,7 +36,7 @@ make_dir(const struct rig *rig, const char *name)
 	ck_assert_int_eq(mkdir(path, 0777), 0);
 }
 
-START_TEST(path_is_made_with_all_its_parents)
+TEST(path_is_made_with_all_its_parents)
 {
 	static const char *const names[] = {"nb", "a/b/c", "a//b/", "./x/../y"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -53,9 +53,8 @@ START_TEST(path_is_made_with_all_its_parents)
 		rig_destroy(&rig);
 	}
 }
-END_TEST
 
-START_TEST(fresh_put_finds_an_empty_directory)
+TEST(fresh_put_finds_an_empty_directory)
 {
 	struct rig rig;
 	new_run(&rig, NB_VERB_PUT, "nb");
@@ -75,9 +74,8 @@ START_TEST(fresh_put_finds_an_empty_directory)
 	ck_assert(rig_has(&rig, "nb/file"));
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(only_a_put_is_fresh)
+TEST(only_a_put_is_fresh)
 {
 	for (uint32_t verb = NB_VERB_GET; verb <= NB_VERB_DELETE; verb++) {
 		struct rig rig;
@@ -91,9 +89,8 @@ START_TEST(only_a_put_is_fresh)
 		rig_destroy(&rig);
 	}
 }
-END_TEST
 
-START_TEST(relative_path_is_made_below_the_working_directory)
+TEST(relative_path_is_made_below_the_working_directory)
 {
 	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
@@ -104,9 +101,8 @@ START_TEST(relative_path_is_made_below_the_working_directory)
 	ck_assert(rig_has(&rig, "r/memory/."));
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(path_that_is_a_file_is_told)
+TEST(path_that_is_a_file_is_told)
 {
 	static const char *const names[] = {"file", "file/below", "file/far/below"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -121,9 +117,8 @@ START_TEST(path_that_is_a_file_is_told)
 			rig_destroy(&rig);
 		}
 }
-END_TEST
 
-START_TEST(database_that_is_a_file_is_told)
+TEST(database_that_is_a_file_is_told)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
 		struct rig rig;
@@ -135,9 +130,8 @@ START_TEST(database_that_is_a_file_is_told)
 		rig_destroy(&rig);
 	}
 }
-END_TEST
 
-START_TEST(link_to_nowhere_is_told)
+TEST(link_to_nowhere_is_told)
 {
 	struct rig rig;
 	char link[128];
@@ -148,9 +142,8 @@ START_TEST(link_to_nowhere_is_told)
 	rig_assert_told("nb: No such file or directory");
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(reading_without_a_database_says_how_to_make_one)
+TEST(reading_without_a_database_says_how_to_make_one)
 {
 	for (uint32_t verb = NB_VERB_GET; verb <= NB_VERB_DELETE; verb++)
 		for (int is_there = 0; is_there < 2; is_there++) {
@@ -167,9 +160,8 @@ START_TEST(reading_without_a_database_says_how_to_make_one)
 			rig_destroy(&rig);
 		}
 }
-END_TEST
 
-START_TEST(data_that_was_there_is_known)
+TEST(data_that_was_there_is_known)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
 		struct rig rig;
@@ -185,9 +177,8 @@ START_TEST(data_that_was_there_is_known)
 		rig_destroy(&rig);
 	}
 }
-END_TEST
 
-START_TEST(what_others_made_is_read_and_not_written)
+TEST(what_others_made_is_read_and_not_written)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++)
 		for (uint32_t fresh = 0; fresh <= NB_RUN_FRESH; fresh += NB_RUN_FRESH) {
@@ -206,9 +197,8 @@ START_TEST(what_others_made_is_read_and_not_written)
 			rig_destroy(&rig);
 		}
 }
-END_TEST
 
-START_TEST(engine_that_keeps_nothing_needs_no_database)
+TEST(engine_that_keeps_nothing_needs_no_database)
 {
 	struct rig rig;
 	new_run(&rig, NB_VERB_GET, "nb");
@@ -217,9 +207,8 @@ START_TEST(engine_that_keeps_nothing_needs_no_database)
 	ck_assert(rig_has(&rig, "nb/memory"));
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(directory_that_may_not_be_written_is_told)
+TEST(directory_that_may_not_be_written_is_told)
 {
 	if (geteuid() == 0)
 		return; /* who may write everywhere */
@@ -231,7 +220,6 @@ START_TEST(directory_that_may_not_be_written_is_told)
 	ck_assert_int_eq(chmod(rig.dir, 0777), 0);
 	rig_destroy(&rig);
 }
-END_TEST
 
 /** A second run of the same database, whose verb is given, must be refused or not. */
 static void
@@ -249,7 +237,7 @@ prepare_beside(struct rig *first, uint32_t verb, uint32_t caps, int rc)
 	rig_destroy(&second);
 }
 
-START_TEST(a_database_is_of_one_run_until_that_lets_it_go)
+TEST(a_database_is_of_one_run_until_that_lets_it_go)
 {
 	struct rig rig;
 	uint32_t both = NB_CAP_PERSISTENT | NB_CAP_MULTI_PROCESS;
@@ -265,9 +253,8 @@ START_TEST(a_database_is_of_one_run_until_that_lets_it_go)
 	prepare_beside(&rig, NB_VERB_GET, NB_CAP_PERSISTENT, NB_OK);
 	rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(runs_that_only_read_share_what_several_processes_may_open)
+TEST(runs_that_only_read_share_what_several_processes_may_open)
 {
 	struct rig maker, rig;
 	uint32_t both = NB_CAP_PERSISTENT | NB_CAP_MULTI_PROCESS;
@@ -286,20 +273,4 @@ START_TEST(runs_that_only_read_share_what_several_processes_may_open)
 	prepare_beside(&rig, NB_VERB_PUT, both, NB_FAIL);
 	rig_destroy(&rig);
 	rig_destroy(&maker);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("run_path", path_is_made_with_all_its_parents,
-		fresh_put_finds_an_empty_directory, only_a_put_is_fresh,
-		relative_path_is_made_below_the_working_directory, path_that_is_a_file_is_told,
-		database_that_is_a_file_is_told, link_to_nowhere_is_told,
-		reading_without_a_database_says_how_to_make_one, data_that_was_there_is_known,
-		what_others_made_is_read_and_not_written,
-		engine_that_keeps_nothing_needs_no_database,
-		directory_that_may_not_be_written_is_told,
-		a_database_is_of_one_run_until_that_lets_it_go,
-		runs_that_only_read_share_what_several_processes_may_open);
 }

@@ -38,7 +38,7 @@ allowed_cpu(int nth)
 	return -1;
 }
 
-START_TEST(threads_go_round_the_cpus_of_a_list)
+TEST(threads_go_round_the_cpus_of_a_list)
 {
 	int one = allowed_cpu(0), two = allowed_cpu(1) >= 0 ? allowed_cpu(1) : one;
 	char list[64];
@@ -58,9 +58,8 @@ START_TEST(threads_go_round_the_cpus_of_a_list)
 		}
 	}
 }
-END_TEST
 
-START_TEST(a_list_that_is_none_is_refused)
+TEST(a_list_that_is_none_is_refused)
 {
 	static const char *const lists[] = {"", "x", "-3", ",1", "3-1", "1;2"};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
@@ -70,18 +69,16 @@ START_TEST(a_list_that_is_none_is_refused)
 		ck_assert_str_eq(nb_error_text(), text);
 	}
 }
-END_TEST
 
-START_TEST(a_cpu_that_is_not_there_is_told)
+TEST(a_cpu_that_is_not_there_is_told)
 {
 	ck_assert_int_eq(run_pin_to("1000", 7), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), "pinning: thread 7 cannot run on CPU 1000");
 	ck_assert_int_eq(run_pin_to("1000000", 0), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), "pinning: thread 0 cannot run on CPU 1000000");
 }
-END_TEST
 
-START_TEST(workers_go_round_the_cpus_of_the_process)
+TEST(workers_go_round_the_cpus_of_the_process)
 {
 	int count = 0;
 	while (allowed_cpu(count) >= 0)
@@ -89,9 +86,8 @@ START_TEST(workers_go_round_the_cpus_of_the_process)
 	ck_assert_int_eq(run_pin((uint32_t)count), NB_OK); /* narrows it to the first one */
 	ck_assert_int_eq(cpu_of(), allowed_cpu(0));
 }
-END_TEST
 
-START_TEST(a_failure_is_told_with_the_engine_and_the_verb)
+TEST(a_failure_is_told_with_the_engine_and_the_verb)
 {
 	rig_create(&rig, NB_VERB_PUT, 10);
 	rig_new(&rig, NULL);
@@ -111,7 +107,6 @@ START_TEST(a_failure_is_told_with_the_engine_and_the_verb)
 	ck_assert_str_eq(nb_error_text(), "memory: settling: out of luck");
 	rig_destroy(&rig);
 }
-END_TEST
 
 static uint32_t asked;
 static uint64_t flushes;
@@ -124,7 +119,7 @@ flush_up_to(struct nb_db *db, uint32_t upto)
 	return upto > asked ? error_set(NB_UNSUPPORTED, "not so far") : NB_OK;
 }
 
-START_TEST(settling_goes_as_far_as_the_engine_can)
+TEST(settling_goes_as_far_as_the_engine_can)
 {
 	static const struct {
 		uint32_t settle, can;
@@ -150,7 +145,6 @@ START_TEST(settling_goes_as_far_as_the_engine_can)
 		rig_destroy(&rig);
 	}
 }
-END_TEST
 
 static int
 close_badly(struct nb_db *db)
@@ -159,7 +153,7 @@ close_badly(struct nb_db *db)
 	return error_set(NB_FAIL, "the disk is full");
 }
 
-START_TEST(what_failed_first_is_what_is_told_after_closing)
+TEST(what_failed_first_is_what_is_told_after_closing)
 {
 	rig_create(&rig, NB_VERB_PUT, 10);
 	rig_new(&rig, NULL);
@@ -172,16 +166,4 @@ START_TEST(what_failed_first_is_what_is_told_after_closing)
 	ck_assert_int_eq(run_close_database(rig.run, NB_OK), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), "memory: closing: the disk is full");
 	rig_destroy(&rig);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("run_steps", threads_go_round_the_cpus_of_a_list,
-		a_list_that_is_none_is_refused, a_cpu_that_is_not_there_is_told,
-		workers_go_round_the_cpus_of_the_process,
-		a_failure_is_told_with_the_engine_and_the_verb,
-		settling_goes_as_far_as_the_engine_can,
-		what_failed_first_is_what_is_told_after_closing);
 }

@@ -58,10 +58,10 @@ begin(uint64_t sample_ns)
 	toy_create(&rig, "records = 10\nread = 1\n");
 	rig.options.sample_ns = sample_ns;
 	toy_new(&rig);
-	ck_assert_int_eq(sampler_new(&rig.run->base, false), NB_OK);
-	pulse_begin(&track, &rig.run->base.clock, 0);
+	ck_assert_int_eq(sampler_new(rig.run, false), NB_OK);
+	pulse_begin(&track, &rig.run->clock, 0);
 	ck_assert_int_eq(nb_histogram_new(&times), NB_OK);
-	return rig.run->base.sampler;
+	return rig.run->sampler;
 }
 
 static void
@@ -75,7 +75,7 @@ begin_phase(uint32_t phase, uint64_t warm_ns, uint64_t warm_ops)
 		.pulses = pulses_of_track,
 		.behind = behind,
 		.errors = errors};
-	sampler_begin(rig.run->base.sampler, &it);
+	sampler_begin(rig.run->sampler, &it);
 }
 
 static void
@@ -88,7 +88,7 @@ end(void)
 static struct series *
 series(void)
 {
-	return &rig.run->base.measured.series;
+	return &rig.run->measured.series;
 }
 
 static uint64_t
@@ -110,10 +110,10 @@ sum_of_samples(void)
 }
 
 /** Workers were stopped, and the main thread with them: what they have stamped says so. */
-START_TEST(pulses_are_the_workers_however_seldom_it_is_looked)
+TEST(pulses_are_the_workers_however_seldom_it_is_looked)
 {
 	struct sampler *sampler = begin(0);
-	const struct clock *clock = &rig.run->base.clock;
+	const struct clock *clock = &rig.run->clock;
 	pulse_begin(&track, clock, 1000000);
 	for (uint64_t ms = 1; ms < 2100; ms += ms == 50 ? 2000 : 1)
 		pulse_add(&track, clock_after(clock, 1000000, ms * MS));
@@ -136,9 +136,8 @@ START_TEST(pulses_are_the_workers_however_seldom_it_is_looked)
 	ck_assert_uint_eq(sum_of_pulses(pulses), 100);
 	end();
 }
-END_TEST
 
-START_TEST(the_first_ten_seconds_are_looked_at_five_times_as_often)
+TEST(the_first_ten_seconds_are_looked_at_five_times_as_often)
 {
 	struct sampler *sampler = begin(0);
 	uint64_t done = 0, at = 0;
@@ -177,9 +176,8 @@ START_TEST(the_first_ten_seconds_are_looked_at_five_times_as_often)
 	ck_assert_uint_eq(sum_of_samples(), done);
 	end();
 }
-END_TEST
 
-START_TEST(latencies_are_those_of_the_stretch_alone)
+TEST(latencies_are_those_of_the_stretch_alone)
 {
 	struct sampler *sampler = begin(20 * MS);
 	begin_phase(0, 0, 0);
@@ -205,9 +203,8 @@ START_TEST(latencies_are_those_of_the_stretch_alone)
 	}
 	end();
 }
-END_TEST
 
-START_TEST(a_series_does_not_grow_for_ever)
+TEST(a_series_does_not_grow_for_ever)
 {
 	struct sampler *sampler = begin(1); /* which is taken as 20 ms */
 	begin_phase(0, 0, 0);
@@ -220,9 +217,8 @@ START_TEST(a_series_does_not_grow_for_ever)
 	ck_assert_uint_eq(series()->samples[0].duration_ns, 40 * MS);
 	end();
 }
-END_TEST
 
-START_TEST(a_warm_up_ends_a_sample)
+TEST(a_warm_up_ends_a_sample)
 {
 	struct sampler *sampler = begin(SECOND);
 	begin_phase(0, 300 * MS, 0);
@@ -247,9 +243,8 @@ START_TEST(a_warm_up_ends_a_sample)
 	ck_assert_uint_eq(series()->samples[1].is_warmup, 0);
 	end();
 }
-END_TEST
 
-START_TEST(phases_follow_one_another_in_time)
+TEST(phases_follow_one_another_in_time)
 {
 	struct sampler *sampler = begin(0);
 	begin_phase(0, 0, 0);
@@ -259,7 +254,7 @@ START_TEST(phases_follow_one_another_in_time)
 	sampler_end(sampler, 30 * MS, 10);
 	begin_phase(1, 0, 0);
 	sampler_tick(sampler, 1 * MS, 1); /* its begin is now, by the clock of the machine */
-	pulse_begin(&track, &rig.run->base.clock, 0);
+	pulse_begin(&track, &rig.run->clock, 0);
 	for (uint64_t i = 0; i < 4; i++)
 		pulse_add(&track, i);
 	sampler_end(sampler, 25 * MS, 4);
@@ -272,9 +267,8 @@ START_TEST(phases_follow_one_another_in_time)
 	ck_assert_uint_eq(series()->samples[1].ops, 4);
 	end();
 }
-END_TEST
 
-START_TEST(a_phase_that_never_began_leaves_nothing)
+TEST(a_phase_that_never_began_leaves_nothing)
 {
 	struct sampler *sampler = begin(0);
 	begin_phase(0, 0, 0);
@@ -290,9 +284,8 @@ START_TEST(a_phase_that_never_began_leaves_nothing)
 	sampler_finish(NULL);
 	end();
 }
-END_TEST
 
-START_TEST(what_is_told_is_of_the_last_moment)
+TEST(what_is_told_is_of_the_last_moment)
 {
 	struct sampler *sampler = begin(200 * MS);
 	struct nb_progress progress = {.size = sizeof(progress)};
@@ -321,7 +314,6 @@ START_TEST(what_is_told_is_of_the_last_moment)
 	ck_assert_uint_eq(progress.errors, 5);
 	end();
 }
-END_TEST
 
 /* ---- runs ---- */
 
@@ -331,7 +323,7 @@ run_job(const char *text, uint64_t sample_ns)
 	toy_create(&rig, text);
 	rig.options.sample_ns = sample_ns;
 	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
-	return &rig.run->base.measured;
+	return &rig.run->measured;
 }
 
 static uint64_t
@@ -365,7 +357,7 @@ sum_of_counter(const char *name)
 	return sum;
 }
 
-START_TEST(samples_of_a_job_are_all_that_it_did)
+TEST(samples_of_a_job_are_all_that_it_did)
 {
 	const struct measurement *measured = run_job(
 		"records = 100\n[first]\nread = 3\nupdate = 1\ncount = 20000\nthreads = 2\n"
@@ -396,9 +388,8 @@ START_TEST(samples_of_a_job_are_all_that_it_did)
 		measured->live_bytes, 100 * (8 + (uint64_t)sizes_mean(&rig.run->sizes)));
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(threads_have_done_together_what_the_group_has)
+TEST(threads_have_done_together_what_the_group_has)
 {
 	run_job("records = 100\nread = 3\nupdate = 1\nscan = 1\ncount = 3000\nthreads = 3\n"
 		"warmup = 300\n",
@@ -419,9 +410,8 @@ START_TEST(threads_have_done_together_what_the_group_has)
 	}
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(without_samples_the_whole_is_known)
+TEST(without_samples_the_whole_is_known)
 {
 	const struct measurement *measured = run_job(
 		"records = 100\nread = 1\ncount = 5000\n", SAMPLER_OFF);
@@ -432,16 +422,15 @@ START_TEST(without_samples_the_whole_is_known)
 	ck_assert(measured->used_after.known & SYSTEM_PROCESS);
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(in_a_virtual_machine_the_processor_is_counted_only_if_that_is_asked)
+TEST(in_a_virtual_machine_the_processor_is_counted_only_if_that_is_asked)
 {
 	static const uint64_t hardware = SYSTEM_CYCLES | SYSTEM_CACHE | SYSTEM_BRANCHES;
 	for (int is_asked = 0; is_asked <= 1; is_asked++) {
 		toy_create(&rig, "records = 10\nread = 1\n");
 		rig.options.flags = is_asked ? NB_RUN_HARDWARE : 0;
 		toy_new(&rig);
-		struct nb_run *run = &rig.run->base;
+		struct nb_run *run = rig.run;
 		strcpy(run->sysinfo.hypervisor, "KVM");
 		ck_assert_int_eq(sampler_new(run, false), NB_OK);
 		bool is_said = strstr(run->measured.used_missing, "virtual machine") != NULL;
@@ -453,9 +442,8 @@ START_TEST(in_a_virtual_machine_the_processor_is_counted_only_if_that_is_asked)
 		toy_destroy(&rig);
 	}
 }
-END_TEST
 
-START_TEST(of_several_processes_the_operations_are_known)
+TEST(of_several_processes_the_operations_are_known)
 {
 	toy_create(&rig, "records = 100\nread = 1\ncount = 2000\nthreads = 2\n");
 	struct nb_engine_ref *null; /* which has nothing that processes would have to share */
@@ -464,9 +452,9 @@ START_TEST(of_several_processes_the_operations_are_known)
 	rig.options.verify_rate = 0;
 	rig.options.sample_ns = 20 * MS;
 	toy_new(&rig);
-	rig.run->base.engine->table = null->table;
-	ck_assert_msg(nb_job_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
-	const struct measurement *measured = &rig.run->base.measured;
+	rig.run->engine->table = null->table;
+	ck_assert_msg(nb_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
+	const struct measurement *measured = &rig.run->measured;
 	ck_assert_uint_eq(sum_of_samples(), 2000);
 	ck_assert_uint_eq(sum_of_latencies(0, NB_OP_READ, false), 2000);
 	ck_assert_uint_eq(
@@ -480,33 +468,15 @@ START_TEST(of_several_processes_the_operations_are_known)
 	nb_engine_unload(null);
 	toy_destroy(&rig);
 }
-END_TEST
 
-START_TEST(an_engine_whose_sessions_are_alone_is_not_asked)
+TEST(an_engine_whose_sessions_are_alone_is_not_asked)
 {
 	toy_create(&rig, "records = 100\nread = 1\ncount = 5000\n");
 	toy_new(&rig);
-	rig.run->base.engine->table.caps &= ~NB_CAP_CONCURRENT;
-	ck_assert_msg(nb_job_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
+	rig.run->engine->table.caps &= ~NB_CAP_CONCURRENT;
+	ck_assert_msg(nb_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_gt(series()->count, 0);
 	ck_assert_uint_eq(series()->counters.count, 0);
-	ck_assert_uint_gt(rig.run->base.measured.counters.count, 0); /* as ever */
+	ck_assert_uint_gt(rig.run->measured.counters.count, 0); /* as ever */
 	toy_destroy(&rig);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("sampler", pulses_are_the_workers_however_seldom_it_is_looked,
-		the_first_ten_seconds_are_looked_at_five_times_as_often,
-		latencies_are_those_of_the_stretch_alone, a_series_does_not_grow_for_ever,
-		a_warm_up_ends_a_sample, phases_follow_one_another_in_time,
-		a_phase_that_never_began_leaves_nothing, what_is_told_is_of_the_last_moment,
-		samples_of_a_job_are_all_that_it_did,
-		threads_have_done_together_what_the_group_has,
-		without_samples_the_whole_is_known,
-		in_a_virtual_machine_the_processor_is_counted_only_if_that_is_asked,
-		of_several_processes_the_operations_are_known,
-		an_engine_whose_sessions_are_alone_is_not_asked);
 }

@@ -44,7 +44,7 @@ dues_of(const struct schedule *schedule, uint32_t count, uint64_t seed)
 	return dues;
 }
 
-START_TEST(offered_and_rate_are_those_of_the_text)
+TEST(offered_and_rate_are_those_of_the_text)
 {
 	static const struct {
 		const char *text;
@@ -81,9 +81,8 @@ START_TEST(offered_and_rate_are_those_of_the_text)
 		schedule_destroy(&schedule);
 	}
 }
-END_TEST
 
-START_TEST(the_first_fixed_operation_is_due_at_once)
+TEST(the_first_fixed_operation_is_due_at_once)
 {
 	struct schedule schedule = schedule_of("1k", NB_ARRIVAL_FIXED);
 	for (uint32_t thread = 0; thread < 5; thread++) {
@@ -97,9 +96,8 @@ START_TEST(the_first_fixed_operation_is_due_at_once)
 	}
 	schedule_destroy(&schedule);
 }
-END_TEST
 
-START_TEST(nothing_is_due_in_a_pause)
+TEST(nothing_is_due_in_a_pause)
 {
 	static const uint64_t expected[] = {5 * S, 6 * S, 7 * S, 20 * S, 22 * S, 24 * S};
 	/* 0.1 in 30 s are 3 operations, though a double of 0.1 is a little more */
@@ -115,9 +113,8 @@ START_TEST(nothing_is_due_in_a_pause)
 	free(dues);
 	schedule_destroy(&schedule);
 }
-END_TEST
 
-START_TEST(nothing_is_due_after_a_rate_has_come_to_0_for_good)
+TEST(nothing_is_due_after_a_rate_has_come_to_0_for_good)
 {
 	static const uint32_t kinds[] = {NB_ARRIVAL_FIXED, NB_ARRIVAL_POISSON};
 	for (size_t k = 0; k < COUNT_OF(kinds); k++) {
@@ -139,7 +136,6 @@ START_TEST(nothing_is_due_after_a_rate_has_come_to_0_for_good)
 		schedule_destroy(&schedule);
 	}
 }
-END_TEST
 
 /** The due time of fixed operation n, asked of one of many threads. */
 static uint64_t
@@ -153,7 +149,7 @@ due_of(const struct schedule *schedule, uint64_t n, uint32_t threads)
 	return due_ns;
 }
 
-START_TEST(fixed_due_times_do_not_drift_in_30_days)
+TEST(fixed_due_times_do_not_drift_in_30_days)
 {
 	static const struct {
 		const char *text;
@@ -187,14 +183,13 @@ START_TEST(fixed_due_times_do_not_drift_in_30_days)
 		schedule_destroy(&schedule);
 	}
 }
-END_TEST
 
 static const char *const shapes[] = {"200k", "0.5", "1G", "10k/30ms,20k/30ms,5k",
 	"10k..50k/60ms,50k..0/60ms,0/1s,100k", "0..1M/100ms,1M..1/100ms,7k",
 	"1/1ns,2/1ns,1M/1ms,3", "0/1s,1G..0.001/1ms,0/1h,0..1G/10ms,0", "0.0001/1us,1e-9",
 	"333.3..333.4/1h"};
 
-START_TEST(as_many_are_due_as_are_offered)
+TEST(as_many_are_due_as_are_offered)
 {
 	enum { COUNT = 20000 };
 	for (size_t i = 0; i < COUNT_OF(shapes); i++) {
@@ -211,9 +206,8 @@ START_TEST(as_many_are_due_as_are_offered)
 		schedule_destroy(&schedule);
 	}
 }
-END_TEST
 
-START_TEST(windows_hold_their_share)
+TEST(windows_hold_their_share)
 {
 	enum { COUNT = 100000 };
 	struct schedule schedule = schedule_of(
@@ -231,9 +225,8 @@ START_TEST(windows_hold_their_share)
 	free(dues);
 	schedule_destroy(&schedule);
 }
-END_TEST
 
-START_TEST(due_times_never_decrease)
+TEST(due_times_never_decrease)
 {
 	enum { COUNT = 50000 };
 	static const uint32_t kinds[] = {NB_ARRIVAL_FIXED, NB_ARRIVAL_POISSON};
@@ -247,9 +240,8 @@ START_TEST(due_times_never_decrease)
 		schedule_destroy(&schedule);
 	}
 }
-END_TEST
 
-START_TEST(rounding_makes_no_due_time_earlier_than_the_one_before)
+TEST(rounding_makes_no_due_time_earlier_than_the_one_before)
 {
 	enum { COUNT = 1000000 };
 	/* a month from the start a double of ns has steps of half a ns, as the arrivals do */
@@ -268,9 +260,8 @@ START_TEST(rounding_makes_no_due_time_earlier_than_the_one_before)
 		schedule_destroy(&schedule);
 	}
 }
-END_TEST
 
-START_TEST(they_are_the_same_in_any_portions)
+TEST(they_are_the_same_in_any_portions)
 {
 	enum { COUNT = 5000 };
 	static const uint32_t kinds[] = {NB_ARRIVAL_FIXED, NB_ARRIVAL_POISSON};
@@ -292,7 +283,6 @@ START_TEST(they_are_the_same_in_any_portions)
 		schedule_destroy(&schedule);
 	}
 }
-END_TEST
 
 static int
 compare_u64(const void *a, const void *b)
@@ -323,7 +313,7 @@ merged_dues(const struct schedule *schedule, uint32_t threads, uint32_t each, ui
 	return dues;
 }
 
-START_TEST(threads_together_are_as_one_at_fixed_rates)
+TEST(threads_together_are_as_one_at_fixed_rates)
 {
 	enum { THREADS = 7, EACH = 3000 };
 	for (size_t i = 0; i < COUNT_OF(shapes); i++) {
@@ -336,7 +326,6 @@ START_TEST(threads_together_are_as_one_at_fixed_rates)
 		schedule_destroy(&schedule);
 	}
 }
-END_TEST
 
 /** Operations of a thread that takes turns of 64 until `count` are done. */
 static uint32_t
@@ -370,7 +359,7 @@ dues_in_turns(const struct schedule *schedule, uint32_t threads, uint32_t count)
 	return dues;
 }
 
-START_TEST(threads_that_take_turns_keep_the_rate_to_the_end)
+TEST(threads_that_take_turns_keep_the_rate_to_the_end)
 {
 	static const uint32_t counts[] = {1, 63, 64, 65, 100, 448, 449, 512, 1000, 3001};
 	struct schedule schedule = schedule_of("1k", NB_ARRIVAL_FIXED);
@@ -391,7 +380,6 @@ START_TEST(threads_that_take_turns_keep_the_rate_to_the_end)
 	free(random);
 	schedule_destroy(&schedule);
 }
-END_TEST
 
 /** Kolmogorov's statistic of the sample against 1 - exp(-x). Sorts it. */
 static double
@@ -427,7 +415,7 @@ ks_of_gaps(const struct schedule *schedule, const uint64_t *dues, size_t count, 
 static const char *const poisson_shapes[] = {
 	"20k", "0.01", "1k/3s,5k/4s,0/1h,2k", "100..10k/10s,10k..1/10s,1k", "0..2k/60s,0/1s,1"};
 
-START_TEST(gaps_of_poisson_arrivals_are_exponential)
+TEST(gaps_of_poisson_arrivals_are_exponential)
 {
 	enum { COUNT = 50000 };
 	for (size_t i = 0; i < COUNT_OF(poisson_shapes); i++) {
@@ -442,9 +430,8 @@ START_TEST(gaps_of_poisson_arrivals_are_exponential)
 		schedule_destroy(&schedule);
 	}
 }
-END_TEST
 
-START_TEST(each_of_many_poisson_threads_has_its_share)
+TEST(each_of_many_poisson_threads_has_its_share)
 {
 	enum { COUNT = 20000, THREADS = 16 };
 	struct schedule schedule = schedule_of("1k/3s,5k/4s,0/1h,2k", NB_ARRIVAL_POISSON);
@@ -458,9 +445,8 @@ START_TEST(each_of_many_poisson_threads_has_its_share)
 	}
 	schedule_destroy(&schedule);
 }
-END_TEST
 
-START_TEST(poisson_threads_together_keep_the_law)
+TEST(poisson_threads_together_keep_the_law)
 {
 	enum { THREADS = 7, EACH = 10000 };
 	for (size_t i = 0; i < COUNT_OF(poisson_shapes); i++) {
@@ -474,9 +460,8 @@ START_TEST(poisson_threads_together_keep_the_law)
 		schedule_destroy(&schedule);
 	}
 }
-END_TEST
 
-START_TEST(counts_of_poisson_arrivals_are_dispersed_as_they_should_be)
+TEST(counts_of_poisson_arrivals_are_dispersed_as_they_should_be)
 {
 	enum { WINDOWS = 1000, MEAN = 100 };
 	struct schedule schedule = schedule_of("1k", NB_ARRIVAL_POISSON);
@@ -500,9 +485,8 @@ START_TEST(counts_of_poisson_arrivals_are_dispersed_as_they_should_be)
 	}
 	schedule_destroy(&schedule);
 }
-END_TEST
 
-START_TEST(poisson_gaps_are_as_fine_after_10_to_the_10_operations)
+TEST(poisson_gaps_are_as_fine_after_10_to_the_10_operations)
 {
 	enum { COUNT = 50000 };
 	static uint64_t early[COUNT], late[COUNT];
@@ -520,9 +504,8 @@ START_TEST(poisson_gaps_are_as_fine_after_10_to_the_10_operations)
 	}
 	schedule_destroy(&schedule);
 }
-END_TEST
 
-START_TEST(equal_seeds_and_threads_give_equal_moments_and_others_do_not)
+TEST(equal_seeds_and_threads_give_equal_moments_and_others_do_not)
 {
 	enum { COUNT = 1000 };
 	static const struct {
@@ -547,9 +530,8 @@ START_TEST(equal_seeds_and_threads_give_equal_moments_and_others_do_not)
 	}
 	schedule_destroy(&schedule);
 }
-END_TEST
 
-START_TEST(steps_that_make_no_sense_are_refused)
+TEST(steps_that_make_no_sense_are_refused)
 {
 	static struct nb_rate_step endless[] = {{UINT64_MAX, 1, 1}, {S, 1, 1}},
 				   ramp[] = {{S, 1, 1}, {UINT64_MAX, 1, 2}},
@@ -584,9 +566,8 @@ START_TEST(steps_that_make_no_sense_are_refused)
 		ck_assert_str_eq(nb_error_text(), bad[i].why);
 	}
 }
-END_TEST
 
-START_TEST(steps_by_hand_need_not_be_for_ever)
+TEST(steps_by_hand_need_not_be_for_ever)
 {
 	static struct nb_rate_step rate[] = {{S, 1, 3}, {0, 7, 7}, {2 * S, 3, 5}};
 	struct nb_group group = {
@@ -598,25 +579,4 @@ START_TEST(steps_by_hand_need_not_be_for_ever)
 	ck_assert_double_eq_tol(schedule_offered(&schedule, 13 * S), 60, 1e-12);
 	ck_assert_uint_eq(due_of(&schedule, 60, 1), 13 * S);
 	schedule_destroy(&schedule);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("schedule", offered_and_rate_are_those_of_the_text,
-		the_first_fixed_operation_is_due_at_once, nothing_is_due_in_a_pause,
-		nothing_is_due_after_a_rate_has_come_to_0_for_good,
-		fixed_due_times_do_not_drift_in_30_days, as_many_are_due_as_are_offered,
-		windows_hold_their_share, due_times_never_decrease,
-		rounding_makes_no_due_time_earlier_than_the_one_before,
-		they_are_the_same_in_any_portions, threads_together_are_as_one_at_fixed_rates,
-		threads_that_take_turns_keep_the_rate_to_the_end,
-		gaps_of_poisson_arrivals_are_exponential,
-		each_of_many_poisson_threads_has_its_share,
-		poisson_threads_together_keep_the_law,
-		counts_of_poisson_arrivals_are_dispersed_as_they_should_be,
-		poisson_gaps_are_as_fine_after_10_to_the_10_operations,
-		equal_seeds_and_threads_give_equal_moments_and_others_do_not,
-		steps_that_make_no_sense_are_refused, steps_by_hand_need_not_be_for_ever);
 }

@@ -77,7 +77,7 @@ static const struct law laws[] = {
 
 enum { LAWS = sizeof(laws) / sizeof(laws[0]) };
 
-START_TEST(means_are_those_of_scipy)
+TEST(means_are_those_of_scipy)
 {
 	for (size_t i = 0; i < LAWS; i++) {
 		struct sizes sizes = make(&laws[i].wanted);
@@ -86,10 +86,9 @@ START_TEST(means_are_those_of_scipy)
 			"%zu: %f, not %f", i, mean, expected);
 	}
 }
-END_TEST
 
 /** As near as 5 standard errors of the sample. */
-START_TEST(means_are_those_of_what_is_drawn)
+TEST(means_are_those_of_what_is_drawn)
 {
 	enum { DRAWS = 400000 };
 	for (size_t i = 0; i < LAWS; i++) {
@@ -107,7 +106,6 @@ START_TEST(means_are_those_of_what_is_drawn)
 			"%zu: %f +- %f, not %f", i, mean, error, laws[i].mean);
 	}
 }
-END_TEST
 
 /* ---- the laws themselves ---- */
 
@@ -155,7 +153,7 @@ misfit(const struct nb_sizes *drawn, const struct nb_sizes *claimed)
 	return law_misfit(shares, observed, cells, DRAWS);
 }
 
-START_TEST(what_is_drawn_follows_the_law)
+TEST(what_is_drawn_follows_the_law)
 {
 	static const struct nb_sizes wanted[] = {
 		{.kind = NB_SIZE_NORMAL, .a = 150, .b = 15, .min = 100, .max = 200},
@@ -176,9 +174,8 @@ START_TEST(what_is_drawn_follows_the_law)
 			misfit(&off, &wanted[i]) > 1, "%zu: %f", i, misfit(&off, &wanted[i]));
 	}
 }
-END_TEST
 
-START_TEST(uniform_and_zipfian_follow_their_laws)
+TEST(uniform_and_zipfian_follow_their_laws)
 {
 	enum { DRAWS = 500000, SIZES = 60, MIN = 40 };
 	for (int k = 0; k < 4; k++) {
@@ -200,9 +197,8 @@ START_TEST(uniform_and_zipfian_follow_their_laws)
 		ck_assert_double_lt(law_misfit(shares, observed, SIZES, DRAWS), 1);
 	}
 }
-END_TEST
 
-START_TEST(a_fixed_size_takes_no_random_word)
+TEST(a_fixed_size_takes_no_random_word)
 {
 	struct nb_sizes wanted = {.kind = NB_SIZE_FIXED, .min = 77, .max = 0};
 	struct sizes sizes = make(&wanted); /* whatever max is */
@@ -211,7 +207,6 @@ START_TEST(a_fixed_size_takes_no_random_word)
 	ck_assert_uint_eq(random, 5);
 	ck_assert_uint_eq(sizes.max, 77);
 }
-END_TEST
 
 /* ---- histograms ---- */
 
@@ -248,7 +243,7 @@ check_columns(uint64_t *weights, uint32_t count)
 	sizes_destroy(&sizes);
 }
 
-START_TEST(the_alias_table_is_exact)
+TEST(the_alias_table_is_exact)
 {
 	uint64_t weights[1000];
 	struct rng rng;
@@ -270,9 +265,8 @@ START_TEST(the_alias_table_is_exact)
 	uint64_t single[1] = {UINT64_MAX};
 	check_columns(single, 1);
 }
-END_TEST
 
-START_TEST(a_histogram_is_drawn_as_it_is_weighted)
+TEST(a_histogram_is_drawn_as_it_is_weighted)
 {
 	uint64_t weights[20] = {
 		5, 0, 1, 100, 7, 3, 3, 3, 0, 0, 1000, 12, 8, 1, 1, 2, 2, 40, 50, 0};
@@ -296,9 +290,8 @@ START_TEST(a_histogram_is_drawn_as_it_is_weighted)
 	ck_assert_double_eq_tol(sizes_mean(&sizes), mean, 1e-9);
 	sizes_destroy(&sizes);
 }
-END_TEST
 
-START_TEST(what_is_no_law_is_refused)
+TEST(what_is_no_law_is_refused)
 {
 	const struct {
 		struct nb_sizes wanted;
@@ -342,14 +335,4 @@ START_TEST(what_is_no_law_is_refused)
 		ck_assert_msg(
 			strstr(nb_error_text(), cases[i].what) != NULL, "%s", nb_error_text());
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("sizes", means_are_those_of_scipy, means_are_those_of_what_is_drawn,
-		what_is_drawn_follows_the_law, uniform_and_zipfian_follow_their_laws,
-		a_fixed_size_takes_no_random_word, the_alias_table_is_exact,
-		a_histogram_is_drawn_as_it_is_weighted, what_is_no_law_is_refused);
 }

@@ -9,6 +9,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 static void
 check(const char *text, uint32_t kind, uint64_t min, uint64_t max, double a, double b)
 {
@@ -22,7 +24,7 @@ check(const char *text, uint32_t kind, uint64_t min, uint64_t max, double a, dou
 	nb_sizes_destroy(&sizes);
 }
 
-START_TEST(every_form_is_read)
+TEST(every_form_is_read)
 {
 	check("100", NB_SIZE_FIXED, 100, 100, 0, 0);
 	check("0", NB_SIZE_FIXED, 0, 0, 0, 0);
@@ -41,7 +43,6 @@ START_TEST(every_form_is_read)
 	check("pareto:0.2615,25.45,10..1024", NB_SIZE_PARETO, 10, 1024, 0.2615, 25.45);
 	check("pareto:-0.5,1k,0..1Mi", NB_SIZE_PARETO, 0, 1048576, -0.5, 1000);
 }
-END_TEST
 
 static void
 check_refused(const char *text, int code, const char *what)
@@ -54,7 +55,7 @@ check_refused(const char *text, int code, const char *what)
 	ck_assert(sizes.sizes == NULL && sizes.weights == NULL);
 }
 
-START_TEST(what_is_wrong_is_named)
+TEST(what_is_wrong_is_named)
 {
 	static const char *const cases[][2] = {
 		{"", "'' is empty"},
@@ -96,7 +97,6 @@ START_TEST(what_is_wrong_is_named)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		check_refused(cases[i][0], NB_ERR_USAGE, cases[i][1]);
 }
-END_TEST
 
 static void
 check_file(const char *content, size_t size, const char *what)
@@ -105,7 +105,7 @@ check_file(const char *content, size_t size, const char *what)
 	check_refused("histogram:sizes", NB_ERR_USAGE, what);
 }
 
-START_TEST(a_histogram_is_read_from_its_file)
+TEST(a_histogram_is_read_from_its_file)
 {
 	scratch_fresh("histogram");
 	static const char content[] = "# sizes of a service\n\n16 10\n  1KiB\t2k # often\r\n"
@@ -128,9 +128,8 @@ START_TEST(a_histogram_is_read_from_its_file)
 	ck_assert_double_eq_tol(sizes_mean(&drawn), (15 * 16 + 2000 * 1024) / 2016.0, 1e-9);
 	sizes_destroy(&drawn);
 }
-END_TEST
 
-START_TEST(a_long_histogram_is_read_whole)
+TEST(a_long_histogram_is_read_whole)
 {
 	enum { LINES = 10000 };
 	scratch_fresh("long");
@@ -147,9 +146,8 @@ START_TEST(a_long_histogram_is_read_whole)
 	nb_sizes_destroy(&sizes);
 	ck_assert_ptr_null(sizes.sizes);
 }
-END_TEST
 
-START_TEST(a_wrong_line_is_named)
+TEST(a_wrong_line_is_named)
 {
 	scratch_fresh("lines");
 	static const char *const cases[][2] = {
@@ -175,25 +173,12 @@ START_TEST(a_wrong_line_is_named)
 	memset(blanks, 0, sizeof(blanks));
 	check_file(blanks, sizeof(blanks), "sizes:1: no line of text");
 }
-END_TEST
 
-START_TEST(a_file_that_cannot_be_read_is_named)
+TEST(a_file_that_cannot_be_read_is_named)
 {
 	scratch_fresh("unreadable");
 	check_refused("histogram:missing", NB_FAIL,
 		"sizes histogram:FILE: missing: No such file or directory");
 	check_refused("histogram:.", NB_FAIL, "sizes histogram:FILE: .: Is a directory");
 	check_refused("histogram:/dev/zero", NB_ERR_USAGE, "/dev/zero:1: no line of text");
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int rc = UNIT_RUN("sizes_parse", every_form_is_read, what_is_wrong_is_named,
-		a_histogram_is_read_from_its_file, a_long_histogram_is_read_whole,
-		a_wrong_line_is_named, a_file_that_cannot_be_read_is_named);
-	scratch_leave();
-	return rc;
 }

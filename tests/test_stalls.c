@@ -52,7 +52,7 @@ find(void)
 	stalls_find(&record, &found);
 }
 
-START_TEST(an_even_run_has_none)
+TEST(an_even_run_has_none)
 {
 	begin(500, 200);
 	for (size_t i = 0; i < 500; i++)
@@ -64,7 +64,6 @@ START_TEST(an_even_run_has_none)
 	ck_assert_uint_eq(found.looked_ns, 499 * PULSE_MS * MS);
 	ck_assert_double_eq_tol(found.median_ops_s, 239.5 * 50, 200);
 }
-END_TEST
 
 static void
 assert_only_gap(uint64_t begin_ms, uint64_t duration_ms)
@@ -78,7 +77,7 @@ assert_only_gap(uint64_t begin_ms, uint64_t duration_ms)
 	ck_assert_uint_eq(found.slow_ns, duration_ms * MS);
 }
 
-START_TEST(a_gap_is_where_it_is_and_as_long)
+TEST(a_gap_is_where_it_is_and_as_long)
 {
 	begin(500, 200);
 	fill(100, 115, 0);
@@ -87,7 +86,6 @@ START_TEST(a_gap_is_where_it_is_and_as_long)
 	ck_assert_double_eq_tol(found.median_ops_s, 10000, 1e-6);
 	ck_assert_str_eq(found.worst[0].cause, "");
 }
-END_TEST
 
 static void
 add_gap(uint64_t begin_ms, uint64_t duration_ms)
@@ -95,7 +93,7 @@ add_gap(uint64_t begin_ms, uint64_t duration_ms)
 	pulses.gaps[pulses.gap_count++] = (struct gap){begin_ms * MS, duration_ms * MS};
 }
 
-START_TEST(a_stamped_gap_is_not_rounded_to_pulses)
+TEST(a_stamped_gap_is_not_rounded_to_pulses)
 {
 	begin(500, 200);
 	fill(101, 107, 0); /* of 150 ms that begin and end within a pulse */
@@ -103,9 +101,8 @@ START_TEST(a_stamped_gap_is_not_rounded_to_pulses)
 	find();
 	assert_only_gap(2010, 150);
 }
-END_TEST
 
-START_TEST(a_stamped_gap_is_a_stall_where_pulses_are_longer)
+TEST(a_stamped_gap_is_a_stall_where_pulses_are_longer)
 {
 	begin(500, 3200);
 	pulses.pulse_ns = 320 * MS;
@@ -120,9 +117,8 @@ START_TEST(a_stamped_gap_is_a_stall_where_pulses_are_longer)
 	find();
 	ck_assert_uint_eq(found.count, 0);
 }
-END_TEST
 
-START_TEST(a_stamped_gap_counts_where_it_is_looked)
+TEST(a_stamped_gap_counts_where_it_is_looked)
 {
 	struct sample warm = {.end_ns = 2 * SECOND, .duration_ns = 2 * SECOND, .is_warmup = 1};
 	begin(500, 200);
@@ -138,9 +134,8 @@ START_TEST(a_stamped_gap_counts_where_it_is_looked)
 	ck_assert_uint_eq(found.worst[1].begin_ns, 9900 * MS);
 	ck_assert_uint_eq(found.worst[1].duration_ns, 80 * MS); /* the last pulse is left out */
 }
-END_TEST
 
-START_TEST(three_pulses_without_any_are_no_gap)
+TEST(three_pulses_without_any_are_no_gap)
 {
 	begin(500, 200);
 	fill(100, 103, 0);
@@ -151,9 +146,8 @@ START_TEST(three_pulses_without_any_are_no_gap)
 	ck_assert_uint_eq(found.longest_gap_ns, 80 * MS);
 	ck_assert_uint_eq(found.slow_ns, 80 * MS); /* too short to be slow, and a gap */
 }
-END_TEST
 
-START_TEST(a_slow_stretch_is_below_half_for_a_tenth_of_a_second)
+TEST(a_slow_stretch_is_below_half_for_a_tenth_of_a_second)
 {
 	begin(500, 200);
 	fill(100, 150, 90);
@@ -169,9 +163,8 @@ START_TEST(a_slow_stretch_is_below_half_for_a_tenth_of_a_second)
 	ck_assert_uint_le(found.worst[0].duration_ns, 1000 * MS);
 	ck_assert_double_eq_tol(found.worst[0].rate_ops_s, 4500, 1e-6);
 }
-END_TEST
 
-START_TEST(an_engine_that_is_slow_throughout_does_not_stall)
+TEST(an_engine_that_is_slow_throughout_does_not_stall)
 {
 	begin(3000, 0);
 	for (size_t i = 0; i < 3000; i += 8) /* 6 a second, evenly */
@@ -194,9 +187,8 @@ START_TEST(an_engine_that_is_slow_throughout_does_not_stall)
 	ck_assert_uint_eq(found.count, 1);
 	ck_assert_uint_ge(found.longest_gap_ns, 10 * SECOND);
 }
-END_TEST
 
-START_TEST(warm_up_and_end_are_left_out)
+TEST(warm_up_and_end_are_left_out)
 {
 	struct sample warm = {.end_ns = 2 * SECOND, .duration_ns = 2 * SECOND, .is_warmup = 1};
 	struct job_thread threads[2] = {
@@ -215,10 +207,9 @@ START_TEST(warm_up_and_end_are_left_out)
 	find();
 	ck_assert_uint_eq(found.count, 1);
 }
-END_TEST
 
 /** Of a file: an end of the warm-up, and a length of pulses, that no run has. */
-START_TEST(what_is_warm_for_ever_has_no_stalls)
+TEST(what_is_warm_for_ever_has_no_stalls)
 {
 	static const uint64_t lengths[] = {1, 2, 3, UINT64_MAX / 2, UINT64_MAX};
 	struct sample warm = {.end_ns = UINT64_MAX, .is_warmup = 1};
@@ -233,9 +224,8 @@ START_TEST(what_is_warm_for_ever_has_no_stalls)
 		ck_assert_uint_eq(found.looked_ns, 0);
 	}
 }
-END_TEST
 
-START_TEST(the_eight_longest_are_told_in_order_of_time)
+TEST(the_eight_longest_are_told_in_order_of_time)
 {
 	begin(2000, 200);
 	for (size_t i = 0; i < 12; i++)
@@ -251,9 +241,8 @@ START_TEST(the_eight_longest_are_told_in_order_of_time)
 	/* 12 gaps of 5 .. 16 pulses, each length once: all of them are slow */
 	ck_assert_uint_eq(found.slow_ns, (5 + 16) * 6 * PULSE_MS * MS);
 }
-END_TEST
 
-START_TEST(too_little_says_nothing)
+TEST(too_little_says_nothing)
 {
 	for (size_t count = 0; count < 11; count++) {
 		begin(count, 100);
@@ -272,23 +261,22 @@ START_TEST(too_little_says_nothing)
 	find();
 	ck_assert_uint_eq(found.looked_ns, 0);
 }
-END_TEST
 
 /* ---- jobs ---- */
 
-static struct nb_job_result job;
 static struct job_result_group groups[2];
 
 static void
 begin_job(size_t count, uint32_t rate)
 {
 	begin(count, rate);
-	job = (struct nb_job_result){.base = &run, .groups = groups, .group_count = 1};
+	run.is_job = true;
+	run.groups = groups;
+	run.group_count = 1;
 	memset(groups, 0, sizeof(groups));
-	record.job = &job;
 }
 
-START_TEST(of_a_rate_that_was_asked_for_only_gaps_are_told)
+TEST(of_a_rate_that_was_asked_for_only_gaps_are_told)
 {
 	begin_job(500, 200);
 	groups[0].is_paced = true;
@@ -306,11 +294,10 @@ START_TEST(of_a_rate_that_was_asked_for_only_gaps_are_told)
 	find();
 	ck_assert_uint_eq(found.count, 0);
 	/* beside a closed loop a gap is one of that, too */
-	job.group_count = 2;
+	run.group_count = 2;
 	find();
 	ck_assert_uint_eq(found.count, 1);
 }
-END_TEST
 
 /* ---- causes ---- */
 
@@ -352,7 +339,7 @@ begin_causes(void)
 	series()->counters = (struct counters){.items = counters, .count = COUNTERS};
 }
 
-START_TEST(the_cause_is_what_grew_out_of_proportion)
+TEST(the_cause_is_what_grew_out_of_proportion)
 {
 	begin_causes();
 	find();
@@ -371,9 +358,8 @@ START_TEST(the_cause_is_what_grew_out_of_proportion)
 	find();
 	ck_assert_str_eq(found.worst[0].cause, "written 3MiB, gets 10000, compactions 900");
 }
-END_TEST
 
-START_TEST(counters_that_are_told_seldom_are_of_all_the_time_between)
+TEST(counters_that_are_told_seldom_are_of_all_the_time_between)
 {
 	begin_causes();
 	for (size_t i = 0; i < SAMPLES; i++)
@@ -386,9 +372,8 @@ START_TEST(counters_that_are_told_seldom_are_of_all_the_time_between)
 	find();
 	ck_assert_str_eq(found.worst[0].cause, "compactions 250");
 }
-END_TEST
 
-START_TEST(without_counters_the_system_is_asked)
+TEST(without_counters_the_system_is_asked)
 {
 	begin_causes();
 	series()->counters.count = 0;
@@ -413,42 +398,23 @@ START_TEST(without_counters_the_system_is_asked)
 	find();
 	ck_assert_str_eq(found.worst[0].cause, "compactions 900");
 }
-END_TEST
 
-START_TEST(a_run_whose_engine_sleeps_has_that_stall)
+TEST(a_run_whose_engine_sleeps_has_that_stall)
 {
 	struct toy_rig rig;
-	struct nb_job_result *result;
+	struct nb_result *result;
 	toy_create(&rig, "records = 100\nread = 1\ncount = 60000\nrate = 60k\n");
 	rig.options.verify_rate = 0;
 	toy_break_run(&rig, TOY_SLOW, TOY_GET, 30000, 1);
 	toy.sleep_ns = 300 * MS;
 	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
-	ck_assert_int_eq(nb_job_result_new(&result, rig.run), NB_OK);
-	record = (struct record){.run = result->base, .job = result};
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+	record = (struct record){.run = result};
 	find();
 	/* a machine that is busy may have added some of its own */
 	ck_assert_uint_ge(found.count, 1);
 	ck_assert_uint_ge(found.longest_gap_ns, 300 * MS); /* by the worker's stamps */
 	ck_assert_uint_gt(found.longest_gap_at_ns, 0);
-	nb_job_result_delete(result);
+	nb_result_delete(result);
 	toy_destroy(&rig);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("stalls", an_even_run_has_none, a_gap_is_where_it_is_and_as_long,
-		a_stamped_gap_is_not_rounded_to_pulses,
-		a_stamped_gap_is_a_stall_where_pulses_are_longer,
-		a_stamped_gap_counts_where_it_is_looked, three_pulses_without_any_are_no_gap,
-		a_slow_stretch_is_below_half_for_a_tenth_of_a_second,
-		an_engine_that_is_slow_throughout_does_not_stall, warm_up_and_end_are_left_out,
-		what_is_warm_for_ever_has_no_stalls,
-		the_eight_longest_are_told_in_order_of_time, too_little_says_nothing,
-		of_a_rate_that_was_asked_for_only_gaps_are_told,
-		the_cause_is_what_grew_out_of_proportion,
-		counters_that_are_told_seldom_are_of_all_the_time_between,
-		without_counters_the_system_is_asked, a_run_whose_engine_sleeps_has_that_stall);
 }

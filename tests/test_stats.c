@@ -55,7 +55,7 @@ ratio_of(const struct two *it, double confidence)
 	return ratio;
 }
 
-START_TEST(exact_p_is_that_of_scipy)
+TEST(exact_p_is_that_of_scipy)
 {
 	static const struct {
 		const struct two *two;
@@ -69,9 +69,8 @@ START_TEST(exact_p_is_that_of_scipy)
 		ck_assert_double_eq_tol(test.p, cases[i].p, 1e-12);
 	}
 }
-END_TEST
 
-START_TEST(exact_p_of_twenty_each_is_that_of_scipy)
+TEST(exact_p_of_twenty_each_is_that_of_scipy)
 {
 	double first[20], second[20];
 	for (int i = 0; i < 20; i++) {
@@ -84,9 +83,8 @@ START_TEST(exact_p_of_twenty_each_is_that_of_scipy)
 	ck_assert_double_eq(test.u, 227);
 	ck_assert_double_eq_tol(test.p, 0.47769052336446055, 1e-12);
 }
-END_TEST
 
-START_TEST(ties_are_counted_exactly)
+TEST(ties_are_counted_exactly)
 {
 	static const struct {
 		struct two two;
@@ -104,9 +102,8 @@ START_TEST(ties_are_counted_exactly)
 		ck_assert_double_eq_tol(test.p, cases[i].p, 1e-12);
 	}
 }
-END_TEST
 
-START_TEST(many_values_go_by_the_normal_approximation)
+TEST(many_values_go_by_the_normal_approximation)
 {
 	double first[30], second[24];
 	struct stats_test test;
@@ -126,9 +123,8 @@ START_TEST(many_values_go_by_the_normal_approximation)
 	ck_assert_double_eq(test.u, 424);
 	ck_assert_double_eq_tol(test.p, 0.2635979969509181, 1e-12);
 }
-END_TEST
 
-START_TEST(all_equal_values_are_no_difference)
+TEST(all_equal_values_are_no_difference)
 {
 	double first[30], second[30];
 	struct stats_test test;
@@ -137,9 +133,8 @@ START_TEST(all_equal_values_are_no_difference)
 	ck_assert_int_eq(stats_mann_whitney(&test, first, 30, second, 30), NB_OK);
 	ck_assert_double_eq(test.p, 1);
 }
-END_TEST
 
-START_TEST(swapping_the_samples_turns_the_ratio_over)
+TEST(swapping_the_samples_turns_the_ratio_over)
 {
 	static const struct two *const all[] = {&apart, &three, &mixed, &uneven};
 	for (size_t i = 0; i < COUNT_OF(all); i++) {
@@ -153,9 +148,8 @@ START_TEST(swapping_the_samples_turns_the_ratio_over)
 		ck_assert_double_eq_tol(test_of(all[i]).p, test_of(&back).p, 1e-12);
 	}
 }
-END_TEST
 
-START_TEST(least_p_is_that_of_samples_apart)
+TEST(least_p_is_that_of_samples_apart)
 {
 	ck_assert_double_eq_tol(stats_least_p(4, 4), 0.02857142857142857, 1e-15);
 	ck_assert_double_eq_tol(stats_least_p(3, 3), 0.1, 1e-15);
@@ -165,9 +159,8 @@ START_TEST(least_p_is_that_of_samples_apart)
 	ck_assert_uint_eq(stats_least_count(0.99), 5);
 	ck_assert_uint_eq(stats_least_count(0.9), 4); /* 3 give 0.1, which is not below it */
 }
-END_TEST
 
-START_TEST(ratio_and_interval_are_those_of_numpy)
+TEST(ratio_and_interval_are_those_of_numpy)
 {
 	static const struct {
 		const struct two *two;
@@ -194,18 +187,16 @@ START_TEST(ratio_and_interval_are_those_of_numpy)
 		ck_assert_double_eq_tol(ratio.confidence, cases[i].confidence, 1e-12);
 	}
 }
-END_TEST
 
-START_TEST(too_few_values_have_the_widest_interval_and_say_so)
+TEST(too_few_values_have_the_widest_interval_and_say_so)
 {
 	struct stats_ratio ratio = ratio_of(&three, 0.95);
 	ck_assert_double_eq_tol(ratio.confidence, 0.9, 1e-12);
 	ck_assert_double_eq_tol(ratio.low, 4.0 / 3, 1e-12);
 	ck_assert_double_eq_tol(ratio.high, 6, 1e-12);
 }
-END_TEST
 
-START_TEST(single_values_have_a_ratio_and_no_interval)
+TEST(single_values_have_a_ratio_and_no_interval)
 {
 	static const struct two one = {1, 4, {10}, {20, 21, 22, 23}};
 	struct stats_ratio ratio = ratio_of(&one, 0.95);
@@ -213,12 +204,11 @@ START_TEST(single_values_have_a_ratio_and_no_interval)
 	ck_assert_double_eq(ratio.confidence, 0);
 	ck_assert_uint_eq(ratio.method, STATS_NONE);
 }
-END_TEST
 
 static const double ten[10] = {100, 104, 98, 101, 103, 99, 102, 97, 105, 100.5};
 static const double higher_ten[10] = {121, 118, 125, 119, 122, 117, 124, 120, 123, 119.5};
 
-START_TEST(bootstrap_is_that_of_numpy_within_its_noise)
+TEST(bootstrap_is_that_of_numpy_within_its_noise)
 {
 	struct stats_ratio ratio;
 	ck_assert_int_eq(stats_ratio(&ratio, ten, 10, higher_ten, 10, 0.95, 20000, 1), NB_OK);
@@ -229,9 +219,8 @@ START_TEST(bootstrap_is_that_of_numpy_within_its_noise)
 	ck_assert_double_eq_tol(ratio.high, 1.225755, 0.0008);
 	ck_assert_double_eq(ratio.confidence, 0.95);
 }
-END_TEST
 
-START_TEST(bootstrap_of_a_seed_is_the_same_each_time)
+TEST(bootstrap_of_a_seed_is_the_same_each_time)
 {
 	struct stats_ratio one, same, other;
 	ck_assert_int_eq(stats_ratio(&one, ten, 10, higher_ten, 10, 0.95, 2000, 7), NB_OK);
@@ -241,9 +230,8 @@ START_TEST(bootstrap_of_a_seed_is_the_same_each_time)
 	ck_assert_double_eq(one.high, same.high);
 	ck_assert(one.low != other.low || one.high != other.high);
 }
-END_TEST
 
-START_TEST(median_and_mad_are_those_of_numpy)
+TEST(median_and_mad_are_those_of_numpy)
 {
 	static const struct {
 		const struct two *two;
@@ -261,10 +249,9 @@ START_TEST(median_and_mad_are_those_of_numpy)
 	}
 	ck_assert_double_eq(stats_median(NULL, 0), 0);
 }
-END_TEST
 
 /* Medians of pairs are found by selection; of all orders the result is that of sorting. */
-START_TEST(ratio_does_not_depend_on_the_order_of_the_values)
+TEST(ratio_does_not_depend_on_the_order_of_the_values)
 {
 	struct stats_ratio sorted = ratio_of(&uneven, 0.95);
 	struct two turned = uneven;
@@ -273,20 +260,4 @@ START_TEST(ratio_does_not_depend_on_the_order_of_the_values)
 			turned.first[i] = uneven.first[(i + turn) % uneven.first_count];
 		ck_assert_double_eq(ratio_of(&turned, 0.95).ratio, sorted.ratio);
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("stats", exact_p_is_that_of_scipy,
-		exact_p_of_twenty_each_is_that_of_scipy, ties_are_counted_exactly,
-		many_values_go_by_the_normal_approximation, all_equal_values_are_no_difference,
-		swapping_the_samples_turns_the_ratio_over, least_p_is_that_of_samples_apart,
-		ratio_and_interval_are_those_of_numpy,
-		too_few_values_have_the_widest_interval_and_say_so,
-		single_values_have_a_ratio_and_no_interval,
-		bootstrap_is_that_of_numpy_within_its_noise,
-		bootstrap_of_a_seed_is_the_same_each_time, median_and_mad_are_those_of_numpy,
-		ratio_does_not_depend_on_the_order_of_the_values);
 }

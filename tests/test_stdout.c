@@ -72,7 +72,7 @@ keep_and_print(void)
 	fprintf(nb_stdout(), "ends\n");
 }
 
-START_TEST(prints_of_engines_go_to_standard_error)
+TEST(prints_of_engines_go_to_standard_error)
 {
 	struct outputs seen = outputs_of(keep_and_print);
 	ck_assert_str_eq(seen.out, "result ends\n");
@@ -80,7 +80,6 @@ START_TEST(prints_of_engines_go_to_standard_error)
 	ck_assert_ptr_nonnull(strstr(seen.err, "bytes\nof a child\n"));
 	ck_assert_uint_eq(strlen(seen.err), strlen("a line\nbytes\nof a child\n"));
 }
-END_TEST
 
 static void
 write_by_name(void)
@@ -90,14 +89,13 @@ write_by_name(void)
 		_exit(1);
 }
 
-START_TEST(names_of_standard_output_mean_what_is_kept)
+TEST(names_of_standard_output_mean_what_is_kept)
 {
 	struct outputs seen = outputs_of(write_by_name);
 	ck_assert_str_eq(seen.out, "file again");
 	ck_assert_str_eq(seen.err, "");
 	ck_assert_str_eq(stdout_path("/dev/stdout"), "/dev/stdout"); /* nothing is kept here */
 }
-END_TEST
 
 static void
 write_to_one_that_is_closed(void)
@@ -107,15 +105,7 @@ write_to_one_that_is_closed(void)
 		_exit(1);
 }
 
-START_TEST(one_that_is_closed_is_a_failure)
+TEST(one_that_is_closed_is_a_failure)
 {
 	outputs_of(write_to_one_that_is_closed);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("stdout", prints_of_engines_go_to_standard_error,
-		names_of_standard_output_mean_what_is_kept, one_that_is_closed_is_a_failure);
 }

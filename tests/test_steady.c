@@ -16,7 +16,7 @@
 
 enum { ROOM = 8 };
 
-START_TEST(slope_and_band_are_those_of_numpy)
+TEST(slope_and_band_are_those_of_numpy)
 {
 	static const struct {
 		uint32_t count;
@@ -45,7 +45,6 @@ START_TEST(slope_and_band_are_those_of_numpy)
 		ck_assert_double_eq_tol(steady.mean, cases[c].mean, 1e-9);
 	}
 }
-END_TEST
 
 /** When 1000 (1 + exp(-i/30)) + 20 sin i is found to be steady over 20 intervals. */
 static uint32_t
@@ -59,15 +58,14 @@ first_steady(double slope_limit, double band_limit)
 	return UINT32_MAX;
 }
 
-START_TEST(it_is_steady_once_both_limits_hold)
+TEST(it_is_steady_once_both_limits_hold)
 {
 	ck_assert_uint_eq(first_steady(0.1, 0.2), 59);
 	ck_assert_uint_eq(first_steady(0.02, 0.03), 104);
 	ck_assert_uint_eq(first_steady(0.1, 0.019), UINT32_MAX); /* the sine never stops */
 }
-END_TEST
 
-START_TEST(a_falling_line_is_as_unsteady_as_a_rising_one)
+TEST(a_falling_line_is_as_unsteady_as_a_rising_one)
 {
 	for (int sign = -1; sign <= 1; sign += 2) {
 		struct steady steady;
@@ -79,9 +77,8 @@ START_TEST(a_falling_line_is_as_unsteady_as_a_rising_one)
 		ck_assert_double_eq_tol(steady.slope, sign, 1e-15);
 	}
 }
-END_TEST
 
-START_TEST(a_limit_may_just_be_met)
+TEST(a_limit_may_just_be_met)
 {
 	struct steady steady;
 	steady_create(&steady, 3, 0, 0.5);
@@ -91,9 +88,8 @@ START_TEST(a_limit_may_just_be_met)
 	ck_assert_double_eq(steady.band, 0.5);
 	ck_assert(!steady_add(&steady, 31));
 }
-END_TEST
 
-START_TEST(before_a_whole_window_nothing_is_steady)
+TEST(before_a_whole_window_nothing_is_steady)
 {
 	struct steady steady;
 	steady_create(&steady, STEADY_WINDOW_MAX, 1, 1);
@@ -103,9 +99,8 @@ START_TEST(before_a_whole_window_nothing_is_steady)
 	ck_assert(steady_add(&steady, 7));
 	ck_assert_uint_eq(steady.count, STEADY_WINDOW_MAX + 1);
 }
-END_TEST
 
-START_TEST(what_stands_still_is_not_steady)
+TEST(what_stands_still_is_not_steady)
 {
 	struct steady steady;
 	steady_create(&steady, 3, 1, 1);
@@ -115,9 +110,8 @@ START_TEST(what_stands_still_is_not_steady)
 	ck_assert_double_eq(steady.slope, 0);
 	ck_assert_double_eq(steady.band, 0);
 }
-END_TEST
 
-START_TEST(texts_give_a_window_and_limits)
+TEST(texts_give_a_window_and_limits)
 {
 	static const struct {
 		const char *text;
@@ -139,9 +133,8 @@ START_TEST(texts_give_a_window_and_limits)
 		ck_assert_double_eq_tol(band, good[i].band, 1e-17);
 	}
 }
-END_TEST
 
-START_TEST(wrong_texts_are_refused_with_their_reason)
+TEST(wrong_texts_are_refused_with_their_reason)
 {
 	static const struct {
 		const char *text, *why;
@@ -174,15 +167,4 @@ START_TEST(wrong_texts_are_refused_with_their_reason)
 		ck_assert_double_eq(slope, 0.1);
 		ck_assert_double_eq(band, 0.2);
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("steady", slope_and_band_are_those_of_numpy,
-		it_is_steady_once_both_limits_hold,
-		a_falling_line_is_as_unsteady_as_a_rising_one, a_limit_may_just_be_met,
-		before_a_whole_window_nothing_is_steady, what_stands_still_is_not_steady,
-		texts_give_a_window_and_limits, wrong_texts_are_refused_with_their_reason);
 }

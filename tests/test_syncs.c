@@ -12,6 +12,8 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 enum { PAGE = 4096 };
 
 static uint64_t before[SYNCS_KINDS];
@@ -43,7 +45,7 @@ create(const char *path, int flags)
 	return fd;
 }
 
-START_TEST(each_call_is_counted_once_by_its_name)
+TEST(each_call_is_counted_once_by_its_name)
 {
 	begin("calls");
 	int fd = create("file", 0);
@@ -56,9 +58,8 @@ START_TEST(each_call_is_counted_once_by_its_name)
 	assert_grown(1, 2, 0, 1);
 	close(fd);
 }
-END_TEST
 
-START_TEST(a_mapping_counts_when_it_is_waited_for)
+TEST(a_mapping_counts_when_it_is_waited_for)
 {
 	begin("mapping");
 	int fd = create("file", 0);
@@ -72,9 +73,8 @@ START_TEST(a_mapping_counts_when_it_is_waited_for)
 	munmap(page, PAGE);
 	close(fd);
 }
-END_TEST
 
-START_TEST(a_call_that_fails_counts_nothing_and_keeps_its_errno)
+TEST(a_call_that_fails_counts_nothing_and_keeps_its_errno)
 {
 	begin("failing");
 	errno = 0;
@@ -92,9 +92,8 @@ START_TEST(a_call_that_fails_counts_nothing_and_keeps_its_errno)
 	assert_grown(1, 0, 0, 0);
 	close(fd);
 }
-END_TEST
 
-START_TEST(forked_processes_count_together_once_they_share)
+TEST(forked_processes_count_together_once_they_share)
 {
 	begin("sharing");
 	int fd = create("file", 0);
@@ -117,9 +116,8 @@ START_TEST(forked_processes_count_together_once_they_share)
 	syncs_begin();
 	close(fd);
 }
-END_TEST
 
-START_TEST(files_that_sync_by_themselves_are_found_below_the_path_alone)
+TEST(files_that_sync_by_themselves_are_found_below_the_path_alone)
 {
 	static const struct {
 		const char *path;
@@ -145,7 +143,6 @@ START_TEST(files_that_sync_by_themselves_are_found_below_the_path_alone)
 	ck_assert_uint_eq(syncs_elsewhere(), 0);
 	close(fd);
 }
-END_TEST
 
 /* The form is that of proc(5). */
 #define MAPPING(path, flags) \
@@ -154,7 +151,7 @@ END_TEST
 	"THPeligible:           0\n" \
 	"VmFlags: rd wr sh mr mw me ms " flags " \n"
 
-START_TEST(persistent_memory_is_known_by_the_flags_of_its_mapping)
+TEST(persistent_memory_is_known_by_the_flags_of_its_mapping)
 {
 	static const struct {
 		const char *smaps;
@@ -179,7 +176,6 @@ START_TEST(persistent_memory_is_known_by_the_flags_of_its_mapping)
 		fclose(smaps);
 	}
 }
-END_TEST
 
 int
 main(void)
@@ -188,13 +184,6 @@ main(void)
 		printf("1..0 # SKIP syncs are not counted: %s\n", syncs_missing());
 		return 0;
 	}
-	scratch_enter();
-	int rc = UNIT_RUN("syncs", each_call_is_counted_once_by_its_name,
-		a_mapping_counts_when_it_is_waited_for,
-		a_call_that_fails_counts_nothing_and_keeps_its_errno,
-		forked_processes_count_together_once_they_share,
-		files_that_sync_by_themselves_are_found_below_the_path_alone,
-		persistent_memory_is_known_by_the_flags_of_its_mapping);
-	scratch_leave();
+	int rc = unit_run();
 	return rc;
 }

@@ -72,7 +72,7 @@ ask(const char *command)
 	return number;
 }
 
-START_TEST(allocated_bytes_are_those_of_du)
+TEST(allocated_bytes_are_those_of_du)
 {
 	make_dir();
 	ck_assert_int_eq(mkdir(in_dir("a"), 0777), 0);
@@ -86,9 +86,8 @@ START_TEST(allocated_bytes_are_those_of_du)
 	ck_assert_uint_ge(sysinfo_allocated_bytes(dir), 2 * BYTES);
 	remove_dir();
 }
-END_TEST
 
-START_TEST(holes_are_not_counted)
+TEST(holes_are_not_counted)
 {
 	make_dir();
 	make_file(in_dir("sparse"), 4096, (off_t)1 << 30);
@@ -97,9 +96,8 @@ START_TEST(holes_are_not_counted)
 	ck_assert_uint_lt(bytes, 1 << 20);
 	remove_dir();
 }
-END_TEST
 
-START_TEST(database_behind_a_link_is_counted)
+TEST(database_behind_a_link_is_counted)
 {
 	make_dir();
 	ck_assert_int_eq(mkdir(in_dir("there"), 0777), 0);
@@ -109,9 +107,8 @@ START_TEST(database_behind_a_link_is_counted)
 		sysinfo_allocated_bytes(in_dir("there")));
 	remove_dir();
 }
-END_TEST
 
-START_TEST(links_inside_are_not_followed)
+TEST(links_inside_are_not_followed)
 {
 	make_dir();
 	ck_assert_int_eq(mkdir(in_dir("db"), 0777), 0);
@@ -121,15 +118,13 @@ START_TEST(links_inside_are_not_followed)
 	ck_assert_uint_lt(sysinfo_allocated_bytes(in_dir("db")), BYTES);
 	remove_dir();
 }
-END_TEST
 
-START_TEST(what_is_not_there_takes_nothing)
+TEST(what_is_not_there_takes_nothing)
 {
 	ck_assert_uint_eq(sysinfo_allocated_bytes("/nonexistent/dir"), 0);
 }
-END_TEST
 
-START_TEST(empty_dir_is_told_from_one_with_anything)
+TEST(empty_dir_is_told_from_one_with_anything)
 {
 	make_dir();
 	ck_assert(sysinfo_is_empty_dir(dir));
@@ -138,9 +133,8 @@ START_TEST(empty_dir_is_told_from_one_with_anything)
 	ck_assert(!sysinfo_is_empty_dir(dir));
 	remove_dir();
 }
-END_TEST
 
-START_TEST(no_descriptor_is_left_open)
+TEST(no_descriptor_is_left_open)
 {
 	make_dir();
 	ck_assert_int_eq(mkdir(in_dir("a"), 0777), 0);
@@ -157,9 +151,8 @@ START_TEST(no_descriptor_is_left_open)
 	ck_assert_int_eq(first, second);
 	remove_dir();
 }
-END_TEST
 
-START_TEST(memory_file_systems_are_told)
+TEST(memory_file_systems_are_told)
 {
 	struct sysinfo info;
 	sysinfo_create(&info, "/dev/shm");
@@ -172,9 +165,8 @@ START_TEST(memory_file_systems_are_told)
 	ck_assert_str_eq(info.filesystem, "");
 	ck_assert(!info.is_memory_filesystem);
 }
-END_TEST
 
-START_TEST(machine_is_as_the_system_says)
+TEST(machine_is_as_the_system_says)
 {
 	struct sysinfo info;
 	sysinfo_create(&info, "/");
@@ -186,9 +178,8 @@ START_TEST(machine_is_as_the_system_says)
 	ck_assert_uint_gt(sysinfo_max_resident_bytes(), 1 << 20);
 	ck_assert_uint_gt(usage.busy_ns, 0);
 }
-END_TEST
 
-START_TEST(cpu_time_of_the_process_is_counted)
+TEST(cpu_time_of_the_process_is_counted)
 {
 	struct sysinfo_usage before, after;
 	sysinfo_usage(&before);
@@ -201,9 +192,8 @@ START_TEST(cpu_time_of_the_process_is_counted)
 	ck_assert_uint_ge(after.user_ns + after.system_ns, 50u * 1000 * 1000);
 	ck_assert_uint_eq(used.user_ns, after.user_ns - before.user_ns);
 }
-END_TEST
 
-START_TEST(counter_that_goes_back_counts_nothing)
+TEST(counter_that_goes_back_counts_nothing)
 {
 	struct sysinfo_usage before = {10, 20, 30, 40, 50}, after = {11, 22, 33, 39, 0};
 	struct sysinfo_usage used = sysinfo_usage_between(&before, &after);
@@ -212,16 +202,4 @@ START_TEST(counter_that_goes_back_counts_nothing)
 	ck_assert_uint_eq(used.involuntary_switches, 3);
 	ck_assert_uint_eq(used.steal_ns, 0);
 	ck_assert_uint_eq(used.busy_ns, 0);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("sysinfo", allocated_bytes_are_those_of_du, holes_are_not_counted,
-		database_behind_a_link_is_counted, links_inside_are_not_followed,
-		what_is_not_there_takes_nothing, empty_dir_is_told_from_one_with_anything,
-		no_descriptor_is_left_open, memory_file_systems_are_told,
-		machine_is_as_the_system_says, cpu_time_of_the_process_is_counted,
-		counter_that_goes_back_counts_nothing);
 }

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "report/metric.h"
 #include "unit.h"
 
 enum { CHUNK = 1 << 16, CHUNKS = 16, PAGES = 256 };
@@ -64,7 +66,7 @@ remove_data(int fd)
 	unlink(path);
 }
 
-START_TEST(looking_is_not_counted)
+TEST(looking_is_not_counted)
 {
 	begin();
 	for (int i = 0; i < 10; i++) {
@@ -77,9 +79,8 @@ START_TEST(looking_is_not_counted)
 	ck_assert_uint_eq(grown.call_write_bytes, 0);
 	end();
 }
-END_TEST
 
-START_TEST(bytes_by_calls_are_those_of_the_calls)
+TEST(bytes_by_calls_are_those_of_the_calls)
 {
 	static char chunk[CHUNK];
 	begin();
@@ -105,7 +106,6 @@ START_TEST(bytes_by_calls_are_those_of_the_calls)
 	remove_data(fd);
 	end();
 }
-END_TEST
 
 static uint64_t
 cpu_ns(int whose)
@@ -123,7 +123,7 @@ burn(uint64_t ns)
 		;
 }
 
-START_TEST(cpu_time_is_that_of_the_process_and_of_children)
+TEST(cpu_time_is_that_of_the_process_and_of_children)
 {
 	begin();
 	burn(20000000);
@@ -140,9 +140,8 @@ START_TEST(cpu_time_is_that_of_the_process_and_of_children)
 	ck_assert_uint_ge(grown.user_ns + grown.system_ns, 50000000);
 	end();
 }
-END_TEST
 
-START_TEST(pages_that_are_touched_are_faults_and_resident)
+TEST(pages_that_are_touched_are_faults_and_resident)
 {
 	struct system_levels small, large;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PAGES * page;
@@ -163,7 +162,6 @@ START_TEST(pages_that_are_touched_are_faults_and_resident)
 	munmap(pages, size);
 	end();
 }
-END_TEST
 
 static void *
 wait_for_go(void *go)
@@ -173,7 +171,7 @@ wait_for_go(void *go)
 	return NULL;
 }
 
-START_TEST(threads_are_counted)
+TEST(threads_are_counted)
 {
 	struct system_levels one, two;
 	pthread_mutex_t go = PTHREAD_MUTEX_INITIALIZER;
@@ -188,9 +186,8 @@ START_TEST(threads_are_counted)
 	ck_assert_uint_eq(two.threads, one.threads + 1);
 	end();
 }
-END_TEST
 
-START_TEST(memory_has_no_device_and_that_is_said)
+TEST(memory_has_no_device_and_that_is_said)
 {
 	if (access("/dev/shm", W_OK) != 0)
 		return; /* no file system that is surely memory */
@@ -201,9 +198,8 @@ START_TEST(memory_has_no_device_and_that_is_said)
 	ck_assert_ptr_nonnull(strstr(system_missing(of_memory), "device: "));
 	system_probe_delete(of_memory);
 }
-END_TEST
 
-START_TEST(an_unknown_device_is_looked_for_at_the_path)
+TEST(an_unknown_device_is_looked_for_at_the_path)
 {
 	/* one of a number that no device has: it was given, so it is believed */
 	struct system_probe *given = system_probe_new("/tmp", 4095, 77, "not wanted");
@@ -220,9 +216,74 @@ START_TEST(an_unknown_device_is_looked_for_at_the_path)
 	ck_assert_uint_ne(before.known & SYSTEM_PROCESS, 0);
 	system_probe_delete(given);
 }
-END_TEST
 
-START_TEST(counts_of_the_machine_only_grow)
+static void
+write_zone(const char *root, int zone, const char *name, const char *text)
+{
+	char path[160];
+	snprintf(
+		path, sizeof(path), "%s/sys/class/powercap/intel-rapl:%d/%s", root, zone, name);
+	FILE *out = fopen(path, "w");
+	ck_assert_ptr_nonnull(out);
+	fputs(text, out);
+	ck_assert_int_eq(fclose(out), 0);
+}
+
+static void
+make_zone(const char *root, int zone, const char *name, const char *energy)
+{
+	char command[160];
+	snprintf(command, sizeof(command), "mkdir -p '%s/sys/class/powercap/intel-rapl:%d'",
+		root, zone);
+	ck_assert_int_eq(system(command), 0);
+	write_zone(root, zone, "name", name);
+	write_zone(root, zone, "max_energy_range_uj", "1000000\n");
+	write_zone(root, zone, "energy_uj", energy);
+}
+
+TEST(energy_is_of_all_packages_also_when_a_counter_begins_again)
+{
+	char root[] = "/tmp/mininb-test.XXXXXX", command[64];
+	ck_assert_ptr_nonnull(mkdtemp(root));
+	make_zone(root, 0, "package-0\n", "999000\n");
+	make_zone(root, 1, "psys\n", "5\n");
+	make_zone(root, 2, "package-1\n", "100\n");
+	probe = system_probe_new_at(root, "/tmp", 0, 0, "not wanted");
+	ck_assert_ptr_null(strstr(system_missing(probe), "energy"));
+	system_look(probe, &before);
+	ck_assert_uint_ne(before.known & SYSTEM_ENERGY, 0);
+	write_zone(root, 0, "energy_uj", "2000\n");
+	write_zone(root, 1, "energy_uj", "777\n");
+	write_zone(root, 2, "energy_uj", "150\n");
+	look();
+	ck_assert_uint_eq(grown.package_energy_uj, 3000 + 50);
+	struct nb_result run = {.measured = {.used = grown, .usage_ops = 61}};
+	struct record record = {.run = &run};
+	struct metric_source source = {.record = &record};
+	double joules = metric_take(metric_find("energy_j_op"), &source).real;
+	ck_assert_double_eq_tol(joules, 50e-6, 1e-12);
+	system_probe_delete(probe);
+	snprintf(command, sizeof(command), "rm -r '%s'", root);
+	ck_assert_int_eq(system(command), 0);
+}
+
+TEST(without_energy_the_report_says_why)
+{
+	probe = system_probe_new_at("/tmp/mininb-is-not-there", "/tmp", 0, 0, "not wanted");
+	system_look(probe, &before);
+	ck_assert_uint_eq(before.known & SYSTEM_ENERGY, 0);
+	struct nb_result run = {.measured = {.used = before, .usage_ops = 1}};
+	snprintf(run.measured.used_missing, sizeof(run.measured.used_missing), "%s",
+		system_missing(probe));
+	struct record record = {.run = &run};
+	struct metric_source source = {.record = &record};
+	char line[128];
+	metric_line(metric_find("Energy"), &source, line, sizeof(line));
+	ck_assert_str_eq(line, "not available: no readable /sys/class/powercap");
+	system_probe_delete(probe);
+}
+
+TEST(counts_of_the_machine_only_grow)
 {
 	begin();
 	burn(30000000); /* three ticks of /proc/stat */
@@ -234,9 +295,8 @@ START_TEST(counts_of_the_machine_only_grow)
 	ck_assert_uint_ge(grown.busy_ns, 10000000);
 	end();
 }
-END_TEST
 
-START_TEST(a_difference_is_of_each_field_and_never_below_zero)
+TEST(a_difference_is_of_each_field_and_never_below_zero)
 {
 	struct system_counts from = {.known = 7, .user_ns = 5, .branch_misses = 10};
 	struct system_counts until = {.known = 14, .user_ns = 9, .branch_misses = 4};
@@ -245,9 +305,8 @@ START_TEST(a_difference_is_of_each_field_and_never_below_zero)
 	ck_assert_uint_eq(difference.user_ns, 4);
 	ck_assert_uint_eq(difference.branch_misses, 0);
 }
-END_TEST
 
-START_TEST(a_sum_knows_what_all_its_parts_know)
+TEST(a_sum_knows_what_all_its_parts_know)
 {
 	struct system_counts sum = {0};
 	struct system_counts first = {.known = 3, .user_ns = 5};
@@ -258,17 +317,4 @@ START_TEST(a_sum_knows_what_all_its_parts_know)
 	ck_assert_uint_eq(sum.known, 2);
 	ck_assert_uint_eq(sum.user_ns, 12);
 	ck_assert_uint_eq(sum.cycles, 1);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("system", looking_is_not_counted, bytes_by_calls_are_those_of_the_calls,
-		cpu_time_is_that_of_the_process_and_of_children,
-		pages_that_are_touched_are_faults_and_resident, threads_are_counted,
-		memory_has_no_device_and_that_is_said,
-		an_unknown_device_is_looked_for_at_the_path, counts_of_the_machine_only_grow,
-		a_difference_is_of_each_field_and_never_below_zero,
-		a_sum_knows_what_all_its_parts_know);
 }

@@ -3,11 +3,11 @@
 #include "report/threads.h"
 #include "unit.h"
 
-START_TEST(each_operation_of_a_job_is_one_of_its_kinds)
+TEST(each_operation_of_a_job_is_one_of_its_kinds)
 {
 	uint64_t counts[CANDLES_KINDS], sum = 0;
-	struct nb_job_result job = {.is_load = false};
-	struct record record = {.job = &job};
+	struct nb_result job = {.is_job = true};
+	struct record record = {.run = &job};
 	struct job_thread thread = {.ops = 0};
 	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
 		thread.kinds[kind] = UINT64_C(1) << kind;
@@ -25,9 +25,8 @@ START_TEST(each_operation_of_a_job_is_one_of_its_kinds)
 		sum += counts[kind];
 	ck_assert_uint_eq(counts[CANDLES_OPS], sum);
 }
-END_TEST
 
-START_TEST(classic_actions_are_what_they_are_called)
+TEST(classic_actions_are_what_they_are_called)
 {
 	static const uint32_t kinds[] = {[NB_VERB_PUT] = CANDLES_PUTS,
 		[NB_VERB_GET] = CANDLES_GETS,
@@ -43,9 +42,8 @@ START_TEST(classic_actions_are_what_they_are_called)
 		ck_assert_uint_eq(counts[CANDLES_OPS], 10);
 	}
 }
-END_TEST
 
-START_TEST(threads_that_are_not_known_have_no_kinds)
+TEST(threads_that_are_not_known_have_no_kinds)
 {
 	struct nb_results *results = record_rig_new();
 	struct record_group groups[NB_GROUPS_MAX];
@@ -56,13 +54,4 @@ START_TEST(threads_that_are_not_known_have_no_kinds)
 	groups[0].threads = NULL;
 	ck_assert_uint_eq(threads_kinds(record, &groups[0]), 0);
 	nb_results_delete(results);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("threads", each_operation_of_a_job_is_one_of_its_kinds,
-		classic_actions_are_what_they_are_called,
-		threads_that_are_not_known_have_no_kinds);
 }

@@ -5,7 +5,9 @@
 
 #include "trace_kit.h"
 
-START_TEST(formats_have_names_and_help)
+bool unit_in_scratch = true;
+
+TEST(formats_have_names_and_help)
 {
 	static const char *const names[] = {"auto", "ycsb-text", "ycsb-log", "u64", "keys",
 		"rocksdb", "cache-csv", "mininb"};
@@ -17,7 +19,6 @@ START_TEST(formats_have_names_and_help)
 	ck_assert_ptr_null(nb_trace_format_name(NB_TRACE_FORMATS));
 	ck_assert_ptr_null(nb_trace_format_help(UINT32_MAX));
 }
-END_TEST
 
 /** What format the bytes are found to be, as a file and as a pipe. */
 static void
@@ -39,7 +40,7 @@ text_is_format(const char *text, uint32_t format)
 	is_format(text, strlen(text), format);
 }
 
-START_TEST(each_format_is_found)
+TEST(each_format_is_found)
 {
 	text_is_format("INSERT 6284781860667377211\n", NB_TRACE_YCSB_TEXT);
 	text_is_format("SCAN 5 7\r\n", NB_TRACE_YCSB_TEXT);
@@ -62,10 +63,9 @@ START_TEST(each_format_is_found)
 	is_format(bytes, size, NB_TRACE_MININB);
 	free(bytes);
 }
-END_TEST
 
 /* A log may begin with whatever its program printed, and with what was lost of a line. */
-START_TEST(the_first_line_that_is_an_operation_tells_the_format)
+TEST(the_first_line_that_is_an_operation_tells_the_format)
 {
 	struct text text = {0};
 	while (text.size < 300000)
@@ -79,7 +79,6 @@ START_TEST(the_first_line_that_is_an_operation_tells_the_format)
 	is_format(text.data, text.size, NB_TRACE_YCSB_TEXT);
 	free(text.data);
 }
-END_TEST
 
 /** What is said of bytes that tell nothing. */
 static void
@@ -93,7 +92,7 @@ is_unknown(const char *path, const void *data, size_t size, int code, const char
 	outcome_free(&found);
 }
 
-START_TEST(what_tells_nothing_is_refused)
+TEST(what_tells_nothing_is_refused)
 {
 	static const char garbage[] = "\x01\x02\x03\xff\xfe\0\0\x80garbage\n\0READ 5 6 7";
 	is_unknown("odd", garbage, sizeof(garbage), NB_ERR_USAGE,
@@ -115,9 +114,8 @@ START_TEST(what_tells_nothing_is_refused)
 	outcome_free(&found);
 	free(text.data);
 }
-END_TEST
 
-START_TEST(bare_keys_are_told_by_their_name)
+TEST(bare_keys_are_told_by_their_name)
 {
 	static const char keys[32] = {0};
 	static const struct {
@@ -145,9 +143,8 @@ START_TEST(bare_keys_are_told_by_their_name)
 	ck_assert_uint_eq(found.format, NB_TRACE_YCSB_TEXT);
 	outcome_free(&found);
 }
-END_TEST
 
-START_TEST(options_are_checked)
+TEST(options_are_checked)
 {
 	struct trace_reader *reader;
 	file_put("trace", "READ 1\n", 7);
@@ -184,9 +181,8 @@ START_TEST(options_are_checked)
 	trace_reader_close(reader);
 	trace_reader_close(NULL);
 }
-END_TEST
 
-START_TEST(a_rewound_trace_begins_again)
+TEST(a_rewound_trace_begins_again)
 {
 	static const char csv[] = "op_time,key,op,op_count\n5,a,GET,3\n7,b,GET,1\nx\n";
 	static const char ops[] = "R 61 @0\nR 61 @0\nR 61 @0\nR 62 @2000000000\n";
@@ -216,9 +212,8 @@ START_TEST(a_rewound_trace_begins_again)
 	}
 	trace_reader_close(reader);
 }
-END_TEST
 
-START_TEST(a_trace_of_ours_can_be_rewound_within_a_block)
+TEST(a_trace_of_ours_can_be_rewound_within_a_block)
 {
 	static const struct trace_op ops[] = {
 		{.kind = NB_OP_READ, .key = {"a", 1}},
@@ -239,9 +234,8 @@ START_TEST(a_trace_of_ours_can_be_rewound_within_a_block)
 	ck_assert_int_eq(trace_reader_next(reader, &op), NB_NOT_FOUND);
 	trace_reader_close(reader);
 }
-END_TEST
 
-START_TEST(the_position_goes_from_nothing_to_all)
+TEST(the_position_goes_from_nothing_to_all)
 {
 	file_put("trace", "READ 1\nREAD 2\n", 14);
 	struct nb_trace_options options = trace_at("trace", 0, 0);
@@ -257,9 +251,8 @@ START_TEST(the_position_goes_from_nothing_to_all)
 	}
 	trace_reader_close(reader);
 }
-END_TEST
 
-START_TEST(operations_are_counted_by_kind)
+TEST(operations_are_counted_by_kind)
 {
 	static const char text[] = "0x61 0 0 0 1\n0x61 1 0 5 1\n0x61 1 0 5 1\n0x61 2 0 0 1\n"
 				   "0x61 5 0 1 1\n0x61 6 0 0 1\n0x61 4 0 0 1\n";
@@ -275,19 +268,4 @@ START_TEST(operations_are_counted_by_kind)
 	ck_assert_uint_eq(found.counts.others, 1);
 	ck_assert_uint_eq(found.counts.inserts + found.counts.updates, 0);
 	outcome_free(&found);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("trace", formats_have_names_and_help, each_format_is_found,
-		the_first_line_that_is_an_operation_tells_the_format,
-		what_tells_nothing_is_refused, bare_keys_are_told_by_their_name,
-		options_are_checked, a_rewound_trace_begins_again,
-		a_trace_of_ours_can_be_rewound_within_a_block,
-		the_position_goes_from_nothing_to_all, operations_are_counted_by_kind);
-	scratch_leave();
-	return status;
 }

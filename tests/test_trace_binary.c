@@ -10,6 +10,8 @@
 
 #include "trace_kit.h"
 
+bool unit_in_scratch = true;
+
 #define FORMAT NB_TRACE_MININB
 
 enum { HEADER = 32, BLOCK = 40 };
@@ -49,16 +51,15 @@ static const char second_ops[] = "P 6b v300\n"
 				 "D 6c\n"
 				 "M 6d\n";
 
-START_TEST(a_trace_made_by_others_is_read)
+TEST(a_trace_made_by_others_is_read)
 {
 	char all[256];
 	snprintf(all, sizeof(all), "%s%s", first_ops, second_ops);
 	reads_as(two_blocks, TWO, FORMAT, 0, all);
 	reads_as(one_block, sizeof(one_block) - 1, FORMAT, 0, first_ops);
 }
-END_TEST
 
-START_TEST(a_trace_is_written_as_it_is_described)
+TEST(a_trace_is_written_as_it_is_described)
 {
 	static const struct trace_op ops[] = {
 		{.kind = NB_OP_INSERT,
@@ -77,7 +78,6 @@ START_TEST(a_trace_is_written_as_it_is_described)
 	ck_assert_int_eq(write_ops(&options, ops, 4), NB_OK);
 	file_is("written", one_block, sizeof(one_block) - 1);
 }
-END_TEST
 
 /** What is told of the bytes, which is damage; the operations before it are right. */
 static void
@@ -94,7 +94,7 @@ is_found(const char *bytes, size_t size)
 	outcome_free(&found);
 }
 
-START_TEST(damage_of_any_bit_is_found)
+TEST(damage_of_any_bit_is_found)
 {
 	char bytes[TWO];
 	for (size_t i = 0; i < TWO; i++) {
@@ -105,9 +105,8 @@ START_TEST(damage_of_any_bit_is_found)
 		}
 	}
 }
-END_TEST
 
-START_TEST(a_trace_that_is_cut_short_is_found)
+TEST(a_trace_that_is_cut_short_is_found)
 {
 	for (size_t size = 0; size < TWO; size++)
 		is_found(two_blocks, size);
@@ -119,9 +118,8 @@ START_TEST(a_trace_that_is_cut_short_is_found)
 		"end mark; it was cut short");
 	outcome_free(&found);
 }
-END_TEST
 
-START_TEST(blocks_that_are_lost_swapped_or_twice_are_found)
+TEST(blocks_that_are_lost_swapped_or_twice_are_found)
 {
 	char bytes[2 * TWO];
 	size_t second = TWO - BLOCK - SECOND, first = SECOND - HEADER;
@@ -143,9 +141,8 @@ START_TEST(blocks_that_are_lost_swapped_or_twice_are_found)
 	bytes[TWO] = 'x';
 	is_found(bytes, TWO + 1);
 }
-END_TEST
 
-START_TEST(a_damaged_block_can_be_skipped)
+TEST(a_damaged_block_can_be_skipped)
 {
 	char bytes[TWO];
 	memcpy(bytes, two_blocks, TWO);
@@ -176,7 +173,6 @@ START_TEST(a_damaged_block_can_be_skipped)
 		"as one");
 	outcome_free(&found);
 }
-END_TEST
 
 static uint32_t
 get_size(const uint8_t *head)
@@ -208,7 +204,7 @@ block_of(struct text *trace, const char *ops, size_t size, uint32_t count)
 	text_add(trace, end, BLOCK);
 }
 
-START_TEST(what_a_checksum_does_not_find_is_found)
+TEST(what_a_checksum_does_not_find_is_found)
 {
 	static const struct {
 		const char *ops;
@@ -253,10 +249,9 @@ START_TEST(what_a_checksum_does_not_find_is_found)
 	reads_as(trace.data, trace.size, FORMAT, 0, "R 6b v1073741824 @18446744073709551615\n");
 	free(trace.data);
 }
-END_TEST
 
 /* Found by the fuzzer: what is handed out then cannot be written again. */
-START_TEST(a_block_whose_time_goes_back_is_found)
+TEST(a_block_whose_time_goes_back_is_found)
 {
 	char bytes[TWO];
 	memcpy(bytes, two_blocks, TWO);
@@ -269,9 +264,8 @@ START_TEST(a_block_whose_time_goes_back_is_found)
 	is_found(bytes, TWO);
 	ck_assert_str_eq(nb_error_text(), "trace: block 1: is damaged: its time goes back");
 }
-END_TEST
 
-START_TEST(another_version_is_told)
+TEST(another_version_is_told)
 {
 	char bytes[TWO];
 	memcpy(bytes, two_blocks, TWO);
@@ -285,9 +279,8 @@ START_TEST(another_version_is_told)
 		found.error, "trace: is of version 2, or damaged; this mininb reads version 1");
 	outcome_free(&found);
 }
-END_TEST
 
-START_TEST(many_blocks_hold_what_was_written)
+TEST(many_blocks_hold_what_was_written)
 {
 	enum { OPS = 100000 };
 	static const struct holds all = {
@@ -313,9 +306,8 @@ START_TEST(many_blocks_hold_what_was_written)
 	free(bytes);
 	free(wanted.data);
 }
-END_TEST
 
-START_TEST(an_operation_that_is_due_before_the_last_is_refused)
+TEST(an_operation_that_is_due_before_the_last_is_refused)
 {
 	static const struct trace_op ops[] = {
 		{.kind = NB_OP_READ, .key = {"a", 1}, .has_due = true, .due_ns = 5},
@@ -326,20 +318,4 @@ START_TEST(an_operation_that_is_due_before_the_last_is_refused)
 	ck_assert_int_eq(write_ops(&options, ops, 3), NB_ERR_USAGE);
 	ck_assert_str_eq(nb_error_text(),
 		"written: operation 3 cannot be written: it is due before the one before it");
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("trace_binary", a_trace_made_by_others_is_read,
-		a_trace_is_written_as_it_is_described, damage_of_any_bit_is_found,
-		a_trace_that_is_cut_short_is_found,
-		blocks_that_are_lost_swapped_or_twice_are_found, a_damaged_block_can_be_skipped,
-		what_a_checksum_does_not_find_is_found, a_block_whose_time_goes_back_is_found,
-		another_version_is_told, many_blocks_hold_what_was_written,
-		an_operation_that_is_due_before_the_last_is_refused);
-	scratch_leave();
-	return status;
 }

@@ -3,6 +3,8 @@
 
 #include "trace_kit.h"
 
+bool unit_in_scratch = true;
+
 /* ---- what is written is what is read ---- */
 
 enum { SEEDS = 40, OPS = 500 };
@@ -44,7 +46,7 @@ comes_back(uint32_t format, uint32_t flags, const struct holds *holds, uint64_t 
 #define BARE (1u << 31)
 #define WRITES (BIT(UPDATE) | BIT(INSERT))
 
-START_TEST(what_is_written_is_what_is_read)
+TEST(what_is_written_is_what_is_read)
 {
 	static const struct holds short_lines = {.kinds = WRITES | BIT(READ) | BIT(DELETE) |
 						  BIT(SCAN) | BIT(RMW),
@@ -85,7 +87,6 @@ START_TEST(what_is_written_is_what_is_read)
 		comes_back(NB_TRACE_MININB, 0, &ours_untimed, seed);
 	}
 }
-END_TEST
 
 /* ---- damage of any kind ---- */
 
@@ -181,7 +182,7 @@ survive(const struct nb_trace_options *options)
 	trace_writer_abandon(writer);
 }
 
-START_TEST(no_damage_is_more_than_an_error)
+TEST(no_damage_is_more_than_an_error)
 {
 	enum { INPUTS = 20000 };
 	static const uint32_t flags[] = {0, NB_TRACE_SKIP_BAD, NB_TRACE_KEY_LITTLE,
@@ -218,7 +219,6 @@ START_TEST(no_damage_is_more_than_an_error)
 	free(text.data);
 	free(ours_bytes);
 }
-END_TEST
 
 /* ---- from one to the other ---- */
 
@@ -235,7 +235,7 @@ convert(const char *text, uint32_t format, uint32_t flags)
 	return counts;
 }
 
-START_TEST(a_log_becomes_bare_keys)
+TEST(a_log_becomes_bare_keys)
 {
 	static const char log[] =
 		"Loading\nINSERT usertable user6284781860667377211 [ f0=ab ]\n"
@@ -253,9 +253,8 @@ START_TEST(a_log_becomes_bare_keys)
 	convert(log, NB_TRACE_YCSB_TEXT, 0);
 	file_is("to", "INSERT 6284781860667377211\nREAD 1\n", 34);
 }
-END_TEST
 
-START_TEST(a_failure_leaves_the_old_file_and_tells_the_counts)
+TEST(a_failure_leaves_the_old_file_and_tells_the_counts)
 {
 	file_put("from", "READ 1\nREAD 2\nread 3\n", 21);
 	file_put("to", "old", 3);
@@ -277,9 +276,8 @@ START_TEST(a_failure_leaves_the_old_file_and_tells_the_counts)
 	ck_assert_uint_eq(old.ops, 2);
 	ck_assert_uint_eq(old.reads, 4711);
 }
-END_TEST
 
-START_TEST(a_file_can_be_converted_into_itself)
+TEST(a_file_can_be_converted_into_itself)
 {
 	file_put("same", "READ 1\nREAD 2\n", 14);
 	struct nb_trace_options from = trace_at("same", 0, 0);
@@ -287,7 +285,6 @@ START_TEST(a_file_can_be_converted_into_itself)
 	ck_assert_int_eq(nb_trace_convert(&from, &to, NULL, NULL, NULL), NB_OK);
 	file_is("same", "\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16);
 }
-END_TEST
 
 struct seen {
 	uint64_t calls, done;
@@ -306,7 +303,7 @@ see(void *arg, const struct nb_progress *progress)
 		nb_stop();
 }
 
-START_TEST(it_shows_its_progress_and_can_be_stopped)
+TEST(it_shows_its_progress_and_can_be_stopped)
 {
 	struct text text = {0};
 	for (int i = 0; i < 100000; i++)
@@ -324,17 +321,4 @@ START_TEST(it_shows_its_progress_and_can_be_stopped)
 	seen.done = 0;
 	ck_assert_int_eq(nb_trace_convert(&from, &to, NULL, see, &seen), NB_OK);
 	ck_assert_uint_gt(seen.calls, 20);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("trace_convert", what_is_written_is_what_is_read,
-		no_damage_is_more_than_an_error, a_log_becomes_bare_keys,
-		a_failure_leaves_the_old_file_and_tells_the_counts,
-		a_file_can_be_converted_into_itself, it_shows_its_progress_and_can_be_stopped);
-	scratch_leave();
-	return status;
 }

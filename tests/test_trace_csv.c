@@ -7,9 +7,11 @@
 
 #include "trace_kit.h"
 
+bool unit_in_scratch = true;
+
 #define FORMAT NB_TRACE_CACHE_CSV
 
-START_TEST(each_request_of_twitter_becomes_an_operation)
+TEST(each_request_of_twitter_becomes_an_operation)
 {
 	static const char text[] = "7,a,1,10,1,get,0\n"
 				   "7,b,1,10,2,gets,0\n"
@@ -35,9 +37,8 @@ START_TEST(each_request_of_twitter_becomes_an_operation)
 		"M 6a v17 @3000000000\n"
 		"M 6b v18 @604800000000000\n");
 }
-END_TEST
 
-START_TEST(keys_may_hold_commas_and_are_as_long_as_they_were)
+TEST(keys_may_hold_commas_and_are_as_long_as_they_were)
 {
 	static const char text[] = "0,a,b,3,10,1,get,0\r\n"
 				   "0,,,,3,10,1,get,0\n"
@@ -46,9 +47,8 @@ START_TEST(keys_may_hold_commas_and_are_as_long_as_they_were)
 	reads_as(text, sizeof(text) - 1, FORMAT, 0,
 		"R 612c62 @0\nR 2c2c30 @0\nR 6162303030 @0\nR 616263646566 @0\n");
 }
-END_TEST
 
-START_TEST(columns_of_meta_are_found_by_their_names)
+TEST(columns_of_meta_are_found_by_their_names)
 {
 	static const char first[] =
 		"op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase,sub_usecase\n"
@@ -68,9 +68,8 @@ START_TEST(columns_of_meta_are_found_by_their_names)
 	static const char third[] = "a,SET,5,2,1\nb,GET,0,1,1,60\n";
 	reads_as(third, sizeof(third) - 1, FORMAT, 0, "P 61 v5\nP 61 v5\nR 62\n");
 }
-END_TEST
 
-START_TEST(a_header_may_come_again_and_differ)
+TEST(a_header_may_come_again_and_differ)
 {
 	static const char text[] = "key,op,size,op_count,key_size\na,SET,5,1,1\n"
 				   "op,key,size\nSET,b,6\n";
@@ -81,17 +80,15 @@ START_TEST(a_header_may_come_again_and_differ)
 	ck_assert_uint_eq(found.counts.upserts, 2);
 	outcome_free(&found);
 }
-END_TEST
 
-START_TEST(only_a_header_is_a_trace_without_operations)
+TEST(only_a_header_is_a_trace_without_operations)
 {
 	static const char text[] = "op_time,key,key_size,op,op_count,size,cache_hits,ttl\n";
 	reads_as(text, sizeof(text) - 1, FORMAT, 0, "");
 	reads_as(text, sizeof(text) - 1, NB_TRACE_AUTO, 0, "");
 }
-END_TEST
 
-START_TEST(damaged_lines_are_told)
+TEST(damaged_lines_are_told)
 {
 	static const struct {
 		const char *line, *why;
@@ -130,9 +127,8 @@ START_TEST(damaged_lines_are_told)
 		"header "
 		"with 'key' and 'op'");
 }
-END_TEST
 
-START_TEST(it_is_written_as_twitters)
+TEST(it_is_written_as_twitters)
 {
 	static const struct trace_op ops[] = {
 		{.kind = NB_OP_READ, .key = {"nz:u:1", 6}},
@@ -155,9 +151,8 @@ START_TEST(it_is_written_as_twitters)
 		"2,f,1,0,0,delete,0\n"
 		"2,g,1,0,0,get,0\n");
 }
-END_TEST
 
-START_TEST(what_it_cannot_hold_is_refused)
+TEST(what_it_cannot_hold_is_refused)
 {
 	struct trace_op op = {.kind = NB_OP_SCAN, .key = slice("a"), .scan_length = 5};
 	is_not_written(&op, FORMAT, 0,
@@ -167,18 +162,4 @@ START_TEST(what_it_cannot_hold_is_refused)
 		"written: operation 1 cannot be written: byte 0x2c of its key cannot stand in "
 		"a "
 		"column of cache-csv");
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("trace_csv", each_request_of_twitter_becomes_an_operation,
-		keys_may_hold_commas_and_are_as_long_as_they_were,
-		columns_of_meta_are_found_by_their_names, a_header_may_come_again_and_differ,
-		only_a_header_is_a_trace_without_operations, damaged_lines_are_told,
-		it_is_written_as_twitters, what_it_cannot_hold_is_refused);
-	scratch_leave();
-	return status;
 }

@@ -5,6 +5,8 @@
 
 #include "trace_kit.h"
 
+bool unit_in_scratch = true;
+
 /** Byte i of what is read, so that each place can be told. */
 static uint8_t
 byte_at(size_t i)
@@ -44,7 +46,7 @@ take_all(struct trace_input *in, size_t part)
 	}
 }
 
-START_TEST(a_file_is_read_whole_and_again)
+TEST(a_file_is_read_whole_and_again)
 {
 	enum { SIZE = 40 << 20 }; /* pages are given back on the way */
 	uint8_t *bytes = make_bytes(SIZE);
@@ -59,9 +61,8 @@ START_TEST(a_file_is_read_whole_and_again)
 	}
 	trace_input_close(&in);
 }
-END_TEST
 
-START_TEST(a_pipe_is_read_whole_in_parts_of_any_size)
+TEST(a_pipe_is_read_whole_in_parts_of_any_size)
 {
 	enum { SIZE = 5 << 20 };
 	static const size_t parts[] = {1000, 65536, 1 << 20, 3 << 20, 6 << 20};
@@ -83,9 +84,8 @@ START_TEST(a_pipe_is_read_whole_in_parts_of_any_size)
 	}
 	free(bytes);
 }
-END_TEST
 
-START_TEST(files_that_say_they_are_empty_are_read)
+TEST(files_that_say_they_are_empty_are_read)
 {
 	struct trace_input in;
 	ck_assert_int_eq(trace_input_open(&in, "/proc/self/status"), NB_OK);
@@ -97,9 +97,8 @@ START_TEST(files_that_say_they_are_empty_are_read)
 	ck_assert_uint_eq(take_all(&in, 10), 0);
 	trace_input_close(&in);
 }
-END_TEST
 
-START_TEST(what_cannot_be_read_is_told)
+TEST(what_cannot_be_read_is_told)
 {
 	struct trace_input in;
 	ck_assert_int_eq(trace_input_open(&in, "none"), NB_FAIL);
@@ -107,7 +106,6 @@ START_TEST(what_cannot_be_read_is_told)
 	ck_assert_int_eq(trace_input_open(&in, "."), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), ".: is a directory and no trace");
 }
-END_TEST
 
 static void
 stop(int number)
@@ -116,7 +114,7 @@ stop(int number)
 	nb_stop();
 }
 
-START_TEST(waiting_for_a_pipe_can_be_stopped)
+TEST(waiting_for_a_pipe_can_be_stopped)
 {
 	int ends[2];
 	ck_assert_int_eq(pipe(ends), 0);
@@ -132,17 +130,4 @@ START_TEST(waiting_for_a_pipe_can_be_stopped)
 	ck_assert_int_eq(write(ends[1], "x", 1), 1);
 	ck_assert_int_eq(trace_input_want(&in, 1), NB_OK); /* nothing is lost */
 	trace_input_close(&in);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("trace_input", a_file_is_read_whole_and_again,
-		a_pipe_is_read_whole_in_parts_of_any_size,
-		files_that_say_they_are_empty_are_read, what_cannot_be_read_is_told,
-		waiting_for_a_pipe_can_be_stopped);
-	scratch_leave();
-	return status;
 }

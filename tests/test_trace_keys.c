@@ -3,11 +3,13 @@
 
 #include "trace_kit.h"
 
+bool unit_in_scratch = true;
+
 static const char three[] = "\x3b\xc6\xe5\xd7\xcd\x07\x38\x57"
 			    "\0\0\0\0\0\0\0\x80"
 			    "\1\0\0\0\0\0\0\0";
 
-START_TEST(a_u64_is_numbers_with_the_lowest_byte_first)
+TEST(a_u64_is_numbers_with_the_lowest_byte_first)
 {
 	reads_as(three, 24, NB_TRACE_U64, 0,
 		"- 573807cdd7e5c63b\n- 8000000000000000\n- 0000000000000001\n");
@@ -15,9 +17,8 @@ START_TEST(a_u64_is_numbers_with_the_lowest_byte_first)
 		"- 3bc6e5d7cd073857\n- 0000000000000080\n- 0100000000000000\n");
 	reads_as("", 0, NB_TRACE_U64, 0, "");
 }
-END_TEST
 
-START_TEST(keys_are_bytes_of_one_size)
+TEST(keys_are_bytes_of_one_size)
 {
 	file_put("trace", three, 24);
 	struct nb_trace_options options = trace_at("trace", NB_TRACE_KEYS, 0);
@@ -31,9 +32,8 @@ START_TEST(keys_are_bytes_of_one_size)
 	ck_assert_uint_eq(found.counts.ops, 24);
 	outcome_free(&found);
 }
-END_TEST
 
-START_TEST(a_part_of_a_key_is_none)
+TEST(a_part_of_a_key_is_none)
 {
 	file_put("trace", three, 21);
 	struct nb_trace_options options = trace_at("trace", NB_TRACE_U64, 0);
@@ -55,9 +55,8 @@ START_TEST(a_part_of_a_key_is_none)
 	ck_assert_str_eq(found.counts.first_bad, "key 3: only 5 of its 8 bytes are there");
 	outcome_free(&found);
 }
-END_TEST
 
-START_TEST(the_size_of_a_value_is_what_the_options_say)
+TEST(the_size_of_a_value_is_what_the_options_say)
 {
 	file_put("trace", three, 24);
 	struct nb_trace_options options = trace_at("trace", NB_TRACE_U64, 0);
@@ -71,9 +70,8 @@ START_TEST(the_size_of_a_value_is_what_the_options_say)
 	ck_assert_uint_eq(op.value_size, 77);
 	trace_reader_close(reader);
 }
-END_TEST
 
-START_TEST(bare_keys_are_written)
+TEST(bare_keys_are_written)
 {
 	static const struct trace_op ops[] = {
 		{.kind = NB_OP_INSERT, .key = {"\x57\x38\x07\xcd\xd7\xe5\xc6\x3b", 8}},
@@ -91,9 +89,8 @@ START_TEST(bare_keys_are_written)
 	ck_assert_int_eq(write_ops(&options, ops, 1), NB_OK);
 	file_is("written", "\x57\x38\x07\xcd\xd7\xe5\xc6\x3b", 8);
 }
-END_TEST
 
-START_TEST(keys_of_another_size_are_refused)
+TEST(keys_of_another_size_are_refused)
 {
 	struct trace_op op = {.kind = NB_OP_READ, .key = slice("abc")};
 	is_not_written(&op, NB_TRACE_U64, 0,
@@ -102,17 +99,4 @@ START_TEST(keys_of_another_size_are_refused)
 	is_not_written(&op, NB_TRACE_KEYS, 0,
 		"written: operation 1 cannot be written: its key has 3 bytes; all are to have "
 		"16, see --klen");
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("trace_keys", a_u64_is_numbers_with_the_lowest_byte_first,
-		keys_are_bytes_of_one_size, a_part_of_a_key_is_none,
-		the_size_of_a_value_is_what_the_options_say, bare_keys_are_written,
-		keys_of_another_size_are_refused);
-	scratch_leave();
-	return status;
 }

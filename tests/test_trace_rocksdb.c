@@ -4,9 +4,11 @@
 
 #include "trace_kit.h"
 
+bool unit_in_scratch = true;
+
 #define FORMAT NB_TRACE_ROCKSDB
 
-START_TEST(each_type_of_the_analyzer_becomes_an_operation)
+TEST(each_type_of_the_analyzer_becomes_an_operation)
 {
 	static const char text[] = "0x61 0 0 0 1600000000000000\n"
 				   "0x6162 1 0 10 1600000000000001\n"
@@ -28,9 +30,8 @@ START_TEST(each_type_of_the_analyzer_becomes_an_operation)
 		"R 61 @1000000\n"
 		"P abcd v20 @1000000000\n");
 }
-END_TEST
 
-START_TEST(a_range_delete_is_counted_with_the_others)
+TEST(a_range_delete_is_counted_with_the_others)
 {
 	static const char text[] = "0x61 4 0 0 5\n0x61 0x62 4 0 0 6\n\n0x63 0 0 0 7\n";
 	reads_as(text, sizeof(text) - 1, FORMAT, 0, "R 63 @0\n");
@@ -42,18 +43,16 @@ START_TEST(a_range_delete_is_counted_with_the_others)
 	ck_assert_uint_eq(found.counts.reads, 1);
 	outcome_free(&found);
 }
-END_TEST
 
-START_TEST(time_does_not_go_back)
+TEST(time_does_not_go_back)
 {
 	static const char text[] = "0x61 0 0 0 100\n0x61 0 0 0 300\n0x61 0 0 0 200\n"
 				   "0x61 0 0 0 50\n0x61 0 0 0 301";
 	reads_as(text, sizeof(text) - 1, FORMAT, 0,
 		"R 61 @0\nR 61 @200000\nR 61 @200000\nR 61 @200000\nR 61 @201000\n");
 }
-END_TEST
 
-START_TEST(damaged_lines_are_told)
+TEST(damaged_lines_are_told)
 {
 	static const struct {
 		const char *line, *why;
@@ -85,9 +84,8 @@ START_TEST(damaged_lines_are_told)
 		is_refused(text, FORMAT, 0, error);
 	}
 }
-END_TEST
 
-START_TEST(keys_are_as_large_as_keys_may_be)
+TEST(keys_are_as_large_as_keys_may_be)
 {
 	struct text text = {0};
 	enum { DIGITS = 2 << 20 }; /* of 1 MiB */
@@ -116,9 +114,8 @@ START_TEST(keys_are_as_large_as_keys_may_be)
 	free(text.data);
 	free(digits);
 }
-END_TEST
 
-START_TEST(it_is_not_written)
+TEST(it_is_not_written)
 {
 	struct nb_trace_options options = trace_at("written", FORMAT, 0);
 	struct trace_writer *writer;
@@ -126,16 +123,4 @@ START_TEST(it_is_not_written)
 	ck_assert_str_eq(
 		nb_error_text(), "written: a trace of format rocksdb can only be read");
 	ck_assert_int_ne(access("written", F_OK), 0);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("trace_rocksdb", each_type_of_the_analyzer_becomes_an_operation,
-		a_range_delete_is_counted_with_the_others, time_does_not_go_back,
-		damaged_lines_are_told, keys_are_as_large_as_keys_may_be, it_is_not_written);
-	scratch_leave();
-	return status;
 }

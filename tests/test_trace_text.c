@@ -4,9 +4,11 @@
 #include "trace_kit.h"
 #include "workload/trace_format.h"
 
+bool unit_in_scratch = true;
+
 #define FORMAT NB_TRACE_YCSB_TEXT
 
-START_TEST(numbers_are_read_to_their_last_value)
+TEST(numbers_are_read_to_their_last_value)
 {
 	static const struct {
 		const char *text;
@@ -42,9 +44,8 @@ START_TEST(numbers_are_read_to_their_last_value)
 			ck_assert_uint_eq((size_t)(next - text), cases[i].size);
 	}
 }
-END_TEST
 
-START_TEST(lines_end_at_a_newline_or_with_the_file)
+TEST(lines_end_at_a_newline_or_with_the_file)
 {
 	reads_as("READ 1", 6, FORMAT, 0, "R 0000000000000001\n");
 	reads_as("READ 1\r", 7, FORMAT, 0, "R 0000000000000001\n");
@@ -53,9 +54,8 @@ START_TEST(lines_end_at_a_newline_or_with_the_file)
 	reads_as("", 0, FORMAT, 0, "");
 	reads_as("\n", 1, FORMAT, 0, "");
 }
-END_TEST
 
-START_TEST(a_damaged_line_is_shown_cut_and_escaped)
+TEST(a_damaged_line_is_shown_cut_and_escaped)
 {
 	static const char odd[] = "READ 1\nREAD\x01\xff\x7f\x1b[31m\xc3\xa9\n";
 	file_put("trace", odd, sizeof(odd) - 1);
@@ -84,9 +84,8 @@ START_TEST(a_damaged_line_is_shown_cut_and_escaped)
 	ck_assert_uint_lt(strlen(found.counts.first_bad), sizeof(found.counts.first_bad));
 	outcome_free(&found);
 }
-END_TEST
 
-START_TEST(damaged_lines_can_be_skipped_and_are_counted)
+TEST(damaged_lines_can_be_skipped_and_are_counted)
 {
 	static const char text[] = "READ 1\nREAD x\nREAD 2\nWRITE 3\n\nREAD 4\nREAD";
 	reads_as(text, sizeof(text) - 1, FORMAT, NB_TRACE_SKIP_BAD,
@@ -100,9 +99,8 @@ START_TEST(damaged_lines_can_be_skipped_and_are_counted)
 		"line 2: 'READ x' is no operation: its key is not a number");
 	outcome_free(&found);
 }
-END_TEST
 
-START_TEST(reading_goes_on_behind_a_damaged_line)
+TEST(reading_goes_on_behind_a_damaged_line)
 {
 	static const char text[] = "READ x\nREAD 2\n";
 	file_put("trace", text, sizeof(text) - 1);
@@ -115,18 +113,4 @@ START_TEST(reading_goes_on_behind_a_damaged_line)
 	ck_assert_int_eq(trace_reader_next(reader, &op), NB_NOT_FOUND);
 	ck_assert_int_eq(trace_reader_next(reader, &op), NB_NOT_FOUND);
 	trace_reader_close(reader);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("trace_text", numbers_are_read_to_their_last_value,
-		lines_end_at_a_newline_or_with_the_file,
-		a_damaged_line_is_shown_cut_and_escaped,
-		damaged_lines_can_be_skipped_and_are_counted,
-		reading_goes_on_behind_a_damaged_line);
-	scratch_leave();
-	return status;
 }

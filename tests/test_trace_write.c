@@ -6,7 +6,9 @@
 #include "trace_kit.h"
 #include "workload/trace_format.h"
 
-START_TEST(numbers_are_written_as_printf_writes_them)
+bool unit_in_scratch = true;
+
+TEST(numbers_are_written_as_printf_writes_them)
 {
 	struct rng rng;
 	rng_create(&rng, 1);
@@ -22,11 +24,10 @@ START_TEST(numbers_are_written_as_printf_writes_them)
 	*trace_write_number(found, UINT64_MAX) = '\0';
 	ck_assert_str_eq((char *)found, "18446744073709551615");
 }
-END_TEST
 
 static const struct trace_op good = {.kind = NB_OP_READ, .key = {"abcdefgh", 8}};
 
-START_TEST(the_old_file_stays_until_the_new_one_is_whole)
+TEST(the_old_file_stays_until_the_new_one_is_whole)
 {
 	file_put("written", "old", 3);
 	struct nb_trace_options options = trace_at("written", NB_TRACE_YCSB_TEXT, 0);
@@ -41,9 +42,8 @@ START_TEST(the_old_file_stays_until_the_new_one_is_whole)
 	ck_assert_int_eq(write_ops(&options, &good, 1), NB_OK);
 	file_is("written", "READ 7017280452245743464\n", 25);
 }
-END_TEST
 
-START_TEST(nothing_is_left_of_what_was_given_up)
+TEST(nothing_is_left_of_what_was_given_up)
 {
 	scratch_fresh("left");
 	struct nb_trace_options options = trace_at("written", NB_TRACE_MININB, 0);
@@ -53,9 +53,8 @@ START_TEST(nothing_is_left_of_what_was_given_up)
 	trace_writer_abandon(writer);
 	ck_assert_int_eq(entries_of("."), 0);
 }
-END_TEST
 
-START_TEST(the_operation_that_cannot_be_written_is_named)
+TEST(the_operation_that_cannot_be_written_is_named)
 {
 	struct trace_op ops[] = {good, good, {.kind = NB_OP_READ, .key = slice("abc")}};
 	struct nb_trace_options options = trace_at("written", NB_TRACE_U64, 0);
@@ -81,9 +80,8 @@ START_TEST(the_operation_that_cannot_be_written_is_named)
 	is_not_written(&op, NB_TRACE_MININB, 0,
 		"written: operation 1 cannot be written: it scans 0 records");
 }
-END_TEST
 
-START_TEST(no_operations_are_a_trace_too)
+TEST(no_operations_are_a_trace_too)
 {
 	static const uint32_t formats[] = {NB_TRACE_YCSB_TEXT, NB_TRACE_YCSB_LOG, NB_TRACE_U64,
 		NB_TRACE_KEYS, NB_TRACE_CACHE_CSV, NB_TRACE_MININB};
@@ -96,9 +94,8 @@ START_TEST(no_operations_are_a_trace_too)
 		outcome_free(&found);
 	}
 }
-END_TEST
 
-START_TEST(keys_and_values_larger_than_the_buffer_are_whole)
+TEST(keys_and_values_larger_than_the_buffer_are_whole)
 {
 	enum { KEY = 1 << 20, VALUE = 3 << 20 };
 	char *key = malloc(KEY);
@@ -128,9 +125,8 @@ START_TEST(keys_and_values_larger_than_the_buffer_are_whole)
 	}
 	free(key);
 }
-END_TEST
 
-START_TEST(a_pipe_is_written_as_it_comes)
+TEST(a_pipe_is_written_as_it_comes)
 {
 	ck_assert_int_eq(mkfifo("fifo", 0600), 0);
 	pid_t child = fork();
@@ -151,9 +147,8 @@ START_TEST(a_pipe_is_written_as_it_comes)
 	ck_assert_int_eq(lstat("fifo", &st), 0);
 	ck_assert(S_ISFIFO(st.st_mode));
 }
-END_TEST
 
-START_TEST(a_failed_write_is_told)
+TEST(a_failed_write_is_told)
 {
 	struct nb_trace_options options = trace_at("none/written", NB_TRACE_U64, 0);
 	ck_assert_int_eq(write_ops(&options, &good, 1), NB_FAIL);
@@ -173,19 +168,4 @@ START_TEST(a_failed_write_is_told)
 	ck_assert_int_eq(rc, NB_FAIL);
 	trace_writer_abandon(writer);
 	ck_assert_int_eq(entries_of("."), 0);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("trace_write", numbers_are_written_as_printf_writes_them,
-		the_old_file_stays_until_the_new_one_is_whole,
-		nothing_is_left_of_what_was_given_up,
-		the_operation_that_cannot_be_written_is_named, no_operations_are_a_trace_too,
-		keys_and_values_larger_than_the_buffer_are_whole, a_pipe_is_written_as_it_comes,
-		a_failed_write_is_told);
-	scratch_leave();
-	return status;
 }

@@ -4,10 +4,12 @@
 
 #include "trace_kit.h"
 
+bool unit_in_scratch = true;
+
 #define TEXT NB_TRACE_YCSB_TEXT
 #define LOG NB_TRACE_YCSB_LOG
 
-START_TEST(short_lines_are_operations)
+TEST(short_lines_are_operations)
 {
 	static const char text[] = "INSERT 6284781860667377211\n"
 				   "READ 0\n"
@@ -24,9 +26,8 @@ START_TEST(short_lines_are_operations)
 		"M 0000000000000007 v8\n");
 	reads_as(text, 27, TEXT, NB_TRACE_KEY_LITTLE, "I 3bc6e5d7cd073857 v8\n");
 }
-END_TEST
 
-START_TEST(short_lines_may_end_and_be_spaced_in_any_way)
+TEST(short_lines_may_end_and_be_spaced_in_any_way)
 {
 	static const char text[] = "READ  12\r\n\r\n\n   \nSCAN\t3\t4 \nREAD 9";
 	reads_as(text, sizeof(text) - 1, TEXT, 0,
@@ -38,9 +39,8 @@ START_TEST(short_lines_may_end_and_be_spaced_in_any_way)
 	ck_assert_uint_eq(found.counts.ops, 3);
 	outcome_free(&found);
 }
-END_TEST
 
-START_TEST(keys_reach_two_to_the_64)
+TEST(keys_reach_two_to_the_64)
 {
 	static const char text[] = "READ 9223372036854775808\nREAD 18446744073709551615\n"
 				   "READ 00000000000000000000000000000000000012\n";
@@ -50,9 +50,8 @@ START_TEST(keys_reach_two_to_the_64)
 		"trace:1: 'READ 18446744073709551616' is no operation: its key is larger than "
 		"2^64-1");
 }
-END_TEST
 
-START_TEST(damaged_short_lines_are_told)
+TEST(damaged_short_lines_are_told)
 {
 	static const struct {
 		const char *line, *why;
@@ -86,7 +85,6 @@ START_TEST(damaged_short_lines_are_told)
 		is_refused(text, TEXT, 0, error);
 	}
 }
-END_TEST
 
 static const char log_text[] =
 	"***************** properties *****************\n"
@@ -105,7 +103,7 @@ static const char log_text[] =
 	"[OVERALL], RunTime(ms), 12\n"
 	"[READ], Operations, 2\n";
 
-START_TEST(the_log_of_ycsb_is_read)
+TEST(the_log_of_ycsb_is_read)
 {
 	reads_as(log_text, sizeof(log_text) - 1, LOG, 0,
 		"I 573807cdd7e5c63b v8\n"
@@ -126,9 +124,8 @@ START_TEST(the_log_of_ycsb_is_read)
 	ck_assert_uint_eq(found.counts.deletes, 1);
 	outcome_free(&found);
 }
-END_TEST
 
-START_TEST(keys_of_the_log_are_numbers_or_text)
+TEST(keys_of_the_log_are_numbers_or_text)
 {
 	static const char text[] = "READ usertable user6284781860667377211 [ <all fields>]\r\n"
 				   "DELETE usertable user00012\n";
@@ -143,7 +140,6 @@ START_TEST(keys_of_the_log_are_numbers_or_text)
 		"trace:1: 'DELETE usertable acct:7' is no operation: its key 'acct:7' is not "
 		"user<number>; --key-bytes=text keeps such keys");
 }
-END_TEST
 
 /** The size that an INSERT with these fields is given. */
 static void
@@ -155,7 +151,7 @@ value_is(const char *fields, uint64_t size)
 	reads_as(text, strlen(text), LOG, 0, ops);
 }
 
-START_TEST(the_size_of_a_value_is_that_of_all_fields)
+TEST(the_size_of_a_value_is_that_of_all_fields)
 {
 	value_is("", 0);
 	value_is("field0= ", 0);
@@ -170,9 +166,8 @@ START_TEST(the_size_of_a_value_is_that_of_all_fields)
 	value_is("data=a data=b c9=d ", 13);            /* without a number: the only one */
 	value_is("field0=\xc3\xa9\x7f ", 3);
 }
-END_TEST
 
-START_TEST(a_line_of_ten_megabytes_is_one_line)
+TEST(a_line_of_ten_megabytes_is_one_line)
 {
 	enum { SIZE = 10 << 20 };
 	struct text text = {0};
@@ -210,9 +205,8 @@ START_TEST(a_line_of_ten_megabytes_is_one_line)
 	free(filler);
 	free(text.data);
 }
-END_TEST
 
-START_TEST(damaged_lines_of_the_log_are_told_and_not_ignored)
+TEST(damaged_lines_of_the_log_are_told_and_not_ignored)
 {
 	static const struct {
 		const char *line, *why;
@@ -251,7 +245,6 @@ START_TEST(damaged_lines_of_the_log_are_told_and_not_ignored)
 		is_refused(text, LOG, 0, error);
 	}
 }
-END_TEST
 
 /* Its bytes as a number: 6162636465666768 in hexadecimal. */
 static const struct trace_op eight[] = {
@@ -266,7 +259,7 @@ static const struct trace_op eight[] = {
 };
 enum { EIGHT = sizeof(eight) / sizeof(eight[0]) };
 
-START_TEST(short_lines_are_written)
+TEST(short_lines_are_written)
 {
 	writes_as(eight, EIGHT, TEXT, 0,
 		"READ 7017280452245743464\n"
@@ -283,9 +276,8 @@ START_TEST(short_lines_are_written)
 		"written: operation 1 cannot be written: its key has 9 bytes, and ycsb-text "
 		"holds keys of 8 bytes");
 }
-END_TEST
 
-START_TEST(the_log_is_written_as_ycsb_prints_it)
+TEST(the_log_is_written_as_ycsb_prints_it)
 {
 	writes_as(eight, EIGHT, LOG, 0,
 		"READ usertable user7017280452245743464 [ <all fields>]\n"
@@ -304,9 +296,8 @@ START_TEST(the_log_is_written_as_ycsb_prints_it)
 		"written: operation 1 cannot be written: byte 0x20 of its key cannot stand in "
 		"a line of ycsb-log");
 }
-END_TEST
 
-START_TEST(bare_keys_become_what_is_asked_for)
+TEST(bare_keys_become_what_is_asked_for)
 {
 	struct nb_trace_options options = trace_at("written", TEXT, 0);
 	options.bare_kind = NB_OP_INSERT;
@@ -318,20 +309,4 @@ START_TEST(bare_keys_become_what_is_asked_for)
 	static const char text[] = "READ usertable user6 [ <all fields>]\n"
 				   "UPDATE usertable user6 [ field0= ]\n";
 	file_is("written", text, sizeof(text) - 1);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int status = UNIT_RUN("trace_ycsb", short_lines_are_operations,
-		short_lines_may_end_and_be_spaced_in_any_way, keys_reach_two_to_the_64,
-		damaged_short_lines_are_told, the_log_of_ycsb_is_read,
-		keys_of_the_log_are_numbers_or_text, the_size_of_a_value_is_that_of_all_fields,
-		a_line_of_ten_megabytes_is_one_line,
-		damaged_lines_of_the_log_are_told_and_not_ignored, short_lines_are_written,
-		the_log_is_written_as_ycsb_prints_it, bare_keys_become_what_is_asked_for);
-	scratch_leave();
-	return status;
 }

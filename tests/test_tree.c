@@ -9,13 +9,15 @@
 #include "scratch.h"
 #include "unit.h"
 
+bool unit_in_scratch = true;
+
 static void
 make_dir(const char *path)
 {
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 }
 
-START_TEST(all_that_is_below_is_removed)
+TEST(all_that_is_below_is_removed)
 {
 	scratch_fresh("all");
 	make_dir("t");
@@ -32,9 +34,8 @@ START_TEST(all_that_is_below_is_removed)
 	ck_assert_int_eq(entries_of("."), 0);
 	ck_assert_int_eq(nb_tree_remove("t"), NB_OK);
 }
-END_TEST
 
-START_TEST(a_directory_is_made_with_all_its_parents)
+TEST(a_directory_is_made_with_all_its_parents)
 {
 	scratch_fresh("make");
 	ck_assert_int_eq(nb_tree_make("a/b//c/"), NB_OK);
@@ -44,9 +45,8 @@ START_TEST(a_directory_is_made_with_all_its_parents)
 	ck_assert_int_eq(nb_tree_make("file/a"), NB_FAIL);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "file: is not a directory"));
 }
-END_TEST
 
-START_TEST(the_directory_itself_stays_when_it_is_emptied)
+TEST(the_directory_itself_stays_when_it_is_emptied)
 {
 	scratch_fresh("empty");
 	make_dir("t");
@@ -57,9 +57,8 @@ START_TEST(the_directory_itself_stays_when_it_is_emptied)
 	close(fd);
 	ck_assert_int_eq(entries_of("t"), 0);
 }
-END_TEST
 
-START_TEST(links_are_removed_and_not_followed)
+TEST(links_are_removed_and_not_followed)
 {
 	scratch_fresh("links");
 	make_dir("kept");
@@ -74,18 +73,16 @@ START_TEST(links_are_removed_and_not_followed)
 	ck_assert_int_eq(nb_tree_remove("t"), NB_OK);
 	file_is("kept/f", "x", 1);
 }
-END_TEST
 
-START_TEST(what_is_no_directory_is_not_removed)
+TEST(what_is_no_directory_is_not_removed)
 {
 	scratch_fresh("file");
 	file_put("f", "x", 1);
 	ck_assert_int_eq(nb_tree_remove("f"), NB_FAIL);
 	file_is("f", "x", 1);
 }
-END_TEST
 
-START_TEST(a_mount_is_not_entered)
+TEST(a_mount_is_not_entered)
 {
 	scratch_fresh("mount");
 	make_dir("far");
@@ -99,18 +96,4 @@ START_TEST(a_mount_is_not_entered)
 	ck_assert_int_eq(nb_tree_remove("t"), NB_FAIL);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "t: what is there cannot be removed"));
 	file_is("far/f", "x", 1);
-}
-END_TEST
-
-int
-main(void)
-{
-	scratch_enter();
-	int rc = UNIT_RUN("tree", all_that_is_below_is_removed,
-		a_directory_is_made_with_all_its_parents,
-		the_directory_itself_stays_when_it_is_emptied,
-		links_are_removed_and_not_followed, what_is_no_directory_is_not_removed,
-		a_mount_is_not_entered);
-	scratch_leave();
-	return rc;
 }

@@ -122,19 +122,17 @@ static const struct bad bad_counts[] = {
 	{"ten", "'ten' is not a number"},
 };
 
-START_TEST(counts_are_read_exactly)
+TEST(counts_are_read_exactly)
 {
 	assert_good(nb_parse_count, good_counts, COUNT_OF(good_counts));
 }
-END_TEST
 
-START_TEST(wrong_counts_are_refused_with_their_reason)
+TEST(wrong_counts_are_refused_with_their_reason)
 {
 	assert_bad(nb_parse_count, bad_counts, COUNT_OF(bad_counts));
 }
-END_TEST
 
-START_TEST(a_long_text_does_not_hide_the_reason)
+TEST(a_long_text_does_not_hide_the_reason)
 {
 	char text[5000];
 	memset(text, '9', sizeof(text) - 1);
@@ -144,9 +142,8 @@ START_TEST(a_long_text_does_not_hide_the_reason)
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "999...' is too large"));
 	ck_assert_uint_lt(strlen(nb_error_text()), 100);
 }
-END_TEST
 
-START_TEST(bytes_are_counts_with_or_without_b)
+TEST(bytes_are_counts_with_or_without_b)
 {
 	static const struct good good[] = {
 		{"100", 100},
@@ -162,9 +159,8 @@ START_TEST(bytes_are_counts_with_or_without_b)
 	assert_good(nb_parse_bytes, good, COUNT_OF(good));
 	assert_good(nb_parse_bytes, good_counts, COUNT_OF(good_counts));
 }
-END_TEST
 
-START_TEST(wrong_bytes_are_refused_with_their_reason)
+TEST(wrong_bytes_are_refused_with_their_reason)
 {
 	static const struct bad bad[] = {
 		{"", "'' is empty"},
@@ -181,9 +177,8 @@ START_TEST(wrong_bytes_are_refused_with_their_reason)
 	};
 	assert_bad(nb_parse_bytes, bad, COUNT_OF(bad));
 }
-END_TEST
 
-START_TEST(times_are_read_into_ns)
+TEST(times_are_read_into_ns)
 {
 	static const struct good good[] = {
 		{"0s", 0},
@@ -199,9 +194,8 @@ START_TEST(times_are_read_into_ns)
 	};
 	assert_good(nb_parse_time, good, COUNT_OF(good));
 }
-END_TEST
 
-START_TEST(wrong_times_are_refused_with_their_reason)
+TEST(wrong_times_are_refused_with_their_reason)
 {
 	static const struct bad bad[] = {
 		{"", "'' is empty"},
@@ -218,9 +212,8 @@ START_TEST(wrong_times_are_refused_with_their_reason)
 	};
 	assert_bad(nb_parse_time, bad, COUNT_OF(bad));
 }
-END_TEST
 
-START_TEST(reals_are_read_to_the_nearest)
+TEST(reals_are_read_to_the_nearest)
 {
 	static const struct {
 		const char *text;
@@ -243,9 +236,8 @@ START_TEST(reals_are_read_to_the_nearest)
 		ck_assert_msg(value == good[i].value, "%s is not %g", good[i].text, value);
 	}
 }
-END_TEST
 
-START_TEST(wrong_reals_are_refused_with_their_reason)
+TEST(wrong_reals_are_refused_with_their_reason)
 {
 	static const struct bad bad[] = {
 		{"", "'' is empty"},
@@ -269,7 +261,6 @@ START_TEST(wrong_reals_are_refused_with_their_reason)
 		ck_assert_double_eq(untouched, 7);
 	}
 }
-END_TEST
 
 typedef void (*format_fn)(char *buf, size_t size, double value);
 
@@ -281,7 +272,7 @@ assert_format(format_fn format, double value, const char *expected)
 	ck_assert_str_eq(buf, expected);
 }
 
-START_TEST(counts_are_written_with_three_digits)
+TEST(counts_are_written_with_three_digits)
 {
 	static const struct {
 		double value;
@@ -310,9 +301,8 @@ START_TEST(counts_are_written_with_three_digits)
 	for (size_t i = 0; i < COUNT_OF(table); i++)
 		assert_format(units_format_count, table[i].value, table[i].text);
 }
-END_TEST
 
-START_TEST(bytes_are_written_in_powers_of_1024)
+TEST(bytes_are_written_in_powers_of_1024)
 {
 	static const struct {
 		double value;
@@ -332,9 +322,8 @@ START_TEST(bytes_are_written_in_powers_of_1024)
 	for (size_t i = 0; i < COUNT_OF(table); i++)
 		assert_format(units_format_bytes, table[i].value, table[i].text);
 }
-END_TEST
 
-START_TEST(times_are_written_in_their_nearest_unit)
+TEST(times_are_written_in_their_nearest_unit)
 {
 	static const struct {
 		double value;
@@ -356,9 +345,8 @@ START_TEST(times_are_written_in_their_nearest_unit)
 	for (size_t i = 0; i < COUNT_OF(table); i++)
 		assert_format(units_format_ns, table[i].value, table[i].text);
 }
-END_TEST
 
-START_TEST(nothing_is_written_beyond_the_buffer)
+TEST(nothing_is_written_beyond_the_buffer)
 {
 	static const double values[] = {0, 1.5e9, 1e300, -1e300, 1.0 / 3, 123456789012345.0};
 	static const format_fn formats[] = {
@@ -373,9 +361,8 @@ START_TEST(nothing_is_written_beyond_the_buffer)
 			ck_assert_uint_lt(strlen(large), UNITS_SIZE);
 		}
 }
-END_TEST
 
-START_TEST(the_locale_changes_nothing)
+TEST(the_locale_changes_nothing)
 {
 	/* a locale with a decimal comma, if there is one; LC_NUMERIC must be of no account */
 	static const char *const comma[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
@@ -389,18 +376,4 @@ START_TEST(the_locale_changes_nothing)
 	ck_assert_int_eq(nb_parse_count(&count, "1.5k"), NB_OK);
 	ck_assert_uint_eq(count, 1500);
 	assert_format(units_format_count, 1500, "1.5k");
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("units", counts_are_read_exactly,
-		wrong_counts_are_refused_with_their_reason,
-		a_long_text_does_not_hide_the_reason, bytes_are_counts_with_or_without_b,
-		wrong_bytes_are_refused_with_their_reason, times_are_read_into_ns,
-		wrong_times_are_refused_with_their_reason, reals_are_read_to_the_nearest,
-		wrong_reals_are_refused_with_their_reason, counts_are_written_with_three_digits,
-		bytes_are_written_in_powers_of_1024, times_are_written_in_their_nearest_unit,
-		nothing_is_written_beyond_the_buffer, the_locale_changes_nothing);
 }

@@ -127,7 +127,7 @@ some_size(size_t i)
 
 enum { SOME_SIZES = 301 + 13 };
 
-START_TEST(the_bytes_are_as_documented)
+TEST(the_bytes_are_as_documented)
 {
 	static const size_t key_sizes[] = {16, 8, 1, 17, 36};
 	for (size_t i = 0; i < SOME_SIZES; i++) {
@@ -142,9 +142,8 @@ START_TEST(the_bytes_are_as_documented)
 		free(expected);
 	}
 }
-END_TEST
 
-START_TEST(the_bytes_are_those_of_the_first_release)
+TEST(the_bytes_are_those_of_the_first_release)
 {
 	static const uint8_t golden_bytes[] = {0x2d, 0x21, 0xfa, 0xd8, 0x46, 0x99, 0x43, 0x64,
 		0x00, 0x00, 0x00, 0x00, 0x8f, 0x59, 0x04, 0x37, 0xe0, 0x01, 0x5c, 0x54, 0xda,
@@ -159,9 +158,8 @@ START_TEST(the_bytes_are_those_of_the_first_release)
 	ck_assert_mem_eq(value, golden_bytes, sizeof(golden_bytes));
 	free(value);
 }
-END_TEST
 
-START_TEST(every_value_is_good_for_its_key)
+TEST(every_value_is_good_for_its_key)
 {
 	static const size_t key_sizes[] = {1, 8, 16, 36};
 	for (size_t i = 0; i < SOME_SIZES; i++)
@@ -173,9 +171,8 @@ START_TEST(every_value_is_good_for_its_key)
 			free(value);
 		}
 }
-END_TEST
 
-START_TEST(many_at_once_are_as_one_by_one)
+TEST(many_at_once_are_as_one_by_one)
 {
 	enum { COUNT = 32, STRIDE = 128, SIZE = 100 };
 	static const size_t key_sizes[] = {8, 16, 5};
@@ -202,7 +199,6 @@ START_TEST(many_at_once_are_as_one_by_one)
 		}
 	}
 }
-END_TEST
 
 static void
 check_flip(uint8_t *value, size_t size, size_t bit)
@@ -212,7 +208,7 @@ check_flip(uint8_t *value, size_t size, size_t bit)
 	value[bit / 8] ^= (uint8_t)(1u << bit % 8);
 }
 
-START_TEST(any_flipped_bit_is_found)
+TEST(any_flipped_bit_is_found)
 {
 	static const size_t sizes[] = {16, 17, 23, 24, 25, 100, 1040, 1041, 4096};
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
@@ -223,9 +219,8 @@ START_TEST(any_flipped_bit_is_found)
 			free(value);
 		}
 }
-END_TEST
 
-START_TEST(a_flipped_bit_of_a_large_value_is_found)
+TEST(a_flipped_bit_of_a_large_value_is_found)
 {
 	enum { SIZE = 100000 };
 	uint8_t *value = make(SIZE, 0.5, 5, key_of(16), 0);
@@ -233,9 +228,8 @@ START_TEST(a_flipped_bit_of_a_large_value_is_found)
 		check_flip(value, SIZE, bit);
 	free(value);
 }
-END_TEST
 
-START_TEST(a_value_of_another_size_is_found)
+TEST(a_value_of_another_size_is_found)
 {
 	for (size_t i = 0; i < SOME_SIZES; i++) {
 		size_t size = some_size(i);
@@ -252,9 +246,8 @@ START_TEST(a_value_of_another_size_is_found)
 		value_check((struct nb_slice){NULL, 0}, 100, key_of(16)), VALUE_WRONG_SIZE);
 	ck_assert_int_eq(value_check((struct nb_slice){NULL, 0}, 0, key_of(16)), VALUE_GOOD);
 }
-END_TEST
 
-START_TEST(a_value_of_another_key_is_told_from_a_corrupt_one)
+TEST(a_value_of_another_key_is_told_from_a_corrupt_one)
 {
 	for (size_t i = 0; i < SOME_SIZES; i++) {
 		size_t size = some_size(i);
@@ -269,7 +262,6 @@ START_TEST(a_value_of_another_key_is_told_from_a_corrupt_one)
 		free(value);
 	}
 }
-END_TEST
 
 /** Exchange two ranges, see that it is found if they differ, and put them back. */
 static void
@@ -287,7 +279,7 @@ check_exchange(uint8_t *value, size_t size, size_t a, size_t b, size_t length)
 	free(passing);
 }
 
-START_TEST(exchanged_words_are_found)
+TEST(exchanged_words_are_found)
 {
 	uint8_t *value = make(116, 1, 5, key_of(16), 0);
 	for (size_t a = 0; a + 8 <= 116; a += 4)
@@ -295,9 +287,8 @@ START_TEST(exchanged_words_are_found)
 			check_exchange(value, 116, a, b, 8);
 	free(value);
 }
-END_TEST
 
-START_TEST(exchanged_pages_are_found)
+TEST(exchanged_pages_are_found)
 {
 	static const size_t pages[] = {512, 1024, 4096, 16384};
 	enum { SIZE = 65536 + 16 };
@@ -312,9 +303,8 @@ START_TEST(exchanged_pages_are_found)
 		free(value);
 	}
 }
-END_TEST
 
-START_TEST(exchanged_halves_of_a_huge_value_are_found)
+TEST(exchanged_halves_of_a_huge_value_are_found)
 {
 	enum { HALF = 128 << 20, SIZE = 16 + 2 * HALF };
 	uint8_t *value = make(SIZE, 1, 5, key_of(16), 0);
@@ -328,9 +318,8 @@ START_TEST(exchanged_halves_of_a_huge_value_are_found)
 	ck_assert(!is_good(value, SIZE));
 	free(value);
 }
-END_TEST
 
-START_TEST(a_shifted_value_is_found)
+TEST(a_shifted_value_is_found)
 {
 	static const size_t sizes[] = {24, 100, 1024, 65536};
 	static const size_t shifts[] = {1, 4, 8, 16, 1024};
@@ -353,7 +342,6 @@ START_TEST(a_shifted_value_is_found)
 		free(value);
 	}
 }
-END_TEST
 
 /** The first `at` bytes of one and the rest of the other. */
 static void
@@ -368,7 +356,7 @@ check_torn(const uint8_t *one, const uint8_t *other, size_t size, size_t at)
 	free(torn);
 }
 
-START_TEST(a_torn_value_is_found)
+TEST(a_torn_value_is_found)
 {
 	static const size_t sizes[] = {24, 100, 1024, 65536};
 	for (size_t i = 0; i < 4 * RATIOS; i++) {
@@ -387,7 +375,6 @@ START_TEST(a_torn_value_is_found)
 			free(values[v]);
 	}
 }
-END_TEST
 
 static int
 compare_words(const void *a, const void *b)
@@ -427,7 +414,7 @@ collect_words(uint64_t *words, size_t used, const uint8_t *values, size_t size, 
 	return used;
 }
 
-START_TEST(no_random_word_comes_twice)
+TEST(no_random_word_comes_twice)
 {
 	static const struct {
 		size_t size;
@@ -450,9 +437,8 @@ START_TEST(no_random_word_comes_twice)
 		free(words);
 	}
 }
-END_TEST
 
-START_TEST(values_of_other_seeds_and_versions_share_no_random_word)
+TEST(values_of_other_seeds_and_versions_share_no_random_word)
 {
 	uint8_t *values[] = {make(1000, 1, 5, key_of(16), 1), make(1000, 1, 6, key_of(16), 1),
 		make(1000, 1, 5, key_of(16), 2), make(1000, 1, 5, key_of(15), 1)};
@@ -463,10 +449,9 @@ START_TEST(values_of_other_seeds_and_versions_share_no_random_word)
 	for (size_t v = 0; v < 4; v++)
 		free(values[v]);
 }
-END_TEST
 
 /* 12 bytes of the header never compress; a body of less than 8 bytes is filler. */
-START_TEST(the_ratio_is_exact_to_the_nearest_8_bytes)
+TEST(the_ratio_is_exact_to_the_nearest_8_bytes)
 {
 	for (size_t i = 16; i < SOME_SIZES; i++)
 		for (int percent = 0; percent <= 100; percent++) {
@@ -486,9 +471,8 @@ START_TEST(the_ratio_is_exact_to_the_nearest_8_bytes)
 				ck_assert_double_ge(wanted, got - 4.0001);
 		}
 }
-END_TEST
 
-START_TEST(the_ratio_holds_in_every_kilobyte)
+TEST(the_ratio_holds_in_every_kilobyte)
 {
 	enum { SIZE = 65552 };
 	for (size_t r = 0; r < RATIOS; r++) {
@@ -501,7 +485,6 @@ START_TEST(the_ratio_holds_in_every_kilobyte)
 		free(value);
 	}
 }
-END_TEST
 
 /** What does not compress: 12 bytes of the header, and whole words of the body. */
 static double
@@ -515,7 +498,7 @@ ideal_share(size_t size, double ratio)
  * zlib at level 9 spends some bytes on each run of filler: up to TOLERANCE of
  * 100-byte values, less of longer ones.
  */
-START_TEST(a_compressor_finds_the_stated_ratio)
+TEST(a_compressor_finds_the_stated_ratio)
 {
 	static const struct {
 		size_t size;
@@ -539,9 +522,8 @@ START_TEST(a_compressor_finds_the_stated_ratio)
 			free(values);
 		}
 }
-END_TEST
 
-START_TEST(a_short_value_begins_a_longer_one)
+TEST(a_short_value_begins_a_longer_one)
 {
 	uint8_t *longest = make(15, 0.5, 5, key_of(16), 0);
 	uint64_t hash = XXH3_64bits(key_bytes, 16);
@@ -553,9 +535,8 @@ START_TEST(a_short_value_begins_a_longer_one)
 	ck_assert_uint_eq(word_at(longest, 15, 0), hash);
 	free(longest);
 }
-END_TEST
 
-START_TEST(any_flipped_bit_of_a_short_value_is_found)
+TEST(any_flipped_bit_of_a_short_value_is_found)
 {
 	for (size_t size = 1; size < 16; size++) {
 		uint8_t *value = make(size, 0.5, 5, key_of(16), 0);
@@ -564,9 +545,8 @@ START_TEST(any_flipped_bit_of_a_short_value_is_found)
 		free(value);
 	}
 }
-END_TEST
 
-START_TEST(every_verdict_has_a_name)
+TEST(every_verdict_has_a_name)
 {
 	for (int i = 0; i < VALUE_VERDICTS; i++)
 		for (int j = 0; j < i; j++)
@@ -574,7 +554,6 @@ START_TEST(every_verdict_has_a_name)
 	ck_assert_str_eq(value_verdict_name(VALUE_GOOD), "good");
 	ck_assert_str_eq(value_verdict_name(VALUE_OF_OTHER_KEY), "value of another key");
 }
-END_TEST
 
 /* ---- values of many sizes by one spec ---- */
 
@@ -597,7 +576,7 @@ check_sized(const struct value_spec *largest, uint8_t *out, size_t size, struct 
 	free(value);
 }
 
-START_TEST(a_value_of_any_size_is_that_of_a_spec_of_its_size)
+TEST(a_value_of_any_size_is_that_of_a_spec_of_its_size)
 {
 	enum { LARGEST = 3000 };
 	static const size_t key_sizes[] = {16, 8, 1, 36};
@@ -611,9 +590,8 @@ START_TEST(a_value_of_any_size_is_that_of_a_spec_of_its_size)
 	}
 	free(out);
 }
-END_TEST
 
-START_TEST(a_large_value_is_that_of_a_spec_of_its_size)
+TEST(a_large_value_is_that_of_a_spec_of_its_size)
 {
 	static const size_t sizes[] = {4096, 10007, 65535, 65536, 99999, 1 << 20, 3 << 20};
 	enum { LARGEST = 3 << 20 };
@@ -626,9 +604,8 @@ START_TEST(a_large_value_is_that_of_a_spec_of_its_size)
 	}
 	free(out);
 }
-END_TEST
 
-START_TEST(a_buffer_takes_values_of_all_sizes_in_turn)
+TEST(a_buffer_takes_values_of_all_sizes_in_turn)
 {
 	enum { LARGEST = 2500 };
 	struct value_spec spec;
@@ -657,9 +634,8 @@ START_TEST(a_buffer_takes_values_of_all_sizes_in_turn)
 	}
 	free(out);
 }
-END_TEST
 
-START_TEST(a_value_cut_short_is_found_without_its_size)
+TEST(a_value_cut_short_is_found_without_its_size)
 {
 	uint8_t *value = make(1500, 0.5, 5, key_of(16), 3);
 	for (size_t size = 16; size < 1500; size++)
@@ -669,9 +645,8 @@ START_TEST(a_value_cut_short_is_found_without_its_size)
 	ck_assert_int_eq(value_check_any((struct nb_slice){NULL, 0}, key_of(16)), VALUE_GOOD);
 	ck_assert_uint_eq(value_version((struct nb_slice){NULL, 0}), 0);
 }
-END_TEST
 
-START_TEST(scattered_keys_have_versions_of_their_own)
+TEST(scattered_keys_have_versions_of_their_own)
 {
 	enum { COUNT = 40, STRIDE = 1200 };
 	static const size_t sizes[] = {0, 7, 16, 100, 1040, 1041, 1200};
@@ -695,10 +670,9 @@ START_TEST(scattered_keys_have_versions_of_their_own)
 		}
 	}
 }
-END_TEST
 
 /* level 6, so not quite as near as level 9 above */
-START_TEST(the_measured_ratio_is_near_the_stated_one)
+TEST(the_measured_ratio_is_near_the_stated_one)
 {
 	static const struct {
 		size_t size;
@@ -716,27 +690,4 @@ START_TEST(the_measured_ratio_is_near_the_stated_one)
 		}
 	ck_assert(values_measured_ratio(&spec, 0) == 1);
 	ck_assert_double_gt(values_measured_ratio(&spec, 8), 0.9);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("values", the_bytes_are_as_documented,
-		the_bytes_are_those_of_the_first_release, every_value_is_good_for_its_key,
-		many_at_once_are_as_one_by_one, any_flipped_bit_is_found,
-		a_flipped_bit_of_a_large_value_is_found, a_value_of_another_size_is_found,
-		a_value_of_another_key_is_told_from_a_corrupt_one, exchanged_words_are_found,
-		exchanged_pages_are_found, exchanged_halves_of_a_huge_value_are_found,
-		a_shifted_value_is_found, a_torn_value_is_found, no_random_word_comes_twice,
-		values_of_other_seeds_and_versions_share_no_random_word,
-		the_ratio_is_exact_to_the_nearest_8_bytes, the_ratio_holds_in_every_kilobyte,
-		a_compressor_finds_the_stated_ratio, a_short_value_begins_a_longer_one,
-		any_flipped_bit_of_a_short_value_is_found, every_verdict_has_a_name,
-		a_value_of_any_size_is_that_of_a_spec_of_its_size,
-		a_large_value_is_that_of_a_spec_of_its_size,
-		a_buffer_takes_values_of_all_sizes_in_turn,
-		a_value_cut_short_is_found_without_its_size,
-		scattered_keys_have_versions_of_their_own,
-		the_measured_ratio_is_near_the_stated_one);
 }

@@ -20,7 +20,7 @@ note_row(void *to, const struct walk_row *row)
 	return NB_OK;
 }
 
-START_TEST(each_histogram_is_visited_once_in_order)
+TEST(each_histogram_is_visited_once_in_order)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
@@ -43,7 +43,6 @@ START_TEST(each_histogram_is_visited_once_in_order)
 		"lmdb - hiccups lateness 0\n");
 	nb_results_delete(results);
 }
-END_TEST
 
 static int
 count_all(void *to, const struct walk_row *row)
@@ -54,7 +53,7 @@ count_all(void *to, const struct walk_row *row)
 	return NB_OK;
 }
 
-START_TEST(all_is_the_sum_of_the_kinds)
+TEST(all_is_the_sum_of_the_kinds)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
@@ -63,9 +62,8 @@ START_TEST(all_is_the_sum_of_the_kinds)
 	ck_assert_uint_eq(count, 56000 + 56000 + 224000);
 	nb_results_delete(results);
 }
-END_TEST
 
-START_TEST(equal_titles_are_told_apart)
+TEST(equal_titles_are_told_apart)
 {
 	char title[WALK_TITLE];
 	struct nb_results *results = record_rig_new();
@@ -80,7 +78,6 @@ START_TEST(equal_titles_are_told_apart)
 	ck_assert_str_eq(title, "lmdb #2");
 	nb_results_delete(results);
 }
-END_TEST
 
 static int
 refuse(void *to, const struct walk_row *row)
@@ -90,7 +87,7 @@ refuse(void *to, const struct walk_row *row)
 	return NB_FAIL;
 }
 
-START_TEST(a_failure_ends_the_walk)
+TEST(a_failure_ends_the_walk)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
@@ -101,13 +98,4 @@ START_TEST(a_failure_ends_the_walk)
 	ck_assert_int_eq(walk_record(results, 1, refuse, &calls), NB_OK);
 	ck_assert_int_eq(calls, 1);
 	nb_results_delete(results);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("walk", each_histogram_is_visited_once_in_order,
-		all_is_the_sum_of_the_kinds, equal_titles_are_told_apart,
-		a_failure_ends_the_walk);
 }

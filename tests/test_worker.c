@@ -1,155 +1,478 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The worker alone, on this thread, with a clock that is known: what it times,
- * counts, verifies and where it stops.
+ * A job's worker alone, on this thread: which verbs it calls, what it counts, and where it
+ * stops.
  */
 #include "run/worker.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "rig.h"
+#include "toy.h"
 #include "unit.h"
 
-enum { COUNT = 1000 };
+enum { COUNT = 200, ITEMS = 4, VALUE = 100, RECORDS = 500 };
 
-static struct rig rig;
-static struct keys keys;
-static struct clock monotonic;
-static struct nb_engine engine;
-static struct worker_plan plan;
-static struct nb_db *db;
-static int halt;
-static uint64_t calls[COUNT]; /* of the verb that is measured, for each key */
+#define BASE "records = 500\nitems = 4\nscan-length = 3\n"
 
-static void
-count_call(struct nb_slice key)
+static struct toy_rig rig;
+static struct toy_worker with;
+
+/** Verbs that one operation of a kind calls, and what it moves. */
+static const struct {
+	const char *mix;
+	uint32_t kind;
+	uint64_t verbs[TOY_VERBS], records, values;
+} kinds[] = {
+	{"read = 1", NB_OP_READ, {[TOY_GET] = 1, [TOY_RELEASE] = 1}, 1, 1},
+	{"update = 1", NB_OP_UPDATE, {[TOY_PUT] = 1}, 1, 1},
+	{"insert = 1", NB_OP_INSERT, {[TOY_PUT] = 1}, 1, 1},
+	{"upsert = 1", NB_OP_UPSERT, {[TOY_PUT] = 1}, 1, 1},
+	{"delete = 1\ndistribution = sequential", NB_OP_DELETE, {[TOY_DEL] = 1}, 0, 0},
+	{"scan = 1\ndistribution = sequential", NB_OP_SCAN,
+		{[TOY_SCAN_OPEN] = 1, [TOY_SCAN_NEXT] = 3, [TOY_SCAN_CLOSE] = 1}, 3, 3},
+	{"read-modify-write = 1", NB_OP_RMW, {[TOY_GET] = 1, [TOY_RELEASE] = 1, [TOY_PUT] = 1},
+		2, 2},
+	{"batch = 1", NB_OP_BATCH, {[TOY_BATCH] = 1}, ITEMS, ITEMS},
+	{"multi-get = 1", NB_OP_MULTIGET, {[TOY_MULTI_GET] = 1, [TOY_RELEASE] = 1}, ITEMS,
+		ITEMS},
+	{"txn-read = 1", NB_OP_TXN_READ,
+		{[TOY_BEGIN] = 1, [TOY_GET] = ITEMS, [TOY_RELEASE] = ITEMS, [TOY_COMMIT] = 1},
+		ITEMS, ITEMS},
+	{"txn-write = 1", NB_OP_TXN_WRITE,
+		{[TOY_BEGIN] = 1, [TOY_PUT] = ITEMS, [TOY_COMMIT] = 1}, ITEMS, ITEMS},
+};
+
+static struct job_worker *
+begin(const char *text)
 {
-	ck_assert_uint_lt(rig_number(key), COUNT);
-	calls[rig_number(key)]++;
-}
-
-static int
-put_counted(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	count_call(key);
-	return rig_right()->put(session, key, value);
-}
-
-static int
-get_counted(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	count_call(key);
-	return rig_right()->get(session, key, value);
-}
-
-static int
-del_counted(struct nb_session *session, struct nb_slice key)
-{
-	count_call(key);
-	return rig_right()->del(session, key);
-}
-
-/** A worker of operations [begin, end) with a session of its own. */
-static struct worker *
-make_worker(uint32_t verb, uint64_t begin, uint64_t end)
-{
-	rig_create(&rig, verb, COUNT);
-	ck_assert_int_eq(keys_open(&keys, rig.keys, 16, COUNT), NB_OK);
-	ck_assert_int_eq(clock_create(&monotonic, NB_CLOCK_MONOTONIC), NB_OK);
-	engine = *rig_right();
-	engine.put = put_counted;
-	engine.get = get_counted;
-	engine.del = del_counted;
-	struct nb_open_args args = {
-
-		.size = sizeof(args),
-		.flags = NB_OPEN_CREATE,
-		.host = nb_engine_host(),
-		.path = rig.dir,
-		.sessions = 1};
-	ck_assert_int_eq(engine.open(&db, &args), NB_OK);
-	plan = (struct worker_plan){.engine = &engine,
-		.workload = &rig.workload,
-		.keys = &keys,
-		.clock = &monotonic,
-		.verify_threshold = UINT64_MAX,
-		.halt = &halt};
-	struct worker *worker;
-	ck_assert_int_eq(worker_new(&worker, &plan, begin, end), NB_OK);
-	ck_assert_int_eq(engine.session_open(&worker->session, db, 0), NB_OK);
-	return worker;
+	char all[512];
+	const char *count = strstr(text, "count = ") != NULL ? "" : "count = 200";
+	snprintf(all, sizeof(all), BASE "%s\n%s\n", count, text);
+	return toy_one(&rig, &with, all);
 }
 
 static void
-end_worker(struct worker *worker)
+end(void)
 {
-	ck_assert_int_eq(engine.session_close(worker->session), NB_OK);
-	ck_assert_int_eq(engine.close(db), NB_OK);
-	worker_delete(worker);
-	keys_close(&keys);
-	rig_destroy(&rig);
+	toy_end(&rig, &with);
 }
 
-/** Load what get and delete need, with verbs that count nothing. */
-static void
-load_all(struct worker *worker)
+TEST(each_kind_calls_its_verbs_as_often_as_it_should)
 {
-	worker_load(worker);
-	ck_assert_int_eq(worker->rc, NB_OK);
-	ck_assert_uint_eq(worker_done(worker), worker->end - worker->begin);
-	worker->done = 0;
-	memset(calls, 0, sizeof(calls));
-}
-
-START_TEST(each_operation_of_the_share_is_called_once)
-{
-	static const uint64_t shares[][2] = {{0, COUNT}, {0, 1}, {COUNT - 1, COUNT}, {31, 33},
-		{7, 7 + 64}, {5, 5}, {1, 998}};
-	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++)
-		for (size_t s = 0; s < sizeof(shares) / sizeof(*shares); s++) {
-			uint64_t begin = shares[s][0], end = shares[s][1];
-			struct worker *worker = make_worker(verb, begin, end);
-			load_all(worker);
-			worker_run(worker);
-			ck_assert_int_eq(worker->rc, NB_OK);
-			ck_assert_uint_eq(worker_done(worker), end - begin);
-			ck_assert_uint_eq(nb_histogram_count(&worker->service), end - begin);
-			ck_assert_uint_eq(worker->answers[NB_OK], end - begin);
-			for (uint64_t i = 0; i < COUNT; i++)
-				ck_assert_uint_eq(calls[i], i >= begin && i < end);
-			end_worker(worker);
-		}
-}
-END_TEST
-
-START_TEST(bytes_of_values_are_counted_for_put_and_get)
-{
-	static const uint64_t expected[] = {
-		[NB_VERB_PUT] = COUNT * 100, [NB_VERB_GET] = COUNT * 100, [NB_VERB_DELETE] = 0};
-	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-		struct worker *worker = make_worker(verb, 0, COUNT);
-		load_all(worker);
-		worker_run(worker);
-		ck_assert_uint_eq(worker->value_bytes, expected[verb]);
-		end_worker(worker);
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+		struct job_worker *worker = begin(kinds[k].mix);
+		toy_go(&with);
+		ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
+		for (uint32_t verb = TOY_GET; verb <= TOY_RELEASE; verb++)
+			ck_assert_msg(toy_calls(verb) == COUNT * kinds[k].verbs[verb],
+				"%s: verb %u: %llu calls", kinds[k].mix, verb,
+				(unsigned long long)toy_calls(verb));
+		const struct job_counts *counts = &worker->counts[kinds[k].kind];
+		ck_assert_uint_eq(worker->done, COUNT);
+		ck_assert_uint_eq(worker->measured, COUNT);
+		ck_assert_uint_eq(counts->answers[NB_OK], COUNT);
+		ck_assert_uint_eq(counts->records, COUNT * kinds[k].records);
+		ck_assert_uint_eq(counts->bytes, COUNT * kinds[k].values * VALUE);
+		ck_assert_uint_eq(nb_histogram_count(counts->service), COUNT);
+		ck_assert_ptr_null(counts->response); /* there is no rate */
+		for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
+			ck_assert_int_eq(
+				worker->counts[kind].service != NULL, kind == kinds[k].kind);
+		ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
+		end();
 	}
 }
-END_TEST
 
-/* --- what is inside the time of an operation --- */
-
+/** Whether the next call in the log is this one. */
 static uint64_t
+expect(uint64_t at, uint32_t verb, uint64_t number, uint64_t version)
+{
+	ck_assert_uint_lt(at, toy.logged);
+	while (toy.log[at].verb == TOY_RELEASE || toy.log[at].verb == TOY_SCAN_NEXT)
+		at++;
+	ck_assert_uint_eq(toy.log[at].verb, verb);
+	ck_assert_uint_eq(toy.log[at].number, number);
+	ck_assert_uint_eq(toy.log[at].version, version);
+	return at + 1;
+}
+
+/** Calls of one operation, in their order, with the keys and versions that they should have. */
+static uint64_t
+expect_op(uint64_t at, const struct ops_op *op)
+{
+	uint64_t version = ops_version(&rig.run->parts[0].spec, op->index);
+	switch (op->kind) {
+	case NB_OP_READ:
+		return expect(at, TOY_GET, op->numbers[0], 0);
+	case NB_OP_DELETE:
+		return expect(at, TOY_DEL, op->numbers[0], 0);
+	case NB_OP_SCAN:
+		at = expect(at, TOY_SCAN_OPEN, op->numbers[0], 0);
+		ck_assert_uint_eq(toy.log[at - 1].size, op->length);
+		return expect(at, TOY_SCAN_CLOSE, 0, 0);
+	case NB_OP_RMW:
+		at = expect(at, TOY_GET, op->numbers[0], 0);
+		return expect(at, TOY_PUT, op->numbers[0], version);
+	case NB_OP_BATCH:
+		at = expect(at, TOY_BATCH, op->numbers[0], version);
+		ck_assert_uint_eq(toy.log[at - 1].size, op->items);
+		return at;
+	case NB_OP_MULTIGET:
+		at = expect(at, TOY_MULTI_GET, op->numbers[0], 0);
+		ck_assert_uint_eq(toy.log[at - 1].size, op->items);
+		return at;
+	case NB_OP_TXN_READ:
+	case NB_OP_TXN_WRITE:
+		at = expect(at, TOY_BEGIN, 0, 0);
+		ck_assert_uint_eq(toy.log[at - 1].size,
+			op->kind == NB_OP_TXN_READ ? NB_TXN_READ_ONLY : 0);
+		for (uint32_t k = 0; k < op->items; k++)
+			at = op->kind == NB_OP_TXN_READ
+				? expect(at, TOY_GET, op->numbers[k], 0)
+				: expect(at, TOY_PUT, op->numbers[k], version);
+		return expect(at, TOY_COMMIT, 0, 0);
+	default:
+		return expect(at, TOY_PUT, op->numbers[0], version);
+	}
+}
+
+TEST(operations_are_those_of_the_stream_in_its_order)
+{
+	struct job_worker *worker = begin("read = 1\nupdate = 1\ninsert = 1\nupsert = 1\n"
+					  "delete = 1\nscan = 1\nread-modify-write = 1\n"
+					  "batch = 1\nmulti-get = 1\ntxn-read = 1\n"
+					  "txn-write = 1\nlag = 64");
+	toy.is_logging = true;
+	toy_go(&with);
+	ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
+	struct ops_maker maker;
+	ck_assert_int_eq(ops_maker_create(&maker, &rig.run->parts[0].spec), NB_OK);
+	uint64_t at = 0, i = 0;
+	for (uint64_t s = 0; i < COUNT; s++) {
+		ops_begin(&maker, s);
+		for (uint32_t made; i < COUNT && (made = ops_make(&maker)) > 0;)
+			for (uint32_t j = 0; j < made && i < COUNT; j++, i++)
+				at = expect_op(at, &maker.ops[j]);
+	}
+	for (; at < toy.logged; at++)
+		ck_assert_uint_eq(toy.log[at].verb, TOY_RELEASE);
+	ops_maker_destroy(&maker);
+	end();
+}
+
+TEST(a_loan_is_ended_once_and_only_where_there_is_one)
+{
+	begin("read = 1");
+	toy_break(TOY_MISS, TOY_GET, 10, 5);
+	toy_go(&with);
+	ck_assert_uint_eq(toy_calls(TOY_GET), COUNT);
+	ck_assert_uint_eq(toy_calls(TOY_RELEASE), COUNT - 5);
+	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_READ].answers[NB_NOT_FOUND], 5);
+	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_READ].answers[NB_OK], COUNT - 5);
+	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_READ].records, COUNT - 5);
+	end();
+}
+
+TEST(a_read_modify_write_of_a_missing_record_puts_it)
+{
+	begin("read-modify-write = 1");
+	toy_break(TOY_MISS, TOY_GET, 10, 1);
+	toy_go(&with);
+	ck_assert_uint_eq(toy_calls(TOY_PUT), COUNT);
+	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_RMW].answers[NB_NOT_FOUND], 1);
+	ck_assert_uint_eq(with.workers[0]->findings.verdicts[JOB_MISSING], 1);
+	end();
+}
+
+/* ---- failures ---- */
+
+static void
+assert_failed(const char *text, uint64_t done)
+{
+	const struct job_worker *worker = with.workers[0];
+	ck_assert_int_eq(worker->rc, NB_FAIL);
+	ck_assert_str_eq(worker->text, text);
+	ck_assert_uint_eq(worker->done, done);
+	ck_assert_uint_eq(worker->measured, done);
+}
+
+TEST(a_failure_ends_the_worker_and_is_told_with_its_operation)
+{
+	begin("update = 1");
+	toy_break(TOY_FAIL, TOY_PUT, 10, 1);
+	toy_go(&with);
+	assert_failed("toy: update, operation 9: the toy is broken", 9);
+	ck_assert_uint_eq(toy_calls(TOY_PUT), 10);
+	end();
+	begin("scan = 1");
+	toy_break(TOY_FAIL, TOY_SCAN_NEXT, 4, 1);
+	toy_go(&with);
+	assert_failed("toy: scan, operation 1: the toy is broken", 1);
+	ck_assert_uint_eq(toy_calls(TOY_SCAN_CLOSE), 2); /* nothing stays open */
+	end();
+	begin("scan = 1");
+	toy_break(TOY_FAIL, TOY_SCAN_CLOSE, 3, 1);
+	toy_go(&with);
+	assert_failed("toy: scan, operation 2: the toy is broken", 2);
+	end();
+}
+
+TEST(an_engine_that_says_nothing_or_nonsense_is_told_too)
+{
+	begin("delete = 1");
+	toy_break(TOY_MUTE, TOY_DEL, 1, 1);
+	toy_go(&with);
+	assert_failed("toy: delete, operation 0: failed without saying why", 0);
+	end();
+	begin("read = 1");
+	toy_break(TOY_ODD, TOY_GET, 3, 1);
+	toy_go(&with);
+	assert_failed("toy: read, operation 2: answered 9, which means nothing here", 2);
+	end();
+}
+
+TEST(what_is_lent_without_a_size_is_not_read)
+{
+	static const struct {
+		const char *mix;
+		uint32_t defect, verb;
+		const char *text;
+	} cases[] = {
+		{"read = 1", TOY_HUGE, TOY_GET,
+			"toy: read, operation 2: get lent 18446744073709551615 bytes, which is "
+			"not a size (the limit is 9223372036854775807); as a signed number it "
+			"is -1"},
+		{"multi-get = 1", TOY_HUGE, TOY_MULTI_GET,
+			"toy: multi-get, operation 2: multi_get lent 18446744073709551615 "
+			"bytes, which is not a size (the limit is 9223372036854775807); as a "
+			"signed number it is -1"},
+		{"scan = 1", TOY_HUGE, TOY_SCAN_NEXT,
+			"toy: scan, operation 2: scan_next lent 18446744073709551615 bytes, "
+			"which is not a size (the limit is 9223372036854775807); as a signed "
+			"number it is -1"},
+		{"scan = 1", TOY_HUGE_KEY, TOY_SCAN_NEXT,
+			"toy: scan, operation 2: scan_next lent 9223372036854775808 bytes, "
+			"which is not a size (the limit is 9223372036854775807); as a signed "
+			"number it is -9223372036854775808"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		begin(cases[i].mix);
+		bool is_scan = cases[i].verb == TOY_SCAN_NEXT; /* of three records */
+		toy_break(cases[i].defect, cases[i].verb, is_scan ? 8 : 3, 1);
+		toy_go(&with);
+		assert_failed(cases[i].text, 2);
+		ck_assert_uint_eq(toy_calls(is_scan ? TOY_SCAN_CLOSE : TOY_RELEASE),
+			3); /* nothing stays lent */
+		end();
+	}
+}
+
+TEST(a_transaction_that_fails_in_the_middle_is_aborted)
+{
+	begin("txn-write = 1");
+	toy_break(TOY_FAIL, TOY_PUT, ITEMS + 2, 1);
+	toy_go(&with);
+	assert_failed("toy: txn-write, operation 1: the toy is broken", 1);
+	ck_assert_uint_eq(toy_calls(TOY_BEGIN), 2);
+	ck_assert_uint_eq(toy_calls(TOY_COMMIT), 1);
+	ck_assert_uint_eq(toy_calls(TOY_ABORT), 1);
+	end();
+	begin("txn-read = 1");
+	toy_break(TOY_FAIL, TOY_GET, 1, 1);
+	toy_go(&with);
+	assert_failed("toy: txn-read, operation 0: the toy is broken", 0);
+	ck_assert_uint_eq(toy_calls(TOY_COMMIT), 0);
+	ck_assert_uint_eq(toy_calls(TOY_ABORT), 1);
+	end();
+	begin("txn-write = 1"); /* one that was not begun is not ended */
+	toy_break(TOY_FAIL, TOY_BEGIN, 3, 1);
+	toy_go(&with);
+	assert_failed("toy: txn-write, operation 2: the toy is broken", 2);
+	ck_assert_uint_eq(toy_calls(TOY_ABORT), 0);
+	end();
+	begin("txn-write = 1"); /* nor one that was over */
+	toy_break(TOY_FAIL, TOY_COMMIT, 3, 1);
+	toy_go(&with);
+	assert_failed("toy: txn-write, operation 2: the toy is broken", 2);
+	ck_assert_uint_eq(toy_calls(TOY_ABORT), 0);
+	end();
+}
+
+static int32_t multi_answers[ITEMS];
+
+static int
+multi_get_of(struct nb_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers)
+{
+	(void)session;
+	for (size_t i = 0; i < count; i++) {
+		answers[i] = multi_answers[i];
+		values[i] = keys[i];
+		if (answers[i] < 0)
+			(void)error_set(NB_FAIL, "one of many");
+	}
+	return NB_OK;
+}
+
+TEST(a_failure_among_many_is_not_lost_behind_a_miss)
+{
+	static const int32_t cases[][ITEMS] = {{NB_NOT_FOUND, NB_FAIL, NB_OK, NB_OK},
+		{NB_OK, NB_FAIL, NB_NOT_FOUND, NB_OK}, {NB_FAIL, NB_NOT_FOUND}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		begin("multi-get = 1");
+		memcpy(multi_answers, cases[c], sizeof(multi_answers));
+		rig.run->engine->table.multi_get = multi_get_of;
+		toy_go(&with);
+		assert_failed("toy: multi-get, operation 0: one of many", 0);
+		ck_assert_uint_eq(toy_calls(TOY_RELEASE), 1);
+		end();
+	}
+}
+
+enum { ODD_AT = 32 };
+
+static int odd_answer;
+
+static int
+put_odd(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (toy_calls(TOY_PUT) == ODD_AT)
+		return odd_answer;
+	return toy_engine().put(session, key, value);
+}
+
+TEST(an_answer_that_no_operation_has_ends_the_worker)
+{
+	/* not even that a key was there, which only an insert could answer */
+	static const int answers[] = {NB_EXISTS, NB_PENDING, 17, INT32_MAX};
+	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+		char text[96];
+		begin("update = 1");
+		odd_answer = answers[i];
+		snprintf(text, sizeof(text),
+			"toy: update, operation 32: answered %d, which means nothing here",
+			odd_answer);
+		rig.run->engine->table.put = put_odd;
+		toy_go(&with);
+		assert_failed(text, ODD_AT);
+		end();
+	}
+}
+
+/* ---- conflicts ---- */
+
+TEST(a_conflict_is_counted_and_the_operation_tried_again)
+{
+	static const struct {
+		const char *mix;
+		uint32_t kind, verb;
+	} cases[] = {{"read = 1", NB_OP_READ, TOY_GET}, {"update = 1", NB_OP_UPDATE, TOY_PUT},
+		{"delete = 1\ndistribution = sequential", NB_OP_DELETE, TOY_DEL},
+		{"batch = 1", NB_OP_BATCH, TOY_BATCH},
+		{"multi-get = 1", NB_OP_MULTIGET, TOY_MULTI_GET},
+		{"scan = 1\ndistribution = sequential", NB_OP_SCAN, TOY_SCAN_OPEN},
+		{"scan = 1\ndistribution = sequential", NB_OP_SCAN, TOY_SCAN_CLOSE}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		struct job_worker *worker = begin(cases[c].mix);
+		toy_break(TOY_CONFLICT, cases[c].verb, 20, 3);
+		toy_go(&with);
+		ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
+		const struct job_counts *counts = &worker->counts[cases[c].kind];
+		ck_assert_uint_eq(toy_calls(cases[c].verb), COUNT + 3);
+		ck_assert_uint_eq(counts->answers[NB_CONFLICT], 3);
+		ck_assert_uint_eq(counts->answers[NB_OK], COUNT);
+		ck_assert_uint_eq(nb_histogram_count(counts->service), COUNT);
+		/* what attempts moved in vain is not counted */
+		ck_assert_uint_eq(counts->bytes, counts->records * VALUE);
+		end();
+	}
+}
+
+TEST(a_transaction_that_loses_is_done_again_as_a_whole)
+{
+	static const struct {
+		uint32_t verb, nth;
+		uint64_t begins, puts, commits, aborts;
+	} cases[] = {/* it is over when commit says so */
+		{TOY_COMMIT, 5, COUNT + 2, (COUNT + 2) * ITEMS, COUNT + 2, 0},
+		/* else it is ended: its second put is answered so twice */
+		{TOY_PUT, 1, COUNT + 2, COUNT * ITEMS + 3, COUNT, 2},
+		{TOY_BEGIN, 7, COUNT + 2, COUNT * ITEMS, COUNT, 0}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		struct job_worker *worker = begin("txn-write = 1");
+		toy.is_logging = true;
+		if (cases[c].verb ==
+			TOY_PUT) { /* the record of the second put, whenever it comes */
+			struct ops_maker *maker = &worker->maker;
+			ops_begin(maker, 0);
+			ck_assert_uint_gt(ops_make(maker), 0);
+			ck_assert_uint_ne(maker->ops[0].numbers[0], maker->ops[0].numbers[1]);
+			toy.number = maker->ops[0].numbers[1] + 1;
+		}
+		toy_break(TOY_CONFLICT, cases[c].verb, cases[c].nth, 2);
+		toy_go(&with);
+		const struct job_counts *counts = &worker->counts[NB_OP_TXN_WRITE];
+		ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
+		ck_assert_uint_eq(counts->answers[NB_CONFLICT], 2);
+		ck_assert_uint_eq(counts->answers[NB_OK], COUNT);
+		ck_assert_uint_eq(counts->records, COUNT * ITEMS);
+		ck_assert_uint_eq(toy_calls(TOY_BEGIN), cases[c].begins);
+		ck_assert_uint_eq(toy_calls(TOY_COMMIT), cases[c].commits);
+		ck_assert_uint_eq(toy_calls(TOY_ABORT), cases[c].aborts);
+		if (cases[c].verb !=
+			TOY_PUT) /* a conflict of the second put had one before it */
+			ck_assert_uint_eq(toy_calls(TOY_PUT), cases[c].puts);
+		else
+			ck_assert_uint_eq(toy_calls(TOY_PUT), COUNT * ITEMS + 2 * 2);
+		end();
+	}
+}
+
+TEST(an_engine_that_always_conflicts_is_given_up)
+{
+	begin("update = 1");
+	toy_break(TOY_CONFLICT, TOY_PUT, 6, 0);
+	toy_go(&with);
+	assert_failed(
+		"toy: update, operation 5: answered with a conflict 1000000 times in a row", 5);
+	ck_assert_uint_eq(toy_calls(TOY_PUT), 1000005);
+	end();
+}
+
+static int
+put_conflicts_and_halts(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	(void)session, (void)key, (void)value;
+	with.halt = 1;
+	return NB_CONFLICT;
+}
+
+TEST(a_halt_ends_a_conflict_that_is_tried_again)
+{
+	struct job_worker *worker = begin("update = 1");
+	rig.run->engine->table.put = put_conflicts_and_halts;
+	toy_go(&with);
+	const struct job_counts *counts = &worker->counts[NB_OP_UPDATE];
+	ck_assert_int_eq(worker->rc, NB_OK);
+	ck_assert_uint_eq(worker->done, 0);
+	ck_assert_uint_eq(counts->answers[NB_OK], 0);
+	ck_assert_uint_eq(nb_histogram_count(counts->service), 0);
+	end();
+}
+
+/* ---- what is inside the time of an operation ---- */
+
+static void
 spin(uint64_t ns)
 {
-	uint64_t begin = clock_monotonic(), now;
-	do
-		now = clock_monotonic();
-	while (now - begin < ns);
-	return now - begin;
+	uint64_t begin_ns = clock_monotonic();
+	while (clock_monotonic() - begin_ns < ns)
+		continue;
 }
 
 enum { SPIN_NS = 200 * 1000 };
@@ -158,7 +481,7 @@ static int
 get_slow(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	spin(SPIN_NS);
-	return rig_right()->get(session, key, value);
+	return toy_engine().get(session, key, value);
 }
 
 static void
@@ -168,21 +491,21 @@ release_slow(struct nb_session *session)
 	spin(SPIN_NS);
 }
 
-START_TEST(time_holds_the_call_and_the_release)
+TEST(time_holds_the_call_and_the_release)
 {
-	struct worker *worker = make_worker(NB_VERB_GET, 0, 20);
-	load_all(worker);
-	engine.get = get_slow;
-	engine.release = release_slow;
-	worker_run(worker);
-	ck_assert_uint_eq(nb_histogram_count(&worker->service), 20);
-	ck_assert_uint_ge(nb_histogram_min(&worker->service), 2 * SPIN_NS);
+	struct job_worker *worker = begin("read = 1\ncount = 20");
+	rig.run->engine->table.get = get_slow;
+	rig.run->engine->table.release = release_slow;
+	toy_go(&with);
+	const struct nb_histogram *service = worker->counts[NB_OP_READ].service;
+	ck_assert_uint_eq(nb_histogram_count(service), 20);
+	ck_assert_uint_ge(nb_histogram_min(service), 2 * SPIN_NS);
 	/* and the window holds all the operations */
-	ck_assert_uint_ge(clock_ns(&monotonic, worker->end_ticks - worker->begin_ticks),
-		nb_histogram_sum(&worker->service));
-	end_worker(worker);
+	ck_assert_uint_ge(
+		clock_ns(with.part->plan.clock, worker->last_ticks - worker->first_ticks),
+		nb_histogram_sum(service));
+	end();
 }
-END_TEST
 
 enum { LENT_BYTES = 4 << 20 };
 
@@ -206,27 +529,27 @@ release_large(struct nb_session *session)
 	shortest_ns = held_ns < shortest_ns ? held_ns : shortest_ns;
 }
 
-/** Gets of a large value; the worker is yours. */
-static struct worker *
-run_large(uint64_t verify_threshold)
+/** Reads of a large value, each verified or none. */
+static struct job_worker *
+read_large(uint64_t verify_threshold)
 {
-	struct worker *worker = make_worker(NB_VERB_GET, 0, 20);
-	rig.workload.value_size = LENT_BYTES;
-	plan.verify_threshold = verify_threshold;
-	engine.get = get_large;
-	engine.release = release_large;
+	struct job_worker *worker = toy_one(&rig, &with,
+		"records = 20\nread = 1\ncount = 20\nvalue-size = uniform:100..4194304\n");
+	with.part->plan.verify_threshold = verify_threshold;
+	rig.run->engine->table.get = get_large;
+	rig.run->engine->table.release = release_large;
 	lent = mmap(NULL, LENT_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(lent, MAP_FAILED);
 	ck_assert_int_eq(madvise(lent, LENT_BYTES, MADV_NOHUGEPAGE), 0);
 	shortest_ns = UINT64_MAX;
-	worker_run(worker);
-	ck_assert_uint_eq(nb_histogram_count(&worker->service), 20);
+	toy_go(&with);
+	ck_assert_uint_eq(nb_histogram_count(worker->counts[NB_OP_READ].service), 20);
 	return worker;
 }
 
-START_TEST(every_page_that_is_lent_is_read)
+TEST(every_page_that_is_lent_is_read)
 {
-	struct worker *worker = run_large(0);
+	read_large(0);
 	size_t pages = LENT_BYTES / (size_t)sysconf(_SC_PAGESIZE);
 	unsigned char *is_there = calloc(pages, 1);
 	ck_assert_int_eq(mincore(lent, LENT_BYTES, is_there), 0);
@@ -234,561 +557,320 @@ START_TEST(every_page_that_is_lent_is_read)
 		ck_assert_int_eq(is_there[i] & 1, 1);
 	free(is_there);
 	munmap(lent, LENT_BYTES);
-	end_worker(worker);
+	end();
 }
-END_TEST
 
-START_TEST(clock_stands_still_while_a_value_is_verified)
+TEST(clock_stands_still_while_a_value_is_verified)
 {
-	struct worker *worker = run_large(UINT64_MAX);
+	struct job_worker *worker = read_large(UINT64_MAX);
 	/*
 	 * The value is verified while it is held, so a latency that counts that is never
 	 * less than the shortest time for which one was held.
 	 */
 	ck_assert_uint_eq(worker->findings.verified, 20);
-	ck_assert_uint_lt(nb_histogram_min(&worker->service), shortest_ns);
+	ck_assert_uint_lt(nb_histogram_min(worker->counts[NB_OP_READ].service), shortest_ns);
 	munmap(lent, LENT_BYTES);
-	end_worker(worker);
-}
-END_TEST
-
-static uint32_t loans;
-
-static int
-get_lent(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	int rc = rig_number(key) % 3 == 0 ? NB_NOT_FOUND
-					  : rig_right()->get(session, key, value);
-	ck_assert_uint_eq(loans, 0);
-	loans += rc == NB_OK;
-	return rc;
+	end();
 }
 
-static void
-release_lent(struct nb_session *session)
-{
-	(void)session;
-	ck_assert_uint_eq(loans, 1);
-	loans--;
-}
-
-START_TEST(loan_is_given_back_once_and_only_if_there_was_one)
-{
-	struct worker *worker = make_worker(NB_VERB_GET, 0, COUNT);
-	load_all(worker);
-	engine.get = get_lent;
-	engine.release = release_lent;
-	worker_run(worker);
-	ck_assert_uint_eq(loans, 0);
-	ck_assert_uint_eq(worker->answers[NB_NOT_FOUND], 334);
-	ck_assert_uint_eq(worker->answers[NB_OK], 666);
-	ck_assert_uint_eq(worker->value_bytes, 66600);
-	worker_read_back(worker);
-	ck_assert_uint_eq(loans, 0);
-	end_worker(worker);
-}
-END_TEST
-
-static int
-get_without_size(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	int rc = rig_right()->get(session, key, value);
-	if (rig_number(key) == 5)
-		*value = (struct nb_slice){NULL, (size_t)-1};
-	loans++;
-	return rc;
-}
-
-START_TEST(what_is_lent_without_a_size_is_not_read)
-{
-	static const uint64_t thresholds[] = {0, UINT64_MAX};
-	for (size_t i = 0; i < sizeof(thresholds) / sizeof(*thresholds); i++) {
-		struct worker *worker = make_worker(NB_VERB_GET, 0, COUNT);
-		load_all(worker);
-		plan.verify_threshold = thresholds[i];
-		engine.get = get_without_size;
-		engine.release = release_lent;
-		worker_run(worker);
-		ck_assert_int_eq(worker->rc, NB_FAIL);
-		ck_assert_uint_eq(worker_done(worker), 5);
-		ck_assert_uint_eq(worker->value_bytes, 500);
-		ck_assert_uint_eq(loans, 0);
-		ck_assert_ptr_nonnull(strstr(worker->text,
-			": get, operation 5: get lent 18446744073709551615 bytes, which is not "
-			"a size"));
-		end_worker(worker);
-	}
-}
-END_TEST
-
-/* --- verification --- */
-
-START_TEST(share_that_is_verified_is_as_asked)
-{
-	static const struct {
-		double rate;
-		uint64_t least, most;
-	} cases[] = {{0, 0, 0}, {0.5, 495, 505}, {1, COUNT, COUNT}, {0.01, 8, 12}};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-			struct worker *worker = make_worker(verb, 0, COUNT);
-			plan.verify_threshold = sample_threshold(cases[i].rate);
-			load_all(worker);
-			worker_run(worker);
-			if (verb != NB_VERB_GET) {
-				ck_assert_uint_eq(worker->findings.verified, 0);
-				worker_read_back(worker);
-				ck_assert_uint_eq(worker_looked(worker), COUNT);
-			}
-			ck_assert_uint_ge(worker->findings.verified, cases[i].least);
-			ck_assert_uint_le(worker->findings.verified, cases[i].most);
-			ck_assert_uint_eq(worker->findings.missing, 0);
-			if (verb != NB_VERB_DELETE)
-				ck_assert_uint_eq(worker->findings.verdicts[VALUE_GOOD],
-					worker->findings.verified);
-			end_worker(worker);
-		}
-}
-END_TEST
-
-static char twisted[200];
-
-/** Every 10th key is answered with a byte that is wrong, another's value, a short one. */
-static int
-get_twisted(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	uint64_t number = rig_number(key), other[2] = {number + 1, ~(number + 1)};
-	if (number % 10 == 1)
-		key.data = other;
-	int rc = rig_right()->get(session, key, value);
-	if (number % 10 == 2) {
-		memcpy(twisted, value->data, value->size);
-		twisted[number % value->size] ^= 1;
-		value->data = twisted;
-	}
-	value->size -= number % 10 == 3;
-	return rc;
-}
-
-START_TEST(each_kind_of_wrong_value_is_told_from_the_others)
-{
-	struct worker *worker = make_worker(NB_VERB_GET, 0, COUNT);
-	load_all(worker);
-	engine.get = get_twisted;
-	worker_run(worker);
-	ck_assert_int_eq(worker->rc, NB_OK);
-	ck_assert_uint_eq(worker->findings.verified, COUNT);
-	ck_assert_uint_eq(worker->findings.verdicts[VALUE_GOOD], 700);
-	ck_assert_uint_eq(worker->findings.verdicts[VALUE_OF_OTHER_KEY], 100);
-	ck_assert_uint_eq(worker->findings.verdicts[VALUE_CORRUPT], 100);
-	ck_assert_uint_eq(worker->findings.verdicts[VALUE_WRONG_SIZE], 100);
-	end_worker(worker);
-}
-END_TEST
-
-START_TEST(values_that_went_wrong_on_their_way_in_are_found_by_reading_back)
-{
-	struct worker *worker = make_worker(NB_VERB_PUT, 0, COUNT);
-	worker_run(worker);
-	engine.get = get_twisted;
-	worker_read_back(worker);
-	ck_assert_uint_eq(worker->findings.verified, COUNT);
-	ck_assert_uint_eq(worker->findings.verdicts[VALUE_GOOD], 700);
-	end_worker(worker);
-}
-END_TEST
-
-static int
-get_nothing(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	(void)session, (void)key, (void)value; /* and says that it is done */
-	return NB_OK;
-}
-
-START_TEST(get_that_sets_no_value_is_a_value_of_the_wrong_size)
-{
-	struct worker *worker = make_worker(NB_VERB_GET, 0, COUNT);
-	engine.get = get_nothing;
-	worker_run(worker);
-	ck_assert_uint_eq(worker->findings.verdicts[VALUE_WRONG_SIZE], COUNT);
-	ck_assert_uint_eq(worker->value_bytes, 0);
-	end_worker(worker);
-	worker = make_worker(NB_VERB_PUT, 0, COUNT);
-	worker_run(worker);
-	engine.get = get_nothing;
-	worker_read_back(worker);
-	ck_assert_uint_eq(worker->findings.verdicts[VALUE_WRONG_SIZE], COUNT);
-	end_worker(worker);
-}
-END_TEST
-
-static int
-put_some(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return rig_number(key) % 10 == 3 ? NB_OK : rig_right()->put(session, key, value);
-}
-
-START_TEST(lost_put_is_found_by_reading_back)
-{
-	struct worker *worker = make_worker(NB_VERB_PUT, 0, COUNT);
-	engine.put = put_some;
-	worker_run(worker);
-	ck_assert_uint_eq(worker->findings.missing, 0);
-	worker_read_back(worker);
-	ck_assert_int_eq(worker->rc, NB_OK);
-	ck_assert_uint_eq(worker->findings.verified, COUNT);
-	ck_assert_uint_eq(worker->findings.missing, 100);
-	ck_assert_uint_eq(worker->findings.verdicts[VALUE_GOOD], 900);
-	end_worker(worker);
-}
-END_TEST
-
-START_TEST(lost_overwrite_is_found_by_reading_back)
-{
-	struct worker *worker = make_worker(NB_VERB_PUT, 0, COUNT);
-	rig.workload.seed++; /* what was there before is right too, but of another run */
-	load_all(worker);
-	engine.put = put_some;
-	worker_run(worker);
-	worker_read_back(worker);
-	ck_assert_int_eq(worker->rc, NB_OK);
-	ck_assert_uint_eq(worker->findings.verified, COUNT);
-	ck_assert_uint_eq(worker->findings.missing, 0);
-	ck_assert_uint_eq(worker->findings.verdicts[VALUE_GOOD], 900);
-	ck_assert_uint_eq(worker->findings.verdicts[VALUE_STALE], 100);
-	end_worker(worker);
-}
-END_TEST
-
-static int
-del_some(struct nb_session *session, struct nb_slice key)
-{
-	return rig_number(key) % 10 == 3 ? NB_OK : rig_right()->del(session, key);
-}
-
-START_TEST(delete_that_does_nothing_is_found_by_reading_back)
-{
-	struct worker *worker = make_worker(NB_VERB_DELETE, 0, COUNT);
-	load_all(worker);
-	engine.del = del_some;
-	worker_run(worker);
-	worker_read_back(worker);
-	ck_assert_uint_eq(worker->findings.verified, COUNT);
-	ck_assert_uint_eq(worker->findings.missing, 100);
-	end_worker(worker);
-}
-END_TEST
-
-/* --- where it stops --- */
-
-enum { STOP_AT = 321 };
-
-static int answer;
-
-static int
-put_answers(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	if (rig_number(key) == STOP_AT)
-		return answer;
-	return rig_right()->put(session, key, value);
-}
-
-static int
-put_tells(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	if (rig_number(key) == STOP_AT)
-		return error_set(NB_FAIL, "the disk is full of eels");
-	return rig_right()->put(session, key, value);
-}
-
-static void
-assert_stopped(const struct worker *worker, int rc, const char *text)
-{
-	ck_assert_int_eq(worker->rc, rc);
-	ck_assert_str_eq(worker->text, text);
-	ck_assert_uint_eq(worker_done(worker), STOP_AT);
-	ck_assert_uint_eq(nb_histogram_count(&worker->service), STOP_AT);
-	ck_assert_uint_ge(worker->end_ticks, worker->begin_ticks);
-}
-
-START_TEST(failure_names_engine_verb_operation_and_cause)
-{
-	struct worker *worker = make_worker(NB_VERB_PUT, 0, COUNT);
-	engine.put = put_tells;
-	worker_run(worker);
-	assert_stopped(worker, NB_FAIL, "memory: put, operation 321: the disk is full of eels");
-	end_worker(worker);
-}
-END_TEST
-
-START_TEST(failure_without_a_text_is_told_as_one)
-{
-	struct worker *worker = make_worker(NB_VERB_PUT, 0, COUNT);
-	engine.put = put_answers;
-	answer = NB_UNSUPPORTED;
-	worker_run(worker);
-	assert_stopped(worker, NB_UNSUPPORTED,
-		"memory: put, operation 321: failed without saying why");
-	end_worker(worker);
-}
-END_TEST
-
-START_TEST(answer_that_means_nothing_here_stops_the_run)
-{
-	static const struct {
-		int answer;
-		const char *text;
-	} cases[] = {
-		{17, "memory: put, operation 321: answered 17, which means nothing here"},
-		{NB_EXISTS, "memory: put, operation 321: answered 3, which means nothing here"},
-		{NB_PENDING,
-			"memory: put, operation 321: answered 4, which means nothing here"},
-		{INT32_MAX,
-			"memory: put, operation 321: answered 2147483647, which means nothing "
-			"here"},
-	};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct worker *worker = make_worker(NB_VERB_PUT, 0, COUNT);
-		engine.put = put_answers;
-		answer = cases[i].answer;
-		worker_run(worker);
-		assert_stopped(worker, NB_FAIL, cases[i].text);
-		end_worker(worker);
-	}
-}
-END_TEST
-
-/* Every key conflicts twice, then the operation is done. */
-static int conflicts_left;
-
-static bool
-conflicts(void)
-{
-	if (conflicts_left == 0)
-		conflicts_left = 3;
-	return --conflicts_left > 0;
-}
-
-static int
-put_conflicting(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return conflicts() ? NB_CONFLICT : rig_right()->put(session, key, value);
-}
-
-static int
-get_conflicting(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	return conflicts() ? NB_CONFLICT : rig_right()->get(session, key, value);
-}
-
-static int
-del_conflicting(struct nb_session *session, struct nb_slice key)
-{
-	return conflicts() ? NB_CONFLICT : rig_right()->del(session, key);
-}
-
-START_TEST(conflict_is_counted_and_tried_again)
-{
-	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-		struct worker *worker = make_worker(verb, 0, COUNT);
-		conflicts_left = 0;
-		load_all(worker);
-		engine.put = put_conflicting;
-		engine.get = get_conflicting;
-		engine.del = del_conflicting;
-		worker_run(worker);
-		ck_assert_int_eq(worker->rc, NB_OK);
-		ck_assert_uint_eq(worker_done(worker), COUNT);
-		ck_assert_uint_eq(worker->answers[NB_CONFLICT], 2 * COUNT);
-		ck_assert_uint_eq(worker->answers[NB_OK], COUNT);
-		ck_assert_uint_eq(nb_histogram_count(&worker->service), COUNT);
-		end_worker(worker);
-	}
-}
-END_TEST
-
-START_TEST(conflicts_of_loading_and_reading_back_are_tried_again)
-{
-	struct worker *worker = make_worker(NB_VERB_PUT, 0, COUNT);
-	conflicts_left = 0;
-	engine.put = put_conflicting;
-	engine.get = get_conflicting;
-	worker_load(worker);
-	ck_assert_int_eq(worker->rc, NB_OK);
-	worker_run(worker);
-	worker_read_back(worker);
-	ck_assert_int_eq(worker->rc, NB_OK);
-	ck_assert_uint_eq(worker_looked(worker), COUNT);
-	ck_assert_uint_eq(worker->findings.missing, 0);
-	end_worker(worker);
-}
-END_TEST
-
-START_TEST(conflict_that_never_ends_is_a_failure)
-{
-	struct worker *worker = make_worker(NB_VERB_PUT, 0, COUNT);
-	engine.put = put_answers;
-	answer = NB_CONFLICT;
-	worker_run(worker);
-	assert_stopped(worker, NB_FAIL,
-		"memory: put, operation 321: answered with a conflict 1000000 times in a row");
-	end_worker(worker);
-}
-END_TEST
-
-static int
-put_conflicts_and_halts(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	(void)session;
-	(void)key;
-	(void)value;
-	halt = 1;
-	return NB_CONFLICT;
-}
-
-START_TEST(stop_ends_a_conflict_that_is_tried_again)
-{
-	struct worker *worker = make_worker(NB_VERB_PUT, 0, COUNT);
-	engine.put = put_conflicts_and_halts;
-	worker_run(worker);
-	ck_assert_int_eq(worker->rc, NB_OK);
-	ck_assert_uint_eq(worker_done(worker), 0);
-	ck_assert_uint_eq(worker->answers[NB_OK], 0);
-	ck_assert_uint_eq(nb_histogram_count(&worker->service), 0);
-	end_worker(worker);
-}
-END_TEST
-
-static int
-put_halts(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	if (rig_number(key) == STOP_AT - 1)
-		__atomic_store_n(&halt, 1, __ATOMIC_RELAXED);
-	return rig_right()->put(session, key, value);
-}
-
-START_TEST(halt_ends_after_the_current_operation)
-{
-	struct worker *worker = make_worker(NB_VERB_PUT, 0, COUNT);
-	engine.put = put_halts;
-	worker_run(worker);
-	assert_stopped(worker, NB_OK, "");
-	worker_read_back(worker); /* halted as well */
-	ck_assert_uint_eq(worker->findings.verified, 0);
-	halt = 0;
-	worker_read_back(worker);
-	ck_assert_uint_eq(worker->findings.verified, STOP_AT);
-	ck_assert_uint_eq(worker->findings.missing, 0);
-	end_worker(worker);
-}
-END_TEST
-
-START_TEST(halted_load_ends)
-{
-	struct worker *worker = make_worker(NB_VERB_GET, 0, COUNT);
-	engine.put = put_halts;
-	worker_load(worker);
-	ck_assert_uint_eq(worker_done(worker), STOP_AT);
-	halt = 0;
-	end_worker(worker);
-}
-END_TEST
-
-START_TEST(failing_load_says_so)
-{
-	struct worker *worker = make_worker(NB_VERB_GET, 0, COUNT);
-	engine.put = put_tells;
-	worker_load(worker);
-	ck_assert_int_eq(worker->rc, NB_FAIL);
-	ck_assert_str_eq(
-		worker->text, "memory: loading, operation 321: the disk is full of eels");
-	end_worker(worker);
-}
-END_TEST
-
-static int
-get_answers(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	if (rig_number(key) == STOP_AT)
-		return answer;
-	return rig_right()->get(session, key, value);
-}
-
-START_TEST(reading_back_takes_no_other_answer)
-{
-	static const int answers[] = {NB_FAIL, NB_CONFLICT, NB_PENDING, 17};
-	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
-		struct worker *worker = make_worker(NB_VERB_PUT, 0, COUNT);
-		worker_run(worker);
-		engine.get = get_answers;
-		answer = answers[i];
-		worker_read_back(worker);
-		ck_assert_int_eq(worker->rc, NB_FAIL);
-		ck_assert_ptr_nonnull(
-			strstr(worker->text, "memory: reading back, operation 321: "));
-		ck_assert_uint_eq(worker_looked(worker), STOP_AT);
-		end_worker(worker);
-	}
-}
-END_TEST
-
-START_TEST(loop_is_the_same_with_the_time_stamp_counter)
+TEST(loop_is_the_same_with_the_time_stamp_counter)
 {
 	struct clock tsc;
 	if (clock_create(&tsc, NB_CLOCK_TSC) != NB_OK)
 		return; /* not to be had here */
-	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-		struct worker *worker = make_worker(verb, 3, COUNT);
-		load_all(worker);
-		plan.clock = &tsc;
-		uint64_t before = clock_monotonic();
-		worker_run(worker);
-		uint64_t window = clock_monotonic() - before;
-		ck_assert_uint_eq(worker->answers[NB_OK], COUNT - 3);
-		for (uint64_t i = 0; i < COUNT; i++)
-			ck_assert_uint_eq(calls[i], i >= 3);
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+		char text[256];
+		snprintf(text, sizeof(text), BASE "count = 200\n%s\n", kinds[k].mix);
+		toy_create(&rig, text);
+		rig.options.clock = NB_CLOCK_TSC;
+		toy_new(&rig);
+		toy_load(&rig);
+		toy_enter(&rig, &with, &rig.run->parts[0]);
+		const struct job_worker *worker = with.workers[0];
+		uint64_t before_ns = clock_monotonic();
+		toy_go(&with);
+		uint64_t window_ns = clock_monotonic() - before_ns;
+		const struct job_counts *counts = &worker->counts[kinds[k].kind];
+		ck_assert_uint_eq(counts->answers[NB_OK], COUNT);
+		ck_assert_uint_eq(counts->bytes, COUNT * kinds[k].values * VALUE);
 		/* calibration is good to some parts in 10^7; a thousandth is ample */
-		uint64_t told = clock_ns(&tsc, worker->end_ticks - worker->begin_ticks);
-		ck_assert_uint_le(told, window + window / 1000 + 1000);
-		ck_assert_uint_le(nb_histogram_sum(&worker->service), told);
-		end_worker(worker);
+		uint64_t told_ns = clock_ns(&tsc, worker->last_ticks - worker->first_ticks);
+		ck_assert_uint_le(told_ns, window_ns + window_ns / 1000 + 1000);
+		ck_assert_uint_le(nb_histogram_sum(counts->service), told_ns);
+		end();
 	}
 }
-END_TEST
 
-START_TEST(no_two_workers_share_a_cache_line)
+TEST(no_two_workers_share_a_cache_line)
 {
-	ck_assert_uint_eq(_Alignof(struct worker) % 128, 0);
-	ck_assert_uint_eq(sizeof(struct worker) % 128, 0);
-	struct worker *worker = make_worker(NB_VERB_PUT, 0, 1);
-	ck_assert_uint_eq((uintptr_t)worker % 128, 0);
-	end_worker(worker);
-	worker_delete(NULL);
+	ck_assert_uint_eq(_Alignof(struct job_worker) % 128, 0);
+	ck_assert_uint_eq(sizeof(struct job_worker) % 128, 0);
+	begin("read = 1");
+	ck_assert_uint_eq((uintptr_t)with.workers[0] % 128, 0);
+	end();
+	job_worker_delete(NULL);
 }
-END_TEST
 
-int
-main(void)
+/* ---- what counts ---- */
+
+TEST(a_warm_up_by_count_is_left_out_and_nothing_else)
 {
-	return UNIT_RUN("worker", each_operation_of_the_share_is_called_once,
-		bytes_of_values_are_counted_for_put_and_get,
-		time_holds_the_call_and_the_release, every_page_that_is_lent_is_read,
-		clock_stands_still_while_a_value_is_verified,
-		loan_is_given_back_once_and_only_if_there_was_one,
-		what_is_lent_without_a_size_is_not_read, share_that_is_verified_is_as_asked,
-		each_kind_of_wrong_value_is_told_from_the_others,
-		values_that_went_wrong_on_their_way_in_are_found_by_reading_back,
-		get_that_sets_no_value_is_a_value_of_the_wrong_size,
-		lost_put_is_found_by_reading_back, lost_overwrite_is_found_by_reading_back,
-		delete_that_does_nothing_is_found_by_reading_back,
-		failure_names_engine_verb_operation_and_cause,
-		failure_without_a_text_is_told_as_one,
-		answer_that_means_nothing_here_stops_the_run,
-		conflict_is_counted_and_tried_again,
-		conflicts_of_loading_and_reading_back_are_tried_again,
-		conflict_that_never_ends_is_a_failure, stop_ends_a_conflict_that_is_tried_again,
-		halt_ends_after_the_current_operation, halted_load_ends, failing_load_says_so,
-		reading_back_takes_no_other_answer,
-		loop_is_the_same_with_the_time_stamp_counter,
-		no_two_workers_share_a_cache_line);
+	static const uint64_t counts[] = {1, 63, 64, 65, 130, 199};
+	for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
+		char text[64];
+		snprintf(text, sizeof(text), "update = 1\nwarmup = %d", (int)counts[c]);
+		struct job_worker *worker = begin(text);
+		/* conflicts of both, and those of the warm-up go with it */
+		toy_break(TOY_CONFLICT, TOY_PUT, 1, 3);
+		toy_go(&with);
+		uint64_t left = COUNT - counts[c];
+		ck_assert_uint_eq(worker->done, COUNT);
+		ck_assert_uint_eq(worker->measured, left);
+		ck_assert_uint_eq(worker->counts[NB_OP_UPDATE].answers[NB_OK], left);
+		ck_assert_uint_eq(worker->counts[NB_OP_UPDATE].answers[NB_CONFLICT], 0);
+		ck_assert_uint_eq(worker->counts[NB_OP_UPDATE].bytes, left * VALUE);
+		ck_assert_uint_eq(worker->counts[NB_OP_UPDATE].records, left);
+		ck_assert_uint_eq(
+			nb_histogram_count(worker->counts[NB_OP_UPDATE].service), left);
+		end();
+	}
+}
+
+static uint64_t stamps[COUNT + 1], stamp_count;
+
+static int
+get_stamped(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	(void)session;
+	struct timespec moment = {.tv_nsec = 200000};
+	nanosleep(&moment, NULL);
+	stamps[stamp_count++] = clock_monotonic();
+	*value = key;
+	return NB_OK;
+}
+
+TEST(a_warm_up_by_time_leaves_out_what_began_in_it)
+{
+	enum { WARM_NS = 10 * 1000 * 1000 };
+	struct job_worker *worker = begin("read = 1");
+	with.part->plan.verify_threshold = 0;
+	with.part->plan.warm_ticks = clock_ticks(with.part->plan.clock, WARM_NS);
+	rig.run->engine->table.get = get_stamped;
+	stamp_count = 0;
+	uint64_t warm = with.gate.begin + WARM_NS; /* ticks of this clock are ns */
+	toy_go(&with);
+	ck_assert_uint_eq(worker->done, COUNT);
+	/* An operation begins before the stamp that it takes, and after the one before. */
+	uint64_t least = 0, most = 0;
+	for (uint64_t i = 0; i < stamp_count; i++) {
+		most += stamps[i] >= warm;
+		least += i > 0 && stamps[i - 1] >= warm;
+	}
+	ck_assert_uint_ge(worker->measured, least);
+	ck_assert_uint_le(worker->measured, most);
+	ck_assert_uint_gt(most, 0);
+	ck_assert_uint_ge(worker->first_ticks, worker->measured > 0 ? warm : 0);
+	end();
+	worker = begin("read = 1");
+	with.part->plan.warm_ticks = clock_ticks(with.part->plan.clock, UINT64_C(1) << 60);
+	toy_go(&with);
+	ck_assert_uint_eq(worker->done, COUNT);
+	ck_assert_uint_eq(worker->measured, 0);
+	ck_assert_uint_eq(nb_histogram_count(worker->counts[NB_OP_READ].service), 0);
+	end();
+}
+
+static uint64_t told;
+
+static int
+get_watched(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	(void)session;
+	ck_assert_uint_eq(__atomic_load_n(&with.workers[0]->done, __ATOMIC_RELAXED), told++);
+	*value = key;
+	return NB_OK;
+}
+
+TEST(what_is_done_is_told_before_the_next)
+{
+	begin("read = 1");
+	with.part->plan.verify_threshold = 0;
+	rig.run->engine->table.get = get_watched;
+	told = 0;
+	toy_go(&with);
+	ck_assert_uint_eq(told, COUNT);
+	end();
+}
+
+static int
+scan_on(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	(void)session;
+	*key = *value = (struct nb_slice){"record", 6};
+	return NB_OK;
+}
+
+/* It is one operation, and may go over all records of a large database. */
+TEST(a_scan_shows_now_and_then_that_it_goes_on)
+{
+	toy_one(&rig, &with,
+		"records = 10000\nscan-length = 10000\nscan = 1\ncount = 1\n"
+		"distribution = sequential\n");
+	with.part->plan.verify_threshold = 0;
+	rig.run->engine->table.scan_next = scan_on;
+	toy_go(&with);
+	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_SCAN].records, 10000);
+	ck_assert_uint_eq(with.workers[0]->post.steps, 3); /* its begin, 4096 and 8192 */
+	end();
+}
+
+static int
+put_halting(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (toy_calls(TOY_PUT) == 99)
+		__atomic_store_n(&with.halt, 1, __ATOMIC_RELAXED);
+	return toy_engine().put(session, key, value);
+}
+
+TEST(a_halt_stops_after_the_operation_at_hand)
+{
+	begin("read = 1");
+	with.halt = 1;
+	toy_go(&with);
+	ck_assert_uint_eq(toy_calls(TOY_GET), 0);
+	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
+	end();
+	struct job_worker *worker = begin("update = 1\ndistribution = sequential");
+	rig.run->engine->table.put = put_halting;
+	toy_go(&with);
+	ck_assert_int_eq(worker->rc, NB_OK);
+	ck_assert_uint_eq(worker->done, 100);
+	ck_assert_uint_eq(nb_histogram_count(worker->counts[NB_OP_UPDATE].service), 100);
+	with.halt = 0; /* what was done by then is read back, and nothing else */
+	toy_reset();
+	job_worker_read_back(worker);
+	ck_assert_uint_eq(worker->findings.verified, 100);
+	ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
+	end();
+}
+
+TEST(a_bound_by_time_ends_after_the_operation_that_passes_it)
+{
+	begin("read = 1\nduration = 1ms\ncount = 0");
+	ck_assert_uint_eq(with.part->plan.count, UINT64_MAX);
+	toy_break(TOY_SLOW, TOY_GET, 5, 1);
+	toy.sleep_ns = 2000000;
+	toy_go(&with);
+	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
+	ck_assert_uint_le(with.workers[0]->done, 5); /* fewer if all was slow */
+	ck_assert_uint_eq(with.workers[0]->done, toy_calls(TOY_GET));
+	ck_assert_uint_gt(with.workers[0]->done, 0);
+	end();
+}
+
+/* ---- a rate ---- */
+
+TEST(response_times_are_never_less_than_service_times)
+{
+	static const char *const arrivals[] = {"fixed", "poisson"};
+	for (int a = 0; a < 2; a++) {
+		char text[96];
+		snprintf(text, sizeof(text), "read = 1\nupdate = 1\nrate = 100k\narrivals = %s",
+			arrivals[a]);
+		struct job_worker *worker = begin(text);
+		toy_go(&with);
+		ck_assert_uint_eq(worker->done, COUNT);
+		for (uint32_t kind = NB_OP_READ; kind <= NB_OP_UPDATE; kind++) {
+			const struct job_counts *counts = &worker->counts[kind];
+			uint64_t count = nb_histogram_count(counts->service);
+			ck_assert_uint_ge(count, COUNT / 2 - 1); /* of a stratum cut short */
+			ck_assert_uint_eq(nb_histogram_count(counts->response), count);
+			ck_assert_uint_ge(nb_histogram_sum(counts->response),
+				nb_histogram_sum(counts->service));
+			ck_assert_uint_ge(nb_histogram_min(counts->response),
+				nb_histogram_min(counts->service));
+			ck_assert_uint_ge(nb_histogram_max(counts->response),
+				nb_histogram_max(counts->service));
+		}
+		end();
+	}
+}
+
+TEST(an_engine_slower_than_the_rate_has_a_queue)
+{
+	enum { SLEEP_NS = 1000000, LEFT = COUNT - 1 };
+	struct job_worker *worker = begin("read = 1\nrate = 1M");
+	toy_break(TOY_SLOW, TOY_GET, 1, 0);
+	toy.sleep_ns = SLEEP_NS;
+	toy_go(&with);
+	/* the last was due at most 200 us after the begin, and began after 199 sleeps */
+	ck_assert_uint_ge(worker->lag_ns, (uint64_t)LEFT * SLEEP_NS - 200 * 1000);
+	ck_assert_uint_ge(worker->lag_max_ns, worker->lag_ns);
+	const struct job_counts *counts = &worker->counts[NB_OP_READ];
+	ck_assert_uint_ge(
+		nb_histogram_max(counts->response), (uint64_t)COUNT * SLEEP_NS - 200 * 1000);
+	ck_assert_uint_ge(
+		nb_histogram_sum(counts->response), (uint64_t)SLEEP_NS * COUNT * LEFT / 2);
+	end();
+}
+
+TEST(what_waited_through_a_warm_up_does_not_lengthen_the_time_that_is_measured)
+{
+	enum { SLEEP_NS = 1000000, WARM = 150 };
+	struct job_worker *worker = begin("read = 1\nrate = 1M\nwarmup = 150");
+	toy_break(TOY_SLOW, TOY_GET, 1, 0);
+	toy.sleep_ns = SLEEP_NS;
+	toy_go(&with);
+	ck_assert_uint_eq(worker->measured, COUNT - WARM);
+	/* due within the first ms, and begun behind 150 sleeps */
+	ck_assert_uint_ge(worker->first_ticks, with.gate.begin + (uint64_t)WARM * SLEEP_NS);
+	end();
+}
+
+TEST(a_bound_beyond_the_clock_is_none)
+{
+	begin("read = 1");
+	with.part->plan.end_ticks = UINT64_MAX - 1;
+	toy_go(&with);
+	ck_assert_uint_eq(with.workers[0]->done, COUNT);
+	end();
+}
+
+TEST(operations_that_are_due_after_the_end_are_not_begun)
+{
+	/* due at 0, 10, 20, ... ms or a period later: no more than 3 within 25 ms */
+	begin("read = 1\nrate = 100\nduration = 25ms\ncount = 0");
+	toy_go(&with);
+	ck_assert_uint_le(with.workers[0]->done, 3);
+	ck_assert_uint_eq(with.workers[0]->done, toy_calls(TOY_GET));
+	end();
+}
+
+/* ---- others ---- */
+
+#define PAIR "read = 1\ninsert = 1\nthreads = 2\nlag = 64\ncount = 640"
+
+TEST(a_thread_waits_for_the_inserts_that_it_may_read)
+{
+	begin(PAIR);
+	/* the other has done its strata 1 and 3, and ended: what needs its 5 is never begun */
+	with.workers[1]->strata_done = 5;
+	with.workers[1]->is_over = 1;
+	toy_go(&with);
+	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
+	ck_assert_uint_eq(with.workers[0]->done, 4 * OPS_STRATUM); /* 0, 2, 4 and 6 */
+	ck_assert_uint_eq(with.workers[0]->strata_done, 8);
+	end();
+}
+
+TEST(a_thread_that_has_done_all_and_ended_is_waited_for_no_more)
+{
+	begin(PAIR);
+	with.part->plan.verify_threshold = 0; /* what it has done is made up here */
+	with.part->plan.may_miss = true;
+	with.workers[1]->strata_done = 11;
+	with.workers[1]->is_over = 1;
+	toy_go(&with);
+	ck_assert_uint_eq(with.workers[0]->done, 5 * OPS_STRATUM);
+	end();
 }

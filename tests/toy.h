@@ -10,7 +10,7 @@
 
 #include <mininb/mininb.h>
 
-#include "run/job.h"
+#include "run/run.h"
 
 /** Verbs of the toy, as they are counted, and as a defect is one of theirs. */
 enum {
@@ -106,19 +106,19 @@ toy_calls(uint32_t verb);
 struct toy_rig {
 	char dir[64], path[96];
 	struct nb_job *job;
-	struct nb_job_options options; /* the toy, monotonic clock, everything verified */
-	struct nb_job_run *run;
+	struct nb_run_options options; /* the toy, monotonic clock, everything verified */
+	struct nb_run *run;
 };
 
 /** Of the text of a job file without its [workload] line; be64 keys in order. */
 void
 toy_create(struct toy_rig *rig, const char *text);
 
-/** nb_job_run_new(), which must go well, on the toy. */
+/** nb_run_new(), which must go well, on the toy. */
 void
 toy_new(struct toy_rig *rig);
 
-/** toy_new() and nb_job_run_execute(); what that answers. The toy is reset after the loading. */
+/** toy_new() and nb_run_execute(); what that answers. The toy is reset after the loading. */
 int
 toy_run(struct toy_rig *rig);
 

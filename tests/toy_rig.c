@@ -42,7 +42,7 @@ toy_create(struct toy_rig *rig, const char *text)
 	fprintf(file, "[workload]\nkey-format = be64\nkey-order = ordered\n%s\n", text);
 	ck_assert_int_eq(fclose(file), 0);
 	ck_assert_msg(nb_job_read(&rig->job, path) == NB_OK, "%s", nb_error_text());
-	rig->options = (struct nb_job_options)NB_JOB_OPTIONS_INIT;
+	rig->options = (struct nb_run_options)NB_RUN_OPTIONS_INIT;
 	rig->options.job = rig->job;
 	rig->options.driver = TOY_PLUGIN;
 	rig->options.path = rig->path;
@@ -61,11 +61,11 @@ toy_create(struct toy_rig *rig, const char *text)
 void
 toy_new(struct toy_rig *rig)
 {
-	nb_job_run_delete(rig->run);
+	nb_run_delete(rig->run);
 	rig->run = NULL;
-	ck_assert_msg(nb_job_run_new(&rig->run, &rig->options) == NB_OK, "nb_job_run_new: %s",
+	ck_assert_msg(nb_run_new(&rig->run, &rig->options) == NB_OK, "nb_run_new: %s",
 		nb_error_text());
-	rig->run->base.engine->table = toy_engine();
+	rig->run->engine->table = toy_engine();
 	has_begun = false;
 }
 
@@ -73,7 +73,7 @@ int
 toy_run(struct toy_rig *rig)
 {
 	toy_new(rig);
-	int rc = nb_job_run_execute(rig->run);
+	int rc = nb_run_execute(rig->run);
 	ck_assert_int_eq(toy.sessions, 0);
 	ck_assert_int_eq(toy.open, 0);
 	return rc;
@@ -109,7 +109,7 @@ void
 toy_destroy(struct toy_rig *rig)
 {
 	nb_stop_clear();
-	nb_job_run_delete(rig->run);
+	nb_run_delete(rig->run);
 	nb_job_delete(rig->job);
 	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
@@ -144,7 +144,7 @@ void
 toy_enter(struct toy_rig *rig, struct toy_worker *with, struct job_part *part)
 {
 	*with = (struct toy_worker){.part = part};
-	with->gate.begin = clock_stamp(rig->run->base.clock.kind);
+	with->gate.begin = clock_stamp(rig->run->clock.kind);
 	part->plan.gate = &with->gate;
 	part->plan.halt = &with->halt;
 	part->plan.workers = with->workers;
@@ -154,7 +154,7 @@ toy_enter(struct toy_rig *rig, struct toy_worker *with, struct job_part *part)
 		ck_assert_int_eq(job_worker_new(&worker, &part->plan, t, false), NB_OK);
 		ck_assert_int_eq(job_worker_enter(worker), NB_OK);
 		ck_assert_int_eq(
-			part->plan.engine->session_open(&worker->session, rig->run->base.db, t),
+			part->plan.engine->session_open(&worker->session, rig->run->db, t),
 			NB_OK);
 		with->workers[t] = worker;
 	}
@@ -183,7 +183,7 @@ toy_leave(struct toy_worker *with)
 void
 toy_open(struct toy_rig *rig)
 {
-	struct nb_run *base = &rig->run->base;
+	struct nb_run *base = rig->run;
 	struct nb_open_args args = {.size = sizeof(args),
 		.flags = NB_OPEN_CREATE,
 		.host = nb_engine_host(),
@@ -209,7 +209,7 @@ toy_load(struct toy_rig *rig)
 void
 toy_unload(struct toy_rig *rig)
 {
-	struct nb_run *base = &rig->run->base;
+	struct nb_run *base = rig->run;
 	ck_assert_int_eq(base->engine->table.close(base->db), NB_OK);
 	base->db = NULL;
 }

@@ -2,13 +2,15 @@
 #ifndef UNIT_H
 #define UNIT_H
 /**
- * What every unit test program needs: one Check case for each promise, named by it.
+ * A unit test program is a file of promises:
  *
- *     int
- *     main(void)
+ *     TEST(percentile_never_under_reports)
  *     {
- *             return UNIT_RUN("histogram", percentile_never_under_reports, ...);
+ *             ck_assert_uint_ge(...);
  *     }
+ *
+ * Each one is a case of Check and runs in a process of its own, in the order of the file.
+ * unit.c has the main() that runs them. A program with a main() of its own calls unit_run().
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,27 +31,49 @@
 		} \
 	})
 
-enum { UNIT_TIMEOUT_S = 120 }; /* sanitizers and valgrind are slow */
+struct unit_test {
+	struct unit_test *next;
+	TTest check;
+	size_t count;
+};
 
-static inline int
-unit_run(const char *name, const TTest *const *tests, size_t count)
-{
-	Suite *suite = suite_create(name);
-	for (size_t i = 0; i < count; i++) {
-		TCase *promise = tcase_create(tests[i]->name);
-		tcase_set_timeout(promise, UNIT_TIMEOUT_S);
-		tcase_add_test(promise, tests[i]);
-		suite_add_tcase(suite, promise);
-	}
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
-}
+#define TEST(name) TEST_EACH(name, 1)
 
-#define UNIT_RUN(name, ...) \
-	unit_run(name, (const TTest *const[]){__VA_ARGS__}, \
-		sizeof((const TTest *const[]){__VA_ARGS__}) / sizeof(const TTest *))
+/** Runs count times, with _i from 0. */
+#define TEST_EACH(name, count) \
+	static void name##_body(int); \
+	__attribute__((constructor)) static void name##_add(void) \
+	{ \
+		static struct unit_test test = { \
+			NULL, {#name, name##_body, __FILE__, __LINE__}, 1}; \
+		unit_add(&test, count); \
+	} \
+	static void name##_body(__attribute__((unused)) int _i)
+
+/*
+ * The step of a loop over cases that are many for what they compute: a sanitizer looks at
+ * memory, of which it sees in some what it would in all.
+ */
+#ifdef UNIT_CHECKED
+enum { UNIT_STEP = 4 };
+#else
+enum { UNIT_STEP = 1 };
+#endif
+
+#define UNIT_COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+void
+unit_add(struct unit_test *test, size_t count);
+/** Run all tests. Returns the exit status of the program. */
+int
+unit_run(void);
+
+/** A program that defines these calls them before and after each test. */
+void
+unit_setup(void);
+void
+unit_teardown(void);
+/** A program that defines this as true runs its tests in a directory of scratch.h. */
+extern bool unit_in_scratch;
 
 #endif /* UNIT_H */

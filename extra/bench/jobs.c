@@ -19,7 +19,7 @@
 #include "base/histogram.h"
 #include "fresh.h"
 #include "run/engine.h"
-#include "run/job.h"
+#include "run/run.h"
 
 enum { SETTINGS_MAX = 8 };
 
@@ -69,18 +69,18 @@ static double
 run_ns(const struct mix *mix, uint32_t threads)
 {
 	struct nb_job *job = make_job(mix, threads);
-	struct nb_job_options options = NB_JOB_OPTIONS_INIT;
-	struct nb_job_run *run;
+	struct nb_run_options options = NB_RUN_OPTIONS_INIT;
+	struct nb_run *run;
 	options.job = job;
 	options.driver = "null";
 	options.path = "bench-nb";
-	must(nb_job_run_new(&run, &options));
+	must(nb_run_new(&run, &options));
 	run->parts[0].plan.verify_threshold = sample_threshold(0.01);
-	int rc = nb_job_run_execute(run);
+	int rc = nb_run_execute(run);
 	if (rc != NB_ERR_DATA)
 		must(rc);
 	double ns = (double)run->parts[0].measured.wall_ns / (double)count;
-	nb_job_run_delete(run);
+	nb_run_delete(run);
 	nb_job_delete(job);
 	return ns;
 }

@@ -194,6 +194,25 @@ nb_crash_tally_clear(struct nb_crash_tally *tally);
 NB_MUST_CHECK int
 nb_crash_again(struct nb_crash_tally *out, const struct nb_crash_args *args, const char *kept);
 
+/** One engine at one level. Borrowed. Append only. */
+struct nb_crash_row {
+	size_t size;
+	const char *driver, *engine, *version;
+	const struct nb_crash_tally *tally;
+	const struct nb_crash_finding *findings;
+	size_t finding_count;
+	uint32_t durability; /* NB_DUR_* */
+	uint32_t is_whole;   /* all rounds were done */
+};
+
+/**
+ * The JSON of crash tests, format mininb-crash, ended by NUL; yours to free(). NULL: out of
+ * memory. Of `args`, as of nb_crash(), it uses how, seed, sessions and the engine options.
+ */
+NB_MUST_CHECK char *
+nb_crash_to_json(
+	const struct nb_crash_args *args, const struct nb_crash_row *rows, size_t row_count);
+
 /** What was kept: which engine, by the driver, level and options that were typed. Texts are
  * yours to free with nb_crash_kept_clear(). Append only. */
 struct nb_crash_kept {

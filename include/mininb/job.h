@@ -242,7 +242,7 @@ nb_job_add_group(struct nb_job *job, const char *name);
 
 /**
  * See that all of it fits together: bounds are there, sizes are within limits, ...
- * To be called last; nb_job_run_new() does it, too.
+ * To be called last; nb_run_new() does it, too.
  */
 NB_MUST_CHECK int
 nb_job_check(const struct nb_job *job);

@@ -60,7 +60,12 @@ nb_result_counters(const struct nb_result *result, nb_stat_emit emit, void *to);
 #define NB_TEXT_FOLD (1u << 0) /* one bucket [0, 1) for all below a microsecond */
 #define NB_TEXT_BARS (1u << 1) /* a bar of # behind each bucket */
 
-/** The classic report. NB_FAIL if `out` cannot be written. */
+/**
+ * The report: of put, get and delete with their histogram; of a job for each group its
+ * operations with service times and, with a rate, response times, what became of the rate, the
+ * threads, and what was verified; then how it was measured. The flags are for the histogram.
+ * NB_FAIL if `out` cannot be written.
+ */
 NB_MUST_CHECK int
 nb_result_write_text(const struct nb_result *result, FILE *out, uint32_t flags);
 
@@ -99,6 +104,7 @@ struct nb_summary {
 	struct nb_summary_part parts[NB_SUMMARY_PARTS];
 };
 
+/** For a table side by side; response times are not in it. */
 void
 nb_result_summarize(const struct nb_result *result, struct nb_summary *out);
 
@@ -110,29 +116,6 @@ nb_result_summarize(const struct nb_result *result, struct nb_summary *out);
 NB_MUST_CHECK int
 nb_summaries_write_text(
 	const struct nb_summary *summaries, size_t count, FILE *out, uint32_t flags);
-
-struct nb_job_result;
-struct nb_job_run;
-
-/** Take the result out of an executed job. It needs the run no longer. NB_FAIL: nothing was begun. */
-NB_MUST_CHECK int
-nb_job_result_new(struct nb_job_result **out, const struct nb_job_run *run);
-
-/** NULL is fine. */
-void
-nb_job_result_delete(struct nb_job_result *result);
-
-/** As nb_result_counters(), of all phases together. */
-void
-nb_job_result_counters(const struct nb_job_result *result, nb_stat_emit emit, void *to);
-
-/**
- * The report of a job: for each group its operations with service times and, with a rate,
- * response times; what became of the rate; the threads; what was verified; then how it
- * was measured. NB_FAIL if `out` cannot be written.
- */
-NB_MUST_CHECK int
-nb_job_result_write_text(const struct nb_job_result *result, FILE *out, uint32_t flags);
 
 /** Figures of all foreground groups of a job together. Plain data. */
 struct nb_job_summary {
@@ -149,19 +132,17 @@ struct nb_job_summary {
 	uint32_t spare_u32;
 };
 
+/** Of a job; zeros of put, get and delete. */
 void
-nb_job_result_summarize(const struct nb_job_result *result, struct nb_job_summary *out);
+nb_result_summarize_job(const struct nb_result *result, struct nb_job_summary *out);
 
 /**
  * The histogram of all foreground groups' operations: response times where there is a
  * rate and `is_response`, else service times. Lives as long as the result. Never NULL.
  */
 const struct nb_histogram *
-nb_job_result_histogram(const struct nb_job_result *result, int is_response);
+nb_result_histogram(const struct nb_result *result, int is_response);
 
-/** For a table side by side; response times are not in it. */
-void
-nb_job_result_summarize_run(const struct nb_job_result *result, struct nb_summary *out);
 /** One point of a curve of latency over throughput: what came of one offered rate. */
 struct nb_curve_point {
 	size_t size;

@@ -19,7 +19,7 @@ extern "C" {
 
 struct nb_results;
 struct nb_run;
-struct nb_job_run;
+struct nb_run;
 struct nb_summary;
 struct nb_curve_point;
 struct nb_interval;
@@ -46,9 +46,9 @@ nb_results_count(const struct nb_results *results);
 NB_MUST_CHECK int
 nb_results_add_run(struct nb_results *results, const struct nb_run *run, const char *label);
 
-NB_MUST_CHECK int
-nb_results_add_job_run(
-	struct nb_results *results, const struct nb_job_run *run, const char *label);
+/** The result of the last run, which lives as long as `results`; NULL: it has none. */
+const struct nb_result *
+nb_results_last(const struct nb_results *results);
 
 /** Append a run that has no result: of which engine, and how it ended. */
 NB_MUST_CHECK int
@@ -175,6 +175,10 @@ nb_results_write(
 NB_MUST_CHECK int
 nb_results_write_file(
 	const struct nb_results *results, const char *format, const char *path, uint32_t flags);
+
+/** Let the HTML page compare `results` with `baseline`, which is borrowed. NULL: no comparison. */
+void
+nb_results_set_baseline(struct nb_results *results, const struct nb_results *baseline);
 
 /** PREFIX-operations.csv, PREFIX-series.csv, PREFIX-latency.csv, PREFIX-counters.csv. */
 NB_MUST_CHECK int

@@ -68,7 +68,16 @@ NB_MUST_CHECK int
 nb_engine_configure(struct nb_option_value **out, struct nb_engine_ref *ref,
 	const char *const *texts, size_t count);
 
-/** "none", "process", "periodic", "commit"; NULL if there is no such level. */
+/* Lists: X(ID, NAME) of each, in the order of the numbers. */
+#define NB_DURABILITY_LIST(X) \
+	X(NONE, "none") X(PROCESS, "process") X(PERIODIC, "periodic") X(COMMIT, "commit")
+#define NB_CLOCK_LIST(X) X(AUTO, "auto") X(TSC, "tsc") X(MONOTONIC, "monotonic")
+#define NB_SETTLE_LIST(X) X(NONE, "none") X(FLUSH, "flush") X(COMPACT, "compact")
+
+/** X of a list that makes "|none|process|...", the choices of an option. */
+#define NB_CHOICE(id, name) "|" name
+
+/** A name of NB_DURABILITY_LIST(); NULL if there is no such level. */
 const char *
 nb_durability_name(uint32_t level);
 
@@ -98,74 +107,6 @@ enum { NB_RUN_SETTLE_NONE = 0, NB_RUN_SETTLE_FLUSH = 1, NB_RUN_SETTLE_COMPACT = 
 #define NB_RUN_HARDWARE (1u << 4)
 /* A database that mininb did not make is removed by NB_RUN_FRESH and written all the same */
 #define NB_RUN_FORCE (1u << 5)
-
-/** What to run. Texts are borrowed until nb_run_delete(). Append only. */
-struct nb_run_options {
-	size_t size;
-	const struct nb_workload *workload; /* copied */
-	const char *driver;                 /* as nb_engine_load() takes it */
-	const char *path;                   /* the database is <path>/<driver's name> */
-	const char *const *engine_options;  /* "name=value"; see nb_options_parse() */
-	size_t engine_option_count;
-	uint32_t threads;    /* workers, >= 1 */
-	uint32_t durability; /* NB_DUR_* or NB_DUR_AUTO */
-	uint32_t clock;      /* NB_CLOCK_* */
-	uint32_t settle;     /* NB_RUN_SETTLE_* */
-	uint32_t flags;      /* NB_RUN_* bits */
-	uint32_t spare_u32;
-	uint64_t cache_bytes;     /* 0: the engine's default */
-	double verify_rate;       /* share of operations whose data is verified, 0..1 */
-	uint64_t report_interval; /* operations between two calls of progress, at least */
-	nb_progress_fn progress;  /* may be NULL */
-	void *progress_arg;
-	/*
-	 * Between two samples of the run over time; 0: a second, and a fifth of one in the
-	 * first ten; at least 20 ms; UINT64_MAX: no samples
-	 */
-	uint64_t sample_ns;
-	/*
-	 * A call of the engine that has not returned after so long ends the run with a failure,
-	 * and the engine is left where it is. 0: never
-	 */
-	uint64_t op_timeout_ns;
-	uint64_t call_timeout_ns; /* the same for open, flush and close */
-};
-
-/* Of op_timeout_ns, and of call_timeout_ns, whose calls do the work of many operations */
-#define NB_OP_TIMEOUT_NS UINT64_C(600000000000)
-#define NB_CALL_TIMEOUT_NS UINT64_C(36000000000000)
-
-#define NB_RUN_OPTIONS_INIT \
-	{ \
-		.size = sizeof(struct nb_run_options), .driver = "leveldb", .path = "./nb", \
-		.threads = 1, .durability = NB_DUR_AUTO, .settle = NB_RUN_SETTLE_COMPACT, \
-		.verify_rate = 0.01, .report_interval = 10000, \
-		.op_timeout_ns = NB_OP_TIMEOUT_NS, .call_timeout_ns = NB_CALL_TIMEOUT_NS \
-	}
-
-/** A run: checked, then executed once, then the source of a result. */
-struct nb_run;
-
-/**
- * Check all that can be checked without touching the database: the engine, its
- * options, the durability, the key file. Nothing is written.
- */
-NB_MUST_CHECK int
-nb_run_new(struct nb_run **out, const struct nb_run_options *options);
-
-/**
- * Open the database, run, settle, verify and close. Whatever it returns, what
- * was measured until then can be had by nb_result_new(), if a first operation
- * was begun. Once for each nb_run_new().
- */
-NB_MUST_CHECK int
-nb_run_execute(struct nb_run *run);
-
-/** NULL is fine. */
-void
-nb_run_delete(struct nb_run *run);
-
-/* ---- jobs ---- */
 
 struct nb_job;
 struct nb_trace_options;
@@ -198,22 +139,44 @@ struct nb_steady {
 NB_MUST_CHECK int
 nb_steady_parse(struct nb_steady *out, const char *text);
 
-/** What to do of which job. Texts and job are borrowed until nb_job_run_delete(). Append only. */
-struct nb_job_options {
+/**
+ * What to run: a workload, which puts, gets or deletes the keys of a file in their order, or a
+ * job. Texts and job are borrowed until nb_run_delete(). Append only.
+ */
+struct nb_run_options {
 	size_t size;
-	const struct nb_job *job;
-	const char *driver;                /* as nb_engine_load() takes it */
-	const char *path;                  /* the database is <path>/<driver's name> */
+	const struct nb_workload *workload; /* copied; NULL: a job */
+	const struct nb_job *job;           /* NULL: a workload */
+	uint32_t what;                      /* of a job: NB_JOB_LOAD or NB_JOB_RUN */
+	uint32_t threads;   /* of a workload, >= 1; a job's groups say how many */
+	const char *driver; /* as nb_engine_load() takes it */
+	const char *path;   /* the database is <path>/<driver's name> */
 	const char *const *engine_options; /* "name=value"; see nb_options_parse() */
 	size_t engine_option_count;
-	uint32_t what;       /* NB_JOB_LOAD or NB_JOB_RUN */
-	uint32_t durability; /* NB_DUR_* or NB_DUR_AUTO */
-	uint32_t clock;      /* NB_CLOCK_* */
-	uint32_t settle;     /* NB_RUN_SETTLE_* */
-	uint32_t flags;      /* NB_RUN_* bits */
-	uint32_t procs;      /* processes that have the database open at once, >= 1 */
-	uint64_t cache_bytes;
-	double verify_rate;
+	uint32_t durability;  /* NB_DUR_* or NB_DUR_AUTO */
+	uint32_t clock;       /* NB_CLOCK_* */
+	uint32_t settle;      /* NB_RUN_SETTLE_* */
+	uint32_t flags;       /* NB_RUN_* bits */
+	uint64_t cache_bytes; /* 0: the engine's default */
+	double verify_rate;   /* share of operations whose data is verified, 0..1 */
+	/* of a workload: operations between two calls of progress, at least; 0: no calls */
+	uint64_t report_interval;
+	nb_progress_fn progress; /* may be NULL */
+	void *progress_arg;
+	/*
+	 * Between two samples of the run over time; 0: a second, and a fifth of one in the
+	 * first ten; at least 20 ms; UINT64_MAX: no samples
+	 */
+	uint64_t sample_ns;
+	/*
+	 * A call of the engine that has not returned after so long ends the run with a failure,
+	 * and the engine is left where it is. 0: never
+	 */
+	uint64_t op_timeout_ns;
+	uint64_t call_timeout_ns; /* the same for open, flush and close */
+	/* The rest is for jobs. */
+	uint32_t procs;       /* processes that have the database open at once, >= 1 */
+	uint32_t is_point;    /* of a sweep: values of its earlier points are in the database */
 	uint64_t interval_ns; /* 0: no intervals */
 	nb_interval_fn interval;
 	void *interval_arg;
@@ -222,34 +185,49 @@ struct nb_job_options {
 	const struct nb_trace_options *traces;
 	double speed; /* of the traces' times, where there is no rate; 0: as fast as can be */
 	uint32_t makes_database; /* the first trace does: the database need not be there */
-	uint32_t is_point; /* of a sweep: values of its earlier points are in the database */
+	uint32_t spare_u32;
 	/* what is done is written there too, as a trace of our own; NULL: not */
 	const char *record_path;
-	nb_progress_fn progress;
-	void *progress_arg;
-	uint64_t sample_ns;     /* as of nb_run_options */
-	uint64_t op_timeout_ns; /* likewise */
-	uint64_t call_timeout_ns;
 };
 
-#define NB_JOB_OPTIONS_INIT \
+/* Of op_timeout_ns, and of call_timeout_ns, whose calls do the work of many operations */
+#define NB_OP_TIMEOUT_NS UINT64_C(600000000000)
+#define NB_CALL_TIMEOUT_NS UINT64_C(36000000000000)
+
+#define NB_RUN_OPTIONS_INIT \
 	{ \
-		.size = sizeof(struct nb_job_options), .driver = "leveldb", .path = "./nb", \
-		.what = NB_JOB_RUN, .durability = NB_DUR_AUTO, .steady = {0, 0.05, 0.1}, \
-		.settle = NB_RUN_SETTLE_COMPACT, .procs = 1, .verify_rate = 0.01, \
-		.op_timeout_ns = NB_OP_TIMEOUT_NS, .call_timeout_ns = NB_CALL_TIMEOUT_NS \
+		.size = sizeof(struct nb_run_options), .what = NB_JOB_RUN, .threads = 1, \
+		.driver = "leveldb", .path = "./nb", .durability = NB_DUR_AUTO, \
+		.settle = NB_RUN_SETTLE_COMPACT, .verify_rate = 0.01, \
+		.report_interval = 10000, .op_timeout_ns = NB_OP_TIMEOUT_NS, \
+		.call_timeout_ns = NB_CALL_TIMEOUT_NS, .procs = 1, .steady = { \
+			0, \
+			0.05, \
+			0.1 \
+		} \
 	}
 
-/** A job that is run: checked, then executed once, then the source of a result. */
-struct nb_job_run;
+/** A run: checked, then executed once, then the source of a result. */
+struct nb_run;
 
-/** Check all that can be checked without touching the database. Nothing is written. */
+/**
+ * Check all that can be checked without touching the database: the engine, its
+ * options, the durability, the key file. Nothing is written.
+ */
 NB_MUST_CHECK int
-nb_job_run_new(struct nb_job_run **out, const struct nb_job_options *options);
+nb_run_new(struct nb_run **out, const struct nb_run_options *options);
 
-/** As nb_run_execute(); what was measured can be had by nb_job_result_new(). */
+/**
+ * Open the database, run, settle, verify and close. Whatever it returns, what
+ * was measured until then can be had by nb_result_new(), if a first operation
+ * was begun. Once for each nb_run_new().
+ */
 NB_MUST_CHECK int
-nb_job_run_execute(struct nb_job_run *run);
+nb_run_execute(struct nb_run *run);
+
+/** NULL is fine. */
+void
+nb_run_delete(struct nb_run *run);
 
 struct nb_trace_counts;
 
@@ -262,10 +240,6 @@ struct nb_trace_counts;
 NB_MUST_CHECK int
 nb_trace_generate(const struct nb_job *job, uint32_t what, const struct nb_trace_options *to,
 	struct nb_trace_counts *counts, nb_progress_fn progress, void *progress_arg);
-
-/** NULL is fine. */
-void
-nb_job_run_delete(struct nb_job_run *run);
 
 #ifdef __cplusplus
 }

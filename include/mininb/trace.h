@@ -24,7 +24,15 @@ enum {
 	NB_TRACE_FORMATS = 8
 };
 
-/** "auto", "ycsb-text", "ycsb-log", "u64", "keys", "rocksdb", "cache-csv", "mininb"; or NULL. */
+/** X(ID, NAME) of each format but NB_TRACE_AUTO, in the order of the numbers. */
+#define NB_TRACE_LIST(X, READ_ONLY) \
+	X(YCSB_TEXT, "ycsb-text") \
+	X(YCSB_LOG, "ycsb-log") \
+	X(U64, "u64") \
+	X(KEYS, "keys") \
+	READ_ONLY(ROCKSDB, "rocksdb") X(CACHE_CSV, "cache-csv") X(MININB, "mininb")
+
+/** "auto", or a name of NB_TRACE_LIST(); NULL if there is no such format. */
 const char *
 nb_trace_format_name(uint32_t format);
 

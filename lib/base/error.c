@@ -84,9 +84,9 @@ error_thread(const char *fmt, ...)
 	bool is_short = errno == EAGAIN || errno == ENOMEM;
 	char why[TEXT_SIZE];
 	snprintf(why, sizeof(why), "cannot be started: %s%s", strerror(errno),
-		is_short ? "; no memory for its stack (ulimit -v), or too many threads (ulimit "
-			   "-u)"
-			 : "");
+		is_short
+			? "; no memory for its stack (ulimit -v), or too many threads (ulimit -u)"
+			: "");
 	va_list args;
 	va_start(args, fmt);
 	set_both(NB_FAIL, why, fmt, args);
@@ -110,8 +110,7 @@ error_interrupted(void)
 	const char *lost = mapping_lost();
 	if (lost != NULL)
 		return error_set(NB_FAIL,
-			"%s: was cut short, or cannot be read, while it was in use; what was "
-			"done until then was ended in order",
+			"%s: was cut short, or cannot be read, while it was in use; what was done until then was ended in order",
 			lost);
 	return error_set(NB_ERR_INTERRUPTED, "interrupted");
 }

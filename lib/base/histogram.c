@@ -123,28 +123,58 @@ nb_histogram_add(struct nb_histogram *histogram, uint64_t value_ns)
 	histogram_add(histogram, value_ns);
 }
 
+/* The bucket that a value is counted in. */
+static size_t
+bucket_of(uint64_t value_ns)
+{
+	return histogram_index(value_ns < HISTOGRAM_HOUR ? value_ns : HISTOGRAM_HOUR);
+}
+
+/* All that was counted is in the buckets from first_bucket() to before end_bucket(). */
+static size_t
+first_bucket(const struct nb_histogram *histogram)
+{
+	return bucket_of(histogram->min);
+}
+
+static size_t
+end_bucket(const struct nb_histogram *histogram)
+{
+	return histogram->min <= histogram->max ? bucket_of(histogram->max) + 1 : 0;
+}
+
+static void
+widen(struct nb_histogram *histogram, size_t index)
+{
+	uint64_t low = histogram_low(index), high = histogram_high(index);
+	histogram->min = histogram->min < low ? histogram->min : low;
+	histogram->max = histogram->max > high ? histogram->max : high;
+}
+
 void
 histogram_peek(struct nb_histogram *into, const struct nb_histogram *from)
 {
 	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-		uint64_t count = __atomic_load_n(&from->counts[i], __ATOMIC_RELAXED);
-		into->counts[i] += count & ~HISTOGRAM_MARK;
+		uint64_t count = __atomic_load_n(&from->counts[i], __ATOMIC_RELAXED) &
+			~HISTOGRAM_MARK;
+		into->counts[i] += count;
+		if (count != 0)
+			widen(into, i);
 	}
 }
 
 void
 histogram_since(struct nb_histogram *now, struct nb_histogram *before)
 {
+	size_t first = first_bucket(now), end = end_bucket(now);
 	now->min = UINT64_MAX;
 	now->max = 0;
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+	for (size_t i = first; i < end; i++) {
 		uint64_t count = histogram_at(now, i), known = histogram_at(before, i);
 		before->counts[i] += count - known;
 		now->counts[i] -= known;
-		if (count == known)
-			continue;
-		now->min = now->min < histogram_low(i) ? now->min : histogram_low(i);
-		now->max = histogram_high(i);
+		if (count != known)
+			widen(now, i);
 	}
 }
 
@@ -173,7 +203,7 @@ nb_histogram_merge(struct nb_histogram *into, const struct nb_histogram *from)
 		into->min = from->min;
 	if (from->max > into->max)
 		into->max = from->max;
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+	for (size_t i = first_bucket(from), end = end_bucket(from); i < end; i++) {
 		uint64_t mark = into->counts[i] & HISTOGRAM_MARK;
 		uint64_t count = add_capped(
 			histogram_at(into, i), histogram_at(from, i), COUNT_MAX);
@@ -186,10 +216,16 @@ nb_histogram_merge(struct nb_histogram *into, const struct nb_histogram *from)
 static uint64_t
 count_up_to(const struct nb_histogram *histogram, size_t end)
 {
-	uint64_t total = 0;
-	for (size_t i = 0; i < end; i++)
-		total = add_capped(total, histogram_at(histogram, i), UINT64_MAX);
-	return total;
+	/* Halves of counts cannot overflow, so that the loop needs no check. */
+	uint64_t lower = 0, upper = 0;
+	if (end > end_bucket(histogram))
+		end = end_bucket(histogram);
+	for (size_t i = first_bucket(histogram); i < end; i++) {
+		lower += histogram->counts[i] & UINT32_MAX;
+		upper += histogram_at(histogram, i) >> 32;
+	}
+	uint128 total = ((uint128)upper << 32) + lower;
+	return total <= UINT64_MAX ? (uint64_t)total : UINT64_MAX;
 }
 
 uint64_t
@@ -255,7 +291,7 @@ nb_histogram_percentile(const struct nb_histogram *histogram, double percent)
 	/* What is in the hour's bucket may be as long as the maximum. */
 	size_t last = histogram_index(HISTOGRAM_HOUR);
 	uint64_t seen = 0;
-	for (size_t i = 0; i < last; i++) {
+	for (size_t i = first_bucket(histogram); i < last; i++) {
 		seen = add_capped(seen, histogram_at(histogram, i), UINT64_MAX);
 		if (seen >= rank) {
 			uint64_t high = histogram_high(i);

@@ -125,4 +125,13 @@ histogram_add(struct nb_histogram *histogram, uint64_t value_ns)
 		histogram_add_at_bound(histogram, value_ns);
 }
 
+/** 0: too few samples support that percentile. */
+static inline uint64_t
+histogram_supported(const struct nb_histogram *histogram, double percent)
+{
+	return nb_histogram_supports(histogram, percent, NULL)
+		? nb_histogram_percentile(histogram, percent)
+		: 0;
+}
+
 #endif /* BASE_HISTOGRAM_H */

@@ -64,8 +64,7 @@ planted_check(const char *path)
 	for (unsigned n = 0; n < LINKS_MAX && rc == NB_OK && lstat(trim(at), &st) == 0; n++) {
 		if (is_planted(at, &st))
 			rc = error_set(NB_FAIL,
-				"%s: is another user's %s, in a directory that everybody may "
-				"write; name another one",
+				"%s: is another user's %s, in a directory that everybody may write; name another one",
 				at,
 				S_ISLNK(st.st_mode)           ? "symbolic link"
 					: S_ISDIR(st.st_mode) ? "directory"

@@ -273,8 +273,7 @@ process_copy_tree(const char *to, const char *from)
 		return NB_OK;
 	if (errno == ELOOP)
 		return error_set(NB_FAIL,
-			"%s holds a symbolic link that leads out of it, through which an "
-			"engine would write elsewhere: it is not copied",
+			"%s holds a symbolic link that leads out of it, through which an engine would write elsewhere: it is not copied",
 			from);
 	return error_system("%s cannot be copied to %s", from, to);
 }

@@ -399,3 +399,17 @@ units_format_ns(char *buf, size_t size, double ns)
 		snprintf(
 			buf, size, "%" PRIu64 "h%02um", minutes / 60, (unsigned)(minutes % 60));
 }
+
+bool
+units_format_of(char *buf, size_t size, const char *unit, double value)
+{
+	if (strcmp(unit, "bytes") == 0)
+		units_format_bytes(buf, size, value);
+	else if (strcmp(unit, "ns") == 0)
+		units_format_ns(buf, size, value);
+	else if (strcmp(unit, "us") == 0)
+		units_format_ns(buf, size, value * 1e3);
+	else
+		return false;
+	return true;
+}

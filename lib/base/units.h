@@ -3,9 +3,10 @@
 #define BASE_UNITS_H
 /**
  * Numbers as people read them: three digits and a suffix. The other direction
- * is nb_parse_count() and its kin in <mininb/mininb.h>. Neither depends on the
+ * is nb_parse_count() and the like in <mininb/mininb.h>. Neither depends on the
  * locale. What does not fit into `size` bytes is cut; UNITS_SIZE always fits.
  */
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { UNITS_SIZE = 32 };
@@ -21,5 +22,28 @@ units_format_bytes(char *buf, size_t size, double bytes);
 /** "30ns", "1.25us", "250ms", "10s"; from a minute on "2m05s", "1h30m". */
 void
 units_format_ns(char *buf, size_t size, double ns);
+
+/** In "bytes", "ns" or "us", as engines name the units of counters; false: in another unit. */
+bool
+units_format_of(char *buf, size_t size, const char *unit, double value);
+
+/* The same as a text that lives as long as the block: an argument of printf(). */
+
+static inline const char *
+units_bytes(char buf[UNITS_SIZE], double bytes)
+{
+	units_format_bytes(buf, UNITS_SIZE, bytes);
+	return buf;
+}
+
+static inline const char *
+units_ns(char buf[UNITS_SIZE], double ns)
+{
+	units_format_ns(buf, UNITS_SIZE, ns);
+	return buf;
+}
+
+#define UNITS_BYTES(bytes) units_bytes((char[UNITS_SIZE]){""}, (double)(bytes))
+#define UNITS_NS(ns) units_ns((char[UNITS_SIZE]){""}, (double)(ns))
 
 #endif /* BASE_UNITS_H */

@@ -260,7 +260,7 @@ describe_place(char *buf, size_t size)
 static void
 describe_hang(char *text, size_t size, uint64_t timeout_ns)
 {
-	char took[UNITS_SIZE], place[POST_TEXT];
+	char place[POST_TEXT];
 	const struct post *longest = NULL;
 	for (uint32_t i = 0; i <= DATABASE; i++) {
 		const struct post *post = &board->calls[i].post;
@@ -272,13 +272,11 @@ describe_hang(char *text, size_t size, uint64_t timeout_ns)
 	if (longest != NULL)
 		post_describe(longest, place, sizeof(place));
 	if (held_ns >= timeout_ns / 2) {
-		units_format_ns(took, sizeof(took), (double)held_ns);
 		snprintf(text, size, "it hangs: %s: has not returned for %s",
-			place + strlen("in "), took);
+			place + strlen("in "), UNITS_NS(held_ns));
 		return;
 	}
-	units_format_ns(took, sizeof(took), (double)timeout_ns);
-	snprintf(text, size, "it hangs: no end after %s%s%s", took,
+	snprintf(text, size, "it hangs: no end after %s%s%s", UNITS_NS(timeout_ns),
 		longest == NULL ? "" : "; it was ", longest == NULL ? "" : place);
 }
 

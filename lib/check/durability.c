@@ -9,8 +9,7 @@
 
 #include "check/suite.h"
 
-static const char *const levels[] = {"none", "process", "periodic", "commit"};
-enum { LEVELS = sizeof(levels) / sizeof(levels[0]) };
+enum { LEVELS = NB_DUR_COMMIT + 1 };
 
 static bool
 offers(const struct suite *s, uint32_t level)
@@ -38,7 +37,7 @@ check_offered_levels_open(struct suite *s)
 		int rc = open_at(s, level);
 		if (rc != NB_OK) {
 			snprintf(call, sizeof(call), "open at the offered level %s",
-				levels[level]);
+				nb_durability_name(level));
 			suite_wrong(s, call, rc, "NB_OK");
 			return;
 		}
@@ -61,7 +60,7 @@ check_other_levels_are_refused(struct suite *s)
 		if (!place_make(s, &s->main, s->engine, s->args->options))
 			return;
 		snprintf(call, sizeof(call), "open at the level %s, which is not offered,",
-			levels[level]);
+			nb_durability_name(level));
 		int rc = open_at(s, level);
 		if (rc != NB_UNSUPPORTED)
 			suite_wrong(s, call, rc, "NB_UNSUPPORTED");

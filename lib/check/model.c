@@ -456,8 +456,7 @@ check_model_all(struct suite *s)
 	uint32_t kinds = kinds_of(s->engine);
 	if (kinds == POINTS)
 		suite_skip(s,
-			"no insert, batch, multi_get, ordered scan, transaction, flush or "
-			"reopening");
+			"no insert, batch, multi_get, ordered scan, transaction, flush or reopening");
 	else
 		run_model(s, kinds);
 }

@@ -308,8 +308,7 @@ check_loan_stays(struct suite *s)
 		worker_give_time(&worker);
 	if (!slice_equal(found, wanted))
 		suite_break(s,
-			"bytes lent by get changed before release, by the work of another "
-			"session");
+			"bytes lent by get changed before release, by the work of another session");
 	session_release(s, s->main.session);
 	if (is_started)
 		worker_join(&worker);

@@ -76,8 +76,7 @@ check_verbs_are_whole(struct suite *s)
 	if (e->open == NULL || e->close == NULL || e->session_open == NULL ||
 		e->session_close == NULL || e->get == NULL || e->put == NULL || e->del == NULL)
 		suite_break(s,
-			"one of open, close, session_open, session_close, get, put, del "
-			"is missing");
+			"one of open, close, session_open, session_close, get, put, del is missing");
 	if (scan != 0 && scan != 3)
 		suite_break(
 			s, "of scan_open, scan_next and scan_close only %d are there", scan);

@@ -81,8 +81,7 @@ multi_get_many(struct suite *s)
 				"what get answers");
 		else if (answers[i] == NB_OK && !slice_equal(values[i], many_value(i)))
 			suite_break(s,
-				"multi_get of 100 keys lent another value than was put, for "
-				"key %d",
+				"multi_get of 100 keys lent another value than was put, for key %d",
 				i);
 	session_release(s, s->main.session);
 }
@@ -202,8 +201,7 @@ check_batch_all_or_nothing(struct suite *s)
 	uint64_t max = s->engine->key_size_max;
 	if (max == 0 || max >= SUITE_LONG) {
 		suite_skip(s,
-			"no key is too long within what the suite tries, so no write is sure "
-			"to fail");
+			"no key is too long within what the suite tries, so no write is sure to fail");
 		return;
 	}
 	if (!open_with(s, SLICE("old"), SLICE("0")))

@@ -99,8 +99,7 @@ check_room(const struct crash_run *run)
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < FILE_NEEDED)
 		return error_set(NB_FAIL,
 			"files may have %" PRIu64
-			" KiB here (ulimit -f), so what was found last may be due to that, and "
-			"is not told; a crash test needs %d MiB",
+			" KiB here (ulimit -f), so what was found last may be due to that, and is not told; a crash test needs %d MiB",
 			(uint64_t)limit.rlim_cur >> 10, FILE_NEEDED >> 20);
 	if (statvfs(run->scratch, &disk) != 0 || disk.f_blocks == 0)
 		return NB_OK;
@@ -109,8 +108,7 @@ check_room(const struct crash_run *run)
 		return NB_OK;
 	return error_set(NB_FAIL,
 		"%s has %" PRIu64
-		" KiB left, so what was found last may be due to that, and is "
-		"not told; a crash test needs %d MiB",
+		" KiB left, so what was found last may be due to that, and is not told; a crash test needs %d MiB",
 		run->args->scratch, free_bytes >> 10, ROOM_NEEDED >> 20);
 }
 

@@ -79,8 +79,7 @@ evidence_to_json(const struct crash_run *run, const struct crash_report *report,
 	for (size_t i = 0; i < args->engine_option_count; i++)
 		json_array_append_new(options, json_from_text(args->engine_options[i]));
 	return json_pack(
-		"{s:{s:s, s:s, s:i}, s:o, s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:i, s:o, s:s, "
-		"s:o, s:b, s:b, s:o, s:o}",
+		"{s:{s:s, s:s, s:i}, s:o, s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:i, s:o, s:s, s:o, s:b, s:b, s:o, s:o}",
 		"mininb", "kind", "crash", "version", nb_version(), "stream", CRASH_STREAM,
 		"driver",
 		json_from_text(args->driver != NULL ? args->driver : args->engine->name),
@@ -265,8 +264,7 @@ check_origin(struct reader *reader)
 		reader->is_bad = true;
 	else if (json_integer_value(stream) != CRASH_STREAM)
 		return error_set(NB_ERR_USAGE,
-			"%s was kept by mininb %.40s, and mininb %s writes other "
-			"operations: check it again with %.40s",
+			"%s was kept by mininb %.40s, and mininb %s writes other operations: check it again with %.40s",
 			reader->path, version, nb_version(), version);
 	return NB_OK;
 }

@@ -209,8 +209,7 @@ await_kill(struct kills *kills, pid_t pid, struct crash_board *board, int *statu
 		if (how != PROCESS_ENDED)
 			process_kill(pid, status);
 		return error_set(NB_UNSUPPORTED,
-			"no process may be followed by ptrace() here, so that no moment can be "
-			"counted: take times, --moment=timed");
+			"no process may be followed by ptrace() here, so that no moment can be counted: take times, --moment=timed");
 	}
 	while (how == PROCESS_LATE && __atomic_load_n(&board->is_open, __ATOMIC_ACQUIRE) == 0 &&
 		clock_monotonic() - begin <= kills->run->args->timeout_ns)
@@ -390,8 +389,7 @@ check_crash(struct kills *kills, const struct aim *aim, struct crash_report *rep
 	int rc = crash_board_check(kills->board, &kills->state, OPS_MAX);
 	if (rc != NB_OK)
 		return error_prefix(rc,
-			"%s has written over how far it is, so that it writes into memory that "
-			"is not its own",
+			"%s has written over how far it is, so that it writes into memory that is not its own",
 			kills->run->args->engine->name);
 	crash_moment_read(moment, kills->board, kills->plan.sessions);
 	moment->is_made |= kills->is_made;

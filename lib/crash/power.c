@@ -337,9 +337,7 @@ judge_writer(const struct power *power, int how, int status, uint64_t timeout_ns
 	/* Each call has all mappings compared: this need not be the engine's fault. */
 	if (how == PROCESS_LATE)
 		return error_set(NB_FAIL,
-			"%s: recording its writes took more than %.3g s; it needs fewer "
-			"operations, smaller maps (what they hold is compared at each sync), "
-			"or more time",
+			"%s: recording its writes took more than %.3g s; it needs fewer operations, smaller maps (what they hold is compared at each sync), or more time",
 			power->run->args->engine->name, (double)timeout_ns / 1e9);
 	return error_set(
 		NB_FAIL, "%s, while it was recorded: %s", power->run->args->engine->name, text);
@@ -361,8 +359,7 @@ check_shared(struct power *power, uint64_t ops)
 	return rc == NB_OK
 		? NB_OK
 		: error_prefix(rc,
-			  "%s has written over the recording of its calls, so that it writes "
-			  "into memory that is not its own",
+			  "%s has written over the recording of its calls, so that it writes into memory that is not its own",
 			  power->run->args->engine->name);
 }
 
@@ -443,20 +440,16 @@ tell_gaps(struct power *power, struct image *image)
 	/* One that asks the medium is right there, and its every state would be found wrong. */
 	if (is_without && power->run->args->engine->auto_durability_at != NULL)
 		return error_set(NB_UNSUPPORTED,
-			"%s stores into a mapping here and makes no call to sync it, as for "
-			"persistent memory, whose loss of power is not simulated; it is on a "
-			"disk",
+			"%s stores into a mapping here and makes no call to sync it, as for persistent memory, whose loss of power is not simulated; it is on a disk",
 			power->run->args->engine->name);
 	if (text[0] == '\0' && is_without)
 		snprintf(text, sizeof(text),
-			"it stores into a mapping and makes no call to sync it, as for "
-			"persistent memory");
+			"it stores into a mapping and makes no call to sync it, as for persistent memory");
 	if (power->log->is_blind)
 		snprintf(text, sizeof(text), "%s", power->log->blind);
 	if (text[0] != '\0' && !power->is_told) {
 		log_message(NB_LOG_WARNING,
-			"%s: not all of its writes are seen (%s): what is found, and what is "
-			"not, may be due to that",
+			"%s: not all of its writes are seen (%s): what is found, and what is not, may be due to that",
 			power->run->args->engine->name, text);
 		fact_keep(power->run->tally->unseen, sizeof(power->run->tally->unseen), text);
 	}
@@ -617,8 +610,7 @@ crash_run_power(struct crash_run *run)
 	struct power power = {.run = run};
 	if (!preload_find(&power.recorder))
 		return error_set(NB_UNSUPPORTED,
-			"a power loss is simulated by recording each call, and the recorder is "
-			"not in this process: it has to be in LD_PRELOAD");
+			"a power loss is simulated by recording each call, and the recorder is not in this process: it has to be in LD_PRELOAD");
 	rng_create(&power.rng, run->args->seed);
 	crash_plan_create(&power.plan, run->args->engine, run->args->sessions, 0);
 	int rc = make_paths(&power);

@@ -527,8 +527,7 @@ take_over(struct room *room)
 		return;
 	*room = (struct room){.doing = "the look at it"};
 	crash_report_wrong(&room->report, NB_CRASH_NOT_OPENED,
-		"it has written over what was found of it, so that it writes into memory that "
-		"is not its own");
+		"it has written over what was found of it, so that it writes into memory that is not its own");
 }
 
 static int

@@ -68,12 +68,11 @@ elsewhere(uint32_t durable_by)
 	static const struct {
 		uint32_t bit;
 		const char *text;
-	} ways[] = {{SYNCS_PERSISTENT_MEMORY,
-			    "; and in persistent memory (MAP_SYNC), where instructions make "
-			    "data durable"},
+	} ways[] = {
+		{SYNCS_PERSISTENT_MEMORY,
+			"; and in persistent memory (MAP_SYNC), where instructions make data durable"},
 		{SYNCS_DSYNC_FILE,
-			"; also written through a file open with O_DSYNC, each write of which "
-			"is synced"},
+			"; also written through a file open with O_DSYNC, each write of which is synced"},
 		{SYNCS_IO_URING, "; an io_uring may have synced, too"}};
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		if ((durable_by & ways[i].bit) != 0)
@@ -131,18 +130,14 @@ note_claims(const struct nb_result *result, char *note)
 	if (syncs == 0)
 		note_write(note,
 			"%s claims commit (writes survive power loss), and %" PRIu64
-			" writes were acknowledged without one sync, and in no persistent "
-			"memory: power loss may take them all. That is worth process at most; "
-			"compare it as such",
+			" writes were acknowledged without one sync, and in no persistent memory: power loss may take them all. That is worth process at most; compare it as such",
 			result->engine.name, unsynced);
 	else
 		note_write(note,
 			"%s claims commit (writes survive power loss), and %" PRIu64
 			" writes were acknowledged with %" PRIu64
 			" syncs, each of which can be for %s: at least %" PRIu64
-			" of them were not yet durable then, and power loss may take them. "
-			"That is "
-			"not commit; compare it as periodic or process",
+			" of them were not yet durable then, and power loss may take them. That is not commit; compare it as periodic or process",
 			result->engine.name, result->measured.commits, syncs,
 			result->threads > 1 ? "one write of each thread" : "one write",
 			unsynced);

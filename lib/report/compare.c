@@ -21,6 +21,7 @@
  * is left out with all of its repetitions.
  */
 #include "report/compare.h"
+#include "report/doc.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -28,19 +29,6 @@
 #include <string.h>
 
 #include "base/error.h"
-
-enum { METRICS_MAX = 7 + 5 * NB_OP_KINDS };
-
-const struct compare_figure compare_figures[] = {
-	{"throughput", "ops/s", "in throughput", true, true, 0},
-	{"settled", "ops/s", "in settled throughput", true, true, 0},
-	{"p50", "ns", "at p50", false, true, 50},
-	{"p90", "ns", "at p90", false, false, 90},
-	{"p99", "ns", "at p99", false, true, 99},
-	{"p99.9", "ns", "at p99.9", false, true, 99.9},
-	{"p99.99", "ns", "at p99.99", false, false, 99.99},
-	{NULL, NULL, NULL, false, false, 0},
-};
 
 static int
 out_of_memory(void)
@@ -197,7 +185,7 @@ name_sample(const struct sorting *sorting, const struct compare_work *work,
 	else
 		snprintf(sample->name, sizeof(sample->name), "%.96s of %.64s", sample->label,
 			file);
-	report_clean(sample->name);
+	doc_clean(sample->name);
 }
 
 static const char *
@@ -231,7 +219,7 @@ find_work(struct sorting *sorting, const struct record *record)
 	snprintf(work->driver, sizeof(work->driver), "%s", driver);
 	snprintf(work->title, sizeof(work->title), "%s%s%s%s%s", work->action, gap(work->label),
 		work->label, gap(work->driver), work->driver);
-	report_clean(work->title);
+	doc_clean(work->title);
 	return work;
 }
 
@@ -270,8 +258,7 @@ find_sample(struct compare_work *work, const struct compare_run *run)
 static bool
 has_response(const struct record *record)
 {
-	return record->job != NULL && record->job->response != NULL &&
-		nb_histogram_count(record->job->response) > 0;
+	return record->run->response != NULL && nb_histogram_count(record->run->response) > 0;
 }
 
 static int
@@ -403,29 +390,15 @@ add_value(struct compare_values *values, double value)
 	return NB_OK;
 }
 
-static double
-percentile(const struct nb_histogram *histogram, double percent)
-{
-	return nb_histogram_supports(histogram, percent, NULL)
-		? (double)nb_histogram_percentile(histogram, percent)
-		: 0;
-}
-
 /** Values of this run for the metrics of one kind, or of all operations: `metrics` are those. */
 static int
 add_values_of(struct compare_metric *metrics, size_t count, size_t sample,
-	const struct record *record, const struct nb_histogram *latencies)
+	const struct metric_source *source)
 {
-	struct nb_summary summary;
 	int rc = NB_OK;
-	record_summary(record, &summary);
-	for (size_t m = 0; m < count && rc == NB_OK; m++) {
-		const struct compare_figure *figure = metrics[m].figure;
-		double value = figure->percent > 0      ? percentile(latencies, figure->percent)
-			: figure == &compare_figures[0] ? summary.rate_ops_s
-							: summary.settled_ops_s;
-		rc = add_value(&metrics[m].of[sample], value);
-	}
+	for (size_t m = 0; m < count && rc == NB_OK; m++)
+		rc = add_value(
+			&metrics[m].of[sample], metric_take(metrics[m].row, source).real);
 	return rc;
 }
 
@@ -442,43 +415,56 @@ kind_length(const struct compare_work *work, size_t first)
 static int
 add_values(struct compare_work *work, const struct compare_run *run)
 {
+	struct metric_source source;
 	int rc = NB_OK;
+	metric_source_create(&source, run->record);
 	for (size_t m = 0, count; m < work->metric_count && rc == NB_OK; m += count) {
 		struct compare_metric *metric = &work->metrics[m];
 		struct nb_histogram *own = NULL;
-		const struct nb_histogram *latencies = NULL;
 		count = kind_length(work, m);
 		if (metric->kind[0] == '\0')
-			latencies = record_latency(run->record, work->is_response);
+			source.histogram = record_latency(run->record, work->is_response);
 		else
-			latencies = own = latencies_of_kind(
+			source.histogram = own = latencies_of_kind(
 				run->record, metric->kind, work->is_response);
-		rc = latencies == NULL
+		rc = source.histogram == NULL
 			? out_of_memory()
-			: add_values_of(metric, count, run->sample, run->record, latencies);
+			: add_values_of(metric, count, run->sample, &source);
 		nb_histogram_delete(own);
 	}
 	return rc;
 }
 
 static int
+add_metric(struct compare_work *work, const char *kind, const struct metric *row)
+{
+	struct compare_metric *grown = realloc(
+		work->metrics, (work->metric_count + 1) * sizeof(*grown));
+	if (grown == NULL)
+		return out_of_memory();
+	work->metrics = grown;
+	struct compare_metric *metric = &grown[work->metric_count++];
+	*metric = (struct compare_metric){.row = row,
+		.of = calloc(work->sample_count, sizeof(*metric->of)),
+		.pairs = calloc(work->sample_count, sizeof(*metric->pairs))};
+	snprintf(metric->kind, sizeof(metric->kind), "%s", kind);
+	snprintf(metric->name, sizeof(metric->name), "%s%s%s", kind, kind[0] != '\0' ? "." : "",
+		row->figure.name);
+	return metric->of != NULL && metric->pairs != NULL ? NB_OK : out_of_memory();
+}
+
+/** Rates are of all operations, and stand first; times are of each kind, too. */
+static int
 add_metrics(struct compare_work *work, const char *kind)
 {
-	for (const struct compare_figure *figure = compare_figures; figure->name != NULL;
-		figure++) {
-		if (kind[0] != '\0' && figure->percent <= 0)
-			continue;
-		struct compare_metric *metric = &work->metrics[work->metric_count++];
-		*metric = (struct compare_metric){.figure = figure,
-			.of = calloc(work->sample_count, sizeof(*metric->of)),
-			.pairs = calloc(work->sample_count, sizeof(*metric->pairs))};
-		snprintf(metric->kind, sizeof(metric->kind), "%s", kind);
-		snprintf(metric->name, sizeof(metric->name), "%s%s%s", kind,
-			kind[0] != '\0' ? "." : "", figure->name);
-		if (metric->of == NULL || metric->pairs == NULL)
-			return out_of_memory();
+	int rc = NB_OK;
+	for (int are_times = kind[0] != '\0'; are_times <= 1; are_times++) {
+		for (const struct metric *row = metric_table; row->name != NULL && rc == NB_OK;
+			row++)
+			if (row->figure.name != NULL && (row->unit == METRIC_NS) == are_times)
+				rc = add_metric(work, kind, row);
 	}
-	return NB_OK;
+	return rc;
 }
 
 static int
@@ -487,9 +473,6 @@ measure_work(struct sorting *sorting, size_t index)
 	struct compare_work *work = &sorting->comparison->works[index];
 	const struct compare_runs *runs = &sorting->runs;
 	struct kinds kinds = {.count = 0};
-	work->metrics = calloc(METRICS_MAX, sizeof(*work->metrics));
-	if (work->metrics == NULL)
-		return out_of_memory();
 	for (size_t i = 0; i < runs->count; i++)
 		if (runs->items[i].work == index)
 			add_kinds(&kinds, runs->items[i].record);
@@ -537,7 +520,7 @@ compare_pair(
 			other->count, options->confidence, options->resamples, options->seed);
 	if (rc == NB_OK)
 		pair->verdict = judge(pair, first->count, other->count, options->confidence,
-			metric->figure->is_higher_better);
+			metric->row->figure.is_higher_better);
 	return rc;
 }
 
@@ -579,9 +562,9 @@ drop_absent(struct compare_work *work)
 			continue;
 		}
 		size_t length = strlen(work->unsupported);
-		if (metric->kind[0] == '\0' && metric->figure->percent > 0)
+		if (metric->kind[0] == '\0' && metric->row->unit == METRIC_NS)
 			snprintf(work->unsupported + length, sizeof(work->unsupported) - length,
-				"%s%s", length > 0 ? ", " : "", metric->figure->name);
+				"%s%s", length > 0 ? ", " : "", metric->row->figure.name);
 		for (size_t s = 0; s < work->sample_count; s++)
 			free(metric->of[s].values);
 		free(metric->of);
@@ -738,7 +721,7 @@ find_widest(const struct nb_comparison *comparison, const struct compare_work **
 	for (size_t w = 0; w < comparison->work_count; w++) {
 		const struct compare_work *it = &comparison->works[w];
 		for (size_t m = 0; m < it->metric_count; m++) {
-			if (it->metrics[m].figure != &compare_figures[0])
+			if (strcmp(it->metrics[m].name, "throughput") != 0)
 				continue;
 			for (size_t s = 1; s < it->sample_count; s++) {
 				double own = width(&it->metrics[m].pairs[s]);

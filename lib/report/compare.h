@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/stats.h"
-#include "report/record.h"
+#include "report/metric.h"
 
 /** A run that is compared, and where it comes from. */
 struct compare_run {
@@ -16,19 +16,6 @@ struct compare_run {
 	size_t sample; /* of that work */
 	bool is_out;   /* a repetition of this contestant of vs failed */
 };
-
-/** A figure that every record may have. */
-struct compare_figure {
-	const char *name;  /* "p99" */
-	const char *unit;  /* "ops/s", or "ns" */
-	const char *place; /* in a sentence: "faster at p99", "in throughput" */
-	bool is_higher_better;
-	bool is_headline; /* stands in the verdict; all stand in the table */
-	double percent;   /* 0: no percentile */
-};
-
-/** Ended by a NULL name. */
-extern const struct compare_figure compare_figures[];
 
 /** What one sample has of a metric. */
 struct compare_values {
@@ -54,7 +41,7 @@ struct compare_pair {
 };
 
 struct compare_metric {
-	const struct compare_figure *figure;
+	const struct metric *row;   /* with a figure */
 	char kind[24];              /* "read"; "": all foreground operations */
 	char name[48];              /* "p99", "read.p99" */
 	struct compare_values *of;  /* one for each sample; owned */

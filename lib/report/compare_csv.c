@@ -44,7 +44,7 @@ write_sample(const struct compare_work *work, const struct compare_metric *metri
 	csv_text(&csv, work->samples[sample].name);
 	csv_text(&csv, work->samples[sample].driver);
 	csv_text(&csv, metric->name);
-	csv_text(&csv, metric->figure->unit);
+	csv_text(&csv, metric_unit_name(metric->row->unit));
 	csv_count(&csv, of->count);
 	csv_real(&csv, of->median);
 	csv_real(&csv, of->mad);

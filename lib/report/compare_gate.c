@@ -73,7 +73,7 @@ parse_limits(struct limit *limits, size_t *count, const char *text)
 static double
 regress_of(const struct compare_metric *metric, double ratio)
 {
-	return metric->figure->is_higher_better ? 1 - ratio : ratio - 1;
+	return metric->row->figure.is_higher_better ? 1 - ratio : ratio - 1;
 }
 
 /** One line; whether it fails. */
@@ -83,7 +83,7 @@ check(const struct nb_comparison *comparison, const struct compare_work *work,
 {
 	const struct compare_pair *pair = &metric->pairs[1];
 	const struct stats_ratio *ratio = &pair->ratio;
-	bool is_up = metric->figure->is_higher_better;
+	bool is_up = metric->row->figure.is_higher_better;
 	double regress = regress_of(metric, ratio->ratio);
 	double least = regress_of(metric, is_up ? ratio->high : ratio->low);
 	double most = regress_of(metric, is_up ? ratio->low : ratio->high);
@@ -98,9 +98,7 @@ check(const struct nb_comparison *comparison, const struct compare_work *work,
 	fprintf(out, ", limit %g %%", 100 * limit->share);
 	if (is_single)
 		fprintf(out,
-			"; one run on a side: how much it varies is not known, the figure "
-			"alone "
-			"decides");
+			"; one run on a side: how much it varies is not known, the figure alone decides");
 	else if (pair->verdict == COMPARE_TOO_FEW)
 		fprintf(out, "; %zu runs each at least for %g %%",
 			stats_least_count(comparison->confidence),
@@ -126,8 +124,7 @@ check_works(const struct nb_comparison *comparison, FILE *out)
 		if (work->sample_count > 2 ||
 			(work->sample_count == 2 && samples[0].input == samples[1].input))
 			return error_set(NB_ERR_USAGE,
-				"%s of %s and %s is no before and after: both files must be of "
-				"the same engines, or of one each",
+				"%s of %s and %s is no before and after: both files must be of the same engines, or of one each",
 				work->title, samples[0].name, samples[1].name);
 		if (work->sample_count == 1 && samples[0].input == 0) {
 			fails = 1;
@@ -189,7 +186,7 @@ check_limit(const struct nb_comparison *comparison, const struct limit *limit, F
 				limit->name);
 			continue;
 		}
-		if (metric->figure->is_higher_better && limit->share >= 1)
+		if (metric->row->figure.is_higher_better && limit->share >= 1)
 			return error_set(NB_ERR_USAGE,
 				"'%s:%g%%' would never fail: nothing falls by more than 100 %%",
 				limit->name, 100 * limit->share);
@@ -203,8 +200,7 @@ check_limit(const struct nb_comparison *comparison, const struct limit *limit, F
 	if (rc != NB_OK)
 		return rc;
 	rc = error_set(NB_ERR_USAGE,
-		"'%s' is nothing that both have (of a percentile, with operations enough); "
-		"there are: %s",
+		"'%s' is nothing that both have (of a percentile, with operations enough); there are: %s",
 		limit->name, names);
 	free(names);
 	return rc;

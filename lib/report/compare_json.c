@@ -62,8 +62,8 @@ metric_json(const struct compare_work *work, const struct compare_metric *metric
 		if (metric->pairs[s].verdict != COMPARE_ABSENT)
 			json_array_append_new(pairs, pair_json(work, metric, s));
 	return json_pack("{s:s, s:s, s:b, s:o, s:o}", "name", metric->name, "unit",
-		metric->figure->unit, "higher_is_better", metric->figure->is_higher_better,
-		"samples", samples, "pairs", pairs);
+		metric_unit_name(metric->row->unit), "higher_is_better",
+		metric->row->figure.is_higher_better, "samples", samples, "pairs", pairs);
 }
 
 /** NULL: memory did not reach. */

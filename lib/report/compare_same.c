@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What runs that are compared must have in common, and what they should.
+ * The conditions that compared runs must have in common, and those that they should.
  *
  * Other operations, another durability, more threads, a run that ended early: such figures
- * are of different work, and a ranking of them is refused. Another machine, kernel or build
- * may be the very thing that is compared, or spoil it; that is said before the verdict. How
- * busy the machine was is no such thing: a before on a quiet one and an after beside other
- * programs differ by those, so that such a ranking is refused as well.
+ * are of different work, and mininb refuses to rank them. Another machine, kernel or build may
+ * be the object of the comparison, or spoil it; a note before the verdict names it. A busy
+ * machine is never the object: runs on a quiet machine and runs beside other programs differ
+ * by those programs, so mininb refuses to rank them, too.
  *
- * Each is a row of a table: a function that tells it of a record as a text. Texts that are
- * not known, "", differ from nothing.
+ * Each condition is a row of a table: a function that formats it. A text "" is not known, and
+ * differs from no other.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -19,28 +19,52 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "report/compare.h"
+#include "run/options.h"
 
 enum { VALUES_MAX = 6, VALUE_SIZE = 160, NAMES_SIZE = 320, SAMPLES_MAX = 64 };
 
-typedef void (*tell_fn)(const struct record *record, char *text, size_t size);
+typedef void (*format_fn)(const struct record *record, char *text, size_t size);
+
+/* Conditions that are one value of the run. */
+#define FORMAT(name, ...) \
+	static void format_##name(const struct record *record, char *text, size_t size) \
+	{ \
+		const struct nb_result *run = record->run; \
+		snprintf(text, size, __VA_ARGS__); \
+	}
+
+/* clang-format off */
+FORMAT(durability, "%s", nb_durability_name(run->durability))
+FORMAT(key_size, "%" PRIu64, record_job(record) != NULL ? run->key_size : run->workload.key_size)
+FORMAT(records, "%" PRIu64, record_job(record) != NULL ? run->records : run->workload.count)
+FORMAT(threads, "%" PRIu32, run->threads)
+FORMAT(procs, "%" PRIu32, run->procs > 0 ? run->procs : 1)
+FORMAT(digest, "%016" PRIx64, run->digest)
+FORMAT(cache, "%s", run->cache_bytes > 0 ? UNITS_BYTES(run->cache_bytes) : "the engine's default")
+FORMAT(cold, "%s", run->measured.cold == COLD_NOT ? "not made cold"
+	: run->measured.cold == COLD_FILES ? "its files evicted" : "all caches dropped")
+FORMAT(version, "%s", run->version)
+FORMAT(build, "%s", run->environment.build)
+FORMAT(revision, "%s", run->environment.revision)
+FORMAT(engine_build, "%s", run->engine.build)
+FORMAT(engine_version, "%s", run->engine_version)
+FORMAT(host, "%s", run->environment.host)
+FORMAT(cpu, "%s", run->environment.cpu)
+FORMAT(cpus, "%" PRIu32, run->sysinfo.cpus)
+FORMAT(governor, "%s", run->environment.governor)
+FORMAT(kernel, "%s", run->environment.kernel)
+FORMAT(memory, "%s", run->sysinfo.memory_bytes > 0 ? UNITS_BYTES(run->sysinfo.memory_bytes) : "")
+FORMAT(filesystem, "%s", run->sysinfo.filesystem)
+FORMAT(device, "%s", run->environment.device_model[0] != '\0' ? run->environment.device_model
+	: run->environment.device)
+FORMAT(allocator, "%s", run->environment.allocator)
+FORMAT(pinning, "%s", (run->flags & NB_RUN_PIN) != 0 ? "yes" : "no")
+/* clang-format on */
 
 static void
-tell_durability(const struct record *record, char *text, size_t size)
+format_value_size(const struct record *record, char *text, size_t size)
 {
-	snprintf(text, size, "%s", nb_durability_name(record->run->durability));
-}
-
-static void
-tell_key_size(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%" PRIu64,
-		record->job != NULL ? record->job->key_size : record->run->workload.key_size);
-}
-
-static void
-tell_value_size(const struct record *record, char *text, size_t size)
-{
-	const struct nb_job_result *job = record->job;
+	const struct nb_result *job = record_job(record);
 	if (job == NULL && record->run->workload.verb == NB_VERB_DELETE)
 		text[0] = '\0';
 	else if (job == NULL)
@@ -52,34 +76,14 @@ tell_value_size(const struct record *record, char *text, size_t size)
 			job->value_min, job->value_max, job->value_mean);
 }
 
+/** Of all groups that have a rate; else "none", since "" would mean that it is not known. */
 static void
-tell_records(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%" PRIu64,
-		record->job != NULL ? record->job->records : record->run->workload.count);
-}
-
-static void
-tell_threads(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%" PRIu32, record->run->threads);
-}
-
-static void
-tell_procs(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%" PRIu32,
-		record->job != NULL && record->job->procs > 0 ? record->job->procs : 1);
-}
-
-/** Of all groups that have one; "" would be no answer, so a closed loop is told as well. */
-static void
-tell_rate(const struct record *record, char *text, size_t size)
+format_rate(const struct record *record, char *text, size_t size)
 {
 	size_t used = 0;
 	text[0] = '\0';
-	for (size_t g = 0; record->job != NULL && g < record->job->group_count; g++) {
-		const struct job_result_group *group = &record->job->groups[g];
+	for (size_t g = 0; g < record->run->group_count; g++) {
+		const struct job_result_group *group = &record->run->groups[g];
 		if (!group->is_paced || used >= size)
 			continue;
 		const char *gap = used > 0 ? ", " : "";
@@ -98,138 +102,16 @@ tell_rate(const struct record *record, char *text, size_t size)
 }
 
 static void
-tell_digest(const struct record *record, char *text, size_t size)
+format_settle(const struct record *record, char *text, size_t size)
 {
-	snprintf(text, size, "%016" PRIx64, record->run->digest);
-}
-
-static void
-tell_settle(const struct record *record, char *text, size_t size)
-{
-	static const char *const names[] = {"none", "flush", "compact"};
-	bool is_get = record->job == NULL && record->run->workload.verb == NB_VERB_GET;
-	snprintf(text, size, "%s",
-		is_get || record->run->settle > NB_RUN_SETTLE_COMPACT
-			? ""
-			: names[record->run->settle]);
-}
-
-static void
-tell_cache(const struct record *record, char *text, size_t size)
-{
-	if (record->run->cache_bytes == 0)
-		snprintf(text, size, "the engine's default");
-	else
-		units_format_bytes(text, size, (double)record->run->cache_bytes);
-}
-
-static void
-tell_cold(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%s",
-		record->run->measured.cold == COLD_NOT             ? "not made cold"
-			: record->run->measured.cold == COLD_FILES ? "its files evicted"
-								   : "all caches dropped");
-}
-
-static void
-tell_version(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%s", record->run->version);
-}
-
-static void
-tell_build(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%s", record->run->environment.build);
-}
-
-static void
-tell_revision(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%s", record->run->environment.revision);
-}
-
-static void
-tell_engine_build(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%s", record->run->engine.build);
-}
-
-static void
-tell_engine_version(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%s", record->run->engine_version);
-}
-
-static void
-tell_host(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%s", record->run->environment.host);
-}
-
-static void
-tell_cpu(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%s", record->run->environment.cpu);
-}
-
-static void
-tell_cpus(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%" PRIu32, record->run->sysinfo.cpus);
-}
-
-static void
-tell_governor(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%s", record->run->environment.governor);
-}
-
-static void
-tell_kernel(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%s", record->run->environment.kernel);
-}
-
-static void
-tell_memory(const struct record *record, char *text, size_t size)
-{
-	text[0] = '\0';
-	if (record->run->sysinfo.memory_bytes > 0)
-		units_format_bytes(text, size, (double)record->run->sysinfo.memory_bytes);
-}
-
-static void
-tell_filesystem(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%s", record->run->sysinfo.filesystem);
-}
-
-static void
-tell_device(const struct record *record, char *text, size_t size)
-{
-	const struct environment *environment = &record->run->environment;
-	snprintf(text, size, "%s",
-		environment->device_model[0] != '\0' ? environment->device_model
-						     : environment->device);
-}
-
-static void
-tell_allocator(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%s", record->run->environment.allocator);
-}
-
-static void
-tell_pinning(const struct record *record, char *text, size_t size)
-{
-	snprintf(text, size, "%s", (record->run->flags & NB_RUN_PIN) != 0 ? "yes" : "no");
+	bool is_get = record_job(record) == NULL && record->run->workload.verb == NB_VERB_GET;
+	const char *name = run_settle_name(record->run->settle);
+	snprintf(text, size, "%s", is_get || name == NULL ? "" : name);
 }
 
 /** Only where the claim can be held against what was counted. */
 static void
-tell_syncs(const struct record *record, char *text, size_t size)
+format_syncs(const struct record *record, char *text, size_t size)
 {
 	const struct nb_result *run = record->run;
 	const struct measurement *measured = &run->measured;
@@ -242,39 +124,39 @@ tell_syncs(const struct record *record, char *text, size_t size)
 
 struct attribute {
 	const char *name;
-	tell_fn tell;
+	format_fn format;
 	bool is_refused;   /* else it is a warning */
 	bool is_of_driver; /* of other engines it is another in any case */
 };
 
 static const struct attribute attributes[] = {
-	{"durability", tell_durability, true, false},
-	{"key size", tell_key_size, true, false},
-	{"value size", tell_value_size, true, false},
-	{"number of records", tell_records, true, false},
-	{"threads", tell_threads, true, false},
-	{"processes", tell_procs, true, false},
-	{"rate", tell_rate, true, false},
-	{"stream of operations (its digest)", tell_digest, true, false},
-	{"syncs", tell_syncs, false, false},
-	{"settling", tell_settle, false, false},
-	{"cache", tell_cache, false, false},
-	{"cold start", tell_cold, false, false},
-	{"mininb's version", tell_version, false, false},
-	{"mininb's build", tell_build, false, false},
-	{"mininb's revision", tell_revision, false, false},
-	{"engine's build", tell_engine_build, false, false},
-	{"engine's version", tell_engine_version, false, true},
-	{"machine", tell_host, false, false},
-	{"CPU", tell_cpu, false, false},
-	{"number of CPUs", tell_cpus, false, false},
-	{"CPU governor", tell_governor, false, false},
-	{"memory", tell_memory, false, false},
-	{"kernel", tell_kernel, false, false},
-	{"file system", tell_filesystem, false, false},
-	{"device", tell_device, false, false},
-	{"allocator", tell_allocator, false, false},
-	{"pinning", tell_pinning, false, false},
+	{"durability", format_durability, true, false},
+	{"key size", format_key_size, true, false},
+	{"value size", format_value_size, true, false},
+	{"number of records", format_records, true, false},
+	{"threads", format_threads, true, false},
+	{"processes", format_procs, true, false},
+	{"rate", format_rate, true, false},
+	{"stream of operations (its digest)", format_digest, true, false},
+	{"syncs", format_syncs, false, false},
+	{"settling", format_settle, false, false},
+	{"cache", format_cache, false, false},
+	{"cold start", format_cold, false, false},
+	{"mininb's version", format_version, false, false},
+	{"mininb's build", format_build, false, false},
+	{"mininb's revision", format_revision, false, false},
+	{"engine's build", format_engine_build, false, false},
+	{"engine's version", format_engine_version, false, true},
+	{"machine", format_host, false, false},
+	{"CPU", format_cpu, false, false},
+	{"number of CPUs", format_cpus, false, false},
+	{"CPU governor", format_governor, false, false},
+	{"memory", format_memory, false, false},
+	{"kernel", format_kernel, false, false},
+	{"file system", format_filesystem, false, false},
+	{"device", format_device, false, false},
+	{"allocator", format_allocator, false, false},
+	{"pinning", format_pinning, false, false},
 };
 
 enum { ATTRIBUTES = sizeof(attributes) / sizeof(*attributes) };
@@ -308,7 +190,7 @@ add_value(
 }
 
 static int
-tell_values(struct nb_comparison *comparison, const char *name, bool is_refused,
+report_values(struct nb_comparison *comparison, const char *name, bool is_refused,
 	const struct values *values)
 {
 	char text[VALUES_MAX * (VALUE_SIZE + NAMES_SIZE + 8)];
@@ -334,11 +216,11 @@ look_at(struct nb_comparison *comparison, const struct compare_runs *runs, size_
 		if (run->work != work ||
 			(driver != NULL && strcmp(run->record->driver, driver) != 0))
 			continue;
-		attribute->tell(run->record, text, sizeof(text));
+		attribute->format(run->record, text, sizeof(text));
 		if (text[0] != '\0')
 			add_value(&values, text, &comparison->works[work], run->sample);
 	}
-	return tell_values(comparison, attribute->name, attribute->is_refused, &values);
+	return report_values(comparison, attribute->name, attribute->is_refused, &values);
 }
 
 static const char *
@@ -372,7 +254,7 @@ look_at_options(struct nb_comparison *comparison, const struct compare_runs *run
 					run->sample);
 		}
 		snprintf(name, sizeof(name), "option %s of %s", option, record->driver);
-		rc = tell_values(comparison, name, false, &values);
+		rc = report_values(comparison, name, false, &values);
 	}
 	return rc;
 }
@@ -486,10 +368,7 @@ look_at_taken(struct nb_comparison *comparison, const struct compare_runs *runs,
 			continue;
 		rc = compare_add_text(
 			is_same_file ? &comparison->warnings : &comparison->differences,
-			"the machine was not equally busy: other processes and the hypervisor "
-			"had %.0f %% of its CPU time (%s), %.0f %% (%s), which is more than "
-			"%.0f "
-			"points apart; run both in turn (mininb vs)",
+			"the machine was not equally busy: other processes and the hypervisor had %.0f %% of its CPU time (%s), %.0f %% (%s), which is more than %.0f points apart; run both in turn (mininb vs)",
 			first->taken, first->name, sample->taken, sample->name,
 			COMPARE_TAKEN_MAX);
 	}

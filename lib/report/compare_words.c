@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A comparison in words. Small differences are percents of the first's value ("p99 4.2 %
- * slower" is a p99 that is 4.2 % higher), those from FACTOR on are factors ("3.1 times
- * faster"), since a percentage above a hundred is read wrong by most.
+ * A comparison in words. Small differences are percents of the first's value: "p99 4.2 %
+ * slower" is a p99 that is 4.2 % higher. From FACTOR on they are factors, "3.1 times faster",
+ * since most people misread a percentage above a hundred.
  *
- * What cannot be told from chance is not called equal: the interval says how much it might
- * still be.
+ * A difference that may be chance is not called equal: the interval says how large it may be.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -40,7 +39,7 @@ is_factor(double ratio)
 static const char *
 direction(const struct compare_metric *metric, double ratio)
 {
-	return (ratio > 1) == metric->figure->is_higher_better ? "faster" : "slower";
+	return (ratio > 1) == metric->row->figure.is_higher_better ? "faster" : "slower";
 }
 
 /** "4.2 % slower", "3.1 times faster", "the same". */
@@ -56,12 +55,11 @@ compare_step(char *text, const struct compare_metric *metric, double ratio)
 			is_factor(ratio) ? "times" : "%", direction(metric, ratio));
 }
 
-/** The interval, from the worse end to the better one. */
-/** Both ends with their directions. */
+/** The interval with the direction of each end, the worse end first. */
 static void
 format_ends(char *text, const struct compare_metric *metric, const struct stats_ratio *ratio)
 {
-	bool is_up = metric->figure->is_higher_better;
+	bool is_up = metric->row->figure.is_higher_better;
 	char from[COMPARE_STEP], to[COMPARE_STEP];
 	compare_step(from, metric, is_up ? ratio->low : ratio->high);
 	compare_step(to, metric, is_up ? ratio->high : ratio->low);
@@ -72,7 +70,7 @@ void
 compare_interval(
 	char *text, const struct compare_metric *metric, const struct stats_ratio *ratio)
 {
-	bool is_up = metric->figure->is_higher_better;
+	bool is_up = metric->row->figure.is_higher_better;
 	double worse = is_up ? ratio->low : ratio->high;
 	double better = is_up ? ratio->high : ratio->low;
 	char from[COMPARE_STEP], to[COMPARE_STEP];
@@ -117,9 +115,9 @@ name_of(const struct compare_work *work, size_t sample)
 	return work->samples[sample].name;
 }
 
-/** Behind what it is of; the first one says how sure it is. */
+/** After the difference. The first interval states the confidence of all. */
 static void
-tell_interval(
+write_interval(
 	FILE *out, const struct nb_comparison *comparison, const char *interval, bool is_first)
 {
 	if (is_first)
@@ -128,65 +126,65 @@ tell_interval(
 		fprintf(out, " (%s)", interval);
 }
 
-/** "lmdb is 3.1 times faster than leveldb in throughput (...), ..."; how many were told. */
+/** "lmdb is 3.1 times faster than leveldb in throughput (...), ..."; returns their number. */
 static size_t
-tell_certain(FILE *out, const struct nb_comparison *comparison, const struct compare_work *work,
-	size_t sample, bool is_guess)
+write_certain(FILE *out, const struct nb_comparison *comparison,
+	const struct compare_work *work, size_t sample, bool is_guess)
 {
-	size_t told = 0;
+	size_t shown = 0;
 	for (size_t m = 0; m < work->metric_count; m++) {
 		const struct compare_metric *metric = &work->metrics[m];
 		const struct compare_pair *pair = &metric->pairs[sample];
-		bool is_told = is_guess ? pair->verdict != COMPARE_ABSENT
-					: pair->verdict >= COMPARE_BETTER;
-		if (!metric->figure->is_headline || metric->kind[0] != '\0' || !is_told)
+		bool is_shown = is_guess ? pair->verdict != COMPARE_ABSENT
+					 : pair->verdict >= COMPARE_BETTER;
+		if (!metric->row->figure.is_headline || metric->kind[0] != '\0' || !is_shown)
 			continue;
 		char step[COMPARE_STEP], interval[COMPARE_INTERVAL];
 		compare_step(step, metric, pair->ratio.ratio);
-		if (told == 0)
+		if (shown == 0)
 			fprintf(out, "%s is %s %s %s %s", name_of(work, sample), step,
 				pair->ratio.ratio == 1 ? "as" : "than", name_of(work, 0),
-				metric->figure->place);
+				metric->row->figure.place);
 		else
-			fprintf(out, ", %s %s", step, metric->figure->place);
+			fprintf(out, ", %s %s", step, metric->row->figure.place);
 		if (!is_guess) {
 			compare_interval(interval, metric, &pair->ratio);
-			tell_interval(out, comparison, interval, told == 0);
+			write_interval(out, comparison, interval, shown == 0);
 		}
-		told++;
+		shown++;
 	}
-	return told;
+	return shown;
 }
 
 /** "p99.9 cannot be told apart at n = 5 (...)". */
 static void
-tell_uncertain(FILE *out, const struct nb_comparison *comparison,
-	const struct compare_work *work, size_t sample, size_t told)
+write_uncertain(FILE *out, const struct nb_comparison *comparison,
+	const struct compare_work *work, size_t sample, size_t shown)
 {
 	size_t count = 0;
 	char interval[COMPARE_INTERVAL], runs[48];
 	for (size_t m = 0; m < work->metric_count; m++) {
 		const struct compare_metric *metric = &work->metrics[m];
 		const struct compare_pair *pair = &metric->pairs[sample];
-		if (!metric->figure->is_headline || metric->kind[0] != '\0' ||
+		if (!metric->row->figure.is_headline || metric->kind[0] != '\0' ||
 			pair->verdict != COMPARE_UNCERTAIN)
 			continue;
 		format_counts(
 			runs, sizeof(runs), metric->of[0].count, metric->of[sample].count);
 		if (count > 0)
 			fprintf(out, ", %s", metric->name);
-		else if (told > 0)
+		else if (shown > 0)
 			fprintf(out, "; cannot be told apart at n = %s: %s", runs,
 				metric->name);
 		else
 			fprintf(out, "%s and %s cannot be told apart at n = %s: %s",
 				name_of(work, sample), name_of(work, 0), runs, metric->name);
 		format_ends(interval, metric, &pair->ratio);
-		tell_interval(out, comparison, interval, told + count++ == 0);
+		write_interval(out, comparison, interval, shown + count++ == 0);
 	}
 }
 
-/** Of throughput, or what else comes first. */
+/** The first metric that both samples have: throughput, as a rule. */
 static const struct compare_metric *
 first_metric(const struct compare_work *work, size_t sample)
 {
@@ -197,8 +195,8 @@ first_metric(const struct compare_work *work, size_t sample)
 }
 
 static void
-tell(FILE *out, const struct nb_comparison *comparison, const struct compare_work *work,
-	size_t sample)
+write_verdict(FILE *out, const struct nb_comparison *comparison,
+	const struct compare_work *work, size_t sample)
 {
 	const struct compare_metric *first = first_metric(work, sample);
 	if (first == NULL) {
@@ -209,25 +207,22 @@ tell(FILE *out, const struct nb_comparison *comparison, const struct compare_wor
 	size_t counts[] = {first->of[0].count, first->of[sample].count};
 	uint32_t verdict = first->pairs[sample].verdict;
 	bool is_guess = verdict == COMPARE_ONE_RUN || verdict == COMPARE_TOO_FEW;
-	size_t told = tell_certain(out, comparison, work, sample, is_guess);
+	size_t shown = write_certain(out, comparison, work, sample, is_guess);
 	if (!is_guess) {
-		tell_uncertain(out, comparison, work, sample, told);
+		write_uncertain(out, comparison, work, sample, shown);
 		fputc('.', out);
 	} else if (counts[0] == 1 && counts[1] == 1) {
 		fputs(". One run each: how much it varies is not known; repeat, or mininb vs.",
 			out);
 	} else if (verdict == COMPARE_ONE_RUN) {
 		fprintf(out,
-			". Only one run of %s: how much it varies is not known; repeat, or "
-			"mininb vs.",
+			". Only one run of %s: how much it varies is not known; repeat, or mininb vs.",
 			name_of(work, counts[0] == 1 ? 0 : sample));
 	} else {
 		char runs[48];
 		format_counts(runs, sizeof(runs), counts[0], counts[1]);
 		fprintf(out,
-			". With n = %s that may be chance, however large it is: at %g %% a "
-			"difference needs %zu runs each at least; the intervals are the widest "
-			"there are, of %.0f %%.",
+			". With n = %s that may be chance, however large it is: at %g %% a difference needs %zu runs each at least; the intervals are the widest there are, of %.0f %%.",
 			runs, 100 * comparison->confidence,
 			stats_least_count(comparison->confidence),
 			100 * first->pairs[sample].ratio.confidence);
@@ -244,7 +239,7 @@ compare_verdict(char **out, const struct nb_comparison *comparison,
 		return error_set(NB_FAIL, "out of memory");
 	if (comparison->work_count > 1)
 		fprintf(memory, "%s: ", work->title);
-	tell(memory, comparison, work, sample);
+	write_verdict(memory, comparison, work, sample);
 	return fclose(memory) == 0 ? NB_OK : error_set(NB_FAIL, "out of memory");
 }
 

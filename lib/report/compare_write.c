@@ -11,16 +11,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/table.h"
 #include "report/compare.h"
+#include "report/report.h"
 
-enum {
-	WIDTH = 80,
-	CELL_SIZE = COMPARE_CELL,
-	COLUMNS = COMPARE_COLUMNS,
-	NAME_MAX = 12,
-	BAR_HALF = 5
-};
+enum { CELL_SIZE = COMPARE_CELL, COLUMNS = COMPARE_COLUMNS, NAME_MAX = 12, BAR_HALF = 5 };
+
+enum { BARS = 4 }; /* view of a table that has bars */
 
 /* ---- cells ---- */
 
@@ -29,7 +25,7 @@ format_value(char *cell, const struct compare_metric *metric, double value)
 {
 	if (value <= 0)
 		cell[0] = '\0';
-	else if (strcmp(metric->figure->unit, "ns") == 0)
+	else if (metric->row->unit == METRIC_NS)
 		snprintf(cell, CELL_SIZE, "%.*f", value < 100000 ? 2 : 0, value / 1000);
 	else
 		snprintf(cell, CELL_SIZE, "%.*f", value < 100 ? 1 : 0, value);
@@ -113,9 +109,9 @@ static void
 format_name(char *cell, const struct compare_work *work, const struct compare_metric *metric,
 	size_t sample)
 {
-	bool is_time = strcmp(metric->figure->unit, "ns") == 0;
+	bool is_time = metric->row->unit == METRIC_NS;
 	int used = snprintf(cell, CELL_SIZE, "%s%s %s", metric->kind[0] != '\0' ? "  " : "",
-		metric->figure->name, is_time ? "us" : metric->figure->unit);
+		metric->row->figure.name, is_time ? "us" : metric_unit_name(metric->row->unit));
 	size_t first = metric->of[0].count, other = metric->of[sample].count;
 	if (first != work->samples[0].runs || other != work->samples[sample].runs)
 		snprintf(
@@ -134,164 +130,88 @@ compare_row(char cells[COLUMNS][CELL_SIZE], const struct compare_work *work,
 
 /* ---- tables ---- */
 
-/** What both forms of a table are made of. */
-struct writing {
-	const struct nb_comparison *comparison;
-	FILE *out;
-	bool has_bars, is_markdown;
-};
-
+/** Of a table that is begun. */
 static void
-write_row(FILE *out, const char *const *cells, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		fprintf(out, "| %s ", cells[i]);
-	fputs("|\n", out);
-}
-
-static int
-add_row(struct table *table, char cells[COLUMNS][CELL_SIZE], const struct writing *writing)
-{
-	const char *row[COLUMNS];
-	size_t count = writing->has_bars ? COLUMNS : COLUMNS - 1;
-	for (size_t i = 0; i < count; i++)
-		row[i] = cells[i];
-	if (!writing->is_markdown)
-		return table_add(table, row);
-	write_row(writing->out, row, count);
-	return NB_OK;
-}
-
-static int
-add_rows(struct table *table, const struct writing *writing, const struct compare_work *work,
-	size_t sample)
+add_rows(struct doc *doc, const struct compare_work *work, size_t sample)
 {
 	const char *kind = "";
 	double end = axis_end(work, sample);
-	int rc = NB_OK;
-	for (size_t m = 0; m < work->metric_count && rc == NB_OK; m++) {
+	for (size_t m = 0; m < work->metric_count; m++) {
 		const struct compare_metric *metric = &work->metrics[m];
 		char cells[COLUMNS][CELL_SIZE] = {{0}};
 		if (metric->of[0].count == 0 && metric->of[sample].count == 0)
 			continue;
 		if (strcmp(kind, metric->kind) != 0) {
-			snprintf(cells[0], CELL_SIZE, "%s", metric->kind);
-			rc = add_row(table, cells, writing);
+			doc_row(doc);
+			doc_cell(doc, "%s", metric->kind);
 			kind = metric->kind;
 		}
 		compare_row(cells, work, metric, sample);
 		format_bar(cells[6], &metric->pairs[sample], end);
-		if (rc == NB_OK)
-			rc = add_row(table, cells, writing);
+		doc_row(doc);
+		for (size_t i = 0; i < COLUMNS; i++)
+			doc_cell(doc, "%s", cells[i]);
 	}
-	return rc;
-}
-
-/** Words broken at WIDTH; lines behind the first begin with `indent`. */
-static void
-write_wrapped(
-	const struct writing *writing, const char *begin, const char *indent, const char *text)
-{
-	int at = fprintf(writing->out, "%s", begin);
-	bool is_first = true;
-	while (*text != '\0') {
-		int length = (int)strcspn(text, " ");
-		if (!is_first && !writing->is_markdown && at + 1 + length > WIDTH)
-			at = fprintf(writing->out, "\n%s", indent) - 1;
-		else if (!is_first)
-			at += fprintf(writing->out, " ");
-		at += fprintf(writing->out, "%.*s", length, text);
-		text += length;
-		text += strspn(text, " ");
-		is_first = false;
-	}
-	fputc('\n', writing->out);
-}
-
-/** Long names stand above the table, with letters for them in it. */
-static bool
-has_long_names(const struct compare_work *work, size_t sample)
-{
-	return strlen(work->samples[0].name) > NAME_MAX ||
-		strlen(work->samples[sample].name) > NAME_MAX;
 }
 
 static void
-write_heading(const struct writing *writing, const struct compare_work *work, size_t sample)
+add_heading(struct doc *doc, const struct compare_work *work, size_t sample, bool has_letters)
 {
-	bool is_long = has_long_names(work, sample) && !writing->is_markdown;
 	const struct compare_sample *first = &work->samples[0], *other = &work->samples[sample];
-	char other_runs[48], first_runs[48], text[1024];
-	snprintf(other_runs, sizeof(other_runs), "%zu run%s", other->runs,
-		other->runs == 1 ? "" : "s");
-	snprintf(first_runs, sizeof(first_runs), "%zu run%s", first->runs,
-		first->runs == 1 ? "" : "s");
-	snprintf(text, sizeof(text), "%s: %s%s (%s) against %s%s (%s), %s times", work->title,
-		is_long ? "B = " : "", other->name, other_runs, is_long ? "A = " : "",
-		first->name, first_runs, work->is_response ? "response" : "service");
-	fputc('\n', writing->out);
-	write_wrapped(writing, writing->is_markdown ? "### " : "", "  ", text);
-	fputs(writing->is_markdown ? "\n" : "", writing->out);
+	doc_gap(doc);
+	doc_wrapped(doc, "### ", "%s: %s%s (%zu run%s) against %s%s (%zu run%s), %s times",
+		work->title, has_letters ? "B = " : "", other->name, other->runs,
+		other->runs == 1 ? "" : "s", has_letters ? "A = " : "", first->name,
+		first->runs, first->runs == 1 ? "" : "s",
+		work->is_response ? "response" : "service");
 }
 
-static int
-write_table(const struct writing *writing, const struct compare_work *work, size_t sample)
+/** In text long names stand above the table, and letters for them in it. */
+static void
+add_table(struct doc *doc, const struct nb_comparison *comparison,
+	const struct compare_work *work, size_t sample, uint32_t view)
 {
 	char interval[32];
-	bool is_long = has_long_names(work, sample) && !writing->is_markdown;
-	snprintf(interval, sizeof(interval), "%g %% CI", 100 * writing->comparison->confidence);
-	struct table_column columns[COLUMNS] = {{"", false},
-		{is_long ? "A" : work->samples[0].name, true},
-		{is_long ? "B" : work->samples[sample].name, true}, {"ratio", true},
-		{interval, true}, {"p", true}, {"against 1", false}};
-	size_t count = writing->has_bars ? COLUMNS : COLUMNS - 1;
-	struct table table;
-	table_create(&table, columns, count);
-	write_heading(writing, work, sample);
-	if (writing->is_markdown) {
-		static const char *const rules[] = {
-			"---", "---:", "---:", "---:", "---:", "---:"};
-		const char *titles[COLUMNS];
-		for (size_t i = 0; i < count; i++)
-			titles[i] = columns[i].title;
-		write_row(writing->out, titles, count);
-		write_row(writing->out, rules, COLUMNS - 1);
-	}
-	int rc = add_rows(&table, writing, work, sample);
-	if (rc == NB_OK && !writing->is_markdown)
-		rc = table_write(&table, writing->out);
-	table_destroy(&table);
-	if (work->unsupported[0] != '\0')
-		fprintf(writing->out, "%sToo few operations for %s.\n",
-			writing->is_markdown ? "\n" : "", work->unsupported);
-	return rc;
+	const char *first = work->samples[0].name, *other = work->samples[sample].name;
+	bool has_letters = (view & DOC_TEXT) != 0 &&
+		(strlen(first) > NAME_MAX || strlen(other) > NAME_MAX);
+	snprintf(interval, sizeof(interval), "%g %% CI", 100 * comparison->confidence);
+	const struct doc_column columns[COLUMNS] = {{"", DOC_LEFT, 0},
+		{has_letters ? "A" : first, DOC_RIGHT, 0},
+		{has_letters ? "B" : other, DOC_RIGHT, 0}, {"ratio", DOC_RIGHT, 0},
+		{interval, DOC_RIGHT, 0}, {"p", DOC_RIGHT, 0}, {"against 1", DOC_LEFT, BARS}};
+	add_heading(doc, work, sample, has_letters);
+	doc_show(doc, DOC_MARKDOWN);
+	doc_gap(doc);
+	doc_show(doc, 0);
+	doc_table(doc, columns, view, DOC_PLAIN);
+	add_rows(doc, work, sample);
+	if (work->unsupported[0] == '\0')
+		return;
+	doc_show(doc, DOC_MARKDOWN);
+	doc_gap(doc);
+	doc_show(doc, 0);
+	doc_paragraph(doc, "Too few operations for %s.", work->unsupported);
 }
 
-/* ---- text ---- */
+/* ---- the whole ---- */
 
 static void
-write_head(const struct writing *writing)
+add_head(struct doc *doc, const struct nb_comparison *comparison)
 {
-	const struct nb_comparison *comparison = writing->comparison;
-	const char *item = writing->is_markdown ? "- " : "";
-	for (size_t i = 0; i < comparison->differences.count; i++) {
-		fputs(item, writing->out);
-		write_wrapped(
-			writing, "NOT COMPARABLE: ", "  ", comparison->differences.items[i]);
-	}
-	for (size_t i = 0; i < comparison->warnings.count; i++) {
-		fputs(item, writing->out);
-		write_wrapped(writing, "Note: ", "  ", comparison->warnings.items[i]);
-	}
-	if (comparison->differences.count + comparison->warnings.count > 0)
-		fputc('\n', writing->out);
+	const struct compare_texts *differences = &comparison->differences,
+				   *warnings = &comparison->warnings;
+	for (size_t i = 0; i < differences->count; i++)
+		doc_wrapped(doc, "- ", "NOT COMPARABLE: %s", differences->items[i]);
+	for (size_t i = 0; i < warnings->count; i++)
+		doc_wrapped(doc, "- ", "Note: %s", warnings->items[i]);
+	if (differences->count + warnings->count > 0)
+		doc_gap(doc);
 }
 
 static int
-write_verdicts(const struct writing *writing)
+add_verdicts(struct doc *doc, const struct nb_comparison *comparison)
 {
-	const struct nb_comparison *comparison = writing->comparison;
-	const char *item = writing->is_markdown ? "- " : "";
 	for (size_t w = 0; w < comparison->work_count && !comparison->is_unranked; w++) {
 		const struct compare_work *work = &comparison->works[w];
 		for (size_t s = 1; s < work->sample_count; s++) {
@@ -299,7 +219,7 @@ write_verdicts(const struct writing *writing)
 			int rc = compare_verdict(&verdict, comparison, work, s);
 			if (rc != NB_OK)
 				return rc;
-			write_wrapped(writing, item, "  ", verdict);
+			doc_wrapped(doc, "- ", "%s", verdict);
 			free(verdict);
 		}
 	}
@@ -307,58 +227,58 @@ write_verdicts(const struct writing *writing)
 }
 
 static void
-write_foot(const struct writing *writing)
+add_foot(struct doc *doc, const struct nb_comparison *comparison, bool has_bars)
 {
-	char text[512];
-	snprintf(text, sizeof(text),
+	doc_gap(doc);
+	doc_wrapped(doc, "",
 		"Values are medians over the runs, a percentile being each run's own; the "
-		"ratio "
-		"is the median over all pairs of runs (Hodges and Lehmann), p is Mann and "
+		"ratio is the median over all pairs of runs (Hodges and Lehmann), p is Mann "
+		"and "
 		"Whitney's. Each line stands for itself: of %.0f that do not differ, one will "
 		"seem to.",
-		1 / (1 - writing->comparison->confidence));
-	fputc('\n', writing->out);
-	write_wrapped(writing, "", "", text);
-	if (writing->has_bars)
-		write_wrapped(writing, "", "",
-			"Bars: ratio (#) and its interval (-) against 1 (|), to the right if "
-			"the "
-			"value is larger, on a logarithmic axis as long as the widest "
-			"interval.");
+		1 / (1 - comparison->confidence));
+	if (has_bars)
+		doc_wrapped(doc, "",
+			"Bars: ratio (#) and its interval (-) against 1 (|), to the right if the value is larger, on a logarithmic axis as long as the widest interval.");
+}
+
+int
+report_comparison(struct doc *doc, const struct nb_comparison *comparison, uint32_t rendering,
+	bool has_bars)
+{
+	add_head(doc, comparison);
+	int rc = add_verdicts(doc, comparison);
+	for (size_t w = 0; w < comparison->work_count; w++)
+		for (size_t s = 1; s < comparison->works[w].sample_count; s++)
+			add_table(doc, comparison, &comparison->works[w], s,
+				has_bars ? rendering | BARS : rendering);
+	add_foot(doc, comparison, has_bars);
+	return rc;
 }
 
 static int
-write_both(const struct nb_comparison *comparison, FILE *out, uint32_t flags, bool is_markdown)
+write_comparison(
+	const struct nb_comparison *comparison, uint32_t rendering, FILE *out, uint32_t flags)
 {
-	struct writing writing = {.comparison = comparison,
-		.out = out,
-		.is_markdown = is_markdown,
-		.has_bars = (flags & NB_TEXT_BARS) != 0 && !is_markdown};
-	write_head(&writing);
-	int rc = write_verdicts(&writing);
-	for (size_t w = 0; w < comparison->work_count && rc == NB_OK; w++)
-		for (size_t s = 1; s < comparison->works[w].sample_count && rc == NB_OK; s++)
-			rc = write_table(&writing, &comparison->works[w], s);
-	if (rc == NB_OK)
-		write_foot(&writing);
-	return rc;
+	struct doc doc = {0};
+	bool has_bars = rendering == DOC_TEXT && (flags & NB_TEXT_BARS) != 0;
+	int rc = report_comparison(&doc, comparison, rendering, has_bars);
+	return doc_finish(&doc, rc, rendering, out, "the comparison cannot be written");
 }
 
 int
 nb_comparison_write(
 	const struct nb_comparison *comparison, const char *format, FILE *out, uint32_t flags)
 {
-	int rc;
 	if (strcmp(format, "text") == 0)
-		rc = write_both(comparison, out, flags, false);
-	else if (strcmp(format, "md") == 0)
-		rc = write_both(comparison, out, flags, true);
-	else if (strcmp(format, "json") == 0)
-		rc = compare_write_json(comparison, out);
-	else
+		return write_comparison(comparison, DOC_TEXT, out, flags);
+	if (strcmp(format, "md") == 0)
+		return write_comparison(comparison, DOC_MARKDOWN, out, flags);
+	if (strcmp(format, "json") != 0)
 		return error_set(NB_ERR_USAGE,
 			"'%s' is no format of comparisons; there are text, md and json",
 			format);
+	int rc = compare_write_json(comparison, out);
 	if (rc == NB_OK && (fflush(out) != 0 || ferror(out)))
 		rc = error_system("the comparison cannot be written");
 	return rc;

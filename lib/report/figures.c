@@ -15,6 +15,7 @@
  * difference for bytes: logical bytes are scaled to all operations that were done.
  */
 #include "report/record.h"
+#include "workload/op_kind.h"
 
 static double
 divide(double dividend, double divisor)
@@ -23,22 +24,6 @@ divide(double dividend, double divisor)
 }
 
 /* ---- logical bytes ---- */
-
-enum { READS = 1, WRITES = 2 };
-
-/** What the values of an operation are: given to whoever asked, taken, or both. */
-static const uint8_t directions[NB_OP_KINDS] = {
-	[NB_OP_READ] = READS,
-	[NB_OP_UPDATE] = WRITES,
-	[NB_OP_INSERT] = WRITES,
-	[NB_OP_UPSERT] = WRITES,
-	[NB_OP_SCAN] = READS,
-	[NB_OP_RMW] = READS | WRITES,
-	[NB_OP_BATCH] = WRITES,
-	[NB_OP_MULTIGET] = READS,
-	[NB_OP_TXN_READ] = READS,
-	[NB_OP_TXN_WRITE] = WRITES,
-};
 
 /** Bytes that were read and written, of records with keys of that size. */
 struct moved {
@@ -50,14 +35,14 @@ add_kind(struct moved *moved, const struct record_kind *kind, double key_size, d
 {
 	double records = (double)kind->records, ops = (double)kind->ops;
 	double bytes = records * key_size + (double)kind->bytes;
-	switch (directions[kind->kind]) {
-	case READS:
+	switch (op_kind_table[kind->kind].flags & (OP_READS | OP_WRITES)) {
+	case OP_READS:
 		moved->read += scale * bytes;
 		break;
-	case WRITES:
+	case OP_WRITES:
 		moved->written += scale * bytes;
 		break;
-	case READS | WRITES:
+	case OP_READS | OP_WRITES:
 		/* one was written by each; the others were read, of much the same size */
 		moved->written += scale * divide(bytes * ops, records);
 		moved->read += records > ops ? scale * bytes * (records - ops) / records : 0;
@@ -79,7 +64,7 @@ moved_by_job(const struct record *record)
 			? (double)measured->done / (double)measured->ops
 			: 1;
 		for (size_t k = 0; k < groups[g].kind_count; k++)
-			add_kind(&moved, &groups[g].kinds[k], (double)record->job->key_size,
+			add_kind(&moved, &groups[g].kinds[k], (double)record->run->key_size,
 				scale);
 	}
 	return moved;
@@ -137,8 +122,8 @@ record_no_cpu(const struct record *record)
 		return "several processes";
 	if (record->run->is_paced)
 		return "the harness's sleeping";
-	for (size_t g = 0; record->job != NULL && g < record->job->group_count; g++) {
-		if (record->job->groups[g].is_background)
+	for (size_t g = 0; g < record->run->group_count; g++) {
+		if (record->run->groups[g].is_background)
 			return "background groups";
 	}
 	return NULL;
@@ -161,7 +146,6 @@ divide_work(const struct record *record, struct record_figures *out)
 	const struct measurement *measured = &record->run->measured;
 	const struct system_counts *used = &measured->used;
 	double ops = (double)measured->usage_ops;
-	out->cpu_ns_op = record_cpu_ns_op(record);
 	if (record_no_cpu(record) != NULL)
 		return;
 	if ((used->known & SYSTEM_CYCLES) != 0) {
@@ -182,20 +166,9 @@ resident_share(const struct measurement *measured)
 		: -1;
 }
 
-static double
-rate(const struct record *record)
-{
-	const struct measurement *measured = &record->run->measured;
-	struct nb_job_summary summary;
-	if (record->job == NULL)
-		return result_rate((double)measured->ops, measured->wall_ns);
-	nb_job_result_summarize(record->job, &summary);
-	return summary.rate_ops_s;
-}
-
 /** Whether a group that is in the rate has written. */
 static bool
-has_foreground_writes(const struct nb_job_result *job)
+has_foreground_writes(const struct nb_result *job)
 {
 	for (size_t g = 0; g < job->group_count; g++) {
 		if (!job->groups[g].is_background && job->groups[g].measured.commits > 0)
@@ -212,11 +185,11 @@ record_settled_rate(const struct record *record)
 	if (record->run->workload.verb == NB_VERB_GET || !measured->has_settled ||
 		record->run->settle == NB_RUN_SETTLE_NONE)
 		return 0;
-	if (record->job != NULL) {
+	if (record_job(record) != NULL) {
 		struct nb_job_summary summary;
-		if (!has_foreground_writes(record->job))
+		if (!has_foreground_writes(record_job(record)))
 			return 0;
-		nb_job_result_summarize(record->job, &summary);
+		nb_result_summarize_job(record_job(record), &summary);
 		ops = summary.ops;
 		wall_ns = summary.wall_ns;
 	}
@@ -237,10 +210,8 @@ record_figures(const struct record *record, struct record_figures *out)
 	if (record->run == NULL)
 		return;
 	const struct measurement *measured = &record->run->measured;
-	out->rate_ops_s = rate(record);
-	out->settled_ops_s = record_settled_rate(record);
-	struct moved moved = record->job != NULL ? moved_by_job(record)
-						 : moved_by_action(record->run);
+	struct moved moved = record_job(record) != NULL ? moved_by_job(record)
+							: moved_by_action(record->run);
 	out->logical_read_bytes = whole(moved.read);
 	out->logical_write_bytes = whole(moved.written);
 	out->live_bytes = measured->live_bytes;

@@ -11,66 +11,58 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/units.h"
-#include "report/job_result.h"
 #include "report/note.h"
 
 /** An identifier is for good: scripts allow notes by it. */
-static void NB_PRINTF(3, 4)
-	add(struct nb_job_result *result, const char *id, const char *fmt, ...)
+static void NB_PRINTF(3, 4) add(struct nb_result *result, const char *id, const char *fmt, ...)
 {
+	char text[NOTE_SIZE];
 	va_list args;
-	if (result->note_count == JOB_NOTES_MAX)
-		return;
 	va_start(args, fmt);
-	snprintf(result->note_ids[result->note_count], sizeof(result->note_ids[0]), "%s", id);
-	vsnprintf(result->notes[result->note_count++], JOB_NOTE_SIZE, fmt, args);
+	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	if (result_add_note(result, true, id, text) != NB_OK)
+		log_message(NB_LOG_WARNING, "a note is lost: %s", nb_error_text());
 }
 
 static void
-note_queue(struct nb_job_result *result, const struct job_result_group *group)
+note_queue(struct nb_result *result, const struct job_result_group *group)
 {
 	const struct job_measurement *measured = &group->measured;
 	uint64_t behind_ops;
-	char late[UNITS_SIZE];
+	const char *late = UNITS_NS(measured->lag_ns);
 	if (!job_result_grew(group, &behind_ops))
 		return;
-	units_format_ns(late, sizeof(late), (double)measured->lag_ns);
 	if (group->speed > 0) {
 		add(result, "queue",
-			"%s: the trace came faster than it could be done: the last operation "
-			"began %s late. Its response times tell how long the run was, not how "
-			"fast the engine is; take a lower --speed",
+			"%s: the trace came faster than it could be done: the last operation began %s late. Its response times tell how long the run was, not how fast the engine is; take a lower --speed",
 			group->name, late);
 		return;
 	}
 	add(result, "queue",
 		"%s: the offered rate is above what could be done: the queue grew to %" PRIu64
-		" operations, and the last one began %s late. Its response times tell how long "
-		"the run was, not how fast the engine is; take a lower --rate, or --sweep",
+		" operations, and the last one began %s late. Its response times tell how long the run was, not how fast the engine is; take a lower --rate, or --sweep",
 		group->name, behind_ops, late);
 }
 
 static void
-note_lateness(struct nb_job_result *result, const struct job_result_group *group)
+note_lateness(struct nb_result *result, const struct job_result_group *group)
 {
 	const struct nb_histogram *lateness = group->measured.lateness;
 	if (lateness == NULL || nb_histogram_count(lateness) == 0)
 		return;
 	uint64_t late = nb_histogram_percentile(lateness, 50);
 	uint64_t median = nb_histogram_percentile(result->response, 50);
-	char text[UNITS_SIZE];
-	units_format_ns(text, sizeof(text), (double)late);
 	if (late * 10 > median)
 		add(result, "lateness",
-			"%s: the harness itself began half of its operations %s late or later, "
-			"which is in their response times",
-			group->name, text);
+			"%s: the harness itself began half of its operations %s late or later, which is in their response times",
+			group->name, UNITS_NS(late));
 }
 
 static void
-note_waits(struct nb_job_result *result, const struct job_result_group *group)
+note_waits(struct nb_result *result, const struct job_result_group *group)
 {
 	const struct job_measurement *measured = &group->measured;
 	double share = measured->span_ns == 0 || group->threads == 0
@@ -79,8 +71,7 @@ note_waits(struct nb_job_result *result, const struct job_result_group *group)
 			((double)measured->span_ns * (double)group->threads);
 	if (share > 0.01)
 		add(result, "waits",
-			"%s: threads waited %.1f %% of the time for inserts of others that "
-			"they were to read%s; raise lag above %" PRIu64,
+			"%s: threads waited %.1f %% of the time for inserts of others that they were to read%s; raise lag above %" PRIu64,
 			group->name, 100 * share,
 			group->is_paced ? ", which is in their response times and no engine's"
 					: "",
@@ -90,18 +81,17 @@ note_waits(struct nb_job_result *result, const struct job_result_group *group)
 
 /** A bound by count that is nearer than the warm-up's end is only seen when it is over. */
 static void
-note_nothing(struct nb_job_result *result, const struct job_result_group *group)
+note_nothing(struct nb_result *result, const struct job_result_group *group)
 {
 	if (group->measured.done > 0 && group->measured.ops == 0)
 		add(result, "nothing-measured",
 			"%s: nothing was measured: all of its %" PRIu64
-			" operations began in the warm-up; raise count, or take a shorter "
-			"warmup",
+			" operations began in the warm-up; raise count, or take a shorter warmup",
 			group->name, group->measured.done);
 }
 
 static void
-note_idle_threads(struct nb_job_result *result, const struct job_result_group *group)
+note_idle_threads(struct nb_result *result, const struct job_result_group *group)
 {
 	const struct job_measurement *measured = &group->measured;
 	uint32_t idle = 0;
@@ -109,64 +99,59 @@ note_idle_threads(struct nb_job_result *result, const struct job_result_group *g
 		idle += measured->threads[t].done == 0;
 	if (idle > 0 && idle < measured->thread_count)
 		add(result, "idle-threads",
-			"%s: %u of %u threads did nothing, as there were too few operations: "
-			"each takes 64 of them at a time; raise count",
+			"%s: %u of %u threads did nothing, as there were too few operations: each takes 64 of them at a time; raise count",
 			group->name, idle, measured->thread_count);
 }
 
 /** A job that only reads has that of all its groups together (notes.c). */
 static void
-note_misses(struct nb_job_result *result, const struct job_result_group *group)
+note_misses(struct nb_result *result, const struct job_result_group *group)
 {
-	uint32_t caps = result->base->engine.caps;
-	if (result->base->workload.verb == NB_VERB_GET || (caps & NB_CAP_SYNTHETIC) != 0)
+	uint32_t caps = result->engine.caps;
+	if (result->workload.verb == NB_VERB_GET || (caps & NB_CAP_SYNTHETIC) != 0)
 		return;
 	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
 		const struct job_kind *it = &group->measured.kinds[kind];
 		uint64_t missed = it->answers[NB_NOT_FOUND];
 		if (missed > it->ops / 2)
 			add(result, "misses",
-				"%s: %.0f %% of the %s operations found nothing: what was "
-				"measured of them is how fast that is told",
+				"%s: %.0f %% of the %s operations found nothing: what was measured of them is how fast that is told",
 				group->name, 100 * (double)missed / (double)it->ops,
 				nb_op_name(kind));
 	}
 }
 
 static void
-note_foreign(struct nb_job_result *result, const struct job_result_group *group)
+note_foreign(struct nb_result *result, const struct job_result_group *group)
 {
 	const struct job_findings *findings = &group->measured.findings;
 	if (findings->foreign > 0)
 		add(result, "foreign-values",
 			"%s: %" PRIu64 " of %" PRIu64 " values that were verified are %s",
 			group->name, findings->foreign, findings->verified,
-			result->is_point ? "those of an earlier point of this sweep, whose "
-					   "points share one database"
-					 : "an earlier run's: the database was not as the "
-					   "loading left it");
+			result->is_point
+				? "those of an earlier point of this sweep, whose points share one database"
+				: "an earlier run's: the database was not as the loading left it");
 }
 
 static void
-note_gaps(struct nb_job_result *result, const struct job_result_group *group)
+note_gaps(struct nb_result *result, const struct job_result_group *group)
 {
 	bool is_ordered = result->key_order != NULL &&
 		strcmp(result->key_order, "ordered") == 0;
 	if (!group->is_blind_to_gaps)
 		return;
 	add(result, "gaps",
-		"%s: mininb checked the order and the values of scans, but not whether they "
-		"skip records, because %s",
+		"%s: mininb checked the order and the values of scans, but not whether they skip records, because %s",
 		group->name,
 		result->is_replay ? "it does not know all keys of a trace"
 			: is_ordered
 			? "records may be missing or keys differ in length"
-			: "the keys are not in the order of the records; --key-order=ordered "
-			  "looks for gaps");
+			: "the keys are not in the order of the records; --key-order=ordered looks for gaps");
 }
 
 void
-job_result_add_notes(struct nb_job_result *result)
+result_add_job_notes(struct nb_result *result)
 {
 	for (size_t g = 0; g < result->group_count; g++) {
 		note_queue(result, &result->groups[g]);
@@ -179,13 +164,11 @@ job_result_add_notes(struct nb_job_result *result)
 		note_gaps(result, &result->groups[g]);
 	}
 	char hiccup[NOTE_SIZE];
-	note_hiccups(result->hiccups, hiccup);
+	note_hiccups(result->measured.hiccups, hiccup);
 	if (hiccup[0] != '\0')
 		add(result, "hiccup", "%s", hiccup);
 	if (result->was_steady_asked && !result->is_steady)
 		add(result, "not-steady",
-			"never steady: over the last window the rate changed by %.1f %% and "
-			"was up "
-			"to %.1f %% off its mean; run longer, or ask for less",
+			"never steady: over the last window the rate changed by %.1f %% and was up to %.1f %% off its mean; run longer, or ask for less",
 			100 * fabs(result->steady_slope), 100 * result->steady_band);
 }

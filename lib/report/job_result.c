@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/histogram.h"
+#include "workload/op_kind.h"
 
 enum { UNDER_WAY = 4 /* operations for each thread that are no queue yet */ };
 
@@ -51,7 +53,7 @@ copy_measurement(struct job_measurement *into, const struct job_measurement *fro
 	return rc == NB_OK ? lateness : rc;
 }
 
-/** Where it is not known which record a scan has to find next; see job_verify.c. */
+/** Where it is not known which record a scan has to find next; see verify.c. */
 static bool
 is_blind_to_gaps(const struct job_part *part)
 {
@@ -89,7 +91,7 @@ copy_group(struct job_result_group *into, const struct job_part *part)
 }
 
 static int
-copy_groups(struct nb_job_result *result, const struct nb_job_run *run)
+copy_groups(struct nb_result *result, const struct nb_run *run)
 {
 	size_t count = result->is_load ? 1 : run->part_count;
 	result->groups = calloc(count + 1, sizeof(*result->groups));
@@ -108,7 +110,7 @@ copy_groups(struct nb_job_result *result, const struct nb_job_run *run)
 }
 
 static void
-copy_job(struct nb_job_result *result, const struct nb_job_run *run)
+copy_job(struct nb_result *result, const struct nb_run *run)
 {
 	static const char *const formats[] = {[NB_KEY_RAW] = "raw",
 		[NB_KEY_TEXT] = "text",
@@ -138,7 +140,7 @@ copy_job(struct nb_job_result *result, const struct nb_job_run *run)
 }
 
 static int
-merge_all(struct nb_job_result *result)
+merge_all(struct nb_result *result)
 {
 	int rc = nb_histogram_new(&result->service);
 	if (rc == NB_OK)
@@ -147,8 +149,8 @@ merge_all(struct nb_job_result *result)
 		return rc;
 	for (size_t g = 0; g < result->group_count; g++) {
 		const struct job_result_group *group = &result->groups[g];
-		result->base->is_paced |= group->is_paced;
-		result->base->is_bound_by_time |= group->duration_ns > 0;
+		result->is_paced |= group->is_paced;
+		result->is_bound_by_time |= group->duration_ns > 0;
 		for (uint32_t kind = 0; kind < NB_OP_KINDS && !group->is_background; kind++) {
 			const struct job_kind *from = &group->measured.kinds[kind];
 			if (from->service != NULL)
@@ -161,37 +163,16 @@ merge_all(struct nb_job_result *result)
 }
 
 int
-nb_job_result_new(struct nb_job_result **out, const struct nb_job_run *run)
+result_take_job(struct nb_result *result, const struct nb_run *run)
 {
-	struct nb_job_result *result = calloc(1, sizeof(*result));
-	if (result == NULL)
-		return error_set(NB_FAIL, "out of memory");
 	copy_job(result, run);
-	int rc = result_take(&result->base, &run->base);
-	if (rc == NB_OK)
-		result->base->threads *= run->options.procs;
-	if (rc == NB_OK)
-		rc = copy_groups(result, run);
-	if (rc == NB_OK)
-		rc = merge_all(result);
-	if (rc == NB_OK)
-		rc = nb_histogram_new(&result->hiccups);
-	if (rc == NB_OK)
-		nb_histogram_merge(result->hiccups, run->hiccups);
-	if (rc == NB_OK)
-		result->base->is_of_processes = run->options.procs > 1;
-	if (rc == NB_OK)
-		rc = result_add_notes(result->base);
+	result->threads *= run->options.procs;
+	result->is_of_processes = run->options.procs > 1;
 	result->name = strdup(run->job->name != NULL ? run->job->name : "");
-	if (rc == NB_OK && result->name == NULL)
-		rc = error_set(NB_FAIL, "out of memory");
-	if (rc != NB_OK) {
-		nb_job_result_delete(result);
-		return rc;
-	}
-	job_result_add_notes(result);
-	*out = result;
-	return NB_OK;
+	if (result->name == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	int rc = copy_groups(result, run);
+	return rc == NB_OK ? merge_all(result) : rc;
 }
 
 static void
@@ -207,25 +188,14 @@ destroy_group(struct job_result_group *group)
 }
 
 void
-nb_job_result_delete(struct nb_job_result *result)
+result_destroy_job(struct nb_result *result)
 {
-	if (result == NULL)
-		return;
 	for (size_t g = 0; g < result->group_count; g++)
 		destroy_group(&result->groups[g]);
 	free(result->groups);
 	nb_histogram_delete(result->service);
 	nb_histogram_delete(result->response);
-	nb_histogram_delete(result->hiccups);
-	nb_result_delete(result->base);
 	free(result->name);
-	free(result);
-}
-
-void
-nb_job_result_counters(const struct nb_job_result *result, nb_stat_emit emit, void *to)
-{
-	nb_result_counters(result->base, emit, to);
 }
 
 bool
@@ -248,7 +218,7 @@ job_result_grew(const struct job_result_group *group, uint64_t *behind_ops)
 
 /** Add what the groups of a phase, which run side by side, did in that time. */
 static void
-summarize_phase(const struct nb_job_result *result, uint32_t phase, struct nb_job_summary *out,
+summarize_phase(const struct nb_result *result, uint32_t phase, struct nb_job_summary *out,
 	double *done, double *offered)
 {
 	double rate = 0, offered_rate = 0;
@@ -276,11 +246,11 @@ summarize_phase(const struct nb_job_result *result, uint32_t phase, struct nb_jo
 }
 
 void
-nb_job_result_summarize(const struct nb_job_result *result, struct nb_job_summary *out)
+nb_result_summarize_job(const struct nb_result *result, struct nb_job_summary *out)
 {
 	*out = (struct nb_job_summary){.size = sizeof(*out),
-		.digest = result->base->digest,
-		.is_partial = result->base->measured.is_partial,
+		.digest = result->digest,
+		.is_partial = result->measured.is_partial,
 		.is_steady = result->is_steady};
 	uint32_t phases = 0;
 	double done = 0, offered = 0; /* rates by the times of their phases */
@@ -297,19 +267,12 @@ nb_job_result_summarize(const struct nb_job_result *result, struct nb_job_summar
 }
 
 const struct nb_histogram *
-nb_job_result_histogram(const struct nb_job_result *result, int is_response)
+nb_result_histogram(const struct nb_result *result, int is_response)
 {
+	if (!result->is_job)
+		return result->measured.service;
 	return is_response && nb_histogram_count(result->response) > 0 ? result->response
 								       : result->service;
-}
-
-/** 0: too few samples. */
-static uint64_t
-supported(const struct nb_histogram *histogram, double percent)
-{
-	return nb_histogram_supports(histogram, percent, NULL)
-		? nb_histogram_percentile(histogram, percent)
-		: 0;
 }
 
 static void
@@ -326,37 +289,33 @@ summarize_part(struct nb_summary_part *part, const struct job_result_group *grou
 	bool has_all = nb_histogram_new(&all) == NB_OK;
 	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
 		const struct job_kind *it = &measured->kinds[kind];
-		if (kind == NB_OP_INSERT)
-			part->inserts = it->ops;
-		else if (kind == NB_OP_READ)
-			part->reads = it->ops;
-		else if (kind == NB_OP_UPDATE || kind == NB_OP_UPSERT || kind == NB_OP_RMW)
+		if (op_is(kind, OP_NEW))
+			part->inserts += it->ops;
+		else if (op_kind_table[kind].flags == OP_READS)
+			part->reads += it->ops;
+		else if (op_is(kind, OP_WRITES) && !op_is(kind, OP_ITEMS))
 			part->updates += it->ops;
 		if (has_all && it->service != NULL)
 			nb_histogram_merge(all, it->service);
 	}
 	if (!has_all)
 		return;
-	part->p50_ns = supported(all, 50);
-	part->p99_ns = supported(all, 99);
+	part->p50_ns = histogram_supported(all, 50);
+	part->p99_ns = histogram_supported(all, 99);
 	nb_histogram_delete(all);
 }
 
 void
-nb_job_result_summarize_run(const struct nb_job_result *result, struct nb_summary *out)
+result_summarize_job(const struct nb_result *result, struct nb_summary *out)
 {
-	nb_result_summarize(result->base, out);
 	struct nb_job_summary summary;
-	nb_job_result_summarize(result, &summary);
-	struct record record = {.run = result->base, .job = (struct nb_job_result *)result};
+	nb_result_summarize_job(result, &summary);
 	out->rate_ops_s = summary.rate_ops_s;
-	out->settled_ops_s = record_settled_rate(&record);
-	out->cpu_ns_op = record_cpu_ns_op(&record);
 	/* Of what the rate is of: not of groups in the background. */
 	out->ops = summary.ops;
-	out->p50_ns = supported(result->service, 50);
-	out->p99_ns = supported(result->service, 99);
-	out->p999_ns = supported(result->service, 99.9);
+	out->p50_ns = histogram_supported(result->service, 50);
+	out->p99_ns = histogram_supported(result->service, 99);
+	out->p999_ns = histogram_supported(result->service, 99.9);
 	out->max_ns = nb_histogram_max(result->service);
 	if (result->group_count < 2)
 		return;

@@ -19,132 +19,99 @@
 		.name = NULL \
 	}
 
-static const char *const known_names[] = {"process", "io", "device", "machine", "pressure",
-	"cgroup", "cycles", "cache", "branches", "syncs"};
-static const struct json_names known = {
-	known_names, sizeof(known_names) / sizeof(*known_names)};
+static const char *const known_names[] = {
+#define NAME(group, name, ...) name,
+	SYSTEM_GROUPS(NAME)
+#undef NAME
+};
+static const struct json_names known = {known_names, SYSTEM_GROUP_COUNT};
 
 static const char *const counter_kind_names[] = {"counter", "gauge"};
 static const struct json_names counter_kinds = {counter_kind_names, 2};
 
+/* clang-format off */
+
 const struct json_field json_system_fields[] = {
-	FIELD_BITS(system_counts, "known", known, known),
-	FIELD_NUMBER(system_counts, "user_ns", user_ns),
-	FIELD_NUMBER(system_counts, "system_ns", system_ns),
-	FIELD_NUMBER(system_counts, "minor_faults", minor_faults),
-	FIELD_NUMBER(system_counts, "major_faults", major_faults),
-	FIELD_NUMBER(system_counts, "voluntary_switches", voluntary_switches),
-	FIELD_NUMBER(system_counts, "involuntary_switches", involuntary_switches),
-	FIELD_NUMBER(system_counts, "call_read_bytes", call_read_bytes),
-	FIELD_NUMBER(system_counts, "call_write_bytes", call_write_bytes),
-	FIELD_NUMBER(system_counts, "read_calls", read_calls),
-	FIELD_NUMBER(system_counts, "write_calls", write_calls),
-	FIELD_NUMBER(system_counts, "storage_read_bytes", storage_read_bytes),
-	FIELD_NUMBER(system_counts, "storage_write_bytes", storage_write_bytes),
-	FIELD_NUMBER(system_counts, "cancelled_write_bytes", cancelled_write_bytes),
-	FIELD_NUMBER(system_counts, "device_read_bytes", device_read_bytes),
-	FIELD_NUMBER(system_counts, "device_write_bytes", device_write_bytes),
-	FIELD_NUMBER(system_counts, "device_reads", device_reads),
-	FIELD_NUMBER(system_counts, "device_writes", device_writes),
-	FIELD_NUMBER(system_counts, "device_flushes", device_flushes),
-	FIELD_NUMBER(system_counts, "device_busy_ns", device_busy_ns),
-	FIELD_NUMBER(system_counts, "steal_ns", steal_ns),
-	FIELD_NUMBER(system_counts, "busy_ns", busy_ns),
-	FIELD_NUMBER(system_counts, "swap_in_bytes", swap_in_bytes),
-	FIELD_NUMBER(system_counts, "swap_out_bytes", swap_out_bytes),
-	FIELD_NUMBER(system_counts, "pressure_cpu_ns", pressure_cpu_ns),
-	FIELD_NUMBER(system_counts, "pressure_memory_ns", pressure_memory_ns),
-	FIELD_NUMBER(system_counts, "pressure_io_ns", pressure_io_ns),
-	FIELD_NUMBER(system_counts, "throttled_ns", throttled_ns),
-	FIELD_NUMBER(system_counts, "fsync_calls", fsync_calls),
-	FIELD_NUMBER(system_counts, "fdatasync_calls", fdatasync_calls),
-	FIELD_NUMBER(system_counts, "msync_calls", msync_calls),
-	FIELD_NUMBER(system_counts, "sync_calls", sync_calls),
-	FIELD_NUMBER(system_counts, "cycles", cycles),
-	FIELD_NUMBER(system_counts, "instructions", instructions),
-	FIELD_NUMBER(system_counts, "cache_references", cache_references),
-	FIELD_NUMBER(system_counts, "cache_misses", cache_misses),
-	FIELD_NUMBER(system_counts, "branches", branches),
-	FIELD_NUMBER(system_counts, "branch_misses", branch_misses),
+	FIELD_BITS(system_counts, "known", known, known, KEEP, "what could be read; the numbers of the rest are 0"),
+#define FIELD(member, column, group, what) FIELD_NUMBER(system_counts, #member, member, KEEP, what),
+	SYSTEM_COUNTS_LIST(FIELD)
+#undef FIELD
 	END,
 };
 
 const struct json_field json_level_fields[] = {
-	FIELD_NUMBER(system_levels, "anonymous_bytes", anonymous_bytes),
-	FIELD_NUMBER(system_levels, "file_bytes", file_bytes),
-	FIELD_NUMBER(system_levels, "shared_bytes", shared_bytes),
-	FIELD_NUMBER(system_levels, "data_bytes", data_bytes),
-	FIELD_NUMBER(system_levels, "dirty_bytes", dirty_bytes),
-	FIELD_NUMBER(system_levels, "threads", threads),
+#define FIELD(member, column, what, ...) FIELD_NUMBER(system_levels, #member, member, SUM, what),
+	SYSTEM_LEVELS_LIST(FIELD)
+#undef FIELD
 	END,
 };
 
 const struct json_field json_counter_fields[] = {
-	FIELD_FILLED_TEXT(counter, "name", name),
-	FIELD_FILLED_TEXT(counter, "unit", unit),
-	FIELD_NAME(counter, "kind", kind, counter_kinds),
-	FIELD_NUMBER(counter, "value", value),
-	FIELD_FLAG(counter, "has_run_back", has_run_back),
+	FIELD_FILLED_TEXT(counter, "name", name, KEEP, "as the engine calls it"),
+	FIELD_FILLED_TEXT(counter, "unit", unit, KEEP, "what one is: bytes, files; may be empty"),
+	FIELD_NAME(counter, "kind", kind, counter_kinds, KEEP, "counter: it only grows, and the value is how much; gauge: the value is a level at the end"),
+	FIELD_NUMBER(counter, "value", value, KEEP, "in the unit"),
+	FIELD_FLAG(counter, "has_run_back", has_run_back, KEEP, "a counter that fell: its value tells nothing"),
 	END,
 };
 
 /* ---- over time ---- */
 
-static const struct json_field latency_fields[] = {
-	FIELD_NAME(sample_latency, "operation", kind, json_kinds),
-	FIELD_FLAG(sample_latency, "is_response", is_response),
-	FIELD_NUMBER(sample_latency, "count", count),
-	FIELD_NUMBER(sample_latency, "p50_ns", p50_ns),
-	FIELD_NUMBER(sample_latency, "p99_ns", p99_ns),
-	FIELD_NUMBER(sample_latency, "p999_ns", p999_ns),
-	FIELD_NUMBER(sample_latency, "max_ns", max_ns),
-	{FIELD_ROW(sample_latency, "hdr", JSON_T_TEXT, hdr),
-		.flags = FIELD_MUST | FIELD_FILLED},
+const struct json_field json_latency_fields[] = {
+	FIELD_NAME(sample_latency, "operation", kind, json_kinds, KEEP, "the kind"),
+	FIELD_FLAG(sample_latency, "is_response", is_response, KEEP, "response times, else service times"),
+	FIELD_NUMBER(sample_latency, "count", count, KEEP, "operations"),
+	FIELD_NUMBER(sample_latency, "p50_ns", p50_ns, KEEP, "median, ns; 0: too few"),
+	FIELD_NUMBER(sample_latency, "p99_ns", p99_ns, KEEP, "99th percentile, ns; 0: too few"),
+	FIELD_NUMBER(sample_latency, "p999_ns", p999_ns, KEEP, "99.9th percentile, ns; 0: too few"),
+	FIELD_NUMBER(sample_latency, "max_ns", max_ns, KEEP, "upper end of the highest bucket, ns"),
+	{FIELD_ROW(sample_latency, "hdr", JSON_T_TEXT, hdr), .flags = FIELD_MUST | FIELD_FILLED,
+		.merge = MERGE_KEEP, .what = "the histogram: HdrHistogram's V2 compressed encoding in base64, unit 1 ns"},
 	END,
 };
 
-static const struct json_field sample_fields[] = {
-	FIELD_NUMBER(sample, "end_ns", end_ns),
-	FIELD_NUMBER(sample, "duration_ns", duration_ns),
-	FIELD_NUMBER(sample, "phase", phase),
-	FIELD_FLAG(sample, "is_warmup", is_warmup),
-	FIELD_NUMBER(sample, "ops", ops),
-	FIELD_NUMBER(sample, "behind_ops", behind_ops),
-	FIELD_LIST(
-		sample, "latencies", latencies, latency_count, latency_fields, 2 * NB_OP_KINDS),
-	FIELD_NUMBERS(sample, "counters", counters, counter_count, JSON_LIST_MAX),
-	{FIELD_ROW(sample, "used", JSON_T_OBJECT, used), .fields = json_system_fields,
-		.flags = FIELD_SPARSE},
-	{FIELD_ROW(sample, "levels", JSON_T_OBJECT, levels), .fields = json_level_fields,
-		.flags = FIELD_SPARSE},
+const struct json_field json_sample_fields[] = {
+	FIELD_NUMBER(sample, "end_ns", end_ns, KEEP, "its end, ns from the first operation"),
+	FIELD_NUMBER(sample, "duration_ns", duration_ns, KEEP, "how long it was, ns"),
+	FIELD_NUMBER(sample, "phase", phase, KEEP, "that it was in"),
+	FIELD_FLAG(sample, "is_warmup", is_warmup, KEEP, "it does not count"),
+	FIELD_NUMBER(sample, "ops", ops, KEEP, "operations done within it, of all groups"),
+	FIELD_NUMBER(sample, "behind_ops", behind_ops, KEEP, "with a rate: operations due at its end and not done"),
+	FIELD_LIST(sample, "latencies", latencies, latency_count, json_latency_fields, 2 * NB_OP_KINDS, KEEP, "of each kind of operation"),
+	FIELD_NUMBERS(sample, "counters", counters, counter_count, JSON_LIST_MAX, KEEP, "parallel to series.counters: how much each grew within it, or a gauge's level at its end; those beyond the last are 0"),
+	{FIELD_ROW(sample, "used", JSON_T_OBJECT, used), .fields = json_system_fields, .flags = FIELD_SPARSE,
+		.merge = MERGE_KEEP, .what = "what the system counted within it"},
+	{FIELD_ROW(sample, "levels", JSON_T_OBJECT, levels), .fields = json_level_fields, .flags = FIELD_SPARSE,
+		.merge = MERGE_KEEP, .what = "what was at its end"},
 	END,
 };
 
 static const struct json_field gap_fields[] = {
-	FIELD_NUMBER(gap, "begin_ns", begin_ns),
-	FIELD_NUMBER(gap, "duration_ns", duration_ns),
+	FIELD_NUMBER(gap, "begin_ns", begin_ns, KEEP, "end of the operation before it, ns from the first operation"),
+	FIELD_NUMBER(gap, "duration_ns", duration_ns, KEEP, "until the next operation's end, ns"),
 	END,
 };
 
 static const struct json_field pulses_fields[] = {
-	FIELD_NUMBER(pulses, "phase", phase),
-	FIELD_NUMBER(pulses, "begin_ns", begin_ns),
-	FIELD_NUMBER(pulses, "pulse_ns", pulse_ns),
-	FIELD_NUMBERS(pulses, "ops", ops, count, JSON_PULSES_MAX),
+	FIELD_NUMBER(pulses, "phase", phase, KEEP, "which"),
+	FIELD_NUMBER(pulses, "begin_ns", begin_ns, KEEP, "its begin, ns from the first operation"),
+	FIELD_NUMBER(pulses, "pulse_ns", pulse_ns, KEEP, "length of a stretch, ns"),
+	FIELD_NUMBERS(pulses, "ops", ops, count, JSON_PULSES_MAX, KEEP, "operations that ended in each, warm-up included"),
 	{FIELD_ROW(pulses, "gaps", JSON_T_LIST, gaps),
-		FIELD_COUNTED(pulses, gaps, gap_count, gap_fields, SERIES_GAPS_MAX),
-		.flags = FIELD_WITHIN},
+		FIELD_COUNTED(pulses, gaps, gap_count, gap_fields, SERIES_GAPS_MAX), .flags = FIELD_WITHIN,
+		.merge = MERGE_KEEP, .what = "the longest times above 60 ms in which no operation ended"},
 	END,
 };
 
 const struct json_field json_series_fields[] = {
-	FIELD_NUMBER(series, "interval_ns", interval_ns),
-	FIELD_LIST(series, "counters", counters.items, counters.count, json_counter_fields,
-		JSON_LIST_MAX),
-	FIELD_LIST(series, "samples", samples, count, sample_fields, JSON_SAMPLES_MAX),
-	FIELD_LIST(series, "pulses", pulses, pulses_count, pulses_fields, NB_GROUPS_MAX),
+	FIELD_NUMBER(series, "interval_ns", interval_ns, KEEP, "of the samples, ns; the first ones may be shorter"),
+	FIELD_LIST(series, "counters", counters.items, counters.count, json_counter_fields, JSON_LIST_MAX, KEEP, "names, units and kinds of the engine's counters"),
+	FIELD_LIST(series, "samples", samples, count, json_sample_fields, JSON_SAMPLES_MAX, KEEP, "in order of time"),
+	FIELD_LIST(series, "pulses", pulses, pulses_count, pulses_fields, NB_GROUPS_MAX, KEEP, "operations in short stretches, one list for each phase"),
 	END,
 };
+
+/* clang-format on */
 
 json_t *
 json_write_series(struct json_writer *writer, const void *from)

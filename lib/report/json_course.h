@@ -7,7 +7,9 @@
  */
 #include "report/json_fields.h"
 
-extern const struct json_field json_system_fields[];  /* struct system_counts */
+extern const struct json_field json_system_fields[]; /* struct system_counts */
+extern const struct json_field json_latency_fields[];
+extern const struct json_field json_sample_fields[];
 extern const struct json_field json_level_fields[];   /* struct system_levels */
 extern const struct json_field json_counter_fields[]; /* struct counter */
 extern const struct json_field json_series_fields[];  /* struct series */

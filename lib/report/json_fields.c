@@ -18,9 +18,8 @@
 
 /* ---- members ---- */
 
-/** An unsigned number of 1, 4 or 8 bytes. */
-static uint64_t
-get_number(const void *at, size_t size)
+uint64_t
+json_get_number(const void *at, size_t size)
 {
 	uint64_t wide = 0;
 	uint32_t word = 0;
@@ -38,8 +37,8 @@ get_number(const void *at, size_t size)
 	}
 }
 
-static void
-set_number(void *at, size_t size, uint64_t wide)
+void
+json_set_number(void *at, size_t size, uint64_t wide)
 {
 	uint32_t word = (uint32_t)wide;
 	bool flag = wide != 0;
@@ -81,7 +80,9 @@ json_name(const struct json_names *names, const char *verb, uint32_t index)
 {
 	if (names->are_kinds && verb != NULL && index == 0)
 		return verb;
-	return index < names->count ? names->names[index] : NULL;
+	if (index >= names->count)
+		return NULL;
+	return names->name_of != NULL ? names->name_of(index) : names->names[index];
 }
 
 /* ---- writing ---- */
@@ -104,7 +105,7 @@ append(struct json_writer *writer, json_t *array, json_t *value)
 static json_t *
 write_name(struct json_writer *writer, const struct json_field *field, const void *at)
 {
-	uint64_t index = get_number(at, field->size);
+	uint64_t index = json_get_number(at, field->size);
 	const char *name = index <= UINT32_MAX
 		? json_name(field->names, writer->verb, (uint32_t)index)
 		: NULL;
@@ -115,7 +116,7 @@ write_name(struct json_writer *writer, const struct json_field *field, const voi
 static json_t *
 write_bits(struct json_writer *writer, const struct json_field *field, const void *at)
 {
-	uint64_t bits = get_number(at, field->size);
+	uint64_t bits = json_get_number(at, field->size);
 	json_t *array = json_array();
 	for (uint32_t i = 0; i < 64; i++) {
 		char text[16];
@@ -133,7 +134,7 @@ write_counts(struct json_writer *writer, const struct json_field *field, const v
 	json_t *object = json_object();
 	const char *numbers = at;
 	for (uint32_t i = 0; i < field->names->count; i++) {
-		uint64_t number = get_number(numbers + i * field->element, field->element);
+		uint64_t number = json_get_number(numbers + i * field->element, field->element);
 		if (number > 0)
 			json_put(writer, object, json_name(field->names, writer->verb, i),
 				json_from_u64(number));
@@ -145,7 +146,7 @@ static json_t *
 write_element(struct json_writer *writer, const struct json_field *field, const void *at)
 {
 	if (field->type == JSON_T_NUMBERS)
-		return json_from_u64(get_number(at, field->element));
+		return json_from_u64(json_get_number(at, field->element));
 	if (field->type == JSON_T_TEXTS)
 		return json_from_text(get_pointer(at));
 	if (field->fields == NULL) /* char[][] */
@@ -163,7 +164,7 @@ write_list(struct json_writer *writer, const struct json_field *field, const cha
 		: get_pointer(from + field->offset);
 	if (elements == NULL)
 		return json_null();
-	uint64_t count = get_number(from + field->count_offset, field->count_size);
+	uint64_t count = json_get_number(from + field->count_offset, field->count_size);
 	json_t *array = json_array();
 	for (uint64_t i = 0; i < count; i++)
 		append(writer, array,
@@ -189,14 +190,14 @@ write_field(struct json_writer *writer, const struct json_field *field, const ch
 	double real;
 	switch (field->type) {
 	case JSON_T_NUMBER:
-		return json_from_u64(get_number(at, field->size));
+		return json_from_u64(json_get_number(at, field->size));
 	case JSON_T_FLAG:
-		return json_boolean(get_number(at, field->size) != 0);
+		return json_boolean(json_get_number(at, field->size) != 0);
 	case JSON_T_REAL:
 		memcpy(&real, at, sizeof(real));
 		return json_from_real(real);
 	case JSON_T_HASH:
-		return json_from_hash(get_number(at, field->size));
+		return json_from_hash(json_get_number(at, field->size));
 	case JSON_T_CHARS:
 		return json_from_text(at);
 	case JSON_T_TEXT:
@@ -228,7 +229,7 @@ json_write_fields(struct json_writer *writer, json_t *object, const struct json_
 {
 	for (const struct json_field *field = fields; field->name != NULL; field++) {
 		bool is_left_out = writer->is_sparse && field->type == JSON_T_NUMBER &&
-			get_number((const char *)from + field->offset, field->size) == 0;
+			json_get_number((const char *)from + field->offset, field->size) == 0;
 		if (!is_left_out)
 			json_put(writer, object, field->name, write_field(writer, field, from));
 	}
@@ -244,7 +245,7 @@ read_number(const struct json_reader *reader, const struct json_field *field,
 	uint64_t most = field->most > 0 ? field->most : most_of(field->size);
 	int rc = json_to_u64(reader, json, most, &value);
 	if (rc == NB_OK)
-		set_number(at, field->size, value);
+		json_set_number(at, field->size, value);
 	return rc;
 }
 
@@ -255,7 +256,7 @@ read_flag(const struct json_reader *reader, const struct json_field *field, cons
 	bool flag;
 	int rc = json_to_bool(reader, json, &flag);
 	if (rc == NB_OK)
-		set_number(at, field->size, flag);
+		json_set_number(at, field->size, flag);
 	return rc;
 }
 
@@ -358,7 +359,7 @@ read_name(const struct json_reader *reader, const struct json_field *field, cons
 	uint32_t index;
 	int rc = json_to_name(reader, json, field->names, &index);
 	if (rc == NB_OK)
-		set_number(at, field->size, index);
+		json_set_number(at, field->size, index);
 	return rc;
 }
 
@@ -394,7 +395,7 @@ read_bits(struct json_reader *reader, const struct json_field *field, const json
 	for (; place.index < json_array_size(json) && rc == NB_OK; place.index++)
 		rc = read_bit(reader, field, json_array_get(json, place.index), &bits);
 	JSON_LEAVE(reader, place);
-	set_number(at, field->size, bits);
+	json_set_number(at, field->size, bits);
 	return rc;
 }
 
@@ -415,7 +416,7 @@ read_counts(struct json_reader *reader, const struct json_field *field, const js
 		rc = json_to_u64(reader, member, most_of(field->element), &number);
 		JSON_LEAVE(reader, place);
 		if (rc == NB_OK)
-			set_number(at + i * field->element, field->element, number);
+			json_set_number(at + i * field->element, field->element, number);
 	}
 	return rc;
 }
@@ -425,7 +426,7 @@ read_object(struct json_reader *reader, const struct json_field *field, const js
 	void *at)
 {
 	if ((field->flags & FIELD_SIZED) != 0)
-		set_number(at, sizeof(size_t), field->size);
+		json_set_number(at, sizeof(size_t), field->size);
 	return json_read_fields(reader, json, field->fields, at);
 }
 
@@ -438,7 +439,7 @@ read_element(struct json_reader *reader, const struct json_field *field, const j
 	if (field->type == JSON_T_NUMBERS) {
 		int rc = json_to_u64(reader, json, most_of(field->element), &number);
 		if (rc == NB_OK)
-			set_number(at, field->element, number);
+			json_set_number(at, field->element, number);
 		return rc;
 	}
 	if (field->type == JSON_T_TEXTS)
@@ -446,7 +447,7 @@ read_element(struct json_reader *reader, const struct json_field *field, const j
 	if (field->fields == NULL)
 		return read_chars(reader, json, at, field->element);
 	if ((field->flags & FIELD_SIZED) != 0)
-		set_number(at, sizeof(size_t), field->element);
+		json_set_number(at, sizeof(size_t), field->element);
 	return json_read_fields(reader, json, field->fields, at);
 }
 
@@ -472,7 +473,7 @@ read_list(struct json_reader *reader, const struct json_field *field, const json
 	JSON_ENTER(reader, place, NULL);
 	int rc = NB_OK;
 	for (; place.index < count && rc == NB_OK; place.index++) {
-		set_number(into + field->count_offset, field->count_size, place.index + 1);
+		json_set_number(into + field->count_offset, field->count_size, place.index + 1);
 		rc = read_element(reader, field, json_array_get(json, place.index),
 			elements + place.index * field->element);
 	}

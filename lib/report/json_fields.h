@@ -37,10 +37,23 @@ enum {
 	FIELD_SIZED = 1 << 4,  /* elements of a LIST, or an OBJECT, begin with their own size */
 };
 
+/** How a member of two results side by side becomes one. */
+enum json_merge {
+	MERGE_KEEP,  /* the first's, or by hand (merge.c) */
+	MERGE_SUM,   /* also of histograms; never beyond the highest number */
+	MERGE_KNOWN, /* the sum; 0 if one is 0, which says that it is not known */
+	MERGE_MOST,
+	MERGE_LEAST,
+	MERGE_ANY,  /* flags and bits that one has */
+	MERGE_ALL,  /* those that both have */
+	MERGE_FILL, /* a text: the first one that is not empty */
+};
+
 struct json_names {
 	const char *const *names;
 	uint32_t count;
 	bool are_kinds; /* NB_OP_*; of a classic action the first is its verb */
+	const char *(*name_of)(uint32_t index); /* instead of `names` */
 };
 
 struct json_writer {
@@ -59,87 +72,53 @@ struct json_field {
 	uint64_t most;                   /* elements, or the highest number */
 	const struct json_names *names;
 	const struct json_field *fields; /* of an OBJECT, or of elements */
+	enum json_merge merge;           /* of an OBJECT each of its fields says */
+	const char *what;                /* it means; for the schema */
 	json_t *(*write)(struct json_writer *writer, const void *from); /* of a CUSTOM */
 	int (*read)(struct json_reader *reader, const json_t *json, void *into);
 };
 
-/* Rows of a table; s is the structure without `struct`, n the name, m the member. */
+/* Rows of a table; s is the structure without `struct`, n the name, m the member, how the rule
+ * by which it is merged, without MERGE_, and text what the member means. */
+/* clang-format off */
 #define FIELD_SIZE(s, m) sizeof(((struct s *)NULL)->m)
 #define FIELD_ROW(s, n, t, m) \
 	.name = n, .type = t, .offset = offsetof(struct s, m), .size = FIELD_SIZE(s, m)
-#define FIELD_NUMBER(s, n, m) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_NUMBER, m) \
-	}
-#define FIELD_FLAG(s, n, m) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_FLAG, m) \
-	}
-#define FIELD_REAL(s, n, m) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_REAL, m) \
-	}
-#define FIELD_CHARS(s, n, m) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_CHARS, m) \
-	}
-#define FIELD_TEXT(s, n, m) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_TEXT, m) \
-	}
-#define FIELD_FILLED_TEXT(s, n, m) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_TEXT, m), .flags = FIELD_FILLED \
-	}
-#define FIELD_BORROWED(s, n, m) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_BORROWED, m) \
-	}
-#define FIELD_HISTOGRAM(s, n, m) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_HISTOGRAM, m) \
-	}
-#define FIELD_NAME(s, n, m, l) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_NAME, m), .names = &(l) \
-	}
-#define FIELD_BITS(s, n, m, l) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_BITS, m), .names = &(l) \
-	}
-#define FIELD_COUNTS(s, n, m, l) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_COUNTS, m), .element = FIELD_SIZE(s, m[0]), \
-						   .names = &(l) \
-	}
-#define FIELD_OBJECT(s, n, m, f) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_OBJECT, m), .fields = f \
-	}
+#define FIELD_SAYS(how, text) .merge = MERGE_##how, .what = text
+#define FIELD_PLAIN(s, n, t, m, how, text) {FIELD_ROW(s, n, t, m), FIELD_SAYS(how, text)}
+#define FIELD_NUMBER(s, n, m, how, text) FIELD_PLAIN(s, n, JSON_T_NUMBER, m, how, text)
+#define FIELD_FLAG(s, n, m, how, text) FIELD_PLAIN(s, n, JSON_T_FLAG, m, how, text)
+#define FIELD_REAL(s, n, m, how, text) FIELD_PLAIN(s, n, JSON_T_REAL, m, how, text)
+#define FIELD_CHARS(s, n, m, how, text) FIELD_PLAIN(s, n, JSON_T_CHARS, m, how, text)
+#define FIELD_TEXT(s, n, m, how, text) FIELD_PLAIN(s, n, JSON_T_TEXT, m, how, text)
+#define FIELD_FILLED_TEXT(s, n, m, how, text) \
+	{FIELD_ROW(s, n, JSON_T_TEXT, m), .flags = FIELD_FILLED, FIELD_SAYS(how, text)}
+#define FIELD_BORROWED(s, n, m, how, text) FIELD_PLAIN(s, n, JSON_T_BORROWED, m, how, text)
+#define FIELD_HISTOGRAM(s, n, m, how, text) FIELD_PLAIN(s, n, JSON_T_HISTOGRAM, m, how, text)
+#define FIELD_NAME(s, n, m, l, how, text) \
+	{FIELD_ROW(s, n, JSON_T_NAME, m), .names = &(l), FIELD_SAYS(how, text)}
+#define FIELD_BITS(s, n, m, l, how, text) \
+	{FIELD_ROW(s, n, JSON_T_BITS, m), .names = &(l), FIELD_SAYS(how, text)}
+#define FIELD_COUNTS(s, n, m, l, how, text) \
+	{FIELD_ROW(s, n, JSON_T_COUNTS, m), .element = FIELD_SIZE(s, m[0]), .names = &(l), \
+		FIELD_SAYS(how, text)}
+#define FIELD_OBJECT(s, n, m, f, how, text) \
+	{FIELD_ROW(s, n, JSON_T_OBJECT, m), .fields = f, FIELD_SAYS(how, text)}
 /** Some members of the same structure, put together. */
-#define FIELD_PART(n, f) \
-	{ \
-		.name = n, .type = JSON_T_OBJECT, .fields = f \
-	}
+#define FIELD_PART(n, f, how, text) \
+	{.name = n, .type = JSON_T_OBJECT, .fields = f, FIELD_SAYS(how, text)}
 #define FIELD_COUNTED(s, m, c, f, x) \
 	.element = FIELD_SIZE(s, m[0]), .count_offset = offsetof(struct s, c), \
 	.count_size = FIELD_SIZE(s, c), .most = x, .fields = f
-#define FIELD_LIST(s, n, m, c, f, x) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_LIST, m), FIELD_COUNTED(s, m, c, f, x) \
-	}
-#define FIELD_NUMBERS(s, n, m, c, x) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_NUMBERS, m), FIELD_COUNTED(s, m, c, NULL, x) \
-	}
-#define FIELD_TEXTS(s, n, m, c, x) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_TEXTS, m), FIELD_COUNTED(s, m, c, NULL, x) \
-	}
-#define FIELD_CUSTOM(s, n, m, w, r) \
-	{ \
-		FIELD_ROW(s, n, JSON_T_CUSTOM, m), .write = w, .read = r \
-	}
+#define FIELD_LIST(s, n, m, c, f, x, how, text) \
+	{FIELD_ROW(s, n, JSON_T_LIST, m), FIELD_COUNTED(s, m, c, f, x), FIELD_SAYS(how, text)}
+#define FIELD_NUMBERS(s, n, m, c, x, how, text) \
+	{FIELD_ROW(s, n, JSON_T_NUMBERS, m), FIELD_COUNTED(s, m, c, NULL, x), FIELD_SAYS(how, text)}
+#define FIELD_TEXTS(s, n, m, c, x, how, text) \
+	{FIELD_ROW(s, n, JSON_T_TEXTS, m), FIELD_COUNTED(s, m, c, NULL, x), FIELD_SAYS(how, text)}
+#define FIELD_CUSTOM(s, n, m, w, r, how, text) \
+	{FIELD_ROW(s, n, JSON_T_CUSTOM, m), .write = w, .read = r, FIELD_SAYS(how, text)}
+/* clang-format on */
 
 /** Set a member of an object; a value of NULL, or no memory, is noted in the writer. */
 void
@@ -157,6 +136,13 @@ json_write_fields(struct json_writer *writer, json_t *object, const struct json_
 NB_MUST_CHECK int
 json_read_fields(struct json_reader *reader, const json_t *object,
 	const struct json_field *fields, void *into);
+
+/** An unsigned number of 1, 4 or 8 bytes. */
+uint64_t
+json_get_number(const void *at, size_t size);
+
+void
+json_set_number(void *at, size_t size, uint64_t wide);
 
 /** From here to JSON_LEAVE() the reader is at a member of that name, or with NULL at element 0. */
 #define JSON_ENTER(reader, at, what) \

@@ -55,39 +55,20 @@ struct read_note {
 static const struct json_names scopes = {(const char *const[]){"run", "job"}, 2, false};
 
 static const struct json_field note_fields[] = {
-	FIELD_CHARS(read_note, "id", id),
-	FIELD_FILLED_TEXT(read_note, "text", text),
-	FIELD_NAME(read_note, "scope", scope, scopes),
+	FIELD_CHARS(read_note, "id", id, KEEP,
+		"identifier, which stays the same whatever the text says"),
+	FIELD_FILLED_TEXT(read_note, "text", text, KEEP, "the sentence"),
+	FIELD_NAME(read_note, "scope", scope, scopes, KEEP,
+		"whether it is of every run or of jobs alone"),
 	{.name = NULL},
 };
 
 static int
-take_note(struct json_reader *reader, struct record *record, struct read_note *note)
+take_note(struct record *record, const struct read_note *note)
 {
 	struct nb_result *run = record->run;
-	struct nb_job_result *job = record->job;
-	if (note->scope == 0 || job == NULL) {
-		run->notes[run->note_count].text = note->text;
-		memcpy(run->notes[run->note_count++].id, note->id, sizeof(note->id));
-		note->text = NULL;
-		return NB_OK;
-	}
-	if (job->note_count == JOB_NOTES_MAX)
-		return json_bad(reader, "there are more than %d notes of the job before it",
-			JOB_NOTES_MAX);
-	if (strlen(note->text) >= JOB_NOTE_SIZE)
-		return json_bad(reader, "has a text of more than %d bytes", JOB_NOTE_SIZE - 1);
-	memcpy(job->note_ids[job->note_count], note->id, sizeof(note->id));
-	snprintf(job->notes[job->note_count++], JOB_NOTE_SIZE, "%s", note->text);
-	return NB_OK;
+	return result_add_note(run, note->scope != 0 && run->is_job, note->id, note->text);
 }
-
-_Static_assert(
-	sizeof(((struct read_note *)NULL)->id) == sizeof(((struct result_note *)NULL)->id),
-	"notes of runs");
-_Static_assert(sizeof(((struct read_note *)NULL)->id) ==
-		sizeof(((struct nb_job_result *)NULL)->note_ids[0]),
-	"notes of jobs");
 
 static int
 read_notes(struct json_reader *reader, const json_t *object, struct record *record)
@@ -100,16 +81,13 @@ read_notes(struct json_reader *reader, const json_t *object, struct record *reco
 		rc = json_bad(reader, "must be an array");
 	else if (count > JSON_LIST_MAX)
 		rc = json_bad(reader, "has more than %d elements", JSON_LIST_MAX);
-	record->run->notes = calloc(count + 1, sizeof(*record->run->notes));
-	if (record->run->notes == NULL)
-		rc = out_of_memory();
 	JSON_ENTER(reader, place, NULL);
 	for (; place.index < count && rc == NB_OK; place.index++) {
 		struct read_note note = {.text = NULL};
 		rc = json_read_fields(
 			reader, json_array_get(notes, place.index), note_fields, &note);
 		if (rc == NB_OK)
-			rc = take_note(reader, record, &note);
+			rc = take_note(record, &note);
 		free(note.text);
 	}
 	JSON_LEAVE(reader, list);
@@ -132,11 +110,11 @@ read_classic(struct json_reader *reader, const json_t *object, struct nb_result 
 }
 
 static int
-read_groups(struct json_reader *reader, const json_t *object, struct nb_job_result *job)
+read_groups(struct json_reader *reader, const json_t *object, struct nb_result *job)
 {
 	static const struct json_field fields[] = {
-		{FIELD_ROW(nb_job_result, "groups", JSON_T_LIST, groups),
-			FIELD_COUNTED(nb_job_result, groups, group_count, json_group_fields,
+		{FIELD_ROW(nb_result, "groups", JSON_T_LIST, groups),
+			FIELD_COUNTED(nb_result, groups, group_count, json_group_fields,
 				NB_GROUPS_MAX),
 			.flags = FIELD_MUST},
 		{.name = NULL},
@@ -145,7 +123,7 @@ read_groups(struct json_reader *reader, const json_t *object, struct nb_job_resu
 }
 
 static int
-read_job(struct json_reader *reader, const json_t *object, struct nb_job_result *job)
+read_job(struct json_reader *reader, const json_t *object, struct nb_result *job)
 {
 	JSON_ENTER(reader, place, "job");
 	int rc = json_read_fields(reader, json_object_get(object, "job"), json_job_fields, job);
@@ -157,7 +135,7 @@ read_job(struct json_reader *reader, const json_t *object, struct nb_job_result 
 	if (rc == NB_OK)
 		rc = read_member(reader, object, "response", &job->response);
 	if (rc == NB_OK)
-		rc = read_member(reader, object, "hiccups", &job->hiccups);
+		rc = read_member(reader, object, "hiccups", &job->measured.hiccups);
 	if (rc == NB_OK)
 		rc = fill_histogram(&job->service);
 	return rc == NB_OK ? fill_histogram(&job->response) : rc;
@@ -172,8 +150,9 @@ begin_result(struct json_reader *reader, const json_t *action, struct record *re
 	bool is_job = false;
 	reader->verb = NULL;
 	for (uint32_t i = 0; i < json_verbs.count && text != NULL; i++) {
-		if (strcmp(json_verbs.names[i], text) == 0)
-			reader->verb = json_verbs.names[i];
+		const char *verb = nb_verb_name(i);
+		if (strcmp(verb, text) == 0)
+			reader->verb = verb;
 	}
 	for (size_t i = 0; i < sizeof(of_jobs) / sizeof(*of_jobs) && text != NULL; i++)
 		is_job |= strcmp(of_jobs[i], text) == 0;
@@ -187,12 +166,7 @@ begin_result(struct json_reader *reader, const json_t *action, struct record *re
 	record->run->engine.size = sizeof(record->run->engine);
 	reader->texts = &record->run->texts;
 	reader->text_count = &record->run->text_count;
-	if (!is_job)
-		return NB_OK;
-	record->job = calloc(1, sizeof(*record->job));
-	if (record->job == NULL)
-		return out_of_memory();
-	record->job->base = record->run;
+	record->run->is_job = is_job;
 	return NB_OK;
 }
 
@@ -211,7 +185,7 @@ read_result(struct json_reader *reader, const json_t *object, struct record *rec
 	if (rc == NB_OK)
 		rc = fill_histogram(&record->run->measured.service);
 	if (rc == NB_OK)
-		rc = record->job != NULL ? read_job(reader, object, record->job)
+		rc = record->run->is_job ? read_job(reader, object, record->run)
 					 : read_classic(reader, object, record->run);
 	return rc == NB_OK ? read_notes(reader, object, record) : rc;
 }
@@ -257,8 +231,7 @@ check_kind(struct json_reader *reader, const json_t *document)
 	JSON_LEAVE(reader, place);
 	if (rc == NB_OK && number > NB_RESULTS_VERSION)
 		rc = json_bad(reader,
-			"made by a newer mininb: its version is %llu, and this one reads up to "
-			"%u",
+			"made by a newer mininb: its version is %llu, and this one reads up to %u",
 			(unsigned long long)number, NB_RESULTS_VERSION);
 	return rc;
 }
@@ -267,8 +240,10 @@ static int
 read_head(struct json_reader *reader, const json_t *document, struct nb_results *results)
 {
 	static const struct json_field fields[] = {
-		FIELD_OBJECT(nb_results, "command", command, json_command_fields),
-		FIELD_NUMBER(nb_results, "list_count", list_count),
+		FIELD_OBJECT(nb_results, "command", command, json_command_fields, KEEP,
+			"how the results were asked for"),
+		FIELD_NUMBER(nb_results, "list_count", list_count, KEEP,
+			"engines of a list that were run one after the other; 0: it was no list"),
 		{.name = NULL},
 	};
 	return json_read_fields(reader, document, fields, results);

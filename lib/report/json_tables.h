@@ -3,7 +3,7 @@
 #define REPORT_JSON_TABLES_H
 /**
  * What each member of a record is called in a result file. What is added to a structure is
- * added to its table, and to extra/schema/result.schema.json.
+ * added to its table, from which the schema is made (extra/schema/schema.c).
  */
 #include "report/json_fields.h"
 #include "report/record.h"
@@ -23,8 +23,14 @@ extern const struct json_field json_command_fields[]; /* struct record_command *
 extern const struct json_field json_sweep_fields[];   /* struct record_sweep */
 extern const struct json_field json_record_fields[];  /* struct record: what is of every one */
 extern const struct json_field json_result_fields[];  /* struct nb_result */
-extern const struct json_field json_job_fields[];     /* struct nb_job_result */
-extern const struct json_field json_group_fields[];   /* struct job_result_group */
-extern const struct json_field json_kind_fields[];    /* struct job_kind */
+extern const struct json_field json_option_fields[];  /* struct result_option */
+extern const struct json_field json_engine_fields[];  /* struct nb_result */
+extern const struct json_field json_environment_fields[];
+extern const struct json_field json_residency_fields[];
+extern const struct json_field json_thread_fields[];
+extern const struct json_field json_measurement_fields[];
+extern const struct json_field json_job_fields[];   /* struct nb_result */
+extern const struct json_field json_group_fields[]; /* struct job_result_group */
+extern const struct json_field json_kind_fields[];  /* struct job_kind */
 
 #endif /* REPORT_JSON_TABLES_H */

@@ -17,6 +17,8 @@
 #include "base/error.h"
 #include "report/json_histogram.h"
 #include "report/json_tables.h"
+#include "report/note.h"
+#include "report/metric.h"
 
 /* ---- the document ---- */
 
@@ -27,6 +29,7 @@ put_note(struct json_writer *writer, json_t *array, const char *scope, const cha
 	json_t *note = json_object();
 	json_put(writer, note, "scope", json_string(scope));
 	json_put(writer, note, "id", json_from_text(id));
+	json_put(writer, note, "weight", json_string(note_weight(id)));
 	json_put(writer, note, "text", json_from_text(text));
 	writer->has_failed |= json_array_append_new(array, note) != 0;
 }
@@ -35,11 +38,10 @@ static json_t *
 write_notes(struct json_writer *writer, const struct record *record)
 {
 	json_t *array = json_array();
-	for (size_t i = 0; i < record->run->note_count; i++)
-		put_note(writer, array, "run", record->run->notes[i].id,
-			record->run->notes[i].text);
-	for (size_t i = 0; record->job != NULL && i < record->job->note_count; i++)
-		put_note(writer, array, "job", record->job->note_ids[i], record->job->notes[i]);
+	for (size_t i = 0; i < record->run->note_count; i++) {
+		const struct result_note *note = &record->run->notes[i];
+		put_note(writer, array, note->is_of_job ? "job" : "run", note->id, note->text);
+	}
 	return array;
 }
 
@@ -94,17 +96,17 @@ static json_t *
 write_groups(struct json_writer *writer, const struct record *record)
 {
 	json_t *array = json_array();
-	if (record->job == NULL) {
+	if (record_job(record) == NULL) {
 		struct job_result_group view = view_classic(record->run);
 		put_group(writer, array, &view);
 	}
-	for (size_t g = 0; record->job != NULL && g < record->job->group_count; g++)
-		put_group(writer, array, &record->job->groups[g]);
+	for (size_t g = 0; g < record->run->group_count; g++)
+		put_group(writer, array, &record->run->groups[g]);
 	return array;
 }
 
 static json_t *
-write_job(struct json_writer *writer, const struct nb_job_result *job)
+write_job(struct json_writer *writer, const struct nb_result *job)
 {
 	if (job == NULL)
 		return json_null();
@@ -113,24 +115,29 @@ write_job(struct json_writer *writer, const struct nb_job_result *job)
 	return object;
 }
 
+/** Those that follow from the members below them. */
+static void
+put_metrics(struct json_writer *writer, json_t *object, const struct record *record)
+{
+	struct metric_source source;
+	metric_source_create(&source, record);
+	for (const struct metric *it = metric_table; it->name != NULL; it++)
+		if (it->json != NULL)
+			json_put(writer, object, it->json,
+				json_from_real(metric_take(it, &source).real));
+}
+
 static void
 put_result(struct json_writer *writer, json_t *object, const struct record *record)
 {
-	const struct nb_job_result *job = record->job;
+	const struct nb_result *job = record_job(record);
 	const struct nb_histogram *response = job != NULL ? job->response : NULL;
-	struct nb_summary summary;
-	record_summary(record, &summary);
-	json_put(writer, object, "throughput_ops_s", json_from_real(summary.rate_ops_s));
-	json_put(writer, object, "settled_throughput_ops_s",
-		json_from_real(summary.settled_ops_s));
-	json_put(writer, object, "cpu_ns_op", json_from_real(summary.cpu_ns_op));
+	put_metrics(writer, object, record);
 	json_write_fields(writer, object, json_result_fields, record->run);
 	json_put(writer, object, "job", write_job(writer, job));
 	json_put(writer, object, "service", json_from_histogram(record_latency(record, false)));
 	json_put(writer, object, "response", json_from_histogram(response));
-	json_put(writer, object, "hiccups",
-		json_from_histogram(
-			job != NULL ? job->hiccups : record->run->measured.hiccups));
+	json_put(writer, object, "hiccups", json_from_histogram(record->run->measured.hiccups));
 	json_put(writer, object, "groups", write_groups(writer, record));
 	json_put(writer, object, "notes", write_notes(writer, record));
 }
@@ -139,7 +146,7 @@ static json_t *
 write_record(struct json_writer *writer, const struct record *record)
 {
 	json_t *object = json_object();
-	bool is_classic = record->run != NULL && record->job == NULL;
+	bool is_classic = record->run != NULL && record_job(record) == NULL;
 	writer->verb = is_classic ? record_action(record) : NULL;
 	json_put(writer, object, "action",
 		json_from_text(record->run != NULL ? record_action(record) : NULL));

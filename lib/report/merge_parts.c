@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "report/json_course.h"
 #include "report/json_tables.h"
 
 static int
@@ -93,17 +94,6 @@ merge_threads(struct job_thread **into, uint32_t *count, const struct job_thread
 
 /* ---- over time ---- */
 
-void
-merge_levels(struct system_levels *into, const struct system_levels *from)
-{
-	into->anonymous_bytes = merge_sum(into->anonymous_bytes, from->anonymous_bytes);
-	into->file_bytes = merge_sum(into->file_bytes, from->file_bytes);
-	into->shared_bytes = merge_sum(into->shared_bytes, from->shared_bytes);
-	into->data_bytes = merge_sum(into->data_bytes, from->data_bytes);
-	into->dirty_bytes = merge_sum(into->dirty_bytes, from->dirty_bytes);
-	into->threads = merge_sum(into->threads, from->threads);
-}
-
 /** Takes it, where there is none of that kind yet. */
 static int
 add_latency(struct sample *into, struct sample_latency *from)
@@ -163,8 +153,9 @@ add_sample(struct sample *into, struct sample *from, const struct counters *name
 	into->ops = merge_sum(into->ops, from->ops);
 	into->behind_ops = merge_sum(into->behind_ops, from->behind_ops);
 	system_add(&into->used, &from->used);
-	merge_levels(&into->levels, &from->levels);
-	int rc = add_counters(into, from, names);
+	int rc = merge_fields(json_level_fields, &into->levels, &from->levels);
+	if (rc == NB_OK)
+		rc = add_counters(into, from, names);
 	for (size_t i = 0; i < from->latency_count && rc == NB_OK; i++)
 		rc = add_latency(into, &from->latencies[i]);
 	return rc;
@@ -279,84 +270,23 @@ merge_series(struct series *into, struct series *from, bool *is_whole)
 
 /* ---- groups ---- */
 
-static int
-merge_kind(struct job_kind *into, const struct job_kind *from)
-{
-	into->ops = merge_sum(into->ops, from->ops);
-	into->records = merge_sum(into->records, from->records);
-	into->bytes = merge_sum(into->bytes, from->bytes);
-	for (int i = 0; i < WORKER_ANSWERS; i++)
-		into->answers[i] = merge_sum(into->answers[i], from->answers[i]);
-	int rc = merge_histogram(&into->service, from->service);
-	return rc == NB_OK ? merge_histogram(&into->response, from->response) : rc;
-}
-
 static void
-merge_findings(struct job_findings *into, const struct job_findings *from)
+add_cases(struct job_findings *into, const struct job_findings *from)
 {
-	into->verified = merge_sum(into->verified, from->verified);
-	into->foreign = merge_sum(into->foreign, from->foreign);
-	into->read_back = merge_sum(into->read_back, from->read_back);
-	for (int i = 0; i < JOB_VERDICTS; i++)
-		into->verdicts[i] = merge_sum(into->verdicts[i], from->verdicts[i]);
 	for (uint64_t i = 0; i < from->case_count && into->case_count < JOB_CASES; i++)
 		into->cases[into->case_count++] = from->cases[i];
-}
-
-static void
-merge_trace(struct nb_trace_counts *into, const struct nb_trace_counts *from)
-{
-	into->ops = merge_sum(into->ops, from->ops);
-	into->inserts = merge_sum(into->inserts, from->inserts);
-	into->reads = merge_sum(into->reads, from->reads);
-	into->updates = merge_sum(into->updates, from->updates);
-	into->deletes = merge_sum(into->deletes, from->deletes);
-	into->scans = merge_sum(into->scans, from->scans);
-	into->upserts = merge_sum(into->upserts, from->upserts);
-	into->rmws = merge_sum(into->rmws, from->rmws);
-	into->others = merge_sum(into->others, from->others);
-	into->ignored = merge_sum(into->ignored, from->ignored);
-	into->bad = merge_sum(into->bad, from->bad);
-	into->bytes = merge_sum(into->bytes, from->bytes);
-	if (into->first_bad[0] == '\0')
-		memcpy(into->first_bad, from->first_bad, sizeof(into->first_bad));
-}
-
-static int
-merge_measured(struct job_measurement *into, const struct job_measurement *from)
-{
-	into->has_begun |= from->has_begun;
-	into->is_partial |= from->is_partial;
-	into->ops = merge_sum(into->ops, from->ops);
-	into->done = merge_sum(into->done, from->done);
-	into->commits = merge_sum(into->commits, from->commits);
-	into->wall_ns = merge_most(into->wall_ns, from->wall_ns);
-	into->span_ns = merge_most(into->span_ns, from->span_ns);
-	into->waited_ns = merge_sum(into->waited_ns, from->waited_ns);
-	into->spin_ns = merge_sum(into->spin_ns, from->spin_ns);
-	into->offered_ops += from->offered_ops;
-	into->lag_ns = merge_most(into->lag_ns, from->lag_ns);
-	into->lag_max_ns = merge_most(into->lag_max_ns, from->lag_max_ns);
-	if (into->trace[0] == '\0')
-		memcpy(into->trace, from->trace, sizeof(into->trace));
-	merge_trace(&into->trace_counts, &from->trace_counts);
-	merge_findings(&into->findings, &from->findings);
-	int rc = merge_histogram(&into->lateness, from->lateness);
-	for (uint32_t kind = 0; kind < NB_OP_KINDS && rc == NB_OK; kind++)
-		rc = merge_kind(&into->kinds[kind], &from->kinds[kind]);
-	return rc == NB_OK ? merge_threads(&into->threads, &into->thread_count, from->threads,
-				     from->thread_count)
-			   : rc;
 }
 
 int
 merge_group(struct job_result_group *into, const struct job_result_group *from)
 {
-	into->threads += from->threads;
-	into->duration_ns = merge_most(into->duration_ns, from->duration_ns);
-	into->warmup_ns = merge_most(into->warmup_ns, from->warmup_ns);
-	into->warmup_count = merge_sum(into->warmup_count, from->warmup_count);
-	bool has_both = into->rate_ops_s > 0 && from->rate_ops_s > 0;
-	into->rate_ops_s = has_both ? into->rate_ops_s + from->rate_ops_s : 0;
-	return merge_measured(&into->measured, &from->measured);
+	struct job_measurement *measured = &into->measured;
+	int rc = merge_fields(json_group_fields, into, from);
+	add_cases(&measured->findings, &from->measured.findings);
+	for (uint32_t kind = 0; kind < NB_OP_KINDS && rc == NB_OK; kind++)
+		rc = merge_fields(
+			json_kind_fields, &measured->kinds[kind], &from->measured.kinds[kind]);
+	return rc == NB_OK ? merge_threads(&measured->threads, &measured->thread_count,
+				     from->measured.threads, from->measured.thread_count)
+			   : rc;
 }

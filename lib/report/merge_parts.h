@@ -18,6 +18,12 @@ merge_most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+struct json_field;
+
+/** Structures of a table of fields, each member by its rule (merge_fields.c). */
+NB_MUST_CHECK int
+merge_fields(const struct json_field *fields, void *into, const void *from);
+
 /** NULL is an empty one. */
 NB_MUST_CHECK int
 merge_histogram(struct nb_histogram **into, const struct nb_histogram *from);
@@ -30,10 +36,6 @@ merge_counters(struct counters *into, const struct counters *from);
 NB_MUST_CHECK int
 merge_threads(struct job_thread **into, uint32_t *count, const struct job_thread *from,
 	uint32_t from_count);
-
-/** They add up. */
-void
-merge_levels(struct system_levels *into, const struct system_levels *from);
 
 /**
  * Sample by sample, of the same time. False in *is_whole: what they have does not fit, and

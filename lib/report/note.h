@@ -7,9 +7,27 @@
  */
 #include <stdbool.h>
 
+#include <mininb/results.h>
+
 #include "report/result.h"
 
 enum { NOTE_SIZE = 512 };
+
+enum note_weight { USUAL, SERIOUS };
+
+/** What a kind of note means, and what to do about it. */
+struct note_row {
+	struct nb_note_kind kind;
+	enum note_weight weight;
+	const char *how; /* NULL: `kind` says all */
+};
+
+/** Ended by a NULL id. */
+extern const struct note_row note_rows[];
+
+/** How grave notes of that kind are: "serious" or "usual", also of kinds not known here. */
+const char *
+note_weight(const char *id);
 
 /** Writes the sentence, of NOTE_SIZE at most, or leaves `note` empty. */
 typedef void (*note_fn)(const struct nb_result *result, char *note);

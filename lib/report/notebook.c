@@ -81,7 +81,7 @@ append_word(char *name, const char *separator, const char *word)
 static void
 name_test(char *test, const struct record *record, const struct record_group *group)
 {
-	const struct nb_job_result *job = record->job;
+	const struct nb_result *job = record_job(record);
 	test[0] = '\0';
 	append_word(test, "",
 		job != NULL && !job->is_replay && job->name[0] != '\0' ? job->name
@@ -167,8 +167,7 @@ collect_data(json_t *data, const struct nb_results *results, const char *experim
 	}
 	if (rc == NB_OK && json_object_size(data) == 0)
 		return error_set(NB_ERR_USAGE,
-			"these results have nothing for a notebook: no operation of which the "
-			"thread is known");
+			"these results have nothing for a notebook: no operation of which the thread is known");
 	return rc;
 }
 
@@ -264,8 +263,7 @@ join(const struct notebook *notebook, const json_t *experiments, const json_t *d
 		parts[i].end = notebook_end(notebook, parts[i].name);
 		if (parts[i].end == NULL)
 			return error_set(NB_ERR_DATA,
-				"is no notebook: the name \"%s\" is written in another way; "
-				"nothing was written",
+				"is no notebook: the name \"%s\" is written in another way; nothing was written",
 				parts[i].name);
 	}
 	size_t first = parts[0].end < parts[1].end ? 0 : 1;

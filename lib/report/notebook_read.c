@@ -71,8 +71,7 @@ check(const struct notebook *notebook, const char *path)
 	for (size_t i = 0; i < 2; i++) {
 		if (!json_is_object(json_object_get(notebook->root, wanted[i])))
 			return error_set(NB_ERR_DATA,
-				"%s: is no notebook: it has no object \"%s\"; nothing was "
-				"written",
+				"%s: is no notebook: it has no object \"%s\"; nothing was written",
 				path, wanted[i]);
 	}
 	return NB_OK;

@@ -53,9 +53,7 @@ note_closed_loop(const struct nb_result *result, char *note)
 {
 	if (!result->is_paced)
 		note_write(note,
-			"closed loop: each operation waits for the one before, so these are "
-			"service times; what users would wait under a given load is told by a "
-			"job with a rate");
+			"closed loop: each operation waits for the one before, so these are service times; what users would wait under a given load is told by a job with a rate");
 }
 
 static void
@@ -91,8 +89,7 @@ note_few_samples(const struct nb_result *result, char *note)
 		if (nb_histogram_supports(service, percents[i], &needed))
 			continue;
 		note_write(note,
-			"%llu operations are too few for p%g, which takes %llu, and for what "
-			"is above; raise --%s",
+			"%llu operations are too few for p%g, which takes %llu, and for what is above; raise --%s",
 			(unsigned long long)count, percents[i], (unsigned long long)needed,
 			bound(result));
 		return;
@@ -150,8 +147,7 @@ note_drift(const struct nb_result *result, char *note)
 	}
 	if (fabs(worst) > 0.1)
 		note_write(note,
-			"not steady: the rate %s by %.0f %% from the middle third of the time "
-			"to the last one; raise --%s%s",
+			"not steady: the rate %s by %.0f %% from the middle third of the time to the last one; raise --%s%s",
 			worst > 0 ? "rose" : "fell", 100 * fabs(worst), bound(result),
 			has_warmup                         ? ", or --warmup"
 				: result->is_bound_by_time ? ", or take a --warmup"
@@ -173,14 +169,11 @@ note_harness(const struct nb_result *result, char *note)
 		return;
 	if (call * 10 > median)
 		note_write(note,
-			"the harness is %.0f ns of the median latency of %.0f ns, and %.0f ns "
-			"of each operation's time; nothing is subtracted: compare with the "
-			"null engine",
+			"the harness is %.0f ns of the median latency of %.0f ns, and %.0f ns of each operation's time; nothing is subtracted: compare with the null engine",
 			call, median, op);
 	else if (!result->is_paced && op > call && op * 10 > whole)
 		note_write(note,
-			"the harness is %.0f ns of the some %.0f ns that an operation takes in "
-			"its loop; nothing is subtracted: compare with the null engine",
+			"the harness is %.0f ns of the some %.0f ns that an operation takes in its loop; nothing is subtracted: compare with the null engine",
 			op, whole);
 }
 
@@ -191,8 +184,7 @@ note_had_data(const struct nb_result *result, char *note)
 {
 	if (result->workload.verb == NB_VERB_PUT && result->measured.had_data)
 		note_write(note,
-			"the database was not new: puts may have overwritten, and its "
-			"shape is not that of a fresh one; remove it before, or --fresh");
+			"the database was not new: puts may have overwritten, and its shape is not that of a fresh one; remove it before, or --fresh");
 }
 
 static void
@@ -200,8 +192,7 @@ note_loaded(const struct nb_result *result, char *note)
 {
 	if (result->measured.is_loaded)
 		note_write(note,
-			"%s keeps nothing between runs: the data was put before the first "
-			"operation, in %.3f seconds that do not count",
+			"%s keeps nothing between runs: the data was put before the first operation, in %.3f seconds that do not count",
 			result->engine.name, (double)result->measured.load_ns / 1e9);
 }
 
@@ -210,8 +201,7 @@ note_duplicates(const struct nb_result *result, char *note)
 {
 	if (result->keys.duplicates > 0)
 		note_write(note,
-			"%s%llu of %llu keys repeat one before them: puts of those overwrite, "
-			"deletes of those find nothing",
+			"%s%llu of %llu keys repeat one before them: puts of those overwrite, deletes of those find nothing",
 			result->keys.is_estimate ? "about " : "",
 			(unsigned long long)result->keys.duplicates,
 			(unsigned long long)result->workload.count);
@@ -224,8 +214,7 @@ note_misses(const struct nb_result *result, char *note)
 	uint64_t missed = result->measured.answers[NB_NOT_FOUND];
 	if (note_is_read(result) && !note_has_cap(result, NB_CAP_SYNTHETIC) && missed > found)
 		note_write(note,
-			"%.0f %% of the reads found nothing: what was measured is how fast "
-			"that is told; read the keys that were put",
+			"%.0f %% of the reads found nothing: what was measured is how fast that is told; read the keys that were put",
 			100 * (double)missed / ((double)missed + (double)found));
 }
 
@@ -247,8 +236,7 @@ note_unverified(const struct nb_result *result, char *note)
 		note_write(note, "nothing was verified: --verify-rate is 0");
 	else if (is_write && !result->measured.has_read_back)
 		note_write(note,
-			"the run ended before %s was read back: whether the writes had their "
-			"effect is not known",
+			"the run ended before %s was read back: whether the writes had their effect is not known",
 			result->measured.findings.verified > 0 ? "all of the sample" : "any");
 	else if (result->measured.findings.verified == 0)
 		note_write(note, "nothing was verified: %s",
@@ -265,8 +253,7 @@ note_short_values(const struct nb_result *result, char *note)
 		result->verify_rate > 0 && result->measured.findings.verified > 0 &&
 		!note_has_cap(result, NB_CAP_SYNTHETIC))
 		note_write(note,
-			"values of %llu bytes are too short for a checksum: a wrong one is "
-			"noticed by chance; take 16 bytes or more",
+			"values of %llu bytes are too short for a checksum: a wrong one is noticed by chance; take 16 bytes or more",
 			(unsigned long long)result->workload.value_size);
 }
 
@@ -278,12 +265,10 @@ note_settle(const struct nb_result *result, char *note)
 		return;
 	if (result->settle == NB_RUN_SETTLE_NONE)
 		note_write(note,
-			"not settled, as asked: work that the writes put off is not "
-			"counted");
+			"not settled, as asked: work that the writes put off is not counted");
 	else if (result->measured.settled < (int)result->settle)
 		note_write(note,
-			"%s cannot be asked to %s: work that the writes put off may not be "
-			"counted",
+			"%s cannot be asked to %s: work that the writes put off may not be counted",
 			result->engine.name,
 			result->measured.settled == 0 ? "flush" : "compact");
 }
@@ -329,19 +314,21 @@ static const struct note_rule *const all[] = {
 
 enum { RULE_SETS = sizeof(all) / sizeof(*all) };
 
-static int
-add_note(struct nb_result *result, const char *id, const char *text)
+int
+result_add_note(struct nb_result *result, bool is_of_job, const char *id, const char *text)
 {
 	void *grown = realloc(result->notes, (result->note_count + 1) * sizeof(*result->notes));
 	if (grown == NULL)
 		return error_set(NB_FAIL, "out of memory");
 	result->notes = grown;
-	struct result_note *note = &result->notes[result->note_count];
-	*note = (struct result_note){.text = strdup(text)};
-	snprintf(note->id, sizeof(note->id), "%s", id);
-	if (note->text == NULL)
+	struct result_note note = {.text = strdup(text), .is_of_job = is_of_job};
+	snprintf(note.id, sizeof(note.id), "%s", id);
+	if (note.text == NULL)
 		return error_set(NB_FAIL, "out of memory");
-	result->note_count++;
+	size_t at = result->note_count++;
+	for (; at > 0 && !is_of_job && result->notes[at - 1].is_of_job; at--)
+		result->notes[at] = result->notes[at - 1];
+	result->notes[at] = note;
 	return NB_OK;
 }
 
@@ -367,10 +354,10 @@ result_add_notes(struct nb_result *result)
 			char text[NOTE_SIZE] = "";
 			rule->write(result, text);
 			if (text[0] != '\0' && rc == NB_OK)
-				rc = add_note(result, rule->id, text);
+				rc = result_add_note(result, false, rule->id, text);
 		}
 	}
 	for (size_t i = 0; i < result->warnings.count && rc == NB_OK; i++)
-		rc = add_note(result, "engine", result->warnings.texts[i]);
+		rc = result_add_note(result, false, "engine", result->warnings.texts[i]);
 	return rc;
 }

@@ -45,8 +45,7 @@ note_memory_files(const struct nb_result *result, char *note)
 {
 	if (is_kept(result) && result->sysinfo.is_memory_filesystem)
 		note_write(note,
-			"the database is on %s: no storage device was measured; take a --path "
-			"on one",
+			"the database is on %s: no storage device was measured; take a --path on one",
 			result->sysinfo.filesystem);
 }
 
@@ -54,26 +53,22 @@ static void
 note_small_data(const struct nb_result *result, char *note)
 {
 	uint64_t bytes = bytes_of_data(result);
-	char data[UNITS_SIZE], memory[UNITS_SIZE];
-	units_format_bytes(data, sizeof(data), (double)bytes);
-	units_format_bytes(memory, sizeof(memory), (double)result->sysinfo.memory_bytes);
+	const char *data = UNITS_BYTES(bytes);
+	const char *memory = UNITS_BYTES(result->sysinfo.memory_bytes);
 	if (!is_kept(result) || result->sysinfo.is_memory_filesystem ||
 		bytes / 2 >= result->sysinfo.memory_bytes)
 		return;
 	if (!note_is_read(result))
 		note_write(note,
-			"data of %s in memory of %s: the page cache takes the writes, the "
-			"device may see them later; write more than twice the memory",
+			"data of %s in memory of %s: the page cache takes the writes, the device may see them later; write more than twice the memory",
 			data, memory);
 	else if (result->measured.cold == COLD_NOT)
 		note_write(note,
-			"data of %s in memory of %s: reads come from memory; take more data, "
-			"or make the run cold",
+			"data of %s in memory of %s: reads come from memory; take more data, or make the run cold",
 			data, memory);
 	else
 		note_write(note,
-			"data of %s in memory of %s: though the run began cold, what was read "
-			"once came from memory from then on; take more data",
+			"data of %s in memory of %s: though the run began cold, what was read once came from memory from then on; take more data",
 			data, memory);
 }
 
@@ -81,16 +76,12 @@ static void
 note_small_cache(const struct nb_result *result, char *note)
 {
 	uint64_t bytes = bytes_of_data(result);
-	char data[UNITS_SIZE], cache[UNITS_SIZE];
 	if (!is_kept(result) || result->cache_bytes == 0 || bytes == 0 ||
 		bytes >= result->cache_bytes)
 		return;
-	units_format_bytes(data, sizeof(data), (double)bytes);
-	units_format_bytes(cache, sizeof(cache), (double)result->cache_bytes);
 	note_write(note,
-		"data of %s fits into the engine's cache of %s: what lies below that was "
-		"hardly measured; take a smaller --cache, or more data",
-		data, cache);
+		"data of %s fits into the engine's cache of %s: what lies below that was hardly measured; take a smaller --cache, or more data",
+		UNITS_BYTES(bytes), UNITS_BYTES(result->cache_bytes));
 }
 
 static void
@@ -108,13 +99,11 @@ note_lukewarm(const struct nb_result *result, char *note)
 		return;
 	if (begin->is_known && percent > COLD_PERCENT && percent < WARM_PERCENT)
 		note_write(note,
-			"neither warm nor cold: %.0f %% of the database was in memory when the "
-			"first operation began; read it all once before, or make the run cold",
+			"neither warm nor cold: %.0f %% of the database was in memory when the first operation began; read it all once before, or make the run cold",
 			percent);
 	else if (faults > 100 && faults * 1000 > measured->usage_ops)
 		note_write(note,
-			"not warm: %llu pages were fetched from storage while the operations "
-			"ran; read all of the database once before, or make the run cold",
+			"not warm: %llu pages were fetched from storage while the operations ran; read all of the database once before, or make the run cold",
 			(unsigned long long)faults);
 }
 
@@ -128,24 +117,20 @@ note_not_cold(const struct nb_result *result, char *note)
 		return;
 	if (!is_kept(result))
 		note_write(note,
-			"not cold, though that was asked: %s keeps its data in memory; take an "
-			"engine that keeps files",
+			"not cold, though that was asked: %s keeps its data in memory; take an engine that keeps files",
 			result->engine.name);
 	else if (measured->cold == COLD_NOT)
 		return; /* a new database */
 	else if (!measured->residency_begin.is_known)
 		note_write(note,
-			"whether it was cold is not known: what of the database is in memory "
-			"cannot be seen here; run as the owner of its files");
+			"whether it was cold is not known: what of the database is in memory cannot be seen here; run as the owner of its files");
 	else if (begin > 5 && before > 5)
 		note_write(note,
-			"not cold, though that was asked: %.0f %% of the database stayed in "
-			"memory; see whether another process has it open",
+			"not cold, though that was asked: %.0f %% of the database stayed in memory; see whether another process has it open",
 			before);
 	else if (begin > 5)
 		note_write(note,
-			"not cold, though that was asked: opening read %.0f %% of the database "
-			"before the first operation; its time is that of the opening",
+			"not cold, though that was asked: opening read %.0f %% of the database before the first operation; its time is that of the opening",
 			begin);
 }
 
@@ -153,18 +138,15 @@ static void
 note_full(const struct nb_result *result, char *note)
 {
 	const struct environment *environment = &result->environment;
-	char left[UNITS_SIZE];
 	if (!is_kept(result) || environment->filesystem_bytes == 0 ||
 		environment->free_bytes >= environment->filesystem_bytes / 10)
 		return;
-	units_format_bytes(left, sizeof(left), (double)environment->free_bytes);
 	note_write(note,
-		"the file system is %.0f %% full (%s left): writes may be slower than on one "
-		"with room; free some",
+		"the file system is %.0f %% full (%s left): writes may be slower than on one with room; free some",
 		100 -
 			100 * (double)environment->free_bytes /
 				(double)environment->filesystem_bytes,
-		left);
+		UNITS_BYTES(environment->free_bytes));
 }
 
 const struct note_rule notes_of_cache[] = {

@@ -49,8 +49,7 @@ note_container(const struct nb_result *result, char *note)
 {
 	if (result->environment.container[0] != '\0')
 		note_write(note,
-			"container (%s): its limits of CPU, memory and storage are not all "
-			"seen from inside",
+			"container (%s): its limits of CPU, memory and storage are not all seen from inside",
 			result->environment.container);
 }
 
@@ -60,8 +59,7 @@ note_governor(const struct nb_result *result, char *note)
 	const char *governor = result->environment.governor;
 	if (governor[0] != '\0' && strcmp(governor, "performance") != 0)
 		note_write(note,
-			"the CPU's governor is %s: its clock follows the load; set it to "
-			"performance (cpupower frequency-set -g performance)",
+			"the CPU's governor is %s: its clock follows the load; set it to performance (cpupower frequency-set -g performance)",
 			governor);
 }
 
@@ -86,8 +84,7 @@ note_steal(const struct nb_result *result, char *note)
 	double percent = percent_of_machine(result, (double)result->measured.usage.steal_ns);
 	if (percent > 2)
 		note_write(note,
-			"noisy neighbours: the hypervisor kept back %.1f %% of the CPU time; "
-			"take a machine of your own, or another hour",
+			"noisy neighbours: the hypervisor kept back %.1f %% of the CPU time; take a machine of your own, or another hour",
 			percent);
 }
 
@@ -116,8 +113,7 @@ note_other_processes(const struct nb_result *result, char *note)
 	if (!result->is_of_processes && percent > 2 &&
 		others > 30e6) /* three ticks are no finding */
 		note_write(note,
-			"other processes used %.1f %% of the machine's CPU time meanwhile; "
-			"stop them",
+			"other processes used %.1f %% of the machine's CPU time meanwhile; stop them",
 			percent);
 }
 
@@ -128,8 +124,7 @@ note_switches(const struct nb_result *result, char *note)
 		(double)result->measured.usage.involuntary_switches, result->measured.usage_ns);
 	if (per_s > 100.0 * result->threads && result->measured.usage.involuntary_switches > 10)
 		note_write(note,
-			"the CPU was taken away %.0f times a second: the highest latencies may "
-			"be the scheduler's; take fewer threads, or stop what else runs",
+			"the CPU was taken away %.0f times a second: the highest latencies may be the scheduler's; take fewer threads, or stop what else runs",
 			per_s);
 }
 
@@ -138,8 +133,7 @@ note_crowded(const struct nb_result *result, char *note)
 {
 	if (result->threads > result->sysinfo.cpus && result->sysinfo.cpus > 0)
 		note_write(note,
-			"%u threads share %u CPU%s: latencies include waiting for a CPU; take "
-			"fewer threads",
+			"%u threads share %u CPU%s: latencies include waiting for a CPU; take fewer threads",
 			result->threads, result->sysinfo.cpus,
 			result->sysinfo.cpus == 1 ? "" : "s");
 }
@@ -148,14 +142,11 @@ static void
 note_throttled(const struct nb_result *result, char *note)
 {
 	const struct system_counts *used = &result->measured.used;
-	char held[UNITS_SIZE];
 	if ((used->known & SYSTEM_CGROUP) == 0 || used->throttled_ns == 0)
 		return;
-	units_format_ns(held, sizeof(held), (double)used->throttled_ns);
 	note_write(note,
-		"the CPU quota of the cgroup held threads up for %s: the highest latencies are "
-		"its; raise cpu.max, or take fewer threads",
-		held);
+		"the CPU quota of the cgroup held threads up for %s: the highest latencies are its; raise cpu.max, or take fewer threads",
+		UNITS_NS(used->throttled_ns));
 }
 
 /** Percent of the time in which some task was held up; 0: not known, or too short to tell. */
@@ -177,9 +168,7 @@ note_pressure_cpu(const struct nb_result *result, char *note)
 	double percent = pressure_percent(result, result->measured.used.pressure_cpu_ns);
 	if (percent > 5 && result->threads <= result->sysinfo.cpus)
 		note_write(note,
-			"tasks waited for a CPU %.1f %% of the time, though there are %u for "
-			"%u threads: stop what else runs, or leave CPUs to the engine's own "
-			"threads",
+			"tasks waited for a CPU %.1f %% of the time, though there are %u for %u threads: stop what else runs, or leave CPUs to the engine's own threads",
 			percent, result->sysinfo.cpus, result->threads);
 }
 
@@ -189,8 +178,7 @@ note_pressure_memory(const struct nb_result *result, char *note)
 	double percent = pressure_percent(result, result->measured.used.pressure_memory_ns);
 	if (percent > 1)
 		note_write(note,
-			"tasks waited for memory %.1f %% of the time: latencies include the "
-			"kernel's search for it; take a smaller --cache, or more memory",
+			"tasks waited for memory %.1f %% of the time: latencies include the kernel's search for it; take a smaller --cache, or more memory",
 			percent);
 }
 
@@ -199,43 +187,34 @@ note_swap(const struct nb_result *result, char *note)
 {
 	const struct system_counts *used = &result->measured.used;
 	const struct environment *environment = &result->environment;
-	char in[UNITS_SIZE], out[UNITS_SIZE];
 	uint64_t moved = used->swap_in_bytes + used->swap_out_bytes;
-	if ((used->known & SYSTEM_MACHINE) != 0 && moved > 0) {
-		units_format_bytes(in, sizeof(in), (double)used->swap_in_bytes);
-		units_format_bytes(out, sizeof(out), (double)used->swap_out_bytes);
+	if ((used->known & SYSTEM_MACHINE) != 0 && moved > 0)
 		note_write(note,
-			"the machine swapped while the operations ran: %s came in, %s went "
-			"out; take less memory, or none for swap (swapoff -a)",
-			in, out);
-	} else if (environment->swap_used_bytes > result->sysinfo.memory_bytes / 100) {
-		units_format_bytes(in, sizeof(in), (double)environment->swap_used_bytes);
+			"the machine swapped while the operations ran: %s came in, %s went out; take less memory, or none for swap (swapoff -a)",
+			UNITS_BYTES(used->swap_in_bytes), UNITS_BYTES(used->swap_out_bytes));
+	else if (environment->swap_used_bytes > result->sysinfo.memory_bytes / 100)
 		note_write(note,
-			"%s were in swap when the run began: memory was short before; free "
-			"some, and empty it (swapoff -a)",
-			in);
-	}
+			"%s were in swap when the run began: memory was short before; free some, and empty it (swapoff -a)",
+			UNITS_BYTES(environment->swap_used_bytes));
 }
 
 void
 note_hiccups(const struct nb_histogram *hiccups, char *note)
 {
-	char late[UNITS_SIZE];
 	note[0] = '\0';
 	if (hiccups == NULL || nb_histogram_max(hiccups) <= SERIES_GAP_NS)
 		return;
-	units_format_ns(late, sizeof(late), (double)nb_histogram_max(hiccups));
 	note_write(note,
-		"a thread that only sleeps woke up %s late: the process was stopped, or the "
-		"machine had no CPU for it, so stalls of that length may not be the engine's",
-		late);
+		"a thread that only sleeps woke up %s late: the process was stopped, or the machine had no CPU for it, so stalls of that length may not be the engine's",
+		UNITS_NS(nb_histogram_max(hiccups)));
 }
 
 /** Of the classic actions; job_notes.c has those of jobs. */
 static void
 note_hiccup(const struct nb_result *result, char *note)
 {
-	note_hiccups(result->measured.hiccups, note);
+	if (!result->is_job) /* of which it is a note of the job */
+		note_hiccups(result->measured.hiccups, note);
 }
 
 static void
@@ -243,19 +222,13 @@ note_clock(const struct nb_result *result, char *note)
 {
 	enum { SLEPT_SHORTEST_NS = 1000 * 1000 };
 	double drift = result->measured.clock_drift;
-	char slept[UNITS_SIZE];
-	units_format_ns(slept, sizeof(slept), (double)result->measured.slept_ns);
 	if (result->measured.slept_ns > SLEPT_SHORTEST_NS)
 		note_write(note,
-			"the machine slept for %s in the middle of the run: times may have "
-			"that "
-			"in them, or not; run it again",
-			slept);
+			"the machine slept for %s in the middle of the run: times may have that in them, or not; run it again",
+			UNITS_NS(result->measured.slept_ns));
 	else if (fabs(drift) > 0.001)
 		note_write(note,
-			"the clock drifted: the time stamp counter ran %.2f %% %s against the "
-			"kernel's clock, and so are latencies; was the virtual machine moved? "
-			"Run it again, or with --clock=monotonic",
+			"the clock drifted: the time stamp counter ran %.2f %% %s against the kernel's clock, and so are latencies; was the virtual machine moved? Run it again, or with --clock=monotonic",
 			100 * fabs(drift), drift > 0 ? "fast" : "slow");
 }
 

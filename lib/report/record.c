@@ -28,10 +28,7 @@ results_append(struct nb_results *results)
 void
 record_destroy(struct record *record)
 {
-	if (record->job != NULL)
-		nb_job_result_delete(record->job);
-	else
-		nb_result_delete(record->run);
+	nb_result_delete(record->run);
 	free(record->intervals);
 	free(record->sweep.curve);
 	*record = (struct record){0};
@@ -92,19 +89,19 @@ record_groups(const struct record *record, struct record_group *groups)
 {
 	if (record->run == NULL)
 		return 0;
-	if (record->job == NULL)
+	if (record_job(record) == NULL)
 		return classic_group(record->run, groups);
-	for (size_t g = 0; g < record->job->group_count; g++)
-		job_group(&record->job->groups[g], &groups[g]);
-	return record->job->group_count;
+	for (size_t g = 0; g < record->run->group_count; g++)
+		job_group(&record->run->groups[g], &groups[g]);
+	return record->run->group_count;
 }
 
 const char *
 record_action(const struct record *record)
 {
-	if (record->job == NULL)
+	if (record_job(record) == NULL)
 		return record->run != NULL ? nb_verb_name(record->run->workload.verb) : "";
-	return record->job->is_replay ? "replay" : record->job->is_load ? "load" : "run";
+	return record->run->is_replay ? "replay" : record->run->is_load ? "load" : "run";
 }
 
 void
@@ -196,53 +193,33 @@ record_title(const struct record *record, char *text, size_t size)
 const struct nb_histogram *
 record_latency(const struct record *record, bool is_response)
 {
-	return record->job != NULL ? nb_job_result_histogram(record->job, is_response)
-				   : record->run->measured.service;
+	return nb_result_histogram(record->run, is_response);
 }
 
 const struct nb_histogram *
 record_hiccups(const struct record *record)
 {
-	const struct nb_histogram *hiccups = record->job != NULL
-		? record->job->hiccups
-		: record->run->measured.hiccups;
+	const struct nb_histogram *hiccups = record->run->measured.hiccups;
 	return hiccups != NULL && nb_histogram_count(hiccups) > 0 ? hiccups : NULL;
-}
-
-/** Text or identifier of a note: those of every run come first, then those of a job. */
-static const char *
-note_part(const struct record *record, size_t index, bool is_id)
-{
-	if (record->run == NULL)
-		return NULL;
-	if (index < record->run->note_count) {
-		const struct result_note *note = &record->run->notes[index];
-		return is_id ? note->id : note->text;
-	}
-	index -= record->run->note_count;
-	if (record->job == NULL || index >= record->job->note_count)
-		return NULL;
-	return is_id ? record->job->note_ids[index] : record->job->notes[index];
 }
 
 const char *
 record_note(const struct record *record, size_t index)
 {
-	return note_part(record, index, false);
+	const struct nb_result *run = record->run;
+	return run != NULL && index < run->note_count ? run->notes[index].text : NULL;
 }
 
 const char *
 record_note_id(const struct record *record, size_t index)
 {
-	return note_part(record, index, true);
+	const struct nb_result *run = record->run;
+	return run != NULL && index < run->note_count ? run->notes[index].id : NULL;
 }
 
 void
 record_summary(const struct record *record, struct nb_summary *out)
 {
-	if (record->job != NULL)
-		nb_job_result_summarize_run(record->job, out);
-	else
-		nb_result_summarize(record->run, out);
+	nb_result_summarize(record->run, out);
 	snprintf(out->end, sizeof(out->end), "%s", record->end);
 }

@@ -10,7 +10,6 @@
 
 #include <mininb/results.h>
 
-#include "report/job_result.h"
 #include "report/result.h"
 
 /** What a sweep found, kept with the run that is its capacity; curve NULL: it was none. */
@@ -24,9 +23,8 @@ struct record_sweep {
 
 /** One run. */
 struct record {
-	char label[64];            /* which of several it is: "sweep 40 %"; "" */
-	struct nb_result *run;     /* NULL: it has no result, and `driver` and `end` say why */
-	struct nb_job_result *job; /* NULL: a classic action; else job->base is `run` */
+	char label[64];        /* which of several it is: "sweep 40 %"; "" */
+	struct nb_result *run; /* NULL: it has no result, and `driver` and `end` say why */
 	char driver[48];
 	char end[256];       /* how it ended, if not well; "" else */
 	uint32_t block;      /* repetition of a comparison, from 1; 0: it was no comparison */
@@ -41,6 +39,13 @@ struct record {
 	size_t interval_count;
 	struct record_sweep sweep;
 };
+
+/** Its result if that is a job's; NULL: it has none, or is of put, get or delete. */
+static inline struct nb_result *
+record_job(const struct record *record)
+{
+	return record->run != NULL && record->run->is_job ? record->run : NULL;
+}
 
 struct record_option {
 	char *name, *value; /* owned */
@@ -62,6 +67,8 @@ struct nb_results {
 	size_t count;
 	uint32_t list_count; /* engines of --driver=a,b,c; 0: it was no list */
 	struct record_command command;
+	const struct nb_results
+		*baseline; /* that the HTML page compares with, borrowed; NULL */
 };
 
 /** Append an empty record; NULL if memory does not reach, which is set as the error. */
@@ -186,8 +193,6 @@ struct stalls {
 
 /** 0: not known. */
 struct record_figures {
-	double rate_ops_s, settled_ops_s;
-	double cpu_ns_op; /* user and system of all threads */
 	double cycles_op, instructions_op, cache_misses_op;
 	/* keys and values, as asked for; of a warm-up, too, as what is divided by them is */
 	uint64_t logical_read_bytes, logical_write_bytes;

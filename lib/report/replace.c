@@ -125,8 +125,7 @@ static int
 refuse(const char *path)
 {
 	return error_set(NB_FAIL,
-		"%s: is there, and mininb did not make it; name another file, or --force "
-		"replaces it",
+		"%s: is there, and mininb did not make it; name another file, or --force replaces it",
 		path);
 }
 

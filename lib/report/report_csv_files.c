@@ -31,60 +31,21 @@ static const struct {
 	const char *name;
 	uint32_t known; /* SYSTEM_* */
 } system_counts[] = {
-	{"user_ns", SYSTEM_PROCESS},
-	{"system_ns", SYSTEM_PROCESS},
-	{"minor_faults", SYSTEM_PROCESS},
-	{"major_faults", SYSTEM_PROCESS},
-	{"voluntary_switches", SYSTEM_PROCESS},
-	{"involuntary_switches", SYSTEM_PROCESS},
-	{"call_read_bytes", SYSTEM_IO},
-	{"call_write_bytes", SYSTEM_IO},
-	{"read_calls", SYSTEM_IO},
-	{"write_calls", SYSTEM_IO},
-	{"storage_read_bytes", SYSTEM_IO},
-	{"storage_write_bytes", SYSTEM_IO},
-	{"cancelled_write_bytes", SYSTEM_IO},
-	{"device_read_bytes", SYSTEM_DEVICE},
-	{"device_write_bytes", SYSTEM_DEVICE},
-	{"device_reads", SYSTEM_DEVICE},
-	{"device_writes", SYSTEM_DEVICE},
-	{"device_flushes", SYSTEM_DEVICE},
-	{"device_busy_ns", SYSTEM_DEVICE},
-	{"machine_steal_ns", SYSTEM_MACHINE},
-	{"machine_busy_ns", SYSTEM_MACHINE},
-	{"machine_swap_in_bytes", SYSTEM_MACHINE},
-	{"machine_swap_out_bytes", SYSTEM_MACHINE},
-	{"pressure_cpu_ns", SYSTEM_PRESSURE},
-	{"pressure_memory_ns", SYSTEM_PRESSURE},
-	{"pressure_io_ns", SYSTEM_PRESSURE},
-	{"throttled_ns", SYSTEM_CGROUP},
-	{"fsync_calls", SYSTEM_SYNCS},
-	{"fdatasync_calls", SYSTEM_SYNCS},
-	{"msync_calls", SYSTEM_SYNCS},
-	{"sync_calls", SYSTEM_SYNCS},
-	{"cycles", SYSTEM_CYCLES},
-	{"instructions", SYSTEM_CYCLES},
-	{"cache_references", SYSTEM_CACHE},
-	{"cache_misses", SYSTEM_CACHE},
-	{"branches", SYSTEM_BRANCHES},
-	{"branch_misses", SYSTEM_BRANCHES},
+#define COLUMN(member, column, group, ...) {column, SYSTEM_##group},
+	SYSTEM_COUNTS_LIST(COLUMN)
+#undef COLUMN
 };
 
-_Static_assert(sizeof(system_counts) / sizeof(*system_counts) == SYSTEM_COUNTS,
-	"each count of the system has a column");
-
-static const char *const system_levels_names[] = {"anonymous_bytes", "file_bytes",
-	"shared_bytes", "database_bytes", "machine_dirty_bytes", "process_threads"};
-
-enum { LEVELS = sizeof(struct system_levels) / sizeof(uint64_t) };
-
-_Static_assert(sizeof(system_levels_names) / sizeof(*system_levels_names) == LEVELS,
-	"each level has a column");
+static const char *const system_levels_names[] = {
+#define COLUMN(member, column, ...) column,
+	SYSTEM_LEVELS_LIST(COLUMN)
+#undef COLUMN
+};
 
 static void
 write_system(struct csv *csv, const struct sample *sample)
 {
-	uint64_t counts[SYSTEM_COUNTS + 1], levels[LEVELS];
+	uint64_t counts[SYSTEM_COUNTS + 1], levels[SYSTEM_LEVELS];
 	memcpy(counts, &sample->used, sizeof(counts));
 	memcpy(levels, &sample->levels, sizeof(levels));
 	for (size_t i = 0; i < SYSTEM_COUNTS; i++) {
@@ -93,7 +54,7 @@ write_system(struct csv *csv, const struct sample *sample)
 		else
 			csv_empty(csv);
 	}
-	for (size_t i = 0; i < LEVELS; i++)
+	for (size_t i = 0; i < SYSTEM_LEVELS; i++)
 		csv_known(csv, (double)levels[i]);
 }
 
@@ -187,7 +148,7 @@ write_series_head(struct csv *csv, const struct kinds *kinds)
 	}
 	for (size_t i = 0; i < SYSTEM_COUNTS; i++)
 		csv_text(csv, system_counts[i].name);
-	for (size_t i = 0; i < LEVELS; i++)
+	for (size_t i = 0; i < SYSTEM_LEVELS; i++)
 		csv_text(csv, system_levels_names[i]);
 	csv_end(csv);
 }

@@ -50,8 +50,8 @@ parse_begun(const char *begun)
 static void
 write_word(const struct log *log, const char *word)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_.-/@%";
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/@%";
 	for (; *word != '\0'; word++)
 		fputc(strchr(allowed, *word) != NULL ? *word : '_', log->out);
 }
@@ -163,8 +163,7 @@ write_head(const struct nb_results *results, struct log *log)
 			"#[StartTime: %.3f (seconds since epoch), %s]\n"
 			"#[BaseTime: %.3f (seconds since epoch)]\n",
 			log->start_s, begun, log->start_s);
-	fputs("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","
-	      "\"Interval_Compressed_Histogram\"\n",
+	fputs("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
 		log->out);
 }
 

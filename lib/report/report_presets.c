@@ -2,26 +2,21 @@
 #include <mininb/job.h>
 #include <mininb/result.h>
 
-#include "base/table.h"
+#include "report/doc.h"
 
 int
 nb_presets_write_text(FILE *out)
 {
-	static const struct table_column columns[] = {
-		{"name", false}, {"summary", false}, {"where", false}};
+	static const struct doc_column columns[] = {
+		{"name", DOC_LEFT, 0}, {"summary", DOC_LEFT, 0}, {"where", DOC_LEFT, 0}};
+	struct doc doc = {0};
 	struct nb_preset *presets;
 	int rc = nb_presets_list(&presets);
 	if (rc != NB_OK)
 		return rc;
-	struct table table;
-	table_create(&table, columns, sizeof(columns) / sizeof(columns[0]));
-	for (size_t i = 0; rc == NB_OK && presets[i].name != NULL; i++) {
-		const char *row[] = {presets[i].name, presets[i].summary, presets[i].path};
-		rc = table_add(&table, row);
-	}
-	if (rc == NB_OK)
-		rc = table_write(&table, out);
-	table_destroy(&table);
+	doc_table(&doc, columns, 0, 0);
+	for (size_t i = 0; presets[i].name != NULL; i++)
+		doc_texts(&doc, presets[i].name, presets[i].summary, presets[i].path);
 	nb_presets_delete(presets);
-	return rc;
+	return doc_finish(&doc, NB_OK, DOC_TEXT, out, "cannot write a table");
 }

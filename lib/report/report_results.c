@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results as text: what the command prints after a run, and prints again from a file.
+ * Results as text: the command prints it after a run, and again from a file.
  *
- * Of a sweep only the run that is its capacity has a report of its own, with the curve below
- * it; the others are points of that. In a list of engines each has its own. Of vs it is the
- * comparison, where two contestants have repetitions, and else each of these.
+ * Of a sweep only the run that is its capacity has a report, with the curve below it; the
+ * others are points of the curve. In a list of engines each has its own report. Of vs the text
+ * is the comparison if two contestants have repetitions, else a report of each run.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,12 @@
 
 #include "base/error.h"
 #include "report/compare.h"
-#include "report/record.h"
+#include "report/report.h"
+
+enum { LINE_SIZE = 256 };
+
+static const char interval_titles[] =
+	" seconds          ops        ops/s     p50 us     p99 us     max us     behind";
 
 static void
 format_us(char *cell, size_t size, uint64_t ns)
@@ -23,11 +28,11 @@ format_us(char *cell, size_t size, uint64_t ns)
 		snprintf(cell, size, "%.*f", ns < 100000 ? 2 : 0, (double)ns / 1000);
 }
 
-/** What is not measured, as the latencies of a warm-up, is left blank. */
-void
-nb_interval_write_text(const struct nb_interval *interval, FILE *out, int has_titles)
+/** Quantities that were not measured, as the latencies of a warm-up, are left blank. */
+static const char *
+format_interval(char line[LINE_SIZE], const struct nb_interval *interval)
 {
-	char p50[32] = "", p99[32] = "", most[32] = "", behind[32] = "", line[256];
+	char p50[32] = "", p99[32] = "", most[32] = "", behind[32] = "";
 	if (!interval->is_warmup) {
 		format_us(p50, sizeof(p50), interval->p50_ns);
 		format_us(p99, sizeof(p99), interval->p99_ns);
@@ -35,49 +40,50 @@ nb_interval_write_text(const struct nb_interval *interval, FILE *out, int has_ti
 	}
 	if (interval->behind_ops > 0)
 		snprintf(behind, sizeof(behind), "%" PRIu64, interval->behind_ops);
-	if (!has_titles)
-		fprintf(out, "%8s %12s %12s %10s %10s %10s %10s\n", "seconds", "ops", "ops/s",
-			"p50 us", "p99 us", "max us", "behind");
-	int length = snprintf(line, sizeof(line),
+	int length = snprintf(line, LINE_SIZE,
 		"%8.2f %12" PRIu64 " %12.0f %10s %10s %10s %10s%s",
 		(double)interval->end_ns / 1e9, interval->ops, interval->rate_ops_s, p50, p99,
 		most, behind, interval->is_warmup ? "  warm-up" : "");
+	length = length < LINE_SIZE ? length : LINE_SIZE - 1;
 	while (length > 0 && line[length - 1] == ' ')
-		length--;
-	fprintf(out, "%.*s\n", length, line);
+		line[--length] = '\0';
+	return line;
+}
+
+void
+nb_interval_write_text(const struct nb_interval *interval, FILE *out, int has_titles)
+{
+	char line[LINE_SIZE];
+	if (!has_titles)
+		fprintf(out, "%s\n", interval_titles);
+	fprintf(out, "%s\n", format_interval(line, interval));
 }
 
 static int
-write_record(const struct record *record, bool is_list, FILE *out, uint32_t flags)
+add_record(struct doc *doc, const struct record *record, bool is_list, uint32_t flags)
 {
-	for (size_t i = 0; i < record->interval_count; i++)
-		nb_interval_write_text(&record->intervals[i], out, i > 0);
+	char line[LINE_SIZE];
+	int rc = NB_OK;
 	if (record->interval_count > 0)
-		fputc('\n', out);
-	if (record->run == NULL) {
-		if (!is_list) /* else the table says it */
-			fprintf(out, "%s: %s\n", record->driver, record->end);
-		return NB_OK;
-	}
-	return record->job != NULL ? nb_job_result_write_text(record->job, out, flags)
-				   : nb_result_write_text(record->run, out, flags);
-}
-
-static int
-write_curve(const struct record_sweep *sweep, FILE *out, uint32_t flags)
-{
-	fprintf(out, "\nCapacity: %.0f ops/s, closed loop\n\n", sweep->capacity_ops_s);
-	int rc = nb_curve_write_text(sweep->curve, sweep->curve_count, out, flags);
-	if (rc == NB_OK && sweep->slo_ops_s > 0)
-		fprintf(out,
-			"\nHighest rate that held %s: %.0f ops/s, %.0f %% of the capacity\n",
-			sweep->slo, sweep->slo_ops_s,
-			100 * sweep->slo_ops_s / sweep->capacity_ops_s);
+		doc_paragraph(doc, "%s", interval_titles);
+	for (size_t i = 0; i < record->interval_count; i++)
+		doc_paragraph(doc, "%s", format_interval(line, &record->intervals[i]));
+	if (record->interval_count > 0)
+		doc_gap(doc);
+	if (record_job(record) != NULL)
+		rc = report_job(doc, record);
+	else if (record->run != NULL)
+		report_classic(doc, record, flags);
+	else if (!is_list) /* else the table says it */
+		doc_paragraph(doc, "%s: %s", record->driver, record->end);
+	if (record->sweep.curve != NULL)
+		report_curve(doc, &record->sweep, flags);
 	return rc;
 }
 
+/** The summaries of a list of engines. */
 static int
-write_list(const struct nb_results *results, FILE *out, uint32_t flags)
+add_list(struct doc *doc, const struct nb_results *results, uint32_t flags)
 {
 	struct nb_summary *summaries = calloc(results->count + 1, sizeof(*summaries));
 	size_t count = 0;
@@ -86,20 +92,22 @@ write_list(const struct nb_results *results, FILE *out, uint32_t flags)
 	for (size_t i = 0; i < results->count; i++)
 		if (!results->records[i].is_point)
 			nb_results_summarize(results, i, &summaries[count++]);
-	fputs("\n== all\n", out);
-	int rc = nb_summaries_write_text(summaries, count, out, flags);
+	doc_gap(doc);
+	doc_heading(doc, "##", "all");
+	report_summaries(doc, summaries, count, flags);
 	free(summaries);
-	return rc;
+	return NB_OK;
 }
 
 int
 write_text(const struct nb_results *results, FILE *out, uint32_t flags)
 {
 	struct nb_comparison *comparison;
+	struct doc doc = {0};
 	if (results_are_versus(results) && compare_versus(&comparison, results) == NB_OK) {
-		int written = nb_comparison_write(comparison, "text", out, flags);
+		int rc = nb_comparison_write(comparison, "text", out, flags);
 		nb_comparison_delete(comparison);
-		return written;
+		return rc;
 	}
 	int rc = NB_OK;
 	bool is_list = results->list_count > 1;
@@ -109,13 +117,13 @@ write_text(const struct nb_results *results, FILE *out, uint32_t flags)
 		if (record->is_point)
 			continue;
 		if (written++ > 0)
-			fputc('\n', out);
+			doc_gap(&doc);
 		if (is_list)
-			fprintf(out, "== %s, %zu of %u\n", record->driver, written,
+			doc_heading(&doc, "##", "%s, %zu of %u", record->driver, written,
 				results->list_count);
-		rc = write_record(record, is_list, out, flags);
-		if (rc == NB_OK && record->sweep.curve != NULL)
-			rc = write_curve(&record->sweep, out, flags);
+		rc = add_record(&doc, record, is_list, flags);
 	}
-	return rc == NB_OK && is_list ? write_list(results, out, flags) : rc;
+	if (rc == NB_OK && is_list)
+		rc = add_list(&doc, results, flags);
+	return doc_finish(&doc, rc, DOC_TEXT, out, "the result cannot be written");
 }

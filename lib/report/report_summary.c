@@ -1,31 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results side by side. A summary is plain data of a fixed size: it crosses to
- * another process as it is, and outlives the run that it tells of.
+ * Results side by side. A summary is plain data of a fixed size: it crosses to another process
+ * as it is, and outlives the run that it describes.
  *
- * What makes rates incomparable is said before the table and not below it: a
- * different durability, a different stream of operations. A percentile that too
- * few samples support stays empty. Two tables and not one, since a terminal has 80 columns.
+ * Text says before the table and not below it if rates are not comparable: another durability,
+ * another stream of operations. A percentile that too few samples support stays empty. Text
+ * has two tables, since a terminal has 80 columns; Markdown has one.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/table.h"
+#include "base/histogram.h"
 #include "base/units.h"
-#include "report/record.h"
+#include "report/report.h"
+#include "report/walk.h"
 
-enum { SPEED_COLUMNS = 9, COST_COLUMNS = 6, PART_COLUMNS = 10, CELL_SIZE = 64, BAR_MARKS = 8 };
+enum { BAR_MARKS = 8 };
 
-static uint64_t
-percentile(const struct nb_histogram *service, double percent)
-{
-	uint64_t needed;
-	return nb_histogram_supports(service, percent, &needed)
-		? nb_histogram_percentile(service, percent)
-		: 0;
-}
+/* Views of the one table of summaries. */
+enum { SPEED = 4, COST = 8, BARS = 16 };
 
 void
 nb_result_summarize(const struct nb_result *result, struct nb_summary *out)
@@ -43,9 +38,9 @@ nb_result_summarize(const struct nb_result *result, struct nb_summary *out)
 		.rate_ops_s = result_rate((double)measured->ops, measured->wall_ns),
 		.settled_ops_s = record_settled_rate(&record),
 		.cpu_ns_op = record_cpu_ns_op(&record),
-		.p50_ns = percentile(measured->service, 50),
-		.p99_ns = percentile(measured->service, 99),
-		.p999_ns = percentile(measured->service, 99.9),
+		.p50_ns = histogram_supported(measured->service, 50),
+		.p99_ns = histogram_supported(measured->service, 99),
+		.p999_ns = histogram_supported(measured->service, 99.9),
 		.max_ns = nb_histogram_max(measured->service),
 		.data_bytes = measured->data_bytes,
 		.max_resident_bytes = measured->max_resident_bytes};
@@ -53,6 +48,8 @@ nb_result_summarize(const struct nb_result *result, struct nb_summary *out)
 	snprintf(out->version, sizeof(out->version), "%s", result->engine_version);
 	if (result->is_of_processes)
 		out->max_resident_bytes = 0;
+	if (result->is_job)
+		result_summarize_job(result, out);
 }
 
 /** The first measured one whose durability or stream is another than the first's. */
@@ -73,198 +70,168 @@ find_other(const struct nb_summary *summaries, size_t count, bool is_by_stream)
 	return NULL;
 }
 
+/** " none: lmdb tdb;" for each level. */
 static void
-write_warnings(const struct nb_summary *summaries, size_t count, FILE *out)
+add_levels(struct doc *doc, const struct nb_summary *summaries, size_t count)
 {
-	if (find_other(summaries, count, true) != NULL)
-		fputs("These did not do the same operations: the digests of their streams "
-		      "differ.\n",
-			out);
-	if (find_other(summaries, count, false) == NULL)
-		return;
-	fputs("Durability differs, so these are not rates of the same work:", out);
 	for (uint32_t level = NB_DUR_NONE; level <= NB_DUR_COMMIT; level++) {
 		bool is_first = true;
 		for (size_t i = 0; i < count; i++) {
 			if (!summaries[i].is_measured || summaries[i].durability != level)
 				continue;
 			if (is_first)
-				fprintf(out, " %s:", nb_durability_name(level));
-			fprintf(out, " %s", summaries[i].driver);
+				doc_more(doc, " %s:", nb_durability_name(level));
+			doc_more(doc, " %s", summaries[i].driver);
 			is_first = false;
 		}
-		fputs(is_first ? "" : ";", out);
+		doc_more(doc, "%s", is_first ? "" : ";");
 	}
-	fputs(" --durability asks for one level\n", out);
-}
-
-/** With its unit, since one column has microseconds and seconds. */
-static void
-format_time(char *cell, double ns)
-{
-	cell[0] = '\0';
-	if (ns > 0)
-		units_format_ns(cell, CELL_SIZE, ns);
 }
 
 static void
-format_bar(char *cell, double rate, double highest)
+add_warnings(struct doc *doc, const struct nb_summary *summaries, size_t count)
 {
-	int marks = highest > 0 ? (int)(rate / highest * BAR_MARKS + 0.5) : 0;
-	snprintf(cell, CELL_SIZE, "%.*s", marks, "##########");
+	if (find_other(summaries, count, true) != NULL)
+		doc_paragraph(doc,
+			"These did not do the same operations: the digests of their streams differ.");
+	if (find_other(summaries, count, false) == NULL)
+		return;
+	doc_paragraph(doc, "Durability differs, so these are not rates of the same work:");
+	add_levels(doc, summaries, count);
+	doc_more(doc, " --durability asks for one level");
 }
 
-static int
-add_speed(struct table *table, const struct nb_summary *summary, double highest)
+/** `title` and `action` are shown by Markdown only. */
+static void
+add_summary(struct doc *doc, const struct nb_summary *summary, const char *title,
+	const char *action, double highest)
 {
-	char cells[SPEED_COLUMNS][CELL_SIZE] = {{0}};
-	const char *row[SPEED_COLUMNS];
-	snprintf(cells[0], CELL_SIZE, "%s", summary->driver);
-	snprintf(cells[1], CELL_SIZE, "%.0f", summary->rate_ops_s);
-	if (summary->settled_ops_s > 0)
-		snprintf(cells[2], CELL_SIZE, "%.0f", summary->settled_ops_s);
-	format_time(cells[3], (double)summary->p50_ns);
-	format_time(cells[4], (double)summary->p99_ns);
-	format_time(cells[5], (double)summary->p999_ns);
-	format_time(cells[6], (double)summary->max_ns);
-	format_time(cells[7], summary->cpu_ns_op);
-	if (highest > 0)
-		format_bar(cells[8], summary->rate_ops_s, highest);
-	for (size_t i = 0; i < SPEED_COLUMNS; i++)
-		row[i] = cells[i];
-	return table_add(table, row);
+	bool is_measured = summary->is_measured != 0;
+	int marks = highest > 0 ? (int)(summary->rate_ops_s / highest * BAR_MARKS + 0.5) : 0;
+	const char *level = is_measured ? nb_durability_name(summary->durability) : "";
+	doc_row(doc);
+	doc_cell(doc, "%s", title);
+	doc_cell(doc, "%s", summary->driver);
+	doc_cell(doc, "%s", is_measured ? summary->version : "");
+	doc_cell(doc, "%s", is_measured ? action : "");
+	doc_cell(doc, "%s", level);
+	doc_cell(doc, "%.0f", summary->rate_ops_s);
+	doc_cell_rate(doc, summary->rate_ops_s);
+	doc_cell_if(doc, summary->settled_ops_s > 0, "%.0f", summary->settled_ops_s);
+	doc_cell_rate(doc, summary->settled_ops_s);
+	doc_cell_ns(doc, (double)summary->p50_ns);
+	doc_cell_ns(doc, (double)summary->p99_ns);
+	doc_cell_ns(doc, (double)summary->p999_ns);
+	doc_cell_ns(doc, (double)summary->max_ns);
+	doc_cell_ns(doc, summary->cpu_ns_op);
+	doc_cell(doc, "%.*s", marks, "##########");
+	doc_cell_bytes(doc, is_measured ? (double)summary->data_bytes : 0);
+	doc_cell_bytes(doc, is_measured ? (double)summary->max_resident_bytes : 0);
+	doc_cell(doc, "%s",
+		summary->end[0] != '\0'       ? summary->end
+			: summary->is_partial ? "partial"
+					      : "done");
 }
 
-/** How fast each was; of those that came to a first operation. */
-static int
-write_speed(const struct nb_summary *summaries, size_t count, FILE *out, bool has_bars)
+static void
+begin_summaries(struct doc *doc, uint32_t view)
 {
-	static const struct table_column columns[SPEED_COLUMNS] = {{"driver", false},
-		{"ops/s", true}, {"settled", true}, {"p50", true}, {"p99", true},
-		{"p99.9", true}, {"max", true}, {"CPU/op", true}, {"", false}};
-	struct table table;
+	enum { TEXT = SPEED | COST, MARKDOWN = DOC_MARKDOWN };
+	static const struct doc_column columns[] = {{"engine", DOC_LEFT, MARKDOWN},
+		{"driver", DOC_LEFT, TEXT}, {"version", DOC_LEFT, COST | MARKDOWN},
+		{"action", DOC_LEFT, MARKDOWN}, {"durability", DOC_LEFT, COST | MARKDOWN},
+		{"ops/s", DOC_RIGHT, SPEED}, {"ops/s", DOC_RIGHT, MARKDOWN},
+		{"settled", DOC_RIGHT, SPEED}, {"settled", DOC_RIGHT, MARKDOWN},
+		{"p50", DOC_RIGHT, SPEED | MARKDOWN}, {"p99", DOC_RIGHT, SPEED | MARKDOWN},
+		{"p99.9", DOC_RIGHT, SPEED | MARKDOWN}, {"max", DOC_RIGHT, SPEED | MARKDOWN},
+		{"CPU/op", DOC_RIGHT, SPEED | MARKDOWN}, {"", DOC_LEFT, BARS},
+		{"database", DOC_RIGHT, COST | MARKDOWN},
+		{"memory", DOC_RIGHT, COST | MARKDOWN}, {"end", DOC_LEFT, COST | MARKDOWN}};
+	doc_table(doc, columns, view, 0);
+}
+
+/** How fast each was; only of those that reached a first operation. */
+static void
+add_speed(struct doc *doc, const struct nb_summary *summaries, size_t count, bool has_bars)
+{
 	double highest = 0;
-	int rc = NB_OK;
-	for (size_t i = 0; i < count && has_bars; i++)
+	for (size_t i = 0; i < count; i++)
 		if (summaries[i].rate_ops_s > highest)
 			highest = summaries[i].rate_ops_s;
-	table_create(&table, columns, SPEED_COLUMNS - !has_bars);
-	for (size_t i = 0; rc == NB_OK && i < count; i++)
+	begin_summaries(doc, has_bars ? SPEED | BARS : SPEED);
+	for (size_t i = 0; i < count; i++)
 		if (summaries[i].is_measured)
-			rc = add_speed(&table, &summaries[i], highest);
-	if (rc == NB_OK)
-		rc = table_write(&table, out);
-	table_destroy(&table);
-	return rc;
+			add_summary(doc, &summaries[i], "", "", highest);
 }
 
-static int
-add_cost(struct table *table, const struct nb_summary *summary)
-{
-	char cells[COST_COLUMNS][CELL_SIZE] = {{0}};
-	const char *row[COST_COLUMNS];
-	snprintf(cells[0], CELL_SIZE, "%s", summary->driver);
-	if (summary->is_measured) {
-		snprintf(cells[1], CELL_SIZE, "%s", summary->version);
-		snprintf(cells[2], CELL_SIZE, "%s", nb_durability_name(summary->durability));
-		if (summary->data_bytes > 0)
-			units_format_bytes(cells[3], CELL_SIZE, (double)summary->data_bytes);
-		if (summary->max_resident_bytes > 0)
-			units_format_bytes(
-				cells[4], CELL_SIZE, (double)summary->max_resident_bytes);
-	}
-	for (size_t i = 0; i < COST_COLUMNS; i++)
-		row[i] = cells[i];
-	row[COST_COLUMNS - 1] = summary->end[0] != '\0' ? summary->end
-		: summary->is_partial                   ? "partial"
-							: "done";
-	return table_add(table, row);
-}
-
-/** What that took and gave, and how each ended. */
-static int
-write_cost(const struct nb_summary *summaries, size_t count, FILE *out)
-{
-	static const struct table_column columns[COST_COLUMNS] = {{"driver", false},
-		{"version", false}, {"durability", false}, {"database", true}, {"memory", true},
-		{"end", false}};
-	struct table table;
-	int rc = NB_OK;
-	table_create(&table, columns, COST_COLUMNS);
-	for (size_t i = 0; rc == NB_OK && i < count; i++)
-		rc = add_cost(&table, &summaries[i]);
-	if (rc == NB_OK)
-		rc = table_write(&table, out);
-	table_destroy(&table);
-	return rc;
-}
-
+/** Its cost, and how each ended. */
 static void
-format_count(char *cell, uint64_t count)
+add_cost(struct doc *doc, const struct nb_summary *summaries, size_t count)
 {
-	cell[0] = '\0';
-	if (count > 0)
-		snprintf(cell, CELL_SIZE, "%" PRIu64, count);
+	begin_summaries(doc, COST);
+	for (size_t i = 0; i < count; i++)
+		add_summary(doc, &summaries[i], "", "", 0);
 }
 
-static int
-add_part(struct table *table, const char *driver, const struct nb_summary_part *part)
+void
+report_side_by_side(struct doc *doc, const struct nb_results *results)
 {
-	char cells[PART_COLUMNS][CELL_SIZE] = {{0}};
-	const char *row[PART_COLUMNS];
-	snprintf(cells[0], CELL_SIZE, "%s", driver);
-	snprintf(cells[1], CELL_SIZE, "%s", part->name);
-	format_count(cells[2], part->ops);
-	format_count(cells[3], part->inserts);
-	format_count(cells[4], part->reads);
-	format_count(cells[5], part->updates);
-	snprintf(cells[6], CELL_SIZE, "%.1f", part->ns_op);
-	snprintf(cells[7], CELL_SIZE, "%.0f", part->rate_ops_s);
-	format_time(cells[8], (double)part->p50_ns);
-	format_time(cells[9], (double)part->p99_ns);
-	for (size_t i = 0; i < PART_COLUMNS; i++)
-		row[i] = cells[i];
-	return table_add(table, row);
+	begin_summaries(doc, DOC_MARKDOWN);
+	for (size_t i = 0; i < results->count; i++) {
+		struct nb_summary summary;
+		char title[WALK_TITLE];
+		nb_results_summarize(results, i, &summary);
+		walk_title(results, i, title);
+		add_summary(doc, &summary, title, record_action(&results->records[i]), 0);
+	}
+	if (results->count > 0) {
+		doc_gap(doc);
+		doc_paragraph(doc, "Times are service times.");
+	}
 }
 
 /** The groups of jobs, each engine's one below the other; nothing if there are none. */
-static int
-write_parts(const struct nb_summary *summaries, size_t count, FILE *out)
+static void
+add_parts(struct doc *doc, const struct nb_summary *summaries, size_t count)
 {
-	static const struct table_column columns[PART_COLUMNS] = {{"driver", false},
-		{"group", false}, {"ops", true}, {"inserts", true}, {"reads", true},
-		{"updates", true}, {"ns/op", true}, {"ops/s", true}, {"p50", true},
-		{"p99", true}};
-	struct table table;
-	size_t parts = 0;
-	int rc = NB_OK;
-	table_create(&table, columns, PART_COLUMNS);
-	for (size_t i = 0; i < count; i++) {
-		for (uint32_t j = 0; j < summaries[i].part_count && rc == NB_OK; j++, parts++)
-			rc = add_part(&table, summaries[i].driver, &summaries[i].parts[j]);
-	}
-	if (rc == NB_OK && parts > 0) {
-		fputc('\n', out);
-		rc = table_write(&table, out);
-	}
-	table_destroy(&table);
-	return rc;
+	static const struct doc_column columns[] = {{"driver", DOC_LEFT, 0},
+		{"group", DOC_LEFT, 0}, {"ops", DOC_RIGHT, 0}, {"inserts", DOC_RIGHT, 0},
+		{"reads", DOC_RIGHT, 0}, {"updates", DOC_RIGHT, 0}, {"ns/op", DOC_RIGHT, 0},
+		{"ops/s", DOC_RIGHT, 0}, {"p50", DOC_RIGHT, 0}, {"p99", DOC_RIGHT, 0}};
+	doc_table(doc, columns, 0, DOC_APART);
+	for (size_t i = 0; i < count; i++)
+		for (uint32_t j = 0; j < summaries[i].part_count; j++) {
+			const struct nb_summary_part *part = &summaries[i].parts[j];
+			doc_row(doc);
+			doc_cell(doc, "%s", summaries[i].driver);
+			doc_cell(doc, "%s", part->name);
+			doc_cell_count(doc, part->ops);
+			doc_cell_count(doc, part->inserts);
+			doc_cell_count(doc, part->reads);
+			doc_cell_count(doc, part->updates);
+			doc_cell(doc, "%.1f", part->ns_op);
+			doc_cell(doc, "%.0f", part->rate_ops_s);
+			doc_cell_ns(doc, (double)part->p50_ns);
+			doc_cell_ns(doc, (double)part->p99_ns);
+		}
+}
+
+void
+report_summaries(
+	struct doc *doc, const struct nb_summary *summaries, size_t count, uint32_t flags)
+{
+	add_warnings(doc, summaries, count);
+	add_speed(doc, summaries, count, (flags & NB_TEXT_BARS) != 0);
+	doc_gap(doc);
+	add_cost(doc, summaries, count);
+	add_parts(doc, summaries, count);
 }
 
 int
 nb_summaries_write_text(
 	const struct nb_summary *summaries, size_t count, FILE *out, uint32_t flags)
 {
-	write_warnings(summaries, count, out);
-	int rc = write_speed(summaries, count, out, (flags & NB_TEXT_BARS) != 0);
-	fputc('\n', out);
-	if (rc == NB_OK)
-		rc = write_cost(summaries, count, out);
-	if (rc == NB_OK)
-		rc = write_parts(summaries, count, out);
-	if (rc != NB_OK)
-		return rc;
-	if (fflush(out) != 0 || ferror(out))
-		return error_system("the table cannot be written");
-	return NB_OK;
+	struct doc doc = {0};
+	report_summaries(&doc, summaries, count, flags);
+	return doc_finish(&doc, NB_OK, DOC_TEXT, out, "cannot write a table");
 }

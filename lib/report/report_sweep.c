@@ -2,29 +2,27 @@
 /*
  * A sweep of offered rates as a curve: latency over throughput.
  *
- * Service stands below response, since what is between them is the queue: two tables, as
- * a terminal has 80 columns. The
- * knee is where the curve turns up. It is found by two plain rules that a reader can
- * check by eye in the table (twice the p99 of the lowest rate; 2 % behind what was
- * offered) and not by the curvature of a fitted line, which depends on how far the sweep
- * went. The lowest rate stands for an engine at ease: a sweep that begins too high finds
- * its knee too late, or none.
+ * Response stands beside service, since the difference is the queue; in text in two tables, as
+ * a terminal has 80 columns. The knee is where the curve turns up. Two plain rules find it,
+ * which a reader can check in the table: twice the p99 of the lowest rate, or 2 % behind the
+ * offered rate. The curvature of a fitted line would depend on how far the sweep went. The
+ * lowest rate stands for an engine at ease: a sweep that begins too high finds its knee too
+ * late, or none.
  *
  * Bars are logarithmic, from the least p99 to the greatest: along a curve they go from
  * microseconds to seconds. Where the queue grew, response times grow with the length of
- * the run, which is said below the table.
+ * the run, which a line below the table says.
  */
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "base/table.h"
 #include "base/units.h"
+#include "report/report.h"
 
-#include <mininb/result.h>
+enum { BAR_MARKS = 20 };
 
-enum { RESPONSE_COLUMNS = 8, SERVICE_COLUMNS = 5, CELL_SIZE = 64, BAR_MARKS = 20 };
+/* Views of the one table of a curve. */
+enum { RESPONSE = 4, SERVICE = 8, BARS = 16 };
 
 static const double knee_rise = 2, least_achieved = 0.98;
 
@@ -54,32 +52,18 @@ nb_curve_knee(const struct nb_curve_point *points, size_t count)
 	return count;
 }
 
-static void
-format_ns(char *cell, uint64_t ns)
-{
-	cell[0] = '\0';
-	if (ns > 0)
-		units_format_ns(cell, CELL_SIZE, (double)ns);
-}
-
-static void
-format_rate(char *cell, double ops_s)
+/** A rate as text shows it: with its unit below 100. */
+static const char *
+rate_text(char text[UNITS_SIZE], double ops_s)
 {
 	if (ops_s >= 100)
-		snprintf(cell, CELL_SIZE, "%.0f", ops_s);
+		snprintf(text, UNITS_SIZE, "%.0f", ops_s);
 	else
-		units_format_count(cell, CELL_SIZE, ops_s);
+		units_format_count(text, UNITS_SIZE, ops_s);
+	return text;
 }
 
-static void
-format_share(char *cell, double share)
-{
-	cell[0] = '\0';
-	if (share > 0)
-		snprintf(cell, CELL_SIZE, "%.0f%%", share * 100);
-}
-
-/* What all bars are drawn to. */
+/* The ends of all bars. */
 struct scale {
 	uint64_t least, greatest; /* ns, both above 0 if there is any */
 };
@@ -101,111 +85,83 @@ scale_of(const struct nb_curve_point *points, size_t count)
 }
 
 /** One mark for the least, BAR_MARKS for the greatest. */
-static void
-format_bar(char *cell, uint64_t ns, struct scale scale)
+static int
+bar_marks(uint64_t ns, struct scale scale)
 {
-	int marks = ns > 0;
-	if (ns > 0 && scale.least < scale.greatest) {
-		double least = (double)scale.least;
-		double share = log((double)ns / least) / log((double)scale.greatest / least);
-		marks += (int)(share * (BAR_MARKS - 1) + 0.5);
-	}
-	snprintf(cell, CELL_SIZE, "%.*s", marks, "####################");
+	if (ns == 0 || scale.least >= scale.greatest)
+		return ns > 0;
+	double least = (double)scale.least;
+	double share = log((double)ns / least) / log((double)scale.greatest / least);
+	return 1 + (int)(share * (BAR_MARKS - 1) + 0.5);
 }
 
-/** How it went at that rate, by response times. */
-static int
-add_response(struct table *table, const struct nb_curve_point *point, bool is_knee)
+static void
+add_point(struct doc *doc, const struct nb_curve_point *point, bool is_knee, struct scale scale)
 {
-	char cells[RESPONSE_COLUMNS][CELL_SIZE] = {{0}};
-	const uint64_t times[] = {point->response_p50_ns, point->response_p99_ns,
+	const uint64_t times[] = {point->service_p50_ns, point->service_p99_ns,
+		point->service_p999_ns, point->service_p50_ns, point->service_p99_ns,
+		point->response_p50_ns, point->response_p99_ns, point->response_p999_ns,
+		point->response_max_ns, point->response_p50_ns, point->response_p99_ns,
 		point->response_p999_ns, point->response_max_ns};
-	const char *row[RESPONSE_COLUMNS];
-	format_share(cells[0], point->share);
-	format_rate(cells[1], point->offered_ops_s);
-	format_rate(cells[2], point->achieved_ops_s);
+	char text[UNITS_SIZE];
+	doc_row(doc);
+	doc_cell_if(doc, point->share > 0, "%.0f%%", point->share * 100);
+	doc_cell(doc, "%s", rate_text(text, point->offered_ops_s));
+	doc_cell_rate(doc, point->offered_ops_s);
+	doc_cell(doc, "%s", rate_text(text, point->achieved_ops_s));
+	doc_cell_rate(doc, point->achieved_ops_s);
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
-		format_ns(cells[3 + i], times[i]);
-	snprintf(cells[7], CELL_SIZE, "%s%s", is_knee ? "knee, " : "",
+		doc_cell_ns(doc, (double)times[i]);
+	doc_cell(doc, "%.*s", bar_marks(point->response_p99_ns, scale), "####################");
+	doc_cell(doc, "%s%s", is_knee ? "knee, " : "",
 		point->queue_grew          ? "queue grew"
 			: is_behind(point) ? "fell behind"
 					   : "kept up");
-	for (size_t i = 0; i < RESPONSE_COLUMNS; i++)
-		row[i] = cells[i];
-	return table_add(table, row);
 }
 
-static int
-write_response(const struct nb_curve_point *points, size_t count, size_t knee, FILE *out)
+/** Of the columns that belong to `view`. */
+static void
+add_points(struct doc *doc, const struct nb_curve_point *points, size_t count, uint32_t view)
 {
-	static const struct table_column columns[RESPONSE_COLUMNS] = {{"load", true},
-		{"offered/s", true}, {"achieved/s", true}, {"p50", true}, {"p99", true},
-		{"p99.9", true}, {"max", true}, {"state", false}};
-	struct table table;
-	table_create(&table, columns, RESPONSE_COLUMNS);
-	int rc = NB_OK;
-	for (size_t i = 0; rc == NB_OK && i < count; i++)
-		rc = add_response(&table, &points[i], i == knee);
-	fputs("Response time, from when an operation was due\n", out);
-	if (rc == NB_OK)
-		rc = table_write(&table, out);
-	table_destroy(&table);
-	return rc;
-}
-
-static int
-add_service(struct table *table, const struct nb_curve_point *point, const struct scale *bars)
-{
-	char cells[SERVICE_COLUMNS][CELL_SIZE] = {{0}};
-	const char *row[SERVICE_COLUMNS];
-	format_rate(cells[0], point->offered_ops_s);
-	format_ns(cells[1], point->service_p50_ns);
-	format_ns(cells[2], point->service_p99_ns);
-	format_ns(cells[3], point->service_p999_ns);
-	format_bar(cells[4], point->response_p99_ns, *bars);
-	for (size_t i = 0; i < SERVICE_COLUMNS; i++)
-		row[i] = cells[i];
-	return table_add(table, row);
-}
-
-static int
-write_service(const struct nb_curve_point *points, size_t count, FILE *out, bool has_bars)
-{
-	static const struct table_column columns[SERVICE_COLUMNS] = {{"offered/s", true},
-		{"p50", true}, {"p99", true}, {"p99.9", true}, {"p99 of response, log", false}};
+	enum { MARKDOWN = DOC_MARKDOWN };
+	static const struct doc_column columns[] = {{"load", DOC_RIGHT, RESPONSE | MARKDOWN},
+		{"offered/s", DOC_RIGHT, RESPONSE | SERVICE},
+		{"offered/s", DOC_RIGHT, MARKDOWN}, {"achieved/s", DOC_RIGHT, RESPONSE},
+		{"achieved/s", DOC_RIGHT, MARKDOWN}, {"p50", DOC_RIGHT, SERVICE},
+		{"p99", DOC_RIGHT, SERVICE}, {"p99.9", DOC_RIGHT, SERVICE},
+		{"service p50", DOC_RIGHT, MARKDOWN}, {"service p99", DOC_RIGHT, MARKDOWN},
+		{"p50", DOC_RIGHT, RESPONSE}, {"p99", DOC_RIGHT, RESPONSE},
+		{"p99.9", DOC_RIGHT, RESPONSE}, {"max", DOC_RIGHT, RESPONSE},
+		{"response p50", DOC_RIGHT, MARKDOWN}, {"response p99", DOC_RIGHT, MARKDOWN},
+		{"response p99.9", DOC_RIGHT, MARKDOWN}, {"response max", DOC_RIGHT, MARKDOWN},
+		{"p99 of response, log", DOC_LEFT, BARS},
+		{"state", DOC_LEFT, RESPONSE | MARKDOWN}};
 	struct scale scale = scale_of(points, count);
-	struct table table;
-	table_create(&table, columns, SERVICE_COLUMNS - !has_bars);
-	int rc = NB_OK;
-	for (size_t i = 0; rc == NB_OK && i < count; i++)
-		rc = add_service(&table, &points[i], &scale);
-	fputs("\nService time, from when it was begun\n", out);
-	if (rc == NB_OK)
-		rc = table_write(&table, out);
-	table_destroy(&table);
-	return rc;
+	size_t knee = nb_curve_knee(points, count);
+	doc_table(doc, columns, view, 0);
+	for (size_t i = 0; i < count; i++)
+		add_point(doc, &points[i], i == knee, scale);
 }
 
 static void
-write_knee(const struct nb_curve_point *points, size_t count, size_t knee, FILE *out)
+add_knee(struct doc *doc, const struct nb_curve_point *points, size_t count)
 {
-	char offered[CELL_SIZE], achieved[CELL_SIZE], p99[CELL_SIZE], ease[CELL_SIZE];
-	format_ns(ease, p99_at_ease(points, count));
-	format_rate(offered, points[knee < count ? knee : count - 1].offered_ops_s);
+	char offered[UNITS_SIZE], achieved[UNITS_SIZE];
+	size_t knee = nb_curve_knee(points, count);
 	if (knee == count) {
-		fprintf(out, "\nNo knee up to %s/s: raise the load to find one.\n", offered);
+		doc_paragraph(doc, "\nNo knee up to %s/s: raise the load to find one.",
+			rate_text(offered, points[count - 1].offered_ops_s));
 		return;
 	}
 	const struct nb_curve_point *point = &points[knee];
-	format_rate(achieved, point->achieved_ops_s);
-	format_ns(p99, point->response_p99_ns);
+	uint64_t ease = p99_at_ease(points, count);
+	doc_paragraph(doc, "\nKnee at %s/s: ", rate_text(offered, point->offered_ops_s));
 	if (is_behind(point))
-		fprintf(out, "\nKnee at %s/s: only %s/s were done.\n", offered, achieved);
+		doc_more(doc, "only %s/s were done.",
+			rate_text(achieved, point->achieved_ops_s));
 	else
-		fprintf(out,
-			"\nKnee at %s/s: the p99 of response is %s, at the lowest rate it is "
-			"%s.\n",
-			offered, p99, ease);
+		doc_more(doc, "the p99 of response is %s, at the lowest rate it is %s.",
+			UNITS_NS(point->response_p99_ns), UNITS_NS(ease));
 }
 
 static bool
@@ -217,23 +173,54 @@ has_grown_queue(const struct nb_curve_point *points, size_t count)
 	return false;
 }
 
+static void
+add_curve(struct doc *doc, const struct nb_curve_point *points, size_t count, uint32_t flags)
+{
+	doc_paragraph(doc, "Response time, from when an operation was due");
+	add_points(doc, points, count, RESPONSE);
+	doc_paragraph(doc, "\nService time, from when it was begun");
+	add_points(doc, points, count, (flags & NB_TEXT_BARS) != 0 ? SERVICE | BARS : SERVICE);
+	if (count > 0)
+		add_knee(doc, points, count);
+	if (has_grown_queue(points, count))
+		doc_paragraph(doc,
+			"Where the queue grew, response times tell how long the run was, and no more.");
+}
+
+void
+report_curve(struct doc *doc, const struct record_sweep *sweep, uint32_t flags)
+{
+	doc_paragraph(doc, "\nCapacity: %.0f ops/s, closed loop\n", sweep->capacity_ops_s);
+	add_curve(doc, sweep->curve, sweep->curve_count, flags);
+	if (sweep->slo_ops_s > 0)
+		doc_paragraph(doc,
+			"\nHighest rate that held %s: %.0f ops/s, %.0f %% of the capacity",
+			sweep->slo, sweep->slo_ops_s,
+			100 * sweep->slo_ops_s / sweep->capacity_ops_s);
+}
+
+void
+report_sweep(struct doc *doc, const struct record *record, bool is_only)
+{
+	const struct record_sweep *sweep = &record->sweep;
+	char title[128], rest[64];
+	record_title(record, title, sizeof(title));
+	doc_heading(doc, "##", "Sweep%s%s", is_only ? "" : " of ", is_only ? "" : title);
+	doc_paragraph(doc, "Capacity: %.0f ops/s, closed loop.", sweep->capacity_ops_s);
+	if (sweep->slo_ops_s > 0) {
+		snprintf(rest, sizeof(rest), ": %.0f ops/s.", sweep->slo_ops_s);
+		doc_more(doc, " Highest rate that held ");
+		doc_code(doc, sweep->slo, rest);
+	}
+	doc_gap(doc);
+	add_points(doc, sweep->curve, sweep->curve_count, DOC_MARKDOWN);
+}
+
 int
 nb_curve_write_text(
 	const struct nb_curve_point *points, size_t count, FILE *out, uint32_t flags)
 {
-	size_t knee = nb_curve_knee(points, count);
-	int rc = write_response(points, count, knee, out);
-	if (rc == NB_OK)
-		rc = write_service(points, count, out, (flags & NB_TEXT_BARS) != 0);
-	if (rc != NB_OK)
-		return rc;
-	if (count > 0)
-		write_knee(points, count, knee, out);
-	if (has_grown_queue(points, count))
-		fputs("Where the queue grew, response times tell how long the run was, and no "
-		      "more.\n",
-			out);
-	if (fflush(out) != 0 || ferror(out))
-		return error_system("the table cannot be written");
-	return NB_OK;
+	struct doc doc = {0};
+	add_curve(&doc, points, count, flags);
+	return doc_finish(&doc, NB_OK, DOC_TEXT, out, "cannot write a table");
 }

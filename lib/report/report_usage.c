@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a run took of the system, below the engine: memory, faults, bytes at each layer, the
- * processor, and when it stood still. A line for what is known, none for what is not, but for
- * the processor's counters, of which most machines that are rented have none: that is said.
+ * What a run used of the system, below the engine: memory, faults, bytes at each layer, the
+ * processor, and when it stalled. A quantity that is not known has no line. The exception is
+ * the processor's counters: most rented machines have none, so text says why.
  *
  * "2.3x" is for a byte of keys and values that was asked for; see figures.c.
  */
@@ -11,196 +11,255 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "report/record.h"
-
-enum { TIMES_SIZE = 24, PART_SIZE = UNITS_SIZE + TIMES_SIZE + 16, SYNCS_SIZE = 512 };
+#include "report/metric.h"
+#include "report/report.h"
 
 /** " (2.34x)"; nothing if it is not known, or would be rounded to nothing. */
 static void
-format_times(char text[TIMES_SIZE], double times)
+add_times(struct doc *doc, double times)
 {
-	text[0] = '\0';
 	if (times >= 0.005)
-		snprintf(text, TIMES_SIZE,
-			times < 10            ? " (%.2fx)"
-				: times < 100 ? " (%.1fx)"
-					      : " (%.0fx)",
+		doc_more(doc, " (%.*fx)",
+			times < 10            ? 2
+				: times < 100 ? 1
+					      : 0,
 			times < 1e15 ? times : 1e15);
 }
 
 void
-report_memory(const struct nb_result *result, FILE *out)
+report_memory(struct doc *doc, const struct nb_result *result)
 {
 	const struct measurement *measured = &result->measured;
 	const struct system_levels *levels = &measured->after;
-	char most[UNITS_SIZE], anonymous[UNITS_SIZE], files[UNITS_SIZE], shared[UNITS_SIZE];
-	units_format_bytes(most, sizeof(most), (double)measured->max_resident_bytes);
-	units_format_bytes(anonymous, sizeof(anonymous), (double)levels->anonymous_bytes);
-	units_format_bytes(files, sizeof(files), (double)levels->file_bytes);
-	units_format_bytes(shared, sizeof(shared), (double)levels->shared_bytes);
-	if (levels->anonymous_bytes + levels->file_bytes == 0)
-		report_line(out, "Memory", "%s resident at most", most);
-	else
-		report_line(out, "Memory",
-			"%s resident at most; at the end %s anonymous, %s of files%s%s", most,
-			anonymous, files, levels->shared_bytes > 0 ? ", shared " : "",
-			levels->shared_bytes > 0 ? shared : "");
+	doc_line(doc, "Memory", "%s resident at most",
+		UNITS_BYTES(measured->max_resident_bytes));
+	if (levels->anonymous_bytes + levels->file_bytes > 0)
+		doc_more(doc, "; at the end %s anonymous, %s of files",
+			UNITS_BYTES(levels->anonymous_bytes), UNITS_BYTES(levels->file_bytes));
+	if (levels->anonymous_bytes + levels->file_bytes > 0 && levels->shared_bytes > 0)
+		doc_more(doc, ", shared %s", UNITS_BYTES(levels->shared_bytes));
 }
 
 static void
-write_process(const struct measurement *measured, FILE *out)
+add_process(struct doc *doc, const struct measurement *measured)
 {
 	const struct system_counts *used = &measured->used;
 	uint64_t ns = measured->usage_ns;
 	if ((used->known & SYSTEM_PROCESS) == 0)
 		return;
-	report_line(out, "Faults", "%" PRIu64 " minor (%.0f/s), %" PRIu64 " major (%.0f/s)",
+	doc_line(doc, "Faults", "%" PRIu64 " minor (%.0f/s), %" PRIu64 " major (%.0f/s)",
 		used->minor_faults, result_rate((double)used->minor_faults, ns),
 		used->major_faults, result_rate((double)used->major_faults, ns));
-	report_line(out, "Switches", "%.0f/s voluntary, %.0f/s involuntary",
+	doc_line(doc, "Switches", "%.0f/s voluntary, %.0f/s involuntary",
 		result_rate((double)used->voluntary_switches, ns),
 		result_rate((double)used->involuntary_switches, ns));
 }
 
-struct layer {
-	const char *name;
-	bool is_known;
-	uint64_t bytes;
-	double times;
-};
-
 static void
-write_layers(const char *name, const struct layer layers[3], FILE *out)
+add_layer(struct doc *doc, const char *label, const char *layer, uint64_t bytes, double times)
 {
-	char text[3 * PART_SIZE] = "", bytes[UNITS_SIZE], times[TIMES_SIZE];
-	size_t used = 0;
-	for (size_t i = 0; i < 3; i++) {
-		if (!layers[i].is_known)
-			continue;
-		units_format_bytes(bytes, sizeof(bytes), (double)layers[i].bytes);
-		format_times(times, layers[i].times);
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s%s",
-			used > 0 ? ", " : "", layers[i].name, bytes, times);
-	}
-	if (used > 0)
-		report_line(out, name, "%s", text);
+	doc_list(doc, label, "%s %s", layer, UNITS_BYTES(bytes));
+	add_times(doc, times);
 }
 
-/** With nothing read or written by the process the device's are those of others. */
+/** Of a direction. If the process wrote nothing, the device's bytes are of others. */
 static void
-write_bytes(const struct measurement *measured, const struct record_figures *figures, FILE *out)
+add_layers(struct doc *doc, const char *label, const struct measurement *measured,
+	const uint64_t bytes[3], const double times[3])
+{
+	if ((measured->used.known & SYSTEM_IO) != 0) {
+		add_layer(doc, label, "calls", bytes[0], times[0]);
+		add_layer(doc, label, "storage", bytes[1], times[1]);
+	}
+	if ((measured->used.known & SYSTEM_DEVICE) != 0)
+		add_layer(doc, label, "device", bytes[2], times[2]);
+}
+
+static void
+add_bytes(struct doc *doc, const struct measurement *measured,
+	const struct record_figures *figures)
 {
 	const struct system_counts *used = &measured->used, *after = &measured->used_after;
-	bool has_io = (used->known & SYSTEM_IO) != 0;
-	bool has_device = (used->known & SYSTEM_DEVICE) != 0;
 	uint64_t called = used->call_write_bytes + after->call_write_bytes;
 	uint64_t dirtied = used->storage_write_bytes + after->storage_write_bytes;
 	uint64_t removed = used->cancelled_write_bytes + after->cancelled_write_bytes;
-	const struct layer written[] = {{"calls", has_io, called, figures->write_calls},
-		{"storage", has_io, dirtied > removed ? dirtied - removed : 0,
-			figures->write_storage},
-		{"device", has_device, used->device_write_bytes + after->device_write_bytes,
-			figures->write_device}};
-	const struct layer read[] = {
-		{"calls", has_io, used->call_read_bytes, figures->read_calls},
-		{"storage", has_io, used->storage_read_bytes, figures->read_storage},
-		{"device", has_device, used->device_read_bytes, figures->read_device}};
+	const uint64_t written[] = {called, dirtied > removed ? dirtied - removed : 0,
+		used->device_write_bytes + after->device_write_bytes};
+	const uint64_t read[] = {
+		used->call_read_bytes, used->storage_read_bytes, used->device_read_bytes};
+	const double write_times[] = {
+		figures->write_calls, figures->write_storage, figures->write_device};
+	const double read_times[] = {
+		figures->read_calls, figures->read_storage, figures->read_device};
 	if (figures->logical_write_bytes > 0 || called + dirtied > 0)
-		write_layers("Bytes written", written, out);
-	if (figures->logical_read_bytes > 0 ||
-		used->call_read_bytes + used->storage_read_bytes > 0)
-		write_layers("Bytes read", read, out);
+		add_layers(doc, "Bytes written", measured, written, write_times);
+	if (figures->logical_read_bytes > 0 || read[0] + read[1] > 0)
+		add_layers(doc, "Bytes read", measured, read, read_times);
+}
+
+/** In Markdown: bytes of each layer for one that was asked for. */
+static void
+add_amplification(
+	struct doc *doc, const char *label, double calls, double storage, double device)
+{
+	if (calls > 0)
+		doc_list(doc, label, "%.3g by calls", calls);
+	if (storage > 0)
+		doc_list(doc, label, "%.3g by storage", storage);
+	if (device > 0)
+		doc_list(doc, label, "%.3g by device", device);
 }
 
 static void
-write_syncs(const struct nb_result *result, FILE *out)
+add_syncs(struct doc *doc, const struct nb_result *result)
 {
-	char text[SYNCS_SIZE];
+	char text[512];
 	result_syncs_text(result, text, sizeof(text));
 	if (text[0] != '\0')
-		report_line(out, "Syncs", "%s", text);
+		doc_line(doc, "Syncs", "%s", text);
 }
 
 static void
-write_space(const struct measurement *measured, const struct record_figures *figures, FILE *out)
+add_space(struct doc *doc, const struct measurement *measured,
+	const struct record_figures *figures)
 {
-	char allocated[UNITS_SIZE], live[UNITS_SIZE], times[TIMES_SIZE];
 	if (figures->live_bytes == 0 || measured->data_bytes == 0)
 		return;
-	units_format_bytes(allocated, sizeof(allocated), (double)measured->data_bytes);
-	units_format_bytes(live, sizeof(live), (double)figures->live_bytes);
-	format_times(times, figures->space);
-	report_line(out, "Space", "%s allocated for %s of keys and values%s", allocated, live,
-		times);
+	doc_line(doc, "Space", "%s allocated for %s of keys and values",
+		UNITS_BYTES(measured->data_bytes), UNITS_BYTES(figures->live_bytes));
+	add_times(doc, figures->space);
 }
 
-/** The part of used_missing that is of them, up to the next. */
+/** The part of used_missing that is of the processor's counters, up to the next part. */
 static void
-write_no_processor(const struct measurement *measured, FILE *out)
+add_no_processor(struct doc *doc, const struct measurement *measured)
 {
 	static const char head[] = "hardware counters: ";
 	const char *why = strstr(measured->used_missing, head);
 	if (why == NULL)
 		return;
 	why += strlen(head);
-	report_line(out, "Processor", "not counted: %.*s", (int)strcspn(why, ";"), why);
+	doc_line(doc, "Processor", "not counted: %.*s", (int)strcspn(why, ";"), why);
 }
 
 static void
-write_processor(const struct nb_result *result, const struct record_figures *figures, FILE *out)
+add_processor(struct doc *doc, const struct measurement *measured,
+	const struct record_figures *figures)
 {
-	char misses[64] = "";
-	bool is_of_user = strstr(result->measured.used_missing, "user code only") != NULL;
-	if ((result->measured.used.known & SYSTEM_CYCLES) == 0)
-		write_no_processor(&result->measured, out);
+	if ((measured->used.known & SYSTEM_CYCLES) == 0)
+		add_no_processor(doc, measured);
 	if (figures->cycles_op <= 0)
 		return;
-	if ((result->measured.used.known & SYSTEM_CACHE) != 0)
-		snprintf(misses, sizeof(misses), ", %.3g cache misses/op",
-			figures->cache_misses_op);
-	report_line(out, "Processor", "%.0f cycles/op, %.0f instructions/op, IPC %.2f%s%s",
+	doc_line(doc, "Processor", "%.0f cycles/op, %.0f instructions/op, IPC %.2f",
 		figures->cycles_op, figures->instructions_op,
-		figures->instructions_op / figures->cycles_op, misses,
-		is_of_user ? " (user code only)" : "");
+		figures->instructions_op / figures->cycles_op);
+	if ((measured->used.known & SYSTEM_CACHE) != 0)
+		doc_more(doc, ", %.3g cache misses/op", figures->cache_misses_op);
+	if (strstr(measured->used_missing, "user code only") != NULL)
+		doc_more(doc, " (user code only)");
+}
+
+/** Metrics with a line of their own. */
+static void
+add_metrics(struct doc *doc, const struct metric_source *source)
+{
+	for (const struct metric *it = metric_table; it->name != NULL; it++) {
+		char text[160] = "";
+		if (it->missing != NULL)
+			metric_line(it, source, text, sizeof(text));
+		if (text[0] != '\0')
+			doc_line(doc, it->line, "%s", text);
+	}
+}
+
+/* ---- stalls ---- */
+
+static const struct stall *
+worst_of(const struct stalls *stalls)
+{
+	const struct stall *worst = NULL;
+	for (size_t i = 0; i < stalls->count; i++)
+		if (worst == NULL || stalls->worst[i].duration_ns > worst->duration_ns)
+			worst = &stalls->worst[i];
+	return worst;
 }
 
 static void
-write_stalls(const struct stalls *stalls, FILE *out)
+add_stalls_text(struct doc *doc, const struct stalls *stalls)
 {
-	char slow[UNITS_SIZE], looked[UNITS_SIZE], gap[UNITS_SIZE], at[UNITS_SIZE];
-	const struct stall *worst = NULL;
-	if (stalls->looked_ns == 0)
-		return;
-	units_format_ns(looked, sizeof(looked), (double)stalls->looked_ns);
-	for (size_t i = 0; i < stalls->count; i++) {
-		if (worst == NULL || stalls->worst[i].duration_ns > worst->duration_ns)
-			worst = &stalls->worst[i];
-	}
+	const struct stall *worst = worst_of(stalls);
 	if (worst == NULL) {
-		report_line(out, "Stalls", "none in %s", looked);
+		doc_line(doc, "Stalls", "none in %s", UNITS_NS(stalls->looked_ns));
 		return;
 	}
-	units_format_ns(slow, sizeof(slow), (double)stalls->slow_ns);
-	units_format_ns(gap, sizeof(gap), (double)stalls->longest_gap_ns);
-	report_line(out, "Stalls", "%s of %s below half of %.0f ops/sec, %s%s", slow, looked,
-		stalls->median_ops_s, stalls->longest_gap_ns > 0 ? "longest gap " : "no gap",
-		stalls->longest_gap_ns > 0 ? gap : "");
-	units_format_ns(slow, sizeof(slow), (double)worst->duration_ns);
-	units_format_ns(at, sizeof(at), (double)worst->begin_ns);
-	report_line(out, "Worst stall", "%s at %s, %.0f ops/sec%s%s", slow, at,
-		worst->rate_ops_s, worst->cause[0] != '\0' ? ": " : "", worst->cause);
+	doc_line(doc, "Stalls", "%s of %s below half of %.0f ops/sec, ",
+		UNITS_NS(stalls->slow_ns), UNITS_NS(stalls->looked_ns), stalls->median_ops_s);
+	if (stalls->longest_gap_ns > 0)
+		doc_more(doc, "longest gap %s", UNITS_NS(stalls->longest_gap_ns));
+	else
+		doc_more(doc, "no gap");
+	doc_line(doc, "Worst stall", "%s at %s, %.0f ops/sec%s%s", UNITS_NS(worst->duration_ns),
+		UNITS_NS(worst->begin_ns), worst->rate_ops_s,
+		worst->cause[0] != '\0' ? ": " : "", worst->cause);
 }
 
-void
-report_usage(const struct record *record, FILE *out)
+static void
+add_stalls_markdown(struct doc *doc, const struct stalls *stalls)
 {
-	struct record_figures figures;
+	static const struct doc_column columns[] = {{"at", DOC_RIGHT, 0}, {"for", DOC_RIGHT, 0},
+		{"ops/s then", DOC_RIGHT, 0}, {"meanwhile", DOC_LEFT, 0}};
+	doc_line(doc, "Stalls",
+		"longest time without an operation %s, at %s; below half of the median rate of %.0f ops/s for %s of %s",
+		UNITS_NS(stalls->longest_gap_ns), UNITS_NS(stalls->longest_gap_at_ns),
+		stalls->median_ops_s, UNITS_NS(stalls->slow_ns), UNITS_NS(stalls->looked_ns));
+	doc_table(doc, columns, 0, DOC_APART);
+	for (size_t i = 0; i < stalls->count; i++) {
+		const struct stall *it = &stalls->worst[i];
+		doc_row(doc);
+		doc_cell(doc, "%s", UNITS_NS(it->begin_ns));
+		doc_cell_ns(doc, (double)it->duration_ns);
+		doc_cell(doc, "%.0f", it->rate_ops_s);
+		doc_cell(doc, "%s", it->cause);
+	}
+}
+
+/** Text and Markdown have other lines of the same quantities; both have "Syncs". */
+void
+report_usage(struct doc *doc, const struct record *record)
+{
+	struct metric_source source = {.record = record};
 	const struct measurement *measured = &record->run->measured;
-	record_figures(record, &figures);
-	write_process(measured, out);
-	write_bytes(measured, &figures, out);
-	write_syncs(record->run, out);
-	write_space(measured, &figures, out);
-	write_processor(record->run, &figures, out);
-	write_stalls(&figures.stalls, out);
+	const struct record_figures *figures = &source.figures;
+	record_figures(record, &source.figures);
+	doc_show(doc, DOC_TEXT);
+	add_process(doc, measured);
+	add_bytes(doc, measured, figures);
+	doc_show(doc, DOC_MARKDOWN);
+	if (figures->cycles_op > 0)
+		doc_line(doc, "Processor",
+			"%.0f cycles and %.0f instructions for an operation, %.3g cache misses",
+			figures->cycles_op, figures->instructions_op, figures->cache_misses_op);
+	add_amplification(doc, "Write amplification", figures->write_calls,
+		figures->write_storage, figures->write_device);
+	add_amplification(doc, "Read amplification", figures->read_calls, figures->read_storage,
+		figures->read_device);
+	doc_show(doc, 0);
+	add_syncs(doc, record->run);
+	doc_show(doc, DOC_TEXT);
+	add_space(doc, measured, figures);
+	add_processor(doc, measured, figures);
+	doc_show(doc, 0);
+	add_metrics(doc, &source);
+	doc_show(doc, DOC_TEXT);
+	if (figures->stalls.looked_ns > 0)
+		add_stalls_text(doc, &figures->stalls);
+	doc_show(doc, DOC_MARKDOWN);
+	if (figures->space > 0)
+		doc_line(doc, "Space amplification", "%.3g", figures->space);
+	if (figures->resident_share >= 0 && measured->residency_begin.is_known)
+		doc_line(doc, "In the page cache at the begin", "%.1f %% of the database",
+			100 * figures->resident_share);
+	if (figures->stalls.looked_ns > 0)
+		add_stalls_markdown(doc, &figures->stalls);
+	doc_show(doc, 0);
 }

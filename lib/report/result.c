@@ -72,13 +72,12 @@ copy_owned(struct nb_result *result, const struct nb_run *run)
 	return rc == NB_OK ? copy_options(result, run) : rc;
 }
 
-int
-result_take(struct nb_result **out, const struct nb_run *run)
+static int
+take(struct nb_result **out, const struct nb_run *run)
 {
 	if (!run->measured.has_begun)
 		return error_set(NB_FAIL,
-			"the run has no result: it did not come to its first "
-			"operation");
+			"the run has no result: it did not come to its first operation");
 	struct nb_result *result = calloc(1, sizeof(*result));
 	if (result == NULL)
 		return error_set(NB_FAIL, "out of memory");
@@ -113,11 +112,17 @@ result_take(struct nb_result **out, const struct nb_run *run)
 int
 nb_result_new(struct nb_result **out, const struct nb_run *run)
 {
-	struct nb_result *result;
-	int rc = result_take(&result, run);
+	struct nb_result *result = NULL;
+	int rc = take(&result, run);
 	if (rc != NB_OK)
 		return rc;
-	rc = result_add_notes(result);
+	result->is_job = run->classic == NULL;
+	if (result->is_job)
+		rc = result_take_job(result, run);
+	if (rc == NB_OK)
+		rc = result_add_notes(result);
+	if (rc == NB_OK && result->is_job)
+		result_add_job_notes(result);
 	if (rc != NB_OK)
 		nb_result_delete(result);
 	else
@@ -148,6 +153,7 @@ nb_result_delete(struct nb_result *result)
 	nb_histogram_delete(result->measured.hiccups);
 	free(result->measured.threads);
 	series_destroy(&result->measured.series);
+	result_destroy_job(result);
 	free(result);
 }
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include <mininb/mininb.h>
+#include <mininb/trace.h>
 
 #include "run/run.h"
 
@@ -15,8 +16,24 @@ struct result_option {
 
 /** Why the numbers may be wrong. */
 struct result_note {
-	char id[24]; /* "closed-loop": stays the same, whatever the text says */
-	char *text;  /* owned */
+	char id[24];    /* "closed-loop": stays the same, whatever the text says */
+	char *text;     /* owned */
+	bool is_of_job; /* not of every run, but of what jobs have */
+};
+
+/** What came of a group, and what it was asked to do. Owns the histograms. */
+struct job_result_group {
+	char name[48];
+	uint32_t phase, threads, arrivals, distribution;
+	uint32_t weights[NB_OP_KINDS];
+	uint64_t duration_ns, warmup_ns, warmup_count;
+	bool is_background;
+	bool is_blind_to_gaps; /* scans were verified, but not whether they leave records out */
+	bool is_paced;         /* operations have times at which they are due */
+	double rate_ops_s;     /* of a rate with one step; else 0 */
+	double speed;          /* of a trace's times; 0: they are those of a rate */
+	char *rate_text;       /* of a rate with more than one step; owned; else NULL */
+	struct job_measurement measured;
 };
 
 /**
@@ -48,17 +65,57 @@ struct nb_result {
 	struct environment environment;
 	struct measurement measured; /* its histogram and counters owned */
 	struct engine_warnings warnings;
-	struct result_note *notes; /* owned */
+	struct result_note *notes; /* owned; those of the job come last */
 	size_t note_count;
+	/* of a job: not of put, get and delete */
+	bool is_job;
+	char *name; /* of the job; NULL: of put, get and delete */
+	bool is_load, is_replay, is_point;
+	uint32_t procs;
+	uint64_t records, key_size, value_min, value_max;
+	double value_mean, value_ratio, measured_ratio;
+	const char *key_format, *key_order;
+	bool is_steady, was_steady_asked;
+	double steady_slope, steady_band;
+	struct job_result_group *groups;
+	size_t group_count;
+	struct nb_histogram *service, *response; /* of the foreground groups */
 };
-
-/** nb_result_new() without the notes. */
-NB_MUST_CHECK int
-result_take(struct nb_result **out, const struct nb_run *run);
 
 /** Fill in notes from all the rest. */
 NB_MUST_CHECK int
 result_add_notes(struct nb_result *result);
+
+/** The same of a job's groups (job_notes.c). */
+void
+result_add_job_notes(struct nb_result *result);
+
+/** Append a note; one of every run comes before those of jobs. */
+NB_MUST_CHECK int
+result_add_note(struct nb_result *result, bool is_of_job, const char *id, const char *text);
+
+/** Take the job and its groups (job_result.c). */
+NB_MUST_CHECK int
+result_take_job(struct nb_result *result, const struct nb_run *run);
+
+/** Free what result_take_job() and readers of files make. */
+void
+result_destroy_job(struct nb_result *result);
+
+/** As nb_result_summarize(), of what only a job has. */
+void
+result_summarize_job(const struct nb_result *result, struct nb_summary *out);
+
+/** Whether more was due than could be done: the operations that were left lying. */
+bool
+job_result_grew(const struct job_result_group *group, uint64_t *behind_ops);
+
+/** What stands after the count of verified records. */
+static inline const char *
+job_result_gaps(bool is_blind_to_gaps)
+{
+	return is_blind_to_gaps ? "; gaps of scans were not looked for" : "";
+}
 
 /**
  * Percent of the machine's CPU time that other processes used, and that a hypervisor kept
@@ -70,38 +127,6 @@ result_taken_percent(const struct nb_result *result);
 /** Remove the notes of that identifier, if there are any. */
 void
 result_remove_note(struct nb_result *result, const char *id);
-
-/* Parts of the text that reports of all kinds have (report_text.c). */
-
-/** A result may be somebody else's: control characters, which a terminal obeys, become '?'. */
-void
-report_clean(char *text);
-
-/** "name              : text", clean. */
-void
-report_line(FILE *out, const char *name, const char *fmt, ...) NB_PRINTF(3, 4);
-
-struct record;
-
-/** Durability, cache, CPU, what was used of the system, clock, digest. */
-void
-report_conditions(const struct record *record, FILE *out);
-
-/** Resident memory (report_usage.c). */
-void
-report_memory(const struct nb_result *result, FILE *out);
-
-/** What else was used of the system, and when the run stood still (report_usage.c). */
-void
-report_usage(const struct record *record, FILE *out);
-
-/** The engine with its options and counters, and the notes. */
-void
-report_origin(const struct nb_result *result, FILE *out);
-
-/** What of the database was in memory, as far as that is known (report_cache.c). */
-void
-report_cache_state(const struct nb_result *result, FILE *out);
 
 /** Calls of all kinds that have made data durable (claims.c); only if SYSTEM_SYNCS is known. */
 uint64_t
@@ -117,10 +142,6 @@ result_unsynced(const struct nb_result *result);
 /** "2000 fdatasync, 1 per write; ..."; empty: there is nothing to tell. */
 void
 result_syncs_text(const struct nb_result *result, char *text, size_t size);
-
-/** What the engine has counted (report_counters.c). */
-void
-report_counters(const struct nb_result *result, FILE *out);
 
 /** Bytes of all keys and values that were read or written. */
 uint64_t

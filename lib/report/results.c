@@ -79,24 +79,10 @@ nb_results_add_run(struct nb_results *results, const struct nb_run *run, const c
 	return NB_OK;
 }
 
-int
-nb_results_add_job_run(
-	struct nb_results *results, const struct nb_job_run *run, const char *label)
+const struct nb_result *
+nb_results_last(const struct nb_results *results)
 {
-	struct nb_job_result *result;
-	int rc = nb_job_result_new(&result, run);
-	if (rc != NB_OK)
-		return rc;
-	struct record *record = append(results, label);
-	if (record == NULL) {
-		nb_job_result_delete(result);
-		return NB_FAIL;
-	}
-	record->job = result;
-	record->run = result->base;
-	snprintf(record->driver, sizeof(record->driver), "%s", result->base->engine.name);
-	results_find_actions(results);
-	return NB_OK;
+	return results->count > 0 ? results->records[results->count - 1].run : NULL;
 }
 
 int

@@ -464,13 +464,7 @@ find_counters(
 		char value[UNITS_SIZE];
 		if (cause.times < unusual)
 			continue;
-		if (strcmp(counter->unit, "bytes") == 0)
-			units_format_bytes(value, sizeof(value), growth.then);
-		else if (strcmp(counter->unit, "ns") == 0)
-			units_format_ns(value, sizeof(value), growth.then);
-		else if (strcmp(counter->unit, "us") == 0)
-			units_format_ns(value, sizeof(value), growth.then * 1e3);
-		else
+		if (!units_format_of(value, sizeof(value), counter->unit, growth.then))
 			snprintf(value, sizeof(value), "%.0f", growth.then);
 		snprintf(cause.text, sizeof(cause.text), "%.40s %s", counter->name, value);
 		add_cause(causes, &cause);

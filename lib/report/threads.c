@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each operation counts once, however many records it goes to:
- *
- *   puts     put, insert, update, upsert, read-modify-write, batch, txn-write
- *   gets     get, read, multi-get, txn-read
- *   scans    scan
- *   removes  delete
- *   ops      all of these
- *
- * A read-modify-write is a put, since it is the put that it is done for.
+ * Each operation counts once, however many records it goes to, by its row in op_kind.h. A read-modify-write is a put, since it is the put that it is done for.
  */
 #include "report/threads.h"
 
-static const uint32_t kinds[NB_OP_KINDS] = {[NB_OP_READ] = CANDLES_GETS,
-	[NB_OP_UPDATE] = CANDLES_PUTS,
-	[NB_OP_INSERT] = CANDLES_PUTS,
-	[NB_OP_UPSERT] = CANDLES_PUTS,
-	[NB_OP_DELETE] = CANDLES_REMOVES,
-	[NB_OP_SCAN] = CANDLES_SCANS,
-	[NB_OP_RMW] = CANDLES_PUTS,
-	[NB_OP_BATCH] = CANDLES_PUTS,
-	[NB_OP_MULTIGET] = CANDLES_GETS,
-	[NB_OP_TXN_READ] = CANDLES_GETS,
-	[NB_OP_TXN_WRITE] = CANDLES_PUTS};
+#include "workload/op_kind.h"
 
 static const uint32_t verbs[] = {[NB_VERB_PUT] = CANDLES_PUTS,
 	[NB_VERB_GET] = CANDLES_GETS,
 	[NB_VERB_DELETE] = CANDLES_REMOVES};
+
+_Static_assert((int)CANDLES_PUTS == OP_PUTS && (int)CANDLES_GETS == OP_GETS &&
+		(int)CANDLES_SCANS == OP_SCANS && (int)CANDLES_REMOVES == OP_REMOVALS,
+	"candles are in the order of the kinds of op_kind.h");
 
 void
 threads_count(const struct record *record, const struct job_thread *thread,
@@ -35,12 +21,12 @@ threads_count(const struct record *record, const struct job_thread *thread,
 	for (uint32_t kind = 0; kind < CANDLES_KINDS; kind++)
 		counts[kind] = 0;
 	counts[CANDLES_OPS] = thread->ops;
-	if (record->job == NULL) {
+	if (record_job(record) == NULL) {
 		counts[verbs[record->run->workload.verb]] = thread->ops;
 		return;
 	}
 	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
-		counts[kinds[kind]] += thread->kinds[kind];
+		counts[op_kind_table[kind].counted] += thread->kinds[kind];
 }
 
 uint32_t

@@ -30,7 +30,7 @@ walk_title(const struct nb_results *results, size_t index, char title[WALK_TITLE
 const char *
 walk_sample_kind(const struct record *record, uint32_t kind)
 {
-	return record->job != NULL ? nb_op_name(kind) : record_action(record);
+	return record_job(record) != NULL ? nb_op_name(kind) : record_action(record);
 }
 
 /** Nothing of a histogram that is empty. */
@@ -113,6 +113,12 @@ visit_group(walk_fn visit, void *to, struct walk_row row, const struct record_gr
 	row.what = WALK_HARNESS;
 	row.kind = "harness";
 	return visit_row(visit, to, row, "lateness", group->job->measured.lateness);
+}
+
+int
+walk_group(const struct record_group *group, walk_fn visit, void *to)
+{
+	return visit_group(visit, to, (struct walk_row){0}, group);
 }
 
 int

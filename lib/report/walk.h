@@ -37,6 +37,10 @@ typedef int (*walk_fn)(void *to, const struct walk_row *row);
 NB_MUST_CHECK int
 walk_record(const struct nb_results *results, size_t index, walk_fn visit, void *to);
 
+/** Of one group; rows have no record. */
+NB_MUST_CHECK int
+walk_group(const struct record_group *group, walk_fn visit, void *to);
+
 /** Of all. */
 NB_MUST_CHECK int
 walk_results(const struct nb_results *results, walk_fn visit, void *to);

@@ -116,8 +116,7 @@ engine_count_messages(void)
 	}
 	if (messages_left_out > 0)
 		log_message(NB_LOG_WARNING,
-			"the engine logged more than %d different messages; mininb left %llu "
-			"out",
+			"the engine logged more than %d different messages; mininb left %llu out",
 			MESSAGES_MAX, (unsigned long long)messages_left_out);
 	messages_left_out = 0;
 	pthread_mutex_unlock(&messages_lock);
@@ -198,18 +197,15 @@ check_header(const struct nb_engine *table, const char *origin)
 {
 	if (table->abi != NB_ENGINE_ABI)
 		return error_set(NB_FAIL,
-			"%s: refused: its table has abi %u, this mininb has abi %u; compile it "
-			"against this mininb's engine.h",
+			"%s: refused: its table has abi %u, this mininb has abi %u; compile it against this mininb's engine.h",
 			origin, table->abi, NB_ENGINE_ABI);
 	if (table->size < TABLE_SIZE_MIN)
 		return error_set(NB_FAIL,
-			"%s: refused: its table is too short: size is %u bytes, the mandatory "
-			"verbs end at %zu",
+			"%s: refused: its table is too short: size is %u bytes, the mandatory verbs end at %zu",
 			origin, table->size, TABLE_SIZE_MIN);
 	if (table->size > TABLE_SIZE_MAX || table->size % sizeof(void *) != 0)
 		return error_set(NB_FAIL,
-			"%s: refused: its table is too long or torn: size is %u bytes, not a "
-			"multiple of %zu up to %d",
+			"%s: refused: its table is too long or torn: size is %u bytes, not a multiple of %zu up to %d",
 			origin, table->size, sizeof(void *), TABLE_SIZE_MAX);
 	return NB_OK;
 }
@@ -237,8 +233,7 @@ check_fields(const struct nb_engine *table, const char *origin)
 	if (table->auto_durability > NB_DUR_COMMIT ||
 		(table->durabilities & NB_DUR_BIT(table->auto_durability)) == 0)
 		return error_set(NB_FAIL,
-			"%s: refused: auto_durability is %u, which durabilities 0x%x does not "
-			"offer",
+			"%s: refused: auto_durability is %u, which durabilities 0x%x does not offer",
 			origin, table->auto_durability, table->durabilities);
 	return NB_OK;
 }
@@ -251,13 +246,11 @@ check_option_names(const struct nb_engine *table, const char *origin)
 	for (; option != NULL && option->name != NULL; option++) {
 		if (option - table->options == OPTIONS_MAX)
 			return error_set(NB_FAIL,
-				"%s: refused: its option table has more than %d rows; the last "
-				"row must have a NULL name",
+				"%s: refused: its option table has more than %d rows; the last row must have a NULL name",
 				origin, OPTIONS_MAX);
 		if (option->name[0] == '\0' || strchr(option->name, '=') != NULL)
 			return error_set(NB_FAIL,
-				"%s: refused: an option is called '%s', which cannot be typed "
-				"as name=value",
+				"%s: refused: an option is called '%s', which cannot be typed as name=value",
 				origin, option->name);
 	}
 	return NB_OK;
@@ -314,8 +307,7 @@ refuse_object(const char *path)
 	if (strstr(cause, "No such file") != NULL && strstr(cause, path) != NULL)
 		return error_set(NB_FAIL, "%s: no such file", path);
 	return error_set(NB_FAIL,
-		"%s: refused: cannot be loaded (%s); 'ldd -r %s' shows which libraries and "
-		"symbols are missing",
+		"%s: refused: cannot be loaded (%s); 'ldd -r %s' shows which libraries and symbols are missing",
 		path, cause, path);
 }
 
@@ -354,8 +346,7 @@ take_object(struct nb_engine_ref *ref, const char *path, const char *name)
 	}
 	if (rc == NB_OK && name != NULL && strcmp(ref->table.name, name) != 0)
 		rc = error_set(NB_FAIL,
-			"%s: refused: its name is '%s', its file's is '%s'; the two must be "
-			"equal",
+			"%s: refused: its name is '%s', its file's is '%s'; the two must be equal",
 			path, ref->table.name, name);
 	if (rc != NB_OK)
 		dlclose(object);
@@ -443,9 +434,7 @@ warn_of_name(const char *path, const char *name)
 		return;
 	snprintf(told, sizeof(told), "%s", path);
 	log_message(NB_LOG_WARNING,
-		"%s: the engine in this file is called '%s'%s; its database and its results "
-		"have "
-		"that name",
+		"%s: the engine in this file is called '%s'%s; its database and its results have that name",
 		path, name, is_builtin ? ", like one that is linked in" : "");
 }
 
@@ -486,8 +475,7 @@ take_variant(struct nb_engine_ref *ref, const struct nb_engine *variant)
 		return error_prefix(NB_FAIL, "the variant for these options");
 	if (strcmp(table.name, ref->table.name) != 0)
 		return error_set(NB_FAIL,
-			"%s: refused: the name of its variant for these options is '%s', not "
-			"'%s'",
+			"%s: refused: the name of its variant for these options is '%s', not '%s'",
 			ref->path, table.name, ref->table.name);
 	if (table.options != ref->table.options)
 		return error_set(NB_FAIL,
@@ -545,8 +533,7 @@ int
 engine_refuse_size(const char *call, size_t size)
 {
 	return error_set(NB_FAIL,
-		"%s lent %zu bytes, which is not a size (the limit is %td); as a signed number "
-		"it is %zd",
+		"%s lent %zu bytes, which is not a size (the limit is %td); as a signed number it is %zd",
 		call, size, PTRDIFF_MAX, (ssize_t)size);
 }
 

@@ -129,8 +129,7 @@ warn_of_relative(const char *dir)
 	static int was_told;
 	if (__atomic_exchange_n(&was_told, 1, __ATOMIC_RELAXED) == 0)
 		log_message(NB_LOG_WARNING,
-			"MININB_PLUGIN_PATH: '%s' is left out: it does not begin with '/', and "
-			"what it is would depend on the working directory",
+			"MININB_PLUGIN_PATH: '%s' is left out: it does not begin with '/', and what it is would depend on the working directory",
 			dir);
 }
 

@@ -44,8 +44,7 @@ check_way(char *path, const char *plugin)
 			return error_system("%s", plugin);
 		if (is_open(&st, has_next ? &next : NULL))
 			return error_set(NB_FAIL,
-				"%s: refused: everybody may write %s, and root would run what "
-				"they put there; chmod o-w it, or take it from another place",
+				"%s: refused: everybody may write %s, and root would run what they put there; chmod o-w it, or take it from another place",
 				plugin, path);
 		char *slash = strrchr(path, '/');
 		if (slash == NULL || path[1] == '\0')
@@ -62,8 +61,7 @@ engine_check_trust(const char *path)
 	if (getauxval(AT_SECURE) != 0 &&
 		strncmp(path, NB_ENGINE_DIR "/", sizeof(NB_ENGINE_DIR)) != 0)
 		return error_set(NB_FAIL,
-			"%s: refused: with more rights than its user has mininb loads the "
-			"installed engines only",
+			"%s: refused: with more rights than its user has mininb loads the installed engines only",
 			path);
 	if (geteuid() != 0)
 		return NB_OK;

@@ -92,8 +92,7 @@ lock_take(int fd, bool is_shared, const char *what)
 	if (errno == EWOULDBLOCK || errno == EINTR)
 		return refuse(fd, what);
 	log_message(NB_LOG_WARNING,
-		"%s: cannot be locked (%s), so another mininb that uses it would not be "
-		"noticed",
+		"%s: cannot be locked (%s), so another mininb that uses it would not be noticed",
 		what, strerror(errno));
 	return NB_OK;
 }

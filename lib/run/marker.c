@@ -214,14 +214,14 @@ write_marker(const struct place *place, int fd, bool is_forced)
 		return error_system("%s/%s", place->path, place->name);
 	errno = cause;
 	int size = snprintf(text, sizeof(text),
-		"%s%s beside this file, and --fresh may remove what is in it. (mininb %s, "
-		"engine %s, inode %" PRIu64 ", born %" PRId64 ".%09" PRIu32 ")\n",
+		"%s%s beside this file, and --fresh may remove what is in it. (mininb %s, engine %s, inode %" PRIu64
+		", born %" PRId64 ".%09" PRIu32 ")\n",
 		marker_head, place->name, nb_version(), place->name, birth.inode, birth.s,
 		birth.ns);
 	if (fd >= 0 && pwrite(fd, text, (size_t)size, 0) == size && ftruncate(fd, size) == 0)
 		return NB_OK;
-	int rc = error_system("%s/%s: cannot be written, and tells that mininb made %s (--path "
-			      "is for another place, --force does without)",
+	int rc = error_system(
+		"%s/%s: cannot be written, and tells that mininb made %s (--path is for another place, --force does without)",
 		place->path, place->marker, place->name);
 	if (!is_forced)
 		return rc;
@@ -424,12 +424,11 @@ refuse_content(const struct place *place, const char *what)
 	if (count == 0)
 		return NB_OK;
 	bool is_stale = read_marker(place, text) == 0 && text[0] != '\0';
-	const char *why = is_stale ? "it is a copy of a database that mininb made, or took its "
-				     "place: "
-				   : "mininb did not make it: ";
+	const char *why = is_stale
+		? "it is a copy of a database that mininb made, or took its place: "
+		: "mininb did not make it: ";
 	return error_set(NB_FAIL,
-		"%s/%s: is not %s: it holds '%s'%s, and %s%s is %s; --path is for another "
-		"place, --force does it anyway",
+		"%s/%s: is not %s: it holds '%s'%s, and %s%s is %s; --path is for another place, --force does it anyway",
 		place->path, place->name, what, first, count > 1 ? " and more" : "", why,
 		place->marker, is_stale ? "of another directory" : "missing");
 }
@@ -441,19 +440,15 @@ check(const struct place *place, const char *what)
 		return NB_OK;
 	if (is_link(place, place->name))
 		return error_set(NB_FAIL,
-			"%s/%s: is not %s: it is a symbolic link, which mininb did not make; "
-			"--path may be one itself, --force follows this one",
+			"%s/%s: is not %s: it is a symbolic link, which mininb did not make; --path may be one itself, --force follows this one",
 			place->path, place->name, what);
 	if (is_taken(place))
 		return error_set(NB_FAIL,
-			"%s/%s: is there, and mininb did not make it; --path is for another "
-			"place, --force replaces it",
+			"%s/%s: is there, and mininb did not make it; --path is for another place, --force replaces it",
 			place->path, place->marker);
 	if (is_planted(place))
 		return error_set(NB_FAIL,
-			"%s/%s: is not %s: it belongs to another user, in a directory that "
-			"everybody may write; --path is for another place, --force does it "
-			"anyway",
+			"%s/%s: is not %s: it belongs to another user, in a directory that everybody may write; --path is for another place, --force does it anyway",
 			place->path, place->name, what);
 	return is_marked(place) ? NB_OK : refuse_content(place, what);
 }
@@ -480,8 +475,7 @@ marker_allow_clear(const char *path, const char *name, bool is_forced)
 		rc = check(&place, "removed");
 	else if (place.parent >= 0 && is_link(&place, name))
 		rc = error_set(NB_FAIL,
-			"%s/%s: is a symbolic link, through which nothing is removed; remove "
-			"what it leads to by hand, or the link",
+			"%s/%s: is a symbolic link, through which nothing is removed; remove what it leads to by hand, or the link",
 			path, name);
 	close_place(&place);
 	return rc;

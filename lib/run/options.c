@@ -281,9 +281,21 @@ option_value_text(const struct nb_option *option, const struct nb_option_value *
 const char *
 nb_durability_name(uint32_t level)
 {
-	static const char *const names[] = {[NB_DUR_NONE] = "none",
-		[NB_DUR_PROCESS] = "process",
-		[NB_DUR_PERIODIC] = "periodic",
-		[NB_DUR_COMMIT] = "commit"};
+	static const char *const names[] = {
+#define NAME(id, name) [NB_DUR_##id] = name,
+		NB_DURABILITY_LIST(NAME)
+#undef NAME
+	};
 	return level < sizeof(names) / sizeof(*names) ? names[level] : NULL;
+}
+
+const char *
+run_settle_name(uint32_t settle)
+{
+	static const char *const names[] = {
+#define NAME(id, name) [NB_RUN_SETTLE_##id] = name,
+		NB_SETTLE_LIST(NAME)
+#undef NAME
+	};
+	return settle < sizeof(names) / sizeof(*names) ? names[settle] : NULL;
 }

@@ -13,4 +13,8 @@ const char *
 option_value_text(const struct nb_option *option, const struct nb_option_value *value,
 	char *buf, size_t size);
 
+/** "none", "flush", "compact": NB_RUN_SETTLE_*; NULL: there is no such level. */
+const char *
+run_settle_name(uint32_t settle);
+
 #endif /* RUN_OPTIONS_H */

@@ -5,6 +5,7 @@
  * When a worker's operations ended: so many in each 20 ms, from its own stamps. Workers count
  * a block of operations at a time, after the block's last stamp.
  */
+#include <stdbool.h>
 #include "base/clock.h"
 #include "run/series.h"
 
@@ -47,18 +48,19 @@ pulse_add(struct pulse_track *track, uint64_t end)
 	last->last = end;
 }
 
-/** The same of `count` operations; mostly all ended in the last pulse. */
-static inline void
-pulse_add_block(struct pulse_track *track, const uint64_t *ends, uint64_t count)
+/**
+ * The same of `count` operations, of which the last ended at `end`, if all are of the last
+ * pulse; else false, and they are to be added one by one.
+ */
+static inline bool
+pulse_add_block(struct pulse_track *track, uint64_t end, uint64_t count)
 {
-	if (__builtin_expect(count > 0 && ends[count - 1] < track->until, 1)) {
-		struct pulse *last = &track->items[track->count - 1];
-		last->ops += count;
-		last->last = ends[count - 1];
-		return;
-	}
-	for (uint64_t i = 0; i < count; i++)
-		pulse_add(track, ends[i]);
+	if (__builtin_expect(end >= track->until, 0))
+		return false;
+	struct pulse *last = &track->items[track->count - 1];
+	last->ops += count;
+	last->last = end;
+	return true;
 }
 
 /** Count in `into` what another worker of the same phase has; their origins are the same. */

@@ -277,8 +277,7 @@ residency_make_cold_by(const char *path, const char *drop_path, uint32_t *how)
 	unsigned long type = (unsigned long)fs.f_type & 0xffffffffu;
 	if (type == TMPFS || type == ramfs)
 		return error_set(NB_UNSUPPORTED,
-			"%s: is on a file system that is memory (%s) and can never be cold; "
-			"take a --path on a device",
+			"%s: is on a file system that is memory (%s) and can never be cold; take a --path on a device",
 			path, type == TMPFS ? "tmpfs" : "ramfs");
 	walk_all(&walk, AT_FDCWD, path, 0);
 	write_back(path);

@@ -1,140 +1,265 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What a run is asked to do, checked before anything is touched: a wrong option
- * or a short key file must not cost an hour of loading, nor leave half a
- * database behind.
- */
-#include "run/run.h"
-
+/* A run, made from what it is asked to do, and deleted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "run/run.h"
 #include "run/sampler.h"
+#include "workload/verb.h"
 
-enum { THREADS_MAX = 1024 };
+enum { TELL_NS = 5 * 1000 * 1000 /* a quarter of how often it is looked */ };
 
-static int
-check_workload(const struct nb_workload *workload)
+static uint32_t
+kinds_of(const struct nb_group *group)
 {
-	if (nb_verb_name(workload->verb) == NULL)
-		return error_set(
-			NB_ERR_USAGE, "verb %u: there is no such verb", workload->verb);
-	if (workload->count == 0 || workload->count > INT64_MAX)
-		return error_set(NB_ERR_USAGE, "count: must be at least 1");
-	if (workload->key_size == 0 || workload->key_size > NB_KEY_SIZE_MAX)
-		return error_set(
-			NB_ERR_USAGE, "key size: must be 1 to %u bytes", NB_KEY_SIZE_MAX);
-	if (workload->value_size > NB_VALUE_SIZE_MAX)
-		return error_set(
-			NB_ERR_USAGE, "value size: must be 0 to %u bytes", NB_VALUE_SIZE_MAX);
-	if (!(workload->value_ratio >= 0 && workload->value_ratio <= 1))
-		return error_set(NB_ERR_USAGE, "value ratio: must be 0 to 1");
-	if (workload->count > INT64_MAX / workload->key_size)
-		return error_set(NB_ERR_USAGE, "count: no file holds that many keys");
-	return NB_OK;
+	uint32_t kinds = 0;
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
+		kinds |= (uint32_t)group_has(group, kind) << kind;
+	return kinds;
+}
+
+/** Turns of all threads that are under way at a time: a lag below makes them wait in step. */
+enum { TURNS = 2 };
+
+/** With a rate such waits would stand in response times, as if they were the engine's. */
+static int
+check_lag(const struct nb_job *job, const struct job_part *part)
+{
+	uint64_t least = (uint64_t)TURNS * OPS_STRATUM * part->plan.threads;
+	bool has_waits = ops_needs(&part->spec, UINT64_MAX / OPS_STRATUM) > 0;
+	if (part->plan.schedule == NULL || part->plan.threads == 1 || !has_waits ||
+		job->lag >= least)
+		return NB_OK;
+	return error_set(NB_ERR_USAGE,
+		"%s: lag: with a rate, inserts and %u threads it has to be at least %llu, or operations would wait for inserts of other threads (--lag=%llu)",
+		part->group->name, part->plan.threads, (unsigned long long)least,
+		(unsigned long long)least);
+}
+
+/** Threads of all groups of the run, whose tables are kept until they are read back. */
+static uint32_t
+all_threads(const struct nb_run *run)
+{
+	uint32_t threads = 0;
+	for (size_t g = 0; g < run->job->group_count; g++)
+		threads += run->job->groups[g].threads * run->options.procs;
+	return threads;
+}
+
+/** Places for the last writes of a thread: for all its records, if the bound allows it. */
+static uint32_t
+own_places(const struct nb_run *run, const struct job_part *part)
+{
+	const struct job_plan *plan = &part->plan;
+	uint64_t places = JOB_OWN_WRITES, wanted = run->keys.numbers, most;
+	if (part == &run->loading || (!run->is_replay && !group_writes(part->group)))
+		return JOB_OWN_WRITES;
+	most = run->is_replay ? JOB_TRACE_WRITES / plan->threads
+			      : JOB_OWN_MOST / all_threads(run);
+	uint64_t strata = plan->count / OPS_STRATUM / plan->threads + 1;
+	if (run->is_replay)
+		wanted = most; /* which keys it has is not known */
+	else if (strata < wanted / OPS_STRATUM / part->spec.items_max)
+		wanted = strata * OPS_STRATUM * part->spec.items_max; /* it writes to no more */
+	while (places < wanted && 2 * places <= most)
+		places *= 2;
+	return (uint32_t)places;
+}
+
+/** What failures of its operations are called after; NULL: after their kinds. */
+static const char *
+action_of(const struct nb_run *run, const struct job_part *part)
+{
+	if (run->classic == NULL)
+		return NULL;
+	bool is_untimed = part == &run->loading && run->options.what == NB_JOB_RUN;
+	return is_untimed ? "loading" : nb_verb_name(run->workload.verb);
+}
+
+/** All that workers of the group share; needs the clock. */
+static int
+create_part(struct nb_run *run, struct job_part *part, const struct nb_group *group,
+	uint32_t stream)
+{
+	const struct nb_job *job = run->job;
+	const struct clock *clock = &run->clock;
+	bool is_load = group == job->load;
+	part->group = group;
+	ops_spec_create(&part->spec, job, group, &run->keys, &run->sizes, stream,
+		is_load ? 1 : (uint32_t)job->group_count);
+	bool has_rate = group->arrivals != NB_ARRIVAL_CLOSED;
+	if (has_rate) {
+		int rc = schedule_create(&part->schedule, group);
+		if (rc != NB_OK)
+			return rc;
+	}
+	bool is_synthetic = (run->engine->table.caps & NB_CAP_SYNTHETIC) != 0;
+	/* a trace that makes the database for another is done as fast as it goes */
+	bool has_times = run->is_replay && !is_load && !has_rate && run->options.speed > 0 &&
+		stream + 1 == job->group_count;
+	part->is_foreground = !group->is_background;
+	part->spec.end = run_count_of(job, group);
+	part->plan = (struct job_plan){.engine = &run->engine->table,
+		.clock = clock,
+		.spec = &part->spec,
+		.schedule = has_rate ? &part->schedule : NULL,
+		.is_paced = has_rate || has_times,
+		.kinds = kinds_of(group),
+		.verify_threshold = is_synthetic ? 0
+						 : sample_threshold(run->options.verify_rate),
+		.action = action_of(run, part),
+		.count = run_count_of(job, group),
+		.warmup_count = group->warmup_count,
+		.warm_ticks = clock_ticks(clock, group->warmup_ns),
+		.tell_ticks = clock_ticks(clock, TELL_NS),
+		.end_ticks = group->duration_ns > 0 ? clock_ticks(clock, group->duration_ns)
+						    : UINT64_MAX,
+		/* what was done is then known by the counts of threads, also of a part of it */
+		.takes_turns = run->options.record_path != NULL ||
+			run->options.steady.window_ns > 0,
+		.threads = group->threads * (is_load ? 1 : run->options.procs)};
+	part->plan.own_places = own_places(run, part);
+	return check_lag(job, part);
+}
+
+/** Whether records may be missing in the phase of that group. */
+static void
+allow_misses(struct nb_run *run)
+{
+	bool may_miss = (run->options.flags & NB_RUN_ALLOW_MISSING) != 0 ||
+		run->classic != NULL;
+	bool is_synthetic = (run->engine->table.caps & NB_CAP_SYNTHETIC) != 0;
+	bool has_deletes = false;
+	for (size_t g = 0; g < run->part_count; g++)
+		has_deletes |= group_has(run->parts[g].group, NB_OP_DELETE);
+	for (size_t g = 0; g < run->part_count; g++) {
+		run->parts[g].plan.has_deletes = has_deletes;
+		run->parts[g].plan.may_miss = may_miss || has_deletes || is_synthetic;
+	}
+	run->loading.plan.may_miss = is_synthetic;
+}
+
+/** Whether keys of the group's trace are written to by no other group beside or after it. */
+static bool
+is_alone(const struct nb_run *run, const struct job_part *part)
+{
+	for (size_t g = 0; g < run->part_count; g++) {
+		const struct job_part *other = &run->parts[g];
+		if (other != part && other->group->phase >= part->group->phase)
+			return false;
+	}
+	return run->is_replay || run->classic != NULL;
 }
 
 static int
-check_options(const struct nb_run_options *options, const struct nb_workload *workload)
+create_parts(struct nb_run *run)
 {
-	if (options->path == NULL || options->path[0] == '\0')
-		return error_set(NB_ERR_USAGE, "path: must not be empty");
-	if (options->threads == 0 || options->threads > THREADS_MAX)
-		return error_set(NB_ERR_USAGE, "threads: must be 1 to %d", THREADS_MAX);
-	if (options->threads > workload->count)
-		return error_set(NB_ERR_USAGE, "threads: %u cannot share %llu operations",
-			options->threads, (unsigned long long)workload->count);
-	if (!(options->verify_rate >= 0 && options->verify_rate <= 1))
-		return error_set(NB_ERR_USAGE, "verify rate: must be 0 to 1");
-	if (options->clock > NB_CLOCK_MONOTONIC || options->settle > NB_RUN_SETTLE_COMPACT)
-		return error_set(NB_ERR_USAGE, "clock or settle: no such value");
-	return NB_OK;
-}
-
-int
-run_check_engine(struct nb_run *run)
-{
-	const struct nb_engine *engine = &run->engine->table;
-	const struct nb_workload *workload = &run->workload;
-	run->durability = run->options.durability == NB_DUR_AUTO
-		? engine_auto_durability(engine, run->options.path)
-		: run->options.durability;
-	int rc = engine_check_durability(engine, run->durability);
-	if (rc != NB_OK)
-		return rc;
-	if (run->options.threads > 1 && (engine->caps & NB_CAP_CONCURRENT) == 0)
-		return error_set(NB_UNSUPPORTED,
-			"threads: %s works with one only: its sessions may not run in parallel",
-			engine->name);
-	if (engine->key_size_max != 0 && workload->key_size > engine->key_size_max)
-		return error_set(NB_UNSUPPORTED, "key size: %s takes at most %llu bytes",
-			engine->name, (unsigned long long)engine->key_size_max);
-	if (engine->value_size_max != 0 && workload->value_size > engine->value_size_max)
-		return error_set(NB_UNSUPPORTED, "value size: %s takes at most %llu bytes",
-			engine->name, (unsigned long long)engine->value_size_max);
-	return NB_OK;
+	const struct nb_job *job = run->job;
+	if (run->classic == NULL)
+		run->keys_hash = keyspace_hash(&run->keys);
+	int rc = create_part(run, &run->loading, job->load, 0);
+	run->parts = calloc(job->group_count + 1, sizeof(*run->parts));
+	if (run->parts == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	uint64_t digest = ops_digest(&run->loading.spec, run->keys_hash);
+	for (size_t g = 0; g < job->group_count && rc == NB_OK; g++) {
+		run->part_count++; /* what there is of one that fails is destroyed as well */
+		rc = create_part(run, &run->parts[g], &job->groups[g], (uint32_t)g);
+		if (run->options.what == NB_JOB_RUN)
+			digest = splitmix64_mix(digest) ^
+				ops_digest(&run->parts[g].spec, run->keys_hash);
+	}
+	run->digest = digest;
+	if (run->has_writes && !run->is_replay && run->classic == NULL)
+		run->measured_ratio = values_measured_ratio(
+			&run->loading.spec.values, (size_t)sizes_mean(&run->sizes));
+	for (size_t g = 0; g < run->part_count && rc == NB_OK && run->is_replay; g++)
+		rc = job_open_trace(run, &run->parts[g], &run->options.traces[g]);
+	for (size_t g = 0; g < run->part_count && rc == NB_OK; g++)
+		run->parts[g].plan.is_alone = is_alone(run, &run->parts[g]);
+	if (rc == NB_OK)
+		allow_misses(run);
+	return rc;
 }
 
 /** Texts are borrowed, structures copied, as far as both sides know them. */
-static void
-copy_asked(struct nb_run *run, const struct nb_run_options *options)
+static int
+take_options(struct nb_run *run, const struct nb_run_options *options)
 {
 	const struct nb_workload *workload = options->workload;
 	run->options = (struct nb_run_options)NB_RUN_OPTIONS_INIT;
-	run->workload = (struct nb_workload)NB_WORKLOAD_INIT;
 	memcpy(&run->options, options,
 		options->size < sizeof(*options) ? options->size : sizeof(*options));
+	run->job = run->options.job;
+	run->is_replay = run->options.traces != NULL && run->options.what == NB_JOB_RUN;
+	if (workload == NULL)
+		return run->job != NULL
+			? NB_OK
+			: error_set(NB_ERR_USAGE, "a run needs a workload or a job");
+	run->workload = (struct nb_workload)NB_WORKLOAD_INIT;
 	memcpy(&run->workload, workload,
 		workload->size < sizeof(*workload) ? workload->size : sizeof(*workload));
 	run->options.workload = &run->workload;
+	run->options.what = run->workload.verb == NB_VERB_PUT ? NB_JOB_LOAD : NB_JOB_RUN;
+	int rc = verb_check(&run->workload);
+	if (rc == NB_OK)
+		rc = verb_job(&run->classic, &run->workload, run->options.threads);
+	run->options.job = run->job = run->classic;
+	return rc;
 }
 
 static int
-check_all(struct nb_run *run)
+create_memory(struct nb_run *run)
 {
-	int rc = check_workload(&run->workload);
+	int rc = nb_histogram_new(&run->measured.service);
 	if (rc == NB_OK)
-		rc = check_options(&run->options, &run->workload);
+		rc = nb_histogram_new(&run->interval_now);
 	if (rc == NB_OK)
-		rc = nb_engine_load(&run->engine, run->options.driver);
+		rc = nb_histogram_new(&run->interval_before);
 	if (rc == NB_OK)
-		rc = nb_engine_configure(&run->values, run->engine, run->options.engine_options,
-			run->options.engine_option_count);
-	if (rc == NB_OK)
-		rc = run_check_engine(run);
-	if (rc == NB_OK)
-		rc = keys_open(&run->keys, run->workload.keys_path, run->workload.key_size,
-			run->workload.count);
-	if (rc == NB_OK)
-		rc = clock_create(&run->clock, run->options.clock);
+		rc = nb_histogram_new(&run->measured.hiccups);
+	run->hiccup = aligned_alloc(HISTOGRAM_ALIGN, sizeof(*run->hiccup));
+	if (rc == NB_OK && run->hiccup == NULL)
+		rc = error_set(NB_FAIL, "out of memory");
 	return rc;
+}
+
+/** What the marker and messages call it, as it would be typed. */
+static int
+name_run(struct nb_run *run)
+{
+	if (run->classic == NULL) {
+		run->mark.makes = run->is_replay           ? "replay"
+			: run->options.what == NB_JOB_LOAD ? "load"
+							   : "run";
+		run->made_by = run->is_replay ? "replay --load=FILE" : "load --workload=NAME";
+		if (!run->is_replay && run->keys.format != NB_KEY_FILE)
+			run->mark.keys = run->keys_hash;
+	}
+	if (asprintf(&run->path, "%s/%s", run->options.path, run->engine->table.name) >= 0)
+		return NB_OK;
+	run->path = NULL;
+	return error_set(NB_FAIL, "out of memory");
 }
 
 int
 nb_run_new(struct nb_run **out, const struct nb_run_options *options)
 {
 	uint64_t begin_ns = clock_monotonic();
-	if (options->workload == NULL)
-		return error_set(NB_ERR_USAGE, "a run needs a workload");
 	struct nb_run *run = calloc(1, sizeof(*run));
 	if (run == NULL)
 		return error_set(NB_FAIL, "out of memory");
-	copy_asked(run, options);
-	int rc = nb_histogram_new(&run->measured.service);
+	int rc = take_options(run, options);
 	if (rc == NB_OK)
-		rc = nb_histogram_new(&run->measured.hiccups);
-	run->hiccup = aligned_alloc(HISTOGRAM_ALIGN, sizeof(*run->hiccup));
-	if (rc == NB_OK && run->hiccup == NULL)
-		rc = error_set(NB_FAIL, "out of memory");
+		rc = create_memory(run);
 	if (rc == NB_OK)
-		rc = check_all(run);
-	if (rc == NB_OK &&
-		asprintf(&run->path, "%s/%s", run->options.path, run->engine->table.name) < 0) {
-		run->path = NULL;
-		rc = error_set(NB_FAIL, "out of memory");
-	}
+		rc = run_check(run);
+	if (rc == NB_OK)
+		rc = create_parts(run);
+	if (rc == NB_OK)
+		rc = name_run(run);
 	if (rc != NB_OK) {
 		nb_run_delete(run);
 		return rc;
@@ -142,6 +267,27 @@ nb_run_new(struct nb_run **out, const struct nb_run_options *options)
 	run_add_phase(run, "start", begin_ns);
 	*out = run;
 	return NB_OK;
+}
+
+int
+nb_steady_parse(struct nb_steady *out, const char *text)
+{
+	return steady_parse(text, &out->window_ns, &out->slope, &out->band);
+}
+
+static void
+destroy_part(struct job_part *part)
+{
+	struct job_measurement *measured = &part->measured;
+	schedule_destroy(&part->schedule);
+	feed_delete(part->feed);
+	trace_reader_close(part->reader);
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		nb_histogram_delete(measured->kinds[kind].service);
+		nb_histogram_delete(measured->kinds[kind].response);
+	}
+	nb_histogram_delete(measured->lateness);
+	free(measured->threads);
 }
 
 void
@@ -152,8 +298,14 @@ nb_run_delete(struct nb_run *run)
 	run_dismiss_keeper(run, NB_OK);
 	run_release_path(run);
 	counters_destroy(&run->told);
-	if (run->keys.data != NULL)
-		keys_close(&run->keys);
+	for (size_t g = 0; g < run->part_count; g++)
+		destroy_part(&run->parts[g]);
+	free(run->parts);
+	destroy_part(&run->loading);
+	if (run->has_sizes)
+		sizes_destroy(&run->sizes);
+	if (run->has_keys)
+		keyspace_destroy(&run->keys);
 	if (run->engine != NULL)
 		nb_options_delete(run->values, &run->engine->table);
 	nb_engine_unload(run->engine);
@@ -163,6 +315,9 @@ nb_run_delete(struct nb_run *run)
 	free(run->measured.threads);
 	series_destroy(&run->measured.series);
 	sampler_delete(run->sampler);
+	nb_histogram_delete(run->interval_now);
+	nb_histogram_delete(run->interval_before);
+	nb_job_delete(run->classic);
 	free(run->hiccup);
 	free(run->path);
 	free(run);

@@ -14,21 +14,32 @@
 #include "run/environment.h"
 #include "run/hiccup.h"
 #include "run/marker.h"
+#include "run/part.h"
 #include "run/post.h"
 #include "run/residency.h"
 #include "run/series.h"
+#include "run/steady.h"
 #include "run/sysinfo.h"
 #include "run/system.h"
-#include "run/worker.h"
-#include "workload/keys.h"
+#include "workload/keyspace.h"
+#include "workload/sizes.h"
 
-/** One thread's figures, warm-up excluded. */
-struct job_thread {
-	uint64_t ops, wall_ns;
-	uint64_t done; /* warm-up included */
-	uint64_t kinds
-		[NB_OP_KINDS]; /* of `ops`, by NB_OP_*; of the classic actions all in the first */
+/** What was found by looking at data. */
+struct worker_findings {
+	uint64_t verified; /* reads whose data was looked at */
+	uint64_t missing;  /* of them: not there, though it was put; or there, though deleted */
+	uint64_t verdicts[VALUE_VERDICTS]; /* of them: how the bytes were */
 };
+
+/** Values that were looked at and are not what they should be. */
+static inline uint64_t
+findings_wrong(const struct worker_findings *findings)
+{
+	uint64_t wrong = 0;
+	for (int i = VALUE_GOOD + 1; i < VALUE_VERDICTS; i++)
+		wrong += findings->verdicts[i];
+	return wrong;
+}
 
 enum { RUN_PHASES_MAX = 24 };
 
@@ -71,7 +82,7 @@ struct measurement {
 	/* The engine's own, from the first operation's start until settled; owned. */
 	struct counters counters;
 	struct nb_histogram *service;
-	struct nb_histogram *hiccups; /* of the classic actions, owned; NULL: not measured */
+	struct nb_histogram *hiccups; /* of all phases; owned; NULL: not measured */
 	struct job_thread *threads;   /* likewise */
 	uint32_t thread_count;
 	/* What the system counted while the operations ran, and from then until closed. */
@@ -124,23 +135,50 @@ struct loading {
 	struct marker_load before, now;
 };
 
+struct shared;
+
+/** A process's share of the phase. */
+struct squad {
+	struct nb_run *run;
+	struct shared *shared;
+	uint32_t process;
+	const char *what;
+	uint64_t total;     /* operations; 0: not known */
+	uint64_t told_life; /* at the last call of progress */
+	bool has_workers;   /* of this process */
+	bool is_parent;     /* it watches, and opens the gate */
+	bool is_told;       /* intervals, and whether it is steady: not of an untimed loading */
+};
+
 struct nb_run {
 	struct nb_run_options options;
-	struct nb_workload workload;
+	struct nb_workload
+		workload; /* of a job: one that is like it, for what looks at it here */
+	const struct nb_job *job;
+	struct nb_job *classic; /* the job of a workload; owned; NULL: it was a job */
 	struct nb_engine_ref *engine;
 	struct nb_option_value *values;
 	uint32_t durability;  /* given: a level, never NB_DUR_AUTO */
 	char *path;           /* of the database */
 	const char *made_by;  /* what makes a database for it, as it is typed */
 	struct marker marker; /* of the database, open and locked while it is executed */
-	struct loading loading;
-	struct keys keys;
-	struct keys_facts keys_facts;
-	uint64_t digest;
+	struct loading mark;  /* what the marker says of it */
+	struct keyspace keys;
+	struct sizes sizes;
+	bool has_keys, has_sizes;
+	struct keys_facts keys_facts; /* of a workload */
+	uint64_t keys_hash, digest;
+	double measured_ratio; /* of values, by zlib */
 	struct clock clock;
 	struct clock_pair clock_begun;
 	struct sysinfo sysinfo;
 	struct environment environment;
+	struct job_part loading; /* the job's loading */
+	struct job_part *parts;  /* of the run */
+	size_t part_count;
+	uint32_t threads_max; /* of a phase, in one process */
+	bool has_writes;      /* of what is to be done */
+	bool is_replay;       /* operations are those of traces */
 	struct measurement measured;
 
 	/* while it is executed */
@@ -151,27 +189,64 @@ struct nb_run {
 	uint64_t call_ns; /* what the last run_call() took */
 	struct keeper keeper;
 	struct left left;
-	struct crew crew; /* of the classic actions' workers */
-	struct worker_plan plan;
-	struct worker **workers;
-	int halt;                                         /* see worker_plan */
-	uint64_t (*reached)(const struct worker *worker); /* how far it is in this phase */
+	struct crew crew;
 	uint64_t forgotten;      /* keys of each worker's share whose memory was let go */
-	uint64_t told_ops;       /* at the last call of progress */
 	struct counters counted; /* as they were when counting began */
 	bool is_counting;
 	uint64_t phase_begin_ns;
 	uint64_t phase_bound_ns; /* how long it may last; 0: not bound by time */
 	const char *phase_name;
 	struct sampler *sampler; /* owned */
-	uint64_t operate_ns;     /* when the operations began */
 	bool has_operated;       /* those that are measured have begun */
-	struct hiccup *hiccup;   /* of the machine, of the classic actions; owned */
+	struct hiccup *hiccup;   /* of this phase of the machine; owned */
+	struct squad squad;
+	struct job_gate *gate; /* shared with the workers */
+	struct job_part *
+		*active; /* phases are run one after the other; parts of one, side by side */
+	size_t active_count;
+	uint32_t phase;
+	struct sysinfo_usage used; /* during the operations of the active parts */
+	uint64_t used_ns;          /* and how long those took */
+	bool was_cut;              /* a failure ended the operations of the active parts */
+	struct steady steady;
+	bool is_steady;
+	uint64_t steady_ns, steady_ops;     /* at the last look */
+	uint64_t interval_ns, interval_ops; /* at the end of the last interval */
+	struct nb_histogram *interval_now, *interval_before;
 };
 
-/** Find whether the engine can do what run->options and run->workload ask for; run->durability. */
+/**
+ * Check all that can be checked without touching the database, and take what that needs: the
+ * engine, its options, keys, sizes and the clock (run_check.c).
+ */
 NB_MUST_CHECK int
-run_check_engine(struct nb_run *run);
+run_check(struct nb_run *run);
+
+/** Operations that the group is to do; UINT64_MAX: no bound. */
+uint64_t
+run_count_of(const struct nb_job *job, const struct nb_group *group);
+
+/* ---- put, get and delete (run_verb.c) ---- */
+
+/** Look at all keys: what names the stream, and how many are repeated. */
+NB_MUST_CHECK int
+verb_survey(struct nb_run *run);
+
+/** Where that decides whether keys may rightly be missing, count repeated ones exactly. */
+void
+verb_survey_again(struct nb_run *run);
+
+/** Bytes of keys and values that a put has left in a database that it made; 0: not known. */
+uint64_t
+verb_live_bytes(const struct nb_run *run);
+
+/** What was measured of the only group, as what was measured of the run. */
+void
+verb_collect(struct nb_run *run);
+
+/** Whether the data was what it should be; the text says what was not. */
+NB_MUST_CHECK int
+verb_judge(const struct nb_run *run);
 
 /* ---- steps of all kinds of runs, on the main thread (run_steps.c) ---- */
 
@@ -313,10 +388,6 @@ run_clock_begin(struct nb_run *run);
 void
 run_clock_end(struct nb_run *run);
 
-/** Measure the harness itself, on the null engine with this run's workload and plan: a few ms. */
-NB_MUST_CHECK int
-floor_measure(struct nb_run *run);
-
 /**
  * Make <path>/<driver> if it will be written, else see that it is there; and lock it against
  * other processes.
@@ -343,5 +414,81 @@ run_end_load(struct nb_run *run);
 /** Let other processes have it. A run that was left keeps it until the process ends. */
 void
 run_release_path(struct nb_run *run);
+
+/* ---- parts ---- */
+
+/** Threads of the parts that are active, in one process. */
+uint32_t
+job_threads(const struct nb_run *run);
+
+/** Sum up what the workers of a part have. */
+NB_MUST_CHECK int
+job_collect(struct nb_run *run, struct job_part *part);
+
+/** Add what reading back has found since job_collect(). */
+void
+job_collect_read_back(struct nb_run *run, struct job_part *part);
+
+/**
+ * Whether writes are read back from the database after it was closed and opened again; if
+ * not, and there are any, before their sessions are closed.
+ */
+bool
+job_is_read_again(const struct nb_run *run);
+
+/** Operations done by all workers of the active parts, warm-up included. */
+uint64_t
+job_done(const struct nb_run *run);
+
+/**
+ * If an interval is over, or `is_end`: tell it. Then whether the throughput has become
+ * steady: once, and only if that was asked.
+ */
+bool
+job_watch(struct nb_run *run, bool is_end);
+
+/** The operations of the active parts are about to begin, or have ended: for the sampler. */
+void
+job_sample_begin(struct nb_run *run);
+void
+job_sample_end(struct nb_run *run);
+
+/** Run parts that belong together, from the sessions' opening to their closing. */
+NB_MUST_CHECK int
+job_run_parts(struct nb_run *run, struct job_part **parts, size_t count, const char *what,
+	bool is_counted);
+
+/** The trace that is the part's operations (run_replay.c). */
+NB_MUST_CHECK int
+job_open_trace(
+	struct nb_run *run, struct job_part *part, const struct nb_trace_options *options);
+
+/** Start reading the traces of the active parts, each on a thread of its own. */
+NB_MUST_CHECK int
+job_start_feeds(struct nb_run *run);
+
+/** Wait for the ends of those. `rc` is how the workers ended, and comes first. */
+NB_MUST_CHECK int
+job_end_feeds(struct nb_run *run, int rc);
+
+/** Record numbers that keys are asked for; NB_ERR_USAGE if a file of keys cannot have them. */
+NB_MUST_CHECK int
+job_count_numbers(const struct nb_job *job, uint64_t *numbers);
+
+/** Whether options.record_path can be written, before hours are spent (run_record.c). */
+NB_MUST_CHECK int
+job_try_record(const struct nb_run *run);
+
+/** Write what was done there. */
+NB_MUST_CHECK int
+job_record(struct nb_run *run);
+
+/** Measure the harness itself, on the null engine: a few ms. */
+NB_MUST_CHECK int
+job_floor_measure(struct nb_run *run);
+
+/** Whether the data was what it should be; the text says what was not. */
+NB_MUST_CHECK int
+job_judge(const struct nb_run *run);
 
 #endif /* RUN_RUN_H */

@@ -51,9 +51,9 @@ leave_run(struct nb_run *run, int code, int fault)
 static const char *
 outcome(const struct nb_run *run)
 {
-	return run->has_operated ? "what was measured until then is reported, and the database "
-				   "was not closed"
-				 : "nothing was measured, and the database was not closed";
+	return run->has_operated
+		? "what was measured until then is reported, and the database was not closed"
+		: "nothing was measured, and the database was not closed";
 }
 
 static void
@@ -63,9 +63,9 @@ leave_by_fault(struct nb_run *run, int fault, const struct post *post)
 	if (post != NULL)
 		post_describe(post, where, sizeof(where));
 	const char *why = fault == FAULT_EXIT ? ": an engine must not end the process"
-		: fault == SIGBUS ? ": a mapped file was cut short, cannot be read, or its "
-				    "disk is full"
-				  : "; the core dump or a debugger tells why";
+		: fault == SIGBUS
+		? ": a mapped file was cut short, cannot be read, or its disk is full"
+		: "; the core dump or a debugger tells why";
 	snprintf(run->left.text, sizeof(run->left.text), "%s: %s %s%s; %s",
 		run->engine->table.name, fault_name(fault), where, why, outcome(run));
 	leave_run(run, NB_FAIL, fault);

@@ -24,13 +24,13 @@ note(struct nb_run *run, const struct marker_load *load)
 		return;
 	log_message(NB_LOG_WARNING, "%s: %s, so a later run does not know how far this %s came",
 		run->path, nb_error_text(), load->action);
-	run->loading.is_noted = false;
+	run->mark.is_noted = false;
 }
 
 static const char *
 makes(const struct nb_run *run)
 {
-	return run->loading.makes != NULL ? run->loading.makes : "put";
+	return run->mark.makes != NULL ? run->mark.makes : "put";
 }
 
 /** "1234 of 5000 records", or fewer words if less is known. */
@@ -61,7 +61,7 @@ command_of(const struct marker_load *load)
 static bool
 is_of_others(const struct nb_run *run, const struct marker_load *load)
 {
-	return load->keys != 0 && run->loading.keys != 0 && load->keys != run->loading.keys;
+	return load->keys != 0 && run->mark.keys != 0 && load->keys != run->mark.keys;
 }
 
 int
@@ -75,8 +75,7 @@ run_check_load(struct nb_run *run)
 	describe(what, sizeof(what), load);
 	if (run->workload.verb == NB_VERB_PUT) {
 		log_message(NB_LOG_WARNING,
-			"%s: the last %s is unfinished: %s; this %s starts over with the first "
-			"record",
+			"%s: the last %s is unfinished: %s; this %s starts over with the first record",
 			run->path, load->action, what, makes(run));
 		return NB_OK;
 	}
@@ -84,9 +83,7 @@ run_check_load(struct nb_run *run)
 	if (is_known && load->end == MARKER_FIRST && run->workload.count <= load->done)
 		return NB_OK;
 	int rc = error_set(NB_FAIL,
-		"%s: its %s is unfinished: %s; repeat it with: mininb %s --driver=%s --path "
-		"%s, "
-		"or use --force to go on without the rest",
+		"%s: its %s is unfinished: %s; repeat it with: mininb %s --driver=%s --path %s, or use --force to go on without the rest",
 		run->path, load->action, what, command_of(load), run->options.driver,
 		run->options.path);
 	if ((run->options.flags & (NB_RUN_FORCE | NB_RUN_ALLOW_MISSING)) == 0)
@@ -99,7 +96,7 @@ run_check_load(struct nb_run *run)
 void
 run_begin_load(struct nb_run *run)
 {
-	struct loading *loading = &run->loading;
+	struct loading *loading = &run->mark;
 	bool is_counted = strcmp(makes(run), "put") == 0 || strcmp(makes(run), "load") == 0;
 	if (run->workload.verb != NB_VERB_PUT || loading->is_noted || !run->marker.is_open ||
 		!run_is_kept(run))
@@ -116,7 +113,7 @@ run_begin_load(struct nb_run *run)
 void
 run_tick_load(struct nb_run *run, uint64_t done)
 {
-	struct loading *loading = &run->loading;
+	struct loading *loading = &run->mark;
 	if (!loading->is_noted || done <= loading->now.done ||
 		clock_monotonic() - loading->noted_ns < NOTE_NS)
 		return;
@@ -128,7 +125,7 @@ run_tick_load(struct nb_run *run, uint64_t done)
 void
 run_end_load(struct nb_run *run)
 {
-	struct loading *loading = &run->loading;
+	struct loading *loading = &run->mark;
 	const struct measurement *measured = &run->measured;
 	bool is_all = measured->has_begun && !measured->is_partial && measured->has_settled;
 	if (!loading->is_noted)

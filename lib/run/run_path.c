@@ -67,8 +67,7 @@ refuse_nothing(const struct nb_run *run)
 	if (is_there && access(run->path, R_OK | X_OK) != 0)
 		return error_system("%s", run->path);
 	return error_set(NB_FAIL,
-		"%s: holds no database of %s; make one with: mininb %s --driver=%s "
-		"--path %s",
+		"%s: holds no database of %s; make one with: mininb %s --driver=%s --path %s",
 		run->path, run->engine->table.name,
 		run->made_by != NULL ? run->made_by : "--action=put", run->options.driver,
 		run->options.path);

@@ -139,8 +139,6 @@ run_begin_phase(struct nb_run *run, const char *name)
 	process_return_to_directory(); /* an engine may have left it */
 	run->phase_name = name;
 	run->phase_bound_ns = 0;
-	run->reached = worker_done;
-	run->told_ops = 0;
 	run->forgotten = 0;
 }
 
@@ -337,7 +335,7 @@ run_close_database(struct nb_run *run, int rc)
 	if (run_is_kept(run)) /* else it would be the empty directory */
 		run->measured.data_bytes = sysinfo_allocated_bytes(run->path);
 	run->measured.has_settled &= is_closed; /* closing is a part of it */
-	run->loading.is_closed = is_closed;
+	run->mark.is_closed = is_closed;
 	return rc;
 }
 

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/histogram.h"
 #include "run/syncs.h"
 
 enum {
@@ -77,25 +78,15 @@ struct sampler {
 
 /* ---- the system ---- */
 
-/** Counts of this process say nothing of the others that do the work. */
-static void
-forget_process(struct system_counts *counts)
-{
-	memset(&counts->user_ns, 0,
-		offsetof(struct system_counts, device_read_bytes) -
-			offsetof(struct system_counts, user_ns));
-	memset(&counts->cycles, 0, sizeof(*counts) - offsetof(struct system_counts, cycles));
-	counts->known &= ~(uint64_t)(SYSTEM_PROCESS | SYSTEM_IO | SYSTEM_CYCLES | SYSTEM_CACHE |
-		SYSTEM_BRANCHES);
-}
-
 static struct system_counts
 look(struct sampler *sampler)
 {
 	struct system_counts counts;
 	system_look(sampler->probe, &counts);
-	if (sampler->is_of_processes)
-		forget_process(&counts);
+	if (sampler->is_of_processes) /* this one says nothing of the others that do the work */
+		system_forget(&counts,
+			SYSTEM_PROCESS | SYSTEM_IO | SYSTEM_CYCLES | SYSTEM_CACHE |
+				SYSTEM_BRANCHES);
 	return counts;
 }
 
@@ -221,14 +212,6 @@ take_pulses(struct sampler *sampler, uint64_t since_ns)
 
 /* ---- samples ---- */
 
-static uint64_t
-supported(const struct nb_histogram *histogram, double percent)
-{
-	return nb_histogram_supports(histogram, percent, NULL)
-		? nb_histogram_percentile(histogram, percent)
-		: 0;
-}
-
 /** Whether somebody looks at the latencies of all kinds together. */
 static bool
 is_shown(const struct sampler *sampler)
@@ -252,9 +235,9 @@ take_latency(struct sampler *sampler, const struct strand *strand, struct sample
 	*into = (struct sample_latency){.kind = strand->kind,
 		.is_response = strand->is_response,
 		.count = count,
-		.p50_ns = supported(now, 50),
-		.p99_ns = supported(now, 99),
-		.p999_ns = supported(now, 99.9),
+		.p50_ns = histogram_supported(now, 50),
+		.p99_ns = histogram_supported(now, 99),
+		.p999_ns = histogram_supported(now, 99.9),
 		.max_ns = nb_histogram_max(now)};
 	int rc = nb_histogram_encode(now, &into->hdr);
 	sample->latency_count += rc == NB_OK;
@@ -276,8 +259,8 @@ take_latencies(struct sampler *sampler, struct sample *sample)
 			rc = take_latency(sampler, &sampler->strands[i], sample);
 	}
 	if (is_shown(sampler)) {
-		sampler->p50_ns = supported(sampler->all, 50);
-		sampler->p99_ns = supported(sampler->all, 99);
+		sampler->p50_ns = histogram_supported(sampler->all, 50);
+		sampler->p99_ns = histogram_supported(sampler->all, 99);
 	}
 	return rc;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/histogram.h"
 
 void
 sample_destroy(struct sample *sample)
@@ -50,14 +51,6 @@ find_latency(struct sample *sample, const struct sample_latency *like)
 	return NULL;
 }
 
-static uint64_t
-supported(const struct nb_histogram *histogram, double percent)
-{
-	return nb_histogram_supports(histogram, percent, NULL)
-		? nb_histogram_percentile(histogram, percent)
-		: 0;
-}
-
 int
 sample_latency_merge(struct sample_latency *into, const struct sample_latency *from)
 {
@@ -76,9 +69,9 @@ sample_latency_merge(struct sample_latency *into, const struct sample_latency *f
 		free(into->hdr);
 		into->hdr = text;
 		into->count += from->count;
-		into->p50_ns = supported(sum, 50);
-		into->p99_ns = supported(sum, 99);
-		into->p999_ns = supported(sum, 99.9);
+		into->p50_ns = histogram_supported(sum, 50);
+		into->p99_ns = histogram_supported(sum, 99);
+		into->p999_ns = histogram_supported(sum, 99.9);
 		into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
 	}
 	nb_histogram_delete(sum);

@@ -35,6 +35,7 @@
 enum {
 	TEXT_SIZE = 16384, /* of a file; what is wanted of /proc/stat is its first line */
 	SECTOR = 512,      /* of /sys/dev/block: always, whatever the device has */
+	PACKAGES = 16,     /* of processors */
 	MISSING_SIZE = 160,
 };
 
@@ -49,7 +50,8 @@ enum {
 	FILE_PRESSURE_IO,
 	FILE_DEVICE,
 	FILE_CGROUP,
-	FILES
+	FILE_ENERGY, /* of the first package; the others' follow */
+	FILES = FILE_ENERGY + PACKAGES
 };
 
 static const char *const paths[FILE_DEVICE] = {
@@ -69,6 +71,10 @@ struct system_probe {
 	char *path;
 	uint64_t own_read_bytes, own_reads; /* of this probe */
 	uint64_t page_bytes, tick_ns;
+	struct {
+		uint64_t range_uj, last_uj; /* the counter begins at 0 again after range_uj */
+	} packages[PACKAGES];
+	uint64_t package_count, energy_uj; /* since the probe was made */
 	char missing[MISSING_SIZE];
 	char text[TEXT_SIZE]; /* of the file that was read last */
 };
@@ -117,15 +123,16 @@ read_numbers(const char *text, uint64_t *numbers, size_t max)
 
 /** Of a file system without a device of its own, like btrfs or tmpfs, there is none. */
 static int
-open_device(const char *path, uint32_t device_major, uint32_t device_minor)
+open_device(const char *root, const char *path, uint32_t device_major, uint32_t device_minor)
 {
-	char name[64];
+	char name[512];
 	struct stat st;
 	if (device_major == 0 && device_minor == 0 && stat(path, &st) == 0) {
 		device_major = major(st.st_dev);
 		device_minor = minor(st.st_dev);
 	}
-	snprintf(name, sizeof(name), "/sys/dev/block/%u:%u/stat", device_major, device_minor);
+	snprintf(name, sizeof(name), "%s/sys/dev/block/%u:%u/stat", root, device_major,
+		device_minor);
 	return open(name, O_RDONLY | O_CLOEXEC);
 }
 
@@ -174,6 +181,39 @@ open_cgroup(void)
 	return fd;
 }
 
+static bool
+read_text(const char *root, int zone, const char *name, char *text, int size)
+{
+	char path[512];
+	snprintf(
+		path, sizeof(path), "%s/sys/class/powercap/intel-rapl:%d/%s", root, zone, name);
+	FILE *file = fopen(path, "re");
+	bool is_read = file != NULL && fgets(text, size, file) != NULL;
+	if (file != NULL)
+		fclose(file);
+	return is_read;
+}
+
+/** The zones of packages. Others lie within those, or are of the whole platform. */
+static void
+open_packages(struct system_probe *probe, const char *root)
+{
+	char text[64], path[512];
+	for (int zone = 0; probe->package_count < PACKAGES &&
+		read_text(root, zone, "name", text, sizeof(text));
+		zone++) {
+		int *fd = &probe->fds[FILE_ENERGY + probe->package_count];
+		if (strncmp(text, "package", 7) != 0 ||
+			!read_text(root, zone, "max_energy_range_uj", text, sizeof(text)))
+			continue;
+		probe->packages[probe->package_count].range_uj = strtoull(text, NULL, 10);
+		snprintf(path, sizeof(path), "%s/sys/class/powercap/intel-rapl:%d/energy_uj",
+			root, zone);
+		*fd = open(path, O_RDONLY | O_CLOEXEC);
+		probe->package_count += *fd >= 0;
+	}
+}
+
 static void
 note_missing(struct system_probe *probe, const char *what)
 {
@@ -195,11 +235,20 @@ note_all_missing(struct system_probe *probe)
 		note_missing(probe, "bytes: no /proc/self/io");
 	if ((counts.known & SYSTEM_PRESSURE) == 0)
 		note_missing(probe, "pressure: no /proc/pressure");
+	if ((counts.known & SYSTEM_ENERGY) == 0)
+		note_missing(probe, "energy: no readable /sys/class/powercap");
 }
 
 struct system_probe *
 system_probe_new(
 	const char *path, uint32_t device_major, uint32_t device_minor, const char *no_hardware)
+{
+	return system_probe_new_at("", path, device_major, device_minor, no_hardware);
+}
+
+struct system_probe *
+system_probe_new_at(const char *root, const char *path, uint32_t device_major,
+	uint32_t device_minor, const char *no_hardware)
 {
 	struct system_probe *probe = calloc(1, sizeof(*probe));
 	char *copy = realpath(path, NULL); /* an engine may change the working directory */
@@ -214,10 +263,11 @@ system_probe_new(
 	probe->path = copy;
 	probe->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	probe->tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-	for (int i = 0; i < FILE_DEVICE; i++)
-		probe->fds[i] = open(paths[i], O_RDONLY | O_CLOEXEC);
-	probe->fds[FILE_DEVICE] = open_device(path, device_major, device_minor);
+	for (int i = 0; i < FILES; i++)
+		probe->fds[i] = i < FILE_DEVICE ? open(paths[i], O_RDONLY | O_CLOEXEC) : -1;
+	probe->fds[FILE_DEVICE] = open_device(root, path, device_major, device_minor);
 	probe->fds[FILE_CGROUP] = open_cgroup();
+	open_packages(probe, root);
 	if (no_hardware == NULL)
 		hardware_open(&probe->hardware);
 	else
@@ -410,6 +460,24 @@ look_syncs(struct system_counts *counts)
 	counts->known |= SYSTEM_SYNCS;
 }
 
+/** Looks come often enough to see each time that a counter begins at 0 again. */
+static void
+look_energy(struct system_probe *probe, struct system_counts *counts)
+{
+	for (uint64_t i = 0; i < probe->package_count; i++) {
+		if (!load(probe, FILE_ENERGY + (int)i))
+			return;
+		uint64_t now_uj = strtoull(probe->text, NULL, 10);
+		uint64_t last_uj = probe->packages[i].last_uj;
+		probe->energy_uj += now_uj - last_uj +
+			(now_uj < last_uj ? probe->packages[i].range_uj : 0);
+		probe->packages[i].last_uj = now_uj;
+	}
+	counts->package_energy_uj = probe->energy_uj;
+	if (probe->package_count > 0)
+		counts->known |= SYSTEM_ENERGY;
+}
+
 void
 system_look(struct system_probe *probe, struct system_counts *counts)
 {
@@ -422,6 +490,7 @@ system_look(struct system_probe *probe, struct system_counts *counts)
 	look_pressures(probe, counts);
 	look_cgroup(probe, counts);
 	look_syncs(counts);
+	look_energy(probe, counts);
 }
 
 void
@@ -452,6 +521,17 @@ static const uint64_t *
 numbers(const struct system_counts *counts)
 {
 	return &counts->known + 1;
+}
+
+void
+system_forget(struct system_counts *counts, uint64_t groups)
+{
+#define FORGET(member, column, group, ...) \
+	if ((groups & SYSTEM_##group) != 0) \
+		counts->member = 0;
+	SYSTEM_COUNTS_LIST(FORGET)
+#undef FORGET
+	counts->known &= ~groups;
 }
 
 struct system_counts

@@ -2,41 +2,46 @@
 /*
  * What exactly is timed.
  *
- * The clock brackets the engine's call, the reading of what it returned, and
- * the release of that; nothing else. Keys and values are made before the first
- * stamp, a block at a time (stream.c); the count is kept and the sample verified
- * outside. A value that is verified stays on loan while it is looked at, so the
- * clock is stopped for that: the operation's time is the sum of the two parts, and
- * holds the cost of one stamp more than that of others: some 20 ns, in a hundredth
- * of the operations by default.
+ * The clock brackets the engine's call, the reading of what it returned, and the release of
+ * that, and nothing else. Keys and values are made before the first stamp, a block at a time
+ * (ops.c); times go into histograms a block at a time, since between two fences each step of
+ * that would be waited for. The branch on the kind of the operation is taken before the first
+ * stamp, so that guessing it wrong is not charged to the engine; where all operations are of
+ * one kind, the loop is made for it, without the branch.
  *
- * Both stamps are fenced (clock.h). A plain rdtsc is 9 ns cheaper here, and
- * wrong: it does not wait, so that loads of the engine which miss the cache are
- * still under way when it reads the counter, while the harness's own work before
- * the first stamp is still being done inside the window. One stamp for two
- * operations, the end of one being the start of the next, is cheaper still and
- * charges the engine with the harness. What the fences cost in an operation's
- * time, some 15 to 20 ns, is measured on the null engine in every run and printed.
+ * Both stamps are fenced (clock.h). A plain rdtsc is 9 ns cheaper and wrong: it does not wait,
+ * so loads of the engine which miss the cache are still under way when it reads the counter,
+ * while the harness's own work before the first stamp is still being done inside the window.
+ * One stamp for two operations, the end of one being the start of the next, charges the engine
+ * with the harness. What the fences cost in an operation's time, some 15 to 20 ns, is measured
+ * on the null engine in every run and printed.
  *
- * Times are put into the histogram a block at a time, too: between two fences each
- * step of that would be waited for, while those of many operations go side by side.
+ * A value that is verified stays on loan while it is looked at, so the clock is stopped for
+ * that. An operation that is answered NB_CONFLICT has done nothing and is done again at once;
+ * its time is that of all attempts, as whoever waits for it would take it.
  *
- * Nothing is allocated, locked or asked of the kernel between the first
- * operation and the last, and the only line another thread reads is `done`.
+ * Service time is from the first stamp to the last. Response time is from the moment at
+ * which the operation was due, by a schedule that was fixed before the run and waits for
+ * nobody; without a rate there is no such moment, and no response time is made up.
  *
- * An operation that is answered NB_CONFLICT has done nothing and is done again at
- * once; its time is that of all attempts, as whoever waits for it would take it.
+ * Threads take strata of operations in turn: thread t of T those with s mod T = t; where each
+ * record has one operation, each thread has its share of them instead. What one
+ * has to know of the others is only how many strata they have done, and only before a
+ * stratum that may go to new records; it looks again only where what it saw last does not
+ * suffice.
  *
- * An operation may never return, and what was measured before it is to be had all the same, by
- * another thread: worker_take_over(). What an operation leaves behind is written before `done`
- * is (release), and read after that was read (acquire), so it is all there, whatever the
- * worker has begun since. To count a block is to hold `is_counting`, which is taken once in
- * a block, behind its last stamp; who takes over takes it and keeps it. Two threads so never
- * write to the histogram at once, also if the operation returns in that very moment: then the
- * worker finds it taken, and leaves.
+ * An operation counts if it began after the warm-up. What would make the numbers wrong: to
+ * decide that by its end, which would leave out the longest of those that began before.
  *
- * The loop is made once for each verb and kind of clock, as constants, so that
- * it has no branch on either.
+ * An operation may never return: then another thread counts what was done before it, which is
+ * why a block's times are not on the worker's own stack. They are written before `done`
+ * (release) and read after it (acquire), by the thread that holds `is_counting`; a thread that
+ * takes over acquires it and never releases it, so two threads never write to one histogram.
+ * Where the block begins is written before the post says that the worker is within the engine
+ * (release), and not needed while it says that it is not, for then all is counted that is done.
+ *
+ * Each time that the clock is stopped leaves the cost of one stamp in the time, some 10 to
+ * 15 ns: of a read that is verified once, of such a scan once for each record.
  */
 #include "run/worker.h"
 
@@ -44,10 +49,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/error.h"
+#include "run/fault.h"
+#include "run/operate.h"
 
-#define ALWAYS_INLINE inline __attribute__((always_inline))
+enum {
+	HEAD_START_NS = 2 * 1000 * 1000, /* from the last worker's being ready to the begin */
+	SPINS = 200, /* looks at a thread that is behind before the CPU is given away */
+};
 
 __attribute__((noinline, cold)) int
 worker_refuse(const struct nb_engine *engine, struct nb_session *session, const char *call,
@@ -58,397 +69,505 @@ worker_refuse(const struct nb_engine *engine, struct nb_session *session, const 
 	return engine_refuse_size(call, value.size);
 }
 
-/** By the phase it is in: `done` has another meaning in each. */
+/* ---- memory ---- */
+
+static size_t
+histograms_of(const struct job_plan *plan)
+{
+	size_t count = (size_t)__builtin_popcount(plan->kinds);
+	return plan->is_paced ? 2 * count : count;
+}
+
+static size_t
+own_at(const struct job_plan *plan)
+{
+	return sizeof(struct job_worker) + histograms_of(plan) * sizeof(struct nb_histogram);
+}
+
+static size_t
+own_bytes(const struct job_plan *plan)
+{
+	size_t each = sizeof(struct job_own);
+	each += plan->feed != NULL ? sizeof(struct job_own_key) : 0;
+	return plan->own_places * each;
+}
+
+static size_t
+bytes_of(const struct job_plan *plan)
+{
+	return own_at(plan) + own_bytes(plan);
+}
+
+/** So that no page is missing when the operations run. What is there stays. */
+static void
+touch(volatile uint8_t *bytes, size_t size)
+{
+	enum { PAGE = 4096 };
+	for (size_t at = 0; at < size; at += PAGE)
+		bytes[at] = bytes[at];
+}
+
+/** "read"; or "get", of that action. */
+static const char *
+name_of(const struct job_worker *worker, const struct ops_op *op)
+{
+	const struct job_plan *plan = worker->plan;
+	return plan->action != NULL ? plan->action : nb_op_name(op->kind);
+}
+
 static void
 describe(const struct post *post, const char *call, char *buf, size_t size)
 {
-	const struct worker *worker = (const void *)((const char *)post -
-		offsetof(struct worker, post));
-	const struct keys *keys = worker->plan->keys;
-	if (strncmp(call, "session_", strlen("session_")) == 0) {
+	const struct job_worker *worker = (const void *)((const char *)post -
+		offsetof(struct job_worker, post));
+	const struct job_taken *taken = worker->taken;
+	const struct ops_op *op = NULL;
+	bool is_operation = strcmp(call, "operation") == 0;
+	char key[80];
+	if (strcmp(call, "reading back") == 0)
+		op = worker->looked_at;
+	uint64_t at = __atomic_load_n(&worker->done, __ATOMIC_ACQUIRE);
+	if (is_operation && at - taken->first < OPS_STRATUM)
+		op = &taken->ops[at - taken->first];
+	if (op == NULL || op->keys == NULL) {
 		snprintf(buf, size, "%s", call);
 		return;
 	}
-	uint64_t i = worker->begin + __atomic_load_n(post->done, __ATOMIC_ACQUIRE);
-	char key[80] = "";
-	if (i < keys->count)
-		post_format_key(key, sizeof(key), keys_get(keys, i).data, keys->key_size);
-	snprintf(buf, size, "%s, operation %llu (key %s)", call, (unsigned long long)i, key);
+	post_format_key(key, sizeof(key), op->keys[0].data, op->keys[0].size);
+	snprintf(buf, size, "%s, operation %llu (key %s)",
+		is_operation ? name_of(worker, op) : call, (unsigned long long)op->index, key);
 }
 
 int
-worker_new(struct worker **out, const struct worker_plan *plan, uint64_t begin, uint64_t end)
+job_worker_new(
+	struct job_worker **out, const struct job_plan *plan, uint32_t thread, bool is_shared)
 {
-	struct worker *worker = aligned_alloc(HISTOGRAM_ALIGN, sizeof(*worker));
-	if (worker == NULL)
-		return error_set(NB_FAIL, "out of memory for a worker");
-	memset(worker, 0, offsetof(struct worker, stream));
-	histogram_create(&worker->service);
+	int sharing = is_shared ? MAP_SHARED : MAP_PRIVATE;
+	struct job_worker *worker = mmap(
+		NULL, bytes_of(plan), PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
+	if (worker == MAP_FAILED)
+		return error_system("out of memory for a worker");
 	worker->plan = plan;
-	worker->begin = begin;
-	worker->end = end;
+	worker->thread = thread;
+	worker->post.worker = thread;
 	worker->post.done = &worker->done;
 	worker->post.describe = describe;
-	int rc = stream_create(&worker->stream, plan->workload, plan->keys);
-	if (rc != NB_OK) {
-		free(worker);
-		return rc;
-	}
+	worker->own = (void *)((char *)worker + own_at(plan));
+	if (plan->feed != NULL)
+		worker->own_key = (void *)(worker->own + plan->own_places);
 	*out = worker;
 	return NB_OK;
 }
 
 void
-worker_delete(struct worker *worker)
+job_worker_delete(struct job_worker *worker)
 {
-	if (worker == NULL)
-		return;
-	stream_destroy(&worker->stream);
-	free(worker);
+	if (worker != NULL)
+		munmap(worker, bytes_of(worker->plan));
 }
 
-static void
-note_verdict(struct worker *worker, int verdict)
+int
+job_worker_enter(struct job_worker *worker)
 {
-	worker->findings.verified++;
-	worker->findings.verdicts[verdict]++;
+	const struct job_plan *plan = worker->plan;
+	struct nb_histogram *next = (struct nb_histogram *)(worker + 1);
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		if ((plan->kinds >> kind & 1) == 0)
+			continue;
+		worker->counts[kind].service = next++;
+		histogram_create(worker->counts[kind].service);
+		if (!plan->is_paced)
+			continue;
+		worker->counts[kind].response = next++;
+		histogram_create(worker->counts[kind].response);
+	}
+	pacer_create(&worker->pacer, plan->clock, PACER_AUTO, plan->may_spin);
+	__atomic_store_n(&worker->strata_done, worker->thread, __ATOMIC_RELEASE);
+	fault_set_post(&worker->post);
+	touch((void *)worker->own, own_bytes(plan));
+	uint32_t items = plan->spec->items_max;
+	worker->taken = calloc(1, sizeof(*worker->taken));
+	worker->writes = calloc(items, sizeof(*worker->writes));
+	worker->found = calloc(items, sizeof(*worker->found));
+	worker->found_answers = calloc(items, sizeof(*worker->found_answers));
+	if (worker->taken == NULL || worker->writes == NULL || worker->found == NULL ||
+		worker->found_answers == NULL)
+		return error_set(NB_FAIL, "out of memory for %u records at once", items);
+	if (plan->feed != NULL)
+		return NB_OK; /* operations come from there */
+	return ops_maker_create(&worker->maker, plan->spec);
 }
 
-/** Of a value that was read: whoever put it, and with whatever seed. */
-static void
-verify_read(struct worker *worker, const struct op *op, struct nb_slice value)
+void
+job_worker_leave(struct job_worker *worker)
 {
-	size_t size = worker->plan->workload->value_size;
-	note_verdict(worker, value_check(value, size, op->key));
-}
-
-/** Of a value that was put just now: an older one of the key shows that the put was lost. */
-static void
-verify_written(struct worker *worker, const struct op *op, struct nb_slice value)
-{
-	int verdict = value_check(value, op->value.size, op->key);
-	if (verdict == VALUE_GOOD && value.size > 0 &&
-		memcmp(value.data, op->value.data, value.size) != 0)
-		verdict = VALUE_STALE;
-	note_verdict(worker, verdict);
+	free(worker->taken);
+	worker->taken = NULL;
+	free(worker->writes);
+	free(worker->found);
+	free(worker->found_answers);
+	ops_maker_destroy(&worker->maker);
 }
 
 static __attribute__((noinline)) void
-fail(struct worker *worker, const char *what, uint64_t i, int rc)
+fail(struct job_worker *worker, const struct ops_op *op, int rc)
 {
+	const char *name = worker->plan->engine->name, *what = name_of(worker, op);
+	unsigned long long i = op->index;
 	worker->rc = rc < 0 ? rc : NB_FAIL;
 	if (rc < 0)
-		snprintf(worker->text, sizeof(worker->text), "%s: %s, operation %llu: %s",
-			worker->plan->engine->name, what, (unsigned long long)i,
+		snprintf(worker->text, sizeof(worker->text), "%s: %s, operation %llu: %s", name,
+			what, i,
 			nb_error_text()[0] != '\0' ? nb_error_text()
 						   : "failed without saying why");
 	else if (rc == NB_CONFLICT)
 		snprintf(worker->text, sizeof(worker->text),
 			"%s: %s, operation %llu: answered with a conflict %d times in a row",
-			worker->plan->engine->name, what, (unsigned long long)i,
-			WORKER_CONFLICTS_MAX);
+			name, what, i, WORKER_CONFLICTS_MAX);
 	else
 		snprintf(worker->text, sizeof(worker->text),
-			"%s: %s, operation %llu: answered %d, which means nothing here",
-			worker->plan->engine->name, what, (unsigned long long)i, rc);
+			"%s: %s, operation %llu: answered %d, which means nothing here", name,
+			what, i, rc);
 }
 
-/** One get, into *value. Returns the time for which the clock is stopped; *rc is the answer. */
-static ALWAYS_INLINE uint64_t
-get(struct worker *worker, const struct nb_engine *engine, const struct op *op, bool is_sample,
-	uint32_t clock_kind, struct nb_slice *value, int *rc)
+/* ---- the loop ---- */
+
+/**
+ * NB_OP_* if all operations are of that kind, and there is a loop of its own for it: each goes
+ * to one record, counts from its start on and need not be remembered. Else NB_OP_KINDS.
+ */
+static uint32_t
+only_kind_of(const struct job_plan *plan)
 {
-	uint64_t paused = 0;
-	*rc = engine->get(worker->session, op->key, value);
-	if (*rc != NB_OK)
-		return 0;
-	if (!worker_may_consume(*value)) {
-		*rc = worker_refuse(engine, worker->session, "get", *value);
-		return 0;
-	}
-	worker_consume(*value);
-	if (__builtin_expect(is_sample, 0)) {
-		uint64_t pause = clock_stamp(clock_kind);
-		verify_read(worker, op, *value);
-		paused = clock_stamp(clock_kind) - pause;
-	}
-	if (engine->release != NULL)
-		engine->release(worker->session);
-	return paused;
+	uint32_t only = plan->spec->one_kind;
+	bool has_loop = only == NB_OP_READ || only == NB_OP_INSERT || only == NB_OP_DELETE;
+	bool is_uniform = plan->feed == NULL && !plan->is_paced && plan->warmup_count == 0 &&
+		plan->warm_ticks == 0;
+	bool is_known = only == NB_OP_READ || job_is_listed(plan);
+	return has_loop && is_uniform && is_known ? only : NB_OP_KINDS;
 }
 
-/** An answer other than NB_OK: others look at these while the worker runs. */
-static void
-note_odd(struct worker *worker, int answer)
-{
-	uint64_t count = __atomic_load_n(&worker->answers[answer], __ATOMIC_RELAXED) + 1;
-	__atomic_store_n(&worker->answers[answer], count, __ATOMIC_RELAXED);
-}
-
-/** After NB_CONFLICT: count it, and say whether to try again. */
-static __attribute__((noinline)) bool
-retries(struct worker *worker, uint32_t *attempts)
-{
-	note_odd(worker, NB_CONFLICT);
-	post_enter(&worker->post, worker->post.call); /* an answer is a sign of life */
-	return ++*attempts < WORKER_CONFLICTS_MAX &&
-		__atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) == 0;
-}
-
-/** One operation that is not timed, until it does not conflict. */
-static int
-put_again(struct worker *worker, const struct op *op)
-{
-	const struct nb_engine *engine = worker->plan->engine;
-	uint32_t attempts = 0;
-	int rc;
-	do
-		rc = engine->put(worker->session, op->key, op->value);
-	while (rc == NB_CONFLICT && retries(worker, &attempts));
-	return rc;
-}
-
-static int
-get_again(struct worker *worker, const struct op *op, struct nb_slice *value)
-{
-	const struct nb_engine *engine = worker->plan->engine;
-	uint32_t attempts = 0;
-	int rc;
-	do
-		rc = engine->get(worker->session, op->key, value);
-	while (rc == NB_CONFLICT && retries(worker, &attempts));
-	return rc;
-}
-
-/** Count `count` operations of the block, `odd` of which did not answer NB_OK. */
+/** Not within the engine meanwhile, so that nobody takes it for one that does not return. */
 static ALWAYS_INLINE void
-count_ticks(struct worker *worker, uint64_t count, uint64_t odd, uint64_t value_bytes)
+wait_until_due(struct job_worker *worker, uint64_t due, uint32_t clock_kind)
 {
-	const struct clock *clock = worker->plan->clock;
-	for (uint64_t j = 0; j < count; j++)
-		histogram_add(&worker->service, clock_ns(clock, worker->ticks[j]));
-	pulse_add_block(&worker->pulses, worker->ends, count);
-	if (count > 0)
-		worker->last_ticks = worker->ends[count - 1];
-	worker->answers[NB_OK] += count - odd;
-	worker->value_bytes += value_bytes;
-	worker->counted += count;
-	worker->odd += odd;
-}
-
-/** The same, on the worker's own thread, if nobody has taken it over. */
-static ALWAYS_INLINE void
-count_block(struct worker *worker, uint32_t count, uint32_t odd, uint64_t value_bytes)
-{
-	if (__atomic_exchange_n(&worker->is_counting, 1, __ATOMIC_ACQUIRE) != 0)
+	uint64_t now = clock_stamp(clock_kind);
+	if (now >= due)
 		return;
-	count_ticks(worker, count, odd, value_bytes);
-	__atomic_store_n(&worker->is_counting, 0, __ATOMIC_RELEASE);
+	post_leave(&worker->post);
+	pacer_wait_until(&worker->pacer, due, now, worker->plan->halt);
+	post_enter(&worker->post, "operation");
 }
 
-void
-worker_take_over(struct worker *worker)
+/** Late by so much is the operation that begins now. */
+static inline void
+note_lag(struct job_worker *worker, uint64_t due, uint64_t begin)
 {
-	while (__atomic_exchange_n(&worker->is_counting, 1, __ATOMIC_ACQUIRE) != 0)
-		sched_yield(); /* it counts a block, which takes a microsecond */
-	uint64_t done = __atomic_load_n(&worker->done, __ATOMIC_ACQUIRE);
-	uint64_t count = done - worker->counted;
-	uint64_t odd = __atomic_load_n(&worker->answers[NB_NOT_FOUND], __ATOMIC_RELAXED) -
-		worker->odd;
-	uint64_t size = worker->plan->workload->verb == NB_VERB_DELETE
-		? 0
-		: worker->plan->workload->value_size;
-	odd = odd < count ? odd : count; /* the one at hand may have been answered by now */
-	count_ticks(worker, count, odd, (count - odd) * size);
-	if (done > 0)
-		worker->end_ticks = worker->last_ticks;
+	worker->lag_ns = clock_ns(worker->plan->clock, begin - due);
+	if (worker->lag_ns > worker->lag_max_ns)
+		worker->lag_max_ns = worker->lag_ns;
 }
 
 /**
- * Do `count` operations from `first` on, which are made. False if the run is to stop
- * here. `verb` and `clock_kind` are constants wherever this is called.
+ * Do `count` operations, which are made. False if the worker is to stop here. `clock_kind`,
+ * `is_paced` and `only` are constants wherever this is called; `only` is the kind of all of
+ * them, or NB_OP_KINDS.
  */
 static ALWAYS_INLINE bool
-run_block(struct worker *worker, uint64_t first, uint32_t count, uint32_t verb,
-	uint32_t clock_kind)
+run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
+	uint32_t clock_kind, bool is_paced, uint32_t only)
 {
-	const struct worker_plan *plan = worker->plan;
+	const struct job_plan *plan = worker->plan;
+	struct job_taken *taken = worker->taken;
+	uint64_t threshold = plan->verify_threshold, done = worker->done;
+	uint64_t end = taken->moments.end;
+	bool is_over = stop_requested(); /* also if the keys just read were lost */
+	bool remembers = only == NB_OP_KINDS && !job_is_listed(plan);
+	/* Here, since after each stamp the compiler reads what is in memory again. */
 	const struct nb_engine *engine = plan->engine;
-	uint64_t threshold = verb == NB_VERB_GET ? plan->verify_threshold : 0;
-	uint64_t value_bytes = 0;
-	uint32_t odd = 0, j = 0;
-	bool is_over = false;
+	const int *halt = plan->halt;
+	uint64_t tell_ticks = plan->tell_ticks, last = worker->told_ticks;
+	uint32_t j = 0;
+	taken->ops = ops;
+	taken->first = done;
+	taken->misses = 0;
+	post_enter(&worker->post, "operation");
 	while (j < count && !is_over) {
-		const struct op *op = &worker->stream.ops[j];
-		struct nb_slice value = {NULL, op->value.size};
-		bool is_sample = is_sampled(first + j, threshold);
-		uint64_t paused = 0, t1;
-		uint32_t attempts = 0;
-		int rc;
-
-		uint64_t t0 = clock_stamp(clock_kind);
-		do {
-			if (verb == NB_VERB_GET)
-				paused = get(
-					worker, engine, op, is_sample, clock_kind, &value, &rc);
-			else if (verb == NB_VERB_PUT)
-				rc = engine->put(worker->session, op->key, op->value);
-			else
-				rc = engine->del(worker->session, op->key);
-			t1 = clock_stamp(clock_kind);
-		} while (__builtin_expect(rc == NB_CONFLICT, 0) && retries(worker, &attempts));
-
-		if (__builtin_expect(rc == NB_CONFLICT && attempts < WORKER_CONFLICTS_MAX, 0)) {
+		const struct ops_op *op = &ops[j];
+		uint32_t kind = only < NB_OP_KINDS ? only : op->kind;
+		struct span span;
+		if (is_paced) {
+			if (taken->due[j] >= end) {
+				is_over = true;
+				break;
+			}
+			wait_until_due(worker, taken->due[j], clock_kind);
+			if (is_halted(worker) || worker->rc != NB_OK) {
+				is_over = true;
+				break;
+			}
+		}
+		int rc = operate(worker, engine, op, kind, is_sampled(op->index, threshold),
+			clock_kind, &span);
+		if (__builtin_expect(rc == NB_CONFLICT && is_halted(worker), 0)) {
 			is_over = true; /* stopped meanwhile: this one has not been done */
 			break;
 		}
 		if (__builtin_expect(rc < 0 || rc >= NB_CONFLICT, 0)) {
-			fail(worker, nb_verb_name(verb), first + j, rc);
+			fail(worker, op, rc);
 			is_over = true;
 			break;
 		}
-		if (__builtin_expect(rc != NB_OK, 0)) {
-			note_odd(worker, rc);
-			odd++;
+		if (remembers && (ops_is_write(kind) || kind == NB_OP_DELETE))
+			job_remember(worker, op);
+		if (is_paced)
+			note_lag(worker, taken->due[j], span.begin);
+		if (only < NB_OP_KINDS) {
+			taken->ticks[j] = span.end - span.begin - span.paused;
+			taken->ends[j] = span.end;
+			if (only == NB_OP_READ)
+				taken->bytes[j] = span.bytes;
+			if (__builtin_expect(rc != NB_OK, 0))
+				taken->misses |= UINT64_C(1) << j;
+			if (__builtin_expect(span.conflicts > 0, 0))
+				taken->conflicts += span.conflicts;
 		} else {
-			value_bytes += value.size;
+			taken->spans[j] = span;
+			taken->answers[j] = rc;
 		}
-		worker->ends[j] = t1;
-		worker->ticks[j++] = t1 - t0 - paused;
-		__atomic_store_n(&worker->done, first + j - worker->begin, __ATOMIC_RELEASE);
-		is_over = __atomic_load_n(plan->halt, __ATOMIC_RELAXED) != 0;
+		j++;
+		/* Told at once: a block can last for seconds, at a low rate or with fsync(). */
+		__atomic_store_n(&worker->done, done + j, __ATOMIC_RELEASE);
+		is_over = span.end >= end || __atomic_load_n(halt, __ATOMIC_RELAXED) != 0;
+		/* slow ones are told as they come, or who looks sees none and then a block */
+		if (__builtin_expect(span.end - worker->told_ticks > tell_ticks, 0)) {
+			worker_count_block(worker, done + j);
+			worker->told_ticks = span.end;
+		}
+		last = span.end;
 	}
-	count_block(worker, j, odd, value_bytes);
+	worker_count_block(worker, done + j);
+	worker->told_ticks = last;
+	post_leave(&worker->post);
 	return !is_over;
 }
 
-static ALWAYS_INLINE void
-run_ops(struct worker *worker, uint32_t verb, uint32_t clock_kind)
+/** All strata below this one are done by all: known once, it stays so. */
+static __attribute__((noinline)) bool
+wait_for_peers(struct job_worker *worker, uint64_t needed)
 {
-	const struct worker_plan *plan = worker->plan;
-	uint32_t count, block = worker->stream.block;
-	worker->counted = worker->odd = 0;
-	worker->begin_ticks = clock_stamp(clock_kind);
-	pulse_begin(&worker->pulses, plan->clock,
-		plan->begin_ticks != 0 ? plan->begin_ticks : worker->begin_ticks);
-	for (uint64_t first = worker->begin; first < worker->end; first += count) {
-		uint64_t left = worker->end - first;
-		count = left < block ? (uint32_t)left : block;
-		stream_fill(&worker->stream, first, count);
-		if (stop_requested())
-			break; /* also if the keys just read were lost */
-		post_enter(&worker->post, nb_verb_name(verb));
-		bool goes_on = run_block(worker, first, count, verb, clock_kind);
-		post_leave(&worker->post);
-		if (!goes_on)
-			break;
-	}
-	uint64_t end_ticks = clock_stamp(clock_kind);
-	if (__atomic_load_n(&worker->is_counting, __ATOMIC_RELAXED) == 0)
-		worker->end_ticks = end_ticks;
-}
-
-#define LOOP(name, verb, clock_kind) \
-	static __attribute__((noinline)) void name(struct worker *worker) \
-	{ \
-		run_ops(worker, verb, clock_kind); \
-	}
-
-LOOP(put_tsc, NB_VERB_PUT, NB_CLOCK_TSC)
-LOOP(get_tsc, NB_VERB_GET, NB_CLOCK_TSC)
-LOOP(delete_tsc, NB_VERB_DELETE, NB_CLOCK_TSC)
-LOOP(put_monotonic, NB_VERB_PUT, NB_CLOCK_MONOTONIC)
-LOOP(get_monotonic, NB_VERB_GET, NB_CLOCK_MONOTONIC)
-LOOP(delete_monotonic, NB_VERB_DELETE, NB_CLOCK_MONOTONIC)
-
-void
-worker_run(struct worker *worker)
-{
-	static void (*const loops[][2])(struct worker *) = {
-		[NB_VERB_PUT] = {put_tsc, put_monotonic},
-		[NB_VERB_GET] = {get_tsc, get_monotonic},
-		[NB_VERB_DELETE] = {delete_tsc, delete_monotonic},
-	};
-	bool is_monotonic = worker->plan->clock->kind == NB_CLOCK_MONOTONIC;
-	loops[worker->plan->workload->verb][is_monotonic](worker);
-}
-
-static bool
-is_halted(const struct worker *worker)
-{
-	return __atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) != 0;
-}
-
-void
-worker_load(struct worker *worker)
-{
-	const struct worker_plan *plan = worker->plan;
-	struct nb_workload workload = *plan->workload;
-	workload.verb = NB_VERB_PUT;
-	struct stream stream;
-	worker->rc = stream_create(&stream, &workload, plan->keys);
-	if (worker->rc != NB_OK) {
-		snprintf(worker->text, sizeof(worker->text), "%s", nb_error_text());
-		return;
-	}
-	for (uint64_t i = worker->begin; i < worker->end && !is_halted(worker); i++) {
-		stream_fill(&stream, i, 1);
-		if (stop_requested())
-			break;
-		post_enter(&worker->post, "loading");
-		int rc = put_again(worker, &stream.ops[0]);
-		post_leave(&worker->post);
-		if (rc == NB_CONFLICT && is_halted(worker))
-			break;
-		if (rc != NB_OK) {
-			fail(worker, "loading", i, rc);
-			break;
+	const struct job_plan *plan = worker->plan;
+	uint64_t begin = clock_stamp(plan->clock->kind);
+	uint32_t spins = 0;
+	for (uint32_t t = 0; t < plan->threads;) {
+		/* Looked at first: what it has done before its end is seen after that. */
+		bool is_over = __atomic_load_n(&plan->workers[t]->is_over, __ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&plan->workers[t]->strata_done, __ATOMIC_ACQUIRE) >=
+			needed) {
+			t++;
+			continue;
 		}
-		__atomic_store_n(&worker->done, i + 1 - worker->begin, __ATOMIC_RELAXED);
+		/* One that ended before will never do it: then this one is at its end, too. */
+		if (is_halted(worker) || is_over)
+			return false;
+		if (++spins % SPINS == 0)
+			sched_yield();
 	}
-	stream_destroy(&stream);
+	worker->peers_done = needed;
+	worker->waited_ns += clock_ns(plan->clock, clock_stamp(plan->clock->kind) - begin);
+	return true;
 }
+
+static inline void
+set_due(struct job_worker *worker, struct arrivals *arrivals, uint64_t *due, uint32_t count,
+	uint64_t begin)
+{
+	arrivals_next(arrivals, due, count);
+	for (uint32_t j = 0; j < count; j++)
+		due[j] = due[j] == UINT64_MAX ? UINT64_MAX
+					      : clock_after(worker->plan->clock, begin, due[j]);
+}
+
+static ALWAYS_INLINE void
+run_strata(struct job_worker *worker, uint32_t clock_kind, bool is_paced, uint32_t only)
+{
+	const struct job_plan *plan = worker->plan;
+	struct ops_maker *maker = &worker->maker;
+	struct job_taken *taken = worker->taken;
+	struct arrivals arrivals;
+	if (is_paced)
+		arrivals_create(&arrivals, plan->schedule, worker->thread, plan->threads,
+			plan->spec->seed);
+	if (is_paced && plan->count != UINT64_MAX)
+		arrivals_take_turns(&arrivals, plan->count, OPS_STRATUM);
+	for (uint64_t s = worker->thread; s * OPS_STRATUM < plan->count; s += plan->threads) {
+		uint64_t needed = ops_needs(plan->spec, s);
+		if (needed > worker->peers_done && !wait_for_peers(worker, needed))
+			return;
+		ops_begin(maker, s);
+		uint32_t made;
+		while ((made = ops_make(maker)) > 0) {
+			if (is_paced)
+				set_due(worker, &arrivals, taken->due, made,
+					taken->moments.begin);
+			if (!run_block(worker, maker->ops, made, clock_kind, is_paced, only))
+				return;
+		}
+		__atomic_store_n(&worker->strata_done, s + plan->threads, __ATOMIC_RELEASE);
+	}
+}
+
+/** The same of operations that follow each other. */
+static ALWAYS_INLINE void
+run_share(struct job_worker *worker, uint32_t clock_kind, uint32_t only)
+{
+	struct ops_maker *maker = &worker->maker;
+	uint64_t until, end = job_share_begin(worker->plan, worker->thread + 1);
+	for (uint64_t i = job_share_begin(worker->plan, worker->thread); i < end; i = until) {
+		uint32_t made;
+		until = end - i < OPS_STRATUM ? end : i + OPS_STRATUM;
+		ops_begin_at(maker, i, until);
+		while ((made = ops_make(maker)) > 0) {
+			if (!run_block(worker, maker->ops, made, clock_kind, false, only))
+				return;
+		}
+	}
+}
+
+/** What a trace deletes is not known before: from now on, a record may not be there. */
+static void
+tell_deletes(struct job_gate *gate, const struct ops_op *ops, uint32_t count)
+{
+	for (uint32_t j = 0; j < count; j++) {
+		if (ops[j].kind == NB_OP_DELETE &&
+			__atomic_load_n(&gate->has_deletes, __ATOMIC_RELAXED) == 0)
+			__atomic_store_n(&gate->has_deletes, 1, __ATOMIC_RELAXED);
+	}
+}
+
+/** The same of a trace, whose operations come from elsewhere. */
+static __attribute__((noinline)) void
+run_feed(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
+{
+	const struct job_plan *plan = worker->plan;
+	struct job_taken *taken = worker->taken;
+	struct feed_taken *from = &taken->fed;
+	int made;
+	while ((made = feed_take(plan->feed, worker->thread, from, plan->halt)) > 0) {
+		tell_deletes(plan->gate, from->ops, (uint32_t)made);
+		for (int j = 0; j < made && is_paced; j++)
+			taken->due[j] = clock_after(
+				plan->clock, taken->moments.begin, from->due_ns[j]);
+		if (!run_block(worker, from->ops, (uint32_t)made, clock_kind, is_paced,
+			    NB_OP_KINDS))
+			break;
+	}
+	if (made < 0) {
+		worker->rc = made;
+		snprintf(worker->text, sizeof(worker->text), "%s", nb_error_text());
+	}
+	feed_taken_destroy(from);
+}
+
+#define LOOP(name, clock_kind, is_paced, only) \
+	static __attribute__((noinline)) void name(struct job_worker *worker) \
+	{ \
+		if (!is_paced && job_has_shares(worker->plan)) \
+			run_share(worker, clock_kind, only); \
+		else \
+			run_strata(worker, clock_kind, is_paced, only); \
+	}
+
+LOOP(mixed_tsc, NB_CLOCK_TSC, false, NB_OP_KINDS)
+LOOP(mixed_monotonic, NB_CLOCK_MONOTONIC, false, NB_OP_KINDS)
+LOOP(paced_tsc, NB_CLOCK_TSC, true, NB_OP_KINDS)
+LOOP(paced_monotonic, NB_CLOCK_MONOTONIC, true, NB_OP_KINDS)
+/* Of one kind: without a branch on it before each stamp. */
+LOOP(read_tsc, NB_CLOCK_TSC, false, NB_OP_READ)
+LOOP(read_monotonic, NB_CLOCK_MONOTONIC, false, NB_OP_READ)
+LOOP(insert_tsc, NB_CLOCK_TSC, false, NB_OP_INSERT)
+LOOP(insert_monotonic, NB_CLOCK_MONOTONIC, false, NB_OP_INSERT)
+LOOP(delete_tsc, NB_CLOCK_TSC, false, NB_OP_DELETE)
+LOOP(delete_monotonic, NB_CLOCK_MONOTONIC, false, NB_OP_DELETE)
 
 static void
-read_back_one(struct worker *worker, uint64_t i)
+run_loop(struct job_worker *worker)
 {
-	const struct nb_engine *engine = worker->plan->engine;
-	const struct op *op = &worker->stream.ops[0];
-	struct nb_slice value = {NULL, 0};
-	bool is_wanted = worker->plan->workload->verb == NB_VERB_PUT;
-	stream_fill(&worker->stream, i, 1);
-	if (stop_requested())
-		return;
-	post_enter(&worker->post, "reading back");
-	int rc = get_again(worker, op, &value);
-	post_leave(&worker->post);
-	if (rc == NB_CONFLICT && is_halted(worker))
-		return;
-	if (rc < 0 || (rc != NB_OK && rc != NB_NOT_FOUND)) {
-		fail(worker, "reading back", i, rc);
-		return;
-	}
-	if (rc == NB_OK && is_wanted)
-		verify_written(worker, op, value);
+	typedef void (*loop_fn)(struct job_worker * worker);
+	static const loop_fn closed[NB_OP_KINDS + 1][2] = {
+		[NB_OP_READ] = {read_tsc, read_monotonic},
+		[NB_OP_INSERT] = {insert_tsc, insert_monotonic},
+		[NB_OP_DELETE] = {delete_tsc, delete_monotonic},
+		[NB_OP_KINDS] = {mixed_tsc, mixed_monotonic},
+	};
+	const struct job_plan *plan = worker->plan;
+	bool is_monotonic = plan->clock->kind == NB_CLOCK_MONOTONIC;
+	worker->only = only_kind_of(plan);
+	if (plan->feed != NULL)
+		run_feed(worker, plan->clock->kind, plan->is_paced);
+	else if (plan->is_paced)
+		(is_monotonic ? paced_monotonic : paced_tsc)(worker);
 	else
-		worker->findings.verified++;
-	if ((rc == NB_OK) != is_wanted)
-		worker->findings.missing++;
-	if (rc == NB_OK && engine->release != NULL)
-		engine->release(worker->session);
+		closed[worker->only][is_monotonic](worker);
 }
 
 void
-worker_read_back(struct worker *worker)
+job_gate_open(struct job_gate *gate, const struct clock *clock)
 {
-	uint64_t threshold = worker->plan->verify_threshold;
-	uint64_t end = worker->begin + worker->done;
-	worker->post.done = &worker->looked;
-	for (uint64_t i = worker->begin; i < end && !is_halted(worker); i++) {
-		if (is_sampled(i, threshold))
-			read_back_one(worker, i);
-		if (worker->rc != NB_OK)
-			return;
-		__atomic_store_n(&worker->looked, i + 1 - worker->begin, __ATOMIC_RELAXED);
+	uint64_t ahead = gate->workers > 1 ? clock_ticks(clock, HEAD_START_NS) : 0;
+	uint64_t begin = clock_stamp(clock->kind) + ahead;
+	__atomic_store_n(&gate->begin, begin, __ATOMIC_RELEASE);
+}
+
+/** Say that this worker is ready, and wait for the others. False: there will be no begin. */
+static bool
+pass_gate(struct job_worker *worker, struct moments *moments)
+{
+	const struct job_plan *plan = worker->plan;
+	struct job_gate *gate = plan->gate;
+	uint32_t waiting = __atomic_add_fetch(&gate->waiting, 1, __ATOMIC_ACQ_REL);
+	if (gate->is_opened_inside && waiting == gate->workers)
+		job_gate_open(gate, plan->clock);
+	uint64_t begin;
+	while ((begin = __atomic_load_n(&gate->begin, __ATOMIC_ACQUIRE)) == UINT64_MAX) {
+		if (is_halted(worker))
+			return false;
+		struct timespec moment = {.tv_nsec = 50000};
+		nanosleep(&moment, NULL);
 	}
+	pulse_begin(&worker->pulses, plan->clock, begin);
+	*moments = (struct moments){.begin = begin,
+		.warm = begin + plan->warm_ticks,
+		.end = plan->end_ticks < UINT64_MAX - begin ? begin + plan->end_ticks
+							    : UINT64_MAX};
+	pacer_enter_thread();
+	pacer_wait(&worker->pacer, begin, plan->halt);
+	return !is_halted(worker);
+}
+
+/** A session that has nothing to do for a while. */
+static void
+idle(void *arg)
+{
+	struct job_worker *worker = arg;
+	post_enter(&worker->post, "tick");
+	int rc = worker->plan->engine->tick(worker->session);
+	post_leave(&worker->post);
+	if (rc >= 0 || worker->rc != NB_OK)
+		return;
+	worker->rc = rc;
+	snprintf(worker->text, sizeof(worker->text), "%s: tick: %s", worker->plan->engine->name,
+		nb_error_text());
+}
+
+void
+job_worker_run(struct job_worker *worker)
+{
+	if (worker->plan->engine->tick != NULL) {
+		worker->pacer.idle = idle;
+		worker->pacer.idle_arg = worker;
+	}
+	if (pass_gate(worker, &worker->taken->moments))
+		run_loop(worker);
+	__atomic_store_n(&worker->is_over, 1, __ATOMIC_RELEASE);
 }

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef RUN_WORKER_H
 #define RUN_WORKER_H
-/** One thread's share of a run: what is timed, and what came of it. */
+/** One thread of a group of a job: what is timed, and what came of it. */
 #include <stdbool.h>
+#include <string.h>
 
+#include <mininb/job.h>
 #include <mininb/mininb.h>
 
 #include "base/clock.h"
 #include "base/histogram.h"
-#include "run/engine.h"
+#include "run/pacer.h"
 #include "run/post.h"
 #include "run/pulse.h"
-#include "workload/stream.h"
+#include "run/schedule.h"
+#include "run/engine.h"
+#include "workload/feed.h"
+#include "workload/ops.h"
 
 enum {
 	WORKER_ANSWERS = NB_PENDING + 1,
@@ -43,109 +48,302 @@ NB_MUST_CHECK int
 worker_refuse(const struct nb_engine *engine, struct nb_session *session, const char *call,
 	struct nb_slice value);
 
-/** What a worker needs and does not change. Shared by all workers of a run. */
-struct worker_plan {
-	const struct nb_engine *engine;
-	const struct nb_workload *workload;
-	const struct keys *keys;
-	const struct clock *clock;
-	uint64_t verify_threshold; /* see is_sampled(); 0: nothing is verified */
-	const int *halt;           /* not 0: stop after the current operation */
-	uint64_t begin_ticks;      /* when the operations of all workers begin */
+enum {
+	JOB_CASES = 8,          /* findings of which the data is kept */
+	JOB_CASE_BYTES = 32,    /* of a key that is kept */
+	JOB_OWN_WRITES = 1024,  /* places for the last writes of a thread, at least */
+	JOB_OWN_MOST = 1 << 14, /* of all threads, 256 KiB: a larger table misses the cache */
+	JOB_TRACE_WRITES = 1 << 16, /* the same of a trace, with keys; a power of two */
+	JOB_READ_BACK = 1024, /* last writes of a thread that are read back, and older ones */
+	JOB_OWN_KEY = 63,     /* bytes of a trace's key that can be read back */
 };
 
-/** What was found by looking at data. */
-struct worker_findings {
-	uint64_t verified; /* reads whose data was looked at */
-	uint64_t missing;  /* of them: not there, though it was put; or there, though deleted */
-	uint64_t verdicts[VALUE_VERDICTS]; /* of them: how the bytes were */
+/* What verification finds, beside what value_check() does. */
+enum {
+	JOB_GOOD = 0,
+	JOB_MISSING,    /* a record that is there was not found */
+	JOB_WRONG_SIZE, /* not a size that values of this job have */
+	JOB_OTHER_KEY,
+	JOB_CORRUPT,
+	JOB_STALE,     /* this thread had put a newer one, or deleted it */
+	JOB_UNORDERED, /* a scan whose keys do not ascend */
+	JOB_GAP,       /* a scan that left out a record that is there */
+	JOB_PHANTOM,   /* a scan with a key that no record has */
+	JOB_VERDICTS
 };
 
-/** Values that were looked at and are not what they should be. */
-static inline uint64_t
-findings_wrong(const struct worker_findings *findings)
+/** "missing", "stale", ...: of a record. */
+const char *
+job_verdict_name(int verdict);
+
+/** A finding, kept so that it can be told. Plain data. */
+struct job_case {
+	uint64_t op; /* its number in the group */
+	uint32_t kind, verdict;
+	uint32_t version, expected; /* of the value; 0 where that says nothing */
+	uint32_t key_size, spare_u32;
+	uint8_t key[JOB_CASE_BYTES]; /* its first bytes */
+};
+
+struct job_findings {
+	uint64_t verified;  /* records that were looked at */
+	uint64_t foreign;   /* of them: good, but written by another run */
+	uint64_t read_back; /* of them: looked up again after the operations */
+	uint64_t verdicts[JOB_VERDICTS];
+	uint64_t case_count; /* kept, at most JOB_CASES */
+	struct job_case cases[JOB_CASES];
+};
+
+/** What came of one kind of operation on one thread, warm-up excluded. */
+struct job_counts {
+	uint64_t answers[WORKER_ANSWERS]; /* NB_CONFLICT counts attempts, the others operations;
+					  atomic */
+	uint64_t records;                 /* read or written: of scans, batches, ... */
+	uint64_t bytes;                   /* of values read or written */
+	struct nb_histogram *service;     /* NULL: the group has no such operation */
+	struct nb_histogram *response;    /* from the due moment; NULL without a rate */
+};
+
+/** Where the workers of a phase meet, of all processes. */
+struct job_gate {
+	uint64_t begin;            /* the moment, in ticks; UINT64_MAX: not known yet; atomic */
+	uint32_t waiting;          /* workers that are ready; atomic */
+	uint32_t workers;          /* that there are */
+	uint32_t is_opened_inside; /* by the last of them; else by the process that watches */
+	uint32_t has_deletes;      /* a trace has had a delete by now; atomic */
+};
+
+/** All are ready: set the moment of the begin, a little ahead. */
+void
+job_gate_open(struct job_gate *gate, const struct clock *clock);
+
+/**
+ * Whether an operation that was so answered has written something for which at `commit` a
+ * sync must have come before the answer. NB_OP_*; of a batch or a transaction it is one.
+ */
+static inline bool
+job_is_commit(uint32_t kind, int answer)
 {
-	uint64_t wrong = 0;
-	for (int i = VALUE_GOOD + 1; i < VALUE_VERDICTS; i++)
-		wrong += findings->verdicts[i];
-	return wrong;
+	bool is_write = ops_is_write(kind) || kind == NB_OP_DELETE;
+	/* what was not there to be read was put */
+	return is_write && (answer == NB_OK || (answer == NB_NOT_FOUND && kind == NB_OP_RMW));
+}
+
+struct job_worker;
+struct job_taken;
+
+/** What the workers of a group share and do not change. */
+struct job_plan {
+	const struct nb_engine *engine;
+	const struct clock *clock;
+	const struct ops_spec *spec;
+	const char *action; /* of put, get and delete: what an operation is called; else NULL */
+	const struct schedule *schedule; /* NULL: there is no rate */
+	struct feed *feed;               /* operations of a trace; NULL: the spec's */
+	struct job_gate *gate;
+	const int *halt;           /* not 0: stop after the current operation; atomic */
+	uint64_t verify_threshold; /* see is_sampled() */
+	uint64_t count;            /* operations of the group; UINT64_MAX: no bound */
+	uint64_t warmup_count;     /* of them, not measured */
+	uint64_t warm_ticks;       /* after the begin: not measured before */
+	uint64_t tell_ticks;       /* operations are counted a block at a time, or so often */
+	uint64_t end_ticks;        /* after the begin; UINT64_MAX: no bound */
+	uint32_t threads;          /* of the group, in all processes */
+	uint32_t kinds;            /* bits 1 << NB_OP_* of those that there may be */
+	bool is_paced;             /* by the schedule, or by the trace's own times */
+	bool may_miss;             /* a read that finds nothing is no finding */
+	bool has_deletes;          /* of some group */
+	bool is_alone;             /* nobody else writes to a key that this worker writes to */
+	uint32_t own_places;       /* of job_worker.own; a power of two */
+	bool takes_turns; /* threads do strata in turn, whatever could be: see job_has_shares() */
+	bool may_spin;
+	bool are_values_keys; /* a value is its key's bytes, as in a trace of ycsb-text */
+	struct job_worker **workers; /* of the group, by thread */
+};
+
+/**
+ * Whether all that its workers write is known without a memory of it: each record once, in
+ * the order of the operations.
+ */
+static inline bool
+job_is_listed(const struct job_plan *plan)
+{
+	const struct ops_spec *spec = plan->spec;
+	/* else a record that is there may be one that another group has put since */
+	bool is_once = spec->one_kind == NB_OP_DELETE && ops_is_once(spec) && plan->is_alone;
+	return plan->feed == NULL && (spec->is_load || is_once);
 }
 
 /**
- * A worker. Written by its own thread alone while it runs; other threads read
- * `done`, `looked`, the counts of `service` and the odd ones of `answers` then, what its post
- * says, and the rest when it is parked or worker_take_over() has been called. Aligned, so that no two workers share a cache line.
+ * Whether each worker does operations that follow each other, job_share_begin(thread) to
+ * job_share_begin(thread + 1), so that as many threads as operations have one each. Else
+ * threads take strata in turn.
  */
-struct worker {
-	_Alignas(HISTOGRAM_ALIGN) const struct worker_plan *plan;
+static inline bool
+job_has_shares(const struct job_plan *plan)
+{
+	const struct ops_spec *spec = plan->spec;
+	bool is_dense = spec->is_load || spec->one_kind != NB_OP_INSERT;
+	return !plan->takes_turns && plan->feed == NULL && !plan->is_paced &&
+		plan->end_ticks == UINT64_MAX && plan->count != UINT64_MAX &&
+		ops_is_once(spec) && is_dense;
+}
+
+static inline uint64_t
+job_share_begin(const struct job_plan *plan, uint32_t thread)
+{
+	uint64_t count = plan->count, rest = count % plan->threads;
+	return count / plan->threads * thread + (thread < rest ? thread : rest);
+}
+
+/** The last write of this thread to a record whose number has that place. */
+struct job_own {
+	uint64_t number; /* of the record, + 1; 0: none */
+	uint64_t write;  /* the operation that wrote or deleted it: index << 8 | NB_OP_* */
+};
+
+static inline uint64_t
+job_own_index(const struct job_own *own)
+{
+	return own->write >> 8;
+}
+
+static inline uint32_t
+job_own_kind(const struct job_own *own)
+{
+	return own->write & 0xff;
+}
+
+/** The key of it, which the number of a trace's record does not tell. */
+struct job_own_key {
+	uint8_t size; /* 0: too long to be kept */
+	uint8_t bytes[JOB_OWN_KEY];
+};
+
+/**
+ * A worker. Written by its own thread alone while it runs; other threads, and with several
+ * processes their parent, read what is marked as atomic and the counts of histograms then, and
+ * the rest when it is parked or job_worker_take_over() has been called.
+ */
+struct job_worker {
+	_Alignas(HISTOGRAM_ALIGN) const struct job_plan *plan;
 	struct nb_session *session;
-	uint64_t begin, end; /* its operations of the stream */
-	uint64_t done;       /* of them, finished; atomic */
-	uint64_t looked;     /* of those, come past by worker_read_back(); atomic */
-	uint64_t
-		counted; /* of those that are done, what `service` has; all when it is parked */
-	uint64_t begin_ticks, end_ticks;
-	uint64_t last_ticks; /* end of the last operation that is counted */
-	uint64_t odd;        /* of `counted`, those that were not answered NB_OK */
-	uint32_t
-		is_counting; /* atomic: held by who counts a block; taken over it is for good */
+	uint32_t thread;                  /* of the group's */
+	uint32_t is_over;                 /* atomic: it has come to its end */
+	uint64_t done;                    /* operations finished, warm-up included; atomic */
+	uint64_t strata_done;             /* all its strata below this one are done; atomic */
+	uint64_t measured;                /* operations that count; atomic */
+	uint64_t first_ticks, last_ticks; /* of what counts: first start, last end */
+	uint64_t counted;     /* of `done`, those that counts has; all when it is parked */
+	uint32_t is_counting; /* atomic: held by who counts; taken over it is for good */
+	uint32_t only;        /* kind of all operations, or NB_OP_KINDS: see only_kind_of() */
+	struct job_taken *taken;        /* what the operations of the block took; owned */
+	const struct ops_op *looked_at; /* that is read back */
 	struct post post;
-	uint64_t answers[WORKER_ANSWERS]; /* by NB_OK, NB_NOT_FOUND, ...; an operation may have
-					     many NB_CONFLICT before its own */
-	uint64_t value_bytes;             /* read or written */
-	struct worker_findings findings;
+	uint64_t told_ticks; /* end of the last operation that was counted */
+	uint64_t waited_ns;  /* for inserts of other threads */
+	uint64_t lag_ns;     /* how late the last operation began: the queue at the end */
+	uint64_t lag_max_ns;
+	struct job_counts counts[NB_OP_KINDS];
+	struct job_findings findings;
 	int rc; /* the failure that ended it */
 	char text[WORKER_TEXT];
-	/* of operations that are not counted yet: what each took, and when it ended */
-	uint64_t ticks[STREAM_BLOCK_MAX], ends[STREAM_BLOCK_MAX];
-	struct stream stream;
-	struct nb_histogram service;
+	struct pacer pacer;
+	struct ops_maker maker;
+	struct nb_write *writes; /* of a batch */
+	struct nb_slice *found;  /* of a multi-get */
+	int32_t *found_answers;
+	uint64_t peers_done;         /* strata below this one are known to be done by all */
+	struct job_own *own;         /* plan->own_places of them, in the worker's own memory */
+	struct job_own_key *own_key; /* beside them, of a trace; else NULL */
+	uint64_t warm_commits;       /* writes of the warm-up: see job_is_commit() */
 	struct pulse_track pulses;
 };
 
-/**
- * Allocate and touch all that the worker will need; on the thread that will run
- * it, so that memory is near. *out is zero but for that and its share.
- */
+/** Memory for a worker and its histograms; `is_shared` with the processes forked later. */
 NB_MUST_CHECK int
-worker_new(struct worker **out, const struct worker_plan *plan, uint64_t begin, uint64_t end);
+job_worker_new(
+	struct job_worker **out, const struct job_plan *plan, uint32_t thread, bool is_shared);
 
 void
-worker_delete(struct worker *worker);
+job_worker_delete(struct job_worker *worker);
 
-/** Do and time operations [begin, end). Failures are in worker->rc and text. */
-void
-worker_run(struct worker *worker);
+/** Touch all memory that it needs and make its first operations' room: on its own thread. */
+NB_MUST_CHECK int
+job_worker_enter(struct job_worker *worker);
 
-/** Put the keys of [begin, end), untimed: data for an engine that keeps none. */
 void
-worker_load(struct worker *worker);
+job_worker_leave(struct job_worker *worker);
 
-/**
- * Look whether the sampled ones of the operations that are done have had their
- * effect: what was put is there, what was deleted is not. Untimed.
- */
+/** Wait for the begin, then do and time its operations. Failures are in rc and text. */
 void
-worker_read_back(struct worker *worker);
+job_worker_run(struct job_worker *worker);
 
 /**
  * Of a worker that is within an operation, and may be so for ever: count what it has done until
- * now, on another thread, once. Should it come back it counts no more, and `counted` and what
- * belongs to it stay as they are.
+ * now, on another thread of its process, once; which takes over acquires is_counting and never releases it.
  */
 void
-worker_take_over(struct worker *worker);
+job_worker_take_over(struct job_worker *worker);
 
-static inline uint64_t
-worker_done(const struct worker *worker)
+/**
+ * Look whether writes have had their effect: of what job_is_listed(), the sampled ones of all
+ * that this worker did; of a trace, all that it remembers; else the last JOB_READ_BACK writes that
+ * it remembers and at most as many older ones. Untimed. Stops at plan->halt. A failure, which
+ * is in worker->rc and text too, is one of the engine's.
+ */
+int
+job_worker_read_back(struct job_worker *worker);
+
+/* ---- verification (verify.c) ---- */
+
+/** Of a value that was read. */
+void
+job_verify_value(struct job_worker *worker, const struct ops_op *op, uint32_t item,
+	struct nb_slice value);
+
+/** Of a read that found nothing. */
+void
+job_verify_miss(struct job_worker *worker, const struct ops_op *op, uint32_t item);
+
+/** The state of a scan that is verified. */
+struct job_scan_check {
+	uint64_t seen;
+	uint64_t last_number;
+	bool has_number;
+	size_t last_size;
+	uint8_t last[1024]; /* key; longer ones are compared by their beginnings */
+};
+
+void
+job_verify_scanned(struct job_worker *worker, const struct ops_op *op,
+	struct job_scan_check *check, struct nb_slice key, struct nb_slice value);
+
+/** At the end of a scan; `is_exhausted`: it ended before its length. */
+void
+job_verify_scan_end(struct job_worker *worker, const struct ops_op *op,
+	const struct job_scan_check *check, bool is_exhausted);
+
+/** Where this thread's last write to that record is, if it is remembered. */
+static inline struct job_own *
+job_own_of(const struct job_worker *worker, uint64_t number)
 {
-	return __atomic_load_n(&worker->done, __ATOMIC_RELAXED);
+	return &worker->own[number & (worker->plan->own_places - 1)];
 }
 
-static inline uint64_t
-worker_looked(const struct worker *worker)
+/** Remember that this thread has written to the records of an operation. */
+static inline void
+job_remember(struct job_worker *worker, const struct ops_op *op)
 {
-	return __atomic_load_n(&worker->looked, __ATOMIC_RELAXED);
+	for (uint32_t k = 0; k < op->items; k++) {
+		struct job_own *own = job_own_of(worker, op->numbers[k]);
+		*own = (struct job_own){op->numbers[k] + 1, op->index << 8 | op->kind};
+		if (__builtin_expect(worker->own_key == NULL, 1))
+			continue;
+		struct job_own_key *key = &worker->own_key[own - worker->own];
+		key->size = op->keys[k].size <= JOB_OWN_KEY ? (uint8_t)op->keys[k].size : 0;
+		memcpy(key->bytes, op->keys[k].data, key->size);
+	}
 }
 
 #endif /* RUN_WORKER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef WORKLOAD_BLOCK_H
 #define WORKLOAD_BLOCK_H
-/** How keys and values that are made ahead lie in memory: see the head of stream.c. */
+/** How keys and values that are made ahead lie in memory: see the head of ops.c. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -346,6 +346,15 @@ until_there(const struct dist *dist, uint32_t path, uint64_t *random, uint64_t r
 	return record;
 }
 
+const char *
+dist_name(uint32_t kind)
+{
+#define NAME(name) name,
+	static const char *const names[NB_DIST_KINDS] = {DIST_NAMES(NAME)};
+#undef NAME
+	return kind < NB_DIST_KINDS ? names[kind] : NULL;
+}
+
 void
 dist_create(struct dist *dist, const struct nb_group *group, uint64_t n)
 {

@@ -9,6 +9,17 @@
 
 #include "base/rng.h"
 
+/** Names of NB_DIST_*, in their order. */
+#define DIST_NAMES(X) \
+	X("uniform") \
+	X("zipfian") \
+	X("zipfian-ycsb") \
+	X("latest") X("hotspot") X("exponential") X("sequential") X("pareto")
+
+/** NULL: there is no such distribution. */
+const char *
+dist_name(uint32_t kind);
+
 /** Made once, then changed by dist_resize() alone. Plain data. */
 struct dist {
 	uint32_t kind;  /* NB_DIST_* */

@@ -197,20 +197,17 @@ hand_on(struct feed *feed, const struct trace_op *op, uint64_t index, const int 
 	uint64_t key_hash = XXH3_64bits(op->key.data, op->key.size);
 	if (size_of(feed, op) > FEED_VALUE_MAX)
 		return error_set(NB_ERR_DATA,
-			"operation %llu of the trace has a value of %llu bytes; the most is "
-			"%llu",
+			"operation %llu of the trace has a value of %llu bytes; the most is %llu",
 			(unsigned long long)index, (unsigned long long)size_of(feed, op),
 			(unsigned long long)FEED_VALUE_MAX);
 	uint32_t kind = kind_of(feed, op, index);
 	if (feed->options.speed > 0 && !op->has_due)
 		return error_set(NB_ERR_USAGE,
-			"operation %llu of the trace has no time, so there is no speed of it; "
-			"a rate can be given instead",
+			"operation %llu of the trace has no time, so there is no speed of it; a rate can be given instead",
 			(unsigned long long)index);
 	if (kind == NB_OP_SCAN && !feed->options.can_scan)
 		return error_set(NB_UNSUPPORTED,
-			"operation %llu of the trace is a scan, and the engine cannot do "
-			"ordered scans",
+			"operation %llu of the trace is a scan, and the engine cannot do ordered scans",
 			(unsigned long long)index);
 	if (ops_is_many(kind))
 		return error_set(NB_ERR_USAGE,

@@ -60,8 +60,7 @@ take_section(struct ini_line *line, char *text, ini_fn fn, void *arg)
 		return ini_refuse(line, "'%.*s' lacks its ']'", QUOTE_MAX, text);
 	if (end[1] != '\0')
 		return ini_refuse(line,
-			"'%.*s' behind ']' is too much; a comment has a line of "
-			"its own",
+			"'%.*s' behind ']' is too much; a comment has a line of its own",
 			QUOTE_MAX, end + 1);
 	line->section = trim(text + 1, end);
 	line->key = line->value = NULL;

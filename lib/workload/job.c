@@ -14,25 +14,6 @@
 
 #include "base/error.h"
 
-const char *
-nb_op_name(uint32_t kind)
-{
-	static const char *const names[NB_OP_KINDS] = {
-		[NB_OP_READ] = "read",
-		[NB_OP_UPDATE] = "update",
-		[NB_OP_INSERT] = "insert",
-		[NB_OP_UPSERT] = "upsert",
-		[NB_OP_DELETE] = "delete",
-		[NB_OP_SCAN] = "scan",
-		[NB_OP_RMW] = "read-modify-write",
-		[NB_OP_BATCH] = "batch",
-		[NB_OP_MULTIGET] = "multi-get",
-		[NB_OP_TXN_READ] = "txn-read",
-		[NB_OP_TXN_WRITE] = "txn-write",
-	};
-	return kind < NB_OP_KINDS ? names[kind] : NULL;
-}
-
 /* ---- groups ---- */
 
 bool

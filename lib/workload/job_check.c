@@ -11,15 +11,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "workload/op_kind.h"
 
 enum { THREADS_MAX = 1024, DECIMALS_MAX = 20 /* of a uint64_t */ };
-
-/** Operations that go to a record that is there. */
-static bool
-needs_records(uint32_t kind)
-{
-	return kind != NB_OP_INSERT && kind != NB_OP_UPSERT && kind != NB_OP_DELETE;
-}
 
 static uint64_t
 count_choices(const struct job_key *key)
@@ -119,14 +113,13 @@ check_mix(const struct nb_job *job, const struct nb_group *group)
 		if (group->weights[kind] == 0)
 			continue;
 		sum += group->weights[kind];
-		if (needs_records(kind) && job->records == 0)
+		if (!op_is(kind, OP_NEW | OP_SPACE) && job->records == 0)
 			return error_set(NB_ERR_USAGE,
 				"%s: goes to records that are there, and records is 0",
 				nb_op_name(kind));
-		if ((kind == NB_OP_UPSERT || kind == NB_OP_DELETE) && space == 0)
+		if (op_is(kind, OP_SPACE) && space == 0)
 			return error_set(NB_ERR_USAGE,
-				"%s: space and records are both 0, so there is nothing to go "
-				"to",
+				"%s: space and records are both 0, so there is nothing to go to",
 				nb_op_name(kind));
 	}
 	if (sum == 0)
@@ -184,9 +177,7 @@ check_rate(const struct nb_group *group)
 	if (has_rate && group->rate[group->rate_count - 1].to_ops_s == 0 &&
 		group->duration_ns == 0)
 		return error_set(NB_ERR_USAGE,
-			"rate: the last step, which stays in force, must not end at 0 without "
-			"a "
-			"duration");
+			"rate: the last step, which stays in force, must not end at 0 without a duration");
 	return NB_OK;
 }
 
@@ -200,8 +191,7 @@ check_bounds(const struct nb_job *job, const struct nb_group *group)
 	bool is_bounded = group->count > 0 || group->duration_ns > 0;
 	if (!is_bounded && job->records == 0)
 		return error_set(NB_ERR_USAGE,
-			"count: without it and duration it is that of the records, and records "
-			"is 0");
+			"count: without it and duration it is that of the records, and records is 0");
 	uint64_t count = is_bounded ? group->count : job->records;
 	if (count > 0 && group->warmup_count >= count)
 		return error_set(NB_ERR_USAGE,
@@ -293,8 +283,7 @@ check_phase(const struct nb_job *job, size_t first, size_t end)
 			name, threads, THREADS_MAX);
 	if (inserters > 0 && job->lag == 0 && threads > 1)
 		return error_set(NB_ERR_USAGE,
-			"lag: 0 is for a single thread; others would look for records that are "
-			"being inserted");
+			"lag: 0 is for a single thread; others would look for records that are being inserted");
 	return NB_OK;
 }
 

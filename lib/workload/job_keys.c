@@ -9,16 +9,19 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "workload/dist.h"
+#include "workload/op_kind.h"
+
 #define JOB_FIELD(name) \
 	.offset = offsetof(struct nb_job, name), .width = sizeof(((struct nb_job *)NULL)->name)
 #define GROUP_FIELD(name) \
 	.offset = offsetof(struct nb_group, name), \
 	.width = sizeof(((struct nb_group *)NULL)->name)
-#define SHARE(op, key, text) \
-	{ \
-		.said = {.name = key, .arg = "SHARE", .def = "0", .help = text}, \
-		.type = JOB_SHARE, GROUP_FIELD(weights[op]) \
-	}
+#define SHARE(op, key, flags, counted, traced, text) \
+	{.said = {.name = key, .arg = "SHARE", .def = "0", .help = text}, \
+		.type = JOB_SHARE, \
+		GROUP_FIELD(weights[NB_OP_##op])},
+#define CHOICE(name) "|" name
 #define IS_GLOBAL .is_global = 1
 
 /* clang-format off */
@@ -68,30 +71,9 @@ const struct job_key job_keys[] = {
 		.help = "delay, in operations, before an inserted record may be read"},
 		.type = JOB_COUNT, JOB_FIELD(lag), .max = 1u << 30},
 
-	SHARE(NB_OP_READ, "read",
-		"share of reads, in percent or on any other scale"),
-	SHARE(NB_OP_UPDATE, "update",
-		"share of new values for existing records"),
-	SHARE(NB_OP_INSERT, "insert",
-		"share of new records"),
-	SHARE(NB_OP_UPSERT, "upsert",
-		"share of puts to any record of the space, existing or not"),
-	SHARE(NB_OP_DELETE, "delete",
-		"share of deletes of any record of the space, existing or not"),
-	SHARE(NB_OP_SCAN, "scan",
-		"share of scans; each begins at an existing record"),
-	SHARE(NB_OP_RMW, "read-modify-write",
-		"share of reads followed by a new value for the same record"),
-	SHARE(NB_OP_BATCH, "batch",
-		"share of batches of updates"),
-	SHARE(NB_OP_MULTIGET, "multi-get",
-		"share of reads of several records at once"),
-	SHARE(NB_OP_TXN_READ, "txn-read",
-		"share of transactions that read"),
-	SHARE(NB_OP_TXN_WRITE, "txn-write",
-		"share of transactions that update"),
+	OP_KINDS(SHARE)
 	{.said = {.name = "distribution", .arg = "NAME", .def = "uniform",
-		.choices = "uniform|zipfian|zipfian-ycsb|latest|hotspot|exponential|sequential|pareto",
+		.choices = &DIST_NAMES(CHOICE)[1],
 		.help = "how an operation chooses its record"},
 		.type = JOB_CHOICE, GROUP_FIELD(distribution), .is_shown = true},
 	{.said = {.name = "theta", .arg = "NUMBER", .def = "0.99",

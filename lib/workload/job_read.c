@@ -39,8 +39,7 @@ begin_workload(struct reader *reader, const struct ini_line *line)
 			line, "[workload] stands in line %zu already", reader->workload_line);
 	if (reader->load_line > 0 || reader->job->group_count > 0)
 		return ini_refuse(line,
-			"[workload] has to come first: what it says of groups "
-			"holds for those behind it");
+			"[workload] has to come first: what it says of groups holds for those behind it");
 	reader->workload_line = line->number;
 	reader->is_workload = true;
 	reader->group = &reader->defaults;

@@ -275,8 +275,7 @@ set_share(const struct job_key *key, struct nb_group *group, const char *text)
 	for (size_t i = 0; i < NB_OP_KINDS; i++) {
 		if (weights[i] > UINT32_MAX)
 			return error_set(NB_ERR_USAGE,
-				"'%s' and the other shares are too far apart for their "
-				"decimals",
+				"'%s' and the other shares are too far apart for their decimals",
 				text);
 	}
 	for (size_t i = 0; i < NB_OP_KINDS; i++)

@@ -209,8 +209,7 @@ value_text(char **out, const struct job_key *key, const void *object, uint32_t b
 		rc = error_system("memory for a job");
 	if (rc == NB_OK && !job_value_can_hold(text))
 		rc = error_set(NB_ERR_USAGE,
-			"%s: holds a control character, or a blank at its edge, which no job "
-			"file can",
+			"%s: holds a control character, or a blank at its edge, which no job file can",
 			key->said.name);
 	if (rc == NB_OK)
 		*out = text;

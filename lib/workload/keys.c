@@ -36,8 +36,7 @@ check_size(const char *path, uint64_t file_size, uint64_t key_size, uint64_t cou
 	if (count <= file_size / key_size)
 		return NB_OK;
 	return error_set(NB_FAIL,
-		"%s: holds %llu keys of %llu bytes, %llu are needed; make them with: mininb "
-		"--action=keys -i %s -k %llu -c %llu",
+		"%s: holds %llu keys of %llu bytes, %llu are needed; make them with: mininb --action=keys -i %s -k %llu -c %llu",
 		path, (unsigned long long)(file_size / key_size), (unsigned long long)key_size,
 		(unsigned long long)count, path, (unsigned long long)key_size,
 		(unsigned long long)count);
@@ -50,8 +49,7 @@ open_checked(int *out, const char *path, uint64_t key_size, uint64_t count)
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return error_set(NB_FAIL,
-			"%s: no such file of keys; make it with: mininb --action=keys -i %s -k "
-			"%llu -c %llu",
+			"%s: no such file of keys; make it with: mininb --action=keys -i %s -k %llu -c %llu",
 			path, path, (unsigned long long)key_size, (unsigned long long)count);
 	if (fd < 0)
 		return error_system("%s", path);

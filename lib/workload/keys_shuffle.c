@@ -294,8 +294,7 @@ warn_of_part(const struct shuffle *shuffle, uint64_t file_size)
 	uint64_t part = file_size % shuffle->keys.key_size;
 	if (part != 0)
 		log_message(NB_LOG_WARNING,
-			"%s: the last %llu bytes are less than a key of %llu bytes and stay "
-			"where they are; check --klen",
+			"%s: the last %llu bytes are less than a key of %llu bytes and stay where they are; check --klen",
 			shuffle->keys.path, (unsigned long long)part,
 			(unsigned long long)shuffle->keys.key_size);
 }
@@ -306,8 +305,7 @@ keys_shuffle(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
 {
 	if (key_size == 0 || key_size > NB_KEY_SIZE_MAX || count == 0)
 		return error_set(NB_ERR_USAGE,
-			"shuffle: a key size of 1..%u bytes and a count of at least 1 are "
-			"needed",
+			"shuffle: a key size of 1..%u bytes and a count of at least 1 are needed",
 			NB_KEY_SIZE_MAX);
 	uint64_t look_keys = LOOK_BYTES / key_size;
 	struct shuffle shuffle = {.seed = seed,

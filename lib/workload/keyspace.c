@@ -346,6 +346,27 @@ keyspace_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t co
 	}
 }
 
+/** memcpy of the sizes that matter is then a load and a store. */
+static inline void
+copy_keys(const uint8_t *from, uint32_t count, uint8_t *out, size_t stride, size_t size)
+{
+	for (uint32_t i = 0; i < count; i++)
+		memcpy(out + i * stride, from + i * size, size);
+}
+
+void
+keyspace_copy(const struct keyspace *space, uint64_t first, uint32_t count, uint8_t *out,
+	size_t stride)
+{
+	const uint8_t *from = keys_get(&space->file, first).data;
+	if (space->key_size == 16)
+		copy_keys(from, count, out, stride, 16);
+	else if (space->key_size == 8)
+		copy_keys(from, count, out, stride, 8);
+	else
+		copy_keys(from, count, out, stride, space->key_size);
+}
+
 /* ---- making one ---- */
 
 static int
@@ -370,8 +391,7 @@ create_raw(struct keyspace *space, uint64_t key_size)
 		return NB_OK;
 	if (space->order == NB_ORDER_YCSB)
 		return error_set(NB_ERR_USAGE,
-			"the order ycsb needs raw keys of 8 bytes or more, not of %llu: cut to "
-			"that, its hashes are the same for many records",
+			"the order ycsb needs raw keys of 8 bytes or more, not of %llu: cut to that, its hashes are the same for many records",
 			(unsigned long long)key_size);
 	if (space->numbers - 1 > mask_of(space->bits))
 		return error_set(NB_ERR_USAGE,

@@ -43,6 +43,11 @@ void
 keyspace_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t count,
 	uint8_t *out, size_t stride, struct nb_slice *slices);
 
+/** The keys of records first, first + 1, ... of a file, `stride` bytes apart. */
+void
+keyspace_copy(const struct keyspace *space, uint64_t first, uint32_t count, uint8_t *out,
+	size_t stride);
+
 /** The record whose key that is. False if it is none's, which only is_reversible can tell. */
 bool
 keyspace_number(const struct keyspace *space, struct nb_slice key, uint64_t *number);

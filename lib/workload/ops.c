@@ -16,7 +16,10 @@
  * values.
  *
  * Keys and values are made for as many operations at a time as stay in a quarter of a
- * small L1 cache, for the reasons that stream.c gives.
+ * small L1 cache, and not one by one: the clock's fence waits for all that was begun, so
+ * that a value made just before it would cost its whole latency, while those of a block are
+ * made side by side. Neither a page fault nor a cache miss of the harness may fall into the
+ * engine's time, so keys of a file are copied ahead as well.
  *
  * What would make the numbers wrong: records that are chosen before they are there, hence
  * the lag; new records that are never chosen since the distribution is that of the
@@ -36,6 +39,7 @@
 
 enum {
 	OPS_VERSION = 1, /* of all that makes the stream; part of the digest */
+	PLAIN_BLOCK = 32
 };
 
 /** Versions are 1..UINT32_MAX. */
@@ -98,6 +102,25 @@ ycsb_modulus(const struct ops_spec *spec, uint64_t records)
 	return modulus < UINT64_MAX ? (uint64_t)modulus : UINT64_MAX;
 }
 
+/** Records in the order of their numbers, one for each operation, need no random numbers. */
+static void
+find_plain(struct ops_spec *spec)
+{
+	uint32_t kind = spec->one_kind;
+	bool is_sequential = spec->dist.kind == NB_DIST_SEQUENTIAL;
+	if (spec->sizes->min != spec->sizes->max)
+		return;
+	if (kind == NB_OP_INSERT && (spec->is_load || spec->streams == 1)) {
+		spec->plain_first = spec->is_load ? 0 : spec->job->records;
+		spec->plain_count = UINT64_MAX;
+	} else if (is_sequential &&
+		(kind == NB_OP_READ || kind == NB_OP_UPDATE || kind == NB_OP_RMW)) {
+		spec->plain_count = spec->dist.n;
+	} else if (is_sequential && (kind == NB_OP_UPSERT || kind == NB_OP_DELETE)) {
+		spec->plain_count = spec->space_dist.n;
+	}
+}
+
 void
 ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb_group *group,
 	const struct keyspace *keys, const struct sizes *sizes, uint32_t stream,
@@ -126,6 +149,7 @@ ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb
 	scan.distribution = group->scan_distribution == NB_DIST_ZIPFIAN ? NB_DIST_LATEST
 									: NB_DIST_UNIFORM;
 	dist_create(&spec->scan_dist, &scan, group->scan_max - group->scan_min + 1);
+	find_plain(spec);
 }
 
 uint64_t
@@ -214,6 +238,20 @@ ops_digest(const struct ops_spec *spec, uint64_t keys_hash)
 	return XXH3_64bits_digest(&state);
 }
 
+bool
+ops_is_once(const struct ops_spec *spec)
+{
+	return spec->plain_count > 0 && spec->end <= spec->plain_count;
+}
+
+uint64_t
+sample_threshold(double rate)
+{
+	if (rate >= 1)
+		return UINT64_MAX;
+	return rate > 0 ? (uint64_t)(rate * 18446744073709551616.0) : 0;
+}
+
 /* ---- making ---- */
 
 static bool
@@ -236,7 +274,8 @@ ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
 		.dist = spec->dist};
 	size_t each = (maker->key_stride + maker->value_stride) * spec->items_max;
 	size_t block = BLOCK_BYTES / each;
-	maker->block = block > OPS_STRATUM ? OPS_STRATUM : block > 0 ? (uint32_t)block : 1;
+	size_t most = spec->plain_count > 0 ? PLAIN_BLOCK : OPS_STRATUM;
+	maker->block = block > most ? (uint32_t)most : block > 0 ? (uint32_t)block : 1;
 	size_t records = (size_t)maker->block * spec->items_max;
 	size_t key_bytes = block_whole_lines(maker->key_stride * records);
 	size_t value_bytes = block_whole_lines(maker->value_stride * records);
@@ -256,6 +295,15 @@ ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
 		if (value_size > 0)
 			value_prepare(&spec->values, value);
 		maker->values[j] = (struct nb_slice){value, value_size};
+	}
+	for (uint32_t j = 0; j < maker->block && spec->plain_count > 0; j++) {
+		maker->keys[j] = (struct nb_slice){
+			maker->bytes + j * maker->key_stride, spec->keys->key_size};
+		maker->ops[j] = (struct ops_op){.kind = spec->one_kind,
+			.items = 1,
+			.numbers = maker->numbers + j,
+			.keys = maker->keys + j,
+			.values = maker->values + j};
 	}
 	return NB_OK;
 }
@@ -341,6 +389,9 @@ ops_begin(struct ops_maker *maker, uint64_t stratum)
 	const struct ops_spec *spec = maker->spec;
 	maker->first = stratum * OPS_STRATUM;
 	maker->at = 0;
+	maker->until = maker->first + size_of_stratum(spec, maker->first);
+	if (spec->plain_count > 0)
+		return;
 	ops_kinds(spec, stratum, maker->kinds);
 	maker->inserted = ops_count_before(spec, NB_OP_INSERT, maker->first);
 	for (uint32_t j = 0; j < OPS_STRATUM; j++)
@@ -428,10 +479,56 @@ scan_length(struct ops_maker *maker, uint32_t j)
 	return group->scan_min + drawn;
 }
 
+void
+ops_begin_at(struct ops_maker *maker, uint64_t first, uint64_t until)
+{
+	maker->first = first;
+	maker->until = until;
+	maker->at = 0;
+}
+
+/** As ops_make(), of a spec whose records are not drawn. */
+static uint32_t
+make_plain(struct ops_maker *maker)
+{
+	const struct ops_spec *spec = maker->spec;
+	uint32_t versions[OPS_STRATUM];
+	uint64_t i = maker->first + maker->at;
+	uint64_t at = i < spec->plain_count ? i : i % spec->plain_count;
+	uint32_t count = (uint32_t)(maker->until - i);
+	count = count < maker->block ? count : maker->block;
+	count = count < spec->plain_count - at ? count : (uint32_t)(spec->plain_count - at);
+	for (uint32_t j = 0; j < count; j++)
+		maker->numbers[j] = spec->plain_first + at + j;
+	for (uint32_t j = 0; j < count; j++)
+		maker->ops[j].index = i + j;
+	if (spec->keys->format == NB_KEY_FILE)
+		keyspace_copy(spec->keys, spec->plain_first + at, count, maker->bytes,
+			maker->key_stride);
+	else
+		keyspace_keys(spec->keys, maker->numbers, count, maker->bytes,
+			maker->key_stride, maker->keys);
+	maker->at += count;
+	if (!ops_is_write(spec->one_kind))
+		return count;
+	if (spec->is_load && spec->keys->key_size == maker->key_stride) {
+		values_write(&spec->values, maker->value_bytes, maker->value_stride,
+			maker->bytes, maker->key_stride, count, 0);
+		return count;
+	}
+	for (uint32_t j = 0; j < count; j++)
+		versions[j] = ops_version(spec, i + j);
+	values_write_each(&spec->values, maker->value_bytes, maker->value_stride, maker->keys,
+		versions, count);
+	return count;
+}
+
 uint32_t
 ops_make(struct ops_maker *maker)
 {
 	const struct ops_spec *spec = maker->spec;
+	if (spec->plain_count > 0)
+		return make_plain(maker);
 	uint32_t begin = maker->at, used = 0, left;
 	uint32_t size = size_of_stratum(spec, maker->first);
 	left = size > begin ? size - begin : 0;
@@ -463,6 +560,9 @@ ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number)
 	uint64_t stratum = i / OPS_STRATUM, numbers[NB_ITEMS_MAX];
 	uint32_t j = (uint32_t)(i % OPS_STRATUM);
 	struct ops_maker maker = {.spec = spec, .dist = spec->dist};
+	if (spec->plain_count > 0)
+		return ops_is_write(spec->one_kind) &&
+			number == spec->plain_first + i % spec->plain_count;
 	ops_begin(&maker, stratum);
 	uint32_t kind = maker.kinds[j], items = ops_is_many(kind) ? spec->items_max : 1;
 	if (!ops_is_write(kind))

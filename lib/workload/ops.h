@@ -19,6 +19,7 @@
 
 #include "workload/dist.h"
 #include "workload/keyspace.h"
+#include "workload/op_kind.h"
 #include "workload/sizes.h"
 #include "workload/values.h"
 
@@ -37,6 +38,8 @@ struct ops_spec {
 	bool has_draws;           /* some operations choose their record */
 	uint32_t items_max;
 	uint32_t one_kind; /* NB_OP_*: all are; NB_OP_KINDS: they are mixed */
+	/* Operation i goes to record plain_first + i % plain_count; 0: records are drawn. */
+	uint64_t plain_first, plain_count;
 	uint64_t seed;
 	uint64_t lag_strata;
 	uint64_t end; /* there are operations 0..end-1; UINT64_MAX: no end */
@@ -62,6 +65,7 @@ struct ops_maker {
 	uint32_t block;    /* most operations made at a time, 1..OPS_STRATUM */
 	uint32_t at;       /* of the stratum, made so far */
 	uint64_t first;    /* operation of the stratum's begin */
+	uint64_t until;    /* where it ends, if records are not drawn */
 	struct dist dist;  /* of as many records as there are at the stratum */
 	uint64_t inserted; /* inserts before the stratum, and those made of it */
 	size_t key_stride, value_stride;
@@ -125,6 +129,10 @@ ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number);
 void
 ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRATUM]);
 
+/** Whether no two operations go to one record, and operation i is made without those before. */
+bool
+ops_is_once(const struct ops_spec *spec);
+
 /** Names the stream of a group: equal for the same operations, whatever the threads. */
 uint64_t
 ops_digest(const struct ops_spec *spec, uint64_t keys_hash);
@@ -140,25 +148,44 @@ ops_maker_destroy(struct ops_maker *maker);
 void
 ops_begin(struct ops_maker *maker, uint64_t stratum);
 
+/**
+ * The same for operations [first, until), at most OPS_STRATUM of them, of a spec for which
+ * ops_is_once().
+ */
+void
+ops_begin_at(struct ops_maker *maker, uint64_t first, uint64_t until);
+
 /** Make the next operations of the stratum, in maker->ops[0..]; how many, 0 at its end. */
 uint32_t
 ops_make(struct ops_maker *maker);
+
+/** Share `rate` of all operations, as a threshold for is_sampled(). */
+uint64_t
+sample_threshold(double rate);
+
+/**
+ * Whether operation i is one of those that are verified: i times the golden
+ * ratio mod 1 (Weyl's sequence) is below the share. Spread as evenly as can be,
+ * in step with nothing, and one multiplication.
+ */
+static inline bool
+is_sampled(uint64_t i, uint64_t threshold)
+{
+	return i * 0x9e3779b97f4a7c15u < threshold;
+}
 
 /** Whether it puts a value into the database. */
 static inline bool
 ops_is_write(uint32_t kind)
 {
-	return (1u << kind &
-		       (1u << NB_OP_UPDATE | 1u << NB_OP_INSERT | 1u << NB_OP_UPSERT |
-			       1u << NB_OP_RMW | 1u << NB_OP_BATCH | 1u << NB_OP_TXN_WRITE)) !=
-		0;
+	return (1u << kind & OP_WRITES_MASK) != 0;
 }
 
 /** Whether it goes to group->items records. */
 static inline bool
 ops_is_many(uint32_t kind)
 {
-	return kind >= NB_OP_BATCH;
+	return (1u << kind & OP_ITEMS_MASK) != 0;
 }
 
 #endif /* WORKLOAD_OPS_H */

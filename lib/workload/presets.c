@@ -171,13 +171,10 @@ refuse(const struct list *list, const char *name)
 	const char *near = nb_nearest(name, names, list->count);
 	int rc = near != NULL
 		? error_set(NB_ERR_USAGE,
-			  "there is no workload '%s', did you mean '%s'? A file of your own "
-			  "needs a '/' or .ini in its name. There are: %s",
+			  "there is no workload '%s', did you mean '%s'? A file of your own needs a '/' or .ini in its name. There are: %s",
 			  name, near, all)
 		: error_set(NB_ERR_USAGE,
-			  "there is no workload '%s'. A file of your own needs a '/' or .ini "
-			  "in "
-			  "its name. There are: %s",
+			  "there is no workload '%s'. A file of your own needs a '/' or .ini in its name. There are: %s",
 			  name, list->count > 0 ? all : "none");
 	free(names);
 	return rc;

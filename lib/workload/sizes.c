@@ -107,8 +107,7 @@ check_normal(const struct nb_sizes *wanted)
 	if (rc != NB_OK || share_within(wanted) >= WITHIN_MIN)
 		return rc;
 	return error_set(NB_ERR_USAGE,
-		"normal sizes: of mean %g and deviation %g less than 1 in 1000 is within "
-		"%llu..%llu",
+		"normal sizes: of mean %g and deviation %g less than 1 in 1000 is within %llu..%llu",
 		wanted->a, wanted->b, (unsigned long long)wanted->min,
 		(unsigned long long)wanted->max);
 }

@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/mapping.h"
+#include "workload/op_kind.h"
 
 enum {
 	LOOK_MIN = 4096,    /* what is looked at first */
@@ -31,10 +32,9 @@ enum {
 };
 
 const struct trace_format trace_formats[NB_TRACE_FORMATS] = {
-	[NB_TRACE_AUTO] = {.name = "auto", .help = "found by looking at the file"},
+	[NB_TRACE_AUTO] = {.help = "found by looking at the file"},
 	[NB_TRACE_YCSB_TEXT] =
 		{
-			.name = "ycsb-text",
 			.help = "lines \"INSERT 6284781860667377211\", \"SCAN n m\"",
 			.is_text = true,
 			.looks = trace_ycsb_looks_text,
@@ -44,7 +44,6 @@ const struct trace_format trace_formats[NB_TRACE_FORMATS] = {
 		},
 	[NB_TRACE_YCSB_LOG] =
 		{
-			.name = "ycsb-log",
 			.help = "what YCSB's binding 'basic' prints",
 			.is_text = true,
 			.looks = trace_ycsb_looks_log,
@@ -54,7 +53,6 @@ const struct trace_format trace_formats[NB_TRACE_FORMATS] = {
 		},
 	[NB_TRACE_U64] =
 		{
-			.name = "u64",
 			.help = "bare little-endian 64-bit keys, as FASTER reads them",
 			.begin = trace_keys_begin,
 			.next = trace_keys_next,
@@ -62,7 +60,6 @@ const struct trace_format trace_formats[NB_TRACE_FORMATS] = {
 		},
 	[NB_TRACE_KEYS] =
 		{
-			.name = "keys",
 			.help = "bare keys of one size: keys.bin",
 			.begin = trace_keys_begin,
 			.next = trace_keys_next,
@@ -70,7 +67,6 @@ const struct trace_format trace_formats[NB_TRACE_FORMATS] = {
 		},
 	[NB_TRACE_ROCKSDB] =
 		{
-			.name = "rocksdb",
 			.help = "RocksDB's trace_analyzer, human-readable; read only",
 			.is_text = true,
 			.looks = trace_rocksdb_looks,
@@ -79,7 +75,6 @@ const struct trace_format trace_formats[NB_TRACE_FORMATS] = {
 		},
 	[NB_TRACE_CACHE_CSV] =
 		{
-			.name = "cache-csv",
 			.help = "Twitter's and Meta's traces of caches",
 			.is_text = true,
 			.looks = trace_csv_looks,
@@ -89,7 +84,6 @@ const struct trace_format trace_formats[NB_TRACE_FORMATS] = {
 		},
 	[NB_TRACE_MININB] =
 		{
-			.name = "mininb",
 			.help = "our own: compact, with checksums, sizes and times",
 			.begin = trace_binary_begin,
 			.next = trace_binary_next,
@@ -102,7 +96,11 @@ const struct trace_format trace_formats[NB_TRACE_FORMATS] = {
 const char *
 nb_trace_format_name(uint32_t format)
 {
-	return format < NB_TRACE_FORMATS ? trace_formats[format].name : NULL;
+#define NAME(id, name) [NB_TRACE_##id] = name,
+	static const char *const names[NB_TRACE_FORMATS] = {
+		[NB_TRACE_AUTO] = "auto", NB_TRACE_LIST(NAME, NAME)};
+#undef NAME
+	return format < NB_TRACE_FORMATS ? names[format] : NULL;
 }
 
 const char *
@@ -213,8 +211,7 @@ refuse_compressed(const struct trace_input *in)
 		return NB_OK;
 	bool is_stdin = strcmp(in->path, "stdin") == 0;
 	return error_set(NB_ERR_USAGE,
-		"%s: is compressed by gzip, which is not read here; take: zcat %s | mininb "
-		"convert --from=- --to=FILE",
+		"%s: is compressed by gzip, which is not read here; take: zcat %s | mininb convert --from=- --to=FILE",
 		in->path, is_stdin ? "TRACE" : in->path);
 }
 
@@ -223,15 +220,10 @@ refuse_unknown(const struct trace_input *in, bool is_bare)
 {
 	if (is_bare)
 		return error_set(NB_ERR_USAGE,
-			"%s: is no text and none of mininb's own traces; if these are bare "
-			"keys, "
-			"say which: u64, or keys with --klen (--from-format of convert, "
-			"--format of replay)",
+			"%s: is no text and none of mininb's own traces; if these are bare keys, say which: u64, or keys with --klen (--from-format of convert, --format of replay)",
 			in->path);
 	return error_set(NB_ERR_USAGE,
-		"%s: no line of it is an operation of ycsb-text, ycsb-log, rocksdb or "
-		"cache-csv; say which it is (--from-format of convert, --format of "
-		"replay)",
+		"%s: no line of it is an operation of ycsb-text, ycsb-log, rocksdb or cache-csv; say which it is (--from-format of convert, --format of replay)",
 		in->path);
 }
 
@@ -314,37 +306,6 @@ free_reader:
 	return rc;
 }
 
-static void
-count(struct nb_trace_counts *counts, uint32_t kind)
-{
-	counts->ops++;
-	switch (kind) {
-	case NB_OP_READ:
-		counts->reads++;
-		break;
-	case NB_OP_UPDATE:
-		counts->updates++;
-		break;
-	case NB_OP_INSERT:
-		counts->inserts++;
-		break;
-	case NB_OP_UPSERT:
-		counts->upserts++;
-		break;
-	case NB_OP_DELETE:
-		counts->deletes++;
-		break;
-	case NB_OP_SCAN:
-		counts->scans++;
-		break;
-	case NB_OP_RMW:
-		counts->rmws++;
-		break;
-	default: /* has no kind */
-		break;
-	}
-}
-
 int
 trace_reader_next(struct trace_reader *reader, struct trace_op *op)
 {
@@ -355,7 +316,7 @@ trace_reader_next(struct trace_reader *reader, struct trace_op *op)
 		return mapping_lost() != NULL ? error_interrupted() : rc;
 	if (!op->has_value_size && (op->kind == TRACE_NO_KIND || trace_is_write(op->kind)))
 		op->value_size = reader->value_size;
-	count(&reader->counts, op->kind);
+	op_count_traced(&reader->counts, op->kind);
 	return NB_OK;
 }
 

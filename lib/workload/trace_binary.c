@@ -281,7 +281,7 @@ take_block(struct trace_reader *reader)
 static const char *
 check_op(const struct trace_block *block, const struct trace_op *op, uint64_t passed)
 {
-	if (op->kind > NB_OP_RMW && op->kind != TRACE_NO_KIND)
+	if (!op_is_traced(op->kind) && op->kind != TRACE_NO_KIND)
 		return "its kind is not known";
 	if (block->key_size == 0 || block->key_size > NB_KEY_SIZE_MAX)
 		return "its key has no allowed size";

@@ -299,8 +299,7 @@ trace_csv_parse(struct trace_reader *reader, struct trace_line line, struct trac
 		reader->columns = find_columns(line.text, line.size, &is_header);
 		if (!reader->columns.is_known)
 			return trace_text_bad(reader,
-				"neither columns of Twitter's nor a header with 'key' and "
-				"'op'");
+				"neither columns of Twitter's nor a header with 'key' and 'op'");
 		if (is_header)
 			return TRACE_LINE_IGNORED;
 	}

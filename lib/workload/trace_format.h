@@ -6,6 +6,7 @@
  * file of functions, a row of the table in trace.c, and a number in <mininb/trace.h>.
  */
 #include "base/aside.h"
+#include "workload/op_kind.h"
 #include "workload/trace.h"
 #include "workload/trace_input.h"
 
@@ -86,7 +87,7 @@ struct trace_writer {
 };
 
 struct trace_format {
-	const char *name, *help;
+	const char *help;
 	bool is_text;
 	/* Whether a line is of the format, `is_whole` if its end is there; NULL: not text. */
 	bool (*looks)(const char *line, size_t size, bool is_whole);
@@ -166,8 +167,7 @@ trace_text_key_room(struct trace_reader *reader, size_t size);
 static inline bool
 trace_is_write(uint32_t kind)
 {
-	return kind == NB_OP_UPDATE || kind == NB_OP_INSERT || kind == NB_OP_UPSERT ||
-		kind == NB_OP_RMW;
+	return op_is(kind, OP_WRITES) && op_is_traced(kind);
 }
 
 /* ---- writing, for the formats ---- */

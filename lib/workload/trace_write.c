@@ -98,10 +98,8 @@ trace_write_fill(struct trace_writer *writer, char byte, uint64_t count)
 uint8_t *
 trace_write_number(uint8_t *out, uint64_t number)
 {
-	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-				    "25262728293031323334353637383940414243444546474849"
-				    "50515253545556575859606162636465666768697071727374"
-				    "75767778798081828384858687888990919293949596979899";
+	static const char pairs[] =
+		"00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
 	uint8_t text[20], *at = text + sizeof(text);
 	for (; number >= 100; number /= 100) {
 		at -= 2;
@@ -137,7 +135,7 @@ trace_write_key_number(
 	if (op->key.size != sizeof(number))
 		return trace_write_refuse(writer,
 			"its key has %zu bytes, and %s holds keys of 8 bytes", op->key.size,
-			writer->format->name);
+			nb_trace_format_name((uint32_t)(writer->format - trace_formats)));
 	memcpy(&number, op->key.data, sizeof(number));
 	*out = writer->flags & NB_TRACE_KEY_LITTLE ? le64toh(number) : be64toh(number);
 	return NB_OK;
@@ -146,7 +144,7 @@ trace_write_key_number(
 static int
 check_op(const struct trace_writer *writer, const struct trace_op *op)
 {
-	if (op->kind > NB_OP_RMW && op->kind != TRACE_NO_KIND)
+	if (!op_is_traced(op->kind) && op->kind != TRACE_NO_KIND)
 		return trace_write_refuse(
 			writer, "traces hold none of its kind, %u", (unsigned)op->kind);
 	if (op->key.size == 0 || op->key.size > NB_KEY_SIZE_MAX)
@@ -207,7 +205,7 @@ trace_writer_open(struct trace_writer **out, const struct nb_trace_options *opti
 	uint32_t id = taken.format != NB_TRACE_AUTO ? taken.format : NB_TRACE_MININB;
 	if (trace_formats[id].add == NULL)
 		return error_set(NB_UNSUPPORTED, "%s: a trace of format %s can only be read",
-			taken.path, trace_formats[id].name);
+			taken.path, nb_trace_format_name(id));
 	struct trace_writer *writer = calloc(1, sizeof(*writer));
 	if (writer == NULL)
 		return error_set(NB_FAIL, "%s: out of memory", taken.path);

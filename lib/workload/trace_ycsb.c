@@ -93,8 +93,7 @@ static enum trace_verdict
 bad_verb(struct trace_reader *reader)
 {
 	return trace_text_bad(reader,
-		"READ, UPDATE, INSERT, DELETE, SCAN or READMODIFYWRITE is expected, in "
-		"capitals");
+		"READ, UPDATE, INSERT, DELETE, SCAN or READMODIFYWRITE is expected, in capitals");
 }
 
 enum trace_verdict

@@ -38,8 +38,7 @@ const struct nb_option environment_options[] = {
 	[SNAPSHOT] = NB_OPTION_BOOL("snapshot", "no",
 		"scans and transactions read one version (DB_MULTIVERSION; tds)"),
 	[PAGE_SIZE] = NB_OPTION_BYTES("page_size", NULL, 512, 64 << 10,
-		"a power of two; by default the file system's block; above 4KiB durability is "
-		"none"),
+		"a power of two; by default the file system's block; above 4KiB durability is none"),
 	[CHECKSUM] = NB_OPTION_BOOL(
 		"checksum", "no", "write and check a checksum of each page (DB_CHKSUM)"),
 	[LOG_BUFFER] = NB_OPTION_BYTES("log_buffer", NULL, 4 << 10, 1 << 30,
@@ -50,7 +49,7 @@ const struct nb_option environment_options[] = {
 		"log after which a write makes a checkpoint (tds); 0: none until close"),
 	[DEADLOCK] = NB_OPTION_CHOICE("deadlock", "random",
 		"random|oldest|youngest|minlocks|minwrite",
-		"who is given up in a deadlock (tds)"),
+		"which transaction a deadlock aborts (tds)"),
 	[DIRECT] = NB_OPTION_BOOL(
 		"direct", "no", "do not buffer records in the page cache (DB_DIRECT_DB)"),
 	[SHARED] = NB_OPTION_BOOL("shared", "no",
@@ -109,8 +108,7 @@ check_log_options(const struct nb_open_args *args)
 			"durability is none with product=cds or ds: they have no log");
 	if (args->durability == NB_DUR_PERIODIC)
 		return host->fail(NB_UNSUPPORTED,
-			"durability is none, process or commit: nothing syncs the log now and "
-			"then");
+			"durability is none, process or commit: nothing syncs the log now and then");
 	if (!has_log && value[SNAPSHOT].u64 != 0)
 		return host->fail(NB_UNSUPPORTED, "snapshot needs product=tds");
 	if (!has_log && (value[LOG_BUFFER].is_set != 0 || value[LOG_FILE].is_set != 0))
@@ -118,8 +116,7 @@ check_log_options(const struct nb_open_args *args)
 			"log_buffer and log_file need product=tds: the others have no log");
 	if (!has_log && value[SHARED].u64 != 0)
 		return host->fail(NB_UNSUPPORTED,
-			"shared=yes needs product=tds: the others cannot recover when one of "
-			"several processes dies");
+			"shared=yes needs product=tds: the others cannot recover when one of several processes dies");
 	if (file < 4 * buffer) /* by the manual of DB_ENV->set_lg_max; it does not look */
 		return host->fail(NB_UNSUPPORTED,
 			"log_file, %llu bytes, is less than four times log_buffer, %llu",
@@ -143,8 +140,7 @@ check_options(const struct nb_open_args *args)
 			(unsigned long long)page_size);
 	if (page_size > WHOLE_PAGE && args->durability != NB_DUR_NONE)
 		return host->fail(NB_UNSUPPORTED,
-			"durability is none with page_size above %d: a crash may leave a page "
-			"in part",
+			"durability is none with page_size above %d: a crash may leave a page in part",
 			WHOLE_PAGE);
 	return check_log_options(args);
 }
@@ -276,8 +272,7 @@ env_open(struct nb_db *db, const struct nb_open_args *args)
 		return NB_OK;
 	int rc = error == DB_RUNRECOVERY && db->is_shared && !db->is_alone
 		? db->host->fail(NB_FAIL,
-			  "a process that had it open died, and others still have it open; "
-			  "they are told to end, and the first open after that recovers")
+			  "a process that had it open died, and others still have it open; they are told to end, and the first open after that recovers")
 		: environment_failure(db->host, "DB_ENV->open", error);
 	db->env->close(db->env, 0);
 	return rc;
@@ -328,8 +323,7 @@ check_base(struct nb_db *db, const struct nb_open_args *args)
 			NB_UNSUPPORTED, "made with page_size=%u", (unsigned)page_size);
 	if (page_size > WHOLE_PAGE && args->durability != NB_DUR_NONE)
 		return db->host->fail(NB_UNSUPPORTED,
-			"made with page_size=%u: a crash may leave a page of more than %d "
-			"bytes in part, so durability is none",
+			"made with page_size=%u: a crash may leave a page of more than %d bytes in part, so durability is none",
 			(unsigned)page_size, WHOLE_PAGE);
 	if ((value[CHECKSUM].u64 != 0) != ((flags & DB_CHKSUM) != 0))
 		return db->host->fail(NB_UNSUPPORTED, "made with checksum=%s",

@@ -106,8 +106,7 @@ enter_alone(struct nb_db *db, const char *path)
 		if (error == EWOULDBLOCK)
 			return is_open_already(db);
 		db->host->log(NB_LOG_WARNING,
-			"berkeleydb: %s cannot be locked (%s): keep other processes away from "
-			"it",
+			"berkeleydb: %s cannot be locked (%s): keep other processes away from it",
 			path, strerror(error));
 		return NB_OK;
 	}

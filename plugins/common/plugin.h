@@ -21,7 +21,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* engine.h and the library decide the parameters of a verb or callback, not its needs. */
+/* A verb has the parameters of its type in engine.h, also those that it does not use. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -94,7 +94,7 @@ disk_room(const char *directory, const char *file)
 
 /* --- sessions and records --- */
 
-/** Make *out a session of zeros but for its database, or fail; for session_open. */
+/** Allocate *out, zeroed, and set its db. For session_open: returns NB_OK or a failure. */
 #define SESSION_NEW(out, database, prefix) \
 	((*(out) = calloc(1, sizeof(**(out)))) == NULL \
 			? (database)->host->fail(NB_FAIL, prefix "out of memory") \
@@ -172,7 +172,7 @@ buffer_slice(const struct buffer *buffer)
 	return (struct nb_slice){buffer->data, buffer->size};
 }
 
-/** The writes of a batch one by one. To remove a key that is not there is no failure. */
+/** Do the writes of a batch one by one. A delete of a missing key is not a failure. */
 static inline int
 write_each(struct nb_session *session, const struct nb_write *writes, size_t count,
 	int (*put)(struct nb_session *, struct nb_slice, struct nb_slice),

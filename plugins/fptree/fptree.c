@@ -104,8 +104,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		goto close_pool;
 	if (args->cache_bytes != 0)
 		host->log(NB_LOG_WARNING,
-			"fptree: has no cache: inner nodes and fingerprints are in memory in "
-			"any case; cache does nothing");
+			"fptree: has no cache: inner nodes and fingerprints are in memory in any case; cache does nothing");
 	*out = db;
 	return NB_OK;
 

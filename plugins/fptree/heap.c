@@ -194,8 +194,7 @@ find_extent(struct heap *heap, PMEMoid object)
 		extent->user_u32 = class_of(smaller(extent->piece_bytes, HEAP_BLOB_MAX));
 	if (heap->bins[extent->user_u32].piece_bytes != extent->piece_bytes)
 		return heap->pool->host->fail(NB_FAIL,
-			"the pool in %s is damaged: the extent at %#llx has objects of %u "
-			"bytes",
+			"the pool in %s is damaged: the extent at %#llx has objects of %u bytes",
 			heap->pool->directory, (unsigned long long)object.off,
 			extent->piece_bytes);
 	return NB_OK;

@@ -96,11 +96,9 @@ advice(int error)
 	case ENOSPC:
 		return "the file system is full; a pool begins with 8 MiB";
 	case ENOMEM:
-		return "memory or addresses are not to be had (see ulimit -v): a smaller "
-		       "pool_size needs less of these";
+		return "memory or addresses are not to be had (see ulimit -v): a smaller pool_size needs less of these";
 	case EINVAL:
-		return "the pool is damaged, or is none of this engine; delete it to begin "
-		       "anew";
+		return "the pool is damaged, or is none of this engine; delete it to begin anew";
 	default:
 		return "no pool could be opened";
 	}
@@ -278,14 +276,12 @@ check_parts(struct pool *pool)
 		return rc;
 	if (survey.count == 0 || survey.last != survey.count - 1)
 		return pool->host->fail(NB_FAIL,
-			"the pool is damaged: of its parts, 000000.pmem and so on, some are "
-			"missing; delete it to begin anew");
+			"the pool is damaged: of its parts, 000000.pmem and so on, some are missing; delete it to begin anew");
 	bool is_cut_off = survey.short_count == 1 && survey.short_last == survey.last &&
 		survey.last > 0;
 	if (survey.short_count > 0 && !is_cut_off)
 		return pool->host->fail(NB_FAIL,
-			"the pool is damaged: its part %06u.pmem was cut short; delete it "
-			"to begin anew",
+			"the pool is damaged: its part %06u.pmem was cut short; delete it to begin anew",
 			survey.short_last);
 	pool->cut_off = is_cut_off ? (int)survey.last : 0;
 	pool->taken_bytes = survey.bytes;
@@ -335,15 +331,13 @@ settle_size(struct pool *pool, const struct nb_open_args *args, uint64_t size_by
 	pool->reserved_bytes = size / SIZE_STEP * SIZE_STEP;
 	if (pool->taken_bytes > pool->reserved_bytes)
 		return pool->host->fail(NB_UNSUPPORTED,
-			"the pool takes %llu MiB already, and pool_size is %llu MiB; leave it "
-			"out or give a larger one",
+			"the pool takes %llu MiB already, and pool_size is %llu MiB; leave it out or give a larger one",
 			(unsigned long long)pool->taken_bytes >> 20,
 			(unsigned long long)pool->reserved_bytes >> 20);
 	if (has_room(pool->reserved_bytes))
 		return NB_OK;
 	return pool->host->fail(NB_FAIL,
-		"%llu MiB of addresses, for the pool to grow into, are not to be had (see "
-		"ulimit -v); give %s pool_size",
+		"%llu MiB of addresses, for the pool to grow into, are not to be had (see ulimit -v); give %s pool_size",
 		(unsigned long long)pool->reserved_bytes >> 20,
 		size_bytes == 0 ? "a" : "a smaller");
 }
@@ -531,10 +525,7 @@ settle_flush(struct pool *pool, uint32_t durability)
 	if (pool->medium != POOL_FILE || !is_pmem)
 		return NB_OK;
 	return pool->host->fail(NB_UNSUPPORTED,
-		"this is no persistent memory, but libpmem takes all for that (by "
-		"PMEM_IS_PMEM_FORCE, which this engine sets for a pool on tmpfs), so "
-		"durability "
-		"commit cannot be had: use another process");
+		"this is no persistent memory, but libpmem takes all for that (by PMEM_IS_PMEM_FORCE, which this engine sets for a pool on tmpfs), so durability commit cannot be had: use another process");
 }
 
 static void
@@ -542,12 +533,10 @@ tell_medium(const struct pool *pool)
 {
 	if (pool->medium == POOL_EMULATED)
 		pool->host->log(NB_LOG_WARNING,
-			"fptree: the pool is on tmpfs: emulated persistent memory, which does "
-			"not survive a power failure");
+			"fptree: the pool is on tmpfs: emulated persistent memory, which does not survive a power failure");
 	else if (pool->flush == PM_FLUSH_MSYNC)
 		pool->host->log(NB_LOG_WARNING,
-			"fptree: the pool is in a file and not in persistent memory: each "
-			"flush is an msync(2), which is slow");
+			"fptree: the pool is in a file and not in persistent memory: each flush is an msync(2), which is slow");
 }
 
 /* --- what was not flushed --- */
@@ -609,13 +598,10 @@ check_magic(const struct pool *pool)
 		return NB_OK;
 	if (((magic ^ POOL_MAGIC) & ~version_bits) == 0)
 		return pool->host->fail(NB_FAIL,
-			"the pool has layout version %c, and this engine reads %c; delete the "
-			"pool "
-			"to begin anew",
+			"the pool has layout version %c, and this engine reads %c; delete the pool to begin anew",
 			(int)(magic >> 56), (int)(POOL_MAGIC >> 56));
 	return pool->host->fail(NB_FAIL,
-		"the pool is damaged, or its making was cut off: its root is not valid; delete "
-		"the pool to begin anew");
+		"the pool is damaged, or its making was cut off: its root is not valid; delete the pool to begin anew");
 }
 
 static int
@@ -624,9 +610,7 @@ find_root(struct pool *pool)
 	/* Asking for more than there is would make the root larger. */
 	if (!pool->is_new && pmemobj_root_size(pool->obj) != sizeof(struct pool_root))
 		return pool->host->fail(NB_FAIL,
-			"the pool is none of this engine: it has another root; delete the pool "
-			"to "
-			"begin anew");
+			"the pool is none of this engine: it has another root; delete the pool to begin anew");
 	PMEMoid root = pmemobj_root(pool->obj, sizeof(struct pool_root));
 	if (OID_IS_NULL(root))
 		return fail_pmemobj(pool, "pmemobj_root");

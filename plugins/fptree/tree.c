@@ -136,22 +136,19 @@ check_layout(const struct tree *tree, const struct tree_args *args)
 		return host->fail(NB_FAIL, "the pool is damaged: its layout makes no sense");
 	if (args->leaf_slots != 0 && args->leaf_slots != root->layout.leaf_slots)
 		return host->fail(NB_UNSUPPORTED,
-			"the leaves of the pool have %u slots, not %u: leave leaf_slots out, "
-			"or remove the pool",
+			"the leaves of the pool have %u slots, not %u: leave leaf_slots out, or remove the pool",
 			root->layout.leaf_slots, args->leaf_slots);
 	if (is_another(args->key_size, root->key_size) ||
 		is_another(args->value_size, root->value_size))
 		return host->fail(NB_UNSUPPORTED,
-			"the pool was laid out for keys of %llu and values of %llu bytes, not "
-			"for %llu and %llu: give those sizes, or remove it",
+			"the pool was laid out for keys of %llu and values of %llu bytes, not for %llu and %llu: give those sizes, or remove it",
 			(unsigned long long)root->key_size,
 			(unsigned long long)root->value_size,
 			(unsigned long long)args->key_size,
 			(unsigned long long)args->value_size);
 	if (is_other_inline(root, args))
 		return host->fail(NB_UNSUPPORTED,
-			"the slots of the pool have %u bytes, which inline_bytes=%u does not "
-			"make: leave inline_bytes out, or remove the pool",
+			"the slots of the pool have %u bytes, which inline_bytes=%u does not make: leave inline_bytes out, or remove the pool",
 			root->layout.slot_bytes, args->inline_bytes);
 	return NB_OK;
 }
@@ -236,8 +233,7 @@ reserve_lines(struct tree *tree)
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (tree->leaves == MAP_FAILED)
 		return tree->host->fail(NB_FAIL,
-			"no address space for %llu leaves: give a smaller -o "
-			"pool_size=",
+			"no address space for %llu leaves: give a smaller -o pool_size=",
 			(unsigned long long)leaves);
 	madvise(tree->leaves, tree->leaves_bytes, MADV_HUGEPAGE);
 	return NB_OK;

@@ -112,8 +112,7 @@ check_existing(struct nb_db *db, const struct nb_option_value *value)
 		return failed(db, "gdbm_setopt");
 	if (value[BLOCK_SIZE].is_set != 0 && value[BLOCK_SIZE].u64 != (uint64_t)block_size)
 		return db->host->fail(NB_UNSUPPORTED,
-			"the database has block_size=%d, which is decided when it is "
-			"made",
+			"the database has block_size=%d, which is decided when it is made",
 			block_size);
 	if (value[FORMAT].is_set != 0 &&
 		(value[FORMAT].u64 == NUMSYNC) != (format == GDBM_NUMSYNC))
@@ -153,9 +152,7 @@ recover(struct nb_db *db)
 	if (gdbm_recover(db->base, &recovery, 0) != 0)
 		return failed(db, "gdbm_recover");
 	db->host->log(NB_LOG_WARNING,
-		"gdbm: the database was not closed: recovered %zu keys in %zu buckets, lost "
-		"%zu "
-		"keys and %zu buckets",
+		"gdbm: the database was not closed: recovered %zu keys in %zu buckets, lost %zu keys and %zu buckets",
 		recovery.recovered_keys, recovery.recovered_buckets, recovery.failed_keys,
 		recovery.failed_buckets);
 	return NB_OK;
@@ -315,8 +312,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 
 	if ((args->flags & NB_SCAN_BACKWARD) != 0 || args->from.size != 0)
 		return db->host->fail(NB_UNSUPPORTED,
-			"a hash table is not ordered: a scan goes forward from the "
-			"beginning");
+			"a hash table is not ordered: a scan goes forward from the beginning");
 	db->is_scan_fresh = true;
 	db->is_scan_of_keys = (args->flags & NB_SCAN_KEYS_ONLY) != 0;
 	return NB_OK;

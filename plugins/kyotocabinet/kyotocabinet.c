@@ -217,8 +217,7 @@ check_room(const struct nb_open_args *args, const char *file)
 	if (room >= size)
 		return NB_OK;
 	return args->host->fail(NB_FAIL,
-		"the disk has room for %llu of the mapped %llu bytes of the file, and to run "
-		"out of it would be a bus error; give -o msiz=0, or less",
+		"the disk has room for %llu of the mapped %llu bytes of the file, and to run out of it would be a bus error; give -o msiz=0, or less",
 		(unsigned long long)room, (unsigned long long)size);
 }
 
@@ -282,9 +281,7 @@ is_from_crash(struct nb_db *db, size_t option, uint64_t kept)
 	if (option != PSIZ || kept != PSIZ_DEFAULT)
 		return false;
 	db->host->log(NB_LOG_WARNING,
-		"kyotocabinet: pages have the default psiz, %d bytes, and not the one given: "
-		"as "
-		"they were made, or as a crash made Kyoto Cabinet rebuild them",
+		"kyotocabinet: pages have the default psiz, %d bytes, and not the one given: as they were made, or as a crash made Kyoto Cabinet rebuild them",
 		PSIZ_DEFAULT);
 	return true;
 }

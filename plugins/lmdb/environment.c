@@ -179,8 +179,7 @@ settle_map_size(struct settings *to)
 			(unsigned long long)page);
 	if (!has_room(to->map_size))
 		return to->host->fail(NB_FAIL,
-			"a map of %zu bytes: no room for its addresses; give a smaller "
-			"map_size",
+			"a map of %zu bytes: no room for its addresses; give a smaller map_size",
 			to->map_size);
 	return NB_OK;
 }
@@ -287,8 +286,7 @@ check_given(const struct settings *to, MDB_env *env)
 			info.me_mapsize);
 	if (readers < to->args->sessions)
 		return to->host->fail(NB_FAIL,
-			"another process opened it with max_readers=%u, but there are "
-			"%u sessions",
+			"another process opened it with max_readers=%u, but there are %u sessions",
 			readers, (unsigned)to->args->sessions);
 	if (mdb_env_get_maxkeysize(env) < KEY_SIZE_MAX)
 		return to->host->fail(NB_UNSUPPORTED,

@@ -297,8 +297,7 @@ engine_open(struct nb_db **out, const struct nb_open_args *args)
 		goto close_directory;
 	if (args->cache_bytes != 0)
 		host->log(NB_LOG_WARNING,
-			"nessdb: it has no cache that works; the size of the cache is without "
-			"effect");
+			"nessdb: it has no cache that works; the size of the cache is without effect");
 	*out = db;
 	return NB_OK;
 
@@ -325,8 +324,7 @@ check_room(struct nb_db *db)
 	if (room >= need)
 		return NB_OK;
 	return db->host->fail(NB_FAIL,
-		"nessdb: %llu bytes are free, and its index may need %llu; what was put is "
-		"lost",
+		"nessdb: %llu bytes are free, and its index may need %llu; what was put is lost",
 		(unsigned long long)room, (unsigned long long)need);
 }
 
@@ -459,8 +457,7 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 
 	if (is_too_long(key) || value.size > VALUE_SIZE_MAX)
 		return db->host->fail(NB_UNSUPPORTED,
-			"nessdb: a key of %zu bytes, a value of %zu; the longest have %d and "
-			"%d",
+			"nessdb: a key of %zu bytes, a value of %zu; the longest have %d and %d",
 			key.size, value.size, KEY_SIZE_MAX, VALUE_SIZE_MAX);
 	int rc = check_health(db);
 	return rc == NB_OK ? write_value(session, key, value) : rc;

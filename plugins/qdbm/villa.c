@@ -77,8 +77,7 @@ set_cache(struct nb_db *db, const struct nb_open_args *args)
 	}
 	if (leaves < PAGES_MIN)
 		return db->host->fail(NB_UNSUPPORTED,
-			"qdbm: a cache of %llu bytes holds %llu leaves; Villa keeps %d at "
-			"least",
+			"qdbm: a cache of %llu bytes holds %llu leaves; Villa keeps %d at least",
 			(unsigned long long)args->cache_bytes, (unsigned long long)leaves,
 			PAGES_MIN);
 	leaves = leaves < INT_MAX ? leaves : INT_MAX;
@@ -103,8 +102,7 @@ set_options(struct nb_db *db, const struct nb_open_args *args)
 		if (value[COMPRESSION].is_set &&
 			(i == wanted) != ((vlgetflags(db->villa) & compressions[i].flag) != 0))
 			return db->host->fail(NB_UNSUPPORTED,
-				"qdbm: this compression cannot be had: the database was made "
-				"with another, or the library was built without it");
+				"qdbm: this compression cannot be had: the database was made with another, or the library was built without it");
 	int rc = set_cache(db, args);
 	if (rc != NB_OK || (args->flags & NB_OPEN_READ_ONLY) != 0)
 		return rc;

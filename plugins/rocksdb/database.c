@@ -119,19 +119,16 @@ check(const struct nb_open_args *args)
 		return host->fail(NB_UNSUPPORTED, "durability is none, process or commit");
 	if (value[DYNAMIC_LEVEL_BYTES].u64 != 0 && value[COMPACTION].u64 != 0)
 		return host->fail(NB_UNSUPPORTED,
-			"level_compaction_dynamic_level_bytes goes with "
-			"compaction_style=level only");
+			"level_compaction_dynamic_level_bytes goes with compaction_style=level only");
 	if (value[TRANSACTIONS].u64 == OPTIMISTIC && value[WRITE_MODE].u64 == UNORDERED)
 		return host->fail(NB_UNSUPPORTED,
-			"transactions=optimistic needs snapshots, which "
-			"write_mode=unordered does not keep");
+			"transactions=optimistic needs snapshots, which write_mode=unordered does not keep");
 	if ((args->flags & NB_OPEN_READ_ONLY) == 0 && disk_room(args->path, "") < OPEN_BYTES)
 		return host->fail(NB_FAIL, "no space left on device");
 	if (value[MAX_OPEN_FILES].is_set != 0 && getrlimit(RLIMIT_NOFILE, &files) == 0 &&
 		value[MAX_OPEN_FILES].u64 > files.rlim_cur)
 		return host->fail(NB_UNSUPPORTED,
-			"max_open_files is more than the %llu that the system allows "
-			"(ulimit -n)",
+			"max_open_files is more than the %llu that the system allows (ulimit -n)",
 			(unsigned long long)files.rlim_cur);
 	return NB_OK;
 }
@@ -325,8 +322,7 @@ wait_for_background(struct nb_db *db, uint64_t errors_before)
 		uint64_t errors = property(db, "rocksdb.background-errors") - errors_before;
 		if (errors != 0)
 			return db->host->fail(NB_FAIL,
-				"rocksdb_compact_range: failed in the background; with "
-				"info_log=yes the file LOG tells why");
+				"rocksdb_compact_range: failed in the background; with info_log=yes the file LOG tells why");
 		if (is_any_set(db, running, COUNT_OF(running)))
 			idle = 0;
 		else if (is_any_set(db, due, COUNT_OF(due)))

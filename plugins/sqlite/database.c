@@ -37,8 +37,7 @@ const struct nb_option database_options[] = {
 	[MMAP_SIZE] = NB_OPTION_BYTES("mmap_size", "0", 0, 0x7fff0000,
 		"read so much of the file through a mapping; 0: by pread"),
 	[WAL_AUTOCHECKPOINT] = NB_OPTION_U64("wal_autocheckpoint", NULL, "pages", 0, INT_MAX,
-		"copy the log into the database when it has grown by this; without: 1000; 0: "
-		"never"),
+		"copy the log into the database when it has grown by this; without: 1000; 0: never"),
 	[BUSY_TIMEOUT] = NB_OPTION_TIME("busy_timeout", "5s", 0, 3600000000000,
 		"how long to wait for a lock before the answer is a conflict"),
 	[SECURE_DELETE] = NB_OPTION_BOOL("secure_delete", NULL,

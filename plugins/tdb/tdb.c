@@ -152,13 +152,11 @@ check_settings(struct nb_db *db, const struct nb_open_args *args)
 			"tdb: TDB_NO_FSYNC in the environment forbids durability commit");
 	if (value->is_set && (uint64_t)tdb_hash_size(db->tdb) != value->u64)
 		return db->host->fail(NB_UNSUPPORTED,
-			"tdb: this database was made with %d chains, which hash_size=%llu "
-			"cannot change",
+			"tdb: this database was made with %d chains, which hash_size=%llu cannot change",
 			tdb_hash_size(db->tdb), (unsigned long long)value->u64);
 	if (args->cache_bytes != 0)
 		db->host->log(NB_LOG_WARNING,
-			"tdb: it has no cache of its own; the size of the cache is without "
-			"effect");
+			"tdb: it has no cache of its own; the size of the cache is without effect");
 	return NB_OK;
 }
 

@@ -117,8 +117,7 @@ check_sizes(const struct nb_host *host, struct nb_slice key, size_t value_size)
 	if (key.size <= KEY_SIZE_MAX && value_size <= VALUE_SIZE_MAX)
 		return NB_OK;
 	return host->fail(NB_UNSUPPORTED,
-		"a key of %zu bytes and a value of %zu: less than 8 MiB and at most 512 "
-		"MiB",
+		"a key of %zu bytes and a value of %zu: less than 8 MiB and at most 512 MiB",
 		key.size, value_size);
 }
 
@@ -326,8 +325,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 
 	if (db->type == TREE && (args->flags & NB_SCAN_BACKWARD) != 0)
 		return db->host->fail(NB_UNSUPPORTED,
-			"type=tree cannot scan backward: Tkrzw takes the first page for "
-			"the last one in a database that was opened again");
+			"type=tree cannot scan backward: Tkrzw takes the first page for the last one in a database that was opened again");
 	if (!database_types[db->type].is_ordered &&
 		((args->flags & NB_SCAN_BACKWARD) != 0 || args->from.size != 0))
 		return db->host->fail(NB_UNSUPPORTED,

@@ -122,8 +122,7 @@ check_options(const struct nb_open_args *args)
 
 	if (args->durability == NB_DUR_PROCESS || args->durability == NB_DUR_PERIODIC)
 		return host->fail(NB_UNSUPPORTED,
-			"durability is none or commit: the log is kept in memory until it is "
-			"synced, and kill -9 takes it");
+			"durability is none or commit: the log is kept in memory until it is synced, and kill -9 takes it");
 	if (args->cache_bytes != 0 && args->cache_bytes < CACHE_LEAST)
 		return host->fail(NB_UNSUPPORTED,
 			"a cache of %llu bytes is too small to work in; at least 16MiB",
@@ -260,8 +259,7 @@ environment_check_room(struct nb_db *db)
 	if (room >= wanted)
 		return NB_OK;
 	return db->host->fail(NB_FAIL,
-		"no space left: %llu MiB are free, of %llu that may be needed, and on a full "
-		"disk PerconaFT would wait for ever",
+		"no space left: %llu MiB are free, of %llu that may be needed, and on a full disk PerconaFT would wait for ever",
 		(unsigned long long)(room >> 20), (unsigned long long)(wanted >> 20));
 }
 

@@ -172,8 +172,7 @@ check_options(const struct nb_open_args *args)
 				value[TYPE].u64 == HASH ? "hash" : "btree", options[i].name);
 	if (args->cache_bytes != 0)
 		args->host->log(NB_LOG_WARNING,
-			"tokyocabinet: its caches count records and pages, not bytes; cache is "
-			"ignored, see lcnum, ncnum, rcnum");
+			"tokyocabinet: its caches count records and pages, not bytes; cache is ignored, see lcnum, ncnum, rcnum");
 	return NB_OK;
 }
 
@@ -199,8 +198,7 @@ check_room(const struct nb_open_args *args, const char *file)
 	if (room >= size)
 		return NB_OK;
 	return args->host->fail(NB_FAIL,
-		"the disk has room for %llu of the mapped %llu bytes of the file, and to run "
-		"out of it would be a bus error; give less with -o xmsiz=... or bnum=...",
+		"the disk has room for %llu of the mapped %llu bytes of the file, and to run out of it would be a bus error; give less with -o xmsiz=... or bnum=...",
 		(unsigned long long)room, (unsigned long long)size);
 }
 
@@ -338,8 +336,7 @@ check_written(struct nb_db *db, const char *call)
 	if (hole < 0 ? errno != ENXIO : (uint64_t)hole >= end)
 		return NB_OK; /* also where holes cannot be looked for */
 	return db->host->fail(NB_FAIL,
-		"%s: a part of the file was not written; is the disk full, or its quota "
-		"reached?",
+		"%s: a part of the file was not written; is the disk full, or its quota reached?",
 		call);
 }
 

@@ -256,8 +256,7 @@ connection_open(struct nb_db *db, const struct nb_open_args *args, int log)
 			has_file(args->path, "WiredTigerLog."));
 	else
 		config_add(config,
-			"checkpoint=(wait=%u),log=(enabled=%d,file_max=%llu),"
-			"transaction_sync=(enabled=true,method=%s)",
+			"checkpoint=(wait=%u),log=(enabled=%d,file_max=%llu),transaction_sync=(enabled=true,method=%s)",
 			(unsigned)period_s, log, (unsigned long long)value[LOG_FILE_MAX].u64,
 			is_commit ? "dsync" : "none");
 	return wiredtiger_open(args->path, &db->handler, config, &db->connection);
@@ -414,9 +413,7 @@ table_check(struct nb_db *db, const char *config, const struct nb_open_args *arg
 		property_write(property, sizeof(property), i, values);
 		if (values[properties[i].option].is_set != 0 && !has_property(config, property))
 			return db->host->fail(NB_UNSUPPORTED,
-				"the table was made with another %s; remove the database, or "
-				"leave "
-				"the option out",
+				"the table was made with another %s; remove the database, or leave the option out",
 				database_options[properties[i].option].name);
 	}
 	return NB_OK;

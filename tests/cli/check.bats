@@ -33,7 +33,7 @@ plugin()
 	contains "$output" '  BROKEN  put is found'
 	# a sanitizer may make an abort of it
 	matches "$output" 'SIG(SEGV|ABRT) in get \(key key\), worker 0'
-	contains "$output" 'Mend first: put is found'
+	contains "$output" 'Fix first: put is found'
 	contains "$output" '  kept    sessions open and close many times'
 }
 
@@ -147,5 +147,5 @@ plugin()
 
 @test "check into a full disk fails" {
 	run -1 --separate-stderr sh -c '"$1" check -d memory --only=scan >/dev/full' sh "$MININB"
-	contains "$stderr" 'standard output cannot be written'
+	contains "$stderr" 'cannot write standard output'
 }

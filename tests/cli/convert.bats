@@ -74,15 +74,15 @@ UPDATE 2'
 	[[ ! -e run.bin ]]
 	mininb 0 convert --from=run.txt --to=run.bin --skip-bad --to-format=u64
 	contains "$stderr" '2 operations (2 reads); 0 lines ignored, 0 of other kinds, 1 bad'
-	contains "$stderr" "mininb: warning: convert: left out: 1 bad; the first is line 2: 'READ x'"
+	contains "$stderr" "mininb: warning: convert: skipped 1 bad; the first is line 2: 'READ x'"
 	mininb 0 convert --from=run.txt --to=run.bin --skip-bad --to-format=u64 --quiet
-	equals "$stderr" "mininb: warning: convert: left out: 1 bad; the first is line 2: 'READ x' is no operation: its key is not a number"
+	equals "$stderr" "mininb: warning: convert: skipped 1 bad; the first is line 2: 'READ x' is no operation: its key is not a number"
 }
 
 @test "operations that mininb does not do are told" {
 	printf '0x61 0 0 0 5\n0x61 0x62 4 0 0 6\n' >P-human_readable_trace.txt
 	mininb 0 convert --from=P-human_readable_trace.txt --to=run.trace --quiet
-	equals "$stderr" 'mininb: warning: convert: left out: 1 operations of kinds that mininb does not do'
+	equals "$stderr" 'mininb: warning: convert: skipped 1 operations of kinds that mininb does not support'
 }
 
 @test "what the target cannot hold is told with the operation's number" {

@@ -59,7 +59,7 @@ row_of()
 		contains "$output" "$what"
 		lacks "$output" '--rounds=' # how many operations there were is not kept
 	done
-	refuses 'mininb-crash/keeper-process-1 is of the plugin ' crash --again=mininb-crash/keeper-process-1
+	refuses 'mininb-crash/keeper-process-1 was made by the plugin ' crash --again=mininb-crash/keeper-process-1
 	mininb 3 report found.json
 	contains "$stderr" 'what a crash test found, and no result of a run'
 }
@@ -120,7 +120,7 @@ counted()
 		assert found["engines"][0]["driver"] == "./pl\uefe9ce/keeper.so"
 		json.load(open("mininb-crash/keeper-process-1/crash.json", encoding="utf-8"))
 	EOF
-	refuses "mininb-crash/keeper-process-1 is of the plugin ./$place/keeper.so" \
+	refuses "mininb-crash/keeper-process-1 was made by the plugin ./$place/keeper.so" \
 		crash --again=mininb-crash/keeper-process-1
 }
 
@@ -139,7 +139,7 @@ counted()
 		-o defect=drifts --keep="$odd/kept" --output=found.json
 	contains "$output" 'In 2 of 2 crashes a promise was broken.'
 	mininb 2 crash --again="$odd/kept/keeper-process-1"
-	contains "$stderr" "is of the plugin $odd/keeper.so"
+	contains "$stderr" "was made by the plugin $odd/keeper.so"
 	python3 - <<-'EOF'
 		import json
 		row = json.load(open("found.json"))["engines"][0]
@@ -161,8 +161,8 @@ counted()
 	matches "$output" '    and [0-9]+ more like that' # where a kill comes too late there is none
 	equals "$(find mininb-crash -name 'keeper-none-*' | wc -l)" "$(grep -c 'again  : ' <<<"$output")"
 	mininb 0 crash -d "$(plugin keeper)" --durability=none -o defect=refuses --rounds=2 --ops=50
-	contains "$output" 'keeper, none: nothing is promised'
-	contains "$output" '2 of 2 crashes left what did not open, or could not be read'
+	contains "$output" 'keeper, none: this level promises nothing'
+	contains "$output" '2 of 2 crashes left a database that did not open or could not be read'
 }
 
 @test "no engine is accused of what a full disk does" {
@@ -197,19 +197,28 @@ counted()
 	equals "$stderr" ''
 }
 
+@test "crash tells two builds of one engine apart" {
+	mkdir old new
+	cp "$(plugin keeper)" old
+	cp "$(plugin keeper)" new
+	mininb 0 crash -d ./old/keeper.so,./new/keeper.so --durability=process --rounds=1
+	contains "$output" $'\nkeeper#1 '
+	contains "$output" $'\nkeeper#2 '
+}
+
 @test "crash refuses what it cannot do" {
 	refuses '--rounds: ' crash -d "$(plugin keeper)" --rounds=0
 	refuses '--threads: ' crash -d "$(plugin keeper)" --threads=17
 	refuses '--file-system: ' crash -d "$(plugin keeper)" --file-system=fat
 	refuses "nowhere is no directory of a crash that was kept" crash --again=nowhere
-	refuses '--states is of a loss of power' crash -d "$(plugin keeper)" --states=3
-	refuses '--moment is of a kill' crash -d "$(plugin keeper)" --power --moment=timed
-	refuses '--moment=counted is of one session' crash -d "$(plugin keeper)" --threads=2 \
+	refuses '--states needs --power' crash -d "$(plugin keeper)" --states=3
+	refuses '--moment does not apply to --power' crash -d "$(plugin keeper)" --power --moment=timed
+	refuses '--moment=counted needs one session' crash -d "$(plugin keeper)" --threads=2 \
 		--moment=counted
-	refuses '--file-system is of a loss of power' crash -d "$(plugin keeper)" \
+	refuses '--file-system needs --power' crash -d "$(plugin keeper)" \
 		--file-system=posix
 	for option in --rounds=3 --power --keep=kept -odefect=tears; do
-		refuses '--again checks what was kept, as it was made: without' crash --again=nowhere \
+		refuses '--again checks the kept database as it was made: omit' crash --again=nowhere \
 			"$option"
 	done
 	touch file
@@ -300,6 +309,6 @@ counted()
 	equals "$status_got" 130
 	contains "$(<err)" interrupted
 	contains "$(<out)" ' it hangs: no end after 1 s'
-	contains "$(<out)" 'Partial, not all rounds were done.'
+	contains "$(<out)" 'Partial: not all rounds were done.'
 	equals "$(ls -A tmp)" ''
 }

@@ -50,10 +50,10 @@ made_newly()
 
 @test "a level that promises nothing there is not said to survive" {
 	mininb 0 crash --power --driver="$(plugin syncer)" --ops=10 --rounds=1 --states=2
-	contains "$output" 'Power was lost at the level commit only'
+	contains "$output" 'Only the level commit was tested with power failures'
 	mininb 0 crash --power --driver="$(plugin syncer)" --durability=commit --ops=10 --rounds=1 \
 		--states=2
-	lacks "$output" 'Power was lost at the level commit only'
+	lacks "$output" 'Only the level commit was tested with power failures'
 }
 
 @test "the command that is told makes the same states" {

@@ -89,7 +89,7 @@ setup_keys()
 	needs_leveldb
 	setup_keys
 	mininb 0 put -c 3000 --driver=leveldb
-	refuses './nb/leveldb holds data' put -c 3000 --driver=memory,leveldb
+	refuses './nb/leveldb contains data' put -c 3000 --driver=memory,leveldb
 	mininb 0 put -c 1000 --driver=memory,leveldb --fresh
 	mininb 3 get -c 3000 --driver=leveldb
 	contains "$output" 'Not found         : 2000'
@@ -176,16 +176,16 @@ setup_keys()
 	contains "$output" 'Option            : block_size=8KiB'
 	mininb 0 put -c 3000 --driver=leveldb -o leveldb.block_size=16KiB
 	contains "$output" 'Option            : block_size=16KiB'
-	refuses "-o levedb.block_size=8KiB: 'levedb' is none of the engines" put \
+	refuses "-o levedb.block_size=8KiB: 'levedb' is not one of the engines" put \
 		-o levedb.block_size=8KiB
 	mininb 2 put -c 3000 --driver=memory,null -o block_size=8KiB
 	contains "$(row_of memory)" 'block_size'
 }
 
 @test "a list with nothing in it, or one engine twice, is refused" {
-	refuses "--driver: 'memory,' has an empty name" put --driver=memory,
-	refuses "--driver: ',' has an empty name" put --driver=,
-	refuses "--driver: 'null' stands there twice" put --driver=null,memory,null
+	refuses "--driver: 'memory,' contains an empty name" put --driver=memory,
+	refuses "--driver: ',' contains an empty name" put --driver=,
+	refuses "--driver: 'null' is named twice" put --driver=null,memory,null
 }
 
 @test "two builds of one engine are compared by vs, and do not share what is written" {
@@ -228,7 +228,7 @@ setup_keys()
 	contains "$(<out)" Partial
 	output=$(<out)
 	contains "$(row_of leveldb)" interrupted
-	contains "$(<err)" '1 of 2 engines were not run'
+	contains "$(<err)" '1 of 2 engines did not run'
 	lacks "$(<out)" '== memory'
 	mininb 3 get -c 2M --driver=leveldb --force # it was closed well
 }
@@ -251,6 +251,20 @@ has_child()
 	[[ -d /proc/$child ]]
 	kill -KILL "$pid"
 	wait_until test ! -e "/proc/$child"
+}
+
+@test "the signal that killed an engine is named" {
+	setup_keys
+	local drivers pid child
+	drivers=$(plugin hangs),null # not below: there it would be a child for a moment
+	"$MININB" put -c 3000 --driver="$drivers" >out 2>err 3>&- &
+	pid=$!
+	[[ -e /proc/$pid/task/$pid/children ]] || skip 'this kernel does not tell children'
+	wait_until has_child "$pid"
+	child=$(<"/proc/$pid/task/$pid/children")
+	kill -KILL "${child% }"
+	wait "$pid" || true
+	contains "$(<err)" 'killed by SIGKILL during '
 }
 
 @test "several reports into a full disk fail" {

@@ -41,10 +41,10 @@ make_results()
 	refuses "gate: 'p99.99' is nothing that both have" \
 		gate fast.json slow.json --max-regress=p50:5%,p99.99:5%
 	contains "$stderr" 'there are: throughput, settled, p50, p90, p99'
-	refuses 'gate: what may get worse' gate fast.json slow.json
-	refuses 'gate: two files are needed' gate fast.json --max-regress=p50:5%
-	refuses 'gate: its BASE NEW is missing' gate
-	refuses "'c.json' is one word too many" gate a.json b.json c.json
+	refuses 'gate: --max-regress is missing' gate fast.json slow.json
+	refuses 'gate: needs two files' gate fast.json --max-regress=p50:5%
+	refuses 'gate: BASE NEW is missing' gate
+	refuses "unexpected argument 'c.json'" gate a.json b.json c.json
 }
 
 # A file like $1 as if it had been made beside others who had $2 percent of the CPU time.
@@ -82,5 +82,5 @@ make_busy()
 	make_busy slow.json 2
 	mininb 4 gate fast.json slow.json --max-regress=p50:5%
 	mininb 0 gate --help
-	contains "$(tr -s '\n ' '  ' <<<"$output")" 'if the load changes: vs'
+	contains "$(tr -s '\n ' '  ' <<<"$output")" 'use vs if the load changes'
 }

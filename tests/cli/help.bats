@@ -10,7 +10,7 @@ options='action path driver klen vlen keys report-interval count threads option 
 	cache seed value-ratio verify-rate settle clock pin allow-missing fold quiet only format fresh
 	hang-after op-timeout workload set version help from to from-format to-format key-bytes bare-as skip-bad
 	phase load trace speed record procs interval until-steady sweep slo
-	output hlog csv notebook strict allow cold sample hardware
+	output hlog csv notebook baseline strict allow cold sample hardware
 	runs precision budget max-regress confidence force
 	rounds ops moment keep again power file-system states'
 # Keys of jobs; those that an option has the name of are above.
@@ -40,7 +40,7 @@ job_keys='summary records space key-format key-order key-size key-prefix key-dig
 	equals "$(wc -l <<<"$names")" "$(wc -w <<<"$options $job_keys")"
 	for name in $names; do
 		run "$MININB" "$name=" run
-		lacks "$output" 'there is no option'
+		lacks "$output" 'unknown option'
 	done
 }
 

@@ -71,7 +71,7 @@ list_keys()
 	mkdir nb
 	mininb 0 --path ./nb --action=put --driver=leveldb -k 16 -v 100 -c 1000
 	mininb 0 --path ./nb --action=shuffle -k 16 -c 1000
-	equals "$stderr" "mininb: warning: the action 'shuffle' does not look at --path"
+	equals "$stderr" "mininb: warning: the action 'shuffle' ignores --path"
 	run ! cmp -s keys.bin before.bin
 	equals "$(list_keys keys.bin 16 | sort | sha256sum)" \
 		"$(list_keys before.bin 16 | sort | sha256sum)"

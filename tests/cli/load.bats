@@ -59,7 +59,7 @@ load helper
 @test "fresh data is asked for where several engines are compared" {
 	needs_leveldb
 	mininb 0 load -w ycsb-a -d leveldb
-	refuses './nb/leveldb holds data, and several engines are compared on fresh data' \
+	refuses './nb/leveldb contains data, and several engines are compared on new data' \
 		load -w ycsb-a -d leveldb,memory
 	mininb 0 load -w ycsb-a -d leveldb,memory --fresh
 	matches "$output" $'\n'"leveldb .* done"$'\n'"memory .* done"
@@ -130,7 +130,7 @@ INSERT 1820151046732198393'
 	refuses "there is no workload 'ycbs-a', did you mean 'ycsb-a'?" load -w ycbs-a
 	refuses 'ycsb-a: there are no records to load' load -w ycsb-a --records=0 \
 		--read=0 --update=0 --insert=1
-	refuses "there is no option --recrods, did you mean --records?" load --recrods=5
+	refuses "unknown option --recrods, did you mean --records?" load --recrods=5
 	mininb 1 load -w ./gone.ini
 	equals "$stderr" 'mininb: ./gone.ini: No such file or directory'
 	echo mine >nb

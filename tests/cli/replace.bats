@@ -92,7 +92,7 @@ keeps()
 	mkfifo pipe
 	for path in pipe /dev/zero /dev/full .; do
 		mininb 1 run -w ycsb-a --records=10 -c 10 -d null --notebook=$path --quiet
-		contains "$stderr" "$path: is there, and is no notebook"
+		contains "$stderr" "$path: is there, and is not a notebook"
 		equals "$output" ''
 	done
 }

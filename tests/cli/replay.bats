@@ -85,8 +85,8 @@ make_traces()
 	matches "$(line_of Queue)" 'the last of 200 began '
 	mininb 0 replay --load=load.trace --trace=run.trace -d memory --run.rate=5k
 	matches "$output" '1 thread, [0-9]+ ops/sec offered, evenly spaced, 200 operations'
-	refuses '--speed and --rate: ' replay --trace=run.trace --speed=1x --rate=5
-	refuses "--speed: 'fast' is no factor like 1x, 2x or 0.5x" replay --trace=run.trace \
+	refuses 'use only one of --speed and --rate: ' replay --trace=run.trace --speed=1x --rate=5
+	refuses "--speed: 'fast' is not a factor like 1x, 2x or 0.5x" replay --trace=run.trace \
 		--speed=fast
 }
 
@@ -162,7 +162,7 @@ make_traces()
 }
 
 @test "what makes no sense is refused" {
-	refuses 'replay: a trace is missing (--trace=FILE, or --load=FILE for one that makes the database)' \
+	refuses 'replay: a trace is missing (--trace=FILE, or --load=FILE for a trace that makes the database)' \
 		replay
 	printf 'READ 1\n' >one.txt
 	refuses 'replay: --format=text and tap are for check; ' replay --trace=one.txt --format=text

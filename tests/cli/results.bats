@@ -185,7 +185,7 @@ prints_one_result()
 	equals "$output" ''
 	mininb 1 report none.json
 	contains "$stderr" none.json
-	refuses 'report: its FILE... is missing' report
+	refuses 'report: FILE... is missing' report
 	sed 's/"version": 1/"version": 99/' a.json >newer.json
 	mininb 3 report newer.json
 	contains "$stderr" newer
@@ -242,7 +242,7 @@ prints_one_result()
 	[[ -s elsewhere/here.json && ! -e here.json ]]
 	equals "$(sed -n 's/^Stream digest *: //p' a.json.txt)" "$digest"
 	mininb 0 rerun a.json --vlen=40
-	contains "$stderr" 'no repetition'
+	contains "$stderr" 'did other operations than the run that it repeats'
 	contains "$output" $'\nVal Len: 40\n'
 }
 
@@ -268,7 +268,7 @@ document["command"]["action"] = None
 json.dump(document, open("bare.json", "w"))
 PY
 	mininb 1 rerun bare.json
-	contains "$stderr" 'cannot be repeated'
+	contains "$stderr" 'so mininb cannot repeat it'
 }
 
 @test "words that are not of the action of the file are not run" {
@@ -285,10 +285,10 @@ json.dump(document, open("itself.json", "w"))
 PY
 	for name in none endless other; do
 		mininb 3 rerun "$name.json"
-		contains "$stderr" "not those of the action 'put'"
+		contains "$stderr" "not one of the action 'put'"
 	done
 	mininb 1 rerun itself.json
-	contains "$stderr" 'cannot be repeated'
+	contains "$stderr" 'so mininb cannot repeat it'
 }
 
 @test "strict makes notes an exit status, but for those that are allowed" {
@@ -305,7 +305,7 @@ PY
 	contains "$stderr" 'strict: closed-loop: '
 	contains "$stderr" 'strict: 1 note why'
 	mininb 2 put -c 3000 --driver=memory --strict --quiet --allow=close-loop
-	contains "$stderr" "there is no note 'close-loop', did you mean 'closed-loop'"
+	contains "$stderr" "unknown note 'close-loop', did you mean 'closed-loop'"
 }
 
 @test "a result with more operations than answers is refused" {
@@ -328,8 +328,8 @@ json.dump(result, open("doubled.json", "w"))'
 }
 
 @test "explain does not guess what a word of three letters means" {
-	refuses "there is no figure 'foo'; mininb explain lists them" explain foo
-	refuses "there is no figure 'throughputt', did you mean 'throughput'?" explain throughputt
+	refuses "unknown figure 'foo'; mininb explain lists them" explain foo
+	refuses "unknown figure 'throughputt', did you mean 'throughput'?" explain throughputt
 }
 
 @test "explain says what a figure means, and which there are" {
@@ -337,7 +337,7 @@ json.dump(result, open("doubled.json", "w"))'
 	contains "$output" 'Settled throughput'
 	mininb 0 explain 'p99 us'
 	matches "$output" '^p99 us'
-	refuses "there is no figure 'Setled throughput', did you mean 'Settled throughput'" \
+	refuses "unknown figure 'Setled throughput', did you mean 'Settled throughput'" \
 		explain 'Setled throughput'
 }
 
@@ -483,4 +483,19 @@ PY
 	mininb 0 run --driver=memory --read=1 --records=100 --count=100 --hardware --quiet \
 		--output=b.json
 	contains "$(value_of b.json results.0.flags)" hardware
+}
+
+@test "a page compares with a baseline, other formats do not" {
+	mininb 0 run -d memory -w ycsb-c --records=100 --count=2000 --output=old.json
+	mininb 0 run -d memory -w ycsb-c --records=100 --count=2000 --output=new.json
+	mininb 0 report new.json --format=html
+	lacks "$output" 'id="baseline"'
+	mininb 0 report new.json --format=html --baseline=old.json
+	contains "$output" 'id="baseline"'
+	matches "$output" '"verdicts": \[
+    "now is [^"]* than baseline'
+	mininb 2 report new.json --baseline=old.json
+	contains "$stderr" '--baseline needs --format=html'
+	mininb 1 report new.json --format=html --baseline=missing.json
+	contains "$stderr" 'missing.json'
 }

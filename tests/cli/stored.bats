@@ -18,7 +18,7 @@ repeats()
 	for name in "$@"; do
 		stored=$BATS_TEST_DIRNAME/../golden/stored/$name.json
 		mininb 0 rerun "$stored" "${options[@]}" --quiet --output="$name.json"
-		lacks "$stderr" 'no repetition'
+		lacks "$stderr" 'did other operations than the run that it repeats'
 		equals "$name $(digest_of "$name.json")" "$name $(digest_of "$stored")"
 	done
 }

@@ -53,27 +53,27 @@ sweep()
 	local limit
 	for limit in p99 'p99<' 'p101<1ms' 'p0<1ms' 'max<10ms,p99<1ms' 'p99<=1ms' 'p99>1ms' \
 		'p99<0s' 'mean<1ms'; do
-		refuses "--slo: '$limit' is no limit like p99<1ms, p99.9<500us or max<10ms" \
+		refuses "--slo: '$limit' is not a limit like p99<1ms, p99.9<500us or max<10ms" \
 			run -w ycsb-b -d memory --slo="$limit"
 	done
 	refuses '--slo: LIMIT must not be empty' run -w ycsb-b -d memory --slo=
 }
 
 @test "what makes no sense together is refused" {
-	refuses '--sweep and --slo look for different things; give one of them' \
+	refuses 'use only one of --sweep and --slo' \
 		run -w ycsb-b -d memory --sweep --slo='p99<1ms'
-	refuses '--record: a sweep is many runs' run -w ycsb-b -d memory --sweep --record=x
-	refuses '--sweep and --slo choose the rates themselves; leave --rate out' \
+	refuses '--record: a sweep has many runs' run -w ycsb-b -d memory --sweep --record=x
+	refuses '--sweep and --slo choose the rates themselves; omit --rate' \
 		run -w ycsb-b -d memory --sweep --rate=1k
 	printf '[workload]\nrecords = 100\nread = 1\n[one]\n[two]\n' >two.ini
-	refuses '--sweep and --slo vary one rate: the job must have one group of threads beside those in the background' \
+	refuses '--sweep and --slo vary one rate: the workload must have exactly one group that is not in the background' \
 		run -w two.ini -d memory --sweep
 	equals "$(ls -A)" two.ini
 }
 
 @test "a sweep that inserts warns that it inserts the same again" {
 	mininb 0 run -w ycsb-d -d memory --sweep --duration=20ms
-	contains "$stderr" 'each run inserts the same records: from the second on these are overwrites'
+	contains "$stderr" 'each run inserts the same records: after the first run they overwrite'
 	mininb 0 run -w ycsb-c -d memory --sweep --duration=20ms
 	lacks "$stderr" 'inserts'
 }

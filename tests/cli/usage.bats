@@ -25,50 +25,50 @@ load helper
 }
 
 @test "two different actions are refused" {
-	refuses "two actions, 'put' and 'get'" put --action=get
-	refuses "two actions, 'put' and 'get'" put get
-	refuses "two actions, 'get' and 'put'" -a get put
+	refuses "only one action is allowed, got 'put' and 'get'" put --action=get
+	refuses "only one action is allowed, got 'put' and 'get'" put get
+	refuses "only one action is allowed, got 'get' and 'put'" -a get put
 }
 
 @test "an unknown action names the nearest and all" {
-	refuses "there is no action 'shufle', did you mean 'shuffle'?" shufle
-	refuses "there is no action 'del', did you mean 'delete'?" del
-	refuses "there is no action 'help', did you mean '--help'?" help
-	refuses "there is no action 'version', did you mean '--version'?" version
+	refuses "unknown action 'shufle', did you mean 'shuffle'?" shufle
+	refuses "unknown action 'del', did you mean 'delete'?" del
+	refuses "unknown action 'help', did you mean '--help'?" help
+	refuses "unknown action 'version', did you mean '--version'?" version
 	for action in keys put shuffle get delete engines; do
 		contains "$stderr" "$action"
 	done
-	refuses "there is no action ''" ''
-	refuses "there is no action 'x'" --action=x
+	refuses "unknown action ''" ''
+	refuses "unknown action 'x'" --action=x
 }
 
 @test "a surplus word is refused" {
-	refuses "'leveldb' is one word too many" put leveldb
-	refuses "'2' is one word too many" put -c 1 2
-	refuses "'-c' is one word too many" put -- -c
+	refuses "unexpected argument 'leveldb'" put leveldb
+	refuses "unexpected argument '2'" put -c 1 2
+	refuses "unexpected argument '-c'" put -- -c
 }
 
 @test "what was typed moves no cursor" {
-	refuses "'a??2Jb?[2J' is one word too many" put $'a\xc2\x9b2Jb\e[2J'
+	refuses "unexpected argument 'a??2Jb?[2J'" put $'a\xc2\x9b2Jb\e[2J'
 }
 
 @test "an unknown option names the nearest" {
-	refuses 'there is no option --cuont, did you mean --count?' put --cuont=5
-	refuses 'there is no option --dirver, did you mean --driver?' put --dirver leveldb
-	refuses 'there is no option -z' put -z
-	refuses 'there is no option --' put --=5
+	refuses 'unknown option --cuont, did you mean --count?' put --cuont=5
+	refuses 'unknown option --dirver, did you mean --driver?' put --dirver leveldb
+	refuses 'unknown option -z' put -z
+	refuses 'unknown option --' put --=5
 }
 
 @test "a beginning of a name is not taken for it, but is understood" {
-	refuses 'there is no option --dura, did you mean --durability?' put --dura=none
-	refuses 'there is no option --c' put --c=1
+	refuses 'unknown option --dura, did you mean --durability?' put --dura=none
+	refuses 'unknown option --c' put --c=1
 }
 
 @test "a long name behind one hyphen is understood" {
-	refuses 'there is no option -help, did you mean --help?' -help
-	refuses 'there is no option -threads, did you mean --threads?' put -threads 4
-	refuses 'there is no option -path=here, did you mean --path?' put -path=here
-	refuses 'there is no option -q, did you mean --quiet?' put -q
+	refuses 'unknown option -help, did you mean --help?' -help
+	refuses 'unknown option -threads, did you mean --threads?' put -threads 4
+	refuses 'unknown option -path=here, did you mean --path?' put -path=here
+	refuses 'unknown option -q, did you mean --quiet?' put -q
 }
 
 @test "a missing value is named" {
@@ -148,26 +148,26 @@ load helper
 @test "wrong words write nothing" {
 	refuses '--count: ' keys -c 0
 	refuses '--count: ' put -c 12x
-	refuses "'x' is one word too many" keys x
+	refuses "unexpected argument 'x'" keys x
 	equals "$(ls -A)" ''
 }
 
 @test "an option that an action does not look at is a warning where it changes no measurement" {
 	mininb 0 keys -c 10 -v 100 -d nothing -p nowhere --settle=none -t 3 -o a=b
-	equals "$stderr" "mininb: warning: the action 'keys' does not look at --vlen, --driver,\
+	equals "$stderr" "mininb: warning: the action 'keys' ignores --vlen, --driver,\
  --path, --option, --threads, --settle"
 	mininb 0 shuffle -c 10 -v 100 --driver=leveldb --path ./nb --durability=commit
-	contains "$stderr" "'shuffle' does not look at --vlen, --driver, --path, --durability"
+	contains "$stderr" "'shuffle' ignores --vlen, --driver, --path, --durability"
 	equals "$(ls -A)" keys.bin
 	mininb 0 put -c 10 -d memory --allow-missing --interval=1s
-	contains "$stderr" "warning: the action 'put' does not look at --interval, --allow-missing"
+	contains "$stderr" "warning: the action 'put' ignores --interval, --allow-missing"
 }
 
 @test "an option that would change the measurement of an action is refused" {
 	local words
 	while read -r words; do
 		# shellcheck disable=SC2086 # an option and its value, and an action
-		refuses "--${words%%[= ]*}: the action '${words##* }' does not look at it; it is for: " \
+		refuses "--${words%%[= ]*}: the action '${words##* }' does not use it; it is for: " \
 			--$words
 	done <<-'END'
 		workload=ycsb-a put

@@ -29,7 +29,7 @@ value_of()
 	run --separate-stderr -1 bash -c "'$MININB' workloads >/dev/full"
 	contains "$stderr" 'cannot write'
 	run --separate-stderr -1 bash -c "'$MININB' workloads ycsb-a >/dev/full"
-	contains "$stderr" 'standard output cannot be written'
+	contains "$stderr" 'cannot write standard output'
 }
 
 @test "a workload is printed as a file that is the same workload" {
@@ -128,19 +128,19 @@ value_of()
 }
 
 @test "a wrong key names the nearest" {
-	refuses 'there is no option --recrods, did you mean --records?' run --recrods=5
-	refuses 'there is no option --recrods, did you mean --records?' --recrods=5 run
-	refuses 'there is no option --readers.thraeds, did you mean --readers.threads?' \
+	refuses 'unknown option --recrods, did you mean --records?' run --recrods=5
+	refuses 'unknown option --recrods, did you mean --records?' --recrods=5 run
+	refuses 'unknown option --readers.thraeds, did you mean --readers.threads?' \
 		run --readers.thraeds=5
-	refuses 'there is no option --distr, did you mean --distribution?' run --distr=x
-	refuses 'there is no option -records, did you mean --records?' run -records 5
-	refuses 'there is no option --.read' run --.read=5
-	refuses 'there is no option --recrods' put --recrods=5
+	refuses 'unknown option --distr, did you mean --distribution?' run --distr=x
+	refuses 'unknown option -records, did you mean --records?' run -records 5
+	refuses 'unknown option --.read' run --.read=5
+	refuses 'unknown option --recrods' put --recrods=5
 	refuses "there is no key 'recrods', did you mean 'records'?" \
 		run -w ycsb-a --set recrods=5
 	refuses "there is no group 'reader', did you mean 'readers'?" \
 		run -w readwhilewriting --reader.threads=5
-	refuses "--set: 'records' is no [GROUP.]KEY=VALUE" run --set records
+	refuses "--set: 'records' is not [GROUP.]KEY=VALUE" run --set records
 }
 
 @test "a wrong value says what is allowed" {
@@ -159,11 +159,11 @@ value_of()
 }
 
 @test "keys are for actions that have a workload" {
-	refuses "--read: is a key of workloads, for the actions load, run, replay, workloads, convert, vs; the action is 'put'" \
+	refuses "--read: keys of workloads are for the actions load, run, replay, workloads, convert, vs; the action is 'put'" \
 		put --read=5
-	refuses "--readers.threads: is a key of workloads, for the actions load, run, replay, workloads, convert, vs; the action is 'get'" \
+	refuses "--readers.threads: keys of workloads are for the actions load, run, replay, workloads, convert, vs; the action is 'get'" \
 		--readers.threads=5 get
-	refuses "--records: is a key of workloads" keys --records 5
+	refuses "--records: keys of workloads are for" keys --records 5
 	equals "$(ls -A)" ''
 	mininb 0 keys -c 10 -w nothing --set a=b # these an action may pass over
 }

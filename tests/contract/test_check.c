@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The contract suite itself: it finds each defect that is known, and only those. */
-#include <check.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "broken.h"
 #include "fitted.h"
+#include "../unit.h"
 
 static struct nb_engine_ref *memory_ref;
 static const struct nb_engine *memory;
@@ -24,8 +24,8 @@ struct seen {
 	char steps[8192];
 };
 
-static void
-setup(void)
+void
+unit_setup(void)
 {
 	ck_assert_msg(nb_engine_load(&memory_ref, "memory") == NB_OK, "%s", nb_error_text());
 	memory = nb_engine_table(memory_ref);
@@ -33,8 +33,8 @@ setup(void)
 	ck_assert_ptr_nonnull(mkdtemp(scratch));
 }
 
-static void
-teardown(void)
+void
+unit_teardown(void)
 {
 	ck_assert_msg(rmdir(scratch) == 0, "the suite left something in %s", scratch);
 	nb_engine_unload(memory_ref);
@@ -82,7 +82,7 @@ defect_of(const char *name)
 	return at;
 }
 
-START_TEST(each_defect_is_found)
+TEST_EACH(each_defect_is_found, broken_count())
 {
 	struct seen seen;
 	size_t defect = (size_t)_i;
@@ -92,24 +92,22 @@ START_TEST(each_defect_is_found)
 		broken_name(defect), promise, seen.text);
 	ck_assert_msg(seen.text[0] != '\0', "%s: no text", broken_name(defect));
 }
-END_TEST
 
 /* Told of a right engine, each promise is kept, and not because it does not apply. */
-START_TEST(without_the_defect_the_promise_is_kept)
+TEST_EACH(without_the_defect_the_promise_is_kept, broken_count())
 {
 	struct seen seen;
 	check_one(&seen, fitted_engine(memory), broken_promise((size_t)_i));
 	ck_assert_msg(
 		seen.outcome == NB_CHECK_KEPT, "%s: %s", broken_promise((size_t)_i), seen.text);
 }
-END_TEST
 
 /* These are broken by tables of options and by a synthetic engine: see below. */
 static const char *const broken_otherwise[] = {"options_have_names_types_and_help",
 	"choices_of_options_are_well_formed", "defaults_of_options_are_allowed_values",
 	"synthetic_get_lends_value_size_bytes", "prints_nothing_on_standard_output"};
 
-START_TEST(each_promise_has_a_defect_that_breaks_it)
+TEST_EACH(each_promise_has_a_defect_that_breaks_it, nb_check_count())
 {
 	const char *promise = nb_check_name((size_t)_i);
 	for (size_t i = 0; i < broken_count(); i++)
@@ -120,7 +118,6 @@ START_TEST(each_promise_has_a_defect_that_breaks_it)
 			return;
 	ck_abort_msg("no defect breaks %s: it may be a check that cannot fail", promise);
 }
-END_TEST
 
 static int
 get_three_bytes(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
@@ -131,7 +128,7 @@ get_three_bytes(struct nb_session *session, struct nb_slice key, struct nb_slice
 	return NB_OK;
 }
 
-START_TEST(synthetic_engine_lends_what_was_announced)
+TEST(synthetic_engine_lends_what_was_announced)
 {
 	struct seen seen;
 	struct nb_engine_ref *ref;
@@ -144,7 +141,6 @@ START_TEST(synthetic_engine_lends_what_was_announced)
 	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
 	nb_engine_unload(ref);
 }
-END_TEST
 
 /* Defects that random operations find, and in how many the shortest sequence shows each. */
 static const struct {
@@ -160,7 +156,7 @@ static const struct {
 	{"put_loses_each_hundredth", 101, "get"},
 };
 
-START_TEST(sequence_is_shrunk_to_what_shows_the_defect)
+TEST_EACH(sequence_is_shrunk_to_what_shows_the_defect, UNIT_COUNT(shrunk))
 {
 	struct seen seen;
 	const struct nb_engine *engine = broken_engine(memory, defect_of(shrunk[_i].defect));
@@ -182,13 +178,12 @@ START_TEST(sequence_is_shrunk_to_what_shows_the_defect)
 	ck_assert_msg(strncmp(line, shrunk[_i].last, strlen(shrunk[_i].last)) == 0,
 		"it ends with '%s'", line);
 }
-END_TEST
 
 static const char *const found_by_every_verb[] = {"insert_overwrites", "batch_goes_backward",
 	"multi_get_repeats_a_value", "scan_skips_a_key", "scan_begins_too_late",
 	"scan_ignores_backward", "nothing_outlives_close"};
 
-START_TEST(random_use_of_every_verb_finds_it_in_few_operations)
+TEST_EACH(random_use_of_every_verb_finds_it_in_few_operations, UNIT_COUNT(found_by_every_verb))
 {
 	struct seen seen;
 	const struct nb_engine *engine = broken_engine(
@@ -199,9 +194,8 @@ START_TEST(random_use_of_every_verb_finds_it_in_few_operations)
 		"%s took %u operations:\n%s", found_by_every_verb[_i],
 		(unsigned)seen.step_count, seen.steps);
 }
-END_TEST
 
-START_TEST(equal_seeds_find_equal_sequences)
+TEST(equal_seeds_find_equal_sequences)
 {
 	struct seen one, two;
 	const struct nb_engine *engine = broken_engine(memory, defect_of("del_does_nothing"));
@@ -210,9 +204,8 @@ START_TEST(equal_seeds_find_equal_sequences)
 	ck_assert_str_eq(one.steps, two.steps);
 	ck_assert_str_eq(one.text, two.text);
 }
-END_TEST
 
-START_TEST(what_is_missing_is_named)
+TEST(what_is_missing_is_named)
 {
 	struct seen seen;
 	struct nb_engine poor = *memory;
@@ -225,9 +218,8 @@ START_TEST(what_is_missing_is_named)
 	ck_assert_int_eq(seen.outcome, NB_CHECK_NOT_APPLICABLE);
 	ck_assert_ptr_nonnull(strstr(seen.text, "concurrent"));
 }
-END_TEST
 
-START_TEST(mandatory_verb_that_is_missing_breaks_without_a_crash)
+TEST(mandatory_verb_that_is_missing_breaks_without_a_crash)
 {
 	struct seen seen;
 	struct nb_engine poor = *memory;
@@ -236,7 +228,6 @@ START_TEST(mandatory_verb_that_is_missing_breaks_without_a_crash)
 	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
 	ck_assert_ptr_nonnull(strstr(seen.text, "get"));
 }
-END_TEST
 
 static const struct nb_option bad_options[][3] = {
 	{{.name = "Map Size", .help = "x", .type = NB_OPT_BYTES}},
@@ -261,7 +252,7 @@ enum { BAD_OPTIONS = sizeof(bad_options) / sizeof(bad_options[0]) };
 static const char *const option_promises[] = {"options_have_names_types_and_help",
 	"choices_of_options_are_well_formed", "defaults_of_options_are_allowed_values"};
 
-START_TEST(bad_option_table_is_found)
+TEST_EACH(bad_option_table_is_found, BAD_OPTIONS)
 {
 	struct seen seen;
 	struct nb_engine engine = *memory;
@@ -273,9 +264,8 @@ START_TEST(bad_option_table_is_found)
 	}
 	ck_assert_int_ge(broken, 1);
 }
-END_TEST
 
-START_TEST(good_option_table_is_not_broken)
+TEST(good_option_table_is_not_broken)
 {
 	static const struct nb_option good[] = {
 		{.name = "a", .help = "x", .type = NB_OPT_BYTES, .def = "4KiB", .max = 4096},
@@ -298,7 +288,6 @@ START_TEST(good_option_table_is_not_broken)
 		ck_assert_msg(seen.outcome == NB_CHECK_KEPT, "%s", seen.text);
 	}
 }
-END_TEST
 
 /* --- a process for each promise --- */
 
@@ -371,7 +360,7 @@ seen_apart(const struct nb_engine *engine, const char *promise, int outcome)
 	return seen;
 }
 
-START_TEST(apart_finds_the_same)
+TEST(apart_finds_the_same)
 {
 	for (int i = 0; i < 2; i++) {
 		struct seen here, apart;
@@ -389,9 +378,8 @@ START_TEST(apart_finds_the_same)
 		ck_assert_str_eq(apart.steps, here.steps);
 	}
 }
-END_TEST
 
-START_TEST(end_of_the_process_breaks_the_promise)
+TEST(end_of_the_process_breaks_the_promise)
 {
 	static const struct {
 		int (*put)(struct nb_session *, struct nb_slice, struct nb_slice);
@@ -422,7 +410,6 @@ START_TEST(end_of_the_process_breaks_the_promise)
 			"'%s' is not said in: %s", ends[i].told, seen.text);
 	}
 } /* and teardown finds nothing left in the scratch directory */
-END_TEST
 
 /* A static count, of which each fortieth put falls victim; a crash at the second del. */
 static uint64_t puts_of_the_process, dels_of_the_process;
@@ -441,7 +428,7 @@ del_crashing(struct nb_session *session, struct nb_slice key)
 	return memory->del(session, key);
 }
 
-START_TEST(what_the_process_remembers_shows_again_and_is_shrunk)
+TEST(what_the_process_remembers_shows_again_and_is_shrunk)
 {
 	struct seen seen;
 	struct nb_engine engine = *memory;
@@ -451,9 +438,8 @@ START_TEST(what_the_process_remembers_shows_again_and_is_shrunk)
 	ck_assert_ptr_null(strstr(seen.text, "did not show again"));
 	ck_assert_msg(seen.step_count <= 41, "%u operations", (unsigned)seen.step_count);
 }
-END_TEST
 
-START_TEST(sequence_that_crashes_is_shrunk)
+TEST(sequence_that_crashes_is_shrunk)
 {
 	struct seen seen;
 	struct nb_engine engine = *memory;
@@ -463,7 +449,6 @@ START_TEST(sequence_that_crashes_is_shrunk)
 	ck_assert_msg(strstr(seen.text, "SIGKILL in del (key ") != NULL, "%s", seen.text);
 	ck_assert_str_eq(seen.steps, "del \"a\"\ndel \"b\"\n");
 }
-END_TEST
 
 /* --- printing --- */
 
@@ -483,7 +468,7 @@ put_printing_of_long_keys(
 	return memory->put(session, key, value);
 }
 
-START_TEST(engine_that_prints_breaks_one_promise)
+TEST(engine_that_prints_breaks_one_promise)
 {
 	struct seen seen;
 	struct nb_engine engine = *memory;
@@ -493,9 +478,8 @@ START_TEST(engine_that_prints_breaks_one_promise)
 	seen_apart(&engine, "put_is_found", NB_CHECK_KEPT);
 	seen_apart(memory, "prints_nothing_on_standard_output", NB_CHECK_KEPT);
 }
-END_TEST
 
-START_TEST(what_is_printed_seldom_breaks_the_promise_that_meets_it)
+TEST(what_is_printed_seldom_breaks_the_promise_that_meets_it)
 {
 	struct seen seen;
 	struct nb_engine engine = *memory;
@@ -503,7 +487,6 @@ START_TEST(what_is_printed_seldom_breaks_the_promise_that_meets_it)
 	seen = seen_apart(&engine, "key_of_the_greatest_size_is_kept", NB_CHECK_BROKEN);
 	ck_assert_ptr_nonnull(strstr(seen.text, "a long key"));
 }
-END_TEST
 
 /* --- what random operations reach, and how little shows it --- */
 
@@ -516,7 +499,7 @@ static const struct {
 	{"del_does_nothing", "put \"a\" = 8 bytes\ndel \"a\"\nget \"a\"\n"},
 };
 
-START_TEST(sequence_has_plain_keys_and_the_shortest_value)
+TEST_EACH(sequence_has_plain_keys_and_the_shortest_value, UNIT_COUNT(plain))
 {
 	struct seen seen;
 	const struct nb_engine *engine = broken_engine(memory, defect_of(plain[_i].defect));
@@ -529,9 +512,8 @@ START_TEST(sequence_has_plain_keys_and_the_shortest_value)
 				? seen.steps
 				: strstr(seen.steps, "(100 bytes)"));
 }
-END_TEST
 
-START_TEST(first_broken_promise_names_a_bad_delete)
+TEST_EACH(first_broken_promise_names_a_bad_delete, 2)
 {
 	static const char *const defects[] = {"del_does_nothing", "del_leaves_short_keys"};
 	struct seen seen = {.outcome = NB_CHECK_KEPT};
@@ -548,9 +530,8 @@ START_TEST(first_broken_promise_names_a_bad_delete)
 	if (seen.outcome == NB_CHECK_BROKEN)
 		ck_assert_msg(strstr(seen.text, "after a del of it") != NULL, "%s", seen.text);
 }
-END_TEST
 
-START_TEST(stop_ends_a_check_that_hangs)
+TEST(stop_ends_a_check_that_hangs)
 {
 	struct nb_engine engine = *memory;
 	engine.put = put_hanging;
@@ -560,18 +541,16 @@ START_TEST(stop_ends_a_check_that_hangs)
 	nb_stop_clear();
 	ck_assert_int_eq(rc, NB_ERR_INTERRUPTED);
 }
-END_TEST
 
-START_TEST(scratch_that_is_not_there_is_a_failure)
+TEST(scratch_that_is_not_there_is_a_failure)
 {
 	struct nb_check_args args = args_of(memory);
 	args.scratch = "/nowhere";
 	ck_assert_int_eq(nb_check_apart(&args, 0, NULL, NULL), NB_FAIL);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "/nowhere"));
 }
-END_TEST
 
-START_TEST(names_of_promises_are_sentences_and_differ)
+TEST(names_of_promises_are_sentences_and_differ)
 {
 	for (size_t i = 0; i < nb_check_count(); i++) {
 		const char *name = nb_check_name(i);
@@ -580,56 +559,4 @@ START_TEST(names_of_promises_are_sentences_and_differ)
 		for (size_t j = 0; j < i; j++)
 			ck_assert_str_ne(name, nb_check_name(j));
 	}
-}
-END_TEST
-
-#define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
-static Suite *
-make_suite(void)
-{
-	Suite *suite = suite_create("check");
-	TCase *all = tcase_create("all");
-	tcase_add_checked_fixture(all, setup, teardown);
-	tcase_set_timeout(
-		all, 120); /* a second of waiting for another session, under a sanitizer */
-	tcase_add_loop_test(all, each_defect_is_found, 0, (int)broken_count());
-	tcase_add_loop_test(
-		all, without_the_defect_the_promise_is_kept, 0, (int)broken_count());
-	tcase_add_loop_test(
-		all, each_promise_has_a_defect_that_breaks_it, 0, (int)nb_check_count());
-	tcase_add_test(all, synthetic_engine_lends_what_was_announced);
-	tcase_add_loop_test(
-		all, sequence_is_shrunk_to_what_shows_the_defect, 0, COUNT_OF(shrunk));
-	tcase_add_loop_test(all, random_use_of_every_verb_finds_it_in_few_operations, 0,
-		COUNT_OF(found_by_every_verb));
-	tcase_add_test(all, equal_seeds_find_equal_sequences);
-	tcase_add_test(all, what_is_missing_is_named);
-	tcase_add_test(all, mandatory_verb_that_is_missing_breaks_without_a_crash);
-	tcase_add_loop_test(all, bad_option_table_is_found, 0, BAD_OPTIONS);
-	tcase_add_test(all, good_option_table_is_not_broken);
-	tcase_add_test(all, apart_finds_the_same);
-	tcase_add_test(all, end_of_the_process_breaks_the_promise);
-	tcase_add_test(all, what_the_process_remembers_shows_again_and_is_shrunk);
-	tcase_add_test(all, sequence_that_crashes_is_shrunk);
-	tcase_add_test(all, engine_that_prints_breaks_one_promise);
-	tcase_add_test(all, what_is_printed_seldom_breaks_the_promise_that_meets_it);
-	tcase_add_loop_test(
-		all, sequence_has_plain_keys_and_the_shortest_value, 0, COUNT_OF(plain));
-	tcase_add_loop_test(all, first_broken_promise_names_a_bad_delete, 0, 2);
-	tcase_add_test(all, stop_ends_a_check_that_hangs);
-	tcase_add_test(all, scratch_that_is_not_there_is_a_failure);
-	tcase_add_test(all, names_of_promises_are_sentences_and_differ);
-	suite_add_tcase(suite, all);
-	return suite;
-}
-
-int
-main(void)
-{
-	SRunner *runner = srunner_create(make_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

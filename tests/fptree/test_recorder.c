@@ -84,7 +84,7 @@ line(int i)
 	return &words[i * WORDS_A_LINE];
 }
 
-START_TEST(lines_between_fences_are_there_in_any_combination)
+TEST(lines_between_fences_are_there_in_any_combination)
 {
 	file_begin("lines");
 	pm_store64(line(0), 1);
@@ -94,9 +94,8 @@ START_TEST(lines_between_fences_are_there_in_any_combination)
 	ck_assert_uint_eq(seen.distinct, 8);
 	file_end();
 }
-END_TEST
 
-START_TEST(later_store_to_a_line_is_never_there_without_the_earlier)
+TEST(later_store_to_a_line_is_never_there_without_the_earlier)
 {
 	file_begin("order");
 	pm_store64(&words[0], 1);
@@ -110,9 +109,8 @@ START_TEST(later_store_to_a_line_is_never_there_without_the_earlier)
 	ck_assert_uint_eq(seen.times[12], 1);
 	file_end();
 }
-END_TEST
 
-START_TEST(flush_and_fence_make_it_durable)
+TEST(flush_and_fence_make_it_durable)
 {
 	file_begin("durable");
 	pm_store64(line(0), 1);
@@ -125,9 +123,8 @@ START_TEST(flush_and_fence_make_it_durable)
 	ck_assert_uint_eq(seen.times[11], 1);
 	file_end();
 }
-END_TEST
 
-START_TEST(flush_alone_and_fence_alone_do_not)
+TEST(flush_alone_and_fence_alone_do_not)
 {
 	file_begin("alone");
 	pm_store64(line(0), 1);
@@ -138,9 +135,8 @@ START_TEST(flush_alone_and_fence_alone_do_not)
 	ck_assert_uint_eq(seen.distinct, 4);
 	file_end();
 }
-END_TEST
 
-START_TEST(store_after_the_flush_is_not_covered_by_it)
+TEST(store_after_the_flush_is_not_covered_by_it)
 {
 	file_begin("after");
 	pm_store64(line(0), 1);
@@ -152,9 +148,8 @@ START_TEST(store_after_the_flush_is_not_covered_by_it)
 	ck_assert_uint_eq(seen.times[0], 0);
 	file_end();
 }
-END_TEST
 
-START_TEST(copy_may_be_torn_into_its_words)
+TEST(copy_may_be_torn_into_its_words)
 {
 	file_begin("torn");
 	pm_copy(words, (uint64_t[]){1, 1, 1}, 24);
@@ -165,9 +160,8 @@ START_TEST(copy_may_be_torn_into_its_words)
 	ck_assert(is_torn);
 	file_end();
 }
-END_TEST
 
-START_TEST(word_is_never_torn)
+TEST(word_is_never_torn)
 {
 	file_begin("word");
 	pm_copy(words, (uint8_t[]){1, 0, 0, 0, 0, 0, 0, 0}, 8);
@@ -176,9 +170,8 @@ START_TEST(word_is_never_torn)
 	ck_assert_uint_eq(seen.distinct, 3);
 	file_end();
 }
-END_TEST
 
-START_TEST(many_lines_are_sampled_each_missing_and_each_alone)
+TEST(many_lines_are_sampled_each_missing_and_each_alone)
 {
 	file_begin("many");
 	for (int i = 0; i < 16; i++)
@@ -189,7 +182,6 @@ START_TEST(many_lines_are_sampled_each_missing_and_each_alone)
 	ck_assert_uint_gt(seen.times[100], 0);
 	file_end();
 }
-END_TEST
 
 static void *
 fence_elsewhere(void *unused)
@@ -198,7 +190,7 @@ fence_elsewhere(void *unused)
 	return unused;
 }
 
-START_TEST(fence_of_another_thread_orders_nothing)
+TEST(fence_of_another_thread_orders_nothing)
 {
 	pthread_t thread;
 
@@ -210,9 +202,8 @@ START_TEST(fence_of_another_thread_orders_nothing)
 	ck_assert_uint_eq(seen_at_end(true).distinct, 2);
 	file_end();
 }
-END_TEST
 
-START_TEST(store_around_pm_h_is_noticed)
+TEST(store_around_pm_h_is_noticed)
 {
 	file_begin("around");
 	words[0] = 1;
@@ -224,9 +215,8 @@ START_TEST(store_around_pm_h_is_noticed)
 	record_end();
 	file_end();
 }
-END_TEST
 
-START_TEST(nothing_is_left_of_the_last_image)
+TEST(nothing_is_left_of_the_last_image)
 {
 	struct replay replay;
 	struct crash crash = {0};
@@ -252,7 +242,6 @@ START_TEST(nothing_is_left_of_the_last_image)
 	replay_end(&replay);
 	file_end();
 }
-END_TEST
 
 /* --- programs on pools of libpmemobj --- */
 
@@ -444,15 +433,14 @@ wrong_appends(append_fn append, unsigned *images)
 	return wrong_images(check_log, images);
 }
 
-START_TEST(right_program_has_no_wrong_image)
+TEST(right_program_has_no_wrong_image)
 {
 	unsigned images;
 	ck_assert_uint_eq(wrong_appends(append_right, &images), 0);
 	ck_assert_uint_ge(images, 4 * APPENDS);
 }
-END_TEST
 
-START_TEST(broken_program_has_one)
+TEST(broken_program_has_one)
 {
 	static const append_fn broken[] = {append_without_flush, append_without_fence,
 		append_without_last_fence, append_one_line_of_two, append_flush_too_early};
@@ -461,7 +449,6 @@ START_TEST(broken_program_has_one)
 		ck_assert_msg(wrong_appends(broken[i], &images) > 0, "%zu", i);
 	}
 }
-END_TEST
 
 /* --- what libpmemobj does by itself --- */
 
@@ -493,7 +480,7 @@ object_make(PMEMobjpool *pool, void *at, void *unused)
 	return 0;
 }
 
-START_TEST(allocation_of_libpmemobj_survives_every_image)
+TEST(allocation_of_libpmemobj_survives_every_image)
 {
 	PMEMobjpool *pool = pool_begin();
 	unsigned images;
@@ -511,7 +498,6 @@ START_TEST(allocation_of_libpmemobj_survives_every_image)
 	ck_assert_uint_eq(wrong_images(check_objects, &images), 0);
 	ck_assert_uint_gt(images, 10 * OBJECTS);
 }
-END_TEST
 
 /* Two numbers that are always equal, kept so by transactions. */
 static bool
@@ -549,29 +535,12 @@ wrong_pairs(bool is_snapshot_whole)
 	return wrong_images(check_pair, &images);
 }
 
-START_TEST(transaction_of_libpmemobj_survives_every_image)
+TEST(transaction_of_libpmemobj_survives_every_image)
 {
 	ck_assert_uint_eq(wrong_pairs(true), 0);
 }
-END_TEST
 
-START_TEST(transaction_without_a_snapshot_does_not)
+TEST(transaction_without_a_snapshot_does_not)
 {
 	ck_assert_uint_gt(wrong_pairs(false), 0);
-}
-END_TEST
-
-int
-main(void)
-{
-	return UNIT_RUN("fptree_recorder", lines_between_fences_are_there_in_any_combination,
-		later_store_to_a_line_is_never_there_without_the_earlier,
-		flush_and_fence_make_it_durable, flush_alone_and_fence_alone_do_not,
-		store_after_the_flush_is_not_covered_by_it, copy_may_be_torn_into_its_words,
-		word_is_never_torn, many_lines_are_sampled_each_missing_and_each_alone,
-		fence_of_another_thread_orders_nothing, store_around_pm_h_is_noticed,
-		nothing_is_left_of_the_last_image, right_program_has_no_wrong_image,
-		broken_program_has_one, allocation_of_libpmemobj_survives_every_image,
-		transaction_of_libpmemobj_survives_every_image,
-		transaction_without_a_snapshot_does_not);
 }

@@ -58,7 +58,7 @@ static void
 use_drivers(const struct options *options)
 {
 	struct drivers drivers;
-	if (!drivers_split(&drivers, options->driver, options->action == ACTION_VS))
+	if (!drivers_split(&drivers, options->driver, options->action == &cmd_vs))
 		return;
 	if (drivers_have_options(options, &drivers)) {
 		const char *chosen[WORDS_MAX + 1];
@@ -78,10 +78,13 @@ use_texts(const struct options *options)
 	double share;
 	if (options->steady != NULL)
 		(void)!nb_steady_parse(&steady, options->steady);
-	if (options->slo != NULL)
-		(void)limits_parse_latency(&limit, options->slo);
-	if (options->precision != NULL)
-		(void)limits_parse_share(&share, options->precision);
+	for (const struct option_row *row = option_table(); row->name != NULL; row++) {
+		const char *const *text = option_field(options, row);
+		if (row->type != OPTION_TEXT || *text == NULL)
+			continue;
+		(void)limits_parse_latency(&limit, *text);
+		(void)limits_parse_share(&share, *text);
+	}
 	/* of files it would ask whether they can be made */
 	if (options->output == NULL && options->hlog == NULL && options->csv == NULL &&
 		options->notebook == NULL && options->allowed != NULL)
@@ -96,7 +99,8 @@ use_list(const struct options *options)
 	for (size_t i = 0; i < list.count; i++)
 		require(list.names[i] != NULL && list.values[i] != NULL, "texts");
 	options_list_destroy(&list);
-	free(options_choice(options, "format"));
+	char format[CHOICE_SIZE];
+	require(strlen(options_choice(options, "format", format)) < CHOICE_SIZE, "a choice");
 }
 
 static void
@@ -121,10 +125,10 @@ use(const struct options *options)
 	require(options->help <= HELP_ZSH, "a kind of help");
 	use_texts(options);
 	use_drivers(options);
-	if (options->action == ACTION_COUNT)
+	if (options->action == NULL)
 		return;
 	use_list(options);
-	if ((ACTION_BIT(options->action) & JOB_ACTIONS) != 0)
+	if (options->action->has_workload)
 		use_job(options);
 }
 

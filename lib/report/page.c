@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Results as an HTML page: one file that needs no network and no other file.
+ *
+ * The page carries data and draws itself. It embeds the results as JSON, the comparison as
+ * JSON, and the figures that only C computes: stalls, amplification, the knee. The scripts in
+ * page/ draw tables and charts from these and calculate no statistics. Rejected: drawing here,
+ * as SVG, what a script has to draw again to zoom. Without JavaScript the page shows the text
+ * report.
+ *
+ * Its policy permits nothing from outside, so a text that became markup by mistake could
+ * neither fetch nor send anything.
+ */
+#include "report/page.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "report/compare.h"
+#include "report/json_value.h"
+
+struct page {
+	const struct nb_results *results;
+	const struct nb_comparison *comparison;    /* NULL: nothing to compare */
+	const struct nb_comparison *with_baseline; /* NULL: no baseline */
+	const char *refusal;                       /* why vs has no comparison; "" */
+	FILE *out;
+};
+
+/* ---- figures that only C computes ---- */
+
+static json_t *
+stall_json(const struct stall *stall)
+{
+	return json_pack("{s:o, s:o, s:o, s:o}", "begin_ns", json_from_u64(stall->begin_ns),
+		"duration_ns", json_from_u64(stall->duration_ns), "rate_ops_s",
+		json_from_real(stall->rate_ops_s), "cause", json_from_text(stall->cause));
+}
+
+static json_t *
+stalls_json(const struct stalls *stalls)
+{
+	json_t *worst = json_array();
+	for (size_t i = 0; i < stalls->count; i++)
+		json_array_append_new(worst, stall_json(&stalls->worst[i]));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "longest_gap_ns",
+		json_from_u64(stalls->longest_gap_ns), "longest_gap_at_ns",
+		json_from_u64(stalls->longest_gap_at_ns), "slow_ns",
+		json_from_u64(stalls->slow_ns), "looked_ns", json_from_u64(stalls->looked_ns),
+		"median_ops_s", json_from_real(stalls->median_ops_s), "worst", worst);
+}
+
+static json_t *
+layer_json(uint64_t logical, double calls, double storage, double device)
+{
+	return json_pack("{s:o, s:o, s:o, s:o}", "logical_bytes", json_from_u64(logical),
+		"calls", json_from_real(calls), "storage", json_from_real(storage), "device",
+		json_from_real(device));
+}
+
+static void
+add_figures(json_t *object, const struct record *record)
+{
+	struct record_figures it;
+	char syncs[512];
+	record_figures(record, &it);
+	result_syncs_text(record->run, syncs, sizeof(syncs));
+	json_object_set_new(object, "stalls", stalls_json(&it.stalls));
+	json_object_set_new(object, "write",
+		layer_json(it.logical_write_bytes, it.write_calls, it.write_storage,
+			it.write_device));
+	json_object_set_new(object, "read",
+		layer_json(
+			it.logical_read_bytes, it.read_calls, it.read_storage, it.read_device));
+	json_object_set_new(object, "live_bytes", json_from_u64(it.live_bytes));
+	json_object_set_new(object, "space", json_from_real(it.space));
+	json_object_set_new(object, "cycles_op", json_from_real(it.cycles_op));
+	json_object_set_new(object, "instructions_op", json_from_real(it.instructions_op));
+	json_object_set_new(object, "cache_misses_op", json_from_real(it.cache_misses_op));
+	json_object_set_new(object, "syncs", json_from_text(syncs));
+}
+
+static json_t *
+record_json(const struct record *record)
+{
+	const struct record_sweep *sweep = &record->sweep;
+	char title[128];
+	record_title(record, title, sizeof(title));
+	json_t *object = json_pack(
+		"{s:o, s:b}", "title", json_from_text(title), "is_point", record->is_point);
+	if (sweep->curve_count > 0)
+		json_object_set_new(object, "knee",
+			json_from_u64(nb_curve_knee(sweep->curve, sweep->curve_count)));
+	if (record->run != NULL)
+		add_figures(object, record);
+	return object;
+}
+
+static int
+write_figures(const struct page *page, FILE *out)
+{
+	json_t *records = json_array();
+	for (size_t i = 0; i < page->results->count; i++)
+		json_array_append_new(records, record_json(&page->results->records[i]));
+	bool is_whole = json_array_size(records) == page->results->count;
+	json_t *figures = json_pack("{s:s, s:b, s:s, s:o}", "mininb", nb_version(), "is_ranked",
+		page->comparison != NULL && !page->comparison->is_unranked, "refusal",
+		page->refusal, "results", records);
+	int rc = is_whole && figures != NULL && json_dumpf(figures, out, JSON_INDENT(1)) == 0
+		? NB_OK
+		: error_set(NB_FAIL, "out of memory");
+	json_decref(figures);
+	return rc;
+}
+
+/* ---- blocks of data ---- */
+
+static int
+write_results(const struct page *page, FILE *out)
+{
+	return write_json(page->results, out, 0);
+}
+
+static int
+write_comparison(const struct page *page, FILE *out)
+{
+	return page->comparison != NULL ? compare_write_json(page->comparison, out) : NB_OK;
+}
+
+static int
+write_baseline(const struct page *page, FILE *out)
+{
+	return page->with_baseline != NULL ? compare_write_json(page->with_baseline, out)
+					   : NB_OK;
+}
+
+static int
+write_report(const struct page *page, FILE *out)
+{
+	return write_text(page->results, out, 0);
+}
+
+/** What `write` writes; *text is yours, to free(). */
+static int
+written(char **text, const struct page *page, int (*write)(const struct page *page, FILE *out))
+{
+	size_t size;
+	FILE *memory = open_memstream(text, &size);
+	if (memory == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	int rc = write(page, memory);
+	if (fclose(memory) != 0 && rc == NB_OK)
+		rc = error_set(NB_FAIL, "out of memory");
+	return rc;
+}
+
+/** In JSON a '<' is always inside a string, where \u003c means the same and ends no script. */
+static void
+put_json(FILE *out, const char *text)
+{
+	for (; *text != '\0'; text++) {
+		if (*text == '<')
+			fputs("\\u003c", out);
+		else
+			fputc(*text, out);
+	}
+}
+
+static const struct block {
+	const char *id; /* NULL: the text report */
+	int (*write)(const struct page *page, FILE *out);
+} blocks[] = {{NULL, write_report}, {"results", write_results}, {"figures", write_figures},
+	{"comparison", write_comparison}, {"baseline", write_baseline}};
+
+static int
+put_block(const struct page *page, const struct block *block)
+{
+	char *text = NULL;
+	int rc = written(&text, page, block->write);
+	if (rc == NB_OK && block->id == NULL) {
+		fputs("<noscript><pre>", page->out);
+		page_text(page->out, text);
+		fputs("</pre></noscript>\n", page->out);
+	} else if (rc == NB_OK && text[0] != '\0') {
+		fprintf(page->out, "<script type=\"application/json\" id=\"%s\">", block->id);
+		put_json(page->out, text);
+		fputs("</script>\n", page->out);
+	}
+	free(text);
+	return rc;
+}
+
+/* ---- the frame ---- */
+
+static void
+put_files(FILE *out, const char *suffix)
+{
+	for (const struct page_file *file = page_files; file->name != NULL; file++) {
+		size_t length = strlen(file->name), end = strlen(suffix);
+		if (length >= end && strcmp(file->name + length - end, suffix) == 0) {
+			fwrite(file->text, 1, file->size, out);
+			fputc('\n', out);
+		}
+	}
+}
+
+static const char *
+engine_of(const struct record *record)
+{
+	return record->name[0] != '\0' ? record->name
+		: record->run != NULL  ? record->run->engine.name
+				       : record->driver;
+}
+
+static bool
+is_named_before(const struct nb_results *results, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(engine_of(&results->records[i]),
+			    engine_of(&results->records[index])) == 0)
+			return true;
+	return false;
+}
+
+/** The action of all results; "results" if they differ. */
+static const char *
+action_of(const struct nb_results *results)
+{
+	const char *action = NULL;
+	for (size_t i = 0; i < results->count; i++) {
+		const struct record *record = &results->records[i];
+		if (record->run == NULL)
+			continue;
+		if (action != NULL && strcmp(action, record_action(record)) != 0)
+			return "results";
+		action = record_action(record);
+	}
+	return results->command.action != NULL ? results->command.action
+		: action != NULL               ? action
+					       : "results";
+}
+
+/** "run of leveldb, lmdb": each engine once. */
+static void
+put_title(const struct nb_results *results, FILE *out)
+{
+	enum { NAMED = 5 };
+	size_t engines = 0;
+	page_text(out, action_of(results));
+	for (size_t i = 0; i < results->count; i++) {
+		if (is_named_before(results, i) || engines++ >= NAMED)
+			continue;
+		fputs(engines == 1 ? " of " : ", ", out);
+		page_text(out, engine_of(&results->records[i]));
+	}
+	if (engines > NAMED)
+		fprintf(out, " and %zu more", engines - NAMED);
+}
+
+static void
+put_head(const struct page *page)
+{
+	FILE *out = page->out;
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+	      "<meta name=\"generator\" content=\"mininb\">\n<title>",
+		out);
+	put_title(page->results, out);
+	fputs(" - mininb</title>\n<style>\n", out);
+	put_files(out, ".css");
+	fputs("</style>\n</head>\n<body>\n<header><h1>", out);
+	put_title(page->results, out);
+	fputs("</h1></header>\n<main>\n", out);
+}
+
+static void
+put_tail(FILE *out)
+{
+	fprintf(out,
+		"</main>\n<footer><p>Made by mininb %s. Charts by uPlot.</p></footer>\n"
+		"<!--\nuPlot, which is below:\n\n",
+		nb_version());
+	put_files(out, "LICENSE");
+	fputs("-->\n<script>\n", out);
+	put_files(out, ".js");
+	fputs("</script>\n</body>\n</html>\n", out);
+}
+
+static int
+put_page(const struct page *page)
+{
+	put_head(page);
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
+		int rc = put_block(page, &blocks[i]);
+		if (rc != NB_OK)
+			return rc;
+	}
+	put_tail(page->out);
+	return NB_OK;
+}
+
+/* ---- comparisons ---- */
+
+/** NULL if nothing can be compared; of vs, *refusal is then the reason. */
+static int
+compare(struct nb_comparison **out, const char **refusal, const struct nb_results *results)
+{
+	*out = NULL;
+	*refusal = "";
+	int rc = results->count > 1 ? compare_versus(out, results) : NB_OK;
+	if (rc != NB_ERR_USAGE)
+		return rc;
+	if (results_are_versus(results))
+		*refusal = nb_error_text();
+	return NB_OK;
+}
+
+static int
+compare_with_baseline(struct nb_comparison **out, const struct nb_results *results)
+{
+	struct nb_compare_input inputs[] = {{results->baseline, "baseline"}, {results, "now"}};
+	struct nb_compare_options options = NB_COMPARE_OPTIONS_INIT;
+	*out = NULL;
+	options.force = 1; /* the page says what differs */
+	return results->baseline != NULL ? nb_comparison_new(out, inputs, 2, &options) : NB_OK;
+}
+
+void
+nb_results_set_baseline(struct nb_results *results, const struct nb_results *baseline)
+{
+	results->baseline = baseline;
+}
+
+int
+write_html(const struct nb_results *results, FILE *out, uint32_t flags)
+{
+	struct nb_comparison *comparison = NULL, *with_baseline = NULL;
+	struct page page = {.results = results, .out = out};
+	(void)flags;
+	int rc = compare(&comparison, &page.refusal, results);
+	if (rc == NB_OK)
+		rc = compare_with_baseline(&with_baseline, results);
+	page.comparison = comparison;
+	page.with_baseline = with_baseline;
+	if (rc == NB_OK)
+		rc = put_page(&page);
+	nb_comparison_delete(comparison);
+	nb_comparison_delete(with_baseline);
+	if (rc == NB_OK && ferror(out))
+		rc = error_system("the result cannot be written");
+	return rc;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
+/**
+ * Builders of the parts of a report. Each appends to a document; text and Markdown are
+ * renderings of it (doc.h).
+ */
+#include "report/doc.h"
+#include "report/record.h"
+
+/** In text: the report of a classic action (report_text.c) or of a job (report_job.c). */
+void
+report_classic(struct doc *doc, const struct record *record, uint32_t flags);
+NB_MUST_CHECK int
+report_job(struct doc *doc, const struct record *record);
+
+/** In Markdown: the latencies of a record's operations. */
+NB_MUST_CHECK int
+report_operations(struct doc *doc, const struct nb_results *results, size_t index);
+
+/** The rates of the first `shown` threads, if there are several. */
+void
+report_threads(
+	struct doc *doc, const struct job_thread *threads, uint32_t count, uint32_t shown);
+
+/** What the run used, under which conditions, its notes, options and counters. */
+void
+report_conditions(struct doc *doc, const struct record *record);
+
+/** The rate until the run was settled and closed; how many operations conflicted. */
+void
+report_settled(struct doc *doc, const struct record *record);
+void
+report_conflicts(struct doc *doc, uint64_t count);
+
+/** What the run used of the system, and when it stalled (report_usage.c). */
+void
+report_memory(struct doc *doc, const struct nb_result *result);
+void
+report_usage(struct doc *doc, const struct record *record);
+
+/** How much of the database was in memory (report_cache.c). */
+void
+report_cache_state(struct doc *doc, const struct nb_result *result);
+
+/** In text: a line for each counter of the engine that is not 0 (report_counters.c). */
+void
+report_counters(struct doc *doc, const struct nb_result *result);
+
+/** In text: a sweep below the run that is its capacity (report_sweep.c). */
+void
+report_curve(struct doc *doc, const struct record_sweep *sweep, uint32_t flags);
+
+/** In Markdown: the section of a sweep. */
+void
+report_sweep(struct doc *doc, const struct record *record, bool is_only);
+
+/** In text: tables of runs side by side (report_summary.c). */
+void
+report_summaries(
+	struct doc *doc, const struct nb_summary *summaries, size_t count, uint32_t flags);
+
+/** In Markdown: the table of these results side by side. */
+void
+report_side_by_side(struct doc *doc, const struct nb_results *results);
+
+/** A comparison for this rendering (compare_write.c). */
+struct nb_comparison;
+NB_MUST_CHECK int
+report_comparison(struct doc *doc, const struct nb_comparison *comparison, uint32_t rendering,
+	bool has_bars);
+
+#endif /* REPORT_REPORT_H */

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a run used, under which conditions, and why its figures may be wrong. Text has all of it
+ * as lines in one block; Markdown in sections, with what is long and seldom read folded.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/units.h"
+#include "report/report.h"
+
+static const char *const settled[] = {[NB_RUN_SETTLE_NONE] = "not settled",
+	[NB_RUN_SETTLE_FLUSH] = "flushed",
+	[NB_RUN_SETTLE_COMPACT] = "flushed and compacted"};
+
+void
+report_settled(struct doc *doc, const struct record *record)
+{
+	const struct measurement *measured = &record->run->measured;
+	const char *how = settled[measured->settled];
+	double ops_s = record_settled_rate(record),
+	       settle_s = (double)measured->settle_ns / 1e9,
+	       close_s = (double)measured->close_ns / 1e9;
+	if (record->run->is_job) {
+		doc_line(doc, "Settled", "%s in %.6f sec, closed in %.6f sec", how, settle_s,
+			close_s);
+		if (ops_s > 0)
+			doc_more(doc, ": %.0f ops/sec in all", ops_s);
+	} else if (record->run->settle == NB_RUN_SETTLE_NONE) {
+		doc_line(doc, "Settled throughput", "not settled, as asked");
+	} else if (measured->settle_ns > 0) {
+		doc_line(doc, "Settled throughput",
+			"%.0f ops/sec (%s in %.6f sec, closed in %.6f sec)", ops_s, how,
+			settle_s, close_s);
+	} else { /* by an engine without a flush */
+		doc_line(doc, "Settled throughput",
+			"%.0f ops/sec (not settled, closed in %.6f sec)", ops_s, close_s);
+	}
+}
+
+void
+report_conflicts(struct doc *doc, uint64_t count)
+{
+	if (count > 0)
+		doc_line(doc, "Conflicts",
+			"%" PRIu64 " (each tried again, in the same latency)", count);
+}
+
+/* ---- text: how the database was, and what was used of the processor ---- */
+
+static void
+add_cpu(struct doc *doc, const struct record *record)
+{
+	const struct sysinfo_usage *usage = &record->run->measured.usage;
+	const char *others = record_no_cpu(record);
+	double all_ns = (double)(usage->user_ns + usage->system_ns);
+	double user = all_ns > 0 ? (double)usage->user_ns / all_ns : 0;
+	double each_ns = record_cpu_ns_op(record);
+	if (others != NULL)
+		doc_line(doc, "CPU time",
+			"%.6f sec in all; not known for an operation, since %s used part of it",
+			all_ns / 1e9, others);
+	else
+		doc_line(doc, "CPU time", "%.0f ns/op user, %.0f ns/op system", each_ns * user,
+			each_ns * (1 - user));
+}
+
+static void
+add_cache(struct doc *doc, const struct nb_result *run)
+{
+	doc_line(doc, "Cache", "%s",
+		run->cache_bytes > 0 ? UNITS_BYTES(run->cache_bytes) : "engine's default");
+}
+
+static void
+add_database(struct doc *doc, const struct record *record)
+{
+	static const char *const survives[] = {[NB_DUR_NONE] = "kill -9 may lose writes",
+		[NB_DUR_PROCESS] = "writes survive kill -9, not power loss",
+		[NB_DUR_PERIODIC] = "power loss may take the last sync interval",
+		[NB_DUR_COMMIT] = "writes survive power loss"};
+	const struct nb_result *run = record->run;
+	uint64_t bytes = run->measured.data_bytes;
+	doc_line(doc, "Durability", "%s%s (%s)", nb_durability_name(run->durability),
+		run->is_auto_durability ? ", by default" : "", survives[run->durability]);
+	add_cache(doc, run);
+	doc_line(doc, "Database", "%s on %s", bytes > 0 ? UNITS_BYTES(bytes) : "no data",
+		run->sysinfo.filesystem[0] != '\0' ? run->sysinfo.filesystem : "unknown");
+	report_cache_state(doc, run);
+	if (run->is_of_processes) {
+		doc_line(doc, "CPU time", "not known of several processes");
+		doc_line(doc, "Memory", "not known of several processes");
+	} else {
+		add_cpu(doc, record);
+		report_memory(doc, run);
+	}
+}
+
+static void
+add_clock(struct doc *doc, const struct nb_result *run)
+{
+	const struct measurement *measured = &run->measured;
+	for (uint32_t i = 0; i < measured->phase_count; i++)
+		doc_list(doc, "Phases", "%s %s", measured->phases[i].name,
+			UNITS_NS(measured->phases[i].ns));
+	doc_line(doc, "Clock",
+		"%s, %.3f MHz, in steps of %.2g ns, %.1f ns a stamp, two for each operation",
+		clock_name(&run->clock), run->clock.tick_hz / 1e6, run->clock.step_ns,
+		run->clock.read_ns);
+}
+
+/* ---- Markdown: the machine ---- */
+
+/** "a, b": the words that are not empty. */
+static void
+add_words(struct doc *doc, const char *label, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (words[i][0] != '\0')
+			doc_list(doc, label, "%s", words[i]);
+}
+
+static void
+add_machine(struct doc *doc, const struct nb_result *run)
+{
+	const struct environment *environment = &run->environment;
+	char cpus[32];
+	uint64_t memory = run->sysinfo.memory_bytes;
+	snprintf(cpus, sizeof(cpus), "%u CPUs", run->sysinfo.cpus);
+	const char *const machine[] = {environment->host, environment->cpu, cpus,
+		memory > 0 ? UNITS_BYTES(memory) : "", run->sysinfo.hypervisor,
+		environment->container};
+	const char *const system[] = {
+		environment->system, environment->kernel, environment->allocator};
+	const char *const disk[] = {run->sysinfo.filesystem, environment->mount_options,
+		environment->device, environment->device_model};
+	add_words(doc, "Machine", machine, sizeof(machine) / sizeof(*machine));
+	add_words(doc, "System", system, sizeof(system) / sizeof(*system));
+	add_words(doc, "File system", disk, sizeof(disk) / sizeof(*disk));
+}
+
+static void
+add_section(struct doc *doc, const struct nb_result *run)
+{
+	doc_heading(doc, "###", "Conditions");
+	if (run->environment.begun[0] != '\0')
+		doc_line(doc, "Begun", "%s", run->environment.begun);
+	doc_line(doc, "Threads", "%u", run->threads);
+	doc_line(doc, "Durability", "%s%s", nb_durability_name(run->durability),
+		run->is_auto_durability ? ", by default" : "");
+	add_cache(doc, run);
+	add_machine(doc, run);
+}
+
+/* ---- the engine and the notes ---- */
+
+static void
+add_engine(struct doc *doc, const struct nb_result *run)
+{
+	doc_show(doc, DOC_TEXT);
+	doc_line(doc, "Engine", "%s %s, %s, %s, %s", run->engine.name, run->engine_version,
+		run->engine.licence, run->engine.build, run->engine_path);
+	for (size_t i = 0; i < run->option_count; i++)
+		doc_line(doc, "Option", "%s=%s", run->options[i].name, run->options[i].value);
+	report_counters(doc, run);
+	doc_show(doc, DOC_MARKDOWN);
+	doc_line(doc, "Engine", "%s %s, %s, %s", run->engine.name, run->engine_version,
+		run->engine.licence, run->engine.build);
+}
+
+static void
+add_notes(struct doc *doc, const struct record *record)
+{
+	const char *note;
+	doc_show(doc, DOC_MARKDOWN);
+	if (record_note(record, 0) != NULL)
+		doc_heading(doc, "###", "Notes");
+	for (size_t i = 0; (note = record_note(record, i)) != NULL; i++) {
+		doc_show(doc, DOC_TEXT);
+		doc_line(doc, "Note", "%s", note);
+		doc_show(doc, DOC_MARKDOWN);
+		doc_bullet(doc, note, "%s", record_note_id(record, i));
+	}
+}
+
+static void
+add_counter_table(struct doc *doc, const struct counters *counters)
+{
+	static const struct doc_column columns[] = {{"counter", DOC_LEFT, 0},
+		{"value", DOC_RIGHT, 0}, {"unit", DOC_LEFT, 0}, {"kind", DOC_LEFT, 0}};
+	doc_table(doc, columns, 0, DOC_APART);
+	for (size_t i = 0; i < counters->count; i++) {
+		const struct counter *it = &counters->items[i];
+		if (it->value == 0 || it->has_run_back)
+			continue;
+		doc_row(doc);
+		doc_cell(doc, "%s", it->name);
+		doc_cell(doc, "%" PRIu64, it->value);
+		doc_cell(doc, "%s", it->unit);
+		doc_cell(doc, "%s", it->kind == NB_STAT_COUNTER ? "counter" : "gauge");
+	}
+}
+
+static void
+add_details(struct doc *doc, const struct nb_result *run)
+{
+	if (run->option_count == 0 && run->measured.counters.count == 0)
+		return;
+	doc_add(doc, DOC_FOLD, "", "%s", "Options and counters of the engine");
+	for (size_t i = 0; i < run->option_count; i++)
+		doc_bullet(doc, "", "%s=%s", run->options[i].name, run->options[i].value);
+	add_counter_table(doc, &run->measured.counters);
+	doc_add(doc, DOC_UNFOLD, "", "%s", "");
+}
+
+void
+report_conditions(struct doc *doc, const struct record *record)
+{
+	const struct nb_result *run = record->run;
+	doc_show(doc, DOC_TEXT);
+	add_database(doc, record);
+	report_usage(doc, record);
+	doc_show(doc, DOC_TEXT);
+	add_clock(doc, run);
+	doc_show(doc, DOC_MARKDOWN);
+	add_section(doc, run);
+	doc_show(doc, 0);
+	if (run->measured.floor_op_ns > 0)
+		doc_line(doc, "Harness",
+			"%.1f ns/op with the null engine, of which %" PRIu64
+			" ns inside each latency",
+			run->measured.floor_op_ns, run->measured.floor_call_ns);
+	doc_line(doc, "Stream digest", "%016" PRIx64, run->digest);
+	add_engine(doc, run);
+	doc_show(doc, 0);
+	doc_line(doc, "mininb", "%s", run->version);
+	add_notes(doc, record);
+	add_details(doc, run);
+	doc_show(doc, 0);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RUN_OPERATE_H
+#define RUN_OPERATE_H
+/**
+ * One operation, with its stamps: what exactly is timed. See the head of worker.c, which alone
+ * includes this.
+ */
+#include "run/worker_taken.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+enum { SCAN_TOLD = 4096 /* records of a scan, each of which is a sign of life */ };
+
+static ALWAYS_INLINE bool
+is_halted(const struct job_worker *worker)
+{
+	return __atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) != 0;
+}
+
+/** After NB_CONFLICT: count it, and say whether to try again. */
+static __attribute__((noinline)) bool
+retries(struct job_worker *worker, uint32_t *conflicts)
+{
+	post_enter(&worker->post, worker->post.call); /* an answer is a sign of life */
+	return ++*conflicts < WORKER_CONFLICTS_MAX && !is_halted(worker);
+}
+
+/** Stop the clock while `what` looks at data. */
+#define PAUSED(what) \
+	do { \
+		uint64_t pause = clock_stamp(clock_kind); \
+		what; \
+		span->paused += clock_stamp(clock_kind) - pause; \
+	} while (0)
+
+/** Time `attempt`, an expression of type int, until it does not conflict. */
+#define TIMED(attempt) \
+	do { \
+		uint32_t conflicts = 0; \
+		span->paused = 0; \
+		span->begin = clock_stamp(clock_kind); \
+		do { \
+			span->records = span->bytes = 0; \
+			rc = (attempt); \
+			span->end = clock_stamp(clock_kind); \
+		} while (__builtin_expect(rc == NB_CONFLICT, 0) && \
+			retries(worker, &conflicts)); \
+		span->conflicts = conflicts; \
+	} while (0)
+
+static ALWAYS_INLINE int
+get(struct job_worker *worker, const struct nb_engine *engine, struct nb_slice key,
+	const struct ops_op *op, uint32_t item, bool is_sample, uint32_t clock_kind,
+	struct span *span)
+{
+	struct nb_slice value = {NULL, 0}; /* of an engine that sets none */
+	int rc = engine->get(worker->session, key, &value);
+	if (rc != NB_OK)
+		return rc;
+	if (!worker_may_consume(value))
+		return worker_refuse(engine, worker->session, "get", value);
+	worker_consume(value);
+	span->records++;
+	span->bytes += value.size;
+	if (__builtin_expect(is_sample, 0))
+		PAUSED(job_verify_value(worker, op, item, value));
+	if (engine->release != NULL)
+		engine->release(worker->session);
+	return NB_OK;
+}
+
+static ALWAYS_INLINE int
+put(struct job_worker *worker, const struct nb_engine *engine, struct nb_slice key,
+	struct nb_slice value, struct span *span)
+{
+	int rc = engine->put(worker->session, key, value);
+	if (rc == NB_OK) {
+		span->records++;
+		span->bytes += value.size;
+	}
+	return rc;
+}
+
+static int
+read_modify_write(struct job_worker *worker, const struct ops_op *op, bool is_sample,
+	uint32_t clock_kind, struct span *span)
+{
+	struct nb_slice key = op->keys[0];
+	const struct nb_engine *engine = worker->plan->engine;
+	int rc = get(worker, engine, key, op, 0, is_sample, clock_kind, span);
+	if (rc != NB_OK && rc != NB_NOT_FOUND)
+		return rc;
+	int written = put(worker, engine, key, op->values[0], span);
+	return written != NB_OK ? written : rc;
+}
+
+static int
+scan(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint32_t clock_kind,
+	struct span *span)
+{
+	const struct nb_engine *engine = worker->plan->engine;
+	struct job_scan_check check;
+	struct nb_scan_args args = {
+		.size = sizeof(args), .from = op->keys[0], .limit = op->length};
+	struct nb_slice key = {NULL, 0}, value = {NULL, 0};
+	if (is_sample)
+		PAUSED(check = (struct job_scan_check){.seen = 0});
+	int rc = engine->scan_open(worker->session, &args);
+	if (rc != NB_OK)
+		return rc;
+	uint64_t seen = 0;
+	for (uint64_t until = 0; until < op->length && rc == NB_OK;) {
+		if (until > 0) /* all records of a large database may take an hour */
+			post_enter(&worker->post, worker->post.call);
+		until = op->length - until > SCAN_TOLD ? until + SCAN_TOLD : op->length;
+		while (seen < until && rc == NB_OK) {
+			rc = engine->scan_next(worker->session, &key, &value);
+			if (rc != NB_OK)
+				break;
+			if (!worker_may_consume(key) || !worker_may_consume(value)) {
+				rc = engine_refuse_size("scan_next",
+					worker_may_consume(key) ? value.size : key.size);
+				break;
+			}
+			seen++;
+			worker_consume(key);
+			worker_consume(value);
+			span->bytes += value.size;
+			if (__builtin_expect(is_sample, 0))
+				PAUSED(job_verify_scanned(worker, op, &check, key, value));
+		}
+	}
+	span->records = seen;
+	int closed = engine->scan_close(worker->session);
+	if (is_sample && (rc == NB_OK || rc == NB_NOT_FOUND))
+		PAUSED(job_verify_scan_end(worker, op, &check, rc == NB_NOT_FOUND));
+	if (rc == NB_NOT_FOUND)
+		rc = NB_OK; /* the last record: an end like any other */
+	return rc != NB_OK ? rc : closed;
+}
+
+/** The list that a batch is handed over as, made ahead of the clock. Bytes of its values. */
+static uint64_t
+list_writes(struct job_worker *worker, const struct ops_op *op)
+{
+	uint64_t bytes = 0;
+	for (uint32_t k = 0; k < op->items; k++) {
+		worker->writes[k] = (struct nb_write){
+			.key = op->keys[k], .value = op->values[k]};
+		bytes += op->values[k].size;
+	}
+	return bytes;
+}
+
+static int
+batch(struct job_worker *worker, const struct ops_op *op, uint64_t bytes, struct span *span)
+{
+	span->records = op->items;
+	span->bytes = bytes;
+	return worker->plan->engine->batch(worker->session, worker->writes, op->items, 0);
+}
+
+static int
+multi_get(struct job_worker *worker, const struct ops_op *op, bool is_sample,
+	uint32_t clock_kind, struct span *span)
+{
+	const struct nb_engine *engine = worker->plan->engine;
+	int rc = engine->multi_get(
+		worker->session, op->keys, op->items, worker->found, worker->found_answers);
+	if (rc != NB_OK)
+		return rc;
+	int other = NB_OK; /* the first answer that is neither found nor not found */
+	for (uint32_t k = 0; k < op->items; k++) {
+		if (worker->found_answers[k] == NB_OK) {
+			if (!worker_may_consume(worker->found[k]))
+				return worker_refuse(
+					engine, worker->session, "multi_get", worker->found[k]);
+			worker_consume(worker->found[k]);
+			span->records++;
+			span->bytes += worker->found[k].size;
+			if (__builtin_expect(is_sample, 0))
+				PAUSED(job_verify_value(worker, op, k, worker->found[k]));
+		} else if (worker->found_answers[k] == NB_NOT_FOUND) {
+			rc = NB_NOT_FOUND;
+		} else if (other == NB_OK) {
+			other = worker->found_answers[k];
+		}
+	}
+	if (engine->release != NULL)
+		engine->release(worker->session);
+	return other != NB_OK ? other : rc;
+}
+
+/** A transaction ends in all that it did, or in nothing. */
+static int
+transaction(struct job_worker *worker, const struct ops_op *op, bool is_sample,
+	uint32_t clock_kind, struct span *span)
+{
+	const struct nb_engine *engine = worker->plan->engine;
+	bool is_read = op->kind == NB_OP_TXN_READ;
+	bool is_missing = false;
+	int rc = engine->begin(worker->session, is_read ? NB_TXN_READ_ONLY : 0);
+	if (rc != NB_OK)
+		return rc;
+	for (uint32_t k = 0; k < op->items && rc == NB_OK; k++) {
+		rc = is_read
+			? get(worker, engine, op->keys[k], op, k, is_sample, clock_kind, span)
+			: put(worker, engine, op->keys[k], op->values[k], span);
+		worker->found_answers[k] = rc;
+		if (rc == NB_NOT_FOUND) {
+			is_missing = true;
+			rc = NB_OK;
+		}
+	}
+	if (rc == NB_OK)
+		rc = engine->commit(worker->session);
+	else
+		engine->abort(worker->session);
+	return rc == NB_OK && is_missing ? NB_NOT_FOUND : rc;
+}
+
+/** Of many records: those that were not there, judged when the clock is stopped for good. */
+static __attribute__((noinline)) void
+judge_misses(struct job_worker *worker, const struct ops_op *op)
+{
+	for (uint32_t k = 0; k < op->items; k++) {
+		if (worker->found_answers[k] == NB_NOT_FOUND)
+			job_verify_miss(worker, op, k);
+	}
+}
+
+/** Do it, with its stamps; NB_NOT_FOUND has been judged. `kind` is op->kind. */
+static ALWAYS_INLINE int
+operate(struct job_worker *worker, const struct nb_engine *engine, const struct ops_op *op,
+	uint32_t kind, bool is_sample, uint32_t clock_kind, struct span *span)
+{
+	/* Before the stamp: what the engine is given is the harness's to fetch. */
+	struct nb_slice key = op->keys[0];
+	struct nb_slice value = ops_is_write(kind) ? op->values[0] : (struct nb_slice){NULL, 0};
+	uint64_t bytes;
+	int rc = NB_OK;
+	switch (kind) {
+	case NB_OP_READ:
+		TIMED(get(worker, engine, key, op, 0, is_sample, clock_kind, span));
+		if (__builtin_expect(rc == NB_NOT_FOUND, 0))
+			job_verify_miss(worker, op, 0);
+		break;
+	case NB_OP_UPDATE:
+	case NB_OP_INSERT:
+	case NB_OP_UPSERT:
+		TIMED(put(worker, engine, key, value, span));
+		break;
+	case NB_OP_DELETE:
+		TIMED(engine->del(worker->session, key));
+		break;
+	case NB_OP_SCAN:
+		TIMED(scan(worker, op, is_sample, clock_kind, span));
+		/* at its open: a trace may begin behind the last record, a job does not */
+		if (__builtin_expect(rc == NB_NOT_FOUND, 0) && worker->plan->feed == NULL)
+			job_verify_miss(worker, op, 0);
+		break;
+	case NB_OP_RMW:
+		TIMED(read_modify_write(worker, op, is_sample, clock_kind, span));
+		if (__builtin_expect(rc == NB_NOT_FOUND, 0))
+			job_verify_miss(worker, op, 0);
+		break;
+	case NB_OP_BATCH:
+		bytes = list_writes(worker, op);
+		TIMED(batch(worker, op, bytes, span));
+		break;
+	case NB_OP_MULTIGET:
+		TIMED(multi_get(worker, op, is_sample, clock_kind, span));
+		if (__builtin_expect(rc == NB_NOT_FOUND, 0))
+			judge_misses(worker, op);
+		break;
+	default:
+		TIMED(transaction(worker, op, is_sample, clock_kind, span));
+		if (__builtin_expect(rc == NB_NOT_FOUND, 0))
+			judge_misses(worker, op);
+	}
+	return rc;
+}
+
+#endif /* RUN_OPERATE_H */

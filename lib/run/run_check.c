@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a run is asked to do, checked before anything is touched: that the job makes sense, that
+ * the engine has the verbs, the threads and the durability that it asks for, that keys and
+ * values fit. A wrong option or a short key file must not cost an hour of loading, nor leave
+ * half a database behind.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "run/run.h"
+
+uint64_t
+run_count_of(const struct nb_job *job, const struct nb_group *group)
+{
+	if (group == job->load)
+		return job->records;
+	if (group->is_background)
+		return UINT64_MAX;
+	if (group->count > 0)
+		return group->count;
+	/* Without any bound: once as many operations as records. */
+	return group->duration_ns > 0 ? UINT64_MAX : job->records;
+}
+
+/*
+ * A run bound by time may insert any number: 2^40 records, and no engine has got there
+ * within a day.
+ */
+int
+job_count_numbers(const struct nb_job *job, uint64_t *numbers)
+{
+	enum { MANY_BITS = 48, ENOUGH_BITS = 40 };
+	*numbers = job->space > job->records ? job->space : job->records;
+	for (size_t g = 0; g < job->group_count; g++) {
+		const struct nb_group *group = &job->groups[g];
+		uint64_t count = run_count_of(job, group), small = 8 * job->key_size;
+		if (group->weights[NB_OP_INSERT] == 0)
+			continue;
+		if (count != UINT64_MAX) {
+			/* groups take turns at numbers, whether they insert as many or not */
+			*numbers += count * job->group_count;
+			continue;
+		}
+		if (job->key_format == NB_KEY_FILE)
+			return error_set(NB_ERR_USAGE,
+				"%s: inserts with keys of a file need a count", group->name);
+		bool is_small = job->key_format == NB_KEY_RAW && small < MANY_BITS;
+		if (is_small && small < ENOUGH_BITS)
+			return error_set(NB_ERR_USAGE,
+				"%s: inserts with keys of less than %d bytes need a count, as there are not enough such keys to go on for any time",
+				group->name, ENOUGH_BITS / 8);
+		*numbers = UINT64_C(1) << (is_small ? small : MANY_BITS);
+		return NB_OK;
+	}
+	*numbers = *numbers > 0 ? *numbers : 1;
+	return NB_OK;
+}
+
+static int
+lacks(const struct nb_engine *engine, const struct nb_group *group, const char *what)
+{
+	return error_set(
+		NB_UNSUPPORTED, "%s: %s cannot do %s", group->name, engine->name, what);
+}
+
+/** The verbs that a group needs beyond get, put and delete. */
+static int
+check_verbs(const struct nb_engine *engine, const struct nb_group *group)
+{
+	if (group_has(group, NB_OP_SCAN) &&
+		(engine->scan_open == NULL || (engine->caps & NB_CAP_ORDERED) == 0))
+		return lacks(engine, group, "ordered scans");
+	if (group_has(group, NB_OP_BATCH) && engine->batch == NULL)
+		return lacks(engine, group, "batches");
+	if (group_has(group, NB_OP_MULTIGET) && engine->multi_get == NULL)
+		return lacks(engine, group, "multi-gets");
+	if ((group_has(group, NB_OP_TXN_READ) || group_has(group, NB_OP_TXN_WRITE)) &&
+		(engine->begin == NULL || engine->commit == NULL || engine->abort == NULL))
+		return lacks(engine, group, "transactions");
+	return NB_OK;
+}
+
+/** An option that is off, and says that it is for several processes; NULL if there is none. */
+static const char *
+option_for_procs(const struct nb_run *run)
+{
+	const struct nb_option *option = run->engine->table.options;
+	const struct nb_option_value *value = run->values;
+	for (; option != NULL && option->name != NULL; option++, value++) {
+		if (option->type == NB_OPT_BOOL && value->u64 == 0 && option->help != NULL &&
+			strstr(option->help, "processes") != NULL)
+			return option->name;
+	}
+	return NULL;
+}
+
+static int
+check_procs(const struct nb_run *run)
+{
+	const struct nb_engine *engine = &run->engine->table;
+	uint32_t procs = run->options.procs;
+	if (procs == 1)
+		return NB_OK;
+	if (procs == 0 || procs > 256)
+		return error_set(NB_ERR_USAGE, "procs: must be 1 to 256");
+	if ((engine->caps & NB_CAP_MULTI_PROCESS) == 0) {
+		const char *option = option_for_procs(run);
+		return error_set(NB_UNSUPPORTED,
+			"procs: %s lets one process at a time have a database open%s%s%s",
+			engine->name, option != NULL ? "; -o " : "",
+			option != NULL ? option : "",
+			option != NULL ? "=yes may allow several" : "");
+	}
+	if (run->options.what == NB_JOB_LOAD || run->is_replay)
+		return error_set(NB_ERR_USAGE,
+			"procs: a loading or a trace is done by one process; --threads it is");
+	return NB_OK;
+}
+
+static bool
+is_done_by(const struct nb_run *run, const struct nb_group *group)
+{
+	return (run->options.what == NB_JOB_LOAD) == (group == run->job->load);
+}
+
+/** Whether there need not be a database: nothing has loaded what this makes. */
+static bool
+makes_database(const struct nb_run *run)
+{
+	return run->options.what == NB_JOB_LOAD ||
+		(run->is_replay ? run->options.makes_database != 0 : run->job->records == 0);
+}
+
+/** Of a trace nobody knows; the job's own is what the engine is told to expect. */
+static uint64_t
+value_size_max(const struct nb_run *run)
+{
+	const struct nb_sizes *values = &run->job->values;
+	if (!run->is_replay)
+		return run->sizes.max;
+	return values->kind == NB_SIZE_FIXED || values->max < values->min ? values->min
+									  : values->max;
+}
+
+/** What the steps and the notes look at: a workload that is like this job. */
+static void
+describe(struct nb_run *run)
+{
+	struct nb_workload *workload = &run->workload;
+	run->options.threads = run->threads_max; /* of each process */
+	if (run->classic != NULL)
+		return;
+	run->options.report_interval = 1;
+	*workload = (struct nb_workload)NB_WORKLOAD_INIT;
+	workload->verb = makes_database(run) ? NB_VERB_PUT
+		: run->has_writes            ? NB_VERB_DELETE
+					     : NB_VERB_GET;
+	workload->keys_path = "";
+	workload->count = run->job->records > 0 ? run->job->records : 1;
+	workload->key_size = run->keys.key_size_max;
+	workload->value_size = value_size_max(run);
+	if (run->is_replay) /* nothing is known of a trace */
+		workload->key_size = 0;
+	workload->value_ratio = run->job->value_ratio;
+	workload->seed = run->job->seed;
+}
+
+/** Of any value of a trace; what is longer is refused when it comes. */
+static const struct nb_sizes sizes_of_traces = {
+	.kind = NB_SIZE_UNIFORM, .min = 0, .max = FEED_VALUE_MAX};
+
+/** Most threads that run at once in a process. */
+static uint32_t
+most_threads(const struct nb_run *run)
+{
+	const struct nb_job *job = run->job;
+	uint32_t most = job->load->threads;
+	if (run->options.what == NB_JOB_LOAD)
+		return most;
+	if ((run->engine->table.caps & NB_CAP_PERSISTENT) != 0)
+		most = 1;
+	for (size_t g = 0; g < job->group_count; g++) {
+		uint32_t sum = 0;
+		for (size_t h = 0; h < job->group_count; h++) {
+			if (job->groups[h].phase == job->groups[g].phase)
+				sum += job->groups[h].threads;
+		}
+		most = sum > most ? sum : most;
+	}
+	return most;
+}
+
+static int
+check_options(const struct nb_run_options *options)
+{
+	if (options->path == NULL || options->path[0] == '\0')
+		return error_set(NB_ERR_USAGE, "path: must not be empty");
+	if (!(options->verify_rate >= 0 && options->verify_rate <= 1))
+		return error_set(NB_ERR_USAGE, "verify rate: must be 0 to 1");
+	if (options->clock > NB_CLOCK_MONOTONIC || options->settle > NB_RUN_SETTLE_COMPACT ||
+		options->what > NB_JOB_RUN)
+		return error_set(NB_ERR_USAGE, "clock, settle or what: no such value");
+	if (options->what == NB_JOB_RUN && options->job->group_count == 0)
+		return error_set(NB_ERR_USAGE,
+			"%s: there is nothing to run, only a loading; add a section with a mix",
+			options->job->name);
+	if (!(options->speed >= 0))
+		return error_set(NB_ERR_USAGE, "speed: must not be below 0");
+	if (options->record_path != NULL &&
+		(options->traces != NULL ||
+			(options->what == NB_JOB_RUN && options->job->group_count != 1)))
+		return error_set(NB_ERR_USAGE,
+			"record: only a run of one group, which is no replay, can be recorded");
+	if (options->what == NB_JOB_LOAD && options->job->records == 0)
+		return error_set(NB_ERR_USAGE, "%s: there are no records to load; set records",
+			options->job->name);
+	return NB_OK;
+}
+
+static int
+check_threads(const struct nb_run *run)
+{
+	enum { THREADS_MAX = 1024 };
+	uint32_t threads = run->options.threads;
+	uint64_t count = run->workload.count;
+	if (run->classic == NULL)
+		return NB_OK;
+	if (threads == 0 || threads > THREADS_MAX)
+		return error_set(NB_ERR_USAGE, "threads: must be 1 to %d", THREADS_MAX);
+	if (threads > count)
+		return error_set(NB_ERR_USAGE, "threads: %u cannot share %llu operations",
+			threads, (unsigned long long)count);
+	return NB_OK;
+}
+
+static int
+check_engine(struct nb_run *run)
+{
+	const struct nb_engine *engine = &run->engine->table;
+	const struct nb_workload *workload = &run->workload;
+	run->durability = run->options.durability == NB_DUR_AUTO
+		? engine_auto_durability(engine, run->options.path)
+		: run->options.durability;
+	int rc = engine_check_durability(engine, run->durability);
+	if (rc != NB_OK)
+		return rc;
+	if (run->options.threads > 1 && (engine->caps & NB_CAP_CONCURRENT) == 0)
+		return error_set(NB_UNSUPPORTED,
+			"threads: %s works with one only: its sessions may not run in parallel",
+			engine->name);
+	if (engine->key_size_max != 0 && workload->key_size > engine->key_size_max)
+		return error_set(NB_UNSUPPORTED, "key size: %s takes at most %llu bytes",
+			engine->name, (unsigned long long)engine->key_size_max);
+	if (engine->value_size_max != 0 && workload->value_size > engine->value_size_max)
+		return error_set(NB_UNSUPPORTED, "value size: %s takes at most %llu bytes",
+			engine->name, (unsigned long long)engine->value_size_max);
+	return NB_OK;
+}
+
+/** Its groups are as any, but need no records: those of the trace. */
+static int
+check_replay(const struct nb_job *job)
+{
+	struct nb_job with_records = *job;
+	with_records.records += job->records == 0;
+	return nb_job_check(&with_records);
+}
+
+int
+run_check(struct nb_run *run)
+{
+	const struct nb_job *job = run->job;
+	uint64_t numbers = 0;
+	int rc = check_threads(run);
+	if (rc == NB_OK)
+		rc = run->is_replay ? check_replay(job) : nb_job_check(job);
+	if (rc == NB_OK)
+		rc = check_options(&run->options);
+	if (rc == NB_OK)
+		rc = nb_engine_load(&run->engine, run->options.driver);
+	if (rc == NB_OK)
+		rc = nb_engine_configure(&run->values, run->engine, run->options.engine_options,
+			run->options.engine_option_count);
+	if (rc == NB_OK)
+		rc = job_count_numbers(job, &numbers);
+	if (rc == NB_OK)
+		rc = keyspace_create(&run->keys, job, numbers);
+	run->has_keys = rc == NB_OK;
+	if (rc == NB_OK)
+		rc = sizes_create(
+			&run->sizes, run->is_replay ? &sizes_of_traces : &job->values);
+	run->has_sizes = run->has_keys && rc == NB_OK;
+	if (rc != NB_OK)
+		return rc;
+	run->threads_max = most_threads(run);
+	run->has_writes = run->options.what == NB_JOB_LOAD || run->is_replay;
+	for (size_t g = 0; g < job->group_count; g++)
+		run->has_writes |= is_done_by(run, &job->groups[g]) &&
+			group_writes(&job->groups[g]);
+	describe(run);
+	rc = check_engine(run);
+	if (rc == NB_OK)
+		rc = check_procs(run);
+	for (size_t g = 0; g < job->group_count && rc == NB_OK; g++) {
+		if (is_done_by(run, &job->groups[g]) && !run->is_replay)
+			rc = check_verbs(&run->engine->table, &job->groups[g]);
+	}
+	if (rc == NB_OK)
+		rc = clock_create(&run->clock, run->options.clock);
+	return rc;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A job whose operations are those of traces.
+ *
+ * Each trace is read by a thread of its own, ahead of the workers and never in their timed
+ * spans (feed.c). It takes no part in what is measured, but it does take CPU time: on a
+ * machine whose every CPU has a worker, they wait for it now and then. With a trace in
+ * memory, that is some 20 ns an operation.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "run/crew.h"
+#include "run/run.h"
+
+/** What a trace can ask for, whatever it turns out to. */
+enum {
+	TRACE_KINDS = 1u << NB_OP_READ | 1u << NB_OP_UPDATE | 1u << NB_OP_INSERT |
+		1u << NB_OP_UPSERT | 1u << NB_OP_DELETE | 1u << NB_OP_SCAN | 1u << NB_OP_RMW
+};
+
+/** Without scans, where the engine has none: one that comes is a failure then. */
+static bool
+can_scan(const struct nb_engine *engine)
+{
+	return engine->scan_open != NULL && (engine->caps & NB_CAP_ORDERED) != 0;
+}
+
+/** Threads have as many operations as their keys have, so none has a schedule of its own. */
+static uint64_t
+next_due(void *arg)
+{
+	uint64_t due_ns;
+	arrivals_next(arg, &due_ns, 1);
+	return due_ns;
+}
+
+int
+job_open_trace(
+	struct nb_run *run, struct job_part *part, const struct nb_trace_options *options)
+{
+	int rc = trace_reader_open(&part->reader, options);
+	if (rc != NB_OK)
+		return rc;
+	struct feed_options feed = {.reader = part->reader,
+		.spec = &part->spec,
+		.shards = part->plan.threads,
+		.are_values_keys = trace_reader_format(part->reader) == NB_TRACE_YCSB_TEXT,
+		.can_scan = can_scan(&run->engine->table),
+		.count = part->group->count,
+		.speed = part->plan.schedule == NULL && part->plan.is_paced ? run->options.speed
+									    : 0};
+	if (part->plan.schedule != NULL) {
+		arrivals_create(&part->arrivals, part->plan.schedule, 0, 1, part->spec.seed);
+		feed.next_due = next_due;
+		feed.next_due_arg = &part->arrivals;
+	}
+	rc = feed_new(&part->feed, &feed);
+	if (rc != NB_OK)
+		return rc;
+	part->spec.end = UINT64_MAX; /* a mix is for as many keys as there are */
+	part->plan.feed = part->feed;
+	part->plan.kinds = TRACE_KINDS;
+	part->plan.count = UINT64_MAX;
+	part->plan.are_values_keys = feed.are_values_keys;
+	return NB_OK;
+}
+
+static void *
+read_ahead(void *arg)
+{
+	struct job_part *part = arg;
+	part->feed_rc = feed_run(part->feed, part->halt);
+	if (part->feed_rc != NB_OK)
+		snprintf(part->feed_text, sizeof(part->feed_text), "%s", nb_error_text());
+	return NULL;
+}
+
+int
+job_start_feeds(struct nb_run *run)
+{
+	sigset_t all, before;
+	int rc = NB_OK;
+	crew_outer_signals(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	for (size_t p = 0; p < run->active_count && rc == NB_OK; p++) {
+		struct job_part *part = run->active[p];
+		if (part->feed == NULL)
+			continue;
+		errno = pthread_create(&part->feeder, NULL, read_ahead, part);
+		if (errno != 0)
+			rc = error_thread("the thread that reads the trace");
+		else
+			part->is_fed = true;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+/** For the report: what was read, and what was left out. */
+static void
+describe_trace(struct job_part *part, const char *path)
+{
+	const struct nb_trace_counts *counts = trace_reader_counts(part->reader);
+	part->measured.trace_counts = *counts;
+	snprintf(part->measured.trace, sizeof(part->measured.trace),
+		"%s, a trace in the format %s", path,
+		nb_trace_format_name(trace_reader_format(part->reader)));
+}
+
+int
+job_end_feeds(struct nb_run *run, int rc)
+{
+	char text[WORKER_TEXT];
+	snprintf(text, sizeof(text), "%s", nb_error_text());
+	for (size_t p = 0; p < run->active_count; p++) {
+		struct job_part *part = run->active[p];
+		if (!part->is_fed)
+			continue;
+		__atomic_store_n(part->halt, 1, __ATOMIC_RELAXED); /* its takers are gone */
+		pthread_join(part->feeder, NULL);
+		part->is_fed = false;
+		describe_trace(part, run->options.traces[part - run->parts].path);
+		run->digest = splitmix64_mix(run->digest) ^ feed_digest(part->feed);
+		if (rc == NB_OK && part->feed_rc != NB_OK) {
+			rc = part->feed_rc;
+			snprintf(text, sizeof(text), "%s", part->feed_text);
+		}
+	}
+	return rc == NB_OK ? NB_OK : error_set(rc, "%s", text);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * put, get and delete: what is asked of them beyond what is asked of a job.
+ *
+ * Their keys come from a file, in which some may be repeated: a put of a repeated key overwrites
+ * and a delete of one finds nothing. So the keys are surveyed before the run. Each key that a
+ * get does not find is an answer that is counted, and judged here, not a finding.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "run/run.h"
+#include "workload/verb.h"
+
+static int
+survey(struct nb_run *run, uint32_t passes_max)
+{
+	run_begin_phase(run, "keys");
+	return keys_survey(&run->keys.file, &run->keys_facts, passes_max, run->options.progress,
+		run->options.progress_arg);
+}
+
+int
+verb_survey(struct nb_run *run)
+{
+	int rc = survey(run, KEYS_QUICK);
+	if (rc == NB_OK)
+		run->digest = verb_digest(&run->workload, run->keys_facts.hash);
+	return rc;
+}
+
+void
+verb_survey_again(struct nb_run *run)
+{
+	struct keys_facts estimate = run->keys_facts;
+	if (run->workload.verb == NB_VERB_DELETE && estimate.is_estimate &&
+		run->measured.answers[NB_NOT_FOUND] > 0 && survey(run, KEYS_EXACT) != NB_OK)
+		run->keys_facts = estimate;
+}
+
+/* Of a get or a delete it is not known what else there is. */
+uint64_t
+verb_live_bytes(const struct nb_run *run)
+{
+	const struct nb_workload *workload = &run->workload;
+	const struct measurement *measured = &run->measured;
+	const struct keys_facts *facts = &run->keys_facts;
+	/* a hundred thousand keys without one: there are hardly more than three in as many */
+	bool is_known = !facts->is_estimate || facts->duplicates == 0;
+	bool is_all = !measured->is_partial || facts->duplicates == 0;
+	if (workload->verb != NB_VERB_PUT || measured->had_data || !is_known || !is_all ||
+		!measured->has_begun)
+		return 0;
+	return (measured->ops - facts->duplicates) *
+		(workload->key_size + workload->value_size);
+}
+
+static void
+collect_findings(struct worker_findings *into, const struct job_findings *from)
+{
+	static const int verdicts[VALUE_VERDICTS] = {[VALUE_GOOD] = JOB_GOOD,
+		[VALUE_WRONG_SIZE] = JOB_WRONG_SIZE,
+		[VALUE_OF_OTHER_KEY] = JOB_OTHER_KEY,
+		[VALUE_CORRUPT] = JOB_CORRUPT,
+		[VALUE_STALE] = JOB_STALE};
+	into->verified = from->verified;
+	into->missing = from->verdicts[JOB_MISSING];
+	for (int i = 0; i < VALUE_VERDICTS; i++)
+		into->verdicts[i] = from->verdicts[verdicts[i]];
+}
+
+void
+verb_collect(struct nb_run *run)
+{
+	struct measurement *sum = &run->measured;
+	bool is_delete = run->workload.verb == NB_VERB_DELETE;
+	struct job_measurement *measured = run->options.what == NB_JOB_LOAD
+		? &run->loading.measured
+		: &run->parts[0].measured;
+	collect_findings(&sum->findings, &measured->findings);
+	if (is_delete) { /* a record that is still there; nothing is known of those deleted */
+		sum->findings.missing = sum->findings.verdicts[VALUE_STALE];
+		memset(sum->findings.verdicts, 0, sizeof(sum->findings.verdicts));
+	}
+	sum->is_partial = sum->ops < run->workload.count;
+	sum->has_begun |= run->has_operated; /* also if the first one failed */
+	if (measured->threads != NULL) {
+		sum->threads = measured->threads;
+		sum->thread_count = measured->thread_count;
+		measured->threads = NULL;
+	}
+	for (uint32_t t = 0; t < sum->thread_count; t++) {
+		uint64_t *kinds = sum->threads[t].kinds;
+		memset(kinds, 0, sizeof(sum->threads[t].kinds));
+		kinds[0] = sum->threads[t].ops; /* whatever its kind */
+	}
+}
+
+/**
+ * Keys that may rightly be missing when they are deleted, since that was done before: at
+ * most. An estimate, made from millions of keys, is off by less than its half, or in all
+ * by a thousandth of the keys.
+ */
+static uint64_t
+repeated_keys(const struct nb_run *run)
+{
+	const struct keys_facts *facts = &run->keys_facts;
+	uint64_t doubt = facts->duplicates + run->workload.count / 1000;
+	return facts->duplicates + (facts->is_estimate ? doubt : 0);
+}
+
+/**
+ * Whether keys may be missing. A get that finds fewer keys than are missing reports their
+ * number, with NB_RUN_ALLOW_MISSING as a warning: after a delete they are records that came
+ * back.
+ */
+static int
+judge_missing(const struct nb_run *run)
+{
+	const uint64_t *answers = run->measured.answers;
+	unsigned long long found = answers[NB_OK], absent = answers[NB_NOT_FOUND];
+	unsigned long long ops = run->measured.ops;
+	char text[128] = "";
+	if (run->workload.verb == NB_VERB_GET && found > 0 && found < absent)
+		snprintf(text, sizeof(text),
+			", %llu %s found (%s came back, if the keys were deleted before)",
+			found, found == 1 ? "was" : "were", found == 1 ? "it" : "they");
+	if (absent > 0 && (run->options.flags & NB_RUN_ALLOW_MISSING) == 0)
+		return error_set(NB_ERR_DATA,
+			"%llu of %llu keys were not found%s; --allow-missing if that is meant",
+			absent, ops, text);
+	if (text[0] != '\0')
+		log_message(NB_LOG_WARNING, "%llu of %llu keys were not found%s", absent, ops,
+			text);
+	return NB_OK;
+}
+
+int
+verb_judge(const struct nb_run *run)
+{
+	const struct measurement *measured = &run->measured;
+	const struct worker_findings *findings = &measured->findings;
+	unsigned long long verified = findings->verified, bad = findings_wrong(findings);
+	unsigned long long missing = findings->missing, ops = measured->ops;
+	unsigned long long absent = measured->answers[NB_NOT_FOUND];
+	unsigned long long wrong_size = findings->verdicts[VALUE_WRONG_SIZE];
+	bool is_delete = run->workload.verb == NB_VERB_DELETE;
+	bool is_get = run->workload.verb == NB_VERB_GET;
+	if (bad > 0)
+		return error_set(NB_ERR_DATA,
+			"%llu of %llu values that were verified are not what was put (wrong size %llu, of another key %llu, corrupt %llu, stale %llu)%s",
+			bad, verified, wrong_size,
+			(unsigned long long)findings->verdicts[VALUE_OF_OTHER_KEY],
+			(unsigned long long)findings->verdicts[VALUE_CORRUPT],
+			(unsigned long long)findings->verdicts[VALUE_STALE],
+			is_get && wrong_size == verified ? "; --vlen must be that of put" : "");
+	if (missing > 0)
+		return error_set(NB_ERR_DATA,
+			"%llu of %llu keys that were looked up again are %s", missing, verified,
+			is_delete ? "still there" : "not there");
+	if (run->workload.verb == NB_VERB_PUT && absent > 0)
+		return error_set(NB_ERR_DATA,
+			"%llu of %llu puts were answered with 'not found': nothing says that they stored",
+			absent, ops);
+	if (is_delete && absent <= repeated_keys(run))
+		return NB_OK;
+	return judge_missing(run);
+}

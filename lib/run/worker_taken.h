@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RUN_WORKER_TAKEN_H
+#define RUN_WORKER_TAKEN_H
+/** What a worker's operations took, from the loop that does them until they are counted. */
+#include "run/worker.h"
+
+/** One operation's stamps, and what it moved. */
+struct span {
+	uint64_t begin, end;
+	uint64_t paused; /* ticks between them in which data was verified */
+	uint64_t records, bytes;
+	uint32_t conflicts; /* attempts that were in vain */
+};
+
+/** Moments of this worker's run, in ticks. */
+struct moments {
+	uint64_t begin, warm, end;
+};
+
+/** What the operations of a block took; counted when they are done. */
+struct job_taken {
+	/* where all are of one kind (only_kind_of()): as little as can be */
+	uint64_t ticks[OPS_STRATUM], ends[OPS_STRATUM];
+	uint64_t bytes[OPS_STRATUM]; /* of reads */
+	uint64_t misses;             /* bits of those that were answered NB_NOT_FOUND */
+	uint64_t conflicts;          /* not counted yet */
+	/* else */
+	struct span spans[OPS_STRATUM];
+	uint64_t due[OPS_STRATUM]; /* ticks */
+	int answers[OPS_STRATUM];
+	const struct ops_op *ops;
+	uint64_t first; /* operations done before the block */
+	struct feed_taken fed;
+	struct moments moments;
+};
+
+/**
+ * Count the operations of the block that are done, `done` of all, if nobody has taken the worker
+ * over; on its own thread.
+ */
+void
+worker_count_block(struct job_worker *worker, uint64_t done);
+
+#endif /* RUN_WORKER_TAKEN_H */

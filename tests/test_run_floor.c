@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The cost of the harness: measured for every mix that the null engine has. */
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "toy.h"
+#include "unit.h"
+
+static struct toy_rig rig;
+
+static void
+measure(const char *text, uint32_t what)
+{
+	toy_create(&rig, text);
+	rig.options.what = what;
+	toy_new(&rig);
+	ck_assert_msg(job_floor_measure(rig.run) == NB_OK, "%s", nb_error_text());
+}
+
+TEST(mixes_and_sizes_have_a_floor)
+{
+	static const char *const texts[] = {"records = 1000\nread = 1\nupdate = 1\n",
+		"records = 10\ninsert = 1\nread = 1\n",
+		"records = 10\nread = 1\nvalue-size = 0\n",
+		"records = 10\nupdate = 1\nvalue-size = 9MiB\n",
+		"records = 10\nupdate = 1\nvalue-size = uniform:1..10000\n",
+		"records = 10\nread-modify-write = 1\nrate = 10\n",
+		"records = 10\nread = 1\nduration = 1s\nwarmup = 500ms\n",
+		"records = 10\nread = 1\ncount = 1\n",
+		"records = 2\ninsert = 1\nread = 1\nvalue-size = 20MiB\n"};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		for (uint32_t what = NB_JOB_LOAD; what <= NB_JOB_RUN; what++) {
+			measure(texts[i], what);
+			ck_assert(rig.run->measured.floor_op_ns > 0);
+			ck_assert(rig.run->measured.floor_op_ns < 1e9);
+			toy_destroy(&rig);
+		}
+}
+
+TEST(nothing_of_the_run_is_touched_by_it)
+{
+	measure("records = 100\nread = 1\nupdate = 1\nrate = 10k\nthreads = 3\n", NB_JOB_RUN);
+	const struct job_part *part = &rig.run->parts[0];
+	ck_assert_ptr_eq(part->plan.engine, &rig.run->engine->table);
+	ck_assert_ptr_null(part->workers);
+	ck_assert_uint_eq(part->measured.ops, 0);
+	ck_assert_uint_eq(part->plan.threads, 3);
+	ck_assert(part->plan.is_paced);
+	ck_assert_uint_eq(toy_calls(TOY_GET) + toy_calls(TOY_PUT), 0);
+	toy_destroy(&rig);
+}
+
+TEST(what_the_null_engine_cannot_do_has_none)
+{
+	static const char *const texts[] = {"records = 10\nscan = 1\n",
+		"records = 10\nbatch = 1\n", "records = 10\nmulti-get = 1\n",
+		"records = 10\ntxn-read = 1\n", "records = 10\ntxn-write = 1\nread = 1\n"};
+	const struct nb_engine *null = engine_builtin("null");
+	const bool can[] = {null->scan_open != NULL, null->batch != NULL,
+		null->multi_get != NULL, null->begin != NULL, null->begin != NULL};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		measure(texts[i], NB_JOB_RUN);
+		ck_assert_int_eq(rig.run->measured.floor_op_ns > 0, can[i]);
+		toy_destroy(&rig);
+	}
+}
+
+TEST(latency_is_within_the_operation)
+{
+	measure("records = 30000\nread = 1\n", NB_JOB_RUN);
+	/* Half of the latencies of a pass are at least their median m: it takes m/2 or more. */
+	const struct measurement *measured = &rig.run->measured;
+	ck_assert((double)measured->floor_call_ns <= 8.1 * measured->floor_op_ns);
+	ck_assert_uint_gt(measured->floor_call_ns, 0);
+	toy_destroy(&rig);
+}
+
+/** Of reads of large values: reading all bytes of each to verify it, or only its lines. */
+static double
+floor_of(double verify_rate)
+{
+	toy_create(&rig, "records = 200\nread = 1\nvalue-size = 64KiB\n");
+	rig.options.verify_rate = verify_rate;
+	toy_new(&rig);
+	ck_assert_int_eq(job_floor_measure(rig.run), NB_OK);
+	double op_ns = rig.run->measured.floor_op_ns;
+	toy_destroy(&rig);
+	return op_ns;
+}
+
+TEST(what_is_verified_in_the_run_is_in_its_floor)
+{
+	/* some 30 times as long; what disturbs one of them must do so in most of its passes */
+	ck_assert(floor_of(0) < floor_of(1));
+}
+
+/** CPU time of measuring the loading of so many values of 8 MiB. */
+static double
+cost_of(const char *records)
+{
+	char text[96];
+	struct timespec begin, end;
+	snprintf(text, sizeof(text), "records = %s\nread = 1\nvalue-size = 8MiB\n", records);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+	measure(text, NB_JOB_LOAD);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+	toy_destroy(&rig);
+	return (double)(end.tv_sec - begin.tv_sec) +
+		(double)(end.tv_nsec - begin.tv_nsec) / 1e9;
+}
+
+TEST(large_values_of_one_kind_are_as_few_as_take_their_time)
+{
+	cost_of("1");
+	ck_assert(cost_of("1000") < 10 * cost_of("1")); /* and not 64 times as much */
+}
+
+TEST(stop_does_not_make_it_endless)
+{
+	toy_create(&rig, "records = 1000\nread = 1\n");
+	toy_new(&rig);
+	nb_stop();
+	ck_assert_int_eq(job_floor_measure(rig.run), NB_OK);
+	toy_destroy(&rig);
+}

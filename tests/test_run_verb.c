@@ -1,0 +1,1274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whole runs of put, get and delete, on engines that are right and on engines that have one
+ * defect: nothing that goes wrong may be lost, and the database is closed whatever happens.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "rig.h"
+#include "unit.h"
+
+enum { COUNT = 1003 }; /* prime-ish: no number of threads divides it */
+
+static struct rig rig;
+
+/** An engine with the right verbs, opens and closes counted. */
+static struct nb_engine
+begin(uint32_t verb, uint32_t threads)
+{
+	rig_create(&rig, verb, COUNT);
+	rig.options.threads = threads;
+	return rig_counting();
+}
+
+/** Whatever happened, all that was opened is closed. */
+static void
+end(void)
+{
+	ck_assert_int_eq(rig_opened, rig_closed);
+	ck_assert_int_eq(rig_sessions, 0);
+	rig_destroy(&rig);
+}
+
+static const struct measurement *
+measured(void)
+{
+	return &rig.run->measured;
+}
+
+static bool
+is_tenth(struct nb_slice key)
+{
+	return rig_number(key) % 10 == 3; /* 100 of COUNT */
+}
+
+/* --- runs that go well --- */
+
+static uint64_t calls[COUNT];
+
+static void
+count_call(struct nb_slice key)
+{
+	ck_assert_uint_lt(rig_number(key), COUNT);
+	__atomic_add_fetch(&calls[rig_number(key)], 1, __ATOMIC_RELAXED);
+}
+
+static int
+put_counted(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	count_call(key);
+	return rig_right()->put(session, key, value);
+}
+
+static int
+get_counted(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	count_call(key);
+	return rig_right()->get(session, key, value);
+}
+
+static int
+del_counted(struct nb_session *session, struct nb_slice key)
+{
+	count_call(key);
+	return rig_right()->del(session, key);
+}
+
+TEST(every_operation_is_done_once_by_any_number_of_threads)
+{
+	static const uint32_t threads[] = {1, 2, 3, 7};
+	for (size_t t = 0; t < sizeof(threads) / sizeof(*threads); t++)
+		for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+			struct nb_engine engine = begin(verb, threads[t]);
+			rig.options.verify_rate = 0; /* which would get what was put */
+			engine.put = verb == NB_VERB_PUT ? put_counted : engine.put;
+			engine.get = verb == NB_VERB_GET ? get_counted : engine.get;
+			engine.del = verb == NB_VERB_DELETE ? del_counted : engine.del;
+			memset(calls, 0, sizeof(calls));
+			ck_assert_msg(rig_run(&rig, &engine) == NB_OK, "%s", nb_error_text());
+			for (uint64_t i = 0; i < COUNT; i++)
+				ck_assert_uint_eq(calls[i], 1);
+			ck_assert_uint_eq(measured()->ops, COUNT);
+			ck_assert_uint_eq(nb_histogram_count(measured()->service), COUNT);
+			ck_assert_uint_eq(measured()->answers[NB_OK], COUNT);
+			ck_assert(!measured()->is_partial);
+			ck_assert_uint_eq(measured()->value_bytes,
+				verb == NB_VERB_DELETE ? 0 : COUNT * 100);
+			ck_assert_int_eq(rig_opened, 1);
+			end();
+		}
+}
+
+TEST(as_many_threads_as_operations_do_one_each)
+{
+	rig_create(&rig, NB_VERB_PUT, 9);
+	rig.options.threads = 9;
+	ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
+	ck_assert_uint_eq(measured()->ops, 9);
+	ck_assert_uint_eq(measured()->findings.verified, 9);
+	ck_assert_uint_eq(measured()->thread_count, 9);
+	for (int t = 0; t < 9; t++)
+		ck_assert_uint_eq(measured()->threads[t].ops, 1);
+	rig_destroy(&rig);
+}
+
+TEST(a_run_is_executed_only_once)
+{
+	rig_create(&rig, NB_VERB_PUT, 9);
+	ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
+	ck_assert_int_eq(nb_run_execute(rig.run), NB_ERR_USAGE);
+	rig_assert_told("only once");
+	ck_assert_uint_eq(measured()->ops, 9);
+	rig_destroy(&rig);
+}
+
+enum { SLEEP_NS = 2 * 1000 * 1000, SLEEPY = 24 };
+
+static int
+put_sleeping(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	(void)session, (void)key, (void)value;
+	nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
+	return NB_OK;
+}
+
+TEST(wall_time_is_one_window_over_all_threads)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 4);
+	engine.put = put_sleeping;
+	rig.workload.count = SLEEPY;
+	rig.options.verify_rate = 0;
+	struct timespec before, after;
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	uint64_t around = (uint64_t)(after.tv_sec - before.tv_sec) * 1000000000 +
+		(uint64_t)after.tv_nsec - (uint64_t)before.tv_nsec;
+	/* six operations follow one another in each thread */
+	ck_assert_uint_ge(measured()->wall_ns, SLEEPY / 4 * SLEEP_NS);
+	ck_assert_uint_le(measured()->wall_ns, around);
+	/* latencies are of all threads, so their sum is no time that has passed */
+	ck_assert_uint_ge(nb_histogram_sum(measured()->service), (uint64_t)SLEEPY * SLEEP_NS);
+	struct nb_result *result;
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+	ck_assert_uint_eq(nb_result_wall_ns(result), measured()->wall_ns);
+	nb_result_delete(result);
+	end();
+}
+
+TEST(both_clocks_measure)
+{
+	static const uint32_t clocks[] = {NB_CLOCK_TSC, NB_CLOCK_MONOTONIC, NB_CLOCK_AUTO};
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++) {
+		rig_create(&rig, NB_VERB_PUT, COUNT);
+		rig.options.clock = clocks[i];
+		struct nb_run *run;
+		int rc = nb_run_new(&run, &rig.options);
+		if (clocks[i] == NB_CLOCK_TSC && rc == NB_UNSUPPORTED) { /* not here */
+			rig_assert_told("--clock=monotonic");
+			rig_destroy(&rig);
+			continue;
+		}
+		ck_assert_int_eq(rc, NB_OK);
+		ck_assert_int_eq(nb_run_execute(run), NB_OK);
+		if (clocks[i] != NB_CLOCK_AUTO)
+			ck_assert_uint_eq(run->clock.kind, clocks[i]);
+		ck_assert_uint_ge(
+			run->measured.wall_ns, nb_histogram_sum(run->measured.service));
+		ck_assert_uint_gt(run->measured.wall_ns, 0);
+		nb_run_delete(run);
+		rig_destroy(&rig);
+	}
+}
+
+TEST(verified_are_as_many_as_asked)
+{
+	static const struct {
+		double rate;
+		uint64_t least, most;
+	} cases[] = {{0, 0, 0}, {0.5, 495, 508}, {1, COUNT, COUNT}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+			struct nb_engine engine = begin(verb, 3);
+			rig.options.verify_rate = cases[i].rate;
+			ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+			ck_assert_uint_ge(measured()->findings.verified, cases[i].least);
+			ck_assert_uint_le(measured()->findings.verified, cases[i].most);
+			ck_assert(measured()->has_read_back);
+			end();
+		}
+}
+
+TEST(engine_that_keeps_nothing_is_loaded_before_get_and_delete)
+{
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		struct nb_engine engine = begin(verb, 2);
+		ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+		ck_assert_int_eq(measured()->is_loaded, verb != NB_VERB_PUT);
+		ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 0);
+		end();
+	}
+}
+
+TEST(null_is_neither_loaded_nor_verified)
+{
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		rig_create(&rig, verb, COUNT);
+		rig.options.driver = "null";
+		rig.options.threads = 2;
+		ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
+		ck_assert(!measured()->is_loaded);
+		ck_assert_uint_eq(measured()->findings.verified, 0);
+		ck_assert_uint_eq(measured()->ops, COUNT);
+		ck_assert_uint_eq(
+			measured()->value_bytes, verb == NB_VERB_DELETE ? 0 : COUNT * 100);
+		rig_destroy(&rig);
+	}
+}
+
+static cpu_set_t ran_on[2];
+
+static int
+session_open_pinned(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	sched_getaffinity(0, sizeof(ran_on[id]), &ran_on[id]);
+	return rig_right()->session_open(out, db, id);
+}
+
+TEST(pinned_workers_have_a_cpu_each)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 2);
+	cpu_set_t before, after;
+	engine.session_open = session_open_pinned;
+	engine.session_close = rig_right()->session_close;
+	rig.options.flags = NB_RUN_PIN;
+	sched_getaffinity(0, sizeof(before), &before);
+	ck_assert_msg(rig_run(&rig, &engine) == NB_OK, "%s", nb_error_text());
+	sched_getaffinity(0, sizeof(after), &after);
+	ck_assert(CPU_EQUAL(&before, &after)); /* this thread is where it was */
+	for (int id = 0; id < 2; id++) {
+		cpu_set_t allowed;
+		CPU_AND(&allowed, &ran_on[id], &before);
+		ck_assert_int_eq(CPU_COUNT(&ran_on[id]), 1);
+		ck_assert(CPU_EQUAL(&allowed, &ran_on[id]));
+	}
+	if (CPU_COUNT(&before) > 1)
+		ck_assert(!CPU_EQUAL(&ran_on[0], &ran_on[1]));
+	rig.options.flags = 0;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert(CPU_EQUAL(&ran_on[0], &before));
+	end();
+}
+
+struct told {
+	char whats[256];
+	pthread_t thread;
+	uint64_t last;
+	uint32_t wrong;
+};
+
+static void
+note_progress(void *arg, const struct nb_progress *progress)
+{
+	struct told *told = arg;
+	if (strstr(told->whats, progress->what) == NULL) {
+		strcat(told->whats, progress->what);
+		strcat(told->whats, "|");
+		told->last = 0;
+	}
+	told->wrong += progress->size != sizeof(*progress);
+	told->wrong += progress->total != 0 && progress->done > progress->total;
+	told->wrong += progress->done < told->last;
+	told->wrong += !pthread_equal(told->thread, pthread_self());
+	told->last = progress->done;
+}
+
+TEST(phases_are_told_in_their_order_on_this_thread)
+{
+	struct told told = {.thread = pthread_self()};
+	struct nb_engine engine = begin(NB_VERB_PUT, 2);
+	engine.put = put_sleeping;
+	rig.workload.count = SLEEPY;
+	rig.options.report_interval = 1;
+	rig.options.progress = note_progress;
+	rig.options.progress_arg = &told;
+	(void)!rig_run(&rig, &engine); /* nothing was stored */
+	ck_assert_str_eq(told.whats, "looking at the keys|open|put|verify|settle|close|");
+	ck_assert_uint_eq(told.wrong, 0);
+	end();
+}
+
+/* --- data that is not what it should be --- */
+
+static int
+get_flipped(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	static _Thread_local char copy[100];
+	int rc = rig_right()->get(session, key, value);
+	if (rc != NB_OK || !is_tenth(key))
+		return rc;
+	memcpy(copy, value->data, sizeof(copy));
+	copy[50] ^= 16;
+	value->data = copy;
+	return rc;
+}
+
+TEST(wrong_values_are_an_error_with_their_counts)
+{
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_GET; verb++) {
+		struct nb_engine engine = begin(verb, 3);
+		engine.get = get_flipped;
+		rig.options.flags = NB_RUN_ALLOW_MISSING; /* is no leave for these */
+		ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
+		rig_assert_told("100 of 1003 values that were verified are not what was put");
+		rig_assert_told("wrong size 0, of another key 0, corrupt 100, stale 0");
+		ck_assert_uint_eq(measured()->findings.verdicts[VALUE_CORRUPT], 100);
+		ck_assert(!measured()->is_partial);
+		end();
+	}
+}
+
+static int
+put_losing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return is_tenth(key) ? NB_OK : rig_right()->put(session, key, value);
+}
+
+TEST(missing_keys_are_an_error_unless_they_are_allowed)
+{
+	struct nb_engine engine = begin(NB_VERB_GET, 3);
+	engine.put = put_losing; /* when it is loaded */
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
+	rig_assert_told("100 of 1003 keys were not found");
+	rig_assert_told("--allow-missing");
+	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 100);
+	ck_assert_uint_eq(measured()->answers[NB_OK], 903);
+	ck_assert_uint_eq(measured()->findings.verified, 903);
+	ck_assert_uint_eq(measured()->ops, COUNT);
+	rig.options.flags = NB_RUN_ALLOW_MISSING;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 100);
+	end();
+}
+
+TEST(puts_that_were_lost_are_found_by_reading_back)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 3);
+	engine.put = put_losing;
+	rig.options.flags = NB_RUN_ALLOW_MISSING;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
+	rig_assert_told("100 of 1003 keys that were looked up again are not there");
+	ck_assert_uint_eq(measured()->findings.missing, 100);
+	end();
+}
+
+static int
+del_losing(struct nb_session *session, struct nb_slice key)
+{
+	return is_tenth(key) ? NB_OK : rig_right()->del(session, key);
+}
+
+TEST(deletes_that_did_nothing_are_found)
+{
+	struct nb_engine engine = begin(NB_VERB_DELETE, 3);
+	engine.del = del_losing;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
+	rig_assert_told("100 of 1003 keys that were looked up again are still there");
+	end();
+}
+
+TEST(delete_of_a_key_that_is_not_there_is_an_error)
+{
+	struct nb_engine engine = begin(NB_VERB_DELETE, 3);
+	engine.put = put_losing;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
+	rig_assert_told("100 of 1003 keys were not found");
+	end();
+}
+
+/** Keys 500 to 504 of the file are the first one, too. */
+static void
+repeat_first_key(void)
+{
+	FILE *file = fopen(rig.keys, "r+");
+	ck_assert_ptr_nonnull(file);
+	uint64_t words[2] = {0, ~(uint64_t)0};
+	for (int i = 500; i < 505; i++) {
+		fseek(file, i * 16L, SEEK_SET);
+		ck_assert_uint_eq(fwrite(words, 16, 1, file), 1);
+	}
+	fclose(file);
+}
+
+TEST(key_that_is_repeated_in_the_file_may_be_missing_once_deleted)
+{
+	(void)begin(NB_VERB_DELETE, 1);
+	repeat_first_key();
+	ck_assert_msg(rig_run(&rig, NULL) == NB_OK, "%s", nb_error_text());
+	ck_assert_uint_eq(rig.run->keys_facts.duplicates, 5);
+	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 5);
+	end();
+}
+
+TEST(many_keys_are_counted_exactly_where_a_delete_finds_nothing)
+{
+	enum { MANY = 1400000 }; /* more than one pass looks at */
+	rig_create(&rig, NB_VERB_DELETE, MANY);
+	rig.options.driver = "memory";
+	repeat_first_key();
+	ck_assert_msg(rig_run(&rig, NULL) == NB_OK, "%s", nb_error_text());
+	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 5);
+	ck_assert(!rig.run->keys_facts.is_estimate);
+	ck_assert_uint_eq(rig.run->keys_facts.duplicates, 5);
+	ck_assert_uint_eq(rig.run->keys_facts.looked, MANY);
+	end();
+}
+
+static uint64_t
+phase_ns(const char *name)
+{
+	const struct measurement *it = measured();
+	for (uint32_t i = 0; i < it->phase_count; i++) {
+		if (strcmp(it->phases[i].name, name) == 0)
+			return it->phases[i].ns;
+	}
+	ck_abort_msg("%s is not told", name);
+}
+
+TEST(every_phase_has_its_time)
+{
+	static const char *const names[][11] = {
+		[NB_VERB_PUT] = {"start", "keys", "harness", "prepare", "open", "put", "verify",
+			"settle", "close", "inspect"},
+		[NB_VERB_GET] = {"start", "keys", "harness", "prepare", "open", "load", "get",
+			"close", "inspect"},
+		[NB_VERB_DELETE] = {"start", "keys", "harness", "prepare", "open", "load",
+			"delete", "verify", "settle", "close", "inspect"},
+	};
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		(void)begin(verb, 1);
+		uint64_t begin_ns = clock_monotonic(), sum_ns = 0;
+		ck_assert_int_eq(rig_run(&rig, NULL), NB_OK);
+		uint64_t took_ns = clock_monotonic() - begin_ns;
+		const struct measurement *it = measured();
+		ck_assert_uint_gt(it->phase_count, 5);
+		for (uint32_t i = 0; i < it->phase_count; i++) {
+			ck_assert_uint_lt(i, 11);
+			ck_assert_ptr_nonnull(names[verb][i]);
+			if (strcmp(it->phases[i].name, names[verb][i]) != 0)
+				ck_assert_str_eq(it->phases[i].name, names[verb][i]);
+			sum_ns += it->phases[i].ns;
+		}
+		ck_assert_uint_le(sum_ns, took_ns);
+		ck_assert_uint_ge(phase_ns(nb_verb_name(verb)), it->wall_ns);
+		ck_assert_uint_ge(phase_ns("close"), it->close_ns);
+		end();
+	}
+}
+
+static int
+put_not_found(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	int rc = rig_right()->put(session, key, value);
+	return is_tenth(key) ? NB_NOT_FOUND : rc;
+}
+
+TEST(put_that_was_not_done_is_an_error_also_unverified)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 2);
+	rig.options.verify_rate = 0;
+	rig.options.flags = NB_RUN_ALLOW_MISSING;
+	engine.put = put_not_found;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
+	rig_assert_told("100 of 1003 puts were answered with 'not found'");
+	end();
+}
+
+/* --- counters of the engine --- */
+
+static struct {
+	uint64_t gets, puts, dels, flushes;
+} counted;
+
+static int
+put_told(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	__atomic_add_fetch(&counted.puts, 1, __ATOMIC_RELAXED);
+	return rig_right()->put(session, key, value);
+}
+
+static int
+get_told(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	__atomic_add_fetch(&counted.gets, 1, __ATOMIC_RELAXED);
+	return rig_right()->get(session, key, value);
+}
+
+static int
+del_told(struct nb_session *session, struct nb_slice key)
+{
+	__atomic_add_fetch(&counted.dels, 1, __ATOMIC_RELAXED);
+	return rig_right()->del(session, key);
+}
+
+static int
+flush_told(struct nb_db *db, uint32_t upto)
+{
+	(void)db, (void)upto;
+	counted.flushes++;
+	return NB_OK;
+}
+
+static pthread_t stats_thread, close_thread;
+static int (*close_counted)(struct nb_db *db);
+
+static int
+close_noted(struct nb_db *db)
+{
+	close_thread = pthread_self();
+	return close_counted(db);
+}
+
+static void
+stats_told(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	(void)db;
+	stats_thread = pthread_self();
+	error_set(NB_FAIL, "said for no reason");
+	emit(to, "gets", "calls", NB_STAT_COUNTER,
+		__atomic_load_n(&counted.gets, __ATOMIC_RELAXED));
+	emit(to, "puts", "calls", NB_STAT_COUNTER,
+		__atomic_load_n(&counted.puts, __ATOMIC_RELAXED));
+	emit(to, "dels", "calls", NB_STAT_COUNTER, counted.dels);
+	emit(to, "flushes", "calls", NB_STAT_COUNTER,
+		__atomic_load_n(&counted.flushes, __ATOMIC_RELAXED));
+	emit(to, "level", "calls", NB_STAT_GAUGE,
+		10 + __atomic_load_n(&counted.flushes, __ATOMIC_RELAXED));
+	emit(to, "back", "calls", NB_STAT_COUNTER,
+		100 - __atomic_load_n(&counted.flushes, __ATOMIC_RELAXED));
+}
+
+static struct nb_engine
+begin_told(uint32_t verb, uint32_t threads)
+{
+	struct nb_engine engine = begin(verb, threads);
+	memset(&counted, 0, sizeof(counted));
+	engine.put = put_told;
+	engine.get = get_told;
+	engine.del = del_told;
+	engine.flush = flush_told;
+	engine.stats = stats_told;
+	close_counted = engine.close;
+	engine.close = close_noted;
+	return engine;
+}
+
+static const struct counter *
+grown(const char *name)
+{
+	const struct counter *it = counters_find(&measured()->counters, name);
+	ck_assert_msg(it != NULL, "there is no %s", name);
+	return it;
+}
+
+TEST(counters_are_of_the_operations_and_settling_alone)
+{
+	for (uint32_t threads = 1; threads <= 3; threads += 2)
+		for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+			struct nb_engine engine = begin_told(verb, threads);
+			ck_assert_msg(rig_run(&rig, &engine) == NB_OK, "%s", nb_error_text());
+			/* before there was a loading, and after it all was looked at again */
+			ck_assert_uint_eq(
+				grown("puts")->value, verb == NB_VERB_PUT ? COUNT : 0);
+			ck_assert_uint_eq(
+				grown("gets")->value, verb == NB_VERB_GET ? COUNT : 0);
+			ck_assert_uint_eq(
+				grown("dels")->value, verb == NB_VERB_DELETE ? COUNT : 0);
+			ck_assert_uint_ge(counted.gets, COUNT);
+			uint64_t flushed = verb == NB_VERB_GET ? 0 : 1;
+			ck_assert_uint_eq(grown("flushes")->value, flushed);
+			ck_assert_uint_eq(grown("level")->value, 10 + flushed);
+			ck_assert(pthread_equal(stats_thread, close_thread));
+			end();
+		}
+}
+
+TEST(counter_that_runs_backwards_is_marked)
+{
+	struct nb_engine engine = begin_told(NB_VERB_PUT, 1);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert(grown("back")->has_run_back);
+	ck_assert(!grown("puts")->has_run_back);
+	end();
+}
+
+TEST(threads_have_done_what_the_run_has)
+{
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		struct nb_engine engine = begin(verb, 3);
+		ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+		const struct measurement *it = measured();
+		uint64_t sum = 0;
+		ck_assert_uint_eq(it->thread_count, 3);
+		for (uint32_t t = 0; t < 3; t++) {
+			sum += it->threads[t].ops;
+			ck_assert_uint_le(it->threads[t].wall_ns, it->wall_ns);
+			/* all in the first place, and in no other */
+			ck_assert_uint_eq(it->threads[t].kinds[0], it->threads[t].ops);
+			for (uint32_t kind = 1; kind < NB_OP_KINDS; kind++)
+				ck_assert_uint_eq(it->threads[t].kinds[kind], 0);
+		}
+		ck_assert_uint_eq(sum, it->ops);
+		end();
+	}
+}
+
+TEST(a_run_has_a_series_that_is_all_of_it)
+{
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		struct nb_engine engine = begin_told(verb, 2);
+		rig.options.sample_ns = 20000000;
+		ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+		const struct measurement *it = measured();
+		const struct series *series = &it->series;
+		uint64_t ops = 0, latencies = 0, pulses = 0;
+		for (size_t i = 0; i < series->count; i++) {
+			ops += series->samples[i].ops;
+			ck_assert_uint_le(series->samples[i].latency_count, 1);
+			if (series->samples[i].latency_count == 0)
+				continue; /* nothing ended in it */
+			latencies += series->samples[i].latencies[0].count;
+			ck_assert_uint_eq(series->samples[i].latencies[0].kind, 0);
+		}
+		ck_assert_uint_eq(series->pulses_count, 1); /* of the operations alone */
+		for (size_t i = 0; i < series->pulses[0].count; i++)
+			pulses += series->pulses[0].ops[i];
+		ck_assert_uint_eq(ops, it->ops);
+		ck_assert_uint_eq(latencies, it->ops);
+		ck_assert_uint_eq(pulses, it->ops);
+		ck_assert_uint_ne(it->used.known & SYSTEM_PROCESS, 0);
+		ck_assert_uint_ne(it->used_after.known & SYSTEM_PROCESS, 0);
+		end();
+	}
+}
+
+TEST(what_a_put_leaves_is_known_of_a_new_database)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 1);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert_uint_eq(measured()->live_bytes,
+		COUNT * (rig.workload.key_size + rig.workload.value_size));
+	end();
+	engine = begin(NB_VERB_GET, 1);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert_uint_eq(measured()->live_bytes, 0);
+	end();
+}
+
+TEST(engine_without_stats_has_no_counters)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 1);
+	engine.stats = NULL;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert_uint_eq(measured()->counters.count, 0);
+	end();
+}
+
+static int
+put_told_failing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (rig_number(key) == 700)
+		return error_set(NB_FAIL, "the disk is full");
+	return put_told(session, key, value);
+}
+
+TEST(counters_of_a_run_that_failed_are_of_what_it_did)
+{
+	struct nb_engine engine = begin_told(NB_VERB_PUT, 1);
+	engine.put = put_told_failing;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "memory: put, operation 700: the disk is full");
+	ck_assert_uint_eq(grown("puts")->value, measured()->ops);
+	ck_assert_uint_eq(grown("flushes")->value, 0);
+	end();
+}
+
+/* --- failures --- */
+
+static int
+put_failing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (rig_number(key) == 700)
+		return error_set(NB_FAIL, "the disk is full");
+	return rig_right()->put(session, key, value);
+}
+
+TEST(failing_put_ends_the_run_with_its_text_and_a_partial_result)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 3);
+	engine.put = put_failing;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "memory: put, operation 700: the disk is full");
+	ck_assert(measured()->is_partial);
+	ck_assert_uint_lt(measured()->ops, COUNT);
+	ck_assert_uint_eq(nb_histogram_count(measured()->service), measured()->ops);
+	ck_assert(!measured()->has_settled);
+	ck_assert(!measured()->has_read_back);
+	struct nb_result *result;
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+	ck_assert(nb_result_is_partial(result));
+	nb_result_delete(result);
+	end();
+}
+
+static int calls_of_all;
+
+/** No more than the run will end as it should, or the test by its time limit. */
+static void
+wait_for_halt(void)
+{
+	const int *halt = rig.run->active[0]->plan.halt;
+	while (__atomic_load_n(halt, __ATOMIC_RELAXED) == 0)
+		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+
+static int
+put_failing_or_waiting(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (rig_number(key) == 0)
+		return NB_FAIL;
+	wait_for_halt();
+	return rig_right()->put(session, key, value);
+}
+
+TEST(failure_of_one_thread_stops_the_others)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 2);
+	engine.put = put_failing_or_waiting;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	rig_assert_told("memory: put, operation 0: failed without saying why");
+	ck_assert_uint_le(measured()->ops, 1); /* the one that the other was at */
+	end();
+}
+
+static int
+session_open_failing(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	if (id == 1)
+		return error_set(NB_FAIL, "no more readers");
+	int rc = rig_right()->session_open(out, db, id);
+	if (rc == NB_OK)
+		__atomic_add_fetch(&rig_sessions, 1, __ATOMIC_RELAXED);
+	return rc;
+}
+
+static int
+session_open_silent(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	(void)out, (void)db, (void)id;
+	return NB_UNSUPPORTED;
+}
+
+static int
+session_open_null(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	(void)db, (void)id;
+	*out = NULL;
+	return NB_OK;
+}
+
+TEST(failing_session_ends_the_run_before_its_first_operation)
+{
+	static const struct {
+		int (*open)(struct nb_session **out, struct nb_db *db, uint32_t id);
+		int rc;
+		const char *text;
+	} cases[] = {
+		{session_open_failing, NB_FAIL, "memory: session_open: no more readers"},
+		{session_open_silent, NB_UNSUPPORTED,
+			"memory: session_open: failed without saying why"},
+		{session_open_null, NB_FAIL, "memory: session_open: gave no session"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct nb_engine engine = begin(NB_VERB_PUT, 3);
+		engine.session_open = cases[i].open;
+		ck_assert_int_eq(rig_run(&rig, &engine), cases[i].rc);
+		ck_assert_str_eq(nb_error_text(), cases[i].text);
+		struct nb_result *result = NULL;
+		ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
+		ck_assert_ptr_null(result);
+		end();
+	}
+}
+
+static int
+session_close_failing(struct nb_session *session)
+{
+	__atomic_sub_fetch(&rig_sessions, 1, __ATOMIC_RELAXED);
+	int rc = rig_right()->session_close(session);
+	return rc != NB_OK ? rc : error_set(NB_FAIL, "cursor left open");
+}
+
+TEST(failing_session_close_is_told)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 2);
+	engine.session_close = session_close_failing;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "memory: session_close: cursor left open");
+	ck_assert_uint_eq(measured()->ops, COUNT);
+	end();
+}
+
+static int
+open_failing(struct nb_db **out, const struct nb_open_args *args)
+{
+	(void)out;
+	return (args->host->fail)(
+		NB_FAIL, "damaged at block 7"); /* fail is a macro of check.h */
+}
+
+static int
+open_silent(struct nb_db **out, const struct nb_open_args *args)
+{
+	(void)out, (void)args;
+	return 5;
+}
+
+static int
+open_null(struct nb_db **out, const struct nb_open_args *args)
+{
+	(void)args;
+	*out = NULL;
+	return NB_OK;
+}
+
+TEST(failing_open_names_the_database)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 2);
+	char text[256];
+	engine.open = open_failing;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	snprintf(text, sizeof(text), "memory: %s/memory: damaged at block 7", rig.path);
+	ck_assert_str_eq(nb_error_text(), text);
+	struct nb_result *result;
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
+	engine.open = open_silent; /* and what failed before is not told again */
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(),
+		"memory: open: answered 5, but may answer only NB_OK (0) or a negative "
+		"failure");
+	engine.open = open_null;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	snprintf(text, sizeof(text), "memory: %s/memory: gave no database", rig.path);
+	ck_assert_str_eq(nb_error_text(), text);
+	end();
+}
+
+static int
+close_failing(struct nb_db *db)
+{
+	rig_closed++;
+	int rc = rig_right()->close(db);
+	return rc != NB_OK ? rc : error_set(NB_FAIL, "last block not written");
+}
+
+static char logged[256];
+
+static void
+keep_log(void *arg, uint32_t level, const char *text)
+{
+	(void)arg, (void)level;
+	snprintf(logged, sizeof(logged), "%s", text);
+}
+
+TEST(failing_close_is_the_runs_or_is_told_beside_the_first_failure)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 2);
+	engine.close = close_failing;
+	nb_set_log(keep_log, NULL);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "memory: closing: last block not written");
+	ck_assert(!measured()->has_settled);
+	ck_assert_str_eq(logged, "");
+	engine.put = put_failing;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "memory: put, operation 700: the disk is full");
+	ck_assert_str_eq(logged, "memory: closing: last block not written");
+	nb_set_log(NULL, NULL);
+	end();
+}
+
+TEST(failing_load_says_so)
+{
+	for (uint32_t verb = NB_VERB_GET; verb <= NB_VERB_DELETE; verb++) {
+		struct nb_engine engine = begin(verb, 1);
+		engine.put = put_failing;
+		ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+		ck_assert_str_eq(
+			nb_error_text(), "memory: loading, operation 700: the disk is full");
+		struct nb_result *result;
+		ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
+		end();
+	}
+}
+
+static int
+put_failing_at_once(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	(void)session, (void)key, (void)value;
+	return error_set(NB_FAIL, "no room at all");
+}
+
+TEST(run_whose_first_operation_fails_has_a_result)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 2);
+	engine.put = put_failing_at_once;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	rig_assert_told("memory: put, operation ");
+	struct nb_result *result;
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+	ck_assert(nb_result_is_partial(result));
+	nb_result_delete(result);
+	end();
+}
+
+/* --- settling --- */
+
+static int flush_answers[2]; /* by NB_SETTLE_* */
+static int flushes[2];
+
+static int
+flush_as_told(struct nb_db *db, uint32_t upto)
+{
+	(void)db;
+	flushes[upto]++;
+	return flush_answers[upto];
+}
+
+TEST(settled_is_what_the_engine_could)
+{
+	static const struct {
+		uint32_t asked;
+		int flush, compact, settled, rc;
+		bool called_flush, called_compact;
+		const char *text;
+	} cases[] = {
+		{NB_RUN_SETTLE_COMPACT, NB_OK, NB_OK, NB_RUN_SETTLE_COMPACT, NB_OK, 0, 1},
+		{NB_RUN_SETTLE_COMPACT, NB_OK, NB_UNSUPPORTED, NB_RUN_SETTLE_FLUSH, NB_OK, 1,
+			1},
+		{NB_RUN_SETTLE_COMPACT, NB_UNSUPPORTED, NB_UNSUPPORTED, NB_RUN_SETTLE_NONE,
+			NB_OK, 1, 1},
+		{NB_RUN_SETTLE_FLUSH, NB_OK, NB_OK, NB_RUN_SETTLE_FLUSH, NB_OK, 1, 0},
+		{NB_RUN_SETTLE_FLUSH, NB_UNSUPPORTED, NB_OK, NB_RUN_SETTLE_NONE, NB_OK, 1, 0},
+		{NB_RUN_SETTLE_NONE, NB_OK, NB_OK, NB_RUN_SETTLE_NONE, NB_OK, 0, 0},
+		{NB_RUN_SETTLE_COMPACT, NB_OK, NB_FAIL, NB_RUN_SETTLE_NONE, NB_FAIL, 0, 1,
+			"memory: settling: failed without saying why"},
+		{NB_RUN_SETTLE_COMPACT, 1, NB_UNSUPPORTED, NB_RUN_SETTLE_NONE, NB_FAIL, 1, 1,
+			"memory: flush: answered 1, but may answer only NB_OK (0) or a "
+			"negative failure"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct nb_engine engine = begin(NB_VERB_PUT, 2);
+		engine.flush = flush_as_told;
+		rig.options.settle = cases[i].asked;
+		flush_answers[NB_SETTLE_FLUSH] = cases[i].flush;
+		flush_answers[NB_SETTLE_COMPACT] = cases[i].compact;
+		flushes[0] = flushes[1] = 0;
+		ck_assert_int_eq(rig_run(&rig, &engine), cases[i].rc);
+		ck_assert_int_eq(measured()->settled, cases[i].settled);
+		ck_assert_int_eq(measured()->has_settled, cases[i].rc == NB_OK);
+		ck_assert_int_eq(flushes[NB_SETTLE_FLUSH], cases[i].called_flush);
+		ck_assert_int_eq(flushes[NB_SETTLE_COMPACT], cases[i].called_compact);
+		ck_assert_uint_eq(measured()->ops, COUNT);
+		if (cases[i].rc != NB_OK)
+			ck_assert_str_eq(nb_error_text(), cases[i].text);
+		end();
+	}
+}
+
+TEST(engine_without_flush_and_reads_do_not_settle)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 1);
+	engine.flush = NULL;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert_int_eq(measured()->settled, NB_RUN_SETTLE_NONE);
+	end();
+	engine = begin(NB_VERB_GET, 1);
+	engine.flush = flush_as_told;
+	flush_answers[0] = flush_answers[1] = NB_FAIL;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	end();
+}
+
+/* --- nb_stop() --- */
+
+static int stop_put_at = -1, stop_get_at = -1; /* which call of all asks for the stop */
+
+/** What comes after it waits, so that not all is done before the run has noticed. */
+static void
+stop_at(int at)
+{
+	int call = __atomic_fetch_add(&calls_of_all, 1, __ATOMIC_RELAXED);
+	if (at >= 0 && call == at)
+		nb_stop();
+	if (at >= 0 && call >= at)
+		wait_for_halt();
+}
+
+static int
+put_stopping(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	stop_at(stop_put_at);
+	return rig_right()->put(session, key, value);
+}
+
+static int
+get_stopping(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	stop_at(stop_get_at);
+	return rig_right()->get(session, key, value);
+}
+
+TEST(stop_ends_the_operations_with_a_partial_result)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 2);
+	engine.put = put_stopping;
+	stop_put_at = 50;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
+	ck_assert(measured()->is_partial);
+	ck_assert_uint_ge(measured()->ops, 50);
+	ck_assert_uint_lt(measured()->ops, COUNT);
+	ck_assert_uint_eq(nb_histogram_count(measured()->service), measured()->ops);
+	ck_assert_uint_eq(measured()->findings.verified, 0);
+	ck_assert(!measured()->has_read_back);
+	struct nb_result *result;
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
+	ck_assert(nb_result_is_partial(result));
+	nb_result_delete(result);
+	nb_stop_clear();
+	end();
+}
+
+static int
+get_stopping_in_vain(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	(void)session, (void)key, (void)value;
+	stop_at(stop_get_at);
+	return NB_NOT_FOUND;
+}
+
+TEST(stop_does_not_hide_what_was_missing)
+{
+	struct nb_engine engine = begin(NB_VERB_GET, 1);
+	engine.get = get_stopping_in_vain;
+	stop_get_at = 50;
+	logged[0] = '\0';
+	nb_set_log(keep_log, NULL);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
+	nb_set_log(NULL, NULL);
+	ck_assert_str_eq(nb_error_text(), "interrupted");
+	ck_assert_ptr_nonnull(strstr(logged, "51 of 51 keys were not found"));
+	nb_stop_clear();
+	end();
+}
+
+static int
+put_waiting(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (__atomic_fetch_add(&calls_of_all, 1, __ATOMIC_RELAXED) >= 20)
+		wait_for_halt();
+	return rig_right()->put(session, key, value);
+}
+
+static void *
+stop_soon(void *arg)
+{
+	(void)arg;
+	while (__atomic_load_n(&calls_of_all, __ATOMIC_RELAXED) < 20)
+		sched_yield();
+	nb_stop();
+	return NULL;
+}
+
+TEST(stop_comes_from_any_thread)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 3);
+	pthread_t stopper;
+	engine.put = put_waiting;
+	ck_assert_int_eq(pthread_create(&stopper, NULL, stop_soon, NULL), 0);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
+	pthread_join(stopper, NULL);
+	ck_assert(measured()->is_partial);
+	ck_assert_uint_le(measured()->ops, 20 + 3);
+	nb_stop_clear();
+	end();
+}
+
+TEST(stop_ends_the_reading_back)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 2);
+	engine.get = get_stopping;
+	stop_get_at = 50;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
+	ck_assert(!measured()->is_partial);  /* of the operations none is missing */
+	ck_assert(!measured()->has_settled); /* what keeps nothing is read back before that */
+	ck_assert(!measured()->has_read_back);
+	ck_assert_uint_ge(measured()->findings.verified, 50);
+	ck_assert_uint_lt(measured()->findings.verified, COUNT);
+	nb_stop_clear();
+	end();
+}
+
+TEST(stop_ends_the_loading_and_there_is_no_result)
+{
+	struct nb_engine engine = begin(NB_VERB_GET, 2);
+	engine.put = put_stopping;
+	stop_put_at = 50;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
+	ck_assert_int_lt(calls_of_all, COUNT);
+	struct nb_result *result;
+	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
+	nb_stop_clear();
+	end();
+}
+
+TEST(stop_before_the_run_leaves_nothing_behind)
+{
+	struct nb_engine engine = begin(NB_VERB_PUT, 2);
+	rig_new(&rig, &engine);
+	nb_stop();
+	ck_assert_int_eq(nb_run_execute(rig.run), NB_ERR_INTERRUPTED);
+	ck_assert_int_eq(rig_opened, 0);
+	ck_assert(!rig_has(&rig, "nb"));
+	nb_stop_clear();
+	end();
+}
+
+/* --- an engine that keeps its data --- */
+
+static struct nb_open_args opened_with; /* at first */
+static uint32_t opened_last;            /* flags */
+
+static int
+open_noting(struct nb_db **out, const struct nb_open_args *args)
+{
+	struct nb_open_args right = *args;
+	if (rig_opened == 0)
+		opened_with = *args;
+	opened_last = args->flags;
+	right.flags = NB_OPEN_CREATE;
+	rig_opened++;
+	return rig_right()->open(out, &right);
+}
+
+TEST(database_is_made_by_put_only_and_read_only_for_get)
+{
+	static const uint32_t flags[] = {[NB_VERB_PUT] = NB_OPEN_CREATE,
+		[NB_VERB_GET] = NB_OPEN_READ_ONLY,
+		[NB_VERB_DELETE] = 0};
+	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
+		struct nb_engine engine = begin(verb, 2);
+		char path[128];
+		engine.open = open_noting;
+		engine.caps |= NB_CAP_PERSISTENT;
+		rig.options.flags = NB_RUN_ALLOW_MISSING |
+			NB_RUN_FORCE; /* memory keeps nothing */
+		rig.options.cache_bytes = 4711;
+		snprintf(path, sizeof(path), "%s/memory", rig.path);
+		ck_assert_int_eq(mkdir(rig.path, 0777), 0);
+		ck_assert_int_eq(mkdir(path, 0777), 0);
+		strcat(path, "/data");
+		fclose(fopen(path, "w"));
+		(void)!rig_run(&rig, &engine);
+		ck_assert_uint_eq(opened_with.flags, flags[verb]);
+		ck_assert_uint_eq(opened_last, NB_OPEN_READ_ONLY);
+		ck_assert_int_eq(rig_opened, verb == NB_VERB_GET ? 1 : 2);
+		ck_assert_uint_eq(opened_with.size, sizeof(opened_with));
+		ck_assert_uint_eq(opened_with.records, COUNT);
+		ck_assert_uint_eq(opened_with.key_size, 16);
+		ck_assert_uint_eq(opened_with.value_size, 100);
+		ck_assert_uint_eq(opened_with.sessions, 2);
+		ck_assert_uint_eq(opened_with.cache_bytes, 4711);
+		ck_assert_uint_eq(opened_with.durability, NB_DUR_NONE);
+		ck_assert(!measured()->is_loaded);
+		ck_assert(measured()->had_data);
+		end();
+	}
+}
+
+/** `memory`, which loses everything at close, and claims that it keeps its data. */
+static struct nb_engine
+begin_forgetful(uint32_t verb)
+{
+	struct nb_engine engine = begin(verb, 2);
+	engine.open = open_noting;
+	engine.caps |= NB_CAP_PERSISTENT;
+	rig.options.flags = NB_RUN_ALLOW_MISSING | NB_RUN_FORCE;
+	return engine;
+}
+
+TEST(writes_that_only_a_cache_has_are_found_missing)
+{
+	struct nb_engine engine = begin_forgetful(NB_VERB_PUT);
+	struct told told = {.thread = pthread_self()};
+	rig.options.progress = note_progress;
+	rig.options.progress_arg = &told;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
+	ck_assert_uint_eq(measured()->findings.missing, COUNT);
+	ck_assert_uint_eq(measured()->findings.verified, COUNT);
+	ck_assert(measured()->is_reopened && measured()->has_read_back);
+	ck_assert(measured()->has_settled);
+	ck_assert_str_eq(
+		told.whats, "looking at the keys|open|put|settle|close|reopen|verify|");
+	ck_assert_uint_eq(told.wrong, 0);
+	end();
+}
+
+TEST(without_verification_nothing_is_opened_again)
+{
+	struct nb_engine engine = begin_forgetful(NB_VERB_PUT);
+	rig.options.verify_rate = 0;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert_int_eq(rig_opened, 1);
+	ck_assert(!measured()->is_reopened);
+	end();
+}
+
+static int
+open_once(struct nb_db **out, const struct nb_open_args *args)
+{
+	if (rig_opened > 0)
+		return (args->host->fail)(NB_FAIL, "the file is damaged");
+	return open_noting(out, args);
+}
+
+TEST(a_database_that_cannot_be_opened_again_ends_the_run)
+{
+	struct nb_engine engine = begin_forgetful(NB_VERB_PUT);
+	engine.open = open_once;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	rig_assert_told("the database cannot be opened again to read back: ");
+	rig_assert_told("the file is damaged");
+	ck_assert(!measured()->has_read_back && measured()->has_settled);
+	ck_assert_uint_eq(measured()->ops, COUNT);
+	end();
+}
+
+TEST(get_without_a_database_is_refused_before_it_is_opened)
+{
+	struct nb_engine engine = begin(NB_VERB_GET, 2);
+	engine.caps |= NB_CAP_PERSISTENT;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	rig_assert_told("--action=put");
+	ck_assert_int_eq(rig_opened, 0);
+	ck_assert(!rig_has(&rig, "nb"));
+	end();
+}

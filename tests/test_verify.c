@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Each defect that an engine can have is found and called by its name, with the operation
+ * that met it; and an engine that is right is accused of nothing.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "toy.h"
+#include "unit.h"
+
+#define BASE "records = 500\ncount = 400\nscan-length = 8\nitems = 4\n"
+
+static struct toy_rig rig;
+static struct toy_worker with;
+
+static struct job_worker *
+begin(const char *text)
+{
+	char all[512];
+	snprintf(all, sizeof(all), BASE "%s\n", text);
+	return toy_one(&rig, &with, all);
+}
+
+static void
+end(void)
+{
+	toy_end(&rig, &with);
+}
+
+/** One finding, of that verdict, by that operation. */
+static void
+assert_found(int verdict, uint32_t kind, uint64_t op)
+{
+	const struct job_findings *findings = &with.workers[0]->findings;
+	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
+	ck_assert_uint_eq(findings->verdicts[verdict], 1);
+	ck_assert_uint_eq(toy_wrong(findings), 1);
+	ck_assert_uint_eq(findings->case_count, 1);
+	const struct job_case *it = &findings->cases[0];
+	ck_assert_str_eq(job_verdict_name((int)it->verdict), job_verdict_name(verdict));
+	ck_assert_uint_eq(it->kind, kind);
+	ck_assert_uint_eq(it->op, op);
+	ck_assert_uint_eq(it->key_size, 8);
+}
+
+TEST(verdicts_have_names)
+{
+	for (int i = 0; i < JOB_VERDICTS; i++)
+		for (int j = 0; j < i; j++)
+			ck_assert_str_ne(job_verdict_name(i), job_verdict_name(j));
+	ck_assert_str_eq(job_verdict_name(-1), "?");
+	ck_assert_str_eq(job_verdict_name(JOB_VERDICTS), "?");
+	ck_assert_str_eq(job_verdict_name(JOB_STALE), "stale");
+}
+
+TEST(a_value_that_is_wrong_is_found_by_each_kind_of_read)
+{
+	static const struct {
+		uint32_t defect;
+		int verdict;
+	} defects[] = {
+		{TOY_FLIP, JOB_CORRUPT}, {TOY_CUT, JOB_WRONG_SIZE}, {TOY_MISS, JOB_MISSING}};
+	static const struct {
+		const char *mix;
+		uint32_t kind, verb, calls;
+	} reads[] = {{"read = 1", NB_OP_READ, TOY_GET, 1},
+		{"read-modify-write = 1\ndistribution = sequential", NB_OP_RMW, TOY_GET, 1},
+		{"multi-get = 1", NB_OP_MULTIGET, TOY_MULTI_GET, 1},
+		{"txn-read = 1", NB_OP_TXN_READ, TOY_GET, 4}};
+	for (size_t d = 0; d < sizeof(defects) / sizeof(*defects); d++)
+		for (size_t r = 0; r < sizeof(reads) / sizeof(*reads); r++) {
+			begin(reads[r].mix);
+			toy_break(defects[d].defect, reads[r].verb, 1 + 70 * reads[r].calls, 1);
+			toy_go(&with);
+			assert_found(defects[d].verdict, reads[r].kind, 70);
+			end();
+		}
+}
+
+TEST(another_keys_value_is_found)
+{
+	begin("read = 1");
+	toy_break(TOY_OTHER, TOY_GET, 71, 1);
+	toy_go(&with);
+	assert_found(JOB_OTHER_KEY, NB_OP_READ, 70);
+	end();
+}
+
+TEST(a_scan_that_does_wrong_is_found)
+{
+	static const struct {
+		uint32_t defect, nth; /* of the records of the 11th scan */
+		int verdict;
+	} defects[] = {{TOY_SKIP, 3, JOB_GAP}, {TOY_SKIP, 1, JOB_GAP},
+		{TOY_REPEAT, 3, JOB_UNORDERED}, {TOY_BACK, 3, JOB_UNORDERED},
+		{TOY_INVENT, 8, JOB_PHANTOM}, {TOY_INVENT, 1, JOB_PHANTOM},
+		{TOY_MISS, 3, JOB_GAP}, {TOY_MISS, 1, JOB_GAP}, {TOY_FLIP, 4, JOB_CORRUPT},
+		{TOY_CUT, 4, JOB_WRONG_SIZE}};
+	for (size_t d = 0; d < sizeof(defects) / sizeof(*defects); d++) {
+		begin("scan = 1\ndistribution = sequential");
+		toy_break(defects[d].defect, TOY_SCAN_NEXT, 10 * 8 + defects[d].nth, 1);
+		toy_go(&with);
+		/* what comes behind an odd key can be odd because of it: the first one counts */
+		const struct job_findings *findings = &with.workers[0]->findings;
+		ck_assert_uint_ge(findings->case_count, 1);
+		ck_assert_uint_le(toy_wrong(findings), 2);
+		ck_assert_str_eq(job_verdict_name((int)findings->cases[0].verdict),
+			job_verdict_name(defects[d].verdict));
+		ck_assert_uint_eq(findings->cases[0].op, 10);
+		ck_assert_uint_eq(findings->cases[0].kind, NB_OP_SCAN);
+		for (uint64_t i = 1; i < findings->case_count; i++)
+			ck_assert_uint_eq(findings->cases[i].op, 10);
+		end();
+	}
+}
+
+TEST(a_scan_that_finds_no_begin_is_found)
+{
+	begin("scan = 1\ndistribution = sequential");
+	toy_break(TOY_MISS, TOY_SCAN_OPEN, 11, 1);
+	toy_go(&with);
+	assert_found(JOB_MISSING, NB_OP_SCAN, 10);
+	end();
+}
+
+/** 4 records, so that a thread soon reads what it has put. */
+#define FEW "records = 4\ncount = 400\n"
+
+TEST(what_this_thread_put_last_must_be_what_it_reads)
+{
+	static const struct {
+		uint32_t defect, verb;
+	} cases[] = {{TOY_DROP, TOY_PUT}, {TOY_OLD, TOY_GET}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		struct job_worker *worker = toy_one(&rig, &with, FEW "read = 1\nupdate = 1\n");
+		toy.is_logging = true;
+		toy_break(cases[c].defect, cases[c].verb, 50, 1);
+		toy_go(&with);
+		const struct job_findings *findings = &worker->findings;
+		ck_assert_int_eq(worker->rc, NB_OK);
+		ck_assert_uint_ge(findings->verdicts[JOB_STALE], 1);
+		ck_assert_uint_eq(toy_wrong(findings), findings->verdicts[JOB_STALE]);
+		/* the last put of that record before the read is the one that was expected */
+		const struct job_case *it = &findings->cases[0];
+		uint64_t last = 0, read = it->op;
+		for (uint64_t i = 0, at = 0; at < read; i++) {
+			if (toy.log[i].verb == TOY_RELEASE)
+				continue;
+			if (toy.log[i].verb == TOY_PUT && toy.log[i].number == it->key[7])
+				last = toy.log[i].version;
+			at++;
+		}
+		ck_assert_uint_gt(last, 0);
+		ck_assert_uint_eq(it->expected, last);
+		ck_assert_uint_lt(it->version, it->expected);
+		end();
+	}
+}
+
+TEST(a_record_that_this_thread_deleted_must_not_be_there)
+{
+	struct job_worker *worker = toy_one(
+		&rig, &with, FEW "read = 2\nupsert = 1\ndelete = 1\n");
+	toy_break(TOY_DROP, TOY_DEL, 1, 0);
+	toy_go(&with);
+	ck_assert_uint_ge(worker->findings.verdicts[JOB_STALE], 1);
+	ck_assert_uint_eq(toy_wrong(&worker->findings), worker->findings.verdicts[JOB_STALE]);
+	ck_assert_uint_eq(worker->findings.cases[0].expected, 0);
+	end();
+}
+
+/** Each record is gone to twice, with 4999 others between. */
+#define TWICE "records = 5000\ncount = 10000\ndistribution = sequential\n"
+
+TEST(a_put_that_was_lost_long_ago_is_found)
+{
+	struct job_worker *worker = toy_one(&rig, &with, TWICE "read-modify-write = 1\n");
+	toy_break(TOY_DROP, TOY_PUT, 71, 1);
+	toy_go(&with);
+	assert_found(JOB_STALE, NB_OP_RMW, 5070);
+	ck_assert_uint_eq(worker->findings.cases[0].expected, 71);
+	end();
+}
+
+TEST(a_delete_that_was_undone_long_ago_is_found)
+{
+	struct job_worker *worker = toy_one(&rig, &with, TWICE "read = 1\ndelete = 1\n");
+	toy.is_logging = true;
+	toy_break(TOY_DROP, TOY_DEL, 1, 0);
+	toy_go(&with);
+	uint64_t undone = 0, op = 0;
+	static bool is_deleted[5000];
+	memset(is_deleted, 0, sizeof(is_deleted));
+	for (uint64_t i = 0; i < toy.logged; i++) {
+		const struct toy_call *call = &toy.log[i];
+		if (call->verb != TOY_GET && call->verb != TOY_DEL)
+			continue;
+		undone += call->verb == TOY_GET && is_deleted[call->number];
+		is_deleted[call->number] |= call->verb == TOY_DEL;
+		op++;
+	}
+	ck_assert_uint_eq(op, 10000);
+	ck_assert_uint_gt(undone, 1000);
+	ck_assert_uint_eq(worker->findings.verdicts[JOB_STALE], undone);
+	ck_assert_uint_eq(toy_wrong(&worker->findings), undone);
+	end();
+}
+
+TEST(a_place_that_records_share_accuses_nobody)
+{
+	static const uint32_t places[] = {1, 64, 1024};
+	for (size_t p = 0; p < sizeof(places) / sizeof(*places); p++) {
+		struct job_worker *worker = toy_one(
+			&rig, &with, TWICE "read = 1\nupsert = 1\ndelete = 1\n");
+		with.part->plan.own_places = places[p];
+		toy_go(&with);
+		job_worker_read_back(worker);
+		ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
+		ck_assert_uint_eq(worker->findings.read_back, places[p]);
+		ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
+		end();
+	}
+}
+
+TEST(a_version_that_two_operations_may_have_written_accuses_nobody)
+{
+	for (int is_far = 0; is_far < 2; is_far++) {
+		struct job_worker *worker = begin("read = 1\nupdate = 1");
+		const struct ops_spec *spec = &with.part->spec;
+		uint8_t bytes[8] = {0}, value[100];
+		uint64_t number = 0, write = UINT64_C(10000000000);
+		struct nb_slice key = {bytes, 8}, its = {value, 100};
+		struct ops_op op = {.kind = NB_OP_UPDATE,
+			.items = 1,
+			.index = write,
+			.numbers = &number,
+			.keys = &key};
+		job_remember(worker, &op);
+		values_write_sized(
+			&spec->values, value, key, 100, ops_version(spec, write - 64));
+		op.kind = NB_OP_READ;
+		op.index = write + (is_far ? UINT32_MAX / 2 : UINT32_MAX / 8);
+		job_verify_value(worker, &op, 0, its);
+		ck_assert_uint_eq(worker->findings.verdicts[JOB_STALE], !is_far);
+		ck_assert_uint_eq(toy_wrong(&worker->findings), !is_far);
+		end();
+	}
+}
+
+TEST(a_miss_is_no_finding_where_records_are_deleted_or_it_is_allowed)
+{
+	begin("read = 1\ndelete = 1");
+	toy_go(&with);
+	ck_assert_uint_gt(with.workers[0]->counts[NB_OP_READ].answers[NB_NOT_FOUND], 0);
+	ck_assert_uint_eq(toy_wrong(&with.workers[0]->findings), 0);
+	end();
+	begin("read = 1");
+	with.part->plan.may_miss = true;
+	toy_break(TOY_MISS, TOY_GET, 10, 5);
+	toy_go(&with);
+	ck_assert_uint_eq(toy_wrong(&with.workers[0]->findings), 0);
+	end();
+	/* but what this thread has put itself must be there, allowed or not */
+	toy_one(&rig, &with, FEW "read = 1\nupdate = 1\n");
+	with.part->plan.may_miss = true;
+	toy_break(TOY_MISS, TOY_GET, 100, 1);
+	toy_go(&with);
+	ck_assert_uint_eq(with.workers[0]->findings.verdicts[JOB_MISSING], 1);
+	end();
+}
+
+TEST(only_the_share_that_was_asked_for_is_looked_at)
+{
+	begin("read = 1");
+	with.part->plan.verify_threshold = 0;
+	toy_break(TOY_FLIP, TOY_GET, 1, 0);
+	toy_go(&with);
+	ck_assert_uint_eq(with.workers[0]->findings.verified, 0);
+	end();
+	begin("read = 1");
+	with.part->plan.verify_threshold = sample_threshold(0.25);
+	toy_break(TOY_FLIP, TOY_GET, 1, 0);
+	toy_go(&with);
+	const struct job_findings *findings = &with.workers[0]->findings;
+	ck_assert_uint_ge(findings->verified, 98);
+	ck_assert_uint_le(findings->verified, 102);
+	ck_assert_uint_eq(findings->verdicts[JOB_CORRUPT], findings->verified);
+	ck_assert_uint_eq(findings->case_count, JOB_CASES); /* the first are kept */
+	end();
+}
+
+/* ---- other runs on the same database ---- */
+
+TEST(values_of_another_run_are_counted_apart)
+{
+	struct job_worker *worker = begin("read = 1\nupdate = 1");
+	toy_go(&with);
+	ck_assert_uint_eq(worker->findings.foreign, 0);
+	toy_leave(&with);
+	/* the same operations again: what is there was written by those of the first time */
+	toy_enter(&rig, &with, with.part);
+	toy_go(&with);
+	ck_assert_uint_eq(toy_wrong(&with.workers[0]->findings), 0);
+	ck_assert_uint_gt(with.workers[0]->findings.foreign, 0);
+	end();
+}
+
+TEST(records_that_a_longer_run_inserted_are_no_phantoms)
+{
+	struct job_worker *worker = toy_one(
+		&rig, &with, "records = 50\ncount = 400\nscan = 1\nscan-length = 60");
+	uint64_t number = with.part->spec.keys->numbers; /* the first that this run has not */
+	uint8_t bytes[8], value[100];
+	for (int i = 0; i < 8; i++)
+		bytes[i] = (uint8_t)(number >> (56 - 8 * i));
+	struct nb_slice key = {bytes, 8}, its = {value, 100};
+	values_write_sized(&with.part->spec.values, value, key, 100, 77);
+	ck_assert_int_eq(with.part->plan.engine->put(worker->session, key, its), NB_OK);
+	toy_go(&with);
+	ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
+	ck_assert_uint_eq(worker->findings.foreign, 400);
+	toy_leave(&with);
+	/* but not if the value is not that key's */
+	value[40] ^= 1;
+	toy_enter(&rig, &with, with.part);
+	ck_assert_int_eq(
+		with.part->plan.engine->put(with.workers[0]->session, key, its), NB_OK);
+	toy_go(&with);
+	ck_assert_uint_gt(with.workers[0]->findings.verdicts[JOB_PHANTOM], 0);
+	end();
+}
+
+TEST(records_that_share_a_key_are_not_stale)
+{
+	char keys[128], set[160];
+	toy_create(&rig, "records = 64\ncount = 640\nread = 1\nupdate = 1");
+	snprintf(keys, sizeof(keys), "%s/keys", rig.dir);
+	FILE *file = fopen(keys, "w");
+	for (uint64_t i = 0; i < 64; i++) /* each twice */
+		ck_assert_uint_eq(fwrite(&(uint64_t){(i % 32) << 56}, 8, 1, file), 1);
+	fclose(file);
+	snprintf(set, sizeof(set), "keys=%s", keys);
+	ck_assert_int_eq(nb_job_set(rig.job, "key-format=file"), NB_OK);
+	ck_assert_int_eq(nb_job_set(rig.job, "key-size=8"), NB_OK);
+	ck_assert_int_eq(nb_job_set(rig.job, set), NB_OK);
+	toy_new(&rig);
+	toy_load(&rig);
+	toy_enter(&rig, &with, &rig.run->parts[0]);
+	toy_go(&with);
+	job_worker_read_back(with.workers[0]);
+	ck_assert_uint_ge(with.workers[0]->findings.verified, 320);
+	ck_assert_uint_eq(toy_wrong(&with.workers[0]->findings), 0);
+	ck_assert_uint_eq(with.workers[0]->findings.foreign, 0);
+	/* but a put that was lost is */
+	toy_leave(&with);
+	toy_enter(&rig, &with, &rig.run->parts[0]);
+	toy_break(TOY_DROP, TOY_PUT, 100, 20);
+	toy_go(&with);
+	ck_assert_uint_gt(with.workers[0]->findings.verdicts[JOB_STALE], 0);
+	toy_end(&rig, &with);
+}
+
+TEST(values_from_before_versions_were_used_again_are_no_other_runs)
+{
+	struct job_worker *worker = begin("read = 1\nupdate = 1");
+	const struct ops_spec *spec = &with.part->spec;
+	uint8_t bytes[8] = {0}, value[100];
+	uint64_t number = 0;
+	struct nb_slice key = {bytes, 8}, its = {value, 100};
+	struct ops_op op = {.kind = NB_OP_READ,
+		.items = 1,
+		.index = UINT64_C(5000000000),
+		.numbers = &number,
+		.keys = &key};
+	/* of an operation 4 G back, which looks like one that is still to come */
+	values_write_sized(
+		&spec->values, value, key, 100, ops_version(spec, UINT64_C(1000000000)));
+	job_verify_value(worker, &op, 0, its);
+	ck_assert_uint_eq(worker->findings.verified, 1);
+	ck_assert_uint_eq(worker->findings.verdicts[JOB_GOOD], 1);
+	ck_assert_uint_eq(worker->findings.foreign, 0);
+	end();
+}
+
+/* ---- reading back ---- */
+
+TEST(reading_back_finds_what_was_lost)
+{
+	static const struct {
+		const char *mix;
+		uint32_t kind, verb, defect;
+		int verdict;
+	} cases[] = {{"update = 1", NB_OP_UPDATE, TOY_PUT, TOY_DROP, JOB_STALE},
+		{"insert = 1", NB_OP_INSERT, TOY_PUT, TOY_DROP, JOB_MISSING},
+		{"delete = 1", NB_OP_DELETE, TOY_DEL, TOY_DROP, JOB_STALE},
+		{"batch = 1", NB_OP_BATCH, TOY_BATCH, TOY_DROP, JOB_STALE},
+		{"txn-write = 1", NB_OP_TXN_WRITE, TOY_COMMIT, TOY_DROP, JOB_STALE}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		char text[64];
+		snprintf(text, sizeof(text), "%s\ndistribution = sequential", cases[c].mix);
+		struct job_worker *worker = begin(text);
+		toy_break(cases[c].defect, cases[c].verb, 71, 1);
+		toy_go(&with);
+		ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
+		job_worker_read_back(worker);
+		ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
+		/* of a sequence of batches, some records are written again later */
+		ck_assert_uint_ge(worker->findings.verdicts[cases[c].verdict], 1);
+		ck_assert_uint_eq(toy_wrong(&worker->findings),
+			worker->findings.verdicts[cases[c].verdict]);
+		ck_assert_uint_eq(worker->findings.cases[0].op, 70);
+		ck_assert_uint_eq(worker->findings.cases[0].kind, cases[c].kind);
+		end();
+	}
+}
+
+TEST(reading_back_takes_the_last_writes_and_a_share_of_older_ones)
+{
+	/* the last 1024, and of the 7976 others every eighth from place 0 on */
+	static const uint64_t lost[] = {9000, 9000 - 1023, 1};
+	for (size_t i = 0; i < sizeof(lost) / sizeof(*lost); i++) {
+		struct job_worker *worker = toy_one(&rig, &with,
+			"records = 9000\ncount = 9000\nupdate = 1\n"
+			"distribution = sequential\n");
+		toy_break(TOY_DROP, TOY_PUT, lost[i], 1);
+		toy_go(&with);
+		toy_reset();
+		job_worker_read_back(worker);
+		ck_assert_uint_eq(worker->findings.read_back, 1024 + 997);
+		ck_assert_uint_eq(toy_calls(TOY_GET), 1024 + 997);
+		assert_found(JOB_STALE, NB_OP_UPDATE, lost[i] - 1);
+		end();
+	}
+}
+
+TEST(reading_back_accuses_no_good_engine)
+{
+	static const char *const mixes[] = {"update = 1", "insert = 1", "delete = 1",
+		"upsert = 1", "upsert = 1\ndelete = 1\nread = 1\nspace = 50", "batch = 1",
+		"txn-write = 1", "read-modify-write = 1\ninsert = 1"};
+	for (size_t m = 0; m < sizeof(mixes) / sizeof(*mixes); m++) {
+		struct job_worker *worker = begin(mixes[m]);
+		toy_go(&with);
+		toy_reset();
+		job_worker_read_back(worker);
+		ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
+		ck_assert_uint_gt(toy_calls(TOY_GET), 0);
+		ck_assert_msg(toy_wrong(&worker->findings) == 0, "%s", mixes[m]);
+		end();
+	}
+}
+
+/** Load with a defect, then read back. */
+static struct job_worker *
+load(uint32_t defect)
+{
+	toy_create(&rig, BASE "read = 1");
+	toy_new(&rig);
+	toy_open(&rig);
+	toy_enter(&rig, &with, &rig.run->loading);
+	toy_break(defect, TOY_PUT, 71, 1);
+	toy_go(&with);
+	job_worker_read_back(with.workers[0]);
+	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
+	return with.workers[0];
+}
+
+TEST(reading_back_a_loading_finds_a_lost_put)
+{
+	struct job_worker *worker = load(TOY_DROP);
+	ck_assert_uint_eq(worker->findings.verified, 500);
+	assert_found(JOB_MISSING, NB_OP_INSERT, 70);
+	end();
+	worker = load(TOY_RIGHT);
+	ck_assert_uint_eq(worker->findings.verified, 500);
+	ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
+	end();
+}
+
+TEST(reading_back_a_loading_finds_the_value_of_an_earlier_run)
+{
+	struct job_worker *worker = begin("update = 1\ndistribution = sequential");
+	toy_go(&with);
+	toy_leave(&with);
+	toy_enter(&rig, &with, &rig.run->loading);
+	worker = with.workers[0];
+	toy_reset();
+	toy_break(TOY_DROP, TOY_PUT, 71, 1);
+	toy_go(&with);
+	job_worker_read_back(worker);
+	assert_found(JOB_STALE, NB_OP_INSERT, 70);
+	end();
+}
+
+TEST(reading_back_tells_a_failure)
+{
+	static const struct {
+		uint32_t defect;
+		const char *text;
+	} cases[] = {{TOY_FAIL, "toy: reading back, operation 0: the toy is broken"},
+		{TOY_MUTE, "toy: reading back, operation 0: failed without saying why"},
+		{TOY_ODD,
+			"toy: reading back, operation 0: answered 9, which means nothing here"},
+		{TOY_CONFLICT,
+			"toy: reading back, operation 0: answered with a conflict 1000000 "
+			"times in a row"}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		struct job_worker *worker = begin("update = 1\ndistribution = sequential");
+		toy_go(&with);
+		toy_break(cases[c].defect, TOY_GET, 1, 0);
+		job_worker_read_back(worker);
+		ck_assert_int_eq(worker->rc, NB_FAIL);
+		ck_assert_str_eq(worker->text, cases[c].text);
+		end();
+	}
+}
+
+TEST(reading_back_a_loading_tells_the_operation_that_failed)
+{
+	struct job_worker *worker = load(TOY_RIGHT);
+	toy_reset();
+	toy_break(TOY_FAIL, TOY_GET, 322, 1);
+	job_worker_read_back(worker);
+	ck_assert_int_eq(worker->rc, NB_FAIL);
+	ck_assert_str_eq(worker->text, "toy: reading back, operation 321: the toy is broken");
+	ck_assert_uint_eq(toy_calls(TOY_GET), 322);
+	end();
+}
+
+TEST(reading_back_tries_again_what_conflicts)
+{
+	struct job_worker *worker = begin("update = 1");
+	toy_go(&with);
+	toy_reset();
+	toy_break(TOY_CONFLICT, TOY_GET, 3, 5);
+	job_worker_read_back(worker);
+	ck_assert_int_eq(worker->rc, NB_OK);
+	ck_assert_uint_eq(toy_calls(TOY_GET), worker->findings.verified + 5);
+	ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
+	end();
+}
+
+static int
+get_nothing(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	(void)session, (void)key, (void)value; /* and says that it is done */
+	return NB_OK;
+}
+
+TEST(get_that_sets_no_value_is_a_value_of_the_wrong_size)
+{
+	struct job_worker *worker = begin("read = 1");
+	rig.run->engine->table.get = get_nothing;
+	toy_go(&with);
+	ck_assert_uint_eq(worker->findings.verdicts[JOB_WRONG_SIZE], 400);
+	ck_assert_uint_eq(worker->counts[NB_OP_READ].bytes, 0);
+	end();
+	worker = begin("update = 1\ndistribution = sequential");
+	toy_go(&with);
+	rig.run->engine->table.get = get_nothing;
+	job_worker_read_back(worker);
+	ck_assert_uint_eq(worker->findings.verdicts[JOB_WRONG_SIZE], 400);
+	end();
+}
+
+TEST(a_halt_ends_reading_back)
+{
+	struct job_worker *worker = begin("update = 1");
+	toy_go(&with);
+	with.halt = 1;
+	job_worker_read_back(worker);
+	ck_assert_uint_eq(toy_calls(TOY_GET), 0);
+	end();
+}
+
+static int
+get_halting(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	if (toy_calls(TOY_GET) == 99)
+		__atomic_store_n(&with.halt, 1, __ATOMIC_RELAXED);
+	return toy_engine().get(session, key, value);
+}
+
+TEST(a_halt_ends_reading_back_a_loading_after_the_record_at_hand)
+{
+	struct job_worker *worker = load(TOY_RIGHT);
+	toy_reset();
+	worker->findings = (struct job_findings){.verified = 0};
+	rig.run->engine->table.get = get_halting;
+	job_worker_read_back(worker);
+	ck_assert_uint_eq(toy_calls(TOY_GET), 100);
+	ck_assert_uint_eq(worker->findings.verified, 100);
+	end();
+	worker = load(TOY_RIGHT);
+	toy_reset();
+	nb_stop(); /* for keys that were lost: nothing that is made after it is looked at */
+	job_worker_read_back(worker);
+	ck_assert_uint_eq(toy_calls(TOY_GET), 0);
+	nb_stop_clear();
+	end();
+}

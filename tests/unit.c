@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "unit.h"
+
+#include <errno.h>
+
+#include "scratch.h"
+
+enum { UNIT_TIMEOUT_S = 120 }; /* sanitizers and valgrind are slow */
+
+static struct unit_test *tests;
+
+__attribute__((weak)) bool unit_in_scratch;
+__attribute__((weak)) void
+unit_setup(void);
+__attribute__((weak)) void
+unit_teardown(void);
+
+/* Compilers may call constructors in any order: the line of the test decides. */
+void
+unit_add(struct unit_test *test, size_t count)
+{
+	struct unit_test **at = &tests;
+	while (*at != NULL && (*at)->check.line < test->check.line)
+		at = &(*at)->next;
+	test->count = count;
+	test->next = *at;
+	*at = test;
+}
+
+static Suite *
+make_suite(void)
+{
+	Suite *suite = suite_create(program_invocation_short_name);
+	for (const struct unit_test *test = tests; test != NULL; test = test->next) {
+		TCase *promise = tcase_create(test->check.name);
+		tcase_set_timeout(promise, UNIT_TIMEOUT_S);
+		tcase_add_checked_fixture(promise, unit_setup, unit_teardown);
+		tcase_add_loop_test(promise, &test->check, 0, (int)test->count);
+		suite_add_tcase(suite, promise);
+	}
+	return suite;
+}
+
+int
+unit_run(void)
+{
+	SRunner *runner = srunner_create(make_suite());
+	if (unit_in_scratch)
+		scratch_enter();
+	srunner_run_all(runner, CK_ENV);
+	if (unit_in_scratch)
+		scratch_leave();
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
