@@ -49,6 +49,12 @@ error_set(int code, const char *fmt, ...)
 	return code;
 }
 
+int
+error_memory(void)
+{
+	return error_set(NB_FAIL, "out of memory");
+}
+
 /** "<what>: <why>". If that is too long, `what` loses its end and `why` its beginning. */
 static int
 set_both(int code, const char *why, const char *fmt, va_list args)

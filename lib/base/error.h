@@ -11,6 +11,10 @@
 int
 error_set(int code, const char *fmt, ...) NB_PRINTF(2, 3);
 
+/** error_set(NB_FAIL, "out of memory"). */
+int
+error_memory(void);
+
 int
 error_setv(int code, const char *fmt, va_list args) NB_PRINTF(2, 0);
 
