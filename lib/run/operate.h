@@ -33,19 +33,20 @@ retries(struct job_worker *worker, uint32_t *conflicts)
 		span->paused += clock_stamp(clock_kind) - pause; \
 	} while (0)
 
-/** Time `attempt`, an expression of type int, until it does not conflict. */
+/**
+ * Time `attempt`, an expression of type int. What follows a conflict is out of the way, on a span of
+ * its own: otherwise the compiler keeps in memory what the loop has in registers.
+ */
 #define TIMED(attempt) \
 	do { \
-		uint32_t conflicts = 0; \
-		span->paused = 0; \
-		span->begin = clock_stamp(clock_kind); \
-		do { \
-			span->records = span->bytes = 0; \
-			rc = (attempt); \
-			span->end = clock_stamp(clock_kind); \
-		} while (__builtin_expect(rc == NB_CONFLICT, 0) && \
-			retries(worker, &conflicts)); \
-		span->conflicts = conflicts; \
+		*span = (struct span){.begin = clock_stamp(clock_kind)}; \
+		rc = (attempt); \
+		span->end = clock_stamp(clock_kind); \
+		if (__builtin_expect(rc == NB_CONFLICT, 0)) { \
+			struct span again = {.begin = span->begin, .paused = span->paused}; \
+			rc = attempt_again(worker, op, is_sample, clock_kind, &again); \
+			*span = again; \
+		} \
 	} while (0)
 
 static ALWAYS_INLINE int
@@ -139,25 +140,27 @@ scan(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint32_
 	return rc != NB_OK ? rc : closed;
 }
 
-/** The list that a batch is handed over as, made ahead of the clock. Bytes of its values. */
-static uint64_t
+/** The list that a batch is handed over as, made ahead of the clock. */
+static void
 list_writes(struct job_worker *worker, const struct ops_op *op)
 {
-	uint64_t bytes = 0;
-	for (uint32_t k = 0; k < op->items; k++) {
+	for (uint32_t k = 0; k < op->items; k++)
 		worker->writes[k] = (struct nb_write){
 			.key = op->keys[k], .value = op->values[k]};
-		bytes += op->values[k].size;
-	}
-	return bytes;
 }
 
 static int
-batch(struct job_worker *worker, const struct ops_op *op, uint64_t bytes, struct span *span)
+batch(struct job_worker *worker, const struct ops_op *op)
+{
+	return worker->plan->engine->batch(worker->session, worker->writes, op->items, 0);
+}
+
+static void
+note_batch(const struct ops_op *op, struct span *span)
 {
 	span->records = op->items;
-	span->bytes = bytes;
-	return worker->plan->engine->batch(worker->session, worker->writes, op->items, 0);
+	for (uint32_t k = 0; k < op->items; k++)
+		span->bytes += op->values[k].size;
 }
 
 static int
@@ -219,6 +222,48 @@ transaction(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	return rc == NB_OK && is_missing ? NB_NOT_FOUND : rc;
 }
 
+/** One attempt of any kind, after a conflict: the branch on the kind is within the clock here. */
+static int
+attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint32_t clock_kind,
+	struct span *span)
+{
+	const struct nb_engine *engine = worker->plan->engine;
+	switch (op->kind) {
+	case NB_OP_READ:
+		return get(worker, engine, op->keys[0], op, 0, is_sample, clock_kind, span);
+	case NB_OP_UPDATE:
+	case NB_OP_INSERT:
+	case NB_OP_UPSERT:
+		return put(worker, engine, op->keys[0], op->values[0], span);
+	case NB_OP_DELETE:
+		return engine->del(worker->session, op->keys[0]);
+	case NB_OP_SCAN:
+		return scan(worker, op, is_sample, clock_kind, span);
+	case NB_OP_RMW:
+		return read_modify_write(worker, op, is_sample, clock_kind, span);
+	case NB_OP_BATCH:
+		return batch(worker, op);
+	case NB_OP_MULTIGET:
+		return multi_get(worker, op, is_sample, clock_kind, span);
+	default:
+		return transaction(worker, op, is_sample, clock_kind, span);
+	}
+}
+
+/** Until it does not conflict, or is not to be tried again. */
+static __attribute__((noinline)) int
+attempt_again(struct job_worker *worker, const struct ops_op *op, bool is_sample,
+	uint32_t clock_kind, struct span *span)
+{
+	int rc = NB_CONFLICT;
+	while (rc == NB_CONFLICT && retries(worker, &span->conflicts)) {
+		span->records = span->bytes = 0;
+		rc = attempt(worker, op, is_sample, clock_kind, span);
+		span->end = clock_stamp(clock_kind);
+	}
+	return rc;
+}
+
 /** Of many records: those that were not there, judged when the clock is stopped for good. */
 static __attribute__((noinline)) void
 judge_misses(struct job_worker *worker, const struct ops_op *op)
@@ -229,15 +274,18 @@ judge_misses(struct job_worker *worker, const struct ops_op *op)
 	}
 }
 
-/** Do it, with its stamps; NB_NOT_FOUND has been judged. `kind` is op->kind. */
+/**
+ * Do it, with its stamps; NB_NOT_FOUND has been judged. `kind` is op->kind, `keys` op->keys and
+ * `values` op->values: a loop for one kind knows them without reading `op`.
+ */
 static ALWAYS_INLINE int
 operate(struct job_worker *worker, const struct nb_engine *engine, const struct ops_op *op,
-	uint32_t kind, bool is_sample, uint32_t clock_kind, struct span *span)
+	uint32_t kind, const struct nb_slice *keys, const struct nb_slice *values,
+	bool is_sample, uint32_t clock_kind, struct span *span)
 {
 	/* Before the stamp: what the engine is given is the harness's to fetch. */
-	struct nb_slice key = op->keys[0];
-	struct nb_slice value = ops_is_write(kind) ? op->values[0] : (struct nb_slice){NULL, 0};
-	uint64_t bytes;
+	struct nb_slice key = keys[0];
+	struct nb_slice value = ops_is_write(kind) ? values[0] : (struct nb_slice){NULL, 0};
 	int rc = NB_OK;
 	switch (kind) {
 	case NB_OP_READ:
@@ -265,8 +313,9 @@ operate(struct job_worker *worker, const struct nb_engine *engine, const struct 
 			job_verify_miss(worker, op, 0);
 		break;
 	case NB_OP_BATCH:
-		bytes = list_writes(worker, op);
-		TIMED(batch(worker, op, bytes, span));
+		list_writes(worker, op);
+		TIMED(batch(worker, op));
+		note_batch(op, span);
 		break;
 	case NB_OP_MULTIGET:
 		TIMED(multi_get(worker, op, is_sample, clock_kind, span));

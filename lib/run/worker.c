@@ -287,6 +287,9 @@ run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 	const struct nb_engine *engine = plan->engine;
 	const int *halt = plan->halt;
 	uint64_t tell_ticks = plan->tell_ticks, last = worker->told_ticks;
+	/* Of one kind, one record each: they follow each other, as their keys and values do. */
+	const struct nb_slice *keys = ops[0].keys, *values = ops[0].values;
+	uint64_t index = ops[0].index;
 	uint32_t j = 0;
 	taken->ops = ops;
 	taken->first = done;
@@ -294,7 +297,9 @@ run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 	post_enter(&worker->post, "operation");
 	while (j < count && !is_over) {
 		const struct ops_op *op = &ops[j];
-		uint32_t kind = only < NB_OP_KINDS ? only : op->kind;
+		bool is_mixed = only == NB_OP_KINDS;
+		uint32_t kind = is_mixed ? op->kind : only;
+		uint64_t i = is_mixed ? op->index : index + j;
 		struct span span;
 		if (is_paced) {
 			if (taken->due[j] >= end) {
@@ -307,7 +312,8 @@ run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 				break;
 			}
 		}
-		int rc = operate(worker, engine, op, kind, is_sampled(op->index, threshold),
+		int rc = operate(worker, engine, op, kind, is_mixed ? op->keys : keys + j,
+			is_mixed ? op->values : values + j, is_sampled(i, threshold),
 			clock_kind, &span);
 		if (__builtin_expect(rc == NB_CONFLICT && is_halted(worker), 0)) {
 			is_over = true; /* stopped meanwhile: this one has not been done */

@@ -39,12 +39,12 @@ count_uniform(struct job_worker *worker, uint64_t from, uint64_t until)
 	const struct clock *clock = worker->plan->clock;
 	struct job_taken *taken = worker->taken;
 	struct job_counts *counts = &worker->counts[worker->only];
-	struct nb_histogram *service = counts->service;
-	uint64_t count = until - from;
+	uint64_t times_ns[OPS_STRATUM], count = until - from;
 	uint64_t bits = (count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX) << from;
 	uint64_t missed = (uint64_t)__builtin_popcountll(taken->misses & bits);
-	for (uint64_t j = from; j < until; j++)
-		histogram_add(service, clock_ns(clock, taken->ticks[j]));
+	for (uint64_t j = 0; j < count; j++)
+		times_ns[j] = clock_ns(clock, taken->ticks[from + j]);
+	histogram_add_block(counts->service, times_ns, count);
 	bool is_added = pulse_add_block(&worker->pulses, taken->ends[until - 1], count);
 	for (uint64_t j = from; j < until && !is_added; j++)
 		pulse_add(&worker->pulses, taken->ends[j]);

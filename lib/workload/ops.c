@@ -38,8 +38,7 @@
 #include "base/uint128.h"
 
 enum {
-	OPS_VERSION = 1, /* of all that makes the stream; part of the digest */
-	PLAIN_BLOCK = 32
+	OPS_VERSION = 1 /* of all that makes the stream; part of the digest */
 };
 
 /** Versions are 1..UINT32_MAX. */
@@ -274,8 +273,7 @@ ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
 		.dist = spec->dist};
 	size_t each = (maker->key_stride + maker->value_stride) * spec->items_max;
 	size_t block = BLOCK_BYTES / each;
-	size_t most = spec->plain_count > 0 ? PLAIN_BLOCK : OPS_STRATUM;
-	maker->block = block > most ? (uint32_t)most : block > 0 ? (uint32_t)block : 1;
+	maker->block = block > OPS_STRATUM ? OPS_STRATUM : block > 0 ? (uint32_t)block : 1;
 	size_t records = (size_t)maker->block * spec->items_max;
 	size_t key_bytes = block_whole_lines(maker->key_stride * records);
 	size_t value_bytes = block_whole_lines(maker->value_stride * records);
