@@ -135,9 +135,11 @@ def check(is_true, *what):
 
 def browser():
     for name in ('chromium', 'chromium-browser', 'google-chrome'):
-        if shutil.which(name):
+        # Ubuntu's package is a script that asks for a snap.
+        if shutil.which(name) and subprocess.run([name, '--version'],
+                                                 capture_output=True, check=False).returncode == 0:
             return name
-    print('skipped: no chromium')
+    print('skipped: no chromium that runs')
     sys.exit(77)
 
 

@@ -154,8 +154,8 @@ TEST(file_system_that_is_memory_cannot_be_cold)
 	begin();
 	ck_assert_int_eq(residency_make_cold("/dev/shm", &how), NB_UNSUPPORTED);
 	ck_assert_str_eq(nb_error_text(),
-		"/dev/shm: is on a file system that is memory (tmpfs) and can never be cold; "
-		"take a --path on a device");
+		"/dev/shm: is on a file system in memory (tmpfs) and can never be cold; "
+		"use a --path on a device");
 	ck_assert_uint_eq(how, COLD_NOT);
 	end();
 }

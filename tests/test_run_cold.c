@@ -195,10 +195,15 @@ TEST(what_cannot_be_cold_is_refused_before_it_is_opened)
 	char path[64];
 	snprintf(path, sizeof(path), "/dev/shm/mininb-cold.%d", (int)getpid());
 	rig.options.path = path;
-	execute(NB_VERB_PUT, NB_RUN_COLD, &engine); /* of which there was none */
+	rig.options.flags = NB_RUN_COLD;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_UNSUPPORTED); /* it would read back cold */
+	rig_assert_told("can never be cold; use a --path on a device");
+	ck_assert(!rig.run->measured.has_begun);
+	execute(NB_VERB_PUT, 0, &engine);
+	rig.options.flags = NB_RUN_COLD;
 	rig.workload.verb = NB_VERB_GET;
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_UNSUPPORTED);
-	rig_assert_told("can never be cold; take a --path on a device");
+	rig_assert_told("can never be cold; use a --path on a device");
 	ck_assert(!rig.run->measured.has_begun);
 	end();
 }

@@ -264,21 +264,30 @@ write_back(const char *path)
 }
 
 int
-residency_make_cold_by(const char *path, const char *drop_path, uint32_t *how)
+residency_can_be_cold(const char *path)
 {
 	enum { TMPFS = 0x01021994 };
 	const unsigned long ramfs = 0x858458f6;
-	struct residency seen = {0};
-	struct walk walk = {.see = evict_file, .residency = &seen};
 	struct statfs fs;
-	*how = COLD_NOT;
 	if (statfs(path, &fs) != 0)
 		return error_system("%s: cannot be put out of memory", path);
 	unsigned long type = (unsigned long)fs.f_type & 0xffffffffu;
 	if (type == TMPFS || type == ramfs)
 		return error_set(NB_UNSUPPORTED,
-			"%s: is on a file system that is memory (%s) and can never be cold; take a --path on a device",
+			"%s: is on a file system in memory (%s) and can never be cold; use a --path on a device",
 			path, type == TMPFS ? "tmpfs" : "ramfs");
+	return NB_OK;
+}
+
+int
+residency_make_cold_by(const char *path, const char *drop_path, uint32_t *how)
+{
+	struct residency seen = {0};
+	struct walk walk = {.see = evict_file, .residency = &seen};
+	*how = COLD_NOT;
+	int rc = residency_can_be_cold(path);
+	if (rc != NB_OK)
+		return rc;
 	walk_all(&walk, AT_FDCWD, path, 0);
 	write_back(path);
 	if (drop_caches(drop_path))

@@ -32,10 +32,14 @@ enum {
 void
 residency_look(struct residency *residency, const char *path);
 
+/** NB_UNSUPPORTED: the path is on a file system in memory. NB_FAIL: it does not exist. */
+NB_MUST_CHECK int
+residency_can_be_cold(const char *path);
+
 /**
  * Put the database, which is closed, out of memory: of all of the kernel's caches where that
- * is allowed, else of its files'. *how: COLD_*. NB_FAIL: not a file could be evicted; on a
- * file system that is memory nothing can be, which is NB_UNSUPPORTED.
+ * is allowed, else of its files'. *how: COLD_*. NB_FAIL: not a file could be evicted.
+ * NB_UNSUPPORTED: residency_can_be_cold().
  */
 NB_MUST_CHECK int
 residency_make_cold(const char *path, uint32_t *how);

@@ -30,8 +30,12 @@ int
 run_cool_database(struct nb_run *run)
 {
 	struct measurement *measured = &run->measured;
-	if (!run_is_kept(run) || !measured->had_data)
+	if (!run_is_kept(run))
 		return NB_OK;
+	if (!measured->had_data) /* nothing to evict yet, but to read back later */
+		return (run->options.flags & NB_RUN_COLD) != 0
+			? residency_can_be_cold(run->path)
+			: NB_OK;
 	int rc = cool(run, &measured->cold);
 	if (rc != NB_OK)
 		return rc;
