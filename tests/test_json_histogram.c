@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "report/json_histogram.h"
+#include "base/histogram.h"
+#include "report/json_value.h"
 #include "unit.h"
 
 static struct nb_histogram *histogram;
 static struct json_reader reader;
+static struct json_writer writer;
 
 static void
 begin(void)
@@ -21,11 +23,12 @@ begin(void)
 static struct nb_histogram *
 again(const struct nb_histogram *from)
 {
-	struct nb_histogram *out;
-	json_t *json = json_from_histogram(from);
+	json_t *json = json_from_histogram(&writer, from);
 	char *text = json_dumps(json, JSON_REAL_PRECISION(17));
 	json_t *loaded = json_loads(text, 0, NULL);
-	ck_assert_msg(json_to_histogram(&reader, loaded, &out) == NB_OK, "%s", nb_error_text());
+	struct nb_histogram *out = json_to_histogram(&reader, loaded);
+	ck_assert(!writer.has_failed);
+	ck_assert_msg(reader.rc == NB_OK, "%s", nb_error_text());
 	json_decref(json);
 	json_decref(loaded);
 	free(text);
@@ -84,11 +87,10 @@ TEST(so_are_times_beyond_an_hour_and_sums_beyond_64_bits)
 
 TEST(none_is_null)
 {
-	struct nb_histogram *out;
 	begin();
-	ck_assert(json_is_null(json_from_histogram(NULL)));
-	ck_assert_int_eq(json_to_histogram(&reader, json_null(), &out), NB_OK);
-	ck_assert_ptr_null(out);
+	ck_assert(json_is_null(json_from_histogram(&writer, NULL)));
+	ck_assert_ptr_null(json_to_histogram(&reader, json_null()));
+	ck_assert_int_eq(reader.rc, NB_OK);
 	nb_histogram_delete(histogram);
 }
 
@@ -97,7 +99,7 @@ TEST(percentiles_are_there_where_the_values_support_them)
 	begin();
 	for (uint64_t i = 1; i <= 1000; i++) /* below 2048 ns each has a bucket of its own */
 		nb_histogram_add(histogram, i);
-	json_t *json = json_from_histogram(histogram);
+	json_t *json = json_from_histogram(&writer, histogram);
 	ck_assert_int_eq(json_integer_value(json_object_get(json, "count")), 1000);
 	ck_assert_int_eq(json_integer_value(json_object_get(json, "min_ns")), 1);
 	ck_assert_int_eq(json_integer_value(json_object_get(json, "p50_ns")), 500);
@@ -114,18 +116,16 @@ TEST(percentiles_are_there_where_the_values_support_them)
 static const char *
 said_of(const char *name, const char *value)
 {
-	struct nb_histogram *out;
-	json_t *json = json_from_histogram(histogram);
+	json_t *json = json_from_histogram(&writer, histogram);
 	json_t *other = json_loads(value, JSON_DECODE_ANY, NULL);
 	ck_assert_ptr_nonnull(other);
 	json_object_set_new(json, name, other);
-	int rc = json_to_histogram(&reader, json, &out);
+	reader.rc = NB_OK;
+	struct nb_histogram *out = json_to_histogram(&reader, json);
 	json_decref(json);
-	if (rc == NB_OK)
-		nb_histogram_delete(out);
-	else
-		ck_assert_int_eq(rc, NB_ERR_DATA);
-	return rc == NB_OK ? NULL : nb_error_text();
+	ck_assert_int_eq(out != NULL, reader.rc == NB_OK);
+	nb_histogram_delete(out);
+	return reader.rc == NB_OK ? NULL : nb_error_text();
 }
 
 TEST(what_contradicts_the_buckets_is_refused)
@@ -144,10 +144,9 @@ TEST(what_contradicts_the_buckets_is_refused)
 		{"below", "[[25000, 1], [25000]]",
 			"a.json: below[1]: must be an array of a bound and a count"},
 		{"below", "[[12345, 1]]",
-			"a.json: below[0]: 12345 is no bound of the classic table inside a "
-			"bucket"},
+			"a.json: below[0]: 12345 is not a bound of the classic table inside a bucket"},
 		{"below", "[[35000, 1]]",
-			"a.json: below[0]: there are not so many values in that bucket"},
+			"a.json: below[0]: is more than that bucket has values"},
 		{"hdr", "7", "a.json: must be an object with a text hdr"},
 		{"hdr", "\"HISTFAAA\"",
 			"a.json: not a histogram: the cookie is not that of V2, compressed"}};
@@ -167,12 +166,11 @@ TEST(what_contradicts_the_buckets_is_refused)
 
 TEST(another_hdrhistograms_text_alone_is_enough)
 {
-	struct nb_histogram *out;
 	begin();
 	nb_histogram_add(histogram, 1000);
-	json_t *json = json_from_histogram(histogram), *bare = json_object();
+	json_t *json = json_from_histogram(&writer, histogram), *bare = json_object();
 	json_object_set(bare, "hdr", json_object_get(json, "hdr"));
-	ck_assert_int_eq(json_to_histogram(&reader, bare, &out), NB_OK);
+	struct nb_histogram *out = json_to_histogram(&reader, bare);
 	ck_assert_uint_eq(nb_histogram_count(out), 1);
 	ck_assert_uint_eq(nb_histogram_max(out), 1000);
 	nb_histogram_delete(out);
@@ -181,14 +179,13 @@ TEST(another_hdrhistograms_text_alone_is_enough)
 	json_decref(bare);
 }
 
-TEST(there_cannot_be_more_of_them_than_memory_has_room_for)
+TEST(a_document_has_a_limited_number_of_them)
 {
-	struct nb_histogram *out;
 	begin();
-	json_t *json = json_from_histogram(histogram);
+	json_t *json = json_from_histogram(&writer, histogram);
 	reader.histograms = JSON_HISTOGRAMS_MAX;
-	ck_assert_int_eq(json_to_histogram(&reader, json, &out), NB_ERR_DATA);
-	ck_assert_ptr_null(out);
+	ck_assert_ptr_null(json_to_histogram(&reader, json));
+	ck_assert_int_eq(reader.rc, NB_ERR_DATA);
 	json_decref(json);
 	nb_histogram_delete(histogram);
 }

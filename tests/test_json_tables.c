@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of result files fit the structures that they are of. */
+/* The tables of result files fit their structures, and their rows with code do what they say. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "report/json_course.h"
 #include "report/json_tables.h"
 #include "unit.h"
 
@@ -166,4 +166,100 @@ TEST(no_member_is_forgotten)
 	check_whole(json_command_fields, sizeof(struct record_command), false, "command");
 	check_whole(json_record_fields, sizeof(struct record), false, "record");
 	check_whole(json_sweep_fields, sizeof(struct record_sweep), false, "sweep");
+}
+
+/* ---- rows that are more than a member ---- */
+
+static const struct json_field *
+row_of(const struct json_field *table, const char *name)
+{
+	while (strcmp(table->name, name) != 0)
+		table++;
+	return table;
+}
+
+/** Read a text of JSON by one row of a table; what is said, "" if it is read. */
+static const char *
+said_of(const struct json_field *table, const char *name, const char *text, void *into)
+{
+	const struct json_field fields[] = {*row_of(table, name), {.name = NULL}};
+	struct json_reader reader = {.file = "a.json"};
+	json_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
+	ck_assert_msg(json != NULL, "%s", text);
+	json_t *object = json_pack("{s:o}", name, json);
+	json_read_fields(&reader, object, fields, into);
+	ck_assert_ptr_null(reader.place);
+	json_decref(object);
+	return reader.rc == NB_OK ? "" : nb_error_text();
+}
+
+TEST(the_first_bytes_of_a_key_are_kept)
+{
+	static const char said[] =
+		"a.json: key: must be a text of at most 32 hexadecimal bytes";
+	static const char *const bad[] = {"\"0\"", "\"0x\"", "7",
+		"\"000000000000000000000000000000000000000000000000000000000000000000\""};
+	const struct json_field *cases = row_of(
+		row_of(json_group_fields, "findings")->fields, "cases");
+	const struct json_field *row = row_of(cases->fields, "key");
+	struct job_case it = {.key_size = 3, .key = {0x00, 0xab, 0xff, 0x77}};
+	json_t *json = row->write(NULL, &it);
+	ck_assert_str_eq(json_string_value(json), "00abff");
+	json_decref(json);
+	it.key_size = 1000;
+	json = row->write(NULL, &it);
+	ck_assert_uint_eq(json_string_length(json), 2 * JOB_CASE_BYTES);
+	json_decref(json);
+	ck_assert_str_eq(said_of(row, "key", "\"0012\"", &it), "");
+	ck_assert_uint_eq(it.key[1], 0x12);
+	ck_assert_str_eq(said_of(row, "key", "null", &it), "");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		ck_assert_str_eq(said_of(row, "key", bad[i], &it), said);
+}
+
+TEST(operations_are_those_that_there_were)
+{
+	struct json_writer writer = {.verb = NULL};
+	const struct json_field *row = row_of(json_group_fields, "operations");
+	struct job_result_group group = {.measured.wall_ns = 500000000}, read = {0};
+	group.measured.kinds[NB_OP_RMW].ops = 7;
+	group.measured.kinds[NB_OP_SCAN].answers[NB_CONFLICT] = 3;
+	json_t *json = row->write(&writer, &group);
+	char *text = json_dumps(json, JSON_COMPACT);
+	ck_assert_str_eq(text,
+		"[{\"operation\":\"scan\",\"throughput_ops_s\":0.0,\"ops\":0,\"records\":0,"
+		"\"value_bytes\":0,\"answers\":{\"conflict\":3},\"service\":null,"
+		"\"response\":null},"
+		"{\"operation\":\"read-modify-write\",\"throughput_ops_s\":14.0,\"ops\":7,"
+		"\"records\":0,\"value_bytes\":0,\"answers\":{},\"service\":null,"
+		"\"response\":null}]");
+	ck_assert_str_eq(said_of(row, "operations", text, &read), "");
+	ck_assert_uint_eq(read.measured.kinds[NB_OP_RMW].ops, 7);
+	ck_assert_uint_eq(read.measured.kinds[NB_OP_SCAN].answers[NB_CONFLICT], 3);
+	free(text);
+	json_decref(json);
+}
+
+TEST(a_series_must_fit_its_names_and_its_latencies_be_histograms)
+{
+	static const struct {
+		const char *text, *said;
+	} bad[] = {{"{\"samples\": [{}, {\"counters\": [1]}]}",
+			   "a.json: series.samples[1]: has more counters than there are names"},
+		{"{\"counters\": [{\"name\": \"a\"}], \"samples\": [{\"counters\": [1, 2]}]}",
+			"a.json: series.samples[0]: has more counters than there are names"},
+		{"{\"samples\": [{\"latencies\": [{}]}]}",
+			"a.json: series.samples[0].latencies[0].hdr: is missing"},
+		{"{\"samples\": [{\"latencies\": [{\"hdr\": \"x\"}]}]}",
+			"a.json: series.samples[0].latencies[0].hdr: not a histogram: it is not base64"},
+		{"{\"pulses\": [{\"ops\": [1, 4294967296]}]}",
+			"a.json: series.pulses[0].ops[1]: must be at most 4294967295"},
+		{"[]", "a.json: series: must be an object"}};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct measurement measured = {0};
+		ck_assert_str_eq(
+			said_of(json_measurement_fields, "series", bad[i].text, &measured),
+			bad[i].said);
+		series_destroy(&measured.series);
+	}
 }

@@ -288,7 +288,7 @@ TEST(what_was_not_the_same_is_not_merged)
 	results = two(&second);
 	ck_assert_int_eq(nb_results_add_failure(results, "lmdb", "killed"), NB_OK);
 	assert_refused(
-		results, "result 3 cannot be merged: lmdb did not come to its first operation");
+		results, "result 3 cannot be merged: lmdb ended before its first operation");
 	results = two(&second);
 	record_rig_add_curve(results);
 	assert_refused(
@@ -302,6 +302,5 @@ TEST(nor_are_groups_of_another_mix)
 	record_rig_add_job(results, "leveldb", 1);
 	record_rig_add_job(results, "leveldb", 1)->run->groups[1].weights[NB_OP_INSERT] = 7;
 	assert_refused(results,
-		"results cannot be merged: their groups 'writers' have not the same mix, "
-		"distribution and arrivals");
+		"results cannot be merged: their groups 'writers' differ in mix, distribution or arrivals");
 }

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/json_course.h"
 #include "report/json_tables.h"
 #include "report/metric.h"
 
@@ -124,7 +123,7 @@ static json_t *
 schema_of(const struct json_field *field)
 {
 	bool is_filled = (field->flags & FIELD_FILLED) != 0;
-	bool is_there = (field->flags & (FIELD_WITHIN | FIELD_MUST)) != 0;
+	bool is_there = is_filled || (field->flags & (FIELD_WITHIN | FIELD_MUST)) != 0;
 	switch (field->type) {
 	case JSON_T_NUMBER:
 		return reference("number");
@@ -150,7 +149,10 @@ schema_of(const struct json_field *field)
 	case JSON_T_TEXTS:
 		return list(typed("string", false), true);
 	case JSON_T_OBJECT:
-		return structure(field->fields);
+		return (field->flags & FIELD_OF_JOB) == 0
+			? structure(field->fields)
+			: json_pack("{s:[o,o]}", "anyOf", structure(field->fields),
+				  typed("null", false));
 	case JSON_T_LIST:
 		return list(field->fields != NULL ? structure(field->fields)
 						  : typed("string", false),
@@ -196,7 +198,10 @@ add_members(
 		if (strcmp(field->name, "distribution") == 0)
 			json_array_append_new(json_object_get(schema, "enum"), json_null());
 		json_object_set_new(properties, field->name, schema);
-		if (!is_sparse || field->type != JSON_T_NUMBER)
+		/* older files do not have weights */
+		bool is_optional = (is_sparse && field->type == JSON_T_NUMBER) ||
+			strcmp(field->name, "weight") == 0;
+		if (!is_optional)
 			json_array_append_new(required, json_string(field->name));
 	}
 }

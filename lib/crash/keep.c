@@ -217,11 +217,9 @@ read_text(struct reader *reader, const json_t *object, const char *name)
 static char *
 read_bytes(struct reader *reader, const json_t *member)
 {
-	char *bytes = NULL;
-	if (!json_is_string(member) ||
-		json_to_text(&(struct json_reader){.file = reader->path}, member, &bytes) !=
-			NB_OK)
-		reader->is_bad = true;
+	struct json_reader values = {.file = reader->path};
+	char *bytes = json_to_text(&values, member);
+	reader->is_bad |= bytes == NULL;
 	return bytes;
 }
 

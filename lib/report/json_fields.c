@@ -2,10 +2,9 @@
 /*
  * Going through a table of fields, to write a structure and to read it.
  *
- * There is one function for each type of field in either direction. The order is that of
- * the table in writing, and in reading too, so that of several errors the same is always
- * told. An array is made as soon as its length is known, and its count grows with the
- * elements, so that half of one can be destroyed as a whole one is.
+ * Writing and reading follow the order of the table, so that of several errors always the same
+ * one is reported. An array is allocated when its length is known, and its count grows with the
+ * elements, so that an incomplete one is destroyed like a complete one.
  */
 #include "report/json_fields.h"
 
@@ -13,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
-#include "report/json_histogram.h"
 
 /* ---- members ---- */
 
@@ -85,21 +84,23 @@ json_name(const struct json_names *names, const char *verb, uint32_t index)
 	return names->name_of != NULL ? names->name_of(index) : names->names[index];
 }
 
+/** An element of a list as a field that begins with it. */
+static struct json_field
+element_of(const struct json_field *list)
+{
+	return (struct json_field){.size = list->element,
+		.flags = (list->flags & FIELD_SIZED) | FIELD_FILLED,
+		.fields = list->fields,
+		.type = list->type == JSON_T_NUMBERS ? JSON_T_NUMBER
+			: list->type == JSON_T_TEXTS ? JSON_T_TEXT
+			: list->fields == NULL       ? JSON_T_CHARS
+						     : JSON_T_OBJECT};
+}
+
 /* ---- writing ---- */
 
-void
-json_put(struct json_writer *writer, json_t *object, const char *name, json_t *value)
-{
-	if (json_object_set_new(object, name, value) != 0)
-		writer->has_failed = true;
-}
-
-static void
-append(struct json_writer *writer, json_t *array, json_t *value)
-{
-	if (json_array_append_new(array, value) != 0)
-		writer->has_failed = true;
-}
+static json_t *
+write_field(struct json_writer *writer, const struct json_field *field, const char *from);
 
 /** What is beyond the last name is no value of ours: null. */
 static json_t *
@@ -123,7 +124,7 @@ write_bits(struct json_writer *writer, const struct json_field *field, const voi
 		const char *name = json_name(field->names, NULL, i);
 		snprintf(text, sizeof(text), "bit%u", i);
 		if ((bits >> i & 1) != 0)
-			append(writer, array, json_string(name != NULL ? name : text));
+			json_add(writer, array, json_string(name != NULL ? name : text));
 	}
 	return array;
 }
@@ -143,32 +144,19 @@ write_counts(struct json_writer *writer, const struct json_field *field, const v
 }
 
 static json_t *
-write_element(struct json_writer *writer, const struct json_field *field, const void *at)
-{
-	if (field->type == JSON_T_NUMBERS)
-		return json_from_u64(json_get_number(at, field->element));
-	if (field->type == JSON_T_TEXTS)
-		return json_from_text(get_pointer(at));
-	if (field->fields == NULL) /* char[][] */
-		return json_from_text(at);
-	json_t *object = json_object();
-	json_write_fields(writer, object, field->fields, at);
-	return object;
-}
-
-static json_t *
 write_list(struct json_writer *writer, const struct json_field *field, const char *from)
 {
+	const struct json_field element = element_of(field);
 	const char *elements = (field->flags & FIELD_WITHIN) != 0
 		? from + field->offset
 		: get_pointer(from + field->offset);
-	if (elements == NULL)
+	if (elements == NULL && (field->flags & FIELD_FILLED) == 0)
 		return json_null();
 	uint64_t count = json_get_number(from + field->count_offset, field->count_size);
 	json_t *array = json_array();
 	for (uint64_t i = 0; i < count; i++)
-		append(writer, array,
-			write_element(writer, field, elements + i * field->element));
+		json_add(writer, array,
+			write_field(writer, &element, elements + i * field->element));
 	return array;
 }
 
@@ -176,6 +164,8 @@ static json_t *
 write_object(struct json_writer *writer, const struct json_field *field, const void *at)
 {
 	bool was_sparse = writer->is_sparse;
+	if (writer->verb != NULL && (field->flags & FIELD_OF_JOB) != 0)
+		return json_null();
 	json_t *object = json_object();
 	writer->is_sparse = was_sparse || (field->flags & FIELD_SPARSE) != 0;
 	json_write_fields(writer, object, field->fields, at);
@@ -216,7 +206,7 @@ write_field(struct json_writer *writer, const struct json_field *field, const ch
 	case JSON_T_OBJECT:
 		return write_object(writer, field, at);
 	case JSON_T_HISTOGRAM:
-		return json_from_histogram(get_pointer(at));
+		return json_from_histogram(writer, get_pointer(at));
 	case JSON_T_CUSTOM:
 		return field->write(writer, from);
 	}
@@ -237,90 +227,44 @@ json_write_fields(struct json_writer *writer, json_t *object, const struct json_
 
 /* ---- reading ---- */
 
-static int
-read_number(const struct json_reader *reader, const struct json_field *field,
-	const json_t *json, void *at)
+/** Frees the text. */
+static void
+set_chars(struct json_reader *reader, char *at, size_t size, char *text)
 {
-	uint64_t value;
-	uint64_t most = field->most > 0 ? field->most : most_of(field->size);
-	int rc = json_to_u64(reader, json, most, &value);
-	if (rc == NB_OK)
-		json_set_number(at, field->size, value);
-	return rc;
-}
-
-static int
-read_flag(const struct json_reader *reader, const struct json_field *field, const json_t *json,
-	void *at)
-{
-	bool flag;
-	int rc = json_to_bool(reader, json, &flag);
-	if (rc == NB_OK)
-		json_set_number(at, field->size, flag);
-	return rc;
-}
-
-static int
-read_hash(const struct json_reader *reader, const json_t *json, void *at)
-{
-	uint64_t hash;
-	int rc = json_to_hash(reader, json, &hash);
-	if (rc == NB_OK)
-		memcpy(at, &hash, sizeof(hash));
-	return rc;
-}
-
-/** A text that is longer than what it is for. */
-static int
-read_chars(const struct json_reader *reader, const json_t *json, char *at, size_t size)
-{
-	char *text;
-	int rc = json_to_text(reader, json, &text);
-	if (rc != NB_OK || text == NULL)
-		return rc;
-	if (strlen(text) >= size)
-		rc = json_bad(reader, "is a text of more than %zu bytes", size - 1);
-	else
+	if (text != NULL && strlen(text) >= size)
+		json_bad(reader, "is a text of more than %zu bytes", size - 1);
+	else if (text != NULL)
 		memcpy(at, text, strlen(text) + 1);
 	free(text);
-	return rc;
 }
 
-static int
-read_text(const struct json_reader *reader, const struct json_field *field, const json_t *json,
-	void *at)
+static char *
+read_text(struct json_reader *reader, const struct json_field *field, const json_t *json)
 {
-	char *text;
-	int rc = json_to_text(reader, json, &text);
-	if (rc == NB_OK && text == NULL && (field->flags & FIELD_FILLED) != 0) {
-		text = strdup("");
-		rc = text != NULL ? NB_OK : error_set(NB_FAIL, "out of memory");
-	}
-	if (rc == NB_OK)
-		set_pointer(at, text);
-	return rc;
+	char *text = json_to_text(reader, json);
+	if (text != NULL || reader->rc != NB_OK || (field->flags & FIELD_FILLED) == 0)
+		return text;
+	text = strdup("");
+	if (text == NULL)
+		reader->rc = error_memory();
+	return text;
 }
 
-static int
-read_borrowed(const struct json_reader *reader, const json_t *json, void *at)
+static const char *
+read_borrowed(struct json_reader *reader, const json_t *json)
 {
-	char *text, **grown;
-	int rc = json_to_text(reader, json, &text);
-	set_pointer(at, "");
-	if (rc != NB_OK || text == NULL)
-		return rc;
-	grown = realloc(*reader->texts, (*reader->text_count + 1) * sizeof(*grown));
-	if (grown == NULL) {
-		free(text);
-		return error_set(NB_FAIL, "out of memory");
-	}
-	*reader->texts = grown;
-	grown[(*reader->text_count)++] = text;
-	set_pointer(at, text);
-	return NB_OK;
+	char *text = json_to_text(reader, json);
+	if (text == NULL)
+		return "";
+	char **kept = array_append(reader->texts, reader->text_count, sizeof(*kept));
+	if (kept != NULL)
+		return *kept = text;
+	reader->rc = NB_FAIL;
+	free(text);
+	return "";
 }
 
-/** names->count if there is none of that name. */
+/** names->count if the text is not among them. */
 static uint32_t
 find_name(const struct json_reader *reader, const struct json_names *names, const char *text)
 {
@@ -330,219 +274,187 @@ find_name(const struct json_reader *reader, const struct json_names *names, cons
 	return i;
 }
 
-int
-json_to_name(const struct json_reader *reader, const json_t *json,
-	const struct json_names *names, uint32_t *out)
+uint32_t
+json_to_name(struct json_reader *reader, const json_t *json, const struct json_names *names)
 {
 	char list[400] = "";
-	*out = 0;
-	if (json_is_null(json))
-		return NB_OK;
-	if (!json_is_string(json))
-		return json_bad(reader, "must be a text");
-	*out = find_name(reader, names, json_string_value(json));
-	if (*out < names->count)
-		return NB_OK;
+	if (json_is_null(json) || reader->rc != NB_OK)
+		return 0;
+	uint32_t index = json_is_string(json)
+		? find_name(reader, names, json_string_value(json))
+		: names->count;
+	if (index < names->count)
+		return index;
 	for (uint32_t i = 0; i < names->count; i++) {
 		size_t used = strlen(list);
 		snprintf(list + used, sizeof(list) - used, "%s%s", i > 0 ? ", " : "",
 			json_name(names, reader->verb, i));
 	}
-	*out = 0;
-	return json_bad(reader, "must be one of %s", list);
+	if (json_is_string(json))
+		json_bad(reader, "must be one of %s", list);
+	else
+		json_bad(reader, "must be a text");
+	return 0;
 }
 
-static int
-read_name(const struct json_reader *reader, const struct json_field *field, const json_t *json,
-	void *at)
-{
-	uint32_t index;
-	int rc = json_to_name(reader, json, field->names, &index);
-	if (rc == NB_OK)
-		json_set_number(at, field->size, index);
-	return rc;
-}
+/** Bits that are read, and by which names. */
+struct bits {
+	const struct json_field *field;
+	uint64_t value;
+};
 
-static int
-read_bit(struct json_reader *reader, const struct json_field *field, const json_t *json,
-	uint64_t *bits)
+static void
+read_bit(struct json_reader *reader, const json_t *json, void *into)
 {
-	const char *text = json_string_value(json);
-	unsigned bit;
+	struct bits *bits = into;
+	const struct json_names *names = bits->field->names;
+	const char *text = json_is_string(json) ? json_string_value(json) : "";
 	int end = 0;
-	uint32_t index = text != NULL ? find_name(reader, field->names, text) : 0;
-	if (text != NULL && index < field->names->count) {
-		*bits |= UINT64_C(1) << index;
-		return NB_OK;
-	}
-	bool is_number = text != NULL && strlen(text) <= 5 &&
-		sscanf(text, "bit%2u%n", &bit, &end) == 1 && text[end] == '\0';
-	if (!is_number || bit >= 8 * field->size)
-		return json_bad(reader, "is no name that may stand here");
-	*bits |= UINT64_C(1) << bit;
-	return NB_OK;
+	unsigned bit = find_name(reader, names, text);
+	bool is_number = bit == names->count && strlen(text) <= 5 &&
+		sscanf(text, "bit%2u%n", &bit, &end) == 1 && text[end] == '\0' &&
+		bit < 8 * bits->field->size;
+	if (is_number || bit < names->count)
+		bits->value |= UINT64_C(1) << bit;
+	else
+		json_bad(reader, "is not a name that is allowed here");
 }
 
-static int
-read_bits(struct json_reader *reader, const struct json_field *field, const json_t *json,
-	void *at)
-{
-	uint64_t bits = 0;
-	if (!json_is_array(json) && !json_is_null(json))
-		return json_bad(reader, "must be an array of names");
-	JSON_ENTER(reader, place, NULL);
-	int rc = NB_OK;
-	for (; place.index < json_array_size(json) && rc == NB_OK; place.index++)
-		rc = read_bit(reader, field, json_array_get(json, place.index), &bits);
-	JSON_LEAVE(reader, place);
-	json_set_number(at, field->size, bits);
-	return rc;
-}
-
-static int
+static void
 read_counts(struct json_reader *reader, const struct json_field *field, const json_t *json,
 	char *at)
 {
-	int rc = NB_OK;
 	if (!json_is_object(json) && !json_is_null(json))
-		return json_bad(reader, "must be an object of numbers");
-	for (uint32_t i = 0; i < field->names->count && rc == NB_OK; i++) {
-		uint64_t number;
+		json_bad(reader, "must be an object of numbers");
+	for (uint32_t i = 0; i < field->names->count; i++) {
 		const char *name = json_name(field->names, reader->verb, i);
 		const json_t *member = json_object_get(json, name);
 		if (member == NULL)
 			continue;
 		JSON_ENTER(reader, place, name);
-		rc = json_to_u64(reader, member, most_of(field->element), &number);
+		json_set_number(at + i * field->element, field->element,
+			json_to_u64(reader, member, most_of(field->element)));
 		JSON_LEAVE(reader, place);
-		if (rc == NB_OK)
-			json_set_number(at + i * field->element, field->element, number);
 	}
-	return rc;
 }
 
-static int
-read_object(struct json_reader *reader, const struct json_field *field, const json_t *json,
-	void *at)
+static void
+read_field(struct json_reader *reader, const struct json_field *field, const json_t *json,
+	char *into);
+
+/** A list that is read. */
+struct list {
+	struct json_field element;
+	char *elements, *count;
+	size_t count_size;
+};
+
+static void
+read_element(struct json_reader *reader, const json_t *json, void *into)
 {
-	if ((field->flags & FIELD_SIZED) != 0)
-		json_set_number(at, sizeof(size_t), field->size);
-	return json_read_fields(reader, json, field->fields, at);
+	struct list *list = into;
+	size_t index = reader->place->index;
+	json_set_number(list->count, list->count_size, index + 1);
+	read_field(reader, &list->element, json, list->elements + index * list->element.size);
 }
 
-static int
-read_element(struct json_reader *reader, const struct json_field *field, const json_t *json,
-	char *at)
-{
-	static const struct json_field text = {.type = JSON_T_TEXT, .flags = FIELD_FILLED};
-	uint64_t number;
-	if (field->type == JSON_T_NUMBERS) {
-		int rc = json_to_u64(reader, json, most_of(field->element), &number);
-		if (rc == NB_OK)
-			json_set_number(at, field->element, number);
-		return rc;
-	}
-	if (field->type == JSON_T_TEXTS)
-		return read_text(reader, &text, json, at);
-	if (field->fields == NULL)
-		return read_chars(reader, json, at, field->element);
-	if ((field->flags & FIELD_SIZED) != 0)
-		json_set_number(at, sizeof(size_t), field->element);
-	return json_read_fields(reader, json, field->fields, at);
-}
-
-static int
+static void
 read_list(struct json_reader *reader, const struct json_field *field, const json_t *json,
 	char *into)
 {
 	size_t count = json_array_size(json);
-	char *elements = into + field->offset;
-	if (json_is_null(json))
-		return NB_OK;
-	if (!json_is_array(json))
-		return json_bad(reader, "must be an array");
-	if (count > field->most)
-		return json_bad(
-			reader, "has more than %llu elements", (unsigned long long)field->most);
-	if ((field->flags & FIELD_WITHIN) == 0) {
-		elements = calloc(count + 1, field->element);
-		if (elements == NULL)
-			return error_set(NB_FAIL, "out of memory");
-		set_pointer(into + field->offset, elements);
+	struct list list = {.element = element_of(field),
+		.elements = into + field->offset,
+		.count = into + field->count_offset,
+		.count_size = field->count_size};
+	if ((field->flags & FIELD_WITHIN) == 0 && json_is_array(json) && count <= field->most) {
+		list.elements = calloc(count + 1, field->element);
+		set_pointer(into + field->offset, list.elements);
+		if (list.elements == NULL)
+			reader->rc = error_memory();
 	}
-	JSON_ENTER(reader, place, NULL);
-	int rc = NB_OK;
-	for (; place.index < count && rc == NB_OK; place.index++) {
-		json_set_number(into + field->count_offset, field->count_size, place.index + 1);
-		rc = read_element(reader, field, json_array_get(json, place.index),
-			elements + place.index * field->element);
-	}
-	JSON_LEAVE(reader, place);
-	return rc;
+	json_each(reader, json, field->most, read_element, &list);
 }
 
-static int
+static void
 read_field(struct json_reader *reader, const struct json_field *field, const json_t *json,
 	char *into)
 {
-	void *at = into + field->offset;
+	char *at = into + field->offset;
+	struct bits bits = {.field = field};
 	double real;
-	int rc;
 	switch (field->type) {
 	case JSON_T_NUMBER:
-		return read_number(reader, field, json, at);
+		json_set_number(
+			at, field->size, json_to_u64(reader, json, most_of(field->size)));
+		break;
 	case JSON_T_FLAG:
-		return read_flag(reader, field, json, at);
+		json_set_number(at, field->size, json_to_bool(reader, json));
+		break;
 	case JSON_T_REAL:
-		rc = json_to_real(reader, json, &real);
+		real = json_to_real(reader, json);
 		memcpy(at, &real, sizeof(real));
-		return rc;
+		break;
 	case JSON_T_HASH:
-		return read_hash(reader, json, at);
+		json_set_number(at, field->size, json_to_hash(reader, json));
+		break;
 	case JSON_T_CHARS:
-		return read_chars(reader, json, at, field->size);
+		set_chars(reader, at, field->size, json_to_text(reader, json));
+		break;
 	case JSON_T_TEXT:
-		return read_text(reader, field, json, at);
+		set_pointer(at, read_text(reader, field, json));
+		break;
 	case JSON_T_BORROWED:
-		return read_borrowed(reader, json, at);
+		set_pointer(at, read_borrowed(reader, json));
+		break;
 	case JSON_T_NAME:
-		return read_name(reader, field, json, at);
+		json_set_number(at, field->size, json_to_name(reader, json, field->names));
+		break;
 	case JSON_T_BITS:
-		return read_bits(reader, field, json, at);
+		json_each(reader, json, SIZE_MAX, read_bit, &bits);
+		json_set_number(at, field->size, bits.value);
+		break;
 	case JSON_T_COUNTS:
-		return read_counts(reader, field, json, at);
+		read_counts(reader, field, json, at);
+		break;
 	case JSON_T_NUMBERS:
 	case JSON_T_TEXTS:
 	case JSON_T_LIST:
-		return read_list(reader, field, json, into);
+		read_list(reader, field, json, into);
+		break;
 	case JSON_T_OBJECT:
-		return read_object(reader, field, json, at);
+		if ((field->flags & FIELD_SIZED) != 0)
+			json_set_number(at, sizeof(size_t), field->size);
+		json_read_fields(reader, json, field->fields, at);
+		break;
 	case JSON_T_HISTOGRAM:
-		return json_to_histogram(reader, json, at);
+		set_pointer(at, json_to_histogram(reader, json));
+		break;
 	case JSON_T_CUSTOM:
-		return field->read(reader, json, into);
+		field->read(reader, json, into);
+		break;
 	}
-	return NB_FAIL;
+	if (field->check != NULL && reader->rc == NB_OK)
+		field->check(reader, into);
 }
 
 /** A member that is not there is read as null, which makes it empty; so is all of no object. */
-int
+void
 json_read_fields(struct json_reader *reader, const json_t *object,
 	const struct json_field *fields, void *into)
 {
-	json_t *nothing = json_null();
-	int rc = NB_OK;
 	if (object != NULL && !json_is_object(object) && !json_is_null(object))
-		return json_bad(reader, "must be an object");
-	for (const struct json_field *field = fields; field->name != NULL && rc == NB_OK;
-		field++) {
+		json_bad(reader, "must be an object");
+	for (const struct json_field *field = fields;
+		field->name != NULL && reader->rc == NB_OK; field++) {
 		const json_t *member = json_object_get(object, field->name);
+		if (reader->verb != NULL && (field->flags & FIELD_OF_JOB) != 0)
+			continue;
 		JSON_ENTER(reader, place, field->name);
 		if (member == NULL && (field->flags & FIELD_MUST) != 0)
-			rc = json_bad(reader, "is missing");
+			json_bad(reader, "is missing");
 		else
-			rc = read_field(reader, field, member != NULL ? member : nothing, into);
+			read_field(reader, field, member != NULL ? member : json_null(), into);
 		JSON_LEAVE(reader, place);
 	}
-	return rc;
 }

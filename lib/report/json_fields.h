@@ -11,7 +11,7 @@
 #include "report/json_value.h"
 
 enum json_field_type {
-	JSON_T_NUMBER,   /* uint32_t, uint64_t, size_t; `most` 0: any that fits */
+	JSON_T_NUMBER,   /* uint32_t, uint64_t, size_t */
 	JSON_T_FLAG,     /* bool, or uint32_t that is 0 or 1 */
 	JSON_T_REAL,     /* double */
 	JSON_T_HASH,     /* uint64_t, in hexadecimal */
@@ -31,10 +31,11 @@ enum json_field_type {
 
 enum {
 	FIELD_MUST = 1 << 0,   /* it has to be there */
-	FIELD_FILLED = 1 << 1, /* a TEXT that is "" rather than NULL */
+	FIELD_FILLED = 1 << 1, /* a TEXT is "" rather than null, a LIST is [] */
 	FIELD_SPARSE = 1 << 2, /* an OBJECT in which numbers that are 0 are left out */
 	FIELD_WITHIN = 1 << 3, /* a LIST within the structure */
 	FIELD_SIZED = 1 << 4,  /* elements of a LIST, or an OBJECT, begin with their own size */
+	FIELD_OF_JOB = 1 << 5, /* derived of a classic action, and then not read */
 };
 
 /** How a member of two results side by side becomes one. */
@@ -56,12 +57,6 @@ struct json_names {
 	const char *(*name_of)(uint32_t index); /* instead of `names` */
 };
 
-struct json_writer {
-	const char *verb; /* as json_reader.verb */
-	bool is_sparse;
-	bool has_failed; /* memory did not reach */
-};
-
 struct json_field {
 	const char *name;
 	enum json_field_type type;
@@ -69,13 +64,15 @@ struct json_field {
 	size_t offset, size;
 	size_t element;                  /* size of one of an array */
 	size_t count_offset, count_size; /* of the number of elements */
-	uint64_t most;                   /* elements, or the highest number */
+	size_t most;                     /* elements */
 	const struct json_names *names;
 	const struct json_field *fields; /* of an OBJECT, or of elements */
 	enum json_merge merge;           /* of an OBJECT each of its fields says */
 	const char *what;                /* it means; for the schema */
 	json_t *(*write)(struct json_writer *writer, const void *from); /* of a CUSTOM */
-	int (*read)(struct json_reader *reader, const json_t *json, void *into);
+	void (*read)(struct json_reader *reader, const json_t *json, void *into);
+	void (*check)(
+		struct json_reader *reader, const void *into); /* after reading; or NULL */
 };
 
 /* Rows of a table; s is the structure without `struct`, n the name, m the member, how the rule
@@ -120,20 +117,16 @@ struct json_field {
 	{FIELD_ROW(s, n, JSON_T_CUSTOM, m), .write = w, .read = r, FIELD_SAYS(how, text)}
 /* clang-format on */
 
-/** Set a member of an object; a value of NULL, or no memory, is noted in the writer. */
-void
-json_put(struct json_writer *writer, json_t *object, const char *name, json_t *value);
-
 /** Write all fields, up to one without a name, into an object. */
 void
 json_write_fields(struct json_writer *writer, json_t *object, const struct json_field *fields,
 	const void *from);
 
 /**
- * Read them into a structure, which is all zero but for what is no field. On a failure what
- * was read so far is there, to be destroyed as always.
+ * Read them into a structure, in which all fields are zero. After a failure it has the fields
+ * that were read before, and is destroyed as always.
  */
-NB_MUST_CHECK int
+void
 json_read_fields(struct json_reader *reader, const json_t *object,
 	const struct json_field *fields, void *into);
 
@@ -144,20 +137,11 @@ json_get_number(const void *at, size_t size);
 void
 json_set_number(void *at, size_t size, uint64_t wide);
 
-/** From here to JSON_LEAVE() the reader is at a member of that name, or with NULL at element 0. */
-#define JSON_ENTER(reader, at, what) \
-	struct json_place at = {.up = (reader)->place, .name = what}; \
-	(reader)->place = &(at)
+/** The index of a name; NB_ERR_DATA lists all names. */
+uint32_t
+json_to_name(struct json_reader *reader, const json_t *json, const struct json_names *names);
 
-/** Back to where the reader was before. */
-#define JSON_LEAVE(reader, at) ((reader)->place = (at).up)
-
-/** The index of a name; NB_ERR_DATA lists those that there are. */
-NB_MUST_CHECK int
-json_to_name(const struct json_reader *reader, const json_t *json,
-	const struct json_names *names, uint32_t *out);
-
-/** What stands for it in a document: NULL beyond the last. */
+/** The name of a value in a document: NULL beyond the last. */
 const char *
 json_name(const struct json_names *names, const char *verb, uint32_t index);
 

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Members of records, by the names that they have in a result file: in words, with units.
- * The order is that of the file: what one looks for first stands first.
+ * The order is that of the file: what a reader looks for first comes first.
  */
 #include "report/json_tables.h"
 
-#include "report/json_course.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "report/note.h"
 #include "run/options.h"
 #include "workload/dist.h"
 
@@ -45,6 +50,174 @@ static const struct json_names value_verdicts = {
 static const struct json_names job_verdicts = {NAMES("good", "missing", "wrong_size",
 	"other_key", "corrupt", "stale", "unordered", "gap", "phantom")};
 
+static const char *const known_names[] = {
+#define NAME(group, name, ...) name,
+	SYSTEM_GROUPS(NAME)
+#undef NAME
+};
+static const struct json_names known = {known_names, SYSTEM_GROUP_COUNT};
+
+static const struct json_names counter_kinds = {NAMES("counter", "gauge")};
+static const struct json_names scopes = {NAMES("run", "job")};
+
+/* ---- rows that are more than a member ---- */
+
+/** Latencies are merged later from this text. */
+static void
+check_hdr(struct json_reader *reader, const void *into)
+{
+	const struct sample_latency *latency = into;
+	struct nb_histogram *histogram;
+	int rc = nb_histogram_decode(&histogram, latency->hdr);
+	if (rc == NB_OK)
+		nb_histogram_delete(histogram);
+	else if (rc == NB_ERR_DATA)
+		json_bad(reader, "%s", nb_error_text());
+	else
+		reader->rc = rc;
+}
+
+/** Numbers of the samples' counters are parallel to the list of their names. */
+static void
+check_series(struct json_reader *reader, const void *into)
+{
+	const struct series *series = &((const struct measurement *)into)->series;
+	JSON_ENTER(reader, samples, "samples");
+	JSON_ENTER(reader, place, NULL);
+	for (; place.index < series->count; place.index++)
+		if (series->samples[place.index].counter_count > series->counters.count)
+			json_bad(reader, "has more counters than there are names");
+	JSON_LEAVE(reader, samples);
+}
+
+/** Of members that are derived. */
+static void
+read_nothing(struct json_reader *reader, const json_t *json, void *into)
+{
+	(void)reader, (void)json, (void)into;
+}
+
+static json_t *
+write_rate(struct json_writer *writer, const void *from)
+{
+	const struct job_measurement *measured =
+		&((const struct job_result_group *)from)->measured;
+	(void)writer;
+	return json_from_real(result_rate((double)measured->ops, measured->wall_ns));
+}
+
+static json_t *
+write_weight(struct json_writer *writer, const void *from)
+{
+	(void)writer;
+	return json_string(note_weight(((const struct result_note *)from)->id));
+}
+
+static bool
+has_any(const struct job_kind *kind)
+{
+	bool has = kind->service != NULL || kind->response != NULL || kind->ops > 0 ||
+		kind->records > 0 || kind->bytes > 0;
+	for (int i = 0; i < WORKER_ANSWERS; i++)
+		has |= kind->answers[i] > 0;
+	return has;
+}
+
+/** An array of those kinds of operations that there were. */
+static json_t *
+write_operations(struct json_writer *writer, const void *from)
+{
+	const struct job_measurement *measured =
+		&((const struct job_result_group *)from)->measured;
+	json_t *array = json_array();
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		const struct job_kind *it = &measured->kinds[kind];
+		if (!has_any(it))
+			continue;
+		json_t *object = json_object();
+		json_put(writer, object, "operation",
+			json_string(json_name(&json_kinds, writer->verb, kind)));
+		json_put(writer, object, "throughput_ops_s",
+			json_from_real(result_rate((double)it->ops, measured->wall_ns)));
+		json_write_fields(writer, object, json_kind_fields, it);
+		json_add(writer, array, object);
+	}
+	return array;
+}
+
+static void
+read_operation(struct json_reader *reader, const json_t *json, void *into)
+{
+	struct job_measurement *measured = into;
+	const json_t *name = json_object_get(json, "operation");
+	JSON_ENTER(reader, place, "operation");
+	if (name == NULL)
+		json_bad(reader, "is missing");
+	struct job_kind *kind = &measured->kinds[json_to_name(reader, name, &json_kinds)];
+	if (has_any(kind))
+		json_bad(reader, "is there twice");
+	JSON_LEAVE(reader, place);
+	json_read_fields(reader, json, json_kind_fields, kind);
+}
+
+static void
+read_operations(struct json_reader *reader, const json_t *json, void *into)
+{
+	json_each(reader, json, SIZE_MAX, read_operation,
+		&((struct job_result_group *)into)->measured);
+}
+
+/** The first bytes of a key in hexadecimal. */
+static json_t *
+write_case_key(struct json_writer *writer, const void *from)
+{
+	const struct job_case *it = from;
+	uint32_t kept = it->key_size < JOB_CASE_BYTES ? it->key_size : JOB_CASE_BYTES;
+	char text[2 * JOB_CASE_BYTES + 1] = "";
+	(void)writer;
+	for (uint32_t i = 0; i < kept; i++)
+		snprintf(text + (size_t)2 * i, 3, "%02x", it->key[i]);
+	return json_string(text);
+}
+
+static void
+read_case_key(struct json_reader *reader, const json_t *json, void *into)
+{
+	struct job_case *it = into;
+	const char *text = json_is_null(json) ? "" : json_string_value(json);
+	size_t length = text != NULL ? strlen(text) : 1;
+	if (length % 2 != 0 || length > 2 * JOB_CASE_BYTES ||
+		strspn(text, "0123456789abcdefABCDEF") != length) {
+		json_bad(reader, "must be a text of at most %d hexadecimal bytes",
+			JOB_CASE_BYTES);
+		return;
+	}
+	for (size_t i = 0; i < length / 2; i++) {
+		char byte[3] = {text[2 * i], text[2 * i + 1], '\0'};
+		it->key[i] = (uint8_t)strtoul(byte, NULL, 16);
+	}
+}
+
+/** Null if there is none. */
+static json_t *
+write_sweep(struct json_writer *writer, const void *from)
+{
+	const struct record *record = from;
+	if (record->sweep.curve == NULL)
+		return json_null();
+	json_t *object = json_object();
+	json_write_fields(writer, object, json_sweep_fields, &record->sweep);
+	return object;
+}
+
+static void
+read_sweep(struct json_reader *reader, const json_t *json, void *into)
+{
+	struct record *record = into;
+	if (!json_is_null(json))
+		json_read_fields(reader, json, json_sweep_fields, &record->sweep);
+}
+
 /* clang-format off */
 
 /* ---- how it was asked for ---- */
@@ -61,6 +234,12 @@ const struct json_field json_command_fields[] = {
 	FIELD_TEXTS(record_command, "words", words, word_count, JSON_LIST_MAX, KEEP, "as typed, without the program"),
 	FIELD_LIST(record_command, "options", options, option_count, command_option_fields, JSON_LIST_MAX, KEEP, "all effective options"),
 	FIELD_TEXT(record_command, "job", job, KEEP, "the workload as a file; null: there was none"),
+	END,
+};
+
+const struct json_field json_head_fields[] = {
+	FIELD_OBJECT(nb_results, "command", command, json_command_fields, KEEP, "how the results were asked for"),
+	FIELD_NUMBER(nb_results, "list_count", list_count, KEEP, "engines of a list that were run one after the other; 0: it was no list"),
 	END,
 };
 
@@ -88,27 +267,6 @@ const struct json_field json_sweep_fields[] = {
 		.merge = MERGE_KEEP, .what = "in order of their rates"},
 	END,
 };
-
-/** Null if there is none. */
-static json_t *
-write_sweep(struct json_writer *writer, const void *from)
-{
-	const struct record *record = from;
-	if (record->sweep.curve == NULL)
-		return json_null();
-	json_t *object = json_object();
-	json_write_fields(writer, object, json_sweep_fields, &record->sweep);
-	return object;
-}
-
-static int
-read_sweep(struct json_reader *reader, const json_t *json, void *into)
-{
-	struct record *record = into;
-	return json_is_null(json)
-		? NB_OK
-		: json_read_fields(reader, json, json_sweep_fields, &record->sweep);
-}
 
 /* ---- of every record ---- */
 
@@ -232,6 +390,88 @@ static const struct json_field clock_fields[] = {
 	END,
 };
 
+/* ---- counts and the run over time ---- */
+
+const struct json_field json_system_fields[] = {
+	FIELD_BITS(system_counts, "known", known, known, KEEP, "what could be read; the numbers of the rest are 0"),
+#define FIELD(member, column, group, what) FIELD_NUMBER(system_counts, #member, member, KEEP, what),
+	SYSTEM_COUNTS_LIST(FIELD)
+#undef FIELD
+	END,
+};
+
+const struct json_field json_level_fields[] = {
+#define FIELD(member, column, what, ...) FIELD_NUMBER(system_levels, #member, member, SUM, what),
+	SYSTEM_LEVELS_LIST(FIELD)
+#undef FIELD
+	END,
+};
+
+const struct json_field json_counter_fields[] = {
+	FIELD_FILLED_TEXT(counter, "name", name, KEEP, "as the engine calls it"),
+	FIELD_FILLED_TEXT(counter, "unit", unit, KEEP, "what one is: bytes, files; may be empty"),
+	FIELD_NAME(counter, "kind", kind, counter_kinds, KEEP, "counter: it only grows, and the value is how much; gauge: the value is a level at the end"),
+	FIELD_NUMBER(counter, "value", value, KEEP, "in the unit"),
+	FIELD_FLAG(counter, "has_run_back", has_run_back, KEEP, "a counter that fell: its value tells nothing"),
+	END,
+};
+
+/* ---- over time ---- */
+
+const struct json_field json_latency_fields[] = {
+	FIELD_NAME(sample_latency, "operation", kind, json_kinds, KEEP, "the kind"),
+	FIELD_FLAG(sample_latency, "is_response", is_response, KEEP, "response times, else service times"),
+	FIELD_NUMBER(sample_latency, "count", count, KEEP, "operations"),
+	FIELD_NUMBER(sample_latency, "p50_ns", p50_ns, KEEP, "median, ns; 0: too few"),
+	FIELD_NUMBER(sample_latency, "p99_ns", p99_ns, KEEP, "99th percentile, ns; 0: too few"),
+	FIELD_NUMBER(sample_latency, "p999_ns", p999_ns, KEEP, "99.9th percentile, ns; 0: too few"),
+	FIELD_NUMBER(sample_latency, "max_ns", max_ns, KEEP, "upper end of the highest bucket, ns"),
+	{FIELD_ROW(sample_latency, "hdr", JSON_T_TEXT, hdr), .flags = FIELD_MUST | FIELD_FILLED, .check = check_hdr,
+		.merge = MERGE_KEEP, .what = "the histogram: HdrHistogram's V2 compressed encoding in base64, unit 1 ns"},
+	END,
+};
+
+const struct json_field json_sample_fields[] = {
+	FIELD_NUMBER(sample, "end_ns", end_ns, KEEP, "its end, ns from the first operation"),
+	FIELD_NUMBER(sample, "duration_ns", duration_ns, KEEP, "how long it was, ns"),
+	FIELD_NUMBER(sample, "phase", phase, KEEP, "that it was in"),
+	FIELD_FLAG(sample, "is_warmup", is_warmup, KEEP, "it does not count"),
+	FIELD_NUMBER(sample, "ops", ops, KEEP, "operations done within it, of all groups"),
+	FIELD_NUMBER(sample, "behind_ops", behind_ops, KEEP, "with a rate: operations due at its end and not done"),
+	FIELD_LIST(sample, "latencies", latencies, latency_count, json_latency_fields, 2 * NB_OP_KINDS, KEEP, "of each kind of operation"),
+	FIELD_NUMBERS(sample, "counters", counters, counter_count, JSON_LIST_MAX, KEEP, "parallel to series.counters: how much each grew within it, or a gauge's level at its end; those beyond the last are 0"),
+	{FIELD_ROW(sample, "used", JSON_T_OBJECT, used), .fields = json_system_fields, .flags = FIELD_SPARSE,
+		.merge = MERGE_KEEP, .what = "what the system counted within it"},
+	{FIELD_ROW(sample, "levels", JSON_T_OBJECT, levels), .fields = json_level_fields, .flags = FIELD_SPARSE,
+		.merge = MERGE_KEEP, .what = "what was at its end"},
+	END,
+};
+
+static const struct json_field gap_fields[] = {
+	FIELD_NUMBER(gap, "begin_ns", begin_ns, KEEP, "end of the operation before it, ns from the first operation"),
+	FIELD_NUMBER(gap, "duration_ns", duration_ns, KEEP, "until the next operation's end, ns"),
+	END,
+};
+
+static const struct json_field pulses_fields[] = {
+	FIELD_NUMBER(pulses, "phase", phase, KEEP, "which"),
+	FIELD_NUMBER(pulses, "begin_ns", begin_ns, KEEP, "its begin, ns from the first operation"),
+	FIELD_NUMBER(pulses, "pulse_ns", pulse_ns, KEEP, "length of a stretch, ns"),
+	FIELD_NUMBERS(pulses, "ops", ops, count, JSON_PULSES_MAX, KEEP, "operations that ended in each, warm-up included"),
+	{FIELD_ROW(pulses, "gaps", JSON_T_LIST, gaps),
+		FIELD_COUNTED(pulses, gaps, gap_count, gap_fields, SERIES_GAPS_MAX), .flags = FIELD_WITHIN,
+		.merge = MERGE_KEEP, .what = "the longest times above 60 ms in which no operation ended"},
+	END,
+};
+
+const struct json_field json_series_fields[] = {
+	FIELD_NUMBER(series, "interval_ns", interval_ns, KEEP, "of the samples, ns; the first ones may be shorter"),
+	FIELD_LIST(series, "counters", counters.items, counters.count, json_counter_fields, JSON_LIST_MAX, KEEP, "names, units and kinds of the engine's counters"),
+	FIELD_LIST(series, "samples", samples, count, json_sample_fields, JSON_SAMPLES_MAX, KEEP, "in order of time"),
+	FIELD_LIST(series, "pulses", pulses, pulses_count, pulses_fields, NB_GROUPS_MAX, KEEP, "operations in short stretches, one list for each phase"),
+	END,
+};
+
 /* ---- what was measured ---- */
 
 static const struct json_field findings_fields[] = {
@@ -323,7 +563,8 @@ const struct json_field json_measurement_fields[] = {
 	FIELD_LIST(measurement, "counters", counters.items, counters.count, json_counter_fields, JSON_LIST_MAX, KEEP, "of the engine, from the first operation's begin until settled"),
 	FIELD_HISTOGRAM(measurement, "service", service, SUM, "service times of all operations, of all groups"),
 	FIELD_LIST(measurement, "by_thread", threads, thread_count, json_thread_fields, JSON_LIST_MAX, KEEP, "of a classic action, each thread; null: not known"),
-	FIELD_CUSTOM(measurement, "series", series, json_write_series, json_read_series, KEEP, "the run over time"),
+	{FIELD_ROW(measurement, "series", JSON_T_OBJECT, series), .fields = json_series_fields, .check = check_series,
+		.merge = MERGE_KEEP, .what = "the run over time"},
 	END,
 };
 
@@ -344,35 +585,6 @@ static const struct json_field keys_fields[] = {
 	FIELD_NUMBER(keys_facts, "duplicates", duplicates, SUM, "keys that are equal to one before them"),
 	FIELD_FLAG(keys_facts, "is_estimate", is_estimate, ANY, "that was counted in a part of them"),
 	FIELD_NUMBER(keys_facts, "looked", looked, SUM, "keys in which they were counted"),
-	END,
-};
-
-const struct json_field json_result_fields[] = {
-	FIELD_BORROWED(nb_result, "mininb", version, KEEP, "version of mininb that ran it"),
-	FIELD_PART("engine", json_engine_fields, KEEP, "the engine"),
-	FIELD_NUMBER(nb_result, "threads", threads, SUM, "of all groups and processes"),
-	FIELD_NAME(nb_result, "durability", durability, durabilities, KEEP, "what a crash may take of the writes that have returned"),
-	FIELD_FLAG(nb_result, "is_auto_durability", is_auto_durability, ALL, "it was not asked for"),
-	FIELD_NUMBER(nb_result, "cache_bytes", cache_bytes, KEEP, "what the engine might keep in memory, bytes; 0: its default"),
-	FIELD_NAME(nb_result, "settle", settle, settles, LEAST, "how far it was to be settled"),
-	FIELD_BITS(nb_result, "flags", flags, run_flags, ALL, "how it was run"),
-	FIELD_REAL(nb_result, "verify_rate", verify_rate, MOST, "share of operations whose data was verified, 0 to 1"),
-	FIELD_FLAG(nb_result, "is_paced", is_paced, ANY, "some operations were due at times of their own"),
-	FIELD_FLAG(nb_result, "is_bound_by_time", is_bound_by_time, ANY, "the end was a time"),
-	FIELD_FLAG(nb_result, "is_of_processes", is_of_processes, ANY, "several processes, whose use of CPU and memory is not known"),
-	{FIELD_ROW(nb_result, "digest", JSON_T_HASH, digest), .flags = FIELD_MUST,
-		.merge = MERGE_KEEP, .what = "names the stream of operations: equal for the same operations"},
-	{FIELD_ROW(nb_result, "workload", JSON_T_OBJECT, workload), .fields = workload_fields, .flags = FIELD_SIZED,
-		.merge = MERGE_KEEP, .what = "What a classic action was to do; of a job only some of it means something."},
-	FIELD_OBJECT(nb_result, "keys", keys, keys_fields, KEEP, "The file of keys."),
-	FIELD_OBJECT(nb_result, "clock", clock, clock_fields, KEEP, "The clock that took the time stamps."),
-	FIELD_OBJECT(nb_result, "sysinfo", sysinfo, sysinfo_fields, KEEP, "What decides whether a number can be believed."),
-	FIELD_OBJECT(nb_result, "environment", environment, json_environment_fields, KEEP, "where it took place"),
-	{FIELD_ROW(nb_result, "measured", JSON_T_OBJECT, measured), .fields = json_measurement_fields, .flags = FIELD_MUST,
-		.merge = MERGE_KEEP, .what = "what came of it"},
-	{FIELD_ROW(nb_result, "warnings", JSON_T_LIST, warnings.texts),
-		FIELD_COUNTED( nb_result, warnings.texts, warnings.count, NULL, ENGINE_WARNINGS_MAX), .flags = FIELD_WITHIN,
-		.merge = MERGE_KEEP, .what = "what the engine warned of"},
 	END,
 };
 
@@ -406,7 +618,7 @@ static const struct json_field case_fields[] = {
 	FIELD_NUMBER(job_case, "version", version, KEEP, "of the value that was found"),
 	FIELD_NUMBER(job_case, "expected_version", expected, KEEP, "of the value that should have been"),
 	FIELD_NUMBER(job_case, "key_bytes", key_size, KEEP, "size of the key, bytes"),
-	FIELD_CUSTOM(job_case, "key", key, json_write_case_key, json_read_case_key, KEEP, "the first bytes of the key, hexadecimal"),
+	FIELD_CUSTOM(job_case, "key", key, write_case_key, read_case_key, KEEP, "the first bytes of the key, hexadecimal"),
 	END,
 };
 
@@ -449,6 +661,7 @@ const struct json_field json_kind_fields[] = {
 };
 
 const struct json_field json_group_fields[] = {
+	FIELD_CUSTOM(job_result_group, "throughput_ops_s", measured.ops, write_rate, read_nothing, KEEP, "operations per second of wall time; derived. null: not a finite number."),
 	FIELD_CHARS(job_result_group, "name", name, KEEP, "of the group; of a classic action its verb"),
 	FIELD_NUMBER(job_result_group, "phase", phase, KEEP, "groups of equal phase ran side by side, phases one after the other"),
 	FIELD_FLAG(job_result_group, "is_background", is_background, KEEP, "it ran until the other groups of its phase were done"),
@@ -481,8 +694,60 @@ const struct json_field json_group_fields[] = {
 	{FIELD_ROW(job_result_group, "trace_counts", JSON_T_OBJECT, measured.trace_counts), .fields = trace_fields, .flags = FIELD_SIZED,
 		.merge = MERGE_KEEP, .what = "What came of reading the trace."},
 	FIELD_OBJECT(job_result_group, "findings", measured.findings, job_findings_fields, KEEP, "What verification found."),
-	FIELD_CUSTOM(job_result_group, "operations", measured.kinds, json_write_operations, json_read_operations, KEEP, "the kinds of operations that there were"),
+	FIELD_CUSTOM(job_result_group, "operations", measured.kinds, write_operations, read_operations, KEEP, "the kinds of operations that there were"),
 	FIELD_LIST(job_result_group, "by_thread", measured.threads, measured.thread_count, json_thread_fields, JSON_LIST_MAX, KEEP, "each thread; null: not known"),
+	END,
+};
+
+/* ---- a whole run ---- */
+
+static const struct json_field note_fields[] = {
+	FIELD_NAME(result_note, "scope", is_of_job, scopes, KEEP, "whether it is of every run or of jobs alone"),
+	FIELD_CHARS(result_note, "id", id, KEEP, "identifier, which stays the same whatever the text says"),
+	FIELD_CUSTOM(result_note, "weight", id, write_weight, read_nothing, KEEP, "whether a reader who does not know it is misled"),
+	FIELD_FILLED_TEXT(result_note, "text", text, KEEP, "the sentence"),
+	END,
+};
+
+const struct json_field json_result_fields[] = {
+	FIELD_BORROWED(nb_result, "mininb", version, KEEP, "version of mininb that ran it"),
+	FIELD_PART("engine", json_engine_fields, KEEP, "the engine"),
+	FIELD_NUMBER(nb_result, "threads", threads, SUM, "of all groups and processes"),
+	FIELD_NAME(nb_result, "durability", durability, durabilities, KEEP, "what a crash may take of the writes that have returned"),
+	FIELD_FLAG(nb_result, "is_auto_durability", is_auto_durability, ALL, "it was not asked for"),
+	FIELD_NUMBER(nb_result, "cache_bytes", cache_bytes, KEEP, "what the engine might keep in memory, bytes; 0: its default"),
+	FIELD_NAME(nb_result, "settle", settle, settles, LEAST, "how far it was to be settled"),
+	FIELD_BITS(nb_result, "flags", flags, run_flags, ALL, "how it was run"),
+	FIELD_REAL(nb_result, "verify_rate", verify_rate, MOST, "share of operations whose data was verified, 0 to 1"),
+	FIELD_FLAG(nb_result, "is_paced", is_paced, ANY, "some operations were due at times of their own"),
+	FIELD_FLAG(nb_result, "is_bound_by_time", is_bound_by_time, ANY, "the end was a time"),
+	FIELD_FLAG(nb_result, "is_of_processes", is_of_processes, ANY, "several processes, whose use of CPU and memory is not known"),
+	{FIELD_ROW(nb_result, "digest", JSON_T_HASH, digest), .flags = FIELD_MUST,
+		.merge = MERGE_KEEP, .what = "names the stream of operations: equal for the same operations"},
+	{FIELD_ROW(nb_result, "workload", JSON_T_OBJECT, workload), .fields = workload_fields, .flags = FIELD_SIZED,
+		.merge = MERGE_KEEP, .what = "What a classic action was to do; of a job only some of it means something."},
+	FIELD_OBJECT(nb_result, "keys", keys, keys_fields, KEEP, "The file of keys."),
+	FIELD_OBJECT(nb_result, "clock", clock, clock_fields, KEEP, "The clock that took the time stamps."),
+	FIELD_OBJECT(nb_result, "sysinfo", sysinfo, sysinfo_fields, KEEP, "What decides whether a number can be believed."),
+	FIELD_OBJECT(nb_result, "environment", environment, json_environment_fields, KEEP, "where it took place"),
+	{FIELD_ROW(nb_result, "measured", JSON_T_OBJECT, measured), .fields = json_measurement_fields, .flags = FIELD_MUST,
+		.merge = MERGE_KEEP, .what = "what came of it"},
+	{FIELD_ROW(nb_result, "warnings", JSON_T_LIST, warnings.texts),
+		FIELD_COUNTED( nb_result, warnings.texts, warnings.count, NULL, ENGINE_WARNINGS_MAX), .flags = FIELD_WITHIN,
+		.merge = MERGE_KEEP, .what = "what the engine warned of"},
+	{.name = "job", .type = JSON_T_OBJECT, .fields = json_job_fields, .flags = FIELD_OF_JOB,
+		.merge = MERGE_KEEP, .what = "what was to be done; null of a classic action"},
+	{FIELD_ROW(nb_result, "service", JSON_T_HISTOGRAM, service), .flags = FIELD_OF_JOB,
+		.merge = MERGE_SUM, .what = "service times of all foreground operations, ns"},
+	{FIELD_ROW(nb_result, "response", JSON_T_HISTOGRAM, response), .flags = FIELD_OF_JOB,
+		.merge = MERGE_SUM, .what = "response times of all foreground operations, ns; null of a classic action, empty without a rate"},
+	FIELD_HISTOGRAM(nb_result, "hiccups", measured.hiccups, SUM, "how late a thread that only sleeps woke up, ns; null: not measured"),
+	{FIELD_ROW(nb_result, "groups", JSON_T_LIST, groups),
+		FIELD_COUNTED(nb_result, groups, group_count, json_group_fields, NB_GROUPS_MAX), .flags = FIELD_MUST | FIELD_OF_JOB,
+		.merge = MERGE_KEEP, .what = "groups of threads"},
+	{FIELD_ROW(nb_result, "notes", JSON_T_LIST, notes),
+		FIELD_COUNTED(nb_result, notes, note_count, note_fields, JSON_LIST_MAX), .flags = FIELD_FILLED,
+		.merge = MERGE_KEEP, .what = "why the numbers may be wrong"},
 	END,
 };
 

@@ -2,8 +2,8 @@
 #ifndef REPORT_JSON_TABLES_H
 #define REPORT_JSON_TABLES_H
 /**
- * What each member of a record is called in a result file. What is added to a structure is
- * added to its table, from which the schema is made (extra/schema/schema.c).
+ * The name of each member of a record in a result file. A member that is added to a structure
+ * is added to its table, from which the schema is made (extra/schema/schema.c).
  */
 #include "report/json_fields.h"
 #include "report/record.h"
@@ -19,6 +19,7 @@ enum {
 extern const struct json_names json_verbs; /* NB_VERB_* */
 extern const struct json_names json_kinds; /* NB_OP_* */
 
+extern const struct json_field json_head_fields[];    /* struct nb_results */
 extern const struct json_field json_command_fields[]; /* struct record_command */
 extern const struct json_field json_sweep_fields[];   /* struct record_sweep */
 extern const struct json_field json_record_fields[];  /* struct record: what is of every one */
@@ -29,6 +30,12 @@ extern const struct json_field json_environment_fields[];
 extern const struct json_field json_residency_fields[];
 extern const struct json_field json_thread_fields[];
 extern const struct json_field json_measurement_fields[];
+extern const struct json_field json_system_fields[]; /* struct system_counts */
+extern const struct json_field json_level_fields[];  /* struct system_levels */
+extern const struct json_field json_counter_fields[];
+extern const struct json_field json_series_fields[];
+extern const struct json_field json_sample_fields[];
+extern const struct json_field json_latency_fields[];
 extern const struct json_field json_job_fields[];   /* struct nb_result */
 extern const struct json_field json_group_fields[]; /* struct job_result_group */
 extern const struct json_field json_kind_fields[];  /* struct job_kind */

@@ -2,13 +2,13 @@
 /*
  * Values as JSON and back.
  *
- * JSON text is UTF-8; a path or a word of a command line is any bytes. Replacing those that
- * are none would make another path of it, so a byte B that is no part of a character is
- * written as the character U+EF00 + B of the private use area. Its UTF-8 is EE BE xx or
- * EE BF xx, and no other character's begins so; where a text has such a character itself,
- * its three bytes are written in that way too, which makes reading unique.
+ * JSON text is UTF-8; a path or a word of a command line is any bytes. To replace the others
+ * would change the path, so a byte B that is not part of a character is written as the
+ * character U+EF00 + B of the private use area. Its UTF-8 is EE BE xx or EE BF xx, and no
+ * other character begins so. If a text has such a character itself, its three bytes are
+ * written in that way too, which makes reading unique.
  *
- * A whole number may come back as a real one, as 5.0, from tools that know no other.
+ * A tool that knows only real numbers may have written 5.0 for 5.
  */
 #include "report/json_value.h"
 
@@ -38,17 +38,48 @@ write_place(char *text, size_t size, const struct json_place *place)
 	return used + (size_t)more;
 }
 
-int
-json_bad(const struct json_reader *reader, const char *fmt, ...)
+void
+json_bad(struct json_reader *reader, const char *fmt, ...)
 {
 	char place[256] = "", what[512];
 	va_list args;
+	if (reader->rc != NB_OK)
+		return;
 	va_start(args, fmt);
 	vsnprintf(what, sizeof(what), fmt, args);
 	va_end(args);
 	write_place(place, sizeof(place), reader->place);
-	return error_set(NB_ERR_DATA, "%s: %s%s%s", reader->file, place,
+	reader->rc = error_set(NB_ERR_DATA, "%s: %s%s%s", reader->file, place,
 		place[0] != '\0' ? ": " : "", what);
+}
+
+/* ---- members and elements ---- */
+
+void
+json_put(struct json_writer *writer, json_t *object, const char *name, json_t *value)
+{
+	writer->has_failed |= json_object_set_new(object, name, value) != 0;
+}
+
+void
+json_add(struct json_writer *writer, json_t *array, json_t *value)
+{
+	writer->has_failed |= json_array_append_new(array, value) != 0;
+}
+
+void
+json_each(struct json_reader *reader, const json_t *array, size_t most,
+	void (*read)(struct json_reader *reader, const json_t *element, void *into), void *into)
+{
+	size_t count = json_array_size(array);
+	if (array != NULL && !json_is_array(array) && !json_is_null(array))
+		json_bad(reader, "must be an array");
+	if (count > most)
+		json_bad(reader, "has more than %zu elements", most);
+	JSON_ENTER(reader, place, NULL);
+	for (; place.index < count && reader->rc == NB_OK; place.index++)
+		read(reader, json_array_get(array, place.index), into);
+	JSON_LEAVE(reader, place);
 }
 
 /* ---- numbers ---- */
@@ -105,75 +136,62 @@ parse_decimal(const char *text, uint128 *out)
 	return true;
 }
 
-int
-json_to_u128(const struct json_reader *reader, const json_t *json, uint128 *out)
+uint128
+json_to_u128(struct json_reader *reader, const json_t *json)
 {
 	const double exact = 9007199254740992; /* 2^53: from here on a real may be rounded */
-	*out = 0;
-	if (json_is_null(json))
-		return NB_OK;
-	if (json_is_integer(json) && json_integer_value(json) >= 0) {
-		*out = (uint128)json_integer_value(json);
-		return NB_OK;
-	}
-	if (json_is_string(json) && parse_decimal(json_string_value(json), out))
-		return NB_OK;
-	double real = json_real_value(json); /* 0 if it is none */
-	if (json_is_real(json) && real >= 0 && real <= exact && real == floor(real)) {
-		*out = (uint128)real;
-		return NB_OK;
-	}
-	if (json_is_number(json))
-		return json_bad(reader, "must be a whole number, and not below 0");
-	return json_bad(reader, "must be a number");
+	double real = json_real_value(json);   /* 0 if it is of another type */
+	uint128 value = 0;
+	if (json_is_null(json) || reader->rc != NB_OK)
+		return 0;
+	if (json_is_integer(json) && json_integer_value(json) >= 0)
+		return (uint128)json_integer_value(json);
+	if (json_is_string(json) && parse_decimal(json_string_value(json), &value))
+		return value;
+	if (json_is_real(json) && real >= 0 && real <= exact && real == floor(real))
+		return (uint128)real;
+	json_bad(reader,
+		json_is_number(json) ? "must be a whole number, and not below 0"
+				     : "must be a number");
+	return 0;
 }
 
-int
-json_to_u64(const struct json_reader *reader, const json_t *json, uint64_t most, uint64_t *out)
+uint64_t
+json_to_u64(struct json_reader *reader, const json_t *json, uint64_t most)
 {
-	uint128 value;
-	int rc = json_to_u128(reader, json, &value);
-	if (rc == NB_OK && value > most)
-		return json_bad(reader, "must be at most %llu", (unsigned long long)most);
-	*out = rc == NB_OK ? (uint64_t)value : 0;
-	return rc;
+	uint128 value = json_to_u128(reader, json);
+	if (value <= most)
+		return (uint64_t)value;
+	json_bad(reader, "must be at most %llu", (unsigned long long)most);
+	return 0;
 }
 
-int
-json_to_real(const struct json_reader *reader, const json_t *json, double *out)
+double
+json_to_real(struct json_reader *reader, const json_t *json)
 {
-	*out = 0;
-	if (json_is_null(json))
-		return NB_OK;
-	if (!json_is_number(json))
-		return json_bad(reader, "must be a number");
-	double value = json_number_value(json);
-	if (!(fabs(value) <= JSON_REAL_MAX))
-		return json_bad(reader, "is beyond %g", JSON_REAL_MAX);
-	*out = value;
-	return NB_OK;
+	double value = json_number_value(json); /* 0 if it is of another type */
+	if (!json_is_number(json) && !json_is_null(json))
+		json_bad(reader, "must be a number");
+	else if (!(fabs(value) <= JSON_REAL_MAX))
+		json_bad(reader, "is beyond %g", JSON_REAL_MAX);
+	return reader->rc == NB_OK ? value : 0;
 }
 
-int
-json_to_hash(const struct json_reader *reader, const json_t *json, uint64_t *out)
+uint64_t
+json_to_hash(struct json_reader *reader, const json_t *json)
 {
-	const char *text = json_string_value(json); /* NULL if it is none */
-	*out = 0;
-	if (json_is_null(json))
-		return NB_OK;
+	const char *text = json_is_null(json) ? "0000000000000000" : json_string_value(json);
 	if (text == NULL || strlen(text) != 16 || strspn(text, "0123456789abcdefABCDEF") != 16)
-		return json_bad(reader, "must be a text of 16 hexadecimal digits");
-	*out = strtoull(text, NULL, 16);
-	return NB_OK;
+		json_bad(reader, "must be a text of 16 hexadecimal digits");
+	return reader->rc == NB_OK ? strtoull(text, NULL, 16) : 0;
 }
 
-int
-json_to_bool(const struct json_reader *reader, const json_t *json, bool *out)
+bool
+json_to_bool(struct json_reader *reader, const json_t *json)
 {
-	*out = json_is_true(json);
-	return json_is_boolean(json) || json_is_null(json)
-		? NB_OK
-		: json_bad(reader, "must be true or false");
+	if (!json_is_boolean(json) && !json_is_null(json))
+		json_bad(reader, "must be true or false");
+	return reader->rc == NB_OK && json_is_true(json);
 }
 
 /* ---- texts ---- */
@@ -232,18 +250,19 @@ json_from_text(const char *text)
 	return json;
 }
 
-int
-json_to_text(const struct json_reader *reader, const json_t *json, char **out)
+char *
+json_to_text(struct json_reader *reader, const json_t *json)
 {
 	const unsigned char *at = (const unsigned char *)json_string_value(json);
-	*out = NULL;
-	if (json_is_null(json))
-		return NB_OK;
-	if (at == NULL)
-		return json_bad(reader, "must be a text");
+	if (at == NULL && !json_is_null(json))
+		json_bad(reader, "must be a text");
+	if (at == NULL || reader->rc != NB_OK)
+		return NULL;
 	char *copy = malloc(json_string_length(json) + 1), *end = copy;
-	if (copy == NULL)
-		return error_set(NB_FAIL, "out of memory");
+	if (copy == NULL) {
+		reader->rc = error_memory();
+		return NULL;
+	}
 	while (*at != '\0') {
 		if (is_byte(at)) {
 			*end++ = (char)((at[1] == 0xbe ? 0x80 : 0xc0) | (at[2] & 0x3f));
@@ -253,6 +272,5 @@ json_to_text(const struct json_reader *reader, const json_t *json, char **out)
 		}
 	}
 	*end = '\0';
-	*out = copy;
-	return NB_OK;
+	return copy;
 }

@@ -2,12 +2,9 @@
 #ifndef REPORT_JSON_VALUE_H
 #define REPORT_JSON_VALUE_H
 /**
- * Single values of a result file, as JSON and back. What is written is read as the very
- * same, which JSON alone does not promise: numbers from 2^63 on are decimal text, and bytes
- * that are no UTF-8 have characters of their own.
- *
- * Writers return NULL if memory does not reach. Readers set an error that tells the file,
- * the place in it and what is wrong there.
+ * Single values of a result file, as JSON and back. A value is read exactly as it was written,
+ * which JSON alone does not promise: numbers from 2^63 on are decimal text, and bytes that are
+ * not UTF-8 have characters of their own.
  */
 #include <stdbool.h>
 
@@ -17,30 +14,22 @@
 
 #include "base/uint128.h"
 
-/** Where in a document a reader is: the way up to its root. */
-struct json_place {
-	const struct json_place *up; /* NULL: the root itself */
-	const char *name;            /* NULL: `index` in an array */
-	size_t index;
+/* ---- writing: NULL if memory does not reach, which json_put() and json_add() note ---- */
+
+/** The document that is being written. */
+struct json_writer {
+	const char *verb; /* as json_reader.verb */
+	bool is_sparse;   /* leave out numbers that are 0 */
+	bool has_failed;  /* memory did not reach */
 };
 
-/** What all that read one document share. Lives on the stack of json_read.c. */
-struct json_reader {
-	const char *file; /* for messages */
-	const struct json_place *place;
-	const char *
-		verb; /* of a classic action, which is its one kind of operation; NULL: a job */
-	size_t histograms; /* read so far: each takes 270 KB of memory, however short its text */
-	char ***texts;     /* where texts go that something else points to; owned there */
-	size_t *text_count;
-};
+/** Set a member of an object. */
+void
+json_put(struct json_writer *writer, json_t *object, const char *name, json_t *value);
 
-/** Set the error, NB_ERR_DATA: "FILE: PLACE: what is wrong". */
-int
-json_bad(const struct json_reader *reader, const char *fmt, ...) NB_PRINTF(2, 3);
-
-/** Reals of a file are within this: nothing that is measured is beyond, and each fits an integer. */
-#define JSON_REAL_MAX 1e18
+/** Append an element to an array. */
+void
+json_add(struct json_writer *writer, json_t *array, json_t *value);
 
 json_t *
 json_from_u64(uint64_t value);
@@ -48,7 +37,7 @@ json_from_u64(uint64_t value);
 json_t *
 json_from_u128(uint128 value);
 
-/** null for what is no finite number. */
+/** null for what is not finite. */
 json_t *
 json_from_real(double value);
 
@@ -60,26 +49,86 @@ json_from_hash(uint64_t value);
 json_t *
 json_from_text(const char *text);
 
+/**
+ * null for NULL; else HdrHistogram's text, everything that it loses, and some percentiles for
+ * people who look at the file.
+ */
+json_t *
+json_from_histogram(struct json_writer *writer, const struct nb_histogram *histogram);
+
+/* ---- reading ---- */
+
+/** Where in a document a reader is: the way up to its root. */
+struct json_place {
+	const struct json_place *up; /* NULL: the root itself */
+	const char *name;            /* NULL: `index` in an array */
+	size_t index;
+};
+
+/**
+ * The document that is being read. The first failure stays in `rc` and is the error of this
+ * thread; from then on every function below does nothing and returns 0, false or NULL.
+ */
+struct json_reader {
+	const char *file; /* for messages */
+	int rc;
+	const struct json_place *place;
+	const char *verb;  /* of a classic action, its only kind of operation; NULL: a job */
+	size_t histograms; /* read so far: each takes 270 KB of memory, however short its text */
+	char ***texts;     /* owner of the texts of JSON_T_BORROWED */
+	size_t *text_count;
+};
+
+/** Histograms of one document. */
+enum { JSON_HISTOGRAMS_MAX = 1 << 14 };
+
+/** Reals of a file are within this: more is never measured, and each fits an integer. */
+#define JSON_REAL_MAX 1e18
+
+/** From here to JSON_LEAVE() the reader is at a member of that name, or with NULL at element 0. */
+#define JSON_ENTER(reader, at, what) \
+	struct json_place at = {.up = (reader)->place, .name = what}; \
+	(reader)->place = &(at)
+
+/** Back to where the reader was before. */
+#define JSON_LEAVE(reader, at) ((reader)->place = (at).up)
+
+/** Fail with NB_ERR_DATA: "FILE: PLACE: what is wrong". */
+void
+json_bad(struct json_reader *reader, const char *fmt, ...) NB_PRINTF(2, 3);
+
+/** Call `read` at each element of an array of at most `most`; null has none. */
+void
+json_each(struct json_reader *reader, const json_t *array, size_t most,
+	void (*read)(struct json_reader *reader, const json_t *element, void *into),
+	void *into);
+
 /* null is read as 0, and as no text. */
 
-/** NB_ERR_DATA also above `most`. */
-NB_MUST_CHECK int
-json_to_u64(const struct json_reader *reader, const json_t *json, uint64_t most, uint64_t *out);
+uint64_t
+json_to_u64(struct json_reader *reader, const json_t *json, uint64_t most);
 
-NB_MUST_CHECK int
-json_to_u128(const struct json_reader *reader, const json_t *json, uint128 *out);
+uint128
+json_to_u128(struct json_reader *reader, const json_t *json);
 
-NB_MUST_CHECK int
-json_to_real(const struct json_reader *reader, const json_t *json, double *out);
+double
+json_to_real(struct json_reader *reader, const json_t *json);
 
-NB_MUST_CHECK int
-json_to_hash(const struct json_reader *reader, const json_t *json, uint64_t *out);
+uint64_t
+json_to_hash(struct json_reader *reader, const json_t *json);
 
-NB_MUST_CHECK int
-json_to_bool(const struct json_reader *reader, const json_t *json, bool *out);
+bool
+json_to_bool(struct json_reader *reader, const json_t *json);
 
-/** *out is yours to free(); NULL of null. */
-NB_MUST_CHECK int
-json_to_text(const struct json_reader *reader, const json_t *json, char **out);
+/** Yours to free(); NULL of null. */
+char *
+json_to_text(struct json_reader *reader, const json_t *json);
+
+/**
+ * Yours; NULL of null. It has the same counts, bounds of the classic table included, minimum,
+ * maximum and sum as the one that was written.
+ */
+struct nb_histogram *
+json_to_histogram(struct json_reader *reader, const json_t *json);
 
 #endif /* REPORT_JSON_VALUE_H */

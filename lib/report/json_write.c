@@ -2,48 +2,22 @@
 /*
  * A result file: the document, and how it is laid out.
  *
- * A classic action has a group too, of one kind of operation, so that who looks for
- * results[].groups[].operations[].service finds it in every file. For a classic action that
- * is a view of what stands under `measured`, and so are throughput and percentiles anywhere:
- * none of it is read back.
+ * A classic action has a group too, of one kind of operation, so that every file has
+ * results[].groups[].operations[].service. For a classic action the group is derived from
+ * `measured` and is not read back. The same holds for throughput and percentiles anywhere.
  *
- * The layout is for people: each member on a line of its own, but plain elements of arrays,
- * as the 16384 pulses of a long run, side by side.
+ * The layout is for people: each member has its own line, but plain elements of arrays, like
+ * the 16384 pulses of a long run, stand side by side.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "report/json_histogram.h"
 #include "report/json_tables.h"
-#include "report/note.h"
 #include "report/metric.h"
 
 /* ---- the document ---- */
-
-static void
-put_note(struct json_writer *writer, json_t *array, const char *scope, const char *id,
-	const char *text)
-{
-	json_t *note = json_object();
-	json_put(writer, note, "scope", json_string(scope));
-	json_put(writer, note, "id", json_from_text(id));
-	json_put(writer, note, "weight", json_string(note_weight(id)));
-	json_put(writer, note, "text", json_from_text(text));
-	writer->has_failed |= json_array_append_new(array, note) != 0;
-}
-
-static json_t *
-write_notes(struct json_writer *writer, const struct record *record)
-{
-	json_t *array = json_array();
-	for (size_t i = 0; i < record->run->note_count; i++) {
-		const struct result_note *note = &record->run->notes[i];
-		put_note(writer, array, note->is_of_job ? "job" : "run", note->id, note->text);
-	}
-	return array;
-}
 
 /** What a group of a job would be for a classic action; it owns nothing. */
 static struct job_result_group
@@ -81,41 +55,7 @@ view_classic(const struct nb_result *run)
 	return view;
 }
 
-static void
-put_group(struct json_writer *writer, json_t *array, const struct job_result_group *group)
-{
-	const struct job_measurement *measured = &group->measured;
-	json_t *object = json_object();
-	json_put(writer, object, "throughput_ops_s",
-		json_from_real(result_rate((double)measured->ops, measured->wall_ns)));
-	json_write_fields(writer, object, json_group_fields, group);
-	writer->has_failed |= json_array_append_new(array, object) != 0;
-}
-
-static json_t *
-write_groups(struct json_writer *writer, const struct record *record)
-{
-	json_t *array = json_array();
-	if (record_job(record) == NULL) {
-		struct job_result_group view = view_classic(record->run);
-		put_group(writer, array, &view);
-	}
-	for (size_t g = 0; g < record->run->group_count; g++)
-		put_group(writer, array, &record->run->groups[g]);
-	return array;
-}
-
-static json_t *
-write_job(struct json_writer *writer, const struct nb_result *job)
-{
-	if (job == NULL)
-		return json_null();
-	json_t *object = json_object();
-	json_write_fields(writer, object, json_job_fields, job);
-	return object;
-}
-
-/** Those that follow from the members below them. */
+/** The metrics, which follow from the members after them. */
 static void
 put_metrics(struct json_writer *writer, json_t *object, const struct record *record)
 {
@@ -127,48 +67,41 @@ put_metrics(struct json_writer *writer, json_t *object, const struct record *rec
 				json_from_real(metric_take(it, &source).real));
 }
 
-static void
-put_result(struct json_writer *writer, json_t *object, const struct record *record)
-{
-	const struct nb_result *job = record_job(record);
-	const struct nb_histogram *response = job != NULL ? job->response : NULL;
-	put_metrics(writer, object, record);
-	json_write_fields(writer, object, json_result_fields, record->run);
-	json_put(writer, object, "job", write_job(writer, job));
-	json_put(writer, object, "service", json_from_histogram(record_latency(record, false)));
-	json_put(writer, object, "response", json_from_histogram(response));
-	json_put(writer, object, "hiccups", json_from_histogram(record->run->measured.hiccups));
-	json_put(writer, object, "groups", write_groups(writer, record));
-	json_put(writer, object, "notes", write_notes(writer, record));
-}
-
 static json_t *
 write_record(struct json_writer *writer, const struct record *record)
 {
 	json_t *object = json_object();
-	bool is_classic = record->run != NULL && record_job(record) == NULL;
+	const struct nb_result *run = record->run;
+	bool is_classic = run != NULL && !run->is_job;
 	writer->verb = is_classic ? record_action(record) : NULL;
 	json_put(writer, object, "action",
-		json_from_text(record->run != NULL ? record_action(record) : NULL));
+		json_from_text(run != NULL ? record_action(record) : NULL));
 	json_write_fields(writer, object, json_record_fields, record);
-	if (record->run != NULL)
-		put_result(writer, object, record);
+	if (run == NULL)
+		return object;
+	put_metrics(writer, object, record);
+	struct nb_result view = *run;
+	struct job_result_group group;
+	if (is_classic) {
+		group = view_classic(run);
+		view.service = run->measured.service;
+		view.groups = &group;
+		view.group_count = 1;
+	}
+	json_write_fields(writer, object, json_result_fields, &view);
 	return object;
 }
 
 static json_t *
 write_document(struct json_writer *writer, const struct nb_results *results)
 {
-	json_t *document = json_object(), *command = json_object(), *array = json_array();
+	json_t *document = json_object(), *array = json_array();
 	json_put(writer, document, "format", json_string("mininb-result"));
 	json_put(writer, document, "version", json_from_u64(NB_RESULTS_VERSION));
 	json_put(writer, document, "mininb", json_string(nb_version()));
-	json_write_fields(writer, command, json_command_fields, &results->command);
-	json_put(writer, document, "command", command);
-	json_put(writer, document, "list_count", json_from_u64(results->list_count));
+	json_write_fields(writer, document, json_head_fields, results);
 	for (size_t i = 0; i < results->count; i++)
-		writer->has_failed |= json_array_append_new(array,
-					      write_record(writer, &results->records[i])) != 0;
+		json_add(writer, array, write_record(writer, &results->records[i]));
 	json_put(writer, document, "results", array);
 	return document;
 }
@@ -282,7 +215,7 @@ write_json(const struct nb_results *results, FILE *out, uint32_t flags)
 	(void)flags;
 	if (document == NULL || writer.has_failed) {
 		json_decref(document);
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	}
 	dump(document, out, 0, false);
 	fputc('\n', out);

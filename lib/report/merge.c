@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records put together to one, as if they had been one run with all their threads side by
- * side: what is counted adds up, times are the longest, and a rate is operations over that.
+ * Records merged into one, as if they had been one run with all their threads side by side:
+ * counts are added, times are the longest, and a rate is operations over that time.
  * Percentiles come from merged histograms alone.
  *
- * Of runs that were one after the other the rate is then too high, since nobody did all of
- * that in the longest of their times; so a note says of how many results it is. What neither
- * adds up nor has a longest, as the environment, is the first's.
+ * If the runs were one after the other, the rate is too high, because no run did all operations
+ * in the longest of the times; so a note gives the number of results. Everything that cannot be
+ * added and has no longest, like the environment, is that of the first.
  *
- * A record is copied by writing it and reading it back, which gives the same one by the law
- * that files have anyway, and needs no copying of each member that could be forgotten.
+ * A record is copied by writing it and reading it back. Result files promise an equal record
+ * anyway, and no copying function can forget a member.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
-#include "report/json_read.h"
+#include "report/record.h"
 #include "report/json_tables.h"
 #include "report/merge_parts.h"
 
@@ -25,12 +26,6 @@ enum { NOTE_SIZE = 512 };
 
 static const char note_id[] = "merged", series_note_id[] = "merged-series",
 		  stream_note_id[] = "merged-streams", engine_note_id[] = "merged-versions";
-
-static int
-out_of_memory(void)
-{
-	return error_set(NB_FAIL, "out of memory");
-}
 
 /* ---- whether it makes sense ---- */
 
@@ -64,7 +59,7 @@ check_record(const struct record *first, const struct record *other, size_t inde
 	char sizes[128], other_sizes[128];
 	if (other->run == NULL)
 		return error_set(NB_ERR_USAGE,
-			"result %zu cannot be merged: %s did not come to its first operation",
+			"result %zu cannot be merged: %s ended before its first operation",
 			index + 1, other->driver);
 	if (strcmp(first->run->engine.name, other->run->engine.name) != 0)
 		return refuse(
@@ -121,20 +116,20 @@ has_note(const struct nb_result *run, const struct result_note *like)
 	return false;
 }
 
-static int
-add_note(struct nb_result *run, const struct result_note *note)
+/** Unless it is there already. */
+static void
+add_note(struct nb_result *run, const struct result_note *note, int *rc)
 {
-	return has_note(run, note)
-		? NB_OK
-		: result_add_note(run, note->is_of_job, note->id, note->text);
+	if (*rc == NB_OK && !has_note(run, note))
+		*rc = result_add_note(run, note->is_of_job, note->id, note->text);
 }
 
-static int
-add_own_note(struct nb_result *run, const char *id, const char *text)
+static void
+add_own_note(struct nb_result *run, const char *id, const char *text, int *rc)
 {
 	struct result_note note = {.text = (char *)text};
 	snprintf(note.id, sizeof(note.id), "%s", id);
-	return add_note(run, &note);
+	add_note(run, &note, rc);
 }
 
 static void
@@ -149,17 +144,12 @@ merge_warnings(struct engine_warnings *into, const struct engine_warnings *from)
 	}
 }
 
-static int
-merge_notes(struct record *into, const struct record *from)
+static void
+merge_notes(struct nb_result *into, const struct nb_result *from, int *rc)
 {
-	int rc = NB_OK;
-	merge_warnings(&into->run->warnings, &from->run->warnings);
-	for (size_t i = 0; i < from->run->note_count && rc == NB_OK; i++) {
-		const struct result_note *note = &from->run->notes[i];
-		if (strcmp(note->id, note_id) != 0)
-			rc = add_note(into->run, note);
-	}
-	return rc;
+	for (size_t i = 0; i < from->note_count; i++)
+		if (strcmp(from->notes[i].id, note_id) != 0)
+			add_note(into, &from->notes[i], rc);
 }
 
 /* ---- what was measured ---- */
@@ -185,30 +175,24 @@ merge_phases(struct measurement *into, const struct measurement *from)
 	}
 }
 
-/** What the rules of the fields do not say. */
-static int
-merge_measured(struct nb_result *run, struct measurement *from)
+/** The members for which the fields have no rule. */
+static void
+merge_measured(struct nb_result *run, struct measurement *from, int *rc)
 {
 	struct measurement *into = &run->measured;
-	bool is_whole = true;
 	merge_phases(into, from);
 	system_add(&into->used, &from->used);
 	system_add(&into->used_after, &from->used_after);
 	check_residency(&into->residency_before, &from->residency_before);
 	check_residency(&into->residency_begin, &from->residency_begin);
 	check_residency(&into->residency_after, &from->residency_after);
-	int rc = merge_counters(&into->counters, &from->counters);
-	if (rc == NB_OK)
-		rc = merge_histogram(&into->hiccups, from->hiccups);
-	if (rc == NB_OK)
-		rc = merge_threads(
-			&into->threads, &into->thread_count, from->threads, from->thread_count);
-	if (rc == NB_OK)
-		rc = merge_series(&into->series, &from->series, &is_whole);
-	return rc != NB_OK || is_whole
-		? rc
-		: add_own_note(run, series_note_id,
-			  "what happened over time is left out, at least in part: the results that were merged have it at other intervals, or not all of them have it");
+	merge_counters(&into->counters, &from->counters, rc);
+	merge_threads(
+		&into->threads, &into->thread_count, from->threads, from->thread_count, rc);
+	if (!merge_series(&into->series, &from->series, rc))
+		add_own_note(run, series_note_id,
+			"what happened over time is left out, at least in part: the merged results have it at other intervals, or some do not have it",
+			rc);
 }
 
 /* ---- jobs ---- */
@@ -224,80 +208,73 @@ find_group(struct nb_result *job, const struct job_result_group *like)
 	return NULL;
 }
 
-/** The whole group, which `from` has no longer. */
+/** The whole group, which `from` no longer has. */
 static int
 take_group(struct nb_result *job, struct job_result_group *from)
 {
-	size_t bytes = (job->group_count + 1) * sizeof(*job->groups);
 	if (job->group_count == NB_GROUPS_MAX)
 		return error_set(NB_ERR_USAGE,
 			"results that have more than %u groups together cannot be merged",
 			NB_GROUPS_MAX);
-	struct job_result_group *grown = realloc(job->groups, bytes);
-	if (grown == NULL)
-		return out_of_memory();
-	job->groups = grown;
-	grown[job->group_count++] = *from;
+	struct job_result_group *group = array_append(
+		&job->groups, &job->group_count, sizeof(*job->groups));
+	if (group == NULL)
+		return NB_FAIL;
+	*group = *from;
 	*from = (struct job_result_group){.phase = from->phase};
 	return NB_OK;
 }
 
-static int
-add_group(struct nb_result *job, struct job_result_group *from)
+static void
+add_group(struct nb_result *job, struct job_result_group *from, int *rc)
 {
 	struct job_result_group *same = find_group(job, from);
-	if (same == NULL)
-		return take_group(job, from);
+	if (same == NULL) {
+		*rc = take_group(job, from);
+		return;
+	}
 	bool is_same = memcmp(same->weights, from->weights, sizeof(same->weights)) == 0 &&
 		same->distribution == from->distribution && same->arrivals == from->arrivals &&
 		same->is_background == from->is_background && same->is_paced == from->is_paced;
-	if (!is_same)
-		return error_set(NB_ERR_USAGE,
-			"results cannot be merged: their groups '%s' have not the same mix, distribution and arrivals",
+	if (is_same)
+		merge_group(same, from, rc);
+	else
+		*rc = error_set(NB_ERR_USAGE,
+			"results cannot be merged: their groups '%s' differ in mix, distribution or arrivals",
 			same->name);
-	return merge_group(same, from);
-}
-
-static int
-merge_job(struct nb_result *into, struct nb_result *from)
-{
-	int rc = merge_fields(json_job_fields, into, from);
-	if (fabs(from->steady_slope) > fabs(into->steady_slope))
-		into->steady_slope = from->steady_slope;
-	for (size_t g = 0; g < from->group_count && rc == NB_OK; g++)
-		rc = add_group(into, &from->groups[g]);
-	if (rc == NB_OK)
-		rc = merge_histogram(&into->service, from->service);
-	return rc == NB_OK ? merge_histogram(&into->response, from->response) : rc;
 }
 
 /* ---- records ---- */
 
-/** Other streams together are another one again, and the same one for the same ones. */
-static int
-merge_streams(struct nb_result *into, const struct nb_result *from)
+/** The digest of several streams does not depend on their order. */
+static void
+merge_streams(struct nb_result *into, const struct nb_result *from, int *rc)
 {
-	int rc = NB_OK;
 	if (into->digest != from->digest) {
 		into->digest += from->digest;
-		rc = add_own_note(into, stream_note_id,
-			"the results that were merged did not do the same operations: the digest is the sum of theirs");
+		add_own_note(into, stream_note_id,
+			"the merged results did not do the same operations: the digest is the sum of theirs",
+			rc);
 	}
-	if (rc == NB_OK && strcmp(into->engine_version, from->engine_version) != 0)
-		rc = add_own_note(into, engine_note_id,
-			"the results that were merged are of different versions of the engine");
+	if (strcmp(into->engine_version, from->engine_version) != 0)
+		add_own_note(into, engine_note_id,
+			"the merged results are of different versions of the engine", rc);
 	if (into->keys.hash != from->keys.hash)
 		into->keys.hash += from->keys.hash;
-	return rc;
 }
 
-static int
-merge_run(struct nb_result *into, struct nb_result *from)
+static void
+merge_run(struct nb_result *into, struct nb_result *from, int *rc)
 {
-	int rc = merge_streams(into, from);
-	if (rc == NB_OK)
-		rc = merge_fields(json_result_fields, into, from);
-	return rc == NB_OK ? merge_measured(into, &from->measured) : rc;
+	merge_warnings(&into->warnings, &from->warnings);
+	merge_notes(into, from, rc);
+	merge_streams(into, from, rc);
+	if (fabs(from->steady_slope) > fabs(into->steady_slope))
+		into->steady_slope = from->steady_slope;
+	merge_fields(json_result_fields, into, from, rc);
+	merge_measured(into, &from->measured, rc);
+	for (size_t g = 0; g < from->group_count && *rc == NB_OK; g++)
+		add_group(into, &from->groups[g], rc);
 }
 
 static uint32_t
@@ -306,8 +283,8 @@ results_of(const struct record *record)
 	return record->is_merged > 0 ? record->is_merged : 1;
 }
 
-static int
-merge_record(struct record *into, struct record *from)
+static void
+merge_record(struct record *into, struct record *from, int *rc)
 {
 	into->is_merged = results_of(into) + results_of(from);
 	if (strcmp(into->label, from->label) != 0)
@@ -323,21 +300,18 @@ merge_record(struct record *into, struct record *from)
 	free(into->intervals); /* of one run each */
 	into->intervals = NULL;
 	into->interval_count = 0;
-	int rc = merge_notes(into, from);
-	if (rc == NB_OK)
-		rc = merge_run(into->run, from->run);
-	return rc == NB_OK && into->run->is_job ? merge_job(into->run, from->run) : rc;
+	merge_run(into->run, from->run, rc);
 }
 
-static int
-tell_merged(struct record *record)
+static void
+note_merged(struct record *record, int *rc)
 {
 	char text[NOTE_SIZE];
 	snprintf(text, sizeof(text),
 		"merged of %u results as if they had run side by side: counts are sums, times the longest, and where and with what it ran is the first's",
 		record->is_merged);
 	result_remove_note(record->run, note_id);
-	return add_own_note(record->run, note_id, text);
+	add_own_note(record->run, note_id, text, rc);
 }
 
 static int
@@ -347,10 +321,10 @@ copy_results(struct nb_results **out, const struct nb_results *from)
 	size_t size = 0;
 	FILE *memory = open_memstream(&text, &size);
 	if (memory == NULL)
-		return out_of_memory();
+		return error_memory();
 	int rc = write_json(from, memory, 0);
 	if (fclose(memory) != 0 && rc == NB_OK)
-		rc = out_of_memory();
+		rc = error_memory();
 	if (rc == NB_OK)
 		rc = results_parse(out, text, size, "merge");
 	free(text);
@@ -367,9 +341,9 @@ nb_results_merge(struct nb_results **out, const struct nb_results *from)
 	if (rc != NB_OK)
 		return rc;
 	for (size_t i = 1; i < results->count && rc == NB_OK; i++)
-		rc = merge_record(&results->records[0], &results->records[i]);
-	if (rc == NB_OK && results->count > 1)
-		rc = tell_merged(&results->records[0]);
+		merge_record(&results->records[0], &results->records[i], &rc);
+	if (results->count > 1)
+		note_merged(&results->records[0], &rc);
 	if (rc != NB_OK) {
 		nb_results_delete(results);
 		return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Members of two results put together, each by the rule of its row in a table of fields. */
+/* Members of two results merged, each by the rule of its row in a table of fields. */
 #include <math.h>
 #include <string.h>
 
@@ -51,38 +51,34 @@ merge_real(enum json_merge rule, void *into, const void *from)
 	memcpy(into, &a, sizeof(a));
 }
 
-static int
-merge_field(const struct json_field *field, char *into, const char *from)
+static void
+merge_field(const struct json_field *field, char *into, const char *from, int *rc)
 {
-	if (field->type == JSON_T_OBJECT)
-		return merge_fields(field->fields, into, from);
-	if (field->merge == MERGE_KEEP)
-		return NB_OK;
-	if (field->type == JSON_T_HISTOGRAM) {
+	if (field->type == JSON_T_OBJECT) {
+		merge_fields(field->fields, into, from, rc);
+	} else if (field->merge == MERGE_KEEP) {
+		return;
+	} else if (field->type == JSON_T_HISTOGRAM) {
 		struct nb_histogram *other;
 		memcpy(&other, from, sizeof(other));
-		return merge_histogram((struct nb_histogram **)(void *)into, other);
-	}
-	if (field->type == JSON_T_REAL)
+		merge_histogram((struct nb_histogram **)(void *)into, other, rc);
+	} else if (field->type == JSON_T_REAL) {
 		merge_real(field->merge, into, from);
-	else if (field->type == JSON_T_COUNTS)
-		for (uint32_t i = 0; i < field->names->count; i++)
-			merge_number(field->merge, into + i * field->element,
-				from + i * field->element, field->element);
-	else if (field->merge == MERGE_FILL && into[0] == '\0')
-		memcpy(into, from, field->size);
-	else if (field->merge != MERGE_FILL)
+	} else if (field->type == JSON_T_COUNTS) {
+		for (size_t i = 0; i < field->size; i += field->element)
+			merge_number(field->merge, into + i, from + i, field->element);
+	} else if (field->merge != MERGE_FILL) {
 		merge_number(field->merge, into, from, field->size);
-	return NB_OK;
+	} else if (into[0] == '\0') {
+		memcpy(into, from, field->size);
+	}
 }
 
-int
-merge_fields(const struct json_field *fields, void *into, const void *from)
+void
+merge_fields(const struct json_field *fields, void *into, const void *from, int *rc)
 {
-	int rc = NB_OK;
-	for (const struct json_field *field = fields; field->name != NULL && rc == NB_OK;
+	for (const struct json_field *field = fields; field->name != NULL && *rc == NB_OK;
 		field++)
-		rc = merge_field(field, (char *)into + field->offset,
-			(const char *)from + field->offset);
-	return rc;
+		merge_field(field, (char *)into + field->offset,
+			(const char *)from + field->offset, rc);
 }

@@ -61,7 +61,7 @@ row_of()
 	done
 	refuses 'mininb-crash/keeper-process-1 was made by the plugin ' crash --again=mininb-crash/keeper-process-1
 	mininb 3 report found.json
-	contains "$stderr" 'what a crash test found, and no result of a run'
+	contains "$stderr" 'is the result of a crash test, not of a run'
 }
 
 # What a crash test of keeper with $2 found, but for what differs each time, into $1.

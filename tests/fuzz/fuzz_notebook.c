@@ -9,7 +9,7 @@
 #include <fcntl.h>
 
 #include "fuzz.h"
-#include "report/json_read.h"
+#include "report/record.h"
 #include "report/notebook.h"
 
 /* The least of which a thread is known. */

@@ -8,7 +8,7 @@
  *     tests/fuzz/fuzz_result -max_len=16384 -dict=.../result.dict NEW_CORPUS .../tests/fuzz/corpus/result
  */
 #include "fuzz.h"
-#include "report/json_read.h"
+#include "report/record.h"
 
 static char *
 written(const struct nb_results *results, const char *format, uint32_t flags)
