@@ -334,8 +334,7 @@ TEST(a_scan_that_cannot_be_is_told_with_its_operation)
 		feed_text("READ 1\nINSERT 2\nSCAN 1 5\n", NB_TRACE_YCSB_TEXT, false, true),
 		NB_UNSUPPORTED);
 	ck_assert_str_eq(f.text,
-		"operation 2 of the trace is a scan, and the engine cannot do "
-		"ordered scans");
+		"operation 2 of the trace is a scan, and the engine cannot do ordered scans");
 	end();
 	toy_destroy(&rig);
 }

@@ -179,8 +179,7 @@ TEST(reads_what_another_wrote)
 {
 	/* PyPI: 0 twice, 2, 3 300 times, 25000 7 times, 10^6, 10^9, an hour twice */
 	struct nb_histogram *histogram = decoded(
-		"HISTFAAAADR4nJNpmSzMwMAAwiDADKUZgUw3gx0LGOw/QARYGJlusKyO4OsOY1o4n5Fp/"
-		"R5GFgDYKgno");
+		"HISTFAAAADR4nJNpmSzMwMAAwiDADKUZgUw3gx0LGOw/QARYGJlusKyO4OsOY1o4n5Fp/R5GFgDYKgno");
 	ck_assert_uint_eq(nb_histogram_count(histogram), 314);
 	ck_assert_uint_eq(histogram_at(histogram, 0), 2);
 	ck_assert_uint_eq(histogram_at(histogram, 1), 0);

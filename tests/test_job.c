@@ -120,8 +120,7 @@ TEST(wrong_assignments_say_what_there_is)
 		{"=1", "there is no key ''"},
 		{"records", "'records' is no [SECTION.]KEY=VALUE"},
 		{"reader.threads=1",
-			"there is no group 'reader', did you mean 'readers'? There are: load, "
-			"readers, writer"},
+			"there is no group 'reader', did you mean 'readers'? There are: load, readers, writer"},
 		{"x.threads=1", "there is no group 'x'; there are: load, readers, writer"},
 		{"a.b.threads=1", "there is no group 'a.b'; there are: load, readers, writer"},
 		{"readers.records=1", "records: is a key of [workload], not of a group"},

@@ -22,8 +22,7 @@ TEST(jobs_that_fit_together_pass)
 		"[run]\nread = 1\n",
 		"[run]\nread = 0.0001\n",
 		"[workload]\nrecords = 0\n[run]\ninsert = 1\ncount = 1\n",
-		"[workload]\nrecords = 0\nspace = 5\n[run]\nupsert = 1\ndelete = 1\ncount = "
-		"1\n",
+		"[workload]\nrecords = 0\nspace = 5\n[run]\nupsert = 1\ndelete = 1\ncount = 1\n",
 		"[workload]\nlag = 0\n[run]\nread = 1\ninsert = 1\n",
 		"[workload]\nlag = 0\nthreads = 8\n[run]\nread = 1\n",
 		"[workload]\ndistribution = latest\n[run]\nread = 1\n",
@@ -38,8 +37,7 @@ TEST(jobs_that_fit_together_pass)
 		"[run]\nread = 1\ncount = 10\nwarmup = 10s\n",
 		"[workload]\nkey-format = text\nkey-digits = 1048000\n[run]\nread = 1\n",
 		"[workload]\nvalue-size = 1GiB\n[run]\nread = 1\n",
-		"[run]\nread = 1\nhot-share = 0\nexp-share = 0\npareto-h = 0\nexp-percent = "
-		"0\n",
+		"[run]\nread = 1\nhot-share = 0\nexp-share = 0\npareto-h = 0\nexp-percent = 0\n",
 	};
 	for (size_t i = 0; i < COUNT_OF(good); i++)
 		assert_good(good[i]);
@@ -51,21 +49,15 @@ TEST(what_does_not_fit_together_is_refused)
 		const char *text, *why;
 	} wrong[] = {
 		{"[run]\nthreads = 2\n",
-			"[run]: the mix is empty; say what is done, such as "
-			"read = 95 and update = 5"},
+			"[run]: the mix is empty; say what is done, such as read = 95 and update = 5"},
 		{"[a]\nread = 1\n[b]\nread = 0\n",
-			"[b]: the mix is empty; say what is done, such as read = 95 and "
-			"update = 5"},
+			"[b]: the mix is empty; say what is done, such as read = 95 and update = 5"},
 		{"[workload]\nrecords = 0\n[run]\nread-modify-write = 1\ncount = 1\n",
-			"[run]: read-modify-write: goes to records that are there, and records "
-			"is 0"},
+			"[run]: read-modify-write: goes to records that are there, and records is 0"},
 		{"[workload]\nrecords = 0\n[run]\nupsert = 1\ncount = 1\n",
-			"[run]: upsert: space and records are both 0, so there is nothing to "
-			"go "
-			"to"},
+			"[run]: upsert: space and records are both 0, so there is nothing to go to"},
 		{"[workload]\nrecords = 0\n[run]\ninsert = 1\n",
-			"[run]: count: without it and duration it is that of the records, and "
-			"records is 0"},
+			"[run]: count: without it and duration it is that of the records, and records is 0"},
 		{"[run]\nread = 1\nbackground = yes\n",
 			"[run]: background: the phase has no other groups to wait for"},
 		{"[a]\nread = 1\n[b]\nread = 1\nbackground = yes\nstart = after\n",
@@ -73,8 +65,7 @@ TEST(what_does_not_fit_together_is_refused)
 		{"[a]\nread = 1\nthreads = 1000\n[b]\nread = 1\nthreads = 25\n",
 			"[a]: threads: 1025 side by side are too many; allowed: 1024"},
 		{"[workload]\nlag = 0\n[a]\nread = 1\n[b]\ninsert = 1\n",
-			"lag: 0 is for a single thread; others would look for records that are "
-			"being inserted"},
+			"lag: 0 is for a single thread; others would look for records that are being inserted"},
 		{"[run]\nread = 1\ndistribution = zipfian-ycsb\ntheta = 0.9\n",
 			"[run]: theta: zipfian-ycsb has 0.99 and no other; zipfian has any"},
 		{"[run]\nread = 1\ndistribution = exponential\nexp-percent = 100\n",
@@ -136,8 +127,7 @@ TEST(values_made_by_hand_are_looked_at)
 	ASSERT_REFUSED(group->rate[0].to_ops_s = -1,
 		"[run]: rate: step 1 is no number of operations a second");
 	ASSERT_REFUSED(group->rate[group->rate_count - 1].to_ops_s = 0,
-		"[run]: rate: the last step, which stays in force, must not end at 0 without "
-		"a duration");
+		"[run]: rate: the last step, which stays in force, must not end at 0 without a duration");
 	ASSERT_REFUSED(group->rate_count = NB_RATE_STEPS_MAX + 1,
 		"[run]: rate: has more than 4096 steps");
 	ASSERT_REFUSED(group->cpus[0] = 'x',

@@ -160,8 +160,7 @@ TEST(wrong_files_are_refused_with_their_line)
 		{"recrods = 5\n",
 			"my.ini:1: there is no key 'recrods', did you mean 'records'?"},
 		{"[workload]\nrecords = 12x\n",
-			"my.ini:2: records: '12x': 'x' is no suffix; "
-			"there are k M G T Ki Mi Gi Ti"},
+			"my.ini:2: records: '12x': 'x' is no suffix; there are k M G T Ki Mi Gi Ti"},
 		{"[run]\nthreads = 5000\n",
 			"my.ini:2: threads: 5000 is too large; allowed: 1 to 1024"},
 		{"[run]\nbackground = maybe\n",
@@ -176,32 +175,25 @@ TEST(wrong_files_are_refused_with_their_line)
 		{"[load]\n[run]\nread=1\n[load]\n",
 			"my.ini:4: [load] stands in line 1 already"},
 		{"[run]\nread=1\n[workload]\nthreads=2\n",
-			"my.ini:3: [workload] has to come first: what it says of groups holds "
-			"for those behind it"},
+			"my.ini:3: [workload] has to come first: what it says of groups holds for those behind it"},
 		{"[run]\nrecords=1\n",
 			"my.ini:2: records: is a key of [workload], not of a group"},
 		{"[load]\nrecords=1\n",
 			"my.ini:2: records: is a key of [workload], not of a group"},
 		{"[load]\ncount=1\n",
-			"my.ini:2: count: is no key of [load], which has threads, "
-			"rate, arrivals, cpus"},
+			"my.ini:2: count: is no key of [load], which has threads, rate, arrivals, cpus"},
 		{"[load]\nduration=1s\n",
-			"my.ini:2: duration: is no key of [load], which has "
-			"threads, rate, arrivals, cpus"},
+			"my.ini:2: duration: is no key of [load], which has threads, rate, arrivals, cpus"},
 		{"[a b]\n",
-			"my.ini:1: 'a b' is no name of a group: up to 47 letters, digits, "
-			"'-' and '_'"},
+			"my.ini:1: 'a b' is no name of a group: up to 47 letters, digits, '-' and '_'"},
 		{"[a.b]\n",
-			"my.ini:1: 'a.b' is no name of a group: up to 47 letters, digits, "
-			"'-' and '_'"},
+			"my.ini:1: 'a.b' is no name of a group: up to 47 letters, digits, '-' and '_'"},
 		{"[123456789012345678901234567890123456789012345678]\n",
-			"my.ini:1: '123456789012345678901234567890123456789012345678' is no "
-			"name of a group: up to 47 letters, digits, '-' and '_'"},
+			"my.ini:1: '123456789012345678901234567890123456789012345678' is no name of a group: up to 47 letters, digits, '-' and '_'"},
 		{"[run]\nread\n", "my.ini:2: 'read' is neither [SECTION] nor KEY = VALUE"},
 		{"[run\n", "my.ini:1: '[run' lacks its ']'"},
 		{"[workload]\nsummary = a\tb\n",
-			"my.ini:2: summary: the value holds a control character, or a blank at "
-			"its edge"},
+			"my.ini:2: summary: the value holds a control character, or a blank at its edge"},
 	};
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		struct nb_job *job = NULL;

@@ -80,8 +80,7 @@ TEST(wrong_shares_are_refused)
 		{"read=0.00001", "read: '0.00001' is no number of at most four decimals"},
 		{"read=4294967296", "read: 4294967296 is too large; allowed: 0 to 4294967295"},
 		{"read=999999999999.5",
-			"read: '999999999999.5' and the other shares are too far apart for "
-			"their decimals"},
+			"read: '999999999999.5' and the other shares are too far apart for their decimals"},
 		{"read=0.5.5", "read: '0.5.5' is no number of at most four decimals"},
 	};
 	assert_all_wrong(wrong, COUNT_OF(wrong));
@@ -94,8 +93,7 @@ TEST(wrong_numbers_are_refused)
 			"records: '12x': 'x' is no suffix; there are k M G T Ki Mi Gi Ti"},
 		{"records=1.5", "records: '1.5' is not a whole number"},
 		{"records=9223372036854775808",
-			"records: 9223372036854775808 is too large; "
-			"allowed: 0 to 9223372036854775807"},
+			"records: 9223372036854775808 is too large; allowed: 0 to 9223372036854775807"},
 		{"key-size=0", "key-size: 0 is too small; allowed: 1 to 1048576 bytes"},
 		{"key-size=2MiB", "key-size: 2MiB is too large; allowed: 1 to 1048576 bytes"},
 		{"key-digits=0", "key-digits: 0 is too small; allowed: 1 to 1048576"},
@@ -108,11 +106,9 @@ TEST(wrong_numbers_are_refused)
 		{"theta=nan", "theta: 'nan' is not a number"},
 		{"exp-percent=101", "exp-percent: 101 is too large; allowed: 0 to 100"},
 		{"warmup=soon",
-			"warmup: 'soon' is neither a time, such as 10s, nor a count, such as "
-			"10k"},
+			"warmup: 'soon' is neither a time, such as 10s, nor a count, such as 10k"},
 		{"scan-length=0",
-			"scan-length: 0 is too small; allowed: 1 to "
-			"9223372036854775807"},
+			"scan-length: 0 is too small; allowed: 1 to 9223372036854775807"},
 		{"scan-length=9..3",
 			"scan-length: '9..3': the first number must not be the larger"},
 		{"scan-length=1..", "scan-length: '' is empty"},
@@ -126,10 +122,7 @@ TEST(wrong_words_are_refused)
 {
 	static const struct wrong wrong[] = {
 		{"distribution=zipfain",
-			"distribution: 'zipfain' is not known, did you mean 'zipfian'? "
-			"Allowed: "
-			"uniform, zipfian, zipfian-ycsb, latest, hotspot, exponential, "
-			"sequential, pareto"},
+			"distribution: 'zipfain' is not known, did you mean 'zipfian'? Allowed: uniform, zipfian, zipfian-ycsb, latest, hotspot, exponential, sequential, pareto"},
 		{"scan-distribution=latest",
 			"scan-distribution: 'latest' is not known; allowed: uniform, zipfian"},
 		{"key-format=", "key-format: '' is not known; allowed: raw, text, be64, file"},
@@ -137,22 +130,15 @@ TEST(wrong_words_are_refused)
 		{"arrivals=closed", "arrivals: 'closed' is not known; allowed: fixed, poisson"},
 		{"keys=", "keys: FILE must not be empty"},
 		{"key-prefix=0123456789012345678901234567890x",
-			"key-prefix: '0123456789012345678901234567890x' is too long; allowed: "
-			"up "
-			"to 31 bytes"},
+			"key-prefix: '0123456789012345678901234567890x' is too long; allowed: up to 31 bytes"},
 		{"cpus=", "cpus: '' is no list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
 		{"cpus=3-1",
-			"cpus: '3-1' is no list of CPUs, such as 0-3,8; allowed: 0 to "
-			"1023"},
-		{"cpus=1,",
-			"cpus: '1,' is no list of CPUs, such as 0-3,8; allowed: 0 to "
-			"1023"},
+			"cpus: '3-1' is no list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
+		{"cpus=1,", "cpus: '1,' is no list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
 		{"cpus=1024",
-			"cpus: '1024' is no list of CPUs, such as 0-3,8; allowed: 0 to "
-			"1023"},
+			"cpus: '1024' is no list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
 		{"cpus=1;2",
-			"cpus: '1;2' is no list of CPUs, such as 0-3,8; allowed: 0 to "
-			"1023"},
+			"cpus: '1;2' is no list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
 		{"summary=\x1b[2J",
 			"summary: the value holds a control character, or a blank at its edge"},
 	};

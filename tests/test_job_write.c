@@ -190,8 +190,7 @@ TEST(what_no_file_can_hold_is_refused)
 	struct nb_job *job = job_of_text("[run]\nread = 1\n");
 	strcpy(job->key_prefix, "user ");
 	assert_usage(nb_job_write(job, &text),
-		"key-prefix: holds a control character, or a blank at its edge, which no job "
-		"file can");
+		"key-prefix: holds a control character, or a blank at its edge, which no job file can");
 	strcpy(job->key_prefix, "user");
 	strcpy(job->groups[0].name, "a]");
 	assert_usage(nb_job_write(job, &text), "'a]' is no name of a group");

@@ -115,8 +115,7 @@ TEST(wrong_texts_are_refused_with_their_reason)
 		{"1/1s,,2/1s", "'1/1s,,2/1s' has an empty step"},
 		{"10k/30s, 20k", "' 20k' begins with a blank"},
 		{"10k,20k/30s",
-			"'10k' does not say for how long (10k/30s); only the last step needs "
-			"not"},
+			"'10k' does not say for how long (10k/30s); only the last step needs not"},
 		{"10k..50k", "'10k..50k' does not say how long the ramp takes: 10k..50k/60s"},
 		{"..50k/1s", "'' is empty"},
 		{"10k../1s", "'' is empty"},

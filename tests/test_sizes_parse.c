@@ -65,8 +65,7 @@ TEST(what_is_wrong_is_named)
 		{"2Gi", "at most 1073741824 bytes"},
 		{"unifrom:1..2", "'unifrom' is no law of sizes, did you mean 'uniform'?"},
 		{"gauss:1,2",
-			"'gauss' is no law of sizes; there are a size alone, uniform, zipfian, "
-			"normal, pareto, histogram"},
+			"'gauss' is no law of sizes; there are a size alone, uniform, zipfian, normal, pareto, histogram"},
 		{":1..2", "'' is no law of sizes; there are"},
 		{"uniform", "sizes 'uniform': write uniform:MIN..MAX"},
 		{"pareto:", "write pareto:SHAPE,SCALE,MIN..MAX"},

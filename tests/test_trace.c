@@ -96,12 +96,9 @@ TEST(what_tells_nothing_is_refused)
 {
 	static const char garbage[] = "\x01\x02\x03\xff\xfe\0\0\x80garbage\n\0READ 5 6 7";
 	is_unknown("odd", garbage, sizeof(garbage), NB_ERR_USAGE,
-		"odd: is no text and none of mininb's own traces; if these are bare keys, say "
-		"which: u64, or keys with --klen (--from-format of convert, --format of "
-		"replay)");
+		"odd: is neither text nor a mininb trace; if it contains bare keys, choose u64, or keys with --klen (convert: --from-format; replay: --format)");
 	is_unknown("odd", "abc\nread 5\n", 11, NB_ERR_USAGE,
-		"odd: no line of it is an operation of ycsb-text, ycsb-log, rocksdb or "
-		"cache-csv; say which it is (--from-format of convert, --format of replay)");
+		"odd: has no line that is an operation of a known format; choose its format (convert: --from-format; replay: --format)");
 	is_unknown("odd", "", 0, NB_ERR_DATA, "odd: is empty");
 	struct text text = {0};
 	while (text.size < 3 << 20)
@@ -201,7 +198,7 @@ TEST(a_rewound_trace_begins_again)
 		ck_assert_uint_eq(trace_reader_counts(reader)->ops, 4);
 		ck_assert_uint_eq(trace_reader_counts(reader)->bad, 1);
 		ck_assert_str_eq(trace_reader_counts(reader)->first_bad,
-			"line 4: 'x' is no operation: it has too few columns");
+			"line 4: 'x' is not an operation: it has too few columns");
 		free(found.data);
 		ck_assert_int_eq(trace_reader_rewind(reader), NB_OK);
 		ck_assert_uint_eq(trace_reader_counts(reader)->ops, 0);

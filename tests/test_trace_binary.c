@@ -113,9 +113,8 @@ TEST(a_trace_that_is_cut_short_is_found)
 	file_put("trace", two_blocks, TWO - 1);
 	struct nb_trace_options options = trace_at("trace", FORMAT, 0);
 	struct outcome found = read_all(&options);
-	ck_assert_str_eq(found.error,
-		"trace: block 2: the file ends within it or before its "
-		"end mark; it was cut short");
+	ck_assert_str_eq(
+		found.error, "trace: block 2: the file ends inside it or before its end mark");
 	outcome_free(&found);
 }
 
@@ -151,8 +150,8 @@ TEST(a_damaged_block_can_be_skipped)
 	struct nb_trace_options options = trace_at("trace", FORMAT, NB_TRACE_SKIP_BAD);
 	struct outcome found = read_all(&options);
 	ck_assert_uint_eq(found.counts.bad, 1);
-	ck_assert_str_eq(found.counts.first_bad,
-		"block 0: is damaged: its checksum is not that of its bytes");
+	ck_assert_str_eq(
+		found.counts.first_bad, "block 0: is damaged: its checksum does not match");
 	outcome_free(&found);
 	memcpy(bytes, two_blocks, TWO);
 	bytes[SECOND + BLOCK + 3] ^= 1;
@@ -169,8 +168,7 @@ TEST(a_damaged_block_can_be_skipped)
 	found = read_all(&options);
 	ck_assert_int_eq(found.rc, NB_ERR_DATA);
 	ck_assert_str_eq(found.error,
-		"trace: block 1 is damaged so that the next cannot be found: it does not begin "
-		"as one");
+		"trace: block 1 is damaged and the next cannot be found: it has no block mark");
 	outcome_free(&found);
 }
 
@@ -212,20 +210,20 @@ TEST(what_a_checksum_does_not_find_is_found)
 		uint32_t count;
 		const char *why;
 	} cases[] = {
-		{"\x07\x01k", 3, 1, "its kind is not known"},
-		{"\x0e\x01k", 3, 1, "its kind is not known"},
-		{"\x10k", 2, 1, "its key has no allowed size"},
-		{"\x00\x00k", 3, 1, "its key has no allowed size"},
-		{"\x00\x81\x80\x40k", 5, 1, "its key has no allowed size"},
-		{"\x00\x05k", 3, 1, "its key does not end within the block"},
-		{"\x00", 1, 1, "a number in it does not end"},
-		{"\x00\xff", 2, 1, "a number in it does not end"},
+		{"\x07\x01k", 3, 1, "unknown kind"},
+		{"\x0e\x01k", 3, 1, "unknown kind"},
+		{"\x10k", 2, 1, "its key size is not allowed"},
+		{"\x00\x00k", 3, 1, "its key size is not allowed"},
+		{"\x00\x81\x80\x40k", 5, 1, "its key size is not allowed"},
+		{"\x00\x05k", 3, 1, "its key does not end inside the block"},
+		{"\x00", 1, 1, "it ends inside a number"},
+		{"\x00\xff", 2, 1, "it ends inside a number"},
 		{"\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02k", 12, 1,
-			"a number in it does not end"},
-		{"\x20\x01\x81\x80\x80\x80\x04k", 8, 1, "its value has no allowed size"},
+			"it ends inside a number"},
+		{"\x20\x01\x81\x80\x80\x80\x04k", 8, 1, "its value size is not allowed"},
 		{"\x05\x01\x00k", 4, 1, "it scans 0 records"},
-		{"\x00\x01kx", 4, 1, "the block's number of operations is another"},
-		{"\x00\x01k", 3, 2, "the block's number of operations is another"},
+		{"\x00\x01kx", 4, 1, "the block has another number of operations"},
+		{"\x00\x01k", 3, 2, "the block has another number of operations"},
 		{"\x80\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01k\x90\x01k", 16, 2,
 			"its time is too large"},
 	};
@@ -270,13 +268,13 @@ TEST(another_version_is_told)
 	char bytes[TWO];
 	memcpy(bytes, two_blocks, TWO);
 	bytes[8] = 2;
-	is_refused("", FORMAT, 0, "trace: is cut short within its header");
+	is_refused("", FORMAT, 0, "trace: ends inside its header");
 	file_put("trace", bytes, TWO);
 	struct nb_trace_options options = trace_at("trace", FORMAT, 0);
 	struct outcome found = read_all(&options);
 	ck_assert_int_eq(found.rc, NB_ERR_DATA);
 	ck_assert_str_eq(
-		found.error, "trace: is of version 2, or damaged; this mininb reads version 1");
+		found.error, "trace: has version 2 or is damaged; this mininb reads version 1");
 	outcome_free(&found);
 }
 
@@ -317,5 +315,5 @@ TEST(an_operation_that_is_due_before_the_last_is_refused)
 	struct nb_trace_options options = trace_at("written", FORMAT, 0);
 	ck_assert_int_eq(write_ops(&options, ops, 3), NB_ERR_USAGE);
 	ck_assert_str_eq(nb_error_text(),
-		"written: operation 3 cannot be written: it is due before the one before it");
+		"written: operation 3 cannot be written: it is due before the previous one");
 }

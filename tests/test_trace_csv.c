@@ -98,34 +98,29 @@ TEST(damaged_lines_are_told)
 		{"x,a,1,0,1,get,0", "its time is not a number"},
 		{",a,1,0,1,get,0", "its time is missing"},
 		{"99999999999,a,1,0,1,get,0",
-			"it is 99999999999 units of time behind the first, more than can be "
-			"counted"},
-		{"1,a,1,0,1,take,0", "there is no request 'take'"},
+			"its time is 99999999999 units after the first, more than a trace can hold"},
+		{"1,a,1,0,1,take,0", "unknown request 'take'"},
 		{"1,a,1,x,1,set,0", "its size is not a number"},
 		{"1,a,1,,1,set,0", "its size is missing"},
 		{"1,a,,0,1,set,0", "its key size is missing"},
-		{"1,a,1048577,0,1,get,0", "its key size of 1048577 is larger than 1048576"},
+		{"1,a,1048577,0,1,get,0", "its key of 1048577 bytes is larger than 1048576"},
 		{"1,,1,0,1,get,0", "its key is empty"},
 		{"1,a,1,2000000000,1,set,0",
-			"its value of 2000000000 bytes is larger than "
-			"1073741824"},
+			"its value of 2000000000 bytes is larger than 1073741824"},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[128], error[256];
 		snprintf(text, sizeof(text), "0,a,1,0,1,get,0\n%s\n", cases[i].line);
-		snprintf(error, sizeof(error), "trace:2: '%s' is no operation: %s",
+		snprintf(error, sizeof(error), "trace:2: '%s' is not an operation: %s",
 			cases[i].line, cases[i].why);
 		is_refused(text, FORMAT, 0, error);
 	}
 	is_refused("key,op,size,op_count\na,GET,0,0\n", FORMAT, 0,
-		"trace:2: 'a,GET,0,0' is no operation: its op_count is not 1 to 4294967295");
+		"trace:2: 'a,GET,0,0' is not an operation: its op_count is not 1 to 4294967295");
 	is_refused("key,op,size,op_count\na,GET,0,4294967296\n", FORMAT, 0,
-		"trace:2: 'a,GET,0,4294967296' is no operation: its op_count is not 1 to "
-		"4294967295");
+		"trace:2: 'a,GET,0,4294967296' is not an operation: its op_count is not 1 to 4294967295");
 	is_refused("key,size\na,5\n", FORMAT, 0,
-		"trace:1: 'key,size' is no operation: neither columns of Twitter's nor a "
-		"header "
-		"with 'key' and 'op'");
+		"trace:1: 'key,size' is not an operation: expected Twitter's columns or a header with 'key' and 'op'");
 }
 
 TEST(it_is_written_as_twitters)
@@ -156,10 +151,8 @@ TEST(what_it_cannot_hold_is_refused)
 {
 	struct trace_op op = {.kind = NB_OP_SCAN, .key = slice("a"), .scan_length = 5};
 	is_not_written(&op, FORMAT, 0,
-		"written: operation 1 cannot be written: cache-csv has no scans");
+		"written: operation 1 cannot be written: cache-csv cannot hold scans");
 	op = (struct trace_op){.kind = NB_OP_READ, .key = slice("a,b")};
 	is_not_written(&op, FORMAT, 0,
-		"written: operation 1 cannot be written: byte 0x2c of its key cannot stand in "
-		"a "
-		"column of cache-csv");
+		"written: operation 1 cannot be written: its key contains byte 0x2c, which cache-csv cannot hold");
 }

@@ -94,9 +94,7 @@ TEST(keys_of_another_size_are_refused)
 {
 	struct trace_op op = {.kind = NB_OP_READ, .key = slice("abc")};
 	is_not_written(&op, NB_TRACE_U64, 0,
-		"written: operation 1 cannot be written: its key has 3 bytes, and u64 holds "
-		"keys of 8 bytes");
+		"written: operation 1 cannot be written: its key has 3 bytes, but keys of u64 have 8 bytes");
 	is_not_written(&op, NB_TRACE_KEYS, 0,
-		"written: operation 1 cannot be written: its key has 3 bytes; all are to have "
-		"16, see --klen");
+		"written: operation 1 cannot be written: its key has 3 bytes, not 16 (--klen)");
 }

@@ -36,12 +36,12 @@ TEST(numbers_are_read_to_their_last_value)
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const char *text = cases[i].text;
+		struct trace_text rest = {text, text + strlen(text)};
 		uint64_t number = 4711;
-		const char *next = trace_text_number(text, text + strlen(text), &number);
-		ck_assert_msg((next != NULL) == cases[i].is_number, "'%s'", text);
-		ck_assert_uint_eq(number, next != NULL ? cases[i].number : 4711);
-		if (next != NULL)
-			ck_assert_uint_eq((size_t)(next - text), cases[i].size);
+		bool is_number = trace_text_number(&rest, &number);
+		ck_assert_msg(is_number == cases[i].is_number, "'%s'", text);
+		ck_assert_uint_eq(number, is_number ? cases[i].number : 4711);
+		ck_assert_uint_eq((size_t)(rest.at - text), cases[i].size);
 	}
 }
 
@@ -63,7 +63,7 @@ TEST(a_damaged_line_is_shown_cut_and_escaped)
 	struct outcome found = read_all(&options);
 	ck_assert_str_eq(found.ops.data, "R 0000000000000001\n");
 	ck_assert_ptr_nonnull(strstr(found.error,
-		"trace:2: 'READ\\x01\\xff\\x7f\\x1b[31m\\xc3\\xa9' is no operation: "));
+		"trace:2: 'READ\\x01\\xff\\x7f\\x1b[31m\\xc3\\xa9' is not an operation: "));
 	outcome_free(&found);
 	char text[200] = "READ ";
 	memset(text + 5, 'z', 190);
@@ -96,7 +96,7 @@ TEST(damaged_lines_can_be_skipped_and_are_counted)
 	ck_assert_uint_eq(found.counts.ignored, 1);
 	ck_assert_uint_eq(found.counts.ops, 3);
 	ck_assert_str_eq(found.counts.first_bad,
-		"line 2: 'READ x' is no operation: its key is not a number");
+		"line 2: 'READ x' is not an operation: its key is not a number");
 	outcome_free(&found);
 }
 

@@ -47,8 +47,7 @@ TEST(keys_reach_two_to_the_64)
 	reads_as(text, sizeof(text) - 1, TEXT, 0,
 		"R 8000000000000000\nR ffffffffffffffff\nR 000000000000000c\n");
 	is_refused("READ 18446744073709551616\n", TEXT, 0,
-		"trace:1: 'READ 18446744073709551616' is no operation: its key is larger than "
-		"2^64-1");
+		"trace:1: 'READ 18446744073709551616' is not an operation: its key is larger than 2^64-1");
 }
 
 TEST(damaged_short_lines_are_told)
@@ -57,30 +56,27 @@ TEST(damaged_short_lines_are_told)
 		const char *line, *why;
 	} cases[] = {
 		{"read 5",
-			"READ, UPDATE, INSERT, DELETE, SCAN or READMODIFYWRITE is "
-			"expected, in capitals"},
+			"expected READ, UPDATE, INSERT, DELETE, SCAN or READMODIFYWRITE in capitals"},
 		{"REAP 5",
-			"READ, UPDATE, INSERT, DELETE, SCAN or READMODIFYWRITE is "
-			"expected, in capitals"},
+			"expected READ, UPDATE, INSERT, DELETE, SCAN or READMODIFYWRITE in capitals"},
 		{"READ5",
-			"READ, UPDATE, INSERT, DELETE, SCAN or READMODIFYWRITE is "
-			"expected, in capitals"},
+			"expected READ, UPDATE, INSERT, DELETE, SCAN or READMODIFYWRITE in capitals"},
 		{"READ", "its key is missing"},
 		{"READ ", "its key is missing"},
 		{"READ -5", "its key is not a number"},
 		{"READ 5x", "its key is not a number"},
 		{"READ 0x5", "its key is not a number"},
-		{"READ 5 6", "something stands behind it"},
+		{"READ 5 6", "there is text after it"},
 		{"SCAN 5", "its number of records is missing"},
 		{"SCAN 5 many", "its number of records is not a number"},
 		{"SCAN 5 0", "it scans 0 records"},
-		{"SCAN 5 6 7", "something stands behind it"},
+		{"SCAN 5 6 7", "there is text after it"},
 		{"UPDATE user5", "its key is not a number"},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[64], error[256];
 		snprintf(text, sizeof(text), "READ 1\n%s\n", cases[i].line);
-		snprintf(error, sizeof(error), "trace:2: '%s' is no operation: %s",
+		snprintf(error, sizeof(error), "trace:2: '%s' is not an operation: %s",
 			cases[i].line, cases[i].why);
 		is_refused(text, TEXT, 0, error);
 	}
@@ -137,8 +133,7 @@ TEST(keys_of_the_log_are_numbers_or_text)
 	static const char other[] = "DELETE usertable acct:7\n";
 	reads_as(other, sizeof(other) - 1, LOG, NB_TRACE_KEY_TEXT, "D 616363743a37\n");
 	is_refused(other, LOG, 0,
-		"trace:1: 'DELETE usertable acct:7' is no operation: its key 'acct:7' is not "
-		"user<number>; --key-bytes=text keeps such keys");
+		"trace:1: 'DELETE usertable acct:7' is not an operation: its key 'acct:7' is not user<number>; --key-bytes=text keeps such keys");
 }
 
 /** The size that an INSERT with these fields is given. */
@@ -198,9 +193,7 @@ TEST(a_line_of_ten_megabytes_is_one_line)
 	struct outcome found = read_all(&options);
 	ck_assert_int_eq(found.rc, NB_ERR_DATA);
 	ck_assert_str_eq(found.error,
-		"trace:1: 'INSERT usertable user2 [ "
-		"field0=yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...' is no operation: "
-		"its fields, from '[' to ']', are not all there");
+		"trace:1: 'INSERT usertable user2 [ field0=yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...' is not an operation: its fields from '[' to ']' are incomplete");
 	outcome_free(&found);
 	free(filler);
 	free(text.data);
@@ -212,13 +205,13 @@ TEST(damaged_lines_of_the_log_are_told_and_not_ignored)
 		const char *line, *why;
 	} cases[] = {
 		{"READ", "its table is missing"},
-		{"READ:usertable", "a blank and its table are expected"},
+		{"READ:usertable", "expected a blank and a table"},
 		{"READ usertable", "its key is missing"},
-		{"READ usertable user1", "its fields, from '[' to ']', are not all there"},
+		{"READ usertable user1", "its fields from '[' to ']' are incomplete"},
 		{"READ usertable user1 [ <all fields>",
-			"its fields, from '[' to ']', are not all there"},
+			"its fields from '[' to ']' are incomplete"},
 		{"INSERT usertable user1 [ field0=ab",
-			"its fields, from '[' to ']', are not all there"},
+			"its fields from '[' to ']' are incomplete"},
 		{"INSERT usertable user1 [ <all fields>]", "its fields are not NAME=VALUE"},
 		{"INSERT usertable user1 [ =5 ]", "its fields are not NAME=VALUE"},
 		{"SCAN usertable user1 [ <all fields>]",
@@ -227,20 +220,18 @@ TEST(damaged_lines_of_the_log_are_told_and_not_ignored)
 		{"SCAN usertable user1 0 [ <all fields>]", "it scans 0 records"},
 		{"SCAN usertable user1 99999999999999999999 [ <all fields>]",
 			"its number of records is larger than 2^64-1"},
-		{"DELETE usertable user1 [ ]", "something stands behind it"},
+		{"DELETE usertable user1 [ ]", "there is text after it"},
 		{"DELETE usertable user",
-			"its key 'user' is not user<number>; "
-			"--key-bytes=text keeps such keys"},
+			"its key 'user' is not user<number>; --key-bytes=text keeps such keys"},
 		{"DELETE usertable user1x",
-			"its key 'user1x' is not user<number>; "
-			"--key-bytes=text keeps such keys"},
+			"its key 'user1x' is not user<number>; --key-bytes=text keeps such keys"},
 		{"DELETE usertable user18446744073709551616",
 			"the number of its key is larger than 2^64-1"},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[128], error[256];
 		snprintf(text, sizeof(text), "a status line\n%s\n", cases[i].line);
-		snprintf(error, sizeof(error), "trace:2: '%s' is no operation: %s",
+		snprintf(error, sizeof(error), "trace:2: '%s' is not an operation: %s",
 			cases[i].line, cases[i].why);
 		is_refused(text, LOG, 0, error);
 	}
@@ -273,8 +264,7 @@ TEST(short_lines_are_written)
 	writes_as(eight + 1, 1, TEXT, NB_TRACE_KEY_LITTLE, "UPDATE 72057594037927936\n");
 	struct trace_op nine = {.kind = NB_OP_READ, .key = slice("123456789")};
 	is_not_written(&nine, TEXT, 0,
-		"written: operation 1 cannot be written: its key has 9 bytes, and ycsb-text "
-		"holds keys of 8 bytes");
+		"written: operation 1 cannot be written: its key has 9 bytes, but keys of ycsb-text have 8 bytes");
 }
 
 TEST(the_log_is_written_as_ycsb_prints_it)
@@ -293,8 +283,7 @@ TEST(the_log_is_written_as_ycsb_prints_it)
 		eight, 1, LOG, NB_TRACE_KEY_TEXT, "READ usertable abcdefgh [ <all fields>]\n");
 	struct trace_op blank = {.kind = NB_OP_READ, .key = slice("a b")};
 	is_not_written(&blank, LOG, NB_TRACE_KEY_TEXT,
-		"written: operation 1 cannot be written: byte 0x20 of its key cannot stand in "
-		"a line of ycsb-log");
+		"written: operation 1 cannot be written: its key contains byte 0x20, which ycsb-log cannot hold");
 }
 
 TEST(bare_keys_become_what_is_asked_for)

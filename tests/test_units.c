@@ -166,12 +166,8 @@ TEST(wrong_bytes_are_refused_with_their_reason)
 		{"", "'' is empty"},
 		{"B", "'B' is not a number"},
 		{"-4KiB", "'-4KiB' is negative"},
-		{"1BB",
-			"'1BB': 'BB' is no suffix; there are k M G T Ki Mi Gi Ti, alone or "
-			"with B"},
-		{"1b",
-			"'1b': 'b' is no suffix; there are k M G T Ki Mi Gi Ti, alone or "
-			"with B"},
+		{"1BB", "'1BB': 'BB' is no suffix; there are k M G T Ki Mi Gi Ti, alone or with B"},
+		{"1b", "'1b': 'b' is no suffix; there are k M G T Ki Mi Gi Ti, alone or with B"},
 		{"0.1KiB", "'0.1KiB' is not a whole number of bytes"},
 		{"16777216TiB", "'16777216TiB' is too large"},
 	};

@@ -2,9 +2,8 @@
 #ifndef MININB_TRACE_H
 #define MININB_TRACE_H
 /**
- * Traces: operations that were recorded somewhere, in the formats of others and one of
- * our own; turned into one another as a stream, in memory that does not grow.
- * Of each format, and what its operations become: extra/doc/traces.md.
+ * Traces: recorded operations, in the formats of other programs and one of our own, and their
+ * conversion as a stream. The formats and their operations: extra/doc/traces.md.
  */
 #include <mininb/mininb.h>
 
@@ -12,25 +11,19 @@
 extern "C" {
 #endif
 
-enum {
-	NB_TRACE_AUTO = 0,      /* reading: found by looking at the file */
-	NB_TRACE_YCSB_TEXT = 1, /* "INSERT 6284781860667377211", "SCAN n m" */
-	NB_TRACE_YCSB_LOG = 2,  /* "READ usertable user6284781860667377211 [ <all fields>]" */
-	NB_TRACE_U64 = 3,       /* bare little-endian 64-bit keys */
-	NB_TRACE_KEYS = 4,      /* bare keys of key_size bytes: keys.bin */
-	NB_TRACE_ROCKSDB = 5,   /* RocksDB's trace_analyzer, human-readable */
-	NB_TRACE_CACHE_CSV = 6, /* Twitter's and Meta's cache traces */
-	NB_TRACE_MININB = 7,    /* our own: operations, sizes, due times, compact */
-	NB_TRACE_FORMATS = 8
-};
-
-/** X(ID, NAME) of each format but NB_TRACE_AUTO, in the order of the numbers. */
+/** X(ID, NAME) of each format that is written, READ_ONLY(ID, NAME) of the others. */
 #define NB_TRACE_LIST(X, READ_ONLY) \
-	X(YCSB_TEXT, "ycsb-text") \
-	X(YCSB_LOG, "ycsb-log") \
-	X(U64, "u64") \
-	X(KEYS, "keys") \
-	READ_ONLY(ROCKSDB, "rocksdb") X(CACHE_CSV, "cache-csv") X(MININB, "mininb")
+	X(YCSB_TEXT, "ycsb-text")     /* "INSERT 6284781860667377211", "SCAN n m" */ \
+	X(YCSB_LOG, "ycsb-log")       /* "READ usertable user62847 [ <all fields>]" */ \
+	X(U64, "u64")                 /* bare little-endian 64-bit keys */ \
+	X(KEYS, "keys")               /* bare keys of key_size bytes: keys.bin */ \
+	READ_ONLY(ROCKSDB, "rocksdb") /* RocksDB's trace_analyzer, human-readable */ \
+	X(CACHE_CSV, "cache-csv")     /* Twitter's and Meta's cache traces */ \
+	X(MININB, "mininb")           /* our own: operations, sizes, due times, compact */
+
+#define NB_TRACE_ID(id, name) NB_TRACE_##id,
+enum { NB_TRACE_AUTO, NB_TRACE_LIST(NB_TRACE_ID, NB_TRACE_ID) NB_TRACE_FORMATS };
+#undef NB_TRACE_ID
 
 /** "auto", or a name of NB_TRACE_LIST(); NULL if there is no such format. */
 const char *

@@ -152,35 +152,25 @@ aside_open(struct aside *aside, const char *path, uint64_t size)
 	*aside = (struct aside){.fd = -1, .path = resolve(path)};
 	if (aside->path == NULL)
 		return error_set(NB_FAIL, "%s: out of memory", path);
-	if (!is_file_name(aside->path)) {
-		rc = error_set(NB_FAIL, "'%s': is not the name of a file", aside->path);
-		goto free_path;
-	}
-	aside->fd = open_unnamed(aside->path);
-	if (aside->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
+	bool is_name = is_file_name(aside->path);
+	if (is_name)
+		aside->fd = open_unnamed(aside->path);
+	if (is_name && aside->fd < 0 &&
+		(errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
 		aside->fd = open_named(aside);
-	if (aside->fd < 0) {
+	/* only root can give a user's file back to the user */
+	if (!is_name)
+		rc = error_set(NB_FAIL, "'%s': is not the name of a file", aside->path);
+	else if (aside->fd < 0)
 		rc = error_system("%s: cannot be written", path);
-		goto free_path;
-	}
-	/* the owner as far as one may: root gives a user's file back to the user */
-	if (is_old && fchown(aside->fd, old.st_uid, old.st_gid) != 0 && geteuid() == 0) {
+	else if (is_old && fchown(aside->fd, old.st_uid, old.st_gid) != 0 && geteuid() == 0)
 		rc = error_system("%s: fchown", path);
-		goto abort;
-	}
-	if (is_old && fchmod(aside->fd, old.st_mode & 07777) != 0) {
+	else if (is_old && fchmod(aside->fd, old.st_mode & 07777) != 0)
 		rc = error_system("%s: fchmod", path);
-		goto abort;
-	}
-	rc = reserve(aside, path, size);
+	else
+		rc = reserve(aside, path, size);
 	if (rc != NB_OK)
-		goto abort;
-	return NB_OK;
-abort:
-	aside_abort(aside);
-	return rc;
-free_path:
-	free(aside->path);
+		aside_abort(aside);
 	return rc;
 }
 
@@ -260,7 +250,8 @@ aside_commit(struct aside *aside)
 void
 aside_abort(struct aside *aside)
 {
-	close(aside->fd);
+	if (aside->fd >= 0)
+		close(aside->fd);
 	if (aside->named != NULL)
 		unlink(aside->named);
 	free(aside->named);

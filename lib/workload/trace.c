@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Traces: the table of formats, and the reader in front of them.
+ * Traces: the table of formats, and reading in any of them.
  *
- * A format is found by looking at what the file holds: our own by its magic, one of
- * text by the first line that is one of its operations, so that a log may begin with
- * whatever its program printed. The name of the file plays no part in that. Bare keys
- * are the exception: any file of them is as good a u64 as a keys, and a guess that is
- * wrong would go unseen; there the ending of the name (.u64, .keys, keys.bin) decides,
- * and without one of these the user is asked.
+ * The content of a file decides its format: the magic of our own, or the first line that is an
+ * operation of a text format, so a log may begin with whatever its program printed. The file
+ * name plays no part. Bare keys are the exception: any file of them is as good a u64 as a keys,
+ * and nobody would notice a wrong guess. There the ending of the name (.u64, .keys, keys.bin)
+ * decides, and without one of these the user has to say.
  *
- * A line that is damaged ends the reading, for a trace that lost lines measures
- * something else. Who wants to go on says so, and is told how many there were.
+ * A damaged line ends the reading, because a trace without some of its lines measures something
+ * else. NB_TRACE_SKIP_BAD counts such lines instead.
  */
-#include "workload/trace_format.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,90 +20,40 @@
 
 #include "base/error.h"
 #include "base/mapping.h"
-#include "workload/op_kind.h"
+#include "workload/trace_format.h"
 
 enum {
-	LOOK_MIN = 4096,    /* what is looked at first */
+	LOOK_MIN = 4096,    /* bytes in which the format is looked for first */
 	LOOK_MAX = 1 << 20, /* and at most */
-	BINARY_LOOK = 4096
 };
 
-const struct trace_format trace_formats[NB_TRACE_FORMATS] = {
-	[NB_TRACE_AUTO] = {.help = "found by looking at the file"},
-	[NB_TRACE_YCSB_TEXT] =
-		{
-			.help = "lines \"INSERT 6284781860667377211\", \"SCAN n m\"",
-			.is_text = true,
-			.looks = trace_ycsb_looks_text,
-			.parse = trace_ycsb_parse_text,
-			.next = trace_text_next,
-			.add = trace_ycsb_add_text,
-		},
-	[NB_TRACE_YCSB_LOG] =
-		{
-			.help = "what YCSB's binding 'basic' prints",
-			.is_text = true,
-			.looks = trace_ycsb_looks_log,
-			.parse = trace_ycsb_parse_log,
-			.next = trace_text_next,
-			.add = trace_ycsb_add_log,
-		},
-	[NB_TRACE_U64] =
-		{
-			.help = "bare little-endian 64-bit keys, as FASTER reads them",
-			.begin = trace_keys_begin,
-			.next = trace_keys_next,
-			.add = trace_keys_add,
-		},
-	[NB_TRACE_KEYS] =
-		{
-			.help = "bare keys of one size: keys.bin",
-			.begin = trace_keys_begin,
-			.next = trace_keys_next,
-			.add = trace_keys_add,
-		},
-	[NB_TRACE_ROCKSDB] =
-		{
-			.help = "RocksDB's trace_analyzer, human-readable; read only",
-			.is_text = true,
-			.looks = trace_rocksdb_looks,
-			.parse = trace_rocksdb_parse,
-			.next = trace_text_next,
-		},
-	[NB_TRACE_CACHE_CSV] =
-		{
-			.help = "Twitter's and Meta's traces of caches",
-			.is_text = true,
-			.looks = trace_csv_looks,
-			.parse = trace_csv_parse,
-			.next = trace_csv_next,
-			.add = trace_csv_add,
-		},
-	[NB_TRACE_MININB] =
-		{
-			.help = "our own: compact, with checksums, sizes and times",
-			.begin = trace_binary_begin,
-			.next = trace_binary_next,
-			.write_begin = trace_binary_write_begin,
-			.add = trace_binary_add,
-			.write_end = trace_binary_write_end,
-		},
+static const struct trace_format any_format = {.help = "found by looking at the file"};
+
+static const struct {
+	const char *name;
+	const struct trace_format *format;
+} formats[NB_TRACE_FORMATS] = {
+#define ROW(id, name) [NB_TRACE_##id] = {name, &trace_format_##id},
+	[NB_TRACE_AUTO] = {"auto", &any_format}, NB_TRACE_LIST(ROW, ROW)
+#undef ROW
 };
 
 const char *
 nb_trace_format_name(uint32_t format)
 {
-#define NAME(id, name) [NB_TRACE_##id] = name,
-	static const char *const names[NB_TRACE_FORMATS] = {
-		[NB_TRACE_AUTO] = "auto", NB_TRACE_LIST(NAME, NAME)};
-#undef NAME
-	return format < NB_TRACE_FORMATS ? names[format] : NULL;
+	return format < NB_TRACE_FORMATS ? formats[format].name : NULL;
 }
 
 const char *
 nb_trace_format_help(uint32_t format)
 {
-	return format < NB_TRACE_FORMATS ? trace_formats[format].help : NULL;
+	return format < NB_TRACE_FORMATS ? formats[format].format->help : NULL;
+}
+
+const struct trace_format *
+trace_format_of(uint32_t id)
+{
+	return formats[id].format;
 }
 
 int
@@ -116,12 +63,12 @@ trace_options_take(struct nb_trace_options *out, const struct nb_trace_options *
 	memcpy(out, in, in->size < sizeof(*out) ? in->size : sizeof(*out));
 	if (out->path == NULL || out->path[0] == '\0')
 		return error_set(
-			NB_ERR_USAGE, "a trace needs a path, '-' for the standard one");
+			NB_ERR_USAGE, "a trace needs a path; '-': standard input or output");
 	if (out->format >= NB_TRACE_FORMATS)
-		return error_set(NB_ERR_USAGE, "%s: there is no format of traces %u", out->path,
+		return error_set(NB_ERR_USAGE, "%s: unknown trace format %u", out->path,
 			(unsigned)out->format);
 	if (out->flags & ~(NB_TRACE_SKIP_BAD | NB_TRACE_KEY_LITTLE | NB_TRACE_KEY_TEXT))
-		return error_set(NB_ERR_USAGE, "%s: there are no such flags as 0x%x", out->path,
+		return error_set(NB_ERR_USAGE, "%s: unknown flags 0x%x", out->path,
 			(unsigned)out->flags);
 	if ((out->flags & NB_TRACE_KEY_LITTLE) && (out->flags & NB_TRACE_KEY_TEXT))
 		return error_set(NB_ERR_USAGE,
@@ -143,40 +90,40 @@ trace_options_take(struct nb_trace_options *out, const struct nb_trace_options *
 
 /** The format of which this line is an operation; AUTO if there is none. */
 static uint32_t
-format_of_line(const char *line, size_t size, bool is_whole)
+format_of_line(struct trace_text line, bool is_whole)
 {
-	if (is_whole && size > 0 && line[size - 1] == '\r')
-		size--;
+	line.end -= is_whole && line.end > line.at && line.end[-1] == '\r';
 	for (uint32_t id = 0; id < NB_TRACE_FORMATS; id++) {
-		if (trace_formats[id].looks != NULL &&
-			trace_formats[id].looks(line, size, is_whole))
+		if (formats[id].format->looks != NULL &&
+			formats[id].format->looks(line, is_whole))
 			return id;
 	}
 	return NB_TRACE_AUTO;
 }
 
 static uint32_t
-format_of_bytes(const uint8_t *data, size_t size, bool is_end)
+format_of_bytes(struct trace_text file, bool is_end)
 {
-	if (trace_binary_is_ours(data, size))
-		return NB_TRACE_MININB;
-	const char *at = (const char *)data, *end = at + size;
-	while (at < end) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		bool is_whole = newline != NULL || is_end;
-		const char *line_end = newline != NULL ? newline : end;
-		uint32_t id = format_of_line(at, (size_t)(line_end - at), is_whole);
-		if (id != NB_TRACE_AUTO)
+	uint32_t found = NB_TRACE_AUTO;
+	for (uint32_t id = 0; id < NB_TRACE_FORMATS; id++) {
+		const char *magic = formats[id].format->magic;
+		if (magic != NULL && trace_text_begins(file, magic))
 			return id;
-		at = newline != NULL ? newline + 1 : end;
 	}
-	return NB_TRACE_AUTO;
+	while (found == NB_TRACE_AUTO && file.at < file.end) {
+		const char *newline = memchr(file.at, '\n', trace_text_size(file));
+		const char *end = newline != NULL ? newline : file.end;
+		found = format_of_line(
+			(struct trace_text){file.at, end}, newline != NULL || is_end);
+		file.at = newline != NULL ? newline + 1 : end;
+	}
+	return found;
 }
 
 static bool
 is_binary(const uint8_t *data, size_t size)
 {
-	for (size_t i = 0; i < size && i < BINARY_LOOK; i++) {
+	for (size_t i = 0; i < size && i < LOOK_MIN; i++) {
 		if (data[i] < ' ' && data[i] != '\n' && data[i] != '\r' && data[i] != '\t')
 			return true;
 	}
@@ -201,7 +148,7 @@ format_of_name(const char *path)
 	return NB_TRACE_AUTO;
 }
 
-/** RFC 1952: the first two bytes, and the one method. Bare keys may begin so as well. */
+/** RFC 1952: the first two bytes, and the one method. Bare keys may begin so, too. */
 static int
 refuse_compressed(const struct trace_input *in)
 {
@@ -211,7 +158,7 @@ refuse_compressed(const struct trace_input *in)
 		return NB_OK;
 	bool is_stdin = strcmp(in->path, "stdin") == 0;
 	return error_set(NB_ERR_USAGE,
-		"%s: is compressed by gzip, which is not read here; take: zcat %s | mininb convert --from=- --to=FILE",
+		"%s: is compressed by gzip; use: zcat %s | mininb convert --from=- --to=FILE",
 		in->path, is_stdin ? "TRACE" : in->path);
 }
 
@@ -220,14 +167,14 @@ refuse_unknown(const struct trace_input *in, bool is_bare)
 {
 	if (is_bare)
 		return error_set(NB_ERR_USAGE,
-			"%s: is no text and none of mininb's own traces; if these are bare keys, say which: u64, or keys with --klen (--from-format of convert, --format of replay)",
+			"%s: is neither text nor a mininb trace; if it contains bare keys, choose u64, or keys with --klen (convert: --from-format; replay: --format)",
 			in->path);
 	return error_set(NB_ERR_USAGE,
-		"%s: no line of it is an operation of ycsb-text, ycsb-log, rocksdb or cache-csv; say which it is (--from-format of convert, --format of replay)",
+		"%s: has no line that is an operation of a known format; choose its format (convert: --from-format; replay: --format)",
 		in->path);
 }
 
-/** Look at the beginning, and at more of it while that does not tell. */
+/** Look at the beginning, and at more of it while that does not decide. */
 static int
 find_format(struct trace_reader *reader)
 {
@@ -237,16 +184,17 @@ find_format(struct trace_reader *reader)
 		if (rc != NB_OK)
 			return rc;
 		size_t left = trace_input_left(in);
-		const uint8_t *data = in->data + in->pos;
+		const char *data = (const char *)in->data + in->pos;
 		if (left == 0)
 			return error_set(NB_ERR_DATA, "%s: is empty", in->path);
 		bool is_all = left <= size && in->is_end;
-		reader->id = format_of_bytes(data, left < size ? left : size, is_all);
+		struct trace_text looked = {data, data + (left < size ? left : size)};
+		reader->id = format_of_bytes(looked, is_all);
 		if (reader->id != NB_TRACE_AUTO)
 			return NB_OK;
 		if (!is_all && size < LOOK_MAX)
 			continue;
-		bool is_bare = is_binary(data, left);
+		bool is_bare = is_binary(in->data + in->pos, left);
 		if (is_bare)
 			reader->id = format_of_name(in->path);
 		if (reader->id != NB_TRACE_AUTO)
@@ -261,7 +209,7 @@ find_format(struct trace_reader *reader)
 static int
 begin(struct trace_reader *reader)
 {
-	if (reader->format->is_text) {
+	if (reader->format->parse != NULL) {
 		int rc = trace_input_want(&reader->in, 3);
 		if (rc == NB_OK)
 			rc = refuse_compressed(&reader->in);
@@ -293,7 +241,7 @@ trace_reader_open(struct trace_reader **out, const struct nb_trace_options *opti
 		rc = find_format(reader);
 	if (rc != NB_OK)
 		goto close_input;
-	reader->format = &trace_formats[reader->id];
+	reader->format = trace_format_of(reader->id);
 	rc = begin(reader);
 	if (rc != NB_OK)
 		goto close_input;
@@ -310,9 +258,10 @@ int
 trace_reader_next(struct trace_reader *reader, struct trace_op *op)
 {
 	*op = (struct trace_op){.kind = TRACE_NO_KIND};
-	int rc = reader->format->next(reader, op);
+	int rc = reader->format->parse != NULL ? trace_text_next(reader, op)
+					       : reader->format->next(reader, op);
 	reader->counts.bytes = reader->in.before + reader->in.pos;
-	if (rc != NB_OK) /* what a lost file reads as is no damage that it had */
+	if (rc != NB_OK) /* a file that was cut short while it is read is not damaged */
 		return mapping_lost() != NULL ? error_interrupted() : rc;
 	if (!op->has_value_size && (op->kind == TRACE_NO_KIND || trace_is_write(op->kind)))
 		op->value_size = reader->value_size;

@@ -55,7 +55,9 @@ enum {
 	VERSION = 1,
 	HEADER_BYTES = 32,
 	BLOCK_BYTES = 40,
-	BLOCK_OPS_MAX = TRACE_BLOCK_BYTES + TRACE_OP_BYTES + (int)NB_KEY_SIZE_MAX,
+	BLOCK_FULL = 64 << 10, /* a block of so many bytes of operations is written */
+	OP_BYTES = 64,         /* of an operation without its key, at most */
+	BLOCK_OPS_MAX = BLOCK_FULL + OP_BYTES + (int)NB_KEY_SIZE_MAX,
 
 	KIND_MASK = 15,
 	KIND_NONE = 15,
@@ -79,9 +81,7 @@ get_u32(const uint8_t *at)
 static uint64_t
 get_u64(const uint8_t *at)
 {
-	uint64_t number;
-	memcpy(&number, at, sizeof(number));
-	return le64toh(number);
+	return get_u32(at) | (uint64_t)get_u32(at + 4) << 32;
 }
 
 static void
@@ -94,8 +94,8 @@ set_u32(uint8_t *at, uint32_t number)
 static void
 set_u64(uint8_t *at, uint64_t number)
 {
-	number = htole64(number);
-	memcpy(at, &number, sizeof(number));
+	set_u32(at, (uint32_t)number);
+	set_u32(at + 4, (uint32_t)(number >> 32));
 }
 
 /** Of a block's header and of what follows it. */
@@ -134,15 +134,8 @@ get_varint(const uint8_t *at, const uint8_t *end, uint64_t *out)
 
 /* ---- reading ---- */
 
-/* Half of the magic is enough, for a damaged one is to be told and not guessed at. */
-bool
-trace_binary_is_ours(const uint8_t *data, size_t size)
-{
-	return size >= 4 && memcmp(data, magic, 4) == 0;
-}
-
-int
-trace_binary_begin(struct trace_reader *reader)
+static int
+begin(struct trace_reader *reader)
 {
 	struct trace_input *in = &reader->in;
 	int rc = trace_input_want(in, HEADER_BYTES);
@@ -150,13 +143,13 @@ trace_binary_begin(struct trace_reader *reader)
 		return rc;
 	const uint8_t *header = in->data + in->pos;
 	if (trace_input_left(in) < HEADER_BYTES)
-		return error_set(NB_ERR_DATA, "%s: is cut short within its header", in->path);
+		return error_set(NB_ERR_DATA, "%s: ends inside its header", in->path);
 	if (memcmp(header, magic, sizeof(magic)) != 0)
 		return error_set(NB_ERR_DATA,
-			"%s: is no trace of mininb's, or its header is damaged", in->path);
+			"%s: is not a mininb trace, or its header is damaged", in->path);
 	if (get_u32(header + 8) != VERSION)
 		return error_set(NB_ERR_DATA,
-			"%s: is of version %u, or damaged; this mininb reads version %u",
+			"%s: has version %u or is damaged; this mininb reads version %u",
 			in->path, (unsigned)get_u32(header + 8), (unsigned)VERSION);
 	if (get_u64(header + 24) != XXH3_64bits(header, 24))
 		return error_set(NB_ERR_DATA, "%s: its header is damaged", in->path);
@@ -164,21 +157,21 @@ trace_binary_begin(struct trace_reader *reader)
 	return NB_OK;
 }
 
-/** What is wrong with the block whose header this is; NULL: nothing that can be seen here. */
+/** What is wrong with a header of a block; NULL: nothing. */
 static const char *
 check_header(const uint8_t *header)
 {
 	bool is_end = memcmp(header, end_mark, 4) == 0;
 	uint32_t bytes = get_u32(header + 4), ops = get_u32(header + 8);
 	if (!is_end && memcmp(header, block_mark, 4) != 0)
-		return "it does not begin as one";
+		return "it has no block mark";
 	if ((bytes == 0) != is_end || (ops == 0) != is_end || bytes > BLOCK_OPS_MAX ||
 		ops > bytes || get_u32(header + 12) != 0)
 		return "its size is damaged";
 	return NULL;
 }
 
-/** The end mark: as many blocks and operations as there were? */
+/** The end mark has to state the number of operations. */
 static int
 check_end(struct trace_reader *reader, const uint8_t *header)
 {
@@ -189,11 +182,11 @@ check_end(struct trace_reader *reader, const uint8_t *header)
 	trace_input_take(in, BLOCK_BYTES);
 	if (!block->is_gapped && total != block->total)
 		return error_set(NB_ERR_DATA,
-			"%s: %" PRIu64 " operations are there, its end speaks of %" PRIu64,
+			"%s: has %" PRIu64 " operations but its end mark says %" PRIu64,
 			in->path, block->total, total);
 	int rc = trace_input_want(in, 1);
 	if (rc == NB_OK && trace_input_left(in) > 0)
-		return error_set(NB_ERR_DATA, "%s: something stands behind its end", in->path);
+		return error_set(NB_ERR_DATA, "%s: has bytes after its end", in->path);
 	return rc == NB_OK ? NB_NOT_FOUND : rc;
 }
 
@@ -205,11 +198,11 @@ cut_short(struct trace_reader *reader)
 	block->is_over = true;
 	trace_input_take(&reader->in, trace_input_left(&reader->in));
 	int rc = trace_damage(reader, "block", block->number,
-		"the file ends within it or before its end mark; it was cut short");
+		"the file ends inside it or before its end mark");
 	return rc == NB_OK ? NB_NOT_FOUND : rc;
 }
 
-/** Over it, to be skipped: if another block or the end begins where it says. */
+/** Skip a damaged block, if another one or the end mark begins where it ends. */
 static int
 skip_block(struct trace_reader *reader, size_t bytes, const char *why)
 {
@@ -225,19 +218,19 @@ skip_block(struct trace_reader *reader, size_t bytes, const char *why)
 	rc = trace_input_want(in, bytes + BLOCK_BYTES);
 	if (rc != NB_OK)
 		return rc;
-	const uint8_t *next = in->data + in->pos + bytes;
+	const uint8_t *behind = in->data + in->pos + bytes;
 	if (bytes > 0 && trace_input_left(in) >= bytes + BLOCK_BYTES &&
-		(memcmp(next, block_mark, 4) == 0 || memcmp(next, end_mark, 4) == 0)) {
+		(memcmp(behind, block_mark, 4) == 0 || memcmp(behind, end_mark, 4) == 0)) {
 		trace_input_take(in, bytes);
 		return NB_OK;
 	}
 	block->is_over = true;
 	return error_set(NB_ERR_DATA,
-		"%s: block %" PRIu64 " is damaged so that the next cannot be found: %s",
-		in->path, block->number - 1, why);
+		"%s: block %" PRIu64 " is damaged and the next cannot be found: %s", in->path,
+		block->number - 1, why);
 }
 
-/** The next block's header is read and its operations are there; NB_NOT_FOUND at the end. */
+/** Read the next block's header and all its operations; NB_NOT_FOUND at the end. */
 static int
 take_block(struct trace_reader *reader)
 {
@@ -259,11 +252,10 @@ take_block(struct trace_reader *reader)
 		return cut_short(reader);
 	const uint8_t *header = in->data + in->pos;
 	if (get_u64(header + 32) != block_hash(header, header + BLOCK_BYTES, bytes))
-		return skip_block(
-			reader, BLOCK_BYTES + bytes, "its checksum is not that of its bytes");
+		return skip_block(reader, BLOCK_BYTES + bytes, "its checksum does not match");
 	if (get_u64(header + 16) < block->number ||
 		(get_u64(header + 16) != block->number && !block->is_gapped))
-		return skip_block(reader, BLOCK_BYTES + bytes, "it is not in its place");
+		return skip_block(reader, BLOCK_BYTES + bytes, "its number is out of sequence");
 	if (bytes == 0)
 		return check_end(reader, header);
 	if (get_u64(header + 24) < block->due_ns)
@@ -277,16 +269,16 @@ take_block(struct trace_reader *reader)
 	return NB_OK;
 }
 
-/** What is wrong with an operation whose numbers were read; NULL: nothing. */
+/** What is wrong with the numbers of an operation; NULL: nothing. */
 static const char *
 check_op(const struct trace_block *block, const struct trace_op *op, uint64_t passed)
 {
 	if (!op_is_traced(op->kind) && op->kind != TRACE_NO_KIND)
-		return "its kind is not known";
+		return "unknown kind";
 	if (block->key_size == 0 || block->key_size > NB_KEY_SIZE_MAX)
-		return "its key has no allowed size";
+		return "its key size is not allowed";
 	if (op->value_size > NB_VALUE_SIZE_MAX)
-		return "its value has no allowed size";
+		return "its value size is not allowed";
 	if (op->kind == NB_OP_SCAN && op->scan_length == 0)
 		return "it scans 0 records";
 	return passed > UINT64_MAX - block->due_ns ? "its time is too large" : NULL;
@@ -310,13 +302,13 @@ decode(struct trace_block *block, const uint8_t *at, const uint8_t *end, struct 
 		at = get_varint(at, end, &op->scan_length);
 	if (at != NULL && op->has_due)
 		at = get_varint(at, end, &passed);
-	*wrong = "a number in it does not end";
+	*wrong = "it ends inside a number";
 	if (at == NULL)
 		return NULL;
 	op->value_size = op->has_value_size ? block->value_size : 0;
 	*wrong = check_op(block, op, passed);
 	if (*wrong == NULL && (uint64_t)(end - at) < block->key_size)
-		*wrong = "its key does not end within the block";
+		*wrong = "its key does not end inside the block";
 	if (*wrong != NULL)
 		return NULL;
 	block->due_ns += passed;
@@ -325,7 +317,7 @@ decode(struct trace_block *block, const uint8_t *at, const uint8_t *end, struct 
 	return at + block->key_size;
 }
 
-/** Damage that a checksum does not find: the writer's. The rest of the block is given up. */
+/** A mistake of the writer, which a checksum does not find. Skip the rest of the block. */
 static int
 spoilt(struct trace_reader *reader, const char *wrong)
 {
@@ -338,8 +330,8 @@ spoilt(struct trace_reader *reader, const char *wrong)
 		reader, "block", block->number - 1, "an operation is damaged: %s", wrong);
 }
 
-int
-trace_binary_next(struct trace_reader *reader, struct trace_op *op)
+static int
+next(struct trace_reader *reader, struct trace_op *op)
 {
 	struct trace_input *in = &reader->in;
 	struct trace_block *block = &reader->block;
@@ -352,19 +344,19 @@ trace_binary_next(struct trace_reader *reader, struct trace_op *op)
 				return rc;
 			continue;
 		}
-		/* block->left is not 0: see how `next` may be the end */
-		const uint8_t *begin = in->data + in->pos, *end = begin + block->left;
+		/* block->left is not 0: `rest` is the end only after the last operation */
+		const uint8_t *at = in->data + in->pos, *end = at + block->left;
 		const char *wrong;
-		const uint8_t *next = decode(block, begin, end, op, &wrong);
-		if (next != NULL && (next == end) != (block->ops == 1)) {
-			next = NULL;
-			wrong = "the block's number of operations is another";
+		const uint8_t *rest = decode(block, at, end, op, &wrong);
+		if (rest != NULL && (rest == end) != (block->ops == 1)) {
+			rest = NULL;
+			wrong = "the block has another number of operations";
 		}
-		if (next != NULL) {
-			block->left -= (size_t)(next - begin);
+		if (rest != NULL) {
+			block->left -= (size_t)(rest - at);
 			block->ops--;
 			block->total++;
-			trace_input_take(in, (size_t)(next - begin));
+			trace_input_take(in, (size_t)(rest - at));
 			return NB_OK;
 		}
 		int rc = spoilt(reader, wrong);
@@ -376,21 +368,21 @@ trace_binary_next(struct trace_reader *reader, struct trace_op *op)
 
 /* ---- writing ---- */
 
-int
-trace_binary_write_begin(struct trace_writer *writer)
+static int
+write_begin(struct trace_writer *writer)
 {
 	uint8_t header[HEADER_BYTES] = {0};
 	memcpy(header, magic, sizeof(magic));
 	set_u32(header + 8, VERSION);
 	set_u64(header + 24, XXH3_64bits(header, 24));
+	trace_write(writer, header, sizeof(header));
 	writer->block = malloc(BLOCK_BYTES + BLOCK_OPS_MAX);
-	if (writer->block == NULL)
-		return error_set(NB_FAIL, "%s: out of memory", writer->path);
-	return trace_write_bytes(writer, header, sizeof(header));
+	return writer->block != NULL ? NB_OK
+				     : error_set(NB_FAIL, "%s: out of memory", writer->path);
 }
 
-/** The header in front of the operations, and both out. */
-static int
+/** Complete the header in front of the operations, and write both. */
+static void
 write_block(struct trace_writer *writer, const uint8_t *mark, uint64_t due_or_total)
 {
 	uint8_t *header = writer->block;
@@ -398,16 +390,14 @@ write_block(struct trace_writer *writer, const uint8_t *mark, uint64_t due_or_to
 	set_u32(header + 4, (uint32_t)writer->block_used);
 	set_u32(header + 8, writer->block_ops);
 	set_u32(header + 12, 0);
-	set_u64(header + 16, writer->block_number);
+	set_u64(header + 16, writer->block_number++);
 	set_u64(header + 24, due_or_total);
 	set_u64(header + 32, block_hash(header, header + BLOCK_BYTES, writer->block_used));
-	int rc = trace_write_bytes(writer, header, BLOCK_BYTES + writer->block_used);
-	writer->block_number++;
+	trace_write(writer, header, BLOCK_BYTES + writer->block_used);
 	writer->block_used = 0;
 	writer->block_ops = 0;
 	writer->block_begin_ns = writer->due_ns;
 	writer->last_key_size = writer->last_value_size = 0;
-	return rc;
 }
 
 static uint8_t *
@@ -440,23 +430,34 @@ encode(struct trace_writer *writer, const struct trace_op *op, uint8_t *at)
 	return at + op->key.size;
 }
 
-int
-trace_binary_add(struct trace_writer *writer, const struct trace_op *op)
+static int
+add(struct trace_writer *writer, const struct trace_op *op)
 {
 	if (op->has_due && op->due_ns < writer->due_ns)
-		return trace_write_refuse(writer, "it is due before the one before it");
-	uint8_t *begin = writer->block + BLOCK_BYTES + writer->block_used;
-	writer->block_used += (size_t)(encode(writer, op, begin) - begin);
+		return trace_write_refuse(writer, "it is due before the previous one");
+	uint8_t *at = writer->block + BLOCK_BYTES + writer->block_used;
+	writer->block_used += (size_t)(encode(writer, op, at) - at);
 	writer->block_ops++;
-	if (writer->block_used < TRACE_BLOCK_BYTES)
-		return NB_OK;
-	return write_block(writer, block_mark, writer->block_begin_ns);
+	if (writer->block_used >= BLOCK_FULL)
+		write_block(writer, block_mark, writer->block_begin_ns);
+	return NB_OK;
 }
 
-int
-trace_binary_write_end(struct trace_writer *writer)
+static void
+write_end(struct trace_writer *writer)
 {
-	int rc = writer->block_ops > 0 ? write_block(writer, block_mark, writer->block_begin_ns)
-				       : NB_OK;
-	return rc == NB_OK ? write_block(writer, end_mark, writer->ops) : rc;
+	if (writer->block_ops > 0)
+		write_block(writer, block_mark, writer->block_begin_ns);
+	write_block(writer, end_mark, writer->ops);
 }
+
+const struct trace_format trace_format_MININB = {
+	.help = "our own: compact, with checksums, sizes and times",
+	/* half of the magic: a damaged trace of ours is an error and not another format */
+	.magic = "\x89NBT",
+	.begin = begin,
+	.next = next,
+	.write_begin = write_begin,
+	.add = add,
+	.write_end = write_end,
+};

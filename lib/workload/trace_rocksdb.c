@@ -11,171 +11,132 @@
  *     0x<key in hex> <type> <column family> <bytes of the value> <time in microseconds>
  *
  * and has been since 2018; types 8 (MultiGet, a line for each key) came in 2021 and 9
- * (PutEntity) in 2023. A range delete had one key, and since April 2026 (#14573) has
- * both; it is no operation of ours and counted with the others. A Seek does not tell how
- * far the iterator went: it is a scan of one record, and so is a SeekForPrev. A Merge reads what is there, sooner or later, and is a read-modify-write.
+ * (PutEntity) in 2023. A range delete had one key, and since April 2026 (#14573) has both;
+ * mininb counts it with the operations that it does not have. A Seek does not say how far the
+ * iterator went: it becomes a scan of one record, and so does a SeekForPrev. A Merge reads the
+ * record sooner or later, so it becomes a read-modify-write.
  *
- * Column families are one space of keys here: two with the same key become one record.
+ * Column families share one key space here: equal keys of two families are one record.
  */
 #include <inttypes.h>
 #include <string.h>
 
-#include <mininb/workload.h>
-
-#include "base/error.h"
 #include "workload/trace_format.h"
 
-enum {
-	GET = 0,
-	PUT = 1,
-	DELETE = 2,
-	SINGLE_DELETE = 3,
-	RANGE_DELETE = 4,
-	MERGE = 5,
-	SEEK = 6,
-	SEEK_FOR_PREV = 7,
-	MULTI_GET = 8,
-	PUT_ENTITY = 9,
-	TYPE_COUNT = 10,
+enum { RANGE_DELETE = 4, MICROSECOND_NS = 1000 };
 
-	MICROSECOND_NS = 1000
+/* By the types of TraceOperationType. */
+static const uint32_t kinds[] = {
+	NB_OP_READ,                                /* Get */
+	NB_OP_UPSERT,                              /* Put */
+	NB_OP_DELETE,                              /* Delete */
+	NB_OP_DELETE,                              /* SingleDelete */
+	[RANGE_DELETE] = TRACE_NO_KIND, NB_OP_RMW, /* Merge */
+	NB_OP_SCAN,                                /* Seek */
+	NB_OP_SCAN,                                /* SeekForPrev */
+	NB_OP_READ,                                /* MultiGet */
+	NB_OP_UPSERT,                              /* PutEntity */
 };
 
-static const uint32_t kinds[TYPE_COUNT] = {
-	[GET] = NB_OP_READ,
-	[PUT] = NB_OP_UPSERT,
-	[DELETE] = NB_OP_DELETE,
-	[SINGLE_DELETE] = NB_OP_DELETE,
-	[RANGE_DELETE] = TRACE_NO_KIND,
-	[MERGE] = NB_OP_RMW,
-	[SEEK] = NB_OP_SCAN,
-	[SEEK_FOR_PREV] = NB_OP_SCAN,
-	[MULTI_GET] = NB_OP_READ,
-	[PUT_ENTITY] = NB_OP_UPSERT,
-};
-
-/** The four numbers behind the keys. */
+/** The four numbers that follow the keys. */
 struct numbers {
 	uint64_t type, family, value_size, time;
 };
 
-static bool
-is_hex_word(struct trace_line word)
-{
-	return word.size >= 2 && word.text[0] == '0' && word.text[1] == 'x';
-}
-
-/** NULL: all are there, and nothing behind them; else the name of the first that is not. */
-static const char *
-take_numbers(const char **at, const char *end, struct numbers *numbers)
+static struct numbers
+take_numbers(struct trace_reader *reader, struct trace_text *line)
 {
 	static const char *const names[] = {
 		"its type", "its column family", "the size of its value", "its time"};
-	uint64_t *const fields[] = {
-		&numbers->type, &numbers->family, &numbers->value_size, &numbers->time};
+	uint64_t numbers[4];
 	for (size_t i = 0; i < 4; i++) {
-		*at = trace_text_skip(*at, end);
-		const char *next = trace_text_number(*at, end, fields[i]);
-		if (next == NULL)
-			return names[i];
-		*at = next;
+		trace_text_is_over(line);
+		numbers[i] = trace_text_need(reader, line, names[i]);
 	}
-	return NULL;
+	return (struct numbers){numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 
-/** With a key or, as --no_key has it, without. */
-bool
-trace_rocksdb_looks(const char *line, size_t size, bool is_whole)
+/** Whether four numbers and no more are left. */
+static bool
+are_numbers(struct trace_text line)
 {
-	const char *at = line, *end = line + size;
-	struct numbers numbers;
-	const char *begin = at;
-	while (is_hex_word(trace_text_word(&at, end)))
-		begin = at;
-	at = begin;
-	return is_whole && take_numbers(&at, end, &numbers) == NULL &&
-		trace_text_skip(at, end) == end;
+	uint64_t number;
+	int count = 0;
+	while (!trace_text_is_over(&line) && trace_text_number(&line, &number))
+		count++;
+	return count == 4 && trace_text_is_over(&line);
+}
+
+/** With a key or, after --no_key, without. */
+static bool
+looks(struct trace_text line, bool is_whole)
+{
+	struct trace_text rest = line;
+	while (trace_text_begins(trace_text_word(&rest), "0x"))
+		line = rest;
+	return is_whole && are_numbers(line);
 }
 
 static int
 digit_of(char c)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	static const char digits[] = "0123456789abcdef";
+	const char *at = memchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c, 16);
+	return at != NULL ? (int)(at - digits) : -1;
 }
 
-static enum trace_verdict
-parse_key(struct trace_reader *reader, struct trace_line word, struct trace_op *op)
+static void
+take_key(struct trace_reader *reader, struct trace_text word, struct trace_op *op)
 {
-	const char *hex = word.text + 2;
-	size_t size = (word.size - 2) / 2;
-	if (word.size % 2 != 0)
-		return trace_text_bad(reader, "its key has an odd number of digits");
-	if (size > NB_KEY_SIZE_MAX)
-		return trace_text_bad(reader, "its key of %zu bytes is larger than %u", size,
-			NB_KEY_SIZE_MAX);
-	if (!trace_text_key_room(reader, size))
-		return trace_text_bad(reader, "there is no memory for its key");
-	for (size_t i = 0; i < size; i++) {
+	const char *hex = word.at + 2;
+	size_t size = (trace_text_size(word) - 2) / 2;
+	if (trace_text_size(word) % 2 != 0)
+		trace_text_bad(reader, "its key has an odd number of digits");
+	else if (!trace_text_key_room(reader, size))
+		return;
+	for (size_t i = 0; i < size && reader->reason[0] == '\0'; i++) {
 		int high = digit_of(hex[2 * i]), low = digit_of(hex[2 * i + 1]);
 		if (high < 0 || low < 0)
-			return trace_text_bad(reader, "its key is not hexadecimal");
+			trace_text_bad(reader, "its key is not hexadecimal");
 		reader->key[i] = (uint8_t)(high << 4 | low);
 	}
 	op->key = (struct nb_slice){.data = reader->key, .size = size};
-	return TRACE_LINE_OP;
 }
 
 static enum trace_verdict
-set_kind(struct trace_reader *reader, struct trace_op *op, const struct numbers *numbers)
+parse(struct trace_reader *reader, struct trace_text line, struct trace_op *op)
 {
-	if (numbers->type >= TYPE_COUNT)
-		return trace_text_bad(reader, "there is no type %" PRIu64, numbers->type);
-	op->kind = kinds[numbers->type];
-	if (op->kind == TRACE_NO_KIND)
+	if (trace_text_is_over(&line))
+		return TRACE_LINE_IGNORED;
+	bool is_keyless = are_numbers(line);
+	struct trace_text key = trace_text_word(&line), rest = line;
+	if (!trace_text_begins(key, "0x"))
+		return trace_text_bad(reader,
+			is_keyless ? "it has no key; was trace_analyzer run with --no_key?"
+				   : "its key does not begin with 0x");
+	bool has_end = trace_text_begins(trace_text_word(&rest), "0x");
+	if (has_end)
+		line = rest;
+	struct numbers numbers = take_numbers(reader, &line);
+	if (!trace_text_is_over(&line))
+		return trace_text_bad(reader, "there is text after it");
+	if (has_end && numbers.type != RANGE_DELETE)
+		return trace_text_bad(reader, "it has two keys but is not a range delete");
+	take_key(reader, key, op);
+	if (numbers.type >= sizeof(kinds) / sizeof(kinds[0]))
+		return trace_text_bad(reader, "unknown type %" PRIu64, numbers.type);
+	op->kind = kinds[numbers.type];
+	if (op->kind == TRACE_NO_KIND && reader->reason[0] == '\0')
 		return TRACE_LINE_OTHER;
-	if (op->kind == NB_OP_SCAN)
-		op->scan_length = 1;
-	if (trace_is_write(op->kind)) {
-		op->has_value_size = true;
-		op->value_size = numbers->value_size;
-	}
-	enum trace_verdict verdict = trace_text_check(reader, op);
-	return verdict == TRACE_LINE_OP
-		? trace_text_due(reader, op, numbers->time, MICROSECOND_NS)
-		: verdict;
+	op->scan_length = op->kind == NB_OP_SCAN;
+	op->has_value_size = trace_is_write(op->kind);
+	op->value_size = op->has_value_size ? numbers.value_size : 0;
+	trace_text_check(reader, op);
+	return trace_text_due(reader, op, numbers.time, MICROSECOND_NS);
 }
 
-enum trace_verdict
-trace_rocksdb_parse(struct trace_reader *reader, struct trace_line line, struct trace_op *op)
-{
-	const char *at = line.text, *end = line.text + line.size;
-	if (trace_text_skip(at, end) == end)
-		return TRACE_LINE_IGNORED;
-	struct numbers numbers;
-	struct trace_line key = trace_text_word(&at, end);
-	if (!is_hex_word(key)) {
-		at = line.text;
-		bool is_all = take_numbers(&at, end, &numbers) == NULL &&
-			trace_text_skip(at, end) == end;
-		return trace_text_bad(reader,
-			is_all ? "it has no key; was trace_analyzer run with --no_key?"
-			       : "its key does not begin with 0x");
-	}
-	const char *behind_key = at;
-	bool has_end = is_hex_word(trace_text_word(&at, end));
-	if (!has_end)
-		at = behind_key;
-	const char *wrong = take_numbers(&at, end, &numbers);
-	if (wrong != NULL)
-		return trace_text_bad_number(reader, wrong, at, end);
-	if (trace_text_skip(at, end) != end)
-		return trace_text_bad(reader, "something stands behind it");
-	if (has_end && numbers.type != RANGE_DELETE)
-		return trace_text_bad(reader, "it has two keys and is no range delete");
-	enum trace_verdict verdict = parse_key(reader, key, op);
-	return verdict == TRACE_LINE_OP ? set_kind(reader, op, &numbers) : verdict;
-}
+const struct trace_format trace_format_ROCKSDB = {
+	.help = "RocksDB's trace_analyzer, human-readable; read only",
+	.looks = looks,
+	.parse = parse,
+};

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines: finding their ends, numbers and words in them, saying what is wrong.
+ * Traces of lines: finding lines, numbers and words, and saying what is wrong with them.
  *
- * A line ends at a newline, with or without a carriage return before it, or where the
- * file ends. memchr() finds that end and the digits are read by hand: strtoull() asks
- * for a NUL, looks at the locale, and takes signs, blanks and "0x" for granted. A line
- * that is bad is shown as it stands in the file, cut, with what a terminal would act
- * on written as \xNN.
+ * A line ends at a newline, with or without a carriage return before it, or at the end of the
+ * file. Digits are read by hand: strtoull() needs a NUL, depends on the locale, and accepts
+ * signs, blanks and "0x". A message shows a bad line as it is in the file, cut, with control
+ * characters as \xNN.
  */
 #include <endian.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,14 +20,13 @@
 
 enum { SHOWN_BYTES = 80 };
 
-/** NB_NOT_FOUND: there is none any more. */
+/** NB_NOT_FOUND at the end. */
 static int
-take_line(struct trace_reader *reader, struct trace_line *line)
+take_line(struct trace_reader *reader, struct trace_text *line)
 {
 	struct trace_input *in = &reader->in;
 	const uint8_t *newline = NULL;
-	size_t seen = 0;
-	for (;;) {
+	for (size_t seen = 0;;) {
 		size_t left = trace_input_left(in);
 		if (left > seen)
 			newline = memchr(in->data + in->pos + seen, '\n', left - seen);
@@ -45,64 +42,53 @@ take_line(struct trace_reader *reader, struct trace_line *line)
 	const uint8_t *begin = in->data + in->pos;
 	size_t size = newline != NULL ? (size_t)(newline - begin) : trace_input_left(in);
 	trace_input_take(in, size + (newline != NULL));
-	*line = (struct trace_line){.text = (const char *)begin, .size = size};
-	if (size > 0 && begin[size - 1] == '\r')
-		line->size--;
+	size -= size > 0 && begin[size - 1] == '\r';
+	*line = (struct trace_text){(const char *)begin, (const char *)begin + size};
 	reader->number++;
 	return NB_OK;
 }
 
-/** As much of the line as is shown; `out` has room for each byte as \xNN. */
-static void
-show_line(char out[static 4 * SHOWN_BYTES + 4], struct trace_line line)
-{
-	size_t used = 0;
-	for (size_t i = 0; i < line.size && i < SHOWN_BYTES; i++) {
-		unsigned char c = (unsigned char)line.text[i];
-		if (c >= ' ' && c < 0x7f)
-			out[used++] = (char)c;
-		else
-			used += (size_t)sprintf(out + used, "\\x%02x", c);
-	}
-	strcpy(out + used, line.size > SHOWN_BYTES ? "..." : "");
-}
-
 static int
-refuse_line(struct trace_reader *reader, struct trace_line line)
+refuse_line(struct trace_reader *reader, struct trace_text line)
 {
 	char shown[4 * SHOWN_BYTES + 4];
-	show_line(shown, line);
-	return trace_damage(reader, NULL, reader->number, "'%s' is no operation: %s", shown,
+	size_t used = 0, size = trace_text_size(line);
+	for (size_t i = 0; i < size && i < SHOWN_BYTES; i++) {
+		unsigned char c = (unsigned char)line.at[i];
+		bool prints = c >= ' ' && c < 0x7f;
+		used += (size_t)sprintf(shown + used, prints ? "%c" : "\\x%02x", c);
+	}
+	strcpy(shown + used, size > SHOWN_BYTES ? "..." : "");
+	return trace_damage(reader, NULL, reader->number, "'%s' is not an operation: %s", shown,
 		reader->reason);
 }
 
 int
 trace_text_next(struct trace_reader *reader, struct trace_op *op)
 {
-	for (;;) {
-		struct trace_line line;
+	while (reader->repeats == 0) {
+		struct trace_text line;
 		int rc = take_line(reader, &line);
 		if (rc != NB_OK)
 			return rc;
-		switch (reader->format->parse(reader, line, op)) {
-		case TRACE_LINE_OP:
+		reader->reason[0] = '\0';
+		*op = (struct trace_op){.kind = TRACE_NO_KIND};
+		enum trace_verdict verdict = reader->format->parse(reader, line, op);
+		if (verdict == TRACE_LINE_OP) {
+			reader->repeated = *op;
 			return NB_OK;
-		case TRACE_LINE_IGNORED:
-			reader->counts.ignored++;
-			break;
-		case TRACE_LINE_OTHER:
-			reader->counts.others++;
-			break;
-		case TRACE_LINE_BAD:
-			rc = refuse_line(reader, line);
-			if (rc != NB_OK)
-				return rc;
-			break;
 		}
+		reader->repeats = 0;
+		reader->counts.ignored += verdict == TRACE_LINE_IGNORED;
+		reader->counts.others += verdict == TRACE_LINE_OTHER;
+		if (verdict == TRACE_LINE_BAD && (rc = refuse_line(reader, line)) != NB_OK)
+			return rc;
 		if (stop_requested())
 			return error_interrupted();
-		*op = (struct trace_op){.kind = TRACE_NO_KIND};
 	}
+	reader->repeats--;
+	*op = reader->repeated;
+	return NB_OK;
 }
 
 enum trace_verdict
@@ -110,7 +96,8 @@ trace_text_bad(struct trace_reader *reader, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	vsnprintf(reader->reason, sizeof(reader->reason), fmt, args);
+	if (reader->reason[0] == '\0')
+		vsnprintf(reader->reason, sizeof(reader->reason), fmt, args);
 	va_end(args);
 	return TRACE_LINE_BAD;
 }
@@ -123,11 +110,18 @@ is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-const char *
-trace_text_number(const char *at, const char *end, uint64_t *out)
+static bool
+is_blank(char c)
 {
+	return c == ' ' || c == '\t';
+}
+
+bool
+trace_text_number(struct trace_text *text, uint64_t *out)
+{
+	const char *at = text->at, *end = text->end;
 	if (at == end || !is_digit(*at))
-		return NULL;
+		return false;
 	uint64_t number = 0;
 	/* 19 digits are below 10^19, which is below 2^64 */
 	const char *safe_end = end - at > 19 ? at + 19 : end;
@@ -136,53 +130,84 @@ trace_text_number(const char *at, const char *end, uint64_t *out)
 	for (; at < end && is_digit(*at); at++) {
 		uint64_t digit = (uint64_t)(*at - '0');
 		if (number > (UINT64_MAX - digit) / 10)
-			return NULL;
+			return false;
 		number = number * 10 + digit;
 	}
-	if (at < end && *at != ' ' && *at != '\t')
-		return NULL;
+	if (at < end && !is_blank(*at))
+		return false;
 	*out = number;
-	return at;
+	text->at = at;
+	return true;
 }
 
-enum trace_verdict
-trace_text_bad_number(
-	struct trace_reader *reader, const char *what, const char *at, const char *end)
+uint64_t
+trace_text_need(struct trace_reader *reader, struct trace_text *text, const char *what)
 {
-	const char *digit = at;
-	while (digit < end && is_digit(*digit))
+	uint64_t number;
+	if (trace_text_number(text, &number))
+		return number;
+	const char *digit = text->at;
+	while (digit < text->end && is_digit(*digit))
 		digit++;
-	if (digit > at && (digit == end || *digit == ' ' || *digit == '\t'))
-		return trace_text_bad(reader, "%s is larger than 2^64-1", what);
-	return trace_text_bad(reader, at == end ? "%s is missing" : "%s is not a number", what);
+	bool is_large = digit > text->at && (digit == text->end || is_blank(*digit));
+	trace_text_bad(reader, "%s %s", what,
+		text->at == text->end ? "is missing"
+			: is_large    ? "is larger than 2^64-1"
+				      : "is not a number");
+	return 0;
 }
 
-const char *
-trace_text_skip(const char *at, const char *end)
+bool
+trace_text_is_over(struct trace_text *text)
 {
-	while (at < end && (*at == ' ' || *at == '\t'))
-		at++;
-	return at;
+	while (text->at < text->end && is_blank(*text->at))
+		text->at++;
+	return text->at == text->end;
 }
 
-struct trace_line
-trace_text_word(const char **at, const char *end)
+struct trace_text
+trace_text_word(struct trace_text *text)
 {
-	const char *begin = trace_text_skip(*at, end);
-	const char *word_end = begin;
-	while (word_end < end && *word_end != ' ' && *word_end != '\t')
-		word_end++;
-	*at = word_end;
-	return (struct trace_line){.text = begin, .size = (size_t)(word_end - begin)};
+	trace_text_is_over(text);
+	struct trace_text word = {text->at, text->at};
+	while (word.end < text->end && !is_blank(*word.end))
+		word.end++;
+	text->at = word.end;
+	return word;
+}
+
+bool
+trace_text_begins(struct trace_text text, const char *prefix)
+{
+	size_t size = strlen(prefix);
+	return trace_text_size(text) >= size && memcmp(text.at, prefix, size) == 0;
 }
 
 struct nb_slice
 trace_text_key(struct trace_reader *reader, uint64_t number)
 {
-	bool is_little = reader->flags & NB_TRACE_KEY_LITTLE;
-	uint64_t bytes = is_little ? htole64(number) : htobe64(number);
+	uint64_t bytes = reader->flags & NB_TRACE_KEY_LITTLE ? htole64(number)
+							     : htobe64(number);
 	memcpy(reader->number_key, &bytes, sizeof(bytes));
 	return (struct nb_slice){.data = reader->number_key, .size = sizeof(bytes)};
+}
+
+bool
+trace_text_key_room(struct trace_reader *reader, size_t size)
+{
+	if (size <= reader->key_room)
+		return true;
+	uint8_t *key = size <= NB_KEY_SIZE_MAX ? realloc(reader->key, size) : NULL;
+	if (key == NULL) {
+		trace_text_bad(reader,
+			size > NB_KEY_SIZE_MAX ? "its key of %zu bytes is larger than %u"
+					       : "out of memory for its key of %zu bytes",
+			size, NB_KEY_SIZE_MAX);
+		return false;
+	}
+	reader->key = key;
+	reader->key_room = size;
+	return true;
 }
 
 enum trace_verdict
@@ -199,40 +224,28 @@ trace_text_check(struct trace_reader *reader, const struct trace_op *op)
 			NB_VALUE_SIZE_MAX);
 	if (op->kind == NB_OP_SCAN && op->scan_length == 0)
 		return trace_text_bad(reader, "it scans 0 records");
-	return TRACE_LINE_OP;
+	return reader->reason[0] != '\0' ? TRACE_LINE_BAD : TRACE_LINE_OP;
 }
 
-/* Those who record may be several, and their clocks at odds: time then stands still. */
+/* Several clocks may have recorded the times. If a time goes back, it counts as the last one. */
 enum trace_verdict
 trace_text_due(
 	struct trace_reader *reader, struct trace_op *op, uint64_t time, uint64_t unit_ns)
 {
+	if (reader->reason[0] != '\0')
+		return TRACE_LINE_BAD;
 	if (!reader->has_time)
 		reader->first_time = time;
 	uint64_t passed = time > reader->first_time ? time - reader->first_time : 0;
 	if (passed > UINT64_MAX / unit_ns)
 		return trace_text_bad(reader,
-			"it is %" PRIu64
-			" units of time behind the first, more than can be counted",
+			"its time is %" PRIu64
+			" units after the first, more than a trace can hold",
 			passed);
-	reader->has_time = true;
-	op->has_due = true;
+	reader->has_time = op->has_due = true;
 	op->due_ns = passed * unit_ns;
 	if (op->due_ns < reader->last_due_ns)
 		op->due_ns = reader->last_due_ns;
 	reader->last_due_ns = op->due_ns;
 	return TRACE_LINE_OP;
-}
-
-bool
-trace_text_key_room(struct trace_reader *reader, size_t size)
-{
-	if (size <= reader->key_room)
-		return true;
-	uint8_t *key = realloc(reader->key, size);
-	if (key == NULL)
-		return false;
-	reader->key = key;
-	reader->key_room = size;
-	return true;
 }

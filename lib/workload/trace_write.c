@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writing a trace: the file, the buffer in front of it, what all formats refuse.
+ * Writing a trace, and converting one into another.
  *
- * A regular file is written aside and renamed when it is whole. stdout, a pipe or a
- * device takes the bytes as they come; what it has when the writing is given up, it
- * keeps. The buffer is large because write() costs more than what it carries away.
+ * A regular file is written aside and renamed when it is whole. stdout, a pipe or a device gets
+ * the bytes as they come, and keeps what it has if the writing is given up. The buffer is large
+ * because write() costs more than the copy into it.
+ *
+ * A conversion is one pass in memory that does not grow with the trace, so both ends may be
+ * pipes. A format of bare keys loses everything else of an operation; an operation that another
+ * format cannot hold ends the conversion.
  */
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,111 +24,40 @@
 #include <mininb/workload.h>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "base/stdout.h"
 #include "workload/trace_format.h"
 
-enum { ROOM = 1 << 20 };
+enum { BUFFER_SIZE = 1 << 20, REPORT_OPS = 4096 /* between two reports of the progress */ };
 
-/* ---- bytes ---- */
+/* ---- for the formats ---- */
 
-static int
-write_all(struct trace_writer *writer, const uint8_t *data, size_t size)
+void
+trace_write(struct trace_writer *writer, const void *data, size_t size)
 {
-	if (writer->is_aside)
-		return aside_write(&writer->aside, data, size, writer->offset);
-	while (size > 0) {
-		ssize_t written = write(writer->fd, data, size);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return error_system("%s: write", writer->path);
-		data += written;
-		size -= (size_t)written;
-	}
-	return NB_OK;
+	fwrite_unlocked(data, 1, size, writer->stream);
 }
 
-static int
-flush(struct trace_writer *writer)
+void
+trace_write_number(struct trace_writer *writer, const char *text, uint64_t number)
 {
-	int rc = write_all(writer, writer->data, writer->used);
-	writer->offset += writer->used;
-	writer->used = 0;
-	return rc;
+	char digits[20], *at = digits + sizeof(digits);
+	do
+		*--at = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	fputs_unlocked(text, writer->stream);
+	trace_write(writer, at, (size_t)(digits + sizeof(digits) - at));
 }
-
-int
-trace_write_room(struct trace_writer *writer, size_t size, uint8_t **out)
-{
-	int rc = writer->room - writer->used < size ? flush(writer) : NB_OK;
-	*out = writer->data + writer->used;
-	return rc;
-}
-
-int
-trace_write_bytes(struct trace_writer *writer, const void *data, size_t size)
-{
-	const uint8_t *bytes = data;
-	int rc = NB_OK;
-	while (size > 0 && rc == NB_OK) {
-		size_t room = writer->room - writer->used;
-		size_t part = size < room ? size : room;
-		memcpy(writer->data + writer->used, bytes, part);
-		writer->used += part;
-		bytes += part;
-		size -= part;
-		if (size > 0)
-			rc = flush(writer);
-	}
-	return rc;
-}
-
-int
-trace_write_fill(struct trace_writer *writer, char byte, uint64_t count)
-{
-	int rc = NB_OK;
-	while (count > 0 && rc == NB_OK) {
-		size_t room = writer->room - writer->used;
-		size_t part = count < room ? (size_t)count : room;
-		memset(writer->data + writer->used, byte, part);
-		writer->used += part;
-		count -= part;
-		if (count > 0)
-			rc = flush(writer);
-	}
-	return rc;
-}
-
-uint8_t *
-trace_write_number(uint8_t *out, uint64_t number)
-{
-	static const char pairs[] =
-		"00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
-	uint8_t text[20], *at = text + sizeof(text);
-	for (; number >= 100; number /= 100) {
-		at -= 2;
-		memcpy(at, pairs + 2 * (number % 100), 2);
-	}
-	*--at = (uint8_t)pairs[2 * number + 1];
-	if (number >= 10)
-		*--at = (uint8_t)pairs[2 * number];
-	size_t size = (size_t)(text + sizeof(text) - at);
-	memcpy(out, at, size);
-	return out + size;
-}
-
-/* ---- what can be written ---- */
 
 int
 trace_write_refuse(const struct trace_writer *writer, const char *fmt, ...)
 {
-	char why[256];
 	va_list args;
 	va_start(args, fmt);
-	vsnprintf(why, sizeof(why), fmt, args);
+	error_setv(NB_ERR_USAGE, fmt, args);
 	va_end(args);
-	return error_set(NB_ERR_USAGE, "%s: operation %" PRIu64 " cannot be written: %s",
-		writer->path, writer->ops, why);
+	return error_prefix(NB_ERR_USAGE, "%s: operation %" PRIu64 " cannot be written",
+		writer->path, writer->ops);
 }
 
 int
@@ -134,34 +67,16 @@ trace_write_key_number(
 	uint64_t number;
 	if (op->key.size != sizeof(number))
 		return trace_write_refuse(writer,
-			"its key has %zu bytes, and %s holds keys of 8 bytes", op->key.size,
-			nb_trace_format_name((uint32_t)(writer->format - trace_formats)));
+			"its key has %zu bytes, but keys of %s have 8 bytes", op->key.size,
+			nb_trace_format_name(writer->id));
 	memcpy(&number, op->key.data, sizeof(number));
 	*out = writer->flags & NB_TRACE_KEY_LITTLE ? le64toh(number) : be64toh(number);
 	return NB_OK;
 }
 
-static int
-check_op(const struct trace_writer *writer, const struct trace_op *op)
-{
-	if (!op_is_traced(op->kind) && op->kind != TRACE_NO_KIND)
-		return trace_write_refuse(
-			writer, "traces hold none of its kind, %u", (unsigned)op->kind);
-	if (op->key.size == 0 || op->key.size > NB_KEY_SIZE_MAX)
-		return trace_write_refuse(writer, "its key has %zu bytes; allowed: 1 to %u",
-			op->key.size, NB_KEY_SIZE_MAX);
-	if (op->value_size > NB_VALUE_SIZE_MAX)
-		return trace_write_refuse(writer,
-			"its value has %" PRIu64 " bytes; allowed: 0 to %u", op->value_size,
-			NB_VALUE_SIZE_MAX);
-	if (op->kind == NB_OP_SCAN && op->scan_length == 0)
-		return trace_write_refuse(writer, "it scans 0 records");
-	return NB_OK;
-}
-
 /* ---- the writer ---- */
 
-/** Whether something is there that a rename must not replace. */
+/** Whether a rename must not replace the file. */
 static bool
 is_special(const char *path)
 {
@@ -170,27 +85,44 @@ is_special(const char *path)
 }
 
 static int
-open_file(struct trace_writer *writer, const char *path)
+open_stream(struct trace_writer *writer, const char *path)
 {
+	int fd, rc = NB_OK;
+	path = stdout_path(path);
 	if (strcmp(path, "-") == 0) {
-		writer->fd = fileno(nb_stdout());
+		fd = dup(fileno(nb_stdout()));
+	} else if (is_special(path)) {
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	} else {
+		rc = aside_open(&writer->aside, path, 0);
+		fd = rc == NB_OK ? dup(writer->aside.fd) : -1;
+	}
+	writer->stream = fd >= 0 ? fdopen(fd, "we") : NULL;
+	if (writer->stream != NULL) {
+		setvbuf(writer->stream, writer->buffer, _IOFBF, BUFFER_SIZE);
 		return NB_OK;
 	}
-	path = stdout_path(path);
-	if (!is_special(path)) {
-		writer->is_aside = true;
-		return aside_open(&writer->aside, path, 0);
-	}
-	writer->fd = open(path, O_WRONLY | O_CLOEXEC);
-	writer->is_own = true;
-	return writer->fd >= 0 ? NB_OK : error_system("%s", path);
+	if (rc == NB_OK)
+		rc = error_system("%s", writer->path);
+	if (fd >= 0)
+		close(fd);
+	return rc;
 }
 
-static void
-free_writer(struct trace_writer *writer)
+/** Also of a writer that was not opened completely. */
+void
+trace_writer_abandon(struct trace_writer *writer)
 {
+	if (writer == NULL)
+		return;
+	if (writer->stream != NULL) {
+		__fpurge(writer->stream);
+		fclose(writer->stream);
+	}
+	if (writer->aside.path != NULL)
+		aside_abort(&writer->aside);
 	free(writer->path);
-	free(writer->data);
+	free(writer->buffer);
 	free(writer->block);
 	free(writer);
 }
@@ -203,37 +135,30 @@ trace_writer_open(struct trace_writer **out, const struct nb_trace_options *opti
 	if (rc != NB_OK)
 		return rc;
 	uint32_t id = taken.format != NB_TRACE_AUTO ? taken.format : NB_TRACE_MININB;
-	if (trace_formats[id].add == NULL)
-		return error_set(NB_UNSUPPORTED, "%s: a trace of format %s can only be read",
+	const struct trace_format *format = trace_format_of(id);
+	if (format->add == NULL)
+		return error_set(NB_UNSUPPORTED, "%s: mininb reads but does not write %s",
 			taken.path, nb_trace_format_name(id));
 	struct trace_writer *writer = calloc(1, sizeof(*writer));
 	if (writer == NULL)
 		return error_set(NB_FAIL, "%s: out of memory", taken.path);
-	writer->format = &trace_formats[id];
-	writer->flags = taken.flags;
-	writer->key_size = taken.key_size;
-	writer->bare_kind = taken.bare_kind;
-	writer->room = ROOM;
-	writer->data = malloc(ROOM);
-	writer->path = strdup(strcmp(taken.path, "-") == 0 ? "stdout" : taken.path);
-	if (writer->data == NULL || writer->path == NULL) {
+	*writer = (struct trace_writer){.format = format,
+		.id = id,
+		.flags = taken.flags,
+		.key_size = taken.key_size,
+		.bare_kind = taken.bare_kind,
+		.buffer = malloc(BUFFER_SIZE),
+		.path = strdup(strcmp(taken.path, "-") == 0 ? "stdout" : taken.path)};
+	if (writer->buffer == NULL || writer->path == NULL)
 		rc = error_set(NB_FAIL, "%s: out of memory", taken.path);
-		goto free_writer;
-	}
-	rc = open_file(writer, taken.path);
-	if (rc != NB_OK)
-		goto free_writer;
-	if (writer->format->write_begin != NULL)
-		rc = writer->format->write_begin(writer);
-	if (rc != NB_OK)
-		goto abandon;
-	*out = writer;
-	return NB_OK;
-abandon:
-	trace_writer_abandon(writer);
-	return rc;
-free_writer:
-	free_writer(writer);
+	else
+		rc = open_stream(writer, taken.path);
+	if (rc == NB_OK && format->write_begin != NULL)
+		rc = format->write_begin(writer);
+	if (rc == NB_OK)
+		*out = writer;
+	else
+		trace_writer_abandon(writer);
 	return rc;
 }
 
@@ -241,37 +166,98 @@ int
 trace_writer_add(struct trace_writer *writer, const struct trace_op *op)
 {
 	writer->ops++;
-	int rc = check_op(writer, op);
-	return rc == NB_OK ? writer->format->add(writer, op) : rc;
+	if (!op_is_traced(op->kind) && op->kind != TRACE_NO_KIND)
+		return trace_write_refuse(
+			writer, "traces cannot hold operations of kind %u", (unsigned)op->kind);
+	if (op->key.size == 0 || op->key.size > NB_KEY_SIZE_MAX)
+		return trace_write_refuse(writer, "its key has %zu bytes; allowed: 1 to %u",
+			op->key.size, NB_KEY_SIZE_MAX);
+	if (op->value_size > NB_VALUE_SIZE_MAX)
+		return trace_write_refuse(writer,
+			"its value has %" PRIu64 " bytes; allowed: 0 to %u", op->value_size,
+			NB_VALUE_SIZE_MAX);
+	if (op->kind == NB_OP_SCAN && op->scan_length == 0)
+		return trace_write_refuse(writer, "it scans 0 records");
+	int rc = writer->format->add(writer, op);
+	if (rc == NB_OK && ferror_unlocked(writer->stream))
+		rc = error_system("%s: write", writer->path);
+	return rc;
 }
 
 int
 trace_writer_finish(struct trace_writer *writer)
 {
-	int rc = writer->format->write_end != NULL ? writer->format->write_end(writer) : NB_OK;
-	if (rc == NB_OK)
-		rc = flush(writer);
-	if (rc != NB_OK) {
-		trace_writer_abandon(writer);
-		return rc;
+	if (writer->format->write_end != NULL)
+		writer->format->write_end(writer);
+	int rc;
+	FILE *stream = writer->stream;
+	if (fflush(stream) != 0 || ferror_unlocked(stream)) {
+		rc = error_system("%s: write", writer->path);
+	} else {
+		writer->stream = NULL;
+		rc = fclose(stream) == 0 ? NB_OK : error_system("%s: close", writer->path);
 	}
-	if (writer->is_aside) {
+	if (rc == NB_OK && writer->aside.path != NULL) {
 		aside_sign(&writer->aside);
 		rc = aside_commit(&writer->aside);
-	} else if (writer->is_own && close(writer->fd) != 0)
-		rc = error_system("%s: close", writer->path);
-	free_writer(writer);
+	}
+	trace_writer_abandon(writer);
 	return rc;
 }
 
-void
-trace_writer_abandon(struct trace_writer *writer)
+/* ---- converting ---- */
+
+static int
+convert(struct trace_reader *reader, struct trace_writer *writer, nb_progress_fn fn, void *arg)
 {
-	if (writer == NULL)
-		return;
-	if (writer->is_aside)
-		aside_abort(&writer->aside);
-	else if (writer->is_own)
-		close(writer->fd);
-	free_writer(writer);
+	uint64_t done, total;
+	trace_reader_position(reader, &done, &total);
+	struct progress progress = progress_begin(fn, arg, "convert", total);
+	int rc = NB_OK;
+	for (uint64_t i = 0; rc == NB_OK; i++) {
+		struct trace_op op;
+		if (i % REPORT_OPS == 0) {
+			trace_reader_position(reader, &done, &total);
+			rc = progress_report(&progress, done);
+		}
+		if (rc == NB_OK)
+			rc = trace_reader_next(reader, &op);
+		if (rc == NB_OK)
+			rc = trace_writer_add(writer, &op);
+	}
+	return rc == NB_NOT_FOUND ? NB_OK : rc;
+}
+
+/** As many fields as the caller knows. */
+static void
+copy_counts(struct nb_trace_counts *out, const struct nb_trace_counts *counts)
+{
+	size_t known = out->size, size = known < sizeof(*counts) ? known : sizeof(*counts);
+	memcpy(out, counts, size);
+	out->size = known;
+}
+
+int
+nb_trace_convert(const struct nb_trace_options *from, const struct nb_trace_options *to,
+	struct nb_trace_counts *counts, nb_progress_fn progress, void *progress_arg)
+{
+	struct trace_reader *reader;
+	struct trace_writer *writer;
+	if (counts != NULL)
+		copy_counts(counts, &(struct nb_trace_counts){0});
+	int rc = trace_reader_open(&reader, from);
+	if (rc != NB_OK)
+		return rc;
+	rc = trace_writer_open(&writer, to);
+	if (rc == NB_OK) {
+		rc = convert(reader, writer, progress, progress_arg);
+		if (rc == NB_OK)
+			rc = trace_writer_finish(writer);
+		else
+			trace_writer_abandon(writer);
+		if (counts != NULL)
+			copy_counts(counts, trace_reader_counts(reader));
+	}
+	trace_reader_close(reader);
+	return rc;
 }

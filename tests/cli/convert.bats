@@ -70,13 +70,13 @@ UPDATE 2'
 @test "a damaged line is told with its number, and nothing is written" {
 	printf 'READ 1\nREAD x\nREAD 3\n' >run.txt
 	mininb 3 convert --from=run.txt --to=run.bin
-	equals "$stderr" "mininb: run.txt:2: 'READ x' is no operation: its key is not a number"
+	equals "$stderr" "mininb: run.txt:2: 'READ x' is not an operation: its key is not a number"
 	[[ ! -e run.bin ]]
 	mininb 0 convert --from=run.txt --to=run.bin --skip-bad --to-format=u64
 	contains "$stderr" '2 operations (2 reads); 0 lines ignored, 0 of other kinds, 1 bad'
 	contains "$stderr" "mininb: warning: convert: skipped 1 bad; the first is line 2: 'READ x'"
 	mininb 0 convert --from=run.txt --to=run.bin --skip-bad --to-format=u64 --quiet
-	equals "$stderr" "mininb: warning: convert: skipped 1 bad; the first is line 2: 'READ x' is no operation: its key is not a number"
+	equals "$stderr" "mininb: warning: convert: skipped 1 bad; the first is line 2: 'READ x' is not an operation: its key is not a number"
 }
 
 @test "operations that mininb does not do are told" {
@@ -88,7 +88,7 @@ UPDATE 2'
 @test "what the target cannot hold is told with the operation's number" {
 	printf '0,abcdefgh,8,5,1,get,0\n0,abc,3,5,1,get,0\n' >cache.csv
 	mininb 2 convert --from=cache.csv --to=run.bin --to-format=u64
-	equals "$stderr" 'mininb: run.bin: operation 2 cannot be written: its key has 3 bytes, and u64 holds keys of 8 bytes'
+	equals "$stderr" 'mininb: run.bin: operation 2 cannot be written: its key has 3 bytes, but keys of u64 have 8 bytes'
 	[[ ! -e run.bin ]]
 }
 
@@ -117,7 +117,7 @@ UPDATE 2'
 	mininb 3 convert --from=empty --to=b
 	equals "$stderr" 'mininb: empty: is empty'
 	head -c 160 /dev/zero >zeros
-	refuses 'zeros: is no text' convert --from=zeros --to=b
+	refuses 'zeros: is neither text nor a mininb trace' convert --from=zeros --to=b
 }
 
 @test "a trace that is cut short is found" {
@@ -125,12 +125,12 @@ UPDATE 2'
 	mininb 0 convert --from=run.txt --to=run.trace
 	head -c -1 run.trace >cut.trace
 	mininb 3 convert --from=cut.trace --to=b
-	contains "$stderr" 'it was cut short'
+	contains "$stderr" 'the file ends inside it or before its end mark'
 }
 
 @test "a trace that is compressed is refused with what reads it" {
 	printf 'INSERT 1\nREAD 1\n' | gzip >t.gz
-	refuses 't.gz: is compressed by gzip, which is not read here; take: zcat t.gz | ' \
+	refuses 't.gz: is compressed by gzip; use: zcat t.gz | ' \
 		convert --from=t.gz --to=t
 	refuses 't.gz: is compressed by gzip' convert --from=t.gz --to=t --from-format=ycsb-text
 	run -2 --separate-stderr "$MININB" convert --from=- --to=t <t.gz

@@ -106,7 +106,7 @@ make_traces()
 	mininb 0 replay --load=keys.u64 --trace=keys.u64 -d memory --update=1
 	equals "$(ops_of insert) $(ops_of update)" '640 640'
 	mv keys.u64 keys
-	refuses 'keys: is no text and none of mininb'\''s own traces; if these are bare keys, say which: u64, or keys with --klen' \
+	refuses 'keys: is neither text nor a mininb trace; if it contains bare keys, choose u64, or keys with --klen' \
 		replay --load=keys -d memory
 	mininb 0 replay --load=keys --format=u64 -d memory
 	equals "$(ops_of insert)" 640
@@ -116,7 +116,7 @@ make_traces()
 	make_traces
 	head -c 10000 run.trace >short.trace
 	mininb 3 replay --load=load.trace --trace=short.trace -d memory
-	matches "$stderr" '^mininb: short.trace: block [0-9]+: the file ends within it or before its end mark; it was cut short$'
+	matches "$stderr" '^mininb: short.trace: block [0-9]+: the file ends inside it or before its end mark$'
 	contains "$(line_of Partial)" 'yes, a partial result'
 	cp run.trace bad.trace
 	printf X | dd of=bad.trace bs=1 seek=9000 conv=notrunc status=none
@@ -124,7 +124,7 @@ make_traces()
 	matches "$stderr" '^mininb: bad.trace: block [0-9]+: is damaged: '
 	printf 'INSERT 1\nINSERT 2\nREAD 2\nREAD x\nREAD 1\n' >bad.txt
 	mininb 3 replay --load=bad.txt -d memory
-	equals "$stderr" "mininb: bad.txt:4: 'READ x' is no operation: its key is not a number"
+	equals "$stderr" "mininb: bad.txt:4: 'READ x' is not an operation: its key is not a number"
 	contains "$(line_of Partial)" 'yes, a partial result'
 	mininb 0 replay --load=bad.txt -d memory --skip-bad
 	equals "$(ops_of read) $(ops_of insert)" '2 2'
@@ -171,7 +171,7 @@ make_traces()
 	mininb 1 replay --trace=gone.trace
 	equals "$stderr" 'mininb: gone.trace: No such file or directory'
 	printf 'no operation at all\n' >text
-	refuses 'text: no line of it is an operation of ycsb-text, ycsb-log, rocksdb or cache-csv' \
+	refuses 'text: has no line that is an operation of a known format' \
 		replay --trace=text
 }
 
