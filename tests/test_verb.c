@@ -184,12 +184,12 @@ TEST(large_keys_and_values_come_one_by_one_and_small_ones_in_blocks)
 		uint32_t verb;
 		uint64_t key_size, value_size;
 		uint32_t block; /* 32: whole ones */
-	} cases[] = {{NB_VERB_PUT, 16, 1 << 20, 1}, {NB_VERB_PUT, 16, 100, 32},
+	} cases[] = {{NB_VERB_PUT, 16, 1 << 20, 1}, {NB_VERB_PUT, 16, 100, 56},
 		{NB_VERB_PUT, NB_KEY_SIZE_MAX, 100, 1}, {NB_VERB_GET, NB_KEY_SIZE_MAX, 100, 1},
 		{NB_VERB_DELETE, NB_KEY_SIZE_MAX, 100, 1},
 		/* these hold no value */
-		{NB_VERB_GET, 16, NB_VALUE_SIZE_MAX, 32},
-		{NB_VERB_DELETE, 16, NB_VALUE_SIZE_MAX, 32}};
+		{NB_VERB_GET, 16, NB_VALUE_SIZE_MAX, 64},
+		{NB_VERB_DELETE, 16, NB_VALUE_SIZE_MAX, 64}};
 	for (size_t c = 0; c < UNIT_COUNT(cases); c++) {
 		struct fixture f;
 		uint64_t count = cases[c].block == 1 ? 3 : COUNT;
