@@ -14,7 +14,6 @@
 
 #include "record_rig.h"
 #include "report/metric.h"
-#include "report/note.h"
 #include "unit.h"
 
 /** As the command finds it. */
@@ -293,7 +292,7 @@ TEST(each_row_explains_itself)
 		ck_assert(it->title == NULL || metric_find(it->title) == it);
 		ck_assert(it->line == NULL || metric_find(it->line) == it);
 	}
-	for (const struct note_row *it = note_rows; it->kind.id != NULL; it++)
+	for (const struct nb_note_kind *it = nb_note_kinds(); it->id != NULL; it++)
 		notes += it->how != NULL;
 	ck_assert_uint_ge(notes, 40);
 }

@@ -44,7 +44,7 @@ TEST(result_outlives_its_run_and_the_callers_texts)
 	FILE *out = open_memstream(&text, &size);
 	ck_assert_int_eq(nb_result_write_text(result, out, 0), NB_OK);
 	fclose(out);
-	ck_assert_ptr_nonnull(strstr(text, "memory keeps nothing between runs"));
+	ck_assert_ptr_nonnull(strstr(text, "memory keeps no data between runs"));
 	free(text);
 	nb_result_delete(result);
 	rig_destroy(&rig);

@@ -148,7 +148,9 @@ nb_results_note_id(const struct nb_results *results, size_t run, size_t index);
 struct nb_note_kind {
 	const char *id;
 	int is_fact;      /* how the run was set up; else something was wrong with it */
+	int is_serious;   /* it changes what the numbers mean */
 	const char *what; /* one line */
+	const char *how;  /* what it means, and what to do; NULL: `what` says all */
 };
 
 /** All that there are, ended by a NULL id. */

@@ -120,30 +120,25 @@ result_syncs_text(const struct nb_result *result, char *text, size_t size)
 
 /* ---- the note ---- */
 
-static void
-note_claims(const struct nb_result *result, char *note)
+void
+notes_of_claims(struct nb_result *result)
 {
 	uint64_t unsynced = result_unsynced(result),
 		 syncs = result_syncs(&result->measured.used);
 	if (unsynced == 0)
 		return;
 	if (syncs == 0)
-		note_write(note,
-			"%s claims commit (writes survive power loss), and %" PRIu64
-			" writes were acknowledged without one sync, and in no persistent memory: power loss may take them all. That is worth process at most; compare it as such",
+		note_add(result, false, "claims-without-syncs",
+			"%s claims commit (writes survive power loss), but acknowledged %" PRIu64
+			" writes without one sync, and not in persistent memory: power loss may take them all. The level is process at most; compare it as process",
 			result->engine.name, unsynced);
 	else
-		note_write(note,
-			"%s claims commit (writes survive power loss), and %" PRIu64
-			" writes were acknowledged with %" PRIu64
+		note_add(result, false, "claims-without-syncs",
+			"%s claims commit (writes survive power loss), but acknowledged %" PRIu64
+			" writes with %" PRIu64
 			" syncs, each of which can be for %s: at least %" PRIu64
-			" of them were not yet durable then, and power loss may take them. That is not commit; compare it as periodic or process",
+			" of the writes were not yet durable, and power loss may take them. The level is not commit; compare it as periodic or process",
 			result->engine.name, result->measured.commits, syncs,
 			result->threads > 1 ? "one write of each thread" : "one write",
 			unsynced);
 }
-
-const struct note_rule notes_of_claims[] = {
-	{"claims-without-syncs", note_claims},
-	{NULL, NULL},
-};

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Why a result may be wrong, said with the result.
+ * Why a result may be wrong, reported with the result.
  *
- * Each note is a rule that looks at the result and writes one sentence, or nothing where
- * there is nothing to say; and what the engine has warned of is a note, as it said it. Those
- * of the machine and of where the data was stand in notes_machine.c and notes_cache.c, and
- * that of durability in claims.c. The thresholds of those here:
- *   - the harness: a tenth of the median latency, where it begins to be seen;
- *   - short: under a second, in which no background work shows;
+ * Each note is a rule that looks at the result and adds one sentence or nothing. A warning of
+ * the engine is a note, too. notes_machine.c has the notes on the machine, notes_cache.c those
+ * on where the data was, claims.c that on durability, and job_notes.c those on a job's groups.
+ * The thresholds of those here:
+ *   - the harness: a tenth of the median latency, from which on it can be seen;
+ *   - short: under a second, which shows no background work;
  *   - drift: the last third of the time against the one before by a tenth, from a second on
  *     and from 2000 operations in each on, of which a tenth is three standard deviations of
- *     the difference even if they come at random; not with a rate, whose changes are asked
- *     for, and without the warm-up;
- *   - misses: more than half of what was looked for.
+ *     the difference even if they come at random; not with a rate, which changes on request,
+ *     and without the warm-up;
+ *   - misses: more than half of the reads.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,48 +24,21 @@
 #include "base/error.h"
 #include "report/note.h"
 
-enum { NAMES_SIZE = 256 };
-
 void
-note_write(char *note, const char *fmt, ...)
+note_add(struct nb_result *result, bool is_of_job, const char *id, const char *fmt, ...)
 {
+	char text[512];
 	va_list args;
 	va_start(args, fmt);
-	vsnprintf(note, NOTE_SIZE, fmt, args);
+	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-}
-
-bool
-note_has_cap(const struct nb_result *result, uint32_t cap)
-{
-	return (result->engine.caps & cap) != 0;
-}
-
-bool
-note_is_read(const struct nb_result *result)
-{
-	return result->workload.verb == NB_VERB_GET;
+	if (result_add_note(result, is_of_job, id, text) != NB_OK)
+		log_message(NB_LOG_WARNING, "a note is lost: %s", nb_error_text());
 }
 
 /* ---- how it was measured ---- */
 
-static void
-note_closed_loop(const struct nb_result *result, char *note)
-{
-	if (!result->is_paced)
-		note_write(note,
-			"closed loop: each operation waits for the one before, so these are service times; what users would wait under a given load is told by a job with a rate");
-}
-
-static void
-note_one_run(const struct nb_result *result, char *note)
-{
-	(void)result;
-	note_write(note,
-		"one repetition: how much it varies from run to run is not known; repeat it");
-}
-
-/** What has to be raised for more operations. */
+/** The option that raises the number of operations. */
 static const char *
 bound(const struct nb_result *result)
 {
@@ -72,15 +46,7 @@ bound(const struct nb_result *result)
 }
 
 static void
-note_short(const struct nb_result *result, char *note)
-{
-	if (result->measured.wall_ns < 1000000000u)
-		note_write(note, "short: %.3f seconds show no background work; raise --%s",
-			(double)result->measured.wall_ns / 1e9, bound(result));
-}
-
-static void
-note_few_samples(const struct nb_result *result, char *note)
+note_few_samples(struct nb_result *result)
 {
 	static const double percents[] = {50, 95, 99, 99.9, 99.99};
 	const struct nb_histogram *service = result->measured.service;
@@ -88,10 +54,10 @@ note_few_samples(const struct nb_result *result, char *note)
 	for (size_t i = 0; i < sizeof(percents) / sizeof(*percents) && count > 0; i++) {
 		if (nb_histogram_supports(service, percents[i], &needed))
 			continue;
-		note_write(note,
-			"%llu operations are too few for p%g, which takes %llu, and for what is above; raise --%s",
-			(unsigned long long)count, percents[i], (unsigned long long)needed,
-			bound(result));
+		note_add(result, false, "few-samples",
+			"%" PRIu64 " operations are too few for p%g, which needs %" PRIu64
+			", and for higher percentiles; raise --%s",
+			count, percents[i], needed, bound(result));
 		return;
 	}
 }
@@ -133,7 +99,7 @@ drift_of(const struct pulses *pulses, uint64_t from_ns)
 }
 
 static void
-note_drift(const struct nb_result *result, char *note)
+note_drift(struct nb_result *result)
 {
 	const struct series *series = &result->measured.series;
 	double worst = 0;
@@ -146,20 +112,20 @@ note_drift(const struct nb_result *result, char *note)
 		worst = fabs(drift) > fabs(worst) ? drift : worst;
 	}
 	if (fabs(worst) > 0.1)
-		note_write(note,
-			"not steady: the rate %s by %.0f %% from the middle third of the time to the last one; raise --%s%s",
+		note_add(result, false, "drift",
+			"not steady: the rate %s by %.0f %% from the middle third of the time to the last third; raise --%s%s",
 			worst > 0 ? "rose" : "fell", 100 * fabs(worst), bound(result),
 			has_warmup                         ? ", or --warmup"
-				: result->is_bound_by_time ? ", or take a --warmup"
+				: result->is_bound_by_time ? ", or add a --warmup"
 							   : "");
 }
 
 /**
- * What a latency has of the harness's stamps, and an operation of its loop. With a rate the
- * loop is no part of what is measured.
+ * The harness's stamps in a latency, and its loop in an operation. With a rate the loop is not
+ * measured.
  */
 static void
-note_harness(const struct nb_result *result, char *note)
+note_harness(struct nb_result *result)
 {
 	const struct measurement *measured = &result->measured;
 	double median = (double)nb_histogram_percentile(measured->service, 50);
@@ -168,117 +134,113 @@ note_harness(const struct nb_result *result, char *note)
 	if (measured->ops == 0)
 		return;
 	if (call * 10 > median)
-		note_write(note,
-			"the harness is %.0f ns of the median latency of %.0f ns, and %.0f ns of each operation's time; nothing is subtracted: compare with the null engine",
+		note_add(result, false, "harness",
+			"the harness takes %.0f ns of the median latency of %.0f ns, and %.0f ns of each operation's time; nothing is subtracted: compare with the null engine",
 			call, median, op);
 	else if (!result->is_paced && op > call && op * 10 > whole)
-		note_write(note,
-			"the harness is %.0f ns of the some %.0f ns that an operation takes in its loop; nothing is subtracted: compare with the null engine",
+		note_add(result, false, "harness",
+			"the harness takes %.0f ns of the about %.0f ns of an operation in its loop; nothing is subtracted: compare with the null engine",
 			op, whole);
+}
+
+static void
+note_measuring(struct nb_result *result)
+{
+	const struct measurement *measured = &result->measured;
+	if (!result->is_paced)
+		note_add(result, false, "closed-loop",
+			"closed loop: each operation waits for the one before, so the latencies are service times; a job with a rate measures what users wait under a given load");
+	note_add(result, false, "one-run",
+		"one repetition: the variation from run to run is unknown; repeat the run");
+	if (measured->wall_ns < 1000000000u)
+		note_add(result, false, "short",
+			"short: %.3f seconds show no background work; raise --%s",
+			(double)measured->wall_ns / 1e9, bound(result));
+	note_few_samples(result);
+	note_drift(result);
 }
 
 /* ---- what was measured ---- */
 
 static void
-note_had_data(const struct nb_result *result, char *note)
+note_data(struct nb_result *result)
 {
-	if (result->workload.verb == NB_VERB_PUT && result->measured.had_data)
-		note_write(note,
-			"the database was not new: puts may have overwritten, and its shape is not that of a fresh one; remove it before, or --fresh");
-}
-
-static void
-note_loaded(const struct nb_result *result, char *note)
-{
-	if (result->measured.is_loaded)
-		note_write(note,
-			"%s keeps nothing between runs: the data was put before the first operation, in %.3f seconds that do not count",
-			result->engine.name, (double)result->measured.load_ns / 1e9);
-}
-
-static void
-note_duplicates(const struct nb_result *result, char *note)
-{
+	const struct measurement *measured = &result->measured;
+	uint64_t found = measured->answers[NB_OK], missed = measured->answers[NB_NOT_FOUND];
+	bool is_synthetic = note_has_cap(result, NB_CAP_SYNTHETIC);
+	if (result->workload.verb == NB_VERB_PUT && measured->had_data)
+		note_add(result, false, "had-data",
+			"the database was not new: puts may have overwritten records, and its structure may differ from that of a new one; remove it first, or use --fresh");
+	if (measured->is_loaded)
+		note_add(result, false, "loaded",
+			"%s keeps no data between runs: mininb put the data before the first operation, in %.3f seconds that do not count",
+			result->engine.name, (double)measured->load_ns / 1e9);
 	if (result->keys.duplicates > 0)
-		note_write(note,
-			"%s%llu of %llu keys repeat one before them: puts of those overwrite, deletes of those find nothing",
-			result->keys.is_estimate ? "about " : "",
-			(unsigned long long)result->keys.duplicates,
-			(unsigned long long)result->workload.count);
-}
-
-static void
-note_misses(const struct nb_result *result, char *note)
-{
-	uint64_t found = result->measured.answers[NB_OK];
-	uint64_t missed = result->measured.answers[NB_NOT_FOUND];
-	if (note_is_read(result) && !note_has_cap(result, NB_CAP_SYNTHETIC) && missed > found)
-		note_write(note,
-			"%.0f %% of the reads found nothing: what was measured is how fast that is told; read the keys that were put",
+		note_add(result, false, "duplicates",
+			"%s%" PRIu64 " of %" PRIu64
+			" keys repeat an earlier key: a put of these overwrites, a delete of these finds nothing",
+			result->keys.is_estimate ? "about " : "", result->keys.duplicates,
+			result->workload.count);
+	if (note_is_read(result) && !is_synthetic && missed > found)
+		note_add(result, false, "misses",
+			"%.0f %% of the reads found nothing: this measures how fast the engine reports a missing key; read keys that were put",
 			100 * (double)missed / ((double)missed + (double)found));
-}
-
-static void
-note_synthetic(const struct nb_result *result, char *note)
-{
-	if (note_has_cap(result, NB_CAP_SYNTHETIC))
-		note_write(note, "%s makes its answers up: nothing can be verified",
+	if (is_synthetic)
+		note_add(result, false, "synthetic",
+			"%s makes its answers up: nothing can be verified",
 			result->engine.name);
 }
 
 static void
-note_unverified(const struct nb_result *result, char *note)
+note_verification(struct nb_result *result)
 {
+	const struct measurement *measured = &result->measured;
+	uint64_t verified = measured->findings.verified;
 	bool is_write = !note_is_read(result);
 	if (note_has_cap(result, NB_CAP_SYNTHETIC))
 		return;
 	if (result->verify_rate == 0)
-		note_write(note, "nothing was verified: --verify-rate is 0");
-	else if (is_write && !result->measured.has_read_back)
-		note_write(note,
-			"the run ended before %s was read back: whether the writes had their effect is not known",
-			result->measured.findings.verified > 0 ? "all of the sample" : "any");
-	else if (result->measured.findings.verified == 0)
-		note_write(note, "nothing was verified: %s",
-			!is_write && result->measured.answers[NB_OK] == 0
+		note_add(result, false, "unverified",
+			"nothing was verified: --verify-rate is 0");
+	else if (is_write && !measured->has_read_back)
+		note_add(result, false, "unverified",
+			"the run ended before %s was read back: whether the writes took effect is unknown",
+			verified > 0 ? "all of the sample" : "any");
+	else if (verified == 0)
+		note_add(result, false, "unverified", "nothing was verified: %s",
+			!is_write && measured->answers[NB_OK] == 0
 				? "no operation found its key"
 				: "no operation was in the sample; raise --verify-rate");
-}
-
-/** Where values are looked at, that is. */
-static void
-note_short_values(const struct nb_result *result, char *note)
-{
 	if (result->workload.value_size < 16 && result->workload.verb != NB_VERB_DELETE &&
-		result->verify_rate > 0 && result->measured.findings.verified > 0 &&
-		!note_has_cap(result, NB_CAP_SYNTHETIC))
-		note_write(note,
-			"values of %llu bytes are too short for a checksum: a wrong one is noticed by chance; take 16 bytes or more",
-			(unsigned long long)result->workload.value_size);
+		result->verify_rate > 0 && verified > 0)
+		note_add(result, false, "short-values",
+			"values of %" PRIu64
+			" bytes are too short for a checksum: mininb finds a wrong value only by chance; use 16 bytes or more",
+			result->workload.value_size);
 }
 
 static void
-note_settle(const struct nb_result *result, char *note)
+note_settle(struct nb_result *result)
 {
-	if (note_is_read(result) || !result->measured.has_settled ||
+	const struct measurement *measured = &result->measured;
+	if (note_is_read(result) || !measured->has_settled ||
 		!note_has_cap(result, NB_CAP_PERSISTENT))
 		return;
 	if (result->settle == NB_RUN_SETTLE_NONE)
-		note_write(note,
-			"not settled, as asked: work that the writes put off is not counted");
-	else if (result->measured.settled < (int)result->settle)
-		note_write(note,
-			"%s cannot be asked to %s: work that the writes put off may not be counted",
-			result->engine.name,
-			result->measured.settled == 0 ? "flush" : "compact");
+		note_add(result, false, "not-settled",
+			"not settled, as requested: work that the writes deferred is not counted");
+	else if (measured->settled < (int)result->settle)
+		note_add(result, false, "not-settled",
+			"%s cannot %s on request: work that the writes deferred may not be counted",
+			result->engine.name, measured->settled == 0 ? "flush" : "compact");
 }
 
-/** No counter may, so what such ones say is not told at all. */
+/** No counter may, so their values are left out. */
 static void
-note_run_back(const struct nb_result *result, char *note)
+note_run_back(struct nb_result *result)
 {
 	const struct counters *counters = &result->measured.counters;
-	char names[NAMES_SIZE] = "";
+	char names[256] = "";
 	size_t used = 0;
 	for (size_t i = 0; i < counters->count; i++) {
 		if (counters->items[i].has_run_back && used < sizeof(names))
@@ -286,33 +248,9 @@ note_run_back(const struct nb_result *result, char *note)
 				used > 0 ? ", " : "", counters->items[i].name);
 	}
 	if (used > 0)
-		note_write(note, "counters of the engine ran backwards and are left out: %s",
-			names);
+		note_add(result, false, "ran-backwards",
+			"counters of the engine ran backwards and are left out: %s", names);
 }
-
-static const struct note_rule notes_of_run[] = {
-	{"closed-loop", note_closed_loop},
-	{"one-run", note_one_run},
-	{"short", note_short},
-	{"few-samples", note_few_samples},
-	{"drift", note_drift},
-	{"had-data", note_had_data},
-	{"loaded", note_loaded},
-	{"duplicates", note_duplicates},
-	{"misses", note_misses},
-	{"synthetic", note_synthetic},
-	{"unverified", note_unverified},
-	{"short-values", note_short_values},
-	{"not-settled", note_settle},
-	{"harness", note_harness},
-	{"ran-backwards", note_run_back},
-	{NULL, NULL},
-};
-
-static const struct note_rule *const all[] = {
-	notes_of_run, notes_of_claims, notes_of_cache, notes_of_machine};
-
-enum { RULE_SETS = sizeof(all) / sizeof(*all) };
 
 int
 result_add_note(struct nb_result *result, bool is_of_job, const char *id, const char *text)
@@ -345,19 +283,19 @@ result_remove_note(struct nb_result *run, const char *id)
 	run->note_count = kept;
 }
 
-int
+void
 result_add_notes(struct nb_result *result)
 {
-	int rc = NB_OK;
-	for (size_t set = 0; set < RULE_SETS; set++) {
-		for (const struct note_rule *rule = all[set]; rule->id != NULL; rule++) {
-			char text[NOTE_SIZE] = "";
-			rule->write(result, text);
-			if (text[0] != '\0' && rc == NB_OK)
-				rc = result_add_note(result, false, rule->id, text);
-		}
-	}
-	for (size_t i = 0; i < result->warnings.count && rc == NB_OK; i++)
-		rc = result_add_note(result, false, "engine", result->warnings.texts[i]);
-	return rc;
+	note_measuring(result);
+	note_data(result);
+	note_verification(result);
+	note_settle(result);
+	note_harness(result);
+	note_run_back(result);
+	notes_of_claims(result);
+	notes_of_cache(result);
+	notes_of_machine(result);
+	for (size_t i = 0; i < result->warnings.count; i++)
+		note_add(result, false, "engine", "%s", result->warnings.texts[i]);
+	notes_of_job(result);
 }

@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Notes on where the data was while it was measured: on storage, in the page cache, or in the
- * engine's own. Thresholds:
- *   - cold: at most 5 % of the database's pages in memory when the first operation begins,
- *     which is what an engine's index and the end of its log may take;
- *   - warm: 90 %, and less than one fault on storage in a thousand operations; what lies
- *     between is a time that depends on what was done before;
- *   - full: 10 % left, from where on file systems look longer for room, and devices, which
- *     have little left to clean with, write more than they are told to.
+ * Notes on where the data was during the run: on storage, in the page cache, or in the
+ * engine's own cache. Thresholds:
+ *   - cold: at most 5 % of the database's pages in memory before the first operation, which
+ *     is what an engine's index and the end of its log may take;
+ *   - warm: 90 %, and less than one fault on storage in a thousand operations; between the two
+ *     a time depends on what was done before;
+ *   - full: 10 % left. Below that, file systems search longer for space, and devices with
+ *     little free space for garbage collection write more than requested.
  *
- * Transparent huge pages have no note. They are for anonymous memory, and files are not mapped
- * with them; whether an engine's heap is faster or slower with them is for a comparison, and
- * the setting is told with the result.
+ * Transparent huge pages have no note. They serve anonymous memory, and files are not mapped
+ * with them. Whether they help an engine's heap is a question for a comparison; the result
+ * has the setting.
  */
+#include <inttypes.h>
+
 #include "base/units.h"
 #include "report/note.h"
 
-static bool
-is_kept(const struct nb_result *result)
-{
-	return note_has_cap(result, NB_CAP_PERSISTENT);
-}
-
-/** A delete is not told how large the values are; the database was as large as it was. */
+/** A delete does not know the sizes of the values; take what the database had. */
 static uint64_t
 bytes_of_data(const struct nb_result *result)
 {
@@ -41,51 +37,33 @@ resident_percent(const struct residency *residency)
 }
 
 static void
-note_memory_files(const struct nb_result *result, char *note)
-{
-	if (is_kept(result) && result->sysinfo.is_memory_filesystem)
-		note_write(note,
-			"the database is on %s: no storage device was measured; take a --path on one",
-			result->sysinfo.filesystem);
-}
-
-static void
-note_small_data(const struct nb_result *result, char *note)
+note_small_data(struct nb_result *result)
 {
 	uint64_t bytes = bytes_of_data(result);
 	const char *data = UNITS_BYTES(bytes);
 	const char *memory = UNITS_BYTES(result->sysinfo.memory_bytes);
-	if (!is_kept(result) || result->sysinfo.is_memory_filesystem ||
-		bytes / 2 >= result->sysinfo.memory_bytes)
+	if (result->sysinfo.is_memory_filesystem || bytes / 2 >= result->sysinfo.memory_bytes)
 		return;
-	if (!note_is_read(result))
-		note_write(note,
-			"data of %s in memory of %s: the page cache takes the writes, the device may see them later; write more than twice the memory",
-			data, memory);
-	else if (result->measured.cold == COLD_NOT)
-		note_write(note,
-			"data of %s in memory of %s: reads come from memory; take more data, or make the run cold",
-			data, memory);
-	else
-		note_write(note,
-			"data of %s in memory of %s: though the run began cold, what was read once came from memory from then on; take more data",
-			data, memory);
+	note_add(result, false, "small-data", "data of %s in memory of %s: %s", data, memory,
+		!note_is_read(result)
+			? "the page cache takes the writes, and they may reach the device later; write more than twice the memory"
+			: result->measured.cold == COLD_NOT
+			? "reads come from memory; use more data, or --cold"
+			: "the run began cold, but after the first read a page came from memory; use more data");
 }
 
 static void
-note_small_cache(const struct nb_result *result, char *note)
+note_small_cache(struct nb_result *result)
 {
 	uint64_t bytes = bytes_of_data(result);
-	if (!is_kept(result) || result->cache_bytes == 0 || bytes == 0 ||
-		bytes >= result->cache_bytes)
-		return;
-	note_write(note,
-		"data of %s fits into the engine's cache of %s: what lies below that was hardly measured; take a smaller --cache, or more data",
-		UNITS_BYTES(bytes), UNITS_BYTES(result->cache_bytes));
+	if (result->cache_bytes > 0 && bytes > 0 && bytes < result->cache_bytes)
+		note_add(result, false, "small-cache",
+			"data of %s fits into the engine's cache of %s: the layers below were hardly measured; use a smaller --cache, or more data",
+			UNITS_BYTES(bytes), UNITS_BYTES(result->cache_bytes));
 }
 
 static void
-note_lukewarm(const struct nb_result *result, char *note)
+note_lukewarm(struct nb_result *result)
 {
 	enum { COLD_PERCENT = 5, WARM_PERCENT = 90 };
 	const struct measurement *measured = &result->measured;
@@ -94,67 +72,72 @@ note_lukewarm(const struct nb_result *result, char *note)
 	uint64_t faults = (measured->used.known & SYSTEM_PROCESS) != 0
 		? measured->used.major_faults
 		: 0;
-	if (!is_kept(result) || !note_is_read(result) || measured->cold != COLD_NOT ||
+	if (!note_is_read(result) || measured->cold != COLD_NOT ||
 		bytes_of_data(result) >= result->sysinfo.memory_bytes)
 		return;
 	if (begin->is_known && percent > COLD_PERCENT && percent < WARM_PERCENT)
-		note_write(note,
-			"neither warm nor cold: %.0f %% of the database was in memory when the first operation began; read it all once before, or make the run cold",
+		note_add(result, false, "lukewarm",
+			"neither warm nor cold: %.0f %% of the database was in memory before the first operation; read all of it first, or use --cold",
 			percent);
 	else if (faults > 100 && faults * 1000 > measured->usage_ops)
-		note_write(note,
-			"not warm: %llu pages were fetched from storage while the operations ran; read all of the database once before, or make the run cold",
-			(unsigned long long)faults);
+		note_add(result, false, "lukewarm",
+			"not warm: %" PRIu64
+			" pages were read from storage during the operations; read all of the database first, or use --cold",
+			faults);
 }
 
 static void
-note_not_cold(const struct nb_result *result, char *note)
+note_not_cold(struct nb_result *result)
 {
 	const struct measurement *measured = &result->measured;
 	double before = resident_percent(&measured->residency_before);
 	double begin = resident_percent(&measured->residency_begin);
-	if ((result->flags & NB_RUN_COLD) == 0)
-		return;
-	if (!is_kept(result))
-		note_write(note,
-			"not cold, though that was asked: %s keeps its data in memory; take an engine that keeps files",
-			result->engine.name);
-	else if (measured->cold == COLD_NOT)
+	if (measured->cold == COLD_NOT)
 		return; /* a new database */
-	else if (!measured->residency_begin.is_known)
-		note_write(note,
-			"whether it was cold is not known: what of the database is in memory cannot be seen here; run as the owner of its files");
+	if (!measured->residency_begin.is_known)
+		note_add(result, false, "not-cold",
+			"whether the run was cold is unknown: mininb cannot see which of its pages are in memory; run as the owner of the database's files");
 	else if (begin > 5 && before > 5)
-		note_write(note,
-			"not cold, though that was asked: %.0f %% of the database stayed in memory; see whether another process has it open",
+		note_add(result, false, "not-cold",
+			"not cold, although --cold was given: %.0f %% of the database stayed in memory; check whether another process has it open",
 			before);
 	else if (begin > 5)
-		note_write(note,
-			"not cold, though that was asked: opening read %.0f %% of the database before the first operation; its time is that of the opening",
+		note_add(result, false, "not-cold",
+			"not cold, although --cold was given: opening the database read %.0f %% of it before the first operation; this time counts as opening",
 			begin);
 }
 
 static void
-note_full(const struct nb_result *result, char *note)
+note_full(struct nb_result *result)
 {
-	const struct environment *environment = &result->environment;
-	if (!is_kept(result) || environment->filesystem_bytes == 0 ||
-		environment->free_bytes >= environment->filesystem_bytes / 10)
-		return;
-	note_write(note,
-		"the file system is %.0f %% full (%s left): writes may be slower than on one with room; free some",
-		100 -
-			100 * (double)environment->free_bytes /
-				(double)environment->filesystem_bytes,
-		UNITS_BYTES(environment->free_bytes));
+	uint64_t bytes = result->environment.filesystem_bytes,
+		 free_bytes = result->environment.free_bytes;
+	if (bytes > 0 && free_bytes < bytes / 10)
+		note_add(result, false, "full",
+			"the file system is %.0f %% full (%s left): writes may be slower than with more free space; free some",
+			100 - 100 * (double)free_bytes / (double)bytes,
+			UNITS_BYTES(free_bytes));
 }
 
-const struct note_rule notes_of_cache[] = {
-	{"memory-files", note_memory_files},
-	{"small-data", note_small_data},
-	{"small-cache", note_small_cache},
-	{"lukewarm", note_lukewarm},
-	{"not-cold", note_not_cold},
-	{"full", note_full},
-	{NULL, NULL},
-};
+void
+notes_of_cache(struct nb_result *result)
+{
+	bool is_cold = (result->flags & NB_RUN_COLD) != 0;
+	if (!note_has_cap(result, NB_CAP_PERSISTENT)) {
+		if (is_cold)
+			note_add(result, false, "not-cold",
+				"not cold, although --cold was given: %s keeps its data in memory; use an engine that keeps files",
+				result->engine.name);
+		return;
+	}
+	if (result->sysinfo.is_memory_filesystem)
+		note_add(result, false, "memory-files",
+			"the database is on %s: no storage device was measured; use a --path on one",
+			result->sysinfo.filesystem);
+	note_small_data(result);
+	note_small_cache(result);
+	note_lukewarm(result);
+	if (is_cold)
+		note_not_cold(result);
+	note_full(result);
+}

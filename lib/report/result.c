@@ -119,15 +119,13 @@ nb_result_new(struct nb_result **out, const struct nb_run *run)
 	result->is_job = run->classic == NULL;
 	if (result->is_job)
 		rc = result_take_job(result, run);
-	if (rc == NB_OK)
-		rc = result_add_notes(result);
-	if (rc == NB_OK && result->is_job)
-		result_add_job_notes(result);
-	if (rc != NB_OK)
+	if (rc != NB_OK) {
 		nb_result_delete(result);
-	else
-		*out = result;
-	return rc;
+		return rc;
+	}
+	result_add_notes(result);
+	*out = result;
+	return NB_OK;
 }
 
 void

@@ -83,12 +83,8 @@ struct nb_result {
 };
 
 /** Fill in notes from all the rest. */
-NB_MUST_CHECK int
-result_add_notes(struct nb_result *result);
-
-/** The same of a job's groups (job_notes.c). */
 void
-result_add_job_notes(struct nb_result *result);
+result_add_notes(struct nb_result *result);
 
 /** Append a note; one of every run comes before those of jobs. */
 NB_MUST_CHECK int

@@ -553,9 +553,9 @@ collect(void)
 	for (const struct metric *it = metric_table; it->name != NULL; it++)
 		add_metric(it);
 	add_system();
-	for (const struct note_row *it = note_rows; it->kind.id != NULL; it++)
+	for (const struct nb_note_kind *it = nb_note_kinds(); it->id != NULL; it++)
 		if (it->how != NULL)
-			add(it->kind.id, it->kind.what, it->how, "text, json, md");
+			add(it->id, it->what, it->how, "text, json, md");
 }
 
 const struct nb_explanation *

@@ -93,7 +93,7 @@ plugin()
 @test "a rate above what can be done has a queue that grows" {
 	mininb 0 run -w ycsb-a -d memory --rate=1G --duration=100ms
 	matches "$(line_of Queue)" '^grew, as more was offered than can be done: [0-9]+ operations were due, [0-9]+ left; the last of [0-9]+ began '
-	contains "$output" 'the offered rate is above what could be done'
+	contains "$output" 'the offered rate is above the possible one'
 }
 
 @test "steps, ramps and files of rates" {

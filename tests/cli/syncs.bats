@@ -39,14 +39,14 @@ needs_counts()
 @test "who claims commit and never syncs is marked" {
 	needs_counts
 	equals "$(line_of Syncs)" 'none for 40 writes'
-	contains "$output" ': syncs_never claims commit (writes survive power loss), and 40 writes were acknowledged without one sync'
+	contains "$output" ': syncs_never claims commit (writes survive power loss), but acknowledged 40 writes without one sync'
 }
 
 @test "one sync for four writes is not commit" {
 	needs_counts
 	put_40 0 "$(plugin syncs_seldom)"
 	equals "$(line_of Syncs)" '10 fdatasync, 0.25 per write'
-	contains "$output" ': at least 30 of them were not yet durable'
+	contains "$output" ': at least 30 of the writes were not yet durable'
 	put_40 0 "$(plugin syncs_seldom)" --durability=none
 	lacks "$output" ' claims commit'
 }
@@ -84,7 +84,7 @@ needs_counts()
 	for format in text md html; do
 		mininb 0 report seldom.json --format="$format"
 		contains "$output" '10 fdatasync, 0.25 per write'
-		contains "$output" 'at least 30 of them'
+		contains "$output" 'at least 30 of the writes'
 	done
 	mininb 0 report seldom.json --format=csv
 	matches "$output" ',commits,syncs,.*,40,10,'
