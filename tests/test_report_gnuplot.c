@@ -6,23 +6,6 @@
 #include "record_rig.h"
 #include "unit.h"
 
-TEST(data_are_those_of_the_results)
-{
-	struct nb_results *results = record_rig_new();
-	record_rig_add_job(results, "leveldb", 1);
-	record_rig_add_curve(results);
-	char *text = record_rig_written(results, "gnuplot", 0);
-	ck_assert_ptr_nonnull(strstr(text, "$rate0 << EOD\n1.000000 10000.000\n"));
-	ck_assert_ptr_nonnull(strstr(text, "\n13.000000 4000.000\n")); /* the stall */
-	ck_assert_ptr_nonnull(strstr(text, "$response0 << EOD\n1.000000 "));
-	ck_assert_ptr_nonnull(strstr(text, "$service0_5 << EOD\n3.000000 ")); /* scans */
-	ck_assert_ptr_nonnull(strstr(text, "$sweep0 << EOD\n9900.000 "));
-	ck_assert_ptr_nonnull(strstr(text, "\n99000.000 ")); /* the last point */
-	ck_assert_ptr_nonnull(strstr(text, "$sweep0 using 1:3 with linespoints title \"p99\""));
-	free(text);
-	nb_results_delete(results);
-}
-
 TEST(sweeps_are_one_picture)
 {
 	struct nb_results *results = record_rig_new(), *more = record_rig_new();
@@ -56,20 +39,6 @@ TEST(what_is_not_there_makes_no_picture)
 	ck_assert_ptr_null(strstr(text, "-sweep."));
 	ck_assert_ptr_null(strstr(text, "response"));
 	ck_assert_ptr_nonnull(strstr(text, "-percentiles."));
-	free(text);
-	nb_results_delete(results);
-}
-
-TEST(too_few_samples_are_a_gap)
-{
-	struct nb_results *results = record_rig_new();
-	struct nb_result *run = record_rig_add_put(results, "lmdb", 1)->run;
-	struct sample_latency *latency = &run->measured.series.samples[2].latencies[0];
-	latency->p50_ns = 1500;
-	latency->p99_ns = 0;
-	latency->max_ns = 9000;
-	char *text = record_rig_written(results, "gnuplot", 0);
-	ck_assert_ptr_nonnull(strstr(text, "\n3.000000 1.500 ? 9.000\n"));
 	free(text);
 	nb_results_delete(results);
 }

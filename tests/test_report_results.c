@@ -251,15 +251,3 @@ TEST(an_unknown_format_is_refused)
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "docx"));
 	nb_results_delete(results);
 }
-
-TEST(in_markdown_each_of_several_sweeps_is_named)
-{
-	struct nb_results *results = sweep_of("leveldb", 0), *more = sweep_of("lm|db", 0);
-	ck_assert_int_eq(nb_results_append(results, more), NB_OK);
-	nb_results_delete(more);
-	char *text = record_rig_written(results, "md", 0);
-	ck_assert_ptr_nonnull(strstr(text, "\n## Sweep of leveldb\n\nCapacity: 100000 ops/s"));
-	ck_assert_ptr_nonnull(strstr(text, "\n## Sweep of lm\\|db\n\nCapacity: 100000 ops/s"));
-	free(text);
-	nb_results_delete(results);
-}

@@ -64,14 +64,6 @@ TEST(tables_fit_a_terminal)
 		ck_assert_uint_le(strcspn(line, "\n"), 80);
 }
 
-TEST(other_stream_is_said_before_all)
-{
-	struct nb_summary all[] = {make("a", 1000, 0), make("b", 500, 0)};
-	all[1].digest = 8;
-	write_table(all, 2, 0);
-	ck_assert_int_eq(strncmp(text, "These did not do the same operations", 36), 0);
-}
-
 TEST(groups_of_jobs_have_a_table_below)
 {
 	struct nb_summary one = make("one", 1000, NB_DUR_PROCESS);

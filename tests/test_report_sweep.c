@@ -40,34 +40,6 @@ make(double share, double achieved_share, uint64_t p99_us)
 		.response_max_ns = p99_us * 1000 * 100};
 }
 
-TEST(a_curve_is_a_table_with_its_knee)
-{
-	struct nb_curve_point points[] = {make(0.1, 1, 10), make(0.5, 1, 14), make(0.8, 1, 21),
-		make(0.95, 0.99, 1000), make(1.1, 0.91, 100000)};
-	points[4].queue_grew = 1;
-	write_curve(points, COUNT_OF(points), 0);
-	ck_assert_str_eq(text,
-		"Response time, from when an operation was due\n"
-		"load  offered/s  achieved/s     p50    p99  p99.9    max  state\n"
-		" 10%      10000       10000   2.5us   10us  100us    1ms  kept up\n"
-		" 50%      50000       50000   3.5us   14us  140us  1.4ms  kept up\n"
-		" 80%      80000       80000  5.25us   21us  210us  2.1ms  knee, kept up\n"
-		" 95%      95000       94050   250us    1ms   10ms  100ms  kept up\n"
-		"110%     110000      100100    25ms  100ms     1s    10s  queue grew\n"
-		"\n"
-		"Service time, from when it was begun\n"
-		"offered/s    p50  p99  p99.9\n"
-		"    10000  1.5us  4us       \n"
-		"    50000  1.5us  4us       \n"
-		"    80000  1.5us  4us       \n"
-		"    95000  1.5us  4us       \n"
-		"   110000  1.5us  4us       \n"
-		"\n"
-		"Knee at 80000/s: the p99 of response is 21us, at the lowest rate it is 10us.\n"
-		"Where the queue grew, response times tell how long the run was, and no "
-		"more.\n");
-}
-
 TEST(bars_are_logarithmic)
 {
 	/* 10 us to 100 ms are 4 decades on 19 marks: 1 + round(19 * lg(p99 / 10 us) / 4) */
@@ -142,16 +114,6 @@ TEST(the_knee_is_the_first_point_that_bends_or_falls_behind)
 			nb_curve_knee(points, 4));
 	}
 	ck_assert_uint_eq(nb_curve_knee(NULL, 0), 0);
-}
-
-TEST(rates_below_a_hundred_keep_their_fraction)
-{
-	struct nb_curve_point point = make(0, 1, 10);
-	point.offered_ops_s = 0.5;
-	point.achieved_ops_s = 12.25;
-	write_curve(&point, 1, 0);
-	ck_assert_ptr_nonnull(strstr(text, "\n            0.5        12.3  "));
-	ck_assert_ptr_nonnull(strstr(text, "\nNo knee up to 0.5/s"));
 }
 
 int

@@ -8,10 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/rng.h"
 #include "report/result.h"
-#include "rig.h"
 #include "unit.h"
 
 static struct nb_result result;
@@ -258,87 +256,4 @@ TEST(no_operation_and_no_time_make_no_nonsense)
 			ck_assert_uint_eq(sum_rows(), 0);
 			end();
 		}
-}
-
-TEST(lines_that_no_stored_result_has)
-{
-	begin(NB_VERB_DELETE);
-	add(1000, 1000000);
-	result.measured.wall_ns = result.measured.close_ns = 100000000;
-	result.measured.answers[NB_CONFLICT] = 3;
-	result.keys = (struct keys_facts){.duplicates = 4, .is_estimate = true, .looked = 300};
-	result.verify_rate = 0;
-	result.sysinfo.filesystem[0] = '\0';
-	write_text(0);
-	ASSERT_HAS(
-		"\nSettled throughput: 5000 ops/sec (not settled, closed in 0.100000 sec)\n");
-	ASSERT_HAS("\nConflicts         : 3 (each tried again, in the same latency)\n");
-	ASSERT_HAS("\nVerified          : 0 of 1000 (not asked for)\n");
-	ASSERT_HAS("\nDuplicate keys    : about 4, counted in 300 of 1000 keys\n");
-	ASSERT_HAS("\nDatabase          : no data on unknown\n");
-	result.settle = NB_RUN_SETTLE_NONE;
-	write_text(0);
-	ASSERT_HAS("\nSettled throughput: not settled, as asked\n");
-	end();
-}
-
-TEST(writes_that_were_not_settled_or_read_back_are_marked)
-{
-	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb += 2) {
-		begin(verb);
-		add_thousand();
-		result.measured.has_read_back = false;
-		write_text(0);
-		ASSERT_HAS("\nPartial: yes, a partial result: the run ended before it was read "
-			   "back\n");
-		ASSERT_HAS("\nSettled throughput: ");
-		ASSERT_HAS(
-			"\nVerified          : 0 of 1000 (not read back: the run ended before "
-			"that)\n");
-		result.measured.findings.verified = 7;
-		write_text(0);
-		ASSERT_HAS(
-			"\nVerified          : 7 of 1000 (read back until the run ended): 0 ");
-		result.measured.has_settled = false;
-		write_text(0);
-		ASSERT_HAS("\nPartial: yes, a partial result: the run ended before it was "
-			   "settled\n");
-		ASSERT_HAS_NOT("Settled");
-		end();
-	}
-}
-
-/* --- of a run, to the end --- */
-
-static int
-put_stopping(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	if (rig_number(key) == 40)
-		nb_stop();
-	if (rig_number(key) >= 40)
-		return error_set(NB_FAIL, "stopped");
-	return rig_right()->put(session, key, value);
-}
-
-TEST(interrupted_put_is_not_told_to_verify_more)
-{
-	struct rig rig;
-	struct nb_result *of_run;
-	size_t size;
-	rig_create(&rig, NB_VERB_PUT, 1000);
-	struct nb_engine engine = *rig_right();
-	engine.put = put_stopping;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	nb_stop_clear();
-	ck_assert_int_eq(nb_result_new(&of_run, rig.run), NB_OK);
-	FILE *out = open_memstream(&text, &size);
-	ck_assert_int_eq(nb_result_write_text(of_run, out, 0), NB_OK);
-	fclose(out);
-	ASSERT_HAS("\nPartial: yes, a partial result: only 40 of 1000 operations were done\n");
-	ASSERT_HAS("not read back: the run ended before that");
-	ASSERT_HAS("Note              : the run ended before any was read back");
-	ASSERT_HAS_NOT("verify-rate");
-	nb_result_delete(of_run);
-	free(text);
-	rig_destroy(&rig);
 }
