@@ -327,6 +327,35 @@ TEST(kinds_of_operations_have_metrics_of_their_own)
 	end();
 }
 
+/** Reads of a second each, many more than those in the foreground. */
+static void
+add_background(struct nb_result *job)
+{
+	job->groups = realloc(job->groups, 2 * sizeof(*job->groups));
+	ck_assert_ptr_nonnull(job->groups);
+	struct job_kind reads = {.ops = 10000};
+	ck_assert_int_eq(nb_histogram_new(&reads.service), NB_OK);
+	for (uint64_t i = 0; i < reads.ops; i++)
+		nb_histogram_add(reads.service, 1000000000);
+	job->groups[job->group_count++] = (struct job_result_group){.name = "behind",
+		.threads = 1,
+		.is_background = true,
+		.measured = {.ops = reads.ops, .kinds = {[NB_OP_READ] = reads}}};
+}
+
+TEST(groups_in_the_background_are_not_compared)
+{
+	begin();
+	for (int i = 0; i < 5; i++) {
+		rig_add_job(first, "one", 1000 + i, 5000 + i * 10, 9000);
+		add_background(rig_add_job(second, "one", 1000 + i, 5000 + i * 10, 9000)->run);
+	}
+	compare_both();
+	ck_assert_double_eq_tol(
+		rig_metric(comparison, "read.p50")->pairs[1].ratio.ratio, 1, 1e-9);
+	end();
+}
+
 TEST(three_runs_each_can_tell_nothing)
 {
 	begin();

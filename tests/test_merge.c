@@ -127,6 +127,16 @@ TEST(counts_add_up_and_times_are_the_longest)
 	nb_results_delete(results);
 }
 
+TEST(live_bytes_that_one_result_does_not_know_are_not_known)
+{
+	struct nb_results *results = record_rig_new();
+	record_rig_add_put(results, "leveldb", 1);
+	record_rig_add_put(results, "leveldb", 1)->run->measured.live_bytes = 0;
+	results = merged(results);
+	ck_assert_uint_eq(results->records[0].run->measured.live_bytes, 0);
+	nb_results_delete(results);
+}
+
 TEST(percentiles_are_those_of_all_values)
 {
 	struct nb_results *results = record_rig_new();
@@ -163,6 +173,7 @@ TEST(groups_of_equal_name_are_one)
 	ck_assert_uint_eq(
 		nb_histogram_count(job->groups[0].measured.kinds[NB_OP_READ].response),
 		2 * 50400);
+	ck_assert_uint_eq(job->groups[0].measured.wall_ns, 28000000000);
 	ck_assert(job->groups[0].rate_ops_s == 4000);
 	ck_assert(job->groups[0].measured.offered_ops == 120000);
 	ck_assert_uint_eq(job->groups[0].measured.thread_count, 2);

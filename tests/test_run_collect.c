@@ -102,6 +102,17 @@ TEST(a_group_that_is_done_falls_behind_no_more)
 	toy_destroy(&rig);
 }
 
+TEST(a_group_falls_behind_no_more_after_its_time)
+{
+	/* 20 operations were due in its time, and 100 would have been by the end of the other */
+	begin("records = 100\n[short]\nread = 1\nrate = 1k\nduration = 20ms\n"
+	      "[long]\nread = 1\nduration = 100ms\n",
+		10000000);
+	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
+	ck_assert_uint_le(heard.behind, 20);
+	toy_destroy(&rig);
+}
+
 TEST(what_an_engine_cannot_do_is_behind)
 {
 	begin("records = 100\nread = 1\nrate = 100k\nduration = 40ms\n", 10000000);

@@ -491,6 +491,44 @@ TEST(groups_in_the_background_end_with_the_others)
 	toy_destroy(&rig);
 }
 
+static struct {
+	uint64_t total, left_ns;
+} told;
+
+static void
+hear_progress(void *arg, const struct nb_progress *progress)
+{
+	(void)arg;
+	if (strcmp(progress->what, "run") != 0)
+		return;
+	told.total = progress->total;
+	told.left_ns = progress->left_ns > told.left_ns ? progress->left_ns : told.left_ns;
+}
+
+TEST(progress_is_that_of_the_foreground_groups_until_the_last_one_ends)
+{
+	static const struct {
+		const char *text;
+		uint64_t total, more_ns, most_ns; /* left: more than, and at most */
+	} cases[] = {{"[one]\nread = 1\ncount = 200\n[two]\nread = 1\ncount = 300\n"
+		      "[behind]\nupdate = 1\nbackground = yes\n",
+			     500, 0, 0},
+		{"[short]\nread = 1\nduration = 1ms\n[long]\nread = 1\nduration = 100ms\n", 0,
+			1000000, 100000000}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		char text[256];
+		snprintf(text, sizeof(text), "records = 100\n%s", cases[c].text);
+		toy_create(&rig, text);
+		rig.options.progress = hear_progress;
+		told.total = told.left_ns = 0;
+		run_well();
+		ck_assert_uint_eq(told.total, cases[c].total);
+		ck_assert_uint_ge(told.left_ns, cases[c].more_ns);
+		ck_assert_uint_le(told.left_ns, cases[c].most_ns);
+		toy_destroy(&rig);
+	}
+}
+
 TEST(phases_come_one_after_the_other)
 {
 	toy_create(&rig,
@@ -554,7 +592,12 @@ TEST(threads_are_summed_up_exactly)
 	ck_assert_uint_eq(nb_histogram_count(read->service), read->ops);
 	ck_assert_uint_eq(nb_histogram_count(read->response), read->ops);
 	ck_assert_uint_ge(nb_histogram_sum(read->response), nb_histogram_sum(read->service));
-	ck_assert_uint_ge(measured->span_ns, measured->wall_ns);
+	ck_assert_uint_gt(
+		measured->span_ns, measured->wall_ns); /* which is without the warm-up */
+	const struct measurement *sum = &rig.run->measured;
+	uint64_t user_ns = rig.run->used.user_ns;
+	uint64_t spun_ns = measured->spin_ns < user_ns ? measured->spin_ns : user_ns;
+	ck_assert_uint_eq(sum->usage.user_ns, user_ns - spun_ns);
 	ck_assert_double_le(measured->offered_ops, 2000);
 	ck_assert_ptr_null(measured->kinds[NB_OP_INSERT].service);
 	toy_destroy(&rig);

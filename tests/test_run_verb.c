@@ -667,6 +667,12 @@ TEST(what_a_put_leaves_is_known_of_a_new_database)
 	ck_assert_uint_eq(measured()->live_bytes,
 		COUNT * (rig.workload.key_size + rig.workload.value_size));
 	end();
+	engine = begin(NB_VERB_PUT, 1);
+	repeat_first_key();
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
+	ck_assert_uint_eq(measured()->live_bytes,
+		(COUNT - 5) * (rig.workload.key_size + rig.workload.value_size));
+	end();
 	engine = begin(NB_VERB_GET, 1);
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
 	ck_assert_uint_eq(measured()->live_bytes, 0);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "run/worker_taken.h"
 #include "toy.h"
 #include "unit.h"
 
@@ -529,13 +530,17 @@ release_large(struct nb_session *session)
 	shortest_ns = held_ns < shortest_ns ? held_ns : shortest_ns;
 }
 
-/** Reads of a large value, each verified or none. */
+/**
+ * Reads of a large value, each verified or none. With a warm-up they go through the loop of mixed
+ * operations, else through that of reads alone.
+ */
 static struct job_worker *
-read_large(uint64_t verify_threshold)
+read_large(uint64_t verify_threshold, uint64_t warmup_count)
 {
 	struct job_worker *worker = toy_one(&rig, &with,
 		"records = 20\nread = 1\ncount = 20\nvalue-size = uniform:100..4194304\n");
 	with.part->plan.verify_threshold = verify_threshold;
+	with.part->plan.warmup_count = warmup_count;
 	rig.run->engine->table.get = get_large;
 	rig.run->engine->table.release = release_large;
 	lent = mmap(NULL, LENT_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -543,13 +548,14 @@ read_large(uint64_t verify_threshold)
 	ck_assert_int_eq(madvise(lent, LENT_BYTES, MADV_NOHUGEPAGE), 0);
 	shortest_ns = UINT64_MAX;
 	toy_go(&with);
-	ck_assert_uint_eq(nb_histogram_count(worker->counts[NB_OP_READ].service), 20);
+	ck_assert_uint_eq(
+		nb_histogram_count(worker->counts[NB_OP_READ].service), 20 - warmup_count);
 	return worker;
 }
 
 TEST(every_page_that_is_lent_is_read)
 {
-	read_large(0);
+	read_large(0, 0);
 	size_t pages = LENT_BYTES / (size_t)sysconf(_SC_PAGESIZE);
 	unsigned char *is_there = calloc(pages, 1);
 	ck_assert_int_eq(mincore(lent, LENT_BYTES, is_there), 0);
@@ -562,15 +568,18 @@ TEST(every_page_that_is_lent_is_read)
 
 TEST(clock_stands_still_while_a_value_is_verified)
 {
-	struct job_worker *worker = read_large(UINT64_MAX);
-	/*
-	 * The value is verified while it is held, so a latency that counts that is never
-	 * less than the shortest time for which one was held.
-	 */
-	ck_assert_uint_eq(worker->findings.verified, 20);
-	ck_assert_uint_lt(nb_histogram_min(worker->counts[NB_OP_READ].service), shortest_ns);
-	munmap(lent, LENT_BYTES);
-	end();
+	for (uint64_t warmup_count = 0; warmup_count < 2; warmup_count++) {
+		struct job_worker *worker = read_large(UINT64_MAX, warmup_count);
+		const struct nb_histogram *service = worker->counts[NB_OP_READ].service;
+		/*
+		 * The value is verified while it is held, so a latency that counts that is never
+		 * less than the shortest time for which one was held.
+		 */
+		ck_assert_uint_eq(worker->findings.verified, 20);
+		ck_assert_uint_lt(nb_histogram_min(service), shortest_ns);
+		munmap(lent, LENT_BYTES);
+		end();
+	}
 }
 
 TEST(loop_is_the_same_with_the_time_stamp_counter)
@@ -824,6 +833,15 @@ TEST(what_waited_through_a_warm_up_does_not_lengthen_the_time_that_is_measured)
 	ck_assert_uint_eq(worker->measured, COUNT - WARM);
 	/* due within the first ms, and begun behind 150 sleeps */
 	ck_assert_uint_ge(worker->first_ticks, with.gate.begin + (uint64_t)WARM * SLEEP_NS);
+	end();
+}
+
+TEST(time_with_a_rate_begins_when_the_first_operation_was_due)
+{
+	struct job_worker *worker = begin("read = 1\nrate = 1M\ncount = 64"); /* one block */
+	toy_go(&with);
+	ck_assert_uint_eq(worker->done, 64);
+	ck_assert_uint_eq(worker->first_ticks, worker->taken->due[0]);
 	end();
 }
 
