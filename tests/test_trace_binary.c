@@ -5,6 +5,7 @@
  */
 #include <signal.h>
 
+#define XXH_NO_INLINE_HINTS 1 /* at -Og, GCC 14 cannot inline all that it is told to */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -10,8 +10,9 @@ void *
 array_append(void *items, size_t *count, size_t size)
 {
 	char *grown;
+	size_t bytes;
 	memcpy(&grown, items, sizeof(grown));
-	grown = realloc(grown, (*count + 1) * size);
+	grown = __builtin_mul_overflow(*count + 1, size, &bytes) ? NULL : realloc(grown, bytes);
 	if (grown == NULL) {
 		error_memory();
 		return NULL;
