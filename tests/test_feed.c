@@ -334,7 +334,7 @@ TEST(a_scan_that_cannot_be_is_told_with_its_operation)
 		feed_text("READ 1\nINSERT 2\nSCAN 1 5\n", NB_TRACE_YCSB_TEXT, false, true),
 		NB_UNSUPPORTED);
 	ck_assert_str_eq(f.text,
-		"operation 2 of the trace is a scan, and the engine cannot do ordered scans");
+		"operation 2 of the trace: it is a scan, and the engine cannot do ordered scans");
 	end();
 	toy_destroy(&rig);
 }
@@ -361,13 +361,13 @@ TEST(a_bare_key_is_what_the_mix_makes_of_it)
 	toy_destroy(&rig);
 	set_up("scan = 1\n");
 	ck_assert_int_eq(feed_text(keys, NB_TRACE_U64, false, false), NB_UNSUPPORTED);
-	ck_assert_ptr_nonnull(strstr(f.text, "operation 0 of the trace is a scan"));
+	ck_assert_ptr_nonnull(strstr(f.text, "operation 0 of the trace: it is a scan"));
 	end();
 	toy_destroy(&rig);
 	set_up("batch = 1\n");
 	ck_assert_int_eq(feed_text(keys, NB_TRACE_U64, true, false), NB_ERR_USAGE);
 	ck_assert_str_eq(
-		f.text, "operation 0 of the trace has one key, and the mix makes it a batch");
+		f.text, "operation 0 of the trace: it has one key, and the mix makes it a batch");
 	end();
 	toy_destroy(&rig);
 }
@@ -406,7 +406,7 @@ TEST(a_value_beyond_all_measure_is_refused)
 	feed_all(NULL);
 	ck_assert_int_eq(f.rc, NB_ERR_DATA);
 	ck_assert_str_eq(f.text,
-		"operation 0 of the trace has a value of 4194305 bytes; the most is 4194304");
+		"operation 0 of the trace: its value has 4194305 bytes; allowed: up to 4194304");
 	end();
 	toy_destroy(&rig);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "scratch.h"
 #include "unit.h"
 
@@ -25,7 +26,7 @@ tell(void *arg, const struct ini_line *line)
 		snprintf(told + used, sizeof(told) - used, "%zu %s.%s=%s\n", line->number,
 			line->section != NULL ? line->section : "", line->key, line->value);
 	return strcmp(line->section != NULL ? line->section : "", "stop") == 0
-		? ini_refuse(line, "stop at '%s'", line->section)
+		? error_set(NB_ERR_USAGE, "stop at '%s'", line->section)
 		: NB_OK;
 }
 
@@ -99,19 +100,19 @@ TEST(what_is_no_ini_is_refused_with_its_line)
 	assert_refused("[s]\n\nfoo\n", "my.ini:3: 'foo' is neither [SECTION] nor KEY = VALUE");
 	assert_refused("[s\n", "my.ini:1: '[s' lacks its ']'");
 	assert_refused("[s] # why\n",
-		"my.ini:1: ' # why' behind ']' is too much; a comment has a line of its own");
+		"my.ini:1: ' # why' after ']' is not allowed; a comment needs a line of its own");
 	assert_refused("\n[ ]\n", "my.ini:2: a section without a name");
-	assert_refused("[s]\n = 5\n", "my.ini:2: there is no key before the '='");
+	assert_refused("[s]\n = 5\n", "my.ini:2: no key before the '='");
 }
 
 TEST(byte_of_zero_is_refused_with_its_line)
 {
 	ck_assert_int_eq(parse_bytes("[s]\nk=1\0\n", 9), NB_ERR_USAGE);
 	ck_assert_str_eq(
-		nb_error_text(), "my.ini:2: holds a byte of zero; this is no text file");
+		nb_error_text(), "my.ini:2: contains a byte of zero; this is not a text file");
 	ck_assert_int_eq(parse_bytes("\xff\xfe[\0s\0]\0", 8), NB_ERR_USAGE);
 	ck_assert_str_eq(
-		nb_error_text(), "my.ini:1: holds a byte of zero; this is no text file");
+		nb_error_text(), "my.ini:1: contains a byte of zero; this is not a text file");
 	ck_assert_int_eq(parse_bytes("#\0", 2), NB_ERR_USAGE);
 }
 
@@ -153,5 +154,5 @@ TEST(what_cannot_be_read_is_named)
 	ck_assert_int_eq(ini_read("/", tell, NULL), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), "/: Is a directory");
 	ck_assert_int_eq(ini_read("/dev/zero", tell, NULL), NB_ERR_USAGE);
-	ck_assert_str_eq(nb_error_text(), "/dev/zero: is larger than 64 MiB");
+	ck_assert_str_eq(nb_error_text(), "/dev/zero: is larger than 256 MiB");
 }

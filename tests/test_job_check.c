@@ -49,39 +49,39 @@ TEST(what_does_not_fit_together_is_refused)
 		const char *text, *why;
 	} wrong[] = {
 		{"[run]\nthreads = 2\n",
-			"[run]: the mix is empty; say what is done, such as read = 95 and update = 5"},
+			"[run]: the mix is empty; set shares, such as read = 95 and update = 5"},
 		{"[a]\nread = 1\n[b]\nread = 0\n",
-			"[b]: the mix is empty; say what is done, such as read = 95 and update = 5"},
+			"[b]: the mix is empty; set shares, such as read = 95 and update = 5"},
 		{"[workload]\nrecords = 0\n[run]\nread-modify-write = 1\ncount = 1\n",
-			"[run]: read-modify-write: goes to records that are there, and records is 0"},
+			"[run]: read-modify-write: needs existing records, and records is 0"},
 		{"[workload]\nrecords = 0\n[run]\nupsert = 1\ncount = 1\n",
-			"[run]: upsert: space and records are both 0, so there is nothing to go to"},
+			"[run]: upsert: needs records, and both space and records are 0"},
 		{"[workload]\nrecords = 0\n[run]\ninsert = 1\n",
-			"[run]: count: without it and duration it is that of the records, and records is 0"},
+			"[run]: count: is required if records is 0 and there is no duration"},
 		{"[run]\nread = 1\nbackground = yes\n",
-			"[run]: background: the phase has no other groups to wait for"},
+			"[run]: background: the phase has no other group to wait for"},
 		{"[a]\nread = 1\n[b]\nread = 1\nbackground = yes\nstart = after\n",
-			"[b]: background: the phase has no other groups to wait for"},
+			"[b]: background: the phase has no other group to wait for"},
 		{"[a]\nread = 1\nthreads = 1000\n[b]\nread = 1\nthreads = 25\n",
-			"[a]: threads: 1025 side by side are too many; allowed: 1024"},
+			"[a]: threads: 1025 in one phase are too many; allowed: 1024"},
 		{"[workload]\nlag = 0\n[a]\nread = 1\n[b]\ninsert = 1\n",
-			"lag: 0 is for a single thread; others would look for records that are being inserted"},
+			"lag: 0 needs a single thread; others would look for records that are not inserted yet"},
 		{"[run]\nread = 1\ndistribution = zipfian-ycsb\ntheta = 0.9\n",
-			"[run]: theta: zipfian-ycsb has 0.99 and no other; zipfian has any"},
+			"[run]: theta: must be 0.99 for zipfian-ycsb; zipfian allows others"},
 		{"[run]\nread = 1\ndistribution = exponential\nexp-percent = 100\n",
-			"[run]: exp-percent: has to be more than 0 and less than 100"},
+			"[run]: exp-percent: must be more than 0 and less than 100"},
 		{"[run]\nread = 1\ndistribution = exponential\nexp-share = 0\n",
-			"[run]: exp-share: has to be more than 0"},
+			"[run]: exp-share: must be more than 0"},
 		{"[run]\nread = 1\ndistribution = pareto\npareto-h = 1\n",
-			"[run]: pareto-h: has to be more than 0 and less than 1"},
+			"[run]: pareto-h: must be more than 0 and less than 1"},
 		{"[run]\nread = 1\ncount = 10\nwarmup = 10\n",
-			"[run]: warmup: 10 of 10 operations leaves nothing to measure"},
+			"[run]: warmup: 10 of 10 operations leave nothing to measure"},
 		{"[workload]\nrecords = 5\n[run]\nread = 1\nwarmup = 6\n",
-			"[run]: warmup: 6 of 5 operations leaves nothing to measure"},
+			"[run]: warmup: 6 of 5 operations leave nothing to measure"},
 		{"[run]\nread = 1\nduration = 10s\nwarmup = 10s\n",
 			"[run]: warmup: leaves nothing of the duration to measure"},
 		{"[workload]\nkey-format = text\nkey-digits = 1048576\n[run]\nread = 1\n",
-			"key-digits: with its prefix a key may get longer than 1048576 bytes"},
+			"key-digits: with its prefix a key may be longer than 1048576 bytes"},
 	};
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		struct nb_job *job = job_of_text(wrong[i].text);
@@ -105,57 +105,61 @@ TEST(what_does_not_fit_together_is_refused)
 TEST(values_made_by_hand_are_looked_at)
 {
 	ASSERT_REFUSED(
-		group->threads = 0, "[run]: threads: 0 is out of range; allowed: 1 to 1024");
-	ASSERT_REFUSED(group->distribution = NB_DIST_KINDS,
-		"[run]: distribution: 8 is out of range; allowed: 0 to 7");
+		group->threads = 0, "[run]: threads: 0 is too small; allowed: 1 to 1024");
+	ASSERT_REFUSED(
+		group->distribution = NB_DIST_KINDS, "[run]: distribution: unknown choice 8");
 	ASSERT_REFUSED(group->scan_distribution = NB_DIST_LATEST,
-		"[run]: scan-distribution: 3 is out of range; allowed: 0 to 1");
+		"[run]: scan-distribution: unknown choice 3");
 	ASSERT_REFUSED(group->items = NB_ITEMS_MAX + 1,
-		"[run]: items: 1025 is out of range; allowed: 1 to 1024");
-	ASSERT_REFUSED(group->scan_min = 0, "[run]: scan-length: is no range from 1 up");
-	ASSERT_REFUSED(group->scan_max = 0, "[run]: scan-length: is no range from 1 up");
+		"[run]: items: 1025 is too large; allowed: 1 to 1024");
+	ASSERT_REFUSED(group->scan_min = 0, "[run]: scan-length: must be a range from 1 up");
+	ASSERT_REFUSED(group->scan_max = 0, "[run]: scan-length: must be a range from 1 up");
 	ASSERT_REFUSED(
-		group->theta = NAN, "[run]: theta: is out of range; allowed: 0.001 to 100");
+		group->theta = NAN, "[run]: theta: nan is too large; allowed: 0.001 to 100");
 	ASSERT_REFUSED(
-		group->hot_ops = 1.5, "[run]: hot-ops: is out of range; allowed: 0 to 1");
+		group->hot_ops = 1.5, "[run]: hot-ops: 1.5 is too large; allowed: 0 to 1");
 	ASSERT_REFUSED(group->arrivals = NB_ARRIVAL_CLOSED,
-		"[run]: arrivals: are fixed or poisson with a rate, and only then");
+		"[run]: arrivals: must be fixed or poisson with a rate, and closed without");
 	ASSERT_REFUSED(group->arrivals = 77,
-		"[run]: arrivals: are fixed or poisson with a rate, and only then");
-	ASSERT_REFUSED(group->rate[0].from_ops_s = INFINITY,
-		"[run]: rate: step 1 is no number of operations a second");
-	ASSERT_REFUSED(group->rate[0].to_ops_s = -1,
-		"[run]: rate: step 1 is no number of operations a second");
+		"[run]: arrivals: must be fixed or poisson with a rate, and closed without");
+	ASSERT_REFUSED(
+		group->rate[0].from_ops_s = INFINITY, "[run]: rate: step 1 is not a rate");
+	ASSERT_REFUSED(group->rate[0].to_ops_s = -1, "[run]: rate: step 1 is not a rate");
 	ASSERT_REFUSED(group->rate[group->rate_count - 1].to_ops_s = 0,
-		"[run]: rate: the last step, which stays in force, must not end at 0 without a duration");
+		"[run]: rate: a last step that ends at 0 needs a duration of the group");
 	ASSERT_REFUSED(group->rate_count = NB_RATE_STEPS_MAX + 1,
 		"[run]: rate: has more than 4096 steps");
 	ASSERT_REFUSED(group->cpus[0] = 'x',
-		"[run]: cpus: 'x' is no list of CPUs, such as 0-3,8; allowed: 0 to 1023");
+		"[run]: cpus: 'x' is not a list of CPUs, such as 0-3,8; allowed: 0 to 1023");
 	ASSERT_REFUSED(
-		group->weight_scale = 3, "[run]: the scale of its mix is no power of ten");
+		group->weight_scale = 3, "[run]: the scale of its mix is not a power of ten");
 	ASSERT_REFUSED((group->warmup_ns = 1, group->warmup_count = 1),
 		"[run]: warmup: is a time or a count, not both");
-	ASSERT_REFUSED(group->phase = 1, "[run]: phase 1 follows where 0 was due");
-	ASSERT_REFUSED(strcpy(group->name, "load"), "'load' is no name of a group");
-	ASSERT_REFUSED(group->name[0] = '\0', "'' is no name of a group");
+	ASSERT_REFUSED(group->phase = 1, "[run]: is in phase 1 instead of 0");
+	ASSERT_REFUSED(strcpy(group->name, "load"),
+		"'load' is not a name of a group: up to 47 letters, digits, '-' and '_'");
+	ASSERT_REFUSED(group->name[0] = '\0',
+		"'' is not a name of a group: up to 47 letters, digits, '-' and '_'");
 	ASSERT_REFUSED(
 		job->values.max = UINT64_C(1) << 40; job->values.kind = NB_SIZE_UNIFORM,
-		"value-size: 1099511627776 is too large; allowed: 0 to 1073741824 bytes");
+		"value-size: sizes of up to 1099511627776: a value has at most 1073741824 bytes");
 	ASSERT_REFUSED(job->values.max = 1; job->values.kind = NB_SIZE_UNIFORM,
-		       "value-size: its least is above its most");
-	ASSERT_REFUSED(job->values.kind = 9, "value-size: there is no kind 9");
-	ASSERT_REFUSED(job->value_ratio = NAN, "value-ratio: is out of range; allowed: 0 to 1");
-	ASSERT_REFUSED(job->key_size = 0, "key-size: 0 is out of range; allowed: 1 to 1048576");
+		       "value-size: sizes of 100..1: the first is the larger");
+	ASSERT_REFUSED(job->values.kind = 9, "value-size: there is no law of sizes 9");
+	ASSERT_REFUSED(
+		job->value_ratio = NAN, "value-ratio: nan is too large; allowed: 0 to 1");
+	ASSERT_REFUSED(
+		job->key_size = 0, "key-size: 0 is too small; allowed: 1 to 1048576 bytes");
 	ASSERT_REFUSED(memset(job->key_prefix, 'x', sizeof(job->key_prefix)),
 		"key-prefix: is too long");
 	ASSERT_REFUSED(
 		job->load->weights[NB_OP_READ] = 1, "[load]: its mix is not all inserts");
 	ASSERT_REFUSED(
 		job->load->weights[NB_OP_INSERT] = 0, "[load]: its mix is not all inserts");
-	ASSERT_REFUSED(job->load->count = 1, "[load]: inserts all records, without a bound");
+	ASSERT_REFUSED(
+		job->load->count = 1, "[load]: inserts all records and cannot have a bound");
 	ASSERT_REFUSED(job->load->threads = 5000,
-		"[load]: threads: 5000 is out of range; allowed: 1 to 1024");
+		"[load]: threads: 5000 is too large; allowed: 1 to 1024");
 }
 
 TEST(parts_that_are_missing_are_named)
@@ -172,7 +176,7 @@ TEST(parts_that_are_missing_are_named)
 	ck_assert_int_eq(nb_job_check(job), NB_OK);
 	free(job->keys_path);
 	job->keys_path = NULL;
-	assert_usage(nb_job_check(job), "keys: which file is not said");
+	assert_usage(nb_job_check(job), "keys: no file is named");
 	job->key_format = NB_KEY_RAW;
 	size_t count = job->group_count;
 	job->group_count = 0;

@@ -30,10 +30,3 @@ TEST(keys_are_found_by_their_whole_name_and_stand_once)
 	ck_assert_ptr_null(job_keys_find(""));
 	ck_assert_ptr_null(job_keys_find("Records"));
 }
-
-TEST(nearest_key_is_found)
-{
-	ck_assert_str_eq(job_keys_nearest("distrbution"), "distribution");
-	ck_assert_str_eq(job_keys_nearest("value_size"), "value-size");
-	ck_assert_ptr_null(job_keys_nearest("hovercraft"));
-}

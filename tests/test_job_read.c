@@ -156,7 +156,7 @@ TEST(wrong_files_are_refused_with_their_line)
 		{"[workload]\n\nrecrods = 5\n",
 			"my.ini:3: there is no key 'recrods', did you mean 'records'?"},
 		{"records = 5\n",
-			"my.ini:1: 'records' stands before any section; begin with [workload]"},
+			"my.ini:1: 'records' is before the first section; begin with [workload]"},
 		{"recrods = 5\n",
 			"my.ini:1: there is no key 'recrods', did you mean 'records'?"},
 		{"[workload]\nrecords = 12x\n",
@@ -166,34 +166,33 @@ TEST(wrong_files_are_refused_with_their_line)
 		{"[run]\nbackground = maybe\n",
 			"my.ini:2: background: 'maybe' is not known; allowed: no, yes"},
 		{"[run]\r\nread = 1\r\n\r\nread = 2\r\n",
-			"my.ini:4: 'read' stands in line 2 of [run] already"},
+			"my.ini:4: 'read' is already in line 2 of [run]"},
 		{"[workload]\nrecords=1\nrecords=1\n",
-			"my.ini:3: 'records' stands in line 2 of [workload] already"},
+			"my.ini:3: 'records' is already in line 2 of [workload]"},
 		{"[a]\nread=1\n[b]\nread=1\n[a]\nupdate=1\n",
-			"my.ini:5: [a] stands in line 1 already"},
-		{"[workload]\n[workload]\n", "my.ini:2: [workload] stands in line 1 already"},
-		{"[load]\n[run]\nread=1\n[load]\n",
-			"my.ini:4: [load] stands in line 1 already"},
+			"my.ini:5: [a] is already in line 1"},
+		{"[workload]\n[workload]\n", "my.ini:2: [workload] is already in line 1"},
+		{"[load]\n[run]\nread=1\n[load]\n", "my.ini:4: [load] is already in line 1"},
 		{"[run]\nread=1\n[workload]\nthreads=2\n",
-			"my.ini:3: [workload] has to come first: what it says of groups holds for those behind it"},
+			"my.ini:3: [workload] must be the first section: its keys are defaults of the groups after it"},
 		{"[run]\nrecords=1\n",
 			"my.ini:2: records: is a key of [workload], not of a group"},
 		{"[load]\nrecords=1\n",
 			"my.ini:2: records: is a key of [workload], not of a group"},
 		{"[load]\ncount=1\n",
-			"my.ini:2: count: is no key of [load], which has threads, rate, arrivals, cpus"},
+			"my.ini:2: count: is not a key of [load], which has threads, rate, arrivals, cpus"},
 		{"[load]\nduration=1s\n",
-			"my.ini:2: duration: is no key of [load], which has threads, rate, arrivals, cpus"},
+			"my.ini:2: duration: is not a key of [load], which has threads, rate, arrivals, cpus"},
 		{"[a b]\n",
-			"my.ini:1: 'a b' is no name of a group: up to 47 letters, digits, '-' and '_'"},
+			"my.ini:1: 'a b' is not a name of a group: up to 47 letters, digits, '-' and '_'"},
 		{"[a.b]\n",
-			"my.ini:1: 'a.b' is no name of a group: up to 47 letters, digits, '-' and '_'"},
+			"my.ini:1: 'a.b' is not a name of a group: up to 47 letters, digits, '-' and '_'"},
 		{"[123456789012345678901234567890123456789012345678]\n",
-			"my.ini:1: '123456789012345678901234567890123456789012345678' is no name of a group: up to 47 letters, digits, '-' and '_'"},
+			"my.ini:1: '123456789012345678901234567890123456789012345678' is not a name of a group: up to 47 letters, digits, '-' and '_'"},
 		{"[run]\nread\n", "my.ini:2: 'read' is neither [SECTION] nor KEY = VALUE"},
 		{"[run\n", "my.ini:1: '[run' lacks its ']'"},
 		{"[workload]\nsummary = a\tb\n",
-			"my.ini:2: summary: the value holds a control character, or a blank at its edge"},
+			"my.ini:2: summary: the value contains a control character, or a blank at its edge"},
 	};
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		struct nb_job *job = NULL;
@@ -207,7 +206,7 @@ TEST(bytes_of_zero_are_refused)
 	struct nb_job *job;
 	file_put("my.ini", "[workload]\nrecords = 5\0\n", 24);
 	assert_usage(nb_job_read(&job, "my.ini"),
-		"my.ini:2: holds a byte of zero; this is no text file");
+		"my.ini:2: contains a byte of zero; this is not a text file");
 }
 
 /* Whatever is changed in a file, it is read as something, or refused with a line of it. */
@@ -254,7 +253,7 @@ TEST(groups_are_limited)
 	ck_assert_uint_eq(job->group_count, NB_GROUPS_MAX);
 	nb_job_delete(job);
 	strcat(text, "[one-more]\n");
-	assert_usage(job_try_text(&job, text), "my.ini:129: there are more than 64 groups");
+	assert_usage(job_try_text(&job, text), "my.ini:129: more than 64 groups");
 }
 
 TEST(missing_files_are_named)

@@ -77,11 +77,11 @@ TEST(wrong_shares_are_refused)
 		{"read=", "read: '' is empty"},
 		{"read=half", "read: 'half' is not a number"},
 		{"read=95%", "read: '95%': '%' is no suffix; there are k M G T Ki Mi Gi Ti"},
-		{"read=0.00001", "read: '0.00001' is no number of at most four decimals"},
+		{"read=0.00001", "read: '0.00001' is not a number of at most four decimals"},
 		{"read=4294967296", "read: 4294967296 is too large; allowed: 0 to 4294967295"},
 		{"read=999999999999.5",
 			"read: '999999999999.5' and the other shares are too far apart for their decimals"},
-		{"read=0.5.5", "read: '0.5.5' is no number of at most four decimals"},
+		{"read=0.5.5", "read: '0.5.5' is not a number of at most four decimals"},
 	};
 	assert_all_wrong(wrong, COUNT_OF(wrong));
 }
@@ -131,16 +131,17 @@ TEST(wrong_words_are_refused)
 		{"keys=", "keys: FILE must not be empty"},
 		{"key-prefix=0123456789012345678901234567890x",
 			"key-prefix: '0123456789012345678901234567890x' is too long; allowed: up to 31 bytes"},
-		{"cpus=", "cpus: '' is no list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
+		{"cpus=", "cpus: '' is not a list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
 		{"cpus=3-1",
-			"cpus: '3-1' is no list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
-		{"cpus=1,", "cpus: '1,' is no list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
+			"cpus: '3-1' is not a list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
+		{"cpus=1,",
+			"cpus: '1,' is not a list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
 		{"cpus=1024",
-			"cpus: '1024' is no list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
+			"cpus: '1024' is not a list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
 		{"cpus=1;2",
-			"cpus: '1;2' is no list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
+			"cpus: '1;2' is not a list of CPUs, such as 0-3,8; allowed: 0 to 1023"},
 		{"summary=\x1b[2J",
-			"summary: the value holds a control character, or a blank at its edge"},
+			"summary: the value contains a control character, or a blank at its edge"},
 	};
 	assert_all_wrong(wrong, COUNT_OF(wrong));
 }

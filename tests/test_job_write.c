@@ -190,18 +190,19 @@ TEST(what_no_file_can_hold_is_refused)
 	struct nb_job *job = job_of_text("[run]\nread = 1\n");
 	strcpy(job->key_prefix, "user ");
 	assert_usage(nb_job_write(job, &text),
-		"key-prefix: holds a control character, or a blank at its edge, which no job file can");
+		"key-prefix: a job file cannot hold a control character, or a blank at the edge of a value");
 	strcpy(job->key_prefix, "user");
 	strcpy(job->groups[0].name, "a]");
-	assert_usage(nb_job_write(job, &text), "'a]' is no name of a group");
+	assert_usage(nb_job_write(job, &text),
+		"'a]' is not a name of a group: up to 47 letters, digits, '-' and '_'");
 	strcpy(job->groups[0].name, "a");
 	job->groups[0].distribution = 99;
-	assert_usage(nb_job_write(job, &text), "distribution: there is no choice 99");
+	assert_usage(nb_job_write(job, &text), "distribution: unknown choice 99");
 	job->groups[0].distribution = 0;
 	free(job->values_text);
 	job->values_text = NULL;
 	job->values.kind = NB_SIZE_HISTOGRAM;
 	assert_usage(nb_job_write(job, &text),
-		"value-size: of a histogram only the name of its file can be written");
+		"value-size: a histogram without the name of its file cannot be written");
 	nb_job_delete(job);
 }

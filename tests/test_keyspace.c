@@ -40,14 +40,6 @@ make(const struct nb_job *job, uint64_t numbers)
 }
 
 static void
-check_refused(const struct nb_job *job, uint64_t numbers, int code, const char *what)
-{
-	struct keyspace space;
-	ck_assert_int_eq(keyspace_create(&space, job, numbers), code);
-	ck_assert_msg(strstr(nb_error_text(), what) != NULL, "%s", nb_error_text());
-}
-
-static void
 check_key(const struct keyspace *space, uint64_t number, const void *expected, size_t size)
 {
 	uint8_t key[KEY_MAX];
@@ -236,46 +228,34 @@ all_keys(const struct keyspace *space, struct nb_slice *slices, uint64_t numbers
 	return bytes;
 }
 
-TEST(no_two_records_have_one_key)
+TEST(keys_are_unique_ordered_as_said_and_tell_their_number)
 {
 	static struct nb_slice slices[NUMBERS];
 	for (size_t k = 0; k < KINDS; k++) {
 		struct nb_job job = job_of_kind(k);
-		uint64_t numbers = numbers_of_kind(k);
+		uint64_t numbers = numbers_of_kind(k), number = 0, descents = 0;
 		struct keyspace space = make(&job, numbers);
+		ck_assert_int_eq(space.is_reversible, kinds[k].order != NB_ORDER_YCSB);
 		uint8_t *bytes = all_keys(&space, slices, numbers);
+		for (uint64_t n = 0; n < numbers; n++) {
+			bool is_found = keyspace_number(&space, slices[n], &number);
+			LAW_MUST(is_found == space.is_reversible && (!is_found || number == n));
+			descents += n > 0 && compare_slices(&slices[n - 1], &slices[n]) >= 0;
+		}
+		ck_assert_msg(space.is_ordered == (descents == 0), "kind %zu", k);
 		qsort(slices, numbers, sizeof(slices[0]), compare_slices);
 		for (uint64_t i = 1; i < numbers; i++)
 			LAW_MUST(compare_slices(&slices[i - 1], &slices[i]) < 0);
 		free(bytes);
-		keyspace_destroy(&space);
-	}
-}
-
-TEST(a_key_tells_its_number)
-{
-	static struct nb_slice slices[NUMBERS];
-	for (size_t k = 0; k < KINDS; k++) {
-		struct nb_job job = job_of_kind(k);
-		uint64_t numbers = numbers_of_kind(k), number = 0;
-		struct keyspace space = make(&job, numbers);
-		ck_assert_int_eq(space.is_reversible, kinds[k].order != NB_ORDER_YCSB);
-		uint8_t *bytes = all_keys(&space, slices, numbers);
-		for (uint64_t n = 0; n < numbers && space.is_reversible; n++) {
-			LAW_MUST(keyspace_number(&space, slices[n], &number));
-			LAW_MUST(number == n);
-		}
-		free(bytes);
 		/* far ones, as far as the format goes */
-		if (kinds[k].key_size == 0 || kinds[k].key_size >= 8) {
-			space = make(&job, UINT64_MAX);
-			for (uint64_t n = 1; n < UINT64_MAX / 3 && space.is_reversible;
-				n = n * 3 + 1) {
-				uint8_t key[KEY_MAX];
-				struct nb_slice slice = {key, keyspace_key(&space, n, key)};
-				ck_assert(keyspace_number(&space, slice, &number));
-				ck_assert_uint_eq(number, n);
-			}
+		if (kinds[k].key_size != 0 && kinds[k].key_size < 8)
+			continue;
+		space = make(&job, UINT64_MAX);
+		for (uint64_t n = 1; n < UINT64_MAX / 3 && space.is_reversible; n = n * 3 + 1) {
+			uint8_t key[KEY_MAX];
+			struct nb_slice slice = {key, keyspace_key(&space, n, key)};
+			ck_assert(keyspace_number(&space, slice, &number));
+			ck_assert_uint_eq(number, n);
 		}
 	}
 }
@@ -336,21 +316,6 @@ TEST(a_text_is_read_in_one_way_only)
 	struct nb_slice last = {"user18446744073709551614", 24};
 	ck_assert(keyspace_number(&space, last, &number));
 	ck_assert_uint_eq(number, UINT64_MAX - 1);
-}
-
-TEST(ordered_is_what_is_said_to_be)
-{
-	static struct nb_slice slices[NUMBERS];
-	for (size_t k = 0; k < KINDS; k++) {
-		struct nb_job job = job_of_kind(k);
-		uint64_t numbers = numbers_of_kind(k), descents = 0;
-		struct keyspace space = make(&job, numbers);
-		uint8_t *bytes = all_keys(&space, slices, numbers);
-		for (uint64_t n = 1; n < numbers; n++)
-			descents += compare_slices(&slices[n - 1], &slices[n]) >= 0;
-		ck_assert_msg(space.is_ordered == (descents == 0), "kind %zu", k);
-		free(bytes);
-	}
 }
 
 TEST(many_at_once_are_as_one_by_one)
@@ -499,35 +464,40 @@ TEST(a_file_gives_its_keys_in_order)
 TEST(what_cannot_tell_records_apart_is_refused)
 {
 	scratch_fresh("refused");
-	struct nb_job job = job_of(NB_KEY_RAW, NB_ORDER_HASHED, 1);
-	check_refused(&job, 257, NB_ERR_USAGE, "only 256 different keys of 1 bytes, and 257");
-	job.key_order = NB_ORDER_ORDERED;
-	check_refused(&job, 257, NB_ERR_USAGE, "only 256 different keys");
-	job.key_order = NB_ORDER_YCSB;
-	check_refused(&job, 10, NB_ERR_USAGE, "needs raw keys of 8 bytes or more, not of 1");
-	job.key_size = 7;
-	job.key_order = NB_ORDER_HASHED;
-	check_refused(&job, (UINT64_C(1) << 56) + 1, NB_ERR_USAGE, "different keys of 7 bytes");
-	job.key_size = 0;
-	check_refused(&job, 1, NB_ERR_USAGE, "keys of 0 bytes: a key has 1..1048576");
-	job.key_size = NB_KEY_SIZE_MAX + 1;
-	check_refused(&job, 1, NB_ERR_USAGE, "keys of 1048577 bytes");
-	job.key_size = 16;
-	check_refused(&job, 0, NB_ERR_USAGE, "no records");
-	job.key_order = 3;
-	check_refused(&job, 1, NB_ERR_USAGE, "no order of keys 3");
-	job = job_of(4, 0, 16);
-	check_refused(&job, 1, NB_ERR_USAGE, "no format of keys 4");
-	job = job_of(NB_KEY_TEXT, 0, 0);
-	job.key_digits = UINT32_MAX;
-	check_refused(&job, 1, NB_ERR_USAGE, "text keys of 4294967295 digits");
-	job = job_of(NB_KEY_FILE, 0, 16);
-	check_refused(&job, 1, NB_ERR_USAGE, "the file is not named");
-	char path[] = "keys.bin";
-	job.keys_path = path;
-	check_refused(&job, 1, NB_FAIL, "keys.bin: no such file of keys; make it with");
-	file_put("keys.bin", "0123456789abcdef", 16);
-	check_refused(&job, 2, NB_FAIL, "keys.bin: holds 1 keys of 16 bytes, 2 are needed");
-	job.key_size = 0;
-	check_refused(&job, 1, NB_ERR_USAGE, "keys of 0 bytes");
+	file_put("one.bin", "0123456789abcdef", 16);
+	static const struct {
+		uint32_t format, order;
+		uint64_t key_size, numbers;
+		const char *path, *why;
+		uint32_t digits;
+		int code; /* 0: NB_ERR_USAGE */
+	} cases[] = {
+		{NB_KEY_RAW, NB_ORDER_HASHED, 1, 257, "",
+			"256 different keys of 1 bytes, and 257"},
+		{NB_KEY_RAW, NB_ORDER_ORDERED, 1, 257, "", "only 256 different keys"},
+		{NB_KEY_RAW, NB_ORDER_YCSB, 1, 10, "",
+			"needs raw keys of 8 bytes or more, not of 1"},
+		{NB_KEY_RAW, 0, 7, (UINT64_C(1) << 56) + 1, "", "different keys of 7 bytes"},
+		{NB_KEY_RAW, 0, 0, 1, "", "keys of 0 bytes: a key has 1..1048576"},
+		{NB_KEY_RAW, 0, NB_KEY_SIZE_MAX + 1, 1, "", "keys of 1048577 bytes"},
+		{NB_KEY_RAW, 0, 16, 0, "", "no records"},
+		{NB_KEY_RAW, 3, 16, 1, "", "no order of keys 3"},
+		{4, 0, 16, 1, "", "no format of keys 4"},
+		{NB_KEY_TEXT, 0, 0, 1, "", "text keys of 4294967295 digits", UINT32_MAX},
+		{NB_KEY_FILE, 0, 16, 1, NULL, "the file is not named"},
+		{NB_KEY_FILE, 0, 16, 1, "gone.bin", "gone.bin: no such file", 0, NB_FAIL},
+		{NB_KEY_FILE, 0, 16, 2, "one.bin", "holds 1 keys of 16 bytes, 2 are", 0,
+			NB_FAIL},
+		{NB_KEY_FILE, 0, 0, 1, "one.bin", "keys of 0 bytes"},
+	};
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		struct nb_job job = job_of(cases[i].format, cases[i].order, cases[i].key_size);
+		struct keyspace space;
+		job.key_digits = cases[i].digits;
+		job.keys_path = (char *)(uintptr_t)cases[i].path;
+		int rc = keyspace_create(&space, &job, cases[i].numbers);
+		ck_assert_int_eq(rc, cases[i].code != 0 ? cases[i].code : NB_ERR_USAGE);
+		ck_assert_msg(strstr(nb_error_text(), cases[i].why) != NULL, "%zu: %s", i,
+			nb_error_text());
+	}
 }

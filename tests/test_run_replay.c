@@ -311,7 +311,7 @@ TEST(scans_on_an_engine_without_them_are_refused_with_their_operation)
 	rig.options.driver = "null";
 	ck_assert_int_eq(nb_run_new(&rig.run, &rig.options), NB_OK);
 	ck_assert_int_eq(nb_run_execute(rig.run), NB_UNSUPPORTED);
-	toy_assert_told("operation 2 of the trace is a scan");
+	toy_assert_told("operation 2 of the trace: it is a scan");
 	toy_destroy(&rig);
 }
 

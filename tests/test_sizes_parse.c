@@ -63,13 +63,14 @@ TEST(what_is_wrong_is_named)
 		{"1.5", "is not a whole number of bytes"},
 		{"100x", "'x' is no suffix"},
 		{"2Gi", "at most 1073741824 bytes"},
-		{"unifrom:1..2", "'unifrom' is no law of sizes, did you mean 'uniform'?"},
+		{"unifrom:1..2",
+			"'unifrom' is neither a size nor a distribution of sizes, did you mean 'uniform'?"},
 		{"gauss:1,2",
-			"'gauss' is no law of sizes; there are a size alone, uniform, zipfian, normal, pareto, histogram"},
-		{":1..2", "'' is no law of sizes; there are"},
+			"'gauss' is neither a size nor a distribution of sizes; allowed: uniform, zipfian, normal, pareto, histogram"},
+		{":1..2", "'' is neither a size nor a distribution of sizes; allowed:"},
 		{"uniform", "sizes 'uniform': write uniform:MIN..MAX"},
 		{"pareto:", "write pareto:SHAPE,SCALE,MIN..MAX"},
-		{"uniform:10", "sizes uniform:MIN..MAX: '10' is no MIN..MAX"},
+		{"uniform:10", "sizes uniform:MIN..MAX: '10' is not MIN..MAX"},
 		{"uniform:10..", "sizes uniform:MIN..MAX: '' is empty"},
 		{"uniform:..10", "sizes uniform:MIN..MAX: '' is empty"},
 		{"uniform:10..20..30", "'..30' is no suffix"},
@@ -86,7 +87,7 @@ TEST(what_is_wrong_is_named)
 		{"normal:-100,2", "give MIN..MAX"},
 		{"normal:2G,2", "give MIN..MAX"},
 		{"normal:1e300,1e300", "give MIN..MAX"},
-		{"normal:100,2,5", "'5' is no MIN..MAX"},
+		{"normal:100,2,5", "'5' is not MIN..MAX"},
 		{"normal:100,2,5..6,7", "'6,7'"},
 		{"pareto:0.2", "SCALE and MIN..MAX are missing"},
 		{"pareto:0.2,25", "MIN..MAX is missing"},
@@ -150,10 +151,10 @@ TEST(a_wrong_line_is_named)
 {
 	scratch_fresh("lines");
 	static const char *const cases[][2] = {
-		{"", "sizes: no line SIZE WEIGHT in it"},
-		{"# nothing\n \n", "sizes: no line SIZE WEIGHT in it"},
-		{"1 2\n3\n", "sizes:2: the weight is missing; a line is: SIZE WEIGHT"},
-		{"1 2\n\n#\n3 4 5\n", "sizes:4: '5' is too much"},
+		{"", "sizes: has no line 'SIZE WEIGHT'"},
+		{"# nothing\n \n", "sizes: has no line 'SIZE WEIGHT'"},
+		{"1 2\n3\n", "sizes:2: is not a line 'SIZE WEIGHT'"},
+		{"1 2\n\n#\n3 4 5\n", "sizes:4: is not a line 'SIZE WEIGHT'"},
 		{"x 1\n", "sizes:1: 'x' is not a number"},
 		{"1 -1\n", "sizes:1: '-1' is negative"},
 		{"1 0.5\n", "sizes:1: '0.5' is not a whole number"},
@@ -165,12 +166,12 @@ TEST(a_wrong_line_is_named)
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		check_file(cases[i][0], strlen(cases[i][0]), cases[i][1]);
-	check_file("1 2\n1\0 2\n3 4\n", 12, "sizes:2: no line of text");
+	check_file("1 2\n1\0 2\n3 4\n", 12, "sizes:2: contains a byte of zero");
 	char blanks[1000];
 	memset(blanks, ' ', sizeof(blanks));
-	check_file(blanks, sizeof(blanks), "sizes:1: no line of text");
+	check_file(blanks, sizeof(blanks), "sizes: has no line 'SIZE WEIGHT'");
 	memset(blanks, 0, sizeof(blanks));
-	check_file(blanks, sizeof(blanks), "sizes:1: no line of text");
+	check_file(blanks, sizeof(blanks), "sizes:1: contains a byte of zero");
 }
 
 TEST(a_file_that_cannot_be_read_is_named)
@@ -179,5 +180,5 @@ TEST(a_file_that_cannot_be_read_is_named)
 	check_refused("histogram:missing", NB_FAIL,
 		"sizes histogram:FILE: missing: No such file or directory");
 	check_refused("histogram:.", NB_FAIL, "sizes histogram:FILE: .: Is a directory");
-	check_refused("histogram:/dev/zero", NB_ERR_USAGE, "/dev/zero:1: no line of text");
+	check_refused("histogram:/dev/zero", NB_ERR_USAGE, "/dev/zero: is larger than 256 MiB");
 }

@@ -92,7 +92,6 @@ is_found(const char *bytes, size_t size)
 	char all[256];
 	snprintf(all, sizeof(all), "%s%s", first_ops, second_ops);
 	ck_assert_int_eq(strncmp(all, found.ops.data, found.ops.size), 0);
-	outcome_free(&found);
 }
 
 TEST(damage_of_any_bit_is_found)
@@ -116,7 +115,6 @@ TEST(a_trace_that_is_cut_short_is_found)
 	struct outcome found = read_all(&options);
 	ck_assert_str_eq(
 		found.error, "trace: block 2: the file ends inside it or before its end mark");
-	outcome_free(&found);
 }
 
 TEST(blocks_that_are_lost_swapped_or_twice_are_found)
@@ -153,7 +151,6 @@ TEST(a_damaged_block_can_be_skipped)
 	ck_assert_uint_eq(found.counts.bad, 1);
 	ck_assert_str_eq(
 		found.counts.first_bad, "block 0: is damaged: its checksum does not match");
-	outcome_free(&found);
 	memcpy(bytes, two_blocks, TWO);
 	bytes[SECOND + BLOCK + 3] ^= 1;
 	reads_as(bytes, TWO, FORMAT, NB_TRACE_SKIP_BAD, first_ops);
@@ -163,14 +160,12 @@ TEST(a_damaged_block_can_be_skipped)
 	found = read_all(&options);
 	ck_assert_int_eq(found.rc, NB_NOT_FOUND); /* it seems to end behind the file */
 	ck_assert_uint_eq(found.counts.bad, 1);
-	outcome_free(&found);
 	bytes[SECOND] ^= 1;
 	file_put("trace", bytes, TWO);
 	found = read_all(&options);
 	ck_assert_int_eq(found.rc, NB_ERR_DATA);
 	ck_assert_str_eq(found.error,
 		"trace: block 1 is damaged and the next cannot be found: it has no block mark");
-	outcome_free(&found);
 }
 
 static uint32_t
@@ -239,7 +234,6 @@ TEST(what_a_checksum_does_not_find_is_found)
 			cases[i].why);
 		ck_assert_int_eq(found.rc, NB_ERR_DATA);
 		ck_assert_str_eq(found.error, error);
-		outcome_free(&found);
 	}
 	/* the largest that are allowed */
 	static const char large[] = "\xa0\x01\x80\x80\x80\x80\x04"
@@ -276,7 +270,6 @@ TEST(another_version_is_told)
 	ck_assert_int_eq(found.rc, NB_ERR_DATA);
 	ck_assert_str_eq(
 		found.error, "trace: has version 2 or is damaged; this mininb reads version 1");
-	outcome_free(&found);
 }
 
 TEST(many_blocks_hold_what_was_written)

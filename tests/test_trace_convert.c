@@ -38,7 +38,6 @@ comes_back(uint32_t format, uint32_t flags, const struct holds *holds, uint64_t 
 	ck_assert_str_eq(found.ops.data, wanted.data);
 	ck_assert_uint_eq(found.counts.ops, count);
 	ck_assert_uint_eq(found.counts.bad + found.counts.ignored + found.counts.others, 0);
-	outcome_free(&found);
 	free(wanted.data);
 }
 

@@ -24,7 +24,7 @@ TEST(each_request_of_twitter_becomes_an_operation)
 				   "10,i,1,0,3,delete,0\n"
 				   "10,j,1,17,3,incr,0\n"
 				   "604807,k,1,18,3,decr,0";
-	reads_as(text, sizeof(text) - 1, FORMAT, 0,
+	text_reads_as(text, FORMAT, 0,
 		"R 61 @0\n"
 		"R 62 @0\n"
 		"P 63 v11 @0\n"
@@ -44,7 +44,7 @@ TEST(keys_may_hold_commas_and_are_as_long_as_they_were)
 				   "0,,,,3,10,1,get,0\n"
 				   "0,ab,5,10,1,get,0\n"
 				   "0,abcdef,2,10,1,get,0\n";
-	reads_as(text, sizeof(text) - 1, FORMAT, 0,
+	text_reads_as(text, FORMAT, 0,
 		"R 612c62 @0\nR 2c2c30 @0\nR 6162303030 @0\nR 616263646566 @0\n");
 }
 
@@ -57,42 +57,38 @@ TEST(columns_of_meta_are_found_by_their_names)
 		"604038472,ab,2,SET,2,30,0,0,699950563,699950563\n"
 		"604038473,ab,2,SET_LEASE,1,31,0,0,1,1\n"
 		"604038473,ab,2,DELETE,1,,0,0,1,1\n";
-	reads_as(first, sizeof(first) - 1, FORMAT, 0,
+	text_reads_as(first, FORMAT, 0,
 		"R 38323133313335336639646463386336 @0\n"
 		"R 61623030 @1000000000\nR 61623030 @1000000000\nR 61623030 @1000000000\n"
 		"P 6162 v30 @1000000000\nP 6162 v30 @1000000000\n"
 		"P 6162 v31 @2000000000\n"
 		"D 6162 @2000000000\n");
 	static const char second[] = "size,op,key\r\n5,SET,a\r\n,GET,b\r\n";
-	reads_as(second, sizeof(second) - 1, FORMAT, 0, "P 61 v5\nR 62\n");
+	text_reads_as(second, FORMAT, 0, "P 61 v5\nR 62\n");
 	static const char third[] = "a,SET,5,2,1\nb,GET,0,1,1,60\n";
-	reads_as(third, sizeof(third) - 1, FORMAT, 0, "P 61 v5\nP 61 v5\nR 62\n");
+	text_reads_as(third, FORMAT, 0, "P 61 v5\nP 61 v5\nR 62\n");
 }
 
 TEST(a_header_may_come_again_and_differ)
 {
 	static const char text[] = "key,op,size,op_count,key_size\na,SET,5,1,1\n"
 				   "op,key,size\nSET,b,6\n";
-	reads_as(text, sizeof(text) - 1, FORMAT, 0, "P 61 v5\nP 62 v6\n");
-	struct nb_trace_options options = trace_at("trace", FORMAT, 0);
-	struct outcome found = read_all(&options);
+	text_reads_as(text, FORMAT, 0, "P 61 v5\nP 62 v6\n");
+	struct outcome found = read_text(text, FORMAT, 0);
 	ck_assert_uint_eq(found.counts.ignored, 2);
 	ck_assert_uint_eq(found.counts.upserts, 2);
-	outcome_free(&found);
 }
 
 TEST(only_a_header_is_a_trace_without_operations)
 {
 	static const char text[] = "op_time,key,key_size,op,op_count,size,cache_hits,ttl\n";
-	reads_as(text, sizeof(text) - 1, FORMAT, 0, "");
-	reads_as(text, sizeof(text) - 1, NB_TRACE_AUTO, 0, "");
+	text_reads_as(text, FORMAT, 0, "");
+	text_reads_as(text, NB_TRACE_AUTO, 0, "");
 }
 
 TEST(damaged_lines_are_told)
 {
-	static const struct {
-		const char *line, *why;
-	} cases[] = {
+	static const struct damaged cases[] = {
 		{"1,a,1,0,1,get", "it has too few columns"},
 		{"1", "it has too few columns"},
 		{"x,a,1,0,1,get,0", "its time is not a number"},
@@ -108,13 +104,7 @@ TEST(damaged_lines_are_told)
 		{"1,a,1,2000000000,1,set,0",
 			"its value of 2000000000 bytes is larger than 1073741824"},
 	};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char text[128], error[256];
-		snprintf(text, sizeof(text), "0,a,1,0,1,get,0\n%s\n", cases[i].line);
-		snprintf(error, sizeof(error), "trace:2: '%s' is not an operation: %s",
-			cases[i].line, cases[i].why);
-		is_refused(text, FORMAT, 0, error);
-	}
+	are_damaged("0,a,1,0,1,get,0", cases, UNIT_COUNT(cases), FORMAT);
 	is_refused("key,op,size,op_count\na,GET,0,0\n", FORMAT, 0,
 		"trace:2: 'a,GET,0,0' is not an operation: its op_count is not 1 to 4294967295");
 	is_refused("key,op,size,op_count\na,GET,0,4294967296\n", FORMAT, 0,

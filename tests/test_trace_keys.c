@@ -26,11 +26,9 @@ TEST(keys_are_bytes_of_one_size)
 	struct outcome found = read_all(&options);
 	ck_assert_str_eq(
 		found.ops.data, "- 3bc6e5d7cd07385700000000\n- 000000800100000000000000\n");
-	outcome_free(&found);
 	options.key_size = 1;
 	found = read_piped(&options, three, 24, 5);
 	ck_assert_uint_eq(found.counts.ops, 24);
-	outcome_free(&found);
 }
 
 TEST(a_part_of_a_key_is_none)
@@ -41,19 +39,16 @@ TEST(a_part_of_a_key_is_none)
 	ck_assert_int_eq(found.rc, NB_ERR_DATA);
 	ck_assert_str_eq(found.ops.data, ""); /* told before anything is done */
 	ck_assert_str_eq(found.error, "trace: key 3: only 5 of its 8 bytes are there");
-	outcome_free(&found);
 	found = read_piped(&options, three, 21, 100);
 	ck_assert_int_eq(found.rc, NB_ERR_DATA);
 	ck_assert_uint_eq(found.counts.ops, 2);
 	ck_assert_ptr_nonnull(strstr(found.error, ": key 3: only 5 of its 8 bytes are there"));
-	outcome_free(&found);
 	options.flags = NB_TRACE_SKIP_BAD;
 	found = read_all(&options);
 	ck_assert_int_eq(found.rc, NB_NOT_FOUND);
 	ck_assert_uint_eq(found.counts.ops, 2);
 	ck_assert_uint_eq(found.counts.bad, 1);
 	ck_assert_str_eq(found.counts.first_bad, "key 3: only 5 of its 8 bytes are there");
-	outcome_free(&found);
 }
 
 TEST(the_size_of_a_value_is_what_the_options_say)

@@ -19,7 +19,7 @@ TEST(each_type_of_the_analyzer_becomes_an_operation)
 				   "0x61 7 0 0 1600000000001000\n"
 				   "0x61 8 0 0 1600000000001000\n"
 				   "0xabCD 9 0 20 1600000001000000\n";
-	reads_as(text, sizeof(text) - 1, FORMAT, 0,
+	text_reads_as(text, FORMAT, 0,
 		"R 61 @0\n"
 		"P 6162 v10 @1000\n"
 		"D 00ff @1000\n"
@@ -34,29 +34,25 @@ TEST(each_type_of_the_analyzer_becomes_an_operation)
 TEST(a_range_delete_is_counted_with_the_others)
 {
 	static const char text[] = "0x61 4 0 0 5\n0x61 0x62 4 0 0 6\n\n0x63 0 0 0 7\n";
-	reads_as(text, sizeof(text) - 1, FORMAT, 0, "R 63 @0\n");
-	struct nb_trace_options options = trace_at("trace", FORMAT, 0);
-	struct outcome found = read_all(&options);
+	text_reads_as(text, FORMAT, 0, "R 63 @0\n");
+	struct outcome found = read_text(text, FORMAT, 0);
 	ck_assert_uint_eq(found.counts.others, 2);
 	ck_assert_uint_eq(found.counts.ignored, 1);
 	ck_assert_uint_eq(found.counts.ops, 1);
 	ck_assert_uint_eq(found.counts.reads, 1);
-	outcome_free(&found);
 }
 
 TEST(time_does_not_go_back)
 {
 	static const char text[] = "0x61 0 0 0 100\n0x61 0 0 0 300\n0x61 0 0 0 200\n"
 				   "0x61 0 0 0 50\n0x61 0 0 0 301";
-	reads_as(text, sizeof(text) - 1, FORMAT, 0,
+	text_reads_as(text, FORMAT, 0,
 		"R 61 @0\nR 61 @200000\nR 61 @200000\nR 61 @200000\nR 61 @201000\n");
 }
 
 TEST(damaged_lines_are_told)
 {
-	static const struct {
-		const char *line, *why;
-	} cases[] = {
+	static const struct damaged cases[] = {
 		{"61 0 0 0 5", "its key does not begin with 0x"},
 		{"0 0 0 5", "it has no key; was trace_analyzer run with --no_key?"},
 		{"0x6 0 0 0 5", "its key has an odd number of digits"},
@@ -74,13 +70,7 @@ TEST(damaged_lines_are_told)
 		{"0x61 0 0 0 18446744073709551615",
 			"its time is 18446744073709551614 units after the first, more than a trace can hold"},
 	};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char text[96], error[256];
-		snprintf(text, sizeof(text), "0x61 0 0 0 1\n%s\n", cases[i].line);
-		snprintf(error, sizeof(error), "trace:2: '%s' is not an operation: %s",
-			cases[i].line, cases[i].why);
-		is_refused(text, FORMAT, 0, error);
-	}
+	are_damaged("0x61 0 0 0 1", cases, UNIT_COUNT(cases), FORMAT);
 }
 
 TEST(keys_are_as_large_as_keys_may_be)
@@ -98,7 +88,6 @@ TEST(keys_are_as_large_as_keys_may_be)
 	struct outcome found = read_all(&options);
 	ck_assert_int_eq(found.rc, NB_NOT_FOUND);
 	ck_assert_uint_eq(found.ops.size, DIGITS + 2 + 4);
-	outcome_free(&found);
 	text.size = 0;
 	text_put(&text, "0x");
 	text_add(&text, digits, DIGITS + 2);
@@ -108,7 +97,6 @@ TEST(keys_are_as_large_as_keys_may_be)
 	ck_assert_int_eq(found.rc, NB_ERR_DATA);
 	ck_assert_ptr_nonnull(
 		strstr(found.error, "its key of 1048577 bytes is larger than 1048576"));
-	outcome_free(&found);
 	free(text.data);
 	free(digits);
 }

@@ -64,7 +64,6 @@ TEST(a_damaged_line_is_shown_cut_and_escaped)
 	ck_assert_str_eq(found.ops.data, "R 0000000000000001\n");
 	ck_assert_ptr_nonnull(strstr(found.error,
 		"trace:2: 'READ\\x01\\xff\\x7f\\x1b[31m\\xc3\\xa9' is not an operation: "));
-	outcome_free(&found);
 	char text[200] = "READ ";
 	memset(text + 5, 'z', 190);
 	file_put("trace", text, 195);
@@ -72,7 +71,6 @@ TEST(a_damaged_line_is_shown_cut_and_escaped)
 	char wanted[128];
 	snprintf(wanted, sizeof(wanted), "trace:1: '%.80s...' is no", text);
 	ck_assert_int_eq(strncmp(found.error, wanted, strlen(wanted)), 0);
-	outcome_free(&found);
 	/* NULs, and the longest that an escaped line can get */
 	memset(text, 0, sizeof(text));
 	file_put("trace", text, sizeof(text));
@@ -82,22 +80,19 @@ TEST(a_damaged_line_is_shown_cut_and_escaped)
 	ck_assert_uint_eq(found.counts.bad, 1);
 	ck_assert_int_eq(strncmp(found.counts.first_bad, "line 1: '\\x00\\x00", 17), 0);
 	ck_assert_uint_lt(strlen(found.counts.first_bad), sizeof(found.counts.first_bad));
-	outcome_free(&found);
 }
 
 TEST(damaged_lines_can_be_skipped_and_are_counted)
 {
 	static const char text[] = "READ 1\nREAD x\nREAD 2\nWRITE 3\n\nREAD 4\nREAD";
-	reads_as(text, sizeof(text) - 1, FORMAT, NB_TRACE_SKIP_BAD,
+	text_reads_as(text, FORMAT, NB_TRACE_SKIP_BAD,
 		"R 0000000000000001\nR 0000000000000002\nR 0000000000000004\n");
-	struct nb_trace_options options = trace_at("trace", FORMAT, NB_TRACE_SKIP_BAD);
-	struct outcome found = read_all(&options);
+	struct outcome found = read_text(text, FORMAT, NB_TRACE_SKIP_BAD);
 	ck_assert_uint_eq(found.counts.bad, 3);
 	ck_assert_uint_eq(found.counts.ignored, 1);
 	ck_assert_uint_eq(found.counts.ops, 3);
 	ck_assert_str_eq(found.counts.first_bad,
 		"line 2: 'READ x' is not an operation: its key is not a number");
-	outcome_free(&found);
 }
 
 TEST(reading_goes_on_behind_a_damaged_line)

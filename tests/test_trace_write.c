@@ -69,7 +69,6 @@ TEST(no_operations_are_a_trace_too)
 		struct outcome found = read_all(&options);
 		ck_assert_int_eq(found.rc, NB_NOT_FOUND);
 		ck_assert_uint_eq(found.counts.ops, 0);
-		outcome_free(&found);
 	}
 }
 

@@ -17,7 +17,7 @@ TEST(short_lines_are_operations)
 				   "DELETE 256\n"
 				   "SCAN 5 100\n"
 				   "READMODIFYWRITE 7\n";
-	reads_as(text, sizeof(text) - 1, TEXT, 0,
+	text_reads_as(text, TEXT, 0,
 		"I 573807cdd7e5c63b v8\n"
 		"R 0000000000000000\n"
 		"U 0000000000000001 v8\n"
@@ -30,31 +30,26 @@ TEST(short_lines_are_operations)
 TEST(short_lines_may_end_and_be_spaced_in_any_way)
 {
 	static const char text[] = "READ  12\r\n\r\n\n   \nSCAN\t3\t4 \nREAD 9";
-	reads_as(text, sizeof(text) - 1, TEXT, 0,
+	text_reads_as(text, TEXT, 0,
 		"R 000000000000000c\nS 0000000000000003 s4\nR 0000000000000009\n");
-	file_put("trace", text, sizeof(text) - 1);
-	struct nb_trace_options options = trace_at("trace", TEXT, 0);
-	struct outcome found = read_all(&options);
+	struct outcome found = read_text(text, TEXT, 0);
 	ck_assert_uint_eq(found.counts.ignored, 3);
 	ck_assert_uint_eq(found.counts.ops, 3);
-	outcome_free(&found);
 }
 
 TEST(keys_reach_two_to_the_64)
 {
 	static const char text[] = "READ 9223372036854775808\nREAD 18446744073709551615\n"
 				   "READ 00000000000000000000000000000000000012\n";
-	reads_as(text, sizeof(text) - 1, TEXT, 0,
-		"R 8000000000000000\nR ffffffffffffffff\nR 000000000000000c\n");
+	text_reads_as(
+		text, TEXT, 0, "R 8000000000000000\nR ffffffffffffffff\nR 000000000000000c\n");
 	is_refused("READ 18446744073709551616\n", TEXT, 0,
 		"trace:1: 'READ 18446744073709551616' is not an operation: its key is larger than 2^64-1");
 }
 
 TEST(damaged_short_lines_are_told)
 {
-	static const struct {
-		const char *line, *why;
-	} cases[] = {
+	static const struct damaged cases[] = {
 		{"read 5",
 			"expected READ, UPDATE, INSERT, DELETE, SCAN or READMODIFYWRITE in capitals"},
 		{"REAP 5",
@@ -73,13 +68,7 @@ TEST(damaged_short_lines_are_told)
 		{"SCAN 5 6 7", "there is text after it"},
 		{"UPDATE user5", "its key is not a number"},
 	};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char text[64], error[256];
-		snprintf(text, sizeof(text), "READ 1\n%s\n", cases[i].line);
-		snprintf(error, sizeof(error), "trace:2: '%s' is not an operation: %s",
-			cases[i].line, cases[i].why);
-		is_refused(text, TEXT, 0, error);
-	}
+	are_damaged("READ 1", cases, UNIT_COUNT(cases), TEXT);
 }
 
 static const char log_text[] =
@@ -101,16 +90,14 @@ static const char log_text[] =
 
 TEST(the_log_of_ycsb_is_read)
 {
-	reads_as(log_text, sizeof(log_text) - 1, LOG, 0,
+	text_reads_as(log_text, LOG, 0,
 		"I 573807cdd7e5c63b v8\n"
 		"R 573807cdd7e5c63b\n"
 		"R 000000000000000c\n"
 		"U ffffffffffffffff v5\n"
 		"S 0000000000000000 s55\n"
 		"D 0000000000000001\n");
-	file_put("trace", log_text, sizeof(log_text) - 1);
-	struct nb_trace_options options = trace_at("trace", LOG, 0);
-	struct outcome found = read_all(&options);
+	struct outcome found = read_text(log_text, LOG, 0);
 	ck_assert_uint_eq(found.counts.ignored, 9);
 	ck_assert_uint_eq(found.counts.bad, 0);
 	ck_assert_uint_eq(found.counts.inserts, 1);
@@ -118,20 +105,19 @@ TEST(the_log_of_ycsb_is_read)
 	ck_assert_uint_eq(found.counts.updates, 1);
 	ck_assert_uint_eq(found.counts.scans, 1);
 	ck_assert_uint_eq(found.counts.deletes, 1);
-	outcome_free(&found);
 }
 
 TEST(keys_of_the_log_are_numbers_or_text)
 {
 	static const char text[] = "READ usertable user6284781860667377211 [ <all fields>]\r\n"
 				   "DELETE usertable user00012\n";
-	reads_as(text, sizeof(text) - 1, LOG, NB_TRACE_KEY_LITTLE,
-		"R 3bc6e5d7cd073857\nD 0c00000000000000\n");
-	reads_as(text, sizeof(text) - 1, LOG, NB_TRACE_KEY_TEXT,
+	text_reads_as(
+		text, LOG, NB_TRACE_KEY_LITTLE, "R 3bc6e5d7cd073857\nD 0c00000000000000\n");
+	text_reads_as(text, LOG, NB_TRACE_KEY_TEXT,
 		"R 7573657236323834373831383630363637333737323131\n"
 		"D 757365723030303132\n");
 	static const char other[] = "DELETE usertable acct:7\n";
-	reads_as(other, sizeof(other) - 1, LOG, NB_TRACE_KEY_TEXT, "D 616363743a37\n");
+	text_reads_as(other, LOG, NB_TRACE_KEY_TEXT, "D 616363743a37\n");
 	is_refused(other, LOG, 0,
 		"trace:1: 'DELETE usertable acct:7' is not an operation: its key 'acct:7' is not user<number>; --key-bytes=text keeps such keys");
 }
@@ -183,7 +169,6 @@ TEST(a_line_of_ten_megabytes_is_one_line)
 		ck_assert_str_eq(found.ops.data,
 			"R 0000000000000001\nI 0000000000000002 v10485760\n"
 			"D 0000000000000003\n");
-		outcome_free(&found);
 	}
 	/* the same line alone, and damaged: cut in the message as well */
 	text.size = 0;
@@ -194,16 +179,13 @@ TEST(a_line_of_ten_megabytes_is_one_line)
 	ck_assert_int_eq(found.rc, NB_ERR_DATA);
 	ck_assert_str_eq(found.error,
 		"trace:1: 'INSERT usertable user2 [ field0=yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...' is not an operation: its fields from '[' to ']' are incomplete");
-	outcome_free(&found);
 	free(filler);
 	free(text.data);
 }
 
 TEST(damaged_lines_of_the_log_are_told_and_not_ignored)
 {
-	static const struct {
-		const char *line, *why;
-	} cases[] = {
+	static const struct damaged cases[] = {
 		{"READ", "its table is missing"},
 		{"READ:usertable", "expected a blank and a table"},
 		{"READ usertable", "its key is missing"},
@@ -228,13 +210,7 @@ TEST(damaged_lines_of_the_log_are_told_and_not_ignored)
 		{"DELETE usertable user18446744073709551616",
 			"the number of its key is larger than 2^64-1"},
 	};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char text[128], error[256];
-		snprintf(text, sizeof(text), "a status line\n%s\n", cases[i].line);
-		snprintf(error, sizeof(error), "trace:2: '%s' is not an operation: %s",
-			cases[i].line, cases[i].why);
-		is_refused(text, LOG, 0, error);
-	}
+	are_damaged("a status line", cases, UNIT_COUNT(cases), LOG);
 }
 
 /* Its bytes as a number: 6162636465666768 in hexadecimal. */

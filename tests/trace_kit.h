@@ -102,11 +102,13 @@ struct outcome {
 	char error[1024];
 };
 
-/** All of a trace. To be given to outcome_free(). */
+/** All of a trace. The operations are lent until the next call. */
 static inline struct outcome
 read_all(const struct nb_trace_options *options)
 {
-	struct outcome outcome = {0};
+	static struct text ops;
+	struct outcome outcome = {.ops = ops};
+	outcome.ops.size = 0;
 	text_put(&outcome.ops, "");
 	struct trace_reader *reader;
 	struct trace_op op;
@@ -120,14 +122,17 @@ read_all(const struct nb_trace_options *options)
 	}
 	if (outcome.rc < 0)
 		snprintf(outcome.error, sizeof(outcome.error), "%s", nb_error_text());
+	ops = outcome.ops;
 	return outcome;
 }
 
-static inline void
-outcome_free(struct outcome *outcome)
+/** The file "trace" with this text, read. */
+static inline struct outcome
+read_text(const char *text, uint32_t format, uint32_t flags)
 {
-	free(outcome->ops.data);
-	outcome->ops.data = NULL;
+	file_put("trace", text, strlen(text));
+	struct nb_trace_options options = trace_at("trace", format, flags);
+	return read_all(&options);
 }
 
 /** A child that writes the bytes into a pipe, `chunk` at a time; *path leads to its end. */
@@ -184,7 +189,6 @@ reads_as(const void *data, size_t size, uint32_t format, uint32_t flags, const c
 		ck_assert_msg(found.rc == NB_NOT_FOUND, "%d: %s", found.rc, found.error);
 		ck_assert_str_eq(found.ops.data, ops);
 		ck_assert_uint_eq(found.counts.bytes, size);
-		outcome_free(&found);
 	}
 }
 
@@ -192,12 +196,34 @@ reads_as(const void *data, size_t size, uint32_t format, uint32_t flags, const c
 static inline void
 is_refused(const char *text, uint32_t format, uint32_t flags, const char *error)
 {
-	file_put("trace", text, strlen(text));
-	struct nb_trace_options options = trace_at("trace", format, flags);
-	struct outcome found = read_all(&options);
+	struct outcome found = read_text(text, format, flags);
 	ck_assert_int_eq(found.rc, NB_ERR_DATA);
 	ck_assert_str_eq(found.error, error);
-	outcome_free(&found);
+}
+
+/** A line, and why it is damaged. */
+struct damaged {
+	const char *line, *why;
+};
+
+/** Each is refused as the second line of a trace, after a good one. */
+static inline void
+are_damaged(const char *good, const struct damaged *lines, size_t count, uint32_t format)
+{
+	for (size_t i = 0; i < count; i++) {
+		char text[200], error[300];
+		snprintf(text, sizeof(text), "%s\n%s\n", good, lines[i].line);
+		snprintf(error, sizeof(error), "trace:2: '%s' is not an operation: %s",
+			lines[i].line, lines[i].why);
+		is_refused(text, format, 0, error);
+	}
+}
+
+/** reads_as() of a text. */
+static inline void
+text_reads_as(const char *text, uint32_t format, uint32_t flags, const char *ops)
+{
+	reads_as(text, strlen(text), format, flags, ops);
 }
 
 static inline struct nb_slice

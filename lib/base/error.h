@@ -30,6 +30,14 @@ error_thread(const char *fmt, ...) NB_PRINTF(1, 2);
 int
 error_prefix(int code, const char *fmt, ...) NB_PRINTF(2, 3);
 
+/**
+ * NB_ERR_USAGE: "<fmt>, did you mean 'NEAREST'? Allowed: a, b", where NEAREST is the word that
+ * `word` is most like, if any. A very long list is left out.
+ */
+int
+error_unknown(const char *word, const char *const *words, size_t count, const char *fmt, ...)
+	NB_PRINTF(4, 5);
+
 /** To nb_set_log()'s function, if there is one. */
 void
 log_message(uint32_t level, const char *fmt, ...) NB_PRINTF(2, 3);

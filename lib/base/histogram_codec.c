@@ -38,7 +38,8 @@ enum {
 	TEXT_MAX = (BINARY_MAX + 2) / 3 * 4,
 };
 
-static const double ratio_one = 1.0; /* of stored values to those that were counted */
+/* The double 1.0: the ratio of stored to counted values. */
+#define RATIO_ONE UINT64_C(0x3ff0000000000000)
 
 /* ---- bytes ---- */
 
@@ -56,14 +57,6 @@ get_big_endian(const unsigned char *from, size_t size)
 	for (size_t i = 0; i < size; i++)
 		value = value << 8 | from[i];
 	return value;
-}
-
-static uint64_t
-bits_of_ratio_one(void)
-{
-	uint64_t bits;
-	memcpy(&bits, &ratio_one, sizeof(bits));
-	return bits;
 }
 
 static size_t
@@ -118,14 +111,6 @@ base64_encode(char *to, const unsigned char *from, size_t size)
 	*to = '\0';
 }
 
-static void
-base64_table(unsigned char table[256])
-{
-	memset(table, 0xff, 256);
-	for (unsigned char i = 0; i < 64; i++)
-		table[(unsigned char)base64_digits[i]] = i;
-}
-
 /* `to` has room for size / 4 * 3 bytes. Returns how many there are, -1 if it is not base64. */
 static long
 base64_decode(unsigned char *to, const char *from, size_t size)
@@ -133,7 +118,9 @@ base64_decode(unsigned char *to, const char *from, size_t size)
 	if (size == 0 || size % 4 != 0)
 		return -1;
 	unsigned char table[256];
-	base64_table(table);
+	memset(table, 0xff, sizeof(table));
+	for (unsigned char i = 0; i < 64; i++)
+		table[(unsigned char)base64_digits[i]] = i;
 	size_t padding = (from[size - 1] == '=') +
 		(from[size - 1] == '=' && from[size - 2] == '=');
 	uint32_t bits = 0;
@@ -180,7 +167,7 @@ encode_payload(unsigned char *to, const struct nb_histogram *histogram)
 	put_big_endian(to + 12, DIGITS, 4);
 	put_big_endian(to + 16, 1, 8); /* lowest value */
 	put_big_endian(to + 24, HISTOGRAM_HOUR, 8);
-	put_big_endian(to + 32, bits_of_ratio_one(), 8);
+	put_big_endian(to + 32, RATIO_ONE, 8);
 	return HEADER_SIZE + size;
 }
 
@@ -237,7 +224,7 @@ check_header(const unsigned char *header, size_t payload_size)
 		return bad("it has not 3 significant digits");
 	if (get_big_endian(header + 16, 8) != 1)
 		return bad("its lowest value is not 1");
-	if (get_big_endian(header + 32, 8) != bits_of_ratio_one())
+	if (get_big_endian(header + 32, 8) != RATIO_ONE)
 		return bad("its values are scaled");
 	return NB_OK;
 }

@@ -9,12 +9,17 @@
  * letter of a short one, is wrong: beyond that a suggestion is a guess, and a
  * wrong one is worse than none.
  */
-#include <mininb/mininb.h>
-
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { WORD_MAX = 64 }; /* no name of ours is longer */
+#include "base/error.h"
+
+enum {
+	WORD_MAX = 64, /* no name of ours is longer */
+	LIST_MAX = 320 /* a longer list helps nobody */
+};
 
 static char
 lower(char c)
@@ -84,4 +89,25 @@ nb_nearest(const char *word, const char *const *candidates, size_t count)
 		}
 	}
 	return nearest;
+}
+
+int
+error_unknown(const char *word, const char *const *words, size_t count, const char *fmt, ...)
+{
+	char allowed[LIST_MAX] = "";
+	size_t used = 0;
+	for (size_t i = 0; i < count && used < sizeof(allowed); i++)
+		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, "%s%s",
+			i > 0 ? ", " : "", words[i]);
+	bool is_listed = count > 0 && used < sizeof(allowed);
+	const char *near = nb_nearest(word, words, count);
+	va_list args;
+	va_start(args, fmt);
+	error_setv(NB_ERR_USAGE, fmt, args);
+	va_end(args);
+	if (near != NULL)
+		return error_set(NB_ERR_USAGE, "%s, did you mean '%s'?%s%s", nb_error_text(),
+			near, is_listed ? " Allowed: " : "", is_listed ? allowed : "");
+	return error_set(NB_ERR_USAGE, "%s%s%s", nb_error_text(),
+		is_listed ? "; allowed: " : "", is_listed ? allowed : "");
 }

@@ -29,6 +29,24 @@ splitmix64_mix(uint64_t z)
 	return z ^ (z >> 31);
 }
 
+/** The x of which this is x ^ x >> shift. The upper bits are right, each round doubles them. */
+static inline uint64_t
+rng_unshift(uint64_t x, unsigned shift)
+{
+	for (; shift < 64; shift *= 2)
+		x ^= x >> shift;
+	return x;
+}
+
+/** The inverse of splitmix64_mix(): its factors' inverses mod 2^64. */
+static inline uint64_t
+splitmix64_unmix(uint64_t z)
+{
+	z = rng_unshift(z, 31) * UINT64_C(0x319642b2d24d8ec3);
+	z = rng_unshift(z, 27) * UINT64_C(0x96de1b173f119089);
+	return rng_unshift(z, 30);
+}
+
 static inline uint64_t
 splitmix64_next(uint64_t *state)
 {

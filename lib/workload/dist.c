@@ -145,15 +145,29 @@ zipf_doubtful(const struct dist *dist, uint64_t *random, double at, double k)
 	return k;
 }
 
-static inline __attribute__((always_inline)) uint64_t
-zipf_rank(const struct dist *dist, uint64_t *random, bool is_near_1)
+enum { CHUNK = 64 };
+
+/**
+ * At most CHUNK draws, step by step. A whole draw is one chain of some 150 cycles, and a
+ * processor overlaps only two of them; of each step it overlaps many.
+ */
+static inline __attribute__((always_inline)) void
+zipf_ranks(const struct dist *dist, uint64_t *random, bool is_near_1, uint32_t count,
+	uint64_t *out)
 {
-	double at = dist->a + dist->b * dense_unit(random);
-	double x = place_of(dist, area_inverse_log(dist, at, is_near_1));
-	double k = bar_at(x);
-	if (__builtin_expect(k - x > dist->c, 0))
-		k = zipf_doubtful(dist, random, at, k);
-	return (uint64_t)k - 1;
+	double at[CHUNK], log_x[CHUNK];
+	double a = dist->a, b = dist->b;
+	for (uint32_t j = 0; j < count; j++)
+		at[j] = a + b * dense_unit(&random[j]);
+	for (uint32_t j = 0; j < count; j++)
+		log_x[j] = area_inverse_log(dist, at[j], is_near_1);
+	for (uint32_t j = 0; j < count; j++) {
+		double x = place_of(dist, log_x[j]);
+		double k = bar_at(x);
+		if (__builtin_expect(k - x > dist->c, 0))
+			k = zipf_doubtful(dist, &random[j], at[j], k);
+		out[j] = (uint64_t)k - 1;
+	}
 }
 
 /* ---- zipfian-ycsb: a is zeta(n), b the bound of rank 1, c eta, d alpha ---- */
@@ -290,10 +304,12 @@ rank_of(const struct dist *dist, uint32_t path, uint64_t *random, uint64_t i)
 	switch (path) {
 	case NB_DIST_ZIPFIAN:
 	case NB_DIST_LATEST:
-		return zipf_rank(dist, random, false);
 	case NB_DIST_ZIPFIAN + NEAR:
-	case NB_DIST_LATEST + NEAR:
-		return zipf_rank(dist, random, true);
+	case NB_DIST_LATEST + NEAR: {
+		uint64_t rank;
+		zipf_ranks(dist, random, path >= NEAR, 1, &rank);
+		return rank;
+	}
 	case NB_DIST_ZIPFIAN_YCSB:
 		return ycsb_rank(dist, random);
 	case NB_DIST_HOTSPOT:
@@ -406,31 +422,6 @@ dist_draw(const struct dist *dist, uint64_t *random, uint64_t i)
 	uint32_t path = path_of(dist);
 	return until_there(
 		dist, path, random, record_of(dist, path, rank_of(dist, path, random, i)));
-}
-
-enum { CHUNK = 64 };
-
-/**
- * zipf_rank() in steps. All of it is one chain of some 150 cycles, of which a processor
- * can see but two draws at once; of each step it sees many.
- */
-static inline __attribute__((always_inline)) void
-zipf_ranks(const struct dist *dist, uint64_t *random, bool is_near_1, uint32_t count,
-	uint64_t *out)
-{
-	double at[CHUNK], log_x[CHUNK];
-	double a = dist->a, b = dist->b;
-	for (uint32_t j = 0; j < count; j++)
-		at[j] = a + b * dense_unit(&random[j]);
-	for (uint32_t j = 0; j < count; j++)
-		log_x[j] = area_inverse_log(dist, at[j], is_near_1);
-	for (uint32_t j = 0; j < count; j++) {
-		double x = place_of(dist, log_x[j]);
-		double k = bar_at(x);
-		if (__builtin_expect(k - x > dist->c, 0))
-			k = zipf_doubtful(dist, &random[j], at[j], k);
-		out[j] = (uint64_t)k - 1;
-	}
 }
 
 static inline __attribute__((always_inline)) void

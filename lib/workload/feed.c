@@ -2,22 +2,21 @@
 /*
  * Feeding a trace to several threads.
  *
- * For each shard there is a ring of blocks. The reader fills a block with operations whose
- * keys hash to that shard and hands it over when it is full; the taker gives it back when
- * it asks for the next one. So they meet once in OPS_STRATUM operations, never within the
- * timed span, and memory does not grow with the trace. A ring that is full stops the
- * reader, and with it the others, when theirs run out: how far threads may drift apart is
- * RING blocks. Rejected: one queue for all, which would need a lock for each operation and
- * lose the order of a key's operations.
+ * Each shard has a ring of blocks. The reader fills a block with operations whose keys hash to
+ * that shard and hands it over when it is full; the taker returns it when it asks for the next
+ * one. So they meet once in OPS_STRATUM operations, never inside the timed span, and memory does
+ * not grow with the trace. A full ring stops the reader, and with it the other takers when their
+ * rings are empty: threads drift apart by RING blocks at most. Rejected: one queue for all, which
+ * would need a lock for each operation and lose the order of a key's operations.
  *
- * Values are made by the taker, ahead of the clock, as everywhere else.
+ * The taker makes the values, ahead of the clock, as everywhere else.
  *
- * Memory order: what is in a block is written before `filled` is raised (release) and read
- * after it was seen (acquire); `emptied` is the same in the other direction.
+ * Memory order: the reader writes a block before it raises `filled` (release), and the taker
+ * reads the block after it has seen that (acquire); `emptied` is the same in the other direction.
  */
 #include "workload/feed.h"
 
-#include <sched.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -69,14 +68,14 @@ feed_new(struct feed **out, const struct feed_options *options)
 {
 	struct feed *feed = calloc(1, sizeof(*feed));
 	if (feed == NULL)
-		return error_set(NB_FAIL, "out of memory for a trace");
+		return error_memory();
 	feed->options = *options;
 	feed->kinds_stratum = UINT64_MAX;
 	size_t bytes = options->shards * sizeof(*feed->shards);
 	feed->shards = aligned_alloc(LINE, bytes);
 	if (feed->shards == NULL) {
 		free(feed);
-		return error_set(NB_FAIL, "out of memory for a trace");
+		return error_memory();
 	}
 	memset(feed->shards, 0, bytes);
 	*out = feed;
@@ -142,8 +141,7 @@ keep_key(struct block *block, struct nb_slice key)
 		size_t room = block->room * 2 + KEYS_ROOM + key.size;
 		void *grown = realloc(block->keys, room);
 		if (grown == NULL)
-			return error_set(
-				NB_FAIL, "out of memory for a key of %zu bytes", key.size);
+			return error_memory();
 		block->keys = grown;
 		block->room = room;
 	}
@@ -166,21 +164,6 @@ kind_of(struct feed *feed, const struct trace_op *op, uint64_t index)
 	return feed->kinds[index % OPS_STRATUM];
 }
 
-static uint64_t
-size_of(const struct feed *feed, const struct trace_op *op)
-{
-	if (feed->options.are_values_keys)
-		return op->key.size;
-	return op->value_size;
-}
-
-static void
-digest(struct feed *feed, const struct item *item, uint64_t key_hash)
-{
-	uint64_t words[] = {feed->digest, item->kind, key_hash, item->value_size, item->length};
-	feed->digest = XXH3_64bits(words, sizeof(words));
-}
-
 /** Of the trace as a whole: what a thread has of it depends on the keys. */
 static uint64_t
 due_of(const struct feed *feed, const struct trace_op *op)
@@ -191,44 +174,53 @@ due_of(const struct feed *feed, const struct trace_op *op)
 	return options->speed > 0 ? (uint64_t)((double)op->due_ns / options->speed) : 0;
 }
 
+/** Why the operation cannot be handed on; NB_OK if it can. */
+static int
+check_op(const struct feed *feed, const struct trace_op *op, const struct item *item)
+{
+	if (item->value_size > FEED_VALUE_MAX)
+		return error_set(NB_ERR_DATA,
+			"its value has %" PRIu64 " bytes; allowed: up to %" PRIu64,
+			item->value_size, FEED_VALUE_MAX);
+	if (feed->options.speed > 0 && !op->has_due)
+		return error_set(
+			NB_ERR_USAGE, "it has no timestamp; --speed needs one (use --rate)");
+	if (item->kind == NB_OP_SCAN && !feed->options.can_scan)
+		return error_set(
+			NB_UNSUPPORTED, "it is a scan, and the engine cannot do ordered scans");
+	if (ops_is_many(item->kind))
+		return error_set(NB_ERR_USAGE, "it has one key, and the mix makes it a %s",
+			nb_op_name(item->kind));
+	return NB_OK;
+}
+
 static int
 hand_on(struct feed *feed, const struct trace_op *op, uint64_t index, const int *halt)
 {
+	bool are_keys = feed->options.are_values_keys;
 	uint64_t key_hash = XXH3_64bits(op->key.data, op->key.size);
-	if (size_of(feed, op) > FEED_VALUE_MAX)
-		return error_set(NB_ERR_DATA,
-			"operation %llu of the trace has a value of %llu bytes; the most is %llu",
-			(unsigned long long)index, (unsigned long long)size_of(feed, op),
-			(unsigned long long)FEED_VALUE_MAX);
-	uint32_t kind = kind_of(feed, op, index);
-	if (feed->options.speed > 0 && !op->has_due)
-		return error_set(NB_ERR_USAGE,
-			"operation %llu of the trace has no time, so there is no speed of it; a rate can be given instead",
-			(unsigned long long)index);
-	if (kind == NB_OP_SCAN && !feed->options.can_scan)
-		return error_set(NB_UNSUPPORTED,
-			"operation %llu of the trace is a scan, and the engine cannot do ordered scans",
-			(unsigned long long)index);
-	if (ops_is_many(kind))
-		return error_set(NB_ERR_USAGE,
-			"operation %llu of the trace has one key, and the mix makes it a %s",
-			(unsigned long long)index, nb_op_name(kind));
+	struct item item = {.kind = kind_of(feed, op, index),
+		.key_size = (uint32_t)op->key.size,
+		.index = index,
+		.value_size = are_keys ? op->key.size : op->value_size,
+		.length = op->scan_length > 0 ? op->scan_length : 1};
+	int rc = check_op(feed, op, &item);
+	if (rc != NB_OK)
+		return error_prefix(rc, "operation %" PRIu64 " of the trace", index);
 	struct shard *shard = &feed->shards[key_hash % feed->options.shards];
 	struct block *block = open_block(shard, halt);
 	if (block == NULL)
 		return NB_OK;
-	if (block->count == 0 || block->count == OPS_STRATUM)
-		block->count = 0, block->used = 0;
-	struct item *item = &block->items[block->count];
-	*item = (struct item){.kind = kind,
-		.key_size = (uint32_t)op->key.size,
-		.key_at = block->used,
-		.index = index,
-		.value_size = size_of(feed, op),
-		.length = op->scan_length > 0 ? op->scan_length : 1,
-		.due_ns = due_of(feed, op)};
-	digest(feed, item, key_hash);
-	int rc = keep_key(block, op->key);
+	if (block->count == OPS_STRATUM)
+		block->count = 0;
+	if (block->count == 0)
+		block->used = 0;
+	item.key_at = block->used;
+	item.due_ns = due_of(feed, op);
+	block->items[block->count] = item;
+	uint64_t words[] = {feed->digest, item.kind, key_hash, item.value_size, item.length};
+	feed->digest = XXH3_64bits(words, sizeof(words));
+	rc = keep_key(block, op->key);
 	if (rc == NB_OK && ++block->count == OPS_STRATUM)
 		hand_over(shard);
 	return rc;
@@ -285,7 +277,7 @@ make_room(struct feed_taken *taken, size_t bytes)
 		return NB_OK;
 	void *grown = realloc(taken->bytes, bytes * 2);
 	if (grown == NULL)
-		return error_set(NB_FAIL, "out of memory for values of a trace");
+		return error_memory();
 	taken->bytes = grown;
 	taken->room = bytes * 2;
 	return NB_OK;

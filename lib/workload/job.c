@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Jobs: made, set, deleted. What a key means and which field is its own is said by the
- * table of job_keys.c alone; here is what depends on more than one group.
+ * Jobs: create, set, delete. The table of job_keys.c says what a key means; this file has what
+ * depends on more than one group.
  *
- * The phase of a group is said relative to the group before it (start = together or
- * after), so that a group can be put in between without renumbering what follows.
+ * The phase of a group is set relative to the previous group (start = together or after), so
+ * that a group can be inserted without renumbering the groups after it.
  */
 #include "workload/job.h"
 
@@ -12,19 +12,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
+#include "base/lines.h"
 
 /* ---- groups ---- */
 
-bool
-job_name_is_good(const char *name)
+int
+job_name_check(const char *name)
 {
-	size_t length = strlen(name);
-	return length > 0 && length < sizeof(((struct nb_group *)NULL)->name) &&
+	size_t size = sizeof(((struct nb_group *)NULL)->name), length = strnlen(name, size);
+	if (length > 0 && length < size &&
 		name[strspn(name,
 			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")] ==
-		'\0' &&
-		strcmp(name, "workload") != 0 && strcmp(name, "load") != 0;
+			'\0' &&
+		strcmp(name, "workload") != 0 && strcmp(name, "load") != 0)
+		return NB_OK;
+	return error_set(NB_ERR_USAGE,
+		"'%.*s' is not a name of a group: up to %zu letters, digits, '-' and '_'",
+		(int)length, name, size - 1);
 }
 
 /** The defaults of the table: of a group, or if `is_global` of a job. */
@@ -34,9 +40,7 @@ set_defaults(void *object, bool is_global)
 	int rc = NB_OK;
 	for (const struct job_key *key = job_keys; rc == NB_OK && key->said.name != NULL;
 		key++) {
-		/* start = together is a phase of 0 */
-		if (key->said.def != NULL && key->said.is_global == is_global &&
-			key->type != JOB_START)
+		if (key->said.def != NULL && key->said.is_global == is_global)
 			rc = job_value_set(key, object, key->said.def);
 	}
 	return rc;
@@ -67,7 +71,7 @@ job_group_copy(struct nb_group *group, const struct nb_group *from, const char *
 		(from->rate_text != NULL && group->rate_text == NULL) ||
 		(from->rate_count > 0 && group->rate == NULL)) {
 		job_group_destroy(group);
-		return error_system("memory for a job");
+		return error_memory();
 	}
 	if (from->rate_count > 0)
 		memcpy(group->rate, from->rate, from->rate_count * sizeof(group->rate[0]));
@@ -86,49 +90,38 @@ job_group_destroy(struct nb_group *group)
 int
 job_add_group(struct nb_job *job, const struct nb_group *defaults, const char *name)
 {
-	struct nb_group *groups = realloc(
-		job->groups, (job->group_count + 1) * sizeof(groups[0]));
-	if (groups == NULL)
-		return error_system("memory for a job");
-	job->groups = groups;
-	struct nb_group *group = &groups[job->group_count];
+	struct nb_group *group = array_append(&job->groups, &job->group_count, sizeof(*group));
+	if (group == NULL)
+		return NB_FAIL;
 	int rc = job_group_copy(group, defaults, name);
 	if (rc != NB_OK)
 		return rc;
-	group->phase = job->group_count > 0 ? group[-1].phase + defaults->phase : 0;
-	job->group_count++;
+	group->phase = job->group_count > 1 ? group[-1].phase + defaults->phase : 0;
 	return NB_OK;
 }
 
 /* ---- the job ---- */
-
-static int
-create_load(struct nb_job *job)
-{
-	job->load = calloc(1, sizeof(*job->load));
-	if (job->load == NULL)
-		return error_system("memory for a job");
-	int rc = job_group_create(job->load, "load");
-	job->load->weights[NB_OP_INSERT] = 1;
-	return rc;
-}
 
 int
 job_create(struct nb_job **out, const char *name)
 {
 	struct nb_job *job = calloc(1, sizeof(*job));
 	if (job == NULL)
-		return error_system("memory for a job");
-	job->size = sizeof(*job);
-	job->name = strdup(name);
-	int rc = job->name != NULL ? create_load(job) : error_system("memory for a job");
+		return error_memory();
+	*job = (struct nb_job){.size = sizeof(*job),
+		.name = strdup(name),
+		.load = calloc(1, sizeof(*job->load))};
+	int rc = job->name != NULL && job->load != NULL ? job_group_create(job->load, "load")
+							: error_memory();
 	if (rc == NB_OK)
 		rc = set_defaults(job, true);
-	if (rc == NB_OK)
-		*out = job;
-	else
+	if (rc != NB_OK) {
 		nb_job_delete(job);
-	return rc;
+		return rc;
+	}
+	job->load->weights[NB_OP_INSERT] = 1;
+	*out = job;
+	return NB_OK;
 }
 
 void
@@ -157,18 +150,18 @@ static int
 set_start(
 	struct nb_job *job, struct nb_group *group, const struct job_key *key, const char *text)
 {
-	uint32_t is_after;
-	int rc = job_value_choose(key, text, &is_after);
+	struct nb_group asked;
+	int rc = job_value_set(key, &asked, text);
 	if (rc != NB_OK)
-		return error_prefix(rc, "%s", key->said.name);
+		return rc;
 	size_t i = 0;
 	while (i < job->group_count && &job->groups[i] != group)
 		i++;
 	if (i == job->group_count) {
-		group->phase = is_after;
+		group->phase = asked.phase;
 		return NB_OK;
 	}
-	uint32_t wanted = i > 0 ? group[-1].phase + is_after : 0;
+	uint32_t wanted = i > 0 ? group[-1].phase + asked.phase : 0;
 	for (uint32_t step = wanted - group->phase; i < job->group_count; i++)
 		job->groups[i].phase += step; /* modulo 2^32, so a step back is one, too */
 	return NB_OK;
@@ -185,7 +178,7 @@ refuse_of_load(const struct job_key *key)
 				at->said.name);
 	}
 	return error_set(
-		NB_ERR_USAGE, "%s: is no key of [load], which has %s", key->said.name, has);
+		NB_ERR_USAGE, "%s: is not a key of [load], which has %s", key->said.name, has);
 }
 
 int
@@ -207,10 +200,11 @@ job_assign(
 int
 job_refuse_key(const char *name)
 {
-	const char *near = job_keys_nearest(name);
-	return error_set(NB_ERR_USAGE, "there is no key '%.*s'%s%s%s", JOB_QUOTE_MAX, name,
-		near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
-		near != NULL ? "'?" : "");
+	const char *names[JOB_KEYS_MAX];
+	size_t count = 0;
+	for (const struct job_key *key = job_keys; key->said.name != NULL; key++)
+		names[count++] = key->said.name;
+	return error_unknown(name, names, count, "there is no key '%.*s'", JOB_QUOTE_MAX, name);
 }
 
 static struct nb_group *
@@ -229,17 +223,11 @@ static int
 refuse_group(const struct nb_job *job, const char *name)
 {
 	const char *names[NB_GROUPS_MAX + 1] = {"load"};
-	char list[512] = "load";
 	size_t count = 1;
-	for (size_t i = 0; i < job->group_count && count <= NB_GROUPS_MAX; i++) {
-		size_t used = strlen(list);
+	for (size_t i = 0; i < job->group_count && count <= NB_GROUPS_MAX; i++)
 		names[count++] = job->groups[i].name;
-		snprintf(list + used, sizeof(list) - used, ", %s", job->groups[i].name);
-	}
-	const char *near = nb_nearest(name, names, count);
-	return error_set(NB_ERR_USAGE, "there is no group '%.*s'%s%s%s%s", JOB_QUOTE_MAX, name,
-		near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
-		near != NULL ? "'? There are: " : "; there are: ", list);
+	return error_unknown(
+		name, names, count, "there is no group '%.*s'", JOB_QUOTE_MAX, name);
 }
 
 static int
@@ -270,37 +258,26 @@ set_by_names(struct nb_job *job, const char *section, const char *name, const ch
 	return job_assign(job, group, key, value);
 }
 
-/** Cut blanks off both ends of a text of ours. */
-static char *
-trim(char *text)
-{
-	text += strspn(text, " \t");
-	size_t length = strlen(text);
-	while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
-		text[--length] = '\0';
-	return text;
-}
-
 int
 nb_job_set(struct nb_job *job, const char *assignment)
 {
 	char *copy = strdup(assignment);
 	if (copy == NULL)
-		return error_system("memory for a job");
-	char *equals = strchr(copy, '=');
+		return error_memory();
+	char *equals = strchr(copy, '='), *section = NULL, *key = copy;
 	int rc;
 	if (equals == NULL) {
-		rc = error_set(NB_ERR_USAGE, "'%.*s' is no [SECTION.]KEY=VALUE", JOB_QUOTE_MAX,
+		rc = error_set(NB_ERR_USAGE, "'%.*s' is not [SECTION.]KEY=VALUE", JOB_QUOTE_MAX,
 			assignment);
 	} else {
+		char *value = lines_trim(equals + 1, equals + 1 + strlen(equals + 1));
 		*equals = '\0';
-		char *section = NULL, *key = copy, *dot = strrchr(copy, '.');
+		char *dot = strrchr(copy, '.');
 		if (dot != NULL) {
-			*dot = '\0';
-			section = trim(copy);
+			section = lines_trim(copy, dot);
 			key = dot + 1;
 		}
-		rc = set_by_names(job, section, trim(key), trim(equals + 1));
+		rc = set_by_names(job, section, lines_trim(key, equals), value);
 	}
 	free(copy);
 	return rc;
@@ -311,10 +288,10 @@ nb_job_add_group(struct nb_job *job, const char *name)
 {
 	if (job->group_count == 0 || job->group_count == NB_GROUPS_MAX)
 		return error_set(NB_ERR_USAGE, "a job has 1 to %u groups", NB_GROUPS_MAX);
-	if (!job_name_is_good(name))
-		return error_set(NB_ERR_USAGE, "'%s' is no name of a group", name);
-	struct nb_group last = job->groups[job->group_count - 1]; /* lent: those will move */
-	int rc = job_add_group(job, &last, name);
+	struct nb_group last = job->groups[job->group_count - 1]; /* lent: the groups move */
+	int rc = job_name_check(name);
+	if (rc == NB_OK)
+		rc = job_add_group(job, &last, name);
 	if (rc == NB_OK)
 		job->groups[job->group_count - 1].phase = last.phase + 1;
 	return rc;

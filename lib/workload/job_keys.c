@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The keys of jobs: one table, by which files and command lines are read, jobs are
- * written, and help is printed. Defaults are texts in it, read by the same code as what
- * is typed.
+ * The keys of jobs: one table for reading files and command lines, writing jobs, and help.
+ * Defaults are texts in it, read by the same code as what a user types.
  */
 #include "workload/job.h"
 
@@ -163,14 +162,4 @@ job_keys_find(const char *name)
 			return key;
 	}
 	return NULL;
-}
-
-const char *
-job_keys_nearest(const char *name)
-{
-	const char *names[JOB_KEYS_MAX];
-	size_t count = 0;
-	for (const struct job_key *key = job_keys; key->said.name != NULL; key++)
-		names[count++] = key->said.name;
-	return nb_nearest(name, names, count);
 }

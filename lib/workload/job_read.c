@@ -2,10 +2,9 @@
 /*
  * Jobs from files.
  *
- * A key that stands twice in a section is refused, and so is a section that stands twice:
- * which of the two was meant cannot be told, and in a file of some pages the first is
- * easily overlooked. [workload] comes first, so that what it says of groups holds for all
- * of them; it may stand nowhere else.
+ * A key that a section has twice is refused, and so is a section that comes twice: in a file of
+ * some pages the first is easily overlooked. [workload] comes first, because its keys are
+ * defaults of all groups.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,27 +18,20 @@ struct reader {
 	struct nb_job *job;
 	struct nb_group defaults;
 	bool is_workload;               /* the section is [workload] */
-	struct nb_group *group;         /* that the section is of; of [workload] the defaults */
-	size_t key_lines[JOB_KEYS_MAX]; /* in which each key of the section stands; 0: none */
+	struct nb_group *group;         /* of the section; of [workload]: the defaults */
+	size_t key_lines[JOB_KEYS_MAX]; /* of each key of the section; 0: it is not there */
 	size_t workload_line, load_line, group_lines[NB_GROUPS_MAX];
 };
-
-/** Put file and line before what is wrong. */
-static int
-locate(const struct ini_line *line, int rc)
-{
-	return rc == NB_OK ? NB_OK : error_prefix(rc, "%s:%zu", line->file, line->number);
-}
 
 static int
 begin_workload(struct reader *reader, const struct ini_line *line)
 {
 	if (reader->workload_line > 0)
-		return ini_refuse(
-			line, "[workload] stands in line %zu already", reader->workload_line);
+		return error_set(NB_ERR_USAGE, "[workload] is already in line %zu",
+			reader->workload_line);
 	if (reader->load_line > 0 || reader->job->group_count > 0)
-		return ini_refuse(line,
-			"[workload] has to come first: what it says of groups holds for those behind it");
+		return error_set(NB_ERR_USAGE,
+			"[workload] must be the first section: its keys are defaults of the groups after it");
 	reader->workload_line = line->number;
 	reader->is_workload = true;
 	reader->group = &reader->defaults;
@@ -50,7 +42,8 @@ static int
 begin_load(struct reader *reader, const struct ini_line *line)
 {
 	if (reader->load_line > 0)
-		return ini_refuse(line, "[load] stands in line %zu already", reader->load_line);
+		return error_set(
+			NB_ERR_USAGE, "[load] is already in line %zu", reader->load_line);
 	reader->load_line = line->number;
 	reader->group = reader->job->load;
 	return NB_OK;
@@ -60,20 +53,19 @@ static int
 begin_group(struct reader *reader, const struct ini_line *line)
 {
 	struct nb_job *job = reader->job;
-	if (!job_name_is_good(line->section))
-		return ini_refuse(line,
-			"'%.*s' is no name of a group: up to 47 letters, digits, '-' and '_'",
-			JOB_QUOTE_MAX, line->section);
+	int rc = job_name_check(line->section);
+	if (rc != NB_OK)
+		return rc;
 	for (size_t i = 0; i < job->group_count; i++) {
 		if (strcmp(job->groups[i].name, line->section) == 0)
-			return ini_refuse(line, "[%s] stands in line %zu already",
+			return error_set(NB_ERR_USAGE, "[%s] is already in line %zu",
 				line->section, reader->group_lines[i]);
 	}
 	if (job->group_count == NB_GROUPS_MAX)
-		return ini_refuse(line, "there are more than %u groups", NB_GROUPS_MAX);
-	int rc = job_add_group(job, &reader->defaults, line->section);
+		return error_set(NB_ERR_USAGE, "more than %u groups", NB_GROUPS_MAX);
+	rc = job_add_group(job, &reader->defaults, line->section);
 	if (rc != NB_OK)
-		return locate(line, rc);
+		return rc;
 	reader->group_lines[job->group_count - 1] = line->number;
 	reader->group = &job->groups[job->group_count - 1];
 	return NB_OK;
@@ -99,18 +91,17 @@ take_line(void *arg, const struct ini_line *line)
 		return begin_section(reader, line);
 	const struct job_key *key = job_keys_find(line->key);
 	if (key == NULL)
-		return locate(line, job_refuse_key(line->key));
+		return job_refuse_key(line->key);
 	if (line->section == NULL)
-		return ini_refuse(line, "'%s' stands before any section; begin with [workload]",
-			line->key);
+		return error_set(NB_ERR_USAGE,
+			"'%s' is before the first section; begin with [workload]", line->key);
 	size_t *key_line = &reader->key_lines[key - job_keys];
 	if (*key_line > 0)
-		return ini_refuse(line, "'%s' stands in line %zu of [%s] already", line->key,
+		return error_set(NB_ERR_USAGE, "'%s' is already in line %zu of [%s]", line->key,
 			*key_line, line->section);
 	*key_line = line->number;
 	bool is_of_job = reader->is_workload && key->said.is_global;
-	return locate(line,
-		job_assign(reader->job, is_of_job ? NULL : reader->group, key, line->value));
+	return job_assign(reader->job, is_of_job ? NULL : reader->group, key, line->value);
 }
 
 static int

@@ -1,31 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Values of the keys of jobs, from text into their fields. What is refused leaves the
- * field as it was.
+ * Values of the keys of jobs, read from text into their fields and written back. A refused text
+ * leaves the field as it was.
  *
- * Shares of a mix are decimals, and any numbers will do: percent, or how often each was
- * counted. They are kept as whole weights, all of a group on one scale, which is the
- * smallest power of ten that leaves no fraction. So 99.5 and 0.5 are 995 and 5, and
- * counts of a trace stay what they are. Rejected: doubles that are normed to 1, with which
- * a stratum of the mix would depend on how a sum was rounded.
+ * Shares of a mix are decimals on any scale: percent, or how often each kind was counted. They
+ * are kept as whole weights, all of a group on one scale, which is the smallest power of ten
+ * that leaves no fraction. So 99.5 and 0.5 are 995 and 5, and counts of a trace stay what they
+ * are. Rejected: doubles with a sum of 1, because a stratum of the mix would depend on rounding.
+ *
+ * Numbers are written whole and not rounded to a suffix, reals with as many digits as bring them
+ * back. Sizes and rates are written as they were typed, because a reader of the job wants to see
+ * the name of a histogram or a schedule that came from a file.
  */
 #include "workload/job.h"
 
 #include <inttypes.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/error.h"
+#include "workload/sizes.h"
 
 enum {
 	SHARE_SCALE_MAX = 10000, /* four decimals */
-	CPU_MAX = 1023           /* of glibc's cpu_set_t */
+	CPU_MAX = 1023,          /* of glibc's cpu_set_t */
+	WORDS_MAX = 16,          /* of a choice */
+	WORD_SIZE = 128          /* of all words of a choice */
 };
 
-bool
-job_value_can_hold(const char *text)
+static bool
+can_hold(const char *text)
 {
 	size_t length = strlen(text);
 	for (size_t i = 0; i < length; i++) {
@@ -38,81 +44,68 @@ job_value_can_hold(const char *text)
 void
 job_value_real_text(char *buf, size_t size, double real)
 {
-	locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-	locale_t before = c_locale != (locale_t)0 ? uselocale(c_locale) : (locale_t)0;
+	locale_t before = c_locale_enter();
 	for (int digits = 6; digits <= 17; digits++) {
 		snprintf(buf, size, "%.*g", digits, real);
 		if (strtod(buf, NULL) == real)
 			break;
 	}
-	if (c_locale != (locale_t)0) {
-		uselocale(before);
-		freelocale(c_locale);
-	}
+	c_locale_leave(before);
 }
+
+static void
+write_real(FILE *to, const char *before, double real)
+{
+	char text[64];
+	job_value_real_text(text, sizeof(text), real);
+	fprintf(to, "%s%s", before, text);
+}
+
+static void *
+field_of(const struct job_key *key, const void *object)
+{
+	return (char *)object + key->offset;
+}
+
+static char *
+text_of(const struct job_key *key, const void *object)
+{
+	return *(char **)field_of(key, object);
+}
+
+/* ---- numbers ---- */
 
 static void
 store(const struct job_key *key, void *object, uint64_t value)
 {
-	char *field = (char *)object + key->offset;
 	if (key->width == sizeof(uint32_t))
-		*(uint32_t *)field = (uint32_t)value;
+		*(uint32_t *)field_of(key, object) = (uint32_t)value;
 	else
-		*(uint64_t *)field = value;
+		*(uint64_t *)field_of(key, object) = value;
 }
 
-uint64_t
-job_value_number(const struct job_key *key, const void *object)
+static uint64_t
+load(const struct job_key *key, const void *object)
 {
-	const char *field = (const char *)object + key->offset;
-	return key->width == sizeof(uint32_t) ? *(const uint32_t *)(const void *)field
-					      : *(const uint64_t *)(const void *)field;
-}
-
-int
-job_value_choose(const struct job_key *key, const char *text, uint32_t *out)
-{
-	char choices[128], allowed[160] = "", *rest = choices;
-	const char *words[16];
-	uint32_t count = 0;
-	snprintf(choices, sizeof(choices), "%s", key->said.choices);
-	for (char *word; count < 16 && (word = strsep(&rest, "|")) != NULL;)
-		words[count++] = word;
-	for (uint32_t i = 0; i < count; i++) {
-		if (strcmp(words[i], text) == 0) {
-			*out = i;
-			return NB_OK;
-		}
-		size_t used = strlen(allowed);
-		snprintf(allowed + used, sizeof(allowed) - used, "%s%s", i > 0 ? ", " : "",
-			words[i]);
-	}
-	const char *near = nb_nearest(text, words, count);
-	return error_set(NB_ERR_USAGE, "'%.*s' is not known%s%s%s%s", JOB_QUOTE_MAX, text,
-		near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
-		near != NULL ? "'? Allowed: " : "; allowed: ", allowed);
+	return key->width == sizeof(uint32_t) ? *(uint32_t *)field_of(key, object)
+					      : *(uint64_t *)field_of(key, object);
 }
 
 static int
-set_choice(const struct job_key *key, void *object, const char *text)
+check_number(const struct job_key *key, uint64_t number, const char *text)
 {
-	uint32_t index;
-	int rc = job_value_choose(key, text, &index);
-	if (rc == NB_OK)
-		store(key, object, index + key->min);
-	return rc;
+	if (number >= key->min && number <= key->max)
+		return NB_OK;
+	return error_set(NB_ERR_USAGE, "%.*s is too %s; allowed: %" PRIu64 " to %" PRIu64 "%s",
+		JOB_QUOTE_MAX, text, number < key->min ? "small" : "large", key->min, key->max,
+		key->type == JOB_BYTES ? " bytes" : "");
 }
 
 static int
 parse_number(uint64_t *out, const struct job_key *key, const char *text)
 {
-	bool is_bytes = key->type == JOB_BYTES;
-	int rc = is_bytes ? nb_parse_bytes(out, text) : nb_parse_count(out, text);
-	if (rc < 0 || (*out >= key->min && *out <= key->max))
-		return rc;
-	return error_set(NB_ERR_USAGE, "%.*s is too %s; allowed: %" PRIu64 " to %" PRIu64 "%s",
-		JOB_QUOTE_MAX, text, *out < key->min ? "small" : "large", key->min, key->max,
-		is_bytes ? " bytes" : "");
+	int rc = key->type == JOB_BYTES ? nb_parse_bytes(out, text) : nb_parse_count(out, text);
+	return rc == NB_OK ? check_number(key, *out, text) : rc;
 }
 
 static int
@@ -125,27 +118,43 @@ set_number(const struct job_key *key, void *object, const char *text)
 	return rc;
 }
 
-static int
-set_time(const struct job_key *key, void *object, const char *text)
+static void
+write_number(FILE *to, const struct job_key *key, const void *object)
 {
-	uint64_t ns;
-	int rc = nb_parse_time(&ns, text);
-	if (rc == NB_OK)
-		store(key, object, ns);
-	return rc;
+	fprintf(to, "%" PRIu64, load(key, object));
 }
 
 static int
-set_real(const struct job_key *key, void *object, const char *text)
+set_time(const struct job_key *key, void *object, const char *text)
 {
-	double real;
-	int rc = nb_parse_real(&real, text);
-	if (rc < 0)
-		return rc;
-	if (real >= key->real_min && real <= key->real_max) {
-		*(double *)((char *)object + key->offset) = real;
+	return nb_parse_time(field_of(key, object), text);
+}
+
+static void
+print_time(FILE *to, uint64_t ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {{"h", 3600000000000u}, {"m", 60000000000u}, {"s", 1000000000u},
+		{"ms", 1000000u}, {"us", 1000u}, {"ns", 1}};
+	size_t i = ns == 0 ? 2 : 0;
+	while (ns % units[i].ns != 0)
+		i++;
+	fprintf(to, "%" PRIu64 "%s", ns / units[i].ns, units[i].name);
+}
+
+static void
+write_time(FILE *to, const struct job_key *key, const void *object)
+{
+	print_time(to, load(key, object));
+}
+
+static int
+check_real(const struct job_key *key, double real, const char *text)
+{
+	if (real >= key->real_min && real <= key->real_max) /* not NaN */
 		return NB_OK;
-	}
 	char min[32], max[32];
 	job_value_real_text(min, sizeof(min), key->real_min);
 	job_value_real_text(max, sizeof(max), key->real_max);
@@ -154,11 +163,160 @@ set_real(const struct job_key *key, void *object, const char *text)
 }
 
 static int
+set_real(const struct job_key *key, void *object, const char *text)
+{
+	double real;
+	int rc = nb_parse_real(&real, text);
+	if (rc == NB_OK)
+		rc = check_real(key, real, text);
+	if (rc == NB_OK)
+		*(double *)field_of(key, object) = real;
+	return rc;
+}
+
+static void
+write_real_field(FILE *to, const struct job_key *key, const void *object)
+{
+	write_real(to, "", *(double *)field_of(key, object));
+}
+
+static int
+set_range(const struct job_key *key, void *object, const char *text)
+{
+	const char *dots = strstr(text, "..");
+	char first[64];
+	size_t length = dots != NULL ? (size_t)(dots - text) : strlen(text);
+	if (length >= sizeof(first))
+		return error_set(NB_ERR_USAGE, "'%.*s' is not MIN..MAX", JOB_QUOTE_MAX, text);
+	snprintf(first, sizeof(first), "%.*s", (int)length, text);
+	uint64_t range[2];
+	int rc = parse_number(&range[0], key, first);
+	range[1] = range[0];
+	if (rc == NB_OK && dots != NULL)
+		rc = parse_number(&range[1], key, dots + 2);
+	if (rc == NB_OK && range[0] > range[1])
+		rc = error_set(
+			NB_ERR_USAGE, "'%s': the first number must not be the larger", text);
+	if (rc == NB_OK)
+		memcpy(field_of(key, object), range, sizeof(range));
+	return rc;
+}
+
+static void
+write_range(FILE *to, const struct job_key *key, const void *object)
+{
+	const uint64_t *range = field_of(key, object);
+	fprintf(to, "%" PRIu64, range[0]);
+	if (range[1] != range[0])
+		fprintf(to, "..%" PRIu64, range[1]);
+}
+
+/** "10s" is a time and "10k" a count: no suffix is both. */
+static int
+set_warmup(const struct job_key *key, void *object, const char *text)
+{
+	struct nb_group *group = object;
+	uint64_t ns = 0, count = 0;
+	(void)key;
+	if (nb_parse_count(&count, text) != NB_OK && nb_parse_time(&ns, text) != NB_OK)
+		return error_set(NB_ERR_USAGE,
+			"'%.*s' is neither a time, such as 10s, nor a count, such as 10k",
+			JOB_QUOTE_MAX, text);
+	group->warmup_ns = ns;
+	group->warmup_count = count;
+	return NB_OK;
+}
+
+static void
+write_warmup(FILE *to, const struct job_key *key, const void *object)
+{
+	const struct nb_group *group = object;
+	(void)key;
+	if (group->warmup_count > 0)
+		fprintf(to, "%" PRIu64, group->warmup_count);
+	else if (group->warmup_ns > 0)
+		print_time(to, group->warmup_ns);
+}
+
+/* ---- words and texts ---- */
+
+/** Cut up key->said.choices, in `text`; how many there are. */
+static size_t
+words_of(const struct job_key *key, char text[WORD_SIZE], const char *words[WORDS_MAX])
+{
+	size_t count = 0;
+	snprintf(text, WORD_SIZE, "%s", key->said.choices);
+	for (char *word; count < WORDS_MAX && (word = strsep(&text, "|")) != NULL;)
+		words[count++] = word;
+	return count;
+}
+
+static int
+set_choice(const struct job_key *key, void *object, const char *text)
+{
+	char buf[WORD_SIZE];
+	const char *words[WORDS_MAX];
+	size_t count = words_of(key, buf, words);
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(words[i], text) == 0) {
+			store(key, object, i + key->min);
+			return NB_OK;
+		}
+	}
+	return error_unknown(text, words, count, "'%.*s' is not known", JOB_QUOTE_MAX, text);
+}
+
+static void
+print_choice(FILE *to, const struct job_key *key, uint64_t value)
+{
+	char buf[WORD_SIZE];
+	const char *words[WORDS_MAX];
+	uint64_t index = value - key->min;
+	if (index < words_of(key, buf, words))
+		fputs(words[index], to);
+}
+
+static void
+write_choice(FILE *to, const struct job_key *key, const void *object)
+{
+	print_choice(to, key, load(key, object));
+}
+
+/** The arrivals that were asked for hold if there is a rate. */
+static void
+settle_arrivals(struct nb_group *group)
+{
+	uint32_t asked = group->arrivals_asked;
+	group->arrivals = group->rate_count == 0 ? NB_ARRIVAL_CLOSED
+		: asked != NB_ARRIVAL_CLOSED     ? asked
+						 : NB_ARRIVAL_FIXED;
+}
+
+static int
+set_arrivals(const struct job_key *key, void *object, const char *text)
+{
+	int rc = set_choice(key, object, text);
+	if (rc == NB_OK)
+		settle_arrivals(object);
+	return rc;
+}
+
+/** What was asked for, also if there is no rate. */
+static void
+write_arrivals(FILE *to, const struct job_key *key, const void *object)
+{
+	const struct nb_group *group = object;
+	uint32_t arrivals = group->rate_count > 0 ? group->arrivals : group->arrivals_asked;
+	print_choice(to, key, arrivals == NB_ARRIVAL_CLOSED ? NB_ARRIVAL_FIXED : arrivals);
+}
+
+/** NULL clears it. */
+static int
 replace_text(char **field, const char *text)
 {
-	char *copy = NULL;
-	if (text != NULL && (copy = strdup(text)) == NULL)
-		return error_system("memory for a job");
+	char *copy = text != NULL ? strdup(text) : NULL;
+	if (text != NULL && copy == NULL)
+		return error_memory();
 	free(*field);
 	*field = copy;
 	return NB_OK;
@@ -169,8 +327,14 @@ set_text(const struct job_key *key, void *object, const char *text)
 {
 	if (text[0] == '\0' && key->min > 0)
 		return error_set(NB_ERR_USAGE, "%s must not be empty", key->said.arg);
-	return replace_text(
-		(char **)((char *)object + key->offset), text[0] != '\0' ? text : NULL);
+	return replace_text(field_of(key, object), text[0] != '\0' ? text : NULL);
+}
+
+static void
+write_text(FILE *to, const struct job_key *key, const void *object)
+{
+	const char *text = text_of(key, object);
+	fputs(text != NULL ? text : "", to);
 }
 
 static int
@@ -179,169 +343,24 @@ set_prefix(const struct job_key *key, void *object, const char *text)
 	if (strlen(text) >= key->width)
 		return error_set(NB_ERR_USAGE, "'%.*s' is too long; allowed: up to %zu bytes",
 			JOB_QUOTE_MAX, text, key->width - 1);
-	char *field = (char *)object + key->offset;
-	memset(field, 0, key->width);
-	memcpy(field, text, strlen(text));
+	strncpy(field_of(key, object), text, key->width);
 	return NB_OK;
 }
 
-static int
-set_range(const struct job_key *key, void *object, const char *text)
-{
-	uint64_t *field = (uint64_t *)(void *)((char *)object + key->offset);
-	const char *dots = strstr(text, "..");
-	char first[64];
-	size_t length = dots != NULL ? (size_t)(dots - text) : strlen(text);
-	if (length >= sizeof(first))
-		return error_set(NB_ERR_USAGE, "'%.*s' is no MIN..MAX", JOB_QUOTE_MAX, text);
-	memcpy(first, text, length);
-	first[length] = '\0';
-	uint64_t min, max;
-	int rc = parse_number(&min, key, first);
-	max = min;
-	if (rc == NB_OK && dots != NULL)
-		rc = parse_number(&max, key, dots + 2);
-	if (rc != NB_OK)
-		return rc;
-	if (min > max)
-		return error_set(
-			NB_ERR_USAGE, "'%s': the first number must not be the larger", text);
-	field[0] = min;
-	field[1] = max;
-	return NB_OK;
-}
-
-/** "10s" is a time and "10k" a count: no suffix is both. */
-static int
-set_warmup(struct nb_group *group, const char *text)
-{
-	uint64_t ns = 0, count = 0;
-	if (nb_parse_count(&count, text) != NB_OK && nb_parse_time(&ns, text) != NB_OK)
-		return error_set(NB_ERR_USAGE,
-			"'%.*s' is neither a time, such as 10s, nor a count, such as 10k",
-			JOB_QUOTE_MAX, text);
-	group->warmup_ns = ns;
-	group->warmup_count = count;
-	return NB_OK;
-}
-
-/* ---- shares ---- */
-
-/** In units of 1/SHARE_SCALE_MAX. */
-static int
-parse_share(uint64_t *out, const char *text)
-{
-	uint64_t whole;
-	int rc = nb_parse_count(&whole, text);
-	if (rc == NB_OK && whole <= UINT32_MAX) {
-		*out = whole * SHARE_SCALE_MAX;
-		return NB_OK;
-	}
-	if (rc == NB_OK)
-		return error_set(NB_ERR_USAGE, "%s is too large; allowed: 0 to %" PRIu32, text,
-			UINT32_MAX);
-	size_t length = strlen(text);
-	if (length == 0 || length >= 32 || text[strspn(text, "0123456789.")] != '\0')
-		return rc;
-	char scaled[40];
-	snprintf(scaled, sizeof(scaled), "%se4", text);
-	if (nb_parse_count(out, scaled) != NB_OK)
-		return error_set(
-			NB_ERR_USAGE, "'%s' is no number of at most four decimals", text);
-	return NB_OK;
-}
-
-static int
-set_share(const struct job_key *key, struct nb_group *group, const char *text)
-{
-	uint64_t weights[NB_OP_KINDS], scale = group->weight_scale, share;
-	int rc = parse_share(&share, text);
-	if (rc != NB_OK)
-		return rc;
-	size_t kind = (key->offset - offsetof(struct nb_group, weights)) / sizeof(uint32_t);
-	if (scale == 0)
-		scale = 1;
-	for (size_t i = 0; i < NB_OP_KINDS; i++)
-		weights[i] = i == kind ? share : group->weights[i] * (SHARE_SCALE_MAX / scale);
-	scale = SHARE_SCALE_MAX;
-	for (bool has_fraction = false; scale > 1; scale /= 10) {
-		for (size_t i = 0; i < NB_OP_KINDS; i++)
-			has_fraction |= weights[i] % 10 != 0;
-		if (has_fraction)
-			break;
-		for (size_t i = 0; i < NB_OP_KINDS; i++)
-			weights[i] /= 10;
-	}
-	for (size_t i = 0; i < NB_OP_KINDS; i++) {
-		if (weights[i] > UINT32_MAX)
-			return error_set(NB_ERR_USAGE,
-				"'%s' and the other shares are too far apart for their decimals",
-				text);
-	}
-	for (size_t i = 0; i < NB_OP_KINDS; i++)
-		group->weights[i] = (uint32_t)weights[i];
-	group->weight_scale = (uint32_t)scale;
-	return NB_OK;
-}
-
-/* ---- what is read by others ---- */
-
-static int
-set_sizes(struct nb_job *job, const char *text)
-{
-	struct nb_sizes sizes = {0};
-	int rc = nb_sizes_parse(&sizes, text);
-	if (rc == NB_OK && (rc = replace_text(&job->values_text, text)) != NB_OK)
-		nb_sizes_destroy(&sizes);
-	if (rc != NB_OK)
-		return rc;
-	nb_sizes_destroy(&job->values);
-	job->values = sizes;
-	return NB_OK;
-}
-
-/** Arrivals that were asked for are in force where there is a rate. */
 static void
-settle_arrivals(struct nb_group *group)
+write_prefix(FILE *to, const struct job_key *key, const void *object)
 {
-	if (group->rate_count == 0)
-		group->arrivals = NB_ARRIVAL_CLOSED;
-	else if (group->arrivals_asked != NB_ARRIVAL_CLOSED)
-		group->arrivals = group->arrivals_asked;
-	else
-		group->arrivals = NB_ARRIVAL_FIXED;
+	fprintf(to, "%.*s", (int)key->width, (char *)field_of(key, object));
 }
 
-static int
-set_rate(struct nb_group *group, const char *text)
-{
-	struct nb_rate_step *steps = NULL;
-	size_t count = 0;
-	bool is_none = strcmp(text, "none") == 0;
-	int rc = is_none ? NB_OK : nb_rate_parse(&steps, &count, text);
-	if (rc == NB_OK &&
-		(rc = replace_text(&group->rate_text, is_none ? NULL : text)) != NB_OK)
-		free(steps);
-	if (rc != NB_OK)
-		return rc;
-	free(group->rate);
-	group->rate = steps;
-	group->rate_count = count;
-	settle_arrivals(group);
-	return NB_OK;
-}
-
-/** One CPU of a list; returns what is behind it, or NULL. */
+/** One CPU of a list; returns what follows it, or NULL. */
 static const char *
 scan_cpu(const char *text, unsigned *out)
 {
 	const char *at = text;
-	for (*out = 0; *at >= '0' && *at <= '9'; at++) {
+	for (*out = 0; *at >= '0' && *at <= '9' && *out <= CPU_MAX; at++)
 		*out = *out * 10 + (unsigned)(*at - '0');
-		if (*out > CPU_MAX)
-			return NULL;
-	}
-	return at == text ? NULL : at;
+	return at == text || *out > CPU_MAX ? NULL : at;
 }
 
 int
@@ -357,7 +376,7 @@ job_value_check_cpus(const char *text)
 	} while (at != NULL && last >= first && *at == ',');
 	if (at == NULL || last < first || *at != '\0')
 		return error_set(NB_ERR_USAGE,
-			"'%.*s' is no list of CPUs, such as 0-3,8; allowed: 0 to %u",
+			"'%.*s' is not a list of CPUs, such as 0-3,8; allowed: 0 to %u",
 			JOB_QUOTE_MAX, text, CPU_MAX);
 	return NB_OK;
 }
@@ -367,59 +386,240 @@ set_cpus(const struct job_key *key, void *object, const char *text)
 {
 	bool is_any = strcmp(text, "any") == 0;
 	int rc = is_any ? NB_OK : job_value_check_cpus(text);
-	if (rc == NB_OK)
-		rc = replace_text(
-			(char **)((char *)object + key->offset), is_any ? NULL : text);
-	return rc;
+	return rc == NB_OK ? replace_text(field_of(key, object), is_any ? NULL : text) : rc;
+}
+
+/* ---- shares ---- */
+
+/** In units of 1/SHARE_SCALE_MAX. */
+static int
+parse_share(uint64_t *out, const char *text)
+{
+	uint64_t whole = 0;
+	int rc = nb_parse_count(&whole, text);
+	if (rc == NB_OK && whole > UINT32_MAX)
+		return error_set(NB_ERR_USAGE, "%s is too large; allowed: 0 to %" PRIu32, text,
+			UINT32_MAX);
+	*out = whole * SHARE_SCALE_MAX;
+	size_t length = strlen(text);
+	if (rc == NB_OK || length == 0 || length >= 32 ||
+		text[strspn(text, "0123456789.")] != '\0')
+		return rc;
+	char scaled[40];
+	snprintf(scaled, sizeof(scaled), "%se4", text);
+	if (nb_parse_count(out, scaled) != NB_OK)
+		return error_set(
+			NB_ERR_USAGE, "'%s' is not a number of at most four decimals", text);
+	return NB_OK;
 }
 
 static int
-set_value(const struct job_key *key, void *object, const char *text)
+set_share(const struct job_key *key, void *object, const char *text)
 {
-	switch (key->type) {
-	case JOB_COUNT:
-	case JOB_BYTES:
-		return set_number(key, object, text);
-	case JOB_TIME:
-		return set_time(key, object, text);
-	case JOB_REAL:
-		return set_real(key, object, text);
-	case JOB_CHOICE:
-		return set_choice(key, object, text);
-	case JOB_TEXT:
-		return set_text(key, object, text);
-	case JOB_PREFIX:
-		return set_prefix(key, object, text);
-	case JOB_SHARE:
-		return set_share(key, object, text);
-	case JOB_RANGE:
-		return set_range(key, object, text);
-	case JOB_WARMUP:
-		return set_warmup(object, text);
-	case JOB_SIZES:
-		return set_sizes(object, text);
-	case JOB_RATE:
-		return set_rate(object, text);
-	case JOB_CPUS:
-		return set_cpus(key, object, text);
-	case JOB_ARRIVALS: {
-		int rc = set_choice(key, object, text);
-		if (rc == NB_OK)
-			settle_arrivals(object);
+	struct nb_group *group = object;
+	uint64_t weights[NB_OP_KINDS], share, divisor = 1;
+	uint64_t scale = group->weight_scale > 0 ? group->weight_scale : 1;
+	int rc = parse_share(&share, text);
+	if (rc != NB_OK)
+		return rc;
+	size_t set = (key->offset - offsetof(struct nb_group, weights)) / sizeof(uint32_t);
+	for (size_t i = 0; i < NB_OP_KINDS; i++)
+		weights[i] = i == set ? share : group->weights[i] * (SHARE_SCALE_MAX / scale);
+	for (bool is_whole = true; divisor < SHARE_SCALE_MAX; divisor *= 10) {
+		for (size_t i = 0; i < NB_OP_KINDS; i++)
+			is_whole &= weights[i] % (divisor * 10) == 0;
+		if (!is_whole)
+			break;
+	}
+	for (size_t i = 0; i < NB_OP_KINDS; i++) {
+		if (weights[i] / divisor > UINT32_MAX)
+			return error_set(NB_ERR_USAGE,
+				"'%s' and the other shares are too far apart for their decimals",
+				text);
+	}
+	for (size_t i = 0; i < NB_OP_KINDS; i++)
+		group->weights[i] = (uint32_t)(weights[i] / divisor);
+	group->weight_scale = (uint32_t)(SHARE_SCALE_MAX / divisor);
+	return NB_OK;
+}
+
+static void
+write_share(FILE *to, const struct job_key *key, const void *object)
+{
+	const struct nb_group *group = object;
+	uint64_t scale = group->weight_scale > 0 ? group->weight_scale : 1;
+	uint64_t weight = load(key, object), fraction = weight % scale;
+	fprintf(to, "%" PRIu64 "%s", weight / scale, fraction > 0 ? "." : "");
+	for (; fraction > 0; fraction = fraction * 10 % scale)
+		fprintf(to, "%" PRIu64, fraction * 10 / scale);
+}
+
+/* ---- sizes and rates, which others parse ---- */
+
+static int
+set_sizes(const struct job_key *key, void *object, const char *text)
+{
+	struct nb_job *job = object;
+	struct nb_sizes sizes = {0};
+	(void)key;
+	int rc = nb_sizes_parse(&sizes, text);
+	if (rc == NB_OK)
+		rc = replace_text(&job->values_text, text);
+	if (rc != NB_OK) {
+		nb_sizes_destroy(&sizes);
 		return rc;
 	}
-	case JOB_START:
-		break;
-	}
-	return error_set(NB_FAIL, "no value of one group alone");
+	nb_sizes_destroy(&job->values);
+	job->values = sizes;
+	return NB_OK;
 }
+
+/** As typed, or made from sizes that a program has set. */
+static void
+write_sizes(FILE *to, const struct job_key *key, const void *object)
+{
+	const struct nb_job *job = object;
+	const struct nb_sizes *sizes = &job->values;
+	(void)key;
+	if (job->values_text != NULL) {
+		fputs(job->values_text, to);
+		return;
+	}
+	if (sizes->kind != NB_SIZE_FIXED)
+		fprintf(to, "%s:", sizes_law_name(sizes->kind));
+	if (sizes->kind == NB_SIZE_NORMAL || sizes->kind == NB_SIZE_PARETO) {
+		write_real(to, "", sizes->a);
+		write_real(to, ",", sizes->b);
+		fputc(',', to);
+	}
+	fprintf(to, "%" PRIu64, sizes->min);
+	if (sizes->kind != NB_SIZE_FIXED)
+		fprintf(to, "..%" PRIu64, sizes->max);
+	if (sizes->kind == NB_SIZE_ZIPFIAN)
+		write_real(to, ",", sizes->a);
+}
+
+static int
+set_rate(const struct job_key *key, void *object, const char *text)
+{
+	struct nb_group *group = object;
+	struct nb_rate_step *steps = NULL;
+	size_t count = 0;
+	(void)key;
+	bool is_none = strcmp(text, "none") == 0;
+	int rc = is_none ? NB_OK : nb_rate_parse(&steps, &count, text);
+	if (rc == NB_OK)
+		rc = replace_text(&group->rate_text, is_none ? NULL : text);
+	if (rc != NB_OK) {
+		free(steps);
+		return rc;
+	}
+	free(group->rate);
+	group->rate = steps;
+	group->rate_count = count;
+	settle_arrivals(group);
+	return NB_OK;
+}
+
+/** As typed, or made from steps that a program has set. */
+static void
+write_rate(FILE *to, const struct job_key *key, const void *object)
+{
+	const struct nb_group *group = object;
+	(void)key;
+	if (group->rate_text != NULL)
+		fputs(group->rate_text, to);
+	for (size_t i = 0; group->rate_text == NULL && i < group->rate_count; i++) {
+		const struct nb_rate_step *step = &group->rate[i];
+		write_real(to, i > 0 ? "," : "", step->from_ops_s);
+		if (step->to_ops_s != step->from_ops_s)
+			write_real(to, "..", step->to_ops_s);
+		if (step->duration_ns != UINT64_MAX) {
+			fputc('/', to);
+			print_time(to, step->duration_ns);
+		}
+	}
+}
+
+/* ---- all types ---- */
+
+static const struct {
+	int (*set)(const struct job_key *key, void *object, const char *text);
+	void (*write)(FILE *to, const struct job_key *key, const void *object);
+} types[] = {
+	[JOB_COUNT] = {set_number, write_number},
+	[JOB_BYTES] = {set_number, write_number},
+	[JOB_TIME] = {set_time, write_time},
+	[JOB_REAL] = {set_real, write_real_field},
+	[JOB_CHOICE] = {set_choice, write_choice},
+	[JOB_TEXT] = {set_text, write_text},
+	[JOB_PREFIX] = {set_prefix, write_prefix},
+	[JOB_SHARE] = {set_share, write_share},
+	[JOB_RANGE] = {set_range, write_range},
+	[JOB_WARMUP] = {set_warmup, write_warmup},
+	[JOB_SIZES] = {set_sizes, write_sizes},
+	[JOB_RATE] = {set_rate, write_rate},
+	[JOB_ARRIVALS] = {set_arrivals, write_arrivals},
+	[JOB_CPUS] = {set_cpus, write_text},
+	[JOB_START] = {set_choice, write_choice},
+};
 
 int
 job_value_set(const struct job_key *key, void *object, const char *text)
 {
-	int rc = job_value_can_hold(text)
-		? set_value(key, object, text)
+	int rc = can_hold(text)
+		? types[key->type].set(key, object, text)
 		: error_set(NB_ERR_USAGE,
-			  "the value holds a control character, or a blank at its edge");
+			  "the value contains a control character, or a blank at its edge");
 	return rc == NB_OK ? NB_OK : error_prefix(rc, "%s", key->said.name);
+}
+
+int
+job_value_check(const struct job_key *key, const void *object)
+{
+	char text[64], buf[WORD_SIZE];
+	const char *words[WORDS_MAX];
+	int rc = NB_OK;
+	if (key->type == JOB_REAL) {
+		double real = *(double *)field_of(key, object);
+		job_value_real_text(text, sizeof(text), real);
+		rc = check_real(key, real, text);
+	} else if (key->type == JOB_COUNT || key->type == JOB_BYTES) {
+		snprintf(text, sizeof(text), "%" PRIu64, load(key, object));
+		rc = check_number(key, load(key, object), text);
+	} else if (key->type == JOB_CHOICE && load(key, object) >= words_of(key, buf, words)) {
+		rc = error_set(NB_ERR_USAGE, "unknown choice %" PRIu64, load(key, object));
+	}
+	return rc == NB_OK ? NB_OK : error_prefix(rc, "%s", key->said.name);
+}
+
+int
+job_value_text(char **out, const struct job_key *key, const void *object)
+{
+	char *text = NULL;
+	size_t size;
+	const struct nb_job *job = object;
+	int rc = job_value_check(key, object);
+	if (rc == NB_OK && key->type == JOB_SIZES && job->values_text == NULL &&
+		job->values.kind >= NB_SIZE_HISTOGRAM)
+		rc = error_set(NB_ERR_USAGE,
+			"%s: a histogram without the name of its file cannot be written",
+			key->said.name);
+	if (rc != NB_OK)
+		return rc;
+	FILE *stream = open_memstream(&text, &size);
+	if (stream == NULL)
+		return error_memory();
+	types[key->type].write(stream, key, object);
+	if (fclose(stream) != 0)
+		rc = error_memory();
+	else if (!can_hold(text))
+		rc = error_set(NB_ERR_USAGE,
+			"%s: a job file cannot hold a control character, or a blank at the edge of a value",
+			key->said.name);
+	if (rc == NB_OK)
+		*out = text;
+	else
+		free(text);
+	return rc;
 }

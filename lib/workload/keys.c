@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 #include "base/aside.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/mapping.h"
+#include "base/progress.h"
 #include "base/rng.h"
 
 enum { WRITE_CHUNK = 1 << 20 };
@@ -49,7 +49,7 @@ open_checked(int *out, const char *path, uint64_t key_size, uint64_t count)
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return error_set(NB_FAIL,
-			"%s: no such file of keys; make it with: mininb --action=keys -i %s -k %llu -c %llu",
+			"%s: no such file; make it with: mininb --action=keys -i %s -k %llu -c %llu",
 			path, path, (unsigned long long)key_size, (unsigned long long)count);
 	if (fd < 0)
 		return error_system("%s", path);
@@ -76,28 +76,24 @@ keys_open(struct keys *keys, const char *path, uint64_t key_size, uint64_t count
 	int rc = open_checked(&fd, path, key_size, count);
 	if (rc != NB_OK)
 		return rc;
-	*keys = (struct keys){
-		.key_size = key_size, .count = count, .mapped_size = count * key_size};
-	keys->path = strdup(path);
-	if (keys->path == NULL) {
-		rc = error_set(NB_FAIL, "%s: out of memory", path);
-		goto close_fd;
-	}
-	void *data = mmap(NULL, keys->mapped_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (data == MAP_FAILED) {
+	uint64_t size = count * key_size;
+	void *data = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (data == MAP_FAILED)
 		rc = error_system("%s: mmap", path);
-		goto free_path;
-	}
-	madvise(data, keys->mapped_size, MADV_SEQUENTIAL);
-	mapping_add(data, keys->mapped_size, path);
-	keys->data = data;
 	close(fd);
-	return NB_OK;
-free_path:
-	free(keys->path);
-close_fd:
-	close(fd);
-	return rc;
+	if (rc != NB_OK)
+		return rc;
+	*keys = (struct keys){.data = data,
+		.key_size = key_size,
+		.count = count,
+		.mapped_size = size,
+		.path = strdup(path)};
+	madvise(data, size, MADV_SEQUENTIAL);
+	mapping_add(data, size, path);
+	if (keys->path != NULL)
+		return NB_OK;
+	keys_close(keys);
+	return error_memory();
 }
 
 void
@@ -127,9 +123,15 @@ key_bits(uint64_t key_size)
 }
 
 static uint64_t
+mask_of(unsigned bits)
+{
+	return UINT64_MAX >> (64 - bits);
+}
+
+static uint64_t
 permute(uint64_t x, unsigned bits)
 {
-	uint64_t mask = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+	uint64_t mask = mask_of(bits);
 	x = (x * 0x9e3779b97f4a7c15u) & mask;
 	x ^= x >> (bits / 2);
 	x = (x * 0xbf58476d1ce4e5b9u) & mask;
@@ -154,54 +156,21 @@ make_key(uint8_t *out, uint64_t key_size, uint64_t offset, uint64_t i)
 
 /* ---- whether a file has such keys ---- */
 
-/** Of x ^= x >> shift. */
-static uint64_t
-undo_shift(uint64_t x, unsigned shift)
-{
-	uint64_t y = x;
-	for (unsigned done = shift; done < 64; done += shift)
-		y = x ^ y >> shift;
-	return y;
-}
-
-/** Of an odd number mod 2^64, and so mod any 2^b; each step doubles the bits (Newton). */
-static uint64_t
-inverse(uint64_t odd)
-{
-	uint64_t x = odd; /* right in 3 bits */
-	for (int i = 0; i < 5; i++)
-		x *= 2 - odd * x;
-	return x;
-}
-
+/** The inverse of permute(), with the inverses of its factors. */
 static uint64_t
 permute_back(uint64_t x, unsigned bits)
 {
-	uint64_t mask = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
-	x = undo_shift(x, bits / 2);
-	x = (x * inverse(0x94d049bb133111ebu)) & mask;
-	x = undo_shift(x, bits / 2 - 1);
-	x = (x * inverse(0xbf58476d1ce4e5b9u)) & mask;
-	x = undo_shift(x, bits / 2);
-	return (x * inverse(0x9e3779b97f4a7c15u)) & mask;
-}
-
-/** The state before, of what splitmix64_next() returned. */
-static uint64_t
-splitmix64_back(uint64_t z)
-{
-	z = undo_shift(z, 31) * inverse(0x94d049bb133111ebu);
-	z = undo_shift(z, 27) * inverse(0xbf58476d1ce4e5b9u);
-	return undo_shift(z, 30) - 0x9e3779b97f4a7c15u;
+	x = (rng_unshift(x, bits / 2) * 0x319642b2d24d8ec3u) & mask_of(bits);
+	x = (rng_unshift(x, bits / 2 - 1) * 0x96de1b173f119089u) & mask_of(bits);
+	return (rng_unshift(x, bits / 2) * 0xf1de83e19937733du) & mask_of(bits);
 }
 
 /** The place that make_key() had for a key that begins so. */
 static uint64_t
 place_of(uint64_t head, uint64_t offset, unsigned bits)
 {
-	uint64_t mask = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
-	offset &= mask;
-	return (permute_back(permute_back(head, bits) ^ offset, bits) - offset) & mask;
+	offset &= mask_of(bits);
+	return (permute_back(permute_back(head, bits) ^ offset, bits) - offset) & mask_of(bits);
 }
 
 static uint64_t
@@ -213,9 +182,9 @@ read_head(const uint8_t *key, uint64_t key_size)
 }
 
 /**
- * Keys of another seed, or bytes of anything else, would be of places up to 2^bits; that all
- * that are looked at are different ones of this file tells log2(2^bits / count) bits each. As
- * many are asked for as would leave one in 2^64.
+ * Other bytes, or keys of another seed, would have places up to 2^bits. Each of the first keys
+ * that has a new place inside this file tells log2(2^bits / count) bits; enough keys are looked
+ * at for an error of 1 in 2^64.
  */
 static bool
 are_short_keys(const uint8_t *begin, size_t size, uint64_t file_size, uint64_t key_size,
@@ -251,10 +220,11 @@ keys_are_made(const void *begin, size_t size, uint64_t file_size, uint64_t seed)
 	}
 	if (size < 16)
 		return false;
-	/* of a longer key, what is behind the head tells what the seed was */
+	/* of a longer key, the word after the head tells the seed */
 	uint64_t head = read_head(bytes, 8);
 	memcpy(&word, bytes + 8, 8);
-	return place_of(head, splitmix64_back(word) ^ head, 64) < file_size / 16;
+	return place_of(head, (splitmix64_unmix(word) - 0x9e3779b97f4a7c15u) ^ head, 64) <
+		file_size / 16;
 }
 
 static int
@@ -266,23 +236,16 @@ write_keys(struct aside *aside, uint64_t key_size, uint64_t count, uint64_t seed
 	uint64_t in_chunk = key_size < WRITE_CHUNK ? WRITE_CHUNK / key_size : 1;
 	uint8_t *chunk = malloc(in_chunk * key_size);
 	if (chunk == NULL)
-		return error_set(NB_FAIL, "%s: out of memory", aside->path);
-	uint64_t begin_ns = clock_monotonic();
+		return error_memory();
+	struct progress shown = progress_begin(progress, progress_arg, "keys", count);
 	int rc = NB_OK;
 	for (uint64_t i = 0; i < count && rc == NB_OK; i += in_chunk) {
 		uint64_t n = count - i < in_chunk ? count - i : in_chunk;
 		for (uint64_t j = 0; j < n; j++)
 			make_key(chunk + j * key_size, key_size, offset, i + j);
 		rc = aside_write(aside, chunk, n * key_size, i * key_size);
-		if (rc == NB_OK && stop_requested())
-			rc = error_interrupted();
-		if (progress != NULL)
-			progress(progress_arg,
-				&(struct nb_progress){.size = sizeof(struct nb_progress),
-					.what = "keys",
-					.done = i + n,
-					.total = count,
-					.elapsed_ns = clock_monotonic() - begin_ns});
+		if (rc == NB_OK)
+			rc = progress_report(&shown, i + n);
 	}
 	free(chunk);
 	return rc;
@@ -294,7 +257,7 @@ nb_keys_make(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
 {
 	if (key_size == 0 || key_size > NB_KEY_SIZE_MAX || count == 0)
 		return error_set(NB_ERR_USAGE,
-			"keys: a size of 1..%u bytes and a count of at least 1 are needed",
+			"keys: need a size of 1..%u bytes and a count of at least 1",
 			NB_KEY_SIZE_MAX);
 	unsigned bits = key_bits(key_size);
 	if (bits < 64 && count > (uint64_t)1 << bits)
@@ -303,7 +266,7 @@ nb_keys_make(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
 			(unsigned long long)1 << bits, (unsigned long long)key_size,
 			(unsigned long long)count);
 	if (count > INT64_MAX / key_size)
-		return error_set(NB_ERR_USAGE, "keys: a file of that size cannot be");
+		return error_set(NB_ERR_USAGE, "keys: no file can be that large");
 	struct aside aside;
 	int rc = aside_open(&aside, path, count * key_size);
 	if (rc != NB_OK)

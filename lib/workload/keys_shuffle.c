@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "base/aside.h"
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "base/rng.h"
 #include "workload/keys.h"
 
@@ -52,24 +52,14 @@ struct shuffle {
 	uint8_t *buffers; /* of all buckets: together no more than one bucket */
 	uint64_t room;    /* keys of one; 0: too many buckets or too large keys for any */
 	uint64_t look_keys;
-	nb_progress_fn progress;
-	void *progress_arg;
-	uint64_t begin_ns;
+	struct progress progress;
 };
 
-/** Now and then: show how far it is, and whether to go on. Each key counts twice: dealt, mixed. */
+/** Each key counts twice: dealt, mixed. */
 static int
-look_up(struct shuffle *shuffle, uint64_t done)
+report(const struct shuffle *shuffle, uint64_t done)
 {
-	if (shuffle->progress != NULL) {
-		struct nb_progress progress = {.size = sizeof(progress),
-			.what = "shuffle",
-			.done = done / 2,
-			.total = shuffle->keys.count,
-			.elapsed_ns = clock_monotonic() - shuffle->begin_ns};
-		shuffle->progress(shuffle->progress_arg, &progress);
-	}
-	return stop_requested() ? error_interrupted() : NB_OK;
+	return progress_report(&shuffle->progress, done / 2);
 }
 
 static struct rng
@@ -128,7 +118,7 @@ deal(struct shuffle *shuffle)
 		}
 		keys_forget(keys, begin, end);
 		if (rc == NB_OK)
-			rc = look_up(shuffle, end);
+			rc = report(shuffle, end);
 	}
 	for (uint64_t b = 0; b < shuffle->bucket_count && rc == NB_OK; b++)
 		rc = empty_buffer(shuffle, &shuffle->buckets[b]);
@@ -162,7 +152,7 @@ mix(struct shuffle *shuffle, struct rng *rng, uint8_t *data, uint64_t size, uint
 			uint64_t j = rng_below(rng, i);
 			swap_keys(data + (i - 1) * key_size, data + j * key_size, key_size);
 		}
-		rc = look_up(shuffle, done + size - i);
+		rc = report(shuffle, done + size - i);
 	}
 	return rc;
 }
@@ -222,17 +212,10 @@ make_buckets(struct shuffle *shuffle)
 	shuffle->buckets = calloc(shuffle->bucket_count, sizeof(*shuffle->buckets));
 	shuffle->buffers = malloc(shuffle->bucket_count * buffer_bytes + 1);
 	if (shuffle->buckets == NULL || shuffle->buffers == NULL)
-		return error_set(NB_FAIL, "%s: out of memory", shuffle->keys.path);
+		return error_memory();
 	for (uint64_t b = 0; b < shuffle->bucket_count; b++)
 		shuffle->buckets[b].buffer = shuffle->buffers + b * buffer_bytes;
 	return NB_OK;
-}
-
-static void
-free_buffers(struct shuffle *shuffle)
-{
-	free(shuffle->buffers);
-	shuffle->buffers = NULL;
 }
 
 /** What stands behind the keys to be shuffled stays as it is. */
@@ -241,7 +224,7 @@ copy_rest(struct shuffle *shuffle, int fd, uint64_t begin, uint64_t end)
 {
 	uint8_t *chunk = malloc(COPY_BYTES);
 	if (chunk == NULL)
-		return error_set(NB_FAIL, "%s: out of memory", shuffle->keys.path);
+		return error_memory();
 	int rc = NB_OK;
 	while (begin < end && rc == NB_OK) {
 		size_t want = end - begin < COPY_BYTES ? end - begin : COPY_BYTES;
@@ -269,7 +252,7 @@ shuffle_aside(struct shuffle *shuffle, int fd, uint64_t file_size)
 		size_buckets(shuffle);
 		rc = deal(shuffle);
 	}
-	free_buffers(shuffle);
+	free(shuffle->buffers); /* mixing needs the memory */
 	if (rc == NB_OK)
 		rc = mix_buckets(shuffle);
 	if (rc == NB_OK)
@@ -305,15 +288,13 @@ keys_shuffle(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
 {
 	if (key_size == 0 || key_size > NB_KEY_SIZE_MAX || count == 0)
 		return error_set(NB_ERR_USAGE,
-			"shuffle: a key size of 1..%u bytes and a count of at least 1 are needed",
+			"shuffle: needs a key size of 1..%u bytes and a count of at least 1",
 			NB_KEY_SIZE_MAX);
 	uint64_t look_keys = LOOK_BYTES / key_size;
 	struct shuffle shuffle = {.seed = seed,
 		.bucket_bytes = bucket_bytes,
 		.look_keys = look_keys < LOOK_KEYS ? look_keys : LOOK_KEYS,
-		.progress = progress,
-		.progress_arg = progress_arg,
-		.begin_ns = clock_monotonic()};
+		.progress = progress_begin(progress, progress_arg, "shuffle", count)};
 	int rc = keys_open(&shuffle.keys, path, key_size, count);
 	if (rc != NB_OK)
 		return rc;

@@ -23,8 +23,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/clock.h"
-#include "base/error.h"
+#include "base/progress.h"
 
 enum {
 	SLOTS_MAX = 1 << 21,          /* 16 MiB, reached from 0.7 million keys on */
@@ -43,9 +42,7 @@ struct survey {
 	uint64_t looked; /* keys of the parts so far */
 	uint64_t duplicates;
 	bool is_cut; /* a table got too full */
-	nb_progress_fn progress;
-	void *progress_arg;
-	uint64_t begin_ns;
+	struct progress progress;
 };
 
 static uint64_t
@@ -91,19 +88,6 @@ count_chunk(struct survey *survey, uint64_t begin, uint64_t end, uint64_t part)
 	}
 }
 
-static void
-tell(const struct survey *survey, uint64_t part, uint64_t end)
-{
-	if (survey->progress == NULL)
-		return;
-	struct nb_progress progress = {.size = sizeof(progress),
-		.what = "looking at the keys",
-		.done = (part * survey->keys->count + end) / survey->passes,
-		.total = survey->keys->count,
-		.elapsed_ns = clock_monotonic() - survey->begin_ns};
-	survey->progress(survey->progress_arg, &progress);
-}
-
 /** One pass over the file: the keys of one part, and in the first one the hash of all bytes. */
 static int
 pass(struct survey *survey, uint64_t part, XXH3_state_t *state)
@@ -119,9 +103,10 @@ pass(struct survey *survey, uint64_t part, XXH3_state_t *state)
 				state, keys_get(keys, i).data, (end - i) * keys->key_size);
 		count_chunk(survey, i, end, part);
 		keys_forget(keys, i, end);
-		tell(survey, part, end);
-		if (stop_requested())
-			return error_interrupted();
+		int rc = progress_report(
+			&survey->progress, (part * keys->count + end) / survey->passes);
+		if (rc != NB_OK)
+			return rc;
 	}
 	return NB_OK;
 }
@@ -156,14 +141,13 @@ keys_survey(const struct keys *keys, struct keys_facts *facts, uint32_t passes_m
 		.slot_mask = slots - 1,
 		.parts = parts,
 		.passes = parts < passes_max ? parts : passes_max,
-		.progress = progress,
-		.progress_arg = progress_arg,
-		.begin_ns = clock_monotonic()};
+		.progress = progress_begin(
+			progress, progress_arg, "looking at the keys", keys->count)};
 	survey.slots = malloc(slots * sizeof(*survey.slots));
 	XXH3_state_t *state = XXH3_createState();
 	int rc = NB_OK;
 	if (survey.slots == NULL || state == NULL) {
-		rc = error_set(NB_FAIL, "%s: out of memory", keys->path);
+		rc = error_memory();
 		goto free_state;
 	}
 	XXH3_64bits_reset(state);

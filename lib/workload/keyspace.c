@@ -2,20 +2,19 @@
 /*
  * Record numbers and keys.
  *
- * A number is turned into another first (the order), and that one is written down (the
- * format). The hashed order is the mixer of splitmix64 on a number that the seed has
- * moved: a bijection, so that no two records meet in one key, and as it can be undone, a
- * key that an engine hands out tells its record without a table of them. On keys of less
- * than 8 bytes a bijection of as many bits as they have takes its place, multiplication
- * by odd numbers and xor with what is further up. What a longer raw key has behind its
- * first 8 bytes is hashed from those.
+ * The order turns a number into another one, and the format writes that down. The hashed order
+ * is the mixer of splitmix64 on a number that the seed has moved: a bijection, so no two records
+ * have the same key, and because it can be inverted, a key that an engine returns tells its
+ * record without a table. For keys of less than 8 bytes it is a bijection of as many bits as
+ * they have: multiplication by odd numbers and xor with higher bits. The bytes of a longer raw
+ * key after its first 8 are hashed from those.
  *
- * The ycsb order is the hash by which YCSB names its records, for runs beside it on the
- * same keys. It is none of these: it drops the sign, so that two numbers can have one
- * key (a chance of 5 in 10^4 that there are two such among 10^8), and cannot be undone.
+ * The ycsb order is the hash by which YCSB names its records, for runs beside it on the same
+ * keys. It drops the sign, so two numbers can have one key (a chance of 5 in 10^4 that there are
+ * two such among 10^8), and it cannot be inverted.
  *
- * What would make a run wrong: a format that cannot tell its records apart, since an
- * insert would be an update then. It is refused when the keyspace is made.
+ * A format that cannot tell its records apart would make a run wrong, because an insert would be
+ * an update. Such a keyspace is refused.
  */
 #include "workload/keyspace.h"
 
@@ -46,24 +45,6 @@ keyspace_ycsb_hash(uint64_t number)
 
 /* ---- orders, and back ---- */
 
-/** x ^ x >> shift undone: the upper half is right already, and each round doubles it. */
-static uint64_t
-unshift(uint64_t x, unsigned shift)
-{
-	for (unsigned s = shift; s < 64; s *= 2)
-		x ^= x >> s;
-	return x;
-}
-
-/** splitmix64_mix() undone: its factors' inverses mod 2^64. */
-static uint64_t
-unmix(uint64_t z)
-{
-	z = unshift(z, 31) * UINT64_C(0x319642b2d24d8ec3);
-	z = unshift(z, 27) * UINT64_C(0x96de1b173f119089);
-	return unshift(z, 30);
-}
-
 static uint64_t
 mask_of(unsigned bits)
 {
@@ -92,16 +73,11 @@ unpermute(uint64_t x, unsigned bits, uint64_t salt)
 	uint64_t mask = mask_of(bits);
 	unsigned shift = bits / 2;
 	for (int i = 1; i >= 0; i--) {
-		x = (unshift(x, shift - 1) * UINT64_C(0x319642b2d24d8ec3)) & mask;
-		x = (unshift(x, shift) * UINT64_C(0x96de1b173f119089) - (salt >> 8 * i)) & mask;
+		x = (rng_unshift(x, shift - 1) * UINT64_C(0x319642b2d24d8ec3)) & mask;
+		x = (rng_unshift(x, shift) * UINT64_C(0x96de1b173f119089) - (salt >> 8 * i)) &
+			mask;
 	}
 	return x;
-}
-
-static inline uint64_t
-mix(uint64_t number, uint64_t salt)
-{
-	return splitmix64_mix(number + salt);
 }
 
 /** The number that is written down. */
@@ -113,7 +89,7 @@ in_order(const struct keyspace *space, uint64_t number)
 	if (space->order == NB_ORDER_YCSB)
 		return keyspace_ycsb_hash(number);
 	return space->bits < 64 ? permute(number, space->bits, space->salt)
-				: mix(number, space->salt);
+				: splitmix64_mix(number + space->salt);
 }
 
 static uint64_t
@@ -122,7 +98,7 @@ out_of_order(const struct keyspace *space, uint64_t written)
 	if (space->order == NB_ORDER_ORDERED)
 		return written;
 	return space->bits < 64 ? unpermute(written, space->bits, space->salt)
-				: unmix(written) - space->salt;
+				: splitmix64_unmix(written) - space->salt;
 }
 
 /* ---- formats, and back ---- */
@@ -143,13 +119,6 @@ get_big_endian(const uint8_t *in, size_t size)
 	return __builtin_bswap64(bytes);
 }
 
-/** What the words behind the first 8 bytes of a raw key are hashed from. */
-static inline uint64_t
-tail_of(uint64_t written, uint64_t salt)
-{
-	return written ^ salt;
-}
-
 static inline void
 put_raw(const struct keyspace *space, uint64_t written, uint8_t *out)
 {
@@ -164,43 +133,11 @@ put_raw(const struct keyspace *space, uint64_t written, uint8_t *out)
 		return;
 	}
 	put_big_endian(out, written, 8);
-	uint64_t state = tail_of(written, space->salt);
+	uint64_t state = written ^ space->salt; /* of what follows the first 8 bytes */
 	for (size_t at = 8; at < size; at += 8) {
 		uint64_t word = splitmix64_next(&state);
 		memcpy(out + at, &word, size - at < 8 ? size - at : 8);
 	}
-}
-
-/** Whether there are no other bytes in a raw key of that number than there are to be. */
-static bool
-is_raw(const struct keyspace *space, uint64_t written, const uint8_t *in)
-{
-	size_t size = space->key_size;
-	if (space->order == NB_ORDER_ORDERED) {
-		for (size_t at = 0; at + 8 < size; at++)
-			if (in[at] != 0)
-				return false;
-		return true;
-	}
-	uint64_t state = tail_of(written, space->salt);
-	for (size_t at = 8; at < size; at += 8) {
-		uint64_t word = splitmix64_next(&state);
-		if (memcmp(in + at, &word, size - at < 8 ? size - at : 8) != 0)
-			return false;
-	}
-	return true;
-}
-
-static bool
-get_raw(const struct keyspace *space, const uint8_t *in, uint64_t *written)
-{
-	size_t size = space->key_size;
-	if (size < 8) {
-		*written = get_big_endian(in, size);
-		return true;
-	}
-	*written = get_big_endian(space->order == NB_ORDER_ORDERED ? in + size - 8 : in, 8);
-	return is_raw(space, *written, in);
 }
 
 /** In decimal to the end of buf; how many digits. */
@@ -215,13 +152,6 @@ to_digits(char buf[DIGITS_MAX], uint64_t number)
 	return DIGITS_MAX - at;
 }
 
-static uint32_t
-digits_of(uint64_t number)
-{
-	char buf[DIGITS_MAX];
-	return to_digits(buf, number);
-}
-
 static size_t
 put_text(const struct keyspace *space, uint64_t written, uint8_t *out)
 {
@@ -234,25 +164,40 @@ put_text(const struct keyspace *space, uint64_t written, uint8_t *out)
 	return space->prefix_size + zeros + used;
 }
 
-/** As it would be written, and in no other way: with no zero in front but for the width. */
+/** Whether put_raw() of the number makes these bytes. */
+static bool
+is_raw(const struct keyspace *space, uint64_t written, const uint8_t *in)
+{
+	size_t size = space->key_size;
+	bool is_ordered = space->order == NB_ORDER_ORDERED;
+	uint64_t state = written ^ space->salt, word = 0;
+	for (size_t at = is_ordered ? 0 : 8; at + (is_ordered ? 8 : 0) < size; at += 8) {
+		size_t left = size - at - (is_ordered ? 8 : 0);
+		if (!is_ordered)
+			word = splitmix64_next(&state);
+		if (memcmp(in + at, &word, left < 8 ? left : 8) != 0)
+			return false;
+	}
+	return true;
+}
+
+/** The number in a text key; false if there is none. */
 static bool
 get_text(const struct keyspace *space, struct nb_slice key, uint64_t *written)
 {
 	const uint8_t *in = key.data;
 	uint32_t prefix = space->prefix_size;
-	if (key.size < prefix + (size_t)space->digits || memcmp(in, space->prefix, prefix) != 0)
-		return false;
-	if (key.size > prefix + (size_t)space->digits && in[prefix] == '0')
-		return false;
-	uint64_t number = 0;
+	*written = 0;
 	for (size_t at = prefix; at < key.size; at++) {
 		uint64_t digit = (uint64_t)in[at] - '0';
-		if (digit > 9 || number > (UINT64_MAX - digit) / 10)
+		if (digit > 9 || *written > (UINT64_MAX - digit) / 10)
 			return false;
-		number = number * 10 + digit;
+		*written = *written * 10 + digit;
 	}
-	*written = number;
-	return true;
+	/* written in one way only: no zeros in front except for the width */
+	return key.size >= prefix + (size_t)space->digits &&
+		memcmp(in, space->prefix, prefix) == 0 &&
+		(key.size == prefix + (size_t)space->digits || in[prefix] != '0');
 }
 
 size_t
@@ -277,10 +222,16 @@ keyspace_number(const struct keyspace *space, struct nb_slice key, uint64_t *num
 	if (!space->is_reversible || (space->key_size != 0 && key.size != space->key_size))
 		return false;
 	uint64_t written;
-	bool is_key = space->format == NB_KEY_TEXT ? get_text(space, key, &written)
-						   : get_raw(space, key.data, &written);
-	if (!is_key)
-		return false;
+	const uint8_t *in = key.data;
+	if (space->format == NB_KEY_TEXT) {
+		if (!get_text(space, key, &written))
+			return false;
+	} else {
+		size_t at = space->order == NB_ORDER_ORDERED && key.size > 8 ? key.size - 8 : 0;
+		written = get_big_endian(in + at, key.size < 8 ? key.size : 8);
+		if (!is_raw(space, written, in))
+			return false;
+	}
 	*number = out_of_order(space, written);
 	return *number < space->numbers;
 }
@@ -291,7 +242,7 @@ static void
 keys_8(uint64_t salt, const uint64_t *numbers, uint32_t count, uint8_t *out, size_t stride)
 {
 	for (uint32_t i = 0; i < count; i++)
-		put_big_endian(out + i * stride, mix(numbers[i], salt), 8);
+		put_big_endian(out + i * stride, splitmix64_mix(numbers[i] + salt), 8);
 }
 
 static void
@@ -305,8 +256,8 @@ static void
 keys_16(uint64_t salt, const uint64_t *numbers, uint32_t count, uint8_t *out, size_t stride)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t written = mix(numbers[i], salt);
-		uint64_t state = tail_of(written, salt);
+		uint64_t written = splitmix64_mix(numbers[i] + salt);
+		uint64_t state = written ^ salt;
 		uint64_t words[2] = {__builtin_bswap64(written), splitmix64_next(&state)};
 		memcpy(out + i * stride, words, 16);
 	}
@@ -408,7 +359,8 @@ create_text(struct keyspace *space, const struct nb_job *job)
 	uint64_t largest = space->order == NB_ORDER_ORDERED ? space->numbers - 1
 		: space->order == NB_ORDER_YCSB             ? INT64_MAX
 							    : UINT64_MAX;
-	uint32_t most = digits_of(largest);
+	char buf[DIGITS_MAX];
+	uint32_t most = to_digits(buf, largest);
 	space->bits = 64;
 	space->digits = job->key_digits > 1 ? job->key_digits : 1;
 	space->prefix_size = (uint32_t)strnlen(job->key_prefix, sizeof(job->key_prefix));

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where presets are: $MININB_WORKLOAD_PATH, then the source tree if the program runs
- * from its build tree, then the installed directory. The first of a name wins. Never the
- * working directory, so that a name means the same wherever one stands; a file of one's
- * own is named with a '/' or its .ini.
+ * Presets are searched for in $MININB_WORKLOAD_PATH, then in the source tree if the program runs
+ * from its build tree, then in the installed directory. The first of a name wins. The working
+ * directory is never searched, so a name means the same everywhere; a file of the user's has a
+ * '/' or .ini in its name.
  *
- * The installed directory is the one the build was told; if it is not there, the one
- * that lies to the library as it would have, so that a tree that was moved as a whole
- * works.
+ * If the directory that the build was configured with does not exist, the one beside the library
+ * is used, so that an installed tree can be moved as a whole.
  */
 #include "workload/presets.h"
 
@@ -18,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/place.h"
 
@@ -27,20 +27,23 @@ struct list {
 };
 
 static void
-destroy_preset(struct nb_preset *preset)
+destroy_list(struct list *list)
 {
-	free(preset->name);
-	free(preset->path);
-	free(preset->summary);
-	*preset = (struct nb_preset){0};
+	for (size_t i = 0; i < list->count; i++) {
+		free(list->items[i].name);
+		free(list->items[i].path);
+		free(list->items[i].summary);
+	}
+	free(list->items);
 }
 
 void
 nb_presets_delete(struct nb_preset *presets)
 {
-	for (size_t i = 0; presets != NULL && presets[i].name != NULL; i++)
-		destroy_preset(&presets[i]);
-	free(presets);
+	struct list list = {.items = presets};
+	while (presets != NULL && presets[list.count].name != NULL)
+		list.count++;
+	destroy_list(&list);
 }
 
 static bool
@@ -57,21 +60,15 @@ has_preset(const struct list *list, const char *name, size_t length)
 static int
 add_preset(struct list *list, const char *dir, const char *name, size_t length)
 {
-	struct nb_preset *items = realloc(list->items, (list->count + 2) * sizeof(items[0]));
-	if (items == NULL)
-		return error_system("memory for workloads");
-	list->items = items;
-	struct nb_preset *preset = &items[list->count];
-	*preset = (struct nb_preset){.name = strndup(name, length)};
-	items[list->count + 1] = (struct nb_preset){0};
-	if (preset->name == NULL ||
-		asprintf(&preset->path, "%s/%s.ini", dir, preset->name) < 0) {
-		preset->path = NULL;
-		destroy_preset(preset);
-		return error_system("memory for workloads");
-	}
-	list->count++;
-	return NB_OK;
+	struct nb_preset *preset = array_append(&list->items, &list->count, sizeof(*preset));
+	if (preset == NULL)
+		return NB_FAIL;
+	preset->name = strndup(name, length);
+	if (preset->name != NULL &&
+		asprintf(&preset->path, "%s/%s.ini", dir, preset->name) >= 0)
+		return NB_OK;
+	preset->path = NULL;
+	return error_memory();
 }
 
 static int
@@ -107,7 +104,7 @@ add_path_variable(struct list *list)
 	const char *variable = getenv("MININB_WORKLOAD_PATH");
 	char *copy = strdup(variable != NULL ? variable : ""), *rest = copy;
 	if (copy == NULL)
-		return error_system("memory for workloads");
+		return error_memory();
 	int rc = NB_OK;
 	for (char *dir; rc == NB_OK && (dir = strsep(&rest, ":")) != NULL;) {
 		if (dir[0] != '\0')
@@ -137,22 +134,25 @@ compare_names(const void *a, const void *b)
 	return strcmp(((const struct nb_preset *)a)->name, ((const struct nb_preset *)b)->name);
 }
 
-/** Names and paths, by name. */
+/** Names and paths, by name, and one element more that is all zero. */
 static int
 find_all(struct list *list)
 {
-	*list = (struct list){.items = calloc(1, sizeof(list->items[0]))};
-	if (list->items == NULL)
-		return error_system("memory for workloads");
+	*list = (struct list){0};
 	int rc = add_path_variable(list);
 	if (rc == NB_OK && place_is_build_tree())
 		rc = add_dir(list, NB_SOURCE_ROOT "/extra/workloads");
 	if (rc == NB_OK)
 		rc = add_installed(list);
-	if (rc != NB_OK)
-		nb_presets_delete(list->items);
-	else
+	if (rc == NB_OK && list->count > 0)
 		qsort(list->items, list->count, sizeof(list->items[0]), compare_names);
+	if (rc == NB_OK &&
+		array_append(&list->items, &list->count, sizeof(*list->items)) == NULL)
+		rc = NB_FAIL;
+	if (rc == NB_OK)
+		list->count--;
+	else
+		destroy_list(list);
 	return rc;
 }
 
@@ -161,23 +161,13 @@ refuse(const struct list *list, const char *name)
 {
 	const char **names = calloc(list->count + 1, sizeof(names[0]));
 	if (names == NULL)
-		return error_system("memory for workloads");
-	char all[512] = "";
-	for (size_t i = 0; i < list->count; i++) {
-		size_t used = strlen(all);
+		return error_memory();
+	for (size_t i = 0; i < list->count; i++)
 		names[i] = list->items[i].name;
-		snprintf(all + used, sizeof(all) - used, "%s%s", i > 0 ? ", " : "", names[i]);
-	}
-	const char *near = nb_nearest(name, names, list->count);
-	int rc = near != NULL
-		? error_set(NB_ERR_USAGE,
-			  "there is no workload '%s', did you mean '%s'? A file of your own needs a '/' or .ini in its name. There are: %s",
-			  name, near, all)
-		: error_set(NB_ERR_USAGE,
-			  "there is no workload '%s'. A file of your own needs a '/' or .ini in its name. There are: %s",
-			  name, list->count > 0 ? all : "none");
+	int rc = error_unknown(name, names, list->count, "there is no workload '%s'", name);
 	free(names);
-	return rc;
+	return error_set(
+		rc, "%s. A file of your own needs a '/' or .ini in its name", nb_error_text());
 }
 
 int
@@ -198,11 +188,11 @@ presets_find(char **out, const char *name)
 	} else {
 		rc = refuse(&list, name);
 	}
-	nb_presets_delete(list.items);
+	destroy_list(&list);
 	return rc;
 }
 
-/** One that cannot be read stands in the list, too, with the reason for its summary. */
+/** A preset that cannot be read is listed, with the reason as its summary. */
 static int
 summarise(struct nb_preset *preset)
 {
@@ -211,7 +201,7 @@ summarise(struct nb_preset *preset)
 	const char *summary = rc != NB_OK ? nb_error_text() : job->summary;
 	preset->summary = strdup(summary != NULL ? summary : "");
 	nb_job_delete(job);
-	return preset->summary != NULL ? NB_OK : error_system("memory for workloads");
+	return preset->summary != NULL ? NB_OK : error_memory();
 }
 
 int
@@ -226,6 +216,6 @@ nb_presets_list(struct nb_preset **out)
 	if (rc == NB_OK)
 		*out = list.items;
 	else
-		nb_presets_delete(list.items);
+		destroy_list(&list);
 	return rc;
 }

@@ -1,58 +1,50 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rates as text: one, steps and ramps, or a file of them.
+ * Rates as text: one rate, steps and ramps, or a file of them.
  *
- * A rate is a count as everywhere ("200k"), and may have a fraction besides: half an
- * operation a second is one each two seconds. Fractions go through a double, since that
- * is what a schedule computes with; whole ones do not, so "2.3k" is 2300.
+ * A rate is a count as everywhere ("200k"), and may have a fraction: half an operation a second
+ * is one every two seconds. Fractions go through a double, because a schedule computes with
+ * doubles; whole numbers do not, so "2.3k" is 2300.
  *
- * Whatever is read ends in a step for ever, so that no one has to ask what holds after
- * the last one. A rate of 0 for a while is a pause; one of 0 from first to last is
- * refused, for other tools mean by it "as fast as can be", and here nothing would ever
- * be due. Steps of no time are refused too: whoever writes one has meant another unit.
+ * A parsed rate ends in a step without end, so callers need not ask what holds after the last
+ * step. A rate of 0 for a while is a pause. A rate that is always 0 is refused: other tools
+ * mean "as fast as possible" by it, and here no operation would ever be due. A step of no time
+ * is refused, because its author meant another unit.
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-
 #include <mininb/job.h>
 
-enum {
-	NUMBER_MAX = 64, /* characters of a number with a fraction */
-	LINE_MAX_CHARS = 500
-};
+#include "base/array.h"
+#include "base/error.h"
+#include "base/lines.h"
 
-/* One each ns; due times could not tell more of them apart. */
+enum { NUMBER_MAX = 64 /* characters of a number with a fraction */ };
+
+/* One each ns, the resolution of due times. */
 static const double rate_max = 1e9;
 
-/* 292 years in ns: sums of moments stay within 64 bits. */
+/* 292 years in ns: sums of times stay within 64 bits. */
 static const uint64_t time_max = UINT64_MAX / 2;
 
 struct steps {
 	struct nb_rate_step *items;
-	size_t count, room;
-	uint64_t total_ns; /* of all but the one for ever */
+	size_t count;
+	uint64_t total_ns; /* without the last step */
 };
 
 static int
 push(struct steps *steps, uint64_t duration_ns, double from, double to)
 {
 	if (steps->count == NB_RATE_STEPS_MAX)
-		return error_set(
-			NB_ERR_USAGE, "there are more than %u steps", NB_RATE_STEPS_MAX);
-	if (steps->count == steps->room) {
-		size_t room = steps->room > 0 ? steps->room * 2 : 16;
-		struct nb_rate_step *items = realloc(
-			steps->items, room * sizeof(*steps->items));
-		if (items == NULL)
-			return error_set(NB_FAIL, "out of memory for %zu steps", room);
-		steps->items = items;
-		steps->room = room;
-	}
-	steps->items[steps->count++] = (struct nb_rate_step){
+		return error_set(NB_ERR_USAGE, "more than %u steps", NB_RATE_STEPS_MAX);
+	struct nb_rate_step *step = array_append(&steps->items, &steps->count, sizeof(*step));
+	if (step == NULL)
+		return NB_FAIL;
+	*step = (struct nb_rate_step){
 		.duration_ns = duration_ns, .from_ops_s = from, .to_ops_s = to};
 	return NB_OK;
 }
@@ -98,10 +90,10 @@ parse_rate(double *out, const char *text)
 	if (nb_parse_count(&whole, text) == NB_OK)
 		rate = (double)whole;
 	else if (!read_fraction(&rate, text))
-		return nb_parse_count(&whole, text); /* whose words are those of all counts */
+		return nb_parse_count(&whole, text); /* its message is that of all counts */
 	if (rate > rate_max)
 		return error_set(
-			NB_ERR_USAGE, "'%s' is more than one operation each ns (1G)", text);
+			NB_ERR_USAGE, "'%s' is larger than 1G, one operation per ns", text);
 	*out = rate;
 	return NB_OK;
 }
@@ -122,10 +114,10 @@ static int
 refuse_endless(const char *text, bool is_ramp)
 {
 	if (is_ramp)
-		return error_set(NB_ERR_USAGE,
-			"'%s' does not say how long the ramp takes: 10k..50k/60s", text);
+		return error_set(
+			NB_ERR_USAGE, "'%s' has no duration; write 10k..50k/60s", text);
 	return error_set(NB_ERR_USAGE,
-		"'%s' does not say for how long (10k/30s); only the last step needs not", text);
+		"'%s' has no duration; write 10k/30s (only the last step needs none)", text);
 }
 
 /** "10k/30s", "10k..50k/60s", "10k". Cuts `text` up. */
@@ -147,7 +139,7 @@ parse_step(struct steps *steps, char *text, bool is_last)
 		return add_last(steps, to);
 	rc = nb_parse_time(&duration_ns, slash + 1);
 	if (rc == NB_OK && duration_ns == 0)
-		rc = error_set(NB_ERR_USAGE, "'%s': a step takes some time", slash + 1);
+		rc = error_set(NB_ERR_USAGE, "'%s' is not a duration of a step", slash + 1);
 	return rc == NB_OK ? add_step(steps, duration_ns, from, to) : rc;
 }
 
@@ -156,7 +148,7 @@ parse_text(struct steps *steps, const char *text)
 {
 	char *copy = strdup(text), *rest = copy, *step;
 	if (copy == NULL)
-		return error_set(NB_FAIL, "out of memory for a rate");
+		return error_memory();
 	int rc = NB_OK;
 	bool has_many = strchr(text, ',') != NULL;
 	while (rc == NB_OK && (step = strsep(&rest, ",")) != NULL) {
@@ -176,7 +168,7 @@ parse_seconds(uint64_t *out, const char *text)
 	char last = text[strlen(text) - 1], with_unit[NUMBER_MAX];
 	if (last != '.' && (last < '0' || last > '9'))
 		return nb_parse_time(out, text);
-	double seconds; /* only to have its words on what is wrong */
+	double seconds; /* only for its messages */
 	int rc = nb_parse_real(&seconds, text);
 	if (rc != NB_OK)
 		return rc;
@@ -189,53 +181,30 @@ parse_seconds(uint64_t *out, const char *text)
 	return nb_parse_time(out, with_unit);
 }
 
-/* How far a file has been read. */
+/** How far a file has been read. */
 struct file {
-	FILE *stream;
-	const char *path;
-	unsigned line;
+	struct steps *steps;
 	uint64_t since_ns, at_ns; /* from where on `rate` holds; the time of the line before */
 	double rate;
-	bool is_begun; /* there was a line */
+	bool is_begun;
 };
 
-/** A line without its comment, cut into words. Returns how many there are, 3 for more. */
-static unsigned
-split(char *line, char *words[2])
-{
-	unsigned count = 0;
-	char *rest = NULL;
-	line[strcspn(line, "#")] = '\0';
-	for (char *word = strtok_r(line, " \t\r\n", &rest); word != NULL && count < 3;
-		word = strtok_r(NULL, " \t\r\n", &rest)) {
-		if (count < 2)
-			words[count] = word;
-		count++;
-	}
-	return count;
-}
-
 static int
-take_line(struct steps *steps, struct file *file, char *line)
+take_line(void *arg, const char *seconds, const char *text)
 {
-	char *words[2];
-	unsigned count = split(line, words);
-	if (count == 0)
-		return NB_OK;
-	if (count != 2)
-		return error_set(NB_ERR_USAGE, "is not of the form 'SECONDS RATE': 60 10k");
+	struct file *file = arg;
 	uint64_t at_ns = 0;
 	double rate = 0;
-	int rc = parse_seconds(&at_ns, words[0]);
+	int rc = parse_seconds(&at_ns, seconds);
 	if (rc == NB_OK)
-		rc = parse_rate(&rate, words[1]);
+		rc = parse_rate(&rate, text);
+	if (rc == NB_OK && file->is_begun && at_ns <= file->at_ns)
+		rc = error_set(NB_ERR_USAGE,
+			"'%s' is not later than the time of the previous line", seconds);
 	if (rc != NB_OK)
 		return rc;
-	if (file->is_begun && at_ns <= file->at_ns)
-		return error_set(NB_ERR_USAGE,
-			"'%s' is not later than the time of the line before", words[0]);
 	if (file->is_begun) {
-		rc = add_step(steps, at_ns - file->since_ns, file->rate, file->rate);
+		rc = add_step(file->steps, at_ns - file->since_ns, file->rate, file->rate);
 		file->since_ns = at_ns;
 	}
 	file->at_ns = at_ns;
@@ -245,38 +214,14 @@ take_line(struct steps *steps, struct file *file, char *line)
 }
 
 static int
-take_lines(struct steps *steps, struct file *file)
-{
-	char line[LINE_MAX_CHARS + 2];
-	int rc = NB_OK;
-	while (rc == NB_OK && fgets(line, sizeof(line), file->stream) != NULL) {
-		file->line++;
-		/* one with a zero byte looks cut, too */
-		if (strchr(line, '\n') == NULL && !feof(file->stream))
-			rc = error_set(NB_ERR_USAGE,
-				"is no line of text of at most %d characters", LINE_MAX_CHARS);
-		else
-			rc = take_line(steps, file, line);
-	}
-	if (rc == NB_OK && !ferror(file->stream) && file->is_begun)
-		rc = add_last(steps, file->rate);
-	return rc == NB_OK ? NB_OK : error_prefix(rc, "%s:%u", file->path, file->line);
-}
-
-static int
 parse_file(struct steps *steps, const char *path)
 {
 	if (*path == '\0')
 		return error_set(NB_ERR_USAGE, "'@' is not followed by the name of a file");
-	struct file file = {.stream = fopen(path, "re"), .path = path};
-	if (file.stream == NULL)
-		return error_system("%s", path);
-	int rc = take_lines(steps, &file);
-	if (rc == NB_OK && ferror(file.stream))
-		rc = error_system("%s", path);
-	else if (rc == NB_OK && !file.is_begun)
-		rc = error_set(NB_ERR_USAGE, "%s: has no line 'SECONDS RATE': 60 10k", path);
-	fclose(file.stream);
+	struct file file = {.steps = steps};
+	int rc = lines_read_pairs(path, "SECONDS RATE", take_line, &file);
+	if (rc == NB_OK && (rc = add_last(steps, file.rate)) != NB_OK)
+		rc = error_prefix(rc, "%s", path);
 	return rc;
 }
 
@@ -295,7 +240,8 @@ nb_rate_parse(struct nb_rate_step **out, size_t *count, const char *text)
 	struct steps steps = {0};
 	int rc = text[0] == '@' ? parse_file(&steps, text + 1) : parse_text(&steps, text);
 	if (rc == NB_OK && !is_ever_above_0(&steps))
-		rc = error_set(NB_ERR_USAGE, "'%s' is 0 for ever: nothing would be due", text);
+		rc = error_set(
+			NB_ERR_USAGE, "'%s' is always 0: no operation would be due", text);
 	if (rc == NB_OK && steps.items[steps.count - 1].duration_ns != UINT64_MAX)
 		rc = add_last(&steps, steps.items[steps.count - 1].to_ops_s);
 	if (rc != NB_OK) {

@@ -18,7 +18,11 @@ struct sizes {
 	uint64_t total;
 };
 
-/** Whether there is such a law: NB_ERR_USAGE says what is wrong with it. */
+/** The name of NB_SIZE_* as in nb_sizes_parse(). NULL: it has none. */
+const char *
+sizes_law_name(uint32_t kind);
+
+/** Whether the law is possible: NB_ERR_USAGE says what is wrong with it. */
 NB_MUST_CHECK int
 sizes_check(const struct nb_sizes *wanted);
 

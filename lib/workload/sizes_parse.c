@@ -5,13 +5,14 @@
  */
 #include "workload/sizes.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
+#include "base/lines.h"
 
 struct law {
 	const char *name;
@@ -21,7 +22,6 @@ struct law {
 };
 
 enum {
-	LINE_SIZE = 256,     /* of a file; two numbers are far shorter */
 	LINES_MAX = 1 << 24, /* sizes of a histogram: its table takes 24 bytes each */
 	NORMAL_REACH = 6,    /* deviations: beyond lies 1 in 10^9 */
 	QUOTE_MAX = 60,
@@ -43,7 +43,7 @@ parse_bounds(struct nb_sizes *out, char *text)
 {
 	char *max = cut_at(text, "..");
 	if (max == NULL)
-		return error_set(NB_ERR_USAGE, "'%.*s' is no MIN..MAX", QUOTE_MAX, text);
+		return error_set(NB_ERR_USAGE, "'%.*s' is not MIN..MAX", QUOTE_MAX, text);
 	int rc = nb_parse_bytes(&out->min, text);
 	return rc == NB_OK ? nb_parse_bytes(&out->max, max) : rc;
 }
@@ -62,12 +62,6 @@ parse_length(double *out, const char *text)
 }
 
 static int
-parse_uniform(struct nb_sizes *out, char *args)
-{
-	return parse_bounds(out, args);
-}
-
-static int
 parse_zipfian(struct nb_sizes *out, char *args)
 {
 	char *exponent = cut_at(args, ",");
@@ -76,7 +70,7 @@ parse_zipfian(struct nb_sizes *out, char *args)
 	return rc == NB_OK && exponent != NULL ? nb_parse_real(&out->a, exponent) : rc;
 }
 
-/** What is not said of the bounds: as far as one draw in 10^9 reaches, and no size below 0. */
+/** Default bounds: as far as one draw in 10^9 reaches, and no size below 0. */
 static int
 reach(struct nb_sizes *out)
 {
@@ -127,84 +121,34 @@ parse_pareto(struct nb_sizes *out, char *args)
 
 /* ---- files ---- */
 
-/** Room for one more; twice as much each time there is none. */
 static int
-make_room(struct nb_sizes *out, uint32_t *room)
+take_line(void *arg, const char *size_text, const char *weight_text)
 {
-	if (out->count < *room)
-		return NB_OK;
-	if (out->count == LINES_MAX)
-		return error_set(NB_ERR_USAGE, "more than %d sizes", LINES_MAX);
-	uint32_t wanted = *room > 0 ? *room * 2 : 64;
-	uint64_t *sizes = realloc(out->sizes, wanted * sizeof(*sizes));
-	if (sizes != NULL)
-		out->sizes = sizes;
-	uint64_t *weights = realloc(out->weights, wanted * sizeof(*weights));
-	if (weights != NULL)
-		out->weights = weights;
-	if (sizes == NULL || weights == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	*room = wanted;
-	return NB_OK;
-}
-
-static int
-take_line(struct nb_sizes *out, uint32_t *room, char *line)
-{
-	static const char blanks[] = " \t\r\n";
-	char *rest = NULL;
-	cut_at(line, "#");
-	char *size = strtok_r(line, blanks, &rest);
-	if (size == NULL)
-		return NB_OK;
-	char *weight = strtok_r(NULL, blanks, &rest);
-	if (weight == NULL)
-		return error_set(NB_ERR_USAGE, "the weight is missing; a line is: SIZE WEIGHT");
-	char *more = strtok_r(NULL, blanks, &rest);
-	if (more != NULL)
-		return error_set(NB_ERR_USAGE, "'%.*s' is too much; a line is: SIZE WEIGHT",
-			QUOTE_MAX, more);
-	int rc = make_room(out, room);
+	struct nb_sizes *out = arg;
+	size_t count = out->count, weight_count = count;
+	uint64_t size = 0, weight = 0;
+	int rc = count < LINES_MAX ? NB_OK
+				   : error_set(NB_ERR_USAGE, "more than %d sizes", LINES_MAX);
 	if (rc == NB_OK)
-		rc = nb_parse_bytes(&out->sizes[out->count], size);
+		rc = nb_parse_bytes(&size, size_text);
 	if (rc == NB_OK)
-		rc = nb_parse_count(&out->weights[out->count], weight);
-	if (rc == NB_OK && out->sizes[out->count] > NB_VALUE_SIZE_MAX)
+		rc = nb_parse_count(&weight, weight_text);
+	if (rc == NB_OK && size > NB_VALUE_SIZE_MAX)
 		rc = error_set(NB_ERR_USAGE, "'%.*s': a value has at most %u bytes", QUOTE_MAX,
-			size, NB_VALUE_SIZE_MAX);
-	out->count += rc == NB_OK;
-	return rc;
-}
-
-/** fgets() leaves no newline where a line is longer than the buffer, or has a zero byte. */
-static bool
-is_whole(const char *line, FILE *file)
-{
-	return strchr(line, '\n') != NULL || feof(file);
-}
-
-static int
-read_lines(struct nb_sizes *out, FILE *file, const char *path)
-{
-	char line[LINE_SIZE];
-	uint32_t room = 0;
-	unsigned long number = 0;
-	while (fgets(line, sizeof(line), file) != NULL) {
-		number++;
-		int rc = is_whole(line, file)
-			? take_line(out, &room, line)
-			: error_set(NB_ERR_USAGE, "no line of text: SIZE WEIGHT");
-		if (rc != NB_OK)
-			return error_prefix(rc, "%s:%lu", path, number);
-	}
-	if (ferror(file))
-		return error_system("%s", path);
-	if (out->count == 0)
-		return error_set(NB_ERR_USAGE, "%s: no line SIZE WEIGHT in it", path);
+			size_text, NB_VALUE_SIZE_MAX);
+	if (rc != NB_OK)
+		return rc;
+	uint64_t *sizes = array_append(&out->sizes, &count, sizeof(size));
+	uint64_t *weights = array_append(&out->weights, &weight_count, sizeof(weight));
+	if (sizes == NULL || weights == NULL)
+		return NB_FAIL;
+	*sizes = size;
+	*weights = weight;
+	out->count++;
 	return NB_OK;
 }
 
-/** For all to see what a histogram holds: the smallest and the largest size that occur. */
+/** The smallest and the largest size that occur. */
 static void
 find_bounds(struct nb_sizes *out)
 {
@@ -222,11 +166,7 @@ find_bounds(struct nb_sizes *out)
 static int
 parse_histogram(struct nb_sizes *out, char *path)
 {
-	FILE *file = fopen(path, "re");
-	if (file == NULL)
-		return error_system("%s", path);
-	int rc = read_lines(out, file, path);
-	fclose(file);
+	int rc = lines_read_pairs(path, "SIZE WEIGHT", take_line, out);
 	if (rc != NB_OK)
 		return rc;
 	find_bounds(out);
@@ -237,7 +177,7 @@ parse_histogram(struct nb_sizes *out, char *path)
 /* ---- all laws ---- */
 
 static const struct law laws[] = {
-	{"uniform", "MIN..MAX", NB_SIZE_UNIFORM, parse_uniform},
+	{"uniform", "MIN..MAX", NB_SIZE_UNIFORM, parse_bounds},
 	{"zipfian", "MIN..MAX[,EXPONENT]", NB_SIZE_ZIPFIAN, parse_zipfian},
 	{"normal", "MEAN,DEVIATION[,MIN..MAX]", NB_SIZE_NORMAL, parse_normal},
 	{"pareto", "SHAPE,SCALE,MIN..MAX", NB_SIZE_PARETO, parse_pareto},
@@ -246,21 +186,13 @@ static const struct law laws[] = {
 
 enum { LAWS = sizeof(laws) / sizeof(laws[0]) };
 
-static int
-refuse_law(const char *name)
+const char *
+sizes_law_name(uint32_t kind)
 {
-	const char *names[LAWS];
-	char list[128] = "";
-	for (size_t i = 0; i < LAWS; i++) {
-		names[i] = laws[i].name;
-		strcat(list, i > 0 ? ", " : "");
-		strcat(list, laws[i].name);
-	}
-	const char *nearest = nb_nearest(name, names, LAWS);
-	return error_set(NB_ERR_USAGE,
-		"'%.*s' is no law of sizes%s%s%s; there are a size alone, %s", QUOTE_MAX, name,
-		nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
-		nearest != NULL ? "'?" : "", list);
+	size_t i = 0;
+	while (i < LAWS && laws[i].kind != kind)
+		i++;
+	return i < LAWS ? laws[i].name : NULL;
 }
 
 static int
@@ -278,7 +210,11 @@ parse_law(struct nb_sizes *out, const char *name, char *args)
 			rc = sizes_check(out);
 		return rc == NB_OK ? rc : error_prefix(rc, "sizes %s:%s", name, laws[i].form);
 	}
-	return refuse_law(name);
+	const char *names[LAWS];
+	for (size_t i = 0; i < LAWS; i++)
+		names[i] = laws[i].name;
+	return error_unknown(name, names, LAWS,
+		"'%.*s' is neither a size nor a distribution of sizes", QUOTE_MAX, name);
 }
 
 static int
@@ -297,7 +233,7 @@ nb_sizes_parse(struct nb_sizes *out, const char *text)
 	*out = (struct nb_sizes){0};
 	char *copy = strdup(text);
 	if (copy == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	char *args = cut_at(copy, ":");
 	bool is_name = args != NULL || (copy[0] >= 'a' && copy[0] <= 'z') ||
 		(copy[0] >= 'A' && copy[0] <= 'Z');

@@ -93,7 +93,7 @@ make_traces()
 @test "a trace without times has no speed" {
 	make_traces
 	mininb 2 replay --load=load.trace --trace=run.trace -d memory --speed=1x
-	contains "$stderr" 'mininb: operation 0 of the trace has no time, so there is no speed of it; a rate can be given instead'
+	contains "$stderr" 'mininb: operation 0 of the trace: it has no timestamp; --speed needs one (use --rate)'
 }
 
 @test "bare keys are what the mix says" {
@@ -146,7 +146,7 @@ make_traces()
 	equals "$(ops_of scan)" 2
 	contains "$output" ': 8 read or written'
 	mininb 1 replay --load=scans.txt -d null
-	contains "$stderr" 'operation 3 of the trace is a scan, and the engine cannot do ordered scans'
+	contains "$stderr" 'operation 3 of the trace: it is a scan, and the engine cannot do ordered scans'
 }
 
 @test "the bytes of keys that are numbers" {

@@ -110,7 +110,7 @@ value_of()
 		contains "$stderr" "$preset"
 	done
 	refuses "there is no workload 'ycbs-a', did you mean 'ycsb-a'?" run -w ycbs-a
-	refuses "there is no workload 'x'." load --workload=x
+	refuses "there is no workload 'x'; allowed: " load --workload=x
 	refuses '--workload: NAME must not be empty' run --workload=
 	mininb 1 run -w ./gone.ini
 	equals "$stderr" 'mininb: ./gone.ini: No such file or directory'
@@ -124,7 +124,7 @@ value_of()
 	printf '[run]\nthreads = 2\n' >my.ini
 	refuses '[run]: the mix is empty' run -w my.ini
 	printf '[run]\0\n' >my.ini
-	refuses 'my.ini:1: holds a byte of zero' workloads my.ini
+	refuses 'my.ini:1: contains a byte of zero' workloads my.ini
 }
 
 @test "a wrong key names the nearest" {
@@ -152,9 +152,9 @@ value_of()
 	refuses '--records: a value is missing (--records=COUNT)' run --records
 	refuses '--run.rate: a value is missing (--run.rate=RATE)' run --run.rate --threads=2
 	refuses 'records: is a key of [workload]' run -w ycsb-a --run.records=5
-	refuses 'count: is no key of [load]' run -w ycsb-a --load.count=5
+	refuses 'count: is not a key of [load]' run -w ycsb-a --load.count=5
 	refuses '[run]: the mix is empty' run
-	refuses '[run]: theta: zipfian-ycsb has 0.99' \
+	refuses '[run]: theta: must be 0.99 for zipfian-ycsb' \
 		run -w ycsb-a --distribution=zipfian-ycsb --theta=0.5
 }
 
