@@ -25,7 +25,8 @@ STORED = ['groups', 'sweep', 'slo', 'vs', 'rate', 'put-engines', 'crashed', 'put
           'transactions', 'failed']
 MADE = ['one', 'many', 'versus', 'empty']
 
-# Reads pages from within, each in a frame of its own, and prints what they show as JSON.
+# Reads pages from within, each in a frame of its own that is first wide and then as narrow as a
+# phone, and prints what they show as JSON.
 FRAMES = '''<!DOCTYPE html><meta charset="utf-8"><title>frames</title>
 <body style="margin:0;background:#777"><div style="display:flex">{frames}</div><pre id="told"></pre>
 <script>
@@ -115,10 +116,16 @@ window.onload = async function () {{
 	for (const frame of document.querySelectorAll('iframe')) {{
 		if (!frame.sandbox.length)
 			await frame.contentWindow.drawAll();
-		told.frames.push(read(frame.contentDocument));
+		if (!{phone})
+			continue;
+		var wide = read(frame.contentDocument);
+		if ({acts} && told.frames.length === 0)
+			told.acted = await act(frame.contentDocument);
+		frame.style.width = '{phone}px';
+		frame.contentWindow.dispatchEvent(new Event('resize'));
+		await pause();
+		told.frames.push([wide, read(frame.contentDocument)]);
 	}}
-	if ({acts})
-		told.acted = await act(document.querySelector('iframe').contentDocument);
 	document.getElementById('told').textContent = JSON.stringify(told);
 }};
 </script>'''
@@ -152,6 +159,7 @@ class Pages:
         for name in STORED:
             self.report(name, os.path.join(stored, f'{name}.json'))
         self.report('baseline', f'--baseline={stored}/get.json', f'{stored}/get-again.json')
+        shutil.copy(self.path('groups.html'), self.path('plain.html'))
 
     def path(self, name):
         return os.path.join(self.directory, name)
@@ -182,18 +190,20 @@ class Pages:
         check(done.returncode == 0, name, done.returncode, done.stderr[-500:])
         return done.stdout
 
-    def frames(self, name, frames, acts=False):
-        """Writes a page of frames: (page, width, whether scripts run)."""
-        elements = ''
-        for page, width, runs in frames:
-            sandbox = '' if runs else 'sandbox="allow-same-origin"'
-            elements += (f'<iframe src="{page}.html" {sandbox} style="border:0;flex:none;'
-                         f'width:{width}px;height:3000px"></iframe>')
+    def frames(self, name, frames, phone, acts=False):
+        """Writes a page of frames: (page, width). Without scripts if the page's name is plain.
+        After the first look, all frames get the width `phone`; 0: they keep theirs."""
+        elements = ''.join(
+            f'<iframe src="{page}.html" {"sandbox=allow-same-origin" if page == "plain" else ""} '
+            f'style="border:0;flex:none;width:{width}px;height:3000px"></iframe>'
+            for page, width in frames)
         with open(self.path(name), 'w', encoding='utf-8') as file:
-            file.write(FRAMES.format(frames=elements, acts='true' if acts else 'false'))
+            file.write(FRAMES.format(frames=elements, acts='true' if acts else 'false', phone=phone))
 
-    def look(self, name, frames, acts=False):
-        self.frames(f'{name}-frames.html', frames, acts)
+    def look(self, names, acts=False):
+        """What each page shows, wide and narrow."""
+        name = names[0]
+        self.frames(f'{name}-frames.html', [(page, WIDE) for page in names], PHONE, acts)
         dom = self.run(name, f'{name}-frames.html', '--window-size=1300,2000', '--dump-dom')
         told = re.search(r'<pre id="told">(.*?)</pre>', dom, re.S)[1]
         check(told, name, 'drawing did not end')
@@ -512,20 +522,20 @@ def check_page(pages, name, width, page):
     return f'{name}, {width} pixels: {len(page["charts"])} charts, {len(page["tables"])} tables'
 
 
+def check_frames(pages, names, told):
+    return [check_page(pages, name, width, page) for name, both in zip(names, told['frames'])
+            for width, page in zip((WIDE, PHONE), both)]
+
+
 def check_pages(pages, names):
-    frames = [(page, width, True) for page in names for width in (WIDE, PHONE)]
-    told = pages.look(names[0], frames)
-    return '\n'.join(check_page(pages, name, width, page)
-                     for (name, width, _), page in zip(frames, told['frames']))
+    return '\n'.join(check_frames(pages, names, pages.look(names)))
 
 
 def check_rig(pages):
     """Results made by hand: a stall of 600 ms at 12 s, a warm-up of 2 s, a knee, hostile names."""
-    frames = [(page, width, True) for page in MADE for width in (WIDE, PHONE)]
-    told = pages.look('made', frames, acts=True)
-    lines = [check_page(pages, name, width, page)
-             for (name, width, _), page in zip(frames, told['frames'])]
-    one, many = told['frames'][0], told['frames'][2]
+    told = pages.look([*MADE, 'baseline', 'plain'], acts=True)
+    lines = check_frames(pages, MADE, told)
+    (one, _), (many, _), (versus, _), _, (_, baseline), (_, plain) = told['frames']
     for chart in one['charts']:
         if chart.get('sync'):
             kinds = {band['kind']: band for band in chart['bands']}
@@ -535,9 +545,10 @@ def check_rig(pages):
     groups = next(it for it in one['charts'] if it['title'] == 'Operations per second of each group')
     check([line['name'] for line in groups['lines']] == ['readers', 'writers'], groups)
     check(any('<script>alert(1)</script>' in text for text in many['headings']), many['headings'])
-    versus = next(it for it in told['frames'][4]['charts'] if it['of'] == 'side')
-    check(all(line['low'] and line['high'] for line in versus['lines']), 'no bands of runs')
-    return '\n'.join([*lines, check_acted(told['acted'])])
+    curves = next(it for it in versus['charts'] if it['of'] == 'side')
+    check(all(line['low'] and line['high'] for line in curves['lines']), 'no bands of runs')
+    return '\n'.join([*lines, check_acted(told['acted']), check_baseline(pages, baseline),
+                      check_without_scripts(plain)])
 
 
 def check_acted(acted):
@@ -549,9 +560,8 @@ def check_acted(acted):
     return 'cursor and zoom are the same in all charts over time'
 
 
-def check_baseline(pages):
+def check_baseline(pages, page):
     """Deltas come from C's comparison and have its colour."""
-    [page] = pages.look('baseline', [('baseline', PHONE, True)])['frames']
     baseline = pages.block('baseline', 'baseline')
     [work] = baseline['comparisons']
     check(page['verdicts'] == work['verdicts'], page['verdicts'])
@@ -564,26 +574,23 @@ def check_baseline(pages):
     return f'baseline: {deltas}'
 
 
-def check_without_scripts(pages):
-    [page] = pages.look('plain', [('groups', PHONE, False)])['frames']
+def check_without_scripts(page):
     check(page['report'] and 'Throughput' not in page['headings'], page['report'])
     check('readers: read 100 %' in page['report'], page['report'])
     check(page['width'] <= PHONE, 'without scripts', page['width'])
     return 'without scripts: the text report'
 
 
-def check_picture(pages, is_dark):
-    name = 'dark' if is_dark else 'light'
+def check_picture(pages, name, widths):
     picture = f'{name}.png'
-    width = WIDE + PHONE
-    pages.frames(f'{name}.html', [('one', WIDE, True), ('one', PHONE, True)])
-    pages.run(picture, f'{name}.html', f'--window-size={width},3000',
+    pages.frames(f'{name}.html', [('one', width) for width in widths], 0)
+    pages.run(picture, f'{name}.html', f'--window-size={sum(widths)},3000',
               f'--screenshot={pages.path(picture)}',
-              f'--blink-settings=preferredColorScheme={0 if is_dark else 1}')
+              f'--blink-settings=preferredColorScheme={0 if name == "dark" else 1}')
     with open(pages.path(picture), 'rb') as file:
         data = file.read()
     check(data[:8] == b'\x89PNG\r\n\x1a\n' and
-          struct.unpack('>II', data[16:24]) == (width, 3000), picture, 'no picture of that size')
+          struct.unpack('>II', data[16:24]) == (sum(widths), 3000), picture, 'no picture of that size')
     check(len(data) > 100000, picture, f'{len(data)} bytes, so hardly anything is on it')
     return f'{picture}: {len(data)} bytes'
 
@@ -638,10 +645,10 @@ def main(mininb, rig, stored, css, keep=None):
             os.makedirs(keep, exist_ok=True)
         pages = Pages(mininb, rig, stored, os.path.abspath(keep or directory))
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            jobs = [pool.submit(check_rig, pages), pool.submit(check_pages, pages, STORED[:4]),
-                    pool.submit(check_pages, pages, STORED[4:]), pool.submit(check_baseline, pages),
-                    pool.submit(check_without_scripts, pages), pool.submit(check_paper, pages),
-                    pool.submit(check_picture, pages, True), pool.submit(check_picture, pages, False)]
+            jobs = [pool.submit(check_pages, pages, STORED[:4]), pool.submit(check_rig, pages),
+                    pool.submit(check_pages, pages, STORED[4:]), pool.submit(check_paper, pages),
+                    pool.submit(check_picture, pages, 'light', [WIDE, PHONE]),
+                    pool.submit(check_picture, pages, 'dark', [PHONE])]
             for job in jobs:
                 print(job.result())
 
