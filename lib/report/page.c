@@ -20,7 +20,7 @@
 
 #include "base/error.h"
 #include "report/compare.h"
-#include "report/json_value.h"
+#include "report/json_fields.h"
 
 struct page {
 	const struct nb_results *results;
@@ -32,88 +32,79 @@ struct page {
 
 /* ---- figures that only C computes ---- */
 
-static json_t *
-stall_json(const struct stall *stall)
-{
-	return json_pack("{s:o, s:o, s:o, s:o}", "begin_ns", json_from_u64(stall->begin_ns),
-		"duration_ns", json_from_u64(stall->duration_ns), "rate_ops_s",
-		json_from_real(stall->rate_ops_s), "cause", json_from_text(stall->cause));
-}
+/* clang-format off */
+#define NUMBER(s, name, member) FIELD_NUMBER(s, name, member, KEEP, "")
+#define REAL(s, name, member) FIELD_REAL(s, name, member, KEEP, "")
+#define LAYERS(way) { \
+	NUMBER(record_figures, "logical_bytes", logical_##way##_bytes), \
+	REAL(record_figures, "calls", way##_calls), REAL(record_figures, "storage", way##_storage), \
+	REAL(record_figures, "device", way##_device), {.name = NULL}}
+static const struct json_field stall_fields[] = {
+	NUMBER(stall, "begin_ns", begin_ns),
+	NUMBER(stall, "duration_ns", duration_ns),
+	REAL(stall, "rate_ops_s", rate_ops_s),
+	FIELD_CHARS(stall, "cause", cause, KEEP, ""),
+	{.name = NULL},
+};
+static const struct json_field stalls_fields[] = {
+	NUMBER(stalls, "longest_gap_ns", longest_gap_ns),
+	NUMBER(stalls, "longest_gap_at_ns", longest_gap_at_ns),
+	NUMBER(stalls, "slow_ns", slow_ns),
+	NUMBER(stalls, "looked_ns", looked_ns),
+	REAL(stalls, "median_ops_s", median_ops_s),
+	{FIELD_ROW(stalls, "worst", JSON_T_LIST, worst), .flags = FIELD_WITHIN | FIELD_FILLED,
+		FIELD_COUNTED(stalls, worst, count, stall_fields, STALLS_MAX)},
+	{.name = NULL},
+};
+static const struct json_field write_fields[] = LAYERS(write);
+static const struct json_field read_fields[] = LAYERS(read);
+static const struct json_field figures_fields[] = {
+	FIELD_OBJECT(record_figures, "stalls", stalls, stalls_fields, KEEP, ""),
+	FIELD_PART("write", write_fields, KEEP, ""),
+	FIELD_PART("read", read_fields, KEEP, ""),
+	NUMBER(record_figures, "live_bytes", live_bytes),
+	REAL(record_figures, "space", space),
+	REAL(record_figures, "cycles_op", cycles_op),
+	REAL(record_figures, "instructions_op", instructions_op),
+	REAL(record_figures, "cache_misses_op", cache_misses_op),
+	{.name = NULL},
+};
+/* clang-format on */
 
 static json_t *
-stalls_json(const struct stalls *stalls)
-{
-	json_t *worst = json_array();
-	for (size_t i = 0; i < stalls->count; i++)
-		json_array_append_new(worst, stall_json(&stalls->worst[i]));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "longest_gap_ns",
-		json_from_u64(stalls->longest_gap_ns), "longest_gap_at_ns",
-		json_from_u64(stalls->longest_gap_at_ns), "slow_ns",
-		json_from_u64(stalls->slow_ns), "looked_ns", json_from_u64(stalls->looked_ns),
-		"median_ops_s", json_from_real(stalls->median_ops_s), "worst", worst);
-}
-
-static json_t *
-layer_json(uint64_t logical, double calls, double storage, double device)
-{
-	return json_pack("{s:o, s:o, s:o, s:o}", "logical_bytes", json_from_u64(logical),
-		"calls", json_from_real(calls), "storage", json_from_real(storage), "device",
-		json_from_real(device));
-}
-
-static void
-add_figures(json_t *object, const struct record *record)
-{
-	struct record_figures it;
-	char syncs[512];
-	record_figures(record, &it);
-	result_syncs_text(record->run, syncs, sizeof(syncs));
-	json_object_set_new(object, "stalls", stalls_json(&it.stalls));
-	json_object_set_new(object, "write",
-		layer_json(it.logical_write_bytes, it.write_calls, it.write_storage,
-			it.write_device));
-	json_object_set_new(object, "read",
-		layer_json(
-			it.logical_read_bytes, it.read_calls, it.read_storage, it.read_device));
-	json_object_set_new(object, "live_bytes", json_from_u64(it.live_bytes));
-	json_object_set_new(object, "space", json_from_real(it.space));
-	json_object_set_new(object, "cycles_op", json_from_real(it.cycles_op));
-	json_object_set_new(object, "instructions_op", json_from_real(it.instructions_op));
-	json_object_set_new(object, "cache_misses_op", json_from_real(it.cache_misses_op));
-	json_object_set_new(object, "syncs", json_from_text(syncs));
-}
-
-static json_t *
-record_json(const struct record *record)
+record_json(struct json_writer *writer, const struct record *record)
 {
 	const struct record_sweep *sweep = &record->sweep;
-	char title[128];
+	struct record_figures figures;
+	char title[128], syncs[512];
 	record_title(record, title, sizeof(title));
 	json_t *object = json_pack(
 		"{s:o, s:b}", "title", json_from_text(title), "is_point", record->is_point);
 	if (sweep->curve_count > 0)
-		json_object_set_new(object, "knee",
+		json_put(writer, object, "knee",
 			json_from_u64(nb_curve_knee(sweep->curve, sweep->curve_count)));
-	if (record->run != NULL)
-		add_figures(object, record);
+	if (record->run == NULL)
+		return object;
+	record_figures(record, &figures);
+	result_syncs_text(record->run, syncs, sizeof(syncs));
+	json_write_fields(writer, object, figures_fields, &figures);
+	json_put(writer, object, "syncs", json_from_text(syncs));
 	return object;
 }
 
 static int
 write_figures(const struct page *page, FILE *out)
 {
+	struct json_writer writer = {.verb = NULL};
 	json_t *records = json_array();
 	for (size_t i = 0; i < page->results->count; i++)
-		json_array_append_new(records, record_json(&page->results->records[i]));
-	bool is_whole = json_array_size(records) == page->results->count;
+		json_add(&writer, records, record_json(&writer, &page->results->records[i]));
 	json_t *figures = json_pack("{s:s, s:b, s:s, s:o}", "mininb", nb_version(), "is_ranked",
 		page->comparison != NULL && !page->comparison->is_unranked, "refusal",
 		page->refusal, "results", records);
-	int rc = is_whole && figures != NULL && json_dumpf(figures, out, JSON_INDENT(1)) == 0
-		? NB_OK
-		: error_set(NB_FAIL, "out of memory");
+	writer.has_failed |= figures == NULL || json_dumpf(figures, out, JSON_INDENT(1)) != 0;
 	json_decref(figures);
-	return rc;
+	return writer.has_failed ? error_set(NB_FAIL, "out of memory") : NB_OK;
 }
 
 /* ---- blocks of data ---- */
