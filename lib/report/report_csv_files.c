@@ -15,7 +15,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/aside.h"
 #include "base/c_locale.h"
@@ -90,10 +89,8 @@ collect_kinds(const struct nb_results *results, struct kinds *kinds)
 {
 	for (size_t r = 0; r < results->count; r++) {
 		const struct record *record = &results->records[r];
-		const struct series *series = record->run != NULL
-			? &record->run->measured.series
-			: NULL;
-		for (size_t i = 0; series != NULL && i < series->count; i++) {
+		const struct series *series = walk_series(record);
+		for (size_t i = 0; i < series->count; i++) {
 			const struct sample *sample = &series->samples[i];
 			for (size_t j = 0; j < sample->latency_count; j++)
 				add_kind(kinds,
@@ -181,14 +178,13 @@ write_series(const struct nb_results *results, FILE *out)
 	write_series_head(&csv, &kinds);
 	for (size_t r = 0; r < results->count; r++) {
 		const struct record *record = &results->records[r];
+		const struct series *series = walk_series(record);
 		char title[WALK_TITLE];
 		walk_title(results, r, title);
-		for (size_t i = 0;
-			record->run != NULL && i < record->run->measured.series.count; i++) {
+		for (size_t i = 0; i < series->count; i++) {
 			csv_count(&csv, r);
 			csv_text(&csv, title);
-			write_sample(
-				&csv, record, &record->run->measured.series.samples[i], &kinds);
+			write_sample(&csv, record, &series->samples[i], &kinds);
 		}
 	}
 	return NB_OK;
@@ -271,13 +267,11 @@ write_counters(const struct nb_results *results, FILE *out)
 	struct csv csv = {.out = out};
 	fputs("result,title,phase,end_s,duration_s,counter,unit,kind,value\n", out);
 	for (size_t r = 0; r < results->count; r++) {
-		const struct record *record = &results->records[r];
+		const struct series *series = walk_series(&results->records[r]);
 		char title[WALK_TITLE];
 		walk_title(results, r, title);
-		for (size_t c = 0;
-			record->run != NULL && c < record->run->measured.series.counters.count;
-			c++)
-			write_counter(&csv, r, title, &record->run->measured.series, c);
+		for (size_t c = 0; c < series->counters.count; c++)
+			write_counter(&csv, r, title, series, c);
 	}
 	return NB_OK;
 }
@@ -302,22 +296,20 @@ nb_results_csv_suffix(size_t file)
 	return file < FILES ? files[file].suffix : NULL;
 }
 
-/** Into a file that is aside. */
 static int
 fill(struct aside *aside, const struct nb_results *results, size_t file)
 {
-	int fd = dup(aside->fd);
-	FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-	if (out == NULL) {
-		int rc = error_system("%s", aside->path);
-		if (fd >= 0)
-			close(fd);
-		return rc;
-	}
-	int rc = files[file].write(results, out);
-	bool is_bad = ferror(out) != 0;
-	if ((fclose(out) != 0 || is_bad) && rc == NB_OK)
-		rc = error_system("%s: cannot be written", aside->path);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&text, &size);
+	if (memory == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	int rc = files[file].write(results, memory);
+	if (fclose(memory) != 0 && rc == NB_OK)
+		rc = error_set(NB_FAIL, "out of memory");
+	if (rc == NB_OK)
+		rc = aside_write(aside, text, size, 0);
+	free(text);
 	return rc;
 }
 
@@ -338,39 +330,25 @@ open_and_fill(
 	return rc;
 }
 
-/** Commit all, or as many as can be; the rest is given up. */
-static int
-commit(struct aside *asides, size_t count)
-{
-	int rc = NB_OK;
-	size_t done = 0;
-	for (; done < count && rc == NB_OK; done++) {
-		aside_sign(&asides[done]);
-		rc = aside_commit(&asides[done]);
-	}
-	for (size_t i = done; i < count; i++)
-		aside_abort(&asides[i]);
-	if (rc != NB_OK && done > 1)
-		rc = error_prefix(
-			rc, "only the files up to '%s' are new", files[done - 2].suffix);
-	return rc;
-}
-
+/** Commit all that were opened if all are whole, or as many as can be; give up the rest. */
 static int
 write_files(const struct nb_results *results, const char *prefix)
 {
 	struct aside asides[FILES];
-	size_t opened = 0;
+	size_t opened = 0, done = 0;
 	int rc = NB_OK;
-	for (; opened < FILES && rc == NB_OK; opened++) {
-		rc = open_and_fill(&asides[opened], results, prefix, opened);
-		if (rc != NB_OK)
-			break;
+	while (opened < FILES &&
+		(rc = open_and_fill(&asides[opened], results, prefix, opened)) == NB_OK)
+		opened++;
+	for (; done < opened && rc == NB_OK; done++) {
+		aside_sign(&asides[done]);
+		rc = aside_commit(&asides[done]);
 	}
-	if (rc == NB_OK)
-		return commit(asides, opened);
-	for (size_t i = 0; i < opened; i++)
+	for (size_t i = done; i < opened; i++)
 		aside_abort(&asides[i]);
+	if (rc != NB_OK && done > 1)
+		rc = error_prefix(
+			rc, "only the files up to '%s' are new", files[done - 2].suffix);
 	return rc;
 }
 

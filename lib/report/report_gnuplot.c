@@ -20,20 +20,13 @@
 
 enum { LABEL_SIZE = WALK_TITLE + 64 };
 
-static const struct series *
-series_of(const struct record *record)
-{
-	static const struct series none;
-	return record->run != NULL ? &record->run->measured.series : &none;
-}
-
 /* ---- throughput ---- */
 
 static void
 write_rates(const struct nb_results *results, FILE *out)
 {
 	for (size_t r = 0; r < results->count; r++) {
-		const struct series *series = series_of(&results->records[r]);
+		const struct series *series = walk_series(&results->records[r]);
 		if (series->count == 0)
 			continue;
 		fprintf(out, "\n# seconds, operations a second\n$rate%zu << EOD\n", r);
@@ -52,7 +45,7 @@ plot_rates(const struct nb_results *results, FILE *out)
 	size_t curves = 0;
 	for (size_t r = 0; r < results->count; r++) {
 		char title[WALK_TITLE];
-		if (series_of(&results->records[r])->count == 0)
+		if (walk_series(&results->records[r])->count == 0)
 			continue;
 		if (curves == 0) {
 			plot_begin(out, "throughput", "Throughput over time");
@@ -152,21 +145,6 @@ plot_curves(const struct nb_results *results, FILE *out)
 
 /* ---- latency over time ---- */
 
-/** The first sample's that has that kind; which kinds there are is the same in all. */
-static bool
-has_kind(const struct series *series, uint32_t kind, uint32_t is_response)
-{
-	for (size_t i = 0; i < series->count; i++) {
-		const struct sample *sample = &series->samples[i];
-		for (size_t j = 0; j < sample->latency_count; j++) {
-			if (sample->latencies[j].kind == kind &&
-				sample->latencies[j].is_response == is_response)
-				return true;
-		}
-	}
-	return false;
-}
-
 /** "?": too few samples. */
 static void
 write_us(uint64_t ns, FILE *out)
@@ -177,19 +155,24 @@ write_us(uint64_t ns, FILE *out)
 		fputs(" ?", out);
 }
 
-static void
+/** False: no sample has that kind. */
+static bool
 write_kind(const struct series *series, size_t index, uint32_t kind, uint32_t is_response,
 	FILE *out)
 {
-	fprintf(out,
-		"\n# seconds, p50, p99, greatest, in microseconds\n$%s%zu_%" PRIu32 " << EOD\n",
-		series_names[is_response], index, kind);
+	bool has_begun = false;
 	for (size_t i = 0; i < series->count; i++) {
 		const struct sample *sample = &series->samples[i];
 		for (size_t j = 0; j < sample->latency_count; j++) {
 			const struct sample_latency *it = &sample->latencies[j];
 			if (it->kind != kind || it->is_response != is_response)
 				continue;
+			if (!has_begun)
+				fprintf(out,
+					"\n# seconds, p50, p99, greatest, in microseconds\n$%s%zu_%" PRIu32
+					" << EOD\n",
+					series_names[is_response], index, kind);
+			has_begun = true;
 			fprintf(out, "%.6f", (double)sample->end_ns / 1e9);
 			write_us(it->p50_ns, out);
 			write_us(it->p99_ns, out);
@@ -197,7 +180,8 @@ write_kind(const struct series *series, size_t index, uint32_t kind, uint32_t is
 			fputc('\n', out);
 		}
 	}
-	fputs("EOD\n", out);
+	fputs(has_begun ? "EOD\n" : "", out);
+	return has_begun;
 }
 
 static void
@@ -241,20 +225,15 @@ static void
 plot_over_time(const struct nb_results *results, size_t index, FILE *out)
 {
 	const struct record *record = &results->records[index];
-	const struct series *series = series_of(record);
+	bool has[2 * NB_OP_KINDS];
 	size_t curves = 0;
-	for (uint32_t pass = 0; pass < 2; pass++) {
-		for (uint32_t i = 0; i < 2 * NB_OP_KINDS; i++) {
-			if (!has_kind(series, i / 2, i % 2))
-				continue;
-			if (pass == 0) {
-				write_kind(series, index, i / 2, i % 2, out);
-				continue;
-			}
-			if (curves == 0)
-				begin_over_time(results, index, out);
+	for (uint32_t i = 0; i < 2 * NB_OP_KINDS; i++)
+		has[i] = write_kind(walk_series(record), index, i / 2, i % 2, out);
+	for (uint32_t i = 0; i < 2 * NB_OP_KINDS; i++) {
+		if (has[i] && curves == 0)
+			begin_over_time(results, index, out);
+		if (has[i])
 			plot_kind(record, index, i / 2, i % 2, &curves, out);
-		}
 	}
 	if (curves > 0)
 		fputc('\n', out);

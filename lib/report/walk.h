@@ -49,6 +49,14 @@ walk_results(const struct nb_results *results, walk_fn visit, void *to);
 void
 walk_title(const struct nb_results *results, size_t index, char title[WALK_TITLE]);
 
+/** What the record has over time; empty if it has no run. */
+static inline const struct series *
+walk_series(const struct record *record)
+{
+	static const struct series none;
+	return record->run != NULL ? &record->run->measured.series : &none;
+}
+
 /** What the samples of a record call a kind of operation. */
 const char *
 walk_sample_kind(const struct record *record, uint32_t kind);
