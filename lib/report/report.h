@@ -39,14 +39,6 @@ report_memory(struct doc *doc, const struct nb_result *result);
 void
 report_usage(struct doc *doc, const struct record *record);
 
-/** How much of the database was in memory (report_cache.c). */
-void
-report_cache_state(struct doc *doc, const struct nb_result *result);
-
-/** In text: a line for each counter of the engine that is not 0 (report_counters.c). */
-void
-report_counters(struct doc *doc, const struct nb_result *result);
-
 /** In text: a sweep below the run that is its capacity (report_sweep.c). */
 void
 report_curve(struct doc *doc, const struct record_sweep *sweep, uint32_t flags);

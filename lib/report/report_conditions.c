@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "report/report.h"
@@ -44,6 +45,65 @@ report_conflicts(struct doc *doc, uint64_t count)
 	if (count > 0)
 		doc_line(doc, "Conflicts",
 			"%" PRIu64 " (each tried again, in the same latency)", count);
+}
+
+/* ---- text: how much of the database was in memory ---- */
+
+/**
+ * "41 % when the first operation began"; with the size if the share before had another.
+ * `told` is the size that was written last, "" before the first share.
+ */
+static void
+add_share(struct doc *doc, char told[UNITS_SIZE], const struct residency *residency,
+	const char *when)
+{
+	if (!residency->is_known || residency->total_bytes == 0)
+		return;
+	double percent = 100 * (double)residency->resident_bytes /
+		(double)residency->total_bytes;
+	bool is_first = told[0] == '\0';
+	const char *total = UNITS_BYTES(residency->total_bytes);
+	doc_more(doc, "%s%.*f %%", is_first ? "; " : ", ", percent < 10 ? 1 : 0, percent);
+	if (strcmp(told, total) != 0)
+		doc_more(doc, " of %s%s", total, is_first ? " resident" : "");
+	doc_more(doc, " %s", when);
+	strcpy(told, total);
+}
+
+static bool
+is_known(const struct residency *residency)
+{
+	return residency->is_known && residency->total_bytes > 0;
+}
+
+static void
+add_cache_state(struct doc *doc, const struct nb_result *result)
+{
+	static const char *const made_cold[] = {
+		[COLD_FILES] = "cold: files evicted", [COLD_CACHES] = "cold: caches dropped"};
+	const struct measurement *measured = &result->measured;
+	bool has_begin = measured->had_data && is_known(&measured->residency_begin);
+	bool has_any = is_known(&measured->residency_before) || has_begin ||
+		is_known(&measured->residency_after);
+	char told[UNITS_SIZE] = "";
+	if (!has_any && measured->cold == COLD_NOT)
+		return;
+	doc_line(doc, "Cache state", "%s",
+		measured->cold != COLD_NOT   ? made_cold[measured->cold]
+			: measured->had_data ? "as it was found"
+					     : "new database");
+	if (!has_any) {
+		doc_more(doc, "; how much stayed resident is not known");
+		return;
+	}
+	add_share(doc, told, &measured->residency_before, "before");
+	if (measured->had_data)
+		add_share(doc, told, &measured->residency_begin,
+			"when the first operation began");
+	add_share(doc, told, &measured->residency_after, "after");
+	if (measured->residency_after.unread > 0)
+		doc_more(doc, "; of %u files that is not known",
+			measured->residency_after.unread);
 }
 
 /* ---- text: how the database was, and what was used of the processor ---- */
@@ -86,7 +146,7 @@ add_database(struct doc *doc, const struct record *record)
 	add_cache(doc, run);
 	doc_line(doc, "Database", "%s on %s", bytes > 0 ? UNITS_BYTES(bytes) : "no data",
 		run->sysinfo.filesystem[0] != '\0' ? run->sysinfo.filesystem : "unknown");
-	report_cache_state(doc, run);
+	add_cache_state(doc, run);
 	if (run->is_of_processes) {
 		doc_line(doc, "CPU time", "not known of several processes");
 		doc_line(doc, "Memory", "not known of several processes");
@@ -154,6 +214,59 @@ add_section(struct doc *doc, const struct nb_result *run)
 
 /* ---- the engine and the notes ---- */
 
+static const double share_least = 0.01; /* the last that units.h writes as above 0 */
+
+/** " (1.73 per op)", or nothing: it is over all operations of the time that was counted. */
+static void
+add_per_op(struct doc *doc, const struct counter *counter, uint64_t ops)
+{
+	char each[UNITS_SIZE];
+	double share = ops > 0 ? (double)counter->value / (double)ops : 0;
+	if (counter->kind != NB_STAT_COUNTER || share < share_least)
+		return;
+	if (units_format_of(each, sizeof(each), counter->unit, share))
+		doc_more(doc, " (%s per op)", each);
+	else
+		doc_more(doc, share < 100 ? " (%.3g per op)" : " (%.0f per op)", share);
+}
+
+/** Bytes and times have their own units; another unit follows, unless the name contains it. */
+static void
+add_counter(struct doc *doc, const struct counter *counter, uint64_t ops)
+{
+	char value[UNITS_SIZE];
+	doc_line(doc, counter->kind == NB_STAT_COUNTER ? "Counter" : "Gauge", "%s ",
+		counter->name);
+	if (units_format_of(value, sizeof(value), counter->unit, (double)counter->value))
+		doc_more(doc, "%s", value);
+	else if (strstr(counter->name, counter->unit) == NULL)
+		doc_more(doc, "%" PRIu64 " %s", counter->value, counter->unit);
+	else
+		doc_more(doc, "%" PRIu64, counter->value);
+	add_per_op(doc, counter, ops);
+}
+
+/** In the engine's order, without those that are 0, which most engines have many of. */
+static void
+add_counters_of(struct doc *doc, const struct nb_result *result, uint32_t kind)
+{
+	const struct counters *counters = &result->measured.counters;
+	for (size_t i = 0; i < counters->count; i++) {
+		const struct counter *it = &counters->items[i];
+		if (it->kind == kind && it->value != 0 && !it->has_run_back)
+			add_counter(doc, it, result->measured.usage_ops);
+	}
+}
+
+static void
+add_counters(struct doc *doc, const struct nb_result *result)
+{
+	if (result->is_of_processes && result->has_counters)
+		doc_line(doc, "Counters", "not known of several processes");
+	add_counters_of(doc, result, NB_STAT_COUNTER);
+	add_counters_of(doc, result, NB_STAT_GAUGE);
+}
+
 static void
 add_engine(struct doc *doc, const struct nb_result *run)
 {
@@ -162,7 +275,7 @@ add_engine(struct doc *doc, const struct nb_result *run)
 		run->engine.licence, run->engine.build, run->engine_path);
 	for (size_t i = 0; i < run->option_count; i++)
 		doc_line(doc, "Option", "%s=%s", run->options[i].name, run->options[i].value);
-	report_counters(doc, run);
+	add_counters(doc, run);
 	doc_show(doc, DOC_MARKDOWN);
 	doc_line(doc, "Engine", "%s %s, %s, %s", run->engine.name, run->engine_version,
 		run->engine.licence, run->engine.build);
