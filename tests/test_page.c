@@ -148,6 +148,31 @@ TEST(a_baseline_is_compared_as_by_compare)
 	nb_results_delete(old);
 }
 
+TEST(a_baseline_of_several_engines_is_compared_engine_by_engine)
+{
+	struct nb_results *old = record_rig_new(), *same = record_rig_new();
+	record_rig_add_put(old, "lmdb", 2);
+	record_rig_add_put(old, "leveldb", 2);
+	record_rig_add_put(same, "leveldb", 2);
+	begin();
+	record_rig_add_put(results, "leveldb", 1);
+	nb_results_set_baseline(results, old);
+	write_page();
+	const struct nb_compare_input inputs[] = {{same, "baseline"}, {results, "now"}};
+	assert_block("baseline", compared(inputs, 2));
+	begin();
+	record_rig_add_put(results, "gdbm", 1);
+	nb_results_set_baseline(results, old);
+	FILE *out = fopen("/dev/null", "w");
+	ck_assert_int_eq(nb_results_write(results, "html", out, 0), NB_ERR_USAGE);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "none of the result's engines"));
+	nb_results_set_baseline(results, same); /* two engines are compared */
+	ck_assert_int_eq(nb_results_write(results, "html", out, 0), NB_OK);
+	fclose(out);
+	nb_results_delete(old);
+	nb_results_delete(same);
+}
+
 TEST(figures_are_those_of_the_other_reports)
 {
 	struct stalls stalls;

@@ -311,14 +311,68 @@ compare(struct nb_comparison **out, const char **refusal, const struct nb_result
 	return NB_OK;
 }
 
+static bool
+has_engine(const struct nb_results *results, const char *name)
+{
+	for (size_t i = 0; i < results->count; i++)
+		if (strcmp(record_name(&results->records[i]), name) == 0)
+			return true;
+	return false;
+}
+
+/** Those runs of `all` whose engine `others` has, too; free the records. */
+static int
+pick_common(struct nb_results *picked, const struct nb_results *all,
+	const struct nb_results *others)
+{
+	*picked = *all;
+	picked->count = 0;
+	picked->records = calloc(all->count + 1, sizeof(*picked->records));
+	if (picked->records == NULL)
+		return error_set(NB_FAIL, "out of memory");
+	for (size_t i = 0; i < all->count; i++)
+		if (has_engine(others, record_name(&all->records[i])))
+			picked->records[picked->count++] = all->records[i];
+	return NB_OK;
+}
+
+static bool
+has_one_engine(const struct nb_results *results)
+{
+	for (size_t i = 1; i < results->count; i++)
+		if (strcmp(record_name(&results->records[i]),
+			    record_name(&results->records[0])) != 0)
+			return false;
+	return true;
+}
+
+/** Each engine with itself; only of two files of one engine each may these differ. */
 static int
 compare_with_baseline(struct nb_comparison **out, const struct nb_results *results)
 {
-	struct nb_compare_input inputs[] = {{results->baseline, "baseline"}, {results, "now"}};
+	const struct nb_results *baseline = results->baseline;
+	struct nb_results before = {.records = NULL}, now = {.records = NULL};
+	struct nb_compare_input inputs[] = {{&before, "baseline"}, {&now, "now"}};
 	struct nb_compare_options options = NB_COMPARE_OPTIONS_INIT;
 	*out = NULL;
 	options.force = 1; /* the page says what differs */
-	return results->baseline != NULL ? nb_comparison_new(out, inputs, 2, &options) : NB_OK;
+	if (baseline == NULL)
+		return NB_OK;
+	int rc = pick_common(&before, baseline, results);
+	if (rc == NB_OK)
+		rc = pick_common(&now, results, baseline);
+	if (rc == NB_OK && now.count == 0) {
+		inputs[0].results = baseline;
+		inputs[1].results = results;
+		if (!has_one_engine(baseline) || !has_one_engine(results))
+			rc = error_set(NB_ERR_USAGE,
+				"the baseline has none of the result's engines; compare files that have an engine in common");
+	}
+	if (rc == NB_OK)
+		rc = nb_comparison_new(out, inputs, 2, &options);
+	free(before.records);
+	free(now.records);
+	return rc;
 }
 
 void
