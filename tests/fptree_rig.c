@@ -3,10 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-_Thread_local char rig_failure[1024];
 
 bool rig_lets_meet;
 
@@ -55,24 +52,6 @@ pm_record_fence(void)
 	racy_meet();
 }
 
-static int NB_PRINTF(2, 3) host_fail(int code, const char *fmt, ...)
-{
-	va_list args;
-	va_start(args, fmt);
-	vsnprintf(rig_failure, sizeof(rig_failure), fmt, args);
-	va_end(args);
-	return code;
-}
-
-static void NB_PRINTF(2, 3) host_log(uint32_t level, const char *fmt, ...)
-{
-	(void)level;
-	(void)fmt;
-}
-
-static const struct nb_host host = {
-	.size = sizeof(host), .abi = NB_ENGINE_ABI, .fail = host_fail, .log = host_log};
-
 uint64_t
 rig_seed(uint64_t salt)
 {
@@ -98,8 +77,8 @@ rig_try_open(struct rig *rig)
 {
 	struct nb_open_args to = {.size = sizeof(to),
 		.flags = NB_OPEN_CREATE,
-		.host = &host,
-		.path = rig->path,
+		.host = &fptree_host,
+		.path = ".",
 		.key_size = rig->args.key_size,
 		.value_size = rig->args.value_size,
 		.sessions = RIG_SESSIONS,
@@ -108,7 +87,7 @@ rig_try_open(struct rig *rig)
 	rig->args.sessions = RIG_SESSIONS;
 	int rc = pool_open(&rig->pool, &to,
 		rig->pool_bytes != 0 ? rig->pool_bytes : (uint64_t)RIG_POOL_BYTES);
-	ck_assert_msg(rc == NB_OK, "%s", rig_failure);
+	ck_assert_msg(rc == NB_OK, "%s", host_failure);
 	rc = tree_open(&rig->tree, rig->pool, &rig->args);
 	if (rc != NB_OK)
 		pool_close(rig->pool);
@@ -119,7 +98,7 @@ void
 rig_open(struct rig *rig)
 {
 	int rc = rig_try_open(rig);
-	ck_assert_msg(rc == NB_OK, "%s", rig_failure);
+	ck_assert_msg(rc == NB_OK, "%s", host_failure);
 }
 
 void
@@ -141,7 +120,7 @@ rig_session(struct rig *rig, uint32_t id)
 {
 	struct tree_session *session;
 	int rc = tree_session_open(&session, rig->tree, id);
-	ck_assert_msg(rc == NB_OK, "%s", rig_failure);
+	ck_assert_msg(rc == NB_OK, "%s", host_failure);
 	return session;
 }
 

@@ -2,14 +2,15 @@
 #ifndef FPTREE_RIG_H
 #define FPTREE_RIG_H
 /**
- * What the tests of the tree of fptree stand on: a pool of a test's own, the tree in it, and
- * values that tell what they are.
+ * For tests of fptree's tree: a pool in the working directory, the tree in it, and values
+ * that identify themselves.
  *
- * Everything that is random follows from rig_seed(), which the environment variable
- * FPTREE_TEST_SEED changes: 0, or unset, is what each test run does.
+ * All randomness comes from rig_seed(), which the environment variable FPTREE_TEST_SEED
+ * changes [0].
  */
 #include <stdio.h>
 
+#include "fptree_host.h"
 #include "internal.h"
 #include "unit.h"
 
@@ -17,15 +18,11 @@ enum { RIG_POOL_BYTES = 512 << 20, RIG_SESSIONS = 16 };
 
 /** An open tree. `args` and `pool_bytes` may be set before rig_open(); 0: the above. */
 struct rig {
-	const char *path; /* of an existing directory */
 	struct tree_args args;
 	uint64_t pool_bytes;
 	struct pool *pool;
 	struct tree *tree;
 };
-
-/** The host's last failure in this thread. */
-extern _Thread_local char rig_failure[1024];
 
 /** Threads are held up where they meet others, at random. Of what fptree_wide has not compiled. */
 extern bool rig_lets_meet;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each test is a process of its own, so what libpmem keeps for the life of a process is
- * new in each. Databases are on tmpfs unless it is said otherwise.
+ * Each test is a process of its own, because libpmem keeps state for the life of a process.
+ * Databases are on tmpfs unless a test says otherwise.
  */
 #include "pool.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -16,58 +15,37 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
+#include "fptree_host.h"
 #include "scratch.h"
 #include "unit.h"
 
-bool unit_in_scratch = true;
-
 enum { MIB = 1 << 20, NOBODY = 65534, TMPFS = 0x01021994 };
-
-/* --- a host that keeps what it is told --- */
-
-static char failure[1024], told[1024];
-static int logs;
-
-static int NB_PRINTF(2, 3) host_fail(int code, const char *fmt, ...)
-{
-	va_list args;
-	va_start(args, fmt);
-	vsnprintf(failure, sizeof(failure), fmt, args);
-	va_end(args);
-	return code;
-}
-
-static void NB_PRINTF(2, 3) host_log(uint32_t level, const char *fmt, ...)
-{
-	va_list args;
-	va_start(args, fmt);
-	vsnprintf(told, sizeof(told), fmt, args);
-	va_end(args);
-	ck_assert_uint_eq(level, NB_LOG_WARNING);
-	logs++;
-}
-
-static const struct nb_host host = {
-	.size = sizeof(host), .abi = NB_ENGINE_ABI, .fail = host_fail, .log = host_log};
 
 static struct nb_open_args
 to(const char *path, uint32_t flags)
 {
 	return (struct nb_open_args){.size = sizeof(struct nb_open_args),
 		.flags = flags,
-		.host = &host,
+		.host = &fptree_host,
 		.path = path,
 		.sessions = 1,
 		.durability = NB_DUR_COMMIT};
 }
 
 static struct pool *
+open_with(const struct nb_open_args *args, uint64_t size_bytes)
+{
+	struct pool *pool;
+	int rc = pool_open(&pool, args, size_bytes);
+	ck_assert_msg(rc == NB_OK, "%s", host_failure);
+	return pool;
+}
+
+static struct pool *
 opened(const char *path, uint64_t size_bytes)
 {
 	struct nb_open_args args = to(path, 0);
-	struct pool *pool;
-	int rc = pool_open(&pool, &args, size_bytes);
-	ck_assert_msg(rc == NB_OK, "%s", failure);
+	struct pool *pool = open_with(&args, size_bytes);
 	ck_assert(!pool->is_new);
 	return pool;
 }
@@ -76,11 +54,17 @@ static struct pool *
 unfinished(const char *path, uint64_t size_bytes)
 {
 	struct nb_open_args args = to(path, NB_OPEN_CREATE);
-	struct pool *pool;
-	int rc = pool_open(&pool, &args, size_bytes);
-	ck_assert_msg(rc == NB_OK, "%s", failure);
+	struct pool *pool = open_with(&args, size_bytes);
 	ck_assert(pool->is_new);
 	return pool;
+}
+
+static struct pool *
+at_process(const char *path)
+{
+	struct nb_open_args args = to(path, NB_OPEN_CREATE);
+	args.durability = NB_DUR_PROCESS;
+	return open_with(&args, 0);
 }
 
 static struct pool *
@@ -108,9 +92,10 @@ static void
 refused_with(const struct nb_open_args *args, uint64_t size_bytes, int code, const char *text)
 {
 	struct pool *pool;
-	failure[0] = '\0';
+	host_failure[0] = '\0';
 	ck_assert_int_eq(pool_open(&pool, args, size_bytes), code);
-	ck_assert_msg(strstr(failure, text) != NULL, "\"%s\" lacks \"%s\"", failure, text);
+	ck_assert_msg(
+		strstr(host_failure, text) != NULL, "\"%s\" lacks \"%s\"", host_failure, text);
 }
 
 static void
@@ -140,11 +125,9 @@ is_on_tmpfs(const char *path)
 	return (uint32_t)info.f_type == TMPFS;
 }
 
-/* The working directory, and true, if there is a tmpfs here. */
 static bool
-on_tmpfs(const char *name)
+on_tmpfs(void)
 {
-	scratch_fresh(name);
 	if (is_on_tmpfs("."))
 		return true;
 	printf("# skipped: no tmpfs at %s\n", scratch_path);
@@ -191,7 +174,6 @@ remove_tree(const char *path)
 
 TEST(pool_that_was_committed_opens_again_with_its_root)
 {
-	scratch_fresh(__func__);
 	struct pool *pool = unfinished(".", 0);
 	ck_assert_uint_eq(pool->root->magic, 0);
 	pool->root->head = 4711;
@@ -208,32 +190,23 @@ TEST(pool_that_was_committed_opens_again_with_its_root)
 
 TEST(create_opens_what_is_there)
 {
-	scratch_fresh(__func__);
 	make(".", 0);
 	struct nb_open_args args = to(".", NB_OPEN_CREATE);
-	struct pool *pool;
-	ck_assert_int_eq(pool_open(&pool, &args, 0), NB_OK);
+	struct pool *pool = open_with(&args, 0);
 	ck_assert(!pool->is_new);
 	ck_assert_uint_eq(pool->root->head, 4096);
 	closed(pool);
 }
 
-TEST(pool_that_is_not_there_is_not_made)
+TEST(pool_or_directory_that_is_not_there_is_not_made)
 {
-	scratch_fresh(__func__);
 	refused(".", "no database is there");
-	ck_assert_int_eq(entries_of("."), 0);
-}
-
-TEST(directory_that_is_not_there_is_named)
-{
-	scratch_fresh(__func__);
 	refused("nowhere", "the directory of the database: No such file or directory");
+	ck_assert_int_eq(entries_of("."), 0);
 }
 
 TEST(pool_that_is_closed_uncommitted_leaves_nothing)
 {
-	scratch_fresh(__func__);
 	closed(unfinished(".", 0));
 	ck_assert_int_eq(entries_of("."), 0);
 }
@@ -260,7 +233,6 @@ begin_one(const char *path)
 
 TEST(creation_that_was_killed_is_told_and_cleared_by_the_next)
 {
-	scratch_fresh(__func__);
 	killed(begin_one, ".");
 	ck_assert_int_eq(entries_of("."), 1);
 	refused(".", "its making was cut off");
@@ -281,7 +253,6 @@ finish_one(const char *path)
 
 TEST(pool_is_there_once_it_is_committed_though_killed_then)
 {
-	scratch_fresh(__func__);
 	killed(finish_one, ".");
 	struct pool *pool = opened(".", 0);
 	ck_assert_uint_eq(pool->root->head, 8192);
@@ -290,7 +261,6 @@ TEST(pool_is_there_once_it_is_committed_though_killed_then)
 
 TEST(file_of_another_is_not_cleared_away)
 {
-	scratch_fresh(__func__);
 	ck_assert_int_eq(mkdir("parts.new", 0700), 0);
 	file_put("parts.new/000000.pmem", "", 0);
 	file_put("parts.new/letters", "dear", 4);
@@ -303,7 +273,6 @@ TEST(file_of_another_is_not_cleared_away)
 TEST(path_may_have_blanks_and_quotes)
 {
 	static const char path[] = "a \"path\"\twith 'much'\nin it";
-	scratch_fresh(__func__);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	struct pool *pool = created(path, 0);
 	ck_assert_int_eq(take(pool, 16), 0);
@@ -311,27 +280,16 @@ TEST(path_may_have_blanks_and_quotes)
 	closed(opened(path, 0));
 }
 
-TEST(pool_may_be_moved)
+TEST(pool_may_be_moved_and_grows_while_it_is)
 {
-	scratch_fresh(__func__);
 	ck_assert_int_eq(mkdir("here", 0700), 0);
 	make("here", 0);
 	ck_assert_int_eq(rename("here", "there"), 0);
 	struct pool *pool = opened("there", 0);
+	ck_assert_int_eq(rename("there", "where"), 0);
 	ck_assert_int_eq(take(pool, 16), 0);
 	closed(pool);
-	ck_assert_int_eq(entries_of("there/parts"), 2);
-}
-
-TEST(pool_grows_while_it_is_moved)
-{
-	scratch_fresh(__func__);
-	ck_assert_int_eq(mkdir("here", 0700), 0);
-	struct pool *pool = created("here", 0);
-	ck_assert_int_eq(rename("here", "there"), 0);
-	ck_assert_int_eq(take(pool, 16), 0);
-	closed(pool);
-	ck_assert_int_eq(entries_of("there/parts"), 2);
+	ck_assert_int_eq(entries_of("where/parts"), 2);
 }
 
 /* --- in use --- */
@@ -340,7 +298,6 @@ TEST(pool_in_use_by_another_process_is_refused_until_that_dies)
 {
 	int status, ready[2];
 	char byte;
-	scratch_fresh(__func__);
 	make(".", 0);
 	ck_assert_int_eq(pipe(ready), 0);
 	pid_t pid = fork();
@@ -360,7 +317,6 @@ TEST(pool_in_use_by_another_process_is_refused_until_that_dies)
 
 TEST(pool_in_the_making_is_not_cleared_by_another)
 {
-	scratch_fresh(__func__);
 	struct pool *pool = unfinished(".", 0);
 	struct nb_open_args args = to(".", NB_OPEN_CREATE);
 	refused_with(&args, 0, NB_FAIL, "in use by another process, or open in this one");
@@ -372,7 +328,6 @@ TEST(pool_in_the_making_is_not_cleared_by_another)
 /* As by a tool of libpmemobj's, which knows nothing of the lock on the directory. */
 TEST(pool_whose_parts_are_locked_is_in_use)
 {
-	scratch_fresh(__func__);
 	make(".", 0);
 	int fd = open("parts/000000.pmem", O_RDWR | O_CLOEXEC);
 	ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
@@ -385,7 +340,6 @@ TEST(pool_whose_parts_are_locked_is_in_use)
 
 TEST(pool_takes_little_at_first_and_parts_as_it_grows)
 {
-	scratch_fresh(__func__);
 	struct pool *pool = created(".", 0);
 	ck_assert_int_eq(entries_of("parts"), 1);
 	ck_assert_int_eq(take(pool, 100), 0);
@@ -396,23 +350,14 @@ TEST(pool_takes_little_at_first_and_parts_as_it_grows)
 	closed(pool);
 }
 
-TEST(pool_that_has_taken_all_is_full)
+TEST(pool_that_has_taken_all_is_full_and_a_larger_size_lets_it_grow)
 {
-	scratch_fresh(__func__);
 	struct pool *pool = created(".", 16 * MIB);
 	ck_assert_uint_eq(pool->reserved_bytes, 16 * MIB);
 	ck_assert_int_eq(take(pool, 16), ENOMEM);
 	ck_assert_ptr_nonnull(strstr(pmemobj_errormsg(), "exceeded reservation size"));
 	closed(pool);
 	closed(opened(".", 16 * MIB));
-}
-
-TEST(larger_size_lets_it_grow_further)
-{
-	scratch_fresh(__func__);
-	struct pool *pool = created(".", 16 * MIB);
-	ck_assert_int_eq(take(pool, 16), ENOMEM);
-	closed(pool);
 	pool = opened(".", 128 * MIB);
 	ck_assert_int_eq(take(pool, 64), 0);
 	closed(pool);
@@ -421,7 +366,6 @@ TEST(larger_size_lets_it_grow_further)
 
 TEST(size_below_what_it_takes_is_refused)
 {
-	scratch_fresh(__func__);
 	struct pool *pool = created(".", 0);
 	ck_assert_int_eq(take(pool, 16), 0);
 	closed(pool);
@@ -435,7 +379,6 @@ TEST(size_below_what_it_takes_is_refused)
 
 TEST(size_out_of_range_is_refused)
 {
-	scratch_fresh(__func__);
 	struct nb_open_args args = to(".", NB_OPEN_CREATE);
 	refused_with(&args, POOL_SIZE_MIN - 1, NB_UNSUPPORTED, "16MiB to 256GiB");
 	refused_with(&args, POOL_SIZE_MAX + 1, NB_UNSUPPORTED, "16MiB to 256GiB");
@@ -446,11 +389,10 @@ static uint64_t
 default_for(uint64_t records, uint64_t key_size, uint64_t value_size)
 {
 	struct nb_open_args args = to(".", NB_OPEN_CREATE);
-	struct pool *pool;
 	args.records = records;
 	args.key_size = key_size;
 	args.value_size = value_size;
-	ck_assert_msg(pool_open(&pool, &args, 0) == NB_OK, "%s", failure);
+	struct pool *pool = open_with(&args, 0);
 	uint64_t size = pool->reserved_bytes;
 	closed(pool);
 	return size;
@@ -459,7 +401,6 @@ default_for(uint64_t records, uint64_t key_size, uint64_t value_size)
 TEST(default_size_follows_the_hints)
 {
 	const uint64_t gib = UINT64_C(1) << 30;
-	scratch_fresh(__func__);
 	ck_assert_uint_eq(default_for(0, 0, 0), 64 * gib);
 	ck_assert_uint_eq(default_for(2200000, 8, 8), 64 * gib);
 	ck_assert_uint_ge(default_for(200000000, 16, 50), UINT64_C(2) * 200000000 * 66);
@@ -472,7 +413,6 @@ TEST(default_size_follows_the_hints)
 TEST(default_size_is_twice_what_the_pool_takes)
 {
 	const uint64_t gib = UINT64_C(1) << 30;
-	scratch_fresh(__func__);
 	make(".", 0);
 	file_put("parts/000001.pmem", "", 0);
 	ck_assert_int_eq(truncate("parts/000001.pmem", (off_t)(40 * gib)), 0);
@@ -484,7 +424,6 @@ TEST(default_size_is_twice_what_the_pool_takes)
 TEST(addresses_that_are_not_to_be_had_are_told_with_the_option)
 {
 	const struct rlimit limit = {UINT64_C(4) << 30, UINT64_C(4) << 30};
-	scratch_fresh(__func__);
 	if (strcmp(NB_ENGINE_BUILD, "sanitizer") == 0) {
 		printf("# skipped: a sanitizer needs addresses of its own\n");
 		return;
@@ -519,9 +458,8 @@ set_magic(uint64_t magic)
 	closed(pool);
 }
 
-TEST(other_layout_version_is_told_apart)
+TEST(other_layout_version_is_refused)
 {
-	scratch_fresh(__func__);
 	make(".", 0);
 	set_magic(POOL_MAGIC + (UINT64_C(1) << 56));
 	refused(".", "layout version 2, and this engine reads 1");
@@ -529,21 +467,21 @@ TEST(other_layout_version_is_told_apart)
 
 TEST(root_without_magic_is_refused)
 {
-	scratch_fresh(__func__);
 	make(".", 0);
 	set_magic(0);
 	refused(".", "its root is not valid");
 }
 
 static void
-make_foreign(const char *name, const char *layout, size_t root_bytes)
+make_foreign(const char *layout, size_t root_bytes)
 {
-	scratch_fresh(name);
+	char *here = realpath(".", NULL);
 	ck_assert_int_eq(mkdir("parts", 0700), 0);
 	FILE *set = fopen("set", "w");
 	ck_assert_ptr_nonnull(set);
-	fprintf(set, "PMEMPOOLSET\nOPTION SINGLEHDR\n1G %s/%s/parts\n", scratch_path, name);
+	fprintf(set, "PMEMPOOLSET\nOPTION SINGLEHDR\n1G %s/parts\n", here);
 	fclose(set);
+	free(here);
 	PMEMobjpool *pool = pmemobj_create("set", layout, 0, 0600);
 	ck_assert_msg(pool != NULL, "%s", pmemobj_errormsg());
 	pmemobj_root(pool, root_bytes);
@@ -552,46 +490,46 @@ make_foreign(const char *name, const char *layout, size_t root_bytes)
 
 TEST(pool_of_another_layout_is_refused)
 {
-	make_foreign(__func__, "another", sizeof(struct pool_root));
+	make_foreign("another", sizeof(struct pool_root));
 	refused(".", "is none of this engine; delete it to begin anew (pmemobj_open: ");
 }
 
 TEST(pool_with_another_root_is_refused)
 {
-	make_foreign(__func__, "mininb fptree", sizeof(struct pool_root) + 64);
+	make_foreign("mininb fptree", sizeof(struct pool_root) + 64);
 	refused(".", "none of this engine: it has another root");
 }
 
 TEST(damaged_head_is_refused)
 {
 	static const char zeros[8192];
-	scratch_fresh(__func__);
 	make(".", 0);
 	corrupt("parts/000000.pmem", 0, zeros, sizeof(zeros));
 	refused(".", "the pool is damaged");
 }
 
-TEST(missing_parts_are_refused)
+static void
+make_of_three_parts(void)
 {
-	scratch_fresh(__func__);
 	struct pool *pool = created(".", 0);
 	ck_assert_int_eq(take(pool, 100), 0);
 	closed(pool);
-	ck_assert_int_eq(rename("parts/000001.pmem", "aside"), 0);
-	refused(".", "some are missing");
-	ck_assert_int_eq(rename("aside", "parts/000001.pmem"), 0);
-	ck_assert_int_eq(rename("parts/000000.pmem", "aside"), 0);
-	refused(".", "some are missing");
-	ck_assert_int_eq(rename("aside", "parts/000000.pmem"), 0);
-	ck_assert_int_eq(rename("parts/000002.pmem", "aside"), 0);
-	refused(".", "the pool is damaged");
-	ck_assert_int_eq(rename("aside", "parts/000002.pmem"), 0);
-	closed(opened(".", 0));
 }
 
-TEST(directory_without_parts_is_refused)
+TEST(missing_parts_are_refused)
 {
-	scratch_fresh(__func__);
+	static const char *const parts[][2] = {{"parts/000001.pmem", "some are missing"},
+		{"parts/000000.pmem", "some are missing"},
+		{"parts/000002.pmem", "the pool is damaged"}};
+
+	make_of_three_parts();
+	for (size_t i = 0; i < UNIT_COUNT(parts); i++) {
+		ck_assert_int_eq(rename(parts[i][0], "aside"), 0);
+		refused(".", parts[i][1]);
+		ck_assert_int_eq(rename("aside", parts[i][0]), 0);
+	}
+	closed(opened(".", 0));
+	ck_assert_int_eq(rename("parts", "aside"), 0);
 	ck_assert_int_eq(mkdir("parts", 0700), 0);
 	refused(".", "some are missing");
 }
@@ -599,10 +537,7 @@ TEST(directory_without_parts_is_refused)
 /* libpmemobj would end the process. */
 TEST(part_that_was_cut_short_is_refused)
 {
-	scratch_fresh(__func__);
-	struct pool *pool = created(".", 0);
-	ck_assert_int_eq(take(pool, 100), 0);
-	closed(pool);
+	make_of_three_parts();
 	ck_assert_int_eq(truncate("parts/000001.pmem", MIB), 0);
 	refused(".", "its part 000001.pmem was cut short");
 	ck_assert_int_eq(truncate("parts/000000.pmem", 0), 0);
@@ -611,7 +546,6 @@ TEST(part_that_was_cut_short_is_refused)
 
 TEST(part_whose_making_was_cut_off_is_taken_away)
 {
-	scratch_fresh(__func__);
 	make(".", 0);
 	file_put("parts/000001.pmem", "", 0);
 	closed(opened(".", 0));
@@ -627,7 +561,6 @@ TEST(part_whose_making_was_cut_off_is_taken_away)
 
 TEST(part_that_the_heap_did_not_come_to_know_does_no_harm)
 {
-	scratch_fresh(__func__);
 	make(".", 0);
 	file_put("parts/000001.pmem", "", 0);
 	ck_assert_int_eq(truncate("parts/000001.pmem", 64 * MIB), 0);
@@ -641,7 +574,6 @@ TEST(part_that_the_heap_did_not_come_to_know_does_no_harm)
 
 TEST(last_part_that_was_in_use_is_put_back_as_it_was)
 {
-	scratch_fresh(__func__);
 	struct pool *pool = created(".", 0);
 	ck_assert_int_eq(take(pool, 16), 0);
 	closed(pool);
@@ -674,7 +606,6 @@ end_nobody(void)
 
 TEST(pool_that_may_not_be_written_is_refused)
 {
-	scratch_fresh(__func__);
 	make(".", 0);
 	ck_assert_int_eq(chmod("parts/000000.pmem", 0444), 0);
 	begin_nobody();
@@ -684,7 +615,6 @@ TEST(pool_that_may_not_be_written_is_refused)
 
 TEST(directory_that_may_not_be_written_is_named)
 {
-	scratch_fresh(__func__);
 	ck_assert_int_eq(mkdir("closed", 0555), 0);
 	begin_nobody();
 	struct nb_open_args args = to("closed", NB_OPEN_CREATE);
@@ -694,7 +624,6 @@ TEST(directory_that_may_not_be_written_is_named)
 
 TEST(read_only_file_system_is_refused)
 {
-	scratch_fresh(__func__);
 	ck_assert_int_eq(mkdir("mounted", 0700), 0);
 	if (!mount_tmpfs("mounted", "size=64m"))
 		return;
@@ -706,7 +635,6 @@ TEST(read_only_file_system_is_refused)
 
 TEST(full_file_system_is_told_and_nothing_left)
 {
-	scratch_fresh(__func__);
 	ck_assert_int_eq(mkdir("mounted", 0700), 0);
 	if (!mount_tmpfs("mounted", "size=4m"))
 		return;
@@ -720,13 +648,13 @@ TEST(full_file_system_is_told_and_nothing_left)
 
 TEST(tmpfs_is_emulated_persistent_memory_and_says_so_once)
 {
-	if (!on_tmpfs(__func__))
+	if (!on_tmpfs())
 		return;
 	struct pool *pool = created(".", 0);
 	ck_assert_int_eq(pool->medium, POOL_EMULATED);
 	ck_assert_int_eq(pool->flush, pm_flush_best());
-	ck_assert_int_eq(logs, 1);
-	ck_assert_str_eq(told,
+	ck_assert_int_eq(host_logs, 1);
+	ck_assert_str_eq(host_logged,
 		"fptree: the pool is on tmpfs: emulated persistent memory, which does not "
 		"survive a power failure");
 	closed(pool);
@@ -734,11 +662,7 @@ TEST(tmpfs_is_emulated_persistent_memory_and_says_so_once)
 
 TEST(durability_process_flushes_nothing)
 {
-	scratch_fresh(__func__);
-	struct nb_open_args args = to(".", NB_OPEN_CREATE);
-	struct pool *pool;
-	args.durability = NB_DUR_PROCESS;
-	ck_assert_int_eq(pool_open(&pool, &args, 0), NB_OK);
+	struct pool *pool = at_process(".");
 	ck_assert_int_eq(pool->flush, PM_FLUSH_NONE);
 	ck_assert_int_eq(pool_commit(pool), NB_OK);
 	ck_assert_int_eq(pool_sync(pool), NB_OK);
@@ -748,7 +672,6 @@ TEST(durability_process_flushes_nothing)
 
 TEST(other_durabilities_are_refused)
 {
-	scratch_fresh(__func__);
 	struct nb_open_args args = to(".", NB_OPEN_CREATE);
 	args.durability = NB_DUR_NONE;
 	refused_with(&args, 0, NB_UNSUPPORTED, "durability is process or commit");
@@ -760,7 +683,7 @@ TEST(other_durabilities_are_refused)
 /* What a processor has not is not asked of it: the best one is only ever made worse. */
 TEST(instructions_can_be_switched_off_as_for_libpmem)
 {
-	if (!on_tmpfs(__func__))
+	if (!on_tmpfs())
 		return;
 	enum pm_flush best = pm_flush_best();
 	setenv("PMEM_NO_CLWB", "1", 1);
@@ -777,7 +700,7 @@ TEST(instructions_can_be_switched_off_as_for_libpmem)
 
 TEST(what_the_user_has_told_libpmem_stays)
 {
-	if (!on_tmpfs(__func__))
+	if (!on_tmpfs())
 		return;
 	setenv("PMEM_IS_PMEM_FORCE", "0", 1);
 	struct pool *pool = created(".", 0);
@@ -796,8 +719,8 @@ TEST(disk_is_a_file_that_is_synced)
 	if (pool->medium != POOL_DAX) {
 		ck_assert_int_eq(pool->medium, POOL_FILE);
 		ck_assert_int_eq(pool->flush, PM_FLUSH_MSYNC);
-		ck_assert_int_eq(logs, 1);
-		ck_assert_ptr_nonnull(strstr(told, "each flush is an msync(2)"));
+		ck_assert_int_eq(host_logs, 1);
+		ck_assert_ptr_nonnull(strstr(host_logged, "each flush is an msync(2)"));
 	}
 	ck_assert_ptr_null(getenv("PMEM_IS_PMEM_FORCE"));
 	closed(pool);
@@ -810,12 +733,9 @@ TEST(disk_at_durability_process_says_nothing_and_can_be_synced)
 	const char *path = disk();
 	if (path == NULL)
 		return;
-	struct nb_open_args args = to(path, NB_OPEN_CREATE);
-	struct pool *pool;
-	args.durability = NB_DUR_PROCESS;
-	ck_assert_int_eq(pool_open(&pool, &args, 0), NB_OK);
+	struct pool *pool = at_process(path);
 	ck_assert_int_eq(pool->flush, PM_FLUSH_NONE);
-	ck_assert_int_eq(logs, 0);
+	ck_assert_int_eq(host_logs, 0);
 	ck_assert_int_eq(pool_commit(pool), NB_OK);
 	ck_assert_int_eq(take(pool, 16), 0);
 	ck_assert_int_eq(pool_sync(pool), NB_OK);
@@ -851,16 +771,12 @@ was_synced(const char *path)
 
 TEST(what_process_has_left_in_caches_is_synced_before_commit_builds_on_it)
 {
-	scratch_fresh(__func__);
-	struct nb_open_args args = to(".", NB_OPEN_CREATE);
-	struct pool *pool;
-	args.durability = NB_DUR_PROCESS;
-	ck_assert_int_eq(pool_open(&pool, &args, 0), NB_OK);
+	struct pool *pool = at_process(".");
 	ck_assert_int_eq(pool_commit(pool), NB_OK);
 	ck_assert_int_eq(take(pool, 16), 0);
 	closed(pool);
 	synced_count = 0;
-	ck_assert_int_eq(pool_open(&pool, &args, 0), NB_OK);
+	pool = at_process(".");
 	ck_assert_uint_eq(synced_count, 0);
 	closed(pool);
 	closed(opened(".", 0));
@@ -894,11 +810,7 @@ TEST(on_a_disk_a_part_has_its_name_for_good_before_libpmemobj_has_it)
 
 TEST(sync_tells_that_a_part_is_gone)
 {
-	scratch_fresh(__func__);
-	struct nb_open_args args = to(".", NB_OPEN_CREATE);
-	struct pool *pool;
-	args.durability = NB_DUR_PROCESS;
-	ck_assert_int_eq(pool_open(&pool, &args, 0), NB_OK);
+	struct pool *pool = at_process(".");
 	ck_assert_int_eq(pool_commit(pool), NB_OK);
 	ck_assert_int_eq(rename("parts/000000.pmem", "aside"), 0);
 	ck_assert_int_eq(pool_sync(pool), NB_FAIL);
@@ -907,7 +819,7 @@ TEST(sync_tells_that_a_part_is_gone)
 
 TEST(disk_after_tmpfs_in_one_process_is_never_called_durable)
 {
-	if (!on_tmpfs(__func__))
+	if (!on_tmpfs())
 		return;
 	make(".", 0);
 	const char *path = disk();
@@ -916,9 +828,7 @@ TEST(disk_after_tmpfs_in_one_process_is_never_called_durable)
 	struct nb_open_args args = to(path, NB_OPEN_CREATE);
 	refused_with(&args, 0, NB_UNSUPPORTED, "use another process");
 	ck_assert_int_eq(entries_of(path), 0);
-	args.durability = NB_DUR_PROCESS;
-	struct pool *pool;
-	ck_assert_int_eq(pool_open(&pool, &args, 0), NB_OK);
+	struct pool *pool = at_process(path);
 	ck_assert_int_eq(pool->medium, POOL_FILE);
 	closed(pool);
 	remove_tree(path);
@@ -931,7 +841,7 @@ TEST(tmpfs_after_disk_in_one_process_is_flushed_by_lines)
 		return;
 	make(path, 0);
 	remove_tree(path);
-	if (!on_tmpfs(__func__))
+	if (!on_tmpfs())
 		return;
 	struct pool *pool = created(".", 0);
 	ck_assert_int_eq(pool->medium, POOL_EMULATED);

@@ -3,8 +3,7 @@
  * The crash test: operations on a tree are recorded, and at their fences the images that a
  * crash may leave are made, opened, checked and written on. round.c does it.
  *
- * Jobs are processes, since an image can end the one that opens it. The one that waits
- * for them tells by which.
+ * Each round is a process of its own, because an image can end the process that opens it.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -18,16 +17,12 @@
 
 #include "round.h"
 
-enum {
-	JOBS_MAX = 16,
-	ROUND_IMAGES = 1500,
-	TELL_EVERY = 10000 /* images */
-};
+enum { ROUND_IMAGES = 1500 };
 
 /* A mutated build asks which of its defects is on; see mutate.py. */
 int crash_mutant;
 
-/* --- jobs --- */
+/* --- rounds --- */
 
 static const struct shape *
 shape_named(const char *name)
@@ -47,153 +42,74 @@ shapes_count(const struct settings *settings)
 	return settings->shape != NULL ? 1 : count;
 }
 
+/* The image ended the process that had it open. */
+static void
+tell_death(const struct settings *settings, const struct tally *tally, int status)
+{
+	if (settings->is_quiet || tally->is_told)
+		return;
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "FAILED: an image %s (signal %d)\n",
+			WTERMSIG(status) == SIGALRM ? "takes for ever" : "ends the process",
+			WTERMSIG(status));
+	else
+		fprintf(stderr, "FAILED: the round ended with status %d\n",
+			WEXITSTATUS(status));
+	tell_repeat(tally, settings);
+}
+
+static void
+round_apart(const struct settings *settings, struct tally *tally, const struct shape *shape,
+	uint64_t seed, uint64_t images)
+{
+	int status = 1;
+
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		bool is_right = run_round(settings, tally, shape, seed, images);
+		fflush(NULL);
+		_exit(is_right ? 0 : 1);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		abort();
+	if (status == 0)
+		return;
+	tally->is_failed = true;
+	tell_death(settings, tally, status);
+	round_clear(tally);
+}
+
 /* Each round takes the next shape; with all of them done, the next seed. */
-static bool
-run_job(const struct settings *settings, struct tally *tally, unsigned job)
+static void
+run_rounds(const struct settings *settings, struct tally *tally)
 {
 	unsigned count = shapes_count(settings);
 	uint64_t rounds = (settings->images + settings->round_images - 1) /
 		settings->round_images;
 
-	if (rounds < count)
+	if (rounds < count && !settings->has_place)
 		rounds = count;
-	for (uint64_t round = job; round < rounds; round += settings->jobs) {
+	for (uint64_t round = 0; round < rounds && !tally->is_failed; round++) {
 		const struct shape *shape = settings->shape != NULL
 			? shape_named(settings->shape)
 			: &shapes[round % count];
-		if (!run_round(settings, tally, shape, settings->seed + round / count,
-			    (settings->images + rounds - 1) / rounds))
-			return false;
+		round_apart(settings, tally, shape, settings->seed + round / count,
+			(settings->images + rounds - 1) / rounds);
+		if (!settings->is_quiet && isatty(STDERR_FILENO) != 0)
+			fprintf(stderr, "\r%llu of %llu images ",
+				(unsigned long long)tally->images,
+				(unsigned long long)settings->images);
 	}
-	return true;
-}
-
-static pid_t
-job_start(const struct settings *settings, struct tally *tally, unsigned job)
-{
-	fflush(NULL);
-	pid_t pid = fork();
-	if (pid == 0) {
-		bool is_right = run_job(settings, tally, job);
-		tally->is_failed = !is_right;
-		fflush(NULL);
-		_exit(is_right ? 0 : 1);
-	}
-	return pid;
-}
-
-/* The image ended the process that had it open. */
-static void
-tell_death(const struct settings *settings, struct tally *tally, int status)
-{
-	tally->is_failed = true;
-	if (!settings->is_quiet && !tally->is_told) {
-		if (WIFSIGNALED(status))
-			fprintf(stderr, "FAILED: an image %s (signal %d)\n",
-				WTERMSIG(status) == SIGALRM ? "takes for ever"
-							    : "ends the process",
-				WTERMSIG(status));
-		else
-			fprintf(stderr, "FAILED: the job ended with status %d\n",
-				WEXITSTATUS(status));
-		tell_repeat(tally, settings);
-	}
-}
-
-/* On a terminal one line that is written over, else a line now and then. */
-static void
-progress(const struct settings *settings, const struct tally *tallies)
-{
-	static uint64_t told;
-	uint64_t images = 0;
-	bool is_terminal = isatty(STDERR_FILENO) != 0;
-
-	for (unsigned i = 0; i < settings->jobs; i++)
-		images += tallies[i].images;
-	if (settings->is_quiet || (!is_terminal && images < told + TELL_EVERY))
-		return;
-	told = images;
-	fprintf(stderr, is_terminal ? "\r%llu of %llu images " : "%llu of %llu images\n",
-		(unsigned long long)images, (unsigned long long)settings->images);
-}
-
-static unsigned
-job_of(const struct settings *settings, const pid_t *pids, pid_t pid)
-{
-	unsigned job = 0;
-	while (job < settings->jobs && pids[job] != pid)
-		job++;
-	return job;
-}
-
-static void
-jobs_wait(const struct settings *settings, struct tally *tallies, pid_t *pids)
-{
-	unsigned left = settings->jobs;
-	bool is_over = false;
-
-	while (left > 0) {
-		int status;
-		pid_t pid = waitpid(-1, &status, WNOHANG);
-		if (pid < 0)
-			break;
-		if (pid == 0) {
-			progress(settings, tallies);
-			usleep(100 * 1000);
-			continue;
-		}
-		unsigned job = job_of(settings, pids, pid);
-		if (job == settings->jobs)
-			continue;
-		left--;
-		pids[job] = 0;
-		if (status != 0)
-			round_clear(&tallies[job]);
-		if (status == 0 || is_over)
-			continue;
-		is_over = true; /* the others are ended, and say nothing */
-		tell_death(settings, &tallies[job], status);
-		for (unsigned i = 0; i < settings->jobs; i++)
-			if (pids[i] > 0)
-				kill(pids[i], SIGTERM);
-	}
-}
-
-static struct tally
-jobs_run(const struct settings *settings)
-{
-	size_t bytes = settings->jobs * sizeof(struct tally);
-	struct tally *tallies = mmap(
-		NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t pids[JOBS_MAX];
-	struct tally sum = {0};
-
-	if (tallies == MAP_FAILED)
-		abort();
-	for (unsigned i = 0; i < settings->jobs; i++)
-		pids[i] = job_start(settings, &tallies[i], i);
-	jobs_wait(settings, tallies, pids);
-	for (unsigned i = 0; i < settings->jobs; i++) {
-		sum.images += tallies[i].images;
-		sum.inner_images += tallies[i].inner_images;
-		sum.points += tallies[i].points;
-		sum.mended += tallies[i].mended;
-		sum.ops += tallies[i].ops;
-		sum.growths += tallies[i].growths;
-		sum.pairs += tallies[i].pairs;
-		sum.is_failed = sum.is_failed || tallies[i].is_failed;
-	}
-	munmap(tallies, bytes);
-	return sum;
 }
 
 /* --- the command --- */
 
 static const char help[] =
-	"crash [--images=N] [--seed=N|now] [--jobs=N] [--shape=NAME]\n"
-	"      [--threads=2]   what is recorded is not the same each time then\n"
+	"crash [--images=N] [--seed=N|now] [--shape=NAME]\n"
+	"      [--threads=2]   not reproducible\n"
 	"      [--round=N]   images of one shape, before the next one\n"
-	"      [--image=SEGMENT.EVENT.K[.EVENT.K]]   that one alone; wants --shape, --seed\n"
+	"      [--image=SEGMENT.EVENT.K[.EVENT.K]]   only that image; needs --shape, --seed\n"
 	"      [--mutant=N] [--expect-failure] [--quiet]\n"
 	"      [--unmended]   with libpmemobj's own defect, see footers.c\n";
 
@@ -220,7 +136,6 @@ static const struct option options[] = {
 	{"images", required_argument, NULL, 'n'},
 	{"round", required_argument, NULL, 'r'},
 	{"seed", required_argument, NULL, 's'},
-	{"jobs", required_argument, NULL, 'j'},
 	{"shape", required_argument, NULL, 'S'},
 	{"image", required_argument, NULL, 'i'},
 	{"mutant", required_argument, NULL, 'm'},
@@ -235,11 +150,8 @@ static const struct option options[] = {
 static int
 settings_parse(struct settings *settings, int argc, char **argv)
 {
-	*settings = (struct settings){.images = 2500,
-		.seed = 1,
-		.jobs = 2,
-		.threads = 1,
-		.round_images = ROUND_IMAGES};
+	*settings = (struct settings){
+		.images = 2500, .seed = 1, .threads = 1, .round_images = ROUND_IMAGES};
 	for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
 		if (c == 'n')
 			settings->images = strtoull(optarg, NULL, 0);
@@ -248,8 +160,6 @@ settings_parse(struct settings *settings, int argc, char **argv)
 		else if (c == 's')
 			settings->seed = strcmp(optarg, "now") == 0 ? (uint64_t)time(NULL)
 								    : strtoull(optarg, NULL, 0);
-		else if (c == 'j')
-			settings->jobs = (unsigned)strtoul(optarg, NULL, 0);
 		else if (c == 'S')
 			settings->shape = optarg;
 		else if (c == 'i')
@@ -267,19 +177,19 @@ settings_parse(struct settings *settings, int argc, char **argv)
 		else
 			return usage("no such option");
 		if (c == 'i' && !settings->has_place)
-			return usage("--image is not as it was told");
+			return usage(
+				"--image must be SEGMENT.EVENT.K, as in the report of a failure");
 	}
-	if (settings->jobs == 0 || settings->jobs > JOBS_MAX || settings->images == 0 ||
-		settings->round_images == 0)
-		return usage("at least one image, also a round, and 1 to 16 jobs");
+	if (settings->images == 0 || settings->round_images == 0)
+		return usage("--images and --round must be at least 1");
 	if (settings->threads == 0 || settings->threads > WORKLOAD_THREADS)
-		return usage("one thread or two");
+		return usage("--threads must be 1 or 2");
 	if (settings->shape != NULL && shape_named(settings->shape) == NULL)
-		return usage("no such shape");
+		return usage("--shape: unknown name; see workload.c");
 	if (settings->has_place && settings->shape == NULL)
-		return usage("--image wants --shape and --seed");
+		return usage("--image needs --shape and --seed");
 	if (settings->has_place)
-		settings->images = settings->jobs = 1;
+		settings->images = 1;
 	return 0;
 }
 
@@ -292,18 +202,21 @@ main(int argc, char **argv)
 	if (rc != 0)
 		return rc;
 	if (access("/dev/shm", W_OK) != 0) {
-		puts("skipped: a pool is flushed by lines on tmpfs only, and there is no "
-		     "/dev/shm");
+		puts("skipped: a pool on tmpfs is needed, and there is no /dev/shm");
 		return 77;
 	}
-	struct tally sum = jobs_run(&settings);
+	struct tally *sum = mmap(
+		NULL, sizeof(*sum), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (sum == MAP_FAILED)
+		abort();
+	run_rounds(&settings, sum);
 	printf("seed %llu: %llu images, %llu of them of a second crash, from %llu moments of "
 	       "%llu operations, %llu with two in flight; pools grew %llu times; %llu images "
 	       "lacked footers of libpmemobj: %s\n",
-		(unsigned long long)settings.seed, (unsigned long long)sum.images,
-		(unsigned long long)sum.inner_images, (unsigned long long)sum.points,
-		(unsigned long long)sum.ops, (unsigned long long)sum.pairs,
-		(unsigned long long)sum.growths, (unsigned long long)sum.mended,
-		sum.is_failed ? "FAILED" : "all right");
-	return sum.is_failed == settings.is_expected_to_fail ? 0 : 1;
+		(unsigned long long)settings.seed, (unsigned long long)sum->images,
+		(unsigned long long)sum->inner_images, (unsigned long long)sum->points,
+		(unsigned long long)sum->ops, (unsigned long long)sum->pairs,
+		(unsigned long long)sum->growths, (unsigned long long)sum->mended,
+		sum->is_failed ? "FAILED" : "all right");
+	return sum->is_failed == settings.is_expected_to_fail ? 0 : 1;
 }

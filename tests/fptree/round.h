@@ -18,7 +18,7 @@ struct place {
 	uint64_t inner_event, inner_k;
 };
 
-/** What a job tells. In memory that is shared. */
+/** What has been done. In memory that processes share. */
 struct tally {
 	uint64_t images, inner_images, points, mended, ops, growths, pairs;
 	bool is_failed, is_told;
@@ -29,7 +29,7 @@ struct tally {
 
 struct settings {
 	uint64_t images, seed, round_images;
-	unsigned jobs, threads;
+	unsigned threads;
 	const char *shape; /* NULL: all */
 	bool has_place;
 	struct place place;
@@ -43,11 +43,11 @@ bool
 run_round(const struct settings *settings, struct tally *tally, const struct shape *shape,
 	uint64_t seed, uint64_t images);
 
-/** The command that makes the image again at which the job is. To stderr. */
+/** Print to stderr the command that makes the current image again. */
 void
 tell_repeat(const struct tally *tally, const struct settings *settings);
 
-/** Remove the directory that a job has left. */
+/** Remove the directory that a round has left. */
 void
 round_clear(const struct tally *tally);
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "../fptree_host.h"
 
 enum {
 	MIB = 1 << 20,
@@ -65,7 +66,7 @@ static void
 key_make(struct rng *rng, uint8_t *key, uint32_t size)
 {
 	static const uint8_t odd[] = {0x00, 0xff, 0xf8, 0xfb, 0xf1, 0x01};
-	uint64_t kind = rng_below(rng, 4);
+	uint64_t kind = rng_below(rng, 5);
 
 	for (uint32_t i = 0; i < size; i++)
 		key[i] = kind == 0 ? odd[rng_below(rng, sizeof(odd))] : (uint8_t)rng_next(rng);
@@ -73,6 +74,10 @@ key_make(struct rng *rng, uint8_t *key, uint32_t size)
 		memset(key, 'k', size - 1);
 	if (kind == 2)
 		key[0] = 0xf8;
+	if (kind == 3) { /* prefixes of each other, with zeros behind them */
+		key[0] &= 3;
+		memset(key + 1, 0, size - 1);
+	}
 }
 
 void
@@ -195,12 +200,10 @@ model_count(const struct model *model)
 
 /* --- faults --- */
 
-static _Thread_local char fault_text[1024];
-
 const char *
 subject_fault(void)
 {
-	return fault_text;
+	return host_failure;
 }
 
 static bool __attribute__((format(printf, 1, 2))) fault(const char *fmt, ...)
@@ -208,29 +211,10 @@ static bool __attribute__((format(printf, 1, 2))) fault(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(fault_text, sizeof(fault_text), fmt, args);
+	vsnprintf(host_failure, sizeof(host_failure), fmt, args);
 	va_end(args);
 	return false;
 }
-
-static int __attribute__((format(printf, 2, 3))) host_fail(int code, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(fault_text, sizeof(fault_text), fmt, args);
-	va_end(args);
-	return code;
-}
-
-static void __attribute__((format(printf, 2, 3))) host_log(uint32_t level, const char *fmt, ...)
-{
-	(void)level;
-	(void)fmt;
-}
-
-const struct nb_host subject_host = {
-	.size = sizeof(subject_host), .abi = NB_ENGINE_ABI, .fail = host_fail, .log = host_log};
 
 /* --- open and close --- */
 
@@ -249,14 +233,14 @@ subject_open_pool(
 {
 	struct nb_open_args args = {.size = sizeof(args),
 		.flags = is_new ? NB_OPEN_CREATE : 0,
-		.host = &subject_host,
+		.host = &fptree_host,
 		.path = path,
 		.sessions = 2,
 		.durability = NB_DUR_COMMIT};
 	long long growth = GROWTH_BYTES;
 
 	*subject = (struct subject){.workload = workload};
-	strcpy(fault_text, "no text");
+	strcpy(host_failure, "no text");
 	if (pool_open(&subject->pool, &args, (uint64_t)workload->shape->pool_mib * MIB) !=
 		NB_OK) {
 		subject->pool = NULL;
@@ -356,8 +340,8 @@ subject_do(struct subject *subject, struct model *model, const struct op *op)
 
 	int answer = op_make(subject, op);
 	if (answer < 0) {
-		char why[sizeof(fault_text)];
-		memcpy(why, fault_text, sizeof(why));
+		char why[sizeof(host_failure)];
+		memcpy(why, host_failure, sizeof(why));
 		return fault(
 			"%s: failed: %s", workload_op_text(subject->workload, op, text), why);
 	}
@@ -481,32 +465,64 @@ check_scanned(struct subject *subject, const struct model *model, const char *wh
 		fault_value(subject, where, (uint32_t)key, value, model->records[key]);
 }
 
+/* At most `limit` records from `key` on; -1: from the first or the last. */
 static bool
-check_scan(struct subject *subject, const struct model *model, bool is_backward)
+check_scan(struct subject *subject, const struct model *model, bool is_backward, int key,
+	unsigned limit)
 {
 	const char *where = is_backward ? "scan backward" : "scan forward";
 	struct nb_scan_args args = {
 		.size = sizeof(args), .flags = is_backward ? NB_SCAN_BACKWARD : 0};
-	int step = is_backward ? -1 : 1;
-	int key = is_backward ? WORKLOAD_KEYS - 1 : 0;
+	int step = is_backward ? -1 : 1, answer = NB_OK;
 	bool is_right = true;
 	struct nb_slice found, value;
-	int answer;
 
+	if (key >= 0)
+		args.from = key_slice(subject, (uint32_t)key);
+	else
+		key = is_backward ? WORKLOAD_KEYS - 1 : 0;
 	if (tree_scan_open(subject->session, &args) != NB_OK)
 		return false;
-	while (is_right &&
-		(answer = tree_scan_next(subject->session, &found, &value)) == NB_OK) {
+	for (; is_right && limit > 0; limit--) {
 		key = next_stored(model, key, step);
+		answer = tree_scan_next(subject->session, &found, &value);
+		if (answer != NB_OK)
+			break;
 		is_right = check_scanned(subject, model, where, key, found, value);
 		key += step;
 	}
-	if (is_right) {
-		key = next_stored(model, key, step);
-		if (key >= 0 && key < WORKLOAD_KEYS)
-			is_right = fault("%s: ends before key %d", where, key);
+	if (answer == NB_NOT_FOUND && key >= 0 && key < WORKLOAD_KEYS)
+		is_right = fault("%s: ends before key %d", where, key);
+	return tree_scan_close(subject->session) == NB_OK && is_right &&
+		(limit == 0 || answer == NB_NOT_FOUND);
+}
+
+bool
+subject_check_seeks(struct subject *subject, const struct model *model)
+{
+	struct nb_slice keys[WORKLOAD_KEYS] = {{0}}, values[WORKLOAD_KEYS];
+	int32_t answers[WORKLOAD_KEYS];
+	uint32_t count = subject->workload->shape->keys;
+	bool is_right = true;
+
+	for (uint32_t key = 0; is_right && key < count; key++)
+		is_right = check_scan(subject, model, false, (int)key, 3) &&
+			check_scan(subject, model, true, (int)key, 3);
+	for (uint32_t i = 0; i < count; i++)
+		keys[i] = key_slice(subject, i * 7 % count);
+	if (!is_right ||
+		tree_multi_get(subject->session, keys, count, values, answers) != NB_OK)
+		return false;
+	for (uint32_t i = 0; is_right && i < count; i++) {
+		uint32_t key = i * 7 % count;
+		struct stored stored = model->records[key];
+		is_right = answers[i] == (stored.version != 0 ? NB_OK : NB_NOT_FOUND) &&
+			(answers[i] != NB_OK || value_is(values[i], stored));
+		if (!is_right)
+			fault("multi_get: key %u: answered %d", key, answers[i]);
 	}
-	return tree_scan_close(subject->session) == NB_OK && is_right && answer == NB_NOT_FOUND;
+	tree_release(subject->session);
+	return is_right;
 }
 
 /* Of a tree with no session: one that is open may hold space back. */
@@ -531,8 +547,9 @@ check_structure(struct subject *subject, const struct model *model)
 bool
 subject_check(struct subject *subject, struct model *model)
 {
-	bool is_right = subject_decide(subject, model) && check_scan(subject, model, false) &&
-		check_scan(subject, model, true);
+	bool is_right = subject_decide(subject, model) &&
+		check_scan(subject, model, false, -1, WORKLOAD_KEYS + 1) &&
+		check_scan(subject, model, true, -1, WORKLOAD_KEYS + 1);
 	for (uint32_t key = 0; is_right && key < subject->workload->shape->keys; key++)
 		is_right = check_get(subject, model, key);
 	return is_right && check_structure(subject, model);

@@ -139,6 +139,10 @@ subject_do(struct subject *subject, struct model *model, const struct op *op);
 bool
 subject_check(struct subject *subject, struct model *model);
 
+/** Scans from each key, in both directions, and one multi_get of all keys. */
+bool
+subject_check_seeks(struct subject *subject, const struct model *model);
+
 /** Delete all, close, open: no space may be in use but that of an empty tree. */
 bool
 subject_check_space(struct subject *subject, struct model *model, const char *path);
@@ -146,8 +150,5 @@ subject_check_space(struct subject *subject, struct model *model, const char *pa
 /** Of this thread. */
 const char *
 subject_fault(void);
-
-/** For the pool: failures become the fault. */
-extern const struct nb_host subject_host;
 
 #endif /* FPTREE_WORKLOAD_H */

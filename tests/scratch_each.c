@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Linked into a program: each of its tests runs in an empty directory of its own. */
+#include "scratch.h"
+
+bool unit_in_scratch = true;
+
+static char name[] = "XXXXXX";
+
+void
+unit_setup(void)
+{
+	if (mkdtemp(name) == NULL || chdir(name) != 0)
+		abort();
+}
+
+/* A test may have changed the working directory. */
+void
+unit_teardown(void)
+{
+	if (chdir(scratch_path) != 0)
+		abort();
+	nftw(name, scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
+}
