@@ -8,20 +8,23 @@
 #
 #   scripts   shellcheck of every script
 #   gcc       gcc, warnings are errors; all suites
-#   clang     clang, warnings are errors; the suite 'unit', and what is hardened
-#   asan      clang, address and undefined behaviour sanitizers; all suites but
-#             'house', which looks at sources. What is drawn by chance is drawn less
-#             often, or from other seeds, and what no sanitizer sees is left out
-#   tsan      gcc, thread sanitizer; the suites 'threads' and 'contract', for which
-#             alone it is built
-#   install   a prefix of its own: the installed program finds its engines, and
-#             plugins made outside with the installed header work: a tiny one, the
-#             template, one of new-engine's, the examples in C++ and Rust, and the
-#             engine of the tutorial, made step by step
+#   clang     clang at full optimization, warnings are errors: the program, the library
+#             and the engines; the suite 'hardened'
+#   asan      clang, address and undefined behaviour sanitizers, warnings are errors; all
+#             suites except 'house', which reads sources. Random tests run fewer rounds or
+#             other seeds, and tests in which a sanitizer sees nothing are left out
+#   tsan      gcc, thread sanitizer; only the suites 'threads' and 'contract' are built
+#   install   a prefix of its own: the installed program finds its engines, and plugins
+#             made outside with the installed header work: a tiny one, the template, one of
+#             new-engine's, the examples in C++ and Rust, and the engine of the tutorial,
+#             made step by step
 #   valgrind  leaks and uninitialised bytes: a short put and get on leveldb, the
-#             contract of some engines, and what reads files of others
+#             contract of some engines, and the readers of untrusted files
 #
-# Builds are kept in <repository>/build-test/<stage>; remove it to start anew.
+# clang, asan and tsan run beside the other stages, because tests wait for disks and for
+# each other; what they print comes after the rest.
+#
+# Builds are kept in <repository>/build-test/<stage>; remove it for a fresh build.
 # A suite counts as many tests as Meson's testlog.json holds, any other check
 # counts as one. A stage that cannot be built is one failed test.
 #
@@ -158,7 +161,7 @@ PYTHON
 # Run the tests of build $1 with what follows as options of `meson test`, and
 # count what came out. A suite without a test is a failure too: nothing was shown.
 # $runner goes before meson. Tests wait for disks and for each other more than half
-# of their time, so there are more of them at once than processors.
+# of their time, so more of them run at once than there are processors.
 runner=()
 suite()
 {
@@ -167,7 +170,7 @@ suite()
 	say "$stage: testing"
 	rm -f "$logs"/testlog*.json
 	as_owner "${runner[@]}" meson test -C "$builds/$stage" --no-rebuild \
-		--num-processes $((3 * $(nproc))) "$@" >"$temporary/suite.log" 2>&1 || status=$?
+		--num-processes $((2 * $(nproc) + 1)) "$@" >"$temporary/suite.log" 2>&1 || status=$?
 	counts='0 0 0'
 	: >"$temporary/results"
 	for log in "$logs"/testlog*.json; do # with --wrap the name has more to it
@@ -227,10 +230,13 @@ stage_gcc()
 	suite gcc
 }
 
+# Stage asan compiles the tests by clang as well.
 stage_clang()
 {
+	built_suites=(hardened)
 	CC=clang CXX=clang++ build clang || return 0
-	suite clang --suite unit --suite hardened
+	built_suites=()
+	suite clang --suite hardened
 }
 
 # The sanitizers of these compilers do not know of address spaces as random as
@@ -574,9 +580,32 @@ run_stage()
 		"$(human_time "$(seconds_since "$started")")"
 }
 
+# Run the stages that follow, one after the other, and leave the sums in file $1.
+run_stages()
+{
+	local sums=$1 stage
+	shift
+	for stage in "$@"; do
+		run_stage "$stage"
+	done
+	printf '%d %d %d\n' "$passed" "$failed" "$skipped" >"$sums"
+}
+
+# Add the sums of the stages that ran beside the others, and print what they have printed.
+finish_beside()
+{
+	local beside=$1 sums
+	wait || true
+	cat "$beside/log"
+	read -ra sums <"$beside/sums" || sums=(0 1 0)
+	passed=$((passed + sums[0]))
+	failed=$((failed + sums[1]))
+	skipped=$((skipped + sums[2]))
+}
+
 main()
 {
-	local stage started=$EPOCHREALTIME wanted=("$@")
+	local stage started=$EPOCHREALTIME beside wanted=("$@") first=() second=()
 	case ${1-} in
 	-h | --help)
 		show_help
@@ -595,8 +624,20 @@ main()
 	chmod 755 "$temporary" # as_owner may be another
 	trap 'rm -rf "$temporary"' EXIT
 	for stage in "${wanted[@]}"; do
-		run_stage "$stage"
+		case $stage in
+		clang | asan | tsan) second+=("$stage") ;;
+		*) first+=("$stage") ;;
+		esac
 	done
+	if ((${#first[@]} > 0 && ${#second[@]} > 0)); then
+		beside=$temporary/beside
+		mkdir "$beside"
+		temporary=$beside run_stages "$beside/sums" "${second[@]}" >"$beside/log" 2>&1 &
+		run_stages "$temporary/sums" "${first[@]}"
+		finish_beside "$beside"
+	else
+		run_stages "$temporary/sums" "${wanted[@]}"
+	fi
 	printf '\n== all: %s\n' "$(human_time "$(seconds_since "$started")")"
 	printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 	((failed == 0))
