@@ -323,7 +323,8 @@ multi_get_of(struct nb_session *session, const struct nb_slice *keys, size_t cou
 TEST(a_failure_among_many_is_not_lost_behind_a_miss)
 {
 	static const int32_t cases[][ITEMS] = {{NB_NOT_FOUND, NB_FAIL, NB_OK, NB_OK},
-		{NB_OK, NB_FAIL, NB_NOT_FOUND, NB_OK}, {NB_FAIL, NB_NOT_FOUND}};
+		{NB_OK, NB_FAIL, NB_NOT_FOUND, NB_OK}, {NB_FAIL, NB_NOT_FOUND},
+		{NB_FAIL, NB_EXISTS}}; /* of two failures the first one is reported */
 	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
 		begin("multi-get = 1");
 		memcpy(multi_answers, cases[c], sizeof(multi_answers));
