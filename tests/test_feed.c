@@ -366,8 +366,8 @@ TEST(a_bare_key_is_what_the_mix_makes_of_it)
 	toy_destroy(&rig);
 	set_up("batch = 1\n");
 	ck_assert_int_eq(feed_text(keys, NB_TRACE_U64, true, false), NB_ERR_USAGE);
-	ck_assert_str_eq(
-		f.text, "operation 0 of the trace: it has one key, and the mix makes it a batch");
+	ck_assert_str_eq(f.text,
+		"operation 0 of the trace: it has one key, and the mix makes it a batch");
 	end();
 	toy_destroy(&rig);
 }

@@ -145,7 +145,7 @@ TEST(values_made_by_hand_are_looked_at)
 		"value-size: sizes of up to 1099511627776: a value has at most 1073741824 bytes");
 	ASSERT_REFUSED(job->values.max = 1; job->values.kind = NB_SIZE_UNIFORM,
 		       "value-size: sizes of 100..1: the first is the larger");
-	ASSERT_REFUSED(job->values.kind = 9, "value-size: there is no law of sizes 9");
+	ASSERT_REFUSED(job->values.kind = 9, "value-size: unknown distribution of sizes 9");
 	ASSERT_REFUSED(
 		job->value_ratio = NAN, "value-ratio: nan is too large; allowed: 0 to 1");
 	ASSERT_REFUSED(

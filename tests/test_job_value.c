@@ -76,7 +76,7 @@ TEST(wrong_shares_are_refused)
 		{"read=-1", "read: '-1' is negative"},
 		{"read=", "read: '' is empty"},
 		{"read=half", "read: 'half' is not a number"},
-		{"read=95%", "read: '95%': '%' is no suffix; there are k M G T Ki Mi Gi Ti"},
+		{"read=95%", "read: '95%': '%' is not a suffix; allowed: k M G T Ki Mi Gi Ti"},
 		{"read=0.00001", "read: '0.00001' is not a number of at most four decimals"},
 		{"read=4294967296", "read: 4294967296 is too large; allowed: 0 to 4294967295"},
 		{"read=999999999999.5",
@@ -90,7 +90,7 @@ TEST(wrong_numbers_are_refused)
 {
 	static const struct wrong wrong[] = {
 		{"records=12x",
-			"records: '12x': 'x' is no suffix; there are k M G T Ki Mi Gi Ti"},
+			"records: '12x': 'x' is not a suffix; allowed: k M G T Ki Mi Gi Ti"},
 		{"records=1.5", "records: '1.5' is not a whole number"},
 		{"records=9223372036854775808",
 			"records: 9223372036854775808 is too large; allowed: 0 to 9223372036854775807"},
@@ -99,7 +99,7 @@ TEST(wrong_numbers_are_refused)
 		{"key-digits=0", "key-digits: 0 is too small; allowed: 1 to 1048576"},
 		{"items=1025", "items: 1025 is too large; allowed: 1 to 1024"},
 		{"lag=2G", "lag: 2G is too large; allowed: 0 to 1073741824"},
-		{"duration=10", "duration: '10' has no unit; there are ns us ms s m h"},
+		{"duration=10", "duration: '10' has no unit; allowed: ns us ms s m h"},
 		{"value-ratio=1.5", "value-ratio: 1.5 is too large; allowed: 0 to 1"},
 		{"value-ratio=-1", "value-ratio: -1 is too small; allowed: 0 to 1"},
 		{"theta=0", "theta: 0 is too small; allowed: 0.001 to 100"},

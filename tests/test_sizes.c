@@ -297,7 +297,7 @@ TEST(what_is_no_law_is_refused)
 		struct nb_sizes wanted;
 		const char *what;
 	} cases[] = {
-		{{.kind = 6}, "no law of sizes 6"},
+		{{.kind = 6}, "unknown distribution of sizes 6"},
 		{{.kind = NB_SIZE_UNIFORM, .min = 2, .max = 1}, "sizes of 2..1: the first is"},
 		{{.kind = NB_SIZE_FIXED, .min = NB_VALUE_SIZE_MAX + 1ULL}, "sizes of up to"},
 		{{.kind = NB_SIZE_UNIFORM, .max = NB_VALUE_SIZE_MAX + 1ULL},

@@ -140,7 +140,7 @@ TEST(wrong_texts_are_refused_with_their_reason)
 		const char *text, *why;
 	} bad[] = {
 		{"", "'' is empty"},
-		{"10", "'10' has no unit; there are ns us ms s m h"},
+		{"10", "'10' has no unit; allowed: ns us ms s m h"},
 		{"0s", "'0s': a window takes some time"},
 		{"slope:5%", "'slope:5%' is not a number"},
 		{"10s,", "'' is no limit of a steady state; there are slope and band"},

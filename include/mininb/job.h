@@ -140,7 +140,7 @@ struct nb_rate_step {
 NB_MUST_CHECK int
 nb_rate_parse(struct nb_rate_step **out, size_t *count, const char *text);
 
-/** Threads that do one mix. Made by nb_job_read() and kin. Append only. */
+/** Threads that do one mix. Made by nb_job_read(). Append only. */
 struct nb_group {
 	size_t size;
 	char name[48];                 /* of its section */
@@ -190,7 +190,7 @@ struct nb_job {
 	struct nb_group *load;   /* one group: its mix is all inserts; owned */
 	struct nb_group *groups; /* of the run; owned */
 	size_t group_count;
-	uint64_t lag; /* operations by which 'latest' and new records are behind; see ops.h */
+	uint64_t lag; /* operations after which an inserted record may be read; see ops.h */
 	char *values_text; /* that `values` was made of; NULL: it was not; owned */
 };
 

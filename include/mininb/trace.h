@@ -25,7 +25,7 @@ extern "C" {
 enum { NB_TRACE_AUTO, NB_TRACE_LIST(NB_TRACE_ID, NB_TRACE_ID) NB_TRACE_FORMATS };
 #undef NB_TRACE_ID
 
-/** "auto", or a name of NB_TRACE_LIST(); NULL if there is no such format. */
+/** "auto", or a name of NB_TRACE_LIST(); NULL: unknown. */
 const char *
 nb_trace_format_name(uint32_t format);
 
@@ -45,7 +45,7 @@ struct nb_trace_options {
 	uint32_t format;     /* NB_TRACE_* */
 	uint32_t flags;      /* NB_TRACE_* bits */
 	uint64_t key_size;   /* NB_TRACE_KEYS: bytes of a key */
-	uint64_t value_size; /* of a write whose size the format does not tell */
+	uint64_t value_size; /* of a write, if the format has no sizes */
 	uint32_t bare_kind;  /* writing: what operations without a kind become (NB_OP_READ) */
 	uint32_t spare_u32;
 };

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A file is either the old one or the new one, never a mixture: the new one is
- * made without a name (O_TMPFILE) in the same directory, synced, linked under a
- * passing name and renamed over the old one. Where a file system has no
- * O_TMPFILE it carries a passing name from the start, which a kill leaves
- * behind. Mode and owner of the old file are kept.
+ * A file is either the old one or the new one, never a mixture: the new one is made without a
+ * name (O_TMPFILE) in the same directory, synced, linked under a temporary name and renamed over
+ * the old one. If a file system has no O_TMPFILE, the file has a temporary name from the start,
+ * which remains after a kill. Mode and owner of the old file are kept.
  *
- * A link at the path is followed, as its owner wishes. Not so in /tmp and its like, where the
- * link may be another user's wish: what belongs to others in a directory that everybody may
- * write is refused, as Linux does it with fs.protected_symlinks and fs.protected_regular,
- * which not every machine has set. A passing name is never taken from a file that has it.
+ * A link at the path is followed, except in directories like /tmp, where another user may have
+ * made it: mininb rejects files and symlinks of other users in a directory that everybody may
+ * write, as Linux does with fs.protected_symlinks and fs.protected_regular, which not every
+ * machine has set. A temporary name never replaces a file.
  */
 #include "base/aside.h"
 
@@ -38,9 +37,8 @@ enum {
 static const char signature[] = "user.mininb";
 
 /**
- * What `path` names in the end, for rename() would replace a link itself. That
- * may be a file which is yet to be made: realpath() does not know those.
- * check_target() has found that there is no loop.
+ * The file to which `path` leads, because rename() would replace a link. It may not exist yet,
+ * which realpath() does not support. check_target() has excluded loops.
  */
 static char *
 resolve(const char *path)
@@ -67,7 +65,7 @@ open_unnamed(const char *path)
 	return fd;
 }
 
-/** Beside the file, and no longer than a name may be if its own is as long as that. */
+/** In the same directory, with the file's name cut so that the whole is a valid name. */
 static char *
 passing_name(const char *path, unsigned n)
 {
@@ -100,7 +98,7 @@ open_named(struct aside *aside)
 	return -1;
 }
 
-/** The mode of the old file, if there is one. */
+/** See that the file may be replaced, and how it is now. */
 static int
 check_target(const char *path, bool *is_old, struct stat *old)
 {
@@ -115,7 +113,7 @@ check_target(const char *path, bool *is_old, struct stat *old)
 	return NB_OK;
 }
 
-/** What is no name would be found by rename() only, when all the work is done. */
+/** Otherwise rename() would fail when all the work is done. */
 static bool
 is_file_name(const char *path)
 {
@@ -123,7 +121,7 @@ is_file_name(const char *path)
 	return length > 0 && path[length - 1] != '/';
 }
 
-/** Some file systems let themselves be interrupted by any signal. */
+/** On some file systems every signal interrupts it. */
 static int
 reserve(const struct aside *aside, const char *path, uint64_t size)
 {
@@ -197,9 +195,8 @@ give_name(struct aside *aside)
 }
 
 /**
- * What a write of another program changes, be it of as many bytes as before: ours was the last
- * one, and neither a name nor an attribute that the file is given later counts as one. The
- * length of the text, or -1.
+ * A text that changes if another program writes to the file, even as many bytes as before, but
+ * not if the file gets another name or attribute. Returns its length, or -1.
  */
 static int
 make_signature(int fd, char text[SIGNATURE_SIZE])
@@ -241,7 +238,7 @@ aside_commit(struct aside *aside)
 		rc = error_system("%s: rename", aside->path);
 	if (rc == NB_OK) {
 		free(aside->named);
-		aside->named = NULL; /* it is in place: not to be unlinked */
+		aside->named = NULL; /* in place: do not unlink it */
 	}
 	aside_abort(aside);
 	return rc;

@@ -2,9 +2,8 @@
 #ifndef BASE_ASIDE_H
 #define BASE_ASIDE_H
 /**
- * Write a file aside and put it in place when it is whole. Until aside_commit()
- * the old file is untouched, and a killed process leaves nothing behind where
- * the file system knows O_TMPFILE.
+ * Write a file aside and put it in place when it is whole. Until aside_commit() the old file is
+ * untouched, and a killed process leaves no file if the file system supports O_TMPFILE.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,13 +34,13 @@ void
 aside_abort(struct aside *aside);
 
 /**
- * Note in an extended attribute that the file as it is now was written by us, behind the last
- * write; for files whose content does not tell. Nothing happens where the file system has none.
+ * After the last write, mark the file as written by mininb in an extended attribute, for files
+ * whose content does not show it. Without effect if the file system has no attributes.
  */
 void
 aside_sign(const struct aside *aside);
 
-/** Whether that was noted of the file, and nobody has written to it since. */
+/** Whether the file has that mark and was not written to since. */
 bool
 aside_is_signed(int fd);
 

@@ -25,7 +25,7 @@
  *
  * The counter need not count one by one: some CPUs add 26 ticks every 10 ns. So
  * the step is measured too, as the greatest common divisor of many differences;
- * no latency can be told more finely than that.
+ * no latency is more exact than that.
  *
  * What would make times wrong: a TSC that is not synchronous between CPUs (the
  * kernel checks and says so by its clocksource), migration of the virtual
@@ -94,7 +94,7 @@ tsc_doubt(char *buf, size_t size)
 	return buf;
 }
 
-/** Both clocks at one moment, as nearly as so many tries can tell. */
+/** Both clocks at one moment: the closest of so many tries. */
 static void
 sample_pair(uint64_t *ticks, uint64_t *ns, int tries)
 {

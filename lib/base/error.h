@@ -18,11 +18,11 @@ error_memory(void);
 int
 error_setv(int code, const char *fmt, va_list args) NB_PRINTF(2, 0);
 
-/** As error_set(NB_FAIL, ...) with ": " and the text of errno behind it. */
+/** As error_set(NB_FAIL, ...) with ": " and the text of errno appended. */
 int
 error_system(const char *fmt, ...) NB_PRINTF(1, 2);
 
-/** As error_system(), of "<fmt>" as a thread that could not be started: says what it lacks. */
+/** As error_system(), for a thread "<fmt>" that could not be started: says which limit. */
 int
 error_thread(const char *fmt, ...) NB_PRINTF(1, 2);
 
@@ -64,8 +64,8 @@ stop_waiting_requested(void)
 }
 
 /**
- * For a long call that stops: error_set(NB_ERR_INTERRUPTED, ...), or NB_FAIL if it was a mapped
- * file that was lost.
+ * The failure of a long call that stops: NB_ERR_INTERRUPTED, or NB_FAIL if the reason is a mapped
+ * file that was cut short.
  */
 int
 error_interrupted(void);

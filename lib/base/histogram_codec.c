@@ -270,7 +270,7 @@ decode_counts(struct nb_histogram *histogram, const unsigned char *from, size_t 
 	return NB_OK;
 }
 
-/* What is behind zlib, its header checked; *payload_size is without that. */
+/* Decompress it and check the header; *payload_size is without the header. */
 static int
 inflate_binary(unsigned char *inflated, size_t room, size_t *payload_size,
 	const unsigned char *binary, size_t size)

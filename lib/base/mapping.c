@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Mapped files that lose their end.
+ * Mapped files that are cut short.
  *
- * A page that is not there any more is replaced by one of zeros, with all that follow, so that
- * the thread that wanted it can go on to where it looks whether it is to stop; which is asked
- * at once, as by a signal of the user's. Then the run ends in order: sessions and database are
- * closed, and what was measured is reported. What was read of those zeros is told by nobody
- * as data: error_interrupted() says that the file was lost. Rejected: to end the process in the
- * handler, which loses all that; and reading files by pread(), which costs a copy and a call
- * for each block of keys.
+ * The handler replaces a lost page, and all pages after it, by zeros, so that the thread can go
+ * on to the place where it checks whether to stop, and requests that stop as a signal of the user
+ * would. Then the run ends in order: it closes sessions and database and reports what it has
+ * measured. Nothing reports the zeros as data: error_interrupted() says that the file was cut
+ * short. Rejected: ending the process in the handler, which loses all that; and reading files by
+ * pread(), which costs a copy and a call for each block of keys.
  *
- * The table is fixed and its entries are taken by atomic operations, since a handler looks at
- * it at any moment. `end` is written last and cleared first: an entry with one is whole. mmap()
- * is no function that POSIX calls safe in a handler; on Linux it is a bare system call.
+ * The table is fixed and its entries are taken by atomic operations, because a handler may read
+ * it at any moment. `end` is written last and cleared first: an entry with an `end` is complete.
+ * POSIX does not call mmap() safe in a handler; on Linux it is a bare system call.
  */
 #include "base/mapping.h"
 

@@ -2,29 +2,28 @@
 #ifndef BASE_MAPPING_H
 #define BASE_MAPPING_H
 /**
- * Files that the library has mapped to read them: what happens if one is cut short meanwhile,
- * or its disk cannot read it. Reading then raises SIGBUS, which whoever handles that hands on
- * to mapping_mend().
+ * Mapped files: what happens if one is cut short while it is read, or its disk fails. Reading
+ * then raises SIGBUS, and the handler of that signal has to call mapping_mend().
  */
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Watch over [data, data + size) of the file `path`. Any thread; too many are not watched. */
+/** Watch [data, data + size) of the file `path`. Any thread; beyond a limit without effect. */
 void
 mapping_add(const void *data, size_t size, const char *path);
 
-/** Before it is unmapped; what was never added is fine. */
+/** Call it before munmap(), also for data that was not added. */
 void
 mapping_remove(const void *data);
 
 /**
- * In a signal handler: if `address` is in one of them, put zeros there and behind it, ask all
- * long calls to stop, and return true: the thread can go on.
+ * In a signal handler: if `address` is in one of them, put zeros there and after it, ask all long
+ * calls to stop, and return true: the thread can go on.
  */
 bool
 mapping_mend(void *address);
 
-/** The file that has lost what was read, of all since the program began; NULL: none. */
+/** The file that was cut short since the program began; NULL: none. */
 const char *
 mapping_lost(void);
 

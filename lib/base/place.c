@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Engines and workloads are looked for in the build tree if the program runs from
- * there, so that what was just built is tried without installing it. It is the
- * program's own file that decides and not the working directory: what is
- * measured must not depend on where one stands.
+ * Engines and workloads are searched in the build tree if the program runs from there, so that a
+ * build can be tried without installing it. The program's own file decides and not the working
+ * directory, which must not change what is measured.
  */
 #include "base/place.h"
 

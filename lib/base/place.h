@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef BASE_PLACE_H
 #define BASE_PLACE_H
-/** Where the program lies, and so where what belongs to it is to be looked for. */
+/** Where the program is installed, and so where its files are searched. */
 #include <stdbool.h>
 
-/** Whether the running program lies in the tree that the library was built in. */
+/** Whether the program runs from the tree that the library was built in. */
 bool
 place_is_build_tree(void);
 
 /**
- * The directory of the library, or of the program that it is linked into; NULL if it
- * cannot be told. Yours to free().
+ * The directory of the library, or of the program that it is linked into; NULL if it is
+ * unknown. Yours to free().
  */
 char *
 place_of_library(void);

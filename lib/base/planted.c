@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * In a directory like /tmp anybody may make a link or a directory of a name that another one is
- * about to write, and so choose where that goes. Apart from what writes files, as who records
- * the syncs of a process cannot use what makes some itself.
+ * In a directory like /tmp every user can make a link or a directory with the name of a file that
+ * another user is about to write, and so choose where that file goes. Separate from aside.c,
+ * because the recorder of syncs cannot use code that syncs.
  */
 #include "base/planted.h"
 
@@ -33,7 +33,7 @@ planted_read_link(const char *at)
 	return asprintf(&next, "%.*s%s", prefix, at, target) < 0 ? NULL : next;
 }
 
-/** Of another user, other than root and the directory's owner, where everybody may write. */
+/** Of a user who is neither you nor root nor the directory's owner, where all may write. */
 static bool
 is_planted(const char *at, const struct stat *st)
 {
@@ -46,7 +46,7 @@ is_planted(const char *at, const struct stat *st)
 	return is_bad;
 }
 
-/** Without slashes at its end, by which a link would be looked through. */
+/** Cut slashes off its end, because lstat() would follow a link before them. */
 static const char *
 trim(char *path)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef BASE_PLANTED_H
 #define BASE_PLANTED_H
-/** Whether a path leads where the user thinks. */
+/** Guards against symbolic links and files that another user has put at a path. */
 #include <mininb/mininb.h>
 
 /**
- * See that in a directory that everybody may write neither `path` nor a symbolic link that it
- * leads through is another user's, but the directory's owner's. What is not there is fine.
+ * Reject `path`, and symbolic links on the way, if they are in a directory that everybody may
+ * write and belong to anyone except you, root or the directory's owner. It need not exist.
  */
 NB_MUST_CHECK int
 planted_check(const char *path);
 
-/** Where the link `at` leads, one step; NULL: it is none. Yours to free(). */
+/** Where the link `at` leads, one step; NULL: it is not a link. Yours to free(). */
 char *
 planted_read_link(const char *at);
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processes that try an engine: fork() without exec(), since the engine is loaded already, by
- * a parent that has a single thread. What an engine does to its process, it does to
- * that one.
+ * Processes that try an engine: fork() without exec(), because the engine is already loaded, by
+ * a parent with a single thread. A crash of the engine ends only the child.
  *
- * A database that is copied may be a map of a terabyte of which a page is used, so a copy
- * goes by what a file system says is data (SEEK_DATA), shares blocks where it can (FICLONE),
- * and lets the kernel do the rest (copy_file_range).
+ * A file of a database may be a sparse terabyte, so a copy takes only what the file system calls
+ * data (SEEK_DATA), shares blocks if possible (FICLONE), and otherwise copies in the kernel
+ * (copy_file_range).
  */
 #include "base/process.h"
 
@@ -35,7 +34,7 @@ process_take_signals_back(void)
 	enum { REQUESTS = 4 /* of them ask to stop */ };
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		struct sigaction action;
-		/* A sanitizer's handlers tell more than the default. */
+		/* A sanitizer's handlers report more than the default. */
 		if (sigaction(signals[i], NULL, &action) == 0 &&
 			(i < REQUESTS || (action.sa_flags & SA_SIGINFO) == 0) &&
 			action.sa_handler != SIG_IGN)
@@ -128,7 +127,7 @@ process_describe_end(char *text, size_t size, int how, int status, uint64_t time
 
 /* ---- directories ---- */
 
-/** `size` bytes at `at`, by the kernel or, between file systems that cannot, by hand. */
+/** Copy `size` bytes at `at`, in the kernel or, between some file systems, through a buffer. */
 static int
 copy_range(int to, int from, off_t at, off_t size)
 {
@@ -187,7 +186,7 @@ copy_file(int to_dir, int from_dir, const char *name, const struct stat *info)
 	return rc;
 }
 
-/** Whether who writes through a link in a tree may write elsewhere. */
+/** Whether a link in a tree leads out of it. */
 static bool
 leads_out(const char *target)
 {
@@ -200,7 +199,7 @@ leads_out(const char *target)
 	return is_out;
 }
 
-/** ELOOP: it leads out of the tree. A tree may be somebody else's, and an engine trusts its own. */
+/** ELOOP: it leads out of the tree, and the engine would write to a file outside. */
 static int
 copy_link(int to_dir, int from_dir, const char *name)
 {
@@ -273,7 +272,7 @@ process_copy_tree(const char *to, const char *from)
 		return NB_OK;
 	if (errno == ELOOP)
 		return error_set(NB_FAIL,
-			"%s holds a symbolic link that leads out of it, through which an engine would write elsewhere: it is not copied",
+			"%s holds a symbolic link that leads out of it; mininb does not copy it, because an engine could write through the link",
 			from);
 	return error_system("%s cannot be copied to %s", from, to);
 }

@@ -8,8 +8,8 @@
 
 #include <mininb/mininb.h>
 
-/** Of a child, right after fork(): a handler of the caller's would tell of a crash in its own
- * way, or go on. What a sanitizer has set stays, and so does what is ignored. */
+/** In a child, right after fork(): reset the signal handlers, which would report a crash in
+ * their own way or go on. Handlers of a sanitizer and ignored signals stay. */
 void
 process_take_signals_back(void);
 
@@ -52,7 +52,7 @@ process_make_scratch(char **out, const char *in, const char *name);
 
 /**
  * Copy a directory with its files, subdirectories and symbolic links to `to`, which must not
- * be there. What a file has not allocated stays so; what is neither is left out.
+ * exist. Holes of files stay holes; other kinds of files are left out.
  */
 NB_MUST_CHECK int
 process_copy_tree(const char *to, const char *from);

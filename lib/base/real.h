@@ -2,7 +2,7 @@
 #ifndef BASE_REAL_H
 #define BASE_REAL_H
 /**
- * log, exp and kin that give the same bits on every machine.
+ * log, exp and similar functions that give the same bits on every machine.
  *
  * What is drawn from random words belongs to a stream that must be equal everywhere,
  * and a draw is cut to a whole number: a last bit that differs moves some draw in 10^10
@@ -15,7 +15,7 @@
  * log: the series of the inverse hyperbolic tangent, log m = 2 artanh((m-1)/(m+1))
  * (Abramowitz and Stegun 4.1.27), with m between sqrt(1/2) and sqrt(2). exp: the series
  * of exp (4.2.1) with an argument of at most log(2)/2. Rejected: minimax polynomials,
- * shorter by a term or two, whose coefficients nobody can check by eye.
+ * shorter by a term or two, whose coefficients cannot be checked by eye.
  */
 #include <float.h>
 #include <math.h>

@@ -46,7 +46,7 @@ nb_keep_stdout(void)
 			close(fd);
 		return rc;
 	}
-	setvbuf(stdout, NULL, _IOLBF, 0); /* as one who reads stderr expects it */
+	setvbuf(stdout, NULL, _IOLBF, 0); /* as usual for standard error */
 	snprintf(kept_path, sizeof(kept_path), "/proc/self/fd/%d", fd);
 	kept = file;
 	return NB_OK;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The only place where a tree of files is removed. By descriptors and not by paths: between a
- * look at "a/b" and the removal of "a/b/c", b could be exchanged for a link to somebody's
- * home. Each directory is opened in the one above with O_NOFOLLOW, and what is unlinked is
- * unlinked in a directory that is held open.
+ * The only place where a tree of files is removed. It uses descriptors and not paths: between a
+ * check of "a/b" and the removal of "a/b/c", b could be replaced by a link to a home directory.
+ * Each directory is opened in its parent with O_NOFOLLOW, and entries are unlinked in a directory
+ * that is held open.
  *
- * Nothing is entered that is mounted there. The number of the mount tells, also of a bind mount
- * of the same file system; before Linux 5.8 the device does, which does not tell that.
+ * Mount points are not entered. The number of the mount detects them, also a bind mount of the
+ * same file system; before Linux 5.8 only the device is known, which misses bind mounts.
  *
- * A directory is read until nothing comes out of it any more, for some file systems leave
- * entries out while others are unlinked.
+ * A directory is read until it is empty, because some file systems skip entries while others are
+ * unlinked.
  */
 #include "base/tree.h"
 

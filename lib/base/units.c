@@ -213,9 +213,9 @@ refuse_suffix(const struct kind *kind, const char *text, const char *suffix)
 	char allowed[64];
 	list_suffixes(allowed, sizeof(allowed), kind);
 	if (*suffix == '\0')
-		return refuse(text, " has no unit; there are%s", allowed);
+		return refuse(text, " has no unit; allowed:%s", allowed);
 	const char *what = kind->needs_suffix ? "unit" : "suffix";
-	return refuse(text, ": '%.20s' is no %s; there are%s", suffix, what, allowed);
+	return refuse(text, ": '%.20s' is not a %s; allowed:%s", suffix, what, allowed);
 }
 
 /* As a whole number, or why not. */
@@ -296,7 +296,7 @@ nb_parse_real(double *out, const char *text)
 	struct decimal decimal;
 	const char *rest = scan_decimal(&decimal, number);
 	if (*rest != '\0')
-		return refuse(text, ": '%.20s' is no part of a number", rest);
+		return refuse(text, ": '%.20s' is not part of a number", rest);
 	double value;
 	int rc = strtod_in_c_locale(&value, text);
 	if (rc != NB_OK)

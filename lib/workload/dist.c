@@ -8,7 +8,7 @@
  * TOMACS 6(3), 1996). A point under the curve x^-theta is drawn by inverting its
  * integral, and thrown away again in the few cases where it lies beside the bar of its
  * whole number; the bars being as high as the curve at their middle, and the curve
- * convex, the law is exact. There is no sum over the records, so that n can grow at any
+ * convex, the law is exact. It needs no sum over the records, so n can grow at any
  * time. Rejected: the formula of Gray et al. ("Quickly Generating Billion-Record
  * Synthetic Databases", SIGMOD 1994) that YCSB has: it sums n powers first, and only
  * ranks 0 and 1 have their right probability (rank 3 is 20 % too frequent at .99). It is
@@ -226,7 +226,7 @@ static void
 exponential_create(struct dist *dist, double percent, double share)
 {
 	double rate = -real_log1p(-percent / 100) / share;
-	/* of no skew at all, and of 0/0: so little that none can be told from it */
+	/* no skew, or 0/0: a rate too small to be noticed */
 	dist->a = rate > 1e-15 ? rate : 1e-15;
 	dist->b = -real_expm1(-dist->a);
 }

@@ -16,7 +16,7 @@
 	X("zipfian-ycsb") \
 	X("latest") X("hotspot") X("exponential") X("sequential") X("pareto")
 
-/** NULL: there is no such distribution. */
+/** NULL: unknown. */
 const char *
 dist_name(uint32_t kind);
 

@@ -27,8 +27,8 @@ struct feed_options {
 	uint64_t count;              /* operations that are read at most; 0: all */
 	double speed; /* of the trace's times, without which it fails; 0: not honoured */
 	/*
-	 * When the next operation is due, instead of those: called once for each, in their
-	 * order, by feed_run(). NULL: there is no schedule
+	 * When the next operation is due, instead of those times: called once for each, in their
+	 * order, by feed_run(). NULL: no schedule
 	 */
 	uint64_t (*next_due)(void *arg);
 	void *next_due_arg;
@@ -55,9 +55,9 @@ struct feed_taken {
 };
 
 /**
- * The next operations of a shard, lent until the next call; how many, 0 at the end. Waits
- * where the reader is behind, until *halt is not 0. NB_FAIL (negative) if memory is out.
- * `taken` is zero at first.
+ * The next operations of a shard, lent until the next call. Returns how many, 0 at the end;
+ * NB_FAIL (negative): out of memory. Waits for the reader until *halt is not 0. `taken` is zero
+ * at first.
  */
 NB_MUST_CHECK int
 feed_take(struct feed *feed, uint32_t shard, struct feed_taken *taken, const int *halt);

@@ -237,7 +237,7 @@ set_of_all(struct nb_job *job, const struct job_key *key, const char *value)
 		return job_assign(job, NULL, key, value);
 	int rc = job->group_count > 0
 		? NB_OK
-		: error_set(NB_ERR_USAGE, "%s: there is no group", key->said.name);
+		: error_set(NB_ERR_USAGE, "%s: the job has no group", key->said.name);
 	for (size_t i = 0; rc == NB_OK && i < job->group_count; i++)
 		rc = job_assign(job, &job->groups[i], key, value);
 	return rc;

@@ -113,7 +113,7 @@ read_file(struct reader *reader, const char *path)
 	return rc;
 }
 
-/** `path` NULL: there is no file. */
+/** `path` NULL: no file. */
 static int
 read_job(struct nb_job **out, const char *name, const char *path)
 {

@@ -2,15 +2,14 @@
 /*
  * The key file: mapping one, making one.
  *
- * Keys are raw bytes of one size, so that `dd if=/dev/urandom` makes a good
- * file too. Those made here are all different, for duplicates turn puts into
- * overwrites unseen. The first 8 bytes of key i (all of a shorter key) are a
- * bijection of i, which cannot collide; what follows is hashed from them.
+ * Keys are raw bytes of one size, so `dd if=/dev/urandom` makes a good file, too. The keys made
+ * here are all different, because a duplicate silently turns a put into an overwrite. The first
+ * 8 bytes of key i (all of a shorter key) are a bijection of i, so they cannot collide; the other
+ * bytes are hashed from them.
  *
- * The bijection on b bits alternates x ^= x >> b/2 with multiplication by an
- * odd number mod 2^b, each invertible; the multipliers are splitmix64's
- * (Steele, Lea, Flood, OOPSLA 2014). Its order is fixed by the seed, and no
- * two keys that follow one another in the file are near one another.
+ * The bijection on b bits alternates x ^= x >> b/2 with multiplication by an odd number mod 2^b,
+ * each invertible; the multipliers are splitmix64's (Steele, Lea, Flood, OOPSLA 2014). The seed
+ * determines the order, and consecutive keys of the file are not near each other.
  */
 #include "workload/keys.h"
 
@@ -45,7 +44,7 @@ check_size(const char *path, uint64_t file_size, uint64_t key_size, uint64_t cou
 static int
 open_checked(int *out, const char *path, uint64_t key_size, uint64_t count)
 {
-	/* without O_NONBLOCK the open of a pipe waits for somebody who writes to it */
+	/* without O_NONBLOCK, opening a pipe waits for a writer */
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return error_set(NB_FAIL,
@@ -115,7 +114,7 @@ keys_forget(const struct keys *keys, uint64_t begin, uint64_t end)
 		madvise((uint8_t *)keys->data + from, to - from, MADV_DONTNEED);
 }
 
-/** Bits of a key that tell it from the others: all, but at most 64. */
+/** Bits that make a key unique: all of it, but at most 64. */
 static unsigned
 key_bits(uint64_t key_size)
 {
@@ -192,7 +191,7 @@ are_short_keys(const uint8_t *begin, size_t size, uint64_t file_size, uint64_t k
 {
 	enum { LOOKED_AT = 64, BITS_ENOUGH = 64 };
 	uint64_t places[LOOKED_AT], count = file_size / key_size;
-	unsigned bits = key_bits(key_size), told = 0, count_bits = 0;
+	unsigned bits = key_bits(key_size), known = 0, count_bits = 0;
 	if (file_size % key_size != 0)
 		return false;
 	while (count_bits < 63 && (uint64_t)1 << count_bits < count)
@@ -204,9 +203,9 @@ are_short_keys(const uint8_t *begin, size_t size, uint64_t file_size, uint64_t k
 			is_new &= places[k] != places[i];
 		if (!is_new)
 			return false;
-		told += bits > count_bits ? bits - count_bits : 0;
+		known += bits > count_bits ? bits - count_bits : 0;
 	}
-	return told >= BITS_ENOUGH;
+	return known >= BITS_ENOUGH;
 }
 
 bool

@@ -218,7 +218,7 @@ make_buckets(struct shuffle *shuffle)
 	return NB_OK;
 }
 
-/** What stands behind the keys to be shuffled stays as it is. */
+/** Copy what follows the keys that are shuffled. */
 static int
 copy_rest(struct shuffle *shuffle, int fd, uint64_t begin, uint64_t end)
 {
@@ -261,7 +261,7 @@ shuffle_aside(struct shuffle *shuffle, int fd, uint64_t file_size)
 	return rc;
 }
 
-/** A shuffled file stays the user's if it was the user's: `keys` must not replace it then. */
+/** A user's file stays a user's file when it is shuffled: `keys` must not replace it. */
 static bool
 is_made_by_us(const struct shuffle *shuffle, int fd, uint64_t file_size)
 {

@@ -402,7 +402,7 @@ create_format(struct keyspace *space, const struct nb_job *job)
 	case NB_KEY_FILE:
 		return create_file(space, job);
 	default:
-		return error_set(NB_ERR_USAGE, "there is no format of keys %u", space->format);
+		return error_set(NB_ERR_USAGE, "unknown format of keys %u", space->format);
 	}
 }
 
@@ -418,7 +418,7 @@ keyspace_create(struct keyspace *space, const struct nb_job *job, uint64_t numbe
 	if (numbers == 0)
 		return error_set(NB_ERR_USAGE, "no records: there has to be 1 at least");
 	if (space->order > NB_ORDER_YCSB)
-		return error_set(NB_ERR_USAGE, "there is no order of keys %u", space->order);
+		return error_set(NB_ERR_USAGE, "unknown order of keys %u", space->order);
 	int rc = create_format(space, job);
 	if (rc != NB_OK)
 		return rc;

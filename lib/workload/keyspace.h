@@ -17,7 +17,7 @@ struct keyspace {
 	uint64_t seed;
 	uint64_t salt;      /* of the seed: what is added to a number before it is mixed */
 	bool is_ordered;    /* key(n) < key(n + 1) by memcmp() */
-	bool is_reversible; /* keyspace_number() can tell */
+	bool is_reversible; /* keyspace_number() works */
 	uint32_t bits; /* of the number in a raw key: 64, less in keys of less than 8 bytes */
 	char prefix[32];
 	uint32_t prefix_size, digits; /* digits: 1 or more */
@@ -48,7 +48,7 @@ void
 keyspace_copy(const struct keyspace *space, uint64_t first, uint32_t count, uint8_t *out,
 	size_t stride);
 
-/** The record whose key that is. False if it is none's, which only is_reversible can tell. */
+/** The record of the key. False if it has none, or if the keys are not reversible. */
 bool
 keyspace_number(const struct keyspace *space, struct nb_slice key, uint64_t *number);
 

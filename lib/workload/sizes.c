@@ -5,7 +5,7 @@
  * Cut is: what lies outside does not occur, and the rest keeps its proportions. So no
  * size piles up at a bound. For Pareto that is inversion of the part of the law that is
  * left. For the normal law it is drawing again; bounds between which there is less than
- * a thousandth of it are refused, so that TRIES is enough but for one draw in 10^7, which
+ * a thousandth of it are refused, so that TRIES suffices except for one draw in 10^7, which
  * takes the nearer bound.
  *
  * pareto is the generalised Pareto law by which RocksDB's mixgraph makes values (Cao et
@@ -151,7 +151,8 @@ sizes_check(const struct nb_sizes *wanted)
 	case NB_SIZE_UNIFORM:
 		break;
 	default:
-		return error_set(NB_ERR_USAGE, "there is no law of sizes %u", wanted->kind);
+		return error_set(
+			NB_ERR_USAGE, "unknown distribution of sizes %u", wanted->kind);
 	}
 	return check_bounds(wanted->min, wanted->max);
 }

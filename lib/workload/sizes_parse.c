@@ -27,7 +27,7 @@ enum {
 	QUOTE_MAX = 60,
 };
 
-/** Cut the text at the separator: what is behind it, or NULL. */
+/** Cut the text at the separator; returns what follows it, or NULL. */
 static char *
 cut_at(char *text, const char *separator)
 {

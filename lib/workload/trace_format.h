@@ -177,7 +177,7 @@ trace_is_write(uint32_t kind)
 void
 trace_write(struct trace_writer *writer, const void *data, size_t size);
 
-/** A text, and a number in decimal behind it. */
+/** A text, then a number in decimal. */
 void
 trace_write_number(struct trace_writer *writer, const char *text, uint64_t number);
 

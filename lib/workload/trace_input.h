@@ -13,7 +13,7 @@ struct trace_input {
 	char *path;  /* for messages */
 	int fd;      /* -1: the file is mapped */
 	bool is_own; /* the descriptor is to be closed */
-	bool is_end; /* nothing comes behind data[size] */
+	bool is_end; /* nothing follows data[size] */
 	uint8_t *data;
 	size_t pos, size, room;
 	size_t forgotten; /* mapped: bytes whose pages were given back */

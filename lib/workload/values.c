@@ -39,7 +39,7 @@
  *
  * The ratio is exact to the nearest 8 bytes and counts the 12 header bytes
  * that do not compress; those are the least, and the most is all but the version
- * and the bytes behind the last whole word. What makes it wrong: a compressor that needs more for
+ * and the bytes after the last whole word. What makes it wrong: a compressor that needs more for
  * the filler than nothing (some 3 bytes in 64 for Snappy, less for others).
  *
  * _FORTIFY_SOURCE is off in this file: no call here is one that it could check, but with its

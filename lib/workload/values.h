@@ -12,7 +12,7 @@ enum { VALUE_SEGMENT_WORDS = 128 };
 /** Values of one workload. Made once, then only read. */
 struct value_spec {
 	size_t size;        /* of all, or the largest there is */
-	size_t random_size; /* of the bytes behind the header, those that do not compress */
+	size_t random_size; /* bytes after the header that do not compress */
 	uint64_t seed;
 	uint64_t sum;        /* what a body of mark 0 sums up to */
 	uint64_t sum_factor; /* what each unit of the mark adds to that */
@@ -67,7 +67,7 @@ enum {
 	VALUE_WRONG_SIZE,
 	VALUE_OF_OTHER_KEY, /* whole, but written for another key */
 	VALUE_CORRUPT,
-	VALUE_STALE, /* good, but not what was put last: not found here, but by those who know that */
+	VALUE_STALE, /* good, but not the last version; only the caller can know that */
 	VALUE_VERDICTS
 };
 
@@ -84,7 +84,7 @@ value_check(struct nb_slice value, size_t size, struct nb_slice key);
 int
 value_check_any(struct nb_slice value, struct nb_slice key);
 
-/** The version that a value tells; 0 if it is too short to. Says nothing about its being good. */
+/** The version in a value; 0 if it is too short for one. The value need not be good. */
 uint32_t
 value_version(struct nb_slice value);
 

@@ -31,8 +31,7 @@ int
 verb_check(const struct nb_workload *workload)
 {
 	if (nb_verb_name(workload->verb) == NULL)
-		return error_set(
-			NB_ERR_USAGE, "verb %u: there is no such verb", workload->verb);
+		return error_set(NB_ERR_USAGE, "unknown verb %u", workload->verb);
 	if (workload->count == 0 || workload->count > INT64_MAX)
 		return error_set(NB_ERR_USAGE, "count: must be at least 1");
 	if (workload->key_size == 0 || workload->key_size > NB_KEY_SIZE_MAX)
@@ -84,7 +83,7 @@ uint64_t
 verb_digest(const struct nb_workload *workload, uint64_t keys_hash)
 {
 	bool is_put = workload->verb == NB_VERB_PUT;
-	bool is_delete = workload->verb == NB_VERB_DELETE; /* its values are nobody's */
+	bool is_delete = workload->verb == NB_VERB_DELETE; /* it has no values */
 	double ratio = workload->value_ratio + 0.0;        /* that makes -0 a 0 */
 	uint64_t ratio_bits;
 	memcpy(&ratio_bits, &ratio, sizeof(ratio_bits));

@@ -144,7 +144,7 @@ value_of()
 }
 
 @test "a wrong value says what is allowed" {
-	refuses "records: '12x': 'x' is no suffix" run -w ycsb-a --records=12x
+	refuses "records: '12x': 'x' is not a suffix" run -w ycsb-a --records=12x
 	refuses "distribution: 'zipfain' is not known, did you mean 'zipfian'?" \
 		load -w ycsb-a --distribution=zipfain
 	refuses '--threads: 2000 is too large; allowed: 1 to 1024' run -w ycsb-a --threads=2000
