@@ -75,14 +75,13 @@ TEST(one_byte_short_is_one_key_short)
 	check_refused("short", 1 << 20, UINT64_MAX, "are needed");
 }
 
-TEST(a_missing_file_names_the_command_that_makes_it)
+TEST(what_is_no_file_of_keys_is_refused)
 {
 	check_refused("missing", 16, 100, "no such file");
 	check_says("mininb --action=keys -i missing -k 16 -c 100");
-}
-
-TEST(what_is_no_file_of_keys_is_refused)
-{
+	ck_assert_int_eq(mkfifo("pipe", 0600), 0); /* without a writer: open() must not wait */
+	alarm(20);
+	check_refused("pipe", 16, 1, "not a regular file");
 	file_put("empty", "", 0);
 	check_refused("empty", 16, 1, "holds 0 keys of 16 bytes, 1 are needed");
 	ck_assert_int_eq(mkdir("directory", 0700), 0);
@@ -90,14 +89,6 @@ TEST(what_is_no_file_of_keys_is_refused)
 	check_refused("/dev/null", 16, 1, "not a regular file");
 	check_refused("/dev/zero", 16, 1, "not a regular file");
 	check_refused("empty/file", 16, 1, "Not a directory");
-}
-
-/* Nobody writes to it: an open that waits for somebody waits for ever. */
-TEST(a_pipe_is_refused_and_not_waited_for)
-{
-	ck_assert_int_eq(mkfifo("pipe", 0600), 0);
-	alarm(20);
-	check_refused("pipe", 16, 1, "not a regular file");
 }
 
 TEST(keys_that_were_let_go_come_back)
@@ -151,23 +142,6 @@ TEST(all_keys_are_distinct)
 	check_distinct(7, 100000, 3);
 	check_distinct(8, 100000, 4);
 	check_distinct(16, 100000, UINT64_MAX);
-}
-
-TEST(all_three_byte_keys_can_be_made)
-{
-	make("space", 3, 1 << 24, 1);
-	size_t size;
-	uint8_t *bytes = file_get("space", &size);
-	uint8_t *seen = calloc(1, 1 << 24);
-	ck_assert_ptr_nonnull(seen);
-	unsigned again = 0;
-	for (size_t i = 0; i < 1 << 24; i++) {
-		const uint8_t *key = bytes + i * 3;
-		again += seen[key[0] | key[1] << 8 | key[2] << 16]++;
-	}
-	ck_assert_uint_eq(again, 0);
-	free(seen);
-	free(bytes);
 }
 
 TEST(more_keys_than_can_be_are_refused)
