@@ -12,8 +12,8 @@
  * whole always.
  *
  * Times are counted from the start of the first run, and each run's own from where it began
- * by the clock of its day: lines ascend in time, which the tools expect. What was measured
- * in a warm-up counts for nothing and is left out.
+ * by the clock of its day: lines ascend in time, which the tools expect. Latencies of a
+ * warm-up are not in the samples; the stretch in which it ends has those that count.
  *
  * A tag must have no comma and no blank; anything else but letters, digits and "_.-/@%" is
  * replaced as well, since it becomes part of file names.
@@ -85,7 +85,7 @@ static void
 write_sample(const struct log *log, const struct record *record, const char *title,
 	const struct sample *sample)
 {
-	for (size_t i = 0; i < sample->latency_count && !sample->is_warmup; i++) {
+	for (size_t i = 0; i < sample->latency_count; i++) {
 		const struct sample_latency *it = &sample->latencies[i];
 		if (it->count == 0 || it->hdr == NULL)
 			continue;
@@ -103,7 +103,7 @@ has_samples(const struct record *record)
 	for (size_t i = 0; i < series->count; i++) {
 		const struct sample *sample = &series->samples[i];
 		for (size_t j = 0; j < sample->latency_count; j++) {
-			if (sample->latencies[j].hdr != NULL && !sample->is_warmup)
+			if (sample->latencies[j].hdr != NULL)
 				return true;
 		}
 	}
