@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# gnuplot draws what our scripts ask for: test-plots.sh PATH_OF_plots
+# gnuplot draws what our scripts ask for: test-plots.sh MININB STORED_RESULTS
 #
 # Skipped (77) where there is no gnuplot.
 set -eu
@@ -11,10 +11,28 @@ command -v gnuplot >/dev/null || {
 	exit 77
 }
 
+mininb=$1
+stored=$2
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-"$1" "$dir"
 cd "$dir"
+
+# shellcheck disable=SC2016 # a name with all that could end a text of gnuplot, and a result without a single run.
+sed 's/"label": ""/"label": "50 % \\"a\\\\b\\" '"'c'"' `d` $e @f"/' "$stored/put.json" >put.json
+python3 -c 'import json, sys
+def keep(name, wanted):
+    file = json.load(open(sys.argv[1] + "/" + name))
+    file["results"] = [it for it in file["results"] if wanted(it)]
+    json.dump(file, open(name, "w"))
+keep("put-engines.json", lambda it: "measured" not in it)
+keep("sweep.json", lambda it: it["sweep"])' "$stored"
+"$mininb" report --format=gnuplot put.json "$stored/groups.json" sweep.json >results.gp
+"$mininb" report --format=candlestick put.json "$stored/run-a.json" >threads.gp
+"$mininb" report --notebook=notebook.json put.json "$stored/run-a.json" >/dev/null
+"$mininb" report --notebook=notebook.json put.json >/dev/null
+"$mininb" report --format=candlestick notebook.json >notebook.gp
+"$mininb" report --format=gnuplot put-engines.json >nothing.gp
+"$mininb" report --format=candlestick put-engines.json >no-threads.gp
 
 # Fails if a script fails, or says anything.
 draw() {
@@ -28,6 +46,7 @@ draw() {
 		cat "$2.said"
 		exit 1
 	fi
+	rm "$2.said"
 }
 
 expect() {
@@ -49,14 +68,11 @@ draw svg c notebook.gp
 expect c-ops.svg c-puts.svg c-gets.svg
 draw svg d nothing.gp
 draw svg e no-threads.gp
-for drawn in d-* e-*; do
-	case $drawn in
-	'd-*' | 'e-*') ;;
-	*)
+for drawn in [de]-*; do
+	[ ! -e "$drawn" ] || {
 		echo "$drawn was drawn of nothing"
 		exit 1
-		;;
-	esac
+	}
 done
 if grep -L '</svg>' ./*.svg | grep .; then
 	echo 'is no whole picture'

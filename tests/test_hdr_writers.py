@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What we write in HdrHistogram's forms, read by PyPI's hdrhistogram.
 
-    test_hdr_writers.py PATH_OF_hdr_writers
+    test_hdr_writers.py MININB STORED_RESULTS
 
 Skipped (77) where that module is missing: give Meson -Dhdr_python=, or set
 HDR_PYTHON, to a python that has it (pip install hdrhistogram, in a venv).
 """
+import datetime
+import json
 import os
 import re
 import subprocess
@@ -45,23 +47,34 @@ def read_log(path):
     return tags, spans, reader.get_start_time_sec()
 
 
-def check_over_time(path, lines):
+def begun(result):
+    return datetime.datetime.fromisoformat(result["environment"]["begun"]).timestamp()
+
+
+def check_over_time(path, results):
+    """The intervals of a tag make up the histogram of the whole run, as the result file has it."""
     tags, spans, start = read_log(path)
-    check("start", 1767323045.0, start)  # 2026-01-02T03:04:05Z
-    check("first line", start, min(begin for begin, _ in spans))
-    check("last line", start + 30, max(end for _, end in spans))
+    check("start", begun(results[0]), start)
     checked = set()
-    for line in lines:
-        _, title, kind, response, count, p50, p99, most = line.split()
-        tag = "%s/%s/%s" % (title, kind, "response" if response == "1" else "service")
-        theirs = tags[tag]
-        check(tag + ": count", int(count), theirs.get_total_count())
-        check(tag + ": p50", int(p50), theirs.get_value_at_percentile(50))
-        check(tag + ": p99", int(p99), theirs.get_value_at_percentile(99))
-        check(tag + ": max", int(most), theirs.get_max_value())
-        checked.add(tag)
+    for result in results:
+        for sample in result["measured"]["series"]["samples"]:
+            end, counts = begun(result) + sample["end_ns"] / 1e9, any(it["count"] for it in sample["latencies"])
+            check("a line ends at %s" % end, counts, any(abs(end - it) < 0.002 for _, it in spans))
+        for operation in (it for group in result["groups"] for it in group["operations"]):
+            for series in ("service", "response"):
+                tag = "%s_%s/%s/%s" % (result["driver"], result["action"], operation["operation"], series)
+                whole = operation[series]
+                if not whole or not whole["count"]:
+                    continue
+                theirs = tags[tag]
+                check(tag + ": count", whole["count"], theirs.get_total_count())
+                for percent in (50, 99):
+                    if "p%d_ns" % percent in whole:
+                        check("%s: p%d" % (tag, percent), whole["p%d_ns" % percent],
+                              theirs.get_value_at_percentile(percent))
+                checked.add(tag)
     check("tags over time", checked, {tag for tag in tags if not tag.endswith("/lateness")})
-    check("number of tags", 7, len(checked))
+    check("number of tags", 5, len(checked))
     return len(spans)
 
 
@@ -116,24 +129,39 @@ def tag_of(title):
     words = head.split(", ")
     if words[1] == "put" and len(words) == 4:
         words.pop(2)  # the group of a classic action has no name in a tag
-    return "/".join([words[0]] + words[2:] + [series.split()[0]])
+    return "/".join([words[0].replace(" ", "_")] + words[2:] + [series.split()[0]])
+
+
+def write(directory, results, name):
+    """The results in the format of the name's suffix."""
+    path, form = os.path.join(directory, name), name.split(".")[1]
+    with open(path + ".json", "w", encoding="utf-8") as file:
+        json.dump(results, file)
+    with open(path, "w", encoding="utf-8") as file:
+        subprocess.run([sys.argv[1], "report", "--format=" + form, path + ".json"], stdout=file, check=True)
+    return path
 
 
 def main():
+    both = []
+    for name in ("put", "rate"):  # the later run begins later
+        with open(os.path.join(sys.argv[2], name + ".json"), encoding="utf-8") as file:
+            both.append(json.load(file))
+    stored, results = both[0], [both[0]["results"][0], both[1]["results"][0]]
+    stored["results"] = results
     with tempfile.TemporaryDirectory() as directory:
-        lines = subprocess.run([sys.argv[1], directory], stdout=subprocess.PIPE, text=True,
-                               check=True).stdout.splitlines()
-        lines = [line for line in lines if line.startswith("over-time ")]
-        intervals = check_over_time(os.path.join(directory, "over-time.hlog"), lines)
-        tags, _, _ = read_log(os.path.join(directory, "whole.hlog"))
+        intervals = check_over_time(write(directory, stored, "over-time.hlog"), results)
+        for result in results:
+            result["measured"]["series"] = None
+        tags, _, _ = read_log(write(directory, stored, "whole.hlog"))
         checked = 0
-        for title, points, footer in tables(os.path.join(directory, "whole.hgrm")):
+        for title, points, footer in tables(write(directory, stored, "whole.hgrm")):
             if ", all: " in title:
                 continue
             check_table(title, points, footer, tags.pop(tag_of(title)))
             checked += 1
         check("tags without a table", [], list(tags))
-        check("tables", 10, checked)
+        check("tables", 8, checked)
     print("%d intervals and %d distributions: equal" % (intervals, checked))
 
 
