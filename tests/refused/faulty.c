@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <mininb/engine.h>
+#include "plain.h"
 
 enum { OPEN, SESSION_OPEN, PUT, GET, FLUSH, STATS, SESSION_CLOSE, CLOSE };
 enum {
@@ -155,12 +155,6 @@ come_by(uint64_t verb)
 	return is_there ? do_it(the_db.how) : NB_OK;
 }
 
-static const char *
-version(void)
-{
-	return "1";
-}
-
 static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
@@ -242,25 +236,13 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 }
 
 static const struct nb_engine engine = {
-	.abi = NB_ENGINE_ABI,
-	.size = sizeof(engine),
+	PLAIN_ENGINE,
 	.name = "faulty",
 	.summary = "made for the tests of what engines do wrong",
-	.licence = "BSD-2-Clause",
-	.home = "part of mininb",
-	.build = NB_ENGINE_BUILD,
 	.caps = NB_CAP_SYNTHETIC | NB_CAP_CONCURRENT | NB_CAP_MULTI_PROCESS,
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
 	.auto_durability = NB_DUR_NONE,
 	.options = options,
-	.version = version,
-	.open = db_open,
-	.close = db_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.put = put,
-	.del = del,
 	.flush = flush,
 	.stats = stats,
 };

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <mininb/engine.h>
+#include "plain.h"
 
 enum {
 	NONE,
@@ -276,12 +276,6 @@ replay(struct nb_db *db)
 
 /* ---- the verbs ---- */
 
-static const char *
-version(void)
-{
-	return "1.0";
-}
-
 static void
 db_free(struct nb_db *db)
 {
@@ -461,13 +455,9 @@ checkpoint(struct nb_db *db)
 }
 
 static const struct nb_engine engine = {
-	.abi = NB_ENGINE_ABI,
-	.size = sizeof(engine),
+	PLAIN_ENGINE,
 	.name = "keeper",
 	.summary = "made for the tests of crashes",
-	.licence = "BSD-2-Clause",
-	.home = "part of mininb",
-	.build = NB_ENGINE_BUILD,
 	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_ATOMIC_BATCH,
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) |
 		NB_DUR_BIT(NB_DUR_PERIODIC) | NB_DUR_BIT(NB_DUR_COMMIT),
@@ -475,14 +465,6 @@ static const struct nb_engine engine = {
 	.key_size_max = 256,
 	.value_size_max = 32 << 10,
 	.options = options,
-	.version = version,
-	.open = db_open,
-	.close = db_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.put = put,
-	.del = del,
 	.batch = batch,
 	.scan_open = scan_open,
 	.scan_next = scan_next,

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <mininb/engine.h>
+#define PLAIN_SESSIONS
+#include "plain.h"
 
 enum { SLOTS = 1 << 14, KEY_SIZE_MAX = 32, VALUE_SIZE_MAX = 1 << 14, SOME = 16 };
 
@@ -45,12 +46,6 @@ find(struct nb_db *db, struct nb_slice key)
 	return NULL;
 }
 
-static const char *
-version(void)
-{
-	return "1.0";
-}
-
 static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
@@ -80,21 +75,6 @@ db_close(struct nb_db *db)
 	close(db->log);
 #endif
 	free(db);
-	return NB_OK;
-}
-
-static int
-session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	(void)id;
-	*out = (void *)db;
-	return NB_OK;
-}
-
-static int
-session_close(struct nb_session *session)
-{
-	(void)session;
 	return NB_OK;
 }
 
@@ -154,13 +134,9 @@ del(struct nb_session *session, struct nb_slice key)
 }
 
 static const struct nb_engine engine = {
-	.abi = NB_ENGINE_ABI,
-	.size = sizeof(engine),
+	PLAIN_ENGINE,
 	.name = LIAR_NAME,
 	.summary = "made for the tests of what is verified",
-	.licence = "BSD-2-Clause",
-	.home = "part of mininb",
-	.build = NB_ENGINE_BUILD,
 #ifdef SYNC_EVERY
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_COMMIT),
 	.caps = NB_CAP_PERSISTENT, /* so that there is a directory */
@@ -170,14 +146,6 @@ static const struct nb_engine engine = {
 	.auto_durability = NB_DUR_NONE,
 	.key_size_max = KEY_SIZE_MAX,
 	.value_size_max = VALUE_SIZE_MAX,
-	.version = version,
-	.open = db_open,
-	.close = db_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.put = put,
-	.del = del,
 };
 
 NB_ENGINE_PLUGIN(engine)

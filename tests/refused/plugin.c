@@ -12,69 +12,16 @@
 
 #include <mininb/engine.h>
 
-#ifndef PLUGIN_ABI
-#define PLUGIN_ABI NB_ENGINE_ABI
+/* A defect is an initializer of the table, which takes the place of the right one. */
+#ifndef PLUGIN_DEFECT
+#define PLUGIN_DEFECT
 #endif
-#ifndef PLUGIN_SIZE
-#define PLUGIN_SIZE sizeof(engine)
+#ifndef PLUGIN_VARIANT_DEFECT
+#define PLUGIN_VARIANT_DEFECT
 #endif
-#ifndef PLUGIN_NAME
-#define PLUGIN_NAME "plugin"
-#endif
-#ifndef PLUGIN_DURABILITIES
-#define PLUGIN_DURABILITIES NB_DUR_BIT(NB_DUR_NONE)
-#endif
-#ifndef PLUGIN_AUTO_DURABILITY_AT
-#define PLUGIN_AUTO_DURABILITY_AT NULL
-#endif
-#ifndef PLUGIN_AUTO_DURABILITY
-#define PLUGIN_AUTO_DURABILITY NB_DUR_NONE
-#endif
-#ifndef PLUGIN_OPTIONS
-#define PLUGIN_OPTIONS NULL
-#endif
-#ifndef PLUGIN_KEY_SIZE_MAX
-#define PLUGIN_KEY_SIZE_MAX 0
-#endif
-#ifndef PLUGIN_VALUE_SIZE_MAX
-#define PLUGIN_VALUE_SIZE_MAX 0
-#endif
-#ifndef PLUGIN_VERSION
-#define PLUGIN_VERSION version
-#endif
-#ifndef PLUGIN_OPEN
-#define PLUGIN_OPEN db_open
-#endif
-#ifndef PLUGIN_CLOSE
-#define PLUGIN_CLOSE db_close
-#endif
-#ifndef PLUGIN_SESSION_OPEN
-#define PLUGIN_SESSION_OPEN session_open
-#endif
-#ifndef PLUGIN_SESSION_CLOSE
-#define PLUGIN_SESSION_CLOSE session_close
-#endif
-#ifndef PLUGIN_GET
-#define PLUGIN_GET get
-#endif
-#ifndef PLUGIN_PUT
-#define PLUGIN_PUT put
-#endif
-#ifndef PLUGIN_DEL
-#define PLUGIN_DEL del
-#endif
-#ifndef PLUGIN_CAPS
-#define PLUGIN_CAPS NB_CAP_SYNTHETIC
-#endif
-#ifndef PLUGIN_INSERT
-#define PLUGIN_INSERT put
-#endif
-#ifndef PLUGIN_FLUSH
-#define PLUGIN_FLUSH NULL
-#endif
-#ifndef PLUGIN_SCAN_OPEN
-#define PLUGIN_SCAN_OPEN NULL
-#endif
+
+/* Each plugin leaves another part unused. */
+#define PART static __attribute__((unused))
 
 struct nb_db {
 	int dummy;
@@ -82,63 +29,25 @@ struct nb_db {
 
 static struct nb_db the_db;
 
-#ifndef PLUGIN_VARIANT
-#define PLUGIN_VARIANT NULL
-#endif
-
 #ifdef PLUGIN_UNDEFINED
 /* As of a library that is not there. */
 int
 a_library_that_is_not_installed(void);
 #endif
 
-const char *
-version(void);
-const char *
-no_text(void);
-int
-db_open(struct nb_db **out, const struct nb_open_args *args);
-int
-db_open_failing(struct nb_db **out, const struct nb_open_args *args);
-int
-db_close(struct nb_db *db);
-int
-session_open(struct nb_session **out, struct nb_db *db, uint32_t id);
-int
-session_close(struct nb_session *session);
-int
-get(struct nb_session *session, struct nb_slice key, struct nb_slice *value);
-int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value);
-int
-del(struct nb_session *session, struct nb_slice key);
-int
-scan_open(struct nb_session *session, const struct nb_scan_args *args);
-int
-get_crashing(struct nb_session *session, struct nb_slice key, struct nb_slice *value);
-int
-put_hanging(struct nb_session *session, struct nb_slice key, struct nb_slice value);
-int
-flush_slowly(struct nb_db *db, uint32_t upto);
-const struct nb_engine *
-variant(const struct nb_option_value *values);
-uint32_t
-auto_by_path(const char *path);
-
-/* Not static, since each plugin leaves another one unused; hidden by the build. */
-const char *
+PART const char *
 version(void)
 {
 	return "1.2.3";
 }
 
-const char *
+PART const char *
 no_text(void)
 {
 	return NULL;
 }
 
-int
+PART int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	(void)args;
@@ -150,21 +59,21 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 #endif
 }
 
-int
+PART int
 db_open_failing(struct nb_db **out, const struct nb_open_args *args)
 {
 	(void)out;
 	return args->host->fail(NB_FAIL, "open_fails: no luck with %s", args->path);
 }
 
-int
+PART int
 db_close(struct nb_db *db)
 {
 	(void)db;
 	return NB_OK;
 }
 
-int
+PART int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	(void)id;
@@ -172,14 +81,14 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	return NB_OK;
 }
 
-int
+PART int
 session_close(struct nb_session *session)
 {
 	(void)session;
 	return NB_OK;
 }
 
-int
+PART int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	(void)session;
@@ -188,7 +97,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	return NB_OK;
 }
 
-int
+PART int
 put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	(void)session;
@@ -197,7 +106,7 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 	return NB_OK;
 }
 
-int
+PART int
 del(struct nb_session *session, struct nb_slice key)
 {
 	(void)session;
@@ -205,7 +114,7 @@ del(struct nb_session *session, struct nb_slice key)
 	return NB_OK;
 }
 
-int
+PART int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	(void)session;
@@ -214,7 +123,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 }
 
 /* Ends its process, as a bug would. */
-int
+PART int
 get_crashing(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	(void)session;
@@ -224,7 +133,7 @@ get_crashing(struct nb_session *session, struct nb_slice key, struct nb_slice *v
 	return NB_OK;
 }
 
-int
+PART int
 put_hanging(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	(void)session;
@@ -236,7 +145,7 @@ put_hanging(struct nb_session *session, struct nb_slice key, struct nb_slice val
 }
 
 /* Long enough for somebody who looks to see seconds pass. */
-int
+PART int
 flush_slowly(struct nb_db *db, uint32_t upto)
 {
 	(void)db;
@@ -246,8 +155,7 @@ flush_slowly(struct nb_db *db, uint32_t upto)
 }
 
 /* Right, but not as the host would write them. */
-extern const struct nb_option odd_defaults[];
-const struct nb_option odd_defaults[] = {
+PART const struct nb_option odd_defaults[] = {
 	{.name = "cached", .type = NB_OPT_BOOL, .def = "1", .help = "a bool"},
 	{.name = "checked", .type = NB_OPT_BOOL, .def = "off", .help = "a bool"},
 	{.name = "map_size", .type = NB_OPT_BYTES, .def = "1048576", .help = "a size"},
@@ -260,8 +168,7 @@ const struct nb_option odd_defaults[] = {
 		.name = "again", .type = NB_OPT_U64, .def = "1", .help = "a number" \
 	}
 #define ROWS_4(row) row, row, row, row
-extern const struct nb_option endless[];
-const struct nb_option endless[] = {ROWS_4(ROWS_4(ROWS_4(ROWS_4(ROW)))), ROW};
+PART const struct nb_option endless[] = {ROWS_4(ROWS_4(ROWS_4(ROWS_4(ROW)))), ROW};
 
 /* A table of which nothing can be read. */
 #define NO_TABLE ((const struct nb_option *)sizeof(struct nb_option))
@@ -274,8 +181,7 @@ static void __attribute__((constructor)) on_load(void)
 #endif
 
 /* One of each type, and one without a default. */
-extern const struct nb_option every_option[];
-const struct nb_option every_option[] = {
+PART const struct nb_option every_option[] = {
 	NB_OPTION_BOOL("sync", "no", "a bool"),
 	NB_OPTION_U64("levels", "7", "levels", 2, 20, "a count"),
 	NB_OPTION_BYTES("map_size", "4MiB", 65536, 1ull << 40, "a size"),
@@ -288,28 +194,24 @@ const struct nb_option every_option[] = {
 	NB_OPTION_END,
 };
 
-extern const struct nb_option bad_default[];
-const struct nb_option bad_default[] = {
+PART const struct nb_option bad_default[] = {
 	{.name = "levels", .type = NB_OPT_U64, .def = "seven", .help = "a count"},
 	{.name = NULL},
 };
 
-extern const struct nb_option name_with_equals[];
-const struct nb_option name_with_equals[] = {
+PART const struct nb_option name_with_equals[] = {
 	{.name = "sync=now", .type = NB_OPT_BOOL, .help = "cannot be typed"},
 	{.name = NULL},
 };
 
 /* Of a header to come, which has a use for the spare fields. */
-extern const struct nb_option later_option[];
-const struct nb_option later_option[] = {
+PART const struct nb_option later_option[] = {
 	{.name = "sync", .type = NB_OPT_BOOL, .def = "no", .help = "a bool", .spare_u32 = 1},
 	{.name = NULL},
 };
 
 /* With the second choice, or flat, it is another table. */
-extern const struct nb_option types[];
-const struct nb_option types[] = {
+PART const struct nb_option types[] = {
 	{.name = "type",
 		.type = NB_OPT_CHOICE,
 		.def = "tree",
@@ -320,7 +222,7 @@ const struct nb_option types[] = {
 };
 
 /* One of those offered where the path says so, and one that is none. */
-uint32_t
+PART uint32_t
 auto_by_path(const char *path)
 {
 	if (strstr(path, "none-such") != NULL)
@@ -328,23 +230,12 @@ auto_by_path(const char *path)
 	return strstr(path, "memory") != NULL ? NB_DUR_COMMIT : NB_DUR_PROCESS;
 }
 
-#ifndef PLUGIN_VARIANT_NAME
-#define PLUGIN_VARIANT_NAME PLUGIN_NAME
-#endif
-#ifndef PLUGIN_VARIANT_OPTIONS
-#define PLUGIN_VARIANT_OPTIONS PLUGIN_OPTIONS
-#endif
-#ifndef PLUGIN_VARIANT_GET
-#define PLUGIN_VARIANT_GET get
-#endif
-
-const struct nb_engine *
+PART const struct nb_engine *
 variant(const struct nb_option_value *values)
 {
-	static const struct nb_engine hash = {
-		.abi = PLUGIN_ABI,
+	static const struct nb_engine hash = {.abi = NB_ENGINE_ABI,
 		.size = sizeof(hash),
-		.name = PLUGIN_VARIANT_NAME,
+		.name = PLUGIN_NAME,
 		.summary = "a variant",
 		.licence = "BSD-2-Clause",
 		.home = "part of mininb",
@@ -352,74 +243,56 @@ variant(const struct nb_option_value *values)
 		.caps = NB_CAP_SYNTHETIC,
 		.durabilities = NB_DUR_BIT(NB_DUR_COMMIT),
 		.auto_durability = NB_DUR_COMMIT,
-		.options = PLUGIN_VARIANT_OPTIONS,
+		.options = types,
 		.version = version,
 		.open = db_open,
 		.close = db_close,
 		.session_open = session_open,
 		.session_close = session_close,
-		.get = PLUGIN_VARIANT_GET,
+		.get = get,
 		.put = put,
 		.del = del,
-	};
+		PLUGIN_VARIANT_DEFECT};
 	return values[0].u64 == 1 || values[1].u64 == 1 ? &hash : NULL;
 }
 
-#ifdef PLUGIN_NEWER
-/* Of a header to come, which knows four more fields. */
-static const struct {
+/* Of a header to come, four more fields; only the plugin `newer` says that it has them. */
+PART const struct {
 	struct nb_engine known;
 	void *later[4];
-} engine = {{
-#else
-static const struct nb_engine engine = {
-#endif
-		    .abi = PLUGIN_ABI,
-		    .size = PLUGIN_SIZE,
+} engine = {{.abi = NB_ENGINE_ABI,
+		    .size = sizeof(struct nb_engine),
 		    .name = PLUGIN_NAME,
 		    .summary = "made for the tests of the loader",
 		    .licence = "BSD-2-Clause",
 		    .home = "part of mininb",
 		    .build = NB_ENGINE_BUILD,
-		    .caps = PLUGIN_CAPS,
-		    .durabilities = PLUGIN_DURABILITIES,
-		    .auto_durability = PLUGIN_AUTO_DURABILITY,
-		    .key_size_max = PLUGIN_KEY_SIZE_MAX,
-		    .value_size_max = PLUGIN_VALUE_SIZE_MAX,
-		    .options = PLUGIN_OPTIONS,
-		    .version = PLUGIN_VERSION,
-		    .open = PLUGIN_OPEN,
-		    .close = PLUGIN_CLOSE,
-		    .session_open = PLUGIN_SESSION_OPEN,
-		    .session_close = PLUGIN_SESSION_CLOSE,
-		    .get = PLUGIN_GET,
-		    .put = PLUGIN_PUT,
-		    .del = PLUGIN_DEL,
-		    .insert = PLUGIN_INSERT,
-		    .scan_open = PLUGIN_SCAN_OPEN,
-		    .flush = PLUGIN_FLUSH,
-		    .variant = PLUGIN_VARIANT,
-		    .auto_durability_at = PLUGIN_AUTO_DURABILITY_AT,
-#ifdef PLUGIN_NEWER
-	    },
+		    .caps = NB_CAP_SYNTHETIC,
+		    .durabilities = NB_DUR_BIT(NB_DUR_NONE),
+		    .auto_durability = NB_DUR_NONE,
+		    .version = version,
+		    .open = db_open,
+		    .close = db_close,
+		    .session_open = session_open,
+		    .session_close = session_close,
+		    .get = get,
+		    .put = put,
+		    .del = del,
+		    .insert = put,
+		    PLUGIN_DEFECT},
 	{&the_db, &the_db, &the_db, &the_db}};
-#else
-};
-#endif
 
-#if defined(PLUGIN_NO_ENTRY)
-extern const void *const unused;
-const void *const unused = &engine;
-#elif defined(PLUGIN_NULL_TABLE)
-extern const void *const unused;
-const void *const unused = &engine;
+#ifndef PLUGIN_NO_ENTRY
 const struct nb_engine *
+nb_engine_plugin(void);
+
+__attribute__((visibility("default"))) const struct nb_engine *
 nb_engine_plugin(void)
 {
+#ifdef PLUGIN_NULL_TABLE
 	return NULL;
-}
-#elif defined(PLUGIN_NEWER)
-	NB_ENGINE_PLUGIN(engine.known)
 #else
-	NB_ENGINE_PLUGIN(engine)
+	return &engine.known;
+#endif
+}
 #endif

@@ -15,7 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <mininb/engine.h>
+#define PLAIN_SESSIONS
+#include "plain.h"
 
 enum {
 	NONE,
@@ -345,21 +346,6 @@ append(struct nb_db *db, struct nb_slice key, struct nb_slice value, int32_t val
 }
 
 static int
-session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	(void)id;
-	*out = (void *)db;
-	return NB_OK;
-}
-
-static int
-session_close(struct nb_session *session)
-{
-	(void)session;
-	return NB_OK;
-}
-
-static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	const struct record *record = find((void *)session, key.data, key.size);
@@ -382,34 +368,16 @@ del(struct nb_session *session, struct nb_slice key)
 	return append((void *)session, key, (struct nb_slice){NULL, 0}, DELETED);
 }
 
-static const char *
-version(void)
-{
-	return "1.0";
-}
-
 static const struct nb_engine engine = {
-	.abi = NB_ENGINE_ABI,
-	.size = sizeof(engine),
+	PLAIN_ENGINE,
 	.name = "syncer",
 	.summary = "made for the tests of power loss",
-	.licence = "BSD-2-Clause",
-	.home = "part of mininb",
-	.build = NB_ENGINE_BUILD,
 	.caps = NB_CAP_PERSISTENT,
 	.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_COMMIT),
 	.auto_durability = NB_DUR_PROCESS,
 	.key_size_max = 64,
 	.value_size_max = 4096,
 	.options = options,
-	.version = version,
-	.open = db_open,
-	.close = db_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.put = put,
-	.del = del,
 };
 
 NB_ENGINE_PLUGIN(engine)
