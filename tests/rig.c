@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rig.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "run/engine.h"
+#include "scratch.h"
 #include "unit.h"
 
 enum { KEY_SIZE = 16, VALUE_SIZE = 100 };
-
-int rig_opened, rig_closed, rig_sessions;
 
 static void
 write_keys(const char *path, uint64_t count)
@@ -26,9 +24,24 @@ write_keys(const char *path, uint64_t count)
 	ck_assert_int_eq(fclose(file), 0);
 }
 
+static void
+undo(void *arg)
+{
+	rig_destroy(arg);
+}
+
+void
+rig_destroy(struct rig *rig)
+{
+	unit_forget(undo, rig);
+	nb_run_delete(rig->run);
+	nftw(rig->dir, scratch_remove, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 void
 rig_create(struct rig *rig, uint32_t verb, uint64_t count)
 {
+	unit_defer(undo, rig);
 	*rig = (struct rig){.dir = "/tmp/mininb-test.XXXXXX"};
 	ck_assert_ptr_nonnull(mkdtemp(rig->dir));
 	snprintf(rig->keys, sizeof(rig->keys), "%s/keys", rig->dir);
@@ -46,21 +59,6 @@ rig_create(struct rig *rig, uint32_t verb, uint64_t count)
 	rig->options.path = rig->path;
 	rig->options.clock = NB_CLOCK_MONOTONIC; /* need not be calibrated */
 	rig->options.verify_rate = 1;
-	rig_opened = rig_closed = rig_sessions = 0;
-}
-
-static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *place)
-{
-	(void)st, (void)type, (void)place;
-	return remove(path);
-}
-
-void
-rig_destroy(struct rig *rig)
-{
-	nb_run_delete(rig->run);
-	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 uint64_t
@@ -110,47 +108,4 @@ rig_has(const struct rig *rig, const char *name)
 	char path[256];
 	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
 	return access(path, F_OK) == 0;
-}
-
-static int
-open_counted(struct nb_db **out, const struct nb_open_args *args)
-{
-	int rc = rig_right()->open(out, args);
-	rig_opened += rc == NB_OK;
-	return rc;
-}
-
-static int
-close_counted(struct nb_db *db)
-{
-	ck_assert_int_eq(__atomic_load_n(&rig_sessions, __ATOMIC_RELAXED), 0);
-	rig_closed++;
-	return rig_right()->close(db);
-}
-
-static int
-session_open_counted(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	int rc = rig_right()->session_open(out, db, id);
-	if (rc == NB_OK)
-		__atomic_add_fetch(&rig_sessions, 1, __ATOMIC_RELAXED);
-	return rc;
-}
-
-static int
-session_close_counted(struct nb_session *session)
-{
-	__atomic_sub_fetch(&rig_sessions, 1, __ATOMIC_RELAXED);
-	return rig_right()->session_close(session);
-}
-
-struct nb_engine
-rig_counting(void)
-{
-	struct nb_engine engine = *rig_right();
-	engine.open = open_counted;
-	engine.close = close_counted;
-	engine.session_open = session_open_counted;
-	engine.session_close = session_close_counted;
-	return engine;
 }

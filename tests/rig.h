@@ -22,10 +22,11 @@ struct rig {
 	struct nb_run *run;            /* of the last rig_new() or rig_run() */
 };
 
+/** It is destroyed when it is created again, and when the test is over. */
 void
 rig_create(struct rig *rig, uint32_t verb, uint64_t count);
 
-/** Deletes the run too. */
+/** Now; deletes the run too. */
 void
 rig_destroy(struct rig *rig);
 
@@ -52,12 +53,5 @@ rig_assert_told(const char *part);
 /** Whether there is a file or directory at <dir>/<name>. */
 bool
 rig_has(const struct rig *rig, const char *name);
-
-/** Verbs that count how often the database was opened and closed. */
-extern int rig_opened, rig_closed, rig_sessions;
-
-/** `memory`, with such verbs. */
-struct nb_engine
-rig_counting(void);
 
 #endif /* RIG_H */

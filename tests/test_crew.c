@@ -29,6 +29,12 @@ note_phase(void *arg, uint32_t id, int phase)
 	__atomic_add_fetch(&log->arrived, 1, __ATOMIC_RELAXED);
 }
 
+static void
+no_tick(void *arg)
+{
+	(void)arg;
+}
+
 TEST(every_member_does_every_phase_in_order)
 {
 	static struct log log;
@@ -36,7 +42,7 @@ TEST(every_member_does_every_phase_in_order)
 	ck_assert_int_eq(crew_create(&crew, SIZE, note_phase, &log), NB_OK);
 	for (int phase = 0; phase < PHASES; phase++) {
 		__atomic_store_n(&log.arrived, 0, __ATOMIC_RELAXED);
-		crew_do(&crew, phase * 3, TICK_NS, NULL);
+		crew_do(&crew, phase * 3, TICK_NS, no_tick);
 		/* none is still at it when the call returns */
 		ck_assert_int_eq(__atomic_load_n(&log.arrived, __ATOMIC_RELAXED), SIZE);
 	}
@@ -63,7 +69,7 @@ TEST(member_stays_on_its_own_thread)
 	struct crew crew;
 	ck_assert_int_eq(crew_create(&crew, SIZE, note_thread, &log), NB_OK);
 	for (int phase = 0; phase < PHASES; phase++)
-		crew_do(&crew, phase, TICK_NS, NULL);
+		crew_do(&crew, phase, TICK_NS, no_tick);
 	crew_destroy(&crew);
 	for (int a = 0; a < SIZE; a++) {
 		ck_assert(!pthread_equal(log.thread[a], pthread_self()));
@@ -125,7 +131,7 @@ TEST(members_take_no_signals_and_the_caller_does_as_before)
 	pthread_sigmask(SIG_SETMASK, NULL, &before);
 	ck_assert_int_eq(crew_create(&crew, 3, look_at_mask, &blocked), NB_OK);
 	pthread_sigmask(SIG_SETMASK, NULL, &after);
-	crew_do(&crew, 0, TICK_NS, NULL);
+	crew_do(&crew, 0, TICK_NS, no_tick);
 	crew_destroy(&crew);
 	ck_assert_int_eq(blocked, 3 * 5);
 	for (int sig = 1; sig < 32; sig++)
@@ -158,7 +164,7 @@ TEST(signal_to_the_process_is_taken_by_the_caller)
 	struct sigaction action = {.sa_handler = take_signal};
 	ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
 	ck_assert_int_eq(crew_create(&crew, 1, signal_process, NULL), NB_OK);
-	crew_do(&crew, 0, TICK_NS, NULL);
+	crew_do(&crew, 0, TICK_NS, no_tick);
 	crew_destroy(&crew);
 	ck_assert_int_eq(signals_taken, 1);
 	ck_assert(pthread_equal(taker, pthread_self()));

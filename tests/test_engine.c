@@ -41,17 +41,6 @@ assert_told(const char *fact)
 	ck_assert_msg(strchr(text, '\n') == NULL, "more than one line: %s", text);
 }
 
-/* A number as decimal text, in a few buffers in turn. */
-static const char *
-decimal(uint64_t number)
-{
-	static char buffers[4][24];
-	static unsigned next;
-	char *buf = buffers[next++ % 4];
-	snprintf(buf, sizeof(buffers[0]), "%llu", (unsigned long long)number);
-	return buf;
-}
-
 /* --- options that make another engine of it --- */
 
 static int
@@ -112,17 +101,20 @@ TEST(variant_that_is_not_right_is_refused)
 static const struct {
 	const char *file;
 	const char *facts[3];
+	uint64_t numbers[2];
 } refusals[] = {
 	{"not_an_object", {"not_an_object.so", "shared object"}},
 	{"no_entry", {"no_entry.so", "nb_engine_plugin"}},
 	{"null_table", {"null_table.so", "NULL"}},
 	{"undefined_symbol",
 		{"undefined_symbol.so", "a_library_that_is_not_installed", "'ldd -r "}},
-	{"other_abi", {"other_abi.so", "abi", "77"}},
-	{"too_short", {"too_short.so", "size", "short"}},
+	{"other_abi", {"other_abi.so", "abi"}, {77, NB_ENGINE_ABI}},
+	{"too_short", {"too_short.so", "size", "short"},
+		{offsetof(struct nb_engine, del),
+			offsetof(struct nb_engine, del) + sizeof(void *)}},
 	{"empty_table", {"empty_table.so", "size", "short"}},
 	{"too_long", {"too_long.so", "size", "100000"}},
-	{"torn", {"torn.so", "size"}},
+	{"torn", {"torn.so", "size"}, {sizeof(struct nb_engine) - 3}},
 	{"name_null", {"name_null.so", "name", "NULL"}},
 	{"name_bad", {"name_bad.so", "name", "Bad Name"}},
 	{"name_digit",
@@ -150,6 +142,11 @@ TEST_EACH(bad_plugin_is_refused_with_its_reason, UNIT_COUNT(refusals))
 	ck_assert_ptr_null(ref);
 	for (size_t i = 0; i < 3 && refusals[_i].facts[i] != NULL; i++)
 		assert_told(refusals[_i].facts[i]);
+	for (size_t i = 0; i < 2 && refusals[_i].numbers[i] != 0; i++) {
+		char number[24];
+		snprintf(number, sizeof(number), "%ju", (uintmax_t)refusals[_i].numbers[i]);
+		assert_told(number);
+	}
 }
 
 TEST(directory_is_refused_as_one)
@@ -160,51 +157,27 @@ TEST(directory_is_refused_as_one)
 	assert_told("/tmp/: refused: is a directory");
 }
 
-TEST(other_abi_is_told_with_both_numbers)
-{
-	struct nb_engine_ref *ref;
-	ck_assert_int_eq(load_file(&ref, "other_abi"), NB_FAIL);
-	assert_told("77");
-	assert_told(decimal(NB_ENGINE_ABI));
-}
-
-TEST(short_table_is_told_with_both_sizes)
-{
-	struct nb_engine_ref *ref;
-	ck_assert_int_eq(load_file(&ref, "too_short"), NB_FAIL);
-	assert_told(decimal(offsetof(struct nb_engine, del)));
-	assert_told(decimal(offsetof(struct nb_engine, del) + sizeof(void *)));
-}
-
-TEST(torn_table_is_told_with_its_size)
-{
-	struct nb_engine_ref *ref;
-	ck_assert_int_eq(load_file(&ref, "torn"), NB_FAIL);
-	assert_told(decimal(sizeof(struct nb_engine) - 3));
-}
-
 /* --- found by name --- */
 
-TEST(name_is_looked_up_in_the_plugin_path)
+TEST(name_is_looked_up_in_the_plugin_path_and_with_a_slash_is_a_path)
 {
-	struct nb_engine_ref *ref = NULL;
-	char want[1024];
-	snprintf(want, sizeof(want), "%s/right.so", plugins);
-	setenv("MININB_PLUGIN_PATH", plugins, 1);
-	ck_assert_msg(nb_engine_load(&ref, "right") == NB_OK, "%s", nb_error_text());
-	ck_assert_str_eq(nb_engine_table(ref)->name, "right");
-	ck_assert_str_eq(nb_engine_path(ref), want);
-	nb_engine_unload(ref);
-}
-
-TEST(plugin_path_has_many_directories)
-{
-	struct nb_engine_ref *ref = NULL;
-	char list[1100];
-	snprintf(list, sizeof(list), "/nonexistent::%s", plugins);
-	setenv("MININB_PLUGIN_PATH", list, 1);
-	ck_assert_msg(nb_engine_load(&ref, "right") == NB_OK, "%s", nb_error_text());
-	nb_engine_unload(ref);
+	static const struct {
+		const char *variable, *name; /* %s: the directory of the plugins */
+	} cases[] = {{"%s", "right"}, {"/nonexistent::%s", "right"}, {"", "./right.so"}};
+	ck_assert_int_eq(chdir(plugins), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct nb_engine_ref *ref = NULL;
+		char variable[1100], want[1024];
+		snprintf(variable, sizeof(variable), cases[i].variable, plugins);
+		setenv("MININB_PLUGIN_PATH", variable, 1);
+		ck_assert_msg(
+			nb_engine_load(&ref, cases[i].name) == NB_OK, "%s", nb_error_text());
+		ck_assert_str_eq(nb_engine_table(ref)->name, "right");
+		snprintf(want, sizeof(want), "%s/right.so", plugins);
+		ck_assert_str_eq(
+			nb_engine_path(ref), cases[i].name[0] == '.' ? cases[i].name : want);
+		nb_engine_unload(ref);
+	}
 }
 
 TEST(name_in_the_table_must_be_the_files)
@@ -238,14 +211,6 @@ TEST(engine_is_not_found_in_the_working_directory)
 	ck_assert_int_eq(nb_engine_load(&ref, "right.so"), NB_ERR_USAGE);
 	setenv("MININB_PLUGIN_PATH", "", 1); /* an empty entry is not '.' either */
 	ck_assert_int_eq(nb_engine_load(&ref, "right"), NB_ERR_USAGE);
-}
-
-TEST(name_with_a_slash_is_a_path)
-{
-	struct nb_engine_ref *ref = NULL;
-	ck_assert_int_eq(chdir(plugins), 0);
-	ck_assert_msg(nb_engine_load(&ref, "./right.so") == NB_OK, "%s", nb_error_text());
-	nb_engine_unload(ref);
 }
 
 static const char *const odd_names[] = {

@@ -35,7 +35,7 @@ check(const char *path, bool is_trusted)
 		return;
 	}
 	ck_assert_int_eq(rc, NB_FAIL);
-	ck_assert_ptr_nonnull(strstr(nb_error_text(), "refused: everybody may write"));
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "refused: everyone can write"));
 }
 
 TEST(root_loads_nothing_that_everybody_may_write)

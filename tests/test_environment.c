@@ -67,7 +67,7 @@ TEST(this_machine_is_described_in_the_right_form)
 	struct stat st;
 	char expected[1024];
 	scratch_fresh("here");
-	environment_create(&environment, ".");
+	environment_read(&environment, ".", "");
 	assert_form(environment.begun,
 		"^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:"
 		"[0-6][0-9][-+][0-9]{2}:[0-9]{2}$");
@@ -104,7 +104,7 @@ TEST(time_is_that_of_the_place)
 	setenv("TZ", "XXX-05:30", 1); /* five and a half hours before Greenwich */
 	tzset();
 	time_t before = time(NULL);
-	environment_create(&environment, "/");
+	environment_read(&environment, "/", "");
 	ck_assert_int_eq(
 		sscanf(environment.begun, "%d-%d-%dT%d:%d:%d+05:%d", &tm.tm_year, &tm.tm_mon,
 			&tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &offset),
@@ -127,7 +127,7 @@ TEST(time_is_that_of_the_place)
 
 TEST(allocator_is_the_one_that_has_malloc)
 {
-	environment_create(&environment, "/");
+	environment_read(&environment, "/", "");
 #if defined(__SANITIZE_ADDRESS__) || defined(HAS_ADDRESS_SANITIZER)
 	ck_assert_str_eq(environment.allocator, "AddressSanitizer");
 #elif defined(__SANITIZE_THREAD__) || defined(HAS_THREAD_SANITIZER)
@@ -144,7 +144,7 @@ TEST(allocator_is_the_one_that_has_malloc)
 TEST(what_is_preloaded_is_told)
 {
 	setenv("LD_PRELOAD", "libx.so", 1);
-	environment_create(&environment, "/");
+	environment_read(&environment, "/", "");
 	unsetenv("LD_PRELOAD");
 	ck_assert_str_eq(environment.preload, "libx.so");
 }
@@ -155,16 +155,16 @@ TEST(directory_need_not_be_there_yet)
 	scratch_fresh("absent");
 	ck_assert_ptr_nonnull(getcwd(cwd, sizeof(cwd)));
 	ck_assert_int_eq(symlink("/", "root"), 0);
-	environment_create(&environment, "./a/b");
+	environment_read(&environment, "./a/b", "");
 	snprintf(expected, sizeof(expected), "%s/a/b", cwd);
 	ck_assert_str_eq(environment.directory, expected);
 	ck_assert_uint_gt(environment.filesystem_bytes, 0);
-	environment_create(&environment, "root/no/such");
+	environment_read(&environment, "root/no/such", "");
 	ck_assert_str_eq(environment.directory, "/no/such");
-	environment_create(&environment, "/no-such");
+	environment_read(&environment, "/no-such", "");
 	ck_assert_str_eq(environment.directory, "/no-such");
-	environment_create(&environment, "");
-	environment_create(&environment, "/proc/self/nothing");
+	environment_read(&environment, "", "");
+	environment_read(&environment, "/proc/self/nothing", "");
 }
 
 /** A machine with all that can be known of it. */

@@ -65,16 +65,21 @@ TEST(numbers_have_units_and_bounds)
 	}
 }
 
-TEST(lists_are_counted)
+TEST(lists_are_counted_and_gone_through_round_and_round)
 {
-	ck_assert_uint_eq(fact_list_count("0"), 1);
-	ck_assert_uint_eq(fact_list_count("0-3,8"), 5);
-	ck_assert_uint_eq(fact_list_count("0,64"), 2);
-	ck_assert_uint_eq(fact_list_count(""), 0);
-	ck_assert_uint_eq(fact_list_count("x"), 0);
-	ck_assert_uint_eq(fact_list_count("3-1"), 0);
-	ck_assert_uint_eq(fact_list_count("0-99999999999"), 0);
-	ck_assert_uint_eq(fact_list_count("0-3;"), 0);
+	static const struct {
+		const char *list;
+		uint64_t count, numbers[6];
+	} cases[] = {{"0", 1, {0, 0, 0}}, {"0-3,8", 5, {0, 1, 2, 3, 8, 0}},
+		{"0,64", 2, {0, 64, 0}}, {"", 0}, {"x", 0}, {"3-1", 0}, {"0-99999999999", 0},
+		{"0-3;", 0}, {"0-3,x", 0}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		for (uint64_t n = 0; n <= cases[i].count; n++) {
+			uint64_t nth = n;
+			ck_assert_msg(fact_list(cases[i].list, &nth) == cases[i].count, "%s",
+				cases[i].list);
+			ck_assert_uint_eq(nth, cases[i].count > 0 ? cases[i].numbers[n] : n);
+		}
 }
 
 TEST(lines_and_numbers_come_from_files_below_a_root)

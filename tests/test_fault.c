@@ -101,8 +101,7 @@ TEST(without_somebody_to_report_it_says_so_and_dies_of_the_signal)
 	ck_assert_int_eq(WTERMSIG(status), SIGABRT);
 	ck_assert_int_gt(read(said[0], text, sizeof(text) - 1), 0);
 	ck_assert_str_eq(text,
-		"SIGABRT in open: nothing could be saved; a core dump or a debugger tells "
-		"where");
+		"SIGABRT in open: nothing could be saved; use a core dump or a debugger to find out where");
 }
 
 TEST(handlers_of_others_stay_and_own_ones_can_be_taken_back)

@@ -28,23 +28,18 @@ TEST(every_interval_is_counted_once)
 		uint64_t elapsed_ns = clock_monotonic() - begin_ns;
 		uint64_t count = nb_histogram_count(&hiccup.lateness);
 		ck_assert_uint_le(count, elapsed_ns / interval_ns);
-		ck_assert_uint_le(hiccup.wakes, count); /* those it slept through are more */
 		ck_assert_uint_le(nb_histogram_max(&hiccup.lateness), elapsed_ns);
-		ck_assert_uint_gt(hiccup.cpu_ns, 0);
-		ck_assert_uint_lt(hiccup.cpu_ns, elapsed_ns);
 	}
 }
 
 TEST(alarms_that_were_missed_count_with_their_own_lateness)
 {
 	hiccup.interval_ns = 10;
-	hiccup.wakes = 0;
 	histogram_create(&hiccup.lateness);
 	ck_assert_uint_eq(hiccup_note(&hiccup, 1000, 1000), 1010); /* 0 late */
 	ck_assert_uint_eq(hiccup_note(&hiccup, 1010, 1019), 1020); /* 9 */
 	ck_assert_uint_eq(hiccup_note(&hiccup, 1020, 1030), 1040); /* 10 and 0 */
 	ck_assert_uint_eq(hiccup_note(&hiccup, 1040, 1075), 1080); /* 35, 25, 15, 5 */
-	ck_assert_uint_eq(hiccup.wakes, 4);
 	ck_assert_uint_eq(nb_histogram_count(&hiccup.lateness), 8);
 	ck_assert_uint_eq(nb_histogram_sum(&hiccup.lateness), 9 + 10 + 35 + 25 + 15 + 5);
 	ck_assert_uint_eq(nb_histogram_max(&hiccup.lateness), 35);
@@ -62,18 +57,4 @@ TEST(it_counts_as_long_as_it_runs)
 		count = nb_histogram_count(&hiccup.lateness);
 		ms = ms < 500 ? ms * 2 : ms;
 	} while (count < 100);
-	ck_assert_uint_ge(hiccup.wakes, 1);
-}
-
-TEST(it_stops_without_waiting_for_its_interval)
-{
-	/* were it to sleep on, the test would run out of time */
-	for (int i = 0; i < 20; i++) {
-		ck_assert_int_eq(hiccup_start(&hiccup, UINT64_C(3600000000000)), NB_OK);
-		if (i % 2 != 0)
-			sleep_ms(1);
-		hiccup_stop(&hiccup);
-		ck_assert_uint_eq(nb_histogram_count(&hiccup.lateness), 0);
-		ck_assert_uint_eq(hiccup.wakes, 0);
-	}
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "run/marker.h"
 
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+
 #include "base/error.h"
 #include "scratch.h"
 #include "unit.h"
@@ -31,14 +35,14 @@ put_marker(void)
 static int
 clear_all(const char *path, const char *name, bool is_forced)
 {
-	int rc = marker_allow_clear(path, name, is_forced);
+	int rc = marker_allow(path, name, true, is_forced);
 	return rc == NB_OK ? marker_clear(path, name) : rc;
 }
 
 static void
 check_refused(const char *path, const char *reason)
 {
-	ck_assert_int_eq(marker_allow(path, "toy", false), NB_FAIL);
+	ck_assert_int_eq(marker_allow(path, "toy", false, false), NB_FAIL);
 	ck_assert_msg(strstr(nb_error_text(), reason) != NULL, "%s", nb_error_text());
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "--force"));
 	ck_assert_int_eq(clear_all(path, "toy", false), NB_FAIL);
@@ -52,10 +56,10 @@ TEST(what_is_marked_is_written_and_cleared)
 	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(entries_of("nb"), 2);
 	ck_assert_int_eq(entries_of("nb/toy"), 1); /* no engine sees it */
-	ck_assert_msg(marker_allow("nb", "toy", false) == NB_OK, "%s", nb_error_text());
+	ck_assert_msg(marker_allow("nb", "toy", false, false) == NB_OK, "%s", nb_error_text());
 	ck_assert_int_eq(clear_all("nb", "toy", false), NB_OK);
 	ck_assert_int_eq(entries_of("nb/toy"), 0);
-	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 }
 
 TEST(marker_tells_a_reader_what_it_is)
@@ -76,7 +80,7 @@ TEST(what_is_not_marked_is_refused_unless_forced)
 	make_database("unmarked");
 	check_refused("nb", "it holds 'data', and mininb did not make it");
 	file_is("nb/toy/data", "x", 1);
-	ck_assert_int_eq(marker_allow("nb", "toy", true), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false, true), NB_OK);
 	ck_assert_int_eq(clear_all("nb", "toy", true), NB_OK);
 	ck_assert_int_eq(entries_of("nb/toy"), 0);
 }
@@ -84,12 +88,12 @@ TEST(what_is_not_marked_is_refused_unless_forced)
 TEST(what_is_empty_or_not_there_needs_no_marker)
 {
 	scratch_fresh("nothing");
-	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 	ck_assert_int_eq(clear_all("nb", "toy", false), NB_OK);
 	ck_assert_int_eq(mkdir("nb", 0700), 0);
-	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 	ck_assert_int_eq(mkdir("nb/toy", 0700), 0);
-	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 	ck_assert_int_eq(clear_all("nb", "toy", false), NB_OK);
 }
 
@@ -100,13 +104,13 @@ TEST(a_marker_is_of_one_directory_alone)
 	ck_assert_int_eq(rename("nb/toy", "moved"), 0);
 	usleep(20000); /* times of birth are those of the kernel's ticks */
 	ck_assert_int_eq(mkdir("nb/toy", 0700), 0);
-	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK); /* as it is empty */
+	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK); /* as it is empty */
 	file_put("nb/toy/mine", "x", 1);
 	check_refused("nb",
 		"it is a copy of a database that mininb made, or took its place: .mininb-toy "
 		"is of another directory");
 	ck_assert_int_eq(put_marker(), NB_OK);
-	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 }
 
 TEST(path_may_be_renamed_and_be_a_link)
@@ -115,7 +119,7 @@ TEST(path_may_be_renamed_and_be_a_link)
 	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(rename("nb", "there"), 0);
 	ck_assert_int_eq(symlink("there", "link"), 0);
-	ck_assert_int_eq(marker_allow("there", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_allow("there", "toy", false, false), NB_OK);
 	ck_assert_int_eq(clear_all("link/", "toy", false), NB_OK);
 	ck_assert_int_eq(entries_of("there/toy"), 0);
 }
@@ -127,7 +131,7 @@ TEST(a_link_is_not_ours_and_never_cleared)
 	ck_assert_int_eq(rename("nb/toy", "far"), 0);
 	ck_assert_int_eq(symlink("../far", "nb/toy"), 0);
 	check_refused("nb", "is a symbolic link");
-	ck_assert_int_eq(marker_allow("nb", "toy", true), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false, true), NB_OK);
 	ck_assert_int_eq(clear_all("nb", "toy", true), NB_FAIL);
 	file_is("far/data", "x", 1);
 }
@@ -138,13 +142,13 @@ TEST(a_marker_that_is_a_link_or_no_marker_is_refused)
 	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(rename("nb/.mininb-toy", "nb/true"), 0);
 	ck_assert_int_eq(symlink("true", "nb/.mininb-toy"), 0);
-	check_refused("nb", ".mininb-toy: is there, and mininb did not make it");
+	check_refused("nb", ".mininb-toy: this file exists, and mininb did not make it");
 	ck_assert_int_eq(unlink("nb/.mininb-toy"), 0);
 	file_put("nb/.mininb-toy", "mine", 4);
-	check_refused("nb", ".mininb-toy: is there, and mininb did not make it");
+	check_refused("nb", ".mininb-toy: this file exists, and mininb did not make it");
 	file_is("nb/.mininb-toy", "mine", 4);
 	ck_assert_int_eq(put_marker(), NB_OK); /* when it was forced */
-	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 }
 
 TEST(what_others_left_where_all_may_write_is_refused)
@@ -152,20 +156,20 @@ TEST(what_others_left_where_all_may_write_is_refused)
 	make_database("sticky");
 	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(chmod("nb", 01777), 0);
-	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 	if (chown("nb/toy", 12345, 12345) != 0)
 		return; /* only root can give away */
 	check_refused("nb", "belongs to another user");
 	ck_assert_int_eq(chown("nb", 12345, 12345), 0); /* all on it is of one owner */
-	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 	ck_assert_int_eq(chown("nb", 0, 0), 0);
 	ck_assert_int_eq(chmod("nb", 01777), 0); /* which chown() takes from some */
 	check_refused("nb", "belongs to another user");
 	ck_assert_int_eq(chmod("nb", 0755), 0);
-	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 	ck_assert_int_eq(chown("nb/toy", 0, 0), 0);
 	ck_assert_int_eq(chown("nb", 12345, 12345), 0);
-	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 	ck_assert_int_eq(chmod(".", 01777), 0);
 	check_refused("nb", "belongs to another user");
 }
@@ -222,7 +226,7 @@ TEST(an_unfinished_load_stays_in_the_marker)
 		ck_assert_uint_eq(marker.load.end, loads[i].end);
 		ck_assert_uint_eq(marker.load.keys, loads[i].keys);
 		marker_close(&marker);
-		ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+		ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 	}
 }
 
@@ -244,7 +248,7 @@ TEST(a_copy_is_as_unfinished_as_what_was_copied)
 		ck_assert_uint_eq(marker.load.done, 3);
 		marker_close(&marker);
 	}
-	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 }
 
 TEST(a_marker_that_was_never_written_is_written)
@@ -253,5 +257,76 @@ TEST(a_marker_that_was_never_written_is_written)
 	file_put("nb/.mininb-toy", "", 0);
 	check_refused("nb", "it holds 'data'");
 	ck_assert_int_eq(put_marker(), NB_OK);
-	ck_assert_int_eq(marker_allow("nb", "toy", false), NB_OK);
+	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
+}
+
+/* ---- the lock ---- */
+
+static int
+open_file(void)
+{
+	int fd = open("file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_ge(fd, 0);
+	return fd;
+}
+
+/** A process that has the lock, or a copy of `fd` if that is not -1, until it is killed. */
+static pid_t
+start_holder(int fd)
+{
+	int ready[2];
+	char byte = 0;
+	ck_assert_int_eq(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		int own = fd >= 0 ? fd : open("file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		if ((fd >= 0 || flock(own, LOCK_EX) == 0) && write(ready[1], "x", 1) == 1)
+			for (;;)
+				pause();
+		_exit(1);
+	}
+	ck_assert_int_gt(pid, 0);
+	close(ready[1]);
+	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void
+end_holder(pid_t pid)
+{
+	int status;
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+}
+
+TEST(a_lock_names_the_process_that_has_it)
+{
+	char who[64];
+	scratch_fresh("names");
+	pid_t pid = start_holder(-1);
+	int fd = open_file();
+	snprintf(who, sizeof(who), "nb/toy: is in use by process %d (", (int)pid);
+	for (int is_shared = 0; is_shared < 2; is_shared++) {
+		ck_assert_int_eq(lock_take(fd, is_shared, "nb/toy"), NB_FAIL);
+		ck_assert_msg(strstr(nb_error_text(), who) != NULL, "%s", nb_error_text());
+		ck_assert_ptr_nonnull(strstr(nb_error_text(), "test_marker"));
+		ck_assert_ptr_nonnull(strstr(nb_error_text(), "--path"));
+	}
+	end_holder(pid); /* a killed process leaves no lock behind */
+	ck_assert_int_eq(lock_take(fd, false, "nb/toy"), NB_OK);
+	close(fd);
+}
+
+TEST(a_forked_process_keeps_the_lock)
+{
+	scratch_fresh("forked");
+	int fd = open_file(), other = open_file();
+	ck_assert_int_eq(lock_take(fd, false, "nb/toy"), NB_OK);
+	pid_t pid = start_holder(fd);
+	close(fd);
+	ck_assert_int_eq(lock_take(other, false, "nb/toy"), NB_FAIL);
+	end_holder(pid);
+	ck_assert_int_eq(lock_take(other, false, "nb/toy"), NB_OK);
+	close(other);
 }

@@ -715,7 +715,7 @@ TEST(run_of_no_time_and_no_operation_has_notes_without_nonsense)
 		result.measured = (struct measurement){.has_begun = true,
 			.is_partial = true,
 			.service = result.measured.service};
-		result.measured.usage = (struct sysinfo_usage){1, 1, 1, 1, 90000000};
+		result.measured.usage = (struct system_counts){.busy_ns = 90000000};
 		(void)note("short");
 		for (size_t i = 0; i < result.note_count; i++) {
 			ck_assert_ptr_null(strstr(result.notes[i].text, "nan"));

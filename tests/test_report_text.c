@@ -242,7 +242,8 @@ TEST(no_operation_and_no_time_make_no_nonsense)
 			begin(verb);
 			result.measured.is_partial = true;
 			result.measured.has_settled = result.measured.has_read_back = false;
-			result.measured.usage = (struct sysinfo_usage){5, 5, 5, 5, 5};
+			result.measured.usage = (struct system_counts){
+				.user_ns = 5, .system_ns = 5};
 			write_text(flags);
 			ASSERT_HAS_NOT("nan");
 			ASSERT_HAS_NOT("inf)");

@@ -49,7 +49,7 @@ can_evict(void)
 {
 	uint32_t how;
 	make_file("db/probe");
-	bool can = residency_make_cold_by("db", "/no-such", &how) == NB_OK;
+	bool can = residency_make_cold("db", "/no-such", &how) == NB_OK;
 	residency_look(&residency, "db");
 	can = can && residency.is_known && residency.resident_bytes < BYTES / 20;
 	remove("db/probe");
@@ -111,7 +111,7 @@ TEST(files_are_put_out_of_memory_and_what_is_read_comes_back)
 	begin();
 	if (can_evict()) {
 		make_file("db/one");
-		ck_assert_int_eq(residency_make_cold_by("db", "/no-such", &how), NB_OK);
+		ck_assert_int_eq(residency_make_cold("db", "/no-such", &how), NB_OK);
 		ck_assert_uint_eq(how, COLD_FILES);
 		residency_look(&residency, "db");
 		ck_assert_uint_eq(residency.total_bytes, BYTES);
@@ -136,7 +136,7 @@ TEST(caches_are_dropped_where_that_is_allowed)
 	file_put("drop", "", 0);
 	ck_assert_int_eq(statfs(".", &fs), 0);
 	if (fs.f_type != 0x01021994) {
-		ck_assert_int_eq(residency_make_cold_by("db", "drop", &how), NB_OK);
+		ck_assert_int_eq(residency_make_cold("db", "drop", &how), NB_OK);
 		ck_assert_uint_eq(how, COLD_CACHES);
 		file_is("drop", "3\n", 2);
 	}
@@ -152,7 +152,7 @@ TEST(file_system_that_is_memory_cannot_be_cold)
 		return;
 	}
 	begin();
-	ck_assert_int_eq(residency_make_cold("/dev/shm", &how), NB_UNSUPPORTED);
+	ck_assert_int_eq(residency_make_cold("/dev/shm", "/no-such", &how), NB_UNSUPPORTED);
 	ck_assert_str_eq(nb_error_text(),
 		"/dev/shm: is on a file system in memory (tmpfs) and can never be cold; "
 		"use a --path on a device");
@@ -164,7 +164,7 @@ TEST(database_that_is_not_there_cannot_be_cold)
 {
 	uint32_t how = 7;
 	begin();
-	ck_assert_int_eq(residency_make_cold_by("none", "/no-such", &how), NB_FAIL);
+	ck_assert_int_eq(residency_make_cold("none", "/no-such", &how), NB_FAIL);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "none: "));
 	ck_assert_uint_eq(how, COLD_NOT);
 	end();

@@ -10,15 +10,17 @@
 #include "rig.h"
 #include "unit.h"
 
+static struct rig rig;
+
 /** nb_run_new() fails so, and leaves nothing behind. */
 static void
-assert_refused(struct rig *rig, int rc, const char *told)
+assert_refused(int rc, const char *told)
 {
 	struct nb_run *run = NULL;
-	ck_assert_int_eq(nb_run_new(&run, &rig->options), rc);
+	ck_assert_int_eq(nb_run_new(&run, &rig.options), rc);
 	ck_assert_ptr_null(run);
 	rig_assert_told(told);
-	ck_assert(!rig_has(rig, "nb"));
+	ck_assert(!rig_has(&rig, "nb"));
 }
 
 static const struct {
@@ -52,7 +54,6 @@ static const struct {
 TEST(number_out_of_range_is_refused_by_its_name)
 {
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
-		struct rig rig;
 		rig_create(&rig, refused[i].verb, 10);
 		rig.workload.count = refused[i].count;
 		rig.workload.key_size = refused[i].key_size;
@@ -60,8 +61,7 @@ TEST(number_out_of_range_is_refused_by_its_name)
 		rig.workload.value_ratio = refused[i].ratio;
 		rig.options.verify_rate = refused[i].verify_rate;
 		rig.options.threads = refused[i].threads;
-		assert_refused(&rig, NB_ERR_USAGE, refused[i].told);
-		rig_destroy(&rig);
+		assert_refused(NB_ERR_USAGE, refused[i].told);
 	}
 }
 
@@ -69,74 +69,51 @@ TEST(bounds_themselves_are_allowed)
 {
 	static const double ends[] = {0, 1};
 	for (int i = 0; i < 2; i++) {
-		struct rig rig;
 		rig_create(&rig, NB_VERB_PUT, 1024);
 		rig.workload.value_ratio = ends[i];
 		rig.workload.value_size = i == 0 ? 0 : NB_VALUE_SIZE_MAX;
 		rig.options.verify_rate = ends[i];
 		rig.options.threads = i == 0 ? 1 : 1024;
 		rig_new(&rig, NULL);
-		rig_destroy(&rig);
 	}
 }
 
-TEST(unknown_clock_or_settle_is_refused)
+TEST(options_that_make_no_sense_are_refused)
 {
-	struct rig rig;
+	static const char *const texts[] = {"nosuch=1"};
 	rig_create(&rig, NB_VERB_PUT, 10);
+	const struct nb_run_options good = rig.options;
 	rig.options.clock = NB_CLOCK_MONOTONIC + 1;
-	assert_refused(&rig, NB_ERR_USAGE, "clock");
-	rig.options.clock = NB_CLOCK_MONOTONIC;
+	assert_refused(NB_ERR_USAGE, "clock");
+	rig.options = good;
 	rig.options.settle = NB_RUN_SETTLE_COMPACT + 1;
-	assert_refused(&rig, NB_ERR_USAGE, "settle");
-	rig_destroy(&rig);
-}
-
-TEST(workload_is_needed)
-{
-	struct rig rig;
-	rig_create(&rig, NB_VERB_PUT, 10);
+	assert_refused(NB_ERR_USAGE, "settle");
+	rig.options = good;
 	rig.options.workload = NULL;
-	assert_refused(&rig, NB_ERR_USAGE, "workload");
-	rig_destroy(&rig);
-}
-
-TEST(empty_path_is_refused)
-{
-	struct rig rig;
-	rig_create(&rig, NB_VERB_PUT, 10);
-	rig.options.path = ""; /* and is not the root */
-	assert_refused(&rig, NB_ERR_USAGE, "path");
+	assert_refused(NB_ERR_USAGE, "a run needs a workload or a job");
+	rig.options = good;
+	rig.options.path = ""; /* which is not the root */
+	assert_refused(NB_ERR_USAGE, "path: must not be empty");
 	rig.options.path = NULL;
-	assert_refused(&rig, NB_ERR_USAGE, "path");
-	rig_destroy(&rig);
+	assert_refused(NB_ERR_USAGE, "path: must not be empty");
+	rig.options = good;
+	rig.options.driver = "memroy";
+	assert_refused(NB_ERR_USAGE, "did you mean 'memory'");
+	rig.options = good;
+	rig.options.engine_options = texts;
+	rig.options.engine_option_count = 1;
+	assert_refused(NB_ERR_USAGE, "nosuch");
 }
 
 TEST(key_file_that_is_too_short_is_refused_before_anything_is_made)
 {
-	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
 	rig.workload.count = 11;
-	assert_refused(&rig, NB_FAIL, "holds 10 keys of 16 bytes, 11 are needed");
+	assert_refused(NB_FAIL, "holds 10 keys of 16 bytes, 11 are needed");
 	rig_assert_told("--action=keys");
 	rig.workload.keys_path = "/nonexistent/keys";
-	assert_refused(&rig, NB_FAIL, "/nonexistent/keys");
+	assert_refused(NB_FAIL, "/nonexistent/keys");
 	rig_assert_told("--action=keys");
-	rig_destroy(&rig);
-}
-
-TEST(unknown_engine_or_option_is_refused)
-{
-	struct rig rig;
-	static const char *const texts[] = {"nosuch=1"};
-	rig_create(&rig, NB_VERB_PUT, 10);
-	rig.options.driver = "memroy";
-	assert_refused(&rig, NB_ERR_USAGE, "did you mean 'memory'");
-	rig.options.driver = "memory";
-	rig.options.engine_options = texts;
-	rig.options.engine_option_count = 1;
-	assert_refused(&rig, NB_ERR_USAGE, "nosuch");
-	rig_destroy(&rig);
 }
 
 /* --- what the engine cannot --- */
@@ -154,89 +131,70 @@ plugin(const char *name)
 
 TEST(durability_that_is_not_offered_is_refused_with_those_that_are)
 {
-	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
 	rig.options.durability = NB_DUR_COMMIT;
-	assert_refused(&rig, NB_UNSUPPORTED, "durability commit: memory cannot give it");
+	assert_refused(NB_UNSUPPORTED, "durability commit: memory cannot give it");
 	rig_assert_told("it gives: none");
 	rig.options.driver = plugin("limited");
 	rig.workload.key_size = 8;
 	rig.workload.value_size = 32;
 	rig.options.durability = NB_DUR_PERIODIC;
-	assert_refused(&rig, NB_UNSUPPORTED, "durability periodic: limited cannot give it");
+	assert_refused(NB_UNSUPPORTED, "durability periodic: limited cannot give it");
 	rig_assert_told("it gives: process, commit");
 	rig.options.durability = 17;
-	assert_refused(&rig, NB_UNSUPPORTED, "it gives: process, commit");
-	rig_destroy(&rig);
+	assert_refused(NB_UNSUPPORTED, "it gives: process, commit");
 }
 
-TEST(auto_is_what_the_engine_says_and_another_is_taken_as_asked)
+TEST(auto_is_what_the_engine_says_of_the_place_and_another_is_taken_as_asked)
 {
-	struct rig rig;
-	rig_create(&rig, NB_VERB_PUT, 10);
-	rig.options.driver = plugin("limited");
-	rig.workload.key_size = 8;
-	rig.workload.value_size = 32;
-	rig_new(&rig, NULL);
-	ck_assert_uint_eq(rig.run->durability, NB_DUR_PROCESS);
-	rig.options.durability = NB_DUR_COMMIT;
-	rig_new(&rig, NULL);
-	ck_assert_uint_eq(rig.run->durability, NB_DUR_COMMIT);
-	rig_destroy(&rig);
-}
-
-TEST(auto_is_what_the_engine_says_of_the_place)
-{
-	struct rig rig;
-	rig_create(&rig, NB_VERB_PUT, 10);
-	rig.options.driver = plugin("by_place");
-	rig.options.path = "disk";
-	rig_new(&rig, NULL);
-	ck_assert_uint_eq(rig.run->durability, NB_DUR_PROCESS);
-	rig.options.path = "memory";
-	rig_new(&rig, NULL);
-	ck_assert_uint_eq(rig.run->durability, NB_DUR_COMMIT);
-	rig.options.path = "none-such"; /* a level that is not offered: the table's */
-	rig_new(&rig, NULL);
-	ck_assert_uint_eq(rig.run->durability, NB_DUR_COMMIT);
-	rig.options.path = "memory";
-	rig.options.durability = NB_DUR_PROCESS;
-	rig_new(&rig, NULL);
-	ck_assert_uint_eq(rig.run->durability, NB_DUR_PROCESS);
-	rig_destroy(&rig);
+	static const struct {
+		const char *plugin, *path;
+		uint32_t asked, given;
+	} cases[] = {{"limited", "disk", NB_DUR_AUTO, NB_DUR_PROCESS},
+		{"limited", "disk", NB_DUR_COMMIT, NB_DUR_COMMIT},
+		{"by_place", "disk", NB_DUR_AUTO, NB_DUR_PROCESS},
+		{"by_place", "memory", NB_DUR_AUTO, NB_DUR_COMMIT},
+		/* a level that is not offered: the table's */
+		{"by_place", "none-such", NB_DUR_AUTO, NB_DUR_COMMIT},
+		{"by_place", "memory", NB_DUR_PROCESS, NB_DUR_PROCESS}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		rig_create(&rig, NB_VERB_PUT, 10);
+		rig.options.driver = plugin(cases[i].plugin);
+		rig.options.path = cases[i].path;
+		rig.options.durability = cases[i].asked;
+		rig.workload.key_size = 8;
+		rig.workload.value_size = 32;
+		rig_new(&rig, NULL);
+		ck_assert_uint_eq(rig.run->durability, cases[i].given);
+	}
 }
 
 TEST(threads_without_concurrent_sessions_are_refused)
 {
-	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
 	rig.options.driver = plugin("right");
 	rig.options.threads = 2;
-	assert_refused(&rig, NB_UNSUPPORTED, "threads: right works with one only");
+	assert_refused(NB_UNSUPPORTED, "threads: right supports one thread only");
 	rig.options.threads = 1;
 	rig_new(&rig, NULL);
-	rig_destroy(&rig);
 }
 
 TEST(sizes_beyond_the_engines_are_refused)
 {
-	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
 	rig.options.driver = plugin("limited");
 	rig.workload.key_size = 9;
 	rig.workload.value_size = 32;
-	assert_refused(&rig, NB_UNSUPPORTED, "key size: limited takes at most 8 bytes");
+	assert_refused(NB_UNSUPPORTED, "key size: limited takes at most 8 bytes");
 	rig.workload.key_size = 8;
 	rig.workload.value_size = 33;
-	assert_refused(&rig, NB_UNSUPPORTED, "value size: limited takes at most 32 bytes");
+	assert_refused(NB_UNSUPPORTED, "value size: limited takes at most 32 bytes");
 	rig.workload.value_size = 32;
 	rig_new(&rig, NULL);
-	rig_destroy(&rig);
 }
 
 TEST(database_is_below_the_path_by_the_drivers_name)
 {
-	struct rig rig;
 	char path[128];
 	rig_create(&rig, NB_VERB_PUT, 10);
 	rig_new(&rig, NULL);
@@ -247,12 +205,10 @@ TEST(database_is_below_the_path_by_the_drivers_name)
 	snprintf(path, sizeof(path), "%s/right", rig.path);
 	ck_assert_str_eq(rig.run->path, path);
 	ck_assert(!rig_has(&rig, "nb"));
-	rig_destroy(&rig);
 }
 
 TEST(callers_structures_may_be_shorter_and_change_afterwards)
 {
-	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
 	rig.options.size = offsetof(struct nb_run_options, cache_bytes);
 	rig.options.cache_bytes = 4711; /* beyond the end: not looked at */
@@ -263,7 +219,6 @@ TEST(callers_structures_may_be_shorter_and_change_afterwards)
 	ck_assert(rig.run->options.verify_rate == defaults.verify_rate);
 	rig.workload.count = 3;
 	ck_assert_uint_eq(rig.run->options.workload->count, 10);
-	rig_destroy(&rig);
 }
 
 TEST(delete_of_nothing_is_fine)

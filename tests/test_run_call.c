@@ -48,48 +48,51 @@ be_stuck(void)
 		usleep(1000);
 }
 
+static enum { NOWHERE, OPEN, SESSION_OPEN, PUT, CLOSE } stuck_in;
+
 static int
 put_stuck(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	if (__atomic_fetch_add(&puts_begun, 1, __ATOMIC_RELAXED) == STUCK_AT)
+	if (__atomic_fetch_add(&puts_begun, 1, __ATOMIC_RELAXED) == STUCK_AT && stuck_in == PUT)
 		be_stuck();
 	return rig_right()->put(session, key, value);
 }
 
 static int
-close_noted(struct nb_db *db)
-{
-	was_closed = true;
-	return rig_right()->close(db);
-}
-
-static int
 close_stuck(struct nb_db *db)
 {
-	(void)db;
-	be_stuck();
-	return NB_OK;
+	if (stuck_in == CLOSE)
+		be_stuck();
+	was_closed = stuck_in != CLOSE;
+	return rig_right()->close(db);
 }
 
 static int
 open_stuck(struct nb_db **out, const struct nb_open_args *args)
 {
-	(void)out, (void)args;
-	be_stuck();
-	return NB_OK;
+	if (stuck_in == OPEN)
+		be_stuck();
+	return rig_right()->open(out, args);
 }
 
 static int
 session_open_stuck(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	if (id == 1)
+	if (stuck_in == SESSION_OPEN && id == 1)
 		be_stuck();
 	return rig_right()->session_open(out, db, id);
 }
 
+static struct nb_engine engine;
+
 static void
 begin(uint32_t threads)
 {
+	engine = *rig_right();
+	engine.open = open_stuck;
+	engine.session_open = session_open_stuck;
+	engine.put = put_stuck;
+	engine.close = close_stuck;
 	rig_create(&rig, NB_VERB_PUT, COUNT);
 	rig.options.threads = threads;
 	rig.options.op_timeout_ns = rig.options.call_timeout_ns = TIMEOUT_NS;
@@ -99,13 +102,14 @@ begin(uint32_t threads)
 
 /** The run has ended as one that was left; nothing of it was closed. */
 static void
-expect_left(const struct nb_engine *engine, const char *told)
+expect_left(int where, const char *told)
 {
 	int number = -1;
-	ck_assert_int_eq(rig_run(&rig, engine), NB_FAIL);
+	stuck_in = where;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
 	rig_assert_told(told);
 	rig_assert_told("has not returned for ");
-	rig_assert_told("--op-timeout=TIME gives it longer");
+	rig_assert_told("use --op-timeout=TIME to wait longer");
 	ck_assert(!was_closed);
 	ck_assert_int_ne(nb_run_left(&number), 0);
 	ck_assert_int_eq(number, 0);
@@ -113,11 +117,8 @@ expect_left(const struct nb_engine *engine, const char *told)
 
 TEST(an_operation_that_hangs_ends_the_run_and_what_came_before_is_there)
 {
-	struct nb_engine engine = *rig_right();
-	engine.put = put_stuck;
-	engine.close = close_noted;
 	begin(1);
-	expect_left(&engine, "memory: put, operation 300 (key ");
+	expect_left(PUT, "memory: put, operation 300 (key ");
 	const struct measurement *measured = &rig.run->measured;
 	ck_assert(measured->is_partial);
 	ck_assert_uint_eq(measured->ops, STUCK_AT);
@@ -127,31 +128,23 @@ TEST(an_operation_that_hangs_ends_the_run_and_what_came_before_is_there)
 	struct nb_result *result;
 	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
 	nb_result_delete(result);
-	rig_destroy(&rig);
 }
 
 TEST(the_other_workers_stop_and_are_counted)
 {
-	struct nb_engine engine = *rig_right();
-	engine.put = put_stuck;
-	engine.close = close_noted;
 	begin(3);
-	expect_left(&engine, "memory: put, operation ");
+	expect_left(PUT, "memory: put, operation ");
 	const struct measurement *measured = &rig.run->measured;
 	ck_assert(measured->is_partial);
 	ck_assert_uint_eq(measured->ops, nb_histogram_count(measured->service));
 	/* all that was begun but the one that is stuck */
 	ck_assert_uint_eq(measured->ops, __atomic_load_n(&puts_begun, __ATOMIC_RELAXED) - 1);
-	rig_destroy(&rig);
 }
 
 TEST(one_that_comes_back_late_changes_nothing)
 {
-	struct nb_engine engine = *rig_right();
-	engine.put = put_stuck;
-	engine.close = close_noted;
 	begin(1);
-	expect_left(&engine, "operation 300");
+	expect_left(PUT, "operation 300");
 	const struct job_worker *worker = rig.run->loading.workers[0];
 	__atomic_store_n(&is_free, 1, __ATOMIC_RELEASE);
 	while (crew_busy(&rig.run->crew) > 0)
@@ -160,43 +153,32 @@ TEST(one_that_comes_back_late_changes_nothing)
 	ck_assert_uint_eq(worker->counted, STUCK_AT);
 	ck_assert_uint_eq(nb_histogram_count(worker->counts[NB_OP_INSERT].service), STUCK_AT);
 	ck_assert_uint_eq(rig.run->measured.ops, STUCK_AT);
-	rig_destroy(&rig);
 }
 
 TEST(a_session_that_does_not_open_is_told_with_its_worker)
 {
-	struct nb_engine engine = *rig_right();
-	engine.session_open = session_open_stuck;
-	engine.close = close_noted;
 	begin(2);
-	expect_left(&engine, "memory: session_open, worker 1: ");
-	rig_destroy(&rig);
+	expect_left(SESSION_OPEN, "memory: session_open, worker 1: ");
 }
 
 TEST(opening_and_closing_have_a_limit_of_their_own)
 {
-	struct nb_engine engine = *rig_right();
-	engine.open = open_stuck;
 	begin(1);
 	rig.options.op_timeout_ns = 0;
-	expect_left(&engine, "memory: open: ");
+	expect_left(OPEN, "memory: open: ");
 	rig_assert_told("nothing was measured");
 	ck_assert_uint_ge(rig.run->measured.open_ns, TIMEOUT_NS);
 	ck_assert(!rig.run->measured.has_begun);
-	rig_destroy(&rig);
 }
 
 TEST(a_close_that_hangs_leaves_a_whole_result)
 {
-	struct nb_engine engine = *rig_right();
-	engine.close = close_stuck;
 	begin(1);
 	rig.options.op_timeout_ns = 0;
-	expect_left(&engine, "memory: close: ");
+	expect_left(CLOSE, "memory: close: ");
 	ck_assert_uint_eq(rig.run->measured.ops, COUNT);
 	ck_assert(!rig.run->measured.is_partial);
 	ck_assert(!rig.run->measured.has_settled);
-	rig_destroy(&rig);
 }
 
 TEST(without_a_limit_nothing_is_overdue)
@@ -210,7 +192,6 @@ TEST(without_a_limit_nothing_is_overdue)
 		ck_assert(!run_watch(rig.run, &post, false));
 		usleep(1000);
 	}
-	rig_destroy(&rig);
 }
 
 /** Somebody asks to stop twice, as soon as the engine is stuck in `call`. */
@@ -226,13 +207,14 @@ stop_twice(void *arg)
 
 /** Nothing limits a call; what is reported then. */
 static void
-expect_interrupted(const struct nb_engine *engine, const char *told)
+expect_interrupted(int where, const char *told)
 {
 	pthread_t other;
 	begin(1);
 	rig.options.op_timeout_ns = rig.options.call_timeout_ns = 0;
 	ck_assert_int_eq(pthread_create(&other, NULL, stop_twice, NULL), 0);
-	ck_assert_int_eq(rig_run(&rig, engine), NB_ERR_INTERRUPTED);
+	stuck_in = where;
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
 	rig_assert_told("interrupted: memory: ");
 	rig_assert_told(told);
 	ck_assert(!was_closed);
@@ -242,21 +224,14 @@ expect_interrupted(const struct nb_engine *engine, const char *told)
 
 TEST(a_second_request_to_stop_waits_for_no_operation)
 {
-	struct nb_engine engine = *rig_right();
-	engine.put = put_stuck;
-	engine.close = close_noted;
-	expect_interrupted(&engine, "put, operation 300 ");
+	expect_interrupted(PUT, "put, operation 300 ");
 	ck_assert_uint_eq(rig.run->measured.ops, STUCK_AT);
-	rig_destroy(&rig);
 }
 
 TEST(a_second_request_to_stop_waits_for_no_close)
 {
-	struct nb_engine engine = *rig_right();
-	engine.close = close_stuck;
-	expect_interrupted(&engine, "close: ");
+	expect_interrupted(CLOSE, "close: ");
 	ck_assert_uint_eq(rig.run->measured.ops, COUNT);
-	rig_destroy(&rig);
 }
 
 TEST(a_request_to_stop_gives_a_call_some_time)
@@ -275,7 +250,6 @@ TEST(a_request_to_stop_gives_a_call_some_time)
 	ck_assert(run_watch(rig.run, &post, false));
 	ck_assert_int_eq(run_left_failure(rig.run), NB_ERR_INTERRUPTED);
 	nb_stop_clear();
-	rig_destroy(&rig);
 }
 
 static pthread_t callers[3];
@@ -300,5 +274,4 @@ TEST(calls_are_made_by_one_thread_which_is_not_this_one)
 	ck_assert(!pthread_equal(callers[0], pthread_self()));
 	ck_assert(pthread_equal(callers[0], callers[1]));
 	ck_assert(pthread_equal(callers[0], callers[2]));
-	rig_destroy(&rig);
 }

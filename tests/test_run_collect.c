@@ -64,7 +64,6 @@ TEST(operations_of_intervals_are_all_operations)
 		ck_assert_uint_eq(heard.ops, 1000); /* those of the warm-up are told, too */
 		ck_assert_uint_eq(heard.wrong, 0);
 		ck_assert_uint_eq(heard.behind, 0); /* at the end */
-		toy_destroy(&rig);
 	}
 }
 
@@ -77,7 +76,6 @@ TEST(each_phase_has_intervals_of_its_own)
 	ck_assert_uint_eq(heard.ops, 800);
 	ck_assert_uint_eq(heard.phases, 2);
 	ck_assert_uint_eq(heard.wrong, 0);
-	toy_destroy(&rig);
 }
 
 TEST(intervals_of_a_warm_up_are_marked)
@@ -87,7 +85,6 @@ TEST(intervals_of_a_warm_up_are_marked)
 	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_eq(heard.wrong, 0);
 	ck_assert_uint_gt(heard.count, 0);
-	toy_destroy(&rig);
 }
 
 TEST(a_group_that_is_done_falls_behind_no_more)
@@ -99,7 +96,6 @@ TEST(a_group_that_is_done_falls_behind_no_more)
 	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_eq(heard.behind, 0);
 	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 10);
-	toy_destroy(&rig);
 }
 
 TEST(a_group_falls_behind_no_more_after_its_time)
@@ -134,7 +130,6 @@ TEST(what_an_engine_cannot_do_is_behind)
 	ck_assert_uint_ge(summary.behind_ops, 3900);
 	ck_assert_uint_eq(summary.behind_ns, measured->lag_ns);
 	nb_result_delete(result);
-	toy_destroy(&rig);
 }
 
 TEST(what_runs_in_the_background_is_no_part_of_the_sum)
@@ -153,7 +148,6 @@ TEST(what_runs_in_the_background_is_no_part_of_the_sum)
 	ck_assert_uint_eq(sum.p50_ns, nb_histogram_percentile(reads, 50));
 	ck_assert_uint_eq(sum.p999_ns, nb_histogram_percentile(reads, 99.9));
 	nb_result_delete(result);
-	toy_destroy(&rig);
 }
 
 TEST(few_operations_are_no_queue)
@@ -168,7 +162,6 @@ TEST(few_operations_are_no_queue)
 	ck_assert_uint_eq(sum.ops, 1);
 	ck_assert_uint_eq(sum.has_queue_grown, 0);
 	nb_result_delete(result);
-	toy_destroy(&rig);
 }
 
 static bool
@@ -201,7 +194,6 @@ TEST(what_was_not_done_or_not_measured_is_noted)
 		ck_assert_int_eq(
 			is_noted(result, "3 of 5 threads did nothing"), cases[c].is_idle);
 		nb_result_delete(result);
-		toy_destroy(&rig);
 	}
 }
 
@@ -215,7 +207,6 @@ TEST(what_is_steady_may_end)
 	ck_assert(!toy_measured(&rig, 0)->is_partial);
 	ck_assert_uint_lt(toy_measured(&rig, 0)->span_ns, UINT64_C(100000000000));
 	ck_assert_uint_ge(toy_measured(&rig, 0)->span_ns, 90000000);
-	toy_destroy(&rig);
 }
 
 TEST(a_loading_is_neither_told_nor_ended_for_being_steady)
@@ -225,7 +216,6 @@ TEST(a_loading_is_neither_told_nor_ended_for_being_steady)
 	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_eq(rig.run->loading.measured.ops, 3000);
 	ck_assert_uint_eq(heard.ops, 100);
-	toy_destroy(&rig);
 }
 
 TEST(what_is_never_steady_goes_on_to_its_bound)
@@ -235,7 +225,6 @@ TEST(what_is_never_steady_goes_on_to_its_bound)
 	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
 	ck_assert(!rig.run->is_steady);
 	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 2000);
-	toy_destroy(&rig);
 }
 
 /* ---- judging ---- */
@@ -254,5 +243,4 @@ TEST(all_that_is_wrong_is_counted_and_named)
 	toy_assert_told(
 		"bad: 8 of 100 records that were verified are not what they should be: "
 		"missing 1, wrong size 1, value of another key 1, corrupt 1, stale 1, ");
-	toy_destroy(&rig);
 }

@@ -58,7 +58,6 @@ calls_of(const char *text, uint32_t threads, uint64_t *count, uint64_t *digest)
 	ck_assert_uint_eq(toy_measured(&rig, 0)->done, rig.job->groups[0].count);
 	ck_assert(!toy_measured(&rig, 0)->is_partial);
 	*digest = rig.run->digest;
-	toy_destroy(&rig);
 	return calls;
 }
 
@@ -111,7 +110,6 @@ TEST(a_good_engine_is_accused_of_nothing)
 			ck_assert_uint_gt(measured->findings.verified, 0);
 			ck_assert_uint_eq(measured->ops, 2000);
 			ck_assert_uint_eq(rig.run->loading.measured.findings.verified, 300);
-			toy_destroy(&rig);
 		}
 }
 
@@ -136,7 +134,6 @@ TEST(deletes_and_inserts_of_two_threads_accuse_no_good_engine)
 		ck_assert_uint_eq(findings->foreign, 0);
 		ck_assert_uint_gt(findings->verified, 1000);
 		ck_assert_uint_gt(findings->read_back, 0);
-		toy_destroy(&rig);
 	}
 }
 
@@ -148,7 +145,6 @@ TEST(old_values_are_found_beside_deletes_and_inserts_of_two_threads)
 	toy_break_run(&rig, TOY_OLD, TOY_GET, 1, 0);
 	ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
 	ck_assert_uint_gt(toy_measured(&rig, 0)->findings.verdicts[JOB_STALE], 0);
-	toy_destroy(&rig);
 }
 
 /** `memory` is always made. */
@@ -160,47 +156,26 @@ open_made(struct nb_db **out, const struct nb_open_args *args)
 	return toy_engine().open(out, &made);
 }
 
-/** The toy loses everything at close; here it claims that it keeps its data. */
-static int
-run_forgetful(uint32_t what)
-{
-	char path[192];
-	rig.options.what = what;
-	rig.options.flags = NB_RUN_FORCE;
-	toy_new(&rig);
-	rig.run->engine->table.caps |= NB_CAP_PERSISTENT;
-	rig.run->engine->table.open = open_made;
-	rig.options.flags |= NB_RUN_ALLOW_MISSING;
-	if (what == NB_JOB_RUN) {
-		ck_assert_int_eq(mkdir(rig.path, 0777), 0);
-		snprintf(path, sizeof(path), "%s/toy", rig.path);
-		ck_assert_int_eq(mkdir(path, 0777), 0);
-		strcat(path, "/data");
-		fclose(fopen(path, "w"));
-	}
-	return nb_run_execute(rig.run);
-}
-
-TEST(a_loading_that_only_a_cache_has_is_found_missing)
-{
-	toy_create(&rig, "records = 300\nthreads = 2\nread = 1");
-	ck_assert_int_eq(run_forgetful(NB_JOB_LOAD), NB_ERR_DATA);
-	const struct job_findings *findings = &rig.run->loading.measured.findings;
-	ck_assert_uint_eq(findings->verdicts[JOB_MISSING], 300);
-	ck_assert_uint_eq(findings->read_back, 300);
-	ck_assert(rig.run->measured.is_reopened);
-	ck_assert(rig.run->measured.has_read_back);
-	ck_assert_uint_eq(rig.run->measured.findings.verified, 300); /* which notes look at */
-	toy_destroy(&rig);
-}
-
 TEST(writes_of_all_phases_are_read_back_after_reopening)
 {
+	char path[192];
 	toy_create(&rig,
 		"records = 300\ncount = 320\n"
 		"[one]\nthreads = 2\ninsert = 1\n"
 		"[two]\nstart = after\nthreads = 3\ninsert = 1\n");
-	ck_assert_int_eq(run_forgetful(NB_JOB_RUN), NB_ERR_DATA);
+	/* the toy loses everything at close; here it claims that it keeps its data */
+	rig.options.flags = NB_RUN_FORCE;
+	toy_new(&rig);
+	rig.run->engine->table.caps |= NB_CAP_PERSISTENT;
+	rig.run->engine->table.open = open_made;
+	ck_assert_int_eq(mkdir(rig.path, 0777), 0);
+	snprintf(path, sizeof(path), "%s/toy", rig.path);
+	ck_assert_int_eq(mkdir(path, 0777), 0);
+	strcat(path, "/data");
+	fclose(fopen(path, "w"));
+	ck_assert_int_eq(nb_run_execute(rig.run), NB_ERR_DATA);
+	ck_assert(rig.run->measured.is_reopened && rig.run->measured.has_read_back);
+	ck_assert_uint_eq(rig.run->measured.findings.verified, 640); /* which notes look at */
 	for (size_t g = 0; g < 2; g++) {
 		const struct job_findings *findings = &toy_measured(&rig, g)->findings;
 		ck_assert_uint_eq(findings->verdicts[JOB_MISSING], 320);
@@ -208,7 +183,6 @@ TEST(writes_of_all_phases_are_read_back_after_reopening)
 	}
 	ck_assert_int_eq(toy.sessions, 0);
 	ck_assert_int_eq(toy.open, 0);
-	toy_destroy(&rig);
 }
 
 TEST(values_of_any_size_are_verified)
@@ -218,7 +192,6 @@ TEST(values_of_any_size_are_verified)
 		"uniform:0..200\nread = 1\nupdate = 1\n");
 	run_well();
 	ck_assert_uint_eq(toy_wrong(&toy_measured(&rig, 0)->findings), 0);
-	toy_destroy(&rig);
 }
 
 TEST(wrong_data_is_the_end_of_a_run_that_went_well)
@@ -230,7 +203,6 @@ TEST(wrong_data_is_the_end_of_a_run_that_went_well)
 		"run: 3 of 1000 records that were verified are not what they should be: "
 		"corrupt 3; "
 		"the first are listed in the report");
-	toy_destroy(&rig);
 }
 
 TEST(a_put_that_a_loading_lost_is_found)
@@ -242,7 +214,6 @@ TEST(a_put_that_a_loading_lost_is_found)
 	toy_assert_told("load: 1 of 300 records");
 	toy_assert_told("missing 1");
 	ck_assert_uint_eq(rig.run->loading.measured.ops, 300);
-	toy_destroy(&rig);
 }
 
 TEST(a_loading_is_whole_for_any_number_of_threads)
@@ -262,7 +233,6 @@ TEST(a_loading_is_whole_for_any_number_of_threads)
 			ck_assert_uint_eq(seen[i], 1);
 		ck_assert_uint_eq(rig.run->loading.measured.findings.verified, 300);
 		ck_assert_uint_eq(rig.run->measured.value_bytes, 300 * 100);
-		toy_destroy(&rig);
 	}
 }
 
@@ -282,7 +252,6 @@ TEST(keys_of_a_file_are_asked_for_no_further_than_it_goes)
 	rig.options.what = NB_JOB_LOAD; /* the floor is measured with its operations, too */
 	run_well();
 	ck_assert_uint_eq(rig.run->loading.measured.ops, 64);
-	toy_destroy(&rig);
 }
 
 /* ---- ends ---- */
@@ -301,19 +270,6 @@ TEST(a_worker_that_fails_ends_all_others)
 	ck_assert(rig.run->measured.is_partial);
 	ck_assert_uint_ge(measured->done, 4999);
 	ck_assert_uint_lt(measured->wall_ns, UINT64_C(100000000000));
-	toy_destroy(&rig);
-}
-
-TEST(a_session_that_cannot_be_opened_ends_it_before_the_first_operation)
-{
-	toy_create(&rig, ENDLESS);
-	toy_break_run(&rig, TOY_FAIL, TOY_SESSION_OPEN, 2, 1);
-	ck_assert_int_eq(toy_run(&rig), NB_FAIL);
-	toy_assert_told("toy: session_open: the toy is broken");
-	ck_assert_uint_eq(toy_calls(TOY_GET), 0);
-	struct nb_result *result;
-	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
-	toy_destroy(&rig);
 }
 
 TEST(a_session_that_cannot_be_closed_is_told)
@@ -324,7 +280,6 @@ TEST(a_session_that_cannot_be_closed_is_told)
 	toy_assert_told("toy: session_close: failed without saying why");
 	ck_assert(!toy_measured(&rig, 0)->is_partial); /* all was done by then */
 	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 1000);
-	toy_destroy(&rig);
 }
 
 TEST(a_stop_ends_with_a_partial_result)
@@ -340,18 +295,6 @@ TEST(a_stop_ends_with_a_partial_result)
 	ck_assert_uint_eq(summary.is_partial, 1);
 	ck_assert_uint_ge(summary.ops, 5000);
 	nb_result_delete(result);
-	toy_destroy(&rig);
-}
-
-TEST(a_stop_while_data_is_read_back_ends_that)
-{
-	toy_create(&rig, "records = 100\nupdate = 1\ncount = 1000\n");
-	toy_break_run(&rig, TOY_STOP, TOY_GET, 1, 1); /* there are none before */
-	ck_assert_int_eq(toy_run(&rig), NB_ERR_INTERRUPTED);
-	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 1000);
-	ck_assert(!toy_measured(&rig, 0)->is_partial); /* the last operation was done */
-	ck_assert(!rig.run->measured.has_read_back);
-	toy_destroy(&rig);
 }
 
 static uint64_t burnt_ns; /* CPU time */
@@ -378,11 +321,10 @@ TEST(the_cpu_time_of_reading_back_is_no_operations)
 	rig.run->engine->table.get = get_busy;
 	burnt_ns = 0;
 	ck_assert_msg(nb_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
-	const struct sysinfo_usage *used = &rig.run->measured.usage;
+	const struct system_counts *used = &rig.run->measured.usage;
 	ck_assert_uint_eq(toy_measured(&rig, 0)->findings.verified, 300);
 	/* half of it was burnt reading back the loading, which is not counted at all */
 	ck_assert_uint_lt(used->user_ns + used->system_ns, burnt_ns / 3);
-	toy_destroy(&rig);
 }
 
 /** Takes about a millisecond in user mode, of which the pacer claims a tenth. */
@@ -406,16 +348,6 @@ TEST(the_cpu_time_of_waiting_for_due_moments_is_not_of_operations)
 	ck_assert_uint_ge(spun_ns, 40 * 100000);
 	spun_ns = spun_ns < user_ns ? spun_ns : user_ns;
 	ck_assert_uint_eq(rig.run->measured.usage.user_ns, user_ns - spun_ns);
-	toy_destroy(&rig);
-}
-
-TEST(a_job_is_executed_only_once)
-{
-	toy_create(&rig, "records = 100\nread = 1\ncount = 100\n");
-	run_well();
-	ck_assert_int_eq(nb_run_execute(rig.run), NB_ERR_USAGE);
-	toy_assert_told("only once");
-	toy_destroy(&rig);
 }
 
 /* ---- counters of the engine ---- */
@@ -440,41 +372,6 @@ TEST(counters_are_of_all_phases_without_loading_and_reading_back)
 	ck_assert_uint_gt(toy_calls(TOY_GET), 160); /* what was written was looked at */
 	ck_assert_uint_eq(grown("records"), 100);
 	ck_assert_uint_eq(rig.run->measured.usage_ops, 960); /* the warm-up's, too */
-	toy_destroy(&rig);
-}
-
-static uint64_t flushes;
-
-static int
-flush_told(struct nb_db *db, uint32_t upto)
-{
-	(void)db, (void)upto;
-	flushes++;
-	return NB_OK;
-}
-
-static void
-stats_of_flushes(struct nb_db *db, nb_stat_emit emit, void *to)
-{
-	(void)db;
-	emit(to, "flushes", "calls", NB_STAT_COUNTER, flushes);
-	emit(to, "level", "calls", NB_STAT_GAUGE, 10 + flushes);
-}
-
-TEST(counters_are_taken_until_the_job_has_settled)
-{
-	for (int verify = 0; verify < 2; verify++) {
-		toy_create(&rig, "records = 100\nupdate = 1\ncount = 100\n");
-		rig.options.verify_rate = verify;
-		toy_new(&rig);
-		rig.run->engine->table.flush = flush_told;
-		rig.run->engine->table.stats = stats_of_flushes;
-		flushes = 0;
-		ck_assert_msg(nb_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
-		ck_assert_uint_eq(grown("flushes"), 1);
-		ck_assert_uint_eq(grown("level"), 11);
-		toy_destroy(&rig);
-	}
 }
 
 TEST(counters_of_a_loading_are_its_own)
@@ -485,18 +382,6 @@ TEST(counters_of_a_loading_are_its_own)
 	ck_assert_uint_eq(grown("puts"), 100);
 	ck_assert_uint_eq(grown("gets"), 0);
 	ck_assert_uint_eq(toy_calls(TOY_GET), 100);
-	toy_destroy(&rig);
-}
-
-TEST(counters_of_a_job_that_failed_are_of_what_it_did)
-{
-	toy_create(&rig, "records = 100\nupdate = 1\ncount = 1000\n");
-	toy_break_run(&rig, TOY_FAIL, TOY_PUT, 501, 1);
-	ck_assert_int_eq(toy_run(&rig), NB_FAIL);
-	toy_assert_told("the toy is broken");
-	ck_assert_uint_eq(grown("puts"), 501);
-	ck_assert_uint_eq(grown("gets"), 0);
-	toy_destroy(&rig);
 }
 
 /* ---- groups ---- */
@@ -512,7 +397,6 @@ TEST(groups_in_the_background_end_with_the_others)
 	ck_assert_uint_eq(
 		toy_measured(&rig, 1)->kinds[NB_OP_UPDATE].ops, toy_measured(&rig, 1)->ops);
 	ck_assert_uint_eq(toy_wrong(&toy_measured(&rig, 0)->findings), 0);
-	toy_destroy(&rig);
 }
 
 static struct {
@@ -576,7 +460,6 @@ TEST(phases_come_one_after_the_other)
 	ck_assert_uint_eq(counts[0], 640);
 	ck_assert_uint_eq(counts[1], 320);
 	ck_assert_uint_eq(counts[2], 64);
-	toy_destroy(&rig);
 }
 
 TEST(a_phase_that_fails_leaves_the_next_ones_undone)
@@ -589,7 +472,6 @@ TEST(a_phase_that_fails_leaves_the_next_ones_undone)
 	ck_assert(!toy_measured(&rig, 0)->is_partial);
 	ck_assert(!toy_measured(&rig, 1)->has_begun);
 	ck_assert(rig.run->measured.is_partial);
-	toy_destroy(&rig);
 }
 
 TEST(threads_are_summed_up_exactly)
@@ -620,5 +502,4 @@ TEST(threads_are_summed_up_exactly)
 		measured->span_ns, measured->wall_ns); /* which is without the warm-up */
 	ck_assert_double_le(measured->offered_ops, 2000);
 	ck_assert_ptr_null(measured->kinds[NB_OP_INSERT].service);
-	toy_destroy(&rig);
 }

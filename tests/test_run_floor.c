@@ -34,7 +34,6 @@ TEST(mixes_and_sizes_have_a_floor)
 			measure(texts[i], what);
 			ck_assert(rig.run->measured.floor_op_ns > 0);
 			ck_assert(rig.run->measured.floor_op_ns < 1e9);
-			toy_destroy(&rig);
 		}
 }
 
@@ -48,7 +47,6 @@ TEST(nothing_of_the_run_is_touched_by_it)
 	ck_assert_uint_eq(part->plan.threads, 3);
 	ck_assert(part->plan.is_paced);
 	ck_assert_uint_eq(toy_calls(TOY_GET) + toy_calls(TOY_PUT), 0);
-	toy_destroy(&rig);
 }
 
 TEST(what_the_null_engine_cannot_do_has_none)
@@ -62,7 +60,6 @@ TEST(what_the_null_engine_cannot_do_has_none)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		measure(texts[i], NB_JOB_RUN);
 		ck_assert_int_eq(rig.run->measured.floor_op_ns > 0, can[i]);
-		toy_destroy(&rig);
 	}
 }
 
@@ -73,7 +70,6 @@ TEST(latency_is_within_the_operation)
 	const struct measurement *measured = &rig.run->measured;
 	ck_assert((double)measured->floor_call_ns <= 8.1 * measured->floor_op_ns);
 	ck_assert_uint_gt(measured->floor_call_ns, 0);
-	toy_destroy(&rig);
 }
 
 /** Of reads of large values: reading all bytes of each to verify it, or only its lines. */
@@ -85,7 +81,6 @@ floor_of(double verify_rate)
 	toy_new(&rig);
 	ck_assert_int_eq(job_floor_measure(rig.run), NB_OK);
 	double op_ns = rig.run->measured.floor_op_ns;
-	toy_destroy(&rig);
 	return op_ns;
 }
 
@@ -105,7 +100,6 @@ cost_of(const char *records)
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
 	measure(text, NB_JOB_LOAD);
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-	toy_destroy(&rig);
 	return (double)(end.tv_sec - begin.tv_sec) +
 		(double)(end.tv_nsec - begin.tv_nsec) / 1e9;
 }
@@ -122,5 +116,4 @@ TEST(stop_does_not_make_it_endless)
 	toy_new(&rig);
 	nb_stop();
 	ck_assert_int_eq(job_floor_measure(rig.run), NB_OK);
-	toy_destroy(&rig);
 }

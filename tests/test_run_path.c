@@ -8,31 +8,33 @@
 #include "rig.h"
 #include "unit.h"
 
+static struct rig rig;
+
 /** A run of an engine that keeps its data, on <dir>/<name>. */
 static void
-new_run(struct rig *rig, uint32_t verb, const char *name)
+new_run(struct rig *of, uint32_t verb, const char *name)
 {
-	rig_create(rig, verb, 10);
-	snprintf(rig->path, sizeof(rig->path), "%.60s/%.30s", rig->dir, name);
-	rig_new(rig, NULL);
-	rig->run->engine->table.caps |= NB_CAP_PERSISTENT;
+	rig_create(of, verb, 10);
+	snprintf(of->path, sizeof(of->path), "%.60s/%.30s", of->dir, name);
+	rig_new(of, NULL);
+	of->run->engine->table.caps |= NB_CAP_PERSISTENT;
 }
 
 static void
-make_file(const struct rig *rig, const char *name)
+make_file(const struct rig *of, const char *name)
 {
 	char path[256];
-	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	snprintf(path, sizeof(path), "%s/%s", of->dir, name);
 	FILE *file = fopen(path, "w");
 	ck_assert_ptr_nonnull(file);
 	fclose(file);
 }
 
 static void
-make_dir(const struct rig *rig, const char *name)
+make_dir(const struct rig *of, const char *name)
 {
 	char path[256];
-	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	snprintf(path, sizeof(path), "%s/%s", of->dir, name);
 	ck_assert_int_eq(mkdir(path, 0777), 0);
 }
 
@@ -40,7 +42,6 @@ TEST(path_is_made_with_all_its_parents)
 {
 	static const char *const names[] = {"nb", "a/b/c", "a//b/", "./x/../y"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		struct rig rig;
 		char inside[64];
 		new_run(&rig, NB_VERB_PUT, names[i]);
 		ck_assert_msg(run_prepare_path(rig.run) == NB_OK, "%s", nb_error_text());
@@ -50,13 +51,11 @@ TEST(path_is_made_with_all_its_parents)
 		ck_assert_uint_eq(rig.run->measured.had_bytes, 0);
 		ck_assert_int_eq(
 			run_prepare_path(rig.run), NB_OK); /* that it is there is fine */
-		rig_destroy(&rig);
 	}
 }
 
 TEST(fresh_put_finds_an_empty_directory)
 {
-	struct rig rig;
 	new_run(&rig, NB_VERB_PUT, "nb");
 	make_dir(&rig, "nb");
 	make_dir(&rig, "nb/memory");
@@ -72,13 +71,11 @@ TEST(fresh_put_finds_an_empty_directory)
 	ck_assert(!rig.run->measured.had_data);
 	ck_assert(!rig_has(&rig, "nb/memory/file") && !rig_has(&rig, "nb/memory/sub"));
 	ck_assert(rig_has(&rig, "nb/file"));
-	rig_destroy(&rig);
 }
 
 TEST(only_a_put_is_fresh)
 {
 	for (uint32_t verb = NB_VERB_GET; verb <= NB_VERB_DELETE; verb++) {
-		struct rig rig;
 		new_run(&rig, verb, "nb");
 		make_dir(&rig, "nb");
 		make_dir(&rig, "nb/memory");
@@ -86,20 +83,17 @@ TEST(only_a_put_is_fresh)
 		rig.run->options.flags |= NB_RUN_FRESH | NB_RUN_FORCE;
 		ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
 		ck_assert(rig_has(&rig, "nb/memory/file"));
-		rig_destroy(&rig);
 	}
 }
 
 TEST(relative_path_is_made_below_the_working_directory)
 {
-	struct rig rig;
 	rig_create(&rig, NB_VERB_PUT, 10);
 	ck_assert_int_eq(chdir(rig.dir), 0);
 	rig.options.path = "r";
 	rig_new(&rig, NULL);
 	ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
 	ck_assert(rig_has(&rig, "r/memory/."));
-	rig_destroy(&rig);
 }
 
 TEST(path_that_is_a_file_is_told)
@@ -107,47 +101,40 @@ TEST(path_that_is_a_file_is_told)
 	static const char *const names[] = {"file", "file/below", "file/far/below"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-			struct rig rig;
 			new_run(&rig, verb, names[i]);
 			make_file(&rig, "file");
 			ck_assert_int_eq(run_prepare_path(rig.run), NB_FAIL);
 			rig_assert_told("/file");
 			rig_assert_told(
 				verb == NB_VERB_PUT ? "is not a directory" : "Not a directory");
-			rig_destroy(&rig);
 		}
 }
 
 TEST(database_that_is_a_file_is_told)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-		struct rig rig;
 		new_run(&rig, verb, "nb");
 		make_dir(&rig, "nb");
 		make_file(&rig, "nb/memory");
 		ck_assert_int_eq(run_prepare_path(rig.run), NB_FAIL);
 		rig_assert_told("nb/memory: is not a directory");
-		rig_destroy(&rig);
 	}
 }
 
 TEST(link_to_nowhere_is_told)
 {
-	struct rig rig;
 	char link[128];
 	new_run(&rig, NB_VERB_PUT, "nb");
 	snprintf(link, sizeof(link), "%s/nb", rig.dir);
 	ck_assert_int_eq(symlink("/nonexistent/dir", link), 0);
 	ck_assert_int_eq(run_prepare_path(rig.run), NB_FAIL);
 	rig_assert_told("nb: No such file or directory");
-	rig_destroy(&rig);
 }
 
 TEST(reading_without_a_database_says_how_to_make_one)
 {
 	for (uint32_t verb = NB_VERB_GET; verb <= NB_VERB_DELETE; verb++)
 		for (int is_there = 0; is_there < 2; is_there++) {
-			struct rig rig;
 			new_run(&rig, verb, "nb");
 			if (is_there) {
 				make_dir(&rig, "nb");
@@ -157,14 +144,12 @@ TEST(reading_without_a_database_says_how_to_make_one)
 			rig_assert_told("nb/memory: holds no database of memory");
 			rig_assert_told("mininb --action=put --driver=memory --path ");
 			ck_assert_int_eq(rig_has(&rig, "nb"), is_there);
-			rig_destroy(&rig);
 		}
 }
 
 TEST(data_that_was_there_is_known)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-		struct rig rig;
 		new_run(&rig, verb, "nb");
 		make_dir(&rig, "nb");
 		make_dir(&rig, "nb/memory");
@@ -174,7 +159,6 @@ TEST(data_that_was_there_is_known)
 		ck_assert(rig.run->measured.had_data);
 		ck_assert_uint_eq(
 			rig.run->measured.had_bytes, sysinfo_allocated_bytes(rig.run->path));
-		rig_destroy(&rig);
 	}
 }
 
@@ -182,7 +166,6 @@ TEST(what_others_made_is_read_and_not_written)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++)
 		for (uint32_t fresh = 0; fresh <= NB_RUN_FRESH; fresh += NB_RUN_FRESH) {
-			struct rig rig;
 			new_run(&rig, verb, "nb");
 			make_dir(&rig, "nb");
 			make_dir(&rig, "nb/memory");
@@ -194,31 +177,26 @@ TEST(what_others_made_is_read_and_not_written)
 				rig_assert_told("mininb did not make it");
 			ck_assert(rig_has(&rig, "nb/memory/data"));
 			ck_assert(!rig_has(&rig, "nb/.mininb-memory"));
-			rig_destroy(&rig);
 		}
 }
 
 TEST(engine_that_keeps_nothing_needs_no_database)
 {
-	struct rig rig;
 	new_run(&rig, NB_VERB_GET, "nb");
 	rig.run->engine->table.caps &= ~NB_CAP_PERSISTENT;
 	ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
 	ck_assert(rig_has(&rig, "nb/memory"));
-	rig_destroy(&rig);
 }
 
 TEST(directory_that_may_not_be_written_is_told)
 {
 	if (geteuid() == 0)
 		return; /* who may write everywhere */
-	struct rig rig;
 	new_run(&rig, NB_VERB_PUT, "nb");
 	ck_assert_int_eq(chmod(rig.dir, 0555), 0);
 	ck_assert_int_eq(run_prepare_path(rig.run), NB_FAIL);
 	rig_assert_told("nb: directory cannot be made: Permission denied");
 	ck_assert_int_eq(chmod(rig.dir, 0777), 0);
-	rig_destroy(&rig);
 }
 
 /** A second run of the same database, whose verb is given, must be refused or not. */
@@ -239,7 +217,6 @@ prepare_beside(struct rig *first, uint32_t verb, uint32_t caps, int rc)
 
 TEST(a_database_is_of_one_run_until_that_lets_it_go)
 {
-	struct rig rig;
 	uint32_t both = NB_CAP_PERSISTENT | NB_CAP_MULTI_PROCESS;
 	new_run(&rig, NB_VERB_PUT, "nb");
 	ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
@@ -251,12 +228,11 @@ TEST(a_database_is_of_one_run_until_that_lets_it_go)
 	prepare_beside(&rig, NB_VERB_PUT, 0, NB_OK); /* it keeps nothing */
 	run_release_path(rig.run);
 	prepare_beside(&rig, NB_VERB_GET, NB_CAP_PERSISTENT, NB_OK);
-	rig_destroy(&rig);
 }
 
 TEST(runs_that_only_read_share_what_several_processes_may_open)
 {
-	struct rig maker, rig;
+	static struct rig maker;
 	uint32_t both = NB_CAP_PERSISTENT | NB_CAP_MULTI_PROCESS;
 	new_run(&maker, NB_VERB_PUT, "nb");
 	ck_assert_int_eq(run_prepare_path(maker.run), NB_OK);
@@ -271,6 +247,4 @@ TEST(runs_that_only_read_share_what_several_processes_may_open)
 	prepare_beside(&rig, NB_VERB_GET, NB_CAP_PERSISTENT, NB_FAIL);
 	prepare_beside(&rig, NB_VERB_DELETE, both, NB_FAIL);
 	prepare_beside(&rig, NB_VERB_PUT, both, NB_FAIL);
-	rig_destroy(&rig);
-	rig_destroy(&maker);
 }

@@ -153,7 +153,6 @@ TEST(what_is_recorded_is_what_the_engine_saw)
 			struct seen *one = sorted(engine, count), *two = sorted(trace, count);
 			assert_same(one, two, count);
 			free(one), free(two), free(engine), free(trace);
-			toy_destroy(&rig);
 		}
 }
 
@@ -175,7 +174,6 @@ TEST(of_each_thread_it_is_in_that_threads_order)
 		next[thread] = at + 1;
 	}
 	free(engine), free(trace);
-	toy_destroy(&rig);
 }
 
 TEST(what_was_not_done_is_not_recorded)
@@ -191,7 +189,6 @@ TEST(what_was_not_done_is_not_recorded)
 	ck_assert_uint_gt(count, 0);
 	assert_same(one, two, count);
 	free(one), free(two), free(engine), free(trace);
-	toy_destroy(&rig);
 }
 
 TEST(a_replay_of_the_record_does_the_same_again)
@@ -211,7 +208,6 @@ TEST(a_replay_of_the_record_does_the_same_again)
 	ck_assert_uint_eq(other, count);
 	assert_same(one, two, count);
 	free(one), free(two), free(engine), free(again);
-	toy_destroy(&rig);
 }
 
 TEST(a_loading_is_recorded_too)
@@ -228,22 +224,19 @@ TEST(a_loading_is_recorded_too)
 		ck_assert_uint_eq(trace[i].kind, TOY_PUT);
 	}
 	free(engine), free(trace);
-	toy_destroy(&rig);
 }
 
 TEST(what_a_trace_cannot_hold_is_told_and_leaves_no_file)
 {
 	begin("records = 200\ncount = 200\nread = 1\nbatch = 1\n");
 	ck_assert_int_eq(toy_run(&rig), NB_ERR_USAGE);
-	toy_assert_told("a trace has no place for a batch");
+	toy_assert_told("a trace cannot hold a batch");
 	ck_assert_int_ne(access(path, F_OK), 0);
 	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 200); /* the run itself was done */
-	toy_destroy(&rig);
 	struct nb_run *run;
 	begin("records = 200\n[one]\nread = 1\n[two]\nread = 1\n");
 	ck_assert_int_eq(nb_run_new(&run, &rig.options), NB_ERR_USAGE);
 	toy_assert_told("record: only a run of one group");
-	toy_destroy(&rig);
 }
 
 /* ---- without a run ---- */
@@ -272,7 +265,6 @@ TEST(what_is_generated_is_what_a_run_records)
 			2001);
 		ck_assert_uint_ge(counts.reads, 600 - 2);
 		ck_assert_uint_le(counts.reads, 600 + 2);
-		toy_destroy(&rig);
 	}
 }
 
@@ -283,7 +275,6 @@ TEST(a_loading_is_generated_line_by_line)
 	ck_assert_int_eq(nb_trace_generate(rig.job, NB_JOB_LOAD, &to, NULL, NULL, NULL), NB_OK);
 	static const char text[] = "INSERT 0\nINSERT 1\nINSERT 2\n";
 	file_is(path, text, sizeof(text) - 1);
-	toy_destroy(&rig);
 }
 
 TEST(what_cannot_be_generated_is_told)
@@ -292,12 +283,11 @@ TEST(what_cannot_be_generated_is_told)
 	struct nb_trace_options to = trace_at(path, NB_TRACE_MININB, 0);
 	ck_assert_int_eq(
 		nb_trace_generate(rig.job, NB_JOB_RUN, &to, NULL, NULL, NULL), NB_ERR_USAGE);
-	toy_assert_told("has 2 groups that run; a trace is of one");
-	toy_destroy(&rig);
+	toy_assert_told("has 2 groups to run; a trace holds only one");
 	begin("records = 200\ncount = 100\ntxn-write = 1\n");
 	ck_assert_int_eq(
 		nb_trace_generate(rig.job, NB_JOB_RUN, &to, NULL, NULL, NULL), NB_ERR_USAGE);
-	toy_assert_told("a trace has no place for a txn-write");
+	toy_assert_told("a trace cannot hold a txn-write");
 	ck_assert_int_ne(access(path, F_OK), 0);
 	nb_stop();
 	ck_assert_int_eq(nb_job_set(rig.job, "txn-write=0"), NB_OK);
@@ -306,5 +296,4 @@ TEST(what_cannot_be_generated_is_told)
 	ck_assert_int_eq(nb_trace_generate(rig.job, NB_JOB_RUN, &to, NULL, NULL, NULL),
 		NB_ERR_INTERRUPTED);
 	ck_assert_int_ne(access(path, F_OK), 0);
-	toy_destroy(&rig);
 }

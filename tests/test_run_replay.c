@@ -90,7 +90,6 @@ TEST(a_loading_and_a_run_are_two_groups)
 		digest = rig.run->digest;
 		for (uint64_t i = 0; i < toy.logged; i++)
 			ck_assert(toy.log[i].verb != TOY_PUT || toy.log[i].size == 8);
-		toy_destroy(&rig);
 	}
 }
 
@@ -126,7 +125,6 @@ TEST(writes_of_a_trace_are_read_back)
 		ck_assert_uint_eq(findings->verdicts[JOB_MISSING], cases[c].missing);
 		ck_assert_uint_eq(findings->verdicts[JOB_STALE], cases[c].stale);
 		ck_assert_uint_eq(toy_wrong(findings), cases[c].missing + cases[c].stale);
-		toy_destroy(&rig);
 	}
 }
 
@@ -148,7 +146,6 @@ TEST(wrong_values_and_misses_of_a_trace_are_found)
 			run->verdicts[cases[c].verdict] + loading->verdicts[cases[c].verdict],
 			1);
 		ck_assert_uint_eq(toy_wrong(run) + toy_wrong(loading), 1);
-		toy_destroy(&rig);
 	}
 }
 
@@ -191,7 +188,6 @@ TEST(values_that_the_trace_put_are_its_own_however_long_ago)
 		ck_assert_uint_eq(toy_measured(&rig, 0)->findings.foreign, 0);
 		const struct job_findings *findings = &toy_measured(&rig, 0)->findings;
 		ck_assert_uint_eq(findings->verified - findings->read_back, 4500);
-		toy_destroy(&rig);
 	}
 }
 
@@ -206,7 +202,6 @@ TEST(a_lost_put_of_a_trace_is_found_for_any_number_of_threads)
 		toy_break_run_for(&rig, 42, TOY_DROP, TOY_PUT, 5);
 		ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
 		ck_assert_uint_eq(toy_measured(&rig, 0)->findings.verdicts[JOB_STALE], 1);
-		toy_destroy(&rig);
 	}
 }
 
@@ -219,14 +214,12 @@ TEST(what_a_trace_deleted_need_not_be_there)
 	int rc = toy_run(&rig);
 	ck_assert_msg(rc == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_eq(toy_measured(&rig, 0)->kinds[NB_OP_READ].answers[NB_NOT_FOUND], 3000);
-	toy_destroy(&rig);
 	/* but a delete that does nothing is found, by the read and by reading back */
 	fclose(begin(ONE));
 	write_trace(kinds, 3, 900, 300, 0);
 	toy_break_run(&rig, TOY_DROP, TOY_DEL, 20, 1);
 	ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
 	ck_assert_uint_eq(toy_measured(&rig, 0)->findings.verdicts[JOB_STALE], 2);
-	toy_destroy(&rig);
 }
 
 TEST(with_a_speed_operations_are_due_at_the_traces_times)
@@ -258,7 +251,6 @@ TEST(with_a_speed_operations_are_due_at_the_traces_times)
 		ck_assert_ptr_null(strstr(text, "closed loop"));
 		free(text);
 		nb_result_delete(result);
-		toy_destroy(&rig);
 	}
 }
 
@@ -272,7 +264,6 @@ TEST(a_rate_goes_before_the_traces_times)
 	ck_assert_msg(rc == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 100);
 	ck_assert_double_gt(toy_measured(&rig, 0)->offered_ops, 98);
-	toy_destroy(&rig);
 }
 
 TEST(what_was_done_before_a_damage_is_reported)
@@ -289,7 +280,6 @@ TEST(what_was_done_before_a_damage_is_reported)
 	struct nb_result *result;
 	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
 	nb_result_delete(result);
-	toy_destroy(&rig);
 }
 
 TEST(a_worker_that_fails_ends_the_reader_too)
@@ -300,7 +290,6 @@ TEST(a_worker_that_fails_ends_the_reader_too)
 	toy_assert_told("toy: insert, operation ");
 	ck_assert(toy_measured(&rig, 0)->is_partial);
 	ck_assert(!toy_measured(&rig, 1)->has_begun);
-	toy_destroy(&rig);
 }
 
 TEST(scans_on_an_engine_without_them_are_refused_with_their_operation)
@@ -312,7 +301,6 @@ TEST(scans_on_an_engine_without_them_are_refused_with_their_operation)
 	ck_assert_int_eq(nb_run_new(&rig.run, &rig.options), NB_OK);
 	ck_assert_int_eq(nb_run_execute(rig.run), NB_UNSUPPORTED);
 	toy_assert_told("operation 2 of the trace: it is a scan");
-	toy_destroy(&rig);
 }
 
 TEST(a_trace_that_is_not_there_is_told_before_anything_is_touched)
@@ -324,5 +312,4 @@ TEST(a_trace_that_is_not_there_is_told_before_anything_is_touched)
 	rig.options.speed = -1;
 	ck_assert_int_eq(nb_run_new(&rig.run, &rig.options), NB_ERR_USAGE);
 	toy_assert_told("speed: must not be below 0");
-	toy_destroy(&rig);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Steps of all kinds of runs on the main thread: pinning, the texts of failures, settling,
- * closing. Whole runs go through them in test_run_execute.c.
+ * Steps of all kinds of runs on the main thread: pinning, and the texts of failures. Whole runs
+ * go through them in test_run_verb.c and test_run_execute.c.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -64,7 +64,8 @@ TEST(a_list_that_is_none_is_refused)
 	static const char *const lists[] = {"", "x", "-3", ",1", "3-1", "1;2"};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
 		char text[96];
-		snprintf(text, sizeof(text), "cpus: '%s' is no list like 0-3,8", lists[i]);
+		snprintf(text, sizeof(text), "cpus: '%s' is not a list of CPUs such as 0-3,8",
+			lists[i]);
 		ck_assert_int_eq(run_pin_to(lists[i], 0), NB_ERR_USAGE);
 		ck_assert_str_eq(nb_error_text(), text);
 	}
@@ -105,65 +106,4 @@ TEST(a_failure_is_told_with_the_engine_and_the_verb)
 	/* an answer that is no failure is none here */
 	ck_assert_int_eq(run_engine_failure(rig.run, NB_NOT_FOUND, "settling"), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), "memory: settling: out of luck");
-	rig_destroy(&rig);
-}
-
-static uint32_t asked;
-static uint64_t flushes;
-
-static int
-flush_up_to(struct nb_db *db, uint32_t upto)
-{
-	(void)db;
-	flushes |= UINT64_C(1) << upto;
-	return upto > asked ? error_set(NB_UNSUPPORTED, "not so far") : NB_OK;
-}
-
-TEST(settling_goes_as_far_as_the_engine_can)
-{
-	static const struct {
-		uint32_t settle, can;
-		int settled;
-		uint64_t flushes;
-	} cases[] = {{NB_RUN_SETTLE_COMPACT, NB_SETTLE_COMPACT, NB_RUN_SETTLE_COMPACT,
-			     1 << NB_SETTLE_COMPACT},
-		{NB_RUN_SETTLE_COMPACT, NB_SETTLE_FLUSH, NB_RUN_SETTLE_FLUSH,
-			1 << NB_SETTLE_COMPACT | 1 << NB_SETTLE_FLUSH},
-		{NB_RUN_SETTLE_FLUSH, NB_SETTLE_COMPACT, NB_RUN_SETTLE_FLUSH,
-			1 << NB_SETTLE_FLUSH},
-		{NB_RUN_SETTLE_NONE, NB_SETTLE_COMPACT, NB_RUN_SETTLE_NONE, 0}};
-	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
-		rig_create(&rig, NB_VERB_PUT, 10);
-		rig.options.settle = cases[c].settle;
-		rig_new(&rig, NULL);
-		rig.run->engine->table.flush = flush_up_to;
-		asked = cases[c].can;
-		flushes = 0;
-		ck_assert_int_eq(run_settle(rig.run), NB_OK);
-		ck_assert_int_eq(rig.run->measured.settled, cases[c].settled);
-		ck_assert_uint_eq(flushes, cases[c].flushes);
-		rig_destroy(&rig);
-	}
-}
-
-static int
-close_badly(struct nb_db *db)
-{
-	(void)db;
-	return error_set(NB_FAIL, "the disk is full");
-}
-
-TEST(what_failed_first_is_what_is_told_after_closing)
-{
-	rig_create(&rig, NB_VERB_PUT, 10);
-	rig_new(&rig, NULL);
-	rig.run->engine->table.close = close_badly;
-	rig.run->measured.has_settled = true;
-	(void)error_set(NB_ERR_DATA, "wrong data");
-	ck_assert_int_eq(run_close_database(rig.run, NB_ERR_DATA), NB_ERR_DATA);
-	ck_assert_str_eq(nb_error_text(), "wrong data");
-	ck_assert(!rig.run->measured.has_settled);
-	ck_assert_int_eq(run_close_database(rig.run, NB_OK), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(), "memory: closing: the disk is full");
-	rig_destroy(&rig);
 }

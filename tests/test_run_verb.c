@@ -14,28 +14,31 @@
 
 #include "base/error.h"
 #include "rig.h"
+#include "toy.h"
 #include "unit.h"
 
 enum { COUNT = 1003 }; /* prime-ish: no number of threads divides it */
 
 static struct rig rig;
 
-/** An engine with the right verbs, opens and closes counted. */
+/** Whatever happened, all that was opened is closed. */
+void
+unit_teardown(void)
+{
+	ck_assert_int_eq(toy.open, 0);
+	ck_assert_int_eq(toy.sessions, 0);
+}
+
+/** The toy, about to do right, and a rig for it. */
 static struct nb_engine
 begin(uint32_t verb, uint32_t threads)
 {
+	unit_teardown();
 	rig_create(&rig, verb, COUNT);
 	rig.options.threads = threads;
-	return rig_counting();
-}
-
-/** Whatever happened, all that was opened is closed. */
-static void
-end(void)
-{
-	ck_assert_int_eq(rig_opened, rig_closed);
-	ck_assert_int_eq(rig_sessions, 0);
-	rig_destroy(&rig);
+	toy.is_logging = false;
+	toy_reset();
+	return toy_engine();
 }
 
 static const struct measurement *
@@ -44,56 +47,47 @@ measured(void)
 	return &rig.run->measured;
 }
 
-static bool
-is_tenth(struct nb_slice key)
+/** The toy's defect is for the nth key of the file alone, at the first call for it. */
+static void
+break_key(uint32_t defect, uint32_t verb, uint64_t nth)
 {
-	return rig_number(key) % 10 == 3; /* 100 of COUNT */
+	toy_break(defect, verb, 1, 1);
+	toy.number = __builtin_bswap64(nth) + 1;
+}
+
+/** Whether there is a result of the run, and whether it says that it is partial. */
+static void
+assert_result(bool is_there, bool is_partial)
+{
+	struct nb_result *result = NULL;
+	ck_assert_int_eq(nb_result_new(&result, rig.run), is_there ? NB_OK : NB_FAIL);
+	ck_assert_int_eq(result != NULL, is_there);
+	if (is_there)
+		ck_assert_int_eq(nb_result_is_partial(result), is_partial);
+	nb_result_delete(result);
 }
 
 /* --- runs that go well --- */
 
-static uint64_t calls[COUNT];
-
-static void
-count_call(struct nb_slice key)
-{
-	ck_assert_uint_lt(rig_number(key), COUNT);
-	__atomic_add_fetch(&calls[rig_number(key)], 1, __ATOMIC_RELAXED);
-}
-
-static int
-put_counted(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	count_call(key);
-	return rig_right()->put(session, key, value);
-}
-
-static int
-get_counted(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	count_call(key);
-	return rig_right()->get(session, key, value);
-}
-
-static int
-del_counted(struct nb_session *session, struct nb_slice key)
-{
-	count_call(key);
-	return rig_right()->del(session, key);
-}
-
 TEST(every_operation_is_done_once_by_any_number_of_threads)
 {
 	static const uint32_t threads[] = {1, 2, 3, 7};
+	static const uint32_t calls_of[] = {
+		[NB_VERB_PUT] = TOY_PUT, [NB_VERB_GET] = TOY_GET, [NB_VERB_DELETE] = TOY_DEL};
 	for (size_t t = 0; t < sizeof(threads) / sizeof(*threads); t++)
 		for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
 			struct nb_engine engine = begin(verb, threads[t]);
+			uint64_t calls[COUNT] = {0};
 			rig.options.verify_rate = 0; /* which would get what was put */
-			engine.put = verb == NB_VERB_PUT ? put_counted : engine.put;
-			engine.get = verb == NB_VERB_GET ? get_counted : engine.get;
-			engine.del = verb == NB_VERB_DELETE ? del_counted : engine.del;
-			memset(calls, 0, sizeof(calls));
+			toy.is_logging = true;
 			ck_assert_msg(rig_run(&rig, &engine) == NB_OK, "%s", nb_error_text());
+			for (uint64_t i = 0; i < toy.logged; i++) {
+				uint64_t nth = __builtin_bswap64(toy.log[i].number);
+				if (toy.log[i].verb != calls_of[verb])
+					continue;
+				ck_assert_uint_lt(nth, COUNT);
+				calls[nth]++;
+			}
 			for (uint64_t i = 0; i < COUNT; i++)
 				ck_assert_uint_eq(calls[i], 1);
 			ck_assert_uint_eq(measured()->ops, COUNT);
@@ -102,8 +96,8 @@ TEST(every_operation_is_done_once_by_any_number_of_threads)
 			ck_assert(!measured()->is_partial);
 			ck_assert_uint_eq(measured()->value_bytes,
 				verb == NB_VERB_DELETE ? 0 : COUNT * 100);
-			ck_assert_int_eq(rig_opened, 1);
-			end();
+			/* the toy keeps nothing, so it is loaded first */
+			ck_assert_int_eq(measured()->is_loaded, verb != NB_VERB_PUT);
 		}
 }
 
@@ -117,7 +111,6 @@ TEST(as_many_threads_as_operations_do_one_each)
 	ck_assert_uint_eq(measured()->thread_count, 9);
 	for (int t = 0; t < 9; t++)
 		ck_assert_uint_eq(measured()->threads[t].ops, 1);
-	rig_destroy(&rig);
 }
 
 TEST(a_run_is_executed_only_once)
@@ -127,24 +120,24 @@ TEST(a_run_is_executed_only_once)
 	ck_assert_int_eq(nb_run_execute(rig.run), NB_ERR_USAGE);
 	rig_assert_told("only once");
 	ck_assert_uint_eq(measured()->ops, 9);
-	rig_destroy(&rig);
 }
 
 enum { SLEEP_NS = 2 * 1000 * 1000, SLEEPY = 24 };
 
-static int
-put_sleeping(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+/** A put of few operations that take some time each. */
+static struct nb_engine
+begin_sleepy(uint32_t threads)
 {
-	(void)session, (void)key, (void)value;
-	nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
-	return NB_OK;
+	struct nb_engine engine = begin(NB_VERB_PUT, threads);
+	toy_break(TOY_SLOW, TOY_PUT, 1, 0);
+	toy.sleep_ns = SLEEP_NS;
+	rig.workload.count = SLEEPY;
+	return engine;
 }
 
 TEST(wall_time_is_one_window_over_all_threads)
 {
-	struct nb_engine engine = begin(NB_VERB_PUT, 4);
-	engine.put = put_sleeping;
-	rig.workload.count = SLEEPY;
+	struct nb_engine engine = begin_sleepy(4);
 	rig.options.verify_rate = 0;
 	struct timespec before, after;
 	clock_gettime(CLOCK_MONOTONIC, &before);
@@ -161,7 +154,6 @@ TEST(wall_time_is_one_window_over_all_threads)
 	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
 	ck_assert_uint_eq(nb_result_wall_ns(result), measured()->wall_ns);
 	nb_result_delete(result);
-	end();
 }
 
 TEST(both_clocks_measure)
@@ -174,7 +166,6 @@ TEST(both_clocks_measure)
 		int rc = nb_run_new(&run, &rig.options);
 		if (clocks[i] == NB_CLOCK_TSC && rc == NB_UNSUPPORTED) { /* not here */
 			rig_assert_told("--clock=monotonic");
-			rig_destroy(&rig);
 			continue;
 		}
 		ck_assert_int_eq(rc, NB_OK);
@@ -185,7 +176,6 @@ TEST(both_clocks_measure)
 			run->measured.wall_ns, nb_histogram_sum(run->measured.service));
 		ck_assert_uint_gt(run->measured.wall_ns, 0);
 		nb_run_delete(run);
-		rig_destroy(&rig);
 	}
 }
 
@@ -203,19 +193,7 @@ TEST(verified_are_as_many_as_asked)
 			ck_assert_uint_ge(measured()->findings.verified, cases[i].least);
 			ck_assert_uint_le(measured()->findings.verified, cases[i].most);
 			ck_assert(measured()->has_read_back);
-			end();
 		}
-}
-
-TEST(engine_that_keeps_nothing_is_loaded_before_get_and_delete)
-{
-	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-		struct nb_engine engine = begin(verb, 2);
-		ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-		ck_assert_int_eq(measured()->is_loaded, verb != NB_VERB_PUT);
-		ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 0);
-		end();
-	}
 }
 
 TEST(null_is_neither_loaded_nor_verified)
@@ -230,7 +208,6 @@ TEST(null_is_neither_loaded_nor_verified)
 		ck_assert_uint_eq(measured()->ops, COUNT);
 		ck_assert_uint_eq(
 			measured()->value_bytes, verb == NB_VERB_DELETE ? 0 : COUNT * 100);
-		rig_destroy(&rig);
 	}
 }
 
@@ -240,7 +217,7 @@ static int
 session_open_pinned(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	sched_getaffinity(0, sizeof(ran_on[id]), &ran_on[id]);
-	return rig_right()->session_open(out, db, id);
+	return toy_engine().session_open(out, db, id);
 }
 
 TEST(pinned_workers_have_a_cpu_each)
@@ -248,7 +225,6 @@ TEST(pinned_workers_have_a_cpu_each)
 	struct nb_engine engine = begin(NB_VERB_PUT, 2);
 	cpu_set_t before, after;
 	engine.session_open = session_open_pinned;
-	engine.session_close = rig_right()->session_close;
 	rig.options.flags = NB_RUN_PIN;
 	sched_getaffinity(0, sizeof(before), &before);
 	ck_assert_msg(rig_run(&rig, &engine) == NB_OK, "%s", nb_error_text());
@@ -265,7 +241,6 @@ TEST(pinned_workers_have_a_cpu_each)
 	rig.options.flags = 0;
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
 	ck_assert(CPU_EQUAL(&ran_on[0], &before));
-	end();
 }
 
 struct told {
@@ -294,104 +269,65 @@ note_progress(void *arg, const struct nb_progress *progress)
 TEST(phases_are_told_in_their_order_on_this_thread)
 {
 	struct told told = {.thread = pthread_self()};
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	engine.put = put_sleeping;
-	rig.workload.count = SLEEPY;
+	struct nb_engine engine = begin_sleepy(2);
 	rig.options.report_interval = 1;
 	rig.options.progress = note_progress;
 	rig.options.progress_arg = &told;
-	(void)!rig_run(&rig, &engine); /* nothing was stored */
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
 	ck_assert_str_eq(told.whats, "looking at the keys|open|put|verify|settle|close|");
 	ck_assert_uint_eq(told.wrong, 0);
-	end();
 }
 
 /* --- data that is not what it should be --- */
 
-static int
-get_flipped(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+TEST(data_that_is_not_what_it_should_be_is_an_error_with_its_counts)
 {
-	static _Thread_local char copy[100];
-	int rc = rig_right()->get(session, key, value);
-	if (rc != NB_OK || !is_tenth(key))
-		return rc;
-	memcpy(copy, value->data, sizeof(copy));
-	copy[50] ^= 16;
-	value->data = copy;
-	return rc;
-}
-
-TEST(wrong_values_are_an_error_with_their_counts)
-{
-	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_GET; verb++) {
-		struct nb_engine engine = begin(verb, 3);
-		engine.get = get_flipped;
-		rig.options.flags = NB_RUN_ALLOW_MISSING; /* is no leave for these */
+	static const struct {
+		uint32_t verb, defect, call; /* of 100 calls */
+		double verify_rate;
+		const char *text;
+	} cases[] = {
+		{NB_VERB_PUT, TOY_FLIP, TOY_GET, 1,
+			"100 of 1003 values that were verified are not what was put (wrong size 0, of another key 0, corrupt 100, stale 0)"},
+		{NB_VERB_GET, TOY_FLIP, TOY_GET, 1,
+			"100 of 1003 values that were verified are not what was put (wrong size 0, of another key 0, corrupt 100, stale 0)"},
+		{NB_VERB_PUT, TOY_DROP, TOY_PUT, 1,
+			"100 of 1003 keys that were looked up again are not there"},
+		{NB_VERB_PUT, TOY_MISS, TOY_PUT, 0,
+			"100 of 1003 puts returned 'not found', so they may not have been stored"},
+		{NB_VERB_DELETE, TOY_DROP, TOY_DEL, 1,
+			"100 of 1003 keys that were looked up again are still there"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct nb_engine engine = begin(cases[i].verb, 3);
+		toy_break(cases[i].defect, cases[i].call, 1, 100);
+		rig.options.verify_rate = cases[i].verify_rate;
+		rig.options.flags = NB_RUN_ALLOW_MISSING; /* does not allow these */
 		ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
-		rig_assert_told("100 of 1003 values that were verified are not what was put");
-		rig_assert_told("wrong size 0, of another key 0, corrupt 100, stale 0");
-		ck_assert_uint_eq(measured()->findings.verdicts[VALUE_CORRUPT], 100);
+		ck_assert_str_eq(nb_error_text(), cases[i].text);
 		ck_assert(!measured()->is_partial);
-		end();
 	}
-}
-
-static int
-put_losing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return is_tenth(key) ? NB_OK : rig_right()->put(session, key, value);
 }
 
 TEST(missing_keys_are_an_error_unless_they_are_allowed)
 {
-	struct nb_engine engine = begin(NB_VERB_GET, 3);
-	engine.put = put_losing; /* when it is loaded */
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
-	rig_assert_told("100 of 1003 keys were not found");
-	rig_assert_told("--allow-missing");
-	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 100);
-	ck_assert_uint_eq(measured()->answers[NB_OK], 903);
-	ck_assert_uint_eq(measured()->findings.verified, 903);
-	ck_assert_uint_eq(measured()->ops, COUNT);
-	rig.options.flags = NB_RUN_ALLOW_MISSING;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 100);
-	end();
-}
-
-TEST(puts_that_were_lost_are_found_by_reading_back)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 3);
-	engine.put = put_losing;
-	rig.options.flags = NB_RUN_ALLOW_MISSING;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
-	rig_assert_told("100 of 1003 keys that were looked up again are not there");
-	ck_assert_uint_eq(measured()->findings.missing, 100);
-	end();
-}
-
-static int
-del_losing(struct nb_session *session, struct nb_slice key)
-{
-	return is_tenth(key) ? NB_OK : rig_right()->del(session, key);
-}
-
-TEST(deletes_that_did_nothing_are_found)
-{
-	struct nb_engine engine = begin(NB_VERB_DELETE, 3);
-	engine.del = del_losing;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
-	rig_assert_told("100 of 1003 keys that were looked up again are still there");
-	end();
-}
-
-TEST(delete_of_a_key_that_is_not_there_is_an_error)
-{
-	struct nb_engine engine = begin(NB_VERB_DELETE, 3);
-	engine.put = put_losing;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
-	rig_assert_told("100 of 1003 keys were not found");
-	end();
+	for (uint32_t verb = NB_VERB_GET; verb <= NB_VERB_DELETE; verb++) {
+		struct nb_engine engine = begin(verb, 3);
+		for (uint32_t flags = 0; flags <= NB_RUN_ALLOW_MISSING;
+			flags += NB_RUN_ALLOW_MISSING) {
+			toy_reset();
+			toy_break(TOY_DROP, TOY_PUT, 1, 100); /* when it is loaded */
+			rig.options.flags = flags;
+			ck_assert_int_eq(
+				rig_run(&rig, &engine), flags == 0 ? NB_ERR_DATA : NB_OK);
+			if (flags == 0)
+				rig_assert_told(
+					"100 of 1003 keys were not found; use --allow-missing");
+			ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 100);
+			ck_assert_uint_eq(measured()->answers[NB_OK], 903);
+			ck_assert_uint_eq(measured()->ops, COUNT);
+		}
+	}
 }
 
 /** Keys 500 to 504 of the file are the first one, too. */
@@ -415,7 +351,6 @@ TEST(key_that_is_repeated_in_the_file_may_be_missing_once_deleted)
 	ck_assert_msg(rig_run(&rig, NULL) == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_eq(rig.run->keys_facts.duplicates, 5);
 	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 5);
-	end();
 }
 
 TEST(many_keys_are_counted_exactly_where_a_delete_finds_nothing)
@@ -429,7 +364,6 @@ TEST(many_keys_are_counted_exactly_where_a_delete_finds_nothing)
 	ck_assert(!rig.run->keys_facts.is_estimate);
 	ck_assert_uint_eq(rig.run->keys_facts.duplicates, 5);
 	ck_assert_uint_eq(rig.run->keys_facts.looked, MANY);
-	end();
 }
 
 static uint64_t
@@ -470,103 +404,52 @@ TEST(every_phase_has_its_time)
 		ck_assert_uint_le(sum_ns, took_ns);
 		ck_assert_uint_ge(phase_ns(nb_verb_name(verb)), it->wall_ns);
 		ck_assert_uint_ge(phase_ns("close"), it->close_ns);
-		end();
 	}
-}
-
-static int
-put_not_found(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	int rc = rig_right()->put(session, key, value);
-	return is_tenth(key) ? NB_NOT_FOUND : rc;
-}
-
-TEST(put_that_was_not_done_is_an_error_also_unverified)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	rig.options.verify_rate = 0;
-	rig.options.flags = NB_RUN_ALLOW_MISSING;
-	engine.put = put_not_found;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
-	rig_assert_told("100 of 1003 puts were answered with 'not found'");
-	end();
 }
 
 /* --- counters of the engine --- */
 
-static struct {
-	uint64_t gets, puts, dels, flushes;
-} counted;
-
-static int
-put_told(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	__atomic_add_fetch(&counted.puts, 1, __ATOMIC_RELAXED);
-	return rig_right()->put(session, key, value);
-}
-
-static int
-get_told(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	__atomic_add_fetch(&counted.gets, 1, __ATOMIC_RELAXED);
-	return rig_right()->get(session, key, value);
-}
-
-static int
-del_told(struct nb_session *session, struct nb_slice key)
-{
-	__atomic_add_fetch(&counted.dels, 1, __ATOMIC_RELAXED);
-	return rig_right()->del(session, key);
-}
+static uint64_t flushes; /* atomic */
+static pthread_t stats_thread, close_thread;
 
 static int
 flush_told(struct nb_db *db, uint32_t upto)
 {
 	(void)db, (void)upto;
-	counted.flushes++;
+	flushes++;
 	return NB_OK;
 }
-
-static pthread_t stats_thread, close_thread;
-static int (*close_counted)(struct nb_db *db);
 
 static int
 close_noted(struct nb_db *db)
 {
 	close_thread = pthread_self();
-	return close_counted(db);
+	return toy_engine().close(db);
 }
 
 static void
 stats_told(struct nb_db *db, nb_stat_emit emit, void *to)
 {
+	static const uint32_t verbs[] = {TOY_GET, TOY_PUT, TOY_DEL};
+	static const char *const names[] = {"gets", "puts", "dels"};
+	uint64_t flushed = __atomic_load_n(&flushes, __ATOMIC_RELAXED);
 	(void)db;
 	stats_thread = pthread_self();
 	error_set(NB_FAIL, "said for no reason");
-	emit(to, "gets", "calls", NB_STAT_COUNTER,
-		__atomic_load_n(&counted.gets, __ATOMIC_RELAXED));
-	emit(to, "puts", "calls", NB_STAT_COUNTER,
-		__atomic_load_n(&counted.puts, __ATOMIC_RELAXED));
-	emit(to, "dels", "calls", NB_STAT_COUNTER, counted.dels);
-	emit(to, "flushes", "calls", NB_STAT_COUNTER,
-		__atomic_load_n(&counted.flushes, __ATOMIC_RELAXED));
-	emit(to, "level", "calls", NB_STAT_GAUGE,
-		10 + __atomic_load_n(&counted.flushes, __ATOMIC_RELAXED));
-	emit(to, "back", "calls", NB_STAT_COUNTER,
-		100 - __atomic_load_n(&counted.flushes, __ATOMIC_RELAXED));
+	for (int i = 0; i < 3; i++)
+		emit(to, names[i], "calls", NB_STAT_COUNTER, toy_calls(verbs[i]));
+	emit(to, "flushes", "calls", NB_STAT_COUNTER, flushed);
+	emit(to, "level", "calls", NB_STAT_GAUGE, 10 + flushed);
+	emit(to, "back", "calls", NB_STAT_COUNTER, 100 - flushed);
 }
 
 static struct nb_engine
 begin_told(uint32_t verb, uint32_t threads)
 {
 	struct nb_engine engine = begin(verb, threads);
-	memset(&counted, 0, sizeof(counted));
-	engine.put = put_told;
-	engine.get = get_told;
-	engine.del = del_told;
+	flushes = 0;
 	engine.flush = flush_told;
 	engine.stats = stats_told;
-	close_counted = engine.close;
 	engine.close = close_noted;
 	return engine;
 }
@@ -592,28 +475,32 @@ TEST(counters_are_of_the_operations_and_settling_alone)
 				grown("gets")->value, verb == NB_VERB_GET ? COUNT : 0);
 			ck_assert_uint_eq(
 				grown("dels")->value, verb == NB_VERB_DELETE ? COUNT : 0);
-			ck_assert_uint_ge(counted.gets, COUNT);
+			ck_assert_uint_ge(toy_calls(TOY_GET), COUNT);
 			uint64_t flushed = verb == NB_VERB_GET ? 0 : 1;
 			ck_assert_uint_eq(grown("flushes")->value, flushed);
 			ck_assert_uint_eq(grown("level")->value, 10 + flushed);
+			ck_assert_int_eq(grown("back")->has_run_back, flushed);
+			ck_assert(!grown("puts")->has_run_back);
 			ck_assert(pthread_equal(stats_thread, close_thread));
-			end();
 		}
 }
 
-TEST(counter_that_runs_backwards_is_marked)
+TEST(counters_of_a_run_that_failed_are_of_what_it_did)
 {
 	struct nb_engine engine = begin_told(NB_VERB_PUT, 1);
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	ck_assert(grown("back")->has_run_back);
-	ck_assert(!grown("puts")->has_run_back);
-	end();
+	toy_break(TOY_FAIL, TOY_PUT, 701, 1);
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+	ck_assert_str_eq(nb_error_text(), "toy: put, operation 700: the toy is broken");
+	ck_assert_uint_eq(measured()->ops, 700);
+	ck_assert_uint_eq(grown("puts")->value, 701); /* with the one that failed */
+	ck_assert_uint_eq(grown("flushes")->value, 0);
 }
 
-TEST(threads_have_done_what_the_run_has)
+TEST(threads_and_series_are_all_that_the_run_has_done)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-		struct nb_engine engine = begin(verb, 3);
+		struct nb_engine engine = begin_told(verb, 3);
+		rig.options.sample_ns = 20000000;
 		ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
 		const struct measurement *it = measured();
 		uint64_t sum = 0;
@@ -627,17 +514,6 @@ TEST(threads_have_done_what_the_run_has)
 				ck_assert_uint_eq(it->threads[t].kinds[kind], 0);
 		}
 		ck_assert_uint_eq(sum, it->ops);
-		end();
-	}
-}
-
-TEST(a_run_has_a_series_that_is_all_of_it)
-{
-	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-		struct nb_engine engine = begin_told(verb, 2);
-		rig.options.sample_ns = 20000000;
-		ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-		const struct measurement *it = measured();
 		const struct series *series = &it->series;
 		uint64_t ops = 0, latencies = 0, pulses = 0;
 		for (size_t i = 0; i < series->count; i++) {
@@ -656,7 +532,6 @@ TEST(a_run_has_a_series_that_is_all_of_it)
 		ck_assert_uint_eq(pulses, it->ops);
 		ck_assert_uint_ne(it->used.known & SYSTEM_PROCESS, 0);
 		ck_assert_uint_ne(it->used_after.known & SYSTEM_PROCESS, 0);
-		end();
 	}
 }
 
@@ -666,17 +541,14 @@ TEST(what_a_put_leaves_is_known_of_a_new_database)
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
 	ck_assert_uint_eq(measured()->live_bytes,
 		COUNT * (rig.workload.key_size + rig.workload.value_size));
-	end();
 	engine = begin(NB_VERB_PUT, 1);
 	repeat_first_key();
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
 	ck_assert_uint_eq(measured()->live_bytes,
 		(COUNT - 5) * (rig.workload.key_size + rig.workload.value_size));
-	end();
 	engine = begin(NB_VERB_GET, 1);
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
 	ck_assert_uint_eq(measured()->live_bytes, 0);
-	end();
 }
 
 TEST(engine_without_stats_has_no_counters)
@@ -685,102 +557,36 @@ TEST(engine_without_stats_has_no_counters)
 	engine.stats = NULL;
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
 	ck_assert_uint_eq(measured()->counters.count, 0);
-	end();
-}
-
-static int
-put_told_failing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	if (rig_number(key) == 700)
-		return error_set(NB_FAIL, "the disk is full");
-	return put_told(session, key, value);
-}
-
-TEST(counters_of_a_run_that_failed_are_of_what_it_did)
-{
-	struct nb_engine engine = begin_told(NB_VERB_PUT, 1);
-	engine.put = put_told_failing;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(), "memory: put, operation 700: the disk is full");
-	ck_assert_uint_eq(grown("puts")->value, measured()->ops);
-	ck_assert_uint_eq(grown("flushes")->value, 0);
-	end();
 }
 
 /* --- failures --- */
 
-static int
-put_failing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+TEST(a_failing_put_ends_the_run_with_its_text)
 {
-	if (rig_number(key) == 700)
-		return error_set(NB_FAIL, "the disk is full");
-	return rig_right()->put(session, key, value);
-}
-
-TEST(failing_put_ends_the_run_with_its_text_and_a_partial_result)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 3);
-	engine.put = put_failing;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(), "memory: put, operation 700: the disk is full");
-	ck_assert(measured()->is_partial);
-	ck_assert_uint_lt(measured()->ops, COUNT);
-	ck_assert_uint_eq(nb_histogram_count(measured()->service), measured()->ops);
-	ck_assert(!measured()->has_settled);
-	ck_assert(!measured()->has_read_back);
-	struct nb_result *result;
-	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
-	ck_assert(nb_result_is_partial(result));
-	nb_result_delete(result);
-	end();
-}
-
-static int calls_of_all;
-
-/** No more than the run will end as it should, or the test by its time limit. */
-static void
-wait_for_halt(void)
-{
-	const int *halt = rig.run->active[0]->plan.halt;
-	while (__atomic_load_n(halt, __ATOMIC_RELAXED) == 0)
-		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-}
-
-static int
-put_failing_or_waiting(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	if (rig_number(key) == 0)
-		return NB_FAIL;
-	wait_for_halt();
-	return rig_right()->put(session, key, value);
-}
-
-TEST(failure_of_one_thread_stops_the_others)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	engine.put = put_failing_or_waiting;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	rig_assert_told("memory: put, operation 0: failed without saying why");
-	ck_assert_uint_le(measured()->ops, 1); /* the one that the other was at */
-	end();
-}
-
-static int
-session_open_failing(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	if (id == 1)
-		return error_set(NB_FAIL, "no more readers");
-	int rc = rig_right()->session_open(out, db, id);
-	if (rc == NB_OK)
-		__atomic_add_fetch(&rig_sessions, 1, __ATOMIC_RELAXED);
-	return rc;
-}
-
-static int
-session_open_silent(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	(void)out, (void)db, (void)id;
-	return NB_UNSUPPORTED;
+	static const struct {
+		uint32_t verb;
+		bool is_at_once, is_partial; /* else there is no result */
+		const char *text;
+	} cases[] = {
+		{NB_VERB_PUT, false, true, "toy: put, operation 700: the toy is broken"},
+		{NB_VERB_PUT, true, true, "toy: put, operation "},
+		{NB_VERB_GET, false, false, "toy: loading, operation 700: the toy is broken"},
+		{NB_VERB_DELETE, false, false,
+			"toy: loading, operation 700: the toy is broken"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct nb_engine engine = begin(cases[i].verb, 3);
+		if (cases[i].is_at_once)
+			toy_break(TOY_FAIL, TOY_PUT, 1, 0);
+		else
+			break_key(TOY_FAIL, TOY_PUT, 700);
+		ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+		rig_assert_told(cases[i].text);
+		ck_assert_uint_lt(measured()->ops, COUNT);
+		ck_assert_uint_eq(nb_histogram_count(measured()->service), measured()->ops);
+		ck_assert(!measured()->has_settled && !measured()->has_read_back);
+		assert_result(cases[i].is_partial, true);
+	}
 }
 
 static int
@@ -794,43 +600,21 @@ session_open_null(struct nb_session **out, struct nb_db *db, uint32_t id)
 TEST(failing_session_ends_the_run_before_its_first_operation)
 {
 	static const struct {
-		int (*open)(struct nb_session **out, struct nb_db *db, uint32_t id);
-		int rc;
+		uint32_t defect;
 		const char *text;
-	} cases[] = {
-		{session_open_failing, NB_FAIL, "memory: session_open: no more readers"},
-		{session_open_silent, NB_UNSUPPORTED,
-			"memory: session_open: failed without saying why"},
-		{session_open_null, NB_FAIL, "memory: session_open: gave no session"},
-	};
+	} cases[] = {{TOY_FAIL, "toy: session_open: the toy is broken"},
+		{TOY_MUTE, "toy: session_open: failed without saying why"},
+		{TOY_RIGHT, "toy: session_open: gave no session"}};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct nb_engine engine = begin(NB_VERB_PUT, 3);
-		engine.session_open = cases[i].open;
-		ck_assert_int_eq(rig_run(&rig, &engine), cases[i].rc);
+		if (cases[i].defect == TOY_RIGHT)
+			engine.session_open = session_open_null;
+		toy_break(cases[i].defect, TOY_SESSION_OPEN, 2, 1);
+		ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
 		ck_assert_str_eq(nb_error_text(), cases[i].text);
-		struct nb_result *result = NULL;
-		ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
-		ck_assert_ptr_null(result);
-		end();
+		ck_assert_uint_eq(toy_calls(TOY_PUT), 0);
+		assert_result(false, false);
 	}
-}
-
-static int
-session_close_failing(struct nb_session *session)
-{
-	__atomic_sub_fetch(&rig_sessions, 1, __ATOMIC_RELAXED);
-	int rc = rig_right()->session_close(session);
-	return rc != NB_OK ? rc : error_set(NB_FAIL, "cursor left open");
-}
-
-TEST(failing_session_close_is_told)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	engine.session_close = session_close_failing;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(), "memory: session_close: cursor left open");
-	ck_assert_uint_eq(measured()->ops, COUNT);
-	end();
 }
 
 static int
@@ -858,31 +642,32 @@ open_null(struct nb_db **out, const struct nb_open_args *args)
 
 TEST(failing_open_names_the_database)
 {
+	static const struct {
+		int (*open)(struct nb_db **out, const struct nb_open_args *args);
+		const char *text;
+		bool has_path;
+	} cases[] = {{open_failing, "damaged at block 7", true},
+		/* and what failed before is not reported again */
+		{open_silent,
+			"toy: open: answered 5, but may answer only NB_OK (0) or a negative failure"},
+		{open_null, "gave no database", true}};
 	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	char text[256];
-	engine.open = open_failing;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	snprintf(text, sizeof(text), "memory: %s/memory: damaged at block 7", rig.path);
-	ck_assert_str_eq(nb_error_text(), text);
-	struct nb_result *result;
-	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
-	engine.open = open_silent; /* and what failed before is not told again */
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(),
-		"memory: open: answered 5, but may answer only NB_OK (0) or a negative "
-		"failure");
-	engine.open = open_null;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	snprintf(text, sizeof(text), "memory: %s/memory: gave no database", rig.path);
-	ck_assert_str_eq(nb_error_text(), text);
-	end();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char path[192] = "";
+		engine.open = cases[i].open;
+		ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
+		if (cases[i].has_path)
+			snprintf(path, sizeof(path), "toy: %s/memory: ", rig.path);
+		rig_assert_told(path);
+		ck_assert_str_eq(nb_error_text() + strlen(path), cases[i].text);
+		assert_result(false, false);
+	}
 }
 
 static int
 close_failing(struct nb_db *db)
 {
-	rig_closed++;
-	int rc = rig_right()->close(db);
+	int rc = toy_engine().close(db);
 	return rc != NB_OK ? rc : error_set(NB_FAIL, "last block not written");
 }
 
@@ -901,61 +686,25 @@ TEST(failing_close_is_the_runs_or_is_told_beside_the_first_failure)
 	engine.close = close_failing;
 	nb_set_log(keep_log, NULL);
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(), "memory: closing: last block not written");
+	ck_assert_str_eq(nb_error_text(), "toy: closing: last block not written");
 	ck_assert(!measured()->has_settled);
 	ck_assert_str_eq(logged, "");
-	engine.put = put_failing;
+	break_key(TOY_FAIL, TOY_PUT, 700);
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(), "memory: put, operation 700: the disk is full");
-	ck_assert_str_eq(logged, "memory: closing: last block not written");
+	ck_assert_str_eq(nb_error_text(), "toy: put, operation 700: the toy is broken");
+	ck_assert_str_eq(logged, "toy: closing: last block not written");
 	nb_set_log(NULL, NULL);
-	end();
-}
-
-TEST(failing_load_says_so)
-{
-	for (uint32_t verb = NB_VERB_GET; verb <= NB_VERB_DELETE; verb++) {
-		struct nb_engine engine = begin(verb, 1);
-		engine.put = put_failing;
-		ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-		ck_assert_str_eq(
-			nb_error_text(), "memory: loading, operation 700: the disk is full");
-		struct nb_result *result;
-		ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
-		end();
-	}
-}
-
-static int
-put_failing_at_once(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	(void)session, (void)key, (void)value;
-	return error_set(NB_FAIL, "no room at all");
-}
-
-TEST(run_whose_first_operation_fails_has_a_result)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 2);
-	engine.put = put_failing_at_once;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	rig_assert_told("memory: put, operation ");
-	struct nb_result *result;
-	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
-	ck_assert(nb_result_is_partial(result));
-	nb_result_delete(result);
-	end();
 }
 
 /* --- settling --- */
 
-static int flush_answers[2]; /* by NB_SETTLE_* */
-static int flushes[2];
+static int flush_answers[2], flush_calls[2]; /* by NB_SETTLE_* */
 
 static int
 flush_as_told(struct nb_db *db, uint32_t upto)
 {
 	(void)db;
-	flushes[upto]++;
+	flush_calls[upto]++;
 	return flush_answers[upto];
 }
 
@@ -976,9 +725,9 @@ TEST(settled_is_what_the_engine_could)
 		{NB_RUN_SETTLE_FLUSH, NB_UNSUPPORTED, NB_OK, NB_RUN_SETTLE_NONE, NB_OK, 1, 0},
 		{NB_RUN_SETTLE_NONE, NB_OK, NB_OK, NB_RUN_SETTLE_NONE, NB_OK, 0, 0},
 		{NB_RUN_SETTLE_COMPACT, NB_OK, NB_FAIL, NB_RUN_SETTLE_NONE, NB_FAIL, 0, 1,
-			"memory: settling: failed without saying why"},
+			"toy: settling: failed without saying why"},
 		{NB_RUN_SETTLE_COMPACT, 1, NB_UNSUPPORTED, NB_RUN_SETTLE_NONE, NB_FAIL, 1, 1,
-			"memory: flush: answered 1, but may answer only NB_OK (0) or a "
+			"toy: flush: answered 1, but may answer only NB_OK (0) or a "
 			"negative failure"},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -987,16 +736,15 @@ TEST(settled_is_what_the_engine_could)
 		rig.options.settle = cases[i].asked;
 		flush_answers[NB_SETTLE_FLUSH] = cases[i].flush;
 		flush_answers[NB_SETTLE_COMPACT] = cases[i].compact;
-		flushes[0] = flushes[1] = 0;
+		flush_calls[0] = flush_calls[1] = 0;
 		ck_assert_int_eq(rig_run(&rig, &engine), cases[i].rc);
 		ck_assert_int_eq(measured()->settled, cases[i].settled);
 		ck_assert_int_eq(measured()->has_settled, cases[i].rc == NB_OK);
-		ck_assert_int_eq(flushes[NB_SETTLE_FLUSH], cases[i].called_flush);
-		ck_assert_int_eq(flushes[NB_SETTLE_COMPACT], cases[i].called_compact);
+		ck_assert_int_eq(flush_calls[NB_SETTLE_FLUSH], cases[i].called_flush);
+		ck_assert_int_eq(flush_calls[NB_SETTLE_COMPACT], cases[i].called_compact);
 		ck_assert_uint_eq(measured()->ops, COUNT);
 		if (cases[i].rc != NB_OK)
 			ck_assert_str_eq(nb_error_text(), cases[i].text);
-		end();
 	}
 }
 
@@ -1006,17 +754,25 @@ TEST(engine_without_flush_and_reads_do_not_settle)
 	engine.flush = NULL;
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
 	ck_assert_int_eq(measured()->settled, NB_RUN_SETTLE_NONE);
-	end();
 	engine = begin(NB_VERB_GET, 1);
 	engine.flush = flush_as_told;
 	flush_answers[0] = flush_answers[1] = NB_FAIL;
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	end();
 }
 
 /* --- nb_stop() --- */
 
+static int calls_of_all;                       /* atomic */
 static int stop_put_at = -1, stop_get_at = -1; /* which call of all asks for the stop */
+
+/** No more than the run will end as it should, or the test by its time limit. */
+static void
+wait_for_halt(void)
+{
+	const int *halt = rig.run->active[0]->plan.halt;
+	while (__atomic_load_n(halt, __ATOMIC_RELAXED) == 0)
+		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
 
 /** What comes after it waits, so that not all is done before the run has noticed. */
 static void
@@ -1033,14 +789,14 @@ static int
 put_stopping(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	stop_at(stop_put_at);
-	return rig_right()->put(session, key, value);
+	return toy_engine().put(session, key, value);
 }
 
 static int
 get_stopping(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	stop_at(stop_get_at);
-	return rig_right()->get(session, key, value);
+	return toy_engine().get(session, key, value);
 }
 
 TEST(stop_ends_the_operations_with_a_partial_result)
@@ -1055,12 +811,8 @@ TEST(stop_ends_the_operations_with_a_partial_result)
 	ck_assert_uint_eq(nb_histogram_count(measured()->service), measured()->ops);
 	ck_assert_uint_eq(measured()->findings.verified, 0);
 	ck_assert(!measured()->has_read_back);
-	struct nb_result *result;
-	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
-	ck_assert(nb_result_is_partial(result));
-	nb_result_delete(result);
+	assert_result(true, true);
 	nb_stop_clear();
-	end();
 }
 
 static int
@@ -1083,39 +835,6 @@ TEST(stop_does_not_hide_what_was_missing)
 	ck_assert_str_eq(nb_error_text(), "interrupted");
 	ck_assert_ptr_nonnull(strstr(logged, "51 of 51 keys were not found"));
 	nb_stop_clear();
-	end();
-}
-
-static int
-put_waiting(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	if (__atomic_fetch_add(&calls_of_all, 1, __ATOMIC_RELAXED) >= 20)
-		wait_for_halt();
-	return rig_right()->put(session, key, value);
-}
-
-static void *
-stop_soon(void *arg)
-{
-	(void)arg;
-	while (__atomic_load_n(&calls_of_all, __ATOMIC_RELAXED) < 20)
-		sched_yield();
-	nb_stop();
-	return NULL;
-}
-
-TEST(stop_comes_from_any_thread)
-{
-	struct nb_engine engine = begin(NB_VERB_PUT, 3);
-	pthread_t stopper;
-	engine.put = put_waiting;
-	ck_assert_int_eq(pthread_create(&stopper, NULL, stop_soon, NULL), 0);
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
-	pthread_join(stopper, NULL);
-	ck_assert(measured()->is_partial);
-	ck_assert_uint_le(measured()->ops, 20 + 3);
-	nb_stop_clear();
-	end();
 }
 
 TEST(stop_ends_the_reading_back)
@@ -1130,7 +849,6 @@ TEST(stop_ends_the_reading_back)
 	ck_assert_uint_ge(measured()->findings.verified, 50);
 	ck_assert_uint_lt(measured()->findings.verified, COUNT);
 	nb_stop_clear();
-	end();
 }
 
 TEST(stop_ends_the_loading_and_there_is_no_result)
@@ -1140,10 +858,8 @@ TEST(stop_ends_the_loading_and_there_is_no_result)
 	stop_put_at = 50;
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
 	ck_assert_int_lt(calls_of_all, COUNT);
-	struct nb_result *result;
-	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_FAIL);
+	assert_result(false, false);
 	nb_stop_clear();
-	end();
 }
 
 TEST(stop_before_the_run_leaves_nothing_behind)
@@ -1152,27 +868,25 @@ TEST(stop_before_the_run_leaves_nothing_behind)
 	rig_new(&rig, &engine);
 	nb_stop();
 	ck_assert_int_eq(nb_run_execute(rig.run), NB_ERR_INTERRUPTED);
-	ck_assert_int_eq(rig_opened, 0);
 	ck_assert(!rig_has(&rig, "nb"));
 	nb_stop_clear();
-	end();
 }
 
 /* --- an engine that keeps its data --- */
 
 static struct nb_open_args opened_with; /* at first */
 static uint32_t opened_last;            /* flags */
+static int opens;
 
 static int
 open_noting(struct nb_db **out, const struct nb_open_args *args)
 {
 	struct nb_open_args right = *args;
-	if (rig_opened == 0)
+	if (opens++ == 0)
 		opened_with = *args;
 	opened_last = args->flags;
 	right.flags = NB_OPEN_CREATE;
-	rig_opened++;
-	return rig_right()->open(out, &right);
+	return toy_engine().open(out, &right);
 }
 
 TEST(database_is_made_by_put_only_and_read_only_for_get)
@@ -1183,6 +897,7 @@ TEST(database_is_made_by_put_only_and_read_only_for_get)
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
 		struct nb_engine engine = begin(verb, 2);
 		char path[128];
+		opens = 0;
 		engine.open = open_noting;
 		engine.caps |= NB_CAP_PERSISTENT;
 		rig.options.flags = NB_RUN_ALLOW_MISSING |
@@ -1196,7 +911,7 @@ TEST(database_is_made_by_put_only_and_read_only_for_get)
 		(void)!rig_run(&rig, &engine);
 		ck_assert_uint_eq(opened_with.flags, flags[verb]);
 		ck_assert_uint_eq(opened_last, NB_OPEN_READ_ONLY);
-		ck_assert_int_eq(rig_opened, verb == NB_VERB_GET ? 1 : 2);
+		ck_assert_int_eq(opens, verb == NB_VERB_GET ? 1 : 2);
 		ck_assert_uint_eq(opened_with.size, sizeof(opened_with));
 		ck_assert_uint_eq(opened_with.records, COUNT);
 		ck_assert_uint_eq(opened_with.key_size, 16);
@@ -1206,7 +921,6 @@ TEST(database_is_made_by_put_only_and_read_only_for_get)
 		ck_assert_uint_eq(opened_with.durability, NB_DUR_NONE);
 		ck_assert(!measured()->is_loaded);
 		ck_assert(measured()->had_data);
-		end();
 	}
 }
 
@@ -1215,6 +929,7 @@ static struct nb_engine
 begin_forgetful(uint32_t verb)
 {
 	struct nb_engine engine = begin(verb, 2);
+	opens = 0;
 	engine.open = open_noting;
 	engine.caps |= NB_CAP_PERSISTENT;
 	rig.options.flags = NB_RUN_ALLOW_MISSING | NB_RUN_FORCE;
@@ -1235,7 +950,6 @@ TEST(writes_that_only_a_cache_has_are_found_missing)
 	ck_assert_str_eq(
 		told.whats, "looking at the keys|open|put|settle|close|reopen|verify|");
 	ck_assert_uint_eq(told.wrong, 0);
-	end();
 }
 
 TEST(without_verification_nothing_is_opened_again)
@@ -1243,15 +957,14 @@ TEST(without_verification_nothing_is_opened_again)
 	struct nb_engine engine = begin_forgetful(NB_VERB_PUT);
 	rig.options.verify_rate = 0;
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
-	ck_assert_int_eq(rig_opened, 1);
+	ck_assert_int_eq(opens, 1);
 	ck_assert(!measured()->is_reopened);
-	end();
 }
 
 static int
 open_once(struct nb_db **out, const struct nb_open_args *args)
 {
-	if (rig_opened > 0)
+	if (opens > 0)
 		return (args->host->fail)(NB_FAIL, "the file is damaged");
 	return open_noting(out, args);
 }
@@ -1265,16 +978,4 @@ TEST(a_database_that_cannot_be_opened_again_ends_the_run)
 	rig_assert_told("the file is damaged");
 	ck_assert(!measured()->has_read_back && measured()->has_settled);
 	ck_assert_uint_eq(measured()->ops, COUNT);
-	end();
-}
-
-TEST(get_without_a_database_is_refused_before_it_is_opened)
-{
-	struct nb_engine engine = begin(NB_VERB_GET, 2);
-	engine.caps |= NB_CAP_PERSISTENT;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
-	rig_assert_told("--action=put");
-	ck_assert_int_eq(rig_opened, 0);
-	ck_assert(!rig_has(&rig, "nb"));
-	end();
 }

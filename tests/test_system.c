@@ -13,20 +13,20 @@
 #include <unistd.h>
 
 #include "report/metric.h"
+#include "scratch.h"
 #include "unit.h"
+
+bool unit_in_scratch = true;
 
 enum { CHUNK = 1 << 16, CHUNKS = 16, PAGES = 256 };
 
 static struct system_probe *probe;
 static struct system_counts before, after, grown;
-static char dir[64];
 
 static void
 begin(void)
 {
-	strcpy(dir, "/tmp/mininb-test.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	probe = system_probe_new(dir, 0, 0, NULL);
+	probe = system_probe_new("", ".", 0, 0, NULL);
 	ck_assert_ptr_nonnull(probe);
 	system_look(probe, &before);
 }
@@ -42,28 +42,6 @@ static void
 end(void)
 {
 	system_probe_delete(probe);
-	rmdir(dir);
-}
-
-static int
-open_data(void)
-{
-	char path[96];
-	strcpy(path, dir);
-	strcat(path, "/data");
-	int fd = open(path, O_RDWR | O_CREAT, 0600);
-	ck_assert_int_ge(fd, 0);
-	return fd;
-}
-
-static void
-remove_data(int fd)
-{
-	char path[96];
-	close(fd);
-	strcpy(path, dir);
-	strcat(path, "/data");
-	unlink(path);
 }
 
 TEST(looking_is_not_counted)
@@ -84,7 +62,7 @@ TEST(bytes_by_calls_are_those_of_the_calls)
 {
 	static char chunk[CHUNK];
 	begin();
-	int fd = open_data();
+	int fd = open("data", O_RDWR | O_CREAT, 0600);
 	system_look(probe, &before);
 	ssize_t done = 0; /* looked at in the end: Check writes something for each assertion */
 	for (int i = 0; i < CHUNKS; i++)
@@ -103,7 +81,7 @@ TEST(bytes_by_calls_are_those_of_the_calls)
 	ck_assert_uint_ge(levels.data_bytes, CHUNKS * CHUNK);
 	system_levels(probe, &levels, false);
 	ck_assert_uint_eq(levels.data_bytes, 0);
-	remove_data(fd);
+	close(fd);
 	end();
 }
 
@@ -191,7 +169,7 @@ TEST(memory_has_no_device_and_that_is_said)
 {
 	if (access("/dev/shm", W_OK) != 0)
 		return; /* no file system that is surely memory */
-	struct system_probe *of_memory = system_probe_new("/dev/shm", 0, 0, NULL);
+	struct system_probe *of_memory = system_probe_new("", "/dev/shm", 0, 0, NULL);
 	system_look(of_memory, &before);
 	ck_assert_uint_eq(before.known & SYSTEM_DEVICE, 0);
 	ck_assert_uint_eq(before.device_write_bytes, 0);
@@ -202,7 +180,7 @@ TEST(memory_has_no_device_and_that_is_said)
 TEST(an_unknown_device_is_looked_for_at_the_path)
 {
 	/* one of a number that no device has: it was given, so it is believed */
-	struct system_probe *given = system_probe_new("/tmp", 4095, 77, "not wanted");
+	struct system_probe *given = system_probe_new("", "/tmp", 4095, 77, "not wanted");
 	system_look(given, &before);
 	ck_assert_uint_eq(before.known & SYSTEM_DEVICE, 0);
 	ck_assert_uint_eq(before.known & (SYSTEM_CYCLES | SYSTEM_CACHE | SYSTEM_BRANCHES), 0);
@@ -210,7 +188,7 @@ TEST(an_unknown_device_is_looked_for_at_the_path)
 		system_missing(given));
 	system_probe_delete(given);
 	/* and of a path that is not there nothing is known */
-	given = system_probe_new("/tmp/mininb-is-not-there", 0, 0, NULL);
+	given = system_probe_new("", "/tmp/mininb-is-not-there", 0, 0, NULL);
 	system_look(given, &before);
 	ck_assert_uint_eq(before.known & SYSTEM_DEVICE, 0);
 	ck_assert_uint_ne(before.known & SYSTEM_PROCESS, 0);
@@ -218,43 +196,38 @@ TEST(an_unknown_device_is_looked_for_at_the_path)
 }
 
 static void
-write_zone(const char *root, int zone, const char *name, const char *text)
+write_zone(int zone, const char *name, const char *text)
 {
-	char path[160];
-	snprintf(
-		path, sizeof(path), "%s/sys/class/powercap/intel-rapl:%d/%s", root, zone, name);
-	FILE *out = fopen(path, "w");
-	ck_assert_ptr_nonnull(out);
-	fputs(text, out);
-	ck_assert_int_eq(fclose(out), 0);
+	char path[96];
+	snprintf(path, sizeof(path), "root/sys/class/powercap/intel-rapl:%d/%s", zone, name);
+	file_put(path, text, strlen(text));
 }
 
 static void
-make_zone(const char *root, int zone, const char *name, const char *energy)
+make_zone(int zone, const char *name, const char *energy)
 {
-	char command[160];
-	snprintf(command, sizeof(command), "mkdir -p '%s/sys/class/powercap/intel-rapl:%d'",
-		root, zone);
+	char command[96];
+	snprintf(command, sizeof(command), "mkdir -p root/sys/class/powercap/intel-rapl:%d",
+		zone);
 	ck_assert_int_eq(system(command), 0);
-	write_zone(root, zone, "name", name);
-	write_zone(root, zone, "max_energy_range_uj", "1000000\n");
-	write_zone(root, zone, "energy_uj", energy);
+	write_zone(zone, "name", name);
+	write_zone(zone, "max_energy_range_uj", "1000000\n");
+	write_zone(zone, "energy_uj", energy);
 }
 
 TEST(energy_is_of_all_packages_also_when_a_counter_begins_again)
 {
-	char root[] = "/tmp/mininb-test.XXXXXX", command[64];
-	ck_assert_ptr_nonnull(mkdtemp(root));
-	make_zone(root, 0, "package-0\n", "999000\n");
-	make_zone(root, 1, "psys\n", "5\n");
-	make_zone(root, 2, "package-1\n", "100\n");
-	probe = system_probe_new_at(root, "/tmp", 0, 0, "not wanted");
+	scratch_fresh("energy");
+	make_zone(0, "package-0\n", "999000\n");
+	make_zone(1, "psys\n", "5\n");
+	make_zone(2, "package-1\n", "100\n");
+	probe = system_probe_new("root", "/tmp", 0, 0, "not wanted");
 	ck_assert_ptr_null(strstr(system_missing(probe), "energy"));
 	system_look(probe, &before);
 	ck_assert_uint_ne(before.known & SYSTEM_ENERGY, 0);
-	write_zone(root, 0, "energy_uj", "2000\n");
-	write_zone(root, 1, "energy_uj", "777\n");
-	write_zone(root, 2, "energy_uj", "150\n");
+	write_zone(0, "energy_uj", "2000\n");
+	write_zone(1, "energy_uj", "777\n");
+	write_zone(2, "energy_uj", "150\n");
 	look();
 	ck_assert_uint_eq(grown.package_energy_uj, 3000 + 50);
 	struct nb_result run = {.measured = {.used = grown, .usage_ops = 61}};
@@ -263,13 +236,11 @@ TEST(energy_is_of_all_packages_also_when_a_counter_begins_again)
 	double joules = metric_take(metric_find("energy_j_op"), &source).real;
 	ck_assert_double_eq_tol(joules, 50e-6, 1e-12);
 	system_probe_delete(probe);
-	snprintf(command, sizeof(command), "rm -r '%s'", root);
-	ck_assert_int_eq(system(command), 0);
 }
 
 TEST(without_energy_the_report_says_why)
 {
-	probe = system_probe_new_at("/tmp/mininb-is-not-there", "/tmp", 0, 0, "not wanted");
+	probe = system_probe_new("/tmp/mininb-is-not-there", "/tmp", 0, 0, "not wanted");
 	system_look(probe, &before);
 	ck_assert_uint_eq(before.known & SYSTEM_ENERGY, 0);
 	struct nb_result run = {.measured = {.used = before, .usage_ops = 1}};

@@ -23,12 +23,6 @@ begin(const char *text)
 	return toy_one(&rig, &with, all);
 }
 
-static void
-end(void)
-{
-	toy_end(&rig, &with);
-}
-
 /** One finding, of that verdict, by that operation. */
 static void
 assert_found(int verdict, uint32_t kind, uint64_t op)
@@ -75,17 +69,15 @@ TEST(a_value_that_is_wrong_is_found_by_each_kind_of_read)
 			toy_break(defects[d].defect, reads[r].verb, 1 + 70 * reads[r].calls, 1);
 			toy_go(&with);
 			assert_found(defects[d].verdict, reads[r].kind, 70);
-			end();
 		}
-}
-
-TEST(another_keys_value_is_found)
-{
 	begin("read = 1");
 	toy_break(TOY_OTHER, TOY_GET, 71, 1);
 	toy_go(&with);
 	assert_found(JOB_OTHER_KEY, NB_OP_READ, 70);
-	end();
+	begin("scan = 1\ndistribution = sequential");
+	toy_break(TOY_MISS, TOY_SCAN_OPEN, 71, 1);
+	toy_go(&with);
+	assert_found(JOB_MISSING, NB_OP_SCAN, 70);
 }
 
 TEST(a_scan_that_does_wrong_is_found)
@@ -112,17 +104,7 @@ TEST(a_scan_that_does_wrong_is_found)
 		ck_assert_uint_eq(findings->cases[0].kind, NB_OP_SCAN);
 		for (uint64_t i = 1; i < findings->case_count; i++)
 			ck_assert_uint_eq(findings->cases[i].op, 10);
-		end();
 	}
-}
-
-TEST(a_scan_that_finds_no_begin_is_found)
-{
-	begin("scan = 1\ndistribution = sequential");
-	toy_break(TOY_MISS, TOY_SCAN_OPEN, 11, 1);
-	toy_go(&with);
-	assert_found(JOB_MISSING, NB_OP_SCAN, 10);
-	end();
 }
 
 /** 4 records, so that a thread soon reads what it has put. */
@@ -155,7 +137,6 @@ TEST(what_this_thread_put_last_must_be_what_it_reads)
 		ck_assert_uint_gt(last, 0);
 		ck_assert_uint_eq(it->expected, last);
 		ck_assert_uint_lt(it->version, it->expected);
-		end();
 	}
 }
 
@@ -168,7 +149,6 @@ TEST(a_record_that_this_thread_deleted_must_not_be_there)
 	ck_assert_uint_ge(worker->findings.verdicts[JOB_STALE], 1);
 	ck_assert_uint_eq(toy_wrong(&worker->findings), worker->findings.verdicts[JOB_STALE]);
 	ck_assert_uint_eq(worker->findings.cases[0].expected, 0);
-	end();
 }
 
 /** Each record is gone to twice, with 4999 others between. */
@@ -181,7 +161,6 @@ TEST(a_put_that_was_lost_long_ago_is_found)
 	toy_go(&with);
 	assert_found(JOB_STALE, NB_OP_RMW, 5070);
 	ck_assert_uint_eq(worker->findings.cases[0].expected, 71);
-	end();
 }
 
 TEST(a_delete_that_was_undone_long_ago_is_found)
@@ -205,7 +184,6 @@ TEST(a_delete_that_was_undone_long_ago_is_found)
 	ck_assert_uint_gt(undone, 1000);
 	ck_assert_uint_eq(worker->findings.verdicts[JOB_STALE], undone);
 	ck_assert_uint_eq(toy_wrong(&worker->findings), undone);
-	end();
 }
 
 TEST(a_place_that_records_share_accuses_nobody)
@@ -220,7 +198,6 @@ TEST(a_place_that_records_share_accuses_nobody)
 		ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
 		ck_assert_uint_eq(worker->findings.read_back, places[p]);
 		ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
-		end();
 	}
 }
 
@@ -245,7 +222,6 @@ TEST(a_version_that_two_operations_may_have_written_accuses_nobody)
 		job_verify_value(worker, &op, 0, its);
 		ck_assert_uint_eq(worker->findings.verdicts[JOB_STALE], !is_far);
 		ck_assert_uint_eq(toy_wrong(&worker->findings), !is_far);
-		end();
 	}
 }
 
@@ -255,20 +231,17 @@ TEST(a_miss_is_no_finding_where_records_are_deleted_or_it_is_allowed)
 	toy_go(&with);
 	ck_assert_uint_gt(with.workers[0]->counts[NB_OP_READ].answers[NB_NOT_FOUND], 0);
 	ck_assert_uint_eq(toy_wrong(&with.workers[0]->findings), 0);
-	end();
 	begin("read = 1");
 	with.part->plan.may_miss = true;
 	toy_break(TOY_MISS, TOY_GET, 10, 5);
 	toy_go(&with);
 	ck_assert_uint_eq(toy_wrong(&with.workers[0]->findings), 0);
-	end();
 	/* but what this thread has put itself must be there, allowed or not */
 	toy_one(&rig, &with, FEW "read = 1\nupdate = 1\n");
 	with.part->plan.may_miss = true;
 	toy_break(TOY_MISS, TOY_GET, 100, 1);
 	toy_go(&with);
 	ck_assert_uint_eq(with.workers[0]->findings.verdicts[JOB_MISSING], 1);
-	end();
 }
 
 TEST(only_the_share_that_was_asked_for_is_looked_at)
@@ -278,7 +251,6 @@ TEST(only_the_share_that_was_asked_for_is_looked_at)
 	toy_break(TOY_FLIP, TOY_GET, 1, 0);
 	toy_go(&with);
 	ck_assert_uint_eq(with.workers[0]->findings.verified, 0);
-	end();
 	begin("read = 1");
 	with.part->plan.verify_threshold = sample_threshold(0.25);
 	toy_break(TOY_FLIP, TOY_GET, 1, 0);
@@ -288,7 +260,6 @@ TEST(only_the_share_that_was_asked_for_is_looked_at)
 	ck_assert_uint_le(findings->verified, 102);
 	ck_assert_uint_eq(findings->verdicts[JOB_CORRUPT], findings->verified);
 	ck_assert_uint_eq(findings->case_count, JOB_CASES); /* the first are kept */
-	end();
 }
 
 /* ---- other runs on the same database ---- */
@@ -304,7 +275,6 @@ TEST(values_of_another_run_are_counted_apart)
 	toy_go(&with);
 	ck_assert_uint_eq(toy_wrong(&with.workers[0]->findings), 0);
 	ck_assert_uint_gt(with.workers[0]->findings.foreign, 0);
-	end();
 }
 
 TEST(records_that_a_longer_run_inserted_are_no_phantoms)
@@ -329,7 +299,6 @@ TEST(records_that_a_longer_run_inserted_are_no_phantoms)
 		with.part->plan.engine->put(with.workers[0]->session, key, its), NB_OK);
 	toy_go(&with);
 	ck_assert_uint_gt(with.workers[0]->findings.verdicts[JOB_PHANTOM], 0);
-	end();
 }
 
 TEST(records_that_share_a_key_are_not_stale)
@@ -359,7 +328,6 @@ TEST(records_that_share_a_key_are_not_stale)
 	toy_break(TOY_DROP, TOY_PUT, 100, 20);
 	toy_go(&with);
 	ck_assert_uint_gt(with.workers[0]->findings.verdicts[JOB_STALE], 0);
-	toy_end(&rig, &with);
 }
 
 TEST(values_from_before_versions_were_used_again_are_no_other_runs)
@@ -381,7 +349,6 @@ TEST(values_from_before_versions_were_used_again_are_no_other_runs)
 	ck_assert_uint_eq(worker->findings.verified, 1);
 	ck_assert_uint_eq(worker->findings.verdicts[JOB_GOOD], 1);
 	ck_assert_uint_eq(worker->findings.foreign, 0);
-	end();
 }
 
 /* ---- reading back ---- */
@@ -412,7 +379,6 @@ TEST(reading_back_finds_what_was_lost)
 			worker->findings.verdicts[cases[c].verdict]);
 		ck_assert_uint_eq(worker->findings.cases[0].op, 70);
 		ck_assert_uint_eq(worker->findings.cases[0].kind, cases[c].kind);
-		end();
 	}
 }
 
@@ -431,7 +397,6 @@ TEST(reading_back_takes_the_last_writes_and_a_share_of_older_ones)
 		ck_assert_uint_eq(worker->findings.read_back, 1024 + 997);
 		ck_assert_uint_eq(toy_calls(TOY_GET), 1024 + 997);
 		assert_found(JOB_STALE, NB_OP_UPDATE, lost[i] - 1);
-		end();
 	}
 }
 
@@ -448,7 +413,6 @@ TEST(reading_back_accuses_no_good_engine)
 		ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
 		ck_assert_uint_gt(toy_calls(TOY_GET), 0);
 		ck_assert_msg(toy_wrong(&worker->findings) == 0, "%s", mixes[m]);
-		end();
 	}
 }
 
@@ -472,11 +436,9 @@ TEST(reading_back_a_loading_finds_a_lost_put)
 	struct job_worker *worker = load(TOY_DROP);
 	ck_assert_uint_eq(worker->findings.verified, 500);
 	assert_found(JOB_MISSING, NB_OP_INSERT, 70);
-	end();
 	worker = load(TOY_RIGHT);
 	ck_assert_uint_eq(worker->findings.verified, 500);
 	ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
-	end();
 }
 
 TEST(reading_back_a_loading_finds_the_value_of_an_earlier_run)
@@ -491,7 +453,6 @@ TEST(reading_back_a_loading_finds_the_value_of_an_earlier_run)
 	toy_go(&with);
 	job_worker_read_back(worker);
 	assert_found(JOB_STALE, NB_OP_INSERT, 70);
-	end();
 }
 
 TEST(reading_back_tells_a_failure)
@@ -513,7 +474,6 @@ TEST(reading_back_tells_a_failure)
 		job_worker_read_back(worker);
 		ck_assert_int_eq(worker->rc, NB_FAIL);
 		ck_assert_str_eq(worker->text, cases[c].text);
-		end();
 	}
 }
 
@@ -526,7 +486,6 @@ TEST(reading_back_a_loading_tells_the_operation_that_failed)
 	ck_assert_int_eq(worker->rc, NB_FAIL);
 	ck_assert_str_eq(worker->text, "toy: reading back, operation 321: the toy is broken");
 	ck_assert_uint_eq(toy_calls(TOY_GET), 322);
-	end();
 }
 
 TEST(reading_back_tries_again_what_conflicts)
@@ -539,7 +498,6 @@ TEST(reading_back_tries_again_what_conflicts)
 	ck_assert_int_eq(worker->rc, NB_OK);
 	ck_assert_uint_eq(toy_calls(TOY_GET), worker->findings.verified + 5);
 	ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
-	end();
 }
 
 static int
@@ -556,13 +514,11 @@ TEST(get_that_sets_no_value_is_a_value_of_the_wrong_size)
 	toy_go(&with);
 	ck_assert_uint_eq(worker->findings.verdicts[JOB_WRONG_SIZE], 400);
 	ck_assert_uint_eq(worker->counts[NB_OP_READ].bytes, 0);
-	end();
 	worker = begin("update = 1\ndistribution = sequential");
 	toy_go(&with);
 	rig.run->engine->table.get = get_nothing;
 	job_worker_read_back(worker);
 	ck_assert_uint_eq(worker->findings.verdicts[JOB_WRONG_SIZE], 400);
-	end();
 }
 
 TEST(a_halt_ends_reading_back)
@@ -572,7 +528,6 @@ TEST(a_halt_ends_reading_back)
 	with.halt = 1;
 	job_worker_read_back(worker);
 	ck_assert_uint_eq(toy_calls(TOY_GET), 0);
-	end();
 }
 
 static int
@@ -592,12 +547,10 @@ TEST(a_halt_ends_reading_back_a_loading_after_the_record_at_hand)
 	job_worker_read_back(worker);
 	ck_assert_uint_eq(toy_calls(TOY_GET), 100);
 	ck_assert_uint_eq(worker->findings.verified, 100);
-	end();
 	worker = load(TOY_RIGHT);
 	toy_reset();
 	nb_stop(); /* for keys that were lost: nothing that is made after it is looked at */
 	job_worker_read_back(worker);
 	ck_assert_uint_eq(toy_calls(TOY_GET), 0);
 	nb_stop_clear();
-	end();
 }

@@ -57,12 +57,6 @@ begin(const char *text)
 	return toy_one(&rig, &with, all);
 }
 
-static void
-end(void)
-{
-	toy_end(&rig, &with);
-}
-
 TEST(each_kind_calls_its_verbs_as_often_as_it_should)
 {
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
@@ -85,7 +79,6 @@ TEST(each_kind_calls_its_verbs_as_often_as_it_should)
 			ck_assert_int_eq(
 				worker->counts[kind].service != NULL, kind == kinds[k].kind);
 		ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
-		end();
 	}
 }
 
@@ -163,7 +156,6 @@ TEST(operations_are_those_of_the_stream_in_its_order)
 	for (; at < toy.logged; at++)
 		ck_assert_uint_eq(toy.log[at].verb, TOY_RELEASE);
 	ops_maker_destroy(&maker);
-	end();
 }
 
 TEST(a_loan_is_ended_once_and_only_where_there_is_one)
@@ -176,7 +168,6 @@ TEST(a_loan_is_ended_once_and_only_where_there_is_one)
 	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_READ].answers[NB_NOT_FOUND], 5);
 	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_READ].answers[NB_OK], COUNT - 5);
 	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_READ].records, COUNT - 5);
-	end();
 }
 
 TEST(a_read_modify_write_of_a_missing_record_puts_it)
@@ -187,7 +178,6 @@ TEST(a_read_modify_write_of_a_missing_record_puts_it)
 	ck_assert_uint_eq(toy_calls(TOY_PUT), COUNT);
 	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_RMW].answers[NB_NOT_FOUND], 1);
 	ck_assert_uint_eq(with.workers[0]->findings.verdicts[JOB_MISSING], 1);
-	end();
 }
 
 /* ---- failures ---- */
@@ -202,106 +192,76 @@ assert_failed(const char *text, uint64_t done)
 	ck_assert_uint_eq(worker->measured, done);
 }
 
+#define HUGE(number, is) \
+	"lent " number \
+	" bytes, which is not a size (the limit is 9223372036854775807); as a signed number it is " is
+#define HUGE_SIZE HUGE("18446744073709551615", "-1")
+#define HUGE_KEY_SIZE HUGE("9223372036854775808", "-9223372036854775808")
+
 TEST(a_failure_ends_the_worker_and_is_told_with_its_operation)
-{
-	begin("update = 1");
-	toy_break(TOY_FAIL, TOY_PUT, 10, 1);
-	toy_go(&with);
-	assert_failed("toy: update, operation 9: the toy is broken", 9);
-	ck_assert_uint_eq(toy_calls(TOY_PUT), 10);
-	end();
-	begin("scan = 1");
-	toy_break(TOY_FAIL, TOY_SCAN_NEXT, 4, 1);
-	toy_go(&with);
-	assert_failed("toy: scan, operation 1: the toy is broken", 1);
-	ck_assert_uint_eq(toy_calls(TOY_SCAN_CLOSE), 2); /* nothing stays open */
-	end();
-	begin("scan = 1");
-	toy_break(TOY_FAIL, TOY_SCAN_CLOSE, 3, 1);
-	toy_go(&with);
-	assert_failed("toy: scan, operation 2: the toy is broken", 2);
-	end();
-}
-
-TEST(an_engine_that_says_nothing_or_nonsense_is_told_too)
-{
-	begin("delete = 1");
-	toy_break(TOY_MUTE, TOY_DEL, 1, 1);
-	toy_go(&with);
-	assert_failed("toy: delete, operation 0: failed without saying why", 0);
-	end();
-	begin("read = 1");
-	toy_break(TOY_ODD, TOY_GET, 3, 1);
-	toy_go(&with);
-	assert_failed("toy: read, operation 2: answered 9, which means nothing here", 2);
-	end();
-}
-
-TEST(what_is_lent_without_a_size_is_not_read)
 {
 	static const struct {
 		const char *mix;
 		uint32_t defect, verb;
-		const char *text;
+		uint64_t nth, times, done;
+		const char *text; /* after the engine */
+		struct {
+			uint32_t verb;
+			uint64_t calls;
+		} calls[3];
 	} cases[] = {
-		{"read = 1", TOY_HUGE, TOY_GET,
-			"toy: read, operation 2: get lent 18446744073709551615 bytes, which is "
-			"not a size (the limit is 9223372036854775807); as a signed number it "
-			"is -1"},
-		{"multi-get = 1", TOY_HUGE, TOY_MULTI_GET,
-			"toy: multi-get, operation 2: multi_get lent 18446744073709551615 "
-			"bytes, which is not a size (the limit is 9223372036854775807); as a "
-			"signed number it is -1"},
-		{"scan = 1", TOY_HUGE, TOY_SCAN_NEXT,
-			"toy: scan, operation 2: scan_next lent 18446744073709551615 bytes, "
-			"which is not a size (the limit is 9223372036854775807); as a signed "
-			"number it is -1"},
-		{"scan = 1", TOY_HUGE_KEY, TOY_SCAN_NEXT,
-			"toy: scan, operation 2: scan_next lent 9223372036854775808 bytes, "
-			"which is not a size (the limit is 9223372036854775807); as a signed "
-			"number it is -9223372036854775808"},
+		{"update = 1", TOY_FAIL, TOY_PUT, 10, 1, 9,
+			"update, operation 9: the toy is broken", {{TOY_PUT, 10}}},
+		/* nothing stays open */
+		{"scan = 1", TOY_FAIL, TOY_SCAN_NEXT, 4, 1, 1,
+			"scan, operation 1: the toy is broken", {{TOY_SCAN_CLOSE, 2}}},
+		{"scan = 1", TOY_FAIL, TOY_SCAN_CLOSE, 3, 1, 2,
+			"scan, operation 2: the toy is broken", {{TOY_SCAN_CLOSE, 3}}},
+		/* silence, and nonsense */
+		{"delete = 1", TOY_MUTE, TOY_DEL, 1, 1, 0,
+			"delete, operation 0: failed without saying why", {{TOY_DEL, 1}}},
+		{"read = 1", TOY_ODD, TOY_GET, 3, 1, 2,
+			"read, operation 2: answered 9, which means nothing here",
+			{{TOY_GET, 3}}},
+		/* what is lent without a size is not read, and does not stay lent */
+		{"read = 1", TOY_HUGE, TOY_GET, 3, 1, 2, "read, operation 2: get " HUGE_SIZE,
+			{{TOY_RELEASE, 3}}},
+		{"multi-get = 1", TOY_HUGE, TOY_MULTI_GET, 3, 1, 2,
+			"multi-get, operation 2: multi_get " HUGE_SIZE, {{TOY_RELEASE, 3}}},
+		{"scan = 1", TOY_HUGE, TOY_SCAN_NEXT, 8, 1, 2,
+			"scan, operation 2: scan_next " HUGE_SIZE, {{TOY_SCAN_CLOSE, 3}}},
+		{"scan = 1", TOY_HUGE_KEY, TOY_SCAN_NEXT, 8, 1, 2,
+			"scan, operation 2: scan_next " HUGE_KEY_SIZE, {{TOY_SCAN_CLOSE, 3}}},
+		/* a transaction that fails in the middle is aborted */
+		{"txn-write = 1", TOY_FAIL, TOY_PUT, ITEMS + 2, 1, 1,
+			"txn-write, operation 1: the toy is broken",
+			{{TOY_BEGIN, 2}, {TOY_COMMIT, 1}, {TOY_ABORT, 1}}},
+		{"txn-read = 1", TOY_FAIL, TOY_GET, 1, 1, 0,
+			"txn-read, operation 0: the toy is broken",
+			{{TOY_BEGIN, 1}, {TOY_COMMIT, 0}, {TOY_ABORT, 1}}},
+		/* one that was not begun is not, nor one that was over */
+		{"txn-write = 1", TOY_FAIL, TOY_BEGIN, 3, 1, 2,
+			"txn-write, operation 2: the toy is broken", {{TOY_ABORT, 0}}},
+		{"txn-write = 1", TOY_FAIL, TOY_COMMIT, 3, 1, 2,
+			"txn-write, operation 2: the toy is broken", {{TOY_ABORT, 0}}},
+		{"update = 1", TOY_CONFLICT, TOY_PUT, 6, 0, 5,
+			"update, operation 5: answered with a conflict 1000000 times in a row",
+			{{TOY_PUT, 1000005}}},
 	};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		begin(cases[i].mix);
-		bool is_scan = cases[i].verb == TOY_SCAN_NEXT; /* of three records */
-		toy_break(cases[i].defect, cases[i].verb, is_scan ? 8 : 3, 1);
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		char text[256];
+		begin(cases[c].mix);
+		toy_break(cases[c].defect, cases[c].verb, cases[c].nth, cases[c].times);
 		toy_go(&with);
-		assert_failed(cases[i].text, 2);
-		ck_assert_uint_eq(toy_calls(is_scan ? TOY_SCAN_CLOSE : TOY_RELEASE),
-			3); /* nothing stays lent */
-		end();
+		snprintf(text, sizeof(text), "toy: %s", cases[c].text);
+		assert_failed(text, cases[c].done);
+		for (size_t i = 0; i == 0 || (i < 3 && cases[c].calls[i].verb != 0); i++)
+			ck_assert_msg(
+				toy_calls(cases[c].calls[i].verb) == cases[c].calls[i].calls,
+				"%s: %llu calls of verb %u", text,
+				(unsigned long long)toy_calls(cases[c].calls[i].verb),
+				cases[c].calls[i].verb);
 	}
-}
-
-TEST(a_transaction_that_fails_in_the_middle_is_aborted)
-{
-	begin("txn-write = 1");
-	toy_break(TOY_FAIL, TOY_PUT, ITEMS + 2, 1);
-	toy_go(&with);
-	assert_failed("toy: txn-write, operation 1: the toy is broken", 1);
-	ck_assert_uint_eq(toy_calls(TOY_BEGIN), 2);
-	ck_assert_uint_eq(toy_calls(TOY_COMMIT), 1);
-	ck_assert_uint_eq(toy_calls(TOY_ABORT), 1);
-	end();
-	begin("txn-read = 1");
-	toy_break(TOY_FAIL, TOY_GET, 1, 1);
-	toy_go(&with);
-	assert_failed("toy: txn-read, operation 0: the toy is broken", 0);
-	ck_assert_uint_eq(toy_calls(TOY_COMMIT), 0);
-	ck_assert_uint_eq(toy_calls(TOY_ABORT), 1);
-	end();
-	begin("txn-write = 1"); /* one that was not begun is not ended */
-	toy_break(TOY_FAIL, TOY_BEGIN, 3, 1);
-	toy_go(&with);
-	assert_failed("toy: txn-write, operation 2: the toy is broken", 2);
-	ck_assert_uint_eq(toy_calls(TOY_ABORT), 0);
-	end();
-	begin("txn-write = 1"); /* nor one that was over */
-	toy_break(TOY_FAIL, TOY_COMMIT, 3, 1);
-	toy_go(&with);
-	assert_failed("toy: txn-write, operation 2: the toy is broken", 2);
-	ck_assert_uint_eq(toy_calls(TOY_ABORT), 0);
-	end();
 }
 
 static int32_t multi_answers[ITEMS];
@@ -332,7 +292,6 @@ TEST(a_failure_among_many_is_not_lost_behind_a_miss)
 		toy_go(&with);
 		assert_failed("toy: multi-get, operation 0: one of many", 0);
 		ck_assert_uint_eq(toy_calls(TOY_RELEASE), 1);
-		end();
 	}
 }
 
@@ -362,7 +321,6 @@ TEST(an_answer_that_no_operation_has_ends_the_worker)
 		rig.run->engine->table.put = put_odd;
 		toy_go(&with);
 		assert_failed(text, ODD_AT);
-		end();
 	}
 }
 
@@ -391,7 +349,6 @@ TEST(a_conflict_is_counted_and_the_operation_tried_again)
 		ck_assert_uint_eq(nb_histogram_count(counts->service), COUNT);
 		/* what attempts moved in vain is not counted */
 		ck_assert_uint_eq(counts->bytes, counts->records * VALUE);
-		end();
 	}
 }
 
@@ -431,19 +388,7 @@ TEST(a_transaction_that_loses_is_done_again_as_a_whole)
 			ck_assert_uint_eq(toy_calls(TOY_PUT), cases[c].puts);
 		else
 			ck_assert_uint_eq(toy_calls(TOY_PUT), COUNT * ITEMS + 2 * 2);
-		end();
 	}
-}
-
-TEST(an_engine_that_always_conflicts_is_given_up)
-{
-	begin("update = 1");
-	toy_break(TOY_CONFLICT, TOY_PUT, 6, 0);
-	toy_go(&with);
-	assert_failed(
-		"toy: update, operation 5: answered with a conflict 1000000 times in a row", 5);
-	ck_assert_uint_eq(toy_calls(TOY_PUT), 1000005);
-	end();
 }
 
 static int
@@ -464,7 +409,6 @@ TEST(a_halt_ends_a_conflict_that_is_tried_again)
 	ck_assert_uint_eq(worker->done, 0);
 	ck_assert_uint_eq(counts->answers[NB_OK], 0);
 	ck_assert_uint_eq(nb_histogram_count(counts->service), 0);
-	end();
 }
 
 /* ---- what is inside the time of an operation ---- */
@@ -506,7 +450,6 @@ TEST(time_holds_the_call_and_the_release)
 	ck_assert_uint_ge(
 		clock_ns(with.part->plan.clock, worker->last_ticks - worker->first_ticks),
 		nb_histogram_sum(service));
-	end();
 }
 
 enum { LENT_BYTES = 4 << 20 };
@@ -564,7 +507,6 @@ TEST(every_page_that_is_lent_is_read)
 		ck_assert_int_eq(is_there[i] & 1, 1);
 	free(is_there);
 	munmap(lent, LENT_BYTES);
-	end();
 }
 
 TEST(clock_stands_still_while_a_value_is_verified)
@@ -579,7 +521,6 @@ TEST(clock_stands_still_while_a_value_is_verified)
 		ck_assert_uint_eq(worker->findings.verified, 20);
 		ck_assert_uint_lt(nb_histogram_min(service), shortest_ns);
 		munmap(lent, LENT_BYTES);
-		end();
 	}
 }
 
@@ -607,7 +548,6 @@ TEST(loop_is_the_same_with_the_time_stamp_counter)
 		uint64_t told_ns = clock_ns(&tsc, worker->last_ticks - worker->first_ticks);
 		ck_assert_uint_le(told_ns, window_ns + window_ns / 1000 + 1000);
 		ck_assert_uint_le(nb_histogram_sum(counts->service), told_ns);
-		end();
 	}
 }
 
@@ -617,7 +557,6 @@ TEST(no_two_workers_share_a_cache_line)
 	ck_assert_uint_eq(sizeof(struct job_worker) % 128, 0);
 	begin("read = 1");
 	ck_assert_uint_eq((uintptr_t)with.workers[0] % 128, 0);
-	end();
 	job_worker_delete(NULL);
 }
 
@@ -642,7 +581,6 @@ TEST(a_warm_up_by_count_is_left_out_and_nothing_else)
 		ck_assert_uint_eq(worker->counts[NB_OP_UPDATE].records, left);
 		ck_assert_uint_eq(
 			nb_histogram_count(worker->counts[NB_OP_UPDATE].service), left);
-		end();
 	}
 }
 
@@ -680,14 +618,12 @@ TEST(a_warm_up_by_time_leaves_out_what_began_in_it)
 	ck_assert_uint_le(worker->measured, most);
 	ck_assert_uint_gt(most, 0);
 	ck_assert_uint_ge(worker->first_ticks, worker->measured > 0 ? warm : 0);
-	end();
 	worker = begin("read = 1");
 	with.part->plan.warm_ticks = clock_ticks(with.part->plan.clock, UINT64_C(1) << 60);
 	toy_go(&with);
 	ck_assert_uint_eq(worker->done, COUNT);
 	ck_assert_uint_eq(worker->measured, 0);
 	ck_assert_uint_eq(nb_histogram_count(worker->counts[NB_OP_READ].service), 0);
-	end();
 }
 
 static uint64_t told;
@@ -709,7 +645,6 @@ TEST(what_is_done_is_told_before_the_next)
 	told = 0;
 	toy_go(&with);
 	ck_assert_uint_eq(told, COUNT);
-	end();
 }
 
 static int
@@ -731,7 +666,6 @@ TEST(a_scan_shows_now_and_then_that_it_goes_on)
 	toy_go(&with);
 	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_SCAN].records, 10000);
 	ck_assert_uint_eq(with.workers[0]->post.steps, 3); /* its begin, 4096 and 8192 */
-	end();
 }
 
 static int
@@ -749,7 +683,6 @@ TEST(a_halt_stops_after_the_operation_at_hand)
 	toy_go(&with);
 	ck_assert_uint_eq(toy_calls(TOY_GET), 0);
 	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
-	end();
 	struct job_worker *worker = begin("update = 1\ndistribution = sequential");
 	rig.run->engine->table.put = put_halting;
 	toy_go(&with);
@@ -761,7 +694,6 @@ TEST(a_halt_stops_after_the_operation_at_hand)
 	job_worker_read_back(worker);
 	ck_assert_uint_eq(worker->findings.verified, 100);
 	ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
-	end();
 }
 
 TEST(a_bound_by_time_ends_after_the_operation_that_passes_it)
@@ -775,7 +707,6 @@ TEST(a_bound_by_time_ends_after_the_operation_that_passes_it)
 	ck_assert_uint_le(with.workers[0]->done, 5); /* fewer if all was slow */
 	ck_assert_uint_eq(with.workers[0]->done, toy_calls(TOY_GET));
 	ck_assert_uint_gt(with.workers[0]->done, 0);
-	end();
 }
 
 /* ---- a rate ---- */
@@ -802,7 +733,6 @@ TEST(response_times_are_never_less_than_service_times)
 			ck_assert_uint_ge(nb_histogram_max(counts->response),
 				nb_histogram_max(counts->service));
 		}
-		end();
 	}
 }
 
@@ -821,7 +751,6 @@ TEST(an_engine_slower_than_the_rate_has_a_queue)
 		nb_histogram_max(counts->response), (uint64_t)COUNT * SLEEP_NS - 200 * 1000);
 	ck_assert_uint_ge(
 		nb_histogram_sum(counts->response), (uint64_t)SLEEP_NS * COUNT * LEFT / 2);
-	end();
 }
 
 TEST(what_waited_through_a_warm_up_does_not_lengthen_the_time_that_is_measured)
@@ -834,7 +763,6 @@ TEST(what_waited_through_a_warm_up_does_not_lengthen_the_time_that_is_measured)
 	ck_assert_uint_eq(worker->measured, COUNT - WARM);
 	/* due within the first ms, and begun behind 150 sleeps */
 	ck_assert_uint_ge(worker->first_ticks, with.gate.begin + (uint64_t)WARM * SLEEP_NS);
-	end();
 }
 
 TEST(time_with_a_rate_begins_when_the_first_operation_was_due)
@@ -843,7 +771,6 @@ TEST(time_with_a_rate_begins_when_the_first_operation_was_due)
 	toy_go(&with);
 	ck_assert_uint_eq(worker->done, 64);
 	ck_assert_uint_eq(worker->first_ticks, worker->taken->due[0]);
-	end();
 }
 
 TEST(a_bound_beyond_the_clock_is_none)
@@ -852,7 +779,6 @@ TEST(a_bound_beyond_the_clock_is_none)
 	with.part->plan.end_ticks = UINT64_MAX - 1;
 	toy_go(&with);
 	ck_assert_uint_eq(with.workers[0]->done, COUNT);
-	end();
 }
 
 TEST(operations_that_are_due_after_the_end_are_not_begun)
@@ -862,7 +788,6 @@ TEST(operations_that_are_due_after_the_end_are_not_begun)
 	toy_go(&with);
 	ck_assert_uint_le(with.workers[0]->done, 3);
 	ck_assert_uint_eq(with.workers[0]->done, toy_calls(TOY_GET));
-	end();
 }
 
 /* ---- others ---- */
@@ -879,7 +804,6 @@ TEST(a_thread_waits_for_the_inserts_that_it_may_read)
 	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
 	ck_assert_uint_eq(with.workers[0]->done, 4 * OPS_STRATUM); /* 0, 2, 4 and 6 */
 	ck_assert_uint_eq(with.workers[0]->strata_done, 8);
-	end();
 }
 
 TEST(a_thread_that_has_done_all_and_ended_is_waited_for_no_more)
@@ -891,5 +815,4 @@ TEST(a_thread_that_has_done_all_and_ended_is_waited_for_no_more)
 	with.workers[1]->is_over = 1;
 	toy_go(&with);
 	ck_assert_uint_eq(with.workers[0]->done, 5 * OPS_STRATUM);
-	end();
 }

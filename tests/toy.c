@@ -37,6 +37,8 @@ struct toy_session {
 	uint64_t last;                            /* number that a scan gave last */
 };
 
+static const struct nb_slice none;
+
 static const struct nb_engine *
 right(void)
 {
@@ -171,7 +173,7 @@ spoil(struct toy_session *session, uint32_t defect, struct nb_slice key, struct 
 static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	uint32_t defect = enter(TOY_GET, session, key, (struct nb_slice){0}, 0);
+	uint32_t defect = enter(TOY_GET, session, key, none, 0);
 	uint8_t other[KEY_SIZE];
 	int rc;
 	if (answers(defect, &rc))
@@ -187,14 +189,14 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 static void
 release(struct nb_session *session)
 {
-	enter(TOY_RELEASE, session, (struct nb_slice){0}, (struct nb_slice){0}, 0);
+	enter(TOY_RELEASE, session, none, none, 0);
 }
 
 static int
 multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *found)
 {
-	uint32_t defect = enter(TOY_MULTI_GET, session, keys[0], (struct nb_slice){0}, count);
+	uint32_t defect = enter(TOY_MULTI_GET, session, keys[0], none, count);
 	int rc;
 	if (defect != TOY_MISS && answers(defect, &rc))
 		return rc;
@@ -252,7 +254,7 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 static int
 del(struct nb_session *session, struct nb_slice key)
 {
-	uint32_t defect = enter(TOY_DEL, session, key, (struct nb_slice){0}, 0);
+	uint32_t defect = enter(TOY_DEL, session, key, none, 0);
 	int rc;
 	return answers(defect, &rc) ? rc : right()->del(own(session)->inner, key);
 }
@@ -277,8 +279,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
-	uint32_t defect = enter(
-		TOY_SCAN_OPEN, session, args->from, (struct nb_slice){0}, args->limit);
+	uint32_t defect = enter(TOY_SCAN_OPEN, session, args->from, none, args->limit);
 	int rc;
 	ck_assert_uint_eq(args->flags, 0);
 	own(session)->last = 0;
@@ -289,8 +290,7 @@ static int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
 	struct toy_session *it = own(session);
-	uint32_t defect = enter(
-		TOY_SCAN_NEXT, session, (struct nb_slice){0}, (struct nb_slice){0}, 0);
+	uint32_t defect = enter(TOY_SCAN_NEXT, session, none, none, 0);
 	int rc;
 	if (answers(defect, &rc))
 		return rc;
@@ -315,8 +315,7 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 static int
 scan_close(struct nb_session *session)
 {
-	uint32_t defect = enter(
-		TOY_SCAN_CLOSE, session, (struct nb_slice){0}, (struct nb_slice){0}, 0);
+	uint32_t defect = enter(TOY_SCAN_CLOSE, session, none, none, 0);
 	int rc, closed = right()->scan_close(own(session)->inner);
 	return answers(defect, &rc) ? rc : closed;
 }
@@ -326,8 +325,7 @@ scan_close(struct nb_session *session)
 static int
 begin(struct nb_session *session, uint32_t flags)
 {
-	uint32_t defect = enter(
-		TOY_BEGIN, session, (struct nb_slice){0}, (struct nb_slice){0}, flags);
+	uint32_t defect = enter(TOY_BEGIN, session, none, none, flags);
 	int rc;
 	ck_assert(!own(session)->is_transaction);
 	if (answers(defect, &rc))
@@ -356,8 +354,7 @@ end(struct toy_session *session, bool is_kept)
 static int
 commit(struct nb_session *session)
 {
-	uint32_t defect = enter(
-		TOY_COMMIT, session, (struct nb_slice){0}, (struct nb_slice){0}, 0);
+	uint32_t defect = enter(TOY_COMMIT, session, none, none, 0);
 	int rc = NB_OK;
 	bool is_lost = answers(defect, &rc);
 	end(own(session), !is_lost);
@@ -367,7 +364,7 @@ commit(struct nb_session *session)
 static void
 abort_it(struct nb_session *session)
 {
-	enter(TOY_ABORT, session, (struct nb_slice){0}, (struct nb_slice){0}, 0);
+	enter(TOY_ABORT, session, none, none, 0);
 	end(own(session), false);
 }
 
@@ -397,8 +394,7 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	int rc, opened = right()->session_open(&session->inner, db, id);
 	ck_assert_int_eq(opened, NB_OK);
 	*out = (struct nb_session *)(void *)session;
-	uint32_t defect = enter(
-		TOY_SESSION_OPEN, *out, (struct nb_slice){0}, (struct nb_slice){0}, 0);
+	uint32_t defect = enter(TOY_SESSION_OPEN, *out, none, none, 0);
 	if (answers(defect, &rc)) {
 		ck_assert_int_eq(right()->session_close(session->inner), NB_OK);
 		free(session);
@@ -411,8 +407,7 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 static int
 session_close(struct nb_session *session)
 {
-	uint32_t defect = enter(
-		TOY_SESSION_CLOSE, session, (struct nb_slice){0}, (struct nb_slice){0}, 0);
+	uint32_t defect = enter(TOY_SESSION_CLOSE, session, none, none, 0);
 	ck_assert(!own(session)->is_transaction);
 	int rc, closed = right()->session_close(own(session)->inner);
 	free(session);

@@ -102,15 +102,19 @@ toy_break(uint32_t defect, uint32_t verb, uint64_t nth, uint64_t times);
 uint64_t
 toy_calls(uint32_t verb);
 
+struct toy_worker;
+
 /** A job and its run, in a directory of their own. */
 struct toy_rig {
 	char dir[64], path[96];
 	struct nb_job *job;
 	struct nb_run_options options; /* the toy, monotonic clock, everything verified */
 	struct nb_run *run;
+	struct toy_worker *with; /* whose sessions are open */
+	bool is_open;            /* the database, by toy_open() */
 };
 
-/** Of the text of a job file without its [workload] line; be64 keys in order. */
+/** It is destroyed when it is created again, and when the test is over. Of the text of a job file without its [workload] line; be64 keys in order. */
 void
 toy_create(struct toy_rig *rig, const char *text);
 
@@ -151,6 +155,7 @@ toy_wrong(const struct job_findings *findings);
 
 /** A part of toy_new()'s run, and one worker for each of its threads, with open sessions. */
 struct toy_worker {
+	struct toy_rig *rig;
 	struct job_part *part;
 	struct job_gate gate;
 	int halt;
@@ -181,8 +186,5 @@ toy_unload(struct toy_rig *rig);
 /** All of that for a job of one group with one thread: its worker, about to run. */
 struct job_worker *
 toy_one(struct toy_rig *rig, struct toy_worker *with, const char *text);
-
-void
-toy_end(struct toy_rig *rig, struct toy_worker *with);
 
 #endif /* TOY_H */

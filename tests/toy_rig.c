@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "toy.h"
+#include "scratch.h"
 #include "unit.h"
 
 /** How the toy is to be broken when the run begins. */
@@ -29,9 +29,30 @@ watch_begin(void *arg, const struct nb_progress *progress)
 	next_defect = TOY_RIGHT;
 }
 
+static void
+undo(void *arg)
+{
+	toy_destroy(arg);
+}
+
+void
+toy_destroy(struct toy_rig *rig)
+{
+	unit_forget(undo, rig);
+	if (rig->with != NULL)
+		toy_leave(rig->with);
+	if (rig->is_open)
+		toy_unload(rig);
+	nb_stop_clear();
+	nb_run_delete(rig->run);
+	nb_job_delete(rig->job);
+	nftw(rig->dir, scratch_remove, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 void
 toy_create(struct toy_rig *rig, const char *text)
 {
+	unit_defer(undo, rig);
 	*rig = (struct toy_rig){.dir = "/tmp/mininb-test.XXXXXX"};
 	ck_assert_ptr_nonnull(mkdtemp(rig->dir));
 	char path[128];
@@ -98,22 +119,6 @@ toy_break_run_for(
 	next_number = number + 1;
 }
 
-static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *place)
-{
-	(void)st, (void)type, (void)place;
-	return remove(path);
-}
-
-void
-toy_destroy(struct toy_rig *rig)
-{
-	nb_stop_clear();
-	nb_run_delete(rig->run);
-	nb_job_delete(rig->job);
-	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
 void
 toy_assert_told(const char *part)
 {
@@ -143,7 +148,8 @@ toy_wrong(const struct job_findings *findings)
 void
 toy_enter(struct toy_rig *rig, struct toy_worker *with, struct job_part *part)
 {
-	*with = (struct toy_worker){.part = part};
+	*with = (struct toy_worker){.rig = rig, .part = part};
+	rig->with = with;
 	with->gate.begin = clock_stamp(rig->run->clock.kind);
 	part->plan.gate = &with->gate;
 	part->plan.halt = &with->halt;
@@ -171,6 +177,7 @@ toy_go(struct toy_worker *with)
 void
 toy_leave(struct toy_worker *with)
 {
+	with->rig->with = NULL;
 	for (uint32_t t = 0; t < with->part->plan.threads; t++) {
 		struct job_worker *worker = with->workers[t];
 		ck_assert_int_eq(
@@ -190,6 +197,7 @@ toy_open(struct toy_rig *rig)
 		.path = rig->dir,
 		.sessions = 16};
 	ck_assert_int_eq(base->engine->table.open(&base->db, &args), NB_OK);
+	rig->is_open = true;
 }
 
 void
@@ -212,6 +220,7 @@ toy_unload(struct toy_rig *rig)
 	struct nb_run *base = rig->run;
 	ck_assert_int_eq(base->engine->table.close(base->db), NB_OK);
 	base->db = NULL;
+	rig->is_open = false;
 }
 
 struct job_worker *
@@ -223,12 +232,4 @@ toy_one(struct toy_rig *rig, struct toy_worker *with, const char *text)
 	toy_enter(rig, with, &rig->run->parts[0]);
 	toy_reset();
 	return with->workers[0];
-}
-
-void
-toy_end(struct toy_rig *rig, struct toy_worker *with)
-{
-	toy_leave(with);
-	toy_unload(rig);
-	toy_destroy(rig);
 }

@@ -9,11 +9,56 @@ enum { UNIT_TIMEOUT_S = 120 }; /* sanitizers and valgrind are slow */
 
 static struct unit_test *tests;
 
+static struct deferred {
+	void (*undo)(void *arg);
+	void *arg;
+} deferred[8]; /* of the test at hand */
+static size_t deferred_count;
+
 __attribute__((weak)) bool unit_in_scratch;
 __attribute__((weak)) void
 unit_setup(void);
 __attribute__((weak)) void
 unit_teardown(void);
+
+/** Whether it was there. */
+static bool
+forget(void (*undo)(void *arg), void *arg)
+{
+	size_t at = 0, count = deferred_count;
+	while (at < count && (deferred[at].undo != undo || deferred[at].arg != arg))
+		at++;
+	for (size_t i = at + 1; i < count; i++)
+		deferred[i - 1] = deferred[i];
+	deferred_count -= at < count;
+	return at < count;
+}
+
+void
+unit_forget(void (*undo)(void *arg), void *arg)
+{
+	(void)forget(undo, arg);
+}
+
+void
+unit_defer(void (*undo)(void *arg), void *arg)
+{
+	if (forget(undo, arg))
+		undo(arg);
+	ck_assert_uint_lt(deferred_count, UNIT_COUNT(deferred));
+	deferred[deferred_count++] = (struct deferred){undo, arg};
+}
+
+static void
+end_test(void)
+{
+	while (deferred_count > 0) {
+		struct deferred last = deferred[--deferred_count];
+		last.undo(last.arg);
+	}
+	if (unit_teardown != NULL)
+		unit_teardown();
+}
 
 /* Compilers may call constructors in any order: the line of the test decides. */
 void
@@ -34,7 +79,7 @@ make_suite(void)
 	for (const struct unit_test *test = tests; test != NULL; test = test->next) {
 		TCase *promise = tcase_create(test->check.name);
 		tcase_set_timeout(promise, UNIT_TIMEOUT_S);
-		tcase_add_checked_fixture(promise, unit_setup, unit_teardown);
+		tcase_add_checked_fixture(promise, unit_setup, end_test);
 		tcase_add_loop_test(promise, &test->check, 0, (int)test->count);
 		suite_add_tcase(suite, promise);
 	}

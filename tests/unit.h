@@ -73,6 +73,14 @@ void
 unit_setup(void);
 void
 unit_teardown(void);
+
+/** Call undo(arg) when the test is over, the last one first; now, if it is still to be called. */
+void
+unit_defer(void (*undo)(void *arg), void *arg);
+/** It need not be called any more. */
+void
+unit_forget(void (*undo)(void *arg), void *arg);
+
 /** A program that defines this as true runs its tests in a directory of scratch.h. */
 extern bool unit_in_scratch;
 

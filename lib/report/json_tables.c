@@ -482,11 +482,11 @@ static const struct json_field findings_fields[] = {
 };
 
 static const struct json_field usage_fields[] = {
-	FIELD_NUMBER(sysinfo_usage, "user_ns", user_ns, SUM, "CPU time in user mode, all threads, ns"),
-	FIELD_NUMBER(sysinfo_usage, "system_ns", system_ns, SUM, "CPU time in the kernel, all threads, ns"),
-	FIELD_NUMBER(sysinfo_usage, "involuntary_switches", involuntary_switches, SUM, "context switches since a thread was taken off its CPU"),
-	FIELD_NUMBER(sysinfo_usage, "steal_ns", steal_ns, SUM, "CPU time that a hypervisor kept back, whole machine, ns"),
-	FIELD_NUMBER(sysinfo_usage, "busy_ns", busy_ns, SUM, "CPU time used by all processes, whole machine, ns"),
+	FIELD_NUMBER(system_counts, "user_ns", user_ns, SUM, "CPU time in user mode, all threads, ns"),
+	FIELD_NUMBER(system_counts, "system_ns", system_ns, SUM, "CPU time in the kernel, all threads, ns"),
+	FIELD_NUMBER(system_counts, "involuntary_switches", involuntary_switches, SUM, "context switches since a thread was taken off its CPU"),
+	FIELD_NUMBER(system_counts, "steal_ns", steal_ns, SUM, "CPU time that a hypervisor kept back, whole machine, ns"),
+	FIELD_NUMBER(system_counts, "busy_ns", busy_ns, SUM, "CPU time used by all processes, whole machine, ns"),
 	END,
 };
 

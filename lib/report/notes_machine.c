@@ -66,7 +66,7 @@ percent_of_machine(const struct nb_result *result, double ns)
 static double
 others_ns(const struct nb_result *result)
 {
-	const struct sysinfo_usage *usage = &result->measured.usage;
+	const struct system_counts *usage = &result->measured.usage;
 	return (double)usage->busy_ns - (double)usage->user_ns - (double)usage->system_ns;
 }
 
@@ -83,7 +83,7 @@ result_taken_percent(const struct nb_result *result)
 static void
 note_cpu(struct nb_result *result)
 {
-	const struct sysinfo_usage *usage = &result->measured.usage;
+	const struct system_counts *usage = &result->measured.usage;
 	const struct system_counts *used = &result->measured.used;
 	double steal = percent_of_machine(result, (double)usage->steal_ns);
 	double others = percent_of_machine(result, others_ns(result));

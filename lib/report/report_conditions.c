@@ -111,7 +111,7 @@ add_cache_state(struct doc *doc, const struct nb_result *result)
 static void
 add_cpu(struct doc *doc, const struct record *record)
 {
-	const struct sysinfo_usage *usage = &record->run->measured.usage;
+	const struct system_counts *usage = &record->run->measured.usage;
 	const char *others = record_no_cpu(record);
 	double all_ns = (double)(usage->user_ns + usage->system_ns);
 	double user = all_ns > 0 ? (double)usage->user_ns / all_ns : 0;

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counters of engines: told by name through a callback, kept as copies.
+ * Counters of engines: reported by name through a callback, kept as copies.
  *
- * They are told apart by name alone. An engine that tells a name twice breaks the
- * contract; the first is kept, as two values cannot be told apart in the difference. One
- * that is not told at the beginning is taken to have been 0: engines leave out what has
- * not happened yet. One that falls although it is a COUNTER is marked, since neither its
- * value nor a difference that wraps around means anything. Kinds that this host does not
- * know are left out: how to read them is not known.
+ * The name alone identifies a counter. An engine that reports a name twice breaks the contract; the
+ * first value is kept. A counter that is missing at the beginning is taken to have been 0, since
+ * engines leave out what has not happened yet. A COUNTER that falls is marked, since neither its
+ * value nor a difference that wraps around means anything. Kinds that this host does not know are
+ * left out, since it cannot know how to read them.
  *
- * A list is searched from its beginning: engines have tens of counters, the largest some
- * 200, and that is done a few times in a run, outside what is measured.
+ * Lists are searched from their beginning: engines have tens of counters, the largest some 200, and
+ * that is done at most once a sample, outside of what is measured.
  */
 #include "run/counters.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
-static struct counter *
-find(const struct counters *counters, const char *name)
+struct counter *
+counters_find(const struct counters *counters, const char *name)
 {
 	for (size_t i = 0; i < counters->count; i++) {
 		if (strcmp(counters->items[i].name, name) == 0)
@@ -33,20 +33,17 @@ find(const struct counters *counters, const char *name)
 static struct counter *
 append(struct counters *counters, const char *name, const char *unit, uint32_t kind)
 {
-	size_t bytes = (counters->count + 1) * sizeof(*counters->items);
-	struct counter *grown = realloc(counters->items, bytes);
-	if (grown == NULL)
+	struct counter *added = array_append(
+		&counters->items, &counters->count, sizeof(*counters->items));
+	if (added == NULL)
 		return NULL;
-	counters->items = grown;
-	struct counter *added = &grown[counters->count];
 	*added = (struct counter){.name = strdup(name), .unit = strdup(unit), .kind = kind};
-	if (added->name == NULL || added->unit == NULL) {
-		free(added->name);
-		free(added->unit);
-		return NULL;
-	}
-	counters->count++;
-	return added;
+	if (added->name != NULL && added->unit != NULL)
+		return added;
+	free(added->name);
+	free(added->unit);
+	counters->count--;
+	return NULL;
 }
 
 /** An nb_stat_emit. */
@@ -55,7 +52,8 @@ take(void *to, const char *name, const char *unit, uint32_t kind, uint64_t value
 {
 	struct counters *counters = to;
 	bool is_known = kind == NB_STAT_COUNTER || kind == NB_STAT_GAUGE;
-	if (name == NULL || name[0] == '\0' || !is_known || find(counters, name) != NULL)
+	if (name == NULL || name[0] == '\0' || !is_known ||
+		counters_find(counters, name) != NULL)
 		return;
 	struct counter *added = append(counters, name, unit != NULL ? unit : "", kind);
 	if (added == NULL)
@@ -74,7 +72,7 @@ counters_collect(struct counters *out, const struct nb_engine *engine, struct nb
 	if (!out->is_short)
 		return NB_OK;
 	counters_destroy(out);
-	return error_set(NB_FAIL, "out of memory");
+	return error_memory();
 }
 
 static void
@@ -95,12 +93,12 @@ counters_add_growth(
 {
 	for (size_t i = 0; i < until->count; i++) {
 		const struct counter *is = &until->items[i];
-		struct counter *into = find(sum, is->name);
+		struct counter *into = counters_find(sum, is->name);
 		if (into == NULL)
 			into = append(sum, is->name, is->unit, is->kind);
 		if (into == NULL)
-			return error_set(NB_FAIL, "out of memory");
-		add_one(into, find(from, is->name), is);
+			return error_memory();
+		add_one(into, counters_find(from, is->name), is);
 	}
 	return NB_OK;
 }
@@ -114,18 +112,12 @@ counters_copy(struct counters *out, const struct counters *from)
 		struct counter *copy = append(out, is->name, is->unit, is->kind);
 		if (copy == NULL) {
 			counters_destroy(out);
-			return error_set(NB_FAIL, "out of memory");
+			return error_memory();
 		}
 		copy->has_run_back = is->has_run_back;
 		copy->value = is->value;
 	}
 	return NB_OK;
-}
-
-const struct counter *
-counters_find(const struct counters *counters, const char *name)
-{
-	return find(counters, name);
 }
 
 void

@@ -45,7 +45,7 @@ NB_MUST_CHECK int
 counters_copy(struct counters *out, const struct counters *from);
 
 /** The one of that name, or NULL. Borrowed until the list grows. */
-const struct counter *
+struct counter *
 counters_find(const struct counters *counters, const char *name);
 
 /** What is left is empty. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A crew of threads and the phases they go through.
+ * A crew of threads and the phases that they go through.
  *
- * The caller waits on a condition with a time limit, so that it can show how
- * far they are; the members know nothing of it and, within a phase, of one
- * another. Signals are blocked in them: the caller's thread is the one that the
- * user interrupts, and an engine's system calls are not cut short. Those that a
- * thread brings on itself are not, for no handler would see them: the kernel kills
- * at once a process that has blocked one.
+ * The caller waits on a condition with a time limit, so it can show how far they are. The members
+ * know nothing of it and, within a phase, of one another. Signals are blocked in them: the user
+ * interrupts the caller's thread, and an engine's system calls are not cut short. Signals that a
+ * thread brings on itself are not blocked, because the kernel kills a process at once that has
+ * blocked one, before any handler sees it.
  */
 #include "run/crew.h"
 
@@ -130,11 +129,9 @@ crew_do(struct crew *crew, int phase, uint64_t tick_ns, void (*tick)(void *arg))
 		struct timespec until = time_in(tick_ns);
 		int rc = 0;
 		while (crew->busy > 0 && rc != ETIMEDOUT)
-			rc = tick == NULL
-				? pthread_cond_wait(&crew->arrived, &crew->mutex)
-				: pthread_cond_timedwait(&crew->arrived, &crew->mutex, &until);
-		if (crew->busy == 0 || tick == NULL)
-			continue;
+			rc = pthread_cond_timedwait(&crew->arrived, &crew->mutex, &until);
+		if (crew->busy == 0)
+			break;
 		pthread_mutex_unlock(&crew->mutex);
 		tick(crew->arg);
 		pthread_mutex_lock(&crew->mutex);

@@ -47,8 +47,8 @@ crew_create(struct crew *crew, uint32_t size, void (*work)(void *arg, uint32_t i
 	void *arg);
 
 /**
- * Do a phase; returns when all members are parked again. Meanwhile `tick`, if
- * not NULL, is called every tick_ns on this thread.
+ * Do a phase; returns when all members are parked again. Meanwhile tick(arg) is called every
+ * tick_ns on this thread.
  */
 void
 crew_do(struct crew *crew, int phase, uint64_t tick_ns, void (*tick)(void *arg));

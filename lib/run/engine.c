@@ -193,65 +193,61 @@ engine_is_name(const char *name)
 }
 
 static int
-check_header(const struct nb_engine *table, const char *origin)
+check_header(const struct nb_engine *table)
 {
 	if (table->abi != NB_ENGINE_ABI)
 		return error_set(NB_FAIL,
-			"%s: refused: its table has abi %u, this mininb has abi %u; compile it against this mininb's engine.h",
-			origin, table->abi, NB_ENGINE_ABI);
+			"its table has abi %u, this mininb has abi %u; compile it against this mininb's engine.h",
+			table->abi, NB_ENGINE_ABI);
 	if (table->size < TABLE_SIZE_MIN)
 		return error_set(NB_FAIL,
-			"%s: refused: its table is too short: size is %u bytes, the mandatory verbs end at %zu",
-			origin, table->size, TABLE_SIZE_MIN);
+			"its table is too short: size is %u bytes, the mandatory verbs end at %zu",
+			table->size, TABLE_SIZE_MIN);
 	if (table->size > TABLE_SIZE_MAX || table->size % sizeof(void *) != 0)
 		return error_set(NB_FAIL,
-			"%s: refused: its table is too long or torn: size is %u bytes, not a multiple of %zu up to %d",
-			origin, table->size, sizeof(void *), TABLE_SIZE_MAX);
+			"its table is too long or torn: size is %u bytes, not a multiple of %zu up to %d",
+			table->size, sizeof(void *), TABLE_SIZE_MAX);
 	return NB_OK;
 }
 
 static int
-check_fields(const struct nb_engine *table, const char *origin)
+check_fields(const struct nb_engine *table)
 {
 	for (size_t i = 0; i < sizeof(mandatory) / sizeof(*mandatory); i++)
 		if (is_null(table, &mandatory[i]))
-			return error_set(NB_FAIL, "%s: refused: '%s' is NULL in its table",
-				origin, mandatory[i].name);
+			return error_set(
+				NB_FAIL, "'%s' is NULL in its table", mandatory[i].name);
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
 		if (!is_null(table, &pairs[i][0]) && is_null(table, &pairs[i][1]))
-			return error_set(NB_FAIL,
-				"%s: refused: its table has '%s' and '%s' is NULL", origin,
+			return error_set(NB_FAIL, "its table has '%s' and '%s' is NULL",
 				pairs[i][0].name, pairs[i][1].name);
 	if (!engine_is_name(table->name))
-		return error_set(NB_FAIL,
-			"%s: refused: '%s' is not a name of an engine: " ENGINE_NAME_RULE,
-			origin, table->name, ENGINE_NAME_MAX);
+		return error_set(NB_FAIL, "'%s' is not a name of an engine: " ENGINE_NAME_RULE,
+			table->name, ENGINE_NAME_MAX);
 	if (table->durabilities == 0)
-		return error_set(NB_FAIL,
-			"%s: refused: durabilities names no level that this mininb knows",
-			origin);
+		return error_set(NB_FAIL, "durabilities names no level that this mininb knows");
 	if (table->auto_durability > NB_DUR_COMMIT ||
 		(table->durabilities & NB_DUR_BIT(table->auto_durability)) == 0)
 		return error_set(NB_FAIL,
-			"%s: refused: auto_durability is %u, which durabilities 0x%x does not offer",
-			origin, table->auto_durability, table->durabilities);
+			"auto_durability is %u, which durabilities 0x%x does not offer",
+			table->auto_durability, table->durabilities);
 	return NB_OK;
 }
 
 /** One whose name is empty or has a '=' could not be typed. */
 static int
-check_option_names(const struct nb_engine *table, const char *origin)
+check_option_names(const struct nb_engine *table)
 {
 	const struct nb_option *option = table->options;
 	for (; option != NULL && option->name != NULL; option++) {
 		if (option - table->options == OPTIONS_MAX)
 			return error_set(NB_FAIL,
-				"%s: refused: its option table has more than %d rows; the last row must have a NULL name",
-				origin, OPTIONS_MAX);
+				"its option table has more than %d rows; the last row must have a NULL name",
+				OPTIONS_MAX);
 		if (option->name[0] == '\0' || strchr(option->name, '=') != NULL)
 			return error_set(NB_FAIL,
-				"%s: refused: an option is called '%s', which cannot be typed as name=value",
-				origin, option->name);
+				"an option is called '%s', which cannot be typed as name=value",
+				option->name);
 	}
 	return NB_OK;
 }
@@ -268,29 +264,33 @@ engine_auto_durability(const struct nb_engine *engine, const char *path)
 		: engine->auto_durability;
 }
 
-int
-engine_import(struct nb_engine *out, const struct nb_engine *table, const char *origin)
+/** engine_import() without the name of the file in the text of a refusal. */
+static int
+import(struct nb_engine *out, const struct nb_engine *table)
 {
-	int rc = check_header(table, origin);
+	int rc = check_header(table);
 	if (rc != NB_OK)
 		return rc;
 	memset(out, 0, sizeof(*out));
 	memcpy(out, table, table->size < sizeof(*out) ? table->size : sizeof(*out));
 	out->caps &= KNOWN_CAPS;
 	out->durabilities &= KNOWN_DURABILITIES;
-	rc = check_fields(out, origin);
+	rc = check_fields(out);
 	if (rc == NB_OK)
-		rc = check_option_names(out, origin);
-	if (rc != NB_OK)
-		return rc;
-	if (out->version() == NULL)
-		return error_set(NB_FAIL, "%s: refused: its 'version' returns NULL", origin);
+		rc = check_option_names(out);
+	if (rc == NB_OK && out->version() == NULL)
+		rc = error_set(NB_FAIL, "its 'version' returns NULL");
 	struct nb_option_value *defaults; /* that they parse is part of the contract */
-	rc = nb_options_parse(&defaults, out, NULL, 0);
-	if (rc != NB_OK)
-		return error_prefix(NB_FAIL, "%s: refused", origin);
-	nb_options_delete(defaults, out);
-	return NB_OK;
+	if (rc == NB_OK && (rc = nb_options_parse(&defaults, out, NULL, 0)) == NB_OK)
+		nb_options_delete(defaults, out);
+	return rc;
+}
+
+int
+engine_import(struct nb_engine *out, const struct nb_engine *table, const char *origin)
+{
+	return import(out, table) == NB_OK ? NB_OK
+					   : error_prefix(NB_FAIL, "%s: refused", origin);
 }
 
 /** What dlopen() said, and what to do about it. */

@@ -14,8 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/place.h"
 #include "run/engine.h"
@@ -49,7 +52,7 @@ add_hidden(struct engine_sites *sites, const struct engine_site *site, const cha
 		    sites->hidden != NULL ? sites->hidden : "",
 		    path != NULL ? path : site->name, path != NULL ? "" : " (linked in)",
 		    site->path) < 0)
-		return error_set(NB_FAIL, "engines: out of memory");
+		return error_memory();
 	free(sites->hidden);
 	sites->hidden = lines;
 	return NB_OK;
@@ -65,18 +68,17 @@ add_site(struct engine_sites *sites, const char *name, size_t length, char *path
 		free(path);
 		return rc;
 	}
-	struct engine_site *items = realloc(
-		sites->items, (sites->count + 1) * sizeof(*sites->items));
+	struct engine_site *site = array_append(
+		&sites->items, &sites->count, sizeof(*sites->items));
 	char *copy = strndup(name, length);
-	if (items != NULL)
-		sites->items = items;
-	if (items == NULL || copy == NULL) {
-		free(copy);
-		free(path);
-		return error_set(NB_FAIL, "engines: out of memory");
+	if (site != NULL && copy != NULL) {
+		*site = (struct engine_site){copy, path};
+		return NB_OK;
 	}
-	sites->items[sites->count++] = (struct engine_site){copy, path};
-	return NB_OK;
+	sites->count -= site != NULL;
+	free(copy);
+	free(path);
+	return error_memory();
 }
 
 static int
@@ -129,7 +131,7 @@ warn_of_relative(const char *dir)
 	static int was_told;
 	if (__atomic_exchange_n(&was_told, 1, __ATOMIC_RELAXED) == 0)
 		log_message(NB_LOG_WARNING,
-			"MININB_PLUGIN_PATH: '%s' is left out: it does not begin with '/', and what it is would depend on the working directory",
+			"MININB_PLUGIN_PATH: '%s' is ignored: it does not begin with '/', so it would depend on the working directory",
 			dir);
 }
 
@@ -141,7 +143,7 @@ add_path_variable(struct engine_sites *sites)
 		return NB_OK;
 	char *copy = strdup(variable);
 	if (copy == NULL)
-		return error_set(NB_FAIL, "engines: out of memory");
+		return error_memory();
 	int rc = NB_OK;
 	char *rest = copy;
 	for (char *dir; rc == NB_OK && (dir = strsep(&rest, ":")) != NULL;)
@@ -208,4 +210,71 @@ engine_missing_next(const char *at, struct engine_missing *out)
 	snprintf(out->name, sizeof(out->name), "%.*s", (int)(equals - at), at);
 	snprintf(out->reason, sizeof(out->reason), "%.*s", (int)(end - equals - 1), equals + 1);
 	return end + 1;
+}
+
+/* ---- whether one may be loaded ---- */
+
+/*
+ * A plugin is code that runs with all the rights of the user who started the program. For root
+ * that is a way to the whole machine, so root loads none that everyone could have put there:
+ * neither the file nor a directory on the way to it may be open to all. In a directory like /tmp,
+ * where all may add but nobody may exchange what is another's, what comes next must be root's.
+ *
+ * It is less than sudo asks of its plugins, which must be root's own: a user who builds mininb at
+ * home and measures with sudo runs a program from there anyway. Others than root are not asked,
+ * since what they could lose there is theirs.
+ *
+ * A program that has more rights than its user (setuid, file capabilities) takes nothing from its
+ * environment and no file that is named, as ld.so does it for LD_PRELOAD.
+ */
+
+/** Whether others could exchange what is at `path`; `holds` is of what is next on the way. */
+static bool
+is_open(const struct stat *st, const struct stat *holds)
+{
+	if ((st->st_mode & S_IWOTH) == 0)
+		return false;
+	bool is_sticky = S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) != 0;
+	return !is_sticky || holds == NULL ||
+		(holds->st_uid != 0 && holds->st_uid != geteuid());
+}
+
+/** `path` has no link in it, and is cut short from its end. */
+static int
+check_way(char *path, const char *plugin)
+{
+	struct stat st, next;
+	bool has_next = false;
+	for (;;) {
+		if (lstat(path, &st) != 0)
+			return error_system("%s", plugin);
+		if (is_open(&st, has_next ? &next : NULL))
+			return error_set(NB_FAIL,
+				"%s: refused: everyone can write %s, and root would run their code; use chmod o-w, or load the plugin from another directory",
+				plugin, path);
+		char *slash = strrchr(path, '/');
+		if (slash == NULL || path[1] == '\0')
+			return NB_OK;
+		slash[slash == path ? 1 : 0] = '\0';
+		next = st;
+		has_next = true;
+	}
+}
+
+int
+engine_check_trust(const char *path)
+{
+	if (getauxval(AT_SECURE) != 0 &&
+		strncmp(path, NB_ENGINE_DIR "/", sizeof(NB_ENGINE_DIR)) != 0)
+		return error_set(NB_FAIL,
+			"%s: refused: a setuid mininb loads installed engines only", path);
+	if (geteuid() != 0)
+		return NB_OK;
+	struct stat st;
+	char *real = realpath(path, NULL);
+	/* what is no file will not be loaded either, which is told better there */
+	bool is_file = real != NULL && stat(real, &st) == 0 && S_ISREG(st.st_mode);
+	int rc = is_file ? check_way(real, path) : NB_OK;
+	free(real);
+	return rc;
 }

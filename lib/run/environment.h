@@ -47,12 +47,17 @@ struct environment {
 	uint32_t device_major, device_minor;
 };
 
-/** Never fails: what cannot be read is not known. `path` need not be there yet. */
-void
-environment_create(struct environment *environment, const char *path);
-
-/** The same with all of the system's files looked for below `root`: "" is in earnest. */
+/**
+ * Never fails: what cannot be read is not known. `path` need not be there yet. All of the
+ * system's files are looked for below `root`: "" is the system itself.
+ */
 void
 environment_read(struct environment *environment, const char *path, const char *root);
+
+/** Its parts: the system, processors and memory; the file system and the device below it. */
+void
+environment_read_machine(struct environment *environment, const char *root);
+void
+environment_read_place(struct environment *environment, const char *path, const char *root);
 
 #endif /* RUN_ENVIRONMENT_H */

@@ -18,7 +18,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "run/environment_parts.h"
+#include "run/environment.h"
 #include "run/fact.h"
 
 #define CPU_DIR "/sys/devices/system/cpu"
@@ -45,10 +45,10 @@ read_system(struct environment *environment, const char *root)
 		fact_value(system, size, root, "/usr/lib/os-release", "PRETTY_NAME");
 	if (uname(&name) != 0)
 		return;
-	fact_keep(environment->host, sizeof(environment->host), name.nodename);
+	fact_keep(FACT_INTO(environment->host), name.nodename);
 	char kernel[3 * sizeof(name.sysname)];
 	snprintf(kernel, sizeof(kernel), "%s %s %s", name.sysname, name.release, name.machine);
-	fact_keep(environment->kernel, sizeof(environment->kernel), kernel);
+	fact_keep(FACT_INTO(environment->kernel), kernel);
 }
 
 /* ---- processors ---- */
@@ -102,7 +102,7 @@ read_frequency(struct environment *environment, const char *root, unsigned cpu)
 		uint64_t on;
 	} switches[] = {{CPU_DIR "/intel_pstate/no_turbo", 0}, {CPU_DIR "/cpufreq/boost", 1}};
 	uint64_t value;
-	fact_line(environment->governor, sizeof(environment->governor), root,
+	fact_line(FACT_INTO(environment->governor), root,
 		CPU_DIR "/cpu%u/cpufreq/scaling_governor", cpu);
 	if (fact_number(&value, root, CPU_DIR "/cpu%u/cpufreq/cpuinfo_max_freq", cpu))
 		environment->cpu_mhz_max = (double)value / 1000;
@@ -169,10 +169,11 @@ count_siblings(struct environment *environment, const char *root, unsigned cpu)
 {
 	static const char *const lists[] = {"core_cpus_list", "thread_siblings_list"};
 	char list[256];
+	uint64_t first = 0;
 	for (size_t i = 0; i < 2 && environment->threads_per_core == 0; i++) {
 		if (fact_line(list, sizeof(list), root, CPU_DIR "/cpu%u/topology/%s", cpu,
 			    lists[i]))
-			environment->threads_per_core = fact_list_count(list);
+			environment->threads_per_core = (uint32_t)fact_list(list, &first);
 	}
 }
 
@@ -263,8 +264,8 @@ environment_read_machine(struct environment *environment, const char *root)
 	read_memory(environment, root);
 	read_load(environment, root);
 	find_container(environment, root);
-	fact_line(environment->clock_source, sizeof(environment->clock_source), root,
+	fact_line(FACT_INTO(environment->clock_source), root,
 		"/sys/devices/system/clocksource/clocksource0/current_clocksource");
-	fact_chosen(environment->huge_pages, sizeof(environment->huge_pages), root,
+	fact_chosen(FACT_INTO(environment->huge_pages), root,
 		"/sys/kernel/mm/transparent_hugepage/enabled");
 }

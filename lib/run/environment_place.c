@@ -17,17 +17,20 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "run/environment_parts.h"
+#include "run/environment.h"
 #include "run/fact.h"
 
-/** Of the path, or of what is there of it: `full` is absolute, its links followed. */
+/**
+ * Of the path, which need not be there, as `full`: absolute, links followed; and as `nearest`
+ * what is there of it, itself or the nearest directory above.
+ */
 static bool
-resolve(const char *path, char full[PATH_MAX])
+resolve(const char *path, char full[PATH_MAX], char nearest[PATH_MAX])
 {
 	char rest[PATH_MAX] = "", part[PATH_MAX];
 	if ((size_t)snprintf(part, sizeof(part), "%s", path) >= sizeof(part))
 		return false;
-	while (realpath(part, full) == NULL) {
+	while (realpath(part, nearest) == NULL) {
 		char *slash = strrchr(part, '/');
 		char tail[PATH_MAX];
 		const char *name = slash != NULL ? slash + 1 : part;
@@ -41,23 +44,8 @@ resolve(const char *path, char full[PATH_MAX])
 		else
 			slash[slash == part] = '\0'; /* "/a" is in "/" */
 	}
-	size_t used = strcmp(full, "/") == 0 ? 0 : strlen(full);
-	return rest[0] == '\0' ||
-		(size_t)snprintf(full + used, PATH_MAX - used, "%s", rest) < PATH_MAX - used;
-}
-
-/** A stat of the path, or of the nearest directory above it that is there. */
-static bool
-stat_nearest(const char *full, char nearest[PATH_MAX], struct stat *st)
-{
-	snprintf(nearest, PATH_MAX, "%s", full);
-	while (stat(nearest, st) != 0) {
-		char *slash = strrchr(nearest, '/');
-		if (slash == NULL || strcmp(nearest, "/") == 0)
-			return false;
-		slash[slash == nearest] = '\0';
-	}
-	return true;
+	const char *base = strcmp(nearest, "/") == 0 && rest[0] != '\0' ? "" : nearest;
+	return (size_t)snprintf(full, PATH_MAX, "%s%s", base, rest) < PATH_MAX;
 }
 
 /* ---- the mount ---- */
@@ -122,10 +110,9 @@ see_mount(void *arg, char *line)
 		return true;
 	struct environment *environment = search->environment;
 	search->longest = strlen(fields[POINT]);
-	fact_keep(environment->mount, sizeof(environment->mount), fields[POINT]);
-	fact_keep(environment->mount_source, sizeof(environment->mount_source), source);
-	fact_keep(environment->mount_options, sizeof(environment->mount_options),
-		fields[OPTIONS]);
+	fact_keep(FACT_INTO(environment->mount), fields[POINT]);
+	fact_keep(FACT_INTO(environment->mount_source), source);
+	fact_keep(FACT_INTO(environment->mount_options), fields[OPTIONS]);
 	return true;
 }
 
@@ -151,7 +138,7 @@ find_disk(struct environment *environment, const char *root)
 	}
 	if (inside == NULL)
 		return false;
-	fact_keep(environment->device, sizeof(environment->device), inside + 1);
+	fact_keep(FACT_INTO(environment->device), inside + 1);
 	return environment->device[0] != '\0';
 }
 
@@ -181,8 +168,8 @@ read_device(struct environment *environment, const char *root)
 	size_t size = sizeof(environment->device_model);
 	if (!fact_line(model, size, root, "/sys/block/%s/device/model", device))
 		fact_line(model, size, root, "/sys/block/%s/dm/name", device);
-	fact_chosen(environment->scheduler, sizeof(environment->scheduler), root,
-		"/sys/block/%s/queue/scheduler", device);
+	fact_chosen(FACT_INTO(environment->scheduler), root, "/sys/block/%s/queue/scheduler",
+		device);
 	if (fact_number(&rotational, root, "/sys/block/%s/queue/rotational", device))
 		environment->is_rotational = rotational == 1;
 }
@@ -193,12 +180,12 @@ environment_read_place(struct environment *environment, const char *path, const 
 	char full[PATH_MAX], nearest[PATH_MAX];
 	struct stat st;
 	struct statvfs fs;
-	if (!resolve(path, full))
+	if (!resolve(path, full, nearest))
 		return;
-	fact_keep(environment->directory, sizeof(environment->directory), full);
+	fact_keep(FACT_INTO(environment->directory), full);
 	struct mount_search search = {.directory = full, .environment = environment};
 	fact_lines(root, "/proc/self/mountinfo", see_mount, &search);
-	if (!stat_nearest(full, nearest, &st))
+	if (stat(nearest, &st) != 0)
 		return;
 	if (statvfs(nearest, &fs) == 0) {
 		environment->filesystem_bytes = (uint64_t)fs.f_blocks * fs.f_frsize;

@@ -88,21 +88,38 @@ fact_parse_number(uint64_t *number, const char *text)
 	return true;
 }
 
-uint32_t
-fact_list_count(const char *list)
+/** The next "8" or "0-3" of a list. False at its end, or where it is not a list. */
+static bool
+next_range(const char **at, uint64_t *from, uint64_t *to)
 {
-	uint64_t count = 0;
-	while (isdigit((unsigned char)*list)) {
-		char *end;
-		unsigned long from = strtoul(list, &end, 10), to = from;
-		if (*end == '-')
-			to = strtoul(end + 1, &end, 10);
-		if (to < from || to - from >= UINT16_MAX)
-			return 0;
+	char *end;
+	if (!isdigit((unsigned char)**at))
+		return false;
+	*from = *to = strtoul(*at, &end, 10);
+	if (*end == '-')
+		*to = strtoul(end + 1, &end, 10);
+	if (*to < *from || *to - *from >= UINT16_MAX || (*end != ',' && *end != '\0'))
+		return false;
+	*at = *end == ',' ? end + 1 : end;
+	return true;
+}
+
+uint64_t
+fact_list(const char *list, uint64_t *nth)
+{
+	uint64_t from, to, count = 0;
+	const char *at = list;
+	while (next_range(&at, &from, &to))
 		count += to - from + 1;
-		list = *end == ',' ? end + 1 : end;
+	if (*at != '\0' || count == 0)
+		return 0;
+	uint64_t skip = *nth % count;
+	for (at = list; next_range(&at, &from, &to); skip -= to - from + 1) {
+		*nth = from + skip;
+		if (skip <= to - from)
+			break;
 	}
-	return *list == '\0' && count < UINT32_MAX ? (uint32_t)count : 0;
+	return count;
 }
 
 /* ---- files ---- */

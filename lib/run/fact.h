@@ -2,10 +2,9 @@
 #ifndef RUN_FACT_H
 #define RUN_FACT_H
 /**
- * Facts that stand in small files of the kernel's and of the system's. All functions take the
- * directory below which the file is looked for: "" is in earnest. What is no regular file, is
- * not there or holds something else is not known: the answer is false, and what it was to be
- * put into is left as it was.
+ * Facts in small files of the kernel and of the system. All functions look for a file below the
+ * directory `root`: "" is the real one. If it does not exist, is not a regular file or holds
+ * something else, the answer is false and nothing is changed.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,11 +13,14 @@
 #include <mininb/mininb.h>
 
 /**
- * Copy a text that somebody else made: what is no UTF-8 becomes '?', control characters
- * become blanks, what is too long is cut between characters. Blanks around it are left out.
+ * Copy a text of another's making: bytes that are not UTF-8 become '?', control characters become
+ * blanks, a long text is cut between characters, and blanks around it are left out.
  */
 void
 fact_keep(char *into, size_t size, const char *text);
+
+/** A member that is an array, and its size, as these functions take them. */
+#define FACT_INTO(member) (member), sizeof(member)
 
 /** The first line. False if it is blank. */
 bool
@@ -48,8 +50,11 @@ fact_lines(const char *root, const char *path, bool (*see)(void *arg, char *line
 bool
 fact_exists(const char *root, const char *fmt, ...) NB_PRINTF(2, 3);
 
-/** How many the list "0-3,8" has; 0 if it is none. */
-uint32_t
-fact_list_count(const char *list);
+/**
+ * How many the list "0-3,8" has; 0 if it is not a list. *nth becomes the number at that place
+ * of the list, round and round.
+ */
+uint64_t
+fact_list(const char *list, uint64_t *nth);
 
 #endif /* RUN_FACT_H */

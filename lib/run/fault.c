@@ -2,25 +2,25 @@
 /*
  * Faults of an engine: signals that a thread brings upon itself, and exit().
  *
- * The handler takes down what happened and holds the thread where it is. The thread that called
- * the library finds that in its next tick, stops the others, reports what was measured, and
- * then lets the process die of that signal: so there is both a result and a core dump, and the
- * dump shows the thread within the call that crashed. All verbs of an engine are therefore
- * called on threads other than the one that reports (run_call.c, crew.c).
+ * The handler notes what happened and holds the thread. The thread that called the library finds
+ * the note in its next tick, stops the others, reports what was measured, and lets the process die
+ * of that signal. So there is both a result and a core dump, and the dump shows the thread within
+ * the call that crashed. Therefore all verbs of an engine are called on threads other than the one
+ * that reports (run_call.c, crew.c).
  *
- * The heap may be spoilt, and a lock of it held for ever, if what crashed was malloc(). The one
- * who reports allocates a little, mostly from an arena of its own; should it be stuck all the
- * same, the thread that is held ends the process when HOLD_S are over.
+ * The heap may be damaged, and a lock of it held for ever, if malloc() crashed. The reporting
+ * thread allocates a little, mostly from an arena of its own. If it is stuck nevertheless, the held
+ * thread ends the process after HOLD_S.
  *
- * Handlers that somebody else has installed, a sanitizer say, are left as they are: they tell
- * more. Ours of SIGBUS asks first whether it is one of our own files, and calls the other one if
- * it is not. Only calls that are safe in a handler are made there; the thread's post is in
- * memory that is there from the begin (initial-exec), so that finding it allocates nothing.
+ * Handlers that others have installed, such as a sanitizer, stay, since they report more. Ours of
+ * SIGBUS first asks whether the fault is in one of our own files, and else calls the other one. A
+ * handler makes only calls that are safe in one. The thread's post is in memory that is there from
+ * the start (initial-exec), so finding it allocates nothing.
  *
- * Rejected: to jump out of the handler and go on. The engine's locks would stay locked, and its
- * files be closed in the middle of a write. And to run each engine in a child process always:
- * several engines are run so, and a single one too with --hang-after; but one that is looked at
- * with a debugger or a profiler is easier in the process that was started.
+ * Rejected: to jump out of the handler and go on, since the engine's locks would stay locked and
+ * its files be closed in the middle of a write. Also rejected: always to run each engine in a child
+ * process. Several engines are run so, and a single one with --hang-after; but a debugger or a
+ * profiler is easier to use in the process that was started.
  */
 #include "run/fault.h"
 
@@ -116,7 +116,8 @@ say_signal(int number)
 		strcat(text, " in ");
 		strncat(text, call, 500);
 	}
-	strcat(text, ": nothing could be saved; a core dump or a debugger tells where");
+	strcat(text,
+		": nothing could be saved; use a core dump or a debugger to find out where");
 	if (say != NULL)
 		say(text);
 }

@@ -74,7 +74,7 @@ explain(struct hardware *hardware, int error)
 		{EPERM, "they are not permitted (EPERM)"}};
 	char other[64];
 	const char *why = other;
-	snprintf(other, sizeof(other), "not to be had (error %d)", error);
+	snprintf(other, sizeof(other), "not available (error %d)", error);
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		why = known[i].error == error ? known[i].why : why;
 	snprintf(hardware->missing, sizeof(hardware->missing), "hardware counters: %s", why);
@@ -99,10 +99,10 @@ hardware_open(struct hardware *hardware)
 	if (cycles >= 0 && !is_counting(cycles)) {
 		hardware_close(hardware);
 		snprintf(hardware->missing, sizeof(hardware->missing),
-			"hardware counters: those of this machine do not move");
+			"hardware counters: those of this machine never change");
 	} else if (cycles >= 0 && !with_kernel) {
 		snprintf(hardware->missing, sizeof(hardware->missing),
-			"hardware counters: of user code only, the kernel's are not allowed");
+			"hardware counters: user code only; counting the kernel is not permitted");
 	}
 }
 

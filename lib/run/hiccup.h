@@ -6,7 +6,6 @@
  * and notes how late it woke. What delays it may have delayed the engine's threads too.
  */
 #include <pthread.h>
-#include <stdbool.h>
 
 #include <mininb/mininb.h>
 
@@ -22,20 +21,15 @@
 struct hiccup {
 	uint64_t interval_ns;
 	pthread_t thread;
-	pthread_mutex_t mutex;
-	pthread_cond_t woken;
-	bool is_stopping; /* guarded by the mutex */
-	/* What follows is the thread's until hiccup_stop() has returned. */
-	uint64_t wakes;
-	uint64_t cpu_ns; /* what it cost */
-	struct nb_histogram lateness;
+	int is_stopping;              /* atomic */
+	struct nb_histogram lateness; /* the thread's until hiccup_stop() has returned */
 };
 
 /** Start to measure, one value for each interval, > 0. */
 NB_MUST_CHECK int
 hiccup_start(struct hiccup *hiccup, uint64_t interval_ns);
 
-/** End it, at once; then `lateness` can be read. */
+/** End it, which takes up to an interval; then `lateness` can be read. */
 void
 hiccup_stop(struct hiccup *hiccup);
 

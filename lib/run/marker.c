@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Scripts that run for a night as root name a directory and say --fresh. What makes a typing
- * mistake in them harmless is that mininb removes and writes only what it has made. That is
- * told by a file beside the database: in it, an engine might list it (a hash of files, say),
- * count it, or call the directory not empty, and there are engines that we do not know. Beside
- * it none ever sees it, and what is measured of the directory stays the engine's own.
+ * Scripts that run for a night as root name a directory and say --fresh. A typing mistake in them is
+ * harmless because mininb removes and writes only what it has made. A file beside the database says
+ * so: inside, an engine might list it (a hash of files, say), count it, or call the directory not
+ * empty, and there are engines that we do not know.
  *
- * The price is that a directory can be removed and another one put in its place while the
- * marker stays. So the marker names the directory: by its time of birth, which moving it does
- * not change, or where the file system keeps none by its inode's number. A copy is another
- * directory, and a database that was moved leaves its marker behind; both then need one --force,
- * which is the safe side to err on.
+ * The price is that a directory can be removed and another one put in its place while the marker
+ * stays. So the marker names the directory: by its time of birth, which moving it does not change,
+ * or where the file system keeps none by its inode's number. A copy is another directory, and a
+ * database that was moved leaves its marker behind. Both then need one --force, which is the safe
+ * side to err on.
  *
- * A symbolic link was not made by us, nor was what it leads to. In a directory that everybody
- * may write, such as /tmp, anybody may have got there before us; so what belongs to others
- * there counts as not ours, which is the kernel's rule for links and files (sysctl
- * fs.protected_symlinks and fs.protected_regular).
+ * We did not make symbolic links, nor their targets. In a directory that everyone can write, such
+ * as /tmp, anybody may have been there before us. So what belongs to others there counts as not
+ * ours, which is the kernel's rule for links and files (sysctl fs.protected_symlinks and
+ * fs.protected_regular).
  *
- * The file is also what mininb locks while it uses the database: engines may lock the directory
- * itself. So a marker of ours is written in place and never exchanged for another file.
+ * mininb also locks this file while it uses the database, since engines may lock the directory
+ * itself. So it writes a marker of its own in place and never exchanges it for another file.
  */
 #include "run/marker.h"
 
@@ -28,14 +27,104 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/tree.h"
-#include "run/lock.h"
 
 enum { NAME_SIZE = 256, TEXT_SIZE = 1024, PATH_SIZE = 4096, OPEN_TRIES = 10 };
+
+/* ---- the lock ---- */
+
+/*
+ * flock(), because its lock belongs to the open file: processes that are forked by the one that
+ * has it have it too, and it lasts until the last of them is gone. A POSIX lock would end at the
+ * first close() of the same file anywhere in the process, and no child would have it.
+ *
+ * The kernel lists in /proc/locks which process took a lock. A process in another container is
+ * not listed there, and a device number may differ from that of stat(2) in its minor part where
+ * a file system has no device of its own (btrfs).
+ */
+
+/* A process that was killed releases its locks a moment after its parent has been told. */
+enum { TRIES = 50, PAUSE_NS = 10 * 1000 * 1000, COMMAND_SIZE = 160 };
+
+/** The process that has a flock() on that file; 0: not known. */
+static int
+find_holder(const struct stat *st)
+{
+	char line[256];
+	int holder = 0, pid;
+	unsigned device_major, device_minor;
+	uint64_t inode;
+	FILE *file = fopen("/proc/locks", "re");
+	while (file != NULL && holder == 0 && fgets(line, sizeof(line), file) != NULL) {
+		if (sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%" SCNu64, &pid, &device_major,
+			    &device_minor, &inode) == 4 &&
+			inode == st->st_ino && device_major == major(st->st_dev) &&
+			(device_minor == minor(st->st_dev) || device_major == 0) && pid > 0)
+			holder = pid;
+	}
+	if (file != NULL)
+		fclose(file);
+	return holder;
+}
+
+/** Its words with a space after each; "" if it is gone or hidden. */
+static void
+read_command(char text[COMMAND_SIZE], int pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd >= 0 ? read(fd, text, COMMAND_SIZE - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	while (size > 0 && text[size - 1] == '\0')
+		size--;
+	text[size > 0 ? size : 0] = '\0';
+	for (ssize_t i = 0; i < size; i++)
+		text[i] = (char)(text[i] == '\0' ? ' ' : text[i]);
+}
+
+static int
+refuse_lock(int fd, const char *what)
+{
+	static const char advice[] = "wait until it ends, or name another --path";
+	char command[COMMAND_SIZE];
+	struct stat st;
+	int holder = fstat(fd, &st) == 0 ? find_holder(&st) : 0;
+	if (holder == 0)
+		return error_set(NB_FAIL, "%s: is in use by another process; %s", what, advice);
+	read_command(command, holder);
+	return error_set(NB_FAIL, "%s: is in use by process %d%s%s%s; %s", what, holder,
+		command[0] != '\0' ? " (" : "", command, command[0] != '\0' ? ")" : "", advice);
+}
+
+int
+lock_take(int fd, bool is_shared, const char *what)
+{
+	int how = (is_shared ? LOCK_SH : LOCK_EX) | LOCK_NB;
+	int rc = flock(fd, how);
+	for (int i = 0; rc != 0 && i < TRIES && (errno == EWOULDBLOCK || errno == EINTR); i++) {
+		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+		rc = flock(fd, how);
+	}
+	if (rc == 0)
+		return NB_OK;
+	if (errno == EWOULDBLOCK || errno == EINTR)
+		return refuse_lock(fd, what);
+	log_message(NB_LOG_WARNING,
+		"%s: cannot be locked (%s), so mininb would not notice another process that uses it",
+		what, strerror(errno));
+	return NB_OK;
+}
+
+/* ---- the directory ---- */
 
 static const char *const ends[] = {[MARKER_KILLED] = "not closed",
 	[MARKER_FIRST] = "the first ones",
@@ -221,11 +310,12 @@ write_marker(const struct place *place, int fd, bool is_forced)
 	if (fd >= 0 && pwrite(fd, text, (size_t)size, 0) == size && ftruncate(fd, size) == 0)
 		return NB_OK;
 	int rc = error_system(
-		"%s/%s: cannot be written, and tells that mininb made %s (--path is for another place, --force does without)",
+		"%s/%s: cannot be written, but must mark %s as made by mininb; choose another --path, or use --force to go on without it",
 		place->path, place->marker, place->name);
 	if (!is_forced)
 		return rc;
-	log_message(NB_LOG_WARNING, "%s; next time --force is needed again", nb_error_text());
+	log_message(
+		NB_LOG_WARNING, "%s; the next run will need --force again", nb_error_text());
 	return NB_OK;
 }
 
@@ -428,7 +518,7 @@ refuse_content(const struct place *place, const char *what)
 		? "it is a copy of a database that mininb made, or took its place: "
 		: "mininb did not make it: ";
 	return error_set(NB_FAIL,
-		"%s/%s: is not %s: it holds '%s'%s, and %s%s is %s; --path is for another place, --force does it anyway",
+		"%s/%s: is not %s: it holds '%s'%s, and %s%s is %s; choose another --path, or use --force to do it anyway",
 		place->path, place->name, what, first, count > 1 ? " and more" : "", why,
 		place->marker, is_stale ? "of another directory" : "missing");
 }
@@ -440,42 +530,31 @@ check(const struct place *place, const char *what)
 		return NB_OK;
 	if (is_link(place, place->name))
 		return error_set(NB_FAIL,
-			"%s/%s: is not %s: it is a symbolic link, which mininb did not make; --path may be one itself, --force follows this one",
+			"%s/%s: is not %s: it is a symbolic link, which mininb did not make; --path itself may be one; use --force to follow this one",
 			place->path, place->name, what);
 	if (is_taken(place))
 		return error_set(NB_FAIL,
-			"%s/%s: is there, and mininb did not make it; --path is for another place, --force replaces it",
+			"%s/%s: this file exists, and mininb did not make it; choose another --path, or use --force to replace it",
 			place->path, place->marker);
 	if (is_planted(place))
 		return error_set(NB_FAIL,
-			"%s/%s: is not %s: it belongs to another user, in a directory that everybody may write; --path is for another place, --force does it anyway",
+			"%s/%s: is not %s: it belongs to another user, in a directory that everyone can write; choose another --path, or use --force to do it anyway",
 			place->path, place->name, what);
 	return is_marked(place) ? NB_OK : refuse_content(place, what);
 }
 
 int
-marker_allow(const char *path, const char *name, bool is_forced)
+marker_allow(const char *path, const char *name, bool is_cleared, bool is_forced)
 {
 	struct place place;
-	int rc = open_place(&place, path, name, 0);
-	if (rc == NB_OK && !is_forced)
-		rc = check(&place, "written");
-	close_place(&place);
-	return rc;
-}
-
-int
-marker_allow_clear(const char *path, const char *name, bool is_forced)
-{
-	struct place place;
-	int rc = open_place(&place, path, name, O_NOFOLLOW);
+	int rc = open_place(&place, path, name, is_cleared ? O_NOFOLLOW : 0);
 	if (rc != NB_OK)
 		return rc;
 	if (!is_forced)
-		rc = check(&place, "removed");
-	else if (place.parent >= 0 && is_link(&place, name))
+		rc = check(&place, is_cleared ? "removed" : "written");
+	else if (is_cleared && place.parent >= 0 && is_link(&place, name))
 		rc = error_set(NB_FAIL,
-			"%s/%s: is a symbolic link, through which nothing is removed; remove what it leads to by hand, or the link",
+			"%s/%s: is a symbolic link, and mininb removes nothing through a link; remove its target or the link yourself",
 			path, name);
 	close_place(&place);
 	return rc;

@@ -11,18 +11,15 @@
 #include <mininb/mininb.h>
 
 /**
- * See that <path>/<name>, if it is there, may be written: that it is empty or was made by
- * mininb, and is of nobody else's in a directory that everybody may write. With `is_forced` it
- * is what it is.
+ * See that <path>/<name>, if it is there, may be written, or with `is_cleared` that all in it may
+ * be removed: that it is empty or was made by mininb, and is of nobody else's in a directory that
+ * everyone can write. With `is_forced` it is what it is, but nothing is ever removed through a
+ * symbolic link.
  */
 NB_MUST_CHECK int
-marker_allow(const char *path, const char *name, bool is_forced);
+marker_allow(const char *path, const char *name, bool is_cleared, bool is_forced);
 
-/** The same for the removal of all that is in it, which is never done through a symbolic link. */
-NB_MUST_CHECK int
-marker_allow_clear(const char *path, const char *name, bool is_forced);
-
-/** Remove all that is in <path>/<name>, as marker_allow_clear() has allowed. */
+/** Remove all that is in <path>/<name>, as marker_allow() has allowed. */
 NB_MUST_CHECK int
 marker_clear(const char *path, const char *name);
 
@@ -73,5 +70,14 @@ marker_note(struct marker *marker, const struct marker_load *load);
 
 void
 marker_close(struct marker *marker);
+
+/**
+ * Lock the open file: shared with other shared locks, or alone. The lock ends when `fd` and the
+ * copies of it that forked processes have are closed. If another process keeps its lock for
+ * half a second, NB_FAIL, with `what` and that process in the text. A file system without locks
+ * is a warning.
+ */
+NB_MUST_CHECK int
+lock_take(int fd, bool is_shared, const char *what);
 
 #endif /* RUN_MARKER_H */

@@ -138,7 +138,7 @@ set_value(struct nb_option_value *value, const struct nb_option *option, const c
 	if (option->type == NB_OPT_TEXT) {
 		copy = strdup(text);
 		if (copy == NULL)
-			return error_set(NB_FAIL, "out of memory");
+			return error_memory();
 		if (value->is_set)
 			free((char *)value->text);
 		text = copy;
@@ -209,7 +209,7 @@ nb_options_parse(struct nb_option_value **out, const struct nb_engine *engine,
 {
 	struct nb_option_value *values = calloc(option_count(engine) + 1, sizeof(*values));
 	if (values == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	int rc = set_defaults(values, engine);
 	for (size_t i = 0; i < count && rc == NB_OK; i++)
 		rc = set_typed(values, engine, texts[i]);

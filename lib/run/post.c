@@ -2,18 +2,17 @@
 /*
  * Looking at a thread that calls the engine, without asking anything of it.
  *
- * That it stands still is seen by two looks that find the same call and the same counts. A look
- * that finds it outside of the engine begins anew, so one that waits for its next operation to
- * be due, however long, is not taken for one that is held up; it would have to wait between
- * all looks and be within the same operation at each of them, which its count then tells apart.
+ * Two looks that find the same call and the same counts show that it stands still. A look that
+ * finds it outside of the engine begins anew, so a thread that waits until its next operation is
+ * due is not taken for a hanging one.
  *
- * A look that comes late tells that the watcher itself stood still, and then most likely all of
- * the process did: it was stopped (^Z), its container frozen, its virtual machine paused. None
- * of that is the engine's, so a look counts for a second at most.
+ * A late look shows that the watcher itself stood still, and then most likely the whole process did:
+ * it was stopped (^Z), its container frozen, its virtual machine paused. None of that is the
+ * engine's fault, so a look counts for a second at most.
  *
- * Rejected: a time that the thread writes down before each operation. It is a store of a stamp
- * that is there anyway, but one that must be read back against a clock of another thread, and
- * tells nothing that the count does not.
+ * Rejected: a time that the thread writes before each operation. It is a store of a stamp that is
+ * there anyway, but must be compared with a clock of another thread, and shows no more than the
+ * count does.
  */
 #include "run/post.h"
 

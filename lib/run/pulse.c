@@ -132,7 +132,7 @@ pulse_take(struct pulses *out, const struct pulse_track *track, const struct clo
 		out->count = track->count;
 	out->ops = calloc(out->count + 1, sizeof(*out->ops));
 	if (out->ops == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	for (uint32_t i = 0; i < track->count; i++) {
 		uint64_t ops = track->items[i].ops;
 		out->ops[i] = ops < UINT32_MAX ? (uint32_t)ops : UINT32_MAX;

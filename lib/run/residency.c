@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What of a database is in the page cache, by mincore(2) over a mapping of each file, and how
- * to get it out of there.
+ * What of a database is in the page cache, by mincore(2) over a mapping of each file, and how to
+ * evict it.
  *
- * A mapping alone reads nothing, so that looking changes nothing; files are opened with
- * O_NOATIME where that is allowed. Holes are left out (SEEK_DATA), as the space that a
- * database has only reserved is no part of it; a page that is half data counts whole.
+ * A mapping alone reads nothing, so looking changes nothing; files are opened with O_NOATIME where
+ * that is allowed. Holes are left out (SEEK_DATA), since space that a database has only reserved is
+ * not part of it; a page that is half data counts whole.
  *
- * A look is taken by a thread with a table of open files of its own. A process that closes a
- * file loses all record locks it has on it (fcntl(2)), by whatever descriptor, and the engine
- * whose database is open may have such locks on its files. Where no thread may have one, as
- * in some containers, nothing is told.
+ * A thread with a table of open files of its own takes a look. A process that closes a file loses
+ * all record locks that it has on it (fcntl(2)), by whatever descriptor, and the engine whose
+ * database is open may have such locks. Where no thread may have such a table, as in some
+ * containers, nothing is known.
  *
  * What would make the number wrong:
- *   - since Linux 5.2 mincore tells the truth only to who owns the file or may write it, and
+ *   - since Linux 5.2 mincore is right only for the owner of a file or a user who may write it, and
  *     calls all pages resident to others: such files are not looked at, but counted;
- *   - an engine that goes round the page cache (O_DIRECT), or a file system with a cache of
- *     its own: ZFS, for which nothing is told, or a network's server or FUSE's, which may
- *     have in memory what is not resident here; and so may the device itself;
+ *   - an engine that bypasses the page cache (O_DIRECT), or a file system with a cache of its own:
+ *     ZFS, for which nothing is known, or a network's server or FUSE's, which may have in memory
+ *     what is not resident here; and so may the device itself;
  *   - where storage is mapped without a cache (DAX) nothing is ever resident.
  *
- * Cold is made by fsync(2) and posix_fadvise(2) of each file, and then, where that is
- * allowed, by dropping all caches, which takes the file system's own records as well. Only
- * what is written back can be dropped; what another process has mapped stays, and is seen in
- * the look that comes after.
+ * Cold is made by fsync(2) and posix_fadvise(2) of each file, and then, where that is allowed, by
+ * dropping all caches, which includes the file system's own records. Only what is written back can
+ * be dropped. What another process has mapped stays, and the look that comes after shows it.
  */
 #include "run/residency.h"
 
@@ -46,7 +45,6 @@
 enum { DEPTH_MAX = 16 };
 
 #define CHUNK_BYTES (UINT64_C(1) << 30) /* mapped at a time */
-#define DROP_CACHES "/proc/sys/vm/drop_caches"
 
 /* ---- going through the files ---- */
 
@@ -270,7 +268,7 @@ residency_can_be_cold(const char *path)
 	const unsigned long ramfs = 0x858458f6;
 	struct statfs fs;
 	if (statfs(path, &fs) != 0)
-		return error_system("%s: cannot be put out of memory", path);
+		return error_system("%s: cannot be evicted from memory", path);
 	unsigned long type = (unsigned long)fs.f_type & 0xffffffffu;
 	if (type == TMPFS || type == ramfs)
 		return error_set(NB_UNSUPPORTED,
@@ -280,7 +278,7 @@ residency_can_be_cold(const char *path)
 }
 
 int
-residency_make_cold_by(const char *path, const char *drop_path, uint32_t *how)
+residency_make_cold(const char *path, const char *drop_path, uint32_t *how)
 {
 	struct residency seen = {0};
 	struct walk walk = {.see = evict_file, .residency = &seen};
@@ -297,11 +295,5 @@ residency_make_cold_by(const char *path, const char *drop_path, uint32_t *how)
 	if (*how != COLD_NOT)
 		return NB_OK;
 	errno = walk.failure != 0 ? walk.failure : ENOENT;
-	return error_system("%s: no file of it could be put out of memory", path);
-}
-
-int
-residency_make_cold(const char *path, uint32_t *how)
-{
-	return residency_make_cold_by(path, DROP_CACHES, how);
+	return error_system("%s: no file of it could be evicted from memory", path);
 }

@@ -32,20 +32,19 @@ enum {
 void
 residency_look(struct residency *residency, const char *path);
 
+/** The file that drops all caches of the kernel, for root. */
+#define RESIDENCY_DROP_CACHES "/proc/sys/vm/drop_caches"
+
 /** NB_UNSUPPORTED: the path is on a file system in memory. NB_FAIL: it does not exist. */
 NB_MUST_CHECK int
 residency_can_be_cold(const char *path);
 
 /**
- * Put the database, which is closed, out of memory: of all of the kernel's caches where that
- * is allowed, else of its files'. *how: COLD_*. NB_FAIL: not a file could be evicted.
+ * Put the database, which is closed, out of memory: of all of the kernel's caches if "3" can be
+ * written to `drop_path`, else of its files'. *how: COLD_*. NB_FAIL: not a file could be evicted.
  * NB_UNSUPPORTED: residency_can_be_cold().
  */
 NB_MUST_CHECK int
-residency_make_cold(const char *path, uint32_t *how);
-
-/** The same with another file to write "3" to, by which caches are dropped. */
-NB_MUST_CHECK int
-residency_make_cold_by(const char *path, const char *drop_path, uint32_t *how);
+residency_make_cold(const char *path, const char *drop_path, uint32_t *how);
 
 #endif /* RUN_RESIDENCY_H */

@@ -162,7 +162,7 @@ create_parts(struct nb_run *run)
 	int rc = create_part(run, &run->loading, job->load, 0);
 	run->parts = calloc(job->group_count + 1, sizeof(*run->parts));
 	if (run->parts == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	uint64_t digest = ops_digest(&run->loading.spec, run->keys_hash);
 	for (size_t g = 0; g < job->group_count && rc == NB_OK; g++) {
 		run->part_count++; /* what there is of one that fails is destroyed as well */
@@ -222,7 +222,7 @@ create_memory(struct nb_run *run)
 		rc = nb_histogram_new(&run->measured.hiccups);
 	run->hiccup = aligned_alloc(HISTOGRAM_ALIGN, sizeof(*run->hiccup));
 	if (rc == NB_OK && run->hiccup == NULL)
-		rc = error_set(NB_FAIL, "out of memory");
+		rc = error_memory();
 	return rc;
 }
 
@@ -230,36 +230,36 @@ create_memory(struct nb_run *run)
 static int
 name_run(struct nb_run *run)
 {
-	if (run->classic == NULL) {
-		run->mark.makes = run->is_replay           ? "replay"
-			: run->options.what == NB_JOB_LOAD ? "load"
-							   : "run";
-		run->made_by = run->is_replay ? "replay --load=FILE" : "load --workload=NAME";
+	bool is_load = run->options.what == NB_JOB_LOAD;
+	run->action = is_load ? "load" : "run";
+	run->mark.makes = run->is_replay ? "replay" : run->action;
+	run->made_by = run->is_replay ? "replay --load=FILE" : "load --workload=NAME";
+	if (run->classic != NULL) {
+		run->action = nb_verb_name(run->workload.verb);
+		run->mark.makes = "put";
+		run->made_by = "--action=put";
+	} else {
 		if (!run->is_replay && run->keys.format != NB_KEY_FILE)
 			run->mark.keys = run->keys_hash;
 	}
 	if (asprintf(&run->path, "%s/%s", run->options.path, run->engine->table.name) >= 0)
 		return NB_OK;
 	run->path = NULL;
-	return error_set(NB_FAIL, "out of memory");
+	return error_memory();
 }
 
 int
 nb_run_new(struct nb_run **out, const struct nb_run_options *options)
 {
+	static int (*const steps[])(struct nb_run * run) = {
+		create_memory, run_check, create_parts, name_run};
 	uint64_t begin_ns = clock_monotonic();
 	struct nb_run *run = calloc(1, sizeof(*run));
 	if (run == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	int rc = take_options(run, options);
-	if (rc == NB_OK)
-		rc = create_memory(run);
-	if (rc == NB_OK)
-		rc = run_check(run);
-	if (rc == NB_OK)
-		rc = create_parts(run);
-	if (rc == NB_OK)
-		rc = name_run(run);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == NB_OK; i++)
+		rc = steps[i](run);
 	if (rc != NB_OK) {
 		nb_run_delete(run);
 		return rc;
@@ -297,15 +297,12 @@ nb_run_delete(struct nb_run *run)
 		return; /* a thread is within the engine, and may use any of it */
 	run_dismiss_keeper(run, NB_OK);
 	run_release_path(run);
-	counters_destroy(&run->told);
 	for (size_t g = 0; g < run->part_count; g++)
 		destroy_part(&run->parts[g]);
 	free(run->parts);
 	destroy_part(&run->loading);
-	if (run->has_sizes)
-		sizes_destroy(&run->sizes);
-	if (run->has_keys)
-		keyspace_destroy(&run->keys);
+	sizes_destroy(&run->sizes);
+	keyspace_destroy(&run->keys);
 	if (run->engine != NULL)
 		nb_options_delete(run->values, &run->engine->table);
 	nb_engine_unload(run->engine);

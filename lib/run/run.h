@@ -2,8 +2,10 @@
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 /** A run from inside: what was asked for, and what was measured. */
+#include <pthread.h>
 #include <stdbool.h>
 
+#include <mininb/job.h>
 #include <mininb/mininb.h>
 
 #include "base/clock.h"
@@ -14,15 +16,93 @@
 #include "run/environment.h"
 #include "run/hiccup.h"
 #include "run/marker.h"
-#include "run/part.h"
 #include "run/post.h"
 #include "run/residency.h"
+#include "run/schedule.h"
 #include "run/series.h"
 #include "run/steady.h"
 #include "run/sysinfo.h"
 #include "run/system.h"
+#include "run/worker.h"
 #include "workload/keyspace.h"
 #include "workload/sizes.h"
+
+/** One thread's figures, warm-up excluded. */
+struct job_thread {
+	uint64_t ops, wall_ns;
+	uint64_t done; /* warm-up included */
+	/* of `ops`, by NB_OP_*; of the classic actions all in the first */
+	uint64_t kinds[NB_OP_KINDS];
+};
+
+/** What came of a kind of operation in a group. Histograms are owned. */
+struct job_kind {
+	uint64_t ops; /* that count: all answers but conflicts */
+	uint64_t answers[WORKER_ANSWERS];
+	uint64_t records, bytes;
+	struct nb_histogram *service;  /* NULL: there was no such operation */
+	struct nb_histogram *response; /* NULL without a rate */
+};
+
+/** What came of a group. Plain data but for what is said to be owned. */
+struct job_measurement {
+	bool has_begun, is_partial;
+	uint64_t ops;     /* that count */
+	uint64_t done;    /* warm-up included */
+	uint64_t commits; /* likewise: see job_is_commit() */
+	uint64_t wall_ns; /* first of the operations that count to the last one's end */
+	uint64_t span_ns; /* begin of the phase to the last operation's end */
+	struct job_kind kinds[NB_OP_KINDS];
+	struct job_thread *threads; /* owned */
+	uint32_t thread_count;
+	struct job_findings findings;
+	uint64_t waited_ns; /* for inserts of other threads, all threads */
+	double offered_ops; /* with a rate: due within span_ns, or all if they were done */
+	uint64_t lag_ns, lag_max_ns; /* how late the last operation began, and the latest */
+	char trace[640];             /* what was read of a trace; empty: there is none */
+	struct nb_trace_counts trace_counts;
+	uint64_t spin_ns; /* CPU time of the pacers' waiting, all threads */
+	struct nb_histogram
+		*lateness; /* of the pacer's own waking up; NULL without a rate; owned */
+};
+
+/** A group as it is run. */
+struct job_part {
+	const struct nb_group *group;
+	struct ops_spec spec;
+	struct schedule schedule; /* if there is a rate */
+	struct job_plan plan;
+	/* of a trace; else NULL */
+	struct trace_reader *reader;
+	struct feed *feed;
+	struct arrivals arrivals; /* of its operations, with a rate; the feeder's */
+	pthread_t feeder;
+	bool is_fed; /* that thread runs */
+	int feed_rc;
+	char feed_text[WORKER_TEXT];
+	struct job_worker **workers; /* of all processes */
+	int *halt;                   /* shared with the workers */
+	bool is_foreground;
+	struct job_measurement measured;
+};
+
+/** Whether some of its operations are of that kind. */
+static inline bool
+group_has(const struct nb_group *group, uint32_t kind)
+{
+	return group->weights[kind] > 0;
+}
+
+/** Whether some of them change the database. */
+static inline bool
+group_writes(const struct nb_group *group)
+{
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		if (group_has(group, kind) && (ops_is_write(kind) || kind == NB_OP_DELETE))
+			return true;
+	}
+	return false;
+}
 
 /** What was found by looking at data. */
 struct worker_findings {
@@ -69,7 +149,7 @@ struct measurement {
 	uint64_t answers[WORKER_ANSWERS];
 	uint64_t value_bytes;
 	struct worker_findings findings;
-	struct sysinfo_usage usage; /* during the operations */
+	struct system_counts usage; /* during the operations: what system_usage() knows */
 	uint64_t usage_ops;         /* that were done in that: those of a warm-up, too */
 	uint64_t commits;           /* writes of them, acknowledged; a batch is one */
 	uint64_t usage_ns;          /* and how long that took, likewise */
@@ -87,7 +167,7 @@ struct measurement {
 	uint32_t thread_count;
 	/* What the system counted while the operations ran, and from then until closed. */
 	struct system_counts used, used_after;
-	char used_missing[160]; /* what of that could not be had, and why; "" */
+	char used_missing[160]; /* what of that is not known, and why; "" */
 	char syncs_missing[96]; /* why its syncs could not be counted; "": they were */
 	uint32_t durable_by;    /* SYNCS_*: what else may have made data durable */
 	struct system_levels before, after; /* the operations */
@@ -95,8 +175,7 @@ struct measurement {
 	struct residency residency_before; /* of the database, before it was opened */
 	struct residency residency_begin;  /* when the first operation was about to begin */
 	struct residency residency_after;  /* after it was closed */
-	uint64_t
-		live_bytes; /* keys and values that should be in the database now; 0: not known */
+	uint64_t live_bytes;  /* of keys and values that should be there now; 0: not known */
 	struct series series; /* owned */
 };
 
@@ -125,9 +204,9 @@ struct left {
 	char text[WORKER_TEXT]; /* why */
 };
 
-/** What the marker says of a run that makes a database (run_load.c). */
+/** What the marker says of a run that makes a database (run_path.c). */
 struct loading {
-	const char *makes; /* the action, of a job; NULL: "put" */
+	const char *makes; /* the action */
 	uint64_t keys;     /* as in struct marker_load */
 	bool is_noted;
 	bool is_closed; /* the database, without a failure */
@@ -135,25 +214,28 @@ struct loading {
 	struct marker_load before, now;
 };
 
-struct shared;
+enum { RUN_PROCS_MAX = 256 };
 
-/** A process's share of the phase. */
-struct squad {
-	struct nb_run *run;
-	struct shared *shared;
-	uint32_t process;
-	const char *what;
-	uint64_t total;     /* operations; 0: not known */
-	uint64_t told_life; /* at the last call of progress */
-	bool has_workers;   /* of this process */
-	bool is_parent;     /* it watches, and opens the gate */
-	bool is_told;       /* intervals, and whether it is steady: not of an untimed loading */
+/** How a process ended, for its parent. */
+struct ending {
+	int rc;
+	bool is_there; /* it got to its end */
+	bool is_left;  /* within the engine, see run_call.c */
+	char text[WORKER_TEXT];
+};
+
+/** What the processes of a run share beside their workers; of the phase that is under way. */
+struct shared {
+	struct job_gate gate;
+	int halts[NB_GROUPS_MAX + 1];  /* end operations; never taken back */
+	int breaks[NB_GROUPS_MAX + 1]; /* end reading back, too */
+	int stop;                      /* bits of stop_flag, of all of them; atomic */
+	struct ending endings[RUN_PROCS_MAX];
 };
 
 struct nb_run {
 	struct nb_run_options options;
-	struct nb_workload
-		workload; /* of a job: one that is like it, for what looks at it here */
+	struct nb_workload workload; /* of a job: one that is like it */
 	const struct nb_job *job;
 	struct nb_job *classic; /* the job of a workload; owned; NULL: it was a job */
 	struct nb_engine_ref *engine;
@@ -161,16 +243,15 @@ struct nb_run {
 	uint32_t durability;  /* given: a level, never NB_DUR_AUTO */
 	char *path;           /* of the database */
 	const char *made_by;  /* what makes a database for it, as it is typed */
+	const char *action;   /* what its operations are called as a phase of the run */
 	struct marker marker; /* of the database, open and locked while it is executed */
 	struct loading mark;  /* what the marker says of it */
 	struct keyspace keys;
 	struct sizes sizes;
-	bool has_keys, has_sizes;
 	struct keys_facts keys_facts; /* of a workload */
 	uint64_t keys_hash, digest;
 	double measured_ratio; /* of values, by zlib */
 	struct clock clock;
-	struct clock_pair clock_begun;
 	struct sysinfo sysinfo;
 	struct environment environment;
 	struct job_part loading; /* the job's loading */
@@ -184,7 +265,7 @@ struct nb_run {
 	/* while it is executed */
 	struct nb_db *db;
 	struct nb_open_args open_args; /* here and below, since a call may outlive its caller */
-	struct counters told;          /* by the engine, at the last call of stats */
+	struct counters told;          /* by the call of stats that is under way */
 	uint32_t settle_upto;
 	uint64_t call_ns; /* what the last run_call() took */
 	struct keeper keeper;
@@ -199,13 +280,17 @@ struct nb_run {
 	struct sampler *sampler; /* owned */
 	bool has_operated;       /* those that are measured have begun */
 	struct hiccup *hiccup;   /* of this phase of the machine; owned */
-	struct squad squad;
-	struct job_gate *gate; /* shared with the workers */
-	struct job_part *
-		*active; /* phases are run one after the other; parts of one, side by side */
+	struct shared *shared;
+	/* of the phase that is under way, in this process */
+	uint32_t process;         /* whose workers it runs */
+	bool is_parent;           /* it watches, and opens the gate */
+	bool is_measured;         /* its operations count: it is not an untimed loading */
+	uint64_t total;           /* operations; 0: not known */
+	uint64_t told_life;       /* at the last call of progress */
+	struct job_part **active; /* of this phase, which run side by side */
 	size_t active_count;
 	uint32_t phase;
-	struct sysinfo_usage used; /* during the operations of the active parts */
+	struct system_counts used; /* during the operations of the active parts */
 	uint64_t used_ns;          /* and how long those took */
 	bool was_cut;              /* a failure ended the operations of the active parts */
 	struct steady steady;
@@ -222,17 +307,25 @@ struct nb_run {
 NB_MUST_CHECK int
 run_check(struct nb_run *run);
 
+/** Whether the engine has the verbs that a group needs beyond get, put and delete. */
+NB_MUST_CHECK int
+run_check_verbs(const struct nb_engine *engine, const struct nb_group *group);
+
 /** Operations that the group is to do; UINT64_MAX: no bound. */
 uint64_t
 run_count_of(const struct nb_job *job, const struct nb_group *group);
 
+/** Record numbers that keys are asked for; NB_ERR_USAGE if a file of keys cannot have them. */
+NB_MUST_CHECK int
+job_count_numbers(const struct nb_job *job, uint64_t *numbers);
+
 /* ---- put, get and delete (run_verb.c) ---- */
 
-/** Look at all keys: what names the stream, and how many are repeated. */
+/** Look at all keys: for the digest of the stream, and how many keys are repeated. */
 NB_MUST_CHECK int
 verb_survey(struct nb_run *run);
 
-/** Where that decides whether keys may rightly be missing, count repeated ones exactly. */
+/** Count repeated keys exactly, if that decides whether keys may be missing. */
 void
 verb_survey_again(struct nb_run *run);
 
@@ -240,7 +333,7 @@ verb_survey_again(struct nb_run *run);
 uint64_t
 verb_live_bytes(const struct nb_run *run);
 
-/** What was measured of the only group, as what was measured of the run. */
+/** Take the measurement of the only group as that of the run. */
 void
 verb_collect(struct nb_run *run);
 
@@ -250,68 +343,28 @@ verb_judge(const struct nb_run *run);
 
 /* ---- steps of all kinds of runs, on the main thread (run_steps.c) ---- */
 
-/** This thread on the id-th CPU that the process may use, round and round. */
+/** Pin this thread to the id-th CPU that the process may use, round and round. */
 NB_MUST_CHECK int
 run_pin(uint32_t id);
 
-/** This thread on the nth CPU of a list "0-3,8", round and round. NB_ERR_USAGE: no such list. */
+/** Pin it to the nth CPU of a list "0-3,8", round and round. NB_ERR_USAGE: not such a list. */
 NB_MUST_CHECK int
 run_pin_to(const char *cpus, uint32_t nth);
 
-/** Before a verb that may fail: a text of earlier must not be taken for its. */
+/** Clear the error text before a verb that may fail without setting one. */
 void
 run_forget_text(void);
 
-/** A verb of the engine's, other than an operation, has failed: `what` says which. */
+/** Set the failure of a verb of the engine that is not an operation; `what` names it. */
 int
 run_engine_failure(const struct nb_run *run, int rc, const char *what);
 
-/* ---- calls of the engine, and runs that are left within one (run_call.c) ---- */
-
 /**
- * Let the keeper call verb(run), named `call`, and wait for it: what it returned, its text as
- * this thread's, the time it took in run->call_ns. A failure if it does not come back, or none
- * did before. What the verb uses is to be in `run`. is_long: it does the work of many
- * operations, and call_timeout_ns is its limit.
- */
-NB_MUST_CHECK int
-run_call(struct nb_run *run, const char *call, bool is_long, int (*verb)(struct nb_run *run));
-
-/** End the threads of a crew; rc, or the failure if one of them crashes in that. */
-NB_MUST_CHECK int
-run_end_crew(struct nb_run *run, struct crew *crew, int rc);
-
-/** The same of the keeper. */
-int
-run_dismiss_keeper(struct nb_run *run, int rc);
-
-/**
- * In each tick: whether the run is left, since `post` is overdue, or has not returned after
- * nb_stop(), or some thread crashed.
- */
-bool
-run_watch(struct nb_run *run, struct post *post, bool is_long);
-
-/** In each tick of a run that is left: give the crew up as soon as that makes sense. */
-void
-run_end_left(struct nb_run *run, struct crew *crew);
-
-/** Why it was left, as this thread's failure. */
-int
-run_left_failure(const struct nb_run *run);
-
-/** What the engine counts now, into run->told, which is empty if it counts nothing. */
-NB_MUST_CHECK int
-run_ask_counters(struct nb_run *run);
-
-/**
- * Begin a phase, which ends the one before: the time of each is in measured.phases, by this
- * name, and calls of progress are of it.
+ * Begin a phase, which ends the one before: measured.phases has the time of each by its name,
+ * and progress is reported for it.
  */
 void
 run_begin_phase(struct nb_run *run, const char *name);
-
-/** End the last one. */
 void
 run_end_phases(struct nb_run *run);
 
@@ -323,83 +376,62 @@ run_add_phase(struct nb_run *run, const char *name, uint64_t begin_ns);
 void
 run_tell(struct nb_run *run, uint64_t done, uint64_t total);
 
-/** As run->workload.verb says: made for a put, read only for a get. */
-NB_MUST_CHECK int
-run_open_database(struct nb_run *run);
-
 /** Whether the engine keeps its data when the database is closed. */
 bool
 run_is_kept(const struct nb_run *run);
 
-/**
- * Open the database that run_close_database() closed, to read only, and from storage if a
- * cold run was asked for. Nothing that was measured changes.
- */
+/** Open as run->workload.verb says: made for a put, read only for a get. */
 NB_MUST_CHECK int
-run_reopen_database(struct nb_run *run);
+run_open_database(struct nb_run *run);
 
-/** Close the database that run_reopen_database() opened; rc as in run_close_database(). */
-NB_MUST_CHECK int
-run_close_again(struct nb_run *run, int rc);
-
-/**
- * From here on, what the engine counts is the operations' and what these have left to be
- * done; if it is so already, nothing. No session is within a call.
- */
-NB_MUST_CHECK int
-run_count_from(struct nb_run *run);
-
-/**
- * Until here. What was counted before by others, such as by reading back, is left out. Its
- * failure is the run's only if there was none before, rc.
- */
-NB_MUST_CHECK int
-run_count_until(struct nb_run *run, int rc);
-
-/** As far as was asked and the engine can. */
+/** Flush or compact, as far as was asked and the engine can. */
 NB_MUST_CHECK int
 run_settle(struct nb_run *run);
 
-/** Its failure is the run's only if there was none before, rc; else it is told. */
+/** Close. `rc` is a failure of before: it stays the run's, and one of closing is logged. */
 NB_MUST_CHECK int
 run_close_database(struct nb_run *run, int rc);
 
-/* ---- the page cache (run_cold.c) ---- */
+/**
+ * Open the database again, to read only, and from storage if a cold run was asked for; and close
+ * it as above. Nothing that was measured changes.
+ */
+NB_MUST_CHECK int
+run_reopen_database(struct nb_run *run);
+NB_MUST_CHECK int
+run_close_again(struct nb_run *run, int rc);
 
-/** Before it is opened: out of memory if that was asked for, and a look at what is there. */
+/** What the engine counts now, empty if it counts nothing or the run is left; *out is yours. */
+NB_MUST_CHECK int
+run_ask_counters(struct nb_run *run, struct counters *out);
+
+/**
+ * Count, from here until run_count_until(), what the engine does for the operations and for what
+ * these leave to be done. Begun twice it goes on. No session is within a call. `rc` is a failure
+ * of before, which stays the run's.
+ */
+NB_MUST_CHECK int
+run_count_from(struct nb_run *run);
+NB_MUST_CHECK int
+run_count_until(struct nb_run *run, int rc);
+
+/** Before it is opened: evict it from memory if that was asked for, and look what is there. */
 NB_MUST_CHECK int
 run_cool_database(struct nb_run *run);
 
-/** When the first operation is about to begin; later calls do nothing. */
+/** Look what is in memory when the first operation is about to begin, and after the close. */
 void
 run_look_begin(struct nb_run *run);
-
-/** Before it is opened again: out of memory if that was asked for. */
-NB_MUST_CHECK int
-run_cool_again(struct nb_run *run);
-
-/** After it was closed. */
 void
 run_look_after(struct nb_run *run);
 
-/** Before the database is opened, and when all is over: whether the clocks agree. */
-void
-run_clock_begin(struct nb_run *run);
-void
-run_clock_end(struct nb_run *run);
+/* ---- the directory of the database, and its marker (run_path.c) ---- */
 
-/**
- * Make <path>/<driver> if it will be written, else see that it is there; and lock it against
- * other processes.
- */
+/** Make <path>/<driver> if it will be written, else check that it is there; and lock it. */
 NB_MUST_CHECK int
 run_prepare_path(struct nb_run *run);
 
-/** Whether all of the data that is to be used was written, run->marker being open. */
-NB_MUST_CHECK int
-run_check_load(struct nb_run *run);
-
-/** The database is open and will be made: until run_end_load() it is unfinished. */
+/** The database is open and will be made: until the path is released it is unfinished. */
 void
 run_begin_load(struct nb_run *run);
 
@@ -407,19 +439,43 @@ run_begin_load(struct nb_run *run);
 void
 run_tick_load(struct nb_run *run, uint64_t done);
 
-/** It was closed, or left: whether it is finished, or how far it came. */
-void
-run_end_load(struct nb_run *run);
-
 /** Let other processes have it. A run that was left keeps it until the process ends. */
 void
 run_release_path(struct nb_run *run);
 
-/* ---- parts ---- */
+/* ---- calls of the engine, and runs that are left within one (run_call.c) ---- */
 
-/** Threads of the parts that are active, in one process. */
-uint32_t
-job_threads(const struct nb_run *run);
+/**
+ * Let the keeper call verb(run), named `call`, and wait for it: what it returned, its text as
+ * this thread's, the time it took in run->call_ns. A failure if it does not come back, or an
+ * earlier call did not. What the verb uses has to be in `run`. is_long: it does the work of many
+ * operations, and call_timeout_ns is its limit.
+ */
+NB_MUST_CHECK int
+run_call(struct nb_run *run, const char *call, bool is_long, int (*verb)(struct nb_run *run));
+
+/** End the threads of a crew, or of the keeper; rc, or the failure if one crashes in that. */
+NB_MUST_CHECK int
+run_end_crew(struct nb_run *run, struct crew *crew, int rc);
+int
+run_dismiss_keeper(struct nb_run *run, int rc);
+
+/**
+ * In each tick: whether the run is left, because `post` is overdue, has not returned after
+ * nb_stop(), or some thread crashed.
+ */
+bool
+run_watch(struct nb_run *run, struct post *post, bool is_long);
+
+/** In each tick of a run that is left: give the crew up when waiting no longer helps. */
+void
+run_end_left(struct nb_run *run, struct crew *crew);
+
+/** Why it was left, as this thread's failure. */
+int
+run_left_failure(const struct nb_run *run);
+
+/* ---- the active parts, while they run and at their end (run_collect.c) ---- */
 
 /** Sum up what the workers of a part have. */
 NB_MUST_CHECK int
@@ -429,34 +485,49 @@ job_collect(struct nb_run *run, struct job_part *part);
 void
 job_collect_read_back(struct nb_run *run, struct job_part *part);
 
-/**
- * Whether writes are read back from the database after it was closed and opened again; if
- * not, and there are any, before their sessions are closed.
- */
-bool
-job_is_read_again(const struct nb_run *run);
-
-/** Operations done by all workers of the active parts, warm-up included. */
+/** Operations done by all workers, warm-up included. */
 uint64_t
 job_done(const struct nb_run *run);
 
 /**
- * If an interval is over, or `is_end`: tell it. Then whether the throughput has become
- * steady: once, and only if that was asked.
+ * Report the interval that is over, or at `is_end` the last one. Returns whether the throughput
+ * has become steady: once, and only if that was asked.
  */
 bool
 job_watch(struct nb_run *run, bool is_end);
 
-/** The operations of the active parts are about to begin, or have ended: for the sampler. */
+/** Their operations are about to begin, or have ended: for the sampler. */
 void
 job_sample_begin(struct nb_run *run);
 void
 job_sample_end(struct nb_run *run);
 
-/** Run parts that belong together, from the sessions' opening to their closing. */
+/** Whether the data was what it should be; the text says what was not. */
 NB_MUST_CHECK int
-job_run_parts(struct nb_run *run, struct job_part **parts, size_t count, const char *what,
-	bool is_counted);
+job_judge(const struct nb_run *run);
+
+/* ---- the workers of a phase (run_phase.c) ---- */
+
+/** Run the active parts as threads of this process. */
+NB_MUST_CHECK int
+phase_run_threads(struct nb_run *run);
+
+/** Run them in options.procs processes, which this one watches. */
+NB_MUST_CHECK int
+phase_run_processes(struct nb_run *run);
+
+/** Read back what the workers of run->process wrote, from the database as it is open now. */
+NB_MUST_CHECK int
+phase_read_back(struct nb_run *run);
+
+/**
+ * Whether writes are read back from the database after it was closed and opened again; if
+ * not, and there are any, before their sessions are closed (run_execute.c).
+ */
+bool
+job_is_read_again(const struct nb_run *run);
+
+/* ---- traces and the harness ---- */
 
 /** The trace that is the part's operations (run_replay.c). */
 NB_MUST_CHECK int
@@ -467,28 +538,18 @@ job_open_trace(
 NB_MUST_CHECK int
 job_start_feeds(struct nb_run *run);
 
-/** Wait for the ends of those. `rc` is how the workers ended, and comes first. */
+/** Wait until they end. `rc` is how the workers ended, and comes first. */
 NB_MUST_CHECK int
 job_end_feeds(struct nb_run *run, int rc);
 
-/** Record numbers that keys are asked for; NB_ERR_USAGE if a file of keys cannot have them. */
-NB_MUST_CHECK int
-job_count_numbers(const struct nb_job *job, uint64_t *numbers);
-
-/** Whether options.record_path can be written, before hours are spent (run_record.c). */
+/** Whether options.record_path can be written; then write what was done there (run_record.c). */
 NB_MUST_CHECK int
 job_try_record(const struct nb_run *run);
-
-/** Write what was done there. */
 NB_MUST_CHECK int
 job_record(struct nb_run *run);
 
-/** Measure the harness itself, on the null engine: a few ms. */
+/** Measure the harness itself, on the null engine: a few ms (run_floor.c). */
 NB_MUST_CHECK int
 job_floor_measure(struct nb_run *run);
-
-/** Whether the data was what it should be; the text says what was not. */
-NB_MUST_CHECK int
-job_judge(const struct nb_run *run);
 
 #endif /* RUN_RUN_H */

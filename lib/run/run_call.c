@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls of an engine that concern the whole database, and what becomes of a run whose engine
- * does not come back from a call, or crashes there.
+ * Calls of an engine that concern the whole database, and runs whose engine does not return from
+ * a call, or crashes in one.
  *
- * Open, flush, stats and close are made by a thread of their own, the keeper; the thread that
- * called the library only waits for it, and looks. So there is always somebody left who can
- * stop the workers, sum up and report: nothing that was measured is lost by an engine that
- * hangs or crashes in its close. The hand-over is outside of what is timed.
+ * A thread of its own, the keeper, makes the calls open, flush, stats and close. The thread that
+ * called the library only waits and looks, so it can always stop the workers, sum up and report:
+ * an engine that hangs or crashes in its close loses nothing that was measured. The hand-over is
+ * outside of what is timed.
  *
- * After nb_stop() a call that goes on is waited for, but not for ever: for some seconds, or a
- * minute where it does the work of many operations, since closing what was written is worth
- * that; after nb_stop_waiting() not at all.
+ * After nb_stop() a call that goes on is waited for, but not for ever: some seconds, or a minute
+ * where it does the work of many operations, since closing what was written is worth that; after
+ * nb_stop_waiting() not at all.
  *
- * A run that was left to itself is over: no call of the engine is made any more, for a thread
- * is within one. The others have LEFT_NS to end their operations, since they may wait for what
- * the first one holds. Then what the workers have is read (worker_take_over()), and the run's
- * memory stays for good, since the thread may come back at any time.
+ * A run that was left makes no more calls of the engine, since a thread is still within one. The
+ * other threads have LEFT_NS to end their operations, since they may wait for what the first one
+ * holds. Then the workers' counts are read (worker_take_over()). The run's memory is never freed,
+ * since the thread may come back at any time.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ leave_by_fault(struct nb_run *run, int fault, const struct post *post)
 	const char *why = fault == FAULT_EXIT ? ": an engine must not end the process"
 		: fault == SIGBUS
 		? ": a mapped file was cut short, cannot be read, or its disk is full"
-		: "; the core dump or a debugger tells why";
+		: "; use the core dump or a debugger to find out why";
 	snprintf(run->left.text, sizeof(run->left.text), "%s: %s %s%s; %s",
 		run->engine->table.name, fault_name(fault), where, why, outcome(run));
 	leave_run(run, NB_FAIL, fault);
@@ -81,7 +81,7 @@ leave_by_time(struct nb_run *run, const struct post *post, bool is_interrupted)
 		"%s%s: %s: has not returned for %s; %s%s",
 		is_interrupted ? "interrupted: " : "", run->engine->table.name,
 		where + strlen("in "), took, outcome(run),
-		is_interrupted ? "" : "; --op-timeout=TIME gives it longer");
+		is_interrupted ? "" : "; use --op-timeout=TIME to wait longer");
 	leave_run(run, is_interrupted ? NB_ERR_INTERRUPTED : NB_FAIL, FAULT_NONE);
 }
 

@@ -49,7 +49,7 @@ job_count_numbers(const struct nb_job *job, uint64_t *numbers)
 		bool is_small = job->key_format == NB_KEY_RAW && small < MANY_BITS;
 		if (is_small && small < ENOUGH_BITS)
 			return error_set(NB_ERR_USAGE,
-				"%s: inserts with keys of less than %d bytes need a count, as there are not enough such keys to go on for any time",
+				"%s: inserts with keys of less than %d bytes need a count: there are too few such keys to go on for any time",
 				group->name, ENOUGH_BITS / 8);
 		*numbers = UINT64_C(1) << (is_small ? small : MANY_BITS);
 		return NB_OK;
@@ -65,9 +65,8 @@ lacks(const struct nb_engine *engine, const struct nb_group *group, const char *
 		NB_UNSUPPORTED, "%s: %s cannot do %s", group->name, engine->name, what);
 }
 
-/** The verbs that a group needs beyond get, put and delete. */
-static int
-check_verbs(const struct nb_engine *engine, const struct nb_group *group)
+int
+run_check_verbs(const struct nb_engine *engine, const struct nb_group *group)
 {
 	if (group_has(group, NB_OP_SCAN) &&
 		(engine->scan_open == NULL || (engine->caps & NB_CAP_ORDERED) == 0))
@@ -103,8 +102,8 @@ check_procs(const struct nb_run *run)
 	uint32_t procs = run->options.procs;
 	if (procs == 1)
 		return NB_OK;
-	if (procs == 0 || procs > 256)
-		return error_set(NB_ERR_USAGE, "procs: must be 1 to 256");
+	if (procs == 0 || procs > RUN_PROCS_MAX)
+		return error_set(NB_ERR_USAGE, "procs: must be 1 to %d", RUN_PROCS_MAX);
 	if ((engine->caps & NB_CAP_MULTI_PROCESS) == 0) {
 		const char *option = option_for_procs(run);
 		return error_set(NB_UNSUPPORTED,
@@ -115,7 +114,7 @@ check_procs(const struct nb_run *run)
 	}
 	if (run->options.what == NB_JOB_LOAD || run->is_replay)
 		return error_set(NB_ERR_USAGE,
-			"procs: a loading or a trace is done by one process; --threads it is");
+			"procs: --procs does not apply to load or replay; use --threads");
 	return NB_OK;
 }
 
@@ -204,7 +203,7 @@ check_options(const struct nb_run_options *options)
 		return error_set(NB_ERR_USAGE, "clock, settle or what: no such value");
 	if (options->what == NB_JOB_RUN && options->job->group_count == 0)
 		return error_set(NB_ERR_USAGE,
-			"%s: there is nothing to run, only a loading; add a section with a mix",
+			"%s: the job has nothing to run, only a load; add a section with a mix",
 			options->job->name);
 	if (!(options->speed >= 0))
 		return error_set(NB_ERR_USAGE, "speed: must not be below 0");
@@ -212,7 +211,7 @@ check_options(const struct nb_run_options *options)
 		(options->traces != NULL ||
 			(options->what == NB_JOB_RUN && options->job->group_count != 1)))
 		return error_set(NB_ERR_USAGE,
-			"record: only a run of one group, which is no replay, can be recorded");
+			"record: only a run of one group that is not a replay can be recorded");
 	if (options->what == NB_JOB_LOAD && options->job->records == 0)
 		return error_set(NB_ERR_USAGE, "%s: there are no records to load; set records",
 			options->job->name);
@@ -248,7 +247,7 @@ check_engine(struct nb_run *run)
 		return rc;
 	if (run->options.threads > 1 && (engine->caps & NB_CAP_CONCURRENT) == 0)
 		return error_set(NB_UNSUPPORTED,
-			"threads: %s works with one only: its sessions may not run in parallel",
+			"threads: %s supports one thread only; its sessions cannot run in parallel",
 			engine->name);
 	if (engine->key_size_max != 0 && workload->key_size > engine->key_size_max)
 		return error_set(NB_UNSUPPORTED, "key size: %s takes at most %llu bytes",
@@ -287,11 +286,9 @@ run_check(struct nb_run *run)
 		rc = job_count_numbers(job, &numbers);
 	if (rc == NB_OK)
 		rc = keyspace_create(&run->keys, job, numbers);
-	run->has_keys = rc == NB_OK;
 	if (rc == NB_OK)
 		rc = sizes_create(
 			&run->sizes, run->is_replay ? &sizes_of_traces : &job->values);
-	run->has_sizes = run->has_keys && rc == NB_OK;
 	if (rc != NB_OK)
 		return rc;
 	run->threads_max = most_threads(run);
@@ -305,7 +302,7 @@ run_check(struct nb_run *run)
 		rc = check_procs(run);
 	for (size_t g = 0; g < job->group_count && rc == NB_OK; g++) {
 		if (is_done_by(run, &job->groups[g]) && !run->is_replay)
-			rc = check_verbs(&run->engine->table, &job->groups[g]);
+			rc = run_check_verbs(&run->engine->table, &job->groups[g]);
 	}
 	if (rc == NB_OK)
 		rc = clock_create(&run->clock, run->options.clock);

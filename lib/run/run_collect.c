@@ -18,12 +18,6 @@
 
 enum { STEADY_LOOKS = 10 }; /* in a window */
 
-static uint32_t
-workers_of(const struct job_part *part)
-{
-	return part->plan.threads;
-}
-
 /* ---- while they run ---- */
 
 uint64_t
@@ -32,7 +26,7 @@ job_done(const struct nb_run *run)
 	uint64_t done = 0;
 	for (size_t p = 0; p < run->active_count; p++) {
 		const struct job_part *part = run->active[p];
-		for (uint32_t t = 0; t < workers_of(part); t++)
+		for (uint32_t t = 0; t < part->plan.threads; t++)
 			done += __atomic_load_n(&part->workers[t]->done, __ATOMIC_RELAXED);
 	}
 	return done;
@@ -42,7 +36,7 @@ static uint64_t
 since_begin_ns(const struct nb_run *run)
 {
 	const struct clock *clock = &run->clock;
-	uint64_t begin = __atomic_load_n(&run->gate->begin, __ATOMIC_ACQUIRE);
+	uint64_t begin = __atomic_load_n(&run->shared->gate.begin, __ATOMIC_ACQUIRE);
 	uint64_t now = clock_stamp(clock->kind);
 	return begin == UINT64_MAX || now < begin ? 0 : clock_ns(clock, now - begin);
 }
@@ -53,7 +47,7 @@ peek(struct nb_run *run)
 	nb_histogram_reset(run->interval_now);
 	for (size_t p = 0; p < run->active_count; p++) {
 		const struct job_part *part = run->active[p];
-		for (uint32_t t = 0; t < workers_of(part); t++) {
+		for (uint32_t t = 0; t < part->plan.threads; t++) {
 			for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
 				const struct job_counts *counts =
 					&part->workers[t]->counts[kind];
@@ -80,7 +74,7 @@ behind(const struct nb_run *run, uint64_t at_ns)
 		double offered = schedule_offered(part->plan.schedule, until_ns);
 		if (part->plan.count != UINT64_MAX && offered > (double)part->plan.count)
 			offered = (double)part->plan.count;
-		for (uint32_t t = 0; t < workers_of(part); t++)
+		for (uint32_t t = 0; t < part->plan.threads; t++)
 			offered -= (double)__atomic_load_n(
 				&part->workers[t]->done, __ATOMIC_RELAXED);
 		ops += offered > 0 ? offered : 0;
@@ -167,7 +161,7 @@ peek_kind(void *arg, uint32_t kind, bool is_response, struct nb_histogram *into)
 		kind = run->active[0]->spec.one_kind;
 	for (size_t p = 0; p < run->active_count; p++) {
 		const struct job_part *part = run->active[p];
-		for (uint32_t t = 0; t < workers_of(part); t++) {
+		for (uint32_t t = 0; t < part->plan.threads; t++) {
 			const struct job_counts *counts = &part->workers[t]->counts[kind];
 			const struct nb_histogram *from = is_response ? counts->response
 								      : counts->service;
@@ -190,7 +184,7 @@ errors(void *arg)
 	uint64_t sum = 0;
 	for (size_t p = 0; p < run->active_count; p++) {
 		const struct job_part *part = run->active[p];
-		for (uint32_t t = 0; t < workers_of(part); t++) {
+		for (uint32_t t = 0; t < part->plan.threads; t++) {
 			for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
 				const uint64_t *answers =
 					part->workers[t]->counts[kind].answers;
@@ -207,10 +201,10 @@ static void
 add_pulses(void *arg, struct pulse_track *into)
 {
 	const struct nb_run *run = arg;
-	pulse_begin(into, &run->clock, run->gate->begin);
+	pulse_begin(into, &run->clock, run->shared->gate.begin);
 	for (size_t p = 0; p < run->active_count; p++) {
 		const struct job_part *part = run->active[p];
-		for (uint32_t t = 0; t < workers_of(part); t++)
+		for (uint32_t t = 0; t < part->plan.threads; t++)
 			if (part->workers[t]->counted > 0)
 				pulse_merge(into, &part->workers[t]->pulses);
 	}
@@ -326,8 +320,8 @@ collect_worker(struct nb_run *run, struct job_part *part, uint32_t thread)
 static void
 measure_time(struct nb_run *run, struct job_part *part)
 {
-	uint64_t first = UINT64_MAX, last = 0, begin = run->gate->begin;
-	for (uint32_t t = 0; t < workers_of(part); t++) {
+	uint64_t first = UINT64_MAX, last = 0, begin = run->shared->gate.begin;
+	for (uint32_t t = 0; t < part->plan.threads; t++) {
 		const struct job_worker *worker = part->workers[t];
 		if (worker->measured == 0)
 			continue;
@@ -356,10 +350,10 @@ int
 job_collect(struct nb_run *run, struct job_part *part)
 {
 	struct job_measurement *measured = &part->measured;
-	uint32_t count = workers_of(part);
+	uint32_t count = part->plan.threads;
 	measured->threads = calloc(count, sizeof(*measured->threads));
 	if (measured->threads == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	measured->thread_count = count;
 	measure_time(run, part);
 	int rc = NB_OK;
@@ -383,7 +377,7 @@ job_collect(struct nb_run *run, struct job_part *part)
 void
 job_collect_read_back(struct nb_run *run, struct job_part *part)
 {
-	for (uint32_t t = 0; t < workers_of(part); t++) {
+	for (uint32_t t = 0; t < part->plan.threads; t++) {
 		const struct job_findings *findings = &part->workers[t]->findings;
 		collect_findings(&part->measured.findings, findings);
 		run->measured.findings.verified += findings->verified;

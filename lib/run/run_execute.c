@@ -33,29 +33,27 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "run/fault.h"
-#include "run/hiccup.h"
 #include "run/sampler.h"
-#include "run/squad.h"
+#include "run/run.h"
 
 /* ---- parts ---- */
 
 static int
-create_workers(struct nb_run *run, struct shared *shared)
+create_workers(struct nb_run *run)
 {
-	bool is_shared = run->options.procs > 1;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	for (size_t p = 0; p < run->active_count; p++) {
 		struct job_part *part = run->active[p];
 		part->workers = calloc(part->plan.threads, sizeof(struct job_worker *));
 		if (part->workers == NULL)
-			return error_set(NB_FAIL, "out of memory");
-		part->halt = &shared->halts[p];
-		part->plan.halt = part->halt;
-		part->plan.gate = &shared->gate;
+			return error_memory();
+		part->plan.halt = part->halt = &run->shared->halts[p];
+		part->plan.gate = &run->shared->gate;
 		part->plan.workers = part->workers;
-		part->plan.may_spin = run->threads_max * run->options.procs <=
-			(uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+		part->plan.may_spin = run->threads_max * run->options.procs <= (uint32_t)cpus;
 		for (uint32_t t = 0; t < part->plan.threads; t++) {
-			int rc = job_worker_new(&part->workers[t], &part->plan, t, is_shared);
+			int rc = job_worker_new(
+				&part->workers[t], &part->plan, t, run->options.procs > 1);
 			if (rc != NB_OK)
 				return rc;
 		}
@@ -72,51 +70,41 @@ delete_workers(struct job_part *part)
 	part->workers = NULL;
 }
 
-static uint64_t
-total_of(const struct nb_run *run)
+/** What is to be done by all, and how long it may last; 0: no bound. */
+static void
+find_bounds(struct nb_run *run)
 {
-	uint64_t total = 0;
+	bool is_counted = true, is_timed = true;
+	run->total = run->phase_bound_ns = 0;
 	for (size_t p = 0; p < run->active_count; p++) {
 		const struct job_part *part = run->active[p];
-		if (!part->is_foreground)
-			continue;
-		if (part->plan.count == UINT64_MAX || part->plan.end_ticks != UINT64_MAX)
-			return 0;
-		total += part->plan.count;
-	}
-	return total;
-}
-
-/** The longest of the groups that end by time; 0 if one does not. */
-static uint64_t
-bound_of(const struct nb_run *run)
-{
-	uint64_t bound_ns = 0;
-	for (size_t p = 0; p < run->active_count; p++) {
-		const struct job_part *part = run->active[p];
-		if (!part->is_foreground)
-			continue;
-		if (part->plan.end_ticks == UINT64_MAX)
-			return 0;
 		uint64_t own_ns = part->group->duration_ns;
-		bound_ns = own_ns > bound_ns ? own_ns : bound_ns;
+		if (!part->is_foreground)
+			continue;
+		bool has_end = part->plan.end_ticks != UINT64_MAX;
+		is_counted &= part->plan.count != UINT64_MAX && !has_end;
+		is_timed &= has_end;
+		run->total += part->plan.count;
+		run->phase_bound_ns = own_ns > run->phase_bound_ns ? own_ns
+								   : run->phase_bound_ns;
 	}
-	return bound_ns;
+	run->total = is_counted ? run->total : 0;
+	run->phase_bound_ns = is_timed ? run->phase_bound_ns : 0;
 }
 
 static void
-watch_anew(struct nb_run *run, struct shared *shared)
+watch_anew(struct nb_run *run)
 {
 	const struct nb_steady *asked = &run->options.steady;
-	run->gate = &shared->gate;
-	shared->gate.begin = UINT64_MAX;
-	shared->gate.is_opened_inside = run->options.procs == 1 || !run->squad.is_told;
+	struct job_gate *gate = &run->shared->gate;
+	gate->begin = UINT64_MAX;
+	gate->is_opened_inside = run->options.procs == 1 || !run->is_measured;
 	for (size_t p = 0; p < run->active_count; p++)
-		shared->gate.workers += run->active[p]->plan.threads;
+		gate->workers += run->active[p]->plan.threads;
 	run->interval_ns = run->interval_ops = run->steady_ns = run->steady_ops = 0;
 	run->is_steady = run->was_cut = false;
-	run->used = (struct sysinfo_usage){0};
-	run->used_ns = 0;
+	run->used = (struct system_counts){0};
+	run->used_ns = run->told_life = 0;
 	nb_histogram_reset(run->interval_before);
 	if (asked->window_ns > 0)
 		steady_create(&run->steady, 10, asked->slope, asked->band);
@@ -127,7 +115,7 @@ static int
 collect(struct nb_run *run)
 {
 	struct measurement *sum = &run->measured;
-	struct sysinfo_usage used = run->used;
+	struct system_counts used = run->used;
 	uint64_t wall_ns = 0, spin_ns = 0;
 	int rc = NB_OK;
 	for (size_t p = 0; p < run->active_count && rc == NB_OK; p++) {
@@ -165,79 +153,64 @@ collect(struct nb_run *run)
 
 /** With a look at what the machine itself holds threads up for, meanwhile. */
 static int
-operate(struct squad *squad, bool is_counted)
+operate(struct nb_run *run)
 {
-	struct nb_run *run = squad->run;
-	if (run->options.procs > 1 && is_counted)
-		return squad_run_processes(squad); /* a thread would not survive the fork */
-	if (!is_counted)
-		return squad_run_threads(squad);
+	if (!run->is_measured)
+		return phase_run_threads(run);
+	if (run->options.procs > 1)
+		return phase_run_processes(run); /* a thread would not survive the fork */
 	int rc = hiccup_start(run->hiccup, HICCUP_INTERVAL_NS);
 	if (rc != NB_OK)
 		return rc;
-	rc = squad_run_threads(squad);
+	rc = phase_run_threads(run);
 	hiccup_stop(run->hiccup);
 	nb_histogram_merge(run->measured.hiccups, &run->hiccup->lateness);
 	return rc;
 }
 
-static int
-run_active(struct nb_run *run, struct shared *shared, const char *what, bool is_counted)
+/** What the parts share begins anew; run->process is 0. */
+static void
+activate(struct nb_run *run, struct job_part **parts, size_t count)
 {
-	struct squad *squad = &run->squad;
-	*squad = (struct squad){.run = run,
-		.shared = shared,
-		.what = what,
-		.total = total_of(run),
-		.is_parent = true,
-		.is_told = is_counted};
-	watch_anew(run, shared);
-	int rc = create_workers(run, shared);
+	memset(run->shared, 0, sizeof(*run->shared));
+	run->active = parts;
+	run->active_count = count;
+	run->process = 0;
+}
+
+static int
+run_active(struct nb_run *run, const char *what)
+{
+	watch_anew(run);
+	int rc = create_workers(run);
 	if (rc != NB_OK)
 		return rc;
 	run_begin_phase(run, what);
-	run->phase_bound_ns = bound_of(run);
-	run_tell(run, 0, squad->total);
+	find_bounds(run);
+	run_tell(run, 0, run->total);
 	rc = job_start_feeds(run);
 	if (rc == NB_OK)
-		rc = operate(squad, is_counted);
+		rc = operate(run);
 	rc = job_end_feeds(run, rc);
-	int collected = is_counted ? collect(run) : job_collect(run, run->active[0]);
+	int collected = run->is_measured ? collect(run) : job_collect(run, run->active[0]);
 	if (rc == NB_OK)
 		rc = collected;
 	return rc == NB_OK && stop_requested() ? error_interrupted() : rc;
 }
 
-/** Memory of all processes; NULL: none is left. */
-static struct shared *
-map_shared(void)
+/** Run parts that belong together, from the sessions' opening to their closing. */
+static int
+run_parts(struct nb_run *run, struct job_part **parts, size_t count, const char *what,
+	bool is_measured)
 {
-	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared != MAP_FAILED)
-		return shared;
-	error_system("out of memory");
-	return NULL;
-}
-
-int
-job_run_parts(struct nb_run *run, struct job_part **parts, size_t count, const char *what,
-	bool is_counted)
-{
-	struct shared *shared = map_shared();
-	if (shared == NULL)
-		return NB_FAIL;
-	run->active = parts;
-	run->active_count = count;
-	int rc = run_active(run, shared, what, is_counted);
-	for (size_t g = 0; shared->gate.has_deletes != 0 && g < run->part_count; g++)
+	activate(run, parts, count);
+	run->is_parent = true;
+	run->is_measured = is_measured;
+	int rc = run_active(run, what);
+	for (size_t g = 0; run->shared->gate.has_deletes != 0 && g < run->part_count; g++)
 		run->parts[g].plan.has_deletes = true; /* of phases that come */
-	if (run->left.is_left)
-		return rc; /* some may still be used */
-	for (size_t p = 0; p < count; p++)
-		parts[p]->halt = NULL;
-	run->active_count = 0;
-	munmap(shared, sizeof(*shared));
+	if (!run->left.is_left)                        /* else they may still be used */
+		run->active_count = 0;
 	return rc;
 }
 
@@ -250,7 +223,7 @@ load_unkept(struct nb_run *run)
 		(caps & (NB_CAP_PERSISTENT | NB_CAP_SYNTHETIC)) != 0)
 		return NB_OK;
 	uint64_t begin_ns = clock_monotonic();
-	int rc = job_run_parts(run, &loading, 1, "load", false);
+	int rc = run_parts(run, &loading, 1, "load", false);
 	run->measured.load_ns = clock_monotonic() - begin_ns;
 	run->measured.is_loaded = true;
 	return rc;
@@ -291,19 +264,10 @@ each_phase(struct nb_run *run, phase_act *act)
 	return rc;
 }
 
-/** What the operations are called as a phase of the run. */
-static const char *
-action_of(const struct nb_run *run)
-{
-	if (run->classic != NULL)
-		return nb_verb_name(run->workload.verb);
-	return run->options.what == NB_JOB_LOAD ? "load" : "run";
-}
-
 static int
 run_phase(struct nb_run *run, struct job_part **parts, size_t count)
 {
-	return job_run_parts(run, parts, count, action_of(run), true);
+	return run_parts(run, parts, count, run->action, true);
 }
 
 static int
@@ -311,7 +275,7 @@ run_phases(struct nb_run *run)
 {
 	struct job_part *loading = &run->loading;
 	if (run->options.what == NB_JOB_LOAD)
-		return job_run_parts(run, &loading, 1, action_of(run), true);
+		return run_parts(run, &loading, 1, run->action, true);
 	int rc = each_phase(run, run_phase);
 	run->measured.is_partial |= rc != NB_OK &&
 		next_phase(run, run->phase + 1) != UINT32_MAX;
@@ -329,29 +293,22 @@ job_is_read_again(const struct nb_run *run)
 static int
 read_back_phase(struct nb_run *run, struct job_part **parts, size_t count)
 {
-	struct shared *shared = map_shared();
 	int rc = NB_OK;
-	if (shared == NULL)
-		return NB_FAIL;
-	run->active = parts;
-	run->active_count = count;
+	activate(run, parts, count);
+	run->is_parent = run->is_measured = false;
 	for (size_t p = 0; p < count; p++) {
-		parts[p]->plan.gate = &shared->gate;
-		parts[p]->plan.halt = &shared->breaks[p];
+		parts[p]->plan.halt = &run->shared->breaks[p];
 		for (uint32_t t = 0; t < parts[p]->plan.threads; t++)
 			parts[p]->workers[t]->findings = (struct job_findings){.verified = 0};
 	}
 	uint32_t procs = parts[0]->plan.threads / parts[0]->group->threads;
-	for (uint32_t process = 0; process < procs && rc == NB_OK; process++) {
-		run->squad = (struct squad){.run = run, .shared = shared, .process = process};
-		rc = squad_read_back(&run->squad);
-	}
+	for (; run->process < procs && rc == NB_OK; run->process++)
+		rc = phase_read_back(run);
 	if (run->left.is_left)
 		return rc; /* some may still be used */
 	for (size_t p = 0; p < count; p++)
 		job_collect_read_back(run, parts[p]);
 	run->active_count = 0;
-	munmap(shared, sizeof(*shared));
 	return rc == NB_OK && stop_requested() ? error_interrupted() : rc;
 }
 
@@ -426,6 +383,7 @@ live_bytes(const struct nb_run *run)
 		((double)run->keys.key_size_max + sizes_mean(&run->sizes)));
 }
 
+/** With what they share. */
 static void
 delete_all_workers(struct nb_run *run)
 {
@@ -434,15 +392,7 @@ delete_all_workers(struct nb_run *run)
 	delete_workers(&run->loading);
 	for (size_t g = 0; g < run->part_count; g++)
 		delete_workers(&run->parts[g]);
-}
-
-static int
-measure_harness(struct nb_run *run)
-{
-	run_begin_phase(run, "harness");
-	int rc = job_floor_measure(run);
-	run_begin_phase(run, "prepare");
-	return rc;
+	munmap(run->shared, sizeof(*run->shared));
 }
 
 /** What can be done before the database is touched. */
@@ -457,9 +407,21 @@ prepare(struct nb_run *run)
 		if (run->options.record_path != NULL)
 			rc = job_try_record(run);
 	}
-	if (rc == NB_OK)
-		rc = measure_harness(run);
-	return rc;
+	if (rc != NB_OK)
+		return rc;
+	run_begin_phase(run, "harness");
+	rc = job_floor_measure(run);
+	run_begin_phase(run, "prepare");
+	return rc == NB_OK ? run_prepare_path(run) : rc;
+}
+
+/** Memory of all processes. */
+static int
+map_shared(struct nb_run *run)
+{
+	run->shared = mmap(NULL, sizeof(*run->shared), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return run->shared != MAP_FAILED ? NB_OK : error_system("out of memory");
 }
 
 /** Whether the data was what it should be; of a run that ended early, as a warning. */
@@ -476,23 +438,33 @@ judge(const struct nb_run *run, int rc)
 	return error_set(rc, "%s", text);
 }
 
+/** Whether the clocks agree. */
+static void
+note_clock(struct nb_run *run, const struct clock_pair *begun)
+{
+	struct clock_pair now = clock_pair(&run->clock);
+	run->measured.clock_drift = clock_drift(&run->clock, begun, &now);
+	if (now.slept_ns > begun->slept_ns)
+		run->measured.slept_ns = now.slept_ns - begun->slept_ns;
+}
+
 static int
 execute(struct nb_run *run)
 {
 	int rc = prepare(run);
-	if (rc == NB_OK)
-		rc = run_prepare_path(run);
 	sysinfo_create(&run->sysinfo, run->path);
-	environment_create(&run->environment, run->path);
+	environment_read(&run->environment, run->path, "");
 	if (rc == NB_OK)
 		rc = run_cool_database(run);
 	if (rc == NB_OK)
 		rc = sampler_new(run, run->options.procs > 1);
+	if (rc == NB_OK)
+		rc = map_shared(run);
 	if (rc != NB_OK)
 		return rc;
-	run_clock_begin(run);
+	struct clock_pair begun = clock_pair(&run->clock);
 	rc = run->options.procs > 1 ? execute_procs(run) : execute_here(run);
-	run_clock_end(run);
+	note_clock(run, &begun);
 	sampler_finish(run->sampler);
 	run->measured.live_bytes = run->classic != NULL ? verb_live_bytes(run)
 							: live_bytes(run);

@@ -94,18 +94,6 @@ run_null(struct nb_run *run, const struct nb_engine *engine, struct nb_db *db,
 	return rc;
 }
 
-/** Whether the null engine has the verbs of that group. */
-static bool
-can_null(const struct nb_engine *engine, const struct nb_group *group)
-{
-	const uint32_t *weights = group->weights;
-	return (weights[NB_OP_SCAN] == 0 || engine->scan_open != NULL) &&
-		(weights[NB_OP_BATCH] == 0 || engine->batch != NULL) &&
-		(weights[NB_OP_MULTIGET] == 0 || engine->multi_get != NULL) &&
-		((weights[NB_OP_TXN_READ] == 0 && weights[NB_OP_TXN_WRITE] == 0) ||
-			engine->begin != NULL);
-}
-
 int
 job_floor_measure(struct nb_run *run)
 {
@@ -113,7 +101,7 @@ job_floor_measure(struct nb_run *run)
 	const struct nb_engine *engine = engine_builtin("null");
 	const struct job_part *part = run->options.what == NB_JOB_LOAD ? &run->loading
 								       : &run->parts[0];
-	if (!can_null(engine, part->group) || run->is_replay)
+	if (run->is_replay || run_check_verbs(engine, part->group) != NB_OK)
 		return NB_OK;
 	struct job_plan plan = part->plan;
 	plan.engine = engine;

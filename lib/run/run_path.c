@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The directory of a database, <path>/<driver>: made with all its parents for
- * what writes, asked for by what only reads. What was not made by mininb is neither removed nor
- * written (marker.c); it may be read, as a database that another program made.
+ * The directory of a database, <path>/<driver>: made with all its parents for what writes, asked
+ * for by what only reads. What was not made by mininb is neither removed nor written (marker.c);
+ * it may be read, as a database that another program made.
+ *
+ * The marker also keeps whether the action that makes a database has written all of its records,
+ * from the moment at which the database is open until all of it is written and closed. So a run
+ * on a database whose load was killed says that, and does not accuse the engine of losing the
+ * rest. The main thread writes the number of records once a second: a killed load has written at
+ * least as many. If the load ended in order, the number is exact. From one thread it is that of
+ * the first records, and an action that needs no others may use them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,8 +18,140 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "run/marker.h"
 #include "run/run.h"
+
+/* ---- whether it is finished ---- */
+
+#define NOTE_NS UINT64_C(1000000000)
+
+static void
+note(struct nb_run *run, const struct marker_load *load)
+{
+	if (marker_note(&run->marker, load) == NB_OK)
+		return;
+	log_message(NB_LOG_WARNING, "%s: %s, so a later run cannot tell how far this %s came",
+		run->path, nb_error_text(), load->action);
+	run->mark.is_noted = false;
+}
+
+/** "1234 of 5000 records", or fewer words if less is known. */
+static void
+describe(char *text, size_t size, const struct marker_load *load)
+{
+	unsigned long long done = load->done, total = load->total;
+	const char *more = load->end == MARKER_KILLED ? "at least " : "";
+	if (total > 0)
+		snprintf(text, size, "%s%llu of %llu records are written", more, done, total);
+	else
+		snprintf(text, size, "%s%llu operations are done", more, done);
+}
+
+static const char *
+command_of(const struct marker_load *load)
+{
+	static const char *const commands[] = {
+		"put", "load --workload=NAME", "run --workload=NAME", "replay --load=FILE"};
+	size_t length = strlen(load->action);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		if (strncmp(commands[i], load->action, length) == 0)
+			return commands[i];
+	return load->action;
+}
+
+/** Whether that load wrote other keys than this run uses. */
+static bool
+is_of_others(const struct nb_run *run, const struct marker_load *load)
+{
+	return load->keys != 0 && run->mark.keys != 0 && load->keys != run->mark.keys;
+}
+
+/** Whether all of the data that is to be used was written, run->marker being open. */
+static int
+check_load(struct nb_run *run)
+{
+	const struct marker_load *load = &run->marker.load;
+	char what[128];
+	if (!run->marker.is_open || load->action[0] == '\0' || !run->measured.had_data ||
+		is_of_others(run, load))
+		return NB_OK;
+	describe(what, sizeof(what), load);
+	if (run->workload.verb == NB_VERB_PUT) {
+		log_message(NB_LOG_WARNING,
+			"%s: the last %s is unfinished: %s; this %s starts over with the first record",
+			run->path, load->action, what, run->mark.makes);
+		return NB_OK;
+	}
+	bool is_known = run->workload.key_size > 0; /* a trace may need any record */
+	if (is_known && load->end == MARKER_FIRST && run->workload.count <= load->done)
+		return NB_OK;
+	int rc = error_set(NB_FAIL,
+		"%s: its %s is unfinished: %s; repeat it with: mininb %s --driver=%s --path %s, or use --force to go on without the rest",
+		run->path, load->action, what, command_of(load), run->options.driver,
+		run->options.path);
+	if ((run->options.flags & (NB_RUN_FORCE | NB_RUN_ALLOW_MISSING)) == 0)
+		return rc;
+	log_message(NB_LOG_WARNING, "%s: its %s is unfinished: %s; the rest will be missing",
+		run->path, load->action, what);
+	return NB_OK;
+}
+
+void
+run_begin_load(struct nb_run *run)
+{
+	struct loading *loading = &run->mark;
+	bool is_counted = strcmp(run->mark.makes, "put") == 0 ||
+		strcmp(run->mark.makes, "load") == 0;
+	if (run->workload.verb != NB_VERB_PUT || loading->is_noted || !run->marker.is_open ||
+		!run_is_kept(run))
+		return;
+	loading->before = run->measured.had_data ? run->marker.load : (struct marker_load){0};
+	loading->now = (struct marker_load){
+		.total = is_counted ? run->workload.count : 0, .keys = loading->keys};
+	snprintf(loading->now.action, sizeof(loading->now.action), "%s", run->mark.makes);
+	loading->noted_ns = clock_monotonic();
+	loading->is_noted = true;
+	note(run, &loading->now);
+}
+
+void
+run_tick_load(struct nb_run *run, uint64_t done)
+{
+	struct loading *loading = &run->mark;
+	if (!loading->is_noted || done <= loading->now.done ||
+		clock_monotonic() - loading->noted_ns < NOTE_NS)
+		return;
+	loading->noted_ns = clock_monotonic();
+	loading->now.done = done;
+	note(run, &loading->now);
+}
+
+/** It was closed, or left: whether it is finished, or how far it came. */
+static void
+end_load(struct nb_run *run)
+{
+	struct loading *loading = &run->mark;
+	const struct measurement *measured = &run->measured;
+	bool is_all = measured->has_begun && !measured->is_partial && measured->has_settled;
+	if (!loading->is_noted)
+		return;
+	if (measured->ops > loading->now.done)
+		loading->now.done = measured->ops;
+	if (loading->is_closed)
+		loading->now.end = run->options.threads == 1 && loading->now.total > 0
+			? MARKER_FIRST
+			: MARKER_SCATTERED;
+	if (is_all &&
+		(loading->before.total > loading->now.total ||
+			is_of_others(run, &loading->before)))
+		note(run, &loading->before); /* this did not write all of its records */
+	else if (is_all)
+		note(run, &(struct marker_load){.done = 0});
+	else
+		note(run, &loading->now);
+	loading->is_noted = false;
+}
+
+/* ---- the directory ---- */
 
 /** Of the directory in options.path. */
 static const char *
@@ -25,11 +164,10 @@ name_of(const struct nb_run *run)
 static uint32_t
 lock_of(const struct nb_run *run)
 {
-	uint32_t caps = run->engine->table.caps;
-	if ((caps & NB_CAP_PERSISTENT) == 0)
-		return MARKER_UNLOCKED;
 	bool is_shared = run->workload.verb == NB_VERB_GET &&
-		(caps & NB_CAP_MULTI_PROCESS) != 0;
+		(run->engine->table.caps & NB_CAP_MULTI_PROCESS) != 0;
+	if (!run_is_kept(run))
+		return MARKER_UNLOCKED;
 	return is_shared ? MARKER_SHARED : MARKER_EXCLUSIVE;
 }
 
@@ -41,8 +179,7 @@ claim(struct nb_run *run)
 	bool is_forced = (run->options.flags & NB_RUN_FORCE) != 0;
 	bool is_fresh = (run->options.flags & NB_RUN_FRESH) != 0 &&
 		run->workload.verb == NB_VERB_PUT;
-	int rc = is_fresh ? marker_allow_clear(path, name, is_forced)
-			  : marker_allow(path, name, is_forced);
+	int rc = marker_allow(path, name, is_fresh, is_forced);
 	if (rc == NB_OK)
 		rc = nb_tree_make(run->path);
 	if (rc != NB_OK)
@@ -68,16 +205,14 @@ refuse_nothing(const struct nb_run *run)
 		return error_system("%s", run->path);
 	return error_set(NB_FAIL,
 		"%s: holds no database of %s; make one with: mininb %s --driver=%s --path %s",
-		run->path, run->engine->table.name,
-		run->made_by != NULL ? run->made_by : "--action=put", run->options.driver,
+		run->path, run->engine->table.name, run->made_by, run->options.driver,
 		run->options.path);
 }
 
 static void
 look_at_data(struct nb_run *run)
 {
-	bool is_kept = (run->engine->table.caps & NB_CAP_PERSISTENT) != 0;
-	run->measured.had_data = is_kept && !sysinfo_is_empty_dir(run->path);
+	run->measured.had_data = run_is_kept(run) && !sysinfo_is_empty_dir(run->path);
 	run->measured.had_bytes = run->measured.had_data ? sysinfo_allocated_bytes(run->path)
 							 : 0;
 }
@@ -85,11 +220,10 @@ look_at_data(struct nb_run *run)
 int
 run_prepare_path(struct nb_run *run)
 {
-	bool is_kept = (run->engine->table.caps & NB_CAP_PERSISTENT) != 0;
 	int rc;
 	run_release_path(run);
 	look_at_data(run);
-	if (run->workload.verb == NB_VERB_PUT || !is_kept)
+	if (run->workload.verb == NB_VERB_PUT || !run_is_kept(run))
 		rc = claim(run);
 	else if (!run->measured.had_data)
 		rc = refuse_nothing(run);
@@ -100,7 +234,7 @@ run_prepare_path(struct nb_run *run)
 	if (rc != NB_OK)
 		return rc;
 	look_at_data(run); /* again, as it is locked now, and removed if that was asked for */
-	rc = run_check_load(run);
+	rc = check_load(run);
 	if (rc != NB_OK)
 		marker_close(&run->marker);
 	return rc;
@@ -109,7 +243,7 @@ run_prepare_path(struct nb_run *run)
 void
 run_release_path(struct nb_run *run)
 {
-	run_end_load(run);
+	end_load(run);
 	if (!run->left.is_left) /* a thread may still use the database */
 		marker_close(&run->marker);
 }

@@ -82,7 +82,7 @@ write_next(struct recording *recording, struct track *track)
 	const struct ops_op *op = &track->maker.ops[track->at];
 	if (ops_is_many(op->kind))
 		return error_set(
-			NB_ERR_USAGE, "a trace has no place for a %s", nb_op_name(op->kind));
+			NB_ERR_USAGE, "a trace cannot hold a %s", nb_op_name(op->kind));
 	struct trace_op out = {.kind = op->kind,
 		.key = op->keys[0],
 		.has_value_size = ops_is_write(op->kind),
@@ -119,7 +119,7 @@ create_tracks(struct recording *recording, const uint64_t *done)
 {
 	recording->tracks = calloc(recording->threads, sizeof(*recording->tracks));
 	if (recording->tracks == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	for (uint32_t t = 0; t < recording->threads; t++) {
 		struct track *track = &recording->tracks[t];
 		int rc = ops_maker_create(&track->maker, recording->spec);
@@ -197,7 +197,7 @@ job_record(struct nb_run *run)
 		.progress_arg = run->options.progress_arg};
 	uint64_t *done = calloc(recording.threads, sizeof(*done));
 	if (done == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	for (uint32_t t = 0; t < recording.threads; t++)
 		done[t] = part->measured.threads[t].done;
 	int rc = record(&recording, &to, done);
@@ -248,8 +248,9 @@ nb_trace_generate(const struct nb_job *job, uint32_t what, const struct nb_trace
 		.progress_arg = progress_arg};
 	int rc = nb_job_check(job);
 	if (rc == NB_OK && what == NB_JOB_RUN && job->group_count != 1)
-		rc = error_set(NB_ERR_USAGE, "%s: has %zu groups that run; a trace is of one",
-			job->name, job->group_count);
+		rc = error_set(NB_ERR_USAGE,
+			"%s: has %zu groups to run; a trace holds only one", job->name,
+			job->group_count);
 	const struct nb_group *group = what == NB_JOB_LOAD ? job->load : job->groups;
 	if (rc == NB_OK && group != job->load && group->count == 0 && job->records == 0)
 		rc = error_set(NB_ERR_USAGE, "%s: has no count of operations", job->name);

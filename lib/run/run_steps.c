@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Steps that every kind of run goes through on the main thread: opening the database,
- * settling, closing, and telling how far it is.
+ * settling, closing, and reporting how far it is.
  *
- * A verb of the engine's that fails has its text in the slot of this thread; what an
- * earlier call left there must not be taken for it, so it is cleared before.
+ * A verb of the engine that fails has its text in the slot of this thread; what an earlier call
+ * left there must not be taken for it, so it is cleared before.
+ *
+ * The database is put out of the page cache before it is opened, if that was asked for. In any
+ * case it is looked at how much of it is there: before it is opened, before the first operation,
+ * and after it was closed. The second look tells an engine that reads everything when it opens,
+ * and is warm then however cold its files were. All of that is outside of what is timed.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -14,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "run/fact.h"
 #include "run/run.h"
 #include "run/sampler.h"
 #include "run/syncs.h"
@@ -45,35 +51,14 @@ run_pin(uint32_t id)
 	return pin(cpu, "worker", id);
 }
 
-/** The next "8" or "0-3" of a list. False at its end, or if it is none. */
-static bool
-next_range(const char **at, unsigned long *from, unsigned long *to)
-{
-	char *end;
-	if (**at < '0' || **at > '9')
-		return false;
-	*from = *to = strtoul(*at, &end, 10);
-	if (*end == '-')
-		*to = strtoul(end + 1, &end, 10);
-	*at = *end == ',' ? end + 1 : end;
-	return *to >= *from && (*end == ',' || *end == '\0');
-}
-
 int
 run_pin_to(const char *cpus, uint32_t nth)
 {
-	unsigned long from, to, count = 0;
-	for (const char *at = cpus; next_range(&at, &from, &to);)
-		count += to - from + 1;
-	if (count == 0)
-		return error_set(NB_ERR_USAGE, "cpus: '%s' is no list like 0-3,8", cpus);
-	unsigned long skip = nth % count;
-	for (const char *at = cpus; next_range(&at, &from, &to);) {
-		if (skip <= to - from)
-			return pin(from + skip, "thread", nth);
-		skip -= to - from + 1;
-	}
-	return NB_FAIL;
+	uint64_t cpu = nth;
+	if (fact_list(cpus, &cpu) == 0)
+		return error_set(
+			NB_ERR_USAGE, "cpus: '%s' is not a list of CPUs such as 0-3,8", cpus);
+	return pin(cpu, "thread", nth);
 }
 
 void
@@ -142,6 +127,58 @@ run_begin_phase(struct nb_run *run, const char *name)
 	run->forgotten = 0;
 }
 
+/* ---- the page cache ---- */
+
+bool
+run_is_kept(const struct nb_run *run)
+{
+	return (run->engine->table.caps & NB_CAP_PERSISTENT) != 0;
+}
+
+/** Out of memory, if that was asked for. */
+static int
+cool(struct nb_run *run, uint32_t *how)
+{
+	if ((run->options.flags & NB_RUN_COLD) == 0)
+		return NB_OK;
+	run_begin_phase(run, "cool");
+	run_tell(run, 0, 0);
+	return residency_make_cold(run->path, RESIDENCY_DROP_CACHES, how);
+}
+
+int
+run_cool_database(struct nb_run *run)
+{
+	struct measurement *measured = &run->measured;
+	if (!run_is_kept(run))
+		return NB_OK;
+	if (!measured->had_data) /* nothing to evict yet, but to read back later */
+		return (run->options.flags & NB_RUN_COLD) != 0
+			? residency_can_be_cold(run->path)
+			: NB_OK;
+	int rc = cool(run, &measured->cold);
+	if (rc == NB_OK)
+		residency_look(&measured->residency_before, run->path);
+	return rc;
+}
+
+void
+run_look_begin(struct nb_run *run)
+{
+	process_return_to_directory(); /* a session may have left it when it was opened */
+	if (run_is_kept(run) && !run->measured.has_begun)
+		residency_look(&run->measured.residency_begin, run->path);
+}
+
+void
+run_look_after(struct nb_run *run)
+{
+	if (run_is_kept(run))
+		residency_look(&run->measured.residency_after, run->path);
+}
+
+/* ---- the database ---- */
+
 static int
 open_database(struct nb_run *run)
 {
@@ -195,7 +232,8 @@ run_open_database(struct nb_run *run)
 int
 run_reopen_database(struct nb_run *run)
 {
-	int rc = run_cool_again(run);
+	uint32_t how = 0;
+	int rc = cool(run, &how);
 	if (rc == NB_OK)
 		rc = open_as(run, "reopen", NB_OPEN_READ_ONLY);
 	run->measured.is_reopened = rc == NB_OK;
@@ -211,23 +249,17 @@ ask_counters(struct nb_run *run)
 }
 
 int
-run_ask_counters(struct nb_run *run)
+run_ask_counters(struct nb_run *run, struct counters *out)
 {
-	if (run->engine->table.stats == NULL) {
-		counters_destroy(&run->told);
+	*out = (struct counters){0};
+	if (run->engine->table.stats == NULL)
 		return NB_OK;
-	}
-	counters_destroy(&run->told);
-	return run_call(run, "stats", false, ask_counters);
-}
-
-/** They are the caller's now. */
-static struct counters
-take_told(struct nb_run *run)
-{
-	struct counters told = run->told;
+	int rc = run_call(run, "stats", false, ask_counters);
+	if (run->left.is_left)
+		return rc; /* that call may still write there */
+	*out = run->told;
 	run->told = (struct counters){0};
-	return told;
+	return rc;
 }
 
 int
@@ -235,9 +267,7 @@ run_count_from(struct nb_run *run)
 {
 	if (run->is_counting)
 		return NB_OK;
-	int rc = run_ask_counters(run);
-	if (rc == NB_OK)
-		run->counted = take_told(run);
+	int rc = run_ask_counters(run, &run->counted);
 	run->is_counting = rc == NB_OK;
 	return rc;
 }
@@ -245,18 +275,19 @@ run_count_from(struct nb_run *run)
 int
 run_count_until(struct nb_run *run, int rc)
 {
+	struct counters now;
 	char text[WORKER_TEXT]; /* of rc; the engine may say something in between */
 	if (!run->is_counting || run->left.is_left)
 		return rc;
 	snprintf(text, sizeof(text), "%s", nb_error_text());
-	int counted = run_ask_counters(run);
-	if (run->left.is_left)
-		return rc == NB_OK ? counted : error_set(rc, "%s", text);
+	int counted = run_ask_counters(run, &now);
 	if (counted == NB_OK)
-		counted = counters_add_growth(
-			&run->measured.counters, &run->counted, &run->told);
-	counters_destroy(&run->counted);
-	run->is_counting = false;
+		counted = counters_add_growth(&run->measured.counters, &run->counted, &now);
+	if (!run->left.is_left) {
+		counters_destroy(&now);
+		counters_destroy(&run->counted);
+		run->is_counting = false;
+	}
 	return rc == NB_OK ? counted : error_set(rc, "%s", text);
 }
 
@@ -344,20 +375,4 @@ run_close_again(struct nb_run *run, int rc)
 {
 	bool is_closed;
 	return close_after(run, rc, &is_closed);
-}
-
-void
-run_clock_begin(struct nb_run *run)
-{
-	run->clock_begun = clock_pair(&run->clock);
-}
-
-void
-run_clock_end(struct nb_run *run)
-{
-	const struct clock_pair *begun = &run->clock_begun;
-	struct clock_pair now = clock_pair(&run->clock);
-	run->measured.clock_drift = clock_drift(&run->clock, begun, &now);
-	run->measured.slept_ns = now.slept_ns > begun->slept_ns ? now.slept_ns - begun->slept_ns
-								: 0;
 }

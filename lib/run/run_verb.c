@@ -128,7 +128,7 @@ judge_missing(const struct nb_run *run)
 			found, found == 1 ? "was" : "were", found == 1 ? "it" : "they");
 	if (absent > 0 && (run->options.flags & NB_RUN_ALLOW_MISSING) == 0)
 		return error_set(NB_ERR_DATA,
-			"%llu of %llu keys were not found%s; --allow-missing if that is meant",
+			"%llu of %llu keys were not found%s; use --allow-missing if this is expected",
 			absent, ops, text);
 	if (text[0] != '\0')
 		log_message(NB_LOG_WARNING, "%llu of %llu keys were not found%s", absent, ops,
@@ -161,7 +161,7 @@ verb_judge(const struct nb_run *run)
 			is_delete ? "still there" : "not there");
 	if (run->workload.verb == NB_VERB_PUT && absent > 0)
 		return error_set(NB_ERR_DATA,
-			"%llu of %llu puts were answered with 'not found': nothing says that they stored",
+			"%llu of %llu puts returned 'not found', so they may not have been stored",
 			absent, ops);
 	if (is_delete && absent <= repeated_keys(run))
 		return NB_OK;

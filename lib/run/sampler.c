@@ -2,19 +2,18 @@
 /*
  * Samples of a run, taken by the thread that otherwise waits for the workers.
  *
- * Pulses are the workers' own, taken when they are parked (pulse.c): this thread may not look for
- * a while, above all when the whole process stands still.
+ * Pulses are the workers' own, taken when they are parked (pulse.c): this thread may not look for a
+ * while, above all when the whole process stands still.
  *
- * The latencies of a sample are the difference of two readings of the workers' histograms,
- * which go on meanwhile (histogram_peek). An operation is counted in its block, and a block
- * may be told in the next sample; of all samples together none is missing.
+ * The latencies of a sample are the difference of two readings of the workers' histograms, which go
+ * on meanwhile (histogram_peek). An operation is counted in its block, and the next sample may hold
+ * it; all samples together lack none.
  *
- * What is dear is done less often: the walk over the database's files, and the engine's own
- * counters where they are slow to tell. Rejected: a thread of its own, which would compete
- * with the workers for a CPU where the main thread does so anyway.
+ * Expensive looks are rarer: the walk over the database's files, and the engine's own counters where
+ * they are slow. Rejected: a thread of its own, which would compete with the workers for a CPU where
+ * the main thread does so anyway.
  *
- * What would make the numbers wrong: nothing here is allowed to wait, so if memory runs out
- * the sampling ends with a warning, and the run goes on.
+ * Nothing here may wait, so if memory runs out the sampling ends with a warning, and the run goes on.
  */
 #include "run/sampler.h"
 
@@ -23,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/histogram.h"
 #include "run/syncs.h"
@@ -30,20 +30,12 @@
 enum {
 	SELDOM = 10,      /* what is dear is done in one of so many samples */
 	EARLY_FACTOR = 5, /* SERIES_SAMPLE_NS / SERIES_SAMPLE_EARLY_NS */
-	STRANDS_MAX = 2 * NB_OP_KINDS,
 };
 
 #define EARLY_NS UINT64_C(10000000000)      /* of the run, in which there are more samples */
 #define DEAR_WALK_NS UINT64_C(5000000)      /* over the files */
 #define DEAR_COUNTERS_NS UINT64_C(10000000) /* of the engine */
 #define LIVE_NS UINT64_C(250000000)         /* a rate that is shown is of one or two of these */
-
-/** Latencies of one kind of operation. */
-struct strand {
-	uint32_t kind;
-	bool is_response;
-	struct nb_histogram *before; /* as of the last sample */
-};
 
 /** How far it was at some time since the begin of the phase. */
 struct mark {
@@ -60,8 +52,8 @@ struct sampler {
 	bool is_early;   /* its samples will be merged when that time is over */
 	bool is_warm;
 	struct sampler_phase phase;
-	struct strand strands[STRANDS_MAX];
-	size_t strand_count; /* that have memory */
+	/* as of the last sample: services, responses; NULL: no phase has had it */
+	struct nb_histogram *before[NB_OP_KINDS][2];
 	struct nb_histogram *now, *all;
 	uint64_t origin_ns;       /* first operation, on CLOCK_MONOTONIC */
 	uint64_t begin_ns;        /* of this phase, since that */
@@ -123,7 +115,7 @@ no_hardware(const struct nb_run *run)
 {
 	if (run->sysinfo.hypervisor[0] == '\0' || (run->options.flags & NB_RUN_HARDWARE) != 0)
 		return NULL;
-	return "left out, as they cost up to 5 % in a virtual machine";
+	return "not counted, because they cost up to 5 % in a virtual machine";
 }
 
 int
@@ -131,7 +123,7 @@ sampler_new(struct nb_run *run, bool is_of_processes)
 {
 	struct sampler *sampler = calloc(1, sizeof(*sampler));
 	if (sampler == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	uint64_t asked_ns = run->options.sample_ns;
 	*sampler = (struct sampler){.run = run,
 		.is_of_processes = is_of_processes,
@@ -148,7 +140,7 @@ sampler_new(struct nb_run *run, bool is_of_processes)
 		rc = syncs_share();
 	if (rc == NB_OK) {
 		syncs_begin();
-		sampler->probe = system_probe_new(run->path, run->environment.device_major,
+		sampler->probe = system_probe_new("", run->path, run->environment.device_major,
 			run->environment.device_minor, no_hardware(run));
 		rc = sampler->probe != NULL ? NB_OK : NB_FAIL;
 	}
@@ -157,7 +149,7 @@ sampler_new(struct nb_run *run, bool is_of_processes)
 		return rc;
 	}
 	snprintf(run->measured.used_missing, sizeof(run->measured.used_missing), "%s",
-		is_of_processes ? "of several processes only the machine's are known"
+		is_of_processes ? "of several processes, only those of the machine are known"
 				: system_missing(sampler->probe));
 	snprintf(run->measured.syncs_missing, sizeof(run->measured.syncs_missing), "%s",
 		syncs_missing());
@@ -170,8 +162,10 @@ sampler_delete(struct sampler *sampler)
 {
 	if (sampler == NULL)
 		return;
-	for (size_t i = 0; i < sampler->strand_count; i++)
-		nb_histogram_delete(sampler->strands[i].before);
+	for (size_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		nb_histogram_delete(sampler->before[kind][false]);
+		nb_histogram_delete(sampler->before[kind][true]);
+	}
 	nb_histogram_delete(sampler->now);
 	nb_histogram_delete(sampler->all);
 	counters_destroy(&sampler->counted);
@@ -193,47 +187,40 @@ static int
 take_pulses(struct sampler *sampler, uint64_t since_ns)
 {
 	struct series *series = &sampler->run->measured.series;
-	void *grown = realloc(
-		series->pulses, (series->pulses_count + 1) * sizeof(*series->pulses));
-	if (grown == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	series->pulses = grown;
 	struct pulse_track *track = malloc(sizeof(*track));
-	if (track == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	sampler->phase.pulses(sampler->phase.arg, track);
-	struct pulses *pulses = &series->pulses[series->pulses_count];
-	*pulses = (struct pulses){.begin_ns = sampler->begin_ns, .phase = sampler->phase.phase};
-	int rc = pulse_take(pulses, track, &sampler->run->clock, since_ns);
-	series->pulses_count += rc == NB_OK;
+	struct pulses *pulses = array_append(
+		&series->pulses, &series->pulses_count, sizeof(*series->pulses));
+	int rc = track != NULL && pulses != NULL ? NB_OK : error_memory();
+	if (rc == NB_OK) {
+		sampler->phase.pulses(sampler->phase.arg, track);
+		pulses->begin_ns = sampler->begin_ns;
+		pulses->phase = sampler->phase.phase;
+		rc = pulse_take(pulses, track, &sampler->run->clock, since_ns);
+	}
+	if (rc != NB_OK && pulses != NULL)
+		series->pulses_count--;
 	free(track);
 	return rc;
 }
 
 /* ---- samples ---- */
 
-/** Whether somebody looks at the latencies of all kinds together. */
-static bool
-is_shown(const struct sampler *sampler)
-{
-	return sampler->run->options.progress != NULL;
-}
-
 static int
-take_latency(struct sampler *sampler, const struct strand *strand, struct sample *sample)
+take_latency(struct sampler *sampler, uint32_t kind, bool is_response, struct sample *sample)
 {
 	struct nb_histogram *now = sampler->now;
 	nb_histogram_reset(now);
-	sampler->phase.peek(sampler->phase.arg, strand->kind, strand->is_response, now);
-	histogram_since(now, strand->before);
+	sampler->phase.peek(sampler->phase.arg, kind, is_response, now);
+	histogram_since(now, sampler->before[kind][is_response]);
 	uint64_t count = nb_histogram_count(now);
 	if (count == 0)
 		return NB_OK;
-	if (is_shown(sampler) && strand->is_response == sampler->phase.has_response)
+	if (sampler->run->options.progress != NULL && /* somebody looks */
+		is_response == sampler->phase.has_response)
 		nb_histogram_merge(sampler->all, now);
 	struct sample_latency *into = &sample->latencies[sample->latency_count];
-	*into = (struct sample_latency){.kind = strand->kind,
-		.is_response = strand->is_response,
+	*into = (struct sample_latency){.kind = kind,
+		.is_response = is_response,
 		.count = count,
 		.p50_ns = histogram_supported(now, 50),
 		.p99_ns = histogram_supported(now, 99),
@@ -244,42 +231,37 @@ take_latency(struct sampler *sampler, const struct strand *strand, struct sample
 	return rc;
 }
 
+static bool
+has_kind(const struct sampler *sampler, uint32_t kind)
+{
+	return (sampler->phase.kinds >> kind & 1) != 0;
+}
+
 static int
 take_latencies(struct sampler *sampler, struct sample *sample)
 {
-	sample->latencies = calloc(sampler->strand_count + 1, sizeof(*sample->latencies));
+	sample->latencies = calloc(2 * NB_OP_KINDS, sizeof(*sample->latencies));
 	if (sample->latencies == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	if (is_shown(sampler))
-		nb_histogram_reset(sampler->all);
+		return error_memory();
+	nb_histogram_reset(sampler->all);
 	int rc = NB_OK;
-	for (size_t i = 0; i < sampler->strand_count && rc == NB_OK; i++) {
-		uint32_t kind = sampler->strands[i].kind;
-		if ((sampler->phase.kinds >> kind & 1) != 0)
-			rc = take_latency(sampler, &sampler->strands[i], sample);
+	for (uint32_t kind = 0; kind < NB_OP_KINDS && rc == NB_OK; kind++) {
+		if (has_kind(sampler, kind))
+			rc = take_latency(sampler, kind, false, sample);
+		if (has_kind(sampler, kind) && sampler->phase.has_response && rc == NB_OK)
+			rc = take_latency(sampler, kind, true, sample);
 	}
-	if (is_shown(sampler)) {
-		sampler->p50_ns = histogram_supported(sampler->all, 50);
-		sampler->p99_ns = histogram_supported(sampler->all, 99);
-	}
+	sampler->p50_ns = histogram_supported(sampler->all, 50);
+	sampler->p99_ns = histogram_supported(sampler->all, 99);
 	return rc;
 }
 
-/** Most engines tell theirs in the same order each time. */
-static const struct counter *
-counter_at(const struct counters *counters, size_t index, const char *name)
-{
-	if (index < counters->count && strcmp(counters->items[index].name, name) == 0)
-		return &counters->items[index];
-	return counters_find(counters, name);
-}
-
 static uint64_t
-counter_growth(const struct counters *from, const struct counters *until, size_t index,
-	const struct counter *like)
+counter_growth(
+	const struct counters *from, const struct counters *until, const struct counter *like)
 {
-	const struct counter *was = counter_at(from, index, like->name);
-	const struct counter *is = counter_at(until, index, like->name);
+	const struct counter *was = counters_find(from, like->name);
+	const struct counter *is = counters_find(until, like->name);
 	uint64_t before = was != NULL ? was->value : 0, after = is != NULL ? is->value : 0;
 	if (like->kind == NB_STAT_GAUGE)
 		return after;
@@ -295,10 +277,10 @@ add_counters(struct sampler *sampler, struct sample *sample, const struct counte
 		return rc;
 	sample->counters = calloc(all->count + 1, sizeof(*sample->counters));
 	if (sample->counters == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	sample->counter_count = all->count;
 	for (size_t i = 0; i < all->count; i++)
-		sample->counters[i] = counter_growth(&sampler->counted, now, i, &all->items[i]);
+		sample->counters[i] = counter_growth(&sampler->counted, now, &all->items[i]);
 	return NB_OK;
 }
 
@@ -312,16 +294,16 @@ take_counters(struct sampler *sampler, struct sample *sample, bool is_end)
 		sampler->counters_left--;
 		return NB_OK;
 	}
-	int rc = run_ask_counters(run);
+	struct counters now;
+	int rc = run_ask_counters(run, &now);
 	if (run->left.is_left)
-		return NB_OK; /* which is told elsewhere */
+		return NB_OK; /* which is reported elsewhere */
 	if (run->call_ns > DEAR_COUNTERS_NS)
 		sampler->counters_left = SELDOM - 1;
 	if (rc == NB_OK)
-		rc = add_counters(sampler, sample, &run->told);
+		rc = add_counters(sampler, sample, &now);
 	counters_destroy(&sampler->counted);
-	sampler->counted = run->told;
-	run->told = (struct counters){0};
+	sampler->counted = now;
 	return rc;
 }
 
@@ -385,28 +367,20 @@ take_sample(struct sampler *sampler, uint64_t since_ns, uint64_t done, bool is_e
 
 /* ---- phases ---- */
 
-/** Memory for the strands of the phase that no phase before has had. */
+/** Memory for what no phase before has had. */
 static int
-make_strands(struct sampler *sampler)
+make_histograms(struct sampler *sampler)
 {
-	for (uint32_t at = 0; at < STRANDS_MAX; at++) {
-		uint32_t kind = at / 2;
-		bool is_response = at % 2 != 0, is_there = false;
-		for (size_t i = 0; i < sampler->strand_count; i++)
-			is_there |= sampler->strands[i].kind == kind &&
-				sampler->strands[i].is_response == is_response;
-		if (is_there || (sampler->phase.kinds >> kind & 1) == 0 ||
-			(is_response && !sampler->phase.has_response))
-			continue;
-		struct strand *strand = &sampler->strands[sampler->strand_count];
-		*strand = (struct strand){.kind = kind, .is_response = is_response};
-		int rc = nb_histogram_new(&strand->before);
+	for (uint32_t at = 0; at < 2 * NB_OP_KINDS; at++) {
+		struct nb_histogram **before = &sampler->before[at / 2][at % 2];
+		bool is_wanted = has_kind(sampler, at / 2) &&
+			(at % 2 == 0 || sampler->phase.has_response);
+		int rc = is_wanted && *before == NULL ? nb_histogram_new(before) : NB_OK;
 		if (rc != NB_OK)
 			return rc;
-		sampler->strand_count++;
+		if (*before != NULL)
+			nb_histogram_reset(*before);
 	}
-	for (size_t i = 0; i < sampler->strand_count; i++)
-		nb_histogram_reset(sampler->strands[i].before);
 	return NB_OK;
 }
 
@@ -419,17 +393,14 @@ begin_counters(struct sampler *sampler)
 		engine->stats != NULL && (engine->caps & NB_CAP_CONCURRENT) != 0;
 	if (!sampler->has_counters)
 		return;
-	if (run_ask_counters(sampler->run) != NB_OK && !sampler->run->left.is_left)
+	if (run_ask_counters(sampler->run, &sampler->counted) != NB_OK &&
+		!sampler->run->left.is_left)
 		give_up(sampler);
-	sampler->counted = sampler->run->told;
-	sampler->run->told = (struct counters){0};
 }
 
 void
 sampler_begin(struct sampler *sampler, const struct sampler_phase *phase)
 {
-	if (sampler == NULL)
-		return;
 	struct measurement *measured = &sampler->run->measured;
 	sampler->phase = *phase;
 	sampler->is_open = true;
@@ -437,7 +408,7 @@ sampler_begin(struct sampler *sampler, const struct sampler_phase *phase)
 	sampler->is_warm = phase->warm_ns == 0 && phase->warm_ops == 0;
 	sampler->tick = sampler->sample = sampler->live[0] = sampler->live[1] = (struct mark){
 		0};
-	if (!sampler->is_off && make_strands(sampler) != NB_OK)
+	if (!sampler->is_off && make_histograms(sampler) != NB_OK)
 		give_up(sampler);
 	begin_counters(sampler);
 	struct system_levels levels = look_levels(sampler, true);
@@ -472,7 +443,7 @@ note_live(struct sampler *sampler, uint64_t since_ns, uint64_t done)
 void
 sampler_tick(struct sampler *sampler, uint64_t since_ns, uint64_t done)
 {
-	if (sampler == NULL || !sampler->is_open || since_ns <= sampler->tick.since_ns)
+	if (!sampler->is_open || since_ns <= sampler->tick.since_ns)
 		return;
 	if (!sampler->has_begun)
 		place(sampler, since_ns);
@@ -489,7 +460,7 @@ sampler_tick(struct sampler *sampler, uint64_t since_ns, uint64_t done)
 void
 sampler_end(struct sampler *sampler, uint64_t since_ns, uint64_t done)
 {
-	if (sampler == NULL || !sampler->is_open)
+	if (!sampler->is_open)
 		return;
 	struct measurement *measured = &sampler->run->measured;
 	if (since_ns > 0 && !sampler->has_begun)
@@ -511,7 +482,7 @@ sampler_end(struct sampler *sampler, uint64_t since_ns, uint64_t done)
 void
 sampler_finish(struct sampler *sampler)
 {
-	if (sampler == NULL || !sampler->has_origin)
+	if (!sampler->has_origin)
 		return;
 	struct measurement *measured = &sampler->run->measured;
 	struct system_counts all = look(sampler);

@@ -48,7 +48,7 @@ sampler_new(struct nb_run *run, bool is_of_processes);
 void
 sampler_delete(struct sampler *sampler);
 
-/** Operations are about to begin; copied. NULL for the sampler is fine here and below. */
+/** Operations are about to begin; copied. */
 void
 sampler_begin(struct sampler *sampler, const struct sampler_phase *phase);
 
@@ -64,7 +64,7 @@ sampler_end(struct sampler *sampler, uint64_t since_ns, uint64_t done);
 void
 sampler_finish(struct sampler *sampler);
 
-/** Fill in what is known of this moment, if operations are under way. */
+/** Fill in what is known of this moment, if operations are under way. NULL is fine. */
 void
 sampler_tell(const struct sampler *sampler, struct nb_progress *progress);
 

@@ -97,7 +97,7 @@ check_steps(const struct nb_group *group)
 		bool is_endless = step->duration_ns == UINT64_MAX;
 		if (!is_rate(step->from_ops_s) || !is_rate(step->to_ops_s))
 			return error_set(NB_ERR_USAGE,
-				"group '%s': step %zu has a rate not within 0..1G", group->name,
+				"group '%s': step %zu has a rate outside of 0..1G", group->name,
 				i + 1);
 		if (is_endless && (!is_last || step->from_ops_s != step->to_ops_s))
 			return error_set(NB_ERR_USAGE,
@@ -182,13 +182,6 @@ schedule_offered(const struct schedule *schedule, uint64_t at_ns)
 	double at = (double)(at_ns - step->begin_ns);
 	double since = at * (step->from + step->slope * at / 2);
 	return (double)step->begin.whole + (step->begin.fraction + since);
-}
-
-double
-schedule_rate(const struct schedule *schedule, uint64_t at_ns)
-{
-	const struct schedule_step *step = step_at(schedule, at_ns);
-	return (step->from + step->slope * (double)(at_ns - step->begin_ns)) * 1e9;
 }
 
 /**

@@ -24,10 +24,6 @@ schedule_destroy(struct schedule *schedule);
 double
 schedule_offered(const struct schedule *schedule, uint64_t at_ns);
 
-/** The rate at that moment, in operations per second. */
-double
-schedule_rate(const struct schedule *schedule, uint64_t at_ns);
-
 /** One thread's way along the schedule. Its own; plain data. */
 struct arrivals {
 	const struct schedule *schedule;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/histogram.h"
 
@@ -27,15 +28,14 @@ sample_destroy(struct sample *sample)
 int
 series_add(struct series *series, struct sample *sample)
 {
-	void *grown = realloc(series->samples, (series->count + 1) * sizeof(*series->samples));
-	if (grown == NULL) {
+	struct sample *place = array_append(
+		&series->samples, &series->count, sizeof(*series->samples));
+	if (place == NULL)
 		sample_destroy(sample);
-		return error_set(NB_FAIL, "out of memory");
-	}
-	series->samples = grown;
-	series->samples[series->count++] = *sample;
+	else
+		*place = *sample;
 	*sample = (struct sample){0};
-	return NB_OK;
+	return place != NULL ? NB_OK : NB_FAIL;
 }
 
 /* ---- neighbours put together ---- */
@@ -90,12 +90,11 @@ take_latencies(struct sample *into, struct sample *from)
 			rc = sample_latency_merge(same, &from->latencies[i]);
 			continue;
 		}
-		size_t bytes = (into->latency_count + 1) * sizeof(*into->latencies);
-		void *grown = realloc(into->latencies, bytes);
-		if (grown == NULL)
-			return error_set(NB_FAIL, "out of memory");
-		into->latencies = grown;
-		into->latencies[into->latency_count++] = from->latencies[i];
+		struct sample_latency *place = array_append(
+			&into->latencies, &into->latency_count, sizeof(*into->latencies));
+		if (place == NULL)
+			return NB_FAIL;
+		*place = from->latencies[i];
 		from->latencies[i].hdr = NULL;
 	}
 	return rc;
@@ -167,18 +166,28 @@ series_merge(struct series *series, size_t factor)
 
 /* ---- copies ---- */
 
+/** Of so many bytes, which may be none; NULL: out of memory. */
+static void *
+copy_of(const void *from, size_t bytes)
+{
+	void *copy = malloc(bytes + 1);
+	if (copy != NULL && bytes > 0)
+		memcpy(copy, from, bytes);
+	return copy;
+}
+
 static int
 copy_latencies(struct sample *copy, const struct sample *from)
 {
 	copy->latencies = calloc(from->latency_count + 1, sizeof(*copy->latencies));
 	if (copy->latencies == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	for (size_t i = 0; i < from->latency_count; i++) {
 		copy->latencies[i] = from->latencies[i];
 		copy->latencies[i].hdr = strdup(from->latencies[i].hdr);
 		copy->latency_count++;
 		if (copy->latencies[i].hdr == NULL)
-			return error_set(NB_FAIL, "out of memory");
+			return error_memory();
 	}
 	return NB_OK;
 }
@@ -189,16 +198,12 @@ copy_sample(struct series *into, const struct sample *from)
 	struct sample copy = *from;
 	copy.latencies = NULL;
 	copy.latency_count = 0;
-	copy.counters = malloc((from->counter_count + 1) * sizeof(*copy.counters));
-	int rc = copy.counters != NULL ? copy_latencies(&copy, from)
-				       : error_set(NB_FAIL, "out of memory");
+	copy.counters = copy_of(from->counters, from->counter_count * sizeof(*copy.counters));
+	int rc = copy.counters != NULL ? copy_latencies(&copy, from) : error_memory();
 	if (rc != NB_OK) {
 		sample_destroy(&copy);
 		return rc;
 	}
-	if (from->counter_count > 0)
-		memcpy(copy.counters, from->counters,
-			from->counter_count * sizeof(*copy.counters));
 	return series_add(into, &copy);
 }
 
@@ -207,16 +212,14 @@ copy_pulses(struct series *into, const struct series *from)
 {
 	into->pulses = calloc(from->pulses_count + 1, sizeof(*into->pulses));
 	if (into->pulses == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	for (size_t i = 0; i < from->pulses_count; i++) {
 		const struct pulses *it = &from->pulses[i];
 		struct pulses *copy = &into->pulses[into->pulses_count++];
 		*copy = *it;
-		copy->ops = malloc((it->count + 1) * sizeof(*copy->ops));
+		copy->ops = copy_of(it->ops, it->count * sizeof(*copy->ops));
 		if (copy->ops == NULL)
-			return error_set(NB_FAIL, "out of memory");
-		if (it->count > 0)
-			memcpy(copy->ops, it->ops, it->count * sizeof(*copy->ops));
+			return error_memory();
 	}
 	return NB_OK;
 }

@@ -79,7 +79,7 @@ parse_percentage(double *out, const char *text)
 	char number[64];
 	size_t length = strlen(text);
 	if (length < 2 || length >= sizeof(number) || text[length - 1] != '%')
-		return error_set(NB_ERR_USAGE, "'%s' is no percentage like 5%%", text);
+		return error_set(NB_ERR_USAGE, "'%s' is not a percentage such as 5%%", text);
 	memcpy(number, text, length - 1);
 	number[length - 1] = '\0';
 	double percent = 0;
@@ -105,14 +105,15 @@ parse_limit(double limits[2], char *text)
 		i++;
 	if (i == 2) {
 		const char *nearest = nb_nearest(text, names, 2);
-		return error_set(NB_ERR_USAGE, "'%s' is no limit of a steady state; %s%s%s",
-			text, nearest != NULL ? "did you mean '" : "there are slope and band",
+		return error_set(NB_ERR_USAGE, "'%s' is not a limit of a steady state; %s%s%s",
+			text,
+			nearest != NULL ? "did you mean '" : "the limits are slope and band",
 			nearest != NULL ? nearest : "", nearest != NULL ? "'?" : "");
 	}
 	if (colon == NULL)
 		return error_set(NB_ERR_USAGE, "'%s' has no percentage: %s:5%%", text, text);
 	if (limits[i] != 0)
-		return error_set(NB_ERR_USAGE, "'%s' is there twice", text);
+		return error_set(NB_ERR_USAGE, "'%s' is given twice", text);
 	return parse_percentage(&limits[i], colon + 1);
 }
 
@@ -122,7 +123,7 @@ parse_texts(char *text, uint64_t *window_ns, double limits[2])
 	char *rest = text, *part = strsep(&rest, ",");
 	int rc = nb_parse_time(window_ns, part);
 	if (rc == NB_OK && *window_ns == 0)
-		rc = error_set(NB_ERR_USAGE, "'%s': a window takes some time", part);
+		rc = error_set(NB_ERR_USAGE, "'%s': the window must be longer than 0", part);
 	while (rc == NB_OK && (part = strsep(&rest, ",")) != NULL)
 		rc = parse_limit(limits, part);
 	return rc;

@@ -2,26 +2,25 @@
 /*
  * Counting what makes data durable.
  *
- * An engine, or the library that it is made of, calls fsync(2) by the name, and the dynamic
- * linker takes the first definition in the order of the program's libraries, in which this
- * library comes before the C library; also for plugins that are opened RTLD_LOCAL, whose own
- * scope is looked through after the program's. What has no such order is told apart:
- * syncs_missing() asks the linker which definition it gives, and where that is not the one
- * below, nothing is known, which is not 0. It is so in a program that opens this library by
- * dlopen(3), and where a preloaded library (libeatmydata) comes first.
+ * An engine, or the library that it is made of, calls fsync(2) by the name, and the dynamic linker
+ * takes the first definition in the order of the program's libraries, in which this library comes
+ * before the C library. That holds also for plugins that are opened RTLD_LOCAL, whose own scope is
+ * searched after the program's. syncs_missing() asks the linker which definition it takes; if that
+ * is not the one below, the count is not known, which differs from 0. That is so in a program that
+ * opens this library by dlopen(3), and where a preloaded library (libeatmydata) comes first.
  *
  * The names have the base version, which a version script cannot give: a reference to
- * fsync@GLIBC_2.2.5 is bound to a name without a version, and never to one of MININB_0. With
- * a linker that does not know "@@" as that (lib/meson.build), the names are plain ones: right
- * in a program that has this library within itself, and not seen in the shared one.
+ * fsync@GLIBC_2.2.5 is bound to a name without a version, and never to one of MININB_0. With a
+ * linker that does not know "@@" as that (lib/meson.build), the names are plain ones: right in a
+ * program that has this library within itself, and not seen in the shared one.
  *
- * The calls themselves are made by syscall(2), not by the next definition: there is nothing to
- * look up at the first one, which may be any thread's.
+ * syscall(2) makes the calls, not the next definition: nothing has to be looked up at the first
+ * call, which may be on any thread.
  *
- * What would make the count too low: system calls without the C library's functions, requests
- * to an io_uring, pwritev2(2) with RWF_DSYNC, aio_fsync(3), files open with O_DSYNC and
- * persistent memory. syncs_look() finds those that leave a trace. Calls that failed made
- * nothing durable and are not counted. sync_file_range(2) promises nothing of the kind.
+ * What would make the count too low: system calls without the C library's functions, requests to an
+ * io_uring, pwritev2(2) with RWF_DSYNC, aio_fsync(3), files open with O_DSYNC and persistent memory.
+ * syncs_look() finds those that leave a trace. Calls that failed made nothing durable and are not
+ * counted. sync_file_range(2) promises nothing of the kind.
  */
 #include "run/syncs.h"
 
@@ -39,6 +38,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "run/fact.h"
 
 enum { WHY_SIZE = 96 };
 
@@ -205,16 +205,11 @@ is_below(const char *file, const char *directory)
 static int
 flags_of(const char *fd)
 {
-	char name[64], line[128];
+	char path[64], text[32];
 	unsigned flags = 0;
-	snprintf(name, sizeof(name), "/proc/self/fdinfo/%.20s", fd);
-	FILE *file = fopen(name, "re");
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-		if (sscanf(line, "flags: %o", &flags) == 1)
-			break;
-	}
-	if (file != NULL)
-		fclose(file);
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%.20s", fd);
+	if (fact_value(text, sizeof(text), "", path, "flags"))
+		sscanf(text, "%o", &flags);
 	return (flags & O_ACCMODE) != O_RDONLY ? (int)flags : 0;
 }
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Facts of the machine, read before and after a run and never during it. What
- * cannot be read is left 0 or empty: a missing fact is no reason to fail, and
- * the report leaves it out. CPU times of /proc/stat come in ticks of 10 ms, so
- * short runs show no steal; that is said where it is used.
+ * Facts of the machine, read before and after a run and never during it. What cannot be read is
+ * left 0 or empty: a missing fact is no reason to fail, and the report leaves it out.
  */
 #include "run/sysinfo.h"
 
@@ -21,18 +19,15 @@
 #include <cpuid.h>
 #endif
 
+#include "run/fact.h"
+
 static uint64_t
 memory_bytes(void)
 {
 	uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
-	unsigned long long limit;
-	if (file == NULL)
-		return bytes;
-	if (fscanf(file, "%llu", &limit) == 1 && limit < bytes) /* "max" is no number */
-		bytes = limit;
-	fclose(file);
-	return bytes;
+	uint64_t limit; /* or "max" */
+	bool is_limited = fact_number(&limit, "", "/sys/fs/cgroup/memory.max") && limit < bytes;
+	return is_limited ? limit : bytes;
 }
 
 static void
@@ -91,64 +86,6 @@ sysinfo_create(struct sysinfo *info, const char *path)
 		info->machine_cpus = (uint32_t)machine_cpus;
 	find_hypervisor(info->hypervisor, sizeof(info->hypervisor));
 	find_filesystem(info, path);
-}
-
-static void
-read_cpu_times(struct sysinfo_usage *usage)
-{
-	FILE *file = fopen("/proc/stat", "re");
-	unsigned long long t[8] = {0}; /* user nice system idle iowait irq softirq steal */
-	if (file == NULL)
-		return;
-	if (fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2],
-		    &t[3], &t[4], &t[5], &t[6], &t[7]) == 8) {
-		uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-		usage->steal_ns = t[7] * tick_ns;
-		usage->busy_ns = (t[0] + t[1] + t[2] + t[5] + t[6]) * tick_ns;
-	}
-	fclose(file);
-}
-
-static uint64_t
-timeval_ns(struct timeval t)
-{
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
-}
-
-void
-sysinfo_usage(struct sysinfo_usage *usage)
-{
-	*usage = (struct sysinfo_usage){0};
-	/* Of processes that it waited for, too: those of a run that has several. */
-	static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
-	for (size_t i = 0; i < 2; i++) {
-		struct rusage used;
-		getrusage(whose[i], &used);
-		usage->user_ns += timeval_ns(used.ru_utime);
-		usage->system_ns += timeval_ns(used.ru_stime);
-		usage->involuntary_switches += (uint64_t)used.ru_nivcsw;
-	}
-	read_cpu_times(usage);
-}
-
-/** Some kernels let steal run backwards, as when a machine is migrated. */
-static uint64_t
-grown(uint64_t before, uint64_t after)
-{
-	return after > before ? after - before : 0;
-}
-
-struct sysinfo_usage
-sysinfo_usage_between(const struct sysinfo_usage *before, const struct sysinfo_usage *after)
-{
-	return (struct sysinfo_usage){
-		.user_ns = grown(before->user_ns, after->user_ns),
-		.system_ns = grown(before->system_ns, after->system_ns),
-		.involuntary_switches = grown(
-			before->involuntary_switches, after->involuntary_switches),
-		.steal_ns = grown(before->steal_ns, after->steal_ns),
-		.busy_ns = grown(before->busy_ns, after->busy_ns),
-	};
 }
 
 uint64_t

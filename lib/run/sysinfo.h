@@ -16,23 +16,8 @@ struct sysinfo {
 	bool is_memory_filesystem;
 };
 
-/** Counters; two of them around a run tell what it took and what disturbed it. */
-struct sysinfo_usage {
-	uint64_t user_ns, system_ns;   /* CPU time of the process, all its threads */
-	uint64_t involuntary_switches; /* of the process */
-	uint64_t steal_ns;             /* CPU time that a hypervisor kept back, whole machine */
-	uint64_t busy_ns;              /* CPU time used by all processes, whole machine */
-};
-
 void
 sysinfo_create(struct sysinfo *info, const char *path);
-
-void
-sysinfo_usage(struct sysinfo_usage *usage);
-
-/** after - before, field by field; 0 where a counter went back. */
-struct sysinfo_usage
-sysinfo_usage_between(const struct sysinfo_usage *before, const struct sysinfo_usage *after);
 
 /** Largest resident set of the process so far. */
 uint64_t

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "run/fact.h"
 #include "run/hardware.h"
 #include "run/syncs.h"
 #include "run/sysinfo.h"
@@ -70,7 +71,7 @@ struct system_probe {
 	struct hardware hardware;
 	char *path;
 	uint64_t own_read_bytes, own_reads; /* of this probe */
-	uint64_t page_bytes, tick_ns;
+	uint64_t page_bytes;
 	struct {
 		uint64_t range_uj, last_uj; /* the counter begins at 0 again after range_uj */
 	} packages[PACKAGES];
@@ -157,58 +158,37 @@ open_throttled(const char *mount, const char *group)
 }
 
 /** Of version 2, by its line "0::/group"; else of version 1, "3:cpu,cpuacct:/group". */
-static int
-open_cgroup(void)
-{
-	char line[400];
-	int fd = -1;
-	FILE *file = fopen("/proc/self/cgroup", "re");
-	while (file != NULL && fd < 0 && fgets(line, sizeof(line), file) != NULL) {
-		line[strcspn(line, "\n")] = '\0';
-		char *controllers = strchr(line, ':');
-		char *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
-		if (group == NULL)
-			continue;
-		*group++ = '\0';
-		if (controllers[1] == '\0')
-			fd = open_throttled("", group);
-		else if (strcmp(controllers, ":cpu") == 0 ||
-			strncmp(controllers, ":cpu,", 5) == 0)
-			fd = open_throttled("/cpu", group);
-	}
-	if (file != NULL)
-		fclose(file);
-	return fd;
-}
-
 static bool
-read_text(const char *root, int zone, const char *name, char *text, int size)
+see_cgroup(void *arg, char *line)
 {
-	char path[512];
-	snprintf(
-		path, sizeof(path), "%s/sys/class/powercap/intel-rapl:%d/%s", root, zone, name);
-	FILE *file = fopen(path, "re");
-	bool is_read = file != NULL && fgets(text, size, file) != NULL;
-	if (file != NULL)
-		fclose(file);
-	return is_read;
+	int *fd = arg;
+	strsep(&line, ":");
+	const char *controllers = strsep(&line, ":");
+	if (line == NULL)
+		return true;
+	if (controllers[0] == '\0')
+		*fd = open_throttled("", line);
+	else if (strcmp(controllers, "cpu") == 0 || strncmp(controllers, "cpu,", 4) == 0)
+		*fd = open_throttled("/cpu", line);
+	return *fd < 0;
 }
 
 /** The zones of packages. Others lie within those, or are of the whole platform. */
 static void
 open_packages(struct system_probe *probe, const char *root)
 {
-	char text[64], path[512];
+	static const char zones[] = "/sys/class/powercap/intel-rapl:%d/%s";
+	char name[64], path[512];
 	for (int zone = 0; probe->package_count < PACKAGES &&
-		read_text(root, zone, "name", text, sizeof(text));
+		fact_line(name, sizeof(name), root, zones, zone, "name");
 		zone++) {
 		int *fd = &probe->fds[FILE_ENERGY + probe->package_count];
-		if (strncmp(text, "package", 7) != 0 ||
-			!read_text(root, zone, "max_energy_range_uj", text, sizeof(text)))
+		uint64_t *range_uj = &probe->packages[probe->package_count].range_uj;
+		if (strncmp(name, "package", 7) != 0 ||
+			!fact_number(range_uj, root, zones, zone, "max_energy_range_uj"))
 			continue;
-		probe->packages[probe->package_count].range_uj = strtoull(text, NULL, 10);
-		snprintf(path, sizeof(path), "%s/sys/class/powercap/intel-rapl:%d/energy_uj",
-			root, zone);
+		size_t used = (size_t)snprintf(path, sizeof(path), "%s", root);
+		snprintf(path + used, sizeof(path) - used, zones, zone, "energy_uj");
 		*fd = open(path, O_RDONLY | O_CLOEXEC);
 		probe->package_count += *fd >= 0;
 	}
@@ -226,28 +206,24 @@ note_missing(struct system_probe *probe, const char *what)
 static void
 note_all_missing(struct system_probe *probe)
 {
+	static const struct {
+		uint64_t group;
+		const char *why;
+	} reasons[] = {{SYSTEM_DEVICE, "device: none of its own below this file system"},
+		{SYSTEM_IO, "bytes: no /proc/self/io"},
+		{SYSTEM_PRESSURE, "pressure: no /proc/pressure"},
+		{SYSTEM_ENERGY, "energy: no readable /sys/class/powercap"}};
 	struct system_counts counts;
 	system_look(probe, &counts);
 	note_missing(probe, probe->hardware.missing);
-	if ((counts.known & SYSTEM_DEVICE) == 0)
-		note_missing(probe, "device: none of its own below this file system");
-	if ((counts.known & SYSTEM_IO) == 0)
-		note_missing(probe, "bytes: no /proc/self/io");
-	if ((counts.known & SYSTEM_PRESSURE) == 0)
-		note_missing(probe, "pressure: no /proc/pressure");
-	if ((counts.known & SYSTEM_ENERGY) == 0)
-		note_missing(probe, "energy: no readable /sys/class/powercap");
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
+		if ((counts.known & reasons[i].group) == 0)
+			note_missing(probe, reasons[i].why);
+	}
 }
 
 struct system_probe *
-system_probe_new(
-	const char *path, uint32_t device_major, uint32_t device_minor, const char *no_hardware)
-{
-	return system_probe_new_at("", path, device_major, device_minor, no_hardware);
-}
-
-struct system_probe *
-system_probe_new_at(const char *root, const char *path, uint32_t device_major,
+system_probe_new(const char *root, const char *path, uint32_t device_major,
 	uint32_t device_minor, const char *no_hardware)
 {
 	struct system_probe *probe = calloc(1, sizeof(*probe));
@@ -257,16 +233,15 @@ system_probe_new_at(const char *root, const char *path, uint32_t device_major,
 	if (probe == NULL || copy == NULL) {
 		free(probe);
 		free(copy);
-		error_set(NB_FAIL, "out of memory");
+		error_memory();
 		return NULL;
 	}
 	probe->path = copy;
 	probe->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-	probe->tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	for (int i = 0; i < FILES; i++)
 		probe->fds[i] = i < FILE_DEVICE ? open(paths[i], O_RDONLY | O_CLOEXEC) : -1;
 	probe->fds[FILE_DEVICE] = open_device(root, path, device_major, device_minor);
-	probe->fds[FILE_CGROUP] = open_cgroup();
+	fact_lines("", "/proc/self/cgroup", see_cgroup, &probe->fds[FILE_CGROUP]);
 	open_packages(probe, root);
 	if (no_hardware == NULL)
 		hardware_open(&probe->hardware);
@@ -364,15 +339,34 @@ look_device(struct system_probe *probe, struct system_counts *counts)
 	counts->known |= SYSTEM_DEVICE;
 }
 
+/** The first line of /proc/stat. False: it is something else. */
+static bool
+read_cpu_times(const char *text, struct system_counts *counts)
+{
+	uint64_t t[8]; /* user nice system idle iowait irq softirq steal */
+	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	if (strncmp(text, "cpu ", 4) != 0 || read_numbers(text + 4, t, 8) != 8)
+		return false;
+	counts->steal_ns = t[7] * tick_ns;
+	counts->busy_ns = (t[0] + t[1] + t[2] + t[5] + t[6]) * tick_ns;
+	return true;
+}
+
+void
+system_usage(struct system_counts *counts)
+{
+	char line[256];
+	*counts = (struct system_counts){0};
+	look_process(counts);
+	if (fact_line(line, sizeof(line), "", "/proc/stat") && read_cpu_times(line, counts))
+		counts->known |= SYSTEM_MACHINE;
+}
+
 static void
 look_machine(struct system_probe *probe, struct system_counts *counts)
 {
-	uint64_t t[8]; /* user nice system idle iowait irq softirq steal */
-	if (!load(probe, FILE_STAT) || strncmp(probe->text, "cpu ", 4) != 0 ||
-		read_numbers(probe->text + 4, t, 8) != 8)
+	if (!load(probe, FILE_STAT) || !read_cpu_times(probe->text, counts))
 		return;
-	counts->steal_ns = t[7] * probe->tick_ns;
-	counts->busy_ns = (t[0] + t[1] + t[2] + t[5] + t[6]) * probe->tick_ns;
 	if (!load(probe, FILE_VMSTAT))
 		return;
 	uint64_t in, out; /* without swap the kernel may not have them */

@@ -41,18 +41,13 @@ enum { SYSTEM_LEVELS = sizeof(struct system_levels) / sizeof(uint64_t) };
 struct system_probe;
 
 /**
- * For a database at `path`; `device` is st_dev of its file system. Counters of the processor
- * are those of this thread and of all threads that are made after this call; none if
- * `no_hardware` says why not. Never fails but for memory; what is not to be had is not known,
- * and system_missing() says why.
+ * For a database at `path`; `device` is st_dev of its file system. `root` stands for "/" where
+ * tests need it: "" is "/". Counters of the processor are those of this thread and of all
+ * threads that are made after this call; none if `no_hardware` says why not. Never fails but for
+ * memory; what cannot be had is not known, and system_missing() says why.
  */
 struct system_probe *
-system_probe_new(const char *path, uint32_t device_major, uint32_t device_minor,
-	const char *no_hardware);
-
-/** The same with another directory in the place of "/", for tests; "" is "/". */
-struct system_probe *
-system_probe_new_at(const char *root, const char *path, uint32_t device_major,
+system_probe_new(const char *root, const char *path, uint32_t device_major,
 	uint32_t device_minor, const char *no_hardware);
 
 /** NULL is fine. */
@@ -62,6 +57,13 @@ system_probe_delete(struct system_probe *probe);
 /** One text, "" if nothing is missing: "hardware counters: not supported (ENOENT)". */
 const char *
 system_missing(const struct system_probe *probe);
+
+/**
+ * Without a probe: CPU times and switches of the process and of those that it waited for, and
+ * the machine's busy and steal times.
+ */
+void
+system_usage(struct system_counts *counts);
 
 void
 system_look(struct system_probe *probe, struct system_counts *counts);

@@ -61,12 +61,12 @@ load helper
 	refuses "driver 'mine.so': no such engine; if the file is meant: ./mine.so" put -c 10 -d mine.so
 	for path in '' : . plugins ./plugins; do
 		MININB_PLUGIN_PATH=$path mininb 0 put -c 10
-		[[ $path =~ ^:?$ ]] || contains "$stderr" "MININB_PLUGIN_PATH: '$path' is left out"
+		[[ $path =~ ^:?$ ]] || contains "$stderr" "MININB_PLUGIN_PATH: '$path' is ignored"
 		MININB_PLUGIN_PATH=$path mininb 2 put -c 10 -d mine
 	done
 }
 
-@test "root loads no plugin that everybody may write" {
+@test "root loads no plugin that everyone can write" {
 	[[ $EUID == 0 ]] || skip 'others than root may load what they like'
 	needs_leveldb
 	mininb 0 keys -c 10
@@ -75,9 +75,9 @@ load helper
 	mininb 0 put -c 10 -d ./plugins/leveldb.so
 	chmod 777 plugins
 	mininb 1 put -c 10 -d ./plugins/leveldb.so
-	contains "$stderr" 'refused: everybody may write'
+	contains "$stderr" 'refused: everyone can write'
 	MININB_PLUGIN_PATH=$PWD/plugins mininb 1 put -c 10
-	contains "$stderr" 'refused: everybody may write'
+	contains "$stderr" 'refused: everyone can write'
 }
 
 @test "MININB_PLUGIN_PATH comes first, and a broken plugin is refused with a reason" {

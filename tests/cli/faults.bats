@@ -23,7 +23,7 @@ needs_no_sanitizer()
 @test "an operation that does not return is told, and what was measured is kept" {
 	faulty 1 -o how=hang -o number=700 --op-timeout=100ms
 	matches "$stderr" '^mininb: faulty: put, operation 700 \(key [0-9a-f]{32}\), worker 0: has not returned for [0-9.]+m?s; '
-	contains "$stderr" '--op-timeout=TIME gives it longer'
+	contains "$stderr" 'use --op-timeout=TIME to wait longer'
 	equals "$(wc -l <<<"$stderr")" 1
 	contains "$output" 'only 700 of 10000 operations were done'
 	equals "$(total_of "$output")" 700

@@ -181,7 +181,7 @@ INI
 	equals "$(ls -A)" ''
 	needs_engine tdb
 	mininb 1 run -w ycsb-a -d tdb -t 2
-	contains "$stderr" 'threads: tdb works with one only'
+	contains "$stderr" 'threads: tdb supports one thread only'
 }
 
 @test "a database is asked for, with what makes it" {

@@ -232,37 +232,26 @@ TEST(all_processes_read_back_all_that_they_have_written)
 	end();
 }
 
-TEST(a_process_that_dies_is_told_with_its_signal)
+TEST(a_process_that_dies_or_fails_ends_all_and_is_told)
 {
-	begin("records = 300\nread = 1\nthreads = 2\nduration = 100s\n", 3);
-	ground->die_at = 2000;
-	ck_assert_int_eq(nb_run_execute(rig.run), NB_FAIL);
-	toy_assert_told("was ended by SIGKILL");
-	toy_assert_told("process ");
-	ck_assert(toy_measured(&rig, 0)->is_partial);
-	ck_assert_uint_lt(toy_measured(&rig, 0)->span_ns, UINT64_C(100000000000));
-	end();
-}
-
-TEST(a_process_that_dies_at_once_holds_nobody_up)
-{
-	begin("records = 300\nread = 1\nthreads = 2\nduration = 100s\n", 3);
-	ground->die_at = 1;
-	ck_assert_int_eq(nb_run_execute(rig.run), NB_FAIL);
-	toy_assert_told("was ended by SIGKILL");
-	end();
-}
-
-TEST(a_failure_in_a_process_ends_all_and_is_told)
-{
-	begin("records = 300\nread = 1\nthreads = 2\nduration = 100s\n", 3);
-	ground->fail_at = 2000;
-	ck_assert_int_eq(nb_run_execute(rig.run), NB_FAIL);
-	toy_assert_told("process ");
-	toy_assert_told("read, operation ");
-	toy_assert_told("the ground is broken");
-	ck_assert(toy_measured(&rig, 0)->is_partial);
-	end();
+	static const struct {
+		uint64_t die_at, fail_at;
+		const char *told[2];
+	} cases[] = {{2000, 0, {"was ended by SIGKILL"}},
+		{1, 0, {"was ended by SIGKILL"}}, /* and holds nobody up */
+		{0, 2000, {"read, operation ", "the ground is broken"}}};
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		begin("records = 300\nread = 1\nthreads = 2\nduration = 100s\n", 3);
+		ground->die_at = cases[c].die_at;
+		ground->fail_at = cases[c].fail_at;
+		ck_assert_int_eq(nb_run_execute(rig.run), NB_FAIL);
+		toy_assert_told("process ");
+		for (int i = 0; i < 2 && cases[c].told[i] != NULL; i++)
+			toy_assert_told(cases[c].told[i]);
+		ck_assert(toy_measured(&rig, 0)->is_partial);
+		ck_assert_uint_lt(toy_measured(&rig, 0)->span_ns, UINT64_C(100000000000));
+		end();
+	}
 }
 
 TEST(what_processes_cannot_do_is_refused)
@@ -278,7 +267,7 @@ TEST(what_processes_cannot_do_is_refused)
 		{"memory", 2, NB_JOB_RUN, NB_UNSUPPORTED,
 			"procs: memory lets one process at a time have a database open"},
 		{TOY_PLUGIN, 2, NB_JOB_LOAD, NB_ERR_USAGE,
-			"procs: a loading or a trace is done by one process; --threads it is"}};
+			"procs: --procs does not apply to load or replay; use --threads"}};
 	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
 		struct nb_run *run;
 		rig.options.driver = cases[c].driver;

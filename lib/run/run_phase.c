@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The workers of a phase: each opens its session, waits at the gate, does its operations, and
+ * closes; the main thread watches meanwhile. They read back before they close, or in sessions
+ * of the database as it was opened again.
+ *
+ * With several processes each has the database open, and its own part of each group's threads.
+ * Workers are in memory that all processes share, so the parent watches and sums up as if they
+ * were its own threads.
+ *
+ * The last worker that is ready sets the moment of the begin a little ahead, so none is late
+ * for it: due times count from there.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "run/fault.h"
+#include "run/run.h"
+
+enum {
+	TICK_NS = 20 * 1000 * 1000,
+	FORGET_BYTES = 8 << 20,
+	LEFT_S = 3,     /* for the other processes to end when one was killed */
+	STOPPED_S = 75, /* for all after nb_stop(); above the limits that each has for itself */
+	URGENT_S = 1,   /* after nb_stop_waiting() */
+};
+
+enum { PHASE_ENTER, PHASE_OPERATE, PHASE_READ_BACK, PHASE_LEAVE };
+
+/* ---- workers ---- */
+
+/** Threads of the active parts, in one process. */
+static uint32_t
+job_threads(const struct nb_run *run)
+{
+	uint32_t threads = 0;
+	for (size_t p = 0; p < run->active_count; p++)
+		threads += run->active[p]->group->threads;
+	return threads;
+}
+
+/** Worker `id` of a process. */
+static struct job_worker *
+worker_at(const struct nb_run *run, uint32_t id, struct job_part **part)
+{
+	for (size_t p = 0; p < run->active_count; p++) {
+		uint32_t threads = run->active[p]->group->threads;
+		if (id < threads) {
+			*part = run->active[p];
+			return (*part)->workers[run->process * threads + id];
+		}
+		id -= threads;
+	}
+	return NULL;
+}
+
+/** End the operations of all groups. What they have written is still read back. */
+static void
+halt_operations(const struct nb_run *run)
+{
+	for (size_t p = 0; p < run->active_count; p++)
+		__atomic_store_n(&run->shared->halts[p], 1, __ATOMIC_RELAXED);
+}
+
+/** End all that workers do, of all processes: they may be at different phases. */
+static void
+halt_all(const struct nb_run *run)
+{
+	halt_operations(run);
+	for (size_t p = 0; p < run->active_count; p++)
+		__atomic_store_n(&run->shared->breaks[p], 1, __ATOMIC_RELAXED);
+}
+
+static void
+keep_failure(struct job_worker *worker, int rc)
+{
+	worker->rc = rc;
+	snprintf(worker->text, sizeof(worker->text), "%s", nb_error_text());
+}
+
+static int
+open_session(struct nb_run *run, struct job_worker *worker, uint32_t id)
+{
+	const struct nb_engine *engine = &run->engine->table;
+	run_forget_text();
+	post_enter(&worker->post, "session_open");
+	int rc = engine->session_open(&worker->session, run->db, id);
+	post_leave(&worker->post);
+	if (rc == NB_OK && worker->session == NULL)
+		rc = error_set(NB_FAIL, "gave no session");
+	if (rc == NB_OK)
+		return NB_OK;
+	worker->session = NULL;
+	return run_engine_failure(run, rc, "session_open");
+}
+
+static void
+enter(struct nb_run *run, struct job_part *part, struct job_worker *worker, uint32_t id)
+{
+	uint32_t nth = run->process * job_threads(run) + id;
+	int rc = NB_OK;
+	if (part->group->cpus != NULL)
+		rc = run_pin_to(part->group->cpus, worker->thread);
+	else if ((run->options.flags & NB_RUN_PIN) != 0)
+		rc = run_pin(nth);
+	if (rc == NB_OK)
+		rc = job_worker_enter(worker);
+	if (rc == NB_OK)
+		rc = open_session(run, worker, id);
+	if (rc != NB_OK)
+		keep_failure(worker, rc);
+}
+
+static void
+leave(struct nb_run *run, struct job_worker *worker)
+{
+	job_worker_leave(worker);
+	if (worker->session == NULL)
+		return; /* it was never opened */
+	run_forget_text();
+	post_enter(&worker->post, "session_close");
+	int rc = run->engine->table.session_close(worker->session);
+	post_leave(&worker->post);
+	worker->session = NULL;
+	if (rc != NB_OK && worker->rc == NB_OK)
+		keep_failure(worker, run_engine_failure(run, rc, "session_close"));
+}
+
+static void
+work(void *arg, uint32_t id, int phase)
+{
+	struct nb_run *run = arg;
+	struct job_part *part = NULL;
+	struct job_worker *worker = worker_at(run, id, &part);
+	if (phase == PHASE_ENTER)
+		enter(run, part, worker, id);
+	else if (worker->session != NULL && phase == PHASE_OPERATE)
+		job_worker_run(worker);
+	else if (worker->session != NULL && phase == PHASE_READ_BACK)
+		job_worker_read_back(worker);
+	else if (phase == PHASE_LEAVE)
+		leave(run, worker);
+	if (worker->rc != NB_OK && phase != PHASE_LEAVE)
+		halt_all(run); /* one has failed: the others need not go on */
+}
+
+/** The first failure of a worker, as this thread's. */
+static int
+worker_failure(const struct nb_run *run)
+{
+	if (run->left.is_left)
+		return run_left_failure(run);
+	for (size_t p = 0; p < run->active_count; p++) {
+		const struct job_part *part = run->active[p];
+		for (uint32_t t = 0; t < part->plan.threads; t++) {
+			const struct job_worker *worker = part->workers[t];
+			if (worker->rc != NB_OK)
+				return error_set(worker->rc, "%s", worker->text);
+		}
+	}
+	return NB_OK;
+}
+
+/* ---- watching ---- */
+
+static void
+open_gate(struct nb_run *run)
+{
+	struct job_gate *gate = &run->shared->gate;
+	if (gate->is_opened_inside || gate->begin != UINT64_MAX ||
+		__atomic_load_n(&gate->waiting, __ATOMIC_ACQUIRE) < gate->workers)
+		return;
+	run_look_begin(run);
+	job_gate_open(gate, &run->clock);
+}
+
+/** Groups in the background go on until the others are done. */
+static void
+end_background(const struct nb_run *run)
+{
+	for (size_t p = 0; p < run->active_count; p++) {
+		const struct job_part *part = run->active[p];
+		for (uint32_t t = 0; part->is_foreground && t < part->plan.threads; t++) {
+			if (__atomic_load_n(&part->workers[t]->is_over, __ATOMIC_ACQUIRE) == 0)
+				return;
+		}
+	}
+	halt_operations(run);
+}
+
+/** A signal may have come to one process only, and ends all. */
+static void
+share_stop(const struct nb_run *run)
+{
+	int own = __atomic_load_n(&stop_flag, __ATOMIC_RELAXED);
+	int all = __atomic_load_n(&run->shared->stop, __ATOMIC_RELAXED);
+	if ((own & ~all) != 0)
+		__atomic_fetch_or(&run->shared->stop, own, __ATOMIC_RELAXED);
+	if ((all & ~own) != 0)
+		__atomic_fetch_or(&stop_flag, all, __ATOMIC_RELAXED);
+}
+
+static void
+heed_stop(const struct nb_run *run)
+{
+	share_stop(run);
+	if (stop_requested())
+		halt_all(run);
+}
+
+/** While sessions are opened and closed, which nb_stop() does not cut short. */
+static void
+watch_sessions(void *arg)
+{
+	struct nb_run *run = arg;
+	struct job_part *part;
+	struct job_worker *worker;
+	share_stop(run);
+	for (uint32_t id = 0; (worker = worker_at(run, id, &part)) != NULL; id++) {
+		if (run_watch(run, &worker->post, false))
+			break; /* it does not come back, or has crashed */
+	}
+	if (!run->left.is_left)
+		return;
+	halt_all(run);
+	run_end_left(run, &run->crew);
+}
+
+/** While data is read back. */
+static void
+watch_stop(void *arg)
+{
+	heed_stop(arg);
+	watch_sessions(arg);
+}
+
+/** What shows that an operation goes on which is not done: parts of scans. */
+static uint64_t
+steps_of(const struct nb_run *run)
+{
+	uint64_t steps = 0;
+	for (size_t p = 0; p < run->active_count; p++) {
+		const struct job_part *part = run->active[p];
+		for (uint32_t t = 0; t < part->plan.threads; t++)
+			steps += __atomic_load_n(
+				&part->workers[t]->post.steps, __ATOMIC_RELAXED);
+	}
+	return steps;
+}
+
+/**
+ * Let go of the memory that maps keys of a file which will not be used again, or a long run
+ * would need more than a short one. That costs the workers a TLB shootdown. All shares are
+ * as long and are gone through at much the same speed.
+ */
+static void
+forget_keys(struct nb_run *run)
+{
+	const struct job_part *part = run->active[0];
+	const struct job_plan *plan = &part->plan;
+	const struct keys *file = &run->keys.file;
+	uint64_t slowest = UINT64_MAX;
+	if (run->keys.format != NB_KEY_FILE || !job_has_shares(plan) || run->active_count > 1)
+		return;
+	for (uint32_t t = 0; t < plan->threads; t++) {
+		uint64_t own = __atomic_load_n(&part->workers[t]->done, __ATOMIC_RELAXED);
+		slowest = own < slowest ? own : slowest;
+	}
+	if ((slowest - run->forgotten) * file->key_size * plan->threads < FORGET_BYTES)
+		return;
+	for (uint32_t t = 0; t < plan->threads; t++) {
+		uint64_t begin = job_share_begin(plan, t);
+		keys_forget(file, begin + run->forgotten, begin + slowest);
+	}
+	run->forgotten = slowest;
+}
+
+/** What the parent looks at while there are operations, whoever does them. */
+static void
+watch_progress(struct nb_run *run)
+{
+	open_gate(run);
+	uint64_t done = job_done(run), life = done + steps_of(run);
+	uint64_t interval = run->options.report_interval;
+	run_tick_load(run, done);
+	/* whoever looks for hangs takes it for life */
+	if (interval > 0 && life - run->told_life >= interval) {
+		run->told_life = life;
+		run_tell(run, done, run->total);
+	}
+	forget_keys(run);
+	if (run->is_measured && job_watch(run, false))
+		halt_operations(run);
+	end_background(run);
+}
+
+/** While operations are done by threads of this process. */
+static void
+watch_operations(void *arg)
+{
+	struct nb_run *run = arg;
+	watch_stop(run);
+	if (run->is_parent)
+		watch_progress(run);
+}
+
+static void
+begin_operations(struct nb_run *run, struct system_counts *before)
+{
+	system_usage(before);
+	run->used_ns = clock_monotonic();
+	run->has_operated |= run->is_measured;
+	if (run->is_parent && run->is_measured)
+		job_sample_begin(run);
+}
+
+static void
+end_operations(struct nb_run *run, const struct system_counts *before)
+{
+	struct system_counts after;
+	run->used_ns = clock_monotonic() - run->used_ns;
+	if (run->is_parent && run->is_measured) {
+		job_watch(run, true);
+		job_sample_end(run);
+	}
+	/* After the samples, which would count what it reads. What processes used is known when
+	 * they have ended, all in all. */
+	system_usage(&after);
+	run->used = system_between(before, &after);
+}
+
+/* ---- one process ---- */
+
+/**
+ * The engine's counters are taken of all phases together, without what is read back. Each of
+ * several processes has the database open for itself: what its engine counts may be its own
+ * or that of all, and cannot be summed up.
+ */
+static bool
+has_counters(const struct nb_run *run)
+{
+	return run->is_parent && run->is_measured;
+}
+
+static int
+read_back(struct nb_run *run)
+{
+	int rc = has_counters(run) ? run_count_until(run, NB_OK) : NB_OK;
+	if (rc != NB_OK)
+		return rc;
+	if (run->is_parent) {
+		run_begin_phase(run, "verify");
+		run_tell(run, 0, 0);
+	}
+	/* The other flag stays: processes that are late have yet to see it. */
+	for (size_t p = 0; p < run->active_count; p++)
+		run->active[p]->plan.halt = &run->shared->breaks[p];
+	crew_do(&run->crew, PHASE_READ_BACK, TICK_NS, watch_stop);
+	rc = worker_failure(run);
+	return rc == NB_OK && has_counters(run) ? run_count_from(run) : rc;
+}
+
+/** Whether what its workers write has to be read back before they close their sessions. */
+static bool
+is_read_back_now(const struct nb_run *run)
+{
+	if (job_is_read_again(run) || (!run->is_measured && run->classic != NULL))
+		return false;
+	for (size_t p = 0; p < run->active_count; p++) {
+		const struct job_part *part = run->active[p];
+		bool has_writes = run->is_replay || group_writes(part->group);
+		if (part->plan.verify_threshold > 0 && has_writes)
+			return true;
+	}
+	return false;
+}
+
+/** Do the operations, and read back if that is due now. Sessions are open. */
+static int
+operate_all(struct nb_run *run)
+{
+	struct system_counts before;
+	struct job_part *part;
+	struct job_worker *worker;
+	int rc = has_counters(run) ? run_count_from(run) : NB_OK;
+	if (has_counters(run))
+		run_look_begin(run);
+	if (rc != NB_OK)
+		return rc;
+	begin_operations(run, &before);
+	crew_do(&run->crew, PHASE_OPERATE, TICK_NS, watch_operations);
+	/* those that do not come to their end */
+	for (uint32_t id = 0; run->left.is_left && (worker = worker_at(run, id, &part)) != NULL;
+		id++)
+		job_worker_take_over(worker);
+	end_operations(run, &before);
+	rc = worker_failure(run);
+	run->was_cut = rc != NB_OK;
+	return rc == NB_OK && !stop_requested() && is_read_back_now(run) ? read_back(run) : rc;
+}
+
+static int
+read_back_only(struct nb_run *run)
+{
+	crew_do(&run->crew, PHASE_READ_BACK, TICK_NS, watch_stop);
+	return worker_failure(run);
+}
+
+/** Start the workers of run->process, open their sessions, `act`, and end them. */
+static int
+with_workers(struct nb_run *run, int (*act)(struct nb_run *run))
+{
+	struct crew *crew = &run->crew;
+	int rc = crew_create(crew, job_threads(run), work, run);
+	if (rc != NB_OK)
+		return rc;
+	crew_do(crew, PHASE_ENTER, TICK_NS, watch_sessions);
+	rc = worker_failure(run);
+	if (rc == NB_OK)
+		rc = act(run);
+	if (!run->left.is_left)
+		crew_do(crew, PHASE_LEAVE, TICK_NS, watch_sessions);
+	return run_end_crew(run, crew, rc == NB_OK ? worker_failure(run) : rc);
+}
+
+int
+phase_run_threads(struct nb_run *run)
+{
+	return with_workers(run, operate_all);
+}
+
+int
+phase_read_back(struct nb_run *run)
+{
+	return with_workers(run, read_back_only);
+}
+
+/* ---- several processes ---- */
+
+static _Noreturn void
+be_child(struct nb_run *run)
+{
+	struct ending *ending = &run->shared->endings[run->process];
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	fault_begin();
+	run->is_parent = false;
+	run->options.progress = NULL;
+	int rc = run_open_database(run);
+	if (rc == NB_OK)
+		rc = run_close_database(run, phase_run_threads(run));
+	ending->rc = rc;
+	ending->is_there = true;
+	if (rc != NB_OK) {
+		snprintf(ending->text, sizeof(ending->text), "%s", nb_error_text());
+		ending->is_left = run->left.is_left;
+		halt_all(run);
+	}
+	int number;
+	if (nb_run_left(&number) && number != 0) {
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+	_exit(0);
+}
+
+/** Processes, and when those that have not ended are killed. */
+struct children {
+	pid_t pids[RUN_PROCS_MAX]; /* 0: it has ended */
+	uint32_t count, left;
+	uint64_t limit_ns; /* UINT64_MAX: there is none */
+	int limit_s;
+	const char *why;
+};
+
+/** They have to end within `seconds`; the first call holds, and an earlier moment. */
+static void
+set_limit(struct children *children, int seconds, const char *why)
+{
+	uint64_t at_ns = clock_monotonic() + (uint64_t)seconds * UINT64_C(1000000000);
+	if (at_ns >= children->limit_ns)
+		return;
+	children->limit_ns = at_ns;
+	children->limit_s = seconds;
+	children->why = why;
+}
+
+/**
+ * Kill those that are left when their time is up. They may leave what others wait for, without
+ * an end: the lock of a page, a mutex in shared memory. The next open has to recover it.
+ */
+static void
+hold_limit(struct children *children)
+{
+	if (stop_waiting_requested())
+		set_limit(children, URGENT_S, "the run was interrupted");
+	else if (stop_requested() && children->limit_ns == UINT64_MAX)
+		set_limit(children, STOPPED_S, "the run was interrupted");
+	if (children->limit_s == 0 || clock_monotonic() < children->limit_ns)
+		return;
+	for (uint32_t i = 0; i < children->count; i++) {
+		if (children->pids[i] != 0)
+			kill(children->pids[i], SIGKILL);
+	}
+	log_message(NB_LOG_WARNING,
+		"mininb killed the remaining processes, which did not end within %d s: %s",
+		children->limit_s, children->why);
+	children->limit_s = children->limit_ns = 0; /* once */
+}
+
+static int
+ending_of(const struct nb_run *run, uint32_t process, int status)
+{
+	const struct ending *ending = &run->shared->endings[process];
+	char name[PROCESS_SIGNAL_SIZE];
+	if (WIFSIGNALED(status) && ending->rc == NB_OK)
+		return error_set(NB_FAIL, "process %u was ended by %s", process,
+			process_signal_name(WTERMSIG(status), name));
+	if (!ending->is_there)
+		return error_set(NB_FAIL,
+			"process %u was ended with status %d, not by mininb; an engine must not end the process",
+			process, WEXITSTATUS(status));
+	if (ending->rc != NB_OK)
+		return error_set(ending->rc, "process %u: %s", process, ending->text);
+	return NB_OK;
+}
+
+static int
+await_children(struct nb_run *run, struct children *children)
+{
+	int rc = NB_OK;
+	while (children->left > 0) {
+		heed_stop(run);
+		watch_progress(run);
+		for (uint32_t i = 0; i < children->count; i++) {
+			pid_t pid = children->pids[i];
+			int status;
+			if (pid == 0 || waitpid(pid, &status, WNOHANG) != pid)
+				continue;
+			children->pids[i] = 0;
+			children->left--;
+			if (WIFSIGNALED(status) || run->shared->endings[i].is_left)
+				set_limit(children, LEFT_S,
+					"they may have waited for a lock of the process that died");
+			if (rc == NB_OK)
+				rc = ending_of(run, i, status);
+			if (rc != NB_OK)
+				halt_all(run);
+		}
+		if (children->left > 0)
+			hold_limit(children);
+		usleep(TICK_NS / 4 / 1000);
+	}
+	return rc;
+}
+
+int
+phase_run_processes(struct nb_run *run)
+{
+	uint32_t count = run->options.procs;
+	struct children children = {.limit_ns = UINT64_MAX};
+	struct system_counts before;
+	int rc = NB_OK;
+	fflush(NULL);
+	begin_operations(run, &before);
+	while (children.count < count && rc == NB_OK) {
+		run->process = children.count;
+		pid_t pid = fork();
+		if (pid == 0)
+			be_child(run);
+		if (pid > 0) {
+			children.pids[children.count++] = pid;
+			continue;
+		}
+		rc = error_system(
+			"process %u of %u cannot be started", children.count + 1, count);
+		halt_all(run);
+	}
+	children.left = children.count;
+	int ended = await_children(run, &children);
+	run->was_cut = ended != NB_OK;
+	end_operations(run, &before);
+	return rc == NB_OK ? ended : rc;
+}
