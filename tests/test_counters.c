@@ -194,20 +194,3 @@ TEST(counter_that_ran_backwards_once_is_marked_for_good)
 	ck_assert(!sum.items[0].has_run_back); /* a level may */
 	counters_destroy(&sum);
 }
-
-TEST(copy_is_equal_and_its_own)
-{
-	struct counters sum = {0}, copy;
-	add(&sum, collect_one(NB_STAT_COUNTER, 10), collect_one(NB_STAT_COUNTER, 9));
-	tell("level", "bytes", NB_STAT_GAUGE, 4);
-	add(&sum, (struct counters){0}, collect());
-	ck_assert_int_eq(counters_copy(&copy, &sum), NB_OK);
-	counters_destroy(&sum);
-	ck_assert_uint_eq(copy.count, 2);
-	ck_assert_str_eq(copy.items[0].name, "it");
-	ck_assert(copy.items[0].has_run_back);
-	ck_assert_str_eq(copy.items[1].unit, "bytes");
-	ck_assert_uint_eq(copy.items[1].kind, NB_STAT_GAUGE);
-	ck_assert_uint_eq(copy.items[1].value, 4);
-	counters_destroy(&copy);
-}

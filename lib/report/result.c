@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Taking the result out of a run: a copy of all that decides what the numbers
- * mean, so that it outlives the run and any writer finds the same facts.
+ * Taking the result out of a run: a copy of all that decides what the numbers mean, and a share
+ * of what was measured, so it outlives the run and any writer finds the same facts.
  */
 #include "report/result.h"
 
@@ -31,45 +31,14 @@ copy_options(struct nb_result *result, const struct nb_run *run)
 	return NB_OK;
 }
 
-/** What a run was like over time, and by thread. */
-static int
-copy_course(struct measurement *into, const struct measurement *from)
-{
-	size_t bytes = from->thread_count * sizeof(*from->threads);
-	if (from->threads != NULL) {
-		into->threads = malloc(bytes + 1);
-		if (into->threads == NULL)
-			return error_set(NB_FAIL, "out of memory");
-		memcpy(into->threads, from->threads, bytes);
-	}
-	if (from->hiccups != NULL) {
-		int rc = nb_histogram_new(&into->hiccups);
-		if (rc != NB_OK)
-			return rc;
-		nb_histogram_merge(into->hiccups, from->hiccups);
-	}
-	return series_copy(&into->series, &from->series);
-}
-
 static int
 copy_owned(struct nb_result *result, const struct nb_run *run)
 {
-	result->measured.service = result->measured.hiccups = NULL;
-	result->measured.threads = NULL;
-	result->measured.series = (struct series){0};
-	int rc = counters_copy(&result->measured.counters, &run->measured.counters);
-	if (rc != NB_OK)
-		return rc;
 	result->workload.keys_path = strdup(run->workload.keys_path);
 	result->engine_path = strdup(run->engine->path);
 	if (result->workload.keys_path == NULL || result->engine_path == NULL)
 		return error_set(NB_FAIL, "out of memory");
-	rc = nb_histogram_new(&result->measured.service);
-	if (rc != NB_OK)
-		return rc;
-	nb_histogram_merge(result->measured.service, run->measured.service);
-	rc = copy_course(&result->measured, &run->measured);
-	return rc == NB_OK ? copy_options(result, run) : rc;
+	return copy_options(result, run);
 }
 
 static int
@@ -98,7 +67,7 @@ take(struct nb_result **out, const struct nb_run *run)
 		.clock = run->clock,
 		.sysinfo = run->sysinfo,
 		.environment = run->environment,
-		.measured = run->measured};
+		.measured = measurement_share(&run->measured)};
 	engine_warnings(&result->warnings);
 	int rc = copy_owned(result, run);
 	if (rc != NB_OK) {
@@ -146,11 +115,7 @@ nb_result_delete(struct nb_result *result)
 	for (size_t i = 0; i < result->text_count; i++)
 		free(result->texts[i]);
 	free(result->texts);
-	counters_destroy(&result->measured.counters);
-	nb_histogram_delete(result->measured.service);
-	nb_histogram_delete(result->measured.hiccups);
-	free(result->measured.threads);
-	series_destroy(&result->measured.series);
+	measurement_destroy(&result->measured);
 	result_destroy_job(result);
 	free(result);
 }

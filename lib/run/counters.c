@@ -103,23 +103,6 @@ counters_add_growth(
 	return NB_OK;
 }
 
-int
-counters_copy(struct counters *out, const struct counters *from)
-{
-	*out = (struct counters){0};
-	for (size_t i = 0; i < from->count; i++) {
-		const struct counter *is = &from->items[i];
-		struct counter *copy = append(out, is->name, is->unit, is->kind);
-		if (copy == NULL) {
-			counters_destroy(out);
-			return error_memory();
-		}
-		copy->has_run_back = is->has_run_back;
-		copy->value = is->value;
-	}
-	return NB_OK;
-}
-
 void
 counters_destroy(struct counters *counters)
 {

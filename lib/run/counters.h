@@ -40,10 +40,6 @@ NB_MUST_CHECK int
 counters_add_growth(
 	struct counters *sum, const struct counters *from, const struct counters *until);
 
-/** A copy of its own; on failure *out is empty. */
-NB_MUST_CHECK int
-counters_copy(struct counters *out, const struct counters *from);
-
 /** The one of that name, or NULL. Borrowed until the list grows. */
 struct counter *
 counters_find(const struct counters *counters, const char *name);

@@ -210,6 +210,27 @@ take_options(struct nb_run *run, const struct nb_run_options *options)
 	return rc;
 }
 
+struct measurement
+measurement_share(const struct measurement *of)
+{
+	++*of->owners;
+	return *of;
+}
+
+void
+measurement_destroy(struct measurement *measured)
+{
+	if (measured->owners == NULL || --*measured->owners == 0) {
+		counters_destroy(&measured->counters);
+		nb_histogram_delete(measured->service);
+		nb_histogram_delete(measured->hiccups);
+		free(measured->threads);
+		series_destroy(&measured->series);
+		free(measured->owners);
+	}
+	*measured = (struct measurement){0};
+}
+
 static int
 create_memory(struct nb_run *run)
 {
@@ -221,8 +242,11 @@ create_memory(struct nb_run *run)
 	if (rc == NB_OK)
 		rc = nb_histogram_new(&run->measured.hiccups);
 	run->hiccup = aligned_alloc(HISTOGRAM_ALIGN, sizeof(*run->hiccup));
-	if (rc == NB_OK && run->hiccup == NULL)
+	run->measured.owners = malloc(sizeof(*run->measured.owners));
+	if (rc == NB_OK && (run->hiccup == NULL || run->measured.owners == NULL))
 		rc = error_memory();
+	if (run->measured.owners != NULL)
+		*run->measured.owners = 1;
 	return rc;
 }
 
@@ -306,11 +330,7 @@ nb_run_delete(struct nb_run *run)
 	if (run->engine != NULL)
 		nb_options_delete(run->values, &run->engine->table);
 	nb_engine_unload(run->engine);
-	counters_destroy(&run->measured.counters);
-	nb_histogram_delete(run->measured.service);
-	nb_histogram_delete(run->measured.hiccups);
-	free(run->measured.threads);
-	series_destroy(&run->measured.series);
+	measurement_destroy(&run->measured);
 	sampler_delete(run->sampler);
 	nb_histogram_delete(run->interval_now);
 	nb_histogram_delete(run->interval_before);

@@ -129,8 +129,12 @@ struct phase_time {
 	uint64_t ns;
 };
 
-/** What came of a run. Plain data, complete when nb_run_execute() returns. */
+/**
+ * What came of a run, complete when nb_run_execute() returns. Plain data, and what is owned: a
+ * copy of the structure shares that, see measurement_share().
+ */
 struct measurement {
+	uint32_t *owners;   /* structures that share what is owned; NULL: this one alone */
 	bool has_begun;     /* a first operation was begun */
 	bool is_partial;    /* and the last one was not reached */
 	bool is_loaded;     /* the data was put, untimed, since the engine keeps none */
@@ -161,7 +165,7 @@ struct measurement {
 	uint64_t floor_call_ns; /* median latency that it then reports */
 	/* The engine's own, from the first operation's start until settled; owned. */
 	struct counters counters;
-	struct nb_histogram *service;
+	struct nb_histogram *service; /* owned */
 	struct nb_histogram *hiccups; /* of all phases; owned; NULL: not measured */
 	struct job_thread *threads;   /* likewise */
 	uint32_t thread_count;
@@ -178,6 +182,14 @@ struct measurement {
 	uint64_t live_bytes;  /* of keys and values that should be there now; 0: not known */
 	struct series series; /* owned */
 };
+
+/** A copy that shares what a run's own one owns. All on one thread; each is destroyed. */
+struct measurement
+measurement_share(const struct measurement *of);
+
+/** What is left is empty. */
+void
+measurement_destroy(struct measurement *measured);
 
 struct sampler;
 

@@ -93,10 +93,6 @@ series_merge(struct series *series, size_t factor);
 NB_MUST_CHECK int
 sample_latency_merge(struct sample_latency *into, const struct sample_latency *from);
 
-/** A copy of its own; on failure *out is empty. */
-NB_MUST_CHECK int
-series_copy(struct series *out, const struct series *from);
-
 void
 series_destroy(struct series *series);
 
