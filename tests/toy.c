@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "toy.h"
 
-#include <ftw.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,42 +98,24 @@ enter(uint32_t verb, struct nb_session *session, struct nb_slice key, struct nb_
 static bool
 answers(uint32_t defect, int *rc)
 {
-	struct timespec moment = {.tv_nsec = 1000000}, sleep = {.tv_nsec = (long)toy.sleep_ns};
-	switch (defect) {
-	case TOY_CONFLICT:
-		*rc = NB_CONFLICT;
-		return true;
-	case TOY_FAIL:
-		*rc = error_set(NB_FAIL, "the toy is broken");
-		return true;
-	case TOY_MUTE:
-		*rc = NB_FAIL;
-		return true;
-	case TOY_ODD:
-		*rc = ODD_ANSWER;
-		return true;
-	case TOY_MISS:
-		*rc = NB_NOT_FOUND;
-		return true;
-	case TOY_DROP:
-		*rc = NB_OK;
-		return true;
-	case TOY_SLOW:
-		nanosleep(&sleep, NULL);
-		return false;
-	case TOY_BLOCK:
-		while (__atomic_load_n(&toy.go, __ATOMIC_ACQUIRE) == 0)
-			nanosleep(&moment, NULL);
-		return false;
-	case TOY_STOP:
+	static const struct {
+		bool is_answer;
+		int rc;
+	} defects[] = {[TOY_CONFLICT] = {true, NB_CONFLICT},
+		[TOY_FAIL] = {true, NB_FAIL},
+		[TOY_MUTE] = {true, NB_FAIL},
+		[TOY_ODD] = {true, ODD_ANSWER},
+		[TOY_MISS] = {true, NB_NOT_FOUND},
+		[TOY_DROP] = {true, NB_OK},
+		[TOY_STOP] = {false}};
+	if (defect == TOY_SLOW)
+		nanosleep(&(struct timespec){.tv_nsec = (long)toy.sleep_ns}, NULL);
+	if (defect == TOY_STOP)
 		nb_stop();
+	if (!defects[defect].is_answer)
 		return false;
-	case TOY_KILL:
-		kill(getpid(), SIGKILL);
-		return false;
-	default:
-		return false;
-	}
+	*rc = defect == TOY_FAIL ? error_set(NB_FAIL, "the toy is broken") : defects[defect].rc;
+	return true;
 }
 
 /* ---- reading ---- */
@@ -463,7 +443,6 @@ toy_reset(void)
 	toy.defect = TOY_RIGHT;
 	toy.verb = 0;
 	toy.nth = toy.times = toy.number = toy.calls_of_number = toy.hits = toy.logged = 0;
-	toy.go = 0;
 	toy.is_logging = is_logging;
 	toy.sessions = sessions;
 	toy.open = opened;

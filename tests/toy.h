@@ -51,9 +51,7 @@ enum {
 	TOY_MUTE,     /* fails without a word */
 	TOY_ODD,      /* answers what means nothing */
 	TOY_SLOW,     /* sleeps toy.sleep_ns first, then does it */
-	TOY_BLOCK,    /* waits for toy.go first */
-	TOY_STOP,     /* does it, and calls nb_stop() */
-	TOY_KILL      /* ends the process by SIGKILL */
+	TOY_STOP      /* does it, and calls nb_stop() */
 };
 
 /** A call, as it is logged. */
@@ -78,7 +76,6 @@ struct toy {
 	uint64_t calls[TOY_VERBS]; /* atomic */
 	uint64_t calls_of_number;  /* atomic */
 	uint64_t hits;             /* how often the defect was there; atomic */
-	int go;                    /* atomic */
 	uint64_t logged;           /* atomic */
 	struct toy_call log[TOY_LOG_MAX];
 	int sessions, open; /* atomic */

@@ -75,16 +75,20 @@ use_stack(volatile char *above)
 	return again(room) + room[0];
 }
 
-static void
-do_raise(int number)
-{
-	raise(number);
-}
-
 static int
 do_it(uint64_t how)
 {
+	static const int signals[CHDIR + 1] = {
+		[SEGV] = SIGSEGV, [FPE] = SIGFPE, [ILL] = SIGILL, [BUS] = SIGBUS};
+	static void (*const ends[CHDIR + 1])(int status) = {[EXIT] = exit,
+		[QUICK_EXIT] = quick_exit,
+		[EXIT_POSIX] = _exit,
+		[EXIT_C] = _Exit};
 	volatile char bottom[1] = {0};
+	if (signals[how] != 0)
+		raise(signals[how]);
+	if (ends[how] != NULL)
+		ends[how](0);
 	switch (how) {
 	case HANG:
 		close(creat("hangs", 0600)); /* a test may wait for that */
@@ -92,28 +96,8 @@ do_it(uint64_t how)
 			pause();
 	case FAIL:
 		return the_db.host->fail(NB_FAIL, "out of luck");
-	case SEGV:
-		do_raise(SIGSEGV);
-		break;
-	case FPE:
-		do_raise(SIGFPE);
-		break;
-	case ILL:
-		do_raise(SIGILL);
-		break;
-	case BUS:
-		do_raise(SIGBUS);
-		break;
 	case ABORT:
 		abort();
-	case EXIT:
-		exit(0);
-	case QUICK_EXIT:
-		quick_exit(0);
-	case EXIT_POSIX:
-		_exit(0);
-	case EXIT_C:
-		_Exit(0);
 	case OVERFLOW:
 		/* over the size of the next chunk, which glibc finds as soon as that is freed */
 		memset(the_db.room, 0x5a, 32);
