@@ -30,18 +30,6 @@ compare_seen(const void *one, const void *other)
 	return a->size < b->size ? -1 : a->size > b->size;
 }
 
-static struct seen *
-sorted(const struct seen *calls, uint64_t count)
-{
-	struct seen *copy = calloc(count + 1, sizeof(*copy));
-	for (uint64_t i = 0; i < count; i++) {
-		copy[i] = calls[i];
-		copy[i].session = 0;
-	}
-	qsort(copy, count, sizeof(*copy), compare_seen);
-	return copy;
-}
-
 /** Operations that the toy saw: gets, puts, deletes, scans. To be freed. */
 static struct seen *
 seen_by_toy(uint64_t *count)
@@ -112,6 +100,17 @@ assert_same(const struct seen *one, const struct seen *other, uint64_t count)
 		ck_assert_int_eq(compare_seen(&one[i], &other[i]), 0);
 }
 
+/** In any order. Frees both. */
+static void
+assert_same_set(struct seen *one, struct seen *other, uint64_t count)
+{
+	qsort(one, count, sizeof(*one), compare_seen);
+	qsort(other, count, sizeof(*other), compare_seen);
+	assert_same(one, other, count);
+	free(one);
+	free(other);
+}
+
 static void
 begin(const char *text)
 {
@@ -150,9 +149,7 @@ TEST(what_is_recorded_is_what_the_engine_saw)
 			ck_assert_uint_eq(other, count);
 			if (threads == 1)
 				assert_same(trace, engine, count);
-			struct seen *one = sorted(engine, count), *two = sorted(trace, count);
-			assert_same(one, two, count);
-			free(one), free(two), free(engine), free(trace);
+			assert_same_set(engine, trace, count);
 		}
 }
 
@@ -184,11 +181,9 @@ TEST(what_was_not_done_is_not_recorded)
 	run_well();
 	struct seen *engine = seen_by_toy(&count);
 	struct seen *trace = seen_in_trace(&other, count, true);
-	struct seen *one = sorted(engine, count), *two = sorted(trace, count);
 	ck_assert_uint_eq(other, count);
 	ck_assert_uint_gt(count, 0);
-	assert_same(one, two, count);
-	free(one), free(two), free(engine), free(trace);
+	assert_same_set(engine, trace, count);
 }
 
 TEST(a_replay_of_the_record_does_the_same_again)
@@ -204,10 +199,8 @@ TEST(a_replay_of_the_record_does_the_same_again)
 	rig.job->groups[0].threads = 3;
 	run_well();
 	struct seen *again = seen_by_toy(&other);
-	struct seen *one = sorted(engine, count), *two = sorted(again, other);
 	ck_assert_uint_eq(other, count);
-	assert_same(one, two, count);
-	free(one), free(two), free(engine), free(again);
+	assert_same_set(engine, again, count);
 }
 
 TEST(a_loading_is_recorded_too)
