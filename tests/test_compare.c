@@ -356,6 +356,23 @@ TEST(groups_in_the_background_are_not_compared)
 	end();
 }
 
+TEST(an_interval_alone_makes_no_difference_certain)
+{
+	static const double rates[] = {
+		1058, 1060, 1068, 1088, 1094, 1073, 1076, 1065, 1066, 1139, 1158, 1157};
+	begin();
+	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
+		rig_add(first, "one", 1000 + 10 * (double)i, 5000);
+		rig_add(second, "one", rates[i], 5000);
+	}
+	compare_both();
+	const struct compare_pair *pair = &rig_metric(comparison, "throughput")->pairs[1];
+	ck_assert_double_gt(pair->ratio.low, 1); /* while the test is not sure */
+	ck_assert_double_gt(pair->test.p, 0.06);
+	ck_assert_uint_eq(pair->verdict, COMPARE_UNCERTAIN);
+	end();
+}
+
 TEST(three_runs_each_can_tell_nothing)
 {
 	begin();

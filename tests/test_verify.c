@@ -201,6 +201,27 @@ TEST(a_place_that_records_share_accuses_nobody)
 	}
 }
 
+TEST(a_value_with_the_version_of_a_delete_is_stale)
+{
+	struct job_worker *worker = begin("read = 1\ndelete = 1");
+	const struct ops_spec *spec = &with.part->spec;
+	uint8_t bytes[8] = {0}, value[100];
+	uint64_t number = 0;
+	struct nb_slice key = {bytes, 8}, its = {value, 100};
+	struct ops_op op = {.kind = NB_OP_DELETE,
+		.items = 1,
+		.index = 64,
+		.numbers = &number,
+		.keys = &key};
+	job_remember(worker, &op);
+	values_write_sized(&spec->values, value, key, 100, ops_version(spec, op.index));
+	op.kind = NB_OP_READ;
+	op.index = 128;
+	job_verify_value(worker, &op, 0, its);
+	assert_found(JOB_STALE, NB_OP_READ, 128);
+	end();
+}
+
 TEST(a_version_that_two_operations_may_have_written_accuses_nobody)
 {
 	for (int is_far = 0; is_far < 2; is_far++) {
@@ -412,6 +433,8 @@ TEST(reading_back_accuses_no_good_engine)
 		job_worker_read_back(worker);
 		ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
 		ck_assert_uint_gt(toy_calls(TOY_GET), 0);
+		if (strstr(mixes[m], "delete") == NULL) /* all were found */
+			ck_assert_uint_eq(toy_calls(TOY_RELEASE), toy_calls(TOY_GET));
 		ck_assert_msg(toy_wrong(&worker->findings) == 0, "%s", mixes[m]);
 	}
 }
