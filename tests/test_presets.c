@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "workload/presets.h"
+#include "workload/job.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "workload/trace_input.h"
+#include "workload/trace_format.h"
 
 #include <signal.h>
 

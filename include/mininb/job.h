@@ -19,17 +19,17 @@
 extern "C" {
 #endif
 
-/* What an operation does. Each is timed as one, and each is one of the count. */
+/* Kinds of operations. Each operation is timed as one and counts as one. */
 enum {
-	NB_OP_READ = 0,       /* get of a record that is there */
-	NB_OP_UPDATE = 1,     /* put of a new value to a record that is there */
-	NB_OP_INSERT = 2,     /* put of the next record that there has not been */
-	NB_OP_UPSERT = 3,     /* put to any of `space` records, there or not */
+	NB_OP_READ = 0,       /* get of an existing record */
+	NB_OP_UPDATE = 1,     /* put of a new value to an existing record */
+	NB_OP_INSERT = 2,     /* put of the next new record */
+	NB_OP_UPSERT = 3,     /* put to any of `space` records, existing or not */
 	NB_OP_DELETE = 4,     /* delete of any of `space` records */
-	NB_OP_SCAN = 5,       /* from a record that is there, scan_min..scan_max records up */
+	NB_OP_SCAN = 5,       /* of scan_min..scan_max records from an existing one up */
 	NB_OP_RMW = 6,        /* get, then put of a new value, of one record */
-	NB_OP_BATCH = 7,      /* `items` updates handed over at once */
-	NB_OP_MULTIGET = 8,   /* `items` reads handed over at once */
+	NB_OP_BATCH = 7,      /* `items` updates in one call */
+	NB_OP_MULTIGET = 8,   /* `items` reads in one call */
 	NB_OP_TXN_READ = 9,   /* a transaction of `items` reads */
 	NB_OP_TXN_WRITE = 10, /* a transaction of `items` updates */
 	NB_OP_KINDS = 11
@@ -40,10 +40,10 @@ const char *
 nb_op_name(uint32_t kind);
 
 /*
- * How keys are chosen from n records: a rank is drawn, 0 the most frequent one, and made
- * a record. Where it is said that ranks are scrambled, those of the records that are there
- * at first are shuffled among those, always in the same way: the hottest are among the
- * records loaded and are no neighbours. Records that are added get the next ranks.
+ * How keys are chosen from n records: a rank is drawn, 0 the most frequent one, and turned
+ * into a record. "Scrambled": the ranks of the records that exist at first are shuffled
+ * among these, always in the same way, so the hottest are among the loaded records and are
+ * not neighbours. Records that are added get the next ranks.
  */
 enum {
 	NB_DIST_UNIFORM = 0,
@@ -75,14 +75,14 @@ enum {
 	NB_KEY_FILE = 3  /* the number-th key of keys_path, key_size bytes each */
 };
 
-/* What is done to the number first. */
+/* How the number is transformed first. */
 enum {
 	NB_ORDER_HASHED = 0,  /* a bijection that looks random and depends on the seed */
 	NB_ORDER_ORDERED = 1, /* nothing: byte order is the order of insertion */
 	NB_ORDER_YCSB = 2     /* |FNV-1a-64 of its 8 little-endian bytes| as a signed number */
 };
 
-/* Where value sizes come from. Cut: what is outside does not occur, none piles up there. */
+/* Distributions of value sizes. Cut: sizes outside do not occur, and none pile up there. */
 enum {
 	NB_SIZE_FIXED = 0,   /* min */
 	NB_SIZE_UNIFORM = 1, /* min..max */
@@ -118,7 +118,7 @@ nb_sizes_destroy(struct nb_sizes *sizes);
 
 /* When operations are due. */
 enum {
-	NB_ARRIVAL_CLOSED = 0, /* each when the one before is done */
+	NB_ARRIVAL_CLOSED = 0, /* each when the previous one is done */
 	NB_ARRIVAL_FIXED = 1,  /* evenly spaced */
 	NB_ARRIVAL_POISSON = 2 /* at random, independent of each other */
 };
@@ -205,7 +205,7 @@ struct nb_job_key {
 	uint32_t spare_u32;
 };
 
-/** All keys there are, ended by a NULL name. */
+/** All keys, ended by a NULL name. */
 const struct nb_job_key *
 nb_job_keys(void);
 
@@ -216,11 +216,10 @@ nb_job_keys(void);
  * file and line, the wrong key, and the nearest right one. To be given to
  * nb_job_delete().
  *
- * A file is INI: [workload] first, with the keys of the job, and with keys of groups,
- * which there are defaults for the groups behind it; [load] for the group of the
- * loading; any other section is a group of the run, and if there is none, the defaults
- * are one named "run". NULL instead of a name: no file, all defaults, one group "run",
- * which needs a mix yet.
+ * A file is INI: [workload] first, with the keys of the job, and with keys of groups as
+ * defaults of the groups after it; [load] is the group of the loading; every other section
+ * is a group of the run. Without one, the defaults become a group named "run". NULL instead
+ * of a name: no file, all defaults, one group "run" without a mix.
  */
 NB_MUST_CHECK int
 nb_job_read(struct nb_job **out, const char *name);
@@ -234,15 +233,15 @@ NB_MUST_CHECK int
 nb_job_set(struct nb_job *job, const char *assignment);
 
 /**
- * Append a group to the run, as the last one is, in a phase of its own. NB_ERR_USAGE: too
- * many, or no good name.
+ * Append a copy of the last group to the run, in a phase of its own. NB_ERR_USAGE: too many, or
+ * an invalid name.
  */
 NB_MUST_CHECK int
 nb_job_add_group(struct nb_job *job, const char *name);
 
 /**
- * See that all of it fits together: bounds are there, sizes are within limits, ...
- * To be called last; nb_run_new() does it, too.
+ * Check that the whole job is consistent: bounds exist, sizes are within limits, ... Call it
+ * last; nb_run_new() does it, too.
  */
 NB_MUST_CHECK int
 nb_job_check(const struct nb_job *job);

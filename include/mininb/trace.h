@@ -55,24 +55,23 @@ struct nb_trace_options {
 		.size = sizeof(struct nb_trace_options), .key_size = 16, .value_size = 100 \
 	}
 
-/** What came of reading a trace. Append only. */
+/** What a reader has found in a trace. Append only. */
 struct nb_trace_counts {
 	size_t size;
-	uint64_t ops; /* handed out; those that have no kind are counted only here */
+	uint64_t ops; /* returned; bare keys are counted only here */
 	uint64_t inserts, reads, updates, deletes, scans;
-	uint64_t others; /* not handed out: of a kind that mininb does not do */
-	uint64_t
-		ignored; /* lines that are no operations and need not be: YCSB's status lines */
-	uint64_t bad;    /* damaged ones that were skipped */
-	uint64_t bytes;  /* read */
-	char first_bad[256]; /* number and text of the first of them */
+	uint64_t others;     /* not returned: of kinds that mininb does not have */
+	uint64_t ignored;    /* lines that are not operations, as expected: status lines */
+	uint64_t bad;        /* damaged lines that were skipped */
+	uint64_t bytes;      /* read */
+	char first_bad[256]; /* number and text of the first damaged line */
 	uint64_t upserts, rmws;
 };
 
 /**
- * Turn one into another. Written aside and renamed; what `to` cannot hold (the kind of an
- * operation, say) is NB_ERR_USAGE, unless it is nothing. A damaged line is NB_ERR_DATA
- * with its number and text. *counts, if not NULL, is filled in also on a failure.
+ * Convert a trace. The file is written aside and renamed. NB_ERR_USAGE: `to` cannot hold an
+ * operation. NB_ERR_DATA: a damaged line, with its number and text. *counts, if not NULL, is
+ * set also on a failure.
  */
 NB_MUST_CHECK int
 nb_trace_convert(const struct nb_trace_options *from, const struct nb_trace_options *to,

@@ -176,20 +176,6 @@ scan_decimal(struct decimal *decimal, const char *text)
 	return scan_exponent(decimal, text);
 }
 
-static void
-list_suffixes(char *buf, size_t size, const struct kind *kind)
-{
-	size_t used = 0;
-	for (size_t i = 0; i < kind->suffix_count; i++) {
-		if (kind->suffixes[i].is_alias)
-			continue;
-		int wanted = snprintf(buf + used, size - used, " %s", kind->suffixes[i].text);
-		used += (size_t)wanted;
-	}
-	if (kind->takes_b)
-		snprintf(buf + used, size - used, ", alone or with B");
-}
-
 /* The factor that a suffix stands for; 0 if there is no such suffix. */
 static uint64_t
 factor_of(const struct kind *kind, const char *suffix)
@@ -211,11 +197,18 @@ static int
 refuse_suffix(const struct kind *kind, const char *text, const char *suffix)
 {
 	char allowed[64];
-	list_suffixes(allowed, sizeof(allowed), kind);
+	size_t used = 0;
+	for (size_t i = 0; i < kind->suffix_count; i++) {
+		if (!kind->suffixes[i].is_alias)
+			used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, " %s",
+				kind->suffixes[i].text);
+	}
+	if (kind->takes_b)
+		snprintf(allowed + used, sizeof(allowed) - used, ", alone or with B");
 	if (*suffix == '\0')
 		return refuse(text, " has no unit; allowed:%s", allowed);
-	const char *what = kind->needs_suffix ? "unit" : "suffix";
-	return refuse(text, ": '%.20s' is not a %s; allowed:%s", suffix, what, allowed);
+	return refuse(text, ": '%.20s' is not a %s; allowed:%s", suffix,
+		kind->needs_suffix ? "unit" : "suffix", allowed);
 }
 
 /* As a whole number, or why not. */

@@ -103,4 +103,8 @@ NB_MUST_CHECK int
 job_assign(struct nb_job *job, struct nb_group *group, const struct job_key *key,
 	const char *text);
 
+/** Path of the preset; NB_ERR_USAGE names the nearest. *out is yours to free(). */
+NB_MUST_CHECK int
+presets_find(char **out, const char *name);
+
 #endif /* WORKLOAD_JOB_H */

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "workload/ini.h"
 #include "workload/job.h"
-#include "workload/presets.h"
 
 struct reader {
 	struct nb_job *job;

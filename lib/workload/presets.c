@@ -8,7 +8,7 @@
  * If the directory that the build was configured with does not exist, the one beside the library
  * is used, so that an installed tree can be moved as a whole.
  */
-#include "workload/presets.h"
+#include "workload/job.h"
 
 #include <dirent.h>
 #include <stdbool.h>

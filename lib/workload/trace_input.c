@@ -11,7 +11,7 @@
  *
  * A file that is cut short while it is mapped raises SIGBUS; see mapping.c.
  */
-#include "workload/trace_input.h"
+#include "workload/trace_format.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -72,13 +72,14 @@ trace_text_next(struct trace_reader *reader, struct trace_op *op)
 		if (rc != NB_OK)
 			return rc;
 		reader->reason[0] = '\0';
-		*op = (struct trace_op){.kind = TRACE_NO_KIND};
 		enum trace_verdict verdict = reader->format->parse(reader, line, op);
 		if (verdict == TRACE_LINE_OP) {
-			reader->repeated = *op;
+			if (reader->repeats > 0)
+				reader->repeated = *op;
 			return NB_OK;
 		}
 		reader->repeats = 0;
+		*op = (struct trace_op){.kind = TRACE_NO_KIND};
 		reader->counts.ignored += verdict == TRACE_LINE_IGNORED;
 		reader->counts.others += verdict == TRACE_LINE_OTHER;
 		if (verdict == TRACE_LINE_BAD && (rc = refuse_line(reader, line)) != NB_OK)

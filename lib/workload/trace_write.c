@@ -90,14 +90,14 @@ open_stream(struct trace_writer *writer, const char *path)
 	int fd, rc = NB_OK;
 	path = stdout_path(path);
 	if (strcmp(path, "-") == 0) {
-		fd = dup(fileno(nb_stdout()));
+		fd = fcntl(fileno(nb_stdout()), F_DUPFD_CLOEXEC, 0);
 	} else if (is_special(path)) {
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 	} else {
 		rc = aside_open(&writer->aside, path, 0);
-		fd = rc == NB_OK ? dup(writer->aside.fd) : -1;
+		fd = rc == NB_OK ? fcntl(writer->aside.fd, F_DUPFD_CLOEXEC, 0) : -1;
 	}
-	writer->stream = fd >= 0 ? fdopen(fd, "we") : NULL;
+	writer->stream = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (writer->stream != NULL) {
 		setvbuf(writer->stream, writer->buffer, _IOFBF, BUFFER_SIZE);
 		return NB_OK;

@@ -30,14 +30,15 @@
 
 static const struct verb {
 	const char *name;
+	size_t size;
 	uint32_t kind;
 } verbs[] = {
-	{"READ", NB_OP_READ},
-	{"UPDATE", NB_OP_UPDATE},
-	{"INSERT", NB_OP_INSERT},
-	{"SCAN", NB_OP_SCAN},
-	{"DELETE", NB_OP_DELETE},
-	{"READMODIFYWRITE", NB_OP_RMW},
+	{"READ", 4, NB_OP_READ},
+	{"UPDATE", 6, NB_OP_UPDATE},
+	{"INSERT", 6, NB_OP_INSERT},
+	{"SCAN", 4, NB_OP_SCAN},
+	{"DELETE", 6, NB_OP_DELETE},
+	{"READMODIFYWRITE", 15, NB_OP_RMW},
 };
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
 
@@ -57,12 +58,12 @@ is_letter(char c)
 static const struct verb *
 take_verb(struct trace_text *line)
 {
-	for (size_t i = 0; i < VERBS; i++) {
-		size_t size = strlen(verbs[i].name);
-		if (trace_text_begins(*line, verbs[i].name) &&
-			(trace_text_size(*line) == size || !is_letter(line->at[size]))) {
-			line->at += size;
-			return &verbs[i];
+	size_t left = trace_text_size(*line);
+	for (const struct verb *verb = verbs; verb < verbs + VERBS; verb++) {
+		if (left >= verb->size && memcmp(line->at, verb->name, verb->size) == 0 &&
+			(left == verb->size || !is_letter(line->at[verb->size]))) {
+			line->at += verb->size;
+			return verb;
 		}
 	}
 	return NULL;

@@ -58,11 +58,13 @@ verb_job(struct nb_job **out, const struct nb_workload *workload, uint32_t threa
 	struct nb_group *group = &job->groups[0];
 	free(job->name);
 	free(job->keys_path);
+	free(job->values_text); /* the size is set below */
+	job->values_text = NULL;
 	job->name = strdup(name);
 	job->keys_path = strdup(workload->keys_path);
 	if (job->name == NULL || job->keys_path == NULL) {
 		nb_job_delete(job);
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	}
 	job->seed = workload->seed;
 	job->records = workload->count;
