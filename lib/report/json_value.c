@@ -196,10 +196,10 @@ json_to_bool(struct json_reader *reader, const json_t *json)
 
 /* ---- texts ---- */
 
-/** Bytes of the character that begins here, by RFC 3629; 0 if none does. */
-static size_t
-character(const unsigned char *at)
+size_t
+json_character(const char *text)
 {
+	const unsigned char *at = (const unsigned char *)text;
 	size_t length = at[0] < 0x80 ? 1
 		: at[0] < 0xc2       ? 0
 		: at[0] < 0xe0       ? 2
@@ -233,7 +233,7 @@ json_from_text(const char *text)
 	if (copy == NULL)
 		return NULL;
 	for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
-		size_t length = character(at);
+		size_t length = json_character((const char *)at);
 		if (length > 0 && !is_byte(at)) {
 			memcpy(copy + used, at, length);
 			used += length;

@@ -31,6 +31,10 @@ json_put(struct json_writer *writer, json_t *object, const char *name, json_t *v
 void
 json_add(struct json_writer *writer, json_t *array, json_t *value);
 
+/** Bytes of the character of UTF-8 that begins here, by RFC 3629; 0 if none does. */
+size_t
+json_character(const char *text);
+
 json_t *
 json_from_u64(uint64_t value);
 

@@ -104,48 +104,25 @@ write_figures(const struct page *page, FILE *out)
 		page->refusal, "results", records);
 	writer.has_failed |= figures == NULL || json_dumpf(figures, out, JSON_INDENT(1)) != 0;
 	json_decref(figures);
-	return writer.has_failed ? error_set(NB_FAIL, "out of memory") : NB_OK;
+	return writer.has_failed ? error_memory() : NB_OK;
 }
 
 /* ---- blocks of data ---- */
 
-static int
-write_results(const struct page *page, FILE *out)
-{
-	return write_json(page->results, out, 0);
-}
+enum { REPORT, RESULTS, FIGURES, COMPARISON, BASELINE, BLOCKS };
 
 static int
-write_comparison(const struct page *page, FILE *out)
+write_block(const struct page *page, int block, FILE *out)
 {
-	return page->comparison != NULL ? compare_write_json(page->comparison, out) : NB_OK;
-}
-
-static int
-write_baseline(const struct page *page, FILE *out)
-{
-	return page->with_baseline != NULL ? compare_write_json(page->with_baseline, out)
-					   : NB_OK;
-}
-
-static int
-write_report(const struct page *page, FILE *out)
-{
-	return write_text(page->results, out, 0);
-}
-
-/** What `write` writes; *text is yours, to free(). */
-static int
-written(char **text, const struct page *page, int (*write)(const struct page *page, FILE *out))
-{
-	size_t size;
-	FILE *memory = open_memstream(text, &size);
-	if (memory == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	int rc = write(page, memory);
-	if (fclose(memory) != 0 && rc == NB_OK)
-		rc = error_set(NB_FAIL, "out of memory");
-	return rc;
+	const struct nb_comparison *comparison = block == BASELINE ? page->with_baseline
+								   : page->comparison;
+	if (block == REPORT)
+		return write_text(page->results, out, 0);
+	if (block == RESULTS)
+		return write_json(page->results, out, 0);
+	if (block == FIGURES)
+		return write_figures(page, out);
+	return comparison != NULL ? compare_write_json(comparison, out) : NB_OK;
 }
 
 /** In JSON a '<' is always inside a string, where \u003c means the same and ends no script. */
@@ -160,23 +137,24 @@ put_json(FILE *out, const char *text)
 	}
 }
 
-static const struct block {
-	const char *id; /* NULL: the text report */
-	int (*write)(const struct page *page, FILE *out);
-} blocks[] = {{NULL, write_report}, {"results", write_results}, {"figures", write_figures},
-	{"comparison", write_comparison}, {"baseline", write_baseline}};
-
 static int
-put_block(const struct page *page, const struct block *block)
+put_block(const struct page *page, int block)
 {
+	static const char *const ids[] = {NULL, "results", "figures", "comparison", "baseline"};
 	char *text = NULL;
-	int rc = written(&text, page, block->write);
-	if (rc == NB_OK && block->id == NULL) {
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	if (memory == NULL)
+		return error_memory();
+	int rc = write_block(page, block, memory);
+	if (fclose(memory) != 0 && rc == NB_OK)
+		rc = error_memory();
+	if (rc == NB_OK && block == REPORT) {
 		fputs("<noscript><pre>", page->out);
 		page_text(page->out, text);
 		fputs("</pre></noscript>\n", page->out);
 	} else if (rc == NB_OK && text[0] != '\0') {
-		fprintf(page->out, "<script type=\"application/json\" id=\"%s\">", block->id);
+		fprintf(page->out, "<script type=\"application/json\" id=\"%s\">", ids[block]);
 		put_json(page->out, text);
 		fputs("</script>\n", page->out);
 	}
@@ -286,8 +264,8 @@ static int
 put_page(const struct page *page)
 {
 	put_head(page);
-	for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
-		int rc = put_block(page, &blocks[i]);
+	for (int block = REPORT; block < BLOCKS; block++) {
+		int rc = put_block(page, block);
 		if (rc != NB_OK)
 			return rc;
 	}
@@ -329,7 +307,7 @@ pick_common(struct nb_results *picked, const struct nb_results *all,
 	picked->count = 0;
 	picked->records = calloc(all->count + 1, sizeof(*picked->records));
 	if (picked->records == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	for (size_t i = 0; i < all->count; i++)
 		if (has_engine(others, record_name(&all->records[i])))
 			picked->records[picked->count++] = all->records[i];
