@@ -219,7 +219,6 @@ TEST(a_value_with_the_version_of_a_delete_is_stale)
 	op.index = 128;
 	job_verify_value(worker, &op, 0, its);
 	assert_found(JOB_STALE, NB_OP_READ, 128);
-	end();
 }
 
 TEST(a_version_that_two_operations_may_have_written_accuses_nobody)
