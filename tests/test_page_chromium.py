@@ -62,6 +62,7 @@ function read(inside) {{
 	return {{width: inside.scrollingElement.scrollWidth,
 		scripts: inside.querySelectorAll('script:not([type])').length,
 		headings: texts(inside, 'h1, h2, h3, h4'), order: texts(inside, 'main > :not(script):not(noscript)'),
+		hints: Array.from(inside.querySelectorAll('th[title]'), function (it) {{ return [it.textContent, it.title]; }}),
 		charts: Array.from(inside.querySelectorAll('figure.chart'), readChart),
 		tables: Array.from(inside.querySelectorAll('.table table'), readTable),
 		dots: Array.from(inside.querySelectorAll('figure.dots'), readDots),
@@ -509,7 +510,10 @@ def check_page(pages, name, width, page):
     check(page['width'] <= width, name, f'{page["width"]} pixels wide, not {width}')
     check(page['scripts'] == 1, name, f'{page["scripts"]} scripts: a text became one')
     check(len(set(page['ids'])) == len(page['ids']), name, 'an id is there twice')
+    terms = pages.block(name, 'figures')['terms']
+    check(all(terms.get(column, '') == hint for column, hint in page['hints']), name, page['hints'])
     for section, result in measured(file):
+        check(['p99', terms['p99']] in page['hints'], name, 'p99 is not explained')
         check_run_charts(name, section, result, page)
         check_tiles(name, section if len(file['results']) > 1 else '', result, page) \
             if not result['sweep'] else None

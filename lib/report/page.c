@@ -2,11 +2,11 @@
 /*
  * Results as an HTML page: one file that needs no network and no other file.
  *
- * The page carries data and draws itself. It embeds the results as JSON, the comparison as
- * JSON, and the figures that only C computes: stalls, amplification, the knee. The scripts in
- * page/ draw tables and charts from these and calculate no statistics. Rejected: drawing here,
- * as SVG, what a script has to draw again to zoom. Without JavaScript the page shows the text
- * report.
+ * The page carries data and draws itself. It embeds the results and the comparison as JSON,
+ * and what only C knows: stalls, amplification, the knee, and what the names mean. The scripts
+ * in page/ draw tables and charts from these and calculate no statistics. Rejected: drawing
+ * here, as SVG, what a script has to draw again to zoom. Without JavaScript the page shows the
+ * text report.
  *
  * Its policy permits nothing from outside, so a text that became markup by mistake could
  * neither fetch nor send anything.
@@ -96,12 +96,15 @@ static int
 write_figures(const struct page *page, FILE *out)
 {
 	struct json_writer writer = {.verb = NULL};
-	json_t *records = json_array();
+	json_t *records = json_array(), *terms = json_object();
 	for (size_t i = 0; i < page->results->count; i++)
 		json_add(&writer, records, record_json(&writer, &page->results->records[i]));
-	json_t *figures = json_pack("{s:s, s:b, s:s, s:o}", "mininb", nb_version(), "is_ranked",
-		page->comparison != NULL && !page->comparison->is_unranked, "refusal",
-		page->refusal, "results", records);
+	for (const struct nb_explanation *it = nb_explanations(); it->name != NULL; it++)
+		if (strstr(it->where, "html") != NULL)
+			json_put(&writer, terms, it->name, json_from_text(it->what));
+	json_t *figures = json_pack("{s:s, s:b, s:s, s:o, s:o}", "mininb", nb_version(),
+		"is_ranked", page->comparison != NULL && !page->comparison->is_unranked,
+		"refusal", page->refusal, "results", records, "terms", terms);
 	writer.has_failed |= figures == NULL || json_dumpf(figures, out, JSON_INDENT(1)) != 0;
 	json_decref(figures);
 	return writer.has_failed ? error_memory() : NB_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What C embedded: `file` is the result file, `figures` what only C computes, `comparison` and
+ * What C embedded: `file` is the result file, `figures` what only C computes and knows, `comparison` and
  * `baseline` what compare --format=json prints, or null. A result has its figures as `own`.
  */
 function embedded(id) {

@@ -26,6 +26,13 @@ function el(name, ...children) {
 	return append(element, children);
 }
 
+/* The same, which explains its text when pointed at, as `mininb explain` does. */
+function named(name, text) {
+	const element = el(name, text);
+	element.title = figures.terms[text] || '';
+	return element;
+}
+
 function link(id, text) {
 	const element = el('a', text);
 	element.href = '#' + id;
@@ -81,7 +88,7 @@ function columnOf(title) {
 function table(caption, titles, rows) {
 	const columns = titles.map(columnOf);
 	const head = el('tr', columns.map(column => {
-		const title = el(column.number ? 'th.n' : 'th', column.title);
+		const title = named(column.number ? 'th.n' : 'th', column.title);
 		title.scope = 'col';
 		return title;
 	}));

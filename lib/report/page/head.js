@@ -37,7 +37,7 @@ function delta(result, name) {
 /* ---- tiles ---- */
 
 function tile(name, value, ...more) {
-	return el('div.tile', el('span.name', name), el('b', value), more.map(it => el('small', it)));
+	return el('div.tile', named('span.name', name), el('b', value), more.map(it => el('small', it)));
 }
 
 function latencyTiles(result) {
