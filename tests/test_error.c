@@ -8,24 +8,33 @@
 
 #include "unit.h"
 
-TEST(the_text_is_empty_before_any_failure)
+TEST(a_failure_keeps_its_code_and_says_what_why_and_where)
 {
 	ck_assert_str_eq(nb_error_text(), "");
-}
-
-TEST(the_code_is_handed_through_and_the_text_kept)
-{
 	ck_assert_int_eq(error_set(NB_ERR_USAGE, "%s is %d", "x", 7), NB_ERR_USAGE);
 	ck_assert_str_eq(nb_error_text(), "x is 7");
-	ck_assert_int_eq(error_set(NB_FAIL, "later"), NB_FAIL);
-	ck_assert_str_eq(nb_error_text(), "later");
-}
-
-TEST(a_system_failure_says_what_errno_says)
-{
+	ck_assert_int_eq(error_prefix(NB_ERR_USAGE, "--%s", "count"), NB_ERR_USAGE);
+	ck_assert_str_eq(nb_error_text(), "--count: x is 7");
 	errno = ENOENT;
 	ck_assert_int_eq(error_system("open %s", "keys.bin"), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), "open keys.bin: No such file or directory");
+	error_set(NB_FAIL, "outer (%s)", nb_error_text()); /* the last text in the next */
+	ck_assert_str_eq(nb_error_text(), "outer (open keys.bin: No such file or directory)");
+}
+
+TEST(an_unknown_word_names_the_nearest_and_all)
+{
+	static const char *const words[] = {"reads", "writes"};
+	ck_assert_int_eq(error_unknown("raeds", words, 2, "no '%s'", "raeds"), NB_ERR_USAGE);
+	ck_assert_str_eq(
+		nb_error_text(), "no 'raeds', did you mean 'reads'? Allowed: reads, writes");
+	error_unknown("x", words, 2, "no 'x'");
+	ck_assert_str_eq(nb_error_text(), "no 'x'; allowed: reads, writes");
+	const char *many[200];
+	for (size_t i = 0; i < 200; i++)
+		many[i] = "reads";
+	error_unknown("raeds", many, 200, "no");
+	ck_assert_str_eq(nb_error_text(), "no, did you mean 'reads'?");
 }
 
 TEST(a_thread_that_cannot_be_started_says_what_it_lacks)
@@ -37,20 +46,6 @@ TEST(a_thread_that_cannot_be_started_says_what_it_lacks)
 	errno = EPERM;
 	ck_assert_int_eq(error_thread("thread %d", 3), NB_FAIL);
 	ck_assert_ptr_null(strstr(nb_error_text(), "ulimit"));
-}
-
-TEST(a_prefix_says_where)
-{
-	error_set(NB_ERR_USAGE, "'x' is not a number");
-	ck_assert_int_eq(error_prefix(NB_ERR_USAGE, "--%s", "count"), NB_ERR_USAGE);
-	ck_assert_str_eq(nb_error_text(), "--count: 'x' is not a number");
-}
-
-TEST(the_last_text_may_be_part_of_the_next)
-{
-	error_set(NB_FAIL, "inner");
-	error_set(NB_FAIL, "outer (%s)", nb_error_text());
-	ck_assert_str_eq(nb_error_text(), "outer (inner)");
 }
 
 TEST(a_long_text_ends_in_dots)

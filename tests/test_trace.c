@@ -203,18 +203,11 @@ TEST(a_rewound_trace_begins_again)
 		ck_assert_int_eq(trace_reader_rewind(reader), NB_OK);
 	}
 	trace_reader_close(reader);
-}
-
-TEST(a_trace_of_ours_can_be_rewound_within_a_block)
-{
-	static const struct trace_op ops[] = {
-		{.kind = NB_OP_READ, .key = {"a", 1}},
-		{.kind = NB_OP_READ, .key = {"b", 1}},
-	};
-	struct nb_trace_options options = trace_at("written", NB_TRACE_MININB, 0);
-	ck_assert_int_eq(write_ops(&options, ops, 2), NB_OK);
-	struct trace_reader *reader;
-	struct trace_op op;
+	/* ours, within a block */
+	static const struct trace_op two[] = {
+		{.kind = NB_OP_READ, .key = {"a", 1}}, {.kind = NB_OP_READ, .key = {"b", 1}}};
+	options = trace_at("written", NB_TRACE_MININB, 0);
+	ck_assert_int_eq(write_ops(&options, two, 2), NB_OK);
 	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_OK);
 	for (int times = 0; times < 3; times++) {
 		ck_assert_int_eq(trace_reader_next(reader, &op), NB_OK);

@@ -272,33 +272,6 @@ TEST(another_version_is_told)
 		found.error, "trace: has version 2 or is damaged; this mininb reads version 1");
 }
 
-TEST(many_blocks_hold_what_was_written)
-{
-	enum { OPS = 100000 };
-	static const struct holds all = {
-		.kinds = 0x8000007f, .has_sizes = true, .has_due = true, .due_unit_ns = 12345};
-	struct nb_trace_options options = trace_at("written", FORMAT, 0);
-	struct trace_writer *writer;
-	struct text wanted = {0};
-	struct rng rng;
-	rng_create(&rng, 7);
-	uint64_t due_ns = 0;
-	ck_assert_int_eq(trace_writer_open(&writer, &options), NB_OK);
-	for (int i = 0; i < OPS; i++) {
-		uint8_t key[MADE_KEY_MAX];
-		struct trace_op op = make_op(&rng, &all, key, &due_ns);
-		text_op(&wanted, &op);
-		ck_assert_int_eq(trace_writer_add(writer, &op), NB_OK);
-	}
-	ck_assert_int_eq(trace_writer_finish(writer), NB_OK);
-	size_t size;
-	uint8_t *bytes = file_get("written", &size);
-	ck_assert_uint_gt(size, 20 * 65536);
-	reads_as(bytes, size, FORMAT, 0, wanted.data);
-	free(bytes);
-	free(wanted.data);
-}
-
 TEST(an_operation_that_is_due_before_the_last_is_refused)
 {
 	static const struct trace_op ops[] = {

@@ -4,9 +4,9 @@
  *
  * The test is Mann and Whitney's (Annals of Mathematical Statistics 18, 1947), which wants
  * no normal distribution: latencies have none. Up to EXACT_MAX values its p is counted over
- * all ways to deal the values to the two samples, and with ties too, which percentiles of a
- * histogram often have; the approximation would then call 3 against 3 significant, which no
- * such test can be. Above, the normal approximation with the corrections for ties and for
+ * all ways to deal the values to the two samples, also with ties, which percentiles of a
+ * histogram often have; the approximation would then call 3 against 3 significant, which is
+ * impossible. Above, the normal approximation with the corrections for ties and for
  * continuity (Lehmann, "Nonparametrics", 1975, section 1.3).
  *
  * The ratio is Hodges and Lehmann's estimate (Annals of Mathematical Statistics 34, 1963)
@@ -297,30 +297,22 @@ struct logs {
 	size_t first_count, second_count, pair_count;
 };
 
-static void
-logs_destroy(struct logs *logs)
-{
-	free(logs->first);
-	free(logs->pairs);
-	free(logs->resampled);
-}
-
+/** In one piece of memory: free logs->first. */
 static int
 logs_create(struct logs *logs, const double *first, size_t first_count, const double *second,
 	size_t second_count)
 {
 	size_t count = first_count + second_count, pairs = first_count * second_count;
-	*logs = (struct logs){.first = malloc(count * sizeof(double)),
-		.pairs = malloc(pairs * sizeof(double)),
-		.resampled = malloc(count * sizeof(double)),
+	double *memory = malloc((2 * count + pairs) * sizeof(*memory));
+	if (memory == NULL)
+		return out_of_memory();
+	*logs = (struct logs){.first = memory,
+		.second = memory + first_count,
+		.resampled = memory + count,
+		.pairs = memory + 2 * count,
 		.first_count = first_count,
 		.second_count = second_count,
 		.pair_count = pairs};
-	if (logs->first == NULL || logs->pairs == NULL || logs->resampled == NULL) {
-		logs_destroy(logs);
-		return out_of_memory();
-	}
-	logs->second = logs->first + first_count;
 	for (size_t i = 0; i < first_count; i++)
 		logs->first[i] = log(first[i]);
 	for (size_t i = 0; i < second_count; i++)
@@ -455,6 +447,6 @@ stats_ratio(struct stats_ratio *out, const double *first, size_t first_count,
 		rc = interval_by_bootstrap(&logs, confidence, resamples, seed, out);
 	else if (least > 1)
 		rc = interval_by_order(&logs, confidence, out);
-	logs_destroy(&logs);
+	free(logs.first);
 	return rc;
 }
