@@ -596,7 +596,7 @@ finish_beside()
 {
 	local beside=$1 sums
 	wait || true
-	cat "$beside/log"
+	cat "$beside/output"
 	read -ra sums <"$beside/sums" || sums=(0 1 0)
 	passed=$((passed + sums[0]))
 	failed=$((failed + sums[1]))
@@ -632,7 +632,7 @@ main()
 	if ((${#first[@]} > 0 && ${#second[@]} > 0)); then
 		beside=$temporary/beside
 		mkdir "$beside"
-		temporary=$beside run_stages "$beside/sums" "${second[@]}" >"$beside/log" 2>&1 &
+		temporary=$beside run_stages "$beside/sums" "${second[@]}" >"$beside/output" 2>&1 &
 		run_stages "$temporary/sums" "${first[@]}"
 		finish_beside "$beside"
 	else
