@@ -200,7 +200,7 @@ TEST(create_opens_what_is_there)
 
 TEST(pool_or_directory_that_is_not_there_is_not_made)
 {
-	refused(".", "no database is there");
+	refused(".", "no database: ");
 	refused("nowhere", "the directory of the database: No such file or directory");
 	ck_assert_int_eq(entries_of("."), 0);
 }
@@ -235,7 +235,7 @@ TEST(creation_that_was_killed_is_told_and_cleared_by_the_next)
 {
 	killed(begin_one, ".");
 	ck_assert_int_eq(entries_of("."), 1);
-	refused(".", "its making was cut off");
+	refused(".", "its creation was interrupted");
 	ck_assert_int_eq(entries_of("."), 1);
 	struct pool *pool = created(".", 0);
 	ck_assert_int_eq(entries_of("."), 1);
@@ -430,8 +430,8 @@ TEST(addresses_that_are_not_to_be_had_are_told_with_the_option)
 	}
 	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
 	struct nb_open_args args = to(".", NB_OPEN_CREATE);
-	refused_with(&args, 0, NB_FAIL, "65536 MiB of addresses, for the pool to grow into, ");
-	refused_with(&args, 0, NB_FAIL, "are not to be had (see ulimit -v); give a pool_size");
+	refused_with(&args, 0, NB_FAIL, "cannot reserve 65536 MiB of address space");
+	refused_with(&args, 0, NB_FAIL, "(see ulimit -v); give a pool_size");
 	refused_with(&args, 8192ull * MIB, NB_FAIL, "give a smaller pool_size");
 	ck_assert_int_eq(entries_of("."), 0);
 	make(".", 64 * MIB);
@@ -491,13 +491,14 @@ make_foreign(const char *layout, size_t root_bytes)
 TEST(pool_of_another_layout_is_refused)
 {
 	make_foreign("another", sizeof(struct pool_root));
-	refused(".", "is none of this engine; delete it to begin anew (pmemobj_open: ");
+	refused(".",
+		"is not a pool of this engine; delete it to make a new one (pmemobj_open: ");
 }
 
 TEST(pool_with_another_root_is_refused)
 {
 	make_foreign("mininb fptree", sizeof(struct pool_root) + 64);
-	refused(".", "none of this engine: it has another root");
+	refused(".", "not a pool of this engine: it has another root");
 }
 
 TEST(damaged_head_is_refused)
@@ -518,8 +519,8 @@ make_of_three_parts(void)
 
 TEST(missing_parts_are_refused)
 {
-	static const char *const parts[][2] = {{"parts/000001.pmem", "some are missing"},
-		{"parts/000000.pmem", "some are missing"},
+	static const char *const parts[][2] = {{"parts/000001.pmem", "are missing"},
+		{"parts/000000.pmem", "are missing"},
 		{"parts/000002.pmem", "the pool is damaged"}};
 
 	make_of_three_parts();
@@ -531,7 +532,7 @@ TEST(missing_parts_are_refused)
 	closed(opened(".", 0));
 	ck_assert_int_eq(rename("parts", "aside"), 0);
 	ck_assert_int_eq(mkdir("parts", 0700), 0);
-	refused(".", "some are missing");
+	refused(".", "are missing");
 }
 
 /* libpmemobj would end the process. */
@@ -639,7 +640,7 @@ TEST(full_file_system_is_told_and_nothing_left)
 	if (!mount_tmpfs("mounted", "size=4m"))
 		return;
 	struct nb_open_args args = to("mounted", NB_OPEN_CREATE);
-	refused_with(&args, 0, NB_FAIL, "the file system is full; a pool begins with 8 MiB");
+	refused_with(&args, 0, NB_FAIL, "the file system is full; a new pool needs 8 MiB");
 	ck_assert_int_eq(entries_of("mounted"), 0);
 	ck_assert_int_eq(umount("mounted"), 0);
 }
@@ -674,9 +675,9 @@ TEST(other_durabilities_are_refused)
 {
 	struct nb_open_args args = to(".", NB_OPEN_CREATE);
 	args.durability = NB_DUR_NONE;
-	refused_with(&args, 0, NB_UNSUPPORTED, "durability is process or commit");
+	refused_with(&args, 0, NB_UNSUPPORTED, "durability must be process or commit");
 	args.durability = NB_DUR_PERIODIC;
-	refused_with(&args, 0, NB_UNSUPPORTED, "durability is process or commit");
+	refused_with(&args, 0, NB_UNSUPPORTED, "durability must be process or commit");
 	ck_assert_int_eq(entries_of("."), 0);
 }
 

@@ -436,7 +436,7 @@ TEST(a_pool_is_not_opened_as_if_it_were_laid_out_otherwise)
 		"keys of 16 and values of 100 bytes, not for 16 and 101");
 	is_refused(&rig, (struct tree_args){.key_size = 15, .value_size = 100},
 		"keys of 16 and values of 100 bytes, not for 15 and 100");
-	is_refused(&rig, (struct tree_args){.key_size = 8, .value_size = 8}, "laid out for");
+	is_refused(&rig, (struct tree_args){.key_size = 8, .value_size = 8}, "made for keys");
 	is_refused(&rig, (struct tree_args){.inline_bytes = 40},
 		"slots of the pool have 128 bytes, which inline_bytes=40 does not make");
 	opens_with(&rig, (struct tree_args){.fanout = 4}); /* which is not in the pool */

@@ -341,7 +341,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 
 	if (!db->is_ordered && (is_backward || args->from.size != 0))
 		return db->host->fail(NB_UNSUPPORTED,
-			"berkeleydb: a hash has no order to begin within, or to go back in");
+			"berkeleydb: a hash is not ordered: a scan starts at the beginning and goes forward");
 	int error = db->base->cursor(
 		db->base, session->txn, &session->cursor, is_snapshot ? DB_TXN_SNAPSHOT : 0);
 	if (error != 0)

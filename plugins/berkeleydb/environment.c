@@ -105,10 +105,10 @@ check_log_options(const struct nb_open_args *args)
 
 	if (args->durability != NB_DUR_NONE && !has_log)
 		return host->fail(NB_UNSUPPORTED,
-			"durability is none with product=cds or ds: they have no log");
+			"durability must be none with product=cds or ds: they have no log");
 	if (args->durability == NB_DUR_PERIODIC)
 		return host->fail(NB_UNSUPPORTED,
-			"durability is none, process or commit: nothing syncs the log now and then");
+			"durability must be none, process or commit: Berkeley DB does not sync the log periodically");
 	if (!has_log && value[SNAPSHOT].u64 != 0)
 		return host->fail(NB_UNSUPPORTED, "snapshot needs product=tds");
 	if (!has_log && (value[LOG_BUFFER].is_set != 0 || value[LOG_FILE].is_set != 0))
@@ -140,7 +140,7 @@ check_options(const struct nb_open_args *args)
 			(unsigned long long)page_size);
 	if (page_size > WHOLE_PAGE && args->durability != NB_DUR_NONE)
 		return host->fail(NB_UNSUPPORTED,
-			"durability is none with page_size above %d: a crash may leave a page in part",
+			"durability must be none with page_size above %d: a crash may leave a partly written page",
 			WHOLE_PAGE);
 	return check_log_options(args);
 }
@@ -155,7 +155,7 @@ check_directory(const struct nb_open_args *args)
 	bool wants_log = args->options[PRODUCT].u64 == TDS;
 
 	if (!has_records && (args->flags & NB_OPEN_CREATE) == 0)
-		return host->fail(NB_FAIL, "no database here: there is no " RECORDS_FILE);
+		return host->fail(NB_FAIL, "no database: " RECORDS_FILE " does not exist");
 	if (has_log && !wants_log)
 		return host->fail(NB_UNSUPPORTED,
 			"made with product=tds, and would be damaged without its log");
@@ -272,7 +272,7 @@ env_open(struct nb_db *db, const struct nb_open_args *args)
 		return NB_OK;
 	int rc = error == DB_RUNRECOVERY && db->is_shared && !db->is_alone
 		? db->host->fail(NB_FAIL,
-			  "a process that had it open died, and others still have it open; they are told to end, and the first open after that recovers")
+			  "a process that had it open died, and others still have it open; they are asked to end, and the next open recovers it")
 		: environment_failure(db->host, "DB_ENV->open", error);
 	db->env->close(db->env, 0);
 	return rc;

@@ -32,29 +32,15 @@ enum { INLINE_MIN = 16 }; /* less is no record */
 enum { POOL_SIZE, LEAF_SLOTS, FANOUT, INLINE_BYTES };
 
 static const struct nb_option options[] = {
-	[POOL_SIZE] = {.name = "pool_size",
-		.type = NB_OPT_BYTES,
-		.min = POOL_SIZE_MIN,
-		.max = POOL_SIZE_MAX,
-		.help = "the largest that the pool can grow; without: 64GiB or more"},
-	[LEAF_SLOTS] = {.name = "leaf_slots",
-		.type = NB_OPT_U64,
-		.unit = "records",
-		.min = TREE_LEAF_SLOTS_MIN,
-		.max = TREE_LEAF_SLOTS_MAX,
-		.help = "records of a leaf, for a new pool"},
-	[FANOUT] = {.name = "fanout",
-		.type = NB_OPT_U64,
-		.unit = "children",
-		.min = TREE_FANOUT_MIN,
-		.max = TREE_FANOUT_MAX,
-		.help = "most children of an inner node, which is in memory"},
-	[INLINE_BYTES] = {.name = "inline_bytes",
-		.type = NB_OPT_BYTES,
-		.min = INLINE_MIN,
-		.max = TREE_INLINE_MAX,
-		.help = "key and value of a record that a leaf holds itself, for a new pool"},
-	{.name = NULL},
+	[POOL_SIZE] = NB_OPTION_BYTES("pool_size", NULL, POOL_SIZE_MIN, POOL_SIZE_MAX,
+		"largest size of the pool; default: 64GiB or more"),
+	[LEAF_SLOTS] = NB_OPTION_U64("leaf_slots", NULL, "records", TREE_LEAF_SLOTS_MIN,
+		TREE_LEAF_SLOTS_MAX, "records in a leaf of a new pool"),
+	[FANOUT] = NB_OPTION_U64("fanout", NULL, "children", TREE_FANOUT_MIN, TREE_FANOUT_MAX,
+		"maximum number of children of an inner node (in memory)"),
+	[INLINE_BYTES] = NB_OPTION_BYTES("inline_bytes", NULL, INLINE_MIN, TREE_INLINE_MAX,
+		"longest key and value, in sum, that a leaf of a new pool holds itself"),
+	NB_OPTION_END,
 };
 
 /* libpmemobj tells whether it is new enough, not what it is. */
@@ -104,7 +90,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		goto close_pool;
 	if (args->cache_bytes != 0)
 		host->log(NB_LOG_WARNING,
-			"fptree: has no cache: inner nodes and fingerprints are in memory in any case; cache does nothing");
+			"fptree: cache is ignored: inner nodes and fingerprints are always in memory");
 	*out = db;
 	return NB_OK;
 
@@ -194,7 +180,8 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 {
 	if ((flags & NB_BATCH_ATOMIC) != 0)
 		return tree_host(own(session))
-			->fail(NB_UNSUPPORTED, "no batch is all or nothing");
+			->fail(NB_UNSUPPORTED,
+				"a batch is not atomic; give no NB_BATCH_ATOMIC");
 	for (size_t i = 0; i < count; i++) {
 		const struct nb_write *w = &writes[i];
 		int rc = w->is_delete != 0 ? del(session, w->key)

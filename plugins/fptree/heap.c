@@ -228,7 +228,7 @@ find_object(struct heap *heap, PMEMoid object)
 		return find_huge(heap, object);
 	default:
 		return heap->pool->host->fail(NB_FAIL,
-			"the pool in %s has an object at %#llx that is none of fptree's",
+			"the pool in %s has an object at %#llx that fptree did not make",
 			heap->pool->directory, (unsigned long long)object.off);
 	}
 }

@@ -94,11 +94,11 @@ advice(int error)
 	case EROFS:
 		return "a pool must be writable, even to be read";
 	case ENOSPC:
-		return "the file system is full; a pool begins with 8 MiB";
+		return "the file system is full; a new pool needs 8 MiB";
 	case ENOMEM:
-		return "memory or addresses are not to be had (see ulimit -v): a smaller pool_size needs less of these";
+		return "memory or address space is not available (see ulimit -v); give a smaller pool_size";
 	case EINVAL:
-		return "the pool is damaged, or is none of this engine; delete it to begin anew";
+		return "the pool is damaged or is not a pool of this engine; delete it to make a new one";
 	default:
 		return "no pool could be opened";
 	}
@@ -195,8 +195,8 @@ fail_missing(const struct pool *pool)
 	bool is_unfinished = faccessat(pool->directory_fd, parts_name_new, F_OK,
 				     AT_SYMLINK_NOFOLLOW) == 0;
 
-	return pool->host->fail(NB_FAIL, "no database is there: %s",
-		is_unfinished ? "its making was cut off; a put makes it anew"
+	return pool->host->fail(NB_FAIL, "no database: %s",
+		is_unfinished ? "its creation was interrupted; a put makes it again"
 			      : "no directory parts");
 }
 
@@ -276,12 +276,12 @@ check_parts(struct pool *pool)
 		return rc;
 	if (survey.count == 0 || survey.last != survey.count - 1)
 		return pool->host->fail(NB_FAIL,
-			"the pool is damaged: of its parts, 000000.pmem and so on, some are missing; delete it to begin anew");
+			"the pool is damaged: some of its parts (000000.pmem, ...) are missing; delete it to make a new one");
 	bool is_cut_off = survey.short_count == 1 && survey.short_last == survey.last &&
 		survey.last > 0;
 	if (survey.short_count > 0 && !is_cut_off)
 		return pool->host->fail(NB_FAIL,
-			"the pool is damaged: its part %06u.pmem was cut short; delete it to begin anew",
+			"the pool is damaged: its part %06u.pmem was cut short; delete the pool to make a new one",
 			survey.short_last);
 	pool->cut_off = is_cut_off ? (int)survey.last : 0;
 	pool->taken_bytes = survey.bytes;
@@ -337,7 +337,7 @@ settle_size(struct pool *pool, const struct nb_open_args *args, uint64_t size_by
 	if (has_room(pool->reserved_bytes))
 		return NB_OK;
 	return pool->host->fail(NB_FAIL,
-		"%llu MiB of addresses, for the pool to grow into, are not to be had (see ulimit -v); give %s pool_size",
+		"cannot reserve %llu MiB of address space for the pool (see ulimit -v); give %s pool_size",
 		(unsigned long long)pool->reserved_bytes >> 20,
 		size_bytes == 0 ? "a" : "a smaller");
 }
@@ -520,12 +520,12 @@ settle_flush(struct pool *pool, uint32_t durability)
 		return NB_OK;
 	}
 	if (durability != NB_DUR_COMMIT)
-		return pool->host->fail(NB_UNSUPPORTED, "durability is process or commit");
+		return pool->host->fail(NB_UNSUPPORTED, "durability must be process or commit");
 	pool->flush = pool->medium == POOL_FILE ? PM_FLUSH_MSYNC : line_flush();
 	if (pool->medium != POOL_FILE || !is_pmem)
 		return NB_OK;
 	return pool->host->fail(NB_UNSUPPORTED,
-		"this is no persistent memory, but libpmem takes all for that (by PMEM_IS_PMEM_FORCE, which this engine sets for a pool on tmpfs), so durability commit cannot be had: use another process");
+		"this is not persistent memory, but libpmem takes it for that in this process (PMEM_IS_PMEM_FORCE, set for a pool on tmpfs), so durability=commit is not possible; use another process");
 }
 
 static void
@@ -598,10 +598,10 @@ check_magic(const struct pool *pool)
 		return NB_OK;
 	if (((magic ^ POOL_MAGIC) & ~version_bits) == 0)
 		return pool->host->fail(NB_FAIL,
-			"the pool has layout version %c, and this engine reads %c; delete the pool to begin anew",
+			"the pool has layout version %c, and this engine reads %c; delete the pool to make a new one",
 			(int)(magic >> 56), (int)(POOL_MAGIC >> 56));
 	return pool->host->fail(NB_FAIL,
-		"the pool is damaged, or its making was cut off: its root is not valid; delete the pool to begin anew");
+		"the pool is damaged or was not completed: its root is not valid; delete it to make a new one");
 }
 
 static int
@@ -610,7 +610,7 @@ find_root(struct pool *pool)
 	/* Asking for more than there is would make the root larger. */
 	if (!pool->is_new && pmemobj_root_size(pool->obj) != sizeof(struct pool_root))
 		return pool->host->fail(NB_FAIL,
-			"the pool is none of this engine: it has another root; delete the pool to begin anew");
+			"the pool is not a pool of this engine: it has another root; delete it to make a new one");
 	PMEMoid root = pmemobj_root(pool->obj, sizeof(struct pool_root));
 	if (OID_IS_NULL(root))
 		return fail_pmemobj(pool, "pmemobj_root");

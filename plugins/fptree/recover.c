@@ -83,7 +83,8 @@ walk_chain(struct recovery *recovery)
 		int answer;
 
 		if (!heap_mark_leaf(tree->heap, offset))
-			return damaged(recovery, "the list of leaves leads astray", offset);
+			return damaged(
+				recovery, "the list of leaves leads out of the leaves", offset);
 		answer = add_leaf(recovery, offset);
 		if (answer != NB_OK)
 			return answer;
@@ -181,7 +182,8 @@ static int
 mark_blob(struct recovery *recovery, const struct record *record)
 {
 	if (record->blob != 0 && !heap_mark_blob(recovery->tree->heap, record->blob))
-		return damaged(recovery, "a record refers to what is no blob", record->blob);
+		return damaged(
+			recovery, "a record refers to an offset without a blob", record->blob);
 	return NB_OK;
 }
 
@@ -236,7 +238,8 @@ look_at_records(struct recovery *recovery, struct summary *leaf, struct leaf *li
 
 		line->fp[i] = 0;
 		if (!is_blob_sound(tree, slot))
-			return damaged(recovery, "a reference leads to what is no blob",
+			return damaged(recovery,
+				"a reference leads to an offset without a blob",
 				(uint64_t)((char *)slot - tree->base));
 		if (!record_read(record, layout, tree->base, bytes, i,
 			    recovery->linear + (size_t)count * layout->inline_room)) {

@@ -141,7 +141,7 @@ check_layout(const struct tree *tree, const struct tree_args *args)
 	if (is_another(args->key_size, root->key_size) ||
 		is_another(args->value_size, root->value_size))
 		return host->fail(NB_UNSUPPORTED,
-			"the pool was laid out for keys of %llu and values of %llu bytes, not for %llu and %llu: give those sizes, or remove it",
+			"the pool was made for keys of %llu and values of %llu bytes, not for %llu and %llu: give those sizes, or remove the pool",
 			(unsigned long long)root->key_size,
 			(unsigned long long)root->value_size,
 			(unsigned long long)args->key_size,

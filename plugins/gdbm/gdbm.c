@@ -196,7 +196,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	const struct nb_option_value *value = args->options;
 
 	if (args->durability != NB_DUR_NONE)
-		return host->fail(NB_UNSUPPORTED, "the only durability is none");
+		return host->fail(NB_UNSUPPORTED, "durability must be none");
 	if (value[MMAP].u64 == 0 && value[PREREAD].u64 != 0)
 		return host->fail(NB_UNSUPPORTED, "preread is only for mmap=yes");
 	struct nb_db *db = calloc(1, sizeof(*db));

@@ -199,7 +199,7 @@ check_options(const struct nb_open_args *args)
 		return args->host->fail(
 			NB_UNSUPPORTED, "in memory bnum is at most %llu", BNUM_MEMORY_MAX);
 	if (args->cache_bytes > INT64_MAX)
-		return args->host->fail(NB_UNSUPPORTED, "no such cache");
+		return args->host->fail(NB_UNSUPPORTED, "cache is larger than 8 EiB");
 	if (args->cache_bytes != 0 && (type & PAGED) == 0)
 		args->host->log(
 			NB_LOG_WARNING, "this type has no cache of its own; cache is ignored");
@@ -345,7 +345,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	if (args->durability > NB_DUR_COMMIT ||
 		(engine->durabilities & NB_DUR_BIT(args->durability)) == 0)
 		return host->fail(NB_UNSUPPORTED,
-			"durability is none, with type=dir or forest or process");
+			"durability must be none, or process with type=dir or type=forest");
 	int rc = check_options(args);
 	if (rc != NB_OK)
 		return rc;

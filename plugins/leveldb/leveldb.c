@@ -160,7 +160,8 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	const struct nb_host *host = args->host;
 
 	if (args->durability != NB_DUR_PROCESS && args->durability != NB_DUR_COMMIT)
-		return host->fail(NB_UNSUPPORTED, "leveldb: durability is process or commit");
+		return host->fail(
+			NB_UNSUPPORTED, "leveldb: durability must be process or commit");
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
 		return host->fail(NB_FAIL, "leveldb: out of memory");

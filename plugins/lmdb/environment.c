@@ -120,7 +120,7 @@ find_database(const struct settings *to, uint64_t *size)
 	else if (errno != ENOENT)
 		return to->host->fail(NB_FAIL, "data.mdb: %s", strerror(errno));
 	if (*size == 0 && (to->args->flags & NB_OPEN_CREATE) == 0)
-		return to->host->fail(NB_FAIL, "no database is there: no data.mdb");
+		return to->host->fail(NB_FAIL, "no database: data.mdb does not exist");
 	return NB_OK;
 }
 
@@ -212,7 +212,7 @@ settle_flags(struct settings *to)
 		to->flags |= MDB_NOMETASYNC;
 	else if (to->args->durability != NB_DUR_COMMIT)
 		return to->host->fail(
-			NB_UNSUPPORTED, "durability is process, periodic or commit");
+			NB_UNSUPPORTED, "durability must be process, periodic or commit");
 	if (value[WRITEMAP].u64 != 0 && value[MEMINIT].u64 == 0)
 		return to->host->fail(
 			NB_UNSUPPORTED, "meminit decides nothing with writemap; leave it out");

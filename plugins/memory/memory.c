@@ -237,7 +237,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 
 	if (args->durability != NB_DUR_NONE)
 		return host->fail(
-			NB_UNSUPPORTED, "memory is lost on exit: its durability is none");
+			NB_UNSUPPORTED, "memory is lost on exit: durability must be none");
 	if ((args->flags & NB_OPEN_CREATE) == 0)
 		return host->fail(
 			NB_FAIL, "memory: no database: it does not outlive its process");

@@ -285,7 +285,7 @@ engine_open(struct nb_db **out, const struct nb_open_args *args)
 
 	if (args->durability != NB_DUR_NONE)
 		return host->fail(NB_UNSUPPORTED,
-			"nessdb: durability is none: its index is written in place, by close");
+			"nessdb: durability must be none: close writes the index in place");
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
 		return host->fail(NB_FAIL, "nessdb: out of memory");
@@ -297,7 +297,7 @@ engine_open(struct nb_db **out, const struct nb_open_args *args)
 		goto close_directory;
 	if (args->cache_bytes != 0)
 		host->log(NB_LOG_WARNING,
-			"nessdb: it has no cache that works; the size of the cache is without effect");
+			"nessdb: cache is ignored: the cache of NessDB does not work");
 	*out = db;
 	return NB_OK;
 

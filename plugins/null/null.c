@@ -34,7 +34,8 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	const struct nb_host *host = args->host;
 
 	if (args->durability != NB_DUR_NONE)
-		return host->fail(NB_UNSUPPORTED, "null keeps nothing: its durability is none");
+		return host->fail(
+			NB_UNSUPPORTED, "null stores nothing: durability must be none");
 	struct nb_db *db = NULL;
 	if (args->value_size <= PTRDIFF_MAX - sizeof(*db))
 		db = malloc(sizeof(*db) + args->value_size);

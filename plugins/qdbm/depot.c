@@ -40,8 +40,7 @@ set_options(struct nb_db *db, const struct nb_open_args *args)
 			"qdbm: this database was made with %d buckets, which bnum=%llu cannot change",
 			bnum, (unsigned long long)value[BNUM].u64);
 	if (args->cache_bytes != 0)
-		db->host->log(NB_LOG_WARNING,
-			"qdbm: type=hash has no cache of its own; the size of the cache is without effect");
+		db->host->log(NB_LOG_WARNING, "qdbm: cache is ignored: type=hash has no cache");
 	if ((args->flags & NB_OPEN_READ_ONLY) != 0)
 		return NB_OK;
 	db->align = value[ALIGN].is_set ? value[ALIGN].u64 : 0;

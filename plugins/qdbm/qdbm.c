@@ -62,7 +62,7 @@ check_options(const struct nb_open_args *args, enum type type)
 
 	if (args->durability != NB_DUR_NONE)
 		return host->fail(NB_UNSUPPORTED,
-			"qdbm: durability is none: a file that was not closed is lost");
+			"qdbm: durability must be none: a file that was not closed is lost");
 	for (size_t i = 0; i < COUNT_OF(only); i++)
 		if (args->options[only[i].option].is_set && only[i].type != type)
 			return host->fail(NB_UNSUPPORTED, "qdbm: %s is an option of type=%s",

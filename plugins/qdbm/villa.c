@@ -102,7 +102,7 @@ set_options(struct nb_db *db, const struct nb_open_args *args)
 		if (value[COMPRESSION].is_set &&
 			(i == wanted) != ((vlgetflags(db->villa) & compressions[i].flag) != 0))
 			return db->host->fail(NB_UNSUPPORTED,
-				"qdbm: this compression cannot be had: the database was made with another, or the library was built without it");
+				"qdbm: this compression is not available: the database has another one, or the library was built without it");
 	int rc = set_cache(db, args);
 	if (rc != NB_OK || (args->flags & NB_OPEN_READ_ONLY) != 0)
 		return rc;

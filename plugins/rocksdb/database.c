@@ -87,9 +87,9 @@ const struct nb_option database_options[] = {
 	[FILL_CACHE] = NB_OPTION_BOOL(
 		"fill_cache", "yes", "keep blocks that were read in the block cache"),
 	[INFO_LOG] = NB_OPTION_BOOL("info_log", "no",
-		"have RocksDB tell in its file LOG what it does, not only its options"),
+		"write what RocksDB does to its file LOG, not only its options"),
 	[STATISTICS] = NB_OPTION_BOOL("statistics", "no",
-		"have RocksDB count what it does, at a cost, and tell it as counters"),
+		"report the statistics of RocksDB as counters; costs some speed"),
 	[TRANSACTIONS] = NB_OPTION_CHOICE("transactions", "none", "none|optimistic",
 		"optimistic: checked for conflicts when they commit"),
 	NB_OPTION_END,
@@ -116,7 +116,7 @@ check(const struct nb_open_args *args)
 
 	if (args->durability != NB_DUR_NONE && args->durability != NB_DUR_PROCESS &&
 		args->durability != NB_DUR_COMMIT)
-		return host->fail(NB_UNSUPPORTED, "durability is none, process or commit");
+		return host->fail(NB_UNSUPPORTED, "durability must be none, process or commit");
 	if (value[DYNAMIC_LEVEL_BYTES].u64 != 0 && value[COMPACTION].u64 != 0)
 		return host->fail(NB_UNSUPPORTED,
 			"level_compaction_dynamic_level_bytes goes with compaction_style=level only");
@@ -322,7 +322,7 @@ wait_for_background(struct nb_db *db, uint64_t errors_before)
 		uint64_t errors = property(db, "rocksdb.background-errors") - errors_before;
 		if (errors != 0)
 			return db->host->fail(NB_FAIL,
-				"rocksdb_compact_range: failed in the background; with info_log=yes the file LOG tells why");
+				"rocksdb_compact_range: failed in the background; with info_log=yes the file LOG gives the reason");
 		if (is_any_set(db, running, COUNT_OF(running)))
 			idle = 0;
 		else if (is_any_set(db, due, COUNT_OF(due)))

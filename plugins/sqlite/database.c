@@ -283,7 +283,7 @@ find_database(struct nb_db *db, const struct nb_open_args *args)
 		return db->host->fail(NB_FAIL, "the path is too long");
 	if ((args->flags & NB_OPEN_CREATE) == 0 &&
 		(stat(db->path, &info) != 0 || info.st_size == 0))
-		return db->host->fail(NB_FAIL, "no database is there: no data.db");
+		return db->host->fail(NB_FAIL, "no database: data.db does not exist");
 	return NB_OK;
 }
 

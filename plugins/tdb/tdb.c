@@ -155,8 +155,7 @@ check_settings(struct nb_db *db, const struct nb_open_args *args)
 			"tdb: this database was made with %d chains, which hash_size=%llu cannot change",
 			tdb_hash_size(db->tdb), (unsigned long long)value->u64);
 	if (args->cache_bytes != 0)
-		db->host->log(NB_LOG_WARNING,
-			"tdb: it has no cache of its own; the size of the cache is without effect");
+		db->host->log(NB_LOG_WARNING, "tdb: cache is ignored: TDB has no cache");
 	return NB_OK;
 }
 
@@ -245,7 +244,7 @@ open_file(struct nb_db *db, const struct nb_open_args *args, bool *is_new)
 	if (db->tdb != NULL)
 		return NB_OK;
 	rc = failure(db, "tdb_open",
-		errno == EIO ? "this is no tdb database, or a damaged one" : file);
+		errno == EIO ? "this is not a TDB database, or it is damaged" : file);
 	if (*is_new)
 		unlink(file);
 	return rc;
@@ -276,7 +275,8 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	bool is_new;
 
 	if (args->durability == NB_DUR_PERIODIC)
-		return host->fail(NB_UNSUPPORTED, "tdb: durability is none, process or commit");
+		return host->fail(
+			NB_UNSUPPORTED, "tdb: durability must be none, process or commit");
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
 		return host->fail(NB_FAIL, "tdb: out of memory");

@@ -122,7 +122,7 @@ check_options(const struct nb_open_args *args)
 
 	if (args->durability == NB_DUR_PROCESS || args->durability == NB_DUR_PERIODIC)
 		return host->fail(NB_UNSUPPORTED,
-			"durability is none or commit: the log is kept in memory until it is synced, and kill -9 takes it");
+			"durability must be none or commit: the log is in memory until it is synced, and kill -9 loses it");
 	if (args->cache_bytes != 0 && args->cache_bytes < CACHE_LEAST)
 		return host->fail(NB_UNSUPPORTED,
 			"a cache of %llu bytes is too small to work in; at least 16MiB",
@@ -206,12 +206,12 @@ find_home(struct nb_db *db, bool may_create)
 			? NB_OK
 			: db->host->fail(NB_FAIL,
 				  "the database is damaged: " HOME "/" ENVIRONMENT_FILE
-				  " is missing; delete it to begin anew");
+				  " is missing; delete it to make a new one");
 	if (errno != ENOENT)
 		return db->host->fail(NB_FAIL, "%s/" HOME ": %s", db->path, strerror(errno));
 	return may_create
 		? make_home(db)
-		: db->host->fail(NB_FAIL, "no database here: there is no directory " HOME);
+		: db->host->fail(NB_FAIL, "no database: the directory " HOME " does not exist");
 }
 
 /* The environment is complete, and a checkpoint has made it durable. */

@@ -286,7 +286,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	char file[PATH_MAX];
 
 	if (args->durability != NB_DUR_NONE)
-		return host->fail(NB_UNSUPPORTED, "durability is none");
+		return host->fail(NB_UNSUPPORTED, "durability must be none");
 	if (snprintf(file, sizeof(file), "%s/%s", args->path, files[value[TYPE].u64]) >=
 		(int)sizeof(file))
 		return host->fail(NB_UNSUPPORTED, "the path is too long");

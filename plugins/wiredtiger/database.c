@@ -492,7 +492,8 @@ check(struct nb_db *db, const struct nb_open_args *args)
 				properties[0].texts[SNAPPY + i], extension_names[i]);
 	/* WiredTiger would leave a file behind. */
 	if ((args->flags & NB_OPEN_CREATE) == 0 && !is_made(args->path))
-		return host->fail(NB_FAIL, "there is no database (no file WiredTiger.turtle)");
+		return host->fail(
+			NB_FAIL, "no database: the file WiredTiger.turtle does not exist");
 	return NB_OK;
 }
 

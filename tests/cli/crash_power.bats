@@ -118,7 +118,7 @@ made_newly()
 	mininb 1 load -w ycsb-a --records=100 -v 100 -d lmdb --force
 	contains "$stderr" 'not an LMDB file'
 	mininb 1 load -w ycsb-a --records=100 -v 100 -d tdb --force
-	contains "$stderr" 'this is no tdb database, or a damaged one'
+	contains "$stderr" 'this is not a TDB database, or it is damaged'
 	cmp nb/lmdb/data.mdb before/lmdb/data.mdb
 	cmp nb/tdb/data.tdb before/tdb/data.tdb
 }

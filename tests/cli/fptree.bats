@@ -66,7 +66,7 @@ in_shm()
 	in_shm 8
 	mininb 0 put -k 8 -v 8 -c 20000 --driver=fptree
 	mininb 1 get -k 8 -v 100 -c 20000 --driver=fptree
-	contains "$stderr" 'laid out for keys of 8 and values of 8 bytes, not for 8 and 100'
+	contains "$stderr" 'made for keys of 8 and values of 8 bytes, not for 8 and 100'
 	mininb 1 get -k 8 -v 8 -c 20000 --driver=fptree -o leaf_slots=12
 	contains "$stderr" '55 slots, not 12'
 	mininb 0 get -k 8 -v 8 -c 20000 --driver=fptree -o fanout=5 --verify-rate=1

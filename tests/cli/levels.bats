@@ -79,7 +79,7 @@ holds_all()
 	head -c 4096 /dev/zero >nb/wiredtiger/WiredTiger.wt
 	touch nb/wiredtiger/WiredTiger.turtle.set nb/wiredtiger/WiredTiger.lock
 	mininb 1 get --driver=wiredtiger -c 10
-	contains "$stderr" 'there is no database'
+	contains "$stderr" 'no database: the file WiredTiger.turtle does not exist'
 	[[ -e nb/wiredtiger/WiredTiger.turtle.set ]]
 	mininb 0 put --driver=wiredtiger -c 10 --durability=commit --force
 }
