@@ -13,17 +13,12 @@ static struct nb_comparison *comparison;
 static void
 begin(void)
 {
-	first = rig_results();
-	second = rig_results();
-	comparison = NULL;
-}
-
-static void
-end(void)
-{
 	nb_comparison_delete(comparison);
 	nb_results_delete(first);
 	nb_results_delete(second);
+	first = rig_results();
+	second = rig_results();
+	comparison = NULL;
 }
 
 static void
@@ -53,7 +48,6 @@ TEST(engines_of_one_file_are_samples)
 	ck_assert_uint_eq(comparison->works[0].sample_count, 3);
 	ck_assert_str_eq(comparison->works[0].samples[1].name, "two");
 	ck_assert_uint_eq(comparison->works[0].samples[1].runs, 4);
-	end();
 }
 
 /** Four rounds of two contestants with one engine, whose order is drawn for each round. */
@@ -88,7 +82,6 @@ TEST(the_base_of_vs_is_its_first_contestant_in_whatever_order_they_ran)
 	char *text = rig_written(comparison, "text", 0);
 	rig_assert_has(text, "one#2 is 2.0 times faster than one#1 in throughput");
 	free(text);
-	end();
 }
 
 TEST(files_of_the_same_contestants_are_compared_contestant_by_contestant)
@@ -101,7 +94,6 @@ TEST(files_of_the_same_contestants_are_compared_contestant_by_contestant)
 	ck_assert_str_eq(comparison->works[0].title, "get one#1");
 	ck_assert_str_eq(comparison->works[1].title, "get one#2");
 	ck_assert_str_eq(comparison->works[1].samples[1].name, "b.json");
-	end();
 }
 
 TEST(a_contestant_that_failed_is_left_out_with_all_its_repetitions)
@@ -117,7 +109,6 @@ TEST(a_contestant_that_failed_is_left_out_with_all_its_repetitions)
 	ck_assert_uint_eq(comparison->warnings.count, 1);
 	ck_assert_str_eq(comparison->warnings.items[0],
 		"two#3 is left out, run 3: get ended with status 3");
-	end();
 }
 
 TEST(vs_is_compared_as_surely_as_it_was_asked_to_be)
@@ -149,7 +140,6 @@ TEST(vs_is_compared_as_surely_as_it_was_asked_to_be)
 	options.confidence = 0;
 	ck_assert_int_eq(nb_comparison_new(&comparison, &input, 1, &options), NB_OK);
 	ck_assert_double_eq(comparison->confidence, 0.95);
-	end();
 }
 
 static void
@@ -177,7 +167,6 @@ TEST(options_of_an_engine_that_differ_are_named_and_the_same_ones_are_not)
 	ck_assert_uint_eq(comparison->warnings.count, 1);
 	ck_assert_str_eq(comparison->warnings.items[0],
 		"differing option block of one: 4KiB (one#1), 64KiB (one#2)");
-	end();
 }
 
 TEST(a_before_and_an_after_on_a_machine_that_was_not_equally_busy_are_refused)
@@ -192,7 +181,7 @@ TEST(a_before_and_an_after_on_a_machine_that_was_not_equally_busy_are_refused)
 	rig_set_taken(second, 2);
 	assert_refused(second,
 		"the machine was not equally busy: other processes and the "
-		"hypervisor had 40 % of its CPU time (a.json), 2 % (b.json)");
+		"hypervisor used 40 % of its CPU time (a.json), 2 % (b.json)");
 	rig_set_taken(second, 78);
 	assert_refused(second, "40 % of its CPU time (a.json), 78 % (b.json)");
 	/* the median counts, so that one run beside another program does not matter */
@@ -204,7 +193,6 @@ TEST(a_before_and_an_after_on_a_machine_that_was_not_equally_busy_are_refused)
 	for (size_t i = 0; i < second->count; i++)
 		second->records[i].run->measured.usage_ns = 100000000;
 	compare_both();
-	end();
 }
 
 TEST(how_busy_the_machine_was_is_only_said_of_engines_of_one_file_and_not_of_vs)
@@ -223,7 +211,6 @@ TEST(how_busy_the_machine_was_is_only_said_of_engines_of_one_file_and_not_of_vs)
 		rig_set_contestant(&first->records[i], i + 1, 1);
 	comparison = rig_compared(first, NULL);
 	ck_assert_uint_eq(comparison->warnings.count, 0);
-	end();
 }
 
 TEST(files_of_the_same_engine_are_samples)
@@ -235,7 +222,6 @@ TEST(files_of_the_same_engine_are_samples)
 	ck_assert_uint_eq(comparison->works[0].sample_count, 2);
 	ck_assert_str_eq(comparison->works[0].samples[0].name, "a.json");
 	ck_assert_str_eq(comparison->works[0].samples[1].name, "b.json");
-	end();
 }
 
 TEST(files_with_the_same_engines_are_compared_engine_by_engine)
@@ -249,7 +235,6 @@ TEST(files_with_the_same_engines_are_compared_engine_by_engine)
 	ck_assert_uint_eq(comparison->work_count, 2);
 	ck_assert_str_eq(comparison->works[1].title, "get two");
 	ck_assert_uint_eq(comparison->works[1].sample_count, 2);
-	end();
 }
 
 TEST(an_engine_of_two_files_beside_another_is_told_with_its_file)
@@ -263,7 +248,6 @@ TEST(an_engine_of_two_files_beside_another_is_told_with_its_file)
 	ck_assert_str_eq(comparison->works[0].samples[0].name, "one of a.json");
 	ck_assert_str_eq(comparison->works[0].samples[1].name, "one of b.json");
 	ck_assert_str_eq(comparison->works[0].samples[2].name, "two");
-	end();
 }
 
 TEST(two_builds_of_an_engine_in_one_file_are_told_apart_by_their_plugins)
@@ -274,7 +258,6 @@ TEST(two_builds_of_an_engine_in_one_file_are_told_apart_by_their_plugins)
 	comparison = rig_compared(first, NULL);
 	ck_assert_uint_eq(comparison->works[0].sample_count, 2);
 	ck_assert_str_eq(comparison->works[0].samples[1].name, "/new/one.so");
-	end();
 }
 
 TEST(a_run_counts_for_one_value_of_each_metric)
@@ -295,7 +278,6 @@ TEST(a_run_counts_for_one_value_of_each_metric)
 	/* latencies from 5000 * 1.02 to twice that: the median is at 1.5 of it */
 	ck_assert_double_eq_tol(rig_metric(comparison, "p50")->of[0].median, 7650, 10);
 	ck_assert_uint_eq(rig_metric(comparison, "p50")->pairs[1].verdict, COMPARE_UNCERTAIN);
-	end();
 }
 
 TEST(percentiles_without_operations_enough_are_no_metrics)
@@ -308,7 +290,6 @@ TEST(percentiles_without_operations_enough_are_no_metrics)
 	ck_assert_str_eq(
 		comparison->works[0].metrics[comparison->works[0].metric_count - 1].name,
 		"p99");
-	end();
 }
 
 TEST(kinds_of_operations_have_metrics_of_their_own)
@@ -324,7 +305,6 @@ TEST(kinds_of_operations_have_metrics_of_their_own)
 	ck_assert_double_eq_tol(read->pairs[1].ratio.ratio, 1, 1e-9);
 	ck_assert_double_eq_tol(update->pairs[1].ratio.ratio, 2, 0.01);
 	ck_assert_uint_eq(update->pairs[1].verdict, COMPARE_WORSE);
-	end();
 }
 
 /** Reads of a second each, many more than those in the foreground. */
@@ -353,7 +333,6 @@ TEST(groups_in_the_background_are_not_compared)
 	compare_both();
 	ck_assert_double_eq_tol(
 		rig_metric(comparison, "read.p50")->pairs[1].ratio.ratio, 1, 1e-9);
-	end();
 }
 
 TEST(an_interval_alone_makes_no_difference_certain)
@@ -370,7 +349,6 @@ TEST(an_interval_alone_makes_no_difference_certain)
 	ck_assert_double_gt(pair->ratio.low, 1); /* while the test is not sure */
 	ck_assert_double_gt(pair->test.p, 0.06);
 	ck_assert_uint_eq(pair->verdict, COMPARE_UNCERTAIN);
-	end();
 }
 
 TEST(three_runs_each_can_tell_nothing)
@@ -381,7 +359,6 @@ TEST(three_runs_each_can_tell_nothing)
 	compare_both();
 	ck_assert_uint_eq(
 		rig_metric(comparison, "throughput")->pairs[1].verdict, COMPARE_TOO_FEW);
-	end();
 }
 
 TEST(other_work_is_refused_with_each_reason)
@@ -407,7 +384,6 @@ TEST(other_work_is_refused_with_each_reason)
 		ck_assert_uint_eq(three, 3);
 		memcpy((char *)other->run + cases[i].offset, &three, cases[i].size);
 		assert_refused(second, cases[i].why);
-		end();
 	}
 	begin();
 	rig_add_job(first, "one", 1000, 5000, 5000);
@@ -415,7 +391,6 @@ TEST(other_work_is_refused_with_each_reason)
 	assert_refused(second, "differing processes: 1 (a.json), 2 (b.json)");
 	second->records[0].run->threads = 8;
 	assert_refused(second, "differing threads: 1 (a.json), 8 (b.json); differing proc");
-	end();
 }
 
 TEST(runs_that_did_not_end_well_are_refused)
@@ -435,7 +410,6 @@ TEST(runs_that_did_not_end_well_are_refused)
 	other->is_merged = 0;
 	ck_assert_int_eq(nb_results_add_failure(second, "one", "killed"), NB_OK);
 	assert_refused(second, "one has no result: killed");
-	end();
 }
 
 TEST(force_compares_and_keeps_the_reasons)
@@ -449,7 +423,6 @@ TEST(force_compares_and_keeps_the_reasons)
 	ck_assert_int_eq(nb_comparison_new(&comparison, inputs, 2, &options), NB_OK);
 	ck_assert_uint_eq(comparison->differences.count, 1);
 	ck_assert_str_eq(comparison->differences.items[0], "differing threads: 1 (a), 3 (b)");
-	end();
 }
 
 TEST(other_surroundings_are_warned_of_and_not_refused)
@@ -468,7 +441,6 @@ TEST(other_surroundings_are_warned_of_and_not_refused)
 		"differing engine's version: 1.0 (a.json), 2.0 (b.json)");
 	ck_assert_str_eq(comparison->warnings.items[1],
 		"differing CPU: a CPU (a.json), another (b.json)");
-	end();
 }
 
 TEST(a_claim_without_syncs_is_warned_of)
@@ -493,7 +465,6 @@ TEST(a_claim_without_syncs_is_warned_of)
 	runs[1]->measured.durable_by = 1; /* of which nothing is counted */
 	compare_both();
 	ck_assert_uint_eq(comparison->warnings.count, 0);
-	end();
 }
 
 TEST(versions_of_different_engines_are_no_difference)
@@ -503,18 +474,16 @@ TEST(versions_of_different_engines_are_no_difference)
 	rig_add(first, "two", 1000, 5000)->run->engine_version = "7";
 	comparison = rig_compared(first, NULL);
 	ck_assert_uint_eq(comparison->warnings.count, 0);
-	end();
 }
 
 TEST(nothing_to_compare_is_refused)
 {
 	begin();
-	assert_refused(NULL, "there is no run with a result");
+	assert_refused(NULL, "there is nothing to compare: no run has a result");
 	rig_add_spread(first, "one", 1000, 5000, 3);
 	assert_refused(NULL, "there is nothing to compare: all runs are of one, get");
 	rig_add_job(second, "one", 1000, 5000, 5000);
 	assert_refused(second, "get one (a.json) and run one (b.json) are different things");
-	end();
 }
 
 TEST(a_confidence_that_is_none_is_refused)
@@ -530,7 +499,6 @@ TEST(a_confidence_that_is_none_is_refused)
 			nb_comparison_new(&comparison, &input, 1, &options), NB_ERR_USAGE);
 	}
 	comparison = NULL;
-	end();
 }
 
 TEST(tight_is_an_interval_within_the_share)
@@ -546,7 +514,6 @@ TEST(tight_is_an_interval_within_the_share)
 	char text[200];
 	nb_comparison_brief(comparison, text, sizeof(text));
 	ck_assert_str_eq(text, "get one: b.json is 2.0 times faster than a.json (1.9 to 2.1)");
-	end();
 }
 
 TEST(single_runs_are_never_tight)
@@ -556,5 +523,4 @@ TEST(single_runs_are_never_tight)
 	rig_add(second, "one", 1000, 5000);
 	compare_both();
 	ck_assert(!nb_comparison_is_tight(comparison, 1000));
-	end();
 }

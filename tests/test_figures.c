@@ -15,6 +15,7 @@ static struct record_figures figures;
 static void
 begin(uint32_t verb)
 {
+	nb_histogram_delete(service);
 	ck_assert_int_eq(nb_histogram_new(&service), NB_OK);
 	nb_histogram_add(service, 1);
 	run = (struct nb_result){.workload = {.verb = verb, .key_size = 10, .value_size = 90},
@@ -61,12 +62,6 @@ value(const char *metric)
 }
 
 static void
-end(void)
-{
-	nb_histogram_delete(service);
-}
-
-static void
 reckon(void)
 {
 	record_figures(&record, &figures);
@@ -89,7 +84,6 @@ TEST(writes_of_a_put_count_until_it_is_closed)
 	ck_assert_uint_eq(figures.live_bytes, 100000);
 	ASSERT_NEAR(value("rate_ops_s"), 2000);
 	ASSERT_NEAR(value("settled_ops_s"), 1000);
-	end();
 }
 
 TEST(reads_of_a_get_are_those_of_the_operations)
@@ -104,7 +98,6 @@ TEST(reads_of_a_get_are_those_of_the_operations)
 	ASSERT_NEAR(figures.read_storage, 4);
 	ASSERT_NEAR(figures.read_device, 5);
 	ASSERT_NEAR(figures.write_calls, 0);
-	end();
 }
 
 TEST(a_delete_has_written_its_keys)
@@ -114,28 +107,6 @@ TEST(a_delete_has_written_its_keys)
 	reckon();
 	ck_assert_uint_eq(figures.logical_write_bytes, 10000);
 	ASSERT_NEAR(figures.write_storage, 30);
-	end();
-}
-
-TEST(what_the_processor_did_is_for_each_operation)
-{
-	begin(NB_VERB_GET);
-	run.measured.usage_ops = 2000; /* with a warm-up */
-	reckon();
-	ASSERT_NEAR(value("cpu_ns_op"), 1000);
-	ASSERT_NEAR(figures.cycles_op, 2000);
-	ASSERT_NEAR(figures.instructions_op, 3000);
-	ASSERT_NEAR(figures.cache_misses_op, 1.5);
-	/* with a rate the harness's sleeping is in it */
-	run.is_paced = true;
-	reckon();
-	ASSERT_NEAR(value("cpu_ns_op"), 0);
-	ASSERT_NEAR(figures.cycles_op, 0);
-	run.is_paced = false;
-	run.is_of_processes = true;
-	reckon();
-	ASSERT_NEAR(value("cpu_ns_op"), 0);
-	end();
 }
 
 static struct nb_summary
@@ -146,17 +117,35 @@ summarize(void)
 	return summary;
 }
 
-TEST(a_summary_divides_cpu_time_as_the_figures_do)
+/** Of the table and of the summary. */
+static void
+assert_cpu_ns_op(double ns)
+{
+	ASSERT_NEAR(value("cpu_ns_op"), ns);
+	ASSERT_NEAR(summarize().cpu_ns_op, ns);
+}
+
+TEST(what_the_processor_did_is_for_each_operation)
 {
 	begin(NB_VERB_GET);
 	run.measured.usage_ops = 2000; /* with a warm-up */
-	ASSERT_NEAR(summarize().cpu_ns_op, 1000);
+	reckon();
+	assert_cpu_ns_op(1000);
+	ASSERT_NEAR(figures.cycles_op, 2000);
+	ASSERT_NEAR(figures.instructions_op, 3000);
+	ASSERT_NEAR(figures.cache_misses_op, 1.5);
+	/* with a rate the harness's sleeping is in it */
 	run.is_paced = true;
-	ASSERT_NEAR(summarize().cpu_ns_op, 0);
+	reckon();
+	assert_cpu_ns_op(0);
+	ASSERT_NEAR(figures.cycles_op, 0);
 	run.is_paced = false;
+	run.is_of_processes = true;
+	reckon();
+	assert_cpu_ns_op(0);
+	run.is_of_processes = false;
 	run.measured.usage_ops = 0;
-	ASSERT_NEAR(summarize().cpu_ns_op, 0);
-	end();
+	assert_cpu_ns_op(0);
 }
 
 TEST(what_is_not_known_is_no_figure)
@@ -178,7 +167,6 @@ TEST(what_is_not_known_is_no_figure)
 	record.run = NULL;
 	reckon();
 	ASSERT_NEAR(value("rate_ops_s"), 0);
-	end();
 }
 
 TEST(residency_is_that_of_the_begin_if_it_is_known)
@@ -195,7 +183,6 @@ TEST(residency_is_that_of_the_begin_if_it_is_known)
 	run.measured.residency_begin.total_bytes = 0;
 	reckon();
 	ASSERT_NEAR(figures.resident_share, -1);
-	end();
 }
 
 static void
@@ -234,7 +221,6 @@ TEST(background_groups_are_in_no_figure_of_the_foreground)
 	groups[1].is_background = false;
 	ASSERT_NEAR(summarize().settled_ops_s, 1000);
 	ASSERT_NEAR(summarize().cpu_ns_op, 2000);
-	end();
 }
 
 static void
@@ -271,7 +257,6 @@ TEST(each_kind_of_operation_reads_or_writes)
 		reckon();
 		ck_assert_uint_eq(figures.logical_read_bytes, cases[i].read);
 		ck_assert_uint_eq(figures.logical_write_bytes, cases[i].written);
-		end();
 	}
 }
 
@@ -285,7 +270,6 @@ TEST(logical_bytes_are_of_the_warm_up_too)
 	ck_assert_uint_eq(figures.logical_read_bytes, 15000);
 	ck_assert_uint_eq(figures.logical_write_bytes, 15000);
 	ASSERT_NEAR(figures.write_calls, 8);
-	end();
 }
 
 TEST(a_run_on_a_toy_reads_what_it_is_told)

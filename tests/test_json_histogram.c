@@ -16,6 +16,7 @@ static void
 begin(void)
 {
 	reader = (struct json_reader){.file = "a.json"};
+	nb_histogram_delete(histogram);
 	ck_assert_int_eq(nb_histogram_new(&histogram), NB_OK);
 }
 
@@ -45,7 +46,6 @@ assert_same_again(void)
 	ck_assert(memcmp(read->counts, histogram->counts, sizeof(read->counts)) == 0);
 	ck_assert(memcmp(read->below, histogram->below, sizeof(read->below)) == 0);
 	nb_histogram_delete(read);
-	nb_histogram_delete(histogram);
 }
 
 TEST(all_of_it_is_read_as_it_was)
@@ -91,7 +91,6 @@ TEST(none_is_null)
 	ck_assert(json_is_null(json_from_histogram(&writer, NULL)));
 	ck_assert_ptr_null(json_to_histogram(&reader, json_null()));
 	ck_assert_int_eq(reader.rc, NB_OK);
-	nb_histogram_delete(histogram);
 }
 
 TEST(percentiles_are_there_where_the_values_support_them)
@@ -109,7 +108,6 @@ TEST(percentiles_are_there_where_the_values_support_them)
 	ck_assert(json_real_value(json_object_get(json, "mean_ns")) == 500.5);
 	ck_assert_ptr_null(json_object_get(json, "p999_ns")); /* of one value */
 	json_decref(json);
-	nb_histogram_delete(histogram);
 }
 
 /** What is said when a member of a good one is replaced; NULL if it is read. */
@@ -161,7 +159,6 @@ TEST(what_contradicts_the_buckets_is_refused)
 	}
 	ck_assert_ptr_null(said_of("min_ns", "100"));
 	ck_assert_ptr_null(said_of("p50_ns", "\"ignored\""));
-	nb_histogram_delete(histogram);
 }
 
 TEST(another_hdrhistograms_text_alone_is_enough)
@@ -174,7 +171,6 @@ TEST(another_hdrhistograms_text_alone_is_enough)
 	ck_assert_uint_eq(nb_histogram_count(out), 1);
 	ck_assert_uint_eq(nb_histogram_max(out), 1000);
 	nb_histogram_delete(out);
-	nb_histogram_delete(histogram);
 	json_decref(json);
 	json_decref(bare);
 }
@@ -187,5 +183,4 @@ TEST(a_document_has_a_limited_number_of_them)
 	ck_assert_ptr_null(json_to_histogram(&reader, json));
 	ck_assert_int_eq(reader.rc, NB_ERR_DATA);
 	json_decref(json);
-	nb_histogram_delete(histogram);
 }

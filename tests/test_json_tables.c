@@ -68,6 +68,9 @@ check_table(const struct json_field *table)
 		if (field->type == JSON_T_TEXT || field->type == JSON_T_BORROWED ||
 			field->type == JSON_T_HISTOGRAM)
 			ck_assert_msg(field->size == sizeof(void *), "%s", field->name);
+		if ((field->flags & FIELD_WITHIN) != 0)
+			ck_assert_msg(
+				field->most * field->element <= field->size, "%s", field->name);
 		if (field->fields != NULL)
 			check_table(field->fields);
 	}

@@ -74,46 +74,6 @@ two_runs(void)
 	return results;
 }
 
-TEST(new_notebook_has_masstrees_form)
-{
-	struct notebook notebook;
-	struct nb_results *results = two_runs();
-	begin(NULL);
-	append(results);
-	ck_assert_int_eq(notebook_read(&notebook, path, 0), NB_OK);
-	json_t *x0 = json_object_get(json_object_get(notebook.root, "experiments"), "x0");
-	ck_assert_str_eq(json_string_value(json_object_get(x0, "machine")), "bench1");
-	ck_assert_str_eq(
-		json_string_value(json_object_get(x0, "git-revision")), "0123456789abcdef");
-	ck_assert_str_eq(
-		json_string_value(json_object_get(x0, "time")), "Fri Jan  2 03:04:05 2026");
-	ck_assert_double_eq(json_number_value(json_object_get(x0, "cores")), 3);
-	json_t *runs = json_object_get(x0, "runs");
-	static const char *const names[] = {
-		"x0/put/lmdb/0", "x0/ycsb-a@readers/leveldb/0", "x0/ycsb-a@writers/leveldb/0"};
-	static const size_t threads[] = {2, 1, 2};
-	ck_assert_uint_eq(json_array_size(runs), 3);
-	for (size_t i = 0; i < 3; i++) {
-		ck_assert_str_eq(json_string_value(json_array_get(runs, i)), names[i]);
-		json_t *run = json_object_get(json_object_get(notebook.root, "data"), names[i]);
-		ck_assert_uint_eq(json_array_size(run), threads[i]);
-	}
-	json_t *thread = json_array_get(
-		json_object_get(json_object_get(notebook.root, "data"), names[0]), 1);
-	ck_assert_str_eq(json_string_value(json_object_get(thread, "table")), "lmdb");
-	ck_assert_str_eq(json_string_value(json_object_get(thread, "test")), "put");
-	ck_assert_double_eq(json_number_value(json_object_get(thread, "trial")), 0);
-	ck_assert_double_eq(json_number_value(json_object_get(thread, "thread")), 1);
-	ck_assert_double_eq(json_number_value(json_object_get(thread, "puts")), 50010);
-	ck_assert_double_eq(
-		json_number_value(json_object_get(thread, "puts_per_sec")), 12502.5);
-	ck_assert_double_eq(json_number_value(json_object_get(thread, "ops_per_sec")), 12502.5);
-	ck_assert_ptr_null(json_object_get(thread, "gets"));
-	notebook_destroy(&notebook);
-	end();
-	nb_results_delete(results);
-}
-
 TEST(what_is_there_stays_digit_for_digit)
 {
 	struct nb_results *results = two_runs();
@@ -188,7 +148,7 @@ TEST(what_is_no_notebook_is_refused_and_untouched)
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		begin(others[i]);
 		ck_assert_int_eq(nb_results_append_notebook(results, path), NB_ERR_DATA);
-		ck_assert_ptr_nonnull(strstr(nb_error_text(), "nb.json: is no notebook: "));
+		ck_assert_ptr_nonnull(strstr(nb_error_text(), "nb.json: is not a notebook: "));
 		char *text = read_back();
 		ck_assert_str_eq(text, others[i]);
 		free(text);

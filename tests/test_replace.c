@@ -20,7 +20,7 @@ is_refused(const char *path, uint64_t seed)
 {
 	ck_assert_msg(nb_file_may_replace(path, seed) == NB_FAIL, "%s: may be replaced", path);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), path));
-	ck_assert_ptr_nonnull(strstr(nb_error_text(), "mininb did not make it"));
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "was not written by mininb"));
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "--force"));
 }
 

@@ -10,19 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
+#include "base/stats.h"
 #include "report/plot.h"
 
 const char *const candles_names[CANDLES_KINDS] = {"ops", "puts", "gets", "scans", "removes"};
-
-static int
-ascending(const void *a, const void *b)
-{
-	double x, y;
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return (x > y) - (x < y);
-}
 
 /** `share` of the way from the first to the last of sorted values. */
 static double
@@ -38,19 +31,16 @@ int
 candles_add(
 	struct candles *candles, uint32_t kind, const char *label, double *rates, size_t count)
 {
-	size_t used = candles->count[kind];
 	if (count == 0)
 		return NB_OK;
-	struct candle *grown = realloc(candles->items[kind], (used + 1) * sizeof(*grown));
-	if (grown == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	candles->items[kind] = grown;
-	struct candle *candle = &grown[used];
+	struct candle *candle = array_append(
+		&candles->items[kind], &candles->count[kind], sizeof(*candle));
+	if (candle == NULL)
+		return NB_FAIL;
 	candle->label = strdup(label);
 	if (candle->label == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	candles->count[kind]++;
-	qsort(rates, count, sizeof(*rates), ascending);
+		return error_memory();
+	stats_sort(rates, count);
 	for (size_t i = 0; i < 5; i++)
 		candle->levels[i] = level(rates, count, 0.25 * (double)i);
 	return NB_OK;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples of runs against each other: which runs make a sample, what each run counts for.
+ * Samples of runs against each other: which runs make a sample, and the values of a run.
  *
- * A run is one value of each metric, however many operations it had: those within a run
- * share its machine, its cache and its luck, and a test on them would find any difference
- * significant. So a percentile is each run's own, from that run's histogram and only where
- * it has the operations for it; a sample is told by the median of its runs' values, and the
- * statistics are on those values (base/stats.c). Rejected: merging the histograms of a
- * sample, which hides how much the runs differ; averaging percentiles.
+ * A run is one value of each metric, however many operations it had: operations within a run
+ * share its machine and its cache, so a test on them would find any difference significant. A
+ * percentile is each run's own, from that run's histogram and only with enough operations for
+ * it. The statistics are on the values of the runs (base/stats.c). Rejected: merging the
+ * histograms of a sample, which hides how much the runs differ; averaging percentiles.
  *
- * The maximum is no metric: it is a single operation, it grows with the number of them, and
- * no number of runs makes it settle.
+ * The maximum is not a metric: it is a single operation and grows with their number, so no
+ * number of runs makes it settle.
  *
- * Runs of one action and label are one work. Within it a file and a driver are one sample;
- * but where several files have the same drivers, each driver is a work of its own and the
- * files are the samples: that is a before and an after.
+ * Runs of one action and label are one work. Within it a file and a driver are one sample. If
+ * several files have the same drivers, each driver is a work of its own and the files are the
+ * samples: a before and an after.
  *
  * Repetitions of vs come in random order. A contestant is one sample, and samples are in the
  * order of the command line, so that the base is the first one named. A contestant that failed
@@ -28,39 +27,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
-static int
-out_of_memory(void)
-{
-	error_set(NB_FAIL, "out of memory");
-	return NB_FAIL;
-}
-
-int
-compare_add_text(struct compare_texts *texts, const char *fmt, ...)
+void
+compare_add_text(
+	struct nb_comparison *comparison, struct compare_texts *texts, const char *fmt, ...)
 {
 	char *text;
 	va_list args;
 	va_start(args, fmt);
 	int length = vasprintf(&text, fmt, args);
 	va_end(args);
-	if (length < 0)
-		return out_of_memory();
-	for (size_t i = 0; i < texts->count; i++) {
-		if (strcmp(texts->items[i], text) == 0) {
-			free(text);
-			return NB_OK;
-		}
+	if (length < 0) {
+		comparison->rc = error_memory();
+		return;
 	}
-	char **grown = realloc(texts->items, (texts->count + 1) * sizeof(*grown));
-	if (grown == NULL) {
-		free(text);
-		return out_of_memory();
+	size_t i = 0;
+	while (i < texts->count && strcmp(texts->items[i], text) != 0)
+		i++;
+	char **added = i == texts->count
+		? array_append(&texts->items, &texts->count, sizeof(*texts->items))
+		: NULL;
+	if (added != NULL) {
+		*added = text;
+		return;
 	}
-	texts->items = grown;
-	grown[texts->count++] = text;
-	return NB_OK;
+	if (i == texts->count)
+		comparison->rc = NB_FAIL;
+	free(text);
 }
 
 static void
@@ -72,17 +67,12 @@ destroy_texts(struct compare_texts *texts)
 }
 
 static void
-destroy_work(struct compare_work *work)
+destroy_metric(const struct compare_work *work, struct compare_metric *metric)
 {
-	for (size_t m = 0; m < work->metric_count; m++) {
-		struct compare_metric *metric = &work->metrics[m];
-		for (size_t s = 0; metric->of != NULL && s < work->sample_count; s++)
-			free(metric->of[s].values);
-		free(metric->of);
-		free(metric->pairs);
-	}
-	free(work->metrics);
-	free(work->samples);
+	for (size_t s = 0; metric->of != NULL && s < work->sample_count; s++)
+		free(metric->of[s].values);
+	free(metric->of);
+	free(metric->pairs);
 }
 
 void
@@ -90,8 +80,13 @@ nb_comparison_delete(struct nb_comparison *comparison)
 {
 	if (comparison == NULL)
 		return;
-	for (size_t w = 0; w < comparison->work_count; w++)
-		destroy_work(&comparison->works[w]);
+	for (size_t w = 0; w < comparison->work_count; w++) {
+		struct compare_work *work = &comparison->works[w];
+		for (size_t m = 0; m < work->metric_count; m++)
+			destroy_metric(work, &work->metrics[m]);
+		free(work->metrics);
+		free(work->samples);
+	}
 	free(comparison->works);
 	destroy_texts(&comparison->differences);
 	destroy_texts(&comparison->warnings);
@@ -99,15 +94,6 @@ nb_comparison_delete(struct nb_comparison *comparison)
 }
 
 /* ---- which runs belong together ---- */
-
-/** What there is to sort. */
-struct sorting {
-	const struct nb_compare_input *inputs;
-	size_t input_count;
-	bool is_by_file; /* the same drivers in all files */
-	struct compare_runs runs;
-	struct nb_comparison *comparison;
-};
 
 static bool
 has_label(const struct nb_results *results, const char *label)
@@ -119,13 +105,10 @@ has_label(const struct nb_results *results, const char *label)
 }
 
 static bool
-have_same_labels(const struct nb_results *a, const struct nb_results *b)
+has_labels_of(const struct nb_results *results, const struct nb_results *other)
 {
-	for (size_t i = 0; i < a->count; i++)
-		if (!has_label(b, record_name(&a->records[i])))
-			return false;
-	for (size_t i = 0; i < b->count; i++)
-		if (!has_label(a, record_name(&b->records[i])))
+	for (size_t i = 0; i < other->count; i++)
+		if (!has_label(results, record_name(&other->records[i])))
 			return false;
 	return true;
 }
@@ -134,51 +117,50 @@ static bool
 is_by_file(const struct nb_compare_input *inputs, size_t count)
 {
 	for (size_t i = 1; i < count; i++)
-		if (!have_same_labels(inputs[0].results, inputs[i].results))
+		if (!has_labels_of(inputs[0].results, inputs[i].results) ||
+			!has_labels_of(inputs[i].results, inputs[0].results))
 			return false;
 	return count > 1;
 }
 
-/** Without its directory, where that is enough to tell the files apart. */
+/** Without its directory, if no other file has the same name then. */
 static const char *
-short_name(const struct sorting *sorting, size_t input)
+short_name(const struct nb_comparison *comparison, size_t input)
 {
-	const char *name = sorting->inputs[input].name, *base = strrchr(name, '/');
+	const char *name = comparison->inputs[input].name, *base = strrchr(name, '/');
 	if (base == NULL)
 		return name;
-	for (size_t i = 0; i < sorting->input_count; i++) {
-		const char *other = sorting->inputs[i].name, *slash = strrchr(other, '/');
+	for (size_t i = 0; i < comparison->input_count; i++) {
+		const char *other = comparison->inputs[i].name, *slash = strrchr(other, '/');
 		if (i != input && strcmp(slash != NULL ? slash + 1 : other, base + 1) == 0)
 			return name;
 	}
 	return base + 1;
 }
 
-/** Whether another sample of that work is of the same file and driver: of another plugin. */
+/** Whether the work has the same file and driver twice: with two plugins. */
 static bool
 has_twin(const struct compare_work *work, const struct compare_sample *sample)
 {
-	for (size_t s = 0; s < work->sample_count; s++) {
-		const struct compare_sample *other = &work->samples[s];
-		if (other != sample && other->input == sample->input &&
-			strcmp(other->label, sample->label) == 0)
-			return true;
-	}
-	return false;
+	size_t same = 0;
+	for (size_t s = 0; s < work->sample_count; s++)
+		same += work->samples[s].input == sample->input &&
+			strcmp(work->samples[s].label, sample->label) == 0;
+	return same > 1;
 }
 
 static void
-name_sample(const struct sorting *sorting, const struct compare_work *work,
+name_sample(const struct nb_comparison *comparison, const struct compare_work *work,
 	struct compare_sample *sample)
 {
-	const char *file = short_name(sorting, sample->input);
-	bool is_alone = true; /* the driver is in no other file */
-	for (size_t i = 0; i < sorting->input_count; i++)
+	const char *file = short_name(comparison, sample->input);
+	bool is_alone = true; /* no other file has the driver */
+	for (size_t i = 0; i < comparison->input_count; i++)
 		is_alone &= i == sample->input ||
-			!has_label(sorting->inputs[i].results, sample->label);
+			!has_label(comparison->inputs[i].results, sample->label);
 	if (has_twin(work, sample))
 		snprintf(sample->name, sizeof(sample->name), "%s", sample->path);
-	else if (sorting->is_by_file)
+	else if (comparison->is_by_file)
 		snprintf(sample->name, sizeof(sample->name), "%s", file);
 	else if (is_alone)
 		snprintf(sample->name, sizeof(sample->name), "%s", sample->label);
@@ -195,10 +177,9 @@ gap(const char *text)
 }
 
 static struct compare_work *
-find_work(struct sorting *sorting, const struct record *record)
+find_work(struct nb_comparison *comparison, const struct record *record)
 {
-	struct nb_comparison *comparison = sorting->comparison;
-	const char *driver = sorting->is_by_file ? record_name(record) : "";
+	const char *driver = comparison->is_by_file ? record_name(record) : "";
 	const char *action = record_action(record);
 	for (size_t w = 0; w < comparison->work_count; w++) {
 		struct compare_work *work = &comparison->works[w];
@@ -207,13 +188,11 @@ find_work(struct sorting *sorting, const struct record *record)
 			strcmp(work->driver, driver) == 0)
 			return work;
 	}
-	size_t bytes = (comparison->work_count + 1) * sizeof(*comparison->works);
-	struct compare_work *grown = realloc(comparison->works, bytes);
-	if (grown == NULL)
+	struct compare_work *work = array_append(
+		&comparison->works, &comparison->work_count, sizeof(*work));
+	if (work == NULL)
 		return NULL;
-	comparison->works = grown;
-	struct compare_work *work = &grown[comparison->work_count++];
-	*work = (struct compare_work){.is_response = true};
+	work->is_response = true;
 	snprintf(work->action, sizeof(work->action), "%s", action);
 	snprintf(work->label, sizeof(work->label), "%s", record->label);
 	snprintf(work->driver, sizeof(work->driver), "%s", driver);
@@ -223,59 +202,49 @@ find_work(struct sorting *sorting, const struct record *record)
 	return work;
 }
 
-static const char *
-path_of(const struct record *record)
-{
-	return record->run->engine_path != NULL ? record->run->engine_path : "";
-}
-
 static struct compare_sample *
 find_sample(struct compare_work *work, const struct compare_run *run)
 {
+	const struct record *record = run->record;
+	const char *path = record->run->engine_path != NULL ? record->run->engine_path : "";
 	for (size_t s = 0; s < work->sample_count; s++) {
 		struct compare_sample *sample = &work->samples[s];
-		if (sample->input == run->input &&
-			sample->contestant == run->record->contestant &&
-			strcmp(sample->driver, run->record->driver) == 0 &&
-			strcmp(sample->path, path_of(run->record)) == 0)
+		if (sample->input == run->input && sample->contestant == record->contestant &&
+			strcmp(sample->driver, record->driver) == 0 &&
+			strcmp(sample->path, path) == 0)
 			return sample;
 	}
-	size_t bytes = (work->sample_count + 1) * sizeof(*work->samples);
-	struct compare_sample *grown = realloc(work->samples, bytes);
-	if (grown == NULL)
+	struct compare_sample *sample = array_append(
+		&work->samples, &work->sample_count, sizeof(*sample));
+	if (sample == NULL)
 		return NULL;
-	work->samples = grown;
-	struct compare_sample *sample = &grown[work->sample_count++];
-	*sample = (struct compare_sample){
-		.input = run->input, .contestant = run->record->contestant};
-	snprintf(sample->driver, sizeof(sample->driver), "%s", run->record->driver);
-	snprintf(sample->label, sizeof(sample->label), "%s", record_name(run->record));
-	snprintf(sample->path, sizeof(sample->path), "%s", path_of(run->record));
+	sample->input = run->input;
+	sample->contestant = record->contestant;
+	snprintf(sample->driver, sizeof(sample->driver), "%s", record->driver);
+	snprintf(sample->label, sizeof(sample->label), "%s", record_name(record));
+	snprintf(sample->path, sizeof(sample->path), "%s", path);
 	return sample;
 }
 
-/** Whether operations were due at times of their own. */
-static bool
-has_response(const struct record *record)
+static void
+sort_run(struct nb_comparison *comparison, struct compare_run *run)
 {
-	return record->run->response != NULL && nb_histogram_count(record->run->response) > 0;
-}
-
-static int
-sort_run(struct sorting *sorting, struct compare_run *run)
-{
+	const struct nb_result *result = run->record->run;
 	run->work = SIZE_MAX;
-	if (run->record->run == NULL || run->is_out)
-		return NB_OK;
-	struct compare_work *work = find_work(sorting, run->record);
+	if (result == NULL || run->is_out)
+		return;
+	struct compare_work *work = find_work(comparison, run->record);
 	struct compare_sample *sample = work != NULL ? find_sample(work, run) : NULL;
-	if (sample == NULL)
-		return out_of_memory();
-	run->work = (size_t)(work - sorting->comparison->works);
+	if (sample == NULL) {
+		comparison->rc = NB_FAIL;
+		return;
+	}
+	run->work = (size_t)(work - comparison->works);
 	run->sample = (size_t)(sample - work->samples);
 	sample->runs++;
-	work->is_response &= has_response(run->record);
-	return NB_OK;
+	/* operations were due at times of their own */
+	work->is_response &= result->response != NULL &&
+		nb_histogram_count(result->response) > 0;
 }
 
 /** By file, contestant, and place in the file. */
@@ -290,206 +259,178 @@ order_runs(const void *a, const void *b)
 	return one->record < other->record ? -1 : 1;
 }
 
-static int
-list_runs(struct sorting *sorting)
+static void
+list_runs(struct nb_comparison *comparison)
 {
-	struct compare_runs *runs = &sorting->runs;
-	size_t count = 0;
-	for (size_t i = 0; i < sorting->input_count; i++)
-		count += sorting->inputs[i].results->count;
-	runs->items = calloc(count + 1, sizeof(*runs->items));
-	if (runs->items == NULL)
-		return out_of_memory();
-	for (size_t i = 0; i < sorting->input_count; i++) {
-		const struct nb_results *results = sorting->inputs[i].results;
+	for (size_t i = 0; i < comparison->input_count; i++) {
+		const struct nb_results *results = comparison->inputs[i].results;
 		for (size_t r = 0; r < results->count; r++) {
 			const struct record *record = &results->records[r];
-			bool is_out = record->contestant > 0 &&
+			struct compare_run *run = array_append(
+				&comparison->runs, &comparison->run_count, sizeof(*run));
+			if (run == NULL) {
+				comparison->rc = NB_FAIL;
+				return;
+			}
+			run->record = record;
+			run->input = i;
+			run->is_out = record->contestant > 0 &&
 				results_contestant_failed(results, record->contestant);
-			runs->items[runs->count++] = (struct compare_run){
-				.record = record, .input = i, .is_out = is_out};
 		}
 	}
-	qsort(runs->items, runs->count, sizeof(*runs->items), order_runs);
-	return NB_OK;
+	if (comparison->run_count > 0)
+		qsort(comparison->runs, comparison->run_count, sizeof(*comparison->runs),
+			order_runs);
 }
-
-static int
-sort_runs(struct sorting *sorting)
-{
-	int rc = list_runs(sorting);
-	for (size_t i = 0; i < sorting->runs.count && rc == NB_OK; i++)
-		rc = sort_run(sorting, &sorting->runs.items[i]);
-	for (size_t w = 0; w < sorting->comparison->work_count; w++) {
-		struct compare_work *work = &sorting->comparison->works[w];
-		for (size_t s = 0; s < work->sample_count; s++)
-			name_sample(sorting, work, &work->samples[s]);
-	}
-	return rc;
-}
-
-/* ---- what a run counts for ---- */
-
-/** Names of the kinds of foreground operations of all runs of a work. */
-struct kinds {
-	char names[NB_OP_KINDS][24];
-	size_t count;
-};
 
 static void
-add_kinds(struct kinds *kinds, const struct record *record)
+sort_runs(struct nb_comparison *comparison)
 {
-	struct record_group groups[NB_GROUPS_MAX];
-	size_t count = record_groups(record, groups);
-	for (size_t g = 0; g < count; g++) {
-		for (size_t k = 0; k < groups[g].kind_count && !groups[g].is_background; k++) {
-			size_t i = 0;
-			const char *name = groups[g].kinds[k].name;
-			while (i < kinds->count && strcmp(kinds->names[i], name) != 0)
-				i++;
-			if (i == kinds->count && i < NB_OP_KINDS)
-				snprintf(kinds->names[kinds->count++], sizeof(kinds->names[0]),
-					"%s", name);
-		}
+	list_runs(comparison);
+	for (size_t i = 0; i < comparison->run_count && comparison->rc == NB_OK; i++)
+		sort_run(comparison, &comparison->runs[i]);
+	for (size_t w = 0; w < comparison->work_count; w++) {
+		struct compare_work *work = &comparison->works[w];
+		for (size_t s = 0; s < work->sample_count; s++)
+			name_sample(comparison, work, &work->samples[s]);
 	}
 }
 
-/** Latencies of one kind of all foreground groups of this run, merged; NULL if memory does not reach. */
+/* ---- the values of a run ---- */
+
+/** Latencies of one kind of all foreground groups, merged; NULL: out of memory. */
 static struct nb_histogram *
-latencies_of_kind(const struct record *record, const char *kind, bool is_response)
+latencies_of_kind(const struct nb_result *job, uint32_t kind, bool is_response)
 {
-	struct record_group groups[NB_GROUPS_MAX];
-	size_t count = record_groups(record, groups);
 	struct nb_histogram *all;
 	if (nb_histogram_new(&all) != NB_OK)
 		return NULL;
-	for (size_t g = 0; g < count; g++) {
-		for (size_t k = 0; k < groups[g].kind_count && !groups[g].is_background; k++) {
-			const struct record_kind *it = &groups[g].kinds[k];
-			const struct nb_histogram *from = is_response && it->response != NULL
-				? it->response
-				: it->service;
-			if (strcmp(it->name, kind) == 0)
-				nb_histogram_merge(all, from);
-		}
+	for (size_t g = 0; g < job->group_count; g++) {
+		const struct job_kind *it = &job->groups[g].measured.kinds[kind];
+		if (!job->groups[g].is_background && it->service != NULL)
+			nb_histogram_merge(all,
+				is_response && it->response != NULL ? it->response
+								    : it->service);
 	}
 	return all;
 }
 
-/** Append, if the metric has a value: one above 0. */
-static int
-add_value(struct compare_values *values, double value)
+/** A metric is not known if its value is 0. */
+static void
+add_value(struct nb_comparison *comparison, struct compare_values *values, double value)
 {
 	if (!(value > 0))
-		return NB_OK;
-	double *grown = realloc(values->values, (values->count + 1) * sizeof(*grown));
-	if (grown == NULL)
-		return out_of_memory();
-	values->values = grown;
-	grown[values->count++] = value;
-	return NB_OK;
+		return;
+	double *added = array_append(&values->values, &values->count, sizeof(*added));
+	if (added != NULL)
+		*added = value;
+	else
+		comparison->rc = NB_FAIL;
 }
 
-/** Values of this run for the metrics of one kind, or of all operations: `metrics` are those. */
-static int
-add_values_of(struct compare_metric *metrics, size_t count, size_t sample,
-	const struct metric_source *source)
-{
-	int rc = NB_OK;
-	for (size_t m = 0; m < count && rc == NB_OK; m++)
-		rc = add_value(
-			&metrics[m].of[sample], metric_take(metrics[m].row, source).real);
-	return rc;
-}
-
-static size_t
-kind_length(const struct compare_work *work, size_t first)
-{
-	size_t m = first;
-	while (m < work->metric_count &&
-		strcmp(work->metrics[m].kind, work->metrics[first].kind) == 0)
-		m++;
-	return m - first;
-}
-
-static int
-add_values(struct compare_work *work, const struct compare_run *run)
+/** Of all metrics of a work, which stand kind by kind. */
+static void
+add_values(struct nb_comparison *comparison, struct compare_work *work,
+	const struct compare_run *run)
 {
 	struct metric_source source;
-	int rc = NB_OK;
+	struct nb_histogram *own = NULL;
 	metric_source_create(&source, run->record);
-	for (size_t m = 0, count; m < work->metric_count && rc == NB_OK; m += count) {
+	source.histogram = record_latency(run->record, work->is_response);
+	for (size_t m = 0; m < work->metric_count && comparison->rc == NB_OK; m++) {
 		struct compare_metric *metric = &work->metrics[m];
-		struct nb_histogram *own = NULL;
-		count = kind_length(work, m);
-		if (metric->kind[0] == '\0')
-			source.histogram = record_latency(run->record, work->is_response);
-		else
-			source.histogram = own = latencies_of_kind(
-				run->record, metric->kind, work->is_response);
-		rc = source.histogram == NULL
-			? out_of_memory()
-			: add_values_of(metric, count, run->sample, &source);
-		nb_histogram_delete(own);
+		if (metric->op_kind != NB_OP_KINDS && metric->op_kind != metric[-1].op_kind) {
+			nb_histogram_delete(own);
+			own = latencies_of_kind(
+				run->record->run, metric->op_kind, work->is_response);
+			source.histogram = own;
+			if (own == NULL)
+				comparison->rc = NB_FAIL;
+		}
+		if (comparison->rc == NB_OK)
+			add_value(comparison, &metric->of[run->sample],
+				metric_take(metric->row, &source).real);
 	}
-	return rc;
+	nb_histogram_delete(own);
 }
 
-static int
-add_metric(struct compare_work *work, const char *kind, const struct metric *row)
+/** Of one kind of operation; NB_OP_KINDS: of all. */
+static void
+add_metric(struct nb_comparison *comparison, struct compare_work *work, uint32_t kind,
+	const struct metric *row)
 {
-	struct compare_metric *grown = realloc(
-		work->metrics, (work->metric_count + 1) * sizeof(*grown));
-	if (grown == NULL)
-		return out_of_memory();
-	work->metrics = grown;
-	struct compare_metric *metric = &grown[work->metric_count++];
-	*metric = (struct compare_metric){.row = row,
-		.of = calloc(work->sample_count, sizeof(*metric->of)),
-		.pairs = calloc(work->sample_count, sizeof(*metric->pairs))};
-	snprintf(metric->kind, sizeof(metric->kind), "%s", kind);
-	snprintf(metric->name, sizeof(metric->name), "%s%s%s", kind, kind[0] != '\0' ? "." : "",
+	struct compare_metric *metric = array_append(
+		&work->metrics, &work->metric_count, sizeof(*metric));
+	if (metric == NULL) {
+		comparison->rc = NB_FAIL;
+		return;
+	}
+	const char *name = kind < NB_OP_KINDS ? nb_op_name(kind) : "";
+	metric->row = row;
+	metric->op_kind = kind;
+	metric->of = calloc(work->sample_count, sizeof(*metric->of));
+	metric->pairs = calloc(work->sample_count, sizeof(*metric->pairs));
+	snprintf(metric->kind, sizeof(metric->kind), "%s", name);
+	snprintf(metric->name, sizeof(metric->name), "%s%s%s", name, name[0] != '\0' ? "." : "",
 		row->figure.name);
-	return metric->of != NULL && metric->pairs != NULL ? NB_OK : out_of_memory();
+	if (metric->of == NULL || metric->pairs == NULL)
+		comparison->rc = error_memory();
 }
 
-/** Rates are of all operations, and stand first; times are of each kind, too. */
-static int
-add_metrics(struct compare_work *work, const char *kind)
+/** Rates are of all operations and stand first; times are of each kind, too. */
+static void
+add_metrics(struct nb_comparison *comparison, struct compare_work *work, uint32_t kind)
 {
-	int rc = NB_OK;
-	for (int are_times = kind[0] != '\0'; are_times <= 1; are_times++) {
-		for (const struct metric *row = metric_table; row->name != NULL && rc == NB_OK;
-			row++)
+	for (int are_times = kind < NB_OP_KINDS; are_times <= 1; are_times++)
+		for (const struct metric *row = metric_table;
+			row->name != NULL && comparison->rc == NB_OK; row++)
 			if (row->figure.name != NULL && (row->unit == METRIC_NS) == are_times)
-				rc = add_metric(work, kind, row);
-	}
-	return rc;
+				add_metric(comparison, work, kind, row);
 }
 
-static int
-measure_work(struct sorting *sorting, size_t index)
+/** Kinds of the foreground operations of all runs, in the order in which they come. */
+struct kinds {
+	uint32_t items[NB_OP_KINDS];
+	size_t count;
+};
+
+static void
+find_kinds(struct kinds *kinds, const struct nb_result *run)
 {
-	struct compare_work *work = &sorting->comparison->works[index];
-	const struct compare_runs *runs = &sorting->runs;
+	for (size_t g = 0; g < run->group_count; g++) {
+		const struct job_result_group *group = &run->groups[g];
+		for (uint32_t kind = 0; kind < NB_OP_KINDS && !group->is_background; kind++) {
+			const struct job_kind *it = &group->measured.kinds[kind];
+			size_t i = 0;
+			while (i < kinds->count && kinds->items[i] != kind)
+				i++;
+			if (i == kinds->count && it->service != NULL && it->ops > 0)
+				kinds->items[kinds->count++] = kind;
+		}
+	}
+}
+
+static void
+measure_work(struct nb_comparison *comparison, size_t index)
+{
+	struct compare_work *work = &comparison->works[index];
 	struct kinds kinds = {.count = 0};
-	for (size_t i = 0; i < runs->count; i++)
-		if (runs->items[i].work == index)
-			add_kinds(&kinds, runs->items[i].record);
-	int rc = add_metrics(work, "");
-	for (size_t k = 0; k < kinds.count && kinds.count > 1 && rc == NB_OK; k++)
-		rc = add_metrics(work, kinds.names[k]);
-	for (size_t i = 0; i < runs->count && rc == NB_OK; i++)
-		if (runs->items[i].work == index)
-			rc = add_values(work, &runs->items[i]);
-	return rc;
+	for (size_t i = 0; i < comparison->run_count; i++)
+		if (comparison->runs[i].work == index)
+			find_kinds(&kinds, comparison->runs[i].record->run);
+	add_metrics(comparison, work, NB_OP_KINDS);
+	for (size_t k = 0; k < kinds.count && kinds.count > 1; k++)
+		add_metrics(comparison, work, kinds.items[k]);
+	for (size_t i = 0; i < comparison->run_count; i++)
+		if (comparison->runs[i].work == index)
+			add_values(comparison, work, &comparison->runs[i]);
 }
 
 /* ---- the statistics ---- */
 
 /**
- * Both the test and the interval must say it, and the interval be as sure as was asked: the
- * bootstrap's can exclude 1 where the test is not sure.
+ * The test and the interval must agree, and the interval have the confidence that was asked
+ * for: the bootstrap's interval can exclude 1 although the test is not significant.
  */
 static uint32_t
 judge(const struct compare_pair *pair, size_t first_count, size_t count, double confidence,
@@ -550,7 +491,7 @@ has_pair(const struct compare_work *work, const struct compare_metric *metric)
 	return false;
 }
 
-/** Drop the metrics that say nothing, and keep which percentiles are among them. */
+/** Drop the metrics without a pair, and keep the names of the percentiles among them. */
 static void
 drop_absent(struct compare_work *work)
 {
@@ -565,61 +506,54 @@ drop_absent(struct compare_work *work)
 		if (metric->kind[0] == '\0' && metric->row->unit == METRIC_NS)
 			snprintf(work->unsupported + length, sizeof(work->unsupported) - length,
 				"%s%s", length > 0 ? ", " : "", metric->row->figure.name);
-		for (size_t s = 0; s < work->sample_count; s++)
-			free(metric->of[s].values);
-		free(metric->of);
-		free(metric->pairs);
+		destroy_metric(work, metric);
 	}
 	work->metric_count = kept;
 }
 
-static int
-compare_works(struct sorting *sorting, const struct nb_compare_options *options)
+static void
+compare_work(struct nb_comparison *comparison, size_t index,
+	const struct nb_compare_options *options)
 {
-	int rc = NB_OK;
-	for (size_t w = 0; w < sorting->comparison->work_count && rc == NB_OK; w++) {
-		struct compare_work *work = &sorting->comparison->works[w];
-		rc = measure_work(sorting, w);
-		for (size_t m = 0; m < work->metric_count && rc == NB_OK; m++)
-			rc = compare_metric(work, &work->metrics[m], options);
-		if (rc == NB_OK)
-			drop_absent(work);
-	}
-	return rc;
+	struct compare_work *work = &comparison->works[index];
+	measure_work(comparison, index);
+	for (size_t m = 0; m < work->metric_count && comparison->rc == NB_OK; m++)
+		comparison->rc = compare_metric(work, &work->metrics[m], options);
+	if (comparison->rc == NB_OK)
+		drop_absent(work);
 }
 
 /* ---- whole ---- */
 
-/** Say what stands alone; NB_ERR_USAGE if all does. */
+/** Warn of each work with a single sample; NB_ERR_USAGE if all are like that. */
 static int
 check_works(struct nb_comparison *comparison)
 {
+	const struct compare_work *works = comparison->works;
 	size_t compared = 0;
-	int rc = NB_OK;
-	for (size_t w = 0; w < comparison->work_count && rc == NB_OK; w++) {
-		const struct compare_work *work = &comparison->works[w];
-		if (work->sample_count > 1)
-			compared++;
-		else
-			rc = compare_add_text(&comparison->warnings,
-				"%s is of %s alone, and compared with nothing", work->title,
-				work->samples[0].name);
+	for (size_t w = 0; w < comparison->work_count; w++) {
+		compared += works[w].sample_count > 1;
+		if (works[w].sample_count == 1)
+			compare_add_text(comparison, &comparison->warnings,
+				"only %s has %s, so it is compared with nothing",
+				works[w].samples[0].name, works[w].title);
 	}
-	if (rc != NB_OK || compared > 0)
-		return rc;
+	if (comparison->rc != NB_OK || compared > 0)
+		return comparison->rc;
 	if (comparison->work_count == 0)
-		return error_set(NB_ERR_USAGE, "there is no run with a result");
+		return error_set(
+			NB_ERR_USAGE, "there is nothing to compare: no run has a result");
 	if (comparison->work_count == 1)
 		return error_set(NB_ERR_USAGE,
 			"there is nothing to compare: all runs are of %s, %s",
-			comparison->works[0].samples[0].name, comparison->works[0].title);
+			works[0].samples[0].name, works[0].title);
 	return error_set(NB_ERR_USAGE,
 		"there is nothing to compare: %s (%s) and %s (%s) are different things",
-		comparison->works[0].title, comparison->works[0].samples[0].name,
-		comparison->works[1].title, comparison->works[1].samples[0].name);
+		works[0].title, works[0].samples[0].name, works[1].title,
+		works[1].samples[0].name);
 }
 
-/** All of them in one line. */
+/** With all reasons in one line. */
 static int
 refuse(const struct compare_texts *differences)
 {
@@ -628,26 +562,28 @@ refuse(const struct compare_texts *differences)
 	for (size_t i = 0; i < differences->count && used < sizeof(text); i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
 			i > 0 ? "; " : "", differences->items[i]);
-	return error_set(
-		NB_ERR_USAGE, "these cannot be ranked: %s (--force: all the same)", text);
+	return error_set(NB_ERR_USAGE,
+		"these results cannot be ranked: %s (--force compares them all the same)",
+		text);
 }
 
 static int
-compare_all(struct sorting *sorting, const struct nb_compare_options *options)
+compare_all(struct nb_comparison *comparison, const struct nb_compare_options *options)
 {
-	struct nb_comparison *comparison = sorting->comparison;
-	sorting->is_by_file = is_by_file(sorting->inputs, sorting->input_count);
-	int rc = sort_runs(sorting);
-	if (rc == NB_OK)
-		rc = check_works(comparison);
-	if (rc == NB_OK)
-		rc = compare_look_for_differences(comparison, &sorting->runs);
-	if (rc == NB_OK && comparison->differences.count > 0 && options->force == 0)
-		rc = refuse(&comparison->differences);
-	return rc == NB_OK ? compare_works(sorting, options) : rc;
+	comparison->is_by_file = is_by_file(comparison->inputs, comparison->input_count);
+	sort_runs(comparison);
+	if (comparison->rc == NB_OK)
+		comparison->rc = check_works(comparison);
+	if (comparison->rc == NB_OK)
+		compare_look_for_differences(comparison);
+	if (comparison->rc == NB_OK && comparison->differences.count > 0 && options->force == 0)
+		comparison->rc = refuse(&comparison->differences);
+	for (size_t w = 0; w < comparison->work_count && comparison->rc == NB_OK; w++)
+		compare_work(comparison, w, options);
+	return comparison->rc;
 }
 
-/** As sure as the first file of vs was asked to be. */
+/** The confidence that the first file of vs was asked for. */
 static double
 confidence_of(const struct nb_compare_input *inputs, size_t count)
 {
@@ -665,25 +601,25 @@ int
 nb_comparison_new(struct nb_comparison **out, const struct nb_compare_input *inputs,
 	size_t count, const struct nb_compare_options *options)
 {
-	struct sorting sorting = {.inputs = inputs, .input_count = count};
 	struct nb_compare_options own = *options;
 	if (own.confidence == 0)
 		own.confidence = confidence_of(inputs, count);
 	if (!(own.confidence > 0.5 && own.confidence < 1))
 		return error_set(NB_ERR_USAGE,
-			"a confidence of %g: allowed is what is above 0.5 and below 1",
-			own.confidence);
-	sorting.comparison = calloc(1, sizeof(*sorting.comparison));
-	if (sorting.comparison == NULL)
-		return out_of_memory();
-	sorting.comparison->confidence = own.confidence;
-	sorting.comparison->is_forced = own.force != 0;
-	int rc = compare_all(&sorting, &own);
-	free(sorting.runs.items);
+			"the confidence must be above 0.5 and below 1, not %g", own.confidence);
+	struct nb_comparison *comparison = calloc(1, sizeof(*comparison));
+	if (comparison == NULL)
+		return error_memory();
+	comparison->confidence = own.confidence;
+	comparison->is_forced = own.force != 0;
+	comparison->inputs = inputs;
+	comparison->input_count = count;
+	int rc = compare_all(comparison, &own);
+	free(comparison->runs);
 	if (rc == NB_OK)
-		*out = sorting.comparison;
+		*out = comparison;
 	else
-		nb_comparison_delete(sorting.comparison);
+		nb_comparison_delete(comparison);
 	return rc;
 }
 
@@ -702,7 +638,9 @@ compare_versus(struct nb_comparison **out, const struct nb_results *results)
 	return rc;
 }
 
-/** As a share of the ratio, the larger of both sides; of none it is endless. */
+/* ---- in a few words ---- */
+
+/** As a share of the ratio, the larger of both sides; infinite without an interval. */
 static double
 width(const struct compare_pair *pair)
 {
@@ -712,26 +650,28 @@ width(const struct compare_pair *pair)
 	return fmax(ratio->high / ratio->ratio - 1, 1 - ratio->low / ratio->ratio);
 }
 
-/** The metric and the sample with the widest ratio of throughputs; its width, 0: there is none. */
-static double
-find_widest(const struct nb_comparison *comparison, const struct compare_work **work,
-	const struct compare_metric **metric, size_t *sample)
+/** The ratio of throughputs with the widest interval. */
+struct widest {
+	const struct compare_work *work; /* NULL: there is none */
+	const struct compare_metric *metric;
+	size_t sample;
+	double width;
+};
+
+static struct widest
+find_widest(const struct nb_comparison *comparison)
 {
-	double widest = 0;
+	struct widest widest = {.work = NULL};
 	for (size_t w = 0; w < comparison->work_count; w++) {
-		const struct compare_work *it = &comparison->works[w];
-		for (size_t m = 0; m < it->metric_count; m++) {
-			if (strcmp(it->metrics[m].name, "throughput") != 0)
-				continue;
-			for (size_t s = 1; s < it->sample_count; s++) {
-				double own = width(&it->metrics[m].pairs[s]);
-				if (it->metrics[m].pairs[s].verdict == COMPARE_ABSENT ||
-					own < widest)
-					continue;
-				widest = own;
-				*work = it;
-				*metric = &it->metrics[m];
-				*sample = s;
+		const struct compare_work *work = &comparison->works[w];
+		for (size_t m = 0; m < work->metric_count; m++) {
+			const struct compare_metric *metric = &work->metrics[m];
+			for (size_t s = 1; s < work->sample_count; s++) {
+				double own = width(&metric->pairs[s]);
+				if (strcmp(metric->name, "throughput") == 0 &&
+					metric->pairs[s].verdict != COMPARE_ABSENT &&
+					own >= widest.width)
+					widest = (struct widest){work, metric, s, own};
 			}
 		}
 	}
@@ -741,30 +681,24 @@ find_widest(const struct nb_comparison *comparison, const struct compare_work **
 int
 nb_comparison_is_tight(const struct nb_comparison *comparison, double share)
 {
-	const struct compare_work *work = NULL;
-	const struct compare_metric *metric;
-	size_t sample;
-	double widest = find_widest(comparison, &work, &metric, &sample);
-	return work != NULL && widest <= share;
+	struct widest widest = find_widest(comparison);
+	return widest.work != NULL && widest.width <= share;
 }
 
 void
 nb_comparison_brief(const struct nb_comparison *comparison, char *text, size_t size)
 {
-	const struct compare_work *work = NULL;
-	const struct compare_metric *metric;
-	size_t sample;
+	struct widest widest = find_widest(comparison);
 	char step[COMPARE_STEP], interval[COMPARE_INTERVAL];
-	find_widest(comparison, &work, &metric, &sample);
 	snprintf(text, size, "%s", "");
-	if (work == NULL)
+	if (widest.work == NULL)
 		return;
-	const struct compare_pair *pair = &metric->pairs[sample];
-	compare_step(step, metric, pair->ratio.ratio);
-	compare_interval(interval, metric, &pair->ratio);
+	const struct compare_pair *pair = &widest.metric->pairs[widest.sample];
+	compare_step(step, widest.metric, pair->ratio.ratio);
+	compare_interval(interval, widest.metric, &pair->ratio);
 	bool has_interval = pair->verdict >= COMPARE_UNCERTAIN;
-	snprintf(text, size, "%s: %s is %s than %s%s%s%s", work->title,
-		work->samples[sample].name, step, work->samples[0].name,
+	snprintf(text, size, "%s: %s is %s than %s%s%s%s", widest.work->title,
+		widest.work->samples[widest.sample].name, step, widest.work->samples[0].name,
 		has_interval ? " (" : "", has_interval ? interval : "",
 		has_interval ? ")" : "");
 }

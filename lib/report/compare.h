@@ -8,7 +8,7 @@
 #include "base/stats.h"
 #include "report/metric.h"
 
-/** A run that is compared, and where it comes from. */
+/** A run that is compared. */
 struct compare_run {
 	const struct record *record;
 	size_t input;  /* index of the file */
@@ -17,19 +17,19 @@ struct compare_run {
 	bool is_out;   /* a repetition of this contestant of vs failed */
 };
 
-/** What one sample has of a metric. */
+/** The values of a metric in one sample. */
 struct compare_values {
 	double *values; /* one for each run that has it; sorted; owned */
 	size_t count;
 	double median, mad;
 };
 
-/** What can be said of a sample against the first. */
+/** How a sample differs from the first. */
 enum {
 	COMPARE_ABSENT,    /* one of them has no values */
-	COMPARE_ONE_RUN,   /* a ratio, and no idea how much it varies */
-	COMPARE_TOO_FEW,   /* no difference could be told with so few runs */
-	COMPARE_UNCERTAIN, /* it may be chance */
+	COMPARE_ONE_RUN,   /* a ratio; its variation is not known */
+	COMPARE_TOO_FEW,   /* no difference is significant with so few runs */
+	COMPARE_UNCERTAIN, /* not significant */
 	COMPARE_BETTER,
 	COMPARE_WORSE
 };
@@ -42,27 +42,28 @@ struct compare_pair {
 
 struct compare_metric {
 	const struct metric *row;   /* with a figure */
-	char kind[24];              /* "read"; "": all foreground operations */
+	uint32_t op_kind;           /* NB_OP_*; NB_OP_KINDS: all foreground operations */
+	char kind[24];              /* its name; "" of all */
 	char name[48];              /* "p99", "read.p99" */
 	struct compare_values *of;  /* one for each sample; owned */
 	struct compare_pair *pairs; /* the same; the first is none */
 };
 
 struct compare_sample {
-	char name[256]; /* by which it is told apart */
+	char name[256]; /* different from all others of its work */
 	char driver[48];
 	char label[96];      /* of the contestant, else the driver */
 	uint32_t contestant; /* of vs; 0: it was no vs */
-	char path[256];      /* of its plugin: two builds of an engine may be in one file */
+	char path[256];      /* of its plugin: one file may have two builds of an engine */
 	size_t input;
 	size_t runs;
-	double taken; /* percent of the CPU time that others had, its median; below 0: not known */
+	double taken; /* percent of the CPU time used by others, median; below 0: not known */
 };
 
-/** What can be compared at all: the same action. */
+/** The samples that are compared with each other: they have the same action. */
 struct compare_work {
 	char action[16], label[64];
-	char driver[96]; /* label of all samples, which are files then; "": they are drivers */
+	char driver[96]; /* label of all samples, if they are files; "": they are drivers */
 	char title[184];
 	bool is_response; /* latencies are response times, else service times */
 	struct compare_sample *samples;
@@ -81,28 +82,30 @@ struct nb_comparison {
 	double confidence;
 	struct compare_work *works;
 	size_t work_count;
-	struct compare_texts differences; /* why it should not be compared, and was by force */
-	bool is_unranked;                 /* and nobody asked for the force: no verdicts */
+	struct compare_texts differences; /* reasons against ranking, if it was forced */
+	bool is_unranked;                 /* vs, which nobody forced: no verdicts */
 	bool is_forced;
 	struct compare_texts warnings;
+	/* while it is made */
+	int rc; /* of the first failure; from then on nothing is added */
+	const struct nb_compare_input *inputs;
+	size_t input_count;
+	bool is_by_file; /* all files have the same drivers */
+	struct compare_run *runs;
+	size_t run_count;
 };
 
-/** The runs while they are sorted into works and samples. */
-struct compare_runs {
-	struct compare_run *items;
-	size_t count;
-};
-
-/** From so many percent on, what others do to a run decides more than what it does itself. */
+/** Limit for the percentage of CPU time that others use: above it, they dominate the result. */
 #define COMPARE_TAKEN_MAX 10.0
 
-/** Append a formatted text, unless it stands there. */
-NB_MUST_CHECK int
-compare_add_text(struct compare_texts *texts, const char *fmt, ...) NB_PRINTF(2, 3);
+/** Append a formatted text, unless it is there already. */
+void
+compare_add_text(struct nb_comparison *comparison, struct compare_texts *texts, const char *fmt,
+	...) NB_PRINTF(3, 4);
 
 /** Fill in differences and warnings (compare_same.c). */
-NB_MUST_CHECK int
-compare_look_for_differences(struct nb_comparison *comparison, const struct compare_runs *runs);
+void
+compare_look_for_differences(struct nb_comparison *comparison);
 
 /* ---- words (compare_words.c) ---- */
 
@@ -112,7 +115,7 @@ enum { COMPARE_STEP = 64, COMPARE_INTERVAL = 160 }; /* room for these */
 void
 compare_step(char *text, const struct compare_metric *metric, double ratio);
 
-/** "2.9 to 3.3", or where it has no change in it "1.2 % slower to 3.0 % faster". */
+/** "2.9 to 3.3"; if 1 is inside, "1.2 % slower to 3.0 % faster". */
 void
 compare_interval(
 	char *text, const struct compare_metric *metric, const struct stats_ratio *ratio);
@@ -122,7 +125,7 @@ NB_MUST_CHECK int
 compare_verdict(char **out, const struct nb_comparison *comparison,
 	const struct compare_work *work, size_t sample);
 
-/** Names of all metrics that there are, "throughput, p50, read.p50"; to free(). */
+/** Names of all metrics, "throughput, p50, read.p50"; *out is yours, to free(). */
 NB_MUST_CHECK int
 compare_metric_names(char **out, const struct nb_comparison *comparison);
 
@@ -135,21 +138,21 @@ compare_verdict_name(uint32_t verdict);
 enum { COMPARE_COLUMNS = 7, COMPARE_CELL = 64 };
 
 /**
- * The cells of a metric: name, median of the first and of this sample, ratio, interval, p;
- * "" for what there is none of. The last one is left alone.
+ * The cells of a metric: name, median of the first and of this sample, ratio, interval, p. An
+ * absent value is "". The last cell is not written.
  */
 void
 compare_row(char cells[COMPARE_COLUMNS][COMPARE_CELL], const struct compare_work *work,
 	const struct compare_metric *metric, size_t sample);
 
 /**
- * The comparison that vs made of these results, or refused, which is_unranked then says.
- * NB_ERR_USAGE: there is nothing to be compared.
+ * The comparison that vs made of these results; if vs refused to rank them, is_unranked.
+ * NB_ERR_USAGE: there is nothing to compare.
  */
 NB_MUST_CHECK int
 compare_versus(struct nb_comparison **out, const struct nb_results *results);
 
-/** As a table for programs: a row for each figure of each contestant (compare_csv.c). */
+/** As a table for programs: a row for each metric of each contestant (compare_csv.c). */
 NB_MUST_CHECK int
 compare_write_csv(const struct nb_comparison *comparison, FILE *out);
 

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A gate: has the second sample got worse than the first by more than may be?
+ * A gate: is the second sample worse than the first by more than the limit?
  *
- * The regress of a metric is the share by which its value got worse: of a latency
- * ratio - 1, of a throughput 1 - ratio. It fails where the estimate is above the limit and
- * the whole interval is above 0, so that neither noise fails a build nor a change that is
- * real but small. Rejected: failing where the upper end of the interval is above the limit,
- * which fails noisy builds; failing only where the lower end is, which lets all but large
- * regressions pass.
+ * The regression of a metric is the share by which its value got worse: of a latency
+ * ratio - 1, of a throughput 1 - ratio. The gate fails if the estimate is above the limit and
+ * the whole interval is above 0. So neither noise fails a build nor a change that is real but
+ * small. Rejected: failing if the upper end of the interval is above the limit, which fails
+ * noisy builds; failing only if the lower end is, which lets all but large regressions pass.
  *
- * With one run on a side there is no interval, and the estimate alone decides, which is
- * said. With too few runs for the confidence that was asked for the interval is the widest
- * there is, and decides all the same: a gate that could never fail would be none.
+ * With one run on a side there is no interval; the estimate alone decides, and the gate says
+ * so. With too few runs for the requested confidence the widest possible interval decides:
+ * a gate that could never fail would be useless. On a machine that other programs kept busy, a
+ * single run decides nothing, and the gate refuses to answer.
  *
- * On a machine that others kept busy that one figure says nothing, and there is no answer.
- *
- * Each limit holds for all works that have the metric. A work of before that there is no run
- * of now fails: an engine that got lost is no improvement.
+ * Each limit holds for all works that have the metric. A work that is missing in the second
+ * file fails.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,15 +40,15 @@ parse_limit(struct limit *limit, const char *text)
 	bool has_number = text[length] == ':' && text[digits - 1] == '%' &&
 		digits - length - 2 < sizeof(number) && digits - length > 2;
 	if (!has_number || length == 0 || length >= sizeof(limit->name))
-		return error_set(
-			NB_ERR_USAGE, "'%s' is no limit like p99:5%% or throughput:3%%", text);
+		return error_set(NB_ERR_USAGE,
+			"'%s' is not a limit; limits are like p99:5%% or throughput:3%%", text);
 	snprintf(limit->name, sizeof(limit->name), "%.*s", (int)length, text);
 	snprintf(number, sizeof(number), "%.*s", (int)(digits - length - 2), text + length + 1);
 	int rc = nb_parse_real(&limit->share, number);
 	if (rc != NB_OK || limit->share < 0)
 		return error_set(NB_ERR_USAGE,
-			"'%s': '%s' is no percentage of 0 or more, as in %s:5%%", text, number,
-			limit->name);
+			"'%s': '%s' is not a percentage of 0 or more, as in %s:5%%", text,
+			number, limit->name);
 	limit->share /= 100;
 	return NB_OK;
 }
@@ -58,11 +57,12 @@ static int
 parse_limits(struct limit *limits, size_t *count, const char *text)
 {
 	char *copy = strdup(text), *rest = copy;
-	int rc = copy != NULL ? NB_OK : error_set(NB_FAIL, "out of memory");
+	int rc = copy != NULL ? NB_OK : error_memory();
 	*count = 0;
 	for (char *one; rc == NB_OK && (one = strsep(&rest, ",")) != NULL;) {
 		if (*count == LIMITS_MAX)
-			rc = error_set(NB_ERR_USAGE, "more than %d limits", LIMITS_MAX);
+			rc = error_set(
+				NB_ERR_USAGE, "there are more than %d limits", LIMITS_MAX);
 		else
 			rc = parse_limit(&limits[(*count)++], one);
 	}
@@ -71,7 +71,7 @@ parse_limits(struct limit *limits, size_t *count, const char *text)
 }
 
 static double
-regress_of(const struct compare_metric *metric, double ratio)
+regression_of(const struct compare_metric *metric, double ratio)
 {
 	return metric->row->figure.is_higher_better ? 1 - ratio : ratio - 1;
 }
@@ -84,32 +84,31 @@ check(const struct nb_comparison *comparison, const struct compare_work *work,
 	const struct compare_pair *pair = &metric->pairs[1];
 	const struct stats_ratio *ratio = &pair->ratio;
 	bool is_up = metric->row->figure.is_higher_better;
-	double regress = regress_of(metric, ratio->ratio);
-	double least = regress_of(metric, is_up ? ratio->high : ratio->low);
-	double most = regress_of(metric, is_up ? ratio->low : ratio->high);
+	double regression = regression_of(metric, ratio->ratio);
+	double least = regression_of(metric, is_up ? ratio->high : ratio->low);
+	double most = regression_of(metric, is_up ? ratio->low : ratio->high);
 	bool is_single = pair->verdict == COMPARE_ONE_RUN;
-	bool fails = regress > limit->share && (is_single || least > 0);
+	bool fails = regression > limit->share && (is_single || least > 0);
 	fprintf(out, "%s: %s %s: %.1f %% %s", fails ? "FAILED" : "ok", work->title,
-		metric->name, 100 * (regress < 0 ? -regress : regress),
-		regress < 0 ? "better" : "worse");
+		metric->name, 100 * fabs(regression), regression < 0 ? "better" : "worse");
 	if (!is_single)
 		fprintf(out, " (%g %% CI %.1f to %.1f)", 100 * ratio->confidence, 100 * least,
 			100 * most);
 	fprintf(out, ", limit %g %%", 100 * limit->share);
 	if (is_single)
 		fprintf(out,
-			"; one run on a side: how much it varies is not known, the figure alone decides");
+			"; one run on a side: its variation is not known, the figure alone decides");
 	else if (pair->verdict == COMPARE_TOO_FEW)
-		fprintf(out, "; %zu runs each at least for %g %%",
-			stats_least_count(comparison->confidence),
-			100 * comparison->confidence);
-	else if (!fails && regress > limit->share)
-		fputs("; that may be chance", out);
+		fprintf(out, "; %g %% needs at least %zu runs each",
+			100 * comparison->confidence,
+			stats_least_count(comparison->confidence));
+	else if (!fails && regression > limit->share)
+		fputs("; not significant", out);
 	fputc('\n', out);
 	return fails;
 }
 
-/** Say what the comparison itself has to say, and what there is of one side only. */
+/** Print the notes of the comparison, and the works that only one side has. */
 static int
 check_works(const struct nb_comparison *comparison, FILE *out)
 {
@@ -124,11 +123,11 @@ check_works(const struct nb_comparison *comparison, FILE *out)
 		if (work->sample_count > 2 ||
 			(work->sample_count == 2 && samples[0].input == samples[1].input))
 			return error_set(NB_ERR_USAGE,
-				"%s of %s and %s is no before and after: both files must be of the same engines, or of one each",
+				"%s of %s and %s is not a before and an after: both files must have the same engines, or one each",
 				work->title, samples[0].name, samples[1].name);
 		if (work->sample_count == 1 && samples[0].input == 0) {
 			fails = 1;
-			fprintf(out, "FAILED: %s: there is no run of it any more\n",
+			fprintf(out, "FAILED: %s: the second file has no run of it\n",
 				work->title);
 		}
 	}
@@ -136,8 +135,8 @@ check_works(const struct nb_comparison *comparison, FILE *out)
 }
 
 /**
- * A single run has no interval that would tell how much others disturbed it. NB_ERR_USAGE:
- * one of two such runs was made on a busy machine.
+ * A single run has no interval that would show how much other programs disturbed it.
+ * NB_ERR_USAGE: one of two such runs was made on a busy machine.
  */
 static int
 check_taken(const struct nb_comparison *comparison)
@@ -150,13 +149,9 @@ check_taken(const struct nb_comparison *comparison)
 		for (size_t s = 0; s < work->sample_count && work->sample_count > 1; s++)
 			if (is_single && work->samples[s].taken > COMPARE_TAKEN_MAX)
 				return error_set(NB_ERR_USAGE,
-					"not comparable: with one run on a side, other "
-					"processes "
-					"and the hypervisor had %.0f %% of the CPU time of %s; "
-					"at most %.0f %% may be: repeat on a quiet machine, or "
-					"run both in turn (mininb vs; --force: all the same)",
-					work->samples[s].taken, work->samples[s].name,
-					COMPARE_TAKEN_MAX);
+					"not comparable: with one run on a side, other processes and the hypervisor may use at most %.0f %% of the CPU time; they used %.0f %% in %s: repeat on a quiet machine, or run both in turn (mininb vs; --force ignores this)",
+					COMPARE_TAKEN_MAX, work->samples[s].taken,
+					work->samples[s].name);
 	}
 	return NB_OK;
 }
@@ -182,13 +177,13 @@ check_limit(const struct nb_comparison *comparison, const struct limit *limit, F
 			continue;
 		const struct compare_metric *metric = find_metric(work, limit->name);
 		if (metric == NULL) {
-			fprintf(out, "none: %s %s: not both have it\n", work->title,
-				limit->name);
+			fprintf(out, "skipped: %s %s: one of both does not have it\n",
+				work->title, limit->name);
 			continue;
 		}
 		if (metric->row->figure.is_higher_better && limit->share >= 1)
 			return error_set(NB_ERR_USAGE,
-				"'%s:%g%%' would never fail: nothing falls by more than 100 %%",
+				"'%s:%g%%' can never fail: nothing falls by more than 100 %%",
 				limit->name, 100 * limit->share);
 		is_there = true;
 		fails |= check(comparison, work, metric, limit, out);
@@ -200,7 +195,7 @@ check_limit(const struct nb_comparison *comparison, const struct limit *limit, F
 	if (rc != NB_OK)
 		return rc;
 	rc = error_set(NB_ERR_USAGE,
-		"'%s' is nothing that both have (of a percentile, with operations enough); there are: %s",
+		"'%s' is not a metric that both have (a percentile needs enough operations); both have: %s",
 		limit->name, names);
 	free(names);
 	return rc;
@@ -232,12 +227,12 @@ nb_comparison_gate(const struct nb_comparison *comparison, const char *text, FIL
 		return rc;
 	FILE *memory = open_memstream(&lines, &size);
 	if (memory == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	rc = check_taken(comparison);
 	if (rc == NB_OK)
 		rc = check_limits(comparison, limits, count, memory);
 	if (fclose(memory) != 0 && rc >= 0)
-		rc = error_set(NB_FAIL, "out of memory");
+		rc = error_memory();
 	if (rc >= 0 && (fputs(lines, out) == EOF || fflush(out) != 0))
 		rc = error_system("the result of the gate cannot be written");
 	free(lines);

@@ -8,8 +8,8 @@
  * machine is never the object: runs on a quiet machine and runs beside other programs differ
  * by those programs, so mininb refuses to rank them, too.
  *
- * Each condition is a row of a table: a function that formats it. A text "" is not known, and
- * differs from no other.
+ * Each condition is a row of a table: a function that formats it. The text "" means that the
+ * condition is not known; it differs from no other.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -23,67 +23,79 @@
 
 enum { VALUES_MAX = 6, VALUE_SIZE = 160, NAMES_SIZE = 320, SAMPLES_MAX = 64 };
 
-typedef void (*format_fn)(const struct record *record, char *text, size_t size);
-
-/* Conditions that are one value of the run. */
-#define FORMAT(name, ...) \
-	static void format_##name(const struct record *record, char *text, size_t size) \
-	{ \
-		const struct nb_result *run = record->run; \
-		snprintf(text, size, __VA_ARGS__); \
-	}
+/** What a difference means. */
+enum consequence {
+	WARNED,
+	REFUSED,
+	WARNED_OF_DRIVER, /* different engines differ in it anyway */
+};
 
 /* clang-format off */
-FORMAT(durability, "%s", nb_durability_name(run->durability))
-FORMAT(key_size, "%" PRIu64, record_job(record) != NULL ? run->key_size : run->workload.key_size)
-FORMAT(records, "%" PRIu64, record_job(record) != NULL ? run->records : run->workload.count)
-FORMAT(threads, "%" PRIu32, run->threads)
-FORMAT(procs, "%" PRIu32, run->procs > 0 ? run->procs : 1)
-FORMAT(digest, "%016" PRIx64, run->digest)
-FORMAT(cache, "%s", run->cache_bytes > 0 ? UNITS_BYTES(run->cache_bytes) : "the engine's default")
-FORMAT(cold, "%s", run->measured.cold == COLD_NOT ? "not made cold"
-	: run->measured.cold == COLD_FILES ? "its files evicted" : "all caches dropped")
-FORMAT(version, "%s", run->version)
-FORMAT(build, "%s", run->environment.build)
-FORMAT(revision, "%s", run->environment.revision)
-FORMAT(engine_build, "%s", run->engine.build)
-FORMAT(engine_version, "%s", run->engine_version)
-FORMAT(host, "%s", run->environment.host)
-FORMAT(cpu, "%s", run->environment.cpu)
-FORMAT(cpus, "%" PRIu32, run->sysinfo.cpus)
-FORMAT(governor, "%s", run->environment.governor)
-FORMAT(kernel, "%s", run->environment.kernel)
-FORMAT(memory, "%s", run->sysinfo.memory_bytes > 0 ? UNITS_BYTES(run->sysinfo.memory_bytes) : "")
-FORMAT(filesystem, "%s", run->sysinfo.filesystem)
-FORMAT(device, "%s", run->environment.device_model[0] != '\0' ? run->environment.device_model
-	: run->environment.device)
-FORMAT(allocator, "%s", run->environment.allocator)
-FORMAT(pinning, "%s", (run->flags & NB_RUN_PIN) != 0 ? "yes" : "no")
+
+/* All conditions. VALUE is a value of the run, OWN has a function of its own. */
+#define CONDITIONS(VALUE, OWN) \
+	VALUE(durability, "durability", REFUSED, "%s", nb_durability_name(run->durability)) \
+	VALUE(key_size, "key size", REFUSED, "%" PRIu64, run->is_job ? run->key_size : run->workload.key_size) \
+	OWN(value_size, "value size", REFUSED) \
+	VALUE(records, "number of records", REFUSED, "%" PRIu64, run->is_job ? run->records : run->workload.count) \
+	VALUE(threads, "threads", REFUSED, "%" PRIu32, run->threads) \
+	VALUE(procs, "processes", REFUSED, "%" PRIu32, run->procs > 0 ? run->procs : 1) \
+	OWN(rate, "rate", REFUSED) \
+	VALUE(digest, "stream of operations (its digest)", REFUSED, "%016" PRIx64, run->digest) \
+	OWN(syncs, "syncs", WARNED) \
+	OWN(settle, "settling", WARNED) \
+	VALUE(cache, "cache", WARNED, "%s", run->cache_bytes > 0 ? UNITS_BYTES(run->cache_bytes) : "the engine's default") \
+	VALUE(cold, "cold start", WARNED, "%s", run->measured.cold == COLD_NOT ? "not made cold" \
+		: run->measured.cold == COLD_FILES ? "its files evicted" : "all caches dropped") \
+	VALUE(version, "mininb's version", WARNED, "%s", run->version) \
+	VALUE(build, "mininb's build", WARNED, "%s", run->environment.build) \
+	VALUE(revision, "mininb's revision", WARNED, "%s", run->environment.revision) \
+	VALUE(engine_build, "engine's build", WARNED, "%s", run->engine.build) \
+	VALUE(engine_version, "engine's version", WARNED_OF_DRIVER, "%s", run->engine_version) \
+	VALUE(host, "machine", WARNED, "%s", run->environment.host) \
+	VALUE(cpu, "CPU", WARNED, "%s", run->environment.cpu) \
+	VALUE(cpus, "number of CPUs", WARNED, "%" PRIu32, run->sysinfo.cpus) \
+	VALUE(governor, "CPU governor", WARNED, "%s", run->environment.governor) \
+	VALUE(memory, "memory", WARNED, "%s", run->sysinfo.memory_bytes > 0 ? UNITS_BYTES(run->sysinfo.memory_bytes) : "") \
+	VALUE(kernel, "kernel", WARNED, "%s", run->environment.kernel) \
+	VALUE(filesystem, "file system", WARNED, "%s", run->sysinfo.filesystem) \
+	VALUE(device, "device", WARNED, "%s", run->environment.device_model[0] != '\0' \
+		? run->environment.device_model : run->environment.device) \
+	VALUE(allocator, "allocator", WARNED, "%s", run->environment.allocator) \
+	VALUE(pinning, "pinning", WARNED, "%s", (run->flags & NB_RUN_PIN) != 0 ? "yes" : "no")
+
+#define NOTHING(...)
+#define FORMAT(id, name, consequence, ...) \
+	static void format_##id(const struct nb_result *run, char *text, size_t size) \
+	{ \
+		snprintf(text, size, __VA_ARGS__); \
+	}
+CONDITIONS(FORMAT, NOTHING)
+
 /* clang-format on */
 
 static void
-format_value_size(const struct record *record, char *text, size_t size)
+format_value_size(const struct nb_result *run, char *text, size_t size)
 {
-	const struct nb_result *job = record_job(record);
-	if (job == NULL && record->run->workload.verb == NB_VERB_DELETE)
+	if (!run->is_job && run->workload.verb == NB_VERB_DELETE)
 		text[0] = '\0';
-	else if (job == NULL)
-		snprintf(text, size, "%" PRIu64, record->run->workload.value_size);
-	else if (job->value_min == job->value_max)
-		snprintf(text, size, "%" PRIu64, job->value_min);
+	else if (!run->is_job)
+		snprintf(text, size, "%" PRIu64, run->workload.value_size);
+	else if (run->value_min == run->value_max)
+		snprintf(text, size, "%" PRIu64, run->value_min);
 	else
 		snprintf(text, size, "%" PRIu64 " to %" PRIu64 ", %.0f on average",
-			job->value_min, job->value_max, job->value_mean);
+			run->value_min, run->value_max, run->value_mean);
 }
 
 /** Of all groups that have a rate; else "none", since "" would mean that it is not known. */
 static void
-format_rate(const struct record *record, char *text, size_t size)
+format_rate(const struct nb_result *run, char *text, size_t size)
 {
 	size_t used = 0;
 	text[0] = '\0';
-	for (size_t g = 0; g < record->run->group_count; g++) {
-		const struct job_result_group *group = &record->run->groups[g];
+	for (size_t g = 0; g < run->group_count; g++) {
+		const struct job_result_group *group = &run->groups[g];
 		if (!group->is_paced || used >= size)
 			continue;
 		const char *gap = used > 0 ? ", " : "";
@@ -102,18 +114,17 @@ format_rate(const struct record *record, char *text, size_t size)
 }
 
 static void
-format_settle(const struct record *record, char *text, size_t size)
+format_settle(const struct nb_result *run, char *text, size_t size)
 {
-	bool is_get = record_job(record) == NULL && record->run->workload.verb == NB_VERB_GET;
-	const char *name = run_settle_name(record->run->settle);
+	bool is_get = !run->is_job && run->workload.verb == NB_VERB_GET;
+	const char *name = run_settle_name(run->settle);
 	snprintf(text, size, "%s", is_get || name == NULL ? "" : name);
 }
 
 /** Only where the claim can be held against what was counted. */
 static void
-format_syncs(const struct record *record, char *text, size_t size)
+format_syncs(const struct nb_result *run, char *text, size_t size)
 {
-	const struct nb_result *run = record->run;
 	const struct measurement *measured = &run->measured;
 	if (run->durability == NB_DUR_COMMIT && measured->commits > 0 &&
 		(measured->used.known & SYSTEM_SYNCS) != 0 && measured->durable_by == 0)
@@ -122,41 +133,14 @@ format_syncs(const struct record *record, char *text, size_t size)
 						 : "as many as commit takes");
 }
 
-struct attribute {
+static const struct attribute {
 	const char *name;
-	format_fn format;
-	bool is_refused;   /* else it is a warning */
-	bool is_of_driver; /* of other engines it is another in any case */
-};
-
-static const struct attribute attributes[] = {
-	{"durability", format_durability, true, false},
-	{"key size", format_key_size, true, false},
-	{"value size", format_value_size, true, false},
-	{"number of records", format_records, true, false},
-	{"threads", format_threads, true, false},
-	{"processes", format_procs, true, false},
-	{"rate", format_rate, true, false},
-	{"stream of operations (its digest)", format_digest, true, false},
-	{"syncs", format_syncs, false, false},
-	{"settling", format_settle, false, false},
-	{"cache", format_cache, false, false},
-	{"cold start", format_cold, false, false},
-	{"mininb's version", format_version, false, false},
-	{"mininb's build", format_build, false, false},
-	{"mininb's revision", format_revision, false, false},
-	{"engine's build", format_engine_build, false, false},
-	{"engine's version", format_engine_version, false, true},
-	{"machine", format_host, false, false},
-	{"CPU", format_cpu, false, false},
-	{"number of CPUs", format_cpus, false, false},
-	{"CPU governor", format_governor, false, false},
-	{"memory", format_memory, false, false},
-	{"kernel", format_kernel, false, false},
-	{"file system", format_filesystem, false, false},
-	{"device", format_device, false, false},
-	{"allocator", format_allocator, false, false},
-	{"pinning", format_pinning, false, false},
+	void (*format)(const struct nb_result *run, char *text, size_t size);
+	enum consequence consequence;
+} attributes[] = {
+#define ROW(id, name, consequence, ...) {name, format_##id, consequence},
+	CONDITIONS(ROW, ROW)
+#undef ROW
 };
 
 enum { ATTRIBUTES = sizeof(attributes) / sizeof(*attributes) };
@@ -175,8 +159,8 @@ add_value(
 	size_t i = 0;
 	while (i < values->count && strcmp(values->texts[i], text) != 0)
 		i++;
-	if (i == VALUES_MAX)
-		return; /* enough are told */
+	if (i == VALUES_MAX || text[0] == '\0')
+		return;
 	if (i == values->count) {
 		values->count++;
 		snprintf(values->texts[i], VALUE_SIZE, "%s", text);
@@ -189,38 +173,38 @@ add_value(
 	values->samples[i] |= bit;
 }
 
-static int
+static void
 report_values(struct nb_comparison *comparison, const char *name, bool is_refused,
 	const struct values *values)
 {
 	char text[VALUES_MAX * (VALUE_SIZE + NAMES_SIZE + 8)];
 	size_t used = 0;
 	if (values->count < 2)
-		return NB_OK;
+		return;
 	for (size_t i = 0; i < values->count; i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s)",
 			i > 0 ? ", " : "", values->texts[i], values->names[i]);
-	return compare_add_text(is_refused ? &comparison->differences : &comparison->warnings,
+	compare_add_text(comparison,
+		is_refused ? &comparison->differences : &comparison->warnings,
 		"differing %s: %s", name, text);
 }
 
 /** Of all runs of a work; `driver` if not NULL: of those alone. */
-static int
-look_at(struct nb_comparison *comparison, const struct compare_runs *runs, size_t work,
-	const struct attribute *attribute, const char *driver)
+static void
+look_at(struct nb_comparison *comparison, size_t work, const struct attribute *attribute,
+	const char *driver)
 {
 	struct values values = {.count = 0};
-	for (size_t i = 0; i < runs->count; i++) {
-		const struct compare_run *run = &runs->items[i];
+	for (size_t i = 0; i < comparison->run_count; i++) {
+		const struct compare_run *run = &comparison->runs[i];
 		char text[VALUE_SIZE] = "";
 		if (run->work != work ||
 			(driver != NULL && strcmp(run->record->driver, driver) != 0))
 			continue;
-		attribute->format(run->record, text, sizeof(text));
-		if (text[0] != '\0')
-			add_value(&values, text, &comparison->works[work], run->sample);
+		attribute->format(run->record->run, text, sizeof(text));
+		add_value(&values, text, &comparison->works[work], run->sample);
 	}
-	return report_values(comparison, attribute->name, attribute->is_refused, &values);
+	report_values(comparison, attribute->name, attribute->consequence == REFUSED, &values);
 }
 
 static const char *
@@ -233,66 +217,56 @@ option_value(const struct nb_result *run, const char *name)
 }
 
 /** Each option of the engine of `first`, which is a run of the work, that the runs differ in. */
-static int
-look_at_options(struct nb_comparison *comparison, const struct compare_runs *runs,
-	const struct compare_run *first)
+static void
+look_at_options(struct nb_comparison *comparison, const struct compare_run *first)
 {
 	const struct record *record = first->record;
-	int rc = NB_OK;
-	for (size_t o = 0; o < record->run->option_count && rc == NB_OK; o++) {
+	for (size_t o = 0; o < record->run->option_count; o++) {
 		const char *option = record->run->options[o].name;
 		struct values values = {.count = 0};
 		char name[160];
-		for (size_t i = 0; i < runs->count; i++) {
-			const struct compare_run *run = &runs->items[i];
-			if (run->work != first->work ||
-				strcmp(run->record->driver, record->driver) != 0)
-				continue;
-			const char *value = option_value(run->record->run, option);
-			if (value[0] != '\0')
-				add_value(&values, value, &comparison->works[run->work],
-					run->sample);
+		for (size_t i = 0; i < comparison->run_count; i++) {
+			const struct compare_run *run = &comparison->runs[i];
+			if (run->work == first->work &&
+				strcmp(run->record->driver, record->driver) == 0)
+				add_value(&values, option_value(run->record->run, option),
+					&comparison->works[run->work], run->sample);
 		}
 		snprintf(name, sizeof(name), "option %s of %s", option, record->driver);
-		rc = report_values(comparison, name, false, &values);
+		report_values(comparison, name, false, &values);
 	}
-	return rc;
 }
 
 /** Of its work. */
 static bool
-is_first_of_driver(const struct compare_runs *runs, size_t index)
+is_first_of_driver(const struct nb_comparison *comparison, size_t index)
 {
-	const struct compare_run *run = &runs->items[index];
+	const struct compare_run *runs = comparison->runs;
 	for (size_t i = 0; i < index; i++)
-		if (runs->items[i].work == run->work &&
-			strcmp(runs->items[i].record->driver, run->record->driver) == 0)
+		if (runs[i].work == runs[index].work &&
+			strcmp(runs[i].record->driver, runs[index].record->driver) == 0)
 			return false;
 	return true;
 }
 
-static int
-look_at_work(struct nb_comparison *comparison, const struct compare_runs *runs, size_t index)
+static void
+look_at_work(struct nb_comparison *comparison, size_t index)
 {
 	const struct compare_work *work = &comparison->works[index];
-	int rc = NB_OK;
-	for (size_t a = 0; a < ATTRIBUTES && rc == NB_OK; a++) {
-		if (!attributes[a].is_of_driver)
-			rc = look_at(comparison, runs, index, &attributes[a], NULL);
-		for (size_t s = 0;
-			attributes[a].is_of_driver && s < work->sample_count && rc == NB_OK;
-			s++)
-			rc = look_at(comparison, runs, index, &attributes[a],
-				work->samples[s].driver);
+	for (size_t a = 0; a < ATTRIBUTES; a++) {
+		bool is_of_driver = attributes[a].consequence == WARNED_OF_DRIVER;
+		if (!is_of_driver)
+			look_at(comparison, index, &attributes[a], NULL);
+		for (size_t s = 0; is_of_driver && s < work->sample_count; s++)
+			look_at(comparison, index, &attributes[a], work->samples[s].driver);
 	}
-	for (size_t i = 0; i < runs->count && rc == NB_OK; i++)
-		if (runs->items[i].work == index && is_first_of_driver(runs, i))
-			rc = look_at_options(comparison, runs, &runs->items[i]);
-	return rc;
+	for (size_t i = 0; i < comparison->run_count; i++)
+		if (comparison->runs[i].work == index && is_first_of_driver(comparison, i))
+			look_at_options(comparison, &comparison->runs[i]);
 }
 
 /** What is wrong with a run by itself. */
-static int
+static void
 look_at_run(struct nb_comparison *comparison, const struct compare_run *run)
 {
 	const struct record *record = run->record;
@@ -300,42 +274,45 @@ look_at_run(struct nb_comparison *comparison, const struct compare_run *run)
 	char which[64] = "";
 	if (record->block > 0)
 		snprintf(which, sizeof(which), ", run %" PRIu32, record->block);
-	if (run->is_out && (record->run == NULL || record->end[0] != '\0'))
-		return compare_add_text(&comparison->warnings, "%s is left out%s: %s",
-			record_name(record), which, record->end);
-	if (run->is_out)
-		return NB_OK;
-	if (run->work == SIZE_MAX)
-		return compare_add_text(differences, "%s%s has no result: %s", record->driver,
-			which, record->end);
-	const struct compare_work *work = &comparison->works[run->work];
-	const char *name = work->samples[run->sample].name;
+	if (run->work == SIZE_MAX) {
+		if (!run->is_out)
+			compare_add_text(comparison, differences, "%s%s has no result: %s",
+				record->driver, which, record->end);
+		else if (record->run == NULL || record->end[0] != '\0')
+			compare_add_text(comparison, &comparison->warnings,
+				"%s is left out%s: %s", record_name(record), which,
+				record->end);
+		return;
+	}
+	const char *action = record_action(record);
+	const char *name = comparison->works[run->work].samples[run->sample].name;
 	if (record->end[0] != '\0')
-		return compare_add_text(differences, "%s of %s%s did not end well: %s",
-			record_action(record), name, which, record->end);
-	if (record->run->measured.is_partial)
-		return compare_add_text(differences, "%s of %s%s is partial",
-			record_action(record), name, which);
-	if (record->is_merged > 0)
-		return compare_add_text(differences,
-			"%s of %s%s is merged of %" PRIu32 " runs, and how they varied is lost",
-			record_action(record), name, which, record->is_merged);
-	return NB_OK;
+		compare_add_text(comparison, differences, "%s of %s%s did not end well: %s",
+			action, name, which, record->end);
+	else if (record->run->measured.is_partial)
+		compare_add_text(
+			comparison, differences, "%s of %s%s is partial", action, name, which);
+	else if (record->is_merged > 0)
+		compare_add_text(comparison, differences,
+			"%s of %s%s is merged of %" PRIu32 " runs, whose variation is lost",
+			action, name, which, record->is_merged);
 }
 
 /* ---- how busy the machine was ---- */
 
-/** The median over the runs of a sample, where it is known. */
-static int
-find_taken(struct compare_sample *sample, const struct compare_runs *runs, size_t work,
+/** The median over the runs of a sample, of those for which it is known. */
+static void
+find_taken(struct nb_comparison *comparison, struct compare_sample *sample, size_t work,
 	size_t index)
 {
-	double *values = calloc(runs->count + 1, sizeof(*values));
+	double *values = calloc(comparison->run_count + 1, sizeof(*values));
 	size_t count = 0;
-	if (values == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	for (size_t i = 0; i < runs->count; i++) {
-		const struct compare_run *run = &runs->items[i];
+	if (values == NULL) {
+		comparison->rc = error_memory();
+		return;
+	}
+	for (size_t i = 0; i < comparison->run_count; i++) {
+		const struct compare_run *run = &comparison->runs[i];
 		if (run->work != work || run->sample != index)
 			continue;
 		values[count] = result_taken_percent(run->record->run);
@@ -344,56 +321,43 @@ find_taken(struct compare_sample *sample, const struct compare_runs *runs, size_
 	stats_sort(values, count);
 	sample->taken = count > 0 ? stats_median(values, count) : -1;
 	free(values);
-	return NB_OK;
 }
 
 /**
- * Rounds of vs take turns, and what others do falls on all contestants. Engines of one file
- * ran one after the other, but what kernel threads do for one of them counts as of others,
- * so this is only said; of a before and an after it is refused.
+ * Rounds of vs take turns, so other programs affect all contestants. Engines of one file ran
+ * one after the other, but kernel threads that work for one of them count as other programs, so
+ * this is only a warning; a before and an after are refused.
  */
-static int
-look_at_taken(struct nb_comparison *comparison, const struct compare_runs *runs, size_t index)
+static void
+look_at_taken(struct nb_comparison *comparison, size_t index)
 {
 	struct compare_work *work = &comparison->works[index];
 	const struct compare_sample *first = &work->samples[0];
-	int rc = NB_OK;
-	for (size_t s = 0; s < work->sample_count && rc == NB_OK; s++) {
+	for (size_t s = 0; s < work->sample_count; s++) {
 		struct compare_sample *sample = &work->samples[s];
-		rc = find_taken(sample, runs, index, s);
+		find_taken(comparison, sample, index, s);
 		bool is_same_file = sample->input == first->input;
-		bool is_known = rc == NB_OK && first->taken >= 0 && sample->taken >= 0;
-		if (!is_known || fabs(sample->taken - first->taken) <= COMPARE_TAKEN_MAX ||
+		if (first->taken < 0 || sample->taken < 0 ||
+			fabs(sample->taken - first->taken) <= COMPARE_TAKEN_MAX ||
 			(is_same_file && sample->contestant > 0))
 			continue;
-		rc = compare_add_text(
+		compare_add_text(comparison,
 			is_same_file ? &comparison->warnings : &comparison->differences,
-			"the machine was not equally busy: other processes and the hypervisor had %.0f %% of its CPU time (%s), %.0f %% (%s), which is more than %.0f points apart; run both in turn (mininb vs)",
+			"the machine was not equally busy: other processes and the hypervisor used %.0f %% of its CPU time (%s), %.0f %% (%s), which is more than %.0f points apart; run both in turn (mininb vs)",
 			first->taken, first->name, sample->taken, sample->name,
 			COMPARE_TAKEN_MAX);
 	}
-	return rc;
 }
 
-static int
-look_at_works(struct nb_comparison *comparison, const struct compare_runs *runs)
+void
+compare_look_for_differences(struct nb_comparison *comparison)
 {
-	int rc = NB_OK;
-	for (size_t w = 0; w < comparison->work_count && rc == NB_OK; w++) {
+	for (size_t w = 0; w < comparison->work_count; w++) {
 		if (comparison->works[w].sample_count < 2)
 			continue;
-		rc = look_at_work(comparison, runs, w);
-		if (rc == NB_OK)
-			rc = look_at_taken(comparison, runs, w);
+		look_at_work(comparison, w);
+		look_at_taken(comparison, w);
 	}
-	return rc;
-}
-
-int
-compare_look_for_differences(struct nb_comparison *comparison, const struct compare_runs *runs)
-{
-	int rc = look_at_works(comparison, runs);
-	for (size_t i = 0; i < runs->count && rc == NB_OK; i++)
-		rc = look_at_run(comparison, &runs->items[i]);
-	return rc;
+	for (size_t i = 0; i < comparison->run_count; i++)
+		look_at_run(comparison, &comparison->runs[i]);
 }

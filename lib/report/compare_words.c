@@ -16,18 +16,12 @@
 
 #define FACTOR 2.0
 
-static void
-format_number(char *text, size_t size, double number)
-{
-	snprintf(text, size, "%.*f", number < 9.95 ? 1 : 0, number);
-}
-
 /** `ratio` as percents or a factor, without its direction. */
 static void
 format_change(char *text, size_t size, double ratio, bool is_factor)
 {
-	format_number(text, size,
-		is_factor ? (ratio < 1 ? 1 / ratio : ratio) : 100 * fabs(ratio - 1));
+	double number = is_factor ? (ratio < 1 ? 1 / ratio : ratio) : 100 * fabs(ratio - 1);
+	snprintf(text, size, "%.*f", number < 9.95 ? 1 : 0, number);
 }
 
 static bool
@@ -36,23 +30,17 @@ is_factor(double ratio)
 	return ratio >= FACTOR || ratio <= 1 / FACTOR;
 }
 
-static const char *
-direction(const struct compare_metric *metric, double ratio)
-{
-	return (ratio > 1) == metric->row->figure.is_higher_better ? "faster" : "slower";
-}
-
-/** "4.2 % slower", "3.1 times faster", "the same". */
 void
 compare_step(char *text, const struct compare_metric *metric, double ratio)
 {
 	char number[32];
+	bool is_faster = (ratio > 1) == metric->row->figure.is_higher_better;
 	format_change(number, sizeof(number), ratio, is_factor(ratio));
 	if (ratio == 1)
 		snprintf(text, COMPARE_STEP, "the same");
 	else
 		snprintf(text, COMPARE_STEP, "%s %s %s", number,
-			is_factor(ratio) ? "times" : "%", direction(metric, ratio));
+			is_factor(ratio) ? "times" : "%", is_faster ? "faster" : "slower");
 }
 
 /** The interval with the direction of each end, the worse end first. */
@@ -126,6 +114,12 @@ write_interval(
 		fprintf(out, " (%s)", interval);
 }
 
+static bool
+is_headline(const struct compare_metric *metric)
+{
+	return metric->row->figure.is_headline && metric->kind[0] == '\0';
+}
+
 /** "lmdb is 3.1 times faster than leveldb in throughput (...), ..."; returns their number. */
 static size_t
 write_certain(FILE *out, const struct nb_comparison *comparison,
@@ -137,7 +131,7 @@ write_certain(FILE *out, const struct nb_comparison *comparison,
 		const struct compare_pair *pair = &metric->pairs[sample];
 		bool is_shown = is_guess ? pair->verdict != COMPARE_ABSENT
 					 : pair->verdict >= COMPARE_BETTER;
-		if (!metric->row->figure.is_headline || metric->kind[0] != '\0' || !is_shown)
+		if (!is_headline(metric) || !is_shown)
 			continue;
 		char step[COMPARE_STEP], interval[COMPARE_INTERVAL];
 		compare_step(step, metric, pair->ratio.ratio);
@@ -166,8 +160,7 @@ write_uncertain(FILE *out, const struct nb_comparison *comparison,
 	for (size_t m = 0; m < work->metric_count; m++) {
 		const struct compare_metric *metric = &work->metrics[m];
 		const struct compare_pair *pair = &metric->pairs[sample];
-		if (!metric->row->figure.is_headline || metric->kind[0] != '\0' ||
-			pair->verdict != COMPARE_UNCERTAIN)
+		if (!is_headline(metric) || pair->verdict != COMPARE_UNCERTAIN)
 			continue;
 		format_counts(
 			runs, sizeof(runs), metric->of[0].count, metric->of[sample].count);
@@ -236,11 +229,11 @@ compare_verdict(char **out, const struct nb_comparison *comparison,
 	size_t size;
 	FILE *memory = open_memstream(out, &size);
 	if (memory == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	if (comparison->work_count > 1)
 		fprintf(memory, "%s: ", work->title);
 	write_verdict(memory, comparison, work, sample);
-	return fclose(memory) == 0 ? NB_OK : error_set(NB_FAIL, "out of memory");
+	return fclose(memory) == 0 ? NB_OK : error_memory();
 }
 
 static bool
@@ -259,7 +252,7 @@ compare_metric_names(char **out, const struct nb_comparison *comparison)
 	size_t size, count = 0;
 	FILE *memory = open_memstream(out, &size);
 	if (memory == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	for (size_t w = 0; w < comparison->work_count; w++) {
 		const struct compare_work *work = &comparison->works[w];
 		for (size_t m = 0; m < work->metric_count; m++)
@@ -267,5 +260,5 @@ compare_metric_names(char **out, const struct nb_comparison *comparison)
 				fprintf(memory, "%s%s", count++ > 0 ? ", " : "",
 					work->metrics[m].name);
 	}
-	return fclose(memory) == 0 ? NB_OK : error_set(NB_FAIL, "out of memory");
+	return fclose(memory) == 0 ? NB_OK : error_memory();
 }

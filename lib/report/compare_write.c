@@ -276,8 +276,7 @@ nb_comparison_write(
 		return write_comparison(comparison, DOC_MARKDOWN, out, flags);
 	if (strcmp(format, "json") != 0)
 		return error_set(NB_ERR_USAGE,
-			"'%s' is no format of comparisons; there are text, md and json",
-			format);
+			"'%s' is not a format of comparisons; use text, md or json", format);
 	int rc = compare_write_json(comparison, out);
 	if (rc == NB_OK && (fflush(out) != 0 || ferror(out)))
 		rc = error_system("the comparison cannot be written");

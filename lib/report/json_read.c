@@ -170,9 +170,8 @@ results_parse(struct nb_results **out, const char *text, size_t size, const char
 
 /* ---- the file ---- */
 
-/** All of a stream; *text is yours also on a failure. */
-static int
-read_stream(FILE *in, const char *file, char **text, size_t *size)
+int
+results_read_stream(FILE *in, const char *file, char **text, size_t *size)
 {
 	size_t room = 0;
 	*text = NULL;
@@ -183,13 +182,14 @@ read_stream(FILE *in, const char *file, char **text, size_t *size)
 			if (room > FILE_MAX)
 				return error_set(
 					NB_ERR_DATA, "%s: is larger than any result", file);
-			char *grown = realloc(*text, room);
+			char *grown = realloc(*text, room + 1);
 			if (grown == NULL)
 				return error_memory();
 			*text = grown;
 		}
 		size_t got = fread(*text + *size, 1, room - *size, in);
 		*size += got;
+		(*text)[*size] = '\0';
 		if (got == 0)
 			return ferror(in) ? error_system("%s", file) : NB_OK;
 	}
@@ -205,7 +205,7 @@ nb_results_read(struct nb_results **out, const char *path)
 	size_t size;
 	if (in == NULL)
 		return error_system("%s", path);
-	int rc = read_stream(in, file, &text, &size);
+	int rc = results_read_stream(in, file, &text, &size);
 	if (rc == NB_OK && size == 0)
 		rc = error_set(NB_ERR_DATA, "%s: is empty", file);
 	if (rc == NB_OK)

@@ -8,17 +8,16 @@
  *      "data": {"x0/rw1/mb/0": [{"table": "mb", "test": "rw1", "trial": 0, "thread": 0,
  *                                "puts": ..., "puts_per_sec": ..., "gets": ..., ...}]}}
  *
- * One call is one experiment. A run's name is experiment/test/table/trial: the table is the
- * engine; the test is the action of the classic ones, else the workload, with "@" and the
- * group where there are several, and with "@" and what else tells the runs apart. Trials
- * count runs of the same test and engine. What are puts and gets stands in threads.c; rates
- * are over all of the thread's time, whereas Masstree's phases put and get in turn. "cores"
- * is, as there, how many threads there were. Keys that Masstree does not have come last.
+ * One call is one experiment. A run's name is experiment/test/table/trial. The table is the
+ * engine. The test is the classic action, else the workload; "@" and the group follow if there
+ * are several groups, and "@" and the label of the run if it has one. Trials count runs of the
+ * same test and engine. threads.c defines puts and gets. Rates are over all of the thread's
+ * time, whereas Masstree's phases put and get in turn. "cores" is the number of threads, as in
+ * Masstree. Keys that Masstree does not have come last.
  *
- * The text that is there stays as it is, digit for digit: the new one is put in before the
- * two closing braces (notebook_read.c). Between reading and renaming there is a lock, of the directory, since
- * the file itself is another one after each; where a directory cannot be locked (NFS), of
- * PATH.lock.
+ * The existing text stays as it is, digit for digit: the new text is inserted before the two
+ * closing braces (notebook_read.c). From reading to renaming the directory is locked, not the
+ * file, which each rename replaces; if a directory cannot be locked (NFS), PATH.lock is.
  */
 #include "report/notebook.h"
 
@@ -33,27 +32,25 @@
 
 #include "base/aside.h"
 #include "base/error.h"
+#include "report/json_value.h"
 #include "report/threads.h"
-#include "report/walk.h"
 
 enum { NAME_SIZE = 384 };
 
 /* ---- the new experiment ---- */
 
-/** No two experiments have a name, whatever was taken out of the notebook meanwhile. */
+/** A name that no experiment has, even if some were removed from the notebook. */
 static void
 choose_name(const struct notebook *notebook, char name[32])
 {
 	json_t *experiments = json_object_get(notebook->root, "experiments");
 	json_t *data = json_object_get(notebook->root, "data");
-	size_t number = json_object_size(experiments);
-	for (;; number++) {
+	for (size_t number = json_object_size(experiments);; number++) {
 		const char *key;
 		json_t *value;
-		bool is_used;
+		bool is_used = false;
 		snprintf(name, 32, "x%zu/", number);
 		size_t length = strlen(name);
-		is_used = false;
 		json_object_foreach(data, key, value)
 		{
 			is_used |= strncmp(key, name, length) == 0;
@@ -64,14 +61,12 @@ choose_name(const struct notebook *notebook, char name[32])
 	}
 }
 
-/** What is between slashes has none, no blank, and nothing that might be no UTF-8. */
+/** Parts of a name have no slash, no blank, and only ASCII. */
 static void
 append_word(char *name, const char *separator, const char *word)
 {
-	size_t used = strlen(name);
-	snprintf(name + used, NAME_SIZE - used, "%s", separator);
-	used = strlen(name);
-	snprintf(name + used, NAME_SIZE - used, "%s", word);
+	size_t used = strlen(name) + strlen(separator);
+	snprintf(name + strlen(name), NAME_SIZE - strlen(name), "%s%s", separator, word);
 	for (char *at = name + used; *at != '\0'; at++) {
 		if (*at == '/' || (unsigned char)*at <= ' ' || (unsigned char)*at >= 0x7f)
 			*at = '_';
@@ -93,8 +88,8 @@ name_test(char *test, const struct record *record, const struct record_group *gr
 }
 
 static json_t *
-describe_thread(const struct record *record, const struct record_group *group, uint32_t thread,
-	const char *test, json_int_t trial)
+describe_thread(struct json_writer *writer, const struct record *record,
+	const struct record_group *group, uint32_t thread, const char *test, json_int_t trial)
 {
 	uint64_t counts[CANDLES_KINDS];
 	const struct job_thread *it = &group->threads[thread];
@@ -102,36 +97,29 @@ describe_thread(const struct record *record, const struct record_group *group, u
 	json_t *described = json_pack("{s:s, s:s, s:I, s:i}", "table", record->driver, "test",
 		test, "trial", trial, "thread", (int)thread);
 	threads_count(record, it, counts);
-	for (uint32_t i = 0; i < CANDLES_KINDS && described != NULL; i++) {
+	for (uint32_t i = 0; i < CANDLES_KINDS; i++) {
 		uint32_t kind = (i + 1) % CANDLES_KINDS; /* the sum comes last */
 		char rate[32];
 		if ((found & 1u << kind) == 0)
 			continue;
 		snprintf(rate, sizeof(rate), "%s_per_sec", candles_names[kind]);
-		if (json_object_set_new(described, candles_names[kind],
-			    json_integer((json_int_t)counts[kind])) != 0 ||
-			json_object_set_new(described, rate,
-				json_real(result_rate((double)counts[kind], it->wall_ns))) !=
-				0) {
-			json_decref(described);
-			described = NULL;
-		}
+		json_put(writer, described, candles_names[kind],
+			json_integer((json_int_t)counts[kind]));
+		json_put(writer, described, rate,
+			json_real(result_rate((double)counts[kind], it->wall_ns)));
 	}
 	return described;
 }
 
 /** Under a name that no run of this call has. Nothing if the threads are not known. */
-static int
-add_group(json_t *data, const char *experiment, const struct record *record,
-	const struct record_group *group)
+static void
+add_group(struct json_writer *writer, json_t *data, const char *experiment,
+	const struct record *record, const struct record_group *group)
 {
 	char test[NAME_SIZE], run[2 * NAME_SIZE];
 	json_int_t trial = record->block > 0 ? (json_int_t)record->block - 1 : 0;
-	json_t *threads = json_array();
-	if (group->threads == NULL || group->thread_count == 0 || group->ops == 0) {
-		json_decref(threads);
-		return NB_OK;
-	}
+	if (group->threads == NULL || group->thread_count == 0 || group->ops == 0)
+		return;
 	name_test(test, record, group);
 	for (;; trial++) {
 		snprintf(run, sizeof(run), "%s/%s/%s/%lld", experiment, test, record->driver,
@@ -139,36 +127,31 @@ add_group(json_t *data, const char *experiment, const struct record *record,
 		if (json_object_get(data, run) == NULL)
 			break;
 	}
-	for (uint32_t t = 0; t < group->thread_count; t++) {
-		if (json_array_append_new(
-			    threads, describe_thread(record, group, t, test, trial)) != 0)
-			goto free_threads;
-	}
-	if (json_object_set(data, run, threads) == 0) {
-		json_decref(threads);
-		return NB_OK;
-	}
-free_threads:
-	json_decref(threads);
-	return error_set(NB_FAIL, "out of memory");
+	json_t *threads = json_array();
+	for (uint32_t t = 0; t < group->thread_count; t++)
+		json_add(writer, threads,
+			describe_thread(writer, record, group, t, test, trial));
+	json_put(writer, data, run, threads);
 }
 
-/** The runs of all records; nothing to append is the caller's mistake. */
+/** The runs of all records; the caller must have some. */
 static int
 collect_data(json_t *data, const struct nb_results *results, const char *experiment)
 {
 	struct record_group groups[NB_GROUPS_MAX];
-	int rc = NB_OK;
-	for (size_t r = 0; r < results->count && rc == NB_OK; r++) {
+	struct json_writer writer = {.verb = NULL};
+	for (size_t r = 0; r < results->count; r++) {
 		const struct record *record = &results->records[r];
 		size_t count = record_groups(record, groups);
-		for (size_t g = 0; g < count && rc == NB_OK; g++)
-			rc = add_group(data, experiment, record, &groups[g]);
+		for (size_t g = 0; g < count; g++)
+			add_group(&writer, data, experiment, record, &groups[g]);
 	}
-	if (rc == NB_OK && json_object_size(data) == 0)
+	if (writer.has_failed)
+		return error_memory();
+	if (json_object_size(data) == 0)
 		return error_set(NB_ERR_USAGE,
-			"these results have nothing for a notebook: no operation of which the thread is known");
-	return rc;
+			"these results cannot go into a notebook: it has a list of threads for each run, and no run here has one");
+	return NB_OK;
 }
 
 /** As ctime(3) writes it, which is the form there. */
@@ -235,7 +218,7 @@ write_members(const json_t *from, bool is_first, FILE *out)
 		if (left == NULL || right == NULL) {
 			free(left);
 			free(right);
-			return error_set(NB_FAIL, "out of memory");
+			return error_memory();
 		}
 		fprintf(out, "%s\n    %s: ", is_first ? "" : ",", left);
 		for (const char *at = right; *at != '\0'; at++) {
@@ -253,27 +236,23 @@ write_members(const json_t *from, bool is_first, FILE *out)
 static int
 join(const struct notebook *notebook, const json_t *experiments, const json_t *data, FILE *out)
 {
-	struct {
-		const char *name;
-		const json_t *members;
-		const char *end;
-	} parts[] = {{"experiments", experiments, NULL}, {"data", data, NULL}};
-	const char *from = notebook->text;
+	static const char *const names[] = {"experiments", "data"};
+	const json_t *members[] = {experiments, data};
+	const char *from = notebook->text, *ends[2];
 	for (size_t i = 0; i < 2; i++) {
-		parts[i].end = notebook_end(notebook, parts[i].name);
-		if (parts[i].end == NULL)
+		ends[i] = notebook_end(notebook, names[i]);
+		if (ends[i] == NULL)
 			return error_set(NB_ERR_DATA,
-				"is no notebook: the name \"%s\" is written in another way; nothing was written",
-				parts[i].name);
+				"is not a notebook: the name \"%s\" is written in another way; nothing was written",
+				names[i]);
 	}
-	size_t first = parts[0].end < parts[1].end ? 0 : 1;
 	for (size_t i = 0; i < 2; i++) {
-		size_t p = i == 0 ? first : 1 - first;
-		fwrite(from, 1, (size_t)(parts[p].end - from), out);
-		int rc = write_members(parts[p].members, parts[p].end[-1] == '{', out);
+		size_t p = ends[0] < ends[1] ? i : 1 - i;
+		fwrite(from, 1, (size_t)(ends[p] - from), out);
+		int rc = write_members(members[p], ends[p][-1] == '{', out);
 		if (rc != NB_OK)
 			return rc;
-		from = parts[p].end;
+		from = ends[p];
 	}
 	fputs(from, out);
 	return NB_OK;
@@ -305,19 +284,18 @@ write_notebook(
 	int rc = collect_data(data, results, name);
 	if (rc == NB_OK &&
 		json_object_set_new(experiments, name, describe_experiment(results, data)) != 0)
-		rc = error_set(NB_FAIL, "out of memory");
-	FILE *out = rc == NB_OK ? open_memstream(&text, &size) : NULL;
-	if (out != NULL) {
+		rc = error_memory();
+	FILE *out = open_memstream(&text, &size);
+	if (rc == NB_OK && out == NULL)
+		rc = error_memory();
+	if (rc == NB_OK)
 		rc = join(notebook, experiments, data, out);
-		if (rc == NB_ERR_DATA)
-			rc = error_prefix(rc, "%s", path);
-		if (fclose(out) != 0 && rc == NB_OK)
-			rc = error_set(NB_FAIL, "out of memory");
-		if (rc == NB_OK)
-			rc = write_file(path, text, size);
-	} else if (rc == NB_OK) {
-		rc = error_set(NB_FAIL, "out of memory");
-	}
+	if (rc == NB_ERR_DATA)
+		rc = error_prefix(rc, "%s", path);
+	if (out != NULL && fclose(out) != 0 && rc == NB_OK)
+		rc = error_memory();
+	if (rc == NB_OK)
+		rc = write_file(path, text, size);
 	free(text);
 	json_decref(experiments);
 	json_decref(data);
@@ -348,7 +326,7 @@ open_lock_file(const char *path)
 	return fd;
 }
 
-/** The file descriptor whose closing lets go of it, or -1, and the text is set. */
+/** The file descriptor, whose closing releases the lock, or -1, and the error is set. */
 static int
 lock_beside(const char *path)
 {

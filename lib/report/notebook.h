@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef REPORT_NOTEBOOK_H
 #define REPORT_NOTEBOOK_H
-/** A notebook as it is in memory: its text, checked, and what it says. */
+/** A notebook in memory: its text, and the same parsed. */
 #include <jansson.h>
 
 #include <mininb/mininb.h>
@@ -13,13 +13,13 @@ struct notebook {
 };
 
 /**
- * Read the one at `path`; an empty one if there is no such file, or nothing in it, and
- * `may_be_new`. NB_ERR_DATA: it is no notebook.
+ * Read the one at `path`. If `may_be_new`, a missing or empty file is an empty notebook.
+ * NB_ERR_DATA: it is not a notebook.
  */
 NB_MUST_CHECK int
 notebook_read(struct notebook *notebook, const char *path, int may_be_new);
 
-/** In its text, behind the last member of "experiments" or "data"; NULL: not to be found. */
+/** In its text, after the last member of "experiments" or "data"; NULL: not found. */
 const char *
 notebook_end(const struct notebook *notebook, const char *name);
 

@@ -60,7 +60,7 @@ add_run(struct candles *candles, const struct run *run, uint32_t kind)
 	size_t count = json_array_size(run->threads), used = 0;
 	double *rates = calloc(count + 1, sizeof(*rates));
 	if (rates == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	snprintf(figure, sizeof(figure), "%s_per_sec", candles_names[kind]);
 	for (size_t i = 0; i < count; i++) {
 		const json_t *rate = json_object_get(json_array_get(run->threads, i), figure);
@@ -81,7 +81,7 @@ add_runs(struct candles *candles, const json_t *data)
 	json_t *threads;
 	int rc = NB_OK;
 	if (runs == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	json_object_foreach((json_t *)(uintptr_t)data, name, threads)
 	{
 		runs[used++] = parse_name(name, threads);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading a notebook, and finding the places where something can be put into its text.
+ * Reading a notebook, and finding the places where members can be inserted into its text.
  *
- * The text is parsed first, so that it is known to be JSON; then it is searched by a few
- * lines that would not notice if it were not. Writing the parsed form again is rejected: it
- * would change how others' numbers are written.
+ * The text is parsed first. So it is known to be JSON when it is searched, which is a few lines
+ * that would not notice if it were not. Rejected: writing the parsed form again, which would
+ * change the digits of other programs' numbers.
  */
 #include "report/notebook.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +17,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "report/record.h"
 
 static const char empty[] = "{\n  \"experiments\": {\n  },\n  \"data\": {\n  }\n}\n";
 
 /* ---- reading ---- */
 
-/** NULL: it cannot be read, which is said. A pipe or a device may have no end. */
+/** NULL: it cannot be read, and the error is set. A pipe or a device may have no end. */
 static FILE *
 open_regular(const char *path)
 {
@@ -31,7 +31,8 @@ open_regular(const char *path)
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
 		close(fd);
-		error_set(NB_FAIL, "%s: is no notebook: no regular file; nothing was written",
+		error_set(NB_FAIL,
+			"%s: is not a notebook, because it is not a regular file; nothing was written",
 			path);
 		return NULL;
 	}
@@ -51,16 +52,8 @@ read_text(struct notebook *notebook, const char *path, int may_be_new)
 	FILE *in = open_regular(path);
 	if (in == NULL)
 		return NB_FAIL;
-	int rc = NB_OK;
-	char buffer[65536];
-	FILE *out = open_memstream(&notebook->text, &notebook->size);
-	for (size_t got; out != NULL && (got = fread(buffer, 1, sizeof(buffer), in)) > 0;)
-		fwrite(buffer, 1, got, out);
-	if (ferror(in) != 0)
-		rc = error_system("%s", path);
+	int rc = results_read_stream(in, path, &notebook->text, &notebook->size);
 	fclose(in);
-	if (out == NULL || fclose(out) != 0)
-		rc = error_set(NB_FAIL, "out of memory");
 	return rc;
 }
 
@@ -71,7 +64,7 @@ check(const struct notebook *notebook, const char *path)
 	for (size_t i = 0; i < 2; i++) {
 		if (!json_is_object(json_object_get(notebook->root, wanted[i])))
 			return error_set(NB_ERR_DATA,
-				"%s: is no notebook: it has no object \"%s\"; nothing was written",
+				"%s: is not a notebook: it has no object \"%s\"; nothing was written",
 				path, wanted[i]);
 	}
 	return NB_OK;
@@ -88,7 +81,7 @@ notebook_read(struct notebook *notebook, const char *path, int may_be_new)
 		notebook->text = strdup(empty);
 		notebook->size = strlen(empty);
 		if (notebook->text == NULL)
-			rc = error_set(NB_FAIL, "out of memory");
+			rc = error_memory();
 	}
 	if (rc == NB_OK) {
 		/* numbers of others may be longer than any integer; they are not touched */
@@ -97,8 +90,8 @@ notebook_read(struct notebook *notebook, const char *path, int may_be_new)
 		rc = notebook->root != NULL
 			? check(notebook, path)
 			: error_set(NB_ERR_DATA,
-				  "%s: is no notebook: line %d: %s; nothing was written", path,
-				  error.line, error.text);
+				  "%s: is not a notebook: line %d: %s; nothing was written",
+				  path, error.line, error.text);
 	}
 	if (rc != NB_OK)
 		notebook_destroy(notebook);
@@ -115,60 +108,28 @@ notebook_destroy(struct notebook *notebook)
 
 /* ---- in the text, which is known to be an object of JSON ---- */
 
-static const char *
-skip_space(const char *at)
-{
-	return at + strspn(at, " \t\r\n");
-}
-
-/** Behind the string that begins there. */
-static const char *
-skip_string(const char *at)
-{
-	for (at++; *at != '"'; at++)
-		at += *at == '\\';
-	return at + 1;
-}
-
-static const char *
-skip_value(const char *at)
-{
-	size_t depth = 0;
-	if (*at != '"' && *at != '{' && *at != '[')
-		return at + strcspn(at, ",]} \t\r\n");
-	do {
-		if (*at == '"') {
-			at = skip_string(at);
-			continue;
-		}
-		depth += *at == '{' || *at == '[';
-		depth -= *at == '}' || *at == ']';
-		at++;
-	} while (depth > 0);
-	return at;
-}
-
 const char *
 notebook_end(const struct notebook *notebook, const char *name)
 {
-	size_t length = strlen(name);
-	const char *at = skip_space(skip_space(notebook->text) + 1);
-	while (*at == '"') {
-		const char *key = at + 1;
-		at = skip_string(at);
-		bool is_it = (size_t)(at - key) == length + 1 &&
-			strncmp(key, name, length) == 0;
-		at = skip_space(at);
-		at = skip_space(at + 1); /* the colon */
-		const char *end = skip_value(at);
-		if (is_it) {
-			for (end--; strchr(" \t\r\n", end[-1]) != NULL;)
-				end--;
-			return end;
+	const char *key = NULL; /* the last string of the outermost object */
+	size_t length = strlen(name), key_length = 0, depth = 0;
+	for (const char *at = notebook->text; *at != '\0'; at++) {
+		if (*at == '"') {
+			const char *begin = ++at;
+			for (; *at != '"'; at++)
+				at += *at == '\\';
+			if (depth == 1) {
+				key = begin;
+				key_length = (size_t)(at - begin);
+			}
+		} else if (*at == '{' || *at == '[') {
+			depth++;
+		} else if ((*at == '}' || *at == ']') && --depth == 1 && key != NULL &&
+			key_length == length && memcmp(key, name, length) == 0) {
+			while (strchr(" \t\r\n", at[-1]) != NULL)
+				at--;
+			return at;
 		}
-		at = skip_space(end);
-		if (*at == ',')
-			at = skip_space(at + 1);
 	}
 	return NULL;
 }

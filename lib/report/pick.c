@@ -79,7 +79,7 @@ results_pick(struct nb_results *out, const struct nb_results *from)
 	*out = *from;
 	out->records = malloc((from->count + 1) * sizeof(*out->records));
 	if (out->records == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	out->count = 0;
 	bool is_versus = results_are_versus(from);
 	for (size_t i = 0; i < from->count; i++) {

@@ -9,20 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
+#include "base/array.h"
 
 struct record *
 results_append(struct nb_results *results)
 {
-	size_t bytes = (results->count + 1) * sizeof(*results->records);
-	struct record *grown = realloc(results->records, bytes);
-	if (grown == NULL) {
-		error_set(NB_FAIL, "out of memory");
-		return NULL;
-	}
-	results->records = grown;
-	grown[results->count] = (struct record){0};
-	return &grown[results->count++];
+	return array_append(&results->records, &results->count, sizeof(*results->records));
 }
 
 void

@@ -247,6 +247,9 @@ int
 write_text(const struct nb_results *results, FILE *out, uint32_t flags);
 int
 write_json(const struct nb_results *results, FILE *out, uint32_t flags);
+/** All of a stream, which ends with a zero; *text is yours also after a failure. */
+NB_MUST_CHECK int
+results_read_stream(FILE *in, const char *file, char **text, size_t *size);
 /** As nb_results_read(), of the text of a file that messages call `file`. */
 NB_MUST_CHECK int
 results_parse(struct nb_results **out, const char *text, size_t size, const char *file);

@@ -125,7 +125,7 @@ static int
 refuse(const char *path)
 {
 	return error_set(NB_FAIL,
-		"%s: is there, and mininb did not make it; name another file, or --force replaces it",
+		"%s: exists and was not written by mininb; use another file, or --force to replace it",
 		path);
 }
 
@@ -168,8 +168,9 @@ open_special(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENXIO ? error_set(NB_FAIL, "%s: nobody reads this pipe", path)
-				      : error_system("%s", path);
+		return errno == ENXIO
+			? error_set(NB_FAIL, "%s: no process reads this pipe", path)
+			: error_system("%s", path);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 	return fd;
 }

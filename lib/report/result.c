@@ -8,48 +8,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "run/options.h"
 
-static int
+static bool
 copy_options(struct nb_result *result, const struct nb_run *run)
 {
 	const struct nb_option *option = result->engine.options;
 	for (size_t i = 0; option != NULL && option[i].name != NULL; i++) {
 		char value[4096]; /* a path is the longest that makes sense */
 		option_value_text(&option[i], &run->values[i], value, sizeof(value));
-		void *grown = realloc(result->options, (i + 1) * sizeof(*result->options));
-		if (grown == NULL)
-			return error_set(NB_FAIL, "out of memory");
-		result->options = grown;
-		result->options[i] = (struct result_option){
-			strdup(option[i].name), strdup(value)};
-		result->option_count = i + 1;
-		if (result->options[i].name == NULL || result->options[i].value == NULL)
-			return error_set(NB_FAIL, "out of memory");
+		struct result_option *copy = array_append(
+			&result->options, &result->option_count, sizeof(*copy));
+		if (copy == NULL)
+			return false;
+		*copy = (struct result_option){strdup(option[i].name), strdup(value)};
+		if (copy->name == NULL || copy->value == NULL)
+			return false;
 	}
-	return NB_OK;
+	return true;
 }
 
-static int
+static bool
 copy_owned(struct nb_result *result, const struct nb_run *run)
 {
 	result->workload.keys_path = strdup(run->workload.keys_path);
 	result->engine_path = strdup(run->engine->path);
-	if (result->workload.keys_path == NULL || result->engine_path == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	return copy_options(result, run);
+	return result->workload.keys_path != NULL && result->engine_path != NULL &&
+		copy_options(result, run);
 }
 
-static int
-take(struct nb_result **out, const struct nb_run *run)
+int
+nb_result_new(struct nb_result **out, const struct nb_run *run)
 {
 	if (!run->measured.has_begun)
-		return error_set(NB_FAIL,
-			"the run has no result: it did not come to its first operation");
+		return error_set(
+			NB_FAIL, "the run has no result: it ended before its first operation");
 	struct nb_result *result = calloc(1, sizeof(*result));
 	if (result == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	*result = (struct nb_result){.engine = run->engine->table,
 		.engine_version = run->engine->table.version(),
 		.version = nb_version(),
@@ -67,26 +65,11 @@ take(struct nb_result **out, const struct nb_run *run)
 		.clock = run->clock,
 		.sysinfo = run->sysinfo,
 		.environment = run->environment,
-		.measured = measurement_share(&run->measured)};
+		.measured = measurement_share(&run->measured),
+		.is_job = run->classic == NULL};
 	engine_warnings(&result->warnings);
-	int rc = copy_owned(result, run);
-	if (rc != NB_OK) {
-		nb_result_delete(result);
-		return rc;
-	}
-	*out = result;
-	return NB_OK;
-}
-
-int
-nb_result_new(struct nb_result **out, const struct nb_run *run)
-{
-	struct nb_result *result = NULL;
-	int rc = take(&result, run);
-	if (rc != NB_OK)
-		return rc;
-	result->is_job = run->classic == NULL;
-	if (result->is_job)
+	int rc = copy_owned(result, run) ? NB_OK : error_memory();
+	if (rc == NB_OK && result->is_job)
 		rc = result_take_job(result, run);
 	if (rc != NB_OK) {
 		nb_result_delete(result);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "report/record.h"
 
@@ -13,7 +14,7 @@ int
 nb_results_new(struct nb_results **out)
 {
 	*out = calloc(1, sizeof(**out));
-	return *out != NULL ? NB_OK : error_set(NB_FAIL, "out of memory");
+	return *out != NULL ? NB_OK : error_memory();
 }
 
 static void
@@ -117,16 +118,26 @@ nb_results_set_contestant(
 	}
 }
 
+/** Never NULL but for a failure, also of an empty list. */
+static void *
+copy_list(const void *list, size_t count, size_t size)
+{
+	void *copy = calloc(count + 1, size);
+	if (copy == NULL)
+		error_memory();
+	else if (count > 0)
+		memcpy(copy, list, count * size);
+	return copy;
+}
+
 int
 nb_results_set_intervals(
 	struct nb_results *results, const struct nb_interval *intervals, size_t count)
 {
 	struct record *last = &results->records[results->count - 1];
-	struct nb_interval *copy = malloc((count + 1) * sizeof(*copy));
+	struct nb_interval *copy = copy_list(intervals, count, sizeof(*copy));
 	if (copy == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	if (count > 0)
-		memcpy(copy, intervals, count * sizeof(*copy));
+		return NB_FAIL;
 	free(last->intervals);
 	last->intervals = copy;
 	last->interval_count = count;
@@ -156,12 +167,10 @@ nb_results_set_curve(struct nb_results *results, double capacity_ops_s,
 	struct record *record = find_capacity(results);
 	if (record == NULL)
 		return error_set(NB_ERR_USAGE,
-			"there is no run without a label, whose curve it could be");
-	struct nb_curve_point *copy = malloc((count + 1) * sizeof(*copy));
+			"each run has a label, so none is the capacity of the curve");
+	struct nb_curve_point *copy = copy_list(points, count, sizeof(*copy));
 	if (copy == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	if (count > 0)
-		memcpy(copy, points, count * sizeof(*copy));
+		return NB_FAIL;
 	free(record->sweep.curve);
 	record->sweep = (struct record_sweep){.capacity_ops_s = capacity_ops_s,
 		.curve = copy,
@@ -185,17 +194,16 @@ copy_text(char **into, const char *from)
 static bool
 copy_words(struct record_command *copy, const struct nb_command *from)
 {
-	copy->words = calloc(from->word_count + 1, sizeof(*copy->words));
-	copy->options = calloc(from->option_count + 1, sizeof(*copy->options));
-	bool is_good = copy->words != NULL && copy->options != NULL;
+	bool is_good = true;
 	for (size_t i = 0; i < from->word_count && is_good; i++) {
-		copy->word_count++;
-		is_good = copy_text(&copy->words[i], from->words[i]);
+		char **word = array_append(&copy->words, &copy->word_count, sizeof(*word));
+		is_good = word != NULL && copy_text(word, from->words[i]);
 	}
 	for (size_t i = 0; i < from->option_count && is_good; i++) {
-		copy->option_count++;
-		is_good = copy_text(&copy->options[i].name, from->names[i]) &&
-			copy_text(&copy->options[i].value, from->values[i]);
+		struct record_option *option = array_append(
+			&copy->options, &copy->option_count, sizeof(*option));
+		is_good = option != NULL && copy_text(&option->name, from->names[i]) &&
+			copy_text(&option->value, from->values[i]);
 	}
 	return is_good;
 }
@@ -209,7 +217,7 @@ nb_results_set_command(struct nb_results *results, const struct nb_command *comm
 		copy_text(&copy.job, command->job) && copy_words(&copy, command);
 	if (!is_good) {
 		destroy_command(&copy);
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	}
 	destroy_command(&results->command);
 	results->command = copy;
@@ -266,16 +274,16 @@ int
 nb_results_append(struct nb_results *into, struct nb_results *from)
 {
 	size_t first = into->count;
-	size_t bytes = (into->count + from->count + 1) * sizeof(*into->records);
-	struct record *grown = realloc(into->records, bytes);
-	if (grown == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	into->records = grown;
 	set_apart(into, from);
+	/* a list with another result beside it is not a list of engines any more */
+	into->list_count = into->count == 0 ? from->list_count : 0;
+	struct record *grown = realloc(
+		into->records, (into->count + from->count + 1) * sizeof(*into->records));
+	if (grown == NULL)
+		return error_memory();
+	into->records = grown;
 	if (from->count > 0)
 		memcpy(grown + into->count, from->records, from->count * sizeof(*grown));
-	/* what a list has beside it is none of its engines */
-	into->list_count = into->count == 0 ? from->list_count : 0;
 	into->count += from->count;
 	from->count = 0;
 	results_find_actions(into);

@@ -3,25 +3,25 @@
  * Times in which a run stood still or was slow, found in its pulses.
  *
  * A gap is a time in which no operation ended: more than 60 ms, and longer than twenty
- * operations take at the median rate, so that chance does not make one (of random arrivals
- * one in e^20). The workers' stamps tell of the longest ones how long they were; of the others
- * it is told by rows of more than three pulses without an operation. A slow stretch is at least 100 ms in which the rate is below half of the
- * median; the rate at a pulse is that of a window around it that holds 40 operations at the
- * mean rate, and is no shorter than 100 ms: of random arrivals one window in some 5000 would
- * be below half, and an engine that takes long for each operation has no stalls by that.
+ * operations take at the median rate, so that chance rarely makes one (one in e^20 of random
+ * arrivals). The workers' stamps have the exact length of the longest gaps; the others are rows
+ * of more than three pulses without an operation. A slow stretch is at least 100 ms in which the
+ * rate is below half of the median. The rate at a pulse is that of a window around it that holds
+ * 40 operations at the mean rate and at least 100 ms: of random arrivals one window in some 5000
+ * is below half, and an engine with long operations does not get stalls from them.
  *
- * The median is of blocks of pulses that hold 20 operations at the mean rate. The mean itself
- * would be lowered by what is looked for.
+ * The median is of blocks of pulses that hold 20 operations at the mean rate. Stalls would lower
+ * the mean itself.
  *
- * Left out are warm-ups, and the end of a phase from where the first thread had nothing left
- * to do. With a rate that does not change, a low rate of operations is as much as was asked
- * for, and only gaps are told; with one that changes, or a trace's times, nothing is, unless
- * others run in a closed loop beside it.
+ * Warm-ups are left out, and the end of a phase after the first thread has finished. With a
+ * constant rate, a low rate of operations is what was asked for, so only gaps are reported. With
+ * a rate that changes, or the times of a trace, nothing is reported, unless other groups run in
+ * a closed loop beside it.
  *
  * The cause is a guess by coincidence: the engine's counters that grew most out of proportion
- * while it lasted, compared with the whole phase. Samples are coarser than stalls, so what is
- * told of a cause may have happened shortly before or after. Where the engine tells nothing
- * unusual, the system's counts are asked: storage, memory, CPU that was taken away.
+ * during the stall, compared with the whole phase. Samples are coarser than stalls, so a cause
+ * may have happened shortly before or after. If no counter of the engine is unusual, the
+ * system's counts are used: storage, memory, CPU that was taken away.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -29,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "base/units.h"
 #include "report/record.h"
 
@@ -131,13 +132,6 @@ warm_until_ns(const struct series *series, const struct pulses *pulses)
 	return until_ns - pulses->begin_ns;
 }
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 static size_t
 pulses_of(double ops, double mean)
 {
@@ -154,9 +148,8 @@ find_median(const struct look *look, double mean)
 		return mean;
 	for (size_t i = 0; i < count; i++)
 		rates[i] = sum_between(look, i * block, (i + 1) * block) / (double)block;
-	qsort(rates, count, sizeof(*rates), compare_doubles);
-	double median = count % 2 != 0 ? rates[count / 2]
-				       : (rates[count / 2 - 1] + rates[count / 2]) / 2;
+	stats_sort(rates, count);
+	double median = stats_median(rates, count);
 	free(rates);
 	return median > 0 ? median : mean;
 }
@@ -327,28 +320,27 @@ static struct stall
 stall_of(const struct look *look, size_t from, size_t to)
 {
 	uint64_t begin_ns = time_at(look, from), end_ns = time_at(look, to);
-	bool is_cut[2] = {false};
-	uint64_t cut_ns[2] = {end_ns, begin_ns};
+	uint64_t first_ns = UINT64_MAX, last_ns = 0; /* of the stamped gaps at its ends */
 	for (size_t g = 0; g < look->pulses->gap_count; g++) {
 		struct gap gap = clip(look, &look->pulses->gaps[g]);
 		uint64_t gap_end_ns = gap.begin_ns + gap.duration_ns;
 		if (!is_gap(look, &gap) || gap.begin_ns >= end_ns || gap_end_ns <= begin_ns)
 			continue;
-		if (look->marks[from] == MARK_STAMPED && gap.begin_ns < cut_ns[0]) {
-			cut_ns[0] = gap.begin_ns;
-			is_cut[0] = true;
-		}
-		if (look->marks[to - 1] == MARK_STAMPED && gap_end_ns > cut_ns[1]) {
-			cut_ns[1] = gap_end_ns;
-			is_cut[1] = true;
-		}
+		if (look->marks[from] == MARK_STAMPED && gap.begin_ns < first_ns)
+			first_ns = gap.begin_ns;
+		if (look->marks[to - 1] == MARK_STAMPED && gap_end_ns > last_ns)
+			last_ns = gap_end_ns;
 	}
-	begin_ns = is_cut[0] ? cut_ns[0] : begin_ns;
-	end_ns = is_cut[1] ? cut_ns[1] : end_ns;
+	/* operations in the outer pulses were done before it, or after it */
+	if (first_ns < end_ns) {
+		begin_ns = first_ns;
+		from++;
+	}
+	if (last_ns > begin_ns) {
+		end_ns = last_ns;
+		to--;
+	}
 	struct stall stall = {.begin_ns = begin_ns, .duration_ns = end_ns - begin_ns};
-	/* what was done in the outer pulses was done before it, or after it */
-	from += is_cut[0];
-	to -= is_cut[1];
 	if (from < to)
 		stall.rate_ops_s = sum_between(look, from, to) * 1e9 /
 			(double)stall.duration_ns;
@@ -412,22 +404,62 @@ phase_at(const struct series *series, uint64_t at_ns)
 	return series->count > 0 ? series->samples[series->count - 1].phase : 0;
 }
 
-/** A sample without counters is told by the next one that has some. */
+/** How much counter number `which` grew in a sample; false: the sample does not have it. */
+static bool
+counter_growth(const struct sample *sample, size_t which, uint64_t *grown)
+{
+	*grown = which < sample->counter_count ? sample->counters[which] : 0;
+	return sample->counter_count > 0;
+}
+
+/** Counts of the system; of those of time the share of the stall is reported. */
+static const struct {
+	size_t offset;
+	uint64_t known;
+	double least; /* share of the time below which it explains nothing; 0: not a time */
+	const char *text;
+} signs[] = {
+	{offsetof(struct system_counts, throttled_ns), SYSTEM_CGROUP, 0.05,
+		"throttled by the cgroup"},
+	{offsetof(struct system_counts, steal_ns), SYSTEM_MACHINE, 0.1,
+		"CPU taken by the hypervisor"},
+	{offsetof(struct system_counts, pressure_io_ns), SYSTEM_PRESSURE, 0.1,
+		"waiting for storage"},
+	{offsetof(struct system_counts, pressure_memory_ns), SYSTEM_PRESSURE, 0.05,
+		"waiting for memory"},
+	{offsetof(struct system_counts, pressure_cpu_ns), SYSTEM_PRESSURE, 0.3,
+		"waiting for a CPU"},
+	{offsetof(struct system_counts, device_busy_ns), SYSTEM_DEVICE, 0.5, "device busy"},
+	{offsetof(struct system_counts, device_flushes), SYSTEM_DEVICE, 0, "device flushes"},
+	{offsetof(struct system_counts, major_faults), SYSTEM_PROCESS, 0, "major faults"},
+};
+
+/** The same of a sign. */
+static bool
+sign_growth(const struct sample *sample, size_t which, uint64_t *grown)
+{
+	memcpy(grown, (const char *)&sample->used + signs[which].offset, sizeof(*grown));
+	return (sample->used.known & signs[which].known) != 0;
+}
+
+/** A sample without the counter belongs to the next one that has it. */
 static struct growth
-growth_of_counter(const struct series *series, const struct stall *stall, size_t counter)
+growth_of(const struct series *series, const struct stall *stall, size_t which,
+	bool (*grow)(const struct sample *sample, size_t which, uint64_t *grown))
 {
 	struct growth growth = {0};
 	uint32_t phase = phase_at(series, stall->begin_ns);
 	uint64_t duration_ns = 0;
 	for (size_t i = 0; i < series->count; i++) {
 		const struct sample *it = &series->samples[i];
+		uint64_t grown;
 		if (it->phase != phase)
 			continue;
 		duration_ns += it->duration_ns;
-		if (it->counter_count == 0)
+		if (!grow(it, which, &grown))
 			continue;
-		add_stretch(&growth, stall, it->end_ns - duration_ns, it->end_ns,
-			counter < it->counter_count ? (double)it->counters[counter] : 0);
+		add_stretch(
+			&growth, stall, it->end_ns - duration_ns, it->end_ns, (double)grown);
 		duration_ns = 0;
 	}
 	return growth;
@@ -459,7 +491,7 @@ find_counters(
 		const struct counter *counter = &series->counters.items[c];
 		if (counter->kind != NB_STAT_COUNTER || counter->has_run_back)
 			continue;
-		struct growth growth = growth_of_counter(series, stall, c);
+		struct growth growth = growth_of(series, stall, c, counter_growth);
 		struct cause cause = {.times = times_the_mean(&growth)};
 		char value[UNITS_SIZE];
 		if (cause.times < unusual)
@@ -471,44 +503,12 @@ find_counters(
 	}
 }
 
-/** Counts of the system; those of time are told as a share of it. */
-static const struct {
-	size_t offset;
-	uint64_t known;
-	double least; /* share of the time below which it explains nothing; 0: not a time */
-	const char *text;
-} signs[] = {
-	{offsetof(struct system_counts, throttled_ns), SYSTEM_CGROUP, 0.05,
-		"throttled by the cgroup"},
-	{offsetof(struct system_counts, steal_ns), SYSTEM_MACHINE, 0.1,
-		"CPU taken by the hypervisor"},
-	{offsetof(struct system_counts, pressure_io_ns), SYSTEM_PRESSURE, 0.1,
-		"waiting for storage"},
-	{offsetof(struct system_counts, pressure_memory_ns), SYSTEM_PRESSURE, 0.05,
-		"waiting for memory"},
-	{offsetof(struct system_counts, pressure_cpu_ns), SYSTEM_PRESSURE, 0.3,
-		"waiting for a CPU"},
-	{offsetof(struct system_counts, device_busy_ns), SYSTEM_DEVICE, 0.5, "device busy"},
-	{offsetof(struct system_counts, device_flushes), SYSTEM_DEVICE, 0, "device flushes"},
-	{offsetof(struct system_counts, major_faults), SYSTEM_PROCESS, 0, "major faults"},
-};
-
 static void
 find_signs(
 	const struct series *series, const struct stall *stall, struct cause causes[CAUSES_MAX])
 {
-	uint32_t phase = phase_at(series, stall->begin_ns);
 	for (size_t s = 0; s < sizeof(signs) / sizeof(*signs); s++) {
-		struct growth growth = {0};
-		for (size_t i = 0; i < series->count; i++) {
-			const struct sample *it = &series->samples[i];
-			const char *counts = (const char *)&it->used;
-			uint64_t grown;
-			memcpy(&grown, counts + signs[s].offset, sizeof(grown));
-			if (it->phase == phase && (it->used.known & signs[s].known) != 0)
-				add_stretch(&growth, stall, it->end_ns - it->duration_ns,
-					it->end_ns, (double)grown);
-		}
+		struct growth growth = growth_of(series, stall, s, sign_growth);
 		double share = growth.then_ns > 0 ? growth.then / growth.then_ns : 0;
 		struct cause cause = {.times = times_the_mean(&growth)};
 		if (cause.times < unusual || share < signs[s].least)

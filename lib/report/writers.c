@@ -48,7 +48,7 @@ find(const char *format)
 		if (strcmp(writer->name, format) == 0)
 			return writer;
 	}
-	error_set(NB_ERR_USAGE, "'%s' is no format of results", format);
+	error_set(NB_ERR_USAGE, "'%s' is not a format of results", format);
 	return NULL;
 }
 
@@ -76,10 +76,10 @@ write_aside(
 	size_t size = 0;
 	FILE *memory = open_memstream(&text, &size);
 	if (memory == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	int rc = nb_results_write(results, format, memory, flags);
 	if (fclose(memory) != 0 && rc == NB_OK)
-		rc = error_set(NB_FAIL, "out of memory");
+		rc = error_memory();
 	if (rc == NB_OK)
 		rc = nb_file_write(path, text, size);
 	free(text);

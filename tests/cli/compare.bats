@@ -54,7 +54,7 @@ make_result()
 	make_result b.json 2000 -v 10
 	mininb 2 compare a.json b.json
 	equals "$output" ''
-	contains "$stderr" 'these cannot be ranked: differing value size: 100 (a.json), 10 (b.json)'
+	contains "$stderr" 'these results cannot be ranked: differing value size: 100 (a.json), 10 (b.json)'
 	contains "$stderr" 'differing number of records: 3000 (a.json), 2000 (b.json)'
 	contains "$stderr" 'stream of operations'
 	mininb 0 compare a.json b.json --force
@@ -69,7 +69,7 @@ make_result()
 	refuses 'a.json is named twice' compare a.json a.json
 	refuses 'a.json and ./a.json are the same file' compare a.json ./a.json
 	cp a.json a2.json
-	refuses 'a confidence of 0.3: allowed is' compare a.json a2.json --confidence=0.3
+	refuses 'the confidence must be above 0.5 and below 1, not 0.3' compare a.json a2.json --confidence=0.3
 	mininb 1 compare a.json missing.json
 	contains "$stderr" 'missing.json'
 	echo '{' >broken.json

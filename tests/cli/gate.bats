@@ -30,17 +30,17 @@ make_results()
 	make_results
 	mininb 0 put -d memory,null -c 3000 --durability=none --output=both.json
 	refuses 'gate: put of memory and null' gate both.json fast.json --max-regress=p50:5%
-	refuses 'gate: put of null of fast.json and memory is no before and after' \
+	refuses 'gate: put of null of fast.json and memory is not a before and an after' \
 		gate fast.json both.json --max-regress=p50:5%
 }
 
 @test "limits that make no sense, and figures that are not there" {
 	make_results
-	refuses "gate: 'p99' is no limit like p99:5%" \
+	refuses "gate: 'p99' is not a limit; limits are like p99:5%" \
 		gate fast.json slow.json --max-regress=p99
-	refuses "gate: 'p99.99' is nothing that both have" \
+	refuses "gate: 'p99.99' is not a metric that both have" \
 		gate fast.json slow.json --max-regress=p50:5%,p99.99:5%
-	contains "$stderr" 'there are: throughput, settled, p50, p90, p99'
+	contains "$stderr" 'both have: throughput, settled, p50, p90, p99'
 	refuses 'gate: --max-regress is missing' gate fast.json slow.json
 	refuses 'gate: needs two files' gate fast.json --max-regress=p50:5%
 	refuses 'gate: BASE NEW is missing' gate
@@ -69,7 +69,7 @@ make_busy()
 	make_busy slow.json 50
 	mininb 2 gate fast.json slow.json --max-regress=p50:5%
 	equals "$output" ''
-	contains "$stderr" 'these cannot be ranked: the machine was not equally busy: other'
+	contains "$stderr" 'these results cannot be ranked: the machine was not equally busy: other'
 	contains "$stderr" '1 % of its CPU time (null), 50 % (memory)'
 	contains "$stderr" 'run both in turn (mininb vs)'
 	mininb 2 compare fast.json slow.json

@@ -61,7 +61,7 @@ keeps()
 	mininb 0 shuffle -i mine -c 100
 	cp mine before
 	mininb 1 keys -i mine -c 10
-	contains "$stderr" 'mine: is there, and mininb did not make it'
+	contains "$stderr" 'mine: exists and was not written by mininb'
 	cmp mine before
 }
 

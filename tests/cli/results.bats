@@ -406,7 +406,7 @@ PY
 	mkfifo pipe
 	mininb 1 put -c 1000 --driver=memory --quiet --output=pipe
 	contains "$output" 'Action'
-	contains "$stderr" 'pipe: nobody reads this pipe'
+	contains "$stderr" 'pipe: no process reads this pipe'
 	cat pipe >got.json 3>&- &
 	exec 4>pipe
 	mininb 0 put -c 1000 --driver=memory --quiet --output=pipe

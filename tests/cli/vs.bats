@@ -128,7 +128,7 @@ print({runs[i]["name"] for i in range(0, len(runs), 4)})'
 @test "engines that cannot be compared are said to be so after the first round" {
 	needs_leveldb
 	mininb 2 vs -d memory,leveldb -c 1000 --runs=50 --output=v.json
-	contains "$stderr" 'these cannot be ranked: differing durability'
+	contains "$stderr" 'these results cannot be ranked: differing durability'
 	equals "$output" ''
 	[[ -s v.json ]]
 	mininb 0 vs -d memory,leveldb -c 1000 --runs=1 --force
