@@ -111,6 +111,20 @@ TEST(a_contestant_that_failed_is_left_out_with_all_its_repetitions)
 		"two#3 is left out, run 3: get ended with status 3");
 }
 
+/** The confidence that a comparison of `first` has if this one was asked for; 0: refused. */
+static double
+compared_at(double confidence)
+{
+	struct nb_compare_input input = {first, "a.json"};
+	struct nb_compare_options options = NB_COMPARE_OPTIONS_INIT;
+	options.confidence = confidence;
+	nb_comparison_delete(comparison);
+	comparison = NULL;
+	int rc = nb_comparison_new(&comparison, &input, 1, &options);
+	ck_assert(rc == NB_OK || rc == NB_ERR_USAGE);
+	return rc == NB_OK ? comparison->confidence : 0;
+}
+
 TEST(vs_is_compared_as_surely_as_it_was_asked_to_be)
 {
 	const char *name = "confidence", *value = "0.8";
@@ -119,27 +133,15 @@ TEST(vs_is_compared_as_surely_as_it_was_asked_to_be)
 		.names = &name,
 		.values = &value,
 		.option_count = 1};
-	struct nb_compare_options options = NB_COMPARE_OPTIONS_INIT;
 	begin();
 	add_versus(first);
 	ck_assert_int_eq(nb_results_set_command(first, &command), NB_OK);
-	struct nb_compare_input input = {first, "a.json"};
-	options.confidence = 0;
-	ck_assert_int_eq(nb_comparison_new(&comparison, &input, 1, &options), NB_OK);
-	ck_assert_double_eq(comparison->confidence, 0.8);
-	nb_comparison_delete(comparison);
-	options.confidence = 0.9;
-	ck_assert_int_eq(nb_comparison_new(&comparison, &input, 1, &options), NB_OK);
-	ck_assert_double_eq(comparison->confidence, 0.9);
-	nb_comparison_delete(comparison);
-	nb_results_delete(first);
-	first = rig_results();
+	ck_assert_double_eq(compared_at(0), 0.8);
+	ck_assert_double_eq(compared_at(0.9), 0.9);
+	begin();
 	rig_add(first, "one", 1000, 5000);
 	rig_add(first, "two", 1000, 5000);
-	input.results = first;
-	options.confidence = 0;
-	ck_assert_int_eq(nb_comparison_new(&comparison, &input, 1, &options), NB_OK);
-	ck_assert_double_eq(comparison->confidence, 0.95);
+	ck_assert_double_eq(compared_at(0), 0.95);
 }
 
 static void
@@ -211,17 +213,6 @@ TEST(how_busy_the_machine_was_is_only_said_of_engines_of_one_file_and_not_of_vs)
 		rig_set_contestant(&first->records[i], i + 1, 1);
 	comparison = rig_compared(first, NULL);
 	ck_assert_uint_eq(comparison->warnings.count, 0);
-}
-
-TEST(files_of_the_same_engine_are_samples)
-{
-	begin();
-	rig_add_spread(first, "one", 1000, 5000, 3);
-	rig_add_spread(second, "one", 1100, 5000, 3);
-	compare_both();
-	ck_assert_uint_eq(comparison->works[0].sample_count, 2);
-	ck_assert_str_eq(comparison->works[0].samples[0].name, "a.json");
-	ck_assert_str_eq(comparison->works[0].samples[1].name, "b.json");
 }
 
 TEST(files_with_the_same_engines_are_compared_engine_by_engine)
@@ -412,19 +403,6 @@ TEST(runs_that_did_not_end_well_are_refused)
 	assert_refused(second, "one has no result: killed");
 }
 
-TEST(force_compares_and_keeps_the_reasons)
-{
-	begin();
-	rig_add(first, "one", 1000, 5000);
-	rig_add(second, "one", 1000, 5000)->run->threads = 3;
-	const struct nb_compare_input inputs[] = {{first, "a"}, {second, "b"}};
-	struct nb_compare_options options = NB_COMPARE_OPTIONS_INIT;
-	options.force = 1;
-	ck_assert_int_eq(nb_comparison_new(&comparison, inputs, 2, &options), NB_OK);
-	ck_assert_uint_eq(comparison->differences.count, 1);
-	ck_assert_str_eq(comparison->differences.items[0], "differing threads: 1 (a), 3 (b)");
-}
-
 TEST(other_surroundings_are_warned_of_and_not_refused)
 {
 	begin();
@@ -488,17 +466,11 @@ TEST(nothing_to_compare_is_refused)
 
 TEST(a_confidence_that_is_none_is_refused)
 {
-	static const double wrong[] = {0, 0.5, 1, 95, NAN};
+	static const double wrong[] = {0.5, 1, 95, NAN, -1};
 	begin();
-	rig_add(first, "one", 1000, 5000);
-	for (size_t i = 0; i < 5; i++) {
-		const struct nb_compare_input input = {first, "a"};
-		struct nb_compare_options options = NB_COMPARE_OPTIONS_INIT;
-		options.confidence = wrong[i];
-		ck_assert_int_eq(
-			nb_comparison_new(&comparison, &input, 1, &options), NB_ERR_USAGE);
-	}
-	comparison = NULL;
+	add_versus(first);
+	for (size_t i = 0; i < 5; i++)
+		ck_assert_double_eq(compared_at(wrong[i]), 0);
 }
 
 TEST(tight_is_an_interval_within_the_share)

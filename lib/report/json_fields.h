@@ -75,46 +75,41 @@ struct json_field {
 		struct json_reader *reader, const void *into); /* after reading; or NULL */
 };
 
-/* Rows of a table; s is the structure without `struct`, n the name, m the member, how the rule
- * by which it is merged, without MERGE_, and text what the member means. */
+/* Rows of a table: s is the structure without `struct`, n the name, m the member, how the rule by
+ * which it is merged, without MERGE_, and text the meaning of the member. What follows the text
+ * is set besides: `.flags = FIELD_MUST`. */
 /* clang-format off */
 #define FIELD_SIZE(s, m) sizeof(((struct s *)NULL)->m)
 #define FIELD_ROW(s, n, t, m) \
 	.name = n, .type = t, .offset = offsetof(struct s, m), .size = FIELD_SIZE(s, m)
-#define FIELD_SAYS(how, text) .merge = MERGE_##how, .what = text
-#define FIELD_PLAIN(s, n, t, m, how, text) {FIELD_ROW(s, n, t, m), FIELD_SAYS(how, text)}
-#define FIELD_NUMBER(s, n, m, how, text) FIELD_PLAIN(s, n, JSON_T_NUMBER, m, how, text)
-#define FIELD_FLAG(s, n, m, how, text) FIELD_PLAIN(s, n, JSON_T_FLAG, m, how, text)
-#define FIELD_REAL(s, n, m, how, text) FIELD_PLAIN(s, n, JSON_T_REAL, m, how, text)
-#define FIELD_CHARS(s, n, m, how, text) FIELD_PLAIN(s, n, JSON_T_CHARS, m, how, text)
-#define FIELD_TEXT(s, n, m, how, text) FIELD_PLAIN(s, n, JSON_T_TEXT, m, how, text)
-#define FIELD_FILLED_TEXT(s, n, m, how, text) \
-	{FIELD_ROW(s, n, JSON_T_TEXT, m), .flags = FIELD_FILLED, FIELD_SAYS(how, text)}
-#define FIELD_BORROWED(s, n, m, how, text) FIELD_PLAIN(s, n, JSON_T_BORROWED, m, how, text)
-#define FIELD_HISTOGRAM(s, n, m, how, text) FIELD_PLAIN(s, n, JSON_T_HISTOGRAM, m, how, text)
-#define FIELD_NAME(s, n, m, l, how, text) \
-	{FIELD_ROW(s, n, JSON_T_NAME, m), .names = &(l), FIELD_SAYS(how, text)}
-#define FIELD_BITS(s, n, m, l, how, text) \
-	{FIELD_ROW(s, n, JSON_T_BITS, m), .names = &(l), FIELD_SAYS(how, text)}
-#define FIELD_COUNTS(s, n, m, l, how, text) \
-	{FIELD_ROW(s, n, JSON_T_COUNTS, m), .element = FIELD_SIZE(s, m[0]), .names = &(l), \
-		FIELD_SAYS(how, text)}
-#define FIELD_OBJECT(s, n, m, f, how, text) \
-	{FIELD_ROW(s, n, JSON_T_OBJECT, m), .fields = f, FIELD_SAYS(how, text)}
+#define FIELD_PLAIN(s, n, t, m, how, text, ...) \
+	{FIELD_ROW(s, n, t, m), .merge = MERGE_##how, .what = text, ##__VA_ARGS__}
+#define FIELD_NUMBER(s, n, m, ...) FIELD_PLAIN(s, n, JSON_T_NUMBER, m, __VA_ARGS__)
+#define FIELD_FLAG(s, n, m, ...) FIELD_PLAIN(s, n, JSON_T_FLAG, m, __VA_ARGS__)
+#define FIELD_REAL(s, n, m, ...) FIELD_PLAIN(s, n, JSON_T_REAL, m, __VA_ARGS__)
+#define FIELD_HASH(s, n, m, ...) FIELD_PLAIN(s, n, JSON_T_HASH, m, __VA_ARGS__)
+#define FIELD_CHARS(s, n, m, ...) FIELD_PLAIN(s, n, JSON_T_CHARS, m, __VA_ARGS__)
+#define FIELD_TEXT(s, n, m, ...) FIELD_PLAIN(s, n, JSON_T_TEXT, m, __VA_ARGS__)
+#define FIELD_FILLED_TEXT(s, n, m, ...) FIELD_TEXT(s, n, m, __VA_ARGS__, .flags = FIELD_FILLED)
+#define FIELD_BORROWED(s, n, m, ...) FIELD_PLAIN(s, n, JSON_T_BORROWED, m, __VA_ARGS__)
+#define FIELD_HISTOGRAM(s, n, m, ...) FIELD_PLAIN(s, n, JSON_T_HISTOGRAM, m, __VA_ARGS__)
+#define FIELD_NAME(s, n, m, l, ...) FIELD_PLAIN(s, n, JSON_T_NAME, m, __VA_ARGS__, .names = &(l))
+#define FIELD_BITS(s, n, m, l, ...) FIELD_PLAIN(s, n, JSON_T_BITS, m, __VA_ARGS__, .names = &(l))
+#define FIELD_COUNTS(s, n, m, l, ...) \
+	FIELD_PLAIN(s, n, JSON_T_COUNTS, m, __VA_ARGS__, .names = &(l), .element = FIELD_SIZE(s, m[0]))
+#define FIELD_OBJECT(s, n, m, f, ...) FIELD_PLAIN(s, n, JSON_T_OBJECT, m, __VA_ARGS__, .fields = f)
 /** Some members of the same structure, put together. */
-#define FIELD_PART(n, f, how, text) \
-	{.name = n, .type = JSON_T_OBJECT, .fields = f, FIELD_SAYS(how, text)}
-#define FIELD_COUNTED(s, m, c, f, x) \
-	.element = FIELD_SIZE(s, m[0]), .count_offset = offsetof(struct s, c), \
-	.count_size = FIELD_SIZE(s, c), .most = x, .fields = f
-#define FIELD_LIST(s, n, m, c, f, x, how, text) \
-	{FIELD_ROW(s, n, JSON_T_LIST, m), FIELD_COUNTED(s, m, c, f, x), FIELD_SAYS(how, text)}
-#define FIELD_NUMBERS(s, n, m, c, x, how, text) \
-	{FIELD_ROW(s, n, JSON_T_NUMBERS, m), FIELD_COUNTED(s, m, c, NULL, x), FIELD_SAYS(how, text)}
-#define FIELD_TEXTS(s, n, m, c, x, how, text) \
-	{FIELD_ROW(s, n, JSON_T_TEXTS, m), FIELD_COUNTED(s, m, c, NULL, x), FIELD_SAYS(how, text)}
-#define FIELD_CUSTOM(s, n, m, w, r, how, text) \
-	{FIELD_ROW(s, n, JSON_T_CUSTOM, m), .write = w, .read = r, FIELD_SAYS(how, text)}
+#define FIELD_PART(n, f, how, text, ...) \
+	{.name = n, .type = JSON_T_OBJECT, .fields = f, .merge = MERGE_##how, .what = text, ##__VA_ARGS__}
+#define FIELD_COUNTED(s, n, t, m, c, x, ...) \
+	FIELD_PLAIN(s, n, t, m, __VA_ARGS__, .element = FIELD_SIZE(s, m[0]), \
+		.count_offset = offsetof(struct s, c), .count_size = FIELD_SIZE(s, c), .most = x)
+#define FIELD_LIST(s, n, m, c, f, x, ...) \
+	FIELD_COUNTED(s, n, JSON_T_LIST, m, c, x, __VA_ARGS__, .fields = f)
+#define FIELD_NUMBERS(s, n, m, c, x, ...) FIELD_COUNTED(s, n, JSON_T_NUMBERS, m, c, x, __VA_ARGS__)
+#define FIELD_TEXTS(s, n, m, c, x, ...) FIELD_COUNTED(s, n, JSON_T_TEXTS, m, c, x, __VA_ARGS__)
+#define FIELD_CUSTOM(s, n, m, w, r, ...) \
+	FIELD_PLAIN(s, n, JSON_T_CUSTOM, m, __VA_ARGS__, .write = w, .read = r)
 /* clang-format on */
 
 /** Write all fields, up to one without a name, into an object. */

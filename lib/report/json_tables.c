@@ -262,9 +262,7 @@ const struct json_field json_sweep_fields[] = {
 	FIELD_REAL(record_sweep, "capacity_ops_s", capacity_ops_s, KEEP, "rate of a closed loop, ops/s"),
 	FIELD_CHARS(record_sweep, "slo", slo, KEEP, "limit that was looked for; empty: none"),
 	FIELD_REAL(record_sweep, "slo_ops_s", slo_ops_s, KEEP, "highest rate that held it, ops/s"),
-	{FIELD_ROW(record_sweep, "points", JSON_T_LIST, curve),
-		FIELD_COUNTED(record_sweep, curve, curve_count, point_fields, JSON_LIST_MAX), .flags = FIELD_MUST | FIELD_SIZED,
-		.merge = MERGE_KEEP, .what = "in order of their rates"},
+	FIELD_LIST(record_sweep, "points", curve, curve_count, point_fields, JSON_LIST_MAX, KEEP, "in order of their rates", .flags = FIELD_MUST | FIELD_SIZED),
 	END,
 };
 
@@ -286,16 +284,13 @@ static const struct json_field interval_fields[] = {
 
 const struct json_field json_record_fields[] = {
 	FIELD_CHARS(record, "label", label, KEEP, "which of several results it is"),
-	{FIELD_ROW(record, "driver", JSON_T_CHARS, driver), .flags = FIELD_MUST,
-		.merge = MERGE_KEEP, .what = "name of the engine"},
+	FIELD_CHARS(record, "driver", driver, KEEP, "name of the engine", .flags = FIELD_MUST),
 	FIELD_CHARS(record, "end", end, KEEP, "how it ended, if not well"),
 	FIELD_NUMBER(record, "block", block, KEEP, "repetition of a comparison, from 1; 0: it was no comparison"),
 	FIELD_NUMBER(record, "contestant", contestant, KEEP, "of vs: place on the command line, from 1, which is the base; 0: it was no vs"),
 	FIELD_CHARS(record, "name", name, KEEP, "of vs: label of the contestant"),
 	FIELD_NUMBER(record, "is_merged", is_merged, KEEP, "of how many results it was merged; 0: of its own"),
-	{FIELD_ROW(record, "intervals", JSON_T_LIST, intervals),
-		FIELD_COUNTED( record, intervals, interval_count, interval_fields, JSON_LIST_MAX), .flags = FIELD_SIZED,
-		.merge = MERGE_KEEP, .what = "the lines of figures that were printed meanwhile"},
+	FIELD_LIST(record, "intervals", intervals, interval_count, interval_fields, JSON_LIST_MAX, KEEP, "the lines of figures that were printed meanwhile", .flags = FIELD_SIZED),
 	FIELD_CUSTOM(record, "sweep", sweep, write_sweep, read_sweep, KEEP, "curve of latency over throughput; null: it is not the capacity of a sweep"),
 	END,
 };
@@ -309,8 +304,7 @@ const struct json_field json_option_fields[] = {
 };
 
 const struct json_field json_engine_fields[] = {
-	{FIELD_ROW(nb_result, "name", JSON_T_BORROWED, engine.name), .flags = FIELD_MUST,
-		.merge = MERGE_KEEP, .what = "of the driver, as in --driver"},
+	FIELD_BORROWED(nb_result, "name", engine.name, KEEP, "of the driver, as in --driver", .flags = FIELD_MUST),
 	FIELD_BORROWED(nb_result, "version", engine_version, KEEP, "of the engine that was loaded"),
 	FIELD_BORROWED(nb_result, "summary", engine.summary, KEEP, "one line"),
 	FIELD_BORROWED(nb_result, "licence", engine.licence, KEEP, "SPDX identifier of the engine's licence"),
@@ -426,8 +420,7 @@ const struct json_field json_latency_fields[] = {
 	FIELD_NUMBER(sample_latency, "p99_ns", p99_ns, KEEP, "99th percentile, ns; 0: too few"),
 	FIELD_NUMBER(sample_latency, "p999_ns", p999_ns, KEEP, "99.9th percentile, ns; 0: too few"),
 	FIELD_NUMBER(sample_latency, "max_ns", max_ns, KEEP, "upper end of the highest bucket, ns"),
-	{FIELD_ROW(sample_latency, "hdr", JSON_T_TEXT, hdr), .flags = FIELD_MUST | FIELD_FILLED, .check = check_hdr,
-		.merge = MERGE_KEEP, .what = "the histogram: HdrHistogram's V2 compressed encoding in base64, unit 1 ns"},
+	FIELD_TEXT(sample_latency, "hdr", hdr, KEEP, "the histogram: HdrHistogram's V2 compressed encoding in base64, unit 1 ns", .flags = FIELD_MUST | FIELD_FILLED, .check = check_hdr),
 	END,
 };
 
@@ -440,10 +433,8 @@ const struct json_field json_sample_fields[] = {
 	FIELD_NUMBER(sample, "behind_ops", behind_ops, KEEP, "with a rate: operations due at its end and not done"),
 	FIELD_LIST(sample, "latencies", latencies, latency_count, json_latency_fields, 2 * NB_OP_KINDS, KEEP, "of each kind of operation"),
 	FIELD_NUMBERS(sample, "counters", counters, counter_count, JSON_LIST_MAX, KEEP, "parallel to series.counters: how much each grew within it, or a gauge's level at its end; those beyond the last are 0"),
-	{FIELD_ROW(sample, "used", JSON_T_OBJECT, used), .fields = json_system_fields, .flags = FIELD_SPARSE,
-		.merge = MERGE_KEEP, .what = "what the system counted within it"},
-	{FIELD_ROW(sample, "levels", JSON_T_OBJECT, levels), .fields = json_level_fields, .flags = FIELD_SPARSE,
-		.merge = MERGE_KEEP, .what = "what was at its end"},
+	FIELD_OBJECT(sample, "used", used, json_system_fields, KEEP, "what the system counted within it", .flags = FIELD_SPARSE),
+	FIELD_OBJECT(sample, "levels", levels, json_level_fields, KEEP, "what was at its end", .flags = FIELD_SPARSE),
 	END,
 };
 
@@ -458,9 +449,7 @@ static const struct json_field pulses_fields[] = {
 	FIELD_NUMBER(pulses, "begin_ns", begin_ns, KEEP, "its begin, ns from the first operation"),
 	FIELD_NUMBER(pulses, "pulse_ns", pulse_ns, KEEP, "length of a stretch, ns"),
 	FIELD_NUMBERS(pulses, "ops", ops, count, JSON_PULSES_MAX, KEEP, "operations that ended in each, warm-up included"),
-	{FIELD_ROW(pulses, "gaps", JSON_T_LIST, gaps),
-		FIELD_COUNTED(pulses, gaps, gap_count, gap_fields, SERIES_GAPS_MAX), .flags = FIELD_WITHIN,
-		.merge = MERGE_KEEP, .what = "the longest times above 60 ms in which no operation ended"},
+	FIELD_LIST(pulses, "gaps", gaps, gap_count, gap_fields, SERIES_GAPS_MAX, KEEP, "the longest times above 60 ms in which no operation ended", .flags = FIELD_WITHIN),
 	END,
 };
 
@@ -515,10 +504,8 @@ static const struct json_field phase_fields[] = {
 };
 
 const struct json_field json_measurement_fields[] = {
-	{FIELD_ROW(measurement, "ops", JSON_T_NUMBER, ops), .flags = FIELD_MUST,
-		.merge = MERGE_SUM, .what = "operations that count, of all groups"},
-	{FIELD_ROW(measurement, "wall_ns", JSON_T_NUMBER, wall_ns), .flags = FIELD_MUST,
-		.merge = MERGE_MOST, .what = "first operation's begin to last one's end, of phases the sum, ns"},
+	FIELD_NUMBER(measurement, "ops", ops, SUM, "operations that count, of all groups", .flags = FIELD_MUST),
+	FIELD_NUMBER(measurement, "wall_ns", wall_ns, MOST, "first operation's begin to last one's end, of phases the sum, ns", .flags = FIELD_MUST),
 	FIELD_FLAG(measurement, "has_begun", has_begun, ANY, "a first operation was begun"),
 	FIELD_FLAG(measurement, "is_partial", is_partial, ANY, "the last operation was not reached"),
 	FIELD_FLAG(measurement, "is_loaded", is_loaded, ANY, "the data was put before, untimed, since the engine keeps none"),
@@ -532,9 +519,7 @@ const struct json_field json_measurement_fields[] = {
 	FIELD_NUMBER(measurement, "load_ns", load_ns, MOST, "loading it, untimed otherwise, ns"),
 	FIELD_NUMBER(measurement, "settle_ns", settle_ns, MOST, "settling it, ns"),
 	FIELD_NUMBER(measurement, "close_ns", close_ns, MOST, "closing it, ns"),
-	{FIELD_ROW(measurement, "phases", JSON_T_LIST, phases),
-		FIELD_COUNTED(measurement, phases, phase_count, phase_fields, RUN_PHASES_MAX), .flags = FIELD_WITHIN,
-		.merge = MERGE_KEEP, .what = "how long each phase took, in the order in which they began"},
+	FIELD_LIST(measurement, "phases", phases, phase_count, phase_fields, RUN_PHASES_MAX, KEEP, "how long each phase took, in the order in which they began", .flags = FIELD_WITHIN),
 	FIELD_COUNTS(measurement, "answers", answers, answers, SUM, "how the engine answered; conflict counts attempts, the others operations; without those that are 0"),
 	FIELD_NUMBER(measurement, "value_bytes", value_bytes, SUM, "bytes of values read or written"),
 	FIELD_OBJECT(measurement, "findings", findings, findings_fields, KEEP, "What looking at data found."),
@@ -563,8 +548,7 @@ const struct json_field json_measurement_fields[] = {
 	FIELD_LIST(measurement, "counters", counters.items, counters.count, json_counter_fields, JSON_LIST_MAX, KEEP, "of the engine, from the first operation's begin until settled"),
 	FIELD_HISTOGRAM(measurement, "service", service, SUM, "service times of all operations, of all groups"),
 	FIELD_LIST(measurement, "by_thread", threads, thread_count, json_thread_fields, JSON_LIST_MAX, KEEP, "of a classic action, each thread; null: not known"),
-	{FIELD_ROW(measurement, "series", JSON_T_OBJECT, series), .fields = json_series_fields, .check = check_series,
-		.merge = MERGE_KEEP, .what = "the run over time"},
+	FIELD_OBJECT(measurement, "series", series, json_series_fields, KEEP, "the run over time", .check = check_series),
 	END,
 };
 
@@ -580,8 +564,7 @@ static const struct json_field workload_fields[] = {
 };
 
 static const struct json_field keys_fields[] = {
-	{FIELD_ROW(keys_facts, "hash", JSON_T_HASH, hash),
-		.merge = MERGE_KEEP, .what = "XXH3-64 of all keys"},
+	FIELD_HASH(keys_facts, "hash", hash, KEEP, "XXH3-64 of all keys"),
 	FIELD_NUMBER(keys_facts, "duplicates", duplicates, SUM, "keys that are equal to one before them"),
 	FIELD_FLAG(keys_facts, "is_estimate", is_estimate, ANY, "that was counted in a part of them"),
 	FIELD_NUMBER(keys_facts, "looked", looked, SUM, "keys in which they were counted"),
@@ -627,9 +610,7 @@ static const struct json_field job_findings_fields[] = {
 	FIELD_NUMBER(job_findings, "read_back", read_back, SUM, "of them, writes that were looked up again after the operations"),
 	FIELD_NUMBER(job_findings, "foreign", foreign, SUM, "of them, good but written by another run"),
 	FIELD_COUNTS(job_findings, "verdicts", verdicts, job_verdicts, SUM, "how records were, without those that are 0"),
-	{FIELD_ROW(job_findings, "cases", JSON_T_LIST, cases),
-		FIELD_COUNTED(job_findings, cases, case_count, case_fields, JOB_CASES), .flags = FIELD_WITHIN,
-		.merge = MERGE_KEEP, .what = "the first findings"},
+	FIELD_LIST(job_findings, "cases", cases, case_count, case_fields, JOB_CASES, KEEP, "the first findings", .flags = FIELD_WITHIN),
 	END,
 };
 
@@ -691,8 +672,7 @@ const struct json_field json_group_fields[] = {
 	FIELD_NUMBER(job_result_group, "spin_ns", measured.spin_ns, SUM, "CPU time of waiting for due moments, all threads, ns"),
 	FIELD_HISTOGRAM(job_result_group, "lateness", measured.lateness, SUM, "how late the harness itself woke up for due moments, ns; null without a rate"),
 	FIELD_CHARS(job_result_group, "trace", measured.trace, FILL, "what was read of a trace; empty: there was none"),
-	{FIELD_ROW(job_result_group, "trace_counts", JSON_T_OBJECT, measured.trace_counts), .fields = trace_fields, .flags = FIELD_SIZED,
-		.merge = MERGE_KEEP, .what = "What came of reading the trace."},
+	FIELD_OBJECT(job_result_group, "trace_counts", measured.trace_counts, trace_fields, KEEP, "What came of reading the trace.", .flags = FIELD_SIZED),
 	FIELD_OBJECT(job_result_group, "findings", measured.findings, job_findings_fields, KEEP, "What verification found."),
 	FIELD_CUSTOM(job_result_group, "operations", measured.kinds, write_operations, read_operations, KEEP, "the kinds of operations that there were"),
 	FIELD_LIST(job_result_group, "by_thread", measured.threads, measured.thread_count, json_thread_fields, JSON_LIST_MAX, KEEP, "each thread; null: not known"),
@@ -722,32 +702,20 @@ const struct json_field json_result_fields[] = {
 	FIELD_FLAG(nb_result, "is_paced", is_paced, ANY, "some operations were due at times of their own"),
 	FIELD_FLAG(nb_result, "is_bound_by_time", is_bound_by_time, ANY, "the end was a time"),
 	FIELD_FLAG(nb_result, "is_of_processes", is_of_processes, ANY, "several processes, whose use of CPU and memory is not known"),
-	{FIELD_ROW(nb_result, "digest", JSON_T_HASH, digest), .flags = FIELD_MUST,
-		.merge = MERGE_KEEP, .what = "names the stream of operations: equal for the same operations"},
-	{FIELD_ROW(nb_result, "workload", JSON_T_OBJECT, workload), .fields = workload_fields, .flags = FIELD_SIZED,
-		.merge = MERGE_KEEP, .what = "What a classic action was to do; of a job only some of it means something."},
+	FIELD_HASH(nb_result, "digest", digest, KEEP, "names the stream of operations: equal for the same operations", .flags = FIELD_MUST),
+	FIELD_OBJECT(nb_result, "workload", workload, workload_fields, KEEP, "What a classic action was to do; of a job only some of it means something.", .flags = FIELD_SIZED),
 	FIELD_OBJECT(nb_result, "keys", keys, keys_fields, KEEP, "The file of keys."),
 	FIELD_OBJECT(nb_result, "clock", clock, clock_fields, KEEP, "The clock that took the time stamps."),
 	FIELD_OBJECT(nb_result, "sysinfo", sysinfo, sysinfo_fields, KEEP, "What decides whether a number can be believed."),
 	FIELD_OBJECT(nb_result, "environment", environment, json_environment_fields, KEEP, "where it took place"),
-	{FIELD_ROW(nb_result, "measured", JSON_T_OBJECT, measured), .fields = json_measurement_fields, .flags = FIELD_MUST,
-		.merge = MERGE_KEEP, .what = "what came of it"},
-	{FIELD_ROW(nb_result, "warnings", JSON_T_LIST, warnings.texts),
-		FIELD_COUNTED( nb_result, warnings.texts, warnings.count, NULL, ENGINE_WARNINGS_MAX), .flags = FIELD_WITHIN,
-		.merge = MERGE_KEEP, .what = "what the engine warned of"},
-	{.name = "job", .type = JSON_T_OBJECT, .fields = json_job_fields, .flags = FIELD_OF_JOB,
-		.merge = MERGE_KEEP, .what = "what was to be done; null of a classic action"},
-	{FIELD_ROW(nb_result, "service", JSON_T_HISTOGRAM, service), .flags = FIELD_OF_JOB,
-		.merge = MERGE_SUM, .what = "service times of all foreground operations, ns"},
-	{FIELD_ROW(nb_result, "response", JSON_T_HISTOGRAM, response), .flags = FIELD_OF_JOB,
-		.merge = MERGE_SUM, .what = "response times of all foreground operations, ns; null of a classic action, empty without a rate"},
+	FIELD_OBJECT(nb_result, "measured", measured, json_measurement_fields, KEEP, "what came of it", .flags = FIELD_MUST),
+	FIELD_LIST(nb_result, "warnings", warnings.texts, warnings.count, NULL, ENGINE_WARNINGS_MAX, KEEP, "what the engine warned of", .flags = FIELD_WITHIN),
+	FIELD_PART("job", json_job_fields, KEEP, "what was to be done; null of a classic action", .flags = FIELD_OF_JOB),
+	FIELD_HISTOGRAM(nb_result, "service", service, SUM, "service times of all foreground operations, ns", .flags = FIELD_OF_JOB),
+	FIELD_HISTOGRAM(nb_result, "response", response, SUM, "response times of all foreground operations, ns; null of a classic action, empty without a rate", .flags = FIELD_OF_JOB),
 	FIELD_HISTOGRAM(nb_result, "hiccups", measured.hiccups, SUM, "how late a thread that only sleeps woke up, ns; null: not measured"),
-	{FIELD_ROW(nb_result, "groups", JSON_T_LIST, groups),
-		FIELD_COUNTED(nb_result, groups, group_count, json_group_fields, NB_GROUPS_MAX), .flags = FIELD_MUST | FIELD_OF_JOB,
-		.merge = MERGE_KEEP, .what = "groups of threads"},
-	{FIELD_ROW(nb_result, "notes", JSON_T_LIST, notes),
-		FIELD_COUNTED(nb_result, notes, note_count, note_fields, JSON_LIST_MAX), .flags = FIELD_FILLED,
-		.merge = MERGE_KEEP, .what = "why the numbers may be wrong"},
+	FIELD_LIST(nb_result, "groups", groups, group_count, json_group_fields, NB_GROUPS_MAX, KEEP, "groups of threads", .flags = FIELD_MUST | FIELD_OF_JOB),
+	FIELD_LIST(nb_result, "notes", notes, note_count, note_fields, JSON_LIST_MAX, KEEP, "why the numbers may be wrong", .flags = FIELD_FILLED),
 	END,
 };
 

@@ -52,8 +52,7 @@ static const struct json_field stalls_fields[] = {
 	NUMBER(stalls, "slow_ns", slow_ns),
 	NUMBER(stalls, "looked_ns", looked_ns),
 	REAL(stalls, "median_ops_s", median_ops_s),
-	{FIELD_ROW(stalls, "worst", JSON_T_LIST, worst), .flags = FIELD_WITHIN | FIELD_FILLED,
-		FIELD_COUNTED(stalls, worst, count, stall_fields, STALLS_MAX)},
+	FIELD_LIST(stalls, "worst", worst, count, stall_fields, STALLS_MAX, KEEP, "", .flags = FIELD_WITHIN | FIELD_FILLED),
 	{.name = NULL},
 };
 static const struct json_field write_fields[] = LAYERS(write);

@@ -2,9 +2,8 @@
 #ifndef REPORT_RECORD_H
 #define REPORT_RECORD_H
 /**
- * What a result file holds, from inside: one record for each run, and what they have in
- * common. Every writer sees records only, whether they come from runs or from a file, and
- * so says the same of both.
+ * Results from inside: one record for each run, and their command. Writers see records only, so
+ * they write the same of a run and of its file.
  */
 #include <stdbool.h>
 
@@ -12,35 +11,34 @@
 
 #include "report/result.h"
 
-/** What a sweep found, kept with the run that is its capacity; curve NULL: it was none. */
+/** The result of a sweep, kept with the run of its capacity; curve NULL: it was not a sweep. */
 struct record_sweep {
 	double capacity_ops_s;
 	struct nb_curve_point *curve; /* owned */
 	size_t curve_count;
-	char slo[64];     /* limit that was looked for; "" */
+	char slo[64];     /* limit of the search; "" */
 	double slo_ops_s; /* highest rate that held it */
 };
 
 /** One run. */
 struct record {
-	char label[64];        /* which of several it is: "sweep 40 %"; "" */
-	struct nb_result *run; /* NULL: it has no result, and `driver` and `end` say why */
+	char label[64];        /* "sweep 40 %"; "" */
+	struct nb_result *run; /* NULL: it has no result; `end` is the reason */
 	char driver[48];
-	char end[256];       /* how it ended, if not well; "" else */
-	uint32_t block;      /* repetition of a comparison, from 1; 0: it was no comparison */
-	uint32_t contestant; /* of vs: place on the command line, from 1; 0: it was no vs */
-	char name[96];       /* of the contestant: "leveldb#2"; "" if it was no vs */
-	uint32_t is_merged;  /* of so many records; 0: of its own */
-	uint32_t
-		picked_of; /* repetitions that it stands for (results_pick); 0: it was not picked */
-	bool is_titled_by_action;      /* others beside it are of another action */
-	bool is_point;                 /* of the curve of a record before it */
-	struct nb_interval *intervals; /* that were printed while it ran; owned */
+	char end[256];            /* how it ended, if not well; "" else */
+	uint32_t block;           /* repetition of vs, from 1; 0: not of vs */
+	uint32_t contestant;      /* of vs: place on the command line, from 1; 0: not of vs */
+	char name[96];            /* of the contestant: "leveldb#2"; "" */
+	uint32_t is_merged;       /* number of records; 0: not merged */
+	uint32_t picked_of;       /* number of repetitions that it represents; 0: not picked */
+	bool is_titled_by_action; /* other records have another action */
+	bool is_point;            /* of the curve of a record before it */
+	struct nb_interval *intervals; /* that were printed during the run; owned */
 	size_t interval_count;
 	struct record_sweep sweep;
 };
 
-/** Its result if that is a job's; NULL: it has none, or is of put, get or delete. */
+/** The result of a job; NULL: it has none, or is of put, get or delete. */
 static inline struct nb_result *
 record_job(const struct record *record)
 {
@@ -51,21 +49,21 @@ struct record_option {
 	char *name, *value; /* owned */
 };
 
-/** How the records were asked for; enough to do it again. All owned. */
+/** The command of the records, complete enough to rerun it. All owned. */
 struct record_command {
 	char *action;    /* "put"; NULL: not known */
-	char *directory; /* that it was called in */
+	char *directory; /* working directory */
 	char **words;    /* as typed, without the program */
 	size_t word_count;
-	struct record_option *options; /* effective ones, those that were not typed too */
+	struct record_option *options; /* effective ones, with defaults */
 	size_t option_count;
-	char *job; /* the workload as a file, with all that was set; NULL: none */
+	char *job; /* the complete workload as a file; NULL: none */
 };
 
 struct nb_results {
 	struct record *records;
 	size_t count;
-	uint32_t list_count; /* engines of --driver=a,b,c; 0: it was no list */
+	uint32_t list_count; /* engines of --driver=a,b,c; 0: not a list */
 	struct record_command command;
 	const struct nb_results
 		*baseline; /* that the HTML page compares with, borrowed; NULL */
@@ -108,26 +106,26 @@ record_groups(const struct record *record, struct record_group *groups);
 const char *
 record_action(const struct record *record);
 
-/** Find whether titles need the action; to be called when records have come. */
+/** Find whether titles need the action. Call it after records were added. */
 void
 results_find_actions(struct nb_results *results);
 
 /**
- * Find which records are points of curves: those with labels, of the same engine, behind the
- * capacity; to be called when curves have come.
+ * Find the points of curves: records with labels, of the same engine, after the capacity. Call
+ * it after curves were added.
  */
 void
 results_find_points(struct nb_results *results);
 
 /**
- * Of vs one repetition of each contestant and action, that with the median throughput, action
- * by action in the order of the command line, and what failed behind them; of all else every
- * record. They are borrowed: free() out->records alone.
+ * Of vs one repetition of each contestant and action, the one with the median throughput, by
+ * action in the order of the command line, then failures. Of other results every record. They
+ * are borrowed: free() out->records alone.
  */
 NB_MUST_CHECK int
 results_pick(struct nb_results *out, const struct nb_results *from);
 
-/** The value of an option of the command; NULL: it is not known. */
+/** The value of an option of the command; NULL: not known. */
 const char *
 results_option(const struct nb_results *results, const char *name);
 
@@ -135,7 +133,7 @@ results_option(const struct nb_results *results, const char *name);
 bool
 results_are_versus(const struct nb_results *results);
 
-/** Whether a repetition of the contestant failed, so that it is left out of comparisons. */
+/** Whether a repetition of the contestant failed, so that comparisons leave it out. */
 bool
 results_contestant_failed(const struct nb_results *results, uint32_t contestant);
 
@@ -143,11 +141,11 @@ results_contestant_failed(const struct nb_results *results, uint32_t contestant)
 size_t
 results_sweeps(const struct nb_results *results);
 
-/** What was run: the contestant's label, else the driver. */
+/** The contestant's label, else the driver. */
 const char *
 record_name(const struct record *record);
 
-/** What a result is called side by side: name, action where that differs, and label. */
+/** The title of a column: name, action if that differs, and label. */
 void
 record_title(const struct record *record, char *text, size_t size);
 
@@ -243,32 +241,21 @@ struct writer {
 /** Ended by a NULL name. */
 extern const struct writer writers[];
 
-int
-write_text(const struct nb_results *results, FILE *out, uint32_t flags);
-int
-write_json(const struct nb_results *results, FILE *out, uint32_t flags);
-/** All of a stream, which ends with a zero; *text is yours also after a failure. */
-NB_MUST_CHECK int
-results_read_stream(FILE *in, const char *file, char **text, size_t *size);
-/** As nb_results_read(), of the text of a file that messages call `file`. */
-NB_MUST_CHECK int
-results_parse(struct nb_results **out, const char *text, size_t size, const char *file);
-int
-write_markdown(const struct nb_results *results, FILE *out, uint32_t flags);
-int
-write_csv(const struct nb_results *results, FILE *out, uint32_t flags);
+typedef int
+writer_fn(const struct nb_results *results, FILE *out, uint32_t flags);
+writer_fn write_text, write_json, write_markdown, write_csv, write_hgrm, write_hlog,
+	write_gnuplot, write_candlestick, write_html;
+
 /** A row for each kind of operation of each run, also of vs. */
 int
 csv_write_operations(const struct nb_results *results, FILE *out);
-int
-write_hgrm(const struct nb_results *results, FILE *out, uint32_t flags);
-int
-write_hlog(const struct nb_results *results, FILE *out, uint32_t flags);
-int
-write_gnuplot(const struct nb_results *results, FILE *out, uint32_t flags);
-int
-write_candlestick(const struct nb_results *results, FILE *out, uint32_t flags);
-int
-write_html(const struct nb_results *results, FILE *out, uint32_t flags);
+
+/** All of a stream, which ends with a zero; *text is yours also after a failure. */
+NB_MUST_CHECK int
+results_read_stream(FILE *in, const char *file, char **text, size_t *size);
+
+/** As nb_results_read(), of the text of a file that messages call `file`. */
+NB_MUST_CHECK int
+results_parse(struct nb_results **out, const char *text, size_t size, const char *file);
 
 #endif /* REPORT_RECORD_H */

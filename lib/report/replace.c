@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is replaced by a file of ours: only another file of ours. A script in which two options
- * were exchanged, or a path has a slash too few, then ends with a message and not with the loss
- * of what stood there.
+ * mininb replaces only files that mininb wrote. A script with two options exchanged, or with a
+ * slash missing in a path, then ends with a message and not with the loss of a file.
  *
- * What we write begins in a way that no other program's file does; for text traces, bare
- * numbers and keys the file's extended attribute tells, and of keys their bytes as well
- * (keys.c). Rejected: to ask a terminal. Nobody sits before one at night.
+ * Our files begin in a way that no other program's file does. Text traces, bare numbers and keys
+ * have an extended attribute instead, and keys are recognised by their bytes as well (keys.c).
+ * Rejected: asking on a terminal, because benchmarks run unattended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,27 +23,47 @@
 
 enum { BEGIN_SIZE = 4096 };
 
-/** How files begin, each written by the one that is named. */
+/** How our files begin; no other program's file does. */
 static const struct {
-	const char *text;
+	const char *first;
 	size_t size;
+	const char *then; /* must follow, if not NULL */
+	bool is_in_line;  /* `then` begins in the first line; else it may be anywhere */
 } beginnings[] = {
-#define BEGINS(text) \
+#define BEGINS(text, ...) \
 	{ \
-		text, sizeof(text) - 1 \
+		text, sizeof(text) - 1, __VA_ARGS__ \
 	}
-	BEGINS("\x89NBT\r\n\x1a\n"),                    /* trace_binary.c */
-	BEGINS("#[Logged with mininb "),                /* report_hlog.c */
-	BEGINS("# Results, by mininb."),                /* report_gnuplot.c */
-	BEGINS("# Throughput of threads, by mininb."),  /* plot.c */
-	BEGINS("result,title,driver,version,"),         /* report_csv.c */
-	BEGINS("result,title,phase,end_s,duration_s,"), /* report_csv_files.c */
-	BEGINS("result,title,group,kind,series,"),      /* the same */
-	BEGINS("Action            : "),                 /* report_text.c */
+	BEGINS("\x89NBT\r\n\x1a\n", NULL, false),                    /* trace_binary.c */
+	BEGINS("#[Logged with mininb ", NULL, false),                /* report_hlog.c */
+	BEGINS("# Results, by mininb.", NULL, false),                /* report_gnuplot.c */
+	BEGINS("# Throughput of threads, by mininb.", NULL, false),  /* plot.c */
+	BEGINS("result,title,driver,version,", NULL, false),         /* report_csv.c */
+	BEGINS("result,title,phase,end_s,duration_s,", NULL, false), /* report_csv_files.c */
+	BEGINS("result,title,group,kind,series,", NULL, false),      /* the same */
+	BEGINS("Action            : ", NULL, false),                 /* report_text.c */
+	BEGINS("<!DOCTYPE html>\n", " - mininb</title>", false),     /* page.c */
+	BEGINS("# mininb", "\n\n| engine ", true),                   /* report_markdown.c */
+	BEGINS("# ", " time in microseconds\n", true),               /* report_hgrm.c */
+#undef BEGINS
 };
 
 static bool
-begins_but_for_spaces(const char *begin, size_t size, const char *wanted)
+has_beginning(const char *begin, size_t size, size_t i)
+{
+	const char *then = beginnings[i].then;
+	if (size < beginnings[i].size ||
+		memcmp(begin, beginnings[i].first, beginnings[i].size) != 0)
+		return false;
+	const char *found = then != NULL ? memmem(begin, size, then, strlen(then)) : begin;
+	return found != NULL &&
+		(!beginnings[i].is_in_line ||
+			memchr(begin, '\n', (size_t)(found - begin)) == NULL);
+}
+
+/** Apart from white space. */
+static bool
+begins_with(const char *begin, size_t size, const char *wanted)
 {
 	for (size_t i = 0; i < size && *wanted != '\0'; i++) {
 		if (strchr(" \t\r\n", begin[i]) != NULL)
@@ -56,59 +75,14 @@ begins_but_for_spaces(const char *begin, size_t size, const char *wanted)
 	return *wanted == '\0';
 }
 
-/** {"format": "mininb-result" or "mininb-crash", with white space or without. */
-static bool
-is_json(const char *begin, size_t size)
-{
-	static const char *const wanted[] = {
-		"{\"format\":\"mininb-result\"", "{\"format\":\"mininb-crash\""};
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-		if (begins_but_for_spaces(begin, size, wanted[i]))
-			return true;
-	return false;
-}
-
-static bool
-is_page(const char *begin, size_t size)
-{
-	static const char first[] = "<!DOCTYPE html>\n", title[] = " - mininb</title>";
-	return size > sizeof(first) && memcmp(begin, first, sizeof(first) - 1) == 0 &&
-		memmem(begin, size, title, sizeof(title) - 1) != NULL;
-}
-
-/** "# mininb put" above a table, of report_markdown.c; others have such titles, too. */
-static bool
-is_markdown(const char *begin, size_t size)
-{
-	static const char title[] = "# mininb", table[] = "\n\n| engine ";
-	const char *line = memchr(begin, '\n', size);
-	size_t left = line == NULL ? 0 : size - (size_t)(line - begin);
-	return left >= sizeof(table) - 1 && memcmp(line, table, sizeof(table) - 1) == 0 &&
-		(size_t)(line - begin) >= sizeof(title) - 1 &&
-		memcmp(begin, title, sizeof(title) - 1) == 0;
-}
-
-/** "# TITLE: service time in microseconds", of report_hgrm.c. */
-static bool
-is_distribution(const char *begin, size_t size)
-{
-	static const char end[] = " time in microseconds";
-	const char *line = memchr(begin, '\n', size);
-	return size > 2 && memcmp(begin, "# ", 2) == 0 && line != NULL &&
-		(size_t)(line - begin) > sizeof(end) &&
-		memcmp(line - (sizeof(end) - 1), end, sizeof(end) - 1) == 0;
-}
-
 static bool
 is_ours(const char *begin, size_t size)
 {
-	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++) {
-		if (size >= beginnings[i].size &&
-			memcmp(begin, beginnings[i].text, beginnings[i].size) == 0)
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
+		if (has_beginning(begin, size, i))
 			return true;
-	}
-	return is_json(begin, size) || is_page(begin, size) || is_markdown(begin, size) ||
-		is_distribution(begin, size);
+	return begins_with(begin, size, "{\"format\":\"mininb-result\"") ||
+		begins_with(begin, size, "{\"format\":\"mininb-crash\"");
 }
 
 static ssize_t
@@ -138,7 +112,7 @@ nb_file_may_replace(const char *path, uint64_t seed)
 	int rc = planted_check(path);
 	if (rc != NB_OK)
 		return rc;
-	/* what is no file at all is for the writer to refuse */
+	/* the writer refuses what is not a file */
 	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
 		return NB_OK;
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -162,7 +136,7 @@ is_special(const char *path)
 	return stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
 }
 
-/** The wait for someone to open the other end of a pipe would have no end at night. */
+/** Waiting until another process opens the pipe might never end. */
 static int
 open_special(const char *path)
 {

@@ -11,7 +11,7 @@ keeps()
 	shift
 	echo 'what is mine' >"$file"
 	mininb 1 "$@"
-	contains "$stderr" "$file: is there, and "
+	contains "$stderr" "$file: exists and "
 	equals "$output" ''
 	equals "$(<"$file")" 'what is mine'
 	[[ ! -e nb ]]
@@ -92,7 +92,7 @@ keeps()
 	mkfifo pipe
 	for path in pipe /dev/zero /dev/full .; do
 		mininb 1 run -w ycsb-a --records=10 -c 10 -d null --notebook=$path --quiet
-		contains "$stderr" "$path: is there, and is not a notebook"
+		contains "$stderr" "$path: exists and is not a notebook"
 		equals "$output" ''
 	done
 }
