@@ -111,7 +111,8 @@ is_meant(const char *name, size_t offset)
 	static const struct {
 		const char *name;
 		size_t offset;
-	} meant[] = {{"measured", offsetof(struct measurement, counters.is_short)},
+	} meant[] = {{"measured", offsetof(struct measurement, owners)},
+		{"measured", offsetof(struct measurement, counters.is_short)},
 		{"measured", offsetof(struct measurement, hiccups)},
 		{"series", offsetof(struct series, counters.is_short)},
 		{"record", offsetof(struct record, run)},
@@ -122,7 +123,7 @@ is_meant(const char *name, size_t offset)
 		if (strcmp(meant[i].name, name) == 0 && meant[i].offset == offset)
 			return true;
 	}
-	return false;
+	return strcmp(name, "usage") == 0; /* a few of the system's counts */
 }
 
 /** All but what is shorter than a word: padding and spare members. */
