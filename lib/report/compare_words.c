@@ -2,9 +2,9 @@
 /*
  * A comparison in words. Small differences are percents of the first's value: "p99 4.2 %
  * slower" is a p99 that is 4.2 % higher. From FACTOR on they are factors, "3.1 times faster",
- * since most people misread a percentage above a hundred.
+ * because most people misread a percentage above a hundred.
  *
- * A difference that may be chance is not called equal: the interval says how large it may be.
+ * Samples that cannot be told apart are not called equal: the interval limits the difference.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -205,17 +205,17 @@ write_verdict(FILE *out, const struct nb_comparison *comparison,
 		write_uncertain(out, comparison, work, sample, shown);
 		fputc('.', out);
 	} else if (counts[0] == 1 && counts[1] == 1) {
-		fputs(". One run each: how much it varies is not known; repeat, or mininb vs.",
+		fputs(". One run each, so the variation is not known; repeat them, or use mininb vs.",
 			out);
 	} else if (verdict == COMPARE_ONE_RUN) {
 		fprintf(out,
-			". Only one run of %s: how much it varies is not known; repeat, or mininb vs.",
+			". Only one run of %s, so the variation is not known; repeat it, or use mininb vs.",
 			name_of(work, counts[0] == 1 ? 0 : sample));
 	} else {
 		char runs[48];
 		format_counts(runs, sizeof(runs), counts[0], counts[1]);
 		fprintf(out,
-			". With n = %s that may be chance, however large it is: at %g %% a difference needs %zu runs each at least; the intervals are the widest there are, of %.0f %%.",
+			". With n = %s no difference is significant, however large: %g %% needs at least %zu runs each; the intervals are the widest possible, of %.0f %%.",
 			runs, 100 * comparison->confidence,
 			stats_least_count(comparison->confidence),
 			100 * first->pairs[sample].ratio.confidence);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A comparison as text and as Markdown: first what forbids or spoils it, then the verdicts
- * in words, then a table for each sample against the first.
+ * A comparison as text and as Markdown: first the reasons against it, then the verdicts in
+ * words, then a table for each sample against the first.
  *
- * Bars show the interval of each ratio against 1 on a logarithmic axis, so that half and
- * twice are equally far from the middle; all bars of a table have the same one.
+ * Bars show the interval of each ratio against 1 on a logarithmic axis, so half and twice are
+ * equally far from the middle. All bars of a table have the same axis.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -231,11 +231,7 @@ add_foot(struct doc *doc, const struct nb_comparison *comparison, bool has_bars)
 {
 	doc_gap(doc);
 	doc_wrapped(doc, "",
-		"Values are medians over the runs, a percentile being each run's own; the "
-		"ratio is the median over all pairs of runs (Hodges and Lehmann), p is Mann "
-		"and "
-		"Whitney's. Each line stands for itself: of %.0f that do not differ, one will "
-		"seem to.",
+		"Values are medians over the runs; a percentile is each run's own. The ratio is the median over all pairs of runs (Hodges and Lehmann); p is of Mann and Whitney's test. Lines are not corrected for each other: of %.0f without a difference, one seems to have one.",
 		1 / (1 - comparison->confidence));
 	if (has_bars)
 		doc_wrapped(doc, "",

@@ -21,7 +21,7 @@ make_result()
 	matches "$output" ' than a.json (in throughput|at p[0-9]+)'
 	contains "$output" 'put memory: b.json (1 run) against a.json (1 run), service times'
 	contains "$(tr -s '\n ' '  ' <<<"$output")" \
-		'One run each: how much it varies is not known; repeat, or mininb vs.'
+		'One run each, so the variation is not known; repeat them, or use mininb vs.'
 	matches "$output" $'\nthroughput ops/s +[0-9]+ +[0-9]+ +[0-9.]+ *\n'
 	matches "$output" $'\np99 us +[0-9.]+ +[0-9.]+ +[0-9.]+ *\n'
 	contains "$output" 'Too few operations for p99.9, p99.99.'
