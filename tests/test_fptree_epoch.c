@@ -17,6 +17,7 @@ struct heap_of {
 
 static struct heap_of first, second;
 static struct epochs *epochs;
+static struct epoch_slot *writer, *reader; /* of most tests */
 
 static void
 keep(void *to, unsigned kind, uint64_t what)
@@ -38,17 +39,17 @@ open_slot(unsigned id, struct heap_of *to)
 }
 
 static void
-begin(struct epoch_slot **writer, struct epoch_slot **reader)
+begin(void)
 {
 	first.count = second.count = 0;
 	epochs = epochs_new(SESSIONS, keep);
 	ck_assert_ptr_nonnull(epochs);
-	*writer = open_slot(0, &first);
-	*reader = open_slot(1, &second);
+	writer = open_slot(0, &first);
+	reader = open_slot(1, &second);
 }
 
 static void
-end(struct epoch_slot *writer, struct epoch_slot *reader)
+end(void)
 {
 	epoch_close(reader, &second);
 	epoch_close(writer, &second);
@@ -57,9 +58,7 @@ end(struct epoch_slot *writer, struct epoch_slot *reader)
 
 TEST(what_nobody_can_see_is_released_at_once)
 {
-	struct epoch_slot *writer, *reader;
-
-	begin(&writer, &reader);
+	begin();
 	epoch_retire(writer, KIND, 1);
 	epoch_retire(writer, KIND, 2);
 	ck_assert_uint_eq(first.count, 0);
@@ -68,15 +67,13 @@ TEST(what_nobody_can_see_is_released_at_once)
 	ck_assert_uint_eq(first.what[0], 1);
 	ck_assert_uint_eq(first.what[1], 2);
 	ck_assert_uint_eq(epoch_reclaim(writer), 0);
-	end(writer, reader);
+	end();
 	ck_assert_uint_eq(first.count, 2);
 }
 
 TEST(nothing_is_released_while_a_reader_that_was_in_is_in)
 {
-	struct epoch_slot *writer, *reader;
-
-	begin(&writer, &reader);
+	begin();
 	epoch_enter(reader);
 	epoch_retire(writer, KIND, 1);
 	for (int i = 0; i < 10; i++)
@@ -85,29 +82,25 @@ TEST(nothing_is_released_while_a_reader_that_was_in_is_in)
 	ck_assert_uint_eq(first.count, 0);
 	ck_assert_uint_eq(epoch_reclaim(writer), 1);
 	ck_assert_uint_eq(first.count, 1);
-	end(writer, reader);
+	end();
 }
 
 /* A thing is unlinked before it is retired, so one who is in between may have seen it. */
 TEST(reader_that_came_before_the_first_reclaim_holds_it_up)
 {
-	struct epoch_slot *writer, *reader;
-
-	begin(&writer, &reader);
+	begin();
 	epoch_retire(writer, KIND, 1);
 	epoch_enter(reader);
 	for (int i = 0; i < 10; i++)
 		ck_assert_uint_eq(epoch_reclaim(writer), 0);
 	epoch_exit(reader);
 	ck_assert_uint_eq(epoch_reclaim(writer), 1);
-	end(writer, reader);
+	end();
 }
 
 TEST(readers_that_came_later_hold_nothing_up)
 {
-	struct epoch_slot *writer, *reader;
-
-	begin(&writer, &reader);
+	begin();
 	struct epoch_slot *next = open_slot(2, &second);
 	epoch_enter(reader);
 	epoch_retire(writer, KIND, 1);
@@ -122,15 +115,13 @@ TEST(readers_that_came_later_hold_nothing_up)
 	ck_assert_uint_eq(epoch_reclaim(writer), 1);
 	ck_assert_uint_eq(first.what[1], 2);
 	epoch_close(next, NULL);
-	end(writer, reader);
+	end();
 }
 
 /* Each reader holds up what was retired while it was in, and what came after. */
 TEST(the_one_who_is_in_for_longest_decides)
 {
-	struct epoch_slot *writer, *reader;
-
-	begin(&writer, &reader);
+	begin();
 	struct epoch_slot *next = open_slot(2, &second);
 	epoch_enter(reader);
 	for (uint64_t i = 0; i < 100; i++) {
@@ -144,14 +135,12 @@ TEST(the_one_who_is_in_for_longest_decides)
 	for (uint64_t i = 0; i < 100; i++)
 		ck_assert_uint_eq(first.what[i], i);
 	epoch_close(next, NULL);
-	end(writer, reader);
+	end();
 }
 
 TEST(each_is_released_once_however_many_wait)
 {
-	struct epoch_slot *writer, *reader;
-
-	begin(&writer, &reader);
+	begin();
 	epoch_enter(reader);
 	for (uint64_t i = 0; i < MANY; i++) {
 		epoch_retire(writer, KIND, i);
@@ -162,16 +151,14 @@ TEST(each_is_released_once_however_many_wait)
 	ck_assert_uint_eq(epoch_reclaim(writer), MANY);
 	for (uint64_t i = 0; i < MANY; i++)
 		ck_assert_uint_eq(first.what[i], i);
-	end(writer, reader);
+	end();
 	ck_assert_uint_eq(first.count, MANY);
 }
 
 /* Else each operation would make a barrier for as long as somebody is in. */
 TEST(reclaim_that_could_release_nothing_is_not_due_again_at_once)
 {
-	struct epoch_slot *writer, *reader;
-
-	begin(&writer, &reader);
+	begin();
 	epoch_enter(reader);
 	for (uint64_t round = 0; round < 3; round++) {
 		size_t count = 0;
@@ -183,14 +170,12 @@ TEST(reclaim_that_could_release_nothing_is_not_due_again_at_once)
 	epoch_exit(reader);
 	ck_assert_uint_gt(epoch_reclaim(writer), 0);
 	ck_assert(!epoch_is_due(writer));
-	end(writer, reader);
+	end();
 }
 
 TEST(close_releases_what_it_can)
 {
-	struct epoch_slot *writer, *reader;
-
-	begin(&writer, &reader);
+	begin();
 	epoch_retire(writer, KIND, 1);
 	epoch_close(writer, &second);
 	ck_assert_uint_eq(first.count, 1);
@@ -202,9 +187,7 @@ TEST(close_releases_what_it_can)
 
 TEST(leftovers_of_a_closed_slot_wait_and_go_to_its_heir)
 {
-	struct epoch_slot *writer, *reader;
-
-	begin(&writer, &reader);
+	begin();
 	epoch_enter(reader);
 	epoch_retire(writer, KIND, 1);
 	epoch_close(writer, &second);
@@ -217,15 +200,14 @@ TEST(leftovers_of_a_closed_slot_wait_and_go_to_its_heir)
 	ck_assert_uint_eq(epoch_reclaim(next), 1);
 	ck_assert_uint_eq(first.count, 0);
 	ck_assert_uint_eq(second.count, 1);
-	end(next, reader);
+	writer = next;
+	end();
 	ck_assert_uint_eq(first.count + second.count, 1);
 }
 
 TEST(delete_releases_all_that_waits)
 {
-	struct epoch_slot *writer, *reader;
-
-	begin(&writer, &reader);
+	begin();
 	epoch_enter(reader);
 	epoch_retire(writer, KIND, 1);
 	epoch_close(writer, &second);
@@ -263,35 +245,35 @@ static bool is_eager; /* reclaim after each swap */
 static void
 spoil(void *to, unsigned kind, uint64_t what)
 {
-	struct writer *writer = to;
+	struct writer *own = to;
 	struct cell *cell = (struct cell *)(uintptr_t)what;
 
 	(void)kind;
 	cell->number = cell->inverse = 0;
-	writer->released++;
-	writer->free[writer->free_count++] = cell;
+	own->released++;
+	own->free[own->free_count++] = cell;
 }
 
 static void *
 write_cells(void *at)
 {
-	struct writer *writer = at;
+	struct writer *own = at;
 
 	for (uint64_t i = 0; i < SWAPS; i++) {
-		if (is_eager || epoch_is_due(writer->slot))
-			epoch_reclaim(writer->slot);
-		while (writer->free_count == 0) {
-			if (epoch_reclaim(writer->slot) == 0)
+		if (is_eager || epoch_is_due(own->slot))
+			epoch_reclaim(own->slot);
+		while (own->free_count == 0) {
+			if (epoch_reclaim(own->slot) == 0)
 				sched_yield();
 		}
-		struct cell *cell = writer->free[--writer->free_count];
+		struct cell *cell = own->free[--own->free_count];
 		cell->number = i;
 		cell->inverse = ~i;
-		epoch_enter(writer->slot);
+		epoch_enter(own->slot);
 		struct cell *old = __atomic_exchange_n(&link, cell, __ATOMIC_ACQ_REL);
 		ck_assert_uint_eq(old->number, ~old->inverse);
-		epoch_retire(writer->slot, 0, (uintptr_t)old);
-		epoch_exit(writer->slot);
+		epoch_retire(own->slot, 0, (uintptr_t)old);
+		epoch_exit(own->slot);
 	}
 	__atomic_fetch_sub(&writers_left, 1, __ATOMIC_RELAXED);
 	return NULL;
@@ -316,9 +298,10 @@ read_cells(void *at)
 	return (void *)(uintptr_t)spoilt;
 }
 
-static void
-torture(void)
+/* Eager: what was unlinked at this very moment is released when nobody seems to be in. */
+TEST_EACH(no_reader_ever_sees_what_was_released, 2)
 {
+	is_eager = _i == 1;
 	struct cell start = {5, ~(uint64_t)5};
 	pthread_t threads[READERS + WRITERS];
 	struct epoch_slot *slots[READERS];
@@ -328,11 +311,11 @@ torture(void)
 	link = &start;
 	writers_left = WRITERS;
 	for (unsigned i = 0; i < WRITERS; i++) {
-		struct writer *writer = &writers[i];
-		writer->free_count = writer->released = 0;
-		writer->slot = epoch_open(epochs, READERS + i, writer);
+		struct writer *own = &writers[i];
+		own->free_count = own->released = 0;
+		own->slot = epoch_open(epochs, READERS + i, own);
 		for (size_t k = 0; k < CELLS; k++)
-			writer->free[writer->free_count++] = &writer->cells[k];
+			own->free[own->free_count++] = &own->cells[k];
 	}
 	for (unsigned i = 0; i < READERS; i++) {
 		slots[i] = epoch_open(epochs, i, NULL);
@@ -356,16 +339,4 @@ torture(void)
 	for (unsigned i = 0; i < WRITERS; i++)
 		released += writers[i].released;
 	ck_assert_uint_eq(released, WRITERS * SWAPS);
-}
-
-TEST(no_reader_ever_sees_what_was_released)
-{
-	torture();
-}
-
-/* What was unlinked at this very moment is released when nobody seems to be in. */
-TEST(not_even_where_each_swap_is_followed_by_a_reclaim)
-{
-	is_eager = true;
-	torture();
 }

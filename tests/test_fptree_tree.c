@@ -10,16 +10,6 @@ enum { KEY_MAX = 40, HUGE = 100 << 10, WORDY = 8 };
 
 /* --- the tree beside a model --- */
 
-static unsigned
-shapes_count(void)
-{
-	unsigned count = 0;
-
-	while (shapes[count].name != NULL)
-		count++;
-	return count;
-}
-
 /* Either set of verbs finds what the other one has written, in the same place. */
 static bool
 do_operations(struct subject *subject, struct model *model, uint64_t first, bool mixes_verbs)

@@ -33,15 +33,6 @@ shape_named(const char *name)
 	return shape->name != NULL ? shape : NULL;
 }
 
-static unsigned
-shapes_count(const struct settings *settings)
-{
-	unsigned count = 0;
-	while (shapes[count].name != NULL)
-		count++;
-	return settings->shape != NULL ? 1 : count;
-}
-
 /* The image ended the process that had it open. */
 static void
 tell_death(const struct settings *settings, const struct tally *tally, int status)
@@ -84,7 +75,7 @@ round_apart(const struct settings *settings, struct tally *tally, const struct s
 static void
 run_rounds(const struct settings *settings, struct tally *tally)
 {
-	unsigned count = shapes_count(settings);
+	unsigned count = settings->shape != NULL ? 1 : shapes_count();
 	uint64_t rounds = (settings->images + settings->round_images - 1) /
 		settings->round_images;
 

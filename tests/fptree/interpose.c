@@ -89,12 +89,6 @@ pmem_memmove(void *to, const void *from, size_t size, unsigned flags)
 }
 
 void *
-pmem_memcpy(void *to, const void *from, size_t size, unsigned flags)
-{
-	return pmem_memmove(to, from, size, flags);
-}
-
-void *
 pmem_memset(void *to, int byte, size_t size, unsigned flags)
 {
 	uint8_t bytes[RECORD_LINE];
@@ -110,38 +104,26 @@ pmem_memset(void *to, int byte, size_t size, unsigned flags)
 	return to;
 }
 
-void *
-pmem_memmove_persist(void *to, const void *from, size_t size)
-{
-	return pmem_memmove(to, from, size, 0);
-}
+#define COPY(name, flags) \
+	void *name(void *to, const void *from, size_t size) \
+	{ \
+		return pmem_memmove(to, from, size, flags); \
+	}
+#define SET(name, flags) \
+	void *name(void *to, int byte, size_t size) \
+	{ \
+		return pmem_memset(to, byte, size, flags); \
+	}
+
+COPY(pmem_memmove_persist, 0)
+COPY(pmem_memcpy_persist, 0)
+COPY(pmem_memmove_nodrain, PMEM_F_MEM_NODRAIN)
+COPY(pmem_memcpy_nodrain, PMEM_F_MEM_NODRAIN)
+SET(pmem_memset_persist, 0)
+SET(pmem_memset_nodrain, PMEM_F_MEM_NODRAIN)
 
 void *
-pmem_memcpy_persist(void *to, const void *from, size_t size)
+pmem_memcpy(void *to, const void *from, size_t size, unsigned flags)
 {
-	return pmem_memmove(to, from, size, 0);
-}
-
-void *
-pmem_memset_persist(void *to, int byte, size_t size)
-{
-	return pmem_memset(to, byte, size, 0);
-}
-
-void *
-pmem_memmove_nodrain(void *to, const void *from, size_t size)
-{
-	return pmem_memmove(to, from, size, PMEM_F_MEM_NODRAIN);
-}
-
-void *
-pmem_memcpy_nodrain(void *to, const void *from, size_t size)
-{
-	return pmem_memmove(to, from, size, PMEM_F_MEM_NODRAIN);
-}
-
-void *
-pmem_memset_nodrain(void *to, int byte, size_t size)
-{
-	return pmem_memset(to, byte, size, PMEM_F_MEM_NODRAIN);
+	return pmem_memmove(to, from, size, flags);
 }

@@ -52,15 +52,6 @@ check_made(const struct workload *workload)
 	ck_assert(subject_close(&subject));
 }
 
-static unsigned
-shapes_count(void)
-{
-	unsigned count = 0;
-	while (shapes[count].name != NULL)
-		count++;
-	return count;
-}
-
 TEST_EACH(making_that_ends_at_any_fence_is_made_up_for_by_the_next_open, shapes_count())
 {
 	uint64_t *fences = mmap(

@@ -35,6 +35,12 @@ const struct shape shapes[] = {
 	{.name = NULL},
 };
 
+unsigned
+shapes_count(void)
+{
+	return sizeof(shapes) / sizeof(shapes[0]) - 1;
+}
+
 /* --- operations --- */
 
 static int

@@ -30,6 +30,9 @@ struct shape {
 /** Ends with a NULL name. */
 extern const struct shape shapes[];
 
+unsigned
+shapes_count(void);
+
 enum verb { VERB_PUT, VERB_INSERT, VERB_DEL };
 
 /** A value is told by its version and size. */
