@@ -11,8 +11,8 @@ command -v gnuplot >/dev/null || {
 	exit 77
 }
 
-mininb=$1
-stored=$2
+mininb=$(realpath "$1")
+stored=$(realpath "$2")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
