@@ -231,7 +231,7 @@ write_items(struct doc *doc, uint32_t rendering, FILE *out)
 {
 	end_row(doc);
 	if (doc->has_failed)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	for (size_t i = 0; i < doc->count; i++) {
 		const struct doc_item *item = &doc->items[i];
 		if (item->kind == DOC_CELL || (item->shown != 0 && item->shown != rendering))

@@ -20,17 +20,16 @@
 
 enum { UNDER_WAY = 4 /* operations for each thread that are no queue yet */ };
 
-static int
-copy_histogram(struct nb_histogram **into)
+/** Nothing after a failure, which *rc keeps. */
+static void
+copy_histogram(struct nb_histogram **into, int *rc)
 {
 	const struct nb_histogram *from = *into;
-	if (from == NULL)
-		return NB_OK;
 	*into = NULL;
-	int rc = nb_histogram_new(into);
-	if (rc == NB_OK)
+	if (from != NULL && *rc == NB_OK)
+		*rc = nb_histogram_new(into);
+	if (*into != NULL)
 		nb_histogram_merge(*into, from);
-	return rc;
 }
 
 static int
@@ -39,18 +38,15 @@ copy_measurement(struct job_measurement *into, const struct job_measurement *fro
 	*into = *from;
 	size_t bytes = from->thread_count * sizeof(*from->threads);
 	into->threads = malloc(bytes + 1);
-	int rc = into->threads != NULL ? NB_OK : error_set(NB_FAIL, "out of memory");
+	int rc = into->threads != NULL ? NB_OK : error_memory();
 	if (rc == NB_OK && bytes > 0)
 		memcpy(into->threads, from->threads, bytes);
 	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
-		struct job_kind *copy = &into->kinds[kind];
-		int service = copy_histogram(&copy->service);
-		int response = copy_histogram(&copy->response);
-		rc = rc == NB_OK ? service : rc;
-		rc = rc == NB_OK ? response : rc;
+		copy_histogram(&into->kinds[kind].service, &rc);
+		copy_histogram(&into->kinds[kind].response, &rc);
 	}
-	int lateness = copy_histogram(&into->lateness);
-	return rc == NB_OK ? lateness : rc;
+	copy_histogram(&into->lateness, &rc);
+	return rc;
 }
 
 /** Where it is not known which record a scan has to find next; see verify.c. */
@@ -86,7 +82,7 @@ copy_group(struct job_result_group *into, const struct job_part *part)
 	memcpy(into->weights, group->weights, sizeof(into->weights));
 	if (group->rate_count > 1 && group->rate_text != NULL &&
 		(into->rate_text = strdup(group->rate_text)) == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	return copy_measurement(&into->measured, &part->measured);
 }
 
@@ -96,7 +92,7 @@ copy_groups(struct nb_result *result, const struct nb_run *run)
 	size_t count = result->is_load ? 1 : run->part_count;
 	result->groups = calloc(count + 1, sizeof(*result->groups));
 	if (result->groups == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	int rc = NB_OK;
 	for (size_t g = 0; g < count && rc == NB_OK; g++) {
 		const struct job_part *part = result->is_load ? &run->loading : &run->parts[g];
@@ -170,7 +166,7 @@ result_take_job(struct nb_result *result, const struct nb_run *run)
 	result->is_of_processes = run->options.procs > 1;
 	result->name = strdup(run->job->name != NULL ? run->job->name : "");
 	if (result->name == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	int rc = copy_groups(result, run);
 	return rc == NB_OK ? merge_all(result) : rc;
 }

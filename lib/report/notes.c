@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "report/note.h"
 
@@ -255,18 +256,18 @@ note_run_back(struct nb_result *result)
 int
 result_add_note(struct nb_result *result, bool is_of_job, const char *id, const char *text)
 {
-	void *grown = realloc(result->notes, (result->note_count + 1) * sizeof(*result->notes));
-	if (grown == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	result->notes = grown;
-	struct result_note note = {.text = strdup(text), .is_of_job = is_of_job};
-	snprintf(note.id, sizeof(note.id), "%s", id);
-	if (note.text == NULL)
-		return error_set(NB_FAIL, "out of memory");
-	size_t at = result->note_count++;
+	char *copy = strdup(text);
+	if (copy == NULL ||
+		array_append(&result->notes, &result->note_count, sizeof(*result->notes)) ==
+			NULL) {
+		free(copy);
+		return error_memory();
+	}
+	size_t at = result->note_count - 1;
 	for (; at > 0 && !is_of_job && result->notes[at - 1].is_of_job; at--)
 		result->notes[at] = result->notes[at - 1];
-	result->notes[at] = note;
+	result->notes[at] = (struct result_note){.text = copy, .is_of_job = is_of_job};
+	snprintf(result->notes[at].id, sizeof(result->notes[at].id), "%s", id);
 	return NB_OK;
 }
 

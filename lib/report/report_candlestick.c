@@ -16,7 +16,7 @@ add_kind(struct candles *candles, uint32_t kind, const char *label, const struct
 {
 	double *rates = calloc(group->thread_count + 1u, sizeof(*rates));
 	if (rates == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	for (uint32_t t = 0; t < group->thread_count; t++) {
 		uint64_t counts[CANDLES_KINDS];
 		threads_count(record, &group->threads[t], counts);

@@ -303,10 +303,10 @@ fill(struct aside *aside, const struct nb_results *results, size_t file)
 	size_t size = 0;
 	FILE *memory = open_memstream(&text, &size);
 	if (memory == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	int rc = files[file].write(results, memory);
 	if (fclose(memory) != 0 && rc == NB_OK)
-		rc = error_set(NB_FAIL, "out of memory");
+		rc = error_memory();
 	if (rc == NB_OK)
 		rc = aside_write(aside, text, size, 0);
 	free(text);
@@ -319,7 +319,7 @@ open_and_fill(
 {
 	char *path;
 	if (asprintf(&path, "%s%s", prefix, files[file].suffix) < 0)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	int rc = aside_open(aside, path, 0);
 	free(path);
 	if (rc != NB_OK)

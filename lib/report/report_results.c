@@ -88,7 +88,7 @@ add_list(struct doc *doc, const struct nb_results *results, uint32_t flags)
 	struct nb_summary *summaries = calloc(results->count + 1, sizeof(*summaries));
 	size_t count = 0;
 	if (summaries == NULL)
-		return error_set(NB_FAIL, "out of memory");
+		return error_memory();
 	for (size_t i = 0; i < results->count; i++)
 		if (!results->records[i].is_point)
 			nb_results_summarize(results, i, &summaries[count++]);
