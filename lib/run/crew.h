@@ -17,7 +17,7 @@ struct crew_member {
 	uint32_t id;
 };
 
-/** Used by the thread that made it, but for what the members do themselves. */
+/** Used by the thread that made it; members touch what they do themselves. */
 struct crew {
 	/* All below is guarded by it; no other lock is taken while it is held. */
 	pthread_mutex_t mutex;

@@ -47,8 +47,8 @@ engine_missing_next(const char *at, struct engine_missing *out);
 extern const char engines_missing[];
 
 /**
- * Whether the plugin may be loaded as who we are: root takes none that everybody could have
- * put there, and a setuid program only those that are installed.
+ * Whether this user may load the plugin: root loads none that everyone could have put there, and
+ * a setuid program only those that are installed.
  */
 NB_MUST_CHECK int
 engine_check_trust(const char *path);

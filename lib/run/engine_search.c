@@ -272,7 +272,7 @@ engine_check_trust(const char *path)
 		return NB_OK;
 	struct stat st;
 	char *real = realpath(path, NULL);
-	/* what is no file will not be loaded either, which is told better there */
+	/* the loader refuses other things than files with a better text */
 	bool is_file = real != NULL && stat(real, &st) == 0 && S_ISREG(st.st_mode);
 	int rc = is_file ? check_way(real, path) : NB_OK;
 	free(real);

@@ -2,9 +2,8 @@
 #ifndef RUN_ENVIRONMENT_H
 #define RUN_ENVIRONMENT_H
 /**
- * Where and with what a run took place: what somebody needs to know who wants to have the
- * same numbers again, or to say why they differ. Read once, before the first operation.
- * Beside it stands struct sysinfo, with what the notes are made of.
+ * Where and with what a run took place: what a reader needs to repeat the numbers, or to explain
+ * why they differ. Read once, before the first operation. struct sysinfo has what notes use.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,7 +42,7 @@ struct environment {
 	double load_1m; /* load average */
 	uint32_t sockets, numa_nodes, threads_per_core;
 	uint32_t is_rotational; /* the device */
-	/* of the file system: st_dev, or of what is mounted if that is no device's (btrfs) */
+	/* of the file system: st_dev, or of the mounted device if st_dev is not one (btrfs) */
 	uint32_t device_major, device_minor;
 };
 

@@ -124,7 +124,7 @@ fact_list(const char *list, uint64_t *nth)
 
 /* ---- files ---- */
 
-/** A pipe or a device that stands where a file should could hold us up for ever. */
+/** Regular files only: reading a pipe or a device in the place of one could block for ever. */
 static FILE *
 open_file(const char *root, const char *path)
 {

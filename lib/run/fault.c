@@ -96,7 +96,7 @@ hold(int fault)
 	}
 }
 
-/** Where this thread is, for who reads it when the process is gone. */
+/** Where this thread is, for a reader after the process has ended. */
 static void
 note(void)
 {

@@ -194,7 +194,7 @@ close_place(const struct place *place)
 
 /* ---- the marker ---- */
 
-/** The text of the file, which is no link and not much longer than ours; -1 and errno. */
+/** The text of the file, unless it is a link or not a regular file; -1 and errno. */
 static int
 read_marker(const struct place *place, char text[TEXT_SIZE])
 {
@@ -432,9 +432,9 @@ marker_close(struct marker *marker)
 /* ---- what is found ---- */
 
 /**
- * Of somebody who could have put it there to be followed or filled by others. Not of the
- * directory's own owner, whom one has trusted by going there, and whose all is where a file
- * system knows one owner only (vfat, a share of NFS that squashes all).
+ * Of a user who could have put it there to be followed or filled by others. Not of the directory's
+ * owner, who was trusted by going there, and who owns everything where a file system knows one
+ * owner only (vfat, a share of NFS that squashes all).
  */
 static bool
 is_of_others(int dir, const struct stat *st)

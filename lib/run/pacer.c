@@ -7,8 +7,8 @@
  * The slack is learnt: a little less after each sleep that was in time, a lot more after
  * one that was not, so that it settles where one sleep in some 900 comes late. It begins
  * at the least, for what was never tried teaches nothing; and where operations are due so
- * closely that there is no time to sleep at all, it still shrinks a little, so that a bad
- * minute is not paid for with a CPU to the end of the run.
+ * closely that there is no time to sleep at all, it still shrinks a little, so one bad
+ * minute does not cost a CPU until the end of the run.
  * Rejected: a fixed slack, which is too short here and a waste of CPU time there; and a
  * histogram of oversleeps, which remembers a bad minute for the rest of the run.
  *
@@ -25,7 +25,7 @@
 
 #include <sys/prctl.h>
 
-/* Sharing one cache line with whoever halts is fine: it is written once. */
+/* Sharing a cache line with the thread that halts is fine: it is written once. */
 static inline bool
 is_halted(const int *halt)
 {
@@ -100,7 +100,7 @@ piece_left(const struct pacer *pacer, uint64_t now, uint64_t then)
 	return clock_ns(pacer->clock, ticks) + 1;
 }
 
-/** Sleep through the piece at hand but for spare_ns at its end. Returns a stamp. */
+/** Sleep through the piece at hand, without spare_ns at its end. Returns a stamp. */
 static uint64_t
 sleep_piece(struct pacer *pacer, uint64_t due, uint64_t spare_ns)
 {

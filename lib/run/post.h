@@ -2,9 +2,9 @@
 #ifndef RUN_POST_H
 #define RUN_POST_H
 /**
- * Where a thread that calls the engine is: within which verb, at which operation. Told by the
- * thread itself at no more than a store here and there, for whoever watches whether it comes
- * back, and for the message should it crash there.
+ * Where a thread that calls the engine is: within which verb, at which operation. The thread notes
+ * it by a store here and there, for the watcher that waits for its return, and for the message if
+ * it crashes.
  */
 #include <stdbool.h>
 #include <stddef.h>

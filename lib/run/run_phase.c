@@ -281,7 +281,7 @@ forget_keys(struct nb_run *run)
 	run->forgotten = slowest;
 }
 
-/** What the parent looks at while there are operations, whoever does them. */
+/** What the parent looks at during the operations of threads or processes. */
 static void
 watch_progress(struct nb_run *run)
 {
@@ -289,7 +289,7 @@ watch_progress(struct nb_run *run)
 	uint64_t done = job_done(run), life = done + steps_of(run);
 	uint64_t interval = run->options.report_interval;
 	run_tick_load(run, done);
-	/* whoever looks for hangs takes it for life */
+	/* a caller that looks for hangs takes it as a sign of life */
 	if (interval > 0 && life - run->told_life >= interval) {
 		run->told_life = life;
 		run_tell(run, done, run->total);

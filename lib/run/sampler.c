@@ -28,7 +28,7 @@
 #include "run/syncs.h"
 
 enum {
-	SELDOM = 10,      /* what is dear is done in one of so many samples */
+	SELDOM = 10,      /* expensive looks are in one of so many samples */
 	EARLY_FACTOR = 5, /* SERIES_SAMPLE_NS / SERIES_SAMPLE_EARLY_NS */
 };
 
@@ -334,7 +334,7 @@ make_sample(struct sampler *sampler, struct sample *sample, uint64_t since_ns, u
 	return rc == NB_OK ? take_counters(sampler, sample, is_end) : rc;
 }
 
-/** There is no more of it than series.h says. */
+/** Keep the series within the bounds of series.h. */
 static int
 bound_series(struct sampler *sampler, uint64_t at_ns)
 {

@@ -2,7 +2,7 @@
 #ifndef RUN_SYNCS_H
 #define RUN_SYNCS_H
 /**
- * How often this process has had its data made durable, whoever in it asked: the library's
+ * How often any code of this process has made its data durable: the library's
  * own fsync(2), fdatasync(2), msync(2), sync(2) and syncfs(2) stand before those of the C
  * library, count, and pass on. All functions may be called by any thread.
  */

@@ -9,8 +9,8 @@
  * they are counted here and taken off, so that two looks with nothing between them differ by
  * nothing.
  *
- * What would make the numbers wrong: the device's are those of all who use it, and dirty
- * pages may be written long after whoever wrote them has closed. Counters of the page cache's
+ * What would make the numbers wrong: the device's are those of all its users, and dirty pages
+ * may be written long after their writer has closed. Counters of the page cache's
  * writing (/proc/self/io, write_bytes) are of pages that were made dirty, not of what the
  * device was sent. CPU times of /proc/stat come in ticks of 10 ms.
  */

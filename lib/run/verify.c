@@ -19,7 +19,7 @@
  * Of a scan: its keys ascend; the first is the one it was to begin with, as that record is
  * there; each is a record's key, where that can be told, and its value is that key's;
  * where keys are in the order of their numbers, none is left out. Where records are
- * deleted, what is missing is no finding.
+ * deleted, a missing record is not a finding.
  *
  * The records of a trace are not those of the job, and each key's operations are all of
  * one thread: of a value that another operation of the group wrote, that one had to be
@@ -28,7 +28,7 @@
  *
  * None of this is timed. What would make it wrong: a second run with the same job and seed
  * on the same database, whose versions are those of the first; a value of that one's later
- * operations is then taken for one that was not begun. So that is no finding, but foreign.
+ * operations is then taken for one that was not begun. So that is not a finding, but foreign.
  */
 #include <stdio.h>
 #include <stdlib.h>

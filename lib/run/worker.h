@@ -151,7 +151,7 @@ struct job_plan {
 	uint32_t threads;          /* of the group, in all processes */
 	uint32_t kinds;            /* bits 1 << NB_OP_* of those that there may be */
 	bool is_paced;             /* by the schedule, or by the trace's own times */
-	bool may_miss;             /* a read that finds nothing is no finding */
+	bool may_miss;             /* a read that finds nothing is not a finding */
 	bool has_deletes;          /* of some group */
 	bool is_alone;             /* nobody else writes to a key that this worker writes to */
 	uint32_t own_places;       /* of job_worker.own; a power of two */
@@ -234,9 +234,10 @@ struct job_worker {
 	uint64_t strata_done;             /* all its strata below this one are done; atomic */
 	uint64_t measured;                /* operations that count; atomic */
 	uint64_t first_ticks, last_ticks; /* of what counts: first start, last end */
-	uint64_t counted;     /* of `done`, those that counts has; all when it is parked */
-	uint32_t is_counting; /* atomic: held by who counts; taken over it is for good */
-	uint32_t only;        /* kind of all operations, or NB_OP_KINDS: see only_kind_of() */
+	uint64_t counted; /* of `done`, those that counts has; all when it is parked */
+	uint32_t
+		is_counting; /* atomic: held by the thread that counts; taken over, it stays so */
+	uint32_t only;       /* kind of all operations, or NB_OP_KINDS: see only_kind_of() */
 	struct job_taken *taken;        /* what the operations of the block took; owned */
 	const struct ops_op *looked_at; /* that is read back */
 	struct post post;

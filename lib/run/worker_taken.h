@@ -9,7 +9,7 @@ struct span {
 	uint64_t begin, end;
 	uint64_t paused; /* ticks between them in which data was verified */
 	uint64_t records, bytes;
-	uint32_t conflicts; /* attempts that were in vain */
+	uint32_t conflicts; /* attempts that conflicted */
 };
 
 /** Moments of this worker's run, in ticks. */
