@@ -134,13 +134,3 @@ TEST(the_digest_names_the_operations_and_nothing_else)
 			(rig.run->digest == digest) == cases[c].is_same, "%s", cases[c].text);
 	}
 }
-
-TEST(text_of_steadiness_is_read)
-{
-	struct nb_steady steady = {0, 0.05, 0.1};
-	ck_assert_int_eq(nb_steady_parse(&steady, "10s,slope:2%"), NB_OK);
-	ck_assert_uint_eq(steady.window_ns, UINT64_C(10000000000));
-	ck_assert_double_eq_tol(steady.slope, 0.02, 1e-12);
-	ck_assert_double_eq_tol(steady.band, 0.1, 1e-12);
-	ck_assert_int_eq(nb_steady_parse(&steady, "soon"), NB_ERR_USAGE);
-}

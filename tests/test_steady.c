@@ -124,13 +124,12 @@ TEST(texts_give_a_window_and_limits)
 		{"500ms,band:100%,slope:0.1%", 500000000, 0.001, 1},
 	};
 	for (size_t i = 0; i < COUNT_OF(good); i++) {
-		uint64_t window_ns = 0;
-		double slope = 0.1, band = 0.2;
-		ck_assert_msg(steady_parse(good[i].text, &window_ns, &slope, &band) == NB_OK,
-			"%s", nb_error_text());
-		ck_assert_uint_eq(window_ns, good[i].window_ns);
-		ck_assert_double_eq_tol(slope, good[i].slope, 1e-17);
-		ck_assert_double_eq_tol(band, good[i].band, 1e-17);
+		struct nb_steady steady = {.slope = 0.1, .band = 0.2};
+		ck_assert_msg(
+			nb_steady_parse(&steady, good[i].text) == NB_OK, "%s", nb_error_text());
+		ck_assert_uint_eq(steady.window_ns, good[i].window_ns);
+		ck_assert_double_eq_tol(steady.slope, good[i].slope, 1e-17);
+		ck_assert_double_eq_tol(steady.band, good[i].band, 1e-17);
 	}
 }
 
@@ -159,13 +158,11 @@ TEST(wrong_texts_are_refused_with_their_reason)
 		{"10s,band:5%,slope:5%,band:5%", "'band' is given twice"},
 	};
 	for (size_t i = 0; i < COUNT_OF(bad); i++) {
-		uint64_t window_ns = 77;
-		double slope = 0.1, band = 0.2;
-		ck_assert_int_eq(
-			steady_parse(bad[i].text, &window_ns, &slope, &band), NB_ERR_USAGE);
+		struct nb_steady steady = {77, 0.1, 0.2};
+		ck_assert_int_eq(nb_steady_parse(&steady, bad[i].text), NB_ERR_USAGE);
 		ck_assert_str_eq(nb_error_text(), bad[i].why);
-		ck_assert_uint_eq(window_ns, 77);
-		ck_assert_double_eq(slope, 0.1);
-		ck_assert_double_eq(band, 0.2);
+		ck_assert_uint_eq(steady.window_ns, 77);
+		ck_assert_double_eq(steady.slope, 0.1);
+		ck_assert_double_eq(steady.band, 0.2);
 	}
 }

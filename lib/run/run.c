@@ -293,12 +293,6 @@ nb_run_new(struct nb_run **out, const struct nb_run_options *options)
 	return NB_OK;
 }
 
-int
-nb_steady_parse(struct nb_steady *out, const char *text)
-{
-	return steady_parse(text, &out->window_ns, &out->slope, &out->band);
-}
-
 static void
 destroy_part(struct job_part *part)
 {

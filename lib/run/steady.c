@@ -22,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <mininb/run.h>
+
 #include "base/error.h"
 
 void
@@ -117,32 +119,25 @@ parse_limit(double limits[2], char *text)
 	return parse_percentage(&limits[i], colon + 1);
 }
 
-static int
-parse_texts(char *text, uint64_t *window_ns, double limits[2])
-{
-	char *rest = text, *part = strsep(&rest, ",");
-	int rc = nb_parse_time(window_ns, part);
-	if (rc == NB_OK && *window_ns == 0)
-		rc = error_set(NB_ERR_USAGE, "'%s': the window must be longer than 0", part);
-	while (rc == NB_OK && (part = strsep(&rest, ",")) != NULL)
-		rc = parse_limit(limits, part);
-	return rc;
-}
-
 int
-steady_parse(const char *text, uint64_t *window_ns, double *slope_limit, double *band_limit)
+nb_steady_parse(struct nb_steady *out, const char *text)
 {
 	char *copy = strdup(text);
 	if (copy == NULL)
-		return error_set(NB_FAIL, "out of memory for a steady state");
-	uint64_t window = 0;
+		return error_memory();
+	uint64_t window_ns = 0;
 	double limits[2] = {0, 0};
-	int rc = parse_texts(copy, &window, limits);
+	char *rest = copy, *part = strsep(&rest, ",");
+	int rc = nb_parse_time(&window_ns, part);
+	if (rc == NB_OK && window_ns == 0)
+		rc = error_set(NB_ERR_USAGE, "'%s': the window must be longer than 0", part);
+	while (rc == NB_OK && (part = strsep(&rest, ",")) != NULL)
+		rc = parse_limit(limits, part);
 	free(copy);
 	if (rc != NB_OK)
 		return rc;
-	*window_ns = window;
-	*slope_limit = limits[0] != 0 ? limits[0] : *slope_limit;
-	*band_limit = limits[1] != 0 ? limits[1] : *band_limit;
+	*out = (struct nb_steady){.window_ns = window_ns,
+		.slope = limits[0] != 0 ? limits[0] : out->slope,
+		.band = limits[1] != 0 ? limits[1] : out->band};
 	return NB_OK;
 }

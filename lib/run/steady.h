@@ -29,11 +29,4 @@ steady_create(struct steady *steady, uint32_t window, double slope_limit, double
 bool
 steady_add(struct steady *steady, double rate);
 
-/**
- * "10s" or "10s,slope:5%,band:10%": the window, and limits in place of those that are
- * there already. NB_ERR_USAGE says what is wrong; nothing is changed then.
- */
-int
-steady_parse(const char *text, uint64_t *window_ns, double *slope_limit, double *band_limit);
-
 #endif /* RUN_STEADY_H */
