@@ -146,7 +146,7 @@ setup_keys()
 		mininb 1 "${words[@]}" -c 100
 		contains "$stderr" './nb/leveldb: is not '
 		contains "$stderr" 'and mininb did not make it: .mininb-leveldb is missing'
-		contains "$stderr" '--force does it anyway'
+		contains "$stderr" 'use --force to do it anyway'
 	done
 	mininb 0 get -c 100
 	mininb 1 put -c 100 --driver=leveldb,memory --fresh
