@@ -102,7 +102,7 @@ hardware_open(struct hardware *hardware)
 			"hardware counters: those of this machine never change");
 	} else if (cycles >= 0 && !with_kernel) {
 		snprintf(hardware->missing, sizeof(hardware->missing),
-			"hardware counters: user code only; counting the kernel is not permitted");
+			"hardware counters: user code only, as counting the kernel is not permitted");
 	}
 }
 

@@ -115,7 +115,7 @@ no_hardware(const struct nb_run *run)
 {
 	if (run->sysinfo.hypervisor[0] == '\0' || (run->options.flags & NB_RUN_HARDWARE) != 0)
 		return NULL;
-	return "not counted, because they cost up to 5 % in a virtual machine";
+	return "counting them costs up to 5 % in a virtual machine";
 }
 
 int
