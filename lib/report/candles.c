@@ -2,8 +2,8 @@
 /*
  * Candlesticks: the box goes from the lower to the upper quartile of the threads' rates, the
  * whiskers to the slowest and the fastest, the line in the box is the median. A quartile
- * between two threads is interpolated linearly (type 7 of Hyndman and Fan 1996, which is R's
- * default, and Masstree's way too).
+ * between two threads is interpolated linearly (type 7 of Hyndman and Fan 1996, the default
+ * of R and of Masstree).
  */
 #include "report/candles.h"
 

@@ -6,7 +6,7 @@
 
 #include <mininb/mininb.h>
 
-/** What is drawn of a thread, in this order; as Masstree's notebooks name it. */
+/** The figures of a thread, in this order and with the names of Masstree's notebooks. */
 enum { CANDLES_OPS, CANDLES_PUTS, CANDLES_GETS, CANDLES_SCANS, CANDLES_REMOVES, CANDLES_KINDS };
 
 extern const char *const candles_names[CANDLES_KINDS]; /* "ops", "puts", ... */

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether what an engine claims of durability can be true, by the syncs that were seen.
+ * Whether an engine's claim of durability can be true, by the syncs that were counted.
  *
- * At `commit` a write is acknowledged when it is on storage, so some sync was begun after it
- * and has ended before its answer. One sync can be that of many: of all who wait for it, of
- * whom there is one for each thread. So of n writes by t threads at least n/t syncs must have
- * been, whatever else the engine has synced, and where fewer were, some writes were answered
- * before they were safe: at least n - t * syncs. It is a bound from below: an engine that
- * syncs enough, and the wrong things, is not found by counting.
+ * At `commit` a write is acknowledged when it is on storage, so a sync began after the write and
+ * ended before its answer. One sync can serve all writes that wait for it, one of each thread.
+ * So n writes by t threads need at least n/t syncs. If there were fewer, at least n - t * syncs
+ * writes were acknowledged before they were durable. This is a lower bound: counting does not
+ * find an engine that syncs often enough, but the wrong files.
  *
- * Both are counted from the first operation to the last one's end, the warm-up too. With
- * several processes the syncs of opening and closing are among them, which is in favour of the
- * engine. Nothing is held against one that may make data durable in ways that are not seen.
+ * Both are counted from the first operation to the end of the last one, with the warm-up. With
+ * several processes the syncs of opening and closing are included, in favour of the engine. If
+ * data may have become durable in ways that are not counted, there is no finding.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +41,7 @@ result_unsynced(const struct nb_result *result)
 
 /* ---- the line ---- */
 
-/** "2000 fdatasync, 3 fsync"; nothing for none. */
+/** "2000 fdatasync, 3 fsync"; "" if there were none. */
 static void
 name_calls(const struct system_counts *counts, char *text, size_t size)
 {

@@ -2,8 +2,8 @@
 #ifndef REPORT_CSV_H
 #define REPORT_CSV_H
 /**
- * A line of CSV as RFC 4180 has it, but for lines that end in LF alone: fields after each
- * other, texts in quotes where they need them. What is not known is an empty field.
+ * A line of CSV by RFC 4180, except that lines end in LF alone. Texts are quoted if they need it.
+ * A field that is not known is empty.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The percentile curve of a histogram, at the levels at which HdrHistogram's
- * outputPercentileDistribution() has its lines, so that both can be laid over each other.
+ * outputPercentileDistribution() has its lines, so that both can be compared.
  *
  * A level is the one before plus 100 / (CURVE_TICKS * 2^(halvings + 1)) percent, where
  * halvings is how often the distance to 100 % has been halved so far: its log2, rounded
  * down. The value is the upper end of the first bucket with that share of the values at or
- * below it, and never above the exact maximum. Levels go on until the last value is reached,
- * which then stands at 100 %, once more if it stood at a lower one.
+ * below it, and never above the exact maximum. Levels go on until the last value is reached;
+ * a point at 100 % follows, with the same value if a lower level had it already.
  */
 #include "report/curve.h"
 

@@ -2,8 +2,8 @@
 #ifndef REPORT_CURVE_H
 #define REPORT_CURVE_H
 /**
- * A histogram as points of its percentile curve, denser and denser towards 100 %: what
- * HdrHistogram calls its percentile distribution.
+ * A histogram as points of its percentile curve, denser towards 100 %. HdrHistogram calls it the
+ * percentile distribution.
  */
 #include <stdbool.h>
 
@@ -30,7 +30,7 @@ struct curve_point {
 void
 curve_begin(struct curve *curve, const struct nb_histogram *histogram);
 
-/** The next point; false behind the last, which is the one at 100 %. */
+/** The next point; false after the last, which is at 100 %. */
 bool
 curve_next(struct curve *curve, struct curve_point *point);
 

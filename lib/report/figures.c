@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Figures that follow from a record: what an operation takes of the processor, and how many
- * bytes each layer below has moved for a byte that was asked for.
+ * Figures that follow from a record: the processor's work for an operation, and the bytes that
+ * each layer moved for a byte that was asked for.
  *
  * Amplification is bytes at a layer over logical bytes: keys and values that reads returned,
- * keys and values that writes handed over, and of deletes the keys. At the layers these are
- * what went through read(2), write(2) and kin; what was fetched from storage, or dirtied
- * for it and not removed before; and what the device did, for whoever. An engine that maps
- * its files makes no calls, so the first is then less than 1 and the second tells. Of writes
- * it counts until the database is closed, since an engine may leave the work for later;
- * what the kernel still holds back then is in the second and not in the third.
+ * keys and values that writes handed over, and the keys of deletes. The layers are: bytes
+ * through read(2), write(2) and similar calls; bytes that were fetched from storage, or dirtied
+ * for it and not removed before; and bytes of the device, for all processes. An engine that maps
+ * its files makes no calls, so the first layer is below 1 and the second one counts. Writes
+ * count until the database is closed, because an engine may defer the work. Bytes that the
+ * kernel still holds back then are in the second layer and not in the third.
  *
- * The system counts a warm-up, too, and whether an operation was part of it makes no
- * difference for bytes: logical bytes are scaled to all operations that were done.
+ * The system counts a warm-up, too. An operation of the warm-up moves the same bytes, so logical
+ * bytes are scaled to all operations that were done.
  */
 #include "report/record.h"
 #include "workload/op_kind.h"
@@ -139,7 +139,7 @@ record_cpu_ns_op(const struct record *record)
 		(double)measured->usage_ops);
 }
 
-/** Per operation: of all that were done meanwhile, those of a warm-up, too. */
+/** Per operation, those of a warm-up included. */
 static void
 divide_work(const struct record *record, struct record_figures *out)
 {
@@ -166,7 +166,7 @@ resident_share(const struct measurement *measured)
 		: -1;
 }
 
-/** Whether a group that is in the rate has written. */
+/** Whether a foreground group has written. */
 static bool
 has_foreground_writes(const struct nb_result *job)
 {
@@ -196,7 +196,7 @@ record_settled_rate(const struct record *record)
 	return result_rate((double)ops, wall_ns + measured->settle_ns + measured->close_ns);
 }
 
-/** Of a file it may be more than there are numbers. */
+/** In a file it may be beyond the range. */
 static uint64_t
 whole(double bytes)
 {

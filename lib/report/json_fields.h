@@ -5,8 +5,8 @@
  * Plain structures as JSON objects, by tables that say what each member is called. One table
  * writes and reads, so that the two cannot drift apart.
  *
- * What is not in an object is read as 0 and empty, unless it must be there; what is in it and
- * in no table is left out. All that is read fits its member, or is an error.
+ * A missing member is read as 0 or empty, unless FIELD_MUST; a member that is in no table is
+ * skipped. A value that does not fit its member is an error.
  */
 #include "report/json_value.h"
 

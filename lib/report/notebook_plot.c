@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A notebook as candlesticks: of each run in it the threads' rates, those of the same test
- * and engine side by side, in order of experiment and trial. A figure that threads do not
- * have, or that is no number, is left out: notebooks of others have other ones, too.
+ * A notebook as candlesticks: the threads' rates of each run, with runs of the same test and
+ * engine side by side, in order of experiment and trial. Figures that are missing or not numbers
+ * are left out, because notebooks of other programs have other figures.
  */
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What stands for the repetitions of vs where a report has room for one run of each
- * contestant: the run with the median throughput. It is a run that happened, with a course
- * over time and percentiles of its own. Rejected: all repetitions merged, which hides how much
- * they differ and has no course. The comparison beside it is of all of them.
+ * The run that represents the repetitions of a contestant of vs in a report with room for one:
+ * the run with the median throughput. It is a real run, with a course over time and percentiles
+ * of its own. Rejected: merging all repetitions, which hides how much they differ and has no
+ * course. The comparison in the same report is of all repetitions.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ is_repetition(const struct record *one, const struct record *other)
 		strcmp(one->label, other->label) == 0;
 }
 
-/** Whether half of its repetitions are slower, of equal ones those before it. */
+/** Whether half of its repetitions are slower; equal ones before it count as slower. */
 static bool
 is_median(const struct nb_results *from, size_t index, uint32_t *count)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each operation counts once, however many records it goes to, by its row in op_kind.h. A read-modify-write is a put, since it is the put that it is done for.
+ * Each operation counts once, however many records it has, by its row in op_kind.h. A
+ * read-modify-write counts as a put, which is its purpose.
  */
 #include "report/threads.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef REPORT_THREADS_H
 #define REPORT_THREADS_H
-/** What threads did, in the few kinds that Masstree's notebooks and candlesticks have. */
+/** Operations of threads, in the few kinds of Masstree's notebooks and of candlesticks. */
 #include "report/candles.h"
 #include "report/record.h"
 
-/** Operations of a thread of that group, by CANDLES_*; the first is the sum of the others. */
+/** Operations of a thread, by CANDLES_*; the first is the sum of the others. */
 void
 threads_count(const struct record *record, const struct job_thread *thread,
 	uint64_t counts[CANDLES_KINDS]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * All histograms of results, one after the other: of each record its groups, of each group
- * its kinds of operations with service and response, then all kinds together, then what the
- * harness itself was late; at last the hiccups of the machine.
+ * All histograms of results: for each record its groups; for each group its kinds of operations
+ * with service and response, then all kinds together, then the lateness of the harness; at the
+ * end of a record the hiccups of the machine.
  */
 #include "report/walk.h"
 
@@ -33,7 +33,7 @@ walk_sample_kind(const struct record *record, uint32_t kind)
 	return record_job(record) != NULL ? nb_op_name(kind) : record_action(record);
 }
 
-/** Nothing of a histogram that is empty. */
+/** An empty histogram is skipped. */
 static int
 visit_row(walk_fn visit, void *to, struct walk_row row, const char *series,
 	const struct nb_histogram *histogram)
@@ -58,7 +58,7 @@ visit_kind(walk_fn visit, void *to, struct walk_row row, const struct record_kin
 	return rc == NB_OK ? visit_row(visit, to, row, "response", kind->response) : rc;
 }
 
-/** The kinds of row.group together, as long as the caller has memory for them. */
+/** The kinds of row.group together, in histograms of the caller. */
 static int
 visit_merged(walk_fn visit, void *to, struct walk_row row, struct nb_histogram *service,
 	struct nb_histogram *response)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef REPORT_WALK_H
 #define REPORT_WALK_H
-/**
- * A walk over all histograms of results, in the order in which the reports have them, for
- * writers that make a row, a line or a table of each.
- */
+/** A walk over all histograms of results, in the order of the reports. */
 #include "report/record.h"
 
 enum { WALK_TITLE = 160 };
@@ -16,12 +13,12 @@ enum {
 	WALK_HICCUPS, /* how late a thread woke up that only sleeps; of no group */
 };
 
-/** A histogram that is not empty, and what it is of. Lives as long as the call. */
+/** A histogram that is not empty, and its origin. Lives as long as the call. */
 struct walk_row {
 	uint32_t what; /* WALK_* */
 	size_t index;  /* of the record */
 	const struct record *record;
-	const char *title;                /* of the record; no other of these results has it */
+	const char *title;                /* of the record; unique among these results */
 	const struct record_group *group; /* NULL: hiccups */
 	const char *kind;                 /* "read", "all", "harness", "hiccups" */
 	const char *series;               /* "service", "response", "lateness" */
@@ -45,7 +42,7 @@ walk_group(const struct record_group *group, walk_fn visit, void *to);
 NB_MUST_CHECK int
 walk_results(const struct nb_results *results, walk_fn visit, void *to);
 
-/** record_title(), with " #2" behind it if another record has the same. */
+/** record_title(), with " #2" appended if another record has the same. */
 void
 walk_title(const struct nb_results *results, size_t index, char title[WALK_TITLE]);
 
@@ -57,7 +54,7 @@ walk_series(const struct record *record)
 	return record->run != NULL ? &record->run->measured.series : &none;
 }
 
-/** What the samples of a record call a kind of operation. */
+/** The name of a kind of operation in the samples of a record. */
 const char *
 walk_sample_kind(const struct record *record, uint32_t kind);
 
