@@ -216,7 +216,7 @@ read_probe(void)
 	struct system_counts first, second, grown;
 	struct system_levels levels;
 	char path[PATH];
-	probe = (struct system_probe){.page_bytes = 4096, .tick_ns = 10000000};
+	probe = (struct system_probe){.page_bytes = 4096};
 	hardware_leave_out(&probe.hardware, "nothing is counted");
 	for (int i = 0; i < FILES; i++) {
 		snprintf(path, sizeof(path), "%s%s", tree, names[i]);
