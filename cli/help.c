@@ -191,10 +191,8 @@ help_print(uint64_t help, const struct cmd *action)
 		help_print_page(nb_stdout(), "mininb.1.scd");
 	else if (help == HELP_SCDOC_WORKLOAD)
 		help_print_page(nb_stdout(), "mininb-workload.5.scd");
-	else if (help == HELP_BASH)
-		help_print_bash(nb_stdout());
-	else if (help == HELP_ZSH)
-		help_print_zsh(nb_stdout());
+	else if (help >= HELP_BASH)
+		help_print_completion(nb_stdout(), &completion_files[help - HELP_BASH]);
 	else if (action != NULL)
 		print_action(nb_stdout(), action);
 	else

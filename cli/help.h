@@ -26,13 +26,9 @@ help_print_text(FILE *out, const char *text, int indent);
 void
 help_print_page(FILE *out, const char *name);
 
-/** A script that bash sources. */
+/** Prints a file of completion_files with its tables. */
 void
-help_print_bash(FILE *out);
-
-/** The function _mininb of zsh, as a file for its fpath. */
-void
-help_print_zsh(FILE *out);
+help_print_completion(FILE *out, const struct template_file *script);
 
 /**
  * Files of extra/ with marks, "@actions@", that text made from the rows replaces: manual pages
