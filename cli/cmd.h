@@ -49,23 +49,11 @@ struct cmd {
 extern const struct cmd *const cmds[];
 
 /* Those that other files name. */
-extern const struct cmd cmd_keys, cmd_put, cmd_get, cmd_load, cmd_run, cmd_replay, cmd_rerun,
-	cmd_vs, cmd_workloads;
+extern const struct cmd cmd_keys, cmd_put, cmd_get, cmd_load, cmd_merge, cmd_run, cmd_replay,
+	cmd_rerun, cmd_vs, cmd_workloads;
 
 /** NULL: no action has that name. */
 const struct cmd *
 cmd_find(const char *name);
-
-/** The only name that begins so, else the nearest; NULL: none is near. */
-const char *
-cmd_nearest(const char *name);
-
-/**
- * Rejects a given option that the action does not use, if it would change what is measured;
- * warns of the others, because scripts give every action the same options. False: an option
- * was rejected, which was reported.
- */
-bool
-cmd_check_unused(const struct options *options);
 
 #endif /* CLI_CMD_H */

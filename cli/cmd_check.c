@@ -11,6 +11,7 @@
 #include <mininb/mininb.h>
 
 #include "cmd.h"
+#include "cmd_run.h"
 #include "message.h"
 #include "options.h"
 
@@ -30,8 +31,53 @@ static const struct option_row own_options[] = {
 
 enum { FORMAT_TEXT, FORMAT_TAP };
 
-/* A promise takes a second or two, or about ten on a slow disk with a sync for each write. */
-#define PROMISE_NS (60 * UINT64_C(1000000000))
+/*
+ * A promise takes a second or two, or about ten on a slow disk with a sync for each write; a
+ * recovery takes milliseconds, or seconds on a slow disk.
+ */
+#define PATIENCE_NS (60 * UINT64_C(1000000000))
+
+/* ---- what check and crash share ---- */
+
+int
+test_load(struct nb_engine_ref **ref, struct nb_option_value **values,
+	const struct options *options)
+{
+	int rc = nb_engine_load(ref, options->driver);
+	if (rc == 0)
+		rc = nb_engine_configure(
+			values, *ref, options->engine_options, options->engine_option_count);
+	if (rc == 0 && options_were_given(options, "path"))
+		rc = nb_tree_make(options->path);
+	return message_last_failure(rc);
+}
+
+void
+test_unload(struct nb_engine_ref *ref, struct nb_option_value *values)
+{
+	if (values != NULL)
+		nb_options_delete(values, nb_engine_table(ref));
+	nb_engine_unload(ref);
+}
+
+const char *
+test_scratch(const struct options *options, const char *otherwise)
+{
+	const char *tmp = getenv("TMPDIR");
+	if (options_were_given(options, "path"))
+		return options->path;
+	return tmp != NULL && tmp[0] != '\0' ? tmp : otherwise;
+}
+
+uint64_t
+test_patience_ns(const struct options *options)
+{
+	if (!options_were_given(options, "hang-after"))
+		return PATIENCE_NS;
+	return options->hang_after_ns > 0 ? options->hang_after_ns : UINT64_MAX;
+}
+
+/* ---- the report ---- */
 
 /** Findings so far. */
 struct tally {
@@ -181,17 +227,11 @@ check_all(const struct options *options, struct nb_engine_ref *ref,
 {
 	struct nb_check_args args = NB_CHECK_ARGS_INIT;
 	struct tally tally = {.out = nb_stdout(), .is_tap = options->format == FORMAT_TAP};
-	const char *tmp = getenv("TMPDIR");
 	args.engine = nb_engine_table(ref);
 	args.options = values;
 	args.seed = options->seed;
-	args.timeout_ns = options_were_given(options, "hang-after") ? options->hang_after_ns
-								    : PROMISE_NS;
-	if (args.timeout_ns == 0)
-		args.timeout_ns = UINT64_MAX; /* never */
-	args.scratch = options_were_given(options, "path") ? options->path
-		: tmp != NULL && tmp[0] != '\0'            ? tmp
-							   : "/tmp";
+	args.timeout_ns = test_patience_ns(options);
+	args.scratch = test_scratch(options, "/tmp");
 	print_head(tally.out, options, ref, tally.is_tap);
 	for (size_t i = 0; i < nb_check_count(); i++) {
 		if (!is_wanted(nb_check_name(i), own.only))
@@ -209,24 +249,14 @@ check_all(const struct options *options, struct nb_engine_ref *ref,
 static int
 do_check(const struct options *options)
 {
-	struct nb_engine_ref *ref;
-	struct nb_option_value *values;
+	struct nb_engine_ref *ref = NULL;
+	struct nb_option_value *values = NULL;
 	if (count_wanted(own.only) == 0)
 		return message_usage("--only: no promise has '%s' in its name", own.only);
-	int rc = nb_engine_load(&ref, options->driver);
-	if (rc < 0)
-		return message_last_failure(rc);
-	rc = nb_engine_configure(
-		&values, ref, options->engine_options, options->engine_option_count);
-	if (rc < 0) {
-		nb_engine_unload(ref);
-		return message_last_failure(rc);
-	}
-	if (options_were_given(options, "path"))
-		rc = nb_tree_make(options->path);
-	int status = rc < 0 ? message_last_failure(rc) : check_all(options, ref, values);
-	nb_options_delete(values, nb_engine_table(ref));
-	nb_engine_unload(ref);
+	int status = test_load(&ref, &values, options);
+	if (status == STATUS_DONE)
+		status = check_all(options, ref, values);
+	test_unload(ref, values);
 	return status;
 }
 

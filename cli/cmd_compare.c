@@ -10,9 +10,8 @@
 #include <mininb/mininb.h>
 
 #include "cmd.h"
-#include "compare_files.h"
 #include "message.h"
-#include "options.h"
+#include "results_files.h"
 
 static struct {
 	uint64_t format; /* index into the choices */

@@ -13,7 +13,8 @@
 
 #include "clock.h"
 #include "cmd.h"
-#include "job_options.h"
+#include "cmd_run.h"
+#include "kept.h"
 #include "message.h"
 #include "options.h"
 #include "progress.h"
@@ -66,8 +67,7 @@ static const struct option_row own_options[] = {
 #define NUMBER(id, name) NB_TRACE_##id,
 static const uint32_t to_formats[] = {NB_TRACE_LIST(NUMBER, NOTHING)};
 
-/* In the order of --key-bytes' and --bare-as' choices. */
-static const uint32_t key_flags[] = {0, NB_TRACE_KEY_LITTLE, NB_TRACE_KEY_TEXT};
+/* In the order of --bare-as' choices. */
 static const uint32_t bare_kinds[] = {NB_OP_READ, NB_OP_UPDATE, NB_OP_INSERT, NB_OP_DELETE};
 
 /** "2 inserts, 1 scan": the kinds with a count. */
@@ -87,23 +87,20 @@ list_kinds(char *text, size_t size, const struct nb_trace_counts *counts)
 		{counts->scans, "scans"},
 	};
 	uint64_t bare = counts->ops;
-	size_t used = 0;
-	text[0] = '\0';
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		bare -= kinds[i].count;
 		if (kinds[i].count > 0)
-			used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64 " %s",
-				used > 0 ? ", " : "", kinds[i].count, kinds[i].name);
+			options_add_word(text, size, "",
+				kept_text("%" PRIu64 " %s", kinds[i].count, kinds[i].name));
 	}
 	if (bare > 0)
-		snprintf(text + used, size - used, "%s%" PRIu64 " bare keys",
-			used > 0 ? ", " : "", bare);
+		options_add_word(text, size, "", kept_text("%" PRIu64 " bare keys", bare));
 }
 
 static void
 report_counts(const struct nb_trace_counts *counts, double seconds, bool is_of_file)
 {
-	char kinds[256], text[512];
+	char kinds[256] = "", text[512];
 	list_kinds(kinds, sizeof(kinds), counts);
 	int used = snprintf(text, sizeof(text), "convert: %" PRIu64 " operations%s%s%s",
 		counts->ops, kinds[0] != '\0' ? " (" : "", kinds, kinds[0] != '\0' ? ")" : "");
@@ -143,21 +140,12 @@ static int
 convert_file(const struct options *options)
 {
 	static const char workload[] = "workload:";
-	struct nb_trace_options from = NB_TRACE_OPTIONS_INIT, to = NB_TRACE_OPTIONS_INIT;
+	struct nb_trace_options from = trace_options_of(
+		options, own.from, (uint32_t)own.from_format);
+	struct nb_trace_options to = trace_options_of(
+		options, own.to, to_formats[own.to_format]);
 	struct nb_trace_counts counts = {.size = sizeof(counts)};
-	nb_progress_fn progress = progress_function(
-		!options->is_quiet && options->report_interval > 0);
-	from.path = own.from;
-	from.format = (uint32_t)own.from_format;
-	from.flags = key_flags[options->key_bytes];
-	if (options->skips_bad)
-		from.flags |= NB_TRACE_SKIP_BAD;
-	from.key_size = options->key_size;
-	from.value_size = options->value_size;
-	to.path = own.to;
-	to.format = to_formats[own.to_format];
-	to.flags = key_flags[options->key_bytes];
-	to.key_size = options->key_size;
+	nb_progress_fn progress = progress_of(options);
 	to.bare_kind = bare_kinds[own.bare_kind];
 	uint64_t begin_ns = clock_now_ns();
 	bool is_of_file = strncmp(own.from, workload, strlen(workload)) != 0;

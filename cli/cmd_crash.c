@@ -17,6 +17,7 @@
 #include "cmd.h"
 #include "cmd_run.h"
 #include "crash_report.h"
+#include "kept.h"
 #include "message.h"
 #include "options.h"
 #include "output.h"
@@ -70,9 +71,6 @@ static const struct option_row own_options[] = {
 };
 /* clang-format on */
 
-/* A recovery takes milliseconds, or seconds on a slow disk at a level that syncs. */
-#define RECOVERY_NS (60 * UINT64_C(1000000000))
-
 enum { LEVELS = NB_DUR_COMMIT + 1, RECORDINGS = 6 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -85,7 +83,6 @@ struct victim {
 	struct nb_engine_ref *ref;
 	struct nb_option_value *values;
 	struct options options; /* with the options of this engine */
-	const char **chosen;
 };
 
 /** Progress of the whole call. */
@@ -115,27 +112,12 @@ show_progress(void *arg, const struct nb_progress *progress)
 
 /* ---- an engine ---- */
 
+/** A power failure is simulated, so memory serves as well, and is faster. */
 static const char *
 scratch_of(const struct options *options)
 {
-	const char *tmp = getenv("TMPDIR");
-	if (options_were_given(options, "path"))
-		return options->path;
-	if (tmp != NULL && tmp[0] != '\0')
-		return tmp;
-	return crash_own.is_power && access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
-}
-
-/**
- * An engine may choose its syncs by the medium: on memory it may rely on CPU instructions,
- * which the simulation does not see. Such an engine is tested on disk.
- */
-static const char *
-scratch_of_engine(const struct options *options, const struct nb_engine *engine)
-{
-	const char *scratch = scratch_of(options);
-	bool is_chosen = options_were_given(options, "path") || scratch == getenv("TMPDIR");
-	return engine->auto_durability_at != NULL && !is_chosen ? "/tmp" : scratch;
+	bool is_in_memory = crash_own.is_power && access("/dev/shm", W_OK | X_OK) == 0;
+	return test_scratch(options, is_in_memory ? "/dev/shm" : "/tmp");
 }
 
 static int
@@ -143,30 +125,12 @@ victim_load(struct victim *victim, const struct options *options, const char *dr
 {
 	*victim = (struct victim){.driver = driver, .options = *options};
 	victim->options.driver = driver;
-	victim->chosen = calloc(options->engine_option_count + 1, sizeof(*victim->chosen));
-	if (victim->chosen == NULL)
-		return message_no_memory();
-	drivers_choose_options(&victim->options, 0, victim->chosen);
-	int rc = nb_engine_load(&victim->ref, driver);
-	if (rc == 0)
-		rc = nb_engine_configure(&victim->values, victim->ref,
-			victim->options.engine_options, victim->options.engine_option_count);
-	if (rc == 0 && options_were_given(options, "path"))
-		rc = nb_tree_make(options->path);
-	return message_last_failure(rc);
-}
-
-static void
-victim_unload(struct victim *victim)
-{
-	if (victim->values != NULL)
-		nb_options_delete(victim->values, nb_engine_table(victim->ref));
-	nb_engine_unload(victim->ref);
-	free(victim->chosen);
+	drivers_choose_options(&victim->options, 0);
+	return test_load(&victim->ref, &victim->values, &victim->options);
 }
 
 static struct nb_crash_args
-args_of(const struct victim *victim, struct crash_row *row)
+args_of(const struct victim *victim, struct nb_crash_row *row)
 {
 	const struct options *options = &victim->options;
 	struct nb_crash_args args = NB_CRASH_ARGS_INIT;
@@ -175,7 +139,12 @@ args_of(const struct victim *victim, struct crash_row *row)
 	args.driver = victim->driver;
 	args.engine_options = options->engine_options;
 	args.engine_option_count = options->engine_option_count;
-	args.scratch = scratch_of_engine(options, args.engine);
+	/*
+	 * An engine may choose its syncs by the medium: on memory it may rely on CPU
+	 * instructions, which the simulation does not see. It is tested on disk.
+	 */
+	args.scratch = args.engine->auto_durability_at != NULL ? test_scratch(options, "/tmp")
+							       : scratch_of(options);
 	args.keep = crash_own.keep;
 	args.seed = options->seed;
 	args.how = crash_own.is_power ? NB_CRASH_POWER : NB_CRASH_KILL;
@@ -186,10 +155,7 @@ args_of(const struct victim *victim, struct crash_row *row)
 	args.sessions = (uint32_t)options->threads;
 	args.ops = crash_own.ops;
 	args.moment = (uint32_t)crash_own.moment;
-	args.timeout_ns = options_were_given(options, "hang-after") ? options->hang_after_ns
-								    : RECOVERY_NS;
-	if (args.timeout_ns == 0)
-		args.timeout_ns = UINT64_MAX; /* never */
+	args.timeout_ns = test_patience_ns(options);
 	args.report = crash_row_take;
 	args.report_arg = row;
 	args.progress = call.show != NULL ? show_progress : NULL;
@@ -197,28 +163,25 @@ args_of(const struct victim *victim, struct crash_row *row)
 }
 
 /** Adds a row for the engine at that level. */
-static struct crash_row *
+static struct nb_crash_row *
 begin_row(struct crash_rows *rows, const struct victim *victim, uint32_t level)
 {
 	const struct nb_engine *engine = nb_engine_table(victim->ref);
-	struct crash_row *row = crash_rows_append(rows);
-	if (row == NULL)
-		return NULL;
-	row->driver = strdup(victim->driver);
-	row->engine = strdup(engine->name);
-	row->version = strdup(engine->version());
-	row->durability = level;
+	size_t index = rows->count++;
+	rows->items[index] = (struct nb_crash_row){.size = sizeof(struct nb_crash_row),
+		.driver = victim->driver,
+		.engine = kept_text("%s", engine->name),
+		.version = kept_text("%s", engine->version()),
+		.tally = &rows->tallies[index],
+		.durability = level};
 	if (victim->number > 0)
-		snprintf(row->label, sizeof(row->label), "%.9s#%u", engine->name,
+		snprintf(rows->labels[index], CRASH_LABEL, "%.9s#%u", engine->name,
 			victim->number % 100);
 	else
-		snprintf(row->label, sizeof(row->label), "%.12s", engine->name);
+		snprintf(rows->labels[index], CRASH_LABEL, "%.12s", engine->name);
 	snprintf(call.what, sizeof(call.what), "%.40s %s", engine->name,
 		nb_durability_name(level));
-	if (row->driver != NULL && row->engine != NULL && row->version != NULL)
-		return row;
-	message_error("out of memory");
-	return NULL;
+	return &rows->items[index];
 }
 
 /** The worse one: a failure must not hide a broken promise, nor anything an interruption. */
@@ -244,36 +207,34 @@ how_text(void)
 
 /** Prints the head of the table when the first row comes. Without rows there is no table. */
 static void
-print_row(const struct options *options, const struct crash_row *row)
+print_row(const struct crash_rows *rows, const struct nb_crash_row *row)
 {
 	FILE *out = output_text();
 	if (!call.has_titles) {
-		fprintf(out, "Seed %" PRIu64 ", %s, databases in %s\n\n", options->seed,
-			how_text(), scratch_of(options));
+		fprintf(out, "Seed %" PRIu64 ", %s, databases in %s\n\n", rows->options->seed,
+			how_text(), scratch_of(rows->options));
 		crash_print_titles(out);
 	}
 	call.has_titles = true;
-	crash_print_row(out, row);
+	crash_print_row(out, row, rows->labels[row - rows->items]);
 }
 
 /** *is_over: the next level would end the same way. */
 static int
 crash_level(struct crash_rows *rows, const struct victim *victim, uint32_t level, bool *is_over)
 {
-	struct crash_row *row = begin_row(rows, victim, level);
-	*is_over = true;
-	if (row == NULL)
-		return STATUS_FAILED;
+	struct nb_crash_row *row = begin_row(rows, victim, level);
+	struct nb_crash_tally *tally = &rows->tallies[row - rows->items];
 	struct nb_crash_args args = args_of(victim, row);
-	int rc = nb_crash(&row->tally, &args);
+	int rc = nb_crash(tally, &args);
 	row->is_whole = rc == 0;
 	progress_clear();
-	if (rc == 0 || row->tally.crashes > 0)
-		print_row(rows->options, row);
+	if (rc == 0 || tally->crashes > 0)
+		print_row(rows, row);
 	call.done += args.rounds;
 	*is_over = rc != 0;
 	return worse_status(
-		message_last_failure(rc), row->tally.broken > 0 ? STATUS_DATA : STATUS_DONE);
+		message_last_failure(rc), tally->broken > 0 ? STATUS_DATA : STATUS_DONE);
 }
 
 /** The levels to test, as bits. The library rejects a level that the engine does not offer. */
@@ -304,14 +265,23 @@ crash_engine(struct crash_rows *rows, const struct options *options, const char 
 		if ((levels & NB_DUR_BIT(level)) != 0)
 			status = worse_status(
 				status, crash_level(rows, &victim, level, &is_over));
-	victim_unload(&victim);
+	test_unload(victim.ref, victim.values);
 	return status;
+}
+
+static struct crash_rows
+rows_of(const struct options *options, size_t count)
+{
+	return (struct crash_rows){.options = options,
+		.items = kept_array(count, sizeof(struct nb_crash_row)),
+		.tallies = kept_array(count, sizeof(struct nb_crash_tally)),
+		.labels = kept_array(count, CRASH_LABEL)};
 }
 
 static int
 crash_engines(const struct options *options, const struct drivers *drivers)
 {
-	struct crash_rows rows = {.options = options};
+	struct crash_rows rows = rows_of(options, drivers->count * LEVELS);
 	int status = STATUS_DONE;
 	FILE *out = output_text();
 	for (size_t i = 0; i < drivers->count && status != STATUS_INTERRUPTED; i++)
@@ -321,12 +291,11 @@ crash_engines(const struct options *options, const struct drivers *drivers)
 	progress_clear();
 	uint64_t crashes = 0;
 	for (size_t i = 0; i < rows.count; i++)
-		crashes += rows.items[i].tally.crashes;
+		crashes += rows.tallies[i].crashes;
 	if (crashes > 0)
 		crash_print_findings(out, &rows);
-	if (options->output != NULL && crashes > 0 && !crash_write_json(options->output, &rows))
-		status = worse_status(status, STATUS_FAILED);
-	crash_rows_destroy(&rows);
+	if (options->output != NULL && crashes > 0)
+		status = worse_status(status, crash_write_json(options->output, &rows));
 	return status;
 }
 
@@ -336,7 +305,7 @@ static int
 crash_again(const struct options *options, const struct nb_crash_kept *kept)
 {
 	struct options own = *options;
-	struct crash_rows rows = {.options = &own};
+	struct crash_rows rows = rows_of(&own, 1);
 	struct victim victim;
 	own.engine_options = (const char **)kept->engine_options;
 	own.engine_option_count = kept->engine_option_count;
@@ -350,25 +319,22 @@ crash_again(const struct options *options, const struct nb_crash_kept *kept)
 			"%s was made by the plugin %s, and mininb loads no plugin that only a file names: use --driver",
 			crash_own.again, kept->driver);
 	int status = victim_load(&victim, &own, is_typed ? options->driver : kept->driver);
-	struct crash_row *row = status == STATUS_DONE
-		? begin_row(&rows, &victim, kept->durability)
-		: NULL;
-	if (row != NULL) {
+	if (status == STATUS_DONE) {
+		struct nb_crash_row *row = begin_row(&rows, &victim, kept->durability);
 		struct nb_crash_args args = args_of(&victim, row);
 		status = message_last_failure(
-			nb_crash_again(&row->tally, &args, crash_own.again));
+			nb_crash_again(&rows.tallies[0], &args, crash_own.again));
 		row->is_whole = status == STATUS_DONE;
-		if (status == STATUS_DONE && row->found_count == 0)
+		if (status == STATUS_DONE && row->finding_count == 0)
 			fprintf(output_text(), "%s: found no failure now\n", crash_own.again);
-		crash_print_found(output_text(), &rows, row);
-		if (status == STATUS_DONE && row->tally.broken > 0)
+		crash_print_found(output_text(), &rows, 0);
+		if (status == STATUS_DONE && row->tally->broken > 0)
 			status = STATUS_DATA;
 		if (status != STATUS_FAILED && options->output != NULL &&
-			!crash_write_json(options->output, &rows))
+			crash_write_json(options->output, &rows) != STATUS_DONE)
 			status = STATUS_FAILED;
 	}
-	crash_rows_destroy(&rows);
-	victim_unload(&victim);
+	test_unload(victim.ref, victim.values);
 	return status;
 }
 
@@ -400,14 +366,12 @@ check_options(const struct options *options)
 }
 
 static int
-do_crash(const struct options *typed)
+do_crash(const struct options *options)
 {
 	struct drivers drivers;
-	struct options own = *typed;
-	const struct options *options = &own;
-	if (crash_own.is_power && !options_were_given(typed, "rounds"))
+	if (crash_own.is_power && !options_were_given(options, "rounds"))
 		crash_own.rounds = RECORDINGS;
-	int status = check_options(typed);
+	int status = check_options(options);
 	if (status != STATUS_DONE)
 		return status;
 	if (crash_own.is_power && !nb_crash_recorder_is_loaded())
@@ -427,12 +391,8 @@ do_crash(const struct options *typed)
 		nb_crash_kept_clear(&kept);
 		return status;
 	}
-	if (!drivers_split(&drivers, options->driver, false))
-		return STATUS_USAGE;
-	status = drivers_have_options(options, &drivers) ? crash_engines(options, &drivers)
-							 : STATUS_USAGE;
-	free(drivers.text);
-	return status;
+	status = drivers_read(&drivers, options, false);
+	return status == STATUS_DONE ? crash_engines(options, &drivers) : status;
 }
 
 const struct cmd cmd_crash = {

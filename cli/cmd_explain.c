@@ -70,9 +70,8 @@ do_explain(const struct options *options)
 	const char *near = strlen(options->operand) > 3
 		? nb_nearest(options->operand, names, count)
 		: NULL;
-	return message_usage("unknown figure '%s'%s%s%s; mininb explain lists them",
-		options->operand, near != NULL ? ", did you mean '" : "",
-		near != NULL ? near : "", near != NULL ? "'?" : "");
+	return message_usage("unknown figure '%s'%s; mininb explain lists them",
+		options->operand, message_guess(near));
 }
 
 const struct cmd cmd_explain = {

@@ -9,12 +9,6 @@
 #include "options.h"
 #include "progress.h"
 
-static nb_progress_fn
-progress_of(const struct options *options)
-{
-	return progress_function(!options->is_quiet && options->report_interval > 0);
-}
-
 static int
 finish(const struct options *options, int rc)
 {

@@ -9,56 +9,37 @@
 
 #include "cmd.h"
 #include "cmd_run.h"
-#include "job_options.h"
 #include "message.h"
-#include "options.h"
-#include "sweep.h"
 
 static int
-execute(const struct options *options, uint32_t what, nb_progress_fn progress,
-	struct nb_results *results, struct nb_summary *summary)
+execute(const struct options *options, const struct run_sink *sink)
 {
-	struct nb_job *job;
-	int status = STATUS_DONE, rc = job_options_read(&job, options->workload, options);
-	if (rc < 0)
-		return message_last_failure(rc);
-	struct nb_run_options run = run_options_of(options, progress);
+	struct nb_run_options run;
+	struct nb_job *job = NULL;
+	int status = run_options_of(&run, options, sink);
+	if (status == STATUS_DONE)
+		status = message_last_failure(
+			job_options_read(&job, options->workload, options));
+	if (status != STATUS_DONE)
+		return status;
 	run.job = job;
-	run.what = what;
-	if (options->steady != NULL && nb_steady_parse(&run.steady, options->steady) < 0)
-		status = message_usage("--until-steady: %s", nb_error_text());
-	else if (what == NB_JOB_RUN && (sweep_own.is_sweep || sweep_own.slo != NULL))
-		status = sweep_execute(options, job, &run, results, summary);
-	else
-		status = run_one(options, &run, results, summary);
+	run.what = options->action == &cmd_load ? NB_JOB_LOAD : NB_JOB_RUN;
+	status = run.what == NB_JOB_RUN && (sweep_own.is_sweep || sweep_own.slo != NULL)
+		? sweep_execute(options, job, &run, sink)
+		: run_one(options, &run, sink);
 	nb_job_delete(job);
 	return status;
 }
 
 static int
-execute_load(const struct options *options, nb_progress_fn progress, struct nb_results *results,
-	struct nb_summary *summary)
+do_job(const struct options *options)
 {
-	return execute(options, NB_JOB_LOAD, progress, results, summary);
-}
-
-static int
-execute_run(const struct options *options, nb_progress_fn progress, struct nb_results *results,
-	struct nb_summary *summary)
-{
-	return execute(options, NB_JOB_RUN, progress, results, summary);
-}
-
-static int
-do_load(const struct options *options)
-{
-	return run_drivers(
-		options, &(struct run_kind){.run = execute_load, .makes_data = true});
+	return run_drivers(options, execute, options->action == &cmd_load);
 }
 
 const struct cmd cmd_load = {
 	.name = "load",
-	.run = do_load,
+	.run = do_job,
 	.help = "insert the records of a workload",
 	.detail = "Makes the database if it does not exist. The action run then works on these "
 		  "records.",
@@ -69,15 +50,9 @@ const struct cmd cmd_load = {
 	.is_repeatable = true,
 };
 
-static int
-do_run(const struct options *options)
-{
-	return run_drivers(options, &(struct run_kind){.run = execute_run});
-}
-
 const struct cmd cmd_run = {
 	.name = "run",
-	.run = do_run,
+	.run = do_job,
 	.help = "run a workload: mixes of operations, side by side or in turn",
 	.detail = "The operations use the records that load inserted. See WORKLOADS.",
 	.own = {sweep_options},

@@ -9,7 +9,6 @@
  * An existing directory is not changed. After a failure everything that was made is removed.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,23 +19,14 @@
 #include <mininb/mininb.h>
 
 #include "cmd.h"
+#include "help.h"
+#include "kept.h"
 #include "message.h"
 #include "options.h"
-#include "template.h"
 
-enum { NAME_SIZE_MAX = 64, WORDS = 3 };
-
-/** A word of the template and its replacement. The first word that matches counts. */
-struct word {
-	const char *from;
-	char to[NAME_SIZE_MAX + 8];
-};
+enum { NAME_SIZE_MAX = 64 };
 
 /* ---- the name ---- */
-
-/** Targets of Meson itself: a plugin of that name could not be built. */
-static const char *const taken[] = {"all", "benchmark", "clean", "coverage", "dist",
-	"distcheck", "install", "phony", "reconfigure", "scan-build", "test", "uninstall"};
 
 static bool
 is_name(const char *name)
@@ -46,126 +36,67 @@ is_name(const char *name)
 		strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == length;
 }
 
+/** Targets of Meson itself: a plugin of that name could not be built. */
 static bool
 is_taken(const char *name)
 {
-	bool is_found = strncmp(name, "meson-", strlen("meson-")) == 0;
-	for (size_t i = 0; !is_found && i < sizeof(taken) / sizeof(taken[0]); i++)
-		is_found = strcmp(taken[i], name) == 0;
-	return is_found;
-}
-
-static void
-make_words(struct word words[WORDS], const char *name)
-{
-	words[0].from = "engine.c";
-	snprintf(words[0].to, sizeof(words[0].to), "%s.c", name);
-	words[1].from = "example_";
-	snprintf(words[1].to, sizeof(words[1].to), "%s_", name);
-	for (char *c = words[1].to; *c != '\0'; c++)
-		*c = (char)(*c == '-' ? '_' : *c);
-	words[2].from = "example";
-	snprintf(words[2].to, sizeof(words[2].to), "%s", name);
+	return strncmp(name, "meson-", strlen("meson-")) == 0 ||
+		options_has_word("all benchmark clean coverage dist distcheck install phony "
+				 "reconfigure scan-build test uninstall",
+			name);
 }
 
 /* ---- the files ---- */
 
-/** The word at `text`, or NULL. */
-static const struct word *
-find_word(const struct word words[WORDS], const char *text, size_t size)
-{
-	for (size_t i = 0; i < WORDS; i++) {
-		size_t length = strlen(words[i].from);
-		if (length <= size && memcmp(words[i].from, text, length) == 0)
-			return &words[i];
-	}
-	return NULL;
-}
-
-static void
-put_text(FILE *out, const struct word words[WORDS], const char *text, size_t size)
-{
-	for (size_t i = 0; i < size;) {
-		const struct word *word = find_word(words, text + i, size - i);
-		if (word != NULL)
-			fputs(word->to, out);
-		else
-			fputc(text[i], out);
-		i += word != NULL ? strlen(word->from) : 1;
-	}
-}
-
-/** The name of the file, which may contain the engine's name. */
+/** The path of the file in the new directory. */
 static const char *
-file_name(const struct word words[WORDS], const struct template_file *file)
+path_of(const char *name, const struct template_file *file)
 {
-	return strcmp(file->name, words[0].from) == 0 ? words[0].to : file->name;
+	return strcmp(file->name, "engine.c") == 0 ? kept_text("%s/%s.c", name, name)
+						   : kept_text("%s/%s", name, file->name);
 }
 
-/** Returns 0 or errno. Removes a file that could not be written. */
+/** Returns 0 or errno. */
 static int
-write_file(int dir, const struct word words[WORDS], const struct template_file *file)
+write_file(const char *name, const struct template_file *file)
 {
-	const char *name = file_name(words, file);
-	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
+	char *identifier = kept_text("%s_", name);
+	for (char *c = identifier; *c != '\0'; c++)
+		*c = (char)(*c == '-' ? '_' : *c);
+	const struct help_mark words[] = {
+		{.text = "engine.c", .to = kept_text("%s.c", name)},
+		{.text = "example_", .to = identifier},
+		{.text = "example", .to = name},
+		{.text = NULL},
+	};
+	FILE *out = fopen(path_of(name, file), "wxe");
+	if (out == NULL)
 		return errno;
-	FILE *out = fdopen(fd, "w");
-	int error = out == NULL ? errno : 0;
-	if (out == NULL) {
-		close(fd);
-	} else {
-		errno = 0;
-		put_text(out, words, file->text, file->size);
-		bool is_written = fflush(out) == 0 && !ferror(out);
-		bool is_closed = fclose(out) == 0; /* some file systems report a failure only
-						      here */
-		if (!is_written || !is_closed)
-			error = errno != 0 ? errno : EIO;
-	}
-	if (error != 0)
-		unlinkat(dir, name, 0);
-	return error;
+	errno = 0;
+	help_print_marked(out, file, words);
+	bool is_written = fflush(out) == 0 && !ferror(out);
+	bool is_closed = fclose(out) == 0; /* some file systems report a failure only here */
+	return is_written && is_closed ? 0 : errno != 0 ? errno : EIO;
 }
 
-/** Writes all files or none. `wrong` is the file that failed; returns 0 or its errno. */
+/** Makes the directory with all files, or nothing. */
 static int
-write_files(int dir, const struct word words[WORDS], const char **wrong)
+make_directory(const char *name)
 {
-	const struct template_file *file = template_files;
-	int error = 0;
-	for (; error == 0 && file->name != NULL; file++) {
-		*wrong = file_name(words, file);
-		error = write_file(dir, words, file);
+	if (mkdir(name, 0777) != 0)
+		return errno == EEXIST
+			? message_failed("%s already exists; mininb did not change it", name)
+			: message_failed("cannot make %s: %s", name, strerror(errno));
+	for (const struct template_file *file = template_files; file->name != NULL; file++) {
+		int error = write_file(name, file);
+		if (error == 0)
+			continue;
+		if (nb_tree_remove(name) != 0)
+			message_warning("%s", nb_error_text());
+		return message_failed("cannot write %s: %s; mininb made nothing",
+			path_of(name, file), strerror(error));
 	}
-	if (error == 0)
-		return 0;
-	for (file--; file != template_files; file--) /* the failed file is removed already */
-		unlinkat(dir, file_name(words, file - 1), 0);
-	return error;
-}
-
-static int
-make_directory(const char *name, const struct word words[WORDS])
-{
-	if (mkdir(name, 0777) != 0) {
-		if (errno == EEXIST)
-			message_error("%s already exists; mininb did not change it", name);
-		else
-			message_error("cannot make %s: %s", name, strerror(errno));
-		return STATUS_FAILED;
-	}
-	const char *wrong = ".";
-	int dir = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int error = dir < 0 ? errno : write_files(dir, words, &wrong);
-	if (dir >= 0)
-		close(dir);
-	if (error == 0)
-		return STATUS_DONE;
-	rmdir(name);
-	message_error(
-		"cannot write %s/%s: %s; mininb made nothing", name, wrong, strerror(error));
-	return STATUS_FAILED;
+	return STATUS_DONE;
 }
 
 /* ---- next steps ---- */
@@ -181,11 +112,11 @@ is_searched(const char *dir)
 }
 
 static void
-print_result(const char *name, const struct word words[WORDS])
+print_result(const char *name)
 {
 	fprintf(nb_stdout(), "Action: new-engine\nDirectory: %s\n", name);
 	for (const struct template_file *file = template_files; file->name != NULL; file++)
-		fprintf(nb_stdout(), "File: %s/%s\n", name, file_name(words, file));
+		fprintf(nb_stdout(), "File: %s\n", path_of(name, file));
 	fprintf(nb_stdout(), "\nNext:\n");
 	if (access(PKG_CONFIG_DIR "/mininb-engine.pc", F_OK) != 0)
 		fprintf(nb_stdout(), "    meson install -C %s\n", BUILD_ROOT);
@@ -224,13 +155,11 @@ do_new_engine(const struct options *options)
 		return message_usage(
 			"new-engine: '%s' is reserved by Meson, which could not build the plugin; use another name",
 			name);
-	struct word words[WORDS];
-	make_words(words, name);
-	int status = make_directory(name, words);
+	int status = make_directory(name);
 	if (status != STATUS_DONE)
 		return status;
 	warn_of_namesake(name);
-	print_result(name, words);
+	print_result(name);
 	return STATUS_DONE;
 }
 

@@ -4,62 +4,36 @@
 
 #include "cmd.h"
 #include "cmd_run.h"
-#include "options.h"
+#include "message.h"
 
-static struct nb_workload
-workload_of(const struct options *options, uint32_t verb)
+static int
+run_verb(const struct options *options, const struct run_sink *sink)
 {
 	struct nb_workload workload = NB_WORKLOAD_INIT;
-	workload.verb = verb;
+	workload.verb = options->action == &cmd_put ? NB_VERB_PUT
+		: options->action == &cmd_get       ? NB_VERB_GET
+						    : NB_VERB_DELETE;
 	workload.keys_path = options->keys;
 	workload.count = options->count;
 	workload.key_size = options->key_size;
 	workload.value_size = options->value_size;
 	workload.value_ratio = options->value_ratio;
 	workload.seed = options->seed;
-	return workload;
-}
-
-static int
-run_verb(const struct options *options, uint32_t verb, nb_progress_fn progress,
-	struct nb_results *results, struct nb_summary *summary)
-{
-	struct nb_workload workload = workload_of(options, verb);
-	struct nb_run_options run = run_options_of(options, progress);
+	struct nb_run_options run;
+	int status = run_options_of(&run, options, sink);
 	run.workload = &workload;
-	return run_one(options, &run, results, summary);
+	return status == STATUS_DONE ? run_one(options, &run, sink) : status;
 }
 
 static int
-run_put(const struct options *options, nb_progress_fn progress, struct nb_results *results,
-	struct nb_summary *summary)
+do_verb(const struct options *options)
 {
-	return run_verb(options, NB_VERB_PUT, progress, results, summary);
-}
-
-static int
-run_get(const struct options *options, nb_progress_fn progress, struct nb_results *results,
-	struct nb_summary *summary)
-{
-	return run_verb(options, NB_VERB_GET, progress, results, summary);
-}
-
-static int
-run_delete(const struct options *options, nb_progress_fn progress, struct nb_results *results,
-	struct nb_summary *summary)
-{
-	return run_verb(options, NB_VERB_DELETE, progress, results, summary);
-}
-
-static int
-do_put(const struct options *options)
-{
-	return run_drivers(options, &(struct run_kind){.run = run_put, .makes_data = true});
+	return run_drivers(options, run_verb, options->action == &cmd_put);
 }
 
 const struct cmd cmd_put = {
 	.name = "put",
-	.run = do_put,
+	.run = do_verb,
 	.help = "store a value under each key, in the order of the file",
 	.detail = "Makes the database if it does not exist. At the end the engine completes "
 		  "its postponed work (--settle), and mininb times that too.",
@@ -69,15 +43,9 @@ const struct cmd cmd_put = {
 	.is_repeatable = true,
 };
 
-static int
-do_get(const struct options *options)
-{
-	return run_drivers(options, &(struct run_kind){.run = run_get});
-}
-
 const struct cmd cmd_get = {
 	.name = "get",
-	.run = do_get,
+	.run = do_verb,
 	.help = "look up each key, in the order of the file",
 	.detail = "Reads every value and verifies a share of them: a value contains its key "
 		  "and a checksum. --klen and --vlen must be the same as for put.",
@@ -87,15 +55,9 @@ const struct cmd cmd_get = {
 	.is_repeatable = true,
 };
 
-static int
-do_delete(const struct options *options)
-{
-	return run_drivers(options, &(struct run_kind){.run = run_delete});
-}
-
 const struct cmd cmd_delete = {
 	.name = "delete",
-	.run = do_delete,
+	.run = do_verb,
 	.help = "remove each key, in the order of the file",
 	.detail = "At the end the engine completes its postponed work (--settle), and mininb "
 		  "times that too.",

@@ -12,22 +12,19 @@
 
 #include "cmd.h"
 #include "cmd_run.h"
-#include "job_options.h"
 #include "message.h"
-#include "options.h"
 
 enum { FORMAT_AUTO = 2 /* in --format: after the choices of check */ };
 
 /** In the order of --key-bytes' choices. */
 static const uint32_t key_flags[] = {0, NB_TRACE_KEY_LITTLE, NB_TRACE_KEY_TEXT};
 
-static struct nb_trace_options
-trace_of(const struct options *options, const char *path)
+struct nb_trace_options
+trace_options_of(const struct options *options, const char *path, uint32_t format)
 {
 	struct nb_trace_options trace = NB_TRACE_OPTIONS_INIT;
 	trace.path = path;
-	trace.format = options->format < FORMAT_AUTO ? NB_TRACE_AUTO
-						     : (uint32_t)options->format - FORMAT_AUTO;
+	trace.format = format;
 	trace.flags = key_flags[options->key_bytes] |
 		(options->skips_bad ? NB_TRACE_SKIP_BAD : 0);
 	trace.key_size = options->key_size;
@@ -90,33 +87,32 @@ make_job(struct nb_job **out, const struct options *options)
 }
 
 static int
-execute(const struct options *options, nb_progress_fn progress, struct nb_results *results,
-	struct nb_summary *summary)
+execute(const struct options *options, const struct run_sink *sink)
 {
 	struct nb_trace_options traces[2];
-	size_t count = 0;
+	struct nb_run_options run;
 	struct nb_job *job = NULL;
+	size_t count = 0;
+	uint32_t format = options->format < FORMAT_AUTO
+		? NB_TRACE_AUTO
+		: (uint32_t)options->format - FORMAT_AUTO;
 	if (options->load != NULL)
-		traces[count++] = trace_of(options, options->load);
+		traces[count++] = trace_options_of(options, options->load, format);
 	if (options->trace != NULL)
-		traces[count++] = trace_of(options, options->trace);
-	int rc = make_job(&job, options);
-	if (rc < 0)
-		return message_last_failure(rc);
-	if (options->speed > 0 && job->groups[count - 1].arrivals != NB_ARRIVAL_CLOSED) {
-		nb_job_delete(job);
-		return message_usage(
-			"use only one of --speed and --rate: operations are due at the times of the trace, or at a rate");
-	}
-	struct nb_run_options run = run_options_of(options, progress);
+		traces[count++] = trace_options_of(options, options->trace, format);
+	int status = run_options_of(&run, options, sink);
+	if (status == STATUS_DONE)
+		status = message_last_failure(make_job(&job, options));
+	if (status != STATUS_DONE)
+		return status;
 	run.job = job;
 	run.traces = traces;
 	run.speed = options->speed;
 	run.makes_database = options->load != NULL;
-	int status = options->steady != NULL &&
-			nb_steady_parse(&run.steady, options->steady) < 0
-		? message_usage("--until-steady: %s", nb_error_text())
-		: run_one(options, &run, results, summary);
+	status = options->speed > 0 && job->groups[count - 1].arrivals != NB_ARRIVAL_CLOSED
+		? message_usage(
+			  "use only one of --speed and --rate: operations are due at the times of the trace, or at a rate")
+		: run_one(options, &run, sink);
 	nb_job_delete(job);
 	return status;
 }
@@ -130,8 +126,7 @@ do_replay(const struct options *options)
 	if (options_were_given(options, "format") && options->format < FORMAT_AUTO)
 		return message_usage(
 			"replay: --format=text and tap are for check; a trace is auto, ycsb-text, ycsb-log, u64, keys, rocksdb, cache-csv or mininb");
-	return run_drivers(options,
-		&(struct run_kind){.run = execute, .makes_data = options->load != NULL});
+	return run_drivers(options, execute, options->load != NULL);
 }
 
 const struct cmd cmd_replay = {

@@ -40,12 +40,6 @@ static const struct option_row baseline_options[] = {
 };
 /* clang-format on */
 
-static uint32_t
-flags_of(const struct options *options, bool is_terminal)
-{
-	return (options->is_folded ? NB_TEXT_FOLD : 0) | (is_terminal ? NB_TEXT_BARS : 0);
-}
-
 static bool
 has_only_files(const struct options *options)
 {
@@ -54,24 +48,25 @@ has_only_files(const struct options *options)
 	return has_files && options->output == NULL && !options_were_given(options, "format");
 }
 
-static int
-write_as(const struct options *options, const struct nb_results *results, const char *format)
-{
-	if (options->output == NULL)
-		return message_output_failure(nb_results_write(results, format, nb_stdout(),
-			flags_of(options, isatty(fileno(nb_stdout())))));
-	return message_last_failure(nb_results_write_file(
-		results, format, options->output, flags_of(options, false)));
-}
-
+/** A file that merge writes has the format json, unless --format is given. */
 static int
 write_report(const struct options *options, const struct nb_results *results)
 {
 	int status = output_write_others(options, results);
 	if (status != STATUS_DONE || has_only_files(options))
 		return status;
-	char format[CHOICE_SIZE];
-	return write_as(options, results, options_choice(options, "format", format));
+	char text[CHOICE_SIZE];
+	const char *format = options_choice(options, "format", text);
+	uint32_t flags = options->is_folded ? NB_TEXT_FOLD : 0;
+	if (options->output == NULL) {
+		flags |= isatty(fileno(nb_stdout())) ? NB_TEXT_BARS : 0;
+		return message_output_failure(
+			nb_results_write(results, format, nb_stdout(), flags));
+	}
+	if (options->action == &cmd_merge && !options_were_given(options, "format"))
+		format = "json";
+	return message_last_failure(
+		nb_results_write_file(results, format, options->output, flags));
 }
 
 /** Writes complete text only, so a damaged notebook does not cost an older plot. */
@@ -131,7 +126,7 @@ do_report(const struct options *options)
 	struct nb_results *results, *baseline;
 	if (is_of_notebook(options))
 		return plot_notebook(options);
-	int status = results_files_read(&results, options->operands, options->operand_count);
+	int status = results_files_read(&results, options);
 	if (status != STATUS_DONE)
 		return status;
 	status = read_baseline(&baseline, options);
@@ -160,28 +155,16 @@ const struct cmd cmd_report = {
 	.shares = SHARES_RESULT "force fold",
 };
 
-/** The result of merge is written as a result file, unless --format is given. */
-static int
-write_merged(const struct options *options, const struct nb_results *merged)
-{
-	if (options->output == NULL || options_were_given(options, "format"))
-		return write_report(options, merged);
-	int status = output_write_others(options, merged);
-	return status != STATUS_DONE ? status
-				     : message_last_failure(nb_results_write_file(
-					       merged, "json", options->output, 0));
-}
-
 static int
 do_merge(const struct options *options)
 {
 	struct nb_results *results, *merged = NULL;
-	int status = results_files_read(&results, options->operands, options->operand_count);
+	int status = results_files_read(&results, options);
 	if (status != STATUS_DONE)
 		return status;
 	status = message_last_failure(nb_results_merge(&merged, results));
 	if (status == STATUS_DONE)
-		status = write_merged(options, merged);
+		status = write_report(options, merged);
 	nb_results_delete(merged);
 	nb_results_delete(results);
 	return status;

@@ -17,12 +17,13 @@
 #include <mininb/mininb.h>
 
 #include "cmd.h"
+#include "kept.h"
 #include "message.h"
 #include "options.h"
-#include "replace.h"
+#include "output.h"
 #include "results_files.h"
 
-enum { OWNED_MAX = 16 };
+enum { ABSOLUTE_MAX = 16 };
 
 struct rerun {
 	const struct options *now;
@@ -30,18 +31,10 @@ struct rerun {
 	struct nb_command then;
 	char **words;
 	size_t word_count;
-	char *owned[OWNED_MAX]; /* words with absolute paths */
-	size_t owned_count;
 	char job_path[64]; /* a temporary file with the workload; "": none */
 };
 
 /* ---- words ---- */
-
-static void
-add_word(struct rerun *rerun, const char *word)
-{
-	rerun->words[rerun->word_count++] = (char *)word;
-}
 
 /** Whether the word is the action "rerun"; *skip: so is the word after it. */
 static bool
@@ -54,18 +47,16 @@ is_action(const char *const *word, size_t left, size_t *skip)
 		strcmp(word[0], "--action=rerun") == 0 || strcmp(word[0], "-arerun") == 0;
 }
 
-static bool
-collect_words(struct rerun *rerun, const char *program)
+static void
+collect_words(struct rerun *rerun)
 {
 	const struct options *now = rerun->now;
-	size_t room = now->word_count + rerun->then.word_count + OWNED_MAX + 2, skip;
+	size_t room = now->word_count + rerun->then.word_count + ABSOLUTE_MAX + 1, skip;
 	bool has_action = false;
-	rerun->words = calloc(room, sizeof(*rerun->words));
-	if (rerun->words == NULL)
-		return false;
-	add_word(rerun, program);
+	rerun->words = kept_array(room, sizeof(*rerun->words));
+	rerun->words[rerun->word_count++] = kept_text("mininb");
 	for (size_t i = 0; i < rerun->then.word_count; i++)
-		add_word(rerun, rerun->then.words[i]);
+		rerun->words[rerun->word_count++] = (char *)rerun->then.words[i];
 	for (size_t i = 0; i < now->word_count; i++) {
 		if (now->words[i] == now->operand)
 			continue;
@@ -73,10 +64,9 @@ collect_words(struct rerun *rerun, const char *program)
 			has_action = true;
 			i += skip;
 		} else {
-			add_word(rerun, now->words[i]);
+			rerun->words[rerun->word_count++] = (char *)now->words[i];
 		}
 	}
-	return true;
 }
 
 /* ---- places ---- */
@@ -96,19 +86,18 @@ static bool
 make_absolute(struct rerun *rerun)
 {
 	char *here = getcwd(NULL, 0);
-	for (const struct option_row *row = option_table(); here != NULL && row->name != NULL;
-		row++) {
+	size_t left = ABSOLUTE_MAX;
+	for (const struct option_row *row = option_table();
+		here != NULL && left > 0 && row->name != NULL; row++) {
 		const char **field = option_field(&rerun->again, row);
 		if (row->type != OPTION_TEXT || !options_were_given(rerun->now, row->name) ||
 			*field == NULL || !is_of_place(row, *field) || (*field)[0] == '/' ||
-			strcmp(*field, "-") == 0 || rerun->owned_count == OWNED_MAX)
+			strcmp(*field, "-") == 0)
 			continue;
-		char **word = &rerun->owned[rerun->owned_count];
-		if (asprintf(word, "--%s=%s/%s", row->name, here, *field) < 0)
-			break;
-		*field = *word + strlen("--=") + strlen(row->name);
-		rerun->owned_count++;
-		add_word(rerun, *word);
+		char *word = kept_text("--%s=%s/%s", row->name, here, *field);
+		*field = word + strlen("--=") + strlen(row->name);
+		left--;
+		rerun->words[rerun->word_count++] = word;
 		rerun->again.word_count++;
 	}
 	free(here);
@@ -172,18 +161,8 @@ run_again(struct rerun *rerun)
 	if (rerun->then.directory != NULL && chdir(rerun->then.directory) != 0)
 		message_warning(
 			"the directory of the first run does not exist; mininb uses the current one");
-	int status = replace_check(&rerun->again);
+	int status = output_check(&rerun->again);
 	return status == STATUS_DONE ? rerun->again.action->run(&rerun->again) : status;
-}
-
-static void
-destroy(struct rerun *rerun)
-{
-	if (rerun->job_path[0] != '\0')
-		unlink(rerun->job_path);
-	for (size_t i = 0; i < rerun->owned_count; i++)
-		free(rerun->owned[i]);
-	free(rerun->words);
 }
 
 static int
@@ -191,7 +170,7 @@ do_rerun(const struct options *options)
 {
 	struct nb_results *results;
 	struct rerun rerun = {.now = options};
-	int status = results_files_read(&results, options->operands, options->operand_count);
+	int status = results_files_read(&results, options);
 	if (status != STATUS_DONE)
 		return status;
 	nb_results_command(results, &rerun.then);
@@ -202,21 +181,20 @@ do_rerun(const struct options *options)
 			"%s does not contain the command that made it, so mininb cannot repeat it",
 			options->operand);
 		status = STATUS_FAILED;
-	} else if (!collect_words(&rerun, "mininb")) {
-		status = message_no_memory();
-	} else if (!options_parse(&rerun.again, (int)rerun.word_count, rerun.words)) {
-		status = STATUS_USAGE;
-	} else if (rerun.again.action != action) {
+	} else {
+		collect_words(&rerun);
+		status = options_parse(&rerun.again, (int)rerun.word_count, rerun.words);
+	}
+	if (status == STATUS_DONE && rerun.again.action != action) {
 		message_error("%s: its command is not one of the action '%s' that made it",
 			options->operand, action->name);
 		status = STATUS_DATA;
-		options_destroy(&rerun.again);
-	} else {
+	} else if (status == STATUS_DONE) {
 		rerun.again.same_as = results;
 		status = run_again(&rerun);
-		options_destroy(&rerun.again);
 	}
-	destroy(&rerun);
+	if (rerun.job_path[0] != '\0')
+		unlink(rerun.job_path);
 	nb_results_delete(results);
 	return status;
 }

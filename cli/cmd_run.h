@@ -6,68 +6,118 @@
 
 #include <mininb/mininb.h>
 
-struct failure;
+#include "options.h"
+
 struct nb_results;
-struct options;
 
 enum { DRIVERS_MAX = 64, DRIVER_LABEL = 96 };
 
 /** The engines of a list "a,b,c". */
 struct drivers {
-	char *text; /* owned, to free(); cut into names */
 	const char *names[DRIVERS_MAX];
-	uint32_t numbers
-		[DRIVERS_MAX]; /* its number among those of the same engine, from 1; 0: the
-			          only one */
+	uint32_t numbers[DRIVERS_MAX]; /* from 1, among those of one engine; 0: the only one */
 	char labels[DRIVERS_MAX]
 		   [DRIVER_LABEL]; /* "leveldb", "leveldb#2", "./other/leveldb.so" */
 	size_t count;
 };
 
-/** False: the list is wrong, which was reported. `may_repeat`: an engine may occur twice. */
-bool
-drivers_split(struct drivers *drivers, const char *list, bool may_repeat);
-
-/** Whether each engine option is for one of these; if not, it was reported. */
-bool
-drivers_have_options(const struct options *options, const struct drivers *drivers);
+/**
+ * Reads the list of --driver, and checks that each engine option is for one of them. STATUS_DONE,
+ * or the failure was reported. `may_repeat`: an engine may occur twice.
+ */
+int
+drivers_read(struct drivers *drivers, const struct options *options, bool may_repeat);
 
 /**
  * Keeps in `options` the engine options of all engines and those of options->driver, without
- * the prefix; `number` as in struct drivers. `chosen` has room for all and holds them.
+ * the prefix; `number` as in struct drivers.
  */
 void
-drivers_choose_options(struct options *options, uint32_t number, const char **chosen);
+drivers_choose_options(struct options *options, uint32_t number);
 
-/** An action on one engine. */
-struct run_kind {
-	/**
-	 * Runs on options->driver, prints the report and failures, appends the outcome to
-	 * `results`, returns the exit status. Fills in `summary` if it is not NULL; calls
-	 * `progress` often if it is not NULL.
-	 */
-	int (*run)(const struct options *options, nb_progress_fn progress,
-		struct nb_results *results, struct nb_summary *summary);
-	bool makes_data; /* with several engines, no database may contain data */
+/** Where the outcome of a run goes. */
+struct run_sink {
+	nb_progress_fn progress; /* called often; NULL: show the progress */
+	struct nb_results *results;
+	struct nb_summary *summary; /* for the table of all engines; may be NULL */
 };
 
 /**
- * Runs on each engine of the list options->driver, "a,b,c". A single engine runs in this
- * process, unless --hang-after is given.
+ * Runs the action on options->driver, prints the report and failures, fills the sink, returns the
+ * exit status.
  */
-int
-run_drivers(const struct options *options, const struct run_kind *kind);
-
-/** Run options from the command line, without what is run. `progress` NULL: show it. */
-struct nb_run_options
-run_options_of(const struct options *options, nb_progress_fn progress);
+typedef int (*run_fn)(const struct options *options, const struct run_sink *sink);
 
 /**
- * Runs it, prints the report and failures, appends the outcome to `results`, returns the exit
- * status. `summary`, for the table of all engines, may be NULL.
+ * Runs on each engine of the list options->driver, "a,b,c". A single engine runs in this
+ * process, unless --hang-after is given. With `makes_data`, the databases of several engines must
+ * be empty.
  */
 int
+run_drivers(const struct options *options, run_fn run, bool makes_data);
+
+/** Run options from the command line, without what is run. STATUS_DONE, or it was reported. */
+int
+run_options_of(
+	struct nb_run_options *run, const struct options *options, const struct run_sink *sink);
+
+/** Runs it; for the rest see run_fn. */
+int
 run_one(const struct options *options, const struct nb_run_options *run_options,
-	struct nb_results *results, struct nb_summary *summary);
+	const struct run_sink *sink);
+
+/* ---- traces and jobs ---- */
+
+/** A trace with --key-bytes, --skip-bad, --klen and --vlen. */
+struct nb_trace_options
+trace_options_of(const struct options *options, const char *path, uint32_t format);
+
+/**
+ * Reads the workload `name` (NULL: an empty job), applies the settings in their order, checks
+ * it. Returns a code of the library; after NB_OK give *job to nb_job_delete().
+ */
+int
+job_options_read(struct nb_job **job, const char *name, const struct options *options);
+
+/** Only applies the settings and checks the job. */
+int
+job_options_set(struct nb_job *job, const struct options *options);
+
+/* ---- tests of engines: check and crash ---- */
+
+/** Loads options->driver with its engine options, and makes --path. Returns an exit status. */
+int
+test_load(struct nb_engine_ref **ref, struct nb_option_value **values,
+	const struct options *options);
+
+/** NULL is fine. */
+void
+test_unload(struct nb_engine_ref *ref, struct nb_option_value *values);
+
+/** The directory for databases: --path, $TMPDIR, or `otherwise`. */
+const char *
+test_scratch(const struct options *options, const char *otherwise);
+
+/** --hang-after, or its default for tests. */
+uint64_t
+test_patience_ns(const struct options *options);
+
+/* ---- sweeps: runs at many rates ---- */
+
+/** Own options of run. */
+struct sweep_own {
+	const char *slo;
+	bool is_sweep;
+};
+extern struct sweep_own sweep_own;
+extern const struct option_row sweep_options[];
+
+/**
+ * --sweep or --slo: runs the job at several rates, which follow from its capacity. Prints the
+ * curve or the rate, and appends each run to the results; returns the exit status.
+ */
+int
+sweep_execute(const struct options *options, struct nb_job *job,
+	const struct nb_run_options *job_options, const struct run_sink *sink);
 
 #endif /* CLI_CMD_RUN_H */

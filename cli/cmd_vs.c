@@ -27,12 +27,11 @@
 #include "clock.h"
 #include "cmd.h"
 #include "cmd_run.h"
-#include "compare_files.h"
-#include "limits.h"
 #include "message.h"
 #include "options.h"
 #include "output.h"
 #include "progress.h"
+#include "results_files.h"
 #include "vs_repeat.h"
 
 static struct {
@@ -202,16 +201,9 @@ repeat(struct versus *versus, size_t index)
 	struct options one = *versus->options;
 	const struct drivers *drivers = &versus->drivers;
 	struct contestant *contestant = &versus->contestants[index];
-	const char **chosen = calloc(one.engine_option_count + 1, sizeof(*chosen));
-	if (chosen == NULL) {
-		message_error("out of memory");
-		contestant->is_out = true;
-		versus->status = STATUS_FAILED;
-		return;
-	}
 	one.driver = drivers->names[index];
 	versus->running = drivers->labels[index];
-	drivers_choose_options(&one, drivers->numbers[index], chosen);
+	drivers_choose_options(&one, drivers->numbers[index]);
 	struct vs_repetition repetition = {.place = &versus->place,
 		.options = &one,
 		.label = versus->running,
@@ -221,7 +213,6 @@ repeat(struct versus *versus, size_t index)
 		.tick = show,
 		.tick_arg = versus};
 	int status = vs_repeat(&repetition);
-	free(chosen);
 	contestant->has_run |= status == STATUS_DONE;
 	if (status == STATUS_DONE || status == STATUS_INTERRUPTED)
 		return;
@@ -288,9 +279,8 @@ print_comparison(struct versus *versus)
 	struct nb_comparison *comparison;
 	int rc = compare(&comparison, versus, true);
 	if (rc > 0) {
-		message_error(
+		return message_failed(
 			"vs cannot compare: fewer than two engines completed a repetition");
-		return STATUS_FAILED;
 	}
 	if (rc < 0)
 		return message_last_failure(rc);
@@ -317,41 +307,38 @@ finish(struct versus *versus)
 		: versus->status;
 }
 
-static bool
-is_single(const struct drivers *drivers)
-{
-	if (drivers->count > 1)
-		return false;
-	message_usage(
-		"vs: needs two engines (--driver=%s,OTHER, or %s,%s to measure the noise)",
-		drivers->names[0], drivers->names[0], drivers->names[0]);
-	return true;
-}
-
 /** A trace needs the records that it was recorded with, once. */
-static bool
-can_replay(const struct options *options)
+static int
+check_options(const struct options *options, const struct drivers *drivers)
 {
-	if (options->load != NULL && (options->trace != NULL || options->workload != NULL)) {
-		message_usage(
+	if (drivers->count == 1)
+		return message_usage(
+			"vs: needs two engines (--driver=%s,OTHER, or %s,%s to measure the noise)",
+			drivers->names[0], drivers->names[0], drivers->names[0]);
+	if (options->load != NULL && (options->trace != NULL || options->workload != NULL))
+		return message_usage(
 			"vs: --load replays one trace on a new database; it cannot be combined with --trace or --workload");
-		return false;
-	}
-	if (options->trace != NULL && options->workload == NULL) {
-		message_usage(
+	if (options->trace != NULL && options->workload == NULL)
+		return message_usage(
 			"vs: --trace needs a database: give the --workload that it was recorded with, or replay it with --load on a new one");
-		return false;
-	}
-	return true;
+	return STATUS_DONE;
 }
 
-static bool
+/** Parses "5%" as 0.05: above 0 and up to 1. */
+static int
 parse_precision(double *share, const char *text)
 {
-	if (limits_parse_share(share, text))
-		return true;
-	message_usage("--precision: '%s' is not a percentage above 0, like 5%%", text);
-	return false;
+	char number[32];
+	size_t length = strlen(text);
+	snprintf(number, sizeof(number), "%s", text);
+	if (length > 1 && length < sizeof(number) && text[length - 1] == '%') {
+		number[length - 1] = '\0';
+		if (nb_parse_real(share, number) == 0 && *share > 0 && *share <= 100) {
+			*share /= 100;
+			return STATUS_DONE;
+		}
+	}
+	return message_usage("--precision: '%s' is not a percentage above 0, like 5%%", text);
 }
 
 static int
@@ -378,19 +365,14 @@ do_vs(const struct options *options)
 {
 	static struct versus versus;
 	versus.options = options;
-	if (!drivers_split(&versus.drivers, options->driver, true))
-		return STATUS_USAGE;
-	int status;
-	if (!is_single(&versus.drivers) && can_replay(options) &&
-		drivers_have_options(options, &versus.drivers) &&
-		parse_precision(&versus.precision, own.precision))
-		status = output_begin(options);
-	else
-		status = STATUS_USAGE;
+	int status = drivers_read(&versus.drivers, options, true);
 	if (status == STATUS_DONE)
-		status = run_versus(&versus);
-	free(versus.drivers.text);
-	return status;
+		status = check_options(options, &versus.drivers);
+	if (status == STATUS_DONE)
+		status = parse_precision(&versus.precision, own.precision);
+	if (status == STATUS_DONE)
+		status = output_begin(options);
+	return status == STATUS_DONE ? run_versus(&versus) : status;
 }
 
 const struct cmd cmd_vs = {

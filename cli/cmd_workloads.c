@@ -5,7 +5,7 @@
 #include <mininb/mininb.h>
 
 #include "cmd.h"
-#include "job_options.h"
+#include "cmd_run.h"
 #include "message.h"
 #include "options.h"
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "kept.h"
 #include "message.h"
 #include "options.h"
 #include "output.h"
@@ -23,57 +24,23 @@
  */
 enum { FIGURE_SIZE = 16, SHOWN_BROKEN = 3, SHOWN_OTHER = 1 };
 
-/* ---- rows ---- */
-
-struct crash_row *
-crash_rows_append(struct crash_rows *rows)
-{
-	struct crash_row *items = realloc(
-		rows->items, (rows->count + 1) * sizeof(*rows->items));
-	if (items == NULL) {
-		message_error("out of memory");
-		return NULL;
-	}
-	rows->items = items;
-	rows->items[rows->count] = (struct crash_row){.driver = NULL};
-	return &rows->items[rows->count++];
-}
-
-void
-crash_rows_destroy(struct crash_rows *rows)
-{
-	for (size_t i = 0; i < rows->count; i++) {
-		struct crash_row *row = &rows->items[i];
-		for (size_t k = 0; k < row->found_count; k++) {
-			free((char *)row->found[k].text);
-			free((char *)row->found[k].when);
-			free((char *)row->found[k].kept);
-		}
-		free(row->found);
-		free(row->driver);
-		free(row->engine);
-		free(row->version);
-		nb_crash_tally_clear(&row->tally);
-	}
-	free(rows->items);
-}
-
 void
 crash_row_take(void *to, const struct nb_crash_finding *finding)
 {
-	struct crash_row *row = to;
-	struct nb_crash_finding *found = realloc(
-		row->found, (row->found_count + 1) * sizeof(*found));
-	if (found == NULL) {
-		message_error("out of memory: a finding is not listed: %s", finding->text);
-		return;
+	struct nb_crash_row *row = to;
+	size_t count = row->finding_count;
+	if ((count & (count - 1)) == 0) { /* 0 and each power of two: the array is full */
+		struct nb_crash_finding *grown = kept_array(2 * count, sizeof(*grown));
+		for (size_t i = 0; i < count; i++)
+			grown[i] = row->findings[i];
+		row->findings = grown;
 	}
-	row->found = found;
-	struct nb_crash_finding *own = &found[row->found_count++];
+	struct nb_crash_finding *own = (struct nb_crash_finding *)&row->findings[count];
+	row->finding_count++;
 	*own = *finding;
-	own->text = strdup(finding->text);
-	own->when = strdup(finding->when);
-	own->kept = finding->kept != NULL ? strdup(finding->kept) : NULL;
+	own->text = kept_text("%s", finding->text);
+	own->when = kept_text("%s", finding->when);
+	own->kept = finding->kept != NULL ? kept_text("%s", finding->kept) : NULL;
 }
 
 /* ---- figures ---- */
@@ -115,11 +82,11 @@ crash_print_titles(FILE *out)
 }
 
 void
-crash_print_row(FILE *out, const struct crash_row *row)
+crash_print_row(FILE *out, const struct nb_crash_row *row, const char *label)
 {
-	const struct nb_crash_tally *tally = &row->tally;
+	const struct nb_crash_tally *tally = row->tally;
 	char texts[9][FIGURE_SIZE];
-	fprintf(out, ROW, row->label, nb_durability_name(row->durability),
+	fprintf(out, ROW, label, nb_durability_name(row->durability),
 		count_text(texts[0], tally->crashes), count_text(texts[1], tally->acknowledged),
 		count_text(texts[2], tally->survived), count_text(texts[3], tally->lost),
 		count_text(texts[4], tally->wrong[NB_CRASH_TORN]),
@@ -163,7 +130,7 @@ print_patience(FILE *out, const struct options *options)
  * counted.
  */
 static void
-print_command(FILE *out, const struct options *options, const struct crash_row *row,
+print_command(FILE *out, const struct options *options, const struct nb_crash_row *row,
 	const struct nb_crash_finding *found)
 {
 	fputs("mininb crash --driver=", out);
@@ -196,10 +163,11 @@ print_command(FILE *out, const struct options *options, const struct crash_row *
 }
 
 static void
-print_one(FILE *out, const struct crash_rows *rows, const struct crash_row *row,
+print_one(FILE *out, const struct crash_rows *rows, size_t index,
 	const struct nb_crash_finding *found)
 {
-	fprintf(out, "\n%s, %s, round %" PRIu32 ": %s%s\n", row->label,
+	const struct nb_crash_row *row = &rows->items[index];
+	fprintf(out, "\n%s, %s, round %" PRIu32 ": %s%s\n", rows->labels[index],
 		nb_durability_name(row->durability), found->round + 1,
 		nb_crash_wrong_name(found->wrong),
 		found->is_broken ? "" : " (not promised, so not broken)");
@@ -224,25 +192,26 @@ print_one(FILE *out, const struct crash_rows *rows, const struct crash_row *row,
 
 /** The number of findings of the same kind among the first `count` of the row. */
 static size_t
-count_alike(const struct crash_row *row, const struct nb_crash_finding *found, size_t count)
+count_alike(const struct nb_crash_row *row, const struct nb_crash_finding *found, size_t count)
 {
 	size_t alike = 0;
 	for (size_t i = 0; i < count; i++)
-		alike += row->found[i].wrong == found->wrong &&
-			row->found[i].is_broken == found->is_broken;
+		alike += row->findings[i].wrong == found->wrong &&
+			row->findings[i].is_broken == found->is_broken;
 	return alike;
 }
 
 void
-crash_print_found(FILE *out, const struct crash_rows *rows, const struct crash_row *row)
+crash_print_found(FILE *out, const struct crash_rows *rows, size_t index)
 {
-	for (size_t i = 0; i < row->found_count; i++) {
-		const struct nb_crash_finding *found = &row->found[i];
+	const struct nb_crash_row *row = &rows->items[index];
+	for (size_t i = 0; i < row->finding_count; i++) {
+		const struct nb_crash_finding *found = &row->findings[i];
 		size_t shown = found->is_broken ? SHOWN_BROKEN : SHOWN_OTHER;
 		size_t before = count_alike(row, found, i);
-		size_t all = before < shown ? count_alike(row, found, row->found_count) : 0;
+		size_t all = before < shown ? count_alike(row, found, row->finding_count) : 0;
 		if (before < shown)
-			print_one(out, rows, row, found);
+			print_one(out, rows, index, found);
 		if (before + 1 == shown && all > shown)
 			fprintf(out, "    and %zu more like that\n", all - shown);
 	}
@@ -250,16 +219,16 @@ crash_print_found(FILE *out, const struct crash_rows *rows, const struct crash_r
 
 /** Losses at a level that promises nothing. */
 static void
-print_none(FILE *out, const struct crash_row *row)
+print_none(FILE *out, const struct nb_crash_row *row, const char *label)
 {
-	const struct nb_crash_tally *tally = &row->tally;
+	const struct nb_crash_tally *tally = row->tally;
 	if (tally->acknowledged == 0 || tally->lost == 0)
 		return;
 	fprintf(out,
 		"\n%s, %s: this level promises nothing; of %" PRIu64
 		" writes that had returned\n%" PRIu64 " were lost (%.4g %%)",
-		row->label, nb_durability_name(row->durability), tally->acknowledged,
-		tally->lost, (double)tally->lost / (double)tally->acknowledged * 100);
+		label, nb_durability_name(row->durability), tally->acknowledged, tally->lost,
+		(double)tally->lost / (double)tally->acknowledged * 100);
 	if (tally->holes > 0)
 		fprintf(out, ", %" PRIu64 " of them although a later write survived",
 			tally->holes);
@@ -303,9 +272,9 @@ print_verdict(FILE *out, const struct crash_rows *rows)
 	for (size_t i = 0; i < rows->count; i++) {
 		is_whole &= rows->items[i].is_whole;
 		is_promised |= rows->items[i].durability != NB_DUR_NONE;
-		crashes += rows->items[i].tally.crashes;
-		broken += rows->items[i].tally.broken;
-		acknowledged += rows->items[i].tally.acknowledged;
+		crashes += rows->tallies[i].crashes;
+		broken += rows->tallies[i].broken;
+		acknowledged += rows->tallies[i].acknowledged;
 	}
 	fprintf(out, "\n%s", is_whole ? "" : "Partial: not all rounds were done.\n");
 	if (broken > 0)
@@ -345,15 +314,15 @@ share_below(const struct nb_histogram *histogram, uint64_t ns)
 }
 
 static void
-print_spread(FILE *out, const struct crash_row *row)
+print_spread(FILE *out, const struct nb_crash_row *row, const char *label)
 {
-	const struct nb_histogram *recovery = row->tally.recovery;
+	const struct nb_histogram *recovery = row->tally->recovery;
 	uint64_t to = SPAN_FIRST_NS;
 	double below = 0;
 	char from_text[FIGURE_SIZE], to_text[FIGURE_SIZE];
 	if (nb_histogram_count(recovery) < 20) /* p50 and max describe a few */
 		return;
-	fprintf(out, "\n%s, %s: how long recoveries took\n", row->label,
+	fprintf(out, "\n%s, %s: how long recoveries took\n", label,
 		nb_durability_name(row->durability));
 	for (int i = 0; i < SPANS && below < 99.9; i++, to *= 2) {
 		double upto = i + 1 == SPANS ? 100 : share_below(recovery, to);
@@ -377,55 +346,34 @@ crash_print_findings(FILE *out, const struct crash_rows *rows)
 	print_unlooked(out);
 
 	for (size_t i = 0; i < rows->count; i++) {
-		const struct crash_row *row = &rows->items[i];
-		crash_print_found(out, rows, row);
-		if (row->durability == NB_DUR_NONE)
-			print_none(out, row);
+		crash_print_found(out, rows, i);
+		if (rows->items[i].durability == NB_DUR_NONE)
+			print_none(out, &rows->items[i], rows->labels[i]);
 	}
 	if ((output_flags(rows->options) & NB_TEXT_BARS) != 0)
 		for (size_t i = 0; i < rows->count; i++)
-			print_spread(out, &rows->items[i]);
+			print_spread(out, &rows->items[i], rows->labels[i]);
 	print_verdict(out, rows);
 }
 
 /* ---- JSON ---- */
 
-bool
+int
 crash_write_json(const char *path, const struct crash_rows *rows)
 {
-	const struct options *options = rows->options;
 	struct nb_crash_args args = NB_CRASH_ARGS_INIT;
 	args.how = crash_own.is_power ? NB_CRASH_POWER : NB_CRASH_KILL;
-	args.seed = options->seed;
-	args.sessions = (uint32_t)options->threads;
-	args.engine_options = options->engine_options;
-	args.engine_option_count = options->engine_option_count;
-	struct nb_crash_row *items = calloc(rows->count + 1, sizeof(*items));
-	for (size_t i = 0; items != NULL && i < rows->count; i++) {
-		const struct crash_row *row = &rows->items[i];
-		items[i] = (struct nb_crash_row){.size = sizeof(*items),
-			.driver = row->driver,
-			.engine = row->engine,
-			.version = row->version,
-			.tally = &row->tally,
-			.findings = row->found,
-			.finding_count = row->found_count,
-			.durability = row->durability,
-			.is_whole = row->is_whole};
-	}
-	char *text = items != NULL ? nb_crash_to_json(&args, items, rows->count) : NULL;
-	bool is_good = text != NULL;
-	size_t length = is_good ? strlen(text) : 0;
-	if (!is_good) {
-		message_error("--output: out of memory for %s", path);
-	} else if (strcmp(path, "-") == 0) {
-		fprintf(nb_stdout(), "%s\n", text); /* main() checks whether it was written */
-	} else {
-		text[length] = '\n'; /* in the place of the NUL */
-		is_good = message_last_failure(nb_file_write(path, text, length + 1)) ==
-			STATUS_DONE;
-	}
-	free(text);
-	free(items);
-	return is_good;
+	args.seed = rows->options->seed;
+	args.sessions = (uint32_t)rows->options->threads;
+	args.engine_options = rows->options->engine_options;
+	args.engine_option_count = rows->options->engine_option_count;
+	char *json = nb_crash_to_json(&args, rows->items, rows->count);
+	if (json == NULL)
+		return message_no_memory();
+	char *text = kept_text("%s\n", json);
+	free(json);
+	if (strcmp(path, "-") != 0)
+		return message_last_failure(nb_file_write(path, text, strlen(text)));
+	fputs(text, nb_stdout()); /* main() checks whether it was written */
+	return STATUS_DONE;
 }

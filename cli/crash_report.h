@@ -19,31 +19,16 @@ extern struct crash_own crash_own;
 
 enum { CRASH_LABEL = 13 };
 
-/** One engine at one level. */
-struct crash_row {
-	char *driver, *engine, *version; /* owned */
-	char label[CRASH_LABEL];         /* the engine; of two builds of one, "leveldb#2" */
-	uint32_t durability;
-	struct nb_crash_tally tally;    /* owned */
-	bool is_whole;                  /* all rounds were done */
-	struct nb_crash_finding *found; /* with owned texts */
-	size_t found_count;
-};
-
+/** A row for each engine and level; the three arrays have the same length. */
 struct crash_rows {
 	const struct options *options;
-	struct crash_row *items;
+	struct nb_crash_row *items;
+	struct nb_crash_tally *tallies;
+	char (*labels)[CRASH_LABEL]; /* the engine; of two builds of one, "leveldb#2" */
 	size_t count;
 };
 
-/** Appends a row of zeros; NULL: out of memory, which was reported. */
-struct crash_row *
-crash_rows_append(struct crash_rows *rows);
-
-void
-crash_rows_destroy(struct crash_rows *rows);
-
-/** For nb_crash_report_fn; `to` is a struct crash_row. */
+/** For nb_crash_report_fn; `to` is a struct nb_crash_row. */
 void
 crash_row_take(void *to, const struct nb_crash_finding *finding);
 
@@ -51,18 +36,18 @@ void
 crash_print_titles(FILE *out);
 
 void
-crash_print_row(FILE *out, const struct crash_row *row);
+crash_print_row(FILE *out, const struct nb_crash_row *row, const char *label);
 
 /** Below the table: each finding, and the verdict. */
 void
 crash_print_findings(FILE *out, const struct crash_rows *rows);
 
-/** Only the findings, for a kept database. */
+/** Only the findings of a row, for a kept database. */
 void
-crash_print_found(FILE *out, const struct crash_rows *rows, const struct crash_row *row);
+crash_print_found(FILE *out, const struct crash_rows *rows, size_t row);
 
-/** False: the write failed, which was reported. "-" is stdout. */
-bool
+/** Returns an exit status; a failure was reported. "-" is stdout. */
+int
 crash_write_json(const char *path, const struct crash_rows *rows);
 
 #endif /* CLI_CRASH_REPORT_H */

@@ -94,11 +94,22 @@ print_entry(FILE *out, const char *letter, const char *name, const char *help,
 	print_wrapped(out, text, HELP_COLUMN);
 }
 
+/** Whether the letter means the row: no earlier one that the action uses has it. */
+static bool
+has_letter(const struct option_row *row, const struct cmd *cmd)
+{
+	for (const struct option_row *before = option_table(); before < row; before++) {
+		if (before->letter == row->letter && option_is_of(before, cmd))
+			return false;
+	}
+	return row->letter != 0;
+}
+
 static void
 print_option(FILE *out, const struct option_row *row, const struct cmd *cmd)
 {
 	char name[64], letter[8] = "    ";
-	if (row->letter != 0 && !options_have_before(row, row->letter, NULL, cmd))
+	if (has_letter(row, cmd))
 		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
 	if (row->type == OPTION_HELP)
 		snprintf(name, sizeof(name), "--%s[=%s]", row->name, row->choices);
@@ -201,28 +212,28 @@ help_print(uint64_t help, const struct cmd *action)
 
 /* ---- files with marks ---- */
 
-/** Prints the text for the mark at `text`; returns the mark's length, 0: it is not a mark. */
-static size_t
-print_mark(FILE *out, const struct help_mark *marks, const char *text, size_t size)
+/** The mark at `text`; the end of the list: there is none. */
+static const struct help_mark *
+find_mark(const struct help_mark *mark, const char *text, size_t size)
 {
-	for (; marks->text != NULL; marks++) {
-		size_t length = strlen(marks->text);
-		if (length <= size && memcmp(text, marks->text, length) == 0) {
-			marks->print(out);
-			return length;
-		}
-	}
-	return 0;
+	while (mark->text != NULL &&
+		(strlen(mark->text) > size ||
+			memcmp(text, mark->text, strlen(mark->text)) != 0))
+		mark++;
+	return mark;
 }
 
 void
 help_print_marked(FILE *out, const struct template_file *file, const struct help_mark *marks)
 {
 	for (size_t i = 0; i < file->size;) {
-		const char *text = file->text + i;
-		size_t length = *text == '@' ? print_mark(out, marks, text, file->size - i) : 0;
-		if (length == 0)
-			fputc(*text, out);
-		i += length > 0 ? length : 1;
+		const struct help_mark *mark = find_mark(marks, file->text + i, file->size - i);
+		if (mark->text == NULL)
+			fputc(file->text[i], out);
+		else if (mark->print != NULL)
+			mark->print(out);
+		else
+			fputs(mark->to, out);
+		i += mark->text != NULL ? strlen(mark->text) : 1;
 	}
 }

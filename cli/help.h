@@ -35,11 +35,12 @@ help_print_completion(FILE *out, const struct template_file *script);
  * and completions. So each file is written in its own language.
  */
 struct help_mark {
-	const char *text;         /* with both '@' */
-	void (*print)(FILE *out); /* prints the replacement */
+	const char *text;         /* with both '@', or any text */
+	void (*print)(FILE *out); /* prints the replacement; NULL: it is */
+	const char *to;
 };
 
-/** Prints the file with its marks replaced. `marks` ends with a NULL text. */
+/** Prints the file with its marks replaced, the first that fits. `marks` ends with a NULL text. */
 void
 help_print_marked(FILE *out, const struct template_file *file, const struct help_mark *marks);
 

@@ -206,12 +206,8 @@ print_takers(FILE *out, const struct option_row *row)
 {
 	if (row->is_for_all)
 		return;
-	char names[1024] = "", text[1100];
-	for (size_t i = 0; cmds[i] != NULL; i++) {
-		if (option_is_of(row, cmds[i]))
-			options_add_word(names, sizeof(names), "", cmds[i]->name);
-	}
-	snprintf(text, sizeof(text), "Used by %s.", names);
+	char names[TAKERS_SIZE], text[TAKERS_SIZE + 16];
+	snprintf(text, sizeof(text), "Used by %s.", option_takers(names, row));
 	print_prose(out, "\t", text);
 }
 
@@ -231,12 +227,8 @@ print_key(FILE *out, const struct nb_job_key *key, const char *before)
 static void
 print_job_keys(FILE *out)
 {
-	char names[1024] = "", text[1100];
-	for (size_t i = 0; cmds[i] != NULL; i++) {
-		if (cmds[i]->has_workload)
-			options_add_word(names, sizeof(names), "", cmds[i]->name);
-	}
-	snprintf(text, sizeof(text), "For %s,", names);
+	char names[TAKERS_SIZE], text[TAKERS_SIZE + 16];
+	snprintf(text, sizeof(text), "For %s,", option_takers(names, NULL));
 	fputs("\n## Keys of the workload\n\n", out);
 	print_prose(out, "", text);
 	fputs("each for all groups of the run, or written *--*_GROUP_._KEY_=_VALUE_\n"
@@ -301,12 +293,12 @@ print_version(FILE *out)
 /* ---- pages ---- */
 
 static const struct help_mark marks[] = {
-	{"@version@", print_version},
-	{"@actions@", print_actions},
-	{"@options@", print_options},
-	{"@job-keys@", print_keys_of_job},
-	{"@group-keys@", print_keys_of_group},
-	{NULL, NULL},
+	{.text = "@version@", .print = print_version},
+	{.text = "@actions@", .print = print_actions},
+	{.text = "@options@", .print = print_options},
+	{.text = "@job-keys@", .print = print_keys_of_job},
+	{.text = "@group-keys@", .print = print_keys_of_group},
+	{.text = NULL},
 };
 
 void

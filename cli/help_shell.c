@@ -24,10 +24,9 @@ print_actions(FILE *out)
 {
 	for (size_t i = 0; cmds[i] != NULL; i++) {
 		const char *operand = cmds[i]->operand;
-		const char *offer = cmds[i] == &cmd_workloads ? "@workload"
-			: operand != NULL && strstr(operand, "FILE") != NULL
-			? "@result"
-			: "-";
+		const char *offer = cmds[i] == &cmd_workloads                ? "@workload"
+			: operand != NULL && strstr(operand, "FILE") != NULL ? "@result"
+									     : "-";
 		fprintf(out, "%s %s %s %s\n", cmds[i]->name, offer,
 			cmds[i]->has_workload ? "keys" : "-", cmds[i]->help);
 	}
@@ -80,10 +79,10 @@ void
 help_print_completion(FILE *out, const struct template_file *script)
 {
 	static const struct help_mark marks[] = {
-		{"@actions@", print_actions},
-		{"@options@", print_options},
-		{"@keys@", print_keys},
-		{NULL, NULL},
+		{.text = "@actions@", .print = print_actions},
+		{.text = "@options@", .print = print_options},
+		{.text = "@keys@", .print = print_keys},
+		{.text = NULL},
 	};
 	help_print_marked(out, script, marks);
 }

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "job_options.h"
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +7,8 @@
 #include <mininb/mininb.h>
 
 #include "cmd.h"
-#include "options.h"
+#include "cmd_run.h"
+#include "kept.h"
 
 /** Whether the setting is of that key, in any group. */
 static bool
@@ -27,7 +26,6 @@ is_of(const char *setting, const char *key)
 static int
 forget_count(struct nb_job *job, const struct options *options, const char *setting)
 {
-	char text[160];
 	if (!is_of(setting, "duration"))
 		return NB_OK;
 	for (size_t i = 0; i < options->job_setting_count; i++) {
@@ -35,8 +33,7 @@ forget_count(struct nb_job *job, const struct options *options, const char *sett
 			return NB_OK;
 	}
 	int group = (int)(strcspn(setting, "=") - strlen("duration"));
-	snprintf(text, sizeof(text), "%.*scount=0", group, setting);
-	return nb_job_set(job, text);
+	return nb_job_set(job, kept_text("%.*scount=0", group, setting));
 }
 
 /** With load, some keys of groups are for the threads of the loading. */
@@ -49,15 +46,7 @@ set_loading(struct nb_job *job, const struct options *options, const char *setti
 		is_meant |= strncmp(setting, keys[k], strlen(keys[k])) == 0;
 	if (options->action != &cmd_load || !is_meant)
 		return NB_OK;
-	size_t size = strlen("load.") + strlen(setting) +
-		1; /* a rate may have any number of steps */
-	char *text = malloc(size);
-	if (text == NULL)
-		return NB_FAIL;
-	snprintf(text, size, "load.%s", setting);
-	int rc = nb_job_set(job, text);
-	free(text);
-	return rc;
+	return nb_job_set(job, kept_text("load.%s", setting));
 }
 
 int

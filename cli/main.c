@@ -21,7 +21,7 @@
 #include "interrupt.h"
 #include "message.h"
 #include "options.h"
-#include "replace.h"
+#include "output.h"
 
 /**
  * Opens descriptors 0, 1 and 2 if they are closed: the next file that a program opens gets the
@@ -58,7 +58,7 @@ do_action(const struct options *options)
 	if (action->operand != NULL && action->operand[0] != '[' && options->operand == NULL)
 		return message_usage("%s: %s is missing (mininb %s %s)", action->name,
 			action->operand, action->name, action->operand);
-	int status = replace_check(options);
+	int status = output_check(options);
 	return status == STATUS_DONE ? action->run(options) : status;
 }
 
@@ -84,10 +84,10 @@ main(int argc, char **argv)
 	nb_set_log(message_log, NULL);
 	if (status != STATUS_DONE)
 		ending_end(status);
-	if (!options_parse(&options, argc, argv))
-		ending_end(STATUS_USAGE);
+	status = options_parse(&options, argc, argv);
+	if (status != STATUS_DONE)
+		ending_end(status);
 	message_set_quiet(options.is_quiet);
 	status = do_action(&options);
-	options_destroy(&options);
 	ending_end(message_close_output(status));
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "interrupt.h"
+#include "kept.h"
 #include "progress.h"
 
 static bool is_quiet;
@@ -82,6 +83,16 @@ message_error(const char *fmt, ...)
 }
 
 int
+message_failed(const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	put_format("", fmt, args);
+	va_end(args);
+	return STATUS_FAILED;
+}
+
+int
 message_usage(const char *fmt, ...)
 {
 	va_list args;
@@ -100,11 +111,16 @@ message_warning(const char *fmt, ...)
 	va_end(args);
 }
 
+const char *
+message_guess(const char *near)
+{
+	return near != NULL ? kept_text(", did you mean '%s'?", near) : "";
+}
+
 int
 message_no_memory(void)
 {
-	message_error("out of memory");
-	return STATUS_FAILED;
+	return message_failed("out of memory");
 }
 
 int

@@ -33,6 +33,10 @@ failure_keep(struct failure *failure, int code);
 void
 message_error(const char *fmt, ...) NB_PRINTF(1, 2);
 
+/** As message_error(). Returns STATUS_FAILED. */
+int
+message_failed(const char *fmt, ...) NB_PRINTF(1, 2);
+
 /** As message_error(), for wrong usage. Returns STATUS_USAGE. */
 int
 message_usage(const char *fmt, ...) NB_PRINTF(1, 2);
@@ -40,6 +44,10 @@ message_usage(const char *fmt, ...) NB_PRINTF(1, 2);
 /** "mininb: warning: <text>". */
 void
 message_warning(const char *fmt, ...) NB_PRINTF(1, 2);
+
+/** ", did you mean 'NEAR'?", or "" if `near` is NULL. Kept. */
+const char *
+message_guess(const char *near);
 
 /** Reports that memory is exhausted. Returns STATUS_FAILED. */
 int

@@ -27,10 +27,10 @@
 #include <mininb/mininb.h>
 
 #include "cmd.h"
+#include "kept.h"
 #include "message.h"
 
 enum {
-	OPTIONS_MAX = 128, /* bits of options.given */
 	NAMES_MAX = 256,   /* of options and keys of workloads together */
 	JOB_NAME_MAX = 128 /* a group and a key */
 };
@@ -67,17 +67,13 @@ find_letter(char letter, const struct cmd *action)
 	return found;
 }
 
-bool
-options_have_before(
-	const struct option_row *row, char letter, const char *name, const struct cmd *cmd)
+const struct cmd *
+cmd_find(const char *name)
 {
-	for (const struct option_row *before = option_table(); before < row; before++) {
-		bool is_same = (letter != 0 && before->letter == letter) ||
-			(name != NULL && strcmp(before->name, name) == 0);
-		if (is_same && option_is_of(before, cmd))
-			return true;
-	}
-	return false;
+	const struct cmd *const *cmd = cmds;
+	while (*cmd != NULL && strcmp((*cmd)->name, name) != 0)
+		cmd++;
+	return *cmd;
 }
 
 /* ---- keys of workloads ---- */
@@ -117,18 +113,12 @@ may_have_job(const struct options *options)
 	return options->action == NULL || options->action->has_workload;
 }
 
-static bool
+static int
 add_setting(struct options *options, const char *name, size_t length, const char *value)
 {
-	size_t size = length + 1 + strlen(value) + 1;
-	char *setting = malloc(size);
-	if (setting == NULL) {
-		message_error("out of memory");
-		return false;
-	}
-	snprintf(setting, size, "%.*s=%s", (int)length, name, value);
-	options->job_settings[options->job_setting_count++] = setting;
-	return true;
+	options->job_settings[options->job_setting_count++] = kept_text(
+		"%.*s=%s", (int)length, name, value);
+	return STATUS_DONE;
 }
 
 /* ---- suggestions ---- */
@@ -153,8 +143,9 @@ list_names(const struct options *options, bool has_group, const char **names)
 	return count;
 }
 
-const char *
-options_guess(const char *name, const char *const *names, size_t count)
+/** The only name that begins with `name`, else the nearest; NULL: none is near. */
+static const char *
+guess(const char *name, const char *const *names, size_t count)
 {
 	const char *begins = NULL;
 	size_t begin_count = 0, length = strlen(name);
@@ -171,8 +162,7 @@ static const char *
 guess_name(const struct options *options, bool has_group, const char *name)
 {
 	const char *names[NAMES_MAX];
-	size_t count = list_names(options, has_group, names);
-	return options_guess(name, names, count);
+	return guess(name, names, list_names(options, has_group, names));
 }
 
 /* ---- values ---- */
@@ -195,30 +185,26 @@ options_add_word(char *list, size_t size, const char *before, const char *word)
 	snprintf(list + length, size - length, "%s%s%s", length == 0 ? "" : ", ", before, word);
 }
 
-static bool
+static int
 set_choice(const struct option_row *row, const char *value, uint64_t *field)
 {
-	char text[128];
+	char text[128], allowed[128] = "";
 	const char *words[16];
 	snprintf(text, sizeof(text), "%s", row->choices);
 	size_t count = split_choices(text, words, 16);
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(words[i], value) == 0) {
 			*field = i;
-			return true;
+			return STATUS_DONE;
 		}
+		options_add_word(allowed, sizeof(allowed), "", words[i]);
 	}
 	const char *near = nb_nearest(value, words, count);
-	char allowed[128] = "";
-	for (size_t i = 0; i < count; i++)
-		options_add_word(allowed, sizeof(allowed), "", words[i]);
-	message_usage("--%s: '%s' is not known%s%s%s%s", row->name, value,
-		near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
-		near != NULL ? "'? Allowed: " : "; allowed: ", allowed);
-	return false;
+	return message_usage("--%s: '%s' is not known%s%s%s", row->name, value,
+		message_guess(near), near != NULL ? " Allowed: " : "; allowed: ", allowed);
 }
 
-static bool
+static int
 set_number(const struct option_row *row, const char *value, uint64_t *field)
 {
 	bool is_bytes = row->type == OPTION_BYTES;
@@ -231,26 +217,15 @@ set_number(const struct option_row *row, const char *value, uint64_t *field)
 		wrong = "too small";
 	else if (number > row->max)
 		wrong = "too large";
-	if (wrong != NULL) {
-		message_usage("--%s: %s%s%s; allowed: %" PRIu64 " to %" PRIu64 "%s", row->name,
-			rc < 0 ? "" : value, rc < 0 ? "" : " is ", wrong, row->min, row->max,
-			is_bytes ? " bytes" : "");
-		return false;
-	}
+	if (wrong != NULL)
+		return message_usage("--%s: %s%s%s; allowed: %" PRIu64 " to %" PRIu64 "%s",
+			row->name, rc < 0 ? "" : value, rc < 0 ? "" : " is ", wrong, row->min,
+			row->max, is_bytes ? " bytes" : "");
 	*field = number;
-	return true;
+	return STATUS_DONE;
 }
 
-static bool
-set_time(const struct option_row *row, const char *value, uint64_t *field)
-{
-	if (nb_parse_time(field, value) == 0)
-		return true;
-	message_usage("--%s: %s", row->name, nb_error_text());
-	return false;
-}
-
-static bool
+static int
 set_speed(const struct option_row *row, const char *value, double *field)
 {
 	char text[64];
@@ -259,80 +234,78 @@ set_speed(const struct option_row *row, const char *value, double *field)
 		length--;
 	snprintf(text, sizeof(text), "%.*s", (int)length, value);
 	if (nb_parse_real(field, text) == 0 && *field > 0)
-		return true;
-	message_usage("--%s: '%s' is not a factor like 1x, 2x or 0.5x", row->name, value);
-	return false;
+		return STATUS_DONE;
+	return message_usage(
+		"--%s: '%s' is not a factor like 1x, 2x or 0.5x", row->name, value);
 }
 
-static bool
+static int
 set_real(const struct option_row *row, const char *value, double *field)
 {
 	double number = 0;
 	int rc = nb_parse_real(&number, value);
 	if (rc == 0 && number >= (double)row->min && number <= (double)row->max) {
 		*field = number;
-		return true;
+		return STATUS_DONE;
 	}
-	message_usage("--%s: %s%s; allowed: %" PRIu64 " to %" PRIu64, row->name,
+	return message_usage("--%s: %s%s; allowed: %" PRIu64 " to %" PRIu64, row->name,
 		rc < 0 ? nb_error_text() : value, rc < 0 ? "" : " is out of range", row->min,
 		row->max);
-	return false;
+}
+
+static int
+refuse_action(const char *name)
+{
+	const char *names[NAMES_MAX];
+	char all[256] = "";
+	size_t count = 0;
+	for (; cmds[count] != NULL && count < NAMES_MAX; count++) {
+		names[count] = cmds[count]->name;
+		options_add_word(all, sizeof(all), "", names[count]);
+	}
+	/* "mininb help" is an option of the same name */
+	const struct option_row *row = option_find(name, strlen(name), NULL);
+	const char *near = row != NULL ? row->name : guess(name, names, count);
+	return message_usage("unknown action '%s'%s%s%s%s%s", name,
+		near != NULL ? ", did you mean '" : "", row != NULL ? "--" : "",
+		near != NULL ? near : "", near != NULL ? "'? Actions: " : "; actions: ", all);
 }
 
 /** The action is an option or a word; if it is given twice, both must be the same. */
-static bool
+static int
 set_action(struct options *options, const char *name)
 {
 	const struct cmd *action = cmd_find(name);
-	if (action == NULL) {
-		char all[256] = "";
-		for (size_t i = 0; cmds[i] != NULL; i++)
-			options_add_word(all, sizeof(all), "", cmds[i]->name);
-		/* "mininb help" is an option of the same name */
-		const struct option_row *row = option_find(name, strlen(name), NULL);
-		const char *near = row != NULL ? row->name : cmd_nearest(name);
-		message_usage("unknown action '%s'%s%s%s%s%s", name,
-			near != NULL ? ", did you mean '" : "", row != NULL ? "--" : "",
-			near != NULL ? near : "",
-			near != NULL ? "'? Actions: " : "; actions: ", all);
-		return false;
-	}
-	if (options->action != NULL && options->action != action) {
-		message_usage("only one action is allowed, got '%s' and '%s'",
+	if (action == NULL)
+		return refuse_action(name);
+	if (options->action != NULL && options->action != action)
+		return message_usage("only one action is allowed, got '%s' and '%s'",
 			options->action->name, name);
-		return false;
-	}
 	options->action = action;
-	return true;
-}
-
-static bool
-set_text(const struct option_row *row, const char *value, const char **field)
-{
-	if (value[0] == '\0') {
-		message_usage("--%s: %s must not be empty", row->name, row->arg);
-		return false;
-	}
-	*field = value;
-	return true;
+	return STATUS_DONE;
 }
 
 /** `value` is NULL if there is none: only for a flag and --help. */
-static bool
+static int
 set_option(struct options *options, const struct option_row *row, const char *value)
 {
 	void *field = option_field(options, row);
 	switch (row->type) {
 	case OPTION_FLAG:
 		*(bool *)field = true;
-		return true;
+		return STATUS_DONE;
 	case OPTION_TEXT:
-		return set_text(row, value, field);
+		if (value[0] == '\0')
+			return message_usage("--%s: %s must not be empty", row->name, row->arg);
+		*(const char **)field = value;
+		return STATUS_DONE;
 	case OPTION_COUNT:
 	case OPTION_BYTES:
 		return set_number(row, value, field);
 	case OPTION_TIME:
-		return set_time(row, value, field);
+		if (nb_parse_time(field, value) != 0)
+			return message_usage("--%s: %s", row->name, nb_error_text());
+		return STATUS_DONE;
 	case OPTION_SPEED:
 		return set_speed(row, value, field);
 	case OPTION_REAL:
@@ -343,25 +316,21 @@ set_option(struct options *options, const struct option_row *row, const char *va
 		return set_action(options, value);
 	case OPTION_LIST:
 		options->engine_options[options->engine_option_count++] = value;
-		return true;
+		return STATUS_DONE;
 	case OPTION_SET: {
 		size_t length = strcspn(value, "=");
 		if (value[length] != '\0')
 			return add_setting(options, value, length, value + length + 1);
-		message_usage("--set: '%s' is not [GROUP.]KEY=VALUE", value);
-		return false;
+		return message_usage("--set: '%s' is not [GROUP.]KEY=VALUE", value);
 	}
-	case OPTION_HELP:
-		if (value == NULL) {
-			options->help = HELP_TEXT;
-			return true;
-		}
-		if (!set_choice(row, value, field))
-			return false;
-		options->help += HELP_SCDOC; /* HELP_SCDOC is the first choice */
-		return true;
+	case OPTION_HELP: {
+		uint64_t choice = 0;
+		int status = value != NULL ? set_choice(row, value, &choice) : STATUS_DONE;
+		options->help = value != NULL ? HELP_SCDOC + choice : HELP_TEXT;
+		return status;
 	}
-	return false;
+	}
+	return STATUS_FAILED;
 }
 
 /* ---- words ---- */
@@ -389,25 +358,22 @@ take_value(struct words *words, const char *name, const char *arg, const char *v
 }
 
 /** `value` is the text after its name or letter, or NULL. */
-static bool
+static int
 take_option(struct words *words, const struct option_row *row, const char *value)
 {
-	if (row->type == OPTION_FLAG && value != NULL) {
-		message_usage("--%s: takes no value", row->name);
-		return false;
-	}
+	if (row->type == OPTION_FLAG && value != NULL)
+		return message_usage("--%s: takes no value", row->name);
 	if (row->arg != NULL && (value = take_value(words, row->name, row->arg, value)) == NULL)
-		return false;
-	size_t number = (size_t)(row - option_table());
-	words->options->given[number / 64] |= UINT64_C(1) << number % 64;
-	if (!set_option(words->options, row, value))
-		return false;
-	return row->job_key == NULL ||
+		return STATUS_USAGE;
+	words->options->given[row - option_table()] = true;
+	int status = set_option(words->options, row, value);
+	if (status == STATUS_DONE && row->job_key != NULL)
 		add_setting(words->options, row->job_key, strlen(row->job_key), value);
+	return status;
 }
 
 /** `word` is [GROUP.]KEY of that length, or [GROUP.]KEY=VALUE. */
-static bool
+static int
 take_job_key(struct words *words, const struct nb_job_key *key, const char *word, size_t length)
 {
 	char name[JOB_NAME_MAX];
@@ -415,36 +381,28 @@ take_job_key(struct words *words, const struct nb_job_key *key, const char *word
 	const char *value = take_value(
 		words, name, key->arg, word[length] == '=' ? word + length + 1 : NULL);
 	if (value == NULL)
-		return false;
+		return STATUS_USAGE;
 	if (words->job_key == NULL)
 		words->job_key = word;
 	return add_setting(words->options, word, length, value);
 }
 
-static bool
-refuse_name(const struct words *words, const char *word, size_t length)
-{
-	size_t group = group_length(word, length);
-	char name[JOB_NAME_MAX];
-	snprintf(name, sizeof(name), "%.*s", (int)(length - group), word + group);
-	const char *near = guess_name(words->options, group > 0, name);
-	message_usage("unknown option --%.*s%s%.*s%s%s", (int)length, word,
-		near != NULL ? ", did you mean --" : "", near != NULL ? (int)group : 0, word,
-		near != NULL ? near : "", near != NULL ? "?" : "");
-	return false;
-}
-
-static bool
+static int
 take_long(struct words *words, const char *word)
 {
-	size_t length = strcspn(word, "=");
+	size_t length = strcspn(word, "="), group = group_length(word, length);
 	const struct option_row *row = option_find(word, length, words->options->action);
 	if (row != NULL)
 		return take_option(words, row, word[length] == '=' ? word + length + 1 : NULL);
-	size_t group = group_length(word, length);
 	const struct nb_job_key *key = find_job_key(word + group, length - group);
-	return key != NULL && group != 1 ? take_job_key(words, key, word, length)
-					 : refuse_name(words, word, length);
+	if (key != NULL && group != 1)
+		return take_job_key(words, key, word, length);
+	char name[JOB_NAME_MAX];
+	snprintf(name, sizeof(name), "%.*s", (int)(length - group), word + group);
+	const char *near = guess_name(words->options, group > 0, name);
+	return message_usage("unknown option --%.*s%s%.*s%s%s", (int)length, word,
+		near != NULL ? ", did you mean --" : "", near != NULL ? (int)group : 0, word,
+		near != NULL ? near : "", near != NULL ? "?" : "");
 }
 
 /** The option that the user meant by "-threads", or NULL. */
@@ -458,7 +416,7 @@ long_name_of(const struct words *words, const char *word)
 	return row != NULL ? row->name : key != NULL ? key->name : NULL;
 }
 
-static bool
+static int
 take_short(struct words *words, const char *word)
 {
 	const struct option_row *row = find_letter(word[0], words->options->action);
@@ -469,9 +427,9 @@ take_short(struct words *words, const char *word)
 		return take_option(words, row, has_rest ? word + 1 : NULL);
 	if (!has_rest) /* the only name that begins so, if there is one */
 		near = guess_name(words->options, false, word);
-	message_usage("unknown option -%s%s%s%s", word, near != NULL ? ", did you mean --" : "",
-		near != NULL ? near : "", near != NULL ? "?" : "");
-	return false;
+	return message_usage("unknown option -%s%s%s%s", word,
+		near != NULL ? ", did you mean --" : "", near != NULL ? near : "",
+		near != NULL ? "?" : "");
 }
 
 /** The highest number of words after an action's name. */
@@ -488,74 +446,103 @@ most_operands(const char *operand)
 	return count;
 }
 
-static bool
+static int
 take_word(struct words *words, const char *word)
 {
-	if (words->options->action == NULL)
-		return set_action(words->options, word);
 	struct options *options = words->options;
 	const struct cmd *action = options->action;
-	if (options->operand_count < most_operands(action->operand)) {
+	if (action != NULL && options->operand_count < most_operands(action->operand)) {
 		options->operands[options->operand_count++] = word;
 		options->operand = options->operands[0];
-		return true;
+		return STATUS_DONE;
 	}
-	if (cmd_find(word) != NULL)
-		return set_action(words->options, word);
-	message_usage("unexpected argument '%s'; the action is '%s'", word, action->name);
-	return false;
+	if (action == NULL || cmd_find(word) != NULL)
+		return set_action(options, word);
+	return message_usage(
+		"unexpected argument '%s'; the action is '%s'", word, action->name);
 }
 
-static bool
+static int
 take_words(struct words *words)
 {
 	bool are_options_over = false;
-	while (*words->next != NULL) {
+	int status = STATUS_DONE;
+	while (*words->next != NULL && status == STATUS_DONE) {
 		const char *word = *words->next++;
-		bool is_taken;
-		if (are_options_over || word[0] != '-' || word[1] == '\0') {
-			is_taken = take_word(words, word);
-		} else if (strcmp(word, "--") == 0) {
-			are_options_over = is_taken = true;
-		} else if (word[1] == '-') {
-			is_taken = take_long(words, word + 2);
-		} else {
-			is_taken = take_short(words, word + 1);
-		}
-		if (!is_taken)
-			return false;
+		if (are_options_over || word[0] != '-' || word[1] == '\0')
+			status = take_word(words, word);
+		else if (strcmp(word, "--") == 0)
+			are_options_over = true;
+		else if (word[1] == '-')
+			status = take_long(words, word + 2);
+		else
+			status = take_short(words, word + 1);
 	}
-	return true;
+	return status;
 }
 
+/* ---- options that the action does not use ---- */
+
 /** Called at the end, because the action may come after the keys. */
-static bool
+static int
 check_job_keys(const struct words *words)
 {
 	const struct options *options = words->options;
 	if (words->job_key == NULL || may_have_job(options) || options->help != HELP_NONE)
-		return true;
-	char takers[128] = "";
-	for (size_t i = 0; cmds[i] != NULL; i++) {
-		if (cmds[i]->has_workload)
-			options_add_word(takers, sizeof(takers), "", cmds[i]->name);
-	}
-	message_usage("--%.*s: keys of workloads are for the actions %s; the action is '%s'",
-		(int)strcspn(words->job_key, "="), words->job_key, takers,
+		return STATUS_DONE;
+	char takers[TAKERS_SIZE];
+	return message_usage(
+		"--%.*s: keys of workloads are for the actions %s; the action is '%s'",
+		(int)strcspn(words->job_key, "="), words->job_key, option_takers(takers, NULL),
 		options->action->name);
-	return false;
+}
+
+/** Whether the action uses an option of that name: several rows may have it. */
+static bool
+uses(const struct cmd *cmd, const char *name)
+{
+	return option_is_of(option_find(name, strlen(name), cmd), cmd);
+}
+
+/**
+ * Rejects a given option that the action does not use, if it would change what is measured;
+ * warns of the others, because scripts give every action the same options.
+ */
+static int
+check_unused(const struct options *options)
+{
+	char ignored[512] = "", takers[512] = "";
+	/* rerun passes them on to the action that it repeats, which checks them. */
+	if (options->action == NULL || options->action == &cmd_rerun ||
+		options->help != HELP_NONE)
+		return STATUS_DONE;
+	for (const struct option_row *row = option_table(); row->name != NULL; row++) {
+		if (!options->given[row - option_table()] || uses(options->action, row->name))
+			continue;
+		if (!option_is_rejected(row, options->action)) {
+			options_add_word(ignored, sizeof(ignored), "--", row->name);
+			continue;
+		}
+		for (size_t i = 0; cmds[i] != NULL; i++) {
+			if (uses(cmds[i], row->name))
+				options_add_word(takers, sizeof(takers), "", cmds[i]->name);
+		}
+		return message_usage("--%s: the action '%s' does not use it; it is for: %s",
+			row->name, options->action->name, takers);
+	}
+	if (ignored[0] != '\0')
+		message_warning("the action '%s' ignores %s", options->action->name, ignored);
+	return STATUS_DONE;
 }
 
 /** Clears the value of an earlier command line. */
 static void
 clear_field(const struct option_row *row)
 {
-	if (row->type == OPTION_FLAG)
-		*(bool *)row->into = false;
-	else if (row->type == OPTION_TEXT)
-		*(const char **)row->into = NULL;
-	else
-		*(uint64_t *)row->into = 0;
+	memset(row->into, 0,
+		row->type == OPTION_FLAG           ? sizeof(bool)
+			: row->type == OPTION_TEXT ? sizeof(char *)
+						   : sizeof(uint64_t));
 }
 
 static void
@@ -566,45 +553,27 @@ set_defaults(struct options *options)
 		assert(row - option_table() < OPTIONS_MAX);
 		if (row->into != NULL)
 			clear_field(row);
-		bool is_good = row->def == NULL || set_option(options, row, row->def);
-		assert(is_good);
-		(void)is_good;
+		int status = row->def == NULL ? STATUS_DONE
+					      : set_option(options, row, row->def);
+		assert(status == STATUS_DONE);
+		(void)status;
 	}
 }
 
-bool
+int
 options_parse(struct options *options, int argc, char **argv)
 {
 	set_defaults(options);
-	options->engine_options = calloc((size_t)argc + 1, sizeof(*options->engine_options));
-	options->job_settings = calloc((size_t)argc + 1, sizeof(*options->job_settings));
-	options->operands = calloc((size_t)argc + 1, sizeof(*options->operands));
-	if (options->engine_options == NULL || options->job_settings == NULL ||
-		options->operands == NULL) {
-		message_error("out of memory");
-		options_destroy(options);
-		return false;
-	}
+	options->engine_options = kept_array((size_t)argc, sizeof(*options->engine_options));
+	options->job_settings = kept_array((size_t)argc, sizeof(*options->job_settings));
+	options->operands = kept_array((size_t)argc, sizeof(*options->operands));
 	struct words words = {.next = argc > 0 ? argv + 1 : argv, .options = options};
 	options->words = (const char *const *)words.next;
 	options->word_count = argc > 0 ? (size_t)argc - 1 : 0;
-	if (take_words(&words) && check_job_keys(&words) && cmd_check_unused(options))
-		return true;
-	options_destroy(options);
-	return false;
-}
-
-void
-options_destroy(struct options *options)
-{
-	free(options->engine_options);
-	free(options->operands);
-	options->engine_options = options->operands = NULL;
-	for (size_t i = 0; i < options->job_setting_count; i++)
-		free(options->job_settings[i]);
-	free(options->job_settings);
-	options->job_settings = NULL;
-	options->job_setting_count = 0;
+	int status = take_words(&words);
+	if (status == STATUS_DONE)
+		status = check_job_keys(&words);
+	return status == STATUS_DONE ? check_unused(options) : status;
 }
 
 bool
@@ -612,6 +581,5 @@ options_were_given(const struct options *options, const char *name)
 {
 	const struct option_row *row = option_find(name, strlen(name), options->action);
 	assert(row != NULL);
-	size_t number = (size_t)(row - option_table());
-	return (options->given[number / 64] >> number % 64 & 1) != 0;
+	return options->given[row - option_table()];
 }

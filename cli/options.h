@@ -14,6 +14,8 @@ struct cmd;
 struct nb_job_key;
 struct nb_results;
 
+enum { OPTIONS_MAX = 128 };
+
 /* From HELP_SCDOC on in the order of the choices of --help. */
 enum { HELP_NONE, HELP_TEXT, HELP_SCDOC, HELP_SCDOC_WORKLOAD, HELP_BASH, HELP_ZSH };
 
@@ -44,7 +46,7 @@ struct options {
 	double value_ratio, verify_rate, speed, confidence;
 	bool is_pinned, allows_missing, is_fresh, is_folded, is_quiet, wants_version, skips_bad,
 		is_strict, is_cold, has_hardware, is_forced;
-	uint64_t given[2]; /* bits, see options_were_given() */
+	bool given[OPTIONS_MAX]; /* by the place in option_table() */
 };
 
 /** The type of an option's value, and of its field. */
@@ -111,6 +113,12 @@ option_table(void);
 bool
 option_is_of(const struct option_row *row, const struct cmd *cmd);
 
+enum { TAKERS_SIZE = 256 };
+
+/** "put, get": the actions that use the option; NULL: keys of workloads. Returns `text`. */
+const char *
+option_takers(char text[TAKERS_SIZE], const struct option_row *row);
+
 /** Whether the option names a file that the action writes. */
 bool
 option_is_written(const struct option_row *row, const struct cmd *cmd);
@@ -124,14 +132,6 @@ void *
 option_field(const struct options *options, const struct option_row *row);
 
 /**
- * Whether an earlier row that the action uses has that letter (0: any) or that name (NULL:
- * any): then letter or name mean that row. `cmd` as of option_is_of().
- */
-bool
-options_have_before(
-	const struct option_row *row, char letter, const char *name, const struct cmd *cmd);
-
-/**
  * The option of that name; of several, the one that the action uses, else the first. NULL:
  * there is none.
  */
@@ -141,10 +141,6 @@ option_find(const char *name, size_t length, const struct cmd *action);
 /** Appends to a list: ", " unless it is empty, `before` and the word. */
 void
 options_add_word(char *list, size_t size, const char *before, const char *word);
-
-/** The only name that begins with `name`, else the nearest; NULL: none is near. */
-const char *
-options_guess(const char *name, const char *const *names, size_t count);
 
 /**
  * The next key of workloads that is an option, after `key` (NULL: the first); NULL at the
@@ -156,18 +152,19 @@ options_next_job_key(const struct nb_job_key *key);
 /** Title of a group of options. */
 extern const char *const option_groups[GROUP_COUNT];
 
-/** Parses the command line. False: it is wrong, which was reported; nothing to destroy. */
-bool
+/** Parses the command line. STATUS_DONE, or it is wrong, which was reported. */
+int
 options_parse(struct options *options, int argc, char **argv);
-
-void
-options_destroy(struct options *options);
 
 enum { CHOICE_SIZE = 32 };
 
 /** The choice for the action's option of that name, in `text`; "" if it has no such option. */
 const char *
 options_choice(const struct options *options, const char *name, char text[CHOICE_SIZE]);
+
+/** Whether the word stands in a list with spaces or commas between words; NULL: an empty list. */
+bool
+options_has_word(const char *list, const char *word);
 
 /** Options in force, by name. */
 struct options_list {
@@ -176,12 +173,9 @@ struct options_list {
 	size_t count;
 };
 
-/** The options that the action uses and that have a value. False: out of memory. */
-bool
-options_list(struct options_list *list, const struct options *options);
-
-void
-options_list_destroy(struct options_list *list);
+/** The options that the action uses and that have a value. */
+struct options_list
+options_list(const struct options *options);
 
 /** Whether the option of that long name was given. */
 bool

@@ -13,8 +13,6 @@
 
 #define FIELD(name) .offset = offsetof(struct options, name)
 
-enum { ROWS_MAX = 128 };
-
 const char *const option_groups[GROUP_COUNT] = {
 	[GROUP_DATA] = "What to do",
 	[GROUP_WORKLOAD] = "The workload",
@@ -236,18 +234,18 @@ static const struct option_row common_options[] = {
 
 /* ---- the list of all ---- */
 
-static struct option_row all[ROWS_MAX + 1]; /* ends with a NULL name */
+static struct option_row all[OPTIONS_MAX + 1]; /* ends with a NULL name */
 static size_t all_count;
 
-static bool
-is_in_list(const char *list, const char *name)
+bool
+options_has_word(const char *list, const char *word)
 {
-	size_t length = strlen(name);
-	for (const char *at = list; at != NULL && *at != '\0'; at += strspn(at, " ")) {
-		size_t word = strcspn(at, " ");
-		if (word == length && memcmp(at, name, length) == 0)
+	size_t length = strlen(word);
+	for (const char *at = list; at != NULL && *at != '\0'; at += strspn(at, " ,")) {
+		size_t found = strcspn(at, " ,");
+		if (found == length && memcmp(at, word, length) == 0)
 			return true;
-		at += word;
+		at += found;
 	}
 	return false;
 }
@@ -265,7 +263,7 @@ index_of(const char *name)
 static void
 insert(size_t at, const struct option_row *row)
 {
-	assert(all_count < ROWS_MAX);
+	assert(all_count < OPTIONS_MAX);
 	for (size_t i = all_count; i > at; i--)
 		all[i] = all[i - 1];
 	all[at] = *row;
@@ -315,7 +313,7 @@ take_common(const struct cmd *cmd, uint32_t taker)
 		size_t i = 0;
 		while (all[i].source != row)
 			i++;
-		if (row->is_for_all || is_in_list(cmd->shares, row->name))
+		if (row->is_for_all || options_has_word(cmd->shares, row->name))
 			all[i].takers |= taker;
 	}
 }
@@ -344,16 +342,28 @@ option_is_of(const struct option_row *row, const struct cmd *cmd)
 	return cmd == NULL || (row->takers >> i & 1) != 0;
 }
 
+const char *
+option_takers(char text[TAKERS_SIZE], const struct option_row *row)
+{
+	text[0] = '\0';
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		if (row != NULL ? option_is_of(row, cmds[i]) : cmds[i]->has_workload)
+			options_add_word(text, TAKERS_SIZE, "", cmds[i]->name);
+	}
+	return text;
+}
+
 bool
 option_is_written(const struct option_row *row, const struct cmd *cmd)
 {
-	return option_is_of(row, cmd) && (row->is_output || is_in_list(cmd->writes, row->name));
+	return option_is_of(row, cmd) &&
+		(row->is_output || options_has_word(cmd->writes, row->name));
 }
 
 bool
 option_is_rejected(const struct option_row *row, const struct cmd *cmd)
 {
-	return (row->decides && cmd->measures) || is_in_list(cmd->rejects, row->name);
+	return (row->decides && cmd->measures) || options_has_word(cmd->rejects, row->name);
 }
 
 void *

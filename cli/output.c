@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Files of results. mininb writes them at the end, so no run is disturbed. It writes each to a
- * temporary file and renames it, so an older file stays until the new one is complete. It
- * checks before the run that they can be written.
+ * temporary file and renames it, so an older file stays until the new one is complete.
+ *
+ * Before any action mininb checks that each file can be written and may be replaced: after hours
+ * of measuring it would be too late. The library checks links and files of other users in
+ * directories like /tmp again when it writes a file, also with --force.
  */
 #include "output.h"
 
@@ -14,8 +17,10 @@
 
 #include "cmd.h"
 #include "interrupt.h"
+#include "kept.h"
 #include "message.h"
 #include "options.h"
+#include "results_files.h"
 
 static const struct options *whole; /* as given, also in the process of one engine */
 static FILE *nowhere;               /* replaces stdout, which gets the result file */
@@ -29,86 +34,117 @@ is_stdout(const char *path)
 }
 
 /** Checks the directory of `path`, where mininb makes a temporary file. */
-static bool
-can_write(const char *name, const char *path)
+static int
+check_writable(const char *name, const char *path)
 {
-	if (path == NULL || is_stdout(path))
-		return true;
 	const char *slash = strrchr(path, '/');
-	char *directory = slash == NULL
-		? strdup(".")
-		: strndup(path, slash > path ? (size_t)(slash - path) : 1);
-	if (directory == NULL) {
-		message_error("out of memory");
-		return false;
-	}
+	const char *directory = slash == NULL ? "."
+		: slash == path               ? "/"
+					      : kept_text("%.*s", (int)(slash - path), path);
 	struct stat st;
 	bool is_there = stat(path, &st) == 0;
-	bool is_name = path[0] != '\0' && path[strlen(path) - 1] != '/';
 	bool is_special = is_there && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
-	bool is_file = is_name && (!is_there || is_special || S_ISREG(st.st_mode));
-	int failed = access(is_special ? path : directory, W_OK) != 0 ? errno : 0;
-	free(directory);
 	if (is_there && S_ISDIR(st.st_mode))
 		message_error("--%s: %s is a directory", name, path);
-	else if (!is_file)
+	else if (path[0] == '\0' || path[strlen(path) - 1] == '/' ||
+		(is_there && !is_special && !S_ISREG(st.st_mode)))
 		message_error("--%s: '%s' is not a file", name, path);
-	else if (failed != 0)
-		message_error("--%s: cannot write %s: %s", name, path, strerror(failed));
-	return is_file && failed == 0;
+	else if (access(is_special ? path : directory, W_OK) != 0)
+		message_error("--%s: cannot write %s: %s", name, path, strerror(errno));
+	else
+		return STATUS_DONE;
+	return STATUS_FAILED;
 }
 
-/** One file would overwrite the other, and "-" means stdout only for --output. */
-static bool
-are_apart(const struct options *options)
+/** mininb appends to it, so it must be a notebook. */
+static int
+check_notebook(const char *path)
 {
-	const char *const files[] = {
-		options->output, options->hlog, options->notebook, options->csv};
-	for (size_t i = 0; i < 4; i++) {
-		for (size_t k = i + 1; k < 4; k++) {
-			if (files[i] == NULL || files[k] == NULL ||
-				strcmp(files[i], files[k]) != 0)
-				continue;
-			message_usage("%s: two results cannot have the same file", files[i]);
-			return false;
-		}
+	struct stat st;
+	if (stat(path, &st) != 0 ||
+		(S_ISREG(st.st_mode) && (st.st_size == 0 || results_files_is_notebook(path))))
+		return STATUS_DONE;
+	message_error("%s: is there, and is not a notebook; use another file", path);
+	return STATUS_FAILED;
+}
+
+/** --csv is the beginning of several names. */
+static int
+check_tables(const struct options *options, const char *prefix)
+{
+	const char *suffix;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && (suffix = nb_results_csv_suffix(i)) != NULL; i++)
+		rc = nb_file_may_replace(kept_text("%s%s", prefix, suffix), options->seed);
+	return message_last_failure(rc);
+}
+
+static const char *
+path_of(const struct options *options, const struct option_row *row)
+{
+	return option_is_written(row, options->action)
+		? *(const char *const *)option_field(options, row)
+		: NULL;
+}
+
+static int
+check_file(const struct options *options, const struct option_row *row, const char *path)
+{
+	bool is_notebook = strcmp(row->name, "notebook") == 0;
+	bool is_csv = strcmp(row->name, "csv") == 0;
+	if (is_stdout(path))
+		return is_notebook || is_csv || strcmp(row->name, "hlog") == 0
+			? message_usage(
+				  "--hlog, --csv and --notebook need a file; --output=- is for standard output")
+			: STATUS_DONE;
+	for (const struct option_row *other = option_table(); other < row; other++) {
+		const char *same = path_of(options, other);
+		if (same != NULL && strcmp(same, path) == 0)
+			return message_usage("%s: two results cannot have the same file", path);
 	}
-	if (is_stdout(options->hlog) || is_stdout(options->notebook) ||
-		is_stdout(options->csv)) {
-		message_usage(
-			"--hlog, --csv and --notebook need a file; --output=- is for standard output");
-		return false;
+	int status = is_notebook ? check_notebook(path) : STATUS_DONE;
+	if (status == STATUS_DONE)
+		status = check_writable(row->name, path);
+	if (status != STATUS_DONE || is_notebook || options->is_forced)
+		return status;
+	return is_csv ? check_tables(options, path)
+		      : message_last_failure(nb_file_may_replace(path, options->seed));
+}
+
+int
+output_check(const struct options *options)
+{
+	int status = STATUS_DONE;
+	for (const struct option_row *row = option_table();
+		row->name != NULL && status == STATUS_DONE; row++) {
+		const char *path = path_of(options, row);
+		if (path != NULL)
+			status = check_file(options, row, path);
 	}
-	return true;
+	return status;
 }
 
 /** An unknown name would allow nothing, and the user would see it hours later. */
-static bool
-are_notes(const char *list)
+static int
+check_notes(const char *list)
 {
 	enum { NAMES_MAX = 128 };
-	const char *names[NAMES_MAX];
+	const char *names[NAMES_MAX], *name;
+	char *rest = list != NULL ? kept_text("%s", list) : NULL;
 	size_t count = 0;
 	for (const struct nb_note_kind *kind = nb_note_kinds();
 		kind->id != NULL && count < NAMES_MAX; kind++)
 		names[count++] = kind->id;
-	while (list != NULL && *list != '\0') {
-		char name[64];
-		size_t length = strcspn(list, ","), i = 0;
-		snprintf(name, sizeof(name), "%.*s", (int)length, list);
+	while ((name = strsep(&rest, ",")) != NULL) {
+		size_t i = 0;
 		while (i < count && strcmp(names[i], name) != 0)
 			i++;
-		if (i == count) {
-			const char *near = nb_nearest(name, names, count);
-			message_usage(
-				"--allow: unknown note '%s'%s%s%s; mininb explain lists them",
-				name, near != NULL ? ", did you mean '" : "",
-				near != NULL ? near : "", near != NULL ? "'?" : "");
-			return false;
-		}
-		list += length + (list[length] == ',');
+		if (i < count || (name[0] == '\0' && rest == NULL))
+			continue;
+		return message_usage("--allow: unknown note '%s'%s; mininb explain lists them",
+			name, message_guess(nb_nearest(name, names, count)));
 	}
-	return true;
+	return STATUS_DONE;
 }
 
 int
@@ -116,18 +152,13 @@ output_begin(const struct options *options)
 {
 	whole = options;
 	interrupt_hold();
-	if (!are_notes(options->allowed) || !are_apart(options))
-		return STATUS_USAGE;
-	if (!can_write("output", options->output) || !can_write("hlog", options->hlog) ||
-		!can_write("csv", options->csv) || !can_write("notebook", options->notebook))
-		return STATUS_FAILED;
-	if (!is_stdout(options->output))
-		return STATUS_DONE;
+	int status = check_notes(options->allowed);
+	if (status != STATUS_DONE || !is_stdout(options->output))
+		return status;
 	nowhere = fopen("/dev/null", "we");
 	if (nowhere != NULL)
 		return STATUS_DONE;
-	message_error("cannot open /dev/null: %s", strerror(errno));
-	return STATUS_FAILED;
+	return message_failed("cannot open /dev/null: %s", strerror(errno));
 }
 
 FILE *
@@ -149,44 +180,26 @@ int
 output_set_command(
 	struct nb_results *results, const struct options *options, const struct nb_job *job)
 {
-	struct options_list list;
+	struct options_list list = options_list(options);
 	char *text = NULL, *directory = getcwd(NULL, 0);
+	int rc = job != NULL ? nb_job_write(job, &text) : 0;
 	struct nb_command command = {.size = sizeof(command),
 		.action = options->action->name,
 		.directory = directory,
 		.words = whole->words,
-		.word_count = whole->word_count};
-	int rc = job != NULL ? nb_job_write(job, &text) : 0;
-	if (rc == 0 && !options_list(&list, options))
-		rc = NB_FAIL; /* it was reported */
-	if (rc == 0) {
-		command.names = list.names;
-		command.values = (const char *const *)list.values;
-		command.option_count = list.count;
-		command.job = text;
+		.word_count = whole->word_count,
+		.names = list.names,
+		.values = (const char *const *)list.values,
+		.option_count = list.count,
+		.job = text};
+	if (rc == 0)
 		rc = nb_results_set_command(results, &command);
-		options_list_destroy(&list);
-	}
 	free(text);
 	free(directory);
 	return rc;
 }
 
 /* ---- after ---- */
-
-/** Whether `id` stands in a list "a,b,c". */
-static bool
-is_in_list(const char *list, const char *id)
-{
-	size_t length = strlen(id);
-	for (const char *at = list; at != NULL && *at != '\0';) {
-		size_t word = strcspn(at, ",");
-		if (word == length && memcmp(at, id, length) == 0)
-			return true;
-		at += word + (at[word] == ',');
-	}
-	return false;
-}
 
 /** --strict: each note that is not allowed is a reason to fail. */
 static int
@@ -198,7 +211,7 @@ judge(const struct options *options, const struct nb_results *results)
 		const char *note;
 		for (size_t i = 0; (note = nb_results_note(results, run, i)) != NULL; i++) {
 			const char *id = nb_results_note_id(results, run, i);
-			if (is_in_list(options->allowed, id))
+			if (options_has_word(options->allowed, id))
 				continue;
 			message_error("strict: %s: %s", id, note);
 			snprintf(last, sizeof(last), "%s", id);
@@ -214,23 +227,35 @@ judge(const struct options *options, const struct nb_results *results)
 }
 
 int
+output_take(struct nb_results *into, const char *path, const char *driver, const char *end)
+{
+	struct stat st;
+	struct nb_results *own = NULL;
+	size_t before = nb_results_count(into);
+	int rc = stat(path, &st) == 0 && st.st_size > 0 ? nb_results_read(&own, path) : 0;
+	if (rc == 0 && own != NULL)
+		rc = nb_results_append(into, own);
+	if (rc == 0 && nb_results_count(into) == before)
+		rc = nb_results_add_failure(into, driver, end);
+	else if (rc == 0 && end[0] != '\0')
+		nb_results_set_end(into, end);
+	nb_results_delete(own);
+	return rc;
+}
+
+int
 output_write_others(const struct options *options, const struct nb_results *results)
 {
-	int statuses[3] = {STATUS_DONE};
+	int hlog = STATUS_DONE, csv = STATUS_DONE, notebook = STATUS_DONE;
 	if (options->hlog != NULL)
-		statuses[0] = message_last_failure(
+		hlog = message_last_failure(
 			nb_results_write_file(results, "hlog", options->hlog, 0));
 	if (options->csv != NULL)
-		statuses[1] = message_last_failure(
-			nb_results_write_csv_files(results, options->csv));
+		csv = message_last_failure(nb_results_write_csv_files(results, options->csv));
 	if (options->notebook != NULL)
-		statuses[2] = message_last_failure(
+		notebook = message_last_failure(
 			nb_results_append_notebook(results, options->notebook));
-	for (int i = 0; i < 3; i++) {
-		if (statuses[i] != STATUS_DONE)
-			return statuses[i];
-	}
-	return STATUS_DONE;
+	return hlog != STATUS_DONE ? hlog : csv != STATUS_DONE ? csv : notebook;
 }
 
 static int

@@ -13,9 +13,13 @@
 struct options;
 
 /**
- * Checks before the run that all files can be made. STATUS_DONE, or the failure was reported.
- * `options` are those of the command line.
+ * Before an action: checks that each file that it writes can be written, and, unless --force is
+ * given, that an existing one was made by mininb. STATUS_DONE, or the failure was reported.
  */
+int
+output_check(const struct options *options);
+
+/** Before a run, with the options of the command line. STATUS_DONE, or it was reported. */
 int
 output_begin(const struct options *options);
 
@@ -34,6 +38,13 @@ output_flags(const struct options *options);
 int
 output_set_command(
 	struct nb_results *results, const struct options *options, const struct nb_job *job);
+
+/**
+ * Appends the results in the file `path` and sets the last one's end unless `end` is ""; if the
+ * file has none, appends the failure `end` of `driver`. Returns a code of the library.
+ */
+int
+output_take(struct nb_results *into, const char *path, const char *driver, const char *end);
 
 /**
  * Writes the files, and with --strict checks the notes. Returns `status` if it is a failure.

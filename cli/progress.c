@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "options.h"
 
 enum {
 	PART_SIZE = 96,
@@ -458,6 +459,12 @@ progress_function(bool is_wanted)
 	line.has_bars = is_utf8();
 	line.has_colour = no_color == NULL || no_color[0] == '\0';
 	return show;
+}
+
+nb_progress_fn
+progress_of(const struct options *options)
+{
+	return progress_function(!options->is_quiet && options->report_interval > 0);
 }
 
 void

@@ -6,12 +6,18 @@
 
 #include <mininb/mininb.h>
 
+struct options;
+
 /**
  * The progress function for the library. NULL if `is_wanted` is false, or if stderr is not a
  * terminal or a dumb one.
  */
 nb_progress_fn
 progress_function(bool is_wanted);
+
+/** The same, unless --quiet or --report-interval=0 is given. */
+nb_progress_fn
+progress_of(const struct options *options);
 
 /** Shows this ASCII text as the line, if progress_function(true) is not NULL. */
 void

@@ -22,7 +22,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,8 +30,8 @@
 #include "cmd_run.h"
 #include "ending.h"
 #include "interrupt.h"
+#include "kept.h"
 #include "message.h"
-#include "options.h"
 #include "output.h"
 #include "progress.h"
 
@@ -53,15 +52,6 @@ static struct shared *shared;
 static nb_progress_fn show;
 
 /* ---- the engines ---- */
-
-static bool
-has_driver(const struct drivers *drivers, const char *name)
-{
-	for (size_t i = 0; i < drivers->count; i++)
-		if (strcmp(drivers->names[i], name) == 0)
-			return true;
-	return false;
-}
 
 /** The engine's name; of a plugin's file the part before ".so". Uses `buf`. */
 static const char *
@@ -103,39 +93,28 @@ set_label(struct drivers *drivers, size_t index, bool may_repeat)
 		snprintf(drivers->labels[index], DRIVER_LABEL, "%s", same > 1 ? driver : name);
 }
 
-bool
-drivers_split(struct drivers *drivers, const char *list, bool may_repeat)
+static int
+split(struct drivers *drivers, const char *list, bool may_repeat)
 {
-	*drivers = (struct drivers){.text = strdup(list)};
-	if (drivers->text == NULL) {
-		message_error("out of memory");
-		return false;
-	}
-	if (strchr(list, '/') != NULL && access(list, F_OK) == 0) {
-		drivers->names[drivers->count++] = drivers->text; /* a file with a comma */
-		set_label(drivers, 0, may_repeat);
-		return true;
-	}
-	char *rest = drivers->text;
-	for (char *name; (name = strsep(&rest, ",")) != NULL;) {
+	bool is_file = strchr(list, '/') != NULL && access(list, F_OK) == 0; /* with a comma */
+	char *rest = kept_text("%s", list);
+	drivers->count = 0;
+	for (char *name; (name = strsep(&rest, is_file ? "" : ",")) != NULL;) {
 		if (name[0] == '\0')
-			message_usage("--driver: '%s' contains an empty name", list);
-		else if (!may_repeat && has_driver(drivers, name))
-			message_usage(
-				"--driver: '%s' is named twice; only vs compares an engine with itself",
-				name);
-		else if (drivers->count == DRIVERS_MAX)
-			message_usage("--driver: more than %d engines", DRIVERS_MAX);
-		else {
-			drivers->names[drivers->count++] = name;
-			continue;
+			return message_usage("--driver: '%s' contains an empty name", list);
+		if (drivers->count == DRIVERS_MAX)
+			return message_usage("--driver: more than %d engines", DRIVERS_MAX);
+		for (size_t i = 0; i < drivers->count && !may_repeat; i++) {
+			if (strcmp(drivers->names[i], name) == 0)
+				return message_usage(
+					"--driver: '%s' is named twice; only vs compares an engine with itself",
+					name);
 		}
-		free(drivers->text);
-		return false;
+		drivers->names[drivers->count++] = name;
 	}
 	for (size_t i = 0; i < drivers->count; i++)
 		set_label(drivers, i, may_repeat);
-	return true;
+	return STATUS_DONE;
 }
 
 /** In "leveldb.block_size=4KiB" the length before the dot; 0: no prefix. */
@@ -157,27 +136,27 @@ is_option_of(const char *option, const char *driver, uint32_t number)
 	return strcmp(prefix, name) == 0 || (number > 0 && strcmp(prefix, label) == 0);
 }
 
-bool
-drivers_have_options(const struct options *options, const struct drivers *drivers)
+int
+drivers_read(struct drivers *drivers, const struct options *options, bool may_repeat)
 {
-	for (size_t i = 0; i < options->engine_option_count; i++) {
+	int status = split(drivers, options->driver, may_repeat);
+	for (size_t i = 0; i < options->engine_option_count && status == STATUS_DONE; i++) {
 		const char *option = options->engine_options[i];
 		bool is_known = prefix_length(option) == 0;
 		for (size_t j = 0; j < drivers->count; j++)
 			is_known |= is_option_of(
 				option, drivers->names[j], drivers->numbers[j]);
-		if (!is_known) {
-			message_usage("-o %s: '%.*s' is not one of the engines to run", option,
-				(int)prefix_length(option), option);
-			return false;
-		}
+		if (!is_known)
+			return message_usage("-o %s: '%.*s' is not one of the engines to run",
+				option, (int)prefix_length(option), option);
 	}
-	return true;
+	return status;
 }
 
 void
-drivers_choose_options(struct options *options, uint32_t number, const char **chosen)
+drivers_choose_options(struct options *options, uint32_t number)
 {
+	const char **chosen = kept_array(options->engine_option_count, sizeof(*chosen));
 	size_t count = 0;
 	for (size_t i = 0; i < options->engine_option_count; i++) {
 		const char *option = options->engine_options[i];
@@ -205,8 +184,8 @@ holds_something(const char *path)
 }
 
 /** Two builds of one engine share a database. get does not change it. */
-static bool
-are_apart(const struct options *options, const struct drivers *drivers)
+static int
+check_apart(const struct options *options, const struct drivers *drivers)
 {
 	char buf[64], other_buf[64];
 	for (size_t i = 1; i < drivers->count && options->action != &cmd_get; i++) {
@@ -214,36 +193,30 @@ are_apart(const struct options *options, const struct drivers *drivers)
 		for (size_t k = 0; k < i; k++) {
 			const char *other = engine_name(
 				drivers->names[k], other_buf, sizeof(other_buf));
-			if (strcmp(name, other) != 0)
-				continue;
-			message_usage(
-				"--driver: '%s' and '%s' share the database %s/%s; compare them with vs, or run each with its own --path",
-				drivers->names[k], drivers->names[i], options->path, name);
-			return false;
+			if (strcmp(name, other) == 0)
+				return message_usage(
+					"--driver: '%s' and '%s' share the database %s/%s; compare them with vs, or run each with its own --path",
+					drivers->names[k], drivers->names[i], options->path,
+					name);
 		}
 	}
-	return true;
+	return STATUS_DONE;
 }
 
 /** Puts into databases of different ages cannot be compared. */
-static bool
-are_fresh(const struct options *options, const struct drivers *drivers,
-	const struct run_kind *kind)
+static int
+check_fresh(const struct options *options, const struct drivers *drivers)
 {
-	if (!kind->makes_data || options->is_fresh || drivers->count == 1)
-		return true;
 	for (size_t i = 0; i < drivers->count; i++) {
 		char name[64], path[4096];
 		snprintf(path, sizeof(path), "%s/%s", options->path,
 			engine_name(drivers->names[i], name, sizeof(name)));
-		if (holds_something(path)) {
-			message_usage(
+		if (holds_something(path))
+			return message_usage(
 				"%s contains data, and several engines are compared on new data: use --fresh to remove it, or another --path",
 				path);
-			return false;
-		}
 	}
-	return true;
+	return STATUS_DONE;
 }
 
 /* ---- the child ---- */
@@ -262,18 +235,13 @@ beat(void *arg, const struct nb_progress *progress)
 
 /** Runs one engine of the list in this process. */
 static int
-run_here(const struct options *options, const struct run_kind *kind, const char *driver,
-	nb_progress_fn progress, struct nb_results *results, struct nb_summary *summary)
+run_here(const struct options *options, run_fn run, const char *driver,
+	const struct run_sink *sink)
 {
 	struct options own = *options;
-	const char **chosen = calloc(options->engine_option_count + 1, sizeof(*chosen));
-	if (chosen == NULL)
-		return message_no_memory();
 	own.driver = driver;
-	drivers_choose_options(&own, 0, chosen);
-	int status = kind->run(&own, progress, results, summary);
-	free(chosen);
-	return status;
+	drivers_choose_options(&own, 0);
+	return run(&own, sink);
 }
 
 /** Writes the results to a file that the parent has open. */
@@ -283,30 +251,28 @@ hand_over(const struct nb_results *results, int fd)
 	FILE *file = fdopen(dup(fd), "w");
 	int rc = file != NULL ? nb_results_write(results, "json", file, 0) : NB_FAIL;
 	if (file == NULL || fclose(file) != 0) {
-		message_error(
+		return message_failed(
 			"cannot pass the results to the parent process: %s", strerror(errno));
-		return STATUS_FAILED;
 	}
 	return message_last_failure(rc);
 }
 
 static _Noreturn void
-be_child(const struct options *options, const struct run_kind *kind, const char *driver,
-	pid_t parent, int fd)
+be_child(const struct options *options, run_fn run, const char *driver, pid_t parent, int fd)
 {
-	struct nb_results *results;
+	struct run_sink sink = {.progress = beat, .summary = &shared->summary};
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	ending_begin();
 	if (getppid() != parent)
 		ending_end(STATUS_FAILED); /* the parent died */
-	show = progress_function(!options->is_quiet && options->report_interval > 0);
-	int status = message_last_failure(nb_results_new(&results));
+	show = progress_of(options);
+	int status = message_last_failure(nb_results_new(&sink.results));
 	if (status == STATUS_DONE) {
-		status = run_here(options, kind, driver, beat, results, &shared->summary);
-		int handed = hand_over(results, fd);
+		status = run_here(options, run, driver, &sink);
+		int handed = hand_over(sink.results, fd);
 		status = status == STATUS_DONE ? handed : status;
 	}
-	nb_results_delete(results);
+	nb_results_delete(sink.results);
 	ending_end(message_close_output(status));
 }
 
@@ -353,8 +319,7 @@ report_end(const char *driver, int status, uint64_t hung_s, struct nb_summary *s
 		if (code == STATUS_DONE && !summary->is_measured) {
 			snprintf(summary->end, sizeof(summary->end),
 				"the engine ended the process with status 0");
-			message_error("%s: %s", driver, summary->end);
-			return STATUS_FAILED;
+			return message_failed("%s: %s", driver, summary->end);
 		}
 		return code;
 	}
@@ -371,43 +336,22 @@ report_end(const char *driver, int status, uint64_t hung_s, struct nb_summary *s
 		snprintf(summary->end, sizeof(summary->end), "killed by %s during %s",
 			message_signal(WTERMSIG(status), name),
 			phase[0] != '\0' ? phase : "start");
-	message_error("%s: %s", driver, summary->end);
-	return STATUS_FAILED;
-}
-
-/** Appends the child's results; if there are none, how it ended. */
-static int
-take_results(struct nb_results *into, int fd, const struct nb_summary *summary)
-{
-	char path[64];
-	struct stat st;
-	struct nb_results *own = NULL;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	int rc = fstat(fd, &st) == 0 && st.st_size > 0 ? nb_results_read(&own, path) : NB_OK;
-	bool has_any = own != NULL && nb_results_count(own) > 0;
-	if (rc == NB_OK && own != NULL)
-		rc = nb_results_append(into, own);
-	if (rc == NB_OK && !has_any)
-		rc = nb_results_add_failure(into, summary->driver, summary->end);
-	else if (rc == NB_OK && summary->end[0] != '\0')
-		nb_results_set_end(into, summary->end);
-	nb_results_delete(own);
-	return message_last_failure(rc);
+	return message_failed("%s: %s", driver, summary->end);
 }
 
 static int
-run_child(const struct options *options, const struct run_kind *kind, const char *driver,
+run_child(const struct options *options, run_fn run, const char *driver,
 	struct nb_results *results, struct nb_summary *summary)
 {
 	memset(shared, 0, sizeof(*shared));
-	char name[sizeof(summary->driver)];
+	char name[sizeof(summary->driver)], path[64];
 	snprintf(shared->summary.driver, sizeof(summary->driver), "%s",
 		engine_name(driver, name, sizeof(name)));
 	int fd = memfd_create("results", MFD_CLOEXEC);
 	fflush(NULL); /* or the child would write it again */
 	pid_t parent = getpid(), pid = fd >= 0 ? fork() : -1;
 	if (pid == 0)
-		be_child(options, kind, driver, parent, fd);
+		be_child(options, run, driver, parent, fd);
 	if (pid < 0) {
 		message_error("%s: cannot start a process: %s", driver, strerror(errno));
 		if (fd >= 0)
@@ -419,7 +363,9 @@ run_child(const struct options *options, const struct run_kind *kind, const char
 	int status = interrupt_wait(pid, look, &watch);
 	*summary = shared->summary;
 	status = report_end(driver, status, watch.hung_s, summary);
-	int taken = take_results(results, fd, summary);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	int taken = message_last_failure(
+		output_take(results, path, summary->driver, summary->end));
 	close(fd);
 	return status == STATUS_DONE ? taken : status;
 }
@@ -436,8 +382,8 @@ copy_end(char *to, size_t size, const char *text)
 }
 
 static int
-run_all(const struct options *options, const struct run_kind *kind,
-	const struct drivers *drivers, struct nb_results *results)
+run_all(const struct options *options, run_fn run, const struct drivers *drivers,
+	struct nb_results *results)
 {
 	static struct nb_summary summaries[DRIVERS_MAX];
 	int status = STATUS_DONE;
@@ -447,7 +393,7 @@ run_all(const struct options *options, const struct run_kind *kind,
 			fprintf(output_text(), "%s== %s, %zu of %zu\n", done == 0 ? "" : "\n",
 				drivers->labels[done], done + 1, drivers->count);
 		int one = run_child(
-			options, kind, drivers->names[done], results, &summaries[done]);
+			options, run, drivers->names[done], results, &summaries[done]);
 		if (strpbrk(drivers->labels[done], "/#") != NULL) /* the name alone is
 								     ambiguous */
 			copy_end(summaries[done].driver, sizeof(summaries->driver),
@@ -469,48 +415,44 @@ run_all(const struct options *options, const struct run_kind *kind,
 }
 
 static int
-run_apart(const struct options *options, const struct run_kind *kind,
-	const struct drivers *drivers, struct nb_results *results)
+run_apart(const struct options *options, run_fn run, const struct drivers *drivers,
+	struct nb_results *results)
 {
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		-1, 0);
 	if (shared == MAP_FAILED)
 		return message_no_memory();
-	int status = run_all(options, kind, drivers, results);
+	int status = run_all(options, run, drivers, results);
 	munmap(shared, sizeof(*shared));
 	return status;
 }
 
 static int
-run_and_write(const struct options *options, const struct run_kind *kind,
-	const struct drivers *drivers)
+run_and_write(const struct options *options, run_fn run, const struct drivers *drivers)
 {
-	struct nb_results *results;
-	int begun = output_begin(options);
-	if (begun != STATUS_DONE)
-		return begun;
-	int rc = nb_results_new(&results);
-	if (rc < 0)
-		return message_last_failure(rc);
-	bool is_apart = drivers->count > 1 || options_were_given(options, "hang-after");
-	int status = is_apart ? run_apart(options, kind, drivers, results)
-			      : run_here(options, kind, drivers->names[0], NULL, results, NULL);
-	if (nb_results_count(results) > 0)
-		status = output_finish(options, results, status);
-	nb_results_delete(results);
+	struct run_sink sink = {.progress = NULL};
+	int status = output_begin(options);
+	if (status == STATUS_DONE)
+		status = message_last_failure(nb_results_new(&sink.results));
+	if (status != STATUS_DONE)
+		return status;
+	status = drivers->count > 1 || options_were_given(options, "hang-after")
+		? run_apart(options, run, drivers, sink.results)
+		: run_here(options, run, drivers->names[0], &sink);
+	if (nb_results_count(sink.results) > 0)
+		status = output_finish(options, sink.results, status);
+	nb_results_delete(sink.results);
 	return status;
 }
 
 int
-run_drivers(const struct options *options, const struct run_kind *kind)
+run_drivers(const struct options *options, run_fn run, bool makes_data)
 {
 	struct drivers drivers;
-	int status = STATUS_USAGE;
-	if (!drivers_split(&drivers, options->driver, false))
-		return status;
-	if (drivers_have_options(options, &drivers) && are_apart(options, &drivers) &&
-		are_fresh(options, &drivers, kind))
-		status = run_and_write(options, kind, &drivers);
-	free(drivers.text);
-	return status;
+	int status = drivers_read(&drivers, options, false);
+	if (status == STATUS_DONE)
+		status = check_apart(options, &drivers);
+	if (status == STATUS_DONE && makes_data && !options->is_fresh && drivers.count > 1)
+		status = check_fresh(options, &drivers);
+	return status == STATUS_DONE ? run_and_write(options, run, &drivers) : status;
 }

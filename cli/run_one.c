@@ -14,7 +14,6 @@
 
 #include "cmd_run.h"
 #include "message.h"
-#include "options.h"
 #include "output.h"
 #include "progress.h"
 
@@ -32,14 +31,6 @@ static struct {
 	size_t count;
 } lines;
 
-static void
-forget_lines(void)
-{
-	free(lines.items);
-	lines.items = NULL;
-	lines.count = 0;
-}
-
 /** Prints a line for each interval; the first has the titles above it. */
 static void
 print_interval(void *arg, const struct nb_interval *interval)
@@ -56,102 +47,100 @@ print_interval(void *arg, const struct nb_interval *interval)
 	lines.items[lines.count++] = *interval;
 }
 
-static uint64_t
-sample_ns(const struct options *options)
+int
+run_options_of(
+	struct nb_run_options *run, const struct options *options, const struct run_sink *sink)
 {
-	if (!options_were_given(options, "sample"))
-		return 0;
-	return options->sample_ns > 0 ? options->sample_ns : UINT64_MAX;
-}
-
-static void
-keep_end(struct nb_summary *summary, const struct failure *failure)
-{
-	if (summary != NULL && failure->code != 0)
-		snprintf(summary->end, sizeof(summary->end), "%.*s",
-			(int)sizeof(summary->end) - 1, failure->text);
-}
-
-struct nb_run_options
-run_options_of(const struct options *options, nb_progress_fn progress)
-{
-	struct nb_run_options run = NB_RUN_OPTIONS_INIT;
-	run.driver = options->driver;
-	run.path = options->path;
-	run.engine_options = options->engine_options;
-	run.engine_option_count = options->engine_option_count;
-	run.threads = (uint32_t)options->threads;
-	run.durability = options->durability == 0 ? NB_DUR_AUTO
-						  : (uint32_t)options->durability - 1;
-	run.clock = (uint32_t)options->clock;
-	run.settle = (uint32_t)options->settle;
-	run.flags = (options->is_pinned ? NB_RUN_PIN : 0) |
+	*run = (struct nb_run_options)NB_RUN_OPTIONS_INIT;
+	run->driver = options->driver;
+	run->path = options->path;
+	run->engine_options = options->engine_options;
+	run->engine_option_count = options->engine_option_count;
+	run->threads = (uint32_t)options->threads;
+	run->durability = options->durability == 0 ? NB_DUR_AUTO
+						   : (uint32_t)options->durability - 1;
+	run->clock = (uint32_t)options->clock;
+	run->settle = (uint32_t)options->settle;
+	run->flags = (options->is_pinned ? NB_RUN_PIN : 0) |
 		(options->allows_missing ? NB_RUN_ALLOW_MISSING : 0) |
 		(options->is_fresh ? NB_RUN_FRESH : 0) | (options->is_cold ? NB_RUN_COLD : 0) |
 		(options->has_hardware ? NB_RUN_HARDWARE : 0) |
 		(options->is_forced ? NB_RUN_FORCE : 0);
-	run.procs = (uint32_t)options->procs;
-	run.cache_bytes = options->cache_bytes;
-	run.verify_rate = options->verify_rate;
-	run.sample_ns = sample_ns(options);
-	run.op_timeout_ns = options->op_timeout_ns;
+	run->procs = (uint32_t)options->procs;
+	run->cache_bytes = options->cache_bytes;
+	run->verify_rate = options->verify_rate;
+	if (options_were_given(options, "sample"))
+		run->sample_ns = options->sample_ns > 0 ? options->sample_ns : UINT64_MAX;
+	run->op_timeout_ns = options->op_timeout_ns;
 	if (options_were_given(options, "op-timeout"))
-		run.call_timeout_ns = options->op_timeout_ns;
-	run.record_path = options->record;
-	run.interval_ns = options->interval_ns;
-	run.interval = print_interval;
-	run.report_interval = options->report_interval;
-	run.progress = progress_function(!options->is_quiet && options->report_interval > 0);
-	if (progress == NULL)
-		return run;
-	run.progress = progress;
-	if (run.report_interval == 0)
-		run.report_interval = 1;
-	return run;
+		run->call_timeout_ns = options->op_timeout_ns;
+	run->record_path = options->record;
+	run->interval_ns = options->interval_ns;
+	run->interval = print_interval;
+	run->report_interval = options->report_interval;
+	run->progress = progress_of(options);
+	if (sink->progress != NULL) {
+		run->progress = sink->progress;
+		if (run->report_interval == 0)
+			run->report_interval = 1;
+	}
+	if (options->steady != NULL && nb_steady_parse(&run->steady, options->steady) < 0)
+		return message_usage("--until-steady: %s", nb_error_text());
+	return STATUS_DONE;
 }
 
 /** Prints the result, if there is one. Its absence is a failure only if the run succeeded. */
 static int
 print_result(const struct options *options, const struct nb_run *run,
-	const struct failure *failure, struct nb_results *results, struct nb_summary *summary)
+	const struct failure *failure, const struct run_sink *sink)
 {
-	int rc = nb_results_add_run(results, run, "");
+	int rc = nb_results_add_run(sink->results, run, "");
 	if (rc == 0)
-		rc = nb_results_set_intervals(results, lines.items, lines.count);
+		rc = nb_results_set_intervals(sink->results, lines.items, lines.count);
 	if (rc < 0)
 		return failure->code == 0 ? message_last_failure(rc) : STATUS_FAILED;
 	if (failure->code != 0)
-		nb_results_set_end(results, failure->text);
-	const struct nb_result *result = nb_results_last(results);
+		nb_results_set_end(sink->results, failure->text);
+	const struct nb_result *result = nb_results_last(sink->results);
 	rc = nb_result_write_text(result, output_text(), output_flags(options));
-	if (summary != NULL)
-		nb_result_summarize(result, summary);
+	if (sink->summary != NULL)
+		nb_result_summarize(result, sink->summary);
 	return message_output_failure(rc);
+}
+
+static int
+execute(const struct options *options, struct nb_run *run, struct failure *failure,
+	const struct run_sink *sink)
+{
+	failure_keep(failure, nb_run_execute(run));
+	progress_clear();
+	if (lines.count > 0)
+		fputc('\n', output_text());
+	int status = print_result(options, run, failure, sink);
+	free(lines.items);
+	lines.items = NULL;
+	lines.count = 0;
+	nb_run_delete(run);
+	return status;
 }
 
 int
 run_one(const struct options *options, const struct nb_run_options *run_options,
-	struct nb_results *results, struct nb_summary *summary)
+	const struct run_sink *sink)
 {
 	struct nb_run *run;
 	struct failure failure;
-	forget_lines();
-	if (output_set_command(results, options, run_options->job) < 0)
-		return message_last_failure(NB_FAIL);
+	int status = message_last_failure(
+		output_set_command(sink->results, options, run_options->job));
+	if (status != STATUS_DONE)
+		return status;
 	failure_keep(&failure, nb_run_new(&run, run_options));
-	if (failure.code < 0) {
-		keep_end(summary, &failure);
-		return message_failure(&failure);
-	}
-	failure_keep(&failure, nb_run_execute(run));
-	progress_clear();
-	if (lines.count > 0)
-		fputc('\n', output_text());
-	int status = print_result(options, run, &failure, results, summary);
-	forget_lines();
-	keep_end(summary, &failure);
-	if (failure.code != 0)
-		status = message_failure(&failure);
-	nb_run_delete(run);
-	return status;
+	if (failure.code == 0)
+		status = execute(options, run, &failure, sink);
+	if (failure.code == 0)
+		return status;
+	if (sink->summary != NULL)
+		snprintf(sink->summary->end, sizeof(sink->summary->end), "%.*s",
+			(int)sizeof(sink->summary->end) - 1, failure.text);
+	return message_failure(&failure);
 }

@@ -11,16 +11,13 @@
  * What makes it wrong: a machine that is slower at the end than at the beginning (therefore
  * rates rise, and the search ends with a rate that held); runs too short to see a stall.
  */
-#include "sweep.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "limits.h"
+#include "cmd_run.h"
 #include "message.h"
-#include "options.h"
 #include "output.h"
 #include "progress.h"
 
@@ -48,13 +45,18 @@ enum {
 /** The search ends when the two rates are so near. */
 #define NEAR_ENOUGH 0.02
 
+/** "p99<1ms" */
+struct latency_limit {
+	double percent; /* 100: the maximum */
+	uint64_t ns;
+};
+
 struct sweep {
 	const struct options *options;
 	struct nb_job *job;
 	struct nb_group *group; /* the group with the varied rate */
 	struct nb_run_options run;
-	struct nb_results *results;
-	struct nb_summary *summary;
+	const struct run_sink *sink;
 	uint32_t arrivals; /* NB_ARRIVAL_*, for runs with a rate */
 	double capacity_ops_s;
 	struct nb_curve_point points[POINTS_MAX];
@@ -127,7 +129,7 @@ keep(struct sweep *sweep, const struct nb_run *run, double ops_s)
 	char label[64] = "";
 	if (ops_s > 0)
 		snprintf(label, sizeof(label), "at %.0f ops/s", ops_s);
-	return nb_results_add_run(sweep->results, run, label);
+	return nb_results_add_run(sweep->sink->results, run, label);
 }
 
 /** Keeps a capacity run that was interrupted or failed: there is nothing else. */
@@ -136,11 +138,11 @@ keep_failed(struct sweep *sweep, const struct nb_run *run, const struct failure 
 {
 	if (keep(sweep, run, 0) < 0)
 		return; /* it failed before its first operation */
-	nb_results_set_end(sweep->results, failure->text);
+	nb_results_set_end(sweep->sink->results, failure->text);
 	print_findings(run);
 }
 
-/** Of sweep->results. NULL: it failed, which was reported; sweep->status is set. */
+/** Of sweep->sink->results. NULL: it failed, which was reported; sweep->status is set. */
 static const struct nb_result *
 run_once(struct sweep *sweep, double ops_s)
 {
@@ -164,7 +166,7 @@ run_once(struct sweep *sweep, double ops_s)
 	if (failure.code != 0)
 		sweep->status = message_failure(&failure);
 	nb_run_delete(run);
-	return failure.code == 0 ? nb_results_last(sweep->results) : NULL;
+	return failure.code == 0 ? nb_results_last(sweep->sink->results) : NULL;
 }
 
 /** Runs without a rate; prints that report. */
@@ -179,8 +181,8 @@ measure_capacity(struct sweep *sweep)
 	nb_result_summarize_job(result, &summary);
 	sweep->capacity_ops_s = summary.rate_ops_s;
 	int rc = nb_result_write_text(result, output_text(), 0);
-	if (sweep->summary != NULL)
-		nb_result_summarize(result, sweep->summary);
+	if (sweep->sink->summary != NULL)
+		nb_result_summarize(result, sweep->sink->summary);
 	if (rc < 0)
 		sweep->status = message_output_failure(rc);
 	return rc >= 0 && sweep->capacity_ops_s > 0;
@@ -236,6 +238,25 @@ sweep_rates(struct sweep *sweep)
 
 /* ---- the limit ---- */
 
+/** Parses "p99<1ms", "p99.9<500us" or "max<10ms". */
+static int
+parse_limit(struct latency_limit *limit, const char *text)
+{
+	const char *sign = strchr(text, '<');
+	char name[16];
+	int length = sign != NULL ? (int)(sign - text) : 0;
+	snprintf(name, sizeof(name), "%.*s", length, text);
+	limit->percent = 100;
+	if (sign != NULL && length < (int)sizeof(name) &&
+		(strcmp(name, "max") == 0 ||
+			(name[0] == 'p' && nb_parse_real(&limit->percent, name + 1) == 0)) &&
+		limit->percent > 0 && limit->percent <= 100 &&
+		nb_parse_time(&limit->ns, sign + 1) == 0 && limit->ns > 0)
+		return STATUS_DONE;
+	return message_usage(
+		"--slo: '%s' is not a limit like p99<1ms, p99.9<500us or max<10ms", text);
+}
+
 /** The highest rate that held; 0: none. */
 static double
 search(struct sweep *sweep, const struct latency_limit *limit)
@@ -255,7 +276,7 @@ search(struct sweep *sweep, const struct latency_limit *limit)
 }
 
 static int
-print_limit(struct sweep *sweep, const struct latency_limit *limit, double rate)
+print_limit(struct sweep *sweep, double rate)
 {
 	int status = print_curve(sweep);
 	if (status != STATUS_DONE)
@@ -263,10 +284,10 @@ print_limit(struct sweep *sweep, const struct latency_limit *limit, double rate)
 	if (rate > 0) {
 		fprintf(output_text(),
 			"\nHighest rate that held %s: %.0f ops/s, %.0f %% of the capacity\n",
-			limit->text, rate, 100 * rate / sweep->capacity_ops_s);
+			sweep_own.slo, rate, 100 * rate / sweep->capacity_ops_s);
 		return STATUS_DONE;
 	}
-	message_error("no rate held %s, down to %.0f ops/s", limit->text,
+	message_error("no rate held %s, down to %.0f ops/s", sweep_own.slo,
 		sweep->count > 0 ? sweep->points[0].offered_ops_s : 0);
 	return STATUS_GATE;
 }
@@ -289,42 +310,38 @@ find_group(const struct nb_job *job)
 }
 
 /** Rejects options that conflict with varied rates. */
-static bool
-is_refused(const struct options *options, const struct nb_group *group)
+static int
+check_options(const struct options *options, const struct nb_group *group)
 {
 	if (group == NULL)
-		message_usage(
+		return message_usage(
 			"--sweep and --slo vary one rate: the workload must have exactly one group that is not in the background");
-	else if (sweep_own.is_sweep && sweep_own.slo != NULL)
-		message_usage("use only one of --sweep and --slo");
-	else if (group->rate_count > 0)
-		message_usage(
+	if (sweep_own.is_sweep && sweep_own.slo != NULL)
+		return message_usage("use only one of --sweep and --slo");
+	if (group->rate_count > 0)
+		return message_usage(
 			"--sweep and --slo choose the rates themselves; omit --rate (or use --rate=none, if the workload has a rate)");
-	else if (options->record != NULL)
-		message_usage("--record: a sweep has many runs; record one run, with --rate");
-	else
-		return false;
-	return true;
+	if (options->record != NULL)
+		return message_usage(
+			"--record: a sweep has many runs; record one run, with --rate");
+	return STATUS_DONE;
 }
 
 int
 sweep_execute(const struct options *options, struct nb_job *job,
-	const struct nb_run_options *job_options, struct nb_results *results,
-	struct nb_summary *summary)
+	const struct nb_run_options *job_options, const struct run_sink *sink)
 {
 	struct latency_limit limit;
 	struct sweep sweep = {.options = options,
 		.job = job,
 		.group = find_group(job),
 		.run = *job_options,
-		.results = results,
-		.summary = summary};
-	if (is_refused(options, sweep.group))
-		return STATUS_USAGE;
-	if (sweep_own.slo != NULL && !limits_parse_latency(&limit, sweep_own.slo))
-		return message_usage(
-			"--slo: '%s' is not a limit like p99<1ms, p99.9<500us or max<10ms",
-			sweep_own.slo);
+		.sink = sink};
+	int status = check_options(options, sweep.group);
+	if (status == STATUS_DONE && sweep_own.slo != NULL)
+		status = parse_limit(&limit, sweep_own.slo);
+	if (status != STATUS_DONE)
+		return status;
 	sweep.arrivals = sweep.group->arrivals_asked == NB_ARRIVAL_POISSON ? NB_ARRIVAL_POISSON
 									   : NB_ARRIVAL_FIXED;
 	if (sweep.group->duration_ns == 0) { /* by count, low rates would take too long */
@@ -334,7 +351,7 @@ sweep_execute(const struct options *options, struct nb_job *job,
 	if (sweep.group->weights[NB_OP_INSERT] > 0)
 		message_log(NULL, NB_LOG_WARNING,
 			"each run inserts the same records: after the first run they overwrite the records that are there");
-	if (output_set_command(results, options, job) < 0)
+	if (output_set_command(sink->results, options, job) < 0)
 		return message_last_failure(NB_FAIL);
 	if (!measure_capacity(&sweep))
 		return sweep.status != STATUS_DONE ? sweep.status : STATUS_FAILED;
@@ -343,11 +360,11 @@ sweep_execute(const struct options *options, struct nb_job *job,
 		rate = search(&sweep, &limit);
 	else
 		sweep_rates(&sweep);
-	if (nb_results_set_curve(results, sweep.capacity_ops_s, sweep.points, sweep.count,
+	if (nb_results_set_curve(sink->results, sweep.capacity_ops_s, sweep.points, sweep.count,
 		    sweep_own.slo, rate) < 0)
 		return message_last_failure(NB_FAIL);
 	int printed = sweep_own.slo != NULL && sweep.status == STATUS_DONE
-		? print_limit(&sweep, &limit, rate)
+		? print_limit(&sweep, rate)
 		: print_curve(&sweep);
 	return sweep.status != STATUS_DONE ? sweep.status : printed;
 }

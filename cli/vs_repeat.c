@@ -15,14 +15,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,8 +28,10 @@
 
 #include "cmd.h"
 #include "interrupt.h"
+#include "kept.h"
 #include "message.h"
 #include "options.h"
+#include "output.h"
 #include "progress.h"
 
 enum { PATH_SIZE = 4400 };
@@ -75,82 +75,41 @@ has_trace(const struct options *options)
 
 /* ---- words of a step ---- */
 
-/** Ends with NULL; owned. */
+/** Ends with NULL. */
 struct words {
 	char **items;
 	size_t count;
-	bool is_short; /* out of memory */
 };
 
 static void
-add_word(struct words *words, const char *fmt, ...) NB_PRINTF(2, 3);
-
-static void
-add_word(struct words *words, const char *fmt, ...)
+add_word(struct words *words, char *word)
 {
-	char **grown = realloc(words->items, (words->count + 2) * sizeof(*grown));
-	va_list args;
-	if (grown == NULL) {
-		words->is_short = true;
-		return;
-	}
-	words->items = grown;
-	va_start(args, fmt);
-	if (vasprintf(&grown[words->count], fmt, args) < 0)
-		words->is_short = true;
-	else
-		words->count++;
-	va_end(args);
-	grown[words->count] = NULL;
-}
-
-static void
-destroy_words(struct words *words)
-{
-	for (size_t i = 0; i < words->count; i++)
-		free(words->items[i]);
-	free(words->items);
-}
-
-/** Whether a step gets another value of the option, or none. */
-static bool
-is_own(const char *name)
-{
-	static const char *const names[] = {"action", "driver", "path", "option", "set",
-		"output", "hlog", "csv", "notebook", "strict", "allow", "quiet", "help",
-		"version", "hang-after", "keys"};
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
+	words->items[words->count++] = word;
 }
 
 /** Adds the given options that both vs and this action use. */
 static void
 add_typed(struct words *words, const struct options *options, const struct cmd *action)
 {
+	/* A step gets another value of these, or none. */
+	static const char others[] = "action driver path option set output hlog csv notebook "
+				     "strict allow quiet help version hang-after keys";
 	struct options step = *options;
-	struct options_list list;
 	step.action = action;
-	if (!options_list(&list, &step)) {
-		words->is_short = true;
-		return;
-	}
+	struct options_list list = options_list(&step);
 	for (size_t i = 0; i < list.count; i++) {
 		const char *name = list.names[i];
 		const struct option_row *row = option_find(name, strlen(name), action);
 		/* A database that was just made cannot be cold. */
-		bool is_for_first = strcmp(list.names[i], "cold") == 0 &&
+		bool is_for_first = strcmp(name, "cold") == 0 &&
 			(action == &cmd_put || action == &cmd_load);
-		if (is_own(list.names[i]) || is_for_first || !option_is_of(row, &cmd_vs) ||
-			!options_were_given(options, list.names[i]))
+		if (options_has_word(others, name) || is_for_first ||
+			!option_is_of(row, &cmd_vs) || !options_were_given(options, name))
 			continue;
-		if (row->type == OPTION_FLAG)
-			add_word(words, "--%s", list.names[i]);
-		else
-			add_word(words, "--%s=%s", list.names[i], list.values[i]);
+		add_word(words,
+			row->type == OPTION_FLAG ? kept_text("--%s", name)
+						 : kept_text("--%s=%s", name, list.values[i]));
 	}
-	options_list_destroy(&list);
 }
 
 /** Each contestant has its own, which no other used. */
@@ -162,48 +121,50 @@ database_path(char path[PATH_SIZE], const struct vs_repetition *repetition)
 }
 
 /** Names of files are relative to this directory, which the step has, too. */
-static void
-make_words(
-	struct words *words, const struct vs_repetition *repetition, const struct cmd *action)
+static char **
+words_of(const struct vs_repetition *repetition, const struct cmd *action)
 {
 	const struct vs_place *place = repetition->place;
 	const struct options *options = repetition->options;
 	char database[PATH_SIZE];
+	struct words words = {.items = kept_array(OPTIONS_MAX + options->engine_option_count +
+					      options->job_setting_count,
+				      sizeof(*words.items))};
 	database_path(database, repetition);
-	*words = (struct words){.items = NULL};
-	add_word(words, "mininb");
-	add_word(words, "%s", action->name);
-	add_typed(words, options, action);
-	add_word(words, "--quiet");
+	add_word(&words, kept_text("mininb"));
+	add_word(&words, kept_text("%s", action->name));
+	add_typed(&words, options, action);
+	add_word(&words, kept_text("--quiet"));
 	if (place->keys[0] != '\0')
-		add_word(words, "--keys=%s", place->keys);
+		add_word(&words, kept_text("--keys=%s", place->keys));
 	else if (options_were_given(options, "keys"))
-		add_word(words, "--keys=%s", options->keys);
+		add_word(&words, kept_text("--keys=%s", options->keys));
 	if (action == &cmd_keys)
-		return;
-	add_word(words, "--driver=%s", options->driver);
-	add_word(words, "--path=%s", database);
-	add_word(words, "--output=%s/result.json", place->directory);
-	add_word(words, "--hang-after=%" PRIu64 "ns", options->hang_after_ns);
+		return words.items;
+	add_word(&words, kept_text("--driver=%s", options->driver));
+	add_word(&words, kept_text("--path=%s", database));
+	add_word(&words, kept_text("--output=%s/result.json", place->directory));
+	add_word(&words, kept_text("--hang-after=%" PRIu64 "ns", options->hang_after_ns));
 	if (action == &cmd_put || action == &cmd_load ||
 		(action == &cmd_replay && options->workload == NULL))
-		add_word(words, "--fresh");
+		add_word(&words, kept_text("--fresh"));
 	for (size_t i = 0; i < options->engine_option_count; i++)
-		add_word(words, "--option=%s", options->engine_options[i]);
+		add_word(&words, kept_text("--option=%s", options->engine_options[i]));
 	for (size_t i = 0; i < options->job_setting_count && has_workload(options); i++)
-		add_word(words, "--set=%s", options->job_settings[i]);
+		add_word(&words, kept_text("--set=%s", options->job_settings[i]));
+	return words.items;
 }
 
 /* ---- a step ---- */
 
 static _Noreturn void
-be_step(const struct words *words, int null, int errors, pid_t parent)
+be_step(char **words, int errors, pid_t parent)
 {
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || dup2(null, STDIN_FILENO) < 0 ||
-		dup2(null, STDOUT_FILENO) < 0 || dup2(errors, STDERR_FILENO) < 0)
-		_exit(STATUS_FAILED);
-	execv("/proc/self/exe", words->items);
+	if (getppid() == parent && dup2(null, STDIN_FILENO) >= 0 &&
+		dup2(null, STDOUT_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0)
+		execv("/proc/self/exe", words);
 	_exit(STATUS_FAILED);
 }
 
@@ -247,73 +208,28 @@ static int
 run_step(const struct vs_repetition *repetition, const struct cmd *action, char *end,
 	size_t size)
 {
-	struct words words;
-	make_words(&words, repetition, action);
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int errors = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (errors < 0)
-		errors = memfd_create("errors", MFD_CLOEXEC);
-	pid_t parent = getpid(), pid = -1;
+	char **words = words_of(repetition, action);
+	int errors = memfd_create("errors", MFD_CLOEXEC), rc = STATUS_INTERRUPTED;
 	fflush(NULL);
-	if (!words.is_short && null >= 0 && errors >= 0)
-		pid = fork();
+	pid_t parent = getpid(), pid = errors >= 0 ? fork() : -1;
 	if (pid == 0)
-		be_step(&words, null, errors, parent);
-	int failed = errno, rc = STATUS_FAILED;
+		be_step(words, errors, parent);
 	if (pid < 0) {
-		snprintf(end, size, "cannot start a process: %s", strerror(failed));
-		message_error("%s: %s", repetition->label, end);
-	} else {
-		int status = interrupt_wait(pid, look, (void *)repetition);
-		rc = WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_FAILED;
-		if (nb_stop_requested()) {
-			rc = STATUS_INTERRUPTED;
-		} else if (rc != STATUS_DONE) {
-			report_failure(repetition, action, status, end, size);
-			show_errors(errors);
-		}
+		snprintf(end, size, "cannot start a process: %s", strerror(errno));
+		return message_failed("%s: %s", repetition->label, end);
 	}
-	close(null);
+	int status = interrupt_wait(pid, look, (void *)repetition);
+	if (!nb_stop_requested())
+		rc = WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_FAILED;
+	if (rc != STATUS_DONE && rc != STATUS_INTERRUPTED) {
+		report_failure(repetition, action, status, end, size);
+		show_errors(errors);
+	}
 	close(errors);
-	destroy_words(&words);
-	return rc;
-}
-
-/** Appends the step's results. Returns a code of the library. */
-static int
-take_results(struct nb_results *into, const char *path)
-{
-	struct nb_results *step;
-	int rc = nb_results_read(&step, path);
-	if (rc < 0)
-		return rc;
-	rc = nb_results_append(into, step);
-	nb_results_delete(step);
 	return rc;
 }
 
 /* ---- the repetition ---- */
-
-/** Results of the steps. */
-struct left {
-	struct nb_results *results;
-	char path[PATH_SIZE]; /* of the last step's file */
-	char end[160];        /* how it failed */
-};
-
-/** Keeps the failure with the figures, if there are any. */
-static int
-take_failure(struct left *left, const struct vs_repetition *repetition)
-{
-	size_t before = nb_results_count(left->results);
-	int rc = access(left->path, F_OK) == 0 ? take_results(left->results, left->path) : 0;
-	if (rc == 0 && nb_results_count(left->results) == before)
-		rc = nb_results_add_failure(
-			left->results, repetition->options->driver, left->end);
-	else if (rc == 0)
-		nb_results_set_end(left->results, left->end);
-	return rc;
-}
 
 /** The actions of a repetition, in their order; returns their number. */
 static size_t
@@ -332,41 +248,39 @@ list_steps(const struct options *options, const struct cmd *steps[2])
 	return count;
 }
 
-/** Returns a code of the library; *status: of the steps. */
+/** Appends the results of the steps; returns their status. *rc: a code of the library. */
 static int
-run_steps(const struct vs_repetition *repetition, struct left *left, int *status)
+run_steps(const struct vs_repetition *repetition, struct nb_results *results, int *rc)
 {
 	const struct cmd *steps[2];
 	size_t count = list_steps(repetition->options, steps);
-	int rc = 0;
-	*status = STATUS_DONE;
-	for (size_t i = 0; i < count && *status == STATUS_DONE && rc == 0; i++) {
-		unlink(left->path);
-		*status = run_step(repetition, steps[i], left->end, sizeof(left->end));
-		if (*status == STATUS_DONE)
-			rc = take_results(left->results, left->path);
+	char path[PATH_SIZE], end[160] = "";
+	int status = STATUS_DONE;
+	snprintf(path, sizeof(path), "%s/result.json", repetition->place->directory);
+	for (size_t i = 0; i < count && status == STATUS_DONE && *rc == 0; i++) {
+		unlink(path);
+		status = run_step(repetition, steps[i], end, sizeof(end));
+		if (status != STATUS_INTERRUPTED)
+			*rc = output_take(results, path, repetition->options->driver, end);
 	}
-	if (*status != STATUS_DONE && *status != STATUS_INTERRUPTED)
-		rc = take_failure(left, repetition);
-	return rc;
+	return status;
 }
 
 int
 vs_repeat(const struct vs_repetition *repetition)
 {
-	struct left left = {.results = NULL};
+	struct nb_results *results;
 	char database[PATH_SIZE];
-	int status = STATUS_DONE, rc = nb_results_new(&left.results);
-	snprintf(left.path, sizeof(left.path), "%s/result.json", repetition->place->directory);
+	int status = STATUS_DONE, rc = nb_results_new(&results);
 	database_path(database, repetition);
 	if (rc == 0)
-		rc = run_steps(repetition, &left, &status);
+		status = run_steps(repetition, results, &rc);
 	if (rc == 0 && status != STATUS_INTERRUPTED) {
-		nb_results_set_contestant(left.results, repetition->contestant,
-			repetition->label, repetition->round);
-		rc = nb_results_append(repetition->results, left.results);
+		nb_results_set_contestant(
+			results, repetition->contestant, repetition->label, repetition->round);
+		rc = nb_results_append(repetition->results, results);
 	}
-	nb_results_delete(left.results);
+	nb_results_delete(results);
 	remove_tree(database);
 	int kept = message_last_failure(rc);
 	return status == STATUS_DONE ? kept : status;
@@ -395,9 +309,8 @@ vs_place_create(struct vs_place *place, const struct options *options)
 		return status;
 	snprintf(place->directory, sizeof(place->directory), "%s/vs-XXXXXX", options->path);
 	if (mkdtemp(place->directory) == NULL) {
-		message_error("--path: cannot make a directory in %s: %s", options->path,
-			strerror(errno));
-		return STATUS_FAILED;
+		return message_failed("--path: cannot make a directory in %s: %s",
+			options->path, strerror(errno));
 	}
 	status = make_keys(place, options);
 	if (status != STATUS_DONE)

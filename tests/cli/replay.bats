@@ -177,7 +177,7 @@ make_traces()
 
 @test "a place for a record that cannot be written is told before the run" {
 	mininb 1 run -w ycsb-a -d memory --record=gone/run.trace
-	equals "$stderr" 'mininb: gone/run.trace: cannot be written: No such file or directory'
+	equals "$stderr" 'mininb: --record: cannot write gone/run.trace: No such file or directory'
 	equals "$output" ''
 	refuses 'record: only a run of one group' run -w readwhilewriting -d memory \
 		--record=run.trace

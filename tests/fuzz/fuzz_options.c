@@ -11,8 +11,8 @@
 #include "../../cli/options.h"
 #include "../../cli/cmd.h"
 #include "../../cli/cmd_run.h"
-#include "../../cli/job_options.h"
-#include "../../cli/limits.h"
+#include "../../cli/kept.h"
+#include "../../cli/message.h"
 #include "../../cli/output.h"
 #include "fuzz.h"
 
@@ -58,47 +58,30 @@ static void
 use_drivers(const struct options *options)
 {
 	struct drivers drivers;
-	if (!drivers_split(&drivers, options->driver, options->action == &cmd_vs))
+	struct options one = *options;
+	if (drivers_read(&drivers, options, options->action == &cmd_vs) != STATUS_DONE)
 		return;
-	if (drivers_have_options(options, &drivers)) {
-		const char *chosen[WORDS_MAX + 1];
-		struct options one = *options;
-		one.driver = drivers.names[0];
-		drivers_choose_options(&one, drivers.numbers[0], chosen);
-		require(one.engine_option_count <= options->engine_option_count, "no more");
-	}
-	free(drivers.text);
+	one.driver = drivers.names[0];
+	drivers_choose_options(&one, drivers.numbers[0]);
+	require(one.engine_option_count <= options->engine_option_count, "no more");
 }
 
 static void
 use_texts(const struct options *options)
 {
 	struct nb_steady steady = {0, 0.05, 0.1};
-	struct latency_limit limit;
-	double share;
 	if (options->steady != NULL)
 		(void)!nb_steady_parse(&steady, options->steady);
-	for (const struct option_row *row = option_table(); row->name != NULL; row++) {
-		const char *const *text = option_field(options, row);
-		if (row->type != OPTION_TEXT || *text == NULL)
-			continue;
-		(void)limits_parse_latency(&limit, *text);
-		(void)limits_parse_share(&share, *text);
-	}
-	/* of files it would ask whether they can be made */
-	if (options->output == NULL && options->hlog == NULL && options->csv == NULL &&
-		options->notebook == NULL && options->allowed != NULL)
+	if (options->output == NULL)
 		(void)output_begin(options);
 }
 
 static void
 use_list(const struct options *options)
 {
-	struct options_list list;
-	require(options_list(&list, options), "options in force");
+	struct options_list list = options_list(options);
 	for (size_t i = 0; i < list.count; i++)
 		require(list.names[i] != NULL && list.values[i] != NULL, "texts");
-	options_list_destroy(&list);
 	char format[CHOICE_SIZE];
 	require(strlen(options_choice(options, "format", format)) < CHOICE_SIZE, "a choice");
 }
@@ -143,7 +126,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (char *word; count <= WORDS_MAX && (word = strsep(&rest, "\n")) != NULL;)
 		words[count++] = word;
 	listen();
-	bool is_good = options_parse(&options, count, words);
+	bool is_good = options_parse(&options, count, words) == STATUS_DONE;
 	size_t lines = lines_said();
 	require(is_good ? lines <= 1 : lines == 1,
 		"one error if it is refused, else at most one warning");
@@ -151,8 +134,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		listen();
 		use(&options);
 		(void)lines_said();
-		options_destroy(&options);
 	}
+	kept_free();
 	free(text);
 	return 0;
 }

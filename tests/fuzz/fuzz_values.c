@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * For libFuzzer: any text as a value that is typed. Every reader of values has it: counts,
- * sizes, times, real numbers, rates, sizes of values, what is steady, limits of a gate and of
- * a search, lists of CPUs. What is accepted has to be of use: a number is read again from its
+ * sizes, times, real numbers, rates, sizes of values, what is steady, limits of a gate,
+ * lists of CPUs. What is accepted has to be of use: a number is read again from its
  * digits, sizes are drawn within their bounds, due times do not decrease, CPUs can be counted.
  * The same text is also the file behind "histogram:FILE" and "@FILE".
  *
@@ -19,8 +19,6 @@
 #include "run/steady.h"
 #include "workload/job.h"
 #include "workload/sizes.h"
-
-#include "../../cli/limits.h"
 
 enum { DRAWS = 16, THREADS = 3 };
 
@@ -128,17 +126,11 @@ static void
 read_limits(const char *text)
 {
 	struct nb_steady steady = {0, 0.05, 0.1};
-	struct latency_limit limit;
 	struct nb_comparison nothing = {.confidence = 0.95};
-	double share;
 	if (nb_steady_parse(&steady, text) == NB_OK)
 		require(steady.window_ns > 0 && steady.slope > 0 && steady.slope <= 1 &&
 				steady.band > 0 && steady.band <= 1,
 			"a window and limits");
-	if (limits_parse_latency(&limit, text))
-		require(limit.percent > 0 && limit.percent <= 100 && limit.ns > 0, "a limit");
-	if (limits_parse_share(&share, text))
-		require(share > 0 && share <= 1, "a share");
 	FILE *out = fopen("/dev/null", "we");
 	require(out != NULL, "/dev/null");
 	require(nb_comparison_gate(&nothing, text, out) == NB_ERR_USAGE, "nothing to compare");
