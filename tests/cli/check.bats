@@ -4,11 +4,6 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-plugin()
-{
-	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
-}
-
 @test "check of a right engine lists its promises and is 0" {
 	mininb 0 check --driver=memory
 	contains "$output" 'Driver: memory'
@@ -78,16 +73,6 @@ plugin()
 	[[ ! -e nowhere ]]
 }
 
-@test "check takes the options of the engine and refuses others" {
-	needs_leveldb
-	mininb 0 check -d leveldb -o compression=none --only='reopen'
-	contains "$output" 'Option: compression=none'
-	mininb 2 check -d leveldb -o compresion=none
-	contains "$stderr" "compression"
-	mininb 2 check -d levldb
-	contains "$stderr" "did you mean 'leveldb'"
-}
-
 @test "check of what options make of an engine" {
 	mininb 0 check -d "$(plugin variants)" -o type=hash --only='offered durability'
 	mininb 1 check -d "$(plugin variant_without_get)" -o type=hash
@@ -127,15 +112,11 @@ plugin()
 
 @test "an interrupted check ends and leaves nothing" {
 	mkdir tmp
-	TMPDIR=$PWD/tmp env --default-signal=INT "$MININB" check -d "$(plugin hangs)" \
-		--only='offered durability opens' >out 2>err 3>&- &
-	local pid=$! status_got=0
+	TMPDIR=$PWD/tmp start check -d "$(plugin hangs)" --only='offered durability opens'
 	wait_until grep -q Seed out
 	sleep 0.2
-	kill -INT "$pid"
-	wait "$pid" || status_got=$?
-	equals "$status_got" 130
-	contains "$(<err)" interrupted
+	stop INT
+	contains "$stderr" interrupted
 	equals "$(ls -A tmp)" ''
 }
 
@@ -143,9 +124,4 @@ plugin()
 	mininb 4 check -d "$(plugin hangs)" --hang-after=200ms --only=session
 	matches "$output" 'it hangs: put \(key k, 1 bytes\), worker 0: has not returned for [0-9.]+m?s'
 	refuses "--hang-after: " check --hang-after=soon
-}
-
-@test "check into a full disk fails" {
-	run -1 --separate-stderr sh -c '"$1" check -d memory --only=scan >/dev/full' sh "$MININB"
-	contains "$stderr" 'cannot write standard output'
 }

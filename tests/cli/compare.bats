@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Result files against each other.
+# Result files against each other, for people and, as a gate, for scripts. What compare and gate
+# print: tests/golden.
 # shellcheck disable=SC2154
 load helper
 
@@ -13,21 +14,6 @@ make_result()
 	mininb 0 put -d memory -c "$count" --output="$file" "$@"
 }
 
-@test "two files of an engine are told apart by their names" {
-	make_result a.json 3000
-	make_result b.json 3000
-	mininb 0 compare a.json b.json
-	equals "$stderr" ''
-	matches "$output" ' than a.json (in throughput|at p[0-9]+)'
-	contains "$output" 'put memory: b.json (1 run) against a.json (1 run), service times'
-	contains "$(tr -s '\n ' '  ' <<<"$output")" \
-		'One run each, so the variation is not known; repeat them, or use mininb vs.'
-	matches "$output" $'\nthroughput ops/s +[0-9]+ +[0-9]+ +[0-9.]+ *\n'
-	matches "$output" $'\np99 us +[0-9.]+ +[0-9.]+ +[0-9.]+ *\n'
-	contains "$output" 'Too few operations for p99.9, p99.99.'
-	equals "$(awk 'length > 80' <<<"$output")" ''
-}
-
 @test "engines of one file are compared with its first" {
 	mininb 0 keys -c 3000
 	mininb 0 put -d memory,null -c 3000 --durability=none --output=all.json
@@ -38,31 +24,7 @@ make_result()
 	matches "$output" $'\n +memory +null +ratio +95 % CI +p\n'
 }
 
-@test "a comparison as Markdown and as JSON" {
-	make_result a.json 3000
-	make_result b.json 3000
-	mininb 0 compare a.json b.json --format=md
-	contains "$output" '|  | a.json | b.json | ratio | 95 % CI | p |'
-	mininb 0 compare a.json b.json --format=json
-	run python3 -c 'import json, sys; print([m["name"] for m in
-		json.load(sys.stdin)["comparisons"][0]["metrics"]])' <<<"$output"
-	equals "$output" "['throughput', 'settled', 'p50', 'p90', 'p99']"
-}
-
-@test "what cannot be ranked is refused, and compared by force" {
-	make_result a.json 3000
-	make_result b.json 2000 -v 10
-	mininb 2 compare a.json b.json
-	equals "$output" ''
-	contains "$stderr" 'these results cannot be ranked: differing value size: 100 (a.json), 10 (b.json)'
-	contains "$stderr" 'differing number of records: 3000 (a.json), 2000 (b.json)'
-	contains "$stderr" 'stream of operations'
-	mininb 0 compare a.json b.json --force
-	matches "$output" '^NOT COMPARABLE: differing value size: 100 \(a.json\), 10 \(b.json\)'
-	contains "$output" 'in throughput'
-}
-
-@test "files that make no sense" {
+@test "files and limits that make no sense are refused" {
 	make_result a.json 3000
 	refuses 'compare: FILE... is missing' compare
 	refuses 'there is nothing to compare: all runs are of memory, put' compare a.json
@@ -76,4 +38,11 @@ make_result()
 	mininb 3 compare a.json broken.json
 	contains "$stderr" 'broken.json'
 	equals "$output" ''
+	refuses "gate: 'p99' is not a limit; limits are like p99:5%" gate a.json a2.json --max-regress=p99
+	refuses "gate: 'p99.99' is not a metric that both have" \
+		gate a.json a2.json --max-regress=p50:5%,p99.99:5%
+	refuses 'gate: --max-regress is missing' gate a.json a2.json
+	refuses 'gate: needs two files' gate a.json --max-regress=p50:5%
+	refuses 'gate: BASE NEW is missing' gate
+	refuses "unexpected argument 'c.json'" gate a.json b.json c.json
 }

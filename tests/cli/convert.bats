@@ -28,43 +28,12 @@ hex()
 	equals "$stderr" ''
 }
 
-@test "what came of it can be turned into another format" {
-	echo "$log" >run.log
-	mininb 0 convert --from=run.log --to=run.trace
-	mininb 0 convert --from=run.trace --to=- --to-format=ycsb-log
-	equals "$output" 'INSERT usertable user6284781860667377211 [ field0=xxxxxx ]
-READ usertable user1 [ <all fields>]
-SCAN usertable user2 10 [ <all fields>]
-DELETE usertable user1'
-	mininb 0 convert --from=run.trace --to=- --to-format=ycsb-text
-	equals "$output" 'INSERT 6284781860667377211
-READ 1
-SCAN 2 10
-DELETE 1'
-}
-
 @test "from a pipe into a pipe" {
 	run -0 --separate-stderr sh -c \
 		'printf "READ 1\nREAD 2" | "$MININB" convert --from=- --to=- --to-format=u64 |
 		"$MININB" convert --from=- --from-format=u64 --to=- --to-format=ycsb-text --bare-as=update'
 	equals "$output" 'UPDATE 1
 UPDATE 2'
-}
-
-@test "the order of a key's bytes" {
-	echo 'INSERT 6284781860667377211' >one
-	mininb 0 convert --from=one --to=big --to-format=keys --klen=8
-	equals "$(hex big)" 573807cdd7e5c63b
-	mininb 0 convert --from=one --to=little --to-format=keys --klen=8 --key-bytes=little
-	equals "$(hex little)" 3bc6e5d7cd073857
-	echo "$log" >run.log
-	mininb 0 convert --from=run.log --to=text --to-format=cache-csv --key-bytes=text \
-		--skip-bad --from-format=ycsb-text
-	matches "$stderr" '0 operations'
-	head -3 run.log >short.log
-	mininb 0 convert --from=short.log --to=- --to-format=cache-csv --key-bytes=text
-	equals "$output" '0,user6284781860667377211,23,6,0,add,0
-0,user1,5,0,0,get,0'
 }
 
 @test "a damaged line is told with its number, and nothing is written" {
@@ -77,19 +46,6 @@ UPDATE 2'
 	contains "$stderr" "mininb: warning: convert: skipped 1 bad; the first is line 2: 'READ x'"
 	mininb 0 convert --from=run.txt --to=run.bin --skip-bad --to-format=u64 --quiet
 	equals "$stderr" "mininb: warning: convert: skipped 1 bad; the first is line 2: 'READ x' is not an operation: its key is not a number"
-}
-
-@test "operations that mininb does not do are told" {
-	printf '0x61 0 0 0 5\n0x61 0x62 4 0 0 6\n' >P-human_readable_trace.txt
-	mininb 0 convert --from=P-human_readable_trace.txt --to=run.trace --quiet
-	equals "$stderr" 'mininb: warning: convert: skipped 1 operations of kinds that mininb does not support'
-}
-
-@test "what the target cannot hold is told with the operation's number" {
-	printf '0,abcdefgh,8,5,1,get,0\n0,abc,3,5,1,get,0\n' >cache.csv
-	mininb 2 convert --from=cache.csv --to=run.bin --to-format=u64
-	equals "$stderr" 'mininb: run.bin: operation 2 cannot be written: its key has 3 bytes, but keys of u64 have 8 bytes'
-	[[ ! -e run.bin ]]
 }
 
 @test "each format can be named, and each but rocksdb written" {
@@ -118,14 +74,6 @@ UPDATE 2'
 	equals "$stderr" 'mininb: empty: is empty'
 	head -c 160 /dev/zero >zeros
 	refuses 'zeros: is neither text nor a mininb trace' convert --from=zeros --to=b
-}
-
-@test "a trace that is cut short is found" {
-	echo 'READ 1' >run.txt
-	mininb 0 convert --from=run.txt --to=run.trace
-	head -c -1 run.trace >cut.trace
-	mininb 3 convert --from=cut.trace --to=b
-	contains "$stderr" 'the file ends inside it or before its end mark'
 }
 
 @test "a trace that is compressed is refused with what reads it" {

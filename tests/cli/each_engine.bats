@@ -20,54 +20,59 @@ engines_that_are()
 	engines | grep -w -- "$1" | sed 's/ .*//'
 }
 
-@test "put, shuffle, get, delete on every engine" {
-	local driver count=0
-	mininb 0 keys -c 2000
+# The life of a database: refused where there is none, made, read, changed, damaged. Two threads
+# on an engine that is not concurrent are refused.
+@test "put, get, delete on every engine; no database, and a damaged one, are refused" {
+	local driver threads file count=0
+	mininb 0 keys -c 500
 	cp keys.bin shuffled.bin
-	mininb 0 shuffle -c 2000 -i shuffled.bin
+	mininb 0 shuffle -c 500 -i shuffled.bin
 	for driver in $(engines_that_are persistent); do
 		echo "# $driver" >&3
-		mininb 0 put -c 2000 -d "$driver"
+		mininb 1 get -c 10 -d "$driver"
+		contains "$stderr" "--action=put --driver=$driver"
+		threads=2
+		if ! engines_that_are concurrent | grep -qx -- "$driver"; then
+			mininb 1 put -c 500 -t 2 -d "$driver"
+			contains "$stderr" 'threads'
+			threads=1
+		fi
+		mininb 0 put -c 500 -t $threads -d "$driver"
 		contains "$output" "Driver: $driver"
-		mininb 0 get -c 2000 -d "$driver" -i shuffled.bin --verify-rate=1
-		contains "$output" 'Verified          : 2000 of 2000 (as they were read): 0 missing, 0 wrong'
-		mininb 0 put -c 1000 -d "$driver" --seed=2
-		mininb 0 delete -c 1000 -d "$driver" --verify-rate=1
-		mininb 3 get -c 2000 -d "$driver"
-		contains "$output" 'Not found         : 1000'
+		mininb 0 get -c 500 -t $threads -d "$driver" -i shuffled.bin --verify-rate=1
+		contains "$output" 'Verified          : 500 of 500 (as they were read): 0 missing, 0 wrong'
+		mininb 0 put -c 250 -d "$driver" --seed=2
+		mininb 0 delete -c 250 -d "$driver" --verify-rate=1
+		mininb 3 get -c 500 -d "$driver"
+		contains "$output" 'Not found         : 250'
+		# of another program, or cut short by a full disk
+		while IFS= read -r -d '' file; do
+			printf 'this is no database, but a text that is longer than a head' >"$file"
+		done < <(find nb -type f -print0)
+		run --separate-stderr "$MININB" get -c 10 -d "$driver"
+		[[ $status == 1 || $status == 3 ]] || {
+			echo "$driver: status $status: $stderr"
+			return 1
+		}
+		contains "$stderr" mininb:
 		count=$((count + 1))
 		rm -r nb
 	done
 	echo "# $count engines" >&3
 }
 
-# Two threads on an engine that is not concurrent are refused, on others they work.
-@test "threads on every engine: as it says" {
-	local driver
-	mininb 0 keys -c 2000
-	for driver in $(engines_that_are persistent); do
-		if engines_that_are concurrent | grep -qx -- "$driver"; then
-			mininb 0 put -c 2000 -t 2 -d "$driver"
-			mininb 0 get -c 2000 -t 2 -d "$driver" --verify-rate=1
-		else
-			mininb 1 put -c 2000 -t 2 -d "$driver"
-			contains "$stderr" 'threads'
-		fi
-	done
-}
-
-# The counts are such that most are still running then; one that is not must have it all.
+# The counts are such that most engines are still running then; one that is not has all records.
 @test "an interrupted put on every engine is closed, and keeps what it has put" {
-	local driver pid status_got count
-	mininb 0 keys -c 1M
+	local driver count status_got
+	mininb 0 keys -c 300k
 	for driver in $(engines_that_are persistent); do
 		echo "# $driver" >&3
-		env --default-signal=INT "$MININB" put -c 1M -d "$driver" --settle=flush \
-			>out 2>err 3>&- &
-		pid=$! status_got=0
-		wait_until has_begun "$driver" "$pid"
+		start put -c 300k -d "$driver" --settle=flush
+		wait_until has_begun "$driver"
 		kill -INT "$pid" 2>/dev/null || true
+		status_got=0
 		wait "$pid" || status_got=$?
+		pid=
 		cat err
 		[[ $status_got == 130 || $status_got == 0 ]]
 		count=$(sed -n 's/^Count: //p' out)
@@ -80,37 +85,7 @@ engines_that_are()
 
 has_begun()
 {
-	[[ -n $(ls -A "nb/$1" 2>/dev/null) || ! -e /proc/$2 ]]
-}
-
-@test "every engine refuses a get where there is no database, and says how to make one" {
-	local driver
-	mininb 0 keys -c 10
-	for driver in $(engines_that_are persistent); do
-		mininb 1 get -c 10 -d "$driver"
-		contains "$stderr" "--action=put --driver=$driver"
-		mininb 0 put -c 10 -d "$driver" # and is not in the way of one
-		mininb 0 get -c 10 -d "$driver"
-	done
-}
-
-# Of another program, or cut short by a full disk.
-@test "every engine refuses a database that is not its own" {
-	local driver file
-	mininb 0 keys -c 10
-	for driver in $(engines_that_are persistent); do
-		mininb 0 put -c 10 -d "$driver"
-		while IFS= read -r -d '' file; do
-			printf 'this is no database, but a text that is longer than a head' >"$file"
-		done < <(find nb -type f -print0)
-		run --separate-stderr "$MININB" get -c 10 -d "$driver"
-		[[ $status == 1 || $status == 3 ]] || {
-			echo "$driver: status $status: $stderr"
-			return 1
-		}
-		contains "$stderr" mininb:
-		rm -r nb
-	done
+	[[ -n $(ls -A "nb/$1" 2>/dev/null) || ! -e /proc/$pid ]]
 }
 
 # Run "$@" where ./small is a file system of 4 MiB.
@@ -122,7 +97,7 @@ on_small_disk()
 @test "a full disk ends a put with a message, or every record is there" {
 	local driver
 	mkdir small
-	unshare -rm mount -t tmpfs none small 2>/dev/null || skip 'no file system can be mounted'
+	unshare -rm mount -t tmpfs none small 2>/dev/null || skip 'may not mount a tmpfs'
 	mininb 0 keys -c 3000
 	for driver in $(engines_that_are persistent); do
 		echo "# $driver" >&3
@@ -140,7 +115,7 @@ on_small_disk()
 @test "tokyocabinet finds that its pages did not get into the file" {
 	needs_engine tokyocabinet
 	mkdir small
-	unshare -rm mount -t tmpfs none small 2>/dev/null || skip 'no file system can be mounted'
+	unshare -rm mount -t tmpfs none small 2>/dev/null || skip 'may not mount a tmpfs'
 	mininb 0 keys -c 3000
 	on_small_disk "$MININB" put -c 3000 -v 2000 -d tokyocabinet --path=small --verify-rate=0
 	equals "$status" 1

@@ -11,13 +11,7 @@ faulty()
 	local status_wanted=$1
 	shift
 	[[ -e keys.bin ]] || mininb 0 keys -c 10000
-	mininb "$status_wanted" put -c 10000 -d "$MININB_TEST_PLUGINS/faulty.so" --output=r.json "$@"
-}
-
-# With a sanitizer, which has handlers of its own, a crash is told by that.
-needs_no_sanitizer()
-{
-	! grep -qa '__asan_init\|__tsan_init' "$MININB" || skip 'a sanitizer has its own handlers'
+	mininb "$status_wanted" put -c 10000 -d "$(plugin faulty)" --output=r.json "$@"
 }
 
 @test "an operation that does not return is told, and what was measured is kept" {
@@ -36,7 +30,7 @@ needs_no_sanitizer()
 	mininb 0 keys -c 10
 	# few operations, lest one that waits for a CPU is taken for what hangs
 	for verb in session_open stats session_close open flush close; do
-		mininb 1 put -c 10 -d "$MININB_TEST_PLUGINS/faulty.so" -o "verb=$verb" -o how=hang \
+		mininb 1 put -c 10 -d "$(plugin faulty)" -o "verb=$verb" -o how=hang \
 			--op-timeout=200ms
 		matches "$stderr" "^mininb: faulty: $verb(, worker 0)?: has not returned for "
 	done
@@ -48,7 +42,7 @@ needs_no_sanitizer()
 @test "a job whose operation does not return is told likewise, in one process and in several" {
 	local procs
 	for procs in 1 2; do
-		mininb 1 run -d "$MININB_TEST_PLUGINS/faulty.so" --read=50 --update=50 --records=1000 \
+		mininb 1 run -d "$(plugin faulty)" --read=50 --update=50 --records=1000 \
 			-c 20000 --procs="$procs" -o how=hang -o number=700 --op-timeout=100ms
 		matches "$stderr" 'faulty: update, operation [0-9]+ \(key [0-9a-f]+\), worker [01]: has not returned for '
 		contains "$output" Partial
@@ -56,17 +50,8 @@ needs_no_sanitizer()
 	done
 }
 
-@test "an operation that waits for its time is not taken for one that does not return" {
-	mininb 0 run -d "$MININB_TEST_PLUGINS/faulty.so" --read=50 --update=50 --records=1000 \
-		-c 4 --rate=10 --op-timeout=20ms
-	equals "$stderr" ''
-	# nor are operations that are slow, each for itself
-	faulty 0 -o how=slow -o number=9990 --op-timeout=1s
-	equals "$stderr" ''
-}
-
 @test "a get that lends more bytes than any memory has is told as that" {
-	local huge=(-d "$MININB_TEST_PLUGINS/faulty.so" -o verb=get -o how=size)
+	local huge=(-d "$(plugin faulty)" -o verb=get -o how=size)
 	local text='get lent 18446744073709551615 bytes, which is not a size (the limit is 9223372036854775807); as a signed number it is -1'
 	mininb 0 keys -c 100
 	mininb 1 get -c 100 "${huge[@]}"
@@ -82,7 +67,7 @@ needs_no_sanitizer()
 	local verb cold=() wanders=(-d "$MININB_TEST_PLUGINS/keeper.so" -o defect=wanders)
 	mininb 0 keys -c 100
 	for verb in open session_open put flush stats session_close close; do
-		mininb 0 put -c 100 -d "$MININB_TEST_PLUGINS/faulty.so" -o "verb=$verb" -o how=chdir \
+		mininb 0 put -c 100 -d "$(plugin faulty)" -o "verb=$verb" -o how=chdir \
 			--output=r.json
 		rm r.json
 	done
@@ -109,29 +94,9 @@ interrupt_hang()
 	local number=$1
 	shift
 	rm -f hangs
-	env --default-signal=INT,TERM "$MININB" "$@" --output=r.json >out 2>err 3>&- &
-	pid=$!
+	start "$@" --output=r.json
 	wait_until test -e hangs
 	kill "-$number" "$pid"
-}
-
-# It ends by itself with status $1.
-ends_with()
-{
-	local status_got=0
-	wait "$pid" || status_got=$?
-	pid=
-	cat err
-	equals "$status_got" "$1"
-}
-
-@test "an engine that hangs is waited for a while after an interrupt" {
-	mininb 0 keys -c 10000
-	interrupt_hang INT put -c 10000 -d "$MININB_TEST_PLUGINS/faulty.so" -o how=hang -o number=700
-	ends_with 130
-	matches "$(<err)" '^mininb: interrupted: faulty: put, operation 700 \(key [0-9a-f]+\), worker 0: has not returned for [0-9.]+s; what was measured until then is reported'
-	equals "$(total_of "$(<out)")" 700
-	contains "$(<r.json)" 'interrupted: faulty: put, operation 700'
 }
 
 is_gone()
@@ -139,16 +104,25 @@ is_gone()
 	! kill -TERM "$pid" 2>/dev/null
 }
 
+@test "an engine that hangs is waited for a while after an interrupt" {
+	mininb 0 keys -c 10000
+	interrupt_hang INT put -c 10000 -d "$(plugin faulty)" -o how=hang -o number=700
+	ends_with 130
+	matches "$stderr" '^mininb: interrupted: faulty: put, operation 700 \(key [0-9a-f]+\), worker 0: has not returned for [0-9.]+s; what was measured until then is reported'
+	equals "$(total_of "$output")" 700
+	contains "$(<r.json)" 'interrupted: faulty: put, operation 700'
+}
+
 @test "a second interrupt ends what hangs, and what was measured is written" {
-	local verb faulty=("$MININB_TEST_PLUGINS/faulty.so" -o how=hang)
+	local verb faulty=("$(plugin faulty)" -o how=hang)
 	mininb 0 keys -c 1000
 	for verb in put close session_close; do
 		interrupt_hang INT put -c 1000 -d "${faulty[@]}" -o "verb=$verb"
 		wait_until is_gone
 		ends_with 130
-		contains "$(<err)" "mininb: interrupted: faulty: $verb"
-		contains "$(<out)" 'Action: put'
-		[[ $verb == put || $(total_of "$(<out)") == 1000 ]]
+		contains "$stderr" "mininb: interrupted: faulty: $verb"
+		contains "$output" 'Action: put'
+		[[ $verb == put || $(total_of "$output") == 1000 ]]
 		contains "$(<r.json)" 'has not returned for'
 	done
 	# by the parent of one of several engines, and of several processes
@@ -161,8 +135,8 @@ is_gone()
 		--procs=2 -o number=700
 	wait_until is_gone
 	ends_with 130
-	contains "$(<err)" 'interrupted: faulty: update, operation '
-	contains "$(<out)" Partial
+	contains "$stderr" 'interrupted: faulty: update, operation '
+	contains "$output" Partial
 	[[ -s r.json ]]
 }
 
@@ -177,24 +151,23 @@ is_gone()
 	contains "$(<r.json)" 'the limit of CPU time'
 }
 
-@test "a verb that fails is told, and what was measured is kept" {
-	local verb
+@test "a verb that fails is reported, and what was measured is kept" {
+	local verb text count
 	faulty 1 -o how=fail -o number=700
 	equals "$stderr" 'mininb: faulty: put, operation 700: out of luck'
 	equals "$(total_of "$output")" 700
 	contains "$(<r.json)" 'out of luck'
-	faulty 1 -o verb=flush -o how=fail
-	equals "$stderr" 'mininb: faulty: settling: out of luck'
-	equals "$(total_of "$output")" 10000
-	faulty 1 -o verb=close -o how=fail
-	equals "$stderr" 'mininb: faulty: closing: out of luck'
-	equals "$(total_of "$output")" 10000
-	faulty 1 -o verb=open -o how=fail
-	equals "$stderr" 'mininb: faulty: ./nb/faulty: out of luck'
-	faulty 1 -o verb=session_open -o how=fail
-	contains "$stderr" 'mininb: faulty: session_open: out of luck'
-	faulty 1 -o verb=session_close -o how=fail
-	contains "$stderr" 'mininb: faulty: session_close: out of luck'
+	while read -r verb count text; do
+		faulty 1 -o "verb=$verb" -o how=fail
+		contains "$stderr" "mininb: faulty: $text: out of luck"
+		[[ $count == - ]] || equals "$verb $(total_of "$output")" "$verb $count"
+	done <<-'END'
+		flush 10000 settling
+		close 10000 closing
+		open - ./nb/faulty
+		session_open - session_open
+		session_close - session_close
+	END
 }
 
 @test "an answer that a call does not have is told with the call" {
@@ -203,7 +176,7 @@ is_gone()
 		faulty 1 -o "verb=$verb" -o how=answer
 		contains "$stderr" "mininb: faulty: $verb: answered 7, but may answer only NB_OK (0) or a negative failure"
 	done
-	mininb 1 run -d "$MININB_TEST_PLUGINS/faulty.so" --read=50 --update=50 --records=100 -c 100 \
+	mininb 1 run -d "$(plugin faulty)" --read=50 --update=50 --records=100 -c 100 \
 		-o verb=session_open -o how=answer
 	contains "$stderr" 'mininb: faulty: session_open: answered 7, but'
 	faulty 1 -o how=answer -o number=700
@@ -220,7 +193,7 @@ is_gone()
 		equals "$(grep -cx 'mininb: text [0-9]*' <<<"$stderr")" 31
 		contains "$stderr" 'the engine logged more than 32 different messages; mininb left 69 out'
 	done
-	mininb 0 run -d "$MININB_TEST_PLUGINS/faulty.so" --update=100 --records=100 -c 100 \
+	mininb 0 run -d "$(plugin faulty)" --update=100 --records=100 -c 100 \
 		-o how=log --output=j.json
 	equals "$(grep -c 'the same text' <<<"$stderr")" 2
 	contains "$(<j.json)" 'the same text'
@@ -269,7 +242,7 @@ is_gone()
 			[[ -s r.json ]]
 		done
 	done
-	mininb 1 run -d "$MININB_TEST_PLUGINS/faulty.so" --read=50 --update=50 --records=1000 \
+	mininb 1 run -d "$(plugin faulty)" --read=50 --update=50 --records=1000 \
 		-c 20000 --procs=2 -o how=exit
 	contains "$stderr" 'a call of exit() in update'
 }
@@ -280,18 +253,4 @@ is_gone()
 	contains "$stderr" 'mininb: faulty: SIGSEGV in put, operation 700 '
 	contains "$output" 'only 700 of 10000 operations were done'
 	contains "$output" '== null, 2 of 2'
-}
-
-@test "an engine that lies ends with status 3 and counts" {
-	mininb 0 keys -c 1000
-	mininb 3 put -c 1000 -d "$MININB_TEST_PLUGINS/corrupts.so" --verify-rate=1
-	matches "$stderr" '[0-9]+ of 1000 values that were verified are not what was put'
-	equals "$(total_of "$output")" 1000
-}
-
-@test "a plugin that keeps its records in memory alone is found out" {
-	mininb 0 keys -c 40
-	mininb 3 put -c 40 -d "$MININB_TEST_PLUGINS/syncs.so" --verify-rate=1
-	contains "$stderr" '40 of 40 keys that were looked up again are not there'
-	contains "$output" 'Verified          : 40 of 40 (read back after close and reopen): 40 missing, 0 wrong'
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2016 # output and stderr are set by run
-# What the tests of the command share. MININB is the built program.
+# Functions that the tests of the command share. MININB is the built program.
 
 bats_require_minimum_version 1.5.0
 
@@ -10,12 +10,12 @@ setup()
 	: "${MININB:?is not set: run these by meson test}"
 	unset NO_COLOR MININB_PLUGIN_PATH MININB_WORKLOAD_PATH
 	export LC_ALL=C
-	ulimit -c 0 # some crashes are meant
+	ulimit -c 0 # some tests crash on purpose
 	mkdir "$BATS_TEST_TMPDIR/work" # bats keeps files of its own beside it
 	cd "$BATS_TEST_TMPDIR/work" || return
 }
 
-# A test that runs something beside it keeps that one's number in $pid while it does.
+# A test that has a process in the background keeps its number in $pid.
 teardown()
 {
 	if [[ -n ${pid-} ]]; then
@@ -59,8 +59,8 @@ matches()
 	return 1
 }
 
-# Wrong usage with the arguments behind $1: exit 2, nothing on stdout, one line
-# on stderr that begins with $1, and at most a second that says where to read on.
+# Wrong usage with the arguments after $1: exit 2, nothing on stdout, one line on stderr that
+# begins with $1.
 refuses()
 {
 	local begins=$1
@@ -69,13 +69,55 @@ refuses()
 	equals "$output" ''
 	matches "$stderr" "^mininb: "
 	[[ $stderr == "mininb: $begins"* ]] || {
-		printf 'begins otherwise than "%s":\n%s\n' "$begins" "$stderr"
+		printf 'does not begin with "%s":\n%s\n' "$begins" "$stderr"
 		return 1
 	}
 	[[ $stderr != *$'\n'* ]] || {
 		printf 'more than one line:\n%s\n' "$stderr"
 		return 1
 	}
+}
+
+# A plugin that was made for tests, by its path.
+plugin()
+{
+	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
+}
+
+# Start mininb "$@" in the background as $pid; a shell ignores SIGINT for such jobs.
+start()
+{
+	env --default-signal=INT,TERM,HUP "$MININB" "$@" >out 2>err 3>&- &
+	pid=$!
+}
+
+# The process that was started ends with status $1; $output and $stderr are what it printed.
+ends_with()
+{
+	local status_got=0
+	wait "$pid" || status_got=$?
+	pid=
+	output=$(<out) stderr=$(<err)
+	[[ $status_got == "$1" ]] && return
+	printf 'status %s, not %s\n%s\n' "$status_got" "$1" "$stderr"
+	return 1
+}
+
+# Send it signal $1; it ends with status $2, or 130.
+stop()
+{
+	kill "-$1" "$pid"
+	ends_with "${2-130}"
+}
+
+# The value of path $2, "results.0.driver", in the JSON file $1.
+value_of()
+{
+	python3 -c 'import json, sys
+value = json.load(open(sys.argv[1]))
+for name in sys.argv[2].split("."):
+    value = value[int(name)] if isinstance(value, list) else value[name]
+print(value)' "$1" "$2"
 }
 
 needs_engine()
@@ -88,13 +130,25 @@ needs_leveldb()
 	needs_engine leveldb
 }
 
+# With a sanitizer, which has handlers of its own, a crash is reported by that.
+needs_no_sanitizer()
+{
+	! grep -qa '__asan_init\|__tsan_init' "$MININB" || skip 'a sanitizer has its own handlers'
+}
+
+# The number of lines of $1 is $2.
+has_lines()
+{
+	equals "$(wc -l <<<"$1")" "$2"
+}
+
 # Sum of the counts of the histogram's rows in $1.
 sum_of_rows()
 {
 	awk '/^\[ *[0-9.]+, *[0-9.]+\)/ { sub(/^[^)]*\)/, ""); sum += $1 } END { print sum + 0 }' <<<"$1"
 }
 
-# Count that the line "Total:" of $1 states.
+# The count in the line "Total:" of $1.
 total_of()
 {
 	awk '/^Total:/ { print $3 }' <<<"$1"
@@ -106,7 +160,7 @@ ops_of()
 	awk -v kind="$1" '$1 == kind && $2 == "service" { print $3 }' <<<"$output"
 }
 
-# What stands behind "$1 :" in $output, in its first such line.
+# The text after "$1 :" in $output, in its first such line.
 line_of()
 {
 	awk -v name="$1" 'index($0, name) == 1 && sub(/^[^:]*: /, "") { print; exit }' \
@@ -125,7 +179,7 @@ wait_until()
 	return 1
 }
 
-# Run without the right of root to write everywhere.
+# Run mininb without the privilege of root to write everywhere.
 unprivileged()
 {
 	if ((EUID == 0)); then
@@ -149,8 +203,8 @@ in_small_room()
 		"${room-4m}" "$@"
 }
 
-# Not within in_small_room: what `run` calls is a shell of its own, and a skip there
-# ends that one only. A container or a chroot may not mount.
+# Not in in_small_room: `run` calls it in a subshell, and a skip would end only that. A container
+# or a chroot may not mount.
 needs_small_room()
 {
 	in_small_room true 2>/dev/null || skip 'may not mount a tmpfs'

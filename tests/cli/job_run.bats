@@ -4,11 +4,6 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-plugin()
-{
-	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
-}
-
 @test "the mixes of YCSB are seen in the counts" {
 	local -A mixes=(
 		[a]='read 500 update 500' [b]='read 950 update 50' [c]='read 1000'
@@ -27,28 +22,13 @@ plugin()
 	done
 }
 
-@test "each preset runs on what was loaded for it" {
-	needs_leveldb
+@test "each preset runs" {
 	local name
 	for name in $("$MININB" workloads | sed '1d; s/ .*//'); do
-		mininb 0 load -w "$name" --records=500 -v 50 --fresh
-		mininb 0 run -w "$name" --records=500 -v 50 --count=200
+		mininb 0 run -d memory -w "$name" --records=500 -v 50 --count=200
 		equals "$stderr" ''
 		matches "$output" 'Verified +: ([0-9]+ records: 0 wrong|nothing)'
 	done
-}
-
-@test "operations are the same for any number of threads" {
-	mininb 0 run -w ycsb-a -d memory
-	local first
-	first=$(line_of 'Stream digest')
-	mininb 0 run -w ycsb-a -d memory --threads=3
-	equals "$(line_of 'Stream digest')" "$first"
-	equals "$(ops_of read) $(ops_of update)" '500 500'
-	mininb 0 run -w ycsb-a -d null --rate=1M --arrivals=poisson
-	equals "$(line_of 'Stream digest')" "$first"
-	mininb 0 run -w ycsb-a -d memory --read=51
-	[[ $(line_of 'Stream digest') != "$first" ]]
 }
 
 @test "a time that is typed is instead of the workload's count" {
@@ -58,11 +38,6 @@ plugin()
 	equals "$(ops_of all)" 500
 	mininb 0 run -w ycsb-a -d memory --run.duration=300ms
 	(($(ops_of all) > 1000))
-}
-
-@test "without a bound there are as many operations as records" {
-	mininb 0 run -d memory --records=640 --read=1
-	equals "$(ops_of read)" 640
 }
 
 @test "a warm-up is not measured" {
@@ -96,20 +71,6 @@ plugin()
 	contains "$output" 'the offered rate is above the possible one'
 }
 
-@test "steps, ramps and files of rates" {
-	mininb 0 run -w ycsb-c -d memory --rate=2k/100ms,8k/100ms --duration=200ms
-	matches "$output" '2k/100ms,8k/100ms ops/sec offered \([0-9]+ on average\), evenly spaced'
-	(($(ops_of read) <= 1001))
-	mininb 0 run -w ycsb-c -d memory --rate=1k..9k/200ms --duration=200ms
-	(($(ops_of read) <= 1001))
-	printf '# seconds rate\n0 2k\n0.1 8k\n' >rates
-	mininb 0 run -w ycsb-c -d memory --rate=@rates --duration=200ms
-	(($(ops_of read) <= 1001))
-	printf '0 2k\n0.1 many\n' >rates
-	refuses 'rate: rates:2: ' run -w ycsb-c -d memory --rate=@rates
-	refuses "rate: '5q': " run -w ycsb-c --rate=5q
-}
-
 @test "intervals are told as they end" {
 	mininb 0 run -w ycsb-c -d memory --duration=600ms --interval=100ms --warmup=400ms
 	matches "$output" '^ seconds +ops +ops/s +p50 us +p99 us +max us +behind'$'\n'
@@ -127,39 +88,6 @@ plugin()
 	equals "$(line_of Steady)" ''
 	refuses '--until-steady: ' run -w ycsb-c --until-steady=often
 	refuses "--until-steady: '0%' is not above 0%" run -w ycsb-c --until-steady=1s,band:0%
-}
-
-@test "groups side by side, in the background, and one after the other" {
-	cat >my.ini <<'INI'
-[workload]
-records = 2k
-
-[writers]
-update = 100
-threads = 2
-rate = 2k
-count = 400
-
-[readers]
-read = 100
-background = yes
-
-[check]
-start = after
-scan = 100
-scan-length = 10
-count = 50
-INI
-	mininb 0 run -w my.ini -d memory
-	equals "$(ops_of update)" 400
-	equals "$(ops_of scan)" 50
-	contains "$output" $'\nwriters: update 100 %; uniform keys\n2 threads, '
-	contains "$output" $'\nreaders: read 100 %; uniform keys\n1 thread, closed loop, '
-	contains "$output" $'\ncheck: scan 100 %; uniform keys\n'
-	matches "$output" 'Records +: [0-9]+ read or written'
-	mininb 0 run -w my.ini -d memory --writers.count=100 --check.count=20
-	equals "$(ops_of update)" 100
-	equals "$(ops_of scan)" 20
 }
 
 @test "several records at once, where the engine can" {
@@ -201,11 +129,6 @@ INI
 	equals "$(line_of 'Not found')" 1000
 }
 
-@test "an engine that returns what it should passes" {
-	mininb 0 run -w ycsb-a -d "$(plugin honest)" --verify-rate=1
-	matches "$(line_of Verified)" '^[0-9]+ records: 0 wrong$'
-}
-
 @test "an older value than this thread's own is stale" {
 	mininb 3 run -w ycsb-a -d "$(plugin stale)" --verify-rate=1
 	matches "$stderr" '^mininb: run: [0-9]+ of [0-9]+ records that were verified are not what they should be: stale [0-9]+; the first are listed in the report$'
@@ -223,41 +146,22 @@ INI
 	equals "$(line_of Verified)" 'nothing (not asked for)'
 }
 
-@test "inserts need as many keys as they may make" {
-	refuses 'run: inserts with keys of less than 5 bytes need a count' \
-		run -d memory --insert=100 --duration=1s --key-size=1 --records=10
-	refuses 'there are only 256 different keys of 1 bytes, and 300 records' \
-		run -d memory --insert=100 --count=100 --key-size=1 --records=200
-	mininb 0 run -d memory --insert=100 --count=56 --key-size=1 --records=200
-	equals "$(ops_of insert)" 56
-}
-
 @test "an interrupted run is reported as partial" {
-	env --default-signal=INT "$MININB" run -w ycsb-a -d memory --duration=60s \
-		--interval=50ms >out 2>err 3>&- &
-	pid=$!
+	start run -w ycsb-a -d memory --duration=60s --interval=50ms
 	wait_until grep -q '0\.1' out
-	kill -INT "$pid"
-	local status_got=0
-	wait "$pid" || status_got=$?
-	pid=
-	equals "$status_got" 130
-	equals "$(<err)" 'mininb: interrupted'
-	output=$(<out)
+	stop INT
+	equals "$stderr" 'mininb: interrupted'
 	contains "$(line_of Partial)" 'yes, a partial result'
 }
 
 @test "a process that was stopped has that as a stall" {
-	"$MININB" run -d memory --read=100 --records=1000 --duration=3s --interval=50ms \
-		--output=r.json >out 2>err 3>&- &
-	pid=$!
+	start run -d memory --read=100 --records=1000 --duration=3s --interval=50ms \
+		--output=r.json
 	wait_until grep -q '0\.1' out
 	kill -STOP "$pid"
 	sleep 2
 	kill -CONT "$pid"
-	wait "$pid"
-	pid=
-	output=$(<out)
+	ends_with 0
 	matches "$(line_of Stalls)" 'longest gap [0-9.]+s$'
 	matches "$output" 'a thread that only sleeps woke up [0-9.]+s late'
 	python3 - <<'PY'
@@ -271,13 +175,4 @@ last = (begin + gap["duration_ns"]) // pulses["pulse_ns"]
 within = pulses["ops"][first:last]
 assert len(within) >= 90 and sum(within) == 0, within
 PY
-}
-
-@test "several engines run one workload, side by side at the end" {
-	mininb 0 run -w ycsb-a -d memory,null
-	contains "$output" '== null, 2 of 2'
-	matches "$output" $'\n''memory .* done'$'\n''null .* done'
-	mininb 1 run -w ycsb-e -d null,memory
-	contains "$stderr" 'null cannot do ordered scans'
-	matches "$output" $'\n''memory .* done'
 }

@@ -18,52 +18,6 @@ list_keys()
 	equals "$stderr" ''
 }
 
-@test "the seed decides which" {
-	mininb 0 keys -c 100 -i a
-	mininb 0 keys -c 100 -i b
-	mininb 0 keys -c 100 -i c --seed 2
-	cmp a b
-	run ! cmp a c
-}
-
-@test "keys refuses more than the length can tell apart" {
-	mininb 0 keys -k 1 -c 256
-	equals "$(list_keys keys.bin 1 | sort -u | wc -l)" 256
-	mininb 2 keys -k 1 -c 257 -i other.bin
-	[[ ! -e other.bin ]]
-}
-
-@test "keys into a directory that is not there fails" {
-	mininb 1 keys -c 10 -i none/keys.bin
-	contains "$stderr" 'none/keys.bin'
-	contains "$stderr" 'No such file'
-	equals "$output" ''
-}
-
-@test "shuffle moves the first keys only and loses none" {
-	mininb 0 keys -c 1000
-	cp keys.bin before.bin
-	mininb 0 shuffle -c 900
-	contains "$output" 'Action: shuffle'
-	contains "$output" 'Count: 900'
-	run ! cmp -s keys.bin before.bin
-	equals "$(list_keys keys.bin 16 | wc -l)" 1000
-	equals "$(list_keys keys.bin 16 | sort | sha256sum)" \
-		"$(list_keys before.bin 16 | sort | sha256sum)"
-	cmp -i 14400 keys.bin before.bin
-	equals "$(ls -A)" "$(printf 'before.bin\nkeys.bin')"
-}
-
-@test "shuffle refuses a file that is too short and leaves it alone" {
-	mininb 0 keys -c 10
-	cp keys.bin before.bin
-	mininb 1 shuffle -c 11
-	contains "$stderr" '10 keys'
-	cmp keys.bin before.bin
-	mininb 1 shuffle -i none.bin
-	contains "$stderr" '--action=keys'
-}
-
 @test "shuffle permutes a file that dd made, and the classic run goes through" {
 	needs_leveldb
 	dd if=/dev/urandom of=keys.bin bs=1000 count=100 2>/dev/null
@@ -120,35 +74,6 @@ list_keys()
 	equals "$(ls -A)" keys.bin
 }
 
-@test "a file exactly long enough is used to its last key" {
-	needs_leveldb
-	mininb 0 keys -c 1000
-	mininb 0 put -c 1000
-	equals "$(total_of "$output")" 1000
-	tail -c 16 keys.bin >last.bin
-	mininb 0 get -c 1 -i last.bin
-	mininb 0 get -c 1000
-	equals "$(total_of "$output")" 1000
-}
-
-@test "an empty file of keys holds none" {
-	: >keys.bin
-	mininb 1 put -d memory -c 1
-	contains "$stderr" ' 0 keys'
-}
-
-@test "a directory is no file of keys" {
-	mkdir keys.bin
-	mininb 1 put -d memory -c 1
-	contains "$stderr" keys.bin
-}
-
-@test "raw random bytes do as well" {
-	head -c 1600 /dev/urandom >keys.bin
-	mininb 0 put -d memory -c 100
-	equals "$(total_of "$output")" 100
-}
-
 @test "duplicates in the file are counted and reported" {
 	mininb 0 keys -c 10
 	cat keys.bin keys.bin >twice.bin
@@ -156,11 +81,4 @@ list_keys()
 	matches "$output$stderr" '10 [^'$'\n'']*[Dd]uplicate|[Dd]uplicate[^'$'\n'']*10'
 	mininb 0 put -d memory -c 10 -i twice.bin
 	lacks "$stderr" uplicate
-}
-
-@test "a file that may not grow is told" {
-	run -1 --separate-stderr bash -c 'ulimit -f 8; exec "$1" keys -c 10000 -i big.bin' \
-		sh "$MININB"
-	contains "$stderr" 'File too large'
-	[[ ! -e big.bin ]]
 }

@@ -26,15 +26,6 @@ load helper
 		load -d memory --records=300 --key-size=1
 }
 
-@test "fewer records than are measured beforehand are loaded as well" {
-	for records in 1 3 64 65 1000; do
-		mininb 0 load -d memory --records="$records"
-		equals "$(ops_of insert)" "$records"
-	done
-	mininb 0 load -d memory --records=200 --key-size=1
-	equals "$(ops_of insert)" 200
-}
-
 @test "options of the loading's threads" {
 	mininb 0 load -w ycsb-a -d memory -t 3
 	contains "$output" $'\n3 threads, closed loop, 1000 operations in '
@@ -46,16 +37,6 @@ load helper
 	matches "$output" $'\n +response +[0-9]'
 }
 
-@test "records are the same for any number of threads" {
-	mininb 0 load -w ycsb-b -d memory
-	local first
-	first=$(line_of 'Stream digest')
-	mininb 0 load -w ycsb-b -d memory -t 3
-	equals "$(line_of 'Stream digest')" "$first"
-	mininb 0 load -w ycsb-b -d memory --seed=2
-	[[ $(line_of 'Stream digest') != "$first" ]]
-}
-
 @test "fresh data is asked for where several engines are compared" {
 	needs_leveldb
 	mininb 0 load -w ycsb-a -d leveldb
@@ -63,38 +44,6 @@ load helper
 		load -w ycsb-a -d leveldb,memory
 	mininb 0 load -w ycsb-a -d leveldb,memory --fresh
 	matches "$output" $'\n'"leveldb .* done"$'\n'"memory .* done"
-}
-
-@test "the keys of a published file are met, one for one" {
-	mininb 0 convert --from=workload:fptree-220w --phase=load --to=load.txt \
-		--to-format=ycsb-text
-	equals "$stderr" 'mininb: convert: 2200000 operations (2200000 inserts)'
-	equals "$(wc -l <load.txt) $(wc -c <load.txt)" '2200000 59135012'
-	equals "$(head -n 3 load.txt)" 'INSERT 6284781860667377211
-INSERT 8517097267634966620
-INSERT 1820151046732198393'
-	# its id in git, which is that of the repository the file was published in
-	equals "$( (printf 'blob 59135012\0' && cat load.txt) | sha1sum)" \
-		'c6e464bfb1cd64593b6a6cff652630419f4ccfe2  -'
-}
-
-@test "the run of that workload has its counts, and reads what was loaded" {
-	mininb 0 convert --from=workload:fptree-220w --to=run.txt --to-format=ycsb-text
-	equals "$stderr" \
-		'mininb: convert: 350000 operations (174548 reads, 175452 inserts)'
-	equals "$(awk '{ n[$1]++ } END { print NR, n["INSERT"], n["READ"] }' run.txt)" \
-		'350000 175452 174548'
-	mininb 0 convert --from=workload:fptree-220w --phase=load --to=load.txt \
-		--to-format=ycsb-text --records=2375452
-	# inserts go on where the load of 2200000 ends, and reads find what was inserted
-	cut -d' ' -f2 load.txt | tail -n +2200001 >next
-	awk '$1 == "INSERT" { print $2 }' run.txt | cmp - next
-	# that is, what was there by then
-	head -n 2200000 load.txt | cat - run.txt | awk '
-		$1 == "INSERT" { known[$2] }
-		$1 == "READ" { n++; missing += !($2 in known) }
-		END { print n, missing + 0 }' >reads
-	equals "$(<reads)" '174548 0'
 }
 
 @test "the order of the bytes of a published key" {
@@ -112,16 +61,10 @@ INSERT 1820151046732198393'
 
 @test "an interrupted loading is reported as partial" {
 	needs_leveldb
-	env --default-signal=INT "$MININB" load -d leveldb --records=10M -v 1000 >out 2>err 3>&- &
-	pid=$!
+	start load -d leveldb --records=10M -v 1000
 	wait_until compgen -G 'nb/leveldb/*.ldb' >/dev/null
-	kill -INT "$pid"
-	local status_got=0
-	wait "$pid" || status_got=$?
-	pid=
-	equals "$status_got" 130
-	equals "$(<err)" 'mininb: interrupted'
-	output=$(<out)
+	stop INT
+	equals "$stderr" 'mininb: interrupted'
 	contains "$(line_of Partial)" 'yes, a partial result'
 	[[ $(ops_of insert) -gt 0 && $(ops_of insert) -lt 10000000 ]]
 }
@@ -138,15 +81,6 @@ INSERT 1820151046732198393'
 	contains "$stderr" nb
 	equals "$(<nb)" mine
 	equals "$(ls -A)" nb
-}
-
-@test "no space left for the records" {
-	needs_leveldb
-	needs_small_room
-	run -1 --separate-stderr in_small_room "$MININB" load -w ycsb-a --records=100k
-	contains "$stderr" 'No space left'
-	matches "$stderr" '^mininb: leveldb: insert, operation [0-9]+: '
-	contains "$(line_of Partial)" 'yes, a partial result'
 }
 
 @test "a rate of many steps is a loading's, to its last" {

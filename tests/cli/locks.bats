@@ -13,18 +13,8 @@ is_locked()
 # A run on the database of engine $1, named $2, that lasts until it is ended.
 start_run()
 {
-	"$MININB" run -d "$1" --records=100 --duration=10m --quiet "${@:3}" >out 2>err 3>&- &
-	pid=$!
+	start run -d "$1" --records=100 --duration=10m --quiet "${@:3}"
 	wait_until is_locked "nb/.mininb-$2"
-}
-
-end_run()
-{
-	local status_got=0
-	kill "-$1" "$pid"
-	wait "$pid" || status_got=$?
-	pid=
-	equals "$status_got" "$2"
 }
 
 refused()
@@ -48,8 +38,8 @@ refused()
 	refused delete -d "$driver" -c 10
 	mininb 0 convert --from=workload:ycsb-a --records=100 -c 10 --to=t.trace
 	refused replay -d "$driver" --trace=t.trace
-	end_run TERM 130
-	equals "$(<err)" 'mininb: interrupted'
+	stop TERM
+	equals "$stderr" 'mininb: interrupted'
 	mininb 0 run -w ycsb-c -d "$driver" --records=100 -c 1000 --verify-rate=1
 }
 
@@ -61,14 +51,14 @@ refused()
 	mininb 0 check -d "$driver" --path=nb --only=put_after_delete
 	mininb 0 crash -d "$driver" --path=nb --rounds=1 --durability=process
 	mininb 0 vs -d "$driver,memory" --path=nb/made/here --runs=2 -c 100 -i keys.bin --force
-	end_run TERM 130
+	stop TERM
 }
 
 @test "a killed run leaves no lock behind" {
 	local driver=$MININB_TEST_PLUGINS/keeper.so
 	mininb 0 load -w ycsb-a -d "$driver" --records=100
 	start_run "$driver" keeper -w ycsb-a
-	end_run KILL 137
+	stop KILL 137
 	mininb 0 run -w ycsb-c -d "$driver" --records=100 -c 10
 }
 
@@ -78,16 +68,6 @@ refused()
 	mininb 0 load -w ycsb-a -d lmdb --records=100
 	start_run lmdb lmdb -w ycsb-a --procs=2
 	refused run -w ycsb-c -d lmdb --records=100 -c 10
-	end_run KILL 137
+	stop KILL 137
 	mininb 0 run -w ycsb-a -d lmdb --records=100 -c 10 --procs=2
-}
-
-@test "runs that only read share an engine for several processes" {
-	needs_engine lmdb
-	local name=lmdb
-	mininb 0 load -w ycsb-a -d lmdb --records=100
-	start_run lmdb lmdb -w ycsb-c
-	mininb 0 run -w ycsb-c -d lmdb --records=100 -c 100
-	refused run -w ycsb-a -d lmdb --records=100 -c 10
-	end_run TERM 130
 }

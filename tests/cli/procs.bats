@@ -32,36 +32,17 @@ run_procs()
 	lacks "$output" 'Gauge '
 }
 
-@test "operations are the same as of one process" {
+@test "operations are the same as of one process, with threads and a rate too" {
 	load_lmdb
 	run_procs 0 --procs=1
 	local first
 	first=$(line_of 'Stream digest')
-	run_procs 0 --procs=3
+	run_procs 0 --procs=2 -t 2 --rate=20k
 	equals "$(line_of 'Stream digest')" "$first"
 	equals "$(ops_of all)" 1000
-}
-
-@test "each process has the threads" {
-	load_lmdb
-	run_procs 0 --procs=2 -t 2
-	contains "$output" $'\n4 threads, '
-	matches "$(line_of 'Ops/s by thread')" '^[0-9]+ [0-9]+ [0-9]+ [0-9]+$'
-}
-
-@test "a rate is of all processes together" {
-	load_lmdb
-	run_procs 0 --procs=2 --rate=5k --count=500
-	matches "$output" '2 threads, [0-9]+ ops/sec offered, evenly spaced, 500 operations'
+	matches "$output" $'\n4 threads, [0-9]+ ops/sec offered, evenly spaced, 1000 operations'
 	matches "$output" $'\n +response +[0-9]'
-}
-
-@test "what they wrote is there" {
-	load_lmdb
-	mininb 0 run -w ycsb-d -v 100 -d lmdb --procs=2
-	equals "$(ops_of read) $(ops_of insert)" '950 50'
-	mininb 0 run -w ycsb-c -v 100 -d lmdb --records=1050 --verify-rate=1
-	matches "$(line_of Verified)" '^[0-9]+ records: 0 wrong$'
+	matches "$(line_of 'Ops/s by thread')" '^[0-9]+ [0-9]+ [0-9]+ [0-9]+$'
 }
 
 @test "wrong data that a process reads is told by the program" {
@@ -78,58 +59,43 @@ run_procs()
 	refuses '--procs: 0 is too small; allowed: 1 to 256' run -w ycsb-a -d memory --procs=0
 }
 
-# Processes whose parent is $1.
-children_of()
+# Start a run of two processes that does not end by itself; $children when both are there.
+start_two()
 {
-	cat "/proc/$1/task/$1/children"
+	start run -w ycsb-a -v 100 -d lmdb --procs=2 --duration=60s "$@"
+	[[ -e /proc/$pid/task/$pid/children ]] || skip 'this kernel does not list children'
+	wait_until has_two_children
+	read -ra children <"/proc/$pid/task/$pid/children" || true
 }
 
-has_children()
+has_two_children()
 {
-	[[ $(children_of "$1" | wc -w) == 2 ]]
+	[[ $(wc -w <"/proc/$pid/task/$pid/children") == 2 ]]
+}
+
+are_gone()
+{
+	[[ ! -d /proc/${children[0]} && ! -d /proc/${children[1]} ]]
 }
 
 @test "an interrupt ends all of them" {
 	load_lmdb
-	env --default-signal=INT "$MININB" run -w ycsb-a -v 100 -d lmdb --procs=2 \
-		--duration=60s >out 2>err 3>&- &
-	pid=$!
-	[[ -e /proc/$pid/task/$pid/children ]] || skip 'this kernel does not tell children'
-	wait_until has_children "$pid"
-	local children
-	children=$(children_of "$pid")
-	kill -INT "$pid"
-	local status_got=0
-	wait "$pid" || status_got=$?
-	pid=
-	equals "$status_got" 130
-	equals "$(<err)" 'mininb: interrupted'
-	for child in $children; do
-		[[ ! -d /proc/$child ]]
-	done
+	start_two
+	stop INT
+	equals "$stderr" 'mininb: interrupted'
+	are_gone
 }
 
-@test "a process that is killed is told, and ends the others" {
+@test "a process that is killed is reported, and ends the others" {
 	load_lmdb
 	touch begun
-	# at `process` LMDB writes by system calls: the file's time tells when it works
-	"$MININB" run -w ycsb-a -v 100 -d lmdb --durability=process --procs=2 --duration=60s \
-		>out 2>err 3>&- &
-	pid=$!
-	[[ -e /proc/$pid/task/$pid/children ]] || skip 'this kernel does not tell children'
-	wait_until has_children "$pid"
-	# one that is killed before it has an operation to tell of leaves no report
+	# at `process` LMDB writes by system calls: the file's time shows when it works
+	start_two --durability=process
+	# a process that is killed before its first operation leaves no report
 	wait_until test nb/lmdb/data.mdb -nt begun
-	local children
-	children=$(children_of "$pid")
-	kill -KILL "${children%% *}"
-	local status_got=0
-	wait "$pid" || status_got=$?
-	pid=
-	equals "$status_got" 1
-	matches "$(<err)" '^mininb: process [01] was ended by SIGKILL$'
-	contains "$(<out)" 'Partial           : yes'
-	for child in $children; do
-		[[ ! -d /proc/$child ]]
-	done
+	kill -KILL "${children[0]}"
+	ends_with 1
+	matches "$stderr" '^mininb: process [01] was ended by SIGKILL$'
+	contains "$output" 'Partial           : yes'
+	are_gone
 }

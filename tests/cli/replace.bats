@@ -77,17 +77,6 @@ keeps()
 	equals "$(<mine)" 'what is mine'
 }
 
-@test "a device or a pipe is written as it is" {
-	mininb 0 run -w ycsb-a --records=10 -c 10 -d null --output=/dev/null --quiet
-	[[ -c /dev/null ]]
-	mkfifo pipe
-	cat pipe >got &
-	mininb 0 run -w ycsb-a --records=10 -c 10 -d null --output=pipe --quiet
-	wait $!
-	[[ -p pipe ]]
-	contains "$(<got)" mininb-result
-}
-
 @test "a notebook is a file with an end" {
 	mkfifo pipe
 	for path in pipe /dev/zero /dev/full .; do
@@ -95,15 +84,4 @@ keeps()
 		contains "$stderr" "$path: exists and is not a notebook"
 		equals "$output" ''
 	done
-}
-
-@test "another user's link in a directory for all is not followed" {
-	[[ $EUID == 0 ]] || skip 'only root can give a link away'
-	mkdir -m 1777 tmp
-	ln -s ../mine tmp/keys
-	chown -h 12345 tmp/keys
-	mininb 1 keys -i tmp/keys -c 10
-	contains "$stderr" "is another user's symbolic link"
-	mininb 1 keys -i tmp/keys -c 10 --force
-	[[ ! -e mine ]]
 }

@@ -38,30 +38,6 @@ make_traces()
 	equals "$(ops_of all)" 70
 }
 
-@test "writes that the engine lost are found, though the trace reads nothing" {
-	local i
-	for ((i = 0; i < 1000; i++)); do
-		echo "INSERT usertable user$i [ field0=0123456789012345678901234567890123456789 ]"
-	done >writes.log
-	mininb 0 replay --trace=writes.log -d "$MININB_TEST_PLUGINS/honest.so"
-	matches "$(line_of Verified)" '^(9[0-9][0-9]|1000) records: 0 wrong$'
-	matches "$(line_of 'Read back')" '^(9[0-9][0-9]|1000) of these records, from the open database$'
-	mininb 3 replay --trace=writes.log -d "$MININB_TEST_PLUGINS/loses.so"
-	matches "$stderr" 'missing [56][0-9]'
-}
-
-@test "operations are the same for any number of threads" {
-	make_traces
-	mininb 0 replay --load=load.trace --trace=run.trace -d memory --threads=1
-	local first
-	first=$(line_of 'Stream digest')
-	mininb 0 replay --load=load.trace --trace=run.trace -d memory --threads=3
-	equals "$(line_of 'Stream digest')" "$first"
-	equals "$(ops_of insert) $(ops_of read) $(ops_of update)" '1000 500 500'
-	mininb 0 replay --load=load.trace -d memory
-	[[ $(line_of 'Stream digest') != "$first" ]]
-}
-
 @test "what a run did is recorded, and done again" {
 	needs_leveldb
 	mininb 0 load -w ycsb-b -v 100 --record=load.trace
@@ -131,36 +107,6 @@ make_traces()
 	contains "$(line_of 'Left out')" "1 damaged; the first is line 4: 'READ x'"
 }
 
-@test "a read that finds nothing fails, unless that is allowed" {
-	printf 'INSERT 1\nREAD 1\nREAD 2\n' >misses.txt
-	mininb 3 replay --load=misses.txt -d memory
-	contains "$stderr" 'missing 1; the first are listed in the report'
-	matches "$(line_of Wrong)" '^read, operation 2, key 0000000000000002: missing$'
-	mininb 0 replay --load=misses.txt -d memory --allow-missing
-	equals "$(line_of 'Not found')" 1
-}
-
-@test "scans of a trace are done in order, where the engine can" {
-	printf 'INSERT 5\nINSERT 7\nINSERT 9\nSCAN 6 2\nSCAN 5 10\n' >scans.txt
-	mininb 0 replay --load=scans.txt -d memory --verify-rate=1
-	equals "$(ops_of scan)" 2
-	contains "$output" ': 8 read or written'
-	mininb 1 replay --load=scans.txt -d null
-	contains "$stderr" 'operation 3 of the trace: it is a scan, and the engine cannot do ordered scans'
-}
-
-@test "the bytes of keys that are numbers" {
-	needs_leveldb
-	printf 'INSERT usertable user6284781860667377211 [ field0=xxxxxxxx ]\n' >one.log
-	mininb 0 replay --load=one.log --key-bytes=little
-	printf 'READ usertable user6284781860667377211 [ <all fields>]\n' >read.log
-	mininb 0 replay --trace=read.log --key-bytes=little
-	mininb 3 replay --trace=read.log
-	matches "$(line_of Wrong)" 'key 573807cdd7e5c63b: missing$'
-	mininb 3 replay --trace=read.log --key-bytes=text
-	matches "$(line_of Wrong)" 'key user6284781860667377211: missing$'
-}
-
 @test "what makes no sense is refused" {
 	refuses 'replay: a trace is missing (--trace=FILE, or --load=FILE for a trace that makes the database)' \
 		replay
@@ -185,15 +131,9 @@ make_traces()
 
 @test "an interrupted replay is reported as partial" {
 	mininb 0 convert --from=workload:ycsb-b -v 100 --phase=load --to=load.trace
-	env --default-signal=INT "$MININB" replay --load=load.trace --trace=load.trace -d memory \
-		--run.rate=10 --interval=50ms >out 2>err 3>&- &
-	pid=$!
+	start replay --load=load.trace --trace=load.trace -d memory --run.rate=10 --interval=50ms
 	wait_until grep -q '0\.[1-9]' out
-	kill -INT "$pid"
-	local status_got=0
-	wait "$pid" || status_got=$?
-	pid=
-	equals "$status_got" 130
-	equals "$(<err)" 'mininb: interrupted'
-	contains "$(<out)" 'Partial           : yes'
+	stop INT
+	equals "$stderr" 'mininb: interrupted'
+	contains "$output" 'Partial           : yes'
 }

@@ -14,83 +14,46 @@ put_into()
 	printf '%s\n' "$output" >"$file.txt"
 }
 
-# The value of a jq-like path $2 of file $1, by Python, which every build has.
-value_of()
+# Run mininb "$@", which exits with $1: report prints the result file r.json as the run did.
+prints_again()
 {
-	python3 -c 'import json, sys
-value = json.load(open(sys.argv[1]))
-for name in sys.argv[2].split("."):
-    value = value[int(name)] if isinstance(value, list) else value[name]
-print(value)' "$1" "$2"
+	local printed
+	mininb "$@" --quiet --output=r.json
+	printed=$output
+	mininb 0 report r.json
+	equals "$output" "$printed"
 }
 
 @test "a result file holds what was printed, and report prints it again" {
-	put_into a.json
-	mininb 0 report a.json
-	equals "$output" "$(cat a.json.txt)"
-	equals "$stderr" ''
-	equals "$(value_of a.json format)" mininb-result
-	equals "$(value_of a.json version)" 1
-	equals "$(value_of a.json command.action)" put
-}
-
-@test "of a job with intervals, too" {
-	mininb 0 load --driver=memory --workload=ycsb-a --records=2000 --quiet --output=l.json
-	printf '%s\n' "$output" >l.txt
-	mininb 0 report l.json
-	equals "$output" "$(cat l.txt)"
-	mininb 0 run --driver=memory --workload=ycsb-a --records=2000 --duration=300ms \
-		--interval=100ms --rate=20k --quiet --output=r.json
-	printf '%s\n' "$output" >r.txt
+	local job=(--read=1 --records=1000 --driver=memory)
+	mininb 0 keys -c 3000
+	prints_again 0 put -c 3000 --driver=memory
+	equals "$(value_of r.json format)" mininb-result
+	equals "$(value_of r.json version)" 1
+	equals "$(value_of r.json command.action)" put
+	prints_again 0 load --driver=memory --workload=ycsb-a --records=2000
+	prints_again 0 run "${job[@]}" --duration=300ms --interval=100ms --rate=20k
 	matches "$output" '^ seconds '
-	mininb 0 report r.json
-	equals "$output" "$(cat r.txt)"
-}
-
-@test "of several engines, and of one that failed" {
-	"$MININB" keys -c 3000 --quiet
-	mininb 0 put -c 3000 --driver=memory,null --quiet --output=two.json
-	printf '%s\n' "$output" >two.txt
-	mininb 0 report two.json
-	equals "$output" "$(cat two.txt)"
-	equals "$(value_of two.json results.1.driver)" null
+	prints_again 0 put -c 3000 --driver=memory,null
+	equals "$(value_of r.json results.1.driver)" null
+	prints_again 1 put -c 3000 --driver="memory,$(plugin crashes)"
+	contains "$output" '== crashes, 2 of 2'
 	mininb 1 put -c 3000 --driver=memory,/nowhere/x.so --quiet --output=one.json
 	equals "$(value_of one.json results.1.driver)" x
 	contains "$(value_of one.json results.1.end)" /nowhere/x.so
-}
-
-@test "of a sweep" {
-	mininb 0 run --driver=memory --read=1 --records=1000 --duration=50ms --sweep --quiet \
-		--output=s.json
-	printf '%s\n' "$output" >s.txt
-	mininb 0 report s.json
-	equals "$output" "$(cat s.txt)"
-	matches "$(value_of s.json results.1.label)" '^at [0-9]+ ops/s$'
-}
-
-@test "of a sweep of several engines" {
-	mininb 0 run --driver=memory,null --read=1 --records=1000 --duration=20ms --sweep --quiet \
-		--output=s.json
-	printf '%s\n' "$output" >s.txt
-	mininb 0 report s.json
-	equals "$output" "$(cat s.txt)"
-	equals "$(grep -c '^Capacity: ' s.txt)" 2
-	equals "$(grep '^== ' s.txt | tr '\n' ' ')" '== memory, 1 of 2 == null, 2 of 2 == all '
-	matches "$(value_of s.json results.0.sweep.points.9.share)" '^0\.9(49|5)'
-	equals "$(value_of s.json results.1.sweep)" None
-	equals "$(value_of s.json results.11.driver)" null
-	matches "$(value_of s.json results.11.sweep.points.9.share)" '^0\.9(49|5)'
-	mininb 0 report s.json s.json
+	prints_again 0 run "${job[@]}" --duration=50ms --sweep
+	matches "$(value_of r.json results.1.label)" '^at [0-9]+ ops/s$'
+	prints_again 0 run "${job[@]}" --driver=memory,null --duration=20ms --sweep
+	equals "$(grep -c '^Capacity: ' <<<"$output")" 2
+	matches "$(value_of r.json results.0.sweep.points.9.share)" '^0\.9(49|5)'
+	equals "$(value_of r.json results.1.sweep)" None
+	equals "$(value_of r.json results.11.driver)" null
+	matches "$(value_of r.json results.11.sweep.points.9.share)" '^0\.9(49|5)'
+	mininb 0 report r.json r.json
 	equals "$(grep -c '^Capacity: ' <<<"$output")" 4
 	equals "$(grep -c 'Stream digest' <<<"$output")" 4
-}
-
-@test "of a search of several engines, in which no rate held" {
-	mininb 4 run --driver=memory,null --read=1 --records=100 --duration=2ms --slo='max<1ns' \
-		--quiet --output=s.json
-	printf '%s\n' "$output" >s.txt
-	mininb 0 report s.json
-	equals "$output" "$(cat s.txt)"
+	# a search in which no rate held
+	prints_again 4 run "${job[@]}" --driver=memory,null --duration=2ms --slo='max<1ns'
 }
 
 @test "--output=- is the file alone on stdout" {
@@ -126,14 +89,6 @@ prints_one_result()
 		-o faulty.verb=open --output=-
 	printf '%s\n' "$output" >document.json
 	equals "$(value_of document.json results.1.driver)" null
-}
-
-@test "what an engine prints is not in the report either" {
-	mininb 0 keys -c 10
-	mininb 0 put -c 10 --driver="$MININB_TEST_PLUGINS/faulty.so" -o how=print
-	contains "$output" 'Action: put'
-	lacks "$output" 'of the engine'
-	contains "$stderr" 'line of the engine'
 }
 
 @test "/dev/stdout is still the standard output of the command" {
@@ -191,14 +146,15 @@ prints_one_result()
 	contains "$stderr" newer
 }
 
-@test "a file that cannot be written is told before anything runs" {
-	"$MININB" keys -c 3000 --quiet
-	mininb 1 put -c 3000 --driver=memory --output=none/x.json
-	equals "$output" ''
-	contains "$stderr" none/x.json
-	mininb 1 put -c 3000 --driver=memory --output=.
-	contains "$stderr" 'is a directory'
-	mininb 2 put -c 3000 --driver=memory --output=a.json --hlog=a.json
+@test "a file that cannot be written is reported before anything runs" {
+	mininb 0 keys -c 100
+	local file
+	for file in none/x.json none/ .; do
+		mininb 1 put -c 100 --driver=memory --output=$file
+		equals "$output" ''
+		contains "$stderr" '--output: '
+	done
+	mininb 2 put -c 100 --driver=memory --output=a.json --hlog=a.json
 	contains "$stderr" 'same file'
 	[[ ! -e a.json ]]
 }
@@ -258,37 +214,26 @@ prints_one_result()
 	equals "$(ops_of read)" 700
 }
 
-@test "what cannot be repeated says so" {
-	put_into a.json
-	put_into b.json
-	python3 - <<'PY'
-import json
-document = json.load(open("a.json"))
-document["command"]["action"] = None
-json.dump(document, open("bare.json", "w"))
-PY
-	mininb 1 rerun bare.json
-	contains "$stderr" 'so mininb cannot repeat it'
-}
-
-@test "words that are not of the action of the file are not run" {
+@test "a result without a command, or with words of another action, is not repeated" {
 	put_into a.json
 	python3 - <<'PY'
 import json
 document = json.load(open("a.json"))
-words = {"none": ["--version"], "endless": ["rerun", "endless.json"], "other": ["get"]}
-for name, typed in words.items():
-    document["command"]["words"] = typed
+command = document["command"]
+cases = {"none": ["--version"], "endless": ["rerun", "endless.json"], "other": ["get"]}
+for name, command["words"] in cases.items():
     json.dump(document, open(name + ".json", "w"))
-document["command"]["action"] = "rerun"
-json.dump(document, open("itself.json", "w"))
+for name, command["action"] in {"itself": "rerun", "bare": None}.items():
+    json.dump(document, open(name + ".json", "w"))
 PY
 	for name in none endless other; do
 		mininb 3 rerun "$name.json"
 		contains "$stderr" "not one of the action 'put'"
 	done
-	mininb 1 rerun itself.json
-	contains "$stderr" 'so mininb cannot repeat it'
+	for name in itself bare; do
+		mininb 1 rerun "$name.json"
+		contains "$stderr" 'so mininb cannot repeat it'
+	done
 }
 
 @test "strict makes notes an exit status, but for those that are allowed" {
@@ -309,96 +254,60 @@ PY
 }
 
 @test "a result with more operations than answers is refused" {
-	mininb 0 keys -c 100
-	mininb 0 put -d memory -c 100 --quiet --output=r.json
-	python3 -c 'import json
-result = json.load(open("r.json"))
-result["results"][0]["measured"]["ops"] *= 2
-json.dump(result, open("doubled.json", "w"))'
-	mininb 0 report r.json
+	put_into r.json
+	sed '0,/"ops": 3000/s//"ops": 6000/' r.json >doubled.json
 	mininb 3 report doubled.json
 	contains "$stderr" 'doubled.json: results[0]: measured.ops is more than measured.answers together'
 }
 
 @test "a time among the options of a result has its largest unit" {
-	mininb 0 keys -c 100
-	mininb 0 put -d memory -c 100 --quiet --sample=1500ms --output=r.json
+	put_into r.json --sample=1500ms
 	contains "$(tr -d ' \n' <r.json)" '{"name":"op-timeout","value":"10m"}'
 	contains "$(tr -d ' \n' <r.json)" '{"name":"sample","value":"1500ms"}'
 }
 
-@test "explain does not guess what a word of three letters means" {
-	refuses "unknown figure 'foo'; mininb explain lists them" explain foo
-	refuses "unknown figure 'throughputt', did you mean 'throughput'?" explain throughputt
-}
-
-@test "explain says what a figure means, and which there are" {
+@test "explain prints what a figure means, and lists all" {
 	mininb 0 explain
 	contains "$output" 'Settled throughput'
 	mininb 0 explain 'p99 us'
 	matches "$output" '^p99 us'
 	refuses "unknown figure 'Setled throughput', did you mean 'Settled throughput'" \
 		explain 'Setled throughput'
+	# in a word of three letters one wrong letter is too much
+	refuses "unknown figure 'foo'; mininb explain lists them" explain foo
 }
 
 @test "the notebook has an experiment for each call" {
-	"$MININB" keys -c 3000 --quiet
-	mininb 0 put -c 3000 --driver=memory --threads=2 --quiet --notebook=n.json
-	mininb 0 put -c 3000 --driver=memory --threads=2 --quiet --notebook=n.json
-	python3 - <<'PY'
-import json
-book = json.load(open("n.json"))
-assert sorted(book["experiments"]) == ["x0", "x1"], book["experiments"]
-threads = book["data"]["x1/put/memory/0"]
-assert [thread["thread"] for thread in threads] == [0, 1], threads
-assert sum(thread["puts"] for thread in threads) == 3000, threads
-PY
+	mininb 0 keys -c 3000
+	for _ in 1 2; do
+		mininb 0 put -c 3000 --driver=memory --threads=2 --quiet --notebook=n.json
+	done
+	equals "$(value_of n.json experiments | grep -o "'x[0-9]'" | paste -sd ' ')" "'x0' 'x1'"
+	equals "$(value_of n.json data | grep -o "'puts'" | wc -l)" 4
 	mininb 0 report --format=candlestick n.json
+	contains "$output" x0
 	contains "$output" x1
-	equals "$(grep -c x0 <<<"$output" | sed 's/^[1-9].*/some/')" some
 	mininb 0 report --format=candlestick n.json -o plot.gp
-	contains "$(cat plot.gp)" x1
 	cp plot.gp older.gp
 	echo '{"experiments": 1}' >broken.json
 	mininb 3 report --format=candlestick broken.json -o plot.gp
 	contains "$stderr" broken.json
 	cmp plot.gp older.gp
-	echo 'no notebook' >bad.json
-	mininb 1 put -c 3000 --driver=memory --quiet --notebook=bad.json
-	equals "$(cat bad.json)" 'no notebook'
 }
 
-@test "vs keeps each repetition" {
-	"$MININB" keys -c 1000 --quiet
-	mininb 0 vs --driver=memory,null -c 1000 --runs=2 --force --quiet --output=v.json
-	[[ -n $output ]]
-	equals "$(value_of v.json results.7.block)" 2
-}
-
-@test "a list that was started behind '&' can be stopped" {
-	"$MININB" run --driver=memory,null --read=1 --records=1000 --duration=60s \
-		--interval=50ms --quiet --output=l.json >l.txt 2>err &
-	wait_until grep -q seconds l.txt
-	kill -TERM $!
-	wait $! || equals $? 130
-	equals "$(value_of l.json results.0.measured.is_partial)" True
-}
-
-@test "an engine by its file has the name that its report says" {
-	local plugin=${MININB_TEST_PLUGINS:-none}/crashes.so
-	[[ -e $plugin ]] || skip "there is no $plugin"
-	"$MININB" keys -c 3000 --quiet
-	mininb 1 put -c 3000 --driver="memory,$plugin" --quiet --output=two.json
-	printf '%s\n' "$output" >two.txt
-	contains "$output" '== crashes, 2 of 2'
-	mininb 0 report two.json
-	equals "$output" "$(cat two.txt)"
-}
-
-@test "what is no file is told before anything runs" {
-	"$MININB" keys -c 1000 --quiet
-	mininb 1 put -c 1000 --driver=memory --quiet --output=none/
-	equals "$output" ''
+@test "a list or a sweep that was interrupted keeps what it had" {
+	local words=(run --read=1 --records=1000 --duration=60s --interval=50ms --quiet
+		--output=r.json)
+	start "${words[@]}" --driver=memory,null
+	wait_until grep -q seconds out
+	stop TERM
+	equals "$(value_of r.json results.0.measured.is_partial)" True
+	start "${words[@]}" --driver=memory --sweep
+	wait_until grep -q seconds out
+	stop TERM
+	contains "$(value_of r.json results.0.end)" interrupted
+	mininb 0 report r.json
+	contains "$output" 'Stream digest'
 }
 
 @test "a pipe that somebody reads takes a result" {
@@ -414,17 +323,6 @@ PY
 	wait
 	mininb 0 report got.json
 	contains "$output" 'Action'
-}
-
-@test "a sweep that was interrupted keeps what it had" {
-	"$MININB" run --driver=memory --read=1 --records=1000 --duration=60s --interval=50ms \
-		--sweep --quiet --output=s.json >s.txt 2>err &
-	wait_until grep -q seconds s.txt
-	kill -TERM $!
-	wait $! || equals $? 130
-	contains "$(value_of s.json results.0.end)" interrupted
-	mininb 0 report s.json
-	contains "$output" 'Stream digest'
 }
 
 @test "what is named for a rerun is of this place, also for the next one" {
@@ -451,13 +349,14 @@ PY
 	cmp t.mininb before
 }
 
-@test "how often it is looked at a run is as asked for" {
-	mininb 0 run --driver=memory --read=1 --records=100 --duration=200ms --sample=50ms \
-		--quiet --output=a.json
+@test "the interval of samples, and whether hardware is counted, are kept in the file" {
+	local job=(run --driver=memory --read=1 --records=100 --quiet)
+	mininb 0 "${job[@]}" --duration=200ms --sample=50ms --output=a.json
 	equals "$(value_of a.json results.0.measured.series.interval_ns)" 50000000
-	mininb 0 run --driver=memory --read=1 --records=100 --duration=50ms --sample=0s \
-		--quiet --output=b.json
+	lacks "$(value_of a.json results.0.flags)" hardware
+	mininb 0 "${job[@]}" --duration=50ms --sample=0s --hardware --output=b.json
 	equals "$(value_of b.json results.0.measured.series.samples)" None
+	contains "$(value_of b.json results.0.flags)" hardware
 }
 
 @test "a cold run is one, where the file system is no memory" {
@@ -476,14 +375,6 @@ PY
 		matches "$(line_of 'Cache state')" '^cold: '
 		;;
 	esac
-}
-
-@test "that hardware is counted is kept in the file" {
-	mininb 0 run --driver=memory --read=1 --records=100 --count=100 --quiet --output=a.json
-	lacks "$(value_of a.json results.0.flags)" hardware
-	mininb 0 run --driver=memory --read=1 --records=100 --count=100 --hardware --quiet \
-		--output=b.json
-	contains "$(value_of b.json results.0.flags)" hardware
 }
 
 @test "a page compares with a baseline, other formats do not" {

@@ -4,79 +4,48 @@
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 load helper
 
-# Start mininb behind the test's back; a shell ignores SIGINT for such jobs.
-start()
-{
-	env --default-signal=INT,TERM,HUP "$MININB" "$@" >out 2>err 3>&- &
-	pid=$!
-}
-
-finish_with()
-{
-	local status_got=0
-	wait "$pid" || status_got=$?
-	pid=
-	[[ ! -e err ]] || cat err
-	equals "$status_got" "$1"
-}
-
-interrupted_put()
+# Start a put that has written some of its 500000 records.
+start_put()
 {
 	needs_leveldb
-	mininb 0 keys -c 2M
-	start put -c 2M -v 1000
+	[[ -e keys.bin ]] || mininb 0 keys -c 500k
+	rm -rf nb
+	start put -c 500k -v 1000 "$@"
 	wait_until compgen -G 'nb/leveldb/*.ldb' >/dev/null
-	kill "-$1" "$pid"
-	finish_with 130
-	contains "$(<out)" Partial
-	contains "$(<err)" 'mininb: interrupted'
+}
+
+# The partial report in $output counts $done_count operations.
+is_partial()
+{
+	contains "$output" Partial
+	done_count=$(total_of "$output")
+	((done_count > 0 && done_count < 500000))
+	equals "$(sum_of_rows "$output")" "$done_count"
+}
+
+@test "a signal ends a put, which is reported and can be read" {
+	local signal done_count
+	for signal in INT TERM HUP; do # HUP: of a terminal that is closed
+		start_put -t $((1 + (${#signal} - 3)))
+		stop "$signal"
+		contains "$stderr" 'mininb: interrupted'
+		is_partial
+		if [[ $signal == INT ]]; then # of two threads, other keys are put
+			mininb 0 get -c "$done_count" -v 1000
+			equals "$(total_of "$output")" "$done_count"
+		fi
+	done
+}
+
+@test "a key file that is cut short during a run is reported" {
 	local done_count
-	done_count=$(total_of "$(<out)")
-	((done_count > 0 && done_count < 2000000))
-	equals "$(sum_of_rows "$(<out)")" "$done_count"
-	mininb 0 get -c "$done_count" -v 1000
-	equals "$(total_of "$output")" "$done_count"
-}
-
-@test "SIGINT ends a put, which is reported and can be read" {
-	interrupted_put INT
-}
-
-@test "SIGTERM ends a put, which is reported and can be read" {
-	interrupted_put TERM
-}
-
-@test "SIGHUP, of a terminal that is closed, ends a put likewise" {
-	interrupted_put HUP
-}
-
-@test "SIGINT ends two threads on memory" {
-	command -v script >/dev/null || skip 'script (util-linux) is not installed'
-	mininb 0 keys -c 1M
-	cat keys.bin keys.bin keys.bin keys.bin >many.bin
-	TERM=xterm script -qefc 'echo $$ >pid; exec env --default-signal=INT,TERM "$MININB" put \
-		-d memory -c 4M -i many.bin -v 1000 -t 2 -r 100' /dev/null >out </dev/null 3>&- &
-	pid=$!
-	wait_until grep -qs 'put  [1-9]' out
-	kill -INT "$(<pid)"
-	finish_with 130
-	contains "$(<out)" Partial
-}
-
-@test "a key file that is cut short under a run is told" {
-	needs_leveldb
-	mininb 0 keys -c 2M
-	start put -c 2M -v 1000
-	wait_until compgen -G 'nb/leveldb/*.ldb' >/dev/null
+	start_put
 	truncate -s 1000 keys.bin
-	finish_with 1
-	contains "$(<err)" 'mininb: keys.bin: was cut short, or cannot be read, while it was in use'
-	contains "$(<out)" Partial
-	local done_count
-	done_count=$(total_of "$(<out)")
-	((done_count > 0 && done_count < 2000000))
+	ends_with 1
+	contains "$stderr" 'mininb: keys.bin: was cut short, or cannot be read, while it was in use'
+	is_partial
 	# the database was closed in order, and has what was put before
-	mininb 0 keys -c 2M
+	mininb 0 keys -c 500k
 	mininb 0 get -c "$((done_count - 100))" -v 1000
 }
 
@@ -86,9 +55,9 @@ interrupted_put()
 	start replay -d memory --load=t.trace --rate=10k --interval=20ms
 	wait_until grep -qs '[0-9]' out
 	truncate -s 1000 t.trace
-	finish_with 1
-	contains "$(<err)" 'mininb: t.trace: was cut short, or cannot be read, while it was in use'
-	contains "$(<out)" Partial
+	ends_with 1
+	contains "$stderr" 'mininb: t.trace: was cut short, or cannot be read, while it was in use'
+	contains "$output" Partial
 }
 
 # It has a file open that is none of those that it was started with.
@@ -97,39 +66,13 @@ has_begun_file()
 	readlink /proc/"$pid"/fd/* 2>/dev/null | grep -vE '/(out|err|keys\.bin)$' | grep -q "^$PWD/"
 }
 
-@test "a signal during keys leaves the old file" {
-	mininb 0 keys -c 1000
-	cp keys.bin before.bin
-	start keys -c 50M
-	wait_until has_begun_file
-	kill -INT "$pid"
-	finish_with 130
-	equals "$(<out)" ''
-	contains "$(<err)" 'mininb: interrupted'
-	cmp keys.bin before.bin
-	equals "$(ls -A)" "$(printf 'before.bin\nerr\nkeys.bin\nout')"
-}
-
-@test "a signal during shuffle leaves the old file" {
-	mininb 0 keys -c 20M
-	local before
-	before=$(sha256sum keys.bin)
-	start shuffle -c 20M
-	wait_until has_begun_file
-	kill -TERM "$pid"
-	finish_with 130
-	equals "$(sha256sum keys.bin)" "$before"
-	equals "$(ls -A)" "$(printf 'err\nkeys.bin\nout')"
-}
-
 # Kill mininb "$@" while it writes $file anew.
 killed_while_writing()
 {
 	cp "$file" before
 	start "$@"
 	wait_until has_begun_file
-	kill -KILL "$pid"
-	finish_with 137
+	stop KILL 137
 	cmp "$file" before
 }
 
@@ -144,7 +87,8 @@ killed_while_writing()
 
 @test "a full disk under stdout fails" {
 	mininb 0 keys -c 100
-	for words in 'put -d memory -c 100' 'engines' '--help' '--help=scdoc' '--version' 'shuffle -c 10'; do
+	for words in 'put -d memory -c 100' 'engines' '--help' '--help=scdoc' '--version' \
+		'shuffle -c 10' 'check -d memory --only=scan' 'workloads ycsb-a'; do
 		# shellcheck disable=SC2086
 		run -1 --separate-stderr sh -c '"$MININB" "$@" >/dev/full' sh $words
 		contains "$stderr" 'No space left'
@@ -162,14 +106,14 @@ killed_while_writing()
 
 @test "no file of the engine takes the place of a closed stdout or stderr" {
 	needs_leveldb
-	mininb 0 keys -c 2M
-	env --default-signal=INT,TERM "$MININB" put -c 2M -v 1000 >&- 2>&- 3>&- &
+	mininb 0 keys -c 500k
+	env --default-signal=INT "$MININB" put -c 500k -v 1000 >&- 2>&- 3>&- &
 	pid=$!
 	wait_until compgen -G 'nb/leveldb/*.ldb' >/dev/null
 	equals "$(readlink "/proc/$pid/fd/1")" /dev/null
 	equals "$(readlink "/proc/$pid/fd/2")" /dev/null
-	kill -INT "$pid"
-	finish_with 130
+	: >out >err
+	stop INT
 }
 
 @test "a pipe that is closed ends it as SIGPIPE would, and in silence" {
@@ -181,27 +125,6 @@ killed_while_writing()
 			(sleep 0.2; "$MININB" $1) | true' bash "${words/#help/--help}"
 		equals "$stderr" ''
 	done
-}
-
-@test "a path that is a file" {
-	needs_leveldb
-	mininb 0 keys -c 10
-	echo mine >nb
-	mininb 1 put -c 10
-	contains "$stderr" nb
-	matches "$stderr" 'Not a directory|File exists|not a directory'
-	equals "$(<nb)" mine
-	equals "$output" ''
-}
-
-@test "a database that is a file" {
-	needs_leveldb
-	mininb 0 keys -c 10
-	mkdir nb
-	echo mine >nb/leveldb
-	mininb 1 put -c 10
-	contains "$stderr" nb/leveldb
-	equals "$(<nb/leveldb)" mine
 }
 
 @test "a place that may not be written" {
@@ -252,11 +175,7 @@ full_in_the_middle()
 	needs_leveldb
 	needs_small_room
 	full_in_the_middle leveldb --update=100
-}
-
-@test "no space left in the middle of a run, for an engine that maps its file" {
-	needs_engine lmdb
-	needs_small_room
+	needs_engine lmdb # which maps its file
 	full_in_the_middle lmdb --insert=100
 }
 

@@ -46,67 +46,20 @@ classic_run()
 	check_report delete 5000
 }
 
-@test "the classic run on leveldb" {
+@test "the classic run" {
+	local driver
+	for driver in null memory; do
+		classic_run "$driver"
+	done
 	needs_leveldb
 	classic_run leveldb
 	[[ -e db/leveldb/CURRENT ]]
 	mininb 3 --path ./db --action=get -k 16 -v 100 -c 5000
-}
-
-@test "the classic run on null" {
-	classic_run null
-	mininb 0 get -d null -c 10
-	contains "$output" verif
-}
-
-@test "the classic run on memory" {
-	classic_run memory
-}
-
-@test "two threads share the operations" {
-	mininb 0 keys -c 5000
-	mininb 0 put -d memory -c 5000 -t 2
+	mininb 0 put -c 5000 -t 2
 	check_report put 5000
 	matches "$output" $'\n''Threads *: *2'
-	needs_leveldb
-	mininb 0 put -c 5000 -t 2
-	mininb 0 get -c 5000 -t 2
-	check_report get 5000
-}
-
-@test "more threads than operations are refused" {
-	mininb 0 keys -c 3
-	mininb 2 put -d memory -c 3 -t 8
+	mininb 2 put -c 3 -t 8
 	contains "$stderr" threads
-	mininb 0 put -d memory -c 3 -t 3
-	check_report put 3
-}
-
-@test "a single operation" {
-	mininb 0 keys -c 1
-	mininb 0 put -d memory -c 1
-	check_report put 1
-	lacks "$output" nan
-	lacks "$output" inf
-}
-
-@test "what the engine has counted is told, and how many an operation" {
-	mininb 0 keys -c 500
-	mininb 0 put -d memory -c 500
-	contains "$output" $'\nGauge             : records 500\nGauge             : bytes '
-	lacks "$output" 'Counter '
-	mininb 0 put -d null -c 500 # which counts nothing
-	lacks "$output" 'Counter'
-	lacks "$output" 'Gauge'
-	needs_engine fptree
-	mininb 0 put -d fptree -c 500
-	contains "$output" $'\nCounter           : inserts 500 records (1 per op)\n'
-	mininb 0 get -d fptree -c 500
-	lacks "$output" 'Counter '
-	contains "$output" $'\nGauge             : records 500\n'
-	mininb 0 delete -d fptree -c 500
-	contains "$output" $'\nCounter           : deletes 500 records (1 per op)\n'
-	lacks "$output" 'Gauge             : records'
 }
 
 @test "fold leaves no row below a microsecond but [0, 1)" {
@@ -117,25 +70,6 @@ classic_run()
 	matches "$output" $'\n''\[ *0, +1\) +[0-9]+'
 	mininb 0 put -d null -c 5000
 	matches "$output" $'\n''\[ *0\.[0-9]+,'
-}
-
-@test "rows are half-open intervals that ascend and do not overlap" {
-	mininb 0 keys -c 5000
-	mininb 0 put -d memory -c 5000
-	awk '/^\[ *[0-9.]+,/ {
-		gsub(/[\[,)]/, " ")
-		if ($1 < last || $2 <= $1) exit 1
-		last = $2
-	}' <<<"$output"
-}
-
-@test "values of no bytes and of 64 KiB" {
-	needs_leveldb
-	mininb 0 keys -c 50
-	for size in 0 1 15 16 17 64KiB; do
-		mininb 0 put -c 50 -v $size --verify-rate=1
-		mininb 0 get -c 50 -v $size --verify-rate=1
-	done
 }
 
 @test "a value that is not what was put is found" {
@@ -166,20 +100,6 @@ classic_run()
 	contains "$stderr" 'mininb: '
 }
 
-@test "keys that were never put are counted, reported and exit 3" {
-	needs_leveldb
-	mininb 0 keys -c 100
-	mininb 0 keys -c 100 --seed 2 -i other.bin
-	cat keys.bin other.bin >both.bin
-	mininb 0 put -c 100
-	mininb 3 get -c 200 -i both.bin
-	check_report get 200
-	contains "$stderr" 100
-	matches "$output" '[Nn]ot[ -]found *: *100'
-	mininb 0 get -c 200 -i both.bin --allow-missing
-	matches "$output" '[Nn]ot[ -]found *: *100'
-}
-
 @test "a get after a delete reports the record that came back" {
 	needs_leveldb
 	mininb 0 keys -c 100
@@ -196,47 +116,6 @@ classic_run()
 	mininb 0 delete -c 1 -i one.bin
 	mininb 0 get -c 100 --allow-missing
 	lacks "$stderr" 'came back'
-}
-
-@test "get makes no database" {
-	needs_leveldb
-	mininb 0 keys -c 10
-	mininb 1 get -c 10
-	contains "$stderr" nb/leveldb
-	[[ ! -e nb/leveldb/CURRENT ]]
-}
-
-@test "the path is made" {
-	needs_leveldb
-	mininb 0 keys -c 10
-	mininb 0 put -c 10 --path ./new
-	[[ -e new/leveldb/CURRENT ]]
-}
-
-@test "the same run has the same digest, another has another" {
-	mininb 0 keys -c 100
-	digest()
-	{
-		"$MININB" put -d memory -c 100 "$@" | grep -i digest
-	}
-	one=$(digest)
-	[[ -n $one ]]
-	equals "$(digest)" "$one"
-	equals "$(digest -t 2)" "$one"
-	[[ $(digest --seed 2) != "$one" ]]
-	[[ $(digest -v 99) != "$one" ]]
-	mininb 0 shuffle -c 100
-	[[ $(digest) != "$one" ]]
-}
-
-@test "the result says what it was measured with" {
-	mininb 0 keys -c 100
-	mininb 0 put -d memory -c 100
-	for word in Threads Durability Clock digest; do
-		contains "${output,,}" "${word,,}"
-	done
-	mininb 0 put -d memory -c 100 --clock=monotonic
-	matches "$output" '[Cc]lock[^'$'\n'']*MONOTONIC|[Cc]lock[^'$'\n'']*monotonic'
 }
 
 @test "settle, cache, pin and verify-rate are taken" {

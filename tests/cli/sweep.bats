@@ -38,11 +38,6 @@ sweep()
 	lacks "$output" 'Highest rate'
 }
 
-@test "random arrivals are kept" {
-	sweep --sweep --arrivals=poisson
-	matches "$output" $'\n 10% +[0-9]'
-}
-
 @test "by count, a low rate would take for ever, so it is a time" {
 	# 1000 operations of the workload, at a tenth of which nothing can be said
 	mininb 0 run -w ycsb-b -d null -v 100 --sweep --run.duration=30ms
@@ -101,16 +96,10 @@ sweep()
 }
 
 @test "an interrupted sweep ends, and shows what it has" {
-	env --default-signal=INT "$MININB" run -w ycsb-b -d memory -v 100 --sweep \
-		--duration=1s >out 2>err 3>&- &
-	pid=$!
+	start run -w ycsb-b -d memory -v 100 --sweep --duration=1s
 	wait_until grep -q 'Workload  ' out || true
-	kill -INT "$pid"
-	local status_got=0
-	wait "$pid" || status_got=$?
-	pid=
-	equals "$status_got" 130
-	equals "$(<err)" 'mininb: interrupted'
+	stop INT
+	equals "$stderr" 'mininb: interrupted'
 }
 
 @test "several engines, each with its curve" {

@@ -4,12 +4,6 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-# A plugin that was made for tests, by its path.
-plugin()
-{
-	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
-}
-
 # Put 40 keys at commit by the engine $2, with what else is given; exit status $1.
 put_40()
 {
@@ -42,15 +36,6 @@ needs_counts()
 	contains "$output" ': syncs_never claims commit (writes survive power loss), but acknowledged 40 writes without one sync'
 }
 
-@test "one sync for four writes is not commit" {
-	needs_counts
-	put_40 0 "$(plugin syncs_seldom)"
-	equals "$(line_of Syncs)" '10 fdatasync, 0.25 per write'
-	contains "$output" ': at least 30 of the writes were not yet durable'
-	put_40 0 "$(plugin syncs_seldom)" --durability=none
-	lacks "$output" ' claims commit'
-}
-
 @test "strict ends with 4 for a claim without syncs, unless it is allowed" {
 	needs_counts
 	put_40 4 "$(plugin syncs_never)" --strict --quiet
@@ -61,13 +46,6 @@ needs_counts()
 	lacks "$stderr" 'strict: claims-without-syncs'
 }
 
-@test "a file that syncs by itself is told, and is no finding" {
-	needs_counts
-	put_40 0 "$(plugin syncs_by_file)"
-	contains "$(line_of Syncs)" 'none for 40 writes; also written through a file open with O_DSYNC'
-	lacks "$output" ' claims commit'
-}
-
 @test "a library that stands before makes it not known" {
 	needs_counts
 	echo 'int fsync(int fd) { return fd - fd; }' >before.c
@@ -75,29 +53,6 @@ needs_counts()
 	LD_PRELOAD="$PWD/before.so" put_40 0 "$(plugin syncs_never)"
 	contains "$(line_of Syncs)" 'not known: fsync is that of before.so'
 	lacks "$output" ' claims commit'
-}
-
-@test "a result file keeps the counts, and what they say" {
-	needs_counts
-	put_40 0 "$(plugin syncs_seldom)" --output=seldom.json
-	matches "$(tr -d ' \n' <seldom.json)" '"fdatasync_calls":10,.*"commits":40,"syncs_missing":"","durable_by":\[\]'
-	for format in text md html; do
-		mininb 0 report seldom.json --format="$format"
-		contains "$output" '10 fdatasync, 0.25 per write'
-		contains "$output" 'at least 30 of the writes'
-	done
-	mininb 0 report seldom.json --format=csv
-	matches "$output" ',commits,syncs,.*,40,10,'
-	mininb 0 explain claims-without-syncs
-	mininb 0 explain Syncs
-}
-
-@test "a comparison says who synced too little" {
-	needs_counts
-	put_40 0 "$(plugin syncs)" --output=right.json
-	put_40 0 "$(plugin syncs_never)" --output=wrong.json
-	mininb 0 compare right.json wrong.json
-	contains "$output$stderr" 'Note: differing syncs: as many as commit takes (syncs), fewer than '
 }
 
 @test "jobs count, with their warm-up and with several processes" {

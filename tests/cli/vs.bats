@@ -4,11 +4,6 @@
 # shellcheck disable=SC2154
 load helper
 
-plugin()
-{
-	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
-}
-
 # The rounds of all runs of the result file v.json, in their order.
 rounds()
 {
@@ -42,12 +37,8 @@ print(*[run["block"] for run in json.load(open("v.json"))["results"]])'
 	contains "$output" 'run: null (2 runs) against memory (2 runs)'
 	contains "$output" $'\nupdate'
 	contains "$(tr -s '\n ' '  ' <<<"$output")" '95 % needs at least 4 runs each'
-}
-
-@test "a mix that is typed is a workload" {
 	mininb 0 vs -d memory,null --read=50 --update=50 --records=500 --count=1000 --runs=1
 	contains "$output" 'run: null (1 run) against memory (1 run)'
-	contains "$output" $'\nupdate'
 }
 
 @test "no precision ends it before five rounds, and none after that is too loose" {
@@ -72,7 +63,7 @@ print(*dict.fromkeys((run["contestant"], run["name"]) for run in runs))'
 }
 
 @test "the base is the engine that was named first, whatever ran first" {
-	for seed in 1 2 3 4; do
+	for seed in 1 2; do
 		mininb 0 vs -d null,memory -c 500 --runs=1 --durability=none --seed="$seed" \
 			--output=v.json
 		contains "$output" 'put: memory (1 run) against null (1 run)'
@@ -164,13 +155,8 @@ print({run["workload"]["key_bytes"] for run in json.load(open("v.json"))["result
 }
 
 @test "an interrupted one keeps and compares what there is" {
-	"$MININB" vs -d memory,null -c 3000 --precision=0.001% --budget=1m --output=v.json \
-		>out 2>err 3>&- &
-	local pid=$!
-	[[ -e /proc/$pid/task/$pid/children ]] || {
-		kill "$pid"
-		skip 'this kernel does not tell children'
-	}
+	start vs -d memory,null -c 3000 --precision=0.001% --budget=1m --output=v.json
+	[[ -e /proc/$pid/task/$pid/children ]] || skip 'this kernel does not list children'
 	# Each run is some processes of its own, and a round has fewer than there are awaited.
 	local seen=' ' count=0
 	has_done_rounds()
@@ -184,12 +170,9 @@ print({run["workload"]["key_bytes"] for run in json.load(open("v.json"))["result
 		((count > 16))
 	}
 	wait_until has_done_rounds
-	kill -TERM "$pid"
-	local status=0
-	wait "$pid" || status=$?
-	equals "$status" 130
-	contains "$(<err)" 'interrupted in round'
-	contains "$(<out)" 'against memory ('
+	stop TERM
+	contains "$stderr" 'interrupted in round'
+	contains "$output" 'against memory ('
 	[[ -s v.json ]]
 	equals "$(ls nb)" ''
 }

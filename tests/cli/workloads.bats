@@ -25,25 +25,15 @@ value_of()
 	equals "$(sed 1d <<<"$output" | sort)" "$(sed 1d <<<"$output")"
 }
 
-@test "a list that cannot be written is told" {
-	run --separate-stderr -1 bash -c "'$MININB' workloads >/dev/full"
-	contains "$stderr" 'cannot write'
-	run --separate-stderr -1 bash -c "'$MININB' workloads ycsb-a >/dev/full"
-	contains "$stderr" 'cannot write standard output'
-}
-
 @test "a workload is printed as a file that is the same workload" {
-	for preset in $presets; do
-		mininb 0 workloads "$preset"
-		equals "$stderr" ''
-		contains "$output" '[workload]'
-		printf '%s\n' "$output" >my.ini
-		first=$output
-		mininb 0 workloads my.ini
-		equals "$output" "$first"
-		mininb 0 workloads "$PWD/my.ini"
-		equals "$output" "$first"
-	done
+	mininb 0 workloads readwhilewriting
+	contains "$output" '[workload]'
+	printf '%s\n' "$output" >my.ini
+	local first=$output
+	mininb 0 workloads my.ini
+	equals "$output" "$first"
+	mininb 0 workloads "$PWD/my.ini"
+	equals "$output" "$first"
 }
 
 @test "the example in the documentation is a workload" {
@@ -93,17 +83,6 @@ value_of()
 	equals "$(value_of run count)" 1000
 }
 
-@test "a directory of one's own comes first" {
-	mkdir own
-	printf '[workload]\nsummary = My own\nread = 1\n' >own/ycsb-a.ini
-	printf '[workload]\nrecrods = 1\n' >own/broken.ini
-	MININB_WORKLOAD_PATH=$PWD/own mininb 0 workloads
-	matches "$output" $'\n'"ycsb-a +My own +$PWD/own/ycsb-a.ini"$'\n'
-	contains "$output" "own/broken.ini:2: there is no key 'recrods', did you mean 'records'?"
-	MININB_WORKLOAD_PATH=$PWD/own mininb 0 workloads ycsb-a
-	equals "$(value_of workload summary)" 'My own'
-}
-
 @test "an unknown workload names the nearest and all" {
 	refuses "there is no workload 'ycbs-a', did you mean 'ycsb-a'?" workloads ycbs-a
 	for preset in $presets; do
@@ -114,17 +93,6 @@ value_of()
 	refuses '--workload: NAME must not be empty' run --workload=
 	mininb 1 run -w ./gone.ini
 	equals "$stderr" 'mininb: ./gone.ini: No such file or directory'
-}
-
-@test "a wrong file is told with its line" {
-	printf '[workload]\r\nrecords = 5\r\nrecrods = 6\r\n' >my.ini
-	refuses "my.ini:3: there is no key 'recrods', did you mean 'records'?" run -w my.ini
-	printf '[run]\nthreads = many' >my.ini
-	refuses "my.ini:2: threads: 'many' is not a number" load -w my.ini
-	printf '[run]\nthreads = 2\n' >my.ini
-	refuses '[run]: the mix is empty' run -w my.ini
-	printf '[run]\0\n' >my.ini
-	refuses 'my.ini:1: contains a byte of zero' workloads my.ini
 }
 
 @test "a wrong key names the nearest" {
