@@ -12,6 +12,7 @@
 
 #include "cmd.h"
 #include "cmd_run.h"
+#include "kept.h"
 #include "message.h"
 #include "options.h"
 
@@ -163,22 +164,14 @@ take_finding(void *to, const struct nb_check_finding *finding)
 	fflush(tally->out); /* the next promise may take long */
 }
 
-/** Whether the name, with '_' or spaces, contains the text; NULL matches all. */
+/** Whether the name contains the text, whose spaces match '_'; NULL matches all. */
 static bool
 is_wanted(const char *promise, const char *text)
 {
-	if (text == NULL)
-		return true;
-	size_t length = strlen(text);
-	for (; strlen(promise) >= length; promise++) {
-		size_t at = 0;
-		while (at < length &&
-			(promise[at] == text[at] || (promise[at] == '_' && text[at] == ' ')))
-			at++;
-		if (at == length)
-			return true;
-	}
-	return false;
+	char *name = kept_text("%s", text != NULL ? text : "");
+	for (char *c = name; *c != '\0'; c++)
+		*c = (char)(*c == ' ' ? '_' : *c);
+	return strstr(promise, name) != NULL;
 }
 
 static size_t

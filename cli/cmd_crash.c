@@ -375,7 +375,7 @@ do_crash(const struct options *options)
 	if (status != STATUS_DONE)
 		return status;
 	if (crash_own.is_power && !nb_crash_recorder_is_loaded())
-		return preload_recorder();
+		return preload_recorder(options);
 	status = output_begin(options);
 	if (status != STATUS_DONE)
 		return status;

@@ -36,36 +36,19 @@ struct rerun {
 
 /* ---- words ---- */
 
-/** Whether the word is the action "rerun"; *skip: so is the word after it. */
-static bool
-is_action(const char *const *word, size_t left, size_t *skip)
-{
-	static const char name[] = "rerun";
-	bool is_alone = strcmp(word[0], "--action") == 0 || strcmp(word[0], "-a") == 0;
-	*skip = is_alone && left > 1;
-	return is_alone || strcmp(word[0], name) == 0 ||
-		strcmp(word[0], "--action=rerun") == 0 || strcmp(word[0], "-arerun") == 0;
-}
-
 static void
 collect_words(struct rerun *rerun)
 {
 	const struct options *now = rerun->now;
-	size_t room = now->word_count + rerun->then.word_count + ABSOLUTE_MAX + 1, skip;
-	bool has_action = false;
+	size_t room = now->word_count + rerun->then.word_count + ABSOLUTE_MAX + 1;
 	rerun->words = kept_array(room, sizeof(*rerun->words));
 	rerun->words[rerun->word_count++] = kept_text("mininb");
 	for (size_t i = 0; i < rerun->then.word_count; i++)
 		rerun->words[rerun->word_count++] = (char *)rerun->then.words[i];
 	for (size_t i = 0; i < now->word_count; i++) {
-		if (now->words[i] == now->operand)
-			continue;
-		if (!has_action && is_action(&now->words[i], now->word_count - i, &skip)) {
-			has_action = true;
-			i += skip;
-		} else {
+		bool is_action = i >= now->action_from && i < now->action_to;
+		if (!is_action && now->words[i] != now->operand)
 			rerun->words[rerun->word_count++] = (char *)now->words[i];
-		}
 	}
 }
 

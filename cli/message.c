@@ -42,8 +42,10 @@ status_of(int code)
 }
 
 static void
-put_line(const char *prefix, char *text)
+put_line(const char *prefix, const char *fmt, va_list args)
 {
+	char text[2048];
+	vsnprintf(text, sizeof(text), fmt, args);
 	for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++) {
 		if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* U+0080 to U+009F */
 			c[0] = c[1] = '?';
@@ -55,14 +57,6 @@ put_line(const char *prefix, char *text)
 	progress_clear();
 	fprintf(stderr, "mininb: %s%s\n", prefix, text);
 	funlockfile(stderr);
-}
-
-static void
-put_format(const char *prefix, const char *fmt, va_list args)
-{
-	char text[2048];
-	vsnprintf(text, sizeof(text), fmt, args);
-	put_line(prefix, text);
 }
 
 void
@@ -78,7 +72,7 @@ message_error(const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	put_format("", fmt, args);
+	put_line("", fmt, args);
 	va_end(args);
 }
 
@@ -87,7 +81,7 @@ message_failed(const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	put_format("", fmt, args);
+	put_line("", fmt, args);
 	va_end(args);
 	return STATUS_FAILED;
 }
@@ -97,7 +91,7 @@ message_usage(const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	put_format("", fmt, args);
+	put_line("", fmt, args);
 	va_end(args);
 	return STATUS_USAGE;
 }
@@ -107,7 +101,7 @@ message_warning(const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	put_format("warning: ", fmt, args);
+	put_line("warning: ", fmt, args);
 	va_end(args);
 }
 
@@ -181,11 +175,10 @@ void
 message_log(void *arg, uint32_t level, const char *text)
 {
 	(void)arg;
-	if (level < NB_LOG_WARNING && is_quiet)
-		return;
-	char line[2048];
-	snprintf(line, sizeof(line), "%s", text);
-	put_line(level < NB_LOG_WARNING ? "" : "warning: ", line);
+	if (level >= NB_LOG_WARNING)
+		message_warning("%s", text);
+	else if (!is_quiet)
+		message_error("%s", text);
 }
 
 void

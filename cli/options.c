@@ -35,36 +35,30 @@ enum {
 	JOB_NAME_MAX = 128 /* a group and a key */
 };
 
-/** Two rows may have one name or letter: it means the row that the action uses. */
+/**
+ * The row of that name, or with `name` NULL of that letter. Of two rows, the one that the action
+ * uses counts, else the first.
+ */
 static const struct option_row *
-choose_row(
-	const struct option_row *first, const struct option_row *row, const struct cmd *action)
+find_row(const char *name, size_t length, char letter, const struct cmd *action)
 {
-	bool is_better = first != NULL && action != NULL && option_is_of(row, action) &&
-		!option_is_of(first, action);
-	return first == NULL || is_better ? row : first;
+	const struct option_row *found = NULL;
+	for (const struct option_row *row = option_table(); row->name != NULL; row++) {
+		bool is_it = name == NULL
+			? row->letter == letter
+			: strlen(row->name) == length && memcmp(row->name, name, length) == 0;
+		bool is_better = action != NULL && option_is_of(row, action) && found != NULL &&
+			!option_is_of(found, action);
+		if (is_it && (found == NULL || is_better))
+			found = row;
+	}
+	return found;
 }
 
 const struct option_row *
 option_find(const char *name, size_t length, const struct cmd *action)
 {
-	const struct option_row *found = NULL;
-	for (const struct option_row *row = option_table(); row->name != NULL; row++) {
-		if (strlen(row->name) == length && memcmp(row->name, name, length) == 0)
-			found = choose_row(found, row, action);
-	}
-	return found;
-}
-
-static const struct option_row *
-find_letter(char letter, const struct cmd *action)
-{
-	const struct option_row *found = NULL;
-	for (const struct option_row *row = option_table(); row->name != NULL; row++) {
-		if (row->letter == letter)
-			found = choose_row(found, row, action);
-	}
-	return found;
+	return find_row(name, length, 0, action);
 }
 
 const struct cmd *
@@ -419,7 +413,7 @@ long_name_of(const struct words *words, const char *word)
 static int
 take_short(struct words *words, const char *word)
 {
-	const struct option_row *row = find_letter(word[0], words->options->action);
+	const struct option_row *row = find_row(NULL, 0, word[0], words->options->action);
 	/* "-threads" means --threads, not -t with a value. */
 	bool has_rest = word[1] != '\0';
 	const char *near = has_rest ? long_name_of(words, word) : NULL;
@@ -467,7 +461,12 @@ take_words(struct words *words)
 {
 	bool are_options_over = false;
 	int status = STATUS_DONE;
+	struct options *options = words->options;
+	char **first = words->next;
 	while (*words->next != NULL && status == STATUS_DONE) {
+		bool had_action = options->action != NULL;
+		options->action_from = had_action ? options->action_from
+						  : (size_t)(words->next - first);
 		const char *word = *words->next++;
 		if (are_options_over || word[0] != '-' || word[1] == '\0')
 			status = take_word(words, word);
@@ -477,6 +476,8 @@ take_words(struct words *words)
 			status = take_long(words, word + 2);
 		else
 			status = take_short(words, word + 1);
+		if (!had_action)
+			options->action_to = (size_t)(words->next - first);
 	}
 	return status;
 }

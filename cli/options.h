@@ -40,6 +40,7 @@ struct options {
 	const struct nb_results *same_as; /* results that this run repeats; NULL: none */
 	const char *const *words;         /* as typed, without the program */
 	size_t word_count;
+	size_t action_from, action_to; /* the words that name the action */
 	uint64_t procs, interval_ns, sample_ns;
 	uint64_t durability, settle, clock, format, key_bytes; /* index into the choices */
 	uint64_t help;                                         /* HELP_* */

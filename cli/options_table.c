@@ -293,29 +293,27 @@ static bool
 are_names(const char *list)
 {
 	for (; list != NULL && *list != '\0'; list += strspn(list, " ")) {
-		size_t length = strcspn(list, " "), i = 0;
-		while (common_options[i].name != NULL &&
-			(strlen(common_options[i].name) != length ||
-				memcmp(common_options[i].name, list, length) != 0))
-			i++;
-		if (common_options[i].name == NULL)
+		size_t length = strcspn(list, " ");
+		const struct option_row *row = common_options;
+		while (row->name != NULL &&
+			(strlen(row->name) != length || memcmp(row->name, list, length) != 0))
+			row++;
+		if (row->name == NULL)
 			return false;
 		list += length;
 	}
 	return true;
 }
 
-static void
-take_common(const struct cmd *cmd, uint32_t taker)
+static uint32_t
+takers_of(const struct option_row *row)
 {
-	assert(are_names(cmd->shares) && are_names(cmd->rejects) && are_names(cmd->writes));
-	for (const struct option_row *row = common_options; row->name != NULL; row++) {
-		size_t i = 0;
-		while (all[i].source != row)
-			i++;
-		if (row->is_for_all || options_has_word(cmd->shares, row->name))
-			all[i].takers |= taker;
+	uint32_t takers = 0;
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		if (row->is_for_all || options_has_word(cmds[i]->shares, row->name))
+			takers |= UINT32_C(1) << i;
 	}
+	return takers;
 }
 
 const struct option_row *
@@ -323,10 +321,13 @@ option_table(void)
 {
 	if (all_count > 0)
 		return all;
-	for (const struct option_row *row = common_options; row->name != NULL; row++)
+	for (const struct option_row *row = common_options; row->name != NULL; row++) {
 		insert(all_count, row);
+		all[all_count - 1].takers = takers_of(row);
+	}
 	for (size_t i = 0; cmds[i] != NULL; i++) {
-		take_common(cmds[i], UINT32_C(1) << i);
+		assert(are_names(cmds[i]->shares) && are_names(cmds[i]->rejects) &&
+			are_names(cmds[i]->writes));
 		for (size_t k = 0; k < OWN_TABLES && cmds[i]->own[k] != NULL; k++)
 			take_own(cmds[i]->own[k], UINT32_C(1) << i);
 	}

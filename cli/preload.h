@@ -3,11 +3,13 @@
 #define PRELOAD_H
 /** The recorder of system calls, which 'crash --power' needs in its process. */
 
+struct options;
+
 /**
  * Starts this command again, with the same words and the recorder loaded. Returns only after a
  * failure, which was reported: the exit status.
  */
 int
-preload_recorder(void);
+preload_recorder(const struct options *options);
 
 #endif /* PRELOAD_H */

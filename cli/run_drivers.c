@@ -374,11 +374,9 @@ run_child(const struct options *options, run_fn run, const char *driver,
 static void
 copy_end(char *to, size_t size, const char *text)
 {
-	static const char mark[] = "...";
-	size_t length = strlen(text), bytes = length < size ? length + 1 : size;
-	memcpy(to, text + length + 1 - bytes, bytes); /* with the zero at its end */
-	if (length >= size)
-		memcpy(to, mark, strlen(mark));
+	size_t length = strlen(text), most = size - sizeof("...");
+	snprintf(to, size, "%s%s", length < size ? "" : "...",
+		length < size ? text : text + length - most);
 }
 
 static int
