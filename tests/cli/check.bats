@@ -73,7 +73,7 @@ load helper
 	[[ ! -e nowhere ]]
 }
 
-@test "check of what options make of an engine" {
+@test "check tests an engine with its options" {
 	mininb 0 check -d "$(plugin variants)" -o type=hash --only='offered durability'
 	mininb 1 check -d "$(plugin variant_without_get)" -o type=hash
 	contains "$stderr" "'get' is NULL"
@@ -89,7 +89,7 @@ load helper
 	mininb 0 put -c 10 -d "$(plugin newer)"
 }
 
-@test "an engine that prints is told so once, and stdout is as ever" {
+@test "check reports an engine that prints once, and keeps its own stdout" {
 	local faulty=$MININB_TEST_PLUGINS/faulty.so
 	mininb 4 check -d "$faulty" -o verb=open -o how=print --format=tap \
 		--only=prints_nothing
@@ -100,7 +100,7 @@ load helper
 	mininb 0 check -d "$faulty" -o how=nothing --only=prints_nothing
 }
 
-@test "a crash, an exit and a hang of a call are told by its name" {
+@test "check names the call that crashes, exits or hangs" {
 	local faulty=$MININB_TEST_PLUGINS/faulty.so only='sessions open'
 	mininb 4 check -d "$faulty" -o verb=session_open -o how=exit --only="$only"
 	contains "$output" 'a call of exit() in session_open, worker 0: an engine must not end'

@@ -42,7 +42,7 @@ PY
 	stepping realtime 0 check -d memory --only=session --hang-after=30s
 }
 
-@test "a time stamp counter that does not agree with the kernel's clock is told" {
+@test "the result reports a time stamp counter that drifts from the kernel's clock" {
 	[[ $(</sys/devices/system/clocksource/clocksource0/current_clocksource) == tsc ]] ||
 		skip 'the kernel does not keep time by the counter'
 	mininb 0 keys -c 200k

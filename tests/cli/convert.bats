@@ -36,7 +36,7 @@ hex()
 UPDATE 2'
 }
 
-@test "a damaged line is told with its number, and nothing is written" {
+@test "convert reports the number of a damaged line and writes nothing" {
 	printf 'READ 1\nREAD x\nREAD 3\n' >run.txt
 	mininb 3 convert --from=run.txt --to=run.bin
 	equals "$stderr" "mininb: run.txt:2: 'READ x' is not an operation: its key is not a number"
@@ -76,7 +76,7 @@ UPDATE 2'
 	refuses 'zeros: is neither text nor a mininb trace' convert --from=zeros --to=b
 }
 
-@test "a trace that is compressed is refused with what reads it" {
+@test "convert rejects a compressed trace and names the command that reads it" {
 	printf 'INSERT 1\nREAD 1\n' | gzip >t.gz
 	refuses 't.gz: is compressed by gzip; use: zcat t.gz | ' \
 		convert --from=t.gz --to=t

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Engines that are ended in the midst of writes, as a command.
+# Engines that are killed during writes, through the command.
 # shellcheck disable=SC2154,SC2016
 load helper
 
@@ -31,7 +31,7 @@ row_of()
 	contains "$stderr" 'open_fails keeps nothing when it is closed'
 }
 
-@test "crash of a broken engine is 3, and what is kept shows it again" {
+@test "crash of a broken engine exits with 3, and the kept database shows it again" {
 	mininb 3 crash --driver="$(plugin keeper)" --durability=process -o defect=splits \
 		--rounds=2 --ops=200 --seed=4 --output=found.json
 	contains "$output" 'In 2 of 2 crashes a promise was broken.'
@@ -59,7 +59,7 @@ row_of()
 	contains "$stderr" 'is the result of a crash test, not of a run'
 }
 
-# What a crash test of keeper with $2 found, but for what differs each time, into $1.
+# Write the findings of a crash test of keeper with defect $2 into $1.plain, without the times.
 counted()
 {
 	local broken=0
@@ -103,7 +103,7 @@ counted()
 	contains "$output" --moment=timed
 }
 
-@test "what is kept and written is of any bytes that a path has" {
+@test "kept databases and JSON accept any bytes of a path" {
 	local odd=$'odd\xff\xc3'
 	mkdir "$odd"
 	cp "$(plugin keeper)" "$odd/keeper.so"
@@ -125,7 +125,7 @@ counted()
 	lacks "$output" $'\e'
 }
 
-@test "of each kind of loss that is not promised one is told and kept" {
+@test "crash reports and keeps one loss of each kind that is not promised" {
 	mininb 0 crash -d "$(plugin keeper)" --durability=none -o defect=drifts --rounds=12 --ops=50
 	contains "$output" 'Nothing was promised, so no promise was broken.'
 	lacks "$output" 'No promise was broken'
@@ -137,7 +137,7 @@ counted()
 	contains "$output" '2 of 2 crashes left a database that did not open or could not be read'
 }
 
-@test "no engine is accused of what a full disk does" {
+@test "a full disk is not an error of the engine" {
 	needs_leveldb
 	mkdir small
 	unshare -rm mount -t tmpfs none small 2>/dev/null || skip 'no file system can be mounted'
@@ -148,7 +148,7 @@ counted()
 	[[ ! -e mininb-crash ]]
 }
 
-@test "no engine is accused of what a limit on files does" {
+@test "a limit of file sizes is not an error of the engine" {
 	run -1 --separate-stderr bash -c 'ulimit -f 100; exec "$1" crash -d "$2" \
 		--durability=process --rounds=20 --seed=3 --ops=3000' sh "$MININB" "$(plugin keeper)"
 	matches "$stderr" 'files may have 100 KiB here|(on a new database|before anything has crashed): .*the log cannot be written'
@@ -156,7 +156,7 @@ counted()
 	[[ ! -e mininb-crash ]]
 }
 
-@test "who starts it with SIGCHLD ignored is told how children end" {
+@test "crash sees how children end if SIGCHLD was ignored" {
 	run -3 --separate-stderr env --ignore-signal=CHLD "$MININB" crash -d "$(plugin keeper)" \
 		--durability=process --rounds=1 --ops=10 -o defect=stubborn --hang-after=5s
 	contains "$output" 'In 1 of 1 crashes a promise was broken.'
@@ -169,7 +169,7 @@ counted()
 	equals "$stderr" ''
 }
 
-@test "crash tells two builds of one engine apart" {
+@test "crash labels two builds of one engine" {
 	mkdir old new
 	cp "$(plugin keeper)" old
 	cp "$(plugin keeper)" new
@@ -178,7 +178,7 @@ counted()
 	contains "$output" $'\nkeeper#2 '
 }
 
-@test "crash refuses what it cannot do" {
+@test "crash rejects impossible requests" {
 	refuses '--rounds: ' crash -d "$(plugin keeper)" --rounds=0
 	refuses '--threads: ' crash -d "$(plugin keeper)" --threads=17
 	refuses '--file-system: ' crash -d "$(plugin keeper)" --file-system=fat

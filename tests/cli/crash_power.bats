@@ -21,7 +21,7 @@ setup_file()
 	equals "$(ls -A here)" ''
 }
 
-@test "one that does not is found, and what is kept shows it again" {
+@test "crash finds an engine without syncs, and the kept database shows it again" {
 	local broken=(crash --power --driver="$(plugin syncer)" --durability=commit -o left_out=data
 		--ops=10 --rounds=1 --states=20)
 	mininb 3 "${broken[@]}" --keep=kept
@@ -42,7 +42,7 @@ setup_file()
 	lacks "$output" 'Only the level commit was tested with power failures'
 }
 
-@test "the command that is told makes the same states" {
+@test "the printed command makes the same states" {
 	mininb 3 crash --power --driver="$(plugin syncer)" --durability=commit -o left_out=data \
 		--ops=10 --rounds=1 --states=9 --path=. --hang-after=1500ms
 	contains "$output" '    repeat : mininb crash '
@@ -50,7 +50,7 @@ setup_file()
 	contains "$output" ' --path=. --hang-after=1.5s'
 }
 
-@test "what is preloaded before decides what is recorded" {
+@test "the recorder records the calls that another preloaded library makes" {
 	LD_PRELOAD=$MININB_TEST_NO_SYNCS mininb 3 crash --power --driver="$(plugin syncer)" \
 		--durability=commit --ops=10 --rounds=1 --states=10
 	contains "$output" 'syncer, commit, round 1: lost'
@@ -78,7 +78,7 @@ setup_file()
 	((count > 0)) || skip 'neither is built'
 }
 
-@test "what a loss of power leaves of a making does not stand in the way of the next" {
+@test "a database half made at a loss of power is made anew" {
 	needs_engine lmdb
 	needs_engine tdb
 	mkdir -p nb/lmdb nb/tdb
@@ -90,7 +90,7 @@ setup_file()
 	done
 }
 
-@test "what is no database, and not nothing either, is never made anew" {
+@test "a file that is not a database is never made anew" {
 	needs_engine lmdb
 	needs_engine tdb
 	mkdir -p nb/lmdb nb/tdb

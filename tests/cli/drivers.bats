@@ -32,7 +32,7 @@ setup_keys()
 	lacks "$output" '== all'
 }
 
-@test "an engine that crashes costs its own run and no other" {
+@test "an engine that crashes loses only its own run" {
 	setup_keys
 	mininb 1 get -c 3000 --driver="null,$(plugin crashes),memory"
 	# or what a sanitizer makes of it
@@ -74,7 +74,7 @@ setup_keys()
 	contains "$(row_of leveldb)" '2000 of 3000 keys were not found'
 }
 
-@test "several puts ask for fresh data, and --fresh makes it so" {
+@test "several puts need empty databases, or --fresh" {
 	needs_leveldb
 	setup_keys
 	mininb 0 put -c 3000 --driver=leveldb
@@ -127,7 +127,7 @@ setup_keys()
 	refuses "--driver: 'null' is named twice" put --driver=null,memory,null
 }
 
-@test "two builds of one engine are compared by vs, and do not share what is written" {
+@test "vs compares two builds of one engine; writing actions reject them" {
 	local builds=./old/keeper.so,./new/keeper.so action
 	setup_keys
 	mkdir old new

@@ -83,7 +83,7 @@ load helper
 	contains "$stderr" "SIGSEGV in $place/crashes_loading.so"
 }
 
-@test "engines whose names do not tell them apart are said" {
+@test "engines with equal names are reported" {
 	local place=$MININB_TEST_PLUGINS
 	mkdir -p one two
 	cp "$place/right.so" one/other.so

@@ -1,11 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Engines that hang, fail, crash or end the process: what is said, and what is kept.
+# Engines that hang, fail, crash or end the process: messages and results.
 # shellcheck disable=SC2154
 load helper
 
-# Run 10000 puts on the engine that does what it is told, which must exit with $1; the result
-# file is r.json.
+# Run 10000 puts on the faulty engine; the exit status must be $1. The result file is r.json.
 faulty()
 {
 	local status_wanted=$1
@@ -14,7 +13,7 @@ faulty()
 	mininb "$status_wanted" put -c 10000 -d "$(plugin faulty)" --output=r.json "$@"
 }
 
-@test "an operation that does not return is told, and what was measured is kept" {
+@test "an operation that does not return is reported, and the result is kept" {
 	faulty 1 -o how=hang -o number=700 --op-timeout=100ms
 	matches "$stderr" '^mininb: faulty: put, operation 700 \(key [0-9a-f]{32}\), worker 0: has not returned for [0-9.]+m?s; '
 	contains "$stderr" 'use --op-timeout=TIME to wait longer'
@@ -25,7 +24,7 @@ faulty()
 	contains "$(<r.json)" 'has not returned for'
 }
 
-@test "each call that does not return is told by its name" {
+@test "each call that does not return is reported by name" {
 	local verb
 	mininb 0 keys -c 10
 	# few operations, lest one that waits for a CPU is taken for what hangs
@@ -39,7 +38,7 @@ faulty()
 	contains "$stderr" 'what was measured until then is reported'
 }
 
-@test "a job whose operation does not return is told likewise, in one process and in several" {
+@test "an operation of a job that does not return is reported, in one process and in several" {
 	local procs
 	for procs in 1 2; do
 		mininb 1 run -d "$(plugin faulty)" --read=50 --update=50 --records=1000 \
@@ -50,7 +49,7 @@ faulty()
 	done
 }
 
-@test "a get that lends more bytes than any memory has is told as that" {
+@test "a get that lends more bytes than any memory has is reported" {
 	local huge=(-d "$(plugin faulty)" -o verb=get -o how=size)
 	local text='get lent 18446744073709551615 bytes, which is not a size (the limit is 9223372036854775807); as a signed number it is -1'
 	mininb 0 keys -c 100
@@ -113,7 +112,7 @@ is_gone()
 	contains "$(<r.json)" 'interrupted: faulty: put, operation 700'
 }
 
-@test "a second interrupt ends what hangs, and what was measured is written" {
+@test "a second interrupt ends a hanging engine, and the result is written" {
 	local verb faulty=("$(plugin faulty)" -o how=hang)
 	mininb 0 keys -c 1000
 	for verb in put close session_close; do
@@ -151,7 +150,7 @@ is_gone()
 	contains "$(<r.json)" 'the limit of CPU time'
 }
 
-@test "a verb that fails is reported, and what was measured is kept" {
+@test "a verb that fails is reported, and the result is kept" {
 	local verb text count
 	faulty 1 -o how=fail -o number=700
 	equals "$stderr" 'mininb: faulty: put, operation 700: out of luck'
@@ -170,7 +169,7 @@ is_gone()
 	END
 }
 
-@test "an answer that a call does not have is told with the call" {
+@test "an invalid answer is reported with its call" {
 	local verb
 	for verb in open session_open session_close flush close; do
 		faulty 1 -o "verb=$verb" -o how=answer
@@ -199,7 +198,7 @@ is_gone()
 	contains "$(<j.json)" 'the same text'
 }
 
-@test "a crash on a worker's thread is told, and what was measured is kept" {
+@test "a crash on a worker's thread is reported, and the result is kept" {
 	local pair
 	needs_no_sanitizer
 	for pair in segv:SIGSEGV:139 fpe:SIGFPE:136 ill:SIGILL:132 abort:SIGABRT:134 \
@@ -214,7 +213,7 @@ is_gone()
 	done
 }
 
-@test "a crash in open is told as one before anything was measured" {
+@test "a crash in open is reported without a result" {
 	needs_no_sanitizer
 	faulty 139 -o verb=open -o how=segv
 	contains "$stderr" 'mininb: faulty: SIGSEGV in open; '
@@ -222,7 +221,7 @@ is_gone()
 	lacks "$stderr" 'is reported'
 }
 
-@test "a heap that is spoilt, found in close, leaves the result" {
+@test "heap corruption found in close leaves the result" {
 	needs_no_sanitizer
 	faulty 134 -o verb=close -o how=overflow
 	matches "$stderr" 'mininb: faulty: SIGABRT (in close|outside of all calls)'
@@ -230,7 +229,7 @@ is_gone()
 	contains "$(<r.json)" SIGABRT
 }
 
-@test "an engine that ends the process with status 0 is no success" {
+@test "an engine that ends the process with status 0 fails" {
 	local verb how
 	for how in exit quick_exit _exit _Exit; do
 		[[ $how != _* ]] || needs_no_sanitizer
@@ -247,7 +246,7 @@ is_gone()
 	contains "$stderr" 'a call of exit() in update'
 }
 
-@test "of several engines one that crashes keeps its figures, too" {
+@test "one of several engines that crashes keeps its figures" {
 	needs_no_sanitizer
 	faulty 1 -d "$MININB_TEST_PLUGINS/faulty.so,null" -o faulty.how=segv -o faulty.number=700
 	contains "$stderr" 'mininb: faulty: SIGSEGV in put, operation 700 '

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The engine of our own, in persistent memory: what a user sees of its pool.
+# Our own engine in persistent memory: its pool, as a user sees it.
 # shellcheck disable=SC2154,SC2016
 load helper
 

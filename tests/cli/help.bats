@@ -49,7 +49,7 @@ job_keys='summary records space key-format key-order key-size key-prefix key-dig
 	equals "$(awk 'length > 80' <<<"$output")" ''
 }
 
-@test "help of an action has what it looks at, and nothing else" {
+@test "help of an action has its options and no others" {
 	mininb 0 crash --help
 	equals "$stderr" ''
 	matches "$output" '^Usage: mininb crash \[OPTION\]\.\.\.'

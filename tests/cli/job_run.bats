@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Workloads as they are run: mixes, bounds, rates, groups, and what is verified.
+# Runs of workloads: mixes, bounds, rates and verification.
 # shellcheck disable=SC2154,SC2016
 load helper
 
@@ -31,7 +31,7 @@ load helper
 	done
 }
 
-@test "a time that is typed is instead of the workload's count" {
+@test "--duration replaces the workload's count" {
 	mininb 0 run -w ycsb-a -d memory --duration=300ms
 	(($(ops_of all) > 1000))
 	mininb 0 run -w ycsb-a -d memory --duration=10s --count=500
@@ -65,13 +65,13 @@ load helper
 	contains "$output" ': closed loop: '
 }
 
-@test "a rate above what can be done has a queue that grows" {
+@test "a rate above the possible one has a growing queue" {
 	mininb 0 run -w ycsb-a -d memory --rate=1G --duration=100ms
 	matches "$(line_of Queue)" '^grew, as more was offered than can be done: [0-9]+ operations were due, [0-9]+ left; the last of [0-9]+ began '
 	contains "$output" 'the offered rate is above the possible one'
 }
 
-@test "intervals are told as they end" {
+@test "a line is printed at the end of each interval" {
 	mininb 0 run -w ycsb-c -d memory --duration=600ms --interval=100ms --warmup=400ms
 	matches "$output" '^ seconds +ops +ops/s +p50 us +p99 us +max us +behind'$'\n'
 	matches "$output" $'\n +0\\.[0-9]+ +[0-9]+ +[0-9]+ +warm-up\n'
@@ -102,7 +102,7 @@ load helper
 	equals "$(ops_of txn-read) $(ops_of txn-write)" '50 50'
 }
 
-@test "what an engine cannot do is refused before it begins" {
+@test "a run rejects operations that the engine lacks before it begins" {
 	mininb 1 run -w ycsb-e -d null
 	equals "$stderr" 'mininb: run: null cannot do ordered scans'
 	equals "$output" ''
@@ -112,7 +112,7 @@ load helper
 	contains "$stderr" 'threads: tdb supports one thread only'
 }
 
-@test "a database is asked for, with what makes it" {
+@test "run names the command that makes a missing database" {
 	needs_leveldb
 	mininb 1 run -w ycsb-a -d leveldb
 	equals "$stderr" 'mininb: ./nb/leveldb: holds no database of leveldb; make one with: mininb load --workload=NAME --driver=leveldb --path ./nb'
@@ -136,7 +136,7 @@ load helper
 	equals "$(grep -c '^Wrong  ' <<<"$output")" 8
 }
 
-@test "a value that is not what was written is corrupt, a lost one missing" {
+@test "a wrong value is corrupt, and a lost one is missing" {
 	mininb 3 run -w ycsb-a -d "$(plugin corrupts)" --verify-rate=1
 	contains "$stderr" ': corrupt '
 	matches "$(line_of Wrong)" '^read, operation [0-9]+, key user[0-9]+: corrupt$'

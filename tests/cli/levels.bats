@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Levels of durability that options decide on, and what a crash leaves beside a database.
+# Levels of durability that depend on options, and files that a crash leaves.
 # shellcheck disable=SC2154
 load helper
 
@@ -16,7 +16,7 @@ holds_all()
 	equals "$(ls nb/tkrzw)" "$file"
 }
 
-@test "what is left of a restoration is not taken for another" {
+@test "files left by an interrupted restoration are ignored" {
 	needs_engine tkrzw
 	mininb 0 keys -c 10
 	for file in tkrzw.tkh tkrzw.tkt; do
@@ -31,7 +31,7 @@ holds_all()
 	done
 }
 
-@test "what is left of a database that was not made in full is in nobody's way" {
+@test "a database half made does not stop the next put" {
 	needs_engine tkrzw
 	mininb 0 keys -c 10
 	file=tkrzw.tkh
@@ -62,7 +62,7 @@ holds_all()
 	contains "$stderr" 'durability is none'
 }
 
-@test "pages that a crash made Kyoto Cabinet rebuild are told, not refused" {
+@test "Kyoto Cabinet reports pages that a crash made it rebuild" {
 	needs_engine kyotocabinet
 	mininb 0 keys -c 10
 	mininb 0 put --driver=kyotocabinet -c 10 -o type=forest
@@ -71,7 +71,7 @@ holds_all()
 	mininb 1 put --driver=kyotocabinet -c 10 -o type=forest -o compress=zlib
 }
 
-@test "WiredTiger's files of a making that a crash has ended are made anew" {
+@test "WiredTiger makes a database anew if a crash interrupted the first time" {
 	needs_engine wiredtiger
 	mininb 0 keys -c 10
 	mkdir -p nb/wiredtiger

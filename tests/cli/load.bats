@@ -37,7 +37,7 @@ load helper
 	matches "$output" $'\n +response +[0-9]'
 }
 
-@test "fresh data is asked for where several engines are compared" {
+@test "several engines need new data" {
 	needs_leveldb
 	mininb 0 load -w ycsb-a -d leveldb
 	refuses './nb/leveldb contains data, and several engines are compared on new data' \
@@ -69,7 +69,7 @@ load helper
 	[[ $(ops_of insert) -gt 0 && $(ops_of insert) -lt 10000000 ]]
 }
 
-@test "what cannot be loaded is told before anything is written" {
+@test "load rejects a wrong workload before it writes" {
 	refuses "there is no workload 'ycbs-a', did you mean 'ycsb-a'?" load -w ycbs-a
 	refuses 'ycsb-a: there are no records to load' load -w ycsb-a --records=0 \
 		--read=0 --update=0 --insert=1
@@ -83,7 +83,7 @@ load helper
 	equals "$(ls -A)" nb
 }
 
-@test "a rate of many steps is a loading's, to its last" {
+@test "load accepts a rate of many steps" {
 	local rate
 	rate=$(printf '1M/1s,%.0s' {1..40})
 	mininb 0 load -d memory --records=100 --rate="${rate}1M"

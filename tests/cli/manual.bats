@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The manual pages: right for who formats them, complete, and true in what they show.
+# The manual pages: correct markup, complete, and with examples that work.
 # shellcheck disable=SC2154
 load helper
 
@@ -120,7 +120,7 @@ pages()
 	contains "$output" 'check: scan 100 %'
 }
 
-# The examples are as printed, but for sizes and durations. A cold run needs a
+# The examples are as printed, with other sizes and durations. A cold run needs a
 # device; the limits of --slo and gate depend on the machine (exit status 4).
 @test "the examples of sweeps, traces and comparisons work" {
 	needs_leveldb

@@ -4,14 +4,14 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-# Compile the plugin $1 as an author would who wants to hear of everything.
+# Compile the plugin $1 with all warnings.
 compile()
 {
 	"${CC:-cc}" -std=c11 -O1 -Wall -Wextra -Wpedantic -Werror -fPIC -shared \
 		-fvisibility=hidden -I "$MININB_TEST_INCLUDE" -o "$1/$1.so" "$1/$1.c"
 }
 
-@test "new-engine writes three files and says what to do next" {
+@test "new-engine writes three files and prints the next steps" {
 	mininb 0 new-engine foo
 	equals "$stderr" ''
 	equals "$(ls -A . foo)" "$(printf '.:\nfoo\n\nfoo:\nREADME.md\nfoo.c\nmeson.build')"
@@ -90,7 +90,7 @@ compile()
 	equals "$(ls -A)" ''
 }
 
-@test "what is there is not touched" {
+@test "new-engine does not change existing files" {
 	mkdir foo
 	echo mine >foo/foo.c
 	mininb 1 new-engine foo

@@ -45,7 +45,7 @@ run_procs()
 	matches "$(line_of 'Ops/s by thread')" '^[0-9]+ [0-9]+ [0-9]+ [0-9]+$'
 }
 
-@test "wrong data that a process reads is told by the program" {
+@test "wrong data that a process reads is reported" {
 	load_lmdb
 	mininb 3 run -w readrandom --records=500 -d lmdb --procs=2
 	contains "$stderr" 'missing 500; the first are listed in the report'

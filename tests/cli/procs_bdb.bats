@@ -11,7 +11,7 @@ bdb()
 	mininb "$wanted" "$action" --driver=berkeleydb -w ycsb-a --records=2000 "$@"
 }
 
-# All 2000 records are there, and none is what it should not be.
+# All 2000 records are there and correct.
 holds_all()
 {
 	bdb 0 run --set update=0 --read=100 --distribution=sequential --count=2000 \
@@ -68,7 +68,7 @@ begin_endless()
 	holds_all -o type=hash
 }
 
-@test "what cannot be shared is refused, and told how it could" {
+@test "a database that cannot be shared is refused, with the option that allows it" {
 	needs_engine berkeleydb
 	bdb 0 load
 	bdb 1 run --procs=2
@@ -126,7 +126,7 @@ loses_nothing()
 	holds_all "$@"
 }
 
-@test "when one of several is killed that is told, and the next open recovers" {
+@test "a killed process is reported, and the next open recovers" {
 	needs_engine berkeleydb
 	bdb 0 load
 	loses_nothing

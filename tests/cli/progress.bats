@@ -30,14 +30,14 @@ on_terminal()
 		END { print shown, cleared; exit !(shown > 0 && cleared >= shown + 2) }' <<<"$output"
 }
 
-@test "what is done in one piece is told without a clock that stands" {
+@test "a phase of one call is shown without a time at first" {
 	needs_leveldb
 	mininb 0 keys -c 1000
 	NO_COLOR=1 on_terminal "$MININB" put -c 1000
 	matches "$output" $'\rsettle \\.\\.\\. *\r'
 }
 
-@test "what is done in one piece and takes long shows the seconds that pass" {
+@test "a long phase of one call shows the seconds" {
 	mininb 0 keys -c 1000
 	NO_COLOR=1 on_terminal "$MININB" put -d "$MININB_TEST_PLUGINS/slow_settle.so" -c 1000
 	local seconds
@@ -76,7 +76,7 @@ show_run()
 	lacks "$shown" 'warm-up'
 }
 
-@test "a narrow terminal leaves out what matters least, and no line wraps" {
+@test "a narrow terminal omits the least important parts, and no line wraps" {
 	LC_ALL=C.UTF-8 show_run 28 -w ycsb-c --duration=1.2s
 	matches "$shown" ':[0-9]+/s  [0-9]+ s left'
 	lacks "$shown" 'p50'
@@ -99,13 +99,13 @@ show_run()
 	equals "$(LC_ALL=C tr -d '\000-\177' <<<"$shown" | wc -c)" 0
 }
 
-@test "a warm-up is told as such" {
+@test "the line shows a warm-up" {
 	show_run 160 -w ycsb-c --duration=600ms --warmup=300ms
 	matches "$shown" ':warm-up  [0-9]+'
 	matches "$shown" ':[0-9]+'
 }
 
-@test "what was not found is counted" {
+@test "the line counts misses" {
 	printf '[workload]\nread = 1\ndelete = 1\nduration = 400ms\n' >misses.ini
 	show_run 160 -w ./misses.ini
 	matches "$shown" '  [1-9][0-9]* misses'

@@ -36,7 +36,7 @@ keeps()
 	keeps mine rerun r.json --output=mine
 }
 
-@test "what mininb made, or is empty, is replaced" {
+@test "files that mininb made, and empty ones, are replaced" {
 	for i in 1 2; do
 		mininb 0 keys -i k -c "10$i" -k "1$i" --seed="$i"
 		mininb 0 shuffle -i k -c 10 -k "1$i" --seed="$i"

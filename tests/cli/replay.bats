@@ -38,7 +38,7 @@ make_traces()
 	equals "$(ops_of all)" 70
 }
 
-@test "what a run did is recorded, and done again" {
+@test "a recorded run can be replayed" {
 	needs_leveldb
 	mininb 0 load -w ycsb-b -v 100 --record=load.trace
 	mininb 0 run -w ycsb-b -v 100 -t 2 --record=run.trace
@@ -72,7 +72,7 @@ make_traces()
 	contains "$stderr" 'mininb: operation 0 of the trace: it has no timestamp; --speed needs one (use --rate)'
 }
 
-@test "bare keys are what the mix says" {
+@test "the mix gives kinds to bare keys" {
 	mininb 0 convert --from=workload:ycsb-b --phase=load --to=keys.u64 --to-format=u64 \
 		--key-format=be64 --records=640 # ten strata, so that the mix is exact
 	mininb 0 replay --load=keys.u64 --trace=keys.u64 -d memory
@@ -88,7 +88,7 @@ make_traces()
 	equals "$(ops_of insert)" 640
 }
 
-@test "a trace that is cut short or damaged is told, with what came before" {
+@test "a damaged trace is reported, with the operations before it" {
 	make_traces
 	head -c 10000 run.trace >short.trace
 	mininb 3 replay --load=load.trace --trace=short.trace -d memory
@@ -107,7 +107,7 @@ make_traces()
 	contains "$(line_of 'Left out')" "1 damaged; the first is line 4: 'READ x'"
 }
 
-@test "what makes no sense is refused" {
+@test "replay rejects wrong options and traces" {
 	refuses 'replay: a trace is missing (--trace=FILE, or --load=FILE for a trace that makes the database)' \
 		replay
 	printf 'READ 1\n' >one.txt
@@ -121,7 +121,7 @@ make_traces()
 		replay --trace=text
 }
 
-@test "a place for a record that cannot be written is told before the run" {
+@test "run rejects a record that cannot be written before it begins" {
 	mininb 1 run -w ycsb-a -d memory --record=gone/run.trace
 	equals "$stderr" 'mininb: --record: cannot write gone/run.trace: No such file or directory'
 	equals "$output" ''

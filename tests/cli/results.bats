@@ -24,7 +24,7 @@ prints_again()
 	equals "$output" "$printed"
 }
 
-@test "a result file holds what was printed, and report prints it again" {
+@test "report prints a result file as the run did" {
 	local job=(--read=1 --records=1000 --driver=memory)
 	mininb 0 keys -c 3000
 	prints_again 0 put -c 3000 --driver=memory
@@ -104,7 +104,7 @@ prints_one_result()
 	lacks "$(<said.txt)" user
 }
 
-@test "report reads stdin, and writes where it is told" {
+@test "report reads stdin and writes to a file" {
 	put_into a.json
 	"$MININB" report - <a.json >again.txt
 	equals "$(cat again.txt)" "$(cat a.json.txt)"
@@ -128,7 +128,7 @@ prints_one_result()
 	refuses "--format: 'docx' is not known" report --format=docx a.json
 }
 
-@test "what is no result file is refused with its place" {
+@test "report rejects a file that is not a result" {
 	put_into a.json
 	head -c 700 a.json >short.json
 	mininb 3 report short.json
@@ -170,7 +170,7 @@ prints_one_result()
 	equals "$status" 1
 }
 
-@test "merge sums counts and refuses what is no one run" {
+@test "merge sums counts and rejects different runs" {
 	put_into a.json
 	put_into b.json
 	mininb 0 merge a.json b.json --output=c.json
@@ -236,7 +236,7 @@ PY
 	done
 }
 
-@test "strict makes notes an exit status, but for those that are allowed" {
+@test "--strict exits with 4 if the result has notes that are not allowed" {
 	"$MININB" keys -c 3000 --quiet
 	mininb 4 put -c 3000 --driver=memory --strict --quiet
 	contains "$stderr" 'strict: closed-loop: '
@@ -325,7 +325,7 @@ PY
 	contains "$output" 'Action'
 }
 
-@test "what is named for a rerun is of this place, also for the next one" {
+@test "files named for a rerun are relative to the present directory" {
 	put_into a.json
 	mkdir elsewhere
 	(cd elsewhere && "$MININB" keys --keys=other.bin -c 500 --seed=7 --quiet &&
@@ -341,7 +341,7 @@ PY
 	equals "$(line_of Workload)" "$PWD/./w.ini"
 }
 
-@test "rerun leaves the trace alone that was written then" {
+@test "rerun does not write the recorded trace again" {
 	mininb 0 run --driver=memory --read=1 --records=100 --count=100 --quiet \
 		--record=t.mininb --output=a.json
 	cp t.mininb before
@@ -359,7 +359,7 @@ PY
 	contains "$(value_of b.json results.0.flags)" hardware
 }
 
-@test "a cold run is one, where the file system is no memory" {
+@test "a cold run is cold unless the file system is in memory" {
 	needs_leveldb
 	"$MININB" keys -c 3000 --quiet
 	case $(stat -f -c %T .) in

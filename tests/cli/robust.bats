@@ -49,7 +49,7 @@ is_partial()
 	mininb 0 get -c "$((done_count - 100))" -v 1000
 }
 
-@test "a trace that is cut short under a replay is told" {
+@test "a trace that is cut short during a replay is reported" {
 	# the reader is some 2000 operations ahead
 	mininb 0 convert --from=workload:ycsb-a --records=100k --phase=load --to=t.trace
 	start replay -d memory --load=t.trace --rate=10k --interval=20ms
@@ -76,7 +76,7 @@ killed_while_writing()
 	cmp "$file" before
 }
 
-@test "what is killed while it writes leaves the old file" {
+@test "a killed action leaves the old file" {
 	mininb 0 keys -c 1000
 	file=keys.bin killed_while_writing keys -c 50M
 	rm ./*

@@ -29,7 +29,7 @@ check_report()
 	matches "$output" $'\n''Avg throughput +: +[0-9]+ ops/sec'
 }
 
-# The classic run of driver $1, of which what was put must be there later.
+# The classic run of driver $1: all records must be there later.
 classic_run()
 {
 	local driver=$1
@@ -72,7 +72,7 @@ classic_run()
 	matches "$output" $'\n''\[ *0\.[0-9]+,'
 }
 
-@test "a value that is not what was put is found" {
+@test "a wrong value is found" {
 	needs_leveldb
 	mininb 0 keys -c 100
 	mininb 0 put -c 100 -v 100

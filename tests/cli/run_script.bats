@@ -35,7 +35,7 @@ take()
 	equals "$(time_left 57)" 'about 6s left' # 3 of the put, 2.6 of the get
 }
 
-@test "the table of all engines cuts what an engine says" {
+@test "the table of all engines cuts long notes" {
 	take first_table
 	local long
 	long=$(printf 'e%.0s' {1..300})

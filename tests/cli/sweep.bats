@@ -54,7 +54,7 @@ sweep()
 	refuses '--slo: LIMIT must not be empty' run -w ycsb-b -d memory --slo=
 }
 
-@test "what makes no sense together is refused" {
+@test "run rejects options that conflict with a sweep" {
 	refuses 'use only one of --sweep and --slo' \
 		run -w ycsb-b -d memory --sweep --slo='p99<1ms'
 	refuses '--record: a sweep has many runs' run -w ycsb-b -d memory --sweep --record=x

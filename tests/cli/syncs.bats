@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-# Put 40 keys at commit by the engine $2, with what else is given; exit status $1.
+# Put 40 keys at commit by the engine $2 with the options $3...; exit status $1.
 put_40()
 {
 	mininb 0 keys -c 40
@@ -30,7 +30,7 @@ needs_counts()
 	equals "$(line_of Syncs)" ''
 }
 
-@test "who claims commit and never syncs is marked" {
+@test "an engine that claims commit and never syncs is marked" {
 	needs_counts
 	equals "$(line_of Syncs)" 'none for 40 writes'
 	contains "$output" ': syncs_never claims commit (writes survive power loss), but acknowledged 40 writes without one sync'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# A load that was killed or interrupted is reported by what uses the database next.
+# The next action reports a load that was killed or interrupted.
 # shellcheck disable=SC2154
 load helper
 
@@ -77,7 +77,7 @@ setup_keeper()
 	contains "$stderr" 'warning: ./nb/keeper: its put is unfinished'
 }
 
-@test "what a put has done that failed can be read, and no more" {
+@test "the records of a failed put can be read, and no more" {
 	mininb 0 keys -c 1000
 	needs_engine fptree
 	mininb 1 put -d fptree -c 1000 -v 100000 -o pool_size=16MiB

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Wrong words: one line that says which option, what is wrong and what is allowed.
+# Wrong words: one line with the option, the error and the allowed values.
 # shellcheck disable=SC2154
 load helper
 
@@ -47,7 +47,7 @@ load helper
 	refuses "unexpected argument '-c'" put -- -c
 }
 
-@test "what was typed moves no cursor" {
+@test "control characters of arguments are not printed" {
 	refuses "unexpected argument 'a??2Jb?[2J'" put $'a\xc2\x9b2Jb\e[2J'
 }
 

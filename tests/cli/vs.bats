@@ -138,7 +138,7 @@ print({run["workload"]["key_bytes"] for run in json.load(open("v.json"))["result
 	equals "$output" '{20}'
 }
 
-@test "what makes no sense is refused before anything runs" {
+@test "vs rejects wrong options before it runs anything" {
 	refuses 'vs: needs two engines' vs -d memory
 	refuses "--driver: 'null' is named twice; only vs" put -d null,null
 	refuses '-o null#3.x=1' vs -d null,null -o null#3.x=1
@@ -154,7 +154,7 @@ print({run["workload"]["key_bytes"] for run in json.load(open("v.json"))["result
 	contains "$stderr" '--output: '
 }
 
-@test "an interrupted one keeps and compares what there is" {
+@test "an interrupted vs compares the finished rounds" {
 	start vs -d memory,null -c 3000 --precision=0.001% --budget=1m --output=v.json
 	[[ -e /proc/$pid/task/$pid/children ]] || skip 'this kernel does not list children'
 	# Each run is some processes of its own, and a round has fewer than there are awaited.

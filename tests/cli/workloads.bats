@@ -15,7 +15,7 @@ value_of()
 		is_here && $1 == key { sub(/^[^=]*= ?/, ""); print }' <<<"$output"
 }
 
-@test "workloads are listed with what they are and where" {
+@test "workloads are listed with summary and file" {
 	mininb 0 workloads
 	equals "$stderr" ''
 	matches "$output" '^name +summary +where'$'\n'
@@ -111,7 +111,7 @@ value_of()
 	refuses "--set: 'records' is not [GROUP.]KEY=VALUE" run --set records
 }
 
-@test "a wrong value says what is allowed" {
+@test "a wrong value of a key names the allowed ones" {
 	refuses "records: '12x': 'x' is not a suffix" run -w ycsb-a --records=12x
 	refuses "distribution: 'zipfain' is not known, did you mean 'zipfian'?" \
 		load -w ycsb-a --distribution=zipfain
