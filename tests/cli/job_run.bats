@@ -46,7 +46,7 @@ load helper
 	contains "$output" 'without a warm-up of 300 operations'
 	refuses '[run]: warmup: leaves nothing of the duration to measure' \
 		run -w ycsb-c --duration=1s --warmup=1s
-	refuses '[run]: warmup: 10 of 10 operations leaves nothing to measure' \
+	refuses '[run]: warmup: 10 of 10 operations leave nothing to measure' \
 		run -w ycsb-c --count=10 --warmup=10
 }
 
