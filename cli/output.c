@@ -64,7 +64,7 @@ check_notebook(const char *path)
 	if (stat(path, &st) != 0 ||
 		(S_ISREG(st.st_mode) && (st.st_size == 0 || results_files_is_notebook(path))))
 		return STATUS_DONE;
-	message_error("%s: is there, and is not a notebook; use another file", path);
+	message_error("%s: exists and is not a notebook; use another file", path);
 	return STATUS_FAILED;
 }
 
