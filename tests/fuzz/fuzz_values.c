@@ -141,8 +141,7 @@ static void
 read_cpus(const char *text)
 {
 	cpu_set_t all;
-	uint32_t count = fact_list_count(text);
-	uint64_t number;
+	uint64_t number, nth = 0, count = fact_list(text, &nth);
 	if (fact_parse_number(&number, text))
 		require(text[0] >= '0' && text[0] <= '9', "a number begins with a digit");
 	if (job_value_check_cpus(text) != NB_OK)
