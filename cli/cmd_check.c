@@ -42,9 +42,10 @@ enum { FORMAT_TEXT, FORMAT_TAP };
 
 int
 test_load(struct nb_engine_ref **ref, struct nb_option_value **values,
-	const struct options *options)
+	const struct options *options, struct nb_check_args *check)
 {
-	int rc = nb_engine_load(ref, options->driver);
+	int rc = check != NULL ? nb_check_load(ref, check, options->driver)
+			       : nb_engine_load(ref, options->driver);
 	if (rc == 0)
 		rc = nb_engine_configure(
 			values, *ref, options->engine_options, options->engine_option_count);
@@ -215,13 +216,9 @@ print_sum(const struct tally *tally)
 }
 
 static int
-check_all(const struct options *options, struct nb_engine_ref *ref,
-	const struct nb_option_value *values)
+check_all(const struct options *options, struct nb_engine_ref *ref, struct nb_check_args args)
 {
-	struct nb_check_args args = NB_CHECK_ARGS_INIT;
 	struct tally tally = {.out = nb_stdout(), .is_tap = options->format == FORMAT_TAP};
-	args.engine = nb_engine_table(ref);
-	args.options = values;
 	args.seed = options->seed;
 	args.timeout_ns = test_patience_ns(options);
 	args.scratch = test_scratch(options, "/tmp");
@@ -246,9 +243,11 @@ do_check(const struct options *options)
 	struct nb_option_value *values = NULL;
 	if (count_wanted(own.only) == 0)
 		return message_usage("--only: no promise has '%s' in its name", own.only);
-	int status = test_load(&ref, &values, options);
+	struct nb_check_args args = NB_CHECK_ARGS_INIT;
+	int status = test_load(&ref, &values, options, &args);
+	args.options = values;
 	if (status == STATUS_DONE)
-		status = check_all(options, ref, values);
+		status = check_all(options, ref, args);
 	test_unload(ref, values);
 	return status;
 }

@@ -126,7 +126,7 @@ victim_load(struct victim *victim, const struct options *options, const char *dr
 	*victim = (struct victim){.driver = driver, .options = *options};
 	victim->options.driver = driver;
 	drivers_choose_options(&victim->options, 0);
-	return test_load(&victim->ref, &victim->values, &victim->options);
+	return test_load(&victim->ref, &victim->values, &victim->options, NULL);
 }
 
 static struct nb_crash_args

@@ -88,7 +88,7 @@ job_options_set(struct nb_job *job, const struct options *options);
 /** Loads options->driver with its engine options, and makes --path. Returns an exit status. */
 int
 test_load(struct nb_engine_ref **ref, struct nb_option_value **values,
-	const struct options *options);
+	const struct options *options, struct nb_check_args *check);
 
 /** NULL is fine. */
 void

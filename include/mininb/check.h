@@ -2,24 +2,22 @@
 #ifndef MININB_CHECK_H
 #define MININB_CHECK_H
 /**
- * The contract suite: what engine.h promises, tried on one engine. A list of
- * promises, each kept, broken or not applicable, and for a broken one what
- * happened and, where random operations found it, the shortest sequence of
- * operations that shows it.
+ * The contract suite: tests the promises of engine.h on one engine. Each promise is kept, broken
+ * or not applicable. A broken one has a text that says what happened and, if random operations
+ * found it, the shortest sequence of operations that shows it.
  *
- * Each promise is checked alone, by its index, on fresh databases. A bad engine
- * that answers wrongly is survived by nb_check_one(); one that crashes, hangs or
- * scribbles over memory needs nb_check_apart(), which gives each promise a
- * process of its own, says in which call it ended, and sees what the engine prints
- * on standard output. Both do sequences of random operations in child processes, so
- * that what an engine keeps in its process is the same each time.
+ * Each promise is checked alone, by its index, on new databases. nb_check_one() is enough for an
+ * engine that gives wrong answers. An engine that crashes, hangs or overwrites memory needs
+ * nb_check_apart(): it runs the promise in its own process, reports the call in which that
+ * ended, and catches text that the engine prints on standard output. Both run sequences of
+ * random operations in child processes, so that an engine's state in its process is the same
+ * each time.
  *
- * Promises stand in the order in which they depend on each other: the first that is
- * broken may be the cause of the others.
+ * The promises are sorted by their dependence: the first broken one may cause the others.
  *
- * Threads. One check at a time in a process: struct nb_host hands no context
- * to fail(), so what it is told is kept in one place. Some checks make threads,
- * all of which are gone when the check returns.
+ * Threads. One check at a time in a process: struct nb_host hands no context to fail(), so its
+ * text is kept in one place. Some checks create threads, which have ended when the check
+ * returns.
  */
 #include <mininb/mininb.h>
 
@@ -33,18 +31,20 @@ enum {
 	NB_CHECK_NOT_APPLICABLE = 2 /* a capability or verb is missing: the text says which */
 };
 
-/** What to check, and with what. Borrowed while a check runs. Append only. */
+/** Arguments of a check, borrowed while it runs. Append only. */
 struct nb_check_args {
 	size_t size;
 	const struct nb_engine *engine; /* the host's copy, see nb_engine_table() */
 	/** Parallel to engine->options; NULL if it has none. */
 	const struct nb_option_value *options;
-	const char *scratch; /* an existing directory; what is made there is removed again */
-	uint64_t seed;       /* of all that is random; equal seeds do equal things */
-	uint32_t seeds;      /* random sequences per promise that has them; 0: 3 */
+	const char *scratch; /* an existing directory for temporary files */
+	uint64_t seed;       /* of everything random; equal seeds give equal operations */
+	uint32_t seeds;      /* random sequences for each promise that has them; 0: 3 */
 	uint32_t ops;        /* operations of each; 0: 4000 */
 	/** nb_check_apart() ends a promise that takes longer, and calls it broken. */
 	uint64_t timeout_ns;
+	/** Text that the plugin printed while it was loaded, quoted: see nb_check_load(). */
+	char printed[256];
 };
 
 #define NB_CHECK_ARGS_INIT \
@@ -53,18 +53,27 @@ struct nb_check_args {
 		.timeout_ns = 240 * UINT64_C(1000000000) \
 	}
 
-/** What came of one promise. The texts live until the function that takes it returns. */
+/** The result of one promise. The texts are valid until the report function returns. */
 struct nb_check_finding {
 	size_t size;
 	size_t index;
 	const char *promise; /* "overwrite_replaces_the_value" */
 	uint32_t outcome;    /* NB_CHECK_* */
-	uint32_t step_count; /* operations in `steps`; 0: the text says it all */
-	const char *text;    /* what happened, or what is missing; "" if kept; one line */
-	const char *steps;   /* one operation a line, first to last, on an empty database */
+	uint32_t step_count; /* operations in `steps`; 0: none */
+	const char *text;    /* what happened or what is missing; "" if kept; one line */
+	const char *steps;   /* one operation per line, on an empty database */
 };
 
+struct nb_engine_ref;
+
 typedef void (*nb_check_report_fn)(void *to, const struct nb_check_finding *finding);
+
+/**
+ * nb_engine_load() for a check. It sets args->engine, and records in args->printed what the
+ * plugin prints on standard output meanwhile, which breaks a promise.
+ */
+NB_MUST_CHECK int
+nb_check_load(struct nb_engine_ref **out, struct nb_check_args *args, const char *driver);
 
 /** Number of promises; the same for every engine. */
 size_t
@@ -80,10 +89,10 @@ nb_check_one(
 	const struct nb_check_args *args, size_t index, nb_check_report_fn report, void *to);
 
 /**
- * The same in a process of its own, whose end by a signal, a timeout or a status
- * of its own (a leak that a sanitizer tells) breaks the promise as well. Call it
- * from a process with one thread. Failures: NB_FAIL if no process or directory
- * can be made, NB_ERR_INTERRUPTED; then nothing is reported.
+ * The same in its own process. If that is ended by a signal or the timeout, or exits with
+ * another status (a leak found by a sanitizer), the promise is broken as well. Call it from a
+ * process with one thread. NB_FAIL if it cannot create a process or directory,
+ * NB_ERR_INTERRUPTED; then it reports nothing.
  */
 NB_MUST_CHECK int
 nb_check_apart(

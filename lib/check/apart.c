@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One promise in a process of its own: what an engine does to its process, it does to that one.
- * The finding comes back in memory that both share; a process that ends in any other way than
- * with that and status 0 has broken the promise, and so has one that does not end.
+ * Checks one promise in its own process, so that a faulty engine harms only that process. The
+ * finding comes back in shared memory. The promise is broken if the process ends in any way
+ * other than with that finding and status 0, or does not end.
  *
- * The child is a fork() without exec(): the engine is loaded already, by a parent that has a
- * single thread and has never opened it. The child leaves by exit(), so that what a sanitizer
- * finds at the end is found.
+ * The child is a fork() without exec(): the parent, which has a single thread, has loaded the
+ * engine but never opened it. The child leaves by exit(), so that sanitizers report at its end.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -21,10 +20,9 @@
 #include "base/process.h"
 #include "base/tree.h"
 #include "check/board.h"
-#include "check/prints.h"
 #include "run/fault.h"
 
-#define LOOK_NS UINT64_C(20000000) /* between two looks at the calls */
+#define LOOK_NS UINT64_C(20000000) /* between two calls of calls_look() */
 
 static _Noreturn void
 be_child(void (*work)(void *arg), void *arg, pid_t parent)
@@ -64,7 +62,7 @@ apart_do(void (*work)(void *arg), void *arg, uint64_t timeout_ns, int *status)
 	fflush(NULL); /* or the child would write it again */
 	pid_t pid = fork();
 	if (pid < 0)
-		return error_system("a process cannot be made");
+		return error_system("cannot create a process");
 	if (pid == 0)
 		be_child(work, arg, parent);
 	int how = await(pid, status, timeout_ns), ended;
@@ -109,7 +107,7 @@ note_end(int how, int status, uint64_t timeout_ns)
 	bool is_well = how == PROCESS_ENDED && WIFEXITED(status) &&
 		WEXITSTATUS(status) == EXIT_SUCCESS;
 	if (is_told && (is_well || letter->outcome == NB_CHECK_BROKEN))
-		return; /* the first thing that was found tells more */
+		return; /* the first finding explains more */
 	letter->outcome = NB_CHECK_BROKEN;
 	letter->step_count = 0;
 	letter->steps[0] = '\0';
@@ -121,7 +119,7 @@ note_end(int how, int status, uint64_t timeout_ns)
 		strcat(letter->text, after);
 }
 
-/* Into the board. */
+/** Leaves its finding on the board. */
 static int
 check_in(const struct nb_check_args *args, size_t index)
 {
@@ -137,9 +135,10 @@ check_in(const struct nb_check_args *args, size_t index)
 	return NB_OK;
 }
 
-/*
- * An engine that prints breaks the promise that is about that. Only what that one does not
- * find, a complaint about a key that is too long, say, breaks the promise where it was printed.
+/**
+ * An engine that prints breaks the promise about printing. If that check does not find it (a
+ * complaint about a key that is too long, for example), printing breaks the promise in which it
+ * happened.
  */
 static int
 judge_prints(const struct nb_check_args *args)
@@ -148,10 +147,10 @@ judge_prints(const struct nb_check_args *args)
 	if (board->letter.printed[0] == '\0' || board->letter.outcome == NB_CHECK_BROKEN)
 		return NB_OK;
 	found = board->letter;
-	size_t about_that = 0;
-	while (strcmp(nb_check_name(about_that), "prints_nothing_on_standard_output") != 0)
-		about_that++;
-	int rc = check_in(args, about_that);
+	size_t printing = 0;
+	while (strcmp(nb_check_name(printing), "prints_nothing_on_standard_output") != 0)
+		printing++;
+	int rc = check_in(args, printing);
 	if (rc == NB_OK && board->letter.outcome != NB_CHECK_BROKEN) {
 		found.outcome = NB_CHECK_BROKEN;
 		snprintf(found.text, sizeof(found.text), "it printed on standard output: %s",

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine under check, with each of its verbs in a wrapper that notes where the thread is: in
- * which call, of which session, for which key. The notes lie in memory that a child shares with
- * its parent, so that the parent can say what a child was doing that has crashed, ended or
- * hangs. A verb that lends more bytes than any object has becomes a failure here, before any
- * check reads them.
+ * The engine under check, with each verb in a wrapper that records what the thread is doing:
+ * which call, of which session, with which key. The records lie in memory shared with the
+ * parent, which reports them for a child that crashed, ended or hangs. A verb that lends more
+ * bytes than any object can have becomes a failure here, before a check reads them.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -35,7 +34,7 @@ board_make(void)
 	void *memory = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
-		return error_system("the check: no memory that processes share");
+		return error_system("check: cannot allocate shared memory");
 	board = memory;
 	return NB_OK;
 }
@@ -60,7 +59,7 @@ static void
 enter_call(
 	struct call *call, const char *name, struct nb_slice key, const struct nb_slice *value)
 {
-	/* One byte more than is shown tells that there is more. */
+	/* One byte more than is shown, so that a longer key is marked as cut. */
 	call->key_size = key.size < sizeof(call->key) ? key.size : sizeof(call->key);
 	if (call->key_size > 0)
 		memcpy(call->key, key.data, call->key_size);
@@ -157,9 +156,9 @@ WATCH(reap, SESSION(reap), (struct nb_session *session, struct nb_completion *ou
 	size_t *count, uint64_t timeout_ns), (session, out, room, count, timeout_ns))
 /* clang-format on */
 
-/* --- what they lend --- */
+/* --- their loans --- */
 
-/* rc; or NB_FAIL, and host_text() says why, if that is not a size. */
+/** rc; or NB_FAIL, with a text, if the size is impossible. */
 static int
 judge_size(int rc, const char *call, size_t size)
 {
@@ -169,7 +168,7 @@ judge_size(int rc, const char *call, size_t size)
 	return suite_host.fail(rc, "%s", nb_error_text());
 }
 
-/* The same of a loan that release would end. */
+/** The same for a loan, which it releases. */
 static int
 judge_loan(struct nb_session *session, int rc, const char *call, size_t size)
 {
@@ -234,9 +233,9 @@ calls_watch(const struct nb_engine *engine)
 	return &table;
 }
 
-/* --- what a child was doing --- */
+/* --- how a child ended --- */
 
-/* Where it was, " in put (key a), worker 0"; of several calls all, since any may be the one. */
+/** Its calls, such as " in put (key a), worker 0"; all of them if the culprit is unknown. */
 static void
 describe_place(char *buf, size_t size)
 {

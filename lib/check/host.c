@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The host that the suite lends an engine. It keeps, for each thread, what
- * fail() was told, so that a check can ask whether a failure had a text, and
- * notes a call that engine.h does not allow: fail() with an answer that is no
- * failure, or an empty text. Such a misuse breaks whichever promise was being
- * checked, since it would garble the error of a real run.
+ * The host interface that the suite gives to an engine. For each thread it keeps the last text
+ * given to fail(), so that a check can test whether a failure had a text. It also records calls
+ * that engine.h does not allow: fail() with an answer that is not a failure, or with an empty
+ * text. Such a misuse breaks whichever promise is being checked, because it would garble the
+ * error message of a real run.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ fail(int code, const char *fmt, ...)
 	vsnprintf(told, sizeof(told), fmt, args);
 	va_end(args);
 	if (code >= 0)
-		note_misuse("host->fail() was called with %d, which is no failure", code);
+		note_misuse("host->fail() was called with %d, which is not a failure", code);
 	if (told[0] == '\0')
 		note_misuse("host->fail() was called with %d and an empty text", code);
 	return code;

@@ -1,38 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * More records than fit into a page or a small table: so many that a tree gets inner nodes and
- * a hash table grows, and then most of them deleted again, so that pages are merged.
+ * More records than fit into a page or a small table: so many that a tree gets inner nodes and a
+ * hash table grows. Then most of them are deleted, so that pages are merged.
  */
 #include <string.h>
 
 #include "check/suite.h"
 
-enum { RECORDS = 3000, LEFT = 10 /* one in so many is left in the end */ };
+enum { RECORDS = 3000, LEFT = 10 /* one in LEFT remains */ };
 
 struct many_key {
 	unsigned char bytes[40];
 	struct nb_slice slice;
 };
 
-/* Its order is another than that of `i`. */
+/** The keys do not sort as `i` does. */
 static struct nb_slice
 make_key(struct suite *s, struct many_key *key, uint32_t i)
 {
-	uint64_t max = s->engine->key_size_max;
-	size_t size = 8 + i % 33;
-	uint32_t scattered = i * 0x9e3779b1u; /* odd: no two are equal */
+	uint32_t scattered = i * 0x9e3779b1u; /* odd, so all keys differ */
 	bytes_fill(key->bytes, sizeof(key->bytes), i);
 	memcpy(key->bytes, &scattered, sizeof(scattered));
-	key->slice = (struct nb_slice){key->bytes, max != 0 && size > max ? (size_t)max : size};
+	key->slice = (struct nb_slice){
+		key->bytes, limited(8 + i % 33, s->engine->key_size_max)};
 	return key->slice;
 }
 
 static struct nb_slice
 make_value(struct suite *s, uint32_t i)
 {
-	size_t size = 50 + i % 101;
-	uint64_t max = s->engine->value_size_max;
-	return suite_value(s, max != 0 && size > max ? (size_t)max : size, i);
+	return suite_value(s, limited(50 + i % 101, s->engine->value_size_max), i);
 }
 
 static bool
@@ -41,25 +38,24 @@ open_many(struct suite *s)
 	uint64_t max = s->engine->key_size_max;
 	struct many_key key;
 	if (max != 0 && max < sizeof(uint32_t))
-		return suite_skip(s, "its keys are too short to be many");
+		return suite_skip(s, "its keys are too short for many records");
 	if (!suite_open(s))
 		return false;
 	for (uint32_t i = 0; i < RECORDS; i++)
-		if (!expect_put(s, s->main.session, make_key(s, &key, i), make_value(s, i)))
+		if (!put(s, make_key(s, &key, i), make_value(s, i)))
 			return false;
 	return true;
 }
 
-/* All of them; or, `is_thinned`, those that are left, and not the others. */
+/** Finds all records; or, if `is_thinned`, only those that remain. */
 static bool
 find_many(struct suite *s, bool is_thinned)
 {
 	struct many_key key;
 	for (uint32_t i = 0; i < RECORDS; i++) {
 		make_key(s, &key, i);
-		bool is_there = !is_thinned || i % LEFT == 0;
-		if (is_there ? !expect_value(s, s->main.session, key.slice, make_value(s, i))
-			     : !expect_missing(s, s->main.session, key.slice))
+		if (!is_thinned || i % LEFT == 0 ? !has(s, key.slice, make_value(s, i))
+						 : !lacks(s, key.slice))
 			return false;
 	}
 	return true;
@@ -70,19 +66,18 @@ thin_out(struct suite *s)
 {
 	struct many_key key;
 	for (uint32_t i = 0; i < RECORDS; i++)
-		if (i % LEFT != 0 && !expect_del(s, s->main.session, make_key(s, &key, i)))
+		if (i % LEFT != 0 && !del(s, make_key(s, &key, i)))
 			return false;
 	return true;
 }
 
-void
-check_many_records(struct suite *s)
+bool
+check_many_records_are_kept(struct suite *s)
 {
-	if (open_many(s) && find_many(s, false) && thin_out(s))
-		find_many(s, true);
+	return open_many(s) && find_many(s, false) && thin_out(s) && find_many(s, true);
 }
 
-/* Each record once, and where the engine promises it in their order. */
+/** Each record once, and in order if the engine promises it. */
 static bool
 read_scan(struct suite *s, uint32_t flags, uint32_t wanted)
 {
@@ -100,11 +95,11 @@ read_scan(struct suite *s, uint32_t flags, uint32_t wanted)
 		if (rc != NB_OK)
 			return suite_wrong(s, "scan_next", rc, "NB_OK or NB_NOT_FOUND");
 		if (seen >= wanted || key.size > sizeof(before))
-			return suite_break(s, "a scan of %u records gave others as well",
-				(unsigned)wanted);
+			return suite_break(
+				s, "a scan of %u records gave other records", (unsigned)wanted);
 		if (is_ordered && seen > 0 && slice_compare(key, last) * way <= 0)
 			return suite_break(
-				s, "record %u of a scan is not in its order", (unsigned)seen);
+				s, "record %u of a scan is not in order", (unsigned)seen);
 		memcpy(before, key.data, key.size);
 		before_size = key.size;
 	}
@@ -118,18 +113,17 @@ scan_many(struct suite *s, uint32_t flags, uint32_t wanted)
 	int rc = s->engine->scan_open(s->main.session, &args);
 	if (rc == NB_UNSUPPORTED && (flags & NB_SCAN_BACKWARD) != 0)
 		return true;
-	if (rc != NB_OK)
-		return suite_wrong(s, "scan_open", rc, "NB_OK");
+	if (!suite_ok(s, "scan_open", rc))
+		return false;
 	bool is_right = read_scan(s, flags, wanted);
-	rc = s->engine->scan_close(s->main.session);
-	return is_right && (rc == NB_OK || suite_wrong(s, "scan_close", rc, "NB_OK"));
+	return suite_ok(s, "scan_close", s->engine->scan_close(s->main.session)) && is_right;
 }
 
-void
-check_many_records_in_scans(struct suite *s)
+bool
+check_scans_of_many_records_give_all_of_them(struct suite *s)
 {
 	uint32_t way_back = (s->engine->caps & NB_CAP_ORDERED) != 0 ? NB_SCAN_BACKWARD : 0;
-	if (open_many(s) && scan_many(s, 0, RECORDS) && scan_many(s, way_back, RECORDS) &&
-		thin_out(s) && scan_many(s, 0, RECORDS / LEFT))
+	return open_many(s) && scan_many(s, 0, RECORDS) && scan_many(s, way_back, RECORDS) &&
+		thin_out(s) && scan_many(s, 0, RECORDS / LEFT) &&
 		scan_many(s, way_back, RECORDS / LEFT);
 }

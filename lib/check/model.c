@@ -1,34 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sequences of random operations, done to the engine and to the oracle, answer
- * for answer.
+ * Sequences of random operations, done to the engine and to the oracle, with the answers
+ * compared.
  *
- * A sequence that shows a fault is shrunk by delta debugging (Zeller,
- * Hildebrandt: Simplifying and isolating failure-inducing input, TSE 2002): cut
- * after the fault, then leave out ever smaller parts as long as the rest, on
- * fresh databases, still shows one. It need not be the same one. A fault that
- * does not show again is reported as it was found.
+ * A sequence that shows a fault is shrunk by delta debugging (Zeller, Hildebrandt: Simplifying
+ * and isolating failure-inducing input, TSE 2002): it is cut after the fault, then smaller and
+ * smaller parts are left out while the rest, on new databases, still shows a fault. That need
+ * not be the same fault. A fault that does not show again is reported as it was found.
  *
- * Each sequence is done in a process of its own, a child of one that has never
- * opened the engine: so what an engine keeps in its process, a counter say, is
- * the same each time, and one that crashes can be shrunk like any other fault.
+ * Each sequence runs in its own process, a child of one that has never opened the engine. So
+ * state that an engine keeps in its process, such as a counter, is the same each time, and a
+ * sequence that crashes can be shrunk like any other.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "base/rng.h"
 #include "check/board.h"
 #include "check/model.h"
-#include "check/prints.h"
 #include "run/engine.h"
 
 enum {
 	REPLAYS = 1000, /* to shrink one sequence */
-	PLAINER = 32,   /* operations that are made plainer, one by one */
+	PLAINER = 32,   /* operations that are simplified, one by one */
 	SHORT_VALUE = 8,
 	PRINTING_OPS = 1000,
 	DEFAULT_SEEDS = 3,
@@ -58,22 +56,19 @@ do_sequence(const struct sequence *sequence)
 	}
 }
 
-/* In the child. */
+/** In the child. */
 static void
 replay_here(void *arg)
 {
 	const struct sequence *sequence = arg;
 	struct model *m = sequence->m;
 	struct suite *s = m->s;
-	int rc = place_open(&m->oracle, NB_OPEN_CREATE);
-	if (rc != NB_OK)
-		suite_wrong(s, "open of the oracle", rc, "NB_OK");
-	else if ((rc = place_open(&m->subject, NB_OPEN_CREATE)) != NB_OK)
-		suite_wrong(s, "open of a new database", rc, "NB_OK");
-	else
+	if (suite_ok(s, "open of the oracle", database_open(&m->oracle, NB_OPEN_CREATE)) &&
+		suite_ok(s, "open of a new database",
+			database_open(&m->subject, NB_OPEN_CREATE)))
 		do_sequence(sequence);
-	place_close(&m->oracle);
-	place_close(&m->subject);
+	database_close(&m->oracle);
+	database_close(&m->subject);
 	if (s->outcome == NB_CHECK_KEPT && host_misuse() != NULL)
 		suite_break(s, "%s", host_misuse());
 	board->replayed.outcome = s->outcome;
@@ -82,7 +77,7 @@ replay_here(void *arg)
 	__atomic_store_n(&board->replayed.is_told, 1, __ATOMIC_RELEASE);
 }
 
-/* What came of it, when the child has ended. */
+/** The result, after the child has ended. */
 static size_t
 judge_replay(struct model *m, size_t count, int status)
 {
@@ -102,9 +97,9 @@ judge_replay(struct model *m, size_t count, int status)
 	return at;
 }
 
-/*
- * Do the operations on fresh databases. Returns the place of the first one at
- * which the two differ (m->why says how), or `count` if none does.
+/**
+ * Does the operations on new databases. Returns the index of the first one at which the two
+ * differ (m->why says how), or `count` if none does.
  */
 static size_t
 replay(struct model *m, const struct op *ops, size_t count)
@@ -115,15 +110,16 @@ replay(struct model *m, const struct op *ops, size_t count)
 	m->replays++;
 	memset(&board->replayed, 0, sizeof(board->replayed));
 	calls_forget();
-	if (!place_make(s, &m->subject, s->engine, s->args->options))
+	if (!database_make(s, &m->subject, s->engine, s->args->options))
 		return count;
-	if (place_make(s, &m->oracle, engine_builtin("memory"), NULL)) { /* it has no options */
+	if (database_make(
+		    s, &m->oracle, engine_builtin("memory"), NULL)) { /* it has no options */
 		int how = apart_do(replay_here, &sequence, UINT64_MAX, &status);
 		if (how != PROCESS_ENDED)
 			suite_break(s, "the suite: %s", nb_error_text());
-		place_remove(&m->oracle);
+		database_remove(&m->oracle);
 	}
-	place_remove(&m->subject);
+	database_remove(&m->subject);
 	return s->outcome == NB_CHECK_KEPT ? judge_replay(m, count, status) : count;
 }
 
@@ -134,7 +130,7 @@ make_ops(const struct model *m, struct op *ops, size_t count, uint64_t seed)
 	for (uint32_t kind = 0; kind < KINDS; kind++)
 		total += (m->kinds >> kind & 1) != 0 ? op_kinds[kind].weight : 0;
 	for (size_t i = 0; i < count; i++) {
-		uint64_t roll = random_next(&seed) % total;
+		uint64_t roll = splitmix64_next(&seed) % total;
 		uint32_t kind = 0;
 		for (;; kind++) {
 			if ((m->kinds >> kind & 1) == 0)
@@ -145,14 +141,14 @@ make_ops(const struct model *m, struct op *ops, size_t count, uint64_t seed)
 		}
 		ops[i] = (struct op){.kind = kind,
 			.value_cap = UINT32_MAX,
-			.seed = random_next(&seed),
-			.count = 1 + (uint32_t)(random_next(&seed) % GROUP)};
+			.seed = splitmix64_next(&seed),
+			.count = 1 + (uint32_t)(splitmix64_next(&seed) % GROUP)};
 		if (kind == SCAN || kind == SCAN_BACK)
 			ops[i].count = 1 + (uint32_t)(ops[i].seed >> 8) % SCAN_LIMIT;
 	}
 }
 
-/* A sequence that is not the shortest is better than none in time. */
+/** A sequence that is not the shortest is better than none in time. */
 static bool
 may_go_on(const struct model *m)
 {
@@ -160,7 +156,7 @@ may_go_on(const struct model *m)
 		clock_monotonic() - m->begin_ns < m->s->args->timeout_ns / 2;
 }
 
-/* Replace ops by the `count` of `trial` if those show a fault as well. */
+/** Replaces ops by the first `tried` of `trial` if these show a fault as well. */
 static bool
 keep_if_faulty(struct model *m, struct op *ops, size_t *count, struct op *trial, size_t tried)
 {
@@ -172,7 +168,7 @@ keep_if_faulty(struct model *m, struct op *ops, size_t *count, struct op *trial,
 	return true;
 }
 
-/* Leave out whatever is not needed, in parts of half the length at first. */
+/** Leaves out operations that are not needed, first in parts of half the length. */
 static size_t
 shrink(struct model *m, struct op *ops, size_t count, struct op *trial)
 {
@@ -188,7 +184,7 @@ shrink(struct model *m, struct op *ops, size_t count, struct op *trial)
 				at += part;
 		}
 		if (part == 1 && is_smaller && may_go_on(m))
-			part = 2; /* leaving one out may have freed another */
+			part = 2; /* another one may not be needed now */
 	}
 	return count;
 }
@@ -202,7 +198,7 @@ keep_if_faulty_with_cap(
 	return keep_if_faulty(m, ops, count, trial, *count);
 }
 
-/* A short value; else the fewest bytes that show the fault, as if more of them always did. */
+/** Tries a short value, then searches for the fewest bytes that show the fault. */
 static void
 shorten_value(struct model *m, struct op *ops, size_t *count, struct op *trial, size_t i)
 {
@@ -218,7 +214,7 @@ shorten_value(struct model *m, struct op *ops, size_t *count, struct op *trial, 
 	}
 }
 
-/* Make what is left plainer: short values, of a group only one. */
+/** Simplifies the remaining operations: short values, groups of one. */
 static size_t
 simplify(struct model *m, struct op *ops, size_t count, struct op *trial)
 {
@@ -236,7 +232,7 @@ simplify(struct model *m, struct op *ops, size_t count, struct op *trial)
 	return count;
 }
 
-/* The keys that some operations are about, in the order of bytes. */
+/** The keys of some operations, in the order of bytes. */
 struct used {
 	size_t keys[KEYS], count;
 };
@@ -270,7 +266,7 @@ are_different(const struct model *m, const struct used *used)
 	return true;
 }
 
-/* Whether the fault shows with these keys; if not, those from before are back. */
+/** Whether the fault shows with these keys; if not, restores those of `before`. */
 static bool
 keep_keys_if_faulty(struct model *m, const struct op *ops, size_t count,
 	const struct used *used, const struct nb_slice before[KEYS])
@@ -281,7 +277,7 @@ keep_keys_if_faulty(struct model *m, const struct op *ops, size_t count,
 	return false;
 }
 
-/* The fewest of its first bytes that show the fault. */
+/** Cuts the key to the fewest bytes that show the fault. */
 static void
 shorten_key(struct model *m, const struct op *ops, size_t count, const struct used *used,
 	size_t key)
@@ -297,9 +293,9 @@ shorten_key(struct model *m, const struct op *ops, size_t count, const struct us
 	}
 }
 
-/*
- * Keys as plain and short as the fault allows: all of them one letter, in their order; else
- * each one a letter repeated, if that shows the fault, and then cut.
+/**
+ * Makes the keys as simple and short as the fault allows: all of them one letter, in their order;
+ * else each a repeated letter if that shows the fault, and then cut.
  */
 static void
 simplify_keys(struct model *m, const struct op *ops, size_t count)
@@ -326,13 +322,14 @@ simplify_keys(struct model *m, const struct op *ops, size_t count)
 	}
 }
 
-/* The promise is broken; the steps are listed as far as there is room. */
+/** Reports the broken promise, with as many steps as fit. */
 static void
-tell(struct model *m, const struct op *ops, size_t count, uint64_t seed, bool shows_again)
+report(struct model *m, const struct op *ops, size_t count, uint64_t seed, bool shows_again)
 {
 	struct suite *s = m->s;
 	suite_break(s, "%s (seed %llu%s)", m->why, (unsigned long long)seed,
-		shows_again ? "" : "; it did not show again when the same was done anew");
+		shows_again ? ""
+			    : "; it did not show again when mininb repeated the operations");
 	s->step_count = (uint32_t)count;
 	size_t at = 0, spare = 64; /* for the last line */
 	for (size_t i = 0; i < count; i++) {
@@ -370,11 +367,11 @@ run_seed(struct model *m, struct op *ops, struct op *trial, size_t count, uint64
 	}
 	if (!shows_again)
 		memcpy(m->why, first_why, sizeof(first_why));
-	tell(m, ops, count, seed, shows_again);
+	report(m, ops, count, seed, shows_again);
 	return false;
 }
 
-/* Returns NULL, and the promise is broken, if there is no memory. */
+/** Returns NULL, and the promise is broken, if memory is exhausted. */
 static struct model *
 make_model(struct suite *s, uint32_t kinds)
 {
@@ -398,85 +395,78 @@ make_model(struct suite *s, uint32_t kinds)
 static void
 free_model(struct model *m)
 {
-	free(m->values);
+	free(m != NULL ? m->values : NULL);
 	free(m);
 }
 
-static void
-run_model(struct suite *s, uint32_t wanted_kinds)
+static bool
+run_model(struct suite *s, uint32_t kinds)
 {
 	const struct nb_check_args *args = s->args;
 	uint32_t seeds = args->seeds == 0 ? DEFAULT_SEEDS : args->seeds;
 	size_t count = args->ops == 0 ? DEFAULT_OPS : args->ops;
 	struct op *ops = calloc(2 * count, sizeof(*ops));
-	struct model *m = make_model(s, wanted_kinds);
-	if (ops == NULL)
-		suite_break(s, "the suite is out of memory");
-	for (uint32_t i = 0; ops != NULL && m != NULL && i < seeds; i++)
-		if (!run_seed(m, ops, ops + count, count, args->seed + i))
-			break;
-	if (m != NULL)
-		free_model(m);
+	struct model *m = make_model(s, kinds);
+	bool is_right = m != NULL &&
+		(ops != NULL || suite_break(s, "the suite is out of memory"));
+	for (uint32_t i = 0; is_right && i < seeds; i++)
+		is_right = run_seed(m, ops, ops + count, count, args->seed + i);
+	free_model(m);
 	free(ops);
+	return is_right;
 }
 
 enum { POINTS = 1u << PUT | 1u << GET | 1u << DEL };
 
-void
-check_model_points(struct suite *s)
+bool
+check_random_puts_gets_deletes_answer_as_the_oracle(struct suite *s)
 {
-	run_model(s, POINTS);
+	return run_model(s, POINTS);
 }
 
-/* What the engine has verbs for. */
+/** The kinds of operations that the engine has verbs for. */
 static uint32_t
 kinds_of(const struct nb_engine *e)
 {
-	uint32_t kinds = POINTS;
-	if (e->insert != NULL)
-		kinds |= 1u << INSERT;
-	if (e->batch != NULL)
-		kinds |= 1u << BATCH;
-	if (e->multi_get != NULL)
-		kinds |= 1u << MULTI_GET;
-	if (e->scan_open != NULL && (e->caps & NB_CAP_ORDERED) != 0)
-		kinds |= 1u << SCAN | 1u << SCAN_BACK;
-	if (e->begin != NULL)
-		kinds |= 1u << TRANSACTION;
-	if (e->flush != NULL || e->checkpoint != NULL)
-		kinds |= 1u << SETTLE;
-	if ((e->caps & NB_CAP_PERSISTENT) != 0)
-		kinds |= 1u << REOPEN;
-	return kinds;
+	bool is_ordered = e->scan_open != NULL && (e->caps & NB_CAP_ORDERED) != 0;
+	return POINTS | (uint32_t)(e->insert != NULL) << INSERT |
+		(uint32_t)(e->batch != NULL) << BATCH |
+		(uint32_t)(e->multi_get != NULL) << MULTI_GET | (uint32_t)is_ordered << SCAN |
+		(uint32_t)is_ordered << SCAN_BACK |
+		(uint32_t)(e->begin != NULL) << TRANSACTION |
+		(uint32_t)(e->flush != NULL || e->checkpoint != NULL) << SETTLE |
+		(uint32_t)((e->caps & NB_CAP_PERSISTENT) != 0) << REOPEN;
 }
 
-void
-check_model_all(struct suite *s)
+bool
+check_random_use_of_every_verb_answers_as_the_oracle(struct suite *s)
 {
 	uint32_t kinds = kinds_of(s->engine);
 	if (kinds == POINTS)
-		suite_skip(s,
+		return suite_skip(s,
 			"no insert, batch, multi_get, ordered scan, transaction, flush or reopening");
-	else
-		run_model(s, kinds);
+	return run_model(s, kinds);
 }
 
-void
-check_prints_nothing(struct suite *s)
+bool
+check_prints_nothing_on_standard_output(struct suite *s)
 {
 	static struct op ops[PRINTING_OPS];
 	char text[BOARD_PRINTED_SIZE];
 	struct prints prints;
+	if (s->args->printed[0] != '\0')
+		return suite_break(s,
+			"it printed on standard output while mininb loaded it: %s",
+			s->args->printed);
 	struct model *m = make_model(s, kinds_of(s->engine));
 	if (m == NULL)
-		return;
-	m->goes_on = true; /* whether it answers well is another promise's */
+		return false;
+	m->goes_on = true; /* other promises check its answers */
 	model_make_keys(m, s->args->seed);
 	make_ops(m, ops, PRINTING_OPS, s->args->seed);
 	prints_begin(&prints);
 	replay(m, ops, PRINTING_OPS);
 	prints_end(&prints, text, sizeof(text));
 	free_model(m);
-	if (text[0] != '\0')
-		suite_break(s, "it printed on standard output: %s", text);
+	return text[0] == '\0' || suite_break(s, "it printed on standard output: %s", text);
 }

@@ -2,20 +2,22 @@
 /*
  * What one random operation means, and doing it to the engine and the oracle.
  *
- * An operation is a few numbers from which its keys and values follow, so a
- * part of a sequence means the same without the rest: that is what makes
- * shrinking work. The keys are few, so that operations meet: overwrites,
- * deletes of what is there, scans between neighbours. They hold zeros and 0xff,
- * begin one another, are one byte long or as long as the engine takes.
+ * An operation is a few numbers from which its keys and values are made, so a part of a sequence
+ * means the same without the rest. That makes shrinking possible. The keys are few, so that
+ * operations meet: overwrites, deletes of existing keys, scans between neighbours. The keys
+ * contain zeros and 0xff, are prefixes of one another, and are one byte long or as long as the
+ * engine allows.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "check/model.h"
 
-/*
- * Up to `longest`, as many of each power of two as of the next, and one in four of them a power
- * of two itself or a neighbour of one: that is where a field, a page or a buffer ends.
+/**
+ * A size up to `longest`, each power of two with equal probability. One in four is a power of
+ * two or its neighbour: there fields, pages and buffers end.
  */
 static size_t
 random_size(uint64_t roll, size_t longest)
@@ -60,20 +62,18 @@ model_make_keys(struct model *m, uint64_t seed)
 		{"0123456789abcdeg", 16}};
 	unsigned char bytes[KEY_SIZE];
 	m->key_count = 0;
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(fixed); i++)
 		add_key(m, fixed[i]);
-	size_t longest = KEY_SIZE;
-	if (m->key_size_max != 0 && m->key_size_max < KEY_SIZE)
-		longest = (size_t)m->key_size_max;
+	size_t longest = limited(KEY_SIZE, m->key_size_max);
 	bytes_fill(bytes, longest, seed);
 	add_key(m, (struct nb_slice){bytes, longest});
-	bytes[longest - 1] ^= 1; /* differs in its last bit only */
+	bytes[longest - 1] ^= 1; /* differs only in its last bit */
 	add_key(m, (struct nb_slice){bytes, longest});
 	add_key(m, (struct nb_slice){bytes, longest - (longest > 1)});
 	for (uint64_t i = 0; m->key_count < KEYS && i < 1000; i++) {
 		uint64_t state = seed + i;
 		size_t size = i % 2 == 0 ? 1 + i / 2 % 24
-					 : random_size(random_next(&state), longest);
+					 : random_size(splitmix64_next(&state), longest);
 		bytes_fill(bytes, size, seed + i + 1);
 		add_key(m, (struct nb_slice){bytes, size});
 	}
@@ -85,7 +85,7 @@ static uint64_t
 hash(uint64_t seed, uint64_t i)
 {
 	uint64_t state = seed + i * 0xd1342543de82ef95u;
-	return random_next(&state);
+	return splitmix64_next(&state);
 }
 
 static struct nb_slice
@@ -94,20 +94,16 @@ op_key(const struct model *m, const struct op *op, uint32_t i)
 	return m->keys[hash(op->seed, op->first + i) % m->key_count];
 }
 
-/*
- * Half of them are small ones, which are quickly done; the others are of any size, as many of
- * each power of two as of the next.
- */
+/** Half of them are small, which is fast; the others have any size. */
 static size_t
 op_value_size(const struct model *m, const struct op *op, uint32_t i)
 {
 	static const uint32_t sizes[] = {
 		0, 1, 7, 8, 16, 20, 33, 60, 100, 100, 100, 100, 255, 256, 1000, 1024};
 	uint64_t roll = hash(op->seed, 1000 + op->first + i);
-	uint64_t size = roll % 2 == 0 ? sizes[roll / 2 % (sizeof(sizes) / sizeof(sizes[0]))]
+	uint64_t size = roll % 2 == 0 ? sizes[roll / 2 % COUNT_OF(sizes)]
 				      : random_size(roll / 2, SUITE_VALUE_SIZE);
-	if (m->value_size_max != 0 && size > m->value_size_max)
-		size = m->value_size_max;
+	size = limited(size, m->value_size_max);
 	return size < op->value_cap ? size : op->value_cap;
 }
 
@@ -163,22 +159,50 @@ op_is_delete(const struct op *op, uint32_t i)
 /* --- doing it to both --- */
 
 static bool
-differ(struct model *m, const char *what, int rc, const char *wanted)
+differ(struct model *m, const char *call, int rc, const char *wanted)
 {
-	snprintf(m->why, sizeof(m->why), "%s answered %s%s%s%s where %s is right", what,
-		answer_name(rc), rc < 0 ? " (" : "",
-		rc >= 0                          ? ""
-			: host_text()[0] != '\0' ? host_text()
-						 : "without a text",
-		rc < 0 ? ")" : "", wanted);
+	answer_write(m->why, sizeof(m->why), call, rc);
+	size_t used = strlen(m->why);
+	snprintf(m->why + used, sizeof(m->why) - used, " where %s is right", wanted);
+	return false;
+}
+
+/** Returns false: m->why says how the answer differs. */
+static bool
+explain(struct model *m, const char *fmt, ...) NB_PRINTF(2, 3);
+
+static bool
+explain(struct model *m, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(m->why, sizeof(m->why), fmt, args);
+	va_end(args);
 	return false;
 }
 
 static bool
 oracle_failed(struct model *m)
 {
-	snprintf(m->why, sizeof(m->why), "the oracle itself failed: %s", host_text());
-	return false;
+	return explain(m, "the oracle itself failed: %s", host_text());
+}
+
+static void
+release(const struct database *db)
+{
+	if (db->engine->release != NULL)
+		db->engine->release(db->session);
+}
+
+/** Whether the oracle has the key. */
+static bool
+oracle_has(struct model *m, struct nb_slice key)
+{
+	struct nb_slice value;
+	bool is_there = m->oracle.engine->get(m->oracle.session, key, &value) == NB_OK;
+	if (is_there)
+		release(&m->oracle);
+	return is_there;
 }
 
 static bool
@@ -190,7 +214,7 @@ oracle_write(struct model *m, struct nb_slice key, const struct nb_slice *value)
 	return rc >= 0 || oracle_failed(m);
 }
 
-/* The answer and value that were got of `key` are the oracle's. */
+/** Compares an answer for `key` and its value with the oracle's. */
 static bool
 same_as_oracle(
 	struct model *m, const char *verb, struct nb_slice key, int rc, struct nb_slice value)
@@ -205,14 +229,12 @@ same_as_oracle(
 		return oracle_failed(m);
 	if (!is_same)
 		differ(m, what, rc, answer_name(right));
-	else if (rc == NB_OK && !slice_equal(value, wanted)) {
-		is_same = false;
-		snprintf(m->why, sizeof(m->why), "%s lent %zu bytes%s where %zu were put last",
-			what, value.size, value.size == wanted.size ? ", other ones," : "",
+	else if (rc == NB_OK && !slice_equal(value, wanted))
+		is_same = explain(m, "%s lent %zu bytes%s where %zu were put last", what,
+			value.size, value.size == wanted.size ? " with other contents" : "",
 			wanted.size);
-	}
-	if (right == NB_OK && oracle->release != NULL)
-		oracle->release(m->oracle.session);
+	if (right == NB_OK)
+		release(&m->oracle);
 	return is_same;
 }
 
@@ -232,34 +254,29 @@ do_get(struct model *m, const struct op *op)
 	struct nb_slice key = op_key(m, op, 0);
 	int rc = engine->get(m->subject.session, key, &value);
 	bool is_same = same_as_oracle(m, "get", key, rc, value);
-	if (rc == NB_OK && engine->release != NULL)
-		engine->release(m->subject.session);
+	if (rc == NB_OK)
+		release(&m->subject);
 	return is_same;
 }
 
 static bool
 do_del(struct model *m, const struct op *op)
 {
-	struct nb_slice key = op_key(m, op, 0), value;
-	int right = m->oracle.engine->get(m->oracle.session, key, &value);
-	if (right == NB_OK && m->oracle.engine->release != NULL)
-		m->oracle.engine->release(m->oracle.session);
+	struct nb_slice key = op_key(m, op, 0);
+	bool is_there = oracle_has(m, key);
 	int rc = m->subject.engine->del(m->subject.session, key);
-	/* Of a key that is not there, either may be answered. */
-	if (rc != NB_OK && (rc != NB_NOT_FOUND || right == NB_OK))
-		return differ(m, "del", rc, right == NB_OK ? "NB_OK" : "NB_NOT_FOUND or NB_OK");
+	/* For a missing key both answers are right. */
+	if (rc != NB_OK && (rc != NB_NOT_FOUND || is_there))
+		return differ(m, "del", rc, is_there ? "NB_OK" : "NB_NOT_FOUND or NB_OK");
 	return oracle_write(m, key, NULL);
 }
 
 static bool
 do_insert(struct model *m, const struct op *op)
 {
-	struct nb_slice key = op_key(m, op, 0), value = op_value(m, op, 0), found;
-	int right = m->oracle.engine->get(m->oracle.session, key, &found);
-	if (right == NB_OK && m->oracle.engine->release != NULL)
-		m->oracle.engine->release(m->oracle.session);
+	struct nb_slice key = op_key(m, op, 0), value = op_value(m, op, 0);
+	int wanted = oracle_has(m, key) ? NB_EXISTS : NB_OK;
 	int rc = m->subject.engine->insert(m->subject.session, key, value);
-	int wanted = right == NB_OK ? NB_EXISTS : NB_OK;
 	if (rc != wanted)
 		return differ(m, "insert", rc, answer_name(wanted));
 	return rc == NB_EXISTS || oracle_write(m, key, &value);
@@ -294,7 +311,7 @@ do_multi_get(struct model *m, const struct op *op)
 	int32_t answers[GROUP];
 	for (uint32_t i = 0; i < op->count; i++) {
 		keys[i] = op_key(m, op, i);
-		answers[i] = INT32_MAX; /* none: one that is not set is seen */
+		answers[i] = INT32_MAX; /* not an answer, so one that is not set shows */
 	}
 	int rc = engine->multi_get(m->subject.session, keys, op->count, values, answers);
 	if (rc != NB_OK)
@@ -302,8 +319,7 @@ do_multi_get(struct model *m, const struct op *op)
 	bool is_same = true;
 	for (uint32_t i = 0; is_same && i < op->count; i++)
 		is_same = same_as_oracle(m, "multi_get", keys[i], answers[i], values[i]);
-	if (engine->release != NULL)
-		engine->release(m->subject.session);
+	release(&m->subject);
 	return is_same;
 }
 
@@ -313,7 +329,7 @@ op_commits(const struct op *op)
 	return op->seed % 3 != 0;
 }
 
-/* Its writes one after the other, each seen by the transaction itself. */
+/** Writes one record after the other; the transaction must see each of its writes. */
 static bool
 write_in_transaction(struct model *m, const struct op *op)
 {
@@ -330,16 +346,16 @@ write_in_transaction(struct model *m, const struct op *op)
 		rc = engine->get(m->subject.session, key, &found);
 		bool is_seen = rc == (is_delete ? NB_NOT_FOUND : NB_OK) &&
 			(is_delete || slice_equal(found, value));
-		if (rc == NB_OK && engine->release != NULL)
-			engine->release(m->subject.session);
+		if (rc == NB_OK)
+			release(&m->subject);
 		if (!is_seen)
-			return differ(m, "get of what the same transaction has written", rc,
+			return differ(m, "get of a record that the same transaction wrote", rc,
 				is_delete ? "NB_NOT_FOUND" : "NB_OK with that value");
 	}
 	return true;
 }
 
-/* Committed, what the oracle gets as well; or aborted, and then of no effect. */
+/** Committed, and then done to the oracle as well; or aborted, and then without effect. */
 static bool
 do_transaction(struct model *m, const struct op *op)
 {
@@ -389,7 +405,7 @@ do_settle(struct model *m, const struct op *op)
 		differ(m, "flush", rc, "NB_OK or NB_UNSUPPORTED");
 }
 
-/* The next records of the two open scans are equal, and so are their ends. */
+/** Compares the next records of the two open scans, and their ends. */
 static bool
 scans_agree(struct model *m, uint32_t limit)
 {
@@ -404,18 +420,13 @@ scans_agree(struct model *m, uint32_t limit)
 		if (rc != NB_OK)
 			return true;
 		slice_quote(got, key);
-		if (!slice_equal(key, right_key)) {
-			snprintf(m->why, sizeof(m->why),
-				"scan_next gave the key %s where %s is next", got,
+		if (!slice_equal(key, right_key))
+			return explain(m, "scan_next gave the key %s where %s is next", got,
 				slice_quote(want, right_key));
-			return false;
-		}
-		if (!slice_equal(value, right_value)) {
-			snprintf(m->why, sizeof(m->why),
+		if (!slice_equal(value, right_value))
+			return explain(m,
 				"scan_next gave %zu bytes for the key %s, not the %zu put last",
 				value.size, got, right_value.size);
-			return false;
-		}
 	}
 	return true;
 }
@@ -456,11 +467,11 @@ static bool
 do_reopen(struct model *m, const struct op *op)
 {
 	(void)op;
-	int rc = place_close(&m->subject);
+	int rc = database_close(&m->subject);
 	if (rc != NB_OK)
 		return differ(m, "close", rc, "NB_OK");
-	rc = place_open(&m->subject, 0);
-	return rc == NB_OK || differ(m, "open of what was closed", rc, "NB_OK");
+	rc = database_open(&m->subject, 0);
+	return rc == NB_OK || differ(m, "open of the closed database", rc, "NB_OK");
 }
 
 const struct op_kind op_kinds[KINDS] = {
@@ -477,19 +488,12 @@ const struct op_kind op_kinds[KINDS] = {
 	[REOPEN] = {"close and open", do_reopen, 15},
 };
 
-/* --- telling it --- */
-
-static int
-write_value_size(const struct model *m, const struct op *op, uint32_t i, char *to, size_t room)
-{
-	size_t size = op_value_size(m, op, i);
-	return snprintf(to, room, "%zu byte%s", size, size == 1 ? "" : "s");
-}
+/* --- printing it --- */
 
 size_t
 op_write(const struct model *m, const struct op *op, char *to, size_t room)
 {
-	char quoted[QUOTE_SIZE], size[32];
+	char quoted[QUOTE_SIZE];
 	size_t at = 0;
 	static const char *const settles[] = {"flush", "flush (compact)", "checkpoint"};
 	uint32_t group = op_keys(op);
@@ -507,8 +511,8 @@ op_write(const struct model *m, const struct op *op, char *to, size_t room)
 				slice_quote(quoted, op_key(m, op, i)));
 			if (is_delete || !op_is_write(op))
 				continue;
-			write_value_size(m, op, i, size, sizeof(size));
-			ADD(" = %s", size);
+			size_t size = op_value_size(m, op, i);
+			ADD(" = %zu byte%s", size, size == 1 ? "" : "s");
 		}
 	if (op->kind == TRANSACTION)
 		ADD(", %s", op_commits(op) ? "commit" : "abort");

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Catching what is printed: descriptor 1 becomes a file in memory. The file cannot grow beyond
- * ROOM, lest an engine that prints for each operation fills the memory; what comes after that
- * is lost, and to the engine it is a write that has failed.
+ * Catches what is printed: descriptor 1 becomes a file in memory. The file is limited to ROOM
+ * bytes, so that an engine that prints for each operation does not fill the memory. Further
+ * writes fail in the engine.
  */
-#include "check/prints.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "check/suite.h"
+#include "base/error.h"
+#include "check/board.h"
 
 enum { ROOM = 4096, SHOWN = 60 };
 
@@ -48,4 +47,18 @@ prints_end(struct prints *prints, char *text, size_t size)
 		slice_write(text, size, (struct nb_slice){bytes, (size_t)got}, (size_t)end);
 	dup2(prints->stdout_was, STDOUT_FILENO);
 	close(prints->stdout_was);
+}
+
+int
+nb_check_load(struct nb_engine_ref **out, struct nb_check_args *args, const char *driver)
+{
+	struct prints prints;
+	prints_begin(&prints);
+	int rc = nb_engine_load(out, driver);
+	prints_end(&prints, args->printed, sizeof(args->printed));
+	if (rc == NB_OK)
+		args->engine = nb_engine_table(*out);
+	else if (args->printed[0] != '\0')
+		rc = error_prefix(rc, "it printed %s", args->printed);
+	return rc;
 }

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Scans, against a sorted array of the suite's own: not against the oracle, so
- * that the oracle's scans can be checked as well.
+ * Scans, compared with a sorted array of the suite's own. The oracle is not used, so that its
+ * scans can be checked as well.
  *
- * The keys differ in length, begin one another and hold 0x00 and 0xff, since
- * that is where a comparison of signed characters, of C strings or of lengths
- * first goes another way than memcmp().
+ * The keys have different lengths, are prefixes of one another and contain 0x00 and 0xff: there
+ * a comparison of signed characters, of C strings or of lengths first differs from memcmp().
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "check/suite.h"
 
-/* In the order of memcmp(), a prefix first. */
+/* In the order of memcmp(); a prefix sorts first. */
 static const struct nb_slice sorted[] = {{"\0", 1}, {"\0\0", 2}, {"\0\1", 2}, {"\1", 1},
 	{"A", 1}, {"a", 1}, {"a\0", 2}, {"a\0b", 3}, {"aa", 2}, {"ab", 2}, {"abc", 3}, {"b", 1},
 	{"\x7f", 1}, {"\x80", 1}, {"\xfe\xff", 2}, {"\xff", 1}, {"\xff\0", 2}, {"\xff\xff", 2}};
 enum { SORTED = sizeof(sorted) / sizeof(sorted[0]) };
+
+static const struct nb_slice whole; /* the `from` of a scan of everything */
 
 static struct nb_slice
 value_of(struct suite *s, size_t i)
@@ -24,15 +25,15 @@ value_of(struct suite *s, size_t i)
 	return suite_value(s, 10 + i, s->args->seed + i);
 }
 
-/* Open `main` and put the keys in an order that is not theirs. */
+/** Opens `main` and puts the keys in another order. */
 static bool
 open_sorted(struct suite *s)
 {
 	if (!suite_open(s))
 		return false;
 	for (size_t i = 0; i < SORTED; i++) {
-		size_t at = i * 7 % SORTED; /* 7 and 18 have no common divisor */
-		if (!expect_put(s, s->main.session, sorted[at], value_of(s, at)))
+		size_t at = i * 7 % SORTED; /* 7 and 18 are coprime */
+		if (!put(s, sorted[at], value_of(s, at)))
 			return false;
 	}
 	return true;
@@ -48,10 +49,10 @@ open_scan(struct suite *s, uint32_t flags, struct nb_slice from)
 	if (rc == NB_UNSUPPORTED && (flags & NB_SCAN_BACKWARD) != 0)
 		return suite_failed(s, "scan_open backward", rc) &&
 			suite_skip(s, "it refuses backward scans");
-	return rc == NB_OK || suite_wrong(s, "scan_open", rc, "NB_OK");
+	return suite_ok(s, "scan_open", rc);
 }
 
-/* The next record is sorted[i]. */
+/** The next record must be sorted[i]. */
 static bool
 expect_next(struct suite *s, size_t i, bool with_value)
 {
@@ -59,15 +60,14 @@ expect_next(struct suite *s, size_t i, bool with_value)
 	struct nb_slice key = {0}, value = {0};
 	host_forget();
 	int rc = s->engine->scan_next(s->main.session, &key, &value);
-	if (rc != NB_OK)
-		return suite_wrong(s, "scan_next before the last record", rc, "NB_OK");
+	if (!suite_ok(s, "scan_next before the last record", rc))
+		return false;
 	if (!slice_equal(key, sorted[i]))
 		return suite_break(s, "the scan gave the key %s where %s is next",
 			slice_quote(got, key), slice_quote(want, sorted[i]));
-	if (with_value && !slice_equal(value, value_of(s, i)))
-		return suite_break(s, "the scan gave another value than was put for the key %s",
+	return !with_value || slice_equal(value, value_of(s, i)) ||
+		suite_break(s, "the scan gave another value than was put for the key %s",
 			slice_quote(got, key));
-	return true;
 }
 
 static bool
@@ -84,16 +84,15 @@ expect_end(struct suite *s)
 		suite_wrong(s, "scan_next after the last record", rc, "NB_NOT_FOUND");
 }
 
-/* Close the scan, which has met nothing wrong. `is_right`: whether it went well so far. */
+/** Closes the scan. `is_right`: the result so far. */
 static bool
 close_scan(struct suite *s, bool is_right)
 {
 	host_forget();
-	int rc = s->engine->scan_close(s->main.session);
-	return is_right && (rc == NB_OK || suite_wrong(s, "scan_close", rc, "NB_OK"));
+	return suite_ok(s, "scan_close", s->engine->scan_close(s->main.session)) && is_right;
 }
 
-/* A whole scan from `from` gives sorted[first], and so on in its direction, to the end. */
+/** A scan from `from` gives sorted[first] and all that follow in its direction. */
 static bool
 expect_scan(struct suite *s, uint32_t flags, struct nb_slice from, int first)
 {
@@ -104,25 +103,22 @@ expect_scan(struct suite *s, uint32_t flags, struct nb_slice from, int first)
 	bool is_right = true;
 	for (int i = first; is_right && i >= 0 && i < SORTED; i += step)
 		is_right = expect_next(s, (size_t)i, with_value);
-	is_right = is_right && expect_end(s);
-	return close_scan(s, is_right);
+	return close_scan(s, is_right && expect_end(s));
 }
 
-void
-check_scan_is_ordered(struct suite *s)
+bool
+check_scan_follows_the_order_of_bytes(struct suite *s)
 {
-	if (open_sorted(s))
-		expect_scan(s, 0, (struct nb_slice){0}, 0);
+	return open_sorted(s) && expect_scan(s, 0, whole, 0);
 }
 
-void
-check_scan_backward(struct suite *s)
+bool
+check_scan_backward_is_the_reverse(struct suite *s)
 {
-	if (open_sorted(s))
-		expect_scan(s, NB_SCAN_BACKWARD, (struct nb_slice){0}, SORTED - 1);
+	return open_sorted(s) && expect_scan(s, NB_SCAN_BACKWARD, whole, SORTED - 1);
 }
 
-/* Where a scan from a key begins: the first sorted key that is not on the wrong side of it. */
+/** Where a scan from a key begins: at the first sorted key in its direction. */
 static int
 first_from(struct nb_slice from, bool is_backward)
 {
@@ -134,7 +130,7 @@ first_from(struct nb_slice from, bool is_backward)
 	return at - 1;
 }
 
-static void
+static bool
 scan_from_everywhere(struct suite *s, uint32_t flags)
 {
 	static const struct nb_slice between[] = {{"\0\0\0", 3}, {"\0a", 2}, {"\2", 1},
@@ -143,86 +139,70 @@ scan_from_everywhere(struct suite *s, uint32_t flags)
 		{"\xff\xff\xff", 3}};
 	bool is_backward = (flags & NB_SCAN_BACKWARD) != 0;
 	if (!open_sorted(s))
-		return;
+		return false;
 	for (size_t i = 0; i < SORTED; i++)
 		if (!expect_scan(s, flags, sorted[i], (int)i))
-			return;
-	for (size_t i = 0; i < sizeof(between) / sizeof(between[0]); i++)
+			return false;
+	for (size_t i = 0; i < COUNT_OF(between); i++)
 		if (!expect_scan(s, flags, between[i], first_from(between[i], is_backward)))
-			return;
-	/* Before the first one, too: without "\0" no key is below "\0\0" but "\0" itself. */
-	if (expect_del(s, s->main.session, sorted[0]) && open_scan(s, flags, sorted[0])) {
-		if (is_backward)
-			expect_end(s);
-		else
-			expect_next(s, 1, true);
-		close_scan(s, true);
-	}
+			return false;
+	/* Before the first one, too: once "\0" is deleted, it is below all keys. */
+	return del(s, sorted[0]) && open_scan(s, flags, sorted[0]) &&
+		close_scan(s, is_backward ? expect_end(s) : expect_next(s, 1, true));
 }
 
-void
-check_scan_from(struct suite *s)
+bool
+check_scan_begins_where_it_is_told(struct suite *s)
 {
-	scan_from_everywhere(s, 0);
+	return scan_from_everywhere(s, 0);
 }
 
-void
-check_scan_from_backward(struct suite *s)
+bool
+check_scan_backward_begins_where_it_is_told(struct suite *s)
 {
-	scan_from_everywhere(s, NB_SCAN_BACKWARD);
+	return scan_from_everywhere(s, NB_SCAN_BACKWARD);
 }
 
-void
-check_scan_of_empty(struct suite *s)
+bool
+check_scan_of_an_empty_database_is_at_its_end(struct suite *s)
 {
-	if (!suite_open(s) || !open_scan(s, 0, (struct nb_slice){0}))
-		return;
-	expect_end(s);
-	close_scan(s, true);
-	/* And one that has become empty. */
-	if (!expect_put(s, s->main.session, SLICE("key"), SLICE("v")) ||
-		!expect_del(s, s->main.session, SLICE("key")) ||
-		!open_scan(s, 0, (struct nb_slice){0}))
-		return;
-	expect_end(s);
-	close_scan(s, true);
+	return suite_open(s) && open_scan(s, 0, whole) && close_scan(s, expect_end(s)) &&
+		/* Also when its only record was deleted. */
+		put(s, SLICE("key"), SLICE("v")) && del(s, SLICE("key")) &&
+		open_scan(s, 0, whole) && close_scan(s, expect_end(s));
 }
 
-void
-check_scan_end_stays(struct suite *s)
+bool
+check_scan_that_is_at_its_end_stays_there(struct suite *s)
 {
-	if (!suite_open(s) || !expect_put(s, s->main.session, sorted[4], value_of(s, 4)) ||
-		!open_scan(s, 0, (struct nb_slice){0}))
-		return;
-	if (expect_next(s, 4, true))
-		for (int i = 0; i < 5 && expect_end(s); i++)
-			;
-	close_scan(s, true);
+	if (!suite_open(s) || !put(s, sorted[4], value_of(s, 4)) || !open_scan(s, 0, whole))
+		return false;
+	bool is_right = expect_next(s, 4, true);
+	for (int i = 0; i < 5; i++)
+		is_right = is_right && expect_end(s);
+	return close_scan(s, is_right);
 }
 
-void
-check_scan_leaves_session(struct suite *s)
+bool
+check_scan_leaves_the_session_usable(struct suite *s)
 {
 	if (!open_sorted(s))
-		return;
+		return false;
 	for (int i = 0; i < 50; i++) {
 		struct nb_slice key, value;
-		if (!open_scan(s, 0, (struct nb_slice){0}))
-			return;
-		if (i % 2 == 1) /* closed in the middle, or before anything was read */
+		if (!open_scan(s, 0, whole))
+			return false;
+		if (i % 2 == 1) /* closed after one record, or before any */
 			s->engine->scan_next(s->main.session, &key, &value);
 		size_t at = (size_t)i % SORTED;
-		if (!close_scan(s, true) ||
-			!expect_value(s, s->main.session, sorted[at], value_of(s, at)) ||
-			!expect_put(s, s->main.session, sorted[at], value_of(s, at)))
-			return;
+		if (!close_scan(s, true) || !has(s, sorted[at], value_of(s, at)) ||
+			!put(s, sorted[at], value_of(s, at)))
+			return false;
 	}
+	return true;
 }
 
-/*
- * Read on in the open scan, to its end or `limit` records far, and count how often each
- * of the sorted keys came.
- */
+/** Reads at most `limit` records of the open scan, and counts each of the sorted keys. */
 static bool
 count_scan(struct suite *s, uint32_t *seen, int limit, bool with_value)
 {
@@ -246,45 +226,43 @@ count_scan(struct suite *s, uint32_t *seen, int limit, bool with_value)
 				slice_quote(quoted, key));
 	}
 	return limit <= SORTED ||
-		suite_break(
-			s, "the scan gives more records than the %d that there are", SORTED);
+		suite_break(s, "the scan gives more than the %d records put", SORTED);
 }
 
-static void
+static bool
 expect_each_once(struct suite *s, const uint32_t *seen)
 {
 	char quoted[QUOTE_SIZE];
 	for (size_t i = 0; i < SORTED; i++)
 		if (seen[i] != 1)
-			suite_break(s, "the scan gave the key %s %u times",
+			return suite_break(s, "the scan gave the key %s %u times",
 				slice_quote(quoted, sorted[i]), (unsigned)seen[i]);
+	return true;
 }
 
-static void
+static bool
 scan_gives_each_once(struct suite *s, uint32_t flags)
 {
 	uint32_t seen[SORTED] = {0};
-	if (!open_sorted(s) || !open_scan(s, flags, (struct nb_slice){0}))
-		return;
-	bool is_read = count_scan(s, seen, SORTED + 1, (flags & NB_SCAN_KEYS_ONLY) == 0);
-	close_scan(s, true);
-	if (is_read)
+	return open_sorted(s) && open_scan(s, flags, whole) &&
+		close_scan(
+			s, count_scan(s, seen, SORTED + 1, (flags & NB_SCAN_KEYS_ONLY) == 0)) &&
 		expect_each_once(s, seen);
 }
 
-void
-check_scan_is_whole(struct suite *s)
+bool
+check_scan_gives_each_record_once(struct suite *s)
 {
-	scan_gives_each_once(s, 0);
+	return scan_gives_each_once(s, 0);
 }
 
-void
-check_scan_keys_only(struct suite *s)
+bool
+check_scan_of_keys_only_gives_every_key(struct suite *s)
 {
-	scan_gives_each_once(s, NB_SCAN_KEYS_ONLY);
+	return scan_gives_each_once(s, NB_SCAN_KEYS_ONLY);
 }
 
-/* Another session changes what lies ahead of the scan. */
+/** Another session changes records that the scan has not reached. */
 static void
 write_ahead(struct worker *worker)
 {
@@ -296,29 +274,27 @@ write_ahead(struct worker *worker)
 	expect_del(s, worker->session, sorted[5]);
 }
 
-void
-check_scan_snapshot(struct suite *s)
+bool
+check_scan_sees_one_version_of_the_data(struct suite *s)
 {
 	static struct worker writer;
 	uint32_t seen[SORTED] = {0};
 	bool is_ordered = (s->engine->caps & NB_CAP_ORDERED) != 0;
-	if (!open_sorted(s) || !open_scan(s, 0, (struct nb_slice){0}))
-		return;
+	if (!open_sorted(s) || !open_scan(s, 0, whole))
+		return false;
 	bool is_right = is_ordered ? expect_next(s, 0, true) && expect_next(s, 1, true)
 				   : count_scan(s, seen, 2, true);
-	if (!worker_start(&writer, s, 1, write_ahead, NULL)) {
-		close_scan(s, true);
-		return;
-	}
+	if (!worker_start(&writer, s, 1, write_ahead))
+		return close_scan(s, false);
 	worker_give_time(&writer);
 	for (size_t i = 2; is_ordered && is_right && i < SORTED; i++)
 		is_right = expect_next(s, i, true);
-	if (is_ordered && is_right)
-		expect_end(s);
-	if (!is_ordered && is_right && count_scan(s, seen, SORTED + 1, true))
-		expect_each_once(s, seen);
-	close_scan(s, true);
+	if (is_ordered)
+		is_right = is_right && expect_end(s);
+	else
+		is_right = is_right && count_scan(s, seen, SORTED + 1, true) &&
+			expect_each_once(s, seen);
+	close_scan(s, is_right);
 	worker_join(&writer);
-	expect_value(s, s->main.session, SLICE("aaa"), SLICE("new"));
-	expect_missing(s, s->main.session, sorted[5]);
+	return is_right && has(s, SLICE("aaa"), SLICE("new")) && lacks(s, sorted[5]);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sessions, one after another and at once. Threads do as workers of a run do:
- * each opens, uses and closes a session of its own. What comes of a race is
- * checked only by what must hold for every interleaving: a value that is found
- * is one that was put, whole. Run it under ThreadSanitizer to learn more.
+ * Sessions, one after another and concurrently. Threads work as the workers of a run do: each
+ * opens, uses and closes its own session. A race is checked only by what must hold for every
+ * interleaving: each value that is found was put, whole. ThreadSanitizer shows more.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/rng.h"
 #include "check/suite.h"
 
 enum {
@@ -23,16 +23,13 @@ static void *
 worker_main(void *arg)
 {
 	struct worker *worker = arg;
-	const struct nb_engine *engine = worker->suite->engine;
+	struct suite *s = worker->suite;
 	host_forget();
-	int rc = engine->session_open(&worker->session, worker->suite->main.db, worker->id);
-	if (rc == NB_OK) {
+	if (suite_ok(s, "session_open on its own thread",
+		    s->engine->session_open(&worker->session, s->main.db, worker->id))) {
 		worker->run(worker);
-		rc = engine->session_close(worker->session);
-		if (rc != NB_OK)
-			suite_wrong(worker->suite, "session_close", rc, "NB_OK");
-	} else
-		suite_wrong(worker->suite, "session_open on a thread of its own", rc, "NB_OK");
+		suite_ok(s, "session_close", s->engine->session_close(worker->session));
+	}
 	pthread_mutex_lock(&worker->lock);
 	worker->is_done = true;
 	pthread_cond_signal(&worker->done);
@@ -41,19 +38,19 @@ worker_main(void *arg)
 }
 
 bool
-worker_start(struct worker *worker, struct suite *s, uint32_t id,
-	void (*run)(struct worker *worker), void *arg)
+worker_start(
+	struct worker *worker, struct suite *s, uint32_t id, void (*run)(struct worker *worker))
 {
-	*worker = (struct worker){.suite = s, .id = id, .run = run, .arg = arg};
+	*worker = (struct worker){.suite = s, .id = id, .run = run};
 	pthread_mutex_init(&worker->lock, NULL);
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* the other one may be set back */
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* the wall clock may be set back */
 	pthread_cond_init(&worker->done, &attr);
 	pthread_condattr_destroy(&attr);
 	int error = pthread_create(&worker->thread, NULL, worker_main, worker);
 	return error == 0 ||
-		suite_break(s, "the suite cannot make a thread: %s", strerror(error));
+		suite_break(s, "the suite cannot create a thread: %s", strerror(error));
 }
 
 void
@@ -77,27 +74,41 @@ worker_join(struct worker *worker)
 	pthread_mutex_destroy(&worker->lock);
 }
 
-void
-workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker), void *arg)
+static bool
+open_session(struct suite *s, const char *call, uint32_t id)
+{
+	host_forget();
+	bool is_open = suite_ok(
+		s, call, s->engine->session_open(&s->main.session, s->main.db, id));
+	if (!is_open)
+		s->main.session = NULL;
+	return is_open;
+}
+
+static bool
+close_session(struct suite *s)
+{
+	struct nb_session *session = s->main.session;
+	s->main.session = NULL;
+	return suite_ok(s, "session_close", s->engine->session_close(session));
+}
+
+/** Runs `count` workers with the ids from 0 on concurrently. */
+static bool
+run_workers(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 {
 	static struct worker workers[SUITE_SESSIONS];
 	uint32_t started = 0;
-	/* The caller's session has id 0, which is a worker's now. */
-	s->engine->session_close(s->main.session);
-	s->main.session = NULL;
-	while (started < count && worker_start(&workers[started], s, started, run, arg))
+	close_session(s); /* its id, 0, becomes a worker's */
+	while (started < count && worker_start(&workers[started], s, started, run))
 		started++;
 	for (uint32_t i = 0; i < started; i++)
 		worker_join(&workers[i]);
-	host_forget();
-	int rc = s->engine->session_open(&s->main.session, s->main.db, 0);
-	if (rc != NB_OK) {
-		s->main.session = NULL;
-		suite_wrong(s, "session_open after the workers' ones", rc, "NB_OK");
-	}
+	return open_session(s, "session_open after the workers' sessions", 0) &&
+		s->outcome == NB_CHECK_KEPT;
 }
 
-/* A key of 5 bytes: whose it is and which. */
+/** A key of 5 bytes: its owner and number. */
 static struct nb_slice
 range_key(unsigned char *buf, uint32_t id, uint32_t i)
 {
@@ -108,28 +119,18 @@ range_key(unsigned char *buf, uint32_t id, uint32_t i)
 
 /* --- one after another --- */
 
-void
-check_session_churn(struct suite *s)
+bool
+check_sessions_open_and_close_many_times(struct suite *s)
 {
 	if (!suite_open(s))
-		return;
-	for (uint32_t i = 0; i < 1000; i++) {
-		int rc = s->engine->session_close(s->main.session);
-		s->main.session = NULL;
-		if (rc != NB_OK) {
-			suite_wrong(s, "session_close", rc, "NB_OK");
-			return;
-		}
-		rc = s->engine->session_open(&s->main.session, s->main.db, i % SUITE_SESSIONS);
-		if (rc != NB_OK) {
-			s->main.session = NULL;
-			suite_wrong(
-				s, "session_open of one of many, one at a time,", rc, "NB_OK");
-			return;
-		}
-		if (!expect_put(s, s->main.session, SLICE("k"), SLICE("v")))
-			return;
-	}
+		return false;
+	for (uint32_t i = 0; i < 1000; i++)
+		if (!close_session(s) ||
+			!open_session(s, "session_open of one of many, one at a time,",
+				i % SUITE_SESSIONS) ||
+			!put(s, SLICE("k"), SLICE("v")))
+			return false;
+	return true;
 }
 
 static void
@@ -138,17 +139,17 @@ put_one(struct worker *worker)
 	expect_put(worker->suite, worker->session, SLICE("k"), SLICE("v"));
 }
 
-/* 150 is above the 126 that LMDB gives readers by default: a slot that leaks shows. */
-void
-check_thread_churn(struct suite *s)
+/* 150 exceeds LMDB's default of 126 readers, so a leaked slot shows. */
+bool
+check_sessions_come_and_go_with_threads(struct suite *s)
 {
-	if (!suite_open(s))
-		return;
-	for (int i = 0; i < 150 && s->outcome == NB_CHECK_KEPT; i++)
-		workers_run(s, 1, put_one, NULL);
+	bool is_right = suite_open(s);
+	for (int i = 0; is_right && i < 150; i++)
+		is_right = run_workers(s, 1, put_one);
+	return is_right;
 }
 
-/* --- at once --- */
+/* --- concurrently --- */
 
 static void
 find_and_overwrite(struct worker *worker)
@@ -157,15 +158,23 @@ find_and_overwrite(struct worker *worker)
 	expect_put(worker->suite, worker->session, SLICE("k"), SLICE("second"));
 }
 
-void
-check_sessions_share(struct suite *s)
+bool
+check_sessions_see_one_another(struct suite *s)
 {
 	static struct worker worker;
-	if (!suite_open(s) || !expect_put(s, s->main.session, SLICE("k"), SLICE("first")) ||
-		!worker_start(&worker, s, 1, find_and_overwrite, NULL))
-		return;
+	if (!suite_open(s) || !put(s, SLICE("k"), SLICE("first")) ||
+		!worker_start(&worker, s, 1, find_and_overwrite))
+		return false;
 	worker_join(&worker);
-	expect_value(s, s->main.session, SLICE("k"), SLICE("second"));
+	return has(s, SLICE("k"), SLICE("second"));
+}
+
+static struct nb_slice
+range_value(unsigned char buf[64], uint32_t id, uint32_t i)
+{
+	struct nb_slice value = {buf, 16 + i % 48};
+	bytes_fill(buf, value.size, id * RANGE + i);
+	return value;
 }
 
 static bool
@@ -173,12 +182,9 @@ find_range(struct suite *s, struct nb_session *session, uint32_t id)
 {
 	unsigned char buf[8], value[64];
 	for (uint32_t i = 0; i < RANGE; i++) {
-		struct nb_slice wanted = {value, 16 + i % 48};
-		bytes_fill(value, wanted.size, id * RANGE + i);
-		bool is_right = i % 10 == 9
-			? expect_missing(s, session, range_key(buf, id, i))
-			: expect_value(s, session, range_key(buf, id, i), wanted);
-		if (!is_right)
+		struct nb_slice key = range_key(buf, id, i);
+		if (i % 10 == 9 ? !expect_missing(s, session, key)
+				: !expect_value(s, session, key, range_value(value, id, i)))
 			return false;
 	}
 	return true;
@@ -190,28 +196,24 @@ write_range(struct worker *worker)
 	struct suite *s = worker->suite;
 	unsigned char buf[8], value[64];
 	for (uint32_t i = 0; i < RANGE; i++) {
-		struct nb_slice bytes = {value, 16 + i % 48};
-		bytes_fill(value, bytes.size, worker->id * RANGE + i);
-		if (!expect_put(s, worker->session, range_key(buf, worker->id, i), bytes))
-			return;
-		if (i % 10 == 9 &&
-			!expect_del(s, worker->session, range_key(buf, worker->id, i)))
+		struct nb_slice key = range_key(buf, worker->id, i);
+		if (!expect_put(s, worker->session, key, range_value(value, worker->id, i)) ||
+			(i % 10 == 9 && !expect_del(s, worker->session, key)))
 			return;
 	}
 	find_range(s, worker->session, worker->id);
 }
 
-void
-check_parallel_ranges(struct suite *s)
+bool
+check_ranges_written_in_parallel_read_back(struct suite *s)
 {
-	if (!suite_open(s))
-		return;
-	workers_run(s, THREADS, write_range, NULL);
-	for (uint32_t id = 0; id < THREADS && s->outcome == NB_CHECK_KEPT; id++)
-		find_range(s, s->main.session, id);
+	bool is_right = suite_open(s) && run_workers(s, THREADS, write_range);
+	for (uint32_t id = 0; is_right && id < THREADS; id++)
+		is_right = find_range(s, s->main.session, id);
+	return is_right;
 }
 
-/* A value that tells how long it is and what it holds: size 8 + seed % 200. */
+/** A value that contains its own seed, which decides its size and bytes. */
 static struct nb_slice
 raced_value(unsigned char *buf, uint64_t seed)
 {
@@ -229,17 +231,15 @@ expect_raced(struct suite *s, struct nb_session *session, struct nb_slice key)
 	int rc = session_get(s, session, key, &found);
 	if (rc == NB_NOT_FOUND)
 		return true;
-	if (rc != NB_OK)
-		return suite_wrong(s, "get beside writers of the same key", rc, "NB_OK");
+	if (!suite_ok(s, "get during writes of the same key", rc))
+		return false;
 	uint64_t seed = 0;
-	bool is_whole = found.size >= 8;
-	if (is_whole) {
+	if (found.size >= 8)
 		memcpy(&seed, found.data, 8);
-		is_whole = slice_equal(found, raced_value(buf, seed));
-	}
+	bool is_whole = found.size >= 8 && slice_equal(found, raced_value(buf, seed));
 	session_release(s, session);
 	return is_whole ||
-		suite_break(s, "get lent a value of %zu bytes that no one has put", found.size);
+		suite_break(s, "get lent a value of %zu bytes that was never put", found.size);
 }
 
 static void
@@ -249,7 +249,7 @@ race(struct worker *worker)
 	unsigned char buf[8], value[256];
 	uint64_t random = s->args->seed + worker->id;
 	for (uint32_t i = 0; i < RACES; i++) {
-		uint64_t roll = random_next(&random);
+		uint64_t roll = splitmix64_next(&random);
 		struct nb_slice key = range_key(buf, 0, roll % RACED_KEYS);
 		bool is_right = roll >> 63 != 0
 			? expect_put(s, worker->session, key,
@@ -260,58 +260,51 @@ race(struct worker *worker)
 	}
 }
 
-void
-check_racing_writers(struct suite *s)
+bool
+check_racing_writers_leave_a_whole_value(struct suite *s)
 {
 	unsigned char buf[8];
-	if (!suite_open(s))
-		return;
-	workers_run(s, THREADS, race, NULL);
-	for (uint32_t i = 0; i < RACED_KEYS && s->outcome == NB_CHECK_KEPT; i++)
-		expect_raced(s, s->main.session, range_key(buf, 0, i));
+	bool is_right = suite_open(s) && run_workers(s, THREADS, race);
+	for (uint32_t i = 0; is_right && i < RACED_KEYS; i++)
+		is_right = expect_raced(s, s->main.session, range_key(buf, 0, i));
+	return is_right;
 }
 
 /* --- loans --- */
 
-/* Work of another session that would reach a loan that is not the lender's alone. */
+/** Writes of another session that change a loan which does not belong to one session alone. */
 static void
 disturb(struct worker *worker)
 {
 	struct suite *s = worker->suite;
-	unsigned char buf[8], value[200];
+	unsigned char buf[8], bytes[200];
+	struct nb_slice value = {bytes, sizeof(bytes)};
 	for (uint32_t i = 0; i < 50; i++) {
-		bytes_fill(value, sizeof(value), i);
-		expect_put(s, worker->session, range_key(buf, 1, i),
-			(struct nb_slice){value, sizeof(value)});
-		expect_value(s, worker->session, range_key(buf, 1, i),
-			(struct nb_slice){value, sizeof(value)});
+		bytes_fill(bytes, sizeof(bytes), i);
+		expect_put(s, worker->session, range_key(buf, 1, i), value);
+		expect_value(s, worker->session, range_key(buf, 1, i), value);
 	}
-	expect_put(s, worker->session, SLICE("k"), (struct nb_slice){value, sizeof(value)});
+	expect_put(s, worker->session, SLICE("k"), value);
 	expect_del(s, worker->session, SLICE("k"));
 }
 
-void
-check_loan_stays(struct suite *s)
+bool
+check_loan_stays_until_release(struct suite *s)
 {
 	static struct worker worker;
 	struct nb_slice found = {0};
 	struct nb_slice wanted = suite_value(s, 200, s->args->seed);
-	if (!suite_open(s) || !expect_put(s, s->main.session, SLICE("k"), wanted))
-		return;
-	int rc = session_get(s, s->main.session, SLICE("k"), &found);
-	if (rc != NB_OK) {
-		suite_wrong(s, "get of a key that is there", rc, "NB_OK");
-		return;
-	}
-	bool is_started = worker_start(&worker, s, 1, disturb, NULL);
+	if (!suite_open(s) || !put(s, SLICE("k"), wanted) ||
+		!suite_ok(s, "get of an existing key",
+			session_get(s, s->main.session, SLICE("k"), &found)))
+		return false;
+	bool is_started = worker_start(&worker, s, 1, disturb);
 	if (is_started)
 		worker_give_time(&worker);
 	if (!slice_equal(found, wanted))
-		suite_break(s,
-			"bytes lent by get changed before release, by the work of another session");
+		suite_break(s, "another session changed bytes lent by get before release");
 	session_release(s, s->main.session);
 	if (is_started)
 		worker_join(&worker);
-	if (s->outcome == NB_CHECK_KEPT)
-		expect_missing(s, s->main.session, SLICE("k"));
+	return s->outcome == NB_CHECK_KEPT && lacks(s, SLICE("k"));
 }

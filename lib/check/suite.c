@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the promises are written with: bytes that follow from a seed, texts, and
- * databases in directories of their own.
+ * Helpers for the promises: bytes made from a seed, texts, and databases in new directories.
  *
- * All that is random comes from splitmix64 (Steele, Lea, Flood: Fast splittable
- * pseudorandom number generators, OOPSLA 2014), so that a finding can be
- * repeated on any machine. The first text that breaks a promise is kept: the
- * others mostly follow from it.
+ * Random bytes come from splitmix64 (base/rng.h), so a finding can be repeated on any machine.
+ * Only the first text that breaks a promise is kept: later ones usually follow from it.
  */
+#include "check/suite.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,10 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/rng.h"
 #include "base/tree.h"
-#include "check/suite.h"
 
-/* An engine that answers NB_CONFLICT this often to one session alone never will do better. */
+/* An engine that answers NB_CONFLICT this often to a single session will always do so. */
 enum { RETRIES = 100000 };
 
 static void
@@ -52,16 +51,27 @@ suite_skip(struct suite *s, const char *fmt, ...)
 	return false;
 }
 
+void
+answer_write(char *buf, size_t size, const char *call, int rc)
+{
+	int used = snprintf(buf, size, "%s answered %s", call, answer_name(rc));
+	if (rc < 0 && used < (int)size)
+		snprintf(buf + used, size - (size_t)used, " (%s)",
+			host_text()[0] != '\0' ? host_text() : "without a text");
+}
+
 bool
 suite_wrong(struct suite *s, const char *call, int rc, const char *wanted)
 {
-	const char *text = host_text();
-	return suite_break(s, "%s answered %s%s%s%s, not %s", call, answer_name(rc),
-		rc < 0 ? " (" : "",
-		rc >= 0                   ? ""
-			: text[0] != '\0' ? text
-					  : "without a text",
-		rc < 0 ? ")" : "", wanted);
+	char answer[SUITE_TEXT_SIZE];
+	answer_write(answer, sizeof(answer), call, rc);
+	return suite_break(s, "%s, not %s", answer, wanted);
+}
+
+bool
+suite_ok(struct suite *s, const char *call, int rc)
+{
+	return rc == NB_OK || suite_wrong(s, call, rc, "NB_OK");
 }
 
 bool
@@ -69,19 +79,9 @@ suite_failed(struct suite *s, const char *call, int rc)
 {
 	if (rc >= 0)
 		return suite_wrong(s, call, rc, "a failure");
-	if (host_text()[0] == '\0')
-		return suite_break(s, "%s answered %s, but host->fail() was told no text", call,
+	return host_text()[0] != '\0' ||
+		suite_break(s, "%s answered %s, but the engine gave host->fail() no text", call,
 			answer_name(rc));
-	return true;
-}
-
-uint64_t
-random_next(uint64_t *state)
-{
-	uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
 }
 
 void
@@ -89,7 +89,7 @@ bytes_fill(void *to, size_t size, uint64_t seed)
 {
 	unsigned char *at = to;
 	for (size_t i = 0; i < size; i += 8) {
-		uint64_t word = random_next(&seed);
+		uint64_t word = splitmix64_next(&seed);
 		memcpy(at + i, &word, size - i < 8 ? size - i : 8);
 	}
 }
@@ -141,120 +141,111 @@ slice_write(char *buf, size_t size, struct nb_slice shown, size_t total)
 const char *
 slice_quote(char *buf, struct nb_slice slice)
 {
-	enum { SHOWN = 20 }; /* bytes, four characters each at most */
-	struct nb_slice shown = {slice.data, slice.size < SHOWN ? slice.size : SHOWN};
-	slice_write(buf, QUOTE_SIZE, shown, slice.size);
+	enum { SHOWN = 20 }; /* bytes, at most four characters each */
+	slice_write(buf, QUOTE_SIZE, (struct nb_slice){slice.data, limited(slice.size, SHOWN)},
+		slice.size);
 	return buf;
 }
 
 const char *
 answer_name(int rc)
 {
-	static const struct {
-		int rc;
-		const char *name;
-	} names[] = {
-		{NB_OK, "NB_OK"},
-		{NB_NOT_FOUND, "NB_NOT_FOUND"},
-		{NB_CONFLICT, "NB_CONFLICT"},
-		{NB_EXISTS, "NB_EXISTS"},
-		{NB_PENDING, "NB_PENDING"},
-		{NB_FAIL, "NB_FAIL"},
-		{NB_UNSUPPORTED, "NB_UNSUPPORTED"},
-	};
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (names[i].rc == rc)
-			return names[i].name;
-	return rc < 0 ? "an unknown failure" : "an unknown answer";
+#define NAME(answer) \
+	case answer: \
+		return #answer
+	switch (rc) {
+		NAME(NB_OK);
+		NAME(NB_NOT_FOUND);
+		NAME(NB_CONFLICT);
+		NAME(NB_EXISTS);
+		NAME(NB_PENDING);
+		NAME(NB_FAIL);
+		NAME(NB_UNSUPPORTED);
+	default:
+		return rc < 0 ? "an unknown failure" : "an unknown answer";
+	}
+#undef NAME
 }
 
 /* --- databases --- */
 
 bool
-place_make(struct suite *s, struct place *place, const struct nb_engine *engine,
+database_make(struct suite *s, struct database *db, const struct nb_engine *engine,
 	const struct nb_option_value *options)
 {
-	*place = (struct place){
+	*db = (struct database){
 		.engine = engine, .options = options, .durability = engine->auto_durability};
 	if (engine->auto_durability_at != NULL)
-		place->durability = engine->auto_durability_at(s->args->scratch);
-	int length = snprintf(place->path, sizeof(place->path), "%s/%u", s->args->scratch,
-		(unsigned)s->next_dir++);
-	if (length >= (int)sizeof(place->path)) {
-		place->path[0] = '\0';
-		return suite_break(s, "the scratch directory's name is too long");
-	}
-	if (mkdir(place->path, 0700) == 0)
+		db->durability = engine->auto_durability_at(s->args->scratch);
+	int length = snprintf(
+		db->path, sizeof(db->path), "%s/%u", s->args->scratch, (unsigned)s->next_dir++);
+	if (length < (int)sizeof(db->path) && mkdir(db->path, 0700) == 0)
 		return true;
-	suite_break(s, "the suite cannot make %s: %s", place->path, strerror(errno));
-	place->path[0] = '\0'; /* it is not ours to remove */
+	suite_break(s, "the suite cannot make the directory %s: %s", db->path,
+		length >= (int)sizeof(db->path) ? strerror(ENAMETOOLONG) : strerror(errno));
+	db->path[0] = '\0'; /* the suite must not remove a directory that it has not made */
 	return false;
 }
 
 int
-place_open(struct place *place, uint32_t flags)
+database_open(struct database *db, uint32_t flags)
 {
 	struct nb_open_args args = {
 		.size = sizeof(args),
 		.flags = flags,
 		.host = &suite_host,
-		.path = place->path,
-		.options = place->options,
-		.value_size = place->value_size,
+		.path = db->path,
+		.options = db->options,
+		.value_size = db->value_size,
 		.sessions = SUITE_SESSIONS,
-		.durability = place->durability,
+		.durability = db->durability,
 	};
 	host_forget();
-	struct nb_db *db = NULL;
-	int rc = place->engine->open(&db, &args);
+	struct nb_db *opened = NULL;
+	int rc = db->engine->open(&opened, &args);
 	if (rc != NB_OK)
 		return rc;
-	place->db = db;
-	return place->engine->session_open(&place->session, place->db, 0);
+	db->db = opened;
+	return db->engine->session_open(&db->session, db->db, 0);
 }
 
 int
-place_close(struct place *place)
+database_close(struct database *db)
 {
 	int rc = NB_OK;
 	host_forget();
-	if (place->session != NULL)
-		rc = place->engine->session_close(place->session);
-	if (place->db != NULL) {
-		int closed = place->engine->close(place->db);
+	if (db->session != NULL)
+		rc = db->engine->session_close(db->session);
+	if (db->db != NULL) {
+		int closed = db->engine->close(db->db);
 		rc = rc == NB_OK ? closed : rc;
 	}
-	place->session = NULL;
-	place->db = NULL;
+	db->session = NULL;
+	db->db = NULL;
 	return rc;
 }
 
 void
-place_remove(struct place *place)
+database_remove(struct database *db)
 {
-	place_close(place);
-	if (place->path[0] != '\0')
-		tree_drop(place->path);
-	place->path[0] = '\0';
+	database_close(db);
+	if (db->path[0] != '\0')
+		tree_drop(db->path);
+	db->path[0] = '\0';
 }
 
 bool
 suite_open(struct suite *s)
 {
-	if (!place_make(s, &s->main, s->engine, s->args->options))
-		return false;
-	int rc = place_open(&s->main, NB_OPEN_CREATE);
-	return rc == NB_OK || suite_wrong(s, "open of a new database", rc, "NB_OK");
+	return database_make(s, &s->main, s->engine, s->args->options) &&
+		suite_ok(s, "open of a new database", database_open(&s->main, NB_OPEN_CREATE));
 }
 
 bool
 suite_reopen(struct suite *s, uint32_t flags)
 {
-	int rc = place_close(&s->main);
-	if (rc != NB_OK)
-		return suite_wrong(s, "close", rc, "NB_OK");
-	rc = place_open(&s->main, flags);
-	return rc == NB_OK || suite_wrong(s, "open of a database that is there", rc, "NB_OK");
+	return suite_ok(s, "close", database_close(&s->main)) &&
+		suite_ok(s, "open of an existing database", database_open(&s->main, flags));
 }
 
 /* --- one call --- */
@@ -281,38 +272,37 @@ session_put(
 	return rc;
 }
 
-void
-session_release(struct suite *s, struct nb_session *session)
-{
-	if (s->engine->release != NULL)
-		s->engine->release(session);
-}
+enum { CALL_SIZE = QUOTE_SIZE + 64 };
+
+/** "get("key") of an existing key", from a format with one %s. */
+#define CALL(call, format, key) \
+	snprintf(call, sizeof(call), format, slice_quote((char[QUOTE_SIZE]){0}, key))
 
 bool
 expect_put(
 	struct suite *s, struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
+	char quoted[QUOTE_SIZE], call[CALL_SIZE];
 	int rc = session_put(s, session, key, value);
 	if (rc == NB_OK)
 		return true;
-	char quoted[QUOTE_SIZE], call[QUOTE_SIZE + 64];
 	snprintf(
 		call, sizeof(call), "put(%s, %zu bytes)", slice_quote(quoted, key), value.size);
 	return suite_wrong(s, call, rc, "NB_OK");
 }
 
-/* Say where two values that should be equal differ. */
+/** Reports where two values that should be equal differ. */
 static bool
 break_by_value(
 	struct suite *s, struct nb_slice key, struct nb_slice found, struct nb_slice wanted)
 {
 	char quoted[QUOTE_SIZE];
+	const unsigned char *a = found.data, *b = wanted.data;
+	size_t at = 0;
 	slice_quote(quoted, key);
 	if (found.size != wanted.size)
 		return suite_break(s, "get(%s) lent %zu bytes, not the %zu that were put",
 			quoted, found.size, wanted.size);
-	const unsigned char *a = found.data, *b = wanted.data;
-	size_t at = 0;
 	while (at < wanted.size && a[at] == b[at])
 		at++;
 	return suite_break(s, "get(%s) lent %zu bytes that differ from those put at byte %zu",
@@ -323,12 +313,11 @@ bool
 expect_value(
 	struct suite *s, struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
+	char call[CALL_SIZE];
 	struct nb_slice found = {0};
 	int rc = session_get(s, session, key, &found);
 	if (rc != NB_OK) {
-		char quoted[QUOTE_SIZE], call[QUOTE_SIZE + 64];
-		snprintf(call, sizeof(call), "get(%s) of a key that is there",
-			slice_quote(quoted, key));
+		CALL(call, "get(%s) of an existing key", key);
 		return suite_wrong(s, call, rc, "NB_OK");
 	}
 	bool is_right = slice_equal(found, value) || break_by_value(s, key, found, value);
@@ -352,25 +341,20 @@ expect_not_found(
 bool
 expect_missing(struct suite *s, struct nb_session *session, struct nb_slice key)
 {
-	char quoted[QUOTE_SIZE], call[QUOTE_SIZE + 64];
-	snprintf(call, sizeof(call), "get(%s) of a key that is not there",
-		slice_quote(quoted, key));
+	char call[CALL_SIZE];
+	CALL(call, "get(%s) of a missing key", key);
 	return expect_not_found(s, session, key, call);
 }
 
 bool
 expect_del(struct suite *s, struct nb_session *session, struct nb_slice key)
 {
+	char call[CALL_SIZE];
 	int rc = NB_CONFLICT;
 	host_forget();
 	for (int i = 0; rc == NB_CONFLICT && i < RETRIES; i++)
 		rc = s->engine->del(session, key);
-	char quoted[QUOTE_SIZE], call[QUOTE_SIZE + 64];
-	slice_quote(quoted, key);
-	if (rc == NB_OK) {
-		snprintf(call, sizeof(call), "get(%s) after a del of it", quoted);
-		return expect_not_found(s, session, key, call);
-	}
-	snprintf(call, sizeof(call), "del(%s) of a key that is there", quoted);
-	return suite_wrong(s, call, rc, "NB_OK");
+	CALL(call, rc == NB_OK ? "get(%s) after del" : "del(%s) of an existing key", key);
+	return rc == NB_OK ? expect_not_found(s, session, key, call)
+			   : suite_wrong(s, call, rc, "NB_OK");
 }

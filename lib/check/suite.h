@@ -2,10 +2,9 @@
 #ifndef SUITE_H
 #define SUITE_H
 /**
- * What the promises are written with. A check is a function of a struct suite
- * that returns when it has seen enough: every helper that finds the engine
- * wrong notes it by suite_break() and returns false, and whatever is still open
- * in `main` is closed and removed by the caller of the check.
+ * Helpers for the promises. Each promise is a function of a struct suite that returns false at
+ * the first thing that is wrong. Every helper that finds the engine wrong reports it with
+ * suite_break() and returns false. The caller closes and removes what is still open in `main`.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -18,13 +17,13 @@ enum {
 	SUITE_TEXT_SIZE = 2048,
 	SUITE_STEPS_SIZE = 16384,
 	SUITE_LONG = 65536,
-	SUITE_VALUE_SIZE = 2 * SUITE_LONG + 1, /* the longest that is tried */
+	SUITE_VALUE_SIZE = 2 * SUITE_LONG + 1, /* the longest value tested */
 	SUITE_VALUES = 4,                      /* that a check can hold at once */
 	QUOTE_SIZE = 128
 };
 
-/** An engine, the database that it has open and one session of it; NULL if not open. */
-struct place {
+/** An engine, its open database and session 0 of it; NULL if not open. */
+struct database {
 	const struct nb_engine *engine;
 	const struct nb_option_value *options;
 	struct nb_db *db;
@@ -37,8 +36,8 @@ struct place {
 struct suite {
 	const struct nb_check_args *args;
 	const struct nb_engine *engine;
-	struct place main;
-	pthread_mutex_t lock; /* of the four below */
+	struct database main;
+	pthread_mutex_t lock; /* of outcome and text */
 	uint32_t outcome;
 	uint32_t step_count;
 	char text[SUITE_TEXT_SIZE];
@@ -48,10 +47,12 @@ struct suite {
 	uint32_t next_dir;
 };
 
-/** Bytes of a literal, NULs in it included. */
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/** Bytes of a literal, including NULs in it. */
 #define SLICE(literal) ((struct nb_slice){.data = (literal), .size = sizeof(literal) - 1})
 
-/** The promise is broken: keep the first such text. Returns false. Any thread. */
+/** The promise is broken. Keeps the first text. Returns false. Any thread. */
 bool
 suite_break(struct suite *s, const char *fmt, ...) NB_PRINTF(2, 3);
 
@@ -59,57 +60,69 @@ suite_break(struct suite *s, const char *fmt, ...) NB_PRINTF(2, 3);
 bool
 suite_skip(struct suite *s, const char *fmt, ...) NB_PRINTF(2, 3);
 
-/** Break the promise because `call` answered `rc`, with the text that fail() was told. */
+/** Breaks the promise because `call` answered `rc`; includes the text given to fail(). */
 bool
 suite_wrong(struct suite *s, const char *call, int rc, const char *wanted);
 
-/** rc must be one of a failure, and fail() must have been told why. */
+/** rc must be NB_OK. */
+bool
+suite_ok(struct suite *s, const char *call, int rc);
+
+/** rc must be a failure, and fail() must have been given a text. */
 bool
 suite_failed(struct suite *s, const char *call, int rc);
 
-/** `size` bytes that follow from `seed`, the suite's, good for SUITE_VALUES - 1 more calls. */
+/** "get answered NB_FAIL (its text)": `call` and its answer, with the text given to fail(). */
+void
+answer_write(char *buf, size_t size, const char *call, int rc);
+
+/** `size` bytes made from `seed`. Owned by the suite, valid for SUITE_VALUES - 1 more calls. */
 struct nb_slice
 suite_value(struct suite *s, size_t size, uint64_t seed);
 
-/** Next of a sequence that looks random. */
-uint64_t
-random_next(uint64_t *state);
+/** `size`, or the greatest that the engine allows, `max`; 0: no limit. */
+static inline size_t
+limited(size_t size, uint64_t max)
+{
+	return max != 0 && size > max ? (size_t)max : size;
+}
 
+/** Random bytes, the same for equal seeds. */
 void
 bytes_fill(void *to, size_t size, uint64_t seed);
 
 bool
 slice_equal(struct nb_slice a, struct nb_slice b);
 
-/** As memcmp(), a prefix first. */
+/** As memcmp(); a prefix sorts first. */
 int
 slice_compare(struct nb_slice a, struct nb_slice b);
 
-/** The key as a C literal, cut if it is long. Returns buf, of QUOTE_SIZE. */
+/** The slice as a C literal, cut if it is long. Returns buf, of QUOTE_SIZE bytes. */
 const char *
 slice_quote(char *buf, struct nb_slice slice);
 
-/** The same of the first bytes of `total`. */
+/** The same for the first bytes of `total`. */
 void
 slice_write(char *buf, size_t size, struct nb_slice shown, size_t total);
 
-/** "NB_NOT_FOUND" or the number. */
+/** "NB_NOT_FOUND" for example. */
 const char *
 answer_name(int rc);
 
-/* --- the host that is lent to engines, host.c --- */
+/* --- the host interface that the suite gives to engines, host.c --- */
 
 extern const struct nb_host suite_host;
 
-/** Forget what fail() was told on this thread. */
+/** Clears the text given to fail() on this thread. */
 void
 host_forget(void);
 
-/** What fail() was last told on this thread since; "" if nothing. */
+/** The last text given to fail() on this thread since then; "" if none. */
 const char *
 host_text(void);
 
-/** Begin anew, and pass on what is logged. */
+/** Clears everything. Log messages go to `to`, which may be NULL. */
 void
 host_reset(const struct nb_host *to);
 
@@ -119,42 +132,42 @@ host_misuse(void);
 
 /* --- databases --- */
 
-/** Make `place` a closed one in a directory of its own. */
+/** Makes *db a closed database in a new directory. */
 bool
-place_make(struct suite *s, struct place *place, const struct nb_engine *engine,
+database_make(struct suite *s, struct database *db, const struct nb_engine *engine,
 	const struct nb_option_value *options);
 
-/** Open the database and session 0. Returns what open or session_open did. */
+/** Opens the database and session 0. Returns the answer of open or session_open. */
 int
-place_open(struct place *place, uint32_t flags);
+database_open(struct database *db, uint32_t flags);
 
-/** Close what is open. Returns the first failure. */
+/** Closes what is open. Returns the first failure. */
 int
-place_close(struct place *place);
+database_close(struct database *db);
 
-/** Close and remove the directory. */
+/** Closes it and removes its directory. */
 void
-place_remove(struct place *place);
+database_remove(struct database *db);
 
-/** Open `main`, a new database. */
+/** Opens `main` as a new database. */
 bool
 suite_open(struct suite *s);
 
-/** Close `main` and open it again. */
+/** Closes `main` and opens it again. */
 bool
 suite_reopen(struct suite *s, uint32_t flags);
 
-/* --- one call and what must come of it; NB_CONFLICT is tried again --- */
+/* --- one call and its expected answer; NB_CONFLICT is retried --- */
 
 bool
 expect_put(struct suite *s, struct nb_session *session, struct nb_slice key,
 	struct nb_slice value);
 
-/** And a get finds it no more: what breaks because of a bad delete says so. */
+/** Also checks that get does not find it, so that a bad delete is reported as such. */
 bool
 expect_del(struct suite *s, struct nb_session *session, struct nb_slice key);
 
-/** get lends precisely `value`. */
+/** get must lend exactly `value`. */
 bool
 expect_value(struct suite *s, struct nb_session *session, struct nb_slice key,
 	struct nb_slice value);
@@ -162,18 +175,45 @@ expect_value(struct suite *s, struct nb_session *session, struct nb_slice key,
 bool
 expect_missing(struct suite *s, struct nb_session *session, struct nb_slice key);
 
-/** get, tried again while it answers NB_CONFLICT. */
+/** The same four in the session of `main`. */
+static inline bool
+put(struct suite *s, struct nb_slice key, struct nb_slice value)
+{
+	return expect_put(s, s->main.session, key, value);
+}
+
+static inline bool
+del(struct suite *s, struct nb_slice key)
+{
+	return expect_del(s, s->main.session, key);
+}
+
+static inline bool
+has(struct suite *s, struct nb_slice key, struct nb_slice value)
+{
+	return expect_value(s, s->main.session, key, value);
+}
+
+static inline bool
+lacks(struct suite *s, struct nb_slice key)
+{
+	return expect_missing(s, s->main.session, key);
+}
+
 int
 session_get(struct suite *s, struct nb_session *session, struct nb_slice key,
 	struct nb_slice *value);
 
-/** put, likewise. */
 int
 session_put(struct suite *s, struct nb_session *session, struct nb_slice key,
 	struct nb_slice value);
 
-void
-session_release(struct suite *s, struct nb_session *session);
+static inline void
+session_release(struct suite *s, struct nb_session *session)
+{
+	if (s->engine->release != NULL)
+		s->engine->release(session);
+}
 
 /* --- threads --- */
 
@@ -182,7 +222,6 @@ struct worker {
 	struct suite *suite;
 	uint32_t id; /* of the session */
 	void (*run)(struct worker *worker);
-	void *arg;
 	struct nb_session *session;
 	pthread_t thread;
 	pthread_mutex_t lock; /* of is_done */
@@ -192,11 +231,11 @@ struct worker {
 
 bool
 worker_start(struct worker *worker, struct suite *s, uint32_t id,
-	void (*run)(struct worker *worker), void *arg);
+	void (*run)(struct worker *worker));
 
 /**
- * Wait until it is done or for two seconds, since an engine may make it wait for
- * what the caller holds: a loan, a scan. Either is fine.
+ * Waits at most two seconds until it is done: an engine may block it while the caller holds a
+ * loan or a scan. Both outcomes are correct.
  */
 void
 worker_give_time(struct worker *worker);
@@ -204,92 +243,80 @@ worker_give_time(struct worker *worker);
 void
 worker_join(struct worker *worker);
 
-/** `count` of them with the ids from 0 on, at once. */
-void
-workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker), void *arg);
+/* --- the promises --- */
 
-/* --- the checks, by file --- */
+/** The name of each promise and what it needs, in the order in which an author should fix them:
+ * see check.c. */
+#define PROMISES(X) \
+	X(name_is_lower_case_letters_digits_dash_underscore, 0) \
+	X(table_tells_summary_licence_home_build_version, 0) \
+	X(verbs_come_whole_and_fit_the_capabilities, 0) \
+	X(durability_levels_fit_the_capabilities, 0) \
+	X(automatic_durability_is_among_those_offered, 0) \
+	X(options_have_names_types_and_help, 0) \
+	X(choices_of_options_are_well_formed, 0) \
+	X(defaults_of_options_are_allowed_values, 0) \
+	X(synthetic_get_lends_value_size_bytes, SYNTHETIC) \
+	X(put_is_found, DATA) \
+	X(missing_key_is_not_found, DATA) \
+	X(overwrite_replaces_the_value, DATA) \
+	X(deleted_key_is_not_found, DATA) \
+	X(delete_of_a_missing_key_is_no_failure, DATA) \
+	X(put_after_delete_is_found, DATA) \
+	X(other_records_outlive_a_delete, DATA) \
+	X(empty_value_is_a_value, DATA) \
+	X(one_byte_values_are_kept, DATA) \
+	X(values_of_every_size_are_kept, DATA) \
+	X(values_of_64_kib_are_kept, DATA) \
+	X(value_of_the_greatest_size_is_kept, DATA) \
+	X(values_are_kept_byte_for_byte, DATA) \
+	X(keys_are_told_apart_byte_for_byte, DATA) \
+	X(keys_of_every_size_are_kept, DATA) \
+	X(key_of_the_greatest_size_is_kept, DATA) \
+	X(key_that_is_too_long_is_kept_or_refused_with_text, DATA) \
+	X(many_records_are_kept, DATA) \
+	X(databases_are_apart, DATA) \
+	X(random_puts_gets_deletes_answer_as_the_oracle, DATA) \
+	X(offered_durability_opens, OPEN) \
+	X(other_durability_is_refused_with_text, OPEN) \
+	X(sessions_open_and_close_many_times, OPEN) \
+	X(insert_keeps_what_is_there, DATA | INSERT) \
+	X(multi_get_answers_as_get_does, DATA | MULTI_GET) \
+	X(batch_is_applied_in_order, DATA | BATCH) \
+	X(atomic_batch_is_honoured_or_refused, DATA | BATCH) \
+	X(atomic_batch_that_fails_leaves_nothing, DATA | BATCH | ATOMIC) \
+	X(aborted_transaction_leaves_nothing, DATA | TRANSACTION) \
+	X(committed_transaction_is_kept_whole, DATA | TRANSACTION) \
+	X(every_request_comes_back_once, DATA | SUBMIT) \
+	X(flush_settles_or_says_it_cannot, OPEN | FLUSH) \
+	X(statistics_have_names_and_units, OPEN | STATS) \
+	X(counters_only_grow, OPEN | STATS) \
+	X(scan_gives_each_record_once, DATA | SCAN) \
+	X(scan_of_an_empty_database_is_at_its_end, DATA | SCAN) \
+	X(scan_that_is_at_its_end_stays_there, DATA | SCAN) \
+	X(scan_leaves_the_session_usable, DATA | SCAN) \
+	X(scan_of_keys_only_gives_every_key, DATA | SCAN) \
+	X(scan_follows_the_order_of_bytes, DATA | SCAN | ORDERED) \
+	X(scan_backward_is_the_reverse, DATA | SCAN | ORDERED) \
+	X(scan_begins_where_it_is_told, DATA | SCAN | ORDERED) \
+	X(scan_backward_begins_where_it_is_told, DATA | SCAN | ORDERED) \
+	X(scans_of_many_records_give_all_of_them, DATA | SCAN) \
+	X(reopen_finds_everything, DATA | PERSISTENT) \
+	X(open_to_create_keeps_what_is_there, DATA | PERSISTENT) \
+	X(open_read_only_finds_everything, DATA | PERSISTENT) \
+	X(open_of_no_database_fails_with_text, DATA | PERSISTENT) \
+	X(checkpoint_loses_nothing, DATA | CHECKPOINT) \
+	X(sessions_come_and_go_with_threads, OPEN) \
+	X(sessions_see_one_another, DATA | CONCURRENT) \
+	X(ranges_written_in_parallel_read_back, DATA | CONCURRENT) \
+	X(racing_writers_leave_a_whole_value, DATA | CONCURRENT) \
+	X(loan_stays_until_release, DATA | CONCURRENT) \
+	X(scan_sees_one_version_of_the_data, DATA | SCAN | SNAPSHOT | CONCURRENT) \
+	X(random_use_of_every_verb_answers_as_the_oracle, DATA) \
+	X(prints_nothing_on_standard_output, OPEN)
 
-#define CHECKS(X) \
-	/* table.c */ \
-	X(name_is_well_formed) \
-	X(table_tells_what_it_is) \
-	X(verbs_are_whole) \
-	X(durabilities_fit) \
-	X(auto_durability_is_offered) \
-	X(options_are_well_formed) \
-	X(choices_are_well_formed) \
-	X(defaults_are_allowed) \
-	/* values.c */ \
-	X(put_is_found) \
-	X(missing_key_is_not_found) \
-	X(overwrite_replaces) \
-	X(delete_removes) \
-	X(deletes_are_apart) \
-	X(delete_of_missing) \
-	X(put_after_delete) \
-	X(empty_value) \
-	X(one_byte_values) \
-	X(long_values) \
-	X(values_are_exact) \
-	X(keys_are_exact) \
-	X(longest_key) \
-	X(too_long_key) \
-	X(longest_value) \
-	X(value_sizes) \
-	X(key_sizes) \
-	X(synthetic_get) \
-	/* verbs.c */ \
-	X(insert_keeps_the_first) \
-	X(multi_get_is_get) \
-	X(batch_in_order) \
-	X(batch_atomic_flag) \
-	X(batch_all_or_nothing) \
-	X(abort_leaves_nothing) \
-	X(commit_keeps_all) \
-	X(flush_levels) \
-	X(checkpoint_keeps) \
-	X(stats_are_named) \
-	X(stats_counters_grow) \
-	/* async.c */ \
-	X(every_request_comes_back) \
-	/* scans.c */ \
-	X(scan_is_ordered) \
-	X(scan_backward) \
-	X(scan_from) \
-	X(scan_from_backward) \
-	X(scan_of_empty) \
-	X(scan_end_stays) \
-	X(scan_keys_only) \
-	X(scan_is_whole) \
-	X(scan_leaves_session) \
-	X(scan_snapshot) \
-	/* reopen.c */ \
-	X(reopen_finds_all) \
-	X(create_keeps) \
-	X(read_only_finds_all) \
-	X(open_of_nothing) \
-	X(databases_are_apart) \
-	/* durability.c */ \
-	X(offered_levels_open) \
-	X(other_levels_are_refused) \
-	/* sessions.c */ \
-	X(session_churn) \
-	X(thread_churn) \
-	X(sessions_share) \
-	X(parallel_ranges) \
-	X(racing_writers) \
-	X(loan_stays) \
-	/* model.c */ \
-	X(model_points) \
-	X(model_all) \
-	X(prints_nothing) \
-	/* many.c */ \
-	X(many_records) \
-	X(many_records_in_scans)
-
-#define CHECK_DECLARE(name) void check_##name(struct suite *s);
-CHECKS(CHECK_DECLARE)
-#undef CHECK_DECLARE
+#define PROMISE_DECLARE(name, needs) bool check_##name(struct suite *s);
+PROMISES(PROMISE_DECLARE)
+#undef PROMISE_DECLARE
 
 #endif /* SUITE_H */

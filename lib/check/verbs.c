@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The optional verbs but for scans: each is either not there, or does what
- * engine.h says. Nothing is asked of an engine that it has not offered, and
- * what it has offered is never taken for done without a get that shows it.
+ * The optional verbs except scans: each is missing or does what engine.h says. Nothing is
+ * required that the engine does not offer, and each write is confirmed with a get.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,30 +11,27 @@
 static bool
 open_with(struct suite *s, struct nb_slice key, struct nb_slice value)
 {
-	return suite_open(s) && expect_put(s, s->main.session, key, value);
+	return suite_open(s) && put(s, key, value);
 }
 
-void
-check_insert_keeps_the_first(struct suite *s)
+static int
+insert(struct suite *s, struct nb_slice value)
 {
-	if (!suite_open(s))
-		return;
-	struct nb_session *session = s->main.session;
-	int rc = s->engine->insert(session, SLICE("key"), SLICE("first"));
-	if (rc != NB_OK) {
-		suite_wrong(s, "insert of a new key", rc, "NB_OK");
-		return;
-	}
-	rc = s->engine->insert(session, SLICE("key"), SLICE("second"));
+	host_forget();
+	return s->engine->insert(s->main.session, SLICE("key"), value);
+}
+
+bool
+check_insert_keeps_what_is_there(struct suite *s)
+{
+	if (!suite_open(s) || !suite_ok(s, "insert of a new key", insert(s, SLICE("first"))))
+		return false;
+	int rc = insert(s, SLICE("second"));
 	if (rc != NB_EXISTS)
-		suite_wrong(s, "insert of a key that is there", rc, "NB_EXISTS");
-	if (!expect_value(s, session, SLICE("key"), SLICE("first")) ||
-		!expect_del(s, session, SLICE("key")))
-		return;
-	rc = s->engine->insert(session, SLICE("key"), SLICE("third"));
-	if (rc != NB_OK)
-		suite_wrong(s, "insert of a key that was deleted", rc, "NB_OK");
-	expect_value(s, session, SLICE("key"), SLICE("third"));
+		return suite_wrong(s, "insert of an existing key", rc, "NB_EXISTS");
+	return has(s, SLICE("key"), SLICE("first")) && del(s, SLICE("key")) &&
+		suite_ok(s, "insert of a deleted key", insert(s, SLICE("third"))) &&
+		has(s, SLICE("key"), SLICE("third"));
 }
 
 enum { MANY = 100 }; /* of a batch or a multi_get: more than fit into a small array */
@@ -57,87 +53,64 @@ many_value(unsigned char i)
 	return (struct nb_slice){values[i], sizeof(values[i])};
 }
 
-/* One multi_get of MANY keys, of which each third is there. */
-static void
-multi_get_many(struct suite *s)
+/** multi_get finds of each key the wanted value; data NULL: the key is missing. */
+static bool
+expect_values(struct suite *s, const struct nb_slice *keys, const struct nb_slice *wanted,
+	size_t count)
 {
-	struct nb_slice keys[MANY], values[MANY] = {{0}};
+	struct nb_slice values[MANY] = {{0}};
 	int32_t answers[MANY];
-	for (unsigned char i = 0; i < MANY; i++) {
-		keys[i] = many_key(i);
-		answers[i] = INT32_MAX;
-		if (i % 3 == 0 && !expect_put(s, s->main.session, keys[i], many_value(i)))
-			return;
-	}
+	char call[64];
+	snprintf(call, sizeof(call), "multi_get of %zu keys", count);
+	memset(answers, 0x55, sizeof(answers));
 	host_forget();
-	int rc = s->engine->multi_get(s->main.session, keys, MANY, values, answers);
-	if (rc != NB_OK) {
-		suite_wrong(s, "multi_get of 100 keys", rc, "NB_OK");
-		return;
+	int rc = s->engine->multi_get(s->main.session, keys, count, values, answers);
+	if (rc != NB_OK)
+		return suite_wrong(s, call, rc, "NB_OK");
+	bool is_right = true;
+	for (size_t i = 0; is_right && i < count; i++) {
+		int32_t right = wanted[i].data != NULL ? NB_OK : NB_NOT_FOUND;
+		if (answers[i] != right)
+			is_right = suite_break(s, "%s answered %s for key %zu, not %s", call,
+				answer_name(answers[i]), i, answer_name(right));
+		else if (right == NB_OK && !slice_equal(values[i], wanted[i]))
+			is_right = suite_break(
+				s, "%s lent another value than was put, for key %zu", call, i);
 	}
-	for (unsigned char i = 0; i < MANY; i++)
-		if (answers[i] != (i % 3 == 0 ? NB_OK : NB_NOT_FOUND))
-			suite_wrong(s, "multi_get of 100 keys, for one of them,", answers[i],
-				"what get answers");
-		else if (answers[i] == NB_OK && !slice_equal(values[i], many_value(i)))
-			suite_break(s,
-				"multi_get of 100 keys lent another value than was put, for key %d",
-				i);
 	session_release(s, s->main.session);
+	return is_right;
 }
 
-void
-check_multi_get_is_get(struct suite *s)
+bool
+check_multi_get_answers_as_get_does(struct suite *s)
 {
 	const struct nb_slice keys[] = {
 		SLICE("b"), SLICE("no"), SLICE("a"), SLICE("b"), SLICE("e")};
 	const struct nb_slice wanted[] = {
-		SLICE("value b"), {0}, SLICE("value a"), SLICE("value b"), {0}};
-	enum { COUNT = sizeof(keys) / sizeof(keys[0]) };
-	struct nb_slice values[COUNT] = {{0}};
-	int32_t answers[COUNT];
-	memset(answers, 0x55, sizeof(answers));
-	if (!open_with(s, keys[0], wanted[0]) ||
-		!expect_put(s, s->main.session, keys[2], wanted[2]) ||
-		!expect_put(s, s->main.session, keys[4], wanted[4]))
-		return;
-	host_forget();
-	int rc = s->engine->multi_get(s->main.session, keys, COUNT, values, answers);
-	if (rc != NB_OK) {
-		suite_wrong(s, "multi_get", rc, "NB_OK");
-		return;
+		SLICE("value b"), {0}, SLICE("value a"), SLICE("value b"), SLICE("")};
+	struct nb_slice many_keys[MANY], many_wanted[MANY];
+	if (!open_with(s, keys[0], wanted[0]) || !put(s, keys[2], wanted[2]) ||
+		!put(s, keys[4], wanted[4]) || !expect_values(s, keys, wanted, COUNT_OF(keys)))
+		return false;
+	for (unsigned char i = 0; i < MANY; i++) {
+		many_keys[i] = many_key(i);
+		many_wanted[i] = i % 3 == 0 ? many_value(i) : (struct nb_slice){0};
+		if (i % 3 == 0 && !put(s, many_keys[i], many_wanted[i]))
+			return false;
 	}
-	for (int i = 0; i < COUNT; i++)
-		if (answers[i] != (i == 1 ? NB_NOT_FOUND : NB_OK))
-			suite_wrong(
-				s, "multi_get, for one key,", answers[i], "what get answers");
-		else if (answers[i] == NB_OK && !slice_equal(values[i], wanted[i]))
-			suite_break(
-				s, "multi_get lent another value than was put, for key %d", i);
-	session_release(s, s->main.session);
-	rc = s->engine->multi_get(s->main.session, keys, 0, values, answers);
-	if (rc != NB_OK)
-		suite_wrong(s, "multi_get of no keys", rc, "NB_OK");
-	multi_get_many(s);
+	return expect_values(s, keys, wanted, 0) &&
+		expect_values(s, many_keys, many_wanted, MANY);
 }
 
-static void
-batch_many(struct suite *s)
+static bool
+batch(struct suite *s, const char *call, const struct nb_write *writes, size_t count)
 {
-	struct nb_write writes[MANY];
-	for (unsigned char i = 0; i < MANY; i++)
-		writes[i] = (struct nb_write){.key = many_key(i), .value = many_value(i)};
 	host_forget();
-	int rc = s->engine->batch(s->main.session, writes, MANY, 0);
-	if (rc != NB_OK)
-		suite_wrong(s, "batch of 100 writes", rc, "NB_OK");
-	for (unsigned char i = 0; rc == NB_OK && i < MANY; i++)
-		if (!expect_value(s, s->main.session, many_key(i), many_value(i)))
-			return;
+	return suite_ok(s, call, s->engine->batch(s->main.session, writes, count, 0));
 }
 
-void
-check_batch_in_order(struct suite *s)
+bool
+check_batch_is_applied_in_order(struct suite *s)
 {
 	const struct nb_write writes[] = {
 		{.key = SLICE("a"), .value = SLICE("1")},
@@ -149,63 +122,53 @@ check_batch_in_order(struct suite *s)
 		{.key = SLICE("nil"), .is_delete = 1},
 		{.key = SLICE("old"), .is_delete = 1},
 	};
-	if (!open_with(s, SLICE("old"), SLICE("0")))
-		return;
-	struct nb_session *session = s->main.session;
-	host_forget();
-	int rc = s->engine->batch(session, writes, sizeof(writes) / sizeof(writes[0]), 0);
-	if (rc != NB_OK) {
-		suite_wrong(s, "batch", rc, "NB_OK");
-		return;
-	}
-	expect_value(s, session, SLICE("a"), SLICE("2"));
-	expect_missing(s, session, SLICE("b"));
-	expect_value(s, session, SLICE("c"), SLICE("3"));
-	expect_missing(s, session, SLICE("old"));
-	rc = s->engine->batch(session, writes, 0, 0);
-	if (rc != NB_OK)
-		suite_wrong(s, "batch of no writes", rc, "NB_OK");
-	batch_many(s);
+	struct nb_write many[MANY];
+	if (!open_with(s, SLICE("old"), SLICE("0")) ||
+		!batch(s, "batch", writes, COUNT_OF(writes)) ||
+		!has(s, SLICE("a"), SLICE("2")) || !lacks(s, SLICE("b")) ||
+		!has(s, SLICE("c"), SLICE("3")) || !lacks(s, SLICE("old")) ||
+		!batch(s, "batch of no writes", writes, 0))
+		return false;
+	for (unsigned char i = 0; i < MANY; i++)
+		many[i] = (struct nb_write){.key = many_key(i), .value = many_value(i)};
+	if (!batch(s, "batch of 100 writes", many, MANY))
+		return false;
+	for (unsigned char i = 0; i < MANY; i++)
+		if (!has(s, many_key(i), many_value(i)))
+			return false;
+	return true;
 }
 
-void
-check_batch_atomic_flag(struct suite *s)
+bool
+check_atomic_batch_is_honoured_or_refused(struct suite *s)
 {
 	const struct nb_write writes[] = {
 		{.key = SLICE("a"), .value = SLICE("1")},
 		{.key = SLICE("old"), .is_delete = 1},
 	};
 	if (!open_with(s, SLICE("old"), SLICE("0")))
-		return;
+		return false;
 	host_forget();
 	int rc = s->engine->batch(s->main.session, writes, 2, NB_BATCH_ATOMIC);
-	if ((s->engine->caps & NB_CAP_ATOMIC_BATCH) != 0) {
-		if (rc != NB_OK)
-			suite_wrong(s, "atomic batch, which the engine offers,", rc, "NB_OK");
-		else if (expect_value(s, s->main.session, SLICE("a"), SLICE("1")))
-			expect_missing(s, s->main.session, SLICE("old"));
-		return;
-	}
+	if ((s->engine->caps & NB_CAP_ATOMIC_BATCH) != 0)
+		return suite_ok(s, "atomic batch, which the engine offers,", rc) &&
+			has(s, SLICE("a"), SLICE("1")) && lacks(s, SLICE("old"));
 	if (rc != NB_UNSUPPORTED)
-		suite_wrong(s, "atomic batch, which the engine does not offer,", rc,
+		return suite_wrong(s, "atomic batch, which the engine does not offer,", rc,
 			"NB_UNSUPPORTED");
-	if (!suite_failed(s, "atomic batch", rc))
-		return;
-	expect_missing(s, s->main.session, SLICE("a"));
-	expect_value(s, s->main.session, SLICE("old"), SLICE("0"));
+	return suite_failed(s, "atomic batch", rc) && lacks(s, SLICE("a")) &&
+		has(s, SLICE("old"), SLICE("0"));
 }
 
-void
-check_batch_all_or_nothing(struct suite *s)
+bool
+check_atomic_batch_that_fails_leaves_nothing(struct suite *s)
 {
 	uint64_t max = s->engine->key_size_max;
-	if (max == 0 || max >= SUITE_LONG) {
-		suite_skip(s,
-			"no key is too long within what the suite tries, so no write is sure to fail");
-		return;
-	}
+	if (max == 0 || max >= SUITE_LONG)
+		return suite_skip(s,
+			"the suite tries no key that is too long for it, so no write is sure to fail");
 	if (!open_with(s, SLICE("old"), SLICE("0")))
-		return;
+		return false;
 	const struct nb_write writes[] = {
 		{.key = SLICE("a"), .value = SLICE("1")},
 		{.key = SLICE("old"), .is_delete = 1},
@@ -213,96 +176,81 @@ check_batch_all_or_nothing(struct suite *s)
 	};
 	host_forget();
 	int rc = s->engine->batch(s->main.session, writes, 3, NB_BATCH_ATOMIC);
-	if (rc == NB_OK) {
-		suite_skip(s, "no write that is sure to fail: a key that is too long is taken");
-		return;
-	}
-	if (!suite_failed(s, "atomic batch with a key that is too long", rc))
-		return;
-	expect_missing(s, s->main.session, SLICE("a"));
-	expect_value(s, s->main.session, SLICE("old"), SLICE("0"));
+	if (rc == NB_OK)
+		return suite_skip(
+			s, "it accepts a key that is too long, so no write is sure to fail");
+	return suite_failed(s, "atomic batch with a key that is too long", rc) &&
+		lacks(s, SLICE("a")) && has(s, SLICE("old"), SLICE("0"));
 }
 
-/* begin, put a new key, overwrite and delete an old one, and see all three. */
+/** Begins a transaction, adds, overwrites and deletes a key, and finds all three changes. */
 static bool
 write_in_transaction(struct suite *s)
 {
-	if (!open_with(s, SLICE("old"), SLICE("0")) ||
-		!expect_put(s, s->main.session, SLICE("gone"), SLICE("0")))
+	if (!open_with(s, SLICE("old"), SLICE("0")) || !put(s, SLICE("gone"), SLICE("0")))
 		return false;
 	host_forget();
-	int rc = s->engine->begin(s->main.session, 0);
-	if (rc != NB_OK)
-		return suite_wrong(s, "begin", rc, "NB_OK");
-	bool is_done = expect_put(s, s->main.session, SLICE("new"), SLICE("1")) &&
-		expect_put(s, s->main.session, SLICE("old"), SLICE("1")) &&
-		expect_del(s, s->main.session, SLICE("gone")) &&
-		expect_value(s, s->main.session, SLICE("new"), SLICE("1")) &&
-		expect_value(s, s->main.session, SLICE("old"), SLICE("1")) &&
-		expect_missing(s, s->main.session, SLICE("gone"));
+	if (!suite_ok(s, "begin", s->engine->begin(s->main.session, 0)))
+		return false;
+	bool is_done = put(s, SLICE("new"), SLICE("1")) && put(s, SLICE("old"), SLICE("1")) &&
+		del(s, SLICE("gone")) && has(s, SLICE("new"), SLICE("1")) &&
+		has(s, SLICE("old"), SLICE("1")) && lacks(s, SLICE("gone"));
 	if (!is_done)
 		s->engine->abort(s->main.session);
 	return is_done;
 }
 
-void
-check_abort_leaves_nothing(struct suite *s)
+bool
+check_aborted_transaction_leaves_nothing(struct suite *s)
 {
 	if (!write_in_transaction(s))
-		return;
+		return false;
 	s->engine->abort(s->main.session);
-	expect_missing(s, s->main.session, SLICE("new"));
-	expect_value(s, s->main.session, SLICE("old"), SLICE("0"));
-	expect_value(s, s->main.session, SLICE("gone"), SLICE("0"));
+	return lacks(s, SLICE("new")) && has(s, SLICE("old"), SLICE("0")) &&
+		has(s, SLICE("gone"), SLICE("0"));
 }
 
-void
-check_commit_keeps_all(struct suite *s)
+bool
+check_committed_transaction_is_kept_whole(struct suite *s)
 {
 	if (!write_in_transaction(s))
-		return;
+		return false;
 	host_forget();
-	int rc = s->engine->commit(s->main.session);
-	if (rc != NB_OK) {
-		suite_wrong(s, "commit of the only transaction", rc, "NB_OK");
-		return;
-	}
-	expect_value(s, s->main.session, SLICE("new"), SLICE("1"));
-	expect_value(s, s->main.session, SLICE("old"), SLICE("1"));
-	expect_missing(s, s->main.session, SLICE("gone"));
+	return suite_ok(s, "commit of the only transaction",
+		       s->engine->commit(s->main.session)) &&
+		has(s, SLICE("new"), SLICE("1")) && has(s, SLICE("old"), SLICE("1")) &&
+		lacks(s, SLICE("gone"));
 }
 
-void
-check_flush_levels(struct suite *s)
+bool
+check_flush_settles_or_says_it_cannot(struct suite *s)
 {
 	static const char *const calls[] = {
 		"flush(NB_SETTLE_FLUSH)", "flush(NB_SETTLE_COMPACT)"};
 	bool keeps = (s->engine->caps & NB_CAP_SYNTHETIC) == 0;
 	if (!open_with(s, SLICE("key"), SLICE("value")))
-		return;
+		return false;
 	for (uint32_t upto = NB_SETTLE_FLUSH; upto <= NB_SETTLE_COMPACT; upto++) {
 		host_forget();
 		int rc = s->engine->flush(s->main.db, upto);
 		if (rc != NB_OK && rc != NB_UNSUPPORTED)
-			suite_wrong(s, calls[upto], rc, "NB_OK or NB_UNSUPPORTED");
-		if (keeps && !expect_value(s, s->main.session, SLICE("key"), SLICE("value")))
-			return;
+			return suite_wrong(s, calls[upto], rc, "NB_OK or NB_UNSUPPORTED");
+		if (keeps && !has(s, SLICE("key"), SLICE("value")))
+			return false;
 	}
+	return true;
 }
 
-void
-check_checkpoint_keeps(struct suite *s)
+bool
+check_checkpoint_loses_nothing(struct suite *s)
 {
 	if (!open_with(s, SLICE("key"), SLICE("value")))
-		return;
+		return false;
 	host_forget();
-	int rc = s->engine->checkpoint(s->main.db);
-	if (rc != NB_OK)
-		suite_wrong(s, "checkpoint", rc, "NB_OK");
-	if (!expect_value(s, s->main.session, SLICE("key"), SLICE("value")))
-		return;
-	if ((s->engine->caps & NB_CAP_PERSISTENT) != 0 && suite_reopen(s, 0))
-		expect_value(s, s->main.session, SLICE("key"), SLICE("value"));
+	return suite_ok(s, "checkpoint", s->engine->checkpoint(s->main.db)) &&
+		has(s, SLICE("key"), SLICE("value")) &&
+		((s->engine->caps & NB_CAP_PERSISTENT) == 0 ||
+			(suite_reopen(s, 0) && has(s, SLICE("key"), SLICE("value"))));
 }
 
 /* --- counters --- */
@@ -339,45 +287,45 @@ keep_stat(void *to, const char *name, const char *unit, uint32_t kind, uint64_t 
 	stats->all[stats->count++].value = value;
 }
 
-void
-check_stats_are_named(struct suite *s)
+bool
+check_statistics_have_names_and_units(struct suite *s)
 {
 	static struct stats stats;
 	stats = (struct stats){.suite = s};
 	if (!open_with(s, SLICE("key"), SLICE("value")))
-		return;
+		return false;
 	s->engine->stats(s->main.db, keep_stat, &stats);
 	if (stats.count == 0)
-		suite_break(s, "stats emits nothing: leave it NULL");
+		return suite_break(s, "stats emits nothing: leave it NULL");
 	for (uint32_t i = 0; i < stats.count; i++)
 		for (uint32_t j = 0; j < i; j++)
 			if (strcmp(stats.all[i].name, stats.all[j].name) == 0)
-				suite_break(
+				return suite_break(
 					s, "counter %s is emitted twice", stats.all[i].name);
+	return true;
 }
 
-void
-check_stats_counters_grow(struct suite *s)
+bool
+check_counters_only_grow(struct suite *s)
 {
 	static struct stats before, after;
-	before = (struct stats){.suite = s};
-	after = (struct stats){.suite = s};
+	before = after = (struct stats){.suite = s};
 	if (!suite_open(s))
-		return;
+		return false;
 	s->engine->stats(s->main.db, keep_stat, &before);
 	for (unsigned i = 0; i < 200; i++)
-		if (!expect_put(s, s->main.session,
-			    (struct nb_slice){.data = &i, .size = sizeof(i)},
+		if (!put(s, (struct nb_slice){.data = &i, .size = sizeof(i)},
 			    suite_value(s, 1000, i)))
-			return;
+			return false;
 	s->engine->stats(s->main.db, keep_stat, &after);
 	for (uint32_t i = 0; i < before.count; i++)
 		for (uint32_t j = 0; j < after.count; j++)
 			if (strcmp(before.all[i].name, after.all[j].name) == 0 &&
 				before.all[i].kind == NB_STAT_COUNTER &&
 				after.all[j].value < before.all[i].value)
-				suite_break(s, "counter %s fell from %llu to %llu",
+				return suite_break(s, "counter %s fell from %llu to %llu",
 					before.all[i].name,
 					(unsigned long long)before.all[i].value,
 					(unsigned long long)after.all[j].value);
+	return true;
 }

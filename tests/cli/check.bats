@@ -98,6 +98,8 @@ load helper
 	contains "$output" 'line of the engine\n'
 	equals "$(grep -c '^not ok' <<<"$output")" 1
 	mininb 0 check -d "$faulty" -o how=nothing --only=prints_nothing
+	mininb 4 check -d "$(plugin prints_loading)" --only=prints_nothing
+	contains "$output" 'it printed on standard output while mininb loaded it: "on load'
 }
 
 @test "check names the call that crashes, exits or hangs" {

@@ -73,7 +73,7 @@ load helper
 	contains "$output" "$place/exits_loading.so: refused: it ended the process with status 0 while it was loaded"
 	contains "$output" "$place/no_options.so: refused: SIGSEGV while its table was read"
 	contains "$output" "$place/endless_options.so: refused: its option table has more than 256 rows"
-	equals "$stderr" ''
+	equals "$stderr" 'on load' # of prints_loading
 	mininb 1 engines -d "$place/crashes_loading.so"
 	contains "$stderr" "$place/crashes_loading.so: refused: SIGSEGV while it was loaded"
 	mininb 0 keys -c 10
