@@ -4,12 +4,16 @@
  * database has.
  */
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "base/process.h"
 #include "check/suite.h"
 #include "crash_rig.h"
 #include "scratch.h"
 #include "unit.h"
+
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* of verbs that only fail */
 
 bool unit_in_scratch = true;
 
@@ -40,13 +44,14 @@ begin(const char *name)
 	crash_rig_load("keeper", "defect", "none");
 	right = crash_rig_engine();
 	begin_chain();
-	ck_assert_int_eq(crash_board_new(&board), NB_OK);
+	board = crash_share(sizeof(*board));
+	ck_assert_ptr_nonnull(board);
 }
 
 static void
 end(void)
 {
-	crash_board_delete(board);
+	munmap(board, sizeof(*board));
 	crash_rig_end(&chain);
 	crash_rig_unload();
 }
@@ -66,11 +71,9 @@ write_ops(uint32_t where, uint64_t kill_ops, uint64_t kill_ns, uint64_t ops)
 {
 	crash_board_begin(board, &chain.state);
 	board->end = (struct crash_end){.where = where, .ops = kill_ops, .ns = kill_ns};
-	pid_t parent = getpid(), pid = fork();
-	if (pid == 0) {
-		crash_child_begin(parent);
+	pid_t pid = crash_fork();
+	if (pid == 0)
 		crash_child(&chain.subject, &chain.state, board, chain.path, ops);
-	}
 	int status = await(pid);
 	crash_moment_read(&chain.moment, board, chain.plan.sessions);
 	return status;
@@ -176,47 +179,36 @@ out_of_luck(void)
 static int
 open_failing(struct nb_db **out, const struct nb_open_args *args)
 {
-	(void)out;
-	(void)args;
 	return out_of_luck();
 }
 
 static int
 session_open_failing(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	(void)out;
-	(void)db;
-	(void)id;
 	return out_of_luck();
 }
 
 static int
 session_close_failing(struct nb_session *session)
 {
-	(void)session;
 	return out_of_luck();
 }
 
 static int
 db_failing(struct nb_db *db)
 {
-	(void)db;
 	return out_of_luck();
 }
 
 static int
 flush_failing(struct nb_db *db, uint32_t upto)
 {
-	(void)db;
-	(void)upto;
 	return out_of_luck();
 }
 
 static int
 flush_unsupported(struct nb_db *db, uint32_t upto)
 {
-	(void)db;
-	(void)upto;
 	return NB_UNSUPPORTED;
 }
 
@@ -231,9 +223,6 @@ put_failing(struct nb_session *session, struct nb_slice key, struct nb_slice val
 static int
 put_not_finding(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	(void)session;
-	(void)key;
-	(void)value;
 	return NB_NOT_FOUND;
 }
 
@@ -246,8 +235,6 @@ put_in_conflict(struct nb_session *session, struct nb_slice key, struct nb_slice
 static int
 del_failing(struct nb_session *session, struct nb_slice key)
 {
-	(void)session;
-	(void)key;
 	return out_of_luck();
 }
 
@@ -262,10 +249,6 @@ static int
 batch_failing(
 	struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
-	(void)session;
-	(void)writes;
-	(void)count;
-	(void)flags;
 	return out_of_luck();
 }
 
@@ -351,11 +334,9 @@ start_recovery(uint32_t where)
 {
 	crash_board_begin(board, &chain.state);
 	board->end.where = where;
-	pid_t parent = getpid(), pid = fork();
-	if (pid == 0) {
-		crash_child_begin(parent);
+	pid_t pid = crash_fork();
+	if (pid == 0)
 		crash_child_recover(&chain.subject, board, chain.path);
-	}
 	return pid;
 }
 
@@ -381,13 +362,51 @@ TEST(recovery_stays_open_until_it_is_killed)
 	end();
 }
 
-TEST(child_whose_parent_is_gone_does_nothing)
+/* ---- the board ---- */
+
+TEST(board_describes_the_end_of_a_writer)
 {
-	pid_t pid = fork();
-	if (pid == 0) {
-		crash_child_begin(getpid()); /* which is not its parent */
-		_exit(EXIT_SUCCESS);
+	static const struct {
+		bool is_done;
+		const char *why;
+		int status;
+		const char *text;
+	} ends[] = {
+		{false, "", 0, "the engine ended the process with status 0"},
+		{true, "", 0, ""},
+		{true, "", SIGTERM, "ended by SIGTERM"},
+		{true, "put answered NB_FAIL", 1 << 8, "put answered NB_FAIL"},
+	};
+	char text[CRASH_TEXT_SIZE];
+	for (size_t i = 0; i < UNIT_COUNT(ends); i++) {
+		crash_describe_end(
+			text, ends[i].is_done, ends[i].why, PROCESS_ENDED, ends[i].status, 1);
+		ck_assert_msg(strstr(text, ends[i].text) != NULL, "%zu: %s", i, text);
+		ck_assert_int_eq(text[0] == '\0', ends[i].text[0] == '\0');
 	}
-	int status = await(pid);
-	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
+}
+
+TEST(board_with_impossible_counts_is_refused)
+{
+	static const struct crash_plan plan = {.sessions = 2, .keys = 1};
+	static const struct crash_state state = {
+		.plan = &plan, .start = {5, 9}}; /* and at most 3 operations more */
+	static const struct {
+		uint64_t acked, begun;
+		int rc;
+	} counts[] = {{9, 9, NB_OK}, {9, 10, NB_OK}, {12, 12, NB_OK}, {8, 9, NB_ERR_DATA},
+		{10, 9, NB_ERR_DATA}, {9, 11, NB_ERR_DATA}, {12, 13, NB_ERR_DATA},
+		{UINT64_MAX, UINT64_MAX, NB_ERR_DATA}};
+	struct crash_board marked = {.is_open = 1, .failed = NB_FAIL};
+	crash_board_begin(&marked, &state);
+	ck_assert_uint_eq(marked.is_open, 0);
+	ck_assert_int_eq(marked.failed, NB_OK);
+	ck_assert_int_eq(crash_board_check(&marked, &state, 0), NB_OK);
+	for (size_t i = 0; i < UNIT_COUNT(counts); i++) {
+		marked.marks[1].acked = counts[i].acked;
+		marked.marks[1].begun = counts[i].begun;
+		ck_assert_msg(crash_board_check(&marked, &state, 3) == counts[i].rc, "%zu", i);
+	}
+	ck_assert_str_eq(nb_error_text(),
+		"session 1 has begun 18446744073709551615 operations and done 18446744073709551615, and started with 9");
 }

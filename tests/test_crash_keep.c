@@ -169,7 +169,8 @@ TEST(what_cannot_be_kept_leaves_nothing)
 	ck_assert_int_eq(rmdir("found"), 0);
 	file_put("found", "", 0);
 	ck_assert_int_eq(keep(&path, "database"), NB_FAIL);
-	ck_assert_ptr_nonnull(strstr(nb_error_text(), "found: no directory can be made in it"));
+	ck_assert_ptr_nonnull(
+		strstr(nb_error_text(), "found: cannot create a directory in it"));
 	ck_assert_int_eq(access("database/log", F_OK), 0);
 	end();
 }
@@ -255,8 +256,7 @@ is_refused(const char *place, const char *value)
 	ck_assert_msg(read_all() == NB_ERR_USAGE, "%s: %s", place,
 		value != NULL ? value : "left out");
 	ck_assert_str_eq(nb_error_text(),
-		"found/keeper-process-8/crash.json is not of a crash that was kept, or was "
-		"changed");
+		"found/keeper-process-8/crash.json is not the file of a kept crash, or was changed");
 }
 
 /* What no member of a kind may be, first of all not there. */
@@ -381,8 +381,8 @@ TEST(what_another_mininb_kept_is_refused_by_its_version)
 	put_json(whole);
 	ck_assert_int_eq(read_all(), NB_ERR_USAGE);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(),
-		"found/keeper-process-8 was kept by mininb 77.1, and mininb "));
-	ck_assert_ptr_nonnull(strstr(nb_error_text(), "check it again with 77.1"));
+		"found/keeper-process-8 was kept by mininb 77.1, but mininb "));
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "use version 77.1"));
 	struct nb_crash_tally tally;
 	struct nb_crash_args args = crash_rig_args(NB_DUR_PROCESS);
 	ck_assert_int_eq(nb_crash_again(&tally, &args, kept_path), NB_ERR_USAGE);
@@ -408,7 +408,7 @@ TEST(level_that_is_no_longer_offered_is_refused)
 	other.name = "another";
 	ck_assert_int_eq(nb_crash_again(&tally, &args, kept_path), NB_ERR_USAGE);
 	ck_assert_str_eq(nb_error_text(),
-		"found/keeper-process-8 is of the engine keeper, not of another");
+		"found/keeper-process-8 was kept for the engine keeper, not for another");
 	nb_crash_tally_clear(&tally);
 	ck_assert_uint_eq(told.count, 0);
 	end_damage();

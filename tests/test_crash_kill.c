@@ -87,18 +87,18 @@ TEST(each_defect_is_found)
 		uint32_t wrong;
 		const char *part;
 	} defects[] = {
-		{"buffers", NB_CRASH_LOST, "gone"},
-		{"tears", NB_CRASH_TORN, "none of the values put there"},
-		{"splits", NB_CRASH_SPLIT_BATCH, "is there in part: in key"},
+		{"buffers", NB_CRASH_LOST, "lost"},
+		{"tears", NB_CRASH_TORN, "match no value put there"},
+		{"splits", NB_CRASH_SPLIT_BATCH, "is present in part: in key"},
 		{"resurrects", NB_CRASH_LOST, "key "},
-		{"swaps", NB_CRASH_GHOST, "has put under another key"},
+		{"swaps", NB_CRASH_GHOST, "put under another key"},
 		{"refuses", NB_CRASH_NOT_OPENED, "(database was not closed)"},
 		{"crashes", NB_CRASH_NOT_OPENED, "in open the process was ended by SIGTERM"},
 		{"hangs", NB_CRASH_NOT_OPENED, " it hangs"},
-		{"skips", NB_CRASH_SCAN, "a scan leaves out the key"},
-		{"drifts", NB_CRASH_UNSTABLE, "is another one after close and open: gone"},
+		{"skips", NB_CRASH_SCAN, "a scan left out the key"},
+		{"drifts", NB_CRASH_UNSTABLE, "changed by close and open: gone"},
 		{"stubborn", NB_CRASH_NOT_WRITABLE, "no write is taken after a recovery"},
-		{"reorders", NB_CRASH_REORDERED, "is there and an earlier one is not"},
+		{"reorders", NB_CRASH_REORDERED, "is present and an earlier one is missing"},
 	};
 	for (size_t i = 0; i < sizeof(defects) / sizeof(*defects); i++)
 		is_found(defects[i].defect, defects[i].wrong, defects[i].part);
@@ -249,7 +249,7 @@ TEST(engine_that_fails_before_a_crash_is_no_finding)
 	args.engine = &other;
 	other.put = put_failing;
 	ck_assert_int_eq(crash(&tally, &args), NB_FAIL);
-	ck_assert_ptr_nonnull(strstr(nb_error_text(), "before anything has crashed: put"));
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "before the first crash: put"));
 	ck_assert_uint_eq(tally.crashes, 0);
 	nb_crash_tally_clear(&tally);
 	crash_rig_unload();

@@ -159,8 +159,7 @@ TEST(recording_that_was_written_over_is_told)
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
 	ck_assert_int_eq(nb_crash(&tally, &args), NB_ERR_DATA);
 	ck_assert_str_eq(nb_error_text(),
-		"syncer has written over the recording of its calls, so that it writes into "
-		"memory that is not its own: it is 18446744073709551615 bytes long");
+		"syncer overwrote the recording of its calls: it writes to memory that it does not own: it is 18446744073709551615 bytes long");
 	nb_crash_tally_clear(&tally);
 	ck_assert_int_eq(entries_of("."), 0);
 	crash_rig_unload();
@@ -179,8 +178,7 @@ TEST(finding_that_was_written_over_is_told)
 	ck_assert_uint_eq(tally.wrong[NB_CRASH_NOT_OPENED], tally.broken);
 	ck_assert_uint_le(tally.in_flight, tally.crashes);
 	ck_assert_str_eq(told.text,
-		"it has written over what was found of it, so that it writes into memory that "
-		"is not its own");
+		"it overwrote the findings about it: it writes to memory that it does not own");
 	nb_crash_tally_clear(&tally);
 	crash_rig_unload();
 }
@@ -194,7 +192,7 @@ TEST(writes_that_no_recorder_sees_are_told)
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
 	args.states = 20; /* the first of them are where something is pending that was seen */
 	ck_assert_uint_gt(broken(&tally, &args), 0);
-	ck_assert_str_eq(tally.unseen, "log has another size, other than was recorded");
+	ck_assert_str_eq(tally.unseen, "log has another size, unlike the recording");
 	nb_crash_tally_clear(&tally);
 	crash_rig_unload();
 }

@@ -368,7 +368,7 @@ TEST(atomic_batch_in_part_is_split)
 {
 	split(true, false);
 	finds(CRASH_PROMISE_ALL, BIT(SPLIT_BATCH));
-	ck_assert_ptr_nonnull(strstr(world.report.text, "is there in part"));
+	ck_assert_ptr_nonnull(strstr(world.report.text, "is present in part"));
 	finds(CRASH_PROMISE_ORDER, BIT(SPLIT_BATCH));
 	split(true, true);
 	judge(CRASH_PROMISE_ORDER);

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -203,9 +204,10 @@ TEST(one_that_may_not_be_followed_goes_alone)
 int
 main(void)
 {
-	if (crash_board_new(&board) != NB_OK)
+	board = crash_share(sizeof(*board));
+	if (board == NULL)
 		return EXIT_FAILURE;
 	int failed = unit_run();
-	crash_board_delete(board);
+	munmap(board, sizeof(*board));
 	return failed;
 }

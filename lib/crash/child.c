@@ -1,43 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The process that writes. It does what the stream says, and tells the board before and
- * after each call; it never looks at what it wrote, which is the business of another process.
+ * The process that writes, and the board: memory that it shares with the process that ends it.
+ * The writer does the operations of the stream and updates the board before and after each
+ * call. It never reads what it wrote: another process does that.
  *
- * That an operation was begun is stored before the call and that it has returned after
- * it, both in release order: a call whose return was seen has returned. It is
- * ended by SIGKILL or ends by _exit(), with no handlers run: what an engine would do
- * when a program ends well must not be what keeps its data.
+ * The store that an operation has begun precedes the call, and the store that it has returned
+ * follows it, both in release order. The page belongs to both processes, so stores before
+ * SIGKILL are kept. The writer ends by SIGKILL or _exit(), without handlers: an engine must not
+ * need its exit handlers to keep its data.
  *
- * SIGKILL comes from a timer of its own that it sets at the place that was drawn, or from a
- * parent that stands beside it from there on and counts (step.c). A parent that only
- * watches would hit what is there when it gets a CPU: on a busy machine
- * thousands of operations later, and never the first ones.
+ * SIGKILL comes from the writer's own timer, which it sets at the drawn place, or from a parent
+ * that follows it from there and counts (step.c). A parent that only waits would kill when it
+ * next gets a CPU: on a busy machine thousands of operations later, and never among the first.
  */
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/process.h"
 #include "check/suite.h"
 #include "crash/crash.h"
 #include "crash/record.h"
 #include "run/fault.h"
 
-/* One that answers NB_CONFLICT so often to who writes keys that nobody else writes never will
- * do better. */
+/* An engine that answers NB_CONFLICT this often to the only writer of a key will always do so. */
 enum { RETRIES = 100000 };
 
 enum {
-	COUNTED_S = 10,  /* an end that is counted comes before that, or by the timer */
-	WINDOW_OPS = 32, /* or after so many operations that made no more system calls */
-	SETTLE_OPS = 256 /* of the operations of a session, which has to be the only one */
+	COUNTED_S = 10,  /* most time to count; then the timer ends the process */
+	WINDOW_OPS = 32, /* most operations to count stops in, if there are no more of them */
+	SETTLE_OPS = 256 /* between two settles, if there is one session */
 };
 
 struct writer {
@@ -45,10 +47,10 @@ struct writer {
 	const struct crash_plan *plan;
 	struct crash_board *board;
 	struct nb_session *session;
-	struct nb_db *db; /* of a writer that is alone; else NULL */
+	struct nb_db *db; /* if it is the only writer; else NULL */
 	uint32_t id;
 	uint64_t begin, end; /* operations */
-	uint64_t fatal;      /* the one before which its end begins to run out */
+	uint64_t fatal;      /* set_end() precedes this operation */
 	recorder_point_fn point;
 	pthread_t thread;
 	unsigned char keys[CRASH_BATCH_MAX][CRASH_KEY_MAX];
@@ -56,17 +58,88 @@ struct writer {
 	struct nb_write writes[CRASH_BATCH_MAX];
 };
 
-void
-crash_child_begin(pid_t parent)
+/* ---- processes ---- */
+
+void *
+crash_share(size_t size)
 {
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory != MAP_FAILED)
+		return memory;
+	error_system("cannot allocate shared memory");
+	return NULL;
+}
+
+pid_t
+crash_fork(void)
+{
+	fflush(NULL); /* or the child would write it again */
+	pid_t parent = getpid(), pid = fork();
+	if (pid < 0)
+		error_system("cannot create a process");
+	if (pid != 0)
+		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpgid(0, 0); /* or a terminal's ^C would end it, and look like its own fault */
+	setpgid(0, 0); /* else ^C in a terminal would end it, which looks like its own fault */
 	if (getppid() != parent)
-		_exit(EXIT_FAILURE); /* it ended before that */
+		_exit(EXIT_FAILURE); /* the parent ended before prctl() */
 	fault_release();
 	process_take_signals_back();
 	host_reset(NULL);
+	return 0;
 }
+
+int
+crash_await(pid_t pid, int *status, uint64_t timeout_ns)
+{
+	int how = process_await(pid, status, timeout_ns);
+	if (how != PROCESS_ENDED)
+		process_kill(pid, status);
+	return how;
+}
+
+/* ---- the board ---- */
+
+void
+crash_board_begin(struct crash_board *board, const struct crash_state *state)
+{
+	*board = (struct crash_board){.failed = NB_OK};
+	for (uint32_t i = 0; i < state->plan->sessions; i++)
+		board->marks[i].begun = board->marks[i].acked = state->start[i];
+}
+
+void
+crash_describe_end(char text[CRASH_TEXT_SIZE], bool is_done, const char *why, int how,
+	int status, uint64_t timeout_ns)
+{
+	process_describe_end(text, CRASH_TEXT_SIZE, how, status, timeout_ns);
+	if (text[0] == '\0' && !is_done)
+		snprintf(text, CRASH_TEXT_SIZE, "the engine ended the process with status 0");
+	else if (text[0] != '\0' && why[0] != '\0')
+		snprintf(text, CRASH_TEXT_SIZE, "%.*s", CRASH_TEXT_SIZE - 1, why);
+}
+
+int
+crash_board_check(
+	const struct crash_board *board, const struct crash_state *state, uint64_t ops)
+{
+	struct crash_moment moment;
+	crash_moment_read(&moment, board, state->plan->sessions);
+	for (uint32_t i = 0; i < state->plan->sessions; i++) {
+		uint64_t acked = moment.acked[i], begun = moment.begun[i];
+		/* a session of an ended writer has at most one operation in flight */
+		if (acked < state->start[i] || begun < acked || begun - acked > 1 ||
+			begun - state->start[i] > ops)
+			return error_set(NB_ERR_DATA,
+				"session %" PRIu32 " has begun %" PRIu64
+				" operations and done %" PRIu64 ", and started with %" PRIu64,
+				i, begun, acked, state->start[i]);
+	}
+	return NB_OK;
+}
+
+/* ---- the writer ---- */
 
 struct nb_open_args
 crash_open_args(const struct crash_subject *subject, const char *path, uint32_t sessions,
@@ -81,7 +154,7 @@ crash_open_args(const struct crash_subject *subject, const char *path, uint32_t 
 		.durability = subject->durability};
 }
 
-/** Say why the writer ends. Of several threads the first one. */
+/** Records why the writer ends. The first of several threads does so. */
 static void
 fail(struct crash_board *board, const char *what, int rc)
 {
@@ -110,10 +183,10 @@ set_timer(uint64_t ns)
 	if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && ns > 0 &&
 		timer_settime(timer, 0, &after, NULL) == 0)
 		return;
-	kill(getpid(), SIGKILL); /* at once: that is a moment as well */
+	kill(getpid(), SIGKILL);
 }
 
-/** Let the end run out, if it is to begin here. Of several threads the first one does. */
+/** Starts the timer or the count if this is the drawn place. */
 static void
 set_end(struct crash_board *board, uint32_t where)
 {
@@ -123,7 +196,7 @@ set_end(struct crash_board *board, uint32_t where)
 		set_timer(board->end.ns);
 		return;
 	}
-	/* Before they meet: what comes after it is counted. */
+	/* Before they meet: later calls are counted. */
 	set_timer(COUNTED_S * UINT64_C(1000000000));
 	if (!crash_step_meet(board))
 		set_timer(board->end.ns);
@@ -158,7 +231,7 @@ call(struct writer *writer, const struct crash_op *op)
 				     : engine->put(writer->session, first->key, first->value);
 }
 
-/** Do one operation. False: it failed. */
+/** Does one operation. False: it failed. */
 static bool
 write_one(struct writer *writer, uint64_t number)
 {
@@ -182,31 +255,34 @@ write_one(struct writer *writer, uint64_t number)
 	return true;
 }
 
-/** NB_UNSUPPORTED is no failure of these. */
+/** flush and checkpoint; NB_UNSUPPORTED counts as NB_OK. *call is the last verb called. */
 static int
-settle(const struct nb_engine *engine, struct nb_db *db, const char **what)
+settle(const struct nb_engine *engine, struct nb_db *db, const char **call)
 {
-	*what = "flush";
+	*call = "flush";
+	host_forget();
 	int rc = engine->flush != NULL ? engine->flush(db, NB_SETTLE_FLUSH) : NB_OK;
 	if (rc != NB_OK && rc != NB_UNSUPPORTED)
 		return rc;
-	*what = "checkpoint";
+	*call = "checkpoint";
+	host_forget();
 	rc = engine->checkpoint != NULL ? engine->checkpoint(db) : NB_OK;
 	return rc != NB_UNSUPPORTED ? rc : NB_OK;
 }
 
-/** What follows a checkpoint goes to a log that was cut or exchanged, so there are some in the
- * midst. No session may be in an operation then. False: it failed. */
+/**
+ * Flushes and makes a checkpoint regularly, because later writes go to a log that was cut or
+ * replaced. No other session may be in an operation then. False: it failed.
+ */
 static bool
 settle_now_and_then(struct writer *writer, uint64_t number)
 {
-	const char *what;
+	const char *call;
 	if (writer->db == NULL || number % SETTLE_OPS != SETTLE_OPS - 1)
 		return true;
-	host_forget();
-	int rc = settle(writer->subject->engine, writer->db, &what);
+	int rc = settle(writer->subject->engine, writer->db, &call);
 	if (rc != NB_OK)
-		fail(writer->board, what, rc);
+		fail(writer->board, call, rc);
 	return rc == NB_OK;
 }
 
@@ -240,28 +316,36 @@ run_writers(struct writer *writers, uint32_t count, struct crash_board *board)
 		_exit(EXIT_FAILURE);
 }
 
-/** What a program does that ends well. */
+static void
+check(struct crash_board *board, const char *call, int rc)
+{
+	if (rc != NB_OK)
+		give_up(board, call, rc);
+}
+
+/** The time; 0 if the end is counted: reading the clock takes a varying number of steps, since
+ * it starts again if the kernel updates the time meanwhile. */
+static uint64_t
+now(const struct crash_board *board)
+{
+	return board->end.is_counted != 0 ? 0 : clock_monotonic();
+}
+
+/** Does what a program does before a normal end. */
 static void
 finish(struct writer *writers, uint32_t count, struct nb_db *db, struct crash_board *board)
 {
 	const struct nb_engine *engine = writers[0].subject->engine;
+	const char *call;
 	__atomic_store_n(&board->is_closing, 1, __ATOMIC_RELEASE);
-	host_forget();
-	uint64_t begin = clock_monotonic();
+	uint64_t begin = now(board);
 	set_end(board, CRASH_IN_CLOSE);
-	const char *what;
-	int rc = settle(engine, db, &what);
-	if (rc != NB_OK)
-		give_up(board, what, rc);
-	for (uint32_t i = 0; i < count; i++) {
-		rc = engine->session_close(writers[i].session);
-		if (rc != NB_OK)
-			give_up(board, "session_close", rc);
-	}
-	rc = engine->close(db);
-	if (rc != NB_OK)
-		give_up(board, "close", rc);
-	board->close_ns = clock_monotonic() - begin;
+	int rc = settle(engine, db, &call);
+	check(board, call, rc);
+	for (uint32_t i = 0; i < count; i++)
+		check(board, "session_close", engine->session_close(writers[i].session));
+	check(board, "close", engine->close(db));
+	board->close_ns = now(board) - begin;
 	if (writers[0].point != NULL)
 		writers[0].point();
 }
@@ -274,17 +358,15 @@ crash_child(const struct crash_subject *subject, const struct crash_state *state
 	struct nb_open_args args = crash_open_args(subject, path, count, NB_OPEN_CREATE);
 	struct writer *writers = calloc(count, sizeof(*writers));
 	struct nb_db *db = NULL;
-	void *point = dlsym(RTLD_DEFAULT, "nb_recorder_point");
+	void *point = dlsym(RTLD_DEFAULT, RECORDER_POINT);
 	if (writers == NULL)
 		give_up(board, "calloc", NB_FAIL);
 	__atomic_store_n(&board->is_opening, 1, __ATOMIC_RELEASE);
 	host_forget();
-	uint64_t begin = clock_monotonic();
+	uint64_t begin = now(board);
 	set_end(board, CRASH_IN_OPEN);
-	int rc = subject->engine->open(&db, &args);
-	if (rc != NB_OK)
-		give_up(board, "open", rc);
-	board->open_ns = clock_monotonic() - begin;
+	check(board, "open", subject->engine->open(&db, &args));
+	board->open_ns = now(board) - begin;
 	for (uint32_t i = 0; i < count; i++) {
 		writers[i] = (struct writer){.subject = subject,
 			.plan = state->plan,
@@ -295,9 +377,8 @@ crash_child(const struct crash_subject *subject, const struct crash_state *state
 			.end = state->start[i] + ops,
 			.fatal = state->start[i] + board->end.ops / count};
 		memcpy(&writers[i].point, &point, sizeof(point));
-		rc = subject->engine->session_open(&writers[i].session, db, i);
-		if (rc != NB_OK)
-			give_up(board, "session_open", rc);
+		check(board, "session_open",
+			subject->engine->session_open(&writers[i].session, db, i));
 	}
 	__atomic_store_n(&board->is_open, 1, __ATOMIC_RELEASE);
 	run_writers(writers, count, board);
@@ -315,11 +396,9 @@ crash_child_recover(
 	__atomic_store_n(&board->is_opening, 1, __ATOMIC_RELEASE);
 	host_forget();
 	set_end(board, CRASH_IN_OPEN);
-	int rc = subject->engine->open(&db, &args);
-	if (rc != NB_OK)
-		give_up(board, "open", rc);
+	check(board, "open", subject->engine->open(&db, &args));
 	__atomic_store_n(&board->is_open, 1, __ATOMIC_RELEASE);
-	/* A parent that counts would wait for ever for the next stop. */
+	/* Else a parent that counts would wait for another stop forever. */
 	if (__atomic_load_n(&board->meeting, __ATOMIC_ACQUIRE) == CRASH_FOLLOWED)
 		_exit(EXIT_SUCCESS);
 	for (;;)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A call of nb_crash(): what can be asked for, a directory of its own, the sum of what each
- * crash has shown.
+ * A call of nb_crash(): checks its arguments, makes a scratch directory, and adds up the findings.
  *
- * The same seed does the same operations and draws the same moments. What a count of calls and
- * instructions hits is hit again; what a time hits is the scheduler's affair, and not to be hoped
- * for a second time. So what either shows is kept (keep.c).
+ * Equal seeds give equal operations and equal draws. A count of calls and instructions hits the
+ * same moment again, provided that the writer does the same again; a time does not, because of the
+ * scheduler. So findings of both are kept (keep.c).
  *
  * The writer is a fork of this process and inherits its heap. If that varied, the writer's
  * malloc() would enter the kernel at other moments, and counts would not repeat. So jansson,
@@ -32,9 +31,9 @@
 #include "run/engine.h"
 
 enum {
-	KEPT_MAX = 10,          /* of one call; a broken engine breaks in each round */
-	ROOM_NEEDED = 16 << 20, /* a round writes some MiB, with copies three times that */
-	FILE_NEEDED = 256 << 20 /* a log that is never cut, over all rounds of a database */
+	KEPT_MAX = 10,          /* of one call: a broken engine fails in each round */
+	ROOM_NEEDED = 16 << 20, /* a round writes some MiB, and twice that for copies */
+	FILE_NEEDED = 256 << 20 /* for a log that is never cut, in all rounds of a database */
 };
 
 const char *
@@ -95,7 +94,7 @@ count(struct nb_crash_tally *tally, const struct crash_report *report)
 		nb_histogram_add(tally->reopening, report->reopen_ns);
 }
 
-/** No engine is accused of what a full disk, or a limit, does to it. */
+/** A full disk or a limit is not the engine's fault. */
 static int
 check_room(const struct crash_run *run)
 {
@@ -103,8 +102,8 @@ check_room(const struct crash_run *run)
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < FILE_NEEDED)
 		return error_set(NB_FAIL,
-			"files may have %" PRIu64
-			" KiB here (ulimit -f), so what was found last may be due to that, and is not told; a crash test needs %d MiB",
+			"file size limit is %" PRIu64
+			" KiB (ulimit -f); the last finding may be caused by it and was discarded; a crash test needs %d MiB",
 			(uint64_t)limit.rlim_cur >> 10, FILE_NEEDED >> 20);
 	if (statvfs(run->scratch, &disk) != 0 || disk.f_blocks == 0)
 		return NB_OK;
@@ -113,11 +112,11 @@ check_room(const struct crash_run *run)
 		return NB_OK;
 	return error_set(NB_FAIL,
 		"%s has %" PRIu64
-		" KiB left, so what was found last may be due to that, and is not told; a crash test needs %d MiB",
+		" KiB left; the last finding may be caused by that and was discarded; a crash test needs %d MiB",
 		run->args->scratch, free_bytes >> 10, ROOM_NEEDED >> 20);
 }
 
-/** What breaks a promise as long as there is room; of what does not, one of each kind. */
+/** Keeps broken promises up to KEPT_MAX, and one example of each other kind of finding. */
 static bool
 is_worth_keeping(const struct crash_run *run, const struct crash_report *report)
 {
@@ -157,6 +156,18 @@ crash_run_take(struct crash_run *run, const struct crash_report *report,
 }
 
 int
+crash_run_begin_chain(struct crash_run *run, const char *path, struct crash_plan *plan,
+	struct crash_state *state, uint64_t seed)
+{
+	tree_drop(path);
+	if (mkdir(path, 0700) != 0)
+		return error_system("cannot create %s", path);
+	crash_plan_create(plan, run->args->engine, run->args->sessions, seed);
+	crash_state_reset(state);
+	return NB_OK;
+}
+
+int
 crash_run_progress(struct crash_run *run, uint64_t done, uint64_t total)
 {
 	if (stop_requested())
@@ -182,29 +193,29 @@ check_args(const struct nb_crash_args *args)
 		return rc;
 	if ((engine->caps & NB_CAP_PERSISTENT) == 0)
 		return error_set(NB_UNSUPPORTED,
-			"%s keeps nothing when it is closed, so there is nothing to lose",
+			"%s is not persistent: it keeps no data that a crash could lose",
 			engine->name);
 	if (engine->key_size_max != 0 && engine->key_size_max < CRASH_KEY_MIN)
 		return error_set(NB_UNSUPPORTED,
-			"%s takes keys of %d bytes at most, and %d are needed", engine->name,
-			(int)engine->key_size_max, CRASH_KEY_MIN);
+			"%s allows keys of at most %d bytes; a crash test needs %d",
+			engine->name, (int)engine->key_size_max, CRASH_KEY_MIN);
 	if (args->how > NB_CRASH_POWER || args->file_system > NB_CRASH_POSIX ||
 		args->rounds == 0 || args->timeout_ns == 0)
-		return error_set(NB_ERR_USAGE, "a crash test of no known kind or of no rounds");
+		return error_set(NB_ERR_USAGE,
+			"the kind, file system, rounds or timeout of the crash test are invalid");
 	if (args->moment > NB_CRASH_COUNTED)
-		return error_set(NB_ERR_USAGE, "moments of no known kind");
+		return error_set(NB_ERR_USAGE, "the kind of moments is unknown");
 	if (args->moment == NB_CRASH_COUNTED && args->sessions > 1)
 		return error_set(NB_ERR_USAGE,
-			"moments can be counted of one session: several never meet as before");
+			"--moment=counted needs one session; the interleaving of several is not reproducible");
 	if (args->sessions == 0 || args->sessions > CRASH_SESSIONS_MAX)
 		return error_set(NB_ERR_USAGE, "sessions: 1 to %d", CRASH_SESSIONS_MAX);
 	if (args->sessions > 1 && (engine->caps & NB_CAP_CONCURRENT) == 0)
-		return error_set(NB_ERR_USAGE, "%s takes one session at a time", engine->name);
+		return error_set(NB_ERR_USAGE, "%s allows one session at a time", engine->name);
 	return NB_OK;
 }
 
-/** Whether something can be kept is asked before the first round: that a broken promise cannot
- * be shown again would be known after the last. */
+/** Before the first round: else the failure to keep a finding would show only after it. */
 static int
 check_keep(const char *keep)
 {
@@ -214,19 +225,19 @@ check_keep(const char *keep)
 		return NB_OK;
 	int rc = planted_check(keep);
 	if (rc != NB_OK) {
-		/* which has been said */
+		/* the error is set */
 	} else if (stat(keep, &st) == 0) {
 		errno = S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
 		if (errno != 0 || access(keep, W_OK | X_OK) != 0)
-			rc = error_system("%s: nothing can be kept in it", keep);
+			rc = error_system("%s: cannot write to the directory", keep);
 	} else if (errno != ENOENT || access(dirname(above), W_OK | X_OK) != 0) {
-		rc = error_system("%s: nothing can be kept there", keep);
+		rc = error_system("%s: cannot create the directory", keep);
 	}
 	free(above);
 	return rc;
 }
 
-/** Do `rounds` in a directory that is removed after it. */
+/** Calls `rounds` with a scratch directory, which is removed afterwards. */
 static int
 run_in_scratch(struct crash_run *run, int (*rounds)(struct crash_run *run))
 {
@@ -234,7 +245,7 @@ run_in_scratch(struct crash_run *run, int (*rounds)(struct crash_run *run))
 	if (rc != NB_OK)
 		return rc;
 	run->begin_ns = clock_monotonic();
-	json_object_seed(1); /* the writer inherits this heap: see above */
+	json_object_seed(1);
 	rc = rounds(run);
 	tree_drop(run->scratch);
 	free(run->scratch);
@@ -274,7 +285,7 @@ nb_crash_again(struct nb_crash_tally *out, const struct nb_crash_args *args, con
 {
 	struct crash_run run;
 	struct nb_crash_args own = *args;
-	own.keep = NULL; /* it is kept already */
+	own.keep = NULL; /* it is already kept */
 	int rc = start_run(&run, out, &own);
 	if (rc == NB_OK) {
 		run.again = kept;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What repeats a finding: a directory with the database as the crash has left it and crash.json,
- * which has how it was opened, the plan of the operations, how far each session was, and what
- * each key had before the round. All that was written follows from these, so
- * the check says the same again, on any machine that has the engine.
+ * Keeps a finding: a directory with the database after the crash and crash.json, which has the
+ * options of open, the plan of the operations, the progress of each session, and the contents
+ * before the round. All writes follow from these, so a check gives the same finding again, on
+ * any machine that has the engine.
  *
- * Numbers of 64 bits are texts: JSON's are doubles for who reads them elsewhere. Options are any
- * bytes and so is what an engine says, which is written as in results (report/json_value.h).
- * What is read back may have been edited, so nothing in it is trusted; and what other
- * operations were written for (CRASH_STREAM) would be held against the wrong ones.
+ * 64-bit numbers are strings, because other JSON readers use doubles. Options and texts of an
+ * engine may be any bytes, which are written as in results (report/json_value.h). A file may have
+ * been edited, so every member is validated. A file of another CRASH_STREAM is refused: it would
+ * be compared with the wrong operations.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +28,7 @@
 #include "run/engine.h"
 #include "run/fact.h"
 
-/* More than any test writes; less than would take memory or minutes to make again. */
+/* More than any test writes, but few enough to compute again quickly. */
 enum { NAMES_MAX = 1000, OPS_MAX = 100 * 1000 * 1000, KEYS_MAX = 4096 };
 
 static const char *const how_names[] = {[NB_CRASH_KILL] = "kill", [NB_CRASH_POWER] = "power"};
@@ -92,14 +92,14 @@ evidence_to_json(const struct crash_run *run, const struct crash_report *report,
 		"plan", plan_to_json(evidence->state->plan), "sessions", sessions);
 }
 
-/** <keep>/<engine>-<level>-<round from 1>, with -2 and so on behind it if that is there. */
+/** Makes <keep>/<engine>-<level>-<round from 1>, with a suffix -2 ... if that exists. */
 static int
 make_directory(char **out, const struct crash_run *run, const struct crash_evidence *evidence)
 {
 	const struct nb_crash_args *args = run->args;
 	if (mkdir(args->keep, 0777) != 0 && errno != EEXIST)
-		return error_system("%s cannot be made", args->keep);
-	int rc = planted_check(args->keep); /* once more: others had time meanwhile */
+		return error_system("cannot create %s", args->keep);
+	int rc = planted_check(args->keep); /* again: it may have changed since */
 	if (rc != NB_OK)
 		return rc;
 	for (int i = 1; i <= NAMES_MAX; i++) {
@@ -117,12 +117,12 @@ make_directory(char **out, const struct crash_run *run, const struct crash_evide
 		free(*out);
 		*out = NULL;
 	}
-	rc = error_system("%s: no directory can be made in it", args->keep);
+	rc = error_system("%s: cannot create a directory in it", args->keep);
 	free(*out);
 	return rc;
 }
 
-/** By its name where it is on the same file system. */
+/** Renames it if possible, else copies it. */
 static int
 move_tree(const char *to, const char *from)
 {
@@ -140,7 +140,7 @@ write_in(const char *directory, const struct crash_run *run, const struct crash_
 	snprintf(path, sizeof(path), "%s/crash.json", directory);
 	int rc = json_dump_file(json, path, JSON_INDENT(1) | JSON_COMPACT) == 0
 		? NB_OK
-		: error_set(NB_FAIL, "%s cannot be written", path);
+		: error_set(NB_FAIL, "cannot write %s", path);
 	json_decref(json);
 	snprintf(path, sizeof(path), "%s/database", directory);
 	return rc == NB_OK ? move_tree(path, evidence->files) : rc;
@@ -170,7 +170,7 @@ crash_keep_write(char **out, const struct crash_run *run, const struct crash_rep
 struct reader {
 	const char *path;
 	json_t *json;
-	bool is_bad; /* a member is not what it must be */
+	bool is_bad; /* a member is invalid */
 };
 
 static uint64_t
@@ -213,7 +213,7 @@ read_text(struct reader *reader, const json_t *object, const char *name)
 	return text != NULL ? text : "";
 }
 
-/** As it was before it was written, yours to free(); NULL: it is none. */
+/** The text before its encoding, yours to free(); NULL: invalid. */
 static char *
 read_bytes(struct reader *reader, const json_t *member)
 {
@@ -243,7 +243,7 @@ reader_open(struct reader *reader, const char *kept)
 	snprintf(path, sizeof(path), "%s/crash.json", kept);
 	if (access(path, R_OK) != 0)
 		return error_set(NB_ERR_USAGE,
-			"%s is no directory of a crash that was kept: %s/crash.json: %s", kept,
+			"%s is not the directory of a kept crash: %s/crash.json: %s", kept,
 			kept, strerror(errno));
 	reader->json = json_load_file(path, 0, &error);
 	if (reader->json == NULL)
@@ -251,7 +251,7 @@ reader_open(struct reader *reader, const char *kept)
 	return NB_OK;
 }
 
-/** Which mininb wrote it is told first: members of another one may be other ones. */
+/** Its version is checked first: the members of another version may differ. */
 static int
 check_origin(struct reader *reader)
 {
@@ -262,7 +262,7 @@ check_origin(struct reader *reader)
 		reader->is_bad = true;
 	else if (json_integer_value(stream) != CRASH_STREAM)
 		return error_set(NB_ERR_USAGE,
-			"%s was kept by mininb %.40s, and mininb %s writes other operations: check it again with %.40s",
+			"%s was kept by mininb %.40s, but mininb %s writes other operations: use version %.40s",
 			reader->path, version, nb_version(), version);
 	return NB_OK;
 }
@@ -275,7 +275,7 @@ reader_close(struct reader *reader)
 	if (rc != NB_OK || !reader->is_bad)
 		return rc;
 	return error_set(NB_ERR_USAGE,
-		"%s/crash.json is not of a crash that was kept, or was changed", reader->path);
+		"%s/crash.json is not the file of a kept crash, or was changed", reader->path);
 }
 
 static void
@@ -376,7 +376,7 @@ read_evidence(struct reader *reader, struct crash_plan *plan, struct crash_state
 	reader->is_bad |= json_array_size(json_object_get(reader->json, "sessions")) !=
 		plan->sessions;
 	if (reader->is_bad)
-		return NB_OK; /* it is told in the end */
+		return NB_OK; /* reader_close() reports it */
 	int rc = crash_state_create(state, plan);
 	moment->is_made = read_bool(reader, reader->json, "is_made");
 	for (uint32_t s = 0; s < plan->sessions && rc == NB_OK; s++)
@@ -384,7 +384,7 @@ read_evidence(struct reader *reader, struct crash_plan *plan, struct crash_state
 	return rc;
 }
 
-/* ---- once more ---- */
+/* ---- the check ---- */
 
 static int
 check_again(struct crash_run *run, struct crash_state *state, const struct crash_moment *moment,
@@ -409,13 +409,13 @@ check_again(struct crash_run *run, struct crash_state *state, const struct crash
 			.moment = moment});
 }
 
-/** Whether it is this one, and still gives what it gave then. */
+/** The engine must be the same, and still offer the level. */
 static int
 check_engine(const struct crash_run *run, const char *name)
 {
 	const struct nb_engine *engine = run->args->engine;
 	if (strcmp(name, engine->name) != 0)
-		return error_set(NB_ERR_USAGE, "%s is of the engine %.64s, not of %s",
+		return error_set(NB_ERR_USAGE, "%s was kept for the engine %.64s, not for %s",
 			run->again, name, engine->name);
 	return engine_check_durability(engine, run->subject.durability);
 }
@@ -442,7 +442,7 @@ crash_run_again(struct crash_run *run)
 	if (rc == NB_OK)
 		rc = check_engine(run, engine);
 	if (rc == NB_OK) {
-		char clean[CRASH_TEXT_SIZE]; /* another may have written it */
+		char clean[CRASH_TEXT_SIZE]; /* the file may have been edited */
 		fact_keep(clean, sizeof(clean), when);
 		rc = check_again(run, &state, &moment, round, is_counted, clean);
 	}

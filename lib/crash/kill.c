@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rounds of SIGKILL. Eight of them are a block, done on one database, so that old data is at
- * stake, too, and what a recovery leaves is what the next crash finds; the next block has
- * a new one, so that its making is crashed as well. So has the round after a finding.
+ * Rounds of SIGKILL. Eight of them are a block, done on one database, so that old data can be
+ * lost, too, and a crash finds what the recovery before it left. The next block has a new
+ * database, so that its creation is tested as well. So has the round after a finding.
  *
- * When to kill. Most rounds wait for a number of operations, drawn so that each power of
- * ten is as likely as another (there is as much to be broken in the first ten operations on a file
- * as in the last thousand), and then on for a little, by which it hits any instruction
- * and not only the ends of calls. Some kill while the database is being made or opened, some in
- * the flush, checkpoint or close at the end. In a quarter of the rounds the
- * recovery is killed once, too, before it is let through.
+ * The moment. Most rounds wait for a number of operations, drawn so that each power of ten is
+ * equally likely (the first ten operations on a file can break as much as the last thousand),
+ * and then a little longer, so that any instruction can be hit, not only the ends of calls. Some
+ * rounds kill while the database is created or opened, some in the final flush, checkpoint or
+ * close. In a quarter of the rounds the recovery is killed once, too.
  *
- * How far on is a time in every second block: up to 500 us, and a round takes a second at
- * most, whatever was drawn, as a level that syncs each write would take for ever.
- * In the others it is counted (step.c): up to 64 stops at system calls or 8000
- * instructions, and of an open or close, which makes many, up to 512 stops. Times vary more,
- * since all threads of an engine run at their own speed; counts repeat. No block has
- * anything of another, so what a time has done in one changes nothing in the next.
+ * In every second block the delay is a time: up to 500 us. A round takes at most a second, since
+ * a level that syncs each write would take very long. In the other blocks it is counted (step.c):
+ * up to 64 stops at system calls or 8000 instructions, and up to 512 stops in an open or close,
+ * which makes many calls. Times vary more, since all threads of an engine run at their own speed;
+ * counts repeat. Blocks share nothing, so a timed block does not change the next one.
  *
- * What would make it wrong: a host so busy that the moment comes always when the writer waits
- * for a CPU, at the end of its time slice. Nothing is missed then but variety.
+ * Wrong results: on a very busy host the moment may always come while the writer waits for a
+ * CPU, at the end of its time slice. Then only variety is lost.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,29 +41,29 @@ enum {
 	ROUNDS_OF_BLOCK = 8,
 	OPS_OF_TRIAL = 20,
 	OPS = 10000,
-	OPS_COUNTED_SYNCED = 1000, /* since a count is not cut short by ROUND_NS, */
-	OPS_SYNCED_TO_CLOSE = 100, /* and would be before a close */
+	OPS_COUNTED_SYNCED = 1000, /* ROUND_NS does not limit a count */
+	OPS_SYNCED_TO_CLOSE = 100, /* ROUND_NS would end it before the close */
 	STOPS = 64,
 	STOPS_OF_FILES = 512, /* of an open or a close */
 	STEPS = 8000,
 	STEPS_BEHIND_STOPS = 2000,
 	ROUND_NS = 1000 * 1000 * 1000,
 	DELAY_NS = 500 * 1000,      /* between a number of operations and the kill */
-	LOOK_NS = 1000 * 1000,      /* at a writer that is late */
-	PHASE_NS = 5 * 1000 * 1000, /* of an open or close that nothing is known of */
+	LOOK_NS = 1000 * 1000,      /* between checks of a late writer */
+	PHASE_NS = 5 * 1000 * 1000, /* of an open or close whose duration is unknown */
 	WHEN_SIZE = 160
 };
 
-#define MEET_NS (10 * (uint64_t)ROUND_NS) /* to come to a place that is counted from */
+#define MEET_NS (10 * (uint64_t)ROUND_NS) /* to reach the place of a count */
 
-#define OPS_MAX UINT32_MAX /* of one that goes on until it is killed */
+#define OPS_MAX UINT32_MAX /* of a writer that continues until it is killed */
 
 /** When to kill, drawn before the round. */
 struct aim {
 	struct crash_end end;
 	double wait;            /* share of the longest time to wait */
 	bool is_twice;          /* the recovery is killed as well, */
-	struct crash_end again; /* then, */
+	struct crash_end again; /* at this moment, */
 	double wait_again;
 };
 
@@ -72,17 +71,17 @@ struct kills {
 	struct crash_run *run;
 	struct crash_board *board;
 	struct crash_plan plan;
-	struct crash_state state, before; /* `before`: as of before the round */
+	struct crash_state state, before; /* `before`: before the round */
 	struct rng rng;
-	bool is_counted;       /* ends of this block are to be */
-	bool was_counted;      /* and all of it were: what was found, too, makes what follows */
-	char *database, *copy; /* paths */
-	uint32_t chain_round;  /* done on this database */
+	bool is_counted;  /* the ends of this block should be counted */
+	bool was_counted; /* and all so far were: a later round depends on them */
+	char database[PATH_MAX], copy[PATH_MAX];
+	uint32_t chain_round; /* done on this database */
 	uint32_t round;
 	bool is_over;      /* the next round needs a new database */
 	bool is_made;      /* this database was open once */
-	uint64_t open_ns;  /* that the last recovery took */
-	uint64_t close_ns; /* that the last close took that came to its end */
+	uint64_t open_ns;  /* duration of the last recovery */
+	uint64_t close_ns; /* duration of the last complete close */
 };
 
 /* ---- the moment ---- */
@@ -93,14 +92,14 @@ draw_share(struct rng *rng)
 	return (double)(rng_next(rng) >> 11) * 0x1p-53;
 }
 
-/** From 0 to `most`, each power of ten as likely as another. */
+/** From 0 to `most`, each power of ten equally likely. */
 static uint64_t
 draw_number(struct rng *rng, uint64_t most)
 {
 	return (uint64_t)exp(draw_share(rng) * log((double)most + 1)) - 1;
 }
 
-/** How far on from the place, if it is counted. */
+/** Draws the count from the place. */
 static void
 draw_count(struct crash_end *end, struct rng *rng)
 {
@@ -111,7 +110,7 @@ draw_count(struct crash_end *end, struct rng *rng)
 	end->steps = !has_stops || has_steps ? (uint32_t)draw_number(rng, steps) : 0;
 }
 
-/** To wait for; what syncs each of them would not come to a count, or a close, in ROUND_NS. */
+/** The most operations to wait for; an engine that syncs each would not reach the place. */
 static uint64_t
 most_ops(const struct kills *kills, uint32_t where)
 {
@@ -123,7 +122,7 @@ most_ops(const struct kills *kills, uint32_t where)
 	return args->durability == NB_DUR_COMMIT && most > limit ? limit : most;
 }
 
-/** The aim, but for times, which depend on what was seen: set_time(). */
+/** Draws the aim, except for times, which depend on measured ones: set_time(). */
 static void
 draw_aim(struct aim *aim, struct kills *kills)
 {
@@ -143,7 +142,7 @@ draw_aim(struct aim *aim, struct kills *kills)
 	draw_count(&aim->again, rng);
 }
 
-/** The longest time from the place that was drawn to the kill. */
+/** The longest time from the drawn place to the kill. */
 static uint64_t
 longest_wait(const struct kills *kills, uint32_t where)
 {
@@ -160,7 +159,7 @@ set_time(struct crash_end *end, const struct kills *kills, double share)
 	end->ns = (uint64_t)(share * (double)longest_wait(kills, end->where));
 }
 
-/** Operations that have returned, and whether all have. */
+/** The number of returned operations, plus 1 if all have. */
 static uint64_t
 progress_of(const struct kills *kills, const struct crash_board *board)
 {
@@ -170,15 +169,15 @@ progress_of(const struct kills *kills, const struct crash_board *board)
 	return sum;
 }
 
-/** A writer that is late is slow, and killed as it is, or hangs: then nothing returns any more.
- * As process_await(), PROCESS_LATE if it hangs; PROCESS_ENDED if it ends or goes on. */
+/** A late writer is slow, and is killed, or it hangs: no operation returns any more. Returns
+ * PROCESS_LATE if it hangs, PROCESS_ENDED if it ended or was killed, or PROCESS_STOPPED. */
 static int
 see_whether_it_hangs(
 	const struct kills *kills, pid_t pid, const struct crash_board *board, int *status)
 {
 	uint64_t begin = clock_monotonic(), before = progress_of(kills, board);
 	if (__atomic_load_n(&board->is_closing, __ATOMIC_ACQUIRE) != 0)
-		before--; /* its timer is set */
+		before--; /* it has its timer */
 	while (progress_of(kills, board) == before &&
 		__atomic_load_n(&board->meeting, __ATOMIC_ACQUIRE) != CRASH_MEETS) {
 		int how = process_await(pid, status, LOOK_NS);
@@ -192,9 +191,8 @@ see_whether_it_hangs(
 }
 
 /**
- * Wait until it has been killed, or do it now: after ROUND_NS, or where its open takes that long
- * and is not what is to be killed, when that has ended. *hangs: and it did nothing any more.
- * NB_ERR_INTERRUPTED: and there is no more.
+ * Waits until the process was killed. Kills it after ROUND_NS; if its open takes longer and is
+ * not the target, after its open. *hangs: it made no progress. NB_ERR_INTERRUPTED: stop.
  */
 static int
 await_kill(struct kills *kills, pid_t pid, struct crash_board *board, int *status, bool *hangs)
@@ -209,7 +207,7 @@ await_kill(struct kills *kills, pid_t pid, struct crash_board *board, int *statu
 		if (how != PROCESS_ENDED)
 			process_kill(pid, status);
 		return error_set(NB_UNSUPPORTED,
-			"no process may be followed by ptrace() here, so that no moment can be counted: take times, --moment=timed");
+			"ptrace() is not permitted here, so mininb cannot count moments; use --moment=timed");
 	}
 	while (how == PROCESS_LATE && __atomic_load_n(&board->is_open, __ATOMIC_ACQUIRE) == 0 &&
 		clock_monotonic() - begin <= kills->run->args->timeout_ns)
@@ -227,7 +225,7 @@ static void
 describe_moment(char when[WHEN_SIZE], const struct kills *kills,
 	const struct crash_moment *moment, bool is_killed, bool is_twice)
 {
-	static const char *const verbs[] = {"put", "del", "batch"};
+	static const char *const verbs[] = {"in put", "in del", "in batch"};
 	const struct crash_board *board = kills->board;
 	uint64_t done = 0, flying = 0;
 	struct crash_op op = {.kind = CRASH_PUT};
@@ -247,8 +245,8 @@ describe_moment(char when[WHEN_SIZE], const struct kills *kills,
 	else if (flying > 1)
 		snprintf(where, sizeof(where), "in %" PRIu64 " at once", flying);
 	else
-		snprintf(where, sizeof(where), "%s%s", flying > 0 ? "in " : "between two",
-			flying > 0 ? verbs[op.kind] : "");
+		snprintf(where, sizeof(where), "%s",
+			flying > 0 ? verbs[op.kind] : "between two");
 	snprintf(when, WHEN_SIZE,
 		"round %" PRIu32 " of its database, after %" PRIu64 " operations, %s%s%s",
 		kills->chain_round + 1, done, where,
@@ -262,41 +260,34 @@ static pid_t
 start_writer(struct kills *kills, const struct aim *aim)
 {
 	struct crash_board *board = kills->board;
-	/* One that is not to close goes on until it is killed. */
+	/* A writer that should not close continues until it is killed. */
 	bool closes = aim->end.where == CRASH_IN_CLOSE || aim->end.where == CRASH_NEVER;
 	uint64_t ops = closes ? aim->end.ops / kills->plan.sessions + 1 : OPS_MAX;
 	crash_board_begin(board, &kills->state);
 	board->end = aim->end;
 	set_time(&board->end, kills, aim->wait);
-	fflush(NULL); /* or the child would write it again */
-	pid_t parent = getpid(), pid = fork();
-	if (pid == 0) {
-		crash_child_begin(parent);
+	pid_t pid = crash_fork();
+	if (pid == 0)
 		crash_child(&kills->run->subject, &kills->state, board, kills->database, ops);
-	}
 	return pid;
 }
 
-/** Kill a recovery; what it has left is for the next one. */
+/** Kills a recovery; the next one finds what it left. */
 static int
 kill_recovery(struct kills *kills, const struct aim *aim)
 {
+	struct crash_board *board = crash_share(sizeof(*board));
 	int status;
-	struct crash_board *board;
-	int rc = crash_board_new(&board);
-	if (rc != NB_OK)
-		return rc;
+	if (board == NULL)
+		return NB_FAIL;
 	board->end = aim->again;
 	set_time(&board->end, kills, aim->wait_again);
-	pid_t parent = getpid(), pid = fork();
-	if (pid == 0) {
-		crash_child_begin(parent);
+	pid_t pid = crash_fork();
+	if (pid == 0)
 		crash_child_recover(&kills->run->subject, board, kills->database);
-	}
-	bool hangs; /* which is not the question here */
-	rc = pid > 0 ? await_kill(kills, pid, board, &status, &hangs)
-		     : error_system("a process cannot be made");
-	crash_board_delete(board);
+	bool hangs; /* crash_verify() tests that */
+	int rc = pid > 0 ? await_kill(kills, pid, board, &status, &hangs) : NB_FAIL;
+	munmap(board, sizeof(*board));
 	return rc;
 }
 
@@ -316,23 +307,15 @@ begin_block(struct kills *kills)
 static int
 begin_chain(struct kills *kills)
 {
-	tree_drop(kills->database);
-	if (mkdir(kills->database, 0700) != 0)
-		return error_system("%s cannot be made", kills->database);
-	crash_plan_create(&kills->plan, kills->run->args->engine, kills->run->args->sessions,
-		rng_next(&kills->rng));
-	memset(kills->state.last, 0, crash_state_keys(&kills->state) * sizeof(uint64_t));
-	memset(kills->state.start, 0, sizeof(kills->state.start));
 	kills->chain_round = 0;
 	kills->is_over = false;
 	kills->is_made = false;
-	return NB_OK;
+	return crash_run_begin_chain(kills->run, kills->database, &kills->plan, &kills->state,
+		rng_next(&kills->rng));
 }
 
-/**
- * Before the first round: some writes and a close, and no crash. What fails there is no finding
- * but an engine, or an option of it, that does not work.
- */
+/** Before the first round: some writes and a close, without a crash. If this fails, the engine or
+ * its options do not work, which is not a finding. */
 static int
 try_engine(struct kills *kills)
 {
@@ -343,20 +326,19 @@ try_engine(struct kills *kills)
 	int status = 0, rc = begin_chain(kills);
 	pid_t pid = rc == NB_OK ? start_writer(kills, &none) : -1;
 	if (pid < 0)
-		return rc != NB_OK ? rc : error_system("a process cannot be made");
-	int how = process_await(pid, &status, timeout_ns);
-	if (how != PROCESS_ENDED)
-		process_kill(pid, &status);
+		return rc != NB_OK ? rc : NB_FAIL;
+	int how = crash_await(pid, &status, timeout_ns);
 	if (how == PROCESS_STOPPED)
 		return error_interrupted();
 	kills->close_ns = kills->board->close_ns;
-	crash_board_describe_end(text, kills->board, how, status, timeout_ns);
+	crash_describe_end(
+		text, kills->board->is_done, kills->board->text, how, status, timeout_ns);
 	return text[0] == '\0' ? NB_OK
-			       : error_set(NB_FAIL, "%s, before anything has crashed: %s",
+			       : error_set(NB_FAIL, "%s, before the first crash: %s",
 					 kills->run->args->engine->name, text);
 }
 
-/** A writer that has ended by itself, and not well, on what a crash before it has left. */
+/** A writer that failed by itself, on a database that an earlier crash left. */
 static int
 judge_writer(struct kills *kills, struct crash_report *report, const char *text)
 {
@@ -372,7 +354,7 @@ judge_writer(struct kills *kills, struct crash_report *report, const char *text)
 	return NB_OK;
 }
 
-/** What the crash has left, kept before it is opened. */
+/** Copies the database after the crash, before it is opened. */
 static int
 copy_database(struct kills *kills)
 {
@@ -389,13 +371,13 @@ check_crash(struct kills *kills, const struct aim *aim, struct crash_report *rep
 	int rc = crash_board_check(kills->board, &kills->state, OPS_MAX);
 	if (rc != NB_OK)
 		return error_prefix(rc,
-			"%s has written over how far it is, so that it writes into memory that is not its own",
+			"%s overwrote the progress counters in shared memory: it writes to memory that it does not own",
 			kills->run->args->engine->name);
 	crash_moment_read(moment, kills->board, kills->plan.sessions);
 	moment->is_made |= kills->is_made;
 	bool is_twice = aim->is_twice && moment->is_made;
 	rc = is_twice ? kill_recovery(kills, aim) : NB_OK;
-	/* Behind it: whether all was counted is known then. */
+	/* After that it is known whether everything was counted. */
 	describe_moment(when, kills, moment, is_killed, is_twice);
 	if (rc == NB_OK)
 		rc = copy_database(kills);
@@ -404,7 +386,7 @@ check_crash(struct kills *kills, const struct aim *aim, struct crash_report *rep
 			report, &kills->run->subject, &kills->state, moment, kills->database);
 	if (rc == NB_OK && report->open_ns != 0)
 		kills->open_ns = report->open_ns;
-	kills->is_made = true; /* if it was not, it is now, or the chain ends */
+	kills->is_made = true; /* now it is, or the chain ends */
 	return rc;
 }
 
@@ -421,7 +403,7 @@ do_round(struct kills *kills)
 	int status = 0;
 	pid_t pid = start_writer(kills, &aim);
 	if (pid < 0)
-		return error_system("a process cannot be made");
+		return NB_FAIL;
 	bool hangs = false;
 	int rc = await_kill(kills, pid, kills->board, &status, &hangs);
 	if (rc != NB_OK)
@@ -429,8 +411,8 @@ do_round(struct kills *kills)
 	if (kills->board->close_ns != 0)
 		kills->close_ns = kills->board->close_ns;
 	bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-	crash_board_describe_end(text, kills->board, hangs ? PROCESS_LATE : PROCESS_ENDED,
-		status, run->args->timeout_ns);
+	crash_describe_end(text, kills->board->is_done, kills->board->text,
+		hangs ? PROCESS_LATE : PROCESS_ENDED, status, run->args->timeout_ns);
 	bool is_bad = hangs || (!is_killed && text[0] != '\0');
 	rc = is_bad ? judge_writer(kills, &report, text)
 		    : check_crash(kills, &aim, &report, &moment, is_killed, when);
@@ -462,7 +444,7 @@ do_rounds(struct kills *kills)
 		return rc;
 	for (kills->round = 0; kills->round < rounds; kills->round++) {
 		rc = crash_run_progress(kills->run, kills->round, rounds);
-		/* Of its own, so that what one finds changes nothing for the next. */
+		/* Each round has its own, so that a finding does not change later rounds. */
 		rng_create(&kills->rng, splitmix64_mix(kills->run->args->seed) + kills->round);
 		if (rc == NB_OK && kills->round % ROUNDS_OF_BLOCK == 0)
 			begin_block(kills);
@@ -481,25 +463,18 @@ crash_run_kills(struct crash_run *run)
 {
 	struct kills kills = {.run = run};
 	crash_plan_create(&kills.plan, run->args->engine, run->args->sessions, 0);
-	int rc = NB_FAIL;
-	if (asprintf(&kills.database, "%s/database", run->scratch) < 0 ||
-		asprintf(&kills.copy, "%s/copy", run->scratch) < 0) {
-		error_set(NB_FAIL, "out of memory");
-		goto free_paths;
-	}
-	rc = crash_board_new(&kills.board);
-	if (rc != NB_OK)
-		goto free_paths;
-	rc = crash_state_create(&kills.state, &kills.plan);
+	snprintf(kills.database, sizeof(kills.database), "%s/database", run->scratch);
+	snprintf(kills.copy, sizeof(kills.copy), "%s/copy", run->scratch);
+	kills.board = crash_share(sizeof(*kills.board));
+	if (kills.board == NULL)
+		return NB_FAIL;
+	int rc = crash_state_create(&kills.state, &kills.plan);
 	if (rc == NB_OK)
 		rc = crash_state_create(&kills.before, &kills.plan);
 	if (rc == NB_OK)
 		rc = do_rounds(&kills);
 	crash_state_destroy(&kills.state);
 	crash_state_destroy(&kills.before);
-	crash_board_delete(kills.board);
-free_paths:
-	free(kills.database);
-	free(kills.copy);
+	munmap(kills.board, sizeof(*kills.board));
 	return rc;
 }

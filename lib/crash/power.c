@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rounds of power loss. A round records some hundred operations in a process of its own,
- * and then makes of the recording the states that a power loss, or a kill, may leave
- * (image.h), each of which is given to the check.
+ * Rounds of power loss. A round records some hundred operations in a child process, then makes
+ * from the recording the states that a power loss or a kill may leave (image.h), and checks each.
  *
- * Where to cut. A state is made just before a sync has returned, or just after an operation
- * has, since all that may be lost at an earlier moment may be lost there too, and something is
- * promised there. These moments are not equal (image_stakes.c): an engine that syncs each write
- * has little pending at most of them, and uniform draws meet the few at which a record can be
- * torn, or a log was cut, once in 300 states. So each class of moments has its share of the
- * states, by the table `turns`, its states are spread evenly over its moments, and they take
- * their kinds in turn from the ones that show something there. A class without moments leaves
- * its share to the others. One in ten states is anywhere, for what the classes leave out.
+ * The moments. A state is made just before a sync returns or just after an operation has
+ * returned: everything that may be lost at an earlier moment may be lost there too, and a promise
+ * applies there. The moments differ in value (image_stakes.c): an engine that syncs each write
+ * has little pending at most of them, and uniform draws hit the few at which a record can be
+ * torn, or a log was cut, once in 300 states. So each class of moments has a share of the states,
+ * by the table `turns`. Its states are spread evenly over its moments, and take their kinds in
+ * turn from those that show something there. The share of a class without moments goes to the
+ * others. One in ten states is at any moment, for what the classes miss.
  *
- * At `commit` one of four states is a kill, as it is at the other levels always: what those
- * promise of a power loss is nothing that could be checked.
+ * At `commit` one in four states is a kill. At the other levels all states are: they promise
+ * nothing about a power loss that could be checked.
  *
- * Rounds come in threes: a new database; the one that it has become, closed; and one that a
- * state of the round before has left, so that a recovery is recorded and cut as well.
+ * Rounds come in threes: a new database; the same database, closed; and one that a state of the
+ * round before has left, so that a recovery is recorded and cut as well.
  */
 #include "crash/power.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,7 +39,7 @@
 
 enum { OPS = 300, STATES = 50, ROUNDS_OF_CHAIN = 3 };
 
-/* Of addresses; what is written takes memory. Some 300 operations write 1 to 20 MiB. */
+/* Address space; only what is written takes memory. 300 operations write 1 to 20 MiB. */
 #define LOG_BYTES (UINT64_C(1) << 30)
 
 struct power {
@@ -49,19 +48,19 @@ struct power {
 	struct record_log *log;
 	struct crash_board *board;
 	struct crash_plan plan;
-	struct crash_state state;  /* of the database that a round begins with */
-	struct crash_state found;  /* of a state that was checked */
-	struct crash_moment ended; /* how far the writer was when it had ended */
+	struct crash_state state;  /* at the beginning of the round */
+	struct crash_state found;  /* in a checked state */
+	struct crash_moment ended; /* the progress of the ended writer */
 	struct rng rng;
-	char *database, *base, *copy, *try; /* directories in scratch */
+	char database[PATH_MAX], base[PATH_MAX], copy[PATH_MAX], try[PATH_MAX];
 	uint32_t round, chain_round;
 	bool is_made; /* the database was open before the round */
-	bool is_told; /* that something is not seen */
+	bool is_told; /* the user knows that the recording is incomplete */
 };
 
 /* ---- moments ---- */
 
-/** Whether a state may be made in which entry `done` is the one in flight. */
+/** Whether a state may be made with entry `done` in flight. */
 static bool
 is_moment(const struct image *image, uint64_t done)
 {
@@ -112,7 +111,7 @@ add_moments(struct power_moments *moments, const struct image *image, bool is_co
 		uint32_t classes = 1U << POWER_ANY;
 		if (entry != NULL)
 			classes |= classes_of(entry, stakes[i]);
-		/* what large mappings had between two looks is not known */
+		/* the contents of large mappings are known only at points */
 		if (!is_coarse || entry == NULL || entry->kind == RECORD_POINT)
 			classes |= 1U << POWER_KILL;
 		add_moment(moments, classes, i);
@@ -153,7 +152,7 @@ power_moments_destroy(struct power_moments *moments)
 
 enum { KINDS_OF_CLASS = 8 };
 
-/* Nothing unsynced is what most often shows that a sync is missing. */
+/* The state without unsynced data shows most often that a sync is missing. */
 static const uint8_t kinds[POWER_CLASSES][KINDS_OF_CLASS] = {
 	[POWER_PROMISE] = {IMAGE_NONE, IMAGE_NAMES, IMAGE_NONE, IMAGE_DATA, IMAGE_NONE,
 		IMAGE_RANDOM, IMAGE_NONE, IMAGE_TORN},
@@ -172,13 +171,13 @@ static const uint8_t kinds[POWER_CLASSES][KINDS_OF_CLASS] = {
 	[POWER_KILL] = {IMAGE_WHOLE, IMAGE_PART, IMAGE_WHOLE, IMAGE_WHOLE, IMAGE_WHOLE,
 		IMAGE_PART, IMAGE_WHOLE, IMAGE_WHOLE}};
 
-/* Which class has the next state of a power loss. */
+/* The classes of consecutive states of a power loss. */
 static const uint8_t turns[] = {POWER_PAGES, POWER_NAMES, POWER_PROMISE, POWER_LATE,
 	POWER_PAGES, POWER_PENDING, POWER_NAMES, POWER_PAIR, POWER_PAGES, POWER_ANY};
 
 enum { TURNS = sizeof(turns) };
 
-/** The turns of classes that have moments. Returns how many. */
+/** The turns of classes that have moments. Returns their number. */
 static uint32_t
 find_turns(uint32_t left[TURNS], const struct power_moments *moments)
 {
@@ -201,8 +200,8 @@ states_of(const uint32_t *left, uint32_t count, uint32_t class, uint64_t states)
 	return states / count * all + before;
 }
 
-/** State `rank` of a class that has `total`: drawn within its share of the moments where these
- * are more, else each moment in turn, each time with another kind. */
+/** State `rank` of the `total` of a class: drawn in its share of the moments if these are more,
+ * else each moment in turn, each time with another kind. */
 static void
 draw_of(struct power_draw *out, const struct power_moments *moments, uint32_t class,
 	uint64_t rank, uint64_t total, struct rng *rng)
@@ -313,15 +312,14 @@ check_state(struct power *power, struct image *image, const struct power_draw *d
 
 /** In the child: never returns. */
 static _Noreturn void
-write_recorded(struct power *power, pid_t parent, uint64_t ops)
+write_recorded(struct power *power, uint64_t ops)
 {
-	crash_child_begin(parent);
 	int error = power->recorder.begin(
 		power->database, power->log, power->board, power->plan.sessions);
 	if (error != 0) {
 		power->board->failed = NB_FAIL;
 		snprintf(power->board->text, sizeof(power->board->text),
-			"the recorder does not begin: %s", strerror(error));
+			"the recorder cannot start: %s", strerror(error));
 		_exit(EXIT_FAILURE);
 	}
 	crash_child(&power->run->subject, &power->state, power->board, power->database, ops);
@@ -331,19 +329,20 @@ static int
 judge_writer(const struct power *power, int how, int status, uint64_t timeout_ns)
 {
 	char text[CRASH_TEXT_SIZE];
-	crash_board_describe_end(text, power->board, how, status, timeout_ns);
+	crash_describe_end(
+		text, power->board->is_done, power->board->text, how, status, timeout_ns);
 	if (text[0] == '\0')
 		return NB_OK;
-	/* Each call has all mappings compared: this need not be the engine's fault. */
+	/* Each call compares all mappings, so this may not be the engine's fault. */
 	if (how == PROCESS_LATE)
 		return error_set(NB_FAIL,
-			"%s: recording its writes took more than %.3g s; it needs fewer operations, smaller maps (what they hold is compared at each sync), or more time",
+			"%s: recording its writes took more than %.3g s; use fewer operations, smaller maps (their contents are compared at each sync) or more time",
 			power->run->args->engine->name, (double)timeout_ns / 1e9);
 	return error_set(
 		NB_FAIL, "%s, while it was recorded: %s", power->run->args->engine->name, text);
 }
 
-/** What the writer could have written over is as it has to be. */
+/** Validates the memory that the writer could have overwritten. */
 static int
 check_shared(struct power *power, uint64_t ops)
 {
@@ -359,7 +358,7 @@ check_shared(struct power *power, uint64_t ops)
 	return rc == NB_OK
 		? NB_OK
 		: error_prefix(rc,
-			  "%s has written over the recording of its calls, so that it writes into memory that is not its own",
+			  "%s overwrote the recording of its calls: it writes to memory that it does not own",
 			  power->run->args->engine->name);
 }
 
@@ -368,22 +367,18 @@ record(struct power *power)
 {
 	struct crash_run *run = power->run;
 	uint64_t ops = run->args->ops != 0 ? run->args->ops : OPS;
-	/* a recording takes its time in the midst of each call */
 	uint64_t timeout_ns = run->subject.timeout_ns;
 	int status = 0;
 	record_create(power->log, LOG_BYTES);
 	crash_board_begin(power->board, &power->state);
 	madvise(power->log, LOG_BYTES, MADV_DOFORK);
-	fflush(NULL);
-	pid_t parent = getpid(), pid = fork();
+	pid_t pid = crash_fork();
 	if (pid == 0)
-		write_recorded(power, parent, ops);
+		write_recorded(power, ops);
 	if (pid < 0)
-		return error_system("a process cannot be made");
-	int how = process_await(pid, &status, timeout_ns);
-	if (how != PROCESS_ENDED)
-		process_kill(pid, &status);
-	/* not for the processes that look at states: what is read now stays as it is */
+		return NB_FAIL;
+	int how = crash_await(pid, &status, timeout_ns);
+	/* not for the processes that check states, which could overwrite it */
 	madvise(power->log, LOG_BYTES, MADV_DONTFORK);
 	int rc = how == PROCESS_STOPPED ? error_interrupted()
 					: judge_writer(power, how, status, timeout_ns);
@@ -403,7 +398,7 @@ count_calls(struct power *power, const struct image *image)
 	}
 }
 
-/** Stores into mappings that operations rely on, and not one sync of them. */
+/** Whether operations rely on stores into mappings that are never synced. */
 static bool
 is_without_syncs(const struct power *power, const struct image *image)
 {
@@ -419,13 +414,13 @@ is_without_syncs(const struct power *power, const struct image *image)
 		syncs < points / 2;
 }
 
-/** Say, once, what the recording does not show. */
+/** Warns once if the recording is incomplete. */
 static int
 tell_gaps(struct power *power, struct image *image)
 {
 	char text[CRASH_TEXT_SIZE] = "";
 	if (power->log->is_full) {
-		snprintf(text, sizeof(text), "memory for the recording has not sufficed");
+		snprintf(text, sizeof(text), "the recording needs more memory");
 	} else {
 		image_make(
 			image, image_count(image), &(struct image_choice){.kind = IMAGE_WHOLE});
@@ -433,23 +428,23 @@ tell_gaps(struct power *power, struct image *image)
 		if (rc < 0)
 			return rc;
 		if (rc > 0)
-			strncat(text, ", other than was recorded",
+			strncat(text, ", unlike the recording",
 				sizeof(text) - strlen(text) - 1);
 	}
 	bool is_without = is_without_syncs(power, image);
-	/* One that asks the medium is right there, and its every state would be found wrong. */
+	/* An engine that adapts to the medium is right there, but each state would look wrong. */
 	if (is_without && power->run->args->engine->auto_durability_at != NULL)
 		return error_set(NB_UNSUPPORTED,
-			"%s stores into a mapping here and makes no call to sync it, as for persistent memory, whose loss of power is not simulated; it is on a disk",
+			"%s stores into a mapping here without a call to sync it, as on persistent memory; mininb simulates power loss only for disks: use a directory on a disk",
 			power->run->args->engine->name);
 	if (text[0] == '\0' && is_without)
 		snprintf(text, sizeof(text),
-			"it stores into a mapping and makes no call to sync it, as for persistent memory");
+			"it stores into a mapping without a call to sync it, as on persistent memory");
 	if (power->log->is_blind)
 		snprintf(text, sizeof(text), "%s", power->log->blind);
 	if (text[0] != '\0' && !power->is_told) {
 		log_message(NB_LOG_WARNING,
-			"%s: not all of its writes are seen (%s): what is found, and what is not, may be due to that",
+			"%s: the recording misses some of its writes (%s): findings, and missing findings, may be caused by that",
 			power->run->args->engine->name, text);
 		fact_keep(power->run->tally->unseen, sizeof(power->run->tally->unseen), text);
 	}
@@ -462,21 +457,15 @@ tell_gaps(struct power *power, struct image *image)
 static int
 begin_chain(struct power *power)
 {
-	tree_drop(power->database);
-	if (mkdir(power->database, 0700) != 0)
-		return error_system("%s cannot be made", power->database);
-	crash_plan_create(&power->plan, power->run->args->engine, power->run->args->sessions,
-		rng_next(&power->rng));
-	memset(power->state.last, 0, crash_state_keys(&power->state) * sizeof(uint64_t));
-	memset(power->state.start, 0, sizeof(power->state.start));
 	power->chain_round = 0;
 	power->is_made = false;
-	return NB_OK;
+	return crash_run_begin_chain(power->run, power->database, &power->plan, &power->state,
+		rng_next(&power->rng));
 }
 
 /**
- * What the next round begins with: the database of this one, as its close or a crash has
- * left it, and what is in it, which a copy tells. Something wrong in it: a new one.
+ * Prepares the next round: the database of this one, as its close or a crash has left it. A copy
+ * is checked for its contents; if something is wrong, the next round has a new database.
  */
 static int
 go_on(struct power *power, struct image *image)
@@ -580,28 +569,14 @@ do_rounds(struct power *power)
 	return crash_run_progress(power->run, args->rounds * states, args->rounds * states);
 }
 
-static int
+static void
 make_paths(struct power *power)
 {
 	const char *scratch = power->run->scratch;
-	if (asprintf(&power->database, "%s/database", scratch) < 0 ||
-		asprintf(&power->base, "%s/base", scratch) < 0 ||
-		asprintf(&power->copy, "%s/copy", scratch) < 0 ||
-		asprintf(&power->try, "%s/try", scratch) < 0)
-		return error_set(NB_FAIL, "out of memory");
-	return NB_OK;
-}
-
-static int
-make_shared(struct power *power)
-{
-	power->log = mmap(NULL, LOG_BYTES, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (power->log == MAP_FAILED) {
-		power->log = NULL;
-		return error_system("memory for the recording cannot be had");
-	}
-	return crash_board_new(&power->board);
+	snprintf(power->database, PATH_MAX, "%s/database", scratch);
+	snprintf(power->base, PATH_MAX, "%s/base", scratch);
+	snprintf(power->copy, PATH_MAX, "%s/copy", scratch);
+	snprintf(power->try, PATH_MAX, "%s/try", scratch);
 }
 
 int
@@ -610,26 +585,24 @@ crash_run_power(struct crash_run *run)
 	struct power power = {.run = run};
 	if (!preload_find(&power.recorder))
 		return error_set(NB_UNSUPPORTED,
-			"a power loss is simulated by recording each call, and the recorder is not in this process: it has to be in LD_PRELOAD");
+			"the simulation of power loss needs the recorder in LD_PRELOAD, which is not loaded");
 	rng_create(&power.rng, run->args->seed);
 	crash_plan_create(&power.plan, run->args->engine, run->args->sessions, 0);
-	int rc = make_paths(&power);
-	if (rc == NB_OK)
-		rc = make_shared(&power);
-	if (rc == NB_OK)
-		rc = crash_state_create(&power.state, &power.plan);
+	make_paths(&power);
+	power.log = crash_share(LOG_BYTES);
+	power.board = crash_share(sizeof(*power.board));
+	int rc = power.log != NULL && power.board != NULL
+		? crash_state_create(&power.state, &power.plan)
+		: NB_FAIL;
 	if (rc == NB_OK)
 		rc = crash_state_create(&power.found, &power.plan);
 	if (rc == NB_OK)
 		rc = do_rounds(&power);
 	crash_state_destroy(&power.state);
 	crash_state_destroy(&power.found);
-	crash_board_delete(power.board);
+	if (power.board != NULL)
+		munmap(power.board, sizeof(*power.board));
 	if (power.log != NULL)
 		munmap(power.log, LOG_BYTES);
-	free(power.database);
-	free(power.base);
-	free(power.copy);
-	free(power.try);
 	return rc;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls that are recorded, in the place of the C library's: those that write, or change
- * a size.
+ * Replaces the calls of the C library that write or change a size.
  *
- * A write is made by pwritev2(2) whatever it was called by, so that there is one way for
- * all of them; a file's own position is -1 there. Where it went is asked of the file
- * afterwards, as O_APPEND decides it within the kernel. A write that is durable when it
- * returns is a write and a sync of what it wrote.
+ * Every kind of write is done by pwritev2(2), so that one function handles all; offset -1 means
+ * the file's own position. Where the bytes went is read from the file afterwards, because the
+ * kernel decides it for O_APPEND. A write that is durable when it returns is recorded as a write
+ * and a sync of its range.
  */
 #include "crash/recorder.h"
 
@@ -42,7 +41,7 @@ pass_write(int fd, const struct iovec *pieces, int count, off_t offset, int flag
 	return syscall(SYS_pwritev2, fd, pieces, count, offset, 0, flags);
 }
 
-/** Where `done` bytes have just been written. */
+/** The offset at which `done` bytes were just written. */
 static uint64_t
 place_of_write(int fd, int modes, off_t offset, int flags, ssize_t done)
 {
@@ -56,37 +55,36 @@ place_of_write(int fd, int modes, off_t offset, int flags, ssize_t done)
 
 static void
 after_write(uint64_t file, int fd, const struct iovec *pieces, int count, off_t offset,
-	int flags, ssize_t done, const struct crash_moment *moment)
+	int flags, ssize_t done)
 {
 	int modes = (int)syscall(SYS_fcntl, fd, F_GETFL);
-	struct record_entry head = entry_of(RECORD_SYNC, file);
-	head.offset = place_of_write(fd, modes, offset, flags, done);
-	head.length = (uint64_t)done;
-	recorder_put_write(file, head.offset, head.length, moment, pieces, count);
-	head.covers = recorder_count();
+	struct record_entry sync = {.kind = RECORD_SYNC,
+		.file = file,
+		.offset = place_of_write(fd, modes, offset, flags, done),
+		.length = (uint64_t)done};
+	recorder_put_write(file, sync.offset, sync.length, pieces, count);
+	sync.covers = recorder_count();
 	if ((modes & O_DSYNC) != 0 || (flags & (RWF_DSYNC | RWF_SYNC)) != 0)
-		put(&head, moment, NULL, NULL);
+		recorder_put(&sync, NULL, NULL, NULL, 0);
 }
 
 static ssize_t
 write_pieces(int fd, const struct iovec *pieces, int count, off_t offset, int flags)
 {
-	struct crash_moment moment;
 	struct stat st;
-	if (!recorder_enter(&moment))
+	if (!recorder_enter())
 		return pass_write(fd, pieces, count, offset, flags);
-	uint64_t file = recorder_file(fd, &st, &moment);
-	if (file == 0) { /* a pipe may make us wait */
-		recorder_leave();
+	uint64_t file = recorder_file(fd, &st);
+	if (file == 0) { /* no lock: a write to a pipe may block */
+		recorder_leave(errno);
 		return pass_write(fd, pieces, count, offset, flags);
 	}
-	recorder_look(false, &moment);
+	recorder_look(false);
 	ssize_t done = pass_write(fd, pieces, count, offset, flags);
 	int error = errno;
 	if (done > 0)
-		after_write(file, fd, pieces, count, offset, flags, done, &moment);
-	recorder_leave();
-	errno = error;
+		after_write(file, fd, pieces, count, offset, flags, done);
+	recorder_leave(error);
 	return done;
 }
 
@@ -135,10 +133,9 @@ pwritev2(int fd, const struct iovec *pieces, int count, off_t offset, int flags)
 }
 ALSO(pwritev64v2, pwritev2);
 
-/* ---- copying within the kernel: what came of it is read ---- */
+/* ---- copies within the kernel: the result is read back ---- */
 
 struct copying {
-	struct crash_moment moment;
 	uint64_t file;
 	bool is_on;
 };
@@ -148,12 +145,12 @@ before_copy(struct copying *copying, int to)
 {
 	struct stat st;
 	copying->file = 0;
-	copying->is_on = !recorder_sleeps() && recorder_enter(&copying->moment);
+	copying->is_on = recorder_begins();
 	if (!copying->is_on)
 		return;
-	copying->file = recorder_file(to, &st, &copying->moment);
+	copying->file = recorder_file(to, &st);
 	if (copying->file != 0)
-		recorder_look(false, &copying->moment);
+		recorder_look(false);
 }
 
 static ssize_t
@@ -164,12 +161,10 @@ after_copy(const struct copying *copying, int to, const off_t *offset_after, ssi
 		off_t end = offset_after != NULL
 			? *offset_after
 			: (off_t)syscall(SYS_lseek, to, (off_t)0, SEEK_CUR);
-		recorder_read_back(copying->file, to, (uint64_t)(end - done), (uint64_t)done,
-			&copying->moment);
+		recorder_read_back(copying->file, to, (uint64_t)(end - done), (uint64_t)done);
 	}
 	if (copying->is_on)
-		recorder_leave();
-	errno = error;
+		recorder_leave(error);
 	return done;
 }
 
@@ -206,30 +201,29 @@ splice(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t size, 
 /* ---- sizes ---- */
 
 static void
-note_size(uint64_t file, uint64_t old, uint64_t size, const struct crash_moment *moment)
+note_size(uint64_t file, uint64_t old, uint64_t size)
 {
-	struct record_entry head = entry_of(RECORD_TRUNCATE, file);
-	head.offset = size;
 	if (size != old)
-		put(&head, moment, NULL, NULL);
+		recorder_put(
+			&(struct record_entry){
+				.kind = RECORD_TRUNCATE, .file = file, .offset = size},
+			NULL, NULL, NULL, 0);
 	recorder_watch_size(file, size);
 }
 
 NB_EXPORT int
 ftruncate(int fd, off_t size)
 {
-	struct crash_moment moment;
 	struct stat st;
-	if (recorder_sleeps() || !recorder_enter(&moment))
+	if (!recorder_begins())
 		return (int)syscall(SYS_ftruncate, fd, size);
-	uint64_t file = recorder_file(fd, &st, &moment);
-	recorder_look(false, &moment);
+	uint64_t file = recorder_file(fd, &st);
+	recorder_look(false);
 	int rc = (int)syscall(SYS_ftruncate, fd, size);
 	int error = errno;
 	if (rc == 0 && file != 0)
-		note_size(file, (uint64_t)st.st_size, (uint64_t)size, &moment);
-	recorder_leave();
-	errno = error;
+		note_size(file, (uint64_t)st.st_size, (uint64_t)size);
+	recorder_leave(error);
 	return rc;
 }
 ALSO(ftruncate64, ftruncate);
@@ -237,46 +231,43 @@ ALSO(ftruncate64, ftruncate);
 NB_EXPORT int
 truncate(const char *path, off_t size)
 {
-	struct crash_moment moment;
 	struct stat st;
 	char inside[PATH_MAX];
-	if (recorder_sleeps() || !recorder_enter(&moment))
+	if (!recorder_begins())
 		return (int)syscall(SYS_truncate, path, size);
 	bool is_there = recorder_inside(inside, AT_FDCWD, path) && stat(path, &st) == 0;
-	uint64_t file = is_there ? recorder_file_at(inside, AT_FDCWD, path, &moment) : 0;
-	recorder_look(false, &moment);
+	uint64_t file = is_there ? recorder_file_at(inside, AT_FDCWD, path) : 0;
+	recorder_look(false);
 	int rc = (int)syscall(SYS_truncate, path, size);
 	int error = errno;
 	if (rc == 0 && file != 0)
-		note_size(file, (uint64_t)st.st_size, (uint64_t)size, &moment);
-	recorder_leave();
-	errno = error;
+		note_size(file, (uint64_t)st.st_size, (uint64_t)size);
+	recorder_leave(error);
 	return rc;
 }
 ALSO(truncate64, truncate);
 
-/** What an fallocate(2) that was done has changed. */
+/** Records the changes of a successful fallocate(2). */
 static void
-note_fallocate(uint64_t file, int fd, int mode, uint64_t offset, uint64_t length, uint64_t old,
-	const struct crash_moment *moment)
+note_fallocate(uint64_t file, int fd, int mode, uint64_t offset, uint64_t length, uint64_t old)
 {
 	struct stat st;
 	if ((mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE)) != 0) {
-		recorder_blind("fallocate() has moved a file's contents", "");
+		recorder_blind("fallocate() moved a file's contents", "");
 		return;
 	}
 	if (fstat(fd, &st) != 0)
 		return;
 	if ((uint64_t)st.st_size != old)
-		note_size(file, old, (uint64_t)st.st_size, moment);
+		note_size(file, old, (uint64_t)st.st_size);
 	uint64_t end = offset + length < old ? offset + length : old;
 	if ((mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0 && offset < end)
-		recorder_read_back(file, fd, offset, end - offset, moment);
+		recorder_read_back(file, fd, offset, end - offset);
 }
 
 /**
- * Blocks that are reserved are not taken: a state has none, and a file of which a gigabyte is
- * allocated takes 10 ms to be searched for data, at each sync, where a sparse one takes none.
+ * Does not reserve blocks: the simulated states have none, and searching a file with an allocated
+ * gigabyte for data takes 10 ms at each sync, but no time if the file is sparse.
  */
 static int
 allocate(int fd, int mode, off_t offset, off_t length, const struct stat *st)
@@ -293,25 +284,23 @@ allocate(int fd, int mode, off_t offset, off_t length, const struct stat *st)
 NB_EXPORT int
 fallocate(int fd, int mode, off_t offset, off_t length)
 {
-	struct crash_moment moment;
 	struct stat st;
-	if (recorder_sleeps() || !recorder_enter(&moment))
+	if (!recorder_begins())
 		return (int)syscall(SYS_fallocate, fd, mode, offset, length);
-	uint64_t file = recorder_file(fd, &st, &moment);
-	recorder_look(false, &moment);
+	uint64_t file = recorder_file(fd, &st);
+	recorder_look(false);
 	int rc = file != 0 ? allocate(fd, mode, offset, length, &st)
 			   : (int)syscall(SYS_fallocate, fd, mode, offset, length);
 	int error = errno;
 	if (rc == 0 && file != 0)
 		note_fallocate(file, fd, mode, (uint64_t)offset, (uint64_t)length,
-			(uint64_t)st.st_size, &moment);
-	recorder_leave();
-	errno = error;
+			(uint64_t)st.st_size);
+	recorder_leave(error);
 	return rc;
 }
 ALSO(fallocate64, fallocate);
 
-/* Where the file system has no fallocate(2) the C library writes zeros, within itself. */
+/** If the file system lacks fallocate(2), the C library writes zeros by internal calls. */
 static int
 fill_by_hand(int fd, off_t offset, off_t length)
 {
@@ -331,53 +320,43 @@ posix_fallocate(int fd, off_t offset, off_t length)
 	if (rc != EOPNOTSUPP)
 		return rc;
 	rc = fill_by_hand(fd, offset, length);
-	struct crash_moment moment;
-	if (rc == 0 && !recorder_sleeps() && recorder_enter(&moment)) {
-		uint64_t file = recorder_file(fd, &st, &moment);
+	if (rc == 0 && recorder_begins()) {
+		uint64_t file = recorder_file(fd, &st);
 		if (file != 0)
-			note_size(file, 0, (uint64_t)st.st_size, &moment);
-		recorder_leave();
+			note_size(file, 0, (uint64_t)st.st_size);
+		recorder_leave(errno);
 	}
 	return rc;
 }
 ALSO(posix_fallocate64, posix_fallocate);
 
-/* ---- what is only noticed ---- */
+/* ---- calls that make the recording blind ---- */
 
 static void
 note_aio(int fd)
 {
-	struct crash_moment moment;
 	struct stat st;
-	if (recorder_sleeps() || !recorder_enter(&moment))
+	if (!recorder_begins())
 		return;
-	if (recorder_file(fd, &st, &moment) != 0)
-		recorder_blind("the C library's asynchronous writes (aio) are used", "");
-	recorder_leave();
+	if (recorder_file(fd, &st) != 0)
+		recorder_blind(
+			"the engine uses asynchronous writes of the C library (aio)", "");
+	recorder_leave(errno);
 }
 
-#define NOTED_AIO(name, block_type) \
-	NB_EXPORT int name(struct block_type *block) \
+#define NOTED_AIO(name, types, parameters, arguments) \
+	NB_EXPORT int name parameters \
 	{ \
 		static uintptr_t next; \
 		note_aio(block->aio_fildes); \
-		return ((int (*)(struct block_type *))recorder_next(&next, #name))(block); \
+		return ((int(*) types)recorder_next(&next, #name))arguments; \
 	}
-NOTED_AIO(aio_write, aiocb)
-NOTED_AIO(aio_write64, aiocb64)
+NOTED_AIO(aio_write, (struct aiocb *), (struct aiocb * block), (block))
+NOTED_AIO(aio_write64, (struct aiocb64 *), (struct aiocb64 * block), (block))
+NOTED_AIO(aio_fsync, (int, struct aiocb *), (int how, struct aiocb *block), (how, block))
+NOTED_AIO(aio_fsync64, (int, struct aiocb64 *), (int how, struct aiocb64 *block), (how, block))
 
-#define NOTED_AIO_SYNC(name, block_type) \
-	NB_EXPORT int name(int how, struct block_type *block) \
-	{ \
-		static uintptr_t next; \
-		note_aio(block->aio_fildes); \
-		return ((int (*)(int, struct block_type *))recorder_next(&next, #name))( \
-			how, block); \
-	}
-NOTED_AIO_SYNC(aio_fsync, aiocb)
-NOTED_AIO_SYNC(aio_fsync64, aiocb64)
-
-/* liburing enters the kernel by itself; but its ring is a descriptor like any other. */
+/** liburing enters the kernel itself, but its ring is a descriptor. */
 static void
 look_for_rings(void)
 {
@@ -387,11 +366,11 @@ look_for_rings(void)
 		ssize_t length = readlink(link, what, sizeof(what) - 1);
 		what[length > 0 ? length : 0] = '\0';
 		if (strstr(what, "[io_uring]") != NULL)
-			recorder_blind("io_uring is used, maybe to write", "");
+			recorder_blind("the engine uses io_uring, perhaps to write", "");
 	}
 }
 
-/* ---- ours ---- */
+/* ---- the interface of record.h ---- */
 
 NB_EXPORT int
 nb_recorder_begin(const char *dir, struct record_log *log, const struct crash_board *board,
@@ -413,13 +392,11 @@ void
 nb_recorder_point(void)
 {
 	static unsigned points;
-	struct crash_moment moment;
-	if (recorder_sleeps() || !recorder_enter(&moment))
+	if (!recorder_begins())
 		return;
 	if (points++ % POINTS_BETWEEN == 0)
 		look_for_rings();
-	recorder_look(true, &moment);
-	struct record_entry head = entry_of(RECORD_POINT, 0);
-	put(&head, &moment, NULL, NULL);
-	recorder_leave();
+	recorder_look(true);
+	put(RECORD_POINT, 0, NULL, NULL);
+	recorder_leave(errno);
 }

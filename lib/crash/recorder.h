@@ -2,34 +2,33 @@
 #ifndef CRASH_RECORDER_H
 #define CRASH_RECORDER_H
 /**
- * The recorder from inside. It is a library of its own, links nothing of ours and lives in
- * processes that are not ours, so:
+ * Internals of the recorder. It is a separate library, links nothing of mininb and runs inside
+ * processes of other programs, so:
  *
- * - What is passed on goes to the kernel by syscall(2) and not to the next library by
- *   dlsym(): that needs no memory and no first time, and may be called while the C library
- *   or an allocator sets itself up. (fopen() and its kin are the exception.) It takes
- *   longs: an int among its arguments that the kernel reads as a long needs a cast.
- * - It allocates by mmap(2) alone, and has tables of fixed size.
- * - What is asked of every call, on or off, is one load and one branch.
+ * - It enters the kernel by syscall(2) instead of calling the next library by dlsym(): that
+ *   needs no memory and no initialization, and works while the C library or an allocator starts.
+ *   (fopen() and fdopen() are the exceptions.) syscall() takes longs, so an int argument that
+ *   the kernel reads as a long needs a cast.
+ * - It allocates only by mmap(2), and its tables have fixed sizes.
+ * - Each call costs one load and one branch while the recorder is off.
  *
- *     recorder.c        calls that write, or change a size
- *     recorder_names.c  calls that open, or change a name
- *     recorder_sync.c   calls that make durable, and mappings
- *     recorder_log.c    which files are the database's, and what is put down
+ *     recorder.c        calls that write or change a size
+ *     recorder_names.c  calls that open or change a name
+ *     recorder_sync.c   calls that make data durable, and mappings
+ *     recorder_log.c    the files of the database, and the entries
  *     recorder_watch.c  files that change without a call: mappings, streams of stdio
  *
- * A lock is held through a call that changes something, so that the order of entries is
- * that of the changes; but not through a sync, which may last, and which says itself what
- * it covers. Whoever comes in again on the same thread, a signal handler, is passed on
- * unrecorded, and the recording is marked as blind.
+ * A lock is held during each call that changes something, so that the entries are in the order
+ * of the changes. It is not held during a sync, which may take long and records what it covers.
+ * A signal handler that enters again on the same thread is not recorded, and the recording is
+ * marked as blind.
  */
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
-
-#include <limits.h>
 
 #include "crash/record.h"
 
@@ -43,34 +42,44 @@ recorder_sleeps(void)
 	return __builtin_expect(__atomic_load_n(&recorder_is_on, __ATOMIC_ACQUIRE) == 0, 1);
 }
 
-/* A second name of a call, which others were compiled to use. */
+/* A second name of a call, used by programs that were compiled with other flags. */
 #pragma GCC diagnostic ignored "-Wpragmas"
 #pragma GCC diagnostic ignored "-Wunknown-warning-option"
-#pragma GCC diagnostic ignored "-Wmissing-attributes" /* of what the headers say beside */
+#pragma GCC diagnostic ignored "-Wmissing-attributes" /* of the declarations in headers */
 #define ALSO(other, name) \
 	__typeof__(name) other __attribute__((alias(#name), visibility("default")))
 
 typedef void (*any_fn)(void);
 
-/** The next function of that name behind ours; found once, in *known. */
+/** The next function of that name after this library; cached in *known. */
 any_fn
 recorder_next(uintptr_t *known, const char *name);
 
 /* ---- recorder_log.c ---- */
 
-/** Take the lock, and note in *acked what has returned so far. False: pass the call on, and
- * do not leave. errno stays. */
+/**
+ * Takes the lock and remembers, for the entries until recorder_leave(), which operations have
+ * returned. False: pass the call on without recording, and do not leave. Preserves errno.
+ */
 bool
-recorder_enter(struct crash_moment *moment);
+recorder_enter(void);
 
+/** The same, if the recorder is on. */
+static inline bool
+recorder_begins(void)
+{
+	return !recorder_sleeps() && recorder_enter();
+}
+
+/** Sets errno to `error`. */
 void
-recorder_leave(void);
+recorder_leave(int error);
 
-/** Whether this thread is between the two. */
+/** Whether this thread has entered. */
 bool
 recorder_is_inside(void);
 
-/** Let others in while a call lasts, and back. */
+/** Release the lock during a call, and take it again. */
 void
 recorder_unlock(void);
 
@@ -81,87 +90,78 @@ int
 recorder_log_begin(const char *dir, struct record_log *log, const struct crash_board *board,
 	uint32_t sessions);
 
-/** What cannot be recorded was done; the first reason is kept. */
+/** Marks the recording as blind: a change cannot be recorded. The first reason is kept. */
 void
 recorder_blind(const char *reason, const char *about);
 
 /**
- * Append an entry: `head` with kind, file, offset, length, covers; with that many bytes of
+ * Appends an entry: `head` with kind, file, offset, length, covers; and head->length bytes of
  * the `count` pieces. Paths may be NULL.
  */
 void
-recorder_put(const struct record_entry *head, const struct crash_moment *moment,
-	const char *path, const char *path2, const struct iovec *pieces, int count);
+recorder_put(const struct record_entry *head, const char *path, const char *path2,
+	const struct iovec *pieces, int count);
 
-/** How much a look has compared, and whether that is too much for each call. */
+/** Reports how many bytes were compared, and whether that is too slow for each call. */
 void
 recorder_looked(uint64_t bytes, bool is_coarse);
 
-static inline struct record_entry
-entry_of(uint32_t kind, uint64_t file)
-{
-	return (struct record_entry){.kind = kind, .file = file};
-}
-
-/** Append an entry without data. */
+/** Appends an entry without data and offset. */
 static inline void
-put(const struct record_entry *head, const struct crash_moment *moment, const char *path,
-	const char *path2)
+put(uint32_t kind, uint64_t file, const char *path, const char *path2)
 {
-	recorder_put(head, moment, path, path2, NULL, 0);
+	recorder_put(&(struct record_entry){.kind = kind, .file = file}, path, path2, NULL, 0);
 }
 
-/** Entries so far. */
+/** Number of entries. */
 uint64_t
 recorder_count(void);
 
-/** As recorder_put(), of a write. Keeps what is watched in step. */
+/** Appends a write, and updates the copy of a watched file. */
 void
-recorder_put_write(uint64_t file, uint64_t offset, uint64_t length,
-	const struct crash_moment *moment, const struct iovec *pieces, int count);
+recorder_put_write(
+	uint64_t file, uint64_t offset, uint64_t length, const struct iovec *pieces, int count);
 
-/** Below the directory of the database: `out` has it, relative to that. Else false. */
+/** Whether the path lies in the database; then `out` is the path relative to it. */
 bool
 recorder_inside(char out[PATH_MAX], int dir, const char *path);
 
-/** The same of an open file or directory. */
+/** The same for an open file or directory. */
 bool
 recorder_inside_fd(char out[PATH_MAX], int fd);
 
-/** The number of a regular file of the database; 0: it is something else. */
+/** The number of a regular file of the database; 0: it is another file. */
 uint64_t
-recorder_file(int fd, struct stat *st, const struct crash_moment *moment);
+recorder_file(int fd, struct stat *st);
 
-/** The number of the file at a path that lies inside; 0: there is none, or a directory. */
+/** The number of the file at a path inside; 0: it is missing or not a regular file. */
 uint64_t
-recorder_file_at(
-	const char *inside, int dir, const char *path, const struct crash_moment *moment);
+recorder_file_at(const char *inside, int dir, const char *path);
 
-/** A file came to be: a new number, and RECORD_CREATE. `inside` NULL: without a name. */
+/** Gives a new file its number, and appends RECORD_CREATE. `inside` NULL: it has no name. */
 uint64_t
-recorder_create(const struct stat *st, const char *inside, const struct crash_moment *moment);
+recorder_create(const struct stat *st, const char *inside);
 
-/** What stands in the file now, from `offset`, by a call that was given no bytes. */
+/** Appends the present contents as a write, after a call that was not given the bytes. */
 void
-recorder_read_back(uint64_t file, int fd, uint64_t offset, uint64_t length,
-	const struct crash_moment *moment);
+recorder_read_back(uint64_t file, int fd, uint64_t offset, uint64_t length);
 
-/** A descriptor of our own to read by, -1: none. It is never closed: that would end the
- * locks that the process has on the file by fcntl(2). */
+/** A new descriptor to read the file with; -1: failed. It is never closed: that would drop the
+ * process's fcntl(2) locks on the file. */
 int
 recorder_reader(int fd);
 
 /* ---- recorder_watch.c ---- */
 
-/** From now on `file` is looked at for changes. */
+/** From now on recorder_look() searches the file for changes. */
 void
 recorder_watch(uint64_t file, int fd, const struct stat *st);
 
-/** Put down all that has changed. `is_point`: also where mappings are large. */
+/** Appends all changes found in watched files. `is_point`: even if the mappings are large. */
 void
-recorder_look(bool is_point, const struct crash_moment *moment);
+recorder_look(bool is_point);
 
-/** A write or a change of size by a call, so that it is not found again. */
+/** A call wrote or changed the size, so recorder_look() must not find it again. */
 void
 recorder_watch_write(
 	uint64_t file, uint64_t offset, uint64_t length, const struct iovec *pieces, int count);

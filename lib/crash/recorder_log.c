@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which files are the database's, and what is put down of them.
+ * The files of the database, and the entries of the recording.
  *
- * A file is known by device and inode, which each call finds by fstat(2): so it does not
- * matter how a descriptor came about, by dup, fcntl, or from another process. An inode
- * may be used again by the system when a file is gone, so whoever makes a file gives it a
- * new number. A file that was made by a call that is not seen, as mkstemp() makes it within
- * the C library, is met at its first use and put down then, with what it holds.
+ * A file is identified by device and inode, which each call gets by fstat(2). So it does not
+ * matter how a descriptor was made: by dup, fcntl, or in another process. The system may reuse
+ * the inode of a deleted file, so each created file gets a new number. A file created by a call
+ * that is not replaced, such as mkstemp(), is recorded with its contents at its first use.
  */
 #include "crash/recorder.h"
 
@@ -22,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-	KNOWN_MAX = 1 << 14, /* files, of which a few hundred are usual */
+	KNOWN_MAX = 1 << 14, /* files; a few hundred are usual */
 	READ_BACK = 1 << 16,
 	DEPTH_MAX = 16 /* of directories within the database's */
 };
@@ -32,7 +31,7 @@ enum {
 struct known {
 	dev_t dev;
 	ino_t ino;
-	uint64_t number; /* 0: free; OUTSIDE: no file of the database */
+	uint64_t number; /* 0: free; OUTSIDE: not a file of the database */
 };
 
 int recorder_is_on;
@@ -44,23 +43,15 @@ static struct {
 	const struct crash_board *board;
 	uint32_t sessions;
 	size_t dir_length;
-	uint64_t files; /* numbers that were given away */
+	uint64_t files; /* numbers in use */
 	struct known *known;
 	size_t known_count;
 	char dir[PATH_MAX];
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread int depth __attribute__((tls_model("initial-exec")));
-
-static void
-note_acked(struct crash_moment *moment)
-{
-	*moment = (struct crash_moment){0};
-	moment->is_made = __atomic_load_n(&self.board->is_open, __ATOMIC_ACQUIRE);
-	for (uint32_t s = 0; s < self.sessions; s++)
-		moment->acked[s] = __atomic_load_n(
-			&self.board->marks[s].acked, __ATOMIC_ACQUIRE);
-}
+/* `acked` and is_made as of recorder_enter(). */
+static __thread struct crash_moment entered __attribute__((tls_model("initial-exec")));
 
 void
 recorder_lock(void)
@@ -75,16 +66,19 @@ recorder_unlock(void)
 }
 
 bool
-recorder_enter(struct crash_moment *moment)
+recorder_enter(void)
 {
-	if (getpid() != self.pid) /* a child that the engine made: the log is not its own */
+	if (getpid() != self.pid) /* a child of the engine */
 		return false;
 	if (depth > 0) {
-		recorder_blind("a signal handler has changed files", "");
+		recorder_blind("a signal handler changed files", "");
 		return false;
 	}
 	depth++;
-	note_acked(moment);
+	entered.is_made = __atomic_load_n(&self.board->is_open, __ATOMIC_ACQUIRE);
+	for (uint32_t s = 0; s < self.sessions; s++)
+		entered.acked[s] = __atomic_load_n(
+			&self.board->marks[s].acked, __ATOMIC_ACQUIRE);
 	recorder_lock();
 	return true;
 }
@@ -96,10 +90,11 @@ recorder_is_inside(void)
 }
 
 void
-recorder_leave(void)
+recorder_leave(int error)
 {
 	recorder_unlock();
 	depth--;
+	errno = error;
 }
 
 void
@@ -125,17 +120,9 @@ recorder_count(void)
 	return self.log->count;
 }
 
-static void
-note_begun(struct crash_moment *moment)
-{
-	for (uint32_t s = 0; s < self.sessions; s++)
-		moment->begun[s] = __atomic_load_n(
-			&self.board->marks[s].begun, __ATOMIC_ACQUIRE);
-}
-
 void
-recorder_put(const struct record_entry *head, const struct crash_moment *moment,
-	const char *path, const char *path2, const struct iovec *pieces, int count)
+recorder_put(const struct record_entry *head, const char *path, const char *path2,
+	const struct iovec *pieces, int count)
 {
 	struct record_log *log = self.log;
 	size_t path_size = path != NULL ? strlen(path) + 1 : 0;
@@ -143,7 +130,7 @@ recorder_put(const struct record_entry *head, const struct crash_moment *moment,
 	uint64_t data_size = pieces != NULL ? head->length : 0;
 	uint64_t size = sizeof(*head) + path_size + path2_size + data_size;
 	size = (size + 7) & ~(uint64_t)7;
-	/* once something is missing, nothing behind it can be told any more */
+	/* after a missing entry all later ones would be wrong */
 	if (log->is_full || size > log->capacity - log->used || size > UINT32_MAX) {
 		__atomic_store_n(&log->is_full, 1, __ATOMIC_RELAXED);
 		return;
@@ -153,8 +140,10 @@ recorder_put(const struct record_entry *head, const struct crash_moment *moment,
 	entry->size = (uint32_t)size;
 	entry->path_size = (uint32_t)path_size;
 	entry->path2_size = (uint32_t)path2_size;
-	entry->moment = *moment;
-	note_begun(&entry->moment);
+	entry->moment = entered;
+	for (uint32_t s = 0; s < self.sessions; s++)
+		entry->moment.begun[s] = __atomic_load_n(
+			&self.board->marks[s].begun, __ATOMIC_ACQUIRE);
 	char *to = (char *)(entry + 1);
 	memcpy(to, path != NULL ? path : "", path_size);
 	memcpy(to + path_size, path2 != NULL ? path2 : "", path2_size);
@@ -170,13 +159,13 @@ recorder_put(const struct record_entry *head, const struct crash_moment *moment,
 }
 
 void
-recorder_put_write(uint64_t file, uint64_t offset, uint64_t length,
-	const struct crash_moment *moment, const struct iovec *pieces, int count)
+recorder_put_write(
+	uint64_t file, uint64_t offset, uint64_t length, const struct iovec *pieces, int count)
 {
 	recorder_put(
 		&(struct record_entry){
 			.kind = RECORD_WRITE, .file = file, .offset = offset, .length = length},
-		moment, NULL, NULL, pieces, count);
+		NULL, NULL, pieces, count);
 	recorder_watch_write(file, offset, length, pieces, count);
 }
 
@@ -194,7 +183,7 @@ take_inside(char out[PATH_MAX], const char *full)
 	return true;
 }
 
-/** The directory that a descriptor has open, or a file. */
+/** The path of the file or directory that a descriptor has open. */
 static bool
 path_of_fd(char out[PATH_MAX], int fd)
 {
@@ -212,7 +201,7 @@ recorder_inside_fd(char out[PATH_MAX], int fd)
 	return path_of_fd(full, fd) && take_inside(out, full);
 }
 
-/** `path` from the root on, as it was written. */
+/** The absolute form of `path`, with symlinks unresolved. */
 static bool
 from_root(char out[PATH_MAX], int dir, const char *path)
 {
@@ -227,7 +216,7 @@ from_root(char out[PATH_MAX], int dir, const char *path)
 	return true;
 }
 
-/** A last part that is a name, so that it need not be there. */
+/** Whether the last part is a name, which need not exist. */
 static bool
 is_name(const char *last)
 {
@@ -258,7 +247,7 @@ recorder_inside(char out[PATH_MAX], int dir, const char *path)
 
 /* ---- files ---- */
 
-/** The place of a file, taken or free. NULL: the table is full. */
+/** The slot of a file, used or free. NULL: the table is full. */
 static struct known *
 known_find(const struct stat *st)
 {
@@ -278,7 +267,7 @@ known_set(const struct stat *st, uint64_t number)
 {
 	struct known *known = known_find(st);
 	if (known == NULL || (known->number == 0 && self.known_count == KNOWN_MAX - 1)) {
-		recorder_blind("there are too many files", "");
+		recorder_blind("the database has too many files", "");
 		return;
 	}
 	self.known_count += known->number == 0;
@@ -293,12 +282,11 @@ known_number(const struct stat *st)
 }
 
 uint64_t
-recorder_create(const struct stat *st, const char *inside, const struct crash_moment *moment)
+recorder_create(const struct stat *st, const char *inside)
 {
 	uint64_t number = ++self.files;
 	known_set(st, number);
-	recorder_put(&(struct record_entry){.kind = RECORD_CREATE, .file = number}, moment,
-		inside, NULL, NULL, 0);
+	put(RECORD_CREATE, number, inside, NULL);
 	return number;
 }
 
@@ -311,8 +299,7 @@ recorder_reader(int fd)
 }
 
 void
-recorder_read_back(uint64_t file, int fd, uint64_t offset, uint64_t length,
-	const struct crash_moment *moment)
+recorder_read_back(uint64_t file, int fd, uint64_t offset, uint64_t length)
 {
 	static uint8_t buffer[READ_BACK]; /* under the lock */
 	int flags = (int)syscall(SYS_fcntl, fd, F_GETFL);
@@ -325,24 +312,24 @@ recorder_read_back(uint64_t file, int fd, uint64_t offset, uint64_t length,
 			return;
 		}
 		const struct iovec piece = {buffer, (size_t)got};
-		recorder_put_write(file, offset, (uint64_t)got, moment, &piece, 1);
+		recorder_put_write(file, offset, (uint64_t)got, &piece, 1);
 		offset += (uint64_t)got;
 		length -= (uint64_t)got;
 	}
 }
 
-/** A file that is inside and was not met before. */
+/** Records an existing file that is not known yet. */
 static uint64_t
-adopt(const struct stat *st, const char *inside, int fd, const struct crash_moment *moment)
+adopt(const struct stat *st, const char *inside, int fd)
 {
-	uint64_t number = recorder_create(st, inside, moment);
+	uint64_t number = recorder_create(st, inside);
 	if (st->st_size > 0)
-		recorder_read_back(number, fd, 0, (uint64_t)st->st_size, moment);
+		recorder_read_back(number, fd, 0, (uint64_t)st->st_size);
 	return number;
 }
 
 uint64_t
-recorder_file(int fd, struct stat *st, const struct crash_moment *moment)
+recorder_file(int fd, struct stat *st)
 {
 	char inside[PATH_MAX];
 	if (fstat(fd, st) != 0 || !S_ISREG(st->st_mode))
@@ -351,14 +338,13 @@ recorder_file(int fd, struct stat *st, const struct crash_moment *moment)
 	if (number != 0)
 		return number != OUTSIDE ? number : 0;
 	if (st->st_nlink > 0 && recorder_inside_fd(inside, fd))
-		return adopt(st, inside, fd, moment);
+		return adopt(st, inside, fd);
 	known_set(st, OUTSIDE);
 	return 0;
 }
 
 uint64_t
-recorder_file_at(
-	const char *inside, int dir, const char *path, const struct crash_moment *moment)
+recorder_file_at(const char *inside, int dir, const char *path)
 {
 	struct stat st;
 	if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
@@ -371,16 +357,15 @@ recorder_file_at(
 		recorder_blind("a file cannot be read", inside);
 		return 0;
 	}
-	return adopt(&st, inside, fd, moment);
+	return adopt(&st, inside, fd);
 }
 
-/* ---- the beginning ---- */
+/* ---- the start ---- */
 
-/** Number what is there already, in `path`, an absolute one with room for more. */
+/** Numbers the existing files below `path`, which is absolute and has room for more. */
 static void
 number_files(char path[PATH_MAX], int levels)
 {
-	static const struct crash_moment none;
 	size_t length = strlen(path);
 	DIR *dir = levels > 0 ? opendir(path) : NULL;
 	if (dir == NULL) {
@@ -401,11 +386,9 @@ number_files(char path[PATH_MAX], int levels)
 			continue;
 		if (known_number(&st) == 0)
 			known_set(&st, ++self.files);
-		if (known_number(&st) == OUTSIDE) /* no more can be known, which is told */
+		if (known_number(&st) == OUTSIDE) /* the table is full, which is recorded */
 			continue;
-		recorder_put(
-			&(struct record_entry){.kind = RECORD_BASE, .file = known_number(&st)},
-			&none, inside, NULL, NULL, 0);
+		put(RECORD_BASE, known_number(&st), inside, NULL);
 	}
 	path[length] = '\0';
 	closedir(dir);

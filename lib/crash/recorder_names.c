@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls that are recorded, in the place of the C library's: those that open a file, or
- * change a name. Whether a file was made is seen by looking before and after it; nobody else
- * makes files of a database.
+ * Replaces the calls of the C library that open a file or change a name. Whether open() created
+ * the file is found by looking before and after it: no other process creates files in a database.
  */
 #include "crash/recorder.h"
 
@@ -16,14 +15,13 @@
 /* ---- opening ---- */
 
 struct opening {
-	struct crash_moment moment;
 	bool is_inside, was_there;
-	uint64_t file; /* that was there */
+	uint64_t file; /* that existed */
 	uint64_t size;
 	char inside[PATH_MAX];
 };
 
-/** Within the lock. */
+/** Under the lock. */
 static void
 before_open(struct opening *opening, int dir, const char *path)
 {
@@ -32,11 +30,11 @@ before_open(struct opening *opening, int dir, const char *path)
 	opening->is_inside = recorder_inside(opening->inside, dir, path);
 	if (!opening->is_inside)
 		return;
-	recorder_look(false, &opening->moment);
+	recorder_look(false);
 	opening->was_there = fstatat(dir, path, &st, 0) == 0;
 	opening->size = opening->was_there ? (uint64_t)st.st_size : 0;
 	opening->file = opening->was_there && S_ISREG(st.st_mode)
-		? recorder_file_at(opening->inside, dir, path, &opening->moment)
+		? recorder_file_at(opening->inside, dir, path)
 		: 0;
 }
 
@@ -47,12 +45,11 @@ after_open(const struct opening *opening, int fd, bool is_nameless)
 	if (!opening->is_inside || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return;
 	if (is_nameless) {
-		recorder_create(&st, NULL, &opening->moment);
+		recorder_create(&st, NULL);
 	} else if (!opening->was_there) {
-		recorder_create(&st, opening->inside, &opening->moment);
+		recorder_create(&st, opening->inside);
 	} else if (st.st_size == 0 && opening->size > 0 && opening->file != 0) {
-		struct record_entry head = entry_of(RECORD_TRUNCATE, opening->file);
-		put(&head, &opening->moment, NULL, NULL);
+		put(RECORD_TRUNCATE, opening->file, NULL, NULL);
 		recorder_watch_size(opening->file, 0);
 	}
 }
@@ -63,15 +60,14 @@ open_at(int dir, const char *path, int flags, unsigned mode)
 	struct opening opening;
 	bool is_nameless = (flags & O_TMPFILE) == O_TMPFILE;
 	bool is_plain = (flags & (O_CREAT | O_TRUNC)) == 0 && !is_nameless;
-	if (is_plain || recorder_sleeps() || !recorder_enter(&opening.moment))
+	if (is_plain || !recorder_begins())
 		return (int)syscall(SYS_openat, dir, path, flags, mode);
 	before_open(&opening, dir, path);
 	int fd = (int)syscall(SYS_openat, dir, path, flags, mode);
 	int error = errno;
 	if (fd >= 0)
 		after_open(&opening, fd, is_nameless);
-	recorder_leave();
-	errno = error;
+	recorder_leave(error);
 	return fd;
 }
 
@@ -107,7 +103,7 @@ creat(const char *path, mode_t mode)
 }
 ALSO(creat64, creat);
 
-/* As the headers call them under _FORTIFY_SOURCE. */
+/* The names that the headers use with _FORTIFY_SOURCE. */
 int
 __open_2(const char *path, int flags);
 int
@@ -127,18 +123,18 @@ __openat_2(int dir, const char *path, int flags)
 }
 ALSO(__openat64_2, __openat_2);
 
-/* ---- streams: the C library writes them unseen ---- */
+/* ---- streams: the C library writes them by internal calls ---- */
 
-/** Within the lock. */
+/** Under the lock. */
 static void
-watch_stream(FILE *stream, const struct crash_moment *moment)
+watch_stream(FILE *stream)
 {
 	struct stat st;
 	int fd = fileno(stream);
 	int flags = fd >= 0 ? (int)syscall(SYS_fcntl, fd, F_GETFL) : 0;
 	if (fd < 0 || (flags & O_ACCMODE) == O_RDONLY)
 		return;
-	uint64_t file = recorder_file(fd, &st, moment);
+	uint64_t file = recorder_file(fd, &st);
 	if (file != 0)
 		recorder_watch(file, fd, &st);
 }
@@ -150,17 +146,16 @@ fopen(const char *path, const char *how)
 	struct opening opening;
 	FILE *(*real)(const char *, const char *) = (FILE * (*)(const char *, const char *))
 		recorder_next(&next, "fopen");
-	if (recorder_sleeps() || !recorder_enter(&opening.moment))
+	if (!recorder_begins())
 		return real(path, how);
 	before_open(&opening, AT_FDCWD, path);
 	FILE *stream = real(path, how);
 	int error = errno;
 	if (stream != NULL) {
 		after_open(&opening, fileno(stream), false);
-		watch_stream(stream, &opening.moment);
+		watch_stream(stream);
 	}
-	recorder_leave();
-	errno = error;
+	recorder_leave(error);
 	return stream;
 }
 ALSO(fopen64, fopen);
@@ -169,14 +164,13 @@ NB_EXPORT FILE *
 fdopen(int fd, const char *how)
 {
 	static uintptr_t next;
-	struct crash_moment moment;
 	FILE *(*real)(int, const char *) = (FILE * (*)(int, const char *))
 		recorder_next(&next, "fdopen");
 	FILE *stream = real(fd, how);
 	int error = errno;
-	if (stream != NULL && !recorder_sleeps() && recorder_enter(&moment)) {
-		watch_stream(stream, &moment);
-		recorder_leave();
+	if (stream != NULL && recorder_begins()) {
+		watch_stream(stream);
+		recorder_leave(errno);
 	}
 	errno = error;
 	return stream;
@@ -184,119 +178,96 @@ fdopen(int fd, const char *how)
 
 /* ---- names ---- */
 
+/** unlinkat() or mkdirat(), by its number; both take a directory, a path and an int. */
 static int
-unlink_at(int dir, const char *path, int flags)
+change_name(long call, uint32_t kind, int dir, const char *path, unsigned argument)
 {
-	struct crash_moment moment;
 	char inside[PATH_MAX];
-	if (recorder_sleeps() || !recorder_enter(&moment))
-		return (int)syscall(SYS_unlinkat, dir, path, flags);
+	if (!recorder_begins())
+		return (int)syscall(call, dir, path, argument);
 	bool is_inside = recorder_inside(inside, dir, path);
 	if (is_inside)
-		recorder_look(false, &moment);
-	int rc = (int)syscall(SYS_unlinkat, dir, path, flags);
+		recorder_look(false);
+	int rc = (int)syscall(call, dir, path, argument);
 	int error = errno;
-	struct record_entry head = entry_of(
-		(flags & AT_REMOVEDIR) != 0 ? RECORD_RMDIR : RECORD_UNLINK, 0);
 	if (rc == 0 && is_inside)
-		put(&head, &moment, inside, NULL);
-	recorder_leave();
-	errno = error;
+		put(kind, 0, inside, NULL);
+	recorder_leave(error);
 	return rc;
 }
 
 NB_EXPORT int
 unlink(const char *path)
 {
-	return unlink_at(AT_FDCWD, path, 0);
+	return change_name(SYS_unlinkat, RECORD_UNLINK, AT_FDCWD, path, 0);
 }
 
 NB_EXPORT int
 unlinkat(int dir, const char *path, int flags)
 {
-	return unlink_at(dir, path, flags);
+	return change_name(SYS_unlinkat,
+		(flags & AT_REMOVEDIR) != 0 ? RECORD_RMDIR : RECORD_UNLINK, dir, path,
+		(unsigned)flags);
 }
 
 NB_EXPORT int
 rmdir(const char *path)
 {
-	return unlink_at(AT_FDCWD, path, AT_REMOVEDIR);
+	return unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
 }
 
 NB_EXPORT int
 remove(const char *path)
 {
-	int rc = unlink_at(AT_FDCWD, path, 0);
-	return rc != 0 && errno == EISDIR ? unlink_at(AT_FDCWD, path, AT_REMOVEDIR) : rc;
-}
-
-static int
-mkdir_at(int dir, const char *path, mode_t mode)
-{
-	struct crash_moment moment;
-	char inside[PATH_MAX];
-	if (recorder_sleeps() || !recorder_enter(&moment))
-		return (int)syscall(SYS_mkdirat, dir, path, mode);
-	bool is_inside = recorder_inside(inside, dir, path);
-	int rc = (int)syscall(SYS_mkdirat, dir, path, mode);
-	int error = errno;
-	struct record_entry head = entry_of(RECORD_MKDIR, 0);
-	if (rc == 0 && is_inside)
-		put(&head, &moment, inside, NULL);
-	recorder_leave();
-	errno = error;
-	return rc;
+	int rc = unlink(path);
+	return rc != 0 && errno == EISDIR ? rmdir(path) : rc;
 }
 
 NB_EXPORT int
 mkdir(const char *path, mode_t mode)
 {
-	return mkdir_at(AT_FDCWD, path, mode);
+	return change_name(SYS_mkdirat, RECORD_MKDIR, AT_FDCWD, path, mode);
 }
 
 NB_EXPORT int
 mkdirat(int dir, const char *path, mode_t mode)
 {
-	return mkdir_at(dir, path, mode);
+	return change_name(SYS_mkdirat, RECORD_MKDIR, dir, path, mode);
 }
 
-/** A name that was moved, from and to where it may be ours or not. */
+/** Records a rename; `from` or `to` is NULL if it lies outside of the database. */
 static void
 note_rename(const char *from, const char *to, uint64_t file, unsigned flags, int dir,
-	const char *path, const struct crash_moment *moment)
+	const char *path)
 {
-	struct record_entry head = entry_of(RECORD_RENAME, file);
 	if ((flags & (RENAME_EXCHANGE | RENAME_WHITEOUT)) != 0) {
-		recorder_blind("names were exchanged", to != NULL ? to : from);
+		recorder_blind("the engine exchanged two names", to != NULL ? to : from);
 	} else if (from != NULL && to != NULL) {
-		put(&head, moment, from, to);
+		put(RECORD_RENAME, file, from, to);
 	} else if (from != NULL) {
-		head.kind = RECORD_UNLINK;
-		put(&head, moment, from, NULL);
-	} else if (recorder_file_at(to, dir, path, moment) == 0) { /* it is met there */
-		recorder_blind("a directory was moved here", to);
+		put(RECORD_UNLINK, file, from, NULL);
+	} else if (recorder_file_at(to, dir, path) == 0) { /* adopts a file */
+		recorder_blind("the engine moved a directory into the database", to);
 	}
 }
 
 static int
 rename_at(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
-	struct crash_moment moment;
 	char from_inside[PATH_MAX], to_inside[PATH_MAX];
-	if (recorder_sleeps() || !recorder_enter(&moment))
+	if (!recorder_begins())
 		return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
 	bool is_from = recorder_inside(from_inside, from_dir, from);
 	bool is_to = recorder_inside(to_inside, to_dir, to);
-	uint64_t file = is_from ? recorder_file_at(from_inside, from_dir, from, &moment) : 0;
+	uint64_t file = is_from ? recorder_file_at(from_inside, from_dir, from) : 0;
 	if (is_from || is_to)
-		recorder_look(false, &moment);
+		recorder_look(false);
 	int rc = (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
 	int error = errno;
 	if (rc == 0 && (is_from || is_to))
 		note_rename(is_from ? from_inside : NULL, is_to ? to_inside : NULL, file, flags,
-			to_dir, to, &moment);
-	recorder_leave();
-	errno = error;
+			to_dir, to);
+	recorder_leave(error);
 	return rc;
 }
 
@@ -321,25 +292,22 @@ renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned f
 static int
 link_at(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
-	struct crash_moment moment;
 	char inside[PATH_MAX];
-	if (recorder_sleeps() || !recorder_enter(&moment))
+	if (!recorder_begins())
 		return (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
 	bool is_inside = recorder_inside(inside, to_dir, to);
 	if (is_inside)
-		recorder_look(false, &moment);
+		recorder_look(false);
 	int rc = (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
 	int error = errno;
 	uint64_t count = recorder_count();
-	struct record_entry head = entry_of(RECORD_LINK, 0);
 	if (rc == 0 && is_inside) {
-		head.file = recorder_file_at(inside, to_dir, to, &moment);
-		/* else it is new to us, and made there; or it is no regular file */
-		if (recorder_count() == count && head.file != 0)
-			put(&head, &moment, NULL, inside);
+		uint64_t file = recorder_file_at(inside, to_dir, to);
+		/* else it was unknown and is recorded as created, or is not a regular file */
+		if (recorder_count() == count && file != 0)
+			put(RECORD_LINK, file, NULL, inside);
 	}
-	recorder_leave();
-	errno = error;
+	recorder_leave(error);
 	return rc;
 }
 

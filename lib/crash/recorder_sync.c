@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls that are recorded, in the place of the C library's: those that make durable, and
- * those that map a file.
+ * Replaces the calls of the C library that make data durable or map a file.
  *
- * What an msync(2) concerns is read from /proc/self/maps: it is called seldom, and is slow
- * itself, and so mappings that grow, move and end need not be followed.
+ * The range of an msync(2) is looked up in /proc/self/maps: the call is rare and slow itself, and
+ * so mappings need not be followed while they grow, move and end.
  */
 #include "crash/recorder.h"
 
@@ -23,31 +22,31 @@ enum { RANGES = 16, MAPS_LINE = PATH_MAX + 128 };
 static int
 sync_by(long call, int fd)
 {
-	struct crash_moment moment;
 	struct stat st;
-	char inside[PATH_MAX] = "";
-	if (recorder_sleeps() || !recorder_enter(&moment))
+	char inside[PATH_MAX];
+	if (!recorder_begins())
 		return (int)syscall(call, fd);
-	struct record_entry head = entry_of(RECORD_SYNC_ALL, 0);
-	bool is_ours = call == SYS_syncfs;
-	if (!is_ours && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+	struct record_entry head = {.kind = RECORD_SYNC_ALL};
+	bool is_all = call == SYS_syncfs || call == SYS_sync, is_ours = is_all;
+	if (!is_all && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		head.kind = RECORD_SYNC_DIR;
 		is_ours = recorder_inside_fd(inside, fd);
-	} else if (!is_ours) {
-		head = entry_of(RECORD_SYNC, recorder_file(fd, &st, &moment));
+	} else if (!is_all) {
+		head.kind = RECORD_SYNC;
+		head.file = recorder_file(fd, &st);
 		is_ours = head.file != 0;
 	}
 	if (is_ours)
-		recorder_look(true, &moment);
+		recorder_look(true);
 	head.covers = recorder_count();
 	recorder_unlock();
 	int rc = (int)syscall(call, fd);
 	int error = errno;
 	recorder_lock();
 	if (rc == 0 && is_ours)
-		put(&head, &moment, head.kind == RECORD_SYNC_DIR ? inside : NULL, NULL);
-	recorder_leave();
-	errno = error;
+		recorder_put(
+			&head, head.kind == RECORD_SYNC_DIR ? inside : NULL, NULL, NULL, 0);
+	recorder_leave(error);
 	return rc;
 }
 
@@ -72,28 +71,15 @@ syncfs(int fd)
 NB_EXPORT void
 sync(void)
 {
-	struct crash_moment moment;
-	if (recorder_sleeps() || !recorder_enter(&moment)) {
-		syscall(SYS_sync);
-		return;
-	}
-	struct record_entry head = entry_of(RECORD_SYNC_ALL, 0);
-	recorder_look(true, &moment);
-	head.covers = recorder_count();
-	recorder_unlock();
-	syscall(SYS_sync);
-	recorder_lock();
-	put(&head, &moment, NULL, NULL);
-	recorder_leave();
+	sync_by(SYS_sync, -1);
 }
 
 /* ---- mappings ---- */
 
-/** The sync entry of the part of one mapping, a line of /proc/self/maps, that msync() is
- * called on; false: none of it, or no file of the database. */
+/** Makes the sync entry for a line of /proc/self/maps; false if its mapping does not meet the
+ * range of msync() or belongs to another file. */
 static bool
-range_of_line(struct record_entry *head, const char *line, uintptr_t begin, uintptr_t end,
-	const struct crash_moment *moment)
+range_of_line(struct record_entry *head, const char *line, uintptr_t begin, uintptr_t end)
 {
 	unsigned long from, to, offset;
 	int at = 0;
@@ -104,7 +90,8 @@ range_of_line(struct record_entry *head, const char *line, uintptr_t begin, uint
 		return false;
 	if (stat(line + at, &st) != 0 || !recorder_inside(inside, AT_FDCWD, line + at))
 		return false;
-	*head = entry_of(RECORD_SYNC, recorder_file_at(inside, AT_FDCWD, line + at, moment));
+	*head = (struct record_entry){
+		.kind = RECORD_SYNC, .file = recorder_file_at(inside, AT_FDCWD, line + at)};
 	uintptr_t first = from > begin ? from : begin, last = to < end ? to : end;
 	head->offset = offset + (first - from);
 	head->length = last - first;
@@ -114,8 +101,7 @@ range_of_line(struct record_entry *head, const char *line, uintptr_t begin, uint
 }
 
 static size_t
-find_ranges(struct record_entry heads[RANGES], uintptr_t begin, uintptr_t end,
-	const struct crash_moment *moment)
+find_ranges(struct record_entry heads[RANGES], uintptr_t begin, uintptr_t end)
 {
 	static char text[2 * MAPS_LINE]; /* under the lock */
 	size_t count = 0, filled = 0;
@@ -127,8 +113,7 @@ find_ranges(struct record_entry heads[RANGES], uintptr_t begin, uintptr_t end,
 		char *line = text;
 		for (char *stop; (stop = strchr(line, '\n')) != NULL; line = stop + 1) {
 			*stop = '\0';
-			if (count < RANGES &&
-				range_of_line(&heads[count], line, begin, end, moment))
+			if (count < RANGES && range_of_line(&heads[count], line, begin, end))
 				count++;
 		}
 		filled -= (size_t)(line - text);
@@ -137,7 +122,7 @@ find_ranges(struct record_entry heads[RANGES], uintptr_t begin, uintptr_t end,
 			break;
 	}
 	if (fd < 0 || count == RANGES)
-		recorder_blind("what msync() concerns cannot be told", "");
+		recorder_blind("the files of an msync() cannot be found", "");
 	if (fd >= 0)
 		syscall(SYS_close, fd);
 	return count;
@@ -146,15 +131,14 @@ find_ranges(struct record_entry heads[RANGES], uintptr_t begin, uintptr_t end,
 NB_EXPORT int
 msync(void *address, size_t size, int flags)
 {
-	struct crash_moment moment;
 	struct record_entry heads[RANGES];
-	/* MS_ASYNC does nothing in Linux since 2.6.19 */
-	if ((flags & MS_SYNC) == 0 || recorder_sleeps() || !recorder_enter(&moment))
+	/* MS_ASYNC has done nothing since Linux 2.6.19 */
+	if ((flags & MS_SYNC) == 0 || !recorder_begins())
 		return (int)syscall(SYS_msync, address, size, flags);
 	uintptr_t begin = (uintptr_t)address;
-	size_t count = find_ranges(heads, begin, begin + size, &moment);
+	size_t count = find_ranges(heads, begin, begin + size);
 	if (count > 0)
-		recorder_look(true, &moment);
+		recorder_look(true);
 	uint64_t covers = recorder_count();
 	recorder_unlock();
 	int rc = (int)syscall(SYS_msync, address, size, flags);
@@ -162,31 +146,28 @@ msync(void *address, size_t size, int flags)
 	recorder_lock();
 	for (size_t i = 0; i < count && rc == 0; i++) {
 		heads[i].covers = covers;
-		put(&heads[i], &moment, NULL, NULL);
+		recorder_put(&heads[i], NULL, NULL, NULL, 0);
 	}
-	recorder_leave();
-	errno = error;
+	recorder_leave(error);
 	return rc;
 }
 
 static void
 note_mapping(int protection, int flags, int fd)
 {
-	struct crash_moment moment;
 	struct stat st;
 	int type = flags & MAP_TYPE, error = errno;
 	if ((type != MAP_SHARED && type != MAP_SHARED_VALIDATE) ||
-		(protection & PROT_WRITE) == 0 || !recorder_enter(&moment))
+		(protection & PROT_WRITE) == 0 || !recorder_enter())
 		return;
-	uint64_t file = recorder_file(fd, &st, &moment);
+	uint64_t file = recorder_file(fd, &st);
 	if (file != 0 && type == MAP_SHARED_VALIDATE && (flags & MAP_SYNC) != 0)
-		recorder_blind("persistent memory is mapped, which needs no sync", "");
+		recorder_blind("the engine maps persistent memory, which needs no sync", "");
 	if (file != 0) {
-		recorder_look(false, &moment);
+		recorder_look(false);
 		recorder_watch(file, fd, &st);
 	}
-	recorder_leave();
-	errno = error;
+	recorder_leave(error);
 }
 
 NB_EXPORT void *
@@ -199,15 +180,14 @@ mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset
 }
 ALSO(mmap64, mmap);
 
-/* free() calls it too, also within a call that is being recorded. */
+/* free() calls it too, even inside a call that is being recorded. */
 NB_EXPORT int
 munmap(void *address, size_t size)
 {
-	struct crash_moment moment;
 	if (!recorder_sleeps() && recorder_is_watching() && !recorder_is_inside() &&
-		recorder_enter(&moment)) {
-		recorder_look(false, &moment);
-		recorder_leave();
+		recorder_enter()) {
+		recorder_look(false);
+		recorder_leave(errno);
 	}
 	return (int)syscall(SYS_munmap, address, size);
 }

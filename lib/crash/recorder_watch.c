@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files that change without a call: through a shared mapping, or by the C library's own
- * writes for a stream of stdio. Each is mapped once more by us, which shows the same pages
- * of the page cache, and compared with a copy of what was there before, page by page. So
- * it need not be known where, how often, and how long the engine has it mapped.
+ * Files that change without a call: through a shared mapping, or by internal writes of the C
+ * library for a stream. The recorder maps each of them again, which shows the same pages of the
+ * page cache, and compares it with a copy of the previous contents, page by page. So it need not
+ * know where, how often and how long the engine has the file mapped.
  *
- * Not by write protection and SIGSEGV, which would see each store, or soft-dirty bits of
- * pagemap(5): the first takes a signal from the engine, and the kernel's own stores into
- * such a page fail with EFAULT; the second is often not built into the kernel. Comparing
- * takes 0.1 ms for each MiB, so above COARSE bytes it is done at syncs and points only.
+ * Rejected: write protection with SIGSEGV, which would see each store but takes a signal from
+ * the engine, and makes the kernel's own stores into such a page fail with EFAULT; and the
+ * soft-dirty bits of pagemap(5), which many kernels lack. Comparing takes 0.1 ms for each MiB,
+ * so above COARSE bytes it happens only at syncs and points.
  *
- * Holes are skipped by SEEK_DATA, so that a sparse file costs what it holds. Of two looks,
- * what was stored and stored again between them is seen as it was last.
+ * SEEK_DATA skips holes, so a sparse file costs only its data. If bytes change twice between two
+ * comparisons, only the last value is recorded.
  */
 #include "crash/recorder.h"
 
@@ -38,7 +38,7 @@ struct watch {
 
 static struct watch watches[WATCHES];
 static size_t watch_count;
-static uint64_t looked_at; /* bytes of data that the last look has compared */
+static uint64_t looked_at; /* bytes compared by the last recorder_look() */
 
 bool
 recorder_is_watching(void)
@@ -76,7 +76,7 @@ make_room(struct watch *watch, uint64_t size)
 	return true;
 }
 
-/** The next run of data at or behind `from`; false: there is none. */
+/** The next run of data at or after `from`; false: none. */
 static bool
 next_data(
 	const struct watch *watch, uint64_t from, uint64_t size, uint64_t *begin, uint64_t *end)
@@ -92,17 +92,16 @@ next_data(
 	return true;
 }
 
-/** One page, of which `size` bytes are in the file. What the file has grown by is told as a
- * whole, so that its size is. */
+/** Compares a page, of which `size` bytes are in the file. New bytes of a file that has grown are
+ * recorded completely, so that the size is right. */
 static void
-look_at_page(struct watch *watch, uint64_t at, uint64_t size, bool is_grown,
-	const struct crash_moment *moment)
+look_at_page(struct watch *watch, uint64_t at, uint64_t size, bool is_grown)
 {
 	const uint8_t *now = watch->now + at;
 	uint8_t *before = watch->before + at;
 	if (!is_grown && memcmp(now, before, size) == 0)
 		return;
-	uint8_t page[PAGE]; /* may change under our eyes */
+	uint8_t page[PAGE]; /* a copy: the page may change meanwhile */
 	memcpy(page, now, size);
 	size_t from = 0, to = (size_t)size;
 	while (!is_grown && from < to && page[from] == before[from])
@@ -117,11 +116,11 @@ look_at_page(struct watch *watch, uint64_t at, uint64_t size, bool is_grown,
 			     .file = watch->file,
 			     .offset = at + from,
 			     .length = to - from},
-		moment, NULL, NULL, &piece, 1);
+		NULL, NULL, &piece, 1);
 }
 
 static void
-look_at(struct watch *watch, const struct crash_moment *moment)
+look_at(struct watch *watch)
 {
 	struct stat st;
 	if (fstat(watch->fd, &st) != 0 || !make_room(watch, (uint64_t)st.st_size))
@@ -131,14 +130,13 @@ look_at(struct watch *watch, const struct crash_moment *moment)
 		recorder_put(
 			&(struct record_entry){
 				.kind = RECORD_TRUNCATE, .file = watch->file, .offset = size},
-			moment, NULL, NULL, NULL, 0);
+			NULL, NULL, NULL, 0);
 		recorder_watch_size(watch->file, size);
 	}
 	for (uint64_t from = 0; next_data(watch, from, size, &begin, &end); from = end) {
 		for (uint64_t at = begin; at < end; at += PAGE) {
 			uint64_t length = size - at < PAGE ? size - at : PAGE;
-			look_at_page(
-				watch, at, length, at + length > old && size > old, moment);
+			look_at_page(watch, at, length, at + length > old && size > old);
 		}
 		looked_at += end - begin;
 	}
@@ -146,13 +144,13 @@ look_at(struct watch *watch, const struct crash_moment *moment)
 }
 
 void
-recorder_look(bool is_point, const struct crash_moment *moment)
+recorder_look(bool is_point)
 {
 	if (watch_count == 0 || (looked_at > COARSE && !is_point))
 		return;
 	looked_at = 0;
 	for (size_t i = 0; i < watch_count; i++)
-		look_at(&watches[i], moment);
+		look_at(&watches[i]);
 	recorder_looked(looked_at, looked_at > COARSE);
 	if (looked_at > TOO_LARGE) {
 		recorder_blind("mappings are too large to compare", "");
@@ -175,14 +173,14 @@ recorder_watch(uint64_t file, int fd, const struct stat *st)
 	if (find(file) != NULL)
 		return;
 	if (watch_count == WATCHES) {
-		recorder_blind("too many files are mapped", "");
+		recorder_blind("the engine maps too many files", "");
 		return;
 	}
 	struct watch *watch = &watches[watch_count];
 	*watch = (struct watch){.file = file, .fd = recorder_reader(fd)};
 	uint64_t begin, end, size = (uint64_t)st->st_size;
 	if (watch->fd < 0) {
-		recorder_blind("a file that is mapped cannot be read", strerror(errno));
+		recorder_blind("a mapped file cannot be read", strerror(errno));
 		return;
 	}
 	if (!make_room(watch, size))
@@ -216,7 +214,7 @@ recorder_watch_size(uint64_t file, uint64_t size)
 	if (watch == NULL || !make_room(watch, size))
 		return;
 	if (size < watch->size) {
-		/* whole pages are given back, which zeroes them */
+		/* returning whole pages to the kernel zeroes them */
 		uint64_t page = (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 		uint64_t end = (watch->size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 		memset(watch->before + size, 0, page - size);

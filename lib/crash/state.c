@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What must be there: what was seen of each key, held against what was written.
+ * The expected contents, and the comparison with what was read of each key.
  *
- * The writes of a key have an order, as one session does them one by one. What is seen of
- * it tells up to which of them it has come: those behind are gone, and those before
- * were overwritten by one that is there. Deletes and short values may be the same as
- * seen at several places; then each of these places is possible, and a verdict is
- * given only where none of them is good. So an engine is never accused by a guess, and what
- * cannot be told apart by who reads it is no difference.
+ * The writes of a key are ordered, since one session does them one by one. The value read shows
+ * up to which write the key has come: later writes are lost, and earlier ones were overwritten.
+ * Deletes and short values may match at several places; then each of these is possible, and a
+ * finding needs all of them to be wrong. So no engine is accused by a guess, and states that a
+ * reader cannot distinguish are equal.
  *
- * A session as a whole has a cut if there is a number c so that each key is as it was after its
- * first c operations: nothing is missing but the last ones. Each place of each key is right
- * for a range of c, and the greatest c that all keys agree on is the cut. A
- * level that promises order promises a cut no earlier than the round before; one that promises
- * all, a cut at what has returned or later. Where there is none, something that is
- * later is there and something earlier is not: a hole.
+ * A session has a cut if there is a number c such that each key is as after the first c
+ * operations: only the last operations are missing. Each place of each key is right for a range
+ * of c, and the greatest c on which all keys agree is the cut. A level that promises order
+ * promises a cut no earlier than the round before; a level that promises everything, a cut that
+ * includes all returned operations. Without a cut, something later is present while something
+ * earlier is missing: a hole.
  *
- * Of an operation in flight all or nothing may be there; of a batch that is not
- * atomic any of its writes. An atomic batch is split if a key can only be as it left it and
- * another one only as it was before.
+ * An operation in flight may be present or missing as a whole; a batch that is not atomic may be
+ * present in part. An atomic batch is split if one key can only be as after it and another key
+ * only as before it.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -47,6 +46,13 @@ crash_state_destroy(struct crash_state *state)
 {
 	free(state->last);
 	state->last = NULL;
+}
+
+void
+crash_state_reset(struct crash_state *state)
+{
+	memset(state->last, 0, crash_state_keys(state) * sizeof(*state->last));
+	memset(state->start, 0, sizeof(state->start));
 }
 
 void
@@ -82,7 +88,7 @@ crash_sight_take(
 	sight->size = value->size;
 	sight->write = crash_value_read(plan, *value, &sight->session);
 	if ((ptrdiff_t)value->size <= 0)
-		return; /* empty, or so many bytes as no engine can lend */
+		return; /* empty, or an impossible size */
 	sight->hash = XXH3_64bits(value->data, value->size);
 	memcpy(sight->head, value->data,
 		value->size < sizeof(sight->head) ? value->size : sizeof(sight->head));
@@ -91,7 +97,7 @@ crash_sight_take(
 void
 crash_report_wrong(struct crash_report *report, uint32_t wrong, const char *fmt, ...)
 {
-	/* Which of them is told where there are several: what the others may follow from. */
+	/* The worst of several findings is reported: the others may follow from it. */
 	static const uint8_t ranks[NB_CRASH_WRONGS] = {
 		[NB_CRASH_NOT_OPENED] = 9,
 		[NB_CRASH_TORN] = 8,
@@ -109,7 +115,7 @@ crash_report_wrong(struct crash_report *report, uint32_t wrong, const char *fmt,
 		va_start(args, fmt);
 		vsnprintf(text, sizeof(text), fmt, args);
 		va_end(args);
-		/* An engine's message may hold bytes of a key, and be cut within a character. */
+		/* An engine's message may contain bytes of a key, or be cut inside a character. */
 		fact_keep(report->text, sizeof(report->text), text);
 		report->worst = wrong;
 	}
@@ -127,7 +133,7 @@ struct entry {
 struct history {
 	const struct crash_plan *plan;
 	uint32_t session;
-	struct entry *entries; /* of key k: from first[k] to first[k + 1] - 1, in their order */
+	struct entry *entries; /* of key k: first[k] to first[k + 1] - 1, in order */
 	size_t *first;         /* plan->keys + 1 */
 };
 
@@ -175,7 +181,7 @@ free_next:
 	return error_set(NB_FAIL, "out of memory");
 }
 
-/** Whether a key looks as the write has left it; 0: as one that was never written. */
+/** Whether a key is as the write left it; 0: as if it was never written. */
 static bool
 looks_as(const struct history *history, const struct crash_sight *sight, uint64_t write)
 {
@@ -200,27 +206,27 @@ entry_looks(const struct history *history, const struct crash_sight *sight,
 
 /* ---- one session ---- */
 
-/** Of a key: what it may be as. Places are entries of this round, counted from 1; 0: as before it. */
+/** The possible places of a key: numbers of entries of this round, from 1; 0: before it. */
 struct places {
 	const struct entry *entries; /* of this round */
 	size_t count;
-	size_t first, latest; /* that look as what was seen */
-	bool is_found;        /* there is one */
+	size_t first, latest; /* that match what was read */
+	bool is_found;        /* at least one matches */
 };
 
 struct judge {
 	struct crash_report *out;
 	const struct crash_sight *sights; /* of the session */
-	const uint64_t *before;           /* state->last, likewise */
+	const uint64_t *before;           /* state->last of the session */
 	struct history history;
 	uint32_t promise;
 	uint64_t start, acked, begun;
 	struct places *places; /* of each key */
-	uint64_t *changes;     /* how the number of keys that agree on a cut changes there */
-	uint64_t cut;          /* UINT64_MAX: there is none */
-	uint64_t sure;         /* operations before it are there, or overwritten, for sure */
+	uint64_t *changes;     /* of the number of keys that agree on a cut */
+	uint64_t cut;          /* UINT64_MAX: none */
+	uint64_t sure;         /* the operation before it is present for certain */
 	uint64_t lost, holes;
-	uint64_t older_lost; /* keys that have lost what they had before the round */
+	uint64_t older_lost; /* keys without their value of before the round */
 	char lost_text[CRASH_TEXT_SIZE], hole_text[CRASH_TEXT_SIZE];
 	char older_text[CRASH_TEXT_SIZE];
 };
@@ -262,7 +268,7 @@ find_places(struct judge *judge, uint32_t key)
 	}
 }
 
-/** Operations after which place `i` holds; 0: `start`. */
+/** The number of operations after which place `i` is right. */
 static uint64_t
 place_begin(const struct judge *judge, const struct places *places, size_t i)
 {
@@ -273,18 +279,18 @@ static void
 agree(struct judge *judge, uint64_t from, uint64_t to)
 {
 	judge->changes[from - judge->start]++;
-	judge->changes[to + 1 -
-		judge->start]--; /* of unsigned numbers, which wrap and come back */
+	judge->changes[to + 1 - judge->start]--; /* unsigned: may wrap, and wraps back */
 }
 
-/** Which cuts the key agrees on: a write that is not atomic counts by itself while in flight. */
+/** Adds the cuts on which the key agrees. Writes in flight that are not atomic count alone. */
 static void
 agree_on_cuts(struct judge *judge, uint32_t key)
 {
 	const struct places *places = &judge->places[key];
 	bool is_loose = !judge->history.plan->is_atomic && places->count > 0 &&
 		crash_write_op(places->entries[places->count - 1].write) >= judge->acked;
-	uint64_t most = is_loose ? judge->acked : judge->begun + 1; /* below it: as usual */
+	uint64_t most = is_loose ? judge->acked
+				 : judge->begun + 1; /* the usual rule is below it */
 	bool is_late = false;
 	for (size_t i = 0; i <= places->count; i++) {
 		if (!place_looks(judge, key, i))
@@ -292,7 +298,7 @@ agree_on_cuts(struct judge *judge, uint32_t key)
 		uint64_t from = place_begin(judge, places, i);
 		uint64_t to = i < places->count ? crash_write_op(places->entries[i].write)
 						: judge->begun;
-		is_late |= to >= judge->acked; /* holds when all that returned is there */
+		is_late |= to >= judge->acked; /* right if all returned writes are present */
 		to = to < most ? to : most - (most > 0);
 		if (from <= to && from < most && to >= judge->start)
 			agree(judge, from, to);
@@ -301,7 +307,7 @@ agree_on_cuts(struct judge *judge, uint32_t key)
 		agree(judge, judge->acked, judge->begun);
 }
 
-/** The greatest cut, of those on which all keys that look like something agree. */
+/** Finds the greatest cut on which all keys with a place agree. */
 static void
 find_cut(struct judge *judge)
 {
@@ -326,7 +332,7 @@ find_cut(struct judge *judge)
 	}
 }
 
-/* ---- what is wrong ---- */
+/* ---- findings ---- */
 
 static const char *
 describe_sight(char buf[96], const struct crash_sight *sight)
@@ -347,14 +353,14 @@ describe_write(char buf[96], const struct judge *judge, const struct entry *entr
 	const struct history *history = &judge->history;
 	uint64_t op = crash_write_op(entry->write);
 	if (entry->is_delete)
-		snprintf(buf, 96, "operation %" PRIu64 " has deleted it", op);
+		snprintf(buf, 96, "operation %" PRIu64 " deleted it", op);
 	else
-		snprintf(buf, 96, "operation %" PRIu64 " has put %zu bytes", op,
+		snprintf(buf, 96, "operation %" PRIu64 " put %zu bytes", op,
 			crash_value_size(history->plan, history->session, entry->write));
 	return buf;
 }
 
-/** A key without what it had before the round. `old`: it has what it had still earlier. */
+/** Records a key without its value of before the round. `old`: its value is an older one. */
 static void
 note_older(struct judge *judge, uint32_t key, const char *quoted, const struct entry *old)
 {
@@ -362,13 +368,13 @@ note_older(struct judge *judge, uint32_t key, const char *quoted, const struct e
 	if (judge->older_lost++ > 0)
 		return;
 	if (judge->before[key] == 0)
-		snprintf(before, sizeof(before), "it was not there");
+		snprintf(before, sizeof(before), "it was missing");
 	else
 		snprintf(before, sizeof(before), "it was of operation %" PRIu64,
 			crash_write_op(judge->before[key]));
 	if (!judge->sights[key].is_there)
 		snprintf(judge->older_text, sizeof(judge->older_text),
-			"key %s is gone: before this round %s, and none has deleted it since",
+			"key %s is gone: before this round %s, and it was not deleted since",
 			quoted, before);
 	else
 		snprintf(judge->older_text, sizeof(judge->older_text),
@@ -376,7 +382,7 @@ note_older(struct judge *judge, uint32_t key, const char *quoted, const struct e
 			quoted, crash_write_op(old->write), before);
 }
 
-/** A key that looks like nothing that may be there: what is it then? */
+/** Records a key that matches no possible place. */
 static void
 judge_stranger(struct judge *judge, uint32_t key)
 {
@@ -390,7 +396,7 @@ judge_stranger(struct judge *judge, uint32_t key)
 	for (const struct entry *entry = all; entry < round; entry++)
 		if (entry_looks(history, sight, entry))
 			old = entry;
-	/* What was there in between had returned, and was not seen lost before. */
+	/* The writes after `old` had returned, and were not lost before. */
 	bool was_lost = old != NULL && old->write > judge->before[key] &&
 		(judge->before[key] != 0 || old == round - 1 || !round[-1].is_delete);
 	if (!sight->is_there || (old != NULL && !was_lost))
@@ -398,7 +404,7 @@ judge_stranger(struct judge *judge, uint32_t key)
 	else if (old != NULL)
 		crash_report_wrong(judge->out, NB_CRASH_UNSTABLE,
 			"key %s is as operation %" PRIu64
-			" has left it, which was gone when it was opened before this round",
+			" left it, which was lost when the database was opened before this round",
 			quoted, crash_write_op(old->write));
 	else if (sight->write != 0)
 		crash_report_wrong(judge->out, NB_CRASH_GHOST,
@@ -408,13 +414,13 @@ judge_stranger(struct judge *judge, uint32_t key)
 			sight->session == history->session &&
 					crash_write_op(sight->write) >= judge->begun
 				? "would put, which was not begun"
-				: "has put under another key");
+				: "put under another key");
 	else
 		crash_report_wrong(judge->out, NB_CRASH_TORN,
-			"key %s has %s that are none of the values put there", quoted, seen);
+			"key %s has %s that match no value put there", quoted, seen);
 }
 
-/** Count the writes behind the latest place of a key, which are gone. */
+/** Counts the writes after the latest place of a key, which are lost. */
 static void
 count_key(struct judge *judge, uint32_t key)
 {
@@ -438,7 +444,7 @@ count_key(struct judge *judge, uint32_t key)
 		if (judge->hole_text[0] == '\0')
 			snprintf(judge->hole_text, sizeof(judge->hole_text),
 				"operation %" PRIu64
-				" is there and an earlier one is not: %.300s",
+				" is present and an earlier one is missing: %.300s",
 				judge->sure - 1, judge->lost_text);
 	}
 }
@@ -454,13 +460,13 @@ count_by_key(struct judge *judge, bool has_strangers)
 	bool is_split = (judge->out->wrongs & 1u << NB_CRASH_SPLIT_BATCH) != 0;
 	if (judge->lost == 0 || judge->holes > 0 || has_strangers || is_split)
 		return;
-	/* Three places of one key, the middle one wrong, escape a look at the ends. */
+	/* A hole between the first and the latest place of a key does not show there. */
 	judge->holes = 1;
 	snprintf(judge->hole_text, sizeof(judge->hole_text),
 		"no number of operations explains all keys: %.400s", judge->lost_text);
 }
 
-/** Writes of operations from..to-1. */
+/** The writes of operations from..to-1. */
 static uint64_t
 count_writes(const struct crash_plan *plan, uint32_t session, uint64_t from, uint64_t to)
 {
@@ -473,8 +479,8 @@ count_writes(const struct crash_plan *plan, uint32_t session, uint64_t from, uin
 	return count;
 }
 
-/** With a cut it is simple: what is behind it is gone. What the first of that was tells where to
- * look: a delete, a value that is empty or long, a batch. */
+/** With a cut, all writes after it are lost. The text describes the first of them: a delete, an
+ * empty or long value, or a batch show the author where to search. */
 static void
 count_by_cut(struct judge *judge)
 {
@@ -494,13 +500,13 @@ count_by_cut(struct judge *judge)
 		snprintf(what, sizeof(what), "a put of %zu bytes under",
 			crash_value_size(plan, session, crash_write_number(judge->cut, 0)));
 	snprintf(judge->lost_text, sizeof(judge->lost_text),
-		"operation %" PRIu64
-		", %s key %s, and all later ones are gone, of which %" PRIu64 " had returned",
+		"operation %" PRIu64 ", %s key %s, and all later ones are lost; %" PRIu64
+		" of them had returned",
 		judge->cut, what, quote_key(quoted, judge, op.writes[0].key),
 		judge->acked - judge->cut);
 }
 
-/** Of the writes of an operation: is one there for sure, and is one not? */
+/** Finds out whether one write of an operation is certainly present and another one missing. */
 static void
 judge_batch(struct judge *judge, uint64_t number)
 {
@@ -528,7 +534,7 @@ judge_batch(struct judge *judge, uint64_t number)
 	char one[QUOTE_SIZE], other[QUOTE_SIZE];
 	crash_report_wrong(judge->out, NB_CRASH_SPLIT_BATCH,
 		"operation %" PRIu64 ", an atomic batch of %" PRIu32
-		" writes, is there in part: in key %s, not in key %s",
+		" writes, is present in part: in key %s, not in key %s",
 		number, op.count, quote_key(one, judge, in), quote_key(other, judge, out));
 }
 
@@ -543,7 +549,7 @@ judge_batches(struct judge *judge)
 	}
 }
 
-/** Of the writes in flight, those that are there as far as can be told. */
+/** The writes in flight that are present, as far as is known. */
 static uint64_t
 count_kept(const struct judge *judge)
 {
@@ -570,7 +576,7 @@ add_up(struct judge *judge)
 	out->survived += acknowledged - judge->lost;
 	out->holes += judge->holes;
 	if (judge->older_lost > 0 && judge->promise != CRASH_PROMISE_NOTHING)
-		crash_report_wrong(out, NB_CRASH_LOST, "%s (keys like that: %" PRIu64 ")",
+		crash_report_wrong(out, NB_CRASH_LOST, "%s (such keys: %" PRIu64 ")",
 			judge->older_text, judge->older_lost);
 	if (judge->lost > 0 && judge->promise == CRASH_PROMISE_ALL)
 		crash_report_wrong(out, NB_CRASH_LOST, "%s (writes: %" PRIu64 ")",
@@ -600,7 +606,7 @@ judge_session(struct judge *judge)
 	return NB_OK;
 }
 
-/** What the keys have now, by the latest place that looks like it. */
+/** Sets `last` by the latest place of each key. */
 static void
 take_state(const struct judge *judge, uint64_t *last)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process that is ended at a moment that is counted: so many begins and ends of system calls
- * after the place where it meets its parent, and then so many instructions. A timer
- * never comes twice at the same instruction; this does, if what the process does
- * follows from its input, so the seed alone repeats what was found.
+ * Ends a process at a counted moment: after a number of entries and exits of system calls from
+ * the place where it meets its parent, and then a number of instructions. A timer never hits the
+ * same instruction twice. A count does, if the process depends only on its input; then the seed
+ * alone repeats a finding.
  *
- * The parent follows by ptrace(2). It takes hold of the child where that waits, which may be
- * anywhere in a loop; then the child raises SIGTRAP, which is always at the same
- * instruction, and the count begins there. Only the thread that writes is followed: threads of
- * the engine's own run on, and what those do is repeated as far as they are.
+ * The parent follows the child by ptrace(2). It attaches while the child waits, somewhere in a
+ * loop; then the child raises SIGTRAP, always at the same instruction, and the count begins.
+ * Only the writing thread is followed: threads of the engine continue, and what they do repeats
+ * only as far as they do.
  *
- * A string instruction is a step for each item that it copies, so a value that is copied
- * into a mapped file may be there in part. Nothing of the kind is seen in a system call: the
- * kernel's copy into the page cache is done before SIGKILL is looked at.
+ * A string instruction is one step for each item, so a value that is copied into a mapped file
+ * may be there in part. This does not happen inside a system call: the kernel completes its copy
+ * into the page cache before it handles SIGKILL.
  */
 #include <errno.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ crash_step_meet(struct crash_board *board)
 		usleep(LOOK_US);
 	if (meeting == CRASH_ALONE)
 		return false;
-	raise(SIGTRAP); /* which the parent takes away */
+	raise(SIGTRAP); /* the parent does not deliver it */
 	return true;
 }
 
@@ -51,7 +51,7 @@ crash_step_out(const struct crash_board *board)
 
 /* ---- the parent ---- */
 
-/** One process that is followed. */
+/** A process that is followed. */
 struct step {
 	pid_t pid;
 	int status; /* of its latest stop, or its end */
@@ -59,8 +59,8 @@ struct step {
 	bool is_stopped; /* nb_stop() was called */
 };
 
-/** Let it run up to its next stop. `how` is PTRACE_CONT, PTRACE_SYSCALL, PTRACE_SINGLESTEP;
- * `signal` is what it had been stopped for and is to get, or 0. */
+/** Runs it to its next stop. `how` is PTRACE_CONT, PTRACE_SYSCALL or PTRACE_SINGLESTEP;
+ * `signal` is the signal that stopped it and is delivered now, or 0. */
 static void
 go_on(struct step *step, enum __ptrace_request how, int signal)
 {
@@ -68,7 +68,7 @@ go_on(struct step *step, enum __ptrace_request how, int signal)
 	if (step->is_stopped || step->is_over)
 		return;
 	ptrace(how, step->pid, NULL, (void *)(intptr_t)signal);
-	/* It is ended by its own timer if this never comes. */
+	/* If this never happens, its own timer ends it. */
 	pid_t seen;
 	while ((seen = waitpid(step->pid, &step->status, __WALL)) < 0 && errno == EINTR &&
 		!stop_requested())
@@ -83,7 +83,7 @@ goes_on(const struct step *step)
 	return !step->is_over && !step->is_stopped;
 }
 
-/** The signal that it was stopped for, which it is to get; 0: none. */
+/** The signal that stopped it and must be delivered; 0: none. */
 static int
 signal_of(const struct step *step)
 {
@@ -92,7 +92,7 @@ signal_of(const struct step *step)
 	return is_event || signal == SIGTRAP || signal == (SIGTRAP | 0x80) ? 0 : signal;
 }
 
-/** Up to the SIGTRAP that it raises where they meet. */
+/** Runs it to the SIGTRAP that it raises at the place. */
 static void
 follow_to_begin(struct step *step)
 {
@@ -104,7 +104,7 @@ follow_to_begin(struct step *step)
 		(WSTOPSIG(step->status) != SIGTRAP || step->status >> 16 != 0));
 }
 
-/** Begins and ends of system calls; less if it raises SIGTRAP before. */
+/** Counts entries and exits of system calls, at most until it raises SIGTRAP. */
 static void
 follow_calls(struct step *step, uint32_t stops)
 {
@@ -129,7 +129,7 @@ follow_steps(struct step *step, uint32_t steps)
 	}
 }
 
-/** The child waits and is held: count, and end it. */
+/** Counts, and ends the attached child. */
 static int
 follow(pid_t pid, int *status, const struct crash_end *end, bool *is_counted)
 {
@@ -139,7 +139,7 @@ follow(pid_t pid, int *status, const struct crash_end *end, bool *is_counted)
 	follow_steps(&step, end->steps);
 	*status = step.status;
 	*is_counted = !step.is_stopped && !(step.is_over && WIFSIGNALED(step.status));
-	if (step.is_stopped) /* it is there still: its end is for who asked */
+	if (step.is_stopped) /* the caller ends it */
 		return PROCESS_STOPPED;
 	if (!step.is_over)
 		process_kill(pid, status);
@@ -160,7 +160,7 @@ crash_step_await(pid_t pid, int *status, struct crash_board *board, uint64_t tim
 	}
 	bool is_held = ptrace(PTRACE_SEIZE, pid, NULL,
 			       (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)) == 0;
-	/* Its own timer may have ended it there, if this process was held meanwhile: by ^Z, say. */
+	/* Its timer may have ended it, if this process was stopped meanwhile, for example by ^Z. */
 	if (!is_held && process_await(pid, status, 0) == PROCESS_ENDED)
 		return PROCESS_ENDED;
 	__atomic_store_n(

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The operations of a crash test, from their numbers: nothing of what was written has to be
- * kept, and what a database must hold after any crash can be made again.
+ * The operations of a crash test are made from their numbers. So nothing that was written must be
+ * kept: the contents that a database should have after any crash can be computed again.
  *
- * Keys are few, so that most are overwritten and deleted many times, old data is always at
- * stake, and pages split by the sizes of values instead of by many keys. Their lengths
- * differ, some begin alike, and some are the beginning of another one: what orders them is
- * tried as well. A value of CRASH_VALUE_TELLS bytes or more begins with a mark of its chain, which
- * write it is, and a checksum (XXH3) of the rest, which is random: no two are alike, and
- * neither a part of one nor two put together look like a third. Long ones are there to be
- * torn: a write of several blocks is not done at once. Of a shorter one only its bytes are
- * known, and equal ones of the same key cannot be told apart (state.c).
+ * Keys are few, so most are overwritten and deleted many times, old data is always at risk, and
+ * pages split because values differ in size. Their lengths differ, some share a prefix, and some
+ * are prefixes of others, which tests their ordering. A value of CRASH_VALUE_TELLS bytes or more
+ * begins with a mark of its chain, the number of its write, and a checksum (XXH3) of the rest,
+ * which is random: no two are alike, nor do parts of two look like a third. Long values can be
+ * torn: a write of several blocks takes time. A shorter value is known only by its bytes; equal
+ * ones of the same key cannot be distinguished (state.c).
  *
- * All that is random comes from splitmix64 (base/rng.h) of seed, session and number.
+ * All random numbers come from splitmix64 (base/rng.h) of seed, session and number.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/rng.h"
+#include "check/suite.h"
 #include "crash/crash.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* What a number is drawn for, so that none depends on another. */
+/* The purpose of a draw, so that draws are independent. */
 enum { FOR_OP = 1, FOR_SIZE, FOR_BODY, FOR_KEY, FOR_CHAIN };
 
 static uint64_t
@@ -53,7 +53,7 @@ void
 crash_op_make(
 	struct crash_op *op, const struct crash_plan *plan, uint32_t session, uint64_t number)
 {
-	enum { BATCHES = 20, DELETES = 20 }; /* of a hundred */
+	enum { BATCHES = 20, DELETES = 20 }; /* percent */
 	struct rng rng;
 	rng_create(&rng, draw(plan, FOR_OP, session, number));
 	uint64_t kind = rng_below(&rng, 100);
@@ -75,7 +75,7 @@ crash_op_make(
 
 /* ---- keys ---- */
 
-/** Four characters that no other key begins with, but the next one where it is longer. */
+/** Four characters with which no other key begins, except a longer next one. */
 static size_t
 write_id(unsigned char *to, uint32_t session, uint32_t index)
 {
@@ -86,7 +86,7 @@ write_id(unsigned char *to, uint32_t session, uint32_t index)
 	return CRASH_KEY_MIN;
 }
 
-/** Bytes of any kind behind the id, seldom many. */
+/** Any bytes after the id, seldom many. */
 static size_t
 write_filled(unsigned char *to, const struct crash_plan *plan, uint32_t session, uint32_t index)
 {
@@ -108,14 +108,14 @@ crash_key_make(unsigned char key[CRASH_KEY_MAX], const struct crash_plan *plan,
 	enum { BARE, PREFIXED, FILLED, LONGER, FAMILIES };
 	size_t prefix_size = sizeof(prefix) - 1, size;
 	switch (index % FAMILIES) {
-	case PREFIXED: /* no id begins with an 'm' */
+	case PREFIXED: /* no id begins with 'm' */
 		if (prefix_size + CRASH_KEY_MIN > plan->key_size_max)
 			break;
 		memcpy(key, prefix, prefix_size);
 		return prefix_size + write_id(key + prefix_size, session, index);
 	case FILLED:
 		return write_filled(key, plan, session, index);
-	case LONGER: /* the key before this one, which is FILLED, is its beginning */
+	case LONGER: /* the key before it, which is FILLED, is its prefix */
 		size = write_filled(key, plan, session, index - 1);
 		if (size + CRASH_KEY_MIN > plan->key_size_max)
 			break;
@@ -128,7 +128,7 @@ crash_key_make(unsigned char key[CRASH_KEY_MAX], const struct crash_plan *plan,
 
 /* ---- values ---- */
 
-/** What a value begins with, if it has room for it. */
+/** The beginning of a value that has room for it. */
 struct head {
 	uint64_t chain, write, sum;
 };
@@ -151,15 +151,6 @@ crash_value_size(const struct crash_plan *plan, uint32_t session, uint64_t write
 	return (size_t)size;
 }
 
-static void
-fill(unsigned char *to, size_t size, uint64_t seed)
-{
-	for (size_t i = 0; i < size; i += sizeof(uint64_t)) {
-		uint64_t word = splitmix64_next(&seed);
-		memcpy(to + i, &word, size - i < sizeof(word) ? size - i : sizeof(word));
-	}
-}
-
 size_t
 crash_value_make(
 	unsigned char *value, const struct crash_plan *plan, uint32_t session, uint64_t write)
@@ -167,10 +158,10 @@ crash_value_make(
 	size_t size = crash_value_size(plan, session, write);
 	uint64_t seed = draw(plan, FOR_BODY, session, write);
 	if (size < CRASH_VALUE_TELLS) {
-		fill(value, size, seed);
+		bytes_fill(value, size, seed);
 		return size;
 	}
-	fill(value + sizeof(struct head), size - sizeof(struct head), seed);
+	bytes_fill(value + sizeof(struct head), size - sizeof(struct head), seed);
 	struct head head = {.chain = draw(plan, FOR_CHAIN, 0, 0),
 		.write = write << 8 | session,
 		.sum = XXH3_64bits(value + sizeof(head), size - sizeof(head))};

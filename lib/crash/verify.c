@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a crash has left, opened and looked at as its user would: by a process of its own, since
- * an engine that recovers may crash or hang. That process is watched from here; what it
- * finds comes back in memory that both share, and so does what it was doing when it ended.
+ * Opens a database after a crash and reads it as its user would, in a child process, since an
+ * engine that recovers may crash or hang. This process watches the child. The findings come back
+ * in shared memory, with what the child was doing when it ended.
  *
- * It looks at each key by get, and holds that against what was written (state.c). Then all
- * that tells the same again has to agree with it: scans in both directions, a second open. In
- * between it writes, under keys of its own: after the recovery, and after a flush and checkpoint,
- * where a log may have been cut or exchanged. The second open has to find both. They are gone in
- * the end, which the next crash of the same database sees.
+ * The child reads each key with get and compares it with what was written (state.c). Everything
+ * else must agree with that: scans in both directions, and a second open. In between it writes
+ * keys of its own: after the recovery, and after a flush and checkpoint, where a log may have
+ * been cut or replaced. The second open must find both. The child deletes them at the end, which
+ * the next crash of the same database sees.
  *
- * The time of open is wall time, of a process that has just been made: page cache warm,
- * as after a kill; it is no measurement of a cold start.
+ * The time of open is wall time in a new process: the page cache is warm, as after a kill, so it
+ * does not measure a cold start.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,14 +31,14 @@ enum { RETRIES = 100000, DOING_SIZE = 64 };
 /** Shared with the process that looks. */
 struct room {
 	struct crash_report report;
-	int32_t failed;         /* of our own: no memory */
-	uint32_t is_seen;       /* `last` holds */
-	uint32_t is_done;       /* it has come to its own end, and to no exit() of the engine */
-	char doing[DOING_SIZE]; /* for who finds it dead */
+	int32_t failed;         /* NB_FAIL: the child is out of memory */
+	uint32_t is_seen;       /* `last` is valid */
+	uint32_t is_done;       /* it reached its own end, not an exit() of the engine */
+	char doing[DOING_SIZE]; /* the current step */
 	uint64_t last[];
 };
 
-/** A key and where it stands in the state. */
+/** A key and its index in the state. */
 struct known {
 	struct nb_slice key;
 	size_t at;
@@ -55,7 +55,7 @@ struct look {
 	struct nb_session *session;
 	size_t count; /* of keys */
 	struct crash_sight *sights;
-	struct known *known; /* by their bytes */
+	struct known *known; /* sorted */
 	unsigned char (*bytes)[CRASH_KEY_MAX];
 	bool *is_scanned;
 };
@@ -67,7 +67,7 @@ doing(struct look *look, const char *what)
 	host_forget();
 }
 
-/** What the engine says of it; a directory of this call alone is none of another one. */
+/** The engine's text, without the name of the scratch directory, which differs in each run. */
 static const char *
 engine_text(const struct look *look, char text[CRASH_TEXT_SIZE])
 {
@@ -80,7 +80,7 @@ engine_text(const struct look *look, char text[CRASH_TEXT_SIZE])
 	return text;
 }
 
-/** A verb that answers what it must not. Returns false. */
+/** Records a wrong answer of a verb. Returns false. */
 static bool
 wrong_answer(struct look *look, uint32_t wrong, int rc)
 {
@@ -142,14 +142,14 @@ open_as(struct look *look, uint32_t flags, uint64_t *took_ns)
 	return rc;
 }
 
-/** One that was never open before may not be there, or in part: then it can be made. */
+/** A database that was never open may be missing or incomplete: then it is created. */
 static bool
 open_database(struct look *look, uint64_t *took_ns)
 {
 	doing(look, "open");
 	int rc = open_as(look, 0, took_ns);
 	if (rc != NB_OK && !look->moment->is_made) {
-		doing(look, "open of a database whose making a crash has ended, to make it");
+		doing(look, "open, to create the database whose creation the crash ended,");
 		rc = open_as(look, NB_OPEN_CREATE, took_ns);
 	}
 	if (rc != NB_OK) {
@@ -218,7 +218,7 @@ see_all(struct look *look)
 	return look->room->failed == NB_OK;
 }
 
-/** Keys that no stream has: theirs begin with a digit of 16 or an 'm'. */
+/** Keys that no stream has: those begin with a hexadecimal digit or an 'm'. */
 static const struct nb_slice own_key = {.data = "~own", .size = 4};
 static const struct nb_slice late_key = {.data = "~too", .size = 4};
 
@@ -234,7 +234,7 @@ is_same(const struct crash_sight *sight, const struct nb_slice *value,
 		sight->hash == other.hash;
 }
 
-/** One record of a scan: known, there, not told before, and as get has it. */
+/** Checks a record of a scan: get has found it, with that value, and the scan gave it once. */
 static bool
 judge_record(struct look *look, struct nb_slice key, struct nb_slice value)
 {
@@ -244,21 +244,22 @@ judge_record(struct look *look, struct nb_slice key, struct nb_slice value)
 	slice_quote(quoted, key);
 	if (slice_equal(key, own_key) || slice_equal(key, late_key))
 		crash_report_wrong(report, NB_CRASH_UNSTABLE,
-			"%s tells the key %s, which was deleted before the last close",
+			"%s gave the key %s, which was deleted before the last close",
 			look->room->doing, quoted);
 	else if (known == NULL)
 		crash_report_wrong(report, NB_CRASH_GHOST,
-			"%s tells the key %s, which was never put", look->room->doing, quoted);
+			"%s gave the key %s, which was never put", look->room->doing, quoted);
 	else if (look->is_scanned[known->at])
-		crash_report_wrong(report, NB_CRASH_SCAN, "%s tells the key %s twice",
+		crash_report_wrong(report, NB_CRASH_SCAN, "%s gave the key %s twice",
 			look->room->doing, quoted);
 	else if (!look->sights[known->at].is_there)
 		crash_report_wrong(report, NB_CRASH_SCAN,
-			"%s tells the key %s, which get does not find", look->room->doing,
+			"%s gave the key %s, which get does not find", look->room->doing,
 			quoted);
 	else if (!is_same(&look->sights[known->at], &value, look->state->plan))
 		crash_report_wrong(report, NB_CRASH_SCAN,
-			"%s tells of key %s another value than get", look->room->doing, quoted);
+			"%s gave another value than get for the key %s", look->room->doing,
+			quoted);
 	else {
 		look->is_scanned[known->at] = true;
 		return true;
@@ -266,7 +267,7 @@ judge_record(struct look *look, struct nb_slice key, struct nb_slice value)
 	return false;
 }
 
-/** Each key that get finds has been told. */
+/** The scan must have given each key that get finds. */
 static bool
 judge_whole(struct look *look)
 {
@@ -276,14 +277,14 @@ judge_whole(struct look *look)
 		if (!look->sights[at].is_there || look->is_scanned[at])
 			continue;
 		crash_report_wrong(&look->room->report, NB_CRASH_SCAN,
-			"%s leaves out the key %s, which get finds", look->room->doing,
+			"%s left out the key %s, which get finds", look->room->doing,
 			slice_quote(quoted, look->known[i].key));
 		return false;
 	}
 	return true;
 }
 
-/** All records. False: it has failed; what is wrong with them is noted and no failure. */
+/** Reads all records. False: something is wrong. */
 static bool
 scan_records(struct look *look, bool is_backward)
 {
@@ -304,11 +305,11 @@ scan_records(struct look *look, bool is_backward)
 		if (is_ordered && told > 0 && (is_backward ? order < 0 : order > 0)) {
 			char quoted[QUOTE_SIZE];
 			crash_report_wrong(&look->room->report, NB_CRASH_SCAN,
-				"%s tells the key %s out of order", look->room->doing,
+				"%s gave the key %s out of order", look->room->doing,
 				slice_quote(quoted, key));
 			return false;
 		}
-		before_size = key.size; /* it is a known one, so it has room */
+		before_size = key.size; /* a known key, so there is room */
 		memcpy(before, key.data, key.size);
 	}
 }
@@ -336,18 +337,14 @@ scan(struct look *look, bool is_backward)
 
 static unsigned char own_bytes[CRASH_VALUE_MAX / 4];
 
-/** One of two values, of a usual size and of some pages. */
+/** One of two values: of a usual size, or of some pages. */
 static struct nb_slice
 own_value(const struct look *look, bool is_long)
 {
 	uint64_t longest = look->engine->value_size_max;
 	bytes_fill(own_bytes, sizeof(own_bytes), 1);
-	struct nb_slice value = {.data = own_bytes, .size = 100};
-	if (is_long)
-		value = (struct nb_slice){.data = own_bytes + 1, .size = sizeof(own_bytes) - 1};
-	if (longest != 0 && value.size > longest)
-		value.size = (size_t)longest;
-	return value;
+	return (struct nb_slice){.data = own_bytes + is_long,
+		.size = limited(is_long ? sizeof(own_bytes) - 1 : 100, longest)};
 }
 
 static int
@@ -360,7 +357,7 @@ write_own(struct look *look, struct nb_slice key, const struct nb_slice *value)
 	return rc;
 }
 
-/** NULL: it is not there. */
+/** `wanted` NULL: the key is missing. */
 static bool
 read_own(struct look *look, struct nb_slice key, const struct nb_slice *wanted)
 {
@@ -397,9 +394,9 @@ try_writes(struct look *look)
 {
 	struct nb_slice one = own_value(look, false), other = own_value(look, true);
 	return try_write(look, "put and get of a new key", own_key, &one) &&
-		try_write(look, "put and get of a key that is there", own_key, &other) &&
-		try_write(look, "del and get of a key that is there", own_key, NULL) &&
-		try_write(look, "put and get of a key that was deleted", own_key, &one);
+		try_write(look, "put and get of an existing key", own_key, &other) &&
+		try_write(look, "del and get of an existing key", own_key, NULL) &&
+		try_write(look, "put and get of a deleted key", own_key, &one);
 }
 
 static bool
@@ -423,21 +420,21 @@ settle(struct look *look)
 		wrong_answer(look, NB_CRASH_NOT_WRITABLE, rc);
 }
 
-/* ---- once more ---- */
+/* ---- the second open ---- */
 
-/** What was written between the recovery and a close that did its work is there at any level. */
+/** At each level, a successful close keeps the writes after the recovery. */
 static bool
 see_own(struct look *look)
 {
 	struct nb_slice one = own_value(look, false), other = own_value(look, true);
-	doing(look, "get, on another open, of a key put after the recovery");
+	doing(look, "get, after another open, of a key put after the recovery");
 	if (!read_own(look, own_key, &one))
 		return false;
-	doing(look, "get, on another open, of a key put after a checkpoint");
+	doing(look, "get, after another open, of a key put after a checkpoint");
 	return read_own(look, late_key, &other) &&
-		try_write(look, "del and get, on another open, of a key put before", own_key,
+		try_write(look, "del and get, after another open, of an earlier key", own_key,
 			NULL) &&
-		try_write(look, "del and get, on another open, of a key put before", late_key,
+		try_write(look, "del and get, after another open, of an earlier key", late_key,
 			NULL);
 }
 
@@ -456,7 +453,7 @@ see_again(struct look *look)
 			now.hash == before->hash)
 			continue;
 		crash_report_wrong(&look->room->report, NB_CRASH_UNSTABLE,
-			"key %s is another one after close and open: %s, before that %s",
+			"key %s changed by close and open: %s, before that %s",
 			slice_quote(quoted, known->key),
 			!now.is_there            ? "gone"
 				: now.write != 0 ? "a value that was put"
@@ -467,7 +464,7 @@ see_again(struct look *look)
 	return true;
 }
 
-/** Each step as far as the one before it lets it. */
+/** Does each step if the one before it succeeded. */
 static void
 look_at_all(struct look *look)
 {
@@ -475,7 +472,7 @@ look_at_all(struct look *look)
 	uint64_t took_ns = 0;
 	if (!open_database(look, &report->open_ns) || !see_all(look))
 		return;
-	/* A scan that is wrong says nothing of whether it can be written. */
+	/* After a wrong scan, writes can still be tested. */
 	if (look->engine->scan_open != NULL && scan(look, false))
 		(void)scan(look, true);
 	if ((report->wrongs & 1u << NB_CRASH_NOT_OPENED) != 0)
@@ -527,25 +524,21 @@ take_over(struct room *room)
 		return;
 	*room = (struct room){.doing = "the look at it"};
 	crash_report_wrong(&room->report, NB_CRASH_NOT_OPENED,
-		"it has written over what was found of it, so that it writes into memory that is not its own");
+		"it overwrote the findings about it: it writes to memory that it does not own");
 }
 
 static int
 watch(struct room *room, pid_t pid, uint64_t timeout_ns)
 {
-	char text[256];
+	char text[CRASH_TEXT_SIZE];
 	int status = 0;
-	int how = process_await(pid, &status, timeout_ns);
-	if (how != PROCESS_ENDED)
-		process_kill(pid, &status);
+	int how = crash_await(pid, &status, timeout_ns);
 	if (how == PROCESS_STOPPED)
 		return error_interrupted();
 	take_over(room);
 	if (room->failed != NB_OK)
 		return error_set(NB_FAIL, "out of memory");
-	process_describe_end(text, sizeof(text), how, status, timeout_ns);
-	if (text[0] == '\0' && !room->is_done)
-		snprintf(text, sizeof(text), "the engine ended the process with status 0");
+	crash_describe_end(text, room->is_done, "", how, status, timeout_ns);
 	if (text[0] != '\0') {
 		crash_report_wrong(
 			&room->report, NB_CRASH_NOT_OPENED, "in %s %s", room->doing, text);
@@ -559,24 +552,19 @@ int
 crash_verify(struct crash_report *out, const struct crash_subject *subject,
 	struct crash_state *state, const struct crash_moment *moment, const char *path)
 {
-	struct room *room = mmap(NULL, room_size(state), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (room == MAP_FAILED)
-		return error_system("memory to share with a process cannot be had");
+	struct room *room = crash_share(room_size(state));
+	if (room == NULL)
+		return NB_FAIL;
 	snprintf(room->doing, sizeof(room->doing), "its start");
-	fflush(NULL); /* or the child would write it again */
-	pid_t parent = getpid(), pid = fork();
-	if (pid == 0) {
-		crash_child_begin(parent);
+	pid_t pid = crash_fork();
+	if (pid == 0)
 		be_looker(&(struct look){.subject = subject,
 			.engine = subject->engine,
 			.state = state,
 			.moment = moment,
 			.room = room,
 			.path = path});
-	}
-	int rc = pid < 0 ? error_system("a process cannot be made")
-			 : watch(room, pid, subject->timeout_ns);
+	int rc = pid < 0 ? NB_FAIL : watch(room, pid, subject->timeout_ns);
 	if (rc == NB_OK && !room->is_seen)
 		crash_judge_unseen(&room->report, state, moment);
 	if (rc == NB_OK) {

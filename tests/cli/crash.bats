@@ -28,7 +28,7 @@ row_of()
 	for level in none process periodic commit; do
 		matches "$(row_of keeper "$level")" "^keeper $level 3 "
 	done
-	contains "$stderr" 'open_fails keeps nothing when it is closed'
+	contains "$stderr" 'open_fails is not persistent'
 }
 
 @test "crash of a broken engine exits with 3, and the kept database shows it again" {
@@ -138,7 +138,7 @@ counted()
 	unshare -rm mount -t tmpfs none small 2>/dev/null || skip 'no file system can be mounted'
 	run -1 --separate-stderr unshare -rm sh -c 'mount -t tmpfs -o size=2m none small &&
 		exec "$1" crash -d leveldb --durability=process --rounds=20 --path=small' sh "$MININB"
-	matches "$stderr" 'small has [0-9]+ KiB left, so what was found last may be due to that'
+	matches "$stderr" 'small has [0-9]+ KiB left; the last finding may be caused by that'
 	lacks "$output" 'a promise was broken'
 	[[ ! -e mininb-crash ]]
 }
@@ -146,7 +146,7 @@ counted()
 @test "a limit of file sizes is not an error of the engine" {
 	run -1 --separate-stderr bash -c 'ulimit -f 100; exec "$1" crash -d "$2" \
 		--durability=process --rounds=20 --seed=3 --ops=3000' sh "$MININB" "$(plugin keeper)"
-	matches "$stderr" 'files may have 100 KiB here|(on a new database|before anything has crashed): .*the log cannot be written'
+	matches "$stderr" 'file size limit is 100 KiB|(on a new database|before the first crash): .*the log cannot be written'
 	lacks "$output" 'a promise was broken'
 	[[ ! -e mininb-crash ]]
 }
@@ -177,7 +177,7 @@ counted()
 	refuses '--rounds: ' crash -d "$(plugin keeper)" --rounds=0
 	refuses '--threads: ' crash -d "$(plugin keeper)" --threads=17
 	refuses '--file-system: ' crash -d "$(plugin keeper)" --file-system=fat
-	refuses "nowhere is no directory of a crash that was kept" crash --again=nowhere
+	refuses "nowhere is not the directory of a kept crash" crash --again=nowhere
 	refuses '--states needs --power' crash -d "$(plugin keeper)" --states=3
 	refuses '--moment does not apply to --power' crash -d "$(plugin keeper)" --power --moment=timed
 	refuses '--moment=counted needs one session' crash -d "$(plugin keeper)" --threads=2 \
@@ -190,18 +190,18 @@ counted()
 	done
 	touch file
 	mininb 1 crash -d "$(plugin keeper)" --durability=process --keep=file
-	contains "$stderr" 'file: nothing can be kept in it'
+	contains "$stderr" 'file: cannot write to the directory'
 	mininb 1 crash -d "$(plugin keeper)" --durability=process --keep=nowhere/kept
-	contains "$stderr" 'nowhere/kept: nothing can be kept there'
+	contains "$stderr" 'nowhere/kept: cannot create the directory'
 	rm file
 	mininb 1 crash -d memory
 	equals "$output" '' # and no empty table
-	contains "$stderr" 'memory keeps nothing when it is closed'
+	contains "$stderr" 'memory is not persistent'
 	mininb 1 crash -d null --durability=commit
 	contains "$stderr" 'durability commit: null cannot give it; it gives: none'
 	equals "$output" ''
 	mininb 2 crash -d "$(plugin keeper)" --threads=2
-	contains "$stderr" 'keeper takes one session at a time'
+	contains "$stderr" 'keeper allows one session at a time'
 	mininb 2 crash -d "$(plugin keeper)" -o defekt=tears
 	equals "$(ls -A)" ''
 	TMPDIR=$PWD/nowhere mininb 1 crash -d "$(plugin keeper)"

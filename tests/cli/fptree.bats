@@ -119,6 +119,6 @@ in_shm()
 	[[ -n ${MININB_RECORDER_PATH:-} ]] || skip 'the recorder is not built: not 64-bit Linux'
 	in_shm
 	mininb 1 crash --power --driver=fptree --durability=commit --rounds=1 --states=2 --path=.
-	contains "$stderr" 'makes no call to sync it, as for persistent memory'
+	contains "$stderr" 'without a call to sync it, as on persistent memory'
 	equals "$output" ''
 }
