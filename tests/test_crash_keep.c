@@ -309,8 +309,15 @@ TEST(each_member_that_was_changed_is_refused)
 		{"sessions.1.last", no_lists},
 		{"sessions.1.last.39", no_counts},
 	};
+	static const char *const whole_files[] = {"{}", "[]"};
 	begin_damage("members");
 	ck_assert_msg(read_all() == NB_OK, "%s", nb_error_text());
+	for (size_t i = 0; i < UNIT_COUNT(whole_files); i++) {
+		json_t *other = json_loads(whole_files[i], 0, NULL);
+		put_json(other);
+		json_decref(other);
+		ck_assert_msg(read_all() == NB_ERR_USAGE, "%s", whole_files[i]);
+	}
 	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
 		const char *const *damages = members[i].damages;
 		is_refused(members[i].place, damages[0]);

@@ -86,7 +86,7 @@ TEST(head_that_is_not_one_is_refused)
 	tape->count = UINT64_MAX;
 	is_refused("entries in");
 	memset(tape->blind, 'x', sizeof(tape->blind));
-	is_refused("a text in it has no end");
+	is_refused("a text in it is not terminated");
 }
 
 TEST(entry_that_is_not_one_is_refused)
@@ -96,37 +96,37 @@ TEST(entry_that_is_not_one_is_refused)
 	begin();
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		entries[WRITTEN]->size = sizes[i];
-		is_refused("entry 1 of 3: it is not as long as an entry");
+		is_refused("entry 1 of 3: its size is invalid");
 	}
 	tape->count = ENTRIES + 1; /* and is not there */
 	is_refused("entries in");
 	entries[SYNCED]->kind = RECORD_KINDS;
-	is_refused("entry 2 of 3: it is of no kind that there is");
+	is_refused("entry 2 of 3: its kind is unknown");
 	entries[WRITTEN]->length = 9;
-	is_refused("it tells of more bytes than it has");
+	is_refused("its paths and data exceed its size");
 	entries[WRITTEN]->length = INT64_MAX;
-	is_refused("it tells of more bytes than it has");
+	is_refused("its paths and data exceed its size");
 	entries[WRITTEN]->path_size = entries[WRITTEN]->path2_size = UINT32_MAX;
-	is_refused("it tells of more bytes than it has");
+	is_refused("its paths and data exceed its size");
 	entries[WRITTEN]->offset = INT64_MAX - 2;
-	is_refused("it is behind the end of any file");
+	is_refused("its offset is after the end of any file");
 	entries[SYNCED]->length = UINT64_MAX;
-	is_refused("it is behind the end of any file");
+	is_refused("its offset is after the end of any file");
 }
 
 TEST(number_of_nothing_is_refused)
 {
 	begin();
 	entries[CREATED]->file = 2;
-	is_refused("entry 0 of 3: it is of no file that there is");
+	is_refused("entry 0 of 3: its file is unknown");
 	entries[CREATED]->file = UINT64_MAX;
-	is_refused("it is of no file that there is");
+	is_refused("its file is unknown");
 	entries[WRITTEN]->file = 0;
-	is_refused("entry 1 of 3: it is of no file that there is");
+	is_refused("entry 1 of 3: its file is unknown");
 	entries[WRITTEN]->file = 2;
-	is_refused("it is of no file that there is");
+	is_refused("its file is unknown");
 	entries[SYNCED]->covers = 3;
-	is_refused("entry 2 of 3: it syncs what comes later");
+	is_refused("entry 2 of 3: it syncs later entries");
 }
 
 TEST(path_that_leads_out_is_refused)
@@ -137,12 +137,12 @@ TEST(path_that_leads_out_is_refused)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
 		path_is_refused(paths[i], "entry 0 of 3: its path leads out of the database");
 	entries[CREATED]->path_size--;
-	is_refused("its path does not end where it should");
+	is_refused("its path has a wrong length");
 	entries[CREATED]->path_size++;
-	is_refused("its path does not end where it should");
+	is_refused("its path has a wrong length");
 	entries[CREATED]->path2_size = 1;
 	memcpy(entries[CREATED] + 1, "d/a\0x", 5);
-	is_refused("its path does not end where it should");
+	is_refused("its path has a wrong length");
 	memcpy(entries[CREATED] + 1, "..a", 4);
 	ck_assert_int_eq(checked(), NB_OK);
 }
@@ -154,11 +154,11 @@ TEST(moment_that_was_not_is_refused)
 	entries[WRITTEN]->moment.begun[1] = start[1] + OPS;
 	ck_assert_int_eq(checked(), NB_OK);
 	entries[WRITTEN]->moment.begun[1]++;
-	is_refused("entry 1 of 3: it tells of operations that there cannot be");
+	is_refused("entry 1 of 3: its counts of operations are impossible");
 	entries[WRITTEN]->moment.acked[0] = start[0] - 1;
-	is_refused("it tells of operations that there cannot be");
+	is_refused("its counts of operations are impossible");
 	entries[WRITTEN]->moment.acked[0] = start[0] + 1;
-	is_refused("it tells of operations that there cannot be");
+	is_refused("its counts of operations are impossible");
 	entries[CREATED]->kind = RECORD_BASE; /* was there before anything was done */
 	memset(&entries[CREATED]->moment, 0, sizeof(entries[CREATED]->moment));
 	ck_assert_int_eq(checked(), NB_OK);

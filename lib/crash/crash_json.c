@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What crash tests found, as JSON: format mininb-crash. An engine's text may have any bytes; it
- * is written as in result files (report/json_value.h).
+ * The findings of crash tests as JSON, format mininb-crash. A text of an engine may have any
+ * bytes; it is written as in result files (report/json_value.h).
  */
 #include <inttypes.h>
 #include <jansson.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A recording is cut into pages once. A state is then made from the base on, by going
- * through it: what the syncs before the moment cover is durable; of the rest a choice says,
- * for each page, up to which write it is there, and which metadata has happened; then all
- * writes are done again that are there. No state depends on another, so any can be repeated
- * alone. That costs some milliseconds for what 300 operations write, about as much as it
- * takes an engine to open it.
+ * Cuts a recording into pages once. Then it makes each state from the base: the syncs before the
+ * moment decide what is durable; a choice decides, for each page, up to which write the others
+ * are there, and which metadata is; then all these writes are done again. No state depends on
+ * another, so any can be repeated alone. A state of 300 operations takes some milliseconds, about
+ * as long as an engine takes to open it.
  */
 #include "crash/image_parts.h"
 
@@ -149,7 +148,7 @@ changes_file(const struct image *image, uint32_t number, uint64_t file)
 			(record_has_data(entry) && image->allocates[number]));
 }
 
-/** Metadata below that entry is durable when this sync has returned. */
+/** The entry below which metadata is durable when this sync has returned. */
 static uint32_t
 brought_by(const struct image *image, const struct record_entry *sync)
 {
@@ -287,12 +286,11 @@ cut_file(struct image *image, struct image_file *file, uint64_t size)
 }
 
 static void
-do_truncate(struct image *image, uint32_t number, uint32_t durable, uint32_t limit)
+do_truncate(struct image *image, uint32_t number, uint32_t limit)
 {
 	const struct record_entry *entry = image->entries[number];
 	struct image_file *file = &image->files[entry->file];
 	uint64_t least = entry->offset < file->full ? entry->offset : file->full;
-	(void)durable;
 	if (image->has_metadata[number])
 		cut_file(image, file, entry->offset);
 	else if (number < limit && least < file->blocked)
@@ -337,7 +335,7 @@ do_write(struct image *image, const struct image_fragment *fragment, uint32_t li
 	put_bytes(page, file, from, to, fragment);
 }
 
-/** Sizes of what was written and lost: shorter, or zeros. The latter more often, since each
+/** The end of a file whose last data is lost: shorter, or zeros. Zeros more often, since every
  * engine expects a shorter file. */
 static void
 end_files(struct image *image, struct rng *rng)
@@ -383,14 +381,14 @@ image_make(struct image *image, uint64_t done, const struct image_choice *choice
 			next++)
 			do_write(image, &image->fragments[next], limit);
 		if (image->entries[i]->kind == RECORD_TRUNCATE)
-			do_truncate(image, i, durable, limit);
+			do_truncate(image, i, limit);
 	}
 	end_files(image, &rng);
 	image_names_make(image);
 	count_metadata(image, durable, limit);
 }
 
-/* ---- in words ---- */
+/* ---- descriptions ---- */
 
 static const char *const kind_names[RECORD_KINDS] = {[RECORD_BASE] = "the beginning",
 	[RECORD_CREATE] = "creation of",
@@ -407,7 +405,7 @@ static const char *const kind_names[RECORD_KINDS] = {[RECORD_BASE] = "the beginn
 	[RECORD_RMDIR] = "rmdir",
 	[RECORD_POINT] = "return of an operation"};
 
-/** The name that the file was made under, or has got since. */
+/** The latest name of the file. */
 static const char *
 name_of(const struct image *image, const struct record_entry *entry)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What of a recording is there after a crash: which writes and metadata are durable, and
- * which of the others a choice lets through. The model is in image.h.
+ * Chooses the changes that are there after a crash: those that are durable, and some of the
+ * others. The model is in image.h.
  */
 #include "crash/image_parts.h"
 
@@ -28,7 +28,6 @@ cover_range(struct image *image, const struct record_entry *sync)
 			raise(&image->pages[i].covers, sync->covers);
 }
 
-/** Of each file and page, which writes are durable. Returns below which entry metadata is. */
 uint32_t
 image_find_durable(struct image *image)
 {
@@ -76,7 +75,7 @@ keep_below(struct image *image, uint32_t bound)
 		raise(&image->pages[i].keep, bound);
 }
 
-/** The number of a pending write, by lot; `limit` if there is none. */
+/** The number of a random pending write; fragment_count if there is none. */
 static size_t
 any_pending(struct image *image, uint32_t limit, struct rng *rng)
 {
@@ -97,8 +96,8 @@ keep_all_but_one(struct image *image, uint32_t limit, struct rng *rng)
 		image->pages[image->fragments[lost].page].keep = image->fragments[lost].entry;
 }
 
-/** Of each file the first and the last pending page; the number of a file that has several, by
- * lot; 0: none has. */
+/** Sets the first and the last pending page of each file. Returns the number of a random file that
+ * has several; 0: none. */
 static uint64_t
 any_file_of_pages(struct image *image, uint32_t limit, struct rng *rng)
 {
@@ -122,8 +121,8 @@ any_file_of_pages(struct image *image, uint32_t limit, struct rng *rng)
 }
 
 /**
- * All, without the first or the last pending pages of one file: half of the time one page, which
- * is the head or the end of what was written last in most logs, else more of them.
+ * Loses the first or the last pending pages of one file: in half of the cases one page, which is
+ * the head or the end of the last write in most logs, else several.
  */
 static void
 lose_pages(struct image *image, uint32_t limit, bool is_end, struct rng *rng)
@@ -167,7 +166,7 @@ keep_prefix(struct image *image, uint32_t limit, struct rng *rng)
 						   : limit);
 }
 
-/** Of each page each number of its pending writes is as likely as any other. */
+/** For each page, each number of its pending writes is equally likely. */
 static void
 keep_random(struct image *image, uint32_t limit, struct rng *rng)
 {
@@ -179,8 +178,8 @@ keep_random(struct image *image, uint32_t limit, struct rng *rng)
 	}
 }
 
-/** At a limit of sectors within the write. The earlier pending writes of the page are there, or
- * they reach it together with this one, and are torn with it. */
+/** Tears the page between two sectors of the write. The earlier pending writes of the page are
+ * there, or reach the disk together with this one and are torn with it. */
 static void
 tear_page(struct image *image, const struct image_fragment *fragment, struct rng *rng)
 {
@@ -210,7 +209,7 @@ tear(struct image *image, uint32_t limit, struct rng *rng)
 	}
 }
 
-/** Of the write that is in flight, its first pages. */
+/** Keeps the first pages of the write in flight. */
 static void
 keep_part(struct image *image, struct rng *rng)
 {
@@ -286,9 +285,9 @@ next_metadata(const struct image *image, uint32_t from, uint32_t limit)
 }
 
 /**
- * Blocks that were allocated are there by the journal too, and not before what is older. So
- * either what was kept takes along the metadata before it, or what is newer than the first
- * change that is lost is lost as well. Returns below which entry metadata is there.
+ * The journal also records allocated blocks, in order. So either kept data needs the metadata
+ * before it, or data newer than the first lost change is lost as well. Returns the entry below
+ * which metadata is there.
  */
 static uint32_t
 agree(struct image *image, uint32_t cut, uint32_t limit, struct rng *rng)
@@ -311,7 +310,7 @@ agree(struct image *image, uint32_t cut, uint32_t limit, struct rng *rng)
 	return cut;
 }
 
-/** How much of what is pending is there: nothing, all, or some. */
+/** How much pending metadata is there. */
 enum { LOT_NONE, LOT_ALL, LOT_SOME, LOTS };
 
 static uint64_t
@@ -322,8 +321,8 @@ lot_of_metadata(const struct image *image, struct rng *rng)
 	return image->choice.kind == IMAGE_DATA ? LOT_NONE : rng_below(rng, LOTS);
 }
 
-/** Each number of the changes from `durable` on is as likely as any other. Returns below which
- * entry they are there. */
+/** Each number of changes from `durable` on is equally likely. Returns the entry below which they
+ * are there. */
 static uint32_t
 any_cut(const struct image *image, uint32_t durable, uint32_t limit, struct rng *rng)
 {
@@ -349,11 +348,11 @@ choose_journalled(struct image *image, uint32_t durable, uint32_t limit, struct 
 		image->has_metadata[i] = i < cut && image_is_metadata(image->entries[i]);
 }
 
-/** A sync of the directory that `path` is in, or of all, that has returned covers the entry. */
+/** Whether a sync of the parent directory of `path`, or of everything, covers the entry. */
 static bool
 is_dir_synced(const struct image *image, uint32_t number, const char *path)
 {
-	char at[PATH_MAX]; /* its directory may get another name */
+	char at[PATH_MAX]; /* its directory may be renamed */
 	snprintf(at, sizeof(at), "%s", path);
 	for (uint32_t i = number + 1; i < image->done; i++) {
 		const struct record_entry *entry = image->entries[i];

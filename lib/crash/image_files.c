@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files of the disk: the base that a recording begins with, a state that is written, and
- * one that is compared. What a file has not allocated is neither read nor written.
+ * Files on disk: reads the base of a recording, writes a state, and compares one. Unallocated
+ * parts of a file are neither read nor written.
  */
 #include "crash/image_parts.h"
 
@@ -19,9 +19,9 @@
 
 static const uint8_t zero_page[IMAGE_PAGE];
 
-/* ---- going through a directory ---- */
+/* ---- walking through a directory ---- */
 
-/** Called with each entry: `path` is the whole, `inside` what is below the top. */
+/** Called for each entry: `path` is complete, `inside` relative to the top. */
 typedef int (*entry_fn)(void *to, const char *path, const char *inside, const struct stat *st);
 
 static int
@@ -51,7 +51,7 @@ walk(const char *top, const char *inside, entry_fn each, void *to)
 	return rc;
 }
 
-/** A page of a file; what is behind its end is zeros. */
+/** Reads a page; bytes after the end of the file are zeros. */
 static int
 read_page(uint8_t page[IMAGE_PAGE], int fd, uint64_t number)
 {
@@ -62,7 +62,7 @@ read_page(uint8_t page[IMAGE_PAGE], int fd, uint64_t number)
 	return 0;
 }
 
-/** The pages of the next run of data from page *first on; false: there is none. */
+/** The pages of the next run of data from page *first on; false: none. */
 static bool
 next_run(int fd, uint64_t *first, uint64_t *end, uint64_t size)
 {
@@ -97,7 +97,7 @@ read_base_file(struct image *image, const char *path, uint64_t file, uint64_t si
 		for (; rc == 0 && at < end; at++) {
 			uint32_t index = image_page_at(image, file, at);
 			struct image_page *page = &image->pages[index];
-			if (page->base == NULL) /* a second name of the file has read it */
+			if (page->base == NULL) /* else it was read by another name */
 				page->base = image_grown(NULL, IMAGE_PAGE);
 			page->has_data = true;
 			rc = read_page(page->base, fd, at);
@@ -148,7 +148,7 @@ write_pages(const struct image *image, int fd, const struct image_file *file)
 	return ftruncate(fd, (off_t)file->size);
 }
 
-/** Link the file to an earlier name of it that is there, 1; 0: there is none. */
+/** Links the file to an earlier name of it. 1: done; 0: it has no earlier name. */
 static int
 link_to_earlier(const struct image *image, int dir, size_t index)
 {
@@ -172,13 +172,13 @@ write_file(const struct image *image, int dir, size_t index)
 	if (linked != 0)
 		return linked > 0 ? 0 : -1;
 	int fd = openat(dir, name->path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-	if (fd < 0) /* with its directory it is lost as well */
+	if (fd < 0) /* its directory is lost, so it is lost as well */
 		return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
 	int rc = write_pages(image, fd, &image->files[name->file]);
 	return close(fd) == 0 ? rc : -1;
 }
 
-/** Each that is in one that is there: a directory may be older than the one it was moved to. */
+/** Creates each directory whose parent exists, repeatedly: one may be older than its new parent. */
 static int
 write_directories(const struct image *image, int dir)
 {
@@ -209,7 +209,7 @@ image_write(const struct image *image, const char *path)
 		if (image->names.names[i].file != 0)
 			rc = write_file(image, dir, i);
 	if (rc != 0)
-		rc = error_system("%s: the files of a crash cannot be written", path);
+		rc = error_system("%s: cannot write the files of a crash", path);
 	close(dir);
 	return rc;
 }

@@ -2,13 +2,13 @@
 #ifndef CRASH_IMAGE_PARTS_H
 #define CRASH_IMAGE_PARTS_H
 /**
- * An image from inside.
+ * Internals of an image.
  *
- *     image.c        a recording cut into pages, and the state that is made of it
- *     image_choose.c what is durable, and what of the rest is there
- *     image_stakes.c at which moments much can be lost
- *     image_names.c  which names a state has
- *     image_files.c  files of the disk: the base, a state written, a state compared
+ *     image.c        cuts a recording into pages, and makes a state
+ *     image_choose.c what is durable, and which other changes are there
+ *     image_stakes.c the moments at which much can be lost
+ *     image_names.c  the names of a state
+ *     image_files.c  files on disk: reads the base, writes and compares a state
  */
 #include <limits.h>
 
@@ -19,12 +19,12 @@ enum { IMAGE_PAGE = 4096, IMAGE_SECTOR = 512 };
 
 #define IMAGE_NO_PAGE UINT32_MAX
 
-/** What a write has done to one page. */
+/** The part of a write in one page. */
 struct image_fragment {
 	uint32_t entry, page;
 	uint32_t offset, length; /* within the page */
 	const uint8_t *data;
-	bool allocates; /* a block, or a size: the journal has to do with it */
+	bool allocates; /* it changes a block or a size, which the journal records */
 };
 
 struct image_page {
@@ -34,10 +34,10 @@ struct image_page {
 	uint8_t *base; /* NULL: zeros */
 	bool has_data; /* while the recording is read */
 	/* of the state */
-	uint32_t covers;  /* writes of entries below it are durable, */
-	uint32_t keep;    /* and those below this one are there as well */
-	uint32_t torn;    /* and from there to below this one in part, at sectors below or from
-	                   * `cut` on; 0: none */
+	uint32_t covers; /* writes of entries below it are durable, */
+	uint32_t keep;   /* those below it are there, */
+	uint32_t torn;   /* and later ones below it in part: the sectors below `cut`, or from it
+	                   * on; 0: none */
 	uint32_t options; /* while one is drawn */
 	uint32_t cut;
 	bool is_low;
@@ -50,9 +50,9 @@ struct image_file {
 	/* of the state */
 	uint32_t covers;
 	uint64_t size;
-	uint64_t full;      /* the size if nothing were lost */
-	uint64_t blocked;   /* from here on pending data has no blocks: a truncate is lost */
-	uint64_t low, high; /* while one is drawn: the first and the last pending page */
+	uint64_t full;      /* the size without losses */
+	uint64_t blocked;   /* pending data has no blocks from here on: a truncate is lost */
+	uint64_t low, high; /* while a file is drawn: its first and last pending page */
 };
 
 struct image_name {
@@ -69,8 +69,8 @@ struct image {
 	const struct record_log *log;
 	const struct record_entry **entries;
 	uint32_t count;
-	uint32_t *brings; /* of a sync: metadata below that entry is durable by it */
-	bool *allocates;  /* of an entry */
+	uint32_t *brings; /* for a sync: it makes metadata below that entry durable */
+	bool *allocates;  /* for each entry */
 	struct image_fragment *fragments;
 	size_t fragment_count, fragment_room;
 	struct image_page *pages;
@@ -82,13 +82,13 @@ struct image {
 	struct image_names base;
 	/* of the state */
 	struct image_names names;
-	bool *has_metadata; /* of an entry: it has happened */
+	bool *has_metadata; /* for each entry: its change is there */
 	uint32_t done;
 	struct image_choice choice;
-	uint64_t pending, kept, torn, metadata_pending, metadata_kept; /* how many */
+	uint64_t pending, kept, torn, metadata_pending, metadata_kept; /* counts */
 };
 
-/** The page, made if it is not there. */
+/** The page, created if needed. */
 uint32_t
 image_page_at(struct image *image, uint64_t file, uint64_t number);
 
@@ -96,16 +96,16 @@ image_page_at(struct image *image, uint64_t file, uint64_t number);
 uint32_t
 image_page_find(const struct image *image, uint64_t file, uint64_t number);
 
-/** Read the directory `path` into image->base and its pages. */
+/** Reads the directory `path` into image->base and its pages. */
 NB_MUST_CHECK int
 image_read_base(struct image *image, const char *path);
 
-/** What becomes of `path` when `from`, which may be a directory that it is in, becomes `to`.
- * False: nothing. */
+/** Updates `path` after `from`, which may be a directory above it, was renamed to `to`. False: it
+ * does not change. */
 bool
 image_move(char path[PATH_MAX], const char *from, const char *to);
 
-/** The parent directory of `path` is `dir`. */
+/** Whether `dir` is the parent directory of `path`. */
 bool
 image_is_in(const char *path, const char *dir);
 
@@ -121,15 +121,15 @@ image_is_metadata(const struct record_entry *entry)
 bool
 image_changes_dir(const struct record_entry *entry, const char *dir);
 
-/** Of each file and page, which writes are durable. Returns below which entry metadata is. */
+/** Sets `covers` of each file and page. Returns the entry below which metadata is durable. */
 uint32_t
 image_find_durable(struct image *image);
 
-/** Which pending writes are there, of entries below `limit`. */
+/** Chooses the pending writes that are there, of entries below `limit`. */
 void
 image_choose_data(struct image *image, uint32_t limit, struct rng *rng);
 
-/** And which metadata, which may take some of the writes away again. */
+/** Chooses the metadata, which may remove some of these writes. */
 void
 image_choose_metadata(struct image *image, uint32_t durable, uint32_t limit, struct rng *rng);
 
@@ -139,7 +139,7 @@ image_has(const struct image *image, const struct image_fragment *fragment);
 bool
 image_is_durable_by_posix(const struct image *image, uint32_t number);
 
-/** image->names of what image->has_metadata says. */
+/** Makes image->names from image->has_metadata. */
 void
 image_names_make(struct image *image);
 
@@ -149,7 +149,7 @@ image_names_set(struct image_names *names, const char *path, uint64_t file);
 void
 image_names_clear(struct image_names *names);
 
-/** Whether a power loss can leave a part of it: it lies in several sectors. */
+/** Whether a power loss can tear it: it lies in several sectors. */
 static inline bool
 image_is_tearable(const struct image_fragment *fragment)
 {
@@ -157,7 +157,7 @@ image_is_tearable(const struct image_fragment *fragment)
 		(fragment->offset + fragment->length - 1) / IMAGE_SECTOR;
 }
 
-/** Whether the page lies in the range of a sync that has one. */
+/** Whether the page lies in the range of a sync. */
 static inline bool
 image_is_in_range(const struct image_page *page, const struct record_entry *sync)
 {
@@ -165,11 +165,11 @@ image_is_in_range(const struct image_page *page, const struct record_entry *sync
 		page->number <= (sync->offset + sync->length - 1) / IMAGE_PAGE;
 }
 
-/** realloc() or abort(): whoever has no memory left for this cannot test either. */
+/** realloc() or abort(): a test cannot continue without memory. */
 void *
 image_grown(void *array, size_t size);
 
-/** The same of calloc(). */
+/** The same for calloc(). */
 void *
 image_zeros(size_t count, size_t size);
 

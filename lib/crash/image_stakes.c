@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a power loss could take at each moment of a recording. Most moments have little at stake:
- * after an engine has synced a log, nothing is pending. The defects that are seldom found need a
- * moment with more: a record that lies in two sectors, a file whose log is cut before the
- * snapshot is durable. One walk over the recording marks these moments, so that the states can
- * be made there (power.c) instead of anywhere.
+ * Marks the moments of a recording at which a power loss could take much. At most moments little
+ * is pending: an engine has just synced its log. Defects that are hard to find need more: a
+ * record in two sectors, or a log that is cut before the snapshot is durable. One walk over the
+ * recording marks such moments, and power.c makes states there.
  *
- * A mark only says where to look. Which states are legal is decided by image_choose.c alone.
- * The walk follows the journalled file system, and takes its marks for NB_CRASH_POSIX as well.
+ * A mark only helps the search; image_choose.c alone decides which states are legal. The walk
+ * follows the journalled file system, and its marks serve NB_CRASH_POSIX as well.
  */
 #include "crash/image_parts.h"
 
@@ -17,13 +16,13 @@ struct walk {
 	const struct image *image;
 	uint32_t *pending; /* fragments that are not durable, oldest first */
 	size_t count;
-	uint32_t *first_page; /* of a file: its oldest pending page, if */
-	uint32_t *looked_at;  /* this is the number of the current look */
+	uint32_t *first_page; /* the oldest pending page of a file, valid if */
+	uint32_t *looked_at;  /* this is the number of the current search */
 	uint32_t looks;
-	uint32_t changed;   /* names and sizes were changed by the entry before this one, */
-	uint32_t removed;   /* data was removed or replaced by the one before this, */
-	uint32_t durable;   /* and such changes below this entry are durable */
-	bool is_after_sync; /* the last call that promises something was a sync */
+	uint32_t changed;   /* 1 + the last entry that changed names or sizes */
+	uint32_t removed;   /* 1 + the last entry that removed or replaced data */
+	uint32_t durable;   /* such changes below this entry are durable */
+	bool is_after_sync; /* the last promise was a sync */
 	size_t next;        /* fragment */
 };
 
@@ -34,7 +33,7 @@ removes(const struct record_entry *entry)
 		entry->kind == RECORD_TRUNCATE;
 }
 
-/** Whether the sync, which has returned, makes the fragment durable. */
+/** Whether the returned sync makes the fragment durable. */
 static bool
 covers(const struct image *image, const struct record_entry *sync,
 	const struct image_fragment *fragment)

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CRASH_POWER_H
 #define CRASH_POWER_H
-/** At which moments of a recording states are made, and which. */
+/** The moments of a recording at which states are made, and their kinds. */
 #include "base/rng.h"
 #include "crash/image.h"
 
 /** Classes of moments; one may be of several. */
 enum {
-	POWER_PROMISE, /* a sync or an operation is about to have returned */
-	POWER_PENDING, /* likewise, and something is pending */
-	POWER_LATE,    /* likewise, of an operation */
+	POWER_PROMISE, /* just before a sync or an operation returns */
+	POWER_PENDING, /* the same, and something is pending */
+	POWER_LATE,    /* the same, for an operation */
 	POWER_PAGES,   /* several pages of a file are pending, or one that can be torn */
 	POWER_NAMES,   /* changes of names or sizes are pending, or data older than one */
 	POWER_PAIR,    /* the second sync in a row */
 	POWER_ANY,
-	POWER_KILL, /* all that was done is known */
+	POWER_KILL, /* all changes so far are known */
 	POWER_CLASSES
 };
 
-/** Numbers of the entry in flight, ascending; that of all entries: after the last one. */
+/** Numbers of the entry in flight, ascending; image_count(): after the last entry. */
 struct power_list {
 	uint64_t *done, count;
 };
 
 struct power_moments {
 	struct power_list of[POWER_CLASSES];
-	uint64_t turn; /* another number draws other kinds of states at the same moments */
+	uint64_t turn; /* selects other kinds of states at the same moments */
 };
 
 NB_MUST_CHECK int
@@ -39,7 +39,7 @@ struct power_draw {
 	uint32_t kind; /* IMAGE_* */
 };
 
-/** State `i` of `total`. `has_losses`: the level promises something at a power loss. */
+/** Draws state `i` of `total`. `has_losses`: the level promises something about power loss. */
 void
 power_draw(struct power_draw *out, const struct power_moments *moments, uint64_t i,
 	uint64_t total, bool has_losses, struct rng *rng);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the recorder is, and whether it is in this process. Like an engine it is looked for
- * in the build tree if the program runs from there, else where it was installed, and then
- * beside the library, for a tree that was moved.
+ * Finds the recorder. Like an engine it is searched in the build tree if the program runs from
+ * there, else in the install directory, and then beside the library, in case the tree was moved.
  */
 #include "crash/preload.h"
 
@@ -16,7 +15,7 @@
 
 static const char name[] = "libmininb-recorder.so";
 
-/** `dir`/`part`/name if it is there; else NULL. */
+/** `dir`/`part`/name if it exists, else NULL. */
 static char *
 find_in(const char *dir, const char *part)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CRASH_PRELOAD_H
 #define CRASH_PRELOAD_H
-/** The recorder, as it is found in this process. Its path: nb_crash_recorder_path(). */
+/** The recorder in this process. Its path: nb_crash_recorder_path(). */
 #include <stdbool.h>
 
 #include "crash/record.h"
@@ -11,7 +11,7 @@ struct preload {
 	recorder_point_fn point;
 };
 
-/** False: it was not loaded when the process began. */
+/** False: it is not loaded. */
 bool
 preload_find(struct preload *recorder);
 

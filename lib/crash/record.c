@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether a recording is one. The process that an engine runs in can write to it, so a store
- * through a wild pointer leaves there what it likes, in a process that may end well all the
- * same. All is looked at once, before anything is made of it: so what reads a recording need
- * not ask whether a size, a number or a path can be trusted, and no file is ever made outside
- * of the directory that a state is written to.
+ * Validates a recording. The process of the engine can write to its memory, so a store through a
+ * wild pointer may damage it in a process that ends well. Everything is validated once, before it
+ * is used. Readers of a recording need not check sizes, numbers and paths again, and no file is
+ * ever created outside of the directory of a state.
  *
- * It is not asked whether what is told is possible in a file system, whether that name was
- * there to be removed, say: what becomes of such calls is odd, and harms nothing.
+ * Whether the calls are possible in a file system is not checked, for example whether a removed
+ * name existed: the result of such calls is odd, but harmless.
  */
 #include "crash/record.h"
 
@@ -17,11 +16,11 @@
 
 #include "base/error.h"
 
-/** Which numbers the file of an entry may have. */
+/** The allowed file numbers of an entry. */
 enum {
-	FILE_ANY = 0, /* none, or one that is known by then */
+	FILE_ANY = 0, /* none, or a known one */
 	FILE_KNOWN,
-	FILE_NEW /* likewise, or the next number */
+	FILE_NEW /* a known one, or the next number */
 };
 
 static const uint8_t file_rules[RECORD_KINDS] = {
@@ -34,7 +33,7 @@ static const uint8_t file_rules[RECORD_KINDS] = {
 	[RECORD_LINK] = FILE_KNOWN,
 };
 
-/** Each part between slashes is the name of something in the part before: "" is the top. */
+/** Whether no part of the path is empty, "." or ".."; "" is the top. */
 static bool
 stays_inside(const char *path)
 {
@@ -50,32 +49,32 @@ stays_inside(const char *path)
 	}
 }
 
-/** NULL, or what is wrong with the path of `size` bytes, which lie within the entry. */
+/** NULL, or the error in the path of `size` bytes, which lie inside the entry. */
 static const char *
 check_path(const char *path, uint32_t size)
 {
 	if (size == 0)
 		return NULL;
 	if (size > PATH_MAX || memchr(path, '\0', size) != path + size - 1)
-		return "its path does not end where it should";
+		return "its path has a wrong length";
 	return stays_inside(path) ? NULL : "its path leads out of the database";
 }
 
-/** NULL, or what is wrong with the entry; `room` bytes are there. */
+/** NULL, or the error in the entry; `room` bytes remain. */
 static const char *
 check_layout(const struct record_entry *entry, uint64_t room)
 {
 	if (room < sizeof(*entry) || entry->size < sizeof(*entry) || entry->size > room ||
 		entry->size % 8 != 0)
-		return "it is not as long as an entry";
+		return "its size is invalid";
 	if (entry->kind >= RECORD_KINDS)
-		return "it is of no kind that there is";
+		return "its kind is unknown";
 	if (entry->length > INT64_MAX || entry->offset > INT64_MAX - entry->length)
-		return "it is behind the end of any file";
+		return "its offset is after the end of any file";
 	uint64_t paths = (uint64_t)entry->path_size + entry->path2_size;
 	uint64_t data = record_has_data(entry) ? entry->length : 0;
 	if (paths > entry->size - sizeof(*entry) || data > entry->size - sizeof(*entry) - paths)
-		return "it tells of more bytes than it has";
+		return "its paths and data exceed its size";
 	const char *first = (const char *)(entry + 1);
 	const char *wrong = check_path(first, entry->path_size);
 	return wrong != NULL ? wrong : check_path(first + entry->path_size, entry->path2_size);
@@ -86,7 +85,7 @@ check_file(const struct record_entry *entry, uint64_t *known)
 {
 	uint32_t rule = file_rules[entry->kind];
 	if ((entry->file == 0 && rule != FILE_ANY) || entry->file > *known + (rule == FILE_NEW))
-		return "it is of no file that there is";
+		return "its file is unknown";
 	if (entry->file > *known)
 		*known = entry->file;
 	return NULL;
@@ -96,13 +95,13 @@ static const char *
 check_moment(const struct record_entry *entry, const struct record_limits *limits)
 {
 	const struct crash_moment *moment = &entry->moment;
-	if (entry->kind == RECORD_BASE) /* nobody was there to be asked */
+	if (entry->kind == RECORD_BASE) /* before the writer started */
 		return NULL;
 	for (uint32_t s = 0; s < limits->sessions; s++)
 		if (moment->acked[s] < limits->start[s] ||
 			moment->acked[s] > moment->begun[s] ||
 			moment->begun[s] - limits->start[s] > limits->ops)
-			return "it tells of operations that there cannot be";
+			return "its counts of operations are impossible";
 	return NULL;
 }
 
@@ -113,17 +112,17 @@ record_check(const struct record_log *log, const struct record_limits *limits)
 	if (log->used < sizeof(*log) || log->used > limits->capacity)
 		return error_set(NB_ERR_DATA, "it is %" PRIu64 " bytes long", log->used);
 	if (memchr(log->blind, '\0', sizeof(log->blind)) == NULL)
-		return error_set(NB_ERR_DATA, "a text in it has no end");
+		return error_set(NB_ERR_DATA, "a text in it is not terminated");
 	if (log->count > (log->used - at) / sizeof(struct record_entry))
 		return error_set(NB_ERR_DATA,
-			"it tells of %" PRIu64 " entries in %" PRIu64 " bytes", log->count,
+			"it claims %" PRIu64 " entries in %" PRIu64 " bytes", log->count,
 			log->used);
 	for (uint64_t i = 0; i < log->count; i++) {
 		const struct record_entry *entry =
 			(const struct record_entry *)((const char *)log + at);
 		const char *wrong = check_layout(entry, log->used - at);
 		if (wrong == NULL && record_is_sync(entry) && entry->covers > i)
-			wrong = "it syncs what comes later";
+			wrong = "it syncs later entries";
 		if (wrong == NULL)
 			wrong = check_file(entry, &known);
 		if (wrong == NULL)

@@ -5,6 +5,8 @@
  */
 #include "broken_list.h"
 
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* of verbs that do little */
+
 static int
 insert_over(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
@@ -57,14 +59,12 @@ multi_get_first(struct nb_session *session, const struct nb_slice *keys, size_t 
 static int
 flush_failing(struct nb_db *db, uint32_t upto)
 {
-	(void)db;
 	return upto == NB_SETTLE_COMPACT ? NB_FAIL : NB_OK;
 }
 
 static void
 stats_unnamed(struct nb_db *db, nb_stat_emit emit, void *to)
 {
-	(void)db;
 	emit(to, "records", NULL, NB_STAT_GAUGE, 1);
 }
 
@@ -73,7 +73,6 @@ static uint64_t stat_falls = 1000;
 static void
 stats_falling(struct nb_db *db, nb_stat_emit emit, void *to)
 {
-	(void)db;
 	emit(to, "writes", "operations", NB_STAT_COUNTER, --stat_falls);
 }
 
@@ -113,7 +112,6 @@ reap_twice(struct nb_session *session, struct nb_completion *out, size_t room, s
 static int
 checkpoint_failing(struct nb_db *db)
 {
-	(void)db;
 	return NB_FAIL;
 }
 
