@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "run/engine.h"
+#include "scratch.h"
 #include "unit.h"
 
 struct crash_rig_told told;
@@ -35,21 +36,33 @@ take(void *to, const struct nb_crash_finding *finding)
 }
 
 void
-crash_rig_load(const char *plugin, const char *name, const char *value)
+crash_rig_fresh(void)
 {
-	char driver[512], option[64];
-	const char *options[] = {option};
-	snprintf(driver, sizeof(driver), "%s/%s.so", getenv("MININB_TEST_PLUGINS"), plugin);
-	snprintf(option, sizeof(option), "%s=%s", name, value);
-	ck_assert_int_eq(nb_engine_load(&ref, driver), 0);
-	ck_assert_int_eq(nb_engine_configure(&values, ref, options, 1), 0);
+	char name[16];
+	snprintf(name, sizeof(name), "%d", (int)getpid()); /* each test is a process */
+	scratch_fresh(name);
 }
 
 void
 crash_rig_unload(void)
 {
+	if (ref == NULL)
+		return;
 	nb_options_delete(values, nb_engine_table(ref));
 	nb_engine_unload(ref);
+	ref = NULL;
+}
+
+void
+crash_rig_load(const char *plugin, const char *name, const char *value)
+{
+	char driver[512], option[64];
+	const char *options[] = {option};
+	crash_rig_unload();
+	snprintf(driver, sizeof(driver), "%s/%s.so", getenv("MININB_TEST_PLUGINS"), plugin);
+	snprintf(option, sizeof(option), "%s=%s", name, value);
+	ck_assert_int_eq(nb_engine_load(&ref, driver), 0);
+	ck_assert_int_eq(nb_engine_configure(&values, ref, options, 1), 0);
 }
 
 const struct nb_engine *

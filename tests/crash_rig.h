@@ -18,6 +18,10 @@ extern struct crash_rig_told {
 void
 crash_rig_forget(void);
 
+/** An empty working directory for this test. */
+void
+crash_rig_fresh(void);
+
 /** Load a plugin, its option `name` set to `value`. One at a time. */
 void
 crash_rig_load(const char *plugin, const char *name, const char *value);

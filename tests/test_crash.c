@@ -12,10 +12,10 @@ static struct nb_crash_args args;
 static struct nb_crash_tally tally;
 static struct crash_run run;
 
-static void
-begin(const char *name)
+void
+unit_setup(void)
 {
-	scratch_fresh(name);
+	crash_rig_fresh();
 	crash_rig_load("keeper", "defect", "none");
 	crash_rig_forget();
 	args = crash_rig_args(NB_DUR_PROCESS);
@@ -28,8 +28,8 @@ begin(const char *name)
 	run = (struct crash_run){.args = &args, .tally = &tally, .scratch = scratch_path};
 }
 
-static void
-end(void)
+void
+unit_teardown(void)
 {
 	nb_crash_tally_clear(&tally);
 	crash_state_destroy(&state);
@@ -71,7 +71,6 @@ report_of(uint32_t wrong, bool is_broken)
 
 TEST(crashes_are_added_up)
 {
-	begin("sum");
 	struct crash_report good = {.acknowledged = 5, .survived = 5, .open_ns = 3000};
 	struct crash_report bad = report_of(NB_CRASH_LOST, true);
 	crash_report_wrong(&bad, NB_CRASH_SCAN, "and that");
@@ -98,12 +97,10 @@ TEST(crashes_are_added_up)
 	ck_assert_uint_eq(nb_histogram_count(tally.recovery), 2);
 	ck_assert_uint_eq(nb_histogram_max(tally.recovery), 3000);
 	ck_assert_uint_eq(nb_histogram_count(tally.reopening), 1);
-	end();
 }
 
 TEST(ten_broken_promises_are_kept_and_all_are_told)
 {
-	begin("many");
 	struct crash_report report = report_of(NB_CRASH_LOST, true);
 	for (uint32_t round = 0; round < 12; round++) {
 		crash_rig_forget();
@@ -114,14 +111,12 @@ TEST(ten_broken_promises_are_kept_and_all_are_told)
 	}
 	ck_assert_int_eq(entries_of("found"), 10);
 	ck_assert_uint_eq(tally.broken, 12);
-	end();
 }
 
 TEST(of_what_is_not_promised_one_of_a_kind_is_kept)
 {
 	static const uint32_t wrongs[] = {
 		NB_CRASH_LOST, NB_CRASH_TORN, NB_CRASH_LOST, NB_CRASH_TORN, NB_CRASH_LOST};
-	begin("kinds");
 	for (uint32_t i = 0; i < 5; i++) {
 		struct crash_report report = report_of(wrongs[i], false);
 		crash_rig_forget();
@@ -130,24 +125,20 @@ TEST(of_what_is_not_promised_one_of_a_kind_is_kept)
 		ck_assert_int_eq(told.kept[0] != '\0', i < 2);
 	}
 	ck_assert_uint_eq(tally.broken, 0);
-	end();
 }
 
 TEST(nothing_is_kept_unless_that_is_asked_for)
 {
-	begin("no_keep");
 	struct crash_report report = report_of(NB_CRASH_LOST, true);
 	args.keep = NULL;
 	ck_assert_int_eq(take(&report, 0, true), NB_OK);
 	ck_assert_uint_eq(told.count, 1);
 	ck_assert_str_eq(told.kept, "");
 	ck_assert_int_eq(entries_of("."), 0);
-	end();
 }
 
 TEST(finding_that_cannot_be_kept_is_told)
 {
-	begin("full");
 	struct crash_report report = report_of(NB_CRASH_LOST, true);
 	file_put("found", "", 0);
 	ck_assert_int_eq(take(&report, 0, true), NB_FAIL);
@@ -155,7 +146,6 @@ TEST(finding_that_cannot_be_kept_is_told)
 		strstr(nb_error_text(), "found: cannot create a directory in it"));
 	ck_assert_uint_eq(told.count, 1);
 	ck_assert_str_eq(told.kept, "");
-	end();
 }
 
 /* ---- the call ---- */
@@ -173,7 +163,6 @@ is_refused(int rc, const char *part)
 
 TEST(arguments_out_of_range_are_refused)
 {
-	begin("range");
 	args.rounds = 0;
 	is_refused(NB_ERR_USAGE, "are invalid");
 	args.timeout_ns = 0;
@@ -191,7 +180,6 @@ TEST(arguments_out_of_range_are_refused)
 	args.engine = &other;
 	is_refused(
 		NB_UNSUPPORTED, "keeper allows keys of at most 3 bytes; a crash test needs 4");
-	end();
 }
 
 static void
@@ -207,7 +195,6 @@ TEST(progress_is_told_and_an_interruption_ends_it)
 {
 	uint64_t next = 0;
 	struct nb_crash_tally whole;
-	begin("progress");
 	args.keep = NULL;
 	args.rounds = 2;
 	args.ops = 20;
@@ -224,5 +211,4 @@ TEST(progress_is_told_and_an_interruption_ends_it)
 	ck_assert_uint_eq(whole.rounds, 0);
 	nb_crash_tally_clear(&whole);
 	ck_assert_int_eq(entries_of("."), 0);
-	end();
 }

@@ -37,10 +37,10 @@ begin_chain(void)
 	wrong = *right;
 }
 
-static void
-begin(const char *name)
+void
+unit_setup(void)
 {
-	scratch_fresh(name);
+	crash_rig_fresh();
 	crash_rig_load("keeper", "defect", "none");
 	right = crash_rig_engine();
 	begin_chain();
@@ -48,8 +48,8 @@ begin(const char *name)
 	ck_assert_ptr_nonnull(board);
 }
 
-static void
-end(void)
+void
+unit_teardown(void)
 {
 	munmap(board, sizeof(*board));
 	crash_rig_end(&chain);
@@ -115,7 +115,6 @@ has_what_returned(uint64_t from, uint64_t to)
 
 TEST(writer_does_its_operations_and_goes_on_from_there)
 {
-	begin("rounds");
 	for (uint64_t round = 0; round < 2; round++) {
 		ended_with(write_round(CRASH_NEVER, 0, 0), EXIT_SUCCESS);
 		ck_assert_int_eq(board->failed, NB_OK);
@@ -126,12 +125,10 @@ TEST(writer_does_its_operations_and_goes_on_from_there)
 		ck_assert_uint_eq(chain.moment.begun[0], (round + 1) * OPS);
 		has_what_returned(round * OPS, (round + 1) * OPS);
 	}
-	end();
 }
 
 TEST(end_comes_where_it_was_drawn)
 {
-	begin("ends");
 	was_killed(write_round(CRASH_IN_OPEN, 0, 0));
 	ck_assert_uint_eq(board->is_opening, 1);
 	ck_assert_uint_eq(board->is_open, 0);
@@ -146,7 +143,6 @@ TEST(end_comes_where_it_was_drawn)
 	ck_assert_uint_eq(board->is_closing, 1);
 	ck_assert_uint_eq(board->close_ns, 0);
 	has_what_returned(10, 10 + OPS);
-	end();
 }
 
 static int
@@ -160,12 +156,10 @@ open_hanging(struct nb_db **out, const struct nb_open_args *args)
 
 TEST(end_comes_in_a_call_that_does_not_return)
 {
-	begin("hangs");
 	wrong.open = open_hanging;
 	was_killed(write_round(CRASH_IN_OPEN, 0, 1000 * 1000));
 	ck_assert_uint_eq(board->is_open, 0);
 	ck_assert_uint_eq(board->open_ns, 0);
-	end();
 }
 
 /* ---- verbs that fail ---- */
@@ -288,7 +282,6 @@ TEST(verb_that_fails_is_told_with_its_text)
 			"session_close answered NB_FAIL (out of luck)", 0},
 		{{.close = db_failing}, "close answered NB_FAIL (out of luck)", 0},
 	};
-	begin("fails");
 	for (size_t i = 0; i < sizeof(failures) / sizeof(*failures); i++) {
 		crash_rig_end(&chain);
 		begin_chain();
@@ -299,12 +292,10 @@ TEST(verb_that_fails_is_told_with_its_text)
 		ck_assert_uint_eq(
 			chain.moment.begun[0] - chain.moment.acked[0], failures[i].flying);
 	}
-	end();
 }
 
 TEST(session_that_is_alone_settles_in_the_midst)
 {
-	begin("settles");
 	wrong.checkpoint = db_failing;
 	ended_with(write_ops(CRASH_NEVER, 0, 0, 300), EXIT_FAILURE);
 	ck_assert_str_eq(board->text, "checkpoint answered NB_FAIL (out of luck)");
@@ -312,19 +303,16 @@ TEST(session_that_is_alone_settles_in_the_midst)
 	ck_assert_uint_eq(chain.moment.begun[0], 256);
 	wrong = *right;
 	has_what_returned(0, 256);
-	end();
 }
 
 TEST(answer_that_is_no_failure_goes_on)
 {
-	begin("answers");
 	wrong.put = put_in_conflict; /* tried again */
 	wrong.del = del_not_finding;
 	wrong.flush = flush_unsupported;
 	ended_with(write_round(CRASH_NEVER, 0, 0), EXIT_SUCCESS);
 	wrong = *right;
 	has_what_returned(0, OPS);
-	end();
 }
 
 /* ---- the recovery that is killed ---- */
@@ -342,7 +330,6 @@ start_recovery(uint32_t where)
 
 TEST(recovery_stays_open_until_it_is_killed)
 {
-	begin("recovery");
 	ended_with(await(start_recovery(CRASH_NEVER)), EXIT_FAILURE); /* it makes none */
 	ck_assert_str_eq(board->text, "open answered NB_FAIL (there is no log)");
 	was_killed(write_round(CRASH_IN_CLOSE, 0, 0));
@@ -359,7 +346,6 @@ TEST(recovery_stays_open_until_it_is_killed)
 	was_killed(await(start_recovery(CRASH_IN_OPEN)));
 	ck_assert_uint_eq(board->is_open, 0);
 	has_what_returned(0, OPS);
-	end();
 }
 
 /* ---- the board ---- */

@@ -14,12 +14,18 @@ enum { LOG_BYTES = 1 << 20, SEEDS = 200, PAGE = 4096 };
 
 static struct record_log *tape;
 
-static void
-begin(void)
+void
+unit_setup(void)
 {
 	tape = calloc(1, LOG_BYTES);
 	ck_assert_ptr_nonnull(tape);
 	record_create(tape, LOG_BYTES);
+}
+
+void
+unit_teardown(void)
+{
+	free(tape);
 }
 
 /** Append `head`; returns its number. */
@@ -185,19 +191,16 @@ all_are(uint64_t done, uint32_t kind, uint32_t file_system, const char *const *n
 
 TEST(what_is_not_synced_may_be_lost_and_may_stay)
 {
-	begin();
 	create(1, "a");
 	fill(1, 0, 5, 'x');
 	all_are(2, IMAGE_WHOLE, NB_CRASH_JOURNALLED, NAMES("a"), NAMES("a=x5"));
 	all_are(2, IMAGE_NONE, NB_CRASH_JOURNALLED, NAMES("a"), NAMES("a=-", "a=", "a=.5"));
 	all_are(2, IMAGE_KINDS, NB_CRASH_JOURNALLED, NAMES("a"),
 		NAMES("a=-", "a=", "a=.5", "a=x5"));
-	free(tape);
 }
 
 TEST(sync_makes_durable_what_was_complete_when_it_began)
 {
-	begin();
 	create(1, "a");
 	fill(1, 0, PAGE, 'x');
 	fill(1, PAGE, PAGE, 'y');
@@ -211,12 +214,10 @@ TEST(sync_makes_durable_what_was_complete_when_it_began)
 	/* and has not returned: it promises nothing */
 	all_are(4, IMAGE_NONE, NB_CRASH_JOURNALLED, NAMES("a"),
 		NAMES("a=x4096", "a=x4096.4096"));
-	free(tape);
 }
 
 TEST(sync_of_a_range_covers_its_pages)
 {
-	begin();
 	create(1, "a");
 	fill(1, 0, 2 * PAGE, 'x');
 	sync_file(1);
@@ -228,12 +229,10 @@ TEST(sync_of_a_range_covers_its_pages)
 		    .length = 1},
 		NULL, NULL, NULL);
 	all_are(5, IMAGE_NONE, NB_CRASH_JOURNALLED, NAMES("a"), NAMES("a=x4096y4096"));
-	free(tape);
 }
 
 TEST(rename_without_a_sync_may_come_before_the_data)
 {
-	begin();
 	create(1, "a");
 	fill(1, 0, 3, 'x');
 	sync_file(1);
@@ -242,12 +241,10 @@ TEST(rename_without_a_sync_may_come_before_the_data)
 	move(2, "b", "a");
 	all_are(6, IMAGE_NONE, NB_CRASH_JOURNALLED, NAMES("a", "b"),
 		NAMES("a=x3 b=-", "a=x3 b=", "a=x3 b=.4", "a= b=-", "a=.4 b=-"));
-	free(tape);
 }
 
 TEST(rename_after_a_sync_is_the_old_or_the_new)
 {
-	begin();
 	create(1, "a");
 	fill(1, 0, 3, 'x');
 	sync_file(1);
@@ -258,24 +255,20 @@ TEST(rename_after_a_sync_is_the_old_or_the_new)
 	all_are(7, IMAGE_KINDS, NB_CRASH_JOURNALLED, NAMES("a"), NAMES("a=x3", "a=y4"));
 	sync_names("");
 	all_are(8, IMAGE_KINDS, NB_CRASH_JOURNALLED, NAMES("a", "b"), NAMES("a=y4 b=-"));
-	free(tape);
 }
 
 TEST(journal_keeps_names_in_their_order)
 {
-	begin();
 	create(1, "a");
 	create(2, "b");
 	all_are(2, IMAGE_KINDS, NB_CRASH_JOURNALLED, NAMES("a", "b"),
 		NAMES("a=- b=-", "a= b=-", "a= b="));
 	all_are(2, IMAGE_KINDS, NB_CRASH_POSIX, NAMES("a", "b"),
 		NAMES("a=- b=-", "a= b=-", "a=- b=", "a= b="));
-	free(tape);
 }
 
 TEST(posix_name_needs_a_sync_of_its_directory)
 {
-	begin();
 	put((struct record_entry){.kind = RECORD_MKDIR}, "d", NULL, NULL);
 	sync_names("");
 	create(1, "d/a");
@@ -287,14 +280,12 @@ TEST(posix_name_needs_a_sync_of_its_directory)
 	all_are(6, IMAGE_NONE, NB_CRASH_POSIX, NAMES("d/a"), NAMES("d/a=-", "d/a=x3"));
 	sync_names("d");
 	all_are(7, IMAGE_KINDS, NB_CRASH_POSIX, NAMES("d/a"), NAMES("d/a=x3"));
-	free(tape);
 }
 
 /* Only a commit of the journal brings other files' names, and a sync of a file for which
  * nothing is in the journal makes none. */
 TEST(sync_of_an_overwrite_brings_no_other_name)
 {
-	begin();
 	create(1, "a");
 	fill(1, 0, PAGE, 'x');
 	sync_file(1);
@@ -306,25 +297,21 @@ TEST(sync_of_an_overwrite_brings_no_other_name)
 	fill(1, PAGE, 1, 'z'); /* the file grows */
 	sync_file(1);
 	all_are(8, IMAGE_NONE, NB_CRASH_JOURNALLED, NAMES("b"), NAMES("b="));
-	free(tape);
 }
 
 TEST(data_in_new_blocks_is_not_older_than_metadata_before_it)
 {
-	begin();
 	create(1, "a");
 	sync_file(1);
 	create(2, "b");
 	fill(1, 0, 3, 'x');
 	all_are(4, IMAGE_KINDS, NB_CRASH_JOURNALLED, NAMES("a", "b"),
 		NAMES("a= b=-", "a= b=", "a=.3 b=-", "a=.3 b=", "a=x3 b="));
-	free(tape);
 }
 
 TEST(torn_page_is_torn_between_sectors)
 {
 	struct seen seen;
-	begin();
 	create(1, "a");
 	fill(1, 0, PAGE, 'x');
 	sync_file(1);
@@ -340,13 +327,11 @@ TEST(torn_page_is_torn_between_sectors)
 		ck_assert_uint_eq(one + other, PAGE);
 	}
 	ck_assert_uint_eq(seen.count, 2 * 7); /* new in front or behind, 7 places */
-	free(tape);
 }
 
 /* Two writes of one page reach the disk together, or the second alone is torn. */
 TEST(writes_of_a_torn_page_are_torn_together_or_in_order)
 {
-	begin();
 	create(1, "a");
 	fill(1, 0, PAGE, 'x');
 	sync_file(1);
@@ -358,12 +343,10 @@ TEST(writes_of_a_torn_page_are_torn_together_or_in_order)
 		NAMES("a=y512x3584", "a=x512y88x3496",            /* the first alone */
 			"a=y600z424x3072", "a=y600x424z176x2896", /* after the first */
 			"a=x1024z176x2896"));                     /* together */
-	free(tape);
 }
 
 TEST(head_or_end_of_what_is_pending_in_a_file_is_lost)
 {
-	begin();
 	create(1, "a");
 	fill(1, 0, 100, 'x');
 	create(2, "b");
@@ -377,12 +360,10 @@ TEST(head_or_end_of_what_is_pending_in_a_file_is_lost)
 	all_are(7, IMAGE_END_LOST, NB_CRASH_JOURNALLED, NAMES("a", "b"),
 		NAMES("a=x100y12188 b=b3", "a=x100y12188.100 b=b3", "a=x100y8092 b=b3",
 			"a=x100y8092.4196 b=b3", "a=x100y3996 b=b3", "a=x100y3996.8292 b=b3"));
-	free(tape);
 }
 
 TEST(names_come_without_data_and_data_without_names)
 {
-	begin();
 	create(1, "log");
 	fill(1, 0, 3, 'x');
 	create(2, "new");
@@ -394,7 +375,6 @@ TEST(names_come_without_data_and_data_without_names)
 	all_are(7, IMAGE_NAMES, NB_CRASH_JOURNALLED, NAMES("log", "old"),
 		NAMES("log= old=", "log= old=.3"));
 	all_are(7, IMAGE_DATA, NB_CRASH_JOURNALLED, NAMES("log", "old"), NAMES("log=x3 old=-"));
-	free(tape);
 }
 
 TEST(stakes_are_what_a_power_loss_can_take)
@@ -402,7 +382,6 @@ TEST(stakes_are_what_a_power_loss_can_take)
 	enum { SYNCED_BY_TWO = IMAGE_STAKE_ANY | IMAGE_STAKE_NAMES | IMAGE_STAKE_PAIR };
 	uint8_t stakes[16], wanted[16] = {0};
 	struct image *image;
-	begin();
 	create(1, "log");
 	wanted[1] = IMAGE_STAKE_ANY | IMAGE_STAKE_NAMES;
 	sync_file(1);
@@ -431,12 +410,10 @@ TEST(stakes_are_what_a_power_loss_can_take)
 		ck_assert_msg(stakes[i] == wanted[i], "entry %zu: %u, not %u", i, stakes[i],
 			wanted[i]);
 	image_delete(image);
-	free(tape);
 }
 
 TEST(lost_end_of_a_file_is_missing_or_zeros)
 {
-	begin();
 	create(1, "a");
 	fill(1, 0, 100, 'x');
 	sync_file(1);
@@ -446,12 +423,10 @@ TEST(lost_end_of_a_file_is_missing_or_zeros)
 	all_are(4, IMAGE_RANDOM, NB_CRASH_JOURNALLED, NAMES("a"),
 		NAMES("a=x100", "a=x100.5000", "a=x100y3996", "a=x100y3996.1004",
 			"a=x100.3996y1004", "a=x100y5000"));
-	free(tape);
 }
 
 TEST(writes_of_one_page_reach_it_in_their_order)
 {
-	begin();
 	create(1, "a");
 	fill(1, 0, 3, 'x');
 	sync_file(1);
@@ -460,12 +435,10 @@ TEST(writes_of_one_page_reach_it_in_their_order)
 	fill(1, 2, 1, 'c');
 	all_are(6, IMAGE_KINDS, NB_CRASH_POSIX, NAMES("a"),
 		NAMES("a=-", "a=x3", "a=a1x2", "a=a1b1x1", "a=a1b1c1"));
-	free(tape);
 }
 
 TEST(write_in_flight_may_be_there_and_is_not_required)
 {
-	begin();
 	create(1, "a");
 	sync_file(1);
 	fill(1, 0, 2 * PAGE, 'x');
@@ -473,12 +446,10 @@ TEST(write_in_flight_may_be_there_and_is_not_required)
 	all_are(2, IMAGE_PART, NB_CRASH_JOURNALLED, NAMES("a"), NAMES("a=x4096", "a=x8192"));
 	all_are(2, IMAGE_RANDOM, NB_CRASH_JOURNALLED, NAMES("a"),
 		NAMES("a=", "a=.8192", "a=x4096", "a=x4096.4096", "a=.4096x4096", "a=x8192"));
-	free(tape);
 }
 
 TEST(lost_truncate_takes_along_what_was_written_behind_it)
 {
-	begin();
 	create(1, "a");
 	fill(1, 0, 2 * PAGE, 'x');
 	sync_file(1);
@@ -492,23 +463,19 @@ TEST(lost_truncate_takes_along_what_was_written_behind_it)
 		ck_assert_msg(strcmp(seen.states[i], "a=x8192") == 0 ||
 				strchr(seen.states[i], 'x') == NULL,
 			"%s", seen.states[i]);
-	free(tape);
 }
 
 TEST(sync_of_all_covers_all)
 {
-	begin();
 	create(1, "a");
 	create(2, "b");
 	fill(2, 0, 3, 'x');
 	put((struct record_entry){.kind = RECORD_SYNC_ALL, .covers = 3}, NULL, NULL, NULL);
 	all_are(4, IMAGE_KINDS, NB_CRASH_POSIX, NAMES("a", "b"), NAMES("a= b=x3"));
-	free(tape);
 }
 
 TEST(unlinked_file_comes_back_only_as_it_was)
 {
-	begin();
 	create(1, "a");
 	fill(1, 0, 3, 'x');
 	sync_file(1);
@@ -518,13 +485,11 @@ TEST(unlinked_file_comes_back_only_as_it_was)
 	sync_file(2);
 	all_are(4, IMAGE_KINDS, NB_CRASH_JOURNALLED, NAMES("a"), NAMES("a=-", "a=x3", "a="));
 	all_are(7, IMAGE_KINDS, NB_CRASH_JOURNALLED, NAMES("a"), NAMES("a=y2"));
-	free(tape);
 }
 
 /* What was made in a directory is durable by a sync of that directory, whatever its name is. */
 TEST(renamed_directory_is_the_same_one)
 {
-	begin();
 	put((struct record_entry){.kind = RECORD_MKDIR}, "new", NULL, NULL);
 	create(1, "new/a");
 	put((struct record_entry){.kind = RECORD_RENAME}, "new", "old", NULL);
@@ -533,7 +498,6 @@ TEST(renamed_directory_is_the_same_one)
 	sync_names("old");
 	all_are(5, IMAGE_KINDS, NB_CRASH_POSIX, NAMES("old/a"), NAMES("old/a="));
 	all_are(5, IMAGE_KINDS, NB_CRASH_JOURNALLED, NAMES("old/a"), NAMES("old/a="));
-	free(tape);
 }
 
 TEST(links_and_directories_move_with_their_names)
@@ -542,7 +506,6 @@ TEST(links_and_directories_move_with_their_names)
 	struct image *image;
 	char text[256];
 	struct stat one, other;
-	begin();
 	put((struct record_entry){.kind = RECORD_MKDIR}, "d", NULL, NULL);
 	create(1, "d/a");
 	fill(1, 0, 3, 'x');
@@ -567,7 +530,6 @@ TEST(links_and_directories_move_with_their_names)
 	ck_assert_int_eq(image_differs(image, "moved", text, sizeof(text)), 1);
 	ck_assert_str_eq(text, "new is there");
 	image_delete(image);
-	free(tape);
 }
 
 static struct image *
@@ -586,21 +548,18 @@ written(const char *path)
 TEST(directory_is_there_before_what_is_in_it)
 {
 	scratch_fresh("order");
-	begin();
 	put((struct record_entry){.kind = RECORD_MKDIR}, "inner", NULL, NULL);
 	create(1, "inner/a");
 	put((struct record_entry){.kind = RECORD_MKDIR}, "outer", NULL, NULL);
 	put((struct record_entry){.kind = RECORD_RENAME}, "inner", "outer/inner", NULL);
 	image_delete(written("state"));
 	ck_assert_int_eq(access("state/outer/inner/a", F_OK), 0);
-	free(tape);
 }
 
 /* What a directory held that another one has replaced is gone with it. */
 TEST(directory_replaces_what_was_there)
 {
 	scratch_fresh("replaced");
-	begin();
 	put((struct record_entry){.kind = RECORD_MKDIR}, "old", NULL, NULL);
 	create(1, "old/a");
 	create(2, "old/b");
@@ -612,14 +571,12 @@ TEST(directory_replaces_what_was_there)
 	file_is("state/old/a", "xxx", 3);
 	ck_assert_int_ne(access("state/old/b", F_OK), 0);
 	ck_assert_int_ne(access("state/new", F_OK), 0);
-	free(tape);
 }
 
 /* As rename(2) has it: to the same name, and to another name of the same file. */
 TEST(rename_to_itself_changes_nothing)
 {
 	scratch_fresh("itself");
-	begin();
 	put((struct record_entry){.kind = RECORD_MKDIR}, "d", NULL, NULL);
 	create(1, "d/a");
 	put((struct record_entry){.kind = RECORD_LINK, .file = 1}, NULL, "d/b", NULL);
@@ -628,7 +585,6 @@ TEST(rename_to_itself_changes_nothing)
 	image_delete(written("state"));
 	ck_assert_int_eq(access("state/d/a", F_OK), 0);
 	ck_assert_int_eq(access("state/d/b", F_OK), 0);
-	free(tape);
 }
 
 /* The first name is in a directory that was lost. */
@@ -637,7 +593,6 @@ TEST(link_is_there_without_the_first_name)
 	struct image *image;
 	char text[256];
 	scratch_fresh("second");
-	begin();
 	create(1, "lost/a");
 	put((struct record_entry){.kind = RECORD_LINK, .file = 1}, NULL, "b", NULL);
 	fill(1, 0, 3, 'x');
@@ -647,21 +602,18 @@ TEST(link_is_there_without_the_first_name)
 	file_is("state/b", "xxx", 3);
 	ck_assert_int_eq(image_differs(image, "state", text, sizeof(text)), 1);
 	image_delete(image);
-	free(tape);
 }
 
 /* The directory of the database itself, made anew or renamed, is where states are written. */
 TEST(top_has_no_name)
 {
 	scratch_fresh("top");
-	begin();
 	put((struct record_entry){.kind = RECORD_MKDIR}, "", NULL, NULL);
 	put((struct record_entry){.kind = RECORD_MKDIR}, "d", NULL, NULL);
 	create(1, "d/a");
 	put((struct record_entry){.kind = RECORD_RENAME}, "d", "", NULL);
 	image_delete(written("state"));
 	ck_assert_int_eq(access("state/d/a", F_OK), 0);
-	free(tape);
 }
 
 /* A file of the base that is changed, one that is not, and one with a hole of a gigabyte. */
@@ -677,7 +629,6 @@ TEST(base_is_there_until_it_is_changed)
 	file_put("base/d/b", "bbbb", 4);
 	file_put("base/hole", "h", 1);
 	ck_assert_int_eq(truncate("base/hole", 1 << 30), 0);
-	begin();
 	put((struct record_entry){.kind = RECORD_BASE, .file = 1}, "a", NULL, NULL);
 	put((struct record_entry){.kind = RECORD_BASE, .file = 2}, "d/b", NULL, NULL);
 	put((struct record_entry){.kind = RECORD_BASE, .file = 3}, "hole", NULL, NULL);
@@ -695,14 +646,12 @@ TEST(base_is_there_until_it_is_changed)
 	ck_assert_int_lt(st.st_blocks, 100);
 	free(file_get("after/a", &size));
 	image_delete(image);
-	free(tape);
 }
 
 TEST(choice_and_moment_give_the_same_state_again)
 {
 	struct image *image;
 	char text[2][256], first[2][100];
-	begin();
 	create(1, "a");
 	for (int i = 0; i < 20; i++)
 		fill(1, (uint64_t)i * PAGE, PAGE, (char)('a' + i));
@@ -720,5 +669,4 @@ TEST(choice_and_moment_give_the_same_state_again)
 	ck_assert_str_eq(first[0], first[1]);
 	ck_assert_msg(strstr(text[0], "in call 15 of 21, write to a") != NULL, "%s", text[0]);
 	image_delete(image);
-	free(tape);
 }

@@ -22,10 +22,10 @@ static const char odd[] = "a\xff \"b\"\n\xc3 \xee\xbe\x80";
 static const char clean[] = "a? \"b\" ? \xee\xbe\x80";
 
 /** A database of two rounds, one operation in flight at the end of the second. */
-static void
-begin(const char *name)
+void
+unit_setup(void)
 {
-	scratch_fresh(name);
+	crash_rig_fresh();
 	crash_rig_load("keeper", "defect", "none");
 	crash_rig_begin(&chain, "database");
 	crash_rig_round(&chain, OLD_OPS);
@@ -33,8 +33,8 @@ begin(const char *name)
 	chain.moment.begun[0]++;
 }
 
-static void
-end(void)
+void
+unit_teardown(void)
 {
 	crash_rig_end(&chain);
 	crash_rig_unload();
@@ -82,7 +82,6 @@ TEST(what_is_kept_comes_back_as_it_was)
 	struct nb_crash_tally tally;
 	char *path;
 	size_t size;
-	begin("round_trip");
 	uint8_t *log = file_get("database/log", &size);
 	ck_assert_int_eq(keep(&path, "database"), NB_OK);
 	ck_assert_str_eq(path, "found/keeper-process-8");
@@ -113,7 +112,6 @@ TEST(what_is_kept_comes_back_as_it_was)
 	ck_assert_uint_eq(tally.in_flight, op.count);
 	nb_crash_tally_clear(&tally);
 	free(path);
-	end();
 }
 
 /* A key that is written in no operation of the last round: what it has is known by that. */
@@ -122,7 +120,6 @@ TEST(what_keys_had_before_the_round_comes_back)
 	struct nb_crash_tally tally;
 	unsigned char bytes[CRASH_KEY_MAX];
 	char *path, part[64];
-	begin("before");
 	uint32_t key = 0;
 	uint64_t write = 0;
 	for (; key < chain.plan.keys; key++) {
@@ -143,13 +140,11 @@ TEST(what_keys_had_before_the_round_comes_back)
 	ck_assert_uint_eq(tally.lost, 1);
 	nb_crash_tally_clear(&tally);
 	free(path);
-	end();
 }
 
 TEST(same_round_is_kept_beside_the_first)
 {
 	char *first, *second;
-	begin("twice");
 	ck_assert_int_eq(mkdir("other", 0700), 0);
 	ck_assert_int_eq(keep(&first, "database"), NB_OK);
 	ck_assert_int_eq(keep(&second, "other"), NB_OK);
@@ -157,13 +152,11 @@ TEST(same_round_is_kept_beside_the_first)
 	ck_assert_int_eq(access("found/keeper-process-8/database/log", F_OK), 0);
 	free(first);
 	free(second);
-	end();
 }
 
 TEST(what_cannot_be_kept_leaves_nothing)
 {
 	char *path;
-	begin("in_part");
 	ck_assert_int_eq(keep(&path, "nowhere"), NB_FAIL); /* crash.json is written by then */
 	ck_assert_int_eq(entries_of("found"), 0);
 	ck_assert_int_eq(rmdir("found"), 0);
@@ -172,7 +165,6 @@ TEST(what_cannot_be_kept_leaves_nothing)
 	ck_assert_ptr_nonnull(
 		strstr(nb_error_text(), "found: cannot create a directory in it"));
 	ck_assert_int_eq(access("database/log", F_OK), 0);
-	end();
 }
 
 /* ---- damage ---- */
@@ -181,10 +173,9 @@ static char *kept_path;
 static json_t *whole; /* crash.json */
 
 static void
-begin_damage(const char *name)
+begin_damage(void)
 {
 	char path[256];
-	begin(name);
 	ck_assert_int_eq(keep(&kept_path, "database"), NB_OK);
 	snprintf(path, sizeof(path), "%s/crash.json", kept_path);
 	whole = json_load_file(path, 0, NULL);
@@ -196,7 +187,6 @@ end_damage(void)
 {
 	json_decref(whole);
 	free(kept_path);
-	end();
 }
 
 static void
@@ -310,7 +300,7 @@ TEST(each_member_that_was_changed_is_refused)
 		{"sessions.1.last.39", no_counts},
 	};
 	static const char *const whole_files[] = {"{}", "[]"};
-	begin_damage("members");
+	begin_damage();
 	ck_assert_msg(read_all() == NB_OK, "%s", nb_error_text());
 	for (size_t i = 0; i < UNIT_COUNT(whole_files); i++) {
 		json_t *other = json_loads(whole_files[i], 0, NULL);
@@ -342,7 +332,7 @@ TEST(number_beyond_what_it_may_be_is_refused)
 		{"sessions.1.begun", "44"}, {"sessions.1.begun", "100000001"},
 		{"sessions.0.last.0", "201"}, /* the first write of operation 25 */
 	};
-	begin_damage("numbers");
+	begin_damage();
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		is_refused(numbers[i].place, numbers[i].value);
 	end_damage();
@@ -352,7 +342,7 @@ TEST(file_that_was_cut_is_refused)
 {
 	char path[256];
 	size_t size;
-	begin_damage("cut");
+	begin_damage();
 	snprintf(path, sizeof(path), "%s/crash.json", kept_path);
 	uint8_t *bytes = file_get(path, &size);
 	for (size_t left = 0; left < size - 2; left += 1 + left / 10) {
@@ -369,7 +359,7 @@ TEST(file_that_was_cut_is_refused)
 TEST(database_that_is_gone_is_told)
 {
 	char from[256];
-	begin_damage("gone");
+	begin_damage();
 	snprintf(from, sizeof(from), "%s/database", kept_path);
 	ck_assert_int_eq(rename(from, "elsewhere"), 0);
 	ck_assert_int_eq(read_all(), NB_FAIL);
@@ -380,7 +370,7 @@ TEST(database_that_is_gone_is_told)
 /* Its members may mean something else, so what is wrong with them is not what is told. */
 TEST(what_another_mininb_kept_is_refused_by_its_version)
 {
-	begin_damage("version");
+	begin_damage();
 	json_object_del(whole, "plan");
 	json_object_set_new(whole, "mininb",
 		json_pack("{s:s, s:s, s:i}", "kind", "crash", "version", "77.1", "stream",
@@ -402,7 +392,7 @@ TEST(what_another_mininb_kept_is_refused_by_its_version)
 TEST(level_that_is_no_longer_offered_is_refused)
 {
 	struct nb_crash_tally tally;
-	begin_damage("level");
+	begin_damage();
 	struct nb_engine other = *crash_rig_engine();
 	struct nb_crash_args args = crash_rig_args(NB_DUR_COMMIT);
 	args.engine = &other;

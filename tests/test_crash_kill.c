@@ -13,6 +13,37 @@
 
 bool unit_in_scratch = true;
 
+static struct nb_crash_tally tally; /* of the last call */
+
+void
+unit_setup(void)
+{
+	crash_rig_fresh();
+}
+
+void
+unit_teardown(void)
+{
+	nb_crash_tally_clear(&tally);
+	crash_rig_unload();
+}
+
+static int
+call(const struct nb_crash_args *args)
+{
+	nb_crash_tally_clear(&tally);
+	crash_rig_forget();
+	return nb_crash(&tally, args);
+}
+
+static int
+again(const struct nb_crash_args *args, const char *path)
+{
+	nb_crash_tally_clear(&tally);
+	crash_rig_forget();
+	return nb_crash_again(&tally, args, path);
+}
+
 static void
 load(const char *defect)
 {
@@ -30,10 +61,9 @@ args_of(uint32_t durability, uint32_t rounds)
 
 /** All of a call, after which nothing is left of it but what was to be kept. */
 static int
-crash(struct nb_crash_tally *tally, const struct nb_crash_args *args)
+crash(const struct nb_crash_args *args)
 {
-	crash_rig_forget();
-	int rc = nb_crash(tally, args);
+	int rc = call(args);
 	ck_assert_int_eq(entries_of("."), args->keep != NULL && told.kept[0] != '\0');
 	return rc;
 }
@@ -42,7 +72,6 @@ crash(struct nb_crash_tally *tally, const struct nb_crash_args *args)
 static void
 is_found(const char *defect, uint32_t wrong, const char *part)
 {
-	struct nb_crash_tally tally;
 	scratch_fresh(defect);
 	load(defect);
 	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 6);
@@ -51,23 +80,19 @@ is_found(const char *defect, uint32_t wrong, const char *part)
 		/* also of the trial, which does not hang, on a machine that may be busy */
 		args.timeout_ns = 1000 * 1000 * 1000;
 	}
-	ck_assert_int_eq(crash(&tally, &args), 0);
+	ck_assert_int_eq(crash(&args), 0);
 	ck_assert_msg(tally.wrong[wrong] > 0, "%s: %s", defect, told.text);
 	ck_assert_uint_gt(tally.broken, 0);
 	ck_assert_uint_eq(told.is_broken, 1);
 	ck_assert_msg(told.wrong != wrong || strstr(told.text, part) != NULL, "%s", told.text);
-	nb_crash_tally_clear(&tally);
-	crash_rig_unload();
 }
 
 TEST(right_engine_passes_at_each_level)
 {
-	struct nb_crash_tally tally;
 	load("none");
-	scratch_fresh("right");
 	for (uint32_t level = NB_DUR_NONE; level <= NB_DUR_COMMIT; level++) {
 		struct nb_crash_args args = args_of(level, 10);
-		ck_assert_int_eq(crash(&tally, &args), 0);
+		ck_assert_int_eq(crash(&args), 0);
 		ck_assert_msg(tally.broken == 0, "%s", told.text);
 		ck_assert_uint_eq(told.count, 0);
 		ck_assert_uint_eq(tally.rounds, 10);
@@ -77,9 +102,7 @@ TEST(right_engine_passes_at_each_level)
 		ck_assert_uint_eq(nb_histogram_count(tally.recovery), 10);
 		if (level != NB_DUR_NONE)
 			ck_assert_uint_eq(tally.lost, 0);
-		nb_crash_tally_clear(&tally);
 	}
-	crash_rig_unload();
 }
 
 TEST(each_defect_is_found)
@@ -108,35 +131,28 @@ TEST(each_defect_is_found)
 
 TEST(nothing_is_promised_by_none)
 {
-	struct nb_crash_tally tally;
-	scratch_fresh("none");
 	load("tears");
 	struct nb_crash_args args = args_of(NB_DUR_NONE, 10);
-	ck_assert_int_eq(crash(&tally, &args), 0);
+	ck_assert_int_eq(crash(&args), 0);
 	ck_assert_uint_eq(tally.broken, 0);
 	ck_assert_uint_gt(tally.lost, 0);
 	ck_assert_uint_gt(tally.wrong[NB_CRASH_TORN], 0); /* it is told */
 	ck_assert_uint_gt(told.count, 0);
 	ck_assert_uint_eq(told.is_broken, 0);
-	nb_crash_tally_clear(&tally);
-	crash_rig_unload();
 }
 
 TEST(what_is_kept_finds_the_same_again)
 {
-	struct nb_crash_tally tally;
 	struct nb_crash_kept kept;
 	char text[512], when[256], path[256];
-	scratch_fresh("kept");
 	load("tears");
 	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 2);
 	args.keep = "found";
 	args.engine_options = (const char *const[]){"defect=tears"};
 	args.engine_option_count = 1;
 	args.seed = UINT64_MAX;
-	ck_assert_int_eq(crash(&tally, &args), 0);
+	ck_assert_int_eq(crash(&args), 0);
 	ck_assert_uint_gt(told.count, 0);
-	nb_crash_tally_clear(&tally);
 	strcpy(text, told.text);
 	strcpy(when, told.when);
 	strcpy(path, told.kept);
@@ -152,42 +168,33 @@ TEST(what_is_kept_finds_the_same_again)
 	nb_crash_kept_clear(&kept);
 
 	for (int i = 0; i < 2; i++) { /* it stays as it is */
-		crash_rig_forget();
-		ck_assert_int_eq(nb_crash_again(&tally, &args, path), 0);
+		ck_assert_int_eq(again(&args, path), 0);
 		ck_assert_uint_eq(tally.rounds, 1);
 		ck_assert_uint_eq(tally.broken, 1);
 		ck_assert_str_eq(told.text, text);
 		ck_assert_str_eq(told.when, when);
-		nb_crash_tally_clear(&tally);
 	}
-	crash_rig_unload();
 }
 
 TEST(what_cannot_be_tried_is_refused)
 {
-	struct nb_crash_tally tally;
 	load("none");
 	struct nb_engine other = *crash_rig_engine();
 	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 1);
 	args.sessions = 2;
-	ck_assert_int_eq(nb_crash(&tally, &args), NB_ERR_USAGE);
-	nb_crash_tally_clear(&tally);
+	ck_assert_int_eq(call(&args), NB_ERR_USAGE);
 	args = args_of(NB_DUR_PROCESS, 1);
 	args.engine = &other;
 	other.caps &= ~NB_CAP_PERSISTENT;
-	ck_assert_int_eq(nb_crash(&tally, &args), NB_UNSUPPORTED);
-	nb_crash_tally_clear(&tally);
+	ck_assert_int_eq(call(&args), NB_UNSUPPORTED);
 	other.caps |= NB_CAP_PERSISTENT;
 	other.durabilities = NB_DUR_BIT(NB_DUR_COMMIT);
-	ck_assert_int_eq(nb_crash(&tally, &args), NB_UNSUPPORTED); /* as of a run */
+	ck_assert_int_eq(call(&args), NB_UNSUPPORTED); /* as of a run */
 	ck_assert_str_eq(
 		nb_error_text(), "durability process: keeper cannot give it; it gives: commit");
-	nb_crash_tally_clear(&tally);
 	args = args_of(NB_DUR_PROCESS, 1);
 	args.scratch = "/nowhere";
-	ck_assert_int_eq(nb_crash(&tally, &args), NB_FAIL);
-	nb_crash_tally_clear(&tally);
-	crash_rig_unload();
+	ck_assert_int_eq(call(&args), NB_FAIL);
 }
 
 static int
@@ -198,48 +205,36 @@ put_failing(struct nb_session *session, struct nb_slice key, struct nb_slice val
 
 TEST(engine_that_fails_before_a_crash_is_no_finding)
 {
-	struct nb_crash_tally tally;
-	scratch_fresh("fails");
 	load("none");
 	struct nb_engine other = *crash_rig_engine();
 	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 3);
 	args.engine = &other;
 	other.put = put_failing;
-	ck_assert_int_eq(crash(&tally, &args), NB_FAIL);
+	ck_assert_int_eq(crash(&args), NB_FAIL);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "before the first crash: put"));
 	ck_assert_uint_eq(tally.crashes, 0);
-	nb_crash_tally_clear(&tally);
-	crash_rig_unload();
 }
 
 TEST(engine_that_ends_the_process_well_has_not_done_its_writes)
 {
 	static const char wanted[] = "the engine ended the process with status 0";
-	struct nb_crash_tally tally;
-	scratch_fresh("leaves");
 	load("leaves");
 	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 30);
-	int rc = crash(&tally, &args); /* on a new database, or on one after a crash */
+	int rc = crash(&args); /* on a new database, or on one after a crash */
 	ck_assert(rc == NB_FAIL || tally.wrong[NB_CRASH_NOT_WRITABLE] > 0);
 	ck_assert_ptr_nonnull(strstr(rc == NB_FAIL ? nb_error_text() : told.text, wanted));
-	nb_crash_tally_clear(&tally);
-	crash_rig_unload();
 }
 
 TEST(writer_that_hangs_is_not_killed_and_forgotten)
 {
-	struct nb_crash_tally tally;
-	scratch_fresh("blocks");
 	load("blocks");
 	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 30);
 	args.moment = NB_CRASH_TIMED;
 	args.timeout_ns = 100 * 1000 * 1000;
-	int rc = crash(&tally, &args);
+	int rc = crash(&args);
 	ck_assert(rc == NB_FAIL || tally.wrong[NB_CRASH_NOT_WRITABLE] > 0);
 	const char *text = rc == NB_FAIL ? nb_error_text() : told.text;
 	ck_assert_msg(strstr(text, "it hangs: no end after 0.1 s") != NULL, "%s", text);
-	nb_crash_tally_clear(&tally);
-	crash_rig_unload();
 }
 
 TEST(every_wrong_has_a_name)

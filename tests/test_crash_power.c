@@ -12,6 +12,37 @@
 
 bool unit_in_scratch = true;
 
+static struct nb_crash_tally tally; /* of the last call */
+
+void
+unit_setup(void)
+{
+	crash_rig_fresh();
+}
+
+void
+unit_teardown(void)
+{
+	nb_crash_tally_clear(&tally);
+	crash_rig_unload();
+}
+
+static int
+call(const struct nb_crash_args *args)
+{
+	nb_crash_tally_clear(&tally);
+	crash_rig_forget();
+	return nb_crash(&tally, args);
+}
+
+static int
+again(const struct nb_crash_args *args, const char *path)
+{
+	nb_crash_tally_clear(&tally);
+	crash_rig_forget();
+	return nb_crash_again(&tally, args, path);
+}
+
 static void
 load(const char *left_out)
 {
@@ -32,29 +63,25 @@ args_of(uint32_t durability, uint32_t file_system)
 
 /** How many of the states are wrong. */
 static uint32_t
-broken(struct nb_crash_tally *tally, const struct nb_crash_args *args)
+broken(const struct nb_crash_args *args)
 {
-	crash_rig_forget();
-	int rc = nb_crash(tally, args);
+	int rc = call(args);
 	ck_assert_msg(rc == 0, "%s", nb_error_text());
-	ck_assert_uint_eq(tally->rounds, args->rounds);
-	ck_assert_uint_eq(tally->crashes, args->rounds * args->states);
-	ck_assert_uint_gt(tally->calls, 0);
-	ck_assert_uint_eq(told.is_broken, tally->broken > 0);
-	return tally->broken;
+	ck_assert_uint_eq(tally.rounds, args->rounds);
+	ck_assert_uint_eq(tally.crashes, args->rounds * args->states);
+	ck_assert_uint_gt(tally.calls, 0);
+	ck_assert_uint_eq(told.is_broken, tally.broken > 0);
+	return tally.broken;
 }
 
 static bool
 is_found(const char *left_out, uint32_t durability, uint32_t file_system, uint32_t wrong)
 {
-	struct nb_crash_tally tally;
 	load(left_out);
 	struct nb_crash_args args = args_of(durability, file_system);
-	bool is_broken = broken(&tally, &args) > 0;
+	bool is_broken = broken(&args) > 0;
 	if (is_broken)
 		ck_assert_msg(tally.wrong[wrong] > 0, "%s: %s", left_out, told.text);
-	nb_crash_tally_clear(&tally);
-	crash_rig_unload();
 	return is_broken;
 }
 
@@ -62,16 +89,13 @@ is_found(const char *left_out, uint32_t durability, uint32_t file_system, uint32
 static uint32_t
 broken_by_default(const char *left_out, uint64_t seed, uint32_t rounds)
 {
-	struct nb_crash_tally tally;
 	load(left_out);
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
 	args.seed = seed;
 	args.rounds = rounds;
 	args.states = 50;
 	args.ops = 0;
-	uint32_t count = broken(&tally, &args);
-	nb_crash_tally_clear(&tally);
-	crash_rig_unload();
+	uint32_t count = broken(&args);
 	return count;
 }
 
@@ -86,28 +110,23 @@ seeds(void)
 /* Three rounds: a new database, a closed one, one that a power loss has left. */
 TEST(engine_that_syncs_all_passes)
 {
-	struct nb_crash_tally tally;
-	scratch_fresh("right");
 	load("none");
 	for (uint32_t system = NB_CRASH_JOURNALLED; system <= NB_CRASH_POSIX; system++) {
 		struct nb_crash_args args = args_of(NB_DUR_COMMIT, system);
 		args.rounds = 3;
 		args.states = 30;
-		ck_assert_msg(broken(&tally, &args) == 0, "%s: %s", told.when, told.text);
+		ck_assert_msg(broken(&args) == 0, "%s: %s", told.when, told.text);
 		ck_assert_uint_gt(tally.acknowledged, 0);
 		ck_assert_uint_eq(tally.survived, tally.acknowledged);
 		ck_assert_uint_ge(tally.syncs, 3 * args.ops);
 		ck_assert_uint_eq(tally.mapped_pages, 0);
 		ck_assert_str_eq(tally.unseen, "");
-		nb_crash_tally_clear(&tally);
 	}
 	ck_assert_int_eq(entries_of("."), 0);
-	crash_rig_unload();
 }
 
 TEST(data_that_is_not_synced_is_found)
 {
-	scratch_fresh("data");
 	ck_assert(is_found("data", NB_DUR_COMMIT, NB_CRASH_JOURNALLED, NB_CRASH_LOST));
 	/* at that level nothing was promised */
 	ck_assert(!is_found("data", NB_DUR_PROCESS, NB_CRASH_JOURNALLED, NB_CRASH_LOST));
@@ -115,21 +134,18 @@ TEST(data_that_is_not_synced_is_found)
 
 TEST(directory_that_is_not_synced_is_found_on_posix_alone)
 {
-	scratch_fresh("names");
 	ck_assert(!is_found("names", NB_DUR_COMMIT, NB_CRASH_JOURNALLED, NB_CRASH_NOT_OPENED));
 	ck_assert(is_found("names", NB_DUR_COMMIT, NB_CRASH_POSIX, NB_CRASH_NOT_OPENED));
 }
 
 TEST(rename_before_a_sync_is_found)
 {
-	scratch_fresh("renames");
 	ck_assert(is_found("renames", NB_DUR_COMMIT, NB_CRASH_JOURNALLED, NB_CRASH_NOT_OPENED));
 }
 
 /* One state of 200 shows it where moments and losses are drawn from all alike. */
 TEST(log_without_checksums_is_found_at_each_seed)
 {
-	scratch_fresh("sums");
 	for (uint64_t seed = 1; seed <= seeds(); seed++)
 		ck_assert_msg(broken_by_default("sums", seed, 2) > 0, "seed %d", (int)seed);
 }
@@ -137,14 +153,12 @@ TEST(log_without_checksums_is_found_at_each_seed)
 /* Three moments of some thousand show it. */
 TEST(log_cut_before_its_snapshot_is_durable_is_found_at_each_seed)
 {
-	scratch_fresh("order");
 	for (uint64_t seed = 1; seed <= seeds(); seed++)
 		ck_assert_msg(broken_by_default("order", seed, 2) > 0, "seed %d", (int)seed);
 }
 
 TEST(log_with_checksums_and_durable_snapshots_passes_at_each_seed)
 {
-	scratch_fresh("each");
 	for (uint64_t seed = 1; seed <= seeds(); seed++)
 		ck_assert_msg(broken_by_default("none", seed, 2) == 0, "seed %d: %s, %s",
 			(int)seed, told.when, told.text);
@@ -153,74 +167,56 @@ TEST(log_with_checksums_and_durable_snapshots_passes_at_each_seed)
 /* A process that ends well, after a store through a wild pointer. */
 TEST(recording_that_was_written_over_is_told)
 {
-	struct nb_crash_tally tally;
-	scratch_fresh("wild");
 	crash_rig_load("syncer", "wild", "recording");
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
-	ck_assert_int_eq(nb_crash(&tally, &args), NB_ERR_DATA);
+	ck_assert_int_eq(call(&args), NB_ERR_DATA);
 	ck_assert_str_eq(nb_error_text(),
 		"syncer overwrote the recording of its calls: it writes to memory that it does not own: it is 18446744073709551615 bytes long");
-	nb_crash_tally_clear(&tally);
 	ck_assert_int_eq(entries_of("."), 0);
-	crash_rig_unload();
 }
 
 /* The same in the process that looks at what a crash has left. */
 TEST(finding_that_was_written_over_is_told)
 {
-	struct nb_crash_tally tally;
-	scratch_fresh("looker");
 	crash_rig_load("syncer", "wild", "all");
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
 	args.states = 30;
 	args.rounds = 2;
-	ck_assert_uint_gt(broken(&tally, &args), 0);
+	ck_assert_uint_gt(broken(&args), 0);
 	ck_assert_uint_eq(tally.wrong[NB_CRASH_NOT_OPENED], tally.broken);
 	ck_assert_uint_le(tally.in_flight, tally.crashes);
 	ck_assert_str_eq(told.text,
 		"it overwrote the findings about it: it writes to memory that it does not own");
-	nb_crash_tally_clear(&tally);
-	crash_rig_unload();
 }
 
 /* The engine is right, so what its states are found to lack is said to be due to that. */
 TEST(writes_that_no_recorder_sees_are_told)
 {
-	struct nb_crash_tally tally;
-	scratch_fresh("hidden");
 	crash_rig_load("syncer", "hidden", "yes");
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
 	args.states = 20; /* the first of them are where something is pending that was seen */
-	ck_assert_uint_gt(broken(&tally, &args), 0);
+	ck_assert_uint_gt(broken(&args), 0);
 	ck_assert_str_eq(tally.unseen, "log has another size, unlike the recording");
-	nb_crash_tally_clear(&tally);
-	crash_rig_unload();
 }
 
 TEST(seed_and_what_is_kept_give_the_same_again)
 {
-	struct nb_crash_tally tally;
 	char text[512], when[512], kept[256];
-	scratch_fresh("again");
 	load("data");
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
 	args.keep = "kept";
 	args.states = 20;
-	uint32_t count = broken(&tally, &args);
-	nb_crash_tally_clear(&tally);
+	uint32_t count = broken(&args);
 	strcpy(text, told.text);
 	strcpy(when, told.when);
 	strcpy(kept, told.kept);
 	args.keep = NULL;
-	ck_assert_uint_eq(broken(&tally, &args), count);
-	nb_crash_tally_clear(&tally);
+	ck_assert_uint_eq(broken(&args), count);
 	ck_assert_str_eq(told.text, text);
 	ck_assert_str_eq(told.when, when);
-	ck_assert_int_eq(nb_crash_again(&tally, &args, kept), 0);
+	ck_assert_int_eq(again(&args, kept), 0);
 	ck_assert_uint_eq(tally.broken, 1);
 	ck_assert_str_eq(told.text, text);
-	nb_crash_tally_clear(&tally);
-	crash_rig_unload();
 }
 
 /** The classes of a made-up recording of 100 entries: all have the same moments, or none. */

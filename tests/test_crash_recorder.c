@@ -112,9 +112,11 @@ is_complete(void (*work)(void))
 	end_recorded();
 }
 
-static void
-begin(const char *name)
+void
+unit_setup(void)
 {
+	char name[16];
+	snprintf(name, sizeof(name), "%d", (int)getpid()); /* each test is a process */
 	scratch_fresh(name);
 	ck_assert_int_eq(mkdir("database", 0700), 0);
 }
@@ -203,20 +205,17 @@ copy_within_the_kernel(void)
 
 TEST(every_write_is_recorded)
 {
-	begin("writes");
 	is_complete(write_in_each_way);
 }
 
 TEST(every_size_is_recorded)
 {
-	begin("sizes");
 	file_put("database/a", "from before", 11);
 	is_complete(change_sizes);
 }
 
 TEST(copies_by_the_kernel_are_recorded)
 {
-	begin("copies");
 	is_complete(copy_within_the_kernel);
 }
 
@@ -266,7 +265,6 @@ change_names(void)
 
 TEST(every_name_is_recorded)
 {
-	begin("names");
 	file_put("outside", "moved in", 8);
 	file_put("database/from before", "before", 6);
 	is_complete(change_names);
@@ -294,7 +292,6 @@ use_streams(void)
 
 TEST(streams_are_looked_at)
 {
-	begin("streams");
 	file_put("database/from before", "before", 6);
 	is_complete(use_streams);
 }
@@ -327,7 +324,6 @@ store(void)
 
 TEST(stores_into_mappings_are_found)
 {
-	begin("stores");
 	is_complete(store);
 }
 
@@ -375,7 +371,6 @@ TEST(syncs_say_what_they_cover)
 		{RECORD_SYNC_ALL, 0, 0, 0, 11},
 		{RECORD_POINT, 0, 0, 0, 0},
 	};
-	begin("syncs");
 	run_recorded(sync_in_each_way);
 	const struct record_entry *entry = record_first(tape);
 	ck_assert_uint_eq(tape->count, sizeof(wanted) / sizeof(*wanted));
@@ -412,7 +407,6 @@ write_elsewhere(void)
 
 TEST(others_are_not_recorded)
 {
-	begin("others");
 	run_recorded(write_elsewhere);
 	ck_assert_uint_eq(tape->count, 2); /* creation of a, and the point */
 	ck_assert_uint_eq(tape->is_blind, 0);
@@ -430,7 +424,6 @@ advance(void)
 
 TEST(entries_know_how_far_the_writer_was)
 {
-	begin("moments");
 	run_recorded(advance);
 	const struct record_entry *entry = record_next(record_first(tape));
 	ck_assert_uint_eq(entry->kind, RECORD_WRITE);
@@ -450,7 +443,6 @@ exchange(void)
 
 TEST(what_is_not_understood_is_told)
 {
-	begin("blind");
 	run_recorded(exchange);
 	ck_assert_uint_eq(tape->is_blind, 1);
 	ck_assert_str_eq(tape->blind, "the engine exchanged two names: b");
@@ -489,6 +481,5 @@ write_by_threads(void)
 
 TEST(threads_are_recorded_in_the_order_of_their_writes)
 {
-	begin("threads");
 	is_complete(write_by_threads);
 }

@@ -22,11 +22,11 @@ static struct crash_state seen;       /* what was there when it was looked at la
 static const struct nb_engine *right; /* which those below stand before */
 static struct nb_engine wrong;
 
-/** A database of two rounds that were closed well. */
-static void
-begin(const char *name)
+/** Makes a database of two rounds that were closed well. */
+void
+unit_setup(void)
 {
-	scratch_fresh(name);
+	crash_rig_fresh();
 	crash_rig_load("keeper", "defect", "none");
 	right = crash_rig_engine();
 	wrong = *right;
@@ -36,8 +36,8 @@ begin(const char *name)
 	ck_assert_int_eq(crash_state_create(&seen, &chain.plan), NB_OK);
 }
 
-static void
-end(void)
+void
+unit_teardown(void)
 {
 	crash_state_destroy(&seen);
 	crash_rig_end(&chain);
@@ -127,7 +127,6 @@ value_of(uint32_t session, uint64_t write)
 
 TEST(database_with_all_that_was_written_is_right)
 {
-	begin("right");
 	struct crash_report report = verify();
 	ck_assert_msg(report.wrongs == 0, "%s", report.text);
 	ck_assert_uint_eq(report.acknowledged, crash_rig_writes(&chain.plan, OLD_OPS, ALL_OPS));
@@ -138,32 +137,26 @@ TEST(database_with_all_that_was_written_is_right)
 	crash_rig_round(&chain, OPS);
 	is_right();
 	state_is_as_after(ALL_OPS + OPS);
-	end();
 }
 
 TEST(key_that_was_changed_is_torn)
 {
 	static const struct nb_slice other = {.data = "a value of nobody's, long enough",
 		.size = sizeof("a value of nobody's, long enough") - 1};
-	begin("changed");
 	crash_rig_tamper(&chain, name_of(0, key_that_was_overwritten()), &other);
 	is_wrong(NB_CRASH_TORN, " has 32 bytes that match no value put there");
-	end();
 }
 
 TEST(key_that_was_removed_is_lost)
 {
 	char quoted[QUOTE_SIZE];
-	begin("removed");
 	struct nb_slice name = name_of(0, key_that_was_overwritten());
 	crash_rig_tamper(&chain, name, NULL);
 	is_wrong(NB_CRASH_LOST, slice_quote(quoted, name));
-	end();
 }
 
 TEST(earlier_value_is_lost_writes)
 {
-	begin("earlier");
 	uint32_t key = key_that_was_overwritten();
 	uint64_t before = crash_rig_last(&chain.plan, 0, key, OLD_OPS);
 	struct nb_slice value = value_of(0, before);
@@ -172,21 +165,17 @@ TEST(earlier_value_is_lost_writes)
 	snprintf(part, sizeof(part), " has %u bytes of operation %u, but operation ",
 		(unsigned)value.size, (unsigned)crash_write_op(before));
 	is_wrong(NB_CRASH_LOST, part);
-	end();
 }
 
 TEST(key_that_was_added_is_a_ghost)
 {
-	begin("added");
 	struct nb_slice name = {.data = "nobody's", .size = 8};
 	crash_rig_tamper(&chain, name, &name);
 	is_wrong(NB_CRASH_GHOST, "a scan gave the key \"nobody's\", which was never put");
-	end();
 }
 
 TEST(value_of_another_key_is_a_ghost)
 {
-	begin("another");
 	uint32_t key = key_that_was_overwritten(), other = 0;
 	uint64_t write = 0;
 	for (; other < chain.plan.keys; other++) {
@@ -197,24 +186,20 @@ TEST(value_of_another_key_is_a_ghost)
 	struct nb_slice value = value_of(1, write);
 	crash_rig_tamper(&chain, name_of(0, key), &value);
 	is_wrong(NB_CRASH_GHOST, " of session 1 put under another key");
-	end();
 }
 
 TEST(level_that_promises_nothing_is_not_broken)
 {
-	begin("none");
 	chain.subject.durability = NB_DUR_NONE;
 	struct nb_slice name = {.data = "nobody's", .size = 8};
 	crash_rig_tamper(&chain, name, &name);
 	struct crash_report report = verify();
 	ck_assert_uint_eq(report.wrongs, 1u << NB_CRASH_GHOST);
 	ck_assert_uint_eq(report.is_broken, 0);
-	end();
 }
 
 TEST(database_need_not_be_there_before_it_was_made)
 {
-	begin("made");
 	crash_rig_end(&chain);
 	crash_rig_begin(&chain, "empty");
 	is_right();
@@ -223,7 +208,6 @@ TEST(database_need_not_be_there_before_it_was_made)
 	crash_rig_begin(&chain, "emptied");
 	chain.moment.is_made = 1;
 	is_wrong(NB_CRASH_NOT_OPENED, "open answered NB_FAIL (there is no log)");
-	end();
 }
 
 /* ---- verbs that do not tell the same ---- */
@@ -314,30 +298,25 @@ TEST(scan_that_differs_from_get_is_told)
 		{scan_next_deleted, NB_CRASH_SCAN, ", which get does not find"},
 		{scan_next_failing, NB_CRASH_NOT_OPENED, "a scan answered NB_FAIL"},
 	};
-	begin("scans");
 	chain.subject.engine = &wrong;
 	for (size_t i = 0; i < sizeof(nexts) / sizeof(*nexts); i++) {
 		wrong.scan_next = nexts[i].next;
 		is_wrong(nexts[i].wrong, nexts[i].part);
 	}
-	end();
 }
 
 TEST(scan_follows_the_order_where_one_is_promised)
 {
-	begin("order");
 	chain.subject.engine = &wrong;
 	wrong.scan_open = scan_open_forward;
 	is_wrong(NB_CRASH_SCAN, "a scan backward gave the key ");
 	is_wrong(NB_CRASH_SCAN, " out of order");
 	wrong.caps &= ~NB_CAP_ORDERED;
 	is_right();
-	end();
 }
 
 TEST(scan_that_fails_is_told_and_none_backward_is_right)
 {
-	begin("no_scans");
 	chain.subject.engine = &wrong;
 	wrong.scan_open = scan_open_failing;
 	is_wrong(NB_CRASH_NOT_OPENED, "a scan answered NB_UNSUPPORTED");
@@ -349,7 +328,6 @@ TEST(scan_that_fails_is_told_and_none_backward_is_right)
 	is_right();
 	wrong.scan_open = NULL;
 	is_right();
-	end();
 }
 
 static int
@@ -440,23 +418,19 @@ TEST(database_that_takes_no_write_is_told)
 		{{.flush = flush_failing}, "flush answered NB_FAIL"},
 		{{.checkpoint = checkpoint_failing}, "checkpoint answered NB_FAIL"},
 	};
-	begin("writes");
 	chain.subject.engine = &wrong;
 	for (size_t i = 0; i < sizeof(failures) / sizeof(*failures); i++) {
 		take_verbs(&failures[i].verbs);
 		is_wrong(NB_CRASH_NOT_WRITABLE, failures[i].part);
 		crash_rig_tamper(&chain, SLICE("~own"), NULL); /* which was tried */
 	}
-	end();
 }
 
 TEST(conflict_is_tried_again_and_settling_may_be_unsupported)
 {
-	begin("conflicts");
 	chain.subject.engine = &wrong;
 	take_verbs(&(struct verbs){.put = put_in_conflict, .flush = flush_unsupported});
 	is_right();
-	end();
 }
 
 /* ---- the process that looks ---- */
@@ -506,7 +480,6 @@ is_unseen(const char *part)
 
 TEST(engine_that_ends_the_process_is_told)
 {
-	begin("ends");
 	chain.subject.engine = &wrong;
 	wrong.get = get_exiting;
 	is_unseen("in get the engine ended the process with status 0");
@@ -520,13 +493,11 @@ TEST(engine_that_ends_the_process_is_told)
 		"in put and get of a new key the engine ended the process with status 0");
 	ck_assert_uint_eq(report.survived, report.acknowledged); /* that was seen before */
 	state_is_as_after(ALL_OPS);
-	end();
 }
 
 TEST(interruption_is_no_finding)
 {
 	struct crash_report report;
-	begin("interrupted");
 	chain.subject.engine = &wrong;
 	wrong.get = get_hanging;
 	nb_stop();
@@ -534,5 +505,4 @@ TEST(interruption_is_no_finding)
 		crash_verify(&report, &chain.subject, &chain.state, &chain.moment, chain.path),
 		NB_ERR_INTERRUPTED);
 	nb_stop_clear();
-	end();
 }

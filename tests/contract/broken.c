@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A suite that has never failed has shown nothing. Each defect in the lists is
- * one that a real plugin had or could have. It is put on top of a right engine
- * by replacing one verb, two or three.
+ * A suite that never fails shows nothing. Each defect in the lists is one that a real plugin had
+ * or could have. It replaces up to three verbs of a correct engine.
  */
 #include <string.h>
 
-#include "broken_list.h"
+#include "broken.h"
 #include "fitted.h"
 
 const struct nb_engine *broken_right;
@@ -23,9 +22,8 @@ broken_open_counted(struct nb_db **out, const struct nb_open_args *args)
 	return broken_right->open(out, args);
 }
 
-/* The index-th of all lists; NULL behind the last. */
-static const struct defect *
-find(size_t index)
+const struct defect *
+broken_defect(size_t index)
 {
 	for (size_t i = 0; i < LISTS; i++)
 		for (const struct defect *at = lists[i]; at->name != NULL; at++)
@@ -38,28 +36,15 @@ size_t
 broken_count(void)
 {
 	size_t count = 0;
-	while (find(count) != NULL)
+	while (broken_defect(count) != NULL)
 		count++;
 	return count;
 }
 
-const char *
-broken_name(size_t index)
-{
-	return find(index)->name;
-}
-
-const char *
-broken_promise(size_t index)
-{
-	return find(index)->promise;
-}
-
 const struct nb_engine *
-broken_engine(const struct nb_engine *memory, size_t index)
+broken_engine(const struct nb_engine *memory, const struct defect *defect)
 {
 	static struct nb_engine table;
-	const struct defect *defect = find(index);
 	broken_right = defect->is_plain ? memory : fitted_engine(memory);
 	broken_calls = 0;
 	table = *broken_right;

@@ -2,26 +2,48 @@
 #ifndef BROKEN_H
 #define BROKEN_H
 /** Engines with one known defect each, to show that the suite finds it. */
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <mininb/engine.h>
 
+struct defect {
+	const char *name, *promise; /* "del_does_nothing", and the promise that it breaks */
+	struct {
+		size_t offset; /* in the engine's table; 0: none */
+		void (*verb)(void);
+	} verbs[3];
+	bool is_plain; /* `memory` itself, without the verbs of fitted.h */
+	uint32_t caps_added, durabilities_added, auto_durability;
+	const char *table_name;
+};
+
+#define VERB(field, with) \
+	{ \
+		offsetof(struct nb_engine, field), (void (*)(void))(with) \
+	}
+
+/** By subject; each list ends with a NULL name. */
+extern const struct defect broken_records[], broken_verbs[], broken_scans[], broken_places[];
+
+/** The index-th of all lists; NULL after the last. */
+const struct defect *
+broken_defect(size_t index);
+
 size_t
 broken_count(void);
 
-/** What the engine does wrong, in a word: "del_does_nothing". */
-const char *
-broken_name(size_t defect);
-
-/** The promise that it must be seen to break. */
-const char *
-broken_promise(size_t defect);
-
-/**
- * `memory`, mostly fitted with what it lacks (fitted.h), with the defect. One at
- * a time: there is one table.
- */
+/** `memory`, usually with the verbs of fitted.h, with the defect. There is one table. */
 const struct nb_engine *
-broken_engine(const struct nb_engine *memory, size_t defect);
+broken_engine(const struct nb_engine *memory, const struct defect *defect);
+
+/** The correct engine below. */
+extern const struct nb_engine *broken_right;
+
+/** A counter for defects; broken_engine() and broken_open_counted() set it to 0. */
+extern uint64_t broken_calls;
+
+int
+broken_open_counted(struct nb_db **out, const struct nb_open_args *args);
 
 #endif /* BROKEN_H */

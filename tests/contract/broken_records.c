@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "broken_list.h"
+#include "broken.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* of verbs that do little */
 

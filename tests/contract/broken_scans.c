@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "broken_list.h"
+#include "broken.h"
 
 static void
 release_any(struct nb_session *session)

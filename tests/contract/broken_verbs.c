@@ -3,7 +3,7 @@
  * Defects of the optional verbs: an order that is not kept, a flag that is not
  * looked at, a failure without a text.
  */
-#include "broken_list.h"
+#include "broken.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* of verbs that do little */
 

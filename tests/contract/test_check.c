@@ -74,34 +74,33 @@ check_one(struct seen *seen, const struct nb_engine *engine, const char *promise
 	ck_assert_int_eq(outcome, seen->outcome);
 }
 
-static size_t
-defect_of(const char *name)
+/** `memory` with the defect of that name. */
+static const struct nb_engine *
+engine_with(const char *defect)
 {
-	size_t at = 0;
-	while (at < broken_count() && strcmp(broken_name(at), name) != 0)
-		at++;
-	ck_assert_uint_lt(at, broken_count());
-	return at;
+	for (size_t i = 0; broken_defect(i) != NULL; i++)
+		if (strcmp(broken_defect(i)->name, defect) == 0)
+			return broken_engine(memory, broken_defect(i));
+	ck_abort_msg("no defect %s", defect);
 }
 
 TEST_EACH(each_defect_is_found, broken_count())
 {
 	struct seen seen;
-	size_t defect = (size_t)_i;
-	const char *promise = broken_promise(defect);
-	check_one(&seen, broken_engine(memory, defect), promise);
+	const struct defect *defect = broken_defect((size_t)_i);
+	check_one(&seen, broken_engine(memory, defect), defect->promise);
 	ck_assert_msg(seen.outcome == NB_CHECK_BROKEN, "%s: %s was not seen to be broken (%s)",
-		broken_name(defect), promise, seen.text);
-	ck_assert_msg(seen.text[0] != '\0', "%s: no text", broken_name(defect));
+		defect->name, defect->promise, seen.text);
+	ck_assert_msg(seen.text[0] != '\0', "%s: no text", defect->name);
 }
 
-/* Told of a right engine, each promise is kept, and not because it does not apply. */
+/* A correct engine keeps each promise, and not because it does not apply. */
 TEST_EACH(without_the_defect_the_promise_is_kept, broken_count())
 {
 	struct seen seen;
-	check_one(&seen, fitted_engine(memory), broken_promise((size_t)_i));
-	ck_assert_msg(
-		seen.outcome == NB_CHECK_KEPT, "%s: %s", broken_promise((size_t)_i), seen.text);
+	const char *promise = broken_defect((size_t)_i)->promise;
+	check_one(&seen, fitted_engine(memory), promise);
+	ck_assert_msg(seen.outcome == NB_CHECK_KEPT, "%s: %s", promise, seen.text);
 }
 
 /* These are broken by tables of options and by a synthetic engine: see below. */
@@ -112,10 +111,10 @@ static const char *const broken_otherwise[] = {"options_have_names_types_and_hel
 TEST_EACH(each_promise_has_a_defect_that_breaks_it, nb_check_count())
 {
 	const char *promise = nb_check_name((size_t)_i);
-	for (size_t i = 0; i < broken_count(); i++)
-		if (strcmp(broken_promise(i), promise) == 0)
+	for (size_t i = 0; broken_defect(i) != NULL; i++)
+		if (strcmp(broken_defect(i)->promise, promise) == 0)
 			return;
-	for (size_t i = 0; i < sizeof(broken_otherwise) / sizeof(broken_otherwise[0]); i++)
+	for (size_t i = 0; i < UNIT_COUNT(broken_otherwise); i++)
 		if (strcmp(broken_otherwise[i], promise) == 0)
 			return;
 	ck_abort_msg("no defect breaks %s: it may be a check that cannot fail", promise);
@@ -159,7 +158,7 @@ static const struct {
 TEST_EACH(sequence_is_shrunk_to_what_shows_the_defect, UNIT_COUNT(shrunk))
 {
 	struct seen seen;
-	const struct nb_engine *engine = broken_engine(memory, defect_of(shrunk[_i].defect));
+	const struct nb_engine *engine = engine_with(shrunk[_i].defect);
 	check_one(&seen, engine, "random_puts_gets_deletes_answer_as_the_oracle");
 	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
 	ck_assert_uint_ge(seen.step_count, 1);
@@ -186,8 +185,7 @@ static const char *const found_by_every_verb[] = {"insert_overwrites", "batch_go
 TEST_EACH(random_use_of_every_verb_finds_it_in_few_operations, UNIT_COUNT(found_by_every_verb))
 {
 	struct seen seen;
-	const struct nb_engine *engine = broken_engine(
-		memory, defect_of(found_by_every_verb[_i]));
+	const struct nb_engine *engine = engine_with(found_by_every_verb[_i]);
 	check_one(&seen, engine, "random_use_of_every_verb_answers_as_the_oracle");
 	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
 	ck_assert_msg(seen.step_count >= 1 && seen.step_count <= 8,
@@ -198,7 +196,7 @@ TEST_EACH(random_use_of_every_verb_finds_it_in_few_operations, UNIT_COUNT(found_
 TEST(equal_seeds_find_equal_sequences)
 {
 	struct seen one, two;
-	const struct nb_engine *engine = broken_engine(memory, defect_of("del_does_nothing"));
+	const struct nb_engine *engine = engine_with("del_does_nothing");
 	check_one(&one, engine, "random_puts_gets_deletes_answer_as_the_oracle");
 	check_one(&two, engine, "random_puts_gets_deletes_answer_as_the_oracle");
 	ck_assert_str_eq(one.steps, two.steps);
@@ -247,12 +245,11 @@ static const struct nb_option bad_options[][3] = {
 	{{.name = "a", .help = "x", .type = NB_OPT_BOOL, .def = "perhaps"}},
 	{{.name = "a", .help = "x", .type = NB_OPT_U64, .min = 2, .max = 1}},
 };
-enum { BAD_OPTIONS = sizeof(bad_options) / sizeof(bad_options[0]) };
 
 static const char *const option_promises[] = {"options_have_names_types_and_help",
 	"choices_of_options_are_well_formed", "defaults_of_options_are_allowed_values"};
 
-TEST_EACH(bad_option_table_is_found, BAD_OPTIONS)
+TEST_EACH(bad_option_table_is_found, UNIT_COUNT(bad_options))
 {
 	struct seen seen;
 	struct nb_engine engine = *memory;
@@ -354,9 +351,8 @@ TEST(apart_finds_the_same)
 {
 	for (int i = 0; i < 2; i++) {
 		struct seen here, apart;
-		const struct nb_engine *engine = i == 0
-			? memory
-			: broken_engine(memory, defect_of("del_does_nothing"));
+		const struct nb_engine *engine = i == 0 ? memory
+							: engine_with("del_does_nothing");
 		const char *promise = "random_puts_gets_deletes_answer_as_the_oracle";
 		check_one(&here, engine, promise);
 		struct nb_check_args args = args_of(engine);
@@ -492,7 +488,7 @@ static const struct {
 TEST_EACH(sequence_has_plain_keys_and_the_shortest_value, UNIT_COUNT(plain))
 {
 	struct seen seen;
-	const struct nb_engine *engine = broken_engine(memory, defect_of(plain[_i].defect));
+	const struct nb_engine *engine = engine_with(plain[_i].defect);
 	check_one(&seen, engine, "random_puts_gets_deletes_answer_as_the_oracle");
 	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
 	if (plain[_i].steps != NULL)
@@ -508,7 +504,7 @@ TEST_EACH(first_broken_promise_names_a_bad_delete, 2)
 	static const char *const defects[] = {"del_does_nothing", "del_leaves_short_keys"};
 	struct seen seen = {.outcome = NB_CHECK_KEPT};
 	size_t at = 0;
-	const struct nb_engine *engine = broken_engine(memory, defect_of(defects[_i]));
+	const struct nb_engine *engine = engine_with(defects[_i]);
 	while (seen.outcome != NB_CHECK_BROKEN && at < nb_check_count())
 		check_one(&seen, engine, nb_check_name(at++));
 	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
