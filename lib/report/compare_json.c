@@ -17,7 +17,7 @@ texts_json(struct json_writer *writer, const struct compare_texts *texts)
 {
 	json_t *array = json_array();
 	for (size_t i = 0; i < texts->count; i++)
-		json_add(writer, array, json_string(texts->items[i]));
+		json_add(writer, array, json_from_text(texts->items[i]));
 	return array;
 }
 
@@ -28,8 +28,8 @@ values_json(struct json_writer *writer, const struct compare_sample *sample,
 	json_t *array = json_array();
 	for (size_t i = 0; i < values->count; i++)
 		json_add(writer, array, json_real(values->values[i]));
-	return json_pack("{s:s, s:o, s:f, s:f}", "sample", sample->name, "values", array,
-		"median", values->median, "mad", values->mad);
+	return json_pack("{s:o, s:o, s:f, s:f}", "sample", json_from_text(sample->name),
+		"values", array, "median", values->median, "mad", values->mad);
 }
 
 static json_t *
@@ -39,8 +39,9 @@ pair_json(struct json_writer *writer, const struct compare_work *work,
 	static const char *const methods[] = {
 		[STATS_ORDER] = "order statistics", [STATS_BOOTSTRAP] = "bootstrap"};
 	const struct compare_pair *pair = &metric->pairs[sample];
-	json_t *object = json_pack("{s:s, s:s, s:s, s:f}", "of", work->samples[sample].name,
-		"against", work->samples[0].name, "verdict",
+	json_t *object = json_pack("{s:o, s:o, s:s, s:f}", "of",
+		json_from_text(work->samples[sample].name), "against",
+		json_from_text(work->samples[0].name), "verdict",
 		compare_verdict_name(pair->verdict), "ratio", pair->ratio.ratio);
 	if (pair->verdict == COMPARE_ONE_RUN)
 		return object;
@@ -81,11 +82,11 @@ work_json(struct json_writer *writer, const struct nb_comparison *comparison,
 		char *verdict = NULL;
 		if (compare_verdict(&verdict, comparison, work, s) != NB_OK)
 			writer->has_failed = true;
-		json_add(writer, verdicts, json_string(verdict));
+		json_add(writer, verdicts, json_from_text(verdict));
 		free(verdict);
 	}
-	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "action", work->action, "label",
-		work->label, "driver", work->driver, "latency",
+	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:o}", "action", work->action, "label",
+		json_from_text(work->label), "driver", json_from_text(work->driver), "latency",
 		work->is_response ? "response" : "service", "verdicts", verdicts, "metrics",
 		metrics);
 }

@@ -245,7 +245,7 @@ TEST(nothing_is_left_of_the_last_image)
 
 /* --- programs on pools of libpmemobj --- */
 
-enum { APPENDS = 4, RECORD_WORDS = 3 };
+enum { APPENDS = 8, RECORD_WORDS = 3 };
 
 /* A log of records, each the same number three times. They cross lines now and then. */
 struct log {
