@@ -105,14 +105,14 @@ crash_rig_begin(struct crash_rig_chain *chain, const char *path)
 			.timeout_ns = 60 * UINT64_C(1000000000)}};
 	crash_plan_create(&chain->plan, crash_rig_engine(), SESSIONS, 7);
 	chain->plan.keys = KEYS; /* few, so that most have been written more than once */
-	ck_assert_int_eq(crash_state_create(&chain->state, &chain->plan), NB_OK);
+	ck_assert_int_eq(crash_oracle_create(&chain->state, &chain->plan), NB_OK);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 }
 
 void
 crash_rig_end(struct crash_rig_chain *chain)
 {
-	crash_state_destroy(&chain->state);
+	crash_oracle_destroy(&chain->state);
 }
 
 static struct nb_session *

@@ -44,7 +44,7 @@ crash_rig_args(uint32_t durability);
  */
 struct crash_rig_chain {
 	struct crash_plan plan;
-	struct crash_state state;   /* as of before the last round */
+	struct crash_oracle state;  /* as of before the last round */
 	struct crash_moment moment; /* as of its end */
 	struct crash_subject subject;
 	const char *path;

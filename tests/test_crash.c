@@ -6,7 +6,7 @@
 
 bool unit_in_scratch = true;
 
-static struct crash_state state;
+static struct crash_oracle state;
 static struct crash_plan plan;
 static struct nb_crash_args args;
 static struct nb_crash_tally tally;
@@ -21,7 +21,7 @@ unit_setup(void)
 	args = crash_rig_args(NB_DUR_PROCESS);
 	args.keep = "found";
 	crash_plan_create(&plan, args.engine, 1, 7);
-	ck_assert_int_eq(crash_state_create(&state, &plan), NB_OK);
+	ck_assert_int_eq(crash_oracle_create(&state, &plan), NB_OK);
 	tally = (struct nb_crash_tally){.size = sizeof(tally)};
 	ck_assert_int_eq(nb_histogram_new(&tally.recovery), NB_OK);
 	ck_assert_int_eq(nb_histogram_new(&tally.reopening), NB_OK);
@@ -32,7 +32,7 @@ void
 unit_teardown(void)
 {
 	nb_crash_tally_clear(&tally);
-	crash_state_destroy(&state);
+	crash_oracle_destroy(&state);
 	crash_rig_unload();
 }
 

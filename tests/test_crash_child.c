@@ -20,7 +20,7 @@ bool unit_in_scratch = true;
 enum { OPS = 30 };
 
 static struct crash_rig_chain chain;
-static struct crash_board *board;
+static struct crash_progress *board;
 static const struct nb_engine *right; /* which those below stand before */
 static struct nb_engine wrong;
 static uint32_t directories;
@@ -69,7 +69,7 @@ await(pid_t pid)
 static int
 write_ops(uint32_t where, uint64_t kill_ops, uint64_t kill_ns, uint64_t ops)
 {
-	crash_board_begin(board, &chain.state);
+	crash_progress_begin(board, &chain.state);
 	board->end = (struct crash_end){.where = where, .ops = kill_ops, .ns = kill_ns};
 	pid_t pid = crash_fork();
 	if (pid == 0)
@@ -320,7 +320,7 @@ TEST(answer_that_is_no_failure_goes_on)
 static pid_t
 start_recovery(uint32_t where)
 {
-	crash_board_begin(board, &chain.state);
+	crash_progress_begin(board, &chain.state);
 	board->end.where = where;
 	pid_t pid = crash_fork();
 	if (pid == 0)
@@ -375,7 +375,7 @@ TEST(board_describes_the_end_of_a_writer)
 TEST(board_with_impossible_counts_is_refused)
 {
 	static const struct crash_plan plan = {.sessions = 2, .keys = 1};
-	static const struct crash_state state = {
+	static const struct crash_oracle state = {
 		.plan = &plan, .start = {5, 9}}; /* and at most 3 operations more */
 	static const struct {
 		uint64_t acked, begun;
@@ -383,15 +383,16 @@ TEST(board_with_impossible_counts_is_refused)
 	} counts[] = {{9, 9, NB_OK}, {9, 10, NB_OK}, {12, 12, NB_OK}, {8, 9, NB_ERR_DATA},
 		{10, 9, NB_ERR_DATA}, {9, 11, NB_ERR_DATA}, {12, 13, NB_ERR_DATA},
 		{UINT64_MAX, UINT64_MAX, NB_ERR_DATA}};
-	struct crash_board marked = {.is_open = 1, .failed = NB_FAIL};
-	crash_board_begin(&marked, &state);
+	struct crash_progress marked = {.is_open = 1, .failed = NB_FAIL};
+	crash_progress_begin(&marked, &state);
 	ck_assert_uint_eq(marked.is_open, 0);
 	ck_assert_int_eq(marked.failed, NB_OK);
-	ck_assert_int_eq(crash_board_check(&marked, &state, 0), NB_OK);
+	ck_assert_int_eq(crash_progress_check(&marked, &state, 0), NB_OK);
 	for (size_t i = 0; i < UNIT_COUNT(counts); i++) {
 		marked.marks[1].acked = counts[i].acked;
 		marked.marks[1].begun = counts[i].begun;
-		ck_assert_msg(crash_board_check(&marked, &state, 3) == counts[i].rc, "%zu", i);
+		ck_assert_msg(
+			crash_progress_check(&marked, &state, 3) == counts[i].rc, "%zu", i);
 	}
 	ck_assert_str_eq(nb_error_text(),
 		"session 1 has begun 18446744073709551615 operations and done 18446744073709551615, and started with 9");

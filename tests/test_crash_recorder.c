@@ -41,7 +41,7 @@ NEXT(msync, (void *at, size_t size, int flags), (at, size, flags))
 #define msync next_msync
 
 static struct record_log *tape;
-static struct crash_board *board;
+static struct crash_progress *board;
 static struct preload recorder;
 
 /* In the child, where Check's own asserts would not be heard. */

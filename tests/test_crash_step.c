@@ -19,7 +19,7 @@
 
 enum { TIMEOUT_S = 60 };
 
-static struct crash_board *board;
+static struct crash_progress *board;
 static int status;
 static bool is_counted;
 
@@ -60,7 +60,8 @@ hit_the_mark(void)
 static int64_t
 follow(void (*behind)(void), uint32_t stops, uint32_t steps)
 {
-	*board = (struct crash_board){.end = {.is_counted = 1, .stops = stops, .steps = steps}};
+	*board = (struct crash_progress){
+		.end = {.is_counted = 1, .stops = stops, .steps = steps}};
 	pid_t pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -134,7 +135,7 @@ TEST(what_ends_by_itself_is_counted)
 
 TEST(what_never_comes_to_the_place_is_not)
 {
-	*board = (struct crash_board){.end = {.is_counted = 1}};
+	*board = (struct crash_progress){.end = {.is_counted = 1}};
 	pid_t pid = fork();
 	if (pid == 0)
 		_exit(7);
@@ -148,7 +149,7 @@ TEST(what_never_comes_to_the_place_is_not)
 TEST(one_that_is_gone_from_the_place_tells_nothing_of_ptrace)
 {
 	siginfo_t end;
-	*board = (struct crash_board){.end = {.is_counted = 1}};
+	*board = (struct crash_progress){.end = {.is_counted = 1}};
 	pid_t pid = fork();
 	if (pid == 0) {
 		__atomic_store_n(&board->meeting, CRASH_MEETS, __ATOMIC_RELEASE);
@@ -165,7 +166,7 @@ TEST(one_that_is_gone_from_the_place_tells_nothing_of_ptrace)
 
 TEST(one_that_is_stopped_is_left_to_who_asked)
 {
-	*board = (struct crash_board){.end = {.is_counted = 1, .steps = UINT32_MAX}};
+	*board = (struct crash_progress){.end = {.is_counted = 1, .steps = UINT32_MAX}};
 	pid_t pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -187,7 +188,7 @@ TEST(one_that_is_stopped_is_left_to_who_asked)
 
 TEST(one_that_may_not_be_followed_goes_alone)
 {
-	*board = (struct crash_board){.end = {.is_counted = 1}};
+	*board = (struct crash_progress){.end = {.is_counted = 1}};
 	pid_t pid = fork();
 	if (pid == 0) {
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL); /* there is one tracer at most */

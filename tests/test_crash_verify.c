@@ -18,7 +18,7 @@ bool unit_in_scratch = true;
 enum { OLD_OPS = 25, OPS = 20, ALL_OPS = OLD_OPS + OPS };
 
 static struct crash_rig_chain chain;
-static struct crash_state seen;       /* what was there when it was looked at last */
+static struct crash_oracle seen;      /* what was there when it was looked at last */
 static const struct nb_engine *right; /* which those below stand before */
 static struct nb_engine wrong;
 
@@ -33,13 +33,13 @@ unit_setup(void)
 	crash_rig_begin(&chain, "database");
 	crash_rig_round(&chain, OLD_OPS);
 	crash_rig_round(&chain, OPS);
-	ck_assert_int_eq(crash_state_create(&seen, &chain.plan), NB_OK);
+	ck_assert_int_eq(crash_oracle_create(&seen, &chain.plan), NB_OK);
 }
 
 void
 unit_teardown(void)
 {
-	crash_state_destroy(&seen);
+	crash_oracle_destroy(&seen);
 	crash_rig_end(&chain);
 	crash_rig_unload();
 }
@@ -49,7 +49,7 @@ static struct crash_report
 verify(void)
 {
 	struct crash_report report;
-	crash_state_copy(&seen, &chain.state);
+	crash_oracle_copy(&seen, &chain.state);
 	int rc = crash_verify(&report, &chain.subject, &seen, &chain.moment, chain.path);
 	ck_assert_msg(rc == NB_OK, "%s", nb_error_text());
 	return report;

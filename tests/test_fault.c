@@ -17,7 +17,7 @@
 
 #include "unit.h"
 
-static struct post post = {.worker = 5};
+static struct heartbeat heartbeat = {.worker = 5};
 static int fault_wanted;
 
 static void *
@@ -26,8 +26,8 @@ fault_thread(void *arg)
 	struct fault_stack stack;
 	(void)arg;
 	fault_enter_thread(&stack);
-	fault_set_post(&post);
-	post_enter(&post, "put");
+	fault_set_heartbeat(&heartbeat);
+	heartbeat_enter(&heartbeat, "put");
 	if (fault_wanted == FAULT_EXIT)
 		nb_fault_exit();
 	else
@@ -37,7 +37,7 @@ fault_thread(void *arg)
 
 /** Until the thread has faulted, or is believed not to. */
 static int
-await_fault(const struct post **at)
+await_fault(const struct heartbeat **at)
 {
 	int fault = FAULT_NONE;
 	for (int i = 0; i < 10000 && fault == FAULT_NONE; i++) {
@@ -50,14 +50,14 @@ await_fault(const struct post **at)
 static void
 expect_held(int number)
 {
-	const struct post *at = NULL;
+	const struct heartbeat *at = NULL;
 	pthread_t thread;
 	fault_wanted = number;
 	nb_catch_faults(NULL);
 	fault_begin();
 	ck_assert_int_eq(pthread_create(&thread, NULL, fault_thread, NULL), 0);
 	ck_assert_int_eq(await_fault(&at), number);
-	ck_assert_ptr_eq(at, &post);
+	ck_assert_ptr_eq(at, &heartbeat);
 	ck_assert_str_eq(at->call, "put");
 	fault_end();
 	ck_assert_int_eq(fault_seen(&at), number); /* it stays so: the thread does, too */
@@ -91,8 +91,8 @@ TEST(without_somebody_to_report_it_says_so_and_dies_of_the_signal)
 	if (pid == 0) {
 		nb_catch_faults(say);
 		fault_begin();
-		fault_set_post(&post);
-		post_enter(&post, "open");
+		fault_set_heartbeat(&heartbeat);
+		heartbeat_enter(&heartbeat, "open");
 		abort(); /* on the thread that would report it */
 	}
 	int status;
@@ -122,7 +122,7 @@ TEST(handlers_of_others_stay_and_own_ones_can_be_taken_back)
 
 TEST(exit_that_is_no_engines_is_let_pass)
 {
-	const struct post *at;
+	const struct heartbeat *at;
 	nb_fault_exit(); /* there is no run */
 	fault_begin();
 	nb_fault_exit(); /* the one that reports */

@@ -147,7 +147,7 @@ TEST(one_that_comes_back_late_changes_nothing)
 	expect_left(PUT, "operation 300");
 	const struct job_worker *worker = rig.run->loading.workers[0];
 	__atomic_store_n(&is_free, 1, __ATOMIC_RELEASE);
-	while (crew_busy(&rig.run->crew) > 0)
+	while (worker_pool_busy(&rig.run->pool) > 0)
 		usleep(1000);
 	ck_assert_uint_eq(worker->done, STUCK_AT + 1);
 	ck_assert_uint_eq(worker->counted, STUCK_AT);
@@ -183,13 +183,13 @@ TEST(a_close_that_hangs_leaves_a_whole_result)
 
 TEST(without_a_limit_nothing_is_overdue)
 {
-	struct post post = {.call = NULL};
+	struct heartbeat heartbeat = {.call = NULL};
 	begin(1);
 	rig.options.op_timeout_ns = 0;
 	rig_new(&rig, NULL);
-	post_enter(&post, "put");
+	heartbeat_enter(&heartbeat, "put");
 	for (int i = 0; i < 3; i++) {
-		ck_assert(!run_watch(rig.run, &post, false));
+		ck_assert(!run_watch(rig.run, &heartbeat, false));
 		usleep(1000);
 	}
 }
@@ -239,15 +239,15 @@ TEST(a_request_to_stop_gives_a_call_some_time)
 	begin(1);
 	rig.options.op_timeout_ns = rig.options.call_timeout_ns = 0;
 	rig_new(&rig, NULL);
-	struct post post = {.call = NULL};
-	post_enter(&post, "put");
-	ck_assert(!run_watch(rig.run, &post, false));
-	post.since_ns -= UINT64_C(20000000000); /* it has been there for so long */
+	struct heartbeat heartbeat = {.call = NULL};
+	heartbeat_enter(&heartbeat, "put");
+	ck_assert(!run_watch(rig.run, &heartbeat, false));
+	heartbeat.since_ns -= UINT64_C(20000000000); /* it has been there for so long */
 	nb_stop();
-	ck_assert(!run_watch(rig.run, &post, false));
+	ck_assert(!run_watch(rig.run, &heartbeat, false));
 	rig.run->left.stop_ns -= UINT64_C(20000000000);
-	ck_assert(!run_watch(rig.run, &post, true)); /* were it closing */
-	ck_assert(run_watch(rig.run, &post, false));
+	ck_assert(!run_watch(rig.run, &heartbeat, true)); /* were it closing */
+	ck_assert(run_watch(rig.run, &heartbeat, false));
 	ck_assert_int_eq(run_left_failure(rig.run), NB_ERR_INTERRUPTED);
 	nb_stop_clear();
 }

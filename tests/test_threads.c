@@ -5,7 +5,7 @@
 
 TEST(each_operation_of_a_job_is_one_of_its_kinds)
 {
-	uint64_t counts[CANDLES_KINDS], sum = 0;
+	uint64_t counts[BOXPLOTS_KINDS], sum = 0;
 	struct nb_result job = {.is_job = true};
 	struct record record = {.run = &job};
 	struct job_thread thread = {.ops = 0};
@@ -14,32 +14,32 @@ TEST(each_operation_of_a_job_is_one_of_its_kinds)
 		thread.ops += thread.kinds[kind];
 	}
 	threads_count(&record, &thread, counts);
-	ck_assert_uint_eq(counts[CANDLES_PUTS],
+	ck_assert_uint_eq(counts[BOXPLOTS_PUTS],
 		1 << NB_OP_UPDATE | 1 << NB_OP_INSERT | 1 << NB_OP_UPSERT | 1 << NB_OP_RMW |
 			1 << NB_OP_BATCH | 1 << NB_OP_TXN_WRITE);
-	ck_assert_uint_eq(counts[CANDLES_GETS],
+	ck_assert_uint_eq(counts[BOXPLOTS_GETS],
 		1 << NB_OP_READ | 1 << NB_OP_MULTIGET | 1 << NB_OP_TXN_READ);
-	ck_assert_uint_eq(counts[CANDLES_SCANS], 1 << NB_OP_SCAN);
-	ck_assert_uint_eq(counts[CANDLES_REMOVES], 1 << NB_OP_DELETE);
-	for (uint32_t kind = 1; kind < CANDLES_KINDS; kind++)
+	ck_assert_uint_eq(counts[BOXPLOTS_SCANS], 1 << NB_OP_SCAN);
+	ck_assert_uint_eq(counts[BOXPLOTS_REMOVES], 1 << NB_OP_DELETE);
+	for (uint32_t kind = 1; kind < BOXPLOTS_KINDS; kind++)
 		sum += counts[kind];
-	ck_assert_uint_eq(counts[CANDLES_OPS], sum);
+	ck_assert_uint_eq(counts[BOXPLOTS_OPS], sum);
 }
 
 TEST(classic_actions_are_what_they_are_called)
 {
-	static const uint32_t kinds[] = {[NB_VERB_PUT] = CANDLES_PUTS,
-		[NB_VERB_GET] = CANDLES_GETS,
-		[NB_VERB_DELETE] = CANDLES_REMOVES};
+	static const uint32_t kinds[] = {[NB_VERB_PUT] = BOXPLOTS_PUTS,
+		[NB_VERB_GET] = BOXPLOTS_GETS,
+		[NB_VERB_DELETE] = BOXPLOTS_REMOVES};
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
-		uint64_t counts[CANDLES_KINDS];
+		uint64_t counts[BOXPLOTS_KINDS];
 		struct nb_result run = {.threads = 1};
 		struct record record = {.run = &run};
 		struct job_thread thread = {.ops = 10, .kinds = {10}};
 		run.workload.verb = verb;
 		threads_count(&record, &thread, counts);
 		ck_assert_uint_eq(counts[kinds[verb]], 10);
-		ck_assert_uint_eq(counts[CANDLES_OPS], 10);
+		ck_assert_uint_eq(counts[BOXPLOTS_OPS], 10);
 	}
 }
 
@@ -50,7 +50,7 @@ TEST(threads_that_are_not_known_have_no_kinds)
 	struct record *record = record_rig_add_put(results, "lmdb", 1);
 	ck_assert_uint_eq(record_groups(record, groups), 1);
 	ck_assert_uint_eq(
-		threads_kinds(record, &groups[0]), 1u << CANDLES_OPS | 1u << CANDLES_PUTS);
+		threads_kinds(record, &groups[0]), 1u << BOXPLOTS_OPS | 1u << BOXPLOTS_PUTS);
 	groups[0].threads = NULL;
 	ck_assert_uint_eq(threads_kinds(record, &groups[0]), 0);
 	nb_results_delete(results);

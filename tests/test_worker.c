@@ -665,7 +665,7 @@ TEST(a_scan_shows_now_and_then_that_it_goes_on)
 	rig.run->engine->table.scan_next = scan_on;
 	toy_go(&with);
 	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_SCAN].records, 10000);
-	ck_assert_uint_eq(with.workers[0]->post.steps, 3); /* its begin, 4096 and 8192 */
+	ck_assert_uint_eq(with.workers[0]->heartbeat.steps, 3); /* its begin, 4096 and 8192 */
 }
 
 static int

@@ -6,13 +6,13 @@
  * findings and the calls they are in. One check at a time.
  */
 #include "check/suite.h"
-#include "run/post.h"
+#include "run/heartbeat.h"
 
 enum { CALL_KEY_SIZE = 33, BOARD_PRINTED_SIZE = 256 };
 
 /** A thread that calls the engine. */
 struct call {
-	struct post post; /* first; the rest describes it */
+	struct heartbeat heartbeat; /* first; the rest describes it */
 	unsigned char key[CALL_KEY_SIZE];
 	size_t key_size;
 	bool has_value;
@@ -39,7 +39,7 @@ struct replayed {
 struct board {
 	struct letter letter;
 	struct replayed replayed;
-	const struct post *culprit; /* where the fault was; NULL: unknown */
+	const struct heartbeat *culprit; /* where the fault was; NULL: unknown */
 	struct call calls[SUITE_SESSIONS + 1];
 };
 

@@ -42,11 +42,11 @@ board_make(void)
 /* --- where a thread is --- */
 
 static void
-describe_call(const struct post *post, const char *name, char *buf, size_t size)
+describe_call(const struct heartbeat *heartbeat, const char *name, char *buf, size_t size)
 {
-	const struct call *call = (const struct call *)(const void *)post;
+	const struct call *call = (const struct call *)(const void *)heartbeat;
 	char key[160];
-	post_format_key(key, sizeof(key), call->key, call->key_size);
+	heartbeat_format_key(key, sizeof(key), call->key, call->key_size);
 	if (call->key_size == 0)
 		snprintf(buf, size, "%s", name);
 	else if (call->has_value)
@@ -65,8 +65,8 @@ enter_call(
 		memcpy(call->key, key.data, call->key_size);
 	call->has_value = value != NULL;
 	call->value_size = value != NULL ? value->size : 0;
-	fault_set_post(&call->post);
-	post_enter(&call->post, name);
+	fault_set_heartbeat(&call->heartbeat);
+	heartbeat_enter(&call->heartbeat, name);
 }
 
 static struct call *
@@ -95,7 +95,7 @@ watched_session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	own = &board->calls[id % SUITE_SESSIONS];
 	struct call *call = enter_session("session_open", NO_KEY, NULL);
 	int rc = real.session_open(out, db, id);
-	post_leave(&call->post);
+	heartbeat_leave(&call->heartbeat);
 	return rc;
 }
 
@@ -104,7 +104,7 @@ watched_session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	{ \
 		struct call *call = enter; \
 		int rc = real.verb arguments; \
-		post_leave(&call->post); \
+		heartbeat_leave(&call->heartbeat); \
 		return rc; \
 	}
 
@@ -113,7 +113,7 @@ watched_session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	{ \
 		struct call *call = enter; \
 		real.verb arguments; \
-		post_leave(&call->post); \
+		heartbeat_leave(&call->heartbeat); \
 	}
 
 #define SESSION(verb) enter_session(#verb, NO_KEY, NULL)
@@ -209,8 +209,8 @@ calls_forget(void)
 {
 	for (uint32_t i = 0; i <= DATABASE; i++)
 		board->calls[i] = (struct call){
-			.post = {.describe = describe_call,
-				.worker = i == DATABASE ? POST_DATABASE : i}};
+			.heartbeat = {.describe = describe_call,
+				.worker = i == DATABASE ? HEARTBEAT_DATABASE : i}};
 	board->culprit = NULL;
 	own = NULL;
 }
@@ -243,15 +243,15 @@ describe_place(char *buf, size_t size)
 	buf[0] = '\0';
 	if (board->culprit != NULL) {
 		buf[used++] = ' ';
-		post_describe(board->culprit, buf + used, size - used);
+		heartbeat_describe(board->culprit, buf + used, size - used);
 		return;
 	}
-	for (uint32_t i = 0; i <= DATABASE && used + POST_TEXT < size; i++) {
-		const struct post *post = &board->calls[i].post;
-		if (__atomic_load_n(&post->call, __ATOMIC_ACQUIRE) == NULL)
+	for (uint32_t i = 0; i <= DATABASE && used + HEARTBEAT_TEXT < size; i++) {
+		const struct heartbeat *heartbeat = &board->calls[i].heartbeat;
+		if (__atomic_load_n(&heartbeat->call, __ATOMIC_ACQUIRE) == NULL)
 			continue;
 		used += (size_t)snprintf(buf + used, size - used, used > 0 ? ", or " : " ");
-		post_describe(post, buf + used, size - used);
+		heartbeat_describe(heartbeat, buf + used, size - used);
 		used += strlen(buf + used);
 	}
 }
@@ -259,17 +259,17 @@ describe_place(char *buf, size_t size)
 static void
 describe_hang(char *text, size_t size, uint64_t timeout_ns)
 {
-	char place[POST_TEXT];
-	const struct post *longest = NULL;
+	char place[HEARTBEAT_TEXT];
+	const struct heartbeat *longest = NULL;
 	for (uint32_t i = 0; i <= DATABASE; i++) {
-		const struct post *post = &board->calls[i].post;
-		if (__atomic_load_n(&post->call, __ATOMIC_ACQUIRE) != NULL &&
-			(longest == NULL || post->since_ns < longest->since_ns))
-			longest = post;
+		const struct heartbeat *heartbeat = &board->calls[i].heartbeat;
+		if (__atomic_load_n(&heartbeat->call, __ATOMIC_ACQUIRE) != NULL &&
+			(longest == NULL || heartbeat->since_ns < longest->since_ns))
+			longest = heartbeat;
 	}
 	uint64_t held_ns = longest == NULL ? 0 : clock_monotonic() - longest->since_ns;
 	if (longest != NULL)
-		post_describe(longest, place, sizeof(place));
+		heartbeat_describe(longest, place, sizeof(place));
 	if (held_ns >= timeout_ns / 2) {
 		snprintf(text, size, "it hangs: %s: has not returned for %s",
 			place + strlen("in "), UNITS_NS(held_ns));
@@ -282,7 +282,7 @@ describe_hang(char *text, size_t size, uint64_t timeout_ns)
 void
 calls_describe_end(char *text, size_t size, int how, int status, uint64_t timeout_ns)
 {
-	char place[2 * POST_TEXT], name[PROCESS_SIGNAL_SIZE];
+	char place[2 * HEARTBEAT_TEXT], name[PROCESS_SIGNAL_SIZE];
 	describe_place(place, sizeof(place));
 	if (how == PROCESS_LATE)
 		describe_hang(text, size, timeout_ns);
@@ -301,5 +301,5 @@ void
 calls_look(void)
 {
 	for (uint32_t i = 0; i <= DATABASE; i++)
-		post_is_overdue(&board->calls[i].post, clock_monotonic(), UINT64_MAX);
+		heartbeat_is_overdue(&board->calls[i].heartbeat, clock_monotonic(), UINT64_MAX);
 }

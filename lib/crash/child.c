@@ -30,7 +30,7 @@
 #include "base/process.h"
 #include "check/suite.h"
 #include "crash/crash.h"
-#include "crash/record.h"
+#include "crash/syscall_log.h"
 #include "run/fault.h"
 
 /* An engine that answers NB_CONFLICT this often to the only writer of a key will always do so. */
@@ -45,7 +45,7 @@ enum {
 struct writer {
 	const struct crash_subject *subject;
 	const struct crash_plan *plan;
-	struct crash_board *board;
+	struct crash_progress *board;
 	struct nb_session *session;
 	struct nb_db *db; /* if it is the only writer; else NULL */
 	uint32_t id;
@@ -102,9 +102,9 @@ crash_await(pid_t pid, int *status, uint64_t timeout_ns)
 /* ---- the board ---- */
 
 void
-crash_board_begin(struct crash_board *board, const struct crash_state *state)
+crash_progress_begin(struct crash_progress *board, const struct crash_oracle *state)
 {
-	*board = (struct crash_board){.failed = NB_OK};
+	*board = (struct crash_progress){.failed = NB_OK};
 	for (uint32_t i = 0; i < state->plan->sessions; i++)
 		board->marks[i].begun = board->marks[i].acked = state->start[i];
 }
@@ -121,8 +121,8 @@ crash_describe_end(char text[CRASH_TEXT_SIZE], bool is_done, const char *why, in
 }
 
 int
-crash_board_check(
-	const struct crash_board *board, const struct crash_state *state, uint64_t ops)
+crash_progress_check(
+	const struct crash_progress *board, const struct crash_oracle *state, uint64_t ops)
 {
 	struct crash_moment moment;
 	crash_moment_read(&moment, board, state->plan->sessions);
@@ -156,7 +156,7 @@ crash_open_args(const struct crash_subject *subject, const char *path, uint32_t 
 
 /** Records why the writer ends. The first of several threads does so. */
 static void
-fail(struct crash_board *board, const char *what, int rc)
+fail(struct crash_progress *board, const char *what, int rc)
 {
 	int32_t none = NB_OK;
 	if (__atomic_compare_exchange_n(
@@ -167,7 +167,7 @@ fail(struct crash_board *board, const char *what, int rc)
 }
 
 static _Noreturn void
-give_up(struct crash_board *board, const char *what, int rc)
+give_up(struct crash_progress *board, const char *what, int rc)
 {
 	fail(board, what, rc);
 	_exit(EXIT_FAILURE);
@@ -188,7 +188,7 @@ set_timer(uint64_t ns)
 
 /** Starts the timer or the count if this is the drawn place. */
 static void
-set_end(struct crash_board *board, uint32_t where)
+set_end(struct crash_progress *board, uint32_t where)
 {
 	if (board->end.where != where)
 		return;
@@ -302,7 +302,7 @@ write_all(void *arg)
 }
 
 static void
-run_writers(struct writer *writers, uint32_t count, struct crash_board *board)
+run_writers(struct writer *writers, uint32_t count, struct crash_progress *board)
 {
 	for (uint32_t i = 1; i < count; i++)
 		if (pthread_create(&writers[i].thread, NULL, write_all, &writers[i]) != 0) {
@@ -317,7 +317,7 @@ run_writers(struct writer *writers, uint32_t count, struct crash_board *board)
 }
 
 static void
-check(struct crash_board *board, const char *call, int rc)
+check(struct crash_progress *board, const char *call, int rc)
 {
 	if (rc != NB_OK)
 		give_up(board, call, rc);
@@ -326,14 +326,14 @@ check(struct crash_board *board, const char *call, int rc)
 /** The time; 0 if the end is counted: reading the clock takes a varying number of steps, since
  * it starts again if the kernel updates the time meanwhile. */
 static uint64_t
-now(const struct crash_board *board)
+now(const struct crash_progress *board)
 {
 	return board->end.is_counted != 0 ? 0 : clock_monotonic();
 }
 
 /** Does what a program does before a normal end. */
 static void
-finish(struct writer *writers, uint32_t count, struct nb_db *db, struct crash_board *board)
+finish(struct writer *writers, uint32_t count, struct nb_db *db, struct crash_progress *board)
 {
 	const struct nb_engine *engine = writers[0].subject->engine;
 	const char *call;
@@ -351,8 +351,8 @@ finish(struct writer *writers, uint32_t count, struct nb_db *db, struct crash_bo
 }
 
 _Noreturn void
-crash_child(const struct crash_subject *subject, const struct crash_state *state,
-	struct crash_board *board, const char *path, uint64_t ops)
+crash_child(const struct crash_subject *subject, const struct crash_oracle *state,
+	struct crash_progress *board, const char *path, uint64_t ops)
 {
 	uint32_t count = state->plan->sessions;
 	struct nb_open_args args = crash_open_args(subject, path, count, NB_OPEN_CREATE);
@@ -389,7 +389,7 @@ crash_child(const struct crash_subject *subject, const struct crash_state *state
 
 _Noreturn void
 crash_child_recover(
-	const struct crash_subject *subject, struct crash_board *board, const char *path)
+	const struct crash_subject *subject, struct crash_progress *board, const char *path)
 {
 	struct nb_open_args args = crash_open_args(subject, path, 1, 0);
 	struct nb_db *db = NULL;

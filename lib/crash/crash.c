@@ -24,7 +24,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/planted.h"
+#include "base/symlink_guard.h"
 #include "base/process.h"
 #include "base/tree.h"
 #include "crash/crash.h"
@@ -157,13 +157,13 @@ crash_run_take(struct crash_run *run, const struct crash_report *report,
 
 int
 crash_run_begin_chain(struct crash_run *run, const char *path, struct crash_plan *plan,
-	struct crash_state *state, uint64_t seed)
+	struct crash_oracle *state, uint64_t seed)
 {
 	tree_drop(path);
 	if (mkdir(path, 0700) != 0)
 		return error_system("cannot create %s", path);
 	crash_plan_create(plan, run->args->engine, run->args->sessions, seed);
-	crash_state_reset(state);
+	crash_oracle_reset(state);
 	return NB_OK;
 }
 
@@ -223,7 +223,7 @@ check_keep(const char *keep)
 	char *above = keep != NULL ? strdup(keep) : NULL;
 	if (above == NULL)
 		return NB_OK;
-	int rc = planted_check(keep);
+	int rc = symlink_check(keep);
 	if (rc != NB_OK) {
 		/* the error is set */
 	} else if (stat(keep, &st) == 0) {

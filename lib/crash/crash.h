@@ -135,7 +135,7 @@ struct crash_end {
 };
 
 /** In shared memory: crash_share(). */
-struct crash_board {
+struct crash_progress {
 	struct crash_mark marks[CRASH_SESSIONS_MAX];
 	struct crash_end end; /* set before the fork */
 	uint32_t meeting;     /* atomic: CRASH_MEETS ..., of a counted end */
@@ -160,9 +160,9 @@ NB_MUST_CHECK void *
 crash_share(size_t size);
 
 /** Begins a round: all sessions are where `state` is. */
-struct crash_state;
+struct crash_oracle;
 void
-crash_board_begin(struct crash_board *board, const struct crash_state *state);
+crash_progress_begin(struct crash_progress *board, const struct crash_oracle *state);
 
 /**
  * Describes the end of a process unless it ended well: "the process was ..."; else "". `how` and
@@ -178,13 +178,14 @@ crash_describe_end(char text[CRASH_TEXT_SIZE], bool is_done, const char *why, in
  * must be possible, with at most `ops` operations since `state`. Else NB_ERR_DATA.
  */
 NB_MUST_CHECK int
-crash_board_check(
-	const struct crash_board *board, const struct crash_state *state, uint64_t ops);
+crash_progress_check(
+	const struct crash_progress *board, const struct crash_oracle *state, uint64_t ops);
 
 /** Reads the progress of the writer. `acked` is read first: if the writer continues, `begun` may
  * be later, but never earlier. */
 static inline void
-crash_moment_read(struct crash_moment *out, const struct crash_board *board, uint32_t sessions)
+crash_moment_read(
+	struct crash_moment *out, const struct crash_progress *board, uint32_t sessions)
 {
 	for (uint32_t i = 0; i < sessions; i++) {
 		out->acked[i] = __atomic_load_n(&board->marks[i].acked, __ATOMIC_ACQUIRE);
@@ -197,7 +198,7 @@ crash_moment_read(struct crash_moment *out, const struct crash_board *board, uin
 
 /** For each key the write whose value it has; 0: it is missing. Key k of session s has the
  * index s * plan->keys + k. */
-struct crash_state {
+struct crash_oracle {
 	const struct crash_plan *plan;      /* borrowed */
 	uint64_t *last;                     /* crash_write_number() */
 	uint64_t start[CRASH_SESSIONS_MAX]; /* `last` includes the operations before it */
@@ -205,21 +206,21 @@ struct crash_state {
 
 /** The state of a new database. */
 NB_MUST_CHECK int
-crash_state_create(struct crash_state *state, const struct crash_plan *plan);
+crash_oracle_create(struct crash_oracle *state, const struct crash_plan *plan);
 
 void
-crash_state_destroy(struct crash_state *state);
+crash_oracle_destroy(struct crash_oracle *state);
 
 /** Back to the state of a new database. */
 void
-crash_state_reset(struct crash_state *state);
+crash_oracle_reset(struct crash_oracle *state);
 
 /** Copies `from` to `to`, which has the same plan. */
 void
-crash_state_copy(struct crash_state *to, const struct crash_state *from);
+crash_oracle_copy(struct crash_oracle *to, const struct crash_oracle *from);
 
 static inline size_t
-crash_state_keys(const struct crash_state *state)
+crash_oracle_keys(const struct crash_oracle *state)
 {
 	return (size_t)state->plan->sessions * state->plan->keys;
 }
@@ -268,13 +269,13 @@ crash_report_wrong(struct crash_report *report, uint32_t wrong, const char *fmt,
  * `moment` the progress at the crash. Adds to *out; `last` becomes the present contents.
  */
 NB_MUST_CHECK int
-crash_judge(struct crash_report *out, const struct crash_state *state,
+crash_judge(struct crash_report *out, const struct crash_oracle *state,
 	const struct crash_moment *moment, const struct crash_sight *sights, uint32_t promise,
 	uint64_t *last);
 
 /** The same for a database that cannot be read: all acknowledged writes are lost. */
 void
-crash_judge_unseen(struct crash_report *out, const struct crash_state *state,
+crash_judge_unseen(struct crash_report *out, const struct crash_oracle *state,
 	const struct crash_moment *moment);
 
 /** An engine and how its databases are opened. */
@@ -304,23 +305,23 @@ crash_await(pid_t pid, int *status, uint64_t timeout_ns);
  * recorder, if it is loaded, after each operation.
  */
 _Noreturn void
-crash_child(const struct crash_subject *subject, const struct crash_state *state,
-	struct crash_board *board, const char *path, uint64_t ops);
+crash_child(const struct crash_subject *subject, const struct crash_oracle *state,
+	struct crash_progress *board, const char *path, uint64_t ops);
 
 /** In a forked process: opens the database and sleeps until the process is ended. */
 _Noreturn void
 crash_child_recover(
-	const struct crash_subject *subject, struct crash_board *board, const char *path);
+	const struct crash_subject *subject, struct crash_progress *board, const char *path);
 
 /**
  * The child calls it at the place, and waits for the parent. False: it is not followed. Then a
  * followed child calls crash_step_out() where the parent should stop counting system calls.
  */
 bool
-crash_step_meet(struct crash_board *board);
+crash_step_meet(struct crash_progress *board);
 
 void
-crash_step_out(const struct crash_board *board);
+crash_step_out(const struct crash_progress *board);
 
 /**
  * The parent waits for the child at its place, counts, and ends it with SIGKILL. Returns the
@@ -328,7 +329,7 @@ crash_step_out(const struct crash_board *board);
  * by the count, or well before it; otherwise its own timer ended it, or it was not followed.
  */
 int
-crash_step_await(pid_t pid, int *status, struct crash_board *board, uint64_t timeout_ns,
+crash_step_await(pid_t pid, int *status, struct crash_progress *board, uint64_t timeout_ns,
 	bool *is_counted);
 
 /** The arguments of open; `flags` are NB_OPEN_*. */
@@ -344,7 +345,7 @@ crash_open_args(const struct crash_subject *subject, const char *path, uint32_t 
  */
 NB_MUST_CHECK int
 crash_verify(struct crash_report *out, const struct crash_subject *subject,
-	struct crash_state *state, const struct crash_moment *moment, const char *path);
+	struct crash_oracle *state, const struct crash_moment *moment, const char *path);
 
 /* ---- a call of nb_crash() ---- */
 
@@ -365,7 +366,7 @@ struct crash_evidence {
 	const char *when;  /* the moment, in words */
 	bool is_counted;   /* as are all before it in its block */
 	const char *files; /* a copy of the database after the crash, to be moved; NULL: none */
-	const struct crash_state *state; /* before the round */
+	const struct crash_oracle *state; /* before the round */
 	const struct crash_moment *moment;
 };
 
@@ -387,7 +388,7 @@ crash_run_take(struct crash_run *run, const struct crash_report *report,
 /** A new database directory `path`, with a new plan and state. */
 NB_MUST_CHECK int
 crash_run_begin_chain(struct crash_run *run, const char *path, struct crash_plan *plan,
-	struct crash_state *state, uint64_t seed);
+	struct crash_oracle *state, uint64_t seed);
 
 /** Reports the progress. NB_ERR_INTERRUPTED: nb_stop() was called. */
 NB_MUST_CHECK int

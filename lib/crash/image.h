@@ -46,7 +46,7 @@
  * recorder detects io_uring and POSIX aio, and a recording is compared with the files on disk at
  * its end; differences are reported (record_log.is_blind).
  */
-#include "crash/record.h"
+#include "crash/syscall_log.h"
 
 struct image;
 

@@ -20,13 +20,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/planted.h"
+#include "base/symlink_guard.h"
 #include "base/process.h"
 #include "base/tree.h"
 #include "crash/crash.h"
 #include "report/json_value.h"
 #include "run/engine.h"
-#include "run/fact.h"
+#include "run/procfs.h"
 
 /* More than any test writes, but few enough to compute again quickly. */
 enum { NAMES_MAX = 1000, OPS_MAX = 100 * 1000 * 1000, KEYS_MAX = 4096 };
@@ -46,7 +46,7 @@ number(uint64_t value)
 static json_t *
 session_to_json(const struct crash_evidence *evidence, uint32_t s)
 {
-	const struct crash_state *state = evidence->state;
+	const struct crash_oracle *state = evidence->state;
 	json_t *last = json_array();
 	for (uint32_t key = 0; key < state->plan->keys; key++)
 		json_array_append_new(last,
@@ -73,7 +73,7 @@ evidence_to_json(const struct crash_run *run, const struct crash_report *report,
 	const struct nb_crash_args *args = run->args;
 	json_t *sessions = json_array(), *options = json_array();
 	char version[64];
-	fact_keep(version, sizeof(version), args->engine->version());
+	procfs_keep(version, sizeof(version), args->engine->version());
 	for (uint32_t s = 0; s < evidence->state->plan->sessions; s++)
 		json_array_append_new(sessions, session_to_json(evidence, s));
 	for (size_t i = 0; i < args->engine_option_count; i++)
@@ -99,7 +99,7 @@ make_directory(char **out, const struct crash_run *run, const struct crash_evide
 	const struct nb_crash_args *args = run->args;
 	if (mkdir(args->keep, 0777) != 0 && errno != EEXIST)
 		return error_system("cannot create %s", args->keep);
-	int rc = planted_check(args->keep); /* again: it may have changed since */
+	int rc = symlink_check(args->keep); /* again: it may have changed since */
 	if (rc != NB_OK)
 		return rc;
 	for (int i = 1; i <= NAMES_MAX; i++) {
@@ -348,7 +348,7 @@ read_plan(struct reader *reader, struct crash_plan *plan)
 }
 
 static void
-read_session(struct reader *reader, uint32_t s, struct crash_state *state,
+read_session(struct reader *reader, uint32_t s, struct crash_oracle *state,
 	struct crash_moment *moment)
 {
 	const json_t *json = json_array_get(json_object_get(reader->json, "sessions"), s);
@@ -369,7 +369,7 @@ read_session(struct reader *reader, uint32_t s, struct crash_state *state,
 }
 
 static int
-read_evidence(struct reader *reader, struct crash_plan *plan, struct crash_state *state,
+read_evidence(struct reader *reader, struct crash_plan *plan, struct crash_oracle *state,
 	struct crash_moment *moment)
 {
 	read_plan(reader, plan);
@@ -377,7 +377,7 @@ read_evidence(struct reader *reader, struct crash_plan *plan, struct crash_state
 		plan->sessions;
 	if (reader->is_bad)
 		return NB_OK; /* reader_close() reports it */
-	int rc = crash_state_create(state, plan);
+	int rc = crash_oracle_create(state, plan);
 	moment->is_made = read_bool(reader, reader->json, "is_made");
 	for (uint32_t s = 0; s < plan->sessions && rc == NB_OK; s++)
 		read_session(reader, s, state, moment);
@@ -387,8 +387,8 @@ read_evidence(struct reader *reader, struct crash_plan *plan, struct crash_state
 /* ---- the check ---- */
 
 static int
-check_again(struct crash_run *run, struct crash_state *state, const struct crash_moment *moment,
-	uint32_t round, bool is_counted, const char *when)
+check_again(struct crash_run *run, struct crash_oracle *state,
+	const struct crash_moment *moment, uint32_t round, bool is_counted, const char *when)
 {
 	struct crash_report report;
 	char from[4096], to[4096];
@@ -425,7 +425,7 @@ crash_run_again(struct crash_run *run)
 {
 	struct reader reader;
 	struct crash_plan plan;
-	struct crash_state state = {.last = NULL};
+	struct crash_oracle state = {.last = NULL};
 	struct crash_moment moment = {.is_made = 0};
 	int rc = reader_open(&reader, run->again);
 	if (rc != NB_OK)
@@ -443,10 +443,10 @@ crash_run_again(struct crash_run *run)
 		rc = check_engine(run, engine);
 	if (rc == NB_OK) {
 		char clean[CRASH_TEXT_SIZE]; /* the file may have been edited */
-		fact_keep(clean, sizeof(clean), when);
+		procfs_keep(clean, sizeof(clean), when);
 		rc = check_again(run, &state, &moment, round, is_counted, clean);
 	}
-	crash_state_destroy(&state);
+	crash_oracle_destroy(&state);
 	free(engine);
 	free(when);
 	return rc;

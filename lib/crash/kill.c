@@ -69,9 +69,9 @@ struct aim {
 
 struct kills {
 	struct crash_run *run;
-	struct crash_board *board;
+	struct crash_progress *board;
 	struct crash_plan plan;
-	struct crash_state state, before; /* `before`: before the round */
+	struct crash_oracle state, before; /* `before`: before the round */
 	struct rng rng;
 	bool is_counted;  /* the ends of this block should be counted */
 	bool was_counted; /* and all so far were: a later round depends on them */
@@ -161,7 +161,7 @@ set_time(struct crash_end *end, const struct kills *kills, double share)
 
 /** The number of returned operations, plus 1 if all have. */
 static uint64_t
-progress_of(const struct kills *kills, const struct crash_board *board)
+progress_of(const struct kills *kills, const struct crash_progress *board)
 {
 	uint64_t sum = __atomic_load_n(&board->is_closing, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < kills->plan.sessions; i++)
@@ -173,7 +173,7 @@ progress_of(const struct kills *kills, const struct crash_board *board)
  * PROCESS_LATE if it hangs, PROCESS_ENDED if it ended or was killed, or PROCESS_STOPPED. */
 static int
 see_whether_it_hangs(
-	const struct kills *kills, pid_t pid, const struct crash_board *board, int *status)
+	const struct kills *kills, pid_t pid, const struct crash_progress *board, int *status)
 {
 	uint64_t begin = clock_monotonic(), before = progress_of(kills, board);
 	if (__atomic_load_n(&board->is_closing, __ATOMIC_ACQUIRE) != 0)
@@ -195,7 +195,8 @@ see_whether_it_hangs(
  * not the target, after its open. *hangs: it made no progress. NB_ERR_INTERRUPTED: stop.
  */
 static int
-await_kill(struct kills *kills, pid_t pid, struct crash_board *board, int *status, bool *hangs)
+await_kill(
+	struct kills *kills, pid_t pid, struct crash_progress *board, int *status, bool *hangs)
 {
 	bool is_counted = false;
 	uint64_t begin = clock_monotonic();
@@ -226,7 +227,7 @@ describe_moment(char when[WHEN_SIZE], const struct kills *kills,
 	const struct crash_moment *moment, bool is_killed, bool is_twice)
 {
 	static const char *const verbs[] = {"in put", "in del", "in batch"};
-	const struct crash_board *board = kills->board;
+	const struct crash_progress *board = kills->board;
 	uint64_t done = 0, flying = 0;
 	struct crash_op op = {.kind = CRASH_PUT};
 	for (uint32_t i = 0; i < kills->plan.sessions; i++) {
@@ -259,11 +260,11 @@ describe_moment(char when[WHEN_SIZE], const struct kills *kills,
 static pid_t
 start_writer(struct kills *kills, const struct aim *aim)
 {
-	struct crash_board *board = kills->board;
+	struct crash_progress *board = kills->board;
 	/* A writer that should not close continues until it is killed. */
 	bool closes = aim->end.where == CRASH_IN_CLOSE || aim->end.where == CRASH_NEVER;
 	uint64_t ops = closes ? aim->end.ops / kills->plan.sessions + 1 : OPS_MAX;
-	crash_board_begin(board, &kills->state);
+	crash_progress_begin(board, &kills->state);
 	board->end = aim->end;
 	set_time(&board->end, kills, aim->wait);
 	pid_t pid = crash_fork();
@@ -276,7 +277,7 @@ start_writer(struct kills *kills, const struct aim *aim)
 static int
 kill_recovery(struct kills *kills, const struct aim *aim)
 {
-	struct crash_board *board = crash_share(sizeof(*board));
+	struct crash_progress *board = crash_share(sizeof(*board));
 	int status;
 	if (board == NULL)
 		return NB_FAIL;
@@ -342,7 +343,7 @@ try_engine(struct kills *kills)
 static int
 judge_writer(struct kills *kills, struct crash_report *report, const char *text)
 {
-	const struct crash_board *board = kills->board;
+	const struct crash_progress *board = kills->board;
 	if (kills->chain_round == 0)
 		return error_set(NB_FAIL, "%s, on a new database: %s",
 			kills->run->args->engine->name, text);
@@ -368,7 +369,7 @@ static int
 check_crash(struct kills *kills, const struct aim *aim, struct crash_report *report,
 	struct crash_moment *moment, bool is_killed, char when[WHEN_SIZE])
 {
-	int rc = crash_board_check(kills->board, &kills->state, OPS_MAX);
+	int rc = crash_progress_check(kills->board, &kills->state, OPS_MAX);
 	if (rc != NB_OK)
 		return error_prefix(rc,
 			"%s overwrote the progress counters in shared memory: it writes to memory that it does not own",
@@ -399,7 +400,7 @@ do_round(struct kills *kills)
 	struct crash_moment moment = {.is_made = 0};
 	char when[WHEN_SIZE] = "", text[CRASH_TEXT_SIZE];
 	draw_aim(&aim, kills);
-	crash_state_copy(&kills->before, &kills->state);
+	crash_oracle_copy(&kills->before, &kills->state);
 	int status = 0;
 	pid_t pid = start_writer(kills, &aim);
 	if (pid < 0)
@@ -468,13 +469,13 @@ crash_run_kills(struct crash_run *run)
 	kills.board = crash_share(sizeof(*kills.board));
 	if (kills.board == NULL)
 		return NB_FAIL;
-	int rc = crash_state_create(&kills.state, &kills.plan);
+	int rc = crash_oracle_create(&kills.state, &kills.plan);
 	if (rc == NB_OK)
-		rc = crash_state_create(&kills.before, &kills.plan);
+		rc = crash_oracle_create(&kills.before, &kills.plan);
 	if (rc == NB_OK)
 		rc = do_rounds(&kills);
-	crash_state_destroy(&kills.state);
-	crash_state_destroy(&kills.before);
+	crash_oracle_destroy(&kills.state);
+	crash_oracle_destroy(&kills.before);
 	munmap(kills.board, sizeof(*kills.board));
 	return rc;
 }

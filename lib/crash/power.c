@@ -35,7 +35,7 @@
 #include "base/tree.h"
 #include "crash/image.h"
 #include "crash/preload.h"
-#include "run/fact.h"
+#include "run/procfs.h"
 
 enum { OPS = 300, STATES = 50, ROUNDS_OF_CHAIN = 3 };
 
@@ -46,10 +46,10 @@ struct power {
 	struct crash_run *run;
 	struct preload recorder;
 	struct record_log *log;
-	struct crash_board *board;
+	struct crash_progress *board;
 	struct crash_plan plan;
-	struct crash_state state;  /* at the beginning of the round */
-	struct crash_state found;  /* in a checked state */
+	struct crash_oracle state; /* at the beginning of the round */
+	struct crash_oracle found; /* in a checked state */
 	struct crash_moment ended; /* the progress of the ended writer */
 	struct rng rng;
 	char database[PATH_MAX], base[PATH_MAX], copy[PATH_MAX], try[PATH_MAX];
@@ -287,7 +287,7 @@ check_state(struct power *power, struct image *image, const struct power_draw *d
 	subject.how = is_kill ? NB_CRASH_KILL : NB_CRASH_POWER;
 	tree_drop(power->try);
 	tree_drop(power->copy);
-	crash_state_copy(&power->found, &power->state);
+	crash_oracle_copy(&power->found, &power->state);
 	int rc = image_write(image, power->try);
 	if (rc == NB_OK)
 		rc = crash_verify(&report, &subject, &power->found, &moment, power->try);
@@ -346,7 +346,7 @@ judge_writer(const struct power *power, int how, int status, uint64_t timeout_ns
 static int
 check_shared(struct power *power, uint64_t ops)
 {
-	int rc = crash_board_check(power->board, &power->state, ops);
+	int rc = crash_progress_check(power->board, &power->state, ops);
 	power->ended = (struct crash_moment){0};
 	crash_moment_read(&power->ended, power->board, power->plan.sessions);
 	if (rc == NB_OK)
@@ -370,7 +370,7 @@ record(struct power *power)
 	uint64_t timeout_ns = run->subject.timeout_ns;
 	int status = 0;
 	record_create(power->log, LOG_BYTES);
-	crash_board_begin(power->board, &power->state);
+	crash_progress_begin(power->board, &power->state);
 	madvise(power->log, LOG_BYTES, MADV_DOFORK);
 	pid_t pid = crash_fork();
 	if (pid == 0)
@@ -446,7 +446,7 @@ tell_gaps(struct power *power, struct image *image)
 		log_message(NB_LOG_WARNING,
 			"%s: the recording misses some of its writes (%s): findings, and missing findings, may be caused by that",
 			power->run->args->engine->name, text);
-		fact_keep(power->run->tally->unseen, sizeof(power->run->tally->unseen), text);
+		procfs_keep(power->run->tally->unseen, sizeof(power->run->tally->unseen), text);
 	}
 	power->is_told |= text[0] != '\0';
 	return NB_OK;
@@ -490,7 +490,7 @@ go_on(struct power *power, struct image *image)
 	find_moment(&moment, power, image, done);
 	tree_drop(power->try);
 	tree_drop(power->database);
-	crash_state_copy(&power->found, &power->state);
+	crash_oracle_copy(&power->found, &power->state);
 	int rc = image_write(image, power->try);
 	if (rc == NB_OK)
 		rc = image_write(image, power->database);
@@ -501,7 +501,7 @@ go_on(struct power *power, struct image *image)
 		return rc;
 	if (report.wrongs != 0 || !moment.is_made)
 		power->chain_round = ROUNDS_OF_CHAIN;
-	crash_state_copy(&power->state, &power->found);
+	crash_oracle_copy(&power->state, &power->found);
 	memcpy(power->state.start, moment.begun, sizeof(moment.begun));
 	power->is_made = true;
 	return NB_OK;
@@ -592,14 +592,14 @@ crash_run_power(struct crash_run *run)
 	power.log = crash_share(LOG_BYTES);
 	power.board = crash_share(sizeof(*power.board));
 	int rc = power.log != NULL && power.board != NULL
-		? crash_state_create(&power.state, &power.plan)
+		? crash_oracle_create(&power.state, &power.plan)
 		: NB_FAIL;
 	if (rc == NB_OK)
-		rc = crash_state_create(&power.found, &power.plan);
+		rc = crash_oracle_create(&power.found, &power.plan);
 	if (rc == NB_OK)
 		rc = do_rounds(&power);
-	crash_state_destroy(&power.state);
-	crash_state_destroy(&power.found);
+	crash_oracle_destroy(&power.state);
+	crash_oracle_destroy(&power.found);
 	if (power.board != NULL)
 		munmap(power.board, sizeof(*power.board));
 	if (power.log != NULL)

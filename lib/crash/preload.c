@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/place.h"
+#include "base/install_path.h"
 
 static const char name[] = "libmininb-recorder.so";
 
@@ -29,10 +29,10 @@ find_in(const char *dir, const char *part)
 char *
 nb_crash_recorder_path(void)
 {
-	if (place_is_build_tree())
+	if (install_path_is_build_tree())
 		return find_in(NB_BUILD_ROOT, "lib/crash");
 	char *path = find_in(NB_ENGINE_DIR, "..");
-	char *beside = path == NULL ? place_of_library() : NULL;
+	char *beside = path == NULL ? install_path_of_library() : NULL;
 	if (beside != NULL)
 		path = find_in(beside, "mininb");
 	free(beside);

@@ -4,7 +4,7 @@
 /** The recorder in this process. Its path: nb_crash_recorder_path(). */
 #include <stdbool.h>
 
-#include "crash/record.h"
+#include "crash/syscall_log.h"
 
 struct preload {
 	recorder_begin_fn begin;

@@ -373,13 +373,13 @@ look_for_rings(void)
 /* ---- the interface of record.h ---- */
 
 NB_EXPORT int
-nb_recorder_begin(const char *dir, struct record_log *log, const struct crash_board *board,
+nb_recorder_begin(const char *dir, struct record_log *log, const struct crash_progress *board,
 	uint32_t sessions);
 NB_EXPORT void
 nb_recorder_point(void);
 
 int
-nb_recorder_begin(const char *dir, struct record_log *log, const struct crash_board *board,
+nb_recorder_begin(const char *dir, struct record_log *log, const struct crash_progress *board,
 	uint32_t sessions)
 {
 	int error = recorder_log_begin(dir, log, board, sessions);

@@ -30,7 +30,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include "crash/record.h"
+#include "crash/syscall_log.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -87,7 +87,7 @@ void
 recorder_lock(void);
 
 int
-recorder_log_begin(const char *dir, struct record_log *log, const struct crash_board *board,
+recorder_log_begin(const char *dir, struct record_log *log, const struct crash_progress *board,
 	uint32_t sessions);
 
 /** Marks the recording as blind: a change cannot be recorded. The first reason is kept. */

@@ -40,7 +40,7 @@ static struct {
 	pthread_mutex_t lock;
 	pid_t pid;
 	struct record_log *log;
-	const struct crash_board *board;
+	const struct crash_progress *board;
 	uint32_t sessions;
 	size_t dir_length;
 	uint64_t files; /* numbers in use */
@@ -395,7 +395,7 @@ number_files(char path[PATH_MAX], int levels)
 }
 
 int
-recorder_log_begin(const char *dir, struct record_log *log, const struct crash_board *board,
+recorder_log_begin(const char *dir, struct record_log *log, const struct crash_progress *board,
 	uint32_t sessions)
 {
 	char path[PATH_MAX];

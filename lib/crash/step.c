@@ -30,7 +30,7 @@ enum { LOOK_US = 100 };
 /* ---- the child ---- */
 
 bool
-crash_step_meet(struct crash_board *board)
+crash_step_meet(struct crash_progress *board)
 {
 	__atomic_store_n(&board->meeting, CRASH_MEETS, __ATOMIC_RELEASE);
 	uint32_t meeting;
@@ -43,7 +43,7 @@ crash_step_meet(struct crash_board *board)
 }
 
 void
-crash_step_out(const struct crash_board *board)
+crash_step_out(const struct crash_progress *board)
 {
 	if (__atomic_load_n(&board->meeting, __ATOMIC_ACQUIRE) == CRASH_FOLLOWED)
 		raise(SIGTRAP);
@@ -147,7 +147,7 @@ follow(pid_t pid, int *status, const struct crash_end *end, bool *is_counted)
 }
 
 int
-crash_step_await(pid_t pid, int *status, struct crash_board *board, uint64_t timeout_ns,
+crash_step_await(pid_t pid, int *status, struct crash_progress *board, uint64_t timeout_ns,
 	bool *is_counted)
 {
 	uint64_t begin = clock_monotonic();

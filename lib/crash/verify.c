@@ -47,7 +47,7 @@ struct known {
 struct look {
 	const struct crash_subject *subject;
 	const struct nb_engine *engine;
-	const struct crash_state *state;
+	const struct crash_oracle *state;
 	const struct crash_moment *moment;
 	struct room *room;
 	const char *path;
@@ -104,7 +104,7 @@ static bool
 prepare(struct look *look)
 {
 	const struct crash_plan *plan = look->state->plan;
-	look->count = crash_state_keys(look->state);
+	look->count = crash_oracle_keys(look->state);
 	look->sights = calloc(look->count, sizeof(*look->sights));
 	look->known = calloc(look->count, sizeof(*look->known));
 	look->bytes = calloc(look->count, sizeof(*look->bytes));
@@ -505,9 +505,9 @@ be_looker(struct look *look)
 /* ---- from outside ---- */
 
 static size_t
-room_size(const struct crash_state *state)
+room_size(const struct crash_oracle *state)
 {
-	return sizeof(struct room) + crash_state_keys(state) * sizeof(uint64_t);
+	return sizeof(struct room) + crash_oracle_keys(state) * sizeof(uint64_t);
 }
 
 /** What the process that looked has left: it could write anything there, as its engine could. */
@@ -550,7 +550,7 @@ watch(struct room *room, pid_t pid, uint64_t timeout_ns)
 
 int
 crash_verify(struct crash_report *out, const struct crash_subject *subject,
-	struct crash_state *state, const struct crash_moment *moment, const char *path)
+	struct crash_oracle *state, const struct crash_moment *moment, const char *path)
 {
 	struct room *room = crash_share(room_size(state));
 	if (room == NULL)
@@ -573,7 +573,7 @@ crash_verify(struct crash_report *out, const struct crash_subject *subject,
 		out->is_broken = promise != CRASH_PROMISE_NOTHING && out->wrongs != 0;
 	}
 	if (rc == NB_OK && room->is_seen)
-		memcpy(state->last, room->last, crash_state_keys(state) * sizeof(*room->last));
+		memcpy(state->last, room->last, crash_oracle_keys(state) * sizeof(*room->last));
 	memcpy(state->start, moment->begun, sizeof(state->start));
 	munmap(room, room_size(state));
 	return rc;

@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/aside.h"
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "report/json_value.h"
 #include "report/threads.h"
@@ -91,19 +91,19 @@ static json_t *
 describe_thread(struct json_writer *writer, const struct record *record,
 	const struct record_group *group, uint32_t thread, const char *test, json_int_t trial)
 {
-	uint64_t counts[CANDLES_KINDS];
+	uint64_t counts[BOXPLOTS_KINDS];
 	const struct job_thread *it = &group->threads[thread];
 	uint32_t found = threads_kinds(record, group);
 	json_t *described = json_pack("{s:s, s:s, s:I, s:i}", "table", record->driver, "test",
 		test, "trial", trial, "thread", (int)thread);
 	threads_count(record, it, counts);
-	for (uint32_t i = 0; i < CANDLES_KINDS; i++) {
-		uint32_t kind = (i + 1) % CANDLES_KINDS; /* the sum comes last */
+	for (uint32_t i = 0; i < BOXPLOTS_KINDS; i++) {
+		uint32_t kind = (i + 1) % BOXPLOTS_KINDS; /* the sum comes last */
 		char rate[32];
 		if ((found & 1u << kind) == 0)
 			continue;
-		snprintf(rate, sizeof(rate), "%s_per_sec", candles_names[kind]);
-		json_put(writer, described, candles_names[kind],
+		snprintf(rate, sizeof(rate), "%s_per_sec", boxplots_names[kind]);
+		json_put(writer, described, boxplots_names[kind],
 			json_integer((json_int_t)counts[kind]));
 		json_put(writer, described, rate,
 			json_real(result_rate((double)counts[kind], it->wall_ns)));
@@ -261,14 +261,14 @@ join(const struct notebook *notebook, const json_t *experiments, const json_t *d
 static int
 write_file(const char *path, const char *text, size_t size)
 {
-	struct aside aside;
-	int rc = aside_open(&aside, path, size);
+	struct atomic_file atomic;
+	int rc = atomic_file_open(&atomic, path, size);
 	if (rc != NB_OK)
 		return rc;
-	rc = aside_write(&aside, text, size, 0);
+	rc = atomic_file_write(&atomic, text, size, 0);
 	if (rc == NB_OK)
-		return aside_commit(&aside);
-	aside_abort(&aside);
+		return atomic_file_commit(&atomic);
+	atomic_file_abort(&atomic);
 	return rc;
 }
 

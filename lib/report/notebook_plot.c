@@ -10,7 +10,7 @@
 
 #include "base/c_locale.h"
 #include "base/error.h"
-#include "report/candles.h"
+#include "report/boxplot.h"
 #include "report/notebook.h"
 
 /** A run by its name, "x12/rw1/mb/3". */
@@ -54,26 +54,26 @@ by_test(const void *a, const void *b)
 }
 
 static int
-add_run(struct candles *candles, const struct run *run, uint32_t kind)
+add_run(struct boxplots *boxplots, const struct run *run, uint32_t kind)
 {
 	char figure[32];
 	size_t count = json_array_size(run->threads), used = 0;
 	double *rates = calloc(count + 1, sizeof(*rates));
 	if (rates == NULL)
 		return error_memory();
-	snprintf(figure, sizeof(figure), "%s_per_sec", candles_names[kind]);
+	snprintf(figure, sizeof(figure), "%s_per_sec", boxplots_names[kind]);
 	for (size_t i = 0; i < count; i++) {
 		const json_t *rate = json_object_get(json_array_get(run->threads, i), figure);
 		if (json_is_number(rate))
 			rates[used++] = json_number_value(rate);
 	}
-	int rc = candles_add(candles, kind, run->name, rates, used);
+	int rc = boxplots_add(boxplots, kind, run->name, rates, used);
 	free(rates);
 	return rc;
 }
 
 static int
-add_runs(struct candles *candles, const json_t *data)
+add_runs(struct boxplots *boxplots, const json_t *data)
 {
 	size_t count = json_object_size(data), used = 0;
 	struct run *runs = calloc(count + 1, sizeof(*runs));
@@ -88,8 +88,8 @@ add_runs(struct candles *candles, const json_t *data)
 	}
 	qsort(runs, used, sizeof(*runs), by_test);
 	for (size_t i = 0; i < used; i++) {
-		for (uint32_t kind = 0; kind < CANDLES_KINDS && rc == NB_OK; kind++)
-			rc = add_run(candles, &runs[i], kind);
+		for (uint32_t kind = 0; kind < BOXPLOTS_KINDS && rc == NB_OK; kind++)
+			rc = add_run(boxplots, &runs[i], kind);
 	}
 	free(runs);
 	return rc;
@@ -99,19 +99,19 @@ int
 nb_notebook_write_plot(const char *path, FILE *out)
 {
 	struct notebook notebook;
-	struct candles candles = {.count = {0}};
+	struct boxplots boxplots = {.count = {0}};
 	int rc = notebook_read(&notebook, path, 0);
 	if (rc != NB_OK)
 		return rc;
-	rc = add_runs(&candles, json_object_get(notebook.root, "data"));
+	rc = add_runs(&boxplots, json_object_get(notebook.root, "data"));
 	if (rc == NB_OK) {
 		locale_t before = c_locale_enter();
-		candles_write(&candles, out);
+		boxplots_write(&boxplots, out);
 		c_locale_leave(before);
 		if (fflush(out) != 0 || ferror(out))
 			rc = error_system("the plot cannot be written");
 	}
-	candles_destroy(&candles);
+	boxplots_destroy(&boxplots);
 	notebook_destroy(&notebook);
 	return rc;
 }

@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/aside.h"
+#include "base/atomic_file.h"
 #include "base/error.h"
-#include "base/planted.h"
+#include "base/symlink_guard.h"
 #include "base/stdout.h"
 #include "workload/keys.h"
 
@@ -109,7 +109,7 @@ nb_file_may_replace(const char *path, uint64_t seed)
 	char begin[BEGIN_SIZE];
 	struct stat st;
 	path = stdout_path(path);
-	int rc = planted_check(path);
+	int rc = symlink_check(path);
 	if (rc != NB_OK)
 		return rc;
 	/* the writer refuses what is not a file */
@@ -121,7 +121,7 @@ nb_file_may_replace(const char *path, uint64_t seed)
 	ssize_t size = read_begin(fd, begin);
 	if (size < 0)
 		rc = error_system("%s", path);
-	else if (!is_ours(begin, (size_t)size) && !aside_is_signed(fd) &&
+	else if (!is_ours(begin, (size_t)size) && !atomic_file_is_signed(fd) &&
 		!keys_are_made(begin, (size_t)size, (uint64_t)st.st_size, seed))
 		rc = refuse(path);
 	close(fd);
@@ -173,20 +173,20 @@ write_special(const char *path, const char *data, size_t size)
 int
 nb_file_write(const char *path, const void *data, size_t size)
 {
-	struct aside aside;
+	struct atomic_file atomic;
 	path = stdout_path(path);
 	if (is_special(path)) {
-		int rc = planted_check(path);
+		int rc = symlink_check(path);
 		return rc == NB_OK ? write_special(path, data, size) : rc;
 	}
-	int rc = aside_open(&aside, path, size);
+	int rc = atomic_file_open(&atomic, path, size);
 	if (rc != NB_OK)
 		return rc;
-	rc = aside_write(&aside, data, size, 0);
+	rc = atomic_file_write(&atomic, data, size, 0);
 	if (rc == NB_OK) {
-		aside_sign(&aside);
-		return aside_commit(&aside);
+		atomic_file_sign(&atomic);
+		return atomic_file_commit(&atomic);
 	}
-	aside_abort(&aside);
+	atomic_file_abort(&atomic);
 	return rc;
 }

@@ -6,38 +6,38 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "report/candles.h"
+#include "report/boxplot.h"
 #include "report/threads.h"
 #include "report/walk.h"
 
 static int
-add_kind(struct candles *candles, uint32_t kind, const char *label, const struct record *record,
-	const struct record_group *group)
+add_kind(struct boxplots *boxplots, uint32_t kind, const char *label,
+	const struct record *record, const struct record_group *group)
 {
 	double *rates = calloc(group->thread_count + 1u, sizeof(*rates));
 	if (rates == NULL)
 		return error_memory();
 	for (uint32_t t = 0; t < group->thread_count; t++) {
-		uint64_t counts[CANDLES_KINDS];
+		uint64_t counts[BOXPLOTS_KINDS];
 		threads_count(record, &group->threads[t], counts);
 		rates[t] = result_rate((double)counts[kind], group->threads[t].wall_ns);
 	}
-	int rc = candles_add(candles, kind, label, rates, group->thread_count);
+	int rc = boxplots_add(boxplots, kind, label, rates, group->thread_count);
 	free(rates);
 	return rc;
 }
 
 static int
-add_group(struct candles *candles, const char *title, const struct record *record,
+add_group(struct boxplots *boxplots, const char *title, const struct record *record,
 	const struct record_group *group)
 {
 	char label[WALK_TITLE + 64];
 	int rc = NB_OK;
 	uint32_t found = threads_kinds(record, group);
 	snprintf(label, sizeof(label), "%s, %s", title, group->name);
-	for (uint32_t kind = 0; kind < CANDLES_KINDS && rc == NB_OK; kind++) {
+	for (uint32_t kind = 0; kind < BOXPLOTS_KINDS && rc == NB_OK; kind++) {
 		if ((found & 1u << kind) != 0)
-			rc = add_kind(candles, kind, label, record, group);
+			rc = add_kind(boxplots, kind, label, record, group);
 	}
 	return rc;
 }
@@ -46,7 +46,7 @@ int
 write_candlestick(const struct nb_results *results, FILE *out, uint32_t flags)
 {
 	struct record_group groups[NB_GROUPS_MAX];
-	struct candles candles = {.count = {0}};
+	struct boxplots boxplots = {.count = {0}};
 	int rc = NB_OK;
 	(void)flags;
 	for (size_t r = 0; r < results->count && rc == NB_OK; r++) {
@@ -55,10 +55,10 @@ write_candlestick(const struct nb_results *results, FILE *out, uint32_t flags)
 		size_t count = record_groups(record, groups);
 		walk_title(results, r, title);
 		for (size_t g = 0; g < count && rc == NB_OK; g++)
-			rc = add_group(&candles, title, record, &groups[g]);
+			rc = add_group(&boxplots, title, record, &groups[g]);
 	}
 	if (rc == NB_OK)
-		candles_write(&candles, out);
-	candles_destroy(&candles);
+		boxplots_write(&boxplots, out);
+	boxplots_destroy(&boxplots);
 	return rc;
 }

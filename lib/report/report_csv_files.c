@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/aside.h"
+#include "base/atomic_file.h"
 #include "base/c_locale.h"
 #include "base/error.h"
 #include "report/csv.h"
@@ -297,7 +297,7 @@ nb_results_csv_suffix(size_t file)
 }
 
 static int
-fill(struct aside *aside, const struct nb_results *results, size_t file)
+fill(struct atomic_file *atomic, const struct nb_results *results, size_t file)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -308,25 +308,25 @@ fill(struct aside *aside, const struct nb_results *results, size_t file)
 	if (fclose(memory) != 0 && rc == NB_OK)
 		rc = error_memory();
 	if (rc == NB_OK)
-		rc = aside_write(aside, text, size, 0);
+		rc = atomic_file_write(atomic, text, size, 0);
 	free(text);
 	return rc;
 }
 
 static int
-open_and_fill(
-	struct aside *aside, const struct nb_results *results, const char *prefix, size_t file)
+open_and_fill(struct atomic_file *atomic, const struct nb_results *results, const char *prefix,
+	size_t file)
 {
 	char *path;
 	if (asprintf(&path, "%s%s", prefix, files[file].suffix) < 0)
 		return error_memory();
-	int rc = aside_open(aside, path, 0);
+	int rc = atomic_file_open(atomic, path, 0);
 	free(path);
 	if (rc != NB_OK)
 		return rc;
-	rc = fill(aside, results, file);
+	rc = fill(atomic, results, file);
 	if (rc != NB_OK)
-		aside_abort(aside);
+		atomic_file_abort(atomic);
 	return rc;
 }
 
@@ -334,18 +334,18 @@ open_and_fill(
 static int
 write_files(const struct nb_results *results, const char *prefix)
 {
-	struct aside asides[FILES];
+	struct atomic_file asides[FILES];
 	size_t opened = 0, done = 0;
 	int rc = NB_OK;
 	while (opened < FILES &&
 		(rc = open_and_fill(&asides[opened], results, prefix, opened)) == NB_OK)
 		opened++;
 	for (; done < opened && rc == NB_OK; done++) {
-		aside_sign(&asides[done]);
-		rc = aside_commit(&asides[done]);
+		atomic_file_sign(&asides[done]);
+		rc = atomic_file_commit(&asides[done]);
 	}
 	for (size_t i = done; i < opened; i++)
-		aside_abort(&asides[i]);
+		atomic_file_abort(&asides[i]);
 	if (rc != NB_OK && done > 1)
 		rc = error_prefix(
 			rc, "only the files up to '%s' are new", files[done - 2].suffix);

@@ -15,7 +15,7 @@
 #include "base/units.h"
 #include "report/report.h"
 #include "report/walk.h"
-#include "run/post.h"
+#include "run/heartbeat.h"
 #include "workload/dist.h"
 #include "workload/op_kind.h"
 
@@ -254,7 +254,7 @@ static void
 add_case(struct doc *doc, const struct job_case *it)
 {
 	char key[2 * JOB_CASE_BYTES + 4];
-	post_format_key(key, sizeof(key), it->key, it->key_size);
+	heartbeat_format_key(key, sizeof(key), it->key, it->key_size);
 	doc_line(doc, "Wrong", "%s, operation %" PRIu64 ", key %s: %s", nb_op_name(it->kind),
 		it->op, key, job_verdict_name((int)it->verdict));
 	if (it->verdict == JOB_STALE)

@@ -357,11 +357,11 @@ take_object(struct nb_engine_ref *ref, const char *path, const char *name)
 static int
 load_object(struct nb_engine_ref *ref, const char *path, const char *name)
 {
-	struct post post = {.worker = POST_DATABASE};
-	post_enter(&post, path);
-	fault_set_post(&post);
+	struct heartbeat heartbeat = {.worker = HEARTBEAT_DATABASE};
+	heartbeat_enter(&heartbeat, path);
+	fault_set_heartbeat(&heartbeat);
 	int rc = take_object(ref, path, name);
-	fault_set_post(NULL);
+	fault_set_heartbeat(NULL);
 	return rc;
 }
 

@@ -20,7 +20,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/place.h"
+#include "base/install_path.h"
 #include "run/engine.h"
 
 static const char *const builtin_names[] = {"memory", "null"};
@@ -160,7 +160,7 @@ add_installed(struct engine_sites *sites)
 {
 	if (access(NB_ENGINE_DIR, F_OK) == 0)
 		return add_dir(sites, NB_ENGINE_DIR);
-	char *library = place_of_library(), *dir = NULL;
+	char *library = install_path_of_library(), *dir = NULL;
 	int rc = NB_OK;
 	if (library != NULL && asprintf(&dir, "%s/mininb/plugins", library) >= 0)
 		rc = add_dir(sites, dir);
@@ -174,7 +174,7 @@ engine_sites_create(struct engine_sites *sites)
 {
 	*sites = (struct engine_sites){0};
 	int rc = add_path_variable(sites);
-	if (rc == NB_OK && place_is_build_tree())
+	if (rc == NB_OK && install_path_is_build_tree())
 		rc = add_dir(sites, NB_BUILD_ROOT "/plugins");
 	if (rc == NB_OK)
 		rc = add_installed(sites);

@@ -20,7 +20,7 @@
 
 #include <mininb/engine.h>
 
-#include "run/fact.h"
+#include "run/procfs.h"
 #include "run/revision.h"
 
 /* dlsym(3) returns a pointer to data, which C does not convert to a function. */
@@ -112,7 +112,7 @@ find_allocator(struct environment *environment)
 		return;
 	}
 	const char *slash = strrchr(info.dli_fname, '/');
-	fact_keep(text, size, slash != NULL ? slash + 1 : info.dli_fname);
+	procfs_keep(text, size, slash != NULL ? slash + 1 : info.dli_fname);
 }
 
 /* ---- mininb itself ---- */
@@ -133,15 +133,15 @@ read_program(struct environment *environment)
 	const char *preload = getenv("LD_PRELOAD");
 	find_allocator(environment);
 	if (preload != NULL)
-		fact_keep(FACT_INTO(environment->preload), preload);
+		procfs_keep(PROCFS_INTO(environment->preload), preload);
 #ifdef __clang__
-	fact_keep(FACT_INTO(environment->compiler), "clang " __clang_version__);
+	procfs_keep(PROCFS_INTO(environment->compiler), "clang " __clang_version__);
 #else
-	fact_keep(FACT_INTO(environment->compiler), "gcc " __VERSION__);
+	procfs_keep(PROCFS_INTO(environment->compiler), "gcc " __VERSION__);
 #endif
-	snprintf(FACT_INTO(environment->build), "%s", NB_ENGINE_BUILD);
-	fact_keep(FACT_INTO(environment->revision), MININB_REVISION);
-	snprintf(FACT_INTO(environment->libraries), "zlib %s, jansson %s", zlibVersion(),
+	snprintf(PROCFS_INTO(environment->build), "%s", NB_ENGINE_BUILD);
+	procfs_keep(PROCFS_INTO(environment->revision), MININB_REVISION);
+	snprintf(PROCFS_INTO(environment->libraries), "zlib %s, jansson %s", zlibVersion(),
 		jansson_version());
 }
 
@@ -155,7 +155,7 @@ read_time(struct environment *environment)
 	if (localtime_r(&now, &tm) == NULL || strftime(zone, sizeof(zone), "%z", &tm) != 5 ||
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
 		return;
-	snprintf(FACT_INTO(environment->begun), "%s%.3s:%.2s", text, zone, zone + 3);
+	snprintf(PROCFS_INTO(environment->begun), "%s%.3s:%.2s", text, zone, zone + 3);
 }
 
 void

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "run/environment.h"
-#include "run/fact.h"
+#include "run/procfs.h"
 
 #define CPU_DIR "/sys/devices/system/cpu"
 
@@ -41,14 +41,14 @@ read_system(struct environment *environment, const char *root)
 	struct utsname name;
 	char *system = environment->system;
 	size_t size = sizeof(environment->system);
-	if (!fact_value(system, size, root, "/etc/os-release", "PRETTY_NAME"))
-		fact_value(system, size, root, "/usr/lib/os-release", "PRETTY_NAME");
+	if (!procfs_value(system, size, root, "/etc/os-release", "PRETTY_NAME"))
+		procfs_value(system, size, root, "/usr/lib/os-release", "PRETTY_NAME");
 	if (uname(&name) != 0)
 		return;
-	fact_keep(FACT_INTO(environment->host), name.nodename);
+	procfs_keep(PROCFS_INTO(environment->host), name.nodename);
 	char kernel[3 * sizeof(name.sysname)];
 	snprintf(kernel, sizeof(kernel), "%s %s %s", name.sysname, name.release, name.machine);
-	fact_keep(FACT_INTO(environment->kernel), kernel);
+	procfs_keep(PROCFS_INTO(environment->kernel), kernel);
 }
 
 /* ---- processors ---- */
@@ -62,11 +62,11 @@ read_cpu_name(struct environment *environment, const char *root)
 	char *cpu = environment->cpu, implementer[16], part[16];
 	size_t size = sizeof(environment->cpu);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		if (fact_value(cpu, size, root, info, keys[i]))
+		if (procfs_value(cpu, size, root, info, keys[i]))
 			return;
 	}
-	if (fact_value(implementer, sizeof(implementer), root, info, "CPU implementer") &&
-		fact_value(part, sizeof(part), root, info, "CPU part"))
+	if (procfs_value(implementer, sizeof(implementer), root, info, "CPU implementer") &&
+		procfs_value(part, sizeof(part), root, info, "CPU part"))
 		snprintf(cpu, size, "implementer %s, part %s", implementer, part);
 }
 
@@ -78,10 +78,12 @@ read_caches(struct environment *environment, const char *root, unsigned cpu)
 	uint64_t highest = 0, level, bytes;
 	for (unsigned i = 0; i < INDEX_MAX; i++) {
 		char type[16] = "";
-		if (!fact_number(&level, root, CPU_DIR "/cpu%u/cache/index%u/level", cpu, i) ||
-			!fact_number(&bytes, root, CPU_DIR "/cpu%u/cache/index%u/size", cpu, i))
+		if (!procfs_number(
+			    &level, root, CPU_DIR "/cpu%u/cache/index%u/level", cpu, i) ||
+			!procfs_number(
+				&bytes, root, CPU_DIR "/cpu%u/cache/index%u/size", cpu, i))
 			continue;
-		fact_line(
+		procfs_line(
 			type, sizeof(type), root, CPU_DIR "/cpu%u/cache/index%u/type", cpu, i);
 		if (level <= highest || strcmp(type, "Instruction") == 0)
 			continue;
@@ -102,12 +104,12 @@ read_frequency(struct environment *environment, const char *root, unsigned cpu)
 		uint64_t on;
 	} switches[] = {{CPU_DIR "/intel_pstate/no_turbo", 0}, {CPU_DIR "/cpufreq/boost", 1}};
 	uint64_t value;
-	fact_line(FACT_INTO(environment->governor), root,
+	procfs_line(PROCFS_INTO(environment->governor), root,
 		CPU_DIR "/cpu%u/cpufreq/scaling_governor", cpu);
-	if (fact_number(&value, root, CPU_DIR "/cpu%u/cpufreq/cpuinfo_max_freq", cpu))
+	if (procfs_number(&value, root, CPU_DIR "/cpu%u/cpufreq/cpuinfo_max_freq", cpu))
 		environment->cpu_mhz_max = (double)value / 1000;
 	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++) {
-		if (fact_number(&value, root, "%s", switches[i].path) && value <= 1)
+		if (procfs_number(&value, root, "%s", switches[i].path) && value <= 1)
 			strcpy(environment->turbo, value == switches[i].on ? "on" : "off");
 	}
 }
@@ -140,7 +142,7 @@ count_sockets(struct environment *environment, const char *root)
 	DIR *dir = open_dir(root, CPU_DIR);
 	for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
 		if (!is_numbered(entry->d_name, "cpu") ||
-			!fact_number(&id, root, CPU_DIR "/%s/topology/physical_package_id",
+			!procfs_number(&id, root, CPU_DIR "/%s/topology/physical_package_id",
 				entry->d_name))
 			continue;
 		uint32_t i = 0;
@@ -171,9 +173,9 @@ count_siblings(struct environment *environment, const char *root, unsigned cpu)
 	char list[256];
 	uint64_t first = 0;
 	for (size_t i = 0; i < 2 && environment->threads_per_core == 0; i++) {
-		if (fact_line(list, sizeof(list), root, CPU_DIR "/cpu%u/topology/%s", cpu,
+		if (procfs_line(list, sizeof(list), root, CPU_DIR "/cpu%u/topology/%s", cpu,
 			    lists[i]))
-			environment->threads_per_core = (uint32_t)fact_list(list, &first);
+			environment->threads_per_core = (uint32_t)procfs_list(list, &first);
 	}
 }
 
@@ -192,8 +194,8 @@ read_memory(struct environment *environment, const char *root)
 	bool is_known = false;
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
 		char value[32];
-		is_known = fact_value(value, sizeof(value), root, info, facts[i].key) &&
-			fact_parse_number(facts[i].bytes, value);
+		is_known = procfs_value(value, sizeof(value), root, info, facts[i].key) &&
+			procfs_parse_number(facts[i].bytes, value);
 	}
 	if (is_known && free_bytes < environment->swap_bytes)
 		environment->swap_used_bytes = environment->swap_bytes - free_bytes;
@@ -206,7 +208,7 @@ read_load(struct environment *environment, const char *root)
 	unsigned whole, part;
 	int length = 0;
 	/* not strtod(), whose point is the locale's */
-	if (fact_line(line, sizeof(line), root, "/proc/loadavg") &&
+	if (procfs_line(line, sizeof(line), root, "/proc/loadavg") &&
 		sscanf(line, "%9u.%2u%n", &whole, &part, &length) == 2 && length > 0)
 		environment->load_1m = whole + part / 100.0;
 }
@@ -237,15 +239,15 @@ find_container(struct environment *environment, const char *root)
 		const char *path, *name;
 	} marks[] = {{"/run/.containerenv", "podman"}, {"/.dockerenv", "docker"}};
 	size_t size = sizeof(environment->container);
-	if (fact_line(environment->container, size, root, "/run/systemd/container"))
+	if (procfs_line(environment->container, size, root, "/run/systemd/container"))
 		return;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
-		if (fact_exists(root, "%s", marks[i].path)) {
+		if (procfs_exists(root, "%s", marks[i].path)) {
 			strcpy(environment->container, marks[i].name);
 			return;
 		}
 	}
-	fact_lines(root, "/proc/1/cgroup", see_cgroup, environment);
+	procfs_lines(root, "/proc/1/cgroup", see_cgroup, environment);
 }
 
 void
@@ -264,8 +266,8 @@ environment_read_machine(struct environment *environment, const char *root)
 	read_memory(environment, root);
 	read_load(environment, root);
 	find_container(environment, root);
-	fact_line(FACT_INTO(environment->clock_source), root,
+	procfs_line(PROCFS_INTO(environment->clock_source), root,
 		"/sys/devices/system/clocksource/clocksource0/current_clocksource");
-	fact_chosen(FACT_INTO(environment->huge_pages), root,
+	procfs_chosen(PROCFS_INTO(environment->huge_pages), root,
 		"/sys/kernel/mm/transparent_hugepage/enabled");
 }

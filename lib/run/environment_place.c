@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "run/environment.h"
-#include "run/fact.h"
+#include "run/procfs.h"
 
 /**
  * Of the path, which need not be there, as `full`: absolute, links followed; and as `nearest`
@@ -110,9 +110,9 @@ see_mount(void *arg, char *line)
 		return true;
 	struct environment *environment = search->environment;
 	search->longest = strlen(fields[POINT]);
-	fact_keep(FACT_INTO(environment->mount), fields[POINT]);
-	fact_keep(FACT_INTO(environment->mount_source), source);
-	fact_keep(FACT_INTO(environment->mount_options), fields[OPTIONS]);
+	procfs_keep(PROCFS_INTO(environment->mount), fields[POINT]);
+	procfs_keep(PROCFS_INTO(environment->mount_source), source);
+	procfs_keep(PROCFS_INTO(environment->mount_options), fields[OPTIONS]);
 	return true;
 }
 
@@ -138,7 +138,7 @@ find_disk(struct environment *environment, const char *root)
 	}
 	if (inside == NULL)
 		return false;
-	fact_keep(FACT_INTO(environment->device), inside + 1);
+	procfs_keep(PROCFS_INTO(environment->device), inside + 1);
 	return environment->device[0] != '\0';
 }
 
@@ -166,11 +166,11 @@ read_device(struct environment *environment, const char *root)
 	}
 	char *model = environment->device_model;
 	size_t size = sizeof(environment->device_model);
-	if (!fact_line(model, size, root, "/sys/block/%s/device/model", device))
-		fact_line(model, size, root, "/sys/block/%s/dm/name", device);
-	fact_chosen(FACT_INTO(environment->scheduler), root, "/sys/block/%s/queue/scheduler",
-		device);
-	if (fact_number(&rotational, root, "/sys/block/%s/queue/rotational", device))
+	if (!procfs_line(model, size, root, "/sys/block/%s/device/model", device))
+		procfs_line(model, size, root, "/sys/block/%s/dm/name", device);
+	procfs_chosen(PROCFS_INTO(environment->scheduler), root,
+		"/sys/block/%s/queue/scheduler", device);
+	if (procfs_number(&rotational, root, "/sys/block/%s/queue/rotational", device))
 		environment->is_rotational = rotational == 1;
 }
 
@@ -182,9 +182,9 @@ environment_read_place(struct environment *environment, const char *path, const 
 	struct statvfs fs;
 	if (!resolve(path, full, nearest))
 		return;
-	fact_keep(FACT_INTO(environment->directory), full);
+	procfs_keep(PROCFS_INTO(environment->directory), full);
 	struct mount_search search = {.directory = full, .environment = environment};
-	fact_lines(root, "/proc/self/mountinfo", see_mount, &search);
+	procfs_lines(root, "/proc/self/mountinfo", see_mount, &search);
 	if (stat(nearest, &st) != 0)
 		return;
 	if (statvfs(nearest, &fs) == 0) {

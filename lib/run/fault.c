@@ -6,7 +6,7 @@
  * the note in its next tick, stops the others, reports what was measured, and lets the process die
  * of that signal. So there is both a result and a core dump, and the dump shows the thread within
  * the call that crashed. Therefore all verbs of an engine are called on threads other than the one
- * that reports (run_call.c, crew.c).
+ * that reports (run_call.c, pool.c).
  *
  * The heap may be damaged, and a lock of it held for ever, if malloc() crashed. The reporting
  * thread allocates a little, mostly from an arena of its own. If it is stuck nevertheless, the held
@@ -14,7 +14,7 @@
  *
  * Handlers that others have installed, such as a sanitizer, stay, since they report more. Ours of
  * SIGBUS first asks whether the fault is in one of our own files, and else calls the other one. A
- * handler makes only calls that are safe in one. The thread's post is in memory that is there from
+ * handler makes only calls that are safe in one. The thread's heartbeat is in memory that is there from
  * the start (initial-exec), so finding it allocates nothing.
  *
  * Rejected: to jump out of the handler and go on, since the engine's locks would stay locked and
@@ -45,17 +45,17 @@ static const char *const fault_names[] = {
 	"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS"};
 enum { FAULT_SIGNALS = sizeof(fault_signals) / sizeof(*fault_signals) };
 
-static __attribute__((tls_model("initial-exec"))) _Thread_local struct post *own_post;
+static __attribute__((tls_model("initial-exec"))) _Thread_local struct heartbeat *own_heartbeat;
 
 static void (*say)(const char *text);
 static struct sigaction other_bus; /* somebody else's handler of SIGBUS, called behind ours */
 
 /* Of the run that is under way. */
-static pid_t run_process, reporter;   /* atomic; 0: there is none */
-static int first_fault;               /* atomic */
-static const struct post *first_post; /* written before first_fault */
-static int is_taken;                  /* atomic: a thread is about to write them */
-static const struct post **noted;     /* where a process without a run notes the first */
+static pid_t run_process, reporter;             /* atomic; 0: there is none */
+static int first_fault;                         /* atomic */
+static const struct heartbeat *first_heartbeat; /* written before first_fault */
+static int is_taken;                            /* atomic: a thread is about to write them */
+static const struct heartbeat **noted; /* where a process without a run notes the first */
 
 static pid_t
 own_thread(void)
@@ -87,7 +87,7 @@ static void
 hold(int fault)
 {
 	if (__atomic_exchange_n(&is_taken, 1, __ATOMIC_ACQ_REL) == 0) {
-		first_post = own_post;
+		first_heartbeat = own_heartbeat;
 		__atomic_store_n(&first_fault, fault, __ATOMIC_RELEASE);
 	}
 	for (int i = 0; i < HOLD_S * 10; i++) {
@@ -100,17 +100,18 @@ hold(int fault)
 static void
 note(void)
 {
-	if (noted != NULL && *noted == NULL && own_post != NULL &&
-		__atomic_load_n(&own_post->call, __ATOMIC_RELAXED) != NULL)
-		*noted = own_post;
+	if (noted != NULL && *noted == NULL && own_heartbeat != NULL &&
+		__atomic_load_n(&own_heartbeat->call, __ATOMIC_RELAXED) != NULL)
+		*noted = own_heartbeat;
 }
 
 static void
 say_signal(int number)
 {
 	char text[640] = "";
-	const char *call = own_post != NULL ? __atomic_load_n(&own_post->call, __ATOMIC_RELAXED)
-					    : NULL;
+	const char *call = own_heartbeat != NULL
+		? __atomic_load_n(&own_heartbeat->call, __ATOMIC_RELAXED)
+		: NULL;
 	strcat(text, fault_name(number));
 	if (call != NULL) {
 		strcat(text, " in ");
@@ -148,7 +149,7 @@ nb_fault_exit(void)
 }
 
 void
-fault_note_to(const struct post **where)
+fault_note_to(const struct heartbeat **where)
 {
 	noted = where;
 }
@@ -218,9 +219,9 @@ fault_leave_thread(struct fault_stack *stack)
 }
 
 void
-fault_set_post(struct post *post)
+fault_set_heartbeat(struct heartbeat *heartbeat)
 {
-	own_post = post;
+	own_heartbeat = heartbeat;
 }
 
 void
@@ -238,10 +239,10 @@ fault_end(void)
 }
 
 int
-fault_seen(const struct post **post)
+fault_seen(const struct heartbeat **heartbeat)
 {
 	int fault = __atomic_load_n(&first_fault, __ATOMIC_ACQUIRE);
 	if (fault != FAULT_NONE)
-		*post = first_post;
+		*heartbeat = first_heartbeat;
 	return fault;
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "run/post.h"
+#include "run/heartbeat.h"
 
 enum { FAULT_NONE = 0, FAULT_EXIT = -1 /* beside numbers of signals */ };
 
@@ -26,7 +26,7 @@ fault_leave_thread(struct fault_stack *stack);
 
 /** What this thread does from now on is told there; NULL: it does nothing that is told. */
 void
-fault_set_post(struct post *post);
+fault_set_heartbeat(struct heartbeat *heartbeat);
 
 /**
  * From here until fault_end() faults of other threads are kept for this one, which looks for
@@ -38,18 +38,18 @@ void
 fault_end(void);
 
 /**
- * FAULT_NONE, or how a thread has ended: FAULT_EXIT or the number of a signal. *post is where
+ * FAULT_NONE, or how a thread has ended: FAULT_EXIT or the number of a signal. *heartbeat is where
  * it stands, and does no more; NULL: it is a thread of the engine's own.
  */
 int
-fault_seen(const struct post **post);
+fault_seen(const struct heartbeat **heartbeat);
 
 /**
  * Of a process without a run: before it dies of a fault or by exit(), *where, if it is NULL, is
- * set to the post of the thread, if that is in a call. It may lie in shared memory, as posts may.
+ * set to the heartbeat of the thread, if that is in a call. It may lie in shared memory, as heartbeats may.
  */
 void
-fault_note_to(const struct post **where);
+fault_note_to(const struct heartbeat **where);
 
 /** "SIGSEGV"; "a call of exit()". */
 const char *

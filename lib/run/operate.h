@@ -21,7 +21,8 @@ is_halted(const struct job_worker *worker)
 static __attribute__((noinline)) bool
 retries(struct job_worker *worker, uint32_t *conflicts)
 {
-	post_enter(&worker->post, worker->post.call); /* an answer is a sign of life */
+	heartbeat_enter(
+		&worker->heartbeat, worker->heartbeat.call); /* an answer is a sign of life */
 	return ++*conflicts < WORKER_CONFLICTS_MAX && !is_halted(worker);
 }
 
@@ -112,7 +113,7 @@ scan(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint32_
 	uint64_t seen = 0;
 	for (uint64_t until = 0; until < op->length && rc == NB_OK;) {
 		if (until > 0) /* all records of a large database may take an hour */
-			post_enter(&worker->post, worker->post.call);
+			heartbeat_enter(&worker->heartbeat, worker->heartbeat.call);
 		until = op->length - until > SCAN_TOLD ? until + SCAN_TOLD : op->length;
 		while (seen < until && rc == NB_OK) {
 			rc = engine->scan_next(worker->session, &key, &value);

@@ -11,12 +11,12 @@
 #include "base/clock.h"
 #include "base/histogram.h"
 #include "run/counters.h"
-#include "run/crew.h"
+#include "run/worker_pool.h"
 #include "run/engine.h"
 #include "run/environment.h"
 #include "run/hiccup.h"
 #include "run/marker.h"
-#include "run/post.h"
+#include "run/heartbeat.h"
 #include "run/residency.h"
 #include "run/schedule.h"
 #include "run/series.h"
@@ -196,9 +196,9 @@ struct sampler;
 /** The thread that makes the calls that concern the whole database (run_call.c). */
 struct keeper {
 	bool is_there;
-	struct crew crew;
-	struct post post;
-	/* the call at hand; handed over with the crew's phase */
+	struct worker_pool pool;
+	struct heartbeat heartbeat;
+	/* the call at hand; handed over with the pool's phase */
 	const char *call;
 	bool is_long;
 	int (*verb)(struct nb_run *run);
@@ -282,7 +282,7 @@ struct nb_run {
 	uint64_t call_ns; /* what the last run_call() took */
 	struct keeper keeper;
 	struct left left;
-	struct crew crew;
+	struct worker_pool pool;
 	uint64_t forgotten;      /* keys of each worker's share whose memory was let go */
 	struct counters counted; /* as they were when counting began */
 	bool is_counting;
@@ -466,22 +466,22 @@ run_release_path(struct nb_run *run);
 NB_MUST_CHECK int
 run_call(struct nb_run *run, const char *call, bool is_long, int (*verb)(struct nb_run *run));
 
-/** End the threads of a crew, or of the keeper; rc, or the failure if one crashes in that. */
+/** End the threads of a pool, or of the keeper; rc, or the failure if one crashes in that. */
 NB_MUST_CHECK int
-run_end_crew(struct nb_run *run, struct crew *crew, int rc);
+run_end_crew(struct nb_run *run, struct worker_pool *pool, int rc);
 int
 run_dismiss_keeper(struct nb_run *run, int rc);
 
 /**
- * In each tick: whether the run is left, because `post` is overdue, has not returned after
+ * In each tick: whether the run is left, because `heartbeat` is overdue, has not returned after
  * nb_stop(), or some thread crashed.
  */
 bool
-run_watch(struct nb_run *run, struct post *post, bool is_long);
+run_watch(struct nb_run *run, struct heartbeat *heartbeat, bool is_long);
 
-/** In each tick of a run that is left: give the crew up when waiting no longer helps. */
+/** In each tick of a run that is left: give the pool up when waiting no longer helps. */
 void
-run_end_left(struct nb_run *run, struct crew *crew);
+run_end_left(struct nb_run *run, struct worker_pool *pool);
 
 /** Why it was left, as this thread's failure. */
 int

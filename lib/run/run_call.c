@@ -57,11 +57,11 @@ outcome(const struct nb_run *run)
 }
 
 static void
-leave_by_fault(struct nb_run *run, int fault, const struct post *post)
+leave_by_fault(struct nb_run *run, int fault, const struct heartbeat *heartbeat)
 {
-	char where[POST_TEXT] = "in a thread of the engine's own";
-	if (post != NULL)
-		post_describe(post, where, sizeof(where));
+	char where[HEARTBEAT_TEXT] = "in a thread of the engine's own";
+	if (heartbeat != NULL)
+		heartbeat_describe(heartbeat, where, sizeof(where));
 	const char *why = fault == FAULT_EXIT ? ": an engine must not end the process"
 		: fault == SIGBUS
 		? ": a mapped file was cut short, cannot be read, or its disk is full"
@@ -72,11 +72,11 @@ leave_by_fault(struct nb_run *run, int fault, const struct post *post)
 }
 
 static void
-leave_by_time(struct nb_run *run, const struct post *post, bool is_interrupted)
+leave_by_time(struct nb_run *run, const struct heartbeat *heartbeat, bool is_interrupted)
 {
-	char where[POST_TEXT], took[UNITS_SIZE];
-	post_describe(post, where, sizeof(where));
-	units_format_ns(took, sizeof(took), (double)(clock_monotonic() - post->since_ns));
+	char where[HEARTBEAT_TEXT], took[UNITS_SIZE];
+	heartbeat_describe(heartbeat, where, sizeof(where));
+	units_format_ns(took, sizeof(took), (double)(clock_monotonic() - heartbeat->since_ns));
 	snprintf(run->left.text, sizeof(run->left.text),
 		"%s%s: %s: has not returned for %s; %s%s",
 		is_interrupted ? "interrupted: " : "", run->engine->table.name,
@@ -85,45 +85,46 @@ leave_by_time(struct nb_run *run, const struct post *post, bool is_interrupted)
 	leave_run(run, is_interrupted ? NB_ERR_INTERRUPTED : NB_FAIL, FAULT_NONE);
 }
 
-/** Whether a thread that is at `post` is waited for no more, since nb_stop() is in force. */
+/** Whether a thread that is at `heartbeat` is waited for no more, since nb_stop() is in force. */
 static bool
-is_impatient(struct nb_run *run, struct post *post, bool is_long)
+is_impatient(struct nb_run *run, struct heartbeat *heartbeat, bool is_long)
 {
 	uint64_t now_ns = clock_monotonic(), grace_ns = is_long ? LONG_GRACE_NS : GRACE_NS;
 	if (!stop_requested())
 		return false;
 	if (stop_waiting_requested())
-		return __atomic_load_n(&post->call, __ATOMIC_ACQUIRE) != NULL;
+		return __atomic_load_n(&heartbeat->call, __ATOMIC_ACQUIRE) != NULL;
 	if (run->left.stop_ns == 0)
 		run->left.stop_ns = now_ns;
 	return now_ns - run->left.stop_ns >= grace_ns &&
-		post_is_overdue(post, now_ns, grace_ns);
+		heartbeat_is_overdue(heartbeat, now_ns, grace_ns);
 }
 
 bool
-run_watch(struct nb_run *run, struct post *post, bool is_long)
+run_watch(struct nb_run *run, struct heartbeat *heartbeat, bool is_long)
 {
-	const struct post *at = NULL;
+	const struct heartbeat *at = NULL;
 	const struct nb_run_options *options = &run->options;
 	uint64_t limit_ns = is_long ? options->call_timeout_ns : options->op_timeout_ns;
 	int fault = run->left.is_left ? FAULT_NONE : fault_seen(&at);
 	bool is_overdue = !run->left.is_left &&
-		post_is_overdue(post, clock_monotonic(), limit_ns > 0 ? limit_ns : UINT64_MAX);
+		heartbeat_is_overdue(
+			heartbeat, clock_monotonic(), limit_ns > 0 ? limit_ns : UINT64_MAX);
 	if (fault != FAULT_NONE)
 		leave_by_fault(run, fault, at);
-	else if (!run->left.is_left && is_impatient(run, post, is_long))
-		leave_by_time(run, post, true);
+	else if (!run->left.is_left && is_impatient(run, heartbeat, is_long))
+		leave_by_time(run, heartbeat, true);
 	else if (is_overdue)
-		leave_by_time(run, post, false);
+		leave_by_time(run, heartbeat, false);
 	return run->left.is_left;
 }
 
 void
-run_end_left(struct nb_run *run, struct crew *crew)
+run_end_left(struct nb_run *run, struct worker_pool *pool)
 {
-	if (crew_busy(crew) <= 1 || stop_waiting_requested() ||
+	if (worker_pool_busy(pool) <= 1 || stop_waiting_requested() ||
 		clock_monotonic() - run->left.since_ns > LEFT_NS)
-		crew_give_up(crew);
+		worker_pool_give_up(pool);
 }
 
 int
@@ -147,13 +148,13 @@ keep(void *arg, uint32_t id, int phase)
 	struct nb_run *run = arg;
 	struct keeper *keeper = &run->keeper;
 	(void)id, (void)phase;
-	fault_set_post(&keeper->post);
+	fault_set_heartbeat(&keeper->heartbeat);
 	error_set(NB_OK, "%s", "");
-	post_enter(&keeper->post, keeper->call);
+	heartbeat_enter(&keeper->heartbeat, keeper->call);
 	uint64_t begin_ns = clock_monotonic();
 	keeper->rc = keeper->verb(run);
 	keeper->took_ns = clock_monotonic() - begin_ns;
-	post_leave(&keeper->post);
+	heartbeat_leave(&keeper->heartbeat);
 	snprintf(keeper->text, sizeof(keeper->text), "%s", nb_error_text());
 }
 
@@ -162,8 +163,8 @@ watch_keeper(void *arg)
 {
 	struct nb_run *run = arg;
 	struct keeper *keeper = &run->keeper;
-	if (run_watch(run, &keeper->post, keeper->is_long))
-		crew_give_up(&keeper->crew);
+	if (run_watch(run, &keeper->heartbeat, keeper->is_long))
+		worker_pool_give_up(&keeper->pool);
 }
 
 int
@@ -174,17 +175,17 @@ run_call(struct nb_run *run, const char *call, bool is_long, int (*verb)(struct 
 	if (run->left.is_left)
 		return run_left_failure(run);
 	if (!keeper->is_there) {
-		int rc = crew_create(&keeper->crew, 1, keep, run);
+		int rc = worker_pool_create(&keeper->pool, 1, keep, run);
 		if (rc != NB_OK)
 			return rc;
 		keeper->is_there = true;
-		keeper->post.worker = POST_DATABASE;
+		keeper->heartbeat.worker = HEARTBEAT_DATABASE;
 	}
 	keeper->call = call;
 	keeper->is_long = is_long;
 	keeper->verb = verb;
 	uint64_t begin_ns = clock_monotonic();
-	crew_do(&keeper->crew, 0, TICK_NS, watch_keeper);
+	worker_pool_do(&keeper->pool, 0, TICK_NS, watch_keeper);
 	process_return_to_directory();
 	if (run->left.is_left) {
 		run->call_ns = clock_monotonic() - begin_ns;
@@ -195,11 +196,11 @@ run_call(struct nb_run *run, const char *call, bool is_long, int (*verb)(struct 
 }
 
 int
-run_end_crew(struct nb_run *run, struct crew *crew, int rc)
+run_end_crew(struct nb_run *run, struct worker_pool *pool, int rc)
 {
-	crew_destroy(crew);
-	if (run->left.is_left || !crew->is_given_up ||
-		!run_watch(run, &run->keeper.post, false))
+	worker_pool_destroy(pool);
+	if (run->left.is_left || !pool->is_given_up ||
+		!run_watch(run, &run->keeper.heartbeat, false))
 		return rc;
 	return rc == NB_OK ? run_left_failure(run) : rc;
 }
@@ -208,7 +209,7 @@ int
 run_dismiss_keeper(struct nb_run *run, int rc)
 {
 	if (run->keeper.is_there)
-		rc = run_end_crew(run, &run->keeper.crew, rc);
+		rc = run_end_crew(run, &run->keeper.pool, rc);
 	run->keeper.is_there = false;
 	return rc;
 }

@@ -89,9 +89,9 @@ open_session(struct nb_run *run, struct job_worker *worker, uint32_t id)
 {
 	const struct nb_engine *engine = &run->engine->table;
 	run_forget_text();
-	post_enter(&worker->post, "session_open");
+	heartbeat_enter(&worker->heartbeat, "session_open");
 	int rc = engine->session_open(&worker->session, run->db, id);
-	post_leave(&worker->post);
+	heartbeat_leave(&worker->heartbeat);
 	if (rc == NB_OK && worker->session == NULL)
 		rc = error_set(NB_FAIL, "gave no session");
 	if (rc == NB_OK)
@@ -124,9 +124,9 @@ leave(struct nb_run *run, struct job_worker *worker)
 	if (worker->session == NULL)
 		return; /* it was never opened */
 	run_forget_text();
-	post_enter(&worker->post, "session_close");
+	heartbeat_enter(&worker->heartbeat, "session_close");
 	int rc = run->engine->table.session_close(worker->session);
-	post_leave(&worker->post);
+	heartbeat_leave(&worker->heartbeat);
 	worker->session = NULL;
 	if (rc != NB_OK && worker->rc == NB_OK)
 		keep_failure(worker, run_engine_failure(run, rc, "session_close"));
@@ -223,13 +223,13 @@ watch_sessions(void *arg)
 	struct job_worker *worker;
 	share_stop(run);
 	for (uint32_t id = 0; (worker = worker_at(run, id, &part)) != NULL; id++) {
-		if (run_watch(run, &worker->post, false))
+		if (run_watch(run, &worker->heartbeat, false))
 			break; /* it does not come back, or has crashed */
 	}
 	if (!run->left.is_left)
 		return;
 	halt_all(run);
-	run_end_left(run, &run->crew);
+	run_end_left(run, &run->pool);
 }
 
 /** While data is read back. */
@@ -249,7 +249,7 @@ steps_of(const struct nb_run *run)
 		const struct job_part *part = run->active[p];
 		for (uint32_t t = 0; t < part->plan.threads; t++)
 			steps += __atomic_load_n(
-				&part->workers[t]->post.steps, __ATOMIC_RELAXED);
+				&part->workers[t]->heartbeat.steps, __ATOMIC_RELAXED);
 	}
 	return steps;
 }
@@ -361,7 +361,7 @@ read_back(struct nb_run *run)
 	/* The other flag stays: processes that are late have yet to see it. */
 	for (size_t p = 0; p < run->active_count; p++)
 		run->active[p]->plan.halt = &run->shared->breaks[p];
-	crew_do(&run->crew, PHASE_READ_BACK, TICK_NS, watch_stop);
+	worker_pool_do(&run->pool, PHASE_READ_BACK, TICK_NS, watch_stop);
 	rc = worker_failure(run);
 	return rc == NB_OK && has_counters(run) ? run_count_from(run) : rc;
 }
@@ -394,7 +394,7 @@ operate_all(struct nb_run *run)
 	if (rc != NB_OK)
 		return rc;
 	begin_operations(run, &before);
-	crew_do(&run->crew, PHASE_OPERATE, TICK_NS, watch_operations);
+	worker_pool_do(&run->pool, PHASE_OPERATE, TICK_NS, watch_operations);
 	/* those that do not come to their end */
 	for (uint32_t id = 0; run->left.is_left && (worker = worker_at(run, id, &part)) != NULL;
 		id++)
@@ -408,7 +408,7 @@ operate_all(struct nb_run *run)
 static int
 read_back_only(struct nb_run *run)
 {
-	crew_do(&run->crew, PHASE_READ_BACK, TICK_NS, watch_stop);
+	worker_pool_do(&run->pool, PHASE_READ_BACK, TICK_NS, watch_stop);
 	return worker_failure(run);
 }
 
@@ -416,17 +416,17 @@ read_back_only(struct nb_run *run)
 static int
 with_workers(struct nb_run *run, int (*act)(struct nb_run *run))
 {
-	struct crew *crew = &run->crew;
-	int rc = crew_create(crew, job_threads(run), work, run);
+	struct worker_pool *pool = &run->pool;
+	int rc = worker_pool_create(pool, job_threads(run), work, run);
 	if (rc != NB_OK)
 		return rc;
-	crew_do(crew, PHASE_ENTER, TICK_NS, watch_sessions);
+	worker_pool_do(pool, PHASE_ENTER, TICK_NS, watch_sessions);
 	rc = worker_failure(run);
 	if (rc == NB_OK)
 		rc = act(run);
 	if (!run->left.is_left)
-		crew_do(crew, PHASE_LEAVE, TICK_NS, watch_sessions);
-	return run_end_crew(run, crew, rc == NB_OK ? worker_failure(run) : rc);
+		worker_pool_do(pool, PHASE_LEAVE, TICK_NS, watch_sessions);
+	return run_end_crew(run, pool, rc == NB_OK ? worker_failure(run) : rc);
 }
 
 int

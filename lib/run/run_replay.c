@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "run/crew.h"
+#include "run/worker_pool.h"
 #include "run/run.h"
 
 /** What a trace can ask for, whatever it turns out to. */
@@ -84,7 +84,7 @@ job_start_feeds(struct nb_run *run)
 {
 	sigset_t all, before;
 	int rc = NB_OK;
-	crew_outer_signals(&all);
+	worker_pool_outer_signals(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (size_t p = 0; p < run->active_count && rc == NB_OK; p++) {
 		struct job_part *part = run->active[p];

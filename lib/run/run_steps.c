@@ -19,7 +19,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "run/fact.h"
+#include "run/procfs.h"
 #include "run/run.h"
 #include "run/sampler.h"
 #include "run/syncs.h"
@@ -55,7 +55,7 @@ int
 run_pin_to(const char *cpus, uint32_t nth)
 {
 	uint64_t cpu = nth;
-	if (fact_list(cpus, &cpu) == 0)
+	if (procfs_list(cpus, &cpu) == 0)
 		return error_set(
 			NB_ERR_USAGE, "cpus: '%s' is not a list of CPUs such as 0-3,8", cpus);
 	return pin(cpu, "thread", nth);

@@ -38,7 +38,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "run/fact.h"
+#include "run/procfs.h"
 
 enum { WHY_SIZE = 96 };
 
@@ -208,7 +208,7 @@ flags_of(const char *fd)
 	char path[64], text[32];
 	unsigned flags = 0;
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%.20s", fd);
-	if (fact_value(text, sizeof(text), "", path, "flags"))
+	if (procfs_value(text, sizeof(text), "", path, "flags"))
 		sscanf(text, "%o", &flags);
 	return (flags & O_ACCMODE) != O_RDONLY ? (int)flags : 0;
 }

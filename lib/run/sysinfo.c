@@ -19,14 +19,15 @@
 #include <cpuid.h>
 #endif
 
-#include "run/fact.h"
+#include "run/procfs.h"
 
 static uint64_t
 memory_bytes(void)
 {
 	uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t limit; /* or "max" */
-	bool is_limited = fact_number(&limit, "", "/sys/fs/cgroup/memory.max") && limit < bytes;
+	bool is_limited = procfs_number(&limit, "", "/sys/fs/cgroup/memory.max") &&
+		limit < bytes;
 	return is_limited ? limit : bytes;
 }
 

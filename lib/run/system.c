@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "run/fact.h"
+#include "run/procfs.h"
 #include "run/hardware.h"
 #include "run/syncs.h"
 #include "run/sysinfo.h"
@@ -180,12 +180,12 @@ open_packages(struct system_probe *probe, const char *root)
 	static const char zones[] = "/sys/class/powercap/intel-rapl:%d/%s";
 	char name[64], path[512];
 	for (int zone = 0; probe->package_count < PACKAGES &&
-		fact_line(name, sizeof(name), root, zones, zone, "name");
+		procfs_line(name, sizeof(name), root, zones, zone, "name");
 		zone++) {
 		int *fd = &probe->fds[FILE_ENERGY + probe->package_count];
 		uint64_t *range_uj = &probe->packages[probe->package_count].range_uj;
 		if (strncmp(name, "package", 7) != 0 ||
-			!fact_number(range_uj, root, zones, zone, "max_energy_range_uj"))
+			!procfs_number(range_uj, root, zones, zone, "max_energy_range_uj"))
 			continue;
 		size_t used = (size_t)snprintf(path, sizeof(path), "%s", root);
 		snprintf(path + used, sizeof(path) - used, zones, zone, "energy_uj");
@@ -241,7 +241,7 @@ system_probe_new(const char *root, const char *path, uint32_t device_major,
 	for (int i = 0; i < FILES; i++)
 		probe->fds[i] = i < FILE_DEVICE ? open(paths[i], O_RDONLY | O_CLOEXEC) : -1;
 	probe->fds[FILE_DEVICE] = open_device(root, path, device_major, device_minor);
-	fact_lines("", "/proc/self/cgroup", see_cgroup, &probe->fds[FILE_CGROUP]);
+	procfs_lines("", "/proc/self/cgroup", see_cgroup, &probe->fds[FILE_CGROUP]);
 	open_packages(probe, root);
 	if (no_hardware == NULL)
 		hardware_open(&probe->hardware);
@@ -358,7 +358,7 @@ system_usage(struct system_counts *counts)
 	char line[256];
 	*counts = (struct system_counts){0};
 	look_process(counts);
-	if (fact_line(line, sizeof(line), "", "/proc/stat") && read_cpu_times(line, counts))
+	if (procfs_line(line, sizeof(line), "", "/proc/stat") && read_cpu_times(line, counts))
 		counts->known |= SYSTEM_MACHINE;
 }
 

@@ -366,7 +366,7 @@ static int
 read_back(struct job_worker *worker, const struct ops_op *op, bool is_deleted)
 {
 	worker->looked_at = op;
-	post_enter(&worker->post, "reading back");
+	heartbeat_enter(&worker->heartbeat, "reading back");
 	const struct nb_engine *engine = worker->plan->engine;
 	struct nb_slice value = {NULL, 0};
 	uint32_t conflicts = 0;
@@ -374,7 +374,7 @@ read_back(struct job_worker *worker, const struct ops_op *op, bool is_deleted)
 	do
 		rc = engine->get(worker->session, op->keys[0], &value);
 	while (rc == NB_CONFLICT && ++conflicts < WORKER_CONFLICTS_MAX && !is_halted(worker));
-	post_leave(&worker->post);
+	heartbeat_leave(&worker->heartbeat);
 	uint64_t before = worker->findings.verified;
 	if (rc == NB_OK && is_deleted && worker->plan->is_alone)
 		note_deleted(worker, op, JOB_STALE);

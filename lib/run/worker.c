@@ -37,7 +37,7 @@
  * why a block's times are not on the worker's own stack. They are written before `done`
  * (release) and read after it (acquire), by the thread that holds `is_counting`; a thread that
  * takes over acquires it and never releases it, so two threads never write to one histogram.
- * Where the block begins is written before the post says that the worker is within the engine
+ * Where the block begins is written before the heartbeat says that the worker is within the engine
  * (release), and not needed while it says that it is not, for then all is counted that is done.
  *
  * Each time that the clock is stopped leaves the cost of one stamp in the time, some 10 to
@@ -116,10 +116,10 @@ name_of(const struct job_worker *worker, const struct ops_op *op)
 }
 
 static void
-describe(const struct post *post, const char *call, char *buf, size_t size)
+describe(const struct heartbeat *heartbeat, const char *call, char *buf, size_t size)
 {
-	const struct job_worker *worker = (const void *)((const char *)post -
-		offsetof(struct job_worker, post));
+	const struct job_worker *worker = (const void *)((const char *)heartbeat -
+		offsetof(struct job_worker, heartbeat));
 	const struct job_taken *taken = worker->taken;
 	const struct ops_op *op = NULL;
 	bool is_operation = strcmp(call, "operation") == 0;
@@ -133,7 +133,7 @@ describe(const struct post *post, const char *call, char *buf, size_t size)
 		snprintf(buf, size, "%s", call);
 		return;
 	}
-	post_format_key(key, sizeof(key), op->keys[0].data, op->keys[0].size);
+	heartbeat_format_key(key, sizeof(key), op->keys[0].data, op->keys[0].size);
 	snprintf(buf, size, "%s, operation %llu (key %s)",
 		is_operation ? name_of(worker, op) : call, (unsigned long long)op->index, key);
 }
@@ -149,9 +149,9 @@ job_worker_new(
 		return error_system("out of memory for a worker");
 	worker->plan = plan;
 	worker->thread = thread;
-	worker->post.worker = thread;
-	worker->post.done = &worker->done;
-	worker->post.describe = describe;
+	worker->heartbeat.worker = thread;
+	worker->heartbeat.done = &worker->done;
+	worker->heartbeat.describe = describe;
 	worker->own = (void *)((char *)worker + own_at(plan));
 	if (plan->feed != NULL)
 		worker->own_key = (void *)(worker->own + plan->own_places);
@@ -183,7 +183,7 @@ job_worker_enter(struct job_worker *worker)
 	}
 	pacer_create(&worker->pacer, plan->clock, PACER_AUTO, plan->may_spin);
 	__atomic_store_n(&worker->strata_done, worker->thread, __ATOMIC_RELEASE);
-	fault_set_post(&worker->post);
+	fault_set_heartbeat(&worker->heartbeat);
 	touch((void *)worker->own, own_bytes(plan));
 	uint32_t items = plan->spec->items_max;
 	worker->taken = calloc(1, sizeof(*worker->taken));
@@ -254,9 +254,9 @@ wait_until_due(struct job_worker *worker, uint64_t due, uint32_t clock_kind)
 	uint64_t now = clock_stamp(clock_kind);
 	if (now >= due)
 		return;
-	post_leave(&worker->post);
+	heartbeat_leave(&worker->heartbeat);
 	pacer_wait_until(&worker->pacer, due, now, worker->plan->halt);
-	post_enter(&worker->post, "operation");
+	heartbeat_enter(&worker->heartbeat, "operation");
 }
 
 /** Late by so much is the operation that begins now. */
@@ -294,7 +294,7 @@ run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 	taken->ops = ops;
 	taken->first = done;
 	taken->misses = 0;
-	post_enter(&worker->post, "operation");
+	heartbeat_enter(&worker->heartbeat, "operation");
 	while (j < count && !is_over) {
 		const struct ops_op *op = &ops[j];
 		bool is_mixed = only == NB_OP_KINDS;
@@ -354,7 +354,7 @@ run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 	}
 	worker_count_block(worker, done + j);
 	worker->told_ticks = last;
-	post_leave(&worker->post);
+	heartbeat_leave(&worker->heartbeat);
 	return !is_over;
 }
 
@@ -556,9 +556,9 @@ static void
 idle(void *arg)
 {
 	struct job_worker *worker = arg;
-	post_enter(&worker->post, "tick");
+	heartbeat_enter(&worker->heartbeat, "tick");
 	int rc = worker->plan->engine->tick(worker->session);
-	post_leave(&worker->post);
+	heartbeat_leave(&worker->heartbeat);
 	if (rc >= 0 || worker->rc != NB_OK)
 		return;
 	worker->rc = rc;

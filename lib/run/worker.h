@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/histogram.h"
 #include "run/pacer.h"
-#include "run/post.h"
+#include "run/heartbeat.h"
 #include "run/pulse.h"
 #include "run/schedule.h"
 #include "run/engine.h"
@@ -240,7 +240,7 @@ struct job_worker {
 	uint32_t only;       /* kind of all operations, or NB_OP_KINDS: see only_kind_of() */
 	struct job_taken *taken;        /* what the operations of the block took; owned */
 	const struct ops_op *looked_at; /* that is read back */
-	struct post post;
+	struct heartbeat heartbeat;
 	uint64_t told_ticks; /* end of the last operation that was counted */
 	uint64_t waited_ns;  /* for inserts of other threads */
 	uint64_t lag_ns;     /* how late the last operation began: the queue at the end */

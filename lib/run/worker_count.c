@@ -124,7 +124,7 @@ job_worker_take_over(struct job_worker *worker)
 {
 	while (__atomic_exchange_n(&worker->is_counting, 1, __ATOMIC_ACQUIRE) != 0)
 		sched_yield(); /* it counts a block, which takes a microsecond */
-	if (__atomic_load_n(&worker->post.call, __ATOMIC_ACQUIRE) != NULL &&
+	if (__atomic_load_n(&worker->heartbeat.call, __ATOMIC_ACQUIRE) != NULL &&
 		worker->taken != NULL)
 		count_until(worker, __atomic_load_n(&worker->done, __ATOMIC_ACQUIRE));
 }

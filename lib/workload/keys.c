@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/aside.h"
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/mapping.h"
 #include "base/progress.h"
@@ -227,7 +227,7 @@ keys_are_made(const void *begin, size_t size, uint64_t file_size, uint64_t seed)
 }
 
 static int
-write_keys(struct aside *aside, uint64_t key_size, uint64_t count, uint64_t seed,
+write_keys(struct atomic_file *atomic, uint64_t key_size, uint64_t count, uint64_t seed,
 	nb_progress_fn progress, void *progress_arg)
 {
 	uint64_t state = seed;
@@ -242,7 +242,7 @@ write_keys(struct aside *aside, uint64_t key_size, uint64_t count, uint64_t seed
 		uint64_t n = count - i < in_chunk ? count - i : in_chunk;
 		for (uint64_t j = 0; j < n; j++)
 			make_key(chunk + j * key_size, key_size, offset, i + j);
-		rc = aside_write(aside, chunk, n * key_size, i * key_size);
+		rc = atomic_file_write(atomic, chunk, n * key_size, i * key_size);
 		if (rc == NB_OK)
 			rc = progress_report(&shown, i + n);
 	}
@@ -266,15 +266,15 @@ nb_keys_make(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
 			(unsigned long long)count);
 	if (count > INT64_MAX / key_size)
 		return error_set(NB_ERR_USAGE, "keys: no file can be that large");
-	struct aside aside;
-	int rc = aside_open(&aside, path, count * key_size);
+	struct atomic_file atomic;
+	int rc = atomic_file_open(&atomic, path, count * key_size);
 	if (rc != NB_OK)
 		return rc;
-	rc = write_keys(&aside, key_size, count, seed, progress, progress_arg);
+	rc = write_keys(&atomic, key_size, count, seed, progress, progress_arg);
 	if (rc == NB_OK) {
-		aside_sign(&aside);
-		return aside_commit(&aside);
+		atomic_file_sign(&atomic);
+		return atomic_file_commit(&atomic);
 	}
-	aside_abort(&aside);
+	atomic_file_abort(&atomic);
 	return rc;
 }

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/aside.h"
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/rng.h"
@@ -44,7 +44,7 @@ struct bucket {
 
 struct shuffle {
 	struct keys keys;
-	struct aside aside;
+	struct atomic_file atomic;
 	uint64_t seed;
 	uint64_t bucket_bytes; /* expected; a bucket varies by the root of its keys */
 	struct bucket *buckets;
@@ -86,8 +86,8 @@ empty_buffer(struct shuffle *shuffle, struct bucket *bucket)
 {
 	uint64_t key_size = shuffle->keys.key_size;
 	uint64_t at = bucket->begin + bucket->dealt - bucket->buffered;
-	int rc = aside_write(
-		&shuffle->aside, bucket->buffer, bucket->buffered * key_size, at * key_size);
+	int rc = atomic_file_write(
+		&shuffle->atomic, bucket->buffer, bucket->buffered * key_size, at * key_size);
 	bucket->buffered = 0;
 	return rc;
 }
@@ -97,7 +97,7 @@ deal_key(struct shuffle *shuffle, struct bucket *bucket, struct nb_slice key)
 {
 	uint64_t at = bucket->begin + bucket->dealt++;
 	if (shuffle->room == 0)
-		return aside_write(&shuffle->aside, key.data, key.size, at * key.size);
+		return atomic_file_write(&shuffle->atomic, key.data, key.size, at * key.size);
 	memcpy(bucket->buffer + bucket->buffered * key.size, key.data, key.size);
 	return ++bucket->buffered == shuffle->room ? empty_buffer(shuffle, bucket) : NB_OK;
 }
@@ -161,11 +161,11 @@ static int
 read_back(struct shuffle *shuffle, uint8_t *data, uint64_t size, uint64_t offset)
 {
 	while (size > 0) {
-		ssize_t n = pread(shuffle->aside.fd, data, size, (off_t)offset);
+		ssize_t n = pread(shuffle->atomic.fd, data, size, (off_t)offset);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return error_system("%s: read", shuffle->aside.path);
+			return error_system("%s: read", shuffle->atomic.path);
 		data += n;
 		size -= (uint64_t)n;
 		offset += (uint64_t)n;
@@ -195,7 +195,7 @@ mix_buckets(struct shuffle *shuffle)
 			rc = mix(shuffle, &rng, data, bucket->size,
 				shuffle->keys.count + bucket->begin);
 		if (rc == NB_OK)
-			rc = aside_write(&shuffle->aside, data, size, offset);
+			rc = atomic_file_write(&shuffle->atomic, data, size, offset);
 	}
 	free(data);
 	return rc;
@@ -235,7 +235,7 @@ copy_rest(struct shuffle *shuffle, int fd, uint64_t begin, uint64_t end)
 			rc = error_system("%s: read", shuffle->keys.path);
 			break;
 		}
-		rc = aside_write(&shuffle->aside, chunk, (size_t)n, begin);
+		rc = atomic_file_write(&shuffle->atomic, chunk, (size_t)n, begin);
 		begin += (uint64_t)n;
 		if (rc == NB_OK && stop_requested())
 			rc = error_interrupted();
@@ -266,7 +266,7 @@ static bool
 is_made_by_us(const struct shuffle *shuffle, int fd, uint64_t file_size)
 {
 	uint64_t size = shuffle->keys.mapped_size;
-	return aside_is_signed(fd) ||
+	return atomic_file_is_signed(fd) ||
 		keys_are_made(shuffle->keys.data, size < BEGIN_BYTES ? size : BEGIN_BYTES,
 			file_size, shuffle->seed);
 }
@@ -306,16 +306,16 @@ keys_shuffle(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
 	}
 	bool is_ours = is_made_by_us(&shuffle, fd, (uint64_t)st.st_size);
 	warn_of_part(&shuffle, (uint64_t)st.st_size);
-	rc = aside_open(&shuffle.aside, path, (uint64_t)st.st_size);
+	rc = atomic_file_open(&shuffle.atomic, path, (uint64_t)st.st_size);
 	if (rc != NB_OK)
 		goto close_fd;
 	rc = shuffle_aside(&shuffle, fd, (uint64_t)st.st_size);
 	if (rc == NB_OK) {
 		if (is_ours)
-			aside_sign(&shuffle.aside);
-		rc = aside_commit(&shuffle.aside);
+			atomic_file_sign(&shuffle.atomic);
+		rc = atomic_file_commit(&shuffle.atomic);
 	} else {
-		aside_abort(&shuffle.aside);
+		atomic_file_abort(&shuffle.atomic);
 	}
 close_fd:
 	if (fd >= 0)

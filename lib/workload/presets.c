@@ -19,7 +19,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/place.h"
+#include "base/install_path.h"
 
 struct list {
 	struct nb_preset *items;
@@ -119,7 +119,7 @@ add_installed(struct list *list)
 {
 	if (access(NB_WORKLOAD_DIR, F_OK) == 0)
 		return add_dir(list, NB_WORKLOAD_DIR);
-	char *library = place_of_library(), *dir = NULL;
+	char *library = install_path_of_library(), *dir = NULL;
 	int rc = NB_OK;
 	if (library != NULL && asprintf(&dir, "%s/" NB_WORKLOAD_DIR_FROM_LIB, library) >= 0)
 		rc = add_dir(list, dir);
@@ -140,7 +140,7 @@ find_all(struct list *list)
 {
 	*list = (struct list){0};
 	int rc = add_path_variable(list);
-	if (rc == NB_OK && place_is_build_tree())
+	if (rc == NB_OK && install_path_is_build_tree())
 		rc = add_dir(list, NB_SOURCE_ROOT "/extra/workloads");
 	if (rc == NB_OK)
 		rc = add_installed(list);

@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 
-#include "base/aside.h"
+#include "base/atomic_file.h"
 #include "workload/op_kind.h"
 #include "workload/trace.h"
 
@@ -119,9 +119,9 @@ struct trace_reader {
 struct trace_writer {
 	const struct trace_format *format;
 	char *path;
-	struct aside aside; /* path NULL: the file is written in place */
-	FILE *stream;       /* its error flag is checked after each operation */
-	char *buffer;       /* of the stream */
+	struct atomic_file atomic; /* path NULL: the file is written in place */
+	FILE *stream;              /* its error flag is checked after each operation */
+	char *buffer;              /* of the stream */
 	uint32_t id, flags, bare_kind;
 	uint64_t key_size;
 	uint64_t ops; /* including the one that is being added */

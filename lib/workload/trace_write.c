@@ -94,8 +94,8 @@ open_stream(struct trace_writer *writer, const char *path)
 	} else if (is_special(path)) {
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 	} else {
-		rc = aside_open(&writer->aside, path, 0);
-		fd = rc == NB_OK ? fcntl(writer->aside.fd, F_DUPFD_CLOEXEC, 0) : -1;
+		rc = atomic_file_open(&writer->atomic, path, 0);
+		fd = rc == NB_OK ? fcntl(writer->atomic.fd, F_DUPFD_CLOEXEC, 0) : -1;
 	}
 	writer->stream = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (writer->stream != NULL) {
@@ -119,8 +119,8 @@ trace_writer_abandon(struct trace_writer *writer)
 		__fpurge(writer->stream);
 		fclose(writer->stream);
 	}
-	if (writer->aside.path != NULL)
-		aside_abort(&writer->aside);
+	if (writer->atomic.path != NULL)
+		atomic_file_abort(&writer->atomic);
 	free(writer->path);
 	free(writer->buffer);
 	free(writer->block);
@@ -197,9 +197,9 @@ trace_writer_finish(struct trace_writer *writer)
 		writer->stream = NULL;
 		rc = fclose(stream) == 0 ? NB_OK : error_system("%s: close", writer->path);
 	}
-	if (rc == NB_OK && writer->aside.path != NULL) {
-		aside_sign(&writer->aside);
-		rc = aside_commit(&writer->aside);
+	if (rc == NB_OK && writer->atomic.path != NULL) {
+		atomic_file_sign(&writer->atomic);
+		rc = atomic_file_commit(&writer->atomic);
 	}
 	trace_writer_abandon(writer);
 	return rc;

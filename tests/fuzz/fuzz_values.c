@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "fuzz.h"
 #include "report/compare.h"
-#include "run/fact.h"
+#include "run/procfs.h"
 #include "run/run.h"
 #include "run/schedule.h"
 #include "run/steady.h"
@@ -140,8 +140,8 @@ static void
 read_cpus(const char *text)
 {
 	cpu_set_t all;
-	uint64_t number, nth = 0, count = fact_list(text, &nth);
-	if (fact_parse_number(&number, text))
+	uint64_t number, nth = 0, count = procfs_list(text, &nth);
+	if (procfs_parse_number(&number, text))
 		require(text[0] >= '0' && text[0] <= '9', "a number begins with a digit");
 	if (job_value_check_cpus(text) != NB_OK)
 		return;

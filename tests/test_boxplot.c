@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/candles.h"
+#include "report/boxplot.h"
 #include "unit.h"
 
 TEST(quartiles_are_interpolated_linearly)
@@ -16,37 +16,38 @@ TEST(quartiles_are_interpolated_linearly)
 		{5, {5, 1, 4, 2, 3}, {1, 2, 3, 4, 5}},
 		{6, {3, 1, 4, 1, 5, 9}, {1, 1.5, 3.5, 4.75, 9}}};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct candles candles = {.count = {0}};
+		struct boxplots boxplots = {.count = {0}};
 		double rates[6];
 		memcpy(rates, cases[i].rates, sizeof(rates));
 		ck_assert_int_eq(
-			candles_add(&candles, CANDLES_GETS, "a", rates, cases[i].count), NB_OK);
-		ck_assert_uint_eq(candles.count[CANDLES_GETS], 1);
+			boxplots_add(&boxplots, BOXPLOTS_GETS, "a", rates, cases[i].count),
+			NB_OK);
+		ck_assert_uint_eq(boxplots.count[BOXPLOTS_GETS], 1);
 		for (size_t k = 0; k < 5; k++)
-			ck_assert_double_eq_tol(candles.items[CANDLES_GETS][0].levels[k],
+			ck_assert_double_eq_tol(boxplots.items[BOXPLOTS_GETS][0].levels[k],
 				cases[i].levels[k], 1e-12);
-		candles_destroy(&candles);
+		boxplots_destroy(&boxplots);
 	}
 }
 
 TEST(no_rates_are_no_candle)
 {
-	struct candles candles = {.count = {0}};
+	struct boxplots boxplots = {.count = {0}};
 	double none;
-	ck_assert_int_eq(candles_add(&candles, CANDLES_OPS, "a", &none, 0), NB_OK);
-	ck_assert_uint_eq(candles.count[CANDLES_OPS], 0);
-	candles_destroy(&candles);
+	ck_assert_int_eq(boxplots_add(&boxplots, BOXPLOTS_OPS, "a", &none, 0), NB_OK);
+	ck_assert_uint_eq(boxplots.count[BOXPLOTS_OPS], 0);
+	boxplots_destroy(&boxplots);
 }
 
 TEST(script_has_a_picture_for_each_kind)
 {
-	struct candles candles = {.count = {0}};
+	struct boxplots boxplots = {.count = {0}};
 	double rates[2] = {2, 1};
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	ck_assert_int_eq(candles_add(&candles, CANDLES_PUTS, "say \"a\"", rates, 2), NB_OK);
-	candles_write(&candles, out);
+	ck_assert_int_eq(boxplots_add(&boxplots, BOXPLOTS_PUTS, "say \"a\"", rates, 2), NB_OK);
+	boxplots_write(&boxplots, out);
 	fclose(out);
 	ck_assert_ptr_nonnull(strstr(text,
 		"$puts << EOD\n"
@@ -54,5 +55,5 @@ TEST(script_has_a_picture_for_each_kind)
 		"EOD\n"));
 	ck_assert_ptr_null(strstr(text, "$ops"));
 	free(text);
-	candles_destroy(&candles);
+	boxplots_destroy(&boxplots);
 }

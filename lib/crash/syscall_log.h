@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CRASH_RECORD_H
-#define CRASH_RECORD_H
+#ifndef CRASH_SYSCALL_LOG_H
+#define CRASH_SYSCALL_LOG_H
 /**
  * A recording: each call that changed a file of a database or made it durable, in order, with the
  * written bytes. It lies in memory that the writing process shares with the testing process, so
@@ -147,9 +147,9 @@ record_is_sync(const struct record_entry *entry)
 /** Starts the recording of directory `dir` in the writing process, before it opens anything there.
  * Returns 0 or an errno. */
 typedef int (*recorder_begin_fn)(const char *dir, struct record_log *log,
-	const struct crash_board *board, uint32_t sessions);
+	const struct crash_progress *board, uint32_t sessions);
 /** Call it after an operation has returned and `acked` is updated, or after close: searches
  * mappings for changes and appends a RECORD_POINT. Any thread. */
 typedef void (*recorder_point_fn)(void);
 
-#endif /* CRASH_RECORD_H */
+#endif /* CRASH_SYSCALL_LOG_H */

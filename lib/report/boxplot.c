@@ -5,7 +5,7 @@
  * between two threads is interpolated linearly (type 7 of Hyndman and Fan 1996, the default
  * of R and of Masstree).
  */
-#include "report/candles.h"
+#include "report/boxplot.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "base/stats.h"
 #include "report/plot.h"
 
-const char *const candles_names[CANDLES_KINDS] = {"ops", "puts", "gets", "scans", "removes"};
+const char *const boxplots_names[BOXPLOTS_KINDS] = {"ops", "puts", "gets", "scans", "removes"};
 
 /** `share` of the way from the first to the last of sorted values. */
 static double
@@ -28,13 +28,13 @@ level(const double *values, size_t count, double share)
 }
 
 int
-candles_add(
-	struct candles *candles, uint32_t kind, const char *label, double *rates, size_t count)
+boxplots_add(struct boxplots *boxplots, uint32_t kind, const char *label, double *rates,
+	size_t count)
 {
 	if (count == 0)
 		return NB_OK;
 	struct candle *candle = array_append(
-		&candles->items[kind], &candles->count[kind], sizeof(*candle));
+		&boxplots->items[kind], &boxplots->count[kind], sizeof(*candle));
 	if (candle == NULL)
 		return NB_FAIL;
 	candle->label = strdup(label);
@@ -47,14 +47,14 @@ candles_add(
 }
 
 static void
-write_data(const struct candles *candles, uint32_t kind, FILE *out)
+write_data(const struct boxplots *boxplots, uint32_t kind, FILE *out)
 {
 	fprintf(out,
 		"\n# place, least, lower quartile, median, upper quartile, greatest\n"
 		"$%s << EOD\n",
-		candles_names[kind]);
-	for (size_t i = 0; i < candles->count[kind]; i++) {
-		const struct candle *it = &candles->items[kind][i];
+		boxplots_names[kind]);
+	for (size_t i = 0; i < boxplots->count[kind]; i++) {
+		const struct candle *it = &boxplots->items[kind][i];
 		fprintf(out, "%zu %.6f %.6f %.6f %.6f %.6f ", i + 1, it->levels[0],
 			it->levels[1], it->levels[2], it->levels[3], it->levels[4]);
 		plot_text(out, it->label);
@@ -64,21 +64,21 @@ write_data(const struct candles *candles, uint32_t kind, FILE *out)
 }
 
 static void
-write_plot(const struct candles *candles, uint32_t kind, FILE *out)
+write_plot(const struct boxplots *boxplots, uint32_t kind, FILE *out)
 {
 	char title[64];
-	snprintf(title, sizeof(title), "%s of a thread in a second", candles_names[kind]);
-	write_data(candles, kind, out);
-	plot_begin(out, candles_names[kind], title);
+	snprintf(title, sizeof(title), "%s of a thread in a second", boxplots_names[kind]);
+	write_data(boxplots, kind, out);
+	plot_begin(out, boxplots_names[kind], title);
 	fprintf(out,
 		"set xrange [0:%zu]\n"
 		"plot $%s using 1:3:2:6:5:xtic(7) with candlesticks notitle whiskerbars, \\\n"
 		"     $%s using 1:4:4:4:4 with candlesticks lt -1 notitle\n",
-		candles->count[kind] + 1, candles_names[kind], candles_names[kind]);
+		boxplots->count[kind] + 1, boxplots_names[kind], boxplots_names[kind]);
 }
 
 void
-candles_write(const struct candles *candles, FILE *out)
+boxplots_write(const struct boxplots *boxplots, FILE *out)
 {
 	plot_head(out, "Throughput of threads");
 	fputs("set style fill solid 0.3\n"
@@ -87,19 +87,19 @@ candles_write(const struct candles *candles, FILE *out)
 	      "set yrange [0:*]\n"
 	      "set ylabel \"a second\"\n",
 		out);
-	for (uint32_t kind = 0; kind < CANDLES_KINDS; kind++) {
-		if (candles->count[kind] > 0)
-			write_plot(candles, kind, out);
+	for (uint32_t kind = 0; kind < BOXPLOTS_KINDS; kind++) {
+		if (boxplots->count[kind] > 0)
+			write_plot(boxplots, kind, out);
 	}
 }
 
 void
-candles_destroy(struct candles *candles)
+boxplots_destroy(struct boxplots *boxplots)
 {
-	for (uint32_t kind = 0; kind < CANDLES_KINDS; kind++) {
-		for (size_t i = 0; i < candles->count[kind]; i++)
-			free(candles->items[kind][i].label);
-		free(candles->items[kind]);
+	for (uint32_t kind = 0; kind < BOXPLOTS_KINDS; kind++) {
+		for (size_t i = 0; i < boxplots->count[kind]; i++)
+			free(boxplots->items[kind][i].label);
+		free(boxplots->items[kind]);
 	}
-	*candles = (struct candles){.count = {0}};
+	*boxplots = (struct boxplots){.count = {0}};
 }

@@ -4,7 +4,7 @@
  * another user is about to write, and so choose where that file goes. Separate from aside.c,
  * because the recorder of syncs cannot use code that syncs.
  */
-#include "base/planted.h"
+#include "base/symlink_guard.h"
 
 #include <libgen.h>
 #include <limits.h>
@@ -20,7 +20,7 @@
 enum { LINKS_MAX = 40 }; /* as many as the kernel follows */
 
 char *
-planted_read_link(const char *at)
+symlink_read(const char *at)
 {
 	char target[PATH_MAX];
 	ssize_t length = readlink(at, target, sizeof(target) - 1);
@@ -56,7 +56,7 @@ trim(char *path)
 }
 
 int
-planted_check(const char *path)
+symlink_check(const char *path)
 {
 	char *at = strdup(path);
 	int rc = at == NULL ? error_set(NB_FAIL, "%s: out of memory", path) : NB_OK;
@@ -69,7 +69,7 @@ planted_check(const char *path)
 				S_ISLNK(st.st_mode)           ? "symbolic link"
 					: S_ISDIR(st.st_mode) ? "directory"
 							      : "file");
-		char *next = rc == NB_OK && S_ISLNK(st.st_mode) ? planted_read_link(at) : NULL;
+		char *next = rc == NB_OK && S_ISLNK(st.st_mode) ? symlink_read(at) : NULL;
 		if (next == NULL)
 			break;
 		free(at);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef BASE_PLACE_H
-#define BASE_PLACE_H
+#ifndef BASE_INSTALL_PATH_H
+#define BASE_INSTALL_PATH_H
 /** Where the program is installed, and so where its files are searched. */
 #include <stdbool.h>
 
 /** Whether the program runs from the tree that the library was built in. */
 bool
-place_is_build_tree(void);
+install_path_is_build_tree(void);
 
 /**
  * The directory of the library, or of the program that it is linked into; NULL if it is
  * unknown. Yours to free().
  */
 char *
-place_of_library(void);
+install_path_of_library(void);
 
-#endif /* BASE_PLACE_H */
+#endif /* BASE_INSTALL_PATH_H */

@@ -14,7 +14,7 @@ enum { KEYS = 12, SESSIONS = 2, ALL = KEYS * SESSIONS };
 /** A database and what is known of it. */
 static struct world {
 	struct crash_plan plan;
-	struct crash_state state;
+	struct crash_oracle state;
 	struct crash_moment moment;
 	uint64_t has[ALL]; /* write of each key; 0: none */
 	struct crash_sight sights[ALL];
@@ -59,7 +59,7 @@ begin(uint64_t start, uint64_t acked, uint64_t begun, bool is_atomic)
 		.key_size_max = CRASH_KEY_MAX,
 		.has_batches = true,
 		.is_atomic = is_atomic};
-	ck_assert_int_eq(crash_state_create(&world.state, &world.plan), NB_OK);
+	ck_assert_int_eq(crash_oracle_create(&world.state, &world.plan), NB_OK);
 	for (uint32_t s = 0; s < SESSIONS; s++) {
 		apply(s, 0, start);
 		world.state.start[s] = start;

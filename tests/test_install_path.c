@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "base/place.h"
+#include "base/install_path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +9,15 @@
 
 TEST(test_program_lies_in_the_build_tree_wherever_one_stands)
 {
-	ck_assert(place_is_build_tree());
+	ck_assert(install_path_is_build_tree());
 	ck_assert_int_eq(chdir("/"), 0);
-	ck_assert(place_is_build_tree());
+	ck_assert(install_path_is_build_tree());
 }
 
 /* The library is linked into this program, so its place is the program's. */
 TEST(library_is_where_the_program_is)
 {
-	char *exe = realpath("/proc/self/exe", NULL), *place = place_of_library();
+	char *exe = realpath("/proc/self/exe", NULL), *place = install_path_of_library();
 	ck_assert_ptr_nonnull(exe);
 	ck_assert_ptr_nonnull(place);
 	*strrchr(exe, '/') = '\0';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "run/fact.h"
+#include "run/procfs.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ character_size(const unsigned char *text)
 }
 
 void
-fact_keep(char *into, size_t size, const char *text)
+procfs_keep(char *into, size_t size, const char *text)
 {
 	const unsigned char *from = (const unsigned char *)text;
 	size_t used = 0, end = 0;
@@ -66,7 +66,7 @@ fact_keep(char *into, size_t size, const char *text)
 }
 
 bool
-fact_parse_number(uint64_t *number, const char *text)
+procfs_parse_number(uint64_t *number, const char *text)
 {
 	static const char units[] = "kmgt";
 	char *end;
@@ -105,7 +105,7 @@ next_range(const char **at, uint64_t *from, uint64_t *to)
 }
 
 uint64_t
-fact_list(const char *list, uint64_t *nth)
+procfs_list(const char *list, uint64_t *nth)
 {
 	uint64_t from, to, count = 0;
 	const char *at = list;
@@ -155,15 +155,15 @@ static bool NB_PRINTF(4, 0)
 	if (!is_read)
 		return false;
 	char kept[LINE_SIZE];
-	fact_keep(kept, sizeof(kept), raw);
+	procfs_keep(kept, sizeof(kept), raw);
 	if (kept[0] == '\0')
 		return false;
-	fact_keep(line, size, kept);
+	procfs_keep(line, size, kept);
 	return true;
 }
 
 bool
-fact_line(char *line, size_t size, const char *root, const char *fmt, ...)
+procfs_line(char *line, size_t size, const char *root, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
@@ -173,7 +173,7 @@ fact_line(char *line, size_t size, const char *root, const char *fmt, ...)
 }
 
 bool
-fact_chosen(char *chosen, size_t size, const char *root, const char *fmt, ...)
+procfs_chosen(char *chosen, size_t size, const char *root, const char *fmt, ...)
 {
 	char line[LINE_SIZE];
 	va_list args;
@@ -186,23 +186,23 @@ fact_chosen(char *chosen, size_t size, const char *root, const char *fmt, ...)
 	char *end = begin != NULL ? strchr(begin, ']') : NULL;
 	if (end != NULL)
 		*end = '\0';
-	fact_keep(chosen, size, end != NULL ? begin + 1 : line);
+	procfs_keep(chosen, size, end != NULL ? begin + 1 : line);
 	return true;
 }
 
 bool
-fact_number(uint64_t *number, const char *root, const char *fmt, ...)
+procfs_number(uint64_t *number, const char *root, const char *fmt, ...)
 {
 	char line[LINE_SIZE];
 	va_list args;
 	va_start(args, fmt);
 	bool is_known = read_line(line, sizeof(line), root, fmt, args);
 	va_end(args);
-	return is_known && fact_parse_number(number, line);
+	return is_known && procfs_parse_number(number, line);
 }
 
 void
-fact_lines(const char *root, const char *path, bool (*see)(void *arg, char *line), void *arg)
+procfs_lines(const char *root, const char *path, bool (*see)(void *arg, char *line), void *arg)
 {
 	char *line = NULL;
 	size_t size = 0;
@@ -243,21 +243,21 @@ see_value(void *arg, char *line)
 		*end = '\0';
 		line++;
 	}
-	fact_keep(sought->value, sought->size, line);
+	procfs_keep(sought->value, sought->size, line);
 	sought->is_found = true;
 	return false;
 }
 
 bool
-fact_value(char *value, size_t size, const char *root, const char *path, const char *key)
+procfs_value(char *value, size_t size, const char *root, const char *path, const char *key)
 {
 	struct sought sought = {.key = key, .value = value, .size = size};
-	fact_lines(root, path, see_value, &sought);
+	procfs_lines(root, path, see_value, &sought);
 	return sought.is_found;
 }
 
 bool
-fact_exists(const char *root, const char *fmt, ...)
+procfs_exists(const char *root, const char *fmt, ...)
 {
 	char path[PATH_MAX], full[PATH_MAX];
 	va_list args;

@@ -28,37 +28,37 @@
 #include "base/error.h"
 #include "check/suite.h"
 #include "crash/crash.h"
-#include "run/fact.h"
+#include "run/procfs.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 int
-crash_state_create(struct crash_state *state, const struct crash_plan *plan)
+crash_oracle_create(struct crash_oracle *state, const struct crash_plan *plan)
 {
-	*state = (struct crash_state){.plan = plan};
-	state->last = calloc(crash_state_keys(state), sizeof(*state->last));
+	*state = (struct crash_oracle){.plan = plan};
+	state->last = calloc(crash_oracle_keys(state), sizeof(*state->last));
 	return state->last != NULL ? NB_OK : error_set(NB_FAIL, "out of memory");
 }
 
 void
-crash_state_destroy(struct crash_state *state)
+crash_oracle_destroy(struct crash_oracle *state)
 {
 	free(state->last);
 	state->last = NULL;
 }
 
 void
-crash_state_reset(struct crash_state *state)
+crash_oracle_reset(struct crash_oracle *state)
 {
-	memset(state->last, 0, crash_state_keys(state) * sizeof(*state->last));
+	memset(state->last, 0, crash_oracle_keys(state) * sizeof(*state->last));
 	memset(state->start, 0, sizeof(state->start));
 }
 
 void
-crash_state_copy(struct crash_state *to, const struct crash_state *from)
+crash_oracle_copy(struct crash_oracle *to, const struct crash_oracle *from)
 {
-	memcpy(to->last, from->last, crash_state_keys(from) * sizeof(*to->last));
+	memcpy(to->last, from->last, crash_oracle_keys(from) * sizeof(*to->last));
 	memcpy(to->start, from->start, sizeof(to->start));
 }
 
@@ -116,7 +116,7 @@ crash_report_wrong(struct crash_report *report, uint32_t wrong, const char *fmt,
 		vsnprintf(text, sizeof(text), fmt, args);
 		va_end(args);
 		/* An engine's message may contain bytes of a key, or be cut inside a character. */
-		fact_keep(report->text, sizeof(report->text), text);
+		procfs_keep(report->text, sizeof(report->text), text);
 		report->worst = wrong;
 	}
 	report->wrongs |= 1u << wrong;
@@ -624,7 +624,7 @@ take_state(const struct judge *judge, uint64_t *last)
 }
 
 int
-crash_judge(struct crash_report *out, const struct crash_state *state,
+crash_judge(struct crash_report *out, const struct crash_oracle *state,
 	const struct crash_moment *moment, const struct crash_sight *sights, uint32_t promise,
 	uint64_t *last)
 {
@@ -653,7 +653,7 @@ crash_judge(struct crash_report *out, const struct crash_state *state,
 }
 
 void
-crash_judge_unseen(struct crash_report *out, const struct crash_state *state,
+crash_judge_unseen(struct crash_report *out, const struct crash_oracle *state,
 	const struct crash_moment *moment)
 {
 	for (uint32_t s = 0; s < state->plan->sessions; s++) {

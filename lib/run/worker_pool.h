@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RUN_CREW_H
-#define RUN_CREW_H
+#ifndef RUN_WORKER_POOL_H
+#define RUN_WORKER_POOL_H
 /**
  * Threads that go through the phases of a run together: each does its part of a
  * phase, then all wait, parked, until the next one is called.
@@ -11,14 +11,14 @@
 
 #include <mininb/mininb.h>
 
-struct crew_member {
-	struct crew *crew;
+struct pool_member {
+	struct worker_pool *pool;
 	pthread_t thread;
 	uint32_t id;
 };
 
 /** Used by the thread that made it; members touch what they do themselves. */
-struct crew {
+struct worker_pool {
 	/* All below is guarded by it; no other lock is taken while it is held. */
 	pthread_mutex_t mutex;
 	pthread_cond_t called;  /* a phase was called */
@@ -31,45 +31,45 @@ struct crew {
 	void (*work)(void *arg, uint32_t id, int phase);
 	void *arg;
 	uint32_t size;
-	struct crew_member *members;
+	struct pool_member *members;
 };
 
 /** All signals but those that a thread brings upon itself, to be blocked in threads. */
 void
-crew_outer_signals(sigset_t *set);
+worker_pool_outer_signals(sigset_t *set);
 
 /**
  * Start `size` threads, parked. They take no signals but those of their own making.
  * work(arg, id, phase) does a part.
  */
 NB_MUST_CHECK int
-crew_create(struct crew *crew, uint32_t size, void (*work)(void *arg, uint32_t id, int phase),
-	void *arg);
+worker_pool_create(struct worker_pool *pool, uint32_t size,
+	void (*work)(void *arg, uint32_t id, int phase), void *arg);
 
 /**
  * Do a phase; returns when all members are parked again. Meanwhile tick(arg) is called every
  * tick_ns on this thread.
  */
 void
-crew_do(struct crew *crew, int phase, uint64_t tick_ns, void (*tick)(void *arg));
+worker_pool_do(struct worker_pool *pool, int phase, uint64_t tick_ns, void (*tick)(void *arg));
 
 /** From within a tick: members that are still at their part. */
 uint32_t
-crew_busy(struct crew *crew);
+worker_pool_busy(struct worker_pool *pool);
 
 /**
- * From within a tick: wait no more. crew_do() returns at once, from now on without having done
- * anything. Members that are at their part may go on with it for ever, so the crew, and all
+ * From within a tick: wait no more. worker_pool_do() returns at once, from now on without having done
+ * anything. Members that are at their part may go on with it for ever, so the pool, and all
  * that they use, has to stay as long as the process.
  */
 void
-crew_give_up(struct crew *crew);
+worker_pool_give_up(struct worker_pool *pool);
 
 /**
- * End the threads; of a crew that was given up nothing is touched, and it is given up if a
+ * End the threads; of a pool that was given up nothing is touched, and it is given up if a
  * thread crashes while it ends.
  */
 void
-crew_destroy(struct crew *crew);
+worker_pool_destroy(struct worker_pool *pool);
 
-#endif /* RUN_CREW_H */
+#endif /* RUN_WORKER_POOL_H */

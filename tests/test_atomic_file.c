@@ -4,7 +4,7 @@
  * file systems do not: one without O_TMPFILE, and a signal while space is
  * reserved.
  */
-#include "base/aside.h"
+#include "base/atomic_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -53,25 +53,25 @@ static const char old_bytes[] = "the old file";
 static const char new_bytes[] = "the new one, longer than the old";
 
 static void
-open_new(struct aside *aside, const char *path)
+open_new(struct atomic_file *atomic, const char *path)
 {
-	ck_assert_int_eq(aside_open(aside, path, 0), NB_OK);
-	ck_assert_int_eq(aside_write(aside, new_bytes, sizeof(new_bytes), 0), NB_OK);
+	ck_assert_int_eq(atomic_file_open(atomic, path, 0), NB_OK);
+	ck_assert_int_eq(atomic_file_write(atomic, new_bytes, sizeof(new_bytes), 0), NB_OK);
 }
 
 static void
 replace(const char *path)
 {
-	struct aside aside;
-	open_new(&aside, path);
-	ck_assert_int_eq(aside_commit(&aside), NB_OK);
+	struct atomic_file atomic;
+	open_new(&atomic, path);
+	ck_assert_int_eq(atomic_file_commit(&atomic), NB_OK);
 }
 
 static void
 check_refused(const char *path, uint64_t size, const char *reason)
 {
-	struct aside aside;
-	ck_assert_int_lt(aside_open(&aside, path, size), 0);
+	struct atomic_file atomic;
+	ck_assert_int_lt(atomic_file_open(&atomic, path, size), 0);
 	ck_assert_msg(strstr(nb_error_text(), reason) != NULL, "%s", nb_error_text());
 	ck_assert_msg(strstr(nb_error_text(), path) != NULL, "%s", nb_error_text());
 	ck_assert_ptr_null(strchr(nb_error_text(), '\n'));
@@ -89,10 +89,10 @@ static void
 check_replacing(void)
 {
 	file_put("f", old_bytes, sizeof(old_bytes));
-	struct aside aside;
-	open_new(&aside, "f");
+	struct atomic_file atomic;
+	open_new(&atomic, "f");
 	file_is("f", old_bytes, sizeof(old_bytes));
-	ck_assert_int_eq(aside_commit(&aside), NB_OK);
+	ck_assert_int_eq(atomic_file_commit(&atomic), NB_OK);
 	file_is("f", new_bytes, sizeof(new_bytes));
 	ck_assert_int_eq(entries_of("."), 1);
 }
@@ -108,10 +108,10 @@ TEST(a_passing_name_serves_where_there_is_no_unnamed_file)
 	scratch_fresh("named");
 	is_without_tmpfile = true;
 	check_replacing();
-	struct aside aside;
-	open_new(&aside, "other");
+	struct atomic_file atomic;
+	open_new(&atomic, "other");
 	ck_assert_int_eq(entries_of("."), 2); /* this one does have a name */
-	aside_abort(&aside);
+	atomic_file_abort(&atomic);
 	ck_assert_int_eq(entries_of("."), 1);
 	check_refused("no/such/directory", 1, "No such file");
 }
@@ -119,13 +119,13 @@ TEST(a_passing_name_serves_where_there_is_no_unnamed_file)
 static void
 check_abort(void)
 {
-	struct aside aside;
-	open_new(&aside, "f");
-	aside_abort(&aside);
+	struct atomic_file atomic;
+	open_new(&atomic, "f");
+	atomic_file_abort(&atomic);
 	ck_assert_int_eq(entries_of("."), 0);
 	file_put("f", old_bytes, sizeof(old_bytes));
-	open_new(&aside, "f");
-	aside_abort(&aside);
+	open_new(&atomic, "f");
+	atomic_file_abort(&atomic);
 	file_is("f", old_bytes, sizeof(old_bytes));
 	ck_assert_int_eq(entries_of("."), 1);
 }
@@ -146,8 +146,8 @@ TEST(a_killed_process_leaves_nothing)
 	pid_t child = fork();
 	ck_assert_int_ge(child, 0);
 	if (child == 0) {
-		struct aside aside;
-		open_new(&aside, "f");
+		struct atomic_file atomic;
+		open_new(&atomic, "f");
 		kill(getpid(), SIGKILL);
 	}
 	int status;
@@ -230,9 +230,10 @@ TEST(what_others_left_where_all_may_write_is_refused)
 	ck_assert_int_eq(chown("tmp/file", 12345, 12345), 0);
 	check_refused("tmp/link", 0, "is another user's symbolic link");
 	check_refused("tmp/file", 0, "is another user's file");
-	struct aside aside;
-	ck_assert_int_eq(aside_open(&aside, "link", 0), NB_FAIL); /* the link in tmp is told */
-	ck_assert_int_eq(chown("tmp", 12345, 12345), 0); /* all on it is of one owner */
+	struct atomic_file atomic;
+	ck_assert_int_eq(
+		atomic_file_open(&atomic, "link", 0), NB_FAIL); /* the link in tmp is told */
+	ck_assert_int_eq(chown("tmp", 12345, 12345), 0);        /* all on it is of one owner */
 	replace("link");
 	replace("tmp/file");
 	ck_assert_int_eq(chown("tmp", 0, 0), 0);
@@ -266,26 +267,27 @@ set_written(int fd, const struct timespec *at)
 TEST(a_signature_holds_until_something_is_written)
 {
 	scratch_fresh("signature");
-	struct aside aside;
+	struct atomic_file atomic;
 	struct stat st;
-	open_new(&aside, "f");
-	aside_sign(&aside);
-	int fd = dup(aside.fd);
-	ck_assert_int_eq(aside_commit(&aside), NB_OK);
-	bool was_signed = aside_is_signed(fd); /* unless the file system has no attributes */
+	open_new(&atomic, "f");
+	atomic_file_sign(&atomic);
+	int fd = dup(atomic.fd);
+	ck_assert_int_eq(atomic_file_commit(&atomic), NB_OK);
+	bool was_signed = atomic_file_is_signed(
+		fd); /* unless the file system has no attributes */
 	ck_assert_int_eq(fstat(fd, &st), 0);
 	struct timespec ours = st.st_mtim, later = {st.st_mtim.tv_sec + 1, 0};
 	set_written(fd, &later); /* in place, as many bytes: dd of=f */
-	ck_assert(!aside_is_signed(fd));
+	ck_assert(!atomic_file_is_signed(fd));
 	set_written(fd, &ours);
-	ck_assert(aside_is_signed(fd) == was_signed);
+	ck_assert(atomic_file_is_signed(fd) == was_signed);
 	ck_assert_int_eq(ftruncate(fd, 3), 0);
 	set_written(fd, &ours);
-	ck_assert(!aside_is_signed(fd));
+	ck_assert(!atomic_file_is_signed(fd));
 	close(fd);
 	replace("other");
 	fd = open("other", O_RDONLY | O_CLOEXEC);
-	ck_assert(!aside_is_signed(fd));
+	ck_assert(!atomic_file_is_signed(fd));
 	close(fd);
 }
 
@@ -332,14 +334,14 @@ TEST(the_longest_name_can_be_replaced)
 TEST(the_space_is_reserved_at_once)
 {
 	scratch_fresh("size");
-	struct aside aside;
-	ck_assert_int_eq(aside_open(&aside, "f", 1000000), NB_OK);
+	struct atomic_file atomic;
+	ck_assert_int_eq(atomic_file_open(&atomic, "f", 1000000), NB_OK);
 	struct stat st;
-	ck_assert_int_eq(fstat(aside.fd, &st), 0);
+	ck_assert_int_eq(fstat(atomic.fd, &st), 0);
 	ck_assert_int_eq(st.st_size, 1000000);
 	ck_assert_int_ge(st.st_blocks * 512, 1000000);
-	ck_assert_int_eq(aside_write(&aside, "abc", 3, 499999), NB_OK);
-	ck_assert_int_eq(aside_commit(&aside), NB_OK);
+	ck_assert_int_eq(atomic_file_write(&atomic, "abc", 3, 499999), NB_OK);
+	ck_assert_int_eq(atomic_file_commit(&atomic), NB_OK);
 	size_t size;
 	uint8_t *data = file_get("f", &size);
 	ck_assert_uint_eq(size, 1000000);
@@ -361,12 +363,12 @@ TEST(a_full_disk_is_found_and_leaves_the_old_file)
 	is_without_tmpfile = true;
 	check_refused("f", 2 << 20, "No space left on device");
 	is_without_tmpfile = false;
-	struct aside aside;
-	ck_assert_int_eq(aside_open(&aside, "f", 0), NB_OK);
+	struct atomic_file atomic;
+	ck_assert_int_eq(atomic_file_open(&atomic, "f", 0), NB_OK);
 	char *much = calloc(1, 2 << 20);
-	ck_assert_int_eq(aside_write(&aside, much, 2 << 20, 0), NB_FAIL);
+	ck_assert_int_eq(atomic_file_write(&atomic, much, 2 << 20, 0), NB_FAIL);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "f: write: No space left on device"));
-	aside_abort(&aside);
+	atomic_file_abort(&atomic);
 	free(much);
 	ck_assert_int_eq(entries_of("."), 1);
 	file_is("f", old_bytes, sizeof(old_bytes));
@@ -376,10 +378,10 @@ TEST(a_signal_while_space_is_reserved_is_no_failure)
 {
 	scratch_fresh("signal");
 	interruptions = 3;
-	struct aside aside;
-	ck_assert_int_eq(aside_open(&aside, "f", 100), NB_OK);
+	struct atomic_file atomic;
+	ck_assert_int_eq(atomic_file_open(&atomic, "f", 100), NB_OK);
 	ck_assert_int_eq(interruptions, 0);
-	ck_assert_int_eq(aside_commit(&aside), NB_OK);
+	ck_assert_int_eq(atomic_file_commit(&atomic), NB_OK);
 	struct stat st;
 	ck_assert_int_eq(stat("f", &st), 0);
 	ck_assert_int_eq(st.st_size, 100);
@@ -390,8 +392,8 @@ TEST(a_request_to_stop_while_space_is_reserved_is_heard)
 	scratch_fresh("stop");
 	interruptions = INT_MAX;
 	nb_stop();
-	struct aside aside;
-	ck_assert_int_eq(aside_open(&aside, "f", 100), NB_ERR_INTERRUPTED);
+	struct atomic_file atomic;
+	ck_assert_int_eq(atomic_file_open(&atomic, "f", 100), NB_ERR_INTERRUPTED);
 	ck_assert_int_eq(entries_of("."), 0);
 	nb_stop_clear();
 }

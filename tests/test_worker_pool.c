@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A crew: each member does each phase once, in order, and the caller's thread does the rest. */
-#include "run/crew.h"
+/* A pool: each member does each phase once, in order, and the caller's thread does the rest. */
+#include "run/worker_pool.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -38,15 +38,15 @@ no_tick(void *arg)
 TEST(every_member_does_every_phase_in_order)
 {
 	static struct log log;
-	struct crew crew;
-	ck_assert_int_eq(crew_create(&crew, SIZE, note_phase, &log), NB_OK);
+	struct worker_pool pool;
+	ck_assert_int_eq(worker_pool_create(&pool, SIZE, note_phase, &log), NB_OK);
 	for (int phase = 0; phase < PHASES; phase++) {
 		__atomic_store_n(&log.arrived, 0, __ATOMIC_RELAXED);
-		crew_do(&crew, phase * 3, TICK_NS, no_tick);
+		worker_pool_do(&pool, phase * 3, TICK_NS, no_tick);
 		/* none is still at it when the call returns */
 		ck_assert_int_eq(__atomic_load_n(&log.arrived, __ATOMIC_RELAXED), SIZE);
 	}
-	crew_destroy(&crew);
+	worker_pool_destroy(&pool);
 	for (int id = 0; id < SIZE; id++) {
 		ck_assert_int_eq(log.count[id], PHASES);
 		for (int phase = 0; phase < PHASES; phase++)
@@ -66,11 +66,11 @@ note_thread(void *arg, uint32_t id, int phase)
 TEST(member_stays_on_its_own_thread)
 {
 	static struct log log;
-	struct crew crew;
-	ck_assert_int_eq(crew_create(&crew, SIZE, note_thread, &log), NB_OK);
+	struct worker_pool pool;
+	ck_assert_int_eq(worker_pool_create(&pool, SIZE, note_thread, &log), NB_OK);
 	for (int phase = 0; phase < PHASES; phase++)
-		crew_do(&crew, phase, TICK_NS, no_tick);
-	crew_destroy(&crew);
+		worker_pool_do(&pool, phase, TICK_NS, no_tick);
+	worker_pool_destroy(&pool);
 	for (int a = 0; a < SIZE; a++) {
 		ck_assert(!pthread_equal(log.thread[a], pthread_self()));
 		for (int b = 0; b < a; b++)
@@ -99,12 +99,12 @@ count_tick(void *arg)
 TEST(tick_comes_again_and_again_on_the_callers_thread)
 {
 	static struct log log;
-	struct crew crew;
-	ck_assert_int_eq(crew_create(&crew, 2, wait_for_ticks, &log), NB_OK);
-	crew_do(&crew, 0, TICK_NS, count_tick);
+	struct worker_pool pool;
+	ck_assert_int_eq(worker_pool_create(&pool, 2, wait_for_ticks, &log), NB_OK);
+	worker_pool_do(&pool, 0, TICK_NS, count_tick);
 	ck_assert_int_ge(log.ticks, 3);
 	ck_assert(pthread_equal(log.ticker, pthread_self()));
-	crew_destroy(&crew);
+	worker_pool_destroy(&pool);
 }
 
 static void
@@ -127,12 +127,12 @@ TEST(members_take_no_signals_and_the_caller_does_as_before)
 {
 	int blocked = 0;
 	sigset_t before, after;
-	struct crew crew;
+	struct worker_pool pool;
 	pthread_sigmask(SIG_SETMASK, NULL, &before);
-	ck_assert_int_eq(crew_create(&crew, 3, look_at_mask, &blocked), NB_OK);
+	ck_assert_int_eq(worker_pool_create(&pool, 3, look_at_mask, &blocked), NB_OK);
 	pthread_sigmask(SIG_SETMASK, NULL, &after);
-	crew_do(&crew, 0, TICK_NS, no_tick);
-	crew_destroy(&crew);
+	worker_pool_do(&pool, 0, TICK_NS, no_tick);
+	worker_pool_destroy(&pool);
 	ck_assert_int_eq(blocked, 3 * 5);
 	for (int sig = 1; sig < 32; sig++)
 		ck_assert_int_eq(sigismember(&before, sig), sigismember(&after, sig));
@@ -160,23 +160,23 @@ signal_process(void *arg, uint32_t id, int phase)
 
 TEST(signal_to_the_process_is_taken_by_the_caller)
 {
-	struct crew crew;
+	struct worker_pool pool;
 	struct sigaction action = {.sa_handler = take_signal};
 	ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
-	ck_assert_int_eq(crew_create(&crew, 1, signal_process, NULL), NB_OK);
-	crew_do(&crew, 0, TICK_NS, no_tick);
-	crew_destroy(&crew);
+	ck_assert_int_eq(worker_pool_create(&pool, 1, signal_process, NULL), NB_OK);
+	worker_pool_do(&pool, 0, TICK_NS, no_tick);
+	worker_pool_destroy(&pool);
 	ck_assert_int_eq(signals_taken, 1);
 	ck_assert(pthread_equal(taker, pthread_self()));
 }
 
-TEST(crew_that_did_nothing_ends)
+TEST(worker_pool_that_did_nothing_ends)
 {
 	static struct log log;
 	for (uint32_t size = 1; size <= SIZE; size++) {
-		struct crew crew;
-		ck_assert_int_eq(crew_create(&crew, size, note_phase, &log), NB_OK);
-		crew_destroy(&crew);
+		struct worker_pool pool;
+		ck_assert_int_eq(worker_pool_create(&pool, size, note_phase, &log), NB_OK);
+		worker_pool_destroy(&pool);
 	}
 	ck_assert_int_eq(log.arrived, 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef BASE_PLANTED_H
-#define BASE_PLANTED_H
+#ifndef BASE_SYMLINK_GUARD_H
+#define BASE_SYMLINK_GUARD_H
 /** Guards against symbolic links and files that another user has put at a path. */
 #include <mininb/mininb.h>
 
@@ -9,10 +9,10 @@
  * write and belong to anyone except you, root or the directory's owner. It need not exist.
  */
 NB_MUST_CHECK int
-planted_check(const char *path);
+symlink_check(const char *path);
 
 /** Where the link `at` leads, one step; NULL: it is not a link. Yours to free(). */
 char *
-planted_read_link(const char *at);
+symlink_read(const char *at);
 
-#endif /* BASE_PLANTED_H */
+#endif /* BASE_SYMLINK_GUARD_H */

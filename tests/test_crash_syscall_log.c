@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A recording that was written over is refused, whatever of it is wrong. */
-#include "crash/record.h"
+#include "crash/syscall_log.h"
 
 #include "unit.h"
 

@@ -4,7 +4,7 @@
  * build can be tried without installing it. The program's own file decides and not the working
  * directory, which must not change what is measured.
  */
-#include "base/place.h"
+#include "base/install_path.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include <mininb/mininb.h>
 
 bool
-place_is_build_tree(void)
+install_path_is_build_tree(void)
 {
 	char *root = realpath(NB_BUILD_ROOT, NULL);
 	char *exe = realpath("/proc/self/exe", NULL);
@@ -27,7 +27,7 @@ place_is_build_tree(void)
 }
 
 char *
-place_of_library(void)
+install_path_of_library(void)
 {
 	Dl_info info;
 	if (dladdr((void *)(uintptr_t)&nb_version, &info) == 0)

@@ -10,7 +10,7 @@
  * write, as Linux does with fs.protected_symlinks and fs.protected_regular, which not every
  * machine has set. A temporary name never replaces a file.
  */
-#include "base/aside.h"
+#include "base/atomic_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/planted.h"
+#include "base/symlink_guard.h"
 #include "base/stdout.h"
 
 enum {
@@ -47,7 +47,7 @@ resolve(const char *path)
 	if (real != NULL)
 		return real;
 	char *at = strdup(path), *next;
-	while (at != NULL && (next = planted_read_link(at)) != NULL) {
+	while (at != NULL && (next = symlink_read(at)) != NULL) {
 		free(at);
 		at = next;
 	}
@@ -79,18 +79,18 @@ passing_name(const char *path, unsigned n)
 }
 
 static int
-open_named(struct aside *aside)
+open_named(struct atomic_file *atomic)
 {
 	for (unsigned n = 0; n < NAMES_TRIED; n++) {
-		aside->named = passing_name(aside->path, n);
-		if (aside->named == NULL)
+		atomic->named = passing_name(atomic->path, n);
+		if (atomic->named == NULL)
 			return -1;
-		int fd = open(aside->named, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+		int fd = open(atomic->named, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
 		if (fd >= 0)
 			return fd;
 		int cause = errno;
-		free(aside->named);
-		aside->named = NULL;
+		free(atomic->named);
+		atomic->named = NULL;
 		errno = cause;
 		if (cause != EEXIST)
 			return -1;
@@ -102,7 +102,7 @@ open_named(struct aside *aside)
 static int
 check_target(const char *path, bool *is_old, struct stat *old)
 {
-	int rc = planted_check(path);
+	int rc = symlink_check(path);
 	if (rc != NB_OK)
 		return rc;
 	*is_old = stat(path, old) == 0;
@@ -123,11 +123,11 @@ is_file_name(const char *path)
 
 /** On some file systems every signal interrupts it. */
 static int
-reserve(const struct aside *aside, const char *path, uint64_t size)
+reserve(const struct atomic_file *atomic, const char *path, uint64_t size)
 {
 	int error;
 	do
-		error = size > 0 ? posix_fallocate(aside->fd, 0, (off_t)size) : 0;
+		error = size > 0 ? posix_fallocate(atomic->fd, 0, (off_t)size) : 0;
 	while (error == EINTR && !stop_requested());
 	if (error == 0)
 		return NB_OK;
@@ -139,7 +139,7 @@ reserve(const struct aside *aside, const char *path, uint64_t size)
 }
 
 int
-aside_open(struct aside *aside, const char *path, uint64_t size)
+atomic_file_open(struct atomic_file *atomic, const char *path, uint64_t size)
 {
 	struct stat old;
 	bool is_old;
@@ -147,42 +147,42 @@ aside_open(struct aside *aside, const char *path, uint64_t size)
 	int rc = check_target(path, &is_old, &old);
 	if (rc != NB_OK)
 		return rc;
-	*aside = (struct aside){.fd = -1, .path = resolve(path)};
-	if (aside->path == NULL)
+	*atomic = (struct atomic_file){.fd = -1, .path = resolve(path)};
+	if (atomic->path == NULL)
 		return error_set(NB_FAIL, "%s: out of memory", path);
-	bool is_name = is_file_name(aside->path);
+	bool is_name = is_file_name(atomic->path);
 	if (is_name)
-		aside->fd = open_unnamed(aside->path);
-	if (is_name && aside->fd < 0 &&
+		atomic->fd = open_unnamed(atomic->path);
+	if (is_name && atomic->fd < 0 &&
 		(errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
-		aside->fd = open_named(aside);
+		atomic->fd = open_named(atomic);
 	/* only root can give a user's file back to the user */
 	if (!is_name)
-		rc = error_set(NB_FAIL, "'%s': is not the name of a file", aside->path);
-	else if (aside->fd < 0)
+		rc = error_set(NB_FAIL, "'%s': is not the name of a file", atomic->path);
+	else if (atomic->fd < 0)
 		rc = error_system("%s: cannot be written", path);
-	else if (is_old && fchown(aside->fd, old.st_uid, old.st_gid) != 0 && geteuid() == 0)
+	else if (is_old && fchown(atomic->fd, old.st_uid, old.st_gid) != 0 && geteuid() == 0)
 		rc = error_system("%s: fchown", path);
-	else if (is_old && fchmod(aside->fd, old.st_mode & 07777) != 0)
+	else if (is_old && fchmod(atomic->fd, old.st_mode & 07777) != 0)
 		rc = error_system("%s: fchmod", path);
 	else
-		rc = reserve(aside, path, size);
+		rc = reserve(atomic, path, size);
 	if (rc != NB_OK)
-		aside_abort(aside);
+		atomic_file_abort(atomic);
 	return rc;
 }
 
 static int
-give_name(struct aside *aside)
+give_name(struct atomic_file *atomic)
 {
 	char from[64];
-	snprintf(from, sizeof(from), "/proc/self/fd/%d", aside->fd);
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", atomic->fd);
 	for (unsigned n = 0;; n++) {
-		char *name = passing_name(aside->path, n);
+		char *name = passing_name(atomic->path, n);
 		if (name == NULL)
-			return error_set(NB_FAIL, "%s: out of memory", aside->path);
+			return error_set(NB_FAIL, "%s: out of memory", atomic->path);
 		if (linkat(AT_FDCWD, from, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0) {
-			aside->named = name;
+			atomic->named = name;
 			return NB_OK;
 		}
 		if (errno != EEXIST || n == NAMES_TRIED) {
@@ -209,16 +209,16 @@ make_signature(int fd, char text[SIGNATURE_SIZE])
 }
 
 void
-aside_sign(const struct aside *aside)
+atomic_file_sign(const struct atomic_file *atomic)
 {
 	char text[SIGNATURE_SIZE];
-	int length = make_signature(aside->fd, text);
-	int rc = length < 0 ? -1 : fsetxattr(aside->fd, signature, text, (size_t)length, 0);
+	int length = make_signature(atomic->fd, text);
+	int rc = length < 0 ? -1 : fsetxattr(atomic->fd, signature, text, (size_t)length, 0);
 	(void)rc;
 }
 
 bool
-aside_is_signed(int fd)
+atomic_file_is_signed(int fd)
 {
 	char text[SIGNATURE_SIZE], noted[SIGNATURE_SIZE];
 	int length = make_signature(fd, text);
@@ -227,45 +227,45 @@ aside_is_signed(int fd)
 }
 
 int
-aside_commit(struct aside *aside)
+atomic_file_commit(struct atomic_file *atomic)
 {
 	int rc = NB_OK;
-	if (fsync(aside->fd) != 0)
-		rc = error_system("%s: fsync", aside->path);
-	if (rc == NB_OK && aside->named == NULL)
-		rc = give_name(aside);
-	if (rc == NB_OK && rename(aside->named, aside->path) != 0)
-		rc = error_system("%s: rename", aside->path);
+	if (fsync(atomic->fd) != 0)
+		rc = error_system("%s: fsync", atomic->path);
+	if (rc == NB_OK && atomic->named == NULL)
+		rc = give_name(atomic);
+	if (rc == NB_OK && rename(atomic->named, atomic->path) != 0)
+		rc = error_system("%s: rename", atomic->path);
 	if (rc == NB_OK) {
-		free(aside->named);
-		aside->named = NULL; /* in place: do not unlink it */
+		free(atomic->named);
+		atomic->named = NULL; /* in place: do not unlink it */
 	}
-	aside_abort(aside);
+	atomic_file_abort(atomic);
 	return rc;
 }
 
 void
-aside_abort(struct aside *aside)
+atomic_file_abort(struct atomic_file *atomic)
 {
-	if (aside->fd >= 0)
-		close(aside->fd);
-	if (aside->named != NULL)
-		unlink(aside->named);
-	free(aside->named);
-	free(aside->path);
-	*aside = (struct aside){.fd = -1};
+	if (atomic->fd >= 0)
+		close(atomic->fd);
+	if (atomic->named != NULL)
+		unlink(atomic->named);
+	free(atomic->named);
+	free(atomic->path);
+	*atomic = (struct atomic_file){.fd = -1};
 }
 
 int
-aside_write(struct aside *aside, const void *data, size_t size, uint64_t offset)
+atomic_file_write(struct atomic_file *atomic, const void *data, size_t size, uint64_t offset)
 {
 	const char *bytes = data;
 	while (size > 0) {
-		ssize_t written = pwrite(aside->fd, bytes, size, (off_t)offset);
+		ssize_t written = pwrite(atomic->fd, bytes, size, (off_t)offset);
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written <= 0)
-			return error_system("%s: write", aside->path);
+			return error_system("%s: write", atomic->path);
 		bytes += written;
 		size -= (size_t)written;
 		offset += (uint64_t)written;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Small files of others: what they tell is taken, and nothing that they hold does harm. */
-#include "run/fact.h"
+#include "run/procfs.h"
 
 #include "scratch.h"
 #include "unit.h"
@@ -18,7 +18,7 @@ kept(const char *text, size_t size)
 {
 	static char into[64];
 	memset(into, 'x', sizeof(into));
-	fact_keep(into, size, text);
+	procfs_keep(into, size, text);
 	ck_assert_uint_lt(strlen(into), size);
 	return into;
 }
@@ -55,12 +55,12 @@ TEST(numbers_have_units_and_bounds)
 		"18014398509481984K", "99999999999999999999999", "5x", "max"};
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
 		uint64_t number = 1234567;
-		ck_assert_msg(fact_parse_number(&number, good[i].text), "%s", good[i].text);
+		ck_assert_msg(procfs_parse_number(&number, good[i].text), "%s", good[i].text);
 		ck_assert_uint_eq(number, good[i].number);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		uint64_t number = 1234567;
-		ck_assert_msg(!fact_parse_number(&number, bad[i]), "%s", bad[i]);
+		ck_assert_msg(!procfs_parse_number(&number, bad[i]), "%s", bad[i]);
 		ck_assert_uint_eq(number, 1234567);
 	}
 }
@@ -76,7 +76,7 @@ TEST(lists_are_counted_and_gone_through_round_and_round)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		for (uint64_t n = 0; n <= cases[i].count; n++) {
 			uint64_t nth = n;
-			ck_assert_msg(fact_list(cases[i].list, &nth) == cases[i].count, "%s",
+			ck_assert_msg(procfs_list(cases[i].list, &nth) == cases[i].count, "%s",
 				cases[i].list);
 			ck_assert_uint_eq(nth, cases[i].count > 0 ? cases[i].numbers[n] : n);
 		}
@@ -91,16 +91,16 @@ TEST(lines_and_numbers_come_from_files_below_a_root)
 	put("chosen", "always [madvise] never\n");
 	put("plain", "none\n");
 	put("number", "12\n");
-	ck_assert(fact_line(text, sizeof(text), ".", "/%s", "one"));
+	ck_assert(procfs_line(text, sizeof(text), ".", "/%s", "one"));
 	ck_assert_str_eq(text, "first line");
-	ck_assert(fact_chosen(text, sizeof(text), ".", "/chosen"));
+	ck_assert(procfs_chosen(text, sizeof(text), ".", "/chosen"));
 	ck_assert_str_eq(text, "madvise");
-	ck_assert(fact_chosen(text, sizeof(text), ".", "/plain"));
+	ck_assert(procfs_chosen(text, sizeof(text), ".", "/plain"));
 	ck_assert_str_eq(text, "none");
-	ck_assert(fact_number(&number, ".", "/number"));
+	ck_assert(procfs_number(&number, ".", "/number"));
 	ck_assert_uint_eq(number, 12);
-	ck_assert(fact_exists(".", "/number"));
-	ck_assert(!fact_exists(".", "/no"));
+	ck_assert(procfs_exists(".", "/number"));
+	ck_assert(!procfs_exists(".", "/no"));
 }
 
 TEST(values_are_found_by_their_key)
@@ -111,18 +111,18 @@ TEST(values_are_found_by_their_key)
 		"cpu MHz\t\t: 2000\nmodel\t\t: 1\nmodel name\t: AMD EPYC\n"
 		"model name\t: other\n");
 	put("release", "NAME=x\nPRETTY_NAME=\"Debian \\ 12\"\nQ='a'\nOPEN=\"b\n");
-	ck_assert(fact_value(value, sizeof(value), ".", "/info", "model name"));
+	ck_assert(procfs_value(value, sizeof(value), ".", "/info", "model name"));
 	ck_assert_str_eq(value, "AMD EPYC");
-	ck_assert(fact_value(value, sizeof(value), ".", "/info", "model"));
+	ck_assert(procfs_value(value, sizeof(value), ".", "/info", "model"));
 	ck_assert_str_eq(value, "1");
-	ck_assert(fact_value(value, sizeof(value), ".", "/release", "PRETTY_NAME"));
+	ck_assert(procfs_value(value, sizeof(value), ".", "/release", "PRETTY_NAME"));
 	ck_assert_str_eq(value, "Debian \\ 12");
-	ck_assert(fact_value(value, sizeof(value), ".", "/release", "Q"));
+	ck_assert(procfs_value(value, sizeof(value), ".", "/release", "Q"));
 	ck_assert_str_eq(value, "a");
-	ck_assert(fact_value(value, sizeof(value), ".", "/release", "OPEN"));
+	ck_assert(procfs_value(value, sizeof(value), ".", "/release", "OPEN"));
 	ck_assert_str_eq(value, "\"b");
-	ck_assert(!fact_value(value, sizeof(value), ".", "/release", "NA"));
-	ck_assert(!fact_value(value, sizeof(value), ".", "/none", "NAME"));
+	ck_assert(!procfs_value(value, sizeof(value), ".", "/release", "NA"));
+	ck_assert(!procfs_value(value, sizeof(value), ".", "/none", "NAME"));
 }
 
 TEST(what_is_no_file_tells_nothing_and_holds_nobody_up)
@@ -144,14 +144,14 @@ TEST(what_is_no_file_tells_nothing_and_holds_nobody_up)
 		"/dir", "/pipe", "/zero", "/empty", "/blank", "/nul", "/none"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		ck_assert_msg(
-			!fact_line(text, sizeof(text), ".", "%s", names[i]), "%s", names[i]);
-		ck_assert(!fact_chosen(text, sizeof(text), ".", "%s", names[i]));
-		ck_assert(!fact_number(&number, ".", "%s", names[i]));
-		ck_assert(!fact_value(text, sizeof(text), ".", names[i], "a"));
+			!procfs_line(text, sizeof(text), ".", "%s", names[i]), "%s", names[i]);
+		ck_assert(!procfs_chosen(text, sizeof(text), ".", "%s", names[i]));
+		ck_assert(!procfs_number(&number, ".", "%s", names[i]));
+		ck_assert(!procfs_value(text, sizeof(text), ".", names[i], "a"));
 	}
-	ck_assert(!fact_line(text, sizeof(text), ".", "%s", path));
-	ck_assert(!fact_line(text, sizeof(text), path, "/a"));
-	ck_assert(!fact_exists(path, "/a"));
+	ck_assert(!procfs_line(text, sizeof(text), ".", "%s", path));
+	ck_assert(!procfs_line(text, sizeof(text), path, "/a"));
+	ck_assert(!procfs_exists(path, "/a"));
 	ck_assert_str_eq(text, "before");
 	ck_assert_uint_eq(number, 7);
 	free(path);
@@ -166,9 +166,9 @@ TEST(lines_may_be_of_any_length)
 	memset(text, 'a', SIZE);
 	memcpy(text + SIZE - 8, "\nk=last\n", 8);
 	file_put("long", text, SIZE);
-	ck_assert(fact_line(value, sizeof(value), ".", "/long"));
+	ck_assert(procfs_line(value, sizeof(value), ".", "/long"));
 	ck_assert_str_eq(value, "aaaaaaa");
-	ck_assert(fact_value(value, sizeof(value), ".", "/long", "k"));
+	ck_assert(procfs_value(value, sizeof(value), ".", "/long", "k"));
 	ck_assert_str_eq(value, "last");
 	free(text);
 }

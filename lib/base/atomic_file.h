@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef BASE_ASIDE_H
-#define BASE_ASIDE_H
+#ifndef BASE_ATOMIC_FILE_H
+#define BASE_ATOMIC_FILE_H
 /**
- * Write a file aside and put it in place when it is whole. Until aside_commit() the old file is
+ * Write a file aside and put it in place when it is whole. Until atomic_file_commit() the old file is
  * untouched, and a killed process leaves no file if the file system supports O_TMPFILE.
  */
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 
 #include <mininb/mininb.h>
 
-struct aside {
+struct atomic_file {
 	int fd;
 	char *path;  /* where it will be */
 	char *named; /* where it is; NULL while it has no name */
@@ -23,29 +23,29 @@ struct aside {
  * found before any work is done.
  */
 NB_MUST_CHECK int
-aside_open(struct aside *aside, const char *path, uint64_t size);
+atomic_file_open(struct atomic_file *atomic, const char *path, uint64_t size);
 
-/** Sync it and put it in place. Ends the aside, whatever it returns. */
+/** Sync it and put it in place. Ends the file, whatever it returns. */
 NB_MUST_CHECK int
-aside_commit(struct aside *aside);
+atomic_file_commit(struct atomic_file *atomic);
 
 /** Forget it. */
 void
-aside_abort(struct aside *aside);
+atomic_file_abort(struct atomic_file *atomic);
 
 /**
  * After the last write, mark the file as written by mininb in an extended attribute, for files
  * whose content does not show it. Without effect if the file system has no attributes.
  */
 void
-aside_sign(const struct aside *aside);
+atomic_file_sign(const struct atomic_file *atomic);
 
 /** Whether the file has that mark and was not written to since. */
 bool
-aside_is_signed(int fd);
+atomic_file_is_signed(int fd);
 
 /** pwrite() all of it. */
 NB_MUST_CHECK int
-aside_write(struct aside *aside, const void *data, size_t size, uint64_t offset);
+atomic_file_write(struct atomic_file *atomic, const void *data, size_t size, uint64_t offset);
 
-#endif /* BASE_ASIDE_H */
+#endif /* BASE_ATOMIC_FILE_H */

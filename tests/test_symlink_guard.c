@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/planted.h"
+#include "base/symlink_guard.h"
 #include "scratch.h"
 #include "unit.h"
 
@@ -12,7 +12,7 @@ bool unit_in_scratch = true;
 static void
 check_refused(const char *path, const char *why)
 {
-	ck_assert_int_eq(planted_check(path), NB_FAIL);
+	ck_assert_int_eq(symlink_check(path), NB_FAIL);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), why));
 }
 
@@ -23,9 +23,9 @@ TEST(what_is_ours_or_not_there_is_fine)
 	ck_assert_int_eq(chmod("all", 01777), 0);
 	ck_assert_int_eq(symlink("nowhere", "all/link"), 0);
 	ck_assert_int_eq(symlink("loop", "all/loop"), 0);
-	ck_assert_int_eq(planted_check("all/link"), NB_OK);
-	ck_assert_int_eq(planted_check("all/loop"), NB_OK);
-	ck_assert_int_eq(planted_check("all/none"), NB_OK);
+	ck_assert_int_eq(symlink_check("all/link"), NB_OK);
+	ck_assert_int_eq(symlink_check("all/loop"), NB_OK);
+	ck_assert_int_eq(symlink_check("all/none"), NB_OK);
 }
 
 TEST(what_others_put_where_all_may_write_is_refused)
@@ -48,11 +48,11 @@ TEST(what_others_put_where_all_may_write_is_refused)
 	check_refused("ours", "all/dir: is another user's directory");
 	check_refused("all/file", "all/file: is another user's file");
 	ck_assert_int_eq(chmod("all", 0755), 0);
-	ck_assert_int_eq(planted_check("all/file"), NB_OK);
+	ck_assert_int_eq(symlink_check("all/file"), NB_OK);
 	ck_assert_int_eq(chmod("all", 01777), 0);
 	ck_assert_int_eq(lchown("all", 12345, 12345), 0);
 	ck_assert_int_eq(chmod("all", 01777), 0);
-	ck_assert_int_eq(planted_check("all/file"), NB_OK); /* its owner's */
+	ck_assert_int_eq(symlink_check("all/file"), NB_OK); /* its owner's */
 }
 
 TEST(a_step_of_a_link_is_told)
@@ -61,10 +61,10 @@ TEST(a_step_of_a_link_is_told)
 	ck_assert_int_eq(mkdir("deep", 0700), 0);
 	ck_assert_int_eq(symlink("other", "deep/link"), 0);
 	ck_assert_int_eq(symlink("/etc", "deep/far"), 0);
-	char *next = planted_read_link("deep/link"), *far = planted_read_link("deep/far");
+	char *next = symlink_read("deep/link"), *far = symlink_read("deep/far");
 	ck_assert_str_eq(next, "deep/other");
 	ck_assert_str_eq(far, "/etc");
-	ck_assert_ptr_null(planted_read_link("deep"));
+	ck_assert_ptr_null(symlink_read("deep"));
 	free(next);
 	free(far);
 }

@@ -14,7 +14,7 @@
  * there anyway, but must be compared with a clock of another thread, and shows no more than the
  * count does.
  */
-#include "run/post.h"
+#include "run/heartbeat.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -24,42 +24,42 @@ enum { KEY_BYTES = 32 };
 #define LOOK_NS UINT64_C(1000000000) /* as much as one look counts for */
 
 bool
-post_is_overdue(struct post *post, uint64_t now_ns, uint64_t limit_ns)
+heartbeat_is_overdue(struct heartbeat *heartbeat, uint64_t now_ns, uint64_t limit_ns)
 {
-	const char *call = __atomic_load_n(&post->call, __ATOMIC_ACQUIRE);
-	uint64_t count = __atomic_load_n(&post->steps, __ATOMIC_RELAXED);
-	if (post->done != NULL)
-		count += __atomic_load_n(post->done, __ATOMIC_ACQUIRE);
-	uint64_t gap_ns = now_ns - post->looked_ns;
-	post->looked_ns = now_ns;
-	if (call != NULL && call == post->seen_call && count == post->seen) {
-		post->since_ns += gap_ns > LOOK_NS ? gap_ns - LOOK_NS : 0;
-		return now_ns - post->since_ns >= limit_ns;
+	const char *call = __atomic_load_n(&heartbeat->call, __ATOMIC_ACQUIRE);
+	uint64_t count = __atomic_load_n(&heartbeat->steps, __ATOMIC_RELAXED);
+	if (heartbeat->done != NULL)
+		count += __atomic_load_n(heartbeat->done, __ATOMIC_ACQUIRE);
+	uint64_t gap_ns = now_ns - heartbeat->looked_ns;
+	heartbeat->looked_ns = now_ns;
+	if (call != NULL && call == heartbeat->seen_call && count == heartbeat->seen) {
+		heartbeat->since_ns += gap_ns > LOOK_NS ? gap_ns - LOOK_NS : 0;
+		return now_ns - heartbeat->since_ns >= limit_ns;
 	}
-	post->seen_call = call;
-	post->seen = count;
-	post->since_ns = now_ns;
+	heartbeat->seen_call = call;
+	heartbeat->seen = count;
+	heartbeat->since_ns = now_ns;
 	return false;
 }
 
 void
-post_describe(const struct post *post, char *buf, size_t size)
+heartbeat_describe(const struct heartbeat *heartbeat, char *buf, size_t size)
 {
-	const char *call = __atomic_load_n(&post->call, __ATOMIC_ACQUIRE);
+	const char *call = __atomic_load_n(&heartbeat->call, __ATOMIC_ACQUIRE);
 	snprintf(buf, size, "in ");
 	if (call == NULL)
 		snprintf(buf, size, "outside of all calls of the engine");
-	else if (post->describe != NULL)
-		post->describe(post, call, buf + 3, size - 3);
+	else if (heartbeat->describe != NULL)
+		heartbeat->describe(heartbeat, call, buf + 3, size - 3);
 	else
 		snprintf(buf + 3, size - 3, "%s", call);
 	size_t used = strlen(buf);
-	if (post->worker != POST_DATABASE && used < size)
-		snprintf(buf + used, size - used, ", worker %u", post->worker);
+	if (heartbeat->worker != HEARTBEAT_DATABASE && used < size)
+		snprintf(buf + used, size - used, ", worker %u", heartbeat->worker);
 }
 
 void
-post_format_key(char *buf, size_t size, const void *key, size_t key_size)
+heartbeat_format_key(char *buf, size_t size, const void *key, size_t key_size)
 {
 	const unsigned char *bytes = key;
 	size_t shown = key_size < KEY_BYTES ? key_size : KEY_BYTES, used = 0;

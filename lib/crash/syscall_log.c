@@ -8,7 +8,7 @@
  * Whether the calls are possible in a file system is not checked, for example whether a removed
  * name existed: the result of such calls is odd, but harmless.
  */
-#include "crash/record.h"
+#include "crash/syscall_log.h"
 
 #include <inttypes.h>
 #include <limits.h>
