@@ -21,6 +21,7 @@ offers()
 	done <<<"$rows"
 	run "$1" "$BATS_TEST_DIRNAME/$script" "$place" "${typed[@]}"
 	equals "$status" 0
+	# shellcheck disable=SC2001 # of each line
 	diff <(paste -d'>' <(printf '%s\n' "${typed[@]}") <(sed 's/ $//' <<<"$output")) \
 		<(paste -d'>' <(printf '%s\n' "${typed[@]}") <(printf '%s\n' "${wanted[@]}"))
 }

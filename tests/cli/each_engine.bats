@@ -68,7 +68,7 @@ engines_that_are()
 	for driver in $(engines_that_are persistent); do
 		echo "# $driver" >&3
 		start put -c 300k -d "$driver" --settle=flush
-		wait_until has_begun "$driver"
+		wait_until has_begun "$driver" "$pid"
 		kill -INT "$pid" 2>/dev/null || true
 		status_got=0
 		wait "$pid" || status_got=$?
@@ -83,9 +83,10 @@ engines_that_are()
 	done
 }
 
+# Process $2 has made something of driver $1, or has ended.
 has_begun()
 {
-	[[ -n $(ls -A "nb/$1" 2>/dev/null) || ! -e /proc/$pid ]]
+	[[ -n $(ls -A "nb/$1" 2>/dev/null) || ! -e /proc/$2 ]]
 }
 
 # Run "$@" where ./small is a file system of 4 MiB.

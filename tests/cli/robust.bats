@@ -112,7 +112,8 @@ killed_while_writing()
 	wait_until compgen -G 'nb/leveldb/*.ldb' >/dev/null
 	equals "$(readlink "/proc/$pid/fd/1")" /dev/null
 	equals "$(readlink "/proc/$pid/fd/2")" /dev/null
-	: >out >err
+	: >out
+	: >err
 	stop INT
 }
 
