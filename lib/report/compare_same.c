@@ -139,8 +139,10 @@ static const struct attribute {
 	enum consequence consequence;
 } attributes[] = {
 #define ROW(id, name, consequence, ...) {name, format_##id, consequence},
-	CONDITIONS(ROW, ROW)
+#define OWN_ROW(id, name, consequence) ROW(id, name, consequence, "")
+	CONDITIONS(ROW, OWN_ROW)
 #undef ROW
+#undef OWN_ROW
 };
 
 enum { ATTRIBUTES = sizeof(attributes) / sizeof(*attributes) };

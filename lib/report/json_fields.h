@@ -76,14 +76,14 @@ struct json_field {
 };
 
 /* Rows of a table: s is the structure without `struct`, n the name, m the member, how the rule by
- * which it is merged, without MERGE_, and text the meaning of the member. What follows the text
- * is set besides: `.flags = FIELD_MUST`. */
+ * which it is merged, without MERGE_; then the meaning of the member, and what else is set:
+ * `.flags = FIELD_MUST`. */
 /* clang-format off */
 #define FIELD_SIZE(s, m) sizeof(((struct s *)NULL)->m)
 #define FIELD_ROW(s, n, t, m) \
 	.name = n, .type = t, .offset = offsetof(struct s, m), .size = FIELD_SIZE(s, m)
-#define FIELD_PLAIN(s, n, t, m, how, text, ...) \
-	{FIELD_ROW(s, n, t, m), .merge = MERGE_##how, .what = text, ##__VA_ARGS__}
+#define FIELD_PLAIN(s, n, t, m, how, ...) \
+	{FIELD_ROW(s, n, t, m), .merge = MERGE_##how, .what = __VA_ARGS__}
 #define FIELD_NUMBER(s, n, m, ...) FIELD_PLAIN(s, n, JSON_T_NUMBER, m, __VA_ARGS__)
 #define FIELD_FLAG(s, n, m, ...) FIELD_PLAIN(s, n, JSON_T_FLAG, m, __VA_ARGS__)
 #define FIELD_REAL(s, n, m, ...) FIELD_PLAIN(s, n, JSON_T_REAL, m, __VA_ARGS__)
@@ -99,8 +99,8 @@ struct json_field {
 	FIELD_PLAIN(s, n, JSON_T_COUNTS, m, __VA_ARGS__, .names = &(l), .element = FIELD_SIZE(s, m[0]))
 #define FIELD_OBJECT(s, n, m, f, ...) FIELD_PLAIN(s, n, JSON_T_OBJECT, m, __VA_ARGS__, .fields = f)
 /** Some members of the same structure, put together. */
-#define FIELD_PART(n, f, how, text, ...) \
-	{.name = n, .type = JSON_T_OBJECT, .fields = f, .merge = MERGE_##how, .what = text, ##__VA_ARGS__}
+#define FIELD_PART(n, f, how, ...) \
+	{.name = n, .type = JSON_T_OBJECT, .fields = f, .merge = MERGE_##how, .what = __VA_ARGS__}
 #define FIELD_COUNTED(s, n, t, m, c, x, ...) \
 	FIELD_PLAIN(s, n, t, m, __VA_ARGS__, .element = FIELD_SIZE(s, m[0]), \
 		.count_offset = offsetof(struct s, c), .count_size = FIELD_SIZE(s, c), .most = x)

@@ -139,10 +139,10 @@ read_program(struct environment *environment)
 #else
 	procfs_keep(PROCFS_INTO(environment->compiler), "gcc " __VERSION__);
 #endif
-	snprintf(PROCFS_INTO(environment->build), "%s", NB_ENGINE_BUILD);
+	snprintf(environment->build, sizeof(environment->build), "%s", NB_ENGINE_BUILD);
 	procfs_keep(PROCFS_INTO(environment->revision), MININB_REVISION);
-	snprintf(PROCFS_INTO(environment->libraries), "zlib %s, jansson %s", zlibVersion(),
-		jansson_version());
+	snprintf(environment->libraries, sizeof(environment->libraries), "zlib %s, jansson %s",
+		zlibVersion(), jansson_version());
 }
 
 /** RFC 3339, in the time of the place. */
@@ -155,7 +155,8 @@ read_time(struct environment *environment)
 	if (localtime_r(&now, &tm) == NULL || strftime(zone, sizeof(zone), "%z", &tm) != 5 ||
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
 		return;
-	snprintf(PROCFS_INTO(environment->begun), "%s%.3s:%.2s", text, zone, zone + 3);
+	snprintf(environment->begun, sizeof(environment->begun), "%s%.3s:%.2s", text, zone,
+		zone + 3);
 }
 
 void
