@@ -21,8 +21,8 @@
 #   valgrind  leaks and uninitialised bytes: a short put and get on leveldb, the
 #             contract of some engines, and the readers of untrusted files
 #
-# clang, asan and tsan run beside the other stages, because tests wait for disks and for
-# each other; what they print comes after the rest.
+# clang and asan run beside the other stages, because tests wait for disks and for each
+# other; what they print comes after the rest.
 #
 # Builds are kept in <repository>/build-test/<stage>; remove it for a fresh build.
 # A suite counts as many tests as Meson's testlog.json holds, any other check
@@ -625,7 +625,7 @@ main()
 	trap 'rm -rf "$temporary"' EXIT
 	for stage in "${wanted[@]}"; do
 		case $stage in
-		clang | asan | tsan) second+=("$stage") ;;
+		clang | asan) second+=("$stage") ;;
 		*) first+=("$stage") ;;
 		esac
 	done

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What follows from counts of syncs, reckoned by hand, and how it is said. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/note.h"
@@ -37,6 +38,9 @@ assert_note(const char *wanted)
 	notes_of_claims(&result);
 	ck_assert_str_eq(result.note_count > 0 ? result.notes[0].text : "", wanted);
 	result_remove_note(&result, "claims-without-syncs");
+	ck_assert_uint_eq(result.note_count, 0);
+	free(result.notes);
+	result.notes = NULL;
 }
 
 TEST(a_sync_is_for_one_write_of_each_thread)

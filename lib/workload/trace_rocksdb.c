@@ -98,7 +98,8 @@ take_key(struct trace_reader *reader, struct trace_text word, struct trace_op *o
 		int high = digit_of(hex[2 * i]), low = digit_of(hex[2 * i + 1]);
 		if (high < 0 || low < 0)
 			trace_text_bad(reader, "its key is not hexadecimal");
-		reader->key[i] = (uint8_t)(high << 4 | low);
+		else
+			reader->key[i] = (uint8_t)(high << 4 | low);
 	}
 	op->key = (struct nb_slice){.data = reader->key, .size = size};
 }
