@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The plugin ABI, frozen: every offset, size and number of engine.h, where
+ * The plugin ABI: every offset, size and number of engine.h, where
  * pointers and size_t have 64 bits. Plugins that were compiled with them are
  * out there. A line here is only ever added, when a structure grows at its end;
  * one that has to be changed means another NB_ENGINE_ABI.
@@ -24,6 +24,9 @@ VALUE(NB_CAP_SNAPSHOT, 0x10u);
 VALUE(NB_CAP_ZERO_COPY, 0x20u);
 VALUE(NB_CAP_MULTI_PROCESS, 0x40u);
 VALUE(NB_CAP_SYNTHETIC, 0x80u);
+VALUE(NB_CAP_REMOTE, 0x100u);
+VALUE(NB_CAP_SERIALIZABLE, 0x200u);
+VALUE(NB_CAP_COPIES, 0x400u);
 VALUE(NB_OPEN_CREATE, 0x1u);
 VALUE(NB_OPEN_READ_ONLY, 0x2u);
 VALUE(NB_SCAN_BACKWARD, 0x1u);
@@ -53,6 +56,23 @@ VALUE(NB_LOG_WARNING, 1);
 VALUE(NB_REQ_GET, 0);
 VALUE(NB_REQ_PUT, 1);
 VALUE(NB_REQ_DEL, 2);
+VALUE(NB_REQ_INSERT, 3);
+VALUE(NB_REQ_MERGE, 4);
+VALUE(NB_REQ_EXECUTE, 5);
+VALUE(NB_STEP_GET, 0);
+VALUE(NB_STEP_PUT, 1);
+VALUE(NB_STEP_DEL, 2);
+VALUE(NB_STEP_INSERT, 3);
+VALUE(NB_STEP_MERGE, 4);
+VALUE(NB_STEP_PUT_IF_NEWER, 5);
+VALUE(NB_STEP_PREFIX_EMPTY, 6);
+VALUE(NB_EXEC_ATOMIC, 1u);
+VALUE(NB_EXEC_SNAPSHOT, 2u);
+VALUE(NB_EXEC_READ_ONLY, 4u);
+VALUE(NB_MERGE_ADD_U64, 0);
+VALUE(NB_COLUMN_U64, 0);
+VALUE(NB_COLUMN_U8, 1);
+VALUE(NB_COLUMN_BYTES, 2);
 VALUE(NB_SETTLE_FLUSH, 0);
 VALUE(NB_SETTLE_COMPACT, 1);
 VALUE(NB_STAT_COUNTER, 0);
@@ -90,7 +110,7 @@ FIELD(nb_host, abi, 4);
 FIELD(nb_host, fail, 8);
 FIELD(nb_host, log, 16);
 
-SIZE(nb_open_args, 72);
+SIZE(nb_open_args, 112);
 FIELD(nb_open_args, size, 0);
 FIELD(nb_open_args, flags, 4);
 FIELD(nb_open_args, host, 8);
@@ -102,6 +122,13 @@ FIELD(nb_open_args, key_size, 48);
 FIELD(nb_open_args, value_size, 56);
 FIELD(nb_open_args, sessions, 64);
 FIELD(nb_open_args, durability, 68);
+FIELD(nb_open_args, inflight_bytes, 72);
+FIELD(nb_open_args, inflight_ops, 80);
+FIELD(nb_open_args, target_count, 84);
+FIELD(nb_open_args, targets, 88);
+FIELD(nb_open_args, tables, 96);
+FIELD(nb_open_args, table_count, 104);
+FIELD(nb_open_args, spare_u32, 108);
 
 SIZE(nb_scan_args, 32);
 FIELD(nb_scan_args, size, 0);
@@ -115,20 +142,53 @@ FIELD(nb_write, value, 16);
 FIELD(nb_write, is_delete, 32);
 FIELD(nb_write, spare_u32, 36);
 
-SIZE(nb_request, 48);
+SIZE(nb_column, 16);
+FIELD(nb_column, name, 0);
+FIELD(nb_column, type, 8);
+FIELD(nb_column, size, 12);
+
+SIZE(nb_table, 64);
+FIELD(nb_table, name, 0);
+FIELD(nb_table, prefix, 8);
+FIELD(nb_table, key_columns, 24);
+FIELD(nb_table, value_columns, 32);
+FIELD(nb_table, key_column_count, 40);
+FIELD(nb_table, value_column_count, 44);
+FIELD(nb_table, rows, 48);
+FIELD(nb_table, spare_ptr, 56);
+
+SIZE(nb_step, 64);
+FIELD(nb_step, key, 0);
+FIELD(nb_step, value, 16);
+FIELD(nb_step, operand, 32);
+FIELD(nb_step, verb, 40);
+FIELD(nb_step, table, 44);
+FIELD(nb_step, skips, 48);
+FIELD(nb_step, answer, 52);
+FIELD(nb_step, spare_ptr, 56);
+
+SIZE(nb_request, 88);
 FIELD(nb_request, tag, 0);
 FIELD(nb_request, key, 8);
 FIELD(nb_request, value, 24);
-FIELD(nb_request, verb, 40);
-FIELD(nb_request, spare_u32, 44);
+FIELD(nb_request, steps, 40);
+FIELD(nb_request, step_count, 48);
+FIELD(nb_request, operand, 56);
+FIELD(nb_request, verb, 64);
+FIELD(nb_request, flags, 68);
+FIELD(nb_request, table, 72);
+FIELD(nb_request, spare_u32, 76);
+FIELD(nb_request, spare_ptr, 80);
 
-SIZE(nb_completion, 32);
+SIZE(nb_completion, 48);
 FIELD(nb_completion, tag, 0);
 FIELD(nb_completion, value, 8);
-FIELD(nb_completion, answer, 24);
-FIELD(nb_completion, spare_u32, 28);
+FIELD(nb_completion, error, 24);
+FIELD(nb_completion, answer, 32);
+FIELD(nb_completion, spare_u32, 36);
+FIELD(nb_completion, spare_ptr, 40);
 
-SIZE(nb_engine, 296);
+SIZE(nb_engine, 320);
 FIELD(nb_engine, abi, 0);
 FIELD(nb_engine, size, 4);
 FIELD(nb_engine, name, 8);
@@ -169,6 +229,9 @@ FIELD(nb_engine, checkpoint, 264);
 FIELD(nb_engine, stats, 272);
 FIELD(nb_engine, variant, 280);
 FIELD(nb_engine, auto_durability_at, 288);
+FIELD(nb_engine, execute, 296);
+FIELD(nb_engine, merge, 304);
+FIELD(nb_engine, reset, 312);
 
 /* Types that a size does not tell. */
 #define TYPE(type, field, ...) \
@@ -208,6 +271,10 @@ TYPE(nb_engine, checkpoint, int (*)(struct nb_db *));
 TYPE(nb_engine, stats, void (*)(struct nb_db *, nb_stat_emit, void *));
 TYPE(nb_engine, variant, const struct nb_engine *(*)(const struct nb_option_value *));
 TYPE(nb_engine, auto_durability_at, uint32_t (*)(const char *));
+TYPE(nb_engine, execute, int (*)(struct nb_session *, struct nb_step *, size_t, uint32_t));
+TYPE(nb_engine, merge, int (*)(struct nb_session *, struct nb_slice, uint32_t, uint64_t));
+TYPE(nb_engine, reset, int (*)(struct nb_db *));
+TYPE(nb_step, answer, int32_t);
 TYPE(nb_completion, answer, int32_t);
 TYPE(nb_option_value, real, double);
 _Static_assert(__builtin_types_compatible_p(nb_stat_emit,

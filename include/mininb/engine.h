@@ -75,12 +75,18 @@ struct nb_slice {
 	size_t size;
 };
 
-/* What a verb returns. Positive: an answer to count. Negative: the run stops. */
+/*
+ * What a verb returns. Positive: an answer to count. Negative: the run stops.
+ *
+ * A verb that answers NB_CONFLICT within a transaction has lost that transaction: the host
+ * calls abort() next and begins anew. From commit and execute it says that the transaction is
+ * over, and from a verb without a transaction that nothing happened.
+ */
 enum {
 	NB_OK = 0,
 	NB_NOT_FOUND = 1,   /* no such key; a scan that is at its end */
 	NB_CONFLICT = 2,    /* a transaction lost; nothing happened, try again */
-	NB_EXISTS = 3,      /* insert found the key; nothing happened */
+	NB_EXISTS = 3,      /* a condition was not met: see the verb; nothing happened */
 	NB_PENDING = 4,     /* submitted, and will come out of reap */
 	NB_FAIL = -1,       /* the engine or the system failed */
 	NB_UNSUPPORTED = -2 /* cannot be had: a durability level, a size, an option */
@@ -108,6 +114,9 @@ enum {
 #define NB_CAP_ZERO_COPY (1u << 5)     /* get lends the engine's own memory, not a copy */
 #define NB_CAP_MULTI_PROCESS (1u << 6) /* several processes may have it open at once */
 #define NB_CAP_SYNTHETIC (1u << 7)     /* keeps nothing: get makes its answer up */
+#define NB_CAP_REMOTE (1u << 8)        /* the data is another process's, not in args->path */
+#define NB_CAP_SERIALIZABLE (1u << 9)  /* transactions are as if one came after the other */
+#define NB_CAP_COPIES (1u << 10)       /* submit keeps no pointer to what a request points to */
 
 /* Types of an engine's option. */
 enum {
@@ -206,6 +215,35 @@ struct nb_host {
 #define NB_OPEN_CREATE (1u << 0) /* make the database if there is none; set unless PERSISTENT */
 #define NB_OPEN_READ_ONLY (1u << 1) /* no write will come; an engine may ignore it */
 
+/* What a column of a table holds. */
+enum {
+	NB_COLUMN_U64 = 0, /* 8 bytes: big-endian in a key, the machine's order in a value */
+	NB_COLUMN_U8 = 1,
+	NB_COLUMN_BYTES = 2 /* `size` bytes; the last column of all: what is left */
+};
+
+/** A column of a table. */
+struct nb_column {
+	const char *name; /* lower case: "id" */
+	uint32_t type;    /* NB_COLUMN_* */
+	uint32_t size;    /* of NB_COLUMN_BYTES; 0: whatever is left */
+};
+
+/**
+ * A part of the records, those whose keys begin with `prefix`. A key-value engine may ignore
+ * tables: the bytes of a key are the prefix and its columns, one after the other, and those of
+ * a value are its columns. A SQL engine makes its schema of them.
+ */
+struct nb_table {
+	const char *name; /* lower case: "edges" */
+	struct nb_slice
+		prefix; /* no other table's prefix begins with it; may be empty if alone */
+	const struct nb_column *key_columns, *value_columns;
+	uint32_t key_column_count, value_column_count;
+	uint64_t rows; /* that are expected; 0: unknown */
+	const void *spare_ptr;
+};
+
 /** How to open a database. Lives until open returns, but for what is said. Append only. */
 struct nb_open_args {
 	uint32_t size;
@@ -219,6 +257,14 @@ struct nb_open_args {
 	uint64_t value_size;  /* likewise */
 	uint32_t sessions;    /* most that will be open at once */
 	uint32_t durability;  /* NB_DUR_*, one that nb_engine.durabilities offers */
+	uint64_t
+		inflight_bytes; /* of keys and values in flight in a session, at most; 0: any */
+	uint32_t inflight_ops;  /* requests in flight in a session, at most; 0: none */
+	uint32_t target_count;
+	const char *const *targets;    /* addresses of servers: "127.0.0.1:6379"; live on */
+	const struct nb_table *tables; /* live on */
+	uint32_t table_count;          /* 0: one table that has no name */
+	uint32_t spare_u32;
 };
 
 #define NB_SCAN_BACKWARD (1u << 0)  /* from `from`, or the last key, down */
@@ -244,23 +290,87 @@ struct nb_write {
 
 #define NB_TXN_READ_ONLY (1u << 0)
 
-/* What a request asks for. */
-enum { NB_REQ_GET = 0, NB_REQ_PUT = 1, NB_REQ_DEL = 2 };
+/* What a step of execute does. */
+enum {
+	NB_STEP_GET = 0,    /* sets `value`, lent until release */
+	NB_STEP_PUT = 1,    /* store `value`, in place of what was there */
+	NB_STEP_DEL = 2,    /* remove; NB_NOT_FOUND, or NB_OK if that costs a search */
+	NB_STEP_INSERT = 3, /* store `value` if the key is not there, else NB_EXISTS */
+	NB_STEP_MERGE = 4,  /* as merge with `operand` */
+	/*
+	 * Store `value` if the key is there with an older value, NB_NOT_FOUND if it is not
+	 * there, NB_EXISTS if its value is as new. The age of a value is the signed number of
+	 * 8 bytes, in the machine's order, at byte `operand`.
+	 */
+	NB_STEP_PUT_IF_NEWER = 5,
+	NB_STEP_PREFIX_EMPTY = 6 /* NB_OK if no key begins with `key`, else NB_EXISTS */
+};
 
-/** An operation handed to submit. Key and value stay the host's until it is reaped. */
+/** A step of execute. Only `value` of NB_STEP_GET and `answer` are the engine's to set. */
+struct nb_step {
+	struct nb_slice key, value;
+	uint64_t operand;
+	uint32_t verb;  /* NB_STEP_* */
+	uint32_t table; /* index into nb_open_args.tables; 0 if there are none */
+	/*
+	 * So many of the steps that follow are left out if this one is answered NB_NOT_FOUND
+	 * or NB_EXISTS; each of them then has the answer NB_EXISTS.
+	 */
+	uint32_t skips;
+	int32_t answer; /* what the verb would have returned */
+	const void *spare_ptr;
+};
+
+#define NB_EXEC_ATOMIC (1u << 0)    /* all of the writes or none, also after a crash */
+#define NB_EXEC_SNAPSHOT (1u << 1)  /* all of the reads see one version of the data */
+#define NB_EXEC_READ_ONLY (1u << 2) /* there is no write among the steps */
+
+/* How merge makes one value of two. */
+enum {
+	/*
+	 * Both are unsigned numbers of 8 bytes in the machine's order; their sum mod 2^64. A
+	 * key that is not there counts as 0. A value of another size is a failure.
+	 */
+	NB_MERGE_ADD_U64 = 0
+};
+
+/* What a request asks for. */
+enum {
+	NB_REQ_GET = 0,
+	NB_REQ_PUT = 1,
+	NB_REQ_DEL = 2,
+	NB_REQ_INSERT = 3,
+	NB_REQ_MERGE = 4, /* NB_MERGE_ADD_U64 of `operand` */
+	NB_REQ_EXECUTE = 5
+};
+
+/**
+ * An operation handed to submit. What it points to is the host's and stays until it is
+ * reaped, with NB_CAP_COPIES until submit returns. The steps of NB_REQ_EXECUTE always stay:
+ * their answers are in them when the request comes out of reap.
+ */
 struct nb_request {
 	uint64_t tag; /* comes back with the completion */
 	struct nb_slice key, value;
-	uint32_t verb; /* NB_REQ_* */
+	struct nb_step *steps; /* of NB_REQ_EXECUTE */
+	uint64_t step_count;
+	uint64_t operand; /* of NB_REQ_MERGE */
+	uint32_t verb;    /* NB_REQ_* */
+	uint32_t flags;   /* NB_EXEC_* */
+	uint32_t table;   /* index into nb_open_args.tables; 0 if there are none */
 	uint32_t spare_u32;
+	const void *spare_ptr;
 };
 
 /** An operation that is done. */
 struct nb_completion {
 	uint64_t tag;
 	struct nb_slice value; /* of a get; lent until release */
-	int32_t answer;        /* what the verb would have returned */
+	const char
+		*error; /* of a negative answer: why, lent likewise; NULL: fail() was called */
+	int32_t answer; /* what the verb would have returned */
 	uint32_t spare_u32;
+	const void *spare_ptr;
 };
 
 /* How far flush goes. */
@@ -329,7 +439,7 @@ struct nb_engine {
 	 * host keeps none for longer than it reads.
 	 */
 	int (*get)(struct nb_session *session, struct nb_slice key, struct nb_slice *value);
-	/** End the loan of get, multi_get or reap. NULL if a loan needs no end. */
+	/** End the loans of get, multi_get, execute or reap. NULL if a loan needs no end. */
 	void (*release)(struct nb_session *session);
 	/** Store, in place of what was there. */
 	int (*put)(struct nb_session *session, struct nb_slice key, struct nb_slice value);
@@ -360,25 +470,41 @@ struct nb_engine {
 	 */
 	int (*multi_get)(struct nb_session *session, const struct nb_slice *keys, size_t count,
 		struct nb_slice *values, int32_t *answers);
-	/** The verbs of this session up to commit or abort are one transaction. */
+	/**
+	 * The verbs of this session up to commit or abort are one transaction: all of its
+	 * writes happen, or none; with NB_CAP_SNAPSHOT its reads see one version of the data
+	 * and its own writes, with NB_CAP_SERIALIZABLE it is as if transactions came one after
+	 * the other. NB_TXN_*.
+	 */
 	int (*begin)(struct nb_session *session, uint32_t flags);
-	/** NB_CONFLICT: nothing happened, and the transaction is over. */
+	/** NB_CONFLICT: nothing happened. The transaction is over, whatever it returns. */
 	int (*commit)(struct nb_session *session);
 	void (*abort)(struct nb_session *session);
 	/**
-	 * Hand over up to `count` requests; *taken says how many were taken, from
-	 * the first on. NB_PENDING: they come out of reap.
+	 * Hand over up to `count` requests; *taken says how many were taken, from the first
+	 * on: fewer, or none, where there is no room until something was reaped. NB_PENDING:
+	 * they come out of reap, each once and in any order; requests of one key and one session
+	 * take effect in the order in which they were taken. Returns NB_PENDING or NB_OK, or a
+	 * failure with nothing taken.
 	 */
 	int (*submit)(struct nb_session *session, const struct nb_request *requests,
 		size_t count, size_t *taken);
 	/**
 	 * Wait until at least one is done or timeout_ns is over; *count of at most
 	 * `room` are told. What they lend is lent until release, or where that is
-	 * NULL the session's next call; reap is not called again before that.
+	 * NULL the session's next call; reap is not called again before that. With a timeout
+	 * of 0 it tells what is done and does not wait; with nothing in flight it returns at
+	 * once with *count = 0. A request that failed is told by its answer: reap itself fails
+	 * only if nothing more can be told. session_close with requests in flight waits for them
+	 * or drops them; what is not reaped may or may not have happened.
 	 */
 	int (*reap)(struct nb_session *session, struct nb_completion *out, size_t room,
 		size_t *count, uint64_t timeout_ns);
-	/** Housekeeping of a session that waits; called while it has nothing to do. */
+	/**
+	 * Housekeeping of a session that waits; called where it has nothing to do for more than
+	 * a millisecond. No engine may need it to make progress: a session outside a call holds
+	 * nobody up.
+	 */
 	int (*tick)(struct nb_session *session);
 
 	/* --- the thread of the database; no session is within a call --- */
@@ -411,6 +537,27 @@ struct nb_engine {
 	 * NULL: the same everywhere. Before open, on any thread.
 	 */
 	uint32_t (*auto_durability_at)(const char *path);
+
+	/* --- the worker's own thread --- */
+
+	/**
+	 * The steps in their order, each seeing the writes of those before it, as one operation
+	 * (and, to a server, in one message); each step's answer is set. Returns NB_OK,
+	 * NB_CONFLICT, nothing happened; or a failure, after which the same holds with
+	 * NB_EXEC_ATOMIC. NB_UNSUPPORTED for a flag, or a step, that it cannot do: the host has
+	 * other ways (begin to commit, multi_get and batch, single verbs) and says which one
+	 * it took. release ends the loans of all gets.
+	 */
+	int (*execute)(struct nb_session *session, struct nb_step *steps, size_t count,
+		uint32_t flags);
+	/** Change the value in place by an operand, NB_MERGE_*. No update is lost. */
+	int (*merge)(struct nb_session *session, struct nb_slice key, uint32_t how,
+		uint64_t operand);
+
+	/* --- the thread of the database; no session is open --- */
+
+	/** Remove every record, of an open database that is not in a directory: NB_CAP_REMOTE. */
+	int (*reset)(struct nb_db *db);
 };
 
 /*
