@@ -374,9 +374,11 @@ run_child(const struct options *options, run_fn run, const char *driver,
 static void
 copy_end(char *to, size_t size, const char *text)
 {
-	size_t length = strlen(text), most = size - sizeof("...");
-	snprintf(to, size, "%s%s", length < size ? "" : "...",
-		length < size ? text : text + length - most);
+	size_t length = strlen(text);
+	bool is_cut = length >= size;
+	memcpy(to, is_cut ? text + length - (size - 1) : text, is_cut ? size : length + 1);
+	if (is_cut)
+		memcpy(to, "...", 3);
 }
 
 static int
