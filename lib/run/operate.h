@@ -5,6 +5,7 @@
  * One operation, with its stamps: what exactly is timed. See the head of worker.c, which alone
  * includes this.
  */
+#include "run/backoff.h"
 #include "run/worker_taken.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -15,15 +16,6 @@ static ALWAYS_INLINE bool
 is_halted(const struct job_worker *worker)
 {
 	return __atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) != 0;
-}
-
-/** After NB_CONFLICT: count it, and say whether to try again. */
-static __attribute__((noinline)) bool
-retries(struct job_worker *worker, uint32_t *conflicts)
-{
-	heartbeat_enter(
-		&worker->heartbeat, worker->heartbeat.call); /* an answer is a sign of life */
-	return ++*conflicts < WORKER_CONFLICTS_MAX && !is_halted(worker);
 }
 
 /** Stop the clock while `what` looks at data. */
@@ -256,13 +248,17 @@ static __attribute__((noinline)) int
 attempt_again(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	uint32_t clock_kind, struct span *span)
 {
+	struct backoff backoff = {.limit_ns = worker->plan->conflict_ns};
 	int rc = NB_CONFLICT;
-	while (rc == NB_CONFLICT && retries(worker, &span->conflicts)) {
+	while (rc == NB_CONFLICT && backoff_wait(&backoff, worker->plan->halt)) {
+		heartbeat_enter(
+			&worker->heartbeat, worker->heartbeat.call); /* a sign of life */
 		span->records = span->bytes = 0;
 		rc = attempt(worker, op, is_sample, clock_kind, span);
 		span->end = clock_stamp(clock_kind);
 	}
-	return rc;
+	span->conflicts = backoff.conflicts;
+	return rc == NB_CONFLICT && !is_halted(worker) ? backoff_fail(&backoff) : rc;
 }
 
 /** Of many records: those that were not there, judged when the clock is stopped for good. */

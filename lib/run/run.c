@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "run/backoff.h"
 #include "run/run.h"
 #include "run/sampler.h"
 #include "workload/verb.h"
@@ -113,6 +114,7 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 		.count = run_count_of(job, group),
 		.warmup_count = group->warmup_count,
 		.warm_ticks = clock_ticks(clock, group->warmup_ns),
+		.conflict_ns = backoff_limit(run->options.op_timeout_ns),
 		.tell_ticks = clock_ticks(clock, TELL_NS),
 		.end_ticks = group->duration_ns > 0 ? clock_ticks(clock, group->duration_ns)
 						    : UINT64_MAX,

@@ -35,6 +35,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "run/backoff.h"
 #include "run/worker.h"
 
 const char *
@@ -369,11 +370,11 @@ read_back(struct job_worker *worker, const struct ops_op *op, bool is_deleted)
 	heartbeat_enter(&worker->heartbeat, "reading back");
 	const struct nb_engine *engine = worker->plan->engine;
 	struct nb_slice value = {NULL, 0};
-	uint32_t conflicts = 0;
+	struct backoff backoff = {.limit_ns = worker->plan->conflict_ns};
 	int rc;
 	do
 		rc = engine->get(worker->session, op->keys[0], &value);
-	while (rc == NB_CONFLICT && ++conflicts < WORKER_CONFLICTS_MAX && !is_halted(worker));
+	while (rc == NB_CONFLICT && backoff_wait(&backoff, worker->plan->halt));
 	heartbeat_leave(&worker->heartbeat);
 	uint64_t before = worker->findings.verified;
 	if (rc == NB_OK && is_deleted && worker->plan->is_alone)
@@ -387,9 +388,8 @@ read_back(struct job_worker *worker, const struct ops_op *op, bool is_deleted)
 	worker->findings.read_back += worker->findings.verified - before;
 	if (rc == NB_OK && engine->release != NULL)
 		engine->release(worker->session);
-	if (rc == NB_CONFLICT && conflicts == WORKER_CONFLICTS_MAX)
-		rc = error_set(
-			NB_FAIL, "answered with a conflict %u times in a row", conflicts);
+	if (rc == NB_CONFLICT && !is_halted(worker))
+		rc = backoff_fail(&backoff);
 	else if (rc > NB_CONFLICT)
 		rc = error_set(NB_FAIL, "answered %d, which means nothing here", rc);
 	if (rc >= 0)

@@ -17,8 +17,9 @@
  * on the null engine in every run and printed.
  *
  * A value that is verified stays on loan while it is looked at, so the clock is stopped for
- * that. An operation that is answered NB_CONFLICT has done nothing and is done again at once;
- * its time is that of all attempts, as whoever waits for it would take it.
+ * that. An operation that is answered NB_CONFLICT has done nothing and is done again after a
+ * while (backoff.h); its time is that of all attempts and waits, as whoever waits for it would
+ * take it.
  *
  * Service time is from the first stamp to the last. Response time is from the moment at
  * which the operation was due, by a schedule that was fixed before the run and waits for
@@ -220,10 +221,6 @@ fail(struct job_worker *worker, const struct ops_op *op, int rc)
 			what, i,
 			nb_error_text()[0] != '\0' ? nb_error_text()
 						   : "failed without saying why");
-	else if (rc == NB_CONFLICT)
-		snprintf(worker->text, sizeof(worker->text),
-			"%s: %s, operation %llu: answered with a conflict %d times in a row",
-			name, what, i, WORKER_CONFLICTS_MAX);
 	else
 		snprintf(worker->text, sizeof(worker->text),
 			"%s: %s, operation %llu: answered %d, which means nothing here", name,

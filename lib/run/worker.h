@@ -22,7 +22,6 @@ enum {
 	WORKER_ANSWERS = NB_PENDING + 1,
 	WORKER_TEXT = 512,
 	WORKER_LINE = 64,
-	WORKER_CONFLICTS_MAX = 1000000, /* in a row: the engine will not do the operation */
 };
 
 /** Read a byte of every cache line: an engine that lends pages must bring them in. */
@@ -146,6 +145,7 @@ struct job_plan {
 	uint64_t count;            /* operations of the group; UINT64_MAX: no bound */
 	uint64_t warmup_count;     /* of them, not measured */
 	uint64_t warm_ticks;       /* after the begin: not measured before */
+	uint64_t conflict_ns;      /* that an operation may go on to conflict */
 	uint64_t tell_ticks;       /* operations are counted a block at a time, or so often */
 	uint64_t end_ticks;        /* after the begin; UINT64_MAX: no bound */
 	uint32_t threads;          /* of the group, in all processes */
