@@ -2,6 +2,7 @@
 /* A pool: each member does each phase once, in order, and the caller's thread does the rest. */
 #include "run/worker_pool.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -76,6 +77,42 @@ TEST(member_stays_on_its_own_thread)
 		for (int b = 0; b < a; b++)
 			ck_assert(!pthread_equal(log.thread[a], log.thread[b]));
 	}
+}
+
+static int idles[SIZE]; /* atomic */
+
+static void
+note_idle(void *arg, uint32_t id, int phase)
+{
+	(void)arg;
+	ck_assert_int_eq(phase, 7);
+	__atomic_add_fetch(&idles[id], 1, __ATOMIC_RELAXED);
+}
+
+/** The first member is not done before the last one has idled three times. */
+static void
+wait_for_idle(void *arg, uint32_t id, int phase)
+{
+	(void)arg, (void)phase;
+	while (id == 0 && __atomic_load_n(&idles[SIZE - 1], __ATOMIC_RELAXED) < 3)
+		sched_yield();
+}
+
+TEST(a_member_that_waits_for_others_idles_and_no_other_does)
+{
+	struct worker_pool pool;
+	ck_assert_int_eq(worker_pool_create(&pool, SIZE, wait_for_idle, NULL), NB_OK);
+	pool.idle = note_idle;
+	worker_pool_do(&pool, 7, TICK_NS, no_tick);
+	int sum = 0;
+	for (int id = 0; id < SIZE; id++)
+		sum += __atomic_load_n(&idles[id], __ATOMIC_RELAXED);
+	ck_assert_int_eq(__atomic_load_n(&idles[0], __ATOMIC_RELAXED), 0);
+	usleep(5000); /* the phase is over: a session may not be within a call now */
+	for (int id = 0; id < SIZE; id++)
+		sum -= __atomic_load_n(&idles[id], __ATOMIC_RELAXED);
+	ck_assert_int_eq(sum, 0);
+	worker_pool_destroy(&pool);
 }
 
 /** A part that is not done before the caller has ticked three times. */

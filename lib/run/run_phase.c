@@ -150,6 +150,16 @@ work(void *arg, uint32_t id, int phase)
 		halt_all(run); /* one has failed: the others need not go on */
 }
 
+/** A worker that has done its part, while others have not. */
+static void
+idle(void *arg, uint32_t id, int phase)
+{
+	struct job_part *part = NULL;
+	struct job_worker *worker = worker_at(arg, id, &part);
+	if ((phase == PHASE_OPERATE || phase == PHASE_READ_BACK) && worker->rc == NB_OK)
+		job_worker_tick(worker);
+}
+
 /** The first failure of a worker, as this thread's. */
 static int
 worker_failure(const struct nb_run *run)
@@ -420,6 +430,8 @@ with_workers(struct nb_run *run, int (*act)(struct nb_run *run))
 	int rc = worker_pool_create(pool, job_threads(run), work, run);
 	if (rc != NB_OK)
 		return rc;
+	if (run->engine->table.tick != NULL)
+		pool->idle = idle;
 	worker_pool_do(pool, PHASE_ENTER, TICK_NS, watch_sessions);
 	rc = worker_failure(run);
 	if (rc == NB_OK)

@@ -55,6 +55,7 @@
 #include "base/error.h"
 #include "run/fault.h"
 #include "run/operate.h"
+#include "run/worker_pool.h"
 
 enum {
 	HEAD_START_NS = 2 * 1000 * 1000, /* from the last worker's being ready to the begin */
@@ -355,12 +356,47 @@ run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 	return !is_over;
 }
 
+void
+job_worker_tick(struct job_worker *worker)
+{
+	const struct nb_engine *engine = worker->plan->engine;
+	if (engine->tick == NULL || is_halted(worker))
+		return;
+	heartbeat_enter(&worker->heartbeat, "tick");
+	int rc = engine->tick(worker->session);
+	heartbeat_leave(&worker->heartbeat);
+	if (rc >= 0 || worker->rc != NB_OK)
+		return;
+	worker->rc = rc;
+	snprintf(worker->text, sizeof(worker->text), "%s: tick: %s", engine->name,
+		nb_error_text());
+}
+
+static void
+idle(void *worker)
+{
+	job_worker_tick(worker);
+}
+
+/** In a loop that waits: tick where a millisecond has passed since `since`, in ticks. */
+static void
+tick_in_wait(struct job_worker *worker, uint64_t *since)
+{
+	const struct clock *clock = worker->plan->clock;
+	uint64_t now = clock_stamp(clock->kind);
+	if (clock_ns(clock, now - *since) < POOL_IDLE_NS)
+		return;
+	job_worker_tick(worker);
+	*since = now;
+}
+
 /** All strata below this one are done by all: known once, it stays so. */
 static __attribute__((noinline)) bool
 wait_for_peers(struct job_worker *worker, uint64_t needed)
 {
 	const struct job_plan *plan = worker->plan;
 	uint64_t begin = clock_stamp(plan->clock->kind);
+	uint64_t since = begin;
 	uint32_t spins = 0;
 	for (uint32_t t = 0; t < plan->threads;) {
 		/* Looked at first: what it has done before its end is seen after that. */
@@ -373,8 +409,10 @@ wait_for_peers(struct job_worker *worker, uint64_t needed)
 		/* One that ended before will never do it: then this one is at its end, too. */
 		if (is_halted(worker) || is_over)
 			return false;
-		if (++spins % SPINS == 0)
+		if (++spins % SPINS == 0) {
+			tick_in_wait(worker, &since);
 			sched_yield();
+		}
 	}
 	worker->peers_done = needed;
 	worker->waited_ns += clock_ns(plan->clock, clock_stamp(plan->clock->kind) - begin);
@@ -456,6 +494,8 @@ run_feed(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 	struct job_taken *taken = worker->taken;
 	struct feed_taken *from = &taken->fed;
 	int made;
+	from->idle = idle;
+	from->idle_arg = worker;
 	while ((made = feed_take(plan->feed, worker->thread, from, plan->halt)) > 0) {
 		tell_deletes(plan->gate, from->ops, (uint32_t)made);
 		for (int j = 0; j < made && is_paced; j++)
@@ -531,10 +571,11 @@ pass_gate(struct job_worker *worker, struct moments *moments)
 	uint32_t waiting = __atomic_add_fetch(&gate->waiting, 1, __ATOMIC_ACQ_REL);
 	if (gate->is_opened_inside && waiting == gate->workers)
 		job_gate_open(gate, plan->clock);
-	uint64_t begin;
+	uint64_t begin, since = clock_stamp(plan->clock->kind);
 	while ((begin = __atomic_load_n(&gate->begin, __ATOMIC_ACQUIRE)) == UINT64_MAX) {
 		if (is_halted(worker))
 			return false;
+		tick_in_wait(worker, &since);
 		struct timespec moment = {.tv_nsec = 50000};
 		nanosleep(&moment, NULL);
 	}
@@ -546,21 +587,6 @@ pass_gate(struct job_worker *worker, struct moments *moments)
 	pacer_enter_thread();
 	pacer_wait(&worker->pacer, begin, plan->halt);
 	return !is_halted(worker);
-}
-
-/** A session that has nothing to do for a while. */
-static void
-idle(void *arg)
-{
-	struct job_worker *worker = arg;
-	heartbeat_enter(&worker->heartbeat, "tick");
-	int rc = worker->plan->engine->tick(worker->session);
-	heartbeat_leave(&worker->heartbeat);
-	if (rc >= 0 || worker->rc != NB_OK)
-		return;
-	worker->rc = rc;
-	snprintf(worker->text, sizeof(worker->text), "%s: tick: %s", worker->plan->engine->name,
-		nb_error_text());
 }
 
 void

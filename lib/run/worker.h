@@ -281,6 +281,13 @@ void
 job_worker_run(struct job_worker *worker);
 
 /**
+ * Call the engine's tick, if it has one, on the worker's own thread, where its session waits. A
+ * failure is in rc and text. Not of a worker that is halted.
+ */
+void
+job_worker_tick(struct job_worker *worker);
+
+/**
  * Of a worker that is within an operation, and may be so for ever: count what it has done until
  * now, on another thread of its process, once; which takes over acquires is_counting and never releases it.
  */

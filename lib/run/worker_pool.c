@@ -18,7 +18,47 @@
 #include "base/error.h"
 #include "run/fault.h"
 
-enum { PHASE_END = -1, JOIN_LOOK_NS = 50 * 1000 };
+enum { PHASE_END = -1, PHASE_NONE = -2, JOIN_LOOK_NS = 50 * 1000 };
+
+static struct timespec
+time_in(uint64_t ns)
+{
+	struct timespec at;
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	uint64_t sum = (uint64_t)at.tv_nsec + ns;
+	at.tv_sec += (time_t)(sum / 1000000000u);
+	at.tv_nsec = (long)(sum % 1000000000u);
+	return at;
+}
+
+/** A member has come to the end of what it did; the mutex is held. */
+static void
+end_part(struct worker_pool *pool)
+{
+	if (--pool->busy == 0)
+		pthread_cond_signal(&pool->arrived);
+}
+
+/** Wait until a phase is called that was not seen; idle meanwhile. The mutex is held. */
+static void
+await_call(struct pool_member *member, uint64_t seen, int phase)
+{
+	struct worker_pool *pool = member->pool;
+	while (pool->calls == seen) {
+		struct timespec until = time_in(POOL_IDLE_NS);
+		if (pool->busy == 0 || pool->idle == NULL) {
+			pthread_cond_wait(&pool->called, &pool->mutex);
+		} else if (pthread_cond_timedwait(&pool->called, &pool->mutex, &until) ==
+				ETIMEDOUT &&
+			pool->busy > 0 && pool->calls == seen) {
+			pool->busy++; /* so that the phase is not over meanwhile */
+			pthread_mutex_unlock(&pool->mutex);
+			pool->idle(pool->arg, member->id, phase);
+			pthread_mutex_lock(&pool->mutex);
+			end_part(pool);
+		}
+	}
+}
 
 static void *
 member_main(void *arg)
@@ -27,18 +67,17 @@ member_main(void *arg)
 	struct worker_pool *pool = member->pool;
 	struct fault_stack stack;
 	fault_enter_thread(&stack);
+	int phase = PHASE_NONE;
 	for (uint64_t seen = 0;; seen++) {
 		pthread_mutex_lock(&pool->mutex);
-		while (pool->calls == seen)
-			pthread_cond_wait(&pool->called, &pool->mutex);
-		int phase = pool->phase;
+		await_call(member, seen, phase);
+		phase = pool->phase;
 		pthread_mutex_unlock(&pool->mutex);
 		if (phase == PHASE_END)
 			break;
 		pool->work(pool->arg, member->id, phase);
 		pthread_mutex_lock(&pool->mutex);
-		if (--pool->busy == 0)
-			pthread_cond_signal(&pool->arrived);
+		end_part(pool);
 		pthread_mutex_unlock(&pool->mutex);
 	}
 	fault_leave_thread(&stack);
@@ -105,17 +144,6 @@ worker_pool_create(struct worker_pool *pool, uint32_t size,
 	if (rc != NB_OK)
 		worker_pool_destroy(pool);
 	return rc;
-}
-
-static struct timespec
-time_in(uint64_t ns)
-{
-	struct timespec at;
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	uint64_t sum = (uint64_t)at.tv_nsec + ns;
-	at.tv_sec += (time_t)(sum / 1000000000u);
-	at.tv_nsec = (long)(sum % 1000000000u);
-	return at;
 }
 
 void

@@ -11,13 +11,18 @@
 
 #include <mininb/mininb.h>
 
+enum { POOL_IDLE_NS = 1000 * 1000 };
+
 struct pool_member {
 	struct worker_pool *pool;
 	pthread_t thread;
 	uint32_t id;
 };
 
-/** Used by the thread that made it; members touch what they do themselves. */
+/**
+ * Used by the thread that made it; members touch what they do themselves. `idle` is set between
+ * worker_pool_create() and the first phase, if at all.
+ */
 struct worker_pool {
 	/* All below is guarded by it; no other lock is taken while it is held. */
 	pthread_mutex_t mutex;
@@ -30,6 +35,8 @@ struct worker_pool {
 	/* What follows does not change. */
 	void (*work)(void *arg, uint32_t id, int phase);
 	void *arg;
+	/* called every POOL_IDLE_NS of a member that has done its part while others have not */
+	void (*idle)(void *arg, uint32_t id, int phase);
 	uint32_t size;
 	struct pool_member *members;
 };

@@ -31,6 +31,7 @@ enum {
 	KEYS_ROOM = 4096,
 	LINE = 128,
 	NAP_NS = 20000, /* between two looks at a ring that is full or empty */
+	IDLE_NS = 1000000,
 };
 
 /** An operation as it is handed over. */
@@ -256,8 +257,10 @@ feed_run(struct feed *feed, const int *halt)
 /* ---- a taker ---- */
 
 static struct block *
-await_block(struct feed *feed, struct shard *shard, const int *halt)
+await_block(
+	struct feed *feed, struct shard *shard, const struct feed_taken *taken, const int *halt)
 {
+	uint32_t naps = 0;
 	uint64_t next = __atomic_load_n(&shard->emptied, __ATOMIC_RELAXED);
 	for (;;) {
 		/* Looked at before: what was handed over before the end is seen after it. */
@@ -267,6 +270,8 @@ await_block(struct feed *feed, struct shard *shard, const int *halt)
 		if (is_over || is_halted(halt))
 			return NULL;
 		nap();
+		if (++naps % (IDLE_NS / NAP_NS) == 0 && taken->idle != NULL)
+			taken->idle(taken->idle_arg);
 	}
 }
 
@@ -333,7 +338,7 @@ feed_take(struct feed *feed, uint32_t shard_id, struct feed_taken *taken, const 
 	if (shard->is_holding)
 		__atomic_store_n(&shard->emptied, shard->emptied + 1, __ATOMIC_RELEASE);
 	shard->is_holding = false;
-	struct block *block = await_block(feed, shard, halt);
+	struct block *block = await_block(feed, shard, taken, halt);
 	if (block == NULL)
 		return 0;
 	shard->is_holding = true;

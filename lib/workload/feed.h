@@ -52,12 +52,14 @@ struct feed_taken {
 	struct nb_slice keys[OPS_STRATUM], values[OPS_STRATUM];
 	uint8_t *bytes; /* of values; owned */
 	size_t room;
+	void (*idle)(void *arg); /* or NULL: called every millisecond of a wait */
+	void *idle_arg;
 };
 
 /**
  * The next operations of a shard, lent until the next call. Returns how many, 0 at the end;
  * NB_FAIL (negative): out of memory. Waits for the reader until *halt is not 0. `taken` is zero
- * at first.
+ * at first, but for idle.
  */
 NB_MUST_CHECK int
 feed_take(struct feed *feed, uint32_t shard, struct feed_taken *taken, const int *halt);
