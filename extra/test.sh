@@ -519,7 +519,7 @@ stage_install()
 # (sqlite takes half a minute, and Berkeley DB writes bytes that it never set); and what
 # reads files that others may have written.
 readonly under_valgrind=(memory fptree_small leveldb lmdb
-	csv ini job_read json_write fuzz_job_corpus fuzz_trace_corpus
+	csv ini job_read json_tables json_value fuzz_job_corpus fuzz_trace_corpus
 	trace trace_csv trace_rocksdb trace_text trace_ycsb)
 
 stage_valgrind()
