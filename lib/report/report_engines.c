@@ -18,7 +18,9 @@ static const struct {
 } capabilities[] = {{NB_CAP_ORDERED, "ordered"}, {NB_CAP_PERSISTENT, "persistent"},
 	{NB_CAP_CONCURRENT, "concurrent"}, {NB_CAP_ATOMIC_BATCH, "atomic-batch"},
 	{NB_CAP_SNAPSHOT, "snapshot"}, {NB_CAP_ZERO_COPY, "zero-copy"},
-	{NB_CAP_MULTI_PROCESS, "multi-process"}, {NB_CAP_SYNTHETIC, "synthetic"}};
+	{NB_CAP_MULTI_PROCESS, "multi-process"}, {NB_CAP_SYNTHETIC, "synthetic"},
+	{NB_CAP_REMOTE, "remote"}, {NB_CAP_SERIALIZABLE, "serializable"},
+	{NB_CAP_COPIES, "copies-on-submit"}};
 
 static const struct {
 	const char *name;
@@ -28,6 +30,8 @@ static const struct {
 	{"batch", offsetof(struct nb_engine, batch)},
 	{"multi-get", offsetof(struct nb_engine, multi_get)},
 	{"transactions", offsetof(struct nb_engine, begin)},
+	{"execute", offsetof(struct nb_engine, execute)},
+	{"merge", offsetof(struct nb_engine, merge)},
 	{"async", offsetof(struct nb_engine, submit)},
 	{"flush", offsetof(struct nb_engine, flush)},
 	{"checkpoint", offsetof(struct nb_engine, checkpoint)},

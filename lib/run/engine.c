@@ -31,7 +31,7 @@
 enum { TABLE_SIZE_MAX = 4096, OPTIONS_MAX = 256 };
 
 /* Bits that this host knows; those of a newer header are cut, as later fields are. */
-#define KNOWN_CAPS (2 * NB_CAP_SYNTHETIC - 1)
+#define KNOWN_CAPS (2 * NB_CAP_COPIES - 1)
 #define KNOWN_DURABILITIES (NB_DUR_BIT(NB_DUR_COMMIT + 1) - 1)
 
 #define TABLE_SIZE_MIN (offsetof(struct nb_engine, del) + sizeof(void *))
