@@ -9,6 +9,8 @@
  */
 #include "environment.h"
 
+#include "../common/execute.h"
+
 /*
  * A page with its value is one write(2), of which Linux does 0x7ffff000 bytes at most
  * (MAX_RW_COUNT), and 16 are the page's head. LMDB takes a short write for a failure.
@@ -22,6 +24,7 @@ struct nb_session {
 	MDB_txn *txn;       /* between begin and commit; may be the reader; else NULL */
 	MDB_cursor *cursor; /* of a scan; the reader's, or in a transaction one of its own */
 	MDB_cursor_op step; /* of the scan: MDB_NEXT or MDB_PREV */
+	struct buffer kept; /* what the gets of an execute with writes lend */
 	bool is_fresh;      /* the cursor stands on a record that was not told yet */
 	bool is_at_end;
 	bool is_keys_only;
@@ -95,6 +98,7 @@ session_close(struct nb_session *session)
 	abort_txn(session); /* of NULL: nothing */
 	mdb_cursor_close(session->reader_cursor);
 	mdb_txn_abort(session->reader);
+	free(session->kept.data);
 	free(session);
 	return NB_OK;
 }
@@ -357,6 +361,29 @@ commit(struct nb_session *session)
 	return environment_outcome(session->db->host, "mdb_txn_commit", mdb_txn_commit(txn));
 }
 
+static const struct nb_engine engine;
+
+/* Of a transaction that only reads, all values stay where they are: its end is release. */
+static int
+execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	struct executor by = *EXECUTOR(engine, session->txn != NULL);
+
+	if ((flags & NB_EXEC_READ_ONLY) == 0 || by.is_begun)
+		return execute_by(&by, steps, count, flags);
+	int rc = begin(session, NB_TXN_READ_ONLY);
+	if (rc != NB_OK)
+		return rc;
+	by.kept = NULL;
+	rc = execute_steps(&by, steps, count);
+	session->txn = NULL;
+	if (rc != NB_OK || !have_loans(steps, count))
+		release(session);
+	return rc;
+}
+
+MERGE_BY_TXN(engine, session->txn != NULL)
+
 /* --- the whole --- */
 
 /* Both levels: LMDB puts no work off. */
@@ -395,12 +422,12 @@ static const struct nb_engine engine = {ENGINE_BASE("lmdb"), ENGINE_RECORDS,
 	.summary = "memory-mapped copy-on-write B+ tree of OpenLDAP", .licence = "OLDAP-2.8",
 	.home = "https://www.symas.com/lmdb",
 	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH |
-		NB_CAP_SNAPSHOT | NB_CAP_ZERO_COPY | NB_CAP_MULTI_PROCESS,
+		NB_CAP_SNAPSHOT | NB_CAP_SERIALIZABLE | NB_CAP_ZERO_COPY | NB_CAP_MULTI_PROCESS,
 	.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_PERIODIC) |
 		NB_DUR_BIT(NB_DUR_COMMIT),
 	.auto_durability = NB_DUR_PROCESS, .key_size_max = KEY_SIZE_MAX,
 	.value_size_max = VALUE_SIZE_MAX, .options = environment_options,
 	.open = environment_open, .close = environment_close, .release = release,
-	.insert = insert, ENGINE_SCAN, .batch = batch, ENGINE_TXN, .flush = flush,
-	.checkpoint = checkpoint, .stats = stats};
+	.insert = insert, ENGINE_SCAN, .batch = batch, ENGINE_TXN, ENGINE_EXECUTE,
+	.flush = flush, .checkpoint = checkpoint, .stats = stats};
 NB_ENGINE_PLUGIN(engine)
