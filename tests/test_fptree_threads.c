@@ -323,6 +323,76 @@ TEST_EACH(every_history_of_a_key_is_linearizable, FORMATS)
 	rig_close(&contest.rig);
 }
 
+/* --- additions --- */
+
+enum { ADD_KEYS = 5, ADD_THREADS = 8, ADDITIONS = 800 };
+
+struct adding {
+	struct rig rig;
+	const struct format *format;
+	uint64_t sums[ADD_KEYS]; /* atomic */
+};
+
+/* Records that come and go between those keys split and merge the leaves. */
+static void
+add_to_all(void *to, unsigned id)
+{
+	struct adding *adding = to;
+	struct tree_session *session = rig_session(&adding->rig, id);
+	uint64_t random = rig_seed(id);
+	uint8_t key[KEY_MAX], value[VALUE_MAX];
+
+	for (unsigned i = 0; i < ADDITIONS; i++) {
+		unsigned which = (unsigned)rig_random(&random, ADD_KEYS);
+		uint64_t operand = rig_random(&random, 1ull << 62);
+		uint64_t beside = which * 100 + 1 + id;
+		int rc = tree_add(
+			session, key_of_number(key, adding->format, which * 100), operand);
+
+		ck_assert_msg(rc == NB_OK, "%s", host_failure);
+		__atomic_add_fetch(&adding->sums[which], operand, __ATOMIC_RELAXED);
+		key_of_number(key, adding->format, beside);
+		rc = i % 2 == 0 ? tree_put(session, slice_of(key, adding->format->key),
+					  value_of_mark(value, adding->format, &random, i + 1))
+				: tree_del(session, slice_of(key, adding->format->key));
+		ck_assert_int_ge(rc, 0);
+	}
+	rig_end_session(session);
+}
+
+static void
+sums_are_there(struct adding *adding)
+{
+	struct tree_session *session = rig_session(&adding->rig, 0);
+	uint8_t key[KEY_MAX];
+	struct nb_slice value;
+
+	for (unsigned which = 0; which < ADD_KEYS; which++) {
+		ck_assert_int_eq(
+			tree_get(session, key_of_number(key, adding->format, which * 100),
+				&value),
+			NB_OK);
+		ck_assert_uint_eq(value.size, sizeof(uint64_t));
+		ck_assert_mem_eq(value.data, &adding->sums[which], value.size);
+		tree_release(session);
+	}
+	rig_end_session(session);
+}
+
+TEST_EACH(additions_of_many_sessions_lose_none, FORMATS)
+{
+	static struct adding adding;
+
+	adding.format = &formats[_i];
+	adding.rig = open_format(adding.format, 0);
+	rig_run(ADD_THREADS, add_to_all, &adding);
+	sums_are_there(&adding);
+	rig_reopen(&adding.rig);
+	sums_are_there(&adding);
+	rig_check(&adding.rig, -1);
+	rig_close(&adding.rig);
+}
+
 /* --- scans --- */
 
 /* Of the keys 0..SCAN_KEYS - 1 the even ones are there throughout. */

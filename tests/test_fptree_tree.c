@@ -257,6 +257,8 @@ TEST(a_write_of_words_costs_one_line_and_one_fence)
 		costs(&rig, &before, 1, 1);
 		ck_assert_int_eq(tree_put(session, slice, bytes), NB_OK);
 		costs(&rig, &before, 1, 1);
+		ck_assert_int_eq(tree_add(session, slice, 1), NB_OK);
+		costs(&rig, &before, 1, 1);
 		ck_assert_int_eq(tree_insert(session, slice, bytes), NB_EXISTS);
 		ck_assert_int_eq(tree_get(session, slice, &(struct nb_slice){0}), NB_OK);
 		tree_release(session);
@@ -269,6 +271,24 @@ TEST(a_write_of_words_costs_one_line_and_one_fence)
 	ck_assert_uint_gt(before.splits, 30);
 	ck_assert_uint_eq(before.merges, 0);
 	end(&rig, session, 2000 - 2000 / 8);
+}
+
+TEST_EACH(an_addition_to_a_value_that_is_no_number_fails_and_changes_nothing, 2)
+{
+	const struct tree_args *args = _i == 0 ? &words : &cells;
+	struct rig rig;
+	struct tree_session *session = begin(&rig, *args, 0);
+	uint8_t room[KEY_MAX];
+	struct nb_slice value, key = number_key(room, 1, args->key_size);
+
+	ck_assert_int_eq(tree_put(session, key, slice_of("seventh", 7)), NB_OK);
+	ck_assert_int_eq(tree_add(session, key, 1), NB_FAIL);
+	ck_assert_ptr_nonnull(strstr(host_failure, "7 bytes"));
+	ck_assert_int_eq(tree_get(session, key, &value), NB_OK);
+	ck_assert_uint_eq(value.size, 7);
+	ck_assert_mem_eq(value.data, "seventh", 7);
+	tree_release(session);
+	end(&rig, session, 1);
 }
 
 /* A record of the announced sizes: its lines, one fence. Out of line: two fences. */

@@ -13,6 +13,7 @@
 #include <libpmemobj.h>
 #include <stdlib.h>
 
+#include "../common/async.h"
 #include "pool.h"
 #include "tree.h"
 
@@ -58,7 +59,8 @@ open_tree(struct nb_db *db, const struct nb_open_args *args)
 	const struct nb_option_value *value = args->options;
 	struct tree_args to = {.key_size = args->key_size,
 		.value_size = args->value_size,
-		.sessions = args->sessions};
+		.sessions = args->sessions,
+		.inflight_ops = args->inflight_ops};
 
 	if (value[LEAF_SLOTS].is_set != 0)
 		to.leaf_slots = (uint32_t)value[LEAF_SLOTS].u64;
@@ -211,6 +213,33 @@ scan_close(struct nb_session *session)
 	return tree_scan_close(own(session));
 }
 
+static int
+merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+{
+	if (how != NB_MERGE_ADD_U64)
+		return tree_host(own(session))->fail(NB_UNSUPPORTED, "merge can only add");
+	return tree_add(own(session), key, operand);
+}
+
+/* --- several in flight --- */
+
+static const struct nb_engine engine;
+
+static int
+submit(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	return async_submit(tree_async(own(session)), requests, count, taken);
+}
+
+static int
+reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
+	uint64_t timeout_ns)
+{
+	(void)timeout_ns; /* nothing is waited for */
+	return async_reap(tree_async(own(session)), &engine, session, out, room, count);
+}
+
 /* --- the whole --- */
 
 /* Both levels: no work is put off. */
@@ -304,6 +333,9 @@ static const struct nb_engine engine = {
 	.insert = insert,
 	.batch = batch,
 	.multi_get = multi_get,
+	.merge = merge,
+	.submit = submit,
+	.reap = reap,
 	.scan_open = scan_open,
 	.scan_next = scan_next,
 	.scan_close = scan_close,

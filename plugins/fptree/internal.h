@@ -10,6 +10,7 @@
  * alone, as it was seen, and holds it until what it changes is durable, so nobody reads
  * what a crash could still take. A split or a merge holds the parent's as well.
  */
+#include "../common/async.h"
 #include "epoch.h"
 #include "heap.h"
 #include "inner.h"
@@ -29,6 +30,7 @@ struct tree_verbs {
 		struct nb_slice *, int32_t *, uint8_t *);
 	int (*put)(struct tree_session *, struct nb_slice, struct nb_slice);
 	int (*insert)(struct tree_session *, struct nb_slice, struct nb_slice);
+	int (*add)(struct tree_session *, struct nb_slice, uint64_t);
 	int (*del)(struct tree_session *, struct nb_slice);
 };
 
@@ -53,7 +55,7 @@ struct tree {
 	struct heap *heap;
 	struct epochs *epochs;
 	size_t leaves_bytes; /* reserved at `leaves` */
-	uint32_t sessions_max;
+	uint32_t sessions_max, inflight_ops;
 	struct tree_session **sessions; /* by id; NULL: not open */
 	struct heap_cache *cache;       /* for what outlives its session */
 	uint64_t recovery_ns, recovered, repaired;
@@ -96,6 +98,7 @@ struct tree_session {
 	struct record *records;
 	struct tree_counts counts;
 	struct scan scan;
+	struct async async;
 	uint32_t id;
 } __attribute__((aligned(128)));
 

@@ -301,6 +301,7 @@ tree_open(struct tree **out, struct pool *pool, const struct tree_args *args)
 		.pool = pool,
 		.verbs = best_verbs(),
 		.sessions_max = args->sessions,
+		.inflight_ops = args->inflight_ops,
 	};
 	tree->shape.fanout = args->fanout != 0 ? args->fanout : FANOUT_DEFAULT;
 	tree->shape.children_at = (tree->shape.fanout + 7) / 8 * 8;
@@ -399,7 +400,8 @@ session_rooms(struct tree_session *session)
 	scan->linear = malloc(linear);
 	scan->records = malloc(slots * sizeof(struct record));
 	scan->order = malloc(slots * sizeof(uint16_t));
-	return session->value != NULL && session->linear != NULL && session->records != NULL &&
+	return async_open(&session->async, session->tree->inflight_ops) &&
+		session->value != NULL && session->linear != NULL && session->records != NULL &&
 		scan->bytes != NULL && scan->linear != NULL && scan->records != NULL &&
 		scan->order != NULL;
 }
@@ -418,6 +420,7 @@ free_session(struct tree_session *session)
 	free(scan->records);
 	free(scan->order);
 	free(scan->bound);
+	async_close(&session->async);
 	free(session);
 }
 
@@ -479,6 +482,12 @@ tree_session_close(struct tree_session *session)
 	return answer;
 }
 
+struct async *
+tree_async(struct tree_session *session)
+{
+	return &session->async;
+}
+
 const struct nb_host *
 tree_host(const struct tree_session *session)
 {
@@ -529,6 +538,12 @@ int
 tree_insert(struct tree_session *session, struct nb_slice key, struct nb_slice value)
 {
 	return session->tree->verbs->insert(session, key, value);
+}
+
+int
+tree_add(struct tree_session *session, struct nb_slice key, uint64_t operand)
+{
+	return session->tree->verbs->add(session, key, operand);
 }
 
 int

@@ -19,6 +19,7 @@
 
 #include "pool.h"
 
+struct async;
 struct tree;
 struct tree_session;
 
@@ -44,6 +45,7 @@ struct tree_args {
 	uint32_t inline_bytes;         /* most bytes of a record that a leaf holds itself */
 	uint32_t fanout;               /* children of an inner node */
 	uint32_t sessions;             /* most at once */
+	uint32_t inflight_ops;         /* requests in flight in a session */
 };
 
 /**
@@ -63,6 +65,10 @@ int
 tree_session_open(struct tree_session **out, struct tree *tree, uint32_t id);
 int
 tree_session_close(struct tree_session *session);
+
+/** Requests of the session that are in flight. */
+struct async *
+tree_async(struct tree_session *session);
 
 /** Of the pool that the session's tree is in. */
 const struct nb_host *
@@ -84,6 +90,9 @@ int
 tree_put(struct tree_session *session, struct nb_slice key, struct nb_slice value);
 int
 tree_insert(struct tree_session *session, struct nb_slice key, struct nb_slice value);
+/** Add to a value of 8 bytes, a number; a key that is not there counts as 0. */
+int
+tree_add(struct tree_session *session, struct nb_slice key, uint64_t operand);
 int
 tree_del(struct tree_session *session, struct nb_slice key);
 

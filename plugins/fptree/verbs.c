@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * get, put, insert and delete: the hot path. Compiled twice on x86-64, see search.h.
+ * get, put, insert, add and delete: the hot path. Compiled twice on x86-64, see search.h.
  *
  * Cost. A lookup misses the cache for the inner nodes' last level, for the leaf's
  * line of fingerprints, and for the record. The last two are asked for at once: a record
@@ -546,11 +546,37 @@ has_reclaimed(struct tree_session *session)
 	return epoch_reclaim(session->epoch) != 0; /* what closed sessions have left */
 }
 
+enum write_kind { WRITE_PUT, WRITE_INSERT, WRITE_ADD };
+
+/* *sum := the number in the record's value and `operand`. False: it is not 8 bytes, told. */
+static inline bool
+sum_up(struct tree_session *session, const struct locked *locked, const struct key *key,
+	uint64_t operand, uint64_t *sum)
+{
+	uint64_t slot = 1ull << locked->slot;
+	struct nb_slice old = {0};
+
+	if (session->tree->layout.format == LEAF_WORDS)
+		look_words(session, locked->bytes, slot, key, &old);
+	else
+		look_cells(session, locked->bytes, slot, key, &old);
+	if (old.size != sizeof(*sum)) {
+		session->tree->host->fail(NB_FAIL,
+			"merge: the value has %zu bytes; an addition needs 8", old.size);
+		return false;
+	}
+	memcpy(sum, old.data, sizeof(*sum));
+	*sum += operand;
+	return true;
+}
+
+/* An addition is an update like others, with the leaf locked from the read on. */
 static inline int
 write_record(struct tree_session *session, struct nb_slice slice, struct nb_slice value,
-	bool is_insert)
+	uint64_t operand, enum write_kind kind)
 {
 	struct key key = key_of(slice.data, slice.size);
+	uint64_t sum;
 	struct locked locked;
 
 	for (bool is_last_try = false;;) {
@@ -558,8 +584,14 @@ write_record(struct tree_session *session, struct nb_slice slice, struct nb_slic
 
 		epoch_enter(session->epoch);
 		lock_leaf(session, &key, &locked);
-		if (locked.slot != 0 && is_insert)
+		if (locked.slot != 0 && kind == WRITE_INSERT)
 			return leave(session, &locked, false, NB_EXISTS);
+		if (kind == WRITE_ADD) {
+			sum = operand;
+			value = (struct nb_slice){&sum, sizeof(sum)};
+			if (locked.slot != 0 && !sum_up(session, &locked, &key, operand, &sum))
+				return leave(session, &locked, false, NB_FAIL);
+		}
 		answer = SPLIT_FIRST;
 		if (locked.slot != 0)
 			answer = update_record(session, &locked, &key, value);
@@ -580,13 +612,19 @@ write_record(struct tree_session *session, struct nb_slice slice, struct nb_slic
 static int
 put(struct tree_session *session, struct nb_slice key, struct nb_slice value)
 {
-	return write_record(session, key, value, false);
+	return write_record(session, key, value, 0, WRITE_PUT);
 }
 
 static int
 insert(struct tree_session *session, struct nb_slice key, struct nb_slice value)
 {
-	return write_record(session, key, value, true);
+	return write_record(session, key, value, 0, WRITE_INSERT);
+}
+
+static int
+add(struct tree_session *session, struct nb_slice key, uint64_t operand)
+{
+	return write_record(session, key, (struct nb_slice){0}, operand, WRITE_ADD);
 }
 
 /*
@@ -634,5 +672,6 @@ const struct tree_verbs VERBS = {
 	.multi_get = multi_get,
 	.put = put,
 	.insert = insert,
+	.add = add,
 	.del = del,
 };

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ASYNC_H
+#define ASYNC_H
+/**
+ * submit and reap for an engine whose gets gain by being done together: submit keeps the
+ * requests, reap does them through the verbs of the engine's table, the gets of up to
+ * ASYNC_WINDOW requests as one multi_get. All of it is static inline, as in plugin.h.
+ *
+ * Order. A reap does the writes of its window as they come and the gets after them. So its
+ * window ends before a write of a key that one of its gets wants; and an execute, which names
+ * many keys and may lend values itself, is done alone.
+ */
+#include <mininb/engine.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	ASYNC_ROOM = 64,  /* requests in flight where the host names no number */
+	ASYNC_WINDOW = 64 /* each write is compared with the keys of all gets before it */
+};
+
+/** Of a session. Zeros: not open. */
+struct async {
+	struct nb_request *requests; /* a ring */
+	size_t room, first, count;
+	struct nb_slice keys[ASYNC_WINDOW], values[ASYNC_WINDOW]; /* of the gets of a reap */
+	int32_t answers[ASYNC_WINDOW];
+	struct nb_completion *completions[ASYNC_WINDOW]; /* where they go */
+};
+
+/** False: out of memory. */
+static inline bool
+async_open(struct async *async, uint32_t inflight_ops)
+{
+	async->room = inflight_ops != 0 ? inflight_ops : ASYNC_ROOM;
+	async->requests = malloc(async->room * sizeof(*async->requests));
+	return async->requests != NULL;
+}
+
+/** What is in flight is dropped. */
+static inline void
+async_close(struct async *async)
+{
+	free(async->requests);
+}
+
+static inline int
+async_submit(
+	struct async *async, const struct nb_request *requests, size_t count, size_t *taken)
+{
+	size_t left = async->room - async->count;
+
+	*taken = count < left ? count : left;
+	for (size_t i = 0; i < *taken; i++) {
+		size_t at = async->first + async->count++;
+		async->requests[at < async->room ? at : at - async->room] = requests[i];
+	}
+	return NB_PENDING;
+}
+
+/* Any request but a get. *error is for what the engine has no verb for. */
+static inline int
+async_perform(const struct nb_engine *engine, struct nb_session *session,
+	const struct nb_request *request, const char **error)
+{
+	switch (request->verb) {
+	case NB_REQ_PUT:
+		return engine->put(session, request->key, request->value);
+	case NB_REQ_DEL:
+		return engine->del(session, request->key);
+	case NB_REQ_INSERT:
+		if (engine->insert != NULL)
+			return engine->insert(session, request->key, request->value);
+		break;
+	case NB_REQ_MERGE:
+		if (engine->merge != NULL)
+			return engine->merge(
+				session, request->key, NB_MERGE_ADD_U64, request->operand);
+		break;
+	case NB_REQ_EXECUTE:
+		if (engine->execute != NULL)
+			return engine->execute(session, request->steps,
+				(size_t)request->step_count, request->flags);
+		break;
+	}
+	*error = "the engine has no such verb";
+	return NB_UNSUPPORTED;
+}
+
+static inline bool
+async_is_wanted(const struct async *async, size_t gets, struct nb_slice key)
+{
+	for (size_t i = 0; i < gets; i++)
+		if (async->keys[i].size == key.size &&
+			memcmp(async->keys[i].data, key.data, key.size) == 0)
+			return true;
+	return false;
+}
+
+/* Do the writes of the window, collect its gets, and return its number of requests. */
+static inline size_t
+async_window(struct async *async, const struct nb_engine *engine, struct nb_session *session,
+	struct nb_completion *out, size_t most, size_t *gets)
+{
+	size_t i = 0;
+
+	for (bool is_alone = false; i < most && !is_alone; i++) {
+		size_t at = async->first + i;
+		const struct nb_request *request =
+			&async->requests[at < async->room ? at : at - async->room];
+
+		is_alone = request->verb == NB_REQ_EXECUTE;
+		if (is_alone ? i != 0
+			     : request->verb != NB_REQ_GET &&
+					async_is_wanted(async, *gets, request->key))
+			break;
+		out[i] = (struct nb_completion){.tag = request->tag};
+		if (request->verb == NB_REQ_GET) {
+			async->completions[*gets] = &out[i];
+			async->keys[(*gets)++] = request->key;
+			continue;
+		}
+		out[i].answer = async_perform(engine, session, request, &out[i].error);
+	}
+	return i;
+}
+
+/** Never waits: what is in flight is done here. */
+static inline int
+async_reap(struct async *async, const struct nb_engine *engine, struct nb_session *session,
+	struct nb_completion *out, size_t room, size_t *count)
+{
+	size_t most = async->count < room ? async->count : room;
+	size_t gets = 0;
+	int rc = NB_OK;
+
+	if (most > ASYNC_WINDOW)
+		most = ASYNC_WINDOW;
+	*count = async_window(async, engine, session, out, most, &gets);
+	async->count -= *count;
+	async->first = (async->first + *count) % async->room;
+	if (gets == 1)
+		async->answers[0] = engine->get(session, async->keys[0], &async->values[0]);
+	else if (gets != 0)
+		rc = engine->multi_get(
+			session, async->keys, gets, async->values, async->answers);
+	for (size_t i = 0; i < gets; i++) {
+		async->completions[i]->answer = rc != NB_OK ? rc : async->answers[i];
+		if (async->completions[i]->answer == NB_OK)
+			async->completions[i]->value = async->values[i];
+	}
+	return NB_OK;
+}
+
+#endif /* ASYNC_H */
