@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "unit.h"
 #include "workload/ops.h"
 
@@ -462,6 +465,95 @@ TEST(operation_can_be_asked_what_it_writes)
 	tear_down(&f);
 }
 
+TEST(stream_of_every_kind_is_the_one_of_the_first_release)
+{
+	static const uint64_t expected[] = {
+		UINT64_C(17834951718154761638), UINT64_C(106480434245811304)};
+	static const uint64_t strata[] = {0, 1, 2, 3, 77, 4096};
+	for (int sized = 0; sized < 2; sized++) {
+		struct fixture f;
+		size_t size;
+		set_up(&f);
+		set_all_kinds(&f);
+		f.group.distribution = sized ? NB_DIST_ZIPFIAN : NB_DIST_UNIFORM;
+		f.group.items = sized ? 7 : 100;
+		f.job.values.kind = sized ? NB_SIZE_UNIFORM : NB_SIZE_FIXED;
+		f.job.values.max = sized ? 300 : 100;
+		make_spec(&f, &f.group, 0, 1);
+		char *text = text_of(&f.maker, strata, UNIT_COUNT(strata), &size);
+		ck_assert_uint_eq(XXH3_64bits(text, size), expected[sized]);
+		free(text);
+		tear_down(&f);
+	}
+}
+
+struct drawn_items {
+	uint64_t ops, items, least, most;
+};
+
+static void
+note_items(const struct ops_op *op, void *arg)
+{
+	struct drawn_items *drawn = arg;
+	if (!ops_is_many(op->kind)) {
+		ck_assert_uint_eq(op->items, 1);
+		return;
+	}
+	drawn->ops++;
+	drawn->items += op->items;
+	drawn->least = op->items < drawn->least ? op->items : drawn->least;
+	drawn->most = op->items > drawn->most ? op->items : drawn->most;
+}
+
+TEST(number_of_items_is_drawn_for_each_operation)
+{
+	struct fixture f;
+	struct drawn_items drawn = {.least = UINT64_MAX};
+	set_up(&f);
+	set_all_kinds(&f);
+	f.group.items = 500;
+	f.group.item_sizes = (struct nb_sizes){.kind = NB_SIZE_UNIFORM, .min = 2, .max = 500};
+	make_spec(&f, &f.group, 0, 1);
+	for (uint64_t s = 0; s < STRATA; s++)
+		each_op(&f.maker, s, note_items, &drawn);
+	/* uniform: sd 144; more than 7000 draws, so 10 are six sd of the mean */
+	ck_assert_uint_gt(drawn.ops, 7000);
+	double mean = (double)drawn.items / (double)drawn.ops;
+	ck_assert(mean > 241 && mean < 261);
+	ck_assert_uint_eq(drawn.least, 2);
+	ck_assert_uint_eq(drawn.most, 500);
+	for (uint64_t s = 0; s < 5; s++)
+		each_op(&f.maker, s, check_writes, &f.spec);
+	tear_down(&f);
+}
+
+static void
+count_packed(const struct ops_op *op, void *arg)
+{
+	*(uint32_t *)arg += op->items;
+}
+
+TEST(long_operations_leave_a_block_to_short_ones)
+{
+	struct fixture f;
+	set_up(&f);
+	f.group.weights[NB_OP_READ] = 63;
+	f.group.weights[NB_OP_TXN_READ] = 1;
+	f.group.items = 500;
+	make_spec(&f, &f.group, 0, 1);
+	uint32_t blocks = 0, records = 0;
+	for (uint64_t s = 0; s < 10; s++) {
+		ops_begin(&f.maker, s);
+		for (uint32_t made; (made = ops_make(&f.maker)) > 0; blocks++) {
+			for (uint32_t j = 0; j < made; j++)
+				count_packed(&f.maker.ops[j], &records);
+		}
+	}
+	ck_assert_uint_eq(records, 10 * (63 + 500));
+	ck_assert_uint_le(blocks, 20);
+	tear_down(&f);
+}
+
 static void
 check_value(const struct ops_op *op, void *arg)
 {
@@ -583,6 +675,13 @@ TEST(digest_names_all_that_decides_the_stream)
 	make_spec(&f, &f.group, 0, 1);
 	uint64_t first = digest_of(&f);
 	ck_assert_uint_eq(digest_of(&f), first);
+	f.group.item_sizes = (struct nb_sizes){
+		.kind = NB_SIZE_UNIFORM, .min = 1, .max = f.group.items};
+	uint64_t drawn = digest_of(&f);
+	ck_assert_uint_ne(drawn, first);
+	f.group.item_sizes.min = 2;
+	ck_assert_uint_ne(digest_of(&f), drawn);
+	f.group.item_sizes = (struct nb_sizes){0};
 	f.group.threads = 8; /* not of the stream */
 	f.group.duration_ns = 5;
 	ck_assert_uint_eq(digest_of(&f), first);

@@ -166,6 +166,9 @@ struct nb_group {
 	uint32_t weight_scale;   /* how often a share of 1 is in its weight; 0 and 1: once */
 	uint32_t arrivals_asked; /* of a rate, should there be one; NB_ARRIVAL_CLOSED: fixed */
 	char *rate_text;         /* that `rate` was made of; NULL: it was not; owned */
+	/* If not NB_SIZE_FIXED: the law by which each operation draws its number of items;
+	   `items` is then the largest. Not a histogram. */
+	struct nb_sizes item_sizes;
 };
 
 #define NB_ITEMS_MAX 1024u

@@ -19,6 +19,7 @@ enum job_key_type {
 	JOB_RANGE,    /* two uint64_t: "1..100" or "100" */
 	JOB_WARMUP,   /* warmup_ns or warmup_count */
 	JOB_SIZES,    /* of the job's values */
+	JOB_ITEMS,    /* items and item_sizes of a group */
 	JOB_RATE,     /* of a group */
 	JOB_ARRIVALS, /* as JOB_CHOICE; holds if there is a rate */
 	JOB_CPUS,     /* char *, owned */

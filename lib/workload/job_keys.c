@@ -99,9 +99,10 @@ const struct job_key job_keys[] = {
 	{.said = {.name = "scan-distribution", .arg = "NAME", .def = "uniform",
 		.choices = "uniform|zipfian", .help = "distribution of the length of a scan"},
 		.type = JOB_CHOICE, GROUP_FIELD(scan_distribution)},
-	{.said = {.name = "items", .arg = "COUNT", .def = "10",
-		.help = "number of records in a batch, a multi-get or a transaction"},
-		.type = JOB_COUNT, GROUP_FIELD(items), .min = 1, .max = NB_ITEMS_MAX},
+	{.said = {.name = "items", .arg = "COUNTS", .def = "10",
+		.help = "number of records in a batch, a multi-get or a transaction: 10, or drawn "
+			"for each: uniform:2..500, zipfian:2..500, normal:..., pareto:..."},
+		.type = JOB_ITEMS, GROUP_FIELD(items), .min = 1, .max = NB_ITEMS_MAX},
 	{.said = {.name = "threads", .arg = "COUNT", .def = "1", .help = "threads of the group"},
 		.type = JOB_COUNT, GROUP_FIELD(threads), .min = 1, .max = 1024,
 		.is_of_load = true, .is_shown = true},

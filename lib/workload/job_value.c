@@ -474,17 +474,9 @@ set_sizes(const struct job_key *key, void *object, const char *text)
 	return NB_OK;
 }
 
-/** As typed, or made from sizes that a program has set. */
 static void
-write_sizes(FILE *to, const struct job_key *key, const void *object)
+print_sizes(FILE *to, const struct nb_sizes *sizes)
 {
-	const struct nb_job *job = object;
-	const struct nb_sizes *sizes = &job->values;
-	(void)key;
-	if (job->values_text != NULL) {
-		fputs(job->values_text, to);
-		return;
-	}
 	if (sizes->kind != NB_SIZE_FIXED)
 		fprintf(to, "%s:", sizes_law_name(sizes->kind));
 	if (sizes->kind == NB_SIZE_NORMAL || sizes->kind == NB_SIZE_PARETO) {
@@ -497,6 +489,61 @@ write_sizes(FILE *to, const struct job_key *key, const void *object)
 		fprintf(to, "..%" PRIu64, sizes->max);
 	if (sizes->kind == NB_SIZE_ZIPFIAN)
 		write_real(to, ",", sizes->a);
+}
+
+/** As typed, or made from sizes that a program has set. */
+static void
+write_sizes(FILE *to, const struct job_key *key, const void *object)
+{
+	const struct nb_job *job = object;
+	(void)key;
+	if (job->values_text != NULL)
+		fputs(job->values_text, to);
+	else
+		print_sizes(to, &job->values);
+}
+
+/** A histogram is rejected: a group owns no tables. */
+static int
+check_items(const struct job_key *key, const struct nb_sizes *sizes, const char *text)
+{
+	if (sizes->kind == NB_SIZE_HISTOGRAM)
+		return error_set(NB_ERR_USAGE,
+			"a histogram cannot be used; use uniform, zipfian, normal or pareto");
+	int rc = sizes_check(sizes);
+	if (rc == NB_OK)
+		rc = check_number(key, sizes->min, text);
+	return rc == NB_OK ? check_number(key, sizes->max, text) : rc;
+}
+
+static int
+set_items(const struct job_key *key, void *object, const char *text)
+{
+	struct nb_group *group = object;
+	struct nb_sizes sizes = {0};
+	int rc;
+	if (strchr(text, ':') == NULL) {
+		rc = parse_number(&sizes.max, key, text);
+	} else {
+		rc = nb_sizes_parse(&sizes, text);
+		if (rc == NB_OK && (rc = check_items(key, &sizes, text)) != NB_OK)
+			nb_sizes_destroy(&sizes);
+	}
+	if (rc != NB_OK)
+		return rc;
+	group->items = sizes.max;
+	group->item_sizes = sizes.kind == NB_SIZE_FIXED ? (struct nb_sizes){0} : sizes;
+	return NB_OK;
+}
+
+static void
+write_items(FILE *to, const struct job_key *key, const void *object)
+{
+	const struct nb_group *group = object;
+	if (group->item_sizes.kind == NB_SIZE_FIXED)
+		write_number(to, key, object);
+	else
+		print_sizes(to, &group->item_sizes);
 }
 
 static int
@@ -558,6 +605,7 @@ static const struct {
 	[JOB_RANGE] = {set_range, write_range},
 	[JOB_WARMUP] = {set_warmup, write_warmup},
 	[JOB_SIZES] = {set_sizes, write_sizes},
+	[JOB_ITEMS] = {set_items, write_items},
 	[JOB_RATE] = {set_rate, write_rate},
 	[JOB_ARRIVALS] = {set_arrivals, write_arrivals},
 	[JOB_CPUS] = {set_cpus, write_text},
@@ -584,7 +632,13 @@ job_value_check(const struct job_key *key, const void *object)
 		double real = *(double *)field_of(key, object);
 		job_value_real_text(text, sizeof(text), real);
 		rc = check_real(key, real, text);
-	} else if (key->type == JOB_COUNT || key->type == JOB_BYTES) {
+	} else if (key->type == JOB_ITEMS &&
+		((const struct nb_group *)object)->item_sizes.kind != NB_SIZE_FIXED) {
+		const struct nb_group *group = object;
+		rc = check_items(key, &group->item_sizes, "its law");
+		if (rc == NB_OK && group->item_sizes.max != group->items)
+			rc = error_set(NB_ERR_USAGE, "must be the largest that its law draws");
+	} else if (key->type == JOB_COUNT || key->type == JOB_BYTES || key->type == JOB_ITEMS) {
 		snprintf(text, sizeof(text), "%" PRIu64, load(key, object));
 		rc = check_number(key, load(key, object), text);
 	} else if (key->type == JOB_CHOICE && load(key, object) >= words_of(key, buf, words)) {

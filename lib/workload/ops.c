@@ -12,14 +12,15 @@
  * as a draw's would.
  *
  * An operation's random numbers are splitmix64's from a state that hashes (seed, group, i).
- * They are drawn in this order: its records, then the length of a scan or the sizes of
- * values.
+ * They are drawn in this order: its first record, how many records it has, the other records,
+ * then the length of a scan or the sizes of values.
  *
  * Keys and values are made for as many operations at a time as stay in a quarter of a
  * small L1 cache, and not one by one: the clock's fence waits for all that was begun, so
  * that a value made just before it would cost its whole latency, while those of a block are
- * made side by side. Neither a page fault nor a cache miss of the harness may fall into the
- * engine's time, so keys of a file are copied ahead as well.
+ * made side by side. Records of an operation lie behind those of the one before, so that a block
+ * is as many operations as fit, and the last one may be longer. Neither a page fault nor a cache
+ * miss of the harness may fall into the engine's time, so keys of a file are copied ahead as well.
  *
  * What would make the numbers wrong: records that are chosen before they are there, hence
  * the lag; new records that are never chosen since the distribution is that of the
@@ -27,6 +28,7 @@
  */
 #include "workload/ops.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,7 +86,19 @@ sum_weights(struct ops_spec *spec)
 		spec->has_draws |= weight > 0 && kind != NB_OP_INSERT;
 	}
 	spec->cumulated[NB_OP_KINDS] = spec->weight_sum;
-	spec->items_max = spec->has_items ? (uint32_t)spec->group->items : 1;
+}
+
+static void
+create_items(struct ops_spec *spec)
+{
+	const struct nb_group *group = spec->group;
+	struct nb_sizes law = group->item_sizes;
+	if (law.kind == NB_SIZE_FIXED)
+		law.min = group->items;
+	int rc = sizes_create(&spec->items, &law);
+	assert(rc == NB_OK); /* it was checked when the job was */
+	(void)rc;
+	spec->items_max = spec->has_items ? (uint32_t)spec->items.max : 1;
 }
 
 /**
@@ -136,6 +150,7 @@ ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb
 		.one_kind = only_kind(group),
 		.lag_strata = (job->lag + OPS_STRATUM - 1) / OPS_STRATUM};
 	sum_weights(spec);
+	create_items(spec);
 	spec->seed = splitmix64_mix(job->seed + UINT64_C(0x9e3779b97f4a7c15) * (stream + 1));
 	value_spec_create(&spec->values, (size_t)sizes->max, job->value_ratio, job->seed);
 	uint64_t records = job->records > 0 ? job->records : 1;
@@ -229,6 +244,13 @@ ops_digest(const struct ops_spec *spec, uint64_t keys_hash)
 	XXH3_64bits_update(&state, group->weights, sizeof(group->weights));
 	if (group->distribution == NB_DIST_ZIPFIAN_YCSB)
 		XXH3_64bits_update(&state, &spec->dist.modulus, sizeof(spec->dist.modulus));
+	if (group->item_sizes.kind != NB_SIZE_FIXED) {
+		const struct nb_sizes *items = &group->item_sizes;
+		uint64_t law[] = {items->kind, items->min};
+		XXH3_64bits_update(&state, law, sizeof(law));
+		XXH3_64bits_update(&state, &items->a, sizeof(items->a));
+		XXH3_64bits_update(&state, &items->b, sizeof(items->b));
+	}
 	size_t bytes = values->count * sizeof(uint64_t);
 	if (values->kind == NB_SIZE_HISTOGRAM) {
 		XXH3_64bits_update(&state, values->sizes, bytes);
@@ -271,10 +293,10 @@ ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
 		.key_stride = block_stride(spec->keys->key_size_max),
 		.value_stride = block_stride(value_size),
 		.dist = spec->dist};
-	size_t each = (maker->key_stride + maker->value_stride) * spec->items_max;
-	size_t block = BLOCK_BYTES / each;
-	maker->block = block > OPS_STRATUM ? OPS_STRATUM : block > 0 ? (uint32_t)block : 1;
-	size_t records = (size_t)maker->block * spec->items_max;
+	size_t block = BLOCK_BYTES / (maker->key_stride + maker->value_stride);
+	size_t most = (size_t)OPS_STRATUM * spec->items_max;
+	maker->block = block > most ? (uint32_t)most : block > 0 ? (uint32_t)block : 1;
+	size_t records = maker->block - 1 + spec->items_max;
 	size_t key_bytes = block_whole_lines(maker->key_stride * records);
 	size_t value_bytes = block_whole_lines(maker->value_stride * records);
 	maker->bytes = aligned_alloc(BLOCK_LINE, key_bytes + value_bytes);
@@ -406,6 +428,29 @@ ops_begin(struct ops_maker *maker, uint64_t stratum)
 	dist_draw_block(&maker->dist, maker->random, maker->first, OPS_STRATUM, maker->drawn);
 }
 
+/** How many records the operation goes to; after its first one is drawn, before the others. */
+static inline uint32_t
+draw_items(struct ops_maker *maker, uint32_t j)
+{
+	if (!ops_is_many(maker->kinds[j]))
+		return 1;
+	return (uint32_t)sizes_draw(&maker->spec->items, &maker->random[j]);
+}
+
+/** The records of an operation after its first one. A long one costs as little as can be. */
+static inline void
+draw_others(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
+{
+	const struct ops_spec *spec = maker->spec;
+	uint64_t random = maker->random[j], i = maker->first + j;
+	bool is_uniform = maker->dist.kind == NB_DIST_UNIFORM;
+	for (uint32_t k = 1; k < items; k++)
+		numbers[k] = number_of(spec,
+			is_uniform ? dist_below(&random, maker->dist.n)
+				   : dist_draw(&maker->dist, &random, i + k));
+	maker->random[j] = random;
+}
+
 /** The records of an operation; the first is drawn, or the next one to insert. */
 static inline void
 choose(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
@@ -422,9 +467,8 @@ choose(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
 		return;
 	default:
 		numbers[0] = number_of(spec, maker->drawn[j]);
-		for (uint32_t k = 1; k < items; k++)
-			numbers[k] = number_of(
-				spec, dist_draw(&maker->dist, &maker->random[j], i + k));
+		if (items > 1)
+			draw_others(maker, j, numbers, items);
 	}
 }
 
@@ -530,10 +574,10 @@ ops_make(struct ops_maker *maker)
 	uint32_t begin = maker->at, used = 0, left;
 	uint32_t size = size_of_stratum(spec, maker->first);
 	left = size > begin ? size - begin : 0;
-	uint32_t count = left < maker->block ? left : maker->block;
-	for (uint32_t j = 0; j < count; j++) {
+	uint32_t count = 0;
+	for (uint32_t j = 0; j < left && used < maker->block; j++, count++) {
 		uint32_t kind = maker->kinds[begin + j];
-		uint32_t items = ops_is_many(kind) ? spec->items_max : 1;
+		uint32_t items = draw_items(maker, begin + j);
 		choose(maker, begin + j, maker->numbers + used, items);
 		maker->ops[j] = (struct ops_op){.kind = kind,
 			.items = items,
@@ -562,9 +606,9 @@ ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number)
 		return ops_is_write(spec->one_kind) &&
 			number == spec->plain_first + i % spec->plain_count;
 	ops_begin(&maker, stratum);
-	uint32_t kind = maker.kinds[j], items = ops_is_many(kind) ? spec->items_max : 1;
-	if (!ops_is_write(kind))
+	if (!ops_is_write(maker.kinds[j]))
 		return false;
+	uint32_t items = draw_items(&maker, j);
 	for (uint32_t before = 0; before < j; before++)
 		maker.inserted += maker.kinds[before] == NB_OP_INSERT;
 	choose(&maker, j, numbers, items);

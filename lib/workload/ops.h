@@ -37,7 +37,8 @@ struct ops_spec {
 	bool has_items;           /* some operations go to more than one record */
 	bool has_draws;           /* some operations choose their record */
 	uint32_t items_max;
-	uint32_t one_kind; /* NB_OP_*: all are; NB_OP_KINDS: they are mixed */
+	struct sizes items; /* of an operation that goes to more than one record */
+	uint32_t one_kind;  /* NB_OP_*: all are; NB_OP_KINDS: they are mixed */
 	/* Operation i goes to record plain_first + i % plain_count; 0: records are drawn. */
 	uint64_t plain_first, plain_count;
 	uint64_t seed;
@@ -51,7 +52,7 @@ struct ops_spec {
 /** One operation. What it points to is the maker's until its next ops_make(). */
 struct ops_op {
 	uint32_t kind;           /* NB_OP_* */
-	uint32_t items;          /* records it goes to; 1 but for NB_OP_BATCH and kin */
+	uint32_t items;          /* records it goes to; 1 unless ops_is_many() */
 	uint64_t index;          /* i */
 	uint64_t length;         /* of a scan, in records */
 	const uint64_t *numbers; /* of its records */
@@ -62,7 +63,7 @@ struct ops_op {
 /** One thread's maker of operations, with the bytes that they point to. */
 struct ops_maker {
 	const struct ops_spec *spec;
-	uint32_t block;    /* most operations made at a time, 1..OPS_STRATUM */
+	uint32_t block;    /* records after which no other operation is made: see ops.c */
 	uint32_t at;       /* of the stratum, made so far */
 	uint64_t first;    /* operation of the stratum's begin */
 	uint64_t until;    /* where it ends, if records are not drawn */
