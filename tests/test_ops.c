@@ -428,18 +428,28 @@ TEST(versions_tell_their_operation)
 		4294967295, 4294967296, 99999999999};
 	for (size_t p = 0; p < sizeof(places) / sizeof(*places); p++) {
 		uint64_t i = places[p], found;
-		uint32_t version = ops_version(&f.spec, i);
-		ck_assert_uint_ge(version, 1);
-		ck_assert(ops_version_index(&f.spec, version, i, &found));
-		ck_assert_uint_eq(found, i);
-		ck_assert(ops_version_index(&f.spec, version, i + 100000, &found));
+		for (size_t size = 16; size <= 24; size += 8) {
+			uint64_t versions = value_versions(size);
+			uint64_t version = value_version_in(ops_version(&f.spec, i), size);
+			ck_assert_uint_ge(version, 1);
+			ck_assert_uint_le(version, versions);
+			ck_assert(ops_version_index(&f.spec, version, versions, i, &found));
+			ck_assert_uint_eq(found, i);
+			ck_assert(ops_version_index(
+				&f.spec, version, versions, i + 100000, &found));
+			ck_assert_uint_eq(found, i);
+		}
+		/* a wide version tells the operation from far away, too */
+		ck_assert(ops_version_index(
+			&f.spec, ops_version(&f.spec, i), VALUE_VERSIONS, 7, &found));
 		ck_assert_uint_eq(found, i);
 	}
 	uint64_t found;
 	struct ops_spec neighbour = f.spec;
 	neighbour.stream = 3;
-	ck_assert(!ops_version_index(&neighbour, ops_version(&f.spec, 77), 77, &found));
-	ck_assert(!ops_version_index(&f.spec, 0, 77, &found));
+	ck_assert(!ops_version_index(
+		&neighbour, ops_version(&f.spec, 77), VALUE_VERSIONS, 77, &found));
+	ck_assert(!ops_version_index(&f.spec, 0, VALUE_VERSIONS, 77, &found));
 	tear_down(&f);
 }
 

@@ -31,7 +31,7 @@ allocate(size_t size)
 
 /** One value of its own. */
 static uint8_t *
-make(size_t size, double ratio, uint64_t seed, struct nb_slice key, uint32_t version)
+make(size_t size, double ratio, uint64_t seed, struct nb_slice key, uint64_t version)
 {
 	struct value_spec spec;
 	value_spec_create(&spec, size, ratio, seed);
@@ -554,17 +554,17 @@ TEST(a_buffer_takes_values_of_all_sizes_in_turn)
 TEST(scattered_keys_have_versions_of_their_own)
 {
 	enum { COUNT = 40, STRIDE = 1200 };
-	static const size_t sizes[] = {0, 7, 16, 100, 1040, 1041, 1200};
+	static const size_t sizes[] = {0, 7, 16, 24, 100, 1040, 1041, 1200};
 	static uint8_t out[COUNT * STRIDE];
 	struct nb_slice keys[COUNT];
-	uint32_t versions[COUNT];
+	uint64_t versions[COUNT];
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
 		struct value_spec spec;
 		value_spec_create(&spec, sizes[s], 0.5, 3);
 		for (uint32_t i = 0; i < COUNT; i++) {
 			keys[i] = (struct nb_slice){
 				key_bytes + i, (size_t[]){8, 16, 5, 20}[i % 4]};
-			versions[i] = i * i * 100003;
+			versions[i] = (uint64_t)i * i * i * 1000003;
 			value_prepare(&spec, out + i * STRIDE);
 		}
 		values_write_each(&spec, out, STRIDE, keys, versions, COUNT);
@@ -572,6 +572,55 @@ TEST(scattered_keys_have_versions_of_their_own)
 			uint8_t *value = make(sizes[s], 0.5, 3, keys[i], versions[i]);
 			ck_assert_mem_eq(out + i * STRIDE, value, sizes[s]);
 			free(value);
+		}
+	}
+}
+
+TEST(wide_versions_are_told_where_there_is_room)
+{
+	static const size_t sizes[] = {16, 23, 24, 31, 100, 1040, 1041, 3000};
+	static const uint64_t versions[] = {
+		1, UINT32_MAX, UINT64_C(1) << 32, UINT64_C(0x123456789abc), VALUE_VERSIONS};
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+		for (size_t r = 0; r < RATIOS; r++)
+			for (size_t v = 0; v < 5; v++) {
+				size_t size = sizes[s];
+				struct nb_slice key = key_of(16);
+				uint8_t *value = make(size, ratios[r], 3, key, versions[v]);
+				struct nb_slice its = {value, size};
+				ck_assert_int_eq(value_check_any(its, key), VALUE_GOOD);
+				ck_assert_uint_eq(value_version(its),
+					size >= 24 ? versions[v]
+						: versions[v] <= UINT32_MAX
+						? versions[v]
+						: (versions[v] - 1) % UINT32_MAX + 1);
+				for (size_t at = 0; at < size; at++) {
+					value[at] ^= 0x40;
+					ck_assert_int_eq(
+						value_check_any(its, key), VALUE_CORRUPT);
+					value[at] ^= 0x40;
+				}
+				free(value);
+			}
+}
+
+/* Filler is not written again, but what a wide version had in its place is. */
+TEST(a_buffer_takes_wide_and_other_versions_in_turn)
+{
+	enum { SIZE = 3000 };
+	static const uint64_t versions[] = {5, UINT64_C(1) << 40, 6};
+	for (size_t r = 0; r < RATIOS; r++) {
+		struct value_spec spec;
+		uint8_t bytes[SIZE];
+		value_spec_create(&spec, SIZE, ratios[r], 3);
+		value_prepare(&spec, bytes);
+		for (size_t v = 0; v < 3; v++) {
+			uint8_t *fresh = make(SIZE, ratios[r], 3, key_of(16), versions[v]);
+			values_write(&spec, bytes, SIZE, key_bytes, 16, 1, versions[v]);
+			ck_assert_mem_eq(bytes, fresh, SIZE);
+			values_write_sized(&spec, bytes, key_of(16), SIZE, versions[v]);
+			ck_assert_mem_eq(bytes, fresh, SIZE);
+			free(fresh);
 		}
 	}
 }

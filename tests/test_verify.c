@@ -223,12 +223,16 @@ TEST(a_value_with_the_version_of_a_delete_is_stale)
 
 TEST(a_version_that_two_operations_may_have_written_accuses_nobody)
 {
-	for (int is_far = 0; is_far < 2; is_far++) {
-		struct job_worker *worker = begin("read = 1\nupdate = 1");
+	for (int c = 0; c < 4; c++) {
+		bool is_far = c % 2 == 1, is_short = c / 2 == 0;
+		size_t size = is_short ? 20 : 100;
+		struct job_worker *worker = begin(is_short
+				? "read = 1\nupdate = 1\nvalue-size = 20"
+				: "read = 1\nupdate = 1");
 		const struct ops_spec *spec = &with.part->spec;
 		uint8_t bytes[8] = {0}, value[100];
 		uint64_t number = 0, write = UINT64_C(10000000000);
-		struct nb_slice key = {bytes, 8}, its = {value, 100};
+		struct nb_slice key = {bytes, 8}, its = {value, size};
 		struct ops_op op = {.kind = NB_OP_UPDATE,
 			.items = 1,
 			.index = write,
@@ -236,12 +240,13 @@ TEST(a_version_that_two_operations_may_have_written_accuses_nobody)
 			.keys = &key};
 		job_remember(worker, &op);
 		values_write_sized(
-			&spec->values, value, key, 100, ops_version(spec, write - 64));
+			&spec->values, value, key, size, ops_version(spec, write - 64));
 		op.kind = NB_OP_READ;
 		op.index = write + (is_far ? UINT32_MAX / 2 : UINT32_MAX / 8);
 		job_verify_value(worker, &op, 0, its);
-		ck_assert_uint_eq(worker->findings.verdicts[JOB_STALE], !is_far);
-		ck_assert_uint_eq(toy_wrong(&worker->findings), !is_far);
+		bool is_judged = !is_far || !is_short;
+		ck_assert_uint_eq(worker->findings.verdicts[JOB_STALE], is_judged);
+		ck_assert_uint_eq(toy_wrong(&worker->findings), is_judged);
 	}
 }
 
@@ -352,11 +357,11 @@ TEST(records_that_share_a_key_are_not_stale)
 
 TEST(values_from_before_versions_were_used_again_are_no_other_runs)
 {
-	struct job_worker *worker = begin("read = 1\nupdate = 1");
+	struct job_worker *worker = begin("read = 1\nupdate = 1\nvalue-size = 20");
 	const struct ops_spec *spec = &with.part->spec;
-	uint8_t bytes[8] = {0}, value[100];
+	uint8_t bytes[8] = {0}, value[20];
 	uint64_t number = 0;
-	struct nb_slice key = {bytes, 8}, its = {value, 100};
+	struct nb_slice key = {bytes, 8}, its = {value, 20};
 	struct ops_op op = {.kind = NB_OP_READ,
 		.items = 1,
 		.index = UINT64_C(5000000000),
@@ -364,7 +369,7 @@ TEST(values_from_before_versions_were_used_again_are_no_other_runs)
 		.keys = &key};
 	/* of an operation 4 G back, which looks like one that is still to come */
 	values_write_sized(
-		&spec->values, value, key, 100, ops_version(spec, UINT64_C(1000000000)));
+		&spec->values, value, key, 20, ops_version(spec, UINT64_C(1000000000)));
 	job_verify_value(worker, &op, 0, its);
 	ck_assert_uint_eq(worker->findings.verified, 1);
 	ck_assert_uint_eq(worker->findings.verdicts[JOB_GOOD], 1);

@@ -258,7 +258,8 @@ add_case(struct doc *doc, const struct job_case *it)
 	doc_line(doc, "Wrong", "%s, operation %" PRIu64 ", key %s: %s", nb_op_name(it->kind),
 		it->op, key, job_verdict_name((int)it->verdict));
 	if (it->verdict == JOB_STALE)
-		doc_more(doc, ", version %u, expected %u", it->version, it->expected);
+		doc_more(doc, ", version %" PRIu64 ", expected %" PRIu64, it->version,
+			it->expected);
 }
 
 static void

@@ -57,7 +57,7 @@ job_verdict_name(int verdict)
 
 static __attribute__((noinline)) void
 note(struct job_worker *worker, const struct ops_op *op, struct nb_slice key, int verdict,
-	uint32_t version, uint32_t expected)
+	uint64_t version, uint64_t expected)
 {
 	struct job_findings *findings = &worker->findings;
 	findings->verdicts[verdict]++;
@@ -85,18 +85,21 @@ is_own(const struct job_worker *worker, uint64_t i)
 	return i / OPS_STRATUM % worker->plan->threads == worker->thread;
 }
 
-/** Whether versions were used again by now, so that one may be another operation's, too. */
+/**
+ * Whether versions were used again by now, so that one may be another operation's, too.
+ * `versions` is value_versions() of the values that are looked at.
+ */
 static bool
-have_versions_wrapped(const struct ops_spec *spec, uint64_t index)
+have_versions_wrapped(const struct ops_spec *spec, uint64_t versions, uint64_t index)
 {
-	return index >= UINT32_MAX / 2 / spec->streams;
+	return index >= versions / 2 / spec->streams;
 }
 
 /** The operation before which one may have written a version that was used again by now. */
 static uint64_t
-horizon(const struct ops_spec *spec, uint64_t index)
+horizon(const struct ops_spec *spec, uint64_t versions, uint64_t index)
 {
-	uint64_t reach = UINT32_MAX / 4 / spec->streams;
+	uint64_t reach = versions / 4 / spec->streams;
 	return index > reach ? index - reach : 0;
 }
 
@@ -113,14 +116,15 @@ may_share_keys(const struct ops_spec *spec)
  */
 static bool
 is_stale(const struct job_worker *worker, const struct ops_op *op, uint64_t number,
-	uint32_t version, bool *is_foreign)
+	struct nb_slice value, bool *is_foreign)
 {
 	const struct ops_spec *spec = worker->plan->spec;
 	const struct job_own *own = job_own_of(worker, number);
-	uint64_t writer = 0;
+	uint64_t writer = 0, version = value_version(value);
+	uint64_t versions = value_versions(value.size);
 	bool has_own = own->number == number + 1;
-	uint32_t last = ops_version(spec, job_own_index(own));
-	bool is_of_group = ops_version_index(spec, version, op->index, &writer);
+	uint64_t last = value_version_in(ops_version(spec, job_own_index(own)), value.size);
+	bool is_of_group = ops_version_index(spec, version, versions, op->index, &writer);
 	*is_foreign = false;
 	if (version == last && has_own && job_own_kind(own) != NB_OP_DELETE)
 		return false;
@@ -137,9 +141,9 @@ is_stale(const struct job_worker *worker, const struct ops_op *op, uint64_t numb
 	if (is_mine && is_of_other && may_share_keys(spec))
 		return false;
 	if (is_mine && has_own) /* its last one would have been equal */
-		return job_own_index(own) >= horizon(spec, op->index);
+		return job_own_index(own) >= horizon(spec, versions, op->index);
 	*is_foreign = (is_of_other || (is_mine && writer > op->index)) &&
-		!have_versions_wrapped(spec, op->index);
+		!have_versions_wrapped(spec, versions, op->index);
 	return false;
 }
 
@@ -160,7 +164,7 @@ may_miss(const struct job_worker *worker)
 }
 
 /** Of the value that this thread put there last; 0: it did not, or has deleted it since. */
-static uint32_t
+static uint64_t
 expected_version(const struct job_worker *worker, uint64_t number)
 {
 	const struct job_own *own = job_own_of(worker, number);
@@ -193,7 +197,7 @@ verify(struct job_worker *worker, const struct ops_op *op, struct nb_slice key,
 	struct nb_slice value, uint64_t number, bool is_known)
 {
 	int verdict = verdict_of(worker, key, value);
-	uint32_t version = 0, expected = 0;
+	uint64_t version = 0, expected = 0;
 	bool is_foreign = false;
 	/* of a loading it is known to the byte what it put, if sizes are not drawn */
 	bool is_exact = worker->plan->spec->is_load && op->values != NULL &&
@@ -204,7 +208,7 @@ verify(struct job_worker *worker, const struct ops_op *op, struct nb_slice key,
 	if (verdict == JOB_GOOD && is_known && value.size >= 16 &&
 		!worker->plan->are_values_keys) {
 		version = value_version(value);
-		if (is_stale(worker, op, number, version, &is_foreign)) {
+		if (is_stale(worker, op, number, value, &is_foreign)) {
 			verdict = JOB_STALE;
 			expected = expected_version(worker, number);
 		}
@@ -490,7 +494,9 @@ choose(const struct job_worker *worker, uint64_t most)
 		uint64_t index = job_own_index(&worker->own[place]);
 		newest = index > newest ? index : newest;
 	}
-	struct choice choice = {.oldest = horizon(worker->plan->spec, newest)};
+	const struct ops_spec *spec = worker->plan->spec;
+	uint64_t versions = value_versions((size_t)spec->sizes->min);
+	struct choice choice = {.oldest = horizon(spec, versions, newest)};
 	for (to = newest + 1; from < to;) {
 		uint64_t middle = from + (to - from) / 2;
 		if (count_since(worker, middle) <= most)

@@ -79,7 +79,7 @@ job_verdict_name(int verdict);
 struct job_case {
 	uint64_t op; /* its number in the group */
 	uint32_t kind, verdict;
-	uint32_t version, expected; /* of the value; 0 where that says nothing */
+	uint64_t version, expected; /* of the value; 0 where that says nothing */
 	uint32_t key_size, spare_u32;
 	uint8_t key[JOB_CASE_BYTES]; /* its first bytes */
 };

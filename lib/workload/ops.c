@@ -43,9 +43,6 @@ enum {
 	OPS_VERSION = 1 /* of all that makes the stream; part of the digest */
 };
 
-/** Versions are 1..UINT32_MAX. */
-#define VERSIONS UINT64_C(0xffffffff)
-
 /* Separate the random numbers of strata from those of operations. */
 #define SHUFFLE_SALT UINT64_C(0x5d1f9bb3a6c8e24d)
 
@@ -200,26 +197,27 @@ ops_needs(const struct ops_spec *spec, uint64_t stratum)
 		: 0;
 }
 
-uint32_t
+uint64_t
 ops_version(const struct ops_spec *spec, uint64_t i)
 {
 	if (spec->is_load)
 		return 0;
-	return (uint32_t)((i * spec->streams + spec->stream) % VERSIONS + 1);
+	return (i * spec->streams + spec->stream) % VALUE_VERSIONS + 1;
 }
 
 bool
-ops_version_index(const struct ops_spec *spec, uint32_t version, uint64_t near, uint64_t *i)
+ops_version_index(const struct ops_spec *spec, uint64_t version, uint64_t versions,
+	uint64_t near, uint64_t *i)
 {
 	if (version == 0 || spec->is_load)
 		return false;
 	uint64_t middle = near * spec->streams, place = version - 1;
-	uint64_t lap = middle / VERSIONS * VERSIONS;
+	uint64_t lap = middle / versions * versions;
 	uint64_t number = lap + place;
-	if (number > middle + VERSIONS / 2 && number >= VERSIONS)
-		number -= VERSIONS;
-	else if (number + VERSIONS / 2 < middle)
-		number += VERSIONS;
+	if (number > middle + versions / 2 && number >= versions)
+		number -= versions;
+	else if (number + versions / 2 < middle)
+		number += versions;
 	*i = number / spec->streams;
 	return number % spec->streams == spec->stream;
 }
@@ -477,7 +475,7 @@ make_sized_values(struct ops_maker *maker, uint32_t j, struct nb_slice *values,
 	const struct nb_slice *keys, uint32_t items)
 {
 	const struct ops_spec *spec = maker->spec;
-	uint32_t version = ops_version(spec, maker->first + j);
+	uint64_t version = ops_version(spec, maker->first + j);
 	for (uint32_t k = 0; k < items; k++) {
 		size_t size = (size_t)sizes_draw(spec->sizes, &maker->random[j]);
 		values_write_sized(&spec->values, (void *)(uintptr_t)values[k].data, keys[k],
@@ -501,7 +499,7 @@ make_values(struct ops_maker *maker, uint32_t begin, uint32_t count)
 			make_sized_values(maker, begin + j, values, op->keys, op->items);
 			continue;
 		}
-		uint32_t version = ops_version(spec, op->index);
+		uint64_t version = ops_version(spec, op->index);
 		for (uint32_t k = 0; k < op->items; k++)
 			values_write(&spec->values, (void *)(uintptr_t)values[k].data,
 				maker->value_stride, op->keys[k].data, op->keys[k].size, 1,
@@ -534,7 +532,7 @@ static uint32_t
 make_plain(struct ops_maker *maker)
 {
 	const struct ops_spec *spec = maker->spec;
-	uint32_t versions[OPS_STRATUM];
+	uint64_t versions[OPS_STRATUM];
 	uint64_t i = maker->first + maker->at;
 	uint64_t at = i < spec->plain_count ? i : i % spec->plain_count;
 	uint32_t count = (uint32_t)(maker->until - i);

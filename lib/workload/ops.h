@@ -110,17 +110,21 @@ ops_inserter_stratum(const struct ops_spec *spec, uint64_t number);
 uint64_t
 ops_needs(const struct ops_spec *spec, uint64_t stratum);
 
-/** Version of the value that operation i writes: 1..UINT32_MAX; 0 if it is a loading's. */
-uint32_t
+/**
+ * Version of the value that operation i writes: 1..VALUE_VERSIONS; 0 if it is a loading's. A
+ * value of a given size has value_version_in() of it.
+ */
+uint64_t
 ops_version(const struct ops_spec *spec, uint64_t i);
 
 /**
  * The operation of this group that wrote that version, the nearest one to `near`: versions
- * are used again after 2^32 of all groups' operations. False if it is another group's, or
- * the loading's.
+ * are used again after `versions` of all groups' operations, value_versions() of the value's
+ * size. False if it is another group's, or the loading's.
  */
 bool
-ops_version_index(const struct ops_spec *spec, uint32_t version, uint64_t near, uint64_t *i);
+ops_version_index(const struct ops_spec *spec, uint64_t version, uint64_t versions,
+	uint64_t near, uint64_t *i);
 
 /** Whether operation i writes to that record. Slow: some microseconds. */
 bool

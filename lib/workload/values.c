@@ -11,6 +11,12 @@
  * or of another version, without knowing seed or ratio. A shorter value is the
  * first bytes of the key's hash and of a second hash.
  *
+ * Versions have 48 bits. Below 2^32 the layout is as above. Beyond, the first word of the body
+ * is the upper 16 bits of the version, xor a hash of the key's hash: any other word looks like
+ * that in one value of 2^48. The version is part of the checksum in both layouts. Values of less
+ * than 24 bytes have no such word; they use versions 1..2^32-1 again. So do old values of
+ * any size, made by mininb before it knew the second layout; they are still read.
+ *
  * The random words are a fixed table, to each of which the value's mark is
  * added, a hash of (seed, key, version); a segment adds a hash of its number. So
  * no word stands twice within a value or in two values, and no window of a
@@ -63,12 +69,16 @@ enum {
 	HEADER = 16,
 	HEADER_RANDOM = 12, /* of the header, the bytes that do not compress */
 	SEGMENT = VALUE_SEGMENT_WORDS * 8,
+	WIDE = HEADER + 8, /* least size of a value with all bits of its version */
 	FILLER = 'v',
 	SAMPLE = 64 << 10,     /* of values that are compressed: twice zlib's window */
 	SAMPLE_VALUE = 1 << 20 /* of one of them */
 };
 
 #define FILLER_WORD UINT64_C(0x7676767676767676)
+
+/* Separates the hash that hides the upper half of a version from others. */
+#define UPPER_SALT UINT64_C(0x8ebc6af09c88c6e3)
 
 /* Odd constants with as many ones as zeros: primes of wyhash and xxHash. */
 #define VERSION_FACTOR UINT64_C(0xa0761d6478bd642f)
@@ -189,6 +199,7 @@ value_spec_create(struct value_spec *spec, size_t size, double ratio, uint64_t s
 		return;
 	struct body body = body_of(size, ratio);
 	spec->random_size = body.random_words * 8;
+	spec->begins_filled = body.words > 0 && segment_words(&body, 0) == 0;
 	sum_up(spec, &body);
 }
 
@@ -200,9 +211,9 @@ value_prepare(const struct value_spec *spec, void *buf)
 
 /** The header is mixed in, so that header and body cannot be of different values. */
 static inline uint32_t
-checksum_of(uint64_t key_hash, uint32_t version, uint64_t body_sum)
+checksum_of(uint64_t key_hash, uint64_t version, uint64_t body_sum)
 {
-	uint64_t header = key_hash + (uint64_t)version * VERSION_FACTOR;
+	uint64_t header = key_hash + version * VERSION_FACTOR;
 	uint128 product = (uint128)(body_sum ^ header) * FACTOR_FIRST;
 	return (uint32_t)((uint64_t)(product >> 64) ^ (uint64_t)product);
 }
@@ -252,22 +263,52 @@ write_segments(const struct value_spec *spec, uint8_t *out, uint64_t mark)
 }
 
 static inline uint64_t
-mark_of(const struct value_spec *spec, uint64_t key_hash, uint32_t version)
+mark_of(const struct value_spec *spec, uint64_t key_hash, uint64_t version)
 {
 	return splitmix64_mix((key_hash ^ spec->seed) + version);
 }
 
 static inline void
-write_header(uint8_t *out, uint64_t key_hash, uint32_t version, uint64_t sum)
+write_header(uint8_t *out, uint64_t key_hash, uint64_t version, uint64_t sum)
 {
 	uint64_t checksum = checksum_of(key_hash, version, sum);
-	uint64_t rest = checksum << 32 | version;
+	uint64_t rest = checksum << 32 | (uint32_t)version;
 	memcpy(out, &key_hash, 8);
 	memcpy(out + 8, &rest, 8);
 }
 
+/** The upper half of a version, as it stands in the body; 0 after it is one of no value. */
+static inline uint64_t
+hide_upper(uint64_t word, uint64_t key_hash)
+{
+	return word ^ splitmix64_mix(key_hash ^ UPPER_SALT);
+}
+
+/** Put the upper half of the version into a body that sums up to `sum`; what it does then. */
+static uint64_t
+write_upper(uint8_t *body, uint64_t key_hash, uint64_t version, uint64_t sum)
+{
+	uint64_t old, word = hide_upper(version >> 32, key_hash);
+	memcpy(&old, body, 8);
+	memcpy(body, &word, 8);
+	return sum + (word - old) * factor(0);
+}
+
+uint64_t
+value_versions(size_t size)
+{
+	return size < WIDE ? UINT32_MAX : VALUE_VERSIONS;
+}
+
+uint64_t
+value_version_in(uint64_t version, size_t size)
+{
+	uint64_t versions = value_versions(size);
+	return version > versions ? (version - 1) % versions + 1 : version;
+}
+
 static inline __attribute__((always_inline)) void
-write_value(const struct value_spec *spec, uint8_t *out, uint64_t key_hash, uint32_t version)
+write_value(const struct value_spec *spec, uint8_t *out, uint64_t key_hash, uint64_t version)
 {
 	if (spec->size < HEADER) {
 		write_short(out, spec->size, key_hash);
@@ -281,10 +322,37 @@ write_value(const struct value_spec *spec, uint8_t *out, uint64_t key_hash, uint
 		write_segments(spec, out + HEADER, mark);
 }
 
+/** The same of any version, over any other of that spec. */
+static __attribute__((noinline)) void
+write_wide(const struct value_spec *spec, uint8_t *out, uint64_t key_hash, uint64_t version)
+{
+	uint64_t filler = FILLER_WORD;
+	if (spec->size < HEADER) {
+		write_short(out, spec->size, key_hash);
+		return;
+	}
+	version = value_version_in(version, spec->size);
+	uint64_t mark = mark_of(spec, key_hash, version);
+	uint64_t sum = spec->sum + mark * spec->sum_factor;
+	if (spec->begins_filled)
+		memcpy(out + HEADER, &filler, 8);
+	write_segments(spec, out + HEADER, mark);
+	if (version > UINT32_MAX)
+		sum = write_upper(out + HEADER, key_hash, version, sum);
+	write_header(out, key_hash, version, sum);
+}
+
+/** Whether a value of that version is not for write_value(): asked once for a block. */
+static inline bool
+needs_wide(const struct value_spec *spec, uint64_t version)
+{
+	return __builtin_expect(version > UINT32_MAX || spec->begins_filled, 0);
+}
+
 /** With a constant key_size the hash is a handful of instructions. */
 static inline __attribute__((always_inline)) void
 write_values(const struct value_spec *spec, uint8_t *out, size_t stride, const uint8_t *keys,
-	size_t key_size, uint32_t count, uint32_t version)
+	size_t key_size, uint32_t count, uint64_t version)
 {
 	for (uint32_t i = 0; i < count; i++)
 		write_value(spec, out + i * stride, XXH3_64bits(keys + i * key_size, key_size),
@@ -293,14 +361,20 @@ write_values(const struct value_spec *spec, uint8_t *out, size_t stride, const u
 
 void
 values_write(const struct value_spec *spec, void *out, size_t stride, const void *keys,
-	size_t key_size, uint32_t count, uint32_t version)
+	size_t key_size, uint32_t count, uint64_t version)
 {
-	if (key_size == 16)
+	const uint8_t *key = keys;
+	if (needs_wide(spec, version)) {
+		for (uint32_t i = 0; i < count; i++, key += key_size)
+			write_wide(spec, (uint8_t *)out + i * stride,
+				XXH3_64bits(key, key_size), version);
+	} else if (key_size == 16) {
 		write_values(spec, out, stride, keys, 16, count, version);
-	else if (key_size == 8)
+	} else if (key_size == 8) {
 		write_values(spec, out, stride, keys, 8, count, version);
-	else
+	} else {
 		write_values(spec, out, stride, keys, key_size, count, version);
+	}
 }
 
 /** As above: sizes of keys that are constants hash in a handful of instructions. */
@@ -316,15 +390,21 @@ hash_of(struct nb_slice key)
 
 void
 values_write_each(const struct value_spec *spec, void *out, size_t stride,
-	const struct nb_slice *keys, const uint32_t *versions, uint32_t count)
+	const struct nb_slice *keys, const uint64_t *versions, uint32_t count)
 {
+	uint64_t all = 0;
 	for (uint32_t i = 0; i < count; i++)
+		all |= versions[i];
+	bool is_wide = needs_wide(spec, all);
+	for (uint32_t i = 0; i < count && is_wide; i++)
+		write_wide(spec, (uint8_t *)out + i * stride, hash_of(keys[i]), versions[i]);
+	for (uint32_t i = 0; i < count && !is_wide; i++)
 		write_value(spec, (uint8_t *)out + i * stride, hash_of(keys[i]), versions[i]);
 }
 
 void
 values_write_sized(const struct value_spec *spec, void *out, struct nb_slice key, size_t size,
-	uint32_t version)
+	uint64_t version)
 {
 	assert(size <= spec->size);
 	uint8_t *bytes = out;
@@ -333,6 +413,7 @@ values_write_sized(const struct value_spec *spec, void *out, struct nb_slice key
 		write_short(bytes, size, key_hash);
 		return;
 	}
+	version = value_version_in(version, size);
 	struct body body = body_of(size, spec->ratio);
 	uint64_t mark = mark_of(spec, key_hash, version), sum = 0;
 	for (size_t begin = 0; begin < body.size; begin += SEGMENT) {
@@ -344,6 +425,8 @@ values_write_sized(const struct value_spec *spec, void *out, struct nb_slice key
 		memset(segment + words * 8, FILLER, in_segment - words * 8);
 		sum += segment_sum(spec, begin, in_segment, words, its_mark);
 	}
+	if (version > UINT32_MAX)
+		sum = write_upper(bytes + HEADER, key_hash, version, sum);
 	write_header(bytes, key_hash, version, sum);
 }
 
@@ -397,10 +480,9 @@ value_check(struct nb_slice value, size_t size, struct nb_slice key)
 		return size == 0 || memcmp(bytes, expected, size) == 0 ? VALUE_GOOD
 								       : VALUE_CORRUPT;
 	}
-	uint64_t told_hash;
-	uint32_t version, checksum;
+	uint64_t told_hash, version = value_version(value);
+	uint32_t checksum;
 	memcpy(&told_hash, bytes, 8);
-	memcpy(&version, bytes + 8, 4);
 	memcpy(&checksum, bytes + 12, 4);
 	uint64_t sum = sum_body(bytes + HEADER, size - HEADER);
 	if (checksum != checksum_of(told_hash, version, sum))
@@ -414,13 +496,20 @@ value_check_any(struct nb_slice value, struct nb_slice key)
 	return value_check(value, value.size, key);
 }
 
-uint32_t
+uint64_t
 value_version(struct nb_slice value)
 {
-	uint32_t version = 0;
+	const uint8_t *bytes = value.data;
+	uint32_t lower = 0;
+	uint64_t key_hash, word;
 	if (value.size >= HEADER)
-		memcpy(&version, (const uint8_t *)value.data + 8, sizeof(version));
-	return version;
+		memcpy(&lower, bytes + 8, sizeof(lower));
+	if (value.size < WIDE)
+		return lower;
+	memcpy(&key_hash, bytes, 8);
+	memcpy(&word, bytes + HEADER, 8);
+	uint64_t upper = hide_upper(word, key_hash);
+	return upper <= VALUE_VERSIONS >> 32 ? upper << 32 | lower : lower;
 }
 
 const char *

@@ -5,14 +5,20 @@
  * The bytes of values: they tell their key, their version and their own
  * checksum, and compress to a stated ratio. The layout is in values.c.
  */
+#include <stdbool.h>
+
 #include <mininb/mininb.h>
 
 enum { VALUE_SEGMENT_WORDS = 128 };
+
+/** Versions are 0..VALUE_VERSIONS. */
+#define VALUE_VERSIONS UINT64_C(0xffffffffffff)
 
 /** Values of one workload. Made once, then only read. */
 struct value_spec {
 	size_t size;        /* of all, or the largest there is */
 	size_t random_size; /* bytes after the header that do not compress */
+	bool begins_filled; /* the first word after the header is filler */
 	uint64_t seed;
 	uint64_t sum;        /* what a body of mark 0 sums up to */
 	uint64_t sum_factor; /* what each unit of the mark adds to that */
@@ -37,12 +43,12 @@ value_prepare(const struct value_spec *spec, void *buf);
  */
 void
 values_write(const struct value_spec *spec, void *out, size_t stride, const void *keys,
-	size_t key_size, uint32_t count, uint32_t version);
+	size_t key_size, uint32_t count, uint64_t version);
 
 /** The same with keys that stand anywhere, each with a version of its own. */
 void
 values_write_each(const struct value_spec *spec, void *out, size_t stride,
-	const struct nb_slice *keys, const uint32_t *versions, uint32_t count);
+	const struct nb_slice *keys, const uint64_t *versions, uint32_t count);
 
 /**
  * Make the first `size` bytes at `out`, no more than spec->size, the value of that key,
@@ -51,7 +57,7 @@ values_write_each(const struct value_spec *spec, void *out, size_t stride,
  */
 void
 values_write_sized(const struct value_spec *spec, void *out, struct nb_slice key, size_t size,
-	uint32_t version);
+	uint64_t version);
 
 /**
  * What zlib (level 6) leaves of values of that size, some 64 KiB of them one after the
@@ -85,8 +91,16 @@ int
 value_check_any(struct nb_slice value, struct nb_slice key);
 
 /** The version in a value; 0 if it is too short for one. The value need not be good. */
-uint32_t
+uint64_t
 value_version(struct nb_slice value);
+
+/** Different versions above 0 that values of `size` bytes have: then they are used again. */
+uint64_t
+value_versions(size_t size);
+
+/** What value_version() finds in a value of `size` bytes, at least 16, of that version. */
+uint64_t
+value_version_in(uint64_t version, size_t size);
 
 /** "wrong size" and so on, for a report. */
 const char *
