@@ -24,6 +24,12 @@
 /* 4^16 records before the search becomes longer than logarithmic. */
 enum { LEVELS_MAX = 16 };
 
+/* Requests in flight where the host announces no number. */
+enum { INFLIGHT_DEFAULT = 64 };
+
+/* Of the first chunk of what a session lends; the later ones are twice as large each. */
+enum { CHUNK_SIZE = 4096 };
+
 struct node {
 	size_t key_size, value_size;
 	size_t height;
@@ -32,6 +38,7 @@ struct node {
 
 struct nb_db {
 	const struct nb_host *host;
+	uint64_t inflight;     /* requests in a session, at most */
 	pthread_rwlock_t lock; /* guards all that follows, and the nodes' links */
 	struct node *head;     /* before every key; of full height, without key and value */
 	uint64_t records;
@@ -45,11 +52,20 @@ enum scan_place {
 	SCAN_OVER
 };
 
+/* Memory that is lent. It never moves, so that one call can lend many values. */
+struct chunk {
+	struct chunk *older;
+	size_t room, used;
+	char bytes[];
+};
+
 struct nb_session {
 	struct nb_db *db;
 	uint64_t random; /* state of the heights' generator, never 0 */
-	struct buffer value;
-	struct buffer key; /* a scan's last key, or where it begins */
+	struct chunk *lent;
+	struct nb_request *requests; /* a ring of db->inflight, from the first submit on */
+	uint64_t request_head, request_tail; /* counts of those reaped and submitted */
+	struct buffer key;                   /* a scan's last key, or where it begins */
 	enum scan_place place;
 	uint32_t scan_flags;
 };
@@ -249,6 +265,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		goto free_db;
 	db->head->height = LEVELS_MAX;
 	db->host = host;
+	db->inflight = args->inflight_ops != 0 ? args->inflight_ops : INFLIGHT_DEFAULT;
 	lock_init(&db->lock);
 	*out = db;
 	return NB_OK;
@@ -271,6 +288,26 @@ db_close(struct nb_db *db)
 	return NB_OK;
 }
 
+static struct chunk *
+chunk_new(struct chunk *older, size_t room)
+{
+	struct chunk *chunk = malloc(sizeof(*chunk) + room);
+
+	if (chunk != NULL)
+		*chunk = (struct chunk){.older = older, .room = room};
+	return chunk;
+}
+
+static void
+chunk_free(struct chunk *chunk)
+{
+	while (chunk != NULL) {
+		struct chunk *older = chunk->older;
+		free(chunk);
+		chunk = older;
+	}
+}
+
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
@@ -278,17 +315,25 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 
 	if (session == NULL)
 		return out_of_memory(db->host, "a session", sizeof(*session));
+	session->lent = chunk_new(NULL, CHUNK_SIZE);
+	if (session->lent == NULL)
+		goto free_session;
 	session->db = db;
 	/* Any odd constant: sessions must differ, and a repeated run must not. */
 	session->random = (id + 1ull) * 0x9e3779b97f4a7c15u;
 	*out = session;
 	return NB_OK;
+
+free_session:
+	free(session);
+	return out_of_memory(db->host, "a session", CHUNK_SIZE);
 }
 
 static int
 session_close(struct nb_session *session)
 {
-	free(session->value.data);
+	chunk_free(session->lent);
+	free(session->requests);
 	free(session->key.data);
 	free(session);
 	return NB_OK;
@@ -296,25 +341,74 @@ session_close(struct nb_session *session)
 
 /* --- single records --- */
 
+/* Ends all loans; the newest chunk, which is the largest, stays. */
+static void
+lend_anew(struct nb_session *session)
+{
+	struct chunk *chunk = session->lent;
+
+	if (chunk->older != NULL) {
+		chunk_free(chunk->older);
+		chunk->older = NULL;
+	}
+	chunk->used = 0;
+}
+
+static struct chunk *
+chunk_add(struct nb_session *session, size_t size)
+{
+	size_t room = session->lent->room * 2;
+	struct chunk *chunk = chunk_new(session->lent, room > size ? room : size);
+
+	if (chunk != NULL)
+		session->lent = chunk;
+	return chunk;
+}
+
+/* Lends a copy of the node's value, beside what is lent already. */
 static int
 lend(struct nb_session *session, const struct node *node, struct nb_slice *value)
 {
-	if (!buffer_set(&session->value, node_value(node), node->value_size))
-		return out_of_memory(session->db->host, "a value", node->value_size);
-	*value = buffer_slice(&session->value);
+	struct chunk *chunk = session->lent;
+	size_t size = node->value_size;
+
+	if (size > chunk->room - chunk->used)
+		chunk = chunk_add(session, size);
+	if (chunk == NULL)
+		return out_of_memory(session->db->host, "a value", size);
+	char *to = chunk->bytes + chunk->used;
+	memcpy(to, node_value(node), size);
+	chunk->used += size;
+	*value = (struct nb_slice){to, size};
 	return NB_OK;
+}
+
+/* The caller holds the lock. */
+static int
+look_up(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	const struct node *node = find(session->db, key, NULL);
+
+	return is_match(node, key) ? lend(session, node, value) : NB_NOT_FOUND;
+}
+
+/* get, beside what is lent already. */
+static int
+get_also(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	struct nb_db *db = session->db;
+
+	pthread_rwlock_rdlock(&db->lock);
+	int rc = look_up(session, key, value);
+	pthread_rwlock_unlock(&db->lock);
+	return rc;
 }
 
 static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	struct nb_db *db = session->db;
-
-	pthread_rwlock_rdlock(&db->lock);
-	const struct node *node = find(db, key, NULL);
-	int rc = is_match(node, key) ? lend(session, node, value) : NB_NOT_FOUND;
-	pthread_rwlock_unlock(&db->lock);
-	return rc;
+	lend_anew(session);
+	return get_also(session, key, value);
 }
 
 static int
@@ -417,6 +511,7 @@ scan_lend(struct nb_session *session, const struct node *node, struct nb_slice *
 	if (rc != NB_OK)
 		return rc;
 	*key = buffer_slice(&session->key);
+	lend_anew(session);
 	if ((session->scan_flags & NB_SCAN_KEYS_ONLY) == 0)
 		return lend(session, node, value);
 	*value = (struct nb_slice){NULL, 0};
@@ -496,39 +591,77 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	return NB_OK;
 }
 
-/* Twice over the keys: the buffer that all values share must not move once one is lent. */
 static int
 multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *answers)
 {
 	struct nb_db *db = session->db;
-	size_t total = 0;
 	int rc = NB_OK;
 
+	lend_anew(session);
 	pthread_rwlock_rdlock(&db->lock);
-	for (size_t i = 0; i < count; i++) {
-		const struct node *node = find(db, keys[i], NULL);
-		answers[i] = is_match(node, keys[i]) ? NB_OK : NB_NOT_FOUND;
-		if (answers[i] != NB_OK)
-			continue;
-		values[i] = (struct nb_slice){node_value(node), node->value_size};
-		total += node->value_size;
-	}
-	if (!buffer_reserve(&session->value, total)) {
-		rc = out_of_memory(db->host, "values", total);
-		goto unlock;
-	}
-	char *to = session->value.data;
-	for (size_t i = 0; i < count; i++) {
-		if (answers[i] != NB_OK)
-			continue;
-		memcpy(to, values[i].data, values[i].size);
-		values[i].data = to;
-		to += values[i].size;
-	}
-unlock:
+	for (size_t i = 0; i < count && rc >= 0; i++)
+		rc = answers[i] = look_up(session, keys[i], &values[i]);
 	pthread_rwlock_unlock(&db->lock);
-	return rc;
+	return rc < 0 ? rc : NB_OK;
+}
+
+/* --- requests: kept by submit, done by reap --- */
+
+static int
+submit(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	uint64_t inflight = session->db->inflight;
+	uint64_t room = inflight - (session->request_tail - session->request_head);
+
+	if (session->requests == NULL)
+		session->requests = calloc(inflight, sizeof(*session->requests));
+	if (session->requests == NULL)
+		return out_of_memory(
+			session->db->host, "requests", inflight * sizeof(*session->requests));
+	*taken = count < room ? count : room;
+	for (size_t i = 0; i < *taken; i++)
+		session->requests[session->request_tail++ % inflight] = requests[i];
+	return NB_PENDING;
+}
+
+static int
+do_request(struct nb_session *session, const struct nb_request *request, struct nb_slice *value)
+{
+	switch (request->verb) {
+	case NB_REQ_GET:
+		return get_also(session, request->key, value);
+	case NB_REQ_PUT:
+		return put(session, request->key, request->value);
+	case NB_REQ_DEL:
+		return del(session, request->key);
+	case NB_REQ_INSERT:
+		return insert(session, request->key, request->value);
+	default:
+		return session->db->host->fail(
+			NB_UNSUPPORTED, "memory: no request of verb %u", request->verb);
+	}
+}
+
+/* Ends with a request that failed: the text of fail() is that of the last failure. */
+static int
+reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
+	uint64_t timeout_ns)
+{
+	int rc = NB_OK;
+
+	lend_anew(session);
+	for (*count = 0; *count < room && rc >= 0; ++*count) {
+		if (session->request_head == session->request_tail)
+			break;
+		const struct nb_request *request =
+			&session->requests[session->request_head++ % session->db->inflight];
+		struct nb_completion *done = &out[*count];
+		*done = (struct nb_completion){.tag = request->tag};
+		rc = done->answer = do_request(session, request, &done->value);
+	}
+	return NB_OK;
 }
 
 /* --- the whole --- */
@@ -556,5 +689,5 @@ static const struct nb_engine engine = {ENGINE_BASE("memory"), ENGINE_RECORDS,
 	.caps = NB_CAP_ORDERED | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH,
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE), .auto_durability = NB_DUR_NONE,
 	.open = db_open, .close = db_close, .insert = insert, ENGINE_SCAN, .batch = batch,
-	.multi_get = multi_get, .flush = flush, .stats = stats};
+	.multi_get = multi_get, .submit = submit, .reap = reap, .flush = flush, .stats = stats};
 NB_ENGINE_PLUGIN(engine)
