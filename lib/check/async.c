@@ -1,58 +1,163 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * submit and reap: several operations in flight in one session. Each request must come back
- * exactly once, with its own tag and the answer that its verb would give. The engine chooses the
- * order, so requests in flight together have different keys.
+ * exactly once, with its own tag and the answer that its verb would give.
+ *
+ * A flight is a number of requests, each with the answer and the value that it must bring. The
+ * engine chooses the order of requests with different keys, so what a request must answer
+ * depends only on those before it of the same key.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/rng.h"
 #include "check/suite.h"
 
 enum {
-	REQUESTS = 64,
-	TAG = 1000,         /* of the first */
+	REQUESTS = SUITE_INFLIGHT,
 	ROOM = 7,           /* does not divide REQUESTS, so the last reap is short */
 	IDLE_REAPS = 10000, /* of a millisecond each; after that a request is lost */
 	VALUE_SIZE = 20
 };
 
+#define REAP_NS UINT64_C(1000000)
+#define LONG_WAIT_NS UINT64_C(4000000000)
+#define AT_ONCE_NS (LONG_WAIT_NS / 2) /* a busy machine may make any call this slow */
+
+/** A request and the answer that it must bring. */
+struct flown {
+	struct nb_request request;
+	struct nb_step steps[2];
+	struct nb_slice value; /* of a get */
+	int32_t answer, also;  /* both are right */
+	int32_t got;
+	bool may_fail;
+	uint32_t told; /* how often it has come back */
+	unsigned char key[8], bytes[VALUE_SIZE];
+};
+
 struct flight {
 	struct suite *suite;
-	struct nb_request requests[REQUESTS];
-	unsigned char keys[REQUESTS], values[REQUESTS][VALUE_SIZE];
-	uint32_t answers[REQUESTS]; /* how often each has come back */
-	size_t reaped;
-	int32_t wanted; /* the answer */
+	struct nb_session *session;
+	uint64_t tag; /* of the first */
+	struct flown all[REQUESTS];
+	size_t count, taken, reaped;
+	uint32_t idle; /* reaps that told nothing */
 };
+
+static void
+flight_begin(struct flight *flight, struct suite *s, struct nb_session *session, uint32_t id)
+{
+	memset(flight, 0, sizeof(*flight));
+	flight->suite = s;
+	flight->session = session;
+	flight->tag = (UINT64_C(0xfeed) << 48) + ((uint64_t)id << 32); /* a tag has 64 bits */
+}
+
+/** Adds a request that must be answered NB_OK. What the slices point to stays. */
+static struct flown *
+flight_add_slices(
+	struct flight *flight, uint32_t verb, struct nb_slice key, struct nb_slice value)
+{
+	struct flown *flown = &flight->all[flight->count];
+	flown->request = (struct nb_request){.tag = flight->tag + flight->count++,
+		.key = key,
+		.value = value,
+		.steps = flown->steps,
+		.verb = verb};
+	return flown;
+}
+
+/** The same of key number `i` and a value made from `seed`, both kept in the flight. */
+static struct flown *
+flight_add(struct flight *flight, uint32_t verb, uint32_t i, uint64_t seed)
+{
+	struct flown *flown = &flight->all[flight->count];
+	memcpy(flown->key, &i, sizeof(i));
+	bytes_fill(flown->bytes, VALUE_SIZE, seed);
+	flown->value = (struct nb_slice){flown->bytes, VALUE_SIZE};
+	return flight_add_slices(
+		flight, verb, (struct nb_slice){flown->key, sizeof(i)}, flown->value);
+}
+
+/** Gives the requests that are left to submit, once. */
+static bool
+flight_submit(struct flight *flight)
+{
+	static const struct nb_request none;
+	struct nb_request requests[REQUESTS] = {none};
+	struct suite *s = flight->suite;
+	size_t left = flight->count - flight->taken, taken = 0;
+	for (size_t i = 0; i < left; i++)
+		requests[i] = flight->all[flight->taken + i].request;
+	host_forget();
+	int rc = s->engine->submit(flight->session, requests, left, &taken);
+	if (rc != NB_PENDING && rc != NB_OK)
+		return suite_wrong(s, "submit", rc, "NB_PENDING");
+	if (taken > left)
+		return suite_break(s, "submit took more requests than it was given");
+	flight->taken += taken;
+	return true;
+}
+
+static bool
+steps_are_right(struct suite *s, const struct flown *flown)
+{
+	for (size_t i = 0; i < flown->request.step_count; i++)
+		if (flown->steps[i].answer != NB_OK)
+			return suite_wrong(
+				s, "a step of a request", flown->steps[i].answer, "NB_OK");
+	return flown->request.step_count == 0 ||
+		slice_equal(flown->steps[1].value, flown->value) ||
+		suite_break(s, "a step of a request lent another value than was put");
+}
 
 static bool
 take_completion(struct flight *flight, const struct nb_completion *done)
 {
 	struct suite *s = flight->suite;
-	size_t i = (size_t)done->tag - TAG;
-	if (done->tag < TAG || i >= REQUESTS)
-		return suite_break(s, "reap returned tag %llu, which was never submitted",
+	uint64_t i = done->tag - flight->tag;
+	struct flown *flown = &flight->all[i < flight->count ? i : 0];
+	if (i >= flight->taken)
+		return suite_break(s,
+			"reap returned tag %llu, which was never submitted in this session",
 			(unsigned long long)done->tag);
-	if (++flight->answers[i] > 1)
+	if (++flown->told > 1)
 		return suite_break(s, "reap returned one request twice");
-	if (done->answer != flight->wanted)
-		return suite_wrong(
-			s, "a request", done->answer, answer_name((int)flight->wanted));
-	if (flight->requests[i].verb == NB_REQ_GET && done->answer == NB_OK &&
-		!slice_equal(done->value, flight->requests[i].value))
-		return suite_break(s, "reap lent another value than was put");
 	flight->reaped++;
-	return true;
+	flown->got = done->answer;
+	if (done->answer < 0 && done->error == NULL && host_text()[0] == '\0')
+		return suite_break(s, "a request failed with %s and without a text",
+			answer_name(done->answer));
+	if (flown->may_fail && done->answer < 0)
+		return true;
+	if (done->answer != flown->answer && done->answer != flown->also)
+		return suite_break(s, "a request answered %s (%s), not %s",
+			answer_name(done->answer),
+			done->error != NULL ? done->error : host_text(),
+			answer_name(flown->answer));
+	if (done->answer != NB_OK)
+		return true;
+	if (flown->request.verb == NB_REQ_GET && !slice_equal(done->value, flown->value))
+		return suite_break(s, "reap lent another value than was put");
+	return steps_are_right(s, flown);
 }
 
+/** Reaps once; breaks the promise if the call lasts longer than `at_most_ns`. */
 static bool
-reap_some(struct flight *flight, uint32_t *idle)
+flight_reap(struct flight *flight, uint64_t timeout_ns, uint64_t at_most_ns)
 {
 	struct suite *s = flight->suite;
 	struct nb_completion done[ROOM] = {{0}};
 	size_t count = 0;
-	int rc = s->engine->reap(s->main.session, done, ROOM, &count, 1000000);
+	uint64_t begin_ns = clock_monotonic();
+	host_forget();
+	int rc = s->engine->reap(flight->session, done, ROOM, &count, timeout_ns);
+	if (clock_monotonic() - begin_ns > at_most_ns)
+		return suite_break(s, "reap waited, with a timeout of %llu s and %zu in flight",
+			(unsigned long long)(timeout_ns / 1000000000),
+			flight->taken - flight->reaped);
 	if (rc < 0)
 		return suite_wrong(s, "reap", rc, "NB_OK");
 	if (count > ROOM)
@@ -61,42 +166,61 @@ reap_some(struct flight *flight, uint32_t *idle)
 	bool is_right = true;
 	for (size_t i = 0; is_right && i < count; i++)
 		is_right = take_completion(flight, &done[i]);
-	session_release(s, s->main.session);
-	if (count == 0 && ++*idle == IDLE_REAPS)
-		return suite_break(
-			s, "only %zu of %d requests came back", flight->reaped, REQUESTS);
+	session_release(s, flight->session);
+	flight->idle = count == 0 ? flight->idle + 1 : 0;
 	return is_right;
 }
 
+/** Reaps until everything that was taken has come back. */
 static bool
-fly(struct suite *s, uint32_t verb, int32_t wanted)
+flight_wait(struct flight *flight)
 {
-	static struct flight flight;
-	flight = (struct flight){.suite = s, .wanted = wanted};
-	for (size_t i = 0; i < REQUESTS; i++) {
-		flight.keys[i] = (unsigned char)i;
-		bytes_fill(flight.values[i], VALUE_SIZE, i);
-		flight.requests[i] = (struct nb_request){.tag = TAG + i,
-			.key = {&flight.keys[i], 1},
-			.value = {flight.values[i], VALUE_SIZE},
-			.verb = verb};
-	}
-	uint32_t idle = 0;
-	for (size_t sent = 0; flight.reaped < REQUESTS;) {
-		size_t taken = 0;
-		int rc = sent == REQUESTS
-			? NB_PENDING
-			: s->engine->submit(s->main.session, flight.requests + sent,
-				  REQUESTS - sent, &taken);
-		if (rc != NB_PENDING && rc != NB_OK)
-			return suite_wrong(s, "submit", rc, "NB_PENDING");
-		if (taken > REQUESTS - sent)
-			return suite_break(s, "submit took more requests than it was given");
-		sent += taken;
-		if (!reap_some(&flight, &idle))
+	while (flight->reaped < flight->taken) {
+		if (!flight_reap(flight, REAP_NS, UINT64_MAX))
 			return false;
+		if (flight->idle == IDLE_REAPS)
+			return suite_break(flight->suite, "only %zu of %zu requests came back",
+				flight->reaped, flight->taken);
 	}
 	return true;
+}
+
+/** Submits and reaps until all have come back. */
+static bool
+flight_land(struct flight *flight)
+{
+	while (flight->taken < flight->count) {
+		if (!flight_submit(flight))
+			return false;
+		if (flight->taken == flight->count)
+			break;
+		if (!flight_reap(flight, REAP_NS, UINT64_MAX))
+			return false;
+		if (flight->idle == IDLE_REAPS)
+			return suite_break(flight->suite,
+				"submit takes no more than %zu of %zu requests", flight->taken,
+				flight->count);
+	}
+	return flight_wait(flight);
+}
+
+/** A flight of the main session; there is one. */
+static struct flight *
+main_flight(struct suite *s)
+{
+	static struct flight flight;
+	flight_begin(&flight, s, s->main.session, 0);
+	return &flight;
+}
+
+/** REQUESTS of one verb, each with a key of its own. */
+static bool
+fly(struct suite *s, uint32_t verb, int32_t answer)
+{
+	struct flight *flight = main_flight(s);
+	for (uint32_t i = 0; i < REQUESTS; i++)
+		flight_add(flight, verb, i, i)->answer = answer;
+	return flight_land(flight);
 }
 
 bool
@@ -105,4 +229,394 @@ check_every_request_comes_back_once(struct suite *s)
 	return suite_open(s) && fly(s, NB_REQ_GET, NB_NOT_FOUND) && fly(s, NB_REQ_PUT, NB_OK) &&
 		fly(s, NB_REQ_GET, NB_OK) && fly(s, NB_REQ_DEL, NB_OK) &&
 		fly(s, NB_REQ_GET, NB_NOT_FOUND);
+}
+
+/* --- several verbs --- */
+
+enum { VERBS = NB_REQ_EXECUTE + 1, UNKNOWN_VERB = 77 };
+
+/** A bit for each verb of a request that the engine answers; from insert on it need not. */
+static bool
+find_verbs(struct suite *s, uint32_t *verbs)
+{
+	struct flight *flight = main_flight(s);
+	for (uint32_t verb = 0; verb < VERBS; verb++) {
+		struct flown *flown = flight_add(flight, verb, UINT32_MAX - verb, 0);
+		flown->also = verb == NB_REQ_GET || verb == NB_REQ_DEL ? NB_NOT_FOUND
+			: verb < NB_REQ_INSERT                         ? NB_OK
+								       : NB_UNSUPPORTED;
+	}
+	if (!flight_land(flight))
+		return false;
+	for (uint32_t verb = *verbs = 0; verb < VERBS; verb++)
+		*verbs |= (uint32_t)(flight->all[verb].got != NB_UNSUPPORTED) << verb;
+	return true;
+}
+
+/** A number under a key. */
+struct cell {
+	bool is_there;
+	uint64_t number;
+};
+
+/** Notes what the request must answer, and does it to the cell. */
+static void
+foresee(struct flown *flown, struct cell *cell, uint64_t number)
+{
+	uint32_t verb = flown->request.verb;
+	bool was_there = cell->is_there;
+	uint64_t before = was_there ? cell->number : 0;
+	flown->value.size = sizeof(number);
+	flown->answer = flown->also = NB_OK;
+	if (verb == NB_REQ_GET || verb == NB_REQ_DEL)
+		flown->answer = was_there ? NB_OK : NB_NOT_FOUND;
+	if (verb == NB_REQ_INSERT && was_there)
+		flown->answer = flown->also = NB_EXISTS;
+	if (verb == NB_REQ_GET)
+		flown->also = flown->answer;
+	else if (flown->answer != NB_EXISTS)
+		*cell = (struct cell){
+			verb != NB_REQ_DEL, verb == NB_REQ_MERGE ? before + number : number};
+	memcpy(flown->bytes, verb == NB_REQ_GET ? &before : &number, sizeof(number));
+	flown->request.value = flown->value;
+	flown->request.operand = number;
+}
+
+static void
+add_steps(struct flown *flown)
+{
+	flown->steps[0] = (struct nb_step){.key = flown->request.key,
+		.value = flown->value,
+		.verb = NB_STEP_PUT,
+		.answer = INT32_MAX};
+	flown->steps[1] = (struct nb_step){
+		.key = flown->request.key, .verb = NB_STEP_GET, .answer = INT32_MAX};
+	flown->request.step_count = 2;
+	flown->request.key = flown->request.value = (struct nb_slice){0};
+}
+
+static bool
+cells_are_right(struct suite *s, const struct cell *cells, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct nb_slice key = {&i, sizeof(i)};
+		struct nb_slice number = {&cells[i].number, sizeof(cells[i].number)};
+		if (cells[i].is_there ? !has(s, key, number) : !lacks(s, key))
+			return false;
+	}
+	return true;
+}
+
+/** Flights of all verbs that the engine has, over so many keys; each is a cell. */
+static bool
+fly_mixed(struct suite *s, uint32_t keys, uint32_t verbs)
+{
+	struct cell cells[REQUESTS] = {{0}};
+	uint64_t random = s->args->seed;
+	uint32_t offered;
+	if (!find_verbs(s, &offered))
+		return false;
+	for (int round = 0; round < 8; round++) {
+		struct flight *flight = main_flight(s);
+		while (flight->count < REQUESTS) {
+			uint64_t roll = splitmix64_next(&random);
+			uint32_t verb = (uint32_t)(roll >> 32) % VERBS;
+			if ((verbs & offered & 1u << verb) == 0)
+				continue;
+			uint32_t key = keys == REQUESTS ? (uint32_t)flight->count
+							: (uint32_t)roll % keys;
+			struct flown *flown = flight_add(flight, verb, key, 0);
+			foresee(flown, &cells[key], roll);
+			if (verb == NB_REQ_EXECUTE)
+				add_steps(flown);
+		}
+		if (!flight_land(flight))
+			return false;
+	}
+	return cells_are_right(s, cells, keys);
+}
+
+enum { OF_ONE_KEY = (1u << VERBS) - 1 - (1u << NB_REQ_EXECUTE), OF_ANY = (1u << VERBS) - 1 };
+
+bool
+check_requests_answer_as_their_verbs_do(struct suite *s)
+{
+	return suite_open(s) && fly_mixed(s, REQUESTS, OF_ANY);
+}
+
+/* The key of an execute is in its steps, so it has no place in this order. */
+bool
+check_requests_of_one_key_keep_their_order(struct suite *s)
+{
+	return suite_open(s) && fly_mixed(s, 3, OF_ONE_KEY);
+}
+
+bool
+check_requests_of_an_unknown_verb_are_unsupported(struct suite *s)
+{
+	size_t taken = 0;
+	if (!suite_open(s) || !put(s, SLICE("key"), SLICE("value")))
+		return false;
+	struct flight *flight = main_flight(s);
+	struct flown *flown = flight_add_slices(
+		flight, UNKNOWN_VERB, SLICE("key"), SLICE("other"));
+	flown->answer = flown->also = NB_UNSUPPORTED;
+	host_forget();
+	int rc = s->engine->submit(s->main.session, &flown->request, 1, &taken);
+	if (rc == NB_UNSUPPORTED && taken == 0)
+		return suite_failed(s, "submit", rc) && has(s, SLICE("key"), SLICE("value"));
+	flight->taken = taken;
+	return (rc == NB_PENDING || rc == NB_OK ||
+		       suite_wrong(s, "submit of an unknown verb", rc, "NB_UNSUPPORTED")) &&
+		flight_land(flight) && has(s, SLICE("key"), SLICE("value"));
+}
+
+bool
+check_request_that_fails_is_told_by_its_answer(struct suite *s)
+{
+	uint64_t max = s->engine->key_size_max;
+	if (max == 0 || max >= SUITE_LONG)
+		return suite_skip(s,
+			"the suite tries no key that is too long for it, so no request is sure to fail");
+	if (!suite_open(s))
+		return false;
+	struct flight *flight = main_flight(s);
+	flight_add(flight, NB_REQ_PUT, 1, 1);
+	struct flown *bad = flight_add_slices(flight, NB_REQ_PUT,
+		suite_value(s, (size_t)max + 1, s->args->seed), SLICE("value"));
+	flight_add(flight, NB_REQ_PUT, 2, 2);
+	bad->may_fail = true;
+	if (!flight_land(flight))
+		return false;
+	if (bad->got == NB_OK)
+		return suite_skip(
+			s, "it accepts a key that is too long, so no request is sure to fail");
+	return has(s, flight->all[0].request.key, flight->all[0].value) &&
+		has(s, flight->all[2].request.key, flight->all[2].value);
+}
+
+bool
+check_requests_keep_long_values(struct suite *s)
+{
+	static const size_t sizes[] = {
+		0, 1, 4095, 4096, SUITE_LONG - 1, SUITE_LONG, SUITE_LONG + 1, SUITE_VALUE_SIZE};
+	bool is_right = suite_open(s);
+	for (size_t i = 0; is_right && i < COUNT_OF(sizes); i++) {
+		uint32_t key = (uint32_t)i;
+		struct nb_slice name = {&key, sizeof(key)};
+		size_t size = limited(sizes[i], s->engine->value_size_max);
+		struct nb_slice value = suite_value(s, size, i);
+		struct flight *flight = main_flight(s);
+		flight_add_slices(flight, NB_REQ_PUT, name, value);
+		flight_add_slices(flight, NB_REQ_GET, name, value)->value = value;
+		is_right = flight_land(flight) && has(s, name, value);
+	}
+	return is_right;
+}
+
+/* --- room --- */
+
+static bool
+open_narrow(struct suite *s, uint32_t ops)
+{
+	if (!database_make(s, &s->main, s->engine, s->args->options))
+		return false;
+	s->main.inflight_ops = ops;
+	return suite_ok(s, "open of a new database", database_open(&s->main, NB_OPEN_CREATE));
+}
+
+/** Submits puts, again and again, until no more are taken. */
+static bool
+fill(struct flight *flight)
+{
+	for (uint32_t i = 0; i < REQUESTS; i++)
+		flight_add(flight, NB_REQ_PUT, i, i);
+	for (size_t before = 1; before != flight->taken && flight->taken < flight->count;) {
+		before = flight->taken;
+		if (!flight_submit(flight))
+			return false;
+	}
+	return true;
+}
+
+bool
+check_requests_in_flight_stay_within_inflight_ops(struct suite *s)
+{
+	static const uint32_t limits[] = {1, 4};
+	for (size_t i = 0; i < COUNT_OF(limits); i++) {
+		if (!open_narrow(s, limits[i]))
+			return false;
+		struct flight *flight = main_flight(s);
+		if (!fill(flight) || !flight_wait(flight))
+			return false;
+		if (flight->taken > limits[i])
+			return suite_break(s, "%zu requests were in flight; inflight_ops is %u",
+				flight->taken, (unsigned)limits[i]);
+		database_remove(&s->main);
+	}
+	return true;
+}
+
+bool
+check_requests_that_are_not_taken_do_not_happen(struct suite *s)
+{
+	if (!open_narrow(s, 4))
+		return false;
+	struct flight *flight = main_flight(s);
+	if (!fill(flight) || !flight_wait(flight))
+		return false;
+	for (size_t i = 0; i < REQUESTS; i++) {
+		const struct flown *flown = &flight->all[i];
+		if (i < flight->taken ? !has(s, flown->request.key, flown->value)
+				      : !lacks(s, flown->request.key))
+			return false;
+	}
+	return true;
+}
+
+bool
+check_requests_that_find_no_room_are_taken_later(struct suite *s)
+{
+	return open_narrow(s, 4) && fly_mixed(s, 3, OF_ONE_KEY);
+}
+
+/* --- waiting --- */
+
+bool
+check_reap_with_nothing_in_flight_returns_at_once(struct suite *s)
+{
+	if (!suite_open(s))
+		return false;
+	struct flight *flight = main_flight(s);
+	return flight_reap(flight, LONG_WAIT_NS, AT_ONCE_NS) && fly(s, NB_REQ_PUT, NB_OK) &&
+		flight_reap(main_flight(s), LONG_WAIT_NS, AT_ONCE_NS);
+}
+
+bool
+check_reap_with_no_timeout_does_not_wait(struct suite *s)
+{
+	if (!suite_open(s))
+		return false;
+	struct flight *flight = main_flight(s);
+	if (!fill(flight))
+		return false;
+	uint64_t begin_ns = clock_monotonic();
+	while (flight->reaped < flight->taken) {
+		if (!flight_reap(flight, 0, AT_ONCE_NS))
+			return false;
+		if (flight->idle > 0 && clock_monotonic() - begin_ns > 4 * LONG_WAIT_NS)
+			return suite_break(s, "only %zu of %zu requests came back",
+				flight->reaped, flight->taken);
+	}
+	return true;
+}
+
+/* --- and what comes between --- */
+
+bool
+check_verbs_between_submit_and_reap_answer_right(struct suite *s)
+{
+	if (!suite_open(s) || !put(s, SLICE("old"), SLICE("0")))
+		return false;
+	struct flight *flight = main_flight(s);
+	return fill(flight) && has(s, SLICE("old"), SLICE("0")) &&
+		put(s, SLICE("new"), SLICE("1")) && del(s, SLICE("old")) &&
+		has(s, SLICE("new"), SLICE("1")) && flight_wait(flight) &&
+		flight_land(flight) && fly(s, NB_REQ_GET, NB_OK) && lacks(s, SLICE("old"));
+}
+
+/** Overwrites the keys and values of the requests from `first` to before `end`. */
+static void
+scribble(struct flight *flight, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++) {
+		memset(flight->all[i].key, 0xee, sizeof(flight->all[i].key));
+		memset(flight->all[i].bytes, 0xee, VALUE_SIZE);
+	}
+}
+
+bool
+check_submit_copies_keys_and_values(struct suite *s)
+{
+	if (!suite_open(s))
+		return false;
+	struct flight *flight = main_flight(s);
+	for (uint32_t i = 0; i < REQUESTS; i++)
+		flight_add(flight, NB_REQ_PUT, i, i);
+	while (flight->taken < REQUESTS) {
+		size_t first = flight->taken;
+		if (!flight_submit(flight))
+			return false;
+		scribble(flight, first, flight->taken);
+		if (!flight_wait(flight))
+			return false;
+	}
+	return fly(s, NB_REQ_GET, NB_OK);
+}
+
+/** The record of a request that was in flight at the end: it is whole, or not there. */
+static bool
+is_whole_or_missing(struct suite *s, uint32_t i)
+{
+	unsigned char wanted[VALUE_SIZE];
+	struct nb_slice found = {0};
+	int rc = session_get(s, s->main.session, (struct nb_slice){&i, sizeof(i)}, &found);
+	if (rc == NB_NOT_FOUND)
+		return true;
+	if (!suite_ok(s, "get after session_close with requests in flight", rc))
+		return false;
+	bytes_fill(wanted, VALUE_SIZE, i);
+	bool is_whole = slice_equal(found, (struct nb_slice){wanted, VALUE_SIZE});
+	session_release(s, s->main.session);
+	return is_whole ||
+		suite_break(s,
+			"session_close with requests in flight left a value that was never put");
+}
+
+bool
+check_session_closes_with_requests_in_flight(struct suite *s)
+{
+	bool is_right = suite_open(s);
+	for (int round = 0; is_right && round < 20; round++) {
+		struct flight *flight = main_flight(s);
+		is_right = fill(flight) && suite_close_session(s);
+		scribble(flight, 0,
+			REQUESTS); /* so a request that is done after the close shows */
+		is_right = is_right && suite_open_session(s, "session_open", 0);
+		for (uint32_t i = 0; is_right && i < REQUESTS; i++)
+			is_right = is_whole_or_missing(s, i);
+	}
+	return is_right && fly(s, NB_REQ_PUT, NB_OK) && fly(s, NB_REQ_GET, NB_OK);
+}
+
+/** Puts, gets and deletes of keys that no other session has. */
+static void
+fly_own(struct worker *worker)
+{
+	static struct flight flights[SUITE_SESSIONS];
+	static const uint32_t verbs[] = {NB_REQ_PUT, NB_REQ_GET, NB_REQ_DEL};
+	struct flight *flight = &flights[worker->id];
+	for (size_t round = 0; round < 3 * COUNT_OF(verbs); round++) {
+		flight_begin(flight, worker->suite, worker->session, worker->id);
+		for (uint32_t i = 0; i < REQUESTS; i++) {
+			uint32_t key = worker->id * 1000 + i;
+			flight_add(flight, verbs[round % COUNT_OF(verbs)], key, key);
+		}
+		if (!flight_land(flight))
+			return;
+	}
+}
+
+/* First while the main session has requests in flight, then several at once. */
+bool
+check_sessions_reap_their_own_requests(struct suite *s)
+{
+	static struct worker worker;
+	if (!suite_open(s))
+		return false;
+	struct flight *flight = main_flight(s);
+	if (!fill(flight) || !worker_start(&worker, s, 1, fly_own))
+		return false;
+	worker_join(&worker);
+	return s->outcome == NB_CHECK_KEPT && flight_land(flight) && workers_run(s, 4, fly_own);
 }

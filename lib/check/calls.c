@@ -154,6 +154,12 @@ WATCH(submit, SESSION(submit), (struct nb_session *session, const struct nb_requ
 	size_t count, size_t *taken), (session, requests, count, taken))
 WATCH(reap, SESSION(reap), (struct nb_session *session, struct nb_completion *out, size_t room,
 	size_t *count, uint64_t timeout_ns), (session, out, room, count, timeout_ns))
+WATCH(tick, SESSION(tick), (struct nb_session *session), (session))
+WATCH(execute, SESSION(execute), (struct nb_session *session, struct nb_step *steps,
+	size_t count, uint32_t flags), (session, steps, count, flags))
+WATCH(merge, OF_KEY(merge), (struct nb_session *session, struct nb_slice key, uint32_t how,
+	uint64_t operand), (session, key, how, operand))
+WATCH(reset, enter_database("reset"), (struct nb_db *db), (db))
 /* clang-format on */
 
 /* --- their loans --- */
@@ -204,6 +210,30 @@ judged_multi_get(struct nb_session *session, const struct nb_slice *keys, size_t
 	return judge_loan(session, rc, "multi_get", longest);
 }
 
+static int
+judged_execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	size_t longest = 0;
+	int rc = watched_execute(session, steps, count, flags);
+	for (size_t i = 0; rc == NB_OK && i < count; i++)
+		if (steps[i].verb == NB_STEP_GET && steps[i].answer == NB_OK &&
+			steps[i].value.size > longest)
+			longest = steps[i].value.size;
+	return judge_loan(session, rc, "execute", longest);
+}
+
+static int
+judged_reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
+	uint64_t timeout_ns)
+{
+	size_t longest = 0;
+	int rc = watched_reap(session, out, room, count, timeout_ns);
+	for (size_t i = 0; rc == NB_OK && i < *count && i < room; i++)
+		if (out[i].answer == NB_OK && out[i].value.size > longest)
+			longest = out[i].value.size;
+	return judge_loan(session, rc, "reap", longest);
+}
+
 void
 calls_forget(void)
 {
@@ -226,10 +256,13 @@ calls_watch(const struct nb_engine *engine)
 	TAKE(session_open), TAKE(session_close), TAKE(get), TAKE(release), TAKE(put), TAKE(del);
 	TAKE(insert), TAKE(scan_open), TAKE(scan_next), TAKE(scan_close), TAKE(batch);
 	TAKE(multi_get), TAKE(begin), TAKE(commit), TAKE(abort), TAKE(submit), TAKE(reap);
+	TAKE(tick), TAKE(execute), TAKE(merge), TAKE(reset);
 #undef TAKE
 	table.get = table.get == NULL ? NULL : judged_get;
 	table.scan_next = table.scan_next == NULL ? NULL : judged_scan_next;
 	table.multi_get = table.multi_get == NULL ? NULL : judged_multi_get;
+	table.execute = table.execute == NULL ? NULL : judged_execute;
+	table.reap = table.reap == NULL ? NULL : judged_reap;
 	return &table;
 }
 

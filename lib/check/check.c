@@ -34,8 +34,9 @@ enum {
 	FLUSH = 1u << 13,
 	CHECKPOINT = 1u << 14,
 	STATS = 1u << 15,
-	OPEN = 1u << 16,     /* only that a database can be opened */
-	MANDATORY = 1u << 17 /* every engine has it */
+	OPEN = 1u << 16,      /* only that a database can be opened */
+	MANDATORY = 1u << 17, /* every engine has it */
+	COPIES = 1u << 18,
 };
 
 static const struct {
@@ -58,6 +59,7 @@ static const struct {
 	{ORDERED, NB_CAP_ORDERED, "not ordered"},
 	{SNAPSHOT, NB_CAP_SNAPSHOT, "no snapshots"},
 	{ATOMIC, NB_CAP_ATOMIC_BATCH, "no atomic batch"},
+	{COPIES, NB_CAP_COPIES, "submit does not copy"},
 };
 
 #define VERB(name) offsetof(struct nb_engine, name), #name

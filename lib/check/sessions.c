@@ -74,8 +74,8 @@ worker_join(struct worker *worker)
 	pthread_mutex_destroy(&worker->lock);
 }
 
-static bool
-open_session(struct suite *s, const char *call, uint32_t id)
+bool
+suite_open_session(struct suite *s, const char *call, uint32_t id)
 {
 	host_forget();
 	bool is_open = suite_ok(
@@ -85,26 +85,25 @@ open_session(struct suite *s, const char *call, uint32_t id)
 	return is_open;
 }
 
-static bool
-close_session(struct suite *s)
+bool
+suite_close_session(struct suite *s)
 {
 	struct nb_session *session = s->main.session;
 	s->main.session = NULL;
 	return suite_ok(s, "session_close", s->engine->session_close(session));
 }
 
-/** Runs `count` workers with the ids from 0 on concurrently. */
-static bool
-run_workers(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
+bool
+workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 {
 	static struct worker workers[SUITE_SESSIONS];
 	uint32_t started = 0;
-	close_session(s); /* its id, 0, becomes a worker's */
+	suite_close_session(s); /* its id, 0, becomes a worker's */
 	while (started < count && worker_start(&workers[started], s, started, run))
 		started++;
 	for (uint32_t i = 0; i < started; i++)
 		worker_join(&workers[i]);
-	return open_session(s, "session_open after the workers' sessions", 0) &&
+	return suite_open_session(s, "session_open after the workers' sessions", 0) &&
 		s->outcome == NB_CHECK_KEPT;
 }
 
@@ -125,8 +124,8 @@ check_sessions_open_and_close_many_times(struct suite *s)
 	if (!suite_open(s))
 		return false;
 	for (uint32_t i = 0; i < 1000; i++)
-		if (!close_session(s) ||
-			!open_session(s, "session_open of one of many, one at a time,",
+		if (!suite_close_session(s) ||
+			!suite_open_session(s, "session_open of one of many, one at a time,",
 				i % SUITE_SESSIONS) ||
 			!put(s, SLICE("k"), SLICE("v")))
 			return false;
@@ -145,7 +144,7 @@ check_sessions_come_and_go_with_threads(struct suite *s)
 {
 	bool is_right = suite_open(s);
 	for (int i = 0; is_right && i < 150; i++)
-		is_right = run_workers(s, 1, put_one);
+		is_right = workers_run(s, 1, put_one);
 	return is_right;
 }
 
@@ -207,7 +206,7 @@ write_range(struct worker *worker)
 bool
 check_ranges_written_in_parallel_read_back(struct suite *s)
 {
-	bool is_right = suite_open(s) && run_workers(s, THREADS, write_range);
+	bool is_right = suite_open(s) && workers_run(s, THREADS, write_range);
 	for (uint32_t id = 0; is_right && id < THREADS; id++)
 		is_right = find_range(s, s->main.session, id);
 	return is_right;
@@ -264,7 +263,7 @@ bool
 check_racing_writers_leave_a_whole_value(struct suite *s)
 {
 	unsigned char buf[8];
-	bool is_right = suite_open(s) && run_workers(s, THREADS, race);
+	bool is_right = suite_open(s) && workers_run(s, THREADS, race);
 	for (uint32_t i = 0; is_right && i < RACED_KEYS; i++)
 		is_right = expect_raced(s, s->main.session, range_key(buf, 0, i));
 	return is_right;

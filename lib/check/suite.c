@@ -173,8 +173,10 @@ bool
 database_make(struct suite *s, struct database *db, const struct nb_engine *engine,
 	const struct nb_option_value *options)
 {
-	*db = (struct database){
-		.engine = engine, .options = options, .durability = engine->auto_durability};
+	*db = (struct database){.engine = engine,
+		.options = options,
+		.durability = engine->auto_durability,
+		.inflight_ops = engine->submit != NULL ? SUITE_INFLIGHT : 0};
 	if (engine->auto_durability_at != NULL)
 		db->durability = engine->auto_durability_at(s->args->scratch);
 	int length = snprintf(
@@ -199,6 +201,7 @@ database_open(struct database *db, uint32_t flags)
 		.value_size = db->value_size,
 		.sessions = SUITE_SESSIONS,
 		.durability = db->durability,
+		.inflight_ops = db->inflight_ops,
 	};
 	host_forget();
 	struct nb_db *opened = NULL;

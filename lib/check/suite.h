@@ -13,6 +13,7 @@
 
 enum {
 	SUITE_SESSIONS = 8,
+	SUITE_INFLIGHT = 64, /* requests in flight in a session, at most */
 	SUITE_PATH_SIZE = 1024,
 	SUITE_TEXT_SIZE = 2048,
 	SUITE_STEPS_SIZE = 16384,
@@ -29,7 +30,7 @@ struct database {
 	struct nb_db *db;
 	struct nb_session *session;
 	uint64_t value_size; /* the hint */
-	uint32_t durability;
+	uint32_t durability, inflight_ops;
 	char path[SUITE_PATH_SIZE];
 };
 
@@ -243,6 +244,18 @@ worker_give_time(struct worker *worker);
 void
 worker_join(struct worker *worker);
 
+/** Closes the session of `main`, whose id a worker may then have. */
+bool
+suite_close_session(struct suite *s);
+
+/** Opens it again. */
+bool
+suite_open_session(struct suite *s, const char *call, uint32_t id);
+
+/** Runs `count` workers with the ids from 0 on concurrently. */
+bool
+workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker));
+
 /* --- the promises --- */
 
 /** The name of each promise and what it needs, in the order in which an author should fix them:
@@ -288,6 +301,19 @@ worker_join(struct worker *worker);
 	X(aborted_transaction_leaves_nothing, DATA | TRANSACTION) \
 	X(committed_transaction_is_kept_whole, DATA | TRANSACTION) \
 	X(every_request_comes_back_once, DATA | SUBMIT) \
+	X(requests_answer_as_their_verbs_do, DATA | SUBMIT) \
+	X(requests_of_one_key_keep_their_order, DATA | SUBMIT) \
+	X(requests_of_an_unknown_verb_are_unsupported, DATA | SUBMIT) \
+	X(request_that_fails_is_told_by_its_answer, DATA | SUBMIT) \
+	X(requests_keep_long_values, DATA | SUBMIT) \
+	X(requests_in_flight_stay_within_inflight_ops, DATA | SUBMIT) \
+	X(requests_that_are_not_taken_do_not_happen, DATA | SUBMIT) \
+	X(requests_that_find_no_room_are_taken_later, DATA | SUBMIT) \
+	X(reap_with_nothing_in_flight_returns_at_once, DATA | SUBMIT) \
+	X(reap_with_no_timeout_does_not_wait, DATA | SUBMIT) \
+	X(verbs_between_submit_and_reap_answer_right, DATA | SUBMIT) \
+	X(session_closes_with_requests_in_flight, DATA | SUBMIT) \
+	X(submit_copies_keys_and_values, DATA | SUBMIT | COPIES) \
 	X(flush_settles_or_says_it_cannot, OPEN | FLUSH) \
 	X(statistics_have_names_and_units, OPEN | STATS) \
 	X(counters_only_grow, OPEN | STATS) \
@@ -311,6 +337,7 @@ worker_join(struct worker *worker);
 	X(ranges_written_in_parallel_read_back, DATA | CONCURRENT) \
 	X(racing_writers_leave_a_whole_value, DATA | CONCURRENT) \
 	X(loan_stays_until_release, DATA | CONCURRENT) \
+	X(sessions_reap_their_own_requests, DATA | SUBMIT | CONCURRENT) \
 	X(scan_sees_one_version_of_the_data, DATA | SCAN | SNAPSHOT | CONCURRENT) \
 	X(random_use_of_every_verb_answers_as_the_oracle, DATA) \
 	X(prints_nothing_on_standard_output, OPEN)

@@ -12,7 +12,7 @@ const struct nb_engine *broken_right;
 uint64_t broken_calls;
 
 static const struct defect *const lists[] = {
-	broken_records, broken_verbs, broken_scans, broken_places};
+	broken_records, broken_verbs, broken_scans, broken_places, broken_requests};
 enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 int

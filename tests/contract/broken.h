@@ -24,7 +24,8 @@ struct defect {
 	}
 
 /** By subject; each list ends with a NULL name. */
-extern const struct defect broken_records[], broken_verbs[], broken_scans[], broken_places[];
+extern const struct defect broken_records[], broken_verbs[], broken_scans[], broken_places[],
+	broken_requests[];
 
 /** The index-th of all lists; NULL after the last. */
 const struct defect *

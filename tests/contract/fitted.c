@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memory with more verbs, in the plainest way that is right: a transaction is
- * undone from a list of what was there before, a request is done when it is
- * submitted, a closed database stays open inside until its path is opened again,
- * and a snapshot is a lock: who scans keeps all writers out.
+ * memory with every verb, in the plainest way that is right: one lock for each database, which
+ * a transaction, an execute or a scan keeps from its first record to its end; what a transaction
+ * changed is undone from a list of what was there before; a request is done when it is reaped;
+ * all that is lent is a copy; a closed database stays open inside until its path is opened again.
+ *
+ * A transaction that finds the lock taken answers NB_CONFLICT, and a verb without one waits, so
+ * that both come up.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -12,29 +15,33 @@
 
 #include "fitted.h"
 
-enum { DATABASES_MAX = 4096, UNDO_MAX = 64, PENDING_MAX = 16 };
+enum { DATABASES_MAX = 4096, QUEUE_MAX = 16, UNDO_MAX = 256, LENT_MAX = 256 };
 
 struct undo {
-	char *key, *value; /* value NULL: it was not there */
-	size_t key_size, value_size;
+	struct nb_slice key, value; /* copies; data NULL: it was not there */
 };
 
 struct nb_db {
 	struct nb_db *inner; /* of the inner engine: never looked into */
 	const struct nb_host *host;
 	char *path;
-	pthread_rwlock_t scans; /* held for reading by scans, for writing by writes */
+	size_t queue_max;
+	uint64_t queue_bytes_max;
+	pthread_rwlock_t lock;
 };
 
 struct nb_session {
 	struct nb_session *inner;
 	struct nb_db *db;
-	bool is_in_transaction;
+	bool is_in_transaction, is_read_only;
+	bool has_lock; /* the transaction has it */
 	struct undo undo[UNDO_MAX];
 	size_t undo_count;
-	struct nb_completion pending[PENDING_MAX];
-	char *lent[PENDING_MAX]; /* values of completions, until release */
-	size_t pending_count, lent_count;
+	struct nb_request queue[QUEUE_MAX]; /* with keys and values of its own */
+	size_t queue_count;
+	uint64_t queue_bytes;
+	void *lent[LENT_MAX]; /* until release */
+	size_t lent_count;
 };
 
 static const struct nb_engine *base;
@@ -42,6 +49,12 @@ static struct nb_db *databases[DATABASES_MAX];
 static size_t database_count;
 
 /* --- databases --- */
+
+static size_t
+least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
 
 static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
@@ -65,7 +78,9 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	}
 	db->host = args->host;
 	db->path = strdup(args->path);
-	pthread_rwlock_init(&db->scans, NULL);
+	db->queue_max = least(args->inflight_ops, QUEUE_MAX);
+	db->queue_bytes_max = args->inflight_bytes != 0 ? args->inflight_bytes : UINT64_MAX;
+	pthread_rwlock_init(&db->lock, NULL);
 	databases[database_count++] = db;
 	*out = db;
 	return NB_OK;
@@ -83,7 +98,7 @@ fitted_reset(void)
 {
 	for (size_t i = 0; i < database_count; i++) {
 		base->close(databases[i]->inner);
-		pthread_rwlock_destroy(&databases[i]->scans);
+		pthread_rwlock_destroy(&databases[i]->lock);
 		free(databases[i]->path);
 		free(databases[i]);
 	}
@@ -106,47 +121,111 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 static void
 release(struct nb_session *session)
 {
-	for (size_t i = 0; i < session->lent_count; i++)
-		free(session->lent[i]);
-	session->lent_count = 0;
-	if (base->release != NULL)
-		base->release(session->inner);
+	while (session->lent_count > 0)
+		free(session->lent[--session->lent_count]);
+}
+
+static void
+free_request(struct nb_request *request)
+{
+	free((void *)request->key.data);
+	free((void *)request->value.data);
 }
 
 static int
 session_close(struct nb_session *session)
 {
 	int rc = base->session_close(session->inner);
+	for (size_t i = 0; i < session->queue_count; i++)
+		free_request(&session->queue[i]);
+	release(session);
 	free(session);
 	return rc;
 }
 
-/* --- records --- */
+/* --- the lock --- */
 
-static char *
-copy_of(struct nb_slice slice)
+/* NB_CONFLICT: the session is in a transaction, and another one has the database. */
+static int
+enter(struct nb_session *session, bool to_write)
 {
-	char *copy = malloc(slice.size + 1);
-	if (slice.size != 0)
-		memcpy(copy, slice.data, slice.size);
-	return copy;
+	pthread_rwlock_t *lock = &session->db->lock;
+	if (!session->is_in_transaction)
+		return to_write ? pthread_rwlock_wrlock(lock) : pthread_rwlock_rdlock(lock);
+	if (to_write && session->is_read_only)
+		return session->db->host->fail(
+			NB_UNSUPPORTED, "fitted: a write in a read-only transaction");
+	if (!session->has_lock)
+		session->has_lock = pthread_rwlock_trywrlock(lock) == 0;
+	return session->has_lock ? NB_OK : NB_CONFLICT;
 }
 
-/* Remember what is there before a write of a transaction. */
+static int
+leave(struct nb_session *session, int rc)
+{
+	if (!session->is_in_transaction)
+		pthread_rwlock_unlock(&session->db->lock);
+	return rc;
+}
+
+/* --- records, by a session that has the lock --- */
+
+static struct nb_slice
+copy_of(struct nb_slice slice)
+{
+	void *copy = malloc(slice.size + 1);
+	if (slice.size != 0)
+		memcpy(copy, slice.data, slice.size);
+	return (struct nb_slice){copy, slice.size};
+}
+
+static int
+find_copy(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	int rc = base->get(session->inner, key, value);
+	if (rc != NB_OK)
+		return rc;
+	*value = copy_of(*value);
+	if (base->release != NULL)
+		base->release(session->inner);
+	return rc;
+}
+
+static int
+find_to_lend(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	int rc = session->lent_count == LENT_MAX
+		? session->db->host->fail(NB_FAIL, "fitted: too many loans")
+		: find_copy(session, key, value);
+	if (rc == NB_OK)
+		session->lent[session->lent_count++] = (void *)value->data;
+	return rc;
+}
+
+/* What is there before a write, for those that undo it. */
 static void
 remember(struct nb_session *session, struct nb_slice key)
 {
-	if (!session->is_in_transaction || session->undo_count == UNDO_MAX)
-		return;
-	struct nb_slice value = {0};
 	struct undo *undo = &session->undo[session->undo_count++];
-	bool is_there = base->get(session->inner, key, &value) == NB_OK;
-	*undo = (struct undo){.key = copy_of(key),
-		.key_size = key.size,
-		.value = is_there ? copy_of(value) : NULL,
-		.value_size = value.size};
-	if (is_there && base->release != NULL)
-		base->release(session->inner);
+	*undo = (struct undo){.key = copy_of(key)};
+	if (find_copy(session, key, &undo->value) != NB_OK)
+		undo->value.data = NULL;
+}
+
+/* Keeps what was done since there were `mark` changes, or takes it back. */
+static int
+end_changes(struct nb_session *session, size_t mark, bool are_kept)
+{
+	while (session->undo_count > mark) {
+		struct undo *undo = &session->undo[--session->undo_count];
+		if (!are_kept && undo->value.data == NULL)
+			base->del(session->inner, undo->key);
+		else if (!are_kept)
+			base->put(session->inner, undo->key, undo->value);
+		free((void *)undo->key.data);
+		free((void *)undo->value.data);
+	}
+	return NB_OK;
 }
 
 static int
@@ -154,68 +233,215 @@ check_sizes(struct nb_session *session, struct nb_slice key, struct nb_slice val
 {
 	if (key.size > FITTED_KEY_MAX || value.size > FITTED_VALUE_MAX)
 		return session->db->host->fail(NB_UNSUPPORTED, "fitted: a record too long");
+	if (session->undo_count == UNDO_MAX)
+		return session->db->host->fail(NB_FAIL, "fitted: too many changes");
 	return NB_OK;
 }
 
+/* Only if it is not there, with `is_new`. */
 static int
-get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	return base->get(session->inner, key, value);
-}
-
-static int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+store(struct nb_session *session, struct nb_slice key, struct nb_slice value, bool is_new)
 {
 	int rc = check_sizes(session, key, value);
 	if (rc != NB_OK)
 		return rc;
 	remember(session, key);
-	pthread_rwlock_wrlock(&session->db->scans);
-	rc = base->put(session->inner, key, value);
-	pthread_rwlock_unlock(&session->db->scans);
-	return rc;
+	return is_new ? base->insert(session->inner, key, value)
+		      : base->put(session->inner, key, value);
+}
+
+static int
+remove_key(struct nb_session *session, struct nb_slice key)
+{
+	int rc = check_sizes(session, key, (struct nb_slice){NULL, 0});
+	if (rc != NB_OK)
+		return rc;
+	remember(session, key);
+	return base->del(session->inner, key);
+}
+
+static int
+add(struct nb_session *session, struct nb_slice key, uint64_t operand)
+{
+	struct nb_slice found = {NULL, 0};
+	uint64_t number = 0;
+	int rc = find_copy(session, key, &found);
+	if (rc == NB_OK && found.size == sizeof(number))
+		memcpy(&number, found.data, sizeof(number));
+	else if (rc == NB_OK)
+		rc = session->db->host->fail(
+			NB_FAIL, "fitted: a number of %zu bytes", found.size);
+	free((void *)found.data);
+	number += operand;
+	return rc < 0 ? rc
+		      : store(session, key, (struct nb_slice){&number, sizeof(number)}, false);
+}
+
+/* --- the verbs of one record --- */
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	int rc = enter(session, false);
+	return rc != NB_OK ? rc : leave(session, find_to_lend(session, key, value));
+}
+
+/* Ends a verb that writes. */
+static int
+settle(struct nb_session *session, int rc)
+{
+	if (!session->is_in_transaction)
+		end_changes(session, 0, true);
+	return leave(session, rc);
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	int rc = enter(session, true);
+	return rc != NB_OK ? rc : settle(session, store(session, key, value, false));
 }
 
 static int
 del(struct nb_session *session, struct nb_slice key)
 {
-	remember(session, key);
-	pthread_rwlock_wrlock(&session->db->scans);
-	int rc = base->del(session->inner, key);
-	pthread_rwlock_unlock(&session->db->scans);
-	return rc;
+	int rc = enter(session, true);
+	return rc != NB_OK ? rc : settle(session, remove_key(session, key));
 }
 
 static int
 insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	remember(session, key);
-	pthread_rwlock_wrlock(&session->db->scans);
-	int rc = base->insert(session->inner, key, value);
-	pthread_rwlock_unlock(&session->db->scans);
-	return rc;
+	int rc = enter(session, true);
+	return rc != NB_OK ? rc : settle(session, store(session, key, value, true));
 }
 
 static int
-batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
 {
-	for (size_t i = 0; i < count; i++) {
-		int rc = check_sizes(session, writes[i].key, writes[i].value);
-		if (rc != NB_OK)
-			return rc;
-		remember(session, writes[i].key);
-	}
-	pthread_rwlock_wrlock(&session->db->scans);
-	int rc = base->batch(session->inner, writes, count, flags);
-	pthread_rwlock_unlock(&session->db->scans);
-	return rc;
+	if (how != NB_MERGE_ADD_U64)
+		return session->db->host->fail(NB_UNSUPPORTED, "fitted: an unknown merge");
+	int rc = enter(session, true);
+	return rc != NB_OK ? rc : settle(session, add(session, key, operand));
 }
+
+/* --- the verbs of several --- */
 
 static int
 multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *answers)
 {
-	return base->multi_get(session->inner, keys, count, values, answers);
+	int rc = enter(session, false);
+	if (rc != NB_OK)
+		return rc;
+	for (size_t i = 0; i < count && rc >= 0; i++)
+		rc = answers[i] = find_to_lend(session, keys[i], &values[i]);
+	return leave(session, rc < 0 ? rc : NB_OK);
+}
+
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	(void)flags;
+	int rc = enter(session, true);
+	if (rc != NB_OK)
+		return rc;
+	size_t mark = session->undo_count;
+	for (size_t i = 0; i < count && rc >= 0; i++)
+		rc = writes[i].is_delete
+			? remove_key(session, writes[i].key)
+			: store(session, writes[i].key, writes[i].value, false);
+	if (rc < 0)
+		end_changes(session, mark, false);
+	return settle(session, rc < 0 ? rc : NB_OK);
+}
+
+static int64_t
+age_at(struct nb_slice value, uint64_t offset)
+{
+	int64_t age;
+	memcpy(&age, (const char *)value.data + offset, sizeof(age));
+	return age;
+}
+
+static int
+put_if_newer(struct nb_session *session, const struct nb_step *step)
+{
+	struct nb_slice found = {NULL, 0};
+	int rc = find_copy(session, step->key, &found);
+	if (rc != NB_OK)
+		return rc;
+	bool is_newer = age_at(found, step->operand) < age_at(step->value, step->operand);
+	free((void *)found.data);
+	return is_newer ? store(session, step->key, step->value, false) : NB_EXISTS;
+}
+
+static int
+prefix_empty(struct nb_session *session, struct nb_slice prefix)
+{
+	struct nb_scan_args args = {.size = sizeof(args), .from = prefix, .limit = 1};
+	struct nb_slice key = {NULL, 0}, value;
+	int rc = base->scan_open(session->inner, &args);
+	if (rc != NB_OK)
+		return rc;
+	rc = base->scan_next(session->inner, &key, &value);
+	bool is_one = rc == NB_OK && key.size >= prefix.size &&
+		memcmp(key.data, prefix.data, prefix.size) == 0;
+	base->scan_close(session->inner);
+	return rc < 0 ? rc : is_one ? NB_EXISTS : NB_OK;
+}
+
+static int
+do_step(struct nb_session *session, struct nb_step *step)
+{
+	switch (step->verb) {
+	case NB_STEP_GET:
+		return find_to_lend(session, step->key, &step->value);
+	case NB_STEP_PUT:
+		return store(session, step->key, step->value, false);
+	case NB_STEP_DEL:
+		return remove_key(session, step->key);
+	case NB_STEP_INSERT:
+		return store(session, step->key, step->value, true);
+	case NB_STEP_MERGE:
+		return add(session, step->key, step->operand);
+	case NB_STEP_PUT_IF_NEWER:
+		return put_if_newer(session, step);
+	case NB_STEP_PREFIX_EMPTY:
+		return prefix_empty(session, step->key);
+	default:
+		return session->db->host->fail(NB_UNSUPPORTED, "fitted: an unknown step");
+	}
+}
+
+static int
+do_steps(struct nb_session *session, struct nb_step *steps, size_t count)
+{
+	int rc = NB_OK;
+	for (size_t i = 0; i < count && rc >= 0; i++) {
+		rc = steps[i].answer = do_step(session, &steps[i]);
+		uint32_t skips = rc > 0 ? steps[i].skips : 0;
+		for (; skips > 0 && i + 1 < count; skips--)
+			steps[++i].answer = NB_EXISTS;
+	}
+	return rc < 0 ? rc : NB_OK;
+}
+
+static int
+execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	if ((flags & ~(NB_EXEC_ATOMIC | NB_EXEC_SNAPSHOT | NB_EXEC_READ_ONLY)) != 0)
+		return session->db->host->fail(NB_UNSUPPORTED, "fitted: an unknown flag");
+	int rc = enter(session, (flags & NB_EXEC_READ_ONLY) == 0);
+	if (rc != NB_OK)
+		return rc;
+	size_t mark = session->undo_count, lent = session->lent_count;
+	rc = do_steps(session, steps, count);
+	if (rc < 0)
+		end_changes(session, mark, false);
+	while (rc < 0 && session->lent_count > lent)
+		free(session->lent[--session->lent_count]);
+	return settle(session, rc);
 }
 
 /* --- scans --- */
@@ -223,11 +449,11 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
-	pthread_rwlock_rdlock(&session->db->scans);
-	int rc = base->scan_open(session->inner, args);
+	int rc = enter(session, false);
 	if (rc != NB_OK)
-		pthread_rwlock_unlock(&session->db->scans);
-	return rc;
+		return rc;
+	rc = base->scan_open(session->inner, args);
+	return rc == NB_OK ? rc : leave(session, rc);
 }
 
 static int
@@ -239,9 +465,7 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 static int
 scan_close(struct nb_session *session)
 {
-	int rc = base->scan_close(session->inner);
-	pthread_rwlock_unlock(&session->db->scans);
-	return rc;
+	return leave(session, base->scan_close(session->inner));
 }
 
 /* --- transactions --- */
@@ -249,85 +473,104 @@ scan_close(struct nb_session *session)
 static int
 begin(struct nb_session *session, uint32_t flags)
 {
-	(void)flags;
 	session->is_in_transaction = true;
+	session->is_read_only = (flags & NB_TXN_READ_ONLY) != 0;
 	return NB_OK;
 }
 
-static void
-forget(struct nb_session *session)
+static int
+end_transaction(struct nb_session *session, bool is_kept)
 {
-	for (size_t i = 0; i < session->undo_count; i++) {
-		free(session->undo[i].key);
-		free(session->undo[i].value);
-	}
-	session->undo_count = 0;
-	session->is_in_transaction = false;
+	end_changes(session, 0, is_kept);
+	if (session->has_lock)
+		pthread_rwlock_unlock(&session->db->lock);
+	session->has_lock = session->is_in_transaction = false;
+	return NB_OK;
 }
 
 static int
 commit(struct nb_session *session)
 {
-	forget(session);
-	return NB_OK;
+	return end_transaction(session, true);
 }
 
 static void
 give_up(struct nb_session *session)
 {
-	for (size_t i = session->undo_count; i-- > 0;) {
-		struct undo *undo = &session->undo[i];
-		struct nb_slice key = {undo->key, undo->key_size};
-		if (undo->value == NULL)
-			base->del(session->inner, key);
-		else
-			base->put(session->inner, key,
-				(struct nb_slice){undo->value, undo->value_size});
-	}
-	forget(session);
+	end_transaction(session, false);
 }
 
-/* --- requests: done at once, told later --- */
+/* --- requests --- */
 
-static void
-do_request(struct nb_session *session, const struct nb_request *request)
+static int
+do_request(struct nb_session *session, struct nb_request *request, struct nb_slice *value)
 {
-	struct nb_completion *done = &session->pending[session->pending_count++];
-	*done = (struct nb_completion){.tag = request->tag};
-	if (request->verb == NB_REQ_GET)
-		done->answer = get(session, request->key, &done->value);
-	else if (request->verb == NB_REQ_PUT)
-		done->answer = put(session, request->key, request->value);
-	else
-		done->answer = del(session, request->key);
-	if (request->verb == NB_REQ_GET && done->answer == NB_OK) {
-		done->value.data = copy_of(done->value); /* freed by the release after reap */
-		if (base->release != NULL)
-			base->release(session->inner);
+	switch (request->verb) {
+	case NB_REQ_GET:
+		return get(session, request->key, value);
+	case NB_REQ_PUT:
+		return put(session, request->key, request->value);
+	case NB_REQ_DEL:
+		return del(session, request->key);
+	case NB_REQ_INSERT:
+		return insert(session, request->key, request->value);
+	case NB_REQ_MERGE:
+		return merge(session, request->key, NB_MERGE_ADD_U64, request->operand);
+	case NB_REQ_EXECUTE:
+		return execute(session, request->steps, request->step_count, request->flags);
+	default:
+		return session->db->host->fail(NB_UNSUPPORTED, "fitted: an unknown request");
 	}
+}
+
+static bool
+has_room(const struct nb_session *session, const struct nb_request *request)
+{
+	uint64_t bytes = request->key.size + request->value.size;
+	return session->queue_count < session->db->queue_max &&
+		(session->queue_count == 0 ||
+			session->queue_bytes + bytes <= session->db->queue_bytes_max);
 }
 
 static int
 submit(struct nb_session *session, const struct nb_request *requests, size_t count,
 	size_t *taken)
 {
-	*taken = 0;
-	while (*taken < count && session->pending_count < PENDING_MAX)
-		do_request(session, &requests[(*taken)++]);
+	for (*taken = 0; *taken < count && has_room(session, &requests[*taken]); (*taken)++) {
+		struct nb_request *own = &session->queue[session->queue_count++];
+		*own = requests[*taken];
+		own->key = copy_of(own->key);
+		own->value = copy_of(own->value);
+		session->queue_bytes += own->key.size + own->value.size;
+	}
 	return NB_PENDING;
 }
 
+/* They are done in their order, and told in the other one. */
 static int
 reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
 	uint64_t timeout_ns)
 {
 	(void)timeout_ns;
-	for (*count = 0; *count < room && session->pending_count > 0; (*count)++) {
-		struct nb_completion *done = &session->pending[--session->pending_count];
-		out[*count] = *done; /* last in, first out: the order is nobody's business */
-		if (done->value.data != NULL)
-			session->lent[session->lent_count++] = (char *)done->value.data;
+	*count = least(room, session->queue_count);
+	for (size_t i = 0; i < *count; i++) {
+		struct nb_request *request = &session->queue[i];
+		struct nb_completion *done = &out[*count - 1 - i];
+		*done = (struct nb_completion){.tag = request->tag};
+		done->answer = do_request(session, request, &done->value);
+		session->queue_bytes -= request->key.size + request->value.size;
+		free_request(request);
 	}
+	session->queue_count -= *count;
+	memmove(session->queue, session->queue + *count,
+		session->queue_count * sizeof(session->queue[0]));
+	return NB_OK;
+}
+
+static int
+tick(struct nb_session *session)
+{
+	(void)session;
 	return NB_OK;
 }
 
@@ -353,6 +596,27 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	emit(to, "databases", "databases", NB_STAT_GAUGE, database_count);
 }
 
+/* Removes the lowest key until there is none. */
+static int
+reset(struct nb_db *db)
+{
+	struct nb_scan_args args = {.size = sizeof(args), .limit = 1};
+	struct nb_slice key, value;
+	struct nb_session *session;
+	int rc = base->session_open(&session, db->inner, 0);
+	if (rc != NB_OK)
+		return rc;
+	while (rc == NB_OK && (rc = base->scan_open(session, &args)) == NB_OK) {
+		rc = base->scan_next(session, &key, &value);
+		key = rc == NB_OK ? copy_of(key) : (struct nb_slice){NULL, 0};
+		base->scan_close(session);
+		rc = rc == NB_OK ? base->del(session, key) : rc;
+		free((void *)key.data);
+	}
+	base->session_close(session);
+	return rc == NB_NOT_FOUND ? NB_OK : rc;
+}
+
 const struct nb_engine *
 fitted_engine(const struct nb_engine *inner)
 {
@@ -360,7 +624,8 @@ fitted_engine(const struct nb_engine *inner)
 	base = inner;
 	table = *inner;
 	table.name = "fitted";
-	table.caps |= NB_CAP_PERSISTENT | NB_CAP_SNAPSHOT;
+	table.caps = (inner->caps & ~NB_CAP_ZERO_COPY) | NB_CAP_PERSISTENT | NB_CAP_SNAPSHOT |
+		NB_CAP_SERIALIZABLE | NB_CAP_COPIES;
 	table.key_size_max = FITTED_KEY_MAX;
 	table.value_size_max = FITTED_VALUE_MAX;
 	table.open = db_open;
@@ -382,6 +647,10 @@ fitted_engine(const struct nb_engine *inner)
 	table.abort = give_up;
 	table.submit = submit;
 	table.reap = reap;
+	table.tick = tick;
+	table.execute = execute;
+	table.merge = merge;
+	table.reset = reset;
 	table.flush = flush;
 	table.checkpoint = checkpoint;
 	table.stats = stats;

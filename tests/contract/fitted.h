@@ -8,9 +8,9 @@
 #include <mininb/engine.h>
 
 /**
- * `inner`, which is `memory`, with transactions, submit and reap, checkpoint, a
- * longest key of FITTED_KEY_MAX, a longest value, and databases that outlive
- * close, though not the process. One table.
+ * `inner`, which is `memory`, with every verb, serializable transactions, a longest key of
+ * FITTED_KEY_MAX, a longest value, and databases that outlive close, though not the
+ * process. One table.
  */
 const struct nb_engine *
 fitted_engine(const struct nb_engine *inner);

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Defects of submit and reap: an order that is not kept, a limit that is not looked at, a
+ * request that is lost, done twice, or read after it was given back.
+ */
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+#include "broken.h"
+
+enum { HELD_MAX = 16 };
+
+static int
+submit_with_inserts_as_puts(struct nb_session *session, const struct nb_request *requests,
+	size_t count, size_t *taken)
+{
+	struct nb_request changed = *requests;
+	if (changed.verb == NB_REQ_INSERT)
+		changed.verb = NB_REQ_PUT;
+	return broken_right->submit(session, &changed, count > 0, taken);
+}
+
+/* The second before the first. */
+static int
+submit_swapped(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	size_t one = 0, other = 0;
+	struct nb_request swapped[2];
+	if (count < 2)
+		return broken_right->submit(session, requests, count, taken);
+	swapped[0] = requests[1];
+	swapped[1] = requests[0];
+	int rc = broken_right->submit(session, swapped, 2, &one);
+	while (one == 1 && other == 0) { /* room for one of the two: wait for it */
+		struct nb_completion done;
+		size_t told;
+		(void)broken_right->reap(session, &done, 1, &told, 0);
+		rc = broken_right->submit(session, &swapped[1], 1, &other);
+	}
+	*taken = one + other;
+	return rc;
+}
+
+static int
+submit_unknown_as_del(struct nb_session *session, const struct nb_request *requests,
+	size_t count, size_t *taken)
+{
+	struct nb_request changed = *requests;
+	if (changed.verb > NB_REQ_EXECUTE)
+		changed.verb = NB_REQ_DEL;
+	return broken_right->submit(session, &changed, count > 0, taken);
+}
+
+static int
+reap_failing_as_a_request(struct nb_session *session, struct nb_completion *out, size_t room,
+	size_t *count, uint64_t timeout_ns)
+{
+	int rc = broken_right->reap(session, out, room, count, timeout_ns);
+	for (size_t i = 0; i < *count && rc == NB_OK; i++)
+		rc = out[i].answer < 0 ? out[i].answer : rc;
+	return rc;
+}
+
+static int
+submit_16_bits(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	struct nb_request changed = *requests;
+	changed.value.size &= UINT16_MAX;
+	return broken_right->submit(session, &changed, count > 0, taken);
+}
+
+static int
+open_for_any_count(struct nb_db **out, const struct nb_open_args *args)
+{
+	struct nb_open_args changed = *args;
+	changed.inflight_ops = HELD_MAX;
+	return broken_right->open(out, &changed);
+}
+
+/* What does not fit into the queue is done, and done again when it comes again. */
+static int
+submit_more_than_taken(struct nb_session *session, const struct nb_request *requests,
+	size_t count, size_t *taken)
+{
+	int rc = broken_right->submit(session, requests, count, taken);
+	if (*taken < count && requests[*taken].verb == NB_REQ_PUT)
+		(void)broken_right->put(session, requests[*taken].key, requests[*taken].value);
+	return rc;
+}
+
+static int
+submit_dropping(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	int rc = broken_right->submit(session, requests, count, taken);
+	*taken = count;
+	return rc;
+}
+
+static void
+sleep_ns(uint64_t ns)
+{
+	nanosleep(&(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)}, NULL);
+}
+
+static int
+reap_waiting_for_none(struct nb_session *session, struct nb_completion *out, size_t room,
+	size_t *count, uint64_t timeout_ns)
+{
+	int rc = broken_right->reap(session, out, room, count, timeout_ns);
+	if (*count == 0)
+		sleep_ns(timeout_ns);
+	return rc;
+}
+
+static int
+reap_waiting_without_timeout(struct nb_session *session, struct nb_completion *out, size_t room,
+	size_t *count, uint64_t timeout_ns)
+{
+	if (timeout_ns == 0) /* which this one takes for 'as long as you like' */
+		sleep_ns(3000000000);
+	return broken_right->reap(session, out, room, count, timeout_ns);
+}
+
+/* Waits for what is in flight, and forgets to tell it. */
+static int
+put_after_the_others(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct nb_completion done[HELD_MAX];
+	size_t count;
+	(void)broken_right->reap(session, done, HELD_MAX, &count, 0);
+	broken_right->release(session);
+	return broken_right->put(session, key, value);
+}
+
+/* --- pointers that are kept --- */
+
+static struct nb_request held[HELD_MAX];
+static size_t held_count;
+
+static int
+submit_held(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	(void)session;
+	for (*taken = 0; *taken < count && held_count < HELD_MAX;)
+		held[held_count++] = requests[(*taken)++];
+	return NB_PENDING;
+}
+
+static int
+reap_held(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
+	uint64_t timeout_ns)
+{
+	size_t taken;
+	(void)broken_right->submit(session, held, held_count, &taken);
+	held_count = 0;
+	return broken_right->reap(session, out, room, count, timeout_ns);
+}
+
+/* The last value that was submitted, put under its key when the session closes. */
+static uint32_t late_key;
+static struct nb_slice late_value;
+
+static int
+submit_noted(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	if (count > 0 && requests[0].key.size == sizeof(late_key)) {
+		memcpy(&late_key, requests[0].key.data, sizeof(late_key));
+		late_value = requests[0].value;
+	}
+	return broken_right->submit(session, requests, count, taken);
+}
+
+static int
+session_open_doing_late(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	int rc = broken_right->session_open(out, db, id);
+	struct nb_slice key = {&late_key, sizeof(late_key)};
+	if (rc == NB_OK && late_value.data != NULL)
+		(void)broken_right->put(*out, key, late_value);
+	late_value.data = NULL;
+	return rc;
+}
+
+static struct nb_session *busy;
+
+static int
+submit_busy(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	busy = session;
+	return broken_right->submit(session, requests, count, taken);
+}
+
+static int
+session_close_unless_busy(struct nb_session *session)
+{
+	int rc = broken_right->session_close(session);
+	return session == busy ? NB_FAIL : rc;
+}
+
+/* One queue for all sessions. */
+static struct nb_session *first;
+
+static int
+open_of_no_session(struct nb_db **out, const struct nb_open_args *args)
+{
+	first = NULL;
+	return broken_right->open(out, args);
+}
+
+static int
+submit_of_first(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	first = first == NULL ? session : first;
+	return broken_right->submit(session, requests, count, taken);
+}
+
+static int
+reap_of_first(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
+	uint64_t timeout_ns)
+{
+	(void)session;
+	return broken_right->reap(first, out, room, count, timeout_ns);
+}
+
+const struct defect broken_requests[] = {
+	{"insert_requests_overwrite", "requests_answer_as_their_verbs_do",
+		{VERB(submit, submit_with_inserts_as_puts)}},
+	{"requests_are_swapped", "requests_of_one_key_keep_their_order",
+		{VERB(submit, submit_swapped)}},
+	{"unknown_request_deletes", "requests_of_an_unknown_verb_are_unsupported",
+		{VERB(submit, submit_unknown_as_del)}},
+	{"reap_fails_as_its_request", "request_that_fails_is_told_by_its_answer",
+		{VERB(reap, reap_failing_as_a_request)}},
+	{"requests_have_16_bit_sizes", "requests_keep_long_values",
+		{VERB(submit, submit_16_bits)}},
+	{"submit_takes_any_count", "requests_in_flight_stay_within_inflight_ops",
+		{VERB(open, open_for_any_count)}},
+	{"submit_does_what_it_does_not_take", "requests_that_are_not_taken_do_not_happen",
+		{VERB(submit, submit_more_than_taken)}},
+	{"submit_drops_what_does_not_fit", "requests_that_find_no_room_are_taken_later",
+		{VERB(submit, submit_dropping)}},
+	{"reap_waits_for_none", "reap_with_nothing_in_flight_returns_at_once",
+		{VERB(reap, reap_waiting_for_none)}},
+	{"reap_takes_0_for_ever", "reap_with_no_timeout_does_not_wait",
+		{VERB(reap, reap_waiting_without_timeout)}},
+	{"put_forgets_what_is_in_flight", "verbs_between_submit_and_reap_answer_right",
+		{VERB(put, put_after_the_others)}},
+	{"session_close_refuses_if_busy", "session_closes_with_requests_in_flight",
+		{VERB(submit, submit_busy), VERB(session_close, session_close_unless_busy)}},
+	{"requests_outlive_their_session", "session_closes_with_requests_in_flight",
+		{VERB(submit, submit_noted), VERB(session_open, session_open_doing_late)}},
+	{"submit_keeps_pointers", "submit_copies_keys_and_values",
+		{VERB(submit, submit_held), VERB(reap, reap_held)}},
+	{"sessions_share_a_queue", "sessions_reap_their_own_requests",
+		{VERB(open, open_of_no_session), VERB(submit, submit_of_first),
+			VERB(reap, reap_of_first)}},
+	{.name = NULL},
+};
