@@ -16,6 +16,8 @@
  */
 #include "environment.h"
 
+#include "../common/execute.h"
+
 /*
  * Berkeley DB has a length in 32 bits, and writes what is long into pages of its own.
  * These are ours: sizes that were tried.
@@ -40,7 +42,8 @@ struct nb_session {
 	uint32_t step; /* DB_NEXT or DB_PREV */
 	bool is_fresh; /* the cursor stands on a record that was not told yet */
 	bool is_at_end;
-	uint64_t unlooked; /* bytes written since the log was looked at */
+	uint64_t unlooked;  /* bytes written since the log was looked at */
+	struct buffer kept; /* what the gets of an execute lend */
 };
 
 static const char *
@@ -118,6 +121,7 @@ session_close(struct nb_session *session)
 	free(session->found.data);
 	free(session->scan_key.data);
 	free(session->scan_value.data);
+	free(session->kept.data);
 	free(session);
 	return NB_OK;
 }
@@ -132,8 +136,8 @@ lend(DBT *dbt, struct nb_slice slice)
 	dbt->size = (uint32_t)slice.size;
 }
 
-static int
-get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+static inline int
+look_up(struct nb_session *session, struct nb_slice key, struct nb_slice *value, uint32_t flags)
 {
 	DB *base = session->db->base;
 	DBT *found = &session->found;
@@ -141,12 +145,18 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 
 	lend(&session->key, key);
 	do
-		error = base->get(base, session->txn, &session->key, found, 0);
+		error = base->get(base, session->txn, &session->key, found, flags);
 	while (error == DB_BUFFER_SMALL && (error = grow(found)) == 0);
 	if (error != 0)
 		return outcome(session, "DB->get", error);
 	*value = (struct nb_slice){found->data, found->size};
 	return NB_OK;
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	return look_up(session, key, value, 0);
 }
 
 /* One checkpoint at a time: the others go on. */
@@ -213,11 +223,17 @@ del(struct nb_session *session, struct nb_slice key)
 
 /* --- transactions --- */
 
+/*
+ * With `snapshot` those that only read see what there was at begin and lock nothing. Those that
+ * write lock what they read as well: 5.3.28 crashes where a DB_TXN_SNAPSHOT would write a root
+ * page that has changed since (__bam_get_root).
+ */
 static int
 begin(struct nb_session *session, uint32_t flags)
 {
 	struct nb_db *db = session->db;
-	uint32_t how = db->has_snapshots ? DB_TXN_SNAPSHOT : 0;
+	bool is_snapshot = db->has_snapshots && (flags & NB_TXN_READ_ONLY) != 0;
+	uint32_t how = is_snapshot ? DB_TXN_SNAPSHOT : 0;
 
 	if (session->txn != NULL)
 		return db->host->fail(NB_FAIL, "berkeleydb: a transaction is open already");
@@ -273,6 +289,78 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 		return wrote(session, "DB_TXN->commit", txn->commit(txn, 0), bytes);
 	txn->abort(txn);
 	return outcome(session, "DB->put in a batch", error);
+}
+
+/* --- several steps --- */
+
+/* Two that have both locked a page to read could not both go on to write it. */
+static int
+get_for_update(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	return look_up(session, key, value, DB_RMW);
+}
+
+static struct executor
+executor_of(struct nb_session *session)
+{
+	struct nb_db *db = session->db;
+
+	return (struct executor){db->table, db->host, session, &session->kept,
+		session->txn != NULL, get_for_update};
+}
+
+static int
+execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	struct executor by = executor_of(session);
+
+	return execute_by(&by, steps, count, flags);
+}
+
+/* Without transactions: a cursor that keeps other writers out (cds), or one alone (ds). */
+static int
+merge_at(struct nb_session *session, DBC *cursor, struct nb_slice key, uint64_t counter)
+{
+	DBT *found = &session->found;
+	uint64_t before = 0;
+	int error;
+
+	lend(&session->key, key);
+	do
+		error = cursor->get(cursor, &session->key, found, DB_SET);
+	while (error == DB_BUFFER_SMALL && (error = grow(found)) == 0);
+	if (error != 0 && error != DB_NOTFOUND)
+		return outcome(session, "DBC->get", error);
+	struct nb_slice value = {found->data, found->size};
+	int rc = error == 0 ? counter_of(session->db->host, value, &before) : NB_OK;
+	if (rc != NB_OK)
+		return rc;
+	counter += before;
+	lend(&session->put, (struct nb_slice){&counter, sizeof(counter)});
+	error = cursor->put(
+		cursor, &session->key, &session->put, error == 0 ? DB_CURRENT : DB_KEYFIRST);
+	return outcome(session, "DBC->put", error);
+}
+
+static int
+merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+{
+	struct nb_db *db = session->db;
+	DBC *cursor;
+
+	if (db->product == TDS) {
+		struct executor by = executor_of(session);
+		return merge_by(&by, key, how, operand);
+	}
+	if (how != NB_MERGE_ADD_U64)
+		return db->host->fail(NB_UNSUPPORTED, "no merge has the number %u", how);
+	int error = db->base->cursor(
+		db->base, NULL, &cursor, db->product == CDS ? DB_WRITECURSOR : 0);
+	if (error != 0)
+		return outcome(session, "DB->cursor", error);
+	int rc = merge_at(session, cursor, key, operand);
+	int closed = outcome(session, "DBC->close", cursor->close(cursor));
+	return rc != NB_OK ? rc : closed;
 }
 
 /* --- scans --- */
@@ -469,12 +557,23 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 
 #define ALL NB_CAP_PERSISTENT
 #define CONCURRENT (ALL | NB_CAP_CONCURRENT)
-#define TRANSACTIONAL (CONCURRENT | NB_CAP_ATOMIC_BATCH)
+#define TRANSACTIONAL (CONCURRENT | NB_CAP_ATOMIC_BATCH | NB_CAP_SERIALIZABLE)
 #define LOGGED \
 	(NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_COMMIT))
 
 static const struct nb_engine *
 variant(const struct nb_option_value *value);
+
+/* The steps of execute have to know what this type and product can do. */
+static int
+open_db(struct nb_db **out, const struct nb_open_args *args)
+{
+	int rc = environment_open(out, args);
+
+	if (rc == NB_OK)
+		(*out)->table = variant(args->options);
+	return rc;
+}
 
 #define ENGINE(can, levels, automatic) \
 	ENGINE_BASE("berkeleydb"), \
@@ -482,12 +581,13 @@ variant(const struct nb_option_value *value);
 		.licence = "Sleepycat", .home = "https://github.com/berkeleydb/libdb", \
 		.caps = (can), .durabilities = (levels), .auto_durability = (automatic), \
 		.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, \
-		.options = environment_options, .open = environment_open, \
-		.close = environment_close, ENGINE_RECORDS, .insert = insert, ENGINE_SCAN, \
-		.flush = flush, .checkpoint = checkpoint, .stats = stats, .variant = variant
+		.options = environment_options, .open = open_db, .close = environment_close, \
+		ENGINE_RECORDS, .insert = insert, .merge = merge, ENGINE_SCAN, .flush = flush, \
+		.checkpoint = checkpoint, .stats = stats, .variant = variant
 
 #define WITH_TRANSACTIONS(can, levels, automatic) \
-	ENGINE(TRANSACTIONAL | (can), levels, automatic), .batch = batch, ENGINE_TXN
+	ENGINE(TRANSACTIONAL | (can), levels, automatic), .batch = batch, ENGINE_TXN, \
+							  .execute = execute
 
 #define WITHOUT(can) ENGINE((can), NB_DUR_BIT(NB_DUR_NONE), NB_DUR_NONE)
 

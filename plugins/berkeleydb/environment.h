@@ -43,6 +43,7 @@ enum { WHOLE_PAGE = 4096 };
 
 struct nb_db {
 	const struct nb_host *host;
+	const struct nb_engine *table; /* of its options */
 	DB_ENV *env;
 	DB *base;
 	char *path;

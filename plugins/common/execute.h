@@ -25,6 +25,8 @@ struct executor {
 	struct nb_session *session;
 	struct buffer *kept; /* NULL: loans last until the transaction ends */
 	bool is_begun;       /* by the host */
+	/** get of a key that is written next, for an engine that locks it then; NULL: get. */
+	int (*get_to_write)(struct nb_session *, struct nb_slice, struct nb_slice *);
 };
 
 static inline void
@@ -46,6 +48,13 @@ step_get(const struct executor *by, struct nb_step *step)
 	return is_kept ? NB_OK : by->host->fail(NB_FAIL, "out of memory");
 }
 
+static inline int
+get_to_write(const struct executor *by, struct nb_slice key, struct nb_slice *value)
+{
+	return by->get_to_write != NULL ? by->get_to_write(by->session, key, value)
+					: by->verbs->get(by->session, key, value);
+}
+
 /** The value of a counter, NB_OK or a failure. */
 static inline int
 counter_of(const struct nb_host *host, struct nb_slice value, uint64_t *counter)
@@ -62,7 +71,7 @@ step_merge(const struct executor *by, const struct nb_step *step)
 {
 	struct nb_slice value;
 	uint64_t counter = 0;
-	int rc = by->verbs->get(by->session, step->key, &value);
+	int rc = get_to_write(by, step->key, &value);
 
 	if (rc == NB_OK) {
 		rc = counter_of(by->host, value, &counter);
@@ -90,7 +99,7 @@ step_put_if_newer(const struct executor *by, const struct nb_step *step)
 {
 	struct nb_slice stored;
 	int64_t old_age, age;
-	int rc = by->verbs->get(by->session, step->key, &stored);
+	int rc = get_to_write(by, step->key, &stored);
 
 	if (rc != NB_OK)
 		return rc;

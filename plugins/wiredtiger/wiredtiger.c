@@ -10,6 +10,8 @@
  */
 #include "database.h"
 
+#include "../common/execute.h"
+
 /*
  * Any item may have nearly 4 GiB, but what does not fit into the cache several times
  * over is waited for without an end: in a B-tree it fits at once, in the other kind
@@ -30,6 +32,7 @@ struct nb_session {
 	bool is_fresh;                  /* and that was not told yet */
 	bool is_scan_txn;               /* the scan has a transaction of its own */
 	bool is_in_txn;
+	struct buffer kept; /* what the gets of an execute lend */
 };
 
 /* Of a call on a session, within a transaction or not. A conflict is the end of one. */
@@ -90,6 +93,7 @@ session_close(struct nb_session *session)
 	int rc = database_outcome(session->db, "WT_SESSION.close",
 		session->session->close(session->session, NULL));
 
+	free(session->kept.data);
 	free(session);
 	return rc;
 }
@@ -136,7 +140,11 @@ store(struct nb_session *session, struct nb_slice key, struct nb_slice value, WT
 	return NB_EXISTS;
 }
 
-PUT_AND_INSERT(store, session->cursor, session->strict)
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return store(session, key, value, session->cursor);
+}
 
 static int
 del(struct nb_session *session, struct nb_slice key)
@@ -184,6 +192,24 @@ abort_txn(struct nb_session *session)
 	if (session->is_in_txn)
 		session->session->rollback_transaction(session->session, NULL);
 	session->is_in_txn = false;
+}
+
+/*
+ * By itself WiredTiger writes at read-committed, where two inserts of one key at once do not
+ * conflict, and both succeed.
+ */
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (session->is_in_txn)
+		return store(session, key, value, session->strict);
+	int rc = begin(session, 0);
+	if (rc == NB_OK)
+		rc = store(session, key, value, session->strict);
+	if (rc == NB_OK)
+		return commit(session);
+	abort_txn(session);
+	return rc;
 }
 
 /* One transaction, unless there is one already; single writes know no conflict but it. */
@@ -277,6 +303,11 @@ scan_close(struct nb_session *session)
 	return rc;
 }
 
+/* --- several steps --- */
+
+static const struct nb_engine engine;
+EXECUTE_AND_MERGE(engine, session->is_in_txn)
+
 /* --- the tables --- */
 
 static const struct nb_engine *
@@ -295,7 +326,7 @@ variant(const struct nb_option_value *values);
 		.auto_durability = NB_DUR_PERIODIC, .options = database_options, \
 		.open = database_open, .close = database_close, ENGINE_RECORDS, \
 		.release = release, .insert = insert, ENGINE_SCAN, .batch = batch, ENGINE_TXN, \
-		.flush = database_flush, .checkpoint = database_checkpoint, \
+		ENGINE_EXECUTE, .flush = database_flush, .checkpoint = database_checkpoint, \
 		.stats = database_stats, .variant = variant
 
 static const struct nb_engine engine = {
