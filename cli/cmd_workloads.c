@@ -41,6 +41,6 @@ const struct cmd cmd_workloads = {
 	.operand = "[NAME]",
 	.help = "list the workloads; with a name, print that one as a file",
 	.detail = "Edit the printed file and give it to --workload. Options set keys in it.",
-	.shares = SHARES_WORKLOAD,
+	.shares = SHARES_WORKLOAD "latency",
 	.has_workload = true,
 };

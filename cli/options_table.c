@@ -152,6 +152,15 @@ static const struct option_row common_options[] = {
 		.help = "clock source for timestamps",
 		.detail = "auto uses the time stamp counter (tsc) if it is reliable. mininb "
 			"refuses tsc if it is not."},
+	{.name = "latency", .arg = "HOW", .type = OPTION_TEXT,
+		.group = GROUP_MEASURE, .decides = true, .job_key = "latency", FIELD(latency),
+		.help = "time each operation, one in N (sampled:N), or only blocks of them (block)",
+		.detail = "A time stamp waits until all memory accesses before it are done, which "
+			"slows down an engine that takes less than a microsecond. With "
+			"sampled:64, one operation in 64 has time stamps, and the percentiles "
+			"rest on these; the others run without. With block, mininb reports only "
+			"the throughput. Both are only for runs without a rate. The default is "
+			"each."},
 	{.name = "settle", .arg = "HOW", .type = OPTION_CHOICE, .def = "compact",
 		.choices = &NB_SETTLE_LIST(NB_CHOICE)[1], .group = GROUP_MEASURE, FIELD(settle),
 		.help = "what the engine completes after the last write",

@@ -68,6 +68,7 @@ run_options_of(
 		(options->is_forced ? NB_RUN_FORCE : 0);
 	run->procs = (uint32_t)options->procs;
 	run->cache_bytes = options->cache_bytes;
+	run->latency = options->latency;
 	run->verify_rate = options->verify_rate;
 	if (options_were_given(options, "sample"))
 		run->sample_ns = options->sample_ns > 0 ? options->sample_ns : UINT64_MAX;

@@ -50,6 +50,7 @@ assert_same_group(const struct nb_group *a, const struct nb_group *b)
 	assert_same_text("cpus", a->cpus, b->cpus);
 	SAME(weight_scale);
 	SAME(arrivals_asked);
+	SAME(latency);
 }
 
 static inline void

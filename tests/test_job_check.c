@@ -127,6 +127,8 @@ TEST(values_made_by_hand_are_looked_at)
 	ASSERT_REFUSED(group->rate[0].to_ops_s = -1, "[run]: rate: step 1 is not a rate");
 	ASSERT_REFUSED(group->rate[group->rate_count - 1].to_ops_s = 0,
 		"[run]: rate: a last step that ends at 0 needs a duration of the group");
+	ASSERT_REFUSED(group->latency = 64,
+		"[run]: latency: must be each with a rate, which tells when each operation is due; leave out the rate, or set latency=each");
 	ASSERT_REFUSED(group->rate_count = NB_RATE_STEPS_MAX + 1,
 		"[run]: rate: has more than 4096 steps");
 	ASSERT_REFUSED(group->cpus[0] = 'x',

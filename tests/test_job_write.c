@@ -100,6 +100,7 @@ static const char *const drawn[] = {
 	"arrivals=fixed\narrivals=poisson",
 	"background=no\nbackground=yes",
 	"cpus=any\ncpus=0-3,8",
+	"latency=each\nlatency=block\nlatency=sampled:2\nlatency=sampled:4294967295",
 	"start=together\nstart=after",
 };
 
@@ -120,7 +121,8 @@ set_one_of(struct nb_job *job, const char *section, const char *values, struct r
 static bool
 is_of_load(const char *assignment)
 {
-	static const char *const names[] = {"threads=", "rate=", "arrivals=", "cpus="};
+	static const char *const names[] = {
+		"threads=", "rate=", "arrivals=", "cpus=", "latency="};
 	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		if (strncmp(assignment, names[i], strlen(names[i])) == 0)
 			return true;

@@ -140,6 +140,12 @@ struct nb_rate_step {
 NB_MUST_CHECK int
 nb_rate_parse(struct nb_rate_step **out, size_t *count, const char *text);
 
+/* How the latency of a group's operations is stamped; N >= 2: one operation in N is. */
+enum {
+	NB_LATENCY_EACH = 0, /* each operation has two fenced stamps */
+	NB_LATENCY_BLOCK = 1 /* no operation has its own: two stamps for each block of them */
+};
+
 /** Threads that do one mix. Made by nb_job_read(). Append only. */
 struct nb_group {
 	size_t size;
@@ -169,6 +175,8 @@ struct nb_group {
 	/* If not NB_SIZE_FIXED: the law by which each operation draws its number of items;
 	   `items` is then the largest. Not a histogram. */
 	struct nb_sizes item_sizes;
+	uint32_t latency; /* NB_LATENCY_*, or N; other than EACH only without a rate */
+	uint32_t spare_u32;
 };
 
 #define NB_ITEMS_MAX 1024u

@@ -188,6 +188,7 @@ struct nb_run_options {
 	uint32_t spare_u32;
 	/* what is done is written there too, as a trace of our own; NULL: not */
 	const char *record_path;
+	const char *latency; /* of a workload, as a job's key; NULL: "each" */
 };
 
 /* Of op_timeout_ns, and of call_timeout_ns, whose calls do the work of many operations */

@@ -27,14 +27,16 @@ is_halted(const struct job_worker *worker)
 	} while (0)
 
 /**
- * Time `attempt`, an expression of type int. What follows a conflict is out of the way, on a span of
+ * Time `attempt`, an expression of type int; without stamps of its own it begins and ends when the
+ * stretch began that it is of, which span->begin says. What follows a conflict is out of the way, on a span of
  * its own: otherwise the compiler keeps in memory what the loop has in registers.
  */
 #define TIMED(attempt) \
 	do { \
-		*span = (struct span){.begin = clock_stamp(clock_kind)}; \
+		uint64_t since = is_stamped ? clock_stamp(clock_kind) : span->begin; \
+		*span = (struct span){.begin = since}; \
 		rc = (attempt); \
-		span->end = clock_stamp(clock_kind); \
+		span->end = is_stamped ? clock_stamp(clock_kind) : since; \
 		if (__builtin_expect(rc == NB_CONFLICT, 0)) { \
 			struct span again = {.begin = span->begin, .paused = span->paused}; \
 			rc = attempt_again(worker, op, is_sample, clock_kind, &again); \
@@ -278,7 +280,7 @@ judge_misses(struct job_worker *worker, const struct ops_op *op)
 static ALWAYS_INLINE int
 operate(struct job_worker *worker, const struct nb_engine *engine, const struct ops_op *op,
 	uint32_t kind, const struct nb_slice *keys, const struct nb_slice *values,
-	bool is_sample, uint32_t clock_kind, struct span *span)
+	bool is_sample, uint32_t clock_kind, bool is_stamped, struct span *span)
 {
 	/* Before the stamp: what the engine is given is the harness's to fetch. */
 	struct nb_slice key = keys[0];

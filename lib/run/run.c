@@ -8,6 +8,7 @@
 #include "run/backoff.h"
 #include "run/run.h"
 #include "run/sampler.h"
+#include "workload/job.h"
 #include "workload/verb.h"
 
 enum { TELL_NS = 5 * 1000 * 1000 /* a quarter of how often it is looked */ };
@@ -100,6 +101,10 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 	/* a trace that makes the database for another is done as fast as it goes */
 	bool has_times = run->is_replay && !is_load && !has_rate && run->options.speed > 0 &&
 		stream + 1 == job->group_count;
+	if (has_times && group->latency != NB_LATENCY_EACH)
+		return error_set(NB_ERR_USAGE,
+			"%s: latency: must be each with --speed, which tells when each operation is due; leave out --speed, or set --latency=each",
+			group->name);
 	part->is_foreground = !group->is_background;
 	part->spec.end = run_count_of(job, group);
 	part->plan = (struct job_plan){.engine = &run->engine->table,
@@ -108,8 +113,12 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 		.schedule = has_rate ? &part->schedule : NULL,
 		.is_paced = has_rate || has_times,
 		.kinds = kinds_of(group),
+		.is_sparse = group->latency != NB_LATENCY_EACH,
 		.verify_threshold = is_synthetic ? 0
 						 : sample_threshold(run->options.verify_rate),
+		.stamp_threshold = group->latency > NB_LATENCY_BLOCK
+			? sample_threshold(1.0 / group->latency)
+			: 0,
 		.action = action_of(run, part),
 		.count = run_count_of(job, group),
 		.warmup_count = group->warmup_count,
@@ -208,6 +217,11 @@ take_options(struct nb_run *run, const struct nb_run_options *options)
 	int rc = verb_check(&run->workload);
 	if (rc == NB_OK)
 		rc = verb_job(&run->classic, &run->workload, run->options.threads);
+	if (rc == NB_OK && run->options.latency != NULL)
+		rc = job_value_set(
+			job_keys_find("latency"), run->classic->load, run->options.latency);
+	if (rc == NB_OK)
+		run->classic->groups[0].latency = run->classic->load->latency;
 	run->options.job = run->job = run->classic;
 	return rc;
 }

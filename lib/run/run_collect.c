@@ -265,7 +265,11 @@ collect_kind(struct job_kind *into, const struct job_counts *from)
 	}
 	into->records += from->records;
 	into->bytes += from->bytes;
-	int rc = merge_histogram(&into->service, from->service);
+	int rc = NB_OK;
+	if (into->ops > 0 && into->service == NULL) /* there need not be a stamped one */
+		rc = nb_histogram_new(&into->service);
+	if (rc == NB_OK)
+		rc = merge_histogram(&into->service, from->service);
 	return rc == NB_OK ? merge_histogram(&into->response, from->response) : rc;
 }
 

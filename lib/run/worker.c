@@ -16,6 +16,9 @@
  * with the harness. What the fences cost in an operation's time, some 15 to 20 ns, is measured
  * on the null engine in every run and printed.
  *
+ * The fences also keep cache misses of neighbouring operations from overlapping, which engines that
+ * take less than a microsecond are measured without where few operations have stamps: sparse.h.
+ *
  * A value that is verified stays on loan while it is looked at, so the clock is stopped for
  * that. An operation that is answered NB_CONFLICT has done nothing and is done again after a
  * while (backoff.h); its time is that of all attempts and waits, as whoever waits for it would
@@ -266,6 +269,83 @@ note_lag(struct job_worker *worker, uint64_t due, uint64_t begin)
 		worker->lag_max_ns = worker->lag_ns;
 }
 
+/** What run_one() needs of a block: after each stamp the compiler reads what is in memory again. */
+struct block {
+	const struct nb_engine *engine;
+	const int *halt;
+	const struct ops_op *ops;
+	/* Of one kind, one record each: they follow each other, as their keys and values do. */
+	const struct nb_slice *keys, *values;
+	uint64_t index, threshold, done;
+	bool remembers;
+};
+
+static ALWAYS_INLINE struct block
+begin_block(
+	struct job_worker *worker, const struct ops_op *ops, uint32_t only, uint64_t stamped)
+{
+	const struct job_plan *plan = worker->plan;
+	struct job_taken *taken = worker->taken;
+	struct block block = {.engine = plan->engine,
+		.halt = plan->halt,
+		.ops = ops,
+		.keys = ops[0].keys,
+		.values = ops[0].values,
+		.index = ops[0].index,
+		.threshold = plan->verify_threshold,
+		.done = worker->done,
+		.remembers = only == NB_OP_KINDS && !job_is_listed(plan)};
+	taken->ops = ops;
+	taken->first = block.done;
+	taken->misses = 0;
+	taken->stamped = stamped;
+	heartbeat_enter(&worker->heartbeat, "operation");
+	return block;
+}
+
+/** Count what is done; the last of it ended at `last`. */
+static ALWAYS_INLINE void
+tell_block(struct job_worker *worker, uint64_t done, uint64_t last)
+{
+	worker_count_block(worker, done);
+	worker->told_ticks = last;
+}
+
+/** Do operation j of the block. False: it has not been done, and the worker is to stop. */
+static ALWAYS_INLINE bool
+run_one(struct job_worker *worker, const struct block *block, uint32_t j, uint32_t clock_kind,
+	uint32_t only, bool is_stamped, struct span *span)
+{
+	struct job_taken *taken = worker->taken;
+	const struct ops_op *op = &block->ops[j];
+	bool is_mixed = only == NB_OP_KINDS;
+	uint32_t kind = is_mixed ? op->kind : only;
+	uint64_t i = is_mixed ? op->index : block->index + j;
+	int rc = operate(worker, block->engine, op, kind, is_mixed ? op->keys : block->keys + j,
+		is_mixed ? op->values : block->values + j, is_sampled(i, block->threshold),
+		clock_kind, is_stamped, span);
+	if (__builtin_expect(rc == NB_CONFLICT && is_halted(worker), 0))
+		return false; /* stopped meanwhile */
+	if (__builtin_expect(rc < 0 || rc >= NB_CONFLICT, 0)) {
+		fail(worker, op, rc);
+		return false;
+	}
+	if (block->remembers && (ops_is_write(kind) || kind == NB_OP_DELETE))
+		job_remember(worker, op);
+	if (is_mixed) {
+		taken->spans[j] = *span;
+		taken->answers[j] = rc;
+		return true;
+	}
+	if (only == NB_OP_READ)
+		taken->bytes[j] = span->bytes;
+	if (__builtin_expect(rc != NB_OK, 0))
+		taken->misses |= UINT64_C(1) << j;
+	if (__builtin_expect(span->conflicts > 0, 0))
+		taken->conflicts += span->conflicts;
+	return true;
+}
+
 /**
  * Do `count` operations, which are made. False if the worker is to stop here. `clock_kind`,
  * `is_paced` and `only` are constants wherever this is called; `only` is the kind of all of
@@ -275,29 +355,13 @@ static ALWAYS_INLINE bool
 run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 	uint32_t clock_kind, bool is_paced, uint32_t only)
 {
-	const struct job_plan *plan = worker->plan;
 	struct job_taken *taken = worker->taken;
-	uint64_t threshold = plan->verify_threshold, done = worker->done;
 	uint64_t end = taken->moments.end;
 	bool is_over = stop_requested(); /* also if the keys just read were lost */
-	bool remembers = only == NB_OP_KINDS && !job_is_listed(plan);
-	/* Here, since after each stamp the compiler reads what is in memory again. */
-	const struct nb_engine *engine = plan->engine;
-	const int *halt = plan->halt;
-	uint64_t tell_ticks = plan->tell_ticks, last = worker->told_ticks;
-	/* Of one kind, one record each: they follow each other, as their keys and values do. */
-	const struct nb_slice *keys = ops[0].keys, *values = ops[0].values;
-	uint64_t index = ops[0].index;
+	uint64_t tell_ticks = worker->plan->tell_ticks, last = worker->told_ticks;
+	struct block block = begin_block(worker, ops, only, UINT64_MAX);
 	uint32_t j = 0;
-	taken->ops = ops;
-	taken->first = done;
-	taken->misses = 0;
-	heartbeat_enter(&worker->heartbeat, "operation");
 	while (j < count && !is_over) {
-		const struct ops_op *op = &ops[j];
-		bool is_mixed = only == NB_OP_KINDS;
-		uint32_t kind = is_mixed ? op->kind : only;
-		uint64_t i = is_mixed ? op->index : index + j;
 		struct span span;
 		if (is_paced) {
 			if (taken->due[j] >= end) {
@@ -310,50 +374,39 @@ run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 				break;
 			}
 		}
-		int rc = operate(worker, engine, op, kind, is_mixed ? op->keys : keys + j,
-			is_mixed ? op->values : values + j, is_sampled(i, threshold),
-			clock_kind, &span);
-		if (__builtin_expect(rc == NB_CONFLICT && is_halted(worker), 0)) {
-			is_over = true; /* stopped meanwhile: this one has not been done */
-			break;
-		}
-		if (__builtin_expect(rc < 0 || rc >= NB_CONFLICT, 0)) {
-			fail(worker, op, rc);
+		if (!run_one(worker, &block, j, clock_kind, only, true, &span)) {
 			is_over = true;
 			break;
 		}
-		if (remembers && (ops_is_write(kind) || kind == NB_OP_DELETE))
-			job_remember(worker, op);
 		if (is_paced)
 			note_lag(worker, taken->due[j], span.begin);
 		if (only < NB_OP_KINDS) {
 			taken->ticks[j] = span.end - span.begin - span.paused;
 			taken->ends[j] = span.end;
-			if (only == NB_OP_READ)
-				taken->bytes[j] = span.bytes;
-			if (__builtin_expect(rc != NB_OK, 0))
-				taken->misses |= UINT64_C(1) << j;
-			if (__builtin_expect(span.conflicts > 0, 0))
-				taken->conflicts += span.conflicts;
-		} else {
-			taken->spans[j] = span;
-			taken->answers[j] = rc;
 		}
 		j++;
 		/* Told at once: a block can last for seconds, at a low rate or with fsync(). */
-		__atomic_store_n(&worker->done, done + j, __ATOMIC_RELEASE);
-		is_over = span.end >= end || __atomic_load_n(halt, __ATOMIC_RELAXED) != 0;
+		__atomic_store_n(&worker->done, block.done + j, __ATOMIC_RELEASE);
+		is_over = span.end >= end || __atomic_load_n(block.halt, __ATOMIC_RELAXED) != 0;
 		/* slow ones are told as they come, or who looks sees none and then a block */
-		if (__builtin_expect(span.end - worker->told_ticks > tell_ticks, 0)) {
-			worker_count_block(worker, done + j);
-			worker->told_ticks = span.end;
-		}
+		if (__builtin_expect(span.end - worker->told_ticks > tell_ticks, 0))
+			tell_block(worker, block.done + j, span.end);
 		last = span.end;
 	}
-	worker_count_block(worker, done + j);
-	worker->told_ticks = last;
+	tell_block(worker, block.done + j, last);
 	heartbeat_leave(&worker->heartbeat);
 	return !is_over;
+}
+
+#include "run/sparse.h"
+
+/** As run_block(), of the one or the other loop; `is_sparse` is a constant as well. */
+static ALWAYS_INLINE bool
+run_made(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
+	uint32_t clock_kind, bool is_paced, bool is_sparse, uint32_t only)
+{
+	return is_sparse ? run_sparse_block(worker, ops, count, clock_kind, only)
+			 : run_block(worker, ops, count, clock_kind, is_paced, only);
 }
 
 void
@@ -430,7 +483,8 @@ set_due(struct job_worker *worker, struct arrivals *arrivals, uint64_t *due, uin
 }
 
 static ALWAYS_INLINE void
-run_strata(struct job_worker *worker, uint32_t clock_kind, bool is_paced, uint32_t only)
+run_strata(struct job_worker *worker, uint32_t clock_kind, bool is_paced, bool is_sparse,
+	uint32_t only)
 {
 	const struct job_plan *plan = worker->plan;
 	struct ops_maker *maker = &worker->maker;
@@ -451,7 +505,8 @@ run_strata(struct job_worker *worker, uint32_t clock_kind, bool is_paced, uint32
 			if (is_paced)
 				set_due(worker, &arrivals, taken->due, made,
 					taken->moments.begin);
-			if (!run_block(worker, maker->ops, made, clock_kind, is_paced, only))
+			if (!run_made(worker, maker->ops, made, clock_kind, is_paced, is_sparse,
+				    only))
 				return;
 		}
 		__atomic_store_n(&worker->strata_done, s + plan->threads, __ATOMIC_RELEASE);
@@ -460,7 +515,7 @@ run_strata(struct job_worker *worker, uint32_t clock_kind, bool is_paced, uint32
 
 /** The same of operations that follow each other. */
 static ALWAYS_INLINE void
-run_share(struct job_worker *worker, uint32_t clock_kind, uint32_t only)
+run_share(struct job_worker *worker, uint32_t clock_kind, bool is_sparse, uint32_t only)
 {
 	struct ops_maker *maker = &worker->maker;
 	uint64_t until, end = job_share_begin(worker->plan, worker->thread + 1);
@@ -469,7 +524,8 @@ run_share(struct job_worker *worker, uint32_t clock_kind, uint32_t only)
 		until = end - i < OPS_STRATUM ? end : i + OPS_STRATUM;
 		ops_begin_at(maker, i, until);
 		while ((made = ops_make(maker)) > 0) {
-			if (!run_block(worker, maker->ops, made, clock_kind, false, only))
+			if (!run_made(worker, maker->ops, made, clock_kind, false, is_sparse,
+				    only))
 				return;
 		}
 	}
@@ -501,8 +557,8 @@ run_feed(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 		for (int j = 0; j < made && is_paced; j++)
 			taken->due[j] = clock_after(
 				plan->clock, taken->moments.begin, from->due_ns[j]);
-		if (!run_block(worker, from->ops, (uint32_t)made, clock_kind, is_paced,
-			    NB_OP_KINDS))
+		if (!run_made(worker, from->ops, (uint32_t)made, clock_kind, is_paced,
+			    plan->is_sparse, NB_OP_KINDS))
 			break;
 	}
 	if (made < 0) {
@@ -512,26 +568,29 @@ run_feed(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 	feed_taken_destroy(from);
 }
 
-#define LOOP(name, clock_kind, is_paced, only) \
+#define LOOP(name, clock_kind, is_paced, is_sparse, only) \
 	static __attribute__((noinline)) void name(struct job_worker *worker) \
 	{ \
 		if (!is_paced && job_has_shares(worker->plan)) \
-			run_share(worker, clock_kind, only); \
+			run_share(worker, clock_kind, is_sparse, only); \
 		else \
-			run_strata(worker, clock_kind, is_paced, only); \
+			run_strata(worker, clock_kind, is_paced, is_sparse, only); \
 	}
 
-LOOP(mixed_tsc, NB_CLOCK_TSC, false, NB_OP_KINDS)
-LOOP(mixed_monotonic, NB_CLOCK_MONOTONIC, false, NB_OP_KINDS)
-LOOP(paced_tsc, NB_CLOCK_TSC, true, NB_OP_KINDS)
-LOOP(paced_monotonic, NB_CLOCK_MONOTONIC, true, NB_OP_KINDS)
+/* Without a rate: with stamps of each operation, or sparse ones. */
+#define LOOPS(name, only) \
+	LOOP(name##_tsc, NB_CLOCK_TSC, false, false, only) \
+	LOOP(name##_monotonic, NB_CLOCK_MONOTONIC, false, false, only) \
+	LOOP(name##_sparse_tsc, NB_CLOCK_TSC, false, true, only) \
+	LOOP(name##_sparse_monotonic, NB_CLOCK_MONOTONIC, false, true, only)
+
+LOOP(paced_tsc, NB_CLOCK_TSC, true, false, NB_OP_KINDS)
+LOOP(paced_monotonic, NB_CLOCK_MONOTONIC, true, false, NB_OP_KINDS)
+LOOPS(mixed, NB_OP_KINDS)
 /* Of one kind: without a branch on it before each stamp. */
-LOOP(read_tsc, NB_CLOCK_TSC, false, NB_OP_READ)
-LOOP(read_monotonic, NB_CLOCK_MONOTONIC, false, NB_OP_READ)
-LOOP(insert_tsc, NB_CLOCK_TSC, false, NB_OP_INSERT)
-LOOP(insert_monotonic, NB_CLOCK_MONOTONIC, false, NB_OP_INSERT)
-LOOP(delete_tsc, NB_CLOCK_TSC, false, NB_OP_DELETE)
-LOOP(delete_monotonic, NB_CLOCK_MONOTONIC, false, NB_OP_DELETE)
+LOOPS(read, NB_OP_READ)
+LOOPS(insert, NB_OP_INSERT)
+LOOPS(delete, NB_OP_DELETE)
 
 static void
 run_loop(struct job_worker *worker)
@@ -543,15 +602,22 @@ run_loop(struct job_worker *worker)
 		[NB_OP_DELETE] = {delete_tsc, delete_monotonic},
 		[NB_OP_KINDS] = {mixed_tsc, mixed_monotonic},
 	};
+	static const loop_fn sparse[NB_OP_KINDS + 1][2] = {
+		[NB_OP_READ] = {read_sparse_tsc, read_sparse_monotonic},
+		[NB_OP_INSERT] = {insert_sparse_tsc, insert_sparse_monotonic},
+		[NB_OP_DELETE] = {delete_sparse_tsc, delete_sparse_monotonic},
+		[NB_OP_KINDS] = {mixed_sparse_tsc, mixed_sparse_monotonic},
+	};
 	const struct job_plan *plan = worker->plan;
 	bool is_monotonic = plan->clock->kind == NB_CLOCK_MONOTONIC;
 	worker->only = only_kind_of(plan);
+	worker->taken->stretch = OPS_STRATUM;
 	if (plan->feed != NULL)
 		run_feed(worker, plan->clock->kind, plan->is_paced);
 	else if (plan->is_paced)
 		(is_monotonic ? paced_monotonic : paced_tsc)(worker);
 	else
-		closed[worker->only][is_monotonic](worker);
+		(plan->is_sparse ? sparse : closed)[worker->only][is_monotonic](worker);
 }
 
 void

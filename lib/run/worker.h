@@ -131,6 +131,12 @@ job_is_commit(uint32_t kind, int answer)
 struct job_worker;
 struct job_taken;
 
+/** Operations that had no stamps of their own: between two stamps there was a stretch of them. */
+struct job_stretches {
+	uint64_t ops, count;
+	uint64_t ticks; /* without verification */
+};
+
 /** What the workers of a group share and do not change. */
 struct job_plan {
 	const struct nb_engine *engine;
@@ -142,6 +148,7 @@ struct job_plan {
 	struct job_gate *gate;
 	const int *halt;           /* not 0: stop after the current operation; atomic */
 	uint64_t verify_threshold; /* see is_sampled() */
+	uint64_t stamp_threshold;  /* see has_stamps(); 0: none has stamps of its own */
 	uint64_t count;            /* operations of the group; UINT64_MAX: no bound */
 	uint64_t warmup_count;     /* of them, not measured */
 	uint64_t warm_ticks;       /* after the begin: not measured before */
@@ -151,6 +158,7 @@ struct job_plan {
 	uint32_t threads;          /* of the group, in all processes */
 	uint32_t kinds;            /* bits 1 << NB_OP_* of those that there may be */
 	bool is_paced;             /* by the schedule, or by the trace's own times */
+	bool is_sparse;            /* few operations have stamps of their own: sparse.h */
 	bool may_miss;             /* a read that finds nothing is not a finding */
 	bool has_deletes;          /* of some group */
 	bool is_alone;             /* nobody else writes to a key that this worker writes to */
@@ -258,6 +266,7 @@ struct job_worker {
 	struct job_own *own;         /* plan->own_places of them, in the worker's own memory */
 	struct job_own_key *own_key; /* beside them, of a trace; else NULL */
 	uint64_t warm_commits;       /* writes of the warm-up: see job_is_commit() */
+	struct job_stretches unstamped; /* that are measured */
 	struct pulse_track pulses;
 };
 

@@ -39,12 +39,18 @@ count_uniform(struct job_worker *worker, uint64_t from, uint64_t until)
 	const struct clock *clock = worker->plan->clock;
 	struct job_taken *taken = worker->taken;
 	struct job_counts *counts = &worker->counts[worker->only];
-	uint64_t times_ns[OPS_STRATUM], count = until - from;
+	uint64_t times_ns[OPS_STRATUM], count = until - from, timed = 0;
 	uint64_t bits = (count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX) << from;
 	uint64_t missed = (uint64_t)__builtin_popcountll(taken->misses & bits);
-	for (uint64_t j = 0; j < count; j++)
-		times_ns[j] = clock_ns(clock, taken->ticks[from + j]);
-	histogram_add_block(counts->service, times_ns, count);
+	if (taken->stamped == UINT64_MAX) {
+		for (; timed < count; timed++)
+			times_ns[timed] = clock_ns(clock, taken->ticks[from + timed]);
+	} else {
+		for (uint64_t left = taken->stamped & bits; left != 0; left &= left - 1)
+			times_ns[timed++] = clock_ns(
+				clock, taken->ticks[__builtin_ctzll(left)]);
+	}
+	histogram_add_block(counts->service, times_ns, timed);
 	bool is_added = pulse_add_block(&worker->pulses, taken->ends[until - 1], count);
 	for (uint64_t j = from; j < until && !is_added; j++)
 		pulse_add(&worker->pulses, taken->ends[j]);
@@ -91,7 +97,8 @@ count_until(struct job_worker *worker, uint64_t done)
 		}
 		struct job_counts *counts = &worker->counts[ops[j].kind];
 		uint64_t ticks = span->end - span->begin - span->paused;
-		histogram_add(counts->service, clock_ns(plan->clock, ticks));
+		if ((taken->stamped >> j & 1) != 0)
+			histogram_add(counts->service, clock_ns(plan->clock, ticks));
 		if (counts->response != NULL) {
 			uint64_t wait = span->begin - taken->due[j];
 			histogram_add(counts->response, clock_ns(plan->clock, wait + ticks));

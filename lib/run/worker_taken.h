@@ -24,6 +24,8 @@ struct job_taken {
 	uint64_t bytes[OPS_STRATUM]; /* of reads */
 	uint64_t misses;             /* bits of those that were answered NB_NOT_FOUND */
 	uint64_t conflicts;          /* not counted yet */
+	uint64_t stamped;            /* bits of those with stamps of their own */
+	uint32_t stretch;            /* see stretch_end() in sparse.h */
 	/* else */
 	struct span spans[OPS_STRATUM];
 	uint64_t due[OPS_STRATUM]; /* ticks */

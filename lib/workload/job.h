@@ -23,6 +23,7 @@ enum job_key_type {
 	JOB_RATE,     /* of a group */
 	JOB_ARRIVALS, /* as JOB_CHOICE; holds if there is a rate */
 	JOB_CPUS,     /* char *, owned */
+	JOB_LATENCY,  /* uint32_t, NB_LATENCY_* or N */
 	JOB_START     /* as JOB_CHOICE; job_assign() makes it a phase */
 };
 
@@ -68,6 +69,12 @@ job_value_text(char **out, const struct job_key *key, const void *object);
 /** "0-3,8"; else NB_ERR_USAGE. */
 NB_MUST_CHECK int
 job_value_check_cpus(const char *text);
+
+enum { JOB_LATENCY_SIZE = 24 };
+
+/** "each", "block" or "sampled:64", a literal or in `text`. */
+const char *
+job_latency_text(uint32_t latency, char text[JOB_LATENCY_SIZE]);
 
 /** The shortest text, up to 17 digits, that is read as the same number, in any locale. */
 void

@@ -115,6 +115,9 @@ check_rate(const struct nb_group *group)
 		if (!is_rate(group->rate[i].from_ops_s) || !is_rate(group->rate[i].to_ops_s))
 			return error_set(NB_ERR_USAGE, "rate: step %zu is not a rate", i + 1);
 	}
+	if (has_rate && group->latency != NB_LATENCY_EACH)
+		return error_set(NB_ERR_USAGE,
+			"latency: must be each with a rate, which tells when each operation is due; leave out the rate, or set latency=each");
 	if (has_rate && group->rate[group->rate_count - 1].to_ops_s == 0 &&
 		group->duration_ns == 0)
 		return error_set(NB_ERR_USAGE,

@@ -129,6 +129,10 @@ const struct job_key job_keys[] = {
 	{.said = {.name = "cpus", .arg = "LIST",
 		.help = "pin the threads to these CPUs in turn: 0-3,8; any: do not pin"},
 		.type = JOB_CPUS, GROUP_FIELD(cpus), .is_of_load = true},
+	{.said = {.name = "latency", .arg = "HOW", .def = "each",
+		.help = "which operations are timed one by one: each; one in N, sampled:N, the "
+			"others run without time stamps; or block, none, only blocks of them"},
+		.type = JOB_LATENCY, GROUP_FIELD(latency), .is_of_load = true},
 	{.said = {.name = "start", .arg = "WHEN", .def = "together", .choices = "together|after",
 		.help = "start with the previous group, or after the previous phase"},
 		.type = JOB_START, GROUP_FIELD(phase)},

@@ -389,6 +389,44 @@ set_cpus(const struct job_key *key, void *object, const char *text)
 	return rc == NB_OK ? replace_text(field_of(key, object), is_any ? NULL : text) : rc;
 }
 
+/* ---- latency ---- */
+
+#define SAMPLED "sampled:"
+
+static int
+set_latency(const struct job_key *key, void *object, const char *text)
+{
+	uint64_t every = 0;
+	bool is_sampled = strncmp(text, SAMPLED, strlen(SAMPLED)) == 0;
+	if (is_sampled && nb_parse_count(&every, text + strlen(SAMPLED)) == NB_OK &&
+		every >= 2 && every <= UINT32_MAX)
+		store(key, object, every);
+	else if (strcmp(text, "each") == 0 || strcmp(text, "block") == 0)
+		store(key, object, text[0] == 'e' ? NB_LATENCY_EACH : NB_LATENCY_BLOCK);
+	else
+		return error_set(NB_ERR_USAGE,
+			"'%.*s' is not known; allowed: each, block, and " SAMPLED
+			"N with N from 2 to %" PRIu32 ", such as " SAMPLED "64",
+			JOB_QUOTE_MAX, text, UINT32_MAX);
+	return NB_OK;
+}
+
+static void
+write_latency(FILE *to, const struct job_key *key, const void *object)
+{
+	char text[JOB_LATENCY_SIZE];
+	fputs(job_latency_text((uint32_t)load(key, object), text), to);
+}
+
+const char *
+job_latency_text(uint32_t latency, char text[JOB_LATENCY_SIZE])
+{
+	snprintf(text, JOB_LATENCY_SIZE, SAMPLED "%" PRIu32, latency);
+	return latency == NB_LATENCY_EACH     ? "each"
+		: latency == NB_LATENCY_BLOCK ? "block"
+					      : text;
+}
+
 /* ---- shares ---- */
 
 /** In units of 1/SHARE_SCALE_MAX. */
@@ -609,6 +647,7 @@ static const struct {
 	[JOB_RATE] = {set_rate, write_rate},
 	[JOB_ARRIVALS] = {set_arrivals, write_arrivals},
 	[JOB_CPUS] = {set_cpus, write_text},
+	[JOB_LATENCY] = {set_latency, write_latency},
 	[JOB_START] = {set_choice, write_choice},
 };
 

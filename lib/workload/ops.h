@@ -179,6 +179,16 @@ is_sampled(uint64_t i, uint64_t threshold)
 	return i * 0x9e3779b97f4a7c15u < threshold;
 }
 
+/**
+ * The same sequence half a turn on, for operations that are stamped where the others are not: so
+ * no operation is both of a small share that is verified and of a small share that is stamped.
+ */
+static inline bool
+has_stamps(uint64_t i, uint64_t threshold)
+{
+	return i * 0x9e3779b97f4a7c15u - (UINT64_C(1) << 63) < threshold;
+}
+
 /** Whether it puts a value into the database. */
 static inline bool
 ops_is_write(uint32_t kind)

@@ -1,0 +1,46 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# --latency: time stamps of one operation in N, or of blocks alone.
+# shellcheck disable=SC2154
+load helper
+
+RUN=(run --driver=memory --workload=ycsb-a --records=1000 --count=10000 --quiet)
+
+@test "each way of stamping does and counts the same operations" {
+	local first=
+	for latency in each sampled:2 sampled:64; do
+		mininb 0 "${RUN[@]}" --latency="$latency"
+		done_ops=$(awk '/^(read|update) / { print $1, $3 } /^Stream digest/' <<<"$output")
+		[ -n "$first" ] || first=$done_ops
+		equals "$done_ops" "$first"
+		matches "$done_ops" $'read [0-9]+\nupdate [0-9]+\nStream'
+	done
+}
+
+@test "put, get and delete take it" {
+	mininb 0 keys --count=5000 --quiet
+	for action in put get delete; do
+		mininb 0 "$action" --driver=leveldb --count=5000 --latency=sampled:10 --quiet
+		contains "$output" 'Total:'
+	done
+}
+
+@test "a way that there is not is refused, and nothing is written" {
+	for latency in sampled: sampled:1 sampled:x sampled sometimes ''; do
+		mininb 2 "${RUN[@]}" --driver=leveldb --latency="$latency"
+		lacks "$output" 'Throughput'
+	done
+	mininb 2 "${RUN[@]}" --driver=leveldb --latency=sampled:1
+	contains "$stderr" "latency: 'sampled:1' is not known; allowed: each, block, and sampled:N"
+	mininb 2 "${RUN[@]}" --driver=leveldb --latency=sampled:64 --rate=1k
+	contains "$stderr" 'latency: must be each with a rate'
+	mininb 2 load --driver=leveldb --records=100 --latency=block --rate=1k
+	contains "$stderr" 'latency: must be each with a rate'
+	[ ! -e nb ]
+}
+
+@test "a group may have its own" {
+	mininb 0 "${RUN[@]}" --run.latency=sampled:3
+	mininb 2 "${RUN[@]}" --run.latency=sampled:3 --rate=1k
+	contains "$stderr" '[run]: latency: must be each with a rate'
+}
