@@ -90,8 +90,8 @@ const struct nb_option database_options[] = {
 		"write what RocksDB does to its file LOG, not only its options"),
 	[STATISTICS] = NB_OPTION_BOOL("statistics", "no",
 		"report the statistics of RocksDB as counters; costs some speed"),
-	[TRANSACTIONS] = NB_OPTION_CHOICE("transactions", "none", "none|optimistic",
-		"optimistic: checked for conflicts when they commit"),
+	[TRANSACTIONS] = NB_OPTION_CHOICE("transactions", "none", "none|optimistic|pessimistic",
+		"conflicts: checked at the commit, or keys locked by each write"),
 	NB_OPTION_END,
 };
 
@@ -120,9 +120,9 @@ check(const struct nb_open_args *args)
 	if (value[DYNAMIC_LEVEL_BYTES].u64 != 0 && value[COMPACTION].u64 != 0)
 		return host->fail(NB_UNSUPPORTED,
 			"level_compaction_dynamic_level_bytes goes with compaction_style=level only");
-	if (value[TRANSACTIONS].u64 == OPTIMISTIC && value[WRITE_MODE].u64 == UNORDERED)
+	if (value[TRANSACTIONS].u64 != NO_TRANSACTIONS && value[WRITE_MODE].u64 == UNORDERED)
 		return host->fail(NB_UNSUPPORTED,
-			"transactions=optimistic needs snapshots, which write_mode=unordered does not keep");
+			"transactions need snapshots, which write_mode=unordered does not keep");
 	if ((args->flags & NB_OPEN_READ_ONLY) == 0 && disk_room(args->path, "") < OPEN_BYTES)
 		return host->fail(NB_FAIL, "no space left on device");
 	if (value[MAX_OPEN_FILES].is_set != 0 && getrlimit(RLIMIT_NOFILE, &files) == 0 &&
@@ -153,6 +153,69 @@ table_settings(rocksdb_options_t *to, const struct nb_open_args *args)
 	}
 	rocksdb_options_set_block_based_table_factory(to, table);
 	rocksdb_block_based_options_destroy(table);
+}
+
+/* --- merges --- */
+
+/* malloc()ed. RocksDB looks at the size of NULL, which is a failure. */
+static char *
+merged(const void *data, size_t size, unsigned char *is_done, size_t *merged_size)
+{
+	char *value = malloc(size + 1);
+
+	*is_done = value != NULL;
+	*merged_size = value != NULL ? size : 0;
+	return value != NULL && size != 0 ? memcpy(value, data, size) : value;
+}
+
+/* Operands are those of merge, so they have 8 bytes. */
+static char *
+add_up(uint64_t sum, const char *const *operands, int count, unsigned char *is_done,
+	size_t *size)
+{
+	uint64_t operand;
+
+	for (int i = 0; i < count; i++) {
+		memcpy(&operand, operands[i], sizeof(operand));
+		sum += operand;
+	}
+	return merged(&sum, sizeof(sum), is_done, size);
+}
+
+/*
+ * A value that is not 8 bytes stays as it is. RocksDB's own uint64add takes it for 0; and after
+ * a failure the database can neither be flushed nor opened any more.
+ */
+static char *
+full_merge(void *state, const char *key, size_t key_size, const char *existing,
+	size_t existing_size, const char *const *operands, const size_t *sizes, int count,
+	unsigned char *is_done, size_t *size)
+{
+	uint64_t before = 0;
+
+	if (existing != NULL && existing_size != sizeof(before))
+		return merged(existing, existing_size, is_done, size);
+	if (existing != NULL)
+		memcpy(&before, existing, sizeof(before));
+	return add_up(before, operands, count, is_done, size);
+}
+
+static char *
+partial_merge(void *state, const char *key, size_t key_size, const char *const *operands,
+	const size_t *sizes, int count, unsigned char *is_done, size_t *size)
+{
+	return add_up(0, operands, count, is_done, size);
+}
+
+static void
+merge_destroy(void *state)
+{
+}
+
+static const char *
+merge_name(void *state)
+{
+	return "mininb.add_u64";
 }
 
 static void
@@ -189,6 +252,9 @@ settings_create(struct nb_db *db, const struct nb_open_args *args)
 	if (db->has_statistics)
 		rocksdb_options_enable_statistics(to);
 	table_settings(to, args);
+	rocksdb_options_set_merge_operator(to,
+		rocksdb_mergeoperator_create(
+			NULL, merge_destroy, full_merge, partial_merge, NULL, merge_name));
 
 	db->read_options = rocksdb_readoptions_create();
 	rocksdb_readoptions_set_verify_checksums(
@@ -205,11 +271,15 @@ settings_create(struct nb_db *db, const struct nb_open_args *args)
 	rocksdb_flushoptions_set_wait(db->flush_options, 1);
 	db->txn_options = rocksdb_optimistictransaction_options_create();
 	rocksdb_optimistictransaction_options_set_set_snapshot(db->txn_options, 1);
+	db->lock_options = rocksdb_transaction_options_create();
+	rocksdb_transaction_options_set_set_snapshot(db->lock_options, 1);
+	rocksdb_transaction_options_set_deadlock_detect(db->lock_options, 1);
 }
 
 static void
 settings_destroy(struct nb_db *db)
 {
+	rocksdb_transaction_options_destroy(db->lock_options);
 	rocksdb_optimistictransaction_options_destroy(db->txn_options);
 	rocksdb_flushoptions_destroy(db->flush_options);
 	rocksdb_writeoptions_destroy(db->write_options);
@@ -225,11 +295,17 @@ base_open(struct nb_db *db, const struct nb_open_args *args)
 {
 	const char *const names[] = {"default"};
 	const rocksdb_options_t *const families[] = {db->options};
-	bool is_optimistic = args->options[TRANSACTIONS].u64 == OPTIMISTIC;
+	uint64_t transactions = args->options[TRANSACTIONS].u64;
 	char *error = NULL;
 
-	db->is_read_only = !is_optimistic && (args->flags & NB_OPEN_READ_ONLY) != 0;
-	if (is_optimistic) {
+	db->is_read_only = transactions == NO_TRANSACTIONS &&
+		(args->flags & NB_OPEN_READ_ONLY) != 0;
+	if (transactions == PESSIMISTIC) {
+		rocksdb_transactiondb_options_t *locks = rocksdb_transactiondb_options_create();
+		db->pessimistic = rocksdb_transactiondb_open_column_families(db->options, locks,
+			args->path, 1, names, families, &db->family, &error);
+		rocksdb_transactiondb_options_destroy(locks);
+	} else if (transactions == OPTIMISTIC) {
 		db->optimistic = rocksdb_optimistictransactiondb_open_column_families(
 			db->options, args->path, 1, names, families, &db->family, &error);
 		if (error == NULL)
@@ -256,6 +332,7 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 	if (db == NULL)
 		return host->fail(NB_FAIL, "out of memory");
 	db->host = host;
+	db->inflight_ops = args->inflight_ops;
 	settings_create(db, args);
 	char *error = base_open(db, args);
 	if (error != NULL) {
@@ -269,16 +346,27 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 	return NB_OK;
 }
 
-int
-database_close(struct nb_db *db)
+static int
+write_out(struct nb_db *db)
 {
 	char *error = NULL;
 
-	if (db->is_unlogged && !db->is_read_only)
+	if (db->pessimistic != NULL)
+		rocksdb_transactiondb_flush(db->pessimistic, db->flush_options, &error);
+	else
 		rocksdb_flush(db->base, db->flush_options, &error);
-	int rc = database_outcome(db->host, "rocksdb_flush", error);
+	return database_outcome(db->host, "rocksdb_flush", error);
+}
+
+int
+database_close(struct nb_db *db)
+{
+	int rc = db->is_unlogged && !db->is_read_only ? write_out(db) : NB_OK;
+
 	rocksdb_column_family_handle_destroy(db->family);
-	if (db->optimistic != NULL) {
+	if (db->pessimistic != NULL) {
+		rocksdb_transactiondb_close(db->pessimistic);
+	} else if (db->optimistic != NULL) {
 		rocksdb_optimistictransactiondb_close_base_db(db->base); /* the handle only */
 		rocksdb_optimistictransactiondb_close(db->optimistic);
 	} else {
@@ -295,8 +383,11 @@ static uint64_t
 property(struct nb_db *db, const char *name)
 {
 	uint64_t value;
+	int error = db->pessimistic != NULL
+		? rocksdb_transactiondb_property_int(db->pessimistic, name, &value)
+		: rocksdb_property_int(db->base, name, &value);
 
-	return rocksdb_property_int(db->base, name, &value) == 0 ? value : 0;
+	return error == 0 ? value : 0;
 }
 
 static bool
@@ -338,11 +429,13 @@ int
 database_flush(struct nb_db *db, uint32_t upto)
 {
 	uint64_t errors = property(db, "rocksdb.background-errors");
-	char *error = NULL;
 
-	rocksdb_flush(db->base, db->flush_options, &error);
-	if (error != NULL || upto == NB_SETTLE_FLUSH)
-		return database_outcome(db->host, "rocksdb_flush", error);
+	if (upto == NB_SETTLE_COMPACT && db->pessimistic != NULL)
+		return db->host->fail(NB_UNSUPPORTED,
+			"transactions=pessimistic: the C API of RocksDB cannot compact such a database");
+	int rc = write_out(db);
+	if (rc != NB_OK || upto == NB_SETTLE_FLUSH)
+		return rc;
 	rocksdb_compact_range(db->base, NULL, 0, NULL, 0);
 	return wait_for_background(db, errors);
 }
@@ -419,7 +512,9 @@ database_stats(struct nb_db *db, nb_stat_emit emit, void *to)
 		char name[40];
 		snprintf(wanted, sizeof(wanted), "rocksdb.num-files-at-level%d", level);
 		snprintf(name, sizeof(name), "tables_level%d", level);
-		char *text = rocksdb_property_value(db->base, wanted);
+		char *text = db->pessimistic != NULL
+			? rocksdb_transactiondb_property_value(db->pessimistic, wanted)
+			: rocksdb_property_value(db->base, wanted);
 		if (text != NULL)
 			emit(to, name, "files", NB_STAT_GAUGE, strtoull(text, NULL, 10));
 		rocksdb_free(text);

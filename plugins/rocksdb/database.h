@@ -40,20 +40,24 @@ enum {
 enum { ORDERED, PIPELINED, UNORDERED };
 
 /** Of the option `transactions`. */
-enum { NO_TRANSACTIONS, OPTIMISTIC };
+enum { NO_TRANSACTIONS, OPTIMISTIC, PESSIMISTIC };
 
 extern const struct nb_option database_options[];
 
 struct nb_db {
 	const struct nb_host *host;
-	rocksdb_t *base;
-	rocksdb_optimistictransactiondb_t *optimistic; /* NULL: no transactions */
+	rocksdb_t
+		*base; /* NULL: pessimistic, whose plain database this API does not hand out */
+	rocksdb_optimistictransactiondb_t *optimistic; /* NULL: is not */
+	rocksdb_transactiondb_t *pessimistic;          /* likewise */
 	rocksdb_column_family_handle_t *family;        /* the only one */
 	rocksdb_options_t *options;
 	rocksdb_readoptions_t *read_options;
 	rocksdb_writeoptions_t *write_options;
 	rocksdb_flushoptions_t *flush_options;
 	rocksdb_optimistictransaction_options_t *txn_options;
+	rocksdb_transaction_options_t *lock_options; /* of a pessimistic transaction */
+	uint32_t inflight_ops;
 	bool is_unlogged; /* durability 'none' */
 	bool is_read_only;
 	bool has_statistics;

@@ -6,6 +6,8 @@
  * - get lends a pinned block: of a table nothing is copied. A record that is still
  *   in a memtable RocksDB copies once into the object that pins, so 'zero-copy' is
  *   not claimed. The C API makes that object, some 100 bytes, with new for each get.
+ * - Which of three functions writes or reads depends on the kind of database, and on whether
+ *   there is a transaction: a pessimistic database has no plain one in this API.
  */
 /* With assertions RocksDB also looks at its test hooks in each operation. */
 #ifdef ROCKSDB_ASSERTS
@@ -13,6 +15,9 @@
 #endif
 
 #include "database.h"
+
+#include "../common/async.h"
+#include "../common/execute.h"
 
 #include <dlfcn.h>
 
@@ -39,6 +44,8 @@ struct nb_session {
 	rocksdb_transaction_t *txn;          /* used again by each begin */
 	rocksdb_readoptions_t *txn_read;     /* of what the transaction sees */
 	const rocksdb_snapshot_t *txn_since; /* that */
+	struct buffer kept;                  /* what the gets of an execute lend */
+	struct async async;
 };
 
 /* The C API does not tell its version; the name of the library that is loaded does. */
@@ -56,11 +63,45 @@ version(void)
 	return version_text("%s", at != NULL ? at + strlen(before) : ROCKSDB_VERSION);
 }
 
+/* The table of this kind of database. */
+static const struct nb_engine *
+table_of(const struct nb_db *db);
+
+/*
+ * Busy: a key was written since begin, or there is a deadlock. Try again: too long since to
+ * know. Timed out: another transaction has the key locked.
+ */
+static bool
+is_conflict(const char *error)
+{
+	static const char *const conflicts[] = {
+		"Resource busy", "Operation failed. Try again", "Operation timed out"};
+
+	for (size_t i = 0; i < COUNT_OF(conflicts); i++)
+		if (strncmp(error, conflicts[i], strlen(conflicts[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Of a call that can meet another transaction. */
+static int
+answer(struct nb_session *session, const char *call, char *error)
+{
+	if (error == NULL)
+		return NB_OK;
+	if (!is_conflict(error))
+		return database_failure(session->db->host, call, error);
+	rocksdb_free(error);
+	return NB_CONFLICT;
+}
+
 /* --- sessions --- */
 
 static void
 session_free(struct nb_session *session)
 {
+	async_close(&session->async);
+	free(session->kept.data);
 	free(session->errors);
 	free(session->key_sizes);
 	free(session->keys);
@@ -95,7 +136,8 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	struct nb_session *session = calloc(1, sizeof(*session));
 
-	if (session == NULL || !session_reserve(session, 1))
+	if (session == NULL || !session_reserve(session, 1) ||
+		!async_open(&session->async, db->inflight_ops))
 		goto free_session;
 	session->db = db;
 	session->batch = rocksdb_writebatch_create();
@@ -131,10 +173,26 @@ pin(struct nb_session *session, struct nb_slice key, char **error)
 {
 	struct nb_db *db = session->db;
 
-	return session->is_in_txn
-		? rocksdb_transaction_get_pinned(
-			  session->txn, session->txn_read, address(key), key.size, error)
-		: rocksdb_get_pinned(db->base, db->read_options, address(key), key.size, error);
+	if (session->is_in_txn)
+		return rocksdb_transaction_get_pinned(
+			session->txn, session->txn_read, address(key), key.size, error);
+	if (db->pessimistic != NULL)
+		return rocksdb_transactiondb_get_pinned(
+			db->pessimistic, db->read_options, address(key), key.size, error);
+	return rocksdb_get_pinned(db->base, db->read_options, address(key), key.size, error);
+}
+
+static inline int
+lend(struct nb_session *session, rocksdb_pinnableslice_t *loan, char *error,
+	struct nb_slice *value)
+{
+	if (loan == NULL)
+		return error == NULL ? NB_NOT_FOUND
+				     : answer(session, "rocksdb_get_pinned", error);
+	session->loans[0] = loan;
+	session->loan_count = 1;
+	value->data = rocksdb_pinnableslice_value(loan, &value->size);
+	return NB_OK;
 }
 
 static int
@@ -143,14 +201,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	char *error = NULL;
 	rocksdb_pinnableslice_t *loan = pin(session, key, &error);
 
-	if (loan == NULL)
-		return error == NULL
-			? NB_NOT_FOUND
-			: database_outcome(session->db->host, "rocksdb_get_pinned", error);
-	session->loans[0] = loan;
-	session->loan_count = 1;
-	value->data = rocksdb_pinnableslice_value(loan, &value->size);
-	return NB_OK;
+	return lend(session, loan, error, value);
 }
 
 static void
@@ -162,33 +213,42 @@ release(struct nb_session *session)
 	session->loan_count = 0;
 }
 
+/* rocksdb_put(), _delete() or _merge(), with key and value. */
+#define WRITE(session, verb, ...) \
+	do { \
+		struct nb_db *db_ = (session)->db; \
+		char *error_ = NULL; \
+		if ((session)->is_in_txn) \
+			rocksdb_transaction_##verb((session)->txn, __VA_ARGS__, &error_); \
+		else if (db_->pessimistic != NULL) \
+			rocksdb_transactiondb_##verb( \
+				db_->pessimistic, db_->write_options, __VA_ARGS__, &error_); \
+		else \
+			rocksdb_##verb(db_->base, db_->write_options, __VA_ARGS__, &error_); \
+		return answer(session, "rocksdb_" #verb, error_); \
+	} while (0)
+
 static int
 put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	struct nb_db *db = session->db;
-	char *error = NULL;
-
-	if (session->is_in_txn)
-		rocksdb_transaction_put(session->txn, address(key), key.size, address(value),
-			value.size, &error);
-	else
-		rocksdb_put(db->base, db->write_options, address(key), key.size, address(value),
-			value.size, &error);
-	return database_outcome(db->host, "rocksdb_put", error);
+	WRITE(session, put, address(key), key.size, address(value), value.size);
 }
 
 /* Writes a tombstone and does not look whether there is something to remove. */
 static int
 del(struct nb_session *session, struct nb_slice key)
 {
-	struct nb_db *db = session->db;
-	char *error = NULL;
+	WRITE(session, delete, address(key), key.size);
+}
 
-	if (session->is_in_txn)
-		rocksdb_transaction_delete(session->txn, address(key), key.size, &error);
-	else
-		rocksdb_delete(db->base, db->write_options, address(key), key.size, &error);
-	return database_outcome(db->host, "rocksdb_delete", error);
+/* Writes the operand: what it is added to is looked up by the next read, or a compaction. */
+static int
+merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+{
+	if (how != NB_MERGE_ADD_U64)
+		return session->db->host->fail(
+			NB_UNSUPPORTED, "no merge has the number %u", how);
+	WRITE(session, merge, address(key), key.size, (const char *)&operand, sizeof(operand));
 }
 
 static int
@@ -209,24 +269,29 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 			rocksdb_writebatch_put(session->batch, address(w->key), w->key.size,
 				address(w->value), w->value.size);
 	}
-	rocksdb_write(db->base, db->write_options, session->batch, &error);
-	return database_outcome(db->host, "rocksdb_write", error);
+	if (db->pessimistic != NULL)
+		rocksdb_transactiondb_write(
+			db->pessimistic, db->write_options, session->batch, &error);
+	else
+		rocksdb_write(db->base, db->write_options, session->batch, &error);
+	return answer(session, "rocksdb_write", error);
 }
 
-/* Fill session->loans and errors. A transaction has no such call that pins. */
+/* Fill session->loans and errors. With transactions no such call pins. */
 static void
 pin_all(struct nb_session *session, const struct nb_slice *keys, size_t count)
 {
 	struct nb_db *db = session->db;
+	bool is_each = session->is_in_txn || db->pessimistic != NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		session->keys[i] = address(keys[i]);
 		session->key_sizes[i] = keys[i].size;
 		session->errors[i] = NULL;
-		if (session->is_in_txn)
+		if (is_each)
 			session->loans[i] = pin(session, keys[i], &session->errors[i]);
 	}
-	if (!session->is_in_txn)
+	if (!is_each)
 		rocksdb_batched_multi_get_cf(db->base, db->read_options, db->family, count,
 			session->keys, session->key_sizes, session->loans, session->errors,
 			false);
@@ -271,6 +336,8 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	session->is_fresh = true;
 	rocksdb_iterator_t *iterator = session->is_in_txn
 		? rocksdb_transaction_create_iterator(session->txn, session->txn_read)
+		: db->pessimistic != NULL
+		? rocksdb_transactiondb_create_iterator(db->pessimistic, db->read_options)
 		: rocksdb_create_iterator(db->base, db->read_options);
 	session->iterator = iterator;
 	if (size != 0 && session->is_backward)
@@ -334,8 +401,11 @@ begin(struct nb_session *session, uint32_t flags)
 {
 	struct nb_db *db = session->db;
 
-	session->txn = rocksdb_optimistictransaction_begin(
-		db->optimistic, db->write_options, db->txn_options, session->txn);
+	session->txn = db->pessimistic != NULL
+		? rocksdb_transaction_begin(
+			  db->pessimistic, db->write_options, db->lock_options, session->txn)
+		: rocksdb_optimistictransaction_begin(
+			  db->optimistic, db->write_options, db->txn_options, session->txn);
 	session->txn_since = rocksdb_transaction_get_snapshot(session->txn);
 	rocksdb_readoptions_set_snapshot(session->txn_read, session->txn_since);
 	session->is_in_txn = true;
@@ -357,26 +427,87 @@ abort_txn(struct nb_session *session)
 
 	txn_end(session);
 	rocksdb_transaction_rollback(session->txn, &error);
-	rocksdb_free(error); /* of an optimistic one it only forgets, and cannot fail */
+	rocksdb_free(error); /* it forgets, and lets go of its locks: that cannot fail */
 }
 
-/* Busy: a key was written since begin. Try again: too long since to know. */
 static int
 commit(struct nb_session *session)
 {
 	char *error = NULL;
 
 	rocksdb_transaction_commit(session->txn, &error);
-	if (error == NULL) {
+	if (error == NULL)
 		txn_end(session);
-		return NB_OK;
-	}
+	else
+		abort_txn(session);
+	return answer(session, "rocksdb_transaction_commit", error);
+}
+
+/* --- several steps --- */
+
+/* Locks the key, or notes that it may not change up to the commit. */
+static int
+get_for_update(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	char *error = NULL;
+	rocksdb_pinnableslice_t *loan = rocksdb_transaction_get_pinned_for_update(
+		session->txn, session->txn_read, address(key), key.size, 1, &error);
+
+	return lend(session, loan, error, value);
+}
+
+static int
+insert_in_txn(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct nb_slice before;
+	int rc = get_for_update(session, key, &before);
+
+	if (rc == NB_NOT_FOUND)
+		return put(session, key, value);
+	if (rc != NB_OK)
+		return rc;
+	release(session);
+	return NB_EXISTS;
+}
+
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	if (session->is_in_txn)
+		return insert_in_txn(session, key, value);
+	int rc = begin(session, 0);
+	if (rc == NB_OK)
+		rc = insert_in_txn(session, key, value);
+	if (rc == NB_OK)
+		return commit(session);
 	abort_txn(session);
-	if (strncmp(error, "Resource busy", 13) != 0 &&
-		strncmp(error, "Operation failed. Try again", 27) != 0)
-		return database_outcome(session->db->host, "rocksdb_transaction_commit", error);
-	rocksdb_free(error);
-	return NB_CONFLICT;
+	return rc;
+}
+
+static int
+execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	struct nb_db *db = session->db;
+	const struct executor by = {table_of(db), db->host, session, &session->kept,
+		session->is_in_txn, get_for_update};
+
+	return execute_by(&by, steps, count, flags);
+}
+
+/* --- several in flight --- */
+
+static int
+submit(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	return async_submit(&session->async, requests, count, taken);
+}
+
+static int
+reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
+	uint64_t timeout_ns)
+{
+	return async_reap(&session->async, table_of(session->db), session, out, room, count);
 }
 
 /* --- the tables --- */
@@ -396,18 +527,25 @@ variant(const struct nb_option_value *values);
 		.value_size_max = VALUE_SIZE_MAX, .options = database_options, \
 		.open = database_open, .close = database_close, ENGINE_RECORDS, \
 		.release = release, ENGINE_SCAN, .batch = batch, .multi_get = multi_get, \
-		.flush = database_flush, .checkpoint = database_checkpoint, \
-		.stats = database_stats, .variant = variant
+		.merge = merge, .submit = submit, .reap = reap, .flush = database_flush, \
+		.checkpoint = database_checkpoint, .stats = database_stats, .variant = variant
 
 static const struct nb_engine engine = {COMMON, .caps = CAPS | NB_CAP_SNAPSHOT};
 static const struct nb_engine unordered = {COMMON, .caps = CAPS};
-static const struct nb_engine optimistic = {COMMON, .caps = CAPS | NB_CAP_SNAPSHOT, ENGINE_TXN};
+static const struct nb_engine transactional = {COMMON, .caps = CAPS | NB_CAP_SNAPSHOT,
+	.insert = insert, ENGINE_TXN, .execute = execute};
+
+static const struct nb_engine *
+table_of(const struct nb_db *db)
+{
+	return db->base == NULL || db->optimistic != NULL ? &transactional : &engine;
+}
 
 static const struct nb_engine *
 variant(const struct nb_option_value *values)
 {
-	return values[TRANSACTIONS].u64 == OPTIMISTIC ? &optimistic
-		: values[WRITE_MODE].u64 == UNORDERED ? &unordered
-						      : NULL;
+	return values[TRANSACTIONS].u64 != NO_TRANSACTIONS ? &transactional
+		: values[WRITE_MODE].u64 == UNORDERED      ? &unordered
+							   : NULL;
 }
 NB_ENGINE_PLUGIN(engine)
