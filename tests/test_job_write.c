@@ -101,6 +101,7 @@ static const char *const drawn[] = {
 	"background=no\nbackground=yes",
 	"cpus=any\ncpus=0-3,8",
 	"latency=each\nlatency=block\nlatency=sampled:2\nlatency=sampled:4294967295",
+	"insert-verb=put\ninsert-verb=insert",
 	"start=together\nstart=after",
 };
 
@@ -122,7 +123,7 @@ static bool
 is_of_load(const char *assignment)
 {
 	static const char *const names[] = {
-		"threads=", "rate=", "arrivals=", "cpus=", "latency="};
+		"threads=", "rate=", "arrivals=", "cpus=", "latency=", "insert-verb="};
 	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		if (strncmp(assignment, names[i], strlen(names[i])) == 0)
 			return true;

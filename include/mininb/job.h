@@ -123,6 +123,12 @@ enum {
 	NB_ARRIVAL_POISSON = 2 /* at random, independent of each other */
 };
 
+/* What an insert calls. */
+enum {
+	NB_INSERT_PUT = 0,   /* put: also if the key should be there */
+	NB_INSERT_NATIVE = 1 /* the engine's insert, which keeps a record that is there */
+};
+
 /** A piece of a schedule: the rate goes evenly from one to the other. */
 struct nb_rate_step {
 	uint64_t duration_ns; /* UINT64_MAX: for ever */
@@ -175,8 +181,8 @@ struct nb_group {
 	/* If not NB_SIZE_FIXED: the law by which each operation draws its number of items;
 	   `items` is then the largest. Not a histogram. */
 	struct nb_sizes item_sizes;
-	uint32_t latency; /* NB_LATENCY_*, or N; other than EACH only without a rate */
-	uint32_t spare_u32;
+	uint32_t latency;     /* NB_LATENCY_*, or N; other than EACH only without a rate */
+	uint32_t insert_verb; /* NB_INSERT_* */
 };
 
 #define NB_ITEMS_MAX 1024u

@@ -41,6 +41,7 @@ enum consequence {
 	VALUE(threads, "threads", REFUSED, "%" PRIu32, run->threads) \
 	VALUE(procs, "processes", REFUSED, "%" PRIu32, run->procs > 0 ? run->procs : 1) \
 	OWN(rate, "rate", REFUSED) \
+	OWN(insert_verb, "verb of inserts", REFUSED) \
 	VALUE(digest, "stream of operations (its digest)", REFUSED, "%016" PRIx64, run->digest) \
 	OWN(syncs, "syncs", WARNED) \
 	OWN(settle, "settling", WARNED) \
@@ -111,6 +112,16 @@ format_rate(const struct nb_result *run, char *text, size_t size)
 	}
 	if (used == 0)
 		snprintf(text, size, "none");
+}
+
+/** Of all groups: one that has no inserts has the default. */
+static void
+format_insert_verb(const struct nb_result *run, char *text, size_t size)
+{
+	bool is_native = false;
+	for (size_t g = 0; g < run->group_count; g++)
+		is_native |= run->groups[g].insert_verb == NB_INSERT_NATIVE;
+	snprintf(text, size, "%s", is_native ? "insert" : "put");
 }
 
 static void

@@ -218,7 +218,8 @@ json_write_fields(struct json_writer *writer, json_t *object, const struct json_
 	const void *from)
 {
 	for (const struct json_field *field = fields; field->name != NULL; field++) {
-		bool is_left_out = writer->is_sparse && field->type == JSON_T_NUMBER &&
+		bool is_sparse = writer->is_sparse && field->type == JSON_T_NUMBER;
+		bool is_left_out = (is_sparse || (field->flags & FIELD_IF_USED) != 0) &&
 			json_get_number((const char *)from + field->offset, field->size) == 0;
 		if (!is_left_out)
 			json_put(writer, object, field->name, write_field(writer, field, from));

@@ -39,6 +39,7 @@ static const struct json_names colds = {NAMES("no", "files", "caches")};
 static const struct json_names ways_to_sync = {
 	NAMES("dsync_file", "persistent_memory", "io_uring")};
 static const struct json_names arrivals = {NAMES("closed", "fixed", "poisson")};
+static const struct json_names insert_verbs = {NAMES("put", "insert")};
 static const struct json_names answers = {
 	NAMES("ok", "not_found", "conflict", "exists", "pending")};
 static const struct json_names caps = {NAMES("ordered", "persistent", "concurrent",
@@ -48,7 +49,7 @@ static const struct json_names run_flags = {
 static const struct json_names value_verdicts = {
 	NAMES("good", "wrong_size", "other_key", "corrupt", "stale")};
 static const struct json_names job_verdicts = {NAMES("good", "missing", "wrong_size",
-	"other_key", "corrupt", "stale", "unordered", "gap", "phantom")};
+	"other_key", "corrupt", "stale", "unordered", "gap", "phantom", "exists")};
 
 static const char *const known_names[] = {
 #define NAME(group, name, ...) name,
@@ -650,6 +651,7 @@ const struct json_field json_group_fields[] = {
 	FIELD_NUMBER(job_result_group, "threads", threads, SUM, "how many threads"),
 	FIELD_COUNTS(job_result_group, "mix", weights, json_kinds, KEEP, "weights of the kinds of operations"),
 	FIELD_NAME(job_result_group, "distribution", distribution, distributions, KEEP, "how keys were chosen"),
+	FIELD_NAME(job_result_group, "insert_verb", insert_verb, insert_verbs, KEEP, "what an insert called; not there: put", .flags = FIELD_IF_USED),
 	FIELD_NAME(job_result_group, "arrivals", arrivals, arrivals, KEEP, "when operations were due: closed: each when the one before was done; fixed: evenly spaced; poisson: at random"),
 	FIELD_FLAG(job_result_group, "is_paced", is_paced, KEEP, "operations had times at which they were due"),
 	FIELD_REAL(job_result_group, "rate_ops_s", rate_ops_s, KNOWN, "offered rate where it was the same all the time, ops/s; else 0"),

@@ -247,6 +247,9 @@ add_answers(struct doc *doc, const struct job_measurement *measured)
 		result_rate((double)bytes, measured->wall_ns));
 	if (answers[NB_NOT_FOUND] > 0)
 		doc_line(doc, "Not found", "%" PRIu64, answers[NB_NOT_FOUND]);
+	if (answers[NB_EXISTS] > 0)
+		doc_line(doc, "Exists", "%" PRIu64 " inserts found their key there",
+			answers[NB_EXISTS]);
 	report_conflicts(doc, answers[NB_CONFLICT]);
 }
 

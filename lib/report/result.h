@@ -32,6 +32,7 @@ struct job_result_group {
 	bool is_paced;         /* operations have times at which they are due */
 	double rate_ops_s;     /* of a rate with one step; else 0 */
 	double speed;          /* of a trace's times; 0: they are those of a rate */
+	uint32_t insert_verb;  /* NB_INSERT_* */
 	char *rate_text;       /* of a rate with more than one step; owned; else NULL */
 	struct job_measurement measured;
 };

@@ -63,6 +63,8 @@ static const struct nb_explanation terms[] = {
 		"They are included in Verified. A record must have the last value that the run wrote, and a deleted one must be absent. A run reads back the last 1024 writes of each thread and up to 1024 older ones.", "text of jobs"},
 	{"Wrong", "a wrong record: the operation, the key and the error",
 		"At most eight of a group are kept.", "text of jobs"},
+	{"Exists", "inserts that found their key in the database",
+		"Only with insert-verb = insert. The engine kept the old record. mininb reports each as wrong if the record should have been new.", "text of jobs"},
 	{"Left out", "operations of a trace that were not done",
 		"mininb does not do their kind, or their lines are damaged.", "text of replay"},
 	{"Phases", "the wall time of each part of the run",

@@ -65,11 +65,24 @@ get(struct job_worker *worker, const struct nb_engine *engine, struct nb_slice k
 	return NB_OK;
 }
 
-static ALWAYS_INLINE int
-put(struct job_worker *worker, const struct nb_engine *engine, struct nb_slice key,
-	struct nb_slice value, struct span *span)
+/** An engine's put, or insert. */
+typedef int
+store_fn(struct nb_session *session, struct nb_slice key, struct nb_slice value);
+
+/** What an insert calls. */
+static inline store_fn *
+inserting(const struct job_worker *worker)
 {
-	int rc = engine->put(worker->session, key, value);
+	const struct job_plan *plan = worker->plan;
+	return plan->is_native_insert ? plan->engine->insert : plan->engine->put;
+}
+
+/** `store` is the engine's put or insert. */
+static ALWAYS_INLINE int
+put(struct job_worker *worker, store_fn *store, struct nb_slice key, struct nb_slice value,
+	struct span *span)
+{
+	int rc = store(worker->session, key, value);
 	if (rc == NB_OK) {
 		span->records++;
 		span->bytes += value.size;
@@ -86,7 +99,7 @@ read_modify_write(struct job_worker *worker, const struct ops_op *op, bool is_sa
 	int rc = get(worker, engine, key, op, 0, is_sample, clock_kind, span);
 	if (rc != NB_OK && rc != NB_NOT_FOUND)
 		return rc;
-	int written = put(worker, engine, key, op->values[0], span);
+	int written = put(worker, engine->put, key, op->values[0], span);
 	return written != NB_OK ? written : rc;
 }
 
@@ -203,7 +216,7 @@ transaction(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	for (uint32_t k = 0; k < op->items && rc == NB_OK; k++) {
 		rc = is_read
 			? get(worker, engine, op->keys[k], op, k, is_sample, clock_kind, span)
-			: put(worker, engine, op->keys[k], op->values[k], span);
+			: put(worker, engine->put, op->keys[k], op->values[k], span);
 		worker->found_answers[k] = rc;
 		if (rc == NB_NOT_FOUND) {
 			is_missing = true;
@@ -227,9 +240,10 @@ attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint
 	case NB_OP_READ:
 		return get(worker, engine, op->keys[0], op, 0, is_sample, clock_kind, span);
 	case NB_OP_UPDATE:
-	case NB_OP_INSERT:
 	case NB_OP_UPSERT:
-		return put(worker, engine, op->keys[0], op->values[0], span);
+		return put(worker, engine->put, op->keys[0], op->values[0], span);
+	case NB_OP_INSERT:
+		return put(worker, inserting(worker), op->keys[0], op->values[0], span);
 	case NB_OP_DELETE:
 		return engine->del(worker->session, op->keys[0]);
 	case NB_OP_SCAN:
@@ -293,10 +307,16 @@ operate(struct job_worker *worker, const struct nb_engine *engine, const struct 
 			job_verify_miss(worker, op, 0);
 		break;
 	case NB_OP_UPDATE:
-	case NB_OP_INSERT:
 	case NB_OP_UPSERT:
-		TIMED(put(worker, engine, key, value, span));
+		TIMED(put(worker, engine->put, key, value, span));
 		break;
+	case NB_OP_INSERT: {
+		store_fn *insert = inserting(worker);
+		TIMED(put(worker, insert, key, value, span));
+		if (__builtin_expect(rc == NB_EXISTS, 0))
+			job_verify_exists(worker, op);
+		break;
+	}
 	case NB_OP_DELETE:
 		TIMED(engine->del(worker->session, key));
 		break;

@@ -113,6 +113,7 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 		.schedule = has_rate ? &part->schedule : NULL,
 		.is_paced = has_rate || has_times,
 		.kinds = kinds_of(group),
+		.is_native_insert = group->insert_verb == NB_INSERT_NATIVE,
 		.is_sparse = group->latency != NB_LATENCY_EACH,
 		.verify_threshold = is_synthetic ? 0
 						 : sample_threshold(run->options.verify_rate),
@@ -135,6 +136,16 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 	return check_lag(job, part);
 }
 
+/** Whether others may have put records that the group's inserts take for new ones. */
+static bool
+may_exist(const struct nb_job *job)
+{
+	bool has_upserts = false;
+	for (size_t g = 0; g < job->group_count; g++)
+		has_upserts |= group_has(&job->groups[g], NB_OP_UPSERT);
+	return has_upserts && job->space > job->records;
+}
+
 /** Whether records may be missing in the phase of that group. */
 static void
 allow_misses(struct nb_run *run)
@@ -147,6 +158,7 @@ allow_misses(struct nb_run *run)
 		has_deletes |= group_has(run->parts[g].group, NB_OP_DELETE);
 	for (size_t g = 0; g < run->part_count; g++) {
 		run->parts[g].plan.has_deletes = has_deletes;
+		run->parts[g].plan.may_exist = may_exist(run->job);
 		run->parts[g].plan.may_miss = may_miss || has_deletes || is_synthetic;
 	}
 	run->loading.plan.may_miss = is_synthetic;

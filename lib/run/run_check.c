@@ -71,6 +71,9 @@ run_check_verbs(const struct nb_engine *engine, const struct nb_group *group)
 	if (group_has(group, NB_OP_SCAN) &&
 		(engine->scan_open == NULL || (engine->caps & NB_CAP_ORDERED) == 0))
 		return lacks(engine, group, "ordered scans");
+	if (group_has(group, NB_OP_INSERT) && group->insert_verb == NB_INSERT_NATIVE &&
+		engine->insert == NULL)
+		return lacks(engine, group, "insert; use insert-verb=put");
 	if (group_has(group, NB_OP_BATCH) && engine->batch == NULL)
 		return lacks(engine, group, "batches");
 	if (group_has(group, NB_OP_MULTIGET) && engine->multi_get == NULL)
@@ -300,8 +303,11 @@ run_check(struct nb_run *run)
 	rc = check_engine(run);
 	if (rc == NB_OK)
 		rc = check_procs(run);
+	if (rc == NB_OK && !run->is_replay && run->classic == NULL)
+		rc = run_check_verbs(&run->engine->table, job->load);
 	for (size_t g = 0; g < job->group_count && rc == NB_OK; g++) {
-		if (is_done_by(run, &job->groups[g]) && !run->is_replay)
+		if (is_done_by(run, &job->groups[g]) &&
+			(!run->is_replay || job->groups[g].insert_verb == NB_INSERT_NATIVE))
 			rc = run_check_verbs(&run->engine->table, &job->groups[g]);
 	}
 	if (rc == NB_OK)

@@ -105,6 +105,7 @@ job_floor_measure(struct nb_run *run)
 		return NB_OK;
 	struct job_plan plan = part->plan;
 	plan.engine = engine;
+	plan.may_exist = true;
 	plan.schedule = NULL;
 	plan.is_paced = false;
 	plan.feed = NULL;

@@ -51,6 +51,7 @@ job_verdict_name(int verdict)
 		[JOB_UNORDERED] = "scan out of order",
 		[JOB_GAP] = "scan left out a record",
 		[JOB_PHANTOM] = "scan found a key of no record",
+		[JOB_EXISTS] = "insert found the new record there",
 	};
 	return verdict >= 0 && verdict < JOB_VERDICTS ? names[verdict] : "?";
 }
@@ -236,6 +237,17 @@ job_verify_miss(struct job_worker *worker, const struct ops_op *op, uint32_t ite
 		return;
 	worker->findings.verified++;
 	note(worker, op, op->keys[item], JOB_MISSING, 0, expected_version(worker, number));
+}
+
+void
+job_verify_exists(struct job_worker *worker, const struct ops_op *op)
+{
+	const struct job_plan *plan = worker->plan;
+	if (plan->may_exist || plan->feed != NULL || may_share_keys(plan->spec) ||
+		plan->verify_threshold == 0)
+		return;
+	worker->findings.verified++;
+	note(worker, op, op->keys[0], JOB_EXISTS, 0, 0);
 }
 
 /* ---- scans ---- */

@@ -245,6 +245,7 @@ only_kind_of(const struct job_plan *plan)
 	bool is_uniform = plan->feed == NULL && !plan->is_paced && plan->warmup_count == 0 &&
 		plan->warm_ticks == 0;
 	bool is_known = only == NB_OP_READ || job_is_listed(plan);
+	has_loop &= !plan->is_native_insert; /* which may find the key there */
 	return has_loop && is_uniform && is_known ? only : NB_OP_KINDS;
 }
 
@@ -326,11 +327,12 @@ run_one(struct job_worker *worker, const struct block *block, uint32_t j, uint32
 		clock_kind, is_stamped, span);
 	if (__builtin_expect(rc == NB_CONFLICT && is_halted(worker), 0))
 		return false; /* stopped meanwhile */
-	if (__builtin_expect(rc < 0 || rc >= NB_CONFLICT, 0)) {
+	bool is_kept = rc == NB_EXISTS && kind == NB_OP_INSERT;
+	if (__builtin_expect(rc < 0 || (rc >= NB_CONFLICT && !is_kept), 0)) {
 		fail(worker, op, rc);
 		return false;
 	}
-	if (block->remembers && (ops_is_write(kind) || kind == NB_OP_DELETE))
+	if (block->remembers && (ops_is_write(kind) || kind == NB_OP_DELETE) && !is_kept)
 		job_remember(worker, op);
 	if (is_mixed) {
 		taken->spans[j] = *span;

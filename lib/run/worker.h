@@ -68,6 +68,7 @@ enum {
 	JOB_UNORDERED, /* a scan whose keys do not ascend */
 	JOB_GAP,       /* a scan that left out a record that is there */
 	JOB_PHANTOM,   /* a scan with a key that no record has */
+	JOB_EXISTS,    /* an insert of a new record found its key there */
 	JOB_VERDICTS
 };
 
@@ -159,10 +160,12 @@ struct job_plan {
 	uint32_t kinds;            /* bits 1 << NB_OP_* of those that there may be */
 	bool is_paced;             /* by the schedule, or by the trace's own times */
 	bool is_sparse;            /* few operations have stamps of their own: sparse.h */
-	bool may_miss;             /* a read that finds nothing is not a finding */
-	bool has_deletes;          /* of some group */
-	bool is_alone;             /* nobody else writes to a key that this worker writes to */
-	uint32_t own_places;       /* of job_worker.own; a power of two */
+	bool is_native_insert;     /* an insert calls the engine's insert; else put */
+	bool may_exist;      /* a new record that an insert finds there is not a finding */
+	bool may_miss;       /* a read that finds nothing is not a finding */
+	bool has_deletes;    /* of some group */
+	bool is_alone;       /* nobody else writes to a key that this worker writes to */
+	uint32_t own_places; /* of job_worker.own; a power of two */
 	bool takes_turns; /* threads do strata in turn, whatever could be: see job_has_shares() */
 	bool may_spin;
 	bool are_values_keys; /* a value is its key's bytes, as in a trace of ycsb-text */
@@ -322,6 +325,10 @@ job_verify_value(struct job_worker *worker, const struct ops_op *op, uint32_t it
 /** Of a read that found nothing. */
 void
 job_verify_miss(struct job_worker *worker, const struct ops_op *op, uint32_t item);
+
+/** Of an insert that found its key there. */
+void
+job_verify_exists(struct job_worker *worker, const struct ops_op *op);
 
 /** The state of a scan that is verified. */
 struct job_scan_check {

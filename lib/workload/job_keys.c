@@ -133,6 +133,10 @@ const struct job_key job_keys[] = {
 		.help = "which operations are timed one by one: each; one in N, sampled:N, the "
 			"others run without time stamps; or block, none, only blocks of them"},
 		.type = JOB_LATENCY, GROUP_FIELD(latency), .is_of_load = true},
+	{.said = {.name = "insert-verb", .arg = "VERB", .def = "put", .choices = "put|insert",
+		.help = "call that makes a new record: put, or the engine's insert, which keeps "
+			"a record that is there"},
+		.type = JOB_CHOICE, GROUP_FIELD(insert_verb), .is_of_load = true},
 	{.said = {.name = "start", .arg = "WHEN", .def = "together", .choices = "together|after",
 		.help = "start with the previous group, or after the previous phase"},
 		.type = JOB_START, GROUP_FIELD(phase)},
