@@ -376,6 +376,21 @@ TEST(values_from_before_versions_were_used_again_are_no_other_runs)
 	ck_assert_uint_eq(worker->findings.foreign, 0);
 }
 
+TEST(an_insert_that_finds_a_new_record_there_is_found)
+{
+	struct job_worker *worker = begin("insert = 1\ninsert-verb = insert");
+	toy_go(&with);
+	ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
+	toy_leave(&with);
+	toy_enter(&rig, &with, &rig.run->parts[0]);
+	toy_go(&with); /* the same records again */
+	worker = with.workers[0];
+	ck_assert_int_eq(worker->rc, NB_OK);
+	ck_assert_uint_eq(worker->counts[NB_OP_INSERT].answers[NB_EXISTS], 400);
+	ck_assert_uint_eq(worker->findings.verdicts[JOB_EXISTS], 400);
+	ck_assert_uint_eq(worker->counts[NB_OP_INSERT].records, 0);
+}
+
 /* ---- reading back ---- */
 
 TEST(reading_back_finds_what_was_lost)

@@ -231,6 +231,15 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 	return answers(defect, &rc) ? rc : store(own(session), key, value);
 }
 
+/** Counted and broken as a put. */
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	uint32_t defect = enter(TOY_PUT, session, key, value, value.size);
+	int rc;
+	return answers(defect, &rc) ? rc : right()->insert(own(session)->inner, key, value);
+}
+
 static int
 del(struct nb_session *session, struct nb_slice key)
 {
@@ -419,6 +428,7 @@ toy_engine(void)
 	engine.get = get;
 	engine.release = release;
 	engine.put = put;
+	engine.insert = insert;
 	engine.del = del;
 	engine.scan_open = scan_open;
 	engine.scan_next = scan_next;

@@ -200,6 +200,7 @@ add_members(
 		json_object_set_new(properties, field->name, schema);
 		/* older files do not have weights */
 		bool is_optional = (is_sparse && field->type == JSON_T_NUMBER) ||
+			(field->flags & FIELD_IF_USED) != 0 ||
 			strcmp(field->name, "weight") == 0;
 		if (!is_optional)
 			json_array_append_new(required, json_string(field->name));
