@@ -39,7 +39,7 @@ struct cmd {
 /* Common options of several actions, for `shares`. */
 #define SHARES_RESULT "output hlog csv notebook "
 #define SHARES_FILE "keys count klen report-interval quiet "
-#define SHARES_WORKLOAD "keys count klen vlen value-ratio seed set threads "
+#define SHARES_WORKLOAD "keys count klen vlen value-ratio seed set threads depth batch-bytes "
 #define SHARES_ENGINE \
 	"driver path option durability cache sample hardware pin clock latency verify-rate " \
 	"op-timeout " \

@@ -38,7 +38,7 @@ const struct cmd cmd_put = {
 	.detail = "Makes the database if it does not exist. At the end the engine completes "
 		  "its postponed work (--settle), and mininb times that too.",
 	.shares = SHARES_FILE SHARES_ENGINE
-	"vlen value-ratio seed force fresh threads settle fold",
+	"vlen value-ratio seed force fresh threads depth batch-bytes settle fold",
 	.measures = true,
 	.is_repeatable = true,
 };
@@ -49,7 +49,8 @@ const struct cmd cmd_get = {
 	.help = "look up each key, in the order of the file",
 	.detail = "Reads every value and verifies a share of them: a value contains its key "
 		  "and a checksum. --klen and --vlen must be the same as for put.",
-	.shares = SHARES_FILE SHARES_ENGINE "vlen force threads allow-missing fold",
+	.shares = SHARES_FILE SHARES_ENGINE
+	"vlen force threads depth batch-bytes allow-missing fold",
 	.rejects = "fresh",
 	.measures = true,
 	.is_repeatable = true,
@@ -61,7 +62,8 @@ const struct cmd cmd_delete = {
 	.help = "remove each key, in the order of the file",
 	.detail = "At the end the engine completes its postponed work (--settle), and mininb "
 		  "times that too.",
-	.shares = SHARES_FILE SHARES_ENGINE "force threads settle allow-missing fold",
+	.shares = SHARES_FILE SHARES_ENGINE
+	"force threads depth batch-bytes settle allow-missing fold",
 	.rejects = "fresh",
 	.measures = true,
 	.is_repeatable = true,

@@ -40,8 +40,8 @@ forget_count(struct nb_job *job, const struct options *options, const char *sett
 static int
 set_loading(struct nb_job *job, const struct options *options, const char *setting)
 {
-	static const char *const keys[] = {
-		"threads=", "rate=", "arrivals=", "cpus=", "latency="};
+	static const char *const keys[] = {"threads=", "rate=", "arrivals=", "cpus=", "depth=",
+		"batch-bytes=", "latency="};
 	bool is_meant = false;
 	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
 		is_meant |= strncmp(setting, keys[k], strlen(keys[k])) == 0;

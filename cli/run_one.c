@@ -57,6 +57,8 @@ run_options_of(
 	run->engine_options = options->engine_options;
 	run->engine_option_count = options->engine_option_count;
 	run->threads = (uint32_t)options->threads;
+	run->depth = (uint32_t)options->depth;
+	run->batch_bytes = options->batch_bytes;
 	run->durability = options->durability == 0 ? NB_DUR_AUTO
 						   : (uint32_t)options->durability - 1;
 	run->clock = (uint32_t)options->clock;

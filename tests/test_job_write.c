@@ -93,6 +93,8 @@ static const char *const drawn[] = {
 	"items=1\nitems=1024\nitems=uniform:2..500\nitems=zipfian:1..64,1.5\n"
 	"items=normal:10,3,1..20\nitems=12",
 	"threads=1\nthreads=1024",
+	"depth=1\ndepth=2\ndepth=65536",
+	"batch-bytes=0\nbatch-bytes=32KiB\nbatch-bytes=9223372036854775807",
 	"count=0\ncount=1\ncount=9223372036854775807",
 	"duration=0s\nduration=1ns\nduration=90s\nduration=36h\nduration=1234567us",
 	"warmup=0\nwarmup=10s\nwarmup=12345\nwarmup=1ns",
@@ -122,8 +124,8 @@ set_one_of(struct nb_job *job, const char *section, const char *values, struct r
 static bool
 is_of_load(const char *assignment)
 {
-	static const char *const names[] = {
-		"threads=", "rate=", "arrivals=", "cpus=", "latency=", "insert-verb="};
+	static const char *const names[] = {"threads=", "depth=", "batch-bytes=", "rate=",
+		"arrivals=", "cpus=", "latency=", "insert-verb="};
 	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		if (strncmp(assignment, names[i], strlen(names[i])) == 0)
 			return true;

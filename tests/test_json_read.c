@@ -205,6 +205,21 @@ TEST(a_job_of_groups_is_told_as_it_was)
 	toy_destroy(&rig);
 }
 
+TEST(so_is_one_with_requests_in_flight)
+{
+	struct toy_rig rig;
+	toy_create(&rig,
+		"records=100\n[g]\nread=1\nupdate=1\ncount=900\ndepth=8\nbatch-bytes=200\n");
+	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
+	struct nb_results *results = of_run(rig.run, "");
+	const struct nb_result *run = results->records[0].run;
+	ck_assert_uint_eq(run->measured.depth, 8);
+	ck_assert_uint_eq(run->groups[0].batch_bytes, 200);
+	ck_assert_uint_gt(nb_histogram_count(run->measured.batch), 0);
+	assert_told_the_same(results);
+	toy_destroy(&rig);
+}
+
 TEST(so_is_one_with_findings)
 {
 	static const uint32_t defects[] = {TOY_OLD, TOY_FLIP, TOY_MISS, TOY_CUT};

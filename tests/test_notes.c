@@ -176,6 +176,8 @@ static const struct example {
 	struct change changes[10];
 } examples[] = {
 	{GET, "closed-loop", NULL, {IS(is_paced, 1)}},
+	{GET, "in-flight", NULL, {IS(is_paced, 1)}},
+	{GET, "in-flight", "up to 64 requests of each thread were in flight", {DID(depth, 64)}},
 	{GET, "short", "short: 1.000 seconds show no background work; raise --count",
 		{DID(wall_ns, 999999999)}},
 	{GET, "short", "short: 1.000 seconds show no background work; raise --duration",

@@ -68,3 +68,23 @@ TEST(files_of_vs_have_a_row_for_each_operation_of_each_run)
 	end();
 	nb_results_delete(results);
 }
+
+TEST(the_time_of_batches_has_a_column_where_there_are_any)
+{
+	struct nb_results *results = record_rig_new();
+	record_rig_add_put(results, "lmdb", 1);
+	record_rig_add_job(results, "leveldb", 1);
+	char *text = record_rig_written(results, "csv", 0);
+	ck_assert_ptr_null(strstr(text, "batch_p50_ns"));
+	free(text);
+	struct nb_histogram *batch;
+	ck_assert_int_eq(nb_histogram_new(&batch), NB_OK);
+	for (uint64_t i = 0; i < 100; i++)
+		nb_histogram_add(batch, 1234);
+	results->records[0].run->measured.batch = batch;
+	text = record_rig_written(results, "csv", 0);
+	ck_assert_ptr_nonnull(strstr(text, ",batch_p50_ns\n"));
+	ck_assert_ptr_nonnull(strstr(text, ",1234\n"));
+	free(text);
+	nb_results_delete(results);
+}

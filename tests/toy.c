@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/rng.h"
 #include "workload/values.h"
 #include "unit.h"
 
@@ -33,6 +34,12 @@ struct toy_session {
 	size_t sizes[WRITES_MAX];
 	uint8_t value[VALUE_ROOM], key[KEY_SIZE]; /* what is lent instead of memory's */
 	uint64_t last;                            /* number that a scan gave last */
+	/* requests: those that are done come first */
+	struct nb_request requests[TOY_REQUESTS];
+	struct nb_completion done[TOY_REQUESTS];
+	size_t request_count, done_count, lent_count;
+	void *lent[TOY_REQUESTS];
+	uint64_t random;
 };
 
 static const struct nb_slice none;
@@ -170,6 +177,9 @@ static void
 release(struct nb_session *session)
 {
 	enter(TOY_RELEASE, session, none, none, 0);
+	for (size_t i = 0; i < own(session)->lent_count; i++)
+		free(own(session)->lent[i]);
+	own(session)->lent_count = 0;
 }
 
 static int
@@ -309,6 +319,101 @@ scan_close(struct nb_session *session)
 	return answers(defect, &rc) ? rc : closed;
 }
 
+/* ---- requests: done in their order when they are reaped, told in any ---- */
+
+static void
+do_request(struct nb_session *session, const struct nb_request *request)
+{
+	struct toy_session *it = own(session);
+	struct nb_slice value = {NULL, 0};
+	int rc = request->verb == NB_REQ_GET     ? get(session, request->key, &value)
+		: request->verb == NB_REQ_DEL    ? del(session, request->key)
+		: request->verb == NB_REQ_INSERT ? insert(session, request->key, request->value)
+						 : put(session, request->key, request->value);
+	ck_assert_uint_le(request->verb, NB_REQ_INSERT);
+	ck_assert_ptr_null(request->steps);
+	if (value.size > 0 && (ptrdiff_t)value.size > 0) {
+		void *lent = malloc(value.size);
+		memcpy(lent, value.data, value.size);
+		value.data = lent;
+	}
+	it->done[it->done_count++] = (struct nb_completion){.tag = request->tag,
+		.value = value,
+		.error = rc == NB_FAIL ? "the request is broken" : NULL,
+		.answer = rc};
+}
+
+static void
+do_requests(struct nb_session *session)
+{
+	struct toy_session *it = own(session);
+	while (it->done_count < it->request_count)
+		do_request(session, &it->requests[it->done_count]);
+}
+
+static int
+submit(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	struct toy_session *it = own(session);
+	size_t room = toy.room > 0 ? toy.room : TOY_REQUESTS;
+	int rc;
+	ck_assert_uint_gt(count, 0);
+	if (answers(enter(TOY_SUBMIT, session, none, none, count), &rc))
+		return rc;
+	for (*taken = 0; *taken < count && it->request_count < room; ++*taken)
+		it->requests[it->request_count++] = requests[*taken];
+	if (toy.copies) /* what they point to may be gone later */
+		do_requests(session);
+	return NB_PENDING;
+}
+
+/** One that is done, anyone. */
+static struct nb_completion
+take_done(struct toy_session *it)
+{
+	size_t at = splitmix64_next(&it->random) % it->done_count;
+	struct nb_completion done = it->done[at];
+	it->done[at] = it->done[--it->done_count];
+	it->request_count--;
+	return done;
+}
+
+static int
+reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
+	uint64_t timeout_ns)
+{
+	struct toy_session *it = own(session);
+	size_t most = toy.reaped_most > 0 && toy.reaped_most < room ? toy.reaped_most : room;
+	ck_assert_uint_eq(it->lent_count, 0); /* release comes first */
+	*count = 0;
+	__atomic_fetch_add(&toy.reaps, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&toy.in_flight_sum, it->request_count, __ATOMIC_RELAXED);
+	if (it->request_count > __atomic_load_n(&toy.in_flight_most, __ATOMIC_RELAXED))
+		__atomic_store_n(&toy.in_flight_most, it->request_count, __ATOMIC_RELAXED);
+	do_requests(session);
+	if (it->done_count == 0 && timeout_ns > 0)
+		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+	while (*count < most && it->done_count > 0) {
+		uint32_t defect = enter(TOY_REAP, session, none, none, 0);
+		if (defect == TOY_FAIL)
+			return error_set(NB_FAIL, "the toy is broken");
+		struct nb_completion done = take_done(it);
+		if (done.value.data != NULL)
+			it->lent[it->lent_count++] = (void *)(uintptr_t)done.value.data;
+		if (defect == TOY_DROP)
+			continue;
+		out[(*count)++] = done;
+		if (defect == TOY_REPEAT && *count < room)
+			out[(*count)++] = done;
+		if (defect == TOY_ODD)
+			out[*count - 1].tag = TOY_REQUESTS * 2;
+	}
+	if (*count == 0 && it->lent_count > 0) /* of one that was dropped */
+		release(session);
+	return NB_OK;
+}
+
 /* ---- transactions ---- */
 
 static int
@@ -398,6 +503,8 @@ session_close(struct nb_session *session)
 {
 	uint32_t defect = enter(TOY_SESSION_CLOSE, session, none, none, 0);
 	ck_assert(!own(session)->is_transaction);
+	for (do_requests(session); own(session)->done_count > 0;)
+		free((void *)(uintptr_t)take_done(own(session)).value.data);
 	int rc, closed = right()->session_close(own(session)->inner);
 	free(session);
 	__atomic_sub_fetch(&toy.sessions, 1, __ATOMIC_RELAXED);
@@ -438,6 +545,9 @@ toy_engine(void)
 	engine.begin = begin;
 	engine.commit = commit;
 	engine.abort = abort_it;
+	engine.submit = submit;
+	engine.reap = reap;
+	engine.caps |= toy.copies ? NB_CAP_COPIES : 0;
 	engine.stats = stats;
 	return engine;
 }
@@ -454,6 +564,7 @@ toy_reset(void)
 	toy.verb = 0;
 	toy.nth = toy.times = toy.number = toy.calls_of_number = toy.hits = toy.logged = 0;
 	toy.is_logging = is_logging;
+	toy.in_flight_sum = toy.in_flight_most = toy.reaps = 0;
 	toy.sessions = sessions;
 	toy.open = opened;
 }

@@ -28,13 +28,15 @@ enum {
 	TOY_RELEASE,
 	TOY_SESSION_OPEN,
 	TOY_SESSION_CLOSE,
+	TOY_SUBMIT,
+	TOY_REAP, /* counted once for each request that comes out */
 	TOY_VERBS
 };
 
 /** What a verb does wrong. */
 enum {
 	TOY_RIGHT,
-	TOY_DROP,     /* says that it did, and did not */
+	TOY_DROP,     /* says that it did, and did not; of reap: the request never comes out */
 	TOY_OLD,      /* a value that the key had before the last put */
 	TOY_OTHER,    /* another key's value */
 	TOY_FLIP,     /* a bit of the value is wrong */
@@ -43,7 +45,7 @@ enum {
 	TOY_HUGE_KEY, /* of a scan: the same of its key */
 	TOY_MISS,     /* not found */
 	TOY_SKIP,     /* of a scan: leaves a record out */
-	TOY_REPEAT,   /* of a scan: gives the last record again */
+	TOY_REPEAT,   /* of a scan: gives the last record again; of reap: a request twice */
 	TOY_BACK,     /* of a scan: gives a key below the last one */
 	TOY_INVENT,   /* of a scan: gives a key that no record has */
 	TOY_CONFLICT, /* answers so */
@@ -62,6 +64,7 @@ struct toy_call {
 	uint64_t size;    /* of that; count of a batch or a multi-get; limit of a scan */
 };
 
+enum { TOY_REQUESTS = 256 /* in flight in a session */ };
 enum { TOY_LOG_MAX = 1 << 18, TOY_KEYS = 1 << 14 };
 
 /** All of a toy. Zero, but for what a test sets: all is right. */
@@ -72,11 +75,14 @@ struct toy {
 	uint64_t number;     /* only calls for this record, + 1, count; 0: any */
 	uint64_t sleep_ns;
 	bool is_logging;
+	bool copies;                /* what requests point to: NB_CAP_COPIES */
+	uint64_t room, reaped_most; /* requests in a session, and out of one reap; 0: any */
 	/* what came of it */
-	uint64_t calls[TOY_VERBS]; /* atomic */
-	uint64_t calls_of_number;  /* atomic */
-	uint64_t hits;             /* how often the defect was there; atomic */
-	uint64_t logged;           /* atomic */
+	uint64_t in_flight_sum, in_flight_most, reaps; /* looked at when reap is called */
+	uint64_t calls[TOY_VERBS];                     /* atomic */
+	uint64_t calls_of_number;                      /* atomic */
+	uint64_t hits;   /* how often the defect was there; atomic */
+	uint64_t logged; /* atomic */
 	struct toy_call log[TOY_LOG_MAX];
 	int sessions, open; /* atomic */
 };

@@ -43,5 +43,8 @@ static const struct nb_engine engine = {.abi = NB_ENGINE_ABI,
 	NEVER(multi_get),
 	NEVER(begin),
 	NEVER(commit),
-	NEVER(abort)};
+	NEVER(abort),
+	NEVER(insert),
+	NEVER(submit),
+	NEVER(reap)};
 NB_ENGINE_PLUGIN(engine)

@@ -74,7 +74,8 @@ toy_create(struct toy_rig *rig, const char *text)
 	next_defect = TOY_RIGHT;
 	has_begun = false;
 	nb_stop_clear();
-	toy.is_logging = false;
+	toy.is_logging = toy.copies = false;
+	toy.room = toy.reaped_most = 0;
 	toy.sessions = toy.open = 0;
 	toy_reset();
 }

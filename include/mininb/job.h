@@ -183,9 +183,14 @@ struct nb_group {
 	struct nb_sizes item_sizes;
 	uint32_t latency;     /* NB_LATENCY_*, or N; other than EACH only without a rate */
 	uint32_t insert_verb; /* NB_INSERT_* */
+	uint32_t depth; /* requests in flight of a thread, 1..NB_DEPTH_MAX; 1: no requests */
+	uint32_t spare_u32;
+	uint64_t
+		batch_bytes; /* that a thread hands over together; 0: as soon as there is room */
 };
 
 #define NB_ITEMS_MAX 1024u
+#define NB_DEPTH_MAX 65536u
 #define NB_GROUPS_MAX 64u
 
 /** A job. Append only. */

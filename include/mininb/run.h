@@ -189,6 +189,10 @@ struct nb_run_options {
 	/* what is done is written there too, as a trace of our own; NULL: not */
 	const char *record_path;
 	const char *latency; /* of a workload, as a job's key; NULL: "each" */
+	/* of a workload, as in struct nb_group */
+	uint32_t depth;
+	uint32_t spare_u32_2;
+	uint64_t batch_bytes;
 };
 
 /* Of op_timeout_ns, and of call_timeout_ns, whose calls do the work of many operations */
@@ -201,7 +205,7 @@ struct nb_run_options {
 		.driver = "leveldb", .path = "./nb", .durability = NB_DUR_AUTO, \
 		.settle = NB_RUN_SETTLE_COMPACT, .verify_rate = 0.01, \
 		.report_interval = 10000, .op_timeout_ns = NB_OP_TIMEOUT_NS, \
-		.call_timeout_ns = NB_CALL_TIMEOUT_NS, .procs = 1, .steady = { \
+		.call_timeout_ns = NB_CALL_TIMEOUT_NS, .procs = 1, .depth = 1, .steady = { \
 			0, \
 			0.05, \
 			0.1 \

@@ -42,6 +42,7 @@ enum consequence {
 	VALUE(procs, "processes", REFUSED, "%" PRIu32, run->procs > 0 ? run->procs : 1) \
 	OWN(rate, "rate", REFUSED) \
 	OWN(insert_verb, "verb of inserts", REFUSED) \
+	OWN(depth, "depth", REFUSED) \
 	VALUE(digest, "stream of operations (its digest)", REFUSED, "%016" PRIx64, run->digest) \
 	OWN(syncs, "syncs", WARNED) \
 	OWN(settle, "settling", WARNED) \
@@ -122,6 +123,26 @@ format_insert_verb(const struct nb_result *run, char *text, size_t size)
 	for (size_t g = 0; g < run->group_count; g++)
 		is_native |= run->groups[g].insert_verb == NB_INSERT_NATIVE;
 	snprintf(text, size, "%s", is_native ? "insert" : "put");
+}
+
+/** Requests in flight, of each group that differs from the one before it. */
+static void
+format_depth(const struct nb_result *run, char *text, size_t size)
+{
+	const struct job_result_group all = {
+		.depth = run->measured.depth, .batch_bytes = run->measured.batch_bytes};
+	const struct job_result_group *groups = run->group_count > 0 ? run->groups : &all;
+	size_t used = 0, count = run->group_count > 0 ? run->group_count : 1;
+	for (size_t g = 0; g < count && used < size; g++) {
+		const struct job_result_group *it = &groups[g];
+		if (g > 0 && it->depth == it[-1].depth && it->batch_bytes == it[-1].batch_bytes)
+			continue;
+		used += (size_t)snprintf(text + used, size - used, "%s%" PRIu32,
+			used > 0 ? ", " : "", it->depth > 0 ? it->depth : 1);
+		if (it->batch_bytes > 0 && used < size)
+			used += (size_t)snprintf(text + used, size - used,
+				" in batches of %" PRIu64 " bytes", it->batch_bytes);
+	}
 }
 
 static void

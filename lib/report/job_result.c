@@ -78,6 +78,8 @@ copy_group(struct job_result_group *into, const struct job_part *part)
 				group->rate[0].to_ops_s == group->rate[0].from_ops_s
 			? group->rate[0].from_ops_s
 			: 0,
+		.depth = group->depth > 1 ? group->depth : 0,
+		.batch_bytes = group->batch_bytes,
 		.is_paced = part->plan.is_paced};
 	snprintf(into->name, sizeof(into->name), "%s", group->name);
 	memcpy(into->weights, group->weights, sizeof(into->weights));

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/histogram.h"
 #include "base/units.h"
 
 static struct metric_value
@@ -223,6 +224,15 @@ take_per_op(const struct metric *metric, const struct metric_source *source)
 	return source->record->run == NULL || record_no_cpu(source->record) != NULL
 		? unknown()
 		: take_per_any_op(metric, source);
+}
+
+TAKE(batch)
+{
+	const struct nb_result *run = source->record->run;
+	uint64_t p50_ns = run != NULL && run->measured.batch != NULL
+		? histogram_supported(run->measured.batch, 50)
+		: 0;
+	return known((double)p50_ns);
 }
 
 /** 0 is known: it is what one looks for. */
@@ -479,6 +489,12 @@ const struct metric metric_table[] = {
 			"packages: what other programs and the idle machine used is part of it; memory, "
 			"disks and fans are not. Usually only root may read them.",
 		.where = "text, csv, md, json"},
+	{"batch_p50_ns", .line = "Batch, p50", .unit = METRIC_NS, .take = take_batch,
+		.missing = "batch: ", .is_optional = true,
+		.what = "the time within which half of the batches were done",
+		.how = "A batch is the requests that a thread hands over together. Its time is from that "
+			"to the moment at which the thread has reaped the last of them. Only with --depth.",
+		.where = "text, csv, md"},
 	{NULL, .take = NULL},
 };
 /* clang-format on */

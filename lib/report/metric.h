@@ -62,6 +62,7 @@ struct metric {
 	const char *what;  /* what it says */
 	const char *how;   /* how it is measured, and what makes it wrong */
 	const char *where; /* reports that have it */
+	bool is_optional;  /* without a column where no run has it */
 };
 
 /** In the order of the columns; ended by a NULL name. */

@@ -14,6 +14,8 @@ enum { FINDING, FACT };
 static const struct nb_note_kind kinds[] = {
 	{"closed-loop", FACT, USUAL, "operations wait for each other: the latencies are service times",
 		"While the engine stalls, no further operation arrives that would have to wait. Use --rate for response times."},
+	{"in-flight", FACT, USUAL, "service times include waiting in the queue of requests",
+		"With --depth a request waits for those that its thread handed over before it: at N in flight, the mean service time is N over the throughput. See Batch."},
 	{"one-run", FACT, USUAL, "the variation from run to run is unknown",
 		"Repeat the run, or use mininb vs."},
 	{"loaded", FACT, USUAL, "the engine keeps no data between runs, so mininb put it first",

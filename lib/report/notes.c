@@ -151,6 +151,10 @@ note_measuring(struct nb_result *result)
 	if (!result->is_paced)
 		note_add(result, false, "closed-loop",
 			"closed loop: each operation waits for the one before, so the latencies are service times; a job with a rate measures what users wait under a given load");
+	if (measured->depth > 0)
+		note_add(result, false, "in-flight",
+			"up to %u requests of each thread were in flight: service times include the time that a request waited for those before it",
+			measured->depth);
 	note_add(result, false, "one-run",
 		"one repetition: the variation from run to run is unknown; repeat the run");
 	if (measured->wall_ns < 1000000000u)

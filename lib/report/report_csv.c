@@ -16,6 +16,7 @@
 
 struct rows {
 	FILE *out;
+	const struct nb_results *results;
 	size_t count; /* that the run has so far */
 	struct metric_source source;
 };
@@ -38,6 +39,18 @@ write_value(struct csv *csv, struct metric_value value)
 	}
 }
 
+/** An optional metric has one if some run has the metric. */
+static bool
+has_column(const struct nb_results *results, const struct metric *metric)
+{
+	bool has = !metric->is_optional;
+	for (size_t i = 0; i < results->count && !has; i++) {
+		const struct metric_source source = {.record = &results->records[i]};
+		has = metric_take(metric, &source).type != METRIC_UNKNOWN;
+	}
+	return has;
+}
+
 static int
 write_row(void *to, const struct walk_row *walk)
 {
@@ -47,7 +60,8 @@ write_row(void *to, const struct walk_row *walk)
 	rows->source.histogram = walk->histogram;
 	rows->count++;
 	for (const struct metric *metric = metric_table; metric->name != NULL; metric++)
-		write_value(&csv, metric_take(metric, &rows->source));
+		if (has_column(rows->results, metric))
+			write_value(&csv, metric_take(metric, &rows->source));
 	csv_end(&csv);
 	return NB_OK;
 }
@@ -70,7 +84,7 @@ write_bare(const struct nb_results *results, size_t index, struct rows *rows)
 static int
 write_record(const struct nb_results *results, size_t index, FILE *out)
 {
-	struct rows rows = {.out = out};
+	struct rows rows = {.out = out, .results = results};
 	metric_source_create(&rows.source, &results->records[index]);
 	int rc = walk_record(results, index, write_row, &rows);
 	return rc == NB_OK && rows.count == 0 ? write_bare(results, index, &rows) : rc;
@@ -82,7 +96,8 @@ csv_write_operations(const struct nb_results *results, FILE *out)
 	struct csv csv = {.out = out};
 	int rc = NB_OK;
 	for (const struct metric *metric = metric_table; metric->name != NULL; metric++)
-		csv_text(&csv, metric->name);
+		if (has_column(results, metric))
+			csv_text(&csv, metric->name);
 	csv_end(&csv);
 	for (size_t i = 0; i < results->count && rc == NB_OK; i++)
 		rc = write_record(results, i, out);

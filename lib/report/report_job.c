@@ -130,6 +130,10 @@ add_group_head(struct doc *doc, const struct job_result_group *group)
 		doc_more(doc, "; %s keys", dist_name(group->distribution));
 	doc_paragraph(doc, "%u thread%s, ", group->threads, group->threads == 1 ? "" : "s");
 	add_load(doc, group);
+	if (group->depth > 0)
+		doc_more(doc, ", depth %u", group->depth);
+	if (group->batch_bytes > 0)
+		doc_more(doc, ", batches of %" PRIu64 " bytes", group->batch_bytes);
 	doc_more(doc, ", %" PRIu64 " operations in %.6f sec", measured->ops,
 		(double)measured->wall_ns / 1e9);
 	if (group->warmup_ns > 0)

@@ -123,6 +123,11 @@ add_throughput(struct doc *doc, const struct nb_result *result)
 {
 	const struct measurement *measured = &result->measured;
 	doc_line(doc, "Threads", "%u", result->threads);
+	if (measured->depth > 0)
+		doc_line(doc, "Depth", "%u requests of each thread in flight", measured->depth);
+	if (measured->batch_bytes > 0)
+		doc_more(doc, ", handed over in batches of %" PRIu64 " bytes",
+			measured->batch_bytes);
 	doc_line(doc, "Wall time", "%.6f sec", (double)measured->wall_ns / 1e9);
 	if (is_write(result))
 		doc_line(doc, "Acked throughput", "%.0f ops/sec",

@@ -34,6 +34,8 @@ struct job_result_group {
 	double speed;          /* of a trace's times; 0: they are those of a rate */
 	uint32_t insert_verb;  /* NB_INSERT_* */
 	char *rate_text;       /* of a rate with more than one step; owned; else NULL */
+	uint32_t depth;        /* requests in flight of a thread, at most; 0: none */
+	uint64_t batch_bytes;  /* handed over together; 0: as there was room */
 	struct job_measurement measured;
 };
 

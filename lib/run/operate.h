@@ -8,15 +8,7 @@
 #include "run/backoff.h"
 #include "run/worker_taken.h"
 
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
 enum { SCAN_TOLD = 4096 /* records of a scan, each of which is a sign of life */ };
-
-static ALWAYS_INLINE bool
-is_halted(const struct job_worker *worker)
-{
-	return __atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) != 0;
-}
 
 /** Stop the clock while `what` looks at data. */
 #define PAUSED(what) \

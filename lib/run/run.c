@@ -40,6 +40,20 @@ check_lag(const struct nb_job *job, const struct job_part *part)
 		(unsigned long long)least);
 }
 
+/** A thread waits for inserts that are at least `lag` operations old, its own too. */
+static int
+check_depth_lag(const struct nb_job *job, const struct job_part *part)
+{
+	uint64_t least = (uint64_t)part->plan.depth * part->plan.threads + OPS_STRATUM;
+	bool has_waits = ops_needs(&part->spec, UINT64_MAX / OPS_STRATUM) > 0;
+	if (part->plan.depth == 1 || !has_waits || job->lag >= least)
+		return NB_OK;
+	return error_set(NB_ERR_USAGE,
+		"%s: lag: with inserts and depth %u it has to be at least %llu, or the depth would never be reached (--lag=%llu)",
+		part->group->name, part->plan.depth, (unsigned long long)least,
+		(unsigned long long)least);
+}
+
 /** Threads of all groups of the run, whose tables are kept until they are read back. */
 static uint32_t
 all_threads(const struct nb_run *run)
@@ -131,9 +145,15 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 		/* what was done is then known by the counts of threads, also of a part of it */
 		.takes_turns = run->options.record_path != NULL ||
 			run->options.steady.window_ns > 0,
-		.threads = group->threads * (is_load ? 1 : run->options.procs)};
+		.threads = group->threads * (is_load ? 1 : run->options.procs),
+		.depth = group->depth,
+		.batch_bytes = group->batch_bytes,
+		.timeout_ticks = run->options.op_timeout_ns > 0
+			? clock_ticks(clock, run->options.op_timeout_ns)
+			: UINT64_MAX};
 	part->plan.own_places = own_places(run, part);
-	return check_lag(job, part);
+	int rc = check_lag(job, part);
+	return rc == NB_OK ? check_depth_lag(job, part) : rc;
 }
 
 /** Whether others may have put records that the group's inserts take for new ones. */
@@ -235,7 +255,17 @@ take_options(struct nb_run *run, const struct nb_run_options *options)
 	if (rc == NB_OK)
 		run->classic->groups[0].latency = run->classic->load->latency;
 	run->options.job = run->job = run->classic;
-	return rc;
+	if (rc != NB_OK)
+		return rc;
+	struct nb_group *groups[] = {run->classic->load, &run->classic->groups[0]};
+	for (size_t i = 0; i < 2; i++) {
+		/* a get of what is not kept is loaded by single puts */
+		bool is_own = (groups[i] == run->classic->load) ==
+			(run->options.what == NB_JOB_LOAD);
+		groups[i]->depth = is_own ? run->options.depth : 1;
+		groups[i]->batch_bytes = is_own ? run->options.batch_bytes : 0;
+	}
+	return NB_OK;
 }
 
 struct measurement
@@ -252,6 +282,7 @@ measurement_destroy(struct measurement *measured)
 		counters_destroy(&measured->counters);
 		nb_histogram_delete(measured->service);
 		nb_histogram_delete(measured->hiccups);
+		nb_histogram_delete(measured->batch);
 		free(measured->threads);
 		series_destroy(&measured->series);
 		free(measured->owners);

@@ -166,6 +166,10 @@ struct measurement {
 	/* The engine's own, from the first operation's start until settled; owned. */
 	struct counters counters;
 	struct nb_histogram *service; /* owned */
+	/* of requests in flight; 0 and NULL: there were none */
+	uint32_t depth;               /* of a thread at most, of all groups */
+	uint64_t batch_bytes;         /* likewise */
+	struct nb_histogram *batch;   /* times of batches; owned */
 	struct nb_histogram *hiccups; /* of all phases; owned; NULL: not measured */
 	struct job_thread *threads;   /* likewise */
 	uint32_t thread_count;

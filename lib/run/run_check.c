@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/units.h"
+#include "run/async.h"
 #include "run/run.h"
 
 uint64_t
@@ -81,6 +83,46 @@ run_check_verbs(const struct nb_engine *engine, const struct nb_group *group)
 	if ((group_has(group, NB_OP_TXN_READ) || group_has(group, NB_OP_TXN_WRITE)) &&
 		(engine->begin == NULL || engine->commit == NULL || engine->abort == NULL))
 		return lacks(engine, group, "transactions");
+	if (group->depth > 1 && (engine->submit == NULL || engine->reap == NULL))
+		return lacks(engine, group, "several requests in flight; use --depth=1");
+	return NB_OK;
+}
+
+/** Whether its operations can be requests in flight, so many at once and so handed over. */
+static int
+check_depth(const struct nb_run *run, const struct nb_group *group)
+{
+	const char *name = group->name;
+	uint64_t each = run->keys.key_size_max + run->sizes.max, most = each * group->depth;
+	if (group->depth == 1 && group->batch_bytes > 0)
+		return error_set(NB_ERR_USAGE,
+			"%s: batch-bytes: needs a depth above 1 (--depth=COUNT)", name);
+	if (group->depth == 1)
+		return NB_OK;
+	if (run->is_replay)
+		return error_set(NB_ERR_USAGE,
+			"%s: depth: a replay does one operation after the other; omit --depth",
+			name);
+	if (group->latency != NB_LATENCY_EACH)
+		return error_set(NB_ERR_USAGE,
+			"%s: latency: must be each with a depth, which has a stamp for what is handed over together; omit --latency",
+			name);
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
+		if (group_has(group, kind) && !async_has(kind))
+			return error_set(NB_ERR_USAGE,
+				"%s: depth: a %s cannot be a request in flight; use --depth=1",
+				name, nb_op_name(kind));
+	if (group->batch_bytes > most)
+		return error_set(NB_ERR_USAGE,
+			"%s: batch-bytes: %llu bytes are never gathered, since %u requests of up to %llu bytes hold %llu",
+			name, (unsigned long long)group->batch_bytes, group->depth,
+			(unsigned long long)each, (unsigned long long)most);
+	if (each > ASYNC_BYTES_MAX / group->depth)
+		return error_set(NB_ERR_USAGE,
+			"%s: depth: %u requests of up to %llu bytes need more than %s for each thread; at most %llu are possible",
+			name, group->depth, (unsigned long long)each,
+			UNITS_BYTES(ASYNC_BYTES_MAX),
+			(unsigned long long)(ASYNC_BYTES_MAX / each));
 	return NB_OK;
 }
 
@@ -303,12 +345,17 @@ run_check(struct nb_run *run)
 	rc = check_engine(run);
 	if (rc == NB_OK)
 		rc = check_procs(run);
-	if (rc == NB_OK && !run->is_replay && run->classic == NULL)
+	if (rc == NB_OK && !run->is_replay &&
+		(run->classic == NULL || is_done_by(run, job->load)))
 		rc = run_check_verbs(&run->engine->table, job->load);
+	if (rc == NB_OK && is_done_by(run, job->load))
+		rc = check_depth(run, job->load);
 	for (size_t g = 0; g < job->group_count && rc == NB_OK; g++) {
 		if (is_done_by(run, &job->groups[g]) &&
 			(!run->is_replay || job->groups[g].insert_verb == NB_INSERT_NATIVE))
 			rc = run_check_verbs(&run->engine->table, &job->groups[g]);
+		if (rc == NB_OK && is_done_by(run, &job->groups[g]))
+			rc = check_depth(run, &job->groups[g]);
 	}
 	if (rc == NB_OK)
 		rc = clock_create(&run->clock, run->options.clock);

@@ -315,6 +315,10 @@ collect_worker(struct nb_run *run, struct job_part *part, uint32_t thread)
 	if (worker->lag_max_ns > measured->lag_max_ns)
 		measured->lag_max_ns = worker->lag_max_ns;
 	collect_findings(&measured->findings, &worker->findings);
+	int rc = run->is_measured ? merge_histogram(&run->measured.batch, worker->batch)
+				  : NB_OK;
+	if (rc != NB_OK)
+		return rc;
 	return part->plan.is_paced
 		? merge_histogram(&measured->lateness, &worker->pacer.lateness)
 		: NB_OK;
@@ -367,6 +371,12 @@ job_collect(struct nb_run *run, struct job_part *part)
 	uint64_t wanted = part->plan.feed != NULL ? trace_reader_counts(part->reader)->ops
 						  : part->plan.count;
 	measured->is_partial = is_partial(run, part);
+	if (run->is_measured && part->plan.depth > 1) {
+		struct measurement *sum = &run->measured;
+		sum->depth = part->plan.depth > sum->depth ? part->plan.depth : sum->depth;
+		if (part->plan.batch_bytes > sum->batch_bytes)
+			sum->batch_bytes = part->plan.batch_bytes;
+	}
 	if (part->plan.schedule != NULL) {
 		uint64_t until_ns = part->group->duration_ns;
 		if (until_ns == 0 || until_ns > measured->span_ns)

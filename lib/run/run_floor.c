@@ -125,6 +125,7 @@ job_floor_measure(struct nb_run *run)
 		.path = "/",
 		.sessions = 1,
 		.value_size = run->sizes.max,
+		.inflight_ops = plan.depth > 1 ? plan.depth : 0,
 		.durability = engine->auto_durability};
 	struct nb_db *db;
 	int rc = engine->open(&db, &args);

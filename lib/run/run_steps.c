@@ -185,6 +185,20 @@ open_database(struct nb_run *run)
 	return run->engine->table.open(&run->db, &run->open_args);
 }
 
+/** How much may be in flight in a session. */
+static void
+find_inflight(const struct nb_run *run, struct nb_open_args *args)
+{
+	const struct nb_job *job = run->job;
+	uint64_t each = run->keys.key_size_max + run->sizes.max;
+	for (size_t g = 0; g <= job->group_count; g++) {
+		const struct nb_group *group = g == 0 ? job->load : &job->groups[g - 1];
+		if (group->depth > 1 && group->depth > args->inflight_ops)
+			args->inflight_ops = group->depth;
+	}
+	args->inflight_bytes = args->inflight_ops * each;
+}
+
 /** Open it; `flags` are NB_OPEN_*. */
 static int
 open_as(struct nb_run *run, const char *phase, uint32_t flags)
@@ -200,6 +214,7 @@ open_as(struct nb_run *run, const char *phase, uint32_t flags)
 		.sessions = run->options.threads,
 		.flags = flags,
 		.durability = run->durability};
+	find_inflight(run, &run->open_args);
 	run->db = NULL;
 	run_begin_phase(run, phase);
 	run_tell(run, 0, 0);

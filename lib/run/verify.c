@@ -111,6 +111,19 @@ may_share_keys(const struct ops_spec *spec)
 	return spec->keys->format == NB_KEY_FILE || spec->keys->order == NB_ORDER_YCSB;
 }
 
+/** The same while writes of this thread to the record are in flight. */
+static bool
+is_stale_in_doubt(const struct job_worker *worker, bool is_loaded, bool is_of_group,
+	uint64_t writer, uint64_t oldest)
+{
+	const struct job_doubt *doubt = worker->doubt;
+	if (is_loaded || doubt->settled == 0)
+		return doubt->settled > 0;
+	return is_of_group && is_own(worker, writer) && !doubt->is_reordered &&
+		!may_share_keys(worker->plan->spec) && writer + 1 < doubt->settled &&
+		doubt->settled > oldest;
+}
+
 /**
  * Of a good value: whether it is too old. Sets *is_foreign where this run did not write it,
  * nor the loading.
@@ -127,6 +140,9 @@ is_stale(const struct job_worker *worker, const struct ops_op *op, uint64_t numb
 	uint64_t last = value_version_in(ops_version(spec, job_own_index(own)), value.size);
 	bool is_of_group = ops_version_index(spec, version, versions, op->index, &writer);
 	*is_foreign = false;
+	if (worker->doubt != NULL)
+		return is_stale_in_doubt(worker, version == 0, is_of_group, writer,
+			horizon(spec, versions, op->index));
 	if (version == last && has_own && job_own_kind(own) != NB_OP_DELETE)
 		return false;
 	if (spec->is_load)
@@ -231,7 +247,9 @@ job_verify_miss(struct job_worker *worker, const struct ops_op *op, uint32_t ite
 {
 	uint64_t number = op->numbers[item];
 	const struct job_own *own = job_own_of(worker, number);
-	bool is_own_write = own->number == number + 1 && job_own_kind(own) != NB_OP_DELETE;
+	bool is_own_write = worker->doubt != NULL
+		? worker->doubt->has_put
+		: own->number == number + 1 && job_own_kind(own) != NB_OP_DELETE;
 	bool may_be_deleted = has_deletes(worker) && !worker->plan->is_alone;
 	if (may_miss(worker) && (!is_own_write || may_be_deleted))
 		return;

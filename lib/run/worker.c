@@ -56,6 +56,7 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
+#include "run/async.h"
 #include "run/fault.h"
 #include "run/operate.h"
 #include "run/worker_pool.h"
@@ -80,7 +81,7 @@ static size_t
 histograms_of(const struct job_plan *plan)
 {
 	size_t count = (size_t)__builtin_popcount(plan->kinds);
-	return plan->is_paced ? 2 * count : count;
+	return (plan->is_paced ? 2 * count : count) + (plan->depth > 1);
 }
 
 static size_t
@@ -186,6 +187,10 @@ job_worker_enter(struct job_worker *worker)
 		worker->counts[kind].response = next++;
 		histogram_create(worker->counts[kind].response);
 	}
+	if (plan->depth > 1) {
+		worker->batch = next;
+		histogram_create(worker->batch);
+	}
 	pacer_create(&worker->pacer, plan->clock, PACER_AUTO, plan->may_spin);
 	__atomic_store_n(&worker->strata_done, worker->thread, __ATOMIC_RELEASE);
 	fault_set_heartbeat(&worker->heartbeat);
@@ -200,7 +205,8 @@ job_worker_enter(struct job_worker *worker)
 		return error_set(NB_FAIL, "out of memory for %u records at once", items);
 	if (plan->feed != NULL)
 		return NB_OK; /* operations come from there */
-	return ops_maker_create(&worker->maker, plan->spec);
+	int rc = plan->depth > 1 ? async_new(&worker->async, plan) : NB_OK;
+	return rc != NB_OK ? rc : ops_maker_create(&worker->maker, plan->spec);
 }
 
 void
@@ -211,11 +217,13 @@ job_worker_leave(struct job_worker *worker)
 	free(worker->writes);
 	free(worker->found);
 	free(worker->found_answers);
+	async_delete(worker->async);
+	worker->async = NULL;
 	ops_maker_destroy(&worker->maker);
 }
 
-static __attribute__((noinline)) void
-fail(struct job_worker *worker, const struct ops_op *op, int rc)
+__attribute__((noinline)) void
+worker_fail(struct job_worker *worker, const struct ops_op *op, int rc)
 {
 	const char *name = worker->plan->engine->name, *what = name_of(worker, op);
 	unsigned long long i = op->index;
@@ -329,7 +337,7 @@ run_one(struct job_worker *worker, const struct block *block, uint32_t j, uint32
 		return false; /* stopped meanwhile */
 	bool is_kept = rc == NB_EXISTS && kind == NB_OP_INSERT;
 	if (__builtin_expect(rc < 0 || (rc >= NB_CONFLICT && !is_kept), 0)) {
-		fail(worker, op, rc);
+		worker_fail(worker, op, rc);
 		return false;
 	}
 	if (block->remembers && (ops_is_write(kind) || kind == NB_OP_DELETE) && !is_kept)
@@ -474,16 +482,6 @@ wait_for_peers(struct job_worker *worker, uint64_t needed)
 	return true;
 }
 
-static inline void
-set_due(struct job_worker *worker, struct arrivals *arrivals, uint64_t *due, uint32_t count,
-	uint64_t begin)
-{
-	arrivals_next(arrivals, due, count);
-	for (uint32_t j = 0; j < count; j++)
-		due[j] = due[j] == UINT64_MAX ? UINT64_MAX
-					      : clock_after(worker->plan->clock, begin, due[j]);
-}
-
 static ALWAYS_INLINE void
 run_strata(struct job_worker *worker, uint32_t clock_kind, bool is_paced, bool is_sparse,
 	uint32_t only)
@@ -614,7 +612,9 @@ run_loop(struct job_worker *worker)
 	bool is_monotonic = plan->clock->kind == NB_CLOCK_MONOTONIC;
 	worker->only = only_kind_of(plan);
 	worker->taken->stretch = OPS_STRATUM;
-	if (plan->feed != NULL)
+	if (plan->depth > 1)
+		async_run(worker);
+	else if (plan->feed != NULL)
 		run_feed(worker, plan->clock->kind, plan->is_paced);
 	else if (plan->is_paced)
 		(is_monotonic ? paced_monotonic : paced_tsc)(worker);

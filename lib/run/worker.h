@@ -131,6 +131,7 @@ job_is_commit(uint32_t kind, int answer)
 
 struct job_worker;
 struct job_taken;
+struct async;
 
 /** Operations that had no stamps of their own: between two stamps there was a stretch of them. */
 struct job_stretches {
@@ -156,16 +157,19 @@ struct job_plan {
 	uint64_t conflict_ns;      /* that an operation may go on to conflict */
 	uint64_t tell_ticks;       /* operations are counted a block at a time, or so often */
 	uint64_t end_ticks;        /* after the begin; UINT64_MAX: no bound */
-	uint32_t threads;          /* of the group, in all processes */
-	uint32_t kinds;            /* bits 1 << NB_OP_* of those that there may be */
-	bool is_paced;             /* by the schedule, or by the trace's own times */
-	bool is_sparse;            /* few operations have stamps of their own: sparse.h */
-	bool is_native_insert;     /* an insert calls the engine's insert; else put */
-	bool may_exist;      /* a new record that an insert finds there is not a finding */
-	bool may_miss;       /* a read that finds nothing is not a finding */
-	bool has_deletes;    /* of some group */
-	bool is_alone;       /* nobody else writes to a key that this worker writes to */
-	uint32_t own_places; /* of job_worker.own; a power of two */
+	uint64_t batch_bytes;      /* handed over together; 0: as there is room */
+	uint64_t timeout_ticks;    /* for a request in flight; UINT64_MAX: none */
+	uint32_t depth;   /* requests in flight of a worker, at most; 1: async.c is not used */
+	uint32_t threads; /* of the group, in all processes */
+	uint32_t kinds;   /* bits 1 << NB_OP_* of those that there may be */
+	bool is_paced;    /* by the schedule, or by the trace's own times */
+	bool is_sparse;   /* few operations have stamps of their own: sparse.h */
+	bool is_native_insert; /* an insert calls the engine's insert; else put */
+	bool may_exist;        /* a new record that an insert finds there is not a finding */
+	bool may_miss;         /* a read that finds nothing is not a finding */
+	bool has_deletes;      /* of some group */
+	bool is_alone;         /* nobody else writes to a key that this worker writes to */
+	uint32_t own_places;   /* of job_worker.own; a power of two */
 	bool takes_turns; /* threads do strata in turn, whatever could be: see job_has_shares() */
 	bool may_spin;
 	bool are_values_keys; /* a value is its key's bytes, as in a trace of ycsb-text */
@@ -225,6 +229,13 @@ job_own_kind(const struct job_own *own)
 	return own->write & 0xff;
 }
 
+/** What was known of a record when a read was handed over, beside writes in flight. */
+struct job_doubt {
+	uint64_t settled;  /* index of this thread's last write that was done, + 1; 0: none */
+	bool has_put;      /* which was not a delete */
+	bool is_reordered; /* a write in flight has conflicted: an older one may come after it */
+};
+
 /** The key of it, which the number of a trace's record does not tell. */
 struct job_own_key {
 	uint8_t size; /* 0: too long to be kept */
@@ -270,6 +281,9 @@ struct job_worker {
 	struct job_own_key *own_key; /* beside them, of a trace; else NULL */
 	uint64_t warm_commits;       /* writes of the warm-up: see job_is_commit() */
 	struct job_stretches unstamped; /* that are measured */
+	struct async *async;            /* requests in flight; owned; NULL: the depth is 1 */
+	struct nb_histogram *batch;     /* of what was handed over together; NULL likewise */
+	const struct job_doubt *doubt;  /* of the read that is looked at; NULL: there is none */
 	struct pulse_track pulses;
 };
 

@@ -4,6 +4,8 @@
 /** What a worker's operations took, from the loop that does them until they are counted. */
 #include "run/worker.h"
 
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 /** One operation's stamps, and what it moved. */
 struct span {
 	uint64_t begin, end;
@@ -42,5 +44,26 @@ struct job_taken {
  */
 void
 worker_count_block(struct job_worker *worker, uint64_t done);
+
+/** The failure of an operation, or an answer that it cannot have, as the worker's. */
+void
+worker_fail(struct job_worker *worker, const struct ops_op *op, int rc);
+
+static ALWAYS_INLINE bool
+is_halted(const struct job_worker *worker)
+{
+	return __atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) != 0;
+}
+
+/** When the next `count` operations are due, in ticks. */
+static inline void
+set_due(struct job_worker *worker, struct arrivals *arrivals, uint64_t *due, uint32_t count,
+	uint64_t begin)
+{
+	arrivals_next(arrivals, due, count);
+	for (uint32_t j = 0; j < count; j++)
+		due[j] = due[j] == UINT64_MAX ? UINT64_MAX
+					      : clock_after(worker->plan->clock, begin, due[j]);
+}
 
 #endif /* RUN_WORKER_TAKEN_H */

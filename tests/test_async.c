@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The loop with requests in flight: each operation is done once and counted once, whatever
+ * order requests come out in; and what the engine does wrong is found as it is in the loop that
+ * makes one call after the other.
+ */
+#include "run/async.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "run/worker_taken.h"
+#include "toy.h"
+#include "unit.h"
+
+enum { COUNT = 640, VALUE = 100, DEPTH = 16 };
+
+#define BASE "records = 500\n"
+#define MIX "read = 4\nupdate = 3\ninsert = 1\nupsert = 1\n"
+
+static struct toy_rig rig;
+static struct toy_worker with;
+
+static void
+make(const char *text)
+{
+	char all[512];
+	const char *count = strstr(text, "count = ") != NULL ? "" : "count = 640";
+	const char *depth = strstr(text, "depth = ") != NULL ? "" : "depth = 16";
+	const char *records = strstr(text, "records = ") != NULL ? "" : BASE;
+	snprintf(all, sizeof(all), "%s%s\n%s\n%s\n", records, count, depth, text);
+	toy_create(&rig, all);
+}
+
+/** Its worker, about to run. */
+static struct job_worker *
+start(void)
+{
+	toy_new(&rig);
+	toy_load(&rig);
+	toy_enter(&rig, &with, &rig.run->parts[0]);
+	toy_reset();
+	return with.workers[0];
+}
+
+static struct job_worker *
+begin(const char *text)
+{
+	make(text);
+	return start();
+}
+
+static void
+assert_done(const struct job_worker *worker, uint64_t count)
+{
+	ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
+	ck_assert_uint_eq(worker->done, count);
+	ck_assert_uint_eq(worker->counted, count);
+	ck_assert_uint_eq(worker->measured, count);
+	ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
+}
+
+static void
+assert_failed(const struct job_worker *worker, const char *text)
+{
+	ck_assert_int_lt(worker->rc, 0);
+	ck_assert_msg(
+		strstr(worker->text, text) != NULL, "'%s' is not in: %s", text, worker->text);
+}
+
+static const struct {
+	const char *mix;
+	uint32_t kind, verb, values;
+} kinds[] = {
+	{"read = 1", NB_OP_READ, TOY_GET, 1},
+	{"update = 1", NB_OP_UPDATE, TOY_PUT, 1},
+	{"insert = 1", NB_OP_INSERT, TOY_PUT, 1},
+	{"upsert = 1", NB_OP_UPSERT, TOY_PUT, 1},
+	{"delete = 1\ncount = 500\ndistribution = sequential", NB_OP_DELETE, TOY_DEL, 0},
+};
+
+TEST(each_operation_is_one_request_and_counts_once)
+{
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+		struct job_worker *worker = begin(kinds[k].mix);
+		uint64_t count = kinds[k].kind == NB_OP_DELETE ? 500 : COUNT;
+		toy_go(&with);
+		assert_done(worker, count);
+		const struct job_counts *counts = &worker->counts[kinds[k].kind];
+		ck_assert_uint_eq(toy_calls(kinds[k].verb), count);
+		ck_assert_uint_eq(toy_calls(TOY_REAP), count);
+		ck_assert_uint_eq(counts->answers[NB_OK], count);
+		ck_assert_uint_eq(counts->records, count * kinds[k].values);
+		ck_assert_uint_eq(counts->bytes, count * kinds[k].values * VALUE);
+		ck_assert_uint_eq(nb_histogram_count(counts->service), count);
+		ck_assert_ptr_null(counts->response); /* there is no rate */
+	}
+}
+
+TEST(nothing_is_wrong_at_any_depth_in_any_order)
+{
+	static const char *const depths[] = {"2", "7", "64", "200"};
+	static const uint64_t rooms[] = {0, 1, 5}, reaped[] = {0, 1, 3};
+	static const char *const bytes[] = {"0", "130", "200"};
+	for (size_t i = 0; i < 2 * 4 * 3 * 3 * 3; i++) {
+		char text[256];
+		snprintf(text, sizeof(text),
+			"records = 40\n" MIX "lag = 400\ndepth = %s\nbatch-bytes = %s",
+			depths[i / 2 % 4], bytes[i / 72]);
+		make(text);
+		toy.copies = i % 2 != 0;
+		struct job_worker *worker = start();
+		toy.room = rooms[i / 8 % 3];
+		toy.reaped_most = reaped[i / 24 % 3];
+		toy_go(&with);
+		assert_done(worker, COUNT);
+		ck_assert_uint_eq(worker->findings.foreign, 0);
+		ck_assert_int_eq(job_worker_read_back(worker), NB_OK);
+		ck_assert_uint_gt(worker->findings.read_back, 0);
+		ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
+	}
+}
+
+TEST(slots_are_filled_again_as_soon_as_there_is_room)
+{
+	struct job_worker *worker = begin("read = 1\ncount = 6400");
+	toy.reaped_most = 1;
+	toy_go(&with);
+	assert_done(worker, 6400);
+	ck_assert_uint_eq(toy.in_flight_most, DEPTH);
+	/* of one that waits for the whole batch it would be 8.5 */
+	ck_assert_double_ge((double)toy.in_flight_sum / (double)toy.reaps, DEPTH - 0.1);
+}
+
+TEST(bytes_are_gathered_before_they_are_handed_over)
+{
+	/* each put has 8 bytes of key and 100 of value: three of them are 324 */
+	struct job_worker *worker = begin("update = 1\nbatch-bytes = 300");
+	toy.reaped_most = 1;
+	toy_go(&with);
+	assert_done(worker, COUNT);
+	ck_assert_uint_le(toy_calls(TOY_SUBMIT), COUNT / 3 + 2);
+	ck_assert_uint_eq(nb_histogram_count(worker->batch), toy_calls(TOY_SUBMIT));
+}
+
+TEST(the_time_of_a_batch_is_that_of_its_slowest)
+{
+	struct job_worker *worker = begin("read = 1\ncount = 16");
+	toy.reaped_most = 1;
+	toy_go(&with);
+	const struct nb_histogram *service = worker->counts[NB_OP_READ].service;
+	ck_assert_uint_eq(nb_histogram_count(worker->batch), 1);
+	ck_assert_uint_eq(nb_histogram_max(worker->batch), nb_histogram_max(service));
+	ck_assert_uint_lt(nb_histogram_min(service), nb_histogram_max(service));
+}
+
+TEST(a_warm_up_does_not_count)
+{
+	struct job_worker *worker = begin("read = 1\nwarmup = 600");
+	toy_go(&with);
+	ck_assert_uint_eq(worker->done, COUNT);
+	ck_assert_uint_eq(worker->measured, 40);
+	ck_assert_uint_eq(nb_histogram_count(worker->counts[NB_OP_READ].service), 40);
+}
+
+TEST(with_a_rate_response_is_from_the_due_moment)
+{
+	struct job_worker *worker = begin("read = 1\nrate = 100k");
+	toy_go(&with);
+	assert_done(worker, COUNT);
+	const struct job_counts *counts = &worker->counts[NB_OP_READ];
+	ck_assert_uint_eq(nb_histogram_count(counts->response), COUNT);
+	ck_assert_uint_ge(
+		nb_histogram_min(counts->response), nb_histogram_min(counts->service));
+	ck_assert(nb_histogram_mean(counts->response) >= nb_histogram_mean(counts->service));
+	/* the last is due after 639 / 640 of 6.4 ms, and is not handed over before */
+	ck_assert_uint_ge(worker->last_ticks - with.gate.begin, 6390000);
+}
+
+TEST(nothing_begins_that_is_due_after_the_end)
+{
+	struct job_worker *worker = begin("read = 1\nrate = 100\nduration = 25ms\ncount = 0");
+	toy_go(&with);
+	ck_assert_uint_le(worker->done, 3);
+	ck_assert_uint_eq(worker->done, toy_calls(TOY_GET));
+}
+
+/* ---- what is wrong is found ---- */
+
+TEST(each_wrong_value_is_found)
+{
+	static const struct {
+		uint32_t defect;
+		int verdict;
+	} defects[] = {{TOY_FLIP, JOB_CORRUPT}, {TOY_CUT, JOB_WRONG_SIZE},
+		{TOY_MISS, JOB_MISSING}, {TOY_OTHER, JOB_OTHER_KEY}};
+	for (size_t i = 0; i < sizeof(defects) / sizeof(*defects); i++) {
+		struct job_worker *worker = begin("read = 1");
+		toy_break(defects[i].defect, TOY_GET, 300, 1);
+		toy_go(&with);
+		ck_assert_int_eq(worker->rc, NB_OK);
+		ck_assert_uint_eq(worker->findings.verdicts[defects[i].verdict], 1);
+		ck_assert_uint_eq(toy_wrong(&worker->findings), 1);
+	}
+}
+
+TEST(an_insert_is_the_engines_own_if_asked_and_one_that_finds_its_key_is_found)
+{
+	struct job_worker *worker = begin("insert = 1\ninsert-verb = insert");
+	uint8_t key[8] = {[6] = 1,
+		[7] = 0xff}; /* the record 511, which is inserted as one of the first */
+	struct nb_slice slice = {key, sizeof(key)};
+	ck_assert_int_eq(rig.run->engine->table.put(worker->session, slice, slice), NB_OK);
+	toy_go(&with);
+	ck_assert_int_eq(worker->rc, NB_OK);
+	ck_assert_uint_eq(worker->counts[NB_OP_INSERT].answers[NB_EXISTS], 1);
+	ck_assert_uint_eq(worker->findings.verdicts[JOB_EXISTS], 1);
+}
+
+TEST(a_put_in_a_thousand_that_is_lost_is_found)
+{
+	make("update = 1\ncount = 2000\ndepth = 64\nrecords = 2000\ndistribution = sequential");
+	toy_break_run(&rig, TOY_DROP, TOY_PUT, 1990, 1);
+	ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
+	toy_assert_told("stale 1");
+}
+
+TEST(an_old_value_is_found_also_while_others_are_in_flight)
+{
+	/* all records are written to again and again, and four of 64 are in flight */
+	struct job_worker *worker = begin(
+		"records = 64\nread = 1\nupdate = 1\ncount = 6400\ndepth = 4");
+	toy_break(TOY_OLD, TOY_GET, 2000, 100);
+	toy_go(&with);
+	ck_assert_int_eq(worker->rc, NB_OK);
+	ck_assert_uint_ge(worker->findings.verdicts[JOB_STALE], 60);
+}
+
+TEST(in_doubt_old_and_new_are_right_and_nothing_else)
+{
+	struct job_worker *worker = begin("update = 1");
+	struct job_doubt doubt = {.settled = 101, .has_put = true};
+	struct ops_op op = {.kind = NB_OP_READ, .items = 1, .index = 200};
+	uint8_t key[8] = {0}, bytes[VALUE];
+	uint64_t number = 0;
+	struct nb_slice slice = {key, sizeof(key)};
+	const struct ops_spec *spec = &rig.run->parts[0].spec;
+	static const struct {
+		uint64_t index;
+		bool is_loaded, is_stale;
+	} values[] = {
+		{100, false, false}, {150, false, false}, {99, false, true}, {0, true, true}};
+	op.numbers = &number;
+	op.keys = &slice;
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		uint64_t version = values[i].is_loaded ? 0 : ops_version(spec, values[i].index);
+		uint64_t before = worker->findings.verdicts[JOB_STALE];
+		values_write_sized(&spec->values, bytes, slice, VALUE, version);
+		worker->doubt = &doubt;
+		job_verify_value(worker, &op, 0, (struct nb_slice){bytes, VALUE});
+		ck_assert_uint_eq(
+			worker->findings.verdicts[JOB_STALE] - before, values[i].is_stale);
+	}
+	worker->doubt = NULL;
+}
+
+/* ---- conflicts ---- */
+
+TEST(a_conflict_is_handed_over_again_and_stops_nobody)
+{
+	for (int copies = 0; copies < 2; copies++) {
+		make("records = 8\nread = 1\nupdate = 1\ncount = 6400");
+		toy.copies = copies != 0;
+		struct job_worker *worker = start();
+		toy_break(TOY_CONFLICT, TOY_PUT, 5, 300);
+		toy_go(&with);
+		assert_done(worker, 6400);
+		ck_assert_uint_eq(worker->counts[NB_OP_UPDATE].answers[NB_CONFLICT], 300);
+		ck_assert_uint_eq(
+			toy_calls(TOY_PUT), worker->counts[NB_OP_UPDATE].answers[NB_OK] + 300);
+		ck_assert_int_eq(job_worker_read_back(worker), NB_OK);
+		ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
+	}
+}
+
+TEST(one_that_does_nothing_but_conflict_fails)
+{
+	struct job_worker *worker = begin("update = 1");
+	with.part->plan.conflict_ns = 2000000;
+	toy_break(TOY_CONFLICT, TOY_PUT, 100, 0);
+	toy_go(&with);
+	assert_failed(worker, "answered with nothing but conflicts for 0.002 s");
+	ck_assert_uint_eq(worker->done, 99);
+}
+
+/* ---- failures and the end ---- */
+
+TEST(a_request_that_fails_gives_its_own_text)
+{
+	struct job_worker *worker = begin("update = 1");
+	toy_break(TOY_FAIL, TOY_PUT, 100, 1);
+	toy_go(&with);
+	assert_failed(worker, "the request is broken");
+	assert_failed(worker, "update, operation ");
+	ck_assert_uint_ge(worker->done, 99);
+	ck_assert_uint_eq(worker->done, toy_calls(TOY_PUT) - 1);
+}
+
+TEST(what_submit_and_reap_do_wrong_is_said)
+{
+	static const struct {
+		uint32_t defect, verb;
+		const char *text;
+	} defects[] = {{TOY_FAIL, TOY_SUBMIT, "submit: the toy is broken"},
+		{TOY_ODD, TOY_SUBMIT, "submit: gave an answer that means nothing here"},
+		{TOY_MISS, TOY_SUBMIT, "submit: gave an answer that means nothing here"},
+		{TOY_FAIL, TOY_REAP, "reap: the toy is broken"},
+		{TOY_ODD, TOY_REAP, "reap: returned a tag that is not in flight"},
+		{TOY_REPEAT, TOY_REAP, "reap: returned a tag that is not in flight"}};
+	for (size_t i = 0; i < sizeof(defects) / sizeof(*defects); i++) {
+		struct job_worker *worker = begin("update = 1");
+		toy_break(defects[i].defect, defects[i].verb, 3, 1);
+		toy_go(&with);
+		assert_failed(worker, defects[i].text);
+		ck_assert_uint_eq(worker->counted, worker->done);
+	}
+}
+
+TEST(an_answer_that_means_nothing_is_said)
+{
+	struct job_worker *worker = begin("update = 1");
+	toy_break(TOY_ODD, TOY_PUT, 3, 1);
+	toy_go(&with);
+	assert_failed(worker, "answered 9, which means nothing here");
+}
+
+TEST(a_value_of_no_size_is_refused)
+{
+	struct job_worker *worker = begin("read = 1");
+	toy_break(TOY_HUGE, TOY_GET, 3, 1);
+	toy_go(&with);
+	assert_failed(worker, "reap");
+}
+
+TEST(a_request_that_never_comes_out_ends_the_run)
+{
+	struct job_worker *worker = begin("read = 1\ncount = 64");
+	with.part->plan.timeout_ticks = clock_ticks(&rig.run->clock, 20000000);
+	toy_break(TOY_DROP, TOY_REAP, 10, 1);
+	toy_go(&with);
+	assert_failed(worker, "the request has not come out of reap for ");
+	ck_assert_uint_eq(worker->done, 63);
+	ck_assert_uint_eq(worker->counted, 63);
+}
+
+TEST(a_stop_leaves_nothing_uncounted)
+{
+	struct job_worker *worker = begin("update = 1");
+	toy_break(TOY_STOP, TOY_PUT, 200, 1);
+	toy_go(&with);
+	nb_stop_clear();
+	ck_assert_int_eq(worker->rc, NB_OK);
+	ck_assert_uint_lt(worker->done, COUNT);
+	ck_assert_uint_eq(worker->done, toy_calls(TOY_PUT)); /* none is left in flight */
+	ck_assert_uint_eq(worker->counted, worker->done);
+}
+
+TEST(a_halt_ends_it_soon)
+{
+	struct job_worker *worker = begin("read = 1");
+	with.halt = 1;
+	toy_go(&with);
+	ck_assert_int_eq(worker->rc, NB_OK);
+	ck_assert_uint_eq(worker->done, 0);
+}
+
+/* ---- threads ---- */
+
+TEST(threads_share_the_operations_and_read_what_others_insert)
+{
+	make("records = 100\n" MIX "threads = 3\ncount = 6400\nlag = 320");
+	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
+	const struct job_measurement *measured = toy_measured(&rig, 0);
+	ck_assert_uint_eq(measured->done, 6400);
+	ck_assert_uint_eq(toy_wrong(&measured->findings), 0);
+	ck_assert_uint_gt(measured->findings.verified, 1000);
+}
+
+TEST(a_thread_waits_for_the_inserts_that_it_may_read)
+{
+	begin("read = 1\ninsert = 1\nthreads = 2\nlag = 128\ndepth = 8\ncount = 640");
+	/* the other has done its strata 1 and 3, and ended: what needs its 5 is never begun */
+	with.workers[1]->strata_done = 5;
+	with.workers[1]->is_over = 1;
+	toy_go(&with);
+	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
+	ck_assert_uint_eq(with.workers[0]->done, 4 * OPS_STRATUM); /* 0, 2, 4 and 6 */
+}
+
+TEST(a_loading_and_its_read_back_go_in_flight)
+{
+	make("records = 1000\nread = 1\n");
+	rig.options.what = NB_JOB_LOAD;
+	rig.job->load->depth = DEPTH;
+	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
+	ck_assert_uint_eq(rig.run->loading.measured.done, 1000);
+	ck_assert_uint_eq(rig.run->loading.measured.findings.read_back, 1000);
+	ck_assert_uint_eq(toy_calls(TOY_REAP), 1000);
+}
+
+/* ---- what is refused ---- */
+
+static void
+assert_refused(const char *text, int code, const char *part)
+{
+	make(text);
+	ck_assert_int_eq(nb_run_new(&rig.run, &rig.options), code);
+	toy_assert_told(part);
+}
+
+TEST(what_cannot_be_in_flight_is_refused)
+{
+	assert_refused("scan = 1", NB_ERR_USAGE, "a scan cannot be a request in flight");
+	assert_refused("batch = 1", NB_ERR_USAGE, "a batch cannot be a request in flight");
+	assert_refused("read-modify-write = 1", NB_ERR_USAGE, "use --depth=1");
+	assert_refused("read = 1\nlatency = sampled:64", NB_ERR_USAGE, "latency: must be each");
+	assert_refused("txn-read = 1", NB_ERR_USAGE, "a txn-read cannot");
+	assert_refused("multi-get = 1", NB_ERR_USAGE, "a multi-get cannot");
+	assert_refused(
+		"read = 1\ndepth = 1\nbatch-bytes = 1", NB_ERR_USAGE, "needs a depth above 1");
+	assert_refused("read = 1\nbatch-bytes = 1729", NB_ERR_USAGE,
+		"16 requests of up to 108 bytes hold 1728");
+	assert_refused("read = 1\ndepth = 65536\nvalue-size = 1MiB", NB_ERR_USAGE,
+		"at most 1023 are possible");
+	assert_refused("read = 1\ninsert = 1\nlag = 64", NB_ERR_USAGE, "--lag=80");
+}
+
+TEST(an_engine_without_requests_is_refused)
+{
+	struct nb_group group = {.name = "run", .depth = 2, .weights = {1}};
+	struct nb_engine engine = {.name = "mine"};
+	ck_assert_int_eq(run_check_verbs(&engine, &group), NB_UNSUPPORTED);
+	toy_assert_told("run: mine cannot do several requests in flight; use --depth=1");
+	group.depth = 1;
+	ck_assert_int_eq(run_check_verbs(&engine, &group), NB_OK);
+}
+
+TEST(depths_out_of_range_are_refused)
+{
+	make("read = 1");
+	ck_assert_int_eq(nb_job_set(rig.job, "depth=0"), NB_ERR_USAGE);
+	ck_assert_int_eq(nb_job_set(rig.job, "depth=65537"), NB_ERR_USAGE);
+	ck_assert_int_eq(nb_job_set(rig.job, "depth=65536"), NB_OK);
+	toy_destroy(&rig);
+}
