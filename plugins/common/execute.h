@@ -210,6 +210,16 @@ lend_kept(const struct buffer *kept, struct nb_step *steps, size_t count)
 }
 
 static inline int
+check_flags(const struct nb_host *host, uint32_t flags)
+{
+	const uint32_t known = NB_EXEC_ATOMIC | NB_EXEC_SNAPSHOT | NB_EXEC_READ_ONLY;
+
+	return (flags & ~known) == 0
+		? NB_OK
+		: host->fail(NB_UNSUPPORTED, "execute has no flag 0x%x", flags & ~known);
+}
+
+static inline int
 execute_by(const struct executor *by, struct nb_step *steps, size_t count, uint32_t flags)
 {
 	const struct nb_engine *verbs = by->verbs;
@@ -219,7 +229,9 @@ execute_by(const struct executor *by, struct nb_step *steps, size_t count, uint3
 		(verbs->caps & (NB_CAP_SNAPSHOT | NB_CAP_SERIALIZABLE)) == 0)
 		return by->host->fail(NB_UNSUPPORTED,
 			"a transaction may read more than one version of the data");
-	int rc = by->is_begun ? NB_OK : verbs->begin(by->session, txn_flags);
+	int rc = check_flags(by->host, flags);
+	if (rc == NB_OK && !by->is_begun)
+		rc = verbs->begin(by->session, txn_flags);
 	if (rc != NB_OK)
 		return rc;
 	by->kept->size = 0;

@@ -371,7 +371,9 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 
 	if ((flags & NB_EXEC_READ_ONLY) == 0 || by.is_begun)
 		return execute_by(&by, steps, count, flags);
-	int rc = begin(session, NB_TXN_READ_ONLY);
+	int rc = check_flags(by.host, flags);
+	if (rc == NB_OK)
+		rc = begin(session, NB_TXN_READ_ONLY);
 	if (rc != NB_OK)
 		return rc;
 	by.kept = NULL;
