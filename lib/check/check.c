@@ -37,6 +37,10 @@ enum {
 	OPEN = 1u << 16,      /* only that a database can be opened */
 	MANDATORY = 1u << 17, /* every engine has it */
 	COPIES = 1u << 18,
+	EXECUTE = 1u << 19,
+	MERGE = 1u << 20,
+	RESET = 1u << 21,
+	TICK = 1u << 22
 };
 
 static const struct {
@@ -90,6 +94,10 @@ static const struct {
 	{FLUSH, VERB(flush)},
 	{CHECKPOINT, VERB(checkpoint)},
 	{STATS, VERB(stats)},
+	{EXECUTE, VERB(execute)},
+	{MERGE, VERB(merge)},
+	{RESET, VERB(reset)},
+	{TICK, VERB(tick)},
 };
 
 /** The first verb that the needs include and the engine lacks, or NULL. */

@@ -4,10 +4,10 @@
  * opens, uses and closes its own session. A race is checked only by what must hold for every
  * interleaving: each value that is found was put, whole. ThreadSanitizer shows more.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/rng.h"
 #include "check/suite.h"
@@ -24,17 +24,24 @@ worker_main(void *arg)
 {
 	struct worker *worker = arg;
 	struct suite *s = worker->suite;
+	__atomic_store_n(&worker->tid, (int)gettid(), __ATOMIC_RELEASE);
 	host_forget();
 	if (suite_ok(s, "session_open on its own thread",
 		    s->engine->session_open(&worker->session, s->main.db, worker->id))) {
 		worker->run(worker);
 		suite_ok(s, "session_close", s->engine->session_close(worker->session));
 	}
-	pthread_mutex_lock(&worker->lock);
-	worker->is_done = true;
-	pthread_cond_signal(&worker->done);
-	pthread_mutex_unlock(&worker->lock);
+	__atomic_store_n(&worker->is_done, true, __ATOMIC_RELEASE);
 	return NULL;
+}
+
+static bool
+start_thread(struct worker *worker)
+{
+	int error = pthread_create(&worker->thread, NULL, worker_main, worker);
+	return error == 0 ||
+		suite_break(
+			worker->suite, "the suite cannot create a thread: %s", strerror(error));
 }
 
 bool
@@ -42,36 +49,58 @@ worker_start(
 	struct worker *worker, struct suite *s, uint32_t id, void (*run)(struct worker *worker))
 {
 	*worker = (struct worker){.suite = s, .id = id, .run = run};
-	pthread_mutex_init(&worker->lock, NULL);
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* the wall clock may be set back */
-	pthread_cond_init(&worker->done, &attr);
-	pthread_condattr_destroy(&attr);
-	int error = pthread_create(&worker->thread, NULL, worker_main, worker);
-	return error == 0 ||
-		suite_break(s, "the suite cannot create a thread: %s", strerror(error));
+	return start_thread(worker);
+}
+
+/** Whether the kernel has it wait for something, and not just for a processor. */
+static bool
+is_asleep(const struct worker *worker)
+{
+	char path[64], text[256] = "";
+	int tid = __atomic_load_n(&worker->tid, __ATOMIC_ACQUIRE);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	FILE *file = tid == 0 ? NULL : fopen(path, "re");
+	if (file == NULL)
+		return false;
+	const char *name_end = fgets(text, sizeof(text), file) == NULL ? NULL
+								       : strrchr(text, ')');
+	fclose(file);
+	return name_end != NULL && name_end[1] == ' ' && name_end[2] == 'S';
+}
+
+/** Waits until it is done, or has met so often, or is asleep each time that one looks. */
+static void
+wait_for(const struct worker *worker, uint32_t met)
+{
+	enum { LOOKS = 5, LOOK_NS = 1000000, LOOKS_MAX = 2000 };
+	for (int asleep = 0, i = 0; asleep < LOOKS && i < LOOKS_MAX; i++) {
+		if (__atomic_load_n(&worker->is_done, __ATOMIC_ACQUIRE) ||
+			__atomic_load_n(&worker->met, __ATOMIC_ACQUIRE) >= met)
+			return;
+		asleep = is_asleep(worker) ? asleep + 1 : 0;
+		nanosleep(&(struct timespec){.tv_nsec = i < LOOKS ? LOOK_NS / 20 : LOOK_NS},
+			NULL);
+	}
 }
 
 void
 worker_give_time(struct worker *worker)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += 2;
-	pthread_mutex_lock(&worker->lock);
-	int error = 0;
-	while (!worker->is_done && error != ETIMEDOUT)
-		error = pthread_cond_timedwait(&worker->done, &worker->lock, &until);
-	pthread_mutex_unlock(&worker->lock);
+	wait_for(worker, UINT32_MAX);
+}
+
+void
+worker_meet(struct worker *worker)
+{
+	uint32_t met = __atomic_add_fetch(&worker->met, 1, __ATOMIC_RELEASE);
+	if (worker->peer != NULL)
+		wait_for(worker->peer, met);
 }
 
 void
 worker_join(struct worker *worker)
 {
 	pthread_join(worker->thread, NULL);
-	pthread_cond_destroy(&worker->done);
-	pthread_mutex_destroy(&worker->lock);
 }
 
 bool
@@ -99,7 +128,11 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 	static struct worker workers[SUITE_SESSIONS];
 	uint32_t started = 0;
 	suite_close_session(s); /* its id, 0, becomes a worker's */
-	while (started < count && worker_start(&workers[started], s, started, run))
+	for (uint32_t i = 0; i < count; i++)
+		workers[i] = (struct worker){.suite = s, .id = i, .run = run};
+	workers[0].peer = count > 1 ? &workers[1] : NULL;
+	workers[1].peer = &workers[0];
+	while (started < count && start_thread(&workers[started]))
 		started++;
 	for (uint32_t i = 0; i < started; i++)
 		worker_join(&workers[i]);
@@ -267,6 +300,66 @@ check_racing_writers_leave_a_whole_value(struct suite *s)
 	for (uint32_t i = 0; is_right && i < RACED_KEYS; i++)
 		is_right = expect_raced(s, s->main.session, range_key(buf, 0, i));
 	return is_right;
+}
+
+/* --- inserters --- */
+
+static uint32_t wins[THREADS]; /* each worker's own */
+
+static void
+insert_all(struct worker *worker)
+{
+	struct suite *s = worker->suite;
+	unsigned char buf[8], value[64];
+	wins[worker->id] = 0;
+	for (uint32_t i = 0; i < RANGE; i++) {
+		int rc = NB_CONFLICT;
+		host_forget();
+		for (uint32_t tries = 0; rc == NB_CONFLICT && suite_may_retry(tries); tries++)
+			rc = s->engine->insert(worker->session, range_key(buf, 0, i),
+				range_value(value, worker->id, i));
+		if (rc != NB_OK && rc != NB_EXISTS) {
+			suite_wrong(s, "insert", rc, "NB_OK or NB_EXISTS");
+			return;
+		}
+		wins[worker->id] += rc == NB_OK;
+		if (rc == NB_OK &&
+			!expect_value(s, worker->session, range_key(buf, 0, i),
+				range_value(value, worker->id, i)))
+			return;
+	}
+}
+
+bool
+check_racing_inserters_have_one_winner(struct suite *s)
+{
+	uint32_t sum = 0;
+	if (!suite_open(s) || !workers_run(s, THREADS, insert_all))
+		return false;
+	for (uint32_t id = 0; id < THREADS; id++)
+		sum += wins[id];
+	return sum == RANGE ||
+		suite_break(s,
+			"%d threads inserted %d keys, and %u inserts were answered NB_OK",
+			THREADS, RANGE, (unsigned)sum);
+}
+
+/* --- sessions that do nothing --- */
+
+/** The main session has read and written, and makes no call while the others work. */
+bool
+check_session_that_is_parked_holds_nobody_up(struct suite *s)
+{
+	static struct worker workers[THREADS];
+	uint32_t started = 1;
+	if (!suite_open(s) || !put(s, SLICE("k"), SLICE("v")) ||
+		!has(s, SLICE("k"), SLICE("v")))
+		return false;
+	while (started < THREADS && worker_start(&workers[started], s, started, write_range))
+		started++;
+	for (uint32_t i = 1; i < started; i++)
+		worker_join(&workers[i]);
+	return s->outcome == NB_CHECK_KEPT && has(s, SLICE("k"), SLICE("v"));
 }
 
 /* --- loans --- */

@@ -11,14 +11,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sched.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/rng.h"
 #include "base/tree.h"
 
-/* An engine that answers NB_CONFLICT this often to a single session will always do so. */
-enum { RETRIES = 100000 };
+/* An engine that answers NB_CONFLICT this often, for about ten seconds, will always do so. */
+enum { RETRIES = 100000, RETRIES_AT_ONCE = 16, RETRY_NS = 50000 };
 
 static void
 settle_outcome(struct suite *s, uint32_t outcome, const char *fmt, va_list args)
@@ -253,14 +255,31 @@ suite_reopen(struct suite *s, uint32_t flags)
 
 /* --- one call --- */
 
+bool
+suite_may_retry(uint32_t i)
+{
+	if (i > RETRIES_AT_ONCE)
+		nanosleep(&(struct timespec){.tv_nsec = RETRY_NS}, NULL);
+	else if (i > 0)
+		sched_yield();
+	return i < RETRIES;
+}
+
+/** `rc` becomes what the call answers when it does not conflict any more. */
+#define RETRY(rc, call) \
+	do { \
+		rc = NB_CONFLICT; \
+		host_forget(); \
+		for (uint32_t i = 0; rc == NB_CONFLICT && suite_may_retry(i); i++) \
+			rc = s->engine->call; \
+	} while (0)
+
 int
 session_get(struct suite *s, struct nb_session *session, struct nb_slice key,
 	struct nb_slice *value)
 {
-	int rc = NB_CONFLICT;
-	host_forget();
-	for (int i = 0; rc == NB_CONFLICT && i < RETRIES; i++)
-		rc = s->engine->get(session, key, value);
+	int rc;
+	RETRY(rc, get(session, key, value));
 	return rc;
 }
 
@@ -268,10 +287,26 @@ int
 session_put(
 	struct suite *s, struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	int rc = NB_CONFLICT;
-	host_forget();
-	for (int i = 0; rc == NB_CONFLICT && i < RETRIES; i++)
-		rc = s->engine->put(session, key, value);
+	int rc;
+	RETRY(rc, put(session, key, value));
+	return rc;
+}
+
+int
+session_merge(
+	struct suite *s, struct nb_session *session, struct nb_slice key, uint64_t operand)
+{
+	int rc;
+	RETRY(rc, merge(session, key, NB_MERGE_ADD_U64, operand));
+	return rc;
+}
+
+int
+session_execute(struct suite *s, struct nb_session *session, struct nb_step *steps,
+	size_t count, uint32_t flags)
+{
+	int rc;
+	RETRY(rc, execute(session, steps, count, flags));
 	return rc;
 }
 
@@ -353,10 +388,8 @@ bool
 expect_del(struct suite *s, struct nb_session *session, struct nb_slice key)
 {
 	char call[CALL_SIZE];
-	int rc = NB_CONFLICT;
-	host_forget();
-	for (int i = 0; rc == NB_CONFLICT && i < RETRIES; i++)
-		rc = s->engine->del(session, key);
+	int rc;
+	RETRY(rc, del(session, key));
 	CALL(call, rc == NB_OK ? "get(%s) after del" : "del(%s) of an existing key", key);
 	return rc == NB_OK ? expect_not_found(s, session, key, call)
 			   : suite_wrong(s, call, rc, "NB_OK");

@@ -209,6 +209,18 @@ int
 session_put(struct suite *s, struct nb_session *session, struct nb_slice key,
 	struct nb_slice value);
 
+int
+session_merge(
+	struct suite *s, struct nb_session *session, struct nb_slice key, uint64_t operand);
+
+int
+session_execute(struct suite *s, struct nb_session *session, struct nb_step *steps,
+	size_t count, uint32_t flags);
+
+/** Whether to try again after `i` conflicts; waits before that, the longer the more there were. */
+bool
+suite_may_retry(uint32_t i);
+
 static inline void
 session_release(struct suite *s, struct nb_session *session)
 {
@@ -225,8 +237,9 @@ struct worker {
 	void (*run)(struct worker *worker);
 	struct nb_session *session;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of is_done */
-	pthread_cond_t done;
+	struct worker *peer; /* the other one of two */
+	int tid;             /* the rest is atomic */
+	uint32_t met;
 	bool is_done;
 };
 
@@ -235,11 +248,15 @@ worker_start(struct worker *worker, struct suite *s, uint32_t id,
 	void (*run)(struct worker *worker));
 
 /**
- * Waits at most two seconds until it is done: an engine may block it while the caller holds a
- * loan or a scan. Both outcomes are correct.
+ * Waits until it is done, or for as long as it is not asleep, two seconds at most: an engine may
+ * block it while the caller holds a loan, a scan or a transaction. Both outcomes are correct.
  */
 void
 worker_give_time(struct worker *worker);
+
+/** Waits likewise until its peer has called it as often as itself. */
+void
+worker_meet(struct worker *worker);
 
 void
 worker_join(struct worker *worker);
@@ -252,7 +269,7 @@ suite_close_session(struct suite *s);
 bool
 suite_open_session(struct suite *s, const char *call, uint32_t id);
 
-/** Runs `count` workers with the ids from 0 on concurrently. */
+/** Runs `count` workers with the ids from 0 on concurrently; the first two are peers. */
 bool
 workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker));
 
@@ -294,12 +311,27 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 	X(other_durability_is_refused_with_text, OPEN) \
 	X(sessions_open_and_close_many_times, OPEN) \
 	X(insert_keeps_what_is_there, DATA | INSERT) \
+	X(merge_counts_a_missing_key_as_0, DATA | MERGE) \
+	X(merge_adds_modulo_2_to_the_64, DATA | MERGE) \
+	X(merge_leaves_a_value_of_another_size, DATA | MERGE) \
+	X(merge_of_an_unknown_kind_is_unsupported, DATA | MERGE) \
 	X(multi_get_answers_as_get_does, DATA | MULTI_GET) \
 	X(batch_is_applied_in_order, DATA | BATCH) \
 	X(atomic_batch_is_honoured_or_refused, DATA | BATCH) \
 	X(atomic_batch_that_fails_leaves_nothing, DATA | BATCH | ATOMIC) \
 	X(aborted_transaction_leaves_nothing, DATA | TRANSACTION) \
 	X(committed_transaction_is_kept_whole, DATA | TRANSACTION) \
+	X(read_only_transaction_reads_and_harms_nothing, DATA | TRANSACTION) \
+	X(execute_answers_each_step_as_its_verb, DATA | EXECUTE) \
+	X(execute_steps_see_the_writes_before_them, DATA | EXECUTE) \
+	X(execute_leaves_out_what_a_step_skips, DATA | EXECUTE) \
+	X(execute_lends_every_value_until_release, DATA | EXECUTE) \
+	X(execute_adds_to_numbers, DATA | EXECUTE) \
+	X(execute_puts_what_is_newer, DATA | EXECUTE) \
+	X(execute_finds_whether_a_prefix_is_empty, DATA | EXECUTE) \
+	X(execute_answers_alike_with_each_flag, DATA | EXECUTE) \
+	X(execute_refuses_unknown_steps_and_flags, DATA | EXECUTE) \
+	X(atomic_execute_that_fails_leaves_nothing, DATA | EXECUTE) \
 	X(every_request_comes_back_once, DATA | SUBMIT) \
 	X(requests_answer_as_their_verbs_do, DATA | SUBMIT) \
 	X(requests_of_one_key_keep_their_order, DATA | SUBMIT) \
@@ -327,6 +359,9 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 	X(scan_begins_where_it_is_told, DATA | SCAN | ORDERED) \
 	X(scan_backward_begins_where_it_is_told, DATA | SCAN | ORDERED) \
 	X(scans_of_many_records_give_all_of_them, DATA | SCAN) \
+	X(scan_in_a_transaction_sees_its_writes, DATA | SCAN | TRANSACTION) \
+	X(reset_removes_every_record, DATA | RESET) \
+	X(tick_changes_nothing, DATA | TICK) \
 	X(reopen_finds_everything, DATA | PERSISTENT) \
 	X(open_to_create_keeps_what_is_there, DATA | PERSISTENT) \
 	X(open_read_only_finds_everything, DATA | PERSISTENT) \
@@ -339,6 +374,17 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 	X(loan_stays_until_release, DATA | CONCURRENT) \
 	X(sessions_reap_their_own_requests, DATA | SUBMIT | CONCURRENT) \
 	X(scan_sees_one_version_of_the_data, DATA | SCAN | SNAPSHOT | CONCURRENT) \
+	X(session_that_is_parked_holds_nobody_up, DATA | CONCURRENT) \
+	X(racing_inserters_have_one_winner, DATA | INSERT | CONCURRENT) \
+	X(merges_of_threads_are_all_counted, DATA | MERGE | CONCURRENT) \
+	X(executes_of_threads_are_all_counted, DATA | EXECUTE | CONCURRENT) \
+	X(execute_of_a_snapshot_sees_one_version, DATA | EXECUTE | CONCURRENT) \
+	X(open_transaction_is_unseen_by_others, DATA | TRANSACTION | CONCURRENT) \
+	X(transaction_reads_one_version, DATA | TRANSACTION | CONCURRENT) \
+	X(scan_in_a_transaction_sees_one_version, DATA | SCAN | TRANSACTION | CONCURRENT) \
+	X(transactions_lose_no_update, DATA | TRANSACTION | CONCURRENT) \
+	X(transaction_that_lost_leaves_nothing, DATA | TRANSACTION | CONCURRENT) \
+	X(serializable_transactions_show_no_write_skew, DATA | TRANSACTION | CONCURRENT) \
 	X(random_use_of_every_verb_answers_as_the_oracle, DATA) \
 	X(prints_nothing_on_standard_output, OPEN)
 

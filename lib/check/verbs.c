@@ -253,6 +253,50 @@ check_checkpoint_loses_nothing(struct suite *s)
 			(suite_reopen(s, 0) && has(s, SLICE("key"), SLICE("value"))));
 }
 
+/** tick at any time: beside single verbs and in a transaction. */
+bool
+check_tick_changes_nothing(struct suite *s)
+{
+	if (!open_with(s, SLICE("key"), SLICE("value")))
+		return false;
+	for (int i = 0; i < 3; i++) {
+		host_forget();
+		if (!suite_ok(s, "tick", s->engine->tick(s->main.session)) ||
+			!has(s, SLICE("key"), SLICE("value")) || !lacks(s, SLICE("none")) ||
+			!put(s, SLICE("other"), SLICE("value")))
+			return false;
+	}
+	if (s->engine->begin == NULL)
+		return true;
+	host_forget();
+	bool is_right = suite_ok(s, "begin", s->engine->begin(s->main.session, 0)) &&
+		put(s, SLICE("key"), SLICE("second")) &&
+		suite_ok(s, "tick in a transaction", s->engine->tick(s->main.session)) &&
+		has(s, SLICE("key"), SLICE("second"));
+	s->engine->abort(s->main.session);
+	return is_right && has(s, SLICE("key"), SLICE("value"));
+}
+
+bool
+check_reset_removes_every_record(struct suite *s)
+{
+	if (!suite_open(s))
+		return false;
+	for (unsigned char i = 0; i < MANY; i++)
+		if (!put(s, many_key(i), many_value(i)))
+			return false;
+	if (!suite_close_session(s))
+		return false;
+	host_forget();
+	if (!suite_ok(s, "reset", s->engine->reset(s->main.db)) ||
+		!suite_open_session(s, "session_open after reset", 0))
+		return false;
+	for (unsigned char i = 0; i < MANY; i++)
+		if (!lacks(s, many_key(i)))
+			return false;
+	return put(s, many_key(0), SLICE("new")) && has(s, many_key(0), SLICE("new"));
+}
+
 /* --- counters --- */
 
 enum { STATS_MAX = 256 };

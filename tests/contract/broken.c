@@ -11,8 +11,8 @@
 const struct nb_engine *broken_right;
 uint64_t broken_calls;
 
-static const struct defect *const lists[] = {
-	broken_records, broken_verbs, broken_scans, broken_places, broken_requests};
+static const struct defect *const lists[] = {broken_records, broken_verbs, broken_scans,
+	broken_places, broken_requests, broken_execute, broken_transactions};
 enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 int

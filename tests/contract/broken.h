@@ -25,7 +25,7 @@ struct defect {
 
 /** By subject; each list ends with a NULL name. */
 extern const struct defect broken_records[], broken_verbs[], broken_scans[], broken_places[],
-	broken_requests[];
+	broken_requests[], broken_execute[], broken_transactions[];
 
 /** The index-th of all lists; NULL after the last. */
 const struct defect *

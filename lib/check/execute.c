@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * execute: a list of steps as one call. A case is such a list, with the answer of each step and
+ * the records that it leaves; all cases begin with the same records. An engine may refuse steps
+ * and flags, but then nothing has happened, since the host does the steps in another way.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "check/suite.h"
+
+enum {
+	STEPS = 9,
+	RECORDS = 8,
+	BYTES = 16,
+	AGE_OFFSET = 4,
+	UNKNOWN_STEP = 77,
+	THREADS = 4,
+	ACCOUNTS = 4,
+	TRANSFERS = 100
+};
+
+#define UNKNOWN_FLAG (1u << 31)
+#define BALANCE UINT64_C(1000)
+
+/*
+ * A value is text. Under a key that begins with '#' it is a number of 8 bytes, under one that
+ * begins with '@' four bytes and then its age.
+ */
+struct record {
+	const char *key, *value; /* NULL: not there */
+};
+
+struct step {
+	uint32_t verb;
+	const char *key, *value; /* of a get: what it finds */
+	int answer;
+	uint32_t skips;
+	uint64_t operand;
+};
+
+struct scene {
+	struct step steps[STEPS];     /* ended by a NULL key */
+	struct record after[RECORDS]; /* likewise */
+};
+
+static const struct record before[] = {{"a", "1"}, {"ab", "2"}, {"#n", "40"}, {"@t", "5"},
+	{"@-", "-3"}, {"b", NULL}, {"c", NULL}, {"#m", NULL}};
+
+static const struct scene each_verb = {
+	.steps = {{NB_STEP_GET, "a", "1"}, {NB_STEP_GET, "b", NULL, NB_NOT_FOUND},
+		{NB_STEP_PUT, "b", "3"}, {NB_STEP_PUT, "a", "4"}, {NB_STEP_DEL, "ab"},
+		{NB_STEP_INSERT, "c", "5"}, {NB_STEP_INSERT, "a", "6", NB_EXISTS}},
+	.after = {{"a", "4"}, {"ab", NULL}, {"b", "3"}, {"c", "5"}, {"#n", "40"}}};
+
+static const struct scene sums = {
+	.steps = {{NB_STEP_MERGE, "#n", .operand = 2}, {NB_STEP_MERGE, "#m", .operand = 7},
+		{NB_STEP_MERGE, "#n", .operand = UINT64_MAX}, {NB_STEP_GET, "#n", "41"}},
+	.after = {{"#n", "41"}, {"#m", "7"}}};
+
+static const struct scene dependent = {
+	.steps = {{NB_STEP_PUT, "b", "3"}, {NB_STEP_GET, "b", "3"}, {NB_STEP_DEL, "b"},
+		{NB_STEP_GET, "b", NULL, NB_NOT_FOUND}, {NB_STEP_INSERT, "b", "4"},
+		{NB_STEP_GET, "b", "4"}, {NB_STEP_INSERT, "b", "5", NB_EXISTS},
+		{NB_STEP_PUT, "b", "6"}},
+	.after = {{"a", "1"}, {"b", "6"}}};
+
+static const struct scene skipping = {
+	.steps = {{NB_STEP_GET, "b", NULL, NB_NOT_FOUND, .skips = 2},
+		{NB_STEP_PUT, "a", "2", NB_EXISTS, .skips = 3},
+		{NB_STEP_DEL, "a", NULL, NB_EXISTS}, {NB_STEP_GET, "a", "1", .skips = 1},
+		{NB_STEP_PUT, "c", "3"}, {NB_STEP_INSERT, "c", "4", NB_EXISTS, .skips = 100},
+		{NB_STEP_DEL, "ab", NULL, NB_EXISTS}},
+	.after = {{"a", "1"}, {"ab", "2"}, {"b", NULL}, {"c", "3"}}};
+
+static const struct scene newer = {
+	.steps = {{NB_STEP_PUT_IF_NEWER, "@t", "5", NB_EXISTS},
+		{NB_STEP_PUT_IF_NEWER, "@t", "-7", NB_EXISTS},
+		{NB_STEP_PUT_IF_NEWER, "@t", "6"}, {NB_STEP_PUT_IF_NEWER, "@t", "5", NB_EXISTS},
+		{NB_STEP_PUT_IF_NEWER, "@u", "9", NB_NOT_FOUND},
+		{NB_STEP_PUT_IF_NEWER, "@-", "-4", NB_EXISTS},
+		{NB_STEP_PUT_IF_NEWER, "@-", "2"}},
+	.after = {{"@t", "6"}, {"@u", NULL}, {"@-", "2"}}};
+
+static const struct scene prefixes = {
+	.steps = {{NB_STEP_PREFIX_EMPTY, "a", NULL, NB_EXISTS},
+		{NB_STEP_PREFIX_EMPTY, "ab", NULL, NB_EXISTS}, {NB_STEP_PREFIX_EMPTY, "abc"},
+		{NB_STEP_PREFIX_EMPTY, "b"}, {NB_STEP_PUT, "bc", "3"},
+		{NB_STEP_PREFIX_EMPTY, "b", NULL, NB_EXISTS}, {NB_STEP_DEL, "ab"},
+		{NB_STEP_PREFIX_EMPTY, "ab"}, {NB_STEP_PREFIX_EMPTY, "a", NULL, NB_EXISTS}},
+	.after = {{"a", "1"}, {"ab", NULL}, {"bc", "3"}}};
+
+static const struct scene reads = {
+	.steps = {{NB_STEP_GET, "a", "1"}, {NB_STEP_GET, "ab", "2"},
+		{NB_STEP_GET, "b", NULL, NB_NOT_FOUND}, {NB_STEP_GET, "a", "1"}},
+	.after = {{"a", "1"}, {"ab", "2"}}};
+
+/** Each get lends a value, whatever the steps after it do to the record. */
+static const struct scene loans = {
+	.steps = {{NB_STEP_GET, "a", "1"}, {NB_STEP_PUT, "a", "3"}, {NB_STEP_GET, "a", "3"},
+		{NB_STEP_GET, "ab", "2"}, {NB_STEP_DEL, "ab"}, {NB_STEP_GET, "#n", "40"},
+		{NB_STEP_PUT, "#n", "50"}},
+	.after = {{"a", "3"}, {"ab", NULL}, {"#n", "50"}}};
+
+static struct nb_slice
+slice_of(const char *text)
+{
+	return (struct nb_slice){text, text == NULL ? 0 : strlen(text)};
+}
+
+/** The bytes that `text` means under the key. */
+static struct nb_slice
+value_of(unsigned char buf[BYTES], const char *key, const char *text)
+{
+	if (text == NULL || (key[0] != '#' && key[0] != '@'))
+		return slice_of(text);
+	size_t at = key[0] == '@' ? AGE_OFFSET : 0;
+	int64_t number = strtoll(text, NULL, 10);
+	memset(buf, 'x', BYTES);
+	memcpy(buf + at, &number, sizeof(number));
+	return (struct nb_slice){buf, at + sizeof(number)};
+}
+
+static bool
+expect_records(struct suite *s, const struct record *records, size_t count)
+{
+	unsigned char buf[BYTES];
+	for (size_t i = 0; i < count && records[i].key != NULL; i++) {
+		struct nb_slice key = slice_of(records[i].key);
+		struct nb_slice value = value_of(buf, records[i].key, records[i].value);
+		if (records[i].value != NULL ? !has(s, key, value) : !lacks(s, key))
+			return false;
+	}
+	return true;
+}
+
+static bool
+open_before(struct suite *s)
+{
+	unsigned char buf[BYTES];
+	bool is_right = suite_open(s);
+	for (size_t i = 0; is_right && i < COUNT_OF(before); i++)
+		if (before[i].value != NULL)
+			is_right = put(s, slice_of(before[i].key),
+				value_of(buf, before[i].key, before[i].value));
+	return is_right;
+}
+
+/** execute in the main session; a conflict is retried. */
+static int
+do_execute(struct suite *s, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	return session_execute(s, s->main.session, steps, count, flags);
+}
+
+/** The engine refused: it says why, and nothing has happened. */
+static bool
+refused_cleanly(struct suite *s, int rc)
+{
+	return suite_failed(s, "execute that is refused", rc) &&
+		expect_records(s, before, COUNT_OF(before));
+}
+
+static size_t
+make_steps(struct nb_step *steps, unsigned char (*bytes)[BYTES], const struct scene *scene)
+{
+	size_t count = 0;
+	for (; count < STEPS && scene->steps[count].key != NULL; count++) {
+		const struct step *from = &scene->steps[count];
+		bool is_newer = from->verb == NB_STEP_PUT_IF_NEWER;
+		steps[count] = (struct nb_step){.key = slice_of(from->key),
+			.operand = is_newer ? AGE_OFFSET : from->operand,
+			.verb = from->verb,
+			.skips = from->skips,
+			.answer = INT32_MAX}; /* not an answer, so one that is not set shows */
+		if (from->verb != NB_STEP_GET)
+			steps[count].value = value_of(bytes[count], from->key, from->value);
+	}
+	return count;
+}
+
+static bool
+expect_step(struct suite *s, const struct scene *scene, size_t i, const struct nb_step *step)
+{
+	const struct step *wanted = &scene->steps[i];
+	unsigned char buf[BYTES];
+	char call[64];
+	snprintf(call, sizeof(call), "step %zu of an execute", i);
+	if (step->answer != wanted->answer)
+		return suite_wrong(s, call, step->answer, answer_name(wanted->answer));
+	return wanted->verb != NB_STEP_GET || wanted->answer != NB_OK ||
+		slice_equal(step->value, value_of(buf, wanted->key, wanted->value)) ||
+		suite_break(s, "%s lent another value than the key had then", call);
+}
+
+/** Does the steps; `*is_refused`: the engine cannot do them. */
+static bool
+play(struct suite *s, const struct scene *scene, uint32_t flags, bool *is_refused)
+{
+	struct nb_step steps[STEPS];
+	unsigned char bytes[STEPS][BYTES];
+	if (!open_before(s))
+		return false;
+	size_t count = make_steps(steps, bytes, scene);
+	int rc = do_execute(s, steps, count, flags);
+	*is_refused = rc == NB_UNSUPPORTED;
+	if (*is_refused)
+		return refused_cleanly(s, rc);
+	bool is_right = suite_ok(s, "execute", rc);
+	for (size_t i = 0; is_right && i < count; i++)
+		is_right = expect_step(s, scene, i, &steps[i]);
+	if (rc == NB_OK)
+		session_release(s, s->main.session);
+	return is_right && expect_records(s, scene->after, RECORDS);
+}
+
+static bool
+keeps(struct suite *s, const struct scene *scene)
+{
+	bool is_refused = false;
+	return play(s, scene, 0, &is_refused) &&
+		(!is_refused || suite_skip(s, "it refuses such steps: %s", host_text()));
+}
+
+bool
+check_execute_answers_each_step_as_its_verb(struct suite *s)
+{
+	return keeps(s, &each_verb);
+}
+
+bool
+check_execute_adds_to_numbers(struct suite *s)
+{
+	return keeps(s, &sums);
+}
+
+bool
+check_execute_steps_see_the_writes_before_them(struct suite *s)
+{
+	return keeps(s, &dependent);
+}
+
+bool
+check_execute_leaves_out_what_a_step_skips(struct suite *s)
+{
+	return keeps(s, &skipping);
+}
+
+bool
+check_execute_puts_what_is_newer(struct suite *s)
+{
+	return keeps(s, &newer);
+}
+
+bool
+check_execute_finds_whether_a_prefix_is_empty(struct suite *s)
+{
+	return keeps(s, &prefixes);
+}
+
+bool
+check_execute_lends_every_value_until_release(struct suite *s)
+{
+	return keeps(s, &loans);
+}
+
+bool
+check_execute_answers_alike_with_each_flag(struct suite *s)
+{
+	static const struct {
+		const struct scene *scene;
+		uint32_t flags;
+	} cases[] = {{&dependent, NB_EXEC_ATOMIC}, {&dependent, NB_EXEC_SNAPSHOT},
+		{&dependent, NB_EXEC_ATOMIC | NB_EXEC_SNAPSHOT}, {&reads, NB_EXEC_READ_ONLY},
+		{&reads, NB_EXEC_READ_ONLY | NB_EXEC_SNAPSHOT}};
+	bool is_refused;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		if (!play(s, cases[i].scene, cases[i].flags, &is_refused))
+			return false;
+		database_remove(&s->main);
+	}
+	return true;
+}
+
+/** A put and then this step are refused as a whole. */
+static bool
+refuses(struct suite *s, const char *call, struct nb_step bad, uint32_t flags)
+{
+	struct nb_step steps[] = {
+		{.key = SLICE("b"), .value = SLICE("3"), .verb = NB_STEP_PUT}, bad};
+	int rc = do_execute(s, steps, COUNT_OF(steps), flags);
+	if (rc == NB_OK)
+		session_release(s, s->main.session);
+	return (rc == NB_UNSUPPORTED || suite_wrong(s, call, rc, "NB_UNSUPPORTED")) &&
+		refused_cleanly(s, rc);
+}
+
+bool
+check_execute_refuses_unknown_steps_and_flags(struct suite *s)
+{
+	struct nb_step get = {.key = SLICE("a"), .verb = NB_STEP_GET};
+	struct nb_step unknown = {.key = SLICE("a"), .verb = UNKNOWN_STEP};
+	return open_before(s) &&
+		refuses(s, "execute with an unknown flag", get, UNKNOWN_FLAG) &&
+		refuses(s, "execute of an unknown step", unknown, 0);
+}
+
+/* The last step adds to a value that is not of 8 bytes. */
+bool
+check_atomic_execute_that_fails_leaves_nothing(struct suite *s)
+{
+	struct nb_step steps[] = {
+		{.key = SLICE("b"), .value = SLICE("3"), .verb = NB_STEP_PUT},
+		{.key = SLICE("a"), .value = SLICE("3"), .verb = NB_STEP_PUT},
+		{.key = SLICE("#n"), .verb = NB_STEP_DEL},
+		{.key = SLICE("ab"), .operand = 1, .verb = NB_STEP_MERGE},
+	};
+	if (!open_before(s))
+		return false;
+	int rc = do_execute(s, steps, COUNT_OF(steps), NB_EXEC_ATOMIC);
+	if (rc == NB_OK)
+		session_release(s, s->main.session);
+	return suite_failed(s, "execute that adds to a value of 1 byte", rc) &&
+		expect_records(s, before, COUNT_OF(before));
+}
+
+/* --- several sessions --- */
+
+static const char *const accounts[ACCOUNTS] = {"#0", "#1", "#2", "#3"};
+
+/** Moves an amount from one account to another. */
+static int
+transfer(struct suite *s, struct nb_session *session, uint64_t roll)
+{
+	uint32_t from = roll % ACCOUNTS, to = (from + 1 + roll / 8 % (ACCOUNTS - 1)) % ACCOUNTS;
+	uint64_t amount = roll >> 32;
+	struct nb_step steps[] = {
+		{.key = slice_of(accounts[from]), .operand = -amount, .verb = NB_STEP_MERGE},
+		{.key = slice_of(accounts[to]), .operand = amount, .verb = NB_STEP_MERGE}};
+	int rc = session_execute(s, session, steps, COUNT_OF(steps), NB_EXEC_ATOMIC);
+	if (rc == NB_OK)
+		session_release(s, session);
+	return rc;
+}
+
+/** Reads all accounts in one execute. They hold together what they held in the beginning. */
+static bool
+expect_sum(struct suite *s, struct nb_session *session, uint32_t flags)
+{
+	struct nb_step steps[ACCOUNTS];
+	uint64_t sum = 0, number;
+	for (int i = 0; i < ACCOUNTS; i++)
+		steps[i] = (struct nb_step){.key = slice_of(accounts[i]), .verb = NB_STEP_GET};
+	int rc = session_execute(s, session, steps, ACCOUNTS, flags);
+	if (rc == NB_UNSUPPORTED && flags != 0)
+		return true; /* refused: another promise */
+	if (!suite_ok(s, "execute of gets", rc))
+		return false;
+	for (int i = 0; i < ACCOUNTS; i++)
+		if (steps[i].answer == NB_OK && steps[i].value.size == sizeof(number)) {
+			memcpy(&number, steps[i].value.data, sizeof(number));
+			sum += number;
+		}
+	session_release(s, session);
+	return sum == BALANCE * ACCOUNTS ||
+		suite_break(s, "the accounts hold %llu, not the %llu that they held before",
+			(unsigned long long)sum, (unsigned long long)BALANCE * ACCOUNTS);
+}
+
+static void
+move_money(struct worker *worker)
+{
+	struct suite *s = worker->suite;
+	uint64_t random = s->args->seed + worker->id;
+	for (int i = 0; i < TRANSFERS; i++)
+		if (!suite_ok(s, "execute of two merges",
+			    transfer(s, worker->session, splitmix64_next(&random))))
+			return;
+}
+
+static void
+move_and_count_money(struct worker *worker)
+{
+	struct suite *s = worker->suite;
+	uint64_t random = s->args->seed + worker->id;
+	for (int i = 0; i < TRANSFERS; i++)
+		if (!suite_ok(s, "execute of two merges",
+			    transfer(s, worker->session, splitmix64_next(&random))) ||
+			!expect_sum(s, worker->session, NB_EXEC_SNAPSHOT | NB_EXEC_READ_ONLY))
+			return;
+}
+
+static bool
+run_bank(struct suite *s, void (*run)(struct worker *worker))
+{
+	uint64_t balance = BALANCE;
+	bool is_right = suite_open(s);
+	for (int i = 0; is_right && i < ACCOUNTS; i++)
+		is_right = put(
+			s, slice_of(accounts[i]), (struct nb_slice){&balance, sizeof(balance)});
+	if (is_right && transfer(s, s->main.session, 0) == NB_UNSUPPORTED)
+		return suite_skip(
+			s, "it refuses an atomic execute of two merges: %s", host_text());
+	return is_right && workers_run(s, THREADS, run) && expect_sum(s, s->main.session, 0);
+}
+
+bool
+check_executes_of_threads_are_all_counted(struct suite *s)
+{
+	return run_bank(s, move_money);
+}
+
+bool
+check_execute_of_a_snapshot_sees_one_version(struct suite *s)
+{
+	return run_bank(s, move_and_count_money);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Defects of merge and execute: a number that is read and written without a lock, a step that is
+ * taken for another, a flag that is not looked at.
+ */
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+#include "broken.h"
+
+enum { STEPS_MAX = 16, LENT_SIZE = 256 };
+
+/* So another thread gets its turn. */
+static void
+let_others(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 10000}, NULL);
+}
+
+/* --- merge --- */
+
+static int
+merge_existing(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+{
+	struct nb_slice value;
+	int rc = broken_right->get(session, key, &value);
+	if (rc != NB_OK)
+		return rc;
+	broken_right->release(session);
+	return broken_right->merge(session, key, how, operand);
+}
+
+/* Reads a number, 0 where there is none of 8 bytes, and writes what becomes of it. */
+static int
+rewrite(struct nb_session *session, struct nb_slice key, uint64_t operand, bool to_saturate)
+{
+	struct nb_slice value;
+	uint64_t number = 0;
+	int rc = broken_right->get(session, key, &value);
+	if (rc == NB_OK) {
+		if (value.size == sizeof(number))
+			memcpy(&number, value.data, sizeof(number));
+		broken_right->release(session);
+	}
+	let_others();
+	number = to_saturate && number + operand < number ? UINT64_MAX : number + operand;
+	return broken_right->put(session, key, (struct nb_slice){&number, sizeof(number)});
+}
+
+static int
+merge_saturating(
+	struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+{
+	(void)how;
+	return rewrite(session, key, operand, true);
+}
+
+static int
+merge_by_get_and_put(
+	struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+{
+	(void)how;
+	return rewrite(session, key, operand, false);
+}
+
+static int
+merge_as_add(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+{
+	(void)how;
+	return broken_right->merge(session, key, NB_MERGE_ADD_U64, operand);
+}
+
+/* --- execute --- */
+
+/* Does them with each `from` as a `to`. */
+static int
+execute_mistaken(struct nb_session *session, struct nb_step *steps, size_t count,
+	uint32_t flags, uint32_t from, uint32_t to)
+{
+	for (size_t i = 0; i < count; i++)
+		steps[i].verb = steps[i].verb == from ? to : steps[i].verb;
+	return broken_right->execute(session, steps, count, flags);
+}
+
+static int
+execute_with_inserts_as_puts(
+	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	return execute_mistaken(session, steps, count, flags, NB_STEP_INSERT, NB_STEP_PUT);
+}
+
+static int
+execute_with_newer_as_put(
+	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	return execute_mistaken(
+		session, steps, count, flags, NB_STEP_PUT_IF_NEWER, NB_STEP_PUT);
+}
+
+static int
+execute_of_32_bits(
+	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	for (size_t i = 0; i < count; i++)
+		steps[i].operand &= UINT32_MAX;
+	return broken_right->execute(session, steps, count, flags);
+}
+
+/* Looks only for the key itself. */
+static int
+execute_with_prefix_as_key(
+	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	bool is_prefix[STEPS_MAX] = {false};
+	for (size_t i = 0; i < count && i < STEPS_MAX; i++)
+		is_prefix[i] = steps[i].verb == NB_STEP_PREFIX_EMPTY;
+	int rc = execute_mistaken(
+		session, steps, count, flags, NB_STEP_PREFIX_EMPTY, NB_STEP_GET);
+	for (size_t i = 0; i < count && i < STEPS_MAX; i++)
+		if (is_prefix[i])
+			steps[i].answer = steps[i].answer == NB_OK ? NB_EXISTS : NB_OK;
+	return rc;
+}
+
+/* All gets before all writes. */
+static int
+execute_gets_first(
+	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	int rc = NB_OK;
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < count && rc == NB_OK; i++)
+			if ((steps[i].verb == NB_STEP_GET) == (pass == 0))
+				rc = broken_right->execute(session, &steps[i], 1, flags);
+	return rc;
+}
+
+static int
+execute_skipping_none(
+	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	for (size_t i = 0; i < count; i++)
+		steps[i].skips = 0;
+	return broken_right->execute(session, steps, count, flags);
+}
+
+/* One buffer for all that is lent. */
+static int
+execute_with_one_buffer(
+	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	static char buf[LENT_SIZE];
+	int rc = broken_right->execute(session, steps, count, flags);
+	for (size_t i = 0; i < count && rc == NB_OK; i++)
+		if (steps[i].verb == NB_STEP_GET && steps[i].answer == NB_OK &&
+			steps[i].value.size <= LENT_SIZE) {
+			memcpy(buf, steps[i].value.data, steps[i].value.size);
+			steps[i].value.data = buf;
+		}
+	return rc;
+}
+
+static int
+execute_without_snapshots(
+	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	return (flags & NB_EXEC_SNAPSHOT) != 0
+		? NB_OK
+		: broken_right->execute(session, steps, count, flags);
+}
+
+static int
+execute_of_any_flag(
+	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	return broken_right->execute(session, steps, count, flags & NB_EXEC_ATOMIC);
+}
+
+static int
+execute_of_any_step(
+	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	for (size_t i = 0; i < count; i++)
+		steps[i].verb %= NB_STEP_PREFIX_EMPTY + 1;
+	return broken_right->execute(session, steps, count, flags);
+}
+
+static int
+execute_one_by_one(
+	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	int rc = NB_OK;
+	for (size_t i = 0; i < count && rc == NB_OK; i++) {
+		rc = broken_right->execute(session, &steps[i], 1, flags);
+		let_others();
+	}
+	return rc;
+}
+
+static int
+execute_merges_unlocked(
+	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	int rc = NB_OK;
+	for (size_t i = 0; i < count && rc == NB_OK; i++)
+		rc = steps[i].verb == NB_STEP_MERGE
+			? rewrite(session, steps[i].key, steps[i].operand, false)
+			: broken_right->execute(session, &steps[i], 1, flags);
+	return rc;
+}
+
+const struct defect broken_execute[] = {
+	{"merge_needs_a_number", "merge_counts_a_missing_key_as_0",
+		{VERB(merge, merge_existing)}},
+	{"merge_saturates", "merge_adds_modulo_2_to_the_64", {VERB(merge, merge_saturating)}},
+	{"merge_replaces_what_is_no_number", "merge_leaves_a_value_of_another_size",
+		{VERB(merge, merge_by_get_and_put)}},
+	{"merge_only_adds", "merge_of_an_unknown_kind_is_unsupported",
+		{VERB(merge, merge_as_add)}},
+	{"merge_has_no_lock", "merges_of_threads_are_all_counted",
+		{VERB(merge, merge_by_get_and_put)}},
+	{"execute_inserts_over", "execute_answers_each_step_as_its_verb",
+		{VERB(execute, execute_with_inserts_as_puts)}},
+	{"execute_adds_32_bits", "execute_adds_to_numbers",
+		{VERB(execute, execute_of_32_bits)}},
+	{"execute_reads_before_it_writes", "execute_steps_see_the_writes_before_them",
+		{VERB(execute, execute_gets_first)}},
+	{"execute_skips_nothing", "execute_leaves_out_what_a_step_skips",
+		{VERB(execute, execute_skipping_none)}},
+	{"execute_puts_what_is_older", "execute_puts_what_is_newer",
+		{VERB(execute, execute_with_newer_as_put)}},
+	{"execute_takes_a_prefix_for_a_key", "execute_finds_whether_a_prefix_is_empty",
+		{VERB(execute, execute_with_prefix_as_key)}},
+	{"execute_lends_one_buffer", "execute_lends_every_value_until_release",
+		{VERB(execute, execute_with_one_buffer)}},
+	{"execute_forgets_snapshots", "execute_answers_alike_with_each_flag",
+		{VERB(execute, execute_without_snapshots)}},
+	{"execute_takes_any_flag", "execute_refuses_unknown_steps_and_flags",
+		{VERB(execute, execute_of_any_flag)}},
+	{"execute_takes_any_step", "execute_refuses_unknown_steps_and_flags",
+		{VERB(execute, execute_of_any_step)}},
+	{"execute_is_half_done", "atomic_execute_that_fails_leaves_nothing",
+		{VERB(execute, execute_one_by_one)}},
+	{"execute_merges_without_a_lock", "executes_of_threads_are_all_counted",
+		{VERB(execute, execute_merges_unlocked)}},
+	{"execute_is_seen_half_done", "execute_of_a_snapshot_sees_one_version",
+		{VERB(execute, execute_one_by_one)}},
+	{.name = NULL},
+};
