@@ -386,6 +386,16 @@ TEST(other_work_is_refused_with_each_reason)
 	assert_refused(second, "differing processes: 1 (a.json), 2 (b.json)");
 	second->records[0].run->threads = 8;
 	assert_refused(second, "differing threads: 1 (a.json), 8 (b.json); differing proc");
+	begin();
+	rig_add(first, "one", 1000, 5000);
+	struct nb_result *other = rig_add(second, "one", 1000, 5000)->run;
+	snprintf(other->measured.stamping.latency, JOB_LATENCY_SIZE, "sampled:64");
+	assert_refused(second, "differing latency stamps: each (a.json), sampled:64 (b.json)");
+	begin();
+	rig_add_job(first, "one", 1000, 5000, 5000);
+	other = rig_add_job(second, "one", 1000, 5000, 5000)->run;
+	snprintf(other->groups[0].measured.stamping.latency, JOB_LATENCY_SIZE, "block");
+	assert_refused(second, "differing latency stamps: each (a.json), block (b.json)");
 }
 
 TEST(runs_that_did_not_end_well_are_refused)

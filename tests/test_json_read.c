@@ -138,6 +138,8 @@ TEST(so_is_what_hardly_ever_occurs)
 	counts->bad = counts->others = 3;
 	snprintf(counts->first_bad, sizeof(counts->first_bad), "line 7: x");
 	snprintf(job->run->groups[1].measured.trace, 640, "trace of my.csv");
+	job->run->measured.stamping = job->run->groups[1].measured.stamping = (struct stamping){
+		.latency = "sampled:64", .ops = 5, .stretches = 2, .ns = 300};
 	assert_told_the_same(results);
 }
 
@@ -161,6 +163,23 @@ TEST(a_classic_run_of_each_verb_is_told_as_it_was)
 		rig.options.settle = verb;
 		rig.options.flags = verb;
 		ck_assert_msg(rig_run(&rig, NULL) == NB_OK, "%s", nb_error_text());
+		assert_told_the_same(of_run(rig.run, "x"));
+		rig_destroy(&rig);
+	}
+}
+
+TEST(so_is_one_without_stamps_of_each_operation)
+{
+	static const char *const ways[] = {"sampled:10", "block"};
+	for (int w = 0; w < 2; w++) {
+		struct rig rig;
+		rig_create(&rig, NB_VERB_PUT, 5000);
+		rig.options.latency = ways[w];
+		ck_assert_msg(rig_run(&rig, NULL) == NB_OK, "%s", nb_error_text());
+		const struct stamping *stamping = &rig.run->measured.stamping;
+		ck_assert_str_eq(stamping->latency, ways[w]);
+		ck_assert_uint_eq(
+			stamping->ops + nb_histogram_count(rig.run->measured.service), 5000);
 		assert_told_the_same(of_run(rig.run, "x"));
 		rig_destroy(&rig);
 	}

@@ -291,6 +291,11 @@ TEST(what_was_not_the_same_is_not_merged)
 		"result 2 cannot be merged with the first: its durability is commit, not "
 		"process");
 	results = two(&second);
+	snprintf(second->measured.stamping.latency, JOB_LATENCY_SIZE, "sampled:64");
+	assert_refused(results,
+		"result 2 cannot be merged with the first: its way of timing (--latency) is "
+		"sampled:64, not each");
+	results = two(&second);
 	second->workload.value_size = 99;
 	assert_refused(results,
 		"result 2 cannot be merged with the first: its size of keys and values is 16 "
@@ -307,11 +312,41 @@ TEST(what_was_not_the_same_is_not_merged)
 	assert_refused(record_rig_new(), "there are no results to be merged");
 }
 
+TEST(times_without_stamps_are_added)
+{
+	struct nb_results *merged, *results = record_rig_new();
+	for (uint64_t i = 0; i < 2; i++) {
+		struct nb_result *run = record_rig_add_job(results, "leveldb", 1)->run;
+		run->groups[0].measured.stamping = (struct stamping){
+			.latency = "block", .ops = 10 + i, .stretches = 2, .ns = 70};
+		run->measured.stamping = run->groups[0].measured.stamping;
+	}
+	ck_assert_msg(nb_results_merge(&merged, results) == NB_OK, "%s", nb_error_text());
+	const struct nb_result *run = merged->records[0].run;
+	const struct stamping *of[] = {
+		&run->measured.stamping, &run->groups[0].measured.stamping};
+	for (int i = 0; i < 2; i++) {
+		ck_assert_str_eq(of[i]->latency, "block");
+		ck_assert_uint_eq(of[i]->ops, 21);
+		ck_assert_uint_eq(of[i]->stretches, 4);
+		ck_assert_uint_eq(of[i]->ns, 140);
+	}
+	nb_results_delete(merged);
+	nb_results_delete(results);
+}
+
 TEST(nor_are_groups_of_another_mix)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
-	record_rig_add_job(results, "leveldb", 1)->run->groups[1].weights[NB_OP_INSERT] = 7;
-	assert_refused(results,
-		"results cannot be merged: their groups 'writers' differ in mix, distribution or arrivals");
+	struct nb_result *job = record_rig_add_job(results, "leveldb", 1)->run;
+	job->groups[1].weights[NB_OP_INSERT] = 7;
+	static const char said[] =
+		"results cannot be merged: their groups 'writers' differ in mix, distribution, arrivals or latency";
+	assert_refused(results, said);
+	results = record_rig_new();
+	record_rig_add_job(results, "leveldb", 1);
+	job = record_rig_add_job(results, "leveldb", 1)->run;
+	snprintf(job->groups[1].measured.stamping.latency, JOB_LATENCY_SIZE, "block");
+	assert_refused(results, said);
 }

@@ -514,6 +514,27 @@ TEST(a_hiccup_as_long_as_a_gap_is_noted_once)
 	}
 }
 
+TEST(sampled_latencies_are_noted_with_how_many_they_are)
+{
+	begin(NB_VERB_GET);
+	check("sampled-latency", NULL, 0);
+	check("no-latency", NULL, 0);
+	result.measured.stamping = (struct stamping){.ops = (1 << 30) - 100000, .stretches = 1};
+	check("sampled-latency",
+		"latencies and percentiles are those of 100000 of 1073741824 operations; the others",
+		0);
+	check("no-latency", NULL, 0);
+	nb_histogram_reset(result.measured.service);
+	nb_histogram_add(result.measured.service, 5000);
+	check("few-samples", "1 timed operations are too few for p50", 0);
+	nb_histogram_reset(result.measured.service);
+	result.measured.stamping.ops = 1 << 30;
+	check("sampled-latency", NULL, 0);
+	check("no-latency", "there are no latencies", 0);
+	check("few-samples", NULL, 0);
+	end();
+}
+
 TEST(percentile_without_samples_enough_is_noted)
 {
 	static const struct {

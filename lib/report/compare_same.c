@@ -43,6 +43,7 @@ enum consequence {
 	OWN(rate, "rate", REFUSED) \
 	OWN(insert_verb, "verb of inserts", REFUSED) \
 	OWN(depth, "depth", REFUSED) \
+	OWN(latency, "latency stamps", REFUSED) \
 	VALUE(digest, "stream of operations (its digest)", REFUSED, "%016" PRIx64, run->digest) \
 	OWN(syncs, "syncs", WARNED) \
 	OWN(settle, "settling", WARNED) \
@@ -142,6 +143,22 @@ format_depth(const struct nb_result *run, char *text, size_t size)
 		if (it->batch_bytes > 0 && used < size)
 			used += (size_t)snprintf(text + used, size - used,
 				" in batches of %" PRIu64 " bytes", it->batch_bytes);
+	}
+}
+
+/** Of all groups, once where they agree. */
+static void
+format_latency(const struct nb_result *run, char *text, size_t size)
+{
+	const char *last = run->measured.stamping.latency;
+	snprintf(text, size, "%s", last[0] != '\0' ? last : "each");
+	for (size_t g = 0; g < run->group_count; g++) {
+		const char *own = run->groups[g].measured.stamping.latency;
+		size_t used = g == 0 ? 0 : strlen(text);
+		if (g == 0 || strcmp(own, last) != 0)
+			snprintf(text + used, size - used, "%s%s", g > 0 ? ", " : "",
+				own[0] != '\0' ? own : "each");
+		last = own;
 	}
 }
 

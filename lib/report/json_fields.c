@@ -213,14 +213,28 @@ write_field(struct json_writer *writer, const struct json_field *field, const ch
 	return NULL;
 }
 
+/** Whether it says nothing: its bytes, or those of its count, are all 0. */
+static bool
+is_empty(const struct json_field *field, const char *from)
+{
+	static const char zeros[sizeof(uint64_t)];
+	if (field->type == JSON_T_LIST || field->type == JSON_T_NUMBERS ||
+		field->type == JSON_T_TEXTS)
+		return json_get_number(from + field->count_offset, field->count_size) == 0;
+	if (field->type == JSON_T_CHARS)
+		return from[field->offset] == '\0';
+	return field->size <= sizeof(zeros) &&
+		memcmp(from + field->offset, zeros, field->size) == 0;
+}
+
 void
 json_write_fields(struct json_writer *writer, json_t *object, const struct json_field *fields,
 	const void *from)
 {
 	for (const struct json_field *field = fields; field->name != NULL; field++) {
-		bool is_sparse = writer->is_sparse && field->type == JSON_T_NUMBER;
-		bool is_left_out = (is_sparse || (field->flags & FIELD_IF_USED) != 0) &&
+		bool is_left_out = writer->is_sparse && field->type == JSON_T_NUMBER &&
 			json_get_number((const char *)from + field->offset, field->size) == 0;
+		is_left_out |= (field->flags & FIELD_IF_USED) != 0 && is_empty(field, from);
 		if (!is_left_out)
 			json_put(writer, object, field->name, write_field(writer, field, from));
 	}

@@ -36,8 +36,8 @@ enum {
 	FIELD_WITHIN = 1 << 3, /* a LIST within the structure */
 	FIELD_SIZED = 1 << 4,  /* elements of a LIST, or an OBJECT, begin with their own size */
 	FIELD_OF_JOB = 1 << 5, /* derived of a classic action, and then not read */
-	FIELD_IF_USED =
-		1 << 6, /* a NUMBER that is 0, or a HISTOGRAM that is NULL, is left out */
+	/* left out where it is 0, NULL, false, the first name or an empty text or list */
+	FIELD_IF_USED = 1 << 6,
 };
 
 /** How a member of two results side by side becomes one. */

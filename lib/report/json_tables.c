@@ -504,6 +504,13 @@ static const struct json_field phase_fields[] = {
 	END,
 };
 
+/** Only where not each operation was timed. */
+#define STAMPING(s, at) \
+	FIELD_CHARS(s, "latency", at.latency, KEEP, "which operations were timed one by one: sampled:N, one in N; block, none; not there: each", .flags = FIELD_IF_USED), \
+	FIELD_NUMBER(s, "unstamped_ops", at.ops, SUM, "operations that were not timed one by one", .flags = FIELD_IF_USED), \
+	FIELD_NUMBER(s, "unstamped_stretches", at.stretches, SUM, "stretches of these between two time stamps", .flags = FIELD_IF_USED), \
+	FIELD_NUMBER(s, "unstamped_ns", at.ns, SUM, "that the stretches took, all threads, ns", .flags = FIELD_IF_USED)
+
 const struct json_field json_measurement_fields[] = {
 	FIELD_NUMBER(measurement, "ops", ops, SUM, "operations that count, of all groups", .flags = FIELD_MUST),
 	FIELD_NUMBER(measurement, "wall_ns", wall_ns, MOST, "first operation's begin to last one's end, of phases the sum, ns", .flags = FIELD_MUST),
@@ -534,6 +541,7 @@ const struct json_field json_measurement_fields[] = {
 	FIELD_NUMBER(measurement, "slept_ns", slept_ns, KEEP, "for how long the machine was suspended meanwhile, ns"),
 	FIELD_REAL(measurement, "floor_op_ns", floor_op_ns, MOST, "what the harness takes for an operation on the null engine, ns"),
 	FIELD_NUMBER(measurement, "floor_call_ns", floor_call_ns, MOST, "median latency that it then reports, ns"),
+	STAMPING(measurement, stamping),
 	FIELD_OBJECT(measurement, "used", used, json_system_fields, KEEP, "while the operations ran"),
 	FIELD_OBJECT(measurement, "used_after", used_after, json_system_fields, KEEP, "from then until the database was closed"),
 	FIELD_CHARS(measurement, "used_missing", used_missing, FILL, "what of that could not be had, and why; empty: nothing"),
@@ -665,6 +673,7 @@ const struct json_field json_group_fields[] = {
 	FIELD_NUMBER(job_result_group, "duration_ns", duration_ns, MOST, "bound by time, ns; 0: none"),
 	FIELD_NUMBER(job_result_group, "warmup_ns", warmup_ns, MOST, "of that, not measured, ns"),
 	FIELD_NUMBER(job_result_group, "warmup_ops", warmup_count, SUM, "operations at the begin that are not measured"),
+	STAMPING(job_result_group, measured.stamping),
 	FIELD_FLAG(job_result_group, "has_begun", measured.has_begun, ANY, "it did something"),
 	FIELD_FLAG(job_result_group, "is_partial", measured.is_partial, ANY, "it did not come to its end"),
 	FIELD_NUMBER(job_result_group, "ops", measured.ops, SUM, "operations that count"),

@@ -69,6 +69,12 @@ check_record(const struct record *first, const struct record *other, size_t inde
 	if (first->run->durability != other->run->durability)
 		return refuse(index, "durability", nb_durability_name(first->run->durability),
 			nb_durability_name(other->run->durability));
+	const char *latency = first->run->measured.stamping.latency;
+	const char *other_latency = other->run->measured.stamping.latency;
+	if (strcmp(latency, other_latency) != 0)
+		return refuse(index, "way of timing (--latency)",
+			latency[0] != '\0' ? latency : "each",
+			other_latency[0] != '\0' ? other_latency : "each");
 	describe_sizes(first, sizes, sizeof(sizes));
 	describe_sizes(other, other_sizes, sizeof(other_sizes));
 	if (strcmp(sizes, other_sizes) != 0)
@@ -235,12 +241,14 @@ add_group(struct nb_result *job, struct job_result_group *from, int *rc)
 	}
 	bool is_same = memcmp(same->weights, from->weights, sizeof(same->weights)) == 0 &&
 		same->distribution == from->distribution && same->arrivals == from->arrivals &&
-		same->is_background == from->is_background && same->is_paced == from->is_paced;
+		same->is_background == from->is_background &&
+		same->is_paced == from->is_paced &&
+		strcmp(same->measured.stamping.latency, from->measured.stamping.latency) == 0;
 	if (is_same)
 		merge_group(same, from, rc);
 	else
 		*rc = error_set(NB_ERR_USAGE,
-			"results cannot be merged: their groups '%s' differ in mix, distribution or arrivals",
+			"results cannot be merged: their groups '%s' differ in mix, distribution, arrivals or latency",
 			same->name);
 }
 

@@ -154,22 +154,28 @@ TAKE(samples)
 					 : unknown();
 }
 
+/** Whether operations were timed one by one, if there were any. */
+static bool
+has_times(const struct metric_source *source)
+{
+	uint64_t ops = source->row != NULL ? source->row->ops : source->summary.ops;
+	return source->histogram != NULL &&
+		(nb_histogram_count(source->histogram) > 0 || ops == 0);
+}
+
 TAKE(mean)
 {
-	return source->histogram != NULL ? real_of(nb_histogram_mean(source->histogram))
-					 : unknown();
+	return has_times(source) ? real_of(nb_histogram_mean(source->histogram)) : unknown();
 }
 
 TAKE(min)
 {
-	return source->histogram != NULL ? count_of(nb_histogram_min(source->histogram))
-					 : unknown();
+	return has_times(source) ? count_of(nb_histogram_min(source->histogram)) : unknown();
 }
 
 TAKE(max)
 {
-	return source->histogram != NULL ? count_of(nb_histogram_max(source->histogram))
-					 : unknown();
+	return has_times(source) ? count_of(nb_histogram_max(source->histogram)) : unknown();
 }
 
 static struct metric_value

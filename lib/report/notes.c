@@ -56,11 +56,27 @@ note_few_samples(struct nb_result *result)
 		if (nb_histogram_supports(service, percents[i], &needed))
 			continue;
 		note_add(result, false, "few-samples",
-			"%" PRIu64 " operations are too few for p%g, which needs %" PRIu64
+			"%" PRIu64 " %soperations are too few for p%g, which needs %" PRIu64
 			", and for higher percentiles; raise --%s",
-			count, percents[i], needed, bound(result));
+			count, result->measured.stamping.ops > 0 ? "timed " : "", percents[i],
+			needed, bound(result));
 		return;
 	}
+}
+
+static void
+note_stamping(struct nb_result *result)
+{
+	const struct measurement *measured = &result->measured;
+	uint64_t timed = nb_histogram_count(measured->service);
+	if (measured->stamping.ops > 0 && timed > 0)
+		note_add(result, false, "sampled-latency",
+			"latencies and percentiles are those of %" PRIu64 " of %" PRIu64
+			" operations; the others had no time stamps and count only for the throughput, which is exact",
+			timed, measured->ops);
+	else if (measured->stamping.ops > 0)
+		note_add(result, false, "no-latency",
+			"there are no latencies: mininb timed only blocks of operations; use --latency=sampled:64 for both");
 }
 
 /** End of the warm-up of a phase, on the series' time. */
@@ -129,7 +145,9 @@ static void
 note_harness(struct nb_result *result)
 {
 	const struct measurement *measured = &result->measured;
-	double median = (double)nb_histogram_percentile(measured->service, 50);
+	double median = nb_histogram_count(measured->service) > 0
+		? (double)nb_histogram_percentile(measured->service, 50)
+		: result_unstamped_ns(result);
 	double call = (double)measured->floor_call_ns, op = measured->floor_op_ns;
 	double whole = median - call + op; /* of an operation in the loop */
 	if (measured->ops == 0)
@@ -161,6 +179,7 @@ note_measuring(struct nb_result *result)
 		note_add(result, false, "short",
 			"short: %.3f seconds show no background work; raise --%s",
 			(double)measured->wall_ns / 1e9, bound(result));
+	note_stamping(result);
 	note_few_samples(result);
 	note_drift(result);
 }

@@ -163,10 +163,44 @@ add_clock(struct doc *doc, const struct nb_result *run)
 	for (uint32_t i = 0; i < measured->phase_count; i++)
 		doc_list(doc, "Phases", "%s %s", measured->phases[i].name,
 			UNITS_NS(measured->phases[i].ns));
-	doc_line(doc, "Clock",
-		"%s, %.3f MHz, in steps of %.2g ns, %.1f ns a stamp, two for each operation",
+	const char *latency = measured->stamping.latency;
+	doc_line(doc, "Clock", "%s, %.3f MHz, in steps of %.2g ns, %.1f ns a stamp, two for ",
 		clock_name(&run->clock), run->clock.tick_hz / 1e6, run->clock.step_ns,
 		run->clock.read_ns);
+	if (strncmp(latency, "sampled:", 8) == 0)
+		doc_more(doc, "one operation in %s", latency + 8);
+	else
+		doc_more(doc, "each %s",
+			latency[0] == '\0' ? "operation" : "block of operations");
+}
+
+/**
+ * What operations took with and without stamps of their own, side by side in one run: a stamp waits
+ * for memory accesses that otherwise overlap with those of the next operation, so it costs more
+ * than its own time.
+ */
+static void
+add_stamping(struct doc *doc, const struct nb_result *run)
+{
+	const struct measurement *measured = &run->measured;
+	const struct stamping *stamping = &measured->stamping;
+	double ns = result_unstamped_ns(run);
+	if (stamping->ops == 0)
+		return;
+	doc_line(doc, "Without stamps",
+		"%" PRIu64 " operations took %.1f ns each, in %" PRIu64
+		" blocks of %.1f operations and %.0f ns on average",
+		stamping->ops, ns, stamping->stretches,
+		(double)stamping->ops / (double)stamping->stretches,
+		(double)stamping->ns / (double)stamping->stretches);
+	uint64_t timed = nb_histogram_count(measured->service);
+	double mean = nb_histogram_mean(measured->service);
+	if (timed == 0)
+		return;
+	doc_line(doc, "With stamps", "%" PRIu64 " operations took %.1f ns each", timed, mean);
+	if (mean > ns)
+		doc_more(doc, ", %.1f ns more: stamps, and memory accesses that cannot overlap",
+			mean - ns);
 }
 
 /* ---- Markdown: the machine ---- */
@@ -343,6 +377,7 @@ report_conditions(struct doc *doc, const struct record *record)
 			"%.1f ns/op with the null engine, of which %" PRIu64
 			" ns inside each latency",
 			run->measured.floor_op_ns, run->measured.floor_call_ns);
+	add_stamping(doc, run);
 	doc_line(doc, "Stream digest", "%016" PRIx64, run->digest);
 	add_engine(doc, run);
 	doc_show(doc, 0);

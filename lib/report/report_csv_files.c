@@ -198,6 +198,8 @@ write_curve(void *to, const struct walk_row *row)
 	struct csv csv = {.out = to};
 	struct curve curve;
 	struct curve_point point;
+	if (nb_histogram_count(row->histogram) == 0)
+		return NB_OK;
 	curve_begin(&curve, row->histogram);
 	while (curve_next(&curve, &point)) {
 		csv_count(&csv, row->index);

@@ -54,6 +54,8 @@ write_table(void *to, const struct walk_row *row)
 	FILE *out = to;
 	struct curve curve;
 	struct curve_point point;
+	if (nb_histogram_count(row->histogram) == 0)
+		return NB_OK;
 	fprintf(out, "# %s, %s%s%s, %s: %s time in microseconds\n", row->title,
 		record_action(row->record), row->group != NULL ? ", " : "",
 		row->group != NULL ? row->group->name : "", row->kind, row->series);

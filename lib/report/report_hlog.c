@@ -118,7 +118,8 @@ write_whole(void *to, const struct walk_row *row)
 	char *hdr;
 	const struct record_group *group = row->group;
 	bool is_operation = row->what == WALK_KIND;
-	if (row->what == WALK_ALL || (is_operation && has_samples(row->record)))
+	if (row->what == WALK_ALL || (is_operation && has_samples(row->record)) ||
+		nb_histogram_count(row->histogram) == 0)
 		return NB_OK;
 	int rc = nb_histogram_encode(row->histogram, &hdr);
 	if (rc != NB_OK)

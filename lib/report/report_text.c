@@ -57,7 +57,8 @@ add_bucket(struct doc *doc, const struct nb_result *result, uint64_t from_ns, ui
 	char to[32] = "inf";
 	if (to_ns != UINT64_MAX)
 		snprintf(to, sizeof(to), "%.10g", (double)to_ns / 1000);
-	double percent = 100 * (double)count / (double)result->measured.ops;
+	double percent = 100 * (double)count /
+		(double)nb_histogram_count(result->measured.service);
 	doc_paragraph(doc, "[%7.10g, %7s)%17" PRIu64 "%12.2f", (double)from_ns / 1000, to,
 		count, percent);
 	if ((flags & NB_TEXT_BARS) != 0)
@@ -105,7 +106,7 @@ add_histogram(struct doc *doc, const struct nb_result *result, uint32_t flags)
 	add_buckets(doc, result, flags);
 	doc_paragraph(doc, "%s", rule);
 	doc_paragraph(doc, "Total:%12.0f%17" PRIu64 "%11s%%",
-		(double)nb_histogram_sum(service) / 1000, result->measured.ops, "100");
+		(double)nb_histogram_sum(service) / 1000, nb_histogram_count(service), "100");
 	doc_paragraph(doc, "Min latency       : %.6f * 1e-6 sec/op",
 		(double)nb_histogram_min(service) / 1000);
 	doc_paragraph(doc, "Avg latency       : %.6f * 1e-6 sec/op",

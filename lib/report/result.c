@@ -144,6 +144,13 @@ nb_result_counters(const struct nb_result *result, nb_stat_emit emit, void *to)
 	}
 }
 
+double
+result_unstamped_ns(const struct nb_result *result)
+{
+	const struct stamping *stamping = &result->measured.stamping;
+	return stamping->ops > 0 ? (double)stamping->ns / (double)stamping->ops : 0;
+}
+
 uint64_t
 result_bytes(const struct nb_result *result)
 {

@@ -142,6 +142,10 @@ result_unsynced(const struct nb_result *result);
 void
 result_syncs_text(const struct nb_result *result, char *text, size_t size);
 
+/** Mean time of an operation without stamps of its own; 0: each had its own. */
+double
+result_unstamped_ns(const struct nb_result *result);
+
 /** Bytes of all keys and values that were read or written. */
 uint64_t
 result_bytes(const struct nb_result *result);

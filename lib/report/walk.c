@@ -33,12 +33,13 @@ walk_sample_kind(const struct record *record, uint32_t kind)
 	return record_job(record) != NULL ? nb_op_name(kind) : record_action(record);
 }
 
-/** An empty histogram is skipped. */
+/** An empty histogram is skipped, unless operations were done of which none was timed. */
 static int
 visit_row(walk_fn visit, void *to, struct walk_row row, const char *series,
 	const struct nb_histogram *histogram)
 {
-	if (histogram == NULL || nb_histogram_count(histogram) == 0)
+	bool may_be_empty = row.ops > 0 && strcmp(series, "service") == 0;
+	if (histogram == NULL || (nb_histogram_count(histogram) == 0 && !may_be_empty))
 		return NB_OK;
 	row.series = series;
 	row.histogram = histogram;

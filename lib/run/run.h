@@ -24,6 +24,7 @@
 #include "run/sysinfo.h"
 #include "run/system.h"
 #include "run/worker.h"
+#include "workload/job.h"
 #include "workload/keyspace.h"
 #include "workload/sizes.h"
 
@@ -44,6 +45,12 @@ struct job_kind {
 	struct nb_histogram *response; /* NULL without a rate */
 };
 
+/** Which operations were timed one by one, and what the others took (sparse.h). */
+struct stamping {
+	char latency[JOB_LATENCY_SIZE]; /* "sampled:64", "block"; "": each was */
+	uint64_t ops, stretches, ns;    /* without stamps of their own; between two stamps */
+};
+
 /** What came of a group. Plain data but for what is said to be owned. */
 struct job_measurement {
 	bool has_begun, is_partial;
@@ -53,6 +60,7 @@ struct job_measurement {
 	uint64_t wall_ns; /* first of the operations that count to the last one's end */
 	uint64_t span_ns; /* begin of the phase to the last operation's end */
 	struct job_kind kinds[NB_OP_KINDS];
+	struct stamping stamping;
 	struct job_thread *threads; /* owned */
 	uint32_t thread_count;
 	struct job_findings findings;
@@ -162,7 +170,8 @@ struct measurement {
 	double clock_drift; /* of the TSC, from before open until after close; clock_drift() */
 	uint64_t slept_ns;  /* in that, of the machine */
 	double floor_op_ns; /* what the harness takes for an operation on the null engine */
-	uint64_t floor_call_ns; /* median latency that it then reports */
+	uint64_t floor_call_ns;   /* median latency that it then reports */
+	struct stamping stamping; /* of all groups; of several ways the first one's */
 	/* The engine's own, from the first operation's start until settled; owned. */
 	struct counters counters;
 	struct nb_histogram *service; /* owned */

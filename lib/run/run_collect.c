@@ -305,6 +305,9 @@ collect_worker(struct nb_run *run, struct job_part *part, uint32_t thread)
 				? worker->counts[kind].answers[i]
 				: 0;
 	}
+	measured->stamping.ops += worker->unstamped.ops;
+	measured->stamping.stretches += worker->unstamped.count;
+	measured->stamping.ns += clock_ns(&run->clock, worker->unstamped.ticks);
 	measured->commits += worker->warm_commits;
 	measured->ops += worker->measured;
 	measured->done += worker->counted;
@@ -363,6 +366,11 @@ job_collect(struct nb_run *run, struct job_part *part)
 	if (measured->threads == NULL)
 		return error_memory();
 	measured->thread_count = count;
+	if (part->plan.is_sparse) {
+		char text[JOB_LATENCY_SIZE];
+		snprintf(measured->stamping.latency, sizeof(measured->stamping.latency), "%s",
+			job_latency_text(part->group->latency, text));
+	}
 	measure_time(run, part);
 	int rc = NB_OK;
 	for (uint32_t t = 0; t < count && rc == NB_OK; t++)

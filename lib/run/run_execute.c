@@ -110,6 +110,16 @@ watch_anew(struct nb_run *run)
 		steady_create(&run->steady, 10, asked->slope, asked->band);
 }
 
+static void
+add_stamping(struct stamping *sum, const struct stamping *more)
+{
+	if (sum->latency[0] == '\0')
+		memcpy(sum->latency, more->latency, sizeof(sum->latency));
+	sum->ops += more->ops;
+	sum->stretches += more->stretches;
+	sum->ns += more->ns;
+}
+
 /** Of all parts together, for notes and the classic figures. */
 static int
 collect(struct nb_run *run)
@@ -127,6 +137,7 @@ collect(struct nb_run *run)
 		sum->ops += part->measured.ops;
 		sum->usage_ops += part->measured.done;
 		sum->commits += part->measured.commits;
+		add_stamping(&sum->stamping, &part->measured.stamping);
 		wall_ns = part->measured.wall_ns > wall_ns ? part->measured.wall_ns : wall_ns;
 		for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
 			const struct job_kind *from = &part->measured.kinds[kind];

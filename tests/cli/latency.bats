@@ -8,13 +8,33 @@ RUN=(run --driver=memory --workload=ycsb-a --records=1000 --count=10000 --quiet)
 
 @test "each way of stamping does and counts the same operations" {
 	local first=
-	for latency in each sampled:2 sampled:64; do
+	for latency in each sampled:2 sampled:64 block; do
 		mininb 0 "${RUN[@]}" --latency="$latency"
 		done_ops=$(awk '/^(read|update) / { print $1, $3 } /^Stream digest/' <<<"$output")
 		[ -n "$first" ] || first=$done_ops
 		equals "$done_ops" "$first"
 		matches "$done_ops" $'read [0-9]+\nupdate [0-9]+\nStream'
 	done
+}
+
+@test "a report says how many operations were timed, and what the others took" {
+	mininb 0 "${RUN[@]}" --latency=sampled:10 --output=sampled.json
+	contains "$output" 'two for one operation in 10'
+	matches "$output" 'Without stamps    : 90[0-9][0-9] operations took [0-9.]+ ns each, in [0-9]+ blocks'
+	matches "$output" 'With stamps       : 9[0-9][0-9] operations took|With stamps       : 10[0-9][0-9] operations took'
+	contains "$output" 'of 10000 operations; the others had no time stamps'
+	mininb 0 report --format=md sampled.json
+	contains "$output" 'Without stamps'
+	mininb 0 "${RUN[@]}" --latency=block --output=block.json
+	contains "$output" 'two for each block of operations'
+	contains "$output" 'there are no latencies'
+	lacks "$output" 'With stamps  '
+	mininb 2 compare sampled.json block.json
+	contains "$stderr" 'differing latency stamps: sampled:10 (sampled.json), block (block.json)'
+	mininb 2 merge sampled.json block.json --output=both.json
+	[ ! -e both.json ]
+	mininb 0 "${RUN[@]}" --output=each.json
+	lacks "$(<each.json)" 'unstamped'
 }
 
 @test "put, get and delete take it" {
