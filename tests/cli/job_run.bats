@@ -94,12 +94,12 @@ load helper
 	mininb 0 run -d memory --records=500 --count=100 --batch=50 --multi-get=50 --items=7
 	equals "$(ops_of batch) $(ops_of multi-get)" '50 50'
 	contains "$output" ': 700 read or written'
-	mininb 1 run -d memory --records=500 --txn-read=1
-	equals "$stderr" 'mininb: run: memory cannot do transactions'
-	needs_engine lmdb
-	mininb 0 load -d lmdb --records=500
-	mininb 0 run -d lmdb --records=500 --count=100 --txn-read=50 --txn-write=50
+	mininb 0 run -d memory --records=500 --count=100 --txn-read=50 --txn-write=50
 	equals "$(ops_of txn-read) $(ops_of txn-write)" '50 50'
+	needs_leveldb
+	mininb 0 load --records=500
+	mininb 1 run --records=500 --txn-read=1
+	equals "$stderr" 'mininb: run: leveldb cannot do transactions'
 }
 
 @test "a run rejects operations that the engine lacks before it begins" {
