@@ -44,7 +44,7 @@ const struct cmd cmd_load = {
 	.detail = "Makes the database if it does not exist. The action run then works on these "
 		  "records.",
 	.shares = SHARES_WORKLOAD SHARES_ENGINE
-	"force workload fresh record interval settle report-interval",
+	"force workload fresh record interval checkpoint-every settle report-interval",
 	.has_workload = true,
 	.measures = true,
 	.is_repeatable = true,
@@ -57,7 +57,7 @@ const struct cmd cmd_run = {
 	.detail = "The operations use the records that load inserted. See WORKLOADS.",
 	.own = {sweep_options},
 	.shares = SHARES_WORKLOAD SHARES_ENGINE
-	"force workload procs record interval until-steady settle allow-missing report-interval",
+	"force workload procs record interval checkpoint-every until-steady settle allow-missing report-interval",
 	.rejects = "fresh",
 	.has_workload = true,
 	.measures = true,

@@ -137,7 +137,7 @@ const struct cmd cmd_replay = {
 		  "of --trace; each is optional. The operations of a key keep their order for "
 		  "any number of threads. See TRACES.",
 	.shares = SHARES_WORKLOAD SHARES_ENGINE
-	"force load trace speed key-bytes skip-bad fresh interval until-steady settle allow-missing report-interval format",
+	"force load trace speed key-bytes skip-bad fresh interval checkpoint-every until-steady settle allow-missing report-interval format",
 	.has_workload = true,
 	.measures = true,
 	.is_repeatable = true,

@@ -41,7 +41,7 @@ struct options {
 	const char *const *words;         /* as typed, without the program */
 	size_t word_count;
 	size_t action_from, action_to; /* the words that name the action */
-	uint64_t procs, interval_ns, sample_ns, depth, batch_bytes;
+	uint64_t procs, interval_ns, sample_ns, depth, batch_bytes, checkpoint_every_ns;
 	uint64_t durability, settle, clock, format, key_bytes; /* index into the choices */
 	uint64_t help;                                         /* HELP_* */
 	double value_ratio, verify_rate, speed, confidence;

@@ -144,6 +144,9 @@ static const struct option_row common_options[] = {
 		.help = "sample latencies and the system every TIME; 0s: never",
 		.detail = "The result file contains the samples. The default is one sample a "
 			"second, and five a second in the first ten seconds."},
+	{.name = "checkpoint-every", .arg = "TIME", .type = OPTION_TIME, .group = GROUP_MEASURE,
+		.decides = true, FIELD(checkpoint_every_ns),
+		.help = "let the engine write a checkpoint every TIME during the operations"},
 	{.name = "hardware", .type = OPTION_FLAG, .group = GROUP_MEASURE, FIELD(has_hardware),
 		.help = "count cycles, instructions and cache misses also in a virtual machine",
 		.detail = "On real hardware mininb always counts them. Under a hypervisor, "

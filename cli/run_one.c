@@ -79,6 +79,7 @@ run_options_of(
 		run->call_timeout_ns = options->op_timeout_ns;
 	run->record_path = options->record;
 	run->interval_ns = options->interval_ns;
+	run->checkpoint_every_ns = options->checkpoint_every_ns;
 	run->interval = print_interval;
 	run->report_interval = options->report_interval;
 	run->progress = progress_of(options);

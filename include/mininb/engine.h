@@ -514,7 +514,11 @@ struct nb_engine {
 	 * threads are. NB_UNSUPPORTED: cannot go that far.
 	 */
 	int (*flush)(struct nb_db *db, uint32_t upto);
-	/** Leave on storage all that a later open needs, so that it recovers nothing. */
+	/**
+	 * Leave on storage all that a later open needs, so that it recovers nothing. With
+	 * CONCURRENT it is also called while sessions are within calls; then what they write
+	 * meanwhile may be in it or not.
+	 */
 	int (*checkpoint)(struct nb_db *db);
 	/**
 	 * Emit each counter. Must be cheap: it is called again and again, with

@@ -193,6 +193,8 @@ struct nb_run_options {
 	uint32_t depth;
 	uint32_t spare_u32_2;
 	uint64_t batch_bytes;
+	/* The engine's checkpoint is called so often while the operations run; 0: never. */
+	uint64_t checkpoint_every_ns;
 };
 
 /* Of op_timeout_ns, and of call_timeout_ns, whose calls do the work of many operations */

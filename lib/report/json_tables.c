@@ -555,6 +555,7 @@ const struct json_field json_measurement_fields[] = {
 	FIELD_OBJECT(measurement, "residency_begin", residency_begin, json_residency_fields, KEEP, "before the first operation"),
 	FIELD_OBJECT(measurement, "residency_after", residency_after, json_residency_fields, KEEP, "after it was closed"),
 	FIELD_LIST(measurement, "counters", counters.items, counters.count, json_counter_fields, JSON_LIST_MAX, KEEP, "of the engine, from the first operation's begin until settled"),
+	FIELD_HISTOGRAM(measurement, "checkpoints", checkpoints, SUM, "how long each checkpoint took that was made during the operations, ns; absent: none were asked for", .flags = FIELD_IF_USED),
 	FIELD_HISTOGRAM(measurement, "service", service, SUM, "service times of all operations, of all groups"),
 	FIELD_NUMBER(measurement, "depth", depth, MOST, "requests that a thread had in flight at most; not there: it made one call after the other", .flags = FIELD_IF_USED),
 	FIELD_NUMBER(measurement, "batch_bytes", batch_bytes, MOST, "keys and values that a thread gathered before it handed them over; not there: it handed over as there was room", .flags = FIELD_IF_USED),

@@ -340,6 +340,12 @@ add_course(struct doc *doc, const struct nb_result *result)
 		doc_line(doc, "Steady",
 			"yes: over the last window the rate changed by %.1f %% and was at most %.1f %% off its mean",
 			100 * fabs(result->steady_slope), 100 * result->steady_band);
+	if (result->measured.checkpoints != NULL)
+		doc_line(doc, "Checkpoints",
+			"%" PRIu64 " during the operations, median %s, at most %s",
+			nb_histogram_count(result->measured.checkpoints),
+			UNITS_NS(nb_histogram_percentile(result->measured.checkpoints, 50)),
+			UNITS_NS(nb_histogram_max(result->measured.checkpoints)));
 	if (hiccups == NULL || nb_histogram_count(hiccups) == 0)
 		return;
 	doc_line(doc, "Hiccups",

@@ -283,6 +283,7 @@ measurement_destroy(struct measurement *measured)
 		nb_histogram_delete(measured->service);
 		nb_histogram_delete(measured->hiccups);
 		nb_histogram_delete(measured->batch);
+		nb_histogram_delete(measured->checkpoints);
 		free(measured->threads);
 		series_destroy(&measured->series);
 		free(measured->owners);
@@ -300,6 +301,8 @@ create_memory(struct nb_run *run)
 		rc = nb_histogram_new(&run->interval_before);
 	if (rc == NB_OK)
 		rc = nb_histogram_new(&run->measured.hiccups);
+	if (rc == NB_OK && run->options.checkpoint_every_ns > 0)
+		rc = nb_histogram_new(&run->measured.checkpoints);
 	run->hiccup = aligned_alloc(HISTOGRAM_ALIGN, sizeof(*run->hiccup));
 	run->measured.owners = malloc(sizeof(*run->measured.owners));
 	if (rc == NB_OK && (run->hiccup == NULL || run->measured.owners == NULL))

@@ -176,11 +176,12 @@ struct measurement {
 	struct counters counters;
 	struct nb_histogram *service; /* owned */
 	/* of requests in flight; 0 and NULL: there were none */
-	uint32_t depth;               /* of a thread at most, of all groups */
-	uint64_t batch_bytes;         /* likewise */
-	struct nb_histogram *batch;   /* times of batches; owned */
-	struct nb_histogram *hiccups; /* of all phases; owned; NULL: not measured */
-	struct job_thread *threads;   /* likewise */
+	uint32_t depth;                   /* of a thread at most, of all groups */
+	uint64_t batch_bytes;             /* likewise */
+	struct nb_histogram *batch;       /* times of batches; owned */
+	struct nb_histogram *hiccups;     /* of all phases; owned; NULL: not measured */
+	struct nb_histogram *checkpoints; /* how long each took; owned; NULL: not asked for */
+	struct job_thread *threads;       /* likewise */
 	uint32_t thread_count;
 	/* What the system counted while the operations ran, and from then until closed. */
 	struct system_counts used, used_after;
@@ -216,7 +217,15 @@ struct keeper {
 	bool is_long;
 	int (*verb)(struct nb_run *run);
 	int rc;
-	uint64_t took_ns;
+	uint64_t begin_ns, took_ns;
+	char text[WORKER_TEXT];
+};
+
+/** Checkpoints that are made every options.checkpoint_every_ns. */
+struct checkpoints {
+	bool goes_on; /* the keeper is at one */
+	uint64_t due_ns;
+	int rc; /* of the first that failed */
 	char text[WORKER_TEXT];
 };
 
@@ -294,6 +303,7 @@ struct nb_run {
 	uint32_t settle_upto;
 	uint64_t call_ns; /* what the last run_call() took */
 	struct keeper keeper;
+	struct checkpoints checkpoints;
 	struct left left;
 	struct worker_pool pool;
 	uint64_t forgotten;      /* keys of each worker's share whose memory was let go */
@@ -478,6 +488,36 @@ run_release_path(struct nb_run *run);
  */
 NB_MUST_CHECK int
 run_call(struct nb_run *run, const char *call, bool is_long, int (*verb)(struct nb_run *run));
+
+/** Its two halves: the keeper calls, while this thread does something else. */
+NB_MUST_CHECK int
+run_call_begin(
+	struct nb_run *run, const char *call, bool is_long, int (*verb)(struct nb_run *run));
+
+/** Between them, again and again: whether the call has not returned. */
+bool
+run_call_goes_on(struct nb_run *run);
+
+NB_MUST_CHECK int
+run_call_end(struct nb_run *run);
+
+/* ---- checkpoints during the operations (checkpoints.c) ---- */
+
+/** Whether those that were asked for can be made. */
+NB_MUST_CHECK int
+checkpoints_check(const struct nb_run *run);
+
+/** The operations begin, or go on, after which checkpoints_tick() is called again and again. */
+void
+checkpoints_begin(struct nb_run *run);
+
+/** Begin a checkpoint, or end it, if it is time. A failure stops the operations. */
+void
+checkpoints_tick(struct nb_run *run);
+
+/** The operations are over: wait for the one that goes on. The first failure of all. */
+NB_MUST_CHECK int
+checkpoints_end(struct nb_run *run);
 
 /** End the threads of a pool, or of the keeper; rc, or the failure if one crashes in that. */
 NB_MUST_CHECK int

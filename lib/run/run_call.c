@@ -168,7 +168,8 @@ watch_keeper(void *arg)
 }
 
 int
-run_call(struct nb_run *run, const char *call, bool is_long, int (*verb)(struct nb_run *run))
+run_call_begin(
+	struct nb_run *run, const char *call, bool is_long, int (*verb)(struct nb_run *run))
 {
 	struct keeper *keeper = &run->keeper;
 	process_return_to_directory(); /* a session may have left it */
@@ -184,15 +185,37 @@ run_call(struct nb_run *run, const char *call, bool is_long, int (*verb)(struct 
 	keeper->call = call;
 	keeper->is_long = is_long;
 	keeper->verb = verb;
-	uint64_t begin_ns = clock_monotonic();
-	worker_pool_do(&keeper->pool, 0, TICK_NS, watch_keeper);
+	keeper->begin_ns = clock_monotonic();
+	worker_pool_begin(&keeper->pool, 0);
+	return NB_OK;
+}
+
+bool
+run_call_goes_on(struct nb_run *run)
+{
+	watch_keeper(run);
+	return !run->left.is_left && worker_pool_busy(&run->keeper.pool) > 0;
+}
+
+int
+run_call_end(struct nb_run *run)
+{
+	struct keeper *keeper = &run->keeper;
+	worker_pool_await(&keeper->pool, TICK_NS, watch_keeper);
 	process_return_to_directory();
 	if (run->left.is_left) {
-		run->call_ns = clock_monotonic() - begin_ns;
+		run->call_ns = clock_monotonic() - keeper->begin_ns;
 		return run_left_failure(run);
 	}
 	run->call_ns = keeper->took_ns;
 	return error_set(keeper->rc, "%s", keeper->text);
+}
+
+int
+run_call(struct nb_run *run, const char *call, bool is_long, int (*verb)(struct nb_run *run))
+{
+	int rc = run_call_begin(run, call, is_long, verb);
+	return rc == NB_OK ? run_call_end(run) : rc;
 }
 
 int

@@ -350,6 +350,8 @@ run_check(struct nb_run *run)
 		rc = run_check_verbs(&run->engine->table, job->load);
 	if (rc == NB_OK && is_done_by(run, job->load))
 		rc = check_depth(run, job->load);
+	if (rc == NB_OK)
+		rc = checkpoints_check(run);
 	for (size_t g = 0; g < job->group_count && rc == NB_OK; g++) {
 		if (is_done_by(run, &job->groups[g]) &&
 			(!run->is_replay || job->groups[g].insert_verb == NB_INSERT_NATIVE))

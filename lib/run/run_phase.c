@@ -316,6 +316,9 @@ watch_operations(void *arg)
 {
 	struct nb_run *run = arg;
 	watch_stop(run);
+	checkpoints_tick(run);
+	if (run->checkpoints.rc != NB_OK)
+		halt_all(run);
 	if (run->is_parent)
 		watch_progress(run);
 }
@@ -404,13 +407,15 @@ operate_all(struct nb_run *run)
 	if (rc != NB_OK)
 		return rc;
 	begin_operations(run, &before);
+	checkpoints_begin(run);
 	worker_pool_do(&run->pool, PHASE_OPERATE, TICK_NS, watch_operations);
+	int ended = checkpoints_end(run);
 	/* those that do not come to their end */
 	for (uint32_t id = 0; run->left.is_left && (worker = worker_at(run, id, &part)) != NULL;
 		id++)
 		job_worker_take_over(worker);
 	end_operations(run, &before);
-	rc = worker_failure(run);
+	rc = ended == NB_OK ? worker_failure(run) : ended;
 	run->was_cut = rc != NB_OK;
 	return rc == NB_OK && !stop_requested() && is_read_back_now(run) ? read_back(run) : rc;
 }

@@ -294,6 +294,8 @@ take_counters(struct sampler *sampler, struct sample *sample, bool is_end)
 		sampler->counters_left--;
 		return NB_OK;
 	}
+	if (run->checkpoints.goes_on) /* on the thread that would ask; the next sample has it */
+		return NB_OK;
 	struct counters now;
 	int rc = run_ask_counters(run, &now);
 	if (run->left.is_left)

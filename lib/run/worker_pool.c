@@ -147,11 +147,24 @@ worker_pool_create(struct worker_pool *pool, uint32_t size,
 }
 
 void
+worker_pool_begin(struct worker_pool *pool, int phase)
+{
+	if (!pool->is_given_up)
+		call(pool, phase);
+}
+
+void
 worker_pool_do(struct worker_pool *pool, int phase, uint64_t tick_ns, void (*tick)(void *arg))
+{
+	worker_pool_begin(pool, phase);
+	worker_pool_await(pool, tick_ns, tick);
+}
+
+void
+worker_pool_await(struct worker_pool *pool, uint64_t tick_ns, void (*tick)(void *arg))
 {
 	if (pool->is_given_up)
 		return;
-	call(pool, phase);
 	pthread_mutex_lock(&pool->mutex);
 	while (pool->busy > 0 && !pool->is_given_up) {
 		struct timespec until = time_in(tick_ns);

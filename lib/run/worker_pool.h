@@ -53,14 +53,19 @@ NB_MUST_CHECK int
 worker_pool_create(struct worker_pool *pool, uint32_t size,
 	void (*work)(void *arg, uint32_t id, int phase), void *arg);
 
-/**
- * Do a phase; returns when all members are parked again. Meanwhile tick(arg) is called every
- * tick_ns on this thread.
- */
+/** Begin a phase; worker_pool_await() must follow before another one. */
+void
+worker_pool_begin(struct worker_pool *pool, int phase);
+
+/** Returns when all members are parked again. Meanwhile tick(arg) is called every tick_ns here. */
+void
+worker_pool_await(struct worker_pool *pool, uint64_t tick_ns, void (*tick)(void *arg));
+
+/** Both. */
 void
 worker_pool_do(struct worker_pool *pool, int phase, uint64_t tick_ns, void (*tick)(void *arg));
 
-/** From within a tick: members that are still at their part. */
+/** Members that are still at their part. */
 uint32_t
 worker_pool_busy(struct worker_pool *pool);
 

@@ -176,3 +176,20 @@ within = pulses["ops"][first:last]
 assert len(within) >= 90 and sum(within) == 0, within
 PY
 }
+
+@test "--checkpoint-every lets the engine write checkpoints meanwhile, and says how long they took" {
+	mininb 0 run -d null --read=100 --records=1000 --duration=1s --checkpoint-every=50ms \
+		--output=r.json
+	matches "$output" 'Checkpoints +: [0-9]+ during the operations, median [0-9.]+[mun]?s, at most'
+	local text=$output
+	mininb 0 report r.json
+	equals "$(grep ^Checkpoints <<<"$output")" "$(grep ^Checkpoints <<<"$text")"
+	run -0 python3 -c 'import json
+checkpoints = json.load(open("r.json"))["results"][0]["measured"]["checkpoints"]
+assert 1 <= checkpoints["count"] <= 20, checkpoints'
+	mininb 0 run -d null --read=100 --records=1000 -c 1000 --output=r.json
+	lacks "$(<r.json)$output" heckpoints
+	# where it cannot be
+	mininb 1 run -d memory --read=100 --records=1000 -c 1000 --checkpoint-every=1s
+	contains "$stderr" 'memory cannot write a checkpoint while operations run'
+}
