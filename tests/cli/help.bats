@@ -9,7 +9,7 @@ actions='keys put shuffle get delete load run replay workloads engines check cra
 options='action path driver klen vlen keys report-interval count threads depth batch-bytes option durability
 	cache seed value-ratio verify-rate settle clock latency pin allow-missing fold quiet only format fresh
 	hang-after op-timeout workload set version help from to from-format to-format key-bytes bare-as skip-bad
-	phase load trace speed record procs interval until-steady sweep slo
+	phase load trace speed record procs interval checkpoint-every until-steady sweep slo
 	output hlog csv notebook baseline strict allow cold sample hardware
 	runs precision budget max-regress confidence force
 	rounds ops moment keep again power file-system states'
@@ -17,7 +17,7 @@ options='action path driver klen vlen keys report-interval count threads depth b
 job_keys='summary records space key-format key-order key-size key-prefix key-digits value-size lag
 	read update insert upsert delete scan read-modify-write batch multi-get txn-read txn-write
 	distribution theta hot-share hot-ops exp-percent exp-share pareto-h scan-length
-	scan-distribution items duration warmup rate arrivals background cpus start'
+	scan-distribution items insert-verb duration warmup rate arrivals background cpus start'
 
 @test "help goes to stdout and lists every action and option" {
 	mininb 0 --help
