@@ -20,8 +20,8 @@
  * requests are in flight: their times include it, and also the making of operations.
  *
  * A slot holds copies of key and value, since a request outlives the block in which its
- * operation was made. Of an engine that copies them itself (NB_CAP_COPIES) the value is used
- * where it was made, and made again if the request conflicts.
+ * operation was made. Of an engine that copies them itself (NB_CAP_COPIES) they are used where
+ * they were made, and made again if the request conflicts or its answer is looked at.
  *
  * The memory of own writes (verify.c) has a write when its request is done. While writes to a
  * key are in flight, a read of that key may see the last one that was done when the read was
@@ -89,7 +89,7 @@ struct batch {
 struct async {
 	const struct job_plan *plan;
 	uint32_t depth;
-	bool has_values; /* slots hold copies of values */
+	bool has_copies; /* slots hold copies of keys and values */
 	bool remembers;  /* own writes */
 	bool is_over;    /* no operation begins any more */
 	bool is_broken;  /* reap has failed: nothing more comes out */
@@ -189,8 +189,8 @@ async_new(struct async **out, const struct job_plan *plan)
 	async->plan = plan;
 	async->depth = plan->depth;
 	async->batch_bytes = plan->batch_bytes;
-	async->has_values = (plan->engine->caps & NB_CAP_COPIES) == 0 || plan->batch_bytes > 0;
-	async->remembers = !job_is_listed(plan);
+	async->has_copies = (plan->engine->caps & NB_CAP_COPIES) == 0 || plan->batch_bytes > 0;
+	async->remembers = !job_is_listed(plan) && (plan->kinds & ~(1u << NB_OP_READ)) != 0;
 	async->key_stride = key_stride;
 	async->stride = block_whole_lines(key_stride + block_stride(spec->values.size));
 	async->random = spec->seed;
@@ -249,18 +249,35 @@ op_of(const struct flight *flight)
 		.values = &flight->value};
 }
 
-static inline void
-copy(struct nb_slice to, const void *from, size_t size)
+/** Where slots hold no copies: make them, in the slot. */
+static __attribute__((noinline)) void
+make_copies(const struct async *async, struct flight *flight)
 {
-	if (size == 16)
-		memcpy((void *)(uintptr_t)to.data, from, 16);
+	const struct ops_spec *spec = async->plan->spec;
+	if (async->has_copies)
+		return;
+	flight->key.size = keyspace_key(
+		spec->keys, flight->number, (uint8_t *)(uintptr_t)flight->key.data);
+	if (ops_is_write(flight->kind))
+		values_write_sized(&spec->values, (void *)(uintptr_t)flight->value.data,
+			flight->key, flight->value.size, ops_version(spec, flight->index));
+}
+
+static ALWAYS_INLINE struct nb_slice
+copy(const void *slot, struct nb_slice from)
+{
+	void *to = (void *)(uintptr_t)slot;
+	if (from.size == 16)
+		memcpy(to, from.data, 16);
 	else
-		memcpy((void *)(uintptr_t)to.data, from, size);
+		memcpy(to, from.data, from.size);
+	return (struct nb_slice){to, from.size};
 }
 
 /** Behind what is gathered; only what differs between requests is set, the rest is zero. */
 static inline void
-gather(struct async *async, const struct flight *flight, struct nb_slice value)
+gather(struct async *async, uint32_t slot, uint32_t kind, struct nb_slice key,
+	struct nb_slice value)
 {
 	if (__builtin_expect(async->tail == async->depth, 0)) {
 		async->tail -= async->head;
@@ -269,21 +286,21 @@ gather(struct async *async, const struct flight *flight, struct nb_slice value)
 		async->head = 0;
 	}
 	struct nb_request *request = &async->requests[async->tail++];
-	request->tag = (uint64_t)(flight - async->flights);
-	request->key = flight->key;
+	request->tag = slot;
+	request->key = key;
 	request->value = value;
-	request->verb = verb_of(flight->kind, async->plan->is_native_insert);
-	async->gathered_bytes += flight->key.size + value.size;
+	request->verb = verb_of(kind, async->plan->is_native_insert);
+	async->gathered_bytes += key.size + value.size;
 }
 
 /** Take a slot, which is free, for an operation. */
 static ALWAYS_INLINE void
 begin_flight(struct async *async, const struct ops_op *op, uint64_t due)
 {
-	uint32_t slot = async->free[--async->free_count];
+	uint32_t slot = async->free[--async->free_count], kind = op->kind;
 	struct flight *flight = &async->flights[slot];
-	struct nb_slice value = {NULL, 0};
-	flight->kind = op->kind;
+	struct nb_slice key = op->keys[0], value = {NULL, 0};
+	flight->kind = kind;
 	flight->index = op->index;
 	flight->number = op->numbers[0];
 	flight->begin = 0;
@@ -291,23 +308,18 @@ begin_flight(struct async *async, const struct ops_op *op, uint64_t due)
 	flight->conflicts = 0;
 	flight->older = async->newest;
 	flight->newer = NONE;
-	if (async->newest == NONE)
-		async->oldest = slot;
-	else
-		async->flights[async->newest].newer = slot;
+	*(async->newest == NONE ? &async->oldest : &async->flights[async->newest].newer) = slot;
 	async->newest = slot;
-	flight->key.size = op->keys[0].size;
-	copy(flight->key, op->keys[0].data, flight->key.size);
-	flight->value.size = 0;
-	if (ops_is_write(op->kind)) {
+	if (ops_is_write(kind))
 		value = op->values[0];
-		flight->value.size = value.size;
-		if (async->has_values) {
-			copy(flight->value, value.data, value.size);
-			value = flight->value;
-		}
+	if (async->has_copies) {
+		key = copy(flight->key.data, key);
+		if (value.size > 0)
+			value = copy(flight->value.data, value);
 	}
-	gather(async, flight, value);
+	flight->key.size = key.size;
+	flight->value.size = value.size;
+	gather(async, slot, kind, key, value);
 }
 
 static inline void
@@ -343,6 +355,7 @@ static __attribute__((noinline)) void
 fail_request(struct job_worker *worker, struct flight *flight, int rc, const char *error)
 {
 	struct ops_op op = op_of(flight);
+	make_copies(worker->async, flight);
 	worker->async->is_over = true;
 	if (worker->rc != NB_OK)
 		return;
@@ -353,8 +366,9 @@ fail_request(struct job_worker *worker, struct flight *flight, int rc, const cha
 
 /** The oldest request has been in flight for too long: it is lost, or its engine hangs. */
 static __attribute__((noinline)) void
-fail_overdue(struct job_worker *worker, const struct flight *flight, uint64_t ticks)
+fail_overdue(struct job_worker *worker, struct flight *flight, uint64_t ticks)
 {
+	make_copies(worker->async, flight);
 	char key[80], took[UNITS_SIZE];
 	units_format_ns(took, sizeof(took), (double)clock_ns(worker->plan->clock, ticks));
 	heartbeat_format_key(key, sizeof(key), flight->key.data, flight->key.size);
@@ -374,7 +388,7 @@ look_at_oldest(struct job_worker *worker)
 	const struct async *async = worker->async;
 	if (async->oldest == NONE)
 		return;
-	const struct flight *flight = &async->flights[async->oldest];
+	struct flight *flight = &async->flights[async->oldest];
 	uint64_t ticks = async->now - flight->begin;
 	if (flight->begin != 0 && ticks > worker->plan->timeout_ticks)
 		fail_overdue(worker, flight, ticks);
@@ -426,8 +440,9 @@ settle(struct job_worker *worker, const struct flight *flight, bool is_kept)
 
 /** A read is done: look at what it found. */
 static __attribute__((noinline)) void
-verify(struct job_worker *worker, const struct flight *flight, int rc, struct nb_slice value)
+verify(struct job_worker *worker, struct flight *flight, int rc, struct nb_slice value)
 {
+	make_copies(worker->async, flight);
 	struct ops_op op = op_of(flight);
 	bool is_doubtful = worker->async->remembers &&
 		(flight->is_doubtful ||
@@ -552,7 +567,6 @@ static __attribute__((noinline)) uint64_t
 gather_again(struct job_worker *worker)
 {
 	struct async *async = worker->async;
-	const struct ops_spec *spec = worker->plan->spec;
 	uint64_t next = UINT64_MAX;
 	uint32_t left = 0;
 	for (uint32_t i = 0; i < async->conflicted_count; i++) {
@@ -563,11 +577,8 @@ gather_again(struct job_worker *worker)
 			async->conflicted[left++] = async->conflicted[i];
 			continue;
 		}
-		if (ops_is_write(flight->kind) && !async->has_values)
-			values_write_sized(&spec->values, (void *)(uintptr_t)flight->value.data,
-				flight->key, flight->value.size,
-				ops_version(spec, flight->index));
-		gather(async, flight, flight->value);
+		make_copies(async, flight);
+		gather(async, async->conflicted[i], flight->kind, flight->key, flight->value);
 	}
 	async->conflicted_count = left;
 	return next;
@@ -587,7 +598,8 @@ count_done(struct job_worker *worker)
 }
 
 static ALWAYS_INLINE void
-note_done(struct job_worker *worker, const struct flight *flight, int rc, size_t size)
+note_done(struct job_worker *worker, const struct flight *flight, int rc, size_t size,
+	bool is_paced)
 {
 	struct async *async = worker->async;
 	struct job_taken *taken = worker->taken;
@@ -600,7 +612,8 @@ note_done(struct job_worker *worker, const struct flight *flight, int rc, size_t
 		.records = has_value,
 		.bytes = has_value ? size : 0,
 		.conflicts = flight->conflicts};
-	taken->due[j] = flight->due;
+	if (is_paced)
+		taken->due[j] = flight->due;
 	taken->answers[j] = rc;
 	__atomic_store_n(&worker->done, worker->done + 1, __ATOMIC_RELEASE);
 	if (j + 1 == OPS_STRATUM)
@@ -622,7 +635,7 @@ leave_batch(struct job_worker *worker, const struct flight *flight)
 }
 
 static ALWAYS_INLINE void
-complete(struct job_worker *worker, const struct nb_completion *completion)
+complete(struct job_worker *worker, const struct nb_completion *completion, bool is_paced)
 {
 	struct async *async = worker->async;
 	int rc = completion->answer;
@@ -644,12 +657,14 @@ complete(struct job_worker *worker, const struct nb_completion *completion)
 			is_sampled(flight->index, worker->plan->verify_threshold)))
 		verify(worker, flight, rc, completion->value);
 	if (__builtin_expect(is_kept, 0)) {
+		make_copies(async, flight);
 		struct ops_op op = op_of(flight);
 		job_verify_exists(worker, &op);
 	}
 	if (!is_read && async->remembers)
 		settle(worker, flight, is_kept);
-	note_done(worker, flight, rc, is_read ? completion->value.size : flight->value.size);
+	note_done(worker, flight, rc, is_read ? completion->value.size : flight->value.size,
+		is_paced);
 	leave_batch(worker, flight);
 	end_flight(async, flight);
 }
@@ -694,7 +709,7 @@ tell_strata(struct job_worker *worker)
 
 /** Take what is done, and wait for it so long at most. */
 static ALWAYS_INLINE void
-reap(struct job_worker *worker, uint64_t timeout_ns, uint32_t clock_kind)
+reap(struct job_worker *worker, uint64_t timeout_ns, uint32_t clock_kind, bool is_paced)
 {
 	struct async *async = worker->async;
 	const struct nb_engine *engine = worker->plan->engine;
@@ -713,7 +728,7 @@ reap(struct job_worker *worker, uint64_t timeout_ns, uint32_t clock_kind)
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
-		complete(worker, &async->completions[i]);
+		complete(worker, &async->completions[i], is_paced);
 	if (count > 0 && engine->release != NULL)
 		engine->release(worker->session);
 	if (count > 0) {
@@ -741,7 +756,7 @@ go_on(struct job_worker *worker, uint64_t most_ns, uint32_t clock_kind, bool is_
 		async->now = clock_stamp(clock_kind);
 	}
 	if (!async->is_broken && async->in_flight > 0)
-		reap(worker, timeout_ns, clock_kind);
+		reap(worker, timeout_ns, clock_kind, is_paced);
 }
 
 /* ---- the loop ---- */
@@ -820,8 +835,8 @@ run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 	}
 	if (async->batch_bytes == 0)
 		hand_over(worker, clock_kind, is_paced);
-	/* values that are used where they were made */
-	while (!async->has_values && async->tail > async->head && worker->rc == NB_OK) {
+	/* keys and values that are used where they were made */
+	while (!async->has_copies && async->tail > async->head && worker->rc == NB_OK) {
 		go_on(worker, PIECE_NS, clock_kind, is_paced);
 		hand_over(worker, clock_kind, is_paced);
 	}
