@@ -41,7 +41,7 @@ static int
 set_loading(struct nb_job *job, const struct options *options, const char *setting)
 {
 	static const char *const keys[] = {"threads=", "rate=", "arrivals=", "cpus=", "depth=",
-		"batch-bytes=", "latency="};
+		"batch-bytes=", "latency=", "insert-verb="};
 	bool is_meant = false;
 	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
 		is_meant |= strncmp(setting, keys[k], strlen(keys[k])) == 0;

@@ -425,7 +425,7 @@ judge_part(const struct job_part *part)
 	if (wrong == 0)
 		return NB_OK;
 	bool is_other = findings->verdicts[JOB_MISSING] == findings->verified;
-	bool is_again = findings->verdicts[JOB_EXISTS] > 0;
+	bool is_again = findings->verdicts[JOB_EXISTS] == wrong;
 	return error_set(NB_ERR_DATA,
 		"%s: %llu of %llu records that were verified are not what they should be: %s; the first are listed in the report%s",
 		part->group->name, (unsigned long long)wrong,
