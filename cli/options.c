@@ -204,7 +204,10 @@ set_number(const struct option_row *row, const char *value, uint64_t *field)
 	bool is_bytes = row->type == OPTION_BYTES;
 	uint64_t number = 0;
 	const char *wrong = NULL;
-	int rc = is_bytes ? nb_parse_bytes(&number, value) : nb_parse_count(&number, value);
+	bool is_threads = strcmp(row->name, "threads") == 0;
+	int rc = is_bytes    ? nb_parse_bytes(&number, value)
+		: is_threads ? nb_parse_threads(&number, value)
+			     : nb_parse_count(&number, value);
 	if (rc < 0)
 		wrong = nb_error_text();
 	else if (number < row->min)

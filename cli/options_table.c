@@ -115,10 +115,11 @@ static const struct option_row common_options[] = {
 	{.name = "cache", .arg = "SIZE", .type = OPTION_BYTES, .min = 1, .max = INT64_MAX,
 		.group = GROUP_ENGINE, FIELD(cache_bytes),
 		.help = "size of the engine's cache, instead of its own default"},
-	{.name = "threads", .letter = 't', .arg = "COUNT", .type = OPTION_COUNT, .def = "1",
+	{.name = "threads", .letter = 't', .arg = "COUNT|all", .type = OPTION_COUNT, .def = "1",
 		.min = 1, .max = 1024, .group = GROUP_MEASURE, .job_key = "threads",
 		FIELD(threads),
-		.help = "worker threads that share the operations"},
+		.help = "worker threads that share the operations; all: as many as CPUs that "
+			"mininb may use"},
 	{.name = "depth", .arg = "COUNT", .type = OPTION_COUNT, .def = "1", .min = 1,
 		.max = NB_DEPTH_MAX, .group = GROUP_MEASURE, .job_key = "depth",
 		.decides = true, FIELD(depth),

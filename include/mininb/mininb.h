@@ -152,6 +152,10 @@ typedef void (*nb_progress_fn)(void *arg, const struct nb_progress *progress);
 NB_MUST_CHECK int
 nb_parse_count(uint64_t *out, const char *text);
 
+/** Read a number of threads: a count, or "all": the CPUs that this process may use. */
+NB_MUST_CHECK int
+nb_parse_threads(uint64_t *out, const char *text);
+
 /** Read a size in bytes: as a count, with an optional B: "4KiB", "64MB", "100". */
 NB_MUST_CHECK int
 nb_parse_bytes(uint64_t *out, const char *text);

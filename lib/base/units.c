@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sched.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -255,6 +256,18 @@ int
 nb_parse_count(uint64_t *out, const char *text)
 {
 	return parse(out, text, &count_kind);
+}
+
+int
+nb_parse_threads(uint64_t *out, const char *text)
+{
+	cpu_set_t set;
+	if (strcmp(text, "all") != 0)
+		return nb_parse_count(out, text);
+	if (sched_getaffinity(0, sizeof(set), &set) != 0)
+		return error_system("threads: sched_getaffinity");
+	*out = (uint64_t)CPU_COUNT(&set);
+	return NB_OK;
 }
 
 int

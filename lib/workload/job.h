@@ -10,6 +10,7 @@
 enum job_key_type {
 	JOB_COUNT,    /* uint64_t or uint32_t, min..max */
 	JOB_BYTES,    /* the same, in bytes */
+	JOB_THREADS,  /* the same; "all" is the number of CPUs */
 	JOB_TIME,     /* uint64_t, ns */
 	JOB_REAL,     /* double, real_min..real_max */
 	JOB_CHOICE,   /* uint32_t, index into choices, from `min` up */

@@ -103,8 +103,9 @@ const struct job_key job_keys[] = {
 		.help = "number of records in a batch, a multi-get or a transaction: 10, or drawn "
 			"for each: uniform:2..500, zipfian:2..500, normal:..., pareto:..."},
 		.type = JOB_ITEMS, GROUP_FIELD(items), .min = 1, .max = NB_ITEMS_MAX},
-	{.said = {.name = "threads", .arg = "COUNT", .def = "1", .help = "threads of the group"},
-		.type = JOB_COUNT, GROUP_FIELD(threads), .min = 1, .max = 1024,
+	{.said = {.name = "threads", .arg = "COUNT|all", .def = "1",
+		.help = "threads of the group; all: as many as CPUs that mininb may use"},
+		.type = JOB_THREADS, GROUP_FIELD(threads), .min = 1, .max = 1024,
 		.is_of_load = true, .is_shown = true},
 	{.said = {.name = "depth", .arg = "COUNT", .def = "1",
 		.help = "number of requests that each thread keeps in flight; 1: one call after the other"},

@@ -104,7 +104,9 @@ check_number(const struct job_key *key, uint64_t number, const char *text)
 static int
 parse_number(uint64_t *out, const struct job_key *key, const char *text)
 {
-	int rc = key->type == JOB_BYTES ? nb_parse_bytes(out, text) : nb_parse_count(out, text);
+	int rc = key->type == JOB_BYTES    ? nb_parse_bytes(out, text)
+		: key->type == JOB_THREADS ? nb_parse_threads(out, text)
+					   : nb_parse_count(out, text);
 	return rc == NB_OK ? check_number(key, *out, text) : rc;
 }
 
@@ -640,6 +642,7 @@ static const struct {
 	[JOB_TEXT] = {set_text, write_text},
 	[JOB_PREFIX] = {set_prefix, write_prefix},
 	[JOB_SHARE] = {set_share, write_share},
+	[JOB_THREADS] = {set_number, write_number},
 	[JOB_RANGE] = {set_range, write_range},
 	[JOB_WARMUP] = {set_warmup, write_warmup},
 	[JOB_SIZES] = {set_sizes, write_sizes},
@@ -677,7 +680,8 @@ job_value_check(const struct job_key *key, const void *object)
 		rc = check_items(key, &group->item_sizes, "its law");
 		if (rc == NB_OK && group->item_sizes.max != group->items)
 			rc = error_set(NB_ERR_USAGE, "must be the largest that its law draws");
-	} else if (key->type == JOB_COUNT || key->type == JOB_BYTES || key->type == JOB_ITEMS) {
+	} else if (key->type == JOB_COUNT || key->type == JOB_BYTES ||
+		key->type == JOB_THREADS || key->type == JOB_ITEMS) {
 		snprintf(text, sizeof(text), "%" PRIu64, load(key, object));
 		rc = check_number(key, load(key, object), text);
 	} else if (key->type == JOB_CHOICE && load(key, object) >= words_of(key, buf, words)) {
