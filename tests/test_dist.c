@@ -284,6 +284,21 @@ TEST(sequential_goes_round)
 	}
 }
 
+TEST(descending_goes_round_from_the_last_one)
+{
+	struct dist dist = make(NB_DIST_DESCENDING, 0, 10);
+	uint64_t block[35], randoms[35];
+	for (uint64_t i = 0; i < 35; i++)
+		randoms[i] = 1;
+	dist_draw_block(&dist, randoms, 0, 35, block);
+	for (uint64_t i = 0; i < 35; i++) {
+		uint64_t random = 1;
+		ck_assert_uint_eq(dist_draw(&dist, &random, i), 9 - i % 10);
+		ck_assert_uint_eq(block[i], 9 - i % 10);
+		ck_assert_uint_eq(random, 1);
+	}
+}
+
 static double
 hotspot_misfit(double hot_ops, double claimed)
 {

@@ -107,7 +107,7 @@ TEST(values_made_by_hand_are_looked_at)
 	ASSERT_REFUSED(
 		group->threads = 0, "[run]: threads: 0 is too small; allowed: 1 to 1024");
 	ASSERT_REFUSED(
-		group->distribution = NB_DIST_KINDS, "[run]: distribution: unknown choice 8");
+		group->distribution = NB_DIST_KINDS, "[run]: distribution: unknown choice 9");
 	ASSERT_REFUSED(group->scan_distribution = NB_DIST_LATEST,
 		"[run]: scan-distribution: unknown choice 3");
 	ASSERT_REFUSED(group->items = NB_ITEMS_MAX + 1,

@@ -64,7 +64,8 @@ enum {
 	NB_DIST_SEQUENTIAL = 6, /* operation i goes to record i mod n */
 	/* self-similar: 1 - pareto_h of the draws to pareto_h of the records; scrambled */
 	NB_DIST_PARETO = 7,
-	NB_DIST_KINDS = 8
+	NB_DIST_DESCENDING = 8, /* operation i goes to record n - 1 - i mod n */
+	NB_DIST_KINDS = 9
 };
 
 /* How a record's number becomes its key. */

@@ -317,6 +317,7 @@ rank_of(const struct dist *dist, uint32_t path, uint64_t *random, uint64_t i)
 	case NB_DIST_EXPONENTIAL:
 		return exponential_rank(dist, random);
 	case NB_DIST_SEQUENTIAL:
+	case NB_DIST_DESCENDING:
 		return i % dist->n;
 	case NB_DIST_PARETO:
 		return pareto_rank(dist, random);
@@ -331,6 +332,7 @@ record_of(const struct dist *dist, uint32_t path, uint64_t rank)
 	switch (path) {
 	case NB_DIST_LATEST:
 	case NB_DIST_LATEST + NEAR:
+	case NB_DIST_DESCENDING:
 		return dist->n - 1 - rank;
 	case NB_DIST_ZIPFIAN_YCSB:
 		return keyspace_ycsb_hash(rank) % dist->modulus;
@@ -469,6 +471,7 @@ dist_draw_block(
 		LOOP(NB_DIST_EXPONENTIAL);
 		LOOP(NB_DIST_SEQUENTIAL);
 		LOOP(NB_DIST_PARETO);
+		LOOP(NB_DIST_DESCENDING);
 	}
 #undef LOOP
 }

@@ -14,7 +14,7 @@
 	X("uniform") \
 	X("zipfian") \
 	X("zipfian-ycsb") \
-	X("latest") X("hotspot") X("exponential") X("sequential") X("pareto")
+	X("latest") X("hotspot") X("exponential") X("sequential") X("pareto") X("descending")
 
 /** NULL: unknown. */
 const char *

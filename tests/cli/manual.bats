@@ -100,7 +100,7 @@ pages()
 	for arg in $(sed -n 's/^\*[a-z-]*\* = _\(.*\)_$/\1/p' $page | tr '|' '\n' | sort -u); do
 		[[ $arg == [a-z]* ]] || sed -n '/^# VALUES/,/^# KEYS/p' $page | grep -q "_${arg}_"
 	done
-	for name in uniform zipfian zipfian-ycsb latest hotspot exponential sequential pareto; do
+	for name in uniform zipfian zipfian-ycsb latest hotspot exponential sequential pareto descending; do
 		sed -n '/^# DISTRIBUTIONS/,/^# SIZES/p' $page | grep -q "^\*$name\*\$"
 	done
 }
