@@ -125,7 +125,7 @@ TEST(wrong_words_are_refused)
 {
 	static const struct wrong wrong[] = {
 		{"distribution=zipfain",
-			"distribution: 'zipfain' is not known, did you mean 'zipfian'? Allowed: uniform, zipfian, zipfian-ycsb, latest, hotspot, exponential, sequential, pareto"},
+			"distribution: 'zipfain' is not known, did you mean 'zipfian'? Allowed: uniform, zipfian, zipfian-ycsb, latest, hotspot, exponential, sequential, pareto, descending"},
 		{"scan-distribution=latest",
 			"scan-distribution: 'latest' is not known; allowed: uniform, zipfian"},
 		{"key-format=", "key-format: '' is not known; allowed: raw, text, be64, file"},
