@@ -90,6 +90,9 @@ static const char *const drawn[] = {
 	"pareto-h=0.2\npareto-h=0.3",
 	"scan-length=1..100\nscan-length=7\nscan-length=1..9223372036854775807",
 	"scan-distribution=uniform\nscan-distribution=zipfian",
+	"scan-direction=forward\nscan-direction=backward",
+	"scan-keys-only=yes\nscan-keys-only=no",
+	"batch-atomic=yes\nbatch-atomic=no",
 	"items=1\nitems=1024\nitems=uniform:2..500\nitems=zipfian:1..64,1.5\n"
 	"items=normal:10,3,1..20\nitems=12",
 	"threads=1\nthreads=1024",

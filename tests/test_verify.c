@@ -80,19 +80,30 @@ TEST(a_value_that_is_wrong_is_found_by_each_kind_of_read)
 	assert_found(JOB_MISSING, NB_OP_SCAN, 70);
 }
 
+static const char *const scans[] = {"scan = 1\ndistribution = sequential",
+	"scan = 1\ndistribution = sequential\nscan-direction = backward"};
+
 TEST(a_scan_that_does_wrong_is_found)
 {
+	/* Backward, scan i has min(i + 1, 8) records, and learns that there are no more. */
+	static const uint64_t calls_before[] = {10 * 8, 2 + 3 + 4 + 5 + 6 + 7 + 8 + 3 * 8};
 	static const struct {
 		uint32_t defect, nth; /* of the records of the 11th scan */
 		int verdict;
-	} defects[] = {{TOY_SKIP, 3, JOB_GAP}, {TOY_SKIP, 1, JOB_GAP},
-		{TOY_REPEAT, 3, JOB_UNORDERED}, {TOY_BACK, 3, JOB_UNORDERED},
-		{TOY_INVENT, 8, JOB_PHANTOM}, {TOY_INVENT, 1, JOB_PHANTOM},
-		{TOY_MISS, 3, JOB_GAP}, {TOY_MISS, 1, JOB_GAP}, {TOY_FLIP, 4, JOB_CORRUPT},
-		{TOY_CUT, 4, JOB_WRONG_SIZE}};
+		int is_backward;
+	} defects[] = {{TOY_SKIP, 3, JOB_GAP, 1}, {TOY_SKIP, 1, JOB_GAP, 1},
+		{TOY_REPEAT, 3, JOB_UNORDERED, 1}, {TOY_INVENT, 8, JOB_UNORDERED, 1},
+		{TOY_INVENT, 1, JOB_PHANTOM, 1}, {TOY_MISS, 3, JOB_GAP, 1},
+		{TOY_MISS, 1, JOB_GAP, 1}, {TOY_FLIP, 4, JOB_CORRUPT, 1},
+		{TOY_SKIP, 3, JOB_GAP}, {TOY_SKIP, 1, JOB_GAP}, {TOY_REPEAT, 3, JOB_UNORDERED},
+		{TOY_BACK, 3, JOB_UNORDERED}, {TOY_INVENT, 8, JOB_PHANTOM},
+		{TOY_INVENT, 1, JOB_PHANTOM}, {TOY_MISS, 3, JOB_GAP}, {TOY_MISS, 1, JOB_GAP},
+		{TOY_FLIP, 4, JOB_CORRUPT}, {TOY_CUT, 4, JOB_WRONG_SIZE}};
 	for (size_t d = 0; d < sizeof(defects) / sizeof(*defects); d++) {
-		begin("scan = 1\ndistribution = sequential");
-		toy_break(defects[d].defect, TOY_SCAN_NEXT, 10 * 8 + defects[d].nth, 1);
+		int backward = defects[d].is_backward;
+		begin(scans[backward]);
+		toy_break(defects[d].defect, TOY_SCAN_NEXT,
+			calls_before[backward] + defects[d].nth, 1);
 		toy_go(&with);
 		/* what comes behind an odd key can be odd because of it: the first one counts */
 		const struct job_findings *findings = &with.workers[0]->findings;

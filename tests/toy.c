@@ -280,7 +280,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	uint32_t defect = enter(TOY_SCAN_OPEN, session, args->from, none, args->limit);
 	int rc;
-	ck_assert_uint_eq(args->flags, 0);
+	ck_assert_uint_eq(args->flags & ~(NB_SCAN_BACKWARD | NB_SCAN_KEYS_ONLY), 0);
 	own(session)->last = 0;
 	return answers(defect, &rc) ? rc : right()->scan_open(own(session)->inner, args);
 }

@@ -182,8 +182,11 @@ struct nb_group {
 	/* If not NB_SIZE_FIXED: the law by which each operation draws its number of items;
 	   `items` is then the largest. Not a histogram. */
 	struct nb_sizes item_sizes;
-	uint32_t latency;     /* NB_LATENCY_*, or N; other than EACH only without a rate */
-	uint32_t insert_verb; /* NB_INSERT_* */
+	uint32_t latency;          /* NB_LATENCY_*, or N; other than EACH only without a rate */
+	uint32_t insert_verb;      /* NB_INSERT_* */
+	uint32_t is_scan_backward; /* from the first record down */
+	uint32_t is_scan_keys_only; /* values are not read */
+	uint32_t is_batch_atomic;   /* all of a batch or nothing */
 	uint32_t depth; /* requests in flight of a thread, 1..NB_DEPTH_MAX; 1: no requests */
 	uint32_t spare_u32;
 	uint64_t

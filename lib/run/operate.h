@@ -101,8 +101,13 @@ scan(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint32_
 {
 	const struct nb_engine *engine = worker->plan->engine;
 	struct job_scan_check check;
-	struct nb_scan_args args = {
-		.size = sizeof(args), .from = op->keys[0], .limit = op->length};
+	const struct nb_group *group = worker->plan->spec->group;
+	bool is_keys_only = group->is_scan_keys_only != 0;
+	struct nb_scan_args args = {.size = sizeof(args),
+		.flags = (group->is_scan_backward != 0 ? NB_SCAN_BACKWARD : 0) |
+			(is_keys_only ? NB_SCAN_KEYS_ONLY : 0),
+		.from = op->keys[0],
+		.limit = op->length};
 	struct nb_slice key = {NULL, 0}, value = {NULL, 0};
 	if (is_sample)
 		PAUSED(check = (struct job_scan_check){.seen = 0});
@@ -118,6 +123,8 @@ scan(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint32_
 			rc = engine->scan_next(worker->session, &key, &value);
 			if (rc != NB_OK)
 				break;
+			if (is_keys_only) /* it may lend anything */
+				value = (struct nb_slice){NULL, 0};
 			if (!worker_may_consume(key) || !worker_may_consume(value)) {
 				rc = engine_refuse_size("scan_next",
 					worker_may_consume(key) ? value.size : key.size);
@@ -152,7 +159,8 @@ list_writes(struct job_worker *worker, const struct ops_op *op)
 static int
 batch(struct job_worker *worker, const struct ops_op *op)
 {
-	return worker->plan->engine->batch(worker->session, worker->writes, op->items, 0);
+	uint32_t flags = worker->plan->spec->group->is_batch_atomic != 0 ? NB_BATCH_ATOMIC : 0;
+	return worker->plan->engine->batch(worker->session, worker->writes, op->items, flags);
 }
 
 static void

@@ -78,6 +78,9 @@ run_check_verbs(const struct nb_engine *engine, const struct nb_group *group)
 		return lacks(engine, group, "insert; use insert-verb=put");
 	if (group_has(group, NB_OP_BATCH) && engine->batch == NULL)
 		return lacks(engine, group, "batches");
+	if (group_has(group, NB_OP_BATCH) && group->is_batch_atomic != 0 &&
+		(engine->caps & NB_CAP_ATOMIC_BATCH) == 0)
+		return lacks(engine, group, "atomic batches");
 	if (group_has(group, NB_OP_MULTIGET) && engine->multi_get == NULL)
 		return lacks(engine, group, "multi-gets");
 	if ((group_has(group, NB_OP_TXN_READ) || group_has(group, NB_OP_TXN_WRITE)) &&

@@ -270,14 +270,16 @@ job_verify_exists(struct job_worker *worker, const struct ops_op *op)
 
 /* ---- scans ---- */
 
-/** By memcmp(), as far as the last key was kept. */
+/** By memcmp(), as far as the last key was kept: whether keys go on in the scan's direction. */
 static bool
-ascends(const struct job_scan_check *check, struct nb_slice key)
+goes_on(const struct job_scan_check *check, struct nb_slice key, bool is_backward)
 {
 	size_t kept = check->last_size < sizeof(check->last) ? check->last_size
 							     : sizeof(check->last);
 	size_t both = kept < key.size ? kept : key.size;
 	int order = memcmp(check->last, key.data, both);
+	if (is_backward)
+		return order > 0 || (order == 0 && key.size < check->last_size);
 	return order < 0 || (order == 0 && (key.size > kept || kept < check->last_size));
 }
 
@@ -316,17 +318,20 @@ place_of(struct job_worker *worker, const struct ops_op *op, struct job_scan_che
 	struct nb_slice key, struct nb_slice value, bool *is_known, uint64_t *number)
 {
 	const struct ops_spec *spec = worker->plan->spec;
-	if (check->seen > 0 && !ascends(check, key))
+	bool is_backward = spec->group->is_scan_backward != 0;
+	if (check->seen > 0 && !goes_on(check, key, is_backward))
 		return JOB_UNORDERED;
 	if (worker->plan->feed != NULL)
 		return JOB_GOOD; /* of a trace it is not known which keys there are */
 	*is_known = keyspace_number(spec->keys, key, number);
-	if (spec->keys->is_reversible && !*is_known && !is_elsewhere(key, value))
+	if (spec->keys->is_reversible && !*is_known &&
+		(spec->group->is_scan_keys_only == 0 && !is_elsewhere(key, value)))
 		return JOB_PHANTOM;
 	if (check->seen == 0 && !may_miss(worker) && !are_equal(key, op->keys[0]))
 		return JOB_GAP;
 	bool has_gap = check->has_number && spec->keys->is_ordered && *is_known &&
-		are_there(worker, check->last_number + 1, *number);
+		(is_backward ? are_there(worker, *number + 1, check->last_number)
+			     : are_there(worker, check->last_number + 1, *number));
 	check->has_number = *is_known;
 	check->last_number = *number;
 	return has_gap ? JOB_GAP : JOB_GOOD;
@@ -353,7 +358,7 @@ job_verify_scanned(struct job_worker *worker, const struct ops_op *op,
 		note(worker, op, key, JOB_GOOD, 0, 0);
 		return;
 	}
-	if (wrong == JOB_GOOD) {
+	if (wrong == JOB_GOOD && worker->plan->spec->group->is_scan_keys_only == 0) {
 		verify(worker, op, key, value, number, is_known);
 		return;
 	}
@@ -370,7 +375,9 @@ job_verify_scan_end(struct job_worker *worker, const struct ops_op *op,
 		return;
 	bool is_gap = check->seen == 0; /* its first record is there */
 	if (spec->keys->is_ordered && check->has_number)
-		is_gap = are_there(worker, check->last_number + 1, spec->job->records);
+		is_gap = spec->group->is_scan_backward != 0
+			? are_there(worker, 0, check->last_number)
+			: are_there(worker, check->last_number + 1, spec->job->records);
 	if (!is_gap)
 		return;
 	worker->findings.verified++;

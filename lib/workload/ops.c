@@ -240,6 +240,10 @@ ops_digest(const struct ops_spec *spec, uint64_t keys_hash)
 	XXH3_64bits_update(&state, words, sizeof(words));
 	XXH3_64bits_update(&state, reals, sizeof(reals));
 	XXH3_64bits_update(&state, group->weights, sizeof(group->weights));
+	uint32_t flags[] = {
+		group->is_scan_backward, group->is_scan_keys_only, group->is_batch_atomic};
+	if ((flags[0] | flags[1] | flags[2]) != 0)
+		XXH3_64bits_update(&state, flags, sizeof(flags));
 	if (group->distribution == NB_DIST_ZIPFIAN_YCSB)
 		XXH3_64bits_update(&state, &spec->dist.modulus, sizeof(spec->dist.modulus));
 	if (group->item_sizes.kind != NB_SIZE_FIXED) {

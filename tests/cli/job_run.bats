@@ -193,3 +193,16 @@ assert 1 <= checkpoints["count"] <= 20, checkpoints'
 	mininb 1 run -d memory --read=100 --records=1000 -c 1000 --checkpoint-every=1s
 	contains "$stderr" 'memory cannot write a checkpoint while operations run'
 }
+
+@test "scans go down, or leave values out, and batches are all or nothing, where the engine can" {
+	local how
+	mininb 0 load -d lmdb --records=2000 --key-order=ordered
+	for how in --scan-direction=backward --scan-keys-only=yes; do
+		mininb 0 run -d lmdb --records=2000 --key-order=ordered --scan=100 -c 200 \
+			--verify-rate=1 "$how"
+		matches "$output" 'Verified +: [1-9][0-9]* records: 0 wrong'
+	done
+	mininb 0 run -d lmdb --records=2000 --key-order=ordered --batch=100 -c 200 --batch-atomic=yes
+	mininb 1 run -d tokyocabinet --records=100 --batch=1 -c 200 --batch-atomic=yes
+	matches "$stderr" 'cannot do (atomic )?batches'
+}
