@@ -432,7 +432,8 @@ kinds_of(const struct nb_engine *e)
 	return POINTS | (uint32_t)(e->insert != NULL) << INSERT |
 		(uint32_t)(e->batch != NULL) << BATCH |
 		(uint32_t)(e->multi_get != NULL) << MULTI_GET | (uint32_t)is_ordered << SCAN |
-		(uint32_t)is_ordered << SCAN_BACK |
+		(uint32_t)is_ordered << SCAN_BACK | (uint32_t)(e->merge != NULL) << MERGE |
+		(uint32_t)(e->execute != NULL) << EXECUTE |
 		(uint32_t)(e->begin != NULL) << TRANSACTION |
 		(uint32_t)(e->flush != NULL || e->checkpoint != NULL) << SETTLE |
 		(uint32_t)((e->caps & NB_CAP_PERSISTENT) != 0) << REOPEN;
@@ -444,7 +445,7 @@ check_random_use_of_every_verb_answers_as_the_oracle(struct suite *s)
 	uint32_t kinds = kinds_of(s->engine);
 	if (kinds == POINTS)
 		return suite_skip(s,
-			"no insert, batch, multi_get, ordered scan, transaction, flush or reopening");
+			"no insert, merge, batch, multi_get, ordered scan, execute, transaction, flush or reopening");
 	return run_model(s, kinds);
 }
 

@@ -10,6 +10,7 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -121,7 +122,8 @@ op_value(struct model *m, const struct op *op, uint32_t i)
 static uint32_t
 op_keys(const struct op *op)
 {
-	bool is_group = op->kind == BATCH || op->kind == MULTI_GET || op->kind == TRANSACTION;
+	bool is_group = op->kind == BATCH || op->kind == MULTI_GET || op->kind == EXECUTE ||
+		op->kind == TRANSACTION;
 	return op->kind == SETTLE || op->kind == REOPEN ? 0 : is_group ? op->count : 1;
 }
 
@@ -129,7 +131,7 @@ static bool
 op_is_write(const struct op *op)
 {
 	return op->kind == PUT || op->kind == INSERT || op->kind == BATCH ||
-		op->kind == TRANSACTION;
+		op->kind == EXECUTE || op->kind == TRANSACTION;
 }
 
 void
@@ -154,6 +156,34 @@ static bool
 op_is_delete(const struct op *op, uint32_t i)
 {
 	return hash(op->seed, 3000 + op->first + i) % 3 == 0;
+}
+
+static const char *const step_names[] = {
+	"get", "put", "del", "insert", "merge", "put-if-newer", "prefix-empty"};
+
+/** The verb of a step, NB_STEP_*, of an execute or a transaction. */
+static uint32_t
+op_verb(const struct model *m, const struct op *op, uint32_t i)
+{
+	static const uint8_t verbs[] = {NB_STEP_GET, NB_STEP_GET, NB_STEP_PUT, NB_STEP_PUT,
+		NB_STEP_PUT, NB_STEP_DEL, NB_STEP_DEL, NB_STEP_INSERT, NB_STEP_MERGE,
+		NB_STEP_MERGE, NB_STEP_PUT_IF_NEWER, NB_STEP_PREFIX_EMPTY};
+	const struct nb_engine *engine = m->subject.engine;
+	uint32_t verb = verbs[hash(op->seed, 4000 + op->first + i) % COUNT_OF(verbs)];
+	bool is_there = op->kind == EXECUTE
+		? verb != NB_STEP_PREFIX_EMPTY || (engine->caps & NB_CAP_ORDERED) != 0
+		: verb == NB_STEP_INSERT ? engine->insert != NULL
+		: verb == NB_STEP_MERGE  ? engine->merge != NULL
+					 : verb < NB_STEP_INSERT;
+	return is_there ? verb : NB_STEP_PUT;
+}
+
+static bool
+op_writes_value(const struct model *m, const struct op *op, uint32_t i)
+{
+	uint32_t verb = op_verb(m, op, i);
+	return op->kind == PUT || op->kind == INSERT || verb == NB_STEP_PUT ||
+		verb == NB_STEP_INSERT || verb == NB_STEP_PUT_IF_NEWER;
 }
 
 /* --- doing it to both --- */
@@ -238,48 +268,227 @@ same_as_oracle(
 	return is_same;
 }
 
+/** The oracle's value as a number; false: it has neither none nor one of 8 bytes. */
+static bool
+oracle_number(struct model *m, struct nb_slice key, uint64_t *number)
+{
+	struct nb_slice value;
+	*number = 0;
+	if (m->oracle.engine->get(m->oracle.session, key, &value) != NB_OK)
+		return true;
+	bool is_number = value.size == sizeof(*number);
+	if (is_number)
+		memcpy(number, value.data, sizeof(*number));
+	release(&m->oracle);
+	return is_number;
+}
+
+static bool
+oracle_prefix_is_empty(struct model *m, struct nb_slice prefix)
+{
+	struct nb_scan_args args = {.size = sizeof(args), .from = prefix, .limit = 1};
+	struct nb_slice key = {0}, value;
+	if (m->oracle.engine->scan_open(m->oracle.session, &args) != NB_OK)
+		return true;
+	bool is_one = m->oracle.engine->scan_next(m->oracle.session, &key, &value) == NB_OK &&
+		key.size >= prefix.size && memcmp(key.data, prefix.data, prefix.size) == 0;
+	(void)m->oracle.engine->scan_close(m->oracle.session);
+	return !is_one;
+}
+
+/** NB_OK for a key that is there with an older value; ages are numbers at byte 0. */
+static int
+oracle_is_older(struct model *m, struct nb_slice key, struct nb_slice value)
+{
+	uint64_t found, age;
+	if (!oracle_has(m, key))
+		return NB_NOT_FOUND;
+	oracle_number(m, key, &found);
+	memcpy(&age, value.data, sizeof(age));
+	return (int64_t)found < (int64_t)age ? NB_OK : NB_EXISTS;
+}
+
+/** What the verb must answer, if it does not get; `*also` may be right as well. */
+static int
+foresee(struct model *m, const struct nb_step *step, int *also)
+{
+	bool is_there = oracle_has(m, step->key);
+	*also = NB_OK;
+	switch (step->verb) {
+	case NB_STEP_DEL: /* of a missing key both are right */
+		return is_there ? NB_OK : NB_NOT_FOUND;
+	case NB_STEP_INSERT:
+		return *also = is_there ? NB_EXISTS : NB_OK;
+	case NB_STEP_PUT_IF_NEWER:
+		return *also = oracle_is_older(m, step->key, step->value);
+	case NB_STEP_PREFIX_EMPTY:
+		return *also = oracle_prefix_is_empty(m, step->key) ? NB_OK : NB_EXISTS;
+	default:
+		return NB_OK;
+	}
+}
+
+/** Compares the answer of a verb, or a step, with the oracle's, which does it as well. */
+static bool
+judge(struct model *m, const struct nb_step *step)
+{
+	const char *name = step_names[step->verb];
+	int also, wanted, rc = step->answer;
+	uint64_t sum;
+	if (step->verb == NB_STEP_GET)
+		return same_as_oracle(m, name, step->key, rc, step->value);
+	wanted = foresee(m, step, &also);
+	if (rc != wanted && rc != also)
+		return differ(m, name, rc,
+			wanted == NB_NOT_FOUND && also == NB_OK ? "NB_NOT_FOUND or NB_OK"
+								: answer_name(wanted));
+	if (rc != NB_OK || step->verb == NB_STEP_PREFIX_EMPTY)
+		return true;
+	if (step->verb == NB_STEP_DEL)
+		return oracle_write(m, step->key, NULL);
+	if (step->verb != NB_STEP_MERGE)
+		return oracle_write(m, step->key, &step->value);
+	oracle_number(m, step->key, &sum);
+	sum += step->operand;
+	return oracle_write(m, step->key, &(struct nb_slice){&sum, sizeof(sum)});
+}
+
+/** The verb of its own for a step. */
+static int
+call_verb(const struct database *db, struct nb_step *step)
+{
+	const struct nb_engine *engine = db->engine;
+	switch (step->verb) {
+	case NB_STEP_GET:
+		return engine->get(db->session, step->key, &step->value);
+	case NB_STEP_PUT:
+		return engine->put(db->session, step->key, step->value);
+	case NB_STEP_DEL:
+		return engine->del(db->session, step->key);
+	case NB_STEP_INSERT:
+		return engine->insert(db->session, step->key, step->value);
+	default:
+		return engine->merge(db->session, step->key, NB_MERGE_ADD_U64, step->operand);
+	}
+}
+
+static bool
+do_verb(struct model *m, struct nb_step step)
+{
+	step.answer = call_verb(&m->subject, &step);
+	bool is_right = judge(m, &step);
+	if (step.verb == NB_STEP_GET && step.answer == NB_OK)
+		release(&m->subject);
+	return is_right;
+}
+
 static bool
 do_put(struct model *m, const struct op *op)
 {
-	struct nb_slice key = op_key(m, op, 0), value = op_value(m, op, 0);
-	int rc = m->subject.engine->put(m->subject.session, key, value);
-	return rc == NB_OK ? oracle_write(m, key, &value) : differ(m, "put", rc, "NB_OK");
+	return do_verb(m,
+		(struct nb_step){.key = op_key(m, op, 0),
+			.value = op_value(m, op, 0),
+			.verb = op->kind == INSERT ? NB_STEP_INSERT : NB_STEP_PUT});
 }
 
 static bool
 do_get(struct model *m, const struct op *op)
 {
-	const struct nb_engine *engine = m->subject.engine;
-	struct nb_slice value = {0};
-	struct nb_slice key = op_key(m, op, 0);
-	int rc = engine->get(m->subject.session, key, &value);
-	bool is_same = same_as_oracle(m, "get", key, rc, value);
-	if (rc == NB_OK)
-		release(&m->subject);
-	return is_same;
+	return do_verb(m, (struct nb_step){.key = op_key(m, op, 0), .verb = NB_STEP_GET});
 }
 
 static bool
 do_del(struct model *m, const struct op *op)
 {
-	struct nb_slice key = op_key(m, op, 0);
-	bool is_there = oracle_has(m, key);
-	int rc = m->subject.engine->del(m->subject.session, key);
-	/* For a missing key both answers are right. */
-	if (rc != NB_OK && (rc != NB_NOT_FOUND || is_there))
-		return differ(m, "del", rc, is_there ? "NB_OK" : "NB_NOT_FOUND or NB_OK");
-	return oracle_write(m, key, NULL);
+	return do_verb(m, (struct nb_step){.key = op_key(m, op, 0), .verb = NB_STEP_DEL});
+}
+
+/** Leaves a value of another size as it is, with a failure or without. */
+static bool
+do_merge(struct model *m, const struct op *op)
+{
+	uint64_t number;
+	struct nb_step step = {.key = op_key(m, op, 0),
+		.operand = hash(op->seed, 5000),
+		.verb = NB_STEP_MERGE};
+	if (oracle_number(m, step.key, &number))
+		return do_verb(m, step);
+	int rc = call_verb(&m->subject, &step);
+	return rc <= NB_OK || differ(m, "merge", rc, "a failure");
+}
+
+/* --- several at once --- */
+
+/** Whether the step adds to a number, or compares numbers, that are there when it begins. */
+static bool
+is_of_numbers(struct model *m, const struct nb_step *steps, uint32_t i)
+{
+	uint64_t number;
+	for (uint32_t j = 0; j < i; j++)
+		if (slice_equal(steps[j].key, steps[i].key) && steps[j].verb != NB_STEP_GET)
+			return false;
+	return oracle_number(m, steps[i].key, &number) &&
+		(steps[i].verb == NB_STEP_MERGE || steps[i].value.size >= sizeof(number));
+}
+
+/** A step that could only fail becomes a get. */
+static struct nb_step
+op_step(struct model *m, const struct op *op, struct nb_step *steps, uint32_t i)
+{
+	uint64_t roll = hash(op->seed, 5000 + op->first + i);
+	uint32_t verb = op_verb(m, op, i);
+	steps[i] = (struct nb_step){.key = op_key(m, op, i),
+		.operand = verb == NB_STEP_MERGE ? roll : 0,
+		.verb = verb,
+		.skips = op->kind == EXECUTE && roll % 4 == 0 ? 1 + roll / 4 % 3 : 0,
+		.answer = INT32_MAX}; /* not an answer, so one that is not set shows */
+	if (op_writes_value(m, op, i))
+		steps[i].value = op_value(m, op, i);
+	if ((verb == NB_STEP_MERGE || verb == NB_STEP_PUT_IF_NEWER) &&
+		!is_of_numbers(m, steps, i)) {
+		steps[i].verb = NB_STEP_GET;
+		steps[i].value = (struct nb_slice){0};
+	}
+	return steps[i];
 }
 
 static bool
-do_insert(struct model *m, const struct op *op)
+judge_steps(struct model *m, const struct nb_step *steps, uint32_t count)
 {
-	struct nb_slice key = op_key(m, op, 0), value = op_value(m, op, 0);
-	int wanted = oracle_has(m, key) ? NB_EXISTS : NB_OK;
-	int rc = m->subject.engine->insert(m->subject.session, key, value);
-	if (rc != wanted)
-		return differ(m, "insert", rc, answer_name(wanted));
-	return rc == NB_EXISTS || oracle_write(m, key, &value);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!judge(m, &steps[i]))
+			return false;
+		uint32_t skips = steps[i].answer != NB_OK ? steps[i].skips : 0;
+		for (; skips > 0 && i + 1 < count; skips--)
+			if (steps[++i].answer != NB_EXISTS)
+				return differ(m, "a step that is skipped", steps[i].answer,
+					"NB_EXISTS");
+	}
+	return true;
+}
+
+static bool
+do_execute(struct model *m, const struct op *op)
+{
+	static const uint32_t flags[] = {
+		0, NB_EXEC_ATOMIC, NB_EXEC_SNAPSHOT, NB_EXEC_ATOMIC | NB_EXEC_SNAPSHOT};
+	const struct nb_engine *engine = m->subject.engine;
+	struct nb_step steps[GROUP], given[GROUP];
+	for (uint32_t i = 0; i < op->count; i++)
+		given[i] = op_step(m, op, steps, i);
+	int rc = engine->execute(m->subject.session, given, op->count, flags[op->seed % 4]);
+	if (rc == NB_UNSUPPORTED)
+		return true; /* and nothing happened, as the next operations show */
+	if (rc != NB_OK)
+		return differ(m, "execute", rc, "NB_OK");
+	for (uint32_t i = 0; i < op->count; i++) { /* the rest is not the engine's to change */
+		steps[i].answer = given[i].answer;
+		if (steps[i].verb == NB_STEP_GET)
+			steps[i].value = given[i].value;
+	}
+	bool is_right = judge_steps(m, steps, op->count);
+	release(&m->subject);
+	return is_right;
 }
 
 static bool
@@ -329,54 +538,78 @@ op_commits(const struct op *op)
 	return op->seed % 3 != 0;
 }
 
-/** Writes one record after the other; the transaction must see each of its writes. */
-static bool
-write_in_transaction(struct model *m, const struct op *op)
+/** A record of the oracle before a transaction. */
+struct saved {
+	struct nb_slice key;
+	void *value; /* a copy; NULL: it was not there */
+	size_t size;
+};
+
+static void
+save(struct model *m, struct saved *saved, struct nb_slice key)
 {
-	const struct nb_engine *engine = m->subject.engine;
+	struct nb_slice value;
+	*saved = (struct saved){.key = key};
+	if (m->oracle.engine->get(m->oracle.session, key, &value) != NB_OK)
+		return;
+	saved->value = malloc(value.size + 1);
+	saved->size = value.size;
+	if (saved->value != NULL && value.size > 0)
+		memcpy(saved->value, value.data, value.size);
+	release(&m->oracle);
+}
+
+/** Undoes the steps in the oracle if they are aborted. */
+static bool
+end_saved(struct model *m, struct saved *saved, uint32_t count, bool is_kept)
+{
+	bool is_right = true;
+	while (count-- > 0) {
+		struct nb_slice value = {saved[count].value, saved[count].size};
+		if (!is_kept)
+			is_right = oracle_write(m, saved[count].key,
+					   value.data == NULL ? NULL : &value) &&
+				is_right;
+		free(saved[count].value);
+	}
+	return is_right;
+}
+
+/** Does the steps one by one. The transaction must see each of its writes. */
+static bool
+write_in_transaction(
+	struct model *m, const struct op *op, struct saved *saved, uint32_t *saved_count)
+{
+	struct nb_step steps[GROUP];
 	for (uint32_t i = 0; i < op->count; i++) {
-		struct nb_slice key = op_key(m, op, i), value = op_value(m, op, i), found = {0};
-		bool is_delete = op_is_delete(op, i);
-		int rc = is_delete ? engine->del(m->subject.session, key)
-				   : engine->put(m->subject.session, key, value);
-		if (rc != NB_OK && !(is_delete && rc == NB_NOT_FOUND))
-			return differ(m,
-				is_delete ? "del in a transaction" : "put in a transaction", rc,
-				"NB_OK");
-		rc = engine->get(m->subject.session, key, &found);
-		bool is_seen = rc == (is_delete ? NB_NOT_FOUND : NB_OK) &&
-			(is_delete || slice_equal(found, value));
-		if (rc == NB_OK)
-			release(&m->subject);
-		if (!is_seen)
-			return differ(m, "get of a record that the same transaction wrote", rc,
-				is_delete ? "NB_NOT_FOUND" : "NB_OK with that value");
+		struct nb_step step = op_step(m, op, steps, i);
+		save(m, &saved[(*saved_count)++], step.key);
+		if (!do_verb(m, step) ||
+			!do_verb(m, (struct nb_step){.key = step.key, .verb = NB_STEP_GET}))
+			return false;
 	}
 	return true;
 }
 
-/** Committed, and then done to the oracle as well; or aborted, and then without effect. */
+/** Committed, and then kept by the oracle as well; or aborted, and then without effect. */
 static bool
 do_transaction(struct model *m, const struct op *op)
 {
 	const struct nb_engine *engine = m->subject.engine;
+	struct saved saved[GROUP];
+	uint32_t saved_count = 0;
 	int rc = engine->begin(m->subject.session, 0);
 	if (rc != NB_OK)
 		return differ(m, "begin", rc, "NB_OK");
-	bool is_done = write_in_transaction(m, op);
-	if (!is_done || !op_commits(op)) {
+	bool is_done = write_in_transaction(m, op, saved, &saved_count);
+	bool commits = is_done && op_commits(op);
+	is_done = end_saved(m, saved, saved_count, commits) && is_done;
+	if (!commits) {
 		engine->abort(m->subject.session);
 		return is_done;
 	}
 	rc = engine->commit(m->subject.session);
-	if (rc != NB_OK)
-		return differ(m, "commit of the only transaction", rc, "NB_OK");
-	for (uint32_t i = 0; is_done && i < op->count; i++) {
-		struct nb_slice value = op_value(m, op, i);
-		is_done = oracle_write(
-			m, op_key(m, op, i), op_is_delete(op, i) ? NULL : &value);
-	}
-	return is_done;
+	return rc == NB_OK || differ(m, "commit of the only transaction", rc, "NB_OK");
 }
 
 enum { SETTLE_FLUSH, SETTLE_COMPACT, SETTLE_CHECKPOINT };
@@ -478,11 +711,13 @@ const struct op_kind op_kinds[KINDS] = {
 	[PUT] = {"put", do_put, 3000},
 	[GET] = {"get", do_get, 3500},
 	[DEL] = {"del", do_del, 1500},
-	[INSERT] = {"insert", do_insert, 800},
+	[INSERT] = {"insert", do_put, 800},
+	[MERGE] = {"merge", do_merge, 400},
 	[BATCH] = {"batch", do_batch, 400},
 	[MULTI_GET] = {"multi_get", do_multi_get, 500},
 	[SCAN] = {"scan", do_scan, 300},
 	[SCAN_BACK] = {"scan backward", do_scan, 200},
+	[EXECUTE] = {"execute", do_execute, 300},
 	[TRANSACTION] = {"transaction", do_transaction, 150},
 	[SETTLE] = {"settle", do_settle, 10},
 	[REOPEN] = {"close and open", do_reopen, 15},
@@ -505,11 +740,15 @@ op_write(const struct model *m, const struct op *op, char *to, size_t room)
 			from.size == 0 ? "the end" : slice_quote(quoted, from));
 	} else
 		for (uint32_t i = 0; i < group && at < room; i++) {
-			bool is_delete = (op->kind == BATCH || op->kind == TRANSACTION) &&
-				op_is_delete(op, i);
-			ADD("%s%s %s", i == 0 ? "" : ",", is_delete ? " del" : "",
+			bool has_steps = op->kind == EXECUTE || op->kind == TRANSACTION;
+			bool is_delete = op->kind == BATCH && op_is_delete(op, i);
+			ADD("%s%s%s %s", i == 0 ? "" : ",", has_steps || is_delete ? " " : "",
+				has_steps           ? step_names[op_verb(m, op, i)]
+					: is_delete ? "del"
+						    : "",
 				slice_quote(quoted, op_key(m, op, i)));
-			if (is_delete || !op_is_write(op))
+			if (is_delete || !op_is_write(op) ||
+				(has_steps && !op_writes_value(m, op, i)))
 				continue;
 			size_t size = op_value_size(m, op, i);
 			ADD(" = %zu byte%s", size, size == 1 ? "" : "s");

@@ -180,7 +180,9 @@ TEST_EACH(sequence_is_shrunk_to_what_shows_the_defect, UNIT_COUNT(shrunk))
 
 static const char *const found_by_every_verb[] = {"insert_overwrites", "batch_goes_backward",
 	"multi_get_repeats_a_value", "scan_skips_a_key", "scan_begins_too_late",
-	"scan_ignores_backward", "nothing_outlives_close"};
+	"scan_ignores_backward", "nothing_outlives_close", "merge_needs_a_number",
+	"execute_inserts_over", "execute_reads_before_it_writes", "execute_skips_nothing",
+	"execute_puts_what_is_older", "execute_takes_a_prefix_for_a_key"};
 
 TEST_EACH(random_use_of_every_verb_finds_it_in_few_operations, UNIT_COUNT(found_by_every_verb))
 {
