@@ -26,7 +26,8 @@ trace_options_of(const struct options *options, const char *path, uint32_t forma
 	trace.path = path;
 	trace.format = format;
 	trace.flags = key_flags[options->key_bytes] |
-		(options->skips_bad ? NB_TRACE_SKIP_BAD : 0);
+		(options->skips_bad ? NB_TRACE_SKIP_BAD : 0) |
+		(options->is_array ? NB_TRACE_ARRAY : 0);
 	trace.key_size = options->key_size;
 	trace.value_size = options->value_size;
 	return trace;
@@ -137,7 +138,7 @@ const struct cmd cmd_replay = {
 		  "of --trace; each is optional. The operations of a key keep their order for "
 		  "any number of threads. See TRACES.",
 	.shares = SHARES_WORKLOAD SHARES_ENGINE
-	"force load trace speed key-bytes skip-bad fresh interval checkpoint-every until-steady settle allow-missing report-interval format",
+	"force load trace speed array key-bytes skip-bad fresh interval checkpoint-every until-steady settle allow-missing report-interval format",
 	.has_workload = true,
 	.measures = true,
 	.is_repeatable = true,

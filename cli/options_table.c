@@ -82,6 +82,11 @@ static const struct option_row common_options[] = {
 		.help = "how the numbers of u64, ycsb-text and ycsb-log become keys",
 		.detail = "big: 8 bytes, which sort like the numbers; little: the same bytes "
 			"in reverse; text: in ycsb-log, the key as it is written there."},
+	{.name = "array", .type = OPTION_FLAG, .group = GROUP_TRACE, .decides = true,
+		FIELD(is_array),
+		.help = "map the u64 files and use their keys again at their end, until the time is up",
+		.detail = "Without it one thread reads the trace for all others. The threads then "
+			"take the keys themselves, and the operations of a key do not keep their order."},
 	{.name = "skip-bad", .type = OPTION_FLAG, .group = GROUP_TRACE, .decides = true,
 		FIELD(skips_bad),
 		.help = "count damaged lines and continue"},

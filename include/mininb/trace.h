@@ -37,6 +37,8 @@ nb_trace_format_help(uint32_t format);
 #define NB_TRACE_KEY_LITTLE \
 	(1u << 1)                   /* ycsb-text, ycsb-log: the number's bytes little-endian */
 #define NB_TRACE_KEY_TEXT (1u << 2) /* ycsb-log: the key is the text, "user628..." */
+#define NB_TRACE_ARRAY \
+	(1u << 3) /* of a replay: u64 is mapped, its keys are used again at its end */
 
 /** How to read or write one. Append only. */
 struct nb_trace_options {

@@ -361,6 +361,7 @@ destroy_part(struct job_part *part)
 	struct job_measurement *measured = &part->measured;
 	schedule_destroy(&part->schedule);
 	feed_delete(part->feed);
+	array_close(&part->array);
 	trace_reader_close(part->reader);
 	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
 		nb_histogram_delete(measured->kinds[kind].service);

@@ -24,6 +24,7 @@
 #include "run/sysinfo.h"
 #include "run/system.h"
 #include "run/worker.h"
+#include "workload/array.h"
 #include "workload/job.h"
 #include "workload/keyspace.h"
 #include "workload/sizes.h"
@@ -83,6 +84,7 @@ struct job_part {
 	/* of a trace; else NULL */
 	struct trace_reader *reader;
 	struct feed *feed;
+	struct array array;       /* of a trace with NB_TRACE_ARRAY; else zeroed */
 	struct arrivals arrivals; /* of its operations, with a rate; the feeder's */
 	pthread_t feeder;
 	bool is_fed; /* that thread runs */

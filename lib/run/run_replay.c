@@ -38,10 +38,40 @@ next_due(void *arg)
 	return due_ns;
 }
 
+/** Of a file that is mapped: the workers make its operations themselves. */
+static int
+open_array(struct nb_run *run, struct job_part *part, const struct nb_trace_options *options)
+{
+	const struct nb_group *group = part->group;
+	bool is_loading = run->options.makes_database != 0 && part == run->parts;
+	if (part->plan.schedule == NULL && part->plan.is_paced)
+		return error_set(NB_ERR_USAGE,
+			"an array has no timestamps; --speed needs them (use --rate)");
+	int rc = array_open(&part->array, &part->spec, options);
+	if (rc == NB_OK)
+		rc = run_check_verbs(&run->engine->table, group);
+	if (rc != NB_OK)
+		return rc;
+	uint64_t keys = part->array.job.records;
+	bool has_count = group->count > 0 && group->count < INT64_MAX;
+	if (is_loading) /* once */
+		part->plan.count = has_count && group->count < keys ? group->count : keys;
+	else if (!has_count)
+		part->plan.count = group->duration_ns > 0 ? UINT64_MAX : keys;
+	part->spec.end = part->plan.count;
+	run->digest = splitmix64_mix(run->digest) ^
+		ops_digest(&part->spec, keyspace_hash(&part->array.keys));
+	snprintf(part->measured.trace, sizeof(part->measured.trace),
+		"%s, an array of %llu keys", options->path, (unsigned long long)keys);
+	return NB_OK;
+}
+
 int
 job_open_trace(
 	struct nb_run *run, struct job_part *part, const struct nb_trace_options *options)
 {
+	if ((options->flags & NB_TRACE_ARRAY) != 0)
+		return open_array(run, part, options);
 	int rc = trace_reader_open(&part->reader, options);
 	if (rc != NB_OK)
 		return rc;

@@ -159,7 +159,7 @@ is_stale(const struct job_worker *worker, const struct ops_op *op, uint64_t numb
 		return false;
 	if (is_mine && has_own) /* its last one would have been equal */
 		return job_own_index(own) >= horizon(spec, versions, op->index);
-	*is_foreign = (is_of_other || (is_mine && writer > op->index)) &&
+	*is_foreign = !spec->is_array && (is_of_other || (is_mine && writer > op->index)) &&
 		!have_versions_wrapped(spec, versions, op->index);
 	return false;
 }

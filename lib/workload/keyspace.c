@@ -206,7 +206,7 @@ keyspace_key(const struct keyspace *space, uint64_t number, uint8_t *out)
 	assert(number < space->numbers);
 	switch (space->format) {
 	case NB_KEY_FILE:
-		memcpy(out, keys_get(&space->file, number).data, space->key_size);
+		keyspace_copy(space, number, 1, out, 0);
 		return space->key_size;
 	case NB_KEY_TEXT:
 		return put_text(space, in_order(space, number), out);
@@ -310,6 +310,14 @@ keyspace_copy(const struct keyspace *space, uint64_t first, uint32_t count, uint
 	size_t stride)
 {
 	const uint8_t *from = keys_get(&space->file, first).data;
+	for (uint32_t i = 0; i < count && space->is_swapped; i++) {
+		uint64_t key;
+		memcpy(&key, from + i * sizeof(key), sizeof(key));
+		key = __builtin_bswap64(key);
+		memcpy(out + i * stride, &key, sizeof(key));
+	}
+	if (space->is_swapped)
+		return;
 	if (space->key_size == 16)
 		copy_keys(from, count, out, stride, 16);
 	else if (space->key_size == 8)
@@ -447,7 +455,8 @@ hash_file(const struct keyspace *space)
 	uint64_t in_chunk = keys->key_size < CHUNK_BYTES ? CHUNK_BYTES / keys->key_size : 1;
 	XXH3_state_t state;
 	XXH3_INITSTATE(&state);
-	XXH3_64bits_reset_withSeed(&state, keys->key_size);
+	XXH3_64bits_reset_withSeed(
+		&state, keys->key_size + ((uint64_t)space->is_swapped << 32));
 	for (uint64_t i = 0; i < keys->count; i += in_chunk) {
 		uint64_t end = keys->count - i < in_chunk ? keys->count : i + in_chunk;
 		XXH3_64bits_update(&state, keys_get(keys, i).data, (end - i) * keys->key_size);

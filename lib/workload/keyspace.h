@@ -18,6 +18,7 @@ struct keyspace {
 	uint64_t salt;      /* of the seed: what is added to a number before it is mixed */
 	bool is_ordered;    /* key(n) < key(n + 1) by memcmp() */
 	bool is_reversible; /* keyspace_number() works */
+	bool is_swapped;    /* the 8 bytes of each key in the file are the other way round */
 	uint32_t bits; /* of the number in a raw key: 64, less in keys of less than 8 bytes */
 	char prefix[32];
 	uint32_t prefix_size, digits; /* digits: 1 or more */

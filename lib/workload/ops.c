@@ -163,6 +163,19 @@ ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb
 	find_plain(spec);
 }
 
+void
+ops_spec_be_array(struct ops_spec *spec)
+{
+	uint32_t kind = spec->one_kind;
+	bool is_fixed = spec->sizes->min == spec->sizes->max;
+	spec->is_array = true;
+	spec->has_draws = false;
+	spec->plain_first = 0;
+	spec->plain_count = is_fixed && kind < NB_OP_KINDS && kind != NB_OP_SCAN
+		? spec->job->records
+		: 0;
+}
+
 uint64_t
 ops_inserted_number(const struct ops_spec *spec, uint64_t k)
 {
@@ -459,6 +472,10 @@ choose(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
 {
 	const struct ops_spec *spec = maker->spec;
 	uint64_t i = maker->first + j;
+	if (spec->is_array) {
+		numbers[0] = i % spec->job->records;
+		return;
+	}
 	switch (maker->kinds[j]) {
 	case NB_OP_INSERT:
 		numbers[0] = ops_inserted_number(spec, maker->inserted++);

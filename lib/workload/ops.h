@@ -36,6 +36,7 @@ struct ops_spec {
 	bool is_load;             /* inserts records 0, 1, ... */
 	bool has_items;           /* some operations go to more than one record */
 	bool has_draws;           /* some operations choose their record */
+	bool is_array;            /* operation i goes to record i modulo job->records */
 	uint32_t items_max;
 	struct sizes items; /* of an operation that goes to more than one record */
 	uint32_t one_kind;  /* NB_OP_*: all are; NB_OP_KINDS: they are mixed */
@@ -87,6 +88,10 @@ void
 ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb_group *group,
 	const struct keyspace *keys, const struct sizes *sizes, uint32_t stream,
 	uint32_t streams);
+
+/** Make all operations, inserts too, go to record i modulo job->records, whatever the mix. */
+void
+ops_spec_be_array(struct ops_spec *spec);
 
 /** How many of operations 0..n-1 are of that kind. */
 uint64_t

@@ -40,3 +40,46 @@ load helper
 	mininb 2 compare put.json first.json
 	contains "$output$stderr" 'differing verb of inserts: put'
 }
+
+@test "an array of keys is replayed without a reader, and again from its begin" {
+	mininb 0 keys --keys=load.u64 --klen=8 --count=1000 --seed=3
+	array=(replay --driver=lmdb --path=nb --format=u64 --array --verify-rate=1)
+	mininb 0 "${array[@]}" --load=load.u64 --fresh --threads=2
+	contains "$output" 'load.u64, an array of 1000 keys'
+	# its keys are those that a reader makes of the same file
+	mininb 0 replay --driver=lmdb --path=nb --format=u64 --trace=load.u64 --verify-rate=1
+	contains "$output" 'Verified          : 1000 records: 0 wrong'
+	mininb 3 replay --driver=lmdb --path=nb --format=u64 --trace=load.u64 --array \
+		--key-bytes=little
+	for threads in 1 2; do
+		mininb 0 "${array[@]}" --load=load.u64 --trace=load.u64 --fresh --count=5000 \
+			--read=30 --update=50 --read-modify-write=20 --threads=$threads \
+			--output=$threads.json
+		equals "$(jq -c '[.results[0].groups[].ops]' $threads.json)" '[1000,5000]'
+		equals "$(jq '.results[0].groups[1].findings.verdicts | del(.good) | length' \
+			$threads.json)" 0
+	done
+	equals "$(jq '.results[0].digest' 1.json)" "$(jq '.results[0].digest' 2.json)"
+}
+
+@test "an array that cannot be used is refused before anything is written" {
+	head -c 8001 /dev/zero >long.u64
+	: >empty.u64
+	refused()
+	{
+		mininb "$1" replay --driver=lmdb --path=refused --load="$2" --array "${@:4}"
+		contains "$stderr" "$3"
+		[ ! -e refused ]
+	}
+	refused 1 none.u64 'No such file'
+	refused 3 long.u64 'has 1000 keys of 8 bytes and 1 bytes more'
+	refused 3 empty.u64 'holds no key of 8 bytes'
+	truncate --size=8000 long.u64
+	refused 2 - 'give its name'
+	refused 2 long.u64 'needs a trace in the format u64, not ycsb-text' --format=ycsb-text
+	refused 2 long.u64 'makes no text keys' --key-bytes=text
+	mininb 2 replay --driver=lmdb --path=refused --trace=long.u64 --array --speed=1x
+	contains "$stderr" 'an array has no timestamps'
+	mininb 2 replay --driver=lmdb --path=refused --trace=long.u64 --array --multi-get=100
+	contains "$stderr" 'has one key'
+}
