@@ -725,6 +725,8 @@ reap(struct job_worker *worker, uint64_t timeout_ns, uint32_t clock_kind, bool i
 					: rc > 0 ? "gave an answer that means nothing here"
 						 : "returned more than there was room for");
 		async->is_broken = true;
+		if (rc == NB_OK && engine->release != NULL)
+			engine->release(worker->session);
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
