@@ -340,6 +340,45 @@ memory_execute(struct nb_session *session, struct nb_step *steps, size_t count, 
 	return rc;
 }
 
+/* The new value; the caller holds the lock. */
+static int
+sum(struct nb_session *session, struct nb_slice key, uint64_t *counter)
+{
+	const struct node *node = list_find(session->db->map.head, key, NULL);
+	uint64_t operand = *counter;
+
+	if (!node_is_of(node, key) || node->is_deleted)
+		return NB_OK;
+	int rc = counter_of(session->db->host,
+		(struct nb_slice){node_value(node), node->value_size}, counter);
+	*counter += operand;
+	return rc;
+}
+
+static int
+add(struct nb_session *session, struct nb_slice key, uint64_t operand)
+{
+	struct nb_db *db = session->db;
+	struct nb_slice value = {&operand, sizeof(operand)};
+	struct node *garbage = NULL;
+	struct node *node = node_new(&session->random, key, value, false);
+
+	if (node == NULL)
+		return memory_out_of_memory(session, "a record", key.size + value.size);
+	pthread_rwlock_wrlock(&db->lock);
+	int rc = sum(session, key, &operand);
+	if (rc == NB_OK) {
+		memcpy(node_value(node), &operand, sizeof(operand));
+		db->map.stamp++;
+		versions_store(&db->map, node, false, &garbage);
+	}
+	pthread_rwlock_unlock(&db->lock);
+	nodes_free(garbage);
+	if (rc != NB_OK)
+		free(node);
+	return rc;
+}
+
 int
 memory_merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
 {
@@ -348,5 +387,6 @@ memory_merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint
 	if (how != NB_MERGE_ADD_U64)
 		return session->db->host->fail(
 			NB_UNSUPPORTED, "memory: no merge has the number %u", how);
-	return memory_execute(session, &step, 1, NB_EXEC_ATOMIC);
+	return session->txn.is_open ? memory_execute(session, &step, 1, NB_EXEC_ATOMIC)
+				    : add(session, key, operand);
 }
