@@ -275,6 +275,7 @@ TEST(a_conflict_is_handed_over_again_and_stops_nobody)
 		toy.copies = copies != 0;
 		struct job_worker *worker = start();
 		toy_break(TOY_CONFLICT, TOY_PUT, 5, 300);
+		toy.reaped_most = 2; /* so a write that comes again meets reads in flight */
 		toy_go(&with);
 		assert_done(worker, 6400);
 		ck_assert_uint_eq(worker->counts[NB_OP_UPDATE].answers[NB_CONFLICT], 300);
