@@ -442,10 +442,14 @@ TEST(an_engine_without_requests_is_refused)
 {
 	struct nb_group group = {.name = "run", .depth = 2, .weights = {1}};
 	struct nb_engine engine = {.name = "mine"};
-	ck_assert_int_eq(run_check_verbs(&engine, &group), NB_UNSUPPORTED);
+	ck_assert_int_eq(run_check_verbs(&engine,
+				 &(struct nb_job){.size = sizeof(struct nb_job)}, &group),
+		NB_UNSUPPORTED);
 	toy_assert_told("run: mine cannot do several requests in flight; use --depth=1");
 	group.depth = 1;
-	ck_assert_int_eq(run_check_verbs(&engine, &group), NB_OK);
+	ck_assert_int_eq(run_check_verbs(&engine,
+				 &(struct nb_job){.size = sizeof(struct nb_job)}, &group),
+		NB_OK);
 }
 
 TEST(depths_out_of_range_are_refused)

@@ -79,6 +79,7 @@ static const char *const drawn[] = {
 	"multi-get=0\nmulti-get=2.5",
 	"txn-read=0\ntxn-read=1",
 	"txn-write=0\ntxn-write=1",
+	"add=0\nadd=12.5",
 	"distribution=uniform\ndistribution=zipfian\ndistribution=zipfian-ycsb\n"
 	"distribution=latest\ndistribution=hotspot\ndistribution=exponential\n"
 	"distribution=sequential\ndistribution=pareto\ndistribution=descending",
@@ -93,8 +94,7 @@ static const char *const drawn[] = {
 	"scan-direction=forward\nscan-direction=backward",
 	"scan-keys-only=yes\nscan-keys-only=no",
 	"batch-atomic=yes\nbatch-atomic=no",
-	"items=1\nitems=1024\nitems=uniform:2..500\nitems=zipfian:1..64,1.5\n"
-	"items=normal:10,3,1..20\nitems=12",
+	"items=1\nitems=1024\nitems=uniform:2..500\nitems=zipfian:1..64,1.5\nitems=normal:10,3,1..20",
 	"threads=1\nthreads=1024",
 	"depth=1\ndepth=2\ndepth=65536",
 	"batch-bytes=0\nbatch-bytes=32KiB\nbatch-bytes=9223372036854775807",

@@ -253,10 +253,10 @@ TEST(of_a_classic_action_the_first_kind_is_its_verb)
 	const struct json_names kinds = {names.names, 3, true};
 	json_t *put = json_string("put"), *one = json_string("one");
 	reader = (struct json_reader){.file = "a.json", .verb = "put"};
-	ck_assert_str_eq(json_name(&kinds, "put", 0), "put");
-	ck_assert_str_eq(json_name(&kinds, NULL, 0), "one");
-	ck_assert_str_eq(json_name(&names, "put", 0), "one");
-	ck_assert_ptr_null(json_name(&kinds, "put", 3));
+	ck_assert_str_eq(json_name(&kinds, "put", NULL, 0), "put");
+	ck_assert_str_eq(json_name(&kinds, NULL, NULL, 0), "one");
+	ck_assert_str_eq(json_name(&names, "put", NULL, 0), "one");
+	ck_assert_ptr_null(json_name(&kinds, "put", NULL, 3));
 	ck_assert_uint_eq(json_to_name(&reader, put, &kinds), 0);
 	ck_assert_int_eq(reader.rc, NB_OK);
 	ck_assert_uint_eq(json_to_name(&reader, one, &kinds), 0);

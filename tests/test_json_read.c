@@ -10,6 +10,7 @@
 #include "record_rig.h"
 #include "report/record.h"
 #include "rig.h"
+#include "run/steps.h"
 #include "scratch.h"
 #include "toy.h"
 #include "unit.h"
@@ -107,6 +108,25 @@ TEST(so_is_a_list_with_failures_intervals_and_repetitions)
 	nb_results_set_end(results, "1 of 2 is wrong");
 	ck_assert_int_eq(nb_results_add_failure(results, "lmdb", "killed by signal 9"), NB_OK);
 	nb_results_set_list(results, 2);
+	assert_told_the_same(results);
+}
+
+TEST(so_is_one_with_kinds_of_its_own)
+{
+	struct nb_results *results = record_rig_new();
+	struct nb_result *job = record_rig_add_job(results, "leveldb", 1)->run;
+	struct job_result_group *group = &job->groups[1];
+	snprintf(job->kinds[KIND_ADD], NB_KIND_NAME, "add");
+	snprintf(job->kinds[KIND_OWN], NB_KIND_NAME, "transfer");
+	group->measured.level = STEPS_SNAPSHOT;
+	group->measured.kinds[KIND_OWN] = group->measured.kinds[NB_OP_UPDATE];
+	group->measured.kinds[NB_OP_UPDATE] = (struct job_kind){0};
+	group->weights[KIND_OWN] = group->weights[NB_OP_UPDATE];
+	group->weights[NB_OP_UPDATE] = 0;
+	char *text = record_rig_written(results, "text", 0);
+	ck_assert_ptr_nonnull(strstr(text, "transfer 50 %"));
+	ck_assert_ptr_nonnull(strstr(text, "snapshot"));
+	free(text);
 	assert_told_the_same(results);
 }
 

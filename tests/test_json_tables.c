@@ -9,13 +9,13 @@
 TEST(names_are_those_of_reports_and_options)
 {
 	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
-		ck_assert_str_eq(json_name(&json_kinds, NULL, kind), nb_op_name(kind));
-	ck_assert_uint_eq(json_kinds.count, NB_OP_KINDS);
+		ck_assert_str_eq(json_name(&json_kinds, NULL, NULL, kind), nb_op_name(kind));
+	ck_assert_uint_eq(json_kinds.count, NB_KINDS_MAX);
 	for (uint32_t verb = 0; nb_verb_name(verb) != NULL; verb++)
-		ck_assert_str_eq(json_name(&json_verbs, NULL, verb), nb_verb_name(verb));
-	ck_assert_str_eq(json_name(&json_kinds, "put", 0), "put");
-	ck_assert_str_eq(json_name(&json_kinds, "put", 1), "update");
-	ck_assert_ptr_null(json_name(&json_kinds, NULL, NB_OP_KINDS));
+		ck_assert_str_eq(json_name(&json_verbs, NULL, NULL, verb), nb_verb_name(verb));
+	ck_assert_str_eq(json_name(&json_kinds, "put", NULL, 0), "put");
+	ck_assert_str_eq(json_name(&json_kinds, "put", NULL, 1), "update");
+	ck_assert_ptr_null(json_name(&json_kinds, NULL, NULL, NB_OP_KINDS));
 }
 
 /** Names of a row, and how many there have to be; the member is what tells. */
@@ -39,14 +39,14 @@ TEST(there_are_as_many_names_as_values)
 	assert_names(json_result_fields, "flags", (size_t)__builtin_ctz(NB_RUN_FORCE) + 1);
 	assert_names(json_group_fields, "distribution", NB_DIST_KINDS);
 	assert_names(json_group_fields, "arrivals", NB_ARRIVAL_POISSON + 1);
-	assert_names(json_group_fields, "mix", NB_OP_KINDS);
+	assert_names(json_group_fields, "mix", NB_KINDS_MAX);
 	assert_names(json_kind_fields, "answers", WORKER_ANSWERS);
 	const struct json_field *durability = json_result_fields;
 	while (strcmp(durability->name, "durability") != 0)
 		durability++;
 	for (uint32_t level = 0; level <= NB_DUR_COMMIT; level++)
-		ck_assert_str_eq(
-			json_name(durability->names, NULL, level), nb_durability_name(level));
+		ck_assert_str_eq(json_name(durability->names, NULL, NULL, level),
+			nb_durability_name(level));
 }
 
 /** Every COUNTS of every table that can be reached has a name for each of its numbers. */

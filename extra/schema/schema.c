@@ -85,11 +85,24 @@ static json_t *
 enumeration(const struct json_names *names)
 {
 	json_t *array = json_array();
-	for (uint32_t i = 0; i < names->count; i++)
-		json_array_append_new(array, json_string(json_name(names, NULL, i)));
+	for (uint32_t i = 0; i < names->count; i++) {
+		const char *name = json_name(names, NULL, NULL, i);
+		if (name != NULL)
+			json_array_append_new(array, json_string(name));
+	}
 	for (uint32_t verb = 0; names->are_kinds && verb <= NB_VERB_GET; verb++)
 		json_array_append_new(array, json_string(nb_verb_name(verb)));
 	return json_pack("{s:o}", "enum", array);
+}
+
+/** Those of mininb, or one that the job defined. */
+static json_t *
+kinds(void)
+{
+	json_t *own = json_pack("{s:s, s:s, s:s}", "type", "string", "pattern",
+		"^[a-z][a-z0-9-]{0,22}$", "description",
+		"a kind of the job's own, one of kinds");
+	return json_pack("{s:[o,o]}", "anyOf", enumeration(&json_kinds), own);
 }
 
 static json_t *
@@ -113,8 +126,9 @@ counts(const struct json_field *field)
 		json_object_set_new(properties, name, number);
 	}
 	json_decref(names);
-	return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
-		"additionalProperties", 0);
+	json_t *others = field->names->are_kinds ? reference("number") : json_false();
+	return json_pack("{s:s, s:o, s:o}", "type", "object", "properties", properties,
+		"additionalProperties", others);
 }
 
 /* ---- members ---- */
@@ -139,7 +153,7 @@ schema_of(const struct json_field *field)
 	case JSON_T_TEXT:
 		return typed("string", !is_filled);
 	case JSON_T_NAME:
-		return enumeration(field->names);
+		return field->names->are_kinds ? kinds() : enumeration(field->names);
 	case JSON_T_BITS:
 		return bits(field->names);
 	case JSON_T_COUNTS:
@@ -282,7 +296,7 @@ fill(json_t *schema)
 	json_t *member;
 	if (json_object_get(schema, "names") != NULL) {
 		json_object_del(schema, "names");
-		json_t *names = enumeration(&json_kinds);
+		json_t *names = kinds();
 		json_object_update(schema, names);
 		json_decref(names);
 	}

@@ -35,6 +35,9 @@ enum {
 	NB_OP_KINDS = 11
 };
 
+/* Kinds that a group can have shares of: NB_OP_*, one that is none, `add`, and the job's own. */
+#define NB_KINDS_MAX 32u
+
 /** "read", "update", ..., "read-modify-write", "batch", "multi-get", "txn-read", "txn-write". */
 const char *
 nb_op_name(uint32_t kind);
@@ -156,13 +159,13 @@ enum {
 /** Threads that do one mix. Made by nb_job_read(). Append only. */
 struct nb_group {
 	size_t size;
-	char name[48];                 /* of its section */
-	uint32_t phase;                /* from 0 up */
-	uint32_t threads;              /* >= 1 */
-	uint32_t weights[NB_OP_KINDS]; /* shares of the mix, on any scale; together >= 1 */
-	uint32_t distribution;         /* NB_DIST_* */
-	uint32_t scan_distribution;    /* NB_DIST_UNIFORM or NB_DIST_ZIPFIAN */
-	uint64_t scan_min, scan_max;   /* records, >= 1 */
+	char name[48];                  /* of its section */
+	uint32_t phase;                 /* from 0 up */
+	uint32_t threads;               /* >= 1 */
+	uint32_t weights[NB_KINDS_MAX]; /* shares of the mix, on any scale; together >= 1 */
+	uint32_t distribution;          /* NB_DIST_* */
+	uint32_t scan_distribution;     /* NB_DIST_UNIFORM or NB_DIST_ZIPFIAN */
+	uint64_t scan_min, scan_max;    /* records, >= 1 */
 	uint64_t items;            /* of a batch, multi-get or transaction, 1..NB_ITEMS_MAX */
 	double theta;              /* exponent of zipfian and latest, > 0 */
 	double hot_share, hot_ops; /* 0..1 */
@@ -193,6 +196,33 @@ struct nb_group {
 		batch_bytes; /* that a thread hands over together; 0: as soon as there is room */
 };
 
+/* Of a kind of operations: whether all of its writes have to happen, or none. */
+enum {
+	NB_ATOMIC_YES = 0, /* as well as the engine can; the result has the level */
+	NB_ATOMIC_NO = 1,
+	NB_ATOMIC_REQUIRED = 2 /* an engine that cannot is refused */
+};
+
+#define NB_KIND_STEPS_MAX 16u
+#define NB_KIND_NAME 24 /* bytes of a name, its NUL included */
+
+/** What a step of a kind does. */
+struct nb_kind_step {
+	uint32_t verb; /* NB_STEP_* */
+	uint32_t same; /* goes to the records of that step, from 1; 0: draws its own */
+	uint32_t times_min, times_max; /* records; drawn for each operation */
+	uint64_t operand;              /* what NB_STEP_MERGE adds; 0: a number of 1..1000 */
+};
+
+/** A kind of operations that the job defines. */
+struct nb_kind {
+	char name[NB_KIND_NAME];
+	uint32_t atomic;   /* NB_ATOMIC_* */
+	uint32_t snapshot; /* NB_ATOMIC_YES or _NO: its reads see one version of the data */
+	uint32_t step_count, spare_u32;
+	struct nb_kind_step steps[NB_KIND_STEPS_MAX];
+};
+
 #define NB_ITEMS_MAX 1024u
 #define NB_DEPTH_MAX 65536u
 #define NB_GROUPS_MAX 64u
@@ -217,7 +247,9 @@ struct nb_job {
 	struct nb_group *groups; /* of the run; owned */
 	size_t group_count;
 	uint64_t lag; /* operations after which an inserted record may be read; see ops.h */
-	char *values_text; /* that `values` was made of; NULL: it was not; owned */
+	char *values_text;     /* that `values` was made of; NULL: it was not; owned */
+	struct nb_kind *kinds; /* of its own; owned. weights[13 + k] is the share of kinds[k] */
+	size_t kind_count;
 };
 
 /** A key of job files: "distribution", "threads". Its value is a text there. */
@@ -244,7 +276,8 @@ nb_job_keys(void);
  *
  * A file is INI: [workload] first, with the keys of the job, and with keys of groups as
  * defaults of the groups after it; [load] is the group of the loading; every other section
- * is a group of the run. Without one, the defaults become a group named "run". NULL instead
+ * is a group of the run, but for [kind NAME], which defines a kind of operations with the keys
+ * steps, atomic and snapshot; groups after it have its name as a key. Without a group, the defaults become a group named "run". NULL instead
  * of a name: no file, all defaults, one group "run" without a mix.
  */
 NB_MUST_CHECK int

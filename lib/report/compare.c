@@ -357,7 +357,7 @@ add_values(struct nb_comparison *comparison, struct compare_work *work,
 /** Of one kind of operation; NB_OP_KINDS: of all. */
 static void
 add_metric(struct nb_comparison *comparison, struct compare_work *work, uint32_t kind,
-	const struct metric *row)
+	const char *name, const struct metric *row)
 {
 	struct compare_metric *metric = array_append(
 		&work->metrics, &work->metric_count, sizeof(*metric));
@@ -365,7 +365,6 @@ add_metric(struct nb_comparison *comparison, struct compare_work *work, uint32_t
 		comparison->rc = NB_FAIL;
 		return;
 	}
-	const char *name = kind < NB_OP_KINDS ? nb_op_name(kind) : "";
 	metric->row = row;
 	metric->op_kind = kind;
 	metric->of = calloc(work->sample_count, sizeof(*metric->of));
@@ -379,18 +378,20 @@ add_metric(struct nb_comparison *comparison, struct compare_work *work, uint32_t
 
 /** Rates are of all operations and stand first; times are of each kind, too. */
 static void
-add_metrics(struct nb_comparison *comparison, struct compare_work *work, uint32_t kind)
+add_metrics(struct nb_comparison *comparison, struct compare_work *work, uint32_t kind,
+	const char *name)
 {
-	for (int are_times = kind < NB_OP_KINDS; are_times <= 1; are_times++)
+	for (int are_times = kind != NB_OP_KINDS; are_times <= 1; are_times++)
 		for (const struct metric *row = metric_table;
 			row->name != NULL && comparison->rc == NB_OK; row++)
 			if (row->figure.name != NULL && (row->unit == METRIC_NS) == are_times)
-				add_metric(comparison, work, kind, row);
+				add_metric(comparison, work, kind, name, row);
 }
 
 /** Kinds of the foreground operations of all runs, in the order in which they come. */
 struct kinds {
-	uint32_t items[NB_OP_KINDS];
+	uint32_t items[NB_KINDS_MAX];
+	const char *names[NB_KINDS_MAX];
 	size_t count;
 };
 
@@ -399,13 +400,15 @@ find_kinds(struct kinds *kinds, const struct nb_result *run)
 {
 	for (size_t g = 0; g < run->group_count; g++) {
 		const struct job_result_group *group = &run->groups[g];
-		for (uint32_t kind = 0; kind < NB_OP_KINDS && !group->is_background; kind++) {
+		for (uint32_t kind = 0; kind < NB_KINDS_MAX && !group->is_background; kind++) {
 			const struct job_kind *it = &group->measured.kinds[kind];
 			size_t i = 0;
 			while (i < kinds->count && kinds->items[i] != kind)
 				i++;
-			if (i == kinds->count && it->service != NULL && it->ops > 0)
+			if (i == kinds->count && it->service != NULL && it->ops > 0) {
+				kinds->names[kinds->count] = result_kind_name(run, kind);
 				kinds->items[kinds->count++] = kind;
+			}
 		}
 	}
 }
@@ -418,9 +421,9 @@ measure_work(struct nb_comparison *comparison, size_t index)
 	for (size_t i = 0; i < comparison->run_count; i++)
 		if (comparison->runs[i].work == index)
 			find_kinds(&kinds, comparison->runs[i].record->run);
-	add_metrics(comparison, work, NB_OP_KINDS);
+	add_metrics(comparison, work, NB_OP_KINDS, "");
 	for (size_t k = 0; k < kinds.count && kinds.count > 1; k++)
-		add_metrics(comparison, work, kinds.items[k]);
+		add_metrics(comparison, work, kinds.items[k], kinds.names[k]);
 	for (size_t i = 0; i < comparison->run_count; i++)
 		if (comparison->runs[i].work == index)
 			add_values(comparison, work, &comparison->runs[i]);

@@ -20,6 +20,7 @@
 #include "base/units.h"
 #include "report/compare.h"
 #include "run/options.h"
+#include "run/steps.h"
 
 enum { VALUES_MAX = 6, VALUE_SIZE = 160, NAMES_SIZE = 320, SAMPLES_MAX = 64 };
 
@@ -44,6 +45,7 @@ enum consequence {
 	OWN(insert_verb, "verb of inserts", REFUSED) \
 	OWN(depth, "depth", REFUSED) \
 	OWN(latency, "latency stamps", REFUSED) \
+	OWN(level, "level of operations of several steps", REFUSED) \
 	VALUE(digest, "stream of operations (its digest)", REFUSED, "%016" PRIx64, run->digest) \
 	OWN(syncs, "syncs", WARNED) \
 	OWN(settle, "settling", WARNED) \
@@ -160,6 +162,18 @@ format_latency(const struct nb_result *run, char *text, size_t size)
 				own[0] != '\0' ? own : "each");
 		last = own;
 	}
+}
+
+/** The weakest of all groups: engines that promise less are not slower or faster at the same. */
+static void
+format_level(const struct nb_result *run, char *text, size_t size)
+{
+	uint32_t level = STEPS_NONE;
+	for (size_t g = 0; g < run->group_count; g++) {
+		uint32_t own = run->groups[g].measured.level;
+		level = level == STEPS_NONE || (own != STEPS_NONE && own < level) ? own : level;
+	}
+	snprintf(text, size, "%s", level != STEPS_NONE ? steps_level_name(level) : "");
 }
 
 static void

@@ -79,14 +79,14 @@ note_misses(struct nb_result *result, const struct job_result_group *group)
 {
 	if (note_is_read(result) || note_has_cap(result, NB_CAP_SYNTHETIC))
 		return;
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		const struct job_kind *it = &group->measured.kinds[kind];
 		uint64_t missed = it->answers[NB_NOT_FOUND];
 		if (missed > it->ops / 2)
 			note_add(result, true, "misses",
 				"%s: %.0f %% of the %s operations found nothing: their times show how fast the engine reports a missing key",
 				group->name, 100 * (double)missed / (double)it->ops,
-				nb_op_name(kind));
+				result_kind_name(result, kind));
 	}
 }
 

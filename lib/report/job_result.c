@@ -41,7 +41,7 @@ copy_measurement(struct job_measurement *into, const struct job_measurement *fro
 	int rc = into->threads != NULL ? NB_OK : error_memory();
 	if (rc == NB_OK && bytes > 0)
 		memcpy(into->threads, from->threads, bytes);
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		copy_histogram(&into->kinds[kind].service, &rc);
 		copy_histogram(&into->kinds[kind].response, &rc);
 	}
@@ -150,7 +150,7 @@ merge_all(struct nb_result *result)
 		const struct job_result_group *group = &result->groups[g];
 		result->is_paced |= group->is_paced;
 		result->is_bound_by_time |= group->duration_ns > 0;
-		for (uint32_t kind = 0; kind < NB_OP_KINDS && !group->is_background; kind++) {
+		for (uint32_t kind = 0; kind < NB_KINDS_MAX && !group->is_background; kind++) {
 			const struct job_kind *from = &group->measured.kinds[kind];
 			if (from->service != NULL)
 				nb_histogram_merge(result->service, from->service);
@@ -161,12 +161,27 @@ merge_all(struct nb_result *result)
 	return NB_OK;
 }
 
+/** Only where there are any. */
+static void
+name_kinds(struct nb_result *result, const struct nb_run *run)
+{
+	bool has_any = false;
+	for (size_t g = 0; g < run->job->group_count && !run->is_replay; g++)
+		has_any |= kinds_verbs(run->job, &run->job->groups[g]) != 0;
+	for (uint32_t kind = KIND_ADD; kind < NB_KINDS_MAX && has_any; kind++) {
+		const struct nb_kind *own = kind_row(run->job, kind);
+		if (own != NULL)
+			snprintf(result->kinds[kind], NB_KIND_NAME, "%s", own->name);
+	}
+}
+
 int
 result_take_job(struct nb_result *result, const struct nb_run *run)
 {
 	copy_job(result, run);
 	result->threads *= run->options.procs;
 	result->is_of_processes = run->options.procs > 1;
+	name_kinds(result, run);
 	result->name = strdup(run->job->name != NULL ? run->job->name : "");
 	if (result->name == NULL)
 		return error_memory();
@@ -177,7 +192,7 @@ result_take_job(struct nb_result *result, const struct nb_run *run)
 static void
 destroy_group(struct job_result_group *group)
 {
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		nb_histogram_delete(group->measured.kinds[kind].service);
 		nb_histogram_delete(group->measured.kinds[kind].response);
 	}
@@ -286,11 +301,11 @@ summarize_part(struct nb_summary_part *part, const struct job_result_group *grou
 		part->ns_op = (double)measured->wall_ns * group->threads /
 			(double)measured->ops;
 	bool has_all = nb_histogram_new(&all) == NB_OK;
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		const struct job_kind *it = &measured->kinds[kind];
 		if (op_is(kind, OP_NEW))
 			part->inserts += it->ops;
-		else if (op_kind_table[kind].flags == OP_READS)
+		else if (kind < NB_OP_KINDS && op_kind_table[kind].flags == OP_READS)
 			part->reads += it->ops;
 		else if (op_is(kind, OP_WRITES) && !op_is(kind, OP_ITEMS))
 			part->updates += it->ops;

@@ -75,8 +75,12 @@ set_pointer(void *at, const void *pointer)
 }
 
 const char *
-json_name(const struct json_names *names, const char *verb, uint32_t index)
+json_name(
+	const struct json_names *names, const char *verb, json_kind_names kinds, uint32_t index)
 {
+	if (names->are_kinds && kinds != NULL && index < NB_KINDS_MAX &&
+		kinds[index][0] != '\0')
+		return kinds[index];
 	if (names->are_kinds && verb != NULL && index == 0)
 		return verb;
 	if (index >= names->count)
@@ -108,7 +112,7 @@ write_name(struct json_writer *writer, const struct json_field *field, const voi
 {
 	uint64_t index = json_get_number(at, field->size);
 	const char *name = index <= UINT32_MAX
-		? json_name(field->names, writer->verb, (uint32_t)index)
+		? json_name(field->names, writer->verb, writer->kinds, (uint32_t)index)
 		: NULL;
 	return json_from_text(name);
 }
@@ -121,7 +125,7 @@ write_bits(struct json_writer *writer, const struct json_field *field, const voi
 	json_t *array = json_array();
 	for (uint32_t i = 0; i < 64; i++) {
 		char text[16];
-		const char *name = json_name(field->names, NULL, i);
+		const char *name = json_name(field->names, NULL, NULL, i);
 		snprintf(text, sizeof(text), "bit%u", i);
 		if ((bits >> i & 1) != 0)
 			json_add(writer, array, json_string(name != NULL ? name : text));
@@ -137,7 +141,8 @@ write_counts(struct json_writer *writer, const struct json_field *field, const v
 	for (uint32_t i = 0; i < field->names->count; i++) {
 		uint64_t number = json_get_number(numbers + i * field->element, field->element);
 		if (number > 0)
-			json_put(writer, object, json_name(field->names, writer->verb, i),
+			json_put(writer, object,
+				json_name(field->names, writer->verb, writer->kinds, i),
 				json_from_u64(number));
 	}
 	return object;
@@ -217,14 +222,15 @@ write_field(struct json_writer *writer, const struct json_field *field, const ch
 static bool
 is_empty(const struct json_field *field, const char *from)
 {
-	static const char zeros[sizeof(uint64_t)];
+	size_t i = 0;
 	if (field->type == JSON_T_LIST || field->type == JSON_T_NUMBERS ||
 		field->type == JSON_T_TEXTS)
 		return json_get_number(from + field->count_offset, field->count_size) == 0;
 	if (field->type == JSON_T_CHARS)
 		return from[field->offset] == '\0';
-	return field->size <= sizeof(zeros) &&
-		memcmp(from + field->offset, zeros, field->size) == 0;
+	while (i < field->size && from[field->offset + i] == 0)
+		i++;
+	return i == field->size;
 }
 
 void
@@ -284,7 +290,10 @@ static uint32_t
 find_name(const struct json_reader *reader, const struct json_names *names, const char *text)
 {
 	uint32_t i = 0;
-	while (i < names->count && strcmp(json_name(names, reader->verb, i), text) != 0)
+	const char *name;
+	while (i < names->count &&
+		((name = json_name(names, reader->verb, reader->kinds, i)) == NULL ||
+			strcmp(name, text) != 0))
 		i++;
 	return i;
 }
@@ -302,8 +311,10 @@ json_to_name(struct json_reader *reader, const json_t *json, const struct json_n
 		return index;
 	for (uint32_t i = 0; i < names->count; i++) {
 		size_t used = strlen(list);
-		snprintf(list + used, sizeof(list) - used, "%s%s", i > 0 ? ", " : "",
-			json_name(names, reader->verb, i));
+		const char *name = json_name(names, reader->verb, reader->kinds, i);
+		if (name != NULL)
+			snprintf(list + used, sizeof(list) - used, "%s%s", i > 0 ? ", " : "",
+				name);
 	}
 	if (json_is_string(json))
 		json_bad(reader, "must be one of %s", list);
@@ -342,8 +353,8 @@ read_counts(struct json_reader *reader, const struct json_field *field, const js
 	if (!json_is_object(json) && !json_is_null(json))
 		json_bad(reader, "must be an object of numbers");
 	for (uint32_t i = 0; i < field->names->count; i++) {
-		const char *name = json_name(field->names, reader->verb, i);
-		const json_t *member = json_object_get(json, name);
+		const char *name = json_name(field->names, reader->verb, reader->kinds, i);
+		const json_t *member = name != NULL ? json_object_get(json, name) : NULL;
 		if (member == NULL)
 			continue;
 		JSON_ENTER(reader, place, name);

@@ -140,6 +140,7 @@ json_to_name(struct json_reader *reader, const json_t *json, const struct json_n
 
 /** The name of a value in a document: NULL beyond the last. */
 const char *
-json_name(const struct json_names *names, const char *verb, uint32_t index);
+json_name(const struct json_names *names, const char *verb, json_kind_names kinds,
+	uint32_t index);
 
 #endif /* REPORT_JSON_FIELDS_H */

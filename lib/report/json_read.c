@@ -55,7 +55,8 @@ begin_result(struct json_reader *reader, const json_t *action, struct record *re
 		reader->rc = error_memory();
 		return;
 	}
-	reader->verb = index < json_verbs.count ? json_name(&json_verbs, NULL, index) : NULL;
+	reader->verb = index < json_verbs.count ? json_name(&json_verbs, NULL, NULL, index)
+						: NULL;
 	run->engine.abi = NB_ENGINE_ABI;
 	run->engine.size = sizeof(run->engine);
 	run->is_job = reader->verb == NULL;
@@ -85,6 +86,7 @@ read_record(struct json_reader *reader, const json_t *object, void *into)
 		return;
 	json_read_fields(reader, object, json_result_fields, run);
 	reader->verb = NULL;
+	reader->kinds = NULL;
 	fill_histogram(reader, &run->measured.service);
 	if (run->is_job) {
 		fill_histogram(reader, &run->service);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "report/note.h"
 #include "run/options.h"
+#include "run/steps.h"
 #include "workload/dist.h"
 
 #define END \
@@ -27,7 +28,7 @@
 /* ---- names of values ---- */
 
 const struct json_names json_verbs = {NAMES_OF(nb_verb_name, NB_VERB_DELETE + 1)};
-const struct json_names json_kinds = {NAMES_OF(nb_op_name, NB_OP_KINDS), .are_kinds = true};
+const struct json_names json_kinds = {NAMES_OF(nb_op_name, NB_KINDS_MAX), .are_kinds = true};
 static const struct json_names durabilities = {NAMES_OF(nb_durability_name, NB_DUR_COMMIT + 1)};
 static const struct json_names settles = {NAMES_OF(run_settle_name, NB_RUN_SETTLE_COMPACT + 1)};
 static const struct json_names distributions = {NAMES_OF(dist_name, NB_DIST_KINDS)};
@@ -48,8 +49,9 @@ static const struct json_names run_flags = {
 	NAMES("pin", "allow_missing", "fresh", "cold", "hardware", "force")};
 static const struct json_names value_verdicts = {
 	NAMES("good", "wrong_size", "other_key", "corrupt", "stale")};
-static const struct json_names job_verdicts = {NAMES("good", "missing", "wrong_size",
-	"other_key", "corrupt", "stale", "unordered", "gap", "phantom", "exists")};
+static const struct json_names job_verdicts = {
+	NAMES("good", "missing", "wrong_size", "other_key", "corrupt", "stale", "unordered",
+		"gap", "phantom", "exists", "torn", "wrong_sum")};
 
 static const char *const known_names[] = {
 #define NAME(group, name, ...) name,
@@ -58,6 +60,7 @@ static const char *const known_names[] = {
 };
 static const struct json_names known = {known_names, SYSTEM_GROUP_COUNT};
 
+static const struct json_names levels = {NAMES_OF(steps_level_name, STEPS_LEVELS)};
 static const struct json_names counter_kinds = {NAMES("counter", "gauge")};
 static const struct json_names scopes = {NAMES("run", "job")};
 
@@ -124,6 +127,38 @@ has_any(const struct job_kind *kind)
 	return has;
 }
 
+/** Names of kinds, from KIND_ADD on; what is read or written after them uses them. */
+static json_t *
+write_kinds(struct json_writer *writer, const void *from)
+{
+	const struct nb_result *result = from;
+	json_t *array = json_array();
+	for (uint32_t kind = KIND_ADD; kind < NB_KINDS_MAX && result->kinds[kind][0] != '\0';
+		kind++)
+		json_add(writer, array, json_string(result->kinds[kind]));
+	writer->kinds = result->kinds;
+	return array;
+}
+
+static void
+read_kind(struct json_reader *reader, const json_t *json, void *into)
+{
+	struct nb_result *result = into;
+	const char *name = json_string_value(json);
+	if (name == NULL || name[0] == '\0' || strlen(name) >= NB_KIND_NAME)
+		json_bad(reader, "must be a name of at most %d characters", NB_KIND_NAME - 1);
+	else
+		memcpy(result->kinds[KIND_ADD + reader->place->index], name, strlen(name) + 1);
+}
+
+static void
+read_kinds(struct json_reader *reader, const json_t *json, void *into)
+{
+	struct nb_result *result = into;
+	json_each(reader, json, NB_KINDS_MAX - KIND_ADD, read_kind, into);
+	reader->kinds = (json_kind_names)result->kinds;
+}
+
 /** An array of those kinds of operations that there were. */
 static json_t *
 write_operations(struct json_writer *writer, const void *from)
@@ -131,13 +166,13 @@ write_operations(struct json_writer *writer, const void *from)
 	const struct job_measurement *measured =
 		&((const struct job_result_group *)from)->measured;
 	json_t *array = json_array();
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		const struct job_kind *it = &measured->kinds[kind];
 		if (!has_any(it))
 			continue;
 		json_t *object = json_object();
 		json_put(writer, object, "operation",
-			json_string(json_name(&json_kinds, writer->verb, kind)));
+			json_string(json_name(&json_kinds, writer->verb, writer->kinds, kind)));
 		json_put(writer, object, "throughput_ops_s",
 			json_from_real(result_rate((double)it->ops, measured->wall_ns)));
 		json_write_fields(writer, object, json_kind_fields, it);
@@ -432,7 +467,7 @@ const struct json_field json_sample_fields[] = {
 	FIELD_FLAG(sample, "is_warmup", is_warmup, KEEP, "it does not count"),
 	FIELD_NUMBER(sample, "ops", ops, KEEP, "operations done within it, of all groups"),
 	FIELD_NUMBER(sample, "behind_ops", behind_ops, KEEP, "with a rate: operations due at its end and not done"),
-	FIELD_LIST(sample, "latencies", latencies, latency_count, json_latency_fields, 2 * NB_OP_KINDS, KEEP, "of each kind of operation"),
+	FIELD_LIST(sample, "latencies", latencies, latency_count, json_latency_fields, 2 * NB_KINDS_MAX, KEEP, "of each kind of operation"),
 	FIELD_NUMBERS(sample, "counters", counters, counter_count, JSON_LIST_MAX, KEEP, "parallel to series.counters: how much each grew within it, or a gauge's level at its end; those beyond the last are 0"),
 	FIELD_OBJECT(sample, "used", used, json_system_fields, KEEP, "what the system counted within it", .flags = FIELD_SPARSE),
 	FIELD_OBJECT(sample, "levels", levels, json_level_fields, KEEP, "what was at its end", .flags = FIELD_SPARSE),
@@ -662,6 +697,7 @@ const struct json_field json_group_fields[] = {
 	FIELD_FLAG(job_result_group, "is_blind_to_gaps", is_blind_to_gaps, KEEP, "scans were verified, but not whether they leave records out"),
 	FIELD_NUMBER(job_result_group, "threads", threads, SUM, "how many threads"),
 	FIELD_COUNTS(job_result_group, "mix", weights, json_kinds, KEEP, "weights of the kinds of operations"),
+	FIELD_NAME(job_result_group, "level", measured.level, levels, KEEP, "how much of an operation of several steps is one; only with such operations", .flags = FIELD_IF_USED),
 	FIELD_NAME(job_result_group, "distribution", distribution, distributions, KEEP, "how keys were chosen"),
 	FIELD_NAME(job_result_group, "insert_verb", insert_verb, insert_verbs, KEEP, "what an insert called; not there: put", .flags = FIELD_IF_USED),
 	FIELD_NAME(job_result_group, "arrivals", arrivals, arrivals, KEEP, "when operations were due: closed: each when the one before was done; fixed: evenly spaced; poisson: at random"),
@@ -707,6 +743,7 @@ static const struct json_field note_fields[] = {
 };
 
 const struct json_field json_result_fields[] = {
+	FIELD_CUSTOM(nb_result, "kinds", kinds, write_kinds, read_kinds, KEEP, "names of the job's own kinds of operations; only with such operations", .flags = FIELD_IF_USED),
 	FIELD_BORROWED(nb_result, "mininb", version, KEEP, "version of mininb that ran it"),
 	FIELD_PART("engine", json_engine_fields, KEEP, "the engine"),
 	FIELD_NUMBER(nb_result, "threads", threads, SUM, "of all groups and processes"),

@@ -16,11 +16,15 @@
 
 /* ---- writing: NULL if memory does not reach, which json_put() and json_add() note ---- */
 
+/** Names of kinds beside NB_OP_*, of one result, by number; "": there is none. */
+typedef const char (*json_kind_names)[NB_KIND_NAME];
+
 /** The document that is being written. */
 struct json_writer {
-	const char *verb; /* as json_reader.verb */
-	bool is_sparse;   /* leave out numbers that are 0 */
-	bool has_failed;  /* memory did not reach */
+	json_kind_names kinds; /* NULL: there are none */
+	const char *verb;      /* as json_reader.verb */
+	bool is_sparse;        /* leave out numbers that are 0 */
+	bool has_failed;       /* memory did not reach */
 };
 
 /** Set a member of an object. */
@@ -77,6 +81,7 @@ struct json_reader {
 	const char *file; /* for messages */
 	int rc;
 	const struct json_place *place;
+	json_kind_names kinds; /* NULL: not known yet */
 	const char *verb;  /* of a classic action, its only kind of operation; NULL: a job */
 	size_t histograms; /* read so far: each takes 270 KB of memory, however short its text */
 	char ***texts;     /* owner of the texts of JSON_T_BORROWED */

@@ -74,6 +74,7 @@ write_record(struct json_writer *writer, const struct record *record)
 	const struct nb_result *run = record->run;
 	bool is_classic = run != NULL && !run->is_job;
 	writer->verb = is_classic ? record_action(record) : NULL;
+	writer->kinds = NULL;
 	json_put(writer, object, "action",
 		json_from_text(run != NULL ? record_action(record) : NULL));
 	json_write_fields(writer, object, json_record_fields, record);

@@ -243,12 +243,13 @@ add_group(struct nb_result *job, struct job_result_group *from, int *rc)
 		same->distribution == from->distribution && same->arrivals == from->arrivals &&
 		same->is_background == from->is_background &&
 		same->is_paced == from->is_paced &&
-		strcmp(same->measured.stamping.latency, from->measured.stamping.latency) == 0;
+		strcmp(same->measured.stamping.latency, from->measured.stamping.latency) == 0 &&
+		same->measured.level == from->measured.level;
 	if (is_same)
 		merge_group(same, from, rc);
 	else
 		*rc = error_set(NB_ERR_USAGE,
-			"results cannot be merged: their groups '%s' differ in mix, distribution, arrivals or latency",
+			"results cannot be merged: their groups '%s' differ in mix, distribution, arrivals, latency or level",
 			same->name);
 }
 

@@ -266,7 +266,7 @@ merge_group(struct job_result_group *into, const struct job_result_group *from, 
 	merge_fields(json_group_fields, into, from, rc);
 	for (uint64_t i = 0; i < more->case_count && findings->case_count < JOB_CASES; i++)
 		findings->cases[findings->case_count++] = more->cases[i];
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++)
 		merge_fields(json_kind_fields, &measured->kinds[kind],
 			&from->measured.kinds[kind], rc);
 	merge_threads(&measured->threads, &measured->thread_count, from->measured.threads,

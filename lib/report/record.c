@@ -48,7 +48,8 @@ classic_group(const struct nb_result *run, struct record_group *group)
 }
 
 static void
-job_group(const struct job_result_group *from, struct record_group *group)
+job_group(const struct nb_result *run, const struct job_result_group *from,
+	struct record_group *group)
 {
 	const struct job_measurement *measured = &from->measured;
 	*group = (struct record_group){.name = from->name,
@@ -60,12 +61,12 @@ job_group(const struct job_result_group *from, struct record_group *group)
 		.wall_ns = measured->wall_ns,
 		.threads = measured->threads,
 		.job = from};
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		const struct job_kind *it = &measured->kinds[kind];
 		if (it->service == NULL || it->ops == 0)
 			continue;
 		group->kinds[group->kind_count++] = (struct record_kind){
-			.name = nb_op_name(kind),
+			.name = result_kind_name(run, kind),
 			.kind = kind,
 			.ops = it->ops,
 			.records = it->records,
@@ -84,7 +85,7 @@ record_groups(const struct record *record, struct record_group *groups)
 	if (record_job(record) == NULL)
 		return classic_group(record->run, groups);
 	for (size_t g = 0; g < record->run->group_count; g++)
-		job_group(&record->run->groups[g], &groups[g]);
+		job_group(record->run, &record->run->groups[g], &groups[g]);
 	return record->run->group_count;
 }
 

@@ -92,8 +92,8 @@ struct record_group {
 	uint32_t phase, thread_count;
 	bool is_background, is_paced;
 	uint64_t ops, wall_ns;
-	const struct job_thread *threads;      /* NULL: not known */
-	struct record_kind kinds[NB_OP_KINDS]; /* those that were done */
+	const struct job_thread *threads;       /* NULL: not known */
+	struct record_kind kinds[NB_KINDS_MAX]; /* those that were done */
 	size_t kind_count;
 	const struct job_result_group *job; /* NULL: a classic action */
 };

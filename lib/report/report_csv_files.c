@@ -59,7 +59,7 @@ write_system(struct csv *csv, const struct sample *sample)
 
 /* ---- kinds of operations as columns ---- */
 
-enum { KINDS_MAX = 2 * (NB_OP_KINDS + 3) }; /* those of jobs, and put, get, delete */
+enum { KINDS_MAX = 2 * (NB_KINDS_MAX + 3) }; /* those of jobs, and put, get, delete */
 
 /** Those that any sample has. */
 struct kinds {

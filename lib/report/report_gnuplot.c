@@ -225,11 +225,11 @@ static void
 plot_over_time(const struct nb_results *results, size_t index, FILE *out)
 {
 	const struct record *record = &results->records[index];
-	bool has[2 * NB_OP_KINDS];
+	bool has[2 * NB_KINDS_MAX];
 	size_t curves = 0;
-	for (uint32_t i = 0; i < 2 * NB_OP_KINDS; i++)
+	for (uint32_t i = 0; i < 2 * NB_KINDS_MAX; i++)
 		has[i] = write_kind(walk_series(record), index, i / 2, i % 2, out);
-	for (uint32_t i = 0; i < 2 * NB_OP_KINDS; i++) {
+	for (uint32_t i = 0; i < 2 * NB_KINDS_MAX; i++) {
 		if (has[i] && curves == 0)
 			begin_over_time(results, index, out);
 		if (has[i])

@@ -17,6 +17,7 @@
 #include "report/walk.h"
 #include "run/heartbeat.h"
 #include "workload/dist.h"
+#include "run/steps.h"
 #include "workload/op_kind.h"
 
 /* ---- the head ---- */
@@ -68,16 +69,16 @@ add_head(struct doc *doc, const struct nb_result *result)
 
 /** Append "read 75 %, update 25 %". */
 static void
-add_mix(struct doc *doc, const struct job_result_group *group)
+add_mix(struct doc *doc, const struct nb_result *result, const struct job_result_group *group)
 {
 	uint64_t sum = 0;
 	const char *between = "";
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++)
 		sum += group->weights[kind];
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		if (group->weights[kind] == 0)
 			continue;
-		doc_more(doc, "%s%s %.6g %%", between, nb_op_name(kind),
+		doc_more(doc, "%s%s %.6g %%", between, result_kind_name(result, kind),
 			100 * (double)group->weights[kind] / (double)sum);
 		between = ", ";
 	}
@@ -111,7 +112,7 @@ add_load(struct doc *doc, const struct job_result_group *group)
 static bool
 has_choice(const struct job_result_group *group)
 {
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		if (kind != NB_OP_INSERT && group->weights[kind] > 0)
 			return true;
 	}
@@ -119,12 +120,13 @@ has_choice(const struct job_result_group *group)
 }
 
 static void
-add_group_head(struct doc *doc, const struct job_result_group *group)
+add_group_head(
+	struct doc *doc, const struct nb_result *result, const struct job_result_group *group)
 {
 	const struct job_measurement *measured = &group->measured;
 	doc_paragraph(doc, "\n%s: %s", group->name, measured->trace);
 	if (measured->trace[0] == '\0')
-		add_mix(doc, group);
+		add_mix(doc, result, group);
 	if (measured->trace[0] == '\0' && has_choice(group) &&
 		group->distribution < NB_DIST_KINDS)
 		doc_more(doc, "; %s keys", dist_name(group->distribution));
@@ -235,13 +237,13 @@ static void
 add_answers(struct doc *doc, const struct job_measurement *measured)
 {
 	uint64_t answers[WORKER_ANSWERS] = {0}, records = 0, bytes = 0, many = 0;
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		const struct job_kind *it = &measured->kinds[kind];
 		for (int i = 0; i < WORKER_ANSWERS; i++)
 			answers[i] += it->answers[i];
 		records += it->records;
 		bytes += it->bytes;
-		if (op_is(kind, OP_RANGE | OP_ITEMS))
+		if (op_is(kind, OP_RANGE | OP_ITEMS) || kind > KIND_ADD)
 			many += it->ops;
 	}
 	if (many > 0)
@@ -258,13 +260,17 @@ add_answers(struct doc *doc, const struct job_measurement *measured)
 }
 
 static void
-add_case(struct doc *doc, const struct job_case *it)
+add_case(struct doc *doc, const struct nb_result *result, const struct job_case *it)
 {
 	char key[2 * JOB_CASE_BYTES + 4];
 	heartbeat_format_key(key, sizeof(key), it->key, it->key_size);
-	doc_line(doc, "Wrong", "%s, operation %" PRIu64 ", key %s: %s", nb_op_name(it->kind),
-		it->op, key, job_verdict_name((int)it->verdict));
-	if (it->verdict == JOB_STALE)
+	doc_line(doc, "Wrong", "%s, operation %" PRIu64 ", key %s: %s",
+		result_kind_name(result, it->kind), it->op, key,
+		job_verdict_name((int)it->verdict));
+	if (it->verdict == JOB_WRONG_SUM)
+		doc_more(doc, ": grew by %" PRIu64 ", and %" PRIu64 " was added", it->version,
+			it->expected);
+	if (it->verdict == JOB_STALE || it->verdict == JOB_TORN)
 		doc_more(doc, ", version %" PRIu64 ", expected %" PRIu64, it->version,
 			it->expected);
 }
@@ -294,7 +300,7 @@ add_findings(
 				? "after the database was closed and opened again"
 				: "from the open database");
 	for (uint64_t i = 0; i < findings->case_count; i++)
-		add_case(doc, &findings->cases[i]);
+		add_case(doc, result, &findings->cases[i]);
 }
 
 /** Operations of a trace that were not done. */
@@ -317,11 +323,13 @@ add_group(struct doc *doc, const struct nb_result *result, const struct record_g
 		doc_paragraph(doc, "\n%s: was not begun", group->name);
 		return NB_OK;
 	}
-	add_group_head(doc, group->job);
+	add_group_head(doc, result, group->job);
 	begin_operations(doc, DOC_TEXT);
 	int rc = walk_group(group, add_operation, doc);
 	doc_gap(doc);
 	add_rate(doc, group->job);
+	if (measured->level != STEPS_NONE)
+		doc_line(doc, "Level", "%s", steps_level_name(measured->level));
 	report_threads(doc, measured->threads, measured->thread_count, 16);
 	add_answers(doc, measured);
 	add_left_out(doc, &measured->trace_counts);

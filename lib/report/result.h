@@ -25,7 +25,7 @@ struct result_note {
 struct job_result_group {
 	char name[48];
 	uint32_t phase, threads, arrivals, distribution;
-	uint32_t weights[NB_OP_KINDS];
+	uint32_t weights[NB_KINDS_MAX];
 	uint64_t duration_ns, warmup_ns, warmup_count;
 	bool is_background;
 	bool is_blind_to_gaps; /* scans were verified, but not whether they leave records out */
@@ -80,6 +80,7 @@ struct nb_result {
 	const char *key_format, *key_order;
 	bool is_steady, was_steady_asked;
 	double steady_slope, steady_band;
+	char kinds[NB_KINDS_MAX][NB_KIND_NAME]; /* names of those beside NB_OP_*; else "" */
 	struct job_result_group *groups;
 	size_t group_count;
 	struct nb_histogram *service, *response; /* of the foreground groups */
@@ -153,5 +154,12 @@ result_bytes(const struct nb_result *result);
 /** `count` in `ns` as a rate; 0 if no time has passed. */
 double
 result_rate(double count, uint64_t ns);
+
+/** The name of a kind of its operations. */
+static inline const char *
+result_kind_name(const struct nb_result *result, uint32_t kind)
+{
+	return kind < NB_OP_KINDS ? nb_op_name(kind) : result->kinds[kind];
+}
 
 #endif /* REPORT_RESULT_H */

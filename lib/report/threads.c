@@ -28,6 +28,8 @@ threads_count(const struct record *record, const struct job_thread *thread,
 	}
 	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
 		counts[op_kind_table[kind].counted] += thread->kinds[kind];
+	for (uint32_t kind = KIND_ADD; kind < NB_KINDS_MAX; kind++)
+		counts[OP_PUTS] += thread->kinds[kind]; /* nearly all of them write */
 }
 
 uint32_t

@@ -30,7 +30,8 @@ walk_title(const struct nb_results *results, size_t index, char title[WALK_TITLE
 const char *
 walk_sample_kind(const struct record *record, uint32_t kind)
 {
-	return record_job(record) != NULL ? nb_op_name(kind) : record_action(record);
+	return record_job(record) != NULL ? result_kind_name(record->run, kind)
+					  : record_action(record);
 }
 
 /** An empty histogram is skipped, unless operations were done of which none was timed. */

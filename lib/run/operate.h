@@ -6,6 +6,7 @@
  * includes this.
  */
 #include "run/backoff.h"
+#include "run/steps.h"
 #include "run/worker_taken.h"
 
 enum { SCAN_TOLD = 4096 /* records of a scan, each of which is a sign of life */ };
@@ -236,7 +237,7 @@ attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint
 	struct span *span)
 {
 	const struct nb_engine *engine = worker->plan->engine;
-	switch (op->kind) {
+	switch (ops_exec(op->kind)) {
 	case NB_OP_READ:
 		return get(worker, engine, op->keys[0], op, 0, is_sample, clock_kind, span);
 	case NB_OP_UPDATE:
@@ -254,8 +255,13 @@ attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint
 		return batch(worker, op);
 	case NB_OP_MULTIGET:
 		return multi_get(worker, op, is_sample, clock_kind, span);
-	default:
+	case NB_OP_TXN_READ:
+	case NB_OP_TXN_WRITE:
 		return transaction(worker, op, is_sample, clock_kind, span);
+	case OPS_STEPS:
+		return steps_attempt(worker, op, is_sample, clock_kind, span);
+	default:
+		__builtin_unreachable();
 	}
 }
 
@@ -288,7 +294,8 @@ judge_misses(struct job_worker *worker, const struct ops_op *op)
 }
 
 /**
- * Do it, with its stamps; NB_NOT_FOUND has been judged. `kind` is op->kind, `keys` op->keys and
+ * Do it, with its stamps; NB_NOT_FOUND has been judged. `kind` is
+ * ops_exec(op->kind), `keys` op->keys and
  * `values` op->values: a loop for one kind knows them without reading `op`.
  */
 static ALWAYS_INLINE int
@@ -341,10 +348,18 @@ operate(struct job_worker *worker, const struct nb_engine *engine, const struct 
 		if (__builtin_expect(rc == NB_NOT_FOUND, 0))
 			judge_misses(worker, op);
 		break;
-	default:
+	case NB_OP_TXN_READ:
+	case NB_OP_TXN_WRITE:
 		TIMED(transaction(worker, op, is_sample, clock_kind, span));
 		if (__builtin_expect(rc == NB_NOT_FOUND, 0))
 			judge_misses(worker, op);
+		break;
+	case OPS_STEPS:
+		TIMED(steps_attempt(worker, op, is_sample, clock_kind, span));
+		steps_end(worker, op, rc, is_sample);
+		break;
+	default:
+		__builtin_unreachable();
 	}
 	return rc;
 }

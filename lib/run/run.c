@@ -17,7 +17,7 @@ static uint32_t
 kinds_of(const struct nb_group *group)
 {
 	uint32_t kinds = 0;
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++)
 		kinds |= (uint32_t)group_has(group, kind) << kind;
 	return kinds;
 }
@@ -151,6 +151,7 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 		.timeout_ticks = run->options.op_timeout_ns > 0
 			? clock_ticks(clock, run->options.op_timeout_ns)
 			: UINT64_MAX};
+	part->plan.are_counters = kinds_have_counters(job) && !run->is_replay;
 	part->plan.own_places = own_places(run, part);
 	int rc = check_lag(job, part);
 	return rc == NB_OK ? check_depth_lag(job, part) : rc;
@@ -175,7 +176,8 @@ allow_misses(struct nb_run *run)
 	bool is_synthetic = (run->engine->table.caps & NB_CAP_SYNTHETIC) != 0;
 	bool has_deletes = false;
 	for (size_t g = 0; g < run->part_count; g++)
-		has_deletes |= group_has(run->parts[g].group, NB_OP_DELETE);
+		has_deletes |= group_has(run->parts[g].group, NB_OP_DELETE) ||
+			(kinds_verbs(run->job, run->parts[g].group) >> NB_STEP_DEL & 1) != 0;
 	for (size_t g = 0; g < run->part_count; g++) {
 		run->parts[g].plan.has_deletes = has_deletes;
 		run->parts[g].plan.may_exist = may_exist(run->job);
@@ -363,7 +365,7 @@ destroy_part(struct job_part *part)
 	feed_delete(part->feed);
 	array_close(&part->array);
 	trace_reader_close(part->reader);
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		nb_histogram_delete(measured->kinds[kind].service);
 		nb_histogram_delete(measured->kinds[kind].response);
 	}

@@ -34,7 +34,7 @@ struct job_thread {
 	uint64_t ops, wall_ns;
 	uint64_t done; /* warm-up included */
 	/* of `ops`, by NB_OP_*; of the classic actions all in the first */
-	uint64_t kinds[NB_OP_KINDS];
+	uint64_t kinds[NB_KINDS_MAX];
 };
 
 /** What came of a kind of operation in a group. Histograms are owned. */
@@ -60,7 +60,8 @@ struct job_measurement {
 	uint64_t commits; /* likewise: see job_is_commit() */
 	uint64_t wall_ns; /* first of the operations that count to the last one's end */
 	uint64_t span_ns; /* begin of the phase to the last operation's end */
-	struct job_kind kinds[NB_OP_KINDS];
+	struct job_kind kinds[NB_KINDS_MAX];
+	uint32_t level; /* STEPS_*: of operations of steps */
 	struct stamping stamping;
 	struct job_thread *threads; /* owned */
 	uint32_t thread_count;
@@ -103,12 +104,13 @@ group_has(const struct nb_group *group, uint32_t kind)
 	return group->weights[kind] > 0;
 }
 
-/** Whether some of them change the database. */
+/** Whether some of them change the database; of steps, nearly all do. */
 static inline bool
 group_writes(const struct nb_group *group)
 {
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
-		if (group_has(group, kind) && (ops_is_write(kind) || kind == NB_OP_DELETE))
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
+		if (group_has(group, kind) &&
+			(kind_is_steps(kind) || ops_is_write(kind) || kind == NB_OP_DELETE))
 			return true;
 	}
 	return false;
@@ -346,7 +348,8 @@ run_check(struct nb_run *run);
 
 /** Whether the engine has the verbs that a group needs beyond get, put and delete. */
 NB_MUST_CHECK int
-run_check_verbs(const struct nb_engine *engine, const struct nb_group *group);
+run_check_verbs(
+	const struct nb_engine *engine, const struct nb_job *job, const struct nb_group *group);
 
 /** Operations that the group is to do; UINT64_MAX: no bound. */
 uint64_t

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "run/async.h"
 #include "run/run.h"
+#include "run/steps.h"
 
 uint64_t
 run_count_of(const struct nb_job *job, const struct nb_group *group)
@@ -68,7 +69,8 @@ lacks(const struct nb_engine *engine, const struct nb_group *group, const char *
 }
 
 int
-run_check_verbs(const struct nb_engine *engine, const struct nb_group *group)
+run_check_verbs(
+	const struct nb_engine *engine, const struct nb_job *job, const struct nb_group *group)
 {
 	if (group_has(group, NB_OP_SCAN) &&
 		(engine->scan_open == NULL || (engine->caps & NB_CAP_ORDERED) == 0))
@@ -88,7 +90,7 @@ run_check_verbs(const struct nb_engine *engine, const struct nb_group *group)
 		return lacks(engine, group, "transactions");
 	if (group->depth > 1 && (engine->submit == NULL || engine->reap == NULL))
 		return lacks(engine, group, "several requests in flight; use --depth=1");
-	return NB_OK;
+	return steps_check(engine, job, group);
 }
 
 /** Whether its operations can be requests in flight, so many at once and so handed over. */
@@ -110,11 +112,11 @@ check_depth(const struct nb_run *run, const struct nb_group *group)
 		return error_set(NB_ERR_USAGE,
 			"%s: latency: must be each with a depth, which has a stamp for what is handed over together; omit --latency",
 			name);
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++)
 		if (group_has(group, kind) && !async_has(kind))
 			return error_set(NB_ERR_USAGE,
 				"%s: depth: a %s cannot be a request in flight; use --depth=1",
-				name, nb_op_name(kind));
+				name, kind_name(run->job, kind));
 	if (group->batch_bytes > most)
 		return error_set(NB_ERR_USAGE,
 			"%s: batch-bytes: %llu bytes are never gathered, since %u requests of up to %llu bytes hold %llu",
@@ -336,7 +338,7 @@ run_check(struct nb_run *run)
 		rc = keyspace_create(&run->keys, job, numbers);
 	if (rc == NB_OK)
 		rc = sizes_create(
-			&run->sizes, run->is_replay ? &sizes_of_traces : &job->values);
+			&run->sizes, run->is_replay ? &sizes_of_traces : kinds_sizes(job));
 	if (rc != NB_OK)
 		return rc;
 	run->threads_max = most_threads(run);
@@ -350,7 +352,7 @@ run_check(struct nb_run *run)
 		rc = check_procs(run);
 	if (rc == NB_OK && !run->is_replay &&
 		(run->classic == NULL || is_done_by(run, job->load)))
-		rc = run_check_verbs(&run->engine->table, job->load);
+		rc = run_check_verbs(&run->engine->table, job, job->load);
 	if (rc == NB_OK && is_done_by(run, job->load))
 		rc = check_depth(run, job->load);
 	if (rc == NB_OK)
@@ -358,7 +360,7 @@ run_check(struct nb_run *run)
 	for (size_t g = 0; g < job->group_count && rc == NB_OK; g++) {
 		if (is_done_by(run, &job->groups[g]) &&
 			(!run->is_replay || job->groups[g].insert_verb == NB_INSERT_NATIVE))
-			rc = run_check_verbs(&run->engine->table, &job->groups[g]);
+			rc = run_check_verbs(&run->engine->table, job, &job->groups[g]);
 		if (rc == NB_OK && is_done_by(run, &job->groups[g]))
 			rc = check_depth(run, &job->groups[g]);
 	}

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/histogram.h"
 #include "run/run.h"
+#include "run/steps.h"
 #include "run/sampler.h"
 
 enum { STEADY_LOOKS = 10 }; /* in a window */
@@ -48,7 +49,7 @@ peek(struct nb_run *run)
 	for (size_t p = 0; p < run->active_count; p++) {
 		const struct job_part *part = run->active[p];
 		for (uint32_t t = 0; t < part->plan.threads; t++) {
-			for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+			for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 				const struct job_counts *counts =
 					&part->workers[t]->counts[kind];
 				if (counts->service != NULL)
@@ -185,7 +186,7 @@ errors(void *arg)
 	for (size_t p = 0; p < run->active_count; p++) {
 		const struct job_part *part = run->active[p];
 		for (uint32_t t = 0; t < part->plan.threads; t++) {
-			for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+			for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 				const uint64_t *answers =
 					part->workers[t]->counts[kind].answers;
 				sum += __atomic_load_n(
@@ -294,7 +295,10 @@ collect_worker(struct nb_run *run, struct job_part *part, uint32_t thread)
 	*own = (struct job_thread){.ops = worker->measured,
 		.done = worker->counted,
 		.wall_ns = clock_ns(&run->clock, worker->last_ticks - worker->first_ticks)};
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	uint32_t level = steps_level(worker);
+	if (level != STEPS_NONE && (measured->level == STEPS_NONE || level < measured->level))
+		measured->level = level;
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		uint64_t before = measured->kinds[kind].ops;
 		int rc = collect_kind(&measured->kinds[kind], &worker->counts[kind]);
 		if (rc != NB_OK)

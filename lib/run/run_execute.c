@@ -139,7 +139,7 @@ collect(struct nb_run *run)
 		sum->commits += part->measured.commits;
 		add_stamping(&sum->stamping, &part->measured.stamping);
 		wall_ns = part->measured.wall_ns > wall_ns ? part->measured.wall_ns : wall_ns;
-		for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 			const struct job_kind *from = &part->measured.kinds[kind];
 			sum->value_bytes += from->bytes;
 			for (int i = 0; i < WORKER_ANSWERS; i++)

@@ -62,7 +62,7 @@ run_passes(struct nb_run *run, struct job_worker *worker)
 	qsort(op_ns, PASSES, sizeof(*op_ns), compare_doubles);
 	run->measured.floor_op_ns = op_ns[PASSES / 2];
 	nb_histogram_reset(all);
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		if (worker->counts[kind].service != NULL)
 			nb_histogram_merge(all, worker->counts[kind].service);
 	}
@@ -101,7 +101,7 @@ job_floor_measure(struct nb_run *run)
 	const struct nb_engine *engine = engine_builtin("null");
 	const struct job_part *part = run->options.what == NB_JOB_LOAD ? &run->loading
 								       : &run->parts[0];
-	if (run->is_replay || run_check_verbs(engine, part->group) != NB_OK)
+	if (run->is_replay || run_check_verbs(engine, run->job, part->group) != NB_OK)
 		return NB_OK;
 	struct job_plan plan = part->plan;
 	plan.engine = engine;

@@ -22,6 +22,7 @@
 #include "base/process.h"
 #include "run/fault.h"
 #include "run/run.h"
+#include "run/tally.h"
 
 enum {
 	TICK_NS = 20 * 1000 * 1000,
@@ -113,6 +114,8 @@ enter(struct nb_run *run, struct job_part *part, struct job_worker *worker, uint
 		rc = job_worker_enter(worker);
 	if (rc == NB_OK)
 		rc = open_session(run, worker, id);
+	if (rc == NB_OK)
+		rc = tally_read(worker, false);
 	if (rc != NB_OK)
 		keep_failure(worker, rc);
 }
@@ -133,6 +136,15 @@ leave(struct nb_run *run, struct job_worker *worker)
 }
 
 static void
+read_back_worker(struct job_worker *worker)
+{
+	int rc = worker->plan->tally_workers > 0 ? tally_read(worker, true)
+						 : job_worker_read_back(worker);
+	if (rc != NB_OK && worker->rc == NB_OK)
+		keep_failure(worker, rc);
+}
+
+static void
 work(void *arg, uint32_t id, int phase)
 {
 	struct nb_run *run = arg;
@@ -143,7 +155,7 @@ work(void *arg, uint32_t id, int phase)
 	else if (worker->session != NULL && phase == PHASE_OPERATE)
 		job_worker_run(worker);
 	else if (worker->session != NULL && phase == PHASE_READ_BACK)
-		job_worker_read_back(worker);
+		read_back_worker(worker);
 	else if (phase == PHASE_LEAVE)
 		leave(run, worker);
 	if (worker->rc != NB_OK && phase != PHASE_LEAVE)
@@ -376,6 +388,8 @@ read_back(struct nb_run *run)
 		run->active[p]->plan.halt = &run->shared->breaks[p];
 	worker_pool_do(&run->pool, PHASE_READ_BACK, TICK_NS, watch_stop);
 	rc = worker_failure(run);
+	if (rc == NB_OK)
+		tally_judge(run);
 	return rc == NB_OK && has_counters(run) ? run_count_from(run) : rc;
 }
 
@@ -383,6 +397,8 @@ read_back(struct nb_run *run)
 static bool
 is_read_back_now(const struct nb_run *run)
 {
+	if (run->active[0]->plan.tally_workers > 0)
+		return true;
 	if (job_is_read_again(run) || (!run->is_measured && run->classic != NULL))
 		return false;
 	for (size_t p = 0; p < run->active_count; p++) {
@@ -431,6 +447,7 @@ read_back_only(struct nb_run *run)
 static int
 with_workers(struct nb_run *run, int (*act)(struct nb_run *run))
 {
+	tally_plan(run, act == operate_all);
 	struct worker_pool *pool = &run->pool;
 	int rc = worker_pool_create(pool, job_threads(run), work, run);
 	if (rc != NB_OK)

@@ -49,7 +49,7 @@ open_array(struct nb_run *run, struct job_part *part, const struct nb_trace_opti
 			"an array has no timestamps; --speed needs them (use --rate)");
 	int rc = array_open(&part->array, &part->spec, options);
 	if (rc == NB_OK)
-		rc = run_check_verbs(&run->engine->table, group);
+		rc = run_check_verbs(&run->engine->table, run->job, group);
 	if (rc != NB_OK)
 		return rc;
 	uint64_t keys = part->array.job.records;

@@ -53,7 +53,7 @@ struct sampler {
 	bool is_warm;
 	struct sampler_phase phase;
 	/* as of the last sample: services, responses; NULL: no phase has had it */
-	struct nb_histogram *before[NB_OP_KINDS][2];
+	struct nb_histogram *before[NB_KINDS_MAX][2];
 	struct nb_histogram *now, *all;
 	uint64_t origin_ns;       /* first operation, on CLOCK_MONOTONIC */
 	uint64_t begin_ns;        /* of this phase, since that */
@@ -162,7 +162,7 @@ sampler_delete(struct sampler *sampler)
 {
 	if (sampler == NULL)
 		return;
-	for (size_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (size_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		nb_histogram_delete(sampler->before[kind][false]);
 		nb_histogram_delete(sampler->before[kind][true]);
 	}
@@ -240,12 +240,12 @@ has_kind(const struct sampler *sampler, uint32_t kind)
 static int
 take_latencies(struct sampler *sampler, struct sample *sample)
 {
-	sample->latencies = calloc(2 * NB_OP_KINDS, sizeof(*sample->latencies));
+	sample->latencies = calloc(2 * NB_KINDS_MAX, sizeof(*sample->latencies));
 	if (sample->latencies == NULL)
 		return error_memory();
 	nb_histogram_reset(sampler->all);
 	int rc = NB_OK;
-	for (uint32_t kind = 0; kind < NB_OP_KINDS && rc == NB_OK; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX && rc == NB_OK; kind++) {
 		if (has_kind(sampler, kind))
 			rc = take_latency(sampler, kind, false, sample);
 		if (has_kind(sampler, kind) && sampler->phase.has_response && rc == NB_OK)
@@ -373,7 +373,7 @@ take_sample(struct sampler *sampler, uint64_t since_ns, uint64_t done, bool is_e
 static int
 make_histograms(struct sampler *sampler)
 {
-	for (uint32_t at = 0; at < 2 * NB_OP_KINDS; at++) {
+	for (uint32_t at = 0; at < 2 * NB_KINDS_MAX; at++) {
 		struct nb_histogram **before = &sampler->before[at / 2][at % 2];
 		bool is_wanted = has_kind(sampler, at / 2) &&
 			(at % 2 == 0 || sampler->phase.has_response);

@@ -59,6 +59,7 @@
 #include "run/async.h"
 #include "run/fault.h"
 #include "run/operate.h"
+#include "run/tally.h"
 #include "run/worker_pool.h"
 
 enum {
@@ -118,7 +119,7 @@ static const char *
 name_of(const struct job_worker *worker, const struct ops_op *op)
 {
 	const struct job_plan *plan = worker->plan;
-	return plan->action != NULL ? plan->action : nb_op_name(op->kind);
+	return plan->action != NULL ? plan->action : kind_name(plan->spec->job, op->kind);
 }
 
 static void
@@ -177,7 +178,7 @@ job_worker_enter(struct job_worker *worker)
 {
 	const struct job_plan *plan = worker->plan;
 	struct nb_histogram *next = (struct nb_histogram *)(worker + 1);
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		if ((plan->kinds >> kind & 1) == 0)
 			continue;
 		worker->counts[kind].service = next++;
@@ -205,6 +206,13 @@ job_worker_enter(struct job_worker *worker)
 		return error_set(NB_FAIL, "out of memory for %u records at once", items);
 	if (plan->feed != NULL)
 		return NB_OK; /* operations come from there */
+	if (plan->spec->has_steps) {
+		worker->seen = calloc(items, sizeof(*worker->seen));
+		worker->seen_sizes = calloc(items, sizeof(*worker->seen_sizes));
+		if (worker->seen == NULL || worker->seen_sizes == NULL)
+			return error_memory();
+		steps_begin(worker);
+	}
 	int rc = plan->depth > 1 ? async_new(&worker->async, plan) : NB_OK;
 	return rc != NB_OK ? rc : ops_maker_create(&worker->maker, plan->spec);
 }
@@ -219,6 +227,9 @@ job_worker_leave(struct job_worker *worker)
 	free(worker->found_answers);
 	async_delete(worker->async);
 	worker->async = NULL;
+	free(worker->seen);
+	free(worker->seen_sizes);
+	tally_destroy(worker);
 	ops_maker_destroy(&worker->maker);
 }
 
@@ -328,19 +339,19 @@ run_one(struct job_worker *worker, const struct block *block, uint32_t j, uint32
 	struct job_taken *taken = worker->taken;
 	const struct ops_op *op = &block->ops[j];
 	bool is_mixed = only == NB_OP_KINDS;
-	uint32_t kind = is_mixed ? op->kind : only;
+	uint32_t kind = is_mixed ? ops_exec(op->kind) : only;
 	uint64_t i = is_mixed ? op->index : block->index + j;
 	int rc = operate(worker, block->engine, op, kind, is_mixed ? op->keys : block->keys + j,
 		is_mixed ? op->values : block->values + j, is_sampled(i, block->threshold),
 		clock_kind, is_stamped, span);
 	if (__builtin_expect(rc == NB_CONFLICT && is_halted(worker), 0))
 		return false; /* stopped meanwhile */
-	bool is_kept = rc == NB_EXISTS && kind == NB_OP_INSERT;
-	if (__builtin_expect(rc < 0 || (rc >= NB_CONFLICT && !is_kept), 0)) {
+	bool is_told = rc == NB_EXISTS && (kind == NB_OP_INSERT || kind == OPS_STEPS);
+	if (__builtin_expect(rc < 0 || (rc >= NB_CONFLICT && !is_told), 0)) {
 		worker_fail(worker, op, rc);
 		return false;
 	}
-	if (block->remembers && (ops_is_write(kind) || kind == NB_OP_DELETE) && !is_kept)
+	if (block->remembers && (ops_is_write(kind) || kind == NB_OP_DELETE) && !is_told)
 		job_remember(worker, op);
 	if (is_mixed) {
 		taken->spans[j] = *span;

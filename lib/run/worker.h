@@ -69,6 +69,8 @@ enum {
 	JOB_GAP,       /* a scan that left out a record that is there */
 	JOB_PHANTOM,   /* a scan with a key that no record has */
 	JOB_EXISTS,    /* an insert of a new record found its key there */
+	JOB_TORN,      /* a snapshot with a part of what one operation wrote */
+	JOB_WRONG_SUM, /* of counters: not what was added */
 	JOB_VERDICTS
 };
 
@@ -172,6 +174,8 @@ struct job_plan {
 	uint32_t own_places;   /* of job_worker.own; a power of two */
 	bool takes_turns; /* threads do strata in turn, whatever could be: see job_has_shares() */
 	bool may_spin;
+	bool are_counters; /* values are numbers, which say nothing of who wrote them */
+	uint32_t tally_first, tally_workers; /* see tally.c; 0 workers: sums are not verified */
 	bool are_values_keys; /* a value is its key's bytes, as in a trace of ycsb-text */
 	struct job_worker **workers; /* of the group, by thread */
 };
@@ -267,7 +271,13 @@ struct job_worker {
 	uint64_t waited_ns;  /* for inserts of other threads */
 	uint64_t lag_ns;     /* how late the last operation began: the queue at the end */
 	uint64_t lag_max_ns;
-	struct job_counts counts[NB_OP_KINDS];
+	struct job_counts counts[NB_KINDS_MAX];
+	uint8_t ways[NB_KINDS_MAX]; /* how operations of steps are done: see steps.c */
+	uint64_t added;             /* to counters, by operations that were answered */
+	bool is_adding;             /* within one that was not */
+	uint64_t *seen;             /* versions that a sampled one of steps read, by step */
+	uint32_t *seen_sizes;
+	struct job_tally *tally;
 	struct job_findings findings;
 	int rc; /* the failure that ended it */
 	char text[WORKER_TEXT];
@@ -335,6 +345,11 @@ job_worker_read_back(struct job_worker *worker);
 void
 job_verify_value(struct job_worker *worker, const struct ops_op *op, uint32_t item,
 	struct nb_slice value);
+
+/** A finding: record `item` has that version, or number, where another one was expected. */
+void
+job_verify_note(struct job_worker *worker, const struct ops_op *op, uint32_t item, int verdict,
+	uint64_t is, uint64_t expected);
 
 /** Of a read that found nothing. */
 void

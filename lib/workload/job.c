@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/lines.h"
+#include "workload/kinds.h"
 
 /* ---- groups ---- */
 
@@ -139,6 +140,7 @@ nb_job_delete(struct nb_job *job)
 	free(job->load);
 	nb_sizes_destroy(&job->values);
 	free(job->values_text);
+	free(job->kinds);
 	free(job->keys_path);
 	free(job->summary);
 	free(job->name);
@@ -249,7 +251,10 @@ set_of_all(struct nb_job *job, const struct job_key *key, const char *value)
 static int
 set_by_names(struct nb_job *job, const char *section, const char *name, const char *value)
 {
+	struct job_key share;
 	const struct job_key *key = job_keys_find(name);
+	if (key == NULL && job_kind_key(job, name, &share))
+		key = &share;
 	if (key == NULL)
 		return job_refuse_key(name);
 	if (section == NULL || strcmp(section, "workload") == 0)
@@ -336,6 +341,11 @@ write_group(FILE *to, const struct nb_job *job, size_t i, const struct nb_group 
 	group.phase = i > 0 && group.phase > job->groups[i - 1].phase;
 	int rc = job_name_check(group.name);
 	fprintf(to, "\n[%.47s]\n", group.name);
+	for (size_t k = 0; rc == NB_OK && k < job->kind_count; k++) {
+		struct job_key share;
+		if (job_kind_key(job, job->kinds[k].name, &share))
+			rc = write_key(to, &share, &group, defaults);
+	}
 	return rc == NB_OK ? write_keys(to, &group, defaults, false, false) : rc;
 }
 
@@ -344,6 +354,8 @@ write_job(FILE *to, const struct nb_job *job, const struct nb_job *defaults)
 {
 	fputs("[workload]\n", to);
 	int rc = write_keys(to, job, defaults, true, false);
+	for (size_t k = 0; rc == NB_OK && k < job->kind_count; k++)
+		kind_write(to, &job->kinds[k]);
 	if (rc == NB_OK && job->load != NULL) {
 		fputs("\n[load]\n", to);
 		rc = write_keys(to, job->load, defaults->load, false, true);

@@ -48,6 +48,10 @@ extern const struct job_key job_keys[];
 const struct job_key *
 job_keys_find(const char *name);
 
+/** The key that sets the share of a kind of the job's own; false if it has none of that name. */
+bool
+job_kind_key(const struct nb_job *job, const char *name, struct job_key *key);
+
 /** NB_ERR_USAGE "there is no key ...", with the nearest. */
 int
 job_refuse_key(const char *name);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "workload/kinds.h"
 #include "workload/op_kind.h"
 #include "workload/sizes.h"
 
@@ -65,6 +66,18 @@ check_mix(const struct nb_job *job, const struct nb_group *group)
 				"%s: needs records, and both space and records are 0",
 				nb_op_name(kind));
 	}
+	for (uint32_t kind = NB_OP_KINDS; kind < NB_KINDS_MAX; kind++) {
+		const struct nb_kind *own = kind_row(job, kind);
+		if (group->weights[kind] == 0)
+			continue;
+		sum += group->weights[kind];
+		if (own == NULL)
+			return error_set(
+				NB_ERR_USAGE, "has a share of kind %u, which is none", kind);
+		if (job->records == 0)
+			return error_set(NB_ERR_USAGE,
+				"%s: needs existing records, and records is 0", own->name);
+	}
 	if (sum == 0)
 		return error_set(NB_ERR_USAGE,
 			"the mix is empty; set shares, such as read = 95 and update = 5");
@@ -72,6 +85,43 @@ check_mix(const struct nb_job *job, const struct nb_group *group)
 	if (scale > 1 && scale != 10 && scale != 100 && scale != 1000 && scale != 10000)
 		return error_set(NB_ERR_USAGE, "the scale of its mix is not a power of ten");
 	return NB_OK;
+}
+
+/** Counters are only read and added to: their values cannot tell who wrote them. */
+static int
+check_counters(const struct nb_job *job, const struct nb_group *group)
+{
+	uint32_t verbs = kinds_verbs(job, group), kind = 0;
+	if (!kinds_have_counters(job))
+		return NB_OK;
+	while (kind < NB_OP_KINDS &&
+		(group->weights[kind] == 0 || !op_is(kind, OP_WRITES | OP_REMOVES)))
+		kind++;
+	if (kind < NB_OP_KINDS || (verbs & (KIND_CHANGES & ~(1u << NB_STEP_MERGE))) != 0)
+		return error_set(NB_ERR_USAGE,
+			"%s: a job with add keeps counters, which are only read and added to",
+			kind < NB_OP_KINDS ? nb_op_name(kind) : "put, insert or delete steps");
+	return NB_OK;
+}
+
+static int
+check_kinds(const struct nb_job *job)
+{
+	int rc = NB_OK;
+	bool has_ages = false;
+	if (job->kind_count > NB_KINDS_MAX - KIND_OWN)
+		return error_set(NB_ERR_USAGE, "there are %zu kinds; allowed: %u",
+			job->kind_count, NB_KINDS_MAX - KIND_OWN);
+	for (size_t k = 0; rc == NB_OK && k < job->kind_count; k++) {
+		rc = kind_check(&job->kinds[k]);
+		has_ages |= (kind_verbs(&job->kinds[k]) >> NB_STEP_PUT_IF_NEWER & 1) != 0;
+		if (rc != NB_OK)
+			rc = error_prefix(rc, "[kind %.23s]", job->kinds[k].name);
+	}
+	if (rc == NB_OK && has_ages && job->values.min < 16)
+		rc = error_set(NB_ERR_USAGE,
+			"put-if-newer: needs values of at least 16 bytes; raise value-size");
+	return rc;
 }
 
 static int
@@ -155,6 +205,8 @@ check_group(const struct nb_job *job, const struct nb_group *group)
 	if (rc == NB_OK && group != job->load)
 		rc = check_mix(job, group);
 	if (rc == NB_OK && group != job->load)
+		rc = check_counters(job, group);
+	if (rc == NB_OK && group != job->load)
 		rc = check_distribution(group);
 	if (rc == NB_OK)
 		rc = check_rate(group);
@@ -171,7 +223,7 @@ check_load(const struct nb_job *job)
 {
 	if (job->load == NULL)
 		return error_set(NB_ERR_USAGE, "[load]: is missing");
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		if ((job->load->weights[kind] > 0) != (kind == NB_OP_INSERT))
 			return error_set(NB_ERR_USAGE, "[load]: its mix is not all inserts");
 	}
@@ -257,6 +309,8 @@ nb_job_check(const struct nb_job *job)
 		rc = check_key_format(job);
 	if (rc == NB_OK && (rc = sizes_check(&job->values)) != NB_OK)
 		rc = error_prefix(rc, "value-size");
+	if (rc == NB_OK)
+		rc = check_kinds(job);
 	if (rc == NB_OK)
 		rc = check_load(job);
 	if (rc == NB_OK)

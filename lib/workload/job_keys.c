@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "workload/dist.h"
+#include "workload/kinds.h"
 #include "workload/op_kind.h"
 
 #define JOB_FIELD(name) \
@@ -71,6 +72,9 @@ const struct job_key job_keys[] = {
 		.type = JOB_COUNT, JOB_FIELD(lag), .max = 1u << 30},
 
 	OP_KINDS(SHARE)
+	{.said = {.name = "add", .arg = "SHARE", .def = "0",
+		.help = "share of additions to a counter; all records are then counters of 8 bytes"},
+		.type = JOB_SHARE, GROUP_FIELD(weights[KIND_ADD])},
 	{.said = {.name = "distribution", .arg = "NAME", .def = "uniform",
 		.choices = &DIST_NAMES(CHOICE)[1],
 		.help = "how an operation chooses its record"},
@@ -190,4 +194,18 @@ job_keys_find(const char *name)
 			return key;
 	}
 	return NULL;
+}
+
+bool
+job_kind_key(const struct nb_job *job, const char *name, struct job_key *key)
+{
+	uint32_t kind = kind_find(job, name);
+	if (kind == NB_KINDS_MAX)
+		return false;
+	*key = (struct job_key){
+		.said = {.name = kind_name(job, kind), .arg = "SHARE", .def = "0"},
+		.type = JOB_SHARE,
+		.offset = offsetof(struct nb_group, weights) + kind * sizeof(uint32_t),
+		.width = sizeof(uint32_t)};
+	return true;
 }

@@ -12,13 +12,16 @@
 #include "base/error.h"
 #include "workload/ini.h"
 #include "workload/job.h"
+#include "workload/kinds.h"
 
 struct reader {
 	struct nb_job *job;
 	struct nb_group defaults;
-	bool is_workload;               /* the section is [workload] */
-	struct nb_group *group;         /* of the section; of [workload]: the defaults */
-	size_t key_lines[JOB_KEYS_MAX]; /* of each key of the section; 0: it is not there */
+	bool is_workload;       /* the section is [workload] */
+	struct nb_group *group; /* of the section; of [workload]: the defaults */
+	struct nb_kind *kind;   /* of the section; NULL: it is another section */
+	/* of each key of the section, then of each kind; 0: it is not there */
+	size_t key_lines[JOB_KEYS_MAX + NB_KINDS_MAX];
 	size_t workload_line, load_line, group_lines[NB_GROUPS_MAX];
 };
 
@@ -71,10 +74,23 @@ begin_group(struct reader *reader, const struct ini_line *line)
 }
 
 static int
+begin_kind(struct reader *reader, const char *name)
+{
+	struct nb_job *job = reader->job;
+	int rc = kind_add(job, name);
+	if (rc == NB_OK)
+		reader->kind = &job->kinds[job->kind_count - 1];
+	return rc;
+}
+
+static int
 begin_section(struct reader *reader, const struct ini_line *line)
 {
 	memset(reader->key_lines, 0, sizeof(reader->key_lines));
 	reader->is_workload = false;
+	reader->kind = NULL;
+	if (strncmp(line->section, "kind ", 5) == 0)
+		return begin_kind(reader, line->section + 5);
 	if (strcmp(line->section, "workload") == 0)
 		return begin_workload(reader, line);
 	if (strcmp(line->section, "load") == 0)
@@ -88,13 +104,20 @@ take_line(void *arg, const struct ini_line *line)
 	struct reader *reader = arg;
 	if (line->key == NULL)
 		return begin_section(reader, line);
+	if (reader->kind != NULL)
+		return kind_set(reader->kind, line->key, line->value);
+	struct job_key share;
 	const struct job_key *key = job_keys_find(line->key);
+	if (key == NULL && job_kind_key(reader->job, line->key, &share))
+		key = &share;
 	if (key == NULL)
 		return job_refuse_key(line->key);
 	if (line->section == NULL)
 		return error_set(NB_ERR_USAGE,
 			"'%s' is before the first section; begin with [workload]", line->key);
-	size_t *key_line = &reader->key_lines[key - job_keys];
+	size_t *key_line = key == &share
+		? &reader->key_lines[JOB_KEYS_MAX + kind_find(reader->job, line->key)]
+		: &reader->key_lines[key - job_keys];
 	if (*key_line > 0)
 		return error_set(NB_ERR_USAGE, "'%s' is already in line %zu of [%s]", line->key,
 			*key_line, line->section);

@@ -457,27 +457,27 @@ static int
 set_share(const struct job_key *key, void *object, const char *text)
 {
 	struct nb_group *group = object;
-	uint64_t weights[NB_OP_KINDS], share, divisor = 1;
+	uint64_t weights[NB_KINDS_MAX], share, divisor = 1;
 	uint64_t scale = group->weight_scale > 0 ? group->weight_scale : 1;
 	int rc = parse_share(&share, text);
 	if (rc != NB_OK)
 		return rc;
 	size_t set = (key->offset - offsetof(struct nb_group, weights)) / sizeof(uint32_t);
-	for (size_t i = 0; i < NB_OP_KINDS; i++)
+	for (size_t i = 0; i < NB_KINDS_MAX; i++)
 		weights[i] = i == set ? share : group->weights[i] * (SHARE_SCALE_MAX / scale);
 	for (bool is_whole = true; divisor < SHARE_SCALE_MAX; divisor *= 10) {
-		for (size_t i = 0; i < NB_OP_KINDS; i++)
+		for (size_t i = 0; i < NB_KINDS_MAX; i++)
 			is_whole &= weights[i] % (divisor * 10) == 0;
 		if (!is_whole)
 			break;
 	}
-	for (size_t i = 0; i < NB_OP_KINDS; i++) {
+	for (size_t i = 0; i < NB_KINDS_MAX; i++) {
 		if (weights[i] / divisor > UINT32_MAX)
 			return error_set(NB_ERR_USAGE,
 				"'%s' and the other shares are too far apart for their decimals",
 				text);
 	}
-	for (size_t i = 0; i < NB_OP_KINDS; i++)
+	for (size_t i = 0; i < NB_KINDS_MAX; i++)
 		group->weights[i] = (uint32_t)(weights[i] / divisor);
 	group->weight_scale = (uint32_t)(SHARE_SCALE_MAX / divisor);
 	return NB_OK;

@@ -43,6 +43,10 @@ enum {
 	OPS_VERSION = 1 /* of all that makes the stream; part of the digest */
 };
 
+/* Counters get 1..STEP_DELTAS more, where the job does not say how much. */
+enum { STEP_DELTAS = 1000 };
+#define DELTA_SALT UINT64_C(0x2545f4914f6cdd1d)
+
 /* Separate the random numbers of strata from those of operations. */
 #define SHUFFLE_SALT UINT64_C(0x5d1f9bb3a6c8e24d)
 
@@ -63,26 +67,27 @@ static uint32_t
 only_kind(const struct nb_group *group)
 {
 	uint32_t kinds = 0, only = NB_OP_KINDS;
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		if (group->weights[kind] > 0) {
 			only = kind;
 			kinds++;
 		}
 	}
-	return kinds == 1 ? only : NB_OP_KINDS;
+	return kinds == 1 && only < NB_OP_KINDS ? only : NB_OP_KINDS;
 }
 
 static void
 sum_weights(struct ops_spec *spec)
 {
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		uint64_t weight = spec->group->weights[kind];
 		spec->cumulated[kind] = spec->weight_sum;
 		spec->weight_sum += weight;
-		spec->has_items |= weight > 0 && ops_is_many(kind);
+		spec->has_items |= weight > 0 && kind < NB_OP_KINDS && ops_is_many(kind);
+		spec->has_steps |= weight > 0 && kind_is_steps(kind);
 		spec->has_draws |= weight > 0 && kind != NB_OP_INSERT;
 	}
-	spec->cumulated[NB_OP_KINDS] = spec->weight_sum;
+	spec->cumulated[NB_KINDS_MAX] = spec->weight_sum;
 }
 
 static void
@@ -96,6 +101,14 @@ create_items(struct ops_spec *spec)
 	assert(rc == NB_OK); /* it was checked when the job was */
 	(void)rc;
 	spec->items_max = spec->has_items ? (uint32_t)spec->items.max : 1;
+	for (uint32_t kind = KIND_ADD; kind < NB_KINDS_MAX; kind++) {
+		const struct nb_kind *own = kind_row(spec->job, kind);
+		uint32_t records = own != NULL && group->weights[kind] > 0
+			? kind_records_max(own)
+			: 0;
+		if (records > spec->items_max)
+			spec->items_max = records;
+	}
 }
 
 /**
@@ -235,6 +248,20 @@ ops_version_index(const struct ops_spec *spec, uint64_t version, uint64_t versio
 	return number % spec->streams == spec->stream;
 }
 
+/** Not their names: these change no operation. */
+static void
+digest_kinds(const struct ops_spec *spec, XXH3_state_t *state)
+{
+	for (uint32_t kind = KIND_ADD; kind < NB_KINDS_MAX; kind++) {
+		const struct nb_kind *own = kind_row(spec->job, kind);
+		if (own == NULL || spec->group->weights[kind] == 0)
+			continue;
+		uint32_t words[] = {kind, spec->group->weights[kind], own->step_count};
+		XXH3_64bits_update(state, words, sizeof(words));
+		XXH3_64bits_update(state, own->steps, own->step_count * sizeof(own->steps[0]));
+	}
+}
+
 uint64_t
 ops_digest(const struct ops_spec *spec, uint64_t keys_hash)
 {
@@ -252,7 +279,9 @@ ops_digest(const struct ops_spec *spec, uint64_t keys_hash)
 	XXH3_64bits_reset(&state);
 	XXH3_64bits_update(&state, words, sizeof(words));
 	XXH3_64bits_update(&state, reals, sizeof(reals));
-	XXH3_64bits_update(&state, group->weights, sizeof(group->weights));
+	XXH3_64bits_update(&state, group->weights, NB_OP_KINDS * sizeof(group->weights[0]));
+	if (spec->has_steps)
+		digest_kinds(spec, &state);
 	uint32_t flags[] = {
 		group->is_scan_backward, group->is_scan_keys_only, group->is_batch_atomic};
 	if ((flags[0] | flags[1] | flags[2]) != 0)
@@ -297,7 +326,7 @@ has_writes(const struct ops_spec *spec)
 		if (ops_is_write(kind) && spec->group->weights[kind] > 0)
 			return true;
 	}
-	return false;
+	return (kinds_verbs(spec->job, spec->group) & KIND_PUTS) != 0;
 }
 
 int
@@ -318,8 +347,10 @@ ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
 	maker->numbers = calloc(records, sizeof(*maker->numbers));
 	maker->keys = calloc(records, sizeof(*maker->keys));
 	maker->values = calloc(records, sizeof(*maker->values));
-	if (maker->bytes == NULL || maker->numbers == NULL || maker->keys == NULL ||
-		maker->values == NULL) {
+	if (spec->has_steps)
+		maker->steps = calloc(records, sizeof(*maker->steps));
+	if (maker->bytes == NULL || (spec->has_steps && maker->steps == NULL) ||
+		maker->numbers == NULL || maker->keys == NULL || maker->values == NULL) {
 		ops_maker_destroy(maker);
 		return error_set(NB_FAIL, "out of memory for values of %zu bytes", value_size);
 	}
@@ -350,6 +381,8 @@ ops_maker_destroy(struct ops_maker *maker)
 	free(maker->numbers);
 	free(maker->keys);
 	free(maker->values);
+	free(maker->steps);
+	maker->steps = NULL;
 	maker->bytes = NULL;
 	maker->numbers = NULL;
 	maker->keys = maker->values = NULL;
@@ -381,7 +414,7 @@ ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRAT
 	uint64_t first = stratum * OPS_STRATUM;
 	uint32_t at = 0, size = size_of_stratum(spec, first);
 	memset(kinds, NB_OP_READ, OPS_STRATUM); /* beyond the end, of which nothing is made */
-	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		if (spec->group->weights[kind] == 0)
 			continue;
 		uint64_t begin = below(spec, kind + 1, first);
@@ -466,6 +499,51 @@ draw_others(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t ite
 	maker->random[j] = random;
 }
 
+/** What a step of operation i adds to a counter. */
+static uint64_t
+delta_of(const struct ops_spec *spec, const struct nb_kind_step *step, uint64_t i, uint32_t k)
+{
+	uint64_t mixed = splitmix64_mix((spec->seed ^ DELTA_SALT) + i * NB_ITEMS_MAX + k);
+	return step->operand > 0 ? step->operand : mixed % STEP_DELTAS + 1;
+}
+
+/** Steps of an operation and their records; how many. */
+static uint32_t
+choose_steps(struct ops_maker *maker, uint32_t j, uint64_t *numbers, struct nb_step *steps)
+{
+	const struct ops_spec *spec = maker->spec;
+	const struct nb_kind *kind = kind_row(spec->job, maker->kinds[j]);
+	uint64_t *random = &maker->random[j], i = maker->first + j;
+	uint32_t begins[NB_KIND_STEPS_MAX + 1] = {0}, count = 0;
+	for (uint32_t s = 0; s < kind->step_count; s++) {
+		const struct nb_kind_step *step = &kind->steps[s];
+		const uint32_t *like = &begins[step->same - (step->same > 0)];
+		uint32_t times = step->same > 0 ? like[1] - like[0] : step->times_min;
+		bool is_of_space = (KIND_SPACE >> step->verb & 1) != 0;
+		if (step->times_max > step->times_min && step->same == 0)
+			times += (uint32_t)dist_below(
+				random, step->times_max - step->times_min + 1);
+		for (uint32_t k = 0; k < times; k++, count++) {
+			if (step->same > 0)
+				numbers[count] = numbers[*like + k];
+			else if (is_of_space)
+				numbers[count] = dist_draw(
+					&spec->space_dist, random, i + count);
+			else
+				numbers[count] = number_of(spec,
+					count == 0
+						? maker->drawn[j]
+						: dist_draw(&maker->dist, random, i + count));
+			steps[count] = (struct nb_step){.verb = step->verb,
+				.operand = step->verb == NB_STEP_MERGE
+					? delta_of(spec, step, i, count)
+					: VALUES_AGE_AT};
+		}
+		begins[s + 1] = count;
+	}
+	return count;
+}
+
 /** The records of an operation; the first is drawn, or the next one to insert. */
 static inline void
 choose(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
@@ -505,6 +583,21 @@ make_sized_values(struct ops_maker *maker, uint32_t j, struct nb_slice *values,
 	}
 }
 
+/** Keys of the steps, and values of those that put one. */
+static void
+make_step_values(struct ops_maker *maker, uint32_t j, struct ops_op *op)
+{
+	struct nb_slice *values = maker->values + (op->keys - maker->keys);
+	for (uint32_t k = 0; k < op->items; k++) {
+		struct nb_step *step = &op->steps[k];
+		step->key = op->keys[k];
+		if ((KIND_PUTS >> step->verb & 1) == 0)
+			continue;
+		make_sized_values(maker, j, &values[k], &op->keys[k], 1);
+		step->value = values[k];
+	}
+}
+
 /** Of operations [begin, begin + count) of the stratum, which stand in maker->ops. */
 static void
 make_values(struct ops_maker *maker, uint32_t begin, uint32_t count)
@@ -513,6 +606,8 @@ make_values(struct ops_maker *maker, uint32_t begin, uint32_t count)
 	bool is_fixed = spec->sizes->min == spec->sizes->max;
 	for (uint32_t j = 0; j < count; j++) {
 		struct ops_op *op = &maker->ops[j];
+		if (op->steps != NULL)
+			make_step_values(maker, begin + j, op);
 		if (!ops_is_write(op->kind))
 			continue;
 		struct nb_slice *values = maker->values + (op->keys - maker->keys);
@@ -596,15 +691,21 @@ ops_make(struct ops_maker *maker)
 	uint32_t count = 0;
 	for (uint32_t j = 0; j < left && used < maker->block; j++, count++) {
 		uint32_t kind = maker->kinds[begin + j];
-		uint32_t items = draw_items(maker, begin + j);
-		choose(maker, begin + j, maker->numbers + used, items);
+		bool is_steps = kind_is_steps(kind);
+		struct nb_step *steps = is_steps ? maker->steps + used : NULL;
+		uint32_t items = is_steps
+			? choose_steps(maker, begin + j, maker->numbers + used, steps)
+			: draw_items(maker, begin + j);
+		if (!is_steps)
+			choose(maker, begin + j, maker->numbers + used, items);
 		maker->ops[j] = (struct ops_op){.kind = kind,
 			.items = items,
 			.index = maker->first + begin + j,
 			.length = kind == NB_OP_SCAN ? scan_length(maker, begin + j) : 0,
 			.numbers = maker->numbers + used,
 			.keys = maker->keys + used,
-			.values = maker->values + used};
+			.values = maker->values + used,
+			.steps = steps};
 		used += items;
 	}
 	keyspace_keys(
@@ -615,25 +716,67 @@ ops_make(struct ops_maker *maker)
 	return count;
 }
 
-bool
-ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number)
+/** Whether a step with one of these verbs goes to the record. */
+static bool
+steps_write(struct ops_maker *maker, uint32_t j, uint64_t number, uint32_t verbs)
 {
-	uint64_t stratum = i / OPS_STRATUM, numbers[NB_ITEMS_MAX];
+	uint64_t numbers[NB_ITEMS_MAX];
+	struct nb_step steps[NB_ITEMS_MAX];
+	uint32_t count = choose_steps(maker, j, numbers, steps);
+	for (uint32_t k = 0; k < count; k++) {
+		if (numbers[k] == number && (verbs >> steps[k].verb & 1) != 0)
+			return true;
+	}
+	return false;
+}
+
+/** Turn to the stratum of operation i, which is then the j-th; of a spec that draws. */
+static uint32_t
+turn_to(struct ops_maker *maker, uint64_t i)
+{
 	uint32_t j = (uint32_t)(i % OPS_STRATUM);
-	struct ops_maker maker = {.spec = spec, .dist = spec->dist};
-	if (spec->plain_count > 0)
-		return ops_is_write(spec->one_kind) &&
-			number == spec->plain_first + i % spec->plain_count;
-	ops_begin(&maker, stratum);
-	if (!ops_is_write(maker.kinds[j]))
-		return false;
-	uint32_t items = draw_items(&maker, j);
+	ops_begin(maker, i / OPS_STRATUM);
 	for (uint32_t before = 0; before < j; before++)
-		maker.inserted += maker.kinds[before] == NB_OP_INSERT;
-	choose(&maker, j, numbers, items);
+		maker->inserted += maker->kinds[before] == NB_OP_INSERT;
+	return j;
+}
+
+static bool
+goes_to(struct ops_maker *maker, uint32_t j, uint64_t number)
+{
+	uint64_t numbers[NB_ITEMS_MAX];
+	uint32_t items = draw_items(maker, j);
+	choose(maker, j, numbers, items);
 	for (uint32_t k = 0; k < items; k++) {
 		if (numbers[k] == number)
 			return true;
 	}
 	return false;
+}
+
+bool
+ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number)
+{
+	struct ops_maker maker = {.spec = spec, .dist = spec->dist};
+	if (spec->plain_count > 0)
+		return ops_is_write(spec->one_kind) &&
+			number == spec->plain_first + i % spec->plain_count;
+	uint32_t j = turn_to(&maker, i);
+	if (kind_is_steps(maker.kinds[j]))
+		return steps_write(&maker, j, number, KIND_PUTS);
+	return ops_is_write(maker.kinds[j]) && goes_to(&maker, j, number);
+}
+
+bool
+ops_puts_at_once(const struct ops_spec *spec, uint64_t i, uint64_t number)
+{
+	struct ops_maker maker = {.spec = spec, .dist = spec->dist};
+	if (spec->plain_count > 0)
+		return false;
+	uint32_t j = turn_to(&maker, i);
+	const struct nb_kind *kind = kind_row(spec->job, maker.kinds[j]);
+	if (kind != NULL)
+		return kind->atomic != NB_ATOMIC_NO &&
+			steps_write(&maker, j, number, 1 << NB_STEP_PUT);
+	return maker.kinds[j] == NB_OP_TXN_WRITE && goes_to(&maker, j, number);
 }

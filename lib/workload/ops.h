@@ -15,10 +15,12 @@
  */
 #include <stdbool.h>
 
+#include <mininb/engine.h>
 #include <mininb/job.h>
 
 #include "workload/dist.h"
 #include "workload/keyspace.h"
+#include "workload/kinds.h"
 #include "workload/op_kind.h"
 #include "workload/sizes.h"
 #include "workload/values.h"
@@ -39,14 +41,15 @@ struct ops_spec {
 	bool is_array;            /* operation i goes to record i modulo job->records */
 	uint32_t items_max;
 	struct sizes items; /* of an operation that goes to more than one record */
-	uint32_t one_kind;  /* NB_OP_*: all are; NB_OP_KINDS: they are mixed */
+	uint32_t one_kind;  /* NB_OP_*: all are; NB_OP_KINDS: they are mixed, or of steps */
+	bool has_steps;     /* some operations are lists of steps */
 	/* Operation i goes to record plain_first + i % plain_count; 0: records are drawn. */
 	uint64_t plain_first, plain_count;
 	uint64_t seed;
 	uint64_t lag_strata;
 	uint64_t end; /* there are operations 0..end-1; UINT64_MAX: no end */
 	uint64_t weight_sum;
-	uint64_t cumulated[NB_OP_KINDS + 1]; /* of weights before each kind */
+	uint64_t cumulated[NB_KINDS_MAX + 1]; /* of weights before each kind */
 	struct dist dist, space_dist, scan_dist;
 };
 
@@ -59,6 +62,7 @@ struct ops_op {
 	const uint64_t *numbers; /* of its records */
 	const struct nb_slice *keys;
 	const struct nb_slice *values; /* of a write; parallel to keys */
+	struct nb_step *steps;         /* of kind_is_steps(); parallel to keys; else NULL */
 };
 
 /** One thread's maker of operations, with the bytes that they point to. */
@@ -75,6 +79,7 @@ struct ops_maker {
 	uint8_t *value_bytes;
 	uint64_t *numbers;
 	struct nb_slice *keys, *values;
+	struct nb_step *steps; /* NULL unless spec->has_steps */
 	uint8_t kinds[OPS_STRATUM];
 	uint64_t random[OPS_STRATUM], drawn[OPS_STRATUM];
 	struct ops_op ops[OPS_STRATUM];
@@ -135,7 +140,14 @@ ops_version_index(const struct ops_spec *spec, uint64_t version, uint64_t versio
 bool
 ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number);
 
-/** Kinds of the operations of a stratum: NB_OP_*. */
+/**
+ * Whether operation i puts a value into that record as one of the writes that happen all or not
+ * at all, and without a condition. As slow.
+ */
+bool
+ops_puts_at_once(const struct ops_spec *spec, uint64_t i, uint64_t number);
+
+/** Kinds of the operations of a stratum. */
 void
 ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRATUM]);
 
@@ -192,6 +204,16 @@ static inline bool
 has_stamps(uint64_t i, uint64_t threshold)
 {
 	return i * 0x9e3779b97f4a7c15u - (UINT64_C(1) << 63) < threshold;
+}
+
+/** What does all kinds of steps: ops_exec(). */
+enum { OPS_STEPS = NB_OP_KINDS };
+
+/** The number of the code that does a kind: NB_OP_* or OPS_STEPS. */
+static inline uint32_t
+ops_exec(uint32_t kind)
+{
+	return kind < NB_OP_KINDS ? kind : OPS_STEPS;
 }
 
 /** Whether it puts a value into the database. */

@@ -67,6 +67,12 @@ values_write_sized(const struct value_spec *spec, void *out, struct nb_slice key
 double
 values_measured_ratio(const struct value_spec *spec, size_t size);
 
+/*
+ * Byte at which a value of at least 16 bytes has a signed number, in the machine's order, that
+ * grows with its version among values of one key: its upper half is the version.
+ */
+enum { VALUES_AGE_AT = 4 };
+
 /* What value_check() finds. */
 enum {
 	VALUE_GOOD = 0,

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Lists of steps.
+ *
+ * The way is chosen before the first operation, from what the engine has, and is given up for the
+ * next one only if execute() answers NB_UNSUPPORTED, since only then is it known. So all
+ * operations of a kind are done in the same way, and the result can name one level.
+ *
+ * A step alone, if it is a verb of the engine, needs no other way: it is atomic as it is. Adding
+ * without merge() is a get and a put, and then the level tells whether updates can be lost.
+ *
+ * Single verbs that conflict are tried again one by one: nothing else of the operation may be done
+ * twice. Everywhere else a conflict undoes the operation, which is then done again as a whole.
+ *
+ * What would make the level wrong: a flag that is not passed on. Reads of a kind that asks for a
+ * snapshot are executed with NB_EXEC_SNAPSHOT, and its writes with NB_EXEC_ATOMIC.
+ */
+#include "run/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "run/backoff.h"
+#include "run/torn.h"
+
+enum { WAY_EXECUTE, WAY_TXN, WAY_TOGETHER, WAY_SINGLE, WAYS };
+
+const char *
+steps_level_name(uint32_t level)
+{
+	static const char *const names[STEPS_LEVELS] = {
+		"none", "emulated", "atomic writes", "snapshot", "serializable"};
+	return level < STEPS_LEVELS ? names[level] : NULL;
+}
+
+/* ---- which way ---- */
+
+/** Whether the engine's own verb does all of it: one step that it has. */
+static bool
+is_one_verb(const struct nb_engine *engine, const struct nb_kind *kind)
+{
+	uint32_t verb = kind->steps[0].verb;
+	return kind_records_max(kind) == 1 &&
+		(verb <= NB_STEP_DEL || (verb == NB_STEP_INSERT && engine->insert != NULL) ||
+			(verb == NB_STEP_MERGE && engine->merge != NULL));
+}
+
+static bool
+are_only(const struct nb_kind *kind, uint32_t verbs)
+{
+	return (kind_verbs(kind) & ~verbs) == 0;
+}
+
+static bool
+wants_more(const struct nb_kind *kind)
+{
+	bool has_writes = (kind_verbs(kind) & KIND_CHANGES) != 0;
+	return kind->snapshot != NB_ATOMIC_NO || (has_writes && kind->atomic != NB_ATOMIC_NO);
+}
+
+static bool
+has_way(const struct nb_engine *engine, const struct nb_kind *kind, uint32_t way)
+{
+	switch (way) {
+	case WAY_EXECUTE:
+		return engine->execute != NULL && !is_one_verb(engine, kind);
+	case WAY_TXN:
+		return engine->begin != NULL && engine->commit != NULL &&
+			engine->abort != NULL && wants_more(kind) && !is_one_verb(engine, kind);
+	case WAY_TOGETHER:
+		if (kind_records_max(kind) == 1)
+			return false;
+		return are_only(kind, 1 << NB_STEP_GET)
+			? engine->multi_get != NULL
+			: are_only(kind, 1 << NB_STEP_PUT | 1 << NB_STEP_DEL) &&
+				engine->batch != NULL &&
+				(engine->caps & NB_CAP_ATOMIC_BATCH) != 0;
+	default:
+		return true;
+	}
+}
+
+static uint8_t
+first_way(const struct nb_engine *engine, const struct nb_kind *kind, uint32_t from)
+{
+	while (!has_way(engine, kind, from))
+		from++;
+	return (uint8_t)from;
+}
+
+static uint32_t
+level_of(const struct nb_engine *engine, const struct nb_kind *kind, uint32_t way)
+{
+	if (is_one_verb(engine, kind))
+		return STEPS_SERIALIZABLE;
+	if (way == WAY_SINGLE || !wants_more(kind))
+		return STEPS_EMULATED;
+	if (way == WAY_TOGETHER)
+		return are_only(kind, 1 << NB_STEP_GET) ? STEPS_EMULATED : STEPS_ATOMIC_WRITES;
+	if (kind->snapshot == NB_ATOMIC_NO)
+		return STEPS_ATOMIC_WRITES;
+	return (engine->caps & NB_CAP_SERIALIZABLE) != 0 ? STEPS_SERIALIZABLE
+		: (engine->caps & NB_CAP_SNAPSHOT) != 0  ? STEPS_SNAPSHOT
+							 : STEPS_ATOMIC_WRITES;
+}
+
+static int
+refuse_level(const struct nb_engine *engine, const struct nb_kind *kind)
+{
+	return error_set(NB_UNSUPPORTED,
+		"%s: %s can only do its steps one by one; use atomic = yes, which reports the level, or an engine with transactions",
+		kind->name, engine->name);
+}
+
+static int
+check_kind(const struct nb_engine *engine, const struct nb_kind *kind)
+{
+	uint32_t way = first_way(engine, kind, WAY_EXECUTE);
+	bool has_scan = engine->scan_open != NULL && (engine->caps & NB_CAP_ORDERED) != 0;
+	if (kind->atomic == NB_ATOMIC_REQUIRED && level_of(engine, kind, way) == STEPS_EMULATED)
+		return refuse_level(engine, kind);
+	if ((kind_verbs(kind) >> NB_STEP_PREFIX_EMPTY & 1) != 0 && !has_scan &&
+		way != WAY_EXECUTE)
+		return error_set(NB_UNSUPPORTED,
+			"%s: prefix-empty needs ordered scans, which %s does not have",
+			kind->name, engine->name);
+	return NB_OK;
+}
+
+int
+steps_check(
+	const struct nb_engine *engine, const struct nb_job *job, const struct nb_group *group)
+{
+	int rc = NB_OK;
+	for (uint32_t k = KIND_ADD; k < NB_KINDS_MAX && rc == NB_OK; k++) {
+		const struct nb_kind *kind = kind_row(job, k);
+		if (kind != NULL && group->weights[k] > 0)
+			rc = check_kind(engine, kind);
+	}
+	return rc == NB_OK ? NB_OK : error_prefix(rc, "%s", group->name);
+}
+
+void
+steps_begin(struct job_worker *worker)
+{
+	const struct job_plan *plan = worker->plan;
+	for (uint32_t k = KIND_ADD; k < NB_KINDS_MAX; k++) {
+		const struct nb_kind *kind = kind_row(plan->spec->job, k);
+		if (kind != NULL && plan->spec->group->weights[k] > 0)
+			worker->ways[k] = first_way(plan->engine, kind, WAY_EXECUTE);
+	}
+}
+
+uint32_t
+steps_level(const struct job_worker *worker)
+{
+	const struct ops_spec *spec = worker->plan->spec;
+	uint32_t level = STEPS_NONE;
+	for (uint32_t k = KIND_ADD; k < NB_KINDS_MAX && worker->plan->feed == NULL; k++) {
+		const struct nb_kind *kind = kind_row(spec->job, k);
+		if (kind == NULL || spec->group->weights[k] == 0)
+			continue;
+		uint32_t own = level_of(worker->plan->engine, kind, worker->ways[k]);
+		level = level == STEPS_NONE || own < level ? own : level;
+	}
+	return level;
+}
+
+bool
+steps_add_up(const struct job_worker *worker)
+{
+	bool adds_up = worker->plan->engine->merge != NULL ||
+		steps_level(worker) >= STEPS_SNAPSHOT || !worker->plan->spec->has_steps;
+	for (uint32_t k = KIND_ADD; k < NB_KINDS_MAX && !adds_up; k++) {
+		const struct nb_kind *kind = kind_row(worker->plan->spec->job, k);
+		if (kind != NULL && worker->plan->spec->group->weights[k] > 0 &&
+			worker->ways[k] != WAY_EXECUTE)
+			return false;
+	}
+	return true;
+}
+
+/* ---- a step ---- */
+
+/** Take what a step was answered: read its value, which is lent, and count it. */
+static int
+take_step(struct job_worker *worker, const struct ops_op *op, uint32_t k, bool is_sample,
+	uint32_t clock_kind, struct span *span)
+{
+	struct nb_step *step = &op->steps[k];
+	bool is_get = step->verb == NB_STEP_GET;
+	if (step->answer != NB_OK)
+		return step->answer;
+	span->records += step->verb != NB_STEP_PREFIX_EMPTY;
+	if (is_get && !worker_may_consume(step->value))
+		return engine_refuse_size("a step's get", step->value.size);
+	if (is_get)
+		worker_consume(step->value);
+	span->bytes += step->value.size;
+	if (is_get && is_sample) {
+		uint64_t pause = clock_stamp(clock_kind);
+		worker->seen[k] = value_version(step->value);
+		worker->seen_sizes[k] = (uint32_t)step->value.size;
+		job_verify_value(worker, op, k, step->value);
+		span->paused += clock_stamp(clock_kind) - pause;
+	}
+	return NB_OK;
+}
+
+/** Of all steps: a failure, else a condition that was not met, else a record that was missing. */
+static int
+fold(int rc, int answer)
+{
+	if (rc < 0 || (rc > 0 && answer == NB_OK))
+		return rc;
+	return answer < 0 || answer > rc ? answer : rc;
+}
+
+static void
+release(struct job_worker *worker)
+{
+	if (worker->plan->engine->release != NULL)
+		worker->plan->engine->release(worker->session);
+}
+
+static int
+insert(const struct nb_engine *engine, struct nb_session *session, const struct nb_step *step)
+{
+	struct nb_slice there = {NULL, 0};
+	if (engine->insert != NULL)
+		return engine->insert(session, step->key, step->value);
+	int rc = engine->get(session, step->key, &there);
+	if (rc == NB_OK && engine->release != NULL)
+		engine->release(session);
+	if (rc != NB_NOT_FOUND)
+		return rc == NB_OK ? NB_EXISTS : rc;
+	return engine->put(session, step->key, step->value);
+}
+
+static int
+merge(const struct nb_engine *engine, struct nb_session *session, const struct nb_step *step)
+{
+	struct nb_slice there = {NULL, 0};
+	uint64_t sum = 0;
+	if (engine->merge != NULL)
+		return engine->merge(session, step->key, NB_MERGE_ADD_U64, step->operand);
+	int rc = engine->get(session, step->key, &there);
+	bool is_counter = rc != NB_OK || there.size == sizeof(sum);
+	if (rc == NB_OK && is_counter)
+		memcpy(&sum, there.data, sizeof(sum));
+	if (rc == NB_OK && engine->release != NULL)
+		engine->release(session);
+	if (rc != NB_OK && rc != NB_NOT_FOUND)
+		return rc;
+	if (!is_counter)
+		return error_set(
+			NB_FAIL, "add: a value of %zu bytes is not a counter", there.size);
+	sum += step->operand;
+	return engine->put(session, step->key, (struct nb_slice){&sum, sizeof(sum)});
+}
+
+static int64_t
+age_of(struct nb_slice value, size_t at)
+{
+	int64_t age = INT64_MIN;
+	if (value.size >= at + sizeof(age))
+		memcpy(&age, (const char *)value.data + at, sizeof(age));
+	return age;
+}
+
+static int
+put_if_newer(
+	const struct nb_engine *engine, struct nb_session *session, const struct nb_step *step)
+{
+	struct nb_slice there = {NULL, 0};
+	int rc = engine->get(session, step->key, &there);
+	if (rc != NB_OK)
+		return rc;
+	bool is_newer = age_of(step->value, step->operand) > age_of(there, step->operand);
+	if (engine->release != NULL)
+		engine->release(session);
+	return is_newer ? engine->put(session, step->key, step->value) : NB_EXISTS;
+}
+
+static int
+prefix_empty(
+	const struct nb_engine *engine, struct nb_session *session, const struct nb_step *step)
+{
+	struct nb_scan_args args = {.size = sizeof(args), .from = step->key, .limit = 1};
+	struct nb_slice key = {NULL, 0}, value = {NULL, 0};
+	int rc = engine->scan_open(session, &args);
+	if (rc != NB_OK)
+		return rc == NB_NOT_FOUND ? NB_OK : rc;
+	rc = engine->scan_next(session, &key, &value);
+	bool is_there = rc == NB_OK && key.size >= step->key.size &&
+		memcmp(key.data, step->key.data, step->key.size) == 0;
+	int closed = engine->scan_close(session);
+	if (rc != NB_OK && rc != NB_NOT_FOUND)
+		return rc;
+	return closed != NB_OK ? closed : is_there ? NB_EXISTS : NB_OK;
+}
+
+static int
+do_step(struct job_worker *worker, struct nb_step *step)
+{
+	const struct nb_engine *engine = worker->plan->engine;
+	struct nb_session *session = worker->session;
+	switch (step->verb) {
+	case NB_STEP_GET:
+		step->value = (struct nb_slice){NULL, 0};
+		return engine->get(session, step->key, &step->value);
+	case NB_STEP_PUT:
+		return engine->put(session, step->key, step->value);
+	case NB_STEP_DEL:
+		return engine->del(session, step->key);
+	case NB_STEP_INSERT:
+		return insert(engine, session, step);
+	case NB_STEP_MERGE:
+		return merge(engine, session, step);
+	case NB_STEP_PUT_IF_NEWER:
+		return put_if_newer(engine, session, step);
+	default:
+		return prefix_empty(engine, session, step);
+	}
+}
+
+/** One after the other, up to a failure or a conflict. */
+static int
+each_step(struct job_worker *worker, const struct ops_op *op, bool is_sample,
+	uint32_t clock_kind, struct span *span, bool retries)
+{
+	int rc = NB_OK;
+	for (uint32_t k = 0; k < op->items; k++) {
+		struct nb_step *step = &op->steps[k];
+		struct backoff backoff = {.limit_ns = worker->plan->conflict_ns};
+		do
+			step->answer = do_step(worker, step);
+		while (retries && step->answer == NB_CONFLICT &&
+			backoff_wait(&backoff, worker->plan->halt));
+		span->conflicts += backoff.conflicts;
+		if (step->answer < 0 || step->answer == NB_CONFLICT)
+			return step->answer;
+		int taken = take_step(worker, op, k, is_sample, clock_kind, span);
+		if (step->verb == NB_STEP_GET && step->answer == NB_OK)
+			release(worker);
+		rc = fold(rc, taken);
+	}
+	return rc;
+}
+
+/* ---- the ways ---- */
+
+static uint32_t
+flags_of(const struct nb_kind *kind)
+{
+	bool is_read_only = (kind_verbs(kind) & KIND_CHANGES) == 0;
+	return (is_read_only ? NB_EXEC_READ_ONLY : 0) |
+		(!is_read_only && kind->atomic != NB_ATOMIC_NO ? NB_EXEC_ATOMIC : 0) |
+		(kind->snapshot != NB_ATOMIC_NO ? NB_EXEC_SNAPSHOT : 0);
+}
+
+static int
+take_all(struct job_worker *worker, const struct ops_op *op, bool is_sample,
+	uint32_t clock_kind, struct span *span)
+{
+	int rc = NB_OK;
+	for (uint32_t k = 0; k < op->items; k++)
+		rc = fold(rc, take_step(worker, op, k, is_sample, clock_kind, span));
+	release(worker);
+	return rc;
+}
+
+static int
+multi_get(struct job_worker *worker, const struct ops_op *op)
+{
+	int rc = worker->plan->engine->multi_get(
+		worker->session, op->keys, op->items, worker->found, worker->found_answers);
+	for (uint32_t k = 0; k < op->items && rc == NB_OK; k++) {
+		op->steps[k].answer = worker->found_answers[k];
+		op->steps[k].value = worker->found[k];
+	}
+	return rc;
+}
+
+static int
+batch(struct job_worker *worker, const struct ops_op *op)
+{
+	for (uint32_t k = 0; k < op->items; k++) {
+		struct nb_step *step = &op->steps[k];
+		step->answer = NB_OK;
+		worker->writes[k] = (struct nb_write){.key = step->key,
+			.value = step->value,
+			.is_delete = step->verb == NB_STEP_DEL};
+	}
+	return worker->plan->engine->batch(
+		worker->session, worker->writes, op->items, NB_BATCH_ATOMIC);
+}
+
+static int
+transaction(struct job_worker *worker, const struct ops_op *op, const struct nb_kind *kind,
+	bool is_sample, uint32_t clock_kind, struct span *span)
+{
+	const struct nb_engine *engine = worker->plan->engine;
+	bool is_read_only = (kind_verbs(kind) & KIND_CHANGES) == 0;
+	int rc = engine->begin(worker->session, is_read_only ? NB_TXN_READ_ONLY : 0);
+	if (rc != NB_OK)
+		return rc;
+	rc = each_step(worker, op, is_sample, clock_kind, span, false);
+	if (rc < 0 || rc == NB_CONFLICT) {
+		engine->abort(worker->session);
+		return rc;
+	}
+	int committed = engine->commit(worker->session);
+	return committed != NB_OK ? committed : rc;
+}
+
+int
+steps_attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample,
+	uint32_t clock_kind, struct span *span)
+{
+	const struct nb_engine *engine = worker->plan->engine;
+	const struct nb_kind *kind = kind_row(worker->plan->spec->job, op->kind);
+	uint8_t *way = &worker->ways[op->kind];
+	bool reads_alone = are_only(kind, 1 << NB_STEP_GET);
+	int rc = NB_UNSUPPORTED;
+	worker->is_adding = true;
+	if (*way == WAY_EXECUTE) {
+		rc = engine->execute(worker->session, op->steps, op->items, flags_of(kind));
+		if (rc == NB_UNSUPPORTED) {
+			*way = first_way(engine, kind, WAY_TXN);
+			if (kind->atomic == NB_ATOMIC_REQUIRED &&
+				level_of(engine, kind, *way) == STEPS_EMULATED)
+				return refuse_level(engine, kind);
+		}
+	}
+	if (*way == WAY_TXN)
+		rc = transaction(worker, op, kind, is_sample, clock_kind, span);
+	else if (*way == WAY_SINGLE)
+		rc = each_step(
+			worker, op, is_sample, clock_kind, span, !is_one_verb(engine, kind));
+	else if (*way == WAY_TOGETHER)
+		rc = reads_alone ? multi_get(worker, op) : batch(worker, op);
+	bool is_lent = *way == WAY_EXECUTE || *way == WAY_TOGETHER;
+	bool is_whole = *way != WAY_SINGLE || is_one_verb(engine, kind);
+	if (rc == NB_CONFLICT && !is_whole)
+		return __atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) != 0
+			? rc
+			: error_set(NB_FAIL, "a step was answered with nothing but conflicts");
+	if (rc == NB_CONFLICT)
+		worker->is_adding = false; /* nothing of it happened */
+	return rc == NB_OK && is_lent ? take_all(worker, op, is_sample, clock_kind, span) : rc;
+}
+
+void
+steps_end(struct job_worker *worker, const struct ops_op *op, int rc, bool is_sample)
+{
+	if (rc < 0 || rc == NB_CONFLICT)
+		return;
+	bool may_be_torn = false;
+	for (uint32_t k = 0; k < op->items; k++) {
+		const struct nb_step *step = &op->steps[k];
+		bool is_put = (KIND_PUTS >> step->verb & 1) != 0;
+		may_be_torn |= step->verb == NB_STEP_GET;
+		if (step->verb == NB_STEP_GET && step->answer == NB_NOT_FOUND)
+			job_verify_miss(worker, op, k);
+		if (step->answer != NB_OK)
+			continue;
+		if (step->verb == NB_STEP_MERGE)
+			worker->added += step->operand;
+		if (is_put || step->verb == NB_STEP_DEL)
+			*job_own_of(worker, op->numbers[k]) = (struct job_own){
+				op->numbers[k] + 1,
+				op->index << 8 | (is_put ? NB_OP_UPDATE : NB_OP_DELETE)};
+	}
+	worker->is_adding = false;
+	const struct nb_kind *kind = kind_row(worker->plan->spec->job, op->kind);
+	if (is_sample && may_be_torn &&
+		level_of(worker->plan->engine, kind, worker->ways[op->kind]) >= STEPS_SNAPSHOT)
+		torn_judge(worker, op);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RUN_STEPS_H
+#define RUN_STEPS_H
+/**
+ * Operations that are lists of steps: how an engine does them, and at which level. Ways, the first
+ * that the engine has: execute; begin to commit; multi_get for reads alone and an atomic batch for
+ * puts and deletes alone; single verbs.
+ */
+#include "run/worker_taken.h"
+
+/** How much of an operation is one: the weakest first. Member `level` of a result's group. */
+enum {
+	STEPS_NONE = 0, /* the group has no such operations */
+	STEPS_EMULATED, /* each step is alone */
+	STEPS_ATOMIC_WRITES,
+	STEPS_SNAPSHOT,
+	STEPS_SERIALIZABLE,
+	STEPS_LEVELS
+};
+
+/** "emulated", "atomic writes", "snapshot", "serializable"; of STEPS_NONE "none". */
+const char *
+steps_level_name(uint32_t level);
+
+/** Whether the engine can do the group's steps, at the level that is required. */
+NB_MUST_CHECK int
+steps_check(
+	const struct nb_engine *engine, const struct nb_job *job, const struct nb_group *group);
+
+/** Choose the ways of a worker, before its first operation. */
+void
+steps_begin(struct job_worker *worker);
+
+/** The weakest level of what the worker did, by the ways that it took at last. */
+uint32_t
+steps_level(const struct job_worker *worker);
+
+/** Whether additions of several workers add up: they do unless add is a get and a put, each alone. */
+bool
+steps_add_up(const struct job_worker *worker);
+
+/** One attempt. What it returns is as of a verb: NB_EXISTS if a condition was not met. */
+int
+steps_attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample,
+	uint32_t clock_kind, struct span *span);
+
+/** After the last attempt, behind the clock: remember what it wrote and judge what it read. */
+void
+steps_end(struct job_worker *worker, const struct ops_op *op, int rc, bool is_sample);
+
+#endif /* RUN_STEPS_H */

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sums of counters.
+ *
+ * A counter has no room for a checksum or a version, but it obeys a law: its value is what it was
+ * before, and the sum of all that was added to it, mod 2^64. The law finds lost and doubled
+ * updates, which a get and a put of versions cannot.
+ *
+ * It is checked twice. Over all records: each worker sums up what it added, and the sum of all
+ * counters must have grown by that. By key, on a sample: each worker makes its operations again, as
+ * many as it has done, and adds up what they add to the sampled records.
+ *
+ * All counters are read before the run as well, because an earlier run may have added to them; so
+ * this costs two gets of each record, untimed. Rejected: to take them for what the loading wrote. A
+ * cold run is not verified so, since reading all records warms the caches.
+ *
+ * Where an engine cannot add, add is a get and a put. Of several workers, without a transaction
+ * that keeps them apart, these lose updates, and that is the level's fault: nothing is judged.
+ *
+ * An addition whose answer never came may or may not have happened. With one of these nothing is
+ * judged: the run then ends with another message anyway.
+ */
+#include "run/tally.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "run/backoff.h"
+#include "run/steps.h"
+
+enum { SAMPLES = 1024, TELL_EVERY = 1024 };
+
+/** What a worker knows of the counters. */
+struct job_tally {
+	uint64_t sums[2];                         /* of its share, before and after */
+	uint64_t total;                           /* of what it added */
+	uint64_t before[SAMPLES], after[SAMPLES]; /* of its share; else 0 */
+	uint64_t added[SAMPLES];                  /* by its own operations */
+};
+
+static uint64_t
+stride_of(const struct job_worker *worker)
+{
+	return worker->plan->spec->job->records / SAMPLES + 1;
+}
+
+void
+tally_plan(struct nb_run *run, bool are_operated)
+{
+	bool is_tallied = are_operated && kinds_have_counters(run->job) &&
+		run->options.procs == 1 && (run->options.flags & NB_RUN_COLD) == 0 &&
+		!run->is_replay;
+	uint32_t workers = 0;
+	for (size_t p = 0; p < run->active_count; p++) {
+		struct job_part *part = run->active[p];
+		part->plan.tally_first = workers;
+		workers += part->plan.threads;
+		is_tallied &= part->plan.verify_threshold > 0 && !part->spec.is_load;
+	}
+	for (size_t p = 0; p < run->active_count; p++)
+		run->active[p]->plan.tally_workers = is_tallied ? workers : 0;
+}
+
+static int
+read_one(struct job_worker *worker, struct nb_slice key, uint64_t *out)
+{
+	const struct nb_engine *engine = worker->plan->engine;
+	struct backoff backoff = {.limit_ns = worker->plan->conflict_ns};
+	struct nb_slice value = {NULL, 0};
+	int rc;
+	do
+		rc = engine->get(worker->session, key, &value);
+	while (rc == NB_CONFLICT && backoff_wait(&backoff, worker->plan->halt));
+	*out = 0; /* a counter that is not there */
+	if (rc == NB_OK && value.size == sizeof(*out))
+		memcpy(out, value.data, sizeof(*out));
+	if (rc == NB_OK && engine->release != NULL)
+		engine->release(worker->session);
+	return rc < 0 ? rc : NB_OK;
+}
+
+/** Make its operations again, for what they add to the sampled records. */
+static void
+add_again(struct job_worker *worker)
+{
+	const struct job_plan *plan = worker->plan;
+	uint64_t left = worker->done, stride = stride_of(worker);
+	uint32_t made;
+	for (uint64_t s = worker->thread; left > 0; s += plan->threads) {
+		ops_begin(&worker->maker, s);
+		while (left > 0 && (made = ops_make(&worker->maker)) > 0) {
+			for (uint32_t j = 0; j < made && left > 0; j++, left--) {
+				const struct ops_op *op = &worker->maker.ops[j];
+				for (uint32_t k = 0; k < op->items && op->steps != NULL; k++) {
+					if (op->steps[k].verb == NB_STEP_MERGE &&
+						op->numbers[k] % stride == 0)
+						worker->tally->added[op->numbers[k] / stride] +=
+							op->steps[k].operand;
+				}
+			}
+		}
+	}
+}
+
+int
+tally_read(struct job_worker *worker, bool is_after)
+{
+	const struct job_plan *plan = worker->plan;
+	uint64_t records = plan->spec->job->records, stride = stride_of(worker), value;
+	int rc = NB_OK;
+	if (plan->tally_workers == 0)
+		return NB_OK;
+	if (worker->tally == NULL)
+		worker->tally = calloc(1, sizeof(*worker->tally));
+	uint8_t *room = malloc(plan->spec->keys->key_size_max);
+	if (worker->tally == NULL || room == NULL) {
+		free(room);
+		return error_memory();
+	}
+	uint64_t *samples = is_after ? worker->tally->after : worker->tally->before;
+	for (uint64_t n = plan->tally_first + worker->thread; n < records && rc == NB_OK;
+		n += plan->tally_workers) {
+		if (n / plan->tally_workers % TELL_EVERY == 0)
+			heartbeat_enter(&worker->heartbeat, "reading counters");
+		struct nb_slice key = {room, keyspace_key(plan->spec->keys, n, room)};
+		rc = read_one(worker, key, &value);
+		worker->tally->sums[is_after] += value;
+		if (n % stride == 0)
+			samples[n / stride] = value;
+		if (stop_requested())
+			break;
+	}
+	heartbeat_leave(&worker->heartbeat);
+	free(room);
+	if (rc == NB_OK && is_after && !stop_requested())
+		add_again(worker);
+	return rc;
+}
+
+void
+tally_destroy(struct job_worker *worker)
+{
+	free(worker->tally);
+	worker->tally = NULL;
+}
+
+static void
+judge(struct job_worker *worker, struct nb_slice key, uint64_t is, uint64_t should)
+{
+	uint64_t number = 0;
+	struct ops_op op = {.kind = KIND_ADD, .items = 1, .numbers = &number, .keys = &key};
+	worker->findings.verified++;
+	if (is != should)
+		job_verify_note(worker, &op, 0, JOB_WRONG_SUM, is, should);
+}
+
+/** Add what a worker knows. */
+static void
+gather(struct job_tally *all, const struct job_worker *worker)
+{
+	for (int is_after = 0; is_after < 2; is_after++)
+		all->sums[is_after] += worker->tally->sums[is_after];
+	all->total += worker->added;
+	for (uint32_t at = 0; at < SAMPLES; at++) {
+		all->before[at] += worker->tally->before[at];
+		all->after[at] += worker->tally->after[at];
+		all->added[at] += worker->tally->added[at];
+	}
+}
+
+/** False if nothing can be judged: an addition is in doubt, or the run was stopped. */
+static bool
+gather_all(struct job_tally *all, const struct nb_run *run)
+{
+	for (size_t p = 0; p < run->active_count; p++) {
+		for (uint32_t t = 0; t < run->active[p]->plan.threads; t++) {
+			const struct job_worker *worker = run->active[p]->workers[t];
+			if (worker->tally == NULL || worker->is_adding ||
+				(worker->plan->tally_workers > 1 && !steps_add_up(worker)))
+				return false;
+			gather(all, worker);
+		}
+	}
+	return !stop_requested();
+}
+
+void
+tally_judge(struct nb_run *run)
+{
+	uint8_t room[NB_KEY_SIZE_MAX];
+	struct job_worker *first = run->active[0]->workers[0];
+	struct job_tally *all = calloc(1, sizeof(*all));
+	if (all == NULL || run->active[0]->plan.tally_workers == 0 || !gather_all(all, run)) {
+		free(all);
+		return;
+	}
+	uint64_t stride = stride_of(first);
+	judge(first, (struct nb_slice){"", 0}, all->sums[1] - all->sums[0], all->total);
+	for (uint64_t at = 0; at * stride < run->job->records; at++) {
+		size_t size = keyspace_key(first->plan->spec->keys, at * stride, room);
+		judge(first, (struct nb_slice){room, size}, all->after[at] - all->before[at],
+			all->added[at]);
+	}
+	free(all);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Torn reads.
+ *
+ * All values that one operation puts have one version, and the version tells the operation. So
+ * of two records that were read as one snapshot: if the first has version i, and operation i puts
+ * both at once, then the second one must have version i or a later one. Later is not "larger":
+ * threads run beside each other. Two cases are certain. The second has the version of the loading,
+ * which nothing writes while groups run. Or it has version j, and j puts the first one at once,
+ * too: whichever of i and j came last, both records have its version or that of neither.
+ *
+ * Operations of other groups, and puts with a condition, are not judged.
+ */
+#include "run/torn.h"
+
+static bool
+is_read(const struct ops_op *op, uint32_t k)
+{
+	return op->steps[k].verb == NB_STEP_GET && op->steps[k].answer == NB_OK;
+}
+
+/** The operation of this group that put the value; false: it is not one, or not known. */
+static bool
+writer_of(const struct job_worker *worker, const struct ops_op *op, uint32_t k, uint64_t *i)
+{
+	uint64_t version = worker->seen[k];
+	return worker->seen_sizes[k] >= 16 && version != 0 &&
+		ops_version_index(worker->plan->spec, version,
+			value_versions(worker->seen_sizes[k]), op->index, i);
+}
+
+/** Whether record b, read beside record a that operation i put, lacks what i put to it. */
+static bool
+is_torn(const struct job_worker *worker, const struct ops_op *op, uint64_t i, uint32_t a,
+	uint32_t b)
+{
+	const struct ops_spec *spec = worker->plan->spec;
+	uint64_t j;
+	if (op->numbers[a] == op->numbers[b] || worker->seen_sizes[b] < 16 ||
+		worker->seen[a] == worker->seen[b])
+		return false;
+	if (worker->seen[b] == 0)
+		return ops_puts_at_once(spec, i, op->numbers[b]);
+	return writer_of(worker, op, b, &j) && ops_puts_at_once(spec, i, op->numbers[b]) &&
+		ops_puts_at_once(spec, j, op->numbers[a]);
+}
+
+void
+torn_judge(struct job_worker *worker, const struct ops_op *op)
+{
+	uint64_t i;
+	for (uint32_t a = 0; a < op->items; a++) {
+		if (!is_read(op, a) || !writer_of(worker, op, a, &i) ||
+			!ops_puts_at_once(worker->plan->spec, i, op->numbers[a]))
+			continue;
+		for (uint32_t b = 0; b < op->items; b++) {
+			if (!is_read(op, b) || !is_torn(worker, op, i, a, b))
+				continue;
+			job_verify_note(
+				worker, op, b, JOB_TORN, worker->seen[b], worker->seen[a]);
+			return;
+		}
+	}
+}

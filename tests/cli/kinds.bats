@@ -1,0 +1,107 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Kinds of operations that a job defines, and counters.
+# shellcheck disable=SC2154
+load helper
+
+setup() {
+	stepper=$MININB_TEST_PLUGINS/stepper.so
+}
+
+job_with() {
+	cat >job.ini <<-END
+		[workload]
+		records = 20
+		[kind transfer]
+		steps = get*2, put@1
+		$1
+		[kind look]
+		steps = get*2..5
+		[run]
+		transfer = 50
+		look = 50
+		count = 20000
+		threads = 2
+	END
+}
+
+@test "kinds of the job are counted, printed and compared by name, with their level" {
+	job_with ''
+	local run=(run --workload=job.ini --path=nb --driver="$stepper")
+	mininb 0 "${run[@]}" --output=a.json --verify-rate=1
+	equals "$(jq -r '.results[0].kinds | join(" ")' a.json)" 'add transfer look'
+	equals "$(jq -c '[.results[0].groups[0].operations[] | .operation, .answers.ok]' a.json)" \
+		'["transfer",10000,"look",10000]'
+	equals "$(jq -r '.results[0].groups[0].level' a.json)" serializable
+	equals "$(jq -r '.results[0].groups[0].mix.look' a.json)" 50
+	mininb 0 report a.json
+	matches "$output" $'\nLevel +: serializable\n'
+	matches "$output" $'\ntransfer +service +10000 '
+	mininb 0 report --format=csv a.json
+	contains "$output" ',look,'
+	# begin to commit, multi_get and batch are not there: single verbs
+	mininb 0 "${run[@]}" -o defect=unsupported --output=b.json
+	equals "$(jq -r '.results[0].groups[0].level' b.json)" emulated
+	equals "$(jq -r '.results[0].digest' a.json)" "$(jq -r '.results[0].digest' b.json)"
+	mininb 2 compare a.json b.json
+	contains "$output$stderr" 'level of operations of several steps'
+	mininb 0 "${run[@]}" --output=c.json
+	mininb 0 merge --output=ac.json a.json c.json
+	equals "$(jq '.results[0].groups[0].operations[1].answers.ok' ac.json)" 20000
+}
+
+@test "what has to be atomic is refused where it can only be emulated" {
+	job_with 'atomic = required'
+	mininb 0 run --workload=job.ini --path=nb --driver="$stepper"
+	mininb 1 run --workload=job.ini --path=nb --driver="$stepper" -o defect=unsupported
+	contains "$stderr" 'can only do its steps one by one'
+	mininb 1 run --workload=job.ini --path=nb --driver=tkrzw,leveldb
+}
+
+@test "an engine that leaves a part of a transaction out is found" {
+	job_with ''
+	mininb 3 run --workload=job.ini --path=nb --driver="$stepper" -o defect=torn \
+		--verify-rate=1 --output=a.json
+	[ "$(jq '.results[0].groups[0].findings.verdicts.torn' a.json)" -gt 0 ]
+	contains "$output$stderr" torn
+}
+
+@test "counters hold what was added, and an engine that loses additions is found" {
+	local run=(run --path=nb --records=100 --add=90 --read=10 --count=20000 --threads=2)
+	mininb 0 "${run[@]}" --driver="$stepper" --output=a.json
+	mininb 0 report a.json
+	matches "$output" $'\nValues +: 8 bytes'
+	# the sum of all, and each of 100 records, and the reads of the sample
+	[ "$(jq '.results[0].groups[0].findings.verified' a.json)" -ge 101 ]
+	mininb 3 "${run[@]}" --driver="$stepper" -o defect=lost --output=b.json
+	[ "$(jq '.results[0].groups[0].findings.verdicts.wrong_sum' b.json)" -gt 1 ]
+	contains "$output$stderr" 'wrong sum: grew by'
+}
+
+@test "a second run on the same counters is judged by what it adds itself" {
+	local run=(run --path=nb --driver=lmdb --records=100 --add=100 --count=2000)
+	mininb 0 load --path=nb --driver=lmdb --records=100 --add=100
+	mininb 0 "${run[@]}"
+	mininb 0 "${run[@]}" --output=a.json
+	equals "$(jq '.results[0].groups[0].findings.verified' a.json)" 101
+}
+
+@test "wrong kinds are refused with what is allowed" {
+	local bad
+	while IFS='|' read -r bad said; do
+		printf '[workload]\nrecords = 10\n%b\n[run]\nread = 1\n' "$bad" >job.ini
+		mininb 2 run --workload=job.ini --path=nb --driver=memory
+		contains "$stderr" "$said"
+	done <<-'END'
+		[kind look]\nsteps = gte|there is no step 'gte', did you mean 'get'?
+		[kind look]\nsteps = get@1|comes the number of a step before it
+		[kind look]\nsteps = get*0|a number or a range of 1 to 1024
+		[kind look]\nsteps = get:5|only add takes a number
+		[kind look]\nstep = get|has no key 'step'
+		[kind look]\natomic = yes|a kind has 1 to 16 steps
+		[kind read]\nsteps = get|the name is taken
+		[kind look]\nsteps = get*600, put*600|allowed: 1024
+	END
+	mininb 2 run --path=nb --driver=memory --records=10 --add=1 --update=1
+	contains "$stderr" 'a job with add keeps counters'
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An engine with execute and merge, in memory under one lock, which breaks their promises when asked:
+ * defect=torn leaves the last put of every seventh execute out, defect=lost every hundredth
+ * addition; defect=unsupported answers each execute with NB_UNSUPPORTED.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mininb/engine.h>
+
+enum { SLOTS = 1 << 14, KEY_MAX = 32, VALUE_MAX = 256 };
+enum { NONE, TORN, LOST, UNSUPPORTED };
+
+struct slot {
+	uint8_t key[KEY_MAX], value[VALUE_MAX];
+	size_t key_size, value_size; /* a key of 0 bytes: free */
+	int is_there;
+};
+
+struct nb_db {
+	pthread_mutex_t lock;
+	uint64_t defect, executed, merged;
+	struct slot slots[SLOTS];
+};
+
+struct nb_session {
+	struct nb_db *db;
+	uint8_t lent[64][VALUE_MAX];
+	size_t lent_count;
+};
+
+static const char *
+version(void)
+{
+	return "1";
+}
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return args->host->fail(NB_FAIL, "out of memory");
+	db->defect = args->options[0].u64;
+	pthread_mutex_init(&db->lock, NULL);
+	*out = db;
+	return NB_OK;
+}
+
+static int
+db_close(struct nb_db *db)
+{
+	pthread_mutex_destroy(&db->lock);
+	free(db);
+	return NB_OK;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	(void)id;
+	*out = calloc(1, sizeof(**out));
+	if (*out == NULL)
+		return NB_FAIL;
+	(*out)->db = db;
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	free(session);
+	return NB_OK;
+}
+
+static struct slot *
+find(struct nb_db *db, struct nb_slice key)
+{
+	uint64_t hash = 1469598103934665603u;
+	for (size_t i = 0; i < key.size; i++)
+		hash = (hash ^ ((const uint8_t *)key.data)[i]) * 1099511628211u;
+	struct slot *slot = &db->slots[hash % SLOTS];
+	while (slot->key_size != 0 &&
+		(slot->key_size != key.size || memcmp(slot->key, key.data, key.size) != 0))
+		slot = slot + 1 < db->slots + SLOTS ? slot + 1 : db->slots;
+	slot->key_size = key.size;
+	memcpy(slot->key, key.data, key.size);
+	return slot;
+}
+
+static void
+store(struct slot *slot, struct nb_slice value)
+{
+	memcpy(slot->value, value.data, value.size);
+	slot->value_size = value.size;
+	slot->is_there = 1;
+}
+
+static void
+add(struct nb_db *db, struct slot *slot, uint64_t operand)
+{
+	uint64_t sum = 0;
+	if (slot->is_there)
+		memcpy(&sum, slot->value, sizeof(sum));
+	if (db->defect != LOST || ++db->merged % 100 != 0)
+		sum += operand;
+	store(slot, (struct nb_slice){&sum, sizeof(sum)});
+}
+
+/* Under the lock. */
+static int
+do_step(struct nb_session *session, struct nb_step *step)
+{
+	struct nb_db *db = session->db;
+	struct slot *slot = find(db, step->key);
+	switch (step->verb) {
+	case NB_STEP_GET:
+		if (!slot->is_there)
+			return NB_NOT_FOUND;
+		uint8_t *lent = session->lent[session->lent_count++ % 64];
+		memcpy(lent, slot->value, slot->value_size);
+		step->value = (struct nb_slice){lent, slot->value_size};
+		return NB_OK;
+	case NB_STEP_PUT:
+		store(slot, step->value);
+		return NB_OK;
+	case NB_STEP_DEL:
+		slot->is_there = 0;
+		return NB_OK;
+	case NB_STEP_MERGE:
+		add(db, slot, step->operand);
+		return NB_OK;
+	default:
+		return NB_UNSUPPORTED;
+	}
+}
+
+static int
+one(struct nb_session *session, struct nb_step *step)
+{
+	pthread_mutex_lock(&session->db->lock);
+	int rc = do_step(session, step);
+	pthread_mutex_unlock(&session->db->lock);
+	return rc;
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	struct nb_step step = {.verb = NB_STEP_GET, .key = key};
+	int rc = one(session, &step);
+	*value = step.value;
+	return rc;
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return one(session, &(struct nb_step){.verb = NB_STEP_PUT, .key = key, .value = value});
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	return one(session, &(struct nb_step){.verb = NB_STEP_DEL, .key = key});
+}
+
+static int
+merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+{
+	(void)how;
+	return one(session,
+		&(struct nb_step){.verb = NB_STEP_MERGE, .key = key, .operand = operand});
+}
+
+static int
+execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	struct nb_db *db = session->db;
+	(void)flags;
+	if (db->defect == UNSUPPORTED)
+		return NB_UNSUPPORTED;
+	pthread_mutex_lock(&db->lock);
+	int is_torn = db->defect == TORN && ++db->executed % 7 == 0;
+	for (size_t i = 0; i < count; i++)
+		steps[i].answer = is_torn && i + 1 == count && steps[i].verb == NB_STEP_PUT
+			? NB_OK
+			: do_step(session, &steps[i]);
+	pthread_mutex_unlock(&db->lock);
+	return NB_OK;
+}
+
+static const struct nb_option options[] = {
+	NB_OPTION_CHOICE("defect", "none", "none|torn|lost|unsupported", "what it does wrong"),
+	NB_OPTION_END};
+
+static const struct nb_engine engine = {.abi = NB_ENGINE_ABI,
+	.size = sizeof(engine),
+	.name = "stepper",
+	.summary = "steps in memory",
+	.licence = "BSD-2-Clause",
+	.home = "https://example.org/",
+	.build = "test",
+	.version = version,
+	.caps = NB_CAP_CONCURRENT | NB_CAP_SERIALIZABLE | NB_CAP_SNAPSHOT,
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
+	.auto_durability = NB_DUR_NONE,
+	.key_size_max = KEY_MAX,
+	.value_size_max = VALUE_MAX,
+	.options = options,
+	.open = db_open,
+	.close = db_close,
+	.session_open = session_open,
+	.session_close = session_close,
+	.get = get,
+	.put = put,
+	.del = del,
+	.execute = execute,
+	.merge = merge};
+
+NB_ENGINE_PLUGIN(engine)
