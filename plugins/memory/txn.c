@@ -340,17 +340,16 @@ memory_execute(struct nb_session *session, struct nb_step *steps, size_t count, 
 	return rc;
 }
 
-/* The new value; the caller holds the lock. */
+/* Adds what the version has to *counter. */
 static int
-sum(struct nb_session *session, struct nb_slice key, uint64_t *counter)
+sum(const struct nb_session *session, const struct node *old, uint64_t *counter)
 {
-	const struct node *node = list_find(session->db->map.head, key, NULL);
 	uint64_t operand = *counter;
 
-	if (!node_is_of(node, key) || node->is_deleted)
+	if (old == NULL || old->is_deleted)
 		return NB_OK;
 	int rc = counter_of(session->db->host,
-		(struct nb_slice){node_value(node), node->value_size}, counter);
+		(struct nb_slice){node_value(old), old->value_size}, counter);
 	*counter += operand;
 	return rc;
 }
@@ -360,17 +359,21 @@ add(struct nb_session *session, struct nb_slice key, uint64_t operand)
 {
 	struct nb_db *db = session->db;
 	struct nb_slice value = {&operand, sizeof(operand)};
+	struct node *before[LEVELS_MAX];
 	struct node *garbage = NULL;
 	struct node *node = node_new(&session->random, key, value, false);
 
 	if (node == NULL)
 		return memory_out_of_memory(session, "a record", key.size + value.size);
 	pthread_rwlock_wrlock(&db->lock);
-	int rc = sum(session, key, &operand);
+	struct node *old = list_find(db->map.head, key, before);
+	if (!node_is_of(old, key))
+		old = NULL;
+	int rc = sum(session, old, &operand);
 	if (rc == NB_OK) {
 		memcpy(node_value(node), &operand, sizeof(operand));
 		db->map.stamp++;
-		versions_store(&db->map, node, false, &garbage);
+		versions_place(&db->map, before, old, node, &garbage);
 	}
 	pthread_rwlock_unlock(&db->lock);
 	nodes_free(garbage);

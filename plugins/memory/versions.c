@@ -228,6 +228,19 @@ supersede(struct versions *map, struct node **before, struct node *old, struct n
 	prune(map, garbage);
 }
 
+void
+versions_place(struct versions *map, struct node **before, struct node *old, struct node *node,
+	struct node **garbage)
+{
+	node->stamp = map->stamp;
+	if (old != NULL) {
+		supersede(map, before, old, node, garbage);
+		return;
+	}
+	link_node(before, node);
+	count(map, node, 1);
+}
+
 bool
 versions_store(struct versions *map, struct node *node, bool only_new, struct node **garbage)
 {
@@ -235,15 +248,11 @@ versions_store(struct versions *map, struct node *node, bool only_new, struct no
 	struct nb_slice key = node_key_slice(node);
 	struct node *old = list_find(map->head, key, before);
 
-	node->stamp = map->stamp;
-	if (!node_is_of(old, key)) {
-		link_node(before, node);
-		count(map, node, 1);
-		return true;
-	}
-	if (only_new && !old->is_deleted)
+	if (!node_is_of(old, key))
+		old = NULL;
+	if (only_new && old != NULL && !old->is_deleted)
 		return false;
-	supersede(map, before, old, node, garbage);
+	versions_place(map, before, old, node, garbage);
 	return true;
 }
 

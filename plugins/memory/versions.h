@@ -136,6 +136,11 @@ versions_visible(struct node *node, uint64_t stamp)
 bool
 versions_store(struct versions *map, struct node *node, bool only_new, struct node **garbage);
 
+/** The same where `old` is what the key has, or NULL, and before[] is list_find()'s. */
+void
+versions_place(struct versions *map, struct node **before, struct node *old, struct node *node,
+	struct node **garbage);
+
 /**
  * Removes the key that the tombstone names, as versions_store() does; false: it is not there.
  * The tombstone is the map's then, or in *garbage.
