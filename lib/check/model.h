@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef MODEL_H
 #define MODEL_H
-/** Random operations: the meaning of one (ops.c), and sequences of them (model.c). */
+/** Random operations: what one means (ops.c), doing it (act.c), and sequences (model.c). */
 #include "check/suite.h"
 
 enum {
@@ -61,6 +61,42 @@ struct op_kind {
 };
 
 extern const struct op_kind op_kinds[KINDS];
+extern const char *const step_names[]; /* by NB_STEP_* */
+
+/* --- what an operation means; `i` counts the records of a group --- */
+
+/** A random number of the operation, the same for equal `i`. */
+uint64_t
+op_hash(uint64_t seed, uint64_t i);
+
+struct nb_slice
+op_key(const struct model *m, const struct op *op, uint32_t i);
+
+struct nb_slice
+op_value(struct model *m, const struct op *op, uint32_t i);
+
+/** The verb of a step, NB_STEP_*, of an execute or a transaction. */
+uint32_t
+op_verb(const struct model *m, const struct op *op, uint32_t i);
+
+bool
+op_writes_value(const struct model *m, const struct op *op, uint32_t i);
+
+/** In a batch. */
+bool
+op_is_delete(const struct op *op, uint32_t i);
+
+bool
+op_commits(const struct op *op);
+
+enum { SETTLE_FLUSH, SETTLE_COMPACT, SETTLE_CHECKPOINT };
+
+int
+op_settles(const struct model *m, const struct op *op);
+
+/** Where a scan begins. */
+struct nb_slice
+op_from(const struct model *m, const struct op *op);
 
 /** Fills m->keys within the engine's limits. */
 void
