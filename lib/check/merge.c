@@ -6,7 +6,7 @@
 
 #include "check/suite.h"
 
-enum { THREADS = 4, ADDITIONS = 300, UNKNOWN_MERGE = 77 };
+enum { THREADS = 4, ADDITIONS = 200, UNKNOWN_MERGE = 77 };
 
 static bool
 add(struct suite *s, struct nb_session *session, uint64_t operand)

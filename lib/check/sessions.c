@@ -72,14 +72,14 @@ is_asleep(const struct worker *worker)
 static void
 wait_for(const struct worker *worker, uint32_t met)
 {
-	enum { LOOKS = 5, LOOK_NS = 1000000, LOOKS_MAX = 2000 };
+	enum { LOOKS = 5, LOOK_NS = 200000, LOOKS_MAX = 10000 };
 	for (int asleep = 0, i = 0; asleep < LOOKS && i < LOOKS_MAX; i++) {
 		if (__atomic_load_n(&worker->is_done, __ATOMIC_ACQUIRE) ||
 			__atomic_load_n(&worker->met, __ATOMIC_ACQUIRE) >= met)
 			return;
 		asleep = is_asleep(worker) ? asleep + 1 : 0;
-		nanosleep(&(struct timespec){.tv_nsec = i < LOOKS ? LOOK_NS / 20 : LOOK_NS},
-			NULL);
+		nanosleep(
+			&(struct timespec){.tv_nsec = i < LOOKS ? LOOK_NS / 4 : LOOK_NS}, NULL);
 	}
 }
 
