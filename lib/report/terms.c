@@ -132,6 +132,8 @@ static const struct nb_explanation terms[] = {
 		"Each over its own time. If they differ widely, some threads starved.", "text of jobs, md, candlestick"},
 	{"Steady", "whether the throughput became steady",
 		"Over the last window the line of least squares changed by less than the limit, and no interval was further off the mean than allowed (after SNIA's Performance Test Specification).", "text of jobs"},
+	{"Checkpoints", "how long each checkpoint took that the engine wrote during the operations",
+		"mininb asks for one every --checkpoint-every, on a thread of its own. What the operations lost by it is in their own latencies.", "text of jobs"},
 	{"Hiccups", "how late a thread woke up that only sleeps",
 		"The scheduler, the hypervisor or the hardware delayed it, and would have delayed any other thread: they may have caused latencies of that length, not the engine. Each missed wake-up counts with its own lateness.", "text of jobs, csv, md"},
 
