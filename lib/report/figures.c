@@ -35,7 +35,10 @@ add_kind(struct moved *moved, const struct record_kind *kind, double key_size, d
 {
 	double records = (double)kind->records, ops = (double)kind->ops;
 	double bytes = records * key_size + (double)kind->bytes;
-	switch (op_kind_table[kind->kind].flags & (OP_READS | OP_WRITES)) {
+	/* Of steps it is not known which were reads. */
+	uint32_t flags = kind->kind < NB_OP_KINDS ? op_kind_table[kind->kind].flags
+						  : OP_READS | OP_WRITES;
+	switch (flags & (OP_READS | OP_WRITES)) {
 	case OP_READS:
 		moved->read += scale * bytes;
 		break;
