@@ -16,6 +16,8 @@
  */
 #include "database.h"
 
+#include "../common/execute.h"
+
 /*
  * SQLite limits a row, key and value and a head, to 1,000,000,000 bytes. The division is
  * ours: any key with any value.
@@ -77,6 +79,7 @@ struct nb_session {
 	sqlite3 *base;
 	sqlite3_stmt *statements[STATEMENTS];
 	sqlite3_stmt *scan; /* the one that is open */
+	struct buffer kept; /* what the gets of an execute lend */
 	bool is_in_transaction;
 	bool is_keys_only;
 	uint32_t calls;
@@ -213,6 +216,7 @@ session_close(struct nb_session *session)
 	int rc = error == SQLITE_OK
 		? NB_OK
 		: database_failure(host, session->base, "sqlite3_close", error);
+	free(session->kept.data);
 	free(session);
 	return rc;
 }
@@ -414,6 +418,10 @@ scan_close(struct nb_session *session)
 	return NB_OK;
 }
 
+static const struct nb_engine engines[OFF + 1];
+
+EXECUTE_AND_MERGE(engines[WAL], session->is_in_transaction)
+
 static void
 emit_size(struct nb_db *db, const char *suffix, const char *name, nb_stat_emit emit, void *to)
 {
@@ -455,7 +463,9 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	(NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_SNAPSHOT | \
 		NB_CAP_MULTI_PROCESS)
 
-#define ATOMIC TABLE, ENGINE_TXN, .caps = CAPS | NB_CAP_ATOMIC_BATCH
+#define ATOMIC \
+	TABLE, ENGINE_TXN, ENGINE_EXECUTE, \
+		.caps = CAPS | NB_CAP_ATOMIC_BATCH | NB_CAP_SERIALIZABLE
 #define ROLLBACK_JOURNAL \
 	{ \
 		ATOMIC, \
@@ -465,7 +475,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	}
 
 /* By the journal. With that in memory a transaction that a kill cuts short stays in part. */
-static const struct nb_engine engines[] = {
+static const struct nb_engine engines[OFF + 1] = {
 	[WAL] = {ATOMIC,
 		.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_PERIODIC) |
 			NB_DUR_BIT(NB_DUR_COMMIT),
