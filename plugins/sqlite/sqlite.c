@@ -33,6 +33,7 @@ enum {
 	PUT,
 	INSERT,
 	DEL,
+	MERGE,
 	/* Scans: one more for keys only, two more for backward, four more from the very end. */
 	SCAN,
 	SCAN_BACK = SCAN + 2,
@@ -50,6 +51,8 @@ static const char *const texts[STATEMENTS] = {
 	[PUT] = "REPLACE INTO records(k, v) VALUES(?1, ?2)",
 	[INSERT] = "INSERT INTO records(k, v) VALUES(?1, ?2) ON CONFLICT DO NOTHING",
 	[DEL] = "DELETE FROM records WHERE k = ?1",
+	[MERGE] = "INSERT INTO records(k, v) VALUES(?1, ?2) "
+		  "ON CONFLICT(k) DO UPDATE SET v = add_u64(v, excluded.v) WHERE length(v) = 8",
 	[SCAN] = "SELECT k, v FROM records WHERE k >= ?1 ORDER BY k",
 	[SCAN + 1] = "SELECT k FROM records WHERE k >= ?1 ORDER BY k",
 	[SCAN_BACK] = "SELECT k, v FROM records WHERE k <= ?1 ORDER BY k DESC",
@@ -180,6 +183,18 @@ finalize_all(struct nb_session *session)
 		sqlite3_finalize(session->statements[i]);
 }
 
+/* The function add_u64 of MERGE, for two numbers of 8 bytes. */
+static void
+add_u64(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	uint64_t terms[2];
+
+	for (int i = 0; i < 2; i++)
+		memcpy(&terms[i], sqlite3_value_blob(values[i]), sizeof(terms[i]));
+	terms[0] += terms[1];
+	sqlite3_result_blob(context, terms, sizeof(terms[0]), SQLITE_TRANSIENT);
+}
+
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
@@ -191,7 +206,9 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	int rc = database_connect(&session->base, db, 0, db->synchronous);
 	if (rc != NB_OK)
 		goto free_session;
-	rc = prepare_all(session);
+	sqlite3_create_function(session->base, "add_u64", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+		NULL, add_u64, NULL, NULL);
+	rc = prepare_all(session); /* fails without the function */
 	if (rc != NB_OK)
 		goto close_base;
 	*out = session;
@@ -295,6 +312,19 @@ del(struct nb_session *session, struct nb_slice key)
 	int rc = write_one(session, DEL, key, (struct nb_slice){0});
 
 	return rc == NB_OK && sqlite3_changes(session->base) == 0 ? NB_NOT_FOUND : rc;
+}
+
+static int
+merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+{
+	const struct nb_host *host = session->db->host;
+
+	if (how != NB_MERGE_ADD_U64)
+		return host->fail(NB_UNSUPPORTED, "no merge has the number %u", how);
+	int rc = write_one(session, MERGE, key, (struct nb_slice){&operand, sizeof(operand)});
+	return rc == NB_OK && sqlite3_changes(session->base) == 0
+		? host->fail(NB_FAIL, "merge: the value is not a counter of 8 bytes")
+		: rc;
 }
 
 /* --- transactions and batches --- */
@@ -420,7 +450,7 @@ scan_close(struct nb_session *session)
 
 static const struct nb_engine engines[OFF + 1];
 
-EXECUTE_AND_MERGE(engines[WAL], session->is_in_transaction)
+EXECUTE_BY_TXN(engines[WAL], session->is_in_transaction)
 
 static void
 emit_size(struct nb_db *db, const char *suffix, const char *name, nb_stat_emit emit, void *to)
