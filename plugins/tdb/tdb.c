@@ -14,7 +14,7 @@
  * - A scan reads chain by chain. tdb_nextkey() would leave a record locked where a scan is
  *   closed before its end, and there is no call to unlock it.
  */
-#include "../common/plugin.h"
+#include "../common/execute.h"
 
 #include <signal.h>
 #include <sys/types.h>
@@ -59,6 +59,7 @@ struct nb_db {
 struct nb_session {
 	struct nb_db *db;
 	struct buffer value; /* that get lends */
+	struct buffer kept;  /* what the gets of an execute lend */
 	struct buffer chain; /* of a scan: records of one chain, each two sizes, key, value */
 	size_t chain_at;     /* of the next record */
 	unsigned chain_number;
@@ -320,6 +321,7 @@ session_close(struct nb_session *session)
 {
 	free(session->chain.data);
 	free(session->value.data);
+	free(session->kept.data);
 	free(session);
 	return NB_OK;
 }
@@ -537,6 +539,10 @@ scan_close(struct nb_session *session)
 	return NB_OK;
 }
 
+static const struct nb_engine engine;
+
+EXECUTE_AND_MERGE(engine, session->db->is_in_transaction)
+
 /* --- the whole --- */
 
 /* Pages of the map that were written to belong to the file, and are synced with it. */
@@ -571,11 +577,12 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 			.auto_durability = NB_DUR_PROCESS, .key_size_max = KEY_SIZE_MAX, \
 			.value_size_max = VALUE_SIZE_MAX, .options = options, .open = db_open, \
 			.close = db_close, ENGINE_RECORDS, .insert = insert, ENGINE_SCAN, \
-			.batch = batch, ENGINE_TXN, .flush = flush, .checkpoint = checkpoint, \
-			.stats = stats, .variant = variant, \
+			.batch = batch, ENGINE_TXN, ENGINE_EXECUTE, .flush = flush, \
+			.checkpoint = checkpoint, .stats = stats, .variant = variant, \
 	}
 
-#define CAPS (NB_CAP_PERSISTENT | NB_CAP_ATOMIC_BATCH)
+/* tdb_transaction_start() waits for the transaction of another, and excludes other writers. */
+#define CAPS (NB_CAP_PERSISTENT | NB_CAP_ATOMIC_BATCH | NB_CAP_SERIALIZABLE)
 
 static const struct nb_engine *
 variant(const struct nb_option_value *value);
