@@ -19,7 +19,7 @@
  *   disk is a SIGBUS. open looks whether there is room for them, and takes none:
  *   to fill the file is the engine's own work, and timed.
  */
-#include "../common/plugin.h"
+#include "../common/execute.h"
 
 #include <kclangc.h>
 
@@ -102,6 +102,7 @@ static const struct {
 
 struct nb_db {
 	const struct nb_host *host;
+	const struct nb_engine *engine; /* the table of its type */
 	KCDB *base;
 	uint64_t key_size_max;
 	size_t value_size; /* of the workload, a hint */
@@ -112,6 +113,7 @@ struct nb_db {
 struct nb_session {
 	struct nb_db *db;
 	struct buffer buffer; /* what get and scans lend */
+	struct buffer kept;   /* what the gets of an execute lend */
 	KCSTR *keys;          /* of a batch */
 	size_t key_capacity;
 	const struct nb_write *writes; /* the batch's next one */
@@ -366,6 +368,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	if (db == NULL)
 		return host->fail(NB_FAIL, "out of memory");
 	db->host = host;
+	db->engine = engine;
 	db->key_size_max = engine->key_size_max;
 	db->value_size = args->value_size <= RECORD_MAX ? args->value_size : 0;
 	db->is_transactional = engine->begin != NULL;
@@ -418,6 +421,7 @@ session_close(struct nb_session *session)
 {
 	free(session->keys);
 	free(session->buffer.data);
+	free(session->kept.data);
 	free(session);
 	return NB_OK;
 }
@@ -678,6 +682,8 @@ scan_close(struct nb_session *session)
 	return NB_OK;
 }
 
+EXECUTE_AND_MERGE(*session->db->engine, session->db->is_in_transaction)
+
 /* --- the whole --- */
 
 static int
@@ -737,7 +743,8 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 #define PLAIN(type, about) \
 	[type] = {COMMON(type, about), .caps = CAPS(type) | NB_CAP_CONCURRENT}
 #define TRANSACTIONAL(type, about) \
-	[type] = {COMMON(type, about), .caps = CAPS(type) | NB_CAP_ATOMIC_BATCH, ENGINE_TXN}
+	[type] = {COMMON(type, about), ENGINE_TXN, ENGINE_EXECUTE, \
+		.caps = CAPS(type) | NB_CAP_ATOMIC_BATCH | NB_CAP_SERIALIZABLE}
 #define EACH_TYPE(TABLE) \
 	TABLE(TREE, "B+ tree in a file (TreeDB)"), \
 		TABLE(HASH, "hash table in a file (HashDB)"), \
