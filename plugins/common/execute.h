@@ -257,8 +257,11 @@ merge_by(const struct executor *by, struct nb_slice key, uint32_t how, uint64_t 
 
 /** The executor of `session`, with the verbs of `table`. */
 #define EXECUTOR(table, is_in_txn) \
-	(&(const struct executor){ \
-		&(table), session->db->host, session, &session->kept, (is_in_txn)})
+	(&(const struct executor){.verbs = &(table), \
+		.host = session->db->host, \
+		.session = session, \
+		.kept = &session->kept, \
+		.is_begun = (is_in_txn)})
 
 #define MERGE_BY_TXN(table, is_in_txn) \
 	static int merge(struct nb_session *session, struct nb_slice key, uint32_t how, \

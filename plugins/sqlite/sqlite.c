@@ -51,8 +51,9 @@ static const char *const texts[STATEMENTS] = {
 	[PUT] = "REPLACE INTO records(k, v) VALUES(?1, ?2)",
 	[INSERT] = "INSERT INTO records(k, v) VALUES(?1, ?2) ON CONFLICT DO NOTHING",
 	[DEL] = "DELETE FROM records WHERE k = ?1",
-	[MERGE] = "INSERT INTO records(k, v) VALUES(?1, ?2) "
-		  "ON CONFLICT(k) DO UPDATE SET v = add_u64(v, excluded.v) WHERE length(v) = 8",
+	[MERGE] =
+		("INSERT INTO records(k, v) VALUES(?1, ?2) "
+		 "ON CONFLICT(k) DO UPDATE SET v = add_u64(v, excluded.v) WHERE length(v) = 8"),
 	[SCAN] = "SELECT k, v FROM records WHERE k >= ?1 ORDER BY k",
 	[SCAN + 1] = "SELECT k FROM records WHERE k >= ?1 ORDER BY k",
 	[SCAN_BACK] = "SELECT k, v FROM records WHERE k <= ?1 ORDER BY k DESC",
