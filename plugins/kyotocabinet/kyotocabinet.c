@@ -108,6 +108,8 @@ struct nb_db {
 	size_t value_size; /* of the workload, a hint */
 	bool is_transactional;
 	bool is_in_transaction;
+	bool is_root_watched; /* a transactional one with pages */
+	bool is_root_old;     /* in the file: see save_root() */
 };
 
 struct nb_session {
@@ -372,6 +374,8 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	db->key_size_max = engine->key_size_max;
 	db->value_size = args->value_size <= RECORD_MAX ? args->value_size : 0;
 	db->is_transactional = engine->begin != NULL;
+	db->is_root_watched = db->is_transactional &&
+		(BIT(args->options[TYPE].u64) & PAGED) != 0;
 	db->base = kcdbnew();
 	errno = 0;
 	if (!kcdbopen(db->base, name, open_mode(args))) {
@@ -478,16 +482,38 @@ insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 		NB_EXISTS);
 }
 
+static void
+note_removal(struct nb_db *db)
+{
+	if (db->is_root_watched)
+		db->is_root_old = true;
+}
+
 static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
 
+	note_removal(db);
 	return outcome_or(db, "kcdbremove", kcdbremove(db->base, key.data, key.size), KCENOREC,
 		NB_NOT_FOUND);
 }
 
 /* --- transactions and batches --- */
+
+/*
+ * PlantDB writes which page is the root, the first and the last only when the number of records
+ * or pages is not what it wrote last. After a removal that emptied a page, and a put, it is: to
+ * abort would read back a page that is gone. So it is made to write them.
+ */
+static int
+save_root(struct nb_db *db)
+{
+	if (!db->is_root_old)
+		return NB_OK;
+	db->is_root_old = !kcdbsync(db->base, false, NULL, NULL);
+	return outcome(db, "kcdbsync", !db->is_root_old);
+}
 
 /* kcdbbegintran() would wait without end for one that is open. */
 static int
@@ -500,6 +526,9 @@ begin(struct nb_session *session, uint32_t flags)
 	if (db->is_in_transaction)
 		return db->host->fail(
 			NB_FAIL, "a transaction is open, another session's or a failed one");
+	int rc = save_root(db);
+	if (rc != NB_OK)
+		return rc;
 	db->is_in_transaction = kcdbbegintran(db->base, false);
 	return outcome(db, "kcdbbegintran", db->is_in_transaction);
 }
@@ -535,8 +564,10 @@ write_full(const char *key, size_t key_size, const char *value, size_t value_siz
 	struct nb_session *session = of;
 	const struct nb_write *write = session->writes++;
 
-	if (write->is_delete)
+	if (write->is_delete) {
+		note_removal(session->db);
 		return KCVISREMOVE;
+	}
 	*size = write->value.size;
 	return address(write->value);
 }
