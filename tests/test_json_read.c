@@ -256,11 +256,13 @@ TEST(so_is_one_with_requests_in_flight)
 	ck_assert_uint_eq(run->groups[0].batch_bytes, 200);
 	ck_assert_uint_gt(nb_histogram_count(run->measured.batch), 0);
 	/* as of an engine that wrote two checkpoints meanwhile */
-	struct nb_histogram **checkpoints = &results->records[0].run->measured.checkpoints;
-	ck_assert_int_eq(nb_histogram_new(checkpoints), NB_OK);
-	nb_histogram_add(*checkpoints, 1000);
-	nb_histogram_add(*checkpoints, 5000);
+	struct nb_histogram *checkpoints;
+	ck_assert_int_eq(nb_histogram_new(&checkpoints), NB_OK);
+	nb_histogram_add(checkpoints, 1000);
+	nb_histogram_add(checkpoints, 5000);
+	results->records[0].run->measured.checkpoints = checkpoints;
 	assert_told_the_same(results);
+	nb_histogram_delete(checkpoints);
 	toy_destroy(&rig);
 }
 

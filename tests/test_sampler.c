@@ -430,6 +430,8 @@ TEST(of_several_processes_the_operations_are_known)
 	rig.options.verify_rate = 0;
 	rig.options.sample_ns = 20 * MS;
 	toy_new(&rig);
+	nb_options_delete(rig.run->values, &rig.run->engine->table);
+	rig.run->values = NULL;
 	rig.run->engine->table = null->table;
 	ck_assert_msg(nb_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
 	const struct measurement *measured = &rig.run->measured;
