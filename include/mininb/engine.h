@@ -20,7 +20,8 @@
  * carry their size: a table shorter than the host's reads as NULL beyond its
  * end, a longer one is cut to what the host knows, and a plugin that wants a
  * late field of a structure from the host looks at that structure's size
- * first. The host ignores bits of `caps` and `durabilities` that it does not know. Array elements cannot grow that way; they carry spare fields, which
+ * first. The host ignores bits of `caps` and `durabilities` that it does not
+ * know. Array elements cannot grow that way; they carry spare fields, which
  * are zero, but for nb_slice, which is what it is for good.
  *
  * Lifetimes. What a verb is given, structures, keys and values, is the host's
@@ -42,8 +43,8 @@
  * every other verb alone. It owns clocks, threads, randomness and printing; a
  * plugin never prints, never exits and makes no threads of its own beyond
  * those of its engine. What it prints on standard output all the same comes out
- * on standard error, since standard output is for results. It keeps the working directory as it
- * is: the host returns to its own between calls.
+ * on standard error, since standard output is for results. It keeps the working
+ * directory as it is: the host returns to its own between calls.
  */
 #include <stddef.h>
 #include <stdint.h>
