@@ -30,6 +30,7 @@ assert_same_group(const struct nb_group *a, const struct nb_group *b)
 	SAME(scan_max);
 	SAME(items);
 	SAME(insert_verb);
+	SAME(key_range);
 	SAME(theta);
 	SAME(hot_share);
 	SAME(hot_ops);

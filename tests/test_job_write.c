@@ -83,6 +83,7 @@ static const char *const drawn[] = {
 	"distribution=uniform\ndistribution=zipfian\ndistribution=zipfian-ycsb\n"
 	"distribution=latest\ndistribution=hotspot\ndistribution=exponential\n"
 	"distribution=sequential\ndistribution=pareto\ndistribution=descending",
+	"key-range=shared\nkey-range=private",
 	"theta=0.99\ntheta=0.5000000001\ntheta=100",
 	"hot-share=0\nhot-share=0.2",
 	"hot-ops=1\nhot-ops=0.123456789012345678",

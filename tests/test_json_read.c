@@ -230,7 +230,7 @@ static const char groups_text[] =
 	"distribution=latest\n"
 	"[writers]\nupdate=1\ninsert=1\nbatch=1\nitems=4\ncount=900\n"
 	"rate=50k/1s,90k/1s\ninsert-verb=insert\n"
-	"[after]\nstart=after\nread=1\nread-modify-write=1\ncount=300\n";
+	"[after]\nstart=after\nkey-range=private\nread=1\nread-modify-write=1\ncount=300\n";
 
 TEST(a_job_of_groups_is_told_as_it_was)
 {

@@ -342,7 +342,7 @@ TEST(nor_are_groups_of_another_mix)
 	struct nb_result *job = record_rig_add_job(results, "leveldb", 1)->run;
 	job->groups[1].weights[NB_OP_INSERT] = 7;
 	static const char said[] =
-		"results cannot be merged: their groups 'writers' differ in mix, distribution, arrivals, latency or level";
+		"results cannot be merged: their groups 'writers' differ in mix, distribution, key range, arrivals, latency or level";
 	assert_refused(results, said);
 	results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);

@@ -668,6 +668,91 @@ TEST(operations_that_come_back_to_a_record_are_not_once)
 	tear_down(&f);
 }
 
+/* ---- private ranges of keys ---- */
+
+enum { RANGES = 7, SPACE = 1500 };
+
+struct slices {
+	uint64_t ends[RANGES]; /* after the last record of each */
+	uint64_t all;          /* records that a whole round went to */
+	uint8_t seen[SPACE];
+};
+
+static void
+look_in_slice(const struct ops_op *op, void *arg)
+{
+	struct slices *slices = arg;
+	uint32_t range = (uint32_t)(op->index / OPS_STRATUM % RANGES);
+	for (uint32_t k = 0; k < op->items; k++) {
+		uint64_t number = op->numbers[k];
+		ck_assert_uint_lt(number, slices->ends[range]);
+		ck_assert_uint_ge(number, range > 0 ? slices->ends[range - 1] : 0);
+		slices->all += slices->seen[number]++ == 0;
+	}
+}
+
+TEST(threads_with_private_ranges_go_to_their_own_slices)
+{
+	static const uint32_t kinds[] = {NB_OP_READ, NB_OP_MULTIGET, NB_OP_SCAN, NB_OP_UPSERT,
+		NB_OP_DELETE, NB_OP_TXN_WRITE};
+	for (uint32_t distribution = 0; distribution < NB_DIST_KINDS; distribution++)
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+			bool is_of_space = kinds[k] == NB_OP_UPSERT || kinds[k] == NB_OP_DELETE;
+			struct slices slices = {.all = 0};
+			struct fixture f;
+			set_up(&f);
+			f.job.space = SPACE;
+			f.group.threads = RANGES;
+			f.group.key_range = NB_RANGE_PRIVATE;
+			f.group.distribution = distribution;
+			f.group.weights[kinds[k]] = 3;
+			f.group.weights[NB_OP_READ] += kinds[k] == NB_OP_READ;
+			make_spec(&f, &f.group, 0, 1);
+			/* 1000 = 6 * 143 + 142, 1500 = 2 * 215 + 5 * 214 */
+			for (uint64_t r = 0, end = 0; r < RANGES; r++)
+				slices.ends[r] = end += is_of_space ? 214 + (r < 2)
+								    : 142 + (r < 6);
+			for (uint64_t s = 0; s < 40 * RANGES; s++)
+				each_op(&f.maker, s, look_in_slice, &slices);
+			if (distribution == NB_DIST_SEQUENTIAL)
+				ck_assert_uint_eq(slices.all, is_of_space ? SPACE : RECORDS);
+			ck_assert_uint_gt(slices.all, RANGES);
+			tear_down(&f);
+		}
+}
+
+static void
+look_at_next(const struct ops_op *op, void *arg)
+{
+	uint64_t *next = arg;
+	ck_assert_uint_eq(op->numbers[0], (*next)++);
+}
+
+TEST(a_private_range_is_gone_through_in_order)
+{
+	struct fixture f;
+	set_up(&f);
+	f.job.records = 3 * 640 + 2; /* slices of 641, 641 and 640 */
+	f.group.threads = 3;
+	f.group.key_range = NB_RANGE_PRIVATE;
+	f.group.distribution = NB_DIST_SEQUENTIAL;
+	f.group.weights[NB_OP_UPDATE] = 1;
+	make_spec(&f, &f.group, 0, 1);
+	ck_assert(!ops_is_once(&f.spec));
+	for (uint64_t range = 0, begin = 0; range < 3;
+		begin += range < 2 ? 641 : 640, range++) {
+		uint64_t next = begin;
+		for (uint64_t turn = 0; turn < 10; turn++)
+			each_op(&f.maker, turn * 3 + range, look_at_next, &next);
+		ck_assert_uint_eq(next, begin + 640);
+	}
+	/* the ranges are those of as many threads as there are in all */
+	ops_spec_divide(&f.spec, 1922);
+	for (uint64_t s = 0; s < 1922; s++)
+		ck_assert(ops_writes(&f.spec, s * OPS_STRATUM + 5, s));
+	tear_down(&f);
+}
+
 static uint64_t
 digest_of(const struct fixture *f)
 {
@@ -695,6 +780,14 @@ TEST(digest_names_all_that_decides_the_stream)
 	f.group.threads = 8; /* not of the stream */
 	f.group.duration_ns = 5;
 	ck_assert_uint_eq(digest_of(&f), first);
+	f.group.key_range = NB_RANGE_PRIVATE; /* then they are */
+	uint64_t of_8 = digest_of(&f);
+	ck_assert_uint_ne(of_8, first);
+	f.group.threads = 7;
+	ck_assert_uint_ne(digest_of(&f), of_8);
+	f.group.threads = 1;
+	ck_assert_uint_eq(digest_of(&f), first);
+	f.group.key_range = NB_RANGE_SHARED;
 	uint64_t *const numbers[] = {&f.job.seed, &f.group.count};
 	double *const reals[] = {&f.group.theta, &f.job.value_ratio};
 	for (int i = 0; i < 2; i++) {

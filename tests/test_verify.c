@@ -280,6 +280,28 @@ TEST(a_miss_is_no_finding_where_records_are_deleted_or_it_is_allowed)
 	ck_assert_uint_eq(with.workers[0]->findings.verdicts[JOB_MISSING], 1);
 }
 
+TEST(a_miss_of_what_nobody_else_writes_is_a_finding)
+{
+	static const char *const ranges[] = {"private", "shared"};
+	for (size_t r = 0; r < sizeof(ranges) / sizeof(*ranges); r++) {
+		char text[200];
+		snprintf(text, sizeof(text),
+			"records = 64\ncount = 4000\nthreads = 2\nkey-range = %s\n"
+			"read = 2\nupsert = 2\ndelete = 1\n",
+			ranges[r]);
+		toy_create(&rig, text);
+		ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
+		ck_assert_uint_eq(toy_wrong(&toy_measured(&rig, 0)->findings), 0);
+		toy_break_run(&rig, TOY_MISS, TOY_GET, 100, 1000);
+		int rc = toy_run(&rig);
+		const struct job_findings *findings = &toy_measured(&rig, 0)->findings;
+		ck_assert_int_eq(rc, r == 0 ? NB_ERR_DATA : NB_OK);
+		ck_assert_uint_eq(toy_wrong(findings), findings->verdicts[JOB_MISSING]);
+		ck_assert(r == 0 ? toy_wrong(findings) > 100 : toy_wrong(findings) == 0);
+		toy_destroy(&rig);
+	}
+}
+
 TEST(only_the_share_that_was_asked_for_is_looked_at)
 {
 	begin("read = 1");

@@ -133,6 +133,12 @@ enum {
 	NB_INSERT_NATIVE = 1 /* the engine's insert, which keeps a record that is there */
 };
 
+/* Which records a thread goes to. */
+enum {
+	NB_RANGE_SHARED = 0, /* all threads of the group go to all records */
+	NB_RANGE_PRIVATE = 1 /* each goes to its own slice of them, all as long as can be */
+};
+
 /** A piece of a schedule: the rate goes evenly from one to the other. */
 struct nb_rate_step {
 	uint64_t duration_ns; /* UINT64_MAX: for ever */
@@ -191,7 +197,7 @@ struct nb_group {
 	uint32_t is_scan_keys_only; /* values are not read */
 	uint32_t is_batch_atomic;   /* all of a batch or nothing */
 	uint32_t depth; /* requests in flight of a thread, 1..NB_DEPTH_MAX; 1: no requests */
-	uint32_t spare_u32;
+	uint32_t key_range; /* NB_RANGE_* */
 	uint64_t
 		batch_bytes; /* that a thread hands over together; 0: as soon as there is room */
 };

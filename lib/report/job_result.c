@@ -73,6 +73,7 @@ copy_group(struct job_result_group *into, const struct job_part *part)
 		.warmup_count = group->warmup_count,
 		.is_background = group->is_background != 0,
 		.insert_verb = group->insert_verb,
+		.key_range = group->key_range,
 		.is_blind_to_gaps = is_blind_to_gaps(part),
 		.rate_ops_s = group->rate_count == 1 &&
 				group->rate[0].to_ops_s == group->rate[0].from_ops_s

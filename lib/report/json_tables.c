@@ -40,6 +40,7 @@ static const struct json_names colds = {NAMES("no", "files", "caches")};
 static const struct json_names ways_to_sync = {
 	NAMES("dsync_file", "persistent_memory", "io_uring")};
 static const struct json_names arrivals = {NAMES("closed", "fixed", "poisson")};
+static const struct json_names key_ranges = {NAMES("shared", "private")};
 static const struct json_names insert_verbs = {NAMES("put", "insert")};
 static const struct json_names answers = {
 	NAMES("ok", "not_found", "conflict", "exists", "pending")};
@@ -699,6 +700,7 @@ const struct json_field json_group_fields[] = {
 	FIELD_COUNTS(job_result_group, "mix", weights, json_kinds, KEEP, "weights of the kinds of operations"),
 	FIELD_NAME(job_result_group, "level", measured.level, levels, KEEP, "how much of an operation of several steps is one; only with such operations", .flags = FIELD_IF_USED),
 	FIELD_NAME(job_result_group, "distribution", distribution, distributions, KEEP, "how keys were chosen"),
+	FIELD_NAME(job_result_group, "key_range", key_range, key_ranges, KEEP, "which records a thread chose from: all, or its own slice; not there: shared", .flags = FIELD_IF_USED),
 	FIELD_NAME(job_result_group, "insert_verb", insert_verb, insert_verbs, KEEP, "what an insert called; not there: put", .flags = FIELD_IF_USED),
 	FIELD_NAME(job_result_group, "arrivals", arrivals, arrivals, KEEP, "when operations were due: closed: each when the one before was done; fixed: evenly spaced; poisson: at random"),
 	FIELD_FLAG(job_result_group, "is_paced", is_paced, KEEP, "operations had times at which they were due"),

@@ -242,14 +242,14 @@ add_group(struct nb_result *job, struct job_result_group *from, int *rc)
 	bool is_same = memcmp(same->weights, from->weights, sizeof(same->weights)) == 0 &&
 		same->distribution == from->distribution && same->arrivals == from->arrivals &&
 		same->is_background == from->is_background &&
-		same->is_paced == from->is_paced &&
+		same->is_paced == from->is_paced && same->key_range == from->key_range &&
 		strcmp(same->measured.stamping.latency, from->measured.stamping.latency) == 0 &&
 		same->measured.level == from->measured.level;
 	if (is_same)
 		merge_group(same, from, rc);
 	else
 		*rc = error_set(NB_ERR_USAGE,
-			"results cannot be merged: their groups '%s' differ in mix, distribution, arrivals, latency or level",
+			"results cannot be merged: their groups '%s' differ in mix, distribution, key range, arrivals, latency or level",
 			same->name);
 }
 

@@ -129,7 +129,9 @@ add_group_head(
 		add_mix(doc, result, group);
 	if (measured->trace[0] == '\0' && has_choice(group) &&
 		group->distribution < NB_DIST_KINDS)
-		doc_more(doc, "; %s keys", dist_name(group->distribution));
+		doc_more(doc, "; %s keys%s", dist_name(group->distribution),
+			group->key_range == NB_RANGE_PRIVATE ? " of the thread's own slice"
+							     : "");
 	doc_paragraph(doc, "%u thread%s, ", group->threads, group->threads == 1 ? "" : "s");
 	add_load(doc, group);
 	if (group->depth > 0)

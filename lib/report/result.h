@@ -33,6 +33,7 @@ struct job_result_group {
 	double rate_ops_s;     /* of a rate with one step; else 0 */
 	double speed;          /* of a trace's times; 0: they are those of a rate */
 	uint32_t insert_verb;  /* NB_INSERT_* */
+	uint32_t key_range;    /* NB_RANGE_* */
 	char *rate_text;       /* of a rate with more than one step; owned; else NULL */
 	uint32_t depth;        /* requests in flight of a thread, at most; 0: none */
 	uint64_t batch_bytes;  /* handed over together; 0: as there was room */

@@ -153,7 +153,11 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 			: UINT64_MAX};
 	part->plan.are_counters = kinds_have_counters(job) && !run->is_replay;
 	part->plan.own_places = own_places(run, part);
-	int rc = check_lag(job, part);
+	ops_spec_divide(&part->spec, part->plan.threads);
+	int rc = job_check_ranges(job, group, part->plan.threads);
+	if (rc != NB_OK)
+		return error_prefix(rc, "%s", group->name);
+	rc = check_lag(job, part);
 	return rc == NB_OK ? check_depth_lag(job, part) : rc;
 }
 
@@ -186,16 +190,17 @@ allow_misses(struct nb_run *run)
 	run->loading.plan.may_miss = is_synthetic;
 }
 
-/** Whether keys of the group's trace are written to by no other group beside or after it. */
+/** Whether no two of the group's threads write to one key, and no group beside or after it does. */
 static bool
 is_alone(const struct nb_run *run, const struct job_part *part)
 {
+	bool has_own_keys = part->spec.ranges > 1 && run->keys.is_reversible;
 	for (size_t g = 0; g < run->part_count; g++) {
 		const struct job_part *other = &run->parts[g];
 		if (other != part && other->group->phase >= part->group->phase)
 			return false;
 	}
-	return run->is_replay || run->classic != NULL;
+	return run->is_replay || run->classic != NULL || has_own_keys;
 }
 
 static int

@@ -313,6 +313,11 @@ static int
 check_replay(const struct nb_job *job)
 {
 	struct nb_job with_records = *job;
+	for (size_t g = 0; g < job->group_count; g++)
+		if (job->groups[g].key_range != NB_RANGE_SHARED)
+			return error_set(NB_ERR_USAGE,
+				"%s: key-range: a replay goes to the keys of its trace; omit key-range",
+				job->groups[g].name);
 	with_records.records += job->records == 0;
 	return nb_job_check(&with_records);
 }

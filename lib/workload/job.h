@@ -71,6 +71,10 @@ job_value_check(const struct job_key *key, const void *object);
 NB_MUST_CHECK int
 job_value_text(char **out, const struct job_key *key, const void *object);
 
+/** Whether so many threads of the group can have ranges of keys as it asks; NB_ERR_USAGE. */
+NB_MUST_CHECK int
+job_check_ranges(const struct nb_job *job, const struct nb_group *group, uint32_t threads);
+
 /** "0-3,8"; else NB_ERR_USAGE. */
 NB_MUST_CHECK int
 job_value_check_cpus(const char *text);

@@ -124,6 +124,27 @@ check_kinds(const struct nb_job *job)
 	return rc;
 }
 
+int
+job_check_ranges(const struct nb_job *job, const struct nb_group *group, uint32_t threads)
+{
+	uint64_t least = UINT64_MAX;
+	if (group->key_range == NB_RANGE_SHARED)
+		return NB_OK;
+	if (group->weights[NB_OP_INSERT] > 0)
+		return error_set(NB_ERR_USAGE,
+			"key-range: insert adds records to no slice; use upsert and space, or key-range=shared");
+	if (job->records > 0)
+		least = job->records;
+	if (job->space > 0 && job->space < least)
+		least = job->space;
+	if (least >= threads)
+		return NB_OK;
+	return error_set(NB_ERR_USAGE,
+		"key-range: %" PRIu32 " threads need a record each, and there are %" PRIu64
+		"; raise records and space, or use key-range=shared",
+		threads, least);
+}
+
 static int
 check_distribution(const struct nb_group *group)
 {
@@ -208,6 +229,8 @@ check_group(const struct nb_job *job, const struct nb_group *group)
 		rc = check_counters(job, group);
 	if (rc == NB_OK && group != job->load)
 		rc = check_distribution(group);
+	if (rc == NB_OK)
+		rc = job_check_ranges(job, group, group->threads);
 	if (rc == NB_OK)
 		rc = check_rate(group);
 	if (rc == NB_OK && group != job->load)

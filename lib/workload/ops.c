@@ -144,6 +144,41 @@ find_plain(struct ops_spec *spec)
 	}
 }
 
+/** One for each slice at least: also where no operation goes to any. */
+static uint64_t
+records_of(const struct ops_spec *spec)
+{
+	return spec->job->records > spec->ranges ? spec->job->records : spec->ranges;
+}
+
+static uint64_t
+space_of(const struct ops_spec *spec)
+{
+	if (spec->job->space == 0)
+		return records_of(spec);
+	return spec->job->space > spec->ranges ? spec->job->space : spec->ranges;
+}
+
+static void
+create_dists(struct ops_spec *spec, uint32_t ranges)
+{
+	spec->ranges = ranges;
+	uint64_t records = records_of(spec) / ranges, space = space_of(spec) / ranges;
+	dist_create(&spec->dist, spec->group, records);
+	dist_create(&spec->space_dist, spec->group, space);
+	spec->dist.modulus = ycsb_modulus(spec, records);
+	spec->space_dist.modulus = ycsb_modulus(spec, space);
+}
+
+void
+ops_spec_divide(struct ops_spec *spec, uint32_t threads)
+{
+	if (spec->group->key_range == NB_RANGE_SHARED || threads == 1)
+		return;
+	spec->plain_count = 0;
+	create_dists(spec, threads);
+}
+
 void
 ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb_group *group,
 	const struct keyspace *keys, const struct sizes *sizes, uint32_t stream,
@@ -163,17 +198,13 @@ ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb
 	create_items(spec);
 	spec->seed = splitmix64_mix(job->seed + UINT64_C(0x9e3779b97f4a7c15) * (stream + 1));
 	value_spec_create(&spec->values, (size_t)sizes->max, job->value_ratio, job->seed);
-	uint64_t records = job->records > 0 ? job->records : 1;
-	uint64_t space = job->space > 0 ? job->space : records;
-	dist_create(&spec->dist, group, records);
-	dist_create(&spec->space_dist, group, space);
-	spec->dist.modulus = ycsb_modulus(spec, records);
-	spec->space_dist.modulus = ycsb_modulus(spec, space);
 	struct nb_group scan = *group;
 	scan.distribution = group->scan_distribution == NB_DIST_ZIPFIAN ? NB_DIST_LATEST
 									: NB_DIST_UNIFORM;
 	dist_create(&spec->scan_dist, &scan, group->scan_max - group->scan_min + 1);
+	create_dists(spec, 1);
 	find_plain(spec);
+	ops_spec_divide(spec, group->threads);
 }
 
 void
@@ -286,6 +317,8 @@ ops_digest(const struct ops_spec *spec, uint64_t keys_hash)
 		group->is_scan_backward, group->is_scan_keys_only, group->is_batch_atomic};
 	if ((flags[0] | flags[1] | flags[2]) != 0)
 		XXH3_64bits_update(&state, flags, sizeof(flags));
+	if (spec->ranges > 1)
+		XXH3_64bits_update(&state, &spec->ranges, sizeof(spec->ranges));
 	if (group->distribution == NB_DIST_ZIPFIAN_YCSB)
 		XXH3_64bits_update(&state, &spec->dist.modulus, sizeof(spec->dist.modulus));
 	if (group->item_sizes.kind != NB_SIZE_FIXED) {
@@ -336,7 +369,8 @@ ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
 	*maker = (struct ops_maker){.spec = spec,
 		.key_stride = block_stride(spec->keys->key_size_max),
 		.value_stride = block_stride(value_size),
-		.dist = spec->dist};
+		.dist = spec->dist,
+		.space_dist = spec->space_dist};
 	size_t block = BLOCK_BYTES / (maker->key_stride + maker->value_stride);
 	size_t most = (size_t)OPS_STRATUM * spec->items_max;
 	maker->block = block > most ? (uint32_t)most : block > 0 ? (uint32_t)block : 1;
@@ -436,19 +470,64 @@ ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRAT
 static uint64_t
 records_at(const struct ops_spec *spec, uint64_t stratum)
 {
-	uint64_t records = spec->job->records > 0 ? spec->job->records : 1;
 	uint64_t needed = ops_needs(spec, stratum);
-	return records + ops_count_before(spec, NB_OP_INSERT, needed * OPS_STRATUM);
+	return records_of(spec) + ops_count_before(spec, NB_OP_INSERT, needed * OPS_STRATUM);
 }
 
 /** Of what was drawn: records beyond the loaded ones are the group's own new ones. */
 static inline uint64_t
-number_of(const struct ops_spec *spec, uint64_t drawn)
+number_of(const struct ops_maker *maker, uint64_t drawn)
 {
-	uint64_t records = spec->job->records;
+	uint64_t records = maker->spec->job->records;
 	return __builtin_expect(drawn < records || records == 0, 1)
-		? drawn
-		: ops_inserted_number(spec, drawn - records);
+		? maker->low + drawn
+		: ops_inserted_number(maker->spec, drawn - records);
+}
+
+/** One of all records of upsert and delete. */
+static inline uint64_t
+draw_of_space(struct ops_maker *maker, uint64_t *random, uint64_t i)
+{
+	return maker->space_low + dist_draw(&maker->space_dist, random, i - maker->skipped);
+}
+
+/** Slice number `range` of all; those with one more come first. Returns its begin. */
+static uint64_t
+slice_of(struct dist *dist, const struct dist *shortest, uint64_t all, uint32_t ranges,
+	uint32_t range)
+{
+	uint64_t each = all / ranges, rest = all % ranges;
+	uint64_t size = each + (range < rest);
+	if (dist->n != size) {
+		*dist = *shortest;
+		dist_resize(dist, size);
+	}
+	return each * range + (range < rest ? range : rest);
+}
+
+/** Turn to the slices of the stratum, in which it is number stratum / ranges. */
+static void
+turn_to_slices(struct ops_maker *maker, uint64_t stratum)
+{
+	const struct ops_spec *spec = maker->spec;
+	uint32_t ranges = spec->ranges, range = (uint32_t)(stratum % ranges);
+	maker->low = slice_of(&maker->dist, &spec->dist, records_of(spec), ranges, range);
+	maker->space_low = slice_of(
+		&maker->space_dist, &spec->space_dist, space_of(spec), ranges, range);
+	maker->skipped = (stratum - stratum / ranges) * OPS_STRATUM;
+}
+
+/** Take the distribution of as many records as there are at the stratum. */
+static void
+turn_to_records(struct ops_maker *maker, uint64_t stratum)
+{
+	uint64_t records = records_at(maker->spec, stratum);
+	if (records == maker->dist.n)
+		return;
+	/* A worker's strata only rise; whoever goes back begins anew. */
+	if (records < maker->dist.n)
+		maker->dist = maker->spec->dist;
+	dist_resize(&maker->dist, records);
 }
 
 void
@@ -466,14 +545,12 @@ ops_begin(struct ops_maker *maker, uint64_t stratum)
 		maker->random[j] = random_of(spec, maker->first + j);
 	if (!spec->has_draws)
 		return;
-	uint64_t records = records_at(spec, stratum);
-	if (records != maker->dist.n) {
-		/* A worker's strata only rise; whoever goes back begins anew. */
-		if (records < maker->dist.n)
-			maker->dist = spec->dist;
-		dist_resize(&maker->dist, records);
-	}
-	dist_draw_block(&maker->dist, maker->random, maker->first, OPS_STRATUM, maker->drawn);
+	if (spec->ranges > 1)
+		turn_to_slices(maker, stratum);
+	else
+		turn_to_records(maker, stratum);
+	dist_draw_block(&maker->dist, maker->random, maker->first - maker->skipped, OPS_STRATUM,
+		maker->drawn);
 }
 
 /** How many records the operation goes to; after its first one is drawn, before the others. */
@@ -489,11 +566,10 @@ draw_items(struct ops_maker *maker, uint32_t j)
 static inline void
 draw_others(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
 {
-	const struct ops_spec *spec = maker->spec;
-	uint64_t random = maker->random[j], i = maker->first + j;
+	uint64_t random = maker->random[j], i = maker->first - maker->skipped + j;
 	bool is_uniform = maker->dist.kind == NB_DIST_UNIFORM;
 	for (uint32_t k = 1; k < items; k++)
-		numbers[k] = number_of(spec,
+		numbers[k] = number_of(maker,
 			is_uniform ? dist_below(&random, maker->dist.n)
 				   : dist_draw(&maker->dist, &random, i + k));
 	maker->random[j] = random;
@@ -527,13 +603,12 @@ choose_steps(struct ops_maker *maker, uint32_t j, uint64_t *numbers, struct nb_s
 			if (step->same > 0)
 				numbers[count] = numbers[*like + k];
 			else if (is_of_space)
-				numbers[count] = dist_draw(
-					&spec->space_dist, random, i + count);
+				numbers[count] = draw_of_space(maker, random, i + count);
 			else
-				numbers[count] = number_of(spec,
-					count == 0
-						? maker->drawn[j]
-						: dist_draw(&maker->dist, random, i + count));
+				numbers[count] = number_of(maker,
+					count == 0 ? maker->drawn[j]
+						   : dist_draw(&maker->dist, random,
+							     i - maker->skipped + count));
 			steps[count] = (struct nb_step){.verb = step->verb,
 				.operand = step->verb == NB_STEP_MERGE
 					? delta_of(spec, step, i, count)
@@ -560,10 +635,10 @@ choose(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
 		return;
 	case NB_OP_UPSERT:
 	case NB_OP_DELETE:
-		numbers[0] = dist_draw(&spec->space_dist, &maker->random[j], i);
+		numbers[0] = draw_of_space(maker, &maker->random[j], i);
 		return;
 	default:
-		numbers[0] = number_of(spec, maker->drawn[j]);
+		numbers[0] = number_of(maker, maker->drawn[j]);
 		if (items > 1)
 			draw_others(maker, j, numbers, items);
 	}
@@ -754,10 +829,18 @@ goes_to(struct ops_maker *maker, uint32_t j, uint64_t number)
 	return false;
 }
 
+/** One that looks at operations and makes no bytes. */
+static struct ops_maker
+maker_of(const struct ops_spec *spec)
+{
+	return (struct ops_maker){
+		.spec = spec, .dist = spec->dist, .space_dist = spec->space_dist};
+}
+
 bool
 ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number)
 {
-	struct ops_maker maker = {.spec = spec, .dist = spec->dist};
+	struct ops_maker maker = maker_of(spec);
 	if (spec->plain_count > 0)
 		return ops_is_write(spec->one_kind) &&
 			number == spec->plain_first + i % spec->plain_count;
@@ -770,7 +853,7 @@ ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number)
 bool
 ops_puts_at_once(const struct ops_spec *spec, uint64_t i, uint64_t number)
 {
-	struct ops_maker maker = {.spec = spec, .dist = spec->dist};
+	struct ops_maker maker = maker_of(spec);
 	if (spec->plain_count > 0)
 		return false;
 	uint32_t j = turn_to(&maker, i);

@@ -45,12 +45,14 @@ struct ops_spec {
 	bool has_steps;     /* some operations are lists of steps */
 	/* Operation i goes to record plain_first + i % plain_count; 0: records are drawn. */
 	uint64_t plain_first, plain_count;
+	/* Slices of the records and of the space; stratum s has that of number s % ranges. */
+	uint32_t ranges;
 	uint64_t seed;
 	uint64_t lag_strata;
 	uint64_t end; /* there are operations 0..end-1; UINT64_MAX: no end */
 	uint64_t weight_sum;
-	uint64_t cumulated[NB_KINDS_MAX + 1]; /* of weights before each kind */
-	struct dist dist, space_dist, scan_dist;
+	uint64_t cumulated[NB_KINDS_MAX + 1];    /* of weights before each kind */
+	struct dist dist, space_dist, scan_dist; /* of the shorter slices */
 };
 
 /** One operation. What it points to is the maker's until its next ops_make(). */
@@ -68,12 +70,15 @@ struct ops_op {
 /** One thread's maker of operations, with the bytes that they point to. */
 struct ops_maker {
 	const struct ops_spec *spec;
-	uint32_t block;    /* records after which no other operation is made: see ops.c */
-	uint32_t at;       /* of the stratum, made so far */
-	uint64_t first;    /* operation of the stratum's begin */
-	uint64_t until;    /* where it ends, if records are not drawn */
-	struct dist dist;  /* of as many records as there are at the stratum */
-	uint64_t inserted; /* inserts before the stratum, and those made of it */
+	uint32_t block;   /* records after which no other operation is made: see ops.c */
+	uint32_t at;      /* of the stratum, made so far */
+	uint64_t first;   /* operation of the stratum's begin */
+	uint64_t until;   /* where it ends, if records are not drawn */
+	struct dist dist; /* of as many records as there are at the stratum */
+	struct dist space_dist;
+	uint64_t low, space_low; /* where the slices of the stratum begin */
+	uint64_t skipped;        /* operations before the stratum that went to other slices */
+	uint64_t inserted;       /* inserts before the stratum, and those made of it */
 	size_t key_stride, value_stride;
 	uint8_t *bytes; /* keys, then values */
 	uint8_t *value_bytes;
@@ -97,6 +102,13 @@ ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb
 /** Make all operations, inserts too, go to record i modulo job->records, whatever the mix. */
 void
 ops_spec_be_array(struct ops_spec *spec);
+
+/**
+ * Of a group with private ranges: make them for so many threads that take strata in turn; else
+ * nothing. ops_spec_create() makes them for the group's own threads.
+ */
+void
+ops_spec_divide(struct ops_spec *spec, uint32_t threads);
 
 /** How many of operations 0..n-1 are of that kind. */
 uint64_t

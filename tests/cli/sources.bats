@@ -83,3 +83,41 @@ load helper
 	mininb 2 replay --driver=lmdb --path=refused --trace=long.u64 --array --multi-get=100
 	contains "$stderr" 'has one key'
 }
+
+@test "threads with private key ranges keep to their own slices" {
+	private=(run --driver=lmdb --path=nb --records=1000 --key-range=private --verify-rate=1)
+	mininb 0 load --driver=lmdb --path=nb --records=1000
+	for threads in 1 3; do
+		mininb 0 "${private[@]}" --read=40 --upsert=40 --delete=20 --threads=$threads \
+			--count=20000 --output=$threads.json
+		equals "$(jq -r '.results[0].groups[0].key_range' $threads.json)" private
+		equals "$(jq '.results[0].groups[0].findings.verdicts | del(.good) | length' \
+			$threads.json)" 0
+	done
+	contains "$output" "uniform keys of the thread's own slice"
+	mininb 2 compare 1.json 3.json
+	contains "$output$stderr" 'differing stream of operations'
+	# two processes of two threads have the slices of four threads
+	update=(--update=1 --batch=1 --distribution=latest --count=20000)
+	mininb 0 load --driver=lmdb --path=nb --records=1000 --fresh
+	mininb 0 "${private[@]}" "${update[@]}" --threads=2 --procs=2 --output=procs.json
+	mininb 0 "${private[@]}" "${update[@]}" --threads=4 --output=threads.json
+	equals "$(jq .results[0].digest procs.json)" "$(jq .results[0].digest threads.json)"
+}
+
+@test "private key ranges are refused where they make no sense" {
+	refused()
+	{
+		mininb 2 "$1" --driver=lmdb --path=refused --key-range=private "${@:3}"
+		contains "$stderr" "$2"
+		[ ! -e refused ]
+	}
+	refused run 'insert adds records to no slice' --records=10 --insert=5 --read=95
+	refused run '8 threads need a record each, and there are 7' --records=7 --read=1 --threads=8
+	refused run '8 threads need a record each, and there are 7' --records=7 --read=1 \
+		--threads=4 --procs=2
+	refused run '4 threads need a record each, and there are 3' --records=100 --space=3 \
+		--upsert=1 --threads=4
+	echo 'READ 1' >t.txt
+	refused replay 'a replay goes to the keys of its trace' --trace=t.txt
+}
