@@ -9,7 +9,7 @@ and one for each structure with its size and its members at their offsets.
 
 New functions pass. Anything else that differs fails. If a structure has only grown at its end, as
 those may that carry their size, make the baseline again with --write before INCLUDE, in the same
-commit as the change of tests/abi.c.
+commit.
 
 Exit status: 0 the same; 1 not; 77 a tool is missing, or the machine is not x86_64.
 """

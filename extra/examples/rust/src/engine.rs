@@ -2,7 +2,7 @@
 //! `<mininb/engine.h>` in Rust: what this plugin needs of it, and the whole of its layout.
 //!
 //! The header is the law; what the fields mean is said there. A structure is declared
-//! together with the offset of each field and its size, as `tests/abi.c` of mininb freezes
+//! together with the offset of each field and its size, as `tests/abi.txt` of mininb freezes
 //! them, and what is declared otherwise does not compile. `offset_of!` came with Rust 1.77;
 //! without it the offsets are computed as `repr(C)` lays fields out (The Rust Reference,
 //! "Type layout"). The header leaves no padding between them, so each begins where the one
