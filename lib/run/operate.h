@@ -20,21 +20,24 @@ enum { SCAN_TOLD = 4096 /* records of a scan, each of which is a sign of life */
 	} while (0)
 
 /**
- * Time `attempt`, an expression of type int; without stamps of its own it begins and ends when the
- * stretch began that it is of, which span->begin says. What follows a conflict is out of the way, on a span of
- * its own: otherwise the compiler keeps in memory what the loop has in registers.
+ * Time `attempt`, an expression of type int that fills in `span`; without stamps of its own it
+ * begins and ends when the stretch began that it is of, which timed->begin says. Both `span` and
+ * what follows a conflict are on spans of their own, and not on what `timed` points to: otherwise
+ * the compiler keeps in memory what the loop has in registers.
  */
 #define TIMED(attempt) \
 	do { \
-		uint64_t since = is_stamped ? clock_stamp(clock_kind) : span->begin; \
-		*span = (struct span){.begin = since}; \
+		uint64_t since = is_stamped ? clock_stamp(clock_kind) : timed->begin; \
+		struct span local = {.begin = since}; \
+		struct span *span __attribute__((unused)) = &local; /* of no use to some */ \
 		rc = (attempt); \
-		span->end = is_stamped ? clock_stamp(clock_kind) : since; \
+		local.end = is_stamped ? clock_stamp(clock_kind) : since; \
 		if (__builtin_expect(rc == NB_CONFLICT, 0)) { \
-			struct span again = {.begin = span->begin, .paused = span->paused}; \
+			struct span again = {.begin = local.begin, .paused = local.paused}; \
 			rc = attempt_again(worker, op, is_sample, clock_kind, &again); \
-			*span = again; \
+			local = again; \
 		} \
+		*timed = local; \
 	} while (0)
 
 static ALWAYS_INLINE int
@@ -64,9 +67,8 @@ store_fn(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 
 /** What an insert calls. */
 static inline store_fn *
-inserting(const struct job_worker *worker)
+inserting(const struct job_plan *plan)
 {
-	const struct job_plan *plan = worker->plan;
 	return plan->is_native_insert ? plan->engine->insert : plan->engine->put;
 }
 
@@ -244,7 +246,7 @@ attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint
 	case NB_OP_UPSERT:
 		return put(worker, engine->put, op->keys[0], op->values[0], span);
 	case NB_OP_INSERT:
-		return put(worker, inserting(worker), op->keys[0], op->values[0], span);
+		return put(worker, inserting(worker->plan), op->keys[0], op->values[0], span);
 	case NB_OP_DELETE:
 		return engine->del(worker->session, op->keys[0]);
 	case NB_OP_SCAN:
@@ -294,14 +296,15 @@ judge_misses(struct job_worker *worker, const struct ops_op *op)
 }
 
 /**
- * Do it, with its stamps; NB_NOT_FOUND has been judged. `kind` is
- * ops_exec(op->kind), `keys` op->keys and
- * `values` op->values: a loop for one kind knows them without reading `op`.
+ * Do it, with its stamps; NB_NOT_FOUND has been judged. `kind` is ops_exec(op->kind), `keys`
+ * op->keys, `values` op->values and `insert` inserting(): a loop knows them without reading
+ * what they stand in.
  */
 static ALWAYS_INLINE int
 operate(struct job_worker *worker, const struct nb_engine *engine, const struct ops_op *op,
 	uint32_t kind, const struct nb_slice *keys, const struct nb_slice *values,
-	bool is_sample, uint32_t clock_kind, bool is_stamped, struct span *span)
+	store_fn *insert, bool is_sample, uint32_t clock_kind, bool is_stamped,
+	struct span *timed)
 {
 	/* Before the stamp: what the engine is given is the harness's to fetch. */
 	struct nb_slice key = keys[0];
@@ -317,13 +320,9 @@ operate(struct job_worker *worker, const struct nb_engine *engine, const struct 
 	case NB_OP_UPSERT:
 		TIMED(put(worker, engine->put, key, value, span));
 		break;
-	case NB_OP_INSERT: {
-		store_fn *insert = inserting(worker);
+	case NB_OP_INSERT:
 		TIMED(put(worker, insert, key, value, span));
-		if (__builtin_expect(rc == NB_EXISTS, 0))
-			job_verify_exists(worker, op);
 		break;
-	}
 	case NB_OP_DELETE:
 		TIMED(engine->del(worker->session, key));
 		break;
@@ -341,7 +340,7 @@ operate(struct job_worker *worker, const struct nb_engine *engine, const struct 
 	case NB_OP_BATCH:
 		list_writes(worker, op);
 		TIMED(batch(worker, op));
-		note_batch(op, span);
+		note_batch(op, timed);
 		break;
 	case NB_OP_MULTIGET:
 		TIMED(multi_get(worker, op, is_sample, clock_kind, span));

@@ -296,6 +296,7 @@ struct block {
 	const struct ops_op *ops;
 	/* Of one kind, one record each: they follow each other, as their keys and values do. */
 	const struct nb_slice *keys, *values;
+	store_fn *insert;
 	uint64_t index, threshold, done;
 	bool remembers;
 };
@@ -311,6 +312,7 @@ begin_block(
 		.ops = ops,
 		.keys = ops[0].keys,
 		.values = ops[0].values,
+		.insert = inserting(plan),
 		.index = ops[0].index,
 		.threshold = plan->verify_threshold,
 		.done = worker->done,
@@ -331,6 +333,34 @@ tell_block(struct job_worker *worker, uint64_t done, uint64_t last)
 	worker->told_ticks = last;
 }
 
+/* Not inline: the loop would have what it needs in memory meanwhile. */
+void
+job_remember(struct job_worker *worker, const struct ops_op *op)
+{
+	for (uint32_t k = 0; k < op->items; k++) {
+		struct job_own *own = job_own_of(worker, op->numbers[k]);
+		*own = (struct job_own){op->numbers[k] + 1, op->index << 8 | op->kind};
+		if (__builtin_expect(worker->own_key == NULL, 1))
+			continue;
+		struct job_own_key *key = &worker->own_key[own - worker->own];
+		key->size = op->keys[k].size <= JOB_OWN_KEY ? (uint8_t)op->keys[k].size : 0;
+		memcpy(key->bytes, op->keys[k].data, key->size);
+	}
+}
+
+/** Whether an operation that did nothing is counted by its answer. Else it is the worker's failure. */
+static __attribute__((noinline, cold)) bool
+is_told(struct job_worker *worker, const struct ops_op *op, uint32_t kind, int rc)
+{
+	if (rc == NB_EXISTS && kind == NB_OP_INSERT)
+		job_verify_exists(worker, op);
+	if (rc == NB_EXISTS && (kind == NB_OP_INSERT || kind == OPS_STEPS))
+		return true;
+	if (rc != NB_CONFLICT || !is_halted(worker)) /* else it was stopped meanwhile */
+		worker_fail(worker, op, rc);
+	return false;
+}
+
 /** Do operation j of the block. False: it has not been done, and the worker is to stop. */
 static ALWAYS_INLINE bool
 run_one(struct job_worker *worker, const struct block *block, uint32_t j, uint32_t clock_kind,
@@ -342,16 +372,12 @@ run_one(struct job_worker *worker, const struct block *block, uint32_t j, uint32
 	uint32_t kind = is_mixed ? ops_exec(op->kind) : only;
 	uint64_t i = is_mixed ? op->index : block->index + j;
 	int rc = operate(worker, block->engine, op, kind, is_mixed ? op->keys : block->keys + j,
-		is_mixed ? op->values : block->values + j, is_sampled(i, block->threshold),
-		clock_kind, is_stamped, span);
-	if (__builtin_expect(rc == NB_CONFLICT && is_halted(worker), 0))
-		return false; /* stopped meanwhile */
-	bool is_told = rc == NB_EXISTS && (kind == NB_OP_INSERT || kind == OPS_STEPS);
-	if (__builtin_expect(rc < 0 || (rc >= NB_CONFLICT && !is_told), 0)) {
-		worker_fail(worker, op, rc);
+		is_mixed ? op->values : block->values + j, block->insert,
+		is_sampled(i, block->threshold), clock_kind, is_stamped, span);
+	bool is_done = rc == NB_OK || rc == NB_NOT_FOUND;
+	if (__builtin_expect(!is_done, 0) && !is_told(worker, op, kind, rc))
 		return false;
-	}
-	if (block->remembers && (ops_is_write(kind) || kind == NB_OP_DELETE) && !is_told)
+	if (block->remembers && (ops_is_write(kind) || kind == NB_OP_DELETE) && is_done)
 		job_remember(worker, op);
 	if (is_mixed) {
 		taken->spans[j] = *span;

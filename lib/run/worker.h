@@ -385,18 +385,7 @@ job_own_of(const struct job_worker *worker, uint64_t number)
 }
 
 /** Remember that this thread has written to the records of an operation. */
-static inline void
-job_remember(struct job_worker *worker, const struct ops_op *op)
-{
-	for (uint32_t k = 0; k < op->items; k++) {
-		struct job_own *own = job_own_of(worker, op->numbers[k]);
-		*own = (struct job_own){op->numbers[k] + 1, op->index << 8 | op->kind};
-		if (__builtin_expect(worker->own_key == NULL, 1))
-			continue;
-		struct job_own_key *key = &worker->own_key[own - worker->own];
-		key->size = op->keys[k].size <= JOB_OWN_KEY ? (uint8_t)op->keys[k].size : 0;
-		memcpy(key->bytes, op->keys[k].data, key->size);
-	}
-}
+void
+job_remember(struct job_worker *worker, const struct ops_op *op);
 
 #endif /* RUN_WORKER_H */
