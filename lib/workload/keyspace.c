@@ -22,25 +22,29 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/rng.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum {
-	DIGITS_MAX = 20, /* of 2^64 - 1 */
-	CHUNK_BYTES = 4 << 20
-};
+enum { CHUNK_BYTES = 4 << 20 };
 
-uint64_t
-keyspace_ycsb_hash(uint64_t number)
+static inline uint64_t
+ycsb_hash(uint64_t number)
 {
 	/* offset basis and prime of FNV-1a (Fowler, Noll, Vo) for 64 bits */
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 	for (int i = 0; i < 8; i++)
 		hash = (hash ^ (uint8_t)(number >> 8 * i)) * UINT64_C(0x100000001b3);
 	return (int64_t)hash < 0 ? -hash : hash;
+}
+
+uint64_t
+keyspace_ycsb_hash(uint64_t number)
+{
+	return ycsb_hash(number);
 }
 
 /* ---- orders, and back ---- */
@@ -82,12 +86,12 @@ unpermute(uint64_t x, unsigned bits, uint64_t salt)
 
 /** The number that is written down. */
 static inline uint64_t
-in_order(const struct keyspace *space, uint64_t number)
+in_order(const struct keyspace *space, uint32_t order, uint64_t number)
 {
-	if (space->order == NB_ORDER_ORDERED)
+	if (order == NB_ORDER_ORDERED)
 		return number;
-	if (space->order == NB_ORDER_YCSB)
-		return keyspace_ycsb_hash(number);
+	if (order == NB_ORDER_YCSB)
+		return ycsb_hash(number);
 	return space->bits < 64 ? permute(number, space->bits, space->salt)
 				: splitmix64_mix(number + space->salt);
 }
@@ -140,28 +144,18 @@ put_raw(const struct keyspace *space, uint64_t written, uint8_t *out)
 	}
 }
 
-/** In decimal to the end of buf; how many digits. */
-static uint32_t
-to_digits(char buf[DIGITS_MAX], uint64_t number)
-{
-	uint32_t at = DIGITS_MAX;
-	do {
-		buf[--at] = (char)('0' + number % 10);
-		number /= 10;
-	} while (number > 0);
-	return DIGITS_MAX - at;
-}
-
-static size_t
+static inline size_t
 put_text(const struct keyspace *space, uint64_t written, uint8_t *out)
 {
-	char buf[DIGITS_MAX];
-	uint32_t used = to_digits(buf, written);
-	uint32_t zeros = used < space->digits ? space->digits - used : 0;
-	memcpy(out, space->prefix, space->prefix_size);
-	memset(out + space->prefix_size, '0', zeros);
-	memcpy(out + space->prefix_size + zeros, buf + DIGITS_MAX - used, used);
-	return space->prefix_size + zeros + used;
+	uint32_t prefix = space->prefix_size, digits = decimal_digits(written);
+	digits = digits > space->digits ? digits : space->digits;
+	/* as a rule one store, of which the digits are written over what is too much */
+	if (prefix <= 8 && prefix + digits >= 8)
+		memcpy(out, space->prefix, 8);
+	else
+		memcpy(out, space->prefix, prefix);
+	decimal_write(out + prefix, written, digits);
+	return prefix + (size_t)digits;
 }
 
 /** Whether put_raw() of the number makes these bytes. */
@@ -209,9 +203,9 @@ keyspace_key(const struct keyspace *space, uint64_t number, uint8_t *out)
 		keyspace_copy(space, number, 1, out, 0);
 		return space->key_size;
 	case NB_KEY_TEXT:
-		return put_text(space, in_order(space, number), out);
+		return put_text(space, in_order(space, space->order, number), out);
 	default: /* be64 is raw of 8 bytes */
-		put_raw(space, in_order(space, number), out);
+		put_raw(space, in_order(space, space->order, number), out);
 		return space->key_size;
 	}
 }
@@ -263,6 +257,30 @@ keys_16(uint64_t salt, const uint64_t *numbers, uint32_t count, uint8_t *out, si
 	}
 }
 
+static inline __attribute__((always_inline)) void
+keys_text_in(const struct keyspace *space, uint32_t order, const uint64_t *numbers,
+	uint32_t count, uint8_t *out, size_t stride, struct nb_slice *slices)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint8_t *key = out + i * stride;
+		uint64_t written = in_order(space, order, numbers[i]);
+		slices[i] = (struct nb_slice){key, put_text(space, written, key)};
+	}
+}
+
+/** A loop for each order, without a branch on it for each key. */
+static void
+keys_text(const struct keyspace *space, const uint64_t *numbers, uint32_t count, uint8_t *out,
+	size_t stride, struct nb_slice *slices)
+{
+	if (space->order == NB_ORDER_YCSB)
+		keys_text_in(space, NB_ORDER_YCSB, numbers, count, out, stride, slices);
+	else if (space->order == NB_ORDER_HASHED)
+		keys_text_in(space, NB_ORDER_HASHED, numbers, count, out, stride, slices);
+	else
+		keys_text_in(space, NB_ORDER_ORDERED, numbers, count, out, stride, slices);
+}
+
 /** The loops above, for what is asked most; false if there is none. */
 static bool
 keys_fast(const struct keyspace *space, const uint64_t *numbers, uint32_t count, uint8_t *out,
@@ -289,6 +307,10 @@ keyspace_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t co
 	if (keys_fast(space, numbers, count, out, stride)) {
 		for (uint32_t i = 0; i < count; i++)
 			slices[i] = (struct nb_slice){out + i * stride, space->key_size};
+		return;
+	}
+	if (space->format == NB_KEY_TEXT) {
+		keys_text(space, numbers, count, out, stride, slices);
 		return;
 	}
 	for (uint32_t i = 0; i < count; i++) {
@@ -367,8 +389,7 @@ create_text(struct keyspace *space, const struct nb_job *job)
 	uint64_t largest = space->order == NB_ORDER_ORDERED ? space->numbers - 1
 		: space->order == NB_ORDER_YCSB             ? INT64_MAX
 							    : UINT64_MAX;
-	char buf[DIGITS_MAX];
-	uint32_t most = to_digits(buf, largest);
+	uint32_t most = decimal_digits(largest);
 	space->bits = 64;
 	space->digits = job->key_digits > 1 ? job->key_digits : 1;
 	space->prefix_size = (uint32_t)strnlen(job->key_prefix, sizeof(job->key_prefix));
