@@ -50,7 +50,6 @@ static const char *
 version(void)
 {
 	int major, minor, patch;
-
 	db_version(&major, &minor, &patch);
 	return version_text("%d.%d.%d", major, minor, patch);
 }
@@ -107,7 +106,6 @@ static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	int rc = SESSION_NEW(out, db, "berkeleydb: ");
-
 	if (rc == NB_OK)
 		(*out)->found.flags = (*out)->scan_key.flags = (*out)->scan_value.flags =
 			DB_DBT_USERMEM;
@@ -142,7 +140,6 @@ look_up(struct nb_session *session, struct nb_slice key, struct nb_slice *value,
 	DB *base = session->db->base;
 	DBT *found = &session->found;
 	int error;
-
 	lend(&session->key, key);
 	do
 		error = base->get(base, session->txn, &session->key, found, flags);
@@ -165,7 +162,6 @@ checkpoint_if_due(struct nb_session *session)
 {
 	struct nb_db *db = session->db;
 	int error = 0;
-
 	session->unlooked = 0;
 	if (db->checkpoint_kib == 0 ||
 		__atomic_exchange_n(&db->is_checkpointing, 1, __ATOMIC_ACQUIRE) != 0)
@@ -200,7 +196,6 @@ static inline int
 store(struct nb_session *session, struct nb_slice key, struct nb_slice value, uint32_t flags)
 {
 	DB *base = session->db->base;
-
 	if (key.size > KEY_SIZE_MAX || value.size > VALUE_SIZE_MAX)
 		return too_long(session);
 	lend(&session->key, key);
@@ -215,7 +210,6 @@ static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	DB *base = session->db->base;
-
 	lend(&session->key, key);
 	int error = base->del(base, session->txn, &session->key, 0);
 	return wrote(session, "DB->del", error, key.size);
@@ -234,7 +228,6 @@ begin(struct nb_session *session, uint32_t flags)
 	struct nb_db *db = session->db;
 	bool is_snapshot = db->has_snapshots && (flags & NB_TXN_READ_ONLY) != 0;
 	uint32_t how = is_snapshot ? DB_TXN_SNAPSHOT : 0;
-
 	if (session->txn != NULL)
 		return db->host->fail(NB_FAIL, "berkeleydb: a transaction is open already");
 	int error = db->env->txn_begin(db->env, NULL, &session->txn, how);
@@ -246,7 +239,6 @@ static int
 commit(struct nb_session *session)
 {
 	DB_TXN *txn = session->txn;
-
 	if (txn == NULL)
 		return NB_CONFLICT;
 	session->txn = NULL; /* commit frees it, whatever it returns */
@@ -257,7 +249,6 @@ static int
 batch_write(struct nb_session *session, DB_TXN *txn, const struct nb_write *write)
 {
 	DB *base = session->db->base;
-
 	lend(&session->key, write->key);
 	if (write->is_delete) {
 		int error = base->del(base, txn, &session->key, 0);
@@ -274,7 +265,6 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	DB_ENV *env = session->db->env;
 	DB_TXN *txn;
 	uint64_t bytes = 0;
-
 	for (size_t i = 0; i < count; i++) {
 		if (writes[i].key.size > KEY_SIZE_MAX || writes[i].value.size > VALUE_SIZE_MAX)
 			return too_long(session);
@@ -304,7 +294,6 @@ static struct executor
 executor_of(struct nb_session *session)
 {
 	struct nb_db *db = session->db;
-
 	return (struct executor){db->table, db->host, session, &session->kept,
 		session->txn != NULL, get_for_update};
 }
@@ -313,7 +302,6 @@ static int
 execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
 {
 	struct executor by = executor_of(session);
-
 	return execute_by(&by, steps, count, flags);
 }
 
@@ -324,7 +312,6 @@ merge_at(struct nb_session *session, DBC *cursor, struct nb_slice key, uint64_t 
 	DBT *found = &session->found;
 	uint64_t before = 0;
 	int error;
-
 	lend(&session->key, key);
 	do
 		error = cursor->get(cursor, &session->key, found, DB_SET);
@@ -347,7 +334,6 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 {
 	struct nb_db *db = session->db;
 	DBC *cursor;
-
 	if (db->product == TDS) {
 		struct executor by = executor_of(session);
 		return merge_by(&by, key, how, operand);
@@ -375,7 +361,6 @@ move(struct nb_session *session, uint32_t how)
 	DBC *cursor = session->cursor;
 	DBT *key = &session->scan_key;
 	DBT *value = &session->scan_value;
-
 	for (;;) {
 		uint32_t size = key->size;
 		int error = cursor->get(cursor, key, value, how);
@@ -394,7 +379,6 @@ static int
 seek(struct nb_session *session, struct nb_slice from)
 {
 	DBT *key = &session->scan_key;
-
 	key->size = (uint32_t)from.size;
 	if (grow(key) != 0)
 		return ENOMEM;
@@ -414,7 +398,6 @@ static int
 scan_close(struct nb_session *session)
 {
 	int error = session->cursor->close(session->cursor);
-
 	session->cursor = NULL;
 	return outcome(session, "DBC->close", error);
 }
@@ -426,7 +409,6 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	bool is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
 	bool is_snapshot = db->has_snapshots && session->txn == NULL;
 	DBT *value = &session->scan_value;
-
 	if (!db->is_ordered && (is_backward || args->from.size != 0))
 		return db->host->fail(NB_UNSUPPORTED,
 			"berkeleydb: a hash is not ordered: a scan starts at the beginning and goes forward");
@@ -455,7 +437,6 @@ static int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
 	int error = 0;
-
 	if (session->is_at_end)
 		return NB_NOT_FOUND;
 	if (!session->is_fresh)
@@ -496,7 +477,6 @@ static void
 emit_cache(struct nb_db *db, nb_stat_emit emit, void *to)
 {
 	DB_MPOOL_FSTAT **files = NULL;
-
 	if (db->env->memp_stat(db->env, NULL, &files, 0) != 0 || files == NULL)
 		return;
 	for (DB_MPOOL_FSTAT **file = files; *file != NULL; file++) {
@@ -520,7 +500,6 @@ emit_log(struct nb_db *db, nb_stat_emit emit, void *to)
 	DB_TXN_STAT *txn = NULL;
 	DB_LOCK_STAT *lock = NULL;
 	DB_ENV *env = db->env;
-
 	if (env->log_stat(env, &log, 0) == 0) {
 		emit(to, "log_written", "bytes", NB_STAT_COUNTER,
 			((uint64_t)log->st_w_mbytes << 20) + log->st_w_bytes);
@@ -569,7 +548,6 @@ static int
 open_db(struct nb_db **out, const struct nb_open_args *args)
 {
 	int rc = environment_open(out, args);
-
 	if (rc == NB_OK)
 		(*out)->table = variant(args->options);
 	return rc;
@@ -622,7 +600,6 @@ variant(const struct nb_option_value *value)
 	bool has_snapshots = value[SNAPSHOT].u64 != 0;
 	bool is_shared = value[SHARED].u64 != 0;
 	uint64_t product = value[PRODUCT].u64;
-
 	if (product == TDS && is_shared)
 		product = has_snapshots ? TDS_SNAPSHOT_SHARED : TDS_SHARED;
 	else if (product == TDS && has_snapshots)

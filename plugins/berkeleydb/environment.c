@@ -88,7 +88,6 @@ is_there(const char *directory, const char *name)
 {
 	char path[PATH_MAX];
 	struct stat info;
-
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	return stat(path, &info) == 0;
 }
@@ -102,7 +101,6 @@ check_log_options(const struct nb_open_args *args)
 	bool has_log = value[PRODUCT].u64 == TDS;
 	uint64_t buffer = value[LOG_BUFFER].is_set ? value[LOG_BUFFER].u64 : LOG_BUFFER_DEFAULT;
 	uint64_t file = value[LOG_FILE].is_set ? value[LOG_FILE].u64 : LOG_FILE_DEFAULT;
-
 	if (args->durability != NB_DUR_NONE && !has_log)
 		return host->fail(NB_UNSUPPORTED,
 			"durability must be none with product=cds or ds: they have no log");
@@ -130,7 +128,6 @@ check_options(const struct nb_open_args *args)
 	const struct nb_host *host = args->host;
 	const struct nb_option_value *value = args->options;
 	uint64_t page_size = value[PAGE_SIZE].u64;
-
 	if (args->cache_bytes != 0 && args->cache_bytes < CACHE_LEAST)
 		return host->fail(NB_UNSUPPORTED,
 			"a cache of %llu bytes is too small to work in; at least 64KiB",
@@ -153,7 +150,6 @@ check_directory(const struct nb_open_args *args)
 	bool has_records = is_there(args->path, RECORDS_FILE);
 	bool has_log = is_there(args->path, LOG_DIR);
 	bool wants_log = args->options[PRODUCT].u64 == TDS;
-
 	if (!has_records && (args->flags & NB_OPEN_CREATE) == 0)
 		return host->fail(NB_FAIL, "no database: " RECORDS_FILE " does not exist");
 	if (has_log && !wants_log)
@@ -173,7 +169,6 @@ static int
 set_cache(DB_ENV *env, uint64_t bytes)
 {
 	const uint32_t gib = 1u << 30;
-
 	if (bytes / 5 * 4 < 500u << 20)
 		bytes = bytes / 5 * 4;
 	return env->set_cachesize(env, (uint32_t)(bytes / gib), (uint32_t)(bytes % gib), 1);
@@ -186,7 +181,6 @@ set_log(DB_ENV *env, const struct nb_open_args *args)
 		DB_LOCK_MINLOCKS, DB_LOCK_MINWRITE};
 	const struct nb_option_value *value = args->options;
 	int error = env->set_lg_dir(env, LOG_DIR);
-
 	if (error == 0 && value[LOG_BUFFER].is_set != 0)
 		error = env->set_lg_bsize(env, (uint32_t)value[LOG_BUFFER].u64);
 	if (error == 0 && value[LOG_FILE].is_set != 0)
@@ -211,7 +205,6 @@ static int
 set_regions(DB_ENV *env)
 {
 	int error = env->set_lk_max_locks(env, LOCKS);
-
 	if (error == 0)
 		error = env->set_lk_max_objects(env, LOCKS);
 	if (error == 0)
@@ -227,7 +220,6 @@ static int
 set_env(struct nb_db *db, const struct nb_open_args *args)
 {
 	DB_ENV *env = db->env;
-
 	env->set_errcall(env, keep_message);
 	/* A small file that is opened to be read would be mapped, past the cache. */
 	int error = env->set_flags(env, DB_NOMMAP, 1);
@@ -251,7 +243,6 @@ env_flags(const struct nb_db *db)
 		[CDS] = DB_THREAD | DB_INIT_CDB,
 		[DS] = 0};
 	uint32_t all = DB_CREATE | DB_INIT_MPOOL | flags[db->product];
-
 	all |= db->is_shared ? DB_REGISTER : DB_PRIVATE;
 	if (db->product == TDS && (!db->is_shared || db->is_alone))
 		all |= DB_RECOVER;
@@ -262,7 +253,6 @@ static int
 env_open(struct nb_db *db, const struct nb_open_args *args)
 {
 	int error = db_env_create(&db->env, 0);
-
 	if (error != 0)
 		return environment_failure(db->host, "db_env_create", error);
 	error = set_env(db, args);
@@ -284,7 +274,6 @@ page_size_of(const struct nb_open_args *args)
 {
 	const struct nb_option_value *typed = &args->options[PAGE_SIZE];
 	struct stat status;
-
 	if (typed->is_set != 0)
 		return (uint32_t)typed->u64;
 	return args->durability != NB_DUR_NONE && stat(args->path, &status) == 0 &&
@@ -300,7 +289,6 @@ set_base(DB *base, const struct nb_open_args *args)
 	const struct nb_option_value *value = args->options;
 	uint32_t page_size = page_size_of(args);
 	int error = 0;
-
 	if (page_size != 0)
 		error = base->set_pagesize(base, page_size);
 	if (error == 0 && value[CHECKSUM].u64 != 0)
@@ -315,7 +303,6 @@ check_base(struct nb_db *db, const struct nb_open_args *args)
 	const struct nb_option_value *value = args->options;
 	uint32_t page_size = 0;
 	uint32_t flags = 0;
-
 	db->base->get_pagesize(db->base, &page_size);
 	db->base->get_flags(db->base, &flags);
 	if (value[PAGE_SIZE].is_set != 0 && value[PAGE_SIZE].u64 != page_size)
@@ -337,7 +324,6 @@ base_open(struct nb_db *db, const struct nb_open_args *args)
 	const struct nb_option_value *value = args->options;
 	uint32_t flags = 0;
 	int error = db_create(&db->base, db->env, 0);
-
 	if (error != 0)
 		return environment_failure(db->host, "db_create", error);
 	if (db->product == TDS)
@@ -366,7 +352,6 @@ environment_write_out(struct nb_db *db, uint32_t flags)
 {
 	int error = db->product == TDS ? db->env->txn_checkpoint(db->env, 0, 0, flags)
 				       : db->base->sync(db->base, 0);
-
 	return error == 0
 		? NB_OK
 		: environment_failure(db->host,
@@ -377,7 +362,6 @@ static int
 sync_one(struct nb_db *db, const char *name)
 {
 	char path[PATH_MAX];
-
 	snprintf(path, sizeof(path), "%s/%s", db->path, name);
 	int error = sync_path(path);
 	return error == 0 ? NB_OK
@@ -389,7 +373,6 @@ static int
 make_log_directory(struct nb_db *db, const struct nb_open_args *args)
 {
 	char name[PATH_MAX];
-
 	snprintf(name, sizeof(name), "%s/" LOG_DIR, args->path);
 	if (mkdir(name, 0777) == 0)
 		return args->durability == NB_DUR_COMMIT ? sync_one(db, ".") : NB_OK;
@@ -408,7 +391,6 @@ sync_names(struct nb_db *db, const struct nb_open_args *args)
 {
 	static const char *const names[] = {RECORDS_FILE, LOG_DIR, "."};
 	int rc = NB_OK;
-
 	if (args->durability != NB_DUR_COMMIT || (args->flags & NB_OPEN_READ_ONLY) != 0)
 		return NB_OK;
 	for (size_t i = 0; i < COUNT_OF(names) && rc == NB_OK; i++)
@@ -421,7 +403,6 @@ environment_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	int rc = check_options(args);
-
 	if (rc == NB_OK)
 		rc = check_directory(args); /* before a lock's file is made there */
 	if (rc != NB_OK)
@@ -484,7 +465,6 @@ int
 environment_close(struct nb_db *db)
 {
 	int rc = NB_OK;
-
 	sharing_begin_leave(db);
 	int error = db->base->close(db->base, db->is_alone ? 0 : DB_NOSYNC);
 	if (error != 0)

@@ -38,7 +38,6 @@ lock_byte(int fd, off_t byte, int how, bool waits)
 	struct flock lock = {
 		.l_type = (short)how, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 	int rc;
-
 	do
 		rc = fcntl(fd, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
 	while (rc != 0 && errno == EINTR);
@@ -49,7 +48,6 @@ static int
 lock_directory(int fd, int how)
 {
 	int rc;
-
 	do
 		rc = flock(fd, how);
 	while (rc != 0 && errno == EINTR);
@@ -77,7 +75,6 @@ static int
 open_file(struct nb_db *db, const char *path, const char *name, int flags, int *fd)
 {
 	char text[PATH_MAX];
-
 	snprintf(text, sizeof(text), "%s/%s", path, name);
 	*fd = open(text, flags | O_CLOEXEC, 0666);
 	if (*fd >= 0 || (errno == ENOENT && (flags & O_CREAT) == 0))
@@ -92,7 +89,6 @@ static void
 forget_registry(const char *path)
 {
 	char name[PATH_MAX];
-
 	snprintf(name, sizeof(name), "%s/" REGISTRY_FILE, path);
 	unlink(name);
 }
@@ -126,7 +122,6 @@ static int
 enter_shared(struct nb_db *db, const char *path)
 {
 	int rc = open_file(db, path, GATE_FILE, O_RDWR | O_CREAT, &db->gate_fd);
-
 	if (rc != NB_OK)
 		return rc;
 	if (lock_byte(db->gate_fd, getpid(), F_WRLCK, false) != 0 &&
@@ -191,7 +186,6 @@ static void
 remove_regions(const char *path)
 {
 	DB_ENV *env;
-
 	if (db_env_create(&env, 0) != 0)
 		return;
 	env->set_errcall(env, NULL);

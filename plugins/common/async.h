@@ -51,7 +51,6 @@ async_submit(
 	struct async *async, const struct nb_request *requests, size_t count, size_t *taken)
 {
 	size_t left = async->room - async->count;
-
 	*taken = count < left ? count : left;
 	for (size_t i = 0; i < *taken; i++) {
 		size_t at = async->first + async->count++;
@@ -105,7 +104,6 @@ async_window(struct async *async, const struct nb_engine *engine, struct nb_sess
 	struct nb_completion *out, size_t most, size_t *gets)
 {
 	size_t i = 0;
-
 	for (bool is_alone = false; i < most && !is_alone; i++) {
 		size_t at = async->first + i;
 		const struct nb_request *request =
@@ -135,7 +133,6 @@ async_reap(struct async *async, const struct nb_engine *engine, struct nb_sessio
 	size_t most = async->count < room ? async->count : room;
 	size_t gets = 0;
 	int rc = NB_OK;
-
 	if (most > ASYNC_WINDOW)
 		most = ASYNC_WINDOW;
 	*count = async_window(async, engine, session, out, most, &gets);

@@ -40,7 +40,6 @@ static inline int
 step_get(const struct executor *by, struct nb_step *step)
 {
 	int rc = by->verbs->get(by->session, step->key, &step->value);
-
 	if (rc != NB_OK || by->kept == NULL)
 		return rc;
 	bool is_kept = buffer_add(by->kept, step->value.data, step->value.size);
@@ -72,7 +71,6 @@ step_merge(const struct executor *by, const struct nb_step *step)
 	struct nb_slice value;
 	uint64_t counter = 0;
 	int rc = get_to_write(by, step->key, &value);
-
 	if (rc == NB_OK) {
 		rc = counter_of(by->host, value, &counter);
 		executor_release(by);
@@ -100,7 +98,6 @@ step_put_if_newer(const struct executor *by, const struct nb_step *step)
 	struct nb_slice stored;
 	int64_t old_age, age;
 	int rc = get_to_write(by, step->key, &stored);
-
 	if (rc != NB_OK)
 		return rc;
 	bool have_ages = age_of(stored, step->operand, &old_age) &&
@@ -128,7 +125,6 @@ step_prefix_empty(const struct executor *by, const struct nb_step *step)
 		.from = step->key,
 		.limit = 1};
 	struct nb_slice key, value;
-
 	if ((by->verbs->caps & NB_CAP_ORDERED) == 0)
 		return by->host->fail(NB_UNSUPPORTED, "keys have no order to find a prefix by");
 	int rc = by->verbs->scan_open(by->session, &args);
@@ -201,7 +197,6 @@ static inline void
 lend_kept(const struct buffer *kept, struct nb_step *steps, size_t count)
 {
 	const char *at = kept->data;
-
 	for (size_t i = 0; i < count; i++)
 		if (is_lent(&steps[i])) {
 			steps[i].value.data = at;
@@ -213,7 +208,6 @@ static inline int
 check_flags(const struct nb_host *host, uint32_t flags)
 {
 	const uint32_t known = NB_EXEC_ATOMIC | NB_EXEC_SNAPSHOT | NB_EXEC_READ_ONLY;
-
 	return (flags & ~known) == 0
 		? NB_OK
 		: host->fail(NB_UNSUPPORTED, "execute has no flag 0x%x", flags & ~known);
@@ -224,7 +218,6 @@ execute_by(const struct executor *by, struct nb_step *steps, size_t count, uint3
 {
 	const struct nb_engine *verbs = by->verbs;
 	uint32_t txn_flags = (flags & NB_EXEC_READ_ONLY) != 0 ? NB_TXN_READ_ONLY : 0;
-
 	if ((flags & NB_EXEC_SNAPSHOT) != 0 &&
 		(verbs->caps & (NB_CAP_SNAPSHOT | NB_CAP_SERIALIZABLE)) == 0)
 		return by->host->fail(NB_UNSUPPORTED,
@@ -249,7 +242,6 @@ static inline int
 merge_by(const struct executor *by, struct nb_slice key, uint32_t how, uint64_t operand)
 {
 	struct nb_step step = {.verb = NB_STEP_MERGE, .key = key, .operand = operand};
-
 	if (how != NB_MERGE_ADD_U64)
 		return by->host->fail(NB_UNSUPPORTED, "no merge has the number %u", how);
 	return execute_by(by, &step, 1, NB_EXEC_ATOMIC);

@@ -54,7 +54,6 @@ static inline const char *NB_PRINTF(1, 2) version_text(const char *fmt, ...)
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static char text[32];
 	va_list args;
-
 	va_start(args, fmt);
 	pthread_mutex_lock(&lock);
 	if (text[0] == '\0')
@@ -70,7 +69,6 @@ sync_path(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int error = fd >= 0 && fsync(fd) == 0 ? 0 : errno;
-
 	if (fd >= 0)
 		close(fd);
 	return error;
@@ -85,7 +83,6 @@ disk_room(const char *directory, const char *file)
 {
 	struct statvfs disk;
 	struct stat made;
-
 	if (statvfs(directory, &disk) != 0 || disk.f_blocks == 0) /* 0: without limit */
 		return UINT64_MAX;
 	uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
@@ -179,7 +176,6 @@ write_each(struct nb_session *session, const struct nb_write *writes, size_t cou
 	int (*del)(struct nb_session *, struct nb_slice))
 {
 	int rc = NB_OK;
-
 	for (size_t i = 0; i < count && rc == NB_OK; i++) {
 		rc = writes[i].is_delete != 0 ? del(session, writes[i].key)
 					      : put(session, writes[i].key, writes[i].value);

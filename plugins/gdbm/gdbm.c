@@ -60,7 +60,6 @@ static const char *
 version(void)
 {
 	const int *v = gdbm_version_number;
-
 	return v[2] == 0 ? version_text("%d.%d", v[0], v[1])
 			 : version_text("%d.%d.%d", v[0], v[1], v[2]);
 }
@@ -86,7 +85,6 @@ open_failed(const struct nb_host *host, const char *path)
 {
 	int error = errno;
 	int code = gdbm_errno;
-
 	if (code == GDBM_CANT_BE_WRITER || code == GDBM_CANT_BE_READER)
 		return host->fail(NB_FAIL, "another process has %s open", path);
 	if (code == GDBM_BLOCK_SIZE_ERROR)
@@ -106,7 +104,6 @@ static int
 check_existing(struct nb_db *db, const struct nb_option_value *value)
 {
 	int block_size, format;
-
 	if (gdbm_setopt(db->base, GDBM_GETBLOCKSIZE, &block_size, sizeof(block_size)) != 0 ||
 		gdbm_setopt(db->base, GDBM_GETDBFORMAT, &format, sizeof(format)) != 0)
 		return failed(db, "gdbm_setopt");
@@ -128,7 +125,6 @@ tune(struct nb_db *db, const struct nb_open_args *args)
 	const struct nb_option_value *value = args->options;
 	int centfree = value[CENTFREE].u64 != 0, coalesce = value[COALESCE].u64 != 0;
 	int block_size;
-
 	if (gdbm_setopt(db->base, GDBM_SETCENTFREE, &centfree, sizeof(centfree)) != 0 ||
 		gdbm_setopt(db->base, GDBM_SETCOALESCEBLKS, &coalesce, sizeof(coalesce)) != 0 ||
 		gdbm_setopt(db->base, GDBM_GETBLOCKSIZE, &block_size, sizeof(block_size)) != 0)
@@ -148,7 +144,6 @@ static int
 recover(struct nb_db *db)
 {
 	gdbm_recovery recovery = {0};
-
 	if (gdbm_recover(db->base, &recovery, 0) != 0)
 		return failed(db, "gdbm_recover");
 	db->host->log(NB_LOG_WARNING,
@@ -171,7 +166,6 @@ open_base(struct nb_db *db, const struct nb_open_args *args, const char *path)
 	int mode = (args->flags & NB_OPEN_CREATE) != 0   ? GDBM_WRCREAT
 		: (args->flags & NB_OPEN_READ_ONLY) != 0 ? GDBM_READER
 							 : GDBM_WRITER;
-
 	db->base = gdbm_open(path, block_size, flags | mode, 0666, NULL);
 	if (db->base != NULL && gdbm_needs_recovery(db->base) && mode == GDBM_READER) {
 		gdbm_close(db->base);
@@ -194,7 +188,6 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
 	const struct nb_option_value *value = args->options;
-
 	if (args->durability != NB_DUR_NONE)
 		return host->fail(NB_UNSUPPORTED, "durability must be none");
 	if (value[MMAP].u64 == 0 && value[PREREAD].u64 != 0)
@@ -218,7 +211,6 @@ db_close(struct nb_db *db)
 {
 	const struct nb_host *host = db->host;
 	int rc = NB_OK;
-
 	if (gdbm_close(db->base) != 0)
 		rc = host->fail(NB_FAIL, "gdbm_close: %s", gdbm_strerror(gdbm_errno));
 	free(db);
@@ -255,7 +247,6 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	struct nb_db *db = db_of(session);
 	int rc = check_sizes(db, key, 0);
-
 	if (rc != NB_OK)
 		return rc;
 	datum found = gdbm_fetch(db->base, datum_of(key));
@@ -272,7 +263,6 @@ static void
 release(struct nb_session *session)
 {
 	struct nb_db *db = db_of(session);
-
 	free(db->loan);
 	db->loan = NULL;
 }
@@ -282,7 +272,6 @@ store(struct nb_session *session, struct nb_slice key, struct nb_slice value, in
 {
 	struct nb_db *db = db_of(session);
 	int rc = check_sizes(db, key, value.size);
-
 	if (rc != NB_OK)
 		return rc;
 	rc = gdbm_store(db->base, datum_of(key), datum_of(value), how);
@@ -296,7 +285,6 @@ del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = db_of(session);
 	int rc = check_sizes(db, key, 0);
-
 	if (rc != NB_OK || gdbm_delete(db->base, datum_of(key)) == 0)
 		return rc;
 	return gdbm_last_errno(db->base) == GDBM_ITEM_NOT_FOUND ? NB_NOT_FOUND
@@ -309,7 +297,6 @@ static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	struct nb_db *db = db_of(session);
-
 	if ((args->flags & NB_SCAN_BACKWARD) != 0 || args->from.size != 0)
 		return db->host->fail(NB_UNSUPPORTED,
 			"a hash table is not ordered: a scan goes forward from the beginning");
@@ -333,7 +320,6 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 {
 	struct nb_db *db = db_of(session);
 	datum found = {NULL, 0};
-
 	if (!db->is_scan_fresh && db->scan_key.dptr == NULL)
 		return NB_NOT_FOUND; /* at the end already */
 	datum next = db->is_scan_fresh ? gdbm_firstkey(db->base)
@@ -380,7 +366,6 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	size_t accesses = 0, hits = 0, buckets = 0;
 	int depth = 0;
 	struct stat file;
-
 	gdbm_get_cache_stats(db->base, &accesses, &hits, &buckets, NULL, 0);
 	emit(to, "cache_accesses", "buckets", NB_STAT_COUNTER, accesses);
 	emit(to, "cache_hits", "buckets", NB_STAT_COUNTER, hits);

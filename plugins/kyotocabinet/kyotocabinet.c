@@ -153,7 +153,6 @@ fail(struct nb_db *db, const char *call)
 	int reason = errno;
 	int32_t code = kcdbecode(db->base);
 	bool is_system = code == KCESYSTEM && reason != 0;
-
 	if (code == KCESUCCESS)
 		return db->host->fail(
 			NB_FAIL, "%s failed, and Kyoto Cabinet keeps no reason", call);
@@ -194,7 +193,6 @@ check_options(const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	uint32_t type = BIT(value[TYPE].u64);
-
 	for (size_t i = BNUM; i < OPTIONS; i++)
 		if (value[i].is_set && (tunings[i].types & type) == 0)
 			return args->host->fail(
@@ -217,7 +215,6 @@ check_room(const struct nb_open_args *args, const char *file)
 	const struct nb_option_value *map = &args->options[MSIZ];
 	uint64_t size = map->is_set ? map->u64 : MSIZ_DEFAULT;
 	uint64_t room = disk_room(args->path, file);
-
 	if (room >= size)
 		return NB_OK;
 	return args->host->fail(NB_FAIL,
@@ -232,7 +229,6 @@ write_tunings(char *to, size_t room, const struct nb_open_args *args)
 	const struct nb_option_value *value = args->options;
 	char flags[OPTIONS + 1] = "";
 	size_t count = 0, at = 0;
-
 	for (size_t i = BNUM; i < OPTIONS; i++) {
 		if (!value[i].is_set)
 			continue;
@@ -253,7 +249,6 @@ static bool
 read_status(const char *text, const char *name, uint64_t *number)
 {
 	size_t length = strlen(name);
-
 	for (; text != NULL && *text != '\0'; text = strchr(text, '\n'), text += text != NULL)
 		if (strncmp(text, name, length) == 0 && text[length] == '\t') {
 			*number = strtoull(text + length + 1, NULL, 10);
@@ -267,7 +262,6 @@ static bool
 is_same(size_t option, uint64_t typed, uint64_t kept)
 {
 	uint32_t flag = tunings[option].flag;
-
 	if (flag != 0)
 		return (typed != 0) == ((kept & flag) != 0);
 	return kept == typed || (option == BNUM && kept > typed && kept / 2 < typed);
@@ -296,7 +290,6 @@ check_kept(struct nb_db *db, const struct nb_option_value *value)
 {
 	int rc = NB_OK;
 	char *status = kcdbstatus(db->base);
-
 	if (status == NULL)
 		return fail(db, "kcdbstatus");
 	for (size_t i = BNUM; i < OPTIONS && rc == NB_OK; i++) {
@@ -316,7 +309,6 @@ static uint32_t
 open_mode(const struct nb_open_args *args)
 {
 	uint32_t mode = KCOTRYLOCK; /* another process's lock is a failure, not a wait */
-
 	if ((args->flags & NB_OPEN_READ_ONLY) != 0)
 		return mode | KCOREADER;
 	mode |= KCOWRITER;
@@ -329,7 +321,6 @@ static int
 open_failure(struct nb_db *db, const struct nb_open_args *args)
 {
 	int32_t code = kcdbecode(db->base);
-
 	if (code == KCENOREPOS)
 		return args->host->fail(NB_FAIL, "kcdbopen: no database in %s of this type: %s",
 			args->path, kcdbemsg(db->base));
@@ -345,7 +336,6 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	uint64_t type = args->options[TYPE].u64;
 	const struct nb_engine *engine = variant(args->options);
 	char name[PATH_MAX + 512];
-
 	if (args->durability > NB_DUR_COMMIT ||
 		(engine->durabilities & NB_DUR_BIT(args->durability)) == 0)
 		return host->fail(NB_UNSUPPORTED,
@@ -400,7 +390,6 @@ static int
 db_close(struct nb_db *db)
 {
 	int rc = outcome(db, "kcdbclose", kcdbclose(db->base));
-
 	kcdbdel(db->base);
 	free(db);
 	return rc;
@@ -410,7 +399,6 @@ static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	struct nb_session *session = calloc(1, sizeof(*session));
-
 	if (session == NULL || !buffer_reserve(&session->buffer, db->value_size)) {
 		free(session);
 		return db->host->fail(NB_FAIL, "out of memory");
@@ -462,7 +450,6 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	struct nb_db *db = session->db;
 	int rc = check_sizes(db, key, value);
-
 	if (rc != NB_OK)
 		return rc;
 	return outcome(db, "kcdbset",
@@ -474,7 +461,6 @@ insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	struct nb_db *db = session->db;
 	int rc = check_sizes(db, key, value);
-
 	if (rc != NB_OK)
 		return rc;
 	return outcome_or(db, "kcdbadd",
@@ -493,7 +479,6 @@ static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
-
 	note_removal(db);
 	return outcome_or(db, "kcdbremove", kcdbremove(db->base, key.data, key.size), KCENOREC,
 		NB_NOT_FOUND);
@@ -520,7 +505,6 @@ static int
 begin(struct nb_session *session, uint32_t flags)
 {
 	struct nb_db *db = session->db;
-
 	if ((flags & NB_TXN_READ_ONLY) != 0)
 		return NB_OK; /* there is nobody else who writes */
 	if (db->is_in_transaction)
@@ -538,7 +522,6 @@ static int
 commit(struct nb_session *session)
 {
 	struct nb_db *db = session->db;
-
 	if (!db->is_in_transaction)
 		return NB_OK; /* it was read-only */
 	db->is_in_transaction = !kcdbendtran(db->base, true);
@@ -549,7 +532,6 @@ static void
 abort_txn(struct nb_session *session)
 {
 	struct nb_db *db = session->db;
-
 	if (db->is_in_transaction && !kcdbendtran(db->base, false))
 		db->host->log(NB_LOG_WARNING, "a transaction could not be undone whole: %s",
 			kcdbemsg(db->base));
@@ -563,7 +545,6 @@ write_full(const char *key, size_t key_size, const char *value, size_t value_siz
 {
 	struct nb_session *session = of;
 	const struct nb_write *write = session->writes++;
-
 	if (write->is_delete) {
 		note_removal(session->db);
 		return KCVISREMOVE;
@@ -583,7 +564,6 @@ static int
 write_all(struct nb_session *session, const struct nb_write *writes, size_t count)
 {
 	KCDB *base = session->db->base;
-
 	session->writes = writes;
 	return outcome(session->db, "kcdbacceptbulk",
 		kcdbacceptbulk(
@@ -617,7 +597,6 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 {
 	struct nb_db *db = session->db;
 	bool is_atomic = (flags & NB_BATCH_ATOMIC) != 0;
-
 	if (is_atomic && !db->is_transactional)
 		return db->host->fail(
 			NB_UNSUPPORTED, "an atomic batch needs -o transactions=yes");
@@ -645,7 +624,6 @@ jump(KCCUR *cursor, const struct nb_scan_args *args)
 {
 	const char *key = args->from.data;
 	size_t size = args->from.size;
-
 	if ((args->flags & NB_SCAN_BACKWARD) != 0)
 		return size == 0 ? kccurjumpback(cursor) : kccurjumpbackkey(cursor, key, size);
 	return size == 0 ? kccurjump(cursor) : kccurjumpkey(cursor, key, size);
@@ -657,7 +635,6 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	KCCUR *cursor = kcdbcursor(session->db->base);
 	int rc = outcome_or(session->db, "kccurjump", jump(cursor, args), KCENOREC, NB_OK);
-
 	if (rc != NB_OK) {
 		kccurdel(cursor);
 		return rc;
@@ -675,7 +652,6 @@ read_record(const char *key, size_t key_size, const char *value, size_t value_si
 	size_t *size, void *to)
 {
 	struct nb_session *session = to;
-
 	session->key_size = key_size;
 	session->value_size = session->is_keys_only ? 0 : value_size;
 	session->is_out_of_memory = !buffer_set(&session->buffer, key, key_size) ||
@@ -689,7 +665,6 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 {
 	KCCUR *cursor = session->cursor;
 	int32_t is_there = true;
-
 	if (session->is_backward && !session->is_fresh)
 		is_there = kccurstepback(cursor);
 	session->is_fresh = false;

@@ -114,7 +114,6 @@ settings_create(struct nb_db *db, const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	leveldb_options_t *to = db->options = leveldb_options_create();
-
 	leveldb_options_set_create_if_missing(to, (args->flags & NB_OPEN_CREATE) != 0);
 	leveldb_options_set_paranoid_checks(to, (uint8_t)value[PARANOID_CHECKS].u64);
 	leveldb_options_set_write_buffer_size(to, value[WRITE_BUFFER].u64);
@@ -158,7 +157,6 @@ static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
-
 	if (args->durability != NB_DUR_PROCESS && args->durability != NB_DUR_COMMIT)
 		return host->fail(
 			NB_UNSUPPORTED, "leveldb: durability must be process or commit");
@@ -194,7 +192,6 @@ static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	int rc = SESSION_NEW(out, db, "leveldb: ");
-
 	if (rc == NB_OK)
 		(*out)->batch = leveldb_writebatch_create();
 	return rc;
@@ -218,7 +215,6 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	size_t size;
 	char *data = leveldb_get(
 		db->base, db->read_options, address(key), key.size, &size, &error);
-
 	if (error != NULL)
 		return outcome(db->host, "leveldb_get", error);
 	if (data == NULL)
@@ -240,7 +236,6 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	struct nb_db *db = session->db;
 	char *error = NULL;
-
 	leveldb_put(db->base, db->write_options, address(key), key.size, address(value),
 		value.size, &error);
 	return outcome(db->host, "leveldb_put", error);
@@ -252,7 +247,6 @@ del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
 	char *error = NULL;
-
 	leveldb_delete(db->base, db->write_options, address(key), key.size, &error);
 	return outcome(db->host, "leveldb_delete", error);
 }
@@ -262,7 +256,6 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 {
 	struct nb_db *db = session->db;
 	char *error = NULL;
-
 	(void)flags; /* one log record, so all or nothing in any case */
 	leveldb_writebatch_clear(session->batch);
 	for (size_t i = 0; i < count; i++) {
@@ -298,7 +291,6 @@ static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	struct nb_db *db = session->db;
-
 	leveldb_iterator_t *iterator = leveldb_create_iterator(db->base, db->read_options);
 	session->iterator = iterator;
 	session->is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
@@ -319,7 +311,6 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 {
 	leveldb_iterator_t *iterator = session->iterator;
 	char *error = NULL;
-
 	/* Moving an iterator that is not valid is not allowed. */
 	if (!session->is_fresh && leveldb_iter_valid(iterator)) {
 		if (session->is_backward)
@@ -346,7 +337,6 @@ static int
 scan_close(struct nb_session *session)
 {
 	char *error = NULL;
-
 	leveldb_iter_get_error(session->iterator, &error);
 	leveldb_iter_destroy(session->iterator);
 	session->iterator = NULL;
@@ -361,7 +351,6 @@ background_outcome(struct nb_db *db, const char *call)
 {
 	leveldb_writebatch_t *nothing = leveldb_writebatch_create();
 	char *error = NULL;
-
 	leveldb_write(db->base, db->write_options, nothing, &error);
 	leveldb_writebatch_destroy(nothing);
 	return outcome(db->host, call, error);
@@ -382,7 +371,6 @@ is_compaction_due(struct nb_db *db)
 	uint64_t bytes_max = 0;
 	long level = 0;
 	bool is_due = false;
-
 	for (const char *line = tables; line != NULL && !is_due; line = strchr(line, '\n')) {
 		char *end;
 		line += *line == '\n';
@@ -413,7 +401,6 @@ static int
 flush(struct nb_db *db, uint32_t upto)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
-
 	if (upto == NB_SETTLE_FLUSH)
 		return compact(db, "", "");
 	int rc = compact(db, NULL, NULL);
@@ -432,7 +419,6 @@ emit_number(struct nb_db *db, const char *property, const char *name, const char
 	nb_stat_emit emit, void *to)
 {
 	char *text = leveldb_property_value(db->base, property);
-
 	if (text != NULL)
 		emit(to, name, unit, NB_STAT_GAUGE, strtoull(text, NULL, 10));
 	leveldb_free(text);

@@ -111,7 +111,6 @@ find_database(const struct settings *to, uint64_t *size)
 	char path[FILE_PATH_SIZE];
 	struct stat info;
 	int rc = file_path(to, path, "data.mdb");
-
 	*size = 0;
 	if (rc != NB_OK)
 		return rc;
@@ -130,7 +129,6 @@ has_room(uint64_t size)
 {
 	void *room = mmap(
 		NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
 	return room != MAP_FAILED && munmap(room, size) == 0;
 }
 
@@ -141,7 +139,6 @@ default_map_size(const struct nb_open_args *args, uint64_t file_size)
 	uint64_t record = args->key_size + args->value_size + 24;
 	uint64_t wanted = file_size * 2;
 	uint64_t size = MAP_SIZE;
-
 	if (args->records < MAP_SIZE_MAX / 4 / record && args->records * record * 4 > wanted)
 		wanted = args->records * record * 4;
 	while (size < wanted && size < MAP_SIZE_MAX)
@@ -164,7 +161,6 @@ settle_map_size(struct settings *to)
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t file_size;
 	int rc = find_database(to, &file_size);
-
 	if (rc != NB_OK)
 		return rc;
 	to->is_map_given = value[MAP_SIZE_OPTION].is_set != 0;
@@ -189,7 +185,6 @@ settle_max_readers(struct settings *to)
 {
 	const struct nb_option_value *value = &to->args->options[MAX_READERS];
 	uint32_t sessions = to->args->sessions;
-
 	to->max_readers = sessions > READERS ? sessions : READERS;
 	if (value->is_set != 0)
 		to->max_readers = (unsigned int)value->u64;
@@ -204,7 +199,6 @@ static int
 settle_flags(struct settings *to)
 {
 	const struct nb_option_value *value = to->args->options;
-
 	to->flags = MDB_NOTLS;
 	if (to->args->durability == NB_DUR_PROCESS)
 		to->flags |= MDB_NOSYNC;
@@ -236,7 +230,6 @@ reserve(const struct settings *to, const char *name, uint64_t size)
 {
 	char path[FILE_PATH_SIZE];
 	int rc = file_path(to, path, name);
-
 	if (rc != NB_OK)
 		return rc;
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -265,7 +258,6 @@ static int
 reserve_files(const struct settings *to)
 {
 	int rc = reserve(to, "lock.mdb", ((uint64_t)to->max_readers + 2) * READER_BYTES);
-
 	if (rc == NB_OK && (to->flags & MDB_WRITEMAP) != 0)
 		rc = reserve(to, "data.mdb", to->map_size);
 	return rc;
@@ -277,7 +269,6 @@ check_given(const struct settings *to, MDB_env *env)
 {
 	unsigned int readers = 0;
 	MDB_envinfo info;
-
 	mdb_env_info(env, &info);
 	mdb_env_get_maxreaders(env, &readers);
 	if (info.me_mapsize != to->map_size)
@@ -299,7 +290,6 @@ static int
 open_by(const struct settings *to, MDB_env *env)
 {
 	int error = mdb_env_set_mapsize(env, to->map_size);
-
 	if (error == MDB_SUCCESS)
 		error = mdb_env_set_maxreaders(env, to->max_readers);
 	if (error == MDB_SUCCESS)
@@ -317,7 +307,6 @@ forget_unmade(const struct settings *to)
 {
 	char path[FILE_PATH_SIZE];
 	struct stat info;
-
 	return (to->args->flags & NB_OPEN_CREATE) != 0 && (to->flags & MDB_RDONLY) == 0 &&
 		file_path(to, path, "data.mdb") == NB_OK && stat(path, &info) == 0 &&
 		info.st_size <= 2 * sysconf(_SC_PAGESIZE) && truncate(path, 0) == 0;
@@ -327,7 +316,6 @@ static int
 env_open(const struct settings *to, MDB_env **env)
 {
 	int error = open_by(to, *env);
-
 	if (error == MDB_INVALID && forget_unmade(to)) {
 		mdb_env_close(*env); /* one that failed opens no more */
 		*env = NULL;
@@ -366,7 +354,6 @@ open_records(struct nb_db *db)
 {
 	MDB_txn *txn;
 	int error = mdb_txn_begin(db->env, NULL, MDB_RDONLY, &txn);
-
 	if (error != MDB_SUCCESS)
 		return environment_failure(db->host, "mdb_txn_begin", error);
 	error = mdb_dbi_open(txn, NULL, 0, &db->records);
@@ -383,7 +370,6 @@ free_stale_readers(struct nb_db *db)
 	int dead = 0;
 	int rc = environment_outcome(
 		db->host, "mdb_reader_check", mdb_reader_check(db->env, &dead));
-
 	if (dead > 0)
 		db->host->log(
 			NB_LOG_INFO, "lmdb: freed %d reader slots of dead processes", dead);
@@ -394,7 +380,6 @@ static int
 settle(struct settings *to)
 {
 	int rc = settle_flags(to);
-
 	if (rc == NB_OK)
 		rc = settle_max_readers(to);
 	if (rc == NB_OK)
@@ -412,7 +397,6 @@ environment_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	struct settings to = {.args = args, .host = args->host};
 	int rc = settle(&to);
-
 	if (rc != NB_OK)
 		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));

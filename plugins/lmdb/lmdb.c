@@ -34,7 +34,6 @@ static const char *
 version(void)
 {
 	int major, minor, patch;
-
 	mdb_version(&major, &minor, &patch);
 	return version_text("%d.%d.%d", major, minor, patch);
 }
@@ -57,7 +56,6 @@ static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	struct nb_session *session = calloc(1, sizeof(*session));
-
 	if (session == NULL)
 		return db->host->fail(NB_FAIL, "out of memory");
 	session->db = db;
@@ -84,7 +82,6 @@ static void
 abort_txn(struct nb_session *session)
 {
 	MDB_txn *txn = session->txn;
-
 	session->txn = NULL;
 	if (txn == session->reader)
 		mdb_txn_reset(txn);
@@ -131,7 +128,6 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	MDB_val v;
 	MDB_txn *txn;
 	int rc = read_begin(session, &txn);
-
 	if (rc != NB_OK)
 		return rc;
 	int error = mdb_get(txn, session->db->records, &k, &v);
@@ -159,7 +155,6 @@ static int
 write_end(struct nb_session *session, MDB_txn *txn, const char *call, int error)
 {
 	const struct nb_host *host = session->db->host;
-
 	if (error == MDB_SUCCESS && session->txn == NULL)
 		return environment_outcome(host, "mdb_txn_commit", mdb_txn_commit(txn));
 	if (session->txn == NULL)
@@ -177,7 +172,6 @@ put_with(struct nb_session *session, struct nb_slice key, struct nb_slice value,
 	MDB_val v = val(value);
 	MDB_txn *txn;
 	int rc = write_begin(session, &txn);
-
 	if (rc != NB_OK)
 		return rc;
 	int error = mdb_put(txn, session->db->records, &k, &v, flags);
@@ -192,7 +186,6 @@ del(struct nb_session *session, struct nb_slice key)
 	MDB_val k = val(key);
 	MDB_txn *txn;
 	int rc = write_begin(session, &txn);
-
 	if (rc != NB_OK)
 		return rc;
 	int error = mdb_del(txn, session->db->records, &k, NULL);
@@ -218,7 +211,6 @@ write_one(MDB_txn *txn, MDB_dbi records, const struct nb_write *w)
 {
 	MDB_val k = val(w->key);
 	MDB_val v = val(w->value);
-
 	if (w->is_delete == 0)
 		return mdb_put(txn, records, &k, &v, 0);
 	int error = mdb_del(txn, records, &k, NULL);
@@ -230,7 +222,6 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 {
 	MDB_txn *txn;
 	int rc = write_begin(session, &txn);
-
 	(void)flags; /* one transaction, so all or nothing in any case */
 	if (rc != NB_OK)
 		return rc;
@@ -249,7 +240,6 @@ seek(struct nb_session *session, struct nb_slice from)
 	MDB_cursor *cursor = session->cursor;
 	bool is_backward = session->step == MDB_PREV;
 	MDB_val found = val(from);
-
 	if (from.size == 0)
 		return mdb_cursor_get(cursor, &found, NULL, is_backward ? MDB_LAST : MDB_FIRST);
 	int error = mdb_cursor_get(cursor, &found, NULL, MDB_SET_RANGE);
@@ -267,7 +257,6 @@ static int
 cursor_open(struct nb_session *session, MDB_txn *txn)
 {
 	const struct nb_host *host = session->db->host;
-
 	if (txn != session->reader)
 		return environment_outcome(host, "mdb_cursor_open",
 			mdb_cursor_open(txn, session->db->records, &session->cursor));
@@ -291,7 +280,6 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	MDB_txn *txn;
 	int rc = read_begin(session, &txn);
-
 	if (rc != NB_OK)
 		return rc;
 	rc = cursor_open(session, txn);
@@ -319,7 +307,6 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 {
 	MDB_val k;
 	MDB_val v = {0, NULL};
-
 	if (session->is_at_end)
 		return NB_NOT_FOUND;
 	int error = mdb_cursor_get(session->cursor, &k, session->is_keys_only ? NULL : &v,
@@ -352,7 +339,6 @@ static int
 commit(struct nb_session *session)
 {
 	MDB_txn *txn = session->txn;
-
 	if (txn == session->reader) {
 		abort_txn(session);
 		return NB_OK;
@@ -368,7 +354,6 @@ static int
 execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
 {
 	struct executor by = *EXECUTOR(engine, session->txn != NULL);
-
 	if ((flags & NB_EXEC_READ_ONLY) == 0 || by.is_begun)
 		return execute_by(&by, steps, count, flags);
 	int rc = check_flags(by.host, flags);
@@ -405,7 +390,6 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {
 	MDB_envinfo info;
 	MDB_stat stat;
-
 	mdb_env_info(db->env, &info);
 	mdb_env_stat(db->env, &stat);
 	emit(to, "records", "records", NB_STAT_GAUGE, stat.ms_entries);

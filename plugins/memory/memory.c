@@ -43,7 +43,6 @@ static void
 lock_init(pthread_rwlock_t *lock)
 {
 	pthread_rwlockattr_t attr;
-
 	pthread_rwlockattr_init(&attr);
 #ifdef __GLIBC__
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
@@ -56,7 +55,6 @@ static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
-
 	if (args->durability != NB_DUR_NONE)
 		return host->fail(
 			NB_UNSUPPORTED, "memory is lost on exit: durability must be none");
@@ -88,7 +86,6 @@ static struct chunk *
 chunk_new(struct chunk *older, size_t room)
 {
 	struct chunk *chunk = malloc(sizeof(*chunk) + room);
-
 	if (chunk != NULL)
 		*chunk = (struct chunk){.older = older, .room = room};
 	return chunk;
@@ -108,7 +105,6 @@ static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	int rc = SESSION_NEW(out, db, "memory: ");
-
 	if (rc != NB_OK)
 		return rc;
 	/* Any odd constant: sessions must differ, and a repeated run must not. */
@@ -140,7 +136,6 @@ void
 memory_lend_anew(struct nb_session *session)
 {
 	struct chunk *chunk = session->lent;
-
 	if (chunk->older != NULL) { /* the newest is the largest: it stays */
 		chunk_free(chunk->older);
 		chunk->older = NULL;
@@ -153,7 +148,6 @@ chunk_add(struct nb_session *session, size_t size)
 {
 	size_t room = session->lent->room * 2;
 	struct chunk *chunk = chunk_new(session->lent, room > size ? room : size);
-
 	if (chunk != NULL)
 		session->lent = chunk;
 	return chunk;
@@ -163,7 +157,6 @@ int
 memory_lend(struct nb_session *session, const struct node *node, struct nb_slice *value)
 {
 	struct chunk *chunk = session->lent;
-
 	if (node == NULL)
 		return NB_NOT_FOUND;
 	size_t size = node->value_size;
@@ -184,7 +177,6 @@ look_up(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	const struct node *node = list_find(session->db->map.head, key, NULL);
 	bool is_there = node_is_of(node, key) && !node->is_deleted;
-
 	return memory_lend(session, is_there ? node : NULL, value);
 }
 
@@ -192,7 +184,6 @@ static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	struct nb_db *db = session->db;
-
 	memory_lend_anew(session);
 	if (session->txn.is_open)
 		return txn_get(session, key, value);
@@ -209,7 +200,6 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_db *db = session->db;
 	bool is_in_txn = session->txn.is_open;
 	int rc = NB_OK;
-
 	memory_lend_anew(session);
 	if (!is_in_txn)
 		pthread_rwlock_rdlock(&db->lock);
@@ -227,7 +217,6 @@ store(struct nb_session *session, struct nb_slice key, struct nb_slice value, bo
 	struct nb_db *db = session->db;
 	struct node *garbage = NULL;
 	struct node *node = node_new(&session->random, key, value, false);
-
 	if (node == NULL)
 		return memory_out_of_memory(session, "a record", key.size + value.size);
 	pthread_rwlock_wrlock(&db->lock);
@@ -260,7 +249,6 @@ del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
 	struct node *garbage = NULL;
-
 	if (session->txn.is_open)
 		return txn_del(session, key);
 	struct node *tombstone = node_new(
@@ -282,7 +270,6 @@ submit(struct nb_session *session, const struct nb_request *requests, size_t cou
 	size_t *taken)
 {
 	struct async *async = &session->async;
-
 	if (async->requests == NULL && !async_open(async, session->db->inflight_ops))
 		return session->db->host->fail(
 			NB_FAIL, "memory: out of memory for %zu requests", async->room);

@@ -28,7 +28,6 @@ static struct node *
 first(const struct scan *scan, const struct node *head)
 {
 	struct nb_slice from = buffer_slice(&scan->from);
-
 	if (from.size == 0)
 		return list_neighbour(head, NULL, is_backward(scan));
 	struct node *before[LEVELS_MAX];
@@ -75,7 +74,6 @@ static void
 step(struct scan *scan, const struct versions *map, const struct node *writes)
 {
 	int ordered = order(scan);
-
 	if (ordered >= 0 && scan->stored != NULL)
 		go_on_in_database(scan, map);
 	if (ordered <= 0)
@@ -95,7 +93,6 @@ memory_scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	struct nb_db *db = session->db;
 	struct scan *scan = &session->scan;
-
 	if (!buffer_set(&scan->from, args->from.data, args->from.size))
 		return memory_out_of_memory(session, "a key", args->from.size);
 	scan->is_open = true;
@@ -128,7 +125,6 @@ memory_scan_next(struct nb_session *session, struct nb_slice *key, struct nb_sli
 {
 	struct nb_db *db = session->db;
 	struct scan *scan = &session->scan;
-
 	if (scan->is_started && scan->told == NULL)
 		return NB_NOT_FOUND;
 	if (!session->txn.is_locked)
@@ -153,7 +149,6 @@ remember(struct nb_session *session)
 	struct nb_slice from = buffer_slice(&scan->from);
 	struct nb_slice to = scan->told != NULL ? node_key_slice(scan->told)
 						: (struct nb_slice){NULL, 0};
-
 	if (!session->txn.is_open || !scan->is_started)
 		return NB_OK;
 	return is_backward(scan) ? txn_read(session, to, from) : txn_read(session, from, to);
@@ -165,7 +160,6 @@ memory_scan_close(struct nb_session *session)
 	struct nb_db *db = session->db;
 	struct node *garbage = NULL;
 	int rc = remember(session);
-
 	session->scan.is_open = false;
 	if (session->txn.is_open)
 		return rc;

@@ -23,7 +23,6 @@ write_new(
 	struct nb_session *session, struct nb_slice key, struct nb_slice value, bool is_deleted)
 {
 	struct txn *txn = &session->txn;
-
 	if (txn->is_read_only)
 		return session->db->host->fail(
 			NB_FAIL, "memory: a write in a transaction that only reads");
@@ -43,7 +42,6 @@ written(const struct txn *txn, struct nb_slice key)
 {
 	const struct node *node = txn->writes == NULL ? NULL
 						      : list_find(txn->writes, key, NULL);
-
 	return node_is_of(node, key) ? node : NULL;
 }
 
@@ -51,7 +49,6 @@ int
 txn_read(struct nb_session *session, struct nb_slice low, struct nb_slice high)
 {
 	struct txn *txn = &session->txn;
-
 	if (txn->is_locked || txn->is_read_only)
 		return NB_OK;
 	struct range *range = malloc(sizeof(*range) + low.size + high.size);
@@ -69,7 +66,6 @@ static struct node *
 stored(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
-
 	if (!session->txn.is_locked)
 		pthread_rwlock_rdlock(&db->lock);
 	struct node *node = list_find(db->map.head, key, NULL);
@@ -86,7 +82,6 @@ look_up(struct nb_session *session, struct nb_slice key, const struct node **see
 {
 	const struct node *own = written(&session->txn, key);
 	int rc = own != NULL ? NB_OK : txn_read(session, key, key);
-
 	if (rc != NB_OK)
 		return rc;
 	*seen = own == NULL ? stored(session, key) : own->is_deleted ? NULL : own;
@@ -98,7 +93,6 @@ txn_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	const struct node *node;
 	int rc = look_up(session, key, &node);
-
 	return rc == NB_OK ? memory_lend(session, node, value) : rc;
 }
 
@@ -113,7 +107,6 @@ txn_insert(struct nb_session *session, struct nb_slice key, struct nb_slice valu
 {
 	const struct node *node;
 	int rc = look_up(session, key, &node);
-
 	if (rc != NB_OK)
 		return rc;
 	return node == NULL ? write_new(session, key, value, false) : NB_EXISTS;
@@ -124,7 +117,6 @@ txn_del(struct nb_session *session, struct nb_slice key)
 {
 	const struct node *node;
 	int rc = look_up(session, key, &node);
-
 	if (rc != NB_OK)
 		return rc;
 	return node != NULL ? write_new(session, key, (struct nb_slice){0}, true)
@@ -138,7 +130,6 @@ memory_begin(struct nb_session *session, uint32_t flags)
 {
 	struct nb_db *db = session->db;
 	struct txn *txn = &session->txn;
-
 	if (txn->is_open)
 		return db->host->fail(NB_FAIL, "memory: the session is in a transaction");
 	txn->is_open = true;
@@ -156,7 +147,6 @@ have_changed(const struct versions *map, const struct range *range, uint64_t sta
 	struct nb_slice high = {range->bytes + range->low_size, range->high_size};
 	const struct node *node = low.size == 0 ? map->head->next[0]
 						: list_find(map->head, low, NULL);
-
 	while (node != NULL && (high.size == 0 || node_compare(node, high) <= 0)) {
 		if (node->stamp > stamp)
 			return true;
@@ -169,7 +159,6 @@ static bool
 may_commit(const struct nb_session *session)
 {
 	const struct txn *txn = &session->txn;
-
 	for (const struct range *range = txn->reads; range != NULL; range = range->next)
 		if (have_changed(&session->db->map, range, txn->snapshot.stamp))
 			return false;
@@ -188,7 +177,6 @@ apply(struct nb_session *session, struct node **garbage)
 {
 	struct versions *map = &session->db->map;
 	struct node *head = session->txn.writes;
-
 	map->stamp++;
 	for (struct node *node = head->next[0]; node != NULL;) {
 		struct node *next = node->next[0];
@@ -227,7 +215,6 @@ finish(struct nb_session *session, bool commits)
 	struct txn *txn = &session->txn;
 	struct node *garbage = NULL;
 	int rc = NB_OK;
-
 	commits = commits && has_written(txn);
 	pthread_rwlock_wrlock(&db->lock);
 	if (commits && !may_commit(session))
@@ -268,7 +255,6 @@ memory_batch(
 	struct nb_db *db = session->db;
 	struct node *garbage = NULL;
 	int rc = NB_OK;
-
 	(void)flags; /* all or nothing in any case */
 	for (size_t i = 0; i < count && rc == NB_OK; i++)
 		rc = write_new(session, writes[i].key, writes[i].value, writes[i].is_delete);
@@ -318,7 +304,6 @@ memory_execute(struct nb_session *session, struct nb_step *steps, size_t count, 
 	struct txn *txn = &session->txn;
 	struct node *garbage = NULL;
 	int rc = check_flags(db->host, flags); /* those that it knows hold in any case */
-
 	if (rc != NB_OK)
 		return rc;
 	memory_lend_anew(session);
@@ -345,7 +330,6 @@ static int
 sum(const struct nb_session *session, const struct node *old, uint64_t *counter)
 {
 	uint64_t operand = *counter;
-
 	if (old == NULL || old->is_deleted)
 		return NB_OK;
 	int rc = counter_of(session->db->host,
@@ -362,7 +346,6 @@ add(struct nb_session *session, struct nb_slice key, uint64_t operand)
 	struct node *before[LEVELS_MAX];
 	struct node *garbage = NULL;
 	struct node *node = node_new(&session->random, key, value, false);
-
 	if (node == NULL)
 		return memory_out_of_memory(session, "a record", key.size + value.size);
 	pthread_rwlock_wrlock(&db->lock);
@@ -386,7 +369,6 @@ int
 memory_merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
 {
 	struct nb_step step = {.verb = NB_STEP_MERGE, .key = key, .operand = operand};
-
 	if (how != NB_MERGE_ADD_U64)
 		return session->db->host->fail(
 			NB_UNSUPPORTED, "memory: no merge has the number %u", how);

@@ -27,7 +27,6 @@ static size_t
 random_height(uint64_t *random)
 {
 	uint64_t x = *random;
-
 	x ^= x << 13;
 	x ^= x >> 7;
 	x ^= x << 17;
@@ -41,7 +40,6 @@ node_new(uint64_t *random, struct nb_slice key, struct nb_slice value, bool is_d
 	size_t height = random_height(random);
 	size_t links = height * sizeof(struct node *);
 	struct node *node = malloc(sizeof(*node) + links + key.size + value.size);
-
 	if (node == NULL)
 		return NULL;
 	node->key_size = key.size;
@@ -79,7 +77,6 @@ struct node *
 list_new(void)
 {
 	struct node *head = calloc(1, sizeof(*head) + LEVELS_MAX * sizeof(struct node *));
-
 	if (head != NULL)
 		head->height = LEVELS_MAX;
 	return head;
@@ -96,7 +93,6 @@ list_find(const struct node *head, struct nb_slice key, struct node **before)
 {
 	const struct node *at = head;
 	struct node *bound = NULL; /* known not to be below the key */
-
 	for (int level = LEVELS_MAX - 1; level >= 0; level--) {
 		struct node *next = at->next[level];
 		while (next != bound && node_compare(next, key) < 0) {
@@ -114,7 +110,6 @@ static struct node *
 last(const struct node *head)
 {
 	const struct node *at = head;
-
 	for (int level = LEVELS_MAX - 1; level >= 0; level--)
 		while (at->next[level] != NULL)
 			at = at->next[level];
@@ -125,7 +120,6 @@ struct node *
 list_neighbour(const struct node *head, const struct node *from, bool is_backward)
 {
 	struct node *before[LEVELS_MAX];
-
 	if (!is_backward)
 		return from == NULL ? head->next[0] : from->next[0];
 	if (from == NULL)
@@ -155,7 +149,6 @@ list_store(struct node *head, struct node *node)
 {
 	struct node *before[LEVELS_MAX];
 	struct node *old = list_find(head, node_key_slice(node), before);
-
 	if (node_is_of(old, node_key_slice(node))) {
 		unlink_node(before, old);
 		free(old);
@@ -195,7 +188,6 @@ prune(struct versions *map, struct node **garbage)
 {
 	struct node *before[LEVELS_MAX];
 	uint64_t oldest = map->oldest != NULL ? map->oldest->stamp : UINT64_MAX;
-
 	while (map->retired != NULL && map->retired->newer->stamp <= oldest) {
 		struct node *node = map->retired, *newer = node->newer;
 		map->retired = node->next[0];
@@ -247,7 +239,6 @@ versions_store(struct versions *map, struct node *node, bool only_new, struct no
 	struct node *before[LEVELS_MAX];
 	struct nb_slice key = node_key_slice(node);
 	struct node *old = list_find(map->head, key, before);
-
 	if (!node_is_of(old, key))
 		old = NULL;
 	if (only_new && old != NULL && !old->is_deleted)
@@ -263,7 +254,6 @@ versions_remove(struct versions *map, struct node *tombstone, struct node **garb
 	struct nb_slice key = node_key_slice(tombstone);
 	struct node *old = list_find(map->head, key, before);
 	bool is_there = node_is_of(old, key) && !old->is_deleted;
-
 	tombstone->stamp = map->stamp;
 	if (is_there && map->oldest != NULL) {
 		supersede(map, before, old, tombstone, garbage);

@@ -71,7 +71,6 @@ node_compare(const struct node *node, struct nb_slice key)
 {
 	size_t common = node->key_size < key.size ? node->key_size : key.size;
 	int order = common == 0 ? 0 : memcmp(node_key(node), key.data, common);
-
 	if (order != 0)
 		return order;
 	return (node->key_size > key.size) - (node->key_size < key.size);

@@ -92,7 +92,6 @@ void
 __debug(char *file, int line, int level, const char *fmt, ...)
 {
 	va_list args;
-
 	if (level < LEVEL_ERROR)
 		return; /* progress */
 	char *text = current != NULL ? current->text : background_text;
@@ -131,7 +130,6 @@ encode(char *to, struct nb_slice key)
 	const unsigned char *from = key.data;
 	size_t code_at = 0; /* the distance from there to the next zero is not known yet */
 	size_t at = 1;
-
 	for (size_t i = 0; i < key.size; i++) {
 		if (from[i] == 0) {
 			to[code_at] = (char)(at - code_at);
@@ -239,7 +237,6 @@ check_directory(struct nb_db *db, const struct nb_open_args *args, const char *d
 {
 	const struct nb_host *host = db->host;
 	char file[PATH_ROOM];
-
 	snprintf(file, sizeof(file), "%s/" DATA_FILE, directory);
 	bool is_there = access(file, F_OK) == 0;
 	if (!is_there && (args->flags & NB_OPEN_CREATE) == 0)
@@ -267,7 +264,6 @@ open_base(struct nb_db *db, const struct nb_open_args *args)
 {
 	char directory[PATH_ROOM] = {0};
 	char path[PATH_ROOM] = {0};
-
 	if (strlen(args->path) > PATH_SIZE_MAX)
 		return db->host->fail(NB_UNSUPPORTED,
 			"nessdb: a path of more than %d bytes, which it writes past its memory",
@@ -282,7 +278,6 @@ static int
 engine_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
-
 	if (args->durability != NB_DUR_NONE)
 		return host->fail(NB_UNSUPPORTED,
 			"nessdb: durability must be none: close writes the index in place");
@@ -317,7 +312,6 @@ check_room(struct nb_db *db)
 {
 	uint64_t need = db->writes * INDEX_ENTRY + INDEX_SLACK;
 	struct statvfs info;
-
 	if (db->writes == 0 || fstatvfs(db->directory, &info) != 0)
 		return NB_OK;
 	uint64_t room = (uint64_t)info.f_bavail * info.f_frsize;
@@ -332,7 +326,6 @@ static int
 engine_close(struct nb_db *db)
 {
 	int rc = check_health(db);
-
 	if (rc == NB_OK)
 		rc = check_room(db);
 	if (rc == NB_OK)
@@ -372,7 +365,6 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	struct slice name = {.data = session->key};
 	struct slice data = {0};
 	int found = 0;
-
 	if (is_too_long(key))
 		return NB_NOT_FOUND;
 	int rc = check_health(db);
@@ -402,7 +394,6 @@ static int
 write_record(struct nb_session *session, struct nb_slice key, struct slice *value)
 {
 	struct slice name = {.data = session->key, .len = encode(session->key, key)};
-
 	session->db->writes++;
 	return call_write(session->db, &name, value);
 }
@@ -415,7 +406,6 @@ write_value(struct nb_session *session, struct nb_slice key, struct nb_slice val
 	/* It is not written to. */
 	char *data = (char *)(uintptr_t)address(value);
 	struct slice slice = {.data = data, .len = (int)value.size};
-
 	return write_record(session, key, &slice);
 }
 
@@ -431,7 +421,6 @@ static int
 write_value(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	const char mark = PRESENT;
-
 	if (!buffer_set(&session->value, value.data, value.size) ||
 		!buffer_add(&session->value, &mark, 1))
 		return session->db->host->fail(NB_FAIL, "nessdb: out of memory");
@@ -444,7 +433,6 @@ write_deleted(struct nb_session *session, struct nb_slice key)
 {
 	char mark = DELETED;
 	struct slice slice = {.data = &mark, .len = 1};
-
 	return write_record(session, key, &slice);
 }
 
@@ -454,7 +442,6 @@ static int
 put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	struct nb_db *db = session->db;
-
 	if (is_too_long(key) || value.size > VALUE_SIZE_MAX)
 		return db->host->fail(NB_UNSUPPORTED,
 			"nessdb: a key of %zu bytes, a value of %zu; the longest have %d and %d",

@@ -73,7 +73,6 @@ static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
-
 	if (args->durability != NB_DUR_NONE)
 		return host->fail(
 			NB_UNSUPPORTED, "null stores nothing: durability must be none");
@@ -106,7 +105,6 @@ static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	uint64_t room = 1;
-
 	while (room < db->inflight)
 		room *= 2;
 	struct nb_session *session = malloc(sizeof(*session) + room * sizeof(struct flight));
@@ -197,7 +195,6 @@ static uint64_t
 now_ns(void)
 {
 	struct timespec now;
-
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
@@ -212,7 +209,6 @@ shuffle_newest(struct nb_session *session)
 	uint64_t newest = session->tail - 1;
 	uint64_t first = newest - newest % (session->db->reorder + 1);
 	uint64_t x = session->random;
-
 	x ^= x << 13;
 	x ^= x >> 7;
 	x ^= x << 17;
@@ -233,7 +229,6 @@ submit(struct nb_session *session, const struct nb_request *requests, size_t cou
 	const struct nb_db *db = session->db;
 	uint64_t room = db->inflight - (session->tail - session->head);
 	uint64_t due_ns = db->delay_ns != 0 ? now_ns() + db->delay_ns : 0;
-
 	*taken = count < room ? count : room;
 	for (size_t i = 0; i < *taken; i++) {
 		const struct nb_request *request = &requests[i];
@@ -255,7 +250,6 @@ sleep_until(uint64_t time_ns)
 {
 	struct timespec until = {.tv_sec = (time_t)(time_ns / 1000000000u),
 		.tv_nsec = (long)(time_ns % 1000000000u)};
-
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
@@ -265,7 +259,6 @@ wait_until(uint64_t due_ns, uint64_t timeout_ns)
 {
 	uint64_t now = now_ns();
 	uint64_t end = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
-
 	if (end > due_ns)
 		end = due_ns;
 	if (end > now && end - now > SPIN_NS)
@@ -281,7 +274,6 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 {
 	uint64_t inflight = session->tail - session->head;
 	uint64_t now = 0;
-
 	if (session->db->delay_ns != 0 && inflight != 0 && room != 0)
 		now = wait_until(
 			session->ring[session->head & session->mask].due_ns, timeout_ns);

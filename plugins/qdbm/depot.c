@@ -34,7 +34,6 @@ set_options(struct nb_db *db, const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	int bnum = dpbnum(db->depot);
-
 	if (value[BNUM].is_set && bnum != dpprimenum((int)value[BNUM].u64))
 		return db->host->fail(NB_UNSUPPORTED,
 			"qdbm: this database was made with %d buckets, which bnum=%llu cannot change",
@@ -56,7 +55,6 @@ open_file(struct nb_db *db, const struct nb_open_args *args, const struct file *
 {
 	const struct nb_option_value *value = args->options;
 	uint64_t bnum = value[BNUM].is_set ? value[BNUM].u64 : args->records * 2;
-
 	if (bnum > options_table[BNUM].max)
 		bnum = options_table[BNUM].max;
 	errno = 0;
@@ -74,7 +72,6 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	struct file file;
 	int rc = file_find(&file, args, HASH);
-
 	if (rc != NB_OK)
 		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
@@ -106,7 +103,6 @@ static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	int rc = SESSION_NEW(out, db, "qdbm: ");
-
 	if (rc != NB_OK || buffer_reserve(&(*out)->buf, db->value_size))
 		return rc;
 	free(*out);
@@ -131,7 +127,6 @@ read_value(struct nb_session *session, const char *key, int key_size, struct nb_
 	const struct nb_host *host = session->db->host;
 	DEPOT *depot = session->db->depot;
 	struct buffer *buf = &session->buf;
-
 	for (;;) {
 		int most = buf->room < INT_MAX ? (int)buf->room : INT_MAX;
 		int size = dpgetwb(depot, key, key_size, 0, most, buf->data);
@@ -161,7 +156,6 @@ static int
 write_record(struct nb_session *session, struct nb_slice key, struct nb_slice value, int mode)
 {
 	struct nb_db *db = session->db;
-
 	int rc = record_check(db->host, key, value, KEY_SIZE_MAX, VALUE_SIZE_MAX);
 	if (rc != NB_OK)
 		return rc;
@@ -183,7 +177,6 @@ static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
-
 	if (key.size > KEY_SIZE_MAX)
 		return NB_NOT_FOUND;
 	errno = 0;
@@ -198,7 +191,6 @@ static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	struct nb_db *db = session->db;
-
 	if ((args->flags & NB_SCAN_BACKWARD) != 0 || args->from.size != 0)
 		return db->host->fail(NB_UNSUPPORTED,
 			"qdbm: a scan of type=hash goes through all, forward only");
@@ -213,7 +205,6 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 {
 	struct nb_db *db = session->db;
 	int size;
-
 	free(session->key);
 	session->key = NULL;
 	if (session->is_at_end)
@@ -243,7 +234,6 @@ static int
 flush(struct nb_db *db, uint32_t upto)
 {
 	bool is_compact = upto == NB_SETTLE_COMPACT;
-
 	errno = 0;
 	if ((is_compact && !dpoptimize(db->depot, dpbnum(db->depot))) || !dpsync(db->depot))
 		return qdbm_failure(db->host, is_compact ? "optimize" : "sync", errno);

@@ -40,7 +40,6 @@ int
 qdbm_failure(const struct nb_host *host, const char *call, int error)
 {
 	const char *text = dperrmsg(dpecode);
-
 	if (error != 0)
 		return host->fail(NB_FAIL, "%s: %s (%s)", call, text, strerror(error));
 	return host->fail(NB_FAIL, "%s: %s", call, text);
@@ -76,7 +75,6 @@ file_find(struct file *file, const struct nb_open_args *args, enum type type)
 	const struct nb_host *host = args->host;
 	enum type other = type == HASH ? TREE : HASH;
 	int rc = check_options(args, type);
-
 	if (rc != NB_OK)
 		return rc;
 	/* That of the other type in the same directory means that type= was forgotten. */

@@ -66,7 +66,6 @@ set_cache(struct nb_db *db, const struct nb_open_args *args)
 	uint64_t data = key + (args->value_size != 0 ? args->value_size : 100);
 	uint64_t leaves = LEAVES;
 	uint64_t nodes = NODES;
-
 	if (args->cache_bytes != 0) {
 		/* Pages are filled to seven tenths; one node serves more than a hundred leaves. */
 		uint64_t full = data * records < LEAF_SIZE ? records : LEAF_SIZE / data + 1;
@@ -96,7 +95,6 @@ set_options(struct nb_db *db, const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	uint64_t wanted = value[COMPRESSION].is_set ? value[COMPRESSION].u64 : 0;
-
 	/* A library without it makes pages that are not compressed, and says nothing. */
 	for (size_t i = 1; i < COUNT_OF(compressions); i++)
 		if (value[COMPRESSION].is_set &&
@@ -116,7 +114,6 @@ open_file(struct nb_db *db, const struct nb_open_args *args, const struct file *
 {
 	const struct nb_option_value *compression = &args->options[COMPRESSION];
 	int mode = file_mode(args);
-
 	if (compression->is_set && (mode & DP_OWRITER) != 0)
 		mode |= compressions[compression->u64].mode;
 	errno = 0;
@@ -134,7 +131,6 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	struct file file;
 	int rc = file_find(&file, args, TREE);
-
 	if (rc != NB_OK)
 		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
@@ -177,7 +173,6 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	struct nb_db *db = session->db;
 	int size;
-
 	if (key.size > KEY_SIZE_MAX)
 		return NB_NOT_FOUND;
 	const char *data = vlgetcache(db->villa, key.data, (int)key.size, &size);
@@ -200,7 +195,6 @@ size_bound(struct nb_db *db)
 	uint64_t page = db->page + (db->largest > LEAF_SIZE / 8 ? 8 * db->largest : 0);
 	uint64_t cached = db->leaves * page + db->nodes * LEAF_SIZE;
 	uint64_t pages = db->leaves + db->nodes;
-
 	if (db->is_in_transaction || cached > size)
 		cached = size; /* what was in the file, once more */
 	if (db->is_in_transaction || pages > db->puts * 4)
@@ -227,7 +221,6 @@ static int
 write_record(struct nb_session *session, struct nb_slice key, struct nb_slice value, int mode)
 {
 	struct nb_db *db = session->db;
-
 	int rc = record_check(db->host, key, value, KEY_SIZE_MAX, VALUE_SIZE_MAX);
 	if (rc != NB_OK)
 		return rc;
@@ -253,7 +246,6 @@ static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
-
 	if (key.size > KEY_SIZE_MAX)
 		return NB_NOT_FOUND;
 	errno = 0;
@@ -268,7 +260,6 @@ static int
 begin(struct nb_session *session, uint32_t flags)
 {
 	struct nb_db *db = session->db;
-
 	if ((flags & NB_TXN_READ_ONLY) != 0)
 		return NB_OK; /* one session at a time: nothing can change meanwhile */
 	errno = 0;
@@ -283,7 +274,6 @@ static int
 commit(struct nb_session *session)
 {
 	struct nb_db *db = session->db;
-
 	if (!db->is_in_transaction)
 		return NB_OK;
 	db->is_in_transaction = false;
@@ -298,7 +288,6 @@ static void
 abort_txn(struct nb_session *session)
 {
 	struct nb_db *db = session->db;
-
 	if (!db->is_in_transaction)
 		return;
 	db->is_in_transaction = false;
@@ -310,7 +299,6 @@ static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
 	struct nb_db *db = session->db;
-
 	if ((flags & NB_BATCH_ATOMIC) == 0)
 		return write_each(session, writes, count, put, del);
 	if (db->is_in_transaction)
@@ -334,7 +322,6 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	VILLA *villa = session->db->villa;
 	bool is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
 	int is_found;
-
 	if (args->from.size > INT_MAX)
 		return session->db->host->fail(NB_UNSUPPORTED, "qdbm: a key of over 2 GiB");
 	if (args->from.size != 0)
@@ -356,7 +343,6 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 	VILLA *villa = session->db->villa;
 	int key_size;
 	int value_size;
-
 	if (session->is_at_end)
 		return NB_NOT_FOUND;
 	if (!session->is_fresh &&
@@ -388,7 +374,6 @@ static int
 flush(struct nb_db *db, uint32_t upto)
 {
 	bool is_compact = upto == NB_SETTLE_COMPACT;
-
 	errno = 0;
 	if ((is_compact && !vloptimize(db->villa)) || !vlsync(db->villa))
 		return qdbm_failure(db->host, is_compact ? "optimize" : "sync", errno);

@@ -99,7 +99,6 @@ int
 database_failure(const struct nb_host *host, const char *call, char *error)
 {
 	int rc = host->fail(NB_FAIL, "%s: %s", call, error);
-
 	rocksdb_free(error);
 	return rc;
 }
@@ -113,7 +112,6 @@ check(const struct nb_open_args *args)
 	const struct nb_option_value *value = args->options;
 	const struct nb_host *host = args->host;
 	struct rlimit files;
-
 	if (args->durability != NB_DUR_NONE && args->durability != NB_DUR_PROCESS &&
 		args->durability != NB_DUR_COMMIT)
 		return host->fail(NB_UNSUPPORTED, "durability must be none, process or commit");
@@ -139,7 +137,6 @@ table_settings(rocksdb_options_t *to, const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
-
 	rocksdb_block_based_options_set_block_size(table, value[BLOCK_SIZE].u64);
 	rocksdb_block_based_options_set_cache_index_and_filter_blocks(
 		table, (unsigned char)value[CACHE_INDEX_AND_FILTER].u64);
@@ -162,7 +159,6 @@ static char *
 merged(const void *data, size_t size, unsigned char *is_done, size_t *merged_size)
 {
 	char *value = malloc(size + 1);
-
 	*is_done = value != NULL;
 	*merged_size = value != NULL ? size : 0;
 	return value != NULL && size != 0 ? memcpy(value, data, size) : value;
@@ -174,7 +170,6 @@ add_up(uint64_t sum, const char *const *operands, int count, unsigned char *is_d
 	size_t *size)
 {
 	uint64_t operand;
-
 	for (int i = 0; i < count; i++) {
 		memcpy(&operand, operands[i], sizeof(operand));
 		sum += operand;
@@ -192,7 +187,6 @@ full_merge(void *state, const char *key, size_t key_size, const char *existing,
 	unsigned char *is_done, size_t *size)
 {
 	uint64_t before = 0;
-
 	if (existing != NULL && existing_size != sizeof(before))
 		return merged(existing, existing_size, is_done, size);
 	if (existing != NULL)
@@ -223,7 +217,6 @@ settings_create(struct nb_db *db, const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	rocksdb_options_t *to = db->options = rocksdb_options_create();
-
 	rocksdb_options_set_create_if_missing(to, (args->flags & NB_OPEN_CREATE) != 0);
 	rocksdb_options_set_write_buffer_size(to, value[WRITE_BUFFER_SIZE].u64);
 	rocksdb_options_set_max_write_buffer_number(
@@ -297,7 +290,6 @@ base_open(struct nb_db *db, const struct nb_open_args *args)
 	const rocksdb_options_t *const families[] = {db->options};
 	uint64_t transactions = args->options[TRANSACTIONS].u64;
 	char *error = NULL;
-
 	db->is_read_only = transactions == NO_TRANSACTIONS &&
 		(args->flags & NB_OPEN_READ_ONLY) != 0;
 	if (transactions == PESSIMISTIC) {
@@ -324,7 +316,6 @@ int
 database_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
-
 	int rc = check(args);
 	if (rc != NB_OK)
 		return rc;
@@ -350,7 +341,6 @@ static int
 write_out(struct nb_db *db)
 {
 	char *error = NULL;
-
 	if (db->pessimistic != NULL)
 		rocksdb_transactiondb_flush(db->pessimistic, db->flush_options, &error);
 	else
@@ -362,7 +352,6 @@ int
 database_close(struct nb_db *db)
 {
 	int rc = db->is_unlogged && !db->is_read_only ? write_out(db) : NB_OK;
-
 	rocksdb_column_family_handle_destroy(db->family);
 	if (db->pessimistic != NULL) {
 		rocksdb_transactiondb_close(db->pessimistic);
@@ -386,7 +375,6 @@ property(struct nb_db *db, const char *name)
 	int error = db->pessimistic != NULL
 		? rocksdb_transactiondb_property_int(db->pessimistic, name, &value)
 		: rocksdb_property_int(db->base, name, &value);
-
 	return error == 0 ? value : 0;
 }
 
@@ -408,7 +396,6 @@ wait_for_background(struct nb_db *db, uint64_t errors_before)
 	static const char *const running[] = {
 		"rocksdb.num-running-flushes", "rocksdb.num-running-compactions"};
 	const struct timespec pause = {.tv_nsec = POLL_NS};
-
 	for (int idle = 0; idle < STUCK_POLLS; nanosleep(&pause, NULL)) {
 		uint64_t errors = property(db, "rocksdb.background-errors") - errors_before;
 		if (errors != 0)
@@ -429,7 +416,6 @@ int
 database_flush(struct nb_db *db, uint32_t upto)
 {
 	uint64_t errors = property(db, "rocksdb.background-errors");
-
 	if (upto == NB_SETTLE_COMPACT && db->pessimistic != NULL)
 		return db->host->fail(NB_UNSUPPORTED,
 			"transactions=pessimistic: the C API of RocksDB cannot compact such a database");
@@ -488,7 +474,6 @@ emit_statistics(struct nb_db *db, nb_stat_emit emit, void *to)
 	char *text = rocksdb_options_statistics_get_string(db->options);
 	char *rest = NULL;
 	char *line = text == NULL ? NULL : strtok_r(text, "\n", &rest);
-
 	for (; line != NULL; line = strtok_r(NULL, "\n", &rest)) {
 		char *end = strchr(line, ' ');
 		if (end == NULL || strncmp(line, prefix, strlen(prefix)) != 0 ||

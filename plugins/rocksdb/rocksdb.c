@@ -56,7 +56,6 @@ version(void)
 	char path[PATH_MAX];
 	const char *at = NULL;
 	Dl_info info;
-
 	if (dladdr((void *)(uintptr_t)rocksdb_open, &info) != 0 &&
 		realpath(info.dli_fname, path) != NULL)
 		at = strstr(path, before);
@@ -76,7 +75,6 @@ is_conflict(const char *error)
 {
 	static const char *const conflicts[] = {
 		"Resource busy", "Operation failed. Try again", "Operation timed out"};
-
 	for (size_t i = 0; i < COUNT_OF(conflicts); i++)
 		if (strncmp(error, conflicts[i], strlen(conflicts[i])) == 0)
 			return true;
@@ -135,7 +133,6 @@ static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	struct nb_session *session = calloc(1, sizeof(*session));
-
 	if (session == NULL || !session_reserve(session, 1) ||
 		!async_open(&session->async, db->inflight_ops))
 		goto free_session;
@@ -172,7 +169,6 @@ static rocksdb_pinnableslice_t *
 pin(struct nb_session *session, struct nb_slice key, char **error)
 {
 	struct nb_db *db = session->db;
-
 	if (session->is_in_txn)
 		return rocksdb_transaction_get_pinned(
 			session->txn, session->txn_read, address(key), key.size, error);
@@ -200,7 +196,6 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	char *error = NULL;
 	rocksdb_pinnableslice_t *loan = pin(session, key, &error);
-
 	return lend(session, loan, error, value);
 }
 
@@ -256,7 +251,6 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 {
 	struct nb_db *db = session->db;
 	char *error = NULL;
-
 	(void)flags; /* one log record, so all or nothing in any case */
 	if (session->is_in_txn)
 		return write_each(session, writes, count, put, del);
@@ -283,7 +277,6 @@ pin_all(struct nb_session *session, const struct nb_slice *keys, size_t count)
 {
 	struct nb_db *db = session->db;
 	bool is_each = session->is_in_txn || db->pessimistic != NULL;
-
 	for (size_t i = 0; i < count; i++) {
 		session->keys[i] = address(keys[i]);
 		session->key_sizes[i] = keys[i].size;
@@ -304,7 +297,6 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 {
 	const struct nb_host *host = session->db->host;
 	int rc = NB_OK;
-
 	if (!session_reserve(session, count))
 		return host->fail(NB_FAIL, "out of memory");
 	pin_all(session, keys, count);
@@ -331,7 +323,6 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	struct nb_db *db = session->db;
 	const char *from = address(args->from);
 	size_t size = args->from.size;
-
 	session->is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
 	session->is_fresh = true;
 	rocksdb_iterator_t *iterator = session->is_in_txn
@@ -355,7 +346,6 @@ static int
 scan_outcome(struct nb_session *session)
 {
 	char *error = NULL;
-
 	rocksdb_iter_get_error(session->iterator, &error);
 	return database_outcome(session->db->host, "rocksdb_iter_get_error", error);
 }
@@ -365,7 +355,6 @@ static int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
 	rocksdb_iterator_t *iterator = session->iterator;
-
 	/* Moving an iterator that is not valid is not allowed. */
 	if (!session->is_fresh && rocksdb_iter_valid(iterator)) {
 		if (session->is_backward)
@@ -387,7 +376,6 @@ static int
 scan_close(struct nb_session *session)
 {
 	int rc = scan_outcome(session);
-
 	rocksdb_iter_destroy(session->iterator);
 	session->iterator = NULL;
 	return rc;
@@ -400,7 +388,6 @@ static int
 begin(struct nb_session *session, uint32_t flags)
 {
 	struct nb_db *db = session->db;
-
 	session->txn = db->pessimistic != NULL
 		? rocksdb_transaction_begin(
 			  db->pessimistic, db->write_options, db->lock_options, session->txn)
@@ -424,7 +411,6 @@ static void
 abort_txn(struct nb_session *session)
 {
 	char *error = NULL;
-
 	txn_end(session);
 	rocksdb_transaction_rollback(session->txn, &error);
 	rocksdb_free(error); /* it forgets, and lets go of its locks: that cannot fail */
@@ -434,7 +420,6 @@ static int
 commit(struct nb_session *session)
 {
 	char *error = NULL;
-
 	rocksdb_transaction_commit(session->txn, &error);
 	if (error == NULL)
 		txn_end(session);
@@ -452,7 +437,6 @@ get_for_update(struct nb_session *session, struct nb_slice key, struct nb_slice 
 	char *error = NULL;
 	rocksdb_pinnableslice_t *loan = rocksdb_transaction_get_pinned_for_update(
 		session->txn, session->txn_read, address(key), key.size, 1, &error);
-
 	return lend(session, loan, error, value);
 }
 
@@ -461,7 +445,6 @@ insert_in_txn(struct nb_session *session, struct nb_slice key, struct nb_slice v
 {
 	struct nb_slice before;
 	int rc = get_for_update(session, key, &before);
-
 	if (rc == NB_NOT_FOUND)
 		return put(session, key, value);
 	if (rc != NB_OK)
@@ -490,7 +473,6 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 	struct nb_db *db = session->db;
 	const struct executor by = {table_of(db), db->host, session, &session->kept,
 		session->is_in_txn, get_for_update};
-
 	return execute_by(&by, steps, count, flags);
 }
 

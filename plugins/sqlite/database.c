@@ -71,7 +71,6 @@ int
 database_failure(const struct nb_host *host, sqlite3 *base, const char *call, int error)
 {
 	const char *text = base != NULL ? sqlite3_errmsg(base) : sqlite3_errstr(error);
-
 	return host->fail(NB_FAIL, "%s: %s (%d)%s", call, text, error, advice(error));
 }
 
@@ -87,7 +86,6 @@ on_busy(void *arg, int waits)
 	uint64_t pause_ns = (uint64_t)FIRST_WAIT_NS << doublings;
 	uint64_t waited_ns = pause_ns - FIRST_WAIT_NS +
 		((uint64_t)waits - doublings) * pause_ns;
-
 	if (waited_ns >= db->options[BUSY_TIMEOUT].u64)
 		return 0;
 	__atomic_fetch_add(&db->busy_waits, 1, __ATOMIC_RELAXED);
@@ -105,7 +103,6 @@ pragma(struct nb_db *db, sqlite3 *base, char answer[PRAGMA_SIZE], const char *fm
 	char text[PRAGMA_SIZE] = "PRAGMA ";
 	sqlite3_stmt *statement;
 	va_list args;
-
 	va_start(args, fmt);
 	vsnprintf(text + strlen(text), sizeof(text) - strlen(text), fmt, args);
 	va_end(args);
@@ -126,7 +123,6 @@ pragma_exactly(struct nb_db *db, sqlite3 *base, const char *name, const char *va
 {
 	char answer[PRAGMA_SIZE];
 	int rc = pragma(db, base, answer, "%s=%s", name, value);
-
 	if (rc != NB_OK || strcmp(answer, value) == 0)
 		return rc;
 	return db->host->fail(NB_UNSUPPORTED, "%s is to be %s, and SQLite makes it %s", name,
@@ -138,7 +134,6 @@ static int
 set_journal(struct nb_db *db, sqlite3 *base)
 {
 	char answer[PRAGMA_SIZE];
-
 	if (!db->is_read_only)
 		return pragma_exactly(db, base, "journal_mode", database_journals[db->journal]);
 	int rc = pragma(db, base, answer, "journal_mode");
@@ -154,7 +149,6 @@ set_page_size(struct nb_db *db, sqlite3 *base)
 {
 	uint64_t size = db->options[PAGE_SIZE].u64;
 	char answer[PRAGMA_SIZE];
-
 	if (db->options[PAGE_SIZE].is_set == 0)
 		return NB_OK;
 	int rc = pragma(db, base, answer, "page_size=%llu", (unsigned long long)size);
@@ -173,7 +167,6 @@ set_memory(struct nb_db *db, sqlite3 *base)
 	char text[32];
 	char answer[PRAGMA_SIZE];
 	int rc = NB_OK;
-
 	if (db->cache_bytes != 0)
 		rc = pragma(db, base, answer, "cache_size=-%llu",
 			(unsigned long long)db->cache_bytes >> 10);
@@ -187,7 +180,6 @@ set_all(struct nb_db *db, sqlite3 *base, const char *synchronous)
 	const struct nb_option_value *value = db->options;
 	char answer[PRAGMA_SIZE];
 	int rc = set_page_size(db, base); /* before there is a page */
-
 	if (rc == NB_OK)
 		rc = set_journal(db, base);
 	if (rc == NB_OK)
@@ -205,7 +197,6 @@ int
 database_connect(sqlite3 **out, struct nb_db *db, int flags, const char *synchronous)
 {
 	sqlite3 *base;
-
 	flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
 	flags |= db->is_read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
 	int error = sqlite3_open_v2(db->path, &base, flags, NULL);
@@ -256,7 +247,6 @@ check_options(const struct nb_open_args *args)
 	const struct nb_option_value *checkpoint = &value[WAL_AUTOCHECKPOINT];
 	enum journal journal = database_journal(value);
 	uint64_t page = value[PAGE_SIZE].is_set != 0 ? value[PAGE_SIZE].u64 : 512;
-
 	if (checkpoint->is_set != 0 && journal != WAL)
 		return args->host->fail(NB_UNSUPPORTED,
 			"wal_autocheckpoint decides nothing with journal=%s; leave it out",
@@ -278,7 +268,6 @@ find_database(struct nb_db *db, const struct nb_open_args *args)
 {
 	struct stat info;
 	int length = snprintf(db->path, sizeof(db->path), "%s/data.db", args->path);
-
 	if (length >= (int)sizeof(db->path) - (int)sizeof("-journal"))
 		return db->host->fail(NB_FAIL, "the path is too long");
 	if ((args->flags & NB_OPEN_CREATE) == 0 &&
@@ -292,7 +281,6 @@ static int
 open_base(struct nb_db *db, bool is_to_create)
 {
 	int rc = database_connect(&db->base, db, is_to_create ? SQLITE_OPEN_CREATE : 0, "FULL");
-
 	if (rc != NB_OK || !is_to_create)
 		return rc;
 	int error = sqlite3_exec(db->base,
@@ -312,7 +300,6 @@ check_table(struct nb_db *db)
 	sqlite3_stmt *statement;
 	int error = sqlite3_prepare_v2(
 		db->base, "SELECT k, v FROM records", -1, &statement, NULL);
-
 	if (error != SQLITE_OK)
 		return database_failure(db->host, db->base, "no database of mininb's", error);
 	sqlite3_finalize(statement);
@@ -323,7 +310,6 @@ int
 database_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	int rc = check_options(args);
-
 	if (rc != NB_OK)
 		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
@@ -361,7 +347,6 @@ database_close(struct nb_db *db)
 	int rc = error == SQLITE_OK
 		? NB_OK
 		: database_failure(db->host, db->base, "sqlite3_close", error);
-
 	free(db);
 	return rc;
 }
@@ -374,7 +359,6 @@ sync_file(struct nb_db *db, int which, const char *name)
 {
 	sqlite3_file *file = NULL;
 	int error = sqlite3_file_control(db->base, NULL, which, &file);
-
 	if (error == SQLITE_OK && file != NULL && file->pMethods != NULL)
 		error = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 	return error == SQLITE_OK
@@ -388,7 +372,6 @@ copy_log(struct nb_db *db)
 {
 	int error = sqlite3_wal_checkpoint_v2(
 		db->base, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-
 	if (database_is_locked(error))
 		return db->host->fail(NB_UNSUPPORTED,
 			"sqlite3_wal_checkpoint_v2: another process keeps the log in use");
@@ -402,7 +385,6 @@ static int
 sync_all(struct nb_db *db)
 {
 	int rc = NB_OK;
-
 	if (db->journal == WAL)
 		rc = sync_file(db, SQLITE_FCNTL_JOURNAL_POINTER, "log");
 	return rc == NB_OK ? sync_file(db, SQLITE_FCNTL_FILE_POINTER, "database") : rc;

@@ -135,7 +135,6 @@ static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	enum journal journal = database_journal(args->options);
-
 	if (args->durability > NB_DUR_COMMIT ||
 		(variant(args->options)->durabilities & NB_DUR_BIT(args->durability)) == 0)
 		return args->host->fail(NB_UNSUPPORTED, "with journal=%s durability is %s",
@@ -189,7 +188,6 @@ static void
 add_u64(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	uint64_t terms[2];
-
 	for (int i = 0; i < 2; i++)
 		memcpy(&terms[i], sqlite3_value_blob(values[i]), sizeof(terms[i]));
 	terms[0] += terms[1];
@@ -200,7 +198,6 @@ static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	struct nb_session *session = calloc(1, sizeof(*session));
-
 	if (session == NULL)
 		return db->host->fail(NB_FAIL, "out of memory");
 	session->db = db;
@@ -227,7 +224,6 @@ static int
 session_close(struct nb_session *session)
 {
 	const struct nb_host *host = session->db->host;
-
 	publish(session);
 	finalize_all(session);
 	int error = sqlite3_close(session->base); /* rolls back what was begun */
@@ -252,7 +248,6 @@ static struct nb_slice
 column(sqlite3_stmt *statement, int at)
 {
 	const void *data = sqlite3_column_blob(statement, at);
-
 	return (struct nb_slice){data, (size_t)sqlite3_column_bytes(statement, at)};
 }
 
@@ -261,7 +256,6 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	sqlite3_stmt *statement = session->statements[GET];
 	int error = bind_slice(statement, 1, key);
-
 	if (error == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
 		*value = column(statement, 0);
 		return NB_OK;
@@ -284,7 +278,6 @@ write_one(struct nb_session *session, int which, struct nb_slice key, struct nb_
 {
 	sqlite3_stmt *statement = session->statements[which];
 	int error = bind_slice(statement, 1, key);
-
 	if (error == SQLITE_OK && which != DEL)
 		error = bind_slice(statement, 2, value);
 	if (error == SQLITE_OK)
@@ -303,7 +296,6 @@ static int
 insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	int rc = write_one(session, INSERT, key, value);
-
 	return rc == NB_OK && sqlite3_changes(session->base) == 0 ? NB_EXISTS : rc;
 }
 
@@ -311,7 +303,6 @@ static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	int rc = write_one(session, DEL, key, (struct nb_slice){0});
-
 	return rc == NB_OK && sqlite3_changes(session->base) == 0 ? NB_NOT_FOUND : rc;
 }
 
@@ -319,7 +310,6 @@ static int
 merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
 {
 	const struct nb_host *host = session->db->host;
-
 	if (how != NB_MERGE_ADD_U64)
 		return host->fail(NB_UNSUPPORTED, "no merge has the number %u", how);
 	int rc = write_one(session, MERGE, key, (struct nb_slice){&operand, sizeof(operand)});
@@ -335,7 +325,6 @@ begin(struct nb_session *session, uint32_t flags)
 {
 	int which = (flags & NB_TXN_READ_ONLY) != 0 ? BEGIN_READ : BEGIN_WRITE;
 	int rc = outcome(session, texts[which], run(session->statements[which]));
-
 	session->is_in_transaction = rc == NB_OK;
 	return rc;
 }
@@ -344,7 +333,6 @@ static int
 commit(struct nb_session *session)
 {
 	int rc = outcome(session, texts[COMMIT], run(session->statements[COMMIT]));
-
 	session->is_in_transaction = false;
 	return rc;
 }
@@ -353,7 +341,6 @@ static int
 write_all(struct nb_session *session, const struct nb_write *writes, size_t count)
 {
 	int rc = NB_OK;
-
 	for (size_t i = 0; i < count && rc == NB_OK; i++)
 		rc = write_one(session, writes[i].is_delete != 0 ? DEL : PUT, writes[i].key,
 			writes[i].value);
@@ -365,7 +352,6 @@ static int
 batch_within(struct nb_session *session, const struct nb_write *writes, size_t count)
 {
 	int error = sqlite3_exec(session->base, "SAVEPOINT batch", NULL, NULL, NULL);
-
 	if (error != SQLITE_OK)
 		return outcome(session, "SAVEPOINT", error);
 	int rc = write_all(session, writes, count);
@@ -381,7 +367,6 @@ static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
 	bool is_final = session->db->journal == OFF;
-
 	if (is_final && (flags & NB_BATCH_ATOMIC) != 0)
 		return session->db->host->fail(
 			NB_UNSUPPORTED, "journal=off undoes nothing, so no batch is atomic");
@@ -407,7 +392,6 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	bool is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
 	bool is_all = is_backward && args->from.size == 0;
-
 	session->is_keys_only = (args->flags & NB_SCAN_KEYS_ONLY) != 0;
 	session->scan = session->statements[(is_all                       ? SCAN_BACK_ALL
 							    : is_backward ? SCAN_BACK
@@ -458,7 +442,6 @@ emit_size(struct nb_db *db, const char *suffix, const char *name, nb_stat_emit e
 {
 	char path[FILE_PATH_SIZE + 8];
 	struct stat info;
-
 	snprintf(path, sizeof(path), "%s%s", db->path, suffix);
 	emit(to, name, "bytes", NB_STAT_GAUGE,
 		stat(path, &info) == 0 ? (uint64_t)info.st_size : 0);
@@ -468,7 +451,6 @@ static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {
 	sqlite3_int64 memory = 0, most = 0;
-
 	for (int i = 0; i < COUNTERS; i++)
 		emit(to, counters[i].name, "pages", NB_STAT_COUNTER,
 			__atomic_load_n(&db->counts[i], __ATOMIC_RELAXED));

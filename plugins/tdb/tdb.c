@@ -82,7 +82,6 @@ log_keep(struct tdb_context *tdb, enum tdb_debug_level level, const char *fmt, .
 {
 	struct nb_db *db = tdb_get_logging_private(tdb);
 	va_list args;
-
 	if (db->has_logged)
 		return; /* what follows mostly follows from it */
 	va_start(args, fmt);
@@ -101,7 +100,6 @@ failure(struct nb_db *db, const char *call, const char *text)
 {
 	int error = errno;
 	const char *log = db->has_logged ? db->log : "";
-
 	db->has_logged = false;
 	return db->host->fail(NB_FAIL, "%s: %s%s%s%s%s", call, text, *log != '\0' ? "; " : "",
 		log, error != 0 ? "; " : "", error != 0 ? strerror(error) : "");
@@ -113,7 +111,6 @@ static int
 hash_size(const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = &args->options[HASH_SIZE_OPTION];
-
 	if (value->is_set)
 		return (int)value->u64;
 	uint64_t size = args->records / 4;
@@ -134,7 +131,6 @@ static int
 tdb_flags(const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
-
 	return TDB_DISALLOW_NESTING | (args->durability == NB_DUR_COMMIT ? 0 : TDB_NOSYNC) |
 		(value[LOCKING].u64 != 0 ? 0 : TDB_NOLOCK) |
 		(value[MMAP].u64 != 0 ? 0 : TDB_NOMMAP) |
@@ -147,7 +143,6 @@ static int
 check_settings(struct nb_db *db, const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = &args->options[HASH_SIZE_OPTION];
-
 	if (args->durability == NB_DUR_COMMIT && (tdb_get_flags(db->tdb) & TDB_NOSYNC) != 0)
 		return db->host->fail(NB_UNSUPPORTED,
 			"tdb: TDB_NO_FSYNC in the environment forbids durability commit");
@@ -180,7 +175,6 @@ static struct tdb_context *
 open_tdb(struct nb_db *db, const struct nb_open_args *args, const char *file, int mode)
 {
 	struct tdb_logging_context logging = {.log_fn = log_keep, .log_private = db};
-
 	errno = 0;
 	return tdb_open_ex(file, hash_size(args), tdb_flags(args), mode, 0644, &logging,
 		wants_jenkins(args) ? tdb_jenkins_hash : NULL);
@@ -196,7 +190,6 @@ make_aside(struct nb_db *db, const struct nb_open_args *args, const char *file)
 {
 	TDB_DATA key = {.dptr = (unsigned char *)"", .dsize = 1};
 	char aside[4096 + 4];
-
 	snprintf(aside, sizeof(aside), "%s.new", file);
 	db->tdb = open_tdb(db, args, aside, O_RDWR | O_CREAT | O_TRUNC);
 	if (db->tdb == NULL)
@@ -224,7 +217,6 @@ open_file(struct nb_db *db, const struct nb_open_args *args, bool *is_new)
 	int mode = is_read_only ? O_RDONLY : O_RDWR;
 	struct stat info;
 	char file[4096];
-
 	int size = snprintf(file, sizeof(file), "%s/data.tdb", args->path);
 	if (size < 0 || (size_t)size >= sizeof(file))
 		return db->host->fail(NB_FAIL, "tdb: the path is too long");
@@ -274,7 +266,6 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
 	bool is_new;
-
 	if (args->durability == NB_DUR_PERIODIC)
 		return host->fail(
 			NB_UNSUPPORTED, "tdb: durability must be none, process or commit");
@@ -307,7 +298,6 @@ static int
 db_close(struct nb_db *db)
 {
 	int rc = NB_OK;
-
 	if (tdb_close(db->tdb) != 0)
 		rc = db->host->fail(NB_FAIL, "tdb_close: %s", strerror(errno));
 	free(db);
@@ -393,7 +383,6 @@ static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	struct nb_db *db = session->db;
-
 	errno = 0;
 	int rc = tdb_parse_record(db->tdb, datum(key), value_keep, &session->value);
 	if (rc == 0) {
@@ -450,7 +439,6 @@ static int
 write_one(struct nb_session *session, struct nb_slice key, struct nb_slice value, int flag)
 {
 	struct nb_db *db = session->db;
-
 	if (!needs_transaction(db))
 		return store(db, key, value, flag);
 	int rc = start(db);
@@ -463,7 +451,6 @@ static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
-
 	if (!needs_transaction(db))
 		return erase(db, key);
 	int rc = start(db);
@@ -475,7 +462,6 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 {
 	struct nb_db *db = session->db;
 	bool is_atomic = (flags & NB_BATCH_ATOMIC) != 0;
-
 	if (is_atomic && db->is_in_transaction)
 		return db->host->fail(
 			NB_UNSUPPORTED, "tdb: no atomic batch within a transaction");
@@ -491,7 +477,6 @@ static int
 chain_keep(struct tdb_context *tdb, TDB_DATA key, TDB_DATA data, void *to)
 {
 	size_t sizes[2] = {key.dsize, data.dsize};
-
 	return buffer_add(to, sizes, sizeof(sizes)) && buffer_add(to, key.dptr, key.dsize) &&
 			buffer_add(to, data.dptr, data.dsize)
 		? 0
@@ -516,7 +501,6 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 	struct nb_db *db = session->db;
 	struct buffer *chain = &session->chain;
 	size_t sizes[2];
-
 	while (session->chain_at == chain->size) {
 		if (session->chain_number == (unsigned)tdb_hash_size(db->tdb))
 			return NB_NOT_FOUND;

@@ -32,7 +32,6 @@ database_failure(const struct nb_host *host, const char *call)
 {
 	TkrzwStatus status = tkrzw_get_last_status();
 	bool has_text = status.message != NULL && status.message[0] != '\0';
-
 	return host->fail(NB_FAIL, "%s: %s%s%s", call, tkrzw_status_code_name(status.code),
 		has_text ? ": " : "", has_text ? status.message : "");
 }
@@ -50,7 +49,6 @@ database_inspect(
 	int32_t count = 0;
 	TkrzwKeyValuePair *all = tkrzw_dbm_inspect(base, &count);
 	bool is_taken = false;
-
 	for (int32_t i = 0; i < count && !is_taken; i++)
 		is_taken = take(to, all[i].key_ptr, all[i].value_ptr);
 	tkrzw_free_str_map(all, count);
@@ -64,7 +62,6 @@ path_join(const char *directory, const char *name, const char *suffix)
 {
 	size_t size = strlen(directory) + 1 + strlen(name) + strlen(suffix) + 1;
 	char *path = malloc(size);
-
 	if (path != NULL)
 		snprintf(path, size, "%s/%s%s", directory, name, suffix);
 	return path;
@@ -86,7 +83,6 @@ clear_restored(const struct nb_db *db, const char *restored)
 {
 	const char *file = database_types[db->type].file;
 	char *between = path_join(db->directory, file, ".restored.tmp.restore");
-
 	if (between == NULL)
 		return false;
 	unlink(restored);
@@ -112,7 +108,6 @@ restore(struct nb_db *db)
 	const struct nb_host *host = db->host;
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	int fd = open(db->file, O_RDWR | O_CLOEXEC);
-
 	if (fd < 0)
 		return system_failure(host, "open", db->file);
 	bool is_locked = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
@@ -175,7 +170,6 @@ static int
 open_failure(struct nb_db *db, const struct nb_open_args *args)
 {
 	const char *text = tkrzw_get_last_status_message();
-
 	/* EAGAIN or EACCES, as the system likes. */
 	if (text != NULL && strstr(text, "fcntl-lock") != NULL)
 		return db->host->fail(
@@ -193,7 +187,6 @@ make(struct nb_db *db, const char *params)
 {
 	char *made = path_join(db->directory, database_types[db->type].file, ".made");
 	int rc = NB_OK;
-
 	if (made == NULL)
 		return db->host->fail(NB_FAIL, "out of memory");
 	unlink(made);
@@ -217,7 +210,6 @@ static int
 open_file(struct nb_db *db, const struct nb_open_args *args, const char *params)
 {
 	int rc = check_type(db);
-
 	if (rc != NB_OK)
 		return rc;
 	if (access(db->marker, F_OK) == 0 && access(db->file, F_OK) == 0) {
@@ -274,7 +266,6 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 	const struct nb_host *host = args->host;
 	enum type type = options_type(args->options);
 	char params[PARAMS_SIZE];
-
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
 		return host->fail(NB_FAIL, "out of memory");
@@ -304,7 +295,6 @@ int
 database_synchronize(struct nb_db *db, bool is_hard)
 {
 	const char *params = db->type == SKIP ? "reducer=last" : "";
-
 	if (!tkrzw_dbm_synchronize(db->base, is_hard, NULL, NULL, params))
 		return database_failure(db->host, "tkrzw_dbm_synchronize");
 	db->is_dirty = false;
@@ -315,7 +305,6 @@ int
 database_close(struct nb_db *db)
 {
 	int rc = db->is_dirty ? database_synchronize(db, false) : NB_OK;
-
 	if (!tkrzw_dbm_close(db->base) && rc == NB_OK)
 		rc = database_failure(db->host, "tkrzw_dbm_close");
 	if (rc == NB_OK && db->is_commit && db->is_writable)
@@ -375,6 +364,5 @@ void
 database_stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {
 	struct counters counters = {emit, to};
-
 	database_inspect(db->base, emit_counter, &counters);
 }

@@ -177,7 +177,6 @@ options_check(const struct nb_open_args *args)
 		BLOCK_SIZE, DIRECT_IO, PADDING, PAGE_CACHE, CACHE_BUCKETS};
 	const struct nb_option_value *value = args->options;
 	enum type type = options_type(value);
-
 	for (int i = 0; i < OPTIONS; i++)
 		if (value[i].is_set != 0 && (tunings[i].types & 1u << type) == 0)
 			return args->host->fail(NB_UNSUPPORTED, "type=%s has no option %s",
@@ -200,7 +199,6 @@ struct params {
 static void NB_PRINTF(2, 3) add(struct params *params, const char *fmt, ...)
 {
 	va_list args;
-
 	va_start(args, fmt);
 	params->size += (size_t)vsnprintf(
 		params->text + params->size, PARAMS_SIZE - params->size, fmt, args);
@@ -233,7 +231,6 @@ add_size_hint(struct params *params, const struct nb_open_args *args, enum type 
 	const struct nb_option_value *value = args->options;
 	const uint64_t buckets_default = 1048583, records_default = 1 << 20;
 	bool has_buckets = (tunings[NUM_BUCKETS].types & 1u << type) != 0 && type != TREE;
-
 	if (has_buckets && value[NUM_BUCKETS].is_set == 0 && args->records > buckets_default)
 		add(params, ",num_buckets=%llu", (unsigned long long)args->records);
 	/* Shared out among 32 parts, which do not fill alike: an eighth more. */
@@ -249,7 +246,6 @@ add_cache(struct params *params, const struct nb_open_args *args, enum type type
 {
 	const struct nb_option_value *value = args->options;
 	uint64_t page = value[MAX_PAGE_SIZE].is_set != 0 ? value[MAX_PAGE_SIZE].u64 : 8130;
-
 	if (args->cache_bytes == 0)
 		return;
 	if (type == TREE) {
@@ -274,7 +270,6 @@ options_write(char text[PARAMS_SIZE], const struct nb_open_args *args)
 	struct params params = {.text = text};
 	bool is_commit = args->durability == NB_DUR_COMMIT;
 	char word[32];
-
 	add(&params, "dbm=%s", database_types[type].class);
 	for (int i = 0; i < OPTIONS; i++)
 		if (value[i].is_set != 0 && tunings[i].param != NULL &&
@@ -320,7 +315,6 @@ is_otherwise(void *to, const char *name, const char *value)
 	struct wanted *wanted = to;
 	const struct nb_option_value *all = wanted->args->options;
 	char word[32];
-
 	/* A tree that Tkrzw has restored after a crash has the default number. */
 	if (strcmp(name, "num_buckets") == 0 && options_type(all) == TREE)
 		return false;
@@ -347,7 +341,6 @@ int
 options_check_existing(TkrzwDBM *base, const struct nb_open_args *args)
 {
 	struct wanted wanted = {.args = args};
-
 	if (!database_inspect(base, is_otherwise, &wanted))
 		return NB_OK;
 	return args->host->fail(NB_UNSUPPORTED,

@@ -55,7 +55,6 @@ static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	int rc = options_check(args);
-
 	if (rc != NB_OK)
 		return rc;
 	if ((variant(args->options)->durabilities & NB_DUR_BIT(args->durability)) == 0)
@@ -86,7 +85,6 @@ lend(void *arg, const char *key, int32_t key_size, const char *value, int32_t va
 	int32_t *new_size)
 {
 	struct nb_session *session = arg;
-
 	session->answer = NB_NOT_FOUND;
 	if (value_size < 0)
 		return TKRZW_REC_PROC_NOOP;
@@ -126,7 +124,6 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	struct nb_db *db = session->db;
 	int rc = check_sizes(db->host, key, 0);
-
 	if (rc != NB_OK || (rc = show_writes(db)) != NB_OK)
 		return rc;
 	if (!tkrzw_dbm_process(db->base, address(key), (int32_t)key.size, lend, session, false))
@@ -142,7 +139,6 @@ set(struct nb_session *session, struct nb_slice key, struct nb_slice value, bool
 {
 	struct nb_db *db = session->db;
 	int rc = check_sizes(db->host, key, value.size);
-
 	if (rc != NB_OK)
 		return rc;
 	if (tkrzw_dbm_set(db->base, address(key), (int32_t)key.size, address(value),
@@ -160,7 +156,6 @@ del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
 	int rc = check_sizes(db->host, key, 0);
-
 	if (rc != NB_OK)
 		return rc;
 	if (tkrzw_dbm_remove(db->base, address(key), (int32_t)key.size))
@@ -176,7 +171,6 @@ replace(void *arg, const char *key, int32_t key_size, const char *value, int32_t
 	int32_t *new_size)
 {
 	const struct nb_write *write = arg;
-
 	if (write->is_delete != 0)
 		return TKRZW_REC_PROC_REMOVE;
 	*new_size = (int32_t)write->value.size;
@@ -190,7 +184,6 @@ skip_del(struct nb_session *session, struct nb_slice key)
 	struct nb_db *db = session->db;
 	struct nb_write write = {.is_delete = 1};
 	int rc = check_sizes(db->host, key, 0);
-
 	if (rc != NB_OK)
 		return rc;
 	if (!tkrzw_dbm_process(
@@ -213,7 +206,6 @@ static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
 	struct nb_db *db = session->db;
-
 	if ((flags & NB_BATCH_ATOMIC) != 0)
 		return db->host->fail(NB_UNSUPPORTED, "a batch is not all or nothing");
 	TkrzwKeyProcPair *pairs = reserve_pairs(session, count);
@@ -239,7 +231,6 @@ collect(void *arg, const char *key, int32_t key_size, const char *value, int32_t
 {
 	struct lookup *lookup = arg;
 	struct nb_session *session = lookup->session;
-
 	lookup->answer = NB_NOT_FOUND;
 	if (value_size < 0)
 		return TKRZW_REC_PROC_NOOP;
@@ -258,7 +249,6 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_db *db = session->db;
 	TkrzwKeyProcPair *pairs = reserve_pairs(session, count);
 	int rc = show_writes(db);
-
 	if (rc != NB_OK)
 		return rc;
 	if (pairs == NULL || !buffer_reserve(&session->lookups, count * sizeof(struct lookup)))
@@ -294,7 +284,6 @@ tell(void *arg, const char *key, int32_t key_size, const char *value, int32_t va
 	int32_t *new_size)
 {
 	struct nb_session *session = arg;
-
 	if ((session->scan_flags & NB_SCAN_KEYS_ONLY) != 0)
 		value_size = 0;
 	session->answer = buffer_set(&session->key, key, (size_t)key_size) &&
@@ -309,7 +298,6 @@ scan_begin(struct nb_session *session, struct nb_slice from)
 {
 	TkrzwDBMIter *iterator = session->iterator;
 	bool is_backward = (session->scan_flags & NB_SCAN_BACKWARD) != 0;
-
 	if (from.size == 0)
 		return is_backward ? tkrzw_dbm_iter_last(iterator)
 				   : tkrzw_dbm_iter_first(iterator);
@@ -322,7 +310,6 @@ static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	struct nb_db *db = session->db;
-
 	if (db->type == TREE && (args->flags & NB_SCAN_BACKWARD) != 0)
 		return db->host->fail(NB_UNSUPPORTED,
 			"type=tree cannot scan backward: Tkrzw takes the first page for the last one in a database that was opened again");
@@ -447,7 +434,6 @@ variant(const struct nb_option_value *values)
 {
 	enum type type = options_type(values);
 	bool is_strong = options_are_strong(values);
-
 	switch (type) {
 	case HASH:
 		return is_strong ? &hash : &hash_weak;

@@ -119,7 +119,6 @@ check_options(const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
 	const struct nb_option_value *value = args->options;
-
 	if (args->durability == NB_DUR_PROCESS || args->durability == NB_DUR_PERIODIC)
 		return host->fail(NB_UNSUPPORTED,
 			"durability must be none or commit: the log is in memory until it is synced, and kill -9 loses it");
@@ -169,7 +168,6 @@ static bool
 clear_unfinished(const struct nb_db *db)
 {
 	int fd = open_directory_at(db->directory_fd, HOME_NEW);
-
 	if (fd < 0)
 		return errno == ENOENT;
 	DIR *names = fdopendir(fd);
@@ -199,7 +197,6 @@ static int
 find_home(struct nb_db *db, bool may_create)
 {
 	bool is_flat = is_environment(db->directory_fd);
-
 	db->home_fd = open_directory_at(db->directory_fd, is_flat ? "." : HOME);
 	if (db->home_fd >= 0)
 		return is_environment(db->home_fd)
@@ -219,7 +216,6 @@ static int
 name_home(struct nb_db *db)
 {
 	int fd = db->directory_fd;
-
 	if (fsync(db->home_fd) != 0 || renameat(fd, HOME_NEW, fd, HOME) != 0)
 		return db->host->fail(
 			NB_FAIL, "%s/" HOME_NEW ": %s", db->path, strerror(errno));
@@ -252,7 +248,6 @@ environment_check_room(struct nb_db *db)
 	uint64_t written = __atomic_load_n(&db->written, __ATOMIC_RELAXED);
 	uint64_t unwritten = written < db->cache_bytes ? written : db->cache_bytes;
 	uint64_t wanted = ROOM_LEAST + 2 * unwritten;
-
 	if (statvfs(db->path, &info) != 0)
 		return db->host->fail(NB_FAIL, "statvfs %s: %s", db->path, strerror(errno));
 	uint64_t room = (uint64_t)info.f_bavail * info.f_frsize;
@@ -270,7 +265,6 @@ set_environment(struct nb_db *db, const struct nb_open_args *args)
 	const uint64_t gib = 1u << 30;
 	DB_ENV *env = db->env;
 	int error = 0;
-
 	env->set_errcall(env, keep_message);
 	db_env_set_direct_io(value[DIRECT].u64 != 0);
 	if (args->cache_bytes != 0)
@@ -292,7 +286,6 @@ env_open(struct nb_db *db, const struct nb_open_args *args)
 	const struct nb_option_value *value = args->options;
 	char home[32];
 	int error = db_env_create(&db->env, 0);
-
 	if (error != 0)
 		return environment_failure(db->host, "db_env_create", error);
 	snprintf(home, sizeof(home), "/proc/self/fd/%d", db->home_fd);
@@ -325,7 +318,6 @@ static int
 set_base(DB *base, const struct nb_option_value *value)
 {
 	int error = 0;
-
 	if (value[NODE_SIZE].is_set != 0)
 		error = base->set_pagesize(base, (uint32_t)value[NODE_SIZE].u64);
 	if (error == 0 && value[BASEMENT_SIZE].is_set != 0)
@@ -345,7 +337,6 @@ check_base(struct nb_db *db, const struct nb_option_value *value)
 	DB *base = db->base;
 	uint32_t node_size = 0, basement_size = 0, fanout = 0;
 	TOKU_COMPRESSION_METHOD compression = TOKU_NO_COMPRESSION;
-
 	base->get_pagesize(base, &node_size);
 	base->get_readpagesize(base, &basement_size);
 	base->get_fanout(base, &fanout);
@@ -367,7 +358,6 @@ static int
 base_open(struct nb_db *db, const struct nb_open_args *args)
 {
 	int error = db_create(&db->base, db->env, 0);
-
 	if (error != 0)
 		return environment_failure(db->host, "db_create", error);
 	error = set_base(db->base, args->options);
@@ -385,7 +375,6 @@ int
 environment_checkpoint(struct nb_db *db)
 {
 	int error = db->env->txn_checkpoint(db->env, 0, 0, 0);
-
 	return error == 0 ? NB_OK
 			  : environment_failure(db->host, "DB_ENV->txn_checkpoint", error);
 }
@@ -395,7 +384,6 @@ environment_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
 	int rc = check_options(args);
-
 	if (rc != NB_OK)
 		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
@@ -445,7 +433,6 @@ environment_close(struct nb_db *db)
 {
 	int rc = NB_OK;
 	int error = db->base->close(db->base, 0);
-
 	if (error != 0)
 		rc = environment_failure(db->host, "DB->close", error);
 	error = db->env->close(db->env, 0);

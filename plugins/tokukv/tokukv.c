@@ -80,7 +80,6 @@ static const char *
 version(void)
 {
 	int major, minor, patch;
-
 	db_version(&major, &minor, &patch);
 	return version_text("%d.%d.%d", major, minor, patch);
 }
@@ -120,7 +119,6 @@ static inline int
 begin_read(struct nb_session *session, DB_TXN **txn, DB_TXN **own)
 {
 	DB_ENV *env = session->db->env;
-
 	*own = NULL;
 	*txn = session->txn;
 	if (*txn != NULL)
@@ -137,7 +135,6 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	DBT what = lend(key);
 	DB_TXN *txn, *own;
 	int error = begin_read(session, &txn, &own);
-
 	if (error != 0)
 		return outcome(session, "DB_ENV->txn_begin", error);
 	error = base->getf_set(base, txn, 0, &what, keep_value, &session->found);
@@ -190,7 +187,6 @@ store(struct nb_session *session, struct nb_slice key, struct nb_slice value, ui
 	DBT what = lend(key), with = lend(value);
 	DB_TXN *own = NULL;
 	int error = 0;
-
 	if (key.size > KEY_SIZE_MAX || value.size > VALUE_SIZE_MAX)
 		return too_long(session);
 	if (session->txn == NULL)
@@ -212,7 +208,6 @@ del(struct nb_session *session, struct nb_slice key)
 	DBT what = lend(key);
 	DB_TXN *own = NULL;
 	int error = 0;
-
 	if (key.size > KEY_SIZE_MAX)
 		return NB_NOT_FOUND;
 	if (session->txn == NULL)
@@ -231,7 +226,6 @@ begin(struct nb_session *session, uint32_t flags)
 {
 	struct nb_db *db = session->db;
 	uint32_t how = DB_TXN_SNAPSHOT | db->write_flags;
-
 	if (session->txn != NULL)
 		return db->host->fail(NB_FAIL, "tokukv: a transaction is open already");
 	if ((flags & NB_TXN_READ_ONLY) != 0)
@@ -245,7 +239,6 @@ static int
 commit(struct nb_session *session)
 {
 	DB_TXN *txn = session->txn;
-
 	if (txn == NULL)
 		return NB_CONFLICT;
 	session->txn = NULL; /* commit frees it, whatever it returns */
@@ -256,7 +249,6 @@ static int
 batch_write(DB *base, DB_TXN *txn, const struct nb_write *write)
 {
 	DBT what = lend(write->key), with = lend(write->value);
-
 	return write->is_delete ? base->del(base, txn, &what, DB_DELETE_ANY)
 				: base->put(base, txn, &what, &with, 0);
 }
@@ -268,7 +260,6 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	struct nb_db *db = session->db;
 	DB_TXN *txn;
 	uint64_t bytes = 0;
-
 	for (size_t i = 0; i < count; i++) {
 		const struct nb_write *w = &writes[i];
 		if (w->key.size > KEY_SIZE_MAX ||
@@ -292,7 +283,6 @@ keep_row(const DBT *key, const DBT *value, void *extra)
 	struct nb_session *session = extra;
 	struct buffer *rows = &session->rows;
 	struct row row = {key->size, session->is_keys_only ? 0 : value->size};
-
 	if (!buffer_add(rows, &row, sizeof(row)) ||
 		!buffer_add(rows, key->data, row.key_size) ||
 		!buffer_add(rows, value->data, row.value_size))
@@ -306,7 +296,6 @@ keep_rows(const DBT *key, const DBT *value, void *extra)
 {
 	struct nb_session *session = extra;
 	int error = keep_row(key, value, extra);
-
 	if (error != 0)
 		return error;
 	return session->scan_left > 0 && session->rows.size < SCAN_BYTES
@@ -319,7 +308,6 @@ seek(struct nb_session *session, struct nb_slice from)
 {
 	DBC *cursor = session->cursor;
 	DBT key = lend(from);
-
 	if (from.size != 0 && session->is_backward)
 		return cursor->c_getf_set_range_reverse(cursor, 0, &key, keep_row, session);
 	if (from.size != 0)
@@ -353,7 +341,6 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	DB *base = session->db->base;
 	DB_TXN *txn;
 	int error = begin_read(session, &txn, &session->scan_txn);
-
 	if (error != 0)
 		return outcome(session, "DB_ENV->txn_begin", error);
 	session->is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
@@ -375,7 +362,6 @@ static int
 read_ahead(struct nb_session *session)
 {
 	DBC *cursor = session->cursor;
-
 	session->rows.size = session->rows_at = 0;
 	if (session->scan_left == 0)
 		session->scan_left = 1; /* more than was said */
@@ -392,7 +378,6 @@ static int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
 	struct row row;
-
 	if (session->is_at_end)
 		return NB_NOT_FOUND;
 	if (session->rows_at == session->rows.size) {
@@ -422,7 +407,6 @@ static int
 flush(struct nb_db *db, uint32_t upto)
 {
 	uint64_t loops = 0;
-
 	if (upto == NB_SETTLE_COMPACT) {
 		int error = db->base->hot_optimize(
 			db->base, NULL, NULL, never_stop, NULL, &loops);

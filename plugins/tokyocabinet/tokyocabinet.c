@@ -125,7 +125,6 @@ fail(struct nb_db *db, const char *call)
 	int reason = errno;
 	int code = tchdbecode(db->hash);
 	bool is_system = code >= TCEOPEN && code <= TCERMDIR && reason != 0;
-
 	return db->host->fail(NB_FAIL, "%s: %s%s%s", call, tcerrmsg(code),
 		is_system ? ": " : "", is_system ? strerror(reason) : "");
 }
@@ -165,7 +164,6 @@ check_options(const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	uint32_t refused = value[TYPE].u64 == HASH ? tree_only : hash_only;
-
 	for (size_t i = 0; i < OPTIONS; i++)
 		if (value[i].is_set && (refused & 1u << i) != 0)
 			return args->host->fail(NB_UNSUPPORTED, "type=%s has no option %s",
@@ -191,7 +189,6 @@ check_room(const struct nb_open_args *args, const char *file)
 		(number_or(&value[LARGE], 0) != 0 ? sizeof(uint64_t) : sizeof(uint32_t));
 	uint64_t size = (uint64_t)number_or(
 		&value[XMSIZ], value[TYPE].u64 == HASH ? XMSIZ_HASH : 0);
-
 	if (size < buckets)
 		size = buckets;
 	uint64_t room = disk_room(args->path, file);
@@ -206,7 +203,6 @@ static uint8_t
 flags_of(const struct nb_option_value *value)
 {
 	uint8_t flags = value[COMPRESS].is_set ? compressions[value[COMPRESS].u64] : 0;
-
 	return value[LARGE].is_set && value[LARGE].u64 != 0 ? flags | HDBTLARGE : flags;
 }
 
@@ -217,7 +213,6 @@ tune(struct nb_db *db, const struct nb_option_value *value)
 	int64_t bnum = number_or(&value[BNUM], 0);
 	int8_t apow = (int8_t)number_or(&value[APOW], -1);
 	int8_t fpow = (int8_t)number_or(&value[FPOW], -1);
-
 	if (db->tree != NULL) {
 		if (!tcbdbtune(db->tree, (int32_t)number_or(&value[LMEMB], 0),
 			    (int32_t)number_or(&value[NMEMB], 0), bnum, apow, fpow,
@@ -284,7 +279,6 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	const struct nb_host *host = args->host;
 	const struct nb_option_value *value = args->options;
 	char file[PATH_MAX];
-
 	if (args->durability != NB_DUR_NONE)
 		return host->fail(NB_UNSUPPORTED, "durability must be none");
 	if (snprintf(file, sizeof(file), "%s/%s", args->path, files[value[TYPE].u64]) >=
@@ -329,7 +323,6 @@ check_written(struct nb_db *db, const char *call)
 	TCHDB *hash = db->hash;
 	uint64_t end = tchdbfsiz(hash);
 	uint64_t from = hash->frec > hash->xmsiz ? hash->frec : hash->xmsiz;
-
 	if (from >= end)
 		return NB_OK;
 	off_t hole = lseek(hash->fd, (off_t)from, SEEK_HOLE); /* or the end */
@@ -345,7 +338,6 @@ db_close(struct nb_db *db)
 {
 	bool is_writer = (db->hash->omode & HDBOWRITER) != 0;
 	int rc = NB_OK;
-
 	if (db->tree != NULL && is_writer)
 		rc = outcome(db, "tcbdbmemsync", tcbdbmemsync(db->tree, false));
 	if (rc == NB_OK && is_writer)
@@ -361,7 +353,6 @@ static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	int rc = SESSION_NEW(out, db, "");
-
 	if (rc != NB_OK || buffer_reserve(&(*out)->buffer, db->value_size))
 		return rc;
 	free(*out);
@@ -383,7 +374,6 @@ tree_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value
 {
 	struct nb_db *db = session->db;
 	int size = 0;
-
 	value->data = tcbdbget3(db->tree, key.data, (int)key.size, &size);
 	value->size = (size_t)size;
 	return outcome_or(db, "tcbdbget3", value->data != NULL, TCENOREC, NB_NOT_FOUND);
@@ -393,7 +383,6 @@ static int
 tree_put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	struct nb_db *db = session->db;
-
 	if (!is_storable(key, value))
 		return refuse_sizes(db);
 	return outcome(db, "tcbdbput",
@@ -404,7 +393,6 @@ static int
 tree_insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	struct nb_db *db = session->db;
-
 	if (!is_storable(key, value))
 		return refuse_sizes(db);
 	return outcome_or(db, "tcbdbputkeep",
@@ -417,7 +405,6 @@ static int
 tree_del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
-
 	return outcome_or(db, "tcbdbout", tcbdbout(db->tree, key.data, (int)key.size), TCENOREC,
 		NB_NOT_FOUND);
 }
@@ -430,7 +417,6 @@ hash_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value
 {
 	struct nb_db *db = session->db;
 	struct buffer *to = &session->buffer;
-
 	for (;;) {
 		int size = tchdbget3(
 			db->hash, key.data, (int)key.size, to->data, (int)to->room);
@@ -451,7 +437,6 @@ static int
 hash_put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	struct nb_db *db = session->db;
-
 	if (!is_storable(key, value))
 		return refuse_sizes(db);
 	return outcome(db, "tchdbput",
@@ -462,7 +447,6 @@ static int
 hash_insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	struct nb_db *db = session->db;
-
 	if (!is_storable(key, value))
 		return refuse_sizes(db);
 	return outcome_or(db, "tchdbputkeep",
@@ -475,7 +459,6 @@ static int
 hash_del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
-
 	return outcome_or(db, "tchdbout", tchdbout(db->hash, key.data, (int)key.size), TCENOREC,
 		NB_NOT_FOUND);
 }
@@ -487,7 +470,6 @@ jump(BDBCUR *cursor, const struct nb_scan_args *args)
 {
 	const void *key = args->from.data;
 	int size = (int)args->from.size;
-
 	if ((args->flags & NB_SCAN_BACKWARD) != 0)
 		return size == 0 ? tcbdbcurlast(cursor) : tcbdbcurjumpback(cursor, key, size);
 	return size == 0 ? tcbdbcurfirst(cursor) : tcbdbcurjump(cursor, key, size);
@@ -497,7 +479,6 @@ static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	BDBCUR *cursor = tcbdbcurnew(session->db->tree);
-
 	session->is_there = jump(cursor, args);
 	int rc = outcome_or(session->db, "tcbdbcurjump", session->is_there, TCENOREC, NB_OK);
 	if (rc != NB_OK) {
@@ -515,7 +496,6 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 {
 	struct nb_db *db = session->db;
 	BDBCUR *cursor = session->cursor;
-
 	if (!session->is_there)
 		session->is_there = session->is_backward ? tcbdbcurprev(cursor)
 							 : tcbdbcurnext(cursor);
@@ -560,7 +540,6 @@ static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {
 	TCBDB *tree = db->tree;
-
 	emit(to, "records", "records", NB_STAT_GAUGE,
 		tree != NULL ? tcbdbrnum(tree) : tchdbrnum(db->hash));
 	emit(to, "size", "bytes", NB_STAT_GAUGE,

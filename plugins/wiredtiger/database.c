@@ -87,7 +87,6 @@ const char *
 version(void)
 {
 	int major, minor, patch;
-
 	wiredtiger_version(&major, &minor, &patch);
 	return version_text("%d.%d.%d", major, minor, patch);
 }
@@ -101,7 +100,6 @@ static const char *
 message_text(const char *message)
 {
 	const char *at = message;
-
 	while (*at == '[' && strchr(at, ']') != NULL)
 		at = strchr(at, ']') + 1;
 	return at + strspn(at, ",: ");
@@ -112,7 +110,6 @@ on_error(WT_EVENT_HANDLER *handler, WT_SESSION *session, int error, const char *
 {
 	struct nb_db *db = (struct nb_db *)handler;
 	const char *text = message_text(message);
-
 	snprintf(thread_told, sizeof(thread_told), "%s", text);
 	pthread_mutex_lock(&db->lock);
 	if (db->told[0] == '\0')
@@ -146,7 +143,6 @@ int
 database_failure(struct nb_db *db, const char *call, int error)
 {
 	char told[TEXT_SIZE];
-
 	/* What has come first is why all is lost; this thread has only heard of it. */
 	pthread_mutex_lock(&db->lock);
 	db->is_broken = db->is_broken || is_fatal(error);
@@ -171,7 +167,6 @@ static void NB_PRINTF(2, 3) config_add(char *config, const char *fmt, ...)
 {
 	size_t at = strlen(config);
 	va_list args;
-
 	va_start(args, fmt);
 	vsnprintf(config + at, CONFIG_SIZE - at, fmt, args);
 	va_end(args);
@@ -183,7 +178,6 @@ has_file(const char *path, const char *prefix)
 	DIR *dir = opendir(path);
 	const struct dirent *entry;
 	bool is_there = false;
-
 	while (dir != NULL && !is_there && (entry = readdir(dir)) != NULL)
 		is_there = strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
 	if (dir != NULL)
@@ -196,7 +190,6 @@ static bool
 is_made(const char *path)
 {
 	char turtle[PATH_MAX];
-
 	snprintf(turtle, sizeof(turtle), "%s/WiredTiger.turtle", path);
 	return access(turtle, F_OK) == 0;
 }
@@ -266,7 +259,6 @@ static int
 connection_close(struct nb_db *db)
 {
 	int error = db->connection->close(db->connection, NULL);
-
 	db->connection = NULL;
 	return error;
 }
@@ -294,7 +286,6 @@ clear_unmade(const char *path)
 	static const char *const made[] = {
 		"WiredTiger", "WiredTiger.wt", "WiredTiger.turtle.set"};
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
 	if (dir < 0)
 		return;
 	if (!is_made(path) && !has_file(path, "WiredTigerLog.") && !has_file(path, "records") &&
@@ -354,7 +345,6 @@ property_write(char *to, size_t size, int i, const struct nb_option_value *value
 {
 	const struct nb_option_value *value = &values[properties[i].option];
 	uint64_t n = value->is_set != 0 ? value->u64 : properties[i].def;
-
 	if (properties[i].texts[0] != NULL)
 		snprintf(to, size, "%s=%s", properties[i].key, properties[i].texts[n]);
 	else
@@ -367,7 +357,6 @@ table_create(struct nb_db *db, const struct nb_option_value *values)
 	bool is_lsm = values[TYPE].is_set != 0 && values[TYPE].u64 == LSM;
 	char config[CONFIG_SIZE] = "key_format=u,value_format=u";
 	char property[TEXT_SIZE];
-
 	db->uri = is_lsm ? lsm_uri : btree_uri;
 	for (int i = 0; i < PROPERTIES; i++) {
 		property_write(property, sizeof(property), i, values);
@@ -385,7 +374,6 @@ static bool
 has_property(const char *config, const char *property)
 {
 	size_t size = strlen(property);
-
 	for (const char *at = config; (at = strstr(at, property)) != NULL; at += size)
 		if ((at == config || strchr(",(", at[-1]) != NULL) &&
 			(at[size] == '\0' || strchr(",)", at[size]) != NULL))
@@ -403,7 +391,6 @@ table_check(struct nb_db *db, const char *config, const struct nb_open_args *arg
 	const struct nb_option_value *values = args->options;
 	bool is_lsm = db->uri == lsm_uri;
 	char property[TEXT_SIZE];
-
 	if (values[TYPE].is_set != 0 ? (values[TYPE].u64 == LSM) != is_lsm
 				     : is_lsm && (args->flags & NB_OPEN_READ_ONLY) == 0)
 		return db->host->fail(NB_UNSUPPORTED, "the table was made with type=%s%s",
@@ -426,7 +413,6 @@ table_open(struct nb_db *db, const struct nb_open_args *args)
 	static const char *const uris[] = {btree_uri, lsm_uri};
 	const char *config;
 	WT_CURSOR *metadata;
-
 	int error = db->session->open_cursor(db->session, "metadata:", NULL, NULL, &metadata);
 	if (error != 0)
 		return database_failure(db, "WT_SESSION.open_cursor", error);
@@ -454,7 +440,6 @@ log_begin(struct nb_db *db)
 {
 	WT_SESSION *s = db->session;
 	WT_CURSOR *table;
-
 	int error = s->open_cursor(s, db->uri, NULL, NULL, &table);
 	if (error != 0)
 		return database_failure(db, "WT_SESSION.open_cursor", error);
@@ -469,7 +454,6 @@ check(struct nb_db *db, const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	const struct nb_host *host = args->host;
-
 	if (strcmp(version(), WT_VERSION) != 0)
 		return host->fail(NB_FAIL, "built for WiredTiger %s, but %s is loaded",
 			WT_VERSION, version());
@@ -514,7 +498,6 @@ int
 database_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	struct nb_db *db = calloc(1, sizeof(*db));
-
 	if (db == NULL)
 		return args->host->fail(NB_FAIL, "out of memory");
 	db->handler = (WT_EVENT_HANDLER){on_error, on_message, on_progress, NULL};
@@ -627,7 +610,6 @@ database_stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	WT_CURSOR *cursor = db->statistics;
 	const char *description, *text;
 	int64_t value;
-
 	if (cursor->reset(cursor) != 0)
 		return;
 	for (size_t i = 0; i < COUNT_OF(counters); i++) {

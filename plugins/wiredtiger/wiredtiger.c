@@ -65,7 +65,6 @@ static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	int rc = SESSION_NEW(out, db, "");
-
 	if (rc != NB_OK)
 		return rc;
 	struct nb_session *session = *out;
@@ -92,7 +91,6 @@ session_close(struct nb_session *session)
 {
 	int rc = database_outcome(session->db, "WT_SESSION.close",
 		session->session->close(session->session, NULL));
-
 	free(session->kept.data);
 	free(session);
 	return rc;
@@ -105,7 +103,6 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	WT_CURSOR *cursor = session->cursor;
 	WT_ITEM item;
-
 	item_set(&item, key);
 	cursor->set_key(cursor, &item);
 	int error = cursor->search(cursor);
@@ -128,7 +125,6 @@ static int
 store(struct nb_session *session, struct nb_slice key, struct nb_slice value, WT_CURSOR *cursor)
 {
 	WT_ITEM key_item, value_item;
-
 	item_set(&key_item, key);
 	item_set(&value_item, value);
 	cursor->set_key(cursor, &key_item);
@@ -151,7 +147,6 @@ del(struct nb_session *session, struct nb_slice key)
 {
 	WT_CURSOR *cursor = session->strict;
 	WT_ITEM item;
-
 	item_set(&item, key);
 	cursor->set_key(cursor, &item);
 	return answer(session, "WT_CURSOR.remove", cursor->remove(cursor));
@@ -165,7 +160,6 @@ begin_at(struct nb_session *session, const char *isolation)
 	WT_SESSION *s = session->session;
 	int rc = database_outcome(session->db, "WT_SESSION.begin_transaction",
 		s->begin_transaction(s, isolation));
-
 	session->is_in_txn = rc == NB_OK;
 	return rc;
 }
@@ -181,7 +175,6 @@ static int
 commit(struct nb_session *session)
 {
 	WT_SESSION *s = session->session;
-
 	session->is_in_txn = false;
 	return answer(session, "WT_SESSION.commit_transaction", s->commit_transaction(s, NULL));
 }
@@ -238,7 +231,6 @@ scan_seek(struct nb_session *session, struct nb_slice from)
 	bool is_backward = session->step == cursor->prev;
 	WT_ITEM item;
 	int exact;
-
 	/* With type=lsm a step begins at the key of a search that has found nothing. */
 	int error = cursor->reset(cursor);
 	if (error != 0 || from.size == 0)
@@ -256,7 +248,6 @@ static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	WT_CURSOR *cursor = session->cursor;
-
 	session->is_scan_txn = !session->is_in_txn;
 	if (session->is_scan_txn) {
 		int rc = begin_at(session, "isolation=snapshot");
@@ -275,7 +266,6 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 {
 	WT_CURSOR *cursor = session->cursor;
 	WT_ITEM item;
-
 	if (!session->is_fresh && session->scanned == 0)
 		session->scanned = session->step(cursor);
 	session->is_fresh = false;
@@ -297,7 +287,6 @@ scan_close(struct nb_session *session)
 {
 	int rc = database_outcome(
 		session->db, "WT_CURSOR.reset", session->cursor->reset(session->cursor));
-
 	if (session->is_scan_txn)
 		abort_txn(session);
 	return rc;
