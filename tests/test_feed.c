@@ -312,6 +312,9 @@ TEST(what_was_before_a_damage_is_taken_and_then_it_is_told)
 	toy_destroy(&rig);
 }
 
+/** What the engine takes, in the next feed_text(); 0: any. */
+static uint64_t key_most, value_most;
+
 /** Feed the text to one shard; the answer, whose text is in f. */
 static int
 feed_text(const char *text, uint32_t format, bool can_scan, bool are_values_keys)
@@ -321,6 +324,8 @@ feed_text(const char *text, uint32_t format, bool can_scan, bool are_values_keys
 	fclose(file);
 	begin(format, 0, 1);
 	f.options.can_scan = can_scan;
+	f.options.key_size_max = key_most;
+	f.options.value_size_max = value_most;
 	f.options.are_values_keys = are_values_keys;
 	ck_assert_int_eq(feed_new(&f.feed, &f.options), NB_OK);
 	feed_all(NULL);
@@ -336,6 +341,27 @@ TEST(a_scan_that_cannot_be_is_told_with_its_operation)
 	ck_assert_str_eq(f.text,
 		"operation 2 of the trace: it is a scan, and the engine cannot do ordered scans");
 	end();
+	toy_destroy(&rig);
+}
+
+TEST(a_size_that_the_engine_does_not_take_is_refused_with_its_operation)
+{
+	static const char text[] = "READ 12\nINSERT 34\n";
+	set_up("read = 1\n");
+	key_most = value_most = 8;
+	ck_assert_int_eq(feed_text(text, NB_TRACE_YCSB_TEXT, true, true), NB_OK);
+	end();
+	value_most = 7;
+	ck_assert_int_eq(feed_text(text, NB_TRACE_YCSB_TEXT, true, true), NB_UNSUPPORTED);
+	ck_assert_str_eq(f.text,
+		"operation 1 of the trace: its value has 8 bytes; the engine takes at most 7");
+	end();
+	key_most = 7;
+	ck_assert_int_eq(feed_text(text, NB_TRACE_YCSB_TEXT, true, true), NB_UNSUPPORTED);
+	ck_assert_str_eq(f.text,
+		"operation 0 of the trace: its key has 8 bytes; the engine takes at most 7");
+	end();
+	key_most = value_most = 0;
 	toy_destroy(&rig);
 }
 

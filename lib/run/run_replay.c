@@ -80,6 +80,8 @@ job_open_trace(
 		.shards = part->plan.threads,
 		.are_values_keys = trace_reader_format(part->reader) == NB_TRACE_YCSB_TEXT,
 		.can_scan = can_scan(&run->engine->table),
+		.key_size_max = run->engine->table.key_size_max,
+		.value_size_max = run->engine->table.value_size_max,
 		.count = part->group->count,
 		.speed = part->plan.schedule == NULL && part->plan.is_paced ? run->options.speed
 									    : 0};

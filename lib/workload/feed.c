@@ -175,6 +175,16 @@ due_of(const struct feed *feed, const struct trace_op *op)
 	return options->speed > 0 ? (uint64_t)((double)op->due_ns / options->speed) : 0;
 }
 
+static int
+check_size(const char *what, uint64_t size, uint64_t most)
+{
+	if (most == 0 || size <= most)
+		return NB_OK;
+	return error_set(NB_UNSUPPORTED,
+		"its %s has %" PRIu64 " bytes; the engine takes at most %" PRIu64, what, size,
+		most);
+}
+
 /** Why the operation cannot be handed on; NB_OK if it can. */
 static int
 check_op(const struct feed *feed, const struct trace_op *op, const struct item *item)
@@ -192,7 +202,10 @@ check_op(const struct feed *feed, const struct trace_op *op, const struct item *
 	if (ops_is_many(item->kind))
 		return error_set(NB_ERR_USAGE, "it has one key, and the mix makes it a %s",
 			nb_op_name(item->kind));
-	return NB_OK;
+	int rc = check_size("key", item->key_size, feed->options.key_size_max);
+	if (rc == NB_OK && op_is(item->kind, OP_WRITES))
+		rc = check_size("value", item->value_size, feed->options.value_size_max);
+	return rc;
 }
 
 static int

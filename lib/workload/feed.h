@@ -25,6 +25,8 @@ struct feed_options {
 	bool are_values_keys;        /* a value is its key's bytes */
 	bool can_scan;               /* else a scan in the trace is a failure */
 	uint64_t count;              /* operations that are read at most; 0: all */
+	/* of a key and a value that the engine takes; 0: any */
+	uint64_t key_size_max, value_size_max;
 	double speed; /* of the trace's times, without which it fails; 0: not honoured */
 	/*
 	 * When the next operation is due, instead of those times: called once for each, in their
