@@ -184,20 +184,10 @@ wrote(struct nb_session *session, const char *call, int error, uint64_t bytes)
 	return NB_OK;
 }
 
-static int
-too_long(struct nb_session *session)
-{
-	return session->db->host->fail(NB_UNSUPPORTED,
-		"berkeleydb: a key is up to %llu bytes long, a value up to %llu",
-		(unsigned long long)KEY_SIZE_MAX, (unsigned long long)VALUE_SIZE_MAX);
-}
-
 static inline int
 store(struct nb_session *session, struct nb_slice key, struct nb_slice value, uint32_t flags)
 {
 	DB *base = session->db->base;
-	if (key.size > KEY_SIZE_MAX || value.size > VALUE_SIZE_MAX)
-		return too_long(session);
 	lend(&session->key, key);
 	lend(&session->put, value);
 	int error = base->put(base, session->txn, &session->key, &session->put, flags);
@@ -265,11 +255,8 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	DB_ENV *env = session->db->env;
 	DB_TXN *txn;
 	uint64_t bytes = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (writes[i].key.size > KEY_SIZE_MAX || writes[i].value.size > VALUE_SIZE_MAX)
-			return too_long(session);
+	for (size_t i = 0; i < count; i++)
 		bytes += writes[i].key.size + writes[i].value.size;
-	}
 	int error = env->txn_begin(env, session->txn, &txn, 0);
 	if (error != 0)
 		return outcome(session, "DB_ENV->txn_begin", error);

@@ -41,6 +41,18 @@
 
 /* --- the thread of the database --- */
 
+/** Whether the table offers the level. The host asks for no other, and lists those offered. */
+static inline int
+check_durability(const struct nb_open_args *args, const struct nb_engine *table)
+{
+	return args->durability <= NB_DUR_COMMIT &&
+			(table->durabilities & NB_DUR_BIT(args->durability)) != 0
+		? NB_OK
+		: args->host->fail(NB_UNSUPPORTED,
+			  "%s does not offer this durability level with these options",
+			  table->name);
+}
+
 /** checkpoint where a flush leaves on storage all that an open needs. */
 #define CHECKPOINT_BY_FLUSH(flush) \
 	static int checkpoint(struct nb_db *db) \
@@ -102,6 +114,17 @@ disk_room(const char *directory, const char *file)
 	static int session_open(struct nb_session **out, struct nb_db *db, uint32_t id) \
 	{ \
 		return SESSION_NEW(out, db, prefix); \
+	}
+
+/** session_open with room in `buffer` for values of the size that the database expects. */
+#define SESSION_OPEN_WITH(buffer) \
+	static int session_open(struct nb_session **out, struct nb_db *db, uint32_t id) \
+	{ \
+		int rc = SESSION_NEW(out, db, ""); \
+		if (rc != NB_OK || buffer_reserve(&(*out)->buffer, db->value_size)) \
+			return rc; \
+		free(*out); \
+		return db->host->fail(NB_FAIL, "out of memory"); \
 	}
 
 /** put and insert as calls of one function, store(session, key, value, how). */

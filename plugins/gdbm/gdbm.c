@@ -49,6 +49,8 @@ struct nb_db {
 	bool is_scan_of_keys;
 };
 
+static const struct nb_engine engine;
+
 /* One session at a time, so it is the database. */
 static struct nb_db *
 db_of(struct nb_session *session)
@@ -188,8 +190,9 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
 	const struct nb_option_value *value = args->options;
-	if (args->durability != NB_DUR_NONE)
-		return host->fail(NB_UNSUPPORTED, "durability must be none");
+	int rc = check_durability(args, &engine);
+	if (rc != NB_OK)
+		return rc;
 	if (value[MMAP].u64 == 0 && value[PREREAD].u64 != 0)
 		return host->fail(NB_UNSUPPORTED, "preread is only for mmap=yes");
 	struct nb_db *db = calloc(1, sizeof(*db));
@@ -198,7 +201,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		return host->fail(NB_FAIL, "out of memory");
 	snprintf(path, sizeof(path), "%s/data.gdbm", args->path);
 	db->host = host;
-	int rc = open_base(db, args, path);
+	rc = open_base(db, args, path);
 	if (rc != NB_OK)
 		free(db);
 	else
@@ -233,22 +236,9 @@ session_close(struct nb_session *session)
 /* --- records --- */
 
 static int
-check_sizes(struct nb_db *db, struct nb_slice key, size_t value_size)
-{
-	if (key.size <= KEY_SIZE_MAX && value_size <= VALUE_SIZE_MAX)
-		return NB_OK;
-	return db->host->fail(NB_UNSUPPORTED,
-		"a key of %zu bytes and a value of %zu: the most is 64 MiB and 1 GiB", key.size,
-		value_size);
-}
-
-static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	struct nb_db *db = db_of(session);
-	int rc = check_sizes(db, key, 0);
-	if (rc != NB_OK)
-		return rc;
 	datum found = gdbm_fetch(db->base, datum_of(key));
 	if (found.dptr == NULL)
 		return gdbm_last_errno(db->base) == GDBM_ITEM_NOT_FOUND
@@ -271,10 +261,7 @@ static int
 store(struct nb_session *session, struct nb_slice key, struct nb_slice value, int how)
 {
 	struct nb_db *db = db_of(session);
-	int rc = check_sizes(db, key, value.size);
-	if (rc != NB_OK)
-		return rc;
-	rc = gdbm_store(db->base, datum_of(key), datum_of(value), how);
+	int rc = gdbm_store(db->base, datum_of(key), datum_of(value), how);
 	return rc == 0 ? NB_OK : rc > 0 ? NB_EXISTS : failed(db, "gdbm_store");
 }
 
@@ -284,9 +271,8 @@ static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = db_of(session);
-	int rc = check_sizes(db, key, 0);
-	if (rc != NB_OK || gdbm_delete(db->base, datum_of(key)) == 0)
-		return rc;
+	if (gdbm_delete(db->base, datum_of(key)) == 0)
+		return NB_OK;
 	return gdbm_last_errno(db->base) == GDBM_ITEM_NOT_FOUND ? NB_NOT_FOUND
 								: failed(db, "gdbm_delete");
 }

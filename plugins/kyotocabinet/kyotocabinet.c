@@ -104,7 +104,6 @@ struct nb_db {
 	const struct nb_host *host;
 	const struct nb_engine *engine; /* the table of its type */
 	KCDB *base;
-	uint64_t key_size_max;
 	size_t value_size; /* of the workload, a hint */
 	bool is_transactional;
 	bool is_in_transaction;
@@ -173,16 +172,6 @@ outcome_or(struct nb_db *db, const char *call, int32_t is_done, int32_t code, in
 	if (is_done)
 		return NB_OK;
 	return kcdbecode(db->base) == code ? answer : fail(db, call);
-}
-
-/* It does not check sizes itself. */
-static int
-check_sizes(struct nb_db *db, struct nb_slice key, struct nb_slice value)
-{
-	if (key.size <= db->key_size_max && value.size <= RECORD_MAX)
-		return NB_OK;
-	return db->host->fail(NB_UNSUPPORTED, "a key has at most %llu bytes, a value %d",
-		(unsigned long long)db->key_size_max, RECORD_MAX);
 }
 
 /* --- open and close --- */
@@ -336,11 +325,9 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	uint64_t type = args->options[TYPE].u64;
 	const struct nb_engine *engine = variant(args->options);
 	char name[PATH_MAX + 512];
-	if (args->durability > NB_DUR_COMMIT ||
-		(engine->durabilities & NB_DUR_BIT(args->durability)) == 0)
-		return host->fail(NB_UNSUPPORTED,
-			"durability must be none, or process with type=dir or type=forest");
-	int rc = check_options(args);
+	int rc = check_durability(args, engine);
+	if (rc == NB_OK)
+		rc = check_options(args);
 	if (rc != NB_OK)
 		return rc;
 	int length = (engine->caps & NB_CAP_PERSISTENT) == 0
@@ -361,7 +348,6 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		return host->fail(NB_FAIL, "out of memory");
 	db->host = host;
 	db->engine = engine;
-	db->key_size_max = engine->key_size_max;
 	db->value_size = args->value_size <= RECORD_MAX ? args->value_size : 0;
 	db->is_transactional = engine->begin != NULL;
 	db->is_root_watched = db->is_transactional &&
@@ -395,18 +381,7 @@ db_close(struct nb_db *db)
 	return rc;
 }
 
-static int
-session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	struct nb_session *session = calloc(1, sizeof(*session));
-	if (session == NULL || !buffer_reserve(&session->buffer, db->value_size)) {
-		free(session);
-		return db->host->fail(NB_FAIL, "out of memory");
-	}
-	session->db = db;
-	*out = session;
-	return NB_OK;
-}
+SESSION_OPEN_WITH(buffer)
 
 static int
 session_close(struct nb_session *session)
@@ -448,23 +423,17 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 static int
 put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	struct nb_db *db = session->db;
-	int rc = check_sizes(db, key, value);
-	if (rc != NB_OK)
-		return rc;
-	return outcome(db, "kcdbset",
-		kcdbset(db->base, key.data, key.size, address(value), value.size));
+	KCDB *base = session->db->base;
+	return outcome(session->db, "kcdbset",
+		kcdbset(base, key.data, key.size, address(value), value.size));
 }
 
 static int
 insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	struct nb_db *db = session->db;
-	int rc = check_sizes(db, key, value);
-	if (rc != NB_OK)
-		return rc;
-	return outcome_or(db, "kcdbadd",
-		kcdbadd(db->base, key.data, key.size, address(value), value.size), KCEDUPREC,
+	KCDB *base = session->db->base;
+	return outcome_or(session->db, "kcdbadd",
+		kcdbadd(base, key.data, key.size, address(value), value.size), KCEDUPREC,
 		NB_EXISTS);
 }
 
@@ -581,14 +550,9 @@ take_keys(struct nb_session *session, const struct nb_write *writes, size_t coun
 		if (session->keys == NULL)
 			return out_of_memory(session);
 	}
-	for (size_t i = 0; i < count; i++) {
-		const struct nb_slice nothing = {NULL, 0}, key = writes[i].key;
-		int rc = check_sizes(
-			session->db, key, writes[i].is_delete ? nothing : writes[i].value);
-		if (rc != NB_OK)
-			return rc;
-		session->keys[i] = (KCSTR){(char *)(uintptr_t)key.data, key.size};
-	}
+	for (size_t i = 0; i < count; i++)
+		session->keys[i] = (KCSTR){
+			(char *)(uintptr_t)writes[i].key.data, writes[i].key.size};
 	return NB_OK;
 }
 

@@ -205,8 +205,8 @@ settle_flags(struct settings *to)
 	else if (to->args->durability == NB_DUR_PERIODIC)
 		to->flags |= MDB_NOMETASYNC;
 	else if (to->args->durability != NB_DUR_COMMIT)
-		return to->host->fail(
-			NB_UNSUPPORTED, "durability must be process, periodic or commit");
+		return to->host->fail(NB_UNSUPPORTED,
+			"lmdb always survives kill -9: durability none is not offered");
 	if (value[WRITEMAP].u64 != 0 && value[MEMINIT].u64 == 0)
 		return to->host->fail(
 			NB_UNSUPPORTED, "meminit decides nothing with writemap; leave it out");

@@ -192,20 +192,6 @@ del(struct nb_session *session, struct nb_slice key)
 	return write_end(session, txn, "mdb_del", error);
 }
 
-/*
- * Within a transaction all or nothing needs a look ahead: a size that LMDB refuses is
- * the one failure that leaves the transaction good to commit, with a part of the batch.
- */
-static int
-sizes_error(const struct nb_write *writes, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (writes[i].key.size == 0 || writes[i].key.size > KEY_SIZE_MAX ||
-			(writes[i].is_delete == 0 && writes[i].value.size > VALUE_SIZE_MAX))
-			return MDB_BAD_VALSIZE;
-	return MDB_SUCCESS;
-}
-
 static int
 write_one(MDB_txn *txn, MDB_dbi records, const struct nb_write *w)
 {
@@ -225,7 +211,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	(void)flags; /* one transaction, so all or nothing in any case */
 	if (rc != NB_OK)
 		return rc;
-	int error = session->txn != NULL ? sizes_error(writes, count) : MDB_SUCCESS;
+	int error = MDB_SUCCESS;
 	for (size_t i = 0; i < count && error == MDB_SUCCESS; i++)
 		error = write_one(txn, session->db->records, &writes[i]);
 	return write_end(session, txn, "mdb_put or mdb_del", error);

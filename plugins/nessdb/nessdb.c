@@ -76,6 +76,8 @@ struct nb_session {
 	struct buffer value; /* with its last byte; 2.0 only */
 };
 
+static const struct nb_engine engine;
+
 /* The database whose call this thread is in. NULL: a thread of nessDB's own. */
 static _Thread_local struct nb_db *current;
 
@@ -141,12 +143,6 @@ encode(char *to, struct nb_slice key)
 	to[code_at] = (char)(at - code_at);
 	to[at] = '\0';
 	return (int)at;
-}
-
-static bool
-is_too_long(struct nb_slice key)
-{
-	return key.size > KEY_SIZE_MAX;
 }
 
 /* --- the calls: each ends where nessDB does, or where __debug() jumps to --- */
@@ -278,16 +274,16 @@ static int
 engine_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
-	if (args->durability != NB_DUR_NONE)
-		return host->fail(NB_UNSUPPORTED,
-			"nessdb: durability must be none: close writes the index in place");
+	int rc = check_durability(args, &engine);
+	if (rc != NB_OK)
+		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
 		return host->fail(NB_FAIL, "nessdb: out of memory");
 	db->host = background_host = host;
 	has_background_failed = false;
 	db->directory = -1;
-	int rc = open_base(db, args);
+	rc = open_base(db, args);
 	if (rc != NB_OK)
 		goto close_directory;
 	if (args->cache_bytes != 0)
@@ -365,8 +361,6 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	struct slice name = {.data = session->key};
 	struct slice data = {0};
 	int found = 0;
-	if (is_too_long(key))
-		return NB_NOT_FOUND;
 	int rc = check_health(db);
 	if (rc != NB_OK)
 		return rc;
@@ -441,12 +435,7 @@ write_deleted(struct nb_session *session, struct nb_slice key)
 static int
 put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	struct nb_db *db = session->db;
-	if (is_too_long(key) || value.size > VALUE_SIZE_MAX)
-		return db->host->fail(NB_UNSUPPORTED,
-			"nessdb: a key of %zu bytes, a value of %zu; the longest have %d and %d",
-			key.size, value.size, KEY_SIZE_MAX, VALUE_SIZE_MAX);
-	int rc = check_health(db);
+	int rc = check_health(session->db);
 	return rc == NB_OK ? write_value(session, key, value) : rc;
 }
 
@@ -454,8 +443,6 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 static int
 del(struct nb_session *session, struct nb_slice key)
 {
-	if (is_too_long(key))
-		return NB_NOT_FOUND;
 	int rc = check_health(session->db);
 	return rc == NB_OK ? write_deleted(session, key) : rc;
 }

@@ -99,15 +99,7 @@ db_close(struct nb_db *db)
 	return rc;
 }
 
-static int
-session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	int rc = SESSION_NEW(out, db, "qdbm: ");
-	if (rc != NB_OK || buffer_reserve(&(*out)->buf, db->value_size))
-		return rc;
-	free(*out);
-	return db->host->fail(NB_FAIL, "qdbm: out of memory");
-}
+SESSION_OPEN_WITH(buf)
 
 static int
 session_close(struct nb_session *session)
@@ -147,8 +139,6 @@ read_value(struct nb_session *session, const char *key, int key_size, struct nb_
 static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	if (key.size > KEY_SIZE_MAX)
-		return NB_NOT_FOUND;
 	return read_value(session, key.data, (int)key.size, value);
 }
 
@@ -156,9 +146,6 @@ static int
 write_record(struct nb_session *session, struct nb_slice key, struct nb_slice value, int mode)
 {
 	struct nb_db *db = session->db;
-	int rc = record_check(db->host, key, value, KEY_SIZE_MAX, VALUE_SIZE_MAX);
-	if (rc != NB_OK)
-		return rc;
 	uint64_t need = RECORD_HEADER + key.size + value.size + db->align;
 	if (need + (uint64_t)dpfsiz(db->depot) > INT_MAX && !dpfatalerror(db->depot))
 		return db->host->fail(
@@ -177,8 +164,6 @@ static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
-	if (key.size > KEY_SIZE_MAX)
-		return NB_NOT_FOUND;
 	errno = 0;
 	if (dpout(db->depot, key.data, (int)key.size))
 		return NB_OK;

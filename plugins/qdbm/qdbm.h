@@ -64,20 +64,4 @@ file_failure(const struct file *file, const struct nb_host *host, const char *ca
 void
 file_drop_new(const struct file *file);
 
-/** Put, as well as insert, begins here. Reads of longer keys find nothing. */
-static inline int
-record_check(const struct nb_host *host, struct nb_slice key, struct nb_slice value,
-	uint64_t key_max, uint64_t value_max)
-{
-	if (key.size > key_max)
-		return host->fail(NB_UNSUPPORTED,
-			"qdbm: a key of %zu bytes; the longest has %llu", key.size,
-			(unsigned long long)key_max);
-	if (value.size > value_max)
-		return host->fail(NB_UNSUPPORTED,
-			"qdbm: a value of %zu bytes; the longest has %llu", value.size,
-			(unsigned long long)value_max);
-	return NB_OK;
-}
-
 #endif /* QDBM_H */

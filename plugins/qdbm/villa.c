@@ -173,8 +173,6 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	struct nb_db *db = session->db;
 	int size;
-	if (key.size > KEY_SIZE_MAX)
-		return NB_NOT_FOUND;
 	const char *data = vlgetcache(db->villa, key.data, (int)key.size, &size);
 	if (data == NULL)
 		return dpecode == DP_ENOITEM ? NB_NOT_FOUND
@@ -221,14 +219,11 @@ static int
 write_record(struct nb_session *session, struct nb_slice key, struct nb_slice value, int mode)
 {
 	struct nb_db *db = session->db;
-	int rc = record_check(db->host, key, value, KEY_SIZE_MAX, VALUE_SIZE_MAX);
-	if (rc != NB_OK)
-		return rc;
 	db->largest = value.size > db->largest ? value.size : db->largest;
 	db->pending += key.size + value.size + 10;
 	db->puts++;
 	if (size_bound(db) > INT_MAX && !vlfatalerror(db->villa)) {
-		rc = make_room(db);
+		int rc = make_room(db);
 		if (rc != NB_OK)
 			return rc;
 	}
@@ -246,8 +241,6 @@ static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
-	if (key.size > KEY_SIZE_MAX)
-		return NB_NOT_FOUND;
 	errno = 0;
 	if (vlout(db->villa, key.data, (int)key.size))
 		return NB_OK;

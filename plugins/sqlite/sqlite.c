@@ -134,14 +134,9 @@ variant(const struct nb_option_value *values);
 static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
-	enum journal journal = database_journal(args->options);
-	if (args->durability > NB_DUR_COMMIT ||
-		(variant(args->options)->durabilities & NB_DUR_BIT(args->durability)) == 0)
-		return args->host->fail(NB_UNSUPPORTED, "with journal=%s durability is %s",
-			database_journals[journal],
-			journal == WAL             ? "process, periodic or commit"
-				: journal < MEMORY ? "process or commit"
-						   : "none");
+	int rc = check_durability(args, variant(args->options));
+	if (rc != NB_OK)
+		return rc;
 	return database_open(out, args);
 }
 

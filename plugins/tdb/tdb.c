@@ -398,10 +398,6 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 static int
 store(struct nb_db *db, struct nb_slice key, struct nb_slice value, int flag)
 {
-	if (key.size > KEY_SIZE_MAX || value.size > VALUE_SIZE_MAX)
-		return db->host->fail(NB_UNSUPPORTED,
-			"tdb: a key of %zu bytes, a value of %zu; the longest have %u and %u",
-			key.size, value.size, KEY_SIZE_MAX, VALUE_SIZE_MAX);
 	errno = 0;
 	if (tdb_store(db->tdb, datum(key), datum(value), flag) == 0)
 		return NB_OK;

@@ -55,13 +55,9 @@ static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	int rc = options_check(args);
-	if (rc != NB_OK)
-		return rc;
-	if ((variant(args->options)->durabilities & NB_DUR_BIT(args->durability)) == 0)
-		return args->host->fail(NB_UNSUPPORTED,
-			"type=%s with these options does not offer this durability",
-			database_types[options_type(args->options)].name);
-	return database_open(out, args);
+	if (rc == NB_OK)
+		rc = check_durability(args, variant(args->options));
+	return rc == NB_OK ? database_open(out, args) : rc;
 }
 
 SESSION_OPEN("")
@@ -110,21 +106,11 @@ acknowledge(struct nb_db *db)
 }
 
 static int
-check_sizes(const struct nb_host *host, struct nb_slice key, size_t value_size)
-{
-	if (key.size <= KEY_SIZE_MAX && value_size <= VALUE_SIZE_MAX)
-		return NB_OK;
-	return host->fail(NB_UNSUPPORTED,
-		"a key of %zu bytes and a value of %zu: less than 8 MiB and at most 512 MiB",
-		key.size, value_size);
-}
-
-static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	struct nb_db *db = session->db;
-	int rc = check_sizes(db->host, key, 0);
-	if (rc != NB_OK || (rc = show_writes(db)) != NB_OK)
+	int rc = show_writes(db);
+	if (rc != NB_OK)
 		return rc;
 	if (!tkrzw_dbm_process(db->base, address(key), (int32_t)key.size, lend, session, false))
 		return database_failure(db->host, "tkrzw_dbm_process");
@@ -138,9 +124,6 @@ static int
 set(struct nb_session *session, struct nb_slice key, struct nb_slice value, bool overwrite)
 {
 	struct nb_db *db = session->db;
-	int rc = check_sizes(db->host, key, value.size);
-	if (rc != NB_OK)
-		return rc;
 	if (tkrzw_dbm_set(db->base, address(key), (int32_t)key.size, address(value),
 		    (int32_t)value.size, overwrite))
 		return acknowledge(db);
@@ -155,9 +138,6 @@ static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
-	int rc = check_sizes(db->host, key, 0);
-	if (rc != NB_OK)
-		return rc;
 	if (tkrzw_dbm_remove(db->base, address(key), (int32_t)key.size))
 		return acknowledge(db);
 	if (tkrzw_get_last_status_code() == TKRZW_STATUS_NOT_FOUND_ERROR)
@@ -183,9 +163,6 @@ skip_del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
 	struct nb_write write = {.is_delete = 1};
-	int rc = check_sizes(db->host, key, 0);
-	if (rc != NB_OK)
-		return rc;
 	if (!tkrzw_dbm_process(
 		    db->base, address(key), (int32_t)key.size, replace, &write, true))
 		return database_failure(db->host, "tkrzw_dbm_process");
@@ -213,9 +190,6 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 		return db->host->fail(NB_FAIL, "out of memory");
 	for (size_t i = 0; i < count; i++) {
 		const struct nb_write *w = &writes[i];
-		int rc = check_sizes(db->host, w->key, w->is_delete != 0 ? 0 : w->value.size);
-		if (rc != NB_OK)
-			return rc;
 		pairs[i] = (TkrzwKeyProcPair){
 			address(w->key), (int32_t)w->key.size, replace, (void *)(uintptr_t)w};
 	}
@@ -257,9 +231,6 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	session->value.size = 0;
 	session->answer = NB_OK;
 	for (size_t i = 0; i < count; i++) {
-		rc = check_sizes(db->host, keys[i], 0);
-		if (rc != NB_OK)
-			return rc;
 		lookups[i] = (struct lookup){.session = session};
 		pairs[i] = (TkrzwKeyProcPair){
 			address(keys[i]), (int32_t)keys[i].size, collect, &lookups[i]};
@@ -318,8 +289,8 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 		return db->host->fail(NB_UNSUPPORTED,
 			"type=%s is not ordered: a scan goes forward from the beginning",
 			database_types[db->type].name);
-	int rc = check_sizes(db->host, args->from, 0);
-	if (rc != NB_OK || (rc = show_writes(db)) != NB_OK)
+	int rc = show_writes(db);
+	if (rc != NB_OK)
 		return rc;
 	session->scan_flags = args->flags;
 	session->is_fresh = true;

@@ -172,14 +172,6 @@ wrote(struct nb_session *session, const char *call, int error, uint64_t bytes)
 	return environment_check_room(session->db);
 }
 
-static int
-too_long(struct nb_session *session)
-{
-	return session->db->host->fail(NB_UNSUPPORTED,
-		"tokukv: a key is up to %llu bytes long, a value up to %llu",
-		(unsigned long long)KEY_SIZE_MAX, (unsigned long long)VALUE_SIZE_MAX);
-}
-
 static inline int
 store(struct nb_session *session, struct nb_slice key, struct nb_slice value, uint32_t flags)
 {
@@ -187,8 +179,6 @@ store(struct nb_session *session, struct nb_slice key, struct nb_slice value, ui
 	DBT what = lend(key), with = lend(value);
 	DB_TXN *own = NULL;
 	int error = 0;
-	if (key.size > KEY_SIZE_MAX || value.size > VALUE_SIZE_MAX)
-		return too_long(session);
 	if (session->txn == NULL)
 		error = db->env->txn_begin(db->env, NULL, &own, db->write_flags);
 	if (error == 0)
@@ -208,8 +198,6 @@ del(struct nb_session *session, struct nb_slice key)
 	DBT what = lend(key);
 	DB_TXN *own = NULL;
 	int error = 0;
-	if (key.size > KEY_SIZE_MAX)
-		return NB_NOT_FOUND;
 	if (session->txn == NULL)
 		error = db->env->txn_begin(db->env, NULL, &own, db->write_flags);
 	if (error == 0)
@@ -260,13 +248,8 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	struct nb_db *db = session->db;
 	DB_TXN *txn;
 	uint64_t bytes = 0;
-	for (size_t i = 0; i < count; i++) {
-		const struct nb_write *w = &writes[i];
-		if (w->key.size > KEY_SIZE_MAX ||
-			(!w->is_delete && w->value.size > VALUE_SIZE_MAX))
-			return too_long(session);
-		bytes += w->key.size + (w->is_delete ? 0 : w->value.size);
-	}
+	for (size_t i = 0; i < count; i++)
+		bytes += writes[i].key.size + (writes[i].is_delete ? 0 : writes[i].value.size);
 	int error = db->env->txn_begin(db->env, session->txn, &txn, db->write_flags);
 	if (error != 0)
 		return outcome(session, "DB_ENV->txn_begin", error);

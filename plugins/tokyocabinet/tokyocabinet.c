@@ -144,19 +144,6 @@ outcome(struct nb_db *db, const char *call, bool is_done)
 	return is_done ? NB_OK : fail(db, call);
 }
 
-static bool
-is_storable(struct nb_slice key, struct nb_slice value)
-{
-	return key.size <= KEY_SIZE_MAX && value.size <= VALUE_SIZE_MAX;
-}
-
-static int
-refuse_sizes(struct nb_db *db)
-{
-	return db->host->fail(NB_UNSUPPORTED, "a key has at most %d bytes, a value %d",
-		KEY_SIZE_MAX, VALUE_SIZE_MAX);
-}
-
 /* --- open and close --- */
 
 static int
@@ -279,12 +266,12 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	const struct nb_host *host = args->host;
 	const struct nb_option_value *value = args->options;
 	char file[PATH_MAX];
-	if (args->durability != NB_DUR_NONE)
-		return host->fail(NB_UNSUPPORTED, "durability must be none");
 	if (snprintf(file, sizeof(file), "%s/%s", args->path, files[value[TYPE].u64]) >=
 		(int)sizeof(file))
 		return host->fail(NB_UNSUPPORTED, "the path is too long");
-	int rc = check_options(args);
+	int rc = check_durability(args, variant(value));
+	if (rc == NB_OK)
+		rc = check_options(args);
 	if (rc == NB_OK && (args->flags & NB_OPEN_READ_ONLY) == 0)
 		rc = check_room(args, file);
 	if (rc != NB_OK)
@@ -349,15 +336,7 @@ db_close(struct nb_db *db)
 	return rc;
 }
 
-static int
-session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	int rc = SESSION_NEW(out, db, "");
-	if (rc != NB_OK || buffer_reserve(&(*out)->buffer, db->value_size))
-		return rc;
-	free(*out);
-	return db->host->fail(NB_FAIL, "out of memory");
-}
+SESSION_OPEN_WITH(buffer)
 
 static int
 session_close(struct nb_session *session)
@@ -367,7 +346,38 @@ session_close(struct nb_session *session)
 	return NB_OK;
 }
 
-/* --- records of the tree --- */
+/* --- records --- */
+
+/* put, insert and del of either type, whose calls differ in their names only. */
+#define WRITES(type, base, call) \
+	static int type##_put( \
+		struct nb_session *session, struct nb_slice key, struct nb_slice value) \
+	{ \
+		struct nb_db *db = session->db; \
+		return outcome(db, #call "put", \
+			call##put(db->base, key.data, (int)key.size, address(value), \
+				(int)value.size)); \
+	} \
+\
+	static int type##_insert( \
+		struct nb_session *session, struct nb_slice key, struct nb_slice value) \
+	{ \
+		struct nb_db *db = session->db; \
+		return outcome_or(db, #call "putkeep", \
+			call##putkeep(db->base, key.data, (int)key.size, address(value), \
+				(int)value.size), \
+			TCEKEEP, NB_EXISTS); \
+	} \
+\
+	static int type##_del(struct nb_session *session, struct nb_slice key) \
+	{ \
+		struct nb_db *db = session->db; \
+		return outcome_or(db, #call "out", \
+			call##out(db->base, key.data, (int)key.size), TCENOREC, NB_NOT_FOUND); \
+	}
+
+WRITES(tree, tree, tcbdb)
+WRITES(hash, hash, tchdb)
 
 static int
 tree_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
@@ -378,38 +388,6 @@ tree_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value
 	value->size = (size_t)size;
 	return outcome_or(db, "tcbdbget3", value->data != NULL, TCENOREC, NB_NOT_FOUND);
 }
-
-static int
-tree_put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	struct nb_db *db = session->db;
-	if (!is_storable(key, value))
-		return refuse_sizes(db);
-	return outcome(db, "tcbdbput",
-		tcbdbput(db->tree, key.data, (int)key.size, address(value), (int)value.size));
-}
-
-static int
-tree_insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	struct nb_db *db = session->db;
-	if (!is_storable(key, value))
-		return refuse_sizes(db);
-	return outcome_or(db, "tcbdbputkeep",
-		tcbdbputkeep(
-			db->tree, key.data, (int)key.size, address(value), (int)value.size),
-		TCEKEEP, NB_EXISTS);
-}
-
-static int
-tree_del(struct nb_session *session, struct nb_slice key)
-{
-	struct nb_db *db = session->db;
-	return outcome_or(db, "tcbdbout", tcbdbout(db->tree, key.data, (int)key.size), TCENOREC,
-		NB_NOT_FOUND);
-}
-
-/* --- records of the hash table --- */
 
 /* tchdbget3() cuts a value that is too long without a word: a full buffer is asked about. */
 static int
@@ -431,36 +409,6 @@ hash_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value
 		if (!buffer_reserve(to, whole > size ? (size_t)whole : (size_t)size))
 			return db->host->fail(NB_FAIL, "out of memory");
 	}
-}
-
-static int
-hash_put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	struct nb_db *db = session->db;
-	if (!is_storable(key, value))
-		return refuse_sizes(db);
-	return outcome(db, "tchdbput",
-		tchdbput(db->hash, key.data, (int)key.size, address(value), (int)value.size));
-}
-
-static int
-hash_insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	struct nb_db *db = session->db;
-	if (!is_storable(key, value))
-		return refuse_sizes(db);
-	return outcome_or(db, "tchdbputkeep",
-		tchdbputkeep(
-			db->hash, key.data, (int)key.size, address(value), (int)value.size),
-		TCEKEEP, NB_EXISTS);
-}
-
-static int
-hash_del(struct nb_session *session, struct nb_slice key)
-{
-	struct nb_db *db = session->db;
-	return outcome_or(db, "tchdbout", tchdbout(db->hash, key.data, (int)key.size), TCENOREC,
-		NB_NOT_FOUND);
 }
 
 /* --- scans of the tree --- */
