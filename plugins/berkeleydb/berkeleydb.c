@@ -534,7 +534,7 @@ variant(const struct nb_option_value *value);
 static int
 open_db(struct nb_db **out, const struct nb_open_args *args)
 {
-	int rc = environment_open(out, args);
+	int rc = database_open(out, args);
 	if (rc == NB_OK)
 		(*out)->table = variant(args->options);
 	return rc;
@@ -546,7 +546,7 @@ open_db(struct nb_db **out, const struct nb_open_args *args)
 		.licence = "Sleepycat", .home = "https://github.com/berkeleydb/libdb", \
 		.caps = (can), .durabilities = (levels), .auto_durability = (automatic), \
 		.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, \
-		.options = environment_options, .open = open_db, .close = environment_close, \
+		.options = environment_options, .open = open_db, .close = database_close, \
 		ENGINE_RECORDS, .insert = insert, .merge = merge, ENGINE_SCAN, .flush = flush, \
 		.checkpoint = checkpoint, .stats = stats, .variant = variant
 

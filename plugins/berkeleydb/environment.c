@@ -399,7 +399,7 @@ sync_names(struct nb_db *db, const struct nb_open_args *args)
 }
 
 int
-environment_open(struct nb_db **out, const struct nb_open_args *args)
+database_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	int rc = check_options(args);
@@ -462,7 +462,7 @@ free_db:
  * open they go on writing, and the last of them makes it.
  */
 int
-environment_close(struct nb_db *db)
+database_close(struct nb_db *db)
 {
 	int rc = NB_OK;
 	sharing_begin_leave(db);

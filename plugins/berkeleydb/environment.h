@@ -5,7 +5,7 @@
  * An environment with its one database: what the options make of it, opening,
  * closing and writing out. What is done with the records is in berkeleydb.c.
  */
-#include "../common/plugin.h"
+#include "../common/database.h"
 
 #include <db.h>
 
@@ -61,13 +61,6 @@ struct nb_db {
 /** Fail with the engine's text, and what its messages on this thread say of the cause. */
 int
 environment_failure(const struct nb_host *host, const char *call, int error);
-
-/** The verbs of the same names. */
-int
-environment_open(struct nb_db **out, const struct nb_open_args *args);
-
-int
-environment_close(struct nb_db *db);
 
 /** All that was written reaches the files, for good. `flags`: of DB_ENV->txn_checkpoint. */
 int

@@ -13,9 +13,11 @@
  *   write fails with it. Nor does it wait for the compactions that its own
  *   output makes due, so flush does that.
  */
-#include "../common/plugin.h"
-
 #include <leveldb/c.h>
+
+#define LSM(name) leveldb_##name
+#include "../common/lsm.h"
+
 #include <time.h>
 
 enum { LEVELS = 7, LEVEL0_FILES_MAX = 4 }; /* kNumLevels, kL0_CompactionTrigger */
@@ -71,6 +73,8 @@ static const struct nb_option options[] = {
 	NB_OPTION_END,
 };
 
+static const struct nb_engine engine;
+
 struct nb_db {
 	const struct nb_host *host;
 	leveldb_t *base;
@@ -85,26 +89,13 @@ struct nb_session {
 	struct nb_db *db;
 	char *loan; /* of get, from LevelDB's malloc() */
 	leveldb_writebatch_t *batch;
-	leveldb_iterator_t *iterator; /* of a scan */
-	bool is_backward;
-	bool is_fresh; /* the iterator stands on a record that was not told yet */
+	struct lsm_scan scan;
 };
 
 static const char *
 version(void)
 {
 	return version_text("%d.%d", leveldb_major_version(), leveldb_minor_version());
-}
-
-/* Every call of LevelDB's ends here: its text becomes the failure, and is freed. */
-static int
-outcome(const struct nb_host *host, const char *call, char *error)
-{
-	if (error == NULL)
-		return NB_OK;
-	int rc = host->fail(NB_FAIL, "%s: %s", call, error);
-	leveldb_free(error);
-	return rc;
 }
 
 /* --- open and close --- */
@@ -157,9 +148,9 @@ static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
-	if (args->durability != NB_DUR_PROCESS && args->durability != NB_DUR_COMMIT)
-		return host->fail(
-			NB_UNSUPPORTED, "leveldb: durability must be process or commit");
+	int rc = check_durability(args, &engine);
+	if (rc != NB_OK)
+		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
 		return host->fail(NB_FAIL, "leveldb: out of memory");
@@ -167,16 +158,13 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	settings_create(db, args);
 	char *error = NULL;
 	db->base = leveldb_open(db->options, args->path, &error);
-	if (error != NULL)
-		goto destroy_settings;
+	if (error != NULL) {
+		settings_destroy(db);
+		free(db);
+		return lsm_open_failure(host, error);
+	}
 	*out = db;
 	return NB_OK;
-
-destroy_settings:
-	settings_destroy(db);
-	free(db);
-	bool is_locked = strstr(error, "/LOCK: Resource temporarily unavailable") != NULL;
-	return outcome(host, is_locked ? "another process has it open" : "leveldb_open", error);
 }
 
 static int
@@ -216,7 +204,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	char *data = leveldb_get(
 		db->base, db->read_options, address(key), key.size, &size, &error);
 	if (error != NULL)
-		return outcome(db->host, "leveldb_get", error);
+		return lsm_outcome(db->host, "leveldb_get", error);
 	if (data == NULL)
 		return NB_NOT_FOUND; /* an empty value has an address */
 	session->loan = data;
@@ -238,7 +226,7 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 	char *error = NULL;
 	leveldb_put(db->base, db->write_options, address(key), key.size, address(value),
 		value.size, &error);
-	return outcome(db->host, "leveldb_put", error);
+	return lsm_outcome(db->host, "leveldb_put", error);
 }
 
 /* Writes a tombstone and does not look whether there is something to remove. */
@@ -248,42 +236,34 @@ del(struct nb_session *session, struct nb_slice key)
 	struct nb_db *db = session->db;
 	char *error = NULL;
 	leveldb_delete(db->base, db->write_options, address(key), key.size, &error);
-	return outcome(db->host, "leveldb_delete", error);
+	return lsm_outcome(db->host, "leveldb_delete", error);
 }
 
+/* A batch is one log record, so it is atomic in any case. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
 	struct nb_db *db = session->db;
 	char *error = NULL;
-	(void)flags; /* one log record, so all or nothing in any case */
-	leveldb_writebatch_clear(session->batch);
-	for (size_t i = 0; i < count; i++) {
-		const struct nb_write *w = &writes[i];
-		if (w->is_delete)
-			leveldb_writebatch_delete(session->batch, address(w->key), w->key.size);
-		else
-			leveldb_writebatch_put(session->batch, address(w->key), w->key.size,
-				address(w->value), w->value.size);
-	}
+	lsm_fill(session->batch, writes, count);
 	leveldb_write(db->base, db->write_options, session->batch, &error);
-	return outcome(db->host, "leveldb_write", error);
+	return lsm_outcome(db->host, "leveldb_write", error);
 }
 
 /* --- scans --- */
 
-/* Seek finds the first key that is not below; backward wants the last not above. */
+/* A seek finds the first key that is not below `from`. */
 static void
-seek_backward(leveldb_iterator_t *iterator, struct nb_slice from)
+seek_backward(leveldb_iterator_t *iterator, const char *from, size_t from_size)
 {
-	leveldb_iter_seek(iterator, address(from), from.size);
+	leveldb_iter_seek(iterator, from, from_size);
 	if (!leveldb_iter_valid(iterator)) {
 		leveldb_iter_seek_to_last(iterator);
 		return;
 	}
 	size_t size;
 	const char *key = leveldb_iter_key(iterator, &size);
-	if (size != from.size || memcmp(key, address(from), size) != 0)
+	if (size != from_size || memcmp(key, from, size) != 0)
 		leveldb_iter_prev(iterator);
 }
 
@@ -291,56 +271,20 @@ static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	struct nb_db *db = session->db;
-	leveldb_iterator_t *iterator = leveldb_create_iterator(db->base, db->read_options);
-	session->iterator = iterator;
-	session->is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
-	session->is_fresh = true;
-	if (args->from.size != 0 && session->is_backward)
-		seek_backward(iterator, args->from);
-	else if (args->from.size != 0)
-		leveldb_iter_seek(iterator, address(args->from), args->from.size);
-	else if (session->is_backward)
-		leveldb_iter_seek_to_last(iterator);
-	else
-		leveldb_iter_seek_to_first(iterator);
-	return NB_OK;
+	return lsm_scan_open(&session->scan,
+		leveldb_create_iterator(db->base, db->read_options), args, seek_backward);
 }
 
 static int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
-	leveldb_iterator_t *iterator = session->iterator;
-	char *error = NULL;
-	/* Moving an iterator that is not valid is not allowed. */
-	if (!session->is_fresh && leveldb_iter_valid(iterator)) {
-		if (session->is_backward)
-			leveldb_iter_prev(iterator);
-		else
-			leveldb_iter_next(iterator);
-	}
-	session->is_fresh = false;
-	if (leveldb_iter_valid(iterator)) {
-		key->data = leveldb_iter_key(iterator, &key->size);
-		value->data = leveldb_iter_value(iterator, &value->size);
-		return NB_OK;
-	}
-	leveldb_iter_get_error(iterator, &error);
-	return error == NULL ? NB_NOT_FOUND
-			     : outcome(session->db->host, "leveldb_iter_get_error", error);
+	return lsm_scan_next(&session->scan, session->db->host, key, value);
 }
 
-/*
- * An iterator steps over a block that it cannot read and goes on, and to ask it
- * after each record would be dear. So it is asked here.
- */
 static int
 scan_close(struct nb_session *session)
 {
-	char *error = NULL;
-	leveldb_iter_get_error(session->iterator, &error);
-	leveldb_iter_destroy(session->iterator);
-	session->iterator = NULL;
-	return outcome(session->db->host, "leveldb_iter_get_error", error);
+	return lsm_scan_close(&session->scan, session->db->host);
 }
 
 /* --- the whole --- */
@@ -353,7 +297,7 @@ background_outcome(struct nb_db *db, const char *call)
 	char *error = NULL;
 	leveldb_write(db->base, db->write_options, nothing, &error);
 	leveldb_writebatch_destroy(nothing);
-	return outcome(db->host, call, error);
+	return lsm_outcome(db->host, call, error);
 }
 
 /*
@@ -414,16 +358,6 @@ flush(struct nb_db *db, uint32_t upto)
 /* An open replays the log, so the log is what has to be emptied. */
 CHECKPOINT_BY_FLUSH(flush)
 
-static void
-emit_number(struct nb_db *db, const char *property, const char *name, const char *unit,
-	nb_stat_emit emit, void *to)
-{
-	char *text = leveldb_property_value(db->base, property);
-	if (text != NULL)
-		emit(to, name, unit, NB_STAT_GAUGE, strtoull(text, NULL, 10));
-	leveldb_free(text);
-}
-
 /*
  * leveldb.stats is a table with a line for each level that is in use; its
  * figures are rounded to whole units, and what is emitted is their sum.
@@ -464,13 +398,14 @@ free_text:
 static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {
-	emit_number(db, "leveldb.approximate-memory-usage", "memory", "bytes", emit, to);
+	lsm_emit("memory", "bytes",
+		leveldb_property_value(db->base, "leveldb.approximate-memory-usage"), emit, to);
 	for (int level = 0; level < LEVELS; level++) {
 		char property[40];
 		char name[40];
 		snprintf(property, sizeof(property), "leveldb.num-files-at-level%d", level);
 		snprintf(name, sizeof(name), "tables_level%d", level);
-		emit_number(db, property, name, "files", emit, to);
+		lsm_emit(name, "files", leveldb_property_value(db->base, property), emit, to);
 	}
 	emit_compactions(db, emit, to);
 }

@@ -393,7 +393,7 @@ settle(struct settings *to)
 }
 
 int
-environment_open(struct nb_db **out, const struct nb_open_args *args)
+database_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	struct settings to = {.args = args, .host = args->host};
 	int rc = settle(&to);
@@ -427,7 +427,7 @@ free_db:
 }
 
 int
-environment_close(struct nb_db *db)
+database_close(struct nb_db *db)
 {
 	mdb_env_close(db->env);
 	free(db);

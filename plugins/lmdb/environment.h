@@ -5,7 +5,7 @@
  * An environment with its one database: what the options make of it, opening and
  * closing. What is done with the records is in lmdb.c.
  */
-#include "../common/plugin.h"
+#include "../common/database.h"
 
 #include <lmdb.h>
 
@@ -30,12 +30,5 @@ environment_outcome(const struct nb_host *host, const char *call, int error)
 {
 	return error == MDB_SUCCESS ? NB_OK : environment_failure(host, call, error);
 }
-
-/** The verbs of the same names. */
-int
-environment_open(struct nb_db **out, const struct nb_open_args *args);
-
-int
-environment_close(struct nb_db *db);
 
 #endif /* LMDB_ENVIRONMENT_H */

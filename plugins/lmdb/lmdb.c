@@ -398,8 +398,8 @@ static const struct nb_engine engine = {ENGINE_BASE("lmdb"), ENGINE_RECORDS,
 	.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_PERIODIC) |
 		NB_DUR_BIT(NB_DUR_COMMIT),
 	.auto_durability = NB_DUR_PROCESS, .key_size_max = KEY_SIZE_MAX,
-	.value_size_max = VALUE_SIZE_MAX, .options = environment_options,
-	.open = environment_open, .close = environment_close, .release = release,
-	.insert = insert, ENGINE_SCAN, .batch = batch, ENGINE_TXN, ENGINE_EXECUTE,
-	.flush = flush, .checkpoint = checkpoint, .stats = stats};
+	.value_size_max = VALUE_SIZE_MAX, .options = environment_options, .open = database_open,
+	.close = database_close, .release = release, .insert = insert, ENGINE_SCAN,
+	.batch = batch, ENGINE_TXN, ENGINE_EXECUTE, .flush = flush, .checkpoint = checkpoint,
+	.stats = stats};
 NB_ENGINE_PLUGIN(engine)

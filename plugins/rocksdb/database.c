@@ -95,14 +95,6 @@ const struct nb_option database_options[] = {
 	NB_OPTION_END,
 };
 
-int
-database_failure(const struct nb_host *host, const char *call, char *error)
-{
-	int rc = host->fail(NB_FAIL, "%s: %s", call, error);
-	rocksdb_free(error);
-	return rc;
-}
-
 /* --- settings --- */
 
 /* What RocksDB would change or let pass without a word. */
@@ -327,11 +319,9 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 	settings_create(db, args);
 	char *error = base_open(db, args);
 	if (error != NULL) {
-		const char *locked = strstr(error, "/LOCK: Resource temporarily unavailable");
 		settings_destroy(db);
 		free(db);
-		return database_failure(host,
-			locked != NULL ? "another process has it open" : "rocksdb_open", error);
+		return lsm_open_failure(host, error);
 	}
 	*out = db;
 	return NB_OK;
@@ -345,7 +335,7 @@ write_out(struct nb_db *db)
 		rocksdb_transactiondb_flush(db->pessimistic, db->flush_options, &error);
 	else
 		rocksdb_flush(db->base, db->flush_options, &error);
-	return database_outcome(db->host, "rocksdb_flush", error);
+	return lsm_outcome(db->host, "rocksdb_flush", error);
 }
 
 int
@@ -500,9 +490,7 @@ database_stats(struct nb_db *db, nb_stat_emit emit, void *to)
 		char *text = db->pessimistic != NULL
 			? rocksdb_transactiondb_property_value(db->pessimistic, wanted)
 			: rocksdb_property_value(db->base, wanted);
-		if (text != NULL)
-			emit(to, name, "files", NB_STAT_GAUGE, strtoull(text, NULL, 10));
-		rocksdb_free(text);
+		lsm_emit(name, "files", text, emit, to);
 	}
 	if (db->has_statistics)
 		emit_statistics(db, emit, to);

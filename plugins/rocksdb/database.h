@@ -5,9 +5,11 @@
  * A database as a whole: what the options make of it, opening, closing, settling and
  * counters. What is done with the records is in rocksdb.c.
  */
-#include "../common/plugin.h"
-
 #include <rocksdb/c.h>
+
+#define LSM(name) rocksdb_##name
+#include "../common/database.h"
+#include "../common/lsm.h"
 
 /** Options, in the order of the table. */
 enum {
@@ -62,32 +64,5 @@ struct nb_db {
 	bool is_read_only;
 	bool has_statistics;
 };
-
-/** Fail with RocksDB's text, which is freed. */
-int
-database_failure(const struct nb_host *host, const char *call, char *error);
-
-/** Every call of RocksDB's ends here; inline, since those of get and put do so, too. */
-static inline int
-database_outcome(const struct nb_host *host, const char *call, char *error)
-{
-	return error == NULL ? NB_OK : database_failure(host, call, error);
-}
-
-/** The verbs of the same names. */
-int
-database_open(struct nb_db **out, const struct nb_open_args *args);
-
-int
-database_close(struct nb_db *db);
-
-int
-database_flush(struct nb_db *db, uint32_t upto);
-
-int
-database_checkpoint(struct nb_db *db);
-
-void
-database_stats(struct nb_db *db, nb_stat_emit emit, void *to);
 
 #endif /* ROCKSDB_DATABASE_H */

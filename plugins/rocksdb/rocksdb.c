@@ -37,9 +37,7 @@ struct nb_session {
 	size_t *key_sizes;
 	char **errors;
 	rocksdb_writebatch_t *batch;
-	rocksdb_iterator_t *iterator; /* of a scan */
-	bool is_backward;
-	bool is_fresh; /* the iterator stands on a record that was not told yet */
+	struct lsm_scan scan;
 	bool is_in_txn;
 	rocksdb_transaction_t *txn;          /* used again by each begin */
 	rocksdb_readoptions_t *txn_read;     /* of what the transaction sees */
@@ -88,7 +86,7 @@ answer(struct nb_session *session, const char *call, char *error)
 	if (error == NULL)
 		return NB_OK;
 	if (!is_conflict(error))
-		return database_failure(session->db->host, call, error);
+		return lsm_failure(session->db->host, call, error);
 	rocksdb_free(error);
 	return NB_CONFLICT;
 }
@@ -246,23 +244,15 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 	WRITE(session, merge, address(key), key.size, (const char *)&operand, sizeof(operand));
 }
 
+/* A batch is one log record, so it is atomic in any case. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
 	struct nb_db *db = session->db;
 	char *error = NULL;
-	(void)flags; /* one log record, so all or nothing in any case */
 	if (session->is_in_txn)
 		return write_each(session, writes, count, put, del);
-	rocksdb_writebatch_clear(session->batch);
-	for (size_t i = 0; i < count; i++) {
-		const struct nb_write *w = &writes[i];
-		if (w->is_delete)
-			rocksdb_writebatch_delete(session->batch, address(w->key), w->key.size);
-		else
-			rocksdb_writebatch_put(session->batch, address(w->key), w->key.size,
-				address(w->value), w->value.size);
-	}
+	lsm_fill(session->batch, writes, count);
 	if (db->pessimistic != NULL)
 		rocksdb_transactiondb_write(
 			db->pessimistic, db->write_options, session->batch, &error);
@@ -306,7 +296,7 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 		if (loan != NULL)
 			values[i].data = rocksdb_pinnableslice_value(loan, &values[i].size);
 		if (session->errors[i] != NULL)
-			rc = database_outcome(
+			rc = lsm_outcome(
 				host, "rocksdb_batched_multi_get_cf", session->errors[i]);
 	}
 	if (rc != NB_OK)
@@ -316,69 +306,28 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 
 /* --- scans --- */
 
-/* Seek finds the first key that is not below; backward wants the last not above. */
 static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	struct nb_db *db = session->db;
-	const char *from = address(args->from);
-	size_t size = args->from.size;
-	session->is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
-	session->is_fresh = true;
 	rocksdb_iterator_t *iterator = session->is_in_txn
 		? rocksdb_transaction_create_iterator(session->txn, session->txn_read)
 		: db->pessimistic != NULL
 		? rocksdb_transactiondb_create_iterator(db->pessimistic, db->read_options)
 		: rocksdb_create_iterator(db->base, db->read_options);
-	session->iterator = iterator;
-	if (size != 0 && session->is_backward)
-		rocksdb_iter_seek_for_prev(iterator, from, size);
-	else if (size != 0)
-		rocksdb_iter_seek(iterator, from, size);
-	else if (session->is_backward)
-		rocksdb_iter_seek_to_last(iterator);
-	else
-		rocksdb_iter_seek_to_first(iterator);
-	return NB_OK;
+	return lsm_scan_open(&session->scan, iterator, args, rocksdb_iter_seek_for_prev);
 }
 
-static int
-scan_outcome(struct nb_session *session)
-{
-	char *error = NULL;
-	rocksdb_iter_get_error(session->iterator, &error);
-	return database_outcome(session->db->host, "rocksdb_iter_get_error", error);
-}
-
-/* An iterator that has met an error is not valid. */
 static int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
-	rocksdb_iterator_t *iterator = session->iterator;
-	/* Moving an iterator that is not valid is not allowed. */
-	if (!session->is_fresh && rocksdb_iter_valid(iterator)) {
-		if (session->is_backward)
-			rocksdb_iter_prev(iterator);
-		else
-			rocksdb_iter_next(iterator);
-	}
-	session->is_fresh = false;
-	if (!rocksdb_iter_valid(iterator)) {
-		int rc = scan_outcome(session);
-		return rc != NB_OK ? rc : NB_NOT_FOUND;
-	}
-	key->data = rocksdb_iter_key(iterator, &key->size);
-	value->data = rocksdb_iter_value(iterator, &value->size);
-	return NB_OK;
+	return lsm_scan_next(&session->scan, session->db->host, key, value);
 }
 
 static int
 scan_close(struct nb_session *session)
 {
-	int rc = scan_outcome(session);
-	rocksdb_iter_destroy(session->iterator);
-	session->iterator = NULL;
-	return rc;
+	return lsm_scan_close(&session->scan, session->db->host);
 }
 
 /* --- transactions --- */
@@ -506,11 +455,10 @@ variant(const struct nb_option_value *values);
 		.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | \
 		NB_DUR_BIT(NB_DUR_COMMIT), \
 		.auto_durability = NB_DUR_PROCESS, .key_size_max = KEY_SIZE_MAX, \
-		.value_size_max = VALUE_SIZE_MAX, .options = database_options, \
-		.open = database_open, .close = database_close, ENGINE_RECORDS, \
-		.release = release, ENGINE_SCAN, .batch = batch, .multi_get = multi_get, \
-		.merge = merge, .submit = submit, .reap = reap, .flush = database_flush, \
-		.checkpoint = database_checkpoint, .stats = database_stats, .variant = variant
+		.value_size_max = VALUE_SIZE_MAX, .options = database_options, ENGINE_OPEN, \
+		ENGINE_RECORDS, .release = release, ENGINE_SCAN, .batch = batch, \
+		.multi_get = multi_get, .merge = merge, .submit = submit, .reap = reap, \
+		ENGINE_SETTLE, .stats = database_stats, .variant = variant
 
 static const struct nb_engine engine = {COMMON, .caps = CAPS | NB_CAP_SNAPSHOT};
 static const struct nb_engine unordered = {COMMON, .caps = CAPS};

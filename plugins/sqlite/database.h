@@ -5,7 +5,7 @@
  * A database as a whole and the connections to it: what the options make of them,
  * opening, closing and writing out. What is done with the records is in sqlite.c.
  */
-#include "../common/plugin.h"
+#include "../common/database.h"
 
 #include <sqlite3.h>
 
@@ -48,18 +48,5 @@ database_is_locked(int error);
 /** A connection, with SQLite's flags for it. If it fails there is nothing to close. */
 int
 database_connect(sqlite3 **out, struct nb_db *db, int flags, const char *synchronous);
-
-/** The verbs of the same names. open: at a durability that the journal can give. */
-int
-database_open(struct nb_db **out, const struct nb_open_args *args);
-
-int
-database_close(struct nb_db *db);
-
-int
-database_flush(struct nb_db *db, uint32_t upto);
-
-int
-database_checkpoint(struct nb_db *db);
 
 #endif /* SQLITE_DATABASE_H */

@@ -5,7 +5,7 @@
  * What the three parts of the plugin share: options.c knows what the options make of
  * a database, database.c has it as a whole, tkrzw.c what is done with its records.
  */
-#include "../common/plugin.h"
+#include "../common/database.h"
 
 #include <tkrzw_langc.h>
 
@@ -75,18 +75,5 @@ database_inspect(
 /** Write out; of a skip list, keep the last version of each key. */
 int
 database_synchronize(struct nb_db *db, bool is_hard);
-
-/** The verbs of the same names. open: with options that were checked. */
-int
-database_open(struct nb_db **out, const struct nb_open_args *args);
-
-int
-database_close(struct nb_db *db);
-
-int
-database_flush(struct nb_db *db, uint32_t upto);
-
-void
-database_stats(struct nb_db *db, nb_stat_emit emit, void *to);
 
 #endif /* TKRZW_H */

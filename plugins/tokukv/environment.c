@@ -372,7 +372,7 @@ base_open(struct nb_db *db, const struct nb_open_args *args)
 }
 
 int
-environment_checkpoint(struct nb_db *db)
+database_checkpoint(struct nb_db *db)
 {
 	int error = db->env->txn_checkpoint(db->env, 0, 0, 0);
 	return error == 0 ? NB_OK
@@ -380,7 +380,7 @@ environment_checkpoint(struct nb_db *db)
 }
 
 int
-environment_open(struct nb_db **out, const struct nb_open_args *args)
+database_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
 	int rc = check_options(args);
@@ -408,7 +408,7 @@ environment_open(struct nb_db **out, const struct nb_open_args *args)
 	if (rc != NB_OK)
 		goto close_env;
 	if (db->is_unnamed) {
-		rc = environment_checkpoint(db);
+		rc = database_checkpoint(db);
 		if (rc == NB_OK)
 			rc = name_home(db);
 	}
@@ -429,7 +429,7 @@ close_directories:
 
 /* Makes two checkpoints, so a later open recovers nothing. */
 int
-environment_close(struct nb_db *db)
+database_close(struct nb_db *db)
 {
 	int rc = NB_OK;
 	int error = db->base->close(db->base, 0);

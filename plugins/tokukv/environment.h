@@ -6,7 +6,7 @@
  * closing, and whether the disk has room for more. What is done with the records
  * is in tokukv.c.
  */
-#include "../common/plugin.h"
+#include "../common/database.h"
 
 #include <tokudb.h>
 
@@ -28,16 +28,6 @@ struct nb_db {
 /** Fail with the library's text, and what its messages on this thread say of the cause. */
 int
 environment_failure(const struct nb_host *host, const char *call, int error);
-
-/** The verbs of the same names. */
-int
-environment_open(struct nb_db **out, const struct nb_open_args *args);
-
-int
-environment_close(struct nb_db *db);
-
-int
-environment_checkpoint(struct nb_db *db);
 
 /** Fail if the disk might not take what is still to be written. Any session. */
 int

@@ -396,7 +396,7 @@ flush(struct nb_db *db, uint32_t upto)
 		if (error != 0)
 			return environment_failure(db->host, "DB->hot_optimize", error);
 	}
-	return environment_checkpoint(db);
+	return database_checkpoint(db);
 }
 
 static const struct counter {
@@ -447,8 +447,7 @@ static const struct nb_engine engine = {ENGINE_BASE("tokukv"), ENGINE_RECORDS,
 		NB_CAP_SNAPSHOT,
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_COMMIT),
 	.auto_durability = NB_DUR_NONE, .key_size_max = KEY_SIZE_MAX,
-	.value_size_max = VALUE_SIZE_MAX, .options = environment_options,
-	.open = environment_open, .close = environment_close, .insert = insert, ENGINE_SCAN,
-	.batch = batch, ENGINE_TXN, .flush = flush, .checkpoint = environment_checkpoint,
-	.stats = stats};
+	.value_size_max = VALUE_SIZE_MAX, .options = environment_options, .open = database_open,
+	.close = database_close, .insert = insert, ENGINE_SCAN, .batch = batch, ENGINE_TXN,
+	.flush = flush, .checkpoint = database_checkpoint, .stats = stats};
 NB_ENGINE_PLUGIN(engine)

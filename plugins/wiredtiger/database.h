@@ -5,7 +5,7 @@
  * A database as a whole: what the options make of it, opening, closing, settling and
  * counters. What is done with the records is in wiredtiger.c.
  */
-#include "../common/plugin.h"
+#include "../common/database.h"
 
 #include <wiredtiger.h>
 
@@ -72,21 +72,5 @@ database_outcome(struct nb_db *db, const char *call, int error)
 /** Drop the last message of this thread: what it tells is no failure. */
 void
 database_message_drop(void);
-
-/** The verbs of the same names. */
-int
-database_open(struct nb_db **out, const struct nb_open_args *args);
-
-int
-database_close(struct nb_db *db);
-
-int
-database_flush(struct nb_db *db, uint32_t upto);
-
-int
-database_checkpoint(struct nb_db *db);
-
-void
-database_stats(struct nb_db *db, nb_stat_emit emit, void *to);
 
 #endif /* WIREDTIGER_DATABASE_H */
