@@ -70,11 +70,11 @@ crash(const struct nb_crash_args *args)
 
 /** The defect shows as `wrong`, at each level below which it is one. */
 static void
-is_found(const char *defect, uint32_t wrong, const char *part)
+is_found(const char *defect, uint32_t wrong, const char *part, uint32_t rounds)
 {
 	scratch_fresh(defect);
 	load(defect);
-	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 6);
+	struct nb_crash_args args = args_of(NB_DUR_PROCESS, rounds);
 	if (strcmp(defect, "hangs") == 0) {
 		args.rounds = 1;
 		/* also of the trial, which does not hang, on a machine that may be busy */
@@ -126,7 +126,66 @@ TEST(each_defect_is_found)
 		{"reorders", NB_CRASH_REORDERED, "is present and an earlier one is missing"},
 	};
 	for (size_t i = 0; i < sizeof(defects) / sizeof(*defects); i++)
-		is_found(defects[i].defect, defects[i].wrong, defects[i].part);
+		is_found(defects[i].defect, defects[i].wrong, defects[i].part, 6);
+}
+
+TEST(right_transactions_and_counters_pass)
+{
+	load("transactional");
+	for (uint32_t level = NB_DUR_NONE; level <= NB_DUR_PROCESS; level++) {
+		struct nb_crash_args args = args_of(level, 10);
+		ck_assert_int_eq(crash(&args), 0);
+		ck_assert_msg(told.count == 0, "%s", told.text);
+		ck_assert_uint_eq(tally.survived + tally.lost, tally.acknowledged);
+	}
+}
+
+static int
+execute_unsupported(
+	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	return NB_UNSUPPORTED;
+}
+
+TEST(unsupported_execute_is_a_transaction)
+{
+	load("transactional");
+	struct nb_engine other = *crash_rig_engine();
+	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 3);
+	other.execute = execute_unsupported;
+	args.engine = &other;
+	ck_assert_int_eq(crash(&args), 0);
+	ck_assert_msg(told.count == 0, "%s", told.text);
+}
+
+TEST(kept_counters_find_the_same_again)
+{
+	char text[512], path[256];
+	load("doubles");
+	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 8);
+	args.keep = "found";
+	ck_assert_int_eq(crash(&args), 0);
+	strcpy(text, told.text);
+	strcpy(path, told.kept);
+	ck_assert_int_eq(again(&args, path), 0);
+	ck_assert_uint_eq(tally.broken, 1);
+	ck_assert_str_eq(told.text, text);
+}
+
+TEST(each_defect_of_transactions_and_counters_is_found)
+{
+	static const struct {
+		const char *defect;
+		uint32_t wrong;
+		const char *part;
+	} defects[] = {
+		{"halves", NB_CRASH_SPLIT_BATCH, "a transaction of"},
+		{"postpones", NB_CRASH_LOST, "operation "},
+		{"doubles", NB_CRASH_TORN, "which is there twice"},
+		{"revives", NB_CRASH_GHOST, "a transaction that was aborted"},
+	};
+	for (size_t i = 0; i < sizeof(defects) / sizeof(*defects); i++)
+		is_found(defects[i].defect, defects[i].wrong, defects[i].part, 8);
 }
 
 TEST(nothing_is_promised_by_none)

@@ -16,7 +16,7 @@ static struct world {
 	struct crash_plan plan;
 	struct crash_oracle state;
 	struct crash_moment moment;
-	uint64_t has[ALL]; /* write of each key; 0: none */
+	uint64_t has[ALL]; /* write of each key, or the value of a counter; 0: none */
 	struct crash_sight sights[ALL];
 	uint64_t last[ALL];
 	struct crash_report report;
@@ -27,10 +27,22 @@ see(size_t at)
 {
 	static unsigned char value[CRASH_VALUE_MAX];
 	struct nb_slice slice = {.data = value};
-	if (world.has[at] != 0)
+	if (crash_is_counter(&world.plan, (uint32_t)(at % KEYS)))
+		slice = (struct nb_slice){.data = &world.has[at], .size = sizeof(uint64_t)};
+	else if (world.has[at] != 0)
 		slice.size = crash_value_make(
 			value, &world.plan, (uint32_t)(at / KEYS), world.has[at]);
 	crash_sight_take(&world.sights[at], &world.plan, world.has[at] != 0 ? &slice : NULL);
+}
+
+static void
+apply_write(uint32_t session, const struct crash_write *write, uint64_t number)
+{
+	uint64_t *has = &world.has[session * KEYS + write->key];
+	uint64_t value = crash_is_counter(&world.plan, write->key)
+		? crash_operand(&world.plan, session, number) + (write->is_add ? *has : 0)
+		: number;
+	*has = write->is_delete ? 0 : value;
 }
 
 /** Apply operations from..to-1 of a session to has. */
@@ -40,12 +52,13 @@ apply(uint32_t session, uint64_t from, uint64_t to)
 	struct crash_op op;
 	for (uint64_t i = from; i < to; i++) {
 		crash_op_make(&op, &world.plan, session, i);
-		for (uint32_t k = 0; k < op.count; k++)
-			world.has[session * KEYS + op.writes[k].key] = op.writes[k].is_delete
-				? 0
-				: crash_write_number(i, k);
+		for (uint32_t k = 0; k < op.count && op.kind != CRASH_ABORT; k++)
+			apply_write(session, &op.writes[k], crash_write_number(i, k));
 	}
 }
+
+/** Whether plans have transactions and counters as well. */
+static bool has_more;
 
 /** Operations `start` were done before the round, `acked` have returned; all of them are there. */
 static void
@@ -58,7 +71,10 @@ begin(uint64_t start, uint64_t acked, uint64_t begun, bool is_atomic)
 		.keys = KEYS,
 		.key_size_max = CRASH_KEY_MAX,
 		.has_batches = true,
-		.is_atomic = is_atomic};
+		.is_atomic = is_atomic,
+		.has_txns = has_more,
+		.has_execute = has_more,
+		.has_counters = has_more};
 	ck_assert_int_eq(crash_oracle_create(&world.state, &world.plan), NB_OK);
 	for (uint32_t s = 0; s < SESSIONS; s++) {
 		apply(s, 0, start);
@@ -119,7 +135,7 @@ writes_in(uint32_t session, uint64_t from, uint64_t to)
 	uint64_t count = 0;
 	for (uint64_t i = from; i < to; i++) {
 		crash_op_make(&op, &world.plan, session, i);
-		count += op.count;
+		count += op.kind != CRASH_ABORT ? op.count : 0;
 	}
 	return count;
 }
@@ -143,7 +159,8 @@ told_key(uint64_t least)
 	return told_key_of(least, UINT64_MAX);
 }
 
-TEST(what_has_returned_and_what_has_not_is_right)
+static void
+returned_and_in_flight(void)
 {
 	for (uint64_t acked = 30; acked < 90; acked++)
 		for (int kept = 0; kept < 2; kept++) {
@@ -166,6 +183,13 @@ TEST(what_has_returned_and_what_has_not_is_right)
 				ck_assert_uint_eq(
 					world.report.in_flight_kept, world.report.in_flight);
 		}
+}
+
+TEST(what_has_returned_and_what_has_not_is_right)
+{
+	returned_and_in_flight();
+	has_more = true;
+	returned_and_in_flight();
 }
 
 TEST(state_becomes_what_was_seen)
@@ -337,12 +361,14 @@ TEST(what_was_lost_and_is_back_is_unstable)
 
 /** The first batch from `from` on with a write to another key behind that of its first. */
 static uint64_t
-find_batch(uint64_t from, struct crash_op *op)
+find_batch(uint64_t from, struct crash_op *op, uint32_t kind)
 {
 	for (;; from++) {
 		crash_op_make(op, &world.plan, 0, from);
-		if (op->kind == CRASH_BATCH && op->count > 1 && !op->writes[0].is_delete &&
-			op->writes[0].key != op->writes[1].key && !op->writes[1].is_delete &&
+		if (op->kind == kind && !crash_is_counter(&world.plan, op->writes[0].key) &&
+			!crash_is_counter(&world.plan, op->writes[1].key) && op->count > 1 &&
+			!op->writes[0].is_delete && op->writes[0].key != op->writes[1].key &&
+			!op->writes[1].is_delete &&
 			crash_value_size(&world.plan, 0, crash_write_number(from, 0)) >=
 				CRASH_VALUE_TELLS &&
 			crash_value_size(&world.plan, 0, crash_write_number(from, 1)) >=
@@ -353,11 +379,11 @@ find_batch(uint64_t from, struct crash_op *op)
 
 /** A batch that is in flight, or has returned, with its first write alone. */
 static void
-split(bool is_atomic, bool has_returned)
+split(bool is_atomic, bool has_returned, uint32_t kind)
 {
 	struct crash_op op;
 	begin(20, 20, 20, is_atomic);
-	uint64_t batch = find_batch(40, &op);
+	uint64_t batch = find_batch(40, &op, kind);
 	begin(20, batch, batch + 1, is_atomic);
 	world.moment.acked[0] += has_returned;
 	world.has[op.writes[0].key] = crash_write_number(batch, 0);
@@ -366,11 +392,11 @@ split(bool is_atomic, bool has_returned)
 
 TEST(atomic_batch_in_part_is_split)
 {
-	split(true, false);
+	split(true, false, CRASH_BATCH);
 	finds(CRASH_PROMISE_ALL, BIT(SPLIT_BATCH));
 	ck_assert_ptr_nonnull(strstr(world.report.text, "is present in part"));
 	finds(CRASH_PROMISE_ORDER, BIT(SPLIT_BATCH));
-	split(true, true);
+	split(true, true, CRASH_BATCH);
 	judge(CRASH_PROMISE_ORDER);
 	ck_assert_uint_eq(world.report.worst, NB_CRASH_SPLIT_BATCH);
 	finds(CRASH_PROMISE_NOTHING, BIT(SPLIT_BATCH));
@@ -378,14 +404,101 @@ TEST(atomic_batch_in_part_is_split)
 
 TEST(other_batch_in_flight_may_be_there_in_part)
 {
-	split(false, false);
+	split(false, false, CRASH_BATCH);
 	finds(CRASH_PROMISE_ALL, 0);
 	finds(CRASH_PROMISE_ORDER, 0);
 	ck_assert_uint_ge(world.report.in_flight_kept, 1);
-	split(false, true);
+	split(false, true, CRASH_BATCH);
 	judge(CRASH_PROMISE_ALL);
 	ck_assert_uint_ne(world.report.wrongs & BIT(LOST), 0);
 	ck_assert_uint_eq(world.report.wrongs & BIT(SPLIT_BATCH), 0);
+}
+
+TEST(transaction_in_part_is_split)
+{
+	has_more = true;
+	for (uint32_t kind = CRASH_EXECUTE; kind <= CRASH_COMMIT; kind++) {
+		split(false, false, kind); /* of batches it would be right */
+		finds(CRASH_PROMISE_ALL, BIT(SPLIT_BATCH));
+		ck_assert_ptr_nonnull(strstr(world.report.text, "a transaction of"));
+	}
+}
+
+TEST(aborted_transaction_is_a_ghost)
+{
+	struct crash_op op;
+	has_more = true;
+	begin(20, 20, 20, true);
+	uint64_t number = find_batch(40, &op, CRASH_ABORT);
+	begin(20, number + 1, number + 1, true);
+	world.has[op.writes[0].key] = crash_write_number(number, 0);
+	see(op.writes[0].key);
+	judge(CRASH_PROMISE_ALL);
+	ck_assert_uint_eq(world.report.worst, NB_CRASH_GHOST);
+	ck_assert_ptr_nonnull(strstr(world.report.text, "a transaction that was aborted"));
+}
+
+enum { COUNTER = 5, COUNTED = 220 };
+
+/** What was added to the counter last or, if `is_last` is false, before that. */
+static uint64_t
+added(bool is_last)
+{
+	struct crash_op op;
+	uint64_t before = 0, last = 0;
+	for (uint64_t i = 20; i < COUNTED; i++) {
+		crash_op_make(&op, &world.plan, 0, i);
+		for (uint32_t k = 0; k < op.count && op.kind != CRASH_ABORT; k++) {
+			if (op.writes[k].key != COUNTER)
+				continue;
+			before = op.writes[k].is_add ? last : 0;
+			last = op.writes[k].is_add
+				? crash_operand(&world.plan, 0, crash_write_number(i, k))
+				: 0;
+		}
+	}
+	ck_assert(before != 0 && last != 0);
+	return is_last ? last : before;
+}
+
+static void
+judge_counter(uint64_t change, uint32_t worst, const char *text)
+{
+	world.has[COUNTER] += change;
+	see(COUNTER);
+	judge(CRASH_PROMISE_ORDER);
+	ck_assert_msg(world.report.wrongs == 1u << worst, "%s", world.report.text);
+	ck_assert_msg(strstr(world.report.text, text) != NULL, "%s", world.report.text);
+	world.has[COUNTER] -= change;
+}
+
+TEST(counter_is_a_sum_of_its_first_additions)
+{
+	has_more = true;
+	begin(20, COUNTED, COUNTED, true);
+	judge_counter(-added(false), NB_CRASH_LOST, "not at all, although later ones are");
+	judge_counter(added(false), NB_CRASH_TORN, "which is there twice");
+	judge_counter(added(true), NB_CRASH_TORN, "which is there twice");
+	judge_counter(1, NB_CRASH_TORN, " instead of ");
+	crash_sight_take(&world.sights[COUNTER], &world.plan, &(struct nb_slice){"ab", 2});
+	judge(CRASH_PROMISE_ORDER);
+	ck_assert_ptr_nonnull(strstr(world.report.text, "has 2 bytes that are no sum"));
+}
+
+TEST(counters_go_on_from_what_was_found)
+{
+	has_more = true;
+	for (uint64_t start = 20; start < 60; start++) {
+		begin(start, start + 20, start + 20, true);
+		world.state.last[COUNTER] += 7; /* as after a loss */
+		memcpy(world.has, world.state.last, sizeof(world.has));
+		for (uint32_t s = 0; s < SESSIONS; s++)
+			apply(s, start, start + 20);
+		for (size_t i = 0; i < ALL; i++)
+			see(i);
+		finds(CRASH_PROMISE_ALL, 0);
+		ck_assert_uint_eq(world.last[COUNTER], world.has[COUNTER]);
+	}
 }
 
 TEST(empty_and_short_values_are_not_guessed)

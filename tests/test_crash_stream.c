@@ -26,7 +26,7 @@ plan_of(uint64_t seed, uint32_t key_size_max, uint64_t value_size_max, bool has_
 TEST(operation_follows_from_its_number)
 {
 	struct crash_plan plan = plan_of(7, 0, 0, true), other = plan_of(8, 0, 0, true);
-	uint32_t kinds[3] = {0}, same_keys = 0, differing = 0;
+	uint32_t kinds[CRASH_ABORT + 1] = {0}, same_keys = 0, differing = 0;
 	for (uint64_t i = 0; i < 2000; i++) {
 		struct crash_op a, b, c;
 		crash_op_make(&a, &plan, 1, i);
@@ -62,6 +62,28 @@ TEST(batches_only_where_there_are_some)
 		ck_assert_uint_ne(op.kind, CRASH_BATCH);
 		ck_assert_uint_eq(op.count, 1);
 	}
+}
+
+TEST(transactions_and_counters_only_where_there_are_some)
+{
+	struct crash_plan plan = plan_of(7, 0, 0, true);
+	uint32_t kinds[CRASH_ABORT + 1] = {0}, adds = 0;
+	struct crash_op op;
+	plan.has_txns = plan.has_execute = plan.has_counters = true;
+	for (uint64_t i = 0; i < 2000; i++) {
+		crash_op_make(&op, &plan, 0, i);
+		kinds[op.kind]++;
+		ck_assert(op.count == 1 || op.kind >= CRASH_BATCH);
+		for (uint32_t k = 0; k < op.count; k++) {
+			adds += op.writes[k].is_add;
+			ck_assert(!op.writes[k].is_add ||
+				(crash_is_counter(&plan, op.writes[k].key) &&
+					op.kind != CRASH_BATCH && !op.writes[k].is_delete));
+		}
+	}
+	for (uint32_t kind = 0; kind <= CRASH_ABORT; kind++)
+		ck_assert_uint_gt(kinds[kind], 20);
+	ck_assert_uint_gt(adds, 300);
 }
 
 TEST(keys_differ_and_fit)
@@ -170,17 +192,20 @@ TEST(stream_is_the_one_of_its_number)
 	static unsigned char bytes[CRASH_VALUE_MAX];
 	struct crash_plan plan = plan_of(7, 64, 0, true);
 	uint64_t hash = CRASH_STREAM;
-	for (uint64_t i = 0; i < 200; i++) {
+	for (uint64_t i = 0; i < 400; i++) {
 		struct crash_op op;
+		plan.has_txns = plan.has_execute = plan.has_counters = i >= 200;
 		crash_op_make(&op, &plan, 1, i);
 		hash = fold(fold(hash, op.kind), op.count);
 		for (uint32_t k = 0; k < op.count; k++)
-			hash = fold(fold(hash, op.writes[k].key), op.writes[k].is_delete);
+			hash = fold(fold(hash, op.writes[k].key),
+				op.writes[k].is_delete + 2 * op.writes[k].is_add);
+		hash = fold(hash, crash_operand(&plan, 1, i));
 	}
 	for (uint32_t k = 0; k < 40; k++)
 		hash = fold_bytes(hash, bytes, crash_key_make(bytes, &plan, 1, k));
 	for (uint64_t write = 1; write < 60; write++)
 		hash = fold_bytes(hash, bytes, crash_value_make(bytes, &plan, 1, write));
 	if (*(const unsigned char *)&(uint32_t){1} == 1) /* values are of the machine's words */
-		ck_assert_uint_eq(hash, UINT64_C(784314377109056482));
+		ck_assert_uint_eq(hash, UINT64_C(14065789661275133611));
 }

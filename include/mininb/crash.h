@@ -6,7 +6,7 @@
  * during a write.
  *
  * A child process writes in one or more sessions, each with keys of its own: puts, overwrites,
- * deletes and, if the engine has them, batches. It records in shared memory which operations were
+ * deletes and, if the engine has them, batches, transactions and additions to counters. It records in shared memory which operations were
  * begun and which have returned. It is ended at some moment. Then another process opens the
  * database and compares all of it with what was written.
  *
@@ -25,8 +25,8 @@
  * other than `commit`, NB_CRASH_POWER makes states of kills.
  *
  * Where a level promises anything, it also promises that no value is there that was never put
- * under its key or only in part, no atomic batch is there in part, and the database opens, can be
- * written, and is the same when it is opened again, with scans in order that agree with get. A
+ * under its key or only in part, no atomic batch or transaction is there in part and no aborted
+ * one at all, a counter is the sum of its first additions, and the database opens, can be written, and is the same when it is opened again, with scans in order that agree with get. A
  * write that was begun and has not returned may be there or not.
  *
  * Threads. One call at a time, in a process without other threads: it creates children by fork().
@@ -69,11 +69,11 @@ enum {
 
 /** Kinds of findings, NB_CRASH_*, counted separately. */
 enum {
-	NB_CRASH_LOST = 0,    /* returned writes that the level promises are lost */
-	NB_CRASH_TORN,        /* a value that was never put: cut, or mixed of two */
-	NB_CRASH_GHOST,       /* a key or complete value that was never put there */
-	NB_CRASH_REORDERED,   /* a later write is there and an earlier one is not */
-	NB_CRASH_SPLIT_BATCH, /* an atomic batch in part */
+	NB_CRASH_LOST = 0,  /* returned writes that the level promises are lost */
+	NB_CRASH_TORN,      /* a value that was never put: cut, mixed of two, or added twice */
+	NB_CRASH_GHOST,     /* a key or complete value that was never put there */
+	NB_CRASH_REORDERED, /* a later write is there and an earlier one is not */
+	NB_CRASH_SPLIT_BATCH, /* an atomic batch or a transaction in part */
 	NB_CRASH_SCAN,        /* a scan is out of order or differs from get */
 	NB_CRASH_UNSTABLE,    /* another open finds other data */
 	NB_CRASH_NOT_OPENED,  /* open, or a verb after it, fails, crashes or hangs */

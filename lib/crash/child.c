@@ -33,9 +33,6 @@
 #include "crash/syscall_log.h"
 #include "run/fault.h"
 
-/* An engine that answers NB_CONFLICT this often to the only writer of a key will always do so. */
-enum { RETRIES = 100000 };
-
 enum {
 	COUNTED_S = 10,  /* most time to count; then the timer ends the process */
 	WINDOW_OPS = 32, /* most operations to count stops in, if there are no more of them */
@@ -56,6 +53,7 @@ struct writer {
 	unsigned char keys[CRASH_BATCH_MAX][CRASH_KEY_MAX];
 	unsigned char values[CRASH_BATCH_MAX][CRASH_VALUE_MAX];
 	struct nb_write writes[CRASH_BATCH_MAX];
+	struct nb_step steps[CRASH_BATCH_MAX];
 };
 
 /* ---- processes ---- */
@@ -202,40 +200,87 @@ set_end(struct crash_progress *board, uint32_t where)
 		set_timer(board->end.ns);
 }
 
+/** The value of write `i`; of a counter, what is added to it. */
+static size_t
+make_value(struct writer *writer, uint32_t i, uint32_t key, uint64_t write)
+{
+	uint64_t operand = crash_operand(writer->plan, writer->id, write);
+	if (!crash_is_counter(writer->plan, key))
+		return crash_value_make(writer->values[i], writer->plan, writer->id, write);
+	memcpy(writer->values[i], &operand, sizeof(operand));
+	return sizeof(operand);
+}
+
 static void
 prepare(struct writer *writer, const struct crash_op *op, uint64_t number)
 {
 	for (uint32_t i = 0; i < op->count; i++) {
+		uint64_t each = crash_write_number(number, i);
 		struct nb_write *write = &writer->writes[i];
 		*write = (struct nb_write){
 			.is_delete = op->writes[i].is_delete, .key.data = writer->keys[i]};
 		write->key.size = crash_key_make(
 			writer->keys[i], writer->plan, writer->id, op->writes[i].key);
-		if (op->writes[i].is_delete)
-			continue;
-		write->value.data = writer->values[i];
-		write->value.size = crash_value_make(writer->values[i], writer->plan,
-			writer->id, crash_write_number(number, i));
+		if (!write->is_delete) {
+			write->value.data = writer->values[i];
+			write->value.size = make_value(writer, i, op->writes[i].key, each);
+		}
+		writer->steps[i] = (struct nb_step){.key = write->key,
+			.value = write->value,
+			.operand = crash_operand(writer->plan, writer->id, each),
+			.verb = write->is_delete       ? NB_STEP_DEL
+				: op->writes[i].is_add ? NB_STEP_MERGE
+						       : NB_STEP_PUT};
 	}
+}
+
+static int
+call_verb(const struct writer *writer, const struct nb_step *step)
+{
+	const struct nb_engine *engine = writer->subject->engine;
+	if (step->verb == NB_STEP_MERGE)
+		return engine->merge(
+			writer->session, step->key, NB_MERGE_ADD_U64, step->operand);
+	if (step->verb == NB_STEP_PUT)
+		return engine->put(writer->session, step->key, step->value);
+	int rc = engine->del(writer->session, step->key);
+	return rc == NB_NOT_FOUND ? NB_OK : rc;
+}
+
+static int
+transact(const struct writer *writer, const struct crash_op *op)
+{
+	const struct nb_engine *engine = writer->subject->engine;
+	int rc = engine->begin(writer->session, 0);
+	if (rc != NB_OK)
+		return rc;
+	for (uint32_t i = 0; i < op->count && rc == NB_OK; i++)
+		rc = call_verb(writer, &writer->steps[i]);
+	if (rc == NB_OK && op->kind != CRASH_ABORT)
+		return engine->commit(writer->session);
+	engine->abort(writer->session);
+	return rc;
 }
 
 static int
 call(struct writer *writer, const struct crash_op *op)
 {
 	const struct nb_engine *engine = writer->subject->engine;
-	const struct nb_write *first = &writer->writes[0];
+	int rc = NB_UNSUPPORTED;
 	if (op->kind == CRASH_BATCH)
 		return engine->batch(writer->session, writer->writes, op->count,
 			writer->plan->is_atomic ? NB_BATCH_ATOMIC : 0);
-	return op->kind == CRASH_DEL ? engine->del(writer->session, first->key)
-				     : engine->put(writer->session, first->key, first->value);
+	if (op->kind < CRASH_BATCH)
+		return call_verb(writer, &writer->steps[0]);
+	if (op->kind == CRASH_EXECUTE)
+		rc = engine->execute(writer->session, writer->steps, op->count, NB_EXEC_ATOMIC);
+	return rc == NB_UNSUPPORTED && writer->plan->has_txns ? transact(writer, op) : rc;
 }
 
 /** Does one operation. False: it failed. */
 static bool
 write_one(struct writer *writer, uint64_t number)
 {
-	static const char *const names[] = {"put", "del", "batch"};
 	struct crash_mark *mark = &writer->board->marks[writer->id];
 	struct crash_op op;
 	crash_op_make(&op, writer->plan, writer->id, number);
@@ -243,10 +288,10 @@ write_one(struct writer *writer, uint64_t number)
 	int rc = NB_CONFLICT;
 	host_forget();
 	__atomic_store_n(&mark->begun, number + 1, __ATOMIC_RELEASE);
-	for (int i = 0; rc == NB_CONFLICT && i < RETRIES; i++)
+	for (uint32_t i = 0; rc == NB_CONFLICT && suite_may_retry(i); i++)
 		rc = call(writer, &op);
-	if (rc != NB_OK && (rc != NB_NOT_FOUND || op.kind != CRASH_DEL)) {
-		fail(writer->board, names[op.kind], rc);
+	if (rc != NB_OK) {
+		fail(writer->board, crash_op_name(op.kind), rc);
 		return false;
 	}
 	__atomic_store_n(&mark->acked, number + 1, __ATOMIC_RELEASE);

@@ -40,9 +40,17 @@ enum {
 
 /* Increase it when a plan gives other operations, keys or values than before: findings kept by
  * an older version are then refused. */
-enum { CRASH_STREAM = 1 };
+enum { CRASH_STREAM = 2 };
 
-enum { CRASH_PUT, CRASH_DEL, CRASH_BATCH };
+enum {
+	CRASH_PUT,
+	CRASH_DEL,
+	CRASH_ADD,
+	CRASH_BATCH,
+	CRASH_EXECUTE,
+	CRASH_COMMIT, /* begin, the writes, commit */
+	CRASH_ABORT   /* the same, but abort */
+};
 
 /** What a chain writes, within the limits of the engine. Limits of 0: none. */
 struct crash_plan {
@@ -51,18 +59,20 @@ struct crash_plan {
 	uint32_t keys; /* of each session; a key belongs to one session */
 	uint64_t value_size_max;
 	uint32_t key_size_max;
-	bool has_batches, is_atomic;
+	bool has_batches, is_atomic; /* of batches; the others are atomic */
+	bool has_txns, has_execute;
+	bool has_counters; /* some keys: crash_is_counter() */
 };
 
 struct crash_write {
 	uint32_t key; /* below plan->keys */
-	bool is_delete;
+	bool is_delete, is_add;
 };
 
-/** An operation of a session. A batch may write a key twice; the later write counts. */
+/** An operation of a session. It may write a key twice; the later write counts. */
 struct crash_op {
 	uint32_t kind;  /* CRASH_PUT, ... */
-	uint32_t count; /* of writes; 1 except in a batch */
+	uint32_t count; /* of writes; 1 except from CRASH_BATCH on */
 	struct crash_write writes[CRASH_BATCH_MAX];
 };
 
@@ -75,6 +85,18 @@ crash_plan_create(struct crash_plan *plan, const struct nb_engine *engine, uint3
 void
 crash_op_make(
 	struct crash_op *op, const struct crash_plan *plan, uint32_t session, uint64_t number);
+
+/** "put"; for messages. */
+const char *
+crash_op_name(uint32_t kind);
+
+/** Whether the values of a key are counters of 8 bytes, to which operations add. */
+bool
+crash_is_counter(const struct crash_plan *plan, uint32_t key);
+
+/** What that write adds to a counter, or puts there; not 0. */
+uint64_t
+crash_operand(const struct crash_plan *plan, uint32_t session, uint64_t write);
 
 /** Makes a key. Returns its size, CRASH_KEY_MIN to CRASH_KEY_MAX. */
 size_t
@@ -196,11 +218,11 @@ crash_moment_read(
 
 /* ---- the expected contents: state.c ---- */
 
-/** For each key the write whose value it has; 0: it is missing. Key k of session s has the
- * index s * plan->keys + k. */
+/** For each key the write whose value it has, or the value of a counter; 0: it is missing. Key
+ * k of session s has the index s * plan->keys + k. */
 struct crash_oracle {
 	const struct crash_plan *plan;      /* borrowed */
-	uint64_t *last;                     /* crash_write_number() */
+	uint64_t *last;                     /* crash_write_number(), or a counter */
 	uint64_t start[CRASH_SESSIONS_MAX]; /* `last` includes the operations before it */
 };
 

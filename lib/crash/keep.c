@@ -60,10 +60,12 @@ session_to_json(const struct crash_evidence *evidence, uint32_t s)
 static json_t *
 plan_to_json(const struct crash_plan *plan)
 {
-	return json_pack("{s:o, s:i, s:i, s:o, s:i, s:b, s:b}", "seed", number(plan->seed),
-		"sessions", (int)plan->sessions, "keys", (int)plan->keys, "value_size_max",
-		number(plan->value_size_max), "key_size_max", (int)plan->key_size_max,
-		"has_batches", plan->has_batches, "is_atomic", plan->is_atomic);
+	return json_pack("{s:o, s:i, s:i, s:o, s:i, s:b, s:b, s:b, s:b, s:b}", "seed",
+		number(plan->seed), "sessions", (int)plan->sessions, "keys", (int)plan->keys,
+		"value_size_max", number(plan->value_size_max), "key_size_max",
+		(int)plan->key_size_max, "has_batches", plan->has_batches, "is_atomic",
+		plan->is_atomic, "has_txns", plan->has_txns, "has_execute", plan->has_execute,
+		"has_counters", plan->has_counters);
 }
 
 static json_t *
@@ -342,7 +344,10 @@ read_plan(struct reader *reader, struct crash_plan *plan)
 		.key_size_max = (uint32_t)read_count(
 			reader, json, "key_size_max", CRASH_KEY_MAX),
 		.has_batches = read_bool(reader, json, "has_batches"),
-		.is_atomic = read_bool(reader, json, "is_atomic")};
+		.is_atomic = read_bool(reader, json, "is_atomic"),
+		.has_txns = read_bool(reader, json, "has_txns"),
+		.has_execute = read_bool(reader, json, "has_execute"),
+		.has_counters = read_bool(reader, json, "has_counters")};
 	reader->is_bad |= plan->sessions == 0 || plan->keys == 0 ||
 		plan->key_size_max < CRASH_KEY_MIN;
 }
@@ -363,7 +368,8 @@ read_session(struct reader *reader, uint32_t s, struct crash_oracle *state,
 		const json_t *member = json_array_get(last, key);
 		json_int_t write = json_integer_value(member);
 		reader->is_bad |= !json_is_integer(member) || write < 0 ||
-			(write > 0 && crash_write_op((uint64_t)write) >= state->start[s]);
+			(write > 0 && !crash_is_counter(state->plan, key) &&
+				crash_write_op((uint64_t)write) >= state->start[s]);
 		state->last[(size_t)s * keys + key] = (uint64_t)write;
 	}
 }

@@ -226,7 +226,6 @@ static void
 describe_moment(char when[WHEN_SIZE], const struct kills *kills,
 	const struct crash_moment *moment, bool is_killed, bool is_twice)
 {
-	static const char *const verbs[] = {"in put", "in del", "in batch"};
 	const struct crash_progress *board = kills->board;
 	uint64_t done = 0, flying = 0;
 	struct crash_op op = {.kind = CRASH_PUT};
@@ -246,8 +245,8 @@ describe_moment(char when[WHEN_SIZE], const struct kills *kills,
 	else if (flying > 1)
 		snprintf(where, sizeof(where), "in %" PRIu64 " at once", flying);
 	else
-		snprintf(where, sizeof(where), "%s",
-			flying > 0 ? verbs[op.kind] : "between two");
+		snprintf(where, sizeof(where), "%s%s", flying > 0 ? "in " : "between two",
+			flying > 0 ? crash_op_name(op.kind) : "");
 	snprintf(when, WHEN_SIZE,
 		"round %" PRIu32 " of its database, after %" PRIu64 " operations, %s%s%s",
 		kills->chain_round + 1, done, where,

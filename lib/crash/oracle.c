@@ -17,7 +17,10 @@
  *
  * An operation in flight may be present or missing as a whole; a batch that is not atomic may be
  * present in part. An atomic batch is split if one key can only be as after it and another key
- * only as before it.
+ * only as before it. So is a transaction; one that was aborted has no writes.
+ *
+ * What is added to a counter is random, so its values after each operation differ, as other
+ * values do. They begin with the value before the round: losses of earlier rounds are in it.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -126,7 +129,8 @@ crash_report_wrong(struct crash_report *report, uint32_t wrong, const char *fmt,
 
 struct entry {
 	uint64_t write;
-	bool is_delete;
+	bool is_delete, is_add;
+	uint64_t counter; /* its value afterwards; 0: missing */
 };
 
 /** All writes of a session since the chain was new. */
@@ -136,6 +140,13 @@ struct history {
 	struct entry *entries; /* of key k: first[k] to first[k + 1] - 1, in order */
 	size_t *first;         /* plan->keys + 1 */
 };
+
+/** The number of writes that an operation leaves. */
+static uint32_t
+writes_of(const struct crash_op *op)
+{
+	return op->kind != CRASH_ABORT ? op->count : 0;
+}
 
 static void
 history_destroy(struct history *history)
@@ -156,7 +167,7 @@ history_create(struct history *history, const struct crash_plan *plan, uint32_t 
 		goto free_next;
 	for (uint64_t i = 0; i < begun; i++) {
 		crash_op_make(&op, plan, session, i);
-		for (uint32_t k = 0; k < op.count; k++)
+		for (uint32_t k = 0; k < writes_of(&op); k++)
 			history->first[op.writes[k].key + 1]++;
 	}
 	for (uint32_t k = 0; k < plan->keys; k++)
@@ -167,10 +178,11 @@ history_create(struct history *history, const struct crash_plan *plan, uint32_t 
 		goto free_next;
 	for (uint64_t i = 0; i < begun; i++) {
 		crash_op_make(&op, plan, session, i);
-		for (uint32_t k = 0; k < op.count; k++)
+		for (uint32_t k = 0; k < writes_of(&op); k++)
 			history->entries[next[op.writes[k].key]++] = (struct entry){
 				.write = crash_write_number(i, k),
-				.is_delete = op.writes[k].is_delete};
+				.is_delete = op.writes[k].is_delete,
+				.is_add = op.writes[k].is_add};
 	}
 	free(next);
 	return NB_OK;
@@ -208,7 +220,7 @@ entry_looks(const struct history *history, const struct crash_sight *sight,
 
 /** The possible places of a key: numbers of entries of this round, from 1; 0: before it. */
 struct places {
-	const struct entry *entries; /* of this round */
+	struct entry *entries; /* of this round */
 	size_t count;
 	size_t first, latest; /* that match what was read */
 	bool is_found;        /* at least one matches */
@@ -240,10 +252,56 @@ quote_key(char buf[QUOTE_SIZE], const struct judge *judge, uint32_t key)
 }
 
 static bool
+is_counter(const struct judge *judge, uint32_t key)
+{
+	return crash_is_counter(judge->history.plan, key);
+}
+
+/** What the write adds to a counter, or puts there. */
+static uint64_t
+operand_of(const struct judge *judge, const struct entry *entry)
+{
+	return crash_operand(judge->history.plan, judge->history.session, entry->write);
+}
+
+/** The value of a counter at a place; 0: missing. */
+static uint64_t
+counter_at(const struct judge *judge, uint32_t key, size_t place)
+{
+	return place == 0 ? judge->before[key] : judge->places[key].entries[place - 1].counter;
+}
+
+static void
+count_up(struct judge *judge, uint32_t key)
+{
+	struct places *places = &judge->places[key];
+	for (size_t i = 0; i < places->count; i++) {
+		struct entry *entry = &places->entries[i];
+		uint64_t sum = entry->is_add ? counter_at(judge, key, i) : 0;
+		entry->counter = entry->is_delete ? 0 : sum + operand_of(judge, entry);
+	}
+}
+
+/** The value that was read; 0: it is missing. False: it is not a counter. */
+static bool
+read_counter(const struct crash_sight *sight, uint64_t *counter)
+{
+	*counter = 0;
+	if (!sight->is_there)
+		return true;
+	memcpy(counter, sight->head, sizeof(*counter));
+	return sight->size == sizeof(*counter) && *counter != 0;
+}
+
+static bool
 place_looks(const struct judge *judge, uint32_t key, size_t place)
 {
 	const struct places *places = &judge->places[key];
 	const struct crash_sight *sight = &judge->sights[key];
+	uint64_t counter;
+	if (is_counter(judge, key))
+		return read_counter(sight, &counter) &&
+			counter == counter_at(judge, key, place);
 	return place == 0 ? looks_as(&judge->history, sight, judge->before[key])
 			  : entry_looks(&judge->history, sight, &places->entries[place - 1]);
 }
@@ -252,12 +310,14 @@ static void
 find_places(struct judge *judge, uint32_t key)
 {
 	const struct history *history = &judge->history;
-	const struct entry *all = history->entries + history->first[key];
+	struct entry *all = history->entries + history->first[key];
 	size_t count = history->first[key + 1] - history->first[key], older = 0;
 	struct places *places = &judge->places[key];
 	while (older < count && crash_write_op(all[older].write) < judge->start)
 		older++;
 	*places = (struct places){.entries = all + older, .count = count - older};
+	if (is_counter(judge, key))
+		count_up(judge, key);
 	for (size_t i = 0; i <= places->count; i++) {
 		if (!place_looks(judge, key, i))
 			continue;
@@ -282,15 +342,34 @@ agree(struct judge *judge, uint64_t from, uint64_t to)
 	judge->changes[to + 1 - judge->start]--; /* unsigned: may wrap, and wraps back */
 }
 
+static bool
+is_atomic(const struct crash_plan *plan, const struct crash_op *op)
+{
+	return op->kind > CRASH_BATCH || plan->is_atomic;
+}
+
+/** Whether an operation in flight that is not atomic writes the key. */
+static bool
+is_loose(const struct judge *judge, const struct places *places)
+{
+	struct crash_op op;
+	uint64_t newest = places->count > 0
+		? crash_write_op(places->entries[places->count - 1].write)
+		: 0;
+	if (places->count == 0 || newest < judge->acked)
+		return false;
+	crash_op_make(&op, judge->history.plan, judge->history.session, newest);
+	return !is_atomic(judge->history.plan, &op);
+}
+
 /** Adds the cuts on which the key agrees. Writes in flight that are not atomic count alone. */
 static void
 agree_on_cuts(struct judge *judge, uint32_t key)
 {
 	const struct places *places = &judge->places[key];
-	bool is_loose = !judge->history.plan->is_atomic && places->count > 0 &&
-		crash_write_op(places->entries[places->count - 1].write) >= judge->acked;
-	uint64_t most = is_loose ? judge->acked
-				 : judge->begun + 1; /* the usual rule is below it */
+	bool counts_alone = is_loose(judge, places);
+	uint64_t most = counts_alone ? judge->acked
+				     : judge->begun + 1; /* the usual rule is below it */
 	bool is_late = false;
 	for (size_t i = 0; i <= places->count; i++) {
 		if (!place_looks(judge, key, i))
@@ -303,7 +382,7 @@ agree_on_cuts(struct judge *judge, uint32_t key)
 		if (from <= to && from < most && to >= judge->start)
 			agree(judge, from, to);
 	}
-	if (is_loose && is_late)
+	if (counts_alone && is_late)
 		agree(judge, judge->acked, judge->begun);
 }
 
@@ -354,6 +433,8 @@ describe_write(char buf[96], const struct judge *judge, const struct entry *entr
 	uint64_t op = crash_write_op(entry->write);
 	if (entry->is_delete)
 		snprintf(buf, 96, "operation %" PRIu64 " deleted it", op);
+	else if (entry->counter != 0)
+		snprintf(buf, 96, "operation %" PRIu64 " made it %" PRIu64, op, entry->counter);
 	else
 		snprintf(buf, 96, "operation %" PRIu64 " put %zu bytes", op,
 			crash_value_size(history->plan, history->session, entry->write));
@@ -380,6 +461,64 @@ note_older(struct judge *judge, uint32_t key, const char *quoted, const struct e
 		snprintf(judge->older_text, sizeof(judge->older_text),
 			"key %s is of operation %" PRIu64 " again: before this round %s",
 			quoted, crash_write_op(old->write), before);
+}
+
+/** Appends which addition of this round explains the value, if one does. */
+static void
+explain_counter(struct judge *judge, uint32_t key, uint64_t counter, char *text, size_t size)
+{
+	const struct places *places = &judge->places[key];
+	for (size_t place = places->count; place > 0; place--)
+		for (size_t i = place; i > 0 && places->entries[i - 1].is_add; i--) {
+			uint64_t sum = counter_at(judge, key, place);
+			const struct entry *entry = &places->entries[i - 1];
+			uint64_t operand = operand_of(judge, entry);
+			if (counter != sum - operand && counter != sum + operand)
+				continue;
+			snprintf(text, size,
+				": operation %" PRIu64 " added %" PRIu64 ", which is there %s",
+				crash_write_op(entry->write), operand,
+				counter < sum ? "not at all, although later ones are"
+					      : "twice");
+			return;
+		}
+}
+
+/** Records a counter that matches no possible place. */
+static void
+judge_counter(struct judge *judge, uint32_t key)
+{
+	char quoted[QUOTE_SIZE], why[128] = "";
+	uint64_t counter, wanted = counter_at(judge, key, judge->places[key].count);
+	bool is_whole = read_counter(&judge->sights[key], &counter);
+	quote_key(quoted, judge, key);
+	explain_counter(judge, key, counter, why, sizeof(why));
+	if (!is_whole)
+		crash_report_wrong(judge->out, NB_CRASH_TORN,
+			"the counter %s has %" PRIu64 " bytes that are no sum", quoted,
+			judge->sights[key].size);
+	else if (counter > wanted)
+		crash_report_wrong(judge->out, NB_CRASH_TORN,
+			"the counter %s is %" PRIu64 " instead of %" PRIu64 "%s", quoted,
+			counter, wanted, why);
+	else if (judge->older_lost++ == 0)
+		snprintf(judge->older_text, sizeof(judge->older_text),
+			"the counter %s is %" PRIu64 " instead of %" PRIu64 "%s", quoted,
+			counter, wanted, why);
+}
+
+static const char *
+ghost_reason(const struct judge *judge, const struct crash_sight *sight)
+{
+	struct crash_op op;
+	uint64_t number = crash_write_op(sight->write);
+	if (sight->session != judge->history.session)
+		return "put under another key";
+	if (number >= judge->begun)
+		return "would put, which was not begun";
+	crash_op_make(&op, judge->history.plan, sight->session, number);
+	return op.kind == CRASH_ABORT ? "put in a transaction that was aborted"
+				      : "put under another key";
 }
 
 /** Records a key that matches no possible place. */
@@ -411,10 +550,7 @@ judge_stranger(struct judge *judge, uint32_t key)
 			"key %s has the value that operation %" PRIu64 " of session %" PRIu32
 			" %s",
 			quoted, crash_write_op(sight->write), sight->session,
-			sight->session == history->session &&
-					crash_write_op(sight->write) >= judge->begun
-				? "would put, which was not begun"
-				: "put under another key");
+			ghost_reason(judge, sight));
 	else
 		crash_report_wrong(judge->out, NB_CRASH_TORN,
 			"key %s has %s that match no value put there", quoted, seen);
@@ -453,7 +589,12 @@ static void
 count_by_key(struct judge *judge, bool has_strangers)
 {
 	for (uint32_t key = 0; key < judge->history.plan->keys; key++) {
-		if (!judge->places[key].is_found)
+		bool is_found = judge->places[key].is_found;
+		if (!is_found && is_counter(judge, key)) {
+			judge_counter(judge, key);
+			continue;
+		}
+		if (!is_found)
 			judge_stranger(judge, key);
 		count_key(judge, key);
 	}
@@ -474,9 +615,15 @@ count_writes(const struct crash_plan *plan, uint32_t session, uint64_t from, uin
 	struct crash_op op;
 	for (uint64_t i = from; i < to; i++) {
 		crash_op_make(&op, plan, session, i);
-		count += op.count;
+		count += writes_of(&op);
 	}
 	return count;
+}
+
+static const char *
+batch_name(uint32_t kind)
+{
+	return kind == CRASH_BATCH ? "a batch" : "a transaction";
 }
 
 /** With a cut, all writes after it are lost. The text describes the first of them: a delete, an
@@ -492,10 +639,14 @@ count_by_cut(struct judge *judge)
 	if (judge->lost == 0)
 		return;
 	crash_op_make(&op, plan, session, judge->cut);
-	if (op.kind == CRASH_BATCH)
-		snprintf(what, sizeof(what), "a batch of %" PRIu32 " writes from", op.count);
+	if (op.kind >= CRASH_BATCH)
+		snprintf(what, sizeof(what), "%s of %" PRIu32 " writes from",
+			batch_name(op.kind), op.count);
 	else if (op.kind == CRASH_DEL)
 		snprintf(what, sizeof(what), "a delete of");
+	else if (is_counter(judge, op.writes[0].key))
+		snprintf(what, sizeof(what), "%s the counter",
+			op.kind == CRASH_ADD ? "an addition to" : "a put of");
 	else
 		snprintf(what, sizeof(what), "a put of %zu bytes under",
 			crash_value_size(plan, session, crash_write_number(judge->cut, 0)));
@@ -533,9 +684,10 @@ judge_batch(struct judge *judge, uint64_t number)
 		return;
 	char one[QUOTE_SIZE], other[QUOTE_SIZE];
 	crash_report_wrong(judge->out, NB_CRASH_SPLIT_BATCH,
-		"operation %" PRIu64 ", an atomic batch of %" PRIu32
+		"operation %" PRIu64 ", %s of %" PRIu32
 		" writes, is present in part: in key %s, not in key %s",
-		number, op.count, quote_key(one, judge, in), quote_key(other, judge, out));
+		number, op.kind == CRASH_BATCH ? "an atomic batch" : "a transaction", op.count,
+		quote_key(one, judge, in), quote_key(other, judge, out));
 }
 
 static void
@@ -544,7 +696,7 @@ judge_batches(struct judge *judge)
 	struct crash_op op;
 	for (uint64_t i = judge->start; i < judge->begun; i++) {
 		crash_op_make(&op, judge->history.plan, judge->history.session, i);
-		if (op.kind == CRASH_BATCH && judge->history.plan->is_atomic)
+		if (writes_of(&op) > 1 && is_atomic(judge->history.plan, &op))
 			judge_batch(judge, i);
 	}
 }
@@ -616,6 +768,8 @@ take_state(const struct judge *judge, uint64_t *last)
 			last[key] = 0;
 		else if (places->latest == 0)
 			last[key] = judge->before[key];
+		else if (is_counter(judge, key))
+			last[key] = counter_at(judge, key, places->latest);
 		else
 			last[key] = places->entries[places->latest - 1].is_delete
 				? 0

@@ -11,6 +11,9 @@
  * torn: a write of several blocks takes time. A shorter value is known only by its bytes; equal
  * ones of the same key cannot be distinguished (state.c).
  *
+ * If the engine can add, every fifth key is a counter. What is added is random, so the value shows
+ * which additions it includes. Transactions, some of which are aborted, have several writes.
+ *
  * All random numbers come from splitmix64 (base/rng.h) of seed, session and number.
  */
 #include <stdio.h>
@@ -24,7 +27,7 @@
 #include <xxhash.h>
 
 /* The purpose of a draw, so that draws are independent. */
-enum { FOR_OP = 1, FOR_SIZE, FOR_BODY, FOR_KEY, FOR_CHAIN };
+enum { FOR_OP = 1, FOR_SIZE, FOR_BODY, FOR_KEY, FOR_CHAIN, FOR_OPERAND };
 
 static uint64_t
 draw(const struct crash_plan *plan, uint32_t what, uint32_t session, uint64_t number)
@@ -46,31 +49,76 @@ crash_plan_create(struct crash_plan *plan, const struct nb_engine *engine, uint3
 		.key_size_max = longest == 0 || longest > CRASH_KEY_MAX ? CRASH_KEY_MAX
 									: (uint32_t)longest,
 		.has_batches = engine->batch != NULL,
-		.is_atomic = (engine->caps & NB_CAP_ATOMIC_BATCH) != 0};
+		.is_atomic = (engine->caps & NB_CAP_ATOMIC_BATCH) != 0,
+		.has_txns = engine->begin != NULL && engine->commit != NULL &&
+			engine->abort != NULL};
+	plan->has_execute = engine->execute != NULL && (plan->has_txns || plan->is_atomic);
+	plan->has_counters = engine->merge != NULL &&
+		(engine->value_size_max == 0 || engine->value_size_max >= sizeof(uint64_t));
+}
+
+/** Which of a hundred operations are of which kind. Puts and deletes are the others. */
+static uint32_t
+op_kind(const struct crash_plan *plan, uint64_t of_hundred)
+{
+	enum { BATCHES = 20, COMMITS = 30, ABORTS = 33, EXECUTES = 43 };
+	if (of_hundred < BATCHES)
+		return plan->has_batches ? CRASH_BATCH : CRASH_PUT;
+	if (of_hundred < ABORTS)
+		return !plan->has_txns         ? CRASH_PUT
+			: of_hundred < COMMITS ? CRASH_COMMIT
+					       : CRASH_ABORT;
+	return of_hundred < EXECUTES && plan->has_execute ? CRASH_EXECUTE : CRASH_PUT;
 }
 
 void
 crash_op_make(
 	struct crash_op *op, const struct crash_plan *plan, uint32_t session, uint64_t number)
 {
-	enum { BATCHES = 20, DELETES = 20 }; /* percent */
+	enum { DELETES = 20, COUNTER_PUTS = 10 }; /* percent */
 	struct rng rng;
 	rng_create(&rng, draw(plan, FOR_OP, session, number));
-	uint64_t kind = rng_below(&rng, 100);
-	*op = (struct crash_op){.kind = CRASH_PUT, .count = 1};
-	if (plan->has_batches && kind < BATCHES) {
-		op->kind = CRASH_BATCH;
+	*op = (struct crash_op){.kind = op_kind(plan, rng_below(&rng, 100)), .count = 1};
+	if (op->kind >= CRASH_BATCH)
 		op->count = 1 + (uint32_t)rng_below(&rng, CRASH_BATCH_MAX);
-	}
 	for (uint32_t i = 0; i < op->count; i++) {
-		op->writes[i].key = (uint32_t)rng_below(&rng, plan->keys);
-		op->writes[i].is_delete = rng_below(&rng, 100) < DELETES;
-		/* Some batches write the same key twice. */
+		struct crash_write *write = &op->writes[i];
+		write->key = (uint32_t)rng_below(&rng, plan->keys);
+		uint64_t of_hundred = rng_below(&rng, 100);
+		/* Some write the same key twice. */
 		if (i > 0 && rng_below(&rng, 8) == 0)
-			op->writes[i].key = op->writes[i - 1].key;
+			write->key = op->writes[i - 1].key;
+		write->is_delete = of_hundred < DELETES;
+		write->is_add = of_hundred >= DELETES + COUNTER_PUTS &&
+			op->kind != CRASH_BATCH && crash_is_counter(plan, write->key);
 	}
 	if (op->kind == CRASH_PUT && op->writes[0].is_delete)
 		op->kind = CRASH_DEL;
+	if (op->kind == CRASH_PUT && op->writes[0].is_add)
+		op->kind = CRASH_ADD;
+}
+
+const char *
+crash_op_name(uint32_t kind)
+{
+	static const char *const names[] = {"put", "del", "merge", "batch", "execute",
+		"a transaction", "an aborted transaction"};
+	return names[kind];
+}
+
+/* ---- counters ---- */
+
+bool
+crash_is_counter(const struct crash_plan *plan, uint32_t key)
+{
+	enum { ONE_OF = 5 }; /* prime to the families of keys */
+	return plan->has_counters && key % ONE_OF == 0;
+}
+
+uint64_t
+crash_operand(const struct crash_plan *plan, uint32_t session, uint64_t write)
+{
+	return (draw(plan, FOR_OPERAND, session, write) >> 32) + 1;
 }
 
 /* ---- keys ---- */

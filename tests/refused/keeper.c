@@ -4,6 +4,9 @@
  * in memory that is made of it again. It is right, but for the defect that its option chooses:
  * what a crash test finds is tried on these.
  *
+ * With some values of the option it has transactions, which are one record each, and counters,
+ * of which the log has what was added. A transaction does not see its own writes.
+ *
  * A record is its size, a checksum, and the writes of one operation; at the first one that is
  * not whole the log ends. `unclean` is a file that is there while the database is open:
  * most defects show where it is found.
@@ -37,7 +40,12 @@ enum {
 	LEAVES,     /* after some writes it ends the process, as if all were well */
 	FORGETS,    /* what is written after a recovery is in memory only, */
 	CUTS,       /* or after a checkpoint */
-	WANDERS     /* changes the working directory in every call */
+	WANDERS,    /* changes the working directory in every call */
+	HAS_TXNS,   /* from here on: nothing is wrong, */
+	HALVES,     /* half of a transaction is in memory of its own, */
+	POSTPONES,  /* what is added to counters is in memory of its own, */
+	DOUBLES,    /* a recovery does the last record twice, */
+	REVIVES     /* an aborted transaction is in the log */
 };
 
 static const struct nb_option options[] = {
@@ -45,12 +53,15 @@ static const struct nb_option options[] = {
 		.type = NB_OPT_CHOICE,
 		.def = "none",
 		.choices = "none|buffers|tears|splits|resurrects|swaps|refuses|crashes|hangs|"
-			   "skips|drifts|stubborn|reorders|blocks|leaves|forgets|cuts|wanders",
+			   "skips|drifts|stubborn|reorders|blocks|leaves|forgets|cuts|wanders|"
+			   "transactional|halves|postpones|doubles|revives",
 		.help = "what is wrong with it"},
 	{.name = NULL},
 };
 
-enum { BUFFER = 1 << 20, LATE = 16 << 10, LONG = 512, ENOUGH = 30 };
+enum { BUFFER = 1 << 20, LATE = 16 << 10, LONG = 512, ENOUGH = 30, STAGED = 64 };
+
+enum { ADD = 2 }; /* nb_write.is_delete, of what is added */
 
 struct record {
 	unsigned char *key, *value;
@@ -66,6 +77,9 @@ struct nb_db {
 	struct record *records;
 	size_t count, room, at, late; /* `late`: bytes that wait in `buffer` */
 	unsigned char *buffer;
+	bool is_in_txn;
+	struct nb_write staged[STAGED]; /* of the transaction */
+	size_t staged_count;
 };
 
 /* ---- memory ---- */
@@ -120,6 +134,15 @@ apply(struct nb_db *db, const struct nb_write *write)
 {
 	bool is_there;
 	size_t at = find(db, write->key, &is_there);
+	uint64_t sum = 0, operand;
+	if (write->is_delete == ADD) {
+		if (is_there)
+			memcpy(&sum, db->records[at].value, sizeof(sum));
+		memcpy(&operand, write->value.data, sizeof(operand));
+		sum += operand;
+		apply(db, &(struct nb_write){.key = write->key, .value = {&sum, sizeof(sum)}});
+		return;
+	}
 	if (write->is_delete) {
 		if (is_there)
 			erase(db, at);
@@ -194,12 +217,13 @@ is_late(const struct nb_db *db, size_t size)
 }
 
 static int
-append(struct nb_db *db, const struct nb_write *writes, size_t count)
+append(struct nb_db *db, const struct nb_write *writes, size_t count, bool is_postponed)
 {
 	unsigned char *begin = db->buffer + db->late, *at = begin + sizeof(struct head);
 	for (size_t i = 0; i < count; i++) {
 		struct item item = {.key_size = (uint32_t)writes[i].key.size,
-			.value_size = writes[i].is_delete ? 0 : (uint32_t)writes[i].value.size,
+			.value_size = writes[i].is_delete == 1 ? 0
+							       : (uint32_t)writes[i].value.size,
 			.is_delete = writes[i].is_delete};
 		memcpy(at, &item, sizeof(item));
 		at += sizeof(item);
@@ -213,7 +237,7 @@ append(struct nb_db *db, const struct nb_write *writes, size_t count)
 		.count = (uint32_t)count};
 	head.sum = sum_of(begin + sizeof(head), head.size);
 	memcpy(begin, &head, sizeof(head));
-	if (!is_late(db, (size_t)(at - begin)))
+	if (!is_postponed && !is_late(db, (size_t)(at - begin)))
 		return write_out(db, begin, (size_t)(at - begin));
 	db->late += (size_t)(at - begin);
 	return db->late > LATE ? write_late(db) : NB_OK;
@@ -265,8 +289,11 @@ replay(struct nb_db *db)
 		free(log);
 		return db->host->fail(NB_FAIL, "the log cannot be read");
 	}
-	for (size_t next; (next = replay_one(db, log, size, whole)) != 0;)
-		whole = next;
+	size_t last = 0;
+	for (size_t next; (next = replay_one(db, log, size, whole)) != 0; whole = next)
+		last = whole;
+	if (db->is_unclean && db->defect == DOUBLES && whole > 0)
+		(void)replay_one(db, log, size, last);
 	free(log);
 	/* What is not whole would stand in the middle soon. */
 	return ftruncate(db->log, (off_t)whole) == 0
@@ -382,6 +409,17 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	return wander(db);
 }
 
+static void
+stage(struct nb_db *db, const struct nb_write *write)
+{
+	if (db->staged_count == STAGED)
+		abort();
+	struct nb_write *staged = &db->staged[db->staged_count++];
+	*staged = *write;
+	staged->key.data = copy(write->key);
+	staged->value.data = write->is_delete == 1 ? NULL : copy(write->value);
+}
+
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -396,10 +434,83 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 		exit(EXIT_SUCCESS);
 	bool is_forgotten = (db->is_unclean && db->defect == FORGETS) ||
 		(db->is_checkpointed && db->defect == CUTS);
-	int rc = is_forgotten ? NB_OK : append(db, writes, count);
+	for (size_t i = 0; i < count && db->is_in_txn; i++)
+		stage(db, &writes[i]);
+	if (db->is_in_txn)
+		return NB_OK;
+	bool is_postponed = db->defect == POSTPONES && writes[0].is_delete == ADD;
+	int rc = is_forgotten ? NB_OK : append(db, writes, count, is_postponed);
 	for (size_t i = 0; i < count && rc == NB_OK; i++)
 		apply(db, &writes[i]);
 	return rc;
+}
+
+/* ---- transactions ---- */
+
+static int
+begin(struct nb_session *session, uint32_t flags)
+{
+	struct nb_db *db = (void *)session;
+	(void)flags;
+	db->is_in_txn = true;
+	return NB_OK;
+}
+
+static void
+end_txn(struct nb_db *db)
+{
+	for (size_t i = 0; i < db->staged_count; i++) {
+		free((void *)db->staged[i].key.data);
+		free((void *)db->staged[i].value.data);
+	}
+	db->staged_count = 0;
+	db->is_in_txn = false;
+}
+
+static int
+commit(struct nb_session *session)
+{
+	struct nb_db *db = (void *)session;
+	size_t count = db->staged_count, half = db->defect == HALVES ? count / 2 : 0;
+	int rc = half > 0 ? append(db, db->staged, half, false) : NB_OK;
+	if (rc == NB_OK)
+		rc = append(db, db->staged + half, count - half, half > 0);
+	for (size_t i = 0; i < count && rc == NB_OK; i++)
+		apply(db, &db->staged[i]);
+	end_txn(db);
+	return rc;
+}
+
+static void
+undo(struct nb_session *session)
+{
+	struct nb_db *db = (void *)session;
+	if (db->defect == REVIVES && append(db, db->staged, db->staged_count, false) != NB_OK)
+		abort();
+	end_txn(db);
+}
+
+static int
+merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+{
+	struct nb_write add = {
+		.key = key, .value = {&operand, sizeof(operand)}, .is_delete = ADD};
+	return how == NB_MERGE_ADD_U64 ? batch(session, &add, 1, 0) : NB_UNSUPPORTED;
+}
+
+static int
+execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	int rc = begin(session, flags);
+	for (size_t i = 0; i < count && rc == NB_OK; i++) {
+		struct nb_write write = {.key = steps[i].key, .value = steps[i].value};
+		if (steps[i].verb == NB_STEP_MERGE)
+			write.value = (struct nb_slice){&steps[i].operand, sizeof(uint64_t)};
+		write.is_delete = steps[i].verb == NB_STEP_MERGE ? ADD
+								 : steps[i].verb == NB_STEP_DEL;
+		rc = steps[i].answer = batch(session, &write, 1, 0);
+	}
+	return rc == NB_OK ? commit(session) : rc;
 }
 
 static int
@@ -454,22 +565,33 @@ checkpoint(struct nb_db *db)
 	return NB_OK;
 }
 
-static const struct nb_engine engine = {
-	PLAIN_ENGINE,
-	.name = "keeper",
-	.summary = "made for the tests of crashes",
-	.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_ATOMIC_BATCH,
-	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) |
-		NB_DUR_BIT(NB_DUR_PERIODIC) | NB_DUR_BIT(NB_DUR_COMMIT),
-	.auto_durability = NB_DUR_PROCESS,
-	.key_size_max = 256,
-	.value_size_max = 32 << 10,
-	.options = options,
-	.batch = batch,
-	.scan_open = scan_open,
-	.scan_next = scan_next,
-	.scan_close = scan_close,
-	.checkpoint = checkpoint,
+static const struct nb_engine engine;
+
+#define KEEPER \
+	PLAIN_ENGINE, .name = "keeper", .summary = "made for the tests of crashes", \
+		      .caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_ATOMIC_BATCH, \
+		      .durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | \
+		NB_DUR_BIT(NB_DUR_PERIODIC) | NB_DUR_BIT(NB_DUR_COMMIT), \
+		      .auto_durability = NB_DUR_PROCESS, .key_size_max = 256, \
+		      .value_size_max = 32 << 10, .options = options, .batch = batch, \
+		      .scan_open = scan_open, .scan_next = scan_next, \
+		      .scan_close = scan_close, .checkpoint = checkpoint
+
+static const struct nb_engine transactional = {
+	KEEPER,
+	.begin = begin,
+	.commit = commit,
+	.abort = undo,
+	.execute = execute,
+	.merge = merge,
 };
+
+static const struct nb_engine *
+variant(const struct nb_option_value *values)
+{
+	return values[0].u64 >= HAS_TXNS ? &transactional : NULL;
+}
+
+static const struct nb_engine engine = {KEEPER, .variant = variant};
 
 NB_ENGINE_PLUGIN(engine)
