@@ -70,7 +70,7 @@ own_places(const struct nb_run *run, const struct job_part *part)
 {
 	const struct job_plan *plan = &part->plan;
 	uint64_t places = JOB_OWN_WRITES, wanted = run->keys.numbers, most;
-	if (part == &run->loading || (!run->is_replay && !group_writes(part->group)))
+	if (part == &run->loading || (!run->is_replay && !group_writes(run->job, part->group)))
 		return JOB_OWN_WRITES;
 	most = run->is_replay ? JOB_TRACE_WRITES / plan->threads
 			      : JOB_OWN_MOST / all_threads(run);

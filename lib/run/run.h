@@ -104,16 +104,15 @@ group_has(const struct nb_group *group, uint32_t kind)
 	return group->weights[kind] > 0;
 }
 
-/** Whether some of them change the database; of steps, nearly all do. */
+/** Whether some of them change the database. */
 static inline bool
-group_writes(const struct nb_group *group)
+group_writes(const struct nb_job *job, const struct nb_group *group)
 {
-	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
-		if (group_has(group, kind) &&
-			(kind_is_steps(kind) || ops_is_write(kind) || kind == NB_OP_DELETE))
+	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
+		if (group_has(group, kind) && (ops_is_write(kind) || kind == NB_OP_DELETE))
 			return true;
 	}
-	return false;
+	return (kinds_verbs(job, group) & KIND_CHANGES) != 0;
 }
 
 /** What was found by looking at data. */

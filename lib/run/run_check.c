@@ -350,7 +350,7 @@ run_check(struct nb_run *run)
 	run->has_writes = run->options.what == NB_JOB_LOAD || run->is_replay;
 	for (size_t g = 0; g < job->group_count; g++)
 		run->has_writes |= is_done_by(run, &job->groups[g]) &&
-			group_writes(&job->groups[g]);
+			group_writes(job, &job->groups[g]);
 	describe(run);
 	rc = check_engine(run);
 	if (rc == NB_OK)

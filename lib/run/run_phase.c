@@ -403,7 +403,7 @@ is_read_back_now(const struct nb_run *run)
 		return false;
 	for (size_t p = 0; p < run->active_count; p++) {
 		const struct job_part *part = run->active[p];
-		bool has_writes = run->is_replay || group_writes(part->group);
+		bool has_writes = run->is_replay || group_writes(run->job, part->group);
 		if (part->plan.verify_threshold > 0 && has_writes)
 			return true;
 	}

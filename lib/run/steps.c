@@ -53,10 +53,16 @@ are_only(const struct nb_kind *kind, uint32_t verbs)
 }
 
 static bool
+has_writes(const struct nb_kind *kind)
+{
+	return (kind_verbs(kind) & KIND_CHANGES) != 0;
+}
+
+static bool
 wants_more(const struct nb_kind *kind)
 {
-	bool has_writes = (kind_verbs(kind) & KIND_CHANGES) != 0;
-	return kind->snapshot != NB_ATOMIC_NO || (has_writes && kind->atomic != NB_ATOMIC_NO);
+	return kind->snapshot != NB_ATOMIC_NO ||
+		(has_writes(kind) && kind->atomic != NB_ATOMIC_NO);
 }
 
 static bool
@@ -94,15 +100,16 @@ level_of(const struct nb_engine *engine, const struct nb_kind *kind, uint32_t wa
 {
 	if (is_one_verb(engine, kind))
 		return STEPS_SERIALIZABLE;
-	if (way == WAY_SINGLE || !wants_more(kind))
+	bool is_atomic = way == WAY_TXN || kind->atomic != NB_ATOMIC_NO;
+	if (way == WAY_SINGLE || !wants_more(kind) || (has_writes(kind) && !is_atomic))
 		return STEPS_EMULATED;
-	if (way == WAY_TOGETHER)
-		return are_only(kind, 1 << NB_STEP_GET) ? STEPS_EMULATED : STEPS_ATOMIC_WRITES;
-	if (kind->snapshot == NB_ATOMIC_NO)
-		return STEPS_ATOMIC_WRITES;
-	return (engine->caps & NB_CAP_SERIALIZABLE) != 0 ? STEPS_SERIALIZABLE
-		: (engine->caps & NB_CAP_SNAPSHOT) != 0  ? STEPS_SNAPSHOT
-							 : STEPS_ATOMIC_WRITES;
+	if (way != WAY_TOGETHER && kind->snapshot != NB_ATOMIC_NO) {
+		if ((engine->caps & NB_CAP_SERIALIZABLE) != 0)
+			return STEPS_SERIALIZABLE;
+		if ((engine->caps & NB_CAP_SNAPSHOT) != 0)
+			return STEPS_SNAPSHOT;
+	}
+	return has_writes(kind) ? STEPS_ATOMIC_WRITES : STEPS_EMULATED;
 }
 
 static int
@@ -117,11 +124,11 @@ static int
 check_kind(const struct nb_engine *engine, const struct nb_kind *kind)
 {
 	uint32_t way = first_way(engine, kind, WAY_EXECUTE);
-	bool has_scan = engine->scan_open != NULL && (engine->caps & NB_CAP_ORDERED) != 0;
+	bool has_scan = (engine->caps & NB_CAP_ORDERED) != 0 &&
+		(engine->scan_open != NULL || way == WAY_EXECUTE);
 	if (kind->atomic == NB_ATOMIC_REQUIRED && level_of(engine, kind, way) == STEPS_EMULATED)
 		return refuse_level(engine, kind);
-	if ((kind_verbs(kind) >> NB_STEP_PREFIX_EMPTY & 1) != 0 && !has_scan &&
-		way != WAY_EXECUTE)
+	if ((kind_verbs(kind) >> NB_STEP_PREFIX_EMPTY & 1) != 0 && !has_scan)
 		return error_set(NB_UNSUPPORTED,
 			"%s: prefix-empty needs ordered scans, which %s does not have",
 			kind->name, engine->name);
@@ -354,7 +361,7 @@ each_step(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 static uint32_t
 flags_of(const struct nb_kind *kind)
 {
-	bool is_read_only = (kind_verbs(kind) & KIND_CHANGES) == 0;
+	bool is_read_only = !has_writes(kind);
 	return (is_read_only ? NB_EXEC_READ_ONLY : 0) |
 		(!is_read_only && kind->atomic != NB_ATOMIC_NO ? NB_EXEC_ATOMIC : 0) |
 		(kind->snapshot != NB_ATOMIC_NO ? NB_EXEC_SNAPSHOT : 0);
@@ -402,8 +409,7 @@ transaction(struct job_worker *worker, const struct ops_op *op, const struct nb_
 	bool is_sample, uint32_t clock_kind, struct span *span)
 {
 	const struct nb_engine *engine = worker->plan->engine;
-	bool is_read_only = (kind_verbs(kind) & KIND_CHANGES) == 0;
-	int rc = engine->begin(worker->session, is_read_only ? NB_TXN_READ_ONLY : 0);
+	int rc = engine->begin(worker->session, !has_writes(kind) ? NB_TXN_READ_ONLY : 0);
 	if (rc != NB_OK)
 		return rc;
 	rc = each_step(worker, op, is_sample, clock_kind, span, false);

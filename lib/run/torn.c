@@ -19,14 +19,15 @@ is_read(const struct ops_op *op, uint32_t k)
 	return op->steps[k].verb == NB_STEP_GET && op->steps[k].answer == NB_OK;
 }
 
-/** The operation of this group that put the value; false: it is not one, or not known. */
+/** The other operation of this group that put the value; false: it is not one, or not known. */
 static bool
 writer_of(const struct job_worker *worker, const struct ops_op *op, uint32_t k, uint64_t *i)
 {
 	uint64_t version = worker->seen[k];
 	return worker->seen_sizes[k] >= 16 && version != 0 &&
 		ops_version_index(worker->plan->spec, version,
-			value_versions(worker->seen_sizes[k]), op->index, i);
+			value_versions(worker->seen_sizes[k]), op->index, i) &&
+		*i != op->index;
 }
 
 /** Whether record b, read beside record a that operation i put, lacks what i put to it. */
@@ -36,13 +37,31 @@ is_torn(const struct job_worker *worker, const struct ops_op *op, uint64_t i, ui
 {
 	const struct ops_spec *spec = worker->plan->spec;
 	uint64_t j;
-	if (op->numbers[a] == op->numbers[b] || worker->seen_sizes[b] < 16 ||
-		worker->seen[a] == worker->seen[b])
+	if (worker->seen_sizes[b] < 16 || worker->seen[a] == worker->seen[b])
 		return false;
+	if (op->numbers[a] == op->numbers[b])
+		return !ops_has_written(op, a) && !ops_has_written(op, b);
 	if (worker->seen[b] == 0)
 		return ops_puts_at_once(spec, i, op->numbers[b]);
 	return writer_of(worker, op, b, &j) && ops_puts_at_once(spec, i, op->numbers[b]) &&
 		ops_puts_at_once(spec, j, op->numbers[a]);
+}
+
+/** Whether the operation has put record k before it read it, and read something else. */
+static bool
+misses_own(const struct job_worker *worker, const struct ops_op *op, uint32_t k)
+{
+	uint64_t own = ops_version(worker->plan->spec, op->index);
+	uint32_t size = worker->seen_sizes[k];
+	bool has_put = false;
+	for (uint32_t j = 0; j < k; j++) {
+		const struct nb_step *step = &op->steps[j];
+		if (op->numbers[j] == op->numbers[k] && step->answer == NB_OK)
+			has_put = (KIND_CHANGES >> step->verb & 1) != 0
+				? (KIND_PUTS >> step->verb & 1) != 0
+				: has_put;
+	}
+	return has_put && size >= 16 && worker->seen[k] != value_version_in(own, size);
 }
 
 void
@@ -50,6 +69,11 @@ torn_judge(struct job_worker *worker, const struct ops_op *op)
 {
 	uint64_t i;
 	for (uint32_t a = 0; a < op->items; a++) {
+		if (is_read(op, a) && misses_own(worker, op, a)) {
+			job_verify_note(worker, op, a, JOB_STALE, worker->seen[a],
+				ops_version(worker->plan->spec, op->index));
+			return;
+		}
 		if (!is_read(op, a) || !writer_of(worker, op, a, &i) ||
 			!ops_puts_at_once(worker->plan->spec, i, op->numbers[a]))
 			continue;

@@ -250,7 +250,9 @@ void
 job_verify_value(struct job_worker *worker, const struct ops_op *op, uint32_t item,
 	struct nb_slice value)
 {
-	verify(worker, op, op->keys[item], value, op->numbers[item], true);
+	/* this thread's last write to it is then the operation's own, or another thread's since */
+	bool is_known = op->steps == NULL || !ops_has_written(op, item);
+	verify(worker, op, op->keys[item], value, op->numbers[item], is_known);
 }
 
 void

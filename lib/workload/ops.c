@@ -863,3 +863,14 @@ ops_puts_at_once(const struct ops_spec *spec, uint64_t i, uint64_t number)
 			steps_write(&maker, j, number, 1 << NB_STEP_PUT);
 	return maker.kinds[j] == NB_OP_TXN_WRITE && goes_to(&maker, j, number);
 }
+
+bool
+ops_has_written(const struct ops_op *op, uint32_t item)
+{
+	for (uint32_t k = 0; k < item; k++) {
+		if (op->numbers[k] == op->numbers[item] && op->steps[k].answer == NB_OK &&
+			(KIND_CHANGES >> op->steps[k].verb & 1) != 0)
+			return true;
+	}
+	return false;
+}

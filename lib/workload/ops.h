@@ -159,6 +159,10 @@ ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number);
 bool
 ops_puts_at_once(const struct ops_spec *spec, uint64_t i, uint64_t number);
 
+/** Whether a step before that one was answered NB_OK and has written to the same record. */
+bool
+ops_has_written(const struct ops_op *op, uint32_t item);
+
 /** Kinds of the operations of a stratum. */
 void
 ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRATUM]);

@@ -4,9 +4,7 @@
 # shellcheck disable=SC2154
 load helper
 
-setup() {
-	stepper=$MININB_TEST_PLUGINS/stepper.so
-}
+stepper=$MININB_TEST_PLUGINS/stepper.so
 
 job_with() {
 	cat >job.ini <<-END
@@ -58,6 +56,41 @@ job_with() {
 	mininb 1 run --workload=job.ini --path=nb --driver=tkrzw,leveldb
 }
 
+@test "an operation that reads what it wrote itself is not a finding" {
+	cat >job.ini <<-END
+		[workload]
+		records = 50
+		space = 80
+		[kind twice]
+		steps = get*2, put@1, get@1
+		[kind renew]
+		steps = put*1..3, get, delete, get@3, insert@3, get@3
+		[kind newer]
+		steps = put-if-newer, get@1
+		[run]
+		twice = 50
+		renew = 30
+		newer = 20
+		count = 5000
+		threads = 2
+	END
+	mininb 0 run --workload=job.ini --path=nb --driver=memory --verify-rate=1 --output=a.json
+	equals "$(jq -r '.results[0].groups[0].level' a.json)" serializable
+	mininb 0 run --workload=job.ini --path=nb --driver=memory --verify-rate=1 --threads=1
+	# also one by one, where others write between the steps
+	mininb 0 load --workload=job.ini --path=nb --driver=leveldb
+	mininb 0 run --workload=job.ini --path=nb --driver=leveldb --verify-rate=1 --output=b.json
+	equals "$(jq -r '.results[0].groups[0].level' b.json)" emulated
+}
+
+@test "a kind that only reads opens the database to read" {
+	printf '[workload]\nrecords = 20\n[kind look]\nsteps = get*2..5\n[run]\nlook = 1\n' >job.ini
+	mininb 0 load --workload=job.ini --path=nb --driver=lmdb
+	mininb 0 run --workload=job.ini --path=nb --driver=lmdb
+	matches "$output" $'\nPhases .* run '
+	lacks "$output" ' settle '
+}
+
 @test "an engine that leaves a part of a transaction out is found" {
 	job_with ''
 	mininb 3 run --workload=job.ini --path=nb --driver="$stepper" -o defect=torn \
@@ -102,6 +135,9 @@ job_with() {
 		[kind read]\nsteps = get|the name is taken
 		[kind look]\nsteps = get*600, put*600|allowed: 1024
 	END
+	printf '[workload]\nrecords = 9\n[kind look]\nsteps = prefix-empty\n[run]\nlook = 1\n' >job.ini
+	mininb 1 run --workload=job.ini --path=nb --driver="$stepper"
+	contains "$stderr" 'prefix-empty needs ordered scans, which stepper does not have'
 	mininb 2 run --path=nb --driver=memory --records=10 --add=1 --update=1
 	contains "$stderr" 'a job with add keeps counters'
 }
