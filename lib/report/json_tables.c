@@ -44,15 +44,16 @@ static const struct json_names key_ranges = {NAMES("shared", "private")};
 static const struct json_names insert_verbs = {NAMES("put", "insert")};
 static const struct json_names answers = {
 	NAMES("ok", "not_found", "conflict", "exists", "pending")};
-static const struct json_names caps = {NAMES("ordered", "persistent", "concurrent",
-	"atomic_batch", "snapshot", "zero_copy", "multi_process", "synthetic")};
+static const struct json_names caps = {
+	NAMES("ordered", "persistent", "concurrent", "atomic_batch", "snapshot", "zero_copy",
+		"multi_process", "synthetic", "remote", "serializable", "copies")};
 static const struct json_names run_flags = {
 	NAMES("pin", "allow_missing", "fresh", "cold", "hardware", "force")};
 static const struct json_names value_verdicts = {
 	NAMES("good", "wrong_size", "other_key", "corrupt", "stale")};
 static const struct json_names job_verdicts = {
 	NAMES("good", "missing", "wrong_size", "other_key", "corrupt", "stale", "unordered",
-		"gap", "phantom", "exists", "torn", "wrong_sum")};
+		"gap", "phantom", "exists", "torn", "wrong_sum", "lost_update", "write_skew")};
 
 static const char *const known_names[] = {
 #define NAME(group, name, ...) name,

@@ -272,6 +272,9 @@ add_case(struct doc *doc, const struct nb_result *result, const struct job_case 
 	if (it->verdict == JOB_WRONG_SUM)
 		doc_more(doc, ": grew by %" PRIu64 ", and %" PRIu64 " was added", it->version,
 			it->expected);
+	if (it->verdict == JOB_LOST_UPDATE || it->verdict == JOB_WRITE_SKEW)
+		doc_more(doc, ", read version %" PRIu64 " beside operation %" PRIu64,
+			it->version, it->expected);
 	if (it->verdict == JOB_STALE || it->verdict == JOB_TORN)
 		doc_more(doc, ", version %" PRIu64 ", expected %" PRIu64, it->version,
 			it->expected);

@@ -6,6 +6,7 @@
  * includes this.
  */
 #include "run/backoff.h"
+#include "run/isolation.h"
 #include "run/steps.h"
 #include "run/worker_taken.h"
 
@@ -354,8 +355,9 @@ operate(struct job_worker *worker, const struct nb_engine *engine, const struct 
 			judge_misses(worker, op);
 		break;
 	case OPS_STEPS:
+		worker->is_watched = isolation_watches(worker, op);
 		TIMED(steps_attempt(worker, op, is_sample, clock_kind, span));
-		steps_end(worker, op, rc, is_sample);
+		steps_end(worker, op, rc, is_sample, timed->begin);
 		break;
 	default:
 		__builtin_unreachable();

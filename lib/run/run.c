@@ -145,6 +145,7 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 		/* what was done is then known by the counts of threads, also of a part of it */
 		.takes_turns = run->options.record_path != NULL ||
 			run->options.steady.window_ns > 0,
+		.has_rivals = run->options.procs == 1 && all_threads(run) > 1,
 		.threads = group->threads * (is_load ? 1 : run->options.procs),
 		.depth = group->depth,
 		.batch_bytes = group->batch_bytes,

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "run/fault.h"
+#include "run/isolation.h"
 #include "run/run.h"
 #include "run/tally.h"
 
@@ -432,6 +433,8 @@ operate_all(struct nb_run *run)
 		job_worker_take_over(worker);
 	end_operations(run, &before);
 	rc = ended == NB_OK ? worker_failure(run) : ended;
+	if (rc == NB_OK && !stop_requested())
+		rc = isolation_judge(run);
 	run->was_cut = rc != NB_OK;
 	return rc == NB_OK && !stop_requested() && is_read_back_now(run) ? read_back(run) : rc;
 }

@@ -22,6 +22,7 @@
 
 #include "base/error.h"
 #include "run/backoff.h"
+#include "run/isolation.h"
 #include "run/torn.h"
 
 enum { WAY_EXECUTE, WAY_TXN, WAY_TOGETHER, WAY_SINGLE, WAYS };
@@ -205,11 +206,12 @@ take_step(struct job_worker *worker, const struct ops_op *op, uint32_t k, bool i
 	if (is_get)
 		worker_consume(step->value);
 	span->bytes += step->value.size;
-	if (is_get && is_sample) {
+	if (is_get && (is_sample || worker->is_watched)) {
 		uint64_t pause = clock_stamp(clock_kind);
 		worker->seen[k] = value_version(step->value);
 		worker->seen_sizes[k] = (uint32_t)step->value.size;
-		job_verify_value(worker, op, k, step->value);
+		if (is_sample)
+			job_verify_value(worker, op, k, step->value);
 		span->paused += clock_stamp(clock_kind) - pause;
 	}
 	return NB_OK;
@@ -459,7 +461,8 @@ steps_attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample
 }
 
 void
-steps_end(struct job_worker *worker, const struct ops_op *op, int rc, bool is_sample)
+steps_end(struct job_worker *worker, const struct ops_op *op, int rc, bool is_sample,
+	uint64_t begin)
 {
 	if (rc < 0 || rc == NB_CONFLICT)
 		return;
@@ -480,8 +483,12 @@ steps_end(struct job_worker *worker, const struct ops_op *op, int rc, bool is_sa
 				op->index << 8 | (is_put ? NB_OP_UPDATE : NB_OP_DELETE)};
 	}
 	worker->is_adding = false;
+	if (!worker->is_watched && !(is_sample && may_be_torn))
+		return;
 	const struct nb_kind *kind = kind_row(worker->plan->spec->job, op->kind);
-	if (is_sample && may_be_torn &&
-		level_of(worker->plan->engine, kind, worker->ways[op->kind]) >= STEPS_SNAPSHOT)
+	uint32_t level = level_of(worker->plan->engine, kind, worker->ways[op->kind]);
+	if (is_sample && may_be_torn && level >= STEPS_SNAPSHOT)
 		torn_judge(worker, op);
+	if (worker->is_watched && level >= STEPS_SNAPSHOT)
+		isolation_keep(worker, op, level, begin);
 }

@@ -44,8 +44,9 @@ int
 steps_attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	uint32_t clock_kind, struct span *span);
 
-/** After the last attempt, behind the clock: remember what it wrote and judge what it read. */
+/** After the last attempt, not timed: remember what it wrote and judge what it read. */
 void
-steps_end(struct job_worker *worker, const struct ops_op *op, int rc, bool is_sample);
+steps_end(struct job_worker *worker, const struct ops_op *op, int rc, bool is_sample,
+	uint64_t begin);
 
 #endif /* RUN_STEPS_H */

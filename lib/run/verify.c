@@ -54,6 +54,8 @@ job_verdict_name(int verdict)
 		[JOB_EXISTS] = "insert found the new record there",
 		[JOB_TORN] = "torn",
 		[JOB_WRONG_SUM] = "wrong sum",
+		[JOB_LOST_UPDATE] = "lost update",
+		[JOB_WRITE_SKEW] = "write skew",
 	};
 	return verdict >= 0 && verdict < JOB_VERDICTS ? names[verdict] : "?";
 }

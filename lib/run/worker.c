@@ -59,6 +59,7 @@
 #include "run/async.h"
 #include "run/fault.h"
 #include "run/operate.h"
+#include "run/isolation.h"
 #include "run/tally.h"
 #include "run/worker_pool.h"
 
@@ -213,7 +214,10 @@ job_worker_enter(struct job_worker *worker)
 			return error_memory();
 		steps_begin(worker);
 	}
-	int rc = plan->depth > 1 ? async_new(&worker->async, plan) : NB_OK;
+	int rc = isolation_enter(worker);
+	if (rc != NB_OK)
+		return rc;
+	rc = plan->depth > 1 ? async_new(&worker->async, plan) : NB_OK;
 	return rc != NB_OK ? rc : ops_maker_create(&worker->maker, plan->spec);
 }
 
@@ -230,6 +234,7 @@ job_worker_leave(struct job_worker *worker)
 	free(worker->seen);
 	free(worker->seen_sizes);
 	tally_destroy(worker);
+	isolation_leave(worker);
 	ops_maker_destroy(&worker->maker);
 }
 

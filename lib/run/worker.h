@@ -64,13 +64,15 @@ enum {
 	JOB_WRONG_SIZE, /* not a size that values of this job have */
 	JOB_OTHER_KEY,
 	JOB_CORRUPT,
-	JOB_STALE,     /* this thread had put a newer one, or deleted it */
-	JOB_UNORDERED, /* a scan whose keys do not ascend */
-	JOB_GAP,       /* a scan that left out a record that is there */
-	JOB_PHANTOM,   /* a scan with a key that no record has */
-	JOB_EXISTS,    /* an insert of a new record found its key there */
-	JOB_TORN,      /* a snapshot with a part of what one operation wrote */
-	JOB_WRONG_SUM, /* of counters: not what was added */
+	JOB_STALE,       /* this thread had put a newer one, or deleted it */
+	JOB_UNORDERED,   /* a scan whose keys do not ascend */
+	JOB_GAP,         /* a scan that left out a record that is there */
+	JOB_PHANTOM,     /* a scan with a key that no record has */
+	JOB_EXISTS,      /* an insert of a new record found its key there */
+	JOB_TORN,        /* a snapshot with a part of what one operation wrote */
+	JOB_WRONG_SUM,   /* of counters: not what was added */
+	JOB_LOST_UPDATE, /* two operations have overwritten one version that both had read */
+	JOB_WRITE_SKEW, /* of two operations, each has read what the other one then overwrote */
 	JOB_VERDICTS
 };
 
@@ -173,6 +175,7 @@ struct job_plan {
 	bool is_alone;         /* nobody else writes to a key that this worker writes to */
 	uint32_t own_places;   /* of job_worker.own; a power of two */
 	bool takes_turns; /* threads do strata in turn, whatever could be: see job_has_shares() */
+	bool has_rivals; /* other workers of this process, in this phase or another one */
 	bool may_spin;
 	bool are_counters; /* values are numbers, which say nothing of who wrote them */
 	uint32_t tally_first, tally_workers; /* see tally.c; 0 workers: sums are not verified */
@@ -278,6 +281,8 @@ struct job_worker {
 	uint64_t *seen;             /* versions that a sampled one of steps read, by step */
 	uint32_t *seen_sizes;
 	struct job_tally *tally;
+	struct isolation_log *isolation; /* owned; NULL: anomalies are not looked for */
+	bool is_watched;                 /* of steps: what it reads is kept there */
 	struct job_findings findings;
 	int rc; /* the failure that ended it */
 	char text[WORKER_TEXT];

@@ -99,6 +99,38 @@ job_with() {
 	contains "$output$stderr" torn
 }
 
+# What two threads find on two of twenty records, each of them.
+findings_of() {
+	cat >skew.ini <<-END
+		[workload]
+		records = 20
+		[kind check]
+		steps = get, get, put@1
+		[run]
+		check = 1
+		count = 10000
+		threads = 2
+	END
+	mininb "$1" run --workload=skew.ini --path=nb --driver="$stepper" -o defect="$2" \
+		--verify-rate=1 --output=a.json
+	jq -r '.results[0].groups[0].findings.verdicts | del(.good) | keys | join(" ")' a.json
+}
+
+@test "lost updates and write skew are found where transactions are said to be serializable" {
+	equals "$(findings_of 0 none)" ''
+	equals "$(findings_of 3 skew)" write_skew
+	mininb 0 report a.json
+	contains "$output" ': write skew, read version '
+	contains "$(findings_of 3 overwritten)" lost_update
+}
+
+@test "a read of half of another's transaction is found" {
+	job_with ''
+	mininb 3 run --workload=job.ini --path=nb --driver="$stepper" -o defect=half_seen \
+		--verify-rate=1 --output=a.json
+	[ "$(jq '.results[0].groups[0].findings.verdicts.torn' a.json)" -gt 0 ]
+}
+
 @test "counters hold what was added, and an engine that loses additions is found" {
 	local run=(run --path=nb --records=100 --add=90 --read=10 --count=20000 --threads=2)
 	mininb 0 "${run[@]}" --driver="$stepper" --output=a.json

@@ -3,15 +3,20 @@
  * An engine with execute and merge, in memory under one lock, which breaks their promises when asked:
  * defect=torn leaves the last put of every seventh execute out, defect=lost every hundredth
  * addition; defect=unsupported answers each execute with NB_UNSUPPORTED.
+ *
+ * With the others two executes of different sessions meet, and the second one reads in the midst of
+ * the first: defect=half_seen after its first put, defect=skew and defect=overwritten before it. With
+ * skew an execute conflicts that puts what the other one has put, as with snapshot isolation.
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <mininb/engine.h>
 
 enum { SLOTS = 1 << 14, KEY_MAX = 32, VALUE_MAX = 256 };
-enum { NONE, TORN, LOST, UNSUPPORTED };
+enum { NONE, TORN, LOST, UNSUPPORTED, HALF_SEEN, SKEW, OVERWRITTEN };
 
 struct slot {
 	uint8_t key[KEY_MAX], value[VALUE_MAX];
@@ -19,8 +24,18 @@ struct slot {
 	int is_there;
 };
 
+/* An execute that waits for another one. */
+struct call {
+	struct nb_session *session;
+	struct nb_step *steps;
+	size_t count;
+	int is_done;
+};
+
 struct nb_db {
 	pthread_mutex_t lock;
+	pthread_cond_t met;
+	struct call *waiting;
 	uint64_t defect, executed, merged;
 	struct slot slots[SLOTS];
 };
@@ -45,6 +60,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		return args->host->fail(NB_FAIL, "out of memory");
 	db->defect = args->options[0].u64;
 	pthread_mutex_init(&db->lock, NULL);
+	pthread_cond_init(&db->met, NULL);
 	*out = db;
 	return NB_OK;
 }
@@ -52,6 +68,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 static int
 db_close(struct nb_db *db)
 {
+	pthread_cond_destroy(&db->met);
 	pthread_mutex_destroy(&db->lock);
 	free(db);
 	return NB_OK;
@@ -175,14 +192,87 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 		&(struct nb_step){.verb = NB_STEP_MERGE, .key = key, .operand = operand});
 }
 
+/* Do the steps from *at on, up to the first put, or with `puts` behind it; or all. */
+static void
+do_until(struct call *call, size_t *at, size_t puts)
+{
+	for (; *at < call->count; ++*at) {
+		struct nb_step *step = &call->steps[*at];
+		if (step->verb == NB_STEP_PUT && puts-- == 0)
+			return;
+		step->answer = do_step(call->session, step);
+	}
+}
+
+static int
+put_the_same(const struct call *one, const struct call *other)
+{
+	for (size_t i = 0; i < one->count * other->count; i++) {
+		const struct nb_step *a = &one->steps[i % one->count];
+		const struct nb_step *b = &other->steps[i / one->count];
+		if (a->verb == NB_STEP_PUT && b->verb == NB_STEP_PUT &&
+			a->key.size == b->key.size &&
+			memcmp(a->key.data, b->key.data, a->key.size) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+/* `own` in the midst of `other`. */
+static int
+interleave(struct nb_db *db, struct call *other, struct call *own)
+{
+	size_t there = 0, here = 0;
+	do_until(other, &there, db->defect == HALF_SEEN);
+	do_until(own, &here, 0);
+	do_until(other, &there, SIZE_MAX);
+	other->is_done = 1;
+	pthread_cond_broadcast(&db->met);
+	if (db->defect == SKEW && put_the_same(other, own))
+		return NB_CONFLICT;
+	do_until(own, &here, SIZE_MAX);
+	return NB_OK;
+}
+
+/* Under the lock. If no other session comes, it is done alone, and from then on all are. */
+static int
+meet(struct nb_db *db, struct call *own)
+{
+	struct timespec until;
+	struct call *other = db->waiting;
+	size_t at = 0;
+	int rc = 0;
+	if (other != NULL) {
+		db->waiting = NULL;
+		return interleave(db, other, own);
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	db->waiting = own;
+	while (rc == 0 && db->waiting == own)
+		rc = pthread_cond_timedwait(&db->met, &db->lock, &until);
+	if (own->is_done)
+		return NB_OK;
+	db->waiting = NULL;
+	db->defect = NONE;
+	do_until(own, &at, SIZE_MAX);
+	return NB_OK;
+}
+
 static int
 execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
 {
 	struct nb_db *db = session->db;
+	struct call own = {session, steps, count, 0};
 	(void)flags;
 	if (db->defect == UNSUPPORTED)
 		return NB_UNSUPPORTED;
 	pthread_mutex_lock(&db->lock);
+	if (db->defect > UNSUPPORTED) {
+		int rc = meet(db, &own);
+		pthread_mutex_unlock(&db->lock);
+		return rc;
+	}
 	int is_torn = db->defect == TORN && ++db->executed % 7 == 0;
 	for (size_t i = 0; i < count; i++)
 		steps[i].answer = is_torn && i + 1 == count && steps[i].verb == NB_STEP_PUT
@@ -193,7 +283,8 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 }
 
 static const struct nb_option options[] = {
-	NB_OPTION_CHOICE("defect", "none", "none|torn|lost|unsupported", "what it does wrong"),
+	NB_OPTION_CHOICE("defect", "none",
+		"none|torn|lost|unsupported|half_seen|skew|overwritten", "what it does wrong"),
 	NB_OPTION_END};
 
 static const struct nb_engine engine = {.abi = NB_ENGINE_ABI,
