@@ -56,6 +56,7 @@ libjudy-dev       | the engine of the tutorial
 check             | unit tests in C
 git               | which files are ours, for the tests that look at each of them
 bats              | tests of the program as a user runs it
+jq                | figures of results in the tests of the program
 clang             | the second compiler
 libclang-rt-dev   | its sanitizers; clang only recommends them
 llvm              | llvm-symbolizer: file and line in what they report

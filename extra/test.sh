@@ -39,9 +39,9 @@ readonly stages='scripts gcc clang asan tsan install valgrind'
 # The commands that a stage needs. A stage that lacks one fails: it has shown nothing.
 readonly -A tools=(
 	[scripts]='git shellcheck'
-	[gcc]='gcc meson ninja bats'
+	[gcc]='gcc meson ninja bats jq'
 	[clang]='clang clang++ clang-format git meson ninja'
-	[asan]='clang clang++ meson ninja bats'
+	[asan]='clang clang++ meson ninja bats jq'
 	[tsan]='gcc meson ninja'
 	[install]='gcc g++ cargo rustc meson ninja pkg-config'
 	[valgrind]='gcc meson ninja valgrind'

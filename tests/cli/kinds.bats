@@ -53,7 +53,9 @@ job_with() {
 	mininb 0 run --workload=job.ini --path=nb --driver="$stepper"
 	mininb 1 run --workload=job.ini --path=nb --driver="$stepper" -o defect=unsupported
 	contains "$stderr" 'can only do its steps one by one'
-	mininb 1 run --workload=job.ini --path=nb --driver=tkrzw,leveldb
+	needs_engine gdbm
+	needs_leveldb
+	mininb 1 run --workload=job.ini --path=nb --driver=gdbm,leveldb
 }
 
 @test "an operation that reads what it wrote itself is not a finding" {
