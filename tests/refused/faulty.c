@@ -40,19 +40,13 @@ enum {
 };
 
 static const struct nb_option options[] = {
-	{.name = "verb",
-		.type = NB_OPT_CHOICE,
-		.def = "put",
-		.choices = "open|session_open|put|get|flush|stats|session_close|close",
-		.help = "where"},
-	{.name = "number", .type = NB_OPT_U64, .def = "0", .help = "at which of its calls"},
-	{.name = "how",
-		.type = NB_OPT_CHOICE,
-		.def = "nothing",
-		.choices = "nothing|hang|fail|segv|fpe|ill|abort|bus|exit|quick_exit|_exit|"
-			   "_Exit|overflow|stack|slow|print|answer|log|size|chdir",
-		.help = "what happens there"},
-	{.name = NULL},
+	NB_OPTION_CHOICE("verb", "put",
+		"open|session_open|put|get|flush|stats|session_close|close", "where"),
+	NB_OPTION_U64("number", "0", NULL, 0, 0, "at which of its calls"),
+	NB_OPTION_CHOICE("how", "nothing",
+		"nothing|hang|fail|segv|fpe|ill|abort|bus|exit|quick_exit|_exit|_Exit|overflow|stack|slow|print|answer|log|size|chdir",
+		"what happens there"),
+	NB_OPTION_END,
 };
 
 struct nb_db {
@@ -164,7 +158,6 @@ db_close(struct nb_db *db)
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	(void)id;
 	*out = (void *)db;
 	return come_by(SESSION_OPEN);
 }
@@ -172,15 +165,12 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 static int
 session_close(struct nb_session *session)
 {
-	(void)session;
 	return come_by(SESSION_CLOSE);
 }
 
 static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	(void)session;
-	(void)key;
 	*value = (struct nb_slice){0};
 	if (the_db.verb == GET && the_db.how == SIZE)
 		value->size = (size_t)-1;
@@ -190,25 +180,18 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 static int
 put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	(void)session;
-	(void)key;
-	(void)value;
 	return come_by(PUT);
 }
 
 static int
 del(struct nb_session *session, struct nb_slice key)
 {
-	(void)session;
-	(void)key;
 	return NB_OK;
 }
 
 static int
 flush(struct nb_db *db, uint32_t upto)
 {
-	(void)db;
-	(void)upto;
 	return come_by(FLUSH);
 }
 

@@ -49,14 +49,10 @@ enum {
 };
 
 static const struct nb_option options[] = {
-	{.name = "defect",
-		.type = NB_OPT_CHOICE,
-		.def = "none",
-		.choices = "none|buffers|tears|splits|resurrects|swaps|refuses|crashes|hangs|"
-			   "skips|drifts|stubborn|reorders|blocks|leaves|forgets|cuts|wanders|"
-			   "transactional|halves|postpones|doubles|revives",
-		.help = "what is wrong with it"},
-	{.name = NULL},
+	NB_OPTION_CHOICE("defect", "none",
+		"none|buffers|tears|splits|resurrects|swaps|refuses|crashes|hangs|skips|drifts|stubborn|reorders|blocks|leaves|forgets|cuts|wanders|transactional|halves|postpones|doubles|revives",
+		"what is wrong with it"),
+	NB_OPTION_END,
 };
 
 enum { BUFFER = 1 << 20, LATE = 16 << 10, LONG = 512, ENOUGH = 30, STAGED = 64 };
@@ -385,7 +381,6 @@ db_close(struct nb_db *db)
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	(void)id;
 	*out = (void *)db;
 	return wander(db);
 }
@@ -393,7 +388,6 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 static int
 session_close(struct nb_session *session)
 {
-	(void)session;
 	return NB_OK;
 }
 
@@ -554,7 +548,6 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 static int
 scan_close(struct nb_session *session)
 {
-	(void)session;
 	return NB_OK;
 }
 

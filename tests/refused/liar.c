@@ -128,7 +128,6 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 static int
 del(struct nb_session *session, struct nb_slice key)
 {
-	(void)key;
 	return ((struct nb_db *)(void *)session)
 		->host->fail(NB_FAIL, "nothing is deleted here");
 }

@@ -7,32 +7,36 @@
  */
 #include <mininb/engine.h>
 
-static const char *
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* of verbs that do little */
+
+#ifndef PLAIN_VERSION
+#define PLAIN_VERSION "1.0"
+#endif
+
+__attribute__((unused)) static const char *
 version(void)
 {
-	return "1.0";
+	return PLAIN_VERSION;
 }
 
 #ifdef PLAIN_SESSIONS
-static int
+__attribute__((unused)) static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	(void)id;
 	*out = (void *)db;
 	return NB_OK;
 }
 
-static int
+__attribute__((unused)) static int
 session_close(struct nb_session *session)
 {
-	(void)session;
 	return NB_OK;
 }
 #endif
 
 /** The fields that all fill in alike, for a table called `engine` whose verbs have their names. */
 #define PLAIN_ENGINE \
-	.abi = NB_ENGINE_ABI, .size = sizeof(engine), .licence = "BSD-2-Clause", \
+	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .licence = "BSD-2-Clause", \
 	.home = "part of mininb", .build = NB_ENGINE_BUILD, .version = version, \
 	.open = db_open, .close = db_close, .session_open = session_open, \
 	.session_close = session_close, .get = get, .put = put, .del = del

@@ -10,7 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <mininb/engine.h>
+#define PLAIN_SESSIONS
+#define PLAIN_VERSION "1.2.3"
+#include "plain.h"
 
 /* A defect is an initializer of the table, which takes the place of the right one. */
 #ifndef PLUGIN_DEFECT
@@ -36,12 +38,6 @@ a_library_that_is_not_installed(void);
 #endif
 
 PART const char *
-version(void)
-{
-	return "1.2.3";
-}
-
-PART const char *
 no_text(void)
 {
 	return NULL;
@@ -50,7 +46,6 @@ no_text(void)
 PART int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
-	(void)args;
 	*out = &the_db;
 #ifdef PLUGIN_UNDEFINED
 	return a_library_that_is_not_installed();
@@ -62,37 +57,18 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 PART int
 db_open_failing(struct nb_db **out, const struct nb_open_args *args)
 {
-	(void)out;
 	return args->host->fail(NB_FAIL, "open_fails: no luck with %s", args->path);
 }
 
 PART int
 db_close(struct nb_db *db)
 {
-	(void)db;
-	return NB_OK;
-}
-
-PART int
-session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	(void)id;
-	*out = (void *)db;
-	return NB_OK;
-}
-
-PART int
-session_close(struct nb_session *session)
-{
-	(void)session;
 	return NB_OK;
 }
 
 PART int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	(void)session;
-	(void)key;
 	*value = (struct nb_slice){0};
 	return NB_OK;
 }
@@ -100,25 +76,18 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 PART int
 put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	(void)session;
-	(void)key;
-	(void)value;
 	return NB_OK;
 }
 
 PART int
 del(struct nb_session *session, struct nb_slice key)
 {
-	(void)session;
-	(void)key;
 	return NB_OK;
 }
 
 PART int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
-	(void)session;
-	(void)args;
 	return NB_OK;
 }
 
@@ -126,9 +95,6 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 PART int
 get_crashing(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	(void)session;
-	(void)key;
-	(void)value;
 	raise(SIGSEGV);
 	return NB_OK;
 }
@@ -136,9 +102,6 @@ get_crashing(struct nb_session *session, struct nb_slice key, struct nb_slice *v
 PART int
 put_hanging(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	(void)session;
-	(void)key;
-	(void)value;
 	while (pause() != 0)
 		continue;
 	return NB_OK;
@@ -148,25 +111,20 @@ put_hanging(struct nb_session *session, struct nb_slice key, struct nb_slice val
 PART int
 flush_slowly(struct nb_db *db, uint32_t upto)
 {
-	(void)db;
-	(void)upto;
 	nanosleep(&(struct timespec){.tv_sec = 3, .tv_nsec = 500000000}, NULL);
 	return NB_OK;
 }
 
 /* Right, but not as the host would write them. */
 PART const struct nb_option odd_defaults[] = {
-	{.name = "cached", .type = NB_OPT_BOOL, .def = "1", .help = "a bool"},
-	{.name = "checked", .type = NB_OPT_BOOL, .def = "off", .help = "a bool"},
-	{.name = "map_size", .type = NB_OPT_BYTES, .def = "1048576", .help = "a size"},
-	{.name = NULL},
+	NB_OPTION_BOOL("cached", "1", "a bool"),
+	NB_OPTION_BOOL("checked", "off", "a bool"),
+	NB_OPTION_BYTES("map_size", "1048576", 0, 0, "a size"),
+	NB_OPTION_END,
 };
 
 /* More rows than any engine has, and none of them ends the table. */
-#define ROW \
-	{ \
-		.name = "again", .type = NB_OPT_U64, .def = "1", .help = "a number" \
-	}
+#define ROW NB_OPTION_U64("again", "1", NULL, 0, 0, "a number")
 #define ROWS_4(row) row, row, row, row
 PART const struct nb_option endless[] = {ROWS_4(ROWS_4(ROWS_4(ROWS_4(ROW)))), ROW};
 
@@ -212,13 +170,9 @@ PART const struct nb_option later_option[] = {
 
 /* With the second choice, or flat, it is another table. */
 PART const struct nb_option types[] = {
-	{.name = "type",
-		.type = NB_OPT_CHOICE,
-		.def = "tree",
-		.choices = "tree|hash",
-		.help = "a choice"},
-	{.name = "flat", .type = NB_OPT_BOOL, .def = "no", .help = "a bool"},
-	{.name = NULL},
+	NB_OPTION_CHOICE("type", "tree", "tree|hash", "a choice"),
+	NB_OPTION_BOOL("flat", "no", "a bool"),
+	NB_OPTION_END,
 };
 
 /* One of those offered where the path says so, and one that is none. */
@@ -233,26 +187,10 @@ auto_by_path(const char *path)
 PART const struct nb_engine *
 variant(const struct nb_option_value *values)
 {
-	static const struct nb_engine hash = {.abi = NB_ENGINE_ABI,
-		.size = sizeof(hash),
-		.name = PLUGIN_NAME,
-		.summary = "a variant",
-		.licence = "BSD-2-Clause",
-		.home = "part of mininb",
-		.build = NB_ENGINE_BUILD,
-		.caps = NB_CAP_SYNTHETIC,
-		.durabilities = NB_DUR_BIT(NB_DUR_COMMIT),
-		.auto_durability = NB_DUR_COMMIT,
-		.options = types,
-		.version = version,
-		.open = db_open,
-		.close = db_close,
-		.session_open = session_open,
-		.session_close = session_close,
-		.get = get,
-		.put = put,
-		.del = del,
-		PLUGIN_VARIANT_DEFECT};
+	static const struct nb_engine hash = {PLAIN_ENGINE, .name = PLUGIN_NAME,
+		.summary = "a variant", .caps = NB_CAP_SYNTHETIC,
+		.durabilities = NB_DUR_BIT(NB_DUR_COMMIT), .auto_durability = NB_DUR_COMMIT,
+		.options = types, PLUGIN_VARIANT_DEFECT};
 	return values[0].u64 == 1 || values[1].u64 == 1 ? &hash : NULL;
 }
 
@@ -260,26 +198,9 @@ variant(const struct nb_option_value *values)
 PART const struct {
 	struct nb_engine known;
 	void *later[4];
-} engine = {{.abi = NB_ENGINE_ABI,
-		    .size = sizeof(struct nb_engine),
-		    .name = PLUGIN_NAME,
-		    .summary = "made for the tests of the loader",
-		    .licence = "BSD-2-Clause",
-		    .home = "part of mininb",
-		    .build = NB_ENGINE_BUILD,
-		    .caps = NB_CAP_SYNTHETIC,
-		    .durabilities = NB_DUR_BIT(NB_DUR_NONE),
-		    .auto_durability = NB_DUR_NONE,
-		    .version = version,
-		    .open = db_open,
-		    .close = db_close,
-		    .session_open = session_open,
-		    .session_close = session_close,
-		    .get = get,
-		    .put = put,
-		    .del = del,
-		    .insert = put,
-		    PLUGIN_DEFECT},
+} engine = {{PLAIN_ENGINE, .name = PLUGIN_NAME, .summary = "made for the tests of the loader",
+		    .caps = NB_CAP_SYNTHETIC, .durabilities = NB_DUR_BIT(NB_DUR_NONE),
+		    .auto_durability = NB_DUR_NONE, .insert = put, PLUGIN_DEFECT},
 	{&the_db, &the_db, &the_db, &the_db}};
 
 #ifndef PLUGIN_NO_ENTRY

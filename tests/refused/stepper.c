@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <mininb/engine.h>
+#include "plain.h"
 
 enum { SLOTS = 1 << 14, KEY_MAX = 32, VALUE_MAX = 256 };
 enum { NONE, TORN, LOST, UNSUPPORTED, HALF_SEEN, SKEW, OVERWRITTEN };
@@ -46,12 +46,6 @@ struct nb_session {
 	size_t lent_count;
 };
 
-static const char *
-version(void)
-{
-	return "1";
-}
-
 static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
@@ -77,7 +71,6 @@ db_close(struct nb_db *db)
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	(void)id;
 	*out = calloc(1, sizeof(**out));
 	if (*out == NULL)
 		return NB_FAIL;
@@ -187,7 +180,6 @@ del(struct nb_session *session, struct nb_slice key)
 static int
 merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
 {
-	(void)how;
 	return one(session,
 		&(struct nb_step){.verb = NB_STEP_MERGE, .key = key, .operand = operand});
 }
@@ -264,7 +256,6 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 {
 	struct nb_db *db = session->db;
 	struct call own = {session, steps, count, 0};
-	(void)flags;
 	if (db->defect == UNSUPPORTED)
 		return NB_UNSUPPORTED;
 	pthread_mutex_lock(&db->lock);
@@ -287,28 +278,18 @@ static const struct nb_option options[] = {
 		"none|torn|lost|unsupported|half_seen|skew|overwritten", "what it does wrong"),
 	NB_OPTION_END};
 
-static const struct nb_engine engine = {.abi = NB_ENGINE_ABI,
-	.size = sizeof(engine),
+static const struct nb_engine engine = {
+	PLAIN_ENGINE,
 	.name = "stepper",
 	.summary = "steps in memory",
-	.licence = "BSD-2-Clause",
-	.home = "https://example.org/",
-	.build = "test",
-	.version = version,
 	.caps = NB_CAP_CONCURRENT | NB_CAP_SERIALIZABLE | NB_CAP_SNAPSHOT,
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
 	.auto_durability = NB_DUR_NONE,
 	.key_size_max = KEY_MAX,
 	.value_size_max = VALUE_MAX,
 	.options = options,
-	.open = db_open,
-	.close = db_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.put = put,
-	.del = del,
 	.execute = execute,
-	.merge = merge};
+	.merge = merge,
+};
 
 NB_ENGINE_PLUGIN(engine)

@@ -30,23 +30,12 @@ enum {
 enum { TAME, RECORDING, ALL };
 
 static const struct nb_option options[] = {
-	{.name = "left_out",
-		.type = NB_OPT_CHOICE,
-		.def = "none",
-		.choices = "none|data|names|renames|sums|order",
-		.help = "the step that is left out"},
-	{.name = "wild",
-		.type = NB_OPT_CHOICE,
-		.def = "none",
-		.choices = "none|recording|all",
-		.help = "memory that is shared with who tests, to write over: the recording, "
-			"or where nothing is recorded, all"},
-	{.name = "hidden",
-		.type = NB_OPT_BOOL,
-		.def = "no",
-		.max = 1,
-		.help = "ask the kernel itself to append"},
-	{.name = NULL},
+	NB_OPTION_CHOICE("left_out", "none", "none|data|names|renames|sums|order",
+		"the step that is left out"),
+	NB_OPTION_CHOICE("wild", "none", "none|recording|all",
+		"memory that is shared with who tests, to write over: the recording, or where nothing is recorded, all"),
+	NB_OPTION_BOOL("hidden", "no", "ask the kernel itself to append"),
+	NB_OPTION_END,
 };
 
 enum { RECORDS = 1024, DELETED = -1, SNAPSHOT_EVERY = 100 };
