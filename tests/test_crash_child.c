@@ -106,7 +106,7 @@ has_what_returned(uint64_t from, uint64_t to)
 	struct crash_report report;
 	ck_assert_uint_eq(chain.moment.acked[0], to);
 	ck_assert_int_eq(
-		crash_verify(&report, &chain.subject, &chain.state, &chain.moment, chain.path),
+		crash_inspect(&report, &chain.subject, &chain.state, &chain.moment, chain.path),
 		NB_OK);
 	ck_assert_msg(report.wrongs == 0, "%s", report.text);
 	ck_assert_uint_eq(report.acknowledged, crash_rig_writes(&chain.plan, from, to));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef MODEL_H
 #define MODEL_H
-/** Random operations: what one means (ops.c), doing it (act.c), and sequences (model.c). */
+/** Random operations: what one means (random_ops.c), doing it (act.c), and sequences (model.c). */
 #include "check/suite.h"
 
 enum {

@@ -6,13 +6,13 @@
  *
  *     stream.c    the operations: operation i of a session is a function of (seed, i)
  *     child.c     the process that writes until it is ended, and the memory shared with it
- *     state.c     the expected contents, and the comparison with what was found
- *     verify.c    opens a database after a crash and reads it
+ *     oracle.c    the expected contents, and the comparison with what was found
+ *     inspect.c   opens a database after a crash and reads it
  *     kill.c      rounds of NB_CRASH_KILL
  *     step.c      ends a process at a counted moment
  *     keep.c      writes and reads a finding that can be repeated
- *     recorder.c  preloaded: records the calls that change files (record.h)
- *     record.c    validates a recording
+ *     recorder.c  preloaded: records the calls that change files (syscall_log.h)
+ *     syscall_log.c  validates a recording
  *     image.c     makes the files that a power loss may leave, from a recording
  *     power.c     rounds of NB_CRASH_POWER
  *
@@ -366,7 +366,7 @@ crash_open_args(const struct crash_subject *subject, const char *path, uint32_t 
  * engine's fault.
  */
 NB_MUST_CHECK int
-crash_verify(struct crash_report *out, const struct crash_subject *subject,
+crash_inspect(struct crash_report *out, const struct crash_subject *subject,
 	struct crash_oracle *state, const struct crash_moment *moment, const char *path);
 
 /* ---- a call of nb_crash() ---- */

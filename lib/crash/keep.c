@@ -402,7 +402,7 @@ check_again(struct crash_run *run, struct crash_oracle *state,
 	snprintf(to, sizeof(to), "%s/database", run->scratch);
 	int rc = process_copy_tree(to, from);
 	if (rc == NB_OK)
-		rc = crash_verify(&report, &run->subject, state, moment, to);
+		rc = crash_inspect(&report, &run->subject, state, moment, to);
 	if (rc != NB_OK)
 		return rc;
 	run->tally->rounds = 1;

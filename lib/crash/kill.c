@@ -285,7 +285,7 @@ kill_recovery(struct kills *kills, const struct aim *aim)
 	pid_t pid = crash_fork();
 	if (pid == 0)
 		crash_child_recover(&kills->run->subject, board, kills->database);
-	bool hangs; /* crash_verify() tests that */
+	bool hangs; /* crash_inspect() tests that */
 	int rc = pid > 0 ? await_kill(kills, pid, board, &status, &hangs) : NB_FAIL;
 	munmap(board, sizeof(*board));
 	return rc;
@@ -382,7 +382,7 @@ check_crash(struct kills *kills, const struct aim *aim, struct crash_report *rep
 	if (rc == NB_OK)
 		rc = copy_database(kills);
 	if (rc == NB_OK)
-		rc = crash_verify(
+		rc = crash_inspect(
 			report, &kills->run->subject, &kills->state, moment, kills->database);
 	if (rc == NB_OK && report->open_ns != 0)
 		kills->open_ns = report->open_ns;

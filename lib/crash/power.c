@@ -290,7 +290,7 @@ check_state(struct power *power, struct image *image, const struct power_draw *d
 	crash_oracle_copy(&power->found, &power->state);
 	int rc = image_write(image, power->try);
 	if (rc == NB_OK)
-		rc = crash_verify(&report, &subject, &power->found, &moment, power->try);
+		rc = crash_inspect(&report, &subject, &power->found, &moment, power->try);
 	bool is_kept = rc == NB_OK && report.wrongs != 0 && args->keep != NULL;
 	if (is_kept) /* as it was before it was opened: it is still in memory */
 		rc = image_write(image, power->copy);
@@ -495,7 +495,7 @@ go_on(struct power *power, struct image *image)
 	if (rc == NB_OK)
 		rc = image_write(image, power->database);
 	if (rc == NB_OK)
-		rc = crash_verify(
+		rc = crash_inspect(
 			&report, &power->run->subject, &power->found, &moment, power->try);
 	if (rc != NB_OK)
 		return rc;

@@ -9,7 +9,7 @@
  * begins with a mark of its chain, the number of its write, and a checksum (XXH3) of the rest,
  * which is random: no two are alike, nor do parts of two look like a third. Long values can be
  * torn: a write of several blocks takes time. A shorter value is known only by its bytes; equal
- * ones of the same key cannot be distinguished (state.c).
+ * ones of the same key cannot be distinguished (oracle.c).
  *
  * If the engine can add, every fifth key is a counter. What is added is random, so the value shows
  * which additions it includes. Transactions, some of which are aborted, have several writes.

@@ -24,7 +24,7 @@
 #include "run/sysinfo.h"
 #include "run/system.h"
 #include "run/worker.h"
-#include "workload/array.h"
+#include "workload/key_array.h"
 #include "workload/job.h"
 #include "workload/keyspace.h"
 #include "workload/sizes.h"

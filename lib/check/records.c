@@ -19,12 +19,6 @@ key_of(const void *data, size_t size)
 	return (struct nb_slice){.data = data, .size = size};
 }
 
-static size_t
-limit(uint64_t max, size_t tested)
-{
-	return max == 0 || max > tested ? tested : (size_t)max;
-}
-
 /** Whether the engine allows values of this size; if not, the promise does not apply. */
 static bool
 takes_value(struct suite *s, size_t size)
@@ -194,7 +188,7 @@ next_size(size_t size)
 bool
 check_values_of_every_size_are_kept(struct suite *s)
 {
-	size_t max = limit(s->engine->value_size_max, SUITE_VALUE_SIZE);
+	size_t max = limited(SUITE_VALUE_SIZE, s->engine->value_size_max);
 	uint64_t seed = s->args->seed;
 	if (!suite_open(s))
 		return false;
@@ -209,7 +203,7 @@ check_values_of_every_size_are_kept(struct suite *s)
 bool
 check_keys_of_every_size_are_kept(struct suite *s)
 {
-	size_t max = limit(s->engine->key_size_max, LONG_KEY);
+	size_t max = limited(LONG_KEY, s->engine->key_size_max);
 	if (!suite_open(s))
 		return false;
 	for (size_t size = 1; size <= max; size = next_size(size))
@@ -247,7 +241,7 @@ check_keys_are_told_apart_byte_for_byte(struct suite *s)
 		{"\0a", 2}, {"a", 1}, {"a\0", 2}, {"a\0b", 3}, {"a\0c", 3}, {"ab", 2},
 		{"abc", 3}, {"A", 1}, {" ", 1}, {"a ", 2}, {"\n", 1}, {"\xff", 1},
 		{"\xff\xff", 2}, {"\xff\0", 2}, {"\x80", 1}, {"\x7f", 1}, {"/", 1}, {"..", 2}};
-	size_t max = limit(s->engine->key_size_max, LONG_KEY);
+	size_t max = limited(LONG_KEY, s->engine->key_size_max);
 	if (!suite_open(s))
 		return false;
 	for (size_t i = 0; i < COUNT_OF(keys); i++)
@@ -265,7 +259,7 @@ check_key_of_the_greatest_size_is_kept(struct suite *s)
 	if (!suite_open(s))
 		return false;
 	struct nb_slice key = suite_value(
-		s, limit(s->engine->key_size_max, LONG_KEY), s->args->seed);
+		s, limited(LONG_KEY, s->engine->key_size_max), s->args->seed);
 	struct nb_slice shorter = key_of(key.data, key.size - 1);
 	return put_and_find(s, key, 8, 1) &&
 		(shorter.size == 0 || (lacks(s, shorter) && put_and_find(s, shorter, 8, 2))) &&

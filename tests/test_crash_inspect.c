@@ -50,7 +50,7 @@ verify(void)
 {
 	struct crash_report report;
 	crash_oracle_copy(&seen, &chain.state);
-	int rc = crash_verify(&report, &chain.subject, &seen, &chain.moment, chain.path);
+	int rc = crash_inspect(&report, &chain.subject, &seen, &chain.moment, chain.path);
 	ck_assert_msg(rc == NB_OK, "%s", nb_error_text());
 	return report;
 }
@@ -502,7 +502,7 @@ TEST(interruption_is_no_finding)
 	wrong.get = get_hanging;
 	nb_stop();
 	ck_assert_int_eq(
-		crash_verify(&report, &chain.subject, &chain.state, &chain.moment, chain.path),
+		crash_inspect(&report, &chain.subject, &chain.state, &chain.moment, chain.path),
 		NB_ERR_INTERRUPTED);
 	nb_stop_clear();
 }

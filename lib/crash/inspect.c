@@ -4,7 +4,7 @@
  * engine that recovers may crash or hang. This process watches the child. The findings come back
  * in shared memory, with what the child was doing when it ended.
  *
- * The child reads each key with get and compares it with what was written (state.c). Everything
+ * The child reads each key with get and compares it with what was written (oracle.c). Everything
  * else must agree with that: scans in both directions, and a second open. In between it writes
  * keys of its own: after the recovery, and after a flush and checkpoint, where a log may have
  * been cut or replaced. The second open must find both. The child deletes them at the end, which
@@ -549,7 +549,7 @@ watch(struct room *room, pid_t pid, uint64_t timeout_ns)
 }
 
 int
-crash_verify(struct crash_report *out, const struct crash_subject *subject,
+crash_inspect(struct crash_report *out, const struct crash_subject *subject,
 	struct crash_oracle *state, const struct crash_moment *moment, const char *path)
 {
 	struct room *room = crash_share(room_size(state));

@@ -11,7 +11,7 @@
  * A key may stand in the file more than once, so that several threads go to it: what one of them
  * has put last is judged as of key files that have duplicates (verify.c).
  */
-#include "workload/array.h"
+#include "workload/key_array.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WORKLOAD_ARRAY_H
-#define WORKLOAD_ARRAY_H
+#ifndef WORKLOAD_KEY_ARRAY_H
+#define WORKLOAD_KEY_ARRAY_H
 /**
  * A file of 64-bit keys, mapped, as a source of operations: operation i of a group goes to key
  * i modulo their number. Nobody reads ahead, so threads share nothing.
@@ -28,4 +28,4 @@ array_open(struct array *array, struct ops_spec *spec, const struct nb_trace_opt
 void
 array_close(struct array *array);
 
-#endif /* WORKLOAD_ARRAY_H */
+#endif /* WORKLOAD_KEY_ARRAY_H */
