@@ -4,8 +4,6 @@
  * order requests come out in; and what the engine does wrong is found as it is in the loop that
  * makes one call after the other.
  */
-#include "run/async.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -137,6 +137,21 @@ histogram_add(struct nb_histogram *histogram, uint64_t value_ns)
 	histogram_add_block(histogram, &value_ns, 1);
 }
 
+/** The same value so many times, at least once. */
+static inline void
+histogram_add_times(struct nb_histogram *histogram, uint64_t value_ns, uint64_t times)
+{
+	uint64_t counted = value_ns < HISTOGRAM_HOUR ? value_ns : HISTOGRAM_HOUR;
+	uint64_t *place = &histogram->counts[histogram_index(counted)];
+	uint64_t now = __atomic_load_n(place, __ATOMIC_RELAXED) + times;
+	__atomic_store_n(place, now, __ATOMIC_RELAXED);
+	histogram->sum += (uint128)value_ns * times;
+	histogram->min = value_ns < histogram->min ? value_ns : histogram->min;
+	histogram->max = value_ns > histogram->max ? value_ns : histogram->max;
+	for (; (now & HISTOGRAM_MARK) != 0 && times > 0; times--)
+		histogram_add_at_bound(histogram, value_ns);
+}
+
 /** 0: too few samples support that percentile. */
 static inline uint64_t
 histogram_supported(const struct nb_histogram *histogram, double percent)

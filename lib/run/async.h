@@ -2,34 +2,225 @@
 #ifndef RUN_ASYNC_H
 #define RUN_ASYNC_H
 /**
- * The worker's loop for engines with submit and reap: up to plan->depth requests of the worker
- * are in flight at a time. See the head of async.c for what is timed.
+ * Blocks of operations with several requests in flight. worker.c alone includes this.
+ *
+ * The worker gathers operations in slots, hands them over (submit), and takes what is done
+ * (reap). It fills free slots before it waits, so that up to plan->depth requests are in
+ * flight; a request that takes long holds one slot and stops nobody. Without batch-bytes the
+ * worker hands over whenever slots are used up, a block of operations ends, or the next one is
+ * not due yet; with it, when so many bytes are gathered.
+ *
+ * One stamp is taken before submit, for all that is handed over, and one after reap and the
+ * reading of the values that came with it, for all that came. Service time is the difference,
+ * from the first stamp of an operation: it includes the time that a request waits in the
+ * engine's queue, and that of a completion until the worker reaps it. Response time is from
+ * the moment at which the operation was due; an operation is never handed over before that.
+ * The time of a batch is from the stamp before submit to that at which the last of the
+ * operations which were handed over with it came out.
+ *
+ * Verification happens after the second stamp, and the release of what was lent after that. The
+ * clock cannot be stopped for it, since other requests are in flight: their times include it,
+ * and also the making of operations.
+ *
+ * What would make the numbers wrong: a stamp for each operation, which would charge an
+ * operation for the stamps of its neighbours; waiting for the whole of a batch before the next
+ * one is handed over, which would make the depth a mean of half of what was asked for.
  */
-#include <stdbool.h>
+#include "base/error.h"
+#include "run/reap.h"
 
-#include <mininb/mininb.h>
+/* Longest wait in reap, so that a halt is seen; of an engine with tick POOL_IDLE_NS. */
+enum { PIECE_NS = 10 * 1000000 };
 
-struct async;
-struct job_plan;
-struct job_worker;
+/** After a failure or nb_stop() requests in flight are waited for as long as some come out. */
+#define GRACE_NS UINT64_C(1000000000)
 
-/** Bytes of keys and values that the requests in flight of one worker may take. */
-#define ASYNC_BYTES_MAX (UINT64_C(1) << 30)
+/** Go on with what is in flight, for `most_ns` at most if nothing comes out. */
+static ALWAYS_INLINE void
+go_on(struct job_worker *worker, uint64_t most_ns, uint32_t clock_kind, bool is_paced)
+{
+	struct async *async = worker->async;
+	uint64_t timeout_ns = most_ns;
+	if (__builtin_expect(async->conflicted_count > 0, 0)) {
+		uint64_t ticks = gather_again(worker);
+		hand_over(worker, clock_kind, is_paced);
+		uint64_t next_ns = ticks < UINT64_MAX ? clock_ns(worker->plan->clock, ticks)
+						      : most_ns;
+		timeout_ns = next_ns < most_ns ? next_ns : most_ns;
+		async->now = clock_stamp(clock_kind);
+	}
+	if (!async->is_broken && async->in_flight > 0)
+		reap(worker, timeout_ns, clock_kind, is_paced);
+}
 
-/** Whether operations of that kind can be requests: NB_OP_*. */
-bool
-async_has(uint32_t kind);
+/** Whether the worker is to begin no more operations. */
+static inline bool
+is_at_end(struct job_worker *worker)
+{
+	struct async *async = worker->async;
+	async->is_over |= async->now >= worker->taken->moments.end || is_halted(worker) ||
+		worker->rc != NB_OK;
+	return async->is_over;
+}
 
-/** Allocate and touch all that the loop needs. To be given to async_delete(). */
-NB_MUST_CHECK int
-async_new(struct async **out, const struct job_plan *plan);
+/** Wait until a slot is free. */
+static ALWAYS_INLINE void
+make_room(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
+{
+	struct async *async = worker->async;
+	/* All that is in flight has been waited for, or there is no point in gathering more. */
+	if (async->batch_bytes == 0 || async->in_flight == 0 ||
+		async->gathered_bytes >= async->batch_bytes)
+		hand_over(worker, clock_kind, is_paced);
+	go_on(worker, async->piece_ns, clock_kind, is_paced);
+}
 
-/** NULL is fine. */
-void
-async_delete(struct async *async);
+/** While nothing is in flight, as any worker; else by reaping what comes meanwhile. */
+static ALWAYS_INLINE void
+reap_until_due(struct job_worker *worker, uint64_t due, uint32_t clock_kind)
+{
+	struct async *async = worker->async;
+	struct pacer *pacer = &worker->pacer;
+	uint64_t now = async->now = clock_stamp(clock_kind);
+	while (now < due && !is_at_end(worker)) {
+		if (async->batch_bytes == 0)
+			hand_over(worker, clock_kind, true);
+		if (async->in_flight == 0 && async->conflicted_count == 0) {
+			heartbeat_leave(&worker->heartbeat);
+			now = async->now = pacer_wait_until(
+				pacer, due, now, worker->plan->halt);
+			heartbeat_enter(&worker->heartbeat, "reap");
+			continue;
+		}
+		uint64_t left_ns = clock_ns(pacer->clock, due - now);
+		uint64_t spare_ns = pacer->is_spinning ? pacer->slack_ns : 0;
+		left_ns = left_ns > spare_ns ? left_ns - spare_ns : 0;
+		go_on(worker, left_ns < async->piece_ns ? left_ns : async->piece_ns, clock_kind,
+			true);
+		now = async->now = clock_stamp(clock_kind);
+	}
+}
 
-/** All operations of the worker, until none is in flight. Failures are in its rc and text. */
-void
-async_run(struct job_worker *worker);
+/** Gather operations from `j` on, one at least, for as long as there is nothing else to do. */
+static ALWAYS_INLINE uint32_t
+gather_some(struct job_worker *worker, const struct ops_op *ops, uint32_t j, uint32_t count,
+	bool is_paced)
+{
+	struct async *async = worker->async;
+	uint32_t end = count - j < async->free_count ? count : j + async->free_count;
+	uint64_t batch_bytes = async->batch_bytes > 0 ? async->batch_bytes : UINT64_MAX;
+	if (is_paced)
+		end = j + 1;
+	do
+		flight_begin(async, &ops[j], is_paced ? worker->taken->due[j] : 0);
+	while (++j < end && async->gathered_bytes < batch_bytes);
+	return j;
+}
+
+/** As run_block(). */
+static ALWAYS_INLINE bool
+run_async_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
+	uint32_t clock_kind, bool is_paced)
+{
+	struct async *async = worker->async;
+	const uint64_t *due = worker->taken->due;
+	heartbeat_enter(&worker->heartbeat, "reap");
+	async->is_over |= stop_requested(); /* also if the keys just read were lost */
+	for (uint32_t j = 0; j < count && !async->is_over;) {
+		if (is_paced && due[j] >= worker->taken->moments.end) {
+			async->is_over = true;
+			break;
+		}
+		if (is_paced)
+			reap_until_due(worker, due[j], clock_kind);
+		while (async->free_count == 0 && !is_at_end(worker))
+			make_room(worker, clock_kind, is_paced);
+		if (is_at_end(worker))
+			break;
+		j = gather_some(worker, ops, j, count, is_paced);
+		if (async->batch_bytes > 0 && async->gathered_bytes >= async->batch_bytes)
+			hand_over(worker, clock_kind, is_paced);
+	}
+	if (async->batch_bytes == 0)
+		hand_over(worker, clock_kind, is_paced);
+	/* keys and values that are used where they were made */
+	while (!async->has_copies && async->tail > async->head && worker->rc == NB_OK) {
+		go_on(worker, async->piece_ns, clock_kind, is_paced);
+		hand_over(worker, clock_kind, is_paced);
+	}
+	heartbeat_leave(&worker->heartbeat);
+	return !async->is_over;
+}
+
+/** Whether no more is to be expected of what is in flight. */
+static bool
+is_given_up(struct job_worker *worker)
+{
+	const struct async *async = worker->async;
+	if (async->is_broken)
+		return true;
+	bool is_cut = worker->rc != NB_OK || stop_requested();
+	return is_cut && async->now - async->came > async->grace_ticks;
+}
+
+/** Until nothing is in flight. After a failure or a stop nothing more is handed over. */
+static ALWAYS_INLINE void
+drain(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
+{
+	struct async *async = worker->async;
+	heartbeat_enter(&worker->heartbeat, "reap");
+	async->came = async->now = clock_stamp(clock_kind);
+	while (async->free_count < async->depth && !is_given_up(worker)) {
+		if (worker->rc != NB_OK || stop_requested())
+			async->head = async->tail = async->conflicted_count = 0;
+		hand_over(worker, clock_kind, is_paced);
+		if (async->in_flight + async->conflicted_count == 0)
+			break;
+		go_on(worker, async->piece_ns, clock_kind, is_paced);
+		async->now = clock_stamp(clock_kind);
+	}
+	heartbeat_leave(&worker->heartbeat);
+	if (async->in_flight > 0)
+		log_message(NB_LOG_WARNING,
+			"%u requests were still in flight when the run ended; they are not counted and may or may not have happened",
+			async->in_flight);
+	worker->is_adding |= async->free_count < async->depth;
+	doubt_forget(worker);
+}
+
+/** While the worker waits for strata of others, and maybe of its own: see wait_for_peers(). */
+static __attribute__((noinline)) void
+go_on_in_wait(struct job_worker *worker, bool is_own)
+{
+	const struct job_plan *plan = worker->plan;
+	struct async *async = worker->async;
+	heartbeat_enter(&worker->heartbeat, "reap");
+	hand_over(worker, plan->clock->kind, plan->is_paced);
+	go_on(worker, is_own ? async->piece_ns : 0, plan->clock->kind, plan->is_paced);
+	async->now = clock_stamp(plan->clock->kind);
+	heartbeat_leave(&worker->heartbeat);
+}
+
+/** The worker has gathered all of its strata below that one. */
+static inline void
+end_async_stratum(struct job_worker *worker, uint64_t stratum)
+{
+	worker->async->stratum = stratum;
+	tell_strata(worker);
+}
+
+/** Before the first operation. */
+static void
+begin_async(struct job_worker *worker)
+{
+	const struct job_plan *plan = worker->plan;
+	struct async *async = worker->async;
+	async->is_over = async->is_broken = false;
+	async->now = async->first = 0;
+	async->came = async->ticked = worker->taken->moments.begin;
+	async->stratum = worker->thread;
+	async->grace_ticks = clock_ticks(plan->clock, GRACE_NS);
+	async->piece_ns = plan->engine->tick != NULL ? POOL_IDLE_NS : PIECE_NS;
+}
 
 #endif /* RUN_ASYNC_H */

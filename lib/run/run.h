@@ -350,6 +350,10 @@ NB_MUST_CHECK int
 run_check_verbs(
 	const struct nb_engine *engine, const struct nb_job *job, const struct nb_group *group);
 
+/** Bytes of keys and values of one request of the group, at most. */
+uint64_t
+run_request_bytes(const struct nb_run *run, const struct nb_group *group);
+
 /** Operations that the group is to do; UINT64_MAX: no bound. */
 uint64_t
 run_count_of(const struct nb_job *job, const struct nb_group *group);

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "run/async.h"
+#include "run/flight.h"
 #include "run/run.h"
 #include "run/steps.h"
 
@@ -93,12 +93,39 @@ run_check_verbs(
 	return steps_check(engine, job, group);
 }
 
+uint64_t
+run_request_bytes(const struct nb_run *run, const struct nb_group *group)
+{
+	uint64_t records = 1;
+	for (uint32_t k = KIND_ADD; k < NB_KINDS_MAX; k++) {
+		const struct nb_kind *kind = kind_row(run->job, k);
+		uint32_t own = kind != NULL && group_has(group, k) ? kind_records_max(kind) : 0;
+		records = own > records ? own : records;
+	}
+	return records * (run->keys.key_size_max + run->sizes.max);
+}
+
+/** It cannot be a request in flight. */
+static int
+refuse_kind(const struct nb_run *run, const struct nb_group *group, uint32_t kind)
+{
+	const char *name = kind_name(run->job, kind), *engine = run->engine->table.name;
+	if (kind_is_steps(kind))
+		return error_set(NB_UNSUPPORTED,
+			"%s: depth: %s cannot execute the steps of %s as one request; use --depth=1",
+			group->name, engine, name);
+	return error_set(NB_ERR_USAGE,
+		"%s: depth: a %s cannot be a request in flight; use --depth=1%s", group->name,
+		name,
+		kind == NB_OP_SCAN ? "" : ", or a kind of your own with steps ([kind NAME])");
+}
+
 /** Whether its operations can be requests in flight, so many at once and so handed over. */
 static int
 check_depth(const struct nb_run *run, const struct nb_group *group)
 {
 	const char *name = group->name;
-	uint64_t each = run->keys.key_size_max + run->sizes.max, most = each * group->depth;
+	uint64_t each = run_request_bytes(run, group), most = each * group->depth;
 	if (group->depth == 1 && group->batch_bytes > 0)
 		return error_set(NB_ERR_USAGE,
 			"%s: batch-bytes: needs a depth above 1 (--depth=COUNT)", name);
@@ -113,21 +140,20 @@ check_depth(const struct nb_run *run, const struct nb_group *group)
 			"%s: latency: must be each with a depth, which has a stamp for what is handed over together; omit --latency",
 			name);
 	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++)
-		if (group_has(group, kind) && !async_has(kind))
-			return error_set(NB_ERR_USAGE,
-				"%s: depth: a %s cannot be a request in flight; use --depth=1",
-				name, kind_name(run->job, kind));
+		if (group_has(group, kind) &&
+			flight_verb(&run->engine->table, run->job, group, kind) == FLIGHT_NONE)
+			return refuse_kind(run, group, kind);
 	if (group->batch_bytes > most)
 		return error_set(NB_ERR_USAGE,
 			"%s: batch-bytes: %llu bytes are never gathered, since %u requests of up to %llu bytes hold %llu",
 			name, (unsigned long long)group->batch_bytes, group->depth,
 			(unsigned long long)each, (unsigned long long)most);
-	if (each > ASYNC_BYTES_MAX / group->depth)
+	if (each > FLIGHT_BYTES_MAX / group->depth)
 		return error_set(NB_ERR_USAGE,
 			"%s: depth: %u requests of up to %llu bytes need more than %s for each thread; at most %llu are possible",
 			name, group->depth, (unsigned long long)each,
-			UNITS_BYTES(ASYNC_BYTES_MAX),
-			(unsigned long long)(ASYNC_BYTES_MAX / each));
+			UNITS_BYTES(FLIGHT_BYTES_MAX),
+			(unsigned long long)(FLIGHT_BYTES_MAX / each));
 	return NB_OK;
 }
 

@@ -190,13 +190,16 @@ static void
 find_inflight(const struct nb_run *run, struct nb_open_args *args)
 {
 	const struct nb_job *job = run->job;
-	uint64_t each = run->keys.key_size_max + run->sizes.max;
 	for (size_t g = 0; g <= job->group_count; g++) {
 		const struct nb_group *group = g == 0 ? job->load : &job->groups[g - 1];
-		if (group->depth > 1 && group->depth > args->inflight_ops)
+		uint64_t bytes = group->depth * run_request_bytes(run, group);
+		if (group->depth == 1)
+			continue;
+		if (group->depth > args->inflight_ops)
 			args->inflight_ops = group->depth;
+		if (bytes > args->inflight_bytes)
+			args->inflight_bytes = bytes;
 	}
-	args->inflight_bytes = args->inflight_ops * each;
 }
 
 /** Open it; `flags` are NB_OPEN_*. */

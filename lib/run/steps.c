@@ -161,6 +161,16 @@ steps_begin(struct job_worker *worker)
 }
 
 uint32_t
+steps_request(const struct nb_engine *engine, const struct nb_kind *kind)
+{
+	_Static_assert((uint32_t)NB_REQ_DEL == NB_STEP_DEL, "a step alone is");
+	_Static_assert((uint32_t)NB_REQ_MERGE == NB_STEP_MERGE, "the request of its number");
+	if (is_one_verb(engine, kind))
+		return kind->steps[0].verb;
+	return engine->execute != NULL ? NB_REQ_EXECUTE : UINT32_MAX;
+}
+
+uint32_t
 steps_level(const struct job_worker *worker)
 {
 	const struct ops_spec *spec = worker->plan->spec;
@@ -193,10 +203,8 @@ steps_add_up(const struct job_worker *worker)
 
 /** Take what a step was answered: read its value, which is lent, and count it. */
 static int
-take_step(struct job_worker *worker, const struct ops_op *op, uint32_t k, bool is_sample,
-	uint32_t clock_kind, struct span *span)
+take_step(const struct nb_step *step, struct span *span)
 {
-	struct nb_step *step = &op->steps[k];
 	bool is_get = step->verb == NB_STEP_GET;
 	if (step->answer != NB_OK)
 		return step->answer;
@@ -206,15 +214,33 @@ take_step(struct job_worker *worker, const struct ops_op *op, uint32_t k, bool i
 	if (is_get)
 		worker_consume(step->value);
 	span->bytes += step->value.size;
-	if (is_get && (is_sample || worker->is_watched)) {
+	return NB_OK;
+}
+
+/** Look at the value that step k got, while it is lent; the clock is stopped for it. */
+static void
+look_at_value(struct job_worker *worker, const struct ops_op *op, uint32_t k, bool is_sample)
+{
+	const struct nb_step *step = &op->steps[k];
+	worker->seen[k] = value_version(step->value);
+	worker->seen_sizes[k] = (uint32_t)step->value.size;
+	if (is_sample)
+		job_verify_value(worker, op, k, step->value);
+}
+
+/** take_step(), and look_at_value() if there is a reason to. */
+static int
+take_verified(struct job_worker *worker, const struct ops_op *op, uint32_t k, bool is_sample,
+	uint32_t clock_kind, struct span *span)
+{
+	const struct nb_step *step = &op->steps[k];
+	int rc = take_step(step, span);
+	if (rc == NB_OK && step->verb == NB_STEP_GET && (is_sample || worker->is_watched)) {
 		uint64_t pause = clock_stamp(clock_kind);
-		worker->seen[k] = value_version(step->value);
-		worker->seen_sizes[k] = (uint32_t)step->value.size;
-		if (is_sample)
-			job_verify_value(worker, op, k, step->value);
+		look_at_value(worker, op, k, is_sample);
 		span->paused += clock_stamp(clock_kind) - pause;
 	}
-	return NB_OK;
+	return rc;
 }
 
 /** Of all steps: a failure, else a condition that was not met, else a record that was missing. */
@@ -350,7 +376,7 @@ each_step(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 		span->conflicts += backoff.conflicts;
 		if (step->answer < 0 || step->answer == NB_CONFLICT)
 			return step->answer;
-		int taken = take_step(worker, op, k, is_sample, clock_kind, span);
+		int taken = take_verified(worker, op, k, is_sample, clock_kind, span);
 		if (step->verb == NB_STEP_GET && step->answer == NB_OK)
 			release(worker);
 		rc = fold(rc, taken);
@@ -360,8 +386,8 @@ each_step(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 
 /* ---- the ways ---- */
 
-static uint32_t
-flags_of(const struct nb_kind *kind)
+uint32_t
+steps_flags(const struct nb_kind *kind)
 {
 	bool is_read_only = !has_writes(kind);
 	return (is_read_only ? NB_EXEC_READ_ONLY : 0) |
@@ -375,7 +401,7 @@ take_all(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 {
 	int rc = NB_OK;
 	for (uint32_t k = 0; k < op->items; k++)
-		rc = fold(rc, take_step(worker, op, k, is_sample, clock_kind, span));
+		rc = fold(rc, take_verified(worker, op, k, is_sample, clock_kind, span));
 	release(worker);
 	return rc;
 }
@@ -434,7 +460,7 @@ steps_attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample
 	int rc = NB_UNSUPPORTED;
 	worker->is_adding = true;
 	if (*way == WAY_EXECUTE) {
-		rc = engine->execute(worker->session, op->steps, op->items, flags_of(kind));
+		rc = engine->execute(worker->session, op->steps, op->items, steps_flags(kind));
 		if (rc == NB_UNSUPPORTED) {
 			*way = first_way(engine, kind, WAY_TXN);
 			if (kind->atomic == NB_ATOMIC_REQUIRED &&
@@ -460,27 +486,36 @@ steps_attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample
 	return rc == NB_OK && is_lent ? take_all(worker, op, is_sample, clock_kind, span) : rc;
 }
 
-void
-steps_end(struct job_worker *worker, const struct ops_op *op, int rc, bool is_sample,
-	uint64_t begin)
+int
+steps_take(const struct ops_op *op, struct span *span)
 {
-	if (rc < 0 || rc == NB_CONFLICT)
+	int rc = NB_OK;
+	for (uint32_t k = 0; k < op->items; k++)
+		rc = fold(rc, take_step(&op->steps[k], span));
+	return rc;
+}
+
+void
+steps_look(struct job_worker *worker, const struct ops_op *op, uint32_t k, bool is_sample)
+{
+	const struct nb_step *step = &op->steps[k];
+	if (step->verb != NB_STEP_GET)
 		return;
+	if (step->answer == NB_NOT_FOUND)
+		job_verify_miss(worker, op, k);
+	else if (step->answer == NB_OK && (is_sample || worker->is_watched))
+		look_at_value(worker, op, k, is_sample);
+}
+
+void
+steps_judge(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint64_t begin)
+{
 	bool may_be_torn = false;
 	for (uint32_t k = 0; k < op->items; k++) {
 		const struct nb_step *step = &op->steps[k];
-		bool is_put = (KIND_PUTS >> step->verb & 1) != 0;
 		may_be_torn |= step->verb == NB_STEP_GET;
-		if (step->verb == NB_STEP_GET && step->answer == NB_NOT_FOUND)
-			job_verify_miss(worker, op, k);
-		if (step->answer != NB_OK)
-			continue;
-		if (step->verb == NB_STEP_MERGE)
+		if (step->verb == NB_STEP_MERGE && step->answer == NB_OK)
 			worker->added += step->operand;
-		if (is_put || step->verb == NB_STEP_DEL)
-			*job_own_of(worker, op->numbers[k]) = (struct job_own){
-				op->numbers[k] + 1,
-				op->index << 8 | (is_put ? NB_OP_UPDATE : NB_OP_DELETE)};
 	}
 	worker->is_adding = false;
 	if (!worker->is_watched && !(is_sample && may_be_torn))
@@ -491,4 +526,23 @@ steps_end(struct job_worker *worker, const struct ops_op *op, int rc, bool is_sa
 		torn_judge(worker, op);
 	if (worker->is_watched && level >= STEPS_SNAPSHOT)
 		isolation_keep(worker, op, level, begin);
+}
+
+void
+steps_end(struct job_worker *worker, const struct ops_op *op, int rc, bool is_sample,
+	uint64_t begin)
+{
+	if (rc < 0 || rc == NB_CONFLICT)
+		return;
+	for (uint32_t k = 0; k < op->items; k++) {
+		const struct nb_step *step = &op->steps[k];
+		bool is_put = (KIND_PUTS >> step->verb & 1) != 0;
+		if (step->verb == NB_STEP_GET && step->answer == NB_NOT_FOUND)
+			job_verify_miss(worker, op, k);
+		if (step->answer == NB_OK && (is_put || step->verb == NB_STEP_DEL))
+			*job_own_of(worker, op->numbers[k]) = (struct job_own){
+				op->numbers[k] + 1,
+				op->index << 8 | (is_put ? NB_OP_UPDATE : NB_OP_DELETE)};
+	}
+	steps_judge(worker, op, is_sample, begin);
 }

@@ -49,4 +49,26 @@ void
 steps_end(struct job_worker *worker, const struct ops_op *op, int rc, bool is_sample,
 	uint64_t begin);
 
+/* ---- the same of a request in flight, piece by piece ---- */
+
+/** NB_REQ_* that does an operation of that kind; UINT32_MAX: the engine has none. */
+uint32_t
+steps_request(const struct nb_engine *engine, const struct nb_kind *kind);
+
+/** NB_EXEC_* of that kind. */
+uint32_t
+steps_flags(const struct nb_kind *kind);
+
+/** Read what all steps got, which is lent, and count it. What it returns is as of a verb. */
+int
+steps_take(const struct ops_op *op, struct span *span);
+
+/** Behind the clock: look at what step k got; its value is looked at only of a sample. */
+void
+steps_look(struct job_worker *worker, const struct ops_op *op, uint32_t k, bool is_sample);
+
+/** When all have been looked at: what was added, and isolation. It began at `begin`, in ticks. */
+void
+steps_judge(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint64_t begin);
+
 #endif /* RUN_STEPS_H */

@@ -56,8 +56,8 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
-#include "run/async.h"
 #include "run/fault.h"
+#include "run/flight.h"
 #include "run/operate.h"
 #include "run/isolation.h"
 #include "run/tally.h"
@@ -217,7 +217,7 @@ job_worker_enter(struct job_worker *worker)
 	int rc = isolation_enter(worker);
 	if (rc != NB_OK)
 		return rc;
-	rc = plan->depth > 1 ? async_new(&worker->async, plan) : NB_OK;
+	rc = plan->depth > 1 ? flight_new(&worker->async, plan) : NB_OK;
 	return rc != NB_OK ? rc : ops_maker_create(&worker->maker, plan->spec);
 }
 
@@ -229,7 +229,7 @@ job_worker_leave(struct job_worker *worker)
 	free(worker->writes);
 	free(worker->found);
 	free(worker->found_answers);
-	async_delete(worker->async);
+	flight_delete(worker->async);
 	worker->async = NULL;
 	free(worker->seen);
 	free(worker->seen_sizes);
@@ -266,8 +266,8 @@ only_kind_of(const struct job_plan *plan)
 {
 	uint32_t only = plan->spec->one_kind;
 	bool has_loop = only == NB_OP_READ || only == NB_OP_INSERT || only == NB_OP_DELETE;
-	bool is_uniform = plan->feed == NULL && !plan->is_paced && plan->warmup_count == 0 &&
-		plan->warm_ticks == 0;
+	bool is_uniform = plan->feed == NULL && !plan->is_paced && plan->depth == 1 &&
+		plan->warmup_count == 0 && plan->warm_ticks == 0;
 	bool is_known = only == NB_OP_READ || job_is_listed(plan);
 	has_loop &= !plan->is_native_insert; /* which may find the key there */
 	return has_loop && is_uniform && is_known ? only : NB_OP_KINDS;
@@ -283,15 +283,6 @@ wait_until_due(struct job_worker *worker, uint64_t due, uint32_t clock_kind)
 	heartbeat_leave(&worker->heartbeat);
 	pacer_wait_until(&worker->pacer, due, now, worker->plan->halt);
 	heartbeat_enter(&worker->heartbeat, "operation");
-}
-
-/** Late by so much is the operation that begins now. */
-static inline void
-note_lag(struct job_worker *worker, uint64_t due, uint64_t begin)
-{
-	worker->lag_ns = clock_ns(worker->plan->clock, begin - due);
-	if (worker->lag_ns > worker->lag_max_ns)
-		worker->lag_max_ns = worker->lag_ns;
 }
 
 /** What run_one() needs of a block: after each stamp the compiler reads what is in memory again. */
@@ -450,15 +441,21 @@ run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 	return !is_over;
 }
 
+#include "run/async.h"
 #include "run/sparse.h"
 
-/** As run_block(), of the one or the other loop; `is_sparse` is a constant as well. */
+/** How operations are stamped: each one; few (sparse.h); what is handed over (async.h). */
+enum { EACH, SPARSE, ASYNC };
+
+/** As run_block(), of one of the loops; `how` is a constant as well. */
 static ALWAYS_INLINE bool
 run_made(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
-	uint32_t clock_kind, bool is_paced, bool is_sparse, uint32_t only)
+	uint32_t clock_kind, bool is_paced, uint32_t how, uint32_t only)
 {
-	return is_sparse ? run_sparse_block(worker, ops, count, clock_kind, only)
-			 : run_block(worker, ops, count, clock_kind, is_paced, only);
+	if (how == ASYNC)
+		return run_async_block(worker, ops, count, clock_kind, is_paced);
+	return how == SPARSE ? run_sparse_block(worker, ops, count, clock_kind, only)
+			     : run_block(worker, ops, count, clock_kind, is_paced, only);
 }
 
 void
@@ -512,8 +509,10 @@ wait_for_peers(struct job_worker *worker, uint64_t needed)
 			continue;
 		}
 		/* One that ended before will never do it: then this one is at its end, too. */
-		if (is_halted(worker) || is_over)
+		if (is_halted(worker) || is_over || worker->rc != NB_OK)
 			return false;
+		if (worker->async != NULL)
+			go_on_in_wait(worker, t == worker->thread);
 		if (++spins % SPINS == 0) {
 			tick_in_wait(worker, &since);
 			sched_yield();
@@ -525,7 +524,7 @@ wait_for_peers(struct job_worker *worker, uint64_t needed)
 }
 
 static ALWAYS_INLINE void
-run_strata(struct job_worker *worker, uint32_t clock_kind, bool is_paced, bool is_sparse,
+run_strata(struct job_worker *worker, uint32_t clock_kind, bool is_paced, uint32_t how,
 	uint32_t only)
 {
 	const struct job_plan *plan = worker->plan;
@@ -547,17 +546,21 @@ run_strata(struct job_worker *worker, uint32_t clock_kind, bool is_paced, bool i
 			if (is_paced)
 				set_due(worker, &arrivals, taken->due, made,
 					taken->moments.begin);
-			if (!run_made(worker, maker->ops, made, clock_kind, is_paced, is_sparse,
-				    only))
+			if (!run_made(
+				    worker, maker->ops, made, clock_kind, is_paced, how, only))
 				return;
 		}
-		__atomic_store_n(&worker->strata_done, s + plan->threads, __ATOMIC_RELEASE);
+		if (how == ASYNC)
+			end_async_stratum(worker, s + plan->threads);
+		else
+			__atomic_store_n(
+				&worker->strata_done, s + plan->threads, __ATOMIC_RELEASE);
 	}
 }
 
 /** The same of operations that follow each other. */
 static ALWAYS_INLINE void
-run_share(struct job_worker *worker, uint32_t clock_kind, bool is_sparse, uint32_t only)
+run_share(struct job_worker *worker, uint32_t clock_kind, uint32_t how, uint32_t only)
 {
 	struct ops_maker *maker = &worker->maker;
 	uint64_t until, end = job_share_begin(worker->plan, worker->thread + 1);
@@ -566,8 +569,7 @@ run_share(struct job_worker *worker, uint32_t clock_kind, bool is_sparse, uint32
 		until = end - i < OPS_STRATUM ? end : i + OPS_STRATUM;
 		ops_begin_at(maker, i, until);
 		while ((made = ops_make(maker)) > 0) {
-			if (!run_made(worker, maker->ops, made, clock_kind, false, is_sparse,
-				    only))
+			if (!run_made(worker, maker->ops, made, clock_kind, false, how, only))
 				return;
 		}
 	}
@@ -600,7 +602,7 @@ run_feed(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 			taken->due[j] = clock_after(
 				plan->clock, taken->moments.begin, from->due_ns[j]);
 		if (!run_made(worker, from->ops, (uint32_t)made, clock_kind, is_paced,
-			    plan->is_sparse, NB_OP_KINDS))
+			    plan->is_sparse ? SPARSE : EACH, NB_OP_KINDS))
 			break;
 	}
 	if (made < 0) {
@@ -610,24 +612,32 @@ run_feed(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 	feed_taken_destroy(from);
 }
 
-#define LOOP(name, clock_kind, is_paced, is_sparse, only) \
+#define LOOP(name, clock_kind, is_paced, how, only) \
 	static __attribute__((noinline)) void name(struct job_worker *worker) \
 	{ \
+		if (how == ASYNC) \
+			begin_async(worker); \
 		if (!is_paced && job_has_shares(worker->plan)) \
-			run_share(worker, clock_kind, is_sparse, only); \
+			run_share(worker, clock_kind, how, only); \
 		else \
-			run_strata(worker, clock_kind, is_paced, is_sparse, only); \
+			run_strata(worker, clock_kind, is_paced, how, only); \
+		if (how == ASYNC) \
+			drain(worker, clock_kind, is_paced); \
 	}
+
+/* Of both clocks. */
+#define LOOP_PAIR(name, is_paced, how, only) \
+	LOOP(name##_tsc, NB_CLOCK_TSC, is_paced, how, only) \
+	LOOP(name##_monotonic, NB_CLOCK_MONOTONIC, is_paced, how, only)
 
 /* Without a rate: with stamps of each operation, or sparse ones. */
 #define LOOPS(name, only) \
-	LOOP(name##_tsc, NB_CLOCK_TSC, false, false, only) \
-	LOOP(name##_monotonic, NB_CLOCK_MONOTONIC, false, false, only) \
-	LOOP(name##_sparse_tsc, NB_CLOCK_TSC, false, true, only) \
-	LOOP(name##_sparse_monotonic, NB_CLOCK_MONOTONIC, false, true, only)
+	LOOP_PAIR(name, false, EACH, only) \
+	LOOP_PAIR(name##_sparse, false, SPARSE, only)
 
-LOOP(paced_tsc, NB_CLOCK_TSC, true, false, NB_OP_KINDS)
-LOOP(paced_monotonic, NB_CLOCK_MONOTONIC, true, false, NB_OP_KINDS)
+LOOP_PAIR(paced, true, EACH, NB_OP_KINDS)
+LOOP_PAIR(async, false, ASYNC, NB_OP_KINDS)
+LOOP_PAIR(async_paced, true, ASYNC, NB_OP_KINDS)
 LOOPS(mixed, NB_OP_KINDS)
 /* Of one kind: without a branch on it before each stamp. */
 LOOPS(read, NB_OP_READ)
@@ -650,14 +660,16 @@ run_loop(struct job_worker *worker)
 		[NB_OP_DELETE] = {delete_sparse_tsc, delete_sparse_monotonic},
 		[NB_OP_KINDS] = {mixed_sparse_tsc, mixed_sparse_monotonic},
 	};
+	static const loop_fn in_flight[2][2] = {
+		{async_tsc, async_monotonic}, {async_paced_tsc, async_paced_monotonic}};
 	const struct job_plan *plan = worker->plan;
 	bool is_monotonic = plan->clock->kind == NB_CLOCK_MONOTONIC;
 	worker->only = only_kind_of(plan);
 	worker->taken->stretch = OPS_STRATUM;
-	if (plan->depth > 1)
-		async_run(worker);
-	else if (plan->feed != NULL)
+	if (plan->feed != NULL)
 		run_feed(worker, plan->clock->kind, plan->is_paced);
+	else if (plan->depth > 1)
+		in_flight[plan->is_paced][is_monotonic](worker);
 	else if (plan->is_paced)
 		(is_monotonic ? paced_monotonic : paced_tsc)(worker);
 	else

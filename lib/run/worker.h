@@ -163,7 +163,7 @@ struct job_plan {
 	uint64_t end_ticks;        /* after the begin; UINT64_MAX: no bound */
 	uint64_t batch_bytes;      /* handed over together; 0: as there is room */
 	uint64_t timeout_ticks;    /* for a request in flight; UINT64_MAX: none */
-	uint32_t depth;   /* requests in flight of a worker, at most; 1: async.c is not used */
+	uint32_t depth;   /* requests in flight of a worker, at most; 1: async.h is not used */
 	uint32_t threads; /* of the group, in all processes */
 	uint32_t kinds;   /* bits 1 << NB_OP_* of those that there may be */
 	bool is_paced;    /* by the schedule, or by the trace's own times */

@@ -126,6 +126,71 @@ worker_count_block(struct job_worker *worker, uint64_t done)
 	__atomic_store_n(&worker->is_counting, 0, __ATOMIC_RELEASE);
 }
 
+/* ---- of requests in flight ---- */
+
+void
+worker_count_begin(
+	struct job_worker *worker, struct reaped *reaped, uint64_t first, uint64_t end)
+{
+	reaped->first = first;
+	reaped->begin = 0;
+	reaped->end = end;
+	reaped->count = reaped->records = reaped->bytes = reaped->conflicts = 0;
+	reaped->done = 0;
+	reaped->is_ours = __atomic_exchange_n(&worker->is_counting, 1, __ATOMIC_ACQUIRE) == 0;
+}
+
+/** Those that are measured. */
+static void
+count_measured(struct job_worker *worker, const struct reaped *reaped)
+{
+	const struct clock *clock = worker->plan->clock;
+	struct job_counts *counts = &worker->counts[reaped->kind];
+	histogram_add_times(
+		counts->service, clock_ns(clock, reaped->end - reaped->begin), reaped->count);
+	for (uint64_t j = 0; j < reaped->count && counts->response != NULL; j++)
+		histogram_add(counts->response, clock_ns(clock, reaped->end - reaped->due[j]));
+	note_answer(counts, reaped->answer, reaped->count);
+	if (reaped->conflicts > 0)
+		note_answer(counts, NB_CONFLICT, reaped->conflicts);
+	counts->records += reaped->records;
+	counts->bytes += reaped->bytes;
+	if (worker->measured == 0)
+		worker->first_ticks = reaped->first;
+	worker->last_ticks = reaped->end;
+	__atomic_store_n(&worker->measured, worker->measured + reaped->count, __ATOMIC_RELAXED);
+}
+
+void
+worker_count_reaped(struct job_worker *worker, struct reaped *reaped)
+{
+	uint64_t count = reaped->count;
+	if (count == 0)
+		return;
+	if (reaped->is_ours) {
+		if (!pulse_add_block(&worker->pulses, reaped->end, count))
+			for (uint64_t j = 0; j < count; j++)
+				pulse_add(&worker->pulses, reaped->end);
+		if (reaped->is_measured)
+			count_measured(worker, reaped);
+		else if (job_is_commit(reaped->kind, reaped->answer))
+			worker->warm_commits += count;
+	}
+	reaped->done += count;
+	reaped->count = reaped->records = reaped->bytes = reaped->conflicts = 0;
+}
+
+void
+worker_count_end(struct job_worker *worker, struct reaped *reaped)
+{
+	worker_count_reaped(worker, reaped);
+	__atomic_store_n(&worker->done, worker->done + reaped->done, __ATOMIC_RELEASE);
+	if (!reaped->is_ours)
+		return;
+	worker->counted = worker->done;
+	__atomic_store_n(&worker->is_counting, 0, __ATOMIC_RELEASE);
+}
+
 void
 job_worker_take_over(struct job_worker *worker)
 {

@@ -45,6 +45,35 @@ struct job_taken {
 void
 worker_count_block(struct job_worker *worker, uint64_t done);
 
+/**
+ * Operations that came out of one reap, and of these the ones that are not counted yet: all of
+ * them alike, and handed over together.
+ */
+struct reaped {
+	uint64_t first; /* moment at which the first operation that counts began */
+	uint64_t begin, end;
+	uint64_t count, records, bytes, conflicts;
+	uint64_t done; /* of all, those before */
+	uint32_t kind;
+	int answer;
+	bool is_measured;
+	bool is_ours; /* nobody has taken the worker over */
+	uint64_t due[OPS_STRATUM];
+};
+
+/** Begin to count what came out of a reap, on the worker's own thread. */
+void
+worker_count_begin(
+	struct job_worker *worker, struct reaped *reaped, uint64_t first, uint64_t end);
+
+/** Count those of `reaped` that are not counted yet. */
+void
+worker_count_reaped(struct job_worker *worker, struct reaped *reaped);
+
+/** The same, and they are all. */
+void
+worker_count_end(struct job_worker *worker, struct reaped *reaped);
+
 /** The failure of an operation, or an answer that it cannot have, as the worker's. */
 void
 worker_fail(struct job_worker *worker, const struct ops_op *op, int rc);
@@ -53,6 +82,15 @@ static ALWAYS_INLINE bool
 is_halted(const struct job_worker *worker)
 {
 	return __atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) != 0;
+}
+
+/** Late by so much is the operation that begins now. */
+static inline void
+note_lag(struct job_worker *worker, uint64_t due, uint64_t begin)
+{
+	worker->lag_ns = clock_ns(worker->plan->clock, begin - due);
+	if (worker->lag_ns > worker->lag_max_ns)
+		worker->lag_max_ns = worker->lag_ns;
 }
 
 /** When the next `count` operations are due, in ticks. */

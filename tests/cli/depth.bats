@@ -71,3 +71,68 @@ operations() {
 	contains "$stderr" 'a scan cannot be a request in flight'
 	[ ! -e nb ]
 }
+
+# A job with a kind of its own, whose steps read and write.
+kinds_job() {
+	cat >kinds.ini <<-'END'
+		[workload]
+		records = 100
+		[kind transfer]
+		steps = get*2, put@1
+		[kind look]
+		steps = get*2..8, delete, insert
+		[run]
+		read = 40
+		update = 20
+		transfer = 30
+		look = 10
+		count = 20000
+		threads = 2
+	END
+}
+
+@test "lists of steps go in flight, are counted as at depth 1 and verified" {
+	local counts='.results[0].groups[0] | [.level, (.operations[] | [.answers[]] | add)]'
+	kinds_job
+	mininb 0 run --driver=memory --workload=kinds.ini --verify-rate=1 --output=one.json
+	for depth in 2 64; do
+		mininb 0 run --driver=memory --workload=kinds.ini --verify-rate=1 \
+			--depth=$depth --output=deep.json
+		equals "$(jq -c "$counts" deep.json)" "$(jq -c "$counts" one.json)"
+		equals "$(jq -c '.results[0].digest' deep.json)" "$(jq -c '.results[0].digest' one.json)"
+	done
+}
+
+@test "broken steps and counters are found while requests are in flight" {
+	local stepper=$MININB_TEST_PLUGINS/stepper.so
+	local add=(run --path=nb --records=100 --add=90 --read=10 --count=20000 --threads=2 --depth=8)
+	printf '[workload]\nrecords = 20\n[kind transfer]\nsteps = get*2, put@1\n' >torn.ini
+	printf '[kind look]\nsteps = get*2..5\n[run]\ntransfer = 1\nlook = 1\ndepth = 8\n' >>torn.ini
+	local torn=(run --path=nb --workload=torn.ini --count=20000 --threads=2 --verify-rate=1)
+	mininb 0 "${add[@]}" --driver="$stepper" --output=a.json
+	[ "$(jq '.results[0].groups[0].findings.verified' a.json)" -ge 101 ]
+	mininb 3 "${add[@]}" --driver="$stepper" -o defect=lost --output=b.json
+	[ "$(jq '.results[0].groups[0].findings.verdicts.wrong_sum' b.json)" -gt 1 ]
+	mininb 0 "${torn[@]}" --driver="$stepper"
+	mininb 3 "${torn[@]}" --driver="$stepper" -o defect=torn --output=c.json
+	[ "$(jq '.results[0].groups[0].findings.verdicts.torn' c.json)" -gt 0 ]
+	mininb 1 "${torn[@]}" --driver="$stepper" -o defect=unsupported
+	contains "$stderr" 'the engine does not execute these steps; use --depth=1'
+}
+
+@test "an engine that cannot execute steps as a request is refused" {
+	needs_engine fptree
+	kinds_job
+	mininb 1 run --driver=fptree --workload=kinds.ini --depth=4
+	contains "$stderr" 'fptree cannot execute the steps of transfer as one request; use --depth=1'
+	[ ! -e nb ]
+}
+
+@test "groups with a rate and sweeps have requests in flight" {
+	mininb 0 run --driver=memory --records=1000 --read=1 --update=1 --count=2000 --depth=16 \
+		--rate=100k --arrivals=poisson --verify-rate=1 --output=rate.json
+	equals "$(jq -c '.results[0].groups[0].operations | map(.answers.ok) | add' rate.json)" 2000
+	mininb 0 run --driver=null --records=1000 --read=1 --duration=50ms --depth=8 \
+		--sweep --output=sweep.json
+	equals "$(jq -c '[.results[].groups[0].depth] | unique' sweep.json)" '[8]'
+}

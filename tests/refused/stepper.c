@@ -2,7 +2,8 @@
 /*
  * An engine with execute and merge, in memory under one lock, which breaks their promises when asked:
  * defect=torn leaves the last put of every seventh execute out, defect=lost every hundredth
- * addition; defect=unsupported answers each execute with NB_UNSUPPORTED.
+ * addition; defect=unsupported answers each execute with NB_UNSUPPORTED. Requests are done when they
+ * are reaped.
  *
  * With the others two executes of different sessions meet, and the second one reads in the midst of
  * the first: defect=half_seen after its first put, defect=skew and defect=overwritten before it. With
@@ -15,7 +16,7 @@
 
 #include "plain.h"
 
-enum { SLOTS = 1 << 14, KEY_MAX = 32, VALUE_MAX = 256 };
+enum { SLOTS = 1 << 14, KEY_MAX = 32, VALUE_MAX = 256, REQUESTS = 8 };
 enum { NONE, TORN, LOST, UNSUPPORTED, HALF_SEEN, SKEW, OVERWRITTEN };
 
 struct slot {
@@ -44,6 +45,8 @@ struct nb_session {
 	struct nb_db *db;
 	uint8_t lent[64][VALUE_MAX];
 	size_t lent_count;
+	struct nb_request requests[REQUESTS];
+	size_t request_count;
 };
 
 static int
@@ -273,6 +276,45 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 	return NB_OK;
 }
 
+static int
+submit(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	for (*taken = 0; *taken < count && session->request_count < REQUESTS; ++*taken)
+		session->requests[session->request_count++] = requests[*taken];
+	return NB_PENDING;
+}
+
+static int
+perform(struct nb_session *session, const struct nb_request *request, struct nb_slice *value)
+{
+	struct nb_step step = {.verb = request->verb, /* the numbers are those of steps */
+		.key = request->key,
+		.value = request->value,
+		.operand = request->operand};
+	if (request->verb == NB_REQ_EXECUTE)
+		return execute(session, request->steps, request->step_count, request->flags);
+	int rc = one(session, &step);
+	*value = step.value;
+	return rc;
+}
+
+static int
+reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
+	uint64_t timeout_ns)
+{
+	(void)timeout_ns;
+	for (*count = 0; *count < room && *count < session->request_count; ++*count) {
+		const struct nb_request *request = &session->requests[*count];
+		out[*count] = (struct nb_completion){.tag = request->tag};
+		out[*count].answer = perform(session, request, &out[*count].value);
+	}
+	session->request_count -= *count;
+	memmove(session->requests, session->requests + *count,
+		session->request_count * sizeof(session->requests[0]));
+	return NB_OK;
+}
+
 static const struct nb_option options[] = {
 	NB_OPTION_CHOICE("defect", "none",
 		"none|torn|lost|unsupported|half_seen|skew|overwritten", "what it does wrong"),
@@ -288,6 +330,8 @@ static const struct nb_engine engine = {
 	.key_size_max = KEY_MAX,
 	.value_size_max = VALUE_MAX,
 	.options = options,
+	.submit = submit,
+	.reap = reap,
 	.execute = execute,
 	.merge = merge,
 };

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "run/flight.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/units.h"
+
+uint32_t
+flight_verb(const struct nb_engine *engine, const struct nb_job *job,
+	const struct nb_group *group, uint32_t kind)
+{
+	const struct nb_kind *row = kind_row(job, kind);
+	if (row != NULL)
+		return steps_request(engine, row);
+	switch (kind) {
+	case NB_OP_READ:
+		return NB_REQ_GET;
+	case NB_OP_INSERT:
+		return group->insert_verb == NB_INSERT_NATIVE ? NB_REQ_INSERT : NB_REQ_PUT;
+	case NB_OP_UPDATE:
+	case NB_OP_UPSERT:
+		return NB_REQ_PUT;
+	case NB_OP_DELETE:
+		return NB_REQ_DEL;
+	default:
+		return FLIGHT_NONE;
+	}
+}
+
+/* ---- memory ---- */
+
+/** Zeros, touched, so that no page is missing when the operations run. */
+static void *
+zeros(size_t count, size_t size)
+{
+	size_t bytes = block_whole_lines(count * size);
+	void *room = aligned_alloc(BLOCK_LINE, bytes > 0 ? bytes : BLOCK_LINE);
+	return room != NULL ? memset(room, 0, bytes) : NULL;
+}
+
+static bool
+allocate_steps(struct async *async)
+{
+	size_t depth = async->depth, records = depth * async->items_max;
+	async->numbers = zeros(records, sizeof(*async->numbers));
+	async->keys = zeros(records, sizeof(*async->keys));
+	async->steps = zeros(records, sizeof(*async->steps));
+	async->spans = zeros(depth, sizeof(*async->spans));
+	async->items = zeros(depth, sizeof(*async->items));
+	return async->numbers != NULL && async->keys != NULL && async->steps != NULL &&
+		async->spans != NULL && async->items != NULL;
+}
+
+static int
+allocate(struct async *async, const struct job_plan *plan)
+{
+	size_t depth = async->depth;
+	async->flights = zeros(depth, sizeof(*async->flights));
+	async->free = zeros(depth, sizeof(*async->free));
+	async->order = zeros(2 * depth, sizeof(*async->order));
+	/* one more than can have requests, for one without any */
+	async->batches = zeros(depth + 1, sizeof(*async->batches));
+	async->batches_free = zeros(depth + 1, sizeof(*async->batches_free));
+	async->requests = zeros(depth, sizeof(*async->requests));
+	async->conflicted = zeros(depth, sizeof(*async->conflicted));
+	async->places = zeros(plan->own_places, sizeof(*async->places));
+	async->tracks = zeros(depth * async->items_max, sizeof(*async->tracks));
+	async->bytes = zeros(depth, async->stride);
+	if (async->flights == NULL || async->free == NULL || async->order == NULL ||
+		async->batches == NULL || async->batches_free == NULL ||
+		async->requests == NULL || async->conflicted == NULL || async->places == NULL ||
+		async->tracks == NULL || async->bytes == NULL ||
+		(plan->spec->has_steps && !allocate_steps(async)))
+		return error_set(NB_FAIL, "out of memory for %zu requests in flight", depth);
+	return NB_OK;
+}
+
+int
+flight_new(struct async **out, const struct job_plan *plan)
+{
+	const struct ops_spec *spec = plan->spec;
+	struct async *async = calloc(1, sizeof(*async));
+	if (async == NULL)
+		return error_memory();
+	async->plan = plan;
+	async->depth = async->free_count = plan->depth;
+	async->items_max = spec->items_max;
+	async->batch_bytes = plan->batch_bytes;
+	async->has_copies = (plan->engine->caps & NB_CAP_COPIES) == 0 ||
+		plan->batch_bytes > 0 || spec->has_steps;
+	async->remembers = !job_is_listed(plan) && (plan->kinds & ~(1u << NB_OP_READ)) != 0;
+	async->key_stride = block_stride(spec->keys->key_size_max);
+	async->stride = block_whole_lines(
+		(async->key_stride + block_stride(spec->values.size)) * spec->items_max);
+	async->random = spec->seed;
+	int rc = allocate(async, plan);
+	if (rc != NB_OK) {
+		flight_delete(async);
+		return rc;
+	}
+	for (uint32_t i = 0; i <= async->depth; i++)
+		async->batches_free[i] = async->depth - i;
+	for (uint32_t i = 0; i < async->depth; i++) {
+		async->free[i] = async->depth - 1 - i;
+		async->flights[i].at = FLIGHT_NONE;
+	}
+	async->batch_count = async->depth + 1;
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++)
+		async->verbs[kind] = flight_verb(plan->engine, spec->job, spec->group, kind);
+	*out = async;
+	return NB_OK;
+}
+
+void
+flight_delete(struct async *async)
+{
+	if (async == NULL)
+		return;
+	void *rooms[] = {async->flights, async->free, async->order, async->batches,
+		async->batches_free, async->requests, async->conflicted, async->places,
+		async->tracks, async->bytes, async->numbers, async->keys, async->steps,
+		async->spans, async->items};
+	for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++)
+		free(rooms[i]);
+	free(async);
+}
+
+void
+flight_compact(struct async *async)
+{
+	uint32_t left = 0;
+	for (uint32_t i = async->oldest; i < async->newest; i++) {
+		uint32_t slot = async->order[i];
+		if (async->flights[slot].at != i)
+			continue;
+		async->flights[slot].at = left;
+		async->order[left++] = slot;
+	}
+	async->oldest = 0;
+	async->newest = left;
+}
+
+/* ---- what slots hold ---- */
+
+void
+flight_copy(const struct async *async, struct flight *flight)
+{
+	const struct ops_spec *spec = async->plan->spec;
+	uint8_t *bytes = flight_bytes(async, flight);
+	if (async->has_copies)
+		return;
+	flight->key_size = (uint32_t)keyspace_key(spec->keys, flight->number, bytes);
+	if (ops_is_write(flight->kind))
+		values_write_sized(&spec->values, bytes + async->key_stride,
+			(struct nb_slice){bytes, flight->key_size}, flight->value_size,
+			ops_version(spec, flight->index));
+}
+
+static void
+gather_list(struct async *async, struct flight *flight)
+{
+	struct nb_request *request = flight_request(async);
+	uint32_t slot = flight_slot(async, flight), verb = async->verbs[flight->kind];
+	struct nb_step *steps = async->steps + (size_t)slot * async->items_max;
+	bool is_list = verb == NB_REQ_EXECUTE;
+	*request = (struct nb_request){.tag = slot,
+		.key = is_list ? (struct nb_slice){NULL, 0} : steps[0].key,
+		.value = is_list ? (struct nb_slice){NULL, 0} : steps[0].value,
+		.steps = is_list ? steps : NULL,
+		.step_count = is_list ? async->items[slot] : 0,
+		.operand = is_list ? 0 : steps[0].operand,
+		.verb = verb,
+		.flags = is_list ? steps_flags(kind_row(async->plan->spec->job, flight->kind))
+				 : 0};
+	async->gathered_bytes += flight->value_size;
+}
+
+/** The next bytes of a slot, behind those that are used. */
+static struct nb_slice
+keep_next(uint8_t **at, struct nb_slice from)
+{
+	struct nb_slice kept = flight_keep(*at, from);
+	*at += from.size;
+	return kept;
+}
+
+void
+flight_gather_steps(struct async *async, struct flight *flight, const struct ops_op *op)
+{
+	uint32_t slot = flight_slot(async, flight);
+	size_t first = (size_t)slot * async->items_max;
+	uint8_t *begin = flight_bytes(async, flight), *at = begin;
+	async->items[slot] = op->items;
+	memcpy(async->numbers + first, op->numbers, op->items * sizeof(*op->numbers));
+	for (uint32_t k = 0; k < op->items; k++) {
+		struct nb_step *step = &async->steps[first + k];
+		*step = op->steps[k];
+		async->keys[first + k] = step->key = keep_next(&at, op->keys[k]);
+		if ((KIND_PUTS >> step->verb & 1) != 0)
+			step->value = keep_next(&at, op->steps[k].value);
+	}
+	flight->key_size = 0;
+	flight->value_size = (uint32_t)(at - begin);
+	gather_list(async, flight);
+}
+
+void
+flight_gather_again(struct async *async, struct flight *flight)
+{
+	if (kind_is_steps(flight->kind)) {
+		gather_list(async, flight);
+		return;
+	}
+	flight_copy(async, flight);
+	struct ops_op op = flight_op(async, flight);
+	flight_gather(async, flight, op.keys[0], op.values[0]);
+}
+
+/* ---- failures ---- */
+
+void
+flight_fail_call(struct job_worker *worker, const char *call, int rc, const char *what)
+{
+	const char *said = nb_error_text()[0] != '\0' ? nb_error_text()
+						      : "failed without saying why";
+	worker->async->is_over = true;
+	if (worker->rc != NB_OK)
+		return;
+	worker->rc = rc < 0 ? rc : NB_FAIL;
+	snprintf(worker->text, sizeof(worker->text), "%s: %s: %s", worker->plan->engine->name,
+		call, what != NULL ? what : said);
+}
+
+void
+flight_fail(struct job_worker *worker, struct flight *flight, int rc, const char *error)
+{
+	flight_copy(worker->async, flight);
+	struct ops_op op = flight_op(worker->async, flight);
+	worker->async->is_over = true;
+	if (worker->rc != NB_OK)
+		return;
+	if (rc == NB_UNSUPPORTED && op.steps != NULL)
+		error_set(rc, "the engine does not execute these steps; use --depth=1");
+	else if (rc < 0 && error != NULL)
+		error_set(rc, "%s", error);
+	worker_fail(worker, &op, rc);
+}
+
+void
+flight_look_at_oldest(struct job_worker *worker)
+{
+	struct async *async = worker->async;
+	struct flight *flight = flight_oldest(async);
+	char key[80], took[UNITS_SIZE];
+	if (flight == NULL || flight->begin == 0 || worker->rc != NB_OK ||
+		async->now - flight->begin <= worker->plan->timeout_ticks)
+		return;
+	uint64_t took_ns = clock_ns(worker->plan->clock, async->now - flight->begin);
+	flight_copy(async, flight);
+	struct ops_op op = flight_op(async, flight);
+	units_format_ns(took, sizeof(took), (double)took_ns);
+	heartbeat_format_key(key, sizeof(key), op.keys[0].data, op.keys[0].size);
+	async->is_over = true;
+	worker->rc = NB_FAIL;
+	snprintf(worker->text, sizeof(worker->text),
+		"%s: %s, operation %llu (key %s): the request has not come out of reap for %s; use --op-timeout=TIME to wait longer",
+		worker->plan->engine->name, kind_name(worker->plan->spec->job, flight->kind),
+		(unsigned long long)flight->index, key, took);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RUN_FLIGHT_H
+#define RUN_FLIGHT_H
+/**
+ * Requests in flight of one worker: the slots that hold them from the gathering until they are
+ * done. async.h says what is timed.
+ *
+ * A slot holds copies of key and value, since a request outlives the block in which its
+ * operation was made. Of an engine that copies them itself (NB_CAP_COPIES) they are used where
+ * they were made, and made again if the request conflicts or its answer is looked at. Lists of
+ * steps are always copied: their answers come in them.
+ */
+#include "run/steps.h"
+#include "run/worker_taken.h"
+#include "workload/block.h"
+
+enum { FLIGHT_ROOM = OPS_STRATUM /* completions of one reap */ };
+
+#define FLIGHT_NONE UINT32_MAX /* no place; no verb */
+
+/** Bytes of keys and values that the requests in flight of one worker may take. */
+#define FLIGHT_BYTES_MAX (UINT64_C(1) << 30)
+
+/** An operation from the gathering until it is done. A cache line. */
+struct flight {
+	uint64_t index, number;        /* number: of its record, or of the first one */
+	uint64_t begin, due;           /* ticks; begin 0: it was not handed over yet */
+	uint32_t key_size, value_size; /* of steps: 0, and of all keys and values */
+	uint32_t kind;
+	uint32_t at; /* its place in the order of operations; FLIGHT_NONE: the slot is free */
+	uint32_t batch, conflicts;
+	bool is_in_flight;
+};
+
+/** What was known of a record when a request for it was handed over: doubt.h. */
+struct track {
+	struct job_doubt doubt; /* of a read */
+	uint32_t taken;         /* number of the write at its place, or of the last one there */
+	bool is_doubtful;
+};
+
+/** What is in flight of the records that have one place in the table of own writes. */
+struct place {
+	uint32_t taken;   /* writes that were handed over */
+	uint32_t settled; /* number of the one that is remembered */
+	uint32_t in_flight : 31, is_reordered : 1;
+};
+
+/** Operations that were handed over together. */
+struct batch {
+	uint64_t begin;
+	uint32_t left;
+	bool is_measured;
+};
+
+/** A request that conflicted, and when it is handed over again. */
+struct conflicted {
+	uint32_t slot;
+	uint64_t again;
+};
+
+struct async {
+	const struct job_plan *plan;
+	uint32_t depth, items_max;
+	bool has_copies; /* slots hold copies of keys and values */
+	bool remembers;  /* own writes */
+	bool is_over;    /* no operation begins any more */
+	bool is_broken;  /* reap has failed: nothing more comes out */
+	uint32_t in_flight;
+	uint64_t batch_bytes, gathered_bytes;
+	uint64_t stratum; /* all of this worker's below it have been gathered */
+	uint64_t now;     /* the last stamp */
+	uint64_t came;    /* the last one at which a request came out */
+	uint64_t ticked;  /* the last one at which the engine's tick was called */
+	uint64_t first;   /* moment at which the first operation that counts began */
+	uint64_t grace_ticks, piece_ns, random;
+	struct flight *flights;
+	uint32_t *free, free_count;      /* slots that are not in use */
+	uint32_t *order, oldest, newest; /* slots [oldest, newest) as gathered, some are free */
+	uint32_t *batches_free, batch_count;
+	struct batch *batches;
+	struct nb_request *requests; /* gathered: from `head` to `tail` */
+	uint32_t head, tail;
+	struct conflicted *conflicted;
+	uint32_t conflicted_count;
+	struct place *places; /* parallel to job_worker.own */
+	struct track *tracks; /* items_max of each slot */
+	/* Of steps, items_max of each slot; NULL without. */
+	uint64_t *numbers;
+	struct nb_slice *keys;
+	struct nb_step *steps;
+	struct span *spans; /* one of each slot */
+	uint32_t *items;
+	uint8_t *bytes;
+	size_t key_stride, stride;    /* of a slot: key, then value */
+	struct nb_slice key, value;   /* that flight_op() lends */
+	uint32_t verbs[NB_KINDS_MAX]; /* NB_REQ_* */
+	struct nb_completion completions[FLIGHT_ROOM];
+};
+
+/** NB_REQ_* that does a kind; FLIGHT_NONE: the engine has none, or there is none. */
+uint32_t
+flight_verb(const struct nb_engine *engine, const struct nb_job *job,
+	const struct nb_group *group, uint32_t kind);
+
+/** Allocate and touch all that the loop needs. To be given to flight_delete(). */
+NB_MUST_CHECK int
+flight_new(struct async **out, const struct job_plan *plan);
+
+/** NULL is fine. */
+void
+flight_delete(struct async *async);
+
+/** Where slots hold no copies: make them, in the slot. */
+void
+flight_copy(const struct async *async, struct flight *flight);
+
+/** Behind what is gathered: a list of steps, for the first time or again. */
+void
+flight_gather_steps(struct async *async, struct flight *flight, const struct ops_op *op);
+void
+flight_gather_again(struct async *async, struct flight *flight);
+
+/** Forget the places in `order` of what is done. */
+void
+flight_compact(struct async *async);
+
+/* ---- failures, which end the worker ---- */
+
+/** Of submit or reap itself. `what`: why; NULL: the engine has said it. */
+void
+flight_fail_call(struct job_worker *worker, const char *call, int rc, const char *what);
+
+/** Of a request. What came before it counts, and this one does not. */
+void
+flight_fail(struct job_worker *worker, struct flight *flight, int rc, const char *error);
+
+/** If the oldest request has been in flight for too long: it is lost, or its engine hangs. */
+void
+flight_look_at_oldest(struct job_worker *worker);
+
+/* ---- slots ---- */
+
+static inline uint32_t
+flight_slot(const struct async *async, const struct flight *flight)
+{
+	return (uint32_t)(flight - async->flights);
+}
+
+static inline void *
+flight_bytes(const struct async *async, const struct flight *flight)
+{
+	return async->bytes + flight_slot(async, flight) * async->stride;
+}
+
+/** By record of its operation. */
+static inline struct track *
+flight_tracks(const struct async *async, const struct flight *flight)
+{
+	return async->tracks + (size_t)flight_slot(async, flight) * async->items_max;
+}
+
+/** The operation that a slot holds; its key and value are lent until the next call. */
+static inline struct ops_op
+flight_op(struct async *async, const struct flight *flight)
+{
+	size_t slot = flight_slot(async, flight), first = slot * async->items_max;
+	if (kind_is_steps(flight->kind))
+		return (struct ops_op){.kind = flight->kind,
+			.items = async->items[slot],
+			.index = flight->index,
+			.numbers = async->numbers + first,
+			.keys = async->keys + first,
+			.steps = async->steps + first};
+	uint8_t *bytes = flight_bytes(async, flight);
+	async->key = (struct nb_slice){bytes, flight->key_size};
+	async->value = (struct nb_slice){bytes + async->key_stride, flight->value_size};
+	return (struct ops_op){.kind = flight->kind,
+		.items = 1,
+		.index = flight->index,
+		.numbers = &flight->number,
+		.keys = &async->key,
+		.values = &async->value};
+}
+
+/** Of those in use; NULL: none is. */
+static inline struct flight *
+flight_oldest(struct async *async)
+{
+	for (; async->oldest < async->newest; async->oldest++) {
+		struct flight *flight = &async->flights[async->order[async->oldest]];
+		if (flight->at == async->oldest)
+			return flight;
+	}
+	async->oldest = async->newest = 0;
+	return NULL;
+}
+
+/** Room for a request behind what is gathered; what nobody has set there is 0. */
+static ALWAYS_INLINE struct nb_request *
+flight_request(struct async *async)
+{
+	if (__builtin_expect(async->tail == async->depth, 0)) {
+		async->tail -= async->head;
+		memmove(async->requests, async->requests + async->head,
+			async->tail * sizeof(*async->requests));
+		async->head = 0;
+	}
+	return &async->requests[async->tail++];
+}
+
+static ALWAYS_INLINE void
+flight_gather(struct async *async, const struct flight *flight, struct nb_slice key,
+	struct nb_slice value)
+{
+	struct nb_request *request = flight_request(async);
+	if (__builtin_expect(async->steps != NULL, 0))
+		*request = (struct nb_request){0}; /* it may have been a list */
+	request->tag = flight_slot(async, flight);
+	request->key = key;
+	request->value = value;
+	request->verb = async->verbs[flight->kind];
+	async->gathered_bytes += key.size + value.size;
+}
+
+static ALWAYS_INLINE struct nb_slice
+flight_keep(void *to, struct nb_slice from)
+{
+	if (from.size == 16)
+		memcpy(to, from.data, 16);
+	else if (from.size == 8)
+		memcpy(to, from.data, 8);
+	else
+		memcpy(to, from.data, from.size);
+	return (struct nb_slice){to, from.size};
+}
+
+/** Take a slot, which is free, for an operation. */
+static ALWAYS_INLINE void
+flight_begin(struct async *async, const struct ops_op *op, uint64_t due)
+{
+	if (__builtin_expect(async->newest == 2 * async->depth, 0))
+		flight_compact(async);
+	uint32_t slot = async->free[--async->free_count];
+	struct flight *flight = &async->flights[slot];
+	struct nb_slice key = op->keys[0], value = {NULL, 0};
+	if (ops_is_write(op->kind))
+		value = op->values[0];
+	*flight = (struct flight){.index = op->index,
+		.number = op->numbers[0],
+		.due = due,
+		.key_size = (uint32_t)key.size,
+		.value_size = (uint32_t)value.size,
+		.kind = op->kind,
+		.at = async->newest};
+	async->order[async->newest++] = slot;
+	if (__builtin_expect(kind_is_steps(op->kind), 0)) {
+		flight_gather_steps(async, flight, op);
+		return;
+	}
+	if (async->has_copies) {
+		uint8_t *bytes = async->bytes + slot * async->stride;
+		key = flight_keep(bytes, key);
+		if (value.size > 0)
+			value = flight_keep(bytes + async->key_stride, value);
+	}
+	flight_gather(async, flight, key, value);
+}
+
+static ALWAYS_INLINE void
+flight_end(struct async *async, struct flight *flight)
+{
+	flight->at = FLIGHT_NONE;
+	async->free[async->free_count++] = flight_slot(async, flight);
+}
+
+#endif /* RUN_FLIGHT_H */

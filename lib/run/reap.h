@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RUN_REAP_H
+#define RUN_REAP_H
+/** Taking what is done from the engine, and counting and looking at it: see async.h. */
+#include "run/submit.h"
+#include "run/worker_pool.h"
+
+/** One came out of the batch. */
+static ALWAYS_INLINE void
+leave_batch(struct job_worker *worker, uint32_t number)
+{
+	struct async *async = worker->async;
+	struct batch *batch = &async->batches[number];
+	if (--batch->left > 0)
+		return;
+	async->batches_free[async->batch_count++] = number;
+	if (batch->is_measured)
+		histogram_add(worker->batch,
+			clock_ns(worker->plan->clock, async->now - batch->begin));
+}
+
+/** Count it with those that began and ended with it; else these are counted now. */
+static ALWAYS_INLINE void
+note_done(struct job_worker *worker, const struct flight *flight, int rc, uint64_t records,
+	uint64_t bytes, struct reaped *reaped, bool is_paced)
+{
+	bool is_measured = is_counted(worker, flight, flight->begin);
+	if (reaped->begin != flight->begin || reaped->kind != flight->kind ||
+		reaped->answer != rc || reaped->is_measured != is_measured) {
+		worker_count_reaped(worker, reaped);
+		reaped->begin = flight->begin;
+		reaped->kind = flight->kind;
+		reaped->answer = rc;
+		reaped->is_measured = is_measured;
+	}
+	reaped->count++;
+	reaped->records += records;
+	reaped->bytes += bytes;
+	if (is_paced)
+		reaped->due[reaped->count - 1] = flight->due;
+	reaped->conflicts += flight->conflicts;
+}
+
+/** What was found or written is remembered or looked at. */
+static ALWAYS_INLINE void
+look_at_record(struct job_worker *worker, struct flight *flight, int rc, struct nb_slice value)
+{
+	struct async *async = worker->async;
+	bool is_read = flight->kind == NB_OP_READ;
+	if (is_read &&
+		(rc == NB_NOT_FOUND ||
+			is_sampled(flight->index, worker->plan->verify_threshold)))
+		doubt_verify(worker, flight, rc, value);
+	if (__builtin_expect(rc == NB_EXISTS, 0)) {
+		flight_copy(async, flight);
+		struct ops_op op = flight_op(async, flight);
+		job_verify_exists(worker, &op);
+	}
+	if (!is_read && async->remembers)
+		doubt_settle(worker, flight_tracks(async, flight), flight->number,
+			flight->index, flight->kind, rc != NB_EXISTS);
+}
+
+static ALWAYS_INLINE void
+complete(struct job_worker *worker, const struct nb_completion *completion,
+	struct reaped *reaped, bool is_paced)
+{
+	struct async *async = worker->async;
+	int rc = completion->answer;
+	struct flight *flight = &async->flights[completion->tag];
+	bool is_steps = kind_is_steps(flight->kind);
+	if (__builtin_expect(rc == NB_CONFLICT, 0)) {
+		note_conflict(worker, flight);
+		return;
+	}
+	bool may_exist = flight->kind == NB_OP_INSERT || is_steps;
+	if (__builtin_expect(
+		    rc < 0 || (rc > NB_CONFLICT && !(rc == NB_EXISTS && may_exist)), 0)) {
+		flight_fail(worker, flight, rc, completion->error);
+		flight_end(async, flight);
+		return;
+	}
+	uint64_t records = rc == NB_OK && flight->kind != NB_OP_DELETE, bytes = 0;
+	if (records > 0)
+		bytes = flight->kind == NB_OP_READ ? completion->value.size
+						   : flight->value_size;
+	if (__builtin_expect(is_steps, 0)) {
+		const struct span *span = &async->spans[completion->tag];
+		records = span->records;
+		bytes = span->bytes;
+		doubt_end_steps(worker, flight);
+	} else {
+		look_at_record(worker, flight, rc, completion->value);
+	}
+	note_done(worker, flight, rc, records, bytes, reaped, is_paced);
+	leave_batch(worker, flight->batch);
+	flight_end(async, flight);
+}
+
+/** The same of an operation of steps, whose answers it takes. */
+static __attribute__((noinline)) void
+consume_steps(struct job_worker *worker, struct nb_completion *completion)
+{
+	struct async *async = worker->async;
+	struct flight *flight = &async->flights[completion->tag];
+	struct ops_op op = flight_op(async, flight);
+	struct span *span = &async->spans[completion->tag];
+	*span = (struct span){0};
+	if (async->verbs[flight->kind] != NB_REQ_EXECUTE && completion->answer != NB_CONFLICT) {
+		op.steps[0].answer = completion->answer;
+		if (op.steps[0].verb == NB_STEP_GET)
+			op.steps[0].value = completion->value;
+		completion->answer = completion->answer < 0 ? completion->answer : NB_OK;
+	}
+	if (completion->answer == NB_OK)
+		completion->answer = steps_take(&op, span);
+}
+
+/** Read the values that came, within the time. False: an answer that cannot be one. */
+static ALWAYS_INLINE bool
+consume(struct job_worker *worker, size_t count)
+{
+	struct async *async = worker->async;
+	struct flight *flights = async->flights;
+	uint32_t depth = async->depth;
+	for (size_t i = 0; i < count; i++) {
+		struct nb_completion *completion = &async->completions[i];
+		uint64_t tag = completion->tag;
+		if (__builtin_expect(tag >= depth || !flights[tag].is_in_flight, 0)) {
+			flight_fail_call(worker, "reap", NB_FAIL,
+				"returned a tag that is not in flight");
+			return false;
+		}
+		flights[tag].is_in_flight = false;
+		if (__builtin_expect(kind_is_steps(flights[tag].kind), 0))
+			consume_steps(worker, completion);
+		if (completion->answer != NB_OK || flights[tag].kind != NB_OP_READ)
+			continue;
+		if (!worker_may_consume(completion->value)) {
+			int rc = engine_refuse_size("reap", completion->value.size);
+			flight_fail_call(worker, "reap", rc, NULL);
+			return false;
+		}
+		worker_consume(completion->value);
+	}
+	return true;
+}
+
+/** The stratum below which all are done, for threads that wait for inserts. */
+static inline void
+tell_strata(struct job_worker *worker)
+{
+	struct async *async = worker->async;
+	const struct flight *oldest = flight_oldest(async);
+	uint64_t done = oldest == NULL ? async->stratum : oldest->index / OPS_STRATUM;
+	__atomic_store_n(&worker->strata_done, done, __ATOMIC_RELEASE);
+}
+
+/** What came out of reap is done, but for conflicts. */
+static ALWAYS_INLINE void
+complete_all(struct job_worker *worker, size_t count, bool is_paced)
+{
+	struct async *async = worker->async;
+	struct reaped reaped;
+	worker_count_begin(worker, &reaped, async->first, async->now);
+	for (size_t i = 0; i < count; i++)
+		complete(worker, &async->completions[i], &reaped, is_paced);
+	worker_count_end(worker, &reaped);
+	async->in_flight -= (uint32_t)count;
+	async->came = async->now;
+	tell_strata(worker);
+}
+
+/** Nothing came: the engine's housekeeping where that goes on for long. */
+static inline void
+tick_in_reap(struct job_worker *worker)
+{
+	struct async *async = worker->async;
+	uint64_t since = async->came > async->ticked ? async->came : async->ticked;
+	if (worker->plan->engine->tick == NULL ||
+		clock_ns(worker->plan->clock, async->now - since) < POOL_IDLE_NS)
+		return;
+	job_worker_tick(worker);
+	async->ticked = async->now;
+}
+
+/** Take what is done, and wait for it so long at most. */
+static ALWAYS_INLINE void
+reap(struct job_worker *worker, uint64_t timeout_ns, uint32_t clock_kind, bool is_paced)
+{
+	struct async *async = worker->async;
+	const struct nb_engine *engine = worker->plan->engine;
+	size_t count = 0;
+	heartbeat_enter(&worker->heartbeat, "reap");
+	int rc = engine->reap(
+		worker->session, async->completions, FLIGHT_ROOM, &count, timeout_ns);
+	bool is_good = rc == NB_OK && count <= FLIGHT_ROOM && consume(worker, count);
+	async->now = clock_stamp(clock_kind);
+	if (__builtin_expect(!is_good, 0)) {
+		if (worker->rc == NB_OK)
+			flight_fail_call(worker, "reap", rc,
+				rc < 0           ? NULL
+					: rc > 0 ? "gave an answer that means nothing here"
+						 : "returned more than there was room for");
+		async->is_broken = true;
+	} else if (count > 0) {
+		complete_all(worker, count, is_paced);
+	} else {
+		tick_in_reap(worker);
+	}
+	if ((count > 0 || !is_good) && rc == NB_OK && engine->release != NULL)
+		engine->release(worker->session);
+	if (__builtin_expect(async->now - worker->told_ticks > worker->plan->tell_ticks, 0)) {
+		worker->told_ticks = async->now;
+		flight_look_at_oldest(worker);
+	}
+}
+
+#endif /* RUN_REAP_H */
