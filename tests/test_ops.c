@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_NO_INLINE_HINTS 1 /* at -Og, GCC 14 cannot inline all that it is told to */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
