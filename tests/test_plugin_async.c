@@ -189,7 +189,7 @@ TEST_EACH(requests_answer_as_they_would_one_after_the_other, 20)
 		draw(&rng, i);
 		perform(&model, i);
 	}
-	ck_assert(async_open(&async, DEPTH));
+	ck_assert(async_open(&async, DEPTH, 0));
 	while (reaped < REQUESTS) {
 		count = rng_below(&rng, 2 * DEPTH);
 		if (count > REQUESTS - sent)
@@ -228,12 +228,36 @@ TEST(gets_of_a_reap_are_one_multi_get_around_writes_of_other_keys)
 	size_t count;
 
 	four[2].verb = NB_REQ_DEL;
-	ck_assert(async_open(&async, 0));
+	ck_assert(async_open(&async, 0, 0));
 	async_submit(&async, four, 4, &count);
 	ck_assert_uint_eq(count, 4);
 	async_reap(&async, &engine, &session, done, 4, &count);
 	ck_assert_uint_eq(count, 4);
 	ck_assert_uint_eq(session.multi_gets, 1);
+	async_close(&async);
+}
+
+TEST(bytes_in_flight_are_limited_and_one_request_always_fits)
+{
+	struct nb_session session = {0};
+	struct async async = {0};
+	struct nb_completion done[4];
+	struct nb_request four[] = {get_of(0), get_of(1), get_of(2), get_of(3)};
+	size_t count;
+
+	ck_assert(async_open(&async, 0, 2 * four[0].key.size));
+	for (int round = 0; round < 3; round++) {
+		async_submit(&async, four, 4, &count);
+		ck_assert_uint_eq(count, 2);
+		async_submit(&async, four, 4, &count);
+		ck_assert_uint_eq(count, 0);
+		async_reap(&async, &engine, &session, done, 4, &count);
+		ck_assert_uint_eq(count, 2);
+	}
+	four[0].verb = NB_REQ_DEL;
+	four[0].value.size = 100;
+	async_submit(&async, four, 4, &count);
+	ck_assert_uint_eq(count, 1);
 	async_close(&async);
 }
 
@@ -248,7 +272,7 @@ TEST(a_failure_is_the_answer_of_the_requests_and_not_of_reap)
 
 	poor.merge = NULL;
 	three[2].verb = NB_REQ_MERGE;
-	ck_assert(async_open(&async, 3));
+	ck_assert(async_open(&async, 3, 0));
 	async_submit(&async, three, 3, &count);
 	ck_assert_int_eq(async_reap(&async, &poor, &session, done, 3, &count), NB_OK);
 	ck_assert_uint_eq(count, 3);

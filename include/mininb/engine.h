@@ -259,8 +259,8 @@ struct nb_open_args {
 	uint32_t sessions;    /* most that will be open at once */
 	uint32_t durability;  /* NB_DUR_*, one that nb_engine.durabilities offers */
 	uint64_t
-		inflight_bytes; /* of keys and values in flight in a session, at most; 0: any */
-	uint32_t inflight_ops;  /* requests in flight in a session, at most; 0: none */
+		inflight_bytes; /* of keys and values in flight, unless it is one request; 0: any */
+	uint32_t inflight_ops; /* requests in flight in a session, at most; 0: none */
 	uint32_t target_count;
 	const char *const *targets;    /* addresses of servers: "127.0.0.1:6379"; live on */
 	const struct nb_table *tables; /* live on */
@@ -289,7 +289,7 @@ struct nb_write {
 
 #define NB_BATCH_ATOMIC (1u << 0) /* all or nothing, else NB_UNSUPPORTED */
 
-#define NB_TXN_READ_ONLY (1u << 0)
+#define NB_TXN_READ_ONLY (1u << 0) /* no write will come; it fails, or abort undoes it */
 
 /* What a step of execute does. */
 enum {

@@ -25,6 +25,7 @@ enum {
 struct async {
 	struct nb_request *requests; /* a ring */
 	size_t room, first, count;
+	uint64_t bytes, bytes_max; /* of the keys and values in it */
 	struct nb_slice keys[ASYNC_WINDOW], values[ASYNC_WINDOW]; /* of the gets of a reap */
 	int32_t answers[ASYNC_WINDOW];
 	struct nb_completion *completions[ASYNC_WINDOW]; /* where they go */
@@ -32,9 +33,10 @@ struct async {
 
 /** False: out of memory. */
 static inline bool
-async_open(struct async *async, uint32_t inflight_ops)
+async_open(struct async *async, uint32_t inflight_ops, uint64_t inflight_bytes)
 {
 	async->room = inflight_ops != 0 ? inflight_ops : ASYNC_ROOM;
+	async->bytes_max = inflight_bytes != 0 ? inflight_bytes : UINT64_MAX;
 	async->requests = malloc(async->room * sizeof(*async->requests));
 	return async->requests != NULL;
 }
@@ -46,16 +48,26 @@ async_close(struct async *async)
 	free(async->requests);
 }
 
+/** One request finds room in any case, or it would wait for ever. */
+static inline bool
+async_take(struct async *async, const struct nb_request *request)
+{
+	uint64_t bytes = async->bytes + request->key.size + request->value.size;
+	if (async->count == async->room || (async->count != 0 && bytes > async->bytes_max))
+		return false;
+	size_t at = async->first + async->count++;
+	async->requests[at < async->room ? at : at - async->room] = *request;
+	async->bytes = bytes;
+	return true;
+}
+
 static inline int
 async_submit(
 	struct async *async, const struct nb_request *requests, size_t count, size_t *taken)
 {
-	size_t left = async->room - async->count;
-	*taken = count < left ? count : left;
-	for (size_t i = 0; i < *taken; i++) {
-		size_t at = async->first + async->count++;
-		async->requests[at < async->room ? at : at - async->room] = requests[i];
-	}
+	*taken = 0;
+	while (*taken < count && async_take(async, &requests[*taken]))
+		++*taken;
 	return NB_PENDING;
 }
 
@@ -114,6 +126,7 @@ async_window(struct async *async, const struct nb_engine *engine, struct nb_sess
 			     : request->verb != NB_REQ_GET &&
 					async_is_wanted(async, *gets, request->key))
 			break;
+		async->bytes -= request->key.size + request->value.size;
 		out[i] = (struct nb_completion){.tag = request->tag};
 		if (request->verb == NB_REQ_GET) {
 			async->completions[*gets] = &out[i];

@@ -60,7 +60,8 @@ open_tree(struct nb_db *db, const struct nb_open_args *args)
 	struct tree_args to = {.key_size = args->key_size,
 		.value_size = args->value_size,
 		.sessions = args->sessions,
-		.inflight_ops = args->inflight_ops};
+		.inflight_ops = args->inflight_ops,
+		.inflight_bytes = args->inflight_bytes};
 
 	if (value[LEAF_SLOTS].is_set != 0)
 		to.leaf_slots = (uint32_t)value[LEAF_SLOTS].u64;

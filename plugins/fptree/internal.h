@@ -56,6 +56,7 @@ struct tree {
 	struct epochs *epochs;
 	size_t leaves_bytes; /* reserved at `leaves` */
 	uint32_t sessions_max, inflight_ops;
+	uint64_t inflight_bytes;
 	struct tree_session **sessions; /* by id; NULL: not open */
 	struct heap_cache *cache;       /* for what outlives its session */
 	uint64_t recovery_ns, recovered, repaired;

@@ -302,6 +302,7 @@ tree_open(struct tree **out, struct pool *pool, const struct tree_args *args)
 		.verbs = best_verbs(),
 		.sessions_max = args->sessions,
 		.inflight_ops = args->inflight_ops,
+		.inflight_bytes = args->inflight_bytes,
 	};
 	tree->shape.fanout = args->fanout != 0 ? args->fanout : FANOUT_DEFAULT;
 	tree->shape.children_at = (tree->shape.fanout + 7) / 8 * 8;
@@ -400,7 +401,8 @@ session_rooms(struct tree_session *session)
 	scan->linear = malloc(linear);
 	scan->records = malloc(slots * sizeof(struct record));
 	scan->order = malloc(slots * sizeof(uint16_t));
-	return async_open(&session->async, session->tree->inflight_ops) &&
+	return async_open(&session->async, session->tree->inflight_ops,
+		       session->tree->inflight_bytes) &&
 		session->value != NULL && session->linear != NULL && session->records != NULL &&
 		scan->bytes != NULL && scan->linear != NULL && scan->records != NULL &&
 		scan->order != NULL;

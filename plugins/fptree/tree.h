@@ -46,6 +46,7 @@ struct tree_args {
 	uint32_t fanout;               /* children of an inner node */
 	uint32_t sessions;             /* most at once */
 	uint32_t inflight_ops;         /* requests in flight in a session */
+	uint64_t inflight_bytes;       /* of their keys and values; 0: any */
 };
 
 /**

@@ -9,7 +9,8 @@ struct nb_db {
 	const struct nb_host *host;
 	pthread_rwlock_t lock; /* guards `map` */
 	struct versions map;
-	uint32_t inflight_ops; /* as the host announced */
+	uint64_t inflight_bytes; /* as the host announced */
+	uint32_t inflight_ops;
 };
 
 /* Memory that is lent. It never moves, so that one call can lend many values. */

@@ -68,6 +68,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	}
 	db->host = host;
 	db->inflight_ops = args->inflight_ops;
+	db->inflight_bytes = args->inflight_bytes;
 	lock_init(&db->lock);
 	*out = db;
 	return NB_OK;
@@ -270,7 +271,8 @@ submit(struct nb_session *session, const struct nb_request *requests, size_t cou
 	size_t *taken)
 {
 	struct async *async = &session->async;
-	if (async->requests == NULL && !async_open(async, session->db->inflight_ops))
+	const struct nb_db *db = session->db;
+	if (async->requests == NULL && !async_open(async, db->inflight_ops, db->inflight_bytes))
 		return session->db->host->fail(
 			NB_FAIL, "memory: out of memory for %zu requests", async->room);
 	return async_submit(async, requests, count, taken);

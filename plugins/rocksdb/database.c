@@ -316,6 +316,7 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 		return host->fail(NB_FAIL, "out of memory");
 	db->host = host;
 	db->inflight_ops = args->inflight_ops;
+	db->inflight_bytes = args->inflight_bytes;
 	settings_create(db, args);
 	char *error = base_open(db, args);
 	if (error != NULL) {

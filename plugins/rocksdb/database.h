@@ -59,6 +59,7 @@ struct nb_db {
 	rocksdb_flushoptions_t *flush_options;
 	rocksdb_optimistictransaction_options_t *txn_options;
 	rocksdb_transaction_options_t *lock_options; /* of a pessimistic transaction */
+	uint64_t inflight_bytes;
 	uint32_t inflight_ops;
 	bool is_unlogged; /* durability 'none' */
 	bool is_read_only;

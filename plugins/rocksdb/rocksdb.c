@@ -132,7 +132,7 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
 	struct nb_session *session = calloc(1, sizeof(*session));
 	if (session == NULL || !session_reserve(session, 1) ||
-		!async_open(&session->async, db->inflight_ops))
+		!async_open(&session->async, db->inflight_ops, db->inflight_bytes))
 		goto free_session;
 	session->db = db;
 	session->batch = rocksdb_writebatch_create();
