@@ -107,6 +107,7 @@ struct nb_db {
 	size_t value_size; /* of the workload, a hint */
 	bool is_transactional;
 	bool is_in_transaction;
+	bool is_read_only;    /* the transaction */
 	bool is_root_watched; /* a transactional one with pages */
 	bool is_root_old;     /* in the file: see save_root() */
 };
@@ -421,9 +422,17 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 }
 
 static int
+refuse_write(struct nb_db *db)
+{
+	return db->host->fail(NB_UNSUPPORTED, "a write in a read-only transaction");
+}
+
+static int
 put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	KCDB *base = session->db->base;
+	if (session->db->is_read_only)
+		return refuse_write(session->db);
 	return outcome(session->db, "kcdbset",
 		kcdbset(base, key.data, key.size, address(value), value.size));
 }
@@ -432,6 +441,8 @@ static int
 insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	KCDB *base = session->db->base;
+	if (session->db->is_read_only)
+		return refuse_write(session->db);
 	return outcome_or(session->db, "kcdbadd",
 		kcdbadd(base, key.data, key.size, address(value), value.size), KCEDUPREC,
 		NB_EXISTS);
@@ -448,6 +459,8 @@ static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
+	if (db->is_read_only)
+		return refuse_write(db);
 	note_removal(db);
 	return outcome_or(db, "kcdbremove", kcdbremove(db->base, key.data, key.size), KCENOREC,
 		NB_NOT_FOUND);
@@ -474,11 +487,12 @@ static int
 begin(struct nb_session *session, uint32_t flags)
 {
 	struct nb_db *db = session->db;
-	if ((flags & NB_TXN_READ_ONLY) != 0)
-		return NB_OK; /* there is nobody else who writes */
-	if (db->is_in_transaction)
+	if (db->is_in_transaction || db->is_read_only)
 		return db->host->fail(
 			NB_FAIL, "a transaction is open, another session's or a failed one");
+	db->is_read_only = (flags & NB_TXN_READ_ONLY) != 0;
+	if (db->is_read_only)
+		return NB_OK; /* there is nobody else who writes */
 	int rc = save_root(db);
 	if (rc != NB_OK)
 		return rc;
@@ -491,6 +505,7 @@ static int
 commit(struct nb_session *session)
 {
 	struct nb_db *db = session->db;
+	db->is_read_only = false;
 	if (!db->is_in_transaction)
 		return NB_OK; /* it was read-only */
 	db->is_in_transaction = !kcdbendtran(db->base, true);
@@ -504,7 +519,7 @@ abort_txn(struct nb_session *session)
 	if (db->is_in_transaction && !kcdbendtran(db->base, false))
 		db->host->log(NB_LOG_WARNING, "a transaction could not be undone whole: %s",
 			kcdbemsg(db->base));
-	db->is_in_transaction = false;
+	db->is_in_transaction = db->is_read_only = false;
 }
 
 /* Of a batch each write is asked for in its turn; to remove nothing does nothing. */
@@ -561,6 +576,8 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 {
 	struct nb_db *db = session->db;
 	bool is_atomic = (flags & NB_BATCH_ATOMIC) != 0;
+	if (db->is_read_only)
+		return refuse_write(db);
 	if (is_atomic && !db->is_transactional)
 		return db->host->fail(
 			NB_UNSUPPORTED, "an atomic batch needs -o transactions=yes");
@@ -652,7 +669,8 @@ scan_close(struct nb_session *session)
 	return NB_OK;
 }
 
-EXECUTE_AND_MERGE(*session->db->engine, session->db->is_in_transaction)
+EXECUTE_AND_MERGE(
+	*session->db->engine, session->db->is_in_transaction || session->db->is_read_only)
 
 /* --- the whole --- */
 

@@ -44,6 +44,7 @@ struct nb_db {
 	uint64_t pending; /* bytes put since the pages were last written */
 	uint64_t puts;    /* and how often */
 	bool is_in_transaction;
+	bool is_read_only; /* the transaction */
 };
 
 struct nb_session {
@@ -216,9 +217,17 @@ make_room(struct nb_db *db)
 }
 
 static int
+refuse_write(struct nb_db *db)
+{
+	return db->host->fail(NB_UNSUPPORTED, "qdbm: a write in a read-only transaction");
+}
+
+static int
 write_record(struct nb_session *session, struct nb_slice key, struct nb_slice value, int mode)
 {
 	struct nb_db *db = session->db;
+	if (db->is_read_only)
+		return refuse_write(db);
 	db->largest = value.size > db->largest ? value.size : db->largest;
 	db->pending += key.size + value.size + 10;
 	db->puts++;
@@ -241,6 +250,8 @@ static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	struct nb_db *db = session->db;
+	if (db->is_read_only)
+		return refuse_write(db);
 	errno = 0;
 	if (vlout(db->villa, key.data, (int)key.size))
 		return NB_OK;
@@ -253,7 +264,8 @@ static int
 begin(struct nb_session *session, uint32_t flags)
 {
 	struct nb_db *db = session->db;
-	if ((flags & NB_TXN_READ_ONLY) != 0)
+	db->is_read_only = (flags & NB_TXN_READ_ONLY) != 0;
+	if (db->is_read_only)
 		return NB_OK; /* one session at a time: nothing can change meanwhile */
 	errno = 0;
 	if (!vltranbegin(db->villa))
@@ -267,6 +279,7 @@ static int
 commit(struct nb_session *session)
 {
 	struct nb_db *db = session->db;
+	db->is_read_only = false;
 	if (!db->is_in_transaction)
 		return NB_OK;
 	db->is_in_transaction = false;
@@ -281,6 +294,7 @@ static void
 abort_txn(struct nb_session *session)
 {
 	struct nb_db *db = session->db;
+	db->is_read_only = false;
 	if (!db->is_in_transaction)
 		return;
 	db->is_in_transaction = false;
@@ -294,7 +308,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	struct nb_db *db = session->db;
 	if ((flags & NB_BATCH_ATOMIC) == 0)
 		return write_each(session, writes, count, put, del);
-	if (db->is_in_transaction)
+	if (db->is_in_transaction || db->is_read_only)
 		return db->host->fail(
 			NB_UNSUPPORTED, "qdbm: no atomic batch within a transaction");
 	int rc = begin(session, 0);
