@@ -457,6 +457,60 @@ check_requests_in_flight_stay_within_inflight_ops(struct suite *s)
 	return true;
 }
 
+/** Bytes of the keys and values of its first `count` requests. */
+static uint64_t
+bytes_of(const struct flight *flight, size_t count)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < count; i++)
+		bytes += flight->all[i].request.key.size + flight->all[i].request.value.size;
+	return bytes;
+}
+
+/** Submits what there is room for, and reaps that, again and again. */
+static bool
+stays_within_bytes(struct flight *flight, uint64_t most)
+{
+	struct suite *s = flight->suite;
+	while (flight->taken < flight->count) {
+		size_t before = flight->taken;
+		if (!flight_submit(flight))
+			return false;
+		uint64_t bytes = bytes_of(flight, flight->taken) - bytes_of(flight, before);
+		if (bytes > most)
+			return suite_break(s,
+				"submit took %llu bytes of keys and values; inflight_bytes is %llu",
+				(unsigned long long)bytes, (unsigned long long)most);
+		if (flight->taken == before)
+			return suite_break(s, "with nothing in flight, submit took no request");
+		if (!flight_wait(flight))
+			return false;
+	}
+	return true;
+}
+
+bool
+check_requests_in_flight_stay_within_inflight_bytes(struct suite *s)
+{
+	enum { OF_ONE = sizeof(uint32_t) + VALUE_SIZE };
+	static const uint64_t limits[] = {OF_ONE, 3 * OF_ONE + 1};
+	for (size_t i = 0; i < COUNT_OF(limits); i++) {
+		if (!database_make(s, &s->main, s->engine, s->args->options))
+			return false;
+		s->main.inflight_bytes = limits[i];
+		if (!suite_ok(s, "open of a new database",
+			    database_open(&s->main, NB_OPEN_CREATE)))
+			return false;
+		struct flight *flight = main_flight(s);
+		for (uint32_t k = 0; k < REQUESTS; k++)
+			flight_add(flight, NB_REQ_PUT, k, k);
+		if (!stays_within_bytes(flight, limits[i]) || !fly(s, NB_REQ_GET, NB_OK))
+			return false;
+		database_remove(&s->main);
+	}
+	return true;
+}
+
 bool
 check_requests_that_are_not_taken_do_not_happen(struct suite *s)
 {

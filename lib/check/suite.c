@@ -178,6 +178,7 @@ database_make(struct suite *s, struct database *db, const struct nb_engine *engi
 	*db = (struct database){.engine = engine,
 		.options = options,
 		.durability = engine->auto_durability,
+		.is_new = true,
 		.inflight_ops = engine->submit != NULL ? SUITE_INFLIGHT : 0};
 	if (engine->auto_durability_at != NULL)
 		db->durability = engine->auto_durability_at(s->args->scratch);
@@ -204,6 +205,7 @@ database_open(struct database *db, uint32_t flags)
 		.sessions = SUITE_SESSIONS,
 		.durability = db->durability,
 		.inflight_ops = db->inflight_ops,
+		.inflight_bytes = db->inflight_bytes,
 	};
 	host_forget();
 	struct nb_db *opened = NULL;
@@ -211,6 +213,12 @@ database_open(struct database *db, uint32_t flags)
 	if (rc != NB_OK)
 		return rc;
 	db->db = opened;
+	/* A server has what earlier promises have left. */
+	if (db->is_new && (db->engine->caps & NB_CAP_REMOTE) != 0 && db->engine->reset != NULL)
+		rc = db->engine->reset(db->db);
+	db->is_new = false;
+	if (rc != NB_OK)
+		return rc;
 	return db->engine->session_open(&db->session, db->db, 0);
 }
 

@@ -30,7 +30,9 @@ struct database {
 	struct nb_db *db;
 	struct nb_session *session;
 	uint64_t value_size; /* the hint */
+	uint64_t inflight_bytes;
 	uint32_t durability, inflight_ops;
+	bool is_new; /* it was never open */
 	char path[SUITE_PATH_SIZE];
 };
 
@@ -322,6 +324,7 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 	X(aborted_transaction_leaves_nothing, DATA | TRANSACTION) \
 	X(committed_transaction_is_kept_whole, DATA | TRANSACTION) \
 	X(read_only_transaction_reads_and_harms_nothing, DATA | TRANSACTION) \
+	X(write_in_a_read_only_transaction_fails_or_is_undone, DATA | TRANSACTION) \
 	X(execute_answers_each_step_as_its_verb, DATA | EXECUTE) \
 	X(execute_steps_see_the_writes_before_them, DATA | EXECUTE) \
 	X(execute_leaves_out_what_a_step_skips, DATA | EXECUTE) \
@@ -339,6 +342,7 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 	X(request_that_fails_is_told_by_its_answer, DATA | SUBMIT) \
 	X(requests_keep_long_values, DATA | SUBMIT) \
 	X(requests_in_flight_stay_within_inflight_ops, DATA | SUBMIT) \
+	X(requests_in_flight_stay_within_inflight_bytes, DATA | SUBMIT) \
 	X(requests_that_are_not_taken_do_not_happen, DATA | SUBMIT) \
 	X(requests_that_find_no_room_are_taken_later, DATA | SUBMIT) \
 	X(reap_with_nothing_in_flight_returns_at_once, DATA | SUBMIT) \
@@ -383,6 +387,7 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 	X(transaction_reads_one_version, DATA | TRANSACTION | CONCURRENT) \
 	X(scan_in_a_transaction_sees_one_version, DATA | SCAN | TRANSACTION | CONCURRENT) \
 	X(transactions_lose_no_update, DATA | TRANSACTION | CONCURRENT) \
+	X(transactions_of_threads_keep_a_sum, DATA | TRANSACTION | CONCURRENT) \
 	X(transaction_that_lost_leaves_nothing, DATA | TRANSACTION | CONCURRENT) \
 	X(serializable_transactions_show_no_write_skew, DATA | TRANSACTION | CONCURRENT) \
 	X(random_use_of_every_verb_answers_as_the_oracle, DATA) \

@@ -126,6 +126,71 @@ check_transactions_lose_no_update(struct suite *s)
 		has_number(s, SLICE("x"), (uint64_t)PAIR * ROUNDS);
 }
 
+/* --- several that move parts of a sum --- */
+
+enum { MOVERS = 4, ACCOUNTS = 3, MOVES = 50, BALANCE = 1000 };
+
+static const struct nb_slice accounts[ACCOUNTS] = {
+	{"account 0", 9}, {"account 1", 9}, {"account 2", 9}};
+
+/** Adds to the sum of the numbers; NB_CONFLICT ends that. */
+static int
+read_sum(struct worker *worker, uint64_t numbers[ACCOUNTS], uint64_t *sum)
+{
+	int rc = NB_OK;
+	*sum = 0;
+	for (int i = 0; i < ACCOUNTS && rc == NB_OK; i++) {
+		rc = read_number(worker->suite, worker->session, accounts[i], &numbers[i]);
+		*sum += numbers[i];
+	}
+	return rc;
+}
+
+/** From its own account to the next one, so that each of two threads changes one of the other. */
+static int
+move_some(struct worker *worker, bool is_first)
+{
+	struct suite *s = worker->suite;
+	uint64_t numbers[ACCOUNTS], sum;
+	uint32_t from = worker->id % ACCOUNTS, to = (from + 1) % ACCOUNTS;
+	int rc = read_sum(worker, numbers, &sum);
+	if (is_first && worker->id < PAIR)
+		worker_meet(worker);
+	if (rc == NB_OK)
+		rc = write_number(s, worker->session, accounts[from], numbers[from] - 1);
+	if (rc == NB_OK)
+		rc = write_number(s, worker->session, accounts[to], numbers[to] + 1);
+	return rc;
+}
+
+static void
+move_often(struct worker *worker)
+{
+	for (int i = 0; i < MOVES && transact(worker, move_some); i++)
+		continue;
+}
+
+bool
+check_transactions_of_threads_keep_a_sum(struct suite *s)
+{
+	struct worker main_worker = {.suite = s};
+	struct nb_slice balance = {&(uint64_t){BALANCE}, sizeof(uint64_t)};
+	uint64_t numbers[ACCOUNTS], sum = 0;
+	if (!needs_isolation(s, SNAPSHOT_OR_MORE) || !suite_open(s))
+		return false;
+	for (int i = 0; i < ACCOUNTS; i++)
+		if (!put(s, accounts[i], balance))
+			return false;
+	if (!workers_run(s, MOVERS, move_often))
+		return false;
+	main_worker.session = s->main.session;
+	return suite_ok(s, "get", read_sum(&main_worker, numbers, &sum)) &&
+		(sum == ACCOUNTS * BALANCE ||
+			suite_break(s,
+				"transactions that only move parts of %d between records left %llu",
+				ACCOUNTS * BALANCE, (unsigned long long)sum));
+}
+
 /** Takes its own number to 0 if the other one is still 1: one of the two must stay. */
 static int
 go_if_other_stays(struct worker *worker, bool is_first)
@@ -398,6 +463,35 @@ check_read_only_transaction_reads_and_harms_nothing(struct suite *s)
 		return false;
 	return write_read_only(s) && put(s, SLICE("key"), SLICE("third")) &&
 		has(s, SLICE("key"), SLICE("third"));
+}
+
+static bool
+tries_to_change(struct suite *s, const char *call, int rc)
+{
+	bool is_right = rc == NB_OK || suite_failed(s, call, rc);
+	s->engine->abort(s->main.session);
+	return is_right && has(s, SLICE("key"), SLICE("old")) && lacks(s, SLICE("new"));
+}
+
+bool
+check_write_in_a_read_only_transaction_fails_or_is_undone(struct suite *s)
+{
+	const struct nb_engine *engine = s->engine;
+	if (!suite_open(s) || !put(s, SLICE("key"), SLICE("old")) ||
+		!begin(s, NB_TXN_READ_ONLY) ||
+		!tries_to_change(s, "put in a read-only transaction",
+			engine->put(s->main.session, SLICE("key"), SLICE("new"))) ||
+		!begin(s, NB_TXN_READ_ONLY) ||
+		!tries_to_change(s, "put of a new key in a read-only transaction",
+			engine->put(s->main.session, SLICE("new"), SLICE("new"))) ||
+		!begin(s, NB_TXN_READ_ONLY) ||
+		!tries_to_change(s, "del in a read-only transaction",
+			engine->del(s->main.session, SLICE("key"))))
+		return false;
+	return engine->insert == NULL ||
+		(begin(s, NB_TXN_READ_ONLY) &&
+			tries_to_change(s, "insert in a read-only transaction",
+				engine->insert(s->main.session, SLICE("new"), SLICE("1"))));
 }
 
 /** Its own writes, also those that other records lie between. */

@@ -80,6 +80,14 @@ open_for_any_count(struct nb_db **out, const struct nb_open_args *args)
 	return broken_right->open(out, &changed);
 }
 
+static int
+open_for_any_bytes(struct nb_db **out, const struct nb_open_args *args)
+{
+	struct nb_open_args changed = *args;
+	changed.inflight_bytes = 0;
+	return broken_right->open(out, &changed);
+}
+
 /* What does not fit into the queue is done, and done again when it comes again. */
 static int
 submit_more_than_taken(struct nb_session *session, const struct nb_request *requests,
@@ -243,6 +251,8 @@ const struct defect broken_requests[] = {
 		{VERB(submit, submit_16_bits)}},
 	{"submit_takes_any_count", "requests_in_flight_stay_within_inflight_ops",
 		{VERB(open, open_for_any_count)}},
+	{"submit_takes_any_bytes", "requests_in_flight_stay_within_inflight_bytes",
+		{VERB(open, open_for_any_bytes)}},
 	{"submit_does_what_it_does_not_take", "requests_that_are_not_taken_do_not_happen",
 		{VERB(submit, submit_more_than_taken)}},
 	{"submit_drops_what_does_not_fit", "requests_that_find_no_room_are_taken_later",

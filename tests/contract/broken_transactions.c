@@ -59,6 +59,17 @@ put_unless_read_only(struct nb_session *session, struct nb_slice key, struct nb_
 	return is_read_only ? NB_OK : broken_right->put(session, key, value);
 }
 
+/* Undone only if it may write. */
+static void
+abort_committing_read_only(struct nb_session *session)
+{
+	if (is_read_only)
+		(void)broken_right->commit(session);
+	else
+		broken_right->abort(session);
+	is_in_transaction = is_read_only = false;
+}
+
 /* The first transaction that writes x loses, and what it has written stays. */
 static int
 put_losing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
@@ -135,6 +146,8 @@ const struct defect broken_transactions[] = {
 	{"read_only_put_is_lost", "read_only_transaction_reads_and_harms_nothing",
 		{VERB(begin, begin_noted), VERB(put, put_unless_read_only),
 			VERB(abort, abort_noted)}},
+	{"read_only_put_is_kept", "write_in_a_read_only_transaction_fails_or_is_undone",
+		{VERB(begin, begin_noted), VERB(abort, abort_committing_read_only)}},
 	{"scan_in_a_transaction_is_empty", "scan_in_a_transaction_sees_its_writes",
 		{VERB(begin, begin_noted), VERB(scan_next, scan_next_outside),
 			VERB(abort, abort_noted)}},
@@ -143,6 +156,8 @@ const struct defect broken_transactions[] = {
 	{"transactions_scan_what_is_new", "scan_in_a_transaction_sees_one_version",
 		NO_TRANSACTIONS},
 	{"transactions_lose_updates", "transactions_lose_no_update", NO_TRANSACTIONS},
+	{"transactions_lose_half_a_move", "transactions_of_threads_keep_a_sum",
+		NO_TRANSACTIONS},
 	{"transactions_show_write_skew", "serializable_transactions_show_no_write_skew",
 		NO_TRANSACTIONS},
 	{"transaction_that_lost_is_kept", "transaction_that_lost_leaves_nothing",

@@ -205,6 +205,51 @@ TEST(equal_seeds_find_equal_sequences)
 	ck_assert_str_eq(one.text, two.text);
 }
 
+/* One store for all databases, as a server has. */
+static int
+open_server(struct nb_db **out, const struct nb_open_args *args)
+{
+	struct nb_open_args changed = *args;
+	changed.path = "server";
+	changed.flags |= NB_OPEN_CREATE;
+	return broken_right->open(out, &changed);
+}
+
+static int
+reset_nothing(struct nb_db *db)
+{
+	return NB_OK;
+}
+
+TEST(new_database_of_a_server_is_reset)
+{
+	static const char *const promises[] = {"put_is_found", "missing_key_is_not_found",
+		"databases_are_apart", "scan_of_an_empty_database_is_at_its_end",
+		"random_use_of_every_verb_answers_as_the_oracle"};
+	struct nb_engine server = *engine_with("del_does_nothing");
+	struct nb_check_args args = NB_CHECK_ARGS_INIT;
+	args.engine = &server;
+	args.scratch = scratch;
+	server = *broken_right;
+	server.open = open_server;
+	server.caps = (server.caps | NB_CAP_REMOTE) & ~NB_CAP_PERSISTENT;
+	for (int round = 0; round < 2; round++)
+		for (size_t i = 0; i < UNIT_COUNT(promises); i++) {
+			struct seen seen;
+			int outcome = nb_check_one(&args, index_of(promises[i]), see, &seen);
+			ck_assert_msg(
+				outcome == NB_CHECK_KEPT, "%s: %s", promises[i], seen.text);
+		}
+	ck_assert_int_eq(nb_check_one(&args, index_of("put_is_found"), see, &(struct seen){0}),
+		NB_CHECK_KEPT);
+	server.reset = reset_nothing;
+	ck_assert_int_eq(
+		nb_check_one(
+			&args, index_of("scan_of_an_empty_database_is_at_its_end"), NULL, NULL),
+		NB_CHECK_BROKEN);
+	fitted_reset();
+}
+
 TEST(what_is_missing_is_named)
 {
 	struct seen seen;
