@@ -259,7 +259,7 @@ struct nb_open_args {
 	uint32_t sessions;    /* most that will be open at once */
 	uint32_t durability;  /* NB_DUR_*, one that nb_engine.durabilities offers */
 	uint64_t
-		inflight_bytes; /* of keys and values in flight, unless it is one request; 0: any */
+		inflight_bytes; /* of keys and values in flight, at most; one request fits; 0: any */
 	uint32_t inflight_ops; /* requests in flight in a session, at most; 0: none */
 	uint32_t target_count;
 	const char *const *targets;    /* addresses of servers: "127.0.0.1:6379"; live on */
