@@ -4,7 +4,15 @@
 /** What a worker's operations took, from the loop that does them until they are counted. */
 #include "run/worker.h"
 
+/*
+ * The loops are made of these, one for each clock and kind of rate. A sanitizer adds checks to each
+ * copy, for which the compiler takes minutes, so there they are functions.
+ */
+#ifdef NB_SANITIZED
+#define ALWAYS_INLINE inline
+#else
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+#endif
 
 /** One operation's stamps, and what it moved. */
 struct span {
