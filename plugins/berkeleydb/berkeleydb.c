@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Berkeley DB through db.h. What is not plain from the calls:
+ * Berkeley DB: sessions, records, scans and transactions. environment.c opens the database.
  *
- * - It is three products in one library, and the option `product` says which is
- *   measured: transactions (tds: locks, log, recovery), one writer beside many
- *   readers (cds), or a bare access method for one thread (ds). Only the first
- *   survives a crash, so only that one offers more than durability 'none'.
- * - A thread's database handle is no cheaper than one that all sessions share
- *   (DB_THREAD), so there is one. get and scans copy into memory of the session's,
- *   which grows: DB_THREAD forbids to lend the handle's, and pages are never lent.
- * - Nothing writes checkpoints by itself, so that the log would grow for ever. The
- *   session whose write is over the limit makes one, as part of that write.
- * - A deadlock's victim is told by any call. What is left of its transaction can
- *   only be aborted, so that is done before NB_CONFLICT is answered.
+ * - One library contains three products, and `product` selects one: transactions (tds: locks,
+ *   log, recovery), one writer beside many readers (cds), or a bare access method for one
+ *   thread (ds). Only tds survives a crash, so the others have durability 'none'.
+ * - All sessions share one database handle (DB_THREAD). get and scans copy into memory of the
+ *   session, because DB_THREAD forbids loans from the handle.
+ * - Berkeley DB makes no checkpoint by itself. The session whose write exceeds the limit makes
+ *   one during that write.
+ * - Any call may return a deadlock. Its transaction can only be aborted, so that is done before
+ *   NB_CONFLICT is returned.
  */
 #include "environment.h"
 

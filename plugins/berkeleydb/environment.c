@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How Berkeley DB is set up. What is not plain from the calls:
+ * How Berkeley DB is set up.
  *
- * - The environment is private unless `shared` is set: its regions are on this
- *   process's heap and not in files that are mapped, which a full disk would turn
- *   into SIGBUS, and which the kernel would write out beside what is measured.
- *   Nothing in the library then keeps a second process away, and recovery under a
- *   live one would ruin the database; so the directory is locked, see sharing.c.
- * - The log has a directory of its own. That it is there tells a database that was
- *   made with transactions from one that was not: the one may not be written
- *   without its log, the other has none to recover from.
- * - Messages go to a callback, without which they would go to stderr. They name
- *   the cause (the file, errno), where the code returned often does not.
+ * - The environment is private unless `shared` is set: its regions are on this process's heap.
+ *   Regions in mapped files could end the process with SIGBUS on a full disk, and the kernel
+ *   would write them out during the measurement. Nothing in the library keeps a second process
+ *   out then, so sharing.c locks the directory.
+ * - The log has a directory of its own. If it exists, the database was made with transactions
+ *   and must not be written without its log.
+ * - A callback gets messages that name the cause, such as the file and errno. Without it they
+ *   would go to stderr.
  */
 #include "environment.h"
 

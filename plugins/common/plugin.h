@@ -101,6 +101,19 @@ disk_room(const char *directory, const char *file)
 	return stat(file, &made) == 0 ? room + (uint64_t)made.st_blocks * 512 : room;
 }
 
+/** A full disk under a mapped page ends the process with SIGBUS, so `size` bytes must fit. */
+static inline int
+check_room(
+	const struct nb_open_args *args, const char *file, uint64_t size, const char *options)
+{
+	uint64_t room = disk_room(args->path, file);
+	if (room >= size)
+		return NB_OK;
+	return args->host->fail(NB_FAIL,
+		"the disk has room for %llu of the mapped %llu bytes of the file, and to run out of it would be a bus error; give less with %s",
+		(unsigned long long)room, (unsigned long long)size, options);
+}
+
 /* --- sessions and records --- */
 
 /** Allocate *out, zeroed, and set its db. For session_open: returns NB_OK or a failure. */

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GDBM: a hash table that grows by splitting buckets, in one file. What is not
- * plain from the calls:
+ * GDBM: a hash table in one file that grows by splitting buckets.
  *
- * - Each write goes into the file before it returns, but in several steps: a bucket
- *   that is split is written, then the directory that points to its two halves. A
- *   process that is killed between them loses records that were there long before,
- *   and so does power loss at GDBM_SYNC. So the durability is 'none'.
- * - With no function for fatal errors GDBM does not exit: the call fails, and each
- *   one after it, with "Database needs recovery".
- * - gdbm_fetch() lends memory from malloc(), which release frees.
+ * - A write is in the file before it returns, but in several steps: first the two halves of a
+ *   split bucket, then the directory. A kill between them, or power loss with GDBM_SYNC, loses
+ *   older records. So the durability is 'none'.
+ * - GDBM exits on a fatal error unless it has no function for that; here the call fails, and
+ *   each later one with "Database needs recovery".
+ * - gdbm_fetch() returns memory from malloc(), which release frees.
  */
 #include "../common/plugin.h"
 

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Kyoto Cabinet through its C API. What is not plain from the calls:
+ * Kyoto Cabinet through its C API. README.md has the measurements.
  *
- * - The option `type` chooses among nine engines that share an API. Each has a
- *   table of its own here, since they differ in what they can do.
- * - OAUTOTRAN is 'process' where a write is a file that is renamed: dir, forest.
- *   In tree and hash it is an undo log in one file, and a record of that log that
- *   a kill cuts short can pass for a whole one: then the rollback itself damages
- *   the file. So these offer 'none' only, and OAUTOSYNC, which stands on the same
- *   log, is not used. README.md tells what was measured.
- * - A transaction is the database's, not the session's: other sessions' writes
- *   would fall into it and be undone with it. So who wants transactions asks for
- *   them, by the option `transactions`, and gives up sessions in parallel: each
- *   type has a second table for that.
- * - A value is lent by Kyoto Cabinet only within a callback. get copies it once,
- *   into a buffer of the session's.
- * - The first msiz bytes of the file are written through mmap(2), which on a full
- *   disk is a SIGBUS. open looks whether there is room for them, and takes none:
- *   to fill the file is the engine's own work, and timed.
+ * - `type` selects one of nine databases with the same API. Each has a table here, because they
+ *   differ in what they can do; with `transactions` each has a second one.
+ * - Tree and hash offer durability 'none' only: a kill can turn the undo log of OAUTOTRAN and
+ *   OAUTOSYNC against the file. Dir and forest write a file and rename it.
+ * - A transaction belongs to the database: it would include other sessions' writes. So
+ *   transactions exclude sessions in parallel.
+ * - Kyoto Cabinet lends a value only inside a callback. get copies it once, into a buffer of
+ *   the session.
+ * - The first msiz bytes of the file are mapped, and a full disk there is a SIGBUS. open checks
+ *   that they fit but does not reserve them, so that filling the file is measured.
  */
 #include "../common/execute.h"
 
@@ -198,20 +192,6 @@ check_options(const struct nb_open_args *args)
 	return NB_OK;
 }
 
-/* A mapped page for which a full disk has no room ends the process by SIGBUS. */
-static int
-check_room(const struct nb_open_args *args, const char *file)
-{
-	const struct nb_option_value *map = &args->options[MSIZ];
-	uint64_t size = map->is_set ? map->u64 : MSIZ_DEFAULT;
-	uint64_t room = disk_room(args->path, file);
-	if (room >= size)
-		return NB_OK;
-	return args->host->fail(NB_FAIL,
-		"the disk has room for %llu of the mapped %llu bytes of the file, and to run out of it would be a bus error; give -o msiz=0, or less",
-		(unsigned long long)room, (unsigned long long)size);
-}
-
 /* All that is tuned follows the path, as "#name=value"; flags by their first letters. */
 static void
 write_tunings(char *to, size_t room, const struct nb_open_args *args)
@@ -337,11 +317,11 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	if (length >= PATH_MAX || strchr(name, '#') != NULL)
 		return host->fail(NB_UNSUPPORTED,
 			"the path is too long, or has a '#' (it begins parameters)");
-	if ((BIT(type) & IN_FILE) != 0 && (args->flags & NB_OPEN_READ_ONLY) == 0) {
-		rc = check_room(args, name);
-		if (rc != NB_OK)
-			return rc;
-	}
+	const struct nb_option_value *map = &args->options[MSIZ];
+	if ((BIT(type) & IN_FILE) != 0 && (args->flags & NB_OPEN_READ_ONLY) == 0)
+		rc = check_room(args, name, map->is_set ? map->u64 : MSIZ_DEFAULT, "-o msiz=");
+	if (rc != NB_OK)
+		return rc;
 	write_tunings(name + length, sizeof(name) - (size_t)length, args);
 
 	struct nb_db *db = calloc(1, sizeof(*db));

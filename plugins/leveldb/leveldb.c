@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LevelDB through its C API. What is not plain from the calls:
+ * LevelDB through its C API.
  *
- * - Each write goes into the log by write(2) before it is acknowledged, so
- *   sync=0 is durability 'process' and sync=1 (fdatasync of the log) is
- *   'commit'. The log cannot be turned off, so there is no 'none'.
- * - leveldb_get() copies the value twice, into a std::string and from there
- *   into memory from malloc(). The C API has no cheaper way, so this is part of
- *   what is measured; release frees it.
- * - leveldb_compact_range() returns nothing, not even whether it worked. flush
- *   asks afterwards, with an empty write: after an error in the background each
- *   write fails with it. Nor does it wait for the compactions that its own
- *   output makes due, so flush does that.
+ * - A write(2) puts each write into the log before it is acknowledged: sync=0 is durability
+ *   'process', sync=1 (fdatasync of the log) 'commit'. The log cannot be turned off.
+ * - leveldb_get() copies the value twice, into a std::string and into memory from malloc(),
+ *   which release frees. The C API has no cheaper way.
+ * - leveldb_compact_range() returns nothing and does not wait for the compactions that its own
+ *   output requires. flush waits for them, and gets errors by an empty write, which fails
+ *   after any error in the background.
  */
 #include <leveldb/c.h>
 

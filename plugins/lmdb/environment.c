@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How LMDB is set up. What is not plain from the calls:
+ * How LMDB is set up.
  *
- * - The map. LMDB cannot outgrow its map, and a map can be made larger only while
- *   no transaction is open in the process: with sessions on several threads, only
- *   under a lock around each of their calls, which would then be measured as LMDB's.
- *   So the map is large from the start: without MDB_WRITEMAP it is a read-only
- *   mapping that reaches beyond the end of the file, and costs addresses but neither
- *   memory nor disk. Whoever needs more, or has few addresses, gives map_size.
- * - Disk full. Pages are written by pwrite(2), which fails. What is written through a
- *   mapping is not: lock.mdb always, data.mdb with MDB_WRITEMAP, and there a full
- *   disk is SIGBUS. So the blocks of these are reserved before they are mapped.
- * - Durability. Each commit writes its pages and then one of two meta pages, all by
- *   write(2) or into a shared mapping: what is killed loses nothing, at any level.
- *   MDB_NOSYNC syncs nothing. MDB_NOMETASYNC syncs the data of each commit, and its
- *   meta page with the next one's data: power loss may take the last commit, and
- *   'periodic' allows that. MDB_MAPASYNC is msync(MS_ASYNC), which Linux does not act
- *   on; it would be MDB_NOSYNC under another name and is not used.
+ * - The map limits the database, and can be enlarged only while the process has no transaction
+ *   open, which would need a lock around each call. So the map is large from the start: without
+ *   MDB_WRITEMAP it costs addresses, but neither memory nor disk.
+ * - A full disk fails pwrite(2), but under a mapping it is a SIGBUS. So the blocks of lock.mdb,
+ *   and with MDB_WRITEMAP of data.mdb, are reserved before they are mapped.
+ * - Each commit writes its pages, then one of two meta pages, by write(2) or in a shared
+ *   mapping, so a kill loses nothing at any level. MDB_NOSYNC syncs nothing. MDB_NOMETASYNC
+ *   syncs a meta page with the next commit, so power loss may take the last commit: 'periodic'.
+ *   MDB_MAPASYNC is not used, since Linux ignores msync(MS_ASYNC).
  */
 #include "environment.h"
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LMDB. What is not plain from the calls:
+ * LMDB: sessions, records, scans and transactions. environment.c opens the database.
  *
- * - Readers. A session has one read-only transaction for its life, renewed for each
- *   get and reset when the loan ends. MDB_NOTLS ties its slot in the reader table to
- *   it; without that it would be the thread's, which may have two sessions.
- * - The size of the map, a full disk and durability: environment.c tells.
+ * A session has one read-only transaction for its life, renewed by each get and reset when the
+ * loan ends. MDB_NOTLS ties its slot in the reader table to it instead of the thread.
  */
 #include "environment.h"
 
@@ -192,31 +190,6 @@ del(struct nb_session *session, struct nb_slice key)
 	return write_end(session, txn, "mdb_del", error);
 }
 
-static int
-write_one(MDB_txn *txn, MDB_dbi records, const struct nb_write *w)
-{
-	MDB_val k = val(w->key);
-	MDB_val v = val(w->value);
-	if (w->is_delete == 0)
-		return mdb_put(txn, records, &k, &v, 0);
-	int error = mdb_del(txn, records, &k, NULL);
-	return error == MDB_NOTFOUND ? MDB_SUCCESS : error;
-}
-
-static int
-batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
-{
-	MDB_txn *txn;
-	int rc = write_begin(session, &txn);
-	(void)flags; /* one transaction, so all or nothing in any case */
-	if (rc != NB_OK)
-		return rc;
-	int error = MDB_SUCCESS;
-	for (size_t i = 0; i < count && error == MDB_SUCCESS; i++)
-		error = write_one(txn, session->db->records, &writes[i]);
-	return write_end(session, txn, "mdb_put or mdb_del", error);
-}
-
 /* --- scans --- */
 
 /* Finds the first key that is not below; backward wants the last not above. */
@@ -331,6 +304,21 @@ commit(struct nb_session *session)
 	}
 	session->txn = NULL;
 	return environment_outcome(session->db->host, "mdb_txn_commit", mdb_txn_commit(txn));
+}
+
+/* One transaction, so it is atomic in any case. */
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	if (session->txn != NULL)
+		return write_each(session, writes, count, put, del);
+	int rc = begin(session, 0);
+	if (rc == NB_OK)
+		rc = write_each(session, writes, count, put, del);
+	if (rc == NB_OK)
+		return commit(session);
+	abort_txn(session);
+	return rc;
 }
 
 static const struct nb_engine engine;

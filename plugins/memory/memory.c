@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An ordered map in memory: the oracle that the tests compare other engines
- * with, so it is chosen to be evidently right before it is fast.
+ * An ordered map in memory: the tests compare other engines with it, so it is simple rather than
+ * fast.
  *
- * The map (versions.h) is a skip list that keeps the past of its records as long
- * as someone reads it, under one read-write lock that no session holds outside
- * a call. What can fail, the allocation, is done before anything is changed;
- * that makes a batch all or nothing. txn.c has transactions and execute, scan.c
- * the scans.
+ * The map (versions.h) is a skip list under one read-write lock, which no session holds outside
+ * a call. The allocation, which can fail, comes before any change, so a batch is atomic. txn.c
+ * has transactions and execute, scan.c the scans. get lends a copy in the session's own memory,
+ * so that a loan outlives what other sessions write.
  *
- * get lends a copy in the session's own memory, so that a loan outlives whatever
- * other sessions write.
- *
- * As a measured engine it is a plain baseline: a lookup costs a cache miss for
- * nearly each of its ~2 log2(n) comparisons, and the lock is one cache line
- * that all sessions write to.
+ * As a measured engine it is a plain baseline: a lookup costs a cache miss for nearly each of
+ * its ~2 log2(n) comparisons, and all sessions write to the cache line of the lock.
  */
 #include "internal.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Scans. Each sees one version of the data: that of its transaction, or of a snapshot that it
- * opens itself. No lock is held between two records, and the records are lent where they are:
- * a version that the snapshot can see does not change and does not go.
+ * Scans. Each sees one version of the data: that of its transaction, or of its own snapshot. It
+ * holds no lock between two records, and lends the records where they are: a version that the
+ * snapshot can see neither changes nor goes.
  *
- * It goes over the database and the transaction's own writes at once, each in order, and tells
- * the record that comes first; of two with the same key the transaction's.
+ * It merges the database and the transaction's own writes, both in order; of two records with
+ * the same key it returns the transaction's.
  */
 #include "internal.h"
 

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nessDB 1.8.2 and 2.0, told apart by NESSDB_API, 1 or 2. What is not plain from the calls:
+ * nessDB 1.8.2 and 2.0; NESSDB_API is 1 or 2.
  *
- * - Keys are C strings to nessDB, so keys here are encoded without zeros, by consistent
- *   overhead byte stuffing (Cheshire, Baker: IEEE/ACM Transactions on Networking 7, 2,
- *   1999): each zero becomes the distance to the next one. That costs one byte, for any
- *   key up to 254 bytes, and can be undone, so no two keys are encoded alike.
- * - nessDB has no errors to return. It tells them to a function __debug() of its own, and
- *   then goes on as if all was well, or calls abort(). The plugin exports a function of
- *   that name, which the linker finds first: it keeps the text and jumps out of the call,
- *   which then fails as it should. After that nothing is asked of the database any more.
- * - A write(2) of which nessDB does not look at the answer is seen in errno.
- * - 2.0 alone. An empty value cannot be found again, and db_remove() does not hide what was
- *   merged to an SST: so each value is stored with a last byte, which says that it is
- *   one, and del stores one that says that there is none.
- * - Neither version writes its index before close, nor locks more than a part: the
- *   plugin holds a flock(2) on the directory.
+ * - nessDB's keys are C strings. They are encoded without zeros by consistent overhead byte
+ *   stuffing (Cheshire, Baker: IEEE/ACM Transactions on Networking 7, 2, 1999): each zero
+ *   becomes the distance to the next one. That costs one byte for a key of up to 254 bytes.
+ * - nessDB does not return errors. It passes them to a function __debug() and then continues,
+ *   or calls abort(). The plugin exports a function of that name, which the linker finds first:
+ *   it keeps the text and jumps out of the call. No call is made to that database afterwards.
+ * - If nessDB ignores a write(2) that fails, errno shows it.
+ * - 2.0 cannot find an empty value, and its db_remove() does not hide records in an SST. So each
+ *   value is stored with a last byte that marks it, and del stores a value that marks a removal.
+ * - Neither version writes its index before close, or locks all of it: the plugin locks the
+ *   directory with flock(2).
  */
 #include "../common/plugin.h"
 

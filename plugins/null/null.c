@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine that does nothing: every verb answers at once. A run over it costs
- * what mininb itself costs, and that is what it is for.
+ * The engine that does nothing: every verb returns at once, so a run measures mininb itself.
  *
- * get lends the same bytes each time, as many as the host announced. They are
- * written once at open, so they are real pages, and they stay in the cache: an
- * engine that reads its value from memory cannot be as fast. No verb writes to
- * anything that is shared.
+ * get lends the same bytes each time, as many as the host announced. They are written at open,
+ * so they are real pages, and stay in the cache: no engine that reads its value from memory can
+ * be as fast. No verb writes to anything shared. It has no scan, because it has no key to lend.
  *
- * A session keeps the requests in flight in a ring. Two options disturb them:
+ * A session keeps requests in flight in a ring. Two options disturb them:
  *
- * - `delay`: a request comes out at the earliest so long after its submit. reap
- *   sleeps for most of a long wait and spins for the rest of it.
- * - `reorder` = n: requests come out shuffled within groups of n + 1 that were
- *   submitted one after the other. So each comes out at most n places early or
- *   late, and the same calls give the same order.
- *
- * It has no scan, because it has no record whose key it could lend.
+ * - `delay`: a request is done at the earliest so long after its submit. reap sleeps for most of
+ *   a long wait and spins for the rest.
+ * - `reorder` = n: requests are shuffled in groups of n + 1 that were submitted one after the
+ *   other, so each is at most n places early or late. The same calls give the same order.
  */
 #include "../common/plugin.h"
 
@@ -314,38 +309,14 @@ checkpoint(struct nb_db *db)
 	return NB_OK;
 }
 
-static const struct nb_engine engine = {
-	.abi = NB_ENGINE_ABI,
-	.size = sizeof(engine),
-	.name = "null",
+static const struct nb_engine engine = {ENGINE_BASE("null"),
 	.summary = "answers every call at once: the cost of mininb itself",
-	.licence = "BSD-2-Clause",
-	.home = "part of mininb",
-	.build = NB_ENGINE_BUILD,
+	.licence = "BSD-2-Clause", .home = "part of mininb",
 	.caps = NB_CAP_CONCURRENT | NB_CAP_ZERO_COPY | NB_CAP_SYNTHETIC | NB_CAP_COPIES,
-	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
-	.auto_durability = NB_DUR_NONE,
-	.options = options,
-	.version = version,
-	.open = db_open,
-	.close = db_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.put = answer_record,
-	.del = answer_key,
-	.insert = answer_record,
-	.batch = batch,
-	.multi_get = multi_get,
-	.begin = begin,
-	.commit = answer_session,
-	.abort = give_up,
-	.submit = submit,
-	.reap = reap,
-	.tick = answer_session,
-	.flush = flush,
-	.checkpoint = checkpoint,
-	.execute = execute,
-	.merge = merge,
-};
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE), .auto_durability = NB_DUR_NONE,
+	.options = options, .open = db_open, .close = db_close, .get = get,
+	.put = answer_record, .del = answer_key, .insert = answer_record, .batch = batch,
+	.multi_get = multi_get, .begin = begin, .commit = answer_session, .abort = give_up,
+	.submit = submit, .reap = reap, .tick = answer_session, .flush = flush,
+	.checkpoint = checkpoint, .execute = execute, .merge = merge};
 NB_ENGINE_PLUGIN(engine)

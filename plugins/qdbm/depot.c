@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Depot, QDBM's hash file. What is not plain from the calls:
- *
- * - Offsets are ints and nothing checks them: past 2 GiB Depot writes on and loses what it
- *   wrote. So each put here looks whether there is room in the file.
+ * Depot, QDBM's hash file. Offsets are ints that nothing checks: beyond 2 GiB Depot loses what it
+ * writes. So each put checks that the file has room.
  */
 #include "qdbm.h"
 

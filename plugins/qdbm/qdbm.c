@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * QDBM: Depot, a hash file, and Villa, a B+ tree whose pages are records of a Depot. Two
- * engines, and so two tables, told apart by type=: depot.c and villa.c. Here is what they
- * share. What is not plain from the calls:
+ * QDBM: Depot, a hash file, and Villa, a B+ tree whose pages are records of a Depot. They are two
+ * engines with a table each, in depot.c and villa.c. This file has what they share.
  *
- * - A file's own size stands in its header, which is written by close and sync only: one
- *   that was not closed does not open again. So durability is 'none', at both types; a
- *   sync after each write would not help a crash between two of them.
- * - Errors are codes; what the system said is in errno, which is cleared before a write:
- *   Villa calls a full disk a "broken database file".
+ * - The head of a file contains its size, and only close and sync write it: a file that was not
+ *   closed does not open again. A sync after each write would not help, because the next write
+ *   breaks it again. So durability is 'none'.
+ * - Errors are codes. The system's reason is in errno, which is cleared before a write: Villa
+ *   calls a full disk a "broken database file".
  */
 #include "qdbm.h"
 

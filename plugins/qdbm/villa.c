@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Villa, QDBM's B+ tree. What is not plain from the calls:
+ * Villa, QDBM's B+ tree.
  *
- * - Its pages are records of a Depot, and what depot.c says of 2 GiB holds for that. So
- *   each put here looks whether there is room, also for the pages that are only in memory.
- * - Villa keeps its way from the root to the last leaf from call to call, and does not
- *   forget it when a transaction is aborted whose pages are on it. A vlcurjump() finds it
- *   anew.
+ * - Its pages are records of a Depot, so the limit of 2 GiB in depot.c applies. Each put checks
+ *   that the file has room, including the pages that are only in memory.
+ * - Villa keeps its way to the last leaf, also when an abort drops pages on it. vlcurjump()
+ *   finds it anew.
  */
 #include "qdbm.h"
 

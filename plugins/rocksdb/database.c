@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a database of RocksDB's is set up, settled and closed. What is not plain from the
- * calls:
+ * How a database of RocksDB is set up, settled and closed.
  *
- * - Each write goes into the log by write(2) before it is acknowledged: sync=0 is
- *   durability 'process', sync=1 (fdatasync of the log) 'commit', disableWAL 'none'.
- * - A multi_get that gains anything wants the handle of the column family, and this
- *   API hands that out only if the database is opened with a list of families.
- * - RocksDB's own log, the file LOG, is kept short: with assertions, as in Debian's
- *   library, a second line that cannot be written ends the process. So a full disk is
- *   looked for before an open, which writes the first lines.
- * - rocksdb_compact_range() returns nothing, not even whether it worked, nor does it
- *   wait for what its own output makes due. flush does, by properties, and looks at
- *   the number of background errors.
- * - rocksdb_close() cannot fail. With the log off it writes the memtable out, so
- *   that is asked for before, where a failure is told.
+ * - A write(2) puts each write into the log before it is acknowledged: sync=0 is durability
+ *   'process', sync=1 (fdatasync of the log) 'commit', disableWAL 'none'.
+ * - The fast multi_get needs a handle of the column family, which this API returns only if the
+ *   database is opened with a list of families.
+ * - With assertions, as in Debian's library, a line that cannot be written to the file LOG ends
+ *   the process. So LOG is kept short, and open checks for a full disk first.
+ * - rocksdb_compact_range() returns nothing and does not wait for the compactions that its own
+ *   output requires. flush does, by properties, and checks the count of background errors.
+ * - rocksdb_close() cannot fail. With the log off it writes the memtable out, so the plugin
+ *   flushes before, where it gets the error.
  */
 #include "database.h"
 
@@ -170,8 +167,9 @@ add_up(uint64_t sum, const char *const *operands, int count, unsigned char *is_d
 }
 
 /*
- * A value that is not 8 bytes stays as it is. RocksDB's own uint64add takes it for 0; and after
- * a failure the database can neither be flushed nor opened any more.
+ * A value that is not 8 bytes stays as it is, with a warning: merge itself has read nothing, and
+ * an operator that fails leaves a database that neither flushes nor opens. RocksDB's own
+ * uint64add takes such a value for 0.
  */
 static char *
 full_merge(void *state, const char *key, size_t key_size, const char *existing,
@@ -179,8 +177,12 @@ full_merge(void *state, const char *key, size_t key_size, const char *existing,
 	unsigned char *is_done, size_t *size)
 {
 	uint64_t before = 0;
-	if (existing != NULL && existing_size != sizeof(before))
+	if (existing != NULL && existing_size != sizeof(before)) {
+		((const struct nb_host *)state)
+			->log(NB_LOG_WARNING,
+				"rocksdb: merge: a value is not a counter of 8 bytes; what was added to it is dropped");
 		return merged(existing, existing_size, is_done, size);
+	}
 	if (existing != NULL)
 		memcpy(&before, existing, sizeof(before));
 	return add_up(before, operands, count, is_done, size);
@@ -238,8 +240,8 @@ settings_create(struct nb_db *db, const struct nb_open_args *args)
 		rocksdb_options_enable_statistics(to);
 	table_settings(to, args);
 	rocksdb_options_set_merge_operator(to,
-		rocksdb_mergeoperator_create(
-			NULL, merge_destroy, full_merge, partial_merge, NULL, merge_name));
+		rocksdb_mergeoperator_create((void *)(uintptr_t)db->host, merge_destroy,
+			full_merge, partial_merge, NULL, merge_name));
 
 	db->read_options = rocksdb_readoptions_create();
 	rocksdb_readoptions_set_verify_checksums(

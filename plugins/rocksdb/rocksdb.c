@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RocksDB through its C API: tables, sessions, records, scans and transactions. How the
- * database is set up is in database.c. What is not plain from the calls:
+ * RocksDB through its C API: tables, sessions, records, scans and transactions. database.c opens
+ * the database.
  *
- * - get lends a pinned block: of a table nothing is copied. A record that is still
- *   in a memtable RocksDB copies once into the object that pins, so 'zero-copy' is
- *   not claimed. The C API makes that object, some 100 bytes, with new for each get.
- * - Which of three functions writes or reads depends on the kind of database, and on whether
- *   there is a transaction: a pessimistic database has no plain one in this API.
+ * - get lends a pinned block: a value of a table is not copied. RocksDB copies one of a memtable
+ *   into the object that pins, so 'zero-copy' is not claimed. The C API allocates that object,
+ *   some 100 bytes, for each get.
+ * - Three sets of functions read and write: without transactions or optimistic, pessimistic
+ *   (this API does not return its plain database), and inside a transaction.
  */
 /* With assertions RocksDB also looks at its test hooks in each operation. */
 #ifdef ROCKSDB_ASSERTS

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a database of SQLite's is set up and written out. What is not plain from the calls:
+ * How a database of SQLite is set up and written out.
  *
- * - Beside the connections of the sessions the database has one more, for what concerns
- *   the whole.
- * - WAL with synchronous=NORMAL is 'periodic': the log is synced before it is copied
- *   into the database, that is whenever it has grown by wal_autocheckpoint pages.
- *   Without such checkpoints it would never be, so then the level is refused.
- * - With journal=delete and synchronous=FULL a commit is the unlink of the journal,
- *   which no one syncs: power loss may bring it back and undo the commit. EXTRA syncs
- *   the directory, so 'commit' is EXTRA there.
- * - Who finds the database locked waits in on_busy(), up to busy_timeout. How often that
- *   was is a counter.
+ * - The database has a connection beside those of the sessions, for flush and checkpoint.
+ * - WAL with synchronous=NORMAL is 'periodic': SQLite syncs the log before it copies it into the
+ *   database, whenever it has grown by wal_autocheckpoint pages. Without such checkpoints the
+ *   level is refused.
+ * - With journal=delete and synchronous=FULL the unlink of the journal is not synced, so power
+ *   loss may undo a commit. EXTRA syncs the directory, so 'commit' is EXTRA there.
+ * - on_busy() waits for a lock, up to busy_timeout, and counts.
  */
 #include "database.h"
 

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SQLite: one table, its rows in a B-tree ordered by the key (WITHOUT ROWID). What is
- * not plain from the calls:
+ * SQLite: one table whose rows are in a B-tree ordered by the key (WITHOUT ROWID). database.c
+ * opens the connections.
  *
- * - A session is a connection of its own, without SQLite's mutex, with each statement
- *   prepared once. How they are set up is in database.c.
- * - A loan is a row of a statement that is not reset: it holds a read transaction. SQLite
- *   has copied the value out of its page by then, so it is no zero copy.
- * - journal decides what a crash may take, and with journal=off there is no way back at
- *   all; so each kind of journal has a table of its own (variant), and a level that it
- *   cannot give is refused.
- * - NB_CONFLICT is the answer only after busy_timeout: until then SQLite waits.
- * - SQLITE_STATIC: no key or value is copied when it is bound. A binding outlives its
- *   call, but is not looked at again before it is bound anew.
+ * - A session is a connection without SQLite's mutex, with each statement prepared once.
+ * - A loan is a row of a statement that is not reset: it holds a read transaction. SQLite has
+ *   copied the value from its page by then, so it is not zero-copy.
+ * - journal decides the durability levels, and journal=off cannot undo anything. So each
+ *   journal has a table here.
+ * - SQLite waits up to busy_timeout for a lock; then the answer is NB_CONFLICT.
+ * - SQLITE_STATIC: no key or value is copied when it is bound. A binding outlives its call, but
+ *   is bound anew before it is read again.
  */
 #include "database.h"
 
@@ -332,16 +330,6 @@ commit(struct nb_session *session)
 	return rc;
 }
 
-static int
-write_all(struct nb_session *session, const struct nb_write *writes, size_t count)
-{
-	int rc = NB_OK;
-	for (size_t i = 0; i < count && rc == NB_OK; i++)
-		rc = write_one(session, writes[i].is_delete != 0 ? DEL : PUT, writes[i].key,
-			writes[i].value);
-	return rc;
-}
-
 /* A part of the transaction that was begun: undone alone if it fails. */
 static int
 batch_within(struct nb_session *session, const struct nb_write *writes, size_t count)
@@ -349,7 +337,7 @@ batch_within(struct nb_session *session, const struct nb_write *writes, size_t c
 	int error = sqlite3_exec(session->base, "SAVEPOINT batch", NULL, NULL, NULL);
 	if (error != SQLITE_OK)
 		return outcome(session, "SAVEPOINT", error);
-	int rc = write_all(session, writes, count);
+	int rc = write_each(session, writes, count, put, del);
 	if (rc == NB_CONFLICT)
 		return rc; /* all is undone */
 	if (rc != NB_OK)
@@ -370,7 +358,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	int rc = begin(session, 0);
 	if (rc != NB_OK)
 		return rc;
-	rc = write_all(session, writes, count);
+	rc = write_each(session, writes, count, put, del);
 	if (rc == NB_OK)
 		return commit(session);
 	if (rc != NB_CONFLICT && is_final)

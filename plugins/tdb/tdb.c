@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * TDB, Samba's hash file. What is not plain from the calls:
+ * TDB, Samba's hash file.
  *
- * - A plain tdb_store() changes the mapped file in several steps, and a process that is
- *   killed between two of them leaves a broken one: that is durability 'none'. A
- *   transaction saves what it will overwrite in the file first, and the next open puts it
- *   back. So at 'process' each write is a transaction under TDB_NOSYNC, and at 'commit'
- *   one with its four fdatasync(2) and msync(2).
- * - tdb_parse_record() says 'no such record' whatever went wrong. What did is told to the
- *   logging function only, so what that was told makes the difference, and the text.
- * - The value is lent by copy: in the map it is safe under the lock of its chain alone,
- *   which tdb_parse_record() has until its callback returns.
- * - A scan reads chain by chain. tdb_nextkey() would leave a record locked where a scan is
- *   closed before its end, and there is no call to unlock it.
+ * - tdb_store() changes the mapped file in several steps, and a kill between them leaves a
+ *   broken file: durability 'none'. A transaction first saves what it overwrites, and the next
+ *   open restores it. So at 'process' each write is a transaction with TDB_NOSYNC, and at
+ *   'commit' one with its four fdatasync(2) and msync(2).
+ * - tdb_parse_record() returns 'no such record' for any failure. Only the logging function gets
+ *   the reason, so its text decides which of the two it was.
+ * - get copies the value: in the map it is safe only under the lock of its chain, which
+ *   tdb_parse_record() holds during its callback.
+ * - A scan reads chain by chain. tdb_nextkey() would leave a record locked if a scan is closed
+ *   before its end.
  */
 #include "../common/execute.h"
 
@@ -46,6 +45,8 @@ static const struct nb_option options[] = {
 	[SEQNUM] = NB_OPTION_BOOL("seqnum", "no", "count changes in the file"),
 	NB_OPTION_END,
 };
+
+static const struct nb_engine engine;
 
 struct nb_db {
 	const struct nb_host *host;
@@ -266,15 +267,15 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
 	bool is_new;
-	if (args->durability == NB_DUR_PERIODIC)
-		return host->fail(
-			NB_UNSUPPORTED, "tdb: durability must be none, process or commit");
+	int rc = check_durability(args, &engine);
+	if (rc != NB_OK)
+		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
 		return host->fail(NB_FAIL, "tdb: out of memory");
 	db->host = host;
 	db->is_transactional = args->durability != NB_DUR_NONE;
-	int rc = open_file(db, args, &is_new);
+	rc = open_file(db, args, &is_new);
 	if (rc != NB_OK)
 		goto free_db;
 	rc = check_settings(db, args);
@@ -319,8 +320,9 @@ session_close(struct nb_session *session)
 /* --- transactions --- */
 
 static int
-start(struct nb_db *db)
+begin(struct nb_session *session, uint32_t flags)
 {
+	struct nb_db *db = session->db;
 	errno = 0;
 	if (tdb_transaction_start(db->tdb) != 0)
 		return failure(db, "tdb_transaction_start", tdb_errorstr(db->tdb));
@@ -330,8 +332,9 @@ start(struct nb_db *db)
 
 /* A commit that fails has cancelled the transaction. */
 static int
-finish(struct nb_db *db)
+commit(struct nb_session *session)
 {
+	struct nb_db *db = session->db;
 	db->is_in_transaction = false;
 	errno = 0;
 	if (tdb_transaction_commit(db->tdb) != 0)
@@ -340,35 +343,17 @@ finish(struct nb_db *db)
 }
 
 static void
-cancel(struct nb_db *db)
+abort_txn(struct nb_session *session)
 {
-	db->is_in_transaction = false;
-	tdb_transaction_cancel(db->tdb);
+	session->db->is_in_transaction = false;
+	tdb_transaction_cancel(session->db->tdb);
 }
 
-/* A write needs one of its own at this durability, unless it stands in one. */
+/* Whether a write needs a transaction of its own. */
 static bool
 needs_transaction(const struct nb_db *db)
 {
 	return db->is_transactional && !db->is_in_transaction;
-}
-
-static int
-begin(struct nb_session *session, uint32_t flags)
-{
-	return start(session->db);
-}
-
-static int
-commit(struct nb_session *session)
-{
-	return finish(session->db);
-}
-
-static void
-abort_txn(struct nb_session *session)
-{
-	cancel(session->db);
 }
 
 /* --- records --- */
@@ -423,11 +408,11 @@ erase(struct nb_db *db, struct nb_slice key)
 
 /* End the transaction of one write or of a batch. */
 static int
-settle(struct nb_db *db, int rc)
+settle(struct nb_session *session, int rc)
 {
 	if (rc == NB_OK)
-		return finish(db);
-	cancel(db);
+		return commit(session);
+	abort_txn(session);
 	return rc;
 }
 
@@ -437,8 +422,8 @@ write_one(struct nb_session *session, struct nb_slice key, struct nb_slice value
 	struct nb_db *db = session->db;
 	if (!needs_transaction(db))
 		return store(db, key, value, flag);
-	int rc = start(db);
-	return rc == NB_OK ? settle(db, store(db, key, value, flag)) : rc;
+	int rc = begin(session, 0);
+	return rc == NB_OK ? settle(session, store(db, key, value, flag)) : rc;
 }
 
 PUT_AND_INSERT(write_one, TDB_REPLACE, TDB_INSERT)
@@ -449,8 +434,8 @@ del(struct nb_session *session, struct nb_slice key)
 	struct nb_db *db = session->db;
 	if (!needs_transaction(db))
 		return erase(db, key);
-	int rc = start(db);
-	return rc == NB_OK ? settle(db, erase(db, key)) : rc;
+	int rc = begin(session, 0);
+	return rc == NB_OK ? settle(session, erase(db, key)) : rc;
 }
 
 static int
@@ -463,8 +448,8 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 			NB_UNSUPPORTED, "tdb: no atomic batch within a transaction");
 	if (!is_atomic && !needs_transaction(db))
 		return write_each(session, writes, count, put, del);
-	int rc = start(db);
-	return rc == NB_OK ? settle(db, write_each(session, writes, count, put, del)) : rc;
+	int rc = begin(session, 0);
+	return rc == NB_OK ? settle(session, write_each(session, writes, count, put, del)) : rc;
 }
 
 /* --- scans --- */
@@ -518,8 +503,6 @@ scan_close(struct nb_session *session)
 {
 	return NB_OK;
 }
-
-static const struct nb_engine engine;
 
 EXECUTE_AND_MERGE(engine, session->db->is_in_transaction)
 

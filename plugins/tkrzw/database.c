@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A database of Tkrzw's as a whole: opening, closing, writing out and counters. What is
- * not plain from the calls:
+ * A database of Tkrzw as a whole: opening, closing, writing out and counters.
  *
- * - Types that live in memory are opened without a path and so never touch the disk.
- * - 'commit' is what Tkrzw calls ACID mode: records are only ever appended, and
- *   each write is followed by tkrzw_dbm_synchronize(hard). That leaves a header
- *   on the disk that says "closed", so after power loss Tkrzw would not look for
- *   what is half there. A file beside the database says that it is open; if an
- *   open finds it, Tkrzw restores to the last synchronization.
- * - Tkrzw writes the head of a new file last, and opens none without. So a database is
- *   made under another name, and what a crash leaves of that is in nobody's way.
+ * - 'commit' is what Tkrzw calls ACID mode: records are only appended, and each write is
+ *   followed by tkrzw_dbm_synchronize(hard). That leaves a head on the disk that says "closed",
+ *   so after power loss Tkrzw would not look for half-written records. A file beside the
+ *   database says that it is open; an open that finds it restores the last synchronization.
+ * - Tkrzw writes the head of a new file last, and opens none without. So a database is made
+ *   under another name and renamed.
  */
 #include "tkrzw.h"
 

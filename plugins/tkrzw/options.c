@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options, and the string of parameters that Tkrzw wants to be told. What is not
- * plain from the calls:
+ * The options, and the string of parameters that Tkrzw opens a database with.
  *
- * - Tkrzw ignores, without a word, what the class of database knows nothing of, and what
- *   is not as an existing database was made. Both are refused here.
- * - The expected number of records and the size of the cache become parameters, too.
+ * Tkrzw silently ignores what the class does not know, and what differs from an existing
+ * database. Both are refused here. The expected number of records and the size of the cache
+ * become parameters, too.
  */
 #include "tkrzw.h"
 

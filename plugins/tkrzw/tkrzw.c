@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tkrzw through its C API. What is not plain from the calls:
+ * Tkrzw through its C API: tables, sessions, records and scans.
  *
- * - `type` is a class of Tkrzw's; each does other things, so each has a table
- *   of its own (nb_engine.variant).
- * - get copies the value out of tkrzw_dbm_process(), under the engine's lock, into
- *   the session's buffer. tkrzw_dbm_get() would copy twice and call malloc().
- * - A skip list shows what was written only after tkrzw_dbm_synchronize(), which
- *   writes the whole file anew and keeps each version of a key unless it is told
- *   to keep the last one. So the first read after a write synchronizes.
- * - 'commit' is a hard synchronization after each write; what else it takes is in
- *   database.c. 'process' is not offered for what has no such synchronization: after a
- *   kill Tkrzw looks for the records one behind the other, and where one is half written
- *   it gives up those behind it, if the next whole one is more than 1000 alignments away.
+ * - `type` is a class of Tkrzw; each has a table here (nb_engine.variant).
+ * - get copies the value inside tkrzw_dbm_process() into the session's buffer.
+ *   tkrzw_dbm_get() would copy twice and call malloc().
+ * - A skip list shows writes only after tkrzw_dbm_synchronize(), which rewrites the whole file.
+ *   So the first read after a write synchronizes.
+ * - 'commit' is a hard synchronization after each write; see database.c. 'process' is not
+ *   offered: after a kill Tkrzw reads the records one after another, and drops all behind a
+ *   half-written one if no whole record begins in the next 1000 alignments.
  */
 #include "tkrzw.h"
 

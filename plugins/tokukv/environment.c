@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How PerconaFT is set up. What is not plain from the calls:
+ * How PerconaFT is set up.
  *
- * - It locks its directory itself, and prints to stderr when it cannot. So the
- *   directory is locked here first, with flock(2).
- * - It makes a new environment file by file. Killed in between, it leaves files that
- *   it refuses ever after. So an environment is made in the directory data.new, which
- *   is renamed to data after the first checkpoint. PerconaFT knows its directory as
- *   /proc/self/fd/N, which stays valid when the directory is renamed.
- * - A disk that is full makes it wait and retry for ever, within a call or in a
- *   thread that the next calls wait for. So the space that is left is looked at
- *   here, before it is too late.
- * - Some of its settings are for the whole process (O_DIRECT), some are refused
- *   until it is open (the periods of its threads).
+ * - It locks its directory, and prints to stderr if it cannot. So the directory is locked here
+ *   first, with flock(2).
+ * - It makes an environment file by file, and a kill in between leaves files that it refuses
+ *   forever. So an environment is made in the directory data.new, which is renamed to data after
+ *   the first checkpoint. PerconaFT knows its directory as /proc/self/fd/N, which stays valid.
+ * - On a full disk it retries forever, inside a call or in a thread that later calls wait for.
+ *   So the plugin checks the free space before it is too late.
+ * - Some settings apply to the whole process (O_DIRECT); some are refused until it is open.
  */
 #include "environment.h"
 

@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * TokuKV, today PerconaFT, through tokudb.h. What is not plain from the calls:
+ * TokuKV, today PerconaFT, through tokudb.h. environment.c opens the database.
  *
- * - Its API began as Berkeley DB's and has the same names with other values and
- *   other structures. Only tokudb.h is included here, and the host loads a plugin
- *   with RTLD_LOCAL, so the two libraries' symbols do not meet.
- * - Every write is in a transaction, its own if the session has none: that is where
- *   the library is told whether to sync. Without a sync the log stays in this
- *   process's memory until its buffer is full or somebody syncs, so kill -9 takes it,
- *   and there is no level 'process'. Nor is there 'periodic', at which what was written
- *   survives kill -9: the library's thread that syncs the log now and then, the option
- *   sync_interval, only bounds what is lost.
- * - Reads are in a read-only snapshot transaction: it takes no row locks, as one
- *   without a snapshot would. A callback is lent the row within the tree's node, for
- *   as long as it runs, so get copies it once.
- * - A scan asks for rows by the buffer: a callback that answers
- *   TOKUDB_CURSOR_CONTINUE is called with the next row at once, while c_getf_next
- *   for each would search the tree from its root.
+ * - Its API has Berkeley DB's names with other values and structures. Only tokudb.h is included
+ *   here, and the host loads plugins with RTLD_LOCAL, so the two libraries do not meet.
+ * - Each write is in a transaction, because that is where the library decides whether to sync.
+ *   Without a sync the log stays in this process's memory, where kill -9 takes it: so there is
+ *   neither 'process' nor 'periodic'. The option sync_interval only limits what is lost.
+ * - get reads in a read-only snapshot transaction, which takes no row locks. A callback is lent
+ *   the row inside the tree's node, so get copies it once.
+ * - A scan reads rows by the buffer: a callback that returns TOKUDB_CURSOR_CONTINUE is called
+ *   with the next row, while each c_getf_next would search the tree from its root.
  */
 #include "environment.h"
 

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tokyo Cabinet: its B+ tree (tcbdb.h) or its hash table (tchdb.h), by the option
- * `type`; each has a table of its own. What is not plain from the calls:
+ * Tokyo Cabinet: its B+ tree (tcbdb.h) or its hash table (tchdb.h); each has a table here.
  *
- * - The tree's pages are the records of a hash table, tree->hdb, so what is set
- *   and counted there is the same for both. So are the error codes.
- * - Nothing is written ahead, and an open repairs nothing: a kill may take what
- *   the tree has in its cache, or the database. So the only level is 'none'.
- * - A transaction is the database's, not the session's, so there is none here.
- * - The hash table has locks of its own, which are set for more than one session.
- *   The tree's do not hold what they promise: readers, who share its lock, write
- *   down in one place the way they took, and a later split of a page goes by it.
- *   So the tree is for one session, which borrows right from its cache.
- * - The first xmsiz bytes of the file are written through mmap(2), which on a
- *   full disk is a SIGBUS. open looks whether there is room for them, and takes
- *   none: to fill the file is the engine's own work, and timed.
- * - A pwrite(2) that fails counts as done: its -1 is compared as a number without a sign.
- *   On a full disk every put, sync and close so returns true. The file shows it, by a
- *   hole or an end before that of the records, so flush and close look for these.
+ * - The pages of the tree are records of a hash table, tree->hdb, so both have the same
+ *   settings and error codes.
+ * - Nothing is written ahead, and an open repairs nothing: the only level is 'none'.
+ * - A transaction belongs to the database, not to a session, so none is offered.
+ * - The locks of the hash table are enabled for several sessions. Those of the tree do not
+ *   protect it: readers, who share its lock, record the way they took, and a later split of a
+ *   page follows it. So the tree has one session, which borrows values from its cache.
+ * - The first xmsiz bytes of the file are mapped, and a full disk there is a SIGBUS. open checks
+ *   that they fit but does not reserve them, so that filling the file is measured.
+ * - Tokyo Cabinet takes a pwrite(2) that fails for done. The file then has a hole, or ends
+ *   before its records do; flush and close look for that.
  */
 #include "../common/plugin.h"
 
@@ -167,23 +162,14 @@ number_or(const struct nb_option_value *value, int64_t otherwise)
 	return value->is_set ? (int64_t)value->u64 : otherwise;
 }
 
-/* A mapped page for which a full disk has no room ends the process by SIGBUS. */
-static int
-check_room(const struct nb_open_args *args, const char *file)
+static uint64_t
+mapped_size(const struct nb_option_value *value)
 {
-	const struct nb_option_value *value = args->options;
 	uint64_t buckets = (uint64_t)number_or(&value[BNUM], 0) *
 		(number_or(&value[LARGE], 0) != 0 ? sizeof(uint64_t) : sizeof(uint32_t));
 	uint64_t size = (uint64_t)number_or(
 		&value[XMSIZ], value[TYPE].u64 == HASH ? XMSIZ_HASH : 0);
-	if (size < buckets)
-		size = buckets;
-	uint64_t room = disk_room(args->path, file);
-	if (room >= size)
-		return NB_OK;
-	return args->host->fail(NB_FAIL,
-		"the disk has room for %llu of the mapped %llu bytes of the file, and to run out of it would be a bus error; give less with -o xmsiz=... or bnum=...",
-		(unsigned long long)room, (unsigned long long)size);
+	return size > buckets ? size : buckets;
 }
 
 static uint8_t
@@ -273,7 +259,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	if (rc == NB_OK)
 		rc = check_options(args);
 	if (rc == NB_OK && (args->flags & NB_OPEN_READ_ONLY) == 0)
-		rc = check_room(args, file);
+		rc = check_room(args, file, mapped_size(value), "-o xmsiz= or bnum=");
 	if (rc != NB_OK)
 		return rc;
 

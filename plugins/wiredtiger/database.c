@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a database of WiredTiger's is set up, settled and closed. What is not plain from
- * the calls:
+ * How a database of WiredTiger is set up, settled and closed.
  *
- * - The log is written by write(2) before a commit returns if transaction_sync says
- *   method=none, which is durability 'process'. Were it not enabled at all, records
- *   would wait in memory for up to 50 ms. 'periodic' is that and a checkpoint every
- *   so often, since a checkpoint syncs the log and all files. 'commit' is
- *   method=dsync: with fsync a commit that makes WiredTiger change to the next file of
- *   the log syncs that one, and returns before its own file is synced by another thread
- *   (__wt_log_release, 3.2.1).
- * - With the log off ('none') WiredTiger does not look at a log that an earlier
- *   process has left, and so would lose what is in there. It is recovered first.
- *   And a log that follows a checkpoint of a process without one it does not look at
- *   either, so that an open with the log on begins with a checkpoint.
- * - WiredTiger takes what a table is made of, page sizes and the like, when it makes
- *   it, and ignores it later. What differs from the table that is there is refused.
- * - Its messages come through a handler: one for the thread that caused it, one for
- *   what its own threads say, which a call of ours may fail of later.
+ * - With transaction_sync method=none a commit writes the log by write(2) before it returns:
+ *   durability 'process'. If it were not enabled, records would wait in memory for up to 50 ms.
+ *   'periodic' adds a checkpoint every so often, which syncs the log and all files. 'commit' is
+ *   method=dsync: with fsync a commit that changes to the next log file syncs that one, and
+ *   returns before another thread has synced its own (__wt_log_release, 3.2.1).
+ * - With the log off ('none') WiredTiger ignores a log that a crash has left, so it is recovered
+ *   first. A recovery also ignores the log that follows a checkpoint of a run without one, so
+ *   an open with the log on begins with a checkpoint.
+ * - WiredTiger ignores settings of a table that exists. A different setting is refused.
+ * - Its messages come through a handler, on the thread that caused them or on its own threads,
+ *   where they may explain a later failure of a call.
  */
 #include "database.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * WiredTiger: tables, sessions, records, scans and transactions. How the database is set
- * up is in database.c. What is not plain from the calls:
+ * WiredTiger: tables, sessions, records, scans and transactions. database.c opens the database.
  *
- * - A session has two cursors on the records: one that overwrites, and a strict one
- *   whose insert finds duplicates and whose remove finds that there is nothing.
- * - get lends the page or the update itself; the cursor stays on it, and holds it in
- *   the cache, until release resets the cursor.
+ * - A session has two cursors on the records: one that overwrites, and a strict one whose insert
+ *   finds duplicates and whose remove finds missing keys.
+ * - get lends the page or the update itself. The cursor stays on it and keeps it in the cache
+ *   until release resets the cursor.
  */
 #include "database.h"
 
