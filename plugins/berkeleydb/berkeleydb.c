@@ -38,7 +38,7 @@ struct nb_session {
 	DBT scan_value;
 	DBC *cursor;
 	uint32_t step; /* DB_NEXT or DB_PREV */
-	bool is_fresh; /* the cursor stands on a record that was not told yet */
+	bool is_fresh; /* scan_next has not returned the cursor's record yet */
 	bool is_at_end;
 	uint64_t unlooked;  /* bytes written since the log was looked at */
 	struct buffer kept; /* what the gets of an execute lend */
@@ -60,7 +60,7 @@ abort_txn(struct nb_session *session)
 	session->txn = NULL;
 }
 
-/* What a verb answers; every call that is made for one ends here. */
+/* The answer of a verb to an error of Berkeley DB. */
 static int
 outcome(struct nb_session *session, const char *call, int error)
 {
@@ -83,7 +83,7 @@ outcome(struct nb_session *session, const char *call, int error)
 
 /* --- sessions --- */
 
-/* Make room for what did not fit: its size is told in `size`. What is there is kept. */
+/* Make room for `size` bytes, which Berkeley DB has set. The content is kept. */
 static int
 grow(DBT *dbt)
 {
@@ -154,7 +154,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	return look_up(session, key, value, 0);
 }
 
-/* One checkpoint at a time: the others go on. */
+/* One session makes a checkpoint; the others continue. */
 static int
 checkpoint_if_due(struct nb_session *session)
 {
@@ -222,7 +222,7 @@ begin(struct nb_session *session, uint32_t flags)
 	return outcome(session, "DB_ENV->txn_begin", error);
 }
 
-/* Without a transaction, since a verb in it has answered NB_CONFLICT: so does this. */
+/* A verb that returned NB_CONFLICT has ended the transaction. */
 static int
 commit(struct nb_session *session)
 {
@@ -246,7 +246,7 @@ batch_write(struct nb_session *session, DB_TXN *txn, const struct nb_write *writ
 	return base->put(base, txn, &session->key, &session->put, 0);
 }
 
-/* A transaction, within that of the session if there is one: all or nothing in any case. */
+/* A transaction, nested if the session has one, so it is atomic in any case. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -268,7 +268,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 
 /* --- several steps --- */
 
-/* Two that have both locked a page to read could not both go on to write it. */
+/* Two sessions that both lock a page to read it would deadlock when they write it. */
 static int
 get_for_update(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {

@@ -90,7 +90,7 @@ is_there(const char *directory, const char *name)
 	return stat(path, &info) == 0;
 }
 
-/* What asks for something that there is not, or that would be passed over in silence. */
+/* Refuse what the product lacks, and what Berkeley DB would ignore. */
 static int
 check_log_options(const struct nb_open_args *args)
 {
@@ -195,9 +195,9 @@ set_log(DB_ENV *env, const struct nb_open_args *args)
 }
 
 /*
- * What a private environment takes from the heap when it needs it has to be reserved in a
- * shared one: addresses, the files grow with what is used. DB_REGION_INIT writes what they
- * begin with, so that a disk which is full already fails this and is no SIGBUS later.
+ * A shared environment must reserve what a private one takes from the heap on demand. These
+ * are addresses; the files grow with use. DB_REGION_INIT writes their initial part, so a full
+ * disk is a failure here and not a SIGBUS later.
  */
 static int
 set_regions(DB_ENV *env)
@@ -232,7 +232,7 @@ set_env(struct nb_db *db, const struct nb_open_args *args)
 	return error;
 }
 
-/* A shared one is recovered by who is alone: see sharing.c. */
+/* A process that is alone recovers a shared environment: see sharing.c. */
 static uint32_t
 env_flags(const struct nb_db *db)
 {
@@ -280,7 +280,7 @@ page_size_of(const struct nb_open_args *args)
 		: 0;
 }
 
-/* What a new database is made with; one that is there has its own. */
+/* Settings of a new database; an existing one keeps its own. */
 static int
 set_base(DB *base, const struct nb_open_args *args)
 {
@@ -294,7 +294,7 @@ set_base(DB *base, const struct nb_open_args *args)
 	return error;
 }
 
-/* A setting of one that is there would be passed over in silence. */
+/* Berkeley DB would ignore a different setting of an existing database. */
 static int
 check_base(struct nb_db *db, const struct nb_open_args *args)
 {
@@ -366,7 +366,7 @@ sync_one(struct nb_db *db, const char *name)
 			  : db->host->fail(NB_FAIL, "fsync %s: %s", path, strerror(error));
 }
 
-/* Records whose log is missing are taken for another product's: its name lasts before theirs. */
+/* Records without a log look like another product's, so the log's name is made durable first. */
 static int
 make_log_directory(struct nb_db *db, const struct nb_open_args *args)
 {
@@ -433,7 +433,7 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 	rc = base_open(db, args);
 	if (rc != NB_OK)
 		goto close_env;
-	/* That it was made would else be known to the log only, or to the cache. */
+	/* Otherwise only the log or the cache would know the new database. */
 	rc = is_new ? environment_write_out(db, DB_FORCE) : NB_OK;
 	if (rc == NB_OK)
 		rc = sync_names(db, args);
@@ -456,8 +456,8 @@ free_db:
 }
 
 /*
- * The checkpoint is what a later open would else have to recover. While others have it
- * open they go on writing, and the last of them makes it.
+ * The checkpoint saves a later open the recovery. If other processes have the database open,
+ * the last of them makes it.
  */
 int
 database_close(struct nb_db *db)

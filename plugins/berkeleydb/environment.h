@@ -3,7 +3,7 @@
 #define BERKELEYDB_ENVIRONMENT_H
 /**
  * An environment with its one database: what the options make of it, opening,
- * closing and writing out. What is done with the records is in berkeleydb.c.
+ * closing and writing out. berkeleydb.c reads and writes records.
  */
 #include "../common/database.h"
 

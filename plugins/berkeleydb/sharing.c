@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who may have a directory open: one process with a private environment, or any number
- * with a shared one.
+ * Which processes may open a directory: one with a private environment, or any number with a
+ * shared one.
  *
- * Berkeley DB's own registry (DB_REGISTER) tells a process that died from one that is
- * there, but not whether anybody is: it keeps no private environment out, and recovers
- * beneath processes that are alive, which may still write a page. Nor does it know that
- * the machine was started anew, or that a private environment was there in between, after
- * which regions that look whole are not. So two locks stand before it:
+ * Berkeley DB's registry (DB_REGISTER) detects that a process has died. But it does not keep
+ * private environments out, it recovers while other processes are alive, and it knows neither
+ * of a reboot nor of a private environment in between. So the plugin adds two locks:
  *
- * - flock(2) of the directory, for as long as it is open: exclusive with a private
- *   environment, shared with a shared one. The exclusive lock can be had by who is alone.
- * - The gate, byte 0 of a file, held by a shared one while it opens or closes: so only one
- *   at a time asks whether it is alone. Who is alone when it opens recovers, always, and
- *   who is alone when it closes removes the regions. A private one is not let past a gate
- *   that is held: to ask for the exclusive lock gives up the shared one for a moment.
+ * - flock(2) of the directory while it is open: exclusive for a private environment, shared for
+ *   a shared one. Only a process that is alone can get the exclusive lock.
+ * - The gate, byte 0 of a file, which a shared environment holds while it opens or closes, so
+ *   one process at a time checks whether it is alone. A process that is alone recovers when it
+ *   opens, and removes the regions when it closes. A private environment fails if the gate is
+ *   held, because the check gives up the shared lock for a moment.
  *
- * The registry then only tells who joins that one of the others has died.
+ * A process can have one shared environment of a directory: the registry uses fcntl locks, which
+ * are lost when the process closes any descriptor of the file. So each process also holds the
+ * byte of the gate's file at its own process id. These are locks of the open file (F_OFD_SETLK),
+ * which conflict inside a process.
  *
- * A process has one shared environment of a directory: the registry's locks are fcntl's,
- * which are all lost when the process closes any descriptor of the file. So each process
- * holds one byte more of the gate's file, the one of its own number. These are locks of
- * the open file (F_OFD_SETLK), which do conflict within a process.
- *
- * Order: gate, then directory. A private one has the directory first, and does not wait.
+ * Lock order: gate, then directory. A private environment has the directory first and does not
+ * wait.
  */
 #include "sharing.h"
 
@@ -84,7 +81,7 @@ open_file(struct nb_db *db, const char *path, const char *name, int flags, int *
 	return db->host->fail(NB_FAIL, "%s: %s", text, strerror(error));
 }
 
-/* An old registry, and with it the regions, may be from before a private environment. */
+/* An old registry and its regions may be older than the last private environment. */
 static void
 forget_registry(const char *path)
 {
@@ -155,7 +152,7 @@ sharing_enter(struct nb_db *db, const char *path)
 	return db->is_shared ? enter_shared(db, path) : enter_alone(db, path);
 }
 
-/* Waits for no more than a private one that is about to find the gate held. */
+/* Waits at most for a private environment that is about to find the gate held. */
 void
 sharing_settle(struct nb_db *db)
 {
@@ -179,8 +176,8 @@ sharing_begin_leave(struct nb_db *db)
 }
 
 /*
- * Without force, so that regions which one that died has left in use stay: the next that
- * opens is alone, and recovers. It has its own handle, as Berkeley DB wants.
+ * Without force: regions of a process that died stay, and the next process that opens recovers.
+ * Berkeley DB requires a handle of its own for this.
  */
 static void
 remove_regions(const char *path)

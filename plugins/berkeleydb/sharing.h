@@ -2,29 +2,27 @@
 #ifndef BERKELEYDB_SHARING_H
 #define BERKELEYDB_SHARING_H
 /**
- * Which processes may have a directory open at once, and which of them are alone with
- * it. All on the thread of the database.
+ * Which processes may have a directory open at once. All on the thread of the database.
  */
 #include "environment.h"
 
 /**
- * Before the environment is opened; db->is_shared says how. Sets db->is_alone, which
- * with a shared environment says that it has to be recovered, by this process. Waits for
- * others that are opening or closing it. A failure leaves nothing to undo; what succeeded
- * is undone by sharing_leave().
+ * Call before the environment is opened; db->is_shared is set. Sets db->is_alone: this process
+ * must recover a shared environment. Waits for processes that open or close it. A failure
+ * leaves nothing to undo; sharing_leave() undoes a success.
  */
 int
 sharing_enter(struct nb_db *db, const char *path);
 
-/** It is open: let others in. */
+/** The environment is open: let others in. */
 void
 sharing_settle(struct nb_db *db);
 
-/** It is going to be closed, and db->is_alone tells whether others have it open. */
+/** Call before it is closed. Sets db->is_alone to false if others have it open. */
 void
 sharing_begin_leave(struct nb_db *db);
 
-/** After the environment was closed. What only a shared one needs is removed by the last. */
+/** Call after it was closed. The last process removes what a shared environment needs. */
 void
 sharing_leave(struct nb_db *db, const char *path);
 

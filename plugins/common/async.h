@@ -41,7 +41,7 @@ async_open(struct async *async, uint32_t inflight_ops, uint64_t inflight_bytes)
 	return async->requests != NULL;
 }
 
-/** What is in flight is dropped. */
+/** Drops the requests in flight. */
 static inline void
 async_close(struct async *async)
 {

@@ -41,9 +41,9 @@ struct nb_db {
 	const struct nb_host *host;
 	GDBM_FILE base;
 	char *loan;         /* of get: the value. From GDBM's malloc() */
-	datum scan_key;     /* of a scan: the record that was told last */
+	datum scan_key;     /* of a scan: the last record that was returned */
 	char *scan_value;   /* likewise */
-	bool is_scan_fresh; /* nothing was told yet */
+	bool is_scan_fresh; /* no record was returned yet */
 	bool is_scan_of_keys;
 };
 
@@ -99,7 +99,7 @@ open_failed(const struct nb_host *host, const char *path)
 	return host->fail(NB_FAIL, "gdbm_open: %s: %s", path, gdbm_strerror(code));
 }
 
-/* What is decided when a file is made, and would be ignored now. */
+/* GDBM would ignore these settings of an existing file. */
 static int
 check_existing(struct nb_db *db, const struct nb_option_value *value)
 {
@@ -139,7 +139,7 @@ tune(struct nb_db *db, const struct nb_open_args *args)
 	return NB_OK;
 }
 
-/* A process that has written to it was killed, or has met an error. */
+/* A process that wrote to the file was killed or failed. */
 static int
 recover(struct nb_db *db)
 {

@@ -33,7 +33,7 @@ enum { TREE, HASH, DIR, FOREST, GRASS, CACHE, STASH, PTREE, PHASH, TYPES };
 #define SORTED (PAGED | BIT(PTREE))
 #define SAFE (BIT(DIR) | BIT(FOREST)) /* from a kill */
 
-/* By its name, or by the end of its name, Kyoto Cabinet knows which type it is. */
+/* The name, or its suffix, selects the type. */
 static const char *const places[TYPES] = {
 	[TREE] = "data.kct",
 	[HASH] = "data.kch",
@@ -46,10 +46,10 @@ static const char *const places[TYPES] = {
 	[PHASH] = "-",
 };
 
-/* In the order of the table: from BNUM on what is tuned, from SMALL on what is a flag. */
+/* In the order of the table: tunings from BNUM on, flags from SMALL on. */
 enum { TYPE, TXN, BNUM, MSIZ, PSIZ, APOW, FPOW, DFUNIT, SMALL, LINEAR, COMPRESS, OPTIONS };
 
-/* What is tuned has Kyoto Cabinet's name and default, which differs from type to type. */
+/* Tunings have Kyoto Cabinet's names and defaults, which differ from type to type. */
 #define TYPE_NAMES "tree|hash|dir|forest|grass|cache|stash|ptree|phash"
 static const struct nb_option options[] = {
 	[TYPE] = NB_OPTION_CHOICE("type", "tree", TYPE_NAMES,
@@ -117,7 +117,7 @@ struct nb_session {
 	KCCUR *cursor; /* of a scan */
 	size_t key_size, value_size;
 	bool is_backward, is_keys_only;
-	bool is_fresh;         /* the cursor stands on a record that was not told yet */
+	bool is_fresh;         /* scan_next has not returned the cursor's record yet */
 	bool is_out_of_memory; /* in a callback, which cannot fail */
 };
 
@@ -138,8 +138,8 @@ variant(const struct nb_option_value *value)
 /* --- errors --- */
 
 /*
- * The last error of this thread's becomes the failure. Of a failed system call
- * Kyoto Cabinet keeps the name only; errno mostly still tells why.
+ * The last error of this thread becomes the failure. Kyoto Cabinet keeps only the name of a
+ * system call that failed; errno mostly has the reason.
  */
 static int
 fail(struct nb_db *db, const char *call)
@@ -192,7 +192,7 @@ check_options(const struct nb_open_args *args)
 	return NB_OK;
 }
 
-/* All that is tuned follows the path, as "#name=value"; flags by their first letters. */
+/* Tunings follow the path as "#name=value"; flags by their first letters. */
 static void
 write_tunings(char *to, size_t room, const struct nb_open_args *args)
 {
@@ -254,7 +254,7 @@ is_from_crash(struct nb_db *db, size_t option, uint64_t kept)
 	return true;
 }
 
-/* A database that is there keeps the tuning it was made with, without a word. */
+/* An existing database silently keeps the tuning that it was made with. */
 static int
 check_kept(struct nb_db *db, const struct nb_option_value *value)
 {
@@ -382,7 +382,7 @@ out_of_memory(struct nb_session *session)
 
 /* --- records --- */
 
-/* kcdbgetbuf() cuts a value that is too long for the buffer, and tells its size. */
+/* kcdbgetbuf() truncates a value that is too long for the buffer, and returns its size. */
 static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
@@ -472,7 +472,7 @@ begin(struct nb_session *session, uint32_t flags)
 			NB_FAIL, "a transaction is open, another session's or a failed one");
 	db->is_read_only = (flags & NB_TXN_READ_ONLY) != 0;
 	if (db->is_read_only)
-		return NB_OK; /* there is nobody else who writes */
+		return NB_OK; /* no other session writes */
 	int rc = save_root(db);
 	if (rc != NB_OK)
 		return rc;
@@ -502,7 +502,7 @@ abort_txn(struct nb_session *session)
 	db->is_in_transaction = db->is_read_only = false;
 }
 
-/* Of a batch each write is asked for in its turn; to remove nothing does nothing. */
+/* Called for each write of a batch in its turn; removing a missing key does nothing. */
 static const char *
 write_full(const char *key, size_t key_size, const char *value, size_t value_size, size_t *size,
 	void *of)
@@ -590,7 +590,7 @@ jump(KCCUR *cursor, const struct nb_scan_args *args)
 	return size == 0 ? kccurjump(cursor) : kccurjumpkey(cursor, key, size);
 }
 
-/* A cursor that jumped to nowhere is at its end, which scan_next tells. */
+/* A cursor that finds no record is at its end; scan_next returns that. */
 static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {

@@ -44,7 +44,7 @@ const struct nb_option environment_options[] = {
 	NB_OPTION_END,
 };
 
-/* What to do, where LMDB's own text does not tell. */
+/* What to do, where LMDB's own text does not say it. */
 static const char *
 advice(int error)
 {
@@ -216,8 +216,8 @@ settle_flags(struct settings *to)
 }
 
 /*
- * Blocks for what will be written through a mapping. That LMDB cannot open the file is
- * for LMDB to tell; that a file system cannot reserve is not held against it.
+ * Reserve blocks for what will be written through a mapping. If the file cannot be opened, LMDB
+ * reports that. A file system that cannot reserve is only warned about.
  */
 static int
 reserve(const struct settings *to, const char *name, uint64_t size)
@@ -257,7 +257,7 @@ reserve_files(const struct settings *to)
 	return rc;
 }
 
-/* LMDB silently makes a map larger that is too small, and takes a reader table as it is. */
+/* LMDB silently enlarges a map that is too small, and keeps an existing reader table. */
 static int
 check_given(const struct settings *to, MDB_env *env)
 {
@@ -292,9 +292,8 @@ open_by(const struct settings *to, MDB_env *env)
 }
 
 /*
- * Power that is lost while a database is made may leave a file of the two first pages that
- * has not what was written to them: LMDB neither opens it nor makes it anew. A transaction
- * would have made it longer, so there is nothing to lose in it.
+ * Power loss while a database is made may leave a file of two unwritten pages, which LMDB neither
+ * opens nor makes anew. A transaction would have made it longer, so it has no data.
  */
 static bool
 forget_unmade(const struct settings *to)
@@ -323,10 +322,8 @@ env_open(const struct settings *to, MDB_env **env)
 }
 
 /*
- * LMDB syncs with its first commit what it has made, so that a database which was opened, and
- * had no commit, may not open after a loss of power; and never the directory that has the
- * names of its files. These may be of an open at process, or of one that was killed, so this is
- * not for a new database alone.
+ * LMDB syncs a new database with its first commit only, and never its directory. An earlier open
+ * at 'process', or one that was killed, may have made the files: so this is done at each open.
  */
 static int
 sync_made(const struct settings *to, MDB_env *env)
@@ -357,7 +354,7 @@ open_records(struct nb_db *db)
 	return environment_failure(db->host, "mdb_dbi_open", error);
 }
 
-/* Slots of processes that are gone would keep old pages from being used again. */
+/* Slots of dead processes would keep old pages in use. */
 static int
 free_stale_readers(struct nb_db *db)
 {

@@ -3,7 +3,7 @@
 #define LMDB_ENVIRONMENT_H
 /**
  * An environment with its one database: what the options make of it, opening and
- * closing. What is done with the records is in lmdb.c.
+ * closing. lmdb.c reads and writes records.
  */
 #include "../common/database.h"
 
@@ -20,11 +20,11 @@ struct nb_db {
 
 extern const struct nb_option environment_options[];
 
-/** Fail with LMDB's text, and what to do where that does not tell. */
+/** Fail with LMDB's text, and advice where it has none. */
 int
 environment_failure(const struct nb_host *host, const char *call, int error);
 
-/** Every call of LMDB's ends here; inline, since those of get and put do so, too. */
+/** Inline, for get and put. */
 static inline int
 environment_outcome(const struct nb_host *host, const char *call, int error)
 {

@@ -17,13 +17,13 @@
 
 struct nb_session {
 	struct nb_db *db;
-	MDB_txn *reader; /* reset but for a loan, a scan or a read-only transaction */
+	MDB_txn *reader; /* reset unless it serves a loan, a scan or a read-only transaction */
 	MDB_cursor *reader_cursor;
 	MDB_txn *txn;       /* between begin and commit; may be the reader; else NULL */
 	MDB_cursor *cursor; /* of a scan; the reader's, or in a transaction one of its own */
 	MDB_cursor_op step; /* of the scan: MDB_NEXT or MDB_PREV */
 	struct buffer kept; /* what the gets of an execute with writes lend */
-	bool is_fresh;      /* the cursor stands on a record that was not told yet */
+	bool is_fresh;      /* scan_next has not returned the cursor's record yet */
 	bool is_at_end;
 	bool is_keys_only;
 };
@@ -258,8 +258,8 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 }
 
 /*
- * Without a place for the value LMDB does not look at the pages of a long one. At the
- * end it is not asked again: a cursor that ran off an end may begin anew at the other.
+ * Without a place for the value LMDB does not read the pages of a long one. The cursor is not
+ * moved past its end, where it may begin anew at the other end.
  */
 static int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)

@@ -12,8 +12,8 @@
  * that came and went. Blind writes do not conflict.
  *
  * execute is a transaction that holds the lock from its first step to its last. It reads what
- * is newest and never conflicts. Its writes are collected all the same: a step that fails
- * leaves nothing behind.
+ * is newest and never conflicts. It also collects its writes, so that a step that fails changes
+ * nothing.
  */
 #include "../common/execute.h"
 #include "internal.h"

@@ -78,7 +78,7 @@ static const struct nb_engine engine;
 /* The database whose call this thread is in. NULL: a thread of nessDB's own. */
 static _Thread_local struct nb_db *current;
 
-/* What such a thread has told. It has no database to tell it to. */
+/* The message of such a thread, which belongs to no database. */
 static const struct nb_host *background_host;
 static bool has_background_failed;
 static char background_text[200];

@@ -60,7 +60,7 @@ file_mode(const struct nb_open_args *args);
 int
 file_failure(const struct file *file, const struct nb_host *host, const char *call, int error);
 
-/** Half of a file is no database, and would be in the way of one. */
+/** Remove a half-made file, which would prevent a new database. */
 void
 file_drop_new(const struct file *file);
 

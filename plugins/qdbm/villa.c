@@ -49,7 +49,7 @@ struct nb_db {
 struct nb_session {
 	struct nb_db *db;
 	bool is_backward; /* of a scan */
-	bool is_fresh;    /* the cursor stands on a record that was not told yet */
+	bool is_fresh;    /* scan_next has not returned the cursor's record yet */
 	bool is_at_end;
 };
 

@@ -94,7 +94,7 @@ const struct nb_option database_options[] = {
 
 /* --- settings --- */
 
-/* What RocksDB would change or let pass without a word. */
+/* Refuse what RocksDB would silently change or ignore. */
 static int
 check(const struct nb_open_args *args)
 {
@@ -120,7 +120,7 @@ check(const struct nb_open_args *args)
 	return NB_OK;
 }
 
-/* What is handed over here is kept by the options; they keep it for the database. */
+/* The options keep what they get here until the database is closed. */
 static void
 table_settings(rocksdb_options_t *to, const struct nb_open_args *args)
 {
@@ -380,7 +380,7 @@ is_any_set(struct nb_db *db, const char *const *names, size_t count)
 	return false;
 }
 
-/* Until nothing is due and nothing runs, or it is plain that what is due will not run. */
+/* Wait until nothing is due or running, or until work that is due will clearly not begin. */
 static int
 wait_for_background(struct nb_db *db, uint64_t errors_before)
 {

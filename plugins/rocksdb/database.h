@@ -3,7 +3,7 @@
 #define ROCKSDB_DATABASE_H
 /**
  * A database as a whole: what the options make of it, opening, closing, settling and
- * counters. What is done with the records is in rocksdb.c.
+ * counters. rocksdb.c reads and writes records.
  */
 #include <rocksdb/c.h>
 

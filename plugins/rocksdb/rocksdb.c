@@ -46,7 +46,7 @@ struct nb_session {
 	struct async async;
 };
 
-/* The C API does not tell its version; the name of the library that is loaded does. */
+/* The C API has no version; the name of the loaded library has. */
 static const char *
 version(void)
 {
@@ -65,8 +65,8 @@ static const struct nb_engine *
 table_of(const struct nb_db *db);
 
 /*
- * Busy: a key was written since begin, or there is a deadlock. Try again: too long since to
- * know. Timed out: another transaction has the key locked.
+ * Busy: a key was written since begin, or a deadlock. Try again: too much was written since begin
+ * to know. Timed out: another transaction has locked the key.
  */
 static bool
 is_conflict(const char *error)

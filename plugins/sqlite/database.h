@@ -3,7 +3,7 @@
 #define SQLITE_DATABASE_H
 /**
  * A database as a whole and the connections to it: what the options make of them,
- * opening, closing and writing out. What is done with the records is in sqlite.c.
+ * opening, closing and writing out. sqlite.c reads and writes records.
  */
 #include "../common/database.h"
 

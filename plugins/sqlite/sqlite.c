@@ -112,7 +112,7 @@ abort_txn(struct nb_session *session)
 	run(session->statements[ROLLBACK]);
 }
 
-/* What is told of a statement's error. A lock that was not given undoes the transaction. */
+/* The answer to a statement's error. A lock that was not granted undoes the transaction. */
 static int
 outcome(struct nb_session *session, const char *call, int error)
 {
@@ -330,7 +330,7 @@ commit(struct nb_session *session)
 	return rc;
 }
 
-/* A part of the transaction that was begun: undone alone if it fails. */
+/* Inside the transaction that was begun; undone alone if it fails. */
 static int
 batch_within(struct nb_session *session, const struct nb_write *writes, size_t count)
 {

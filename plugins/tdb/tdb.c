@@ -54,7 +54,7 @@ struct nb_db {
 	bool is_transactional; /* each write is a transaction */
 	bool is_in_transaction;
 	bool has_logged;
-	char log[256]; /* the first that the logging function was told since it was emptied */
+	char log[256]; /* the first message of the logging function since it was emptied */
 };
 
 struct nb_session {
@@ -93,8 +93,8 @@ log_keep(struct tdb_context *tdb, enum tdb_debug_level level, const char *fmt, .
 }
 
 /*
- * `text`: tdb's for its code, or the system's. The code may be that of a step before, so
- * what the logging function was told follows, and errno, which a write begins by clearing.
+ * `text` is tdb's or the system's. tdb's code may be of an earlier step, so the message of the
+ * logging function follows, and errno, which each write clears first.
  */
 static int
 failure(struct nb_db *db, const char *call, const char *text)
@@ -139,7 +139,7 @@ tdb_flags(const struct nb_open_args *args)
 		(wants_jenkins(args) ? TDB_INCOMPATIBLE_HASH : 0);
 }
 
-/* What tdb would take and not honour. */
+/* Refuse what tdb would ignore. */
 static int
 check_settings(struct nb_db *db, const struct nb_open_args *args)
 {
@@ -156,7 +156,7 @@ check_settings(struct nb_db *db, const struct nb_open_args *args)
 	return NB_OK;
 }
 
-/* What a loss of power leaves of a file that was being made: its size, and nothing in it. */
+/* Power loss may leave a new file with its size and without content. */
 static bool
 is_blank(const char *file)
 {
@@ -182,9 +182,9 @@ open_tdb(struct nb_db *db, const struct nb_open_args *args, const char *file, in
 }
 
 /*
- * At commit a database is made under another name, and gets its own when all of it is durable.
- * It has had a transaction by then, which makes the place for what transactions overwrite: tdb
- * writes its address into the head of the file before the file is that long for sure.
+ * At commit a database is made under another name and renamed when it is durable. The
+ * transaction in between makes the place for what transactions overwrite: tdb writes its address
+ * into the head of the file before the file's new size is durable.
  */
 static int
 make_aside(struct nb_db *db, const struct nb_open_args *args, const char *file)
@@ -208,8 +208,8 @@ make_aside(struct nb_db *db, const struct nb_open_args *args, const char *file)
 }
 
 /*
- * With O_CREAT tdb takes what is no database for an empty one and writes over it, so it
- * gets that flag only where there is nothing.
+ * With O_CREAT tdb overwrites a file that is not a database, so it gets that flag only if there
+ * is no file.
  */
 static int
 open_file(struct nb_db *db, const struct nb_open_args *args, bool *is_new)
@@ -245,9 +245,8 @@ open_file(struct nb_db *db, const struct nb_open_args *args, bool *is_new)
 }
 
 /*
- * TDB syncs the file with a transaction, and not when it has made it, and never the directory
- * that has its name. These may be of an open at another level, or of one that was
- * killed, so this is not for a new file alone.
+ * TDB syncs the file with a transaction only, and never its directory. An earlier open at another
+ * level, or one that was killed, may have made the file: so this is done at each open.
  */
 static int
 sync_made(struct nb_db *db, const struct nb_open_args *args)

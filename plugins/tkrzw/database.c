@@ -72,8 +72,8 @@ sync_name(const struct nb_host *host, const char *path)
 }
 
 /*
- * Nothing may be left of a restoration that a crash has ended: Tkrzw would open it. That
- * of a tree has a file of its own beside the one it is told.
+ * Remove what a crash has left of a restoration: Tkrzw would open it. A tree's restoration makes
+ * a second file.
  */
 static bool
 clear_restored(const struct nb_db *db, const char *restored)
@@ -130,7 +130,7 @@ restore(struct nb_db *db)
 	return rc;
 }
 
-/* Say on storage that the database is open at 'commit', or that it is no more. */
+/* Mark on storage whether the database is open at 'commit'. */
 static int
 mark(struct nb_db *db, bool is_open)
 {
@@ -144,7 +144,7 @@ mark(struct nb_db *db, bool is_open)
 	return sync_name(db->host, db->directory);
 }
 
-/* Another type's file in the directory: its records would be missed without a word. */
+/* Refuse a directory with another type's file. */
 static int
 check_type(struct nb_db *db)
 {
@@ -178,7 +178,7 @@ open_failure(struct nb_db *db, const struct nb_open_args *args)
 	return database_failure(db->host, "tkrzw_dbm_open");
 }
 
-/* A whole file, or none: by another name, which it has until it is closed. */
+/* Make the file under another name, so that it is whole or not there. */
 static int
 make(struct nb_db *db, const char *params)
 {
@@ -221,7 +221,7 @@ open_file(struct nb_db *db, const struct nb_open_args *args, const char *params)
 		(rc = make(db, params)) != NB_OK)
 		return rc;
 	db->base = tkrzw_dbm_open(db->file, db->is_writable, params);
-	/* Only who may write can restore what a crash has left. */
+	/* Only an open for writing can restore after a crash. */
 	if (db->base != NULL && !db->is_writable && !tkrzw_dbm_is_healthy(db->base)) {
 		tkrzw_dbm_close(db->base);
 		db->is_writable = true;

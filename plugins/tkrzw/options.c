@@ -46,9 +46,8 @@ enum { IN_PLACE, APPENDING };
 enum { RESTORE_DEFAULT };
 
 /*
- * No defaults here, but for the type: what is not typed is not told to Tkrzw, and what
- * is typed where the type knows nothing of it is refused. min and max are the range into
- * which Tkrzw would pull a value silently.
+ * Only the type has a default here: Tkrzw gets only the options that are given. One that the type
+ * does not have is refused. Tkrzw would silently change a value outside min and max.
  */
 const struct nb_option options_table[] = {
 	[TYPE] = NB_OPTION_CHOICE("type", "hash",
@@ -106,7 +105,7 @@ const struct nb_option options_table[] = {
 /* What Tkrzw makes of the options, in the same order. */
 static const struct {
 	uint32_t types;
-	const char *param; /* as option; NULL: told otherwise */
+	const char *param; /* its name; NULL: passed otherwise */
 	const char *seen; /* by tkrzw_dbm_inspect(), if it is decided when a database is made */
 } tunings[OPTIONS] = {
 	[TYPE] = {~0u, NULL, NULL},
@@ -298,7 +297,7 @@ struct wanted {
 	char value[32];   /* and how */
 };
 
-/* Tkrzw tells "in-place" where it is told "in_place". */
+/* Tkrzw returns "in-place" for "in_place". */
 static bool
 is_same_word(const char *a, const char *b)
 {

@@ -34,7 +34,7 @@ struct nb_session {
 	int answer;               /* of the callback that fills them */
 	TkrzwDBMIter *iterator;
 	uint32_t scan_flags;
-	bool is_fresh; /* the iterator stands on a record that was not told yet */
+	bool is_fresh; /* scan_next has not returned the iterator's record yet */
 	bool is_over;
 	struct buffer pairs, lookups; /* arrays of batch and multi_get */
 };
@@ -195,7 +195,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	return acknowledge(db);
 }
 
-/* As lend, but behind what the keys before it have found. */
+/* As lend, but appends to the values of the keys before it. */
 static const char *
 collect(void *arg, const char *key, int32_t key_size, const char *value, int32_t value_size,
 	int32_t *new_size)
@@ -414,5 +414,4 @@ variant(const struct nb_option_value *values)
 	}
 }
 
-/* What is exported is the table of the default options. */
 NB_ENGINE_PLUGIN(hash)

@@ -235,8 +235,8 @@ close_directories(struct nb_db *db)
 /* --- the environment --- */
 
 /*
- * Room on disk for what may still have to be written: the cache as far as it was
- * written to, twice that of the log, and some.
+ * The disk must have room for unwritten data: twice the part of the cache that was written to,
+ * and ROOM_LEAST.
  */
 int
 environment_check_room(struct nb_db *db)
@@ -310,7 +310,7 @@ env_open(struct nb_db *db, const struct nb_open_args *args)
 	return rc;
 }
 
-/* What a new dictionary is made with; one that is there has its own. */
+/* Settings of a new dictionary; an existing one keeps its own. */
 static int
 set_base(DB *base, const struct nb_option_value *value)
 {
@@ -327,7 +327,7 @@ set_base(DB *base, const struct nb_option_value *value)
 	return error;
 }
 
-/* A setting of one that is there would be passed over in silence. */
+/* PerconaFT would ignore a different setting of an existing database. */
 static int
 check_base(struct nb_db *db, const struct nb_option_value *value)
 {

@@ -3,8 +3,7 @@
 #define TOKUKV_ENVIRONMENT_H
 /**
  * An environment with its one dictionary: what the options make of it, opening,
- * closing, and whether the disk has room for more. What is done with the records
- * is in tokukv.c.
+ * closing, and whether the disk has room for more. tokukv.c reads and writes records.
  */
 #include "../common/database.h"
 

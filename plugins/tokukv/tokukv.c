@@ -50,7 +50,7 @@ abort_txn(struct nb_session *session)
 	session->txn = NULL;
 }
 
-/* What a verb answers; every call that is made for one ends here. */
+/* The answer of a verb to an error of the library. */
 static int
 outcome(struct nb_session *session, const char *call, int error)
 {
@@ -108,7 +108,7 @@ keep_value(const DBT *key, const DBT *value, void *extra)
 	return buffer_set(extra, value->data, value->size) ? 0 : ENOMEM;
 }
 
-/* The session's transaction, or one to read in; `*own` is told which. */
+/* The session's transaction, or one of its own to read in, which is also set in `*own`. */
 static inline int
 begin_read(struct nb_session *session, DB_TXN **txn, DB_TXN **own)
 {
@@ -216,7 +216,7 @@ begin(struct nb_session *session, uint32_t flags)
 	return outcome(session, "DB_ENV->txn_begin", error);
 }
 
-/* Without a transaction, since a verb in it has answered NB_CONFLICT: so does this. */
+/* A verb that returned NB_CONFLICT has ended the transaction. */
 static int
 commit(struct nb_session *session)
 {
@@ -235,7 +235,7 @@ batch_write(DB *base, DB_TXN *txn, const struct nb_write *write)
 				: base->put(base, txn, &what, &with, 0);
 }
 
-/* A transaction, within that of the session if there is one: all or nothing in any case. */
+/* A transaction, nested if the session has one, so it is atomic in any case. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -334,7 +334,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	return outcome(session, "DBC->c_getf_first", error);
 }
 
-/* Rows from the cursor on, into the buffer, which has been told. */
+/* Read rows from the cursor on into the buffer, all of whose rows were returned. */
 static int
 read_ahead(struct nb_session *session)
 {

@@ -94,7 +94,7 @@ struct nb_session {
 	struct buffer buffer; /* hash: what get lends */
 	BDBCUR *cursor;       /* of a scan */
 	bool is_backward;
-	bool is_there; /* the cursor stands on a record that was not told yet */
+	bool is_there; /* scan_next has not returned the cursor's record yet */
 };
 
 static const struct nb_engine engines[TYPES];
@@ -113,7 +113,7 @@ variant(const struct nb_option_value *value)
 
 /* --- errors --- */
 
-/* Of a failed system call Tokyo Cabinet keeps which it was; errno mostly tells why. */
+/* Tokyo Cabinet keeps the system call that failed; errno mostly has the reason. */
 static int
 fail(struct nb_db *db, const char *call)
 {
@@ -124,7 +124,7 @@ fail(struct nb_db *db, const char *call)
 		is_system ? ": " : "", is_system ? strerror(reason) : "");
 }
 
-/* `code` is the error that is the answer `answer` and no failure. */
+/* `code` is an error that means `answer` and is not a failure. */
 static int
 outcome_or(struct nb_db *db, const char *call, bool is_done, int code, int answer)
 {
@@ -200,7 +200,7 @@ tune(struct nb_db *db, const struct nb_option_value *value)
 		tchdbsetdfunit(db->hash, (int32_t)number_or(&value[DFUNIT], 0));
 }
 
-/* A database that is there keeps what it was made with, without a word. */
+/* An existing database silently keeps what it was made with. */
 static int
 check_kept(struct nb_db *db, const struct nb_option_value *value)
 {

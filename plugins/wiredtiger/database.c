@@ -126,7 +126,7 @@ on_progress(
 	return 0;
 }
 
-/* A log that could not be written once is waited for by whatever comes later. */
+/* After a log write that failed, later calls wait for it without an end. */
 static bool
 is_fatal(int error)
 {
@@ -138,7 +138,7 @@ int
 database_failure(struct nb_db *db, const char *call, int error)
 {
 	char told[TEXT_SIZE];
-	/* What has come first is why all is lost; this thread has only heard of it. */
+	/* After a panic the first message of any thread has the cause. */
 	pthread_mutex_lock(&db->lock);
 	db->is_broken = db->is_broken || is_fatal(error);
 	bool is_own = thread_told[0] != '\0' && error != WT_PANIC;
@@ -157,7 +157,7 @@ database_message_drop(void)
 
 /* --- open and close --- */
 
-/* Add to the text of a configuration; what does not fit never comes to be. */
+/* Append to a configuration, which always fits. */
 static void NB_PRINTF(2, 3) config_add(char *config, const char *fmt, ...)
 {
 	size_t at = strlen(config);
@@ -192,7 +192,7 @@ is_made(const char *path)
 static const char *const extension_names[] = {
 	"libwiredtiger_snappy.so", "libwiredtiger_zlib.so"};
 
-/* All that there are, since it is not known yet which of them the table needs. */
+/* Load all, since it is not known yet which one the table needs. */
 static void
 extensions_load(struct nb_db *db)
 {
@@ -225,7 +225,7 @@ connection_open(struct nb_db *db, const struct nb_open_args *args, int log)
 	if (value[CHECKPOINT_INTERVAL].is_set != 0)
 		period_s = value[CHECKPOINT_INTERVAL].u64 / SECOND_NS;
 	config_add(config, "create=%d,", (args->flags & NB_OPEN_CREATE) != 0);
-	/* Nothing from files or the environment that the result does not tell. */
+	/* Ignore files and variables that the result would not show. */
 	config_add(config, "config_base=false,use_environment=false,");
 	config_add(config, "session_max=%u,", args->sessions + INNER_SESSIONS);
 	config_add(config, "statistics=(fast),extensions=[%s],", db->extension_list);
@@ -271,9 +271,9 @@ is_locked(int dir)
 }
 
 /*
- * WiredTiger neither makes nor opens a database where WiredTiger.turtle alone is missing. If
- * a crash has left it so, with no log and no table, nothing can be lost: it is made anew.
- * Another process that is just making it has locked it.
+ * WiredTiger neither makes nor opens a database if WiredTiger.turtle alone is missing. If a crash
+ * has left it so, without a log and a table, it has no data: remove it, unless another process
+ * that is making it has locked it.
  */
 static void
 clear_unmade(const char *path)
@@ -291,9 +291,9 @@ clear_unmade(const char *path)
 }
 
 /*
- * What needs recovery cannot be opened read-only. WiredTiger says so with
- * WT_RUN_RECOVERY or, when it then trips over its own log, with WT_PANIC. With
- * type=lsm, which has no such file, a read-only close would leak the tree.
+ * A database that needs recovery cannot be opened read-only: WiredTiger returns WT_RUN_RECOVERY,
+ * or WT_PANIC if its log is in the way. With type=lsm, which has no file records.wt, a read-only
+ * close would leak the tree.
  */
 static int
 base_open(struct nb_db *db, const struct nb_open_args *args)
@@ -377,8 +377,8 @@ has_property(const char *config, const char *property)
 }
 
 /*
- * The table is there, as `config` tells: is it what is asked for? What is not said is
- * left as it is, but that of the other kind fewer sizes can be put (see variant).
+ * Compare the table, whose settings are `config`, with the options that are given. Writing to an
+ * LSM tree needs type=lsm, because its sizes are limited (see variant).
  */
 static int
 table_check(struct nb_db *db, const char *config, const struct nb_open_args *args)
@@ -429,7 +429,7 @@ table_open(struct nb_db *db, const struct nb_open_args *args)
 	return rc;
 }
 
-/* A checkpoint of no change, but of what is open only: so that the log counts from here. */
+/* A forced checkpoint of the open table, so that recovery reads the log from here on. */
 static int
 log_begin(struct nb_db *db)
 {
@@ -443,7 +443,7 @@ log_begin(struct nb_db *db)
 	return rc;
 }
 
-/* What cannot be had, or would be ignored without a word. */
+/* Refuse what WiredTiger lacks or would ignore. */
 static int
 check(struct nb_db *db, const struct nb_open_args *args)
 {

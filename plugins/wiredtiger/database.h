@@ -3,7 +3,7 @@
 #define WIREDTIGER_DATABASE_H
 /**
  * A database as a whole: what the options make of it, opening, closing, settling and
- * counters. What is done with the records is in wiredtiger.c.
+ * counters. wiredtiger.c reads and writes records.
  */
 #include "../common/database.h"
 
@@ -36,7 +36,7 @@ enum { BTREE, LSM };
 
 extern const struct nb_option database_options[];
 
-/** What is done with the log, nb_db.log. */
+/** nb_db.log */
 enum { LOG_OFF, LOG_ON, LOG_READ_ONLY };
 
 struct nb_db {
@@ -58,18 +58,18 @@ struct nb_db {
 const char *
 version(void);
 
-/** Every call of WiredTiger's that has failed ends here. */
+/** The failure of a call of WiredTiger. */
 int
 database_failure(struct nb_db *db, const char *call, int error);
 
-/** Inline, so that what has not failed calls nothing. */
+/** Inline: a success calls nothing. */
 static inline int
 database_outcome(struct nb_db *db, const char *call, int error)
 {
 	return error == 0 ? NB_OK : database_failure(db, call, error);
 }
 
-/** Drop the last message of this thread: what it tells is no failure. */
+/** Drop the last message of this thread, which is not of a failure. */
 void
 database_message_drop(void);
 

@@ -28,7 +28,7 @@ struct nb_session {
 	WT_CURSOR *strict; /* overwrite=false */
 	int (*step)(WT_CURSOR *cursor); /* of the scan: next or prev */
 	int scanned;                    /* what the scan's last move has returned */
-	bool is_fresh;                  /* and that was not told yet */
+	bool is_fresh;                  /* scan_next has not returned that yet */
 	bool is_scan_txn;               /* the scan has a transaction of its own */
 	bool is_in_txn;
 	struct buffer kept; /* what the gets of an execute lend */
@@ -113,7 +113,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	return NB_OK;
 }
 
-/* Lets the page go. It fails only if all has failed, which the next call tells. */
+/* Releases the page. If WiredTiger has failed as a whole, the next call reports it. */
 static void
 release(struct nb_session *session)
 {
@@ -187,8 +187,8 @@ abort_txn(struct nb_session *session)
 }
 
 /*
- * By itself WiredTiger writes at read-committed, where two inserts of one key at once do not
- * conflict, and both succeed.
+ * Without a transaction WiredTiger writes at read-committed, where two inserts of one key at once
+ * can both succeed.
  */
 static int
 insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
