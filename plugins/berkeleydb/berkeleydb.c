@@ -44,13 +44,7 @@ struct nb_session {
 	struct buffer kept; /* what the gets of an execute lend */
 };
 
-static const char *
-version(void)
-{
-	int major, minor, patch;
-	db_version(&major, &minor, &patch);
-	return version_text("%d.%d.%d", major, minor, patch);
-}
+VERSION_BY(db_version)
 
 static void
 abort_txn(struct nb_session *session)
@@ -394,9 +388,9 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	bool is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
 	bool is_snapshot = db->has_snapshots && session->txn == NULL;
 	DBT *value = &session->scan_value;
-	if (!db->is_ordered && (is_backward || args->from.size != 0))
-		return db->host->fail(NB_UNSUPPORTED,
-			"berkeleydb: a hash is not ordered: a scan starts at the beginning and goes forward");
+	int rc = db->is_ordered ? NB_OK : check_unordered_scan(db->host, args);
+	if (rc != NB_OK)
+		return rc;
 	int error = db->base->cursor(
 		db->base, session->txn, &session->cursor, is_snapshot ? DB_TXN_SNAPSHOT : 0);
 	if (error != 0)

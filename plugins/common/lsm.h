@@ -4,7 +4,7 @@
 /**
  * What the adapters of LevelDB and RocksDB share: the C API of RocksDB began as that of LevelDB
  * and has the same names with another prefix. An adapter includes that API, and before this
- * header defines LSM(name), for example as leveldb_##name.
+ * header defines LSM_NAME, for example as leveldb, and LSM(name) as leveldb_##name.
  */
 #include "plugin.h"
 
@@ -116,13 +116,29 @@ lsm_scan_close(struct lsm_scan *scan, const struct nb_host *host)
 	return rc;
 }
 
-/** Emit a number that a property of the library has as text, and free it. */
+/** Emit a number that the library returned as text, and free it. */
 static inline void
 lsm_emit(const char *name, const char *unit, char *text, nb_stat_emit emit, void *to)
 {
 	if (text != NULL)
 		emit(to, name, unit, NB_STAT_GAUGE, strtoull(text, NULL, 10));
 	LSM(free)(text);
+}
+
+enum { LSM_LEVELS = 7 }; /* kNumLevels, num_levels */
+
+/** Emit the number of tables of each level. */
+static inline void
+lsm_emit_levels(struct nb_db *db, char *(*property)(struct nb_db *db, const char *name),
+	nb_stat_emit emit, void *to)
+{
+	for (int level = 0; level < LSM_LEVELS; level++) {
+		char wanted[40], name[40];
+		snprintf(wanted, sizeof(wanted), LSM_TEXT(LSM_NAME) ".num-files-at-level%d",
+			level);
+		snprintf(name, sizeof(name), "tables_level%d", level);
+		lsm_emit(name, "files", property(db, wanted), emit, to);
+	}
 }
 
 #endif /* PLUGIN_LSM_H */

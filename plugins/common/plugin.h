@@ -75,6 +75,25 @@ static inline const char *NB_PRINTF(1, 2) version_text(const char *fmt, ...)
 	return text;
 }
 
+/** version by the library's function that sets the three numbers. */
+#define VERSION_BY(get_numbers) \
+	static const char *version(void) \
+	{ \
+		int major, minor, patch; \
+		get_numbers(&major, &minor, &patch); \
+		return version_text("%d.%d.%d", major, minor, patch); \
+	}
+
+/** Refuse a scan that needs an order of the keys. */
+static inline int
+check_unordered_scan(const struct nb_host *host, const struct nb_scan_args *args)
+{
+	return (args->flags & NB_SCAN_BACKWARD) == 0 && args->from.size == 0
+		? NB_OK
+		: host->fail(NB_UNSUPPORTED,
+			  "the keys of this database have no order: a scan goes forward from the beginning");
+}
+
 /** fsync(2) of a file or directory by its name: 0 or errno. */
 static inline int
 sync_path(const char *path)
@@ -103,7 +122,7 @@ disk_room(const char *directory, const char *file)
 
 /** A full disk under a mapped page ends the process with SIGBUS, so `size` bytes must fit. */
 static inline int
-check_room(
+check_map_room(
 	const struct nb_open_args *args, const char *file, uint64_t size, const char *options)
 {
 	uint64_t room = disk_room(args->path, file);

@@ -281,12 +281,9 @@ static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	struct nb_db *db = db_of(session);
-	if ((args->flags & NB_SCAN_BACKWARD) != 0 || args->from.size != 0)
-		return db->host->fail(NB_UNSUPPORTED,
-			"a hash table is not ordered: a scan goes forward from the beginning");
 	db->is_scan_fresh = true;
 	db->is_scan_of_keys = (args->flags & NB_SCAN_KEYS_ONLY) != 0;
-	return NB_OK;
+	return check_unordered_scan(db->host, args);
 }
 
 static void

@@ -108,10 +108,9 @@ struct nb_db {
 
 struct nb_session {
 	struct nb_db *db;
-	struct buffer buffer; /* what get and scans lend */
-	struct buffer kept;   /* what the gets of an execute lend */
-	KCSTR *keys;          /* of a batch */
-	size_t key_capacity;
+	struct buffer buffer;          /* what get and scans lend */
+	struct buffer kept;            /* what the gets of an execute lend */
+	struct buffer keys;            /* of a batch: an array of KCSTR */
 	const struct nb_write *writes; /* the batch's next one */
 
 	KCCUR *cursor; /* of a scan */
@@ -319,7 +318,8 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 			"the path is too long, or has a '#' (it begins parameters)");
 	const struct nb_option_value *map = &args->options[MSIZ];
 	if ((BIT(type) & IN_FILE) != 0 && (args->flags & NB_OPEN_READ_ONLY) == 0)
-		rc = check_room(args, name, map->is_set ? map->u64 : MSIZ_DEFAULT, "-o msiz=");
+		rc = check_map_room(
+			args, name, map->is_set ? map->u64 : MSIZ_DEFAULT, "-o msiz=");
 	if (rc != NB_OK)
 		return rc;
 	write_tunings(name + length, sizeof(name) - (size_t)length, args);
@@ -367,7 +367,7 @@ SESSION_OPEN_WITH(buffer)
 static int
 session_close(struct nb_session *session)
 {
-	free(session->keys);
+	free(session->keys.data);
 	free(session->buffer.data);
 	free(session->kept.data);
 	free(session);
@@ -530,24 +530,19 @@ write_all(struct nb_session *session, const struct nb_write *writes, size_t coun
 	KCDB *base = session->db->base;
 	session->writes = writes;
 	return outcome(session->db, "kcdbacceptbulk",
-		kcdbacceptbulk(
-			base, session->keys, count, write_full, write_empty, session, true));
+		kcdbacceptbulk(base, (KCSTR *)(void *)session->keys.data, count, write_full,
+			write_empty, session, true));
 }
 
-/* The keys are borrowed; their type says that they may be written to, which they are not. */
+/* Set the keys. Their type allows writes to them, which Kyoto Cabinet does not do. */
 static int
 take_keys(struct nb_session *session, const struct nb_write *writes, size_t count)
 {
-	if (count > session->key_capacity) {
-		free(session->keys);
-		session->keys = malloc(count * sizeof(*session->keys));
-		session->key_capacity = session->keys == NULL ? 0 : count;
-		if (session->keys == NULL)
-			return out_of_memory(session);
-	}
+	if (!buffer_reserve(&session->keys, count * sizeof(KCSTR)))
+		return out_of_memory(session);
+	KCSTR *keys = (KCSTR *)(void *)session->keys.data;
 	for (size_t i = 0; i < count; i++)
-		session->keys[i] = (KCSTR){
-			(char *)(uintptr_t)writes[i].key.data, writes[i].key.size};
+		keys[i] = (KCSTR){(char *)(uintptr_t)writes[i].key.data, writes[i].key.size};
 	return NB_OK;
 }
 

@@ -12,13 +12,14 @@
  */
 #include <leveldb/c.h>
 
+#define LSM_NAME leveldb
 #define LSM(name) leveldb_##name
 #include "../common/lsm.h"
 
 #include <time.h>
 
-enum { LEVELS = 7, LEVEL0_FILES_MAX = 4 }; /* kNumLevels, kL0_CompactionTrigger */
-#define LEVEL1_BYTES_MAX (10ull << 20)     /* each further level: ten times as much */
+enum { LEVEL0_FILES_MAX = 4 };         /* kL0_CompactionTrigger */
+#define LEVEL1_BYTES_MAX (10ull << 20) /* each further level: ten times as much */
 
 /*
  * LevelDB states no limits, and cuts a length at 32 bits without a word. These are
@@ -324,7 +325,7 @@ is_compaction_due(struct nb_db *db)
 			bytes += strtoull(end + 1, NULL, 10);
 		}
 		is_due = level == 0 ? files >= LEVEL0_FILES_MAX
-				    : level < LEVELS - 1 && bytes >= bytes_max;
+				    : level < LSM_LEVELS - 1 && bytes >= bytes_max;
 	}
 	leveldb_free(tables);
 	return is_due;
@@ -381,7 +382,7 @@ emit_compactions(struct nb_db *db, nb_stat_emit emit, void *to)
 	if (at == NULL)
 		goto free_text; /* another LevelDB, which prints another table */
 	at = strchr(at + strlen(heading), '\n'); /* past the rule, "-----" */
-	for (int row = 0; at != NULL && row < LEVELS; row++) {
+	for (int row = 0; at != NULL && row < LSM_LEVELS; row++) {
 		strtoull(at, &at, 10); /* the level */
 		for (int i = 0; i < COLUMNS; i++)
 			sums[i] += strtoull(at, &at, 10);
@@ -392,18 +393,17 @@ free_text:
 	leveldb_free(text);
 }
 
+static char *
+property(struct nb_db *db, const char *name)
+{
+	return leveldb_property_value(db->base, name);
+}
+
 static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {
-	lsm_emit("memory", "bytes",
-		leveldb_property_value(db->base, "leveldb.approximate-memory-usage"), emit, to);
-	for (int level = 0; level < LEVELS; level++) {
-		char property[40];
-		char name[40];
-		snprintf(property, sizeof(property), "leveldb.num-files-at-level%d", level);
-		snprintf(name, sizeof(name), "tables_level%d", level);
-		lsm_emit(name, "files", leveldb_property_value(db->base, property), emit, to);
-	}
+	lsm_emit("memory", "bytes", property(db, "leveldb.approximate-memory-usage"), emit, to);
+	lsm_emit_levels(db, property, emit, to);
 	emit_compactions(db, emit, to);
 }
 

@@ -28,13 +28,7 @@ struct nb_session {
 	bool is_keys_only;
 };
 
-static const char *
-version(void)
-{
-	int major, minor, patch;
-	mdb_version(&major, &minor, &patch);
-	return version_text("%d.%d.%d", major, minor, patch);
-}
+VERSION_BY(mdb_version)
 
 static MDB_val
 val(struct nb_slice slice)

@@ -174,9 +174,9 @@ static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	struct nb_db *db = session->db;
-	if ((args->flags & NB_SCAN_BACKWARD) != 0 || args->from.size != 0)
-		return db->host->fail(NB_UNSUPPORTED,
-			"qdbm: a scan of type=hash goes through all, forward only");
+	int rc = check_unordered_scan(db->host, args);
+	if (rc != NB_OK)
+		return rc;
 	if (!dpiterinit(db->depot))
 		return qdbm_failure(db->host, "dpiterinit", 0);
 	session->is_at_end = false;

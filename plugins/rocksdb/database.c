@@ -19,7 +19,6 @@
 #include <time.h>
 
 enum {
-	LEVELS = 7,            /* num_levels, RocksDB's default */
 	POLL_NS = 1000000,     /* between two looks at what runs in the background */
 	STUCK_POLLS = 30000,   /* of work that is due and not begun: it will not be */
 	OPEN_BYTES = 256 << 10 /* LOG, OPTIONS and MANIFEST of an open, with room to spare */
@@ -479,22 +478,21 @@ emit_statistics(struct nb_db *db, nb_stat_emit emit, void *to)
 	rocksdb_free(text);
 }
 
+static char *
+property_text(struct nb_db *db, const char *name)
+{
+	return db->pessimistic != NULL
+		? rocksdb_transactiondb_property_value(db->pessimistic, name)
+		: rocksdb_property_value(db->base, name);
+}
+
 void
 database_stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {
 	for (size_t i = 0; i < COUNT_OF(numbers); i++)
 		emit(to, numbers[i].name, numbers[i].unit, numbers[i].kind,
 			property(db, numbers[i].property));
-	for (int level = 0; level < LEVELS; level++) {
-		char wanted[40];
-		char name[40];
-		snprintf(wanted, sizeof(wanted), "rocksdb.num-files-at-level%d", level);
-		snprintf(name, sizeof(name), "tables_level%d", level);
-		char *text = db->pessimistic != NULL
-			? rocksdb_transactiondb_property_value(db->pessimistic, wanted)
-			: rocksdb_property_value(db->base, wanted);
-		lsm_emit(name, "files", text, emit, to);
-	}
+	lsm_emit_levels(db, property_text, emit, to);
 	if (db->has_statistics)
 		emit_statistics(db, emit, to);
 }

@@ -7,6 +7,7 @@
  */
 #include <rocksdb/c.h>
 
+#define LSM_NAME rocksdb
 #define LSM(name) rocksdb_##name
 #include "../common/database.h"
 #include "../common/lsm.h"

@@ -466,13 +466,8 @@ chain_keep(struct tdb_context *tdb, TDB_DATA key, TDB_DATA data, void *to)
 static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
-	if ((args->flags & NB_SCAN_BACKWARD) != 0 || args->from.size != 0)
-		return session->db->host->fail(
-			NB_UNSUPPORTED, "tdb: a scan goes through all, forward only");
-	session->chain.size = 0;
-	session->chain_at = 0;
-	session->chain_number = 0;
-	return NB_OK;
+	session->chain.size = session->chain_at = session->chain_number = 0;
+	return check_unordered_scan(session->db->host, args);
 }
 
 static int

@@ -281,12 +281,10 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	if (db->type == TREE && (args->flags & NB_SCAN_BACKWARD) != 0)
 		return db->host->fail(NB_UNSUPPORTED,
 			"type=tree cannot scan backward: Tkrzw takes the first page for the last one in a database that was opened again");
-	if (!database_types[db->type].is_ordered &&
-		((args->flags & NB_SCAN_BACKWARD) != 0 || args->from.size != 0))
-		return db->host->fail(NB_UNSUPPORTED,
-			"type=%s is not ordered: a scan goes forward from the beginning",
-			database_types[db->type].name);
-	int rc = show_writes(db);
+	int rc = database_types[db->type].is_ordered ? NB_OK
+						     : check_unordered_scan(db->host, args);
+	if (rc == NB_OK)
+		rc = show_writes(db);
 	if (rc != NB_OK)
 		return rc;
 	session->scan_flags = args->flags;

@@ -70,13 +70,7 @@ outcome(struct nb_session *session, const char *call, int error)
 	}
 }
 
-static const char *
-version(void)
-{
-	int major, minor, patch;
-	db_version(&major, &minor, &patch);
-	return version_text("%d.%d.%d", major, minor, patch);
-}
+VERSION_BY(db_version)
 
 /* --- sessions --- */
 
