@@ -13,98 +13,9 @@
  * - The first msiz bytes of the file are mapped, and a full disk there is a SIGBUS. open checks
  *   that they fit but does not reserve them, so that filling the file is measured.
  */
+#include "database.h"
+
 #include "../common/execute.h"
-
-#include <kclangc.h>
-
-/* MEMMAXSIZ in kcutil.h: beyond it nothing is promised, and nothing checked. */
-#define RECORD_MAX (INT32_MAX / 2)
-#define CACHE_KEY_MAX 0xfffffu /* KSIZMAX in kccachedb.h: CacheDB cuts longer keys */
-
-#define MSIZ_DEFAULT (64ull << 20) /* DEFMSIZ in kchashdb.h */
-#define BNUM_MEMORY_MAX (1ull << 28)
-
-/* In the order of the option's choices. */
-enum { TREE, HASH, DIR, FOREST, GRASS, CACHE, STASH, PTREE, PHASH, TYPES };
-#define BIT(type) (1u << (type))
-#define IN_FILE (BIT(TREE) | BIT(HASH))
-#define IN_MEMORY (BIT(GRASS) | BIT(CACHE) | BIT(STASH) | BIT(PTREE) | BIT(PHASH))
-#define PAGED (BIT(TREE) | BIT(FOREST) | BIT(GRASS))
-#define SORTED (PAGED | BIT(PTREE))
-#define SAFE (BIT(DIR) | BIT(FOREST)) /* from a kill */
-
-/* The name, or its suffix, selects the type. */
-static const char *const places[TYPES] = {
-	[TREE] = "data.kct",
-	[HASH] = "data.kch",
-	[DIR] = "data.kcd",
-	[FOREST] = "data.kcf",
-	[GRASS] = "%",
-	[CACHE] = "*",
-	[STASH] = ":",
-	[PTREE] = "+",
-	[PHASH] = "-",
-};
-
-/* In the order of the table: tunings from BNUM on, flags from SMALL on. */
-enum { TYPE, TXN, BNUM, MSIZ, PSIZ, APOW, FPOW, DFUNIT, SMALL, LINEAR, COMPRESS, OPTIONS };
-
-/* Tunings have Kyoto Cabinet's names and defaults, which differ from type to type. */
-#define TYPE_NAMES "tree|hash|dir|forest|grass|cache|stash|ptree|phash"
-static const struct nb_option options[] = {
-	[TYPE] = NB_OPTION_CHOICE("type", "tree", TYPE_NAMES,
-		"which database; from grass on they are in memory only"),
-	[TXN] = NB_OPTION_BOOL("transactions", "no",
-		"transactions and atomic batches, for one session at a time"),
-	[BNUM] = NB_OPTION_U64("bnum", NULL, "buckets", 1, 1ull << 32,
-		"of the hash table, a tree's is of pages; tree, hash, grass, cache, stash"),
-	[MSIZ] = NB_OPTION_BYTES("msiz", NULL, 0, 1ull << 40,
-		"bytes of the file mapped with mmap(2), else 64MiB; tree, hash"),
-	[PSIZ] = NB_OPTION_BYTES(
-		"psiz", NULL, 64, 1 << 30, "bytes of a page, else 8KiB; tree, forest, grass"),
-	[APOW] = NB_OPTION_U64("apow", NULL, "power of 2", 0, 15,
-		"alignment of records in the file; tree, hash"),
-	[FPOW] = NB_OPTION_U64(
-		"fpow", NULL, "power of 2", 0, 20, "free blocks remembered; tree, hash"),
-	[DFUNIT] = NB_OPTION_U64("dfunit", NULL, "fragments", 0, 1 << 30,
-		"defragment a little after so many, 0: never; tree, hash"),
-	[SMALL] = NB_OPTION_BOOL("small", NULL, "addresses of 32 bits; tree, hash"),
-	[LINEAR] = NB_OPTION_BOOL(
-		"linear", NULL, "buckets are lists, not binary trees; tree, hash"),
-	[COMPRESS] = NB_OPTION_CHOICE("compress", NULL, "none|zlib|def|gz|lzo|lzma",
-		"records or pages; tree, hash, dir, forest, grass, cache"),
-	NB_OPTION_END,
-};
-static const char *const compressors[] = {"", "zlib", "def", "gz", "lzo", "lzma"};
-
-/* Which types look at an option, whether a database keeps it for good, its bit in "opts". */
-static const struct {
-	uint32_t types;
-	bool is_kept;
-	uint32_t flag;
-} tunings[OPTIONS] = {
-	[BNUM] = {IN_FILE | BIT(GRASS) | BIT(CACHE) | BIT(STASH), true, 0},
-	[MSIZ] = {IN_FILE, false, 0},
-	[PSIZ] = {PAGED, true, 0},
-	[APOW] = {IN_FILE, true, 0},
-	[FPOW] = {IN_FILE, true, 0},
-	[DFUNIT] = {IN_FILE, false, 0},
-	[SMALL] = {IN_FILE, true, 1 << 0},  /* TSMALL */
-	[LINEAR] = {IN_FILE, true, 1 << 1}, /* TLINEAR */
-	[COMPRESS] = {PAGED | BIT(HASH) | BIT(DIR) | BIT(CACHE), true, 1 << 2},
-};
-
-struct nb_db {
-	const struct nb_host *host;
-	const struct nb_engine *engine; /* the table of its type */
-	KCDB *base;
-	size_t value_size; /* of the workload, a hint */
-	bool is_transactional;
-	bool is_in_transaction;
-	bool is_read_only;    /* the transaction */
-	bool is_root_watched; /* a transactional one with pages */
-	bool is_root_old;     /* in the file: see save_root() */
-};
 
 struct nb_session {
 	struct nb_db *db;
@@ -128,238 +39,10 @@ version(void)
 	return KCVERSION;
 }
 
-static const struct nb_engine *
+const struct nb_engine *
 variant(const struct nb_option_value *value)
 {
 	return &engines[value[TXN].u64][value[TYPE].u64];
-}
-
-/* --- errors --- */
-
-/*
- * The last error of this thread becomes the failure. Kyoto Cabinet keeps only the name of a
- * system call that failed; errno mostly has the reason.
- */
-static int
-fail(struct nb_db *db, const char *call)
-{
-	int reason = errno;
-	int32_t code = kcdbecode(db->base);
-	bool is_system = code == KCESYSTEM && reason != 0;
-	if (code == KCESUCCESS)
-		return db->host->fail(
-			NB_FAIL, "%s failed, and Kyoto Cabinet keeps no reason", call);
-	return db->host->fail(NB_FAIL, "%s: %s: %s%s%s", call, kcecodename(code),
-		kcdbemsg(db->base), is_system ? ": " : "", is_system ? strerror(reason) : "");
-}
-
-static int
-outcome(struct nb_db *db, const char *call, int32_t is_done)
-{
-	return is_done ? NB_OK : fail(db, call);
-}
-
-/* The same for calls whose failure may be an answer: `code` means `answer`. */
-static int
-outcome_or(struct nb_db *db, const char *call, int32_t is_done, int32_t code, int answer)
-{
-	if (is_done)
-		return NB_OK;
-	return kcdbecode(db->base) == code ? answer : fail(db, call);
-}
-
-/* --- open and close --- */
-
-/* An option that the type would not look at is refused. */
-static int
-check_options(const struct nb_open_args *args)
-{
-	const struct nb_option_value *value = args->options;
-	uint32_t type = BIT(value[TYPE].u64);
-	for (size_t i = BNUM; i < OPTIONS; i++)
-		if (value[i].is_set && (tunings[i].types & type) == 0)
-			return args->host->fail(
-				NB_UNSUPPORTED, "this type has no option %s", options[i].name);
-	if ((type & IN_MEMORY) != 0 && value[BNUM].is_set && value[BNUM].u64 > BNUM_MEMORY_MAX)
-		return args->host->fail(
-			NB_UNSUPPORTED, "in memory bnum is at most %llu", BNUM_MEMORY_MAX);
-	if (args->cache_bytes > INT64_MAX)
-		return args->host->fail(NB_UNSUPPORTED, "cache is larger than 8 EiB");
-	if (args->cache_bytes != 0 && (type & PAGED) == 0)
-		args->host->log(
-			NB_LOG_WARNING, "this type has no cache of its own; cache is ignored");
-	return NB_OK;
-}
-
-/* Tunings follow the path as "#name=value"; flags by their first letters. */
-static void
-write_tunings(char *to, size_t room, const struct nb_open_args *args)
-{
-	const struct nb_option_value *value = args->options;
-	char flags[OPTIONS + 1] = "";
-	size_t count = 0, at = 0;
-	for (size_t i = BNUM; i < OPTIONS; i++) {
-		if (!value[i].is_set)
-			continue;
-		if (tunings[i].flag == 0)
-			at += (size_t)snprintf(to + at, room - at, "#%s=%llu", options[i].name,
-				(unsigned long long)value[i].u64);
-		else if (value[i].u64 != 0)
-			flags[count++] = options[i].name[0];
-	}
-	if (args->cache_bytes != 0 && (BIT(value[TYPE].u64) & PAGED) != 0)
-		at += (size_t)snprintf(to + at, room - at, "#pccap=%llu",
-			(unsigned long long)args->cache_bytes);
-	snprintf(to + at, room - at, "#opts=%s#zcomp=%s", flags,
-		value[COMPRESS].is_set ? compressors[value[COMPRESS].u64] : "");
-}
-
-static bool
-read_status(const char *text, const char *name, uint64_t *number)
-{
-	size_t length = strlen(name);
-	for (; text != NULL && *text != '\0'; text = strchr(text, '\n'), text += text != NULL)
-		if (strncmp(text, name, length) == 0 && text[length] == '\t') {
-			*number = strtoull(text + length + 1, NULL, 10);
-			return true;
-		}
-	return false;
-}
-
-/* Big bnum are rounded up, to the next of Kyoto Cabinet's primes. */
-static bool
-is_same(size_t option, uint64_t typed, uint64_t kept)
-{
-	uint32_t flag = tunings[option].flag;
-	if (flag != 0)
-		return (typed != 0) == ((kept & flag) != 0);
-	return kept == typed || (option == BNUM && kept > typed && kept / 2 < typed);
-}
-
-/*
- * PlantDB::reorganize_file(), by which an open mends the pages of a tree or forest after a
- * crash, makes them anew with the default size. Refused, the data would be out of reach.
- */
-static bool
-is_from_crash(struct nb_db *db, size_t option, uint64_t kept)
-{
-	enum { PSIZ_DEFAULT = 8192 };
-
-	if (option != PSIZ || kept != PSIZ_DEFAULT)
-		return false;
-	db->host->log(NB_LOG_WARNING,
-		"kyotocabinet: pages have the default psiz, %d bytes, and not the one given: as they were made, or as a crash made Kyoto Cabinet rebuild them",
-		PSIZ_DEFAULT);
-	return true;
-}
-
-/* An existing database silently keeps the tuning that it was made with. */
-static int
-check_kept(struct nb_db *db, const struct nb_option_value *value)
-{
-	int rc = NB_OK;
-	char *status = kcdbstatus(db->base);
-	if (status == NULL)
-		return fail(db, "kcdbstatus");
-	for (size_t i = BNUM; i < OPTIONS && rc == NB_OK; i++) {
-		const char *line = tunings[i].flag != 0 ? "opts" : options[i].name;
-		uint64_t kept;
-		if (value[i].is_set && tunings[i].is_kept && read_status(status, line, &kept) &&
-			!is_same(i, value[i].u64, kept) && !is_from_crash(db, i, kept))
-			rc = db->host->fail(NB_UNSUPPORTED,
-				"the database was made with another %s, and keeps it (%s %llu)",
-				options[i].name, line, (unsigned long long)kept);
-	}
-	kcfree(status);
-	return rc;
-}
-
-static uint32_t
-open_mode(const struct nb_open_args *args)
-{
-	uint32_t mode = KCOTRYLOCK; /* another process's lock is a failure, not a wait */
-	if ((args->flags & NB_OPEN_READ_ONLY) != 0)
-		return mode | KCOREADER;
-	mode |= KCOWRITER;
-	if ((args->flags & NB_OPEN_CREATE) != 0)
-		mode |= KCOCREATE;
-	return args->durability == NB_DUR_PROCESS ? mode | KCOAUTOTRAN : mode;
-}
-
-static int
-open_failure(struct nb_db *db, const struct nb_open_args *args)
-{
-	int32_t code = kcdbecode(db->base);
-	if (code == KCENOREPOS)
-		return args->host->fail(NB_FAIL, "kcdbopen: no database in %s of this type: %s",
-			args->path, kcdbemsg(db->base));
-	if (code == KCESYSTEM && strcmp(kcdbemsg(db->base), "fcntl failed") == 0)
-		return fail(db, "another process has it open: kcdbopen");
-	return fail(db, "kcdbopen");
-}
-
-static int
-db_open(struct nb_db **out, const struct nb_open_args *args)
-{
-	const struct nb_host *host = args->host;
-	uint64_t type = args->options[TYPE].u64;
-	const struct nb_engine *engine = variant(args->options);
-	char name[PATH_MAX + 512];
-	int rc = check_durability(args, engine);
-	if (rc == NB_OK)
-		rc = check_options(args);
-	if (rc != NB_OK)
-		return rc;
-	int length = (engine->caps & NB_CAP_PERSISTENT) == 0
-		? snprintf(name, sizeof(name), "%s", places[type])
-		: snprintf(name, sizeof(name), "%s/%s", args->path, places[type]);
-	if (length >= PATH_MAX || strchr(name, '#') != NULL)
-		return host->fail(NB_UNSUPPORTED,
-			"the path is too long, or has a '#' (it begins parameters)");
-	const struct nb_option_value *map = &args->options[MSIZ];
-	if ((BIT(type) & IN_FILE) != 0 && (args->flags & NB_OPEN_READ_ONLY) == 0)
-		rc = check_map_room(
-			args, name, map->is_set ? map->u64 : MSIZ_DEFAULT, "-o msiz=");
-	if (rc != NB_OK)
-		return rc;
-	write_tunings(name + length, sizeof(name) - (size_t)length, args);
-
-	struct nb_db *db = calloc(1, sizeof(*db));
-	if (db == NULL)
-		return host->fail(NB_FAIL, "out of memory");
-	db->host = host;
-	db->engine = engine;
-	db->value_size = args->value_size <= RECORD_MAX ? args->value_size : 0;
-	db->is_transactional = engine->begin != NULL;
-	db->is_root_watched = db->is_transactional &&
-		(BIT(args->options[TYPE].u64) & PAGED) != 0;
-	db->base = kcdbnew();
-	errno = 0;
-	if (!kcdbopen(db->base, name, open_mode(args))) {
-		rc = open_failure(db, args);
-		goto free_db;
-	}
-	rc = check_kept(db, args->options);
-	if (rc != NB_OK)
-		goto close_base;
-	*out = db;
-	return NB_OK;
-
-close_base:
-	kcdbclose(db->base);
-free_db:
-	kcdbdel(db->base);
-	free(db);
-	return rc;
-}
-
-static int
-db_close(struct nb_db *db)
-{
-	int rc = outcome(db, "kcdbclose", kcdbclose(db->base));
-	kcdbdel(db->base);
-	free(db);
-	return rc;
 }
 
 SESSION_OPEN_WITH(buffer)
@@ -647,42 +330,6 @@ scan_close(struct nb_session *session)
 EXECUTE_AND_MERGE(
 	*session->db->engine, session->db->is_in_transaction || session->db->is_read_only)
 
-/* --- the whole --- */
-
-static int
-flush(struct nb_db *db, uint32_t upto)
-{
-	if (upto != NB_SETTLE_FLUSH)
-		return db->host->fail(
-			NB_UNSUPPORTED, "its C API cannot defragment; see option dfunit");
-	return outcome(db, "kcdbsync", kcdbsync(db->base, true, NULL, NULL));
-}
-
-static void
-stats(struct nb_db *db, nb_stat_emit emit, void *to)
-{
-	static const struct {
-		const char *status, *name, *unit;
-	} counters[] = {
-		{"count", "records", "records"},
-		{"size", "size", "bytes"},
-		{"realsize", "file", "bytes"},
-		{"frgcnt", "fragments", "blocks"},
-		{"lcnt", "leaf_nodes", "nodes"},
-		{"icnt", "inner_nodes", "nodes"},
-		{"pnum", "pages", "pages"},
-		{"cusage", "page_cache", "bytes"},
-	};
-	char *status = kcdbstatus(db->base);
-	uint64_t number;
-
-	for (size_t i = 0; i < COUNT_OF(counters); i++)
-		if (read_status(status, counters[i].status, &number))
-			emit(to, counters[i].name, counters[i].unit, NB_STAT_GAUGE, number);
-	if (status != NULL)
-		kcfree(status);
-}
-
 /* --- the tables: of each type one without transactions, and one with them --- */
 
 #define FOR(types, type, what, otherwise) ((BIT(type) & (types)) != 0 ? (what) : (otherwise))
@@ -696,13 +343,12 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 		FOR(SAFE, type, NB_DUR_BIT(NB_DUR_PROCESS), 0), \
 		.auto_durability = FOR(SAFE, type, NB_DUR_PROCESS, NB_DUR_NONE), \
 		.key_size_max = FOR(BIT(CACHE), type, CACHE_KEY_MAX, RECORD_MAX), \
-		.value_size_max = RECORD_MAX, .options = options, .open = db_open, \
-		.close = db_close, ENGINE_RECORDS, .insert = insert, .batch = batch, \
-		.stats = stats, .variant = variant, \
-		.scan_open = FOR(SORTED, type, scan_open, NULL), \
+		.value_size_max = RECORD_MAX, .options = database_options, ENGINE_OPEN, \
+		ENGINE_RECORDS, .insert = insert, .batch = batch, .stats = database_stats, \
+		.variant = variant, .scan_open = FOR(SORTED, type, scan_open, NULL), \
 		.scan_next = FOR(SORTED, type, scan_next, NULL), \
 		.scan_close = FOR(SORTED, type, scan_close, NULL), \
-		.flush = FOR(IN_MEMORY, type, NULL, flush)
+		.flush = FOR(IN_MEMORY, type, NULL, database_flush)
 #define PLAIN(type, about) \
 	[type] = {COMMON(type, about), .caps = CAPS(type) | NB_CAP_CONCURRENT}
 #define TRANSACTIONAL(type, about) \
