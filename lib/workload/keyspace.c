@@ -123,18 +123,18 @@ get_big_endian(const uint8_t *in, size_t size)
 	return __builtin_bswap64(bytes);
 }
 
-static inline void
-put_raw(const struct keyspace *space, uint64_t written, uint8_t *out)
+static inline size_t
+put_raw(const struct keyspace *space, uint32_t order, size_t size, uint64_t written,
+	uint8_t *out)
 {
-	size_t size = space->key_size;
 	if (size < 8) {
 		put_big_endian(out, written, size);
-		return;
+		return size;
 	}
-	if (space->order == NB_ORDER_ORDERED) {
+	if (order == NB_ORDER_ORDERED) {
 		memset(out, 0, size - 8);
 		put_big_endian(out + size - 8, written, 8);
-		return;
+		return size;
 	}
 	put_big_endian(out, written, 8);
 	uint64_t state = written ^ space->salt; /* of what follows the first 8 bytes */
@@ -142,6 +142,7 @@ put_raw(const struct keyspace *space, uint64_t written, uint8_t *out)
 		uint64_t word = splitmix64_next(&state);
 		memcpy(out + at, &word, size - at < 8 ? size - at : 8);
 	}
+	return size;
 }
 
 static inline size_t
@@ -205,8 +206,8 @@ keyspace_key(const struct keyspace *space, uint64_t number, uint8_t *out)
 	case NB_KEY_TEXT:
 		return put_text(space, in_order(space, space->order, number), out);
 	default: /* be64 is raw of 8 bytes */
-		put_raw(space, in_order(space, space->order, number), out);
-		return space->key_size;
+		return put_raw(space, space->order, space->key_size,
+			in_order(space, space->order, number), out);
 	}
 }
 
@@ -232,87 +233,58 @@ keyspace_number(const struct keyspace *space, struct nb_slice key, uint64_t *num
 
 /* ---- many at once ---- */
 
-static void
-keys_8(uint64_t salt, const uint64_t *numbers, uint32_t count, uint8_t *out, size_t stride)
-{
-	for (uint32_t i = 0; i < count; i++)
-		put_big_endian(out + i * stride, splitmix64_mix(numbers[i] + salt), 8);
-}
-
-static void
-keys_8_ordered(const uint64_t *numbers, uint32_t count, uint8_t *out, size_t stride)
-{
-	for (uint32_t i = 0; i < count; i++)
-		put_big_endian(out + i * stride, numbers[i], 8);
-}
-
-static void
-keys_16(uint64_t salt, const uint64_t *numbers, uint32_t count, uint8_t *out, size_t stride)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t written = splitmix64_mix(numbers[i] + salt);
-		uint64_t state = written ^ salt;
-		uint64_t words[2] = {__builtin_bswap64(written), splitmix64_next(&state)};
-		memcpy(out + i * stride, words, 16);
-	}
-}
-
+/** With constant order and size the switches are none. `size` is of raw keys; 0: they are texts. */
 static inline __attribute__((always_inline)) void
-keys_text_in(const struct keyspace *space, uint32_t order, const uint64_t *numbers,
+keys_of(const struct keyspace *space, uint32_t order, size_t size, const uint64_t *numbers,
 	uint32_t count, uint8_t *out, size_t stride, struct nb_slice *slices)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		uint8_t *key = out + i * stride;
 		uint64_t written = in_order(space, order, numbers[i]);
-		slices[i] = (struct nb_slice){key, put_text(space, written, key)};
+		slices[i] = (struct nb_slice){key,
+			size == 0 ? put_text(space, written, key)
+				  : put_raw(space, order, size, written, key)};
 	}
 }
 
-/** A loop for each order, without a branch on it for each key. */
-static void
-keys_text(const struct keyspace *space, const uint64_t *numbers, uint32_t count, uint8_t *out,
-	size_t stride, struct nb_slice *slices)
+/** Loops of their own for the sizes that are asked most; false if there is none. */
+static inline __attribute__((always_inline)) bool
+keys_in_order(const struct keyspace *space, uint32_t order, const uint64_t *numbers,
+	uint32_t count, uint8_t *out, size_t stride, struct nb_slice *slices)
 {
-	if (space->order == NB_ORDER_YCSB)
-		keys_text_in(space, NB_ORDER_YCSB, numbers, count, out, stride, slices);
-	else if (space->order == NB_ORDER_HASHED)
-		keys_text_in(space, NB_ORDER_HASHED, numbers, count, out, stride, slices);
-	else
-		keys_text_in(space, NB_ORDER_ORDERED, numbers, count, out, stride, slices);
-}
-
-/** The loops above, for what is asked most; false if there is none. */
-static bool
-keys_fast(const struct keyspace *space, const uint64_t *numbers, uint32_t count, uint8_t *out,
-	size_t stride)
-{
-	bool is_raw = space->format == NB_KEY_RAW || space->format == NB_KEY_BE64;
-	if (!is_raw)
-		return false;
-	if (space->order == NB_ORDER_HASHED && space->key_size == 16)
-		keys_16(space->salt, numbers, count, out, stride);
-	else if (space->order == NB_ORDER_HASHED && space->key_size == 8)
-		keys_8(space->salt, numbers, count, out, stride);
-	else if (space->order == NB_ORDER_ORDERED && space->key_size == 8)
-		keys_8_ordered(numbers, count, out, stride);
+	if (space->format == NB_KEY_TEXT)
+		keys_of(space, order, 0, numbers, count, out, stride, slices);
+	else if (space->format != NB_KEY_FILE && space->key_size == 16)
+		keys_of(space, order, 16, numbers, count, out, stride, slices);
+	else if (space->format != NB_KEY_FILE && space->key_size == 8)
+		keys_of(space, order, 8, numbers, count, out, stride, slices);
 	else
 		return false;
 	return true;
+}
+
+static bool
+keys_fast(const struct keyspace *space, const uint64_t *numbers, uint32_t count, uint8_t *out,
+	size_t stride, struct nb_slice *slices)
+{
+#define IN(order) keys_in_order(space, order, numbers, count, out, stride, slices)
+	switch (space->order) {
+	case NB_ORDER_YCSB:
+		return IN(NB_ORDER_YCSB);
+	case NB_ORDER_ORDERED:
+		return IN(NB_ORDER_ORDERED);
+	default:
+		return IN(NB_ORDER_HASHED);
+	}
+#undef IN
 }
 
 void
 keyspace_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t count,
 	uint8_t *out, size_t stride, struct nb_slice *slices)
 {
-	if (keys_fast(space, numbers, count, out, stride)) {
-		for (uint32_t i = 0; i < count; i++)
-			slices[i] = (struct nb_slice){out + i * stride, space->key_size};
+	if (keys_fast(space, numbers, count, out, stride, slices))
 		return;
-	}
-	if (space->format == NB_KEY_TEXT) {
-		keys_text(space, numbers, count, out, stride, slices);
-		return;
-	}
 	for (uint32_t i = 0; i < count; i++) {
 		uint8_t *key = out + i * stride;
 		slices[i] = (struct nb_slice){key, keyspace_key(space, numbers[i], key)};

@@ -362,6 +362,13 @@ has_writes(const struct ops_spec *spec)
 	return (kinds_verbs(spec->job, spec->group) & KIND_PUTS) != 0;
 }
 
+/** Whether operation j of a block goes to record j of it alone. */
+static inline bool
+is_of_ones(const struct ops_spec *spec)
+{
+	return !spec->has_items && !spec->has_steps;
+}
+
 int
 ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
 {
@@ -396,7 +403,7 @@ ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
 			value_prepare(&spec->values, value);
 		maker->values[j] = (struct nb_slice){value, value_size};
 	}
-	for (uint32_t j = 0; j < maker->block && spec->plain_count > 0; j++) {
+	for (uint32_t j = 0; j < maker->block && is_of_ones(spec); j++) {
 		maker->keys[j] = (struct nb_slice){
 			maker->bytes + j * maker->key_stride, spec->keys->key_size};
 		maker->ops[j] = (struct ops_op){.kind = spec->one_kind,
@@ -754,16 +761,34 @@ make_plain(struct ops_maker *maker)
 	return count;
 }
 
-uint32_t
-ops_make(struct ops_maker *maker)
+/** Choose the records of the next `left` operations, or as many as fit: how many. */
+static uint32_t
+choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
 {
 	const struct ops_spec *spec = maker->spec;
-	if (spec->plain_count > 0)
-		return make_plain(maker);
-	uint32_t begin = maker->at, used = 0, left;
-	uint32_t size = size_of_stratum(spec, maker->first);
-	left = size > begin ? size - begin : 0;
-	uint32_t count = 0;
+	uint32_t count = left < maker->block ? left : maker->block;
+	uint64_t first = maker->first + begin;
+	for (uint32_t j = 0; j < count; j++)
+		maker->ops[j].index = first + j;
+	if (spec->one_kind == NB_OP_READ && !spec->is_array) {
+		for (uint32_t j = 0; j < count; j++)
+			maker->numbers[j] = number_of(maker, maker->drawn[begin + j]);
+		return count;
+	}
+	for (uint32_t j = 0; j < count; j++) {
+		struct ops_op *op = &maker->ops[j];
+		op->kind = maker->kinds[begin + j];
+		choose(maker, begin + j, &maker->numbers[j], 1);
+		op->length = op->kind == NB_OP_SCAN ? scan_length(maker, begin + j) : 0;
+	}
+	return count;
+}
+
+/** The same of operations of which some go to many records, `*records` together. */
+static uint32_t
+choose_many(struct ops_maker *maker, uint32_t begin, uint32_t left, uint32_t *records)
+{
+	uint32_t count = 0, used = 0;
 	for (uint32_t j = 0; j < left && used < maker->block; j++, count++) {
 		uint32_t kind = maker->kinds[begin + j];
 		bool is_steps = kind_is_steps(kind);
@@ -783,6 +808,22 @@ ops_make(struct ops_maker *maker)
 			.steps = steps};
 		used += items;
 	}
+	*records = used;
+	return count;
+}
+
+uint32_t
+ops_make(struct ops_maker *maker)
+{
+	const struct ops_spec *spec = maker->spec;
+	if (spec->plain_count > 0)
+		return make_plain(maker);
+	uint32_t begin = maker->at, size = size_of_stratum(spec, maker->first);
+	uint32_t left = size > begin ? size - begin : 0, used, count;
+	if (is_of_ones(spec))
+		count = used = choose_ones(maker, begin, left);
+	else
+		count = choose_many(maker, begin, left, &used);
 	keyspace_keys(
 		spec->keys, maker->numbers, used, maker->bytes, maker->key_stride, maker->keys);
 	if (spec->one_kind != NB_OP_READ)
