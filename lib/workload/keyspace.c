@@ -136,11 +136,17 @@ put_raw(const struct keyspace *space, uint32_t order, size_t size, uint64_t writ
 		put_big_endian(out + size - 8, written, 8);
 		return size;
 	}
-	put_big_endian(out, written, 8);
+	uint64_t word = __builtin_bswap64(written), at = 8;
+	memcpy(out, &word, 8);
 	uint64_t state = written ^ space->salt; /* of what follows the first 8 bytes */
-	for (size_t at = 8; at < size; at += 8) {
-		uint64_t word = splitmix64_next(&state);
-		memcpy(out + at, &word, size - at < 8 ? size - at : 8);
+	for (; at + 8 <= size; at += 8) {
+		word = splitmix64_next(&state);
+		memcpy(out + at, &word, 8);
+	}
+	if (at < size) { /* whole words, the last one over the end of that before */
+		unsigned over = 8 * (unsigned)(size - at);
+		word = word >> over | splitmix64_next(&state) << (64 - over);
+		memcpy(out + size - 8, &word, 8);
 	}
 	return size;
 }
@@ -247,7 +253,7 @@ keys_of(const struct keyspace *space, uint32_t order, size_t size, const uint64_
 	}
 }
 
-/** Loops of their own for the sizes that are asked most; false if there is none. */
+/** Loops of their own for texts and for the sizes that are asked most; false for keys of a file. */
 static inline __attribute__((always_inline)) bool
 keys_in_order(const struct keyspace *space, uint32_t order, const uint64_t *numbers,
 	uint32_t count, uint8_t *out, size_t stride, struct nb_slice *slices)
@@ -258,6 +264,8 @@ keys_in_order(const struct keyspace *space, uint32_t order, const uint64_t *numb
 		keys_of(space, order, 16, numbers, count, out, stride, slices);
 	else if (space->format != NB_KEY_FILE && space->key_size == 8)
 		keys_of(space, order, 8, numbers, count, out, stride, slices);
+	else if (space->format != NB_KEY_FILE)
+		keys_of(space, order, space->key_size, numbers, count, out, stride, slices);
 	else
 		return false;
 	return true;

@@ -574,11 +574,13 @@ static inline void
 draw_others(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
 {
 	uint64_t random = maker->random[j], i = maker->first - maker->skipped + j;
-	bool is_uniform = maker->dist.kind == NB_DIST_UNIFORM;
+	struct dist dist = maker->dist; /* what is written to numbers is not in it */
+	for (uint32_t k = 1; k < items && dist.kind == NB_DIST_UNIFORM; k++)
+		numbers[k] = dist_below(&random, dist.n);
+	for (uint32_t k = 1; k < items && dist.kind != NB_DIST_UNIFORM; k++)
+		numbers[k] = dist_draw(&dist, &random, i + k);
 	for (uint32_t k = 1; k < items; k++)
-		numbers[k] = number_of(maker,
-			is_uniform ? dist_below(&random, maker->dist.n)
-				   : dist_draw(&maker->dist, &random, i + k));
+		numbers[k] = number_of(maker, numbers[k]);
 	maker->random[j] = random;
 }
 
