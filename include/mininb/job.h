@@ -209,6 +209,15 @@ enum {
 	NB_ATOMIC_REQUIRED = 2 /* an engine that cannot is refused */
 };
 
+/* Which calls of the engine do its steps. */
+enum {
+	NB_CALLS_AUTO = 0, /* the first of those below that the engine has */
+	NB_CALLS_EXECUTE = 1,
+	NB_CALLS_TRANSACTION = 2, /* begin, a verb for each step, commit */
+	NB_CALLS_BATCH = 3,       /* multi_get of gets, batch of puts and deletes */
+	NB_CALLS_SINGLE = 4       /* a verb for each step */
+};
+
 #define NB_KIND_STEPS_MAX 16u
 #define NB_KIND_NAME 24 /* bytes of a name, its NUL included */
 
@@ -225,7 +234,8 @@ struct nb_kind {
 	char name[NB_KIND_NAME];
 	uint32_t atomic;   /* NB_ATOMIC_* */
 	uint32_t snapshot; /* NB_ATOMIC_YES or _NO: its reads see one version of the data */
-	uint32_t step_count, spare_u32;
+	uint32_t step_count;
+	uint32_t calls; /* NB_CALLS_* */
 	struct nb_kind_step steps[NB_KIND_STEPS_MAX];
 };
 
@@ -283,7 +293,7 @@ nb_job_keys(void);
  * A file is INI: [workload] first, with the keys of the job, and with keys of groups as
  * defaults of the groups after it; [load] is the group of the loading; every other section
  * is a group of the run, but for [kind NAME], which defines a kind of operations with the keys
- * steps, atomic and snapshot; groups after it have its name as a key. Without a group, the defaults become a group named "run". NULL instead
+ * steps, atomic, snapshot and calls; groups after it have its name as a key. Without a group, the defaults become a group named "run". NULL instead
  * of a name: no file, all defaults, one group "run" without a mix.
  */
 NB_MUST_CHECK int

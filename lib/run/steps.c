@@ -67,31 +67,47 @@ wants_more(const struct nb_kind *kind)
 }
 
 static bool
-has_way(const struct nb_engine *engine, const struct nb_kind *kind, uint32_t way)
+can_batch(const struct nb_engine *engine, const struct nb_kind *kind)
+{
+	if (are_only(kind, 1 << NB_STEP_GET))
+		return engine->multi_get != NULL;
+	return are_only(kind, 1 << NB_STEP_PUT | 1 << NB_STEP_DEL) && engine->batch != NULL &&
+		(kind->atomic == NB_ATOMIC_NO || (engine->caps & NB_CAP_ATOMIC_BATCH) != 0);
+}
+
+static bool
+can(const struct nb_engine *engine, const struct nb_kind *kind, uint32_t way)
 {
 	switch (way) {
 	case WAY_EXECUTE:
-		return engine->execute != NULL && !is_one_verb(engine, kind);
+		return engine->execute != NULL;
 	case WAY_TXN:
-		return engine->begin != NULL && engine->commit != NULL &&
-			engine->abort != NULL && wants_more(kind) && !is_one_verb(engine, kind);
+		return engine->begin != NULL && engine->commit != NULL && engine->abort != NULL;
 	case WAY_TOGETHER:
-		if (kind_records_max(kind) == 1)
-			return false;
-		return are_only(kind, 1 << NB_STEP_GET)
-			? engine->multi_get != NULL
-			: are_only(kind, 1 << NB_STEP_PUT | 1 << NB_STEP_DEL) &&
-				engine->batch != NULL &&
-				(engine->caps & NB_CAP_ATOMIC_BATCH) != 0;
+		return can_batch(engine, kind);
 	default:
 		return true;
 	}
 }
 
+/** Whether the job asks for that way, or lets the engine's best one be taken. */
+static bool
+may_go(const struct nb_engine *engine, const struct nb_kind *kind, uint32_t way)
+{
+	if (kind->calls != NB_CALLS_AUTO)
+		return kind->calls == way + NB_CALLS_EXECUTE;
+	if (way == WAY_SINGLE)
+		return true;
+	return way == WAY_TOGETHER
+		? kind_records_max(kind) > 1
+		: !is_one_verb(engine, kind) && (way == WAY_EXECUTE || wants_more(kind));
+}
+
+/** WAYS: there is none. */
 static uint8_t
 first_way(const struct nb_engine *engine, const struct nb_kind *kind, uint32_t from)
 {
-	while (!has_way(engine, kind, from))
+	while (from < WAYS && !(may_go(engine, kind, from) && can(engine, kind, from)))
 		from++;
 	return (uint8_t)from;
 }
@@ -122,11 +138,21 @@ refuse_level(const struct nb_engine *engine, const struct nb_kind *kind)
 }
 
 static int
+refuse_calls(const struct nb_engine *engine, const struct nb_kind *kind)
+{
+	return error_set(NB_UNSUPPORTED,
+		"%s: %s cannot do these steps with calls = %s; leave calls out", kind->name,
+		engine->name, kind_calls_name(kind));
+}
+
+static int
 check_kind(const struct nb_engine *engine, const struct nb_kind *kind)
 {
 	uint32_t way = first_way(engine, kind, WAY_EXECUTE);
 	bool has_scan = (engine->caps & NB_CAP_ORDERED) != 0 &&
 		(engine->scan_open != NULL || way == WAY_EXECUTE);
+	if (way == WAYS)
+		return refuse_calls(engine, kind);
 	if (kind->atomic == NB_ATOMIC_REQUIRED && level_of(engine, kind, way) == STEPS_EMULATED)
 		return refuse_level(engine, kind);
 	if ((kind_verbs(kind) >> NB_STEP_PREFIX_EMPTY & 1) != 0 && !has_scan)
@@ -396,13 +422,14 @@ steps_flags(const struct nb_kind *kind)
 }
 
 static int
-take_all(struct job_worker *worker, const struct ops_op *op, bool is_sample,
-	uint32_t clock_kind, struct span *span)
+take_all(struct job_worker *worker, const struct ops_op *op, const struct nb_kind *kind,
+	bool is_sample, uint32_t clock_kind, struct span *span)
 {
 	int rc = NB_OK;
 	for (uint32_t k = 0; k < op->items; k++)
 		rc = fold(rc, take_verified(worker, op, k, is_sample, clock_kind, span));
-	release(worker);
+	if ((kind_verbs(kind) >> NB_STEP_GET & 1) != 0)
+		release(worker);
 	return rc;
 }
 
@@ -419,7 +446,7 @@ multi_get(struct job_worker *worker, const struct ops_op *op)
 }
 
 static int
-batch(struct job_worker *worker, const struct ops_op *op)
+batch(struct job_worker *worker, const struct ops_op *op, const struct nb_kind *kind)
 {
 	for (uint32_t k = 0; k < op->items; k++) {
 		struct nb_step *step = &op->steps[k];
@@ -428,8 +455,8 @@ batch(struct job_worker *worker, const struct ops_op *op)
 			.value = step->value,
 			.is_delete = step->verb == NB_STEP_DEL};
 	}
-	return worker->plan->engine->batch(
-		worker->session, worker->writes, op->items, NB_BATCH_ATOMIC);
+	return worker->plan->engine->batch(worker->session, worker->writes, op->items,
+		kind->atomic != NB_ATOMIC_NO ? NB_BATCH_ATOMIC : 0);
 }
 
 static int
@@ -463,6 +490,8 @@ steps_attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample
 		rc = engine->execute(worker->session, op->steps, op->items, steps_flags(kind));
 		if (rc == NB_UNSUPPORTED) {
 			*way = first_way(engine, kind, WAY_TXN);
+			if (*way == WAYS)
+				return refuse_calls(engine, kind);
 			if (kind->atomic == NB_ATOMIC_REQUIRED &&
 				level_of(engine, kind, *way) == STEPS_EMULATED)
 				return refuse_level(engine, kind);
@@ -474,7 +503,7 @@ steps_attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample
 		rc = each_step(
 			worker, op, is_sample, clock_kind, span, !is_one_verb(engine, kind));
 	else if (*way == WAY_TOGETHER)
-		rc = reads_alone ? multi_get(worker, op) : batch(worker, op);
+		rc = reads_alone ? multi_get(worker, op) : batch(worker, op, kind);
 	bool is_lent = *way == WAY_EXECUTE || *way == WAY_TOGETHER;
 	bool is_whole = *way != WAY_SINGLE || is_one_verb(engine, kind);
 	if (rc == NB_CONFLICT && !is_whole)
@@ -483,7 +512,8 @@ steps_attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample
 			: error_set(NB_FAIL, "a step was answered with nothing but conflicts");
 	if (rc == NB_CONFLICT)
 		worker->is_adding = false; /* nothing of it happened */
-	return rc == NB_OK && is_lent ? take_all(worker, op, is_sample, clock_kind, span) : rc;
+	return rc == NB_OK && is_lent ? take_all(worker, op, kind, is_sample, clock_kind, span)
+				      : rc;
 }
 
 int

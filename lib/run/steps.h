@@ -4,7 +4,7 @@
 /**
  * Operations that are lists of steps: how an engine does them, and at which level. Ways, the first
  * that the engine has: execute; begin to commit; multi_get for reads alone and an atomic batch for
- * puts and deletes alone; single verbs.
+ * puts and deletes alone; single verbs. A kind can ask for one of them.
  */
 #include "run/worker_taken.h"
 

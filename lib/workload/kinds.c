@@ -5,6 +5,7 @@
  *     [kind transfer]
  *     steps = get*2, put@1, add:5
  *     atomic = required
+ *     calls = transaction
  *
  * Each step draws its own record; VERB*3 is three steps and VERB*1..4 a number of them drawn for
  * each operation; VERB@1 goes to the records of the first step. Whether a kind is read-only
@@ -36,6 +37,19 @@ enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
 static const char *const atomics[] = {
 	[NB_ATOMIC_YES] = "yes", [NB_ATOMIC_NO] = "no", [NB_ATOMIC_REQUIRED] = "required"};
 enum { ATOMICS = sizeof(atomics) / sizeof(atomics[0]) };
+
+static const char *const calls[] = {[NB_CALLS_AUTO] = "auto",
+	[NB_CALLS_EXECUTE] = "execute",
+	[NB_CALLS_TRANSACTION] = "transaction",
+	[NB_CALLS_BATCH] = "batch",
+	[NB_CALLS_SINGLE] = "single"};
+enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
+
+const char *
+kind_calls_name(const struct nb_kind *kind)
+{
+	return calls[kind->calls];
+}
 
 static const struct nb_kind kind_add_row = {.name = "add",
 	.step_count = 1,
@@ -181,31 +195,33 @@ set_steps(struct nb_kind *kind, const char *text)
 }
 
 static int
-set_choice(uint32_t *out, const char *text, uint32_t count)
+set_choice(uint32_t *out, const char *text, const char *const names[], uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		if (strcmp(atomics[i], text) == 0) {
+		if (strcmp(names[i], text) == 0) {
 			*out = i;
 			return NB_OK;
 		}
 	}
-	return error_unknown(text, atomics, count, "'%.*s' is not known", JOB_QUOTE_MAX, text);
+	return error_unknown(text, names, count, "'%.*s' is not known", JOB_QUOTE_MAX, text);
 }
 
 int
 kind_set(struct nb_kind *kind, const char *key, const char *text)
 {
-	static const char *const keys[] = {"steps", "atomic", "snapshot"};
+	static const char *const keys[] = {"steps", "atomic", "snapshot", "calls"};
 	int rc;
 	if (strcmp(key, "steps") == 0)
 		rc = set_steps(kind, text);
 	else if (strcmp(key, "atomic") == 0)
-		rc = set_choice(&kind->atomic, text, ATOMICS);
+		rc = set_choice(&kind->atomic, text, atomics, ATOMICS);
 	else if (strcmp(key, "snapshot") == 0)
-		rc = set_choice(&kind->snapshot, text, NB_ATOMIC_NO + 1);
+		rc = set_choice(&kind->snapshot, text, atomics, NB_ATOMIC_NO + 1);
+	else if (strcmp(key, "calls") == 0)
+		rc = set_choice(&kind->calls, text, calls, CALLS);
 	else
-		return error_unknown(key, keys, 3, "[kind %s] has no key '%.*s'", kind->name,
-			JOB_QUOTE_MAX, key);
+		return error_unknown(key, keys, sizeof(keys) / sizeof(keys[0]),
+			"[kind %s] has no key '%.*s'", kind->name, JOB_QUOTE_MAX, key);
 	return rc == NB_OK ? NB_OK : error_prefix(rc, "%s", key);
 }
 
@@ -236,6 +252,8 @@ kind_write(FILE *to, const struct nb_kind *kind)
 		fprintf(to, "atomic = %s\n", atomics[kind->atomic]);
 	if (kind->snapshot != NB_ATOMIC_YES)
 		fprintf(to, "snapshot = %s\n", atomics[kind->snapshot]);
+	if (kind->calls != NB_CALLS_AUTO)
+		fprintf(to, "calls = %s\n", calls[kind->calls]);
 }
 
 /* ---- what it does ---- */
@@ -255,6 +273,9 @@ kind_check(const struct nb_kind *kind)
 			step->times_min > step->times_max || like->times_max != step->times_max)
 			return error_set(NB_ERR_USAGE, "step %u is not a step", s + 1);
 	}
+	if (kind->atomic >= ATOMICS || kind->snapshot > NB_ATOMIC_NO || kind->calls >= CALLS)
+		return error_set(
+			NB_ERR_USAGE, "atomic, snapshot or calls has a value that is none");
 	if (kind_records_max(kind) > NB_ITEMS_MAX)
 		return error_set(NB_ERR_USAGE, "the steps may go to %u records; allowed: %u",
 			kind_records_max(kind), NB_ITEMS_MAX);

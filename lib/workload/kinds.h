@@ -38,9 +38,13 @@ kind_find(const struct nb_job *job, const char *name);
 NB_MUST_CHECK int
 kind_add(struct nb_job *job, const char *name);
 
-/** Set a key of a section [kind NAME]: steps, atomic, snapshot. NB_ERR_USAGE says what is wrong. */
+/** Set a key of a section [kind NAME]: steps, atomic, snapshot, calls. NB_ERR_USAGE says what is wrong. */
 NB_MUST_CHECK int
 kind_set(struct nb_kind *kind, const char *key, const char *text);
+
+/** "execute", "transaction", ...: the key `calls` as it would be typed. */
+const char *
+kind_calls_name(const struct nb_kind *kind);
 
 /** Its section, as a file has it. */
 void

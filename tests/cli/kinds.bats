@@ -153,6 +153,41 @@ findings_of() {
 	equals "$(jq '.results[0].groups[0].findings.verified' a.json)" 101
 }
 
+@test "a job chooses the calls that do the steps" {
+	local calls level
+	while read -r calls level; do
+		cat >job.ini <<-END
+			[workload]
+			records = 100
+			[kind purge]
+			steps = delete*2..10
+			calls = $calls
+			[kind fill]
+			steps = put*1..20
+			calls = $calls
+			[run]
+			purge = 50
+			fill = 50
+			count = 2000
+		END
+		mininb 0 load --workload=job.ini --path=nb --driver=lmdb --fresh
+		mininb 0 run --workload=job.ini --path=nb --driver=lmdb --verify-rate=1 \
+			--output="$calls.json"
+		equals "$calls $(jq -r '.results[0].groups[0].level' "$calls.json")" "$calls $level"
+		mininb 0 workloads ./job.ini
+		contains "$output" $'\ncalls = '"$calls"$'\n'
+	done <<-'END'
+		execute serializable
+		transaction serializable
+		batch atomic writes
+		single emulated
+	END
+	equals "$(jq -r .results[0].digest execute.json)" "$(jq -r .results[0].digest batch.json)"
+	sed -i 's/^calls = .*/calls = batch/' job.ini
+	mininb 1 run --workload=job.ini --path=nb --driver="$stepper"
+	contains "$stderr" 'stepper cannot do these steps with calls = batch'
+}
+
 @test "wrong kinds are refused with what is allowed" {
 	local bad
 	while IFS='|' read -r bad said; do
@@ -160,6 +195,7 @@ findings_of() {
 		mininb 2 run --workload=job.ini --path=nb --driver=memory
 		contains "$stderr" "$said"
 	done <<-'END'
+		[kind look]\nsteps = get\ncalls = all|allowed: auto, execute, transaction, batch, single
 		[kind look]\nsteps = gte|there is no step 'gte', did you mean 'get'?
 		[kind look]\nsteps = get@1|comes the number of a step before it
 		[kind look]\nsteps = get*0|a number or a range of 1 to 1024
