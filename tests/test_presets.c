@@ -9,8 +9,9 @@ bool unit_in_scratch = true;
 
 /* Those that are shipped; the test runs from the build tree and so finds them. */
 static const char *const shipped[] = {"deleterandom", "fillrandom", "fillseq", "fptree-220w",
-	"overwrite", "readrandom", "readrandomwriterandom", "readseq", "readwhilewriting",
-	"seekrandom", "ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"};
+	"graph-read", "overwrite", "readrandom", "readrandomwriterandom", "readseq",
+	"readwhilewriting", "seekrandom", "transfer", "ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d",
+	"ycsb-e", "ycsb-f"};
 
 TEST(shipped_presets_are_listed_by_name_with_a_summary)
 {

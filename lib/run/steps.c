@@ -59,10 +59,12 @@ has_writes(const struct nb_kind *kind)
 	return (kind_verbs(kind) & KIND_CHANGES) != 0;
 }
 
+/** Whether its reads have to see one version, or its writes to happen at once. */
 static bool
 wants_more(const struct nb_kind *kind)
 {
-	return kind->snapshot != NB_ATOMIC_NO ||
+	bool has_reads = (kind_verbs(kind) & 1u << NB_STEP_GET) != 0;
+	return (has_reads && kind->snapshot != NB_ATOMIC_NO) ||
 		(has_writes(kind) && kind->atomic != NB_ATOMIC_NO);
 }
 
@@ -186,6 +188,23 @@ steps_begin(struct job_worker *worker)
 	}
 }
 
+/** Of a kind of the worker's steps; NULL: it has none of that number. */
+static const struct nb_kind *
+kind_of(const struct job_worker *worker, uint32_t k)
+{
+	const struct ops_spec *spec = worker->plan->spec;
+	return worker->plan->feed == NULL && spec->group->weights[k] > 0
+		? kind_row(spec->job, k)
+		: NULL;
+}
+
+static uint32_t
+level_by(const struct job_worker *worker, uint32_t k)
+{
+	return level_of(
+		worker->plan->engine, kind_row(worker->plan->spec->job, k), worker->ways[k]);
+}
+
 uint32_t
 steps_request(const struct nb_engine *engine, const struct nb_kind *kind)
 {
@@ -199,30 +218,43 @@ steps_request(const struct nb_engine *engine, const struct nb_kind *kind)
 uint32_t
 steps_level(const struct job_worker *worker)
 {
-	const struct ops_spec *spec = worker->plan->spec;
-	uint32_t level = STEPS_NONE;
-	for (uint32_t k = KIND_ADD; k < NB_KINDS_MAX && worker->plan->feed == NULL; k++) {
-		const struct nb_kind *kind = kind_row(spec->job, k);
-		if (kind == NULL || spec->group->weights[k] == 0)
-			continue;
-		uint32_t own = level_of(worker->plan->engine, kind, worker->ways[k]);
-		level = level == STEPS_NONE || own < level ? own : level;
+	uint32_t level = STEPS_NONE, other = STEPS_NONE;
+	for (uint32_t k = KIND_ADD; k < NB_KINDS_MAX; k++) {
+		const struct nb_kind *kind = kind_of(worker, k);
+		uint32_t own = kind != NULL ? level_by(worker, k) : STEPS_NONE;
+		uint32_t *weakest = kind != NULL && wants_more(kind) ? &level : &other;
+		if (kind != NULL && (*weakest == STEPS_NONE || own < *weakest))
+			*weakest = own;
 	}
-	return level;
+	return level != STEPS_NONE ? level : other;
 }
 
 bool
 steps_add_up(const struct job_worker *worker)
 {
-	bool adds_up = worker->plan->engine->merge != NULL ||
-		steps_level(worker) >= STEPS_SNAPSHOT || !worker->plan->spec->has_steps;
-	for (uint32_t k = KIND_ADD; k < NB_KINDS_MAX && !adds_up; k++) {
-		const struct nb_kind *kind = kind_row(worker->plan->spec->job, k);
-		if (kind != NULL && worker->plan->spec->group->weights[k] > 0 &&
-			worker->ways[k] != WAY_EXECUTE)
-			return false;
+	bool adds_up = true;
+	for (uint32_t k = KIND_ADD; k < NB_KINDS_MAX; k++) {
+		const struct nb_kind *kind = kind_of(worker, k);
+		if (kind != NULL && (kind_verbs(kind) & 1u << NB_STEP_MERGE) != 0)
+			adds_up &= worker->plan->engine->merge != NULL ||
+				worker->ways[k] == WAY_EXECUTE ||
+				level_by(worker, k) >= STEPS_SNAPSHOT;
 	}
-	return true;
+	return adds_up;
+}
+
+/** Whether all puts of an operation that are to happen at once do. */
+static bool
+puts_at_once(const struct job_worker *worker)
+{
+	bool do_all = true;
+	for (uint32_t k = KIND_ADD; k < NB_KINDS_MAX; k++) {
+		const struct nb_kind *kind = kind_of(worker, k);
+		if (kind != NULL && (kind_verbs(kind) & KIND_PUTS) != 0 &&
+			kind->atomic != NB_ATOMIC_NO)
+			do_all &= level_by(worker, k) >= STEPS_ATOMIC_WRITES;
+	}
+	return do_all;
 }
 
 /* ---- a step ---- */
@@ -550,9 +582,8 @@ steps_judge(struct job_worker *worker, const struct ops_op *op, bool is_sample, 
 	worker->is_adding = false;
 	if (!worker->is_watched && !(is_sample && may_be_torn))
 		return;
-	const struct nb_kind *kind = kind_row(worker->plan->spec->job, op->kind);
-	uint32_t level = level_of(worker->plan->engine, kind, worker->ways[op->kind]);
-	if (is_sample && may_be_torn && level >= STEPS_SNAPSHOT)
+	uint32_t level = level_by(worker, op->kind);
+	if (is_sample && may_be_torn && level >= STEPS_SNAPSHOT && puts_at_once(worker))
 		torn_judge(worker, op);
 	if (worker->is_watched && level >= STEPS_SNAPSHOT)
 		isolation_keep(worker, op, level, begin);

@@ -31,7 +31,10 @@ steps_check(
 void
 steps_begin(struct job_worker *worker);
 
-/** The weakest level of what the worker did, by the ways that it took at last. */
+/**
+ * The weakest level of what the worker did, by the ways that it took at last. Kinds whose steps need
+ * not be one count only where there are no others.
+ */
 uint32_t
 steps_level(const struct job_worker *worker);
 

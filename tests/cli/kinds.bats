@@ -188,6 +188,31 @@ findings_of() {
 	contains "$stderr" 'stepper cannot do these steps with calls = batch'
 }
 
+@test "steps that need not be one say nothing of the level, and are not taken for one" {
+	cat >job.ini <<-END
+		[workload]
+		records = 20
+		[kind look]
+		steps = get*2..5
+		[kind loose]
+		steps = put*1..4
+		atomic = no
+		[kind single]
+		steps = put*1..4
+		calls = single
+		[run]
+		look = 50
+		loose = 50
+		count = 20000
+		threads = 2
+	END
+	local run=(run --workload=job.ini --path=nb --driver=memory --verify-rate=1)
+	mininb 0 "${run[@]}" --output=a.json
+	equals "$(jq -r '.results[0].groups[0].level' a.json)" serializable
+	mininb 0 "${run[@]}" --set run.single=50 --set run.loose=0 --output=b.json
+	equals "$(jq -r '.results[0].groups[0].level' b.json)" emulated
+}
+
 @test "wrong kinds are refused with what is allowed" {
 	local bad
 	while IFS='|' read -r bad said; do

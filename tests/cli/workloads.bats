@@ -4,8 +4,8 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-presets='deleterandom fillrandom fillseq fptree-220w overwrite readrandom readrandomwriterandom
-	readseq readwhilewriting seekrandom ycsb-a ycsb-b ycsb-c ycsb-d ycsb-e ycsb-f'
+presets='deleterandom fillrandom fillseq fptree-220w graph-read overwrite readrandom readrandomwriterandom
+	readseq readwhilewriting seekrandom transfer ycsb-a ycsb-b ycsb-c ycsb-d ycsb-e ycsb-f'
 
 # The line "key = value" of $output, behind the line [$1].
 value_of()
@@ -36,13 +36,17 @@ value_of()
 	equals "$output" "$first"
 }
 
-@test "the example in the documentation is a workload" {
-	sed -n '/^```ini$/,/^```$/p' "$MININB_TEST_INCLUDE/../extra/workloads/README.md" |
-		sed '1d;$d' >sessions.ini
+@test "the examples in the documentation are workloads" {
+	awk '/^```ini$/ { at++; is_in = 1; next } /^```$/ { is_in = 0 } is_in { print >at ".ini" }' \
+		"$MININB_TEST_INCLUDE/../extra/workloads/README.md"
+	mv 1.ini sessions.ini
 	mininb 0 run -w sessions.ini -d memory --records=1k --duration=100ms
 	contains "$output" $'\nwriters: update 80 %, insert 20 %; zipfian keys\n2 threads, 10000 ops/sec offered'
 	contains "$output" $'\nreaders: read 100 %; zipfian keys\n6 threads, closed loop'
 	contains "$output" $'\ncheck: scan 100 %; zipfian keys\n'
+	mininb 0 run -w 2.ini -d memory --records=20 --space=40 --count=2k --verify-rate=1
+	contains "$output" $'\nrun: order 80 %, restock 15 %, purge 5 %; uniform keys'
+	contains "$output" 'Level             : atomic writes'
 }
 
 @test "keys are set in the order in which they come" {
