@@ -318,7 +318,7 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 		return merge_by(&by, key, how, operand);
 	}
 	if (how != NB_MERGE_ADD_U64)
-		return db->host->fail(NB_UNSUPPORTED, "no merge has the number %u", how);
+		return db->host->fail(NB_UNSUPPORTED, "unknown kind of merge %u", how);
 	int error = db->base->cursor(
 		db->base, NULL, &cursor, db->product == CDS ? DB_WRITECURSOR : 0);
 	if (error != 0)
@@ -440,8 +440,8 @@ static int
 flush(struct nb_db *db, uint32_t upto)
 {
 	if (upto == NB_SETTLE_COMPACT)
-		return db->host->fail(NB_UNSUPPORTED,
-			"berkeleydb: writes put no work off that could be done");
+		return db->host->fail(
+			NB_UNSUPPORTED, "compact: Berkeley DB has no deferred work");
 	return environment_write_out(db, 0);
 }
 

@@ -152,10 +152,10 @@ check_directory(const struct nb_open_args *args)
 		return host->fail(NB_FAIL, "no database: " RECORDS_FILE " does not exist");
 	if (has_log && !wants_log)
 		return host->fail(NB_UNSUPPORTED,
-			"made with product=tds, and would be damaged without its log");
+			"the database was made with product=tds and would be damaged without its log");
 	if (has_records && !has_log && wants_log)
 		return host->fail(NB_UNSUPPORTED,
-			"made with product=cds or ds, without a log to recover from");
+			"the database was made with product=cds or ds and has no log to recover from");
 	return NB_OK;
 }
 
@@ -304,14 +304,14 @@ check_base(struct nb_db *db, const struct nb_open_args *args)
 	db->base->get_pagesize(db->base, &page_size);
 	db->base->get_flags(db->base, &flags);
 	if (value[PAGE_SIZE].is_set != 0 && value[PAGE_SIZE].u64 != page_size)
-		return db->host->fail(
-			NB_UNSUPPORTED, "made with page_size=%u", (unsigned)page_size);
+		return db->host->fail(NB_UNSUPPORTED, "the database was made with page_size=%u",
+			(unsigned)page_size);
 	if (page_size > WHOLE_PAGE && args->durability != NB_DUR_NONE)
 		return db->host->fail(NB_UNSUPPORTED,
-			"made with page_size=%u: a crash may leave a page of more than %d bytes in part, so durability is none",
+			"the database was made with page_size=%u: a crash may tear pages of more than %d bytes, so durability must be none",
 			(unsigned)page_size, WHOLE_PAGE);
 	if ((value[CHECKSUM].u64 != 0) != ((flags & DB_CHKSUM) != 0))
-		return db->host->fail(NB_UNSUPPORTED, "made with checksum=%s",
+		return db->host->fail(NB_UNSUPPORTED, "the database was made with checksum=%s",
 			(flags & DB_CHKSUM) != 0 ? "yes" : "no");
 	return NB_OK;
 }

@@ -158,7 +158,7 @@ execute_step(const struct executor *by, struct nb_step *step)
 	case NB_STEP_PREFIX_EMPTY:
 		return step_prefix_empty(by, step);
 	default:
-		return by->host->fail(NB_UNSUPPORTED, "no step has the number %u", step->verb);
+		return by->host->fail(NB_UNSUPPORTED, "unknown step %u", step->verb);
 	}
 }
 
@@ -210,7 +210,7 @@ check_flags(const struct nb_host *host, uint32_t flags)
 	const uint32_t known = NB_EXEC_ATOMIC | NB_EXEC_SNAPSHOT | NB_EXEC_READ_ONLY;
 	return (flags & ~known) == 0
 		? NB_OK
-		: host->fail(NB_UNSUPPORTED, "execute has no flag 0x%x", flags & ~known);
+		: host->fail(NB_UNSUPPORTED, "execute: unknown flag 0x%x", flags & ~known);
 }
 
 static inline int
@@ -243,7 +243,7 @@ merge_by(const struct executor *by, struct nb_slice key, uint32_t how, uint64_t 
 {
 	struct nb_step step = {.verb = NB_STEP_MERGE, .key = key, .operand = operand};
 	if (how != NB_MERGE_ADD_U64)
-		return by->host->fail(NB_UNSUPPORTED, "no merge has the number %u", how);
+		return by->host->fail(NB_UNSUPPORTED, "unknown kind of merge %u", how);
 	return execute_by(by, &step, 1, NB_EXEC_ATOMIC);
 }
 

@@ -129,7 +129,7 @@ check_map_room(
 	if (room >= size)
 		return NB_OK;
 	return args->host->fail(NB_FAIL,
-		"the disk has room for %llu of the mapped %llu bytes of the file, and to run out of it would be a bus error; give less with %s",
+		"the disk has room for %llu of the mapped %llu bytes of the file; a full disk would end the process with a bus error; give a smaller %s",
 		(unsigned long long)room, (unsigned long long)size, options);
 }
 

@@ -337,7 +337,7 @@ static int
 flush(struct nb_db *db, uint32_t upto)
 {
 	if (upto == NB_SETTLE_COMPACT)
-		return db->host->fail(NB_UNSUPPORTED, "there is nothing to compact");
+		return db->host->fail(NB_UNSUPPORTED, "compact: GDBM has no deferred work");
 	return gdbm_sync(db->base) == 0 ? NB_OK : failed(db, "gdbm_sync");
 }
 

@@ -101,8 +101,8 @@ check_options(const struct nb_open_args *args)
 	if (args->cache_bytes > INT64_MAX)
 		return args->host->fail(NB_UNSUPPORTED, "cache is larger than 8 EiB");
 	if (args->cache_bytes != 0 && (type & PAGED) == 0)
-		args->host->log(
-			NB_LOG_WARNING, "this type has no cache of its own; cache is ignored");
+		args->host->log(NB_LOG_WARNING,
+			"kyotocabinet: this type has no cache of its own; cache is ignored");
 	return NB_OK;
 }
 
@@ -233,8 +233,7 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 			"the path is too long, or has a '#' (it begins parameters)");
 	const struct nb_option_value *map = &args->options[MSIZ];
 	if ((BIT(type) & IN_FILE) != 0 && (args->flags & NB_OPEN_READ_ONLY) == 0)
-		rc = check_map_room(
-			args, name, map->is_set ? map->u64 : MSIZ_DEFAULT, "-o msiz=");
+		rc = check_map_room(args, name, map->is_set ? map->u64 : MSIZ_DEFAULT, "msiz");
 	if (rc != NB_OK)
 		return rc;
 	write_tunings(name + length, sizeof(name) - (size_t)length, args);

@@ -160,7 +160,7 @@ settle_map_size(struct settings *to)
 	to->is_map_given = value[MAP_SIZE_OPTION].is_set != 0;
 	if (!to->is_map_given && value[WRITEMAP].u64 != 0)
 		return to->host->fail(NB_UNSUPPORTED,
-			"writemap needs map_size: so much of the disk is reserved");
+			"writemap needs map_size: the plugin reserves that much of the disk");
 	to->map_size = to->is_map_given ? value[MAP_SIZE_OPTION].u64
 					: default_map_size(to->args, file_size);
 	if (to->map_size % page != 0)
@@ -203,7 +203,7 @@ settle_flags(struct settings *to)
 			"lmdb always survives kill -9: durability none is not offered");
 	if (value[WRITEMAP].u64 != 0 && value[MEMINIT].u64 == 0)
 		return to->host->fail(
-			NB_UNSUPPORTED, "meminit decides nothing with writemap; leave it out");
+			NB_UNSUPPORTED, "meminit has no effect with writemap; leave it out");
 	if ((to->args->flags & NB_OPEN_READ_ONLY) != 0)
 		to->flags |= MDB_RDONLY;
 	else if (value[WRITEMAP].u64 != 0)

@@ -25,7 +25,7 @@ write_new(
 	struct txn *txn = &session->txn;
 	if (txn->is_read_only)
 		return session->db->host->fail(
-			NB_FAIL, "memory: a write in a transaction that only reads");
+			NB_FAIL, "memory: a write in a read-only transaction");
 	if (txn->writes == NULL)
 		txn->writes = list_new();
 	if (txn->writes == NULL)
@@ -371,7 +371,7 @@ memory_merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint
 	struct nb_step step = {.verb = NB_STEP_MERGE, .key = key, .operand = operand};
 	if (how != NB_MERGE_ADD_U64)
 		return session->db->host->fail(
-			NB_UNSUPPORTED, "memory: no merge has the number %u", how);
+			NB_UNSUPPORTED, "memory: unknown kind of merge %u", how);
 	return session->txn.is_open ? memory_execute(session, &step, 1, NB_EXEC_ATOMIC)
 				    : add(session, key, operand);
 }

@@ -105,10 +105,10 @@ check(const struct nb_open_args *args)
 		return host->fail(NB_UNSUPPORTED, "durability must be none, process or commit");
 	if (value[DYNAMIC_LEVEL_BYTES].u64 != 0 && value[COMPACTION].u64 != 0)
 		return host->fail(NB_UNSUPPORTED,
-			"level_compaction_dynamic_level_bytes goes with compaction_style=level only");
+			"level_compaction_dynamic_level_bytes needs compaction_style=level");
 	if (value[TRANSACTIONS].u64 != NO_TRANSACTIONS && value[WRITE_MODE].u64 == UNORDERED)
 		return host->fail(NB_UNSUPPORTED,
-			"transactions need snapshots, which write_mode=unordered does not keep");
+			"transactions need snapshots, which write_mode=unordered does not provide");
 	if ((args->flags & NB_OPEN_READ_ONLY) == 0 && disk_room(args->path, "") < OPEN_BYTES)
 		return host->fail(NB_FAIL, "no space left on device");
 	if (value[MAX_OPEN_FILES].is_set != 0 && getrlimit(RLIMIT_NOFILE, &files) == 0 &&

@@ -239,8 +239,7 @@ static int
 merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
 {
 	if (how != NB_MERGE_ADD_U64)
-		return session->db->host->fail(
-			NB_UNSUPPORTED, "no merge has the number %u", how);
+		return session->db->host->fail(NB_UNSUPPORTED, "unknown kind of merge %u", how);
 	WRITE(session, merge, address(key), key.size, (const char *)&operand, sizeof(operand));
 }
 

@@ -122,7 +122,7 @@ pragma_exactly(struct nb_db *db, sqlite3 *base, const char *name, const char *va
 	int rc = pragma(db, base, answer, "%s=%s", name, value);
 	if (rc != NB_OK || strcmp(answer, value) == 0)
 		return rc;
-	return db->host->fail(NB_UNSUPPORTED, "%s is to be %s, and SQLite makes it %s", name,
+	return db->host->fail(NB_UNSUPPORTED, "SQLite cannot set %s to %s: it is %s", name,
 		value, answer[0] != '\0' ? answer : "nothing");
 }
 
@@ -136,7 +136,7 @@ set_journal(struct nb_db *db, sqlite3 *base)
 	int rc = pragma(db, base, answer, "journal_mode");
 	if (rc == NB_OK && (strcmp(answer, "wal") == 0) != (db->journal == WAL))
 		return db->host->fail(NB_UNSUPPORTED,
-			"the database was written with%s journal=wal; read it so, too",
+			"the database was written with%s journal=wal; give the same journal to read it",
 			db->journal == WAL ? "out" : "");
 	return rc;
 }
@@ -153,7 +153,7 @@ set_page_size(struct nb_db *db, sqlite3 *base)
 		rc = pragma(db, base, answer, "page_size");
 	if (rc == NB_OK && strtoull(answer, NULL, 10) != size)
 		return db->host->fail(NB_UNSUPPORTED,
-			"page_size is that of a new database; this one has pages of %s bytes",
+			"page_size is for a new database; this one has pages of %s bytes",
 			answer);
 	return rc;
 }
@@ -246,7 +246,7 @@ check_options(const struct nb_open_args *args)
 	uint64_t page = value[PAGE_SIZE].is_set != 0 ? value[PAGE_SIZE].u64 : 512;
 	if (checkpoint->is_set != 0 && journal != WAL)
 		return args->host->fail(NB_UNSUPPORTED,
-			"wal_autocheckpoint decides nothing with journal=%s; leave it out",
+			"wal_autocheckpoint has no effect with journal=%s; leave it out",
 			database_journals[journal]);
 	if (checkpoint->is_set != 0 && checkpoint->u64 == 0 &&
 		args->durability == NB_DUR_PERIODIC)
@@ -298,7 +298,7 @@ check_table(struct nb_db *db)
 	int error = sqlite3_prepare_v2(
 		db->base, "SELECT k, v FROM records", -1, &statement, NULL);
 	if (error != SQLITE_OK)
-		return database_failure(db->host, db->base, "no database of mininb's", error);
+		return database_failure(db->host, db->base, "not a database of mininb", error);
 	sqlite3_finalize(statement);
 	return NB_OK;
 }

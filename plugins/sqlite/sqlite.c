@@ -304,7 +304,7 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 {
 	const struct nb_host *host = session->db->host;
 	if (how != NB_MERGE_ADD_U64)
-		return host->fail(NB_UNSUPPORTED, "no merge has the number %u", how);
+		return host->fail(NB_UNSUPPORTED, "unknown kind of merge %u", how);
 	int rc = write_one(session, MERGE, key, (struct nb_slice){&operand, sizeof(operand)});
 	return rc == NB_OK && sqlite3_changes(session->base) == 0
 		? host->fail(NB_FAIL, "merge: the value is not a counter of 8 bytes")

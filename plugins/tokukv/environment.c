@@ -125,11 +125,11 @@ check_options(const struct nb_open_args *args)
 			(unsigned long long)args->cache_bytes);
 	if (value[CHECKPOINT].u64 % SECOND != 0 || value[CLEANER].u64 % SECOND != 0)
 		return host->fail(
-			NB_UNSUPPORTED, "checkpoint and cleaner are in whole seconds");
+			NB_UNSUPPORTED, "checkpoint and cleaner must be whole seconds");
 	if (value[SYNC_INTERVAL].u64 % MILLISECOND != 0 ||
 		value[LOCK_TIMEOUT].u64 % MILLISECOND != 0)
 		return host->fail(NB_UNSUPPORTED,
-			"sync_interval and lock_timeout are in whole milliseconds");
+			"sync_interval and lock_timeout must be whole milliseconds");
 	return NB_OK;
 }
 
@@ -339,15 +339,18 @@ check_base(struct nb_db *db, const struct nb_option_value *value)
 	base->get_fanout(base, &fanout);
 	base->get_compression_method(base, &compression);
 	if (value[NODE_SIZE].is_set != 0 && value[NODE_SIZE].u64 != node_size)
-		return db->host->fail(NB_UNSUPPORTED, "made with node_size=%u", node_size);
-	if (value[BASEMENT_SIZE].is_set != 0 && value[BASEMENT_SIZE].u64 != basement_size)
 		return db->host->fail(
-			NB_UNSUPPORTED, "made with basement_size=%u", basement_size);
+			NB_UNSUPPORTED, "the database was made with node_size=%u", node_size);
+	if (value[BASEMENT_SIZE].is_set != 0 && value[BASEMENT_SIZE].u64 != basement_size)
+		return db->host->fail(NB_UNSUPPORTED,
+			"the database was made with basement_size=%u", basement_size);
 	if (value[FANOUT].is_set != 0 && value[FANOUT].u64 != fanout)
-		return db->host->fail(NB_UNSUPPORTED, "made with fanout=%u", fanout);
+		return db->host->fail(
+			NB_UNSUPPORTED, "the database was made with fanout=%u", fanout);
 	if (value[COMPRESSION].is_set != 0 &&
 		compressions[value[COMPRESSION].u64] != compression)
-		return db->host->fail(NB_UNSUPPORTED, "made with another compression");
+		return db->host->fail(
+			NB_UNSUPPORTED, "the database was made with another compression");
 	return NB_OK;
 }
 

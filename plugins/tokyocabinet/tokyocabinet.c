@@ -259,7 +259,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	if (rc == NB_OK)
 		rc = check_options(args);
 	if (rc == NB_OK && (args->flags & NB_OPEN_READ_ONLY) == 0)
-		rc = check_map_room(args, file, mapped_size(value), "-o xmsiz= or bnum=");
+		rc = check_map_room(args, file, mapped_size(value), "xmsiz or bnum");
 	if (rc != NB_OK)
 		return rc;
 

@@ -390,7 +390,7 @@ table_check(struct nb_db *db, const char *config, const struct nb_open_args *arg
 				     : is_lsm && (args->flags & NB_OPEN_READ_ONLY) == 0)
 		return db->host->fail(NB_UNSUPPORTED, "the table was made with type=%s%s",
 			is_lsm ? "lsm" : "btree",
-			values[TYPE].is_set != 0 ? "" : ", which has to be said here as well");
+			values[TYPE].is_set != 0 ? "" : "; give type=lsm to write to it");
 	for (int i = 0; i < PROPERTIES; i++) {
 		property_write(property, sizeof(property), i, values);
 		if (values[properties[i].option].is_set != 0 && !has_property(config, property))
@@ -418,7 +418,7 @@ table_open(struct nb_db *db, const struct nb_open_args *args)
 	}
 	int rc = NB_OK;
 	if (db->uri == NULL && (args->flags & NB_OPEN_CREATE) == 0)
-		rc = db->host->fail(NB_FAIL, "a database of WiredTiger, but without our table");
+		rc = db->host->fail(NB_FAIL, "this WiredTiger database has no table of mininb");
 	else if (db->uri == NULL)
 		rc = table_create(db, args->options);
 	else if ((error = metadata->get_value(metadata, &config)) != 0)
@@ -454,12 +454,13 @@ check(struct nb_db *db, const struct nb_open_args *args)
 			WT_VERSION, version());
 	if (value[LSM_CHUNK_SIZE].is_set != 0 &&
 		(value[TYPE].is_set == 0 || value[TYPE].u64 != LSM))
-		return host->fail(NB_UNSUPPORTED, "lsm_chunk_size goes with type=lsm only");
+		return host->fail(NB_UNSUPPORTED, "lsm_chunk_size needs type=lsm");
 	if (value[CHECKPOINT_INTERVAL].u64 % SECOND_NS != 0)
-		return host->fail(NB_UNSUPPORTED, "checkpoint_interval is in whole seconds");
+		return host->fail(NB_UNSUPPORTED, "checkpoint_interval must be whole seconds");
 	if (value[LEAF_PAGE_MAX].u64 % BLOCK_SIZE != 0 ||
 		value[INTERNAL_PAGE_MAX].u64 % BLOCK_SIZE != 0)
-		return host->fail(NB_UNSUPPORTED, "sizes of pages are multiples of 4KiB");
+		return host->fail(NB_UNSUPPORTED,
+			"leaf_page_max and internal_page_max must be multiples of 4KiB");
 	if (value[EVICTION_THREADS_MIN].u64 > value[EVICTION_THREADS_MAX].u64)
 		return host->fail(
 			NB_UNSUPPORTED, "eviction_threads_min is above eviction_threads_max");
@@ -535,7 +536,7 @@ database_close(struct nb_db *db)
 {
 	if (db->is_broken)
 		return db->host->fail(NB_FAIL,
-			"left open, since WiredTiger may never close after what has failed");
+			"left open: after this failure the close of WiredTiger may never return");
 	int rc = database_outcome(db, "WT_CONNECTION.close", connection_close(db));
 	db_free(db);
 	return rc;
