@@ -353,13 +353,32 @@ TEST(key_that_is_repeated_in_the_file_may_be_missing_once_deleted)
 	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 5);
 }
 
+static int
+put_nothing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	(void)session, (void)key, (void)value;
+	return NB_OK;
+}
+
+/** Finds the first key of the file once, and all others. */
+static int
+del_first_once(struct nb_session *session, struct nb_slice key)
+{
+	static uint32_t dels;
+	(void)session;
+	return rig_number(key) != 0 || dels++ == 0 ? NB_OK : NB_NOT_FOUND;
+}
+
 TEST(many_keys_are_counted_exactly_where_a_delete_finds_nothing)
 {
 	enum { MANY = 1400000 }; /* more than one pass looks at */
+	struct nb_engine engine = *rig_right();
+	engine.put = put_nothing;
+	engine.del = del_first_once;
 	rig_create(&rig, NB_VERB_DELETE, MANY);
-	rig.options.driver = "memory";
+	rig.options.verify_rate = 0;
 	repeat_first_key();
-	ck_assert_msg(rig_run(&rig, NULL) == NB_OK, "%s", nb_error_text());
+	ck_assert_msg(rig_run(&rig, &engine) == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_eq(measured()->answers[NB_NOT_FOUND], 5);
 	ck_assert(!rig.run->keys_facts.is_estimate);
 	ck_assert_uint_eq(rig.run->keys_facts.duplicates, 5);
