@@ -38,10 +38,16 @@ TEST(jobs_that_fit_together_pass)
 		"[workload]\nkey-format = text\nkey-digits = 1048000\n[run]\nread = 1\n",
 		"[workload]\nvalue-size = 1GiB\n[run]\nread = 1\n",
 		"[run]\nread = 1\nhot-share = 0\nexp-share = 0\npareto-h = 0\nexp-percent = 0\n",
+		"[workload]\nrecords = 8\nspace = 9\nthreads = 8\nkey-range = private\n[run]\nread = 1\n",
+		"[workload]\nrecords = 0\n[p]\ninsert = 1\ncount = 9\n[g]\nstart = after\nagain = p\nread = 1\n",
 	};
 	for (size_t i = 0; i < COUNT_OF(good); i++)
 		assert_good(good[i]);
 }
+
+#define AGAIN(puts, gets) "[puts]\n" puts "\n[get]\nstart = after\n" gets "\n"
+#define PUTS \
+	" shared keys by a single kind of operation: insert, update, upsert or read-modify-write"
 
 TEST(what_does_not_fit_together_is_refused)
 {
@@ -80,6 +86,29 @@ TEST(what_does_not_fit_together_is_refused)
 			"[run]: warmup: 6 of 5 operations leave nothing to measure"},
 		{"[run]\nread = 1\nduration = 10s\nwarmup = 10s\n",
 			"[run]: warmup: leaves nothing of the duration to measure"},
+		{"[workload]\nrecords = 7\nthreads = 8\nkey-range = private\n[run]\nread = 1\n",
+			"[run]: key-range: 8 threads need a record each, and there are 7; raise records and space, or use key-range=shared"},
+		{"[run]\ninsert = 1\nkey-range = private\n",
+			"[run]: key-range: insert adds records to no slice; use upsert and space, or key-range=shared"},
+		{AGAIN("update = 1", "again = put\nread = 1"),
+			"[get]: again: there is no group 'put'"},
+		{AGAIN("update = 1", "again = get\nread = 1"),
+			"[get]: again: [get] has to be of an earlier phase; set start = after"},
+		{"[puts]\nupdate = 1\n[get]\nagain = puts\nread = 1\n",
+			"[get]: again: [puts] has to be of an earlier phase; set start = after"},
+		{AGAIN("read = 1", "again = puts\nread = 1"),
+			"[get]: again: [puts] has to put" PUTS},
+		{AGAIN("insert = 1\nupdate = 1", "again = puts\nread = 1"),
+			"[get]: again: [puts] has to put" PUTS},
+		{AGAIN("update = 1\nkey-range = private", "again = puts\nread = 1"),
+			"[get]: again: [puts] has to put" PUTS},
+		{AGAIN("update = 1", "again = puts\ninsert = 1"),
+			"[get]: again: insert cannot visit a key; read, update, upsert, delete, scan and read-modify-write can"},
+		{AGAIN("update = 1", "again = puts\nread = 1\ndistribution = zipfian"),
+			"[get]: again: visits each key once; leave out distribution and key-range"},
+		{"[workload]\nshard = 0/2\n" AGAIN(
+			 "update = 1\nduration = 1s", "again = puts\nread = 1"),
+			"[get]: again: with shard, [puts] needs a count and no duration, because the others' puts are known by their number alone"},
 		{"[workload]\nkey-format = text\nkey-digits = 1048576\n[run]\nread = 1\n",
 			"key-digits: with its prefix a key may be longer than 1048576 bytes"},
 	};
@@ -104,6 +133,9 @@ TEST(what_does_not_fit_together_is_refused)
 
 TEST(values_made_by_hand_are_looked_at)
 {
+	ASSERT_REFUSED((job->shard = 2, job->shards = 2),
+		"shard: there is no shard 2 of 2; they are numbered from 0 to 1");
+	ASSERT_REFUSED(job->shards = 1025, "shard: the number of shards must be 1 to 1024");
 	ASSERT_REFUSED(
 		group->threads = 0, "[run]: threads: 0 is too small; allowed: 1 to 1024");
 	ASSERT_REFUSED(

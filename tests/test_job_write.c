@@ -68,6 +68,7 @@ static const char *const drawn[] = {
 	"value-size=0\nvalue-size=100\nvalue-size=uniform:10..1000\nvalue-size=1GiB",
 	"value-ratio=0\nvalue-ratio=1\nvalue-ratio=0.3333333333333333\nvalue-ratio=1e-300",
 	"lag=0\nlag=1Mi",
+	"shard=0/1\nshard=0/2\nshard=1023/1024",
 	"read=0\nread=50\nread=99.9999\nread=100k\nread=0.1",
 	"update=0\nupdate=50\nupdate=0.01\nupdate=12.345",
 	"insert=0\ninsert=5\ninsert=0.0001",
@@ -84,6 +85,7 @@ static const char *const drawn[] = {
 	"distribution=latest\ndistribution=hotspot\ndistribution=exponential\n"
 	"distribution=sequential\ndistribution=pareto\ndistribution=descending",
 	"key-range=shared\nkey-range=private",
+	"again=\nagain=puts",
 	"theta=0.99\ntheta=0.5000000001\ntheta=100",
 	"hot-share=0\nhot-share=0.2",
 	"hot-ops=1\nhot-ops=0.123456789012345678",
@@ -149,7 +151,7 @@ TEST(table_of_this_test_has_every_key)
 
 TEST(any_job_is_read_as_what_was_written)
 {
-	enum { JOBS = 500, FIRST_OF_GROUP = 13 };
+	enum { JOBS = 500, FIRST_OF_GROUP = 14 };
 	struct rng rng;
 	rng_create(&rng, 20261120);
 	for (int n = 0; n < JOBS; n++) {

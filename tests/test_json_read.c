@@ -244,6 +244,23 @@ TEST(a_job_of_groups_is_told_as_it_was)
 	toy_destroy(&rig);
 }
 
+TEST(so_is_a_shard_that_goes_again)
+{
+	struct toy_rig rig;
+	toy_create(&rig,
+		"records=100\nshard=1/2\ncount=300\n[puts]\nupdate=1\n"
+		"[gets]\nstart=after\nagain=puts\nread=1\n");
+	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
+	struct nb_results *results = of_run(rig.run, "");
+	const struct nb_result *run = results->records[0].run;
+	ck_assert_str_eq(run->shard, "1/2");
+	ck_assert_str_eq(run->groups[1].again, "puts");
+	ck_assert_uint_eq(run->groups[1].again_keys, 300);
+	ck_assert_uint_eq(run->groups[1].measured.done, 64 + 64);
+	assert_told_the_same(results);
+	toy_destroy(&rig);
+}
+
 TEST(so_is_one_with_requests_in_flight)
 {
 	struct toy_rig rig;

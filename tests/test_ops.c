@@ -754,6 +754,95 @@ TEST(a_private_range_is_gone_through_in_order)
 	tear_down(&f);
 }
 
+/* ---- what another group has put, again ---- */
+
+enum { PUTTERS = 3, VISITS_MAX = 1000 };
+
+struct visits {
+	uint64_t numbers[VISITS_MAX], count;
+	uint64_t limit; /* of what the thread at hand has done */
+};
+
+static void
+note_visit(const struct ops_op *op, void *arg)
+{
+	struct visits *visits = arg;
+	if (visits->count < visits->limit)
+		visits->numbers[visits->count++] = op->numbers[0];
+}
+
+static int
+compare_numbers(const void *one, const void *other)
+{
+	const uint64_t *a = one, *b = other;
+	return *a < *b ? -1 : *a > *b;
+}
+
+/** All operations of a spec up to its end. */
+static void
+visit_all(struct ops_maker *maker, struct visits *visits)
+{
+	*visits = (struct visits){.limit = VISITS_MAX};
+	for (uint64_t s = 0; s * OPS_STRATUM < maker->spec->end; s++)
+		each_op(maker, s, note_visit, visits);
+}
+
+/** done[t]: operations of thread t, which takes strata in turn. */
+static void
+check_again(struct fixture *f, const uint64_t done[PUTTERS])
+{
+	static struct visits puts, gets;
+	uint64_t before[PUTTERS];
+	struct nb_group getters = group_of("gets");
+	struct ops_maker maker;
+	puts = (struct visits){.count = 0};
+	for (uint64_t t = 0; t < PUTTERS; t++) {
+		before[t] = puts.limit;
+		puts.limit += done[t];
+		for (uint64_t s = t; puts.count < puts.limit; s += PUTTERS)
+			each_op(&f->maker, s, note_visit, &puts);
+	}
+	struct ops_again again = {.of = &f->spec,
+		.count = puts.count,
+		.bits = ops_again_bits(puts.count),
+		.threads = PUTTERS,
+		.before = before};
+	struct ops_spec spec;
+	getters.weights[NB_OP_READ] = 1;
+	getters.weights[NB_OP_DELETE] = puts.count % 2;
+	ops_spec_create(&spec, &f->job, &getters, &f->keys, &f->sizes, 1, 2);
+	ops_spec_go_again(&spec, &again);
+	spec.end = puts.count;
+	ck_assert_int_eq(ops_maker_create(&maker, &spec), NB_OK);
+	visit_all(&maker, &gets);
+	ck_assert_uint_eq(gets.count, puts.count);
+	bool is_permuted = memcmp(gets.numbers, puts.numbers, gets.count * 8) != 0;
+	ck_assert(is_permuted || puts.count < OPS_STRATUM);
+	qsort(puts.numbers, puts.count, 8, compare_numbers);
+	qsort(gets.numbers, gets.count, 8, compare_numbers);
+	ck_assert_mem_eq(gets.numbers, puts.numbers, gets.count * 8);
+	ops_maker_destroy(&maker);
+}
+
+TEST(what_was_put_is_visited_again_each_put_once)
+{
+	static const uint32_t kinds[] = {NB_OP_UPSERT, NB_OP_UPDATE, NB_OP_RMW, NB_OP_INSERT};
+	static const uint64_t done[][PUTTERS] = {
+		{1, 0, 0}, {0, 0, 2}, {64, 64, 64}, {200, 3, 65}, {0, 333, 640}};
+	for (uint32_t distribution = 0; distribution < NB_DIST_KINDS; distribution++)
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
+			for (size_t d = 0; d < sizeof(done) / sizeof(*done); d++) {
+				struct fixture f;
+				set_up(&f);
+				f.job.space = UINT64_C(1) << 20;
+				f.group.distribution = distribution;
+				f.group.weights[kinds[k]] = 5;
+				make_spec(&f, &f.group, 0, 2);
+				check_again(&f, done[d]);
+				tear_down(&f);
+			}
+}
+
 static uint64_t
 digest_of(const struct fixture *f)
 {

@@ -132,6 +132,67 @@ run_well(void)
 	ck_assert_msg(rc == NB_OK, "%s", nb_error_text());
 }
 
+/* ---- shards ---- */
+
+enum { SHARDS = 3, DUE_OPS = 3000 };
+
+struct due_op {
+	uint64_t due, number, kind;
+};
+
+static int
+compare_due(const void *one, const void *other)
+{
+	return memcmp(one, other, sizeof(struct due_op));
+}
+
+/** Run it, and append to `ops` what was recorded; how many there are then. */
+static uint64_t
+run_shard(const char *text, struct due_op *ops, uint64_t count)
+{
+	struct trace_reader *reader;
+	struct trace_op op;
+	begin(text);
+	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
+	ck_assert(!toy_measured(&rig, 0)->is_partial);
+	struct nb_trace_options from = trace_at(path, NB_TRACE_AUTO, 0);
+	ck_assert_msg(trace_reader_open(&reader, &from) == NB_OK, "%s", nb_error_text());
+	for (; trace_reader_next(reader, &op) == NB_OK; count++) {
+		ck_assert_uint_lt(count, DUE_OPS);
+		ops[count] = (struct due_op){
+			op.has_due ? op.due_ns : 0, number_of(op.key), op.kind};
+	}
+	trace_reader_close(reader);
+	return count;
+}
+
+/** Each operation of one with all threads is done by one shard, at the same time. */
+TEST(shards_do_all_operations_of_the_stream_once)
+{
+	static const char *const texts[] = {"read = 3\nupdate = 2\nrate = 500k\n",
+		"read = 1\nupsert = 1\nspace = 9999\nrate = 500k\narrivals = poisson\n",
+		"insert = 1\n", "read = 1\ndistribution = sequential\n",
+		"update = 1\nkey-range = private\n"};
+	static struct due_op whole[DUE_OPS], parts[DUE_OPS];
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		char text[320];
+		uint64_t count = 0;
+		snprintf(text, sizeof(text), "threads = 6\ncount = 2345\nrecords = 500\n%s",
+			texts[i]);
+		ck_assert_uint_eq(run_shard(text, whole, 0), 2345);
+		for (int shard = 0; shard < SHARDS; shard++) {
+			snprintf(text, sizeof(text),
+				"threads = 2\nshard = %d/3\ncount = 2345\nrecords = 500\n%s",
+				shard, texts[i]);
+			count = run_shard(text, parts, count);
+		}
+		ck_assert_uint_eq(count, 2345);
+		qsort(whole, count, sizeof(*whole), compare_due);
+		qsort(parts, count, sizeof(*parts), compare_due);
+		ck_assert_mem_eq(whole, parts, count * sizeof(*whole));
+	}
+}
+
 TEST(what_is_recorded_is_what_the_engine_saw)
 {
 	static const char *const rates[] = {"", "rate = 200k\narrivals = poisson\n"};

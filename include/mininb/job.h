@@ -200,6 +200,7 @@ struct nb_group {
 	uint32_t key_range; /* NB_RANGE_* */
 	uint64_t
 		batch_bytes; /* that a thread hands over together; 0: as soon as there is room */
+	char again[48];      /* group whose puts it goes to, each once; "": it draws records */
 };
 
 /* Of a kind of operations: whether all of its writes have to happen, or none. */
@@ -266,6 +267,7 @@ struct nb_job {
 	char *values_text;     /* that `values` was made of; NULL: it was not; owned */
 	struct nb_kind *kinds; /* of its own; owned. weights[13 + k] is the share of kinds[k] */
 	size_t kind_count;
+	uint32_t shard, shards; /* does part 0..shards-1 of the run's operations; 0 shards: 1 */
 };
 
 /** A key of job files: "distribution", "threads". Its value is a text there. */

@@ -41,6 +41,7 @@ enum consequence {
 	VALUE(records, "number of records", REFUSED, "%" PRIu64, run->is_job ? run->records : run->workload.count) \
 	VALUE(threads, "threads", REFUSED, "%" PRIu32, run->threads) \
 	VALUE(procs, "processes", REFUSED, "%" PRIu32, run->procs > 0 ? run->procs : 1) \
+	VALUE(shard, "shard", REFUSED, "%s", run->shard[0] != '\0' ? run->shard : "all") \
 	OWN(rate, "rate", REFUSED) \
 	OWN(insert_verb, "verb of inserts", REFUSED) \
 	OWN(depth, "depth", REFUSED) \

@@ -74,6 +74,7 @@ copy_group(struct job_result_group *into, const struct job_part *part)
 		.is_background = group->is_background != 0,
 		.insert_verb = group->insert_verb,
 		.key_range = group->key_range,
+		.again_keys = part->again_of != NULL ? part->again.count : 0,
 		.is_blind_to_gaps = is_blind_to_gaps(part),
 		.rate_ops_s = group->rate_count == 1 &&
 				group->rate[0].to_ops_s == group->rate[0].from_ops_s
@@ -83,6 +84,7 @@ copy_group(struct job_result_group *into, const struct job_part *part)
 		.batch_bytes = group->batch_bytes,
 		.is_paced = part->plan.is_paced};
 	snprintf(into->name, sizeof(into->name), "%s", group->name);
+	snprintf(into->again, sizeof(into->again), "%s", group->again);
 	memcpy(into->weights, group->weights, sizeof(into->weights));
 	if (group->rate_count > 1 && group->rate_text != NULL &&
 		(into->rate_text = strdup(group->rate_text)) == NULL)
@@ -124,6 +126,9 @@ copy_job(struct nb_result *result, const struct nb_run *run)
 	result->is_replay = run->is_replay;
 	result->is_point = run->options.is_point != 0;
 	result->procs = run->options.procs;
+	if (run->job->shards > 1 && !result->is_load)
+		snprintf(result->shard, sizeof(result->shard), "%u/%u", run->job->shard,
+			run->job->shards);
 	result->records = job->records;
 	result->key_size = run->keys.key_size_max;
 	result->key_format = formats[job->key_format];

@@ -61,6 +61,8 @@ add_head(struct doc *doc, const struct nb_result *result)
 		doc_line(doc, "Partial", "yes, a partial result: the run was ended early");
 	if (!result->is_replay)
 		add_data(doc, result);
+	if (result->shard[0] != '\0')
+		doc_line(doc, "Shard", "%s: this part of the operations", result->shard);
 	if (result->procs > 1)
 		doc_line(doc, "Processes", "%u, each with the database open", result->procs);
 }
@@ -127,7 +129,10 @@ add_group_head(
 	doc_paragraph(doc, "\n%s: %s", group->name, measured->trace);
 	if (measured->trace[0] == '\0')
 		add_mix(doc, result, group);
-	if (measured->trace[0] == '\0' && has_choice(group) &&
+	if (group->again[0] != '\0')
+		doc_more(doc, "; keys of the %" PRIu64 " puts of %s", group->again_keys,
+			group->again);
+	else if (measured->trace[0] == '\0' && has_choice(group) &&
 		group->distribution < NB_DIST_KINDS)
 		doc_more(doc, "; %s keys%s", dist_name(group->distribution),
 			group->key_range == NB_RANGE_PRIVATE ? " of the thread's own slice"

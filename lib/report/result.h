@@ -34,6 +34,8 @@ struct job_result_group {
 	double speed;          /* of a trace's times; 0: they are those of a rate */
 	uint32_t insert_verb;  /* NB_INSERT_* */
 	uint32_t key_range;    /* NB_RANGE_* */
+	char again[48];        /* group whose puts it visited; "": none */
+	uint64_t again_keys;   /* how many those were */
 	char *rate_text;       /* of a rate with more than one step; owned; else NULL */
 	uint32_t depth;        /* requests in flight of a thread, at most; 0: none */
 	uint64_t batch_bytes;  /* handed over together; 0: as there was room */
@@ -76,6 +78,7 @@ struct nb_result {
 	char *name; /* of the job; NULL: of put, get and delete */
 	bool is_load, is_replay, is_point;
 	uint32_t procs;
+	char shard[24]; /* "0/4"; "": it did all operations of the run */
 	uint64_t records, key_size, value_min, value_max;
 	double value_mean, value_ratio, measured_ratio;
 	const char *key_format, *key_order;

@@ -23,6 +23,8 @@ static const struct nb_explanation terms[] = {
 		"Fewer than requested if the run ended early; then there is a line Partial.", "text of put, get, delete"},
 	{"Partial", "the run ended early",
 		"A failure, a signal or a time limit ended it. The figures are of the operations that were done; settling, closing and verifying may be missing.", "text, md"},
+	{"Shard", "which part of the operations this process did",
+		"Of --shard. Parts are numbered from 0; mininb processes with the other shards do the rest.", "text of jobs"},
 	{"Processes", "processes that had the database open together",
 		"Their counts and histograms are merged. The CPU time and memory of each are not known.", "text of jobs"},
 	{"Keys", "how mininb makes a key from a record's number, and its length in bytes",

@@ -218,7 +218,7 @@ begin_async(struct job_worker *worker)
 	async->is_over = async->is_broken = false;
 	async->now = async->first = 0;
 	async->came = async->ticked = worker->taken->moments.begin;
-	async->stratum = worker->thread;
+	async->stratum = job_nth(worker);
 	async->grace_ticks = clock_ticks(plan->clock, GRACE_NS);
 	async->piece_ns = plan->engine->tick != NULL ? POOL_IDLE_NS : PIECE_NS;
 }

@@ -54,6 +54,25 @@ check_depth_lag(const struct nb_job *job, const struct job_part *part)
 		(unsigned long long)least);
 }
 
+/** Of this shard, no thread sees what the others have inserted. */
+static int
+check_shard(const struct job_part *part)
+{
+	bool has_waits = ops_needs(&part->spec, UINT64_MAX / OPS_STRATUM) > 0;
+	if (part->plan.threads == part->plan.of_all || !has_waits)
+		return NB_OK;
+	return error_set(NB_ERR_USAGE,
+		"%s: shard: operations on inserted records would have to wait for inserts of the other shards; insert in a group of its own, or omit shard",
+		part->group->name);
+}
+
+/** The loading is done whole by each process. */
+static uint32_t
+shards_of(const struct nb_job *job, const struct nb_group *group)
+{
+	return group == job->load || job->shards == 0 ? 1 : job->shards;
+}
+
 /** Threads of all groups of the run, whose tables are kept until they are read back. */
 static uint32_t
 all_threads(const struct nb_run *run)
@@ -74,7 +93,7 @@ own_places(const struct nb_run *run, const struct job_part *part)
 		return JOB_OWN_WRITES;
 	most = run->is_replay ? JOB_TRACE_WRITES / plan->threads
 			      : JOB_OWN_MOST / all_threads(run);
-	uint64_t strata = plan->count / OPS_STRATUM / plan->threads + 1;
+	uint64_t strata = plan->count / OPS_STRATUM / plan->of_all + 1;
 	if (run->is_replay)
 		wanted = most; /* which keys it has is not known */
 	else if (strata < wanted / OPS_STRATUM / part->spec.items_max)
@@ -102,6 +121,7 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 	const struct nb_job *job = run->job;
 	const struct clock *clock = &run->clock;
 	bool is_load = group == job->load;
+	uint32_t threads = group->threads * (is_load ? 1 : run->options.procs);
 	part->group = group;
 	ops_spec_create(&part->spec, job, group, &run->keys, &run->sizes, stream,
 		is_load ? 1 : (uint32_t)job->group_count);
@@ -146,7 +166,9 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 		.takes_turns = run->options.record_path != NULL ||
 			run->options.steady.window_ns > 0,
 		.has_rivals = run->options.procs == 1 && all_threads(run) > 1,
-		.threads = group->threads * (is_load ? 1 : run->options.procs),
+		.threads = threads,
+		.before = is_load ? 0 : threads * job->shard,
+		.of_all = threads * shards_of(job, group),
 		.depth = group->depth,
 		.batch_bytes = group->batch_bytes,
 		.timeout_ticks = run->options.op_timeout_ns > 0
@@ -154,11 +176,13 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 			: UINT64_MAX};
 	part->plan.are_counters = kinds_have_counters(job) && !run->is_replay;
 	part->plan.own_places = own_places(run, part);
-	ops_spec_divide(&part->spec, part->plan.threads);
-	int rc = job_check_ranges(job, group, part->plan.threads);
+	ops_spec_divide(&part->spec, part->plan.of_all);
+	int rc = job_check_ranges(job, group, part->plan.of_all);
 	if (rc != NB_OK)
 		return error_prefix(rc, "%s", group->name);
-	rc = check_lag(job, part);
+	rc = check_shard(part);
+	if (rc == NB_OK)
+		rc = check_lag(job, part);
 	return rc == NB_OK ? check_depth_lag(job, part) : rc;
 }
 
@@ -204,6 +228,18 @@ is_alone(const struct nb_run *run, const struct job_part *part)
 	return run->is_replay || run->classic != NULL || has_own_keys;
 }
 
+/** To the part whose puts it visits, which is before it. How many those are is not known yet. */
+static void
+link_again(struct nb_run *run, struct job_part *part)
+{
+	const struct nb_group *of = job_again_of(run->job, part->group);
+	if (of == NULL)
+		return;
+	part->again_of = &run->parts[of - run->job->groups];
+	part->again = (struct ops_again){.of = &part->again_of->spec, .count = 1, .bits = 8};
+	ops_spec_go_again(&part->spec, &part->again);
+}
+
 static int
 create_parts(struct nb_run *run)
 {
@@ -218,10 +254,14 @@ create_parts(struct nb_run *run)
 	for (size_t g = 0; g < job->group_count && rc == NB_OK; g++) {
 		run->part_count++; /* what there is of one that fails is destroyed as well */
 		rc = create_part(run, &run->parts[g], &job->groups[g], (uint32_t)g);
+		if (rc == NB_OK)
+			link_again(run, &run->parts[g]);
 		if (run->options.what == NB_JOB_RUN)
 			digest = splitmix64_mix(digest) ^
 				ops_digest(&run->parts[g].spec, run->keys_hash);
 	}
+	if (run->options.what == NB_JOB_RUN && job->shards > 1)
+		digest = splitmix64_mix(digest + ((uint64_t)job->shards << 32 | job->shard));
 	run->digest = digest;
 	if (run->has_writes && !run->is_replay && run->classic == NULL)
 		run->measured_ratio = values_measured_ratio(
@@ -377,6 +417,7 @@ destroy_part(struct job_part *part)
 	}
 	nb_histogram_delete(measured->lateness);
 	free(measured->threads);
+	free(part->again_before);
 }
 
 void

@@ -82,6 +82,9 @@ struct job_part {
 	struct ops_spec spec;
 	struct schedule schedule; /* if there is a rate */
 	struct job_plan plan;
+	struct job_part *again_of; /* whose puts it visits; NULL: none */
+	struct ops_again again;
+	uint64_t *again_before; /* owned */
 	/* of a trace; else NULL */
 	struct trace_reader *reader;
 	struct feed *feed;

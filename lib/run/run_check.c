@@ -13,12 +13,18 @@
 #include "run/flight.h"
 #include "run/run.h"
 #include "run/steps.h"
+#include "workload/job.h"
 
 uint64_t
 run_count_of(const struct nb_job *job, const struct nb_group *group)
 {
+	const struct nb_group *again_of = job_again_of(job, group);
 	if (group == job->load)
 		return job->records;
+	if (again_of != NULL) { /* at most, until that has ended */
+		uint64_t most = run_count_of(job, again_of);
+		return group->count > 0 && group->count < most ? group->count : most;
+	}
 	if (group->is_background)
 		return UINT64_MAX;
 	if (group->count > 0)
@@ -288,6 +294,9 @@ check_options(const struct nb_run_options *options)
 			(options->what == NB_JOB_RUN && options->job->group_count != 1)))
 		return error_set(NB_ERR_USAGE,
 			"record: only a run of one group that is not a replay can be recorded");
+	if (options->what == NB_JOB_LOAD && options->job->shards > 1)
+		return error_set(NB_ERR_USAGE,
+			"shard: a load writes all records, for runs of all shards; omit shard");
 	if (options->what == NB_JOB_LOAD && options->job->records == 0)
 		return error_set(NB_ERR_USAGE, "%s: there are no records to load; set records",
 			options->job->name);
@@ -340,9 +349,10 @@ check_replay(const struct nb_job *job)
 {
 	struct nb_job with_records = *job;
 	for (size_t g = 0; g < job->group_count; g++)
-		if (job->groups[g].key_range != NB_RANGE_SHARED)
+		if (job->groups[g].key_range != NB_RANGE_SHARED ||
+			job->groups[g].again[0] != '\0')
 			return error_set(NB_ERR_USAGE,
-				"%s: key-range: a replay goes to the keys of its trace; omit key-range",
+				"%s: a replay goes to the keys of its trace; omit key-range and again",
 				job->groups[g].name);
 	with_records.records += job->records == 0;
 	return nb_job_check(&with_records);

@@ -62,6 +62,15 @@ peek(struct nb_run *run)
 	histogram_since(run->interval_now, run->interval_before);
 }
 
+/** Operations of `count` that were due by then; of all shards, this one's part. */
+static double
+offered_by(const struct job_plan *plan, uint64_t until_ns, uint64_t count)
+{
+	double offered = schedule_offered(plan->schedule, until_ns) * plan->threads /
+		plan->of_all;
+	return count != UINT64_MAX && offered > (double)count ? (double)count : offered;
+}
+
 static uint64_t
 behind(const struct nb_run *run, uint64_t at_ns)
 {
@@ -72,9 +81,7 @@ behind(const struct nb_run *run, uint64_t at_ns)
 			continue;
 		uint64_t end_ns = part->group->duration_ns;
 		uint64_t until_ns = end_ns > 0 && end_ns < at_ns ? end_ns : at_ns;
-		double offered = schedule_offered(part->plan.schedule, until_ns);
-		if (part->plan.count != UINT64_MAX && offered > (double)part->plan.count)
-			offered = (double)part->plan.count;
+		double offered = offered_by(&part->plan, until_ns, job_own_count(&part->plan));
 		for (uint32_t t = 0; t < part->plan.threads; t++)
 			offered -= (double)__atomic_load_n(
 				&part->workers[t]->done, __ATOMIC_RELAXED);
@@ -353,7 +360,7 @@ measure_time(struct nb_run *run, struct job_part *part)
 static bool
 is_partial(const struct nb_run *run, const struct job_part *part)
 {
-	uint64_t wanted = part->plan.count;
+	uint64_t wanted = job_own_count(&part->plan);
 	if (!part->is_foreground || (wanted != UINT64_MAX && part->measured.done >= wanted))
 		return false;
 	if (run->was_cut || part->feed_rc != NB_OK || stop_requested())
@@ -381,7 +388,7 @@ job_collect(struct nb_run *run, struct job_part *part)
 		rc = collect_worker(run, part, t);
 	measured->has_begun = measured->done > 0;
 	uint64_t wanted = part->plan.feed != NULL ? trace_reader_counts(part->reader)->ops
-						  : part->plan.count;
+						  : job_own_count(&part->plan);
 	measured->is_partial = is_partial(run, part);
 	if (run->is_measured && part->plan.depth > 1) {
 		struct measurement *sum = &run->measured;
@@ -393,9 +400,7 @@ job_collect(struct nb_run *run, struct job_part *part)
 		uint64_t until_ns = part->group->duration_ns;
 		if (until_ns == 0 || until_ns > measured->span_ns)
 			until_ns = measured->span_ns;
-		measured->offered_ops = schedule_offered(part->plan.schedule, until_ns);
-		if (wanted != UINT64_MAX && measured->offered_ops > (double)wanted)
-			measured->offered_ops = (double)wanted;
+		measured->offered_ops = offered_by(&part->plan, until_ns, wanted);
 	}
 	return rc;
 }

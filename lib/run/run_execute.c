@@ -84,7 +84,7 @@ find_bounds(struct nb_run *run)
 		bool has_end = part->plan.end_ticks != UINT64_MAX;
 		is_counted &= part->plan.count != UINT64_MAX && !has_end;
 		is_timed &= has_end;
-		run->total += part->plan.count;
+		run->total += job_own_count(&part->plan);
 		run->phase_bound_ns = own_ns > run->phase_bound_ns ? own_ns
 								   : run->phase_bound_ns;
 	}
@@ -209,6 +209,37 @@ run_active(struct nb_run *run, const char *what)
 	return rc == NB_OK && stop_requested() ? error_interrupted() : rc;
 }
 
+/**
+ * Of a part that visits what another one has put: how many keys those are, and which. What
+ * ended early is known by thread; what did all of its count, as shards have to, by its number.
+ */
+static int
+begin_again(struct nb_run *run, struct job_part *part)
+{
+	const struct job_part *of = part->again_of;
+	uint64_t asked = part->group->count, count = of->measured.done;
+	bool is_whole = count == job_own_count(&of->plan);
+	if (count == 0 || (!is_whole && (run->job->shards > 1 || job_has_shares(&of->plan))))
+		return error_set(NB_FAIL, "%s: again: %s has put %s", part->group->name,
+			of->group->name, count == 0 ? "nothing" : "less than its count");
+	part->again.count = is_whole ? of->plan.count : count;
+	part->again.bits = ops_again_bits(part->again.count);
+	if (!is_whole) {
+		uint32_t threads = of->plan.threads;
+		uint64_t *before = calloc(threads, sizeof(*before));
+		if (before == NULL)
+			return error_memory();
+		for (uint32_t t = 1; t < threads; t++)
+			before[t] = before[t - 1] + of->measured.threads[t - 1].done;
+		part->again.before = part->again_before = before;
+		part->again.threads = threads;
+	}
+	bool is_part = asked > 0 && asked < part->again.count;
+	part->spec.end = part->plan.count = is_part ? asked : part->again.count;
+	run->digest = splitmix64_mix(run->digest) ^ part->again.count;
+	return NB_OK;
+}
+
 /** Run parts that belong together, from the sessions' opening to their closing. */
 static int
 run_parts(struct nb_run *run, struct job_part **parts, size_t count, const char *what,
@@ -217,7 +248,12 @@ run_parts(struct nb_run *run, struct job_part **parts, size_t count, const char 
 	activate(run, parts, count);
 	run->is_parent = true;
 	run->is_measured = is_measured;
-	int rc = run_active(run, what);
+	int rc = NB_OK;
+	for (size_t p = 0; p < count && rc == NB_OK; p++)
+		if (parts[p]->again_of != NULL)
+			rc = begin_again(run, parts[p]);
+	if (rc == NB_OK)
+		rc = run_active(run, what);
 	for (size_t g = 0; run->shared->gate.has_deletes != 0 && g < run->part_count; g++)
 		run->parts[g].plan.has_deletes = true; /* of phases that come */
 	if (!run->left.is_left)                        /* else they may still be used */

@@ -117,7 +117,8 @@ job_floor_measure(struct nb_run *run)
 	plan.warmup_count = 0;
 	plan.warm_ticks = 0;
 	plan.end_ticks = UINT64_MAX;
-	plan.threads = 1;
+	plan.threads = plan.of_all = 1;
+	plan.before = 0;
 	plan.may_miss = true;
 	struct nb_open_args args = {.size = sizeof(args),
 		.flags = NB_OPEN_CREATE,

@@ -298,7 +298,7 @@ forget_keys(struct nb_run *run)
 	if ((slowest - run->forgotten) * file->key_size * plan->threads < FORGET_BYTES)
 		return;
 	for (uint32_t t = 0; t < plan->threads; t++) {
-		uint64_t begin = job_share_begin(plan, t);
+		uint64_t begin = job_share_begin(plan, plan->before + t);
 		keys_forget(file, begin + run->forgotten, begin + slowest);
 	}
 	run->forgotten = slowest;

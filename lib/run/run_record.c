@@ -31,7 +31,7 @@ struct recording {
 	struct trace_writer *writer;
 	struct nb_trace_counts *counts;
 	uint64_t count; /* operations that there were to do; UINT64_MAX: no bound */
-	uint32_t threads;
+	uint32_t threads, before, of_all; /* as those of job_plan */
 	struct track *tracks;
 	nb_progress_fn progress;
 	void *progress_arg;
@@ -51,7 +51,7 @@ advance(struct recording *recording, struct track *track)
 			arrivals_next(&track->arrivals, track->due, track->made);
 		if (track->made > 0)
 			break;
-		track->stratum += recording->threads;
+		track->stratum += recording->of_all;
 		ops_begin(&track->maker, track->stratum);
 	}
 	return true;
@@ -125,13 +125,14 @@ create_tracks(struct recording *recording, const uint64_t *done)
 		int rc = ops_maker_create(&track->maker, recording->spec);
 		if (rc != NB_OK)
 			return rc;
-		track->stratum = t;
+		track->stratum = recording->before + t;
 		track->left = done[t];
 		recording->total += done[t];
-		ops_begin(&track->maker, t);
+		ops_begin(&track->maker, track->stratum);
 		if (recording->schedule != NULL)
-			arrivals_create(&track->arrivals, recording->schedule, t,
-				recording->threads, recording->spec->seed);
+			arrivals_create(&track->arrivals, recording->schedule,
+				recording->before + t, recording->of_all,
+				recording->spec->seed);
 		if (recording->schedule != NULL && recording->count != UINT64_MAX)
 			arrivals_take_turns(&track->arrivals, recording->count, OPS_STRATUM);
 	}
@@ -193,6 +194,8 @@ job_record(struct nb_run *run)
 		.counts = &counts,
 		.count = part->plan.count,
 		.threads = part->plan.threads,
+		.before = part->plan.before,
+		.of_all = part->plan.of_all,
 		.progress = run->options.progress,
 		.progress_arg = run->options.progress_arg};
 	uint64_t *done = calloc(recording.threads, sizeof(*done));
@@ -224,7 +227,7 @@ generate(struct generation *made, struct recording *recording, const struct nb_j
 	ops_spec_create(&made->spec, job, group, &made->keys, &made->sizes, 0, 1);
 	made->spec.end = count;
 	recording->spec = &made->spec;
-	recording->threads = 1;
+	recording->threads = recording->of_all = 1;
 	recording->count = count;
 	if (group->arrivals == NB_ARRIVAL_CLOSED)
 		return record(recording, to, &count);
@@ -251,6 +254,9 @@ nb_trace_generate(const struct nb_job *job, uint32_t what, const struct nb_trace
 		rc = error_set(NB_ERR_USAGE,
 			"%s: has %zu groups to run; a trace holds only one", job->name,
 			job->group_count);
+	if (rc == NB_OK && job->shards > 1)
+		rc = error_set(
+			NB_ERR_USAGE, "shard: a trace is made of all operations; omit shard");
 	const struct nb_group *group = what == NB_JOB_LOAD ? job->load : job->groups;
 	if (rc == NB_OK && group != job->load && group->count == 0 && job->records == 0)
 		rc = error_set(NB_ERR_USAGE, "%s: has no count of operations", job->name);

@@ -70,7 +70,13 @@ int
 job_open_trace(
 	struct nb_run *run, struct job_part *part, const struct nb_trace_options *options)
 {
-	if ((options->flags & NB_TRACE_ARRAY) != 0)
+	bool is_loading = run->options.makes_database != 0 && part == run->parts;
+	bool is_array = (options->flags & NB_TRACE_ARRAY) != 0;
+	if (part->plan.of_all > part->plan.threads && (!is_array || is_loading))
+		return error_set(NB_ERR_USAGE, "shard: %s; omit shard",
+			is_loading ? "a replay that loads does it whole"
+				   : "a trace that is not an array is read by one process");
+	if (is_array)
 		return open_array(run, part, options);
 	int rc = trace_reader_open(&part->reader, options);
 	if (rc != NB_OK)

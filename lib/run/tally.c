@@ -88,7 +88,7 @@ add_again(struct job_worker *worker)
 	const struct job_plan *plan = worker->plan;
 	uint64_t left = worker->done, stride = stride_of(worker);
 	uint32_t made;
-	for (uint64_t s = worker->thread; left > 0; s += plan->threads) {
+	for (uint64_t s = job_nth(worker); left > 0; s += plan->of_all) {
 		ops_begin(&worker->maker, s);
 		while (left > 0 && (made = ops_make(&worker->maker)) > 0) {
 			for (uint32_t j = 0; j < made && left > 0; j++, left--) {

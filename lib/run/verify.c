@@ -85,9 +85,9 @@ is_own(const struct job_worker *worker, uint64_t i)
 	if (worker->plan->feed != NULL)
 		return true;
 	if (job_has_shares(worker->plan))
-		return i >= job_share_begin(worker->plan, worker->thread) &&
-			i < job_share_begin(worker->plan, worker->thread + 1);
-	return i / OPS_STRATUM % worker->plan->threads == worker->thread;
+		return i >= job_share_begin(worker->plan, job_nth(worker)) &&
+			i < job_share_begin(worker->plan, job_nth(worker) + 1);
+	return i / OPS_STRATUM % worker->plan->of_all == job_nth(worker);
 }
 
 /**
@@ -490,9 +490,9 @@ read_back_listed(struct job_worker *worker)
 {
 	const struct job_plan *plan = worker->plan;
 	bool has_share = job_has_shares(plan);
-	uint64_t first = has_share ? job_share_begin(plan, worker->thread)
-				   : (uint64_t)worker->thread * OPS_STRATUM;
-	uint64_t step = has_share ? OPS_STRATUM : (uint64_t)plan->threads * OPS_STRATUM;
+	uint64_t first = has_share ? job_share_begin(plan, job_nth(worker))
+				   : (uint64_t)job_nth(worker) * OPS_STRATUM;
+	uint64_t step = has_share ? OPS_STRATUM : (uint64_t)plan->of_all * OPS_STRATUM;
 	int rc = NB_OK;
 	for (uint64_t left = worker->done; left > 0 && rc == NB_OK && !is_halted(worker);
 		first += step) {

@@ -194,7 +194,7 @@ job_worker_enter(struct job_worker *worker)
 		histogram_create(worker->batch);
 	}
 	pacer_create(&worker->pacer, plan->clock, PACER_AUTO, plan->may_spin);
-	__atomic_store_n(&worker->strata_done, worker->thread, __ATOMIC_RELEASE);
+	__atomic_store_n(&worker->strata_done, job_nth(worker), __ATOMIC_RELEASE);
 	fault_set_heartbeat(&worker->heartbeat);
 	touch((void *)worker->own, own_bytes(plan));
 	uint32_t items = plan->spec->items_max;
@@ -532,11 +532,11 @@ run_strata(struct job_worker *worker, uint32_t clock_kind, bool is_paced, uint32
 	struct job_taken *taken = worker->taken;
 	struct arrivals arrivals;
 	if (is_paced)
-		arrivals_create(&arrivals, plan->schedule, worker->thread, plan->threads,
+		arrivals_create(&arrivals, plan->schedule, job_nth(worker), plan->of_all,
 			plan->spec->seed);
 	if (is_paced && plan->count != UINT64_MAX)
 		arrivals_take_turns(&arrivals, plan->count, OPS_STRATUM);
-	for (uint64_t s = worker->thread; s * OPS_STRATUM < plan->count; s += plan->threads) {
+	for (uint64_t s = job_nth(worker); s * OPS_STRATUM < plan->count; s += plan->of_all) {
 		uint64_t needed = ops_needs(plan->spec, s);
 		if (needed > worker->peers_done && !wait_for_peers(worker, needed))
 			return;
@@ -551,10 +551,10 @@ run_strata(struct job_worker *worker, uint32_t clock_kind, bool is_paced, uint32
 				return;
 		}
 		if (how == ASYNC)
-			end_async_stratum(worker, s + plan->threads);
+			end_async_stratum(worker, s + plan->of_all);
 		else
 			__atomic_store_n(
-				&worker->strata_done, s + plan->threads, __ATOMIC_RELEASE);
+				&worker->strata_done, s + plan->of_all, __ATOMIC_RELEASE);
 	}
 }
 
@@ -563,8 +563,8 @@ static ALWAYS_INLINE void
 run_share(struct job_worker *worker, uint32_t clock_kind, uint32_t how, uint32_t only)
 {
 	struct ops_maker *maker = &worker->maker;
-	uint64_t until, end = job_share_begin(worker->plan, worker->thread + 1);
-	for (uint64_t i = job_share_begin(worker->plan, worker->thread); i < end; i = until) {
+	uint64_t until, end = job_share_begin(worker->plan, job_nth(worker) + 1);
+	for (uint64_t i = job_share_begin(worker->plan, job_nth(worker)); i < end; i = until) {
 		uint32_t made;
 		until = end - i < OPS_STRATUM ? end : i + OPS_STRATUM;
 		ops_begin_at(maker, i, until);

@@ -164,7 +164,9 @@ struct job_plan {
 	uint64_t batch_bytes;      /* handed over together; 0: as there is room */
 	uint64_t timeout_ticks;    /* for a request in flight; UINT64_MAX: none */
 	uint32_t depth;   /* requests in flight of a worker, at most; 1: async.h is not used */
-	uint32_t threads; /* of the group, in all processes */
+	uint32_t threads; /* of the group, in all processes of this shard */
+	uint32_t before;  /* threads of the shards before this one */
+	uint32_t of_all;  /* threads of all shards, which share the operations */
 	uint32_t kinds;   /* bits 1 << NB_OP_* of those that there may be */
 	bool is_paced;    /* by the schedule, or by the trace's own times */
 	bool is_sparse;   /* few operations have stamps of their own: sparse.h */
@@ -197,9 +199,9 @@ job_is_listed(const struct job_plan *plan)
 }
 
 /**
- * Whether each worker does operations that follow each other, job_share_begin(thread) to
- * job_share_begin(thread + 1), so that as many threads as operations have one each. Else
- * threads take strata in turn.
+ * Whether each worker does operations that follow each other, job_share_begin(n) to
+ * job_share_begin(n + 1) if it is thread n of all shards, so that as many threads as operations
+ * have one each. Else threads take strata in turn.
  */
 static inline bool
 job_has_shares(const struct job_plan *plan)
@@ -214,8 +216,29 @@ job_has_shares(const struct job_plan *plan)
 static inline uint64_t
 job_share_begin(const struct job_plan *plan, uint32_t thread)
 {
-	uint64_t count = plan->count, rest = count % plan->threads;
-	return count / plan->threads * thread + (thread < rest ? thread : rest);
+	uint64_t count = plan->count, rest = count % plan->of_all;
+	return count / plan->of_all * thread + (thread < rest ? thread : rest);
+}
+
+/** Operations that threads before this one have, where threads take strata in turn. */
+static inline uint64_t
+job_turns_before(const struct job_plan *plan, uint32_t thread)
+{
+	uint64_t round = (uint64_t)plan->of_all * OPS_STRATUM, rest = plan->count % round;
+	uint64_t until = (uint64_t)thread * OPS_STRATUM;
+	return plan->count / round * until + (rest < until ? rest : until);
+}
+
+/** Operations of plan->count that this shard does; UINT64_MAX: no bound. */
+static inline uint64_t
+job_own_count(const struct job_plan *plan)
+{
+	uint32_t end = plan->before + plan->threads;
+	if (plan->count == UINT64_MAX)
+		return UINT64_MAX;
+	return job_has_shares(plan)
+		? job_share_begin(plan, end) - job_share_begin(plan, plan->before)
+		: job_turns_before(plan, end) - job_turns_before(plan, plan->before);
 }
 
 /** The last write of this thread to a record whose number has that place. */
@@ -301,6 +324,13 @@ struct job_worker {
 	const struct job_doubt *doubt;  /* of the read that is looked at; NULL: there is none */
 	struct pulse_track pulses;
 };
+
+/** Which of the threads of all shards it is. */
+static inline uint32_t
+job_nth(const struct job_worker *worker)
+{
+	return worker->plan->before + worker->thread;
+}
 
 /** Memory for a worker and its histograms; `is_shared` with the processes forked later. */
 NB_MUST_CHECK int

@@ -25,6 +25,7 @@ enum job_key_type {
 	JOB_ARRIVALS, /* as JOB_CHOICE; holds if there is a rate */
 	JOB_CPUS,     /* char *, owned */
 	JOB_LATENCY,  /* uint32_t, NB_LATENCY_* or N */
+	JOB_SHARD,    /* two uint32_t: "0/4" */
 	JOB_START     /* as JOB_CHOICE; job_assign() makes it a phase */
 };
 
@@ -74,6 +75,10 @@ job_value_text(char **out, const struct job_key *key, const void *object);
 /** Whether so many threads of the group can have ranges of keys as it asks; NB_ERR_USAGE. */
 NB_MUST_CHECK int
 job_check_ranges(const struct nb_job *job, const struct nb_group *group, uint32_t threads);
+
+/** The group whose puts that group goes to again; NULL if it draws records, or has no such group. */
+const struct nb_group *
+job_again_of(const struct nb_job *job, const struct nb_group *group);
 
 /** "0-3,8"; else NB_ERR_USAGE. */
 NB_MUST_CHECK int

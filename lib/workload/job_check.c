@@ -57,6 +57,8 @@ check_mix(const struct nb_job *job, const struct nb_group *group)
 		if (group->weights[kind] == 0)
 			continue;
 		sum += group->weights[kind];
+		if (group->again[0] != '\0')
+			continue;
 		if (!op_is(kind, OP_NEW | OP_SPACE) && job->records == 0)
 			return error_set(NB_ERR_USAGE,
 				"%s: needs existing records, and records is 0",
@@ -145,6 +147,67 @@ job_check_ranges(const struct nb_job *job, const struct nb_group *group, uint32_
 		threads, least);
 }
 
+const struct nb_group *
+job_again_of(const struct nb_job *job, const struct nb_group *group)
+{
+	for (size_t g = 0; g < job->group_count && group->again[0] != '\0'; g++) {
+		if (strcmp(job->groups[g].name, group->again) == 0)
+			return &job->groups[g];
+	}
+	return NULL;
+}
+
+/** Whether operation i of the group puts one record, which is known without the others. */
+static bool
+puts_one(const struct nb_group *group)
+{
+	enum {
+		PUTS = 1u << NB_OP_UPDATE | 1u << NB_OP_INSERT | 1u << NB_OP_UPSERT |
+			1u << NB_OP_RMW
+	};
+	uint32_t kinds = 0;
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++)
+		kinds |= (uint32_t)(group->weights[kind] > 0) << kind;
+	return (kinds & (kinds - 1)) == 0 && (kinds & PUTS) != 0 &&
+		group->key_range == NB_RANGE_SHARED && group->again[0] == '\0';
+}
+
+static int
+check_again(const struct nb_job *job, const struct nb_group *group)
+{
+	enum {
+		VISITS = 1u << NB_OP_READ | 1u << NB_OP_UPDATE | 1u << NB_OP_UPSERT |
+			1u << NB_OP_DELETE | 1u << NB_OP_SCAN | 1u << NB_OP_RMW
+	};
+	const struct nb_group *of = job_again_of(job, group);
+	if (group->again[0] == '\0')
+		return NB_OK;
+	if (of == NULL)
+		return error_set(
+			NB_ERR_USAGE, "again: there is no group '%.47s'", group->again);
+	if (of->phase >= group->phase)
+		return error_set(NB_ERR_USAGE,
+			"again: [%s] has to be of an earlier phase; set start = after",
+			of->name);
+	if (!puts_one(of))
+		return error_set(NB_ERR_USAGE,
+			"again: [%s] has to put shared keys by a single kind of operation: insert, update, upsert or read-modify-write",
+			of->name);
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++)
+		if (group->weights[kind] > 0 && (VISITS >> kind & 1) == 0)
+			return error_set(NB_ERR_USAGE,
+				"again: %s cannot visit a key; read, update, upsert, delete, scan and read-modify-write can",
+				kind_name(job, kind));
+	if (group->distribution != NB_DIST_UNIFORM || group->key_range != NB_RANGE_SHARED)
+		return error_set(NB_ERR_USAGE,
+			"again: visits each key once; leave out distribution and key-range");
+	if (job->shards > 1 && (of->count == 0 || of->duration_ns > 0 || of->is_background))
+		return error_set(NB_ERR_USAGE,
+			"again: with shard, [%s] needs a count and no duration, because the others' puts are known by their number alone",
+			of->name);
+	return NB_OK;
+}
+
 static int
 check_distribution(const struct nb_group *group)
 {
@@ -201,7 +264,7 @@ check_bounds(const struct nb_job *job, const struct nb_group *group)
 {
 	if (group->warmup_ns > 0 && group->warmup_count > 0)
 		return error_set(NB_ERR_USAGE, "warmup: is a time or a count, not both");
-	if (group->is_background)
+	if (group->is_background || group->again[0] != '\0')
 		return NB_OK;
 	bool is_bounded = group->count > 0 || group->duration_ns > 0;
 	if (!is_bounded && job->records == 0)
@@ -229,6 +292,8 @@ check_group(const struct nb_job *job, const struct nb_group *group)
 		rc = check_counters(job, group);
 	if (rc == NB_OK && group != job->load)
 		rc = check_distribution(group);
+	if (rc == NB_OK)
+		rc = check_again(job, group);
 	if (rc == NB_OK)
 		rc = job_check_ranges(job, group, group->threads);
 	if (rc == NB_OK)

@@ -70,6 +70,10 @@ const struct job_key job_keys[] = {
 	{.said = {.name = "lag", .arg = "COUNT", .def = "8192", IS_GLOBAL,
 		.help = "delay, in operations, before an inserted record may be read"},
 		.type = JOB_COUNT, JOB_FIELD(lag), .max = 1u << 30},
+	{.said = {.name = "shard", .arg = "K/N", .def = "0/1", IS_GLOBAL,
+		.help = "do only part K of the run's operations, of N parts 0/N to N-1/N for as "
+			"many processes of mininb"},
+		.type = JOB_SHARD, JOB_FIELD(shard), .max = 1024},
 
 	OP_KINDS(SHARE)
 	{.said = {.name = "add", .arg = "SHARE", .def = "0",
@@ -83,6 +87,10 @@ const struct job_key job_keys[] = {
 		.choices = "shared|private",
 		.help = "records that a thread chooses from: all, or its own contiguous slice"},
 		.type = JOB_CHOICE, GROUP_FIELD(key_range)},
+	{.said = {.name = "again", .arg = "GROUP",
+		.help = "visit the keys that this group of an earlier phase put, each put once, in "
+			"permuted order"},
+		.type = JOB_PREFIX, GROUP_FIELD(again)},
 	{.said = {.name = "theta", .arg = "NUMBER", .def = "0.99",
 		.help = "exponent of zipfian and latest"},
 		.type = JOB_REAL, GROUP_FIELD(theta), .real_min = 0.001, .real_max = 100},

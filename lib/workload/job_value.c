@@ -391,6 +391,51 @@ set_cpus(const struct job_key *key, void *object, const char *text)
 	return rc == NB_OK ? replace_text(field_of(key, object), is_any ? NULL : text) : rc;
 }
 
+/* ---- shards ---- */
+
+static int
+check_shard(const struct job_key *key, const struct nb_job *job)
+{
+	uint32_t shards = job->shards > 0 ? job->shards : 1;
+	if (shards > key->max)
+		return error_set(
+			NB_ERR_USAGE, "the number of shards must be 1 to %" PRIu64, key->max);
+	if (job->shard >= shards)
+		return error_set(NB_ERR_USAGE,
+			"there is no shard %" PRIu32 " of %" PRIu32
+			"; they are numbered from 0 to %" PRIu32,
+			job->shard, shards, shards - 1);
+	return NB_OK;
+}
+
+static int
+set_shard(const struct job_key *key, void *object, const char *text)
+{
+	const char *slash = strchr(text, '/');
+	char first[32] = "";
+	uint64_t shard, shards;
+	if (slash != NULL && (size_t)(slash - text) < sizeof(first))
+		memcpy(first, text, (size_t)(slash - text));
+	if (slash == NULL || nb_parse_count(&shard, first) != NB_OK ||
+		nb_parse_count(&shards, slash + 1) != NB_OK)
+		return error_set(
+			NB_ERR_USAGE, "'%.*s' is not K/N, such as 0/4", JOB_QUOTE_MAX, text);
+	struct nb_job wanted = {.shard = shard < UINT32_MAX ? (uint32_t)shard : UINT32_MAX,
+		.shards = shards > 0 && shards <= key->max ? (uint32_t)shards : UINT32_MAX};
+	int rc = check_shard(key, &wanted);
+	if (rc == NB_OK)
+		memcpy(field_of(key, object), &wanted.shard, 2 * sizeof(wanted.shard));
+	return rc;
+}
+
+static void
+write_shard(FILE *to, const struct job_key *key, const void *object)
+{
+	const struct nb_job *job = object;
+	(void)key;
+	fprintf(to, "%" PRIu32 "/%" PRIu32, job->shard, job->shards > 0 ? job->shards : 1);
+}
+
 /* ---- latency ---- */
 
 #define SAMPLED "sampled:"
@@ -651,6 +696,7 @@ static const struct {
 	[JOB_ARRIVALS] = {set_arrivals, write_arrivals},
 	[JOB_CPUS] = {set_cpus, write_text},
 	[JOB_LATENCY] = {set_latency, write_latency},
+	[JOB_SHARD] = {set_shard, write_shard},
 	[JOB_START] = {set_choice, write_choice},
 };
 
@@ -684,6 +730,8 @@ job_value_check(const struct job_key *key, const void *object)
 		key->type == JOB_THREADS || key->type == JOB_ITEMS) {
 		snprintf(text, sizeof(text), "%" PRIu64, load(key, object));
 		rc = check_number(key, load(key, object), text);
+	} else if (key->type == JOB_SHARD) {
+		rc = check_shard(key, object);
 	} else if (key->type == JOB_CHOICE && load(key, object) >= words_of(key, buf, words)) {
 		rc = error_set(NB_ERR_USAGE, "unknown choice %" PRIu64, load(key, object));
 	}

@@ -71,6 +71,12 @@ permute(uint64_t x, unsigned bits, uint64_t salt)
 	return x;
 }
 
+uint64_t
+keyspace_permute(uint64_t number, unsigned bits, uint64_t salt)
+{
+	return permute(number, bits, salt);
+}
+
 static uint64_t
 unpermute(uint64_t x, unsigned bits, uint64_t salt)
 {

@@ -53,6 +53,12 @@ keyspace_copy(const struct keyspace *space, uint64_t first, uint32_t count, uint
 bool
 keyspace_number(const struct keyspace *space, struct nb_slice key, uint64_t *number);
 
+/**
+ * A bijection of the numbers of `bits` bits, 8 to 56, that looks random and depends on the salt.
+ */
+uint64_t
+keyspace_permute(uint64_t number, unsigned bits, uint64_t salt);
+
 /** What names the keys in a digest: everything that decides their bytes. */
 uint64_t
 keyspace_hash(const struct keyspace *space);

@@ -208,6 +208,20 @@ ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb
 }
 
 void
+ops_spec_go_again(struct ops_spec *spec, const struct ops_again *again)
+{
+	spec->again = again;
+	spec->plain_count = 0;
+}
+
+uint32_t
+ops_again_bits(uint64_t count)
+{
+	uint32_t bits = count > 1 ? 64 - (uint32_t)__builtin_clzll(count - 1) : 0;
+	return bits > 8 ? bits : 8;
+}
+
+void
 ops_spec_be_array(struct ops_spec *spec)
 {
 	uint32_t kind = spec->one_kind;
@@ -317,6 +331,9 @@ ops_digest(const struct ops_spec *spec, uint64_t keys_hash)
 		group->is_scan_backward, group->is_scan_keys_only, group->is_batch_atomic};
 	if ((flags[0] | flags[1] | flags[2]) != 0)
 		XXH3_64bits_update(&state, flags, sizeof(flags));
+	if (spec->again != NULL)
+		XXH3_64bits_update(
+			&state, &spec->again->of->stream, sizeof(spec->again->of->stream));
 	if (spec->ranges > 1)
 		XXH3_64bits_update(&state, &spec->ranges, sizeof(spec->ranges));
 	if (group->distribution == NB_DIST_ZIPFIAN_YCSB)
@@ -512,6 +529,50 @@ slice_of(struct dist *dist, const struct dist *shortest, uint64_t all, uint32_t 
 	return each * range + (range < rest ? range : rest);
 }
 
+/** The operation that is number k of those that are visited again. */
+static uint64_t
+again_index(const struct ops_again *again, uint64_t k)
+{
+	uint32_t low = 0, high = again->threads;
+	if (again->threads == 0)
+		return k;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+		if (again->before[middle] <= k)
+			low = middle;
+		else
+			high = middle;
+	}
+	k -= again->before[low];
+	return (k / OPS_STRATUM * again->threads + low) * OPS_STRATUM + k % OPS_STRATUM;
+}
+
+/** The record that operation i of a spec of one kind goes to; its draws are those of a stratum. */
+static uint64_t
+record_of(const struct ops_spec *spec, uint64_t i)
+{
+	uint64_t random = random_of(spec, i);
+	if (spec->one_kind == NB_OP_INSERT)
+		return ops_inserted_number(spec, i);
+	uint64_t drawn = dist_draw(&spec->dist, &random, i);
+	return spec->one_kind == NB_OP_UPSERT ? dist_draw(&spec->space_dist, &random, i)
+					      : drawn;
+}
+
+/** Records that operations of the stratum visit again: a bijection, walked until it is within. */
+static void
+visit_again(struct ops_maker *maker)
+{
+	const struct ops_again *again = maker->spec->again;
+	for (uint32_t j = 0; j < OPS_STRATUM && maker->first + j < again->count; j++) {
+		uint64_t k = maker->first + j;
+		do
+			k = keyspace_permute(k, again->bits, maker->spec->seed);
+		while (k >= again->count);
+		maker->drawn[j] = record_of(again->of, again_index(again, k));
+	}
+}
+
 /** Turn to the slices of the stratum, in which it is number stratum / ranges. */
 static void
 turn_to_slices(struct ops_maker *maker, uint64_t stratum)
@@ -550,7 +611,9 @@ ops_begin(struct ops_maker *maker, uint64_t stratum)
 	maker->inserted = ops_count_before(spec, NB_OP_INSERT, maker->first);
 	for (uint32_t j = 0; j < OPS_STRATUM; j++)
 		maker->random[j] = random_of(spec, maker->first + j);
-	if (!spec->has_draws)
+	if (spec->again != NULL)
+		visit_again(maker);
+	if (spec->again != NULL || !spec->has_draws)
 		return;
 	if (spec->ranges > 1)
 		turn_to_slices(maker, stratum);
@@ -636,6 +699,10 @@ choose(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
 	uint64_t i = maker->first + j;
 	if (spec->is_array) {
 		numbers[0] = i % spec->job->records;
+		return;
+	}
+	if (spec->again != NULL) {
+		numbers[0] = maker->drawn[j];
 		return;
 	}
 	switch (maker->kinds[j]) {
@@ -772,7 +839,7 @@ choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
 	uint64_t first = maker->first + begin;
 	for (uint32_t j = 0; j < count; j++)
 		maker->ops[j].index = first + j;
-	if (spec->one_kind == NB_OP_READ && !spec->is_array) {
+	if (spec->one_kind == NB_OP_READ && !spec->is_array && spec->again == NULL) {
 		for (uint32_t j = 0; j < count; j++)
 			maker->numbers[j] = number_of(maker, maker->drawn[begin + j]);
 		return count;

@@ -27,6 +27,15 @@
 
 enum { OPS_STRATUM = 64 };
 
+/** Operations of another group that are visited again. Made once, then only read. */
+struct ops_again {
+	const struct ops_spec *of; /* all of one kind, one record each */
+	uint64_t count;            /* of them, 1 or more */
+	uint32_t bits;             /* of a number below count */
+	uint32_t threads;          /* that did them, in turns; 0: they are 0..count-1 */
+	const uint64_t *before;    /* by thread: how many the threads before it did */
+};
+
 /** What all threads of a group share. Made once, then only read. */
 struct ops_spec {
 	const struct nb_job *job;
@@ -47,6 +56,7 @@ struct ops_spec {
 	uint64_t plain_first, plain_count;
 	/* Slices of the records and of the space; stratum s has that of number s % ranges. */
 	uint32_t ranges;
+	const struct ops_again *again; /* records are those; NULL: they are drawn */
 	uint64_t seed;
 	uint64_t lag_strata;
 	uint64_t end; /* there are operations 0..end-1; UINT64_MAX: no end */
@@ -109,6 +119,17 @@ ops_spec_be_array(struct ops_spec *spec);
  */
 void
 ops_spec_divide(struct ops_spec *spec, uint32_t threads);
+
+/**
+ * Make operation i go to the record of one of those of `again`, which outlives it: operations
+ * 0..again->count-1 to each of them once.
+ */
+void
+ops_spec_go_again(struct ops_spec *spec, const struct ops_again *again);
+
+/** The bits of a number below `count`, for ops_again. */
+uint32_t
+ops_again_bits(uint64_t count);
 
 /** How many of operations 0..n-1 are of that kind. */
 uint64_t

@@ -14,7 +14,7 @@ options='action path driver klen vlen keys report-interval count threads depth b
 	runs precision budget max-regress confidence force
 	rounds ops moment keep again power file-system states'
 # Keys of jobs; those that an option has the name of are above.
-job_keys='summary records space key-format key-order key-size key-prefix key-digits value-size lag
+job_keys='summary records space key-format key-order key-size key-prefix key-digits value-size lag shard
 	read update insert upsert delete scan read-modify-write batch multi-get txn-read txn-write add
 	distribution key-range theta hot-share hot-ops exp-percent exp-share pareto-h scan-length
 	scan-distribution scan-direction scan-keys-only batch-atomic items insert-verb duration warmup rate arrivals background cpus start'

@@ -121,3 +121,95 @@ load helper
 	echo 'READ 1' >t.txt
 	refused replay 'a replay goes to the keys of its trace' --trace=t.txt
 }
+
+@test "shards of a stream do all of it, each operation once" {
+	words=(--records=1000 --key-format=text --read=60 --update=20 --delete=20 --verify-rate=1)
+	parts=()
+	# those that the loops divide in shares, and those that they do not
+	for mix in --count=20000 '--update=0 --delete=0 --count=999 --distribution=sequential'; do
+		read -ra mix <<<"$mix"
+		stream=("${words[@]}" "${mix[@]}")
+		for shard in whole 0/3 1/3 2/3; do
+			name=${shard%/3} threads=2 only=(--shard="$shard")
+			[ "$shard" != whole ] || threads=6 only=()
+			mininb 0 load --driver=lmdb --path="$name" --fresh "${words[@]:0:2}"
+			mininb 0 run --driver=lmdb --path="$name" "${stream[@]}" "${only[@]}" \
+				--threads=$threads --record="$name.mnb" --output="$name.json"
+			mininb 0 convert --from="$name.mnb" --to="$name.csv" --to-format=cache-csv
+			equals "$(jq '.results[0].groups[0].findings.verdicts | del(.good) | length' \
+				"$name.json")" 0
+			parts+=("$(jq .results[0].digest "$name.json")")
+		done
+		equals "$(sort whole.csv | md5sum)" "$(sort -- [012].csv | md5sum)"
+		# without a record, the same number of operations
+		mininb 0 run --driver=lmdb --path=1 "${stream[@]}" --threads=2 --shard=1/3 \
+			--allow-missing --output=again.json
+		equals "$(jq .results[0].digest again.json)" "$(jq .results[0].digest 1.json)"
+	done
+	equals "$(printf '%s\n' "${parts[@]}" | sort -u | wc -l)" 8
+	contains "$output" '1/3: this part of the operations'
+	equals "$(jq -r '.results[0].job.shard' 2.json)" 2/3
+	mininb 2 compare 1.json 2.json
+	contains "$output$stderr" 'differing shard: 1/3 (1.json), 2/3 (2.json)'
+}
+
+@test "a shard that cannot be done is refused before anything is written" {
+	refused()
+	{
+		mininb 2 "$1" --driver=lmdb --path=refused "${@:3}"
+		contains "$stderr" "$2"
+		[ ! -e refused ]
+	}
+	refused run 'there is no shard 3 of 3; they are numbered from 0 to 2' --read=1 --shard=3/3
+	refused run 'is not K/N' --read=1 --shard=3
+	refused run 'would have to wait for inserts of the other shards' --read=95 --insert=5 \
+		--shard=0/2
+	refused load 'a load writes all records' --shard=0/2
+	echo 'READ 1' >t.txt
+	refused replay 'is read by one process' --trace=t.txt --shard=0/2
+	mininb 2 convert --from=workload:ycsb-c --to=c.txt --to-format=ycsb-text --shard=0/2
+	contains "$stderr" 'a trace is made of all operations'
+}
+
+@test "a group visits again what another has put" {
+	cat >again.ini <<-'END'
+		[workload]
+		records = 0
+		space = 2147483648
+		key-format = text
+		threads = 3
+
+		[puts]
+		upsert = 1
+		duration = 200ms
+
+		[gets]
+		start = after
+		again = puts
+		read = 1
+
+		[deletes]
+		start = after
+		again = puts
+		delete = 1
+	END
+	for engine in memory lmdb; do
+		mininb 0 run --workload=./again.ini --driver=$engine --path=nb --verify-rate=1 \
+			--output=out.json
+		for group in 1 2; do
+			equals "$(jq -c ".results[0].groups[$group] | [.again, .again_keys, .ops]" out.json)" \
+				"$(jq -c '["puts", .results[0].groups[0].ops, .results[0].groups[0].ops]' out.json)"
+		done
+		equals "$(jq '.results[0].groups[1].findings.verdicts | keys' -c out.json)" '["good"]'
+		matches "$output" 'keys of the [0-9]+ puts of puts'
+	done
+	# with a count the stream is the same each time, and so is the digest
+	count=(run --workload=./again.ini --driver=memory --path=nb --puts.duration=0s --puts.count=777)
+	mininb 0 "${count[@]}" --output=one.json
+	mininb 0 "${count[@]}" --threads=1 --output=other.json
+	equals "$(jq .results[0].digest one.json)" "$(jq .results[0].digest other.json)"
+	mininb 0 "${count[@]}" --gets.count=10 --output=few.json
+	equals "$(jq -c '[.results[0].groups[1] | .again_keys, .ops]' few.json)" '[777,10]'
+	mininb 2 "${count[@]}" --puts.upsert=0 --puts.read=1 --records=5
+	contains "$stderr" '[gets]: again: [puts] has to put'
+}
