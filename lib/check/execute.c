@@ -224,50 +224,42 @@ keeps(struct suite *s, const struct scene *scene)
 		(!is_refused || suite_skip(s, "it refuses such steps: %s", host_text()));
 }
 
-bool
-check_execute_answers_each_step_as_its_verb(struct suite *s)
+PROMISE(execute_answers_each_step_as_its_verb)
 {
 	return keeps(s, &each_verb);
 }
 
-bool
-check_execute_adds_to_numbers(struct suite *s)
+PROMISE(execute_adds_to_numbers)
 {
 	return keeps(s, &sums);
 }
 
-bool
-check_execute_steps_see_the_writes_before_them(struct suite *s)
+PROMISE(execute_steps_see_the_writes_before_them)
 {
 	return keeps(s, &dependent);
 }
 
-bool
-check_execute_leaves_out_what_a_step_skips(struct suite *s)
+PROMISE(execute_leaves_out_what_a_step_skips)
 {
 	return keeps(s, &skipping);
 }
 
-bool
-check_execute_puts_what_is_newer(struct suite *s)
+PROMISE(execute_puts_what_is_newer)
 {
 	return keeps(s, &newer);
 }
 
-bool
-check_execute_finds_whether_a_prefix_is_empty(struct suite *s)
+PROMISE(execute_finds_whether_a_prefix_is_empty)
 {
 	return keeps(s, &prefixes);
 }
 
-bool
-check_execute_lends_every_value_until_release(struct suite *s)
+PROMISE(execute_lends_every_value_until_release)
 {
 	return keeps(s, &loans);
 }
 
-bool
-check_execute_answers_alike_with_each_flag(struct suite *s)
+PROMISE(execute_answers_alike_with_each_flag)
 {
 	static const struct {
 		const struct scene *scene;
@@ -297,8 +289,7 @@ refuses(struct suite *s, const char *call, struct nb_step bad, uint32_t flags)
 		refused_cleanly(s, rc);
 }
 
-bool
-check_execute_refuses_unknown_steps_and_flags(struct suite *s)
+PROMISE(execute_refuses_unknown_steps_and_flags)
 {
 	struct nb_step get = {.key = SLICE("a"), .verb = NB_STEP_GET};
 	struct nb_step unknown = {.key = SLICE("a"), .verb = UNKNOWN_STEP};
@@ -308,8 +299,7 @@ check_execute_refuses_unknown_steps_and_flags(struct suite *s)
 }
 
 /* The last step adds to a value that is not of 8 bytes. */
-bool
-check_atomic_execute_that_fails_leaves_nothing(struct suite *s)
+PROMISE(atomic_execute_that_fails_leaves_nothing)
 {
 	struct nb_step steps[] = {
 		{.key = SLICE("b"), .value = SLICE("3"), .verb = NB_STEP_PUT},
@@ -406,14 +396,12 @@ run_bank(struct suite *s, void (*run)(struct worker *worker))
 	return is_right && workers_run(s, THREADS, run) && expect_sum(s, s->main.session, 0);
 }
 
-bool
-check_executes_of_threads_are_all_counted(struct suite *s)
+PROMISE(executes_of_threads_are_all_counted)
 {
 	return run_bank(s, move_money);
 }
 
-bool
-check_execute_of_a_snapshot_sees_one_version(struct suite *s)
+PROMISE(execute_of_a_snapshot_sees_one_version)
 {
 	return run_bank(s, move_and_count_money);
 }

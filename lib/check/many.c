@@ -71,8 +71,7 @@ thin_out(struct suite *s)
 	return true;
 }
 
-bool
-check_many_records_are_kept(struct suite *s)
+PROMISE(many_records_are_kept)
 {
 	return open_many(s) && find_many(s, false) && thin_out(s) && find_many(s, true);
 }
@@ -119,8 +118,7 @@ scan_many(struct suite *s, uint32_t flags, uint32_t wanted)
 	return suite_ok(s, "scan_close", s->engine->scan_close(s->main.session)) && is_right;
 }
 
-bool
-check_scans_of_many_records_give_all_of_them(struct suite *s)
+PROMISE(scans_of_many_records_give_all_of_them)
 {
 	uint32_t way_back = (s->engine->caps & NB_CAP_ORDERED) != 0 ? NB_SCAN_BACKWARD : 0;
 	return open_many(s) && scan_many(s, 0, RECORDS) && scan_many(s, way_back, RECORDS) &&

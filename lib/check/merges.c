@@ -20,15 +20,13 @@ is_number(struct suite *s, uint64_t number)
 	return has(s, SLICE("number"), (struct nb_slice){&number, sizeof(number)});
 }
 
-bool
-check_merge_counts_a_missing_key_as_0(struct suite *s)
+PROMISE(merge_counts_a_missing_key_as_0)
 {
 	return suite_open(s) && add(s, s->main.session, 5) && is_number(s, 5) &&
 		del(s, SLICE("number")) && add(s, s->main.session, 0) && is_number(s, 0);
 }
 
-bool
-check_merge_adds_modulo_2_to_the_64(struct suite *s)
+PROMISE(merge_adds_modulo_2_to_the_64)
 {
 	uint64_t sum = UINT64_C(0x00ffffffffffff01);
 	if (!suite_open(s) || !put(s, SLICE("number"), (struct nb_slice){&sum, sizeof(sum)}))
@@ -43,8 +41,7 @@ check_merge_adds_modulo_2_to_the_64(struct suite *s)
 }
 
 /* A failure; or NB_OK from an engine that adds later, without reading: then it drops that. */
-bool
-check_merge_leaves_a_value_of_another_size(struct suite *s)
+PROMISE(merge_leaves_a_value_of_another_size)
 {
 	static const size_t sizes[] = {0, 1, 7, 9, 100};
 	bool is_right = suite_open(s);
@@ -61,8 +58,7 @@ check_merge_leaves_a_value_of_another_size(struct suite *s)
 	return is_right;
 }
 
-bool
-check_merge_of_an_unknown_kind_is_unsupported(struct suite *s)
+PROMISE(merge_of_an_unknown_kind_is_unsupported)
 {
 	uint64_t number = 7;
 	if (!suite_open(s) ||
@@ -83,8 +79,7 @@ add_often(struct worker *worker)
 			return;
 }
 
-bool
-check_merges_of_threads_are_all_counted(struct suite *s)
+PROMISE(merges_of_threads_are_all_counted)
 {
 	return suite_open(s) && workers_run(s, THREADS, add_often) &&
 		is_number(s, (uint64_t)ADDITIONS * THREADS * (THREADS + 1) / 2);

@@ -418,8 +418,7 @@ run_model(struct suite *s, uint32_t kinds)
 
 enum { POINTS = 1u << PUT | 1u << GET | 1u << DEL };
 
-bool
-check_random_puts_gets_deletes_answer_as_the_oracle(struct suite *s)
+PROMISE(random_puts_gets_deletes_answer_as_the_oracle)
 {
 	return run_model(s, POINTS);
 }
@@ -439,8 +438,7 @@ kinds_of(const struct nb_engine *e)
 		(uint32_t)((e->caps & NB_CAP_PERSISTENT) != 0) << REOPEN;
 }
 
-bool
-check_random_use_of_every_verb_answers_as_the_oracle(struct suite *s)
+PROMISE(random_use_of_every_verb_answers_as_the_oracle)
 {
 	uint32_t kinds = kinds_of(s->engine);
 	if (kinds == POINTS)
@@ -449,8 +447,7 @@ check_random_use_of_every_verb_answers_as_the_oracle(struct suite *s)
 	return run_model(s, kinds);
 }
 
-bool
-check_prints_nothing_on_standard_output(struct suite *s)
+PROMISE(prints_nothing_on_standard_output)
 {
 	static struct op ops[PRINTING_OPS];
 	char text[BOARD_PRINTED_SIZE];

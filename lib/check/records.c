@@ -35,22 +35,19 @@ put_and_find(struct suite *s, struct nb_slice key, size_t size, uint64_t seed)
 	return put(s, key, value) && has(s, key, value);
 }
 
-bool
-check_put_is_found(struct suite *s)
+PROMISE(put_is_found)
 {
 	return takes_value(s, 8) && suite_open(s) &&
 		put_and_find(s, SLICE("key"), 8, s->args->seed);
 }
 
-bool
-check_missing_key_is_not_found(struct suite *s)
+PROMISE(missing_key_is_not_found)
 {
 	return suite_open(s) && lacks(s, SLICE("key")) && put(s, SLICE("key"), SLICE("v")) &&
 		lacks(s, SLICE("ke")) && lacks(s, SLICE("kex")) && lacks(s, SLICE("kez"));
 }
 
-bool
-check_overwrite_replaces_the_value(struct suite *s)
+PROMISE(overwrite_replaces_the_value)
 {
 	static const size_t sizes[] = {8, 8, 100, 1, 4000, 8};
 	if (!takes_value(s, 4000) || !suite_open(s))
@@ -61,8 +58,7 @@ check_overwrite_replaces_the_value(struct suite *s)
 	return true;
 }
 
-bool
-check_deleted_key_is_not_found(struct suite *s)
+PROMISE(deleted_key_is_not_found)
 {
 	return suite_open(s) && put_and_find(s, SLICE("key"), 8, s->args->seed) &&
 		put_and_find(s, SLICE("kez"), 8, s->args->seed) && del(s, SLICE("key")) &&
@@ -70,8 +66,7 @@ check_deleted_key_is_not_found(struct suite *s)
 		has(s, SLICE("kez"), suite_value(s, 8, s->args->seed));
 }
 
-bool
-check_delete_of_a_missing_key_is_no_failure(struct suite *s)
+PROMISE(delete_of_a_missing_key_is_no_failure)
 {
 	if (!suite_open(s))
 		return false;
@@ -83,8 +78,7 @@ check_delete_of_a_missing_key_is_no_failure(struct suite *s)
 }
 
 /* The deletes have another order than the puts. */
-bool
-check_other_records_outlive_a_delete(struct suite *s)
+PROMISE(other_records_outlive_a_delete)
 {
 	enum { RECORDS = 64, STEP = 27 /* coprime to RECORDS */ };
 	unsigned char bytes[RECORDS][12];
@@ -112,15 +106,13 @@ check_other_records_outlive_a_delete(struct suite *s)
 	return true;
 }
 
-bool
-check_put_after_delete_is_found(struct suite *s)
+PROMISE(put_after_delete_is_found)
 {
 	return suite_open(s) && put_and_find(s, SLICE("key"), 8, s->args->seed) &&
 		del(s, SLICE("key")) && put_and_find(s, SLICE("key"), 9, s->args->seed + 1);
 }
 
-bool
-check_empty_value_is_a_value(struct suite *s)
+PROMISE(empty_value_is_a_value)
 {
 	struct nb_slice none = {0}; /* data may be NULL if size is 0 */
 	return suite_open(s) && put_and_find(s, SLICE("a"), 0, 0) && put(s, SLICE("b"), none) &&
@@ -128,8 +120,7 @@ check_empty_value_is_a_value(struct suite *s)
 		put_and_find(s, SLICE("a"), 0, 0);
 }
 
-bool
-check_one_byte_values_are_kept(struct suite *s)
+PROMISE(one_byte_values_are_kept)
 {
 	if (!suite_open(s))
 		return false;
@@ -142,8 +133,7 @@ check_one_byte_values_are_kept(struct suite *s)
 	return true;
 }
 
-bool
-check_values_of_64_kib_are_kept(struct suite *s)
+PROMISE(values_of_64_kib_are_kept)
 {
 	if (!takes_value(s, SUITE_LONG) || !suite_open(s))
 		return false;
@@ -156,8 +146,7 @@ check_values_of_64_kib_are_kept(struct suite *s)
 	return true;
 }
 
-bool
-check_value_of_the_greatest_size_is_kept(struct suite *s)
+PROMISE(value_of_the_greatest_size_is_kept)
 {
 	uint64_t max = s->engine->value_size_max;
 	if (max == 0 || max > SUITE_VALUE_SIZE)
@@ -185,8 +174,7 @@ next_size(size_t size)
 	return next;
 }
 
-bool
-check_values_of_every_size_are_kept(struct suite *s)
+PROMISE(values_of_every_size_are_kept)
 {
 	size_t max = limited(SUITE_VALUE_SIZE, s->engine->value_size_max);
 	uint64_t seed = s->args->seed;
@@ -200,8 +188,7 @@ check_values_of_every_size_are_kept(struct suite *s)
 	return true;
 }
 
-bool
-check_keys_of_every_size_are_kept(struct suite *s)
+PROMISE(keys_of_every_size_are_kept)
 {
 	size_t max = limited(LONG_KEY, s->engine->key_size_max);
 	if (!suite_open(s))
@@ -215,8 +202,7 @@ check_keys_of_every_size_are_kept(struct suite *s)
 	return true;
 }
 
-bool
-check_values_are_kept_byte_for_byte(struct suite *s)
+PROMISE(values_are_kept_byte_for_byte)
 {
 	static const char zeros[300];
 	const struct nb_slice values[] = {SLICE("\0"), SLICE("\0\0"), SLICE("a\0b"),
@@ -234,8 +220,7 @@ check_values_are_kept_byte_for_byte(struct suite *s)
 	return true;
 }
 
-bool
-check_keys_are_told_apart_byte_for_byte(struct suite *s)
+PROMISE(keys_are_told_apart_byte_for_byte)
 {
 	static const struct nb_slice keys[] = {{"\0", 1}, {"\0\0", 2}, {"\0\0\0", 3},
 		{"\0a", 2}, {"a", 1}, {"a\0", 2}, {"a\0b", 3}, {"a\0c", 3}, {"ab", 2},
@@ -253,8 +238,7 @@ check_keys_are_told_apart_byte_for_byte(struct suite *s)
 	return true;
 }
 
-bool
-check_key_of_the_greatest_size_is_kept(struct suite *s)
+PROMISE(key_of_the_greatest_size_is_kept)
 {
 	if (!suite_open(s))
 		return false;
@@ -266,8 +250,7 @@ check_key_of_the_greatest_size_is_kept(struct suite *s)
 		has(s, key, suite_value(s, 8, 1));
 }
 
-bool
-check_key_that_is_too_long_is_kept_or_refused_with_text(struct suite *s)
+PROMISE(key_that_is_too_long_is_kept_or_refused_with_text)
 {
 	uint64_t max = s->engine->key_size_max;
 	if (max == 0 || max >= SUITE_LONG)
@@ -300,8 +283,7 @@ get_synthetic(struct suite *s, size_t size)
 	return true;
 }
 
-bool
-check_synthetic_get_lends_value_size_bytes(struct suite *s)
+PROMISE(synthetic_get_lends_value_size_bytes)
 {
 	static const size_t sizes[] = {100, 1, 0, 4096, SUITE_VALUE_SIZE};
 	for (size_t i = 0; i < COUNT_OF(sizes); i++) {

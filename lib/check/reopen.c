@@ -68,8 +68,7 @@ find_all(struct suite *s)
 	return true;
 }
 
-bool
-check_reopen_finds_everything(struct suite *s)
+PROMISE(reopen_finds_everything)
 {
 	return open_and_put_all(s) && suite_reopen(s, 0) && find_all(s) &&
 		/* A second time, after a write to the reopened database. */
@@ -77,21 +76,18 @@ check_reopen_finds_everything(struct suite *s)
 		has(s, SLICE("k"), SLICE("v"));
 }
 
-bool
-check_open_to_create_keeps_what_is_there(struct suite *s)
+PROMISE(open_to_create_keeps_what_is_there)
 {
 	return open_and_put_all(s) && suite_reopen(s, NB_OPEN_CREATE) && find_all(s);
 }
 
-bool
-check_open_read_only_finds_everything(struct suite *s)
+PROMISE(open_read_only_finds_everything)
 {
 	return open_and_put_all(s) && suite_reopen(s, NB_OPEN_READ_ONLY) && find_all(s) &&
 		suite_reopen(s, 0) && find_all(s);
 }
 
-bool
-check_open_of_no_database_fails_with_text(struct suite *s)
+PROMISE(open_of_no_database_fails_with_text)
 {
 	return database_make(s, &s->main, s->engine, s->args->options) &&
 		suite_failed(s, "open without NB_OPEN_CREATE of an empty directory",
@@ -104,8 +100,7 @@ check_open_of_no_database_fails_with_text(struct suite *s)
 		lacks(s, SLICE("k"));
 }
 
-bool
-check_databases_are_apart(struct suite *s)
+PROMISE(databases_are_apart)
 {
 	struct database other;
 	if (!suite_open(s) || !put(s, SLICE("k"), SLICE("main")) ||
@@ -142,8 +137,7 @@ open_at(struct suite *s, uint32_t level, int *rc, char call[64])
 	return true;
 }
 
-bool
-check_offered_durability_opens(struct suite *s)
+PROMISE(offered_durability_opens)
 {
 	char call[64];
 	int rc;
@@ -160,8 +154,7 @@ check_offered_durability_opens(struct suite *s)
 	return true;
 }
 
-bool
-check_other_durability_is_refused_with_text(struct suite *s)
+PROMISE(other_durability_is_refused_with_text)
 {
 	char call[64];
 	int rc;

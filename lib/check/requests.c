@@ -223,8 +223,7 @@ fly(struct suite *s, uint32_t verb, int32_t answer)
 	return flight_land(flight);
 }
 
-bool
-check_every_request_comes_back_once(struct suite *s)
+PROMISE(every_request_comes_back_once)
 {
 	return suite_open(s) && fly(s, NB_REQ_GET, NB_NOT_FOUND) && fly(s, NB_REQ_PUT, NB_OK) &&
 		fly(s, NB_REQ_GET, NB_OK) && fly(s, NB_REQ_DEL, NB_OK) &&
@@ -338,21 +337,18 @@ fly_mixed(struct suite *s, uint32_t keys, uint32_t verbs)
 
 enum { OF_ONE_KEY = (1u << VERBS) - 1 - (1u << NB_REQ_EXECUTE), OF_ANY = (1u << VERBS) - 1 };
 
-bool
-check_requests_answer_as_their_verbs_do(struct suite *s)
+PROMISE(requests_answer_as_their_verbs_do)
 {
 	return suite_open(s) && fly_mixed(s, REQUESTS, OF_ANY);
 }
 
 /* The key of an execute is in its steps, so it has no place in this order. */
-bool
-check_requests_of_one_key_keep_their_order(struct suite *s)
+PROMISE(requests_of_one_key_keep_their_order)
 {
 	return suite_open(s) && fly_mixed(s, 3, OF_ONE_KEY);
 }
 
-bool
-check_requests_of_an_unknown_verb_are_unsupported(struct suite *s)
+PROMISE(requests_of_an_unknown_verb_are_unsupported)
 {
 	size_t taken = 0;
 	if (!suite_open(s) || !put(s, SLICE("key"), SLICE("value")))
@@ -371,8 +367,7 @@ check_requests_of_an_unknown_verb_are_unsupported(struct suite *s)
 		flight_land(flight) && has(s, SLICE("key"), SLICE("value"));
 }
 
-bool
-check_request_that_fails_is_told_by_its_answer(struct suite *s)
+PROMISE(request_that_fails_is_told_by_its_answer)
 {
 	uint64_t max = s->engine->key_size_max;
 	if (max == 0 || max >= SUITE_LONG)
@@ -395,8 +390,7 @@ check_request_that_fails_is_told_by_its_answer(struct suite *s)
 		has(s, flight->all[2].request.key, flight->all[2].value);
 }
 
-bool
-check_requests_keep_long_values(struct suite *s)
+PROMISE(requests_keep_long_values)
 {
 	static const size_t sizes[] = {
 		0, 1, 4095, 4096, SUITE_LONG - 1, SUITE_LONG, SUITE_LONG + 1, SUITE_VALUE_SIZE};
@@ -439,8 +433,7 @@ fill(struct flight *flight)
 	return true;
 }
 
-bool
-check_requests_in_flight_stay_within_inflight_ops(struct suite *s)
+PROMISE(requests_in_flight_stay_within_inflight_ops)
 {
 	static const uint32_t limits[] = {1, 4};
 	for (size_t i = 0; i < COUNT_OF(limits); i++) {
@@ -489,8 +482,7 @@ stays_within_bytes(struct flight *flight, uint64_t most)
 	return true;
 }
 
-bool
-check_requests_in_flight_stay_within_inflight_bytes(struct suite *s)
+PROMISE(requests_in_flight_stay_within_inflight_bytes)
 {
 	enum { OF_ONE = sizeof(uint32_t) + VALUE_SIZE };
 	static const uint64_t limits[] = {OF_ONE, 3 * OF_ONE + 1};
@@ -511,8 +503,7 @@ check_requests_in_flight_stay_within_inflight_bytes(struct suite *s)
 	return true;
 }
 
-bool
-check_requests_that_are_not_taken_do_not_happen(struct suite *s)
+PROMISE(requests_that_are_not_taken_do_not_happen)
 {
 	if (!open_narrow(s, 4))
 		return false;
@@ -528,16 +519,14 @@ check_requests_that_are_not_taken_do_not_happen(struct suite *s)
 	return true;
 }
 
-bool
-check_requests_that_find_no_room_are_taken_later(struct suite *s)
+PROMISE(requests_that_find_no_room_are_taken_later)
 {
 	return open_narrow(s, 4) && fly_mixed(s, 3, OF_ONE_KEY);
 }
 
 /* --- waiting --- */
 
-bool
-check_reap_with_nothing_in_flight_returns_at_once(struct suite *s)
+PROMISE(reap_with_nothing_in_flight_returns_at_once)
 {
 	if (!suite_open(s))
 		return false;
@@ -546,8 +535,7 @@ check_reap_with_nothing_in_flight_returns_at_once(struct suite *s)
 		flight_reap(main_flight(s), LONG_WAIT_NS, AT_ONCE_NS);
 }
 
-bool
-check_reap_with_no_timeout_does_not_wait(struct suite *s)
+PROMISE(reap_with_no_timeout_does_not_wait)
 {
 	if (!suite_open(s))
 		return false;
@@ -567,8 +555,7 @@ check_reap_with_no_timeout_does_not_wait(struct suite *s)
 
 /* --- and what comes between --- */
 
-bool
-check_verbs_between_submit_and_reap_answer_right(struct suite *s)
+PROMISE(verbs_between_submit_and_reap_answer_right)
 {
 	if (!suite_open(s) || !put(s, SLICE("old"), SLICE("0")))
 		return false;
@@ -589,8 +576,7 @@ scribble(struct flight *flight, size_t first, size_t end)
 	}
 }
 
-bool
-check_submit_copies_keys_and_values(struct suite *s)
+PROMISE(submit_copies_keys_and_values)
 {
 	if (!suite_open(s))
 		return false;
@@ -627,8 +613,7 @@ is_whole_or_missing(struct suite *s, uint32_t i)
 			"session_close with requests in flight left a value that was never put");
 }
 
-bool
-check_session_closes_with_requests_in_flight(struct suite *s)
+PROMISE(session_closes_with_requests_in_flight)
 {
 	bool is_right = suite_open(s);
 	for (int round = 0; is_right && round < 20; round++) {
@@ -662,8 +647,7 @@ fly_own(struct worker *worker)
 }
 
 /* First while the main session has requests in flight, then several at once. */
-bool
-check_sessions_reap_their_own_requests(struct suite *s)
+PROMISE(sessions_reap_their_own_requests)
 {
 	static struct worker worker;
 	if (!suite_open(s))

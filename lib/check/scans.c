@@ -106,14 +106,12 @@ expect_scan(struct suite *s, uint32_t flags, struct nb_slice from, int first)
 	return close_scan(s, is_right && expect_end(s));
 }
 
-bool
-check_scan_follows_the_order_of_bytes(struct suite *s)
+PROMISE(scan_follows_the_order_of_bytes)
 {
 	return open_sorted(s) && expect_scan(s, 0, whole, 0);
 }
 
-bool
-check_scan_backward_is_the_reverse(struct suite *s)
+PROMISE(scan_backward_is_the_reverse)
 {
 	return open_sorted(s) && expect_scan(s, NB_SCAN_BACKWARD, whole, SORTED - 1);
 }
@@ -151,20 +149,17 @@ scan_from_everywhere(struct suite *s, uint32_t flags)
 		close_scan(s, is_backward ? expect_end(s) : expect_next(s, 1, true));
 }
 
-bool
-check_scan_begins_where_it_is_told(struct suite *s)
+PROMISE(scan_begins_where_it_is_told)
 {
 	return scan_from_everywhere(s, 0);
 }
 
-bool
-check_scan_backward_begins_where_it_is_told(struct suite *s)
+PROMISE(scan_backward_begins_where_it_is_told)
 {
 	return scan_from_everywhere(s, NB_SCAN_BACKWARD);
 }
 
-bool
-check_scan_of_an_empty_database_is_at_its_end(struct suite *s)
+PROMISE(scan_of_an_empty_database_is_at_its_end)
 {
 	return suite_open(s) && open_scan(s, 0, whole) && close_scan(s, expect_end(s)) &&
 		/* Also when its only record was deleted. */
@@ -172,8 +167,7 @@ check_scan_of_an_empty_database_is_at_its_end(struct suite *s)
 		open_scan(s, 0, whole) && close_scan(s, expect_end(s));
 }
 
-bool
-check_scan_that_is_at_its_end_stays_there(struct suite *s)
+PROMISE(scan_that_is_at_its_end_stays_there)
 {
 	if (!suite_open(s) || !put(s, sorted[4], value_of(s, 4)) || !open_scan(s, 0, whole))
 		return false;
@@ -183,8 +177,7 @@ check_scan_that_is_at_its_end_stays_there(struct suite *s)
 	return close_scan(s, is_right);
 }
 
-bool
-check_scan_leaves_the_session_usable(struct suite *s)
+PROMISE(scan_leaves_the_session_usable)
 {
 	if (!open_sorted(s))
 		return false;
@@ -250,14 +243,12 @@ scan_gives_each_once(struct suite *s, uint32_t flags)
 		expect_each_once(s, seen);
 }
 
-bool
-check_scan_gives_each_record_once(struct suite *s)
+PROMISE(scan_gives_each_record_once)
 {
 	return scan_gives_each_once(s, 0);
 }
 
-bool
-check_scan_of_keys_only_gives_every_key(struct suite *s)
+PROMISE(scan_of_keys_only_gives_every_key)
 {
 	return scan_gives_each_once(s, NB_SCAN_KEYS_ONLY);
 }
@@ -274,8 +265,7 @@ write_ahead(struct worker *worker)
 	expect_del(s, worker->session, sorted[5]);
 }
 
-bool
-check_scan_sees_one_version_of_the_data(struct suite *s)
+PROMISE(scan_sees_one_version_of_the_data)
 {
 	static struct worker writer;
 	uint32_t seen[SORTED] = {0};

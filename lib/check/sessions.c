@@ -151,8 +151,7 @@ range_key(unsigned char *buf, uint32_t id, uint32_t i)
 
 /* --- one after another --- */
 
-bool
-check_sessions_open_and_close_many_times(struct suite *s)
+PROMISE(sessions_open_and_close_many_times)
 {
 	if (!suite_open(s))
 		return false;
@@ -172,8 +171,7 @@ put_one(struct worker *worker)
 }
 
 /* 150 exceeds LMDB's default of 126 readers, so a leaked slot shows. */
-bool
-check_sessions_come_and_go_with_threads(struct suite *s)
+PROMISE(sessions_come_and_go_with_threads)
 {
 	bool is_right = suite_open(s);
 	for (int i = 0; is_right && i < 150; i++)
@@ -190,8 +188,7 @@ find_and_overwrite(struct worker *worker)
 	expect_put(worker->suite, worker->session, SLICE("k"), SLICE("second"));
 }
 
-bool
-check_sessions_see_one_another(struct suite *s)
+PROMISE(sessions_see_one_another)
 {
 	static struct worker worker;
 	if (!suite_open(s) || !put(s, SLICE("k"), SLICE("first")) ||
@@ -236,8 +233,7 @@ write_range(struct worker *worker)
 	find_range(s, worker->session, worker->id);
 }
 
-bool
-check_ranges_written_in_parallel_read_back(struct suite *s)
+PROMISE(ranges_written_in_parallel_read_back)
 {
 	bool is_right = suite_open(s) && workers_run(s, THREADS, write_range);
 	for (uint32_t id = 0; is_right && id < THREADS; id++)
@@ -292,8 +288,7 @@ race(struct worker *worker)
 	}
 }
 
-bool
-check_racing_writers_leave_a_whole_value(struct suite *s)
+PROMISE(racing_writers_leave_a_whole_value)
 {
 	unsigned char buf[8];
 	bool is_right = suite_open(s) && workers_run(s, THREADS, race);
@@ -330,8 +325,7 @@ insert_all(struct worker *worker)
 	}
 }
 
-bool
-check_racing_inserters_have_one_winner(struct suite *s)
+PROMISE(racing_inserters_have_one_winner)
 {
 	uint32_t sum = 0;
 	if (!suite_open(s) || !workers_run(s, THREADS, insert_all))
@@ -347,8 +341,7 @@ check_racing_inserters_have_one_winner(struct suite *s)
 /* --- sessions that do nothing --- */
 
 /** The main session has read and written, and makes no call while the others work. */
-bool
-check_session_that_is_parked_holds_nobody_up(struct suite *s)
+PROMISE(session_that_is_parked_holds_nobody_up)
 {
 	static struct worker workers[THREADS];
 	uint32_t started = 1;
@@ -380,8 +373,7 @@ disturb(struct worker *worker)
 	expect_del(s, worker->session, SLICE("k"));
 }
 
-bool
-check_loan_stays_until_release(struct suite *s)
+PROMISE(loan_stays_until_release)
 {
 	static struct worker worker;
 	struct nb_slice found = {0};

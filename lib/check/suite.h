@@ -393,7 +393,10 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 	X(random_use_of_every_verb_answers_as_the_oracle, DATA) \
 	X(prints_nothing_on_standard_output, OPEN)
 
-#define PROMISE_DECLARE(name, needs) bool check_##name(struct suite *s);
+/** The head of the function that checks the promise. */
+#define PROMISE(name) bool check_##name(struct suite *s)
+
+#define PROMISE_DECLARE(name, needs) PROMISE(name);
 PROMISES(PROMISE_DECLARE)
 #undef PROMISE_DECLARE
 

@@ -28,8 +28,7 @@ is_line(const char *text)
 	return !is_empty(text) && strchr(text, '\n') == NULL;
 }
 
-bool
-check_name_is_lower_case_letters_digits_dash_underscore(struct suite *s)
+PROMISE(name_is_lower_case_letters_digits_dash_underscore)
 {
 	const char *name = s->engine->name;
 	if (is_empty(name))
@@ -39,8 +38,7 @@ check_name_is_lower_case_letters_digits_dash_underscore(struct suite *s)
 			ENGINE_NAME_MAX);
 }
 
-bool
-check_table_tells_summary_licence_home_build_version(struct suite *s)
+PROMISE(table_tells_summary_licence_home_build_version)
 {
 	const struct nb_engine *engine = s->engine;
 	if (engine->version == NULL)
@@ -63,8 +61,7 @@ check_table_tells_summary_licence_home_build_version(struct suite *s)
 	return true;
 }
 
-bool
-check_verbs_come_whole_and_fit_the_capabilities(struct suite *s)
+PROMISE(verbs_come_whole_and_fit_the_capabilities)
 {
 	const struct nb_engine *e = s->engine;
 	int scan = (e->scan_open != NULL) + (e->scan_next != NULL) + (e->scan_close != NULL);
@@ -93,8 +90,7 @@ check_verbs_come_whole_and_fit_the_capabilities(struct suite *s)
 	return true;
 }
 
-bool
-check_durability_levels_fit_the_capabilities(struct suite *s)
+PROMISE(durability_levels_fit_the_capabilities)
 {
 	uint32_t levels = s->engine->durabilities;
 	if (levels == 0)
@@ -114,8 +110,7 @@ is_offered(struct suite *s, const char *field, uint32_t level)
 			(unsigned)level, (unsigned)s->engine->durabilities);
 }
 
-bool
-check_automatic_durability_is_among_those_offered(struct suite *s)
+PROMISE(automatic_durability_is_among_those_offered)
 {
 	const struct nb_engine *e = s->engine;
 	return is_offered(s, "auto_durability", e->auto_durability) &&
@@ -157,8 +152,7 @@ option_is_well_formed(struct suite *s, const struct nb_option *option)
 	return true;
 }
 
-bool
-check_options_have_names_types_and_help(struct suite *s)
+PROMISE(options_have_names_types_and_help)
 {
 	return each_option(s, option_is_well_formed);
 }
@@ -184,8 +178,7 @@ option_has_good_choices(struct suite *s, const struct nb_option *option)
 	return true;
 }
 
-bool
-check_choices_of_options_are_well_formed(struct suite *s)
+PROMISE(choices_of_options_are_well_formed)
 {
 	return each_option(s, option_has_good_choices);
 }
@@ -257,8 +250,7 @@ default_is_allowed(struct suite *s, const struct nb_option *option)
 	}
 }
 
-bool
-check_defaults_of_options_are_allowed_values(struct suite *s)
+PROMISE(defaults_of_options_are_allowed_values)
 {
 	return each_option(s, default_is_allowed);
 }

@@ -118,8 +118,7 @@ count_up_often(struct worker *worker)
 		continue;
 }
 
-bool
-check_transactions_lose_no_update(struct suite *s)
+PROMISE(transactions_lose_no_update)
 {
 	return needs_isolation(s, SNAPSHOT_OR_MORE) && open_numbers(s, 0) &&
 		workers_run(s, PAIR, count_up_often) &&
@@ -170,8 +169,7 @@ move_often(struct worker *worker)
 		continue;
 }
 
-bool
-check_transactions_of_threads_keep_a_sum(struct suite *s)
+PROMISE(transactions_of_threads_keep_a_sum)
 {
 	struct worker main_worker = {.suite = s};
 	struct nb_slice balance = {&(uint64_t){BALANCE}, sizeof(uint64_t)};
@@ -214,8 +212,7 @@ go_once(struct worker *worker)
 	transact(worker, go_if_other_stays);
 }
 
-bool
-check_serializable_transactions_show_no_write_skew(struct suite *s)
+PROMISE(serializable_transactions_show_no_write_skew)
 {
 	uint64_t x = 0, y = 0;
 	if (!needs_isolation(s, NB_CAP_SERIALIZABLE) || !open_numbers(s, 1) ||
@@ -284,8 +281,7 @@ write_ones(struct worker *worker)
 	expect_put(worker->suite, worker->session, SLICE("y"), one);
 }
 
-bool
-check_transaction_reads_one_version(struct suite *s)
+PROMISE(transaction_reads_one_version)
 {
 	return needs_isolation(s, SNAPSHOT_OR_MORE) && open_numbers(s, 0) &&
 		interleave(s, read_x, write_ones, read_y_and_x) &&
@@ -340,8 +336,7 @@ open_records(struct suite *s)
 	return is_right;
 }
 
-bool
-check_scan_in_a_transaction_sees_one_version(struct suite *s)
+PROMISE(scan_in_a_transaction_sees_one_version)
 {
 	return needs_isolation(s, SNAPSHOT_OR_MORE) && open_records(s) &&
 		interleave(s, scan_old, change_records, scan_old);
@@ -372,8 +367,7 @@ do_nothing(struct suite *s, int *rc)
 	return true;
 }
 
-bool
-check_open_transaction_is_unseen_by_others(struct suite *s)
+PROMISE(open_transaction_is_unseen_by_others)
 {
 	return suite_open(s) && put(s, SLICE("key"), SLICE("old")) &&
 		put(s, SLICE("gone"), SLICE("old")) &&
@@ -420,8 +414,7 @@ add_to_both(struct suite *s)
 			suite_break(s, "a transaction after a conflict has no effect"));
 }
 
-bool
-check_transaction_that_lost_leaves_nothing(struct suite *s)
+PROMISE(transaction_that_lost_leaves_nothing)
 {
 	static struct worker writer;
 	if (!open_numbers(s, 0) || !begin(s, 0))
@@ -453,8 +446,7 @@ write_read_only(struct suite *s)
 		has(s, SLICE("key"), SLICE("old"));
 }
 
-bool
-check_read_only_transaction_reads_and_harms_nothing(struct suite *s)
+PROMISE(read_only_transaction_reads_and_harms_nothing)
 {
 	if (!suite_open(s) || !put(s, SLICE("key"), SLICE("old")) ||
 		!begin(s, NB_TXN_READ_ONLY) || !has(s, SLICE("key"), SLICE("old")) ||
@@ -473,8 +465,7 @@ tries_to_change(struct suite *s, const char *call, int rc)
 	return is_right && has(s, SLICE("key"), SLICE("old")) && lacks(s, SLICE("new"));
 }
 
-bool
-check_write_in_a_read_only_transaction_fails_or_is_undone(struct suite *s)
+PROMISE(write_in_a_read_only_transaction_fails_or_is_undone)
 {
 	const struct nb_engine *engine = s->engine;
 	if (!suite_open(s) || !put(s, SLICE("key"), SLICE("old")) ||
@@ -495,8 +486,7 @@ check_write_in_a_read_only_transaction_fails_or_is_undone(struct suite *s)
 }
 
 /** Its own writes, also those that other records lie between. */
-bool
-check_scan_in_a_transaction_sees_its_writes(struct suite *s)
+PROMISE(scan_in_a_transaction_sees_its_writes)
 {
 	char key[8];
 	int rc;

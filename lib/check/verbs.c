@@ -21,8 +21,7 @@ insert(struct suite *s, struct nb_slice value)
 	return s->engine->insert(s->main.session, SLICE("key"), value);
 }
 
-bool
-check_insert_keeps_what_is_there(struct suite *s)
+PROMISE(insert_keeps_what_is_there)
 {
 	if (!suite_open(s) || !suite_ok(s, "insert of a new key", insert(s, SLICE("first"))))
 		return false;
@@ -81,8 +80,7 @@ expect_values(struct suite *s, const struct nb_slice *keys, const struct nb_slic
 	return is_right;
 }
 
-bool
-check_multi_get_answers_as_get_does(struct suite *s)
+PROMISE(multi_get_answers_as_get_does)
 {
 	const struct nb_slice keys[] = {
 		SLICE("b"), SLICE("no"), SLICE("a"), SLICE("b"), SLICE("e")};
@@ -109,8 +107,7 @@ batch(struct suite *s, const char *call, const struct nb_write *writes, size_t c
 	return suite_ok(s, call, s->engine->batch(s->main.session, writes, count, 0));
 }
 
-bool
-check_batch_is_applied_in_order(struct suite *s)
+PROMISE(batch_is_applied_in_order)
 {
 	const struct nb_write writes[] = {
 		{.key = SLICE("a"), .value = SLICE("1")},
@@ -139,8 +136,7 @@ check_batch_is_applied_in_order(struct suite *s)
 	return true;
 }
 
-bool
-check_atomic_batch_is_honoured_or_refused(struct suite *s)
+PROMISE(atomic_batch_is_honoured_or_refused)
 {
 	const struct nb_write writes[] = {
 		{.key = SLICE("a"), .value = SLICE("1")},
@@ -160,8 +156,7 @@ check_atomic_batch_is_honoured_or_refused(struct suite *s)
 		has(s, SLICE("old"), SLICE("0"));
 }
 
-bool
-check_atomic_batch_that_fails_leaves_nothing(struct suite *s)
+PROMISE(atomic_batch_that_fails_leaves_nothing)
 {
 	uint64_t max = s->engine->key_size_max;
 	if (max == 0 || max >= SUITE_LONG)
@@ -200,8 +195,7 @@ write_in_transaction(struct suite *s)
 	return is_done;
 }
 
-bool
-check_aborted_transaction_leaves_nothing(struct suite *s)
+PROMISE(aborted_transaction_leaves_nothing)
 {
 	if (!write_in_transaction(s))
 		return false;
@@ -210,8 +204,7 @@ check_aborted_transaction_leaves_nothing(struct suite *s)
 		has(s, SLICE("gone"), SLICE("0"));
 }
 
-bool
-check_committed_transaction_is_kept_whole(struct suite *s)
+PROMISE(committed_transaction_is_kept_whole)
 {
 	if (!write_in_transaction(s))
 		return false;
@@ -222,8 +215,7 @@ check_committed_transaction_is_kept_whole(struct suite *s)
 		lacks(s, SLICE("gone"));
 }
 
-bool
-check_flush_settles_or_says_it_cannot(struct suite *s)
+PROMISE(flush_settles_or_says_it_cannot)
 {
 	static const char *const calls[] = {
 		"flush(NB_SETTLE_FLUSH)", "flush(NB_SETTLE_COMPACT)"};
@@ -241,8 +233,7 @@ check_flush_settles_or_says_it_cannot(struct suite *s)
 	return true;
 }
 
-bool
-check_checkpoint_loses_nothing(struct suite *s)
+PROMISE(checkpoint_loses_nothing)
 {
 	if (!open_with(s, SLICE("key"), SLICE("value")))
 		return false;
@@ -254,8 +245,7 @@ check_checkpoint_loses_nothing(struct suite *s)
 }
 
 /** tick at any time: beside single verbs and in a transaction. */
-bool
-check_tick_changes_nothing(struct suite *s)
+PROMISE(tick_changes_nothing)
 {
 	if (!open_with(s, SLICE("key"), SLICE("value")))
 		return false;
@@ -277,8 +267,7 @@ check_tick_changes_nothing(struct suite *s)
 	return is_right && has(s, SLICE("key"), SLICE("value"));
 }
 
-bool
-check_reset_removes_every_record(struct suite *s)
+PROMISE(reset_removes_every_record)
 {
 	if (!suite_open(s))
 		return false;
@@ -331,8 +320,7 @@ keep_stat(void *to, const char *name, const char *unit, uint32_t kind, uint64_t 
 	stats->all[stats->count++].value = value;
 }
 
-bool
-check_statistics_have_names_and_units(struct suite *s)
+PROMISE(statistics_have_names_and_units)
 {
 	static struct stats stats;
 	stats = (struct stats){.suite = s};
@@ -349,8 +337,7 @@ check_statistics_have_names_and_units(struct suite *s)
 	return true;
 }
 
-bool
-check_counters_only_grow(struct suite *s)
+PROMISE(counters_only_grow)
 {
 	static struct stats before, after;
 	before = after = (struct stats){.suite = s};

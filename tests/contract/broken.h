@@ -23,6 +23,40 @@ struct defect {
 		offsetof(struct nb_engine, field), (void (*)(void))(with) \
 	}
 
+/** Heads of verbs, whose arguments have the names of engine.h. */
+#define GET(name) \
+	static int name(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+#define PUT(name) \
+	static int name(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+#define DEL(name) static int name(struct nb_session *session, struct nb_slice key)
+#define OPEN(name) static int name(struct nb_db **out, const struct nb_open_args *args)
+#define SESSION_OPEN(name) \
+	static int name(struct nb_session **out, struct nb_db *db, uint32_t id)
+#define EXECUTE(name) \
+	static int name(struct nb_session *session, struct nb_step *steps, size_t count, \
+		uint32_t flags)
+#define SUBMIT(name) \
+	static int name(struct nb_session *session, const struct nb_request *requests, \
+		size_t count, size_t *taken)
+#define REAP(name) \
+	static int name(struct nb_session *session, struct nb_completion *out, size_t room, \
+		size_t *count, uint64_t timeout_ns)
+#define SCAN_OPEN(name) \
+	static int name(struct nb_session *session, const struct nb_scan_args *args)
+#define SCAN_NEXT(name) \
+	static int name( \
+		struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+#define BATCH(name) \
+	static int name(struct nb_session *session, const struct nb_write *writes, \
+		size_t count, uint32_t flags)
+#define MULTI_GET(name) \
+	static int name(struct nb_session *session, const struct nb_slice *keys, size_t count, \
+		struct nb_slice *values, int32_t *answers)
+#define MERGE(name) \
+	static int name(struct nb_session *session, struct nb_slice key, uint32_t how, \
+		uint64_t operand)
+#define STATS(name) static void name(struct nb_db *db, nb_stat_emit emit, void *to)
+
 /** By subject; each list ends with a NULL name. */
 extern const struct defect broken_records[], broken_verbs[], broken_scans[], broken_places[],
 	broken_requests[], broken_execute[], broken_transactions[];

@@ -20,8 +20,7 @@ let_others(void)
 
 /* --- merge --- */
 
-static int
-merge_existing(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+MERGE(merge_existing)
 {
 	struct nb_slice value;
 	int rc = broken_right->get(session, key, &value);
@@ -48,24 +47,19 @@ rewrite(struct nb_session *session, struct nb_slice key, uint64_t operand, bool 
 	return broken_right->put(session, key, (struct nb_slice){&number, sizeof(number)});
 }
 
-static int
-merge_saturating(
-	struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+MERGE(merge_saturating)
 {
 	(void)how;
 	return rewrite(session, key, operand, true);
 }
 
-static int
-merge_by_get_and_put(
-	struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+MERGE(merge_by_get_and_put)
 {
 	(void)how;
 	return rewrite(session, key, operand, false);
 }
 
-static int
-merge_as_add(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+MERGE(merge_as_add)
 {
 	(void)how;
 	return broken_right->merge(session, key, NB_MERGE_ADD_U64, operand);
@@ -83,24 +77,18 @@ execute_mistaken(struct nb_session *session, struct nb_step *steps, size_t count
 	return broken_right->execute(session, steps, count, flags);
 }
 
-static int
-execute_with_inserts_as_puts(
-	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+EXECUTE(execute_with_inserts_as_puts)
 {
 	return execute_mistaken(session, steps, count, flags, NB_STEP_INSERT, NB_STEP_PUT);
 }
 
-static int
-execute_with_newer_as_put(
-	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+EXECUTE(execute_with_newer_as_put)
 {
 	return execute_mistaken(
 		session, steps, count, flags, NB_STEP_PUT_IF_NEWER, NB_STEP_PUT);
 }
 
-static int
-execute_of_32_bits(
-	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+EXECUTE(execute_of_32_bits)
 {
 	for (size_t i = 0; i < count; i++)
 		steps[i].operand &= UINT32_MAX;
@@ -108,9 +96,7 @@ execute_of_32_bits(
 }
 
 /* Looks only for the key itself. */
-static int
-execute_with_prefix_as_key(
-	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+EXECUTE(execute_with_prefix_as_key)
 {
 	bool is_prefix[STEPS_MAX] = {false};
 	for (size_t i = 0; i < count && i < STEPS_MAX; i++)
@@ -124,9 +110,7 @@ execute_with_prefix_as_key(
 }
 
 /* All gets before all writes. */
-static int
-execute_gets_first(
-	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+EXECUTE(execute_gets_first)
 {
 	int rc = NB_OK;
 	for (int pass = 0; pass < 2; pass++)
@@ -136,9 +120,7 @@ execute_gets_first(
 	return rc;
 }
 
-static int
-execute_skipping_none(
-	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+EXECUTE(execute_skipping_none)
 {
 	for (size_t i = 0; i < count; i++)
 		steps[i].skips = 0;
@@ -146,9 +128,7 @@ execute_skipping_none(
 }
 
 /* One buffer for all that is lent. */
-static int
-execute_with_one_buffer(
-	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+EXECUTE(execute_with_one_buffer)
 {
 	static char buf[LENT_SIZE];
 	int rc = broken_right->execute(session, steps, count, flags);
@@ -161,34 +141,26 @@ execute_with_one_buffer(
 	return rc;
 }
 
-static int
-execute_without_snapshots(
-	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+EXECUTE(execute_without_snapshots)
 {
 	return (flags & NB_EXEC_SNAPSHOT) != 0
 		? NB_OK
 		: broken_right->execute(session, steps, count, flags);
 }
 
-static int
-execute_of_any_flag(
-	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+EXECUTE(execute_of_any_flag)
 {
 	return broken_right->execute(session, steps, count, flags & NB_EXEC_ATOMIC);
 }
 
-static int
-execute_of_any_step(
-	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+EXECUTE(execute_of_any_step)
 {
 	for (size_t i = 0; i < count; i++)
 		steps[i].verb %= NB_STEP_PREFIX_EMPTY + 1;
 	return broken_right->execute(session, steps, count, flags);
 }
 
-static int
-execute_one_by_one(
-	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+EXECUTE(execute_one_by_one)
 {
 	int rc = NB_OK;
 	for (size_t i = 0; i < count && rc == NB_OK; i++) {
@@ -198,9 +170,7 @@ execute_one_by_one(
 	return rc;
 }
 
-static int
-execute_merges_unlocked(
-	struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+EXECUTE(execute_merges_unlocked)
 {
 	int rc = NB_OK;
 	for (size_t i = 0; i < count && rc == NB_OK; i++)

@@ -17,8 +17,7 @@ enum { SHARED_SIZE = 65536 };
 static pthread_mutex_t lent_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned char lent[SHARED_SIZE];
 
-static int
-get_shared(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+GET(get_shared)
 {
 	int rc = broken_right->get(session, key, value);
 	if (rc != NB_OK || value->size > SHARED_SIZE)
@@ -31,8 +30,7 @@ get_shared(struct nb_session *session, struct nb_slice key, struct nb_slice *val
 	return rc;
 }
 
-static int
-open_at_any_level(struct nb_db **out, const struct nb_open_args *args)
+OPEN(open_at_any_level)
 {
 	struct nb_open_args changed = *args;
 	changed.durability = broken_right->auto_durability;
@@ -45,8 +43,7 @@ auto_at_no_level(const char *path)
 	return 7;
 }
 
-static int
-open_at_no_level(struct nb_db **out, const struct nb_open_args *args)
+OPEN(open_at_no_level)
 {
 	return args->host->fail(NB_UNSUPPORTED, "no level is good enough");
 }
@@ -57,8 +54,7 @@ fail_mutely(int code, const char *fmt, ...)
 	return code;
 }
 
-static int
-open_mute(struct nb_db **out, const struct nb_open_args *args)
+OPEN(open_mute)
 {
 	static struct nb_host mute;
 	struct nb_open_args changed = *args;
@@ -70,22 +66,19 @@ open_mute(struct nb_db **out, const struct nb_open_args *args)
 
 static const struct nb_host *told_host;
 
-static int
-open_chatty(struct nb_db **out, const struct nb_open_args *args)
+OPEN(open_chatty)
 {
 	told_host = args->host;
 	return broken_right->open(out, args);
 }
 
-static int
-get_chatty(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+GET(get_chatty)
 {
 	int rc = broken_right->get(session, key, value);
 	return rc == NB_NOT_FOUND ? told_host->fail(NB_NOT_FOUND, "no such key") : rc;
 }
 
-static int
-session_open_thrice(struct nb_session **out, struct nb_db *db, uint32_t id)
+SESSION_OPEN(session_open_thrice)
 {
 	if (__atomic_add_fetch(&broken_calls, 1, __ATOMIC_RELAXED) > 100)
 		return NB_FAIL; /* the slots of closed sessions are never freed */
@@ -93,8 +86,7 @@ session_open_thrice(struct nb_session **out, struct nb_db *db, uint32_t id)
 }
 
 /* Every open but the first finds another database, an empty one. */
-static int
-open_elsewhere(struct nb_db **out, const struct nb_open_args *args)
+OPEN(open_elsewhere)
 {
 	static char path[2048];
 	struct nb_open_args changed = *args;
@@ -107,16 +99,14 @@ open_elsewhere(struct nb_db **out, const struct nb_open_args *args)
 	return broken_right->open(out, &changed);
 }
 
-static int
-open_or_make(struct nb_db **out, const struct nb_open_args *args)
+OPEN(open_or_make)
 {
 	struct nb_open_args changed = *args;
 	changed.flags |= NB_OPEN_CREATE;
 	return broken_right->open(out, &changed);
 }
 
-static int
-open_the_one(struct nb_db **out, const struct nb_open_args *args)
+OPEN(open_the_one)
 {
 	struct nb_open_args changed = *args;
 	changed.path = "one for all";
@@ -127,22 +117,19 @@ open_the_one(struct nb_db **out, const struct nb_open_args *args)
 /* Each session finds only what its own thread has put: a cache that is never told. */
 static _Thread_local bool has_put;
 
-static int
-put_own(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_own)
 {
 	has_put = true;
 	return broken_right->put(session, key, value);
 }
 
-static int
-get_own(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+GET(get_own)
 {
 	return has_put ? broken_right->get(session, key, value) : NB_NOT_FOUND;
 }
 
 /* One buffer for all that is put: what was longer before leaves its tail. */
-static int
-put_by_buffer(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_by_buffer)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static unsigned char buf[SHARED_SIZE];
@@ -160,8 +147,7 @@ put_by_buffer(struct nb_session *session, struct nb_slice key, struct nb_slice v
 
 static uint64_t threads_seen;
 
-static int
-session_open_per_thread(struct nb_session **out, struct nb_db *db, uint32_t id)
+SESSION_OPEN(session_open_per_thread)
 {
 	static _Thread_local bool is_known;
 	if (!is_known && __atomic_add_fetch(&threads_seen, 1, __ATOMIC_RELAXED) > 126)
@@ -171,8 +157,7 @@ session_open_per_thread(struct nb_session **out, struct nb_db *db, uint32_t id)
 }
 
 /* Only the first thread that writes is heard. */
-static int
-put_of_first_thread(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_of_first_thread)
 {
 	static uint32_t threads;
 	static _Thread_local uint32_t number;

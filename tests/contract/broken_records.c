@@ -10,23 +10,20 @@
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* of verbs that do little */
 
-static int
-put_most(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_most)
 {
 	if (__atomic_add_fetch(&broken_calls, 1, __ATOMIC_RELAXED) % 100 == 0)
 		return NB_OK;
 	return broken_right->put(session, key, value);
 }
 
-static int
-put_new_only(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_new_only)
 {
 	int rc = broken_right->insert(session, key, value);
 	return rc == NB_EXISTS ? NB_OK : rc;
 }
 
-static int
-get_always(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+GET(get_always)
 {
 	int rc = broken_right->get(session, key, value);
 	if (rc != NB_NOT_FOUND)
@@ -35,8 +32,7 @@ get_always(struct nb_session *session, struct nb_slice key, struct nb_slice *val
 	return NB_OK;
 }
 
-static int
-get_no_size(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+GET(get_no_size)
 {
 	int rc = broken_right->get(session, key, value);
 	if (rc == NB_OK)
@@ -51,15 +47,13 @@ release_any(struct nb_session *session)
 		broken_right->release(session);
 }
 
-static int
-put_16_bits(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_16_bits)
 {
 	value.size = value.size < UINT16_MAX ? value.size : UINT16_MAX;
 	return broken_right->put(session, key, value);
 }
 
-static int
-put_no_empty(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_no_empty)
 {
 	if (value.size == 0)
 		return broken_right->del(session, key) < 0 ? NB_FAIL : NB_OK;
@@ -77,45 +71,38 @@ c_string(struct nb_slice key)
 	return key;
 }
 
-static int
-put_c_string(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_c_string)
 {
 	return broken_right->put(session, c_string(key), value);
 }
 
-static int
-get_c_string(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+GET(get_c_string)
 {
 	return broken_right->get(session, c_string(key), value);
 }
 
-static int
-del_c_string(struct nb_session *session, struct nb_slice key)
+DEL(del_c_string)
 {
 	return broken_right->del(session, c_string(key));
 }
 
-static int
-put_c_value(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_c_value)
 {
 	value.size = value.size == 0 ? 0 : strnlen(value.data, value.size);
 	return broken_right->put(session, key, value);
 }
 
-static int
-del_nothing(struct nb_session *session, struct nb_slice key)
+DEL(del_nothing)
 {
 	return NB_OK;
 }
 
-static int
-put_nothing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_nothing)
 {
 	return NB_OK;
 }
 
-static int
-del_or_fail(struct nb_session *session, struct nb_slice key)
+DEL(del_or_fail)
 {
 	int rc = broken_right->del(session, key);
 	return rc == NB_NOT_FOUND ? NB_FAIL : rc;
@@ -124,28 +111,24 @@ del_or_fail(struct nb_session *session, struct nb_slice key)
 /* A tombstone that also hides what is put after it. */
 static _Thread_local bool was_deleted;
 
-static int
-put_once_deleted(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_once_deleted)
 {
 	return was_deleted ? NB_OK : broken_right->put(session, key, value);
 }
 
-static int
-del_for_good(struct nb_session *session, struct nb_slice key)
+DEL(del_for_good)
 {
 	was_deleted = true;
 	return broken_right->del(session, key);
 }
 
-static int
-put_text(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_text)
 {
 	bool is_binary = value.size == 1 && (*(const unsigned char *)value.data & 0x80) != 0;
 	return broken_right->put(session, key, is_binary ? (struct nb_slice){"?", 1} : value);
 }
 
-static int
-put_shorter(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_shorter)
 {
 	value.size -= value.size == broken_right->value_size_max;
 	return broken_right->put(session, key, value);
@@ -159,28 +142,24 @@ first_kilobyte(struct nb_slice key)
 	return key;
 }
 
-static int
-put_short_key(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_short_key)
 {
 	return broken_right->put(session, first_kilobyte(key), value);
 }
 
-static int
-get_short_key(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+GET(get_short_key)
 {
 	return broken_right->get(session, first_kilobyte(key), value);
 }
 
-static int
-put_or_drop(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_or_drop)
 {
 	int rc = broken_right->put(session, key, value);
 	return rc == NB_UNSUPPORTED ? NB_OK : rc;
 }
 
 /* Wrong for lengths of 10000 to 60000 only: the last byte is lost. */
-static int
-put_middle_cut(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_middle_cut)
 {
 	value.size -= value.size >= 10000 && value.size <= 60000;
 	return broken_right->put(session, key, value);
@@ -194,29 +173,25 @@ middle_key(struct nb_slice key)
 	return key;
 }
 
-static int
-put_middle_key(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_middle_key)
 {
 	return broken_right->put(session, middle_key(key), value);
 }
 
-static int
-get_middle_key(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+GET(get_middle_key)
 {
 	if (key.size >= 100 && key.size <= 200)
 		return NB_NOT_FOUND;
 	return broken_right->get(session, key, value);
 }
 
-static int
-del_long_keys(struct nb_session *session, struct nb_slice key)
+DEL(del_long_keys)
 {
 	return key.size == 1 ? NB_OK : broken_right->del(session, key);
 }
 
 /* Room for 2048 records, of which each further one takes that of none. */
-static int
-put_in_small_room(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_in_small_room)
 {
 	if (__atomic_add_fetch(&broken_calls, 1, __ATOMIC_RELAXED) > 2048)
 		return NB_OK;

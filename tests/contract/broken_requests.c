@@ -11,9 +11,7 @@
 
 enum { HELD_MAX = 16 };
 
-static int
-submit_with_inserts_as_puts(struct nb_session *session, const struct nb_request *requests,
-	size_t count, size_t *taken)
+SUBMIT(submit_with_inserts_as_puts)
 {
 	struct nb_request changed = *requests;
 	if (changed.verb == NB_REQ_INSERT)
@@ -22,9 +20,7 @@ submit_with_inserts_as_puts(struct nb_session *session, const struct nb_request 
 }
 
 /* The second before the first. */
-static int
-submit_swapped(struct nb_session *session, const struct nb_request *requests, size_t count,
-	size_t *taken)
+SUBMIT(submit_swapped)
 {
 	size_t one = 0, other = 0;
 	struct nb_request swapped[2];
@@ -43,9 +39,7 @@ submit_swapped(struct nb_session *session, const struct nb_request *requests, si
 	return rc;
 }
 
-static int
-submit_unknown_as_del(struct nb_session *session, const struct nb_request *requests,
-	size_t count, size_t *taken)
+SUBMIT(submit_unknown_as_del)
 {
 	struct nb_request changed = *requests;
 	if (changed.verb > NB_REQ_EXECUTE)
@@ -53,9 +47,7 @@ submit_unknown_as_del(struct nb_session *session, const struct nb_request *reque
 	return broken_right->submit(session, &changed, count > 0, taken);
 }
 
-static int
-reap_failing_as_a_request(struct nb_session *session, struct nb_completion *out, size_t room,
-	size_t *count, uint64_t timeout_ns)
+REAP(reap_failing_as_a_request)
 {
 	int rc = broken_right->reap(session, out, room, count, timeout_ns);
 	for (size_t i = 0; i < *count && rc == NB_OK; i++)
@@ -63,25 +55,21 @@ reap_failing_as_a_request(struct nb_session *session, struct nb_completion *out,
 	return rc;
 }
 
-static int
-submit_16_bits(struct nb_session *session, const struct nb_request *requests, size_t count,
-	size_t *taken)
+SUBMIT(submit_16_bits)
 {
 	struct nb_request changed = *requests;
 	changed.value.size &= UINT16_MAX;
 	return broken_right->submit(session, &changed, count > 0, taken);
 }
 
-static int
-open_for_any_count(struct nb_db **out, const struct nb_open_args *args)
+OPEN(open_for_any_count)
 {
 	struct nb_open_args changed = *args;
 	changed.inflight_ops = HELD_MAX;
 	return broken_right->open(out, &changed);
 }
 
-static int
-open_for_any_bytes(struct nb_db **out, const struct nb_open_args *args)
+OPEN(open_for_any_bytes)
 {
 	struct nb_open_args changed = *args;
 	changed.inflight_bytes = 0;
@@ -89,9 +77,7 @@ open_for_any_bytes(struct nb_db **out, const struct nb_open_args *args)
 }
 
 /* What does not fit into the queue is done, and done again when it comes again. */
-static int
-submit_more_than_taken(struct nb_session *session, const struct nb_request *requests,
-	size_t count, size_t *taken)
+SUBMIT(submit_more_than_taken)
 {
 	int rc = broken_right->submit(session, requests, count, taken);
 	if (*taken < count && requests[*taken].verb == NB_REQ_PUT)
@@ -99,9 +85,7 @@ submit_more_than_taken(struct nb_session *session, const struct nb_request *requ
 	return rc;
 }
 
-static int
-submit_dropping(struct nb_session *session, const struct nb_request *requests, size_t count,
-	size_t *taken)
+SUBMIT(submit_dropping)
 {
 	int rc = broken_right->submit(session, requests, count, taken);
 	*taken = count;
@@ -114,9 +98,7 @@ sleep_ns(uint64_t ns)
 	nanosleep(&(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)}, NULL);
 }
 
-static int
-reap_waiting_for_none(struct nb_session *session, struct nb_completion *out, size_t room,
-	size_t *count, uint64_t timeout_ns)
+REAP(reap_waiting_for_none)
 {
 	int rc = broken_right->reap(session, out, room, count, timeout_ns);
 	if (*count == 0)
@@ -124,9 +106,7 @@ reap_waiting_for_none(struct nb_session *session, struct nb_completion *out, siz
 	return rc;
 }
 
-static int
-reap_waiting_without_timeout(struct nb_session *session, struct nb_completion *out, size_t room,
-	size_t *count, uint64_t timeout_ns)
+REAP(reap_waiting_without_timeout)
 {
 	if (timeout_ns == 0) /* which this one takes for 'as long as you like' */
 		sleep_ns(3000000000);
@@ -134,8 +114,7 @@ reap_waiting_without_timeout(struct nb_session *session, struct nb_completion *o
 }
 
 /* Waits for what is in flight, and forgets to tell it. */
-static int
-put_after_the_others(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_after_the_others)
 {
 	struct nb_completion done[HELD_MAX];
 	size_t count;
@@ -149,9 +128,7 @@ put_after_the_others(struct nb_session *session, struct nb_slice key, struct nb_
 static struct nb_request held[HELD_MAX];
 static size_t held_count;
 
-static int
-submit_held(struct nb_session *session, const struct nb_request *requests, size_t count,
-	size_t *taken)
+SUBMIT(submit_held)
 {
 	(void)session;
 	for (*taken = 0; *taken < count && held_count < HELD_MAX;)
@@ -159,9 +136,7 @@ submit_held(struct nb_session *session, const struct nb_request *requests, size_
 	return NB_PENDING;
 }
 
-static int
-reap_held(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
-	uint64_t timeout_ns)
+REAP(reap_held)
 {
 	size_t taken;
 	(void)broken_right->submit(session, held, held_count, &taken);
@@ -173,9 +148,7 @@ reap_held(struct nb_session *session, struct nb_completion *out, size_t room, si
 static uint32_t late_key;
 static struct nb_slice late_value;
 
-static int
-submit_noted(struct nb_session *session, const struct nb_request *requests, size_t count,
-	size_t *taken)
+SUBMIT(submit_noted)
 {
 	if (count > 0 && requests[0].key.size == sizeof(late_key)) {
 		memcpy(&late_key, requests[0].key.data, sizeof(late_key));
@@ -184,8 +157,7 @@ submit_noted(struct nb_session *session, const struct nb_request *requests, size
 	return broken_right->submit(session, requests, count, taken);
 }
 
-static int
-session_open_doing_late(struct nb_session **out, struct nb_db *db, uint32_t id)
+SESSION_OPEN(session_open_doing_late)
 {
 	int rc = broken_right->session_open(out, db, id);
 	struct nb_slice key = {&late_key, sizeof(late_key)};
@@ -197,9 +169,7 @@ session_open_doing_late(struct nb_session **out, struct nb_db *db, uint32_t id)
 
 static struct nb_session *busy;
 
-static int
-submit_busy(struct nb_session *session, const struct nb_request *requests, size_t count,
-	size_t *taken)
+SUBMIT(submit_busy)
 {
 	busy = session;
 	return broken_right->submit(session, requests, count, taken);
@@ -215,24 +185,19 @@ session_close_unless_busy(struct nb_session *session)
 /* One queue for all sessions. */
 static struct nb_session *first;
 
-static int
-open_of_no_session(struct nb_db **out, const struct nb_open_args *args)
+OPEN(open_of_no_session)
 {
 	first = NULL;
 	return broken_right->open(out, args);
 }
 
-static int
-submit_of_first(struct nb_session *session, const struct nb_request *requests, size_t count,
-	size_t *taken)
+SUBMIT(submit_of_first)
 {
 	first = first == NULL ? session : first;
 	return broken_right->submit(session, requests, count, taken);
 }
 
-static int
-reap_of_first(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
-	uint64_t timeout_ns)
+REAP(reap_of_first)
 {
 	(void)session;
 	return broken_right->reap(first, out, room, count, timeout_ns);

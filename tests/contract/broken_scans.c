@@ -18,16 +18,14 @@ release_any(struct nb_session *session)
 static _Thread_local uint64_t steps;
 static _Thread_local bool was_at_end;
 
-static int
-scan_open_counted(struct nb_session *session, const struct nb_scan_args *args)
+SCAN_OPEN(scan_open_counted)
 {
 	steps = 0;
 	was_at_end = false;
 	return broken_right->scan_open(session, args);
 }
 
-static int
-scan_next_skipping(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+SCAN_NEXT(scan_next_skipping)
 {
 	int rc = broken_right->scan_next(session, key, value);
 	if (rc == NB_OK && ++steps == 4)
@@ -35,8 +33,7 @@ scan_next_skipping(struct nb_session *session, struct nb_slice *key, struct nb_s
 	return rc;
 }
 
-static int
-scan_next_no_size(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+SCAN_NEXT(scan_next_no_size)
 {
 	int rc = broken_right->scan_next(session, key, value);
 	if (rc == NB_OK && ++steps == 4)
@@ -44,8 +41,7 @@ scan_next_no_size(struct nb_session *session, struct nb_slice *key, struct nb_sl
 	return rc;
 }
 
-static int
-scan_next_twice(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+SCAN_NEXT(scan_next_twice)
 {
 	int rc = broken_right->scan_next(session, key, value);
 	if (rc == NB_NOT_FOUND && !was_at_end) {
@@ -56,16 +52,14 @@ scan_next_twice(struct nb_session *session, struct nb_slice *key, struct nb_slic
 	return rc == NB_NOT_FOUND ? NB_OK : rc;
 }
 
-static int
-scan_open_turned(struct nb_session *session, const struct nb_scan_args *args)
+SCAN_OPEN(scan_open_turned)
 {
 	struct nb_scan_args turned = *args;
 	turned.flags ^= NB_SCAN_BACKWARD;
 	return broken_right->scan_open(session, &turned);
 }
 
-static int
-scan_open_forward(struct nb_session *session, const struct nb_scan_args *args)
+SCAN_OPEN(scan_open_forward)
 {
 	struct nb_scan_args turned = *args;
 	turned.flags &= ~NB_SCAN_BACKWARD;
@@ -73,8 +67,7 @@ scan_open_forward(struct nb_session *session, const struct nb_scan_args *args)
 }
 
 /* Begins behind the key that it is told to begin with. */
-static int
-scan_open_after(struct nb_session *session, const struct nb_scan_args *args)
+SCAN_OPEN(scan_open_after)
 {
 	struct nb_slice key = {0}, value, from = args->from;
 	int rc = broken_right->scan_open(session, args);
@@ -85,8 +78,7 @@ scan_open_after(struct nb_session *session, const struct nb_scan_args *args)
 }
 
 /* A scan that believes to have found something in any case. */
-static int
-scan_next_blank(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+SCAN_NEXT(scan_next_blank)
 {
 	int rc = broken_right->scan_next(session, key, value);
 	*key = rc == NB_NOT_FOUND ? (struct nb_slice){"", 0} : *key;
@@ -95,21 +87,18 @@ scan_next_blank(struct nb_session *session, struct nb_slice *key, struct nb_slic
 
 static _Thread_local bool has_scanned;
 
-static int
-scan_open_noted(struct nb_session *session, const struct nb_scan_args *args)
+SCAN_OPEN(scan_open_noted)
 {
 	has_scanned = true;
 	return broken_right->scan_open(session, args);
 }
 
-static int
-get_before_scans(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+GET(get_before_scans)
 {
 	return has_scanned ? NB_NOT_FOUND : broken_right->get(session, key, value);
 }
 
-static int
-scan_open_full_only(struct nb_session *session, const struct nb_scan_args *args)
+SCAN_OPEN(scan_open_full_only)
 {
 	if ((args->flags & NB_SCAN_KEYS_ONLY) != 0)
 		return NB_FAIL;
@@ -117,8 +106,7 @@ scan_open_full_only(struct nb_session *session, const struct nb_scan_args *args)
 }
 
 /* Backward from between two keys, it begins with the one above. */
-static int
-scan_open_above(struct nb_session *session, const struct nb_scan_args *args)
+SCAN_OPEN(scan_open_above)
 {
 	struct nb_scan_args changed = *args;
 	static _Thread_local char buf[64];
@@ -139,15 +127,13 @@ scan_close_failing(struct nb_session *session)
 }
 
 /* The end of a page that is not followed by the next one. */
-static int
-scan_next_of_a_page(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+SCAN_NEXT(scan_next_of_a_page)
 {
 	return ++steps > 500 ? NB_NOT_FOUND : broken_right->scan_next(session, key, value);
 }
 
 /* A new scan for each record, from that record on. */
-static int
-scan_next_anew(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+SCAN_NEXT(scan_next_anew)
 {
 	char from[64];
 	int rc = broken_right->scan_next(session, key, value);

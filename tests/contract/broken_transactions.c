@@ -53,8 +53,7 @@ abort_noted(struct nb_session *session)
 }
 
 /* Accepted and then forgotten. */
-static int
-put_unless_read_only(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_unless_read_only)
 {
 	return is_read_only ? NB_OK : broken_right->put(session, key, value);
 }
@@ -71,8 +70,7 @@ abort_committing_read_only(struct nb_session *session)
 }
 
 /* The first transaction that writes x loses, and what it has written stays. */
-static int
-put_losing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_losing)
 {
 	if (is_in_transaction && !has_lost && key.size == 1 && memcmp(key.data, "x", 1) == 0) {
 		has_lost = true;
@@ -88,14 +86,12 @@ abort_keeping(struct nb_session *session)
 	(void)broken_right->commit(session);
 }
 
-static int
-scan_next_outside(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+SCAN_NEXT(scan_next_outside)
 {
 	return is_in_transaction ? NB_NOT_FOUND : broken_right->scan_next(session, key, value);
 }
 
-static int
-insert_unlocked(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(insert_unlocked)
 {
 	struct nb_slice found;
 	int rc = broken_right->get(session, key, &found);
@@ -111,8 +107,7 @@ insert_unlocked(struct nb_session *session, struct nb_slice key, struct nb_slice
 static uint32_t waits_for_tick;
 static _Thread_local uint32_t own_id;
 
-static int
-session_open_without_tick(struct nb_session **out, struct nb_db *db, uint32_t id)
+SESSION_OPEN(session_open_without_tick)
 {
 	own_id = id;
 	if (id == 0)
@@ -120,8 +115,7 @@ session_open_without_tick(struct nb_session **out, struct nb_db *db, uint32_t id
 	return broken_right->session_open(out, db, id);
 }
 
-static int
-put_after_tick(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_after_tick)
 {
 	if (own_id != 0 && __atomic_load_n(&waits_for_tick, __ATOMIC_RELAXED) != 0)
 		return NB_FAIL;

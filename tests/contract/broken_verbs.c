@@ -7,15 +7,12 @@
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* of verbs that do little */
 
-static int
-insert_over(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(insert_over)
 {
 	return broken_right->put(session, key, value);
 }
 
-static int
-batch_reversed(
-	struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+BATCH(batch_reversed)
 {
 	int rc = NB_OK;
 	for (size_t i = count; i-- > 0 && rc == NB_OK;)
@@ -23,32 +20,24 @@ batch_reversed(
 	return rc;
 }
 
-static int
-batch_at_most_64(
-	struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+BATCH(batch_at_most_64)
 {
 	return broken_right->batch(session, writes, count < 64 ? count : 64, flags);
 }
 
-static int
-multi_get_at_most_64(struct nb_session *session, const struct nb_slice *keys, size_t count,
-	struct nb_slice *values, int32_t *answers)
+MULTI_GET(multi_get_at_most_64)
 {
 	return broken_right->multi_get(session, keys, count < 64 ? count : 64, values, answers);
 }
 
-static int
-batch_unless_atomic(
-	struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+BATCH(batch_unless_atomic)
 {
 	return (flags & NB_BATCH_ATOMIC) != 0
 		? NB_OK
 		: broken_right->batch(session, writes, count, flags);
 }
 
-static int
-multi_get_first(struct nb_session *session, const struct nb_slice *keys, size_t count,
-	struct nb_slice *values, int32_t *answers)
+MULTI_GET(multi_get_first)
 {
 	int rc = broken_right->multi_get(session, keys, count, values, answers);
 	for (size_t i = 1; i < count; i++)
@@ -62,23 +51,19 @@ flush_failing(struct nb_db *db, uint32_t upto)
 	return upto == NB_SETTLE_COMPACT ? NB_FAIL : NB_OK;
 }
 
-static void
-stats_unnamed(struct nb_db *db, nb_stat_emit emit, void *to)
+STATS(stats_unnamed)
 {
 	emit(to, "records", NULL, NB_STAT_GAUGE, 1);
 }
 
 static uint64_t stat_falls = 1000;
 
-static void
-stats_falling(struct nb_db *db, nb_stat_emit emit, void *to)
+STATS(stats_falling)
 {
 	emit(to, "writes", "operations", NB_STAT_COUNTER, --stat_falls);
 }
 
-static int
-batch_in_part(
-	struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+BATCH(batch_in_part)
 {
 	int rc = NB_OK;
 	for (size_t i = 0; i < count && rc == NB_OK; i++)
@@ -99,9 +84,7 @@ commit_nothing(struct nb_session *session)
 	return NB_OK;
 }
 
-static int
-reap_twice(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
-	uint64_t timeout_ns)
+REAP(reap_twice)
 {
 	int rc = broken_right->reap(session, out, room, count, timeout_ns);
 	if (*count > 1)

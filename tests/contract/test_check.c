@@ -120,8 +120,7 @@ TEST_EACH(each_promise_has_a_defect_that_breaks_it, nb_check_count())
 	ck_abort_msg("no defect breaks %s: it may be a check that cannot fail", promise);
 }
 
-static int
-get_three_bytes(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+GET(get_three_bytes)
 {
 	*value = (struct nb_slice){"abc", 3};
 	return NB_OK;
@@ -206,8 +205,7 @@ TEST(equal_seeds_find_equal_sequences)
 }
 
 /* One store for all databases, as a server has. */
-static int
-open_server(struct nb_db **out, const struct nb_open_args *args)
+OPEN(open_server)
 {
 	struct nb_open_args changed = *args;
 	changed.path = "server";
@@ -335,21 +333,18 @@ TEST(good_option_table_is_not_broken)
 
 /* --- a process for each promise --- */
 
-static int
-put_crashing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_crashing)
 {
 	raise(SIGKILL);
 	return NB_OK;
 }
 
-static int
-put_exiting(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_exiting)
 {
 	exit(0);
 }
 
-static int
-put_hanging(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_hanging)
 {
 	while (pause() != 0)
 		continue;
@@ -447,14 +442,12 @@ TEST(end_of_the_process_breaks_the_promise)
 /* A static count, of which each fortieth put falls victim; a crash at the second del. */
 static uint64_t puts_of_the_process, dels_of_the_process;
 
-static int
-put_counted(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_counted)
 {
 	return ++puts_of_the_process % 40 == 0 ? NB_OK : memory->put(session, key, value);
 }
 
-static int
-del_crashing(struct nb_session *session, struct nb_slice key)
+DEL(del_crashing)
 {
 	if (++dels_of_the_process == 2)
 		raise(SIGKILL);
@@ -485,16 +478,13 @@ TEST(sequence_that_crashes_is_shrunk)
 
 /* --- printing --- */
 
-static int
-open_printing(struct nb_db **out, const struct nb_open_args *args)
+OPEN(open_printing)
 {
 	printf("hello\n\x1b[31m");
 	return memory->open(out, args);
 }
 
-static int
-put_printing_of_long_keys(
-	struct nb_session *session, struct nb_slice key, struct nb_slice value)
+PUT(put_printing_of_long_keys)
 {
 	if (key.size > 10000 && write(STDOUT_FILENO, "a long key", 10) != 10)
 		return NB_FAIL;
