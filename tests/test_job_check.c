@@ -106,9 +106,6 @@ TEST(what_does_not_fit_together_is_refused)
 			"[get]: again: insert cannot visit a key; read, update, upsert, delete, scan and read-modify-write can"},
 		{AGAIN("update = 1", "again = puts\nread = 1\ndistribution = zipfian"),
 			"[get]: again: visits each key once; leave out distribution and key-range"},
-		{"[workload]\nshard = 0/2\n" AGAIN(
-			 "update = 1\nduration = 1s", "again = puts\nread = 1"),
-			"[get]: again: with shard, [puts] needs a count and no duration, because the others' puts are known by their number alone"},
 		{"[workload]\nkey-format = text\nkey-digits = 1048576\n[run]\nread = 1\n",
 			"key-digits: with its prefix a key may be longer than 1048576 bytes"},
 	};

@@ -778,44 +778,47 @@ compare_numbers(const void *one, const void *other)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/** All operations of a spec up to its end. */
+/** The first visits->limit operations of those threads, in the order of their strata. */
 static void
-visit_all(struct ops_maker *maker, struct visits *visits)
+visit_turns(struct ops_maker *maker, struct ops_turns turns, struct visits *visits)
 {
-	*visits = (struct visits){.limit = VISITS_MAX};
-	for (uint64_t s = 0; s * OPS_STRATUM < maker->spec->end; s++)
-		each_op(maker, s, note_visit, visits);
+	for (uint64_t s = 0; visits->count < visits->limit; s++) {
+		uint64_t turn = s % turns.of_all;
+		if (turn >= turns.before && turn < turns.before + turns.threads)
+			each_op(maker, s, note_visit, visits);
+	}
 }
 
-/** done[t]: operations of thread t, which takes strata in turn. */
+/** done[t]: operations of thread t of those that `did` them. */
 static void
-check_again(struct fixture *f, const uint64_t done[PUTTERS])
+check_again(struct fixture *f, const uint64_t done[PUTTERS], struct ops_turns did,
+	struct ops_turns visit)
 {
 	static struct visits puts, gets;
 	uint64_t before[PUTTERS];
 	struct nb_group getters = group_of("gets");
 	struct ops_maker maker;
-	puts = (struct visits){.count = 0};
-	for (uint64_t t = 0; t < PUTTERS; t++) {
+	puts = gets = (struct visits){.count = 0};
+	for (uint32_t t = 0; t < PUTTERS; t++) {
+		struct ops_turns own = {1, did.before + t, did.of_all};
 		before[t] = puts.limit;
 		puts.limit += done[t];
-		for (uint64_t s = t; puts.count < puts.limit; s += PUTTERS)
-			each_op(&f->maker, s, note_visit, &puts);
+		visit_turns(&f->maker, own, &puts);
 	}
 	struct ops_again again = {.of = &f->spec,
 		.count = puts.count,
 		.bits = ops_again_bits(puts.count),
-		.threads = PUTTERS,
+		.visit = visit,
+		.did = did,
 		.before = before};
 	struct ops_spec spec;
 	getters.weights[NB_OP_READ] = 1;
 	getters.weights[NB_OP_DELETE] = puts.count % 2;
 	ops_spec_create(&spec, &f->job, &getters, &f->keys, &f->sizes, 1, 2);
 	ops_spec_go_again(&spec, &again);
-	spec.end = puts.count;
 	ck_assert_int_eq(ops_maker_create(&maker, &spec), NB_OK);
-	visit_all(&maker, &gets);
-	ck_assert_uint_eq(gets.count, puts.count);
+	gets.limit = puts.count;
+	visit_turns(&maker, visit, &gets);
 	bool is_permuted = memcmp(gets.numbers, puts.numbers, gets.count * 8) != 0;
 	ck_assert(is_permuted || puts.count < OPS_STRATUM);
 	qsort(puts.numbers, puts.count, 8, compare_numbers);
@@ -838,7 +841,11 @@ TEST(what_was_put_is_visited_again_each_put_once)
 				f.group.distribution = distribution;
 				f.group.weights[kinds[k]] = 5;
 				make_spec(&f, &f.group, 0, 2);
-				check_again(&f, done[d]);
+				check_again(&f, done[d],
+					(struct ops_turns){PUTTERS, 0, PUTTERS},
+					(struct ops_turns){1, 0, 1});
+				check_again(&f, done[d], (struct ops_turns){PUTTERS, 6, 9},
+					(struct ops_turns){2, 4, 6});
 				tear_down(&f);
 			}
 }

@@ -236,7 +236,7 @@ link_again(struct nb_run *run, struct job_part *part)
 	if (of == NULL)
 		return;
 	part->again_of = &run->parts[of - run->job->groups];
-	part->again = (struct ops_again){.of = &part->again_of->spec, .count = 1, .bits = 8};
+	part->again = (struct ops_again){.of = &part->again_of->spec};
 	ops_spec_go_again(&part->spec, &part->again);
 }
 

@@ -209,35 +209,59 @@ run_active(struct nb_run *run, const char *what)
 	return rc == NB_OK && stop_requested() ? error_interrupted() : rc;
 }
 
-/**
- * Of a part that visits what another one has put: how many keys those are, and which. What
- * ended early is known by thread; what did all of its count, as shards have to, by its number.
- */
+static struct ops_turns
+turns_of(const struct job_plan *plan)
+{
+	return (struct ops_turns){plan->threads, plan->before, plan->of_all};
+}
+
+/** Which operations of its threads each thread did, of those that take strata in turn. */
+static int
+list_turns(struct nb_run *run, struct job_part *part)
+{
+	const struct job_part *of = part->again_of;
+	uint64_t *before = calloc(of->plan.threads, sizeof(*before));
+	if (before == NULL)
+		return error_memory();
+	for (uint32_t t = 1; t < of->plan.threads; t++) {
+		before[t] = before[t - 1] + of->measured.threads[t - 1].done;
+		run->digest = splitmix64_mix(run->digest) ^ before[t];
+	}
+	part->again.before = part->again_before = before;
+	part->again.did = turns_of(&of->plan);
+	return NB_OK;
+}
+
+/** The operation before which threads have so many, where they take strata in turn. */
+static uint64_t
+end_of_turns(const struct job_plan *plan, uint64_t count)
+{
+	uint64_t round = (uint64_t)plan->threads * OPS_STRATUM, rest = count % round;
+	uint64_t whole = count / round * plan->of_all * OPS_STRATUM;
+	return whole + (rest > 0 ? (uint64_t)plan->before * OPS_STRATUM + rest : 0);
+}
+
+/** Of a part that visits what another one has put in this process: how many keys, and which. */
 static int
 begin_again(struct nb_run *run, struct job_part *part)
 {
 	const struct job_part *of = part->again_of;
+	const struct job_plan *plan = &of->plan;
 	uint64_t asked = part->group->count, count = of->measured.done;
-	bool is_whole = count == job_own_count(&of->plan);
-	if (count == 0 || (!is_whole && (run->job->shards > 1 || job_has_shares(&of->plan))))
+	bool is_whole = count == job_own_count(plan), has_shares = job_has_shares(plan);
+	if (count == 0 || (has_shares && !is_whole))
 		return error_set(NB_FAIL, "%s: again: %s has put %s", part->group->name,
 			of->group->name, count == 0 ? "nothing" : "less than its count");
-	part->again.count = is_whole ? of->plan.count : count;
-	part->again.bits = ops_again_bits(part->again.count);
-	if (!is_whole) {
-		uint32_t threads = of->plan.threads;
-		uint64_t *before = calloc(threads, sizeof(*before));
-		if (before == NULL)
-			return error_memory();
-		for (uint32_t t = 1; t < threads; t++)
-			before[t] = before[t - 1] + of->measured.threads[t - 1].done;
-		part->again.before = part->again_before = before;
-		part->again.threads = threads;
-	}
-	bool is_part = asked > 0 && asked < part->again.count;
-	part->spec.end = part->plan.count = is_part ? asked : part->again.count;
-	run->digest = splitmix64_mix(run->digest) ^ part->again.count;
-	return NB_OK;
+	part->again = (struct ops_again){.of = &of->spec,
+		.count = count,
+		.bits = ops_again_bits(count),
+		.visit = turns_of(&part->plan),
+		.first = has_shares ? job_share_begin(plan, plan->before) : 0};
+	uint64_t end = end_of_turns(&part->plan, count);
+	part->spec.end = part->plan.count = asked > 0 && asked < end ? asked : end;
+	run->digest = splitmix64_mix(run->digest) ^ count;
+	bool are_in_row = has_shares || (is_whole && plan->threads == plan->of_all);
+	return are_in_row ? NB_OK : list_turns(run, part);
 }
 
 /** Run parts that belong together, from the sessions' opening to their closing. */

@@ -201,10 +201,6 @@ check_again(const struct nb_job *job, const struct nb_group *group)
 	if (group->distribution != NB_DIST_UNIFORM || group->key_range != NB_RANGE_SHARED)
 		return error_set(NB_ERR_USAGE,
 			"again: visits each key once; leave out distribution and key-range");
-	if (job->shards > 1 && (of->count == 0 || of->duration_ns > 0 || of->is_background))
-		return error_set(NB_ERR_USAGE,
-			"again: with shard, [%s] needs a count and no duration, because the others' puts are known by their number alone",
-			of->name);
 	return NB_OK;
 }
 

@@ -533,9 +533,10 @@ slice_of(struct dist *dist, const struct dist *shortest, uint64_t all, uint32_t 
 static uint64_t
 again_index(const struct ops_again *again, uint64_t k)
 {
-	uint32_t low = 0, high = again->threads;
-	if (again->threads == 0)
-		return k;
+	const struct ops_turns *did = &again->did;
+	uint32_t low = 0, high = did->threads;
+	if (high == 0)
+		return again->first + k;
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 		if (again->before[middle] <= k)
@@ -544,7 +545,8 @@ again_index(const struct ops_again *again, uint64_t k)
 			high = middle;
 	}
 	k -= again->before[low];
-	return (k / OPS_STRATUM * again->threads + low) * OPS_STRATUM + k % OPS_STRATUM;
+	uint64_t stratum = k / OPS_STRATUM * did->of_all + did->before + low;
+	return stratum * OPS_STRATUM + k % OPS_STRATUM;
 }
 
 /** The record that operation i of a spec of one kind goes to; its draws are those of a stratum. */
@@ -564,8 +566,12 @@ static void
 visit_again(struct ops_maker *maker)
 {
 	const struct ops_again *again = maker->spec->again;
-	for (uint32_t j = 0; j < OPS_STRATUM && maker->first + j < again->count; j++) {
-		uint64_t k = maker->first + j;
+	const struct ops_turns *visit = &again->visit;
+	uint64_t stratum = maker->first / OPS_STRATUM;
+	uint64_t own = stratum / visit->of_all * visit->threads + stratum % visit->of_all -
+		visit->before;
+	for (uint32_t j = 0; j < OPS_STRATUM && own * OPS_STRATUM + j < again->count; j++) {
+		uint64_t k = own * OPS_STRATUM + j;
 		do
 			k = keyspace_permute(k, again->bits, maker->spec->seed);
 		while (k >= again->count);

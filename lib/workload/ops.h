@@ -27,13 +27,20 @@
 
 enum { OPS_STRATUM = 64 };
 
+/** The threads of this shard among those of all shards, where they take strata in turn. */
+struct ops_turns {
+	uint32_t threads, before, of_all;
+};
+
 /** Operations of another group that are visited again. Made once, then only read. */
 struct ops_again {
 	const struct ops_spec *of; /* all of one kind, one record each */
 	uint64_t count;            /* of them, 1 or more */
 	uint32_t bits;             /* of a number below count */
-	uint32_t threads;          /* that did them, in turns; 0: they are 0..count-1 */
-	const uint64_t *before;    /* by thread: how many the threads before it did */
+	struct ops_turns visit;    /* threads that visit them */
+	struct ops_turns did;   /* threads that did them; 0 threads: they follow each other */
+	uint64_t first;         /* then: the first of them */
+	const uint64_t *before; /* else: how many the threads before each of those did */
 };
 
 /** What all threads of a group share. Made once, then only read. */
@@ -121,8 +128,8 @@ void
 ops_spec_divide(struct ops_spec *spec, uint32_t threads);
 
 /**
- * Make operation i go to the record of one of those of `again`, which outlives it: operations
- * 0..again->count-1 to each of them once.
+ * Make operations go to the records of those of `again`, which outlives it: the first
+ * again->count ones of the threads that visit them, to each once.
  */
 void
 ops_spec_go_again(struct ops_spec *spec, const struct ops_again *again);

@@ -210,6 +210,10 @@ load helper
 	equals "$(jq .results[0].digest one.json)" "$(jq .results[0].digest other.json)"
 	mininb 0 "${count[@]}" --gets.count=10 --output=few.json
 	equals "$(jq -c '[.results[0].groups[1] | .again_keys, .ops]' few.json)" '[777,10]'
+	# shards visit the keys that they put themselves
+	mininb 0 "${count[@]}" --shard=1/2 --verify-rate=1 --output=shard.json
+	equals "$(jq -c '[.results[0].groups[].ops]' shard.json)" '[384,384,384]'
+	equals "$(jq '.results[0].groups[1].findings.verdicts | keys' -c shard.json)" '["good"]'
 	mininb 2 "${count[@]}" --puts.upsert=0 --puts.read=1 --records=5
 	contains "$stderr" '[gets]: again: [puts] has to put'
 }
