@@ -463,11 +463,13 @@ note_older(struct judge *judge, uint32_t key, const char *quoted, const struct e
 			quoted, crash_write_op(old->write), before);
 }
 
-/** Appends which addition of this round explains the value, if one does. */
-static void
-explain_counter(struct judge *judge, uint32_t key, uint64_t counter, char *text, size_t size)
+/** Describes how the value is wrong: by an addition of this round, if one explains it. Returns
+ * whether something is missing. */
+static bool
+explain_counter(const struct judge *judge, uint32_t key, uint64_t counter, char text[160])
 {
 	const struct places *places = &judge->places[key];
+	uint64_t wanted = counter_at(judge, key, places->count);
 	for (size_t place = places->count; place > 0; place--)
 		for (size_t i = place; i > 0 && places->entries[i - 1].is_add; i--) {
 			uint64_t sum = counter_at(judge, key, place);
@@ -475,36 +477,35 @@ explain_counter(struct judge *judge, uint32_t key, uint64_t counter, char *text,
 			uint64_t operand = operand_of(judge, entry);
 			if (counter != sum - operand && counter != sum + operand)
 				continue;
-			snprintf(text, size,
+			snprintf(text, 160,
 				": operation %" PRIu64 " added %" PRIu64 ", which is there %s",
 				crash_write_op(entry->write), operand,
 				counter < sum ? "not at all, although later ones are"
 					      : "twice");
-			return;
+			return counter < sum;
 		}
+	snprintf(text, 160, " instead of %" PRIu64, wanted);
+	return counter < wanted;
 }
 
 /** Records a counter that matches no possible place. */
 static void
 judge_counter(struct judge *judge, uint32_t key)
 {
-	char quoted[QUOTE_SIZE], why[128] = "";
-	uint64_t counter, wanted = counter_at(judge, key, judge->places[key].count);
+	char quoted[QUOTE_SIZE], how[160];
+	uint64_t counter;
 	bool is_whole = read_counter(&judge->sights[key], &counter);
 	quote_key(quoted, judge, key);
-	explain_counter(judge, key, counter, why, sizeof(why));
 	if (!is_whole)
 		crash_report_wrong(judge->out, NB_CRASH_TORN,
 			"the counter %s has %" PRIu64 " bytes that are no sum", quoted,
 			judge->sights[key].size);
-	else if (counter > wanted)
-		crash_report_wrong(judge->out, NB_CRASH_TORN,
-			"the counter %s is %" PRIu64 " instead of %" PRIu64 "%s", quoted,
-			counter, wanted, why);
+	else if (!explain_counter(judge, key, counter, how))
+		crash_report_wrong(judge->out, NB_CRASH_TORN, "the counter %s is %" PRIu64 "%s",
+			quoted, counter, how);
 	else if (judge->older_lost++ == 0)
 		snprintf(judge->older_text, sizeof(judge->older_text),
-			"the counter %s is %" PRIu64 " instead of %" PRIu64 "%s", quoted,
-			counter, wanted, why);
+			"the counter %s is %" PRIu64 "%s", quoted, counter, how);
 }
 
 static const char *
