@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "check/suite.h"
 
 enum { ROUNDS = 3, RECORDS = 20, PAIR = 2 };
@@ -127,7 +128,9 @@ PROMISE(transactions_lose_no_update)
 
 /* --- several that move parts of a sum --- */
 
-enum { MOVERS = 4, ACCOUNTS = 3, MOVES = 50, BALANCE = 1000 };
+enum { MOVERS = 4, ACCOUNTS = 3, MOVES = 50 };
+
+#define BALANCE (UINT64_C(1) << 40)
 
 static const struct nb_slice accounts[ACCOUNTS] = {
 	{"account 0", 9}, {"account 1", 9}, {"account 2", 9}};
@@ -145,20 +148,25 @@ read_sum(struct worker *worker, uint64_t numbers[ACCOUNTS], uint64_t *sum)
 	return rc;
 }
 
-/** From its own account to the next one, so that each of two threads changes one of the other. */
+/**
+ * From its own account to the next one, so that each of two threads changes one of the other. The
+ * amount is random, because two equal ones that are lost may cancel out.
+ */
 static int
 move_some(struct worker *worker, bool is_first)
 {
+	static _Thread_local uint64_t moves;
 	struct suite *s = worker->suite;
-	uint64_t numbers[ACCOUNTS], sum;
+	uint64_t numbers[ACCOUNTS], sum, random = ++moves * MOVERS + worker->id;
+	uint64_t amount = splitmix64_next(&random) >> 32;
 	uint32_t from = worker->id % ACCOUNTS, to = (from + 1) % ACCOUNTS;
 	int rc = read_sum(worker, numbers, &sum);
 	if (is_first && worker->id < PAIR)
 		worker_meet(worker);
 	if (rc == NB_OK)
-		rc = write_number(s, worker->session, accounts[from], numbers[from] - 1);
+		rc = write_number(s, worker->session, accounts[from], numbers[from] - amount);
 	if (rc == NB_OK)
-		rc = write_number(s, worker->session, accounts[to], numbers[to] + 1);
+		rc = write_number(s, worker->session, accounts[to], numbers[to] + amount);
 	return rc;
 }
 
@@ -185,8 +193,9 @@ PROMISE(transactions_of_threads_keep_a_sum)
 	return suite_ok(s, "get", read_sum(&main_worker, numbers, &sum)) &&
 		(sum == ACCOUNTS * BALANCE ||
 			suite_break(s,
-				"transactions that only move parts of %d between records left %llu",
-				ACCOUNTS * BALANCE, (unsigned long long)sum));
+				"transactions that only move parts of %llu between records left %llu",
+				(unsigned long long)(ACCOUNTS * BALANCE),
+				(unsigned long long)sum));
 }
 
 /** Takes its own number to 0 if the other one is still 1: one of the two must stay. */
