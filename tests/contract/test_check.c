@@ -94,30 +94,41 @@ TEST_EACH(each_defect_is_found, broken_count())
 	ck_assert_msg(seen.text[0] != '\0', "%s: no text", defect->name);
 }
 
-/* A correct engine keeps each promise, and not because it does not apply. */
-TEST_EACH(without_the_defect_the_promise_is_kept, broken_count())
-{
-	struct seen seen;
-	const char *promise = broken_defect((size_t)_i)->promise;
-	check_one(&seen, fitted_engine(memory), promise);
-	ck_assert_msg(seen.outcome == NB_CHECK_KEPT, "%s: %s", promise, seen.text);
-}
-
 /* These are broken by tables of options and by a synthetic engine: see below. */
 static const char *const broken_otherwise[] = {"options_have_names_types_and_help",
 	"choices_of_options_are_well_formed", "defaults_of_options_are_allowed_values",
 	"synthetic_get_lends_value_size_bytes", "prints_nothing_on_standard_output"};
 
-TEST_EACH(each_promise_has_a_defect_that_breaks_it, nb_check_count())
+static bool
+is_broken_otherwise(const char *promise)
 {
-	const char *promise = nb_check_name((size_t)_i);
-	for (size_t i = 0; broken_defect(i) != NULL; i++)
-		if (strcmp(broken_defect(i)->promise, promise) == 0)
-			return;
 	for (size_t i = 0; i < UNIT_COUNT(broken_otherwise); i++)
 		if (strcmp(broken_otherwise[i], promise) == 0)
-			return;
-	ck_abort_msg("no defect breaks %s: it may be a check that cannot fail", promise);
+			return true;
+	return false;
+}
+
+/* A correct engine keeps each promise, and not because it does not apply. */
+TEST_EACH(without_a_defect_each_promise_is_kept, nb_check_count())
+{
+	struct seen seen;
+	const char *promise = nb_check_name((size_t)_i);
+	check_one(&seen, fitted_engine(memory), promise);
+	ck_assert_msg(is_broken_otherwise(promise) || seen.outcome == NB_CHECK_KEPT, "%s: %s",
+		promise, seen.text);
+}
+
+TEST(each_promise_has_a_defect_that_breaks_it)
+{
+	for (size_t p = 0; p < nb_check_count(); p++) {
+		const char *promise = nb_check_name(p);
+		size_t i = 0;
+		while (broken_defect(i) != NULL &&
+			strcmp(broken_defect(i)->promise, promise) != 0)
+			i++;
+		ck_assert_msg(broken_defect(i) != NULL || is_broken_otherwise(promise),
+			"no defect breaks %s: it may be a check that cannot fail", promise);
+	}
 }
 
 GET(get_three_bytes)
