@@ -5,15 +5,19 @@
 #include "run/submit.h"
 #include "run/worker_pool.h"
 
-/** One came out of the batch. */
-static ALWAYS_INLINE void
-leave_batch(struct job_worker *worker, uint32_t number)
+/** Count those that are alike so far, of which each leaves the batch. */
+static inline void
+count_alike(struct job_worker *worker, struct reaped *reaped)
 {
 	struct async *async = worker->async;
-	struct batch *batch = &async->batches[number];
-	if (--batch->left > 0)
+	struct batch *batch = &async->batches[reaped->batch];
+	if (reaped->count == 0)
 		return;
-	async->batches_free[async->batch_count++] = number;
+	batch->left -= (uint32_t)reaped->count;
+	worker_count_reaped(worker, reaped);
+	if (batch->left > 0)
+		return;
+	async->batches_free[async->batch_count++] = reaped->batch;
 	if (batch->is_measured)
 		histogram_add(worker->batch,
 			clock_ns(worker->plan->clock, async->now - batch->begin));
@@ -27,8 +31,9 @@ note_done(struct job_worker *worker, const struct flight *flight, int rc, uint64
 	bool is_measured = is_counted(worker, flight, flight->begin);
 	if (reaped->begin != flight->begin || reaped->kind != flight->kind ||
 		reaped->answer != rc || reaped->is_measured != is_measured) {
-		worker_count_reaped(worker, reaped);
+		count_alike(worker, reaped);
 		reaped->begin = flight->begin;
+		reaped->batch = flight->batch;
 		reaped->kind = flight->kind;
 		reaped->answer = rc;
 		reaped->is_measured = is_measured;
@@ -93,7 +98,6 @@ complete(struct job_worker *worker, const struct nb_completion *completion,
 		look_at_record(worker, flight, rc, completion->value);
 	}
 	note_done(worker, flight, rc, records, bytes, reaped, is_paced);
-	leave_batch(worker, flight->batch);
 	flight_end(async, flight);
 }
 
@@ -165,6 +169,7 @@ complete_all(struct job_worker *worker, size_t count, bool is_paced)
 	worker_count_begin(worker, &reaped, async->first, async->now);
 	for (size_t i = 0; i < count; i++)
 		complete(worker, &async->completions[i], &reaped, is_paced);
+	count_alike(worker, &reaped);
 	worker_count_end(worker, &reaped);
 	async->in_flight -= (uint32_t)count;
 	async->came = async->now;

@@ -134,6 +134,7 @@ worker_count_begin(
 {
 	reaped->first = first;
 	reaped->begin = 0;
+	reaped->batch = 0;
 	reaped->end = end;
 	reaped->count = reaped->records = reaped->bytes = reaped->conflicts = 0;
 	reaped->done = 0;
@@ -183,7 +184,6 @@ worker_count_reaped(struct job_worker *worker, struct reaped *reaped)
 void
 worker_count_end(struct job_worker *worker, struct reaped *reaped)
 {
-	worker_count_reaped(worker, reaped);
 	__atomic_store_n(&worker->done, worker->done + reaped->done, __ATOMIC_RELEASE);
 	if (!reaped->is_ours)
 		return;

@@ -62,7 +62,7 @@ struct reaped {
 	uint64_t begin, end;
 	uint64_t count, records, bytes, conflicts;
 	uint64_t done; /* of all, those before */
-	uint32_t kind;
+	uint32_t kind, batch;
 	int answer;
 	bool is_measured;
 	bool is_ours; /* nobody has taken the worker over */
@@ -78,7 +78,7 @@ worker_count_begin(
 void
 worker_count_reaped(struct job_worker *worker, struct reaped *reaped);
 
-/** The same, and they are all. */
+/** All that came are counted. */
 void
 worker_count_end(struct job_worker *worker, struct reaped *reaped);
 
