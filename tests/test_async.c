@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "run/doubt.h"
 #include "run/worker_taken.h"
 #include "toy.h"
 #include "unit.h"
@@ -185,6 +186,98 @@ TEST(nothing_begins_that_is_due_after_the_end)
 	ck_assert_uint_eq(worker->done, toy_calls(TOY_GET));
 }
 
+/** On the null engine, whose requests take `delay` and come out in another order. */
+static const struct job_measurement *
+run_delayed(const char *text, const char *delay)
+{
+	static const char *options[2] = {NULL, "reorder=3"};
+	options[0] = delay;
+	make(text);
+	rig.options.driver = "null";
+	rig.options.engine_options = options;
+	rig.options.engine_option_count = 2;
+	ck_assert_msg(nb_run_new(&rig.run, &rig.options) == NB_OK, "%s", nb_error_text());
+	ck_assert_msg(nb_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
+	return toy_measured(&rig, 0);
+}
+
+#define MS UINT64_C(1000000)
+
+TEST(littles_law_holds_between_depth_times_and_rate)
+{
+	const struct job_measurement *measured = run_delayed(
+		"read = 1\ncount = 80\ndepth = 8", "delay=2ms");
+	const struct nb_histogram *service = measured->kinds[NB_OP_READ].service;
+	ck_assert_uint_eq(nb_histogram_count(service), 80);
+	ck_assert_uint_ge(nb_histogram_min(service), 2 * MS);
+	/* the sum of all times is the mean number in flight times the time of the run */
+	ck_assert_double_le(nb_histogram_mean(service) * 80, 8.0 * (double)measured->wall_ns);
+	ck_assert_double_ge(nb_histogram_mean(service) * 80, 2.0 * (double)measured->wall_ns);
+	ck_assert_uint_ge(measured->wall_ns, 80 / 8 * 2 * MS);
+}
+
+TEST(under_a_rate_response_is_from_due_and_service_from_submit_to_reap)
+{
+	/* Four at a time of 5 ms each are 800 a second, and 8000 are due: completion k is not
+	before 5 ms * k / 4, rounded up, and operation i is due at i / 8 ms. */
+	const struct job_measurement *measured = run_delayed(
+		"read = 1\ncount = 80\ndepth = 4\nrate = 8k", "delay=5ms");
+	const struct nb_histogram *service = measured->kinds[NB_OP_READ].service;
+	const struct nb_histogram *response = measured->kinds[NB_OP_READ].response;
+	uint64_t ends_ms = 4 * 5 * (20 * 21 / 2), dues_ms = 80 * 79 / 2 / 8;
+	ck_assert_uint_ge(nb_histogram_min(service), 5 * MS);
+	ck_assert_uint_ge(nb_histogram_min(response), nb_histogram_min(service));
+	ck_assert_uint_ge(nb_histogram_max(response), (100 - 10) * MS);
+	ck_assert_double_ge(
+		nb_histogram_mean(response) * 80, (double)((ends_ms - dues_ms) * MS) * 0.999);
+	/* the wait for a slot is none of the service times */
+	ck_assert_double_le(nb_histogram_mean(service) * 80, 4.0 * (double)measured->wall_ns);
+}
+
+/* ---- waits ---- */
+
+static int ticks;
+
+static int
+count_tick(struct nb_session *session)
+{
+	(void)session;
+	ticks++;
+	return NB_OK;
+}
+
+TEST(the_engine_ticks_while_nothing_comes_out)
+{
+	ticks = 0;
+	struct job_worker *worker = begin("read = 1\ncount = 64");
+	rig.run->engine->table.tick = count_tick;
+	with.part->plan.timeout_ticks = clock_ticks(&rig.run->clock, 20000000);
+	toy_break(TOY_DROP, TOY_REAP, 10, 1);
+	toy_go(&with);
+	assert_failed(worker, "the request has not come out of reap for ");
+	ck_assert_int_ge(ticks, 1);
+}
+
+/** The other worker ends at the third tick: without ticks the first one waits for ever. */
+static int
+end_other_at_third(struct nb_session *session)
+{
+	(void)session;
+	__atomic_store_n(&with.workers[1]->is_over, ++ticks >= 3, __ATOMIC_RELEASE);
+	return NB_OK;
+}
+
+TEST(the_engine_ticks_while_a_thread_waits_for_another)
+{
+	ticks = 0;
+	begin("read = 1\ninsert = 1\nthreads = 2\nlag = 128\ndepth = 8\ncount = 640");
+	with.workers[1]->strata_done = 5;
+	rig.run->engine->table.tick = end_other_at_third;
+	toy_go(&with);
+	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
+	ck_assert_int_eq(ticks, 3);
+}
+
 /* ---- what is wrong is found ---- */
 
 TEST(each_wrong_value_is_found)
@@ -234,6 +327,21 @@ TEST(an_old_value_is_found_also_while_others_are_in_flight)
 	toy_go(&with);
 	ck_assert_int_eq(worker->rc, NB_OK);
 	ck_assert_uint_ge(worker->findings.verdicts[JOB_STALE], 60);
+}
+
+TEST(an_older_write_that_is_done_after_another_records_is_not_remembered)
+{
+	struct job_worker *worker = begin("update = 1");
+	uint64_t one = 3, other = 3 + worker->plan->own_places; /* of one place */
+	struct track tracks[3];
+	doubt_take(worker, &tracks[0], one, true, true);
+	doubt_take(worker, &tracks[1], one, true, true);
+	doubt_take(worker, &tracks[2], other, true, true);
+	doubt_settle(worker, &tracks[1], one, 20, NB_OP_UPDATE, true);
+	ck_assert_uint_eq(job_own_index(job_own_of(worker, one)), 20);
+	doubt_settle(worker, &tracks[2], other, 30, NB_OP_UPDATE, true);
+	doubt_settle(worker, &tracks[0], one, 10, NB_OP_UPDATE, true);
+	ck_assert_uint_eq(job_own_of(worker, one)->number, other + 1);
 }
 
 TEST(in_doubt_old_and_new_are_right_and_nothing_else)

@@ -312,7 +312,8 @@ checkpoint(struct nb_db *db)
 static const struct nb_engine engine = {ENGINE_BASE("null"),
 	.summary = "answers every call at once: the cost of mininb itself",
 	.licence = "BSD-2-Clause", .home = "part of mininb",
-	.caps = NB_CAP_CONCURRENT | NB_CAP_ZERO_COPY | NB_CAP_SYNTHETIC | NB_CAP_COPIES,
+	.caps = NB_CAP_CONCURRENT | NB_CAP_ZERO_COPY | NB_CAP_SYNTHETIC | NB_CAP_COPIES |
+		NB_CAP_MULTI_PROCESS,
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE), .auto_durability = NB_DUR_NONE,
 	.options = options, .open = db_open, .close = db_close, .get = get,
 	.put = answer_record, .del = answer_key, .insert = answer_record, .batch = batch,

@@ -69,6 +69,16 @@ operations() {
 	contains "$stderr" '4 requests of up to 116 bytes hold 464'
 	mininb 2 "${RUN[@]}" --depth=4 --scan=1
 	contains "$stderr" 'a scan cannot be a request in flight'
+	mininb 2 "${RUN[@]}" --depth=4 --multi-get=1
+	contains "$stderr" "a multi-get cannot be a request in flight; use --depth=1, or a kind of your own"
+	mininb 2 "${RUN[@]}" --depth=4 --latency=sampled:64
+	contains "$stderr" 'latency: must be each with a depth'
+	mininb 0 keys --count=10 --quiet
+	mininb 2 put --driver=null --count=10 --depth=4 --latency=block
+	contains "$stderr" 'latency: must be each with a depth'
+	printf 'READ 1\n' >trace
+	mininb 2 replay --driver=memory --trace=trace --depth=4
+	contains "$stderr" '--depth'
 	[ ! -e nb ]
 }
 
@@ -128,7 +138,11 @@ kinds_job() {
 	[ ! -e nb ]
 }
 
-@test "groups with a rate and sweeps have requests in flight" {
+@test "processes, groups with a rate and sweeps have requests in flight" {
+	mininb 0 run --driver=null --records=1000 --read=1 --add=1 --value-size=8 --count=10000 \
+		--procs=2 --threads=2 --depth=16 --output=procs.json
+	equals "$(jq -c '.results[0].groups[0] | [.depth, .threads, (.operations | map(.answers.ok) | add)]' \
+		procs.json)" '[16,4,10000]'
 	mininb 0 run --driver=memory --records=1000 --read=1 --update=1 --count=2000 --depth=16 \
 		--rate=100k --arrivals=poisson --verify-rate=1 --output=rate.json
 	equals "$(jq -c '.results[0].groups[0].operations | map(.answers.ok) | add' rate.json)" 2000
