@@ -168,7 +168,8 @@ note_measuring(struct nb_result *result)
 	const struct measurement *measured = &result->measured;
 	if (!result->is_paced)
 		note_add(result, false, "closed-loop",
-			"closed loop: each operation waits for the one before, so the latencies are service times; a job with a rate measures what users wait under a given load");
+			"closed loop: each operation waits for %s, so the latencies are service times; a job with a rate measures what users wait under a given load",
+			measured->depth > 0 ? "one of those before it" : "the one before");
 	if (measured->depth > 0)
 		note_add(result, false, "in-flight",
 			"up to %u requests of each thread were in flight: service times include the time that a request waited for those before it",

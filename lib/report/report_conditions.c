@@ -171,7 +171,9 @@ add_clock(struct doc *doc, const struct nb_result *run)
 		doc_more(doc, "one operation in %s", latency + 8);
 	else
 		doc_more(doc, "each %s",
-			latency[0] == '\0' ? "operation" : "block of operations");
+			latency[0] != '\0'            ? "block of operations"
+				: measured->depth > 0 ? "batch of requests"
+						      : "operation");
 }
 
 /**

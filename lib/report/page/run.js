@@ -14,7 +14,8 @@ function loadOf(group) {
 	return (group.speed > 0 ? `times of the trace, at ${group.speed}x`
 		: group.rate ? `${group.rate} ops/s offered`
 		: group.is_paced && group.rate_ops_s > 0 ? `${formats.count(group.rate_ops_s)} ops/s offered`
-		: group.is_paced ? 'with a rate' : 'closed loop') + (group.is_background ? ', in the background' : '');
+		: group.is_paced ? 'with a rate' : 'closed loop') + (group.is_background ? ', in the background' : '') +
+		(group.depth ? `, depth ${group.depth}` : '');
 }
 
 function groupsPart(result) {
@@ -26,12 +27,13 @@ function groupsPart(result) {
 
 /* ---- latency by percentile ---- */
 
-/* Each line: an operation's service or response times. */
+/* Each line: an operation's service or response times, or those of what was handed over together. */
 function latenciesOf(result) {
+	const batch = result.measured.batch ? [{name: 'batch', histogram: result.measured.batch}] : [];
 	return result.groups.flatMap(group => group.operations.flatMap(operation =>
 		['service', 'response'].filter(name => operation[name] && operation[name].count > 0).map(name =>
 			({name: (result.groups.length > 1 ? group.name + ': ' : '') + operation.operation + ', ' + name,
-				histogram: operation[name]}))));
+				histogram: operation[name]})))).concat(batch);
 }
 
 /* Points of the axis 1 / (1 - share), evenly, and at those that have a name. */
