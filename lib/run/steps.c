@@ -210,9 +210,10 @@ steps_request(const struct nb_engine *engine, const struct nb_kind *kind)
 {
 	_Static_assert((uint32_t)NB_REQ_DEL == NB_STEP_DEL, "a step alone is");
 	_Static_assert((uint32_t)NB_REQ_MERGE == NB_STEP_MERGE, "the request of its number");
-	if (is_one_verb(engine, kind))
-		return kind->steps[0].verb;
-	return engine->execute != NULL ? NB_REQ_EXECUTE : UINT32_MAX;
+	uint32_t way = first_way(engine, kind, WAY_EXECUTE);
+	if (way == WAY_EXECUTE)
+		return NB_REQ_EXECUTE;
+	return way == WAY_SINGLE && is_one_verb(engine, kind) ? kind->steps[0].verb : UINT32_MAX;
 }
 
 uint32_t

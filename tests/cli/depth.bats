@@ -134,7 +134,10 @@ kinds_job() {
 	needs_engine fptree
 	kinds_job
 	mininb 1 run --driver=fptree --workload=kinds.ini --depth=4
-	contains "$stderr" 'fptree cannot execute the steps of transfer as one request; use --depth=1'
+	contains "$stderr" 'fptree cannot do the steps of transfer as one request (calls = auto); use --depth=1'
+	sed -i 's/^steps = get\*2, put@1/&\ncalls = single/' kinds.ini
+	mininb 1 run --driver=memory --workload=kinds.ini --depth=4
+	contains "$stderr" 'memory cannot do the steps of transfer as one request (calls = single)'
 	[ ! -e nb ]
 }
 
