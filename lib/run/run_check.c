@@ -119,8 +119,7 @@ refuse_kind(const struct nb_run *run, const struct nb_group *group, uint32_t kin
 	if (kind_is_steps(kind))
 		return error_set(NB_UNSUPPORTED,
 			"%s: depth: %s cannot do the steps of %s as one request (calls = %s); use --depth=1",
-			group->name, engine, name,
-			kind_calls_name(kind_row(run->job, kind)));
+			group->name, engine, name, kind_calls_name(kind_row(run->job, kind)));
 	return error_set(NB_ERR_USAGE,
 		"%s: depth: a %s cannot be a request in flight; use --depth=1%s", group->name,
 		name,

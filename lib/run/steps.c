@@ -213,7 +213,8 @@ steps_request(const struct nb_engine *engine, const struct nb_kind *kind)
 	uint32_t way = first_way(engine, kind, WAY_EXECUTE);
 	if (way == WAY_EXECUTE)
 		return NB_REQ_EXECUTE;
-	return way == WAY_SINGLE && is_one_verb(engine, kind) ? kind->steps[0].verb : UINT32_MAX;
+	return way == WAY_SINGLE && is_one_verb(engine, kind) ? kind->steps[0].verb
+							      : UINT32_MAX;
 }
 
 uint32_t
