@@ -28,32 +28,7 @@ enum {
 	TOLD_SIZE = 400
 };
 
-const struct nb_option environment_options[] = {
-	[TYPE] = NB_OPTION_CHOICE(
-		"type", "btree", "btree|hash", "access method; hash: not ordered"),
-	[PRODUCT] = NB_OPTION_CHOICE("product", "tds", "tds|cds|ds",
-		"transactions; one writer and many readers; one thread, no locks"),
-	[SNAPSHOT] = NB_OPTION_BOOL("snapshot", "no",
-		"scans and transactions read one version (DB_MULTIVERSION; tds)"),
-	[PAGE_SIZE] = NB_OPTION_BYTES("page_size", NULL, 512, 64 << 10,
-		"a power of two; by default the file system's block; above 4KiB durability is none"),
-	[CHECKSUM] = NB_OPTION_BOOL(
-		"checksum", "no", "write and check a checksum of each page (DB_CHKSUM)"),
-	[LOG_BUFFER] = NB_OPTION_BYTES("log_buffer", NULL, 4 << 10, 1 << 30,
-		"log kept in memory between writes (tds); default 32000 bytes"),
-	[LOG_FILE] = NB_OPTION_BYTES("log_file", NULL, 64 << 10, 4000ull << 20,
-		"size of one file of the log, 4 x log_buffer or more (tds); 10MiB"),
-	[CHECKPOINT] = NB_OPTION_BYTES("checkpoint", "64MiB", 0, 1ull << 40,
-		"log after which a write makes a checkpoint (tds); 0: none until close"),
-	[DEADLOCK] = NB_OPTION_CHOICE("deadlock", "random",
-		"random|oldest|youngest|minlocks|minwrite",
-		"which transaction a deadlock aborts (tds)"),
-	[DIRECT] = NB_OPTION_BOOL(
-		"direct", "no", "do not buffer records in the page cache (DB_DIRECT_DB)"),
-	[SHARED] = NB_OPTION_BOOL("shared", "no",
-		"several processes may have it open: regions in mapped files (tds)"),
-	NB_OPTION_END,
-};
+const struct nb_option environment_options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
 /* --- failures --- */
 

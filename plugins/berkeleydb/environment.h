@@ -15,20 +15,29 @@ enum { BTREE, HASH };
 /** Of the option `product`. */
 enum { TDS, CDS, DS };
 
-/** Options, in the order of the table. */
-enum {
-	TYPE,
-	PRODUCT,
-	SNAPSHOT,
-	PAGE_SIZE,
-	CHECKSUM,
-	LOG_BUFFER,
-	LOG_FILE,
-	CHECKPOINT,
-	DEADLOCK,
-	DIRECT,
-	SHARED
-};
+#define OPTIONS(X) \
+	X(TYPE, CHOICE, "type", "btree", "btree|hash", "access method; hash: not ordered") \
+	X(PRODUCT, CHOICE, "product", "tds", "tds|cds|ds", \
+		"transactions; one writer and many readers; one thread, no locks") \
+	X(SNAPSHOT, BOOL, "snapshot", "no", \
+		"scans and transactions read one version (DB_MULTIVERSION; tds)") \
+	X(PAGE_SIZE, BYTES, "page_size", NULL, 512, 64 << 10, \
+		"a power of two; by default the file system's block; above 4KiB durability is none") \
+	X(CHECKSUM, BOOL, "checksum", "no", \
+		"write and check a checksum of each page (DB_CHKSUM)") \
+	X(LOG_BUFFER, BYTES, "log_buffer", NULL, 4 << 10, 1 << 30, \
+		"log kept in memory between writes (tds); default 32000 bytes") \
+	X(LOG_FILE, BYTES, "log_file", NULL, 64 << 10, 4000ull << 20, \
+		"size of one file of the log, 4 x log_buffer or more (tds); 10MiB") \
+	X(CHECKPOINT, BYTES, "checkpoint", "64MiB", 0, 1ull << 40, \
+		"log after which a write makes a checkpoint (tds); 0: none until close") \
+	X(DEADLOCK, CHOICE, "deadlock", "random", "random|oldest|youngest|minlocks|minwrite", \
+		"which transaction a deadlock aborts (tds)") \
+	X(DIRECT, BOOL, "direct", "no", \
+		"do not buffer records in the page cache (DB_DIRECT_DB)") \
+	X(SHARED, BOOL, "shared", "no", \
+		"several processes may have it open: regions in mapped files (tds)")
+enum { OPTIONS(OPTION_ID) };
 
 extern const struct nb_option environment_options[];
 

@@ -39,6 +39,13 @@
 #define ENGINE_SCAN .scan_open = scan_open, .scan_next = scan_next, .scan_close = scan_close
 #define ENGINE_TXN .begin = begin, .commit = commit, .abort = abort_txn
 
+/*
+ * An adapter lists its options as OPTIONS(X), one row X(ID, KIND, the arguments of
+ * NB_OPTION_KIND) each, from which the table and the names of its rows are made.
+ */
+#define OPTION_ID(id, ...) id,
+#define OPTION_ROW(id, kind, ...) NB_OPTION_##kind(__VA_ARGS__),
+
 /* --- the thread of the database --- */
 
 /** Whether the table offers the level. The host asks for no other, and lists those offered. */

@@ -17,25 +17,22 @@
 #define KEY_SIZE_MAX (64u << 20)
 #define VALUE_SIZE_MAX (1u << 30)
 
-/* In the order of the table. */
-enum { BLOCK_SIZE, FORMAT, MMAP, PREREAD, CENTFREE, COALESCE, XVERIFY };
 enum { STANDARD, NUMSYNC };
 
-static const struct nb_option options[] = {
-	[BLOCK_SIZE] = NB_OPTION_BYTES("block_size", NULL, 512, 16 << 20,
-		"of a bucket, a power of two; if not given, the file system's block"),
-	[FORMAT] = NB_OPTION_CHOICE("format", NULL, "standard|numsync",
-		"of a new file; numsync counts synchronizations (standard)"),
-	[MMAP] = NB_OPTION_BOOL("mmap", "yes", "map the file; no: read and write"),
-	[PREREAD] = NB_OPTION_BOOL("preread", "no", "read what is mapped ahead, MAP_POPULATE"),
-	[CENTFREE] = NB_OPTION_BOOL(
-		"centfree", "no", "keep free space in one pool instead of one for each bucket"),
-	[COALESCE] = NB_OPTION_BOOL(
-		"coalesce", "no", "merge neighbouring free space; costs CPU"),
-	[XVERIFY] = NB_OPTION_BOOL(
-		"xverify", "no", "check the free space of the whole file when it is opened"),
-	NB_OPTION_END,
-};
+#define OPTIONS(X) \
+	X(BLOCK_SIZE, BYTES, "block_size", NULL, 512, 16 << 20, \
+		"of a bucket, a power of two; if not given, the file system's block") \
+	X(FORMAT, CHOICE, "format", NULL, "standard|numsync", \
+		"of a new file; numsync counts synchronizations (standard)") \
+	X(MMAP, BOOL, "mmap", "yes", "map the file; no: read and write") \
+	X(PREREAD, BOOL, "preread", "no", "read what is mapped ahead, MAP_POPULATE") \
+	X(CENTFREE, BOOL, "centfree", "no", \
+		"keep free space in one pool instead of one for each bucket") \
+	X(COALESCE, BOOL, "coalesce", "no", "merge neighbouring free space; costs CPU") \
+	X(XVERIFY, BOOL, "xverify", "no", \
+		"check the free space of the whole file when it is opened")
+enum { OPTIONS(OPTION_ID) };
+static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
 struct nb_db {
 	const struct nb_host *host;

@@ -21,50 +21,16 @@ static const char *const places[TYPES] = {
 	[PHASH] = "-",
 };
 
-/* Tunings have Kyoto Cabinet's names and defaults, which differ from type to type. */
-#define TYPE_NAMES "tree|hash|dir|forest|grass|cache|stash|ptree|phash"
-const struct nb_option database_options[] = {
-	[TYPE] = NB_OPTION_CHOICE("type", "tree", TYPE_NAMES,
-		"which database; from grass on they are in memory only"),
-	[TXN] = NB_OPTION_BOOL("transactions", "no",
-		"transactions and atomic batches, for one session at a time"),
-	[BNUM] = NB_OPTION_U64("bnum", NULL, "buckets", 1, 1ull << 32,
-		"of the hash table, a tree's is of pages; tree, hash, grass, cache, stash"),
-	[MSIZ] = NB_OPTION_BYTES("msiz", NULL, 0, 1ull << 40,
-		"bytes of the file mapped with mmap(2), else 64MiB; tree, hash"),
-	[PSIZ] = NB_OPTION_BYTES(
-		"psiz", NULL, 64, 1 << 30, "bytes of a page, else 8KiB; tree, forest, grass"),
-	[APOW] = NB_OPTION_U64("apow", NULL, "power of 2", 0, 15,
-		"alignment of records in the file; tree, hash"),
-	[FPOW] = NB_OPTION_U64(
-		"fpow", NULL, "power of 2", 0, 20, "free blocks remembered; tree, hash"),
-	[DFUNIT] = NB_OPTION_U64("dfunit", NULL, "fragments", 0, 1 << 30,
-		"defragment a little after so many, 0: never; tree, hash"),
-	[SMALL] = NB_OPTION_BOOL("small", NULL, "addresses of 32 bits; tree, hash"),
-	[LINEAR] = NB_OPTION_BOOL(
-		"linear", NULL, "buckets are lists, not binary trees; tree, hash"),
-	[COMPRESS] = NB_OPTION_CHOICE("compress", NULL, "none|zlib|def|gz|lzo|lzma",
-		"records or pages; tree, hash, dir, forest, grass, cache"),
-	NB_OPTION_END,
-};
-static const char *const compressors[] = {"", "zlib", "def", "gz", "lzo", "lzma"};
-
-/* Which types look at an option, whether a database keeps it for good, its bit in "opts". */
+#define OPTION_TUNING(id, types, keeps, flag, ...) {types, keeps, flag},
 static const struct {
 	uint32_t types;
 	bool is_kept;
 	uint32_t flag;
-} tunings[OPTIONS] = {
-	[BNUM] = {IN_FILE | BIT(GRASS) | BIT(CACHE) | BIT(STASH), true, 0},
-	[MSIZ] = {IN_FILE, false, 0},
-	[PSIZ] = {PAGED, true, 0},
-	[APOW] = {IN_FILE, true, 0},
-	[FPOW] = {IN_FILE, true, 0},
-	[DFUNIT] = {IN_FILE, false, 0},
-	[SMALL] = {IN_FILE, true, 1 << 0},  /* TSMALL */
-	[LINEAR] = {IN_FILE, true, 1 << 1}, /* TLINEAR */
-	[COMPRESS] = {PAGED | BIT(HASH) | BIT(DIR) | BIT(CACHE), true, 1 << 2},
-};
+} tunings[] = {OPTIONS(OPTION_TUNING)};
+
+#define OPTION_OF(id, types, keeps, flag, kind, ...) NB_OPTION_##kind(__VA_ARGS__),
+const struct nb_option database_options[] = {OPTIONS(OPTION_OF) NB_OPTION_END};
+static const char *const compressors[] = {"", "zlib", "def", "gz", "lzo", "lzma"};
 
 /*
  * The last error of this thread becomes the failure. Kyoto Cabinet keeps only the name of a
@@ -91,7 +57,7 @@ check_options(const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	uint32_t type = BIT(value[TYPE].u64);
-	for (size_t i = BNUM; i < OPTIONS; i++)
+	for (size_t i = BNUM; i < OPTION_COUNT; i++)
 		if (value[i].is_set && (tunings[i].types & type) == 0)
 			return args->host->fail(NB_UNSUPPORTED, "this type has no option %s",
 				database_options[i].name);
@@ -111,9 +77,9 @@ static void
 write_tunings(char *to, size_t room, const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
-	char flags[OPTIONS + 1] = "";
+	char flags[OPTION_COUNT + 1] = "";
 	size_t count = 0, at = 0;
-	for (size_t i = BNUM; i < OPTIONS; i++) {
+	for (size_t i = BNUM; i < OPTION_COUNT; i++) {
 		if (!value[i].is_set)
 			continue;
 		if (tunings[i].flag == 0)
@@ -176,7 +142,7 @@ check_kept(struct nb_db *db, const struct nb_option_value *value)
 	char *status = kcdbstatus(db->base);
 	if (status == NULL)
 		return database_failure(db, "kcdbstatus");
-	for (size_t i = BNUM; i < OPTIONS && rc == NB_OK; i++) {
+	for (size_t i = BNUM; i < OPTION_COUNT && rc == NB_OK; i++) {
 		const char *line = tunings[i].flag != 0 ? "opts" : database_options[i].name;
 		uint64_t kept;
 		if (value[i].is_set && tunings[i].is_kept && read_status(status, line, &kept) &&

@@ -22,8 +22,37 @@ enum { TREE, HASH, DIR, FOREST, GRASS, CACHE, STASH, PTREE, PHASH, TYPES };
 #define SORTED (PAGED | BIT(PTREE))
 #define SAFE (BIT(DIR) | BIT(FOREST)) /* from a kill */
 
-/* In the order of the table: tunings from BNUM on, flags from SMALL on. */
-enum { TYPE, TXN, BNUM, MSIZ, PSIZ, APOW, FPOW, DFUNIT, SMALL, LINEAR, COMPRESS, OPTIONS };
+/*
+ * Tunings have Kyoto Cabinet's names and defaults, which differ from type to type. Beside each:
+ * the types that have it, whether a database keeps it, and its bit in "opts".
+ */
+#define OPTIONS(X) \
+	X(TYPE, 0, false, 0, CHOICE, "type", "tree", \
+		"tree|hash|dir|forest|grass|cache|stash|ptree|phash", \
+		"which database; from grass on they are in memory only") \
+	X(TXN, 0, false, 0, BOOL, "transactions", "no", \
+		"transactions and atomic batches, for one session at a time") \
+	X(BNUM, IN_FILE | BIT(GRASS) | BIT(CACHE) | BIT(STASH), true, 0, U64, "bnum", NULL, \
+		"buckets", 1, 1ull << 32, \
+		"of the hash table, a tree's is of pages; tree, hash, grass, cache, stash") \
+	X(MSIZ, IN_FILE, false, 0, BYTES, "msiz", NULL, 0, 1ull << 40, \
+		"bytes of the file mapped with mmap(2), else 64MiB; tree, hash") \
+	X(PSIZ, PAGED, true, 0, BYTES, "psiz", NULL, 64, 1 << 30, \
+		"bytes of a page, else 8KiB; tree, forest, grass") \
+	X(APOW, IN_FILE, true, 0, U64, "apow", NULL, "power of 2", 0, 15, \
+		"alignment of records in the file; tree, hash") \
+	X(FPOW, IN_FILE, true, 0, U64, "fpow", NULL, "power of 2", 0, 20, \
+		"free blocks remembered; tree, hash") \
+	X(DFUNIT, IN_FILE, false, 0, U64, "dfunit", NULL, "fragments", 0, 1 << 30, \
+		"defragment a little after so many, 0: never; tree, hash") \
+	X(SMALL, IN_FILE, true, 1 << 0, BOOL, "small", NULL, \
+		"addresses of 32 bits; tree, hash") \
+	X(LINEAR, IN_FILE, true, 1 << 1, BOOL, "linear", NULL, \
+		"buckets are lists, not binary trees; tree, hash") \
+	X(COMPRESS, PAGED | BIT(HASH) | BIT(DIR) | BIT(CACHE), true, 1 << 2, CHOICE, \
+		"compress", NULL, "none|zlib|def|gz|lzo|lzma", \
+		"records or pages; tree, hash, dir, forest, grass, cache")
+enum { OPTIONS(OPTION_ID) OPTION_COUNT };
 
 extern const struct nb_option database_options[];
 

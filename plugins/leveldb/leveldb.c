@@ -28,48 +28,34 @@ enum { LEVEL0_FILES_MAX = 4 };         /* kL0_CompactionTrigger */
 #define KEY_SIZE_MAX (64ull << 20)
 #define VALUE_SIZE_MAX (1ull << 30)
 
-/* In the order of the table. */
-enum {
-	WRITE_BUFFER,
-	BLOCK_SIZE,
-	BLOCK_RESTART_INTERVAL,
-	MAX_FILE_SIZE,
-	MAX_OPEN_FILES,
-	COMPRESSION,
-	BLOOM_BITS,
-	VERIFY_CHECKSUMS,
-	PARANOID_CHECKS,
-	FILL_CACHE
-};
-
 /*
  * LevelDB pulls some values silently into a range (SanitizeOptions in
  * db_impl.cc); min and max are that range, so that such a value is refused.
  */
-static const struct nb_option options[] = {
-	[WRITE_BUFFER] = NB_OPTION_BYTES("write_buffer", "4MiB", 64 << 10, 1 << 30,
-		"size at which a memtable is written out; two are in memory"),
-	[BLOCK_SIZE] = NB_OPTION_BYTES("block_size", "4KiB", 1 << 10, 4 << 20,
-		"data of one block, before compression"),
-	[BLOCK_RESTART_INTERVAL] = NB_OPTION_U64("block_restart_interval", "16", "keys", 1,
-		INT_MAX, "keys of a block that share a prefix with the one before"),
-	[MAX_FILE_SIZE] = NB_OPTION_BYTES("max_file_size", "2MiB", 1 << 20, 1 << 30,
-		"size at which a compaction begins another table file"),
-	[MAX_OPEN_FILES] = NB_OPTION_U64(
-		"max_open_files", "1000", "files", 74, 50000, "table files kept open, and ten"),
-	/* as leveldb_no_compression, ... */
-	[COMPRESSION] = NB_OPTION_CHOICE("compression", "snappy", "none|snappy",
-		"of blocks that shrink by an eighth or more"),
-	[BLOOM_BITS] = NB_OPTION_U64("bloom_bits", "0", "bits per key", 0, 64,
-		"Bloom filter of each table; 0: none"),
-	[VERIFY_CHECKSUMS] = NB_OPTION_BOOL(
-		"verify_checksums", "no", "check the checksum of each block that is read"),
-	[PARANOID_CHECKS] = NB_OPTION_BOOL("paranoid_checks", "no",
-		"fail, where else damaged log records would be passed over"),
-	[FILL_CACHE] = NB_OPTION_BOOL(
-		"fill_cache", "yes", "keep blocks that were read in the block cache"),
-	NB_OPTION_END,
-};
+#define OPTIONS(X) \
+	X(WRITE_BUFFER, BYTES, "write_buffer", "4MiB", 64 << 10, 1 << 30, \
+		"size at which a memtable is written out; two are in memory") \
+	X(BLOCK_SIZE, BYTES, "block_size", "4KiB", 1 << 10, 4 << 20, \
+		"data of one block, before compression") \
+	X(BLOCK_RESTART_INTERVAL, U64, "block_restart_interval", "16", "keys", 1, INT_MAX, \
+		"keys of a block that share a prefix with the one before") \
+	X(MAX_FILE_SIZE, BYTES, "max_file_size", "2MiB", 1 << 20, 1 << 30, \
+		"size at which a compaction begins another table file") \
+	X(MAX_OPEN_FILES, U64, "max_open_files", "1000", "files", 74, 50000, \
+		"table files kept open, and ten") \
+	X(COMPRESSION, CHOICE, "compression", "snappy", "none|snappy", \
+		"of blocks that shrink by an eighth or more") \
+	X(BLOOM_BITS, U64, "bloom_bits", "0", "bits per key", 0, 64, \
+		"Bloom filter of each table; 0: none") \
+	X(VERIFY_CHECKSUMS, BOOL, "verify_checksums", "no", \
+		"check the checksum of each block that is read") \
+	X(PARANOID_CHECKS, BOOL, "paranoid_checks", "no", \
+		"fail, where else damaged log records would be passed over") \
+	X(FILL_CACHE, BOOL, "fill_cache", "yes", \
+		"keep blocks that were read in the block cache")
+
+enum { OPTIONS(OPTION_ID) };
+static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
 static const struct nb_engine engine;
 

@@ -27,22 +27,18 @@ enum {
 #define MAP_SIZE_MIN (64ull << 10)
 #define MAP_SIZE_MAX (64ull << 40)
 
-/* In the order of the table. */
-enum { MAP_SIZE_OPTION, MAX_READERS, READAHEAD, WRITEMAP, MEMINIT };
-
-const struct nb_option environment_options[] = {
-	[MAP_SIZE_OPTION] = NB_OPTION_BYTES("map_size", NULL, MAP_SIZE_MIN, MAP_SIZE_MAX,
-		"the largest that the database can grow; without: 1TiB or more"),
-	[MAX_READERS] = NB_OPTION_U64("max_readers", NULL, "slots", 1, UINT_MAX,
-		"sessions of all processes; without: 126 or more"),
-	[READAHEAD] = NB_OPTION_BOOL(
-		"readahead", "yes", "let the system read ahead; no: MDB_NORDAHEAD"),
-	[WRITEMAP] = NB_OPTION_BOOL("writemap", "no",
-		"write through the map, and reserve map_size on the disk: MDB_WRITEMAP"),
-	[MEMINIT] = NB_OPTION_BOOL("meminit", "yes",
-		"zero what a page does not use before it is written; no: MDB_NOMEMINIT"),
-	NB_OPTION_END,
-};
+#define OPTIONS(X) \
+	X(MAP_SIZE_OPTION, BYTES, "map_size", NULL, MAP_SIZE_MIN, MAP_SIZE_MAX, \
+		"the largest that the database can grow; without: 1TiB or more") \
+	X(MAX_READERS, U64, "max_readers", NULL, "slots", 1, UINT_MAX, \
+		"sessions of all processes; without: 126 or more") \
+	X(READAHEAD, BOOL, "readahead", "yes", "let the system read ahead; no: MDB_NORDAHEAD") \
+	X(WRITEMAP, BOOL, "writemap", "no", \
+		"write through the map, and reserve map_size on the disk: MDB_WRITEMAP") \
+	X(MEMINIT, BOOL, "meminit", "yes", \
+		"zero what a page does not use before it is written; no: MDB_NOMEMINIT")
+enum { OPTIONS(OPTION_ID) };
+const struct nb_option environment_options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
 /* What to do, where LMDB's own text does not say it. */
 static const char *

@@ -34,62 +34,7 @@ static const int compressions[] = {rocksdb_no_compression, rocksdb_snappy_compre
 	rocksdb_zlib_compression, rocksdb_lz4_compression, rocksdb_zstd_compression};
 static const int compactions[] = {rocksdb_level_compaction, rocksdb_universal_compaction};
 
-/*
- * RocksDB pulls some values silently into a range (SanitizeOptions in
- * column_family.cc and db_impl_open.cc); min and max are within that range, so that
- * such a value is refused.
- */
-const struct nb_option database_options[] = {
-	[WRITE_BUFFER_SIZE] = NB_OPTION_BYTES("write_buffer_size", "64MiB", 64 << 10,
-		64ull << 30, "size at which a memtable is written out"),
-	[MAX_WRITE_BUFFER_NUMBER] = NB_OPTION_U64("max_write_buffer_number", "2", "memtables",
-		2, INT_MAX, "memtables in memory before writes have to wait"),
-	/* level0_slowdown_writes_trigger, which would be raised to it */
-	[LEVEL0_TRIGGER] = NB_OPTION_U64("level0_file_num_compaction_trigger", "4", "files", 1,
-		20, "tables of level 0, or sorted runs, that begin a compaction"),
-	[TARGET_FILE_SIZE_BASE] = NB_OPTION_BYTES("target_file_size_base", "64MiB", 64 << 10,
-		1ull << 40, "size at which a compaction begins another table"),
-	[MAX_BYTES_FOR_LEVEL_BASE] = NB_OPTION_BYTES("max_bytes_for_level_base", "256MiB",
-		64 << 10, 1ull << 50,
-		"size of level 1; each further one is ten times as large"),
-	[COMPACTION] = NB_OPTION_CHOICE(
-		"compaction_style", "level", "level|universal", "how sorted runs are merged"),
-	[DYNAMIC_LEVEL_BYTES] = NB_OPTION_BOOL("level_compaction_dynamic_level_bytes", "no",
-		"sizes of levels follow from that of the last; compaction_style=level"),
-	[COMPRESSION] = NB_OPTION_CHOICE("compression", "snappy", "none|snappy|zlib|lz4|zstd",
-		"of blocks that shrink by an eighth or more"),
-	[BLOCK_SIZE] = NB_OPTION_BYTES(
-		"block_size", "4KiB", 256, 1 << 30, "data of one block, before compression"),
-	[BLOOM_BITS] = NB_OPTION_U64("bloom_bits", "0", "bits per key", 0, 100,
-		"Bloom filter of each table; 0: none"),
-	[CACHE_INDEX_AND_FILTER] = NB_OPTION_BOOL("cache_index_and_filter_blocks", "no",
-		"keep indexes and filters in the block cache, not beside it"),
-	[MAX_OPEN_FILES] = NB_OPTION_U64("max_open_files", NULL, "files", 20, 4 << 20,
-		"files kept open, the system's limit at most; not given: all"),
-	/* one of each kind is always there */
-	[MAX_BACKGROUND_JOBS] = NB_OPTION_U64("max_background_jobs", "2", "threads", 2, 256,
-		"flushes, a quarter of them, and compactions at once"),
-	[MAX_SUBCOMPACTIONS] = NB_OPTION_U64("max_subcompactions", "1", "threads", 1, 256,
-		"parts of one compaction at once"),
-	[WRITE_MODE] = NB_OPTION_CHOICE("write_mode", "ordered", "ordered|pipelined|unordered",
-		"how sessions' writes wait for each other; unordered: no snapshots"),
-	[MMAP_READS] = NB_OPTION_BOOL("mmap_reads", "no", "read tables through mmap(2)"),
-	[DIRECT_READS] = NB_OPTION_BOOL(
-		"direct_reads", "no", "read tables past the page cache"),
-	[DIRECT_WRITES] = NB_OPTION_BOOL(
-		"direct_writes", "no", "flush and compact past the page cache"),
-	[VERIFY_CHECKSUMS] = NB_OPTION_BOOL(
-		"verify_checksums", "yes", "check the checksum of each block that is read"),
-	[FILL_CACHE] = NB_OPTION_BOOL(
-		"fill_cache", "yes", "keep blocks that were read in the block cache"),
-	[INFO_LOG] = NB_OPTION_BOOL("info_log", "no",
-		"write what RocksDB does to its file LOG, not only its options"),
-	[STATISTICS] = NB_OPTION_BOOL("statistics", "no",
-		"report the statistics of RocksDB as counters; costs some speed"),
-	[TRANSACTIONS] = NB_OPTION_CHOICE("transactions", "none", "none|optimistic|pessimistic",
-		"conflicts: checked at the commit, or keys locked by each write"),
-	NB_OPTION_END,
-};
+const struct nb_option database_options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
 /* --- settings --- */
 

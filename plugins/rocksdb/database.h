@@ -12,32 +12,58 @@
 #include "../common/database.h"
 #include "../common/lsm.h"
 
-/** Options, in the order of the table. */
-enum {
-	WRITE_BUFFER_SIZE,
-	MAX_WRITE_BUFFER_NUMBER,
-	LEVEL0_TRIGGER,
-	TARGET_FILE_SIZE_BASE,
-	MAX_BYTES_FOR_LEVEL_BASE,
-	COMPACTION,
-	DYNAMIC_LEVEL_BYTES,
-	COMPRESSION,
-	BLOCK_SIZE,
-	BLOOM_BITS,
-	CACHE_INDEX_AND_FILTER,
-	MAX_OPEN_FILES,
-	MAX_BACKGROUND_JOBS,
-	MAX_SUBCOMPACTIONS,
-	WRITE_MODE,
-	MMAP_READS,
-	DIRECT_READS,
-	DIRECT_WRITES,
-	VERIFY_CHECKSUMS,
-	FILL_CACHE,
-	INFO_LOG,
-	STATISTICS,
-	TRANSACTIONS
-};
+/*
+ * RocksDB pulls some values silently into a range (SanitizeOptions in
+ * column_family.cc and db_impl_open.cc); min and max are within that range, so that
+ * such a value is refused.
+ */
+#define OPTIONS(X) \
+	X(WRITE_BUFFER_SIZE, BYTES, "write_buffer_size", "64MiB", 64 << 10, 64ull << 30, \
+		"size at which a memtable is written out") \
+	X(MAX_WRITE_BUFFER_NUMBER, U64, "max_write_buffer_number", "2", "memtables", 2, \
+		INT_MAX, "memtables in memory before writes have to wait") \
+	/* level0_slowdown_writes_trigger, which would be raised to it */ \
+	X(LEVEL0_TRIGGER, U64, "level0_file_num_compaction_trigger", "4", "files", 1, 20, \
+		"tables of level 0, or sorted runs, that begin a compaction") \
+	X(TARGET_FILE_SIZE_BASE, BYTES, "target_file_size_base", "64MiB", 64 << 10, \
+		1ull << 40, "size at which a compaction begins another table") \
+	X(MAX_BYTES_FOR_LEVEL_BASE, BYTES, "max_bytes_for_level_base", "256MiB", 64 << 10, \
+		1ull << 50, "size of level 1; each further one is ten times as large") \
+	X(COMPACTION, CHOICE, "compaction_style", "level", "level|universal", \
+		"how sorted runs are merged") \
+	X(DYNAMIC_LEVEL_BYTES, BOOL, "level_compaction_dynamic_level_bytes", "no", \
+		"sizes of levels follow from that of the last; compaction_style=level") \
+	X(COMPRESSION, CHOICE, "compression", "snappy", "none|snappy|zlib|lz4|zstd", \
+		"of blocks that shrink by an eighth or more") \
+	X(BLOCK_SIZE, BYTES, "block_size", "4KiB", 256, 1 << 30, \
+		"data of one block, before compression") \
+	X(BLOOM_BITS, U64, "bloom_bits", "0", "bits per key", 0, 100, \
+		"Bloom filter of each table; 0: none") \
+	X(CACHE_INDEX_AND_FILTER, BOOL, "cache_index_and_filter_blocks", "no", \
+		"keep indexes and filters in the block cache, not beside it") \
+	X(MAX_OPEN_FILES, U64, "max_open_files", NULL, "files", 20, 4 << 20, \
+		"files kept open, the system's limit at most; not given: all") \
+	/* one of each kind is always there */ \
+	X(MAX_BACKGROUND_JOBS, U64, "max_background_jobs", "2", "threads", 2, 256, \
+		"flushes, a quarter of them, and compactions at once") \
+	X(MAX_SUBCOMPACTIONS, U64, "max_subcompactions", "1", "threads", 1, 256, \
+		"parts of one compaction at once") \
+	X(WRITE_MODE, CHOICE, "write_mode", "ordered", "ordered|pipelined|unordered", \
+		"how sessions' writes wait for each other; unordered: no snapshots") \
+	X(MMAP_READS, BOOL, "mmap_reads", "no", "read tables through mmap(2)") \
+	X(DIRECT_READS, BOOL, "direct_reads", "no", "read tables past the page cache") \
+	X(DIRECT_WRITES, BOOL, "direct_writes", "no", "flush and compact past the page cache") \
+	X(VERIFY_CHECKSUMS, BOOL, "verify_checksums", "yes", \
+		"check the checksum of each block that is read") \
+	X(FILL_CACHE, BOOL, "fill_cache", "yes", \
+		"keep blocks that were read in the block cache") \
+	X(INFO_LOG, BOOL, "info_log", "no", \
+		"write what RocksDB does to its file LOG, not only its options") \
+	X(STATISTICS, BOOL, "statistics", "no", \
+		"report the statistics of RocksDB as counters; costs some speed") \
+	X(TRANSACTIONS, CHOICE, "transactions", "none", "none|optimistic|pessimistic", \
+		"conflicts: checked at the commit, or keys locked by each write")
+enum { OPTIONS(OPTION_ID) };
 
 /** Of the option `write_mode`. */
 enum { ORDERED, PIPELINED, UNORDERED };

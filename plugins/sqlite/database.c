@@ -20,27 +20,24 @@ enum {
 	WAIT_DOUBLINGS = 7 /* so a wait is of 6.4 ms at most */
 };
 
-/* In the order of the table. */
-enum { JOURNAL, PAGE_SIZE, MMAP_SIZE, WAL_AUTOCHECKPOINT, BUSY_TIMEOUT, SECURE_DELETE };
-
 const char *const database_journals[] = {
 	"wal", "delete", "truncate", "persist", "memory", "off"};
 
-const struct nb_option database_options[] = {
-	[JOURNAL] = NB_OPTION_CHOICE("journal", "wal", "wal|delete|truncate|persist|memory|off",
-		"what undoes or redoes a transaction; decides which durability there is"),
-	[PAGE_SIZE] = NB_OPTION_BYTES("page_size", NULL, 512, 64 << 10,
-		"of a new database, a power of two; without: 4KiB"),
-	[MMAP_SIZE] = NB_OPTION_BYTES("mmap_size", "0", 0, 0x7fff0000,
-		"read so much of the file through a mapping; 0: by pread"),
-	[WAL_AUTOCHECKPOINT] = NB_OPTION_U64("wal_autocheckpoint", NULL, "pages", 0, INT_MAX,
-		"copy the log into the database when it has grown by this; without: 1000; 0: never"),
-	[BUSY_TIMEOUT] = NB_OPTION_TIME("busy_timeout", "5s", 0, 3600000000000,
-		"how long to wait for a lock before the answer is a conflict"),
-	[SECURE_DELETE] = NB_OPTION_BOOL("secure_delete", NULL,
-		"overwrite with zeros what is deleted; without: as SQLite is built"),
-	NB_OPTION_END,
-};
+#define OPTIONS(X) \
+	X(JOURNAL, CHOICE, "journal", "wal", "wal|delete|truncate|persist|memory|off", \
+		"what undoes or redoes a transaction; decides which durability there is") \
+	X(PAGE_SIZE, BYTES, "page_size", NULL, 512, 64 << 10, \
+		"of a new database, a power of two; without: 4KiB") \
+	X(MMAP_SIZE, BYTES, "mmap_size", "0", 0, 0x7fff0000, \
+		"read so much of the file through a mapping; 0: by pread") \
+	X(WAL_AUTOCHECKPOINT, U64, "wal_autocheckpoint", NULL, "pages", 0, INT_MAX, \
+		"copy the log into the database when it has grown by this; without: 1000; 0: never") \
+	X(BUSY_TIMEOUT, TIME, "busy_timeout", "5s", 0, 3600000000000, \
+		"how long to wait for a lock before the answer is a conflict") \
+	X(SECURE_DELETE, BOOL, "secure_delete", NULL, \
+		"overwrite with zeros what is deleted; without: as SQLite is built")
+enum { OPTIONS(OPTION_ID) };
+const struct nb_option database_options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
 /* --- answers --- */
 

@@ -28,23 +28,19 @@ enum {
 	HASH_SIZE_COPIED = 16384 /* a transaction copies all heads of chains, four bytes each */
 };
 
-/* In the order of the table. */
-enum { HASH_SIZE_OPTION, HASH, LOCKING, MMAP, MAX_DEAD, SEQNUM };
-
-static const struct nb_option options[] = {
-	[HASH_SIZE_OPTION] = NB_OPTION_U64("hash_size", NULL, "chains", 1, 100000000,
-		"when made: default one for each four expected records, see README"),
-	[HASH] = NB_OPTION_CHOICE("hash", NULL, "old|jenkins",
-		"when made: tdb's first hash function, the default, or a better one"),
-	[LOCKING] = NB_OPTION_BOOL(
-		"locking", "yes", "fcntl(2) locks, so that several processes can have it open"),
-	[MMAP] = NB_OPTION_BOOL(
-		"mmap", "yes", "use a map of the file, and not pread(2) and pwrite(2)"),
-	[MAX_DEAD] = NB_OPTION_U64("max_dead", "0", "records", 0, 10000,
-		"deleted records that a chain keeps for new ones; TDB_VOLATILE is 5"),
-	[SEQNUM] = NB_OPTION_BOOL("seqnum", "no", "count changes in the file"),
-	NB_OPTION_END,
-};
+#define OPTIONS(X) \
+	X(HASH_SIZE_OPTION, U64, "hash_size", NULL, "chains", 1, 100000000, \
+		"when made: default one for each four expected records, see README") \
+	X(HASH, CHOICE, "hash", NULL, "old|jenkins", \
+		"when made: tdb's first hash function, the default, or a better one") \
+	X(LOCKING, BOOL, "locking", "yes", \
+		"fcntl(2) locks, so that several processes can have it open") \
+	X(MMAP, BOOL, "mmap", "yes", "use a map of the file, and not pread(2) and pwrite(2)") \
+	X(MAX_DEAD, U64, "max_dead", "0", "records", 0, 10000, \
+		"deleted records that a chain keeps for new ones; TDB_VOLATILE is 5") \
+	X(SEQNUM, BOOL, "seqnum", "no", "count changes in the file")
+enum { OPTIONS(OPTION_ID) };
+static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
 static const struct nb_engine engine;
 

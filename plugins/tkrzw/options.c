@@ -11,128 +11,83 @@
 #define IN_FILES (1u << HASH | 1u << TREE | 1u << SKIP)
 #define ON_HASH (1u << HASH | 1u << TREE) /* the pages of a tree are records of a hash */
 
-/* In the order of the table. */
-enum {
-	TYPE,
-	FILE_CLASS,
-	BLOCK_SIZE,
-	DIRECT_IO,
-	PADDING,
-	PAGE_CACHE,
-	UPDATE_MODE,
-	RECORD_CRC,
-	RECORD_COMP,
-	OFFSET_WIDTH,
-	ALIGN_POW,
-	NUM_BUCKETS,
-	RESTORE_MODE,
-	FBP_CAPACITY,
-	MIN_READ_SIZE,
-	CACHE_BUCKETS,
-	MAX_PAGE_SIZE,
-	MAX_BRANCHES,
-	PAGE_UPDATE_MODE,
-	STEP_UNIT,
-	MAX_LEVEL,
-	SORT_MEM_SIZE,
-	MAX_CACHED_RECORDS,
-	CAP_REC_NUM,
-	OPTIONS
-};
-
 /* Of FILE_CLASS, UPDATE_MODE and RESTORE_MODE. */
 enum { MMAP_PARA, MMAP_ATOM, POS_PARA, POS_ATOM };
 enum { IN_PLACE, APPENDING };
 enum { RESTORE_DEFAULT };
 
+/* How Tkrzw gets an option: see options_write(); as a parameter; and a database keeps it. */
+enum { OTHER, PARAM, KEPT };
+
 /*
  * Only the type has a default here: Tkrzw gets only the options that are given. One that the type
  * does not have is refused. Tkrzw would silently change a value outside min and max.
  */
-const struct nb_option options_table[] = {
-	[TYPE] = NB_OPTION_CHOICE("type", "hash",
-		"hash|tree|skip|tiny|baby|cache|stdhash|stdtree",
-		"class of database; hash, tree and skip are in a file"),
-	[FILE_CLASS] = NB_OPTION_CHOICE("file", NULL, "mmap-para|mmap-atom|pos-para|pos-atom",
-		"class of file: mapped (mmap-para if not given) or pread and pwrite"),
-	[BLOCK_SIZE] = NB_OPTION_BYTES("block_size", NULL, 1, 1 << 20,
-		"with file=pos-*: unit of the file's size, and of direct I/O"),
-	[DIRECT_IO] = NB_OPTION_BOOL("direct_io", NULL,
-		"with file=pos-*: O_DIRECT; wants block_size, align_pow and padding"),
-	[PADDING] = NB_OPTION_BOOL("padding", NULL,
-		"with file=pos-*: keep the file's size a multiple of block_size"),
-	[PAGE_CACHE] = NB_OPTION_BOOL("page_cache", NULL,
-		"with file=pos-*: Tkrzw's own page cache; durability is none"),
-	[UPDATE_MODE] = NB_OPTION_CHOICE("update_mode", NULL, "in_place|appending",
-		"of hash, tree; if not given in_place, or appending for commit"),
-	[RECORD_CRC] = NB_OPTION_CHOICE("record_crc_mode", NULL, "none|crc-8|crc-16|crc-32",
-		"of hash, tree: checksum of each record or page (none)"),
-	[RECORD_COMP] = NB_OPTION_CHOICE("record_comp_mode", NULL, "none|zlib|zstd|lz4|lzma",
-		"of hash, tree: compress each value or page (none)"),
-	[OFFSET_WIDTH] = NB_OPTION_U64("offset_width", NULL, "bytes", 3, 6,
-		"of hash, tree, skip: width of an offset in the file (4)"),
-	[ALIGN_POW] = NB_OPTION_U64("align_pow", NULL, "bits", 0, 16,
-		"of hash (3), tree (10): records begin at multiples of 2^align_pow"),
-	[NUM_BUCKETS] = NB_OPTION_U64("num_buckets", NULL, "buckets", 1, 1099511627689,
-		"of hash, tree, tiny, stdhash; the next prime is taken"),
-	[RESTORE_MODE] = NB_OPTION_CHOICE("restore_mode", NULL, "default|sync|noop",
-		"of hash, tree: after a crash; without default durability is none"),
-	[FBP_CAPACITY] = NB_OPTION_U64("fbp_capacity", NULL, "blocks", 1, INT_MAX,
-		"of hash, tree: free blocks kept in mind for in_place (2048)"),
-	[MIN_READ_SIZE] = NB_OPTION_BYTES("min_read_size", NULL, 48, 1 << 20,
-		"of hash, tree: read at once for a record (48 or more)"),
-	[CACHE_BUCKETS] = NB_OPTION_BOOL("cache_buckets", NULL,
-		"of hash, tree, with file=pos-*: keep the buckets in memory"),
-	[MAX_PAGE_SIZE] = NB_OPTION_BYTES("max_page_size", NULL, 1, (1 << 24) - 1,
-		"of tree: size at which a page is divided (8130)"),
-	[MAX_BRANCHES] = NB_OPTION_U64("max_branches", NULL, "branches", 2, (1 << 24) - 1,
-		"of tree: of an inner node (256)"),
-	[PAGE_UPDATE_MODE] = NB_OPTION_CHOICE("page_update_mode", NULL, "none|write",
-		"of tree: write each page to the file when it changes (none)"),
-	[STEP_UNIT] = NB_OPTION_U64("step_unit", NULL, "records", 2, 64,
-		"of skip: records that one link of the next level spans (4)"),
-	[MAX_LEVEL] = NB_OPTION_U64(
-		"max_level", NULL, "levels", 1, 32, "of skip: levels of links (14)"),
-	[SORT_MEM_SIZE] = NB_OPTION_BYTES("sort_mem_size", NULL, 1 << 10, 8ull << 30,
-		"of skip: memory for writes that wait to be sorted (256MiB)"),
-	[MAX_CACHED_RECORDS] = NB_OPTION_U64("max_cached_records", NULL, "records", 1, 1 << 24,
-		"of skip: keys kept in memory for searches (65536)"),
-	[CAP_REC_NUM] = NB_OPTION_U64("cap_rec_num", NULL, "records", 1, INT_MAX,
-		"of cache: beyond it the least recently used are dropped"),
-	NB_OPTION_END,
-};
+#define OPTIONS(X) \
+	X(TYPE, ~0u, OTHER, CHOICE, "type", "hash", \
+		"hash|tree|skip|tiny|baby|cache|stdhash|stdtree", \
+		"class of database; hash, tree and skip are in a file") \
+	X(FILE_CLASS, IN_FILES, PARAM, CHOICE, "file", NULL, \
+		"mmap-para|mmap-atom|pos-para|pos-atom", \
+		"class of file: mapped (mmap-para if not given) or pread and pwrite") \
+	X(BLOCK_SIZE, IN_FILES, PARAM, BYTES, "block_size", NULL, 1, 1 << 20, \
+		"with file=pos-*: unit of the file's size, and of direct I/O") \
+	X(DIRECT_IO, IN_FILES, OTHER, BOOL, "direct_io", NULL, \
+		"with file=pos-*: O_DIRECT; wants block_size, align_pow and padding") \
+	X(PADDING, IN_FILES, OTHER, BOOL, "padding", NULL, \
+		"with file=pos-*: keep the file's size a multiple of block_size") \
+	X(PAGE_CACHE, IN_FILES, OTHER, BOOL, "page_cache", NULL, \
+		"with file=pos-*: Tkrzw's own page cache; durability is none") \
+	X(UPDATE_MODE, ON_HASH, KEPT, CHOICE, "update_mode", NULL, "in_place|appending", \
+		"of hash, tree; if not given in_place, or appending for commit") \
+	X(RECORD_CRC, ON_HASH, KEPT, CHOICE, "record_crc_mode", NULL, \
+		"none|crc-8|crc-16|crc-32", \
+		"of hash, tree: checksum of each record or page (none)") \
+	X(RECORD_COMP, ON_HASH, KEPT, CHOICE, "record_comp_mode", NULL, \
+		"none|zlib|zstd|lz4|lzma", \
+		"of hash, tree: compress each value or page (none)") \
+	X(OFFSET_WIDTH, IN_FILES, KEPT, U64, "offset_width", NULL, "bytes", 3, 6, \
+		"of hash, tree, skip: width of an offset in the file (4)") \
+	X(ALIGN_POW, ON_HASH, KEPT, U64, "align_pow", NULL, "bits", 0, 16, \
+		"of hash (3), tree (10): records begin at multiples of 2^align_pow") \
+	X(NUM_BUCKETS, ON_HASH | 1u << TINY | 1u << STDHASH, KEPT, U64, "num_buckets", NULL, \
+		"buckets", 1, 1099511627689, \
+		"of hash, tree, tiny, stdhash; the next prime is taken") \
+	X(RESTORE_MODE, ON_HASH, PARAM, CHOICE, "restore_mode", NULL, "default|sync|noop", \
+		"of hash, tree: after a crash; without default durability is none") \
+	X(FBP_CAPACITY, ON_HASH, PARAM, U64, "fbp_capacity", NULL, "blocks", 1, INT_MAX, \
+		"of hash, tree: free blocks kept in mind for in_place (2048)") \
+	X(MIN_READ_SIZE, ON_HASH, PARAM, BYTES, "min_read_size", NULL, 48, 1 << 20, \
+		"of hash, tree: read at once for a record (48 or more)") \
+	X(CACHE_BUCKETS, ON_HASH, PARAM, BOOL, "cache_buckets", NULL, \
+		"of hash, tree, with file=pos-*: keep the buckets in memory") \
+	X(MAX_PAGE_SIZE, 1u << TREE, KEPT, BYTES, "max_page_size", NULL, 1, (1 << 24) - 1, \
+		"of tree: size at which a page is divided (8130)") \
+	X(MAX_BRANCHES, 1u << TREE, KEPT, U64, "max_branches", NULL, "branches", 2, \
+		(1 << 24) - 1, "of tree: of an inner node (256)") \
+	X(PAGE_UPDATE_MODE, 1u << TREE, PARAM, CHOICE, "page_update_mode", NULL, "none|write", \
+		"of tree: write each page to the file when it changes (none)") \
+	X(STEP_UNIT, 1u << SKIP, KEPT, U64, "step_unit", NULL, "records", 2, 64, \
+		"of skip: records that one link of the next level spans (4)") \
+	X(MAX_LEVEL, 1u << SKIP, KEPT, U64, "max_level", NULL, "levels", 1, 32, \
+		"of skip: levels of links (14)") \
+	X(SORT_MEM_SIZE, 1u << SKIP, PARAM, BYTES, "sort_mem_size", NULL, 1 << 10, 8ull << 30, \
+		"of skip: memory for writes that wait to be sorted (256MiB)") \
+	X(MAX_CACHED_RECORDS, 1u << SKIP, PARAM, U64, "max_cached_records", NULL, "records", \
+		1, 1 << 24, "of skip: keys kept in memory for searches (65536)") \
+	X(CAP_REC_NUM, 1u << CACHE, PARAM, U64, "cap_rec_num", NULL, "records", 1, INT_MAX, \
+		"of cache: beyond it the least recently used are dropped")
 
-/* What Tkrzw makes of the options, in the same order. */
+#define OPTION_TUNING(id, types, how, ...) {types, how},
+#define OPTION_OF(id, types, how, kind, ...) NB_OPTION_##kind(__VA_ARGS__),
+enum { OPTIONS(OPTION_ID) OPTION_COUNT };
+
 static const struct {
-	uint32_t types;
-	const char *param; /* its name; NULL: passed otherwise */
-	const char *seen; /* by tkrzw_dbm_inspect(), if it is decided when a database is made */
-} tunings[OPTIONS] = {
-	[TYPE] = {~0u, NULL, NULL},
-	[FILE_CLASS] = {IN_FILES, "file", NULL},
-	[BLOCK_SIZE] = {IN_FILES, "block_size", NULL},
-	[DIRECT_IO] = {IN_FILES, NULL, NULL},
-	[PADDING] = {IN_FILES, NULL, NULL},
-	[PAGE_CACHE] = {IN_FILES, NULL, NULL},
-	[UPDATE_MODE] = {ON_HASH, "update_mode", "update_mode"},
-	[RECORD_CRC] = {ON_HASH, "record_crc_mode", "record_crc_mode"},
-	[RECORD_COMP] = {ON_HASH, "record_comp_mode", "record_comp_mode"},
-	[OFFSET_WIDTH] = {IN_FILES, "offset_width", "offset_width"},
-	[ALIGN_POW] = {ON_HASH, "align_pow", "align_pow"},
-	[NUM_BUCKETS] = {ON_HASH | 1u << TINY | 1u << STDHASH, "num_buckets", "num_buckets"},
-	[RESTORE_MODE] = {ON_HASH, "restore_mode", NULL},
-	[FBP_CAPACITY] = {ON_HASH, "fbp_capacity", NULL},
-	[MIN_READ_SIZE] = {ON_HASH, "min_read_size", NULL},
-	[CACHE_BUCKETS] = {ON_HASH, "cache_buckets", NULL},
-	[MAX_PAGE_SIZE] = {1u << TREE, "max_page_size", "max_page_size"},
-	[MAX_BRANCHES] = {1u << TREE, "max_branches", "max_branches"},
-	[PAGE_UPDATE_MODE] = {1u << TREE, "page_update_mode", NULL},
-	[STEP_UNIT] = {1u << SKIP, "step_unit", "step_unit"},
-	[MAX_LEVEL] = {1u << SKIP, "max_level", "max_level"},
-	[SORT_MEM_SIZE] = {1u << SKIP, "sort_mem_size", NULL},
-	[MAX_CACHED_RECORDS] = {1u << SKIP, "max_cached_records", NULL},
-	[CAP_REC_NUM] = {1u << CACHE, "cap_rec_num", NULL},
-};
+	uint32_t types; /* that have the option */
+	int how;        /* OTHER, ... */
+} tunings[] = {OPTIONS(OPTION_TUNING)};
+
+const struct nb_option options_table[] = {OPTIONS(OPTION_OF) NB_OPTION_END};
 
 /* --- what is asked for, and its check --- */
 
@@ -175,7 +130,7 @@ options_check(const struct nb_open_args *args)
 		BLOCK_SIZE, DIRECT_IO, PADDING, PAGE_CACHE, CACHE_BUCKETS};
 	const struct nb_option_value *value = args->options;
 	enum type type = options_type(value);
-	for (int i = 0; i < OPTIONS; i++)
+	for (int i = 0; i < OPTION_COUNT; i++)
 		if (value[i].is_set != 0 && (tunings[i].types & 1u << type) == 0)
 			return args->host->fail(NB_UNSUPPORTED, "type=%s has no option %s",
 				database_types[type].name, options_table[i].name);
@@ -269,10 +224,10 @@ options_write(char text[PARAMS_SIZE], const struct nb_open_args *args)
 	bool is_commit = args->durability == NB_DUR_COMMIT;
 	char word[32];
 	add(&params, "dbm=%s", database_types[type].class);
-	for (int i = 0; i < OPTIONS; i++)
-		if (value[i].is_set != 0 && tunings[i].param != NULL &&
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (value[i].is_set != 0 && tunings[i].how != OTHER &&
 			(options_table[i].type != NB_OPT_BOOL || is_on(&value[i])))
-			add(&params, ",%s=%s", tunings[i].param,
+			add(&params, ",%s=%s", options_table[i].name,
 				typed(word, &options_table[i], &value[i]));
 	if (is_on(&value[DIRECT_IO]) || is_on(&value[PADDING]) || is_on(&value[PAGE_CACHE]))
 		add(&params, ",access_options=none%s%s%s",
@@ -321,9 +276,9 @@ is_otherwise(void *to, const char *name, const char *value)
 		wanted->name = "update_mode";
 		return strcmp(value, "appending") != 0;
 	}
-	for (int i = 0; i < OPTIONS; i++) {
-		if (all[i].is_set == 0 || tunings[i].seen == NULL ||
-			strcmp(tunings[i].seen, name) != 0)
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		if (all[i].is_set == 0 || tunings[i].how != KEPT ||
+			strcmp(options_table[i].name, name) != 0)
 			continue;
 		wanted->name = name = options_table[i].name;
 		if (i != NUM_BUCKETS)

@@ -30,46 +30,31 @@
 
 enum { TOLD_SIZE = 400 };
 
-/* In the order of the table. */
-enum {
-	NODE_SIZE,
-	BASEMENT_SIZE,
-	FANOUT,
-	COMPRESSION,
-	CHECKPOINT,
-	CLEANER,
-	SYNC_INTERVAL,
-	LOCK_TIMEOUT,
-	REDZONE,
-	DIRECT
-};
-
 static const TOKU_COMPRESSION_METHOD compressions[] = {
 	TOKU_NO_COMPRESSION, TOKU_QUICKLZ_METHOD, TOKU_ZLIB_METHOD, TOKU_LZMA_METHOD};
 
-const struct nb_option environment_options[] = {
-	[NODE_SIZE] = NB_OPTION_BYTES("node_size", NULL, 64 << 10, 64 << 20,
-		"data of a node before it is split; default 4MiB"),
-	[BASEMENT_SIZE] = NB_OPTION_BYTES("basement_size", NULL, 4 << 10, 16 << 20,
-		"part of a leaf that is read and unpacked alone; default 128KiB"),
-	[FANOUT] = NB_OPTION_U64(
-		"fanout", NULL, "children", 2, 1024, "of an inner node; default 16"),
-	/* as compressions[] */
-	[COMPRESSION] = NB_OPTION_CHOICE("compression", NULL, "none|quicklz|zlib|lzma",
-		"of nodes that are written; default quicklz"),
-	[CHECKPOINT] = NB_OPTION_TIME("checkpoint", "60s", 0, 86400 * SECOND,
-		"whole seconds between checkpoints of its thread; 0: none"),
-	[CLEANER] = NB_OPTION_TIME("cleaner", "1s", 0, 86400 * SECOND,
-		"whole seconds between runs of the thread that flushes nodes; 0: none"),
-	[SYNC_INTERVAL] = NB_OPTION_TIME("sync_interval", "0s", 0, 3600 * SECOND,
-		"between syncs of the log at durability none, whole milliseconds; 0: none"),
-	[LOCK_TIMEOUT] = NB_OPTION_TIME("lock_timeout", "4s", 0, 3600 * SECOND,
-		"for a row's lock, whole milliseconds; then it is a conflict"),
-	[REDZONE] = NB_OPTION_U64("redzone", "5", "percent", 0, 50,
-		"of the file system that must be free, or puts are refused"),
-	[DIRECT] = NB_OPTION_BOOL("direct", "no", "read and write nodes with O_DIRECT"),
-	NB_OPTION_END,
-};
+#define OPTIONS(X) \
+	X(NODE_SIZE, BYTES, "node_size", NULL, 64 << 10, 64 << 20, \
+		"data of a node before it is split; default 4MiB") \
+	X(BASEMENT_SIZE, BYTES, "basement_size", NULL, 4 << 10, 16 << 20, \
+		"part of a leaf that is read and unpacked alone; default 128KiB") \
+	X(FANOUT, U64, "fanout", NULL, "children", 2, 1024, "of an inner node; default 16") \
+	X(COMPRESSION, CHOICE, "compression", NULL, "none|quicklz|zlib|lzma", \
+		"of nodes that are written; default quicklz") \
+	X(CHECKPOINT, TIME, "checkpoint", "60s", 0, 86400 * SECOND, \
+		"whole seconds between checkpoints of its thread; 0: none") \
+	X(CLEANER, TIME, "cleaner", "1s", 0, 86400 * SECOND, \
+		"whole seconds between runs of the thread that flushes nodes; 0: none") \
+	X(SYNC_INTERVAL, TIME, "sync_interval", "0s", 0, 3600 * SECOND, \
+		"between syncs of the log at durability none, whole milliseconds; 0: none") \
+	X(LOCK_TIMEOUT, TIME, "lock_timeout", "4s", 0, 3600 * SECOND, \
+		"for a row's lock, whole milliseconds; then it is a conflict") \
+	X(REDZONE, U64, "redzone", "5", "percent", 0, 50, \
+		"of the file system that must be free, or puts are refused") \
+	X(DIRECT, BOOL, "direct", "no", "read and write nodes with O_DIRECT")
+
+enum { OPTIONS(OPTION_ID) };
+const struct nb_option environment_options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
 /* --- failures --- */
 

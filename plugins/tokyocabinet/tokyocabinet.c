@@ -32,52 +32,32 @@ enum { TREE, HASH, TYPES }; /* in the order of the option's choices */
 
 static const char *const files[TYPES] = {[TREE] = "data.tcb", [HASH] = "data.tch"};
 
-/* In the order of the table. */
-enum {
-	TYPE,
-	BNUM,
-	APOW,
-	FPOW,
-	LARGE,
-	COMPRESS,
-	XMSIZ,
-	DFUNIT,
-	RCNUM,
-	LMEMB,
-	NMEMB,
-	LCNUM,
-	NCNUM,
-	OPTIONS
-};
-
 /* Defaults are Tokyo Cabinet's own, except for the type. It raises a value below min to min. */
-static const struct nb_option options[] = {
-	[TYPE] = NB_OPTION_CHOICE("type", "btree", "btree|hash", "B+ tree or hash table"),
-	[BNUM] = NB_OPTION_U64("bnum", NULL, "buckets", 1, 1ull << 32,
-		"of the hash table, in btree that of its pages; rounded up to a prime"),
-	[APOW] = NB_OPTION_U64(
-		"apow", NULL, "power of 2", 0, 16, "alignment of records in the file"),
-	[FPOW] = NB_OPTION_U64("fpow", NULL, "power of 2", 0, 20, "free blocks remembered"),
-	[LARGE] = NB_OPTION_BOOL("large", NULL,
-		"addresses of 64 bits; without, a file beyond 2^(32 + apow) bytes is damaged"),
-	[COMPRESS] = NB_OPTION_CHOICE(
-		"compress", NULL, "none|deflate|bzip|tcbs", "records, or pages"),
-	[XMSIZ] = NB_OPTION_BYTES("xmsiz", NULL, 0, 1ull << 40,
-		"bytes of the file mapped with mmap(2); else btree the buckets, hash 64MiB"),
-	[DFUNIT] = NB_OPTION_U64("dfunit", NULL, "fragments", 0, INT_MAX,
-		"defragment a little after so many; 0: never"),
-	[RCNUM] = NB_OPTION_U64("rcnum", NULL, "records", 256, INT_MAX / 4,
-		"hash: records in its cache, else none"),
-	[LMEMB] = NB_OPTION_U64(
-		"lmemb", NULL, "records", 4, 1 << 20, "btree: most in a leaf, else 128"),
-	[NMEMB] = NB_OPTION_U64(
-		"nmemb", NULL, "links", 4, 1 << 20, "btree: most in an inner node, else 256"),
-	[LCNUM] = NB_OPTION_U64(
-		"lcnum", NULL, "leaves", 64, 1 << 28, "btree: leaves in its cache, else 1024"),
-	[NCNUM] = NB_OPTION_U64("ncnum", NULL, "nodes", 64, 1 << 28,
-		"btree: inner nodes in its cache, else 512"),
-	NB_OPTION_END,
-};
+#define OPTIONS(X) \
+	X(TYPE, CHOICE, "type", "btree", "btree|hash", "B+ tree or hash table") \
+	X(BNUM, U64, "bnum", NULL, "buckets", 1, 1ull << 32, \
+		"of the hash table, in btree that of its pages; rounded up to a prime") \
+	X(APOW, U64, "apow", NULL, "power of 2", 0, 16, "alignment of records in the file") \
+	X(FPOW, U64, "fpow", NULL, "power of 2", 0, 20, "free blocks remembered") \
+	X(LARGE, BOOL, "large", NULL, \
+		"addresses of 64 bits; without, a file beyond 2^(32 + apow) bytes is damaged") \
+	X(COMPRESS, CHOICE, "compress", NULL, "none|deflate|bzip|tcbs", "records, or pages") \
+	X(XMSIZ, BYTES, "xmsiz", NULL, 0, 1ull << 40, \
+		"bytes of the file mapped with mmap(2); else btree the buckets, hash 64MiB") \
+	X(DFUNIT, U64, "dfunit", NULL, "fragments", 0, INT_MAX, \
+		"defragment a little after so many; 0: never") \
+	X(RCNUM, U64, "rcnum", NULL, "records", 256, INT_MAX / 4, \
+		"hash: records in its cache, else none") \
+	X(LMEMB, U64, "lmemb", NULL, "records", 4, 1 << 20, "btree: most in a leaf, else 128") \
+	X(NMEMB, U64, "nmemb", NULL, "links", 4, 1 << 20, \
+		"btree: most in an inner node, else 256") \
+	X(LCNUM, U64, "lcnum", NULL, "leaves", 64, 1 << 28, \
+		"btree: leaves in its cache, else 1024") \
+	X(NCNUM, U64, "ncnum", NULL, "nodes", 64, 1 << 28, \
+		"btree: inner nodes in its cache, else 512")
+
+enum { OPTIONS(OPTION_ID) OPTION_COUNT };
+static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 static const uint32_t hash_only = 1u << RCNUM;
 static const uint32_t tree_only = 1u << LMEMB | 1u << NMEMB | 1u << LCNUM | 1u << NCNUM;
 static const uint8_t compressions[] = {0, HDBTDEFLATE, HDBTBZIP, HDBTTCBS}; /* as BDBT... */
@@ -146,7 +126,7 @@ check_options(const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	uint32_t refused = value[TYPE].u64 == HASH ? tree_only : hash_only;
-	for (size_t i = 0; i < OPTIONS; i++)
+	for (size_t i = 0; i < OPTION_COUNT; i++)
 		if (value[i].is_set && (refused & 1u << i) != 0)
 			return args->host->fail(NB_UNSUPPORTED, "type=%s has no option %s",
 				value[TYPE].u64 == HASH ? "hash" : "btree", options[i].name);

@@ -36,44 +36,7 @@ enum { NO_COMPRESSION, SNAPPY, ZLIB }; /* COMPRESSION */
 	NUMBER(WIREDTIGER_VERSION_MAJOR) \
 	"." NUMBER(WIREDTIGER_VERSION_MINOR) "." NUMBER(WIREDTIGER_VERSION_PATCH)
 
-/* Those without a default belong to the table, and are what it was made with. */
-const struct nb_option database_options[] = {
-	[TYPE] = NB_OPTION_CHOICE("type", NULL, "btree|lsm",
-		"what a new table is: a B-tree, if not given, or a tree of trees"),
-	[COMPRESSION] = NB_OPTION_CHOICE("compression", NULL, "none|snappy|zlib",
-		"of the blocks of a new table; not given: none"),
-	[LEAF_PAGE_MAX] = NB_OPTION_BYTES("leaf_page_max", NULL, 4 << 10, 512 << 20,
-		"size of a leaf on disk, before compression; not given: 32KiB"),
-	[INTERNAL_PAGE_MAX] = NB_OPTION_BYTES("internal_page_max", NULL, 4 << 10, 512 << 20,
-		"size of an inner page on disk; not given: 4KiB"),
-	[MEMORY_PAGE_MAX] = NB_OPTION_BYTES("memory_page_max", NULL, 4 << 10, 10ull << 40,
-		"size to which a page grows in memory; not given: 5MiB"),
-	[PREFIX_COMPRESSION] = NB_OPTION_BOOL("prefix_compression", NULL,
-		"leave out what a key shares with the one before; not given: no"),
-	[LSM_CHUNK_SIZE] = NB_OPTION_BYTES("lsm_chunk_size", NULL, 512 << 10, 500 << 20,
-		"size at which a new tree is begun, with type=lsm; not given: 10MiB"),
-	[CHECKPOINT_INTERVAL] = NB_OPTION_TIME("checkpoint_interval", NULL, SECOND_NS,
-		100000ull * SECOND_NS,
-		"between checkpoints; not given: 1m at durability periodic, else none"),
-	[LOG_FILE_MAX] = NB_OPTION_BYTES("log_file_max", "100MiB", 100 << 10, 2ull << 30,
-		"size at which another log file is begun"),
-	[EVICTION_THREADS_MIN] = NB_OPTION_U64("eviction_threads_min", "1", "threads", 1, 20,
-		"threads that write out and drop pages of the cache, at least"),
-	[EVICTION_THREADS_MAX] = NB_OPTION_U64(
-		"eviction_threads_max", "8", "threads", 1, 20, "the same, at most"),
-	/* eviction_target, to which it would be lowered */
-	[EVICTION_DIRTY_TARGET] = NB_OPTION_U64("eviction_dirty_target", "5",
-		"percent of the cache", 1, 80,
-		"dirty data above which these threads write out"),
-	/* eviction_trigger, likewise */
-	[EVICTION_DIRTY_TRIGGER] = NB_OPTION_U64("eviction_dirty_trigger", "20",
-		"percent of the cache", 1, 95,
-		"dirty data above which sessions have to help them"),
-	[DIRECT_IO] = NB_OPTION_BOOL(
-		"direct_io", "no", "read and write the table past the page cache"),
-	[MMAP] = NB_OPTION_BOOL("mmap", "yes", "map the file of a table, and read from that"),
-	NB_OPTION_END,
-};
+const struct nb_option database_options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
 static const char btree_uri[] = "file:records.wt";
 static const char lsm_uri[] = "lsm:records";

@@ -12,24 +12,40 @@
 /** Of what is kept of messages and lists. */
 enum { TEXT_SIZE = 512 };
 
-/** Options, in the order of the table. */
-enum {
-	TYPE,
-	COMPRESSION,
-	LEAF_PAGE_MAX,
-	INTERNAL_PAGE_MAX,
-	MEMORY_PAGE_MAX,
-	PREFIX_COMPRESSION,
-	LSM_CHUNK_SIZE,
-	CHECKPOINT_INTERVAL,
-	LOG_FILE_MAX,
-	EVICTION_THREADS_MIN,
-	EVICTION_THREADS_MAX,
-	EVICTION_DIRTY_TARGET,
-	EVICTION_DIRTY_TRIGGER,
-	DIRECT_IO,
-	MMAP
-};
+/* Those without a default belong to the table, and are what it was made with. */
+#define OPTIONS(X) \
+	X(TYPE, CHOICE, "type", NULL, "btree|lsm", \
+		"what a new table is: a B-tree, if not given, or a tree of trees") \
+	X(COMPRESSION, CHOICE, "compression", NULL, "none|snappy|zlib", \
+		"of the blocks of a new table; not given: none") \
+	X(LEAF_PAGE_MAX, BYTES, "leaf_page_max", NULL, 4 << 10, 512 << 20, \
+		"size of a leaf on disk, before compression; not given: 32KiB") \
+	X(INTERNAL_PAGE_MAX, BYTES, "internal_page_max", NULL, 4 << 10, 512 << 20, \
+		"size of an inner page on disk; not given: 4KiB") \
+	X(MEMORY_PAGE_MAX, BYTES, "memory_page_max", NULL, 4 << 10, 10ull << 40, \
+		"size to which a page grows in memory; not given: 5MiB") \
+	X(PREFIX_COMPRESSION, BOOL, "prefix_compression", NULL, \
+		"leave out what a key shares with the one before; not given: no") \
+	X(LSM_CHUNK_SIZE, BYTES, "lsm_chunk_size", NULL, 512 << 10, 500 << 20, \
+		"size at which a new tree is begun, with type=lsm; not given: 10MiB") \
+	X(CHECKPOINT_INTERVAL, TIME, "checkpoint_interval", NULL, SECOND_NS, \
+		100000ull * SECOND_NS, \
+		"between checkpoints; not given: 1m at durability periodic, else none") \
+	X(LOG_FILE_MAX, BYTES, "log_file_max", "100MiB", 100 << 10, 2ull << 30, \
+		"size at which another log file is begun") \
+	X(EVICTION_THREADS_MIN, U64, "eviction_threads_min", "1", "threads", 1, 20, \
+		"threads that write out and drop pages of the cache, at least") \
+	X(EVICTION_THREADS_MAX, U64, "eviction_threads_max", "8", "threads", 1, 20, \
+		"the same, at most") \
+	/* eviction_target, to which it would be lowered */ \
+	X(EVICTION_DIRTY_TARGET, U64, "eviction_dirty_target", "5", "percent of the cache", 1, \
+		80, "dirty data above which these threads write out") \
+	/* eviction_trigger, likewise */ \
+	X(EVICTION_DIRTY_TRIGGER, U64, "eviction_dirty_trigger", "20", "percent of the cache", \
+		1, 95, "dirty data above which sessions have to help them") \
+	X(DIRECT_IO, BOOL, "direct_io", "no", "read and write the table past the page cache") \
+	X(MMAP, BOOL, "mmap", "yes", "map the file of a table, and read from that")
+enum { OPTIONS(OPTION_ID) };
 
 /** Of the option `type`. */
 enum { BTREE, LSM };
