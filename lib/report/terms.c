@@ -337,7 +337,7 @@ static const struct nb_explanation terms[] = {
 	{"crashes", "databases that were opened and checked after a crash",
 		"One for each kill; with --power, one for each state made from a recording.", "text of crash"},
 	{"acked", "writes that had returned when the process was killed",
-		"Of this round; each write of a batch counts. A write that had begun and not returned does not count.", "text of crash"},
+		"Of this round; each write of a batch or transaction counts, unless it was aborted. A write that had begun and not returned does not count.", "text of crash"},
 	{"survived", "writes that had returned and were there after the crash",
 		"Or a surviving later write replaced them. A delete or a short value that looks the same either way counts as surviving.", "text of crash"},
 	{"lost", "writes that had returned and were gone after the crash",
