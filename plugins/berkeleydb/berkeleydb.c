@@ -97,7 +97,7 @@ grow(DBT *dbt)
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	int rc = SESSION_NEW(out, db, "berkeleydb: ");
+	int rc = SESSION_NEW(out, db);
 	if (rc == NB_OK)
 		(*out)->found.flags = (*out)->scan_key.flags = (*out)->scan_value.flags =
 			DB_DBT_USERMEM;
@@ -211,7 +211,7 @@ begin(struct nb_session *session, uint32_t flags)
 	bool is_snapshot = db->has_snapshots && (flags & NB_TXN_READ_ONLY) != 0;
 	uint32_t how = is_snapshot ? DB_TXN_SNAPSHOT : 0;
 	if (session->txn != NULL)
-		return db->host->fail(NB_FAIL, "berkeleydb: a transaction is open already");
+		return db->host->fail(NB_FAIL, "a transaction is open already");
 	int error = db->env->txn_begin(db->env, NULL, &session->txn, how);
 	return outcome(session, "DB_ENV->txn_begin", error);
 }

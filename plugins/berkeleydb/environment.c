@@ -385,7 +385,7 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 		db->path = strdup(args->path);
 	if (db == NULL || db->path == NULL) {
 		free(db);
-		return args->host->fail(NB_FAIL, "berkeleydb: out of memory");
+		return args->host->fail(NB_FAIL, "out of memory");
 	}
 	db->host = args->host;
 	db->is_shared = value[SHARED].u64 != 0;

@@ -143,23 +143,23 @@ check_map_room(
 /* --- sessions and records --- */
 
 /** Allocate *out, zeroed, and set its db. For session_open: returns NB_OK or a failure. */
-#define SESSION_NEW(out, database, prefix) \
+#define SESSION_NEW(out, database) \
 	((*(out) = calloc(1, sizeof(**(out)))) == NULL \
-			? (database)->host->fail(NB_FAIL, prefix "out of memory") \
+			? (database)->host->fail(NB_FAIL, "out of memory") \
 			: ((*(out))->db = (database), NB_OK))
 
 /** session_open where nothing else is to be done. */
-#define SESSION_OPEN(prefix) \
+#define SESSION_OPEN() \
 	static int session_open(struct nb_session **out, struct nb_db *db, uint32_t id) \
 	{ \
-		return SESSION_NEW(out, db, prefix); \
+		return SESSION_NEW(out, db); \
 	}
 
 /** session_open with room in `buffer` for values of the size that the database expects. */
 #define SESSION_OPEN_WITH(buffer) \
 	static int session_open(struct nb_session **out, struct nb_db *db, uint32_t id) \
 	{ \
-		int rc = SESSION_NEW(out, db, ""); \
+		int rc = SESSION_NEW(out, db); \
 		if (rc != NB_OK || buffer_reserve(&(*out)->buffer, db->value_size)) \
 			return rc; \
 		free(*out); \

@@ -137,7 +137,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
-		return host->fail(NB_FAIL, "leveldb: out of memory");
+		return host->fail(NB_FAIL, "out of memory");
 	db->host = host;
 	settings_create(db, args);
 	char *error = NULL;
@@ -163,7 +163,7 @@ db_close(struct nb_db *db)
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	int rc = SESSION_NEW(out, db, "leveldb: ");
+	int rc = SESSION_NEW(out, db);
 	if (rc == NB_OK)
 		(*out)->batch = leveldb_writebatch_create();
 	return rc;

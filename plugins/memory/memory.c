@@ -100,7 +100,7 @@ chunk_free(struct chunk *chunk)
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	int rc = SESSION_NEW(out, db, "memory: ");
+	int rc = SESSION_NEW(out, db);
 	if (rc != NB_OK)
 		return rc;
 	/* Any odd constant: sessions must differ, and a repeated run must not. */

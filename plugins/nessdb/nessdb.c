@@ -215,7 +215,7 @@ static int
 check_health(struct nb_db *db)
 {
 	if (db->is_abandoned)
-		return db->host->fail(NB_FAIL, "nessdb: it has failed before: %s", db->text);
+		return db->host->fail(NB_FAIL, "it has failed before: %s", db->text);
 	if (!__atomic_load_n(&has_background_failed, __ATOMIC_ACQUIRE))
 		return NB_OK;
 	snprintf(db->text, sizeof(db->text), "in the background: %s", background_text);
@@ -259,7 +259,7 @@ open_base(struct nb_db *db, const struct nb_open_args *args)
 	char path[PATH_ROOM] = {0};
 	if (strlen(args->path) > PATH_SIZE_MAX)
 		return db->host->fail(NB_UNSUPPORTED,
-			"nessdb: a path of more than %d bytes, which it writes past its memory",
+			"a path of more than %d bytes, which it writes past its memory",
 			PATH_SIZE_MAX);
 	snprintf(path, sizeof(path), "%s", args->path);
 	snprintf(directory, sizeof(directory), "%s" DIRECTORY, args->path);
@@ -276,7 +276,7 @@ engine_open(struct nb_db **out, const struct nb_open_args *args)
 		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
-		return host->fail(NB_FAIL, "nessdb: out of memory");
+		return host->fail(NB_FAIL, "out of memory");
 	db->host = background_host = host;
 	has_background_failed = false;
 	db->directory = -1;
@@ -311,7 +311,7 @@ check_room(struct nb_db *db)
 	if (room >= need)
 		return NB_OK;
 	return db->host->fail(NB_FAIL,
-		"nessdb: %llu bytes are free, and its index may need %llu; what was put is lost",
+		"%llu bytes are free, and its index may need %llu; what was put is lost",
 		(unsigned long long)room, (unsigned long long)need);
 }
 
@@ -328,7 +328,7 @@ engine_close(struct nb_db *db)
 	return rc;
 }
 
-SESSION_OPEN("nessdb: ")
+SESSION_OPEN()
 
 static int
 session_close(struct nb_session *session)
@@ -414,7 +414,7 @@ write_value(struct nb_session *session, struct nb_slice key, struct nb_slice val
 	const char mark = PRESENT;
 	if (!buffer_set(&session->value, value.data, value.size) ||
 		!buffer_add(&session->value, &mark, 1))
-		return session->db->host->fail(NB_FAIL, "nessdb: out of memory");
+		return session->db->host->fail(NB_FAIL, "out of memory");
 	struct slice slice = {.data = session->value.data, .len = (int)session->value.size};
 	return write_record(session, key, &slice);
 }

@@ -34,7 +34,7 @@ set_options(struct nb_db *db, const struct nb_open_args *args)
 	int bnum = dpbnum(db->depot);
 	if (value[BNUM].is_set && bnum != dpprimenum((int)value[BNUM].u64))
 		return db->host->fail(NB_UNSUPPORTED,
-			"qdbm: this database was made with %d buckets, which bnum=%llu cannot change",
+			"this database was made with %d buckets, which bnum=%llu cannot change",
 			bnum, (unsigned long long)value[BNUM].u64);
 	if (args->cache_bytes != 0)
 		db->host->log(NB_LOG_WARNING, "qdbm: cache is ignored: type=hash has no cache");
@@ -74,7 +74,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
-		return args->host->fail(NB_FAIL, "qdbm: out of memory");
+		return args->host->fail(NB_FAIL, "out of memory");
 	db->host = args->host;
 	db->value_size = args->value_size;
 	rc = open_file(db, args, &file);
@@ -130,7 +130,7 @@ read_value(struct nb_session *session, const char *key, int key_size, struct nb_
 		if (size < 0)
 			return qdbm_failure(host, "dpvsiz", 0);
 		if (!buffer_reserve(buf, (size_t)size))
-			return host->fail(NB_FAIL, "qdbm: out of memory");
+			return host->fail(NB_FAIL, "out of memory");
 	}
 }
 

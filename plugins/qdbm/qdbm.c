@@ -60,10 +60,10 @@ check_options(const struct nb_open_args *args, enum type type)
 
 	if (args->durability != NB_DUR_NONE)
 		return host->fail(NB_UNSUPPORTED,
-			"qdbm: durability must be none: a file that was not closed is lost");
+			"durability must be none: a file that was not closed is lost");
 	for (size_t i = 0; i < COUNT_OF(only); i++)
 		if (args->options[only[i].option].is_set && only[i].type != type)
-			return host->fail(NB_UNSUPPORTED, "qdbm: %s is an option of type=%s",
+			return host->fail(NB_UNSUPPORTED, "%s is an option of type=%s",
 				options_table[only[i].option].name, type_names[only[i].type]);
 	return NB_OK;
 }
@@ -84,7 +84,7 @@ file_find(struct file *file, const struct nb_open_args *args, enum type type)
 	int size = snprintf(
 		file->path, sizeof(file->path), "%s/%s.qdbm", args->path, type_names[type]);
 	if (size < 0 || (size_t)size >= sizeof(file->path))
-		return host->fail(NB_FAIL, "qdbm: the path is too long");
+		return host->fail(NB_FAIL, "the path is too long");
 	file->is_new = access(file->path, F_OK) != 0;
 	if ((args->flags & NB_OPEN_CREATE) == 0 && file->is_new)
 		return host->fail(NB_FAIL, "no database: %s: %s", file->path, strerror(errno));

@@ -76,7 +76,7 @@ set_cache(struct nb_db *db, const struct nb_open_args *args)
 	}
 	if (leaves < PAGES_MIN)
 		return db->host->fail(NB_UNSUPPORTED,
-			"qdbm: a cache of %llu bytes holds %llu leaves; Villa keeps %d at least",
+			"a cache of %llu bytes holds %llu leaves; Villa keeps %d at least",
 			(unsigned long long)args->cache_bytes, (unsigned long long)leaves,
 			PAGES_MIN);
 	leaves = leaves < INT_MAX ? leaves : INT_MAX;
@@ -100,7 +100,7 @@ set_options(struct nb_db *db, const struct nb_open_args *args)
 		if (value[COMPRESSION].is_set &&
 			(i == wanted) != ((vlgetflags(db->villa) & compressions[i].flag) != 0))
 			return db->host->fail(NB_UNSUPPORTED,
-				"qdbm: this compression is not available: the database has another one, or the library was built without it");
+				"this compression is not available: the database has another one, or the library was built without it");
 	int rc = set_cache(db, args);
 	if (rc != NB_OK || (args->flags & NB_OPEN_READ_ONLY) != 0)
 		return rc;
@@ -135,7 +135,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
-		return args->host->fail(NB_FAIL, "qdbm: out of memory");
+		return args->host->fail(NB_FAIL, "out of memory");
 	db->host = args->host;
 	rc = open_file(db, args, &file);
 	if (rc == NB_OK) {
@@ -157,7 +157,7 @@ db_close(struct nb_db *db)
 	return rc;
 }
 
-SESSION_OPEN("qdbm: ")
+SESSION_OPEN()
 
 static int
 session_close(struct nb_session *session)
@@ -218,7 +218,7 @@ make_room(struct nb_db *db)
 static int
 refuse_write(struct nb_db *db)
 {
-	return db->host->fail(NB_UNSUPPORTED, "qdbm: a write in a read-only transaction");
+	return db->host->fail(NB_UNSUPPORTED, "a write in a read-only transaction");
 }
 
 static int
@@ -308,8 +308,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	if ((flags & NB_BATCH_ATOMIC) == 0)
 		return write_each(session, writes, count, put, del);
 	if (db->is_in_transaction || db->is_read_only)
-		return db->host->fail(
-			NB_UNSUPPORTED, "qdbm: no atomic batch within a transaction");
+		return db->host->fail(NB_UNSUPPORTED, "no atomic batch within a transaction");
 	int rc = begin(session, 0);
 	if (rc != NB_OK)
 		return rc;
@@ -329,7 +328,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	bool is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
 	int is_found;
 	if (args->from.size > INT_MAX)
-		return session->db->host->fail(NB_UNSUPPORTED, "qdbm: a key of over 2 GiB");
+		return session->db->host->fail(NB_UNSUPPORTED, "a key of over 2 GiB");
 	if (args->from.size != 0)
 		is_found = vlcurjump(villa, args->from.data, (int)args->from.size,
 			is_backward ? VL_JBACKWARD : VL_JFORWARD);

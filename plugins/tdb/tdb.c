@@ -142,10 +142,10 @@ check_settings(struct nb_db *db, const struct nb_open_args *args)
 	const struct nb_option_value *value = &args->options[HASH_SIZE_OPTION];
 	if (args->durability == NB_DUR_COMMIT && (tdb_get_flags(db->tdb) & TDB_NOSYNC) != 0)
 		return db->host->fail(NB_UNSUPPORTED,
-			"tdb: TDB_NO_FSYNC in the environment forbids durability commit");
+			"TDB_NO_FSYNC in the environment forbids durability commit");
 	if (value->is_set && (uint64_t)tdb_hash_size(db->tdb) != value->u64)
 		return db->host->fail(NB_UNSUPPORTED,
-			"tdb: this database was made with %d chains, which hash_size=%llu cannot change",
+			"this database was made with %d chains, which hash_size=%llu cannot change",
 			tdb_hash_size(db->tdb), (unsigned long long)value->u64);
 	if (args->cache_bytes != 0)
 		db->host->log(NB_LOG_WARNING, "tdb: cache is ignored: TDB has no cache");
@@ -196,7 +196,7 @@ make_aside(struct nb_db *db, const struct nb_open_args *args, const char *file)
 		tdb_delete(db->tdb, key) == 0 && tdb_transaction_commit(db->tdb) == 0;
 	int rc = is_made ? NB_OK : failure(db, "making a database", tdb_errorstr(db->tdb));
 	if (rc == NB_OK && rename(aside, file) != 0)
-		rc = db->host->fail(NB_FAIL, "tdb: rename of %s: %s", aside, strerror(errno));
+		rc = db->host->fail(NB_FAIL, "rename of %s: %s", aside, strerror(errno));
 	tdb_close(db->tdb);
 	if (rc != NB_OK)
 		unlink(aside);
@@ -216,7 +216,7 @@ open_file(struct nb_db *db, const struct nb_open_args *args, bool *is_new)
 	char file[4096];
 	int size = snprintf(file, sizeof(file), "%s/data.tdb", args->path);
 	if (size < 0 || (size_t)size >= sizeof(file))
-		return db->host->fail(NB_FAIL, "tdb: the path is too long");
+		return db->host->fail(NB_FAIL, "the path is too long");
 	bool is_there = stat(file, &info) == 0;
 	*is_new = !is_there;
 	if (!is_there && (args->flags & NB_OPEN_CREATE) == 0)
@@ -250,11 +250,11 @@ sync_made(struct nb_db *db, const struct nb_open_args *args)
 	if (args->durability != NB_DUR_COMMIT || (args->flags & NB_OPEN_READ_ONLY) != 0)
 		return NB_OK;
 	if (fdatasync(tdb_fd(db->tdb)) != 0)
-		return db->host->fail(NB_FAIL, "tdb: fdatasync: %s", strerror(errno));
+		return db->host->fail(NB_FAIL, "fdatasync: %s", strerror(errno));
 	int error = sync_path(args->path);
 	return error == 0
 		? NB_OK
-		: db->host->fail(NB_FAIL, "tdb: fsync of the directory: %s", strerror(error));
+		: db->host->fail(NB_FAIL, "fsync of the directory: %s", strerror(error));
 }
 
 static int
@@ -267,7 +267,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
-		return host->fail(NB_FAIL, "tdb: out of memory");
+		return host->fail(NB_FAIL, "out of memory");
 	db->host = host;
 	db->is_transactional = args->durability != NB_DUR_NONE;
 	rc = open_file(db, args, &is_new);
@@ -300,7 +300,7 @@ db_close(struct nb_db *db)
 	return rc;
 }
 
-SESSION_OPEN("tdb: ")
+SESSION_OPEN()
 
 static int
 session_close(struct nb_session *session)
@@ -370,7 +370,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 		return NB_OK;
 	}
 	if (rc > 0)
-		return db->host->fail(NB_FAIL, "tdb: out of memory");
+		return db->host->fail(NB_FAIL, "out of memory");
 	return db->has_logged ? failure(db, "tdb_parse_record", "the record cannot be read")
 			      : NB_NOT_FOUND;
 }
@@ -439,8 +439,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	struct nb_db *db = session->db;
 	bool is_atomic = (flags & NB_BATCH_ATOMIC) != 0;
 	if (is_atomic && db->is_in_transaction)
-		return db->host->fail(
-			NB_UNSUPPORTED, "tdb: no atomic batch within a transaction");
+		return db->host->fail(NB_UNSUPPORTED, "no atomic batch within a transaction");
 	if (!is_atomic && !needs_transaction(db))
 		return write_each(session, writes, count, put, del);
 	int rc = begin(session, 0);
@@ -506,7 +505,7 @@ flush(struct nb_db *db, uint32_t upto)
 	if (upto == NB_SETTLE_COMPACT && tdb_repack(db->tdb) != 0)
 		return failure(db, "tdb_repack", tdb_errorstr(db->tdb));
 	if (fdatasync(tdb_fd(db->tdb)) != 0)
-		return db->host->fail(NB_FAIL, "tdb: fdatasync: %s", strerror(errno));
+		return db->host->fail(NB_FAIL, "fdatasync: %s", strerror(errno));
 	return NB_OK;
 }
 

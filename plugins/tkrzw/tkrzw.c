@@ -57,7 +57,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	return rc == NB_OK ? database_open(out, args) : rc;
 }
 
-SESSION_OPEN("")
+SESSION_OPEN()
 
 static int
 session_close(struct nb_session *session)

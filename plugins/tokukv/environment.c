@@ -373,7 +373,7 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
-		return host->fail(NB_FAIL, "tokukv: out of memory");
+		return host->fail(NB_FAIL, "out of memory");
 	db->host = host;
 	db->directory_fd = db->home_fd = -1;
 	db->write_flags = args->durability == NB_DUR_COMMIT ? 0 : DB_TXN_NOSYNC;

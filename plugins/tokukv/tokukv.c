@@ -74,7 +74,7 @@ VERSION_BY(db_version)
 
 /* --- sessions --- */
 
-SESSION_OPEN("tokukv: ")
+SESSION_OPEN()
 
 static int
 session_close(struct nb_session *session)
@@ -203,7 +203,7 @@ begin(struct nb_session *session, uint32_t flags)
 	struct nb_db *db = session->db;
 	uint32_t how = DB_TXN_SNAPSHOT | db->write_flags;
 	if (session->txn != NULL)
-		return db->host->fail(NB_FAIL, "tokukv: a transaction is open already");
+		return db->host->fail(NB_FAIL, "a transaction is open already");
 	if ((flags & NB_TXN_READ_ONLY) != 0)
 		how |= DB_TXN_READ_ONLY;
 	int error = db->env->txn_begin(db->env, NULL, &session->txn, how);

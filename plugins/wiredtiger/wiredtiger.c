@@ -63,7 +63,7 @@ item_set(WT_ITEM *item, struct nb_slice slice)
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	int rc = SESSION_NEW(out, db, "");
+	int rc = SESSION_NEW(out, db);
 	if (rc != NB_OK)
 		return rc;
 	struct nb_session *session = *out;
