@@ -24,7 +24,6 @@ crash_rig_forget(void)
 static void
 take(void *to, const struct nb_crash_finding *finding)
 {
-	(void)to;
 	if (told.count++ > 0)
 		return;
 	told.wrong = finding->wrong;

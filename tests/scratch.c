@@ -21,9 +21,6 @@ scratch_enter(void)
 int
 scratch_remove(const char *path, const struct stat *st, int type, struct FTW *where)
 {
-	(void)st;
-	(void)type;
-	(void)where;
 	return remove(path);
 }
 

@@ -279,7 +279,6 @@ TEST(the_cost_of_a_stamp_is_measured)
 static void
 ignore(int number)
 {
-	(void)number;
 }
 
 TEST(signals_do_not_cut_the_calibration_short)

@@ -13,8 +13,6 @@
 #include "scratch.h"
 #include "unit.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* of verbs that only fail */
-
 bool unit_in_scratch = true;
 
 enum { OPS = 30 };

@@ -11,8 +11,6 @@
 #include "scratch.h"
 #include "unit.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* of verbs that only fail */
-
 bool unit_in_scratch = true;
 
 enum { OLD_OPS = 25, OPS = 20, ALL_OPS = OLD_OPS + OPS };

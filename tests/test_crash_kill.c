@@ -9,8 +9,6 @@
 #include "scratch.h"
 #include "unit.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* of a verb that only fails */
-
 bool unit_in_scratch = true;
 
 static struct nb_crash_tally tally; /* of the last call */

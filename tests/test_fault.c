@@ -24,7 +24,6 @@ static void *
 fault_thread(void *arg)
 {
 	struct fault_stack stack;
-	(void)arg;
 	fault_enter_thread(&stack);
 	fault_set_heartbeat(&heartbeat);
 	heartbeat_enter(&heartbeat, "put");
@@ -143,7 +142,6 @@ static int others; /* how often the handler of somebody else was called */
 static void
 handle_bus(int number, siginfo_t *info, void *context)
 {
-	(void)number, (void)info, (void)context;
 	others++;
 }
 

@@ -103,7 +103,6 @@ end(void)
 static void *
 feed_all(void *arg)
 {
-	(void)arg;
 	f.rc = feed_run(f.feed, &f.halt);
 	snprintf(f.text, sizeof(f.text), "%s", f.rc == NB_OK ? "" : nb_error_text());
 	return NULL;

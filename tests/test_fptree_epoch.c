@@ -248,7 +248,6 @@ spoil(void *to, unsigned kind, uint64_t what)
 	struct writer *own = to;
 	struct cell *cell = (struct cell *)(uintptr_t)what;
 
-	(void)kind;
 	cell->number = cell->inverse = 0;
 	own->released++;
 	own->free[own->free_count++] = cell;

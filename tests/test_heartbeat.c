@@ -64,7 +64,6 @@ TEST(the_same_call_again_is_another_one)
 static void
 describe_op(const struct heartbeat *heartbeat, const char *call, char *buf, size_t size)
 {
-	(void)heartbeat;
 	snprintf(buf, size, "%s, operation 12", call);
 }
 

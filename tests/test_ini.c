@@ -17,7 +17,6 @@ static char told[1 << 16];
 static int
 tell(void *arg, const struct ini_line *line)
 {
-	(void)arg;
 	size_t used = strlen(told);
 	if (line->key == NULL)
 		snprintf(told + used, sizeof(told) - used, "%zu [%s]\n", line->number,

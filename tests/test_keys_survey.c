@@ -60,7 +60,6 @@ all_different(uint64_t i)
 static uint64_t
 all_equal(uint64_t i)
 {
-	(void)i;
 	return 7;
 }
 
@@ -256,7 +255,6 @@ static uint64_t told_done, told_total;
 static void
 stop_at_once(void *arg, const struct nb_progress *progress)
 {
-	(void)arg;
 	told_done = progress->done;
 	told_total = progress->total;
 	nb_stop();
@@ -265,7 +263,6 @@ stop_at_once(void *arg, const struct nb_progress *progress)
 static void
 only_look(void *arg, const struct nb_progress *progress)
 {
-	(void)arg;
 	ck_assert_uint_ge(progress->done, told_done);
 	told_done = progress->done;
 	told_total = progress->total;

@@ -36,7 +36,6 @@ map_file(void)
 static void
 mend(int number, siginfo_t *info, void *context)
 {
-	(void)number, (void)context;
 	if (!mapping_mend(info->si_addr))
 		_exit(7);
 }

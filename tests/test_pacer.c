@@ -116,7 +116,6 @@ TEST(a_halt_before_a_wait_ends_it_at_once)
 static void *
 halt_soon(void *arg)
 {
-	(void)arg;
 	nanosleep(&(struct timespec){.tv_nsec = 30 * 1000 * 1000}, NULL);
 	__atomic_store_n(&halt, 1, __ATOMIC_RELAXED);
 	return NULL;
@@ -176,7 +175,6 @@ TEST(housekeeping_may_halt)
 static void
 ignore(int number)
 {
-	(void)number;
 }
 
 TEST(signals_do_not_cut_a_wait_short)

@@ -75,7 +75,6 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 {
 	uint8_t i = index_of(key);
 
-	(void)how;
 	session->numbers[i] = (session->is_there[i] ? session->numbers[i] : 0) + operand;
 	session->is_there[i] = true;
 	return NB_OK;
@@ -85,7 +84,6 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 static int
 execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
 {
-	(void)flags;
 	for (size_t i = 0; i < count; i++)
 		steps[i].answer = get(session, steps[i].key, &steps[i].value);
 	return NB_OK;

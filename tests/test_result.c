@@ -141,7 +141,6 @@ static uint64_t stats_calls;
 static void
 stats_told(struct nb_db *db, nb_stat_emit emit, void *to)
 {
-	(void)db;
 	stats_calls++;
 	emit(to, "grew", "times", NB_STAT_COUNTER, 7 * stats_calls);
 	emit(to, "fell", "times", NB_STAT_COUNTER, 9 - stats_calls);

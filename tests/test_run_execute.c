@@ -406,7 +406,6 @@ static struct {
 static void
 hear_progress(void *arg, const struct nb_progress *progress)
 {
-	(void)arg;
 	if (strcmp(progress->what, "run") != 0)
 		return;
 	told.total = progress->total;

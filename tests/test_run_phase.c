@@ -40,7 +40,6 @@ struct nb_session {
 static int
 open_shared(struct nb_db **out, const struct nb_open_args *args)
 {
-	(void)args;
 	uint32_t nth = __atomic_fetch_add(&ground->opens, 1, __ATOMIC_RELAXED);
 	if (nth < 16)
 		ground->pids[nth] = getpid();
@@ -51,14 +50,12 @@ open_shared(struct nb_db **out, const struct nb_open_args *args)
 static int
 close_shared(struct nb_db *db)
 {
-	(void)db;
 	return NB_OK;
 }
 
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	(void)db, (void)id;
 	*out = calloc(1, sizeof(**out));
 	__atomic_add_fetch(&ground->sessions, 1, __ATOMIC_RELAXED);
 	return NB_OK;
@@ -101,7 +98,6 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 static int
 put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	(void)session;
 	__atomic_add_fetch(&ground->puts, 1, __ATOMIC_RELAXED);
 	size_t number = number_of(key);
 	ck_assert_uint_lt(number, RECORDS);

@@ -356,7 +356,6 @@ TEST(key_that_is_repeated_in_the_file_may_be_missing_once_deleted)
 static int
 put_nothing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	(void)session, (void)key, (void)value;
 	return NB_OK;
 }
 
@@ -365,7 +364,6 @@ static int
 del_first_once(struct nb_session *session, struct nb_slice key)
 {
 	static uint32_t dels;
-	(void)session;
 	return rig_number(key) != 0 || dels++ == 0 ? NB_OK : NB_NOT_FOUND;
 }
 
@@ -434,7 +432,6 @@ static pthread_t stats_thread, close_thread;
 static int
 flush_told(struct nb_db *db, uint32_t upto)
 {
-	(void)db, (void)upto;
 	flushes++;
 	return NB_OK;
 }
@@ -452,7 +449,6 @@ stats_told(struct nb_db *db, nb_stat_emit emit, void *to)
 	static const uint32_t verbs[] = {TOY_GET, TOY_PUT, TOY_DEL};
 	static const char *const names[] = {"gets", "puts", "dels"};
 	uint64_t flushed = __atomic_load_n(&flushes, __ATOMIC_RELAXED);
-	(void)db;
 	stats_thread = pthread_self();
 	error_set(NB_FAIL, "said for no reason");
 	for (int i = 0; i < 3; i++)
@@ -611,7 +607,6 @@ TEST(a_failing_put_ends_the_run_with_its_text)
 static int
 session_open_null(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
-	(void)db, (void)id;
 	*out = NULL;
 	return NB_OK;
 }
@@ -639,7 +634,6 @@ TEST(failing_session_ends_the_run_before_its_first_operation)
 static int
 open_failing(struct nb_db **out, const struct nb_open_args *args)
 {
-	(void)out;
 	return (args->host->fail)(
 		NB_FAIL, "damaged at block 7"); /* fail is a macro of check.h */
 }
@@ -647,14 +641,12 @@ open_failing(struct nb_db **out, const struct nb_open_args *args)
 static int
 open_silent(struct nb_db **out, const struct nb_open_args *args)
 {
-	(void)out, (void)args;
 	return 5;
 }
 
 static int
 open_null(struct nb_db **out, const struct nb_open_args *args)
 {
-	(void)args;
 	*out = NULL;
 	return NB_OK;
 }
@@ -695,7 +687,6 @@ static char logged[256];
 static void
 keep_log(void *arg, uint32_t level, const char *text)
 {
-	(void)arg, (void)level;
 	snprintf(logged, sizeof(logged), "%s", text);
 }
 
@@ -722,7 +713,6 @@ static int flush_answers[2], flush_calls[2]; /* by NB_SETTLE_* */
 static int
 flush_as_told(struct nb_db *db, uint32_t upto)
 {
-	(void)db;
 	flush_calls[upto]++;
 	return flush_answers[upto];
 }
@@ -837,7 +827,6 @@ TEST(stop_ends_the_operations_with_a_partial_result)
 static int
 get_stopping_in_vain(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	(void)session, (void)key, (void)value;
 	stop_at(stop_get_at);
 	return NB_NOT_FOUND;
 }

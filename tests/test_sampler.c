@@ -24,7 +24,6 @@ static uint64_t wrong;
 static void
 peek(void *arg, uint32_t kind, bool is_response, struct nb_histogram *into)
 {
-	(void)arg;
 	if (kind == NB_OP_READ && !is_response)
 		histogram_peek(into, times);
 }
@@ -32,14 +31,12 @@ peek(void *arg, uint32_t kind, bool is_response, struct nb_histogram *into)
 static uint64_t
 behind(void *arg, uint64_t since_ns)
 {
-	(void)arg;
 	return since_ns / SECOND;
 }
 
 static uint64_t
 errors(void *arg)
 {
-	(void)arg;
 	return wrong;
 }
 
@@ -48,7 +45,6 @@ static struct pulse_track track;
 static void
 pulses_of_track(void *arg, struct pulse_track *into)
 {
-	(void)arg;
 	memcpy(into, &track, sizeof(*into));
 }
 

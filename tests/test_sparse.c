@@ -272,7 +272,6 @@ static uint64_t told;
 static int
 get_watched(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	(void)session;
 	ck_assert_uint_eq(__atomic_load_n(&with.workers[0]->done, __ATOMIC_RELAXED), told++);
 	*value = key;
 	return NB_OK;

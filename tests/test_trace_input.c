@@ -110,7 +110,6 @@ TEST(what_cannot_be_read_is_told)
 static void
 stop(int number)
 {
-	(void)number;
 	nb_stop();
 }
 

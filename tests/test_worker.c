@@ -267,7 +267,6 @@ static int
 multi_get_of(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *answers)
 {
-	(void)session;
 	for (size_t i = 0; i < count; i++) {
 		answers[i] = multi_answers[i];
 		values[i] = keys[i];
@@ -407,7 +406,6 @@ TEST(conflicts_are_tried_again_after_a_while_until_the_time_is_up)
 static int
 put_conflicts_and_halts(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	(void)session, (void)key, (void)value;
 	with.halt = 1;
 	return NB_CONFLICT;
 }
@@ -446,7 +444,6 @@ get_slow(struct nb_session *session, struct nb_slice key, struct nb_slice *value
 static void
 release_slow(struct nb_session *session)
 {
-	(void)session;
 	spin(SPIN_NS);
 }
 
@@ -473,7 +470,6 @@ static uint64_t got_ns, shortest_ns;
 static int
 get_large(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	(void)session, (void)key;
 	got_ns = clock_monotonic();
 	*value = (struct nb_slice){lent, LENT_BYTES};
 	return NB_OK;
@@ -482,7 +478,6 @@ get_large(struct nb_session *session, struct nb_slice key, struct nb_slice *valu
 static void
 release_large(struct nb_session *session)
 {
-	(void)session;
 	uint64_t held_ns = clock_monotonic() - got_ns;
 	shortest_ns = held_ns < shortest_ns ? held_ns : shortest_ns;
 }
@@ -602,7 +597,6 @@ static uint64_t stamps[COUNT + 1], stamp_count;
 static int
 get_stamped(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	(void)session;
 	struct timespec moment = {.tv_nsec = 200000};
 	nanosleep(&moment, NULL);
 	stamps[stamp_count++] = clock_monotonic();
@@ -644,7 +638,6 @@ static uint64_t told;
 static int
 get_watched(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	(void)session;
 	ck_assert_uint_eq(__atomic_load_n(&with.workers[0]->done, __ATOMIC_RELAXED), told++);
 	*value = key;
 	return NB_OK;
@@ -663,7 +656,6 @@ TEST(what_is_done_is_told_before_the_next)
 static int
 scan_on(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
-	(void)session;
 	*key = *value = (struct nb_slice){"record", 6};
 	return NB_OK;
 }

@@ -33,7 +33,6 @@ note_phase(void *arg, uint32_t id, int phase)
 static void
 no_tick(void *arg)
 {
-	(void)arg;
 }
 
 TEST(every_member_does_every_phase_in_order)
@@ -84,7 +83,6 @@ static int idles[SIZE]; /* atomic */
 static void
 note_idle(void *arg, uint32_t id, int phase)
 {
-	(void)arg;
 	ck_assert_int_eq(phase, 7);
 	__atomic_add_fetch(&idles[id], 1, __ATOMIC_RELAXED);
 }
@@ -93,7 +91,6 @@ note_idle(void *arg, uint32_t id, int phase)
 static void
 wait_for_idle(void *arg, uint32_t id, int phase)
 {
-	(void)arg, (void)phase;
 	while (id == 0 && __atomic_load_n(&idles[SIZE - 1], __ATOMIC_RELAXED) < 3)
 		sched_yield();
 	ck_assert_int_eq(__atomic_load_n(&idles[id], __ATOMIC_RELAXED), 0);
@@ -120,7 +117,6 @@ static void
 wait_for_ticks(void *arg, uint32_t id, int phase)
 {
 	struct log *log = arg;
-	(void)id, (void)phase;
 	while (__atomic_load_n(&log->ticks, __ATOMIC_RELAXED) < 3)
 		sched_yield();
 }
@@ -150,7 +146,6 @@ look_at_mask(void *arg, uint32_t id, int phase)
 	static const int signals[] = {SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGHUP};
 	int *blocked = arg;
 	sigset_t mask;
-	(void)id, (void)phase;
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		__atomic_add_fetch(blocked, sigismember(&mask, signals[i]), __ATOMIC_RELAXED);
@@ -181,7 +176,6 @@ static pthread_t taker;
 static void
 take_signal(int sig)
 {
-	(void)sig;
 	taker = pthread_self();
 	__atomic_add_fetch(&signals_taken, 1, __ATOMIC_RELEASE);
 }
@@ -189,7 +183,6 @@ take_signal(int sig)
 static void
 signal_process(void *arg, uint32_t id, int phase)
 {
-	(void)arg, (void)id, (void)phase;
 	kill(getpid(), SIGUSR1);
 	while (__atomic_load_n(&signals_taken, __ATOMIC_ACQUIRE) == 0)
 		sched_yield();

@@ -104,7 +104,6 @@ toy_run(struct toy_rig *rig)
 void
 toy_break_run(struct toy_rig *rig, uint32_t defect, uint32_t verb, uint64_t nth, uint64_t times)
 {
-	(void)rig;
 	next_defect = defect;
 	next_verb = verb;
 	next_nth = nth;

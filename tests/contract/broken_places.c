@@ -9,8 +9,6 @@
 
 #include "broken.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* of verbs that do little */
-
 enum { SHARED_SIZE = 65536 };
 
 /* A static buffer for what is lent: one for all sessions. */

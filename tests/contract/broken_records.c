@@ -8,8 +8,6 @@
 
 #include "broken.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* of verbs that do little */
-
 PUT(put_most)
 {
 	if (__atomic_add_fetch(&broken_calls, 1, __ATOMIC_RELAXED) % 100 == 0)

@@ -14,21 +14,18 @@ static _Thread_local bool is_in_transaction, is_read_only, has_lost;
 static int
 begin_nothing(struct nb_session *session, uint32_t flags)
 {
-	(void)session, (void)flags;
 	return NB_OK;
 }
 
 static int
 commit_nothing(struct nb_session *session)
 {
-	(void)session;
 	return NB_OK;
 }
 
 static void
 abort_nothing(struct nb_session *session)
 {
-	(void)session;
 }
 
 #define NO_TRANSACTIONS \
@@ -132,7 +129,6 @@ tick_aborting(struct nb_session *session)
 static int
 reset_nothing(struct nb_db *db)
 {
-	(void)db;
 	return NB_OK;
 }
 

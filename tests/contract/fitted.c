@@ -89,7 +89,6 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 static int
 db_close(struct nb_db *db)
 {
-	(void)db;
 	return NB_OK;
 }
 
@@ -342,7 +341,6 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
-	(void)flags;
 	int rc = enter(session, true);
 	if (rc != NB_OK)
 		return rc;
@@ -551,7 +549,6 @@ static int
 reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
 	uint64_t timeout_ns)
 {
-	(void)timeout_ns;
 	*count = least(room, session->queue_count);
 	for (size_t i = 0; i < *count; i++) {
 		struct nb_request *request = &session->queue[i];
@@ -570,7 +567,6 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 static int
 tick(struct nb_session *session)
 {
-	(void)session;
 	return NB_OK;
 }
 
@@ -585,14 +581,12 @@ flush(struct nb_db *db, uint32_t upto)
 static int
 checkpoint(struct nb_db *db)
 {
-	(void)db;
 	return NB_OK;
 }
 
 static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {
-	(void)db;
 	emit(to, "databases", "databases", NB_STAT_GAUGE, database_count);
 }
 

@@ -12,8 +12,6 @@
 #include "fitted.h"
 #include "../unit.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* of verbs that do little */
-
 static struct nb_engine_ref *memory_ref;
 static const struct nb_engine *memory;
 static char scratch[64];

@@ -419,9 +419,6 @@ run_segments(struct run *run)
 static int
 remove_entry(const char *path, const struct stat *st, int type, struct FTW *where)
 {
-	(void)st;
-	(void)type;
-	(void)where;
 	return remove(path);
 }
 

@@ -425,7 +425,6 @@ check_objects(PMEMobjpool *pool, uint64_t acknowledged)
 static int
 object_make(PMEMobjpool *pool, void *at, void *unused)
 {
-	(void)unused;
 	*(uint64_t *)at = 7;
 	pmemobj_persist(pool, at, sizeof(uint64_t));
 	return 0;
