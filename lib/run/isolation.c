@@ -114,7 +114,7 @@ isolation_keep(
 {
 	struct isolation_log *log = worker->isolation;
 	struct access one = {.op = ops_version(worker->plan->spec, op->index),
-		.begin = begin, /* or earlier, where few operations have stamps */
+		.begin = begin, /* of the last attempt, or earlier */
 		.end = clock_stamp(worker->plan->clock->kind),
 		.level = level,
 		.worker = worker,

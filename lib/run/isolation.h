@@ -21,7 +21,7 @@ isolation_leave(struct job_worker *worker);
 bool
 isolation_watches(const struct job_worker *worker, const struct ops_op *op);
 
-/** Keep what it read, which is in worker->seen, and wrote; done at that level, begun in ticks. */
+/** Keep what it read, which is in worker->seen, and wrote; done at that level, its last attempt begun then. */
 void
 isolation_keep(
 	struct job_worker *worker, const struct ops_op *op, uint32_t level, uint64_t begin);

@@ -279,6 +279,7 @@ attempt_again(struct job_worker *worker, const struct ops_op *op, bool is_sample
 		heartbeat_enter(
 			&worker->heartbeat, worker->heartbeat.call); /* a sign of life */
 		span->records = span->bytes = 0;
+		worker->again_ticks = clock_stamp(clock_kind);
 		rc = attempt(worker, op, is_sample, clock_kind, span);
 		span->end = clock_stamp(clock_kind);
 	}
@@ -356,8 +357,10 @@ operate(struct job_worker *worker, const struct nb_engine *engine, const struct 
 		break;
 	case OPS_STEPS:
 		worker->is_watched = isolation_watches(worker, op);
+		worker->again_ticks = 0;
 		TIMED(steps_attempt(worker, op, is_sample, clock_kind, span));
-		steps_end(worker, op, rc, is_sample, timed->begin);
+		steps_end(worker, op, rc, is_sample,
+			worker->again_ticks > 0 ? worker->again_ticks : timed->begin);
 		break;
 	default:
 		__builtin_unreachable();

@@ -305,6 +305,7 @@ struct job_worker {
 	uint32_t *seen_sizes;
 	struct job_tally *tally;
 	struct isolation_log *isolation; /* owned; NULL: anomalies are not looked for */
+	uint64_t again_ticks;            /* begin of its last attempt; 0: it was the first */
 	bool is_watched;                 /* of steps: what it reads is kept there */
 	struct job_findings findings;
 	int rc; /* the failure that ended it */
