@@ -22,7 +22,7 @@ import tempfile
 
 PHONE, WIDE = 360, 1280  # pixels; a headless window cannot be as narrow, a frame in it can
 STORED = ['groups', 'sweep', 'slo', 'vs', 'rate', 'put-engines', 'crashed', 'put', 'get-missing',
-          'transactions', 'failed']
+          'transactions', 'failed', 'steps']
 MADE = ['one', 'many', 'versus', 'empty']
 
 # Reads pages from within, each in a frame of its own that is first wide and then as narrow as a
@@ -157,10 +157,24 @@ class Pages:
     def __init__(self, mininb, rig, stored, directory):
         self.chromium, self.mininb, self.directory = browser(), mininb, directory
         subprocess.run([rig, directory], check=True, stdout=subprocess.DEVNULL)
+        self.make_steps(os.path.join(stored, 'groups.json'))
         for name in STORED:
-            self.report(name, os.path.join(stored, f'{name}.json'))
+            made = self.path(f'{name}.json')
+            self.report(name, made if os.path.exists(made) else os.path.join(stored, f'{name}.json'))
         self.report('baseline', f'--baseline={stored}/get.json', f'{stored}/get-again.json')
         shutil.copy(self.path('groups.html'), self.path('plain.html'))
+
+    def make_steps(self, path):
+        """A level of transactions, requests in flight, and one operation in four with stamps."""
+        with open(path, encoding='utf-8') as file:
+            made = json.load(file)
+        readers, writer = made['results'][0]['groups']
+        readers.update(level='snapshot', latency='sampled:4')
+        readers['operations'][0]['ops'] *= 4
+        writer['depth'] = 16
+        made['results'][0]['measured']['batch'] = writer['operations'][0]['service']
+        with open(self.path('steps.json'), 'w', encoding='utf-8') as file:
+            json.dump(made, file)
 
     def path(self, name):
         return os.path.join(self.directory, name)
@@ -257,6 +271,9 @@ def latencies(result):
                 if operation[kind] and operation[kind]['count'] > 0:
                     several = f'{group["name"]}: ' if len(result['groups']) > 1 else ''
                     yield f'{several}{operation["operation"]}, {kind}', operation[kind]
+    for name, member in (('batch', 'batch'), ('checkpoint', 'checkpoints')):
+        if member in result['measured']:
+            yield name, result['measured'][member]
 
 
 RESOURCES = {
@@ -310,6 +327,8 @@ def check_run_charts(name, section, result, page):
         check(chart['plots'] == 1 or chart['isEmpty'], name, section, title, 'is not drawn')
     if 'Operations per second' in charts:
         check_throughput(name, result, charts['Operations per second'])
+    if name in STORED and 'Operations per second of each group' in charts:
+        check_groups(result, charts['Operations per second of each group'])
     if 'Each kind of operation' in charts:
         check_percentiles(name, result, charts['Each kind of operation'])
     if 'CPU time' in charts:
@@ -325,6 +344,15 @@ def check_throughput(name, result, chart):
         rates = [ops * 1e9 / pulses[0]['pulse_ns'] for ops in pulses[0]['ops'][:-1]]
         drawn = chart['lines'][0]['ys']
         check(len(drawn) == len(rates) and all(map(near, drawn, rates)), name, 'throughput', drawn)
+
+
+def check_groups(result, chart):
+    """Each group's operations, also where few of them were timed: their mean is its throughput."""
+    lines = {line['name']: [it for it in line['ys'] if it is not None] for line in chart['lines']}
+    for group in result['groups']:
+        ops = sum(it['ops'] for it in group['operations'])
+        mean = sum(lines[group['name']]) / len(lines[group['name']])
+        check(0.7 < mean * group['wall_ns'] / 1e9 / ops < 1.4, group['name'], mean, ops)
 
 
 def check_percentiles(name, result, chart):
@@ -392,6 +420,10 @@ def check_run_tables(name, section, result, page):
     if result['job']:
         [(_, rows)] = rows_of(page, 'What was done', section)
         check([row[0] for row in rows] == [it['name'] for it in result['groups']], name, rows)
+        for row, group in zip(rows, result['groups']):
+            told = [group.get('level', ''), group.get('latency', ''),
+                    f'depth {group["depth"]}' if 'depth' in group else '']
+            check(all(it in ' '.join(row) for it in told), name, row, told)
         check([row[-1] for row in rows] == [count(it['throughput_ops_s']) if it['ops'] else ''
                                             for it in result['groups']], name, rows)
     if result['measured']['counters']:
@@ -549,8 +581,10 @@ def check_rig(pages):
     groups = next(it for it in one['charts'] if it['title'] == 'Operations per second of each group')
     check([line['name'] for line in groups['lines']] == ['readers', 'writers'], groups)
     check(any('<script>alert(1)</script>' in text for text in many['headings']), many['headings'])
-    curves = next(it for it in versus['charts'] if it['of'] == 'side')
-    check(all(line['low'] and line['high'] for line in curves['lines']), 'no bands of runs')
+    curves = [it for it in versus['charts'] if it['of'] == 'side']
+    check('Operations per second' in [it['title'] for it in curves], 'no throughput of the engines')
+    check(all(line['low'] and line['high'] for chart in curves for line in chart['lines']),
+          'no bands of runs')
     return '\n'.join([*lines, check_acted(told['acted']), check_baseline(pages, baseline),
                       check_without_scripts(plain)])
 

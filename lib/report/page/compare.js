@@ -3,7 +3,7 @@
  * Results side by side, and the tables of a comparison. Ratios, intervals and verdicts are
  * C's; a dot of a run stands at its value divided by the median of the base.
  */
-const PERCENTILES = ['p50', 'p90', 'p99', 'p99.9', 'p99.99'], ROWS_DRAWN = 32;
+const ROWS_DRAWN = 32, THROUGHPUT_BINS = 60;
 
 formats.ratio = ratioText;
 
@@ -59,7 +59,7 @@ function forest(metric) {
 
 /* For each phase the figures of the verdict. */
 function forests() {
-	const drawn = ['throughput', 'p50', 'p99', 'p99.9'];
+	const drawn = ['throughput', ...HEADLINE];
 	return comparison.comparisons.map(work => [el('h3', workTitle(work)), el('div.grid.two',
 		drawn.map(name => metricOf(work, name)).filter(metric => metric && metric.pairs.length > 0)
 			.map(forest))]);
@@ -144,7 +144,7 @@ function rowOf(contestant, highest, hasResponse, hasRuns) {
 		barCell(formats.count(rate), rate / highest),
 		hasRuns ? known('count', spread && spread.mad) : null,
 		known('count', typical(contestant, 'settled', run.settled_throughput_ops_s)),
-		...[['p50', service.p50_ns], ['p99', service.p99_ns], ['p99.9', service.p999_ns]].map(
+		...HEADLINE.map(name => [name, timeAt(service, name)]).map(
 			([name, value]) => known('ns', hasRate(run) ? value : typical(contestant, name, value))),
 		known('ns', service.max_ns),
 		hasResponse ? known('ns', hasRate(run) && run.response.p99_ns) : null,
@@ -153,12 +153,13 @@ function rowOf(contestant, highest, hasResponse, hasRuns) {
 		run.end || (run.measured.is_partial ? 'partial' : 'done')];
 }
 
-const sideColumns = ['result', 'version', 'durability', 'runs#', 'ops/s#', 'spread#', 'settled#', 'p50#',
-	'p99#', 'p99.9#', 'max#', 'response p99#', 'CPU/op#', 'database#', 'memory#', 'end'];
+const sideColumns = ['result', 'version', 'durability', 'runs#', 'ops/s#', 'spread#', 'settled#',
+	...HEADLINE.map(name => name + '#'), 'max#', 'response p99#', 'CPU/op#', 'database#', 'memory#', 'end'];
 
 function sideTable(list, failed) {
 	const hasResponse = list.some(it => hasRate(it.shown)), hasRuns = list.some(it => it.runs.length > 1);
-	const kept = sideColumns.map((title, i) => i === 11 ? hasResponse : i === 3 || i === 5 ? hasRuns : true);
+	const kept = sideColumns.map(title => title === 'response p99#' ? hasResponse
+		: title === 'runs#' || title === 'spread#' ? hasRuns : true);
 	const highest = Math.max(...list.map(it => typical(it, 'throughput', it.shown.throughput_ops_s)));
 	const rows = [...list.map(it => rowOf(it, highest, hasResponse, hasRuns)),
 		...failed.map(it => [titleOf(it), ...sideColumns.slice(2).map(() => ''), 'no result'])];
@@ -179,8 +180,8 @@ function throughputBars(list) {
 }
 
 function latencyDots(list) {
-	const names = ['p50', 'p99', 'p99.9', 'max'];
-	const times = list.map(it => ['p50_ns', 'p99_ns', 'p999_ns', 'max_ns'].map(name => it.shown.service[name]));
+	const names = [...HEADLINE, 'max'];
+	const times = list.map(it => names.map(name => timeAt(it.shown.service, name)));
 	const axis = axisAround(times.flat(), 'ns', true);
 	return axis && rowsFigure('Service times', axis, 'latency, logarithmic', list.map((it, i) => ({name: it.title,
 		marks: times[i].map((value, v) => value > 0 ? placed('i.dot.v' + v, axis, value, undefined,
@@ -188,7 +189,35 @@ function latencyDots(list) {
 	names.map((name, v) => ['v' + v, name]));
 }
 
-/* One curve for each contestant; with several runs a band from the lowest to the highest. */
+/* The curve of a contestant: the median over its runs, with a band from the lowest to the highest. */
+function bandOf(name, xs, columns) {
+	const over = choose => xs.map((x, i) => {
+		const values = columns.map(column => column[i]).filter(value => value !== null);
+		return values.length === columns.length ? choose(values) : null;
+	});
+	return {name: name, ys: over(median), low: columns.length > 1 && over(values => Math.min(...values)),
+		high: columns.length > 1 && over(values => Math.max(...values))};
+}
+
+function comparedThroughput(list) {
+	const drawn = list.map(it => ({name: it.title, runs: it.runs.map(throughputPoints)}))
+		.filter(it => it.runs.every(points => points.length > 2));
+	if (drawn.length < 2)
+		return null;
+	const runs = drawn.flatMap(it => it.runs), lastOf = points => points[points.length - 1].x;
+	const end = Math.max(...runs.map(lastOf)), apart = Math.max(...runs.map(it => lastOf(it) / it.length));
+	const bins = Math.max(2, Math.min(THROUGHPUT_BINS, Math.floor(end / apart / 2)));
+	const xs = [...Array(bins).keys()].map(i => (i + 0.5) * end / bins);
+	const columnOf = points => xs.map(x => {
+		const means = points.filter(it => it.mean !== null && Math.abs(it.x - x) <= end / bins / 2)
+			.map(it => it.mean);
+		return means.length > 0 ? sum(means) / means.length : null;
+	});
+	return figureOf({title: 'Operations per second', xs: xs, x: {name: 'time, s', unit: 's', min: 0, max: end},
+		y: {name: 'operations/s', unit: 'count'},
+		lines: drawn.map(it => bandOf(it.name, xs, it.runs.map(columnOf)))});
+}
+
 function comparedCurves(title, list, histogramOf) {
 	const shown = list.filter(it => histogramOf(it.shown));
 	const most = Math.max(0, ...shown.flatMap(it => it.runs.map(run => histogramOf(run).count)));
@@ -196,13 +225,7 @@ function comparedCurves(title, list, histogramOf) {
 		return null;
 	return figureOf(percentileChart(title, async xs => Promise.all(shown.map(async it => {
 		const runs = await Promise.all(it.runs.map(run => decode(histogramOf(run))));
-		const columns = runs.map(run => xs.map(x => percentileAt(run, x)));
-		const over = choose => xs.map((x, i) => {
-			const values = columns.map(column => column[i]).filter(value => value !== null);
-			return values.length === columns.length ? choose(values) : null;
-		});
-		return {name: it.title, ys: over(median), low: runs.length > 1 && over(values => Math.min(...values)),
-			high: runs.length > 1 && over(values => Math.max(...values))};
+		return bandOf(it.title, xs, runs.map(run => xs.map(x => percentileAt(run, x))));
 	})), most));
 }
 
@@ -210,6 +233,7 @@ function phase(action, list, failed) {
 	const drawn = list.slice(0, ROWS_DRAWN), isOne = list.length < 2;
 	return [actions().length > 1 ? el('h3', action) : null, differences(action), sideTable(list, failed),
 		isOne ? null : el('div.grid.two', throughputBars(drawn), latencyDots(drawn)),
+		isOne ? null : comparedThroughput(list),
 		isOne ? null : comparedCurves('Service times of all operations, by percentile', list, it => it.service),
 		isOne ? null : comparedCurves('Response times of what had a rate, by percentile', list,
 			it => hasRate(it) ? it.response : null),

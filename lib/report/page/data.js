@@ -11,6 +11,14 @@ function embedded(id) {
 const file = embedded('results'), figures = embedded('figures');
 const comparison = embedded('comparison'), baseline = embedded('baseline');
 const results = file.results;
+/* Names of percentiles, "p99.9", from the table of metrics: all, and those of the verdict. */
+const PERCENTILES = figures.percentiles, HEADLINE = figures.headline;
+
+/* The time that a histogram has under such a name, or as "max". */
+function timeAt(histogram, name) {
+	return histogram[name.replace('.', '') + '_ns'];
+}
+
 /* Lists that a result does not have are empty here. */
 function fillLists(object, ...names) {
 	names.forEach(name => object[name] = object[name] || []);

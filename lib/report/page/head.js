@@ -42,10 +42,10 @@ function tile(name, value, ...more) {
 
 function latencyTiles(result) {
 	const latency = latencyOf(result), isResponse = latency !== result.service;
-	return [['p50', 'p50_ns'], ['p99', 'p99_ns'], ['p99.9', 'p999_ns']].map(([name, member]) =>
+	return HEADLINE.map(name =>
 		tile(`${name} ${isResponse ? 'response' : 'service'}`,
-			latency[member] ? time(latency[member]) : 'too few',
-			isResponse && result.service[member] ? `service ${time(result.service[member])}` : '',
+			timeAt(latency, name) ? time(timeAt(latency, name)) : 'too few',
+			isResponse && timeAt(result.service, name) ? `service ${time(timeAt(result.service, name))}` : '',
 			delta(result, name)));
 }
 
@@ -80,10 +80,9 @@ function tiles(result) {
 function timesInWords(name, histogram) {
 	if (!histogram || histogram.count === 0)
 		return '';
-	const known = [['p50', 'p50_ns'], ['p99', 'p99_ns'], ['p99.9', 'p999_ns']]
-		.filter(([, member]) => histogram[member]);
+	const known = HEADLINE.filter(it => timeAt(histogram, it));
 	return `; ${name} times: ` + (known.length === 0 ? 'too few for percentiles'
-		: known.map(([text, member]) => `${text} ${time(histogram[member])}`).join(', '));
+		: known.map(it => `${it} ${time(timeAt(histogram, it))}`).join(', '));
 }
 
 function inWords(result) {

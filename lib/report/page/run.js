@@ -14,26 +14,29 @@ function loadOf(group) {
 	return (group.speed > 0 ? `times of the trace, at ${group.speed}x`
 		: group.rate ? `${group.rate} ops/s offered`
 		: group.is_paced && group.rate_ops_s > 0 ? `${formats.count(group.rate_ops_s)} ops/s offered`
-		: group.is_paced ? 'with a rate' : 'closed loop') + (group.is_background ? ', in the background' : '') +
-		(group.depth ? `, depth ${group.depth}` : '');
+		: group.is_paced ? 'with a rate' : 'closed loop') + (group.depth ? `, depth ${group.depth}` : '') +
+		(group.latency ? `, stamps ${group.latency}` : '') + (group.is_background ? ', in the background' : '');
 }
 
 function groupsPart(result) {
-	return result.job === null ? null : table('What was done, without the warm-up',
-		['group', 'mix', 'phase#', 'threads#', 'load', 'operations#', 'in#', 'ops/s#'], result.groups.map(group =>
-			[group.name, mixOf(group), group.phase + 1, group.threads, loadOf(group), known('count', group.ops),
-				known('ns', group.wall_ns), known('count', group.throughput_ops_s)]));
+	const level = result.groups.some(group => group.level) ? ['level'] : [];
+	return result.job === null ? null : table('What was done, without the warm-up', ['group', 'mix', 'phase#',
+		'threads#', 'load', ...level, 'operations#', 'in#', 'ops/s#'], result.groups.map(group =>
+		[group.name, mixOf(group), group.phase + 1, group.threads, loadOf(group),
+			...level.map(() => group.level || ''), known('count', group.ops), known('ns', group.wall_ns),
+			known('count', group.throughput_ops_s)]));
 }
 
 /* ---- latency by percentile ---- */
 
-/* Each line: an operation's service or response times, or those of what was handed over together. */
+/* Each line: an operation's service or response times, or the times of batches or checkpoints. */
 function latenciesOf(result) {
-	const batch = result.measured.batch ? [{name: 'batch', histogram: result.measured.batch}] : [];
-	return result.groups.flatMap(group => group.operations.flatMap(operation =>
+	const others = [['batch', result.measured.batch], ['checkpoint', result.measured.checkpoints]];
+	return [...result.groups.flatMap(group => group.operations.flatMap(operation =>
 		['service', 'response'].filter(name => operation[name] && operation[name].count > 0).map(name =>
 			({name: (result.groups.length > 1 ? group.name + ': ' : '') + operation.operation + ', ' + name,
-				histogram: operation[name]})))).concat(batch);
+				histogram: operation[name]})))),
+	...others.filter(([, it]) => it && it.count > 0).map(([name, it]) => ({name: name, histogram: it}))];
 }
 
 /* Points of the axis 1 / (1 - share), evenly, and at those that have a name. */
@@ -43,11 +46,11 @@ function percentileAxis(most) {
 	return [...xs, 2].sort((one, other) => one - other);
 }
 
-const marked = [[2, 'p50'], [100, 'p99'], [1000, 'p99.9']];
-
 function marksOf(xs, line) {
-	return marked.map(([x, name]) => ({x: x, name: name,
-		y: line.ys[xs.findIndex(it => Math.abs(it / x - 1) < 1e-9)]})).filter(mark => mark.y);
+	return HEADLINE.map(name => {
+		const x = 100 / (100 - Number(name.slice(1)));
+		return {x: x, name: name, y: line.ys[xs.findIndex(it => Math.abs(it / x - 1) < 1e-9)]};
+	}).filter(mark => mark.y);
 }
 
 /* Lines come from `linesOf(xs)`, since histograms are decoded when the chart comes into view. */
@@ -59,10 +62,10 @@ function percentileChart(title, linesOf, most) {
 }
 
 function latencyTable(latencies) {
-	const members = ['p50_ns', 'p90_ns', 'p99_ns', 'p999_ns', 'p9999_ns', 'max_ns'];
+	const names = [...PERCENTILES, 'max'];
 	return table('Latencies; empty where the samples are too few',
-		['operation', 'measured#', 'p50#', 'p90#', 'p99#', 'p99.9#', 'p99.99#', 'max#'], latencies.map(it =>
-			[it.name, String(it.histogram.count), ...members.map(member => known('ns', it.histogram[member]))]));
+		['operation', 'measured#', ...names.map(name => name + '#')], latencies.map(it => [it.name,
+			String(it.histogram.count), ...names.map(name => known('ns', timeAt(it.histogram, name)))]));
 }
 
 function latencyPart(result) {
@@ -111,6 +114,8 @@ function layersPart(result) {
 		own.cycles_op > 0 ? el('p', `Processor: ${Math.round(own.cycles_op)} cycles and ` +
 			`${Math.round(own.instructions_op)} instructions for an operation` +
 			(own.cache_misses_op > 0 ? `, ${Number(own.cache_misses_op.toPrecision(3))} cache misses.` : '.')) : null,
+		result.energy_j_op > 0 ? el('p', `Energy: ${Number((1e6 * result.energy_j_op).toPrecision(3))} uJ for an ` +
+			'operation.') : null,
 		measured.used_missing ? el('p.aside', `Not available: ${measured.used_missing}`) : null];
 }
 
@@ -120,8 +125,8 @@ function hiccupSentence(result) {
 	const it = result.hiccups;
 	if (!it)
 		return null;
-	const told = [['p50', it.p50_ns], ['p99', it.p99_ns], ['p99.9', it.p999_ns]].filter(([, ns]) => ns)
-		.map(([name, ns]) => `${name} ${time(ns)}, `).join('');
+	const told = HEADLINE.filter(name => timeAt(it, name))
+		.map(name => `${name} ${time(timeAt(it, name))}, `).join('');
 	return el('p', `Hiccups of the machine, by how much a sleeping thread woke up late: ${told}at most ` +
 		`${time(it.max_ns)}, of ${it.count} times. Latencies as long as these may be the machine's and not ` +
 		'the engine\'s.');

@@ -149,27 +149,34 @@ function throughputChart(result) {
 			low: isSpread && points.map(it => it.low), high: isSpread && points.map(it => it.high)}]});
 }
 
-/* A group has a line of its own where no other group does the same kinds of operations. */
-function ownerOf(result, operation) {
-	const owners = result.groups.filter(group => group.operations.some(it => it.operation === operation));
-	return owners.length === 1 ? owners[0].name : operation;
+/*
+ * A group has a line of its own where no other one of its phase does the same kinds of operations. Where
+ * only a sample of these was timed, `scale` is how many each of the sample stands for.
+ */
+function ownerOf(result, phase, name) {
+	const owners = result.groups.filter(group => group.phase === phase &&
+		group.operations.some(it => it.operation === name));
+	const all = owners.flatMap(group => group.operations).filter(it => it.operation === name);
+	return {name: owners.length === 1 ? owners[0].name : name,
+		scale: sum(all.map(it => it.ops)) / sum(all.map(it => it.service ? it.service.count : 0))};
 }
 
 function groupsChart(result) {
-	const spans = spansOf(seriesOfRun(result).samples, SMALL_POINTS);
+	const spans = spansOf(seriesOfRun(result).samples, SMALL_POINTS), isIn = new Set();
 	const done = spans.map(span => {
 		const counts = new Map();
 		span.samples.forEach(sample => sample.latencies.filter(it => !it.is_response).forEach(it => {
-			const owner = ownerOf(result, it.operation);
-			counts.set(owner, (counts.get(owner) || 0) + it.count);
+			const owner = ownerOf(result, sample.phase, it.operation);
+			isIn.add(sample.phase + owner.name);
+			counts.set(owner.name, (counts.get(owner.name) || 0) + it.count * owner.scale);
 		}));
 		return counts;
 	});
 	const names = [...new Set(done.flatMap(counts => [...counts.keys()]))];
 	return names.length < 2 ? null : overTime(result, {title: 'Operations per second of each ' +
 		(result.groups.length > 1 ? 'group' : 'kind'), xs: middles(spans), y: {name: 'operations/s', unit: 'count'},
-	lines: names.map(name => ({name: name, ys: spans.map((span, i) => span.seconds > 0
-		? (done[i].get(name) || 0) / span.seconds : null)}))});
+	lines: names.map(name => ({name: name, ys: spans.map((span, i) => span.seconds > 0 &&
+		isIn.has(span.samples[0].phase + name) ? (done[i].get(name) || 0) / span.seconds : null)}))});
 }
 
 function stallSentence(stalls) {
