@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fresh.h"
@@ -24,6 +25,29 @@ check(int is_good, const char *what)
 		return;
 	perror(what);
 	exit(1);
+}
+
+static int
+is_cpu_time(void)
+{
+	const char *what = getenv("BENCH_TIME");
+	return what != NULL && strcmp(what, "cpu") == 0;
+}
+
+uint64_t
+fresh_now(void)
+{
+	struct timespec now;
+	check(clock_gettime(is_cpu_time() ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now) ==
+			0,
+		"clock_gettime");
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t
+fresh_took(uint64_t wall_ns, uint64_t cpu_ns)
+{
+	return is_cpu_time() ? cpu_ns : wall_ns;
 }
 
 static int

@@ -9,6 +9,8 @@
  * that. A sample is therefore the median of REPEATS repetitions in one new process.
  */
 
+#include <stdint.h>
+
 enum { PROCESSES_MAX = 101, REPEATS = 3 };
 
 /** Measure `side` once under `setting`; both are numbers of the benchmark. */
@@ -32,6 +34,17 @@ fresh_begin(char **argv, fresh_measure *measure);
  */
 void
 fresh_compare(double samples[][PROCESSES_MAX], int setting, int sides, int processes);
+
+/**
+ * Now, in ns: of CLOCK_MONOTONIC, or with BENCH_TIME=cpu the CPU time of the process, all threads
+ * together, which other work on the machine moves far less.
+ */
+uint64_t
+fresh_now(void);
+
+/** What a run took by the same clock; `cpu_ns` is of all its threads. */
+uint64_t
+fresh_took(uint64_t wall_ns, uint64_t cpu_ns);
 
 /** Median, least and most of the first `n` samples. */
 struct spread

@@ -166,7 +166,7 @@ by_mininb(uint32_t verb, uint32_t threads, uint64_t sample_ns)
 		exit(1);
 	}
 	double ns = (double)nb_result_wall_ns(result) * threads / (double)count;
-	const struct sysinfo_usage *usage = &result->measured.usage;
+	const struct system_counts *usage = &result->measured.usage;
 	cpu_ns = (double)(usage->user_ns + usage->system_ns) / (double)count;
 	nb_result_delete(result);
 	nb_run_delete(run);

@@ -2,9 +2,10 @@
 /*
  * What mininb's harness and plugin cost an engine: its put and get against a plain
  * loop over the engine's own API (hand_<engine>.c), without clock, histogram or
- * verification, with the same keys, settings and kind of values.
+ * verification, with the same keys, settings and kind of values. mininb is measured with time
+ * stamps of each operation and with sampled ones.
  *
- * Both are measured in fresh processes, in turn (fresh.h): puts each into a fresh
+ * All are measured in fresh processes, in turn (fresh.h): puts each into a fresh
  * database, then gets, both from the database that mininb has put and settled, whose
  * pages are in the cache. A ratio is of the rates of two processes of one turn: 1 would
  * be a harness that costs nothing.
@@ -21,8 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "fresh.h"
+#include "report/result.h"
 #include "versus.h"
 #include "workload/values.h"
 
@@ -59,13 +60,13 @@ static void *
 run_loop(void *arg)
 {
 	struct loop *loop = arg;
-	uint64_t begin = clock_monotonic();
+	uint64_t begin = fresh_now();
 	loop->found = count;
 	if (loop->is_put)
 		hand.put(loop->db, keys, values, count);
 	else
 		loop->found = hand.get(loop->db, keys, count);
-	loop->elapsed_ns = clock_monotonic() - begin;
+	loop->elapsed_ns = fresh_now() - begin;
 	return NULL;
 }
 
@@ -89,7 +90,7 @@ by_hand(int is_put)
 }
 
 static double
-by_mininb(int is_put)
+by_mininb(int is_put, const char *latency)
 {
 	struct nb_workload workload = NB_WORKLOAD_INIT;
 	workload.verb = is_put ? NB_VERB_PUT : NB_VERB_GET;
@@ -98,16 +99,19 @@ by_mininb(int is_put)
 	struct nb_run_options options = NB_RUN_OPTIONS_INIT;
 	options.workload = &workload;
 	options.driver = hand.driver;
+	options.latency = latency;
 	options.path = "bench-nb";
 	struct nb_run *run;
 	struct nb_result *result;
 	must(nb_run_new(&run, &options) == NB_OK, "run");
 	must(nb_run_execute(run) == NB_OK, "run");
 	must(nb_result_new(&result, run) == NB_OK, "result");
-	double rate = (double)count * 1e9 / (double)nb_result_wall_ns(result);
+	const struct system_counts *usage = &result->measured.usage;
+	uint64_t took_ns = fresh_took(
+		nb_result_wall_ns(result), usage->user_ns + usage->system_ns);
 	nb_result_delete(result);
 	nb_run_delete(run);
-	return rate;
+	return (double)count * 1e9 / (double)took_ns;
 }
 
 static void
@@ -126,7 +130,7 @@ prepare(void)
 	values_write(&spec, values, STRIDE, keys, KEY, RING, 0);
 }
 
-enum { BY_HAND, BY_MININB, SIDES };
+enum { BY_HAND, EACH, SAMPLED, SIDES };
 
 static double
 measure(int is_put, int side)
@@ -134,23 +138,34 @@ measure(int is_put, int side)
 	if (keys == NULL)
 		prepare();
 	if (is_put)
-		remove_dir(side == BY_MININB ? db_path : RAW);
-	return side == BY_MININB ? by_mininb(is_put) : by_hand(is_put);
+		remove_dir(side == BY_HAND ? RAW : db_path);
+	return side == BY_HAND ? by_hand(is_put)
+			       : by_mininb(is_put, side == EACH ? "each" : "sampled:64");
+}
+
+static void
+print_rate(const char *name, const double *rates, int processes)
+{
+	struct spread rate = spread_of(rates, processes);
+	printf("  %-10s %10.0f [%.0f .. %.0f] ops/s", name, rate.median, rate.least, rate.most);
 }
 
 static void
 compare(int is_put, int processes)
 {
+	static const char *const names[SIDES] = {"by hand", "each", "sampled:64"};
 	double rate[SIDES][PROCESSES_MAX];
 	fresh_compare(rate, is_put, SIDES, processes);
-	struct spread hand_rate = spread_of(rate[BY_HAND], processes);
-	struct spread mininb = spread_of(rate[BY_MININB], processes);
-	struct spread ratio = spread_of_ratio(rate[BY_MININB], rate[BY_HAND], processes);
-	printf("%s  by hand %.0f [%.0f .. %.0f]  mininb %.0f [%.0f .. %.0f] ops/s  ratio %.3f "
-	       "[%.3f .. %.3f]\n",
-		is_put ? "put" : "get", hand_rate.median, hand_rate.least, hand_rate.most,
-		mininb.median, mininb.least, mininb.most, ratio.median, ratio.least,
-		ratio.most);
+	printf("%s\n", is_put ? "put" : "get");
+	print_rate(names[BY_HAND], rate[BY_HAND], processes);
+	for (int side = EACH; side < SIDES; side++) {
+		struct spread ratio = spread_of_ratio(rate[side], rate[BY_HAND], processes);
+		printf("\n");
+		print_rate(names[side], rate[side], processes);
+		printf("  ratio %.3f [%.3f .. %.3f]", ratio.median, ratio.least, ratio.most);
+	}
+	printf("\n");
+	fflush(stdout);
 }
 
 int
