@@ -297,7 +297,7 @@ static const struct example {
 	{PUT, "harness", NULL, /* 4900 + 544 ns in the loop, below 4900 + 545 */
 		{DID(floor_call_ns, 100), DID(floor_op_ns, 544)}},
 	{PUT, "harness",
-		"the harness takes 545 ns of the about 5445 ns of an operation in its loop",
+		"the harness takes 545 ns of the about 5445 ns of an operation in its loop; nothing is subtracted: compare with the null engine, and with --latency=sampled:64, because",
 		{DID(floor_call_ns, 100), DID(floor_op_ns, 545)}},
 	{PUT, "harness", NULL, /* the loop waits anyway */
 		{DID(floor_call_ns, 100), DID(floor_op_ns, 545), IS(is_paced, 1)}},

@@ -152,14 +152,18 @@ note_harness(struct nb_result *result)
 	double whole = median - call + op; /* of an operation in the loop */
 	if (measured->ops == 0)
 		return;
+	/* if all have stamps, the result cannot show what operations without stamps take */
+	const char *more = result->is_paced || measured->stamping.ops > 0
+		? ""
+		: ", and with --latency=sampled:64, because stamps also keep memory accesses of neighbouring operations from overlapping";
 	if (call * 10 > median)
 		note_add(result, false, "harness",
-			"the harness takes %.0f ns of the median latency of %.0f ns, and %.0f ns of each operation's time; nothing is subtracted: compare with the null engine",
-			call, median, op);
+			"the harness takes %.0f ns of the median latency of %.0f ns, and %.0f ns of each operation's time; nothing is subtracted: compare with the null engine%s",
+			call, median, op, more);
 	else if (!result->is_paced && op > call && op * 10 > whole)
 		note_add(result, false, "harness",
-			"the harness takes %.0f ns of the about %.0f ns of an operation in its loop; nothing is subtracted: compare with the null engine",
-			op, whole);
+			"the harness takes %.0f ns of the about %.0f ns of an operation in its loop; nothing is subtracted: compare with the null engine%s",
+			op, whole, more);
 }
 
 static void
