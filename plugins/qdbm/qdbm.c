@@ -11,27 +11,11 @@
  */
 #include "qdbm.h"
 
-/* Pages of so many are still counted in an int: see the limits in villa.c. */
-enum { LRECMAX_MAX = 512, NIDXMAX_MAX = 1024 };
+#define OPTION_OF(id, types, kind, ...) NB_OPTION_##kind(__VA_ARGS__),
+const struct nb_option options_table[] = {OPTIONS(OPTION_OF) NB_OPTION_END};
 
-const struct nb_option options_table[] = {
-	/* as HASH, TREE */
-	[TYPE] = NB_OPTION_CHOICE(
-		"type", "hash", "hash|btree", "Depot, a hash file, or Villa, a B+ tree"),
-	[BNUM] = NB_OPTION_U64("bnum", NULL, "buckets", 1, 400000000,
-		"hash, when made: default twice the expected records, or 8191"),
-	[ALIGN] = NB_OPTION_BYTES("align", NULL, 0, 1 << 20,
-		"hash: records are padded to a multiple of this, so that they can grow"),
-	[FBPSIZ] = NB_OPTION_U64("fbpsiz", NULL, "blocks", 0, 1 << 20,
-		"free blocks that are remembered: default 16, of btree 128"),
-	[LRECMAX] = NB_OPTION_U64("lrecmax", NULL, "records", 3, LRECMAX_MAX,
-		"btree: most records of a leaf, default 49"),
-	[NIDXMAX] = NB_OPTION_U64("nidxmax", NULL, "indexes", 4, NIDXMAX_MAX,
-		"btree: most indexes of an inner node, default 192"),
-	[COMPRESSION] = NB_OPTION_CHOICE("compression", NULL, "none|zlib|lzo|bzip2",
-		"btree, when made: of leaves, default none"),
-	NB_OPTION_END,
-};
+#define OPTION_TYPES(id, types, ...) types,
+static const uint32_t types_of[] = {OPTIONS(OPTION_TYPES)};
 
 /* --- answers --- */
 
@@ -51,21 +35,12 @@ static const char *const type_names[] = {"hash", "btree"};
 static int
 check_options(const struct nb_open_args *args, enum type type)
 {
-	static const struct {
-		int option;
-		enum type type;
-	} only[] = {{BNUM, HASH}, {ALIGN, HASH}, {LRECMAX, TREE}, {NIDXMAX, TREE},
-		{COMPRESSION, TREE}};
-	const struct nb_host *host = args->host;
-
-	if (args->durability != NB_DUR_NONE)
-		return host->fail(NB_UNSUPPORTED,
-			"durability must be none: a file that was not closed is lost");
-	for (size_t i = 0; i < COUNT_OF(only); i++)
-		if (args->options[only[i].option].is_set && only[i].type != type)
-			return host->fail(NB_UNSUPPORTED, "%s is an option of type=%s",
-				options_table[only[i].option].name, type_names[only[i].type]);
-	return NB_OK;
+	int rc = check_durability(args, &depot_engine);
+	for (size_t i = 0; i < COUNT_OF(types_of) && rc == NB_OK; i++)
+		if (args->options[i].is_set && (types_of[i] & 1u << type) == 0)
+			rc = args->host->fail(NB_UNSUPPORTED, "type=%s has no option %s",
+				type_names[type], options_table[i].name);
+	return rc;
 }
 
 int

@@ -12,8 +12,26 @@
 /** In the order of the choices of the option `type`. */
 enum type { HASH, TREE };
 
-/** Options, in the order of the table. */
-enum { TYPE, BNUM, ALIGN, FBPSIZ, LRECMAX, NIDXMAX, COMPRESSION };
+/* Pages of so many are still counted in an int: see the limits in villa.c. */
+enum { LRECMAX_MAX = 512, NIDXMAX_MAX = 1024 };
+
+/* Beside each: the types that have it. */
+#define OPTIONS(X) \
+	X(TYPE, ~0u, CHOICE, "type", "hash", "hash|btree", \
+		"Depot, a hash file, or Villa, a B+ tree") \
+	X(BNUM, 1u << HASH, U64, "bnum", NULL, "buckets", 1, 400000000, \
+		"hash, when made: default twice the expected records, or 8191") \
+	X(ALIGN, 1u << HASH, BYTES, "align", NULL, 0, 1 << 20, \
+		"hash: records are padded to a multiple of this, so that they can grow") \
+	X(FBPSIZ, ~0u, U64, "fbpsiz", NULL, "blocks", 0, 1 << 20, \
+		"free blocks that are remembered: default 16, of btree 128") \
+	X(LRECMAX, 1u << TREE, U64, "lrecmax", NULL, "records", 3, LRECMAX_MAX, \
+		"btree: most records of a leaf, default 49") \
+	X(NIDXMAX, 1u << TREE, U64, "nidxmax", NULL, "indexes", 4, NIDXMAX_MAX, \
+		"btree: most indexes of an inner node, default 192") \
+	X(COMPRESSION, 1u << TREE, CHOICE, "compression", NULL, "none|zlib|lzo|bzip2", \
+		"btree, when made: of leaves, default none")
+enum { OPTIONS(OPTION_ID) };
 
 extern const struct nb_option options_table[];
 
