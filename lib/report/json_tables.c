@@ -627,7 +627,7 @@ const struct json_field json_job_fields[] = {
 	FIELD_FILLED_TEXT(nb_result, "name", name, KEEP, "of the workload"),
 	FIELD_FLAG(nb_result, "is_load", is_load, KEEP, "the loading"),
 	FIELD_FLAG(nb_result, "is_replay", is_replay, KEEP, "operations of traces"),
-	FIELD_CHARS(nb_result, "shard", shard, KEEP, "which part of the operations it did, of how many: 0/4 to 3/4; not there: all", .flags = FIELD_IF_USED),
+	FIELD_CHARS(nb_result, "shard", shard, KEEP, "which part of the operations it did, of how many: 0/4 to 3/4; several: merged of some; not there: all", .flags = FIELD_IF_USED),
 	FIELD_NUMBER(nb_result, "processes", procs, MOST, "that had the database open at once"),
 	FIELD_NUMBER(nb_result, "records", records, MOST, "that the loading inserts"),
 	FIELD_BORROWED(nb_result, "key_format", key_format, KEEP, "raw, text, be64 or file"),

@@ -265,6 +265,8 @@ merge_streams(struct nb_result *into, const struct nb_result *from, int *rc)
 			"the merged results did not do the same operations: the digest is the sum of theirs",
 			rc);
 	}
+	if (strcmp(into->shard, from->shard) != 0)
+		snprintf(into->shard, sizeof(into->shard), "several");
 	if (strcmp(into->engine_version, from->engine_version) != 0)
 		add_own_note(into, engine_note_id,
 			"the merged results are of different versions of the engine", rc);

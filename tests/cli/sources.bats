@@ -151,6 +151,8 @@ load helper
 	equals "$(jq -r '.results[0].job.shard' 2.json)" 2/3
 	mininb 2 compare 1.json 2.json
 	contains "$output$stderr" 'differing shard: 1/3 (1.json), 2/3 (2.json)'
+	mininb 0 merge 0.json 1.json 2.json --output=all.json
+	equals "$(jq -c '.results[0] | [.job.shard, .groups[0].ops]' all.json)" '["several",999]'
 }
 
 @test "a shard that cannot be done is refused before anything is written" {
