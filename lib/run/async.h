@@ -117,6 +117,17 @@ gather_some(struct job_worker *worker, const struct ops_op *ops, uint32_t j, uin
 	return j;
 }
 
+/** Whether no more is to be expected of what is in flight. */
+static bool
+is_given_up(struct job_worker *worker)
+{
+	const struct async *async = worker->async;
+	if (async->is_broken)
+		return true;
+	bool is_cut = worker->rc != NB_OK || stop_requested();
+	return is_cut && async->now - async->came > async->grace_ticks;
+}
+
 /** As run_block(). */
 static ALWAYS_INLINE bool
 run_async_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
@@ -144,23 +155,13 @@ run_async_block(struct job_worker *worker, const struct ops_op *ops, uint32_t co
 	if (async->batch_bytes == 0)
 		hand_over(worker, clock_kind, is_paced);
 	/* keys and values that are used where they were made */
-	while (!async->has_copies && async->tail > async->head && worker->rc == NB_OK) {
+	while (!async->has_copies && async->tail > async->head && worker->rc == NB_OK &&
+		!is_given_up(worker)) {
 		go_on(worker, async->piece_ns, clock_kind, is_paced);
 		hand_over(worker, clock_kind, is_paced);
 	}
 	heartbeat_leave(&worker->heartbeat);
 	return !async->is_over;
-}
-
-/** Whether no more is to be expected of what is in flight. */
-static bool
-is_given_up(struct job_worker *worker)
-{
-	const struct async *async = worker->async;
-	if (async->is_broken)
-		return true;
-	bool is_cut = worker->rc != NB_OK || stop_requested();
-	return is_cut && async->now - async->came > async->grace_ticks;
 }
 
 /** Until nothing is in flight. After a failure or a stop nothing more is handed over. */

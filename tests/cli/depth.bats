@@ -141,6 +141,14 @@ kinds_job() {
 	[ ! -e nb ]
 }
 
+@test "what was put in flight is visited again in flight, all of it" {
+	printf '[workload]\nrecords = 0\nspace = 1M\nthreads = 3\ndepth = 16\n' >again.ini
+	printf '[puts]\nupsert = 1\nduration = 100ms\n[gets]\nstart = after\nagain = puts\nread = 1\n' >>again.ini
+	mininb 0 run --driver=memory --workload=./again.ini --verify-rate=1 --output=again.json
+	equals "$(jq '.results[0].groups[1].ops' again.json)" "$(jq '.results[0].groups[0].ops' again.json)"
+	equals "$(jq -c '.results[0].groups[1].findings.verdicts | keys' again.json)" '["good"]'
+}
+
 @test "processes, groups with a rate and sweeps have requests in flight" {
 	mininb 0 run --driver=null --records=1000 --read=1 --add=1 --value-size=8 --count=10000 \
 		--procs=2 --threads=2 --depth=16 --output=procs.json
