@@ -101,7 +101,7 @@ function pairTable(work, index) {
 
 function pairTables(work, compared) {
 	const samples = work.metrics.length > 0 ? work.metrics[0].samples : [];
-	const absent = PERCENTILES.filter(name => !metricOf(work, name));
+	const absent = TIMES.filter(name => name !== 'max' && !metricOf(work, name));
 	return [samples.slice(1).map((sample, i) => pairTable(work, i + 1)),
 		absent.length > 0 ? el('p.hint', `Too few operations for ${absent.join(', ')}.`) : null,
 		el('p.hint', `CI: the interval of ${100 * compared.confidence} %.`)];

@@ -11,10 +11,10 @@ function embedded(id) {
 const file = embedded('results'), figures = embedded('figures');
 const comparison = embedded('comparison'), baseline = embedded('baseline');
 const results = file.results;
-/* Names of percentiles, "p99.9", from the table of metrics: all, and those of the verdict. */
-const PERCENTILES = figures.percentiles, HEADLINE = figures.headline;
+/* Names of percentiles, "p99.9", and "max", from the table of metrics: all, and those of the verdict. */
+const TIMES = figures.times, HEADLINE = figures.headline;
 
-/* The time that a histogram has under such a name, or as "max". */
+/* The time that a histogram has under such a name. */
 function timeAt(histogram, name) {
 	return histogram[name.replace('.', '') + '_ns'];
 }

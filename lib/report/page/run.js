@@ -62,10 +62,9 @@ function percentileChart(title, linesOf, most) {
 }
 
 function latencyTable(latencies) {
-	const names = [...PERCENTILES, 'max'];
 	return table('Latencies; empty where the samples are too few',
-		['operation', 'measured#', ...names.map(name => name + '#')], latencies.map(it => [it.name,
-			String(it.histogram.count), ...names.map(name => known('ns', timeAt(it.histogram, name)))]));
+		['operation', 'measured#', ...TIMES.map(name => name + '#')], latencies.map(it => [it.name,
+			String(it.histogram.count), ...TIMES.map(name => known('ns', timeAt(it.histogram, name)))]));
 }
 
 function latencyPart(result) {
