@@ -174,14 +174,17 @@ main(int argc, char **argv)
 	int processes = argc > 1 ? atoi(argv[1]) : 7;
 	if (argc > 2)
 		count = strtoull(argv[2], NULL, 10);
-	must(processes >= 1 && processes <= PROCESSES_MAX, "usage: [PROCESSES] [COUNT]");
+	must(processes >= 1 && processes <= PROCESSES_MAX, "usage: [PROCESSES] [COUNT] [get]");
 	snprintf(db_path, sizeof(db_path), "bench-nb/%s", hand.driver);
 	fresh_begin(argv, measure);
 	must(nb_keys_make(keys_path, KEY, count, 1, NULL, NULL) == NB_OK, "keys");
 	printf("%s, %llu records of %d + %d bytes, %d processes for each side, medians "
 	       "[least .. most]\n",
 		hand.driver, (unsigned long long)count, KEY, VALUE, processes);
-	compare(1, processes);
+	if (argc > 3 && strcmp(argv[3], "get") == 0)
+		measure(1, EACH); /* what is read */
+	else
+		compare(1, processes);
 	compare(0, processes);
 	remove_dir(RAW);
 	remove_dir("bench-nb");
