@@ -59,7 +59,7 @@ holds_all()
 	mininb 0 put --driver=berkeleydb -c 10 -o page_size=8KiB
 	matches "$output" $'\n''Durability *: none'
 	mininb 1 put --driver=berkeleydb -c 10
-	contains "$stderr" 'durability is none'
+	contains "$stderr" 'durability must be none'
 }
 
 @test "Kyoto Cabinet reports pages that a crash made it rebuild" {
