@@ -113,7 +113,7 @@ TEST(percentiles_are_columns_of_the_reports_that_their_explanations_name)
 	static const struct {
 		const char *format, *before, *after; /* of a column's name */
 	} columns[] = {{"text", "  ", "  "}, {"csv", "", "_ns"}, {"md", " ", " |"},
-		{"html", "\"", "\","}}; /* the list that its tables are made of */
+		{"html", "\n  \"", "\": "}}; /* the list that its tables are made of */
 	char column[32];
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);

@@ -96,25 +96,14 @@ write_figures(const struct page *page, FILE *out)
 {
 	struct json_writer writer = {.verb = NULL};
 	json_t *records = json_array(), *terms = json_object();
-	json_t *times = json_array(), *headline = json_array();
 	for (size_t i = 0; i < page->results->count; i++)
 		json_add(&writer, records, record_json(&writer, &page->results->records[i]));
 	for (const struct nb_explanation *it = nb_explanations(); it->name != NULL; it++)
 		if (strstr(it->where, "html") != NULL)
 			json_put(&writer, terms, it->name, json_from_text(it->what));
-	for (const struct metric *row = metric_table; row->name != NULL; row++) {
-		bool is_percentile = row->number > 0 && row->figure.name != NULL;
-		if (is_percentile)
-			json_add(&writer, times, json_string(row->figure.name));
-		if (is_percentile && row->figure.is_headline)
-			json_add(&writer, headline, json_string(row->figure.name));
-	}
-	json_add(&writer, times, json_string("max"));
-	json_t *figures = json_pack("{s:s, s:b, s:s, s:o, s:o, s:o, s:o}", "mininb",
-		nb_version(), "is_ranked",
-		page->comparison != NULL && !page->comparison->is_unranked, "refusal",
-		page->refusal, "results", records, "terms", terms, "times", times, "headline",
-		headline);
+	json_t *figures = json_pack("{s:s, s:b, s:s, s:o, s:o}", "mininb", nb_version(),
+		"is_ranked", page->comparison != NULL && !page->comparison->is_unranked,
+		"refusal", page->refusal, "results", records, "terms", terms);
 	writer.has_failed |= figures == NULL || json_dumpf(figures, out, JSON_INDENT(1)) != 0;
 	json_decref(figures);
 	return writer.has_failed ? error_memory() : NB_OK;

@@ -11,8 +11,9 @@ function embedded(id) {
 const file = embedded('results'), figures = embedded('figures');
 const comparison = embedded('comparison'), baseline = embedded('baseline');
 const results = file.results;
-/* Names of percentiles, "p99.9", and "max", from the table of metrics: all, and those of the verdict. */
-const TIMES = figures.times, HEADLINE = figures.headline;
+/* Names of percentiles and "max" from the table of metrics, and those that stand in a verdict. */
+const TIMES = Object.keys(figures.terms).filter(name => /^(p[0-9.]+|max)$/.test(name));
+const HEADLINE = ['p50', 'p99', 'p99.9'];
 
 /* The time that a histogram has under such a name. */
 function timeAt(histogram, name) {
