@@ -222,7 +222,7 @@ hand_ns(const struct clock *clock, const struct mix *mix)
 	return ns;
 }
 
-/* The last two only where there is no rate, and where all are reads. */
+/* `sampled` needs a job without a rate; `by hand` needs a job of reads alone. */
 enum { MAKE, BARE, ONE, TWO, SAMPLED, HAND, SIDES };
 
 static const char *const sides[SIDES] = {

@@ -95,7 +95,7 @@ enumeration(const struct json_names *names)
 	return json_pack("{s:o}", "enum", array);
 }
 
-/** Those of mininb, or one that the job defined. */
+/** Names of the kinds of operations: mininb's own, and those that the job defines. */
 static json_t *
 kinds(void)
 {

@@ -35,7 +35,10 @@ enum {
 	NB_OP_KINDS = 11
 };
 
-/* Kinds that a group can have shares of: NB_OP_*, one that is none, `add`, and the job's own. */
+/*
+ * Numbers of kinds that a mix can contain: NB_OP_*, a number that means no kind, `add`, and
+ * the kinds that the job defines.
+ */
 #define NB_KINDS_MAX 32u
 
 /** "read", "update", ..., "read-modify-write", "batch", "multi-get", "txn-read", "txn-write". */
@@ -294,9 +297,10 @@ nb_job_keys(void);
  *
  * A file is INI: [workload] first, with the keys of the job, and with keys of groups as
  * defaults of the groups after it; [load] is the group of the loading; every other section
- * is a group of the run, but for [kind NAME], which defines a kind of operations with the keys
- * steps, atomic, snapshot and calls; groups after it have its name as a key. Without a group, the defaults become a group named "run". NULL instead
- * of a name: no file, all defaults, one group "run" without a mix.
+ * is a group of the run. [kind NAME] is no group: its keys steps, atomic, snapshot and calls
+ * define a kind of operations, whose name is a key of the groups after it. Without a group,
+ * the defaults become a group named "run". NULL instead of a name: no file, all defaults, one
+ * group "run" without a mix.
  */
 NB_MUST_CHECK int
 nb_job_read(struct nb_job **out, const char *name);

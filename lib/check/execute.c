@@ -26,8 +26,8 @@ enum {
 #define BALANCE UINT64_C(1000)
 
 /*
- * A value is text. Under a key that begins with '#' it is a number of 8 bytes, under one that
- * begins with '@' four bytes and then its age.
+ * The first character of a key says what its value is: '#' a number of 8 bytes, '@' four bytes
+ * and then the age, any other one a text.
  */
 struct record {
 	const char *key, *value; /* NULL: not there */
@@ -174,7 +174,7 @@ make_steps(struct nb_step *steps, unsigned char (*bytes)[BYTES], const struct sc
 			.operand = is_newer ? AGE_OFFSET : from->operand,
 			.verb = from->verb,
 			.skips = from->skips,
-			.answer = INT32_MAX}; /* not an answer, so one that is not set shows */
+			.answer = INT32_MAX}; /* no verb answers this, so an unset one is seen */
 		if (from->verb != NB_STEP_GET)
 			steps[count].value = value_of(bytes[count], from->key, from->value);
 	}

@@ -33,7 +33,7 @@ struct flown {
 	int32_t answer, also;  /* both are right */
 	int32_t got;
 	bool may_fail;
-	uint32_t told; /* how often it has come back */
+	uint32_t reaped; /* how often it came out of reap: must become 1 */
 	unsigned char key[8], bytes[VALUE_SIZE];
 };
 
@@ -43,7 +43,7 @@ struct flight {
 	uint64_t tag; /* of the first */
 	struct flown all[REQUESTS];
 	size_t count, taken, reaped;
-	uint32_t idle; /* reaps that told nothing */
+	uint32_t idle; /* calls of reap in a row that returned no completion */
 };
 
 static void
@@ -123,7 +123,7 @@ take_completion(struct flight *flight, const struct nb_completion *done)
 		return suite_break(s,
 			"reap returned tag %llu, which was never submitted in this session",
 			(unsigned long long)done->tag);
-	if (++flown->told > 1)
+	if (++flown->reaped > 1)
 		return suite_break(s, "reap returned one request twice");
 	flight->reaped++;
 	flown->got = done->answer;

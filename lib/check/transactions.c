@@ -2,8 +2,8 @@
 /*
  * Transactions of several sessions, each on a thread of its own. An engine may let the second
  * wait, or answer NB_CONFLICT to either; the law that must hold afterwards is the same. Where an
- * error needs a certain order of calls, the threads wait for one another between their calls,
- * but not for one that the engine has put to sleep.
+ * error needs a certain order of calls, a thread waits between its calls until the other one has
+ * made its own. It stops waiting when the other one sleeps, which may be in a lock of the engine.
  *
  * Isolation is tested as far as the engine states it: NB_CAP_SERIALIZABLE includes
  * NB_CAP_SNAPSHOT, and that excludes lost updates but not write skew (Berenson et al.: A
