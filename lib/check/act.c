@@ -265,7 +265,7 @@ op_step(struct model *m, const struct op *op, struct nb_step *steps, uint32_t i)
 		.operand = verb == NB_STEP_MERGE ? roll : 0,
 		.verb = verb,
 		.skips = op->kind == EXECUTE && roll % 4 == 0 ? 1 + roll / 4 % 3 : 0,
-		.answer = INT32_MAX}; /* no verb answers this, so an unset one is seen */
+		.answer = INT32_MAX}; /* no verb answers this: unset is seen */
 	if (op_writes_value(m, op, i))
 		steps[i].value = op_value(m, op, i);
 	if ((verb == NB_STEP_MERGE || verb == NB_STEP_PUT_IF_NEWER) &&
@@ -344,7 +344,7 @@ do_multi_get(struct model *m, const struct op *op)
 	int32_t answers[GROUP];
 	for (uint32_t i = 0; i < op->count; i++) {
 		keys[i] = op_key(m, op, i);
-		answers[i] = INT32_MAX; /* no verb answers this, so an unset one is seen */
+		answers[i] = INT32_MAX; /* no verb answers this: unset is seen */
 	}
 	int rc = engine->multi_get(m->subject.session, keys, op->count, values, answers);
 	if (rc != NB_OK)

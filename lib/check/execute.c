@@ -174,7 +174,7 @@ make_steps(struct nb_step *steps, unsigned char (*bytes)[BYTES], const struct sc
 			.operand = is_newer ? AGE_OFFSET : from->operand,
 			.verb = from->verb,
 			.skips = from->skips,
-			.answer = INT32_MAX}; /* no verb answers this, so an unset one is seen */
+			.answer = INT32_MAX}; /* no verb answers this: unset is seen */
 		if (from->verb != NB_STEP_GET)
 			steps[count].value = value_of(bytes[count], from->key, from->value);
 	}
