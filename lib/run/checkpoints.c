@@ -22,11 +22,11 @@ checkpoints_check(const struct nb_run *run)
 		return NB_OK;
 	if (engine->checkpoint == NULL || (engine->caps & NB_CAP_CONCURRENT) == 0)
 		return error_set(NB_UNSUPPORTED,
-			"checkpoint-every: %s cannot write a checkpoint while operations run",
+			"checkpoint-every: %s cannot write a checkpoint while operations run; leave the option out",
 			engine->name);
 	if (run->options.procs > 1)
 		return error_set(NB_ERR_USAGE,
-			"checkpoint-every: not with several processes; use --threads");
+			"checkpoint-every: cannot be used with several processes; use --threads in place of --procs");
 	return NB_OK;
 }
 
