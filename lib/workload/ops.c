@@ -144,7 +144,7 @@ find_plain(struct ops_spec *spec)
 	}
 }
 
-/** One for each slice at least: also where no operation goes to any. */
+/** At least one record for each slice, so that no slice is empty. */
 static uint64_t
 records_of(const struct ops_spec *spec)
 {
@@ -293,7 +293,7 @@ ops_version_index(const struct ops_spec *spec, uint64_t version, uint64_t versio
 	return number % spec->streams == spec->stream;
 }
 
-/** Not their names: these change no operation. */
+/** Names of kinds are left out, since no operation depends on them. */
 static void
 digest_kinds(const struct ops_spec *spec, XXH3_state_t *state)
 {
@@ -643,7 +643,7 @@ static inline void
 draw_others(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
 {
 	uint64_t random = maker->random[j], i = maker->first - maker->skipped + j;
-	struct dist dist = maker->dist; /* what is written to numbers is not in it */
+	struct dist dist = maker->dist; /* a copy, which writes to `numbers` cannot change */
 	for (uint32_t k = 1; k < items && dist.kind == NB_DIST_UNIFORM; k++)
 		numbers[k] = dist_below(&random, dist.n);
 	for (uint32_t k = 1; k < items && dist.kind != NB_DIST_UNIFORM; k++)
@@ -661,7 +661,7 @@ delta_of(const struct ops_spec *spec, const struct nb_kind_step *step, uint64_t 
 	return step->operand > 0 ? step->operand : mixed % STEP_DELTAS + 1;
 }
 
-/** Steps of an operation and their records; how many. */
+/** Make the steps of an operation and choose their records. Returns the number of steps. */
 static uint32_t
 choose_steps(struct ops_maker *maker, uint32_t j, uint64_t *numbers, struct nb_step *steps)
 {
