@@ -563,6 +563,12 @@ struct nb_engine {
 
 	/** Remove every record, of an open database that is not in a directory: NB_CAP_REMOTE. */
 	int (*reset)(struct nb_db *db);
+
+	/**
+	 * How to start a private server where the user names none: the lines "key = value" of
+	 * a [target] section, see mininb-workload(5). NULL: there is no server.
+	 */
+	const char *server;
 };
 
 /*
