@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A stream over TCP or a Unix socket.
+ *
+ * - One write sends a whole batch out of one buffer: copying 64 small requests into it costs
+ *   less than writev(2) of their parts.
+ * - TCP_NODELAY, because a request that is split over two writes would wait for the peer's
+ *   delayed acknowledgement, 40 ms.
+ * - To sleep in poll(2) and then read costs two system calls. If the stream is the only one, has
+ *   nothing to send and may sleep for long, recv(2) itself sleeps, limited by SO_RCVTIMEO. So
+ *   the socket is a blocking one, and all other calls have MSG_DONTWAIT.
+ * - No call waits only for the peer to take bytes: a peer that sends its answers into a full
+ *   buffer takes no more requests until they are read.
+ * - A lent buffer never moves. If it becomes too small, the bytes that are not consumed are
+ *   copied to a larger one, and the old one is kept until the release.
+ */
+#include "stream.h"
+#include "address.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	OUT_ROOM = 64 << 10,
+	IN_ROOM = 128 << 10,
+	FAILURE_MAX = 400,
+	POLL_MAX = 64 /* streams that one poll(2) waits for without an allocation */
+};
+
+#define CONNECT_NS (10 * STREAM_SECOND_NS)
+
+/*
+ * SO_RCVTIMEO may be late by a tick of the kernel's timer, 1 to 10 ms. So recv(2) sleeps for
+ * half of a long time-out, and poll(2) for the rest.
+ */
+#define LONG_SLEEP_NS UINT64_C(10000000)
+
+uint64_t
+stream_now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * STREAM_SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t
+deadline(uint64_t timeout_ns)
+{
+	uint64_t now = stream_now_ns();
+	return timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
+}
+
+static uint64_t
+left_until(uint64_t deadline_ns)
+{
+	uint64_t now = stream_now_ns();
+	return deadline_ns > now ? deadline_ns - now : 0;
+}
+
+/* ---- failures ---- */
+
+/* The text of the first failure is kept: later calls fail with it. */
+int
+stream_fail(struct stream *stream, const char *fmt, ...)
+{
+	char text[FAILURE_MAX];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (stream->failure == NULL)
+		stream->failure = strdup(text);
+	return stream->host->fail(NB_FAIL, "%s: %s", stream->address,
+		stream->failure != NULL ? stream->failure : text);
+}
+
+static int
+fail_call(struct stream *stream, const char *call, int error)
+{
+	if (error == ECONNRESET || error == EPIPE)
+		return stream_fail(stream, "the server closed the connection (%s: %s)", call,
+			strerror(error));
+	return stream_fail(stream, "%s: %s", call, strerror(error));
+}
+
+static int
+fail_memory(struct stream *stream, size_t size)
+{
+	return stream_fail(stream, "out of memory for a buffer of %zu bytes", size);
+}
+
+#define IF_FAILED(stream) \
+	if (__builtin_expect((stream)->failure != NULL, 0)) \
+	return stream_fail(stream, "failed")
+
+/* ---- connect ---- */
+
+/** 0 or errno. */
+static int
+connect_until(int fd, const struct sockaddr *to, socklen_t size, uint64_t deadline_ns)
+{
+	if (connect(fd, to, size) == 0)
+		return 0;
+	if (errno != EINPROGRESS && errno != EINTR)
+		return errno;
+	struct pollfd writable = {.fd = fd, .events = POLLOUT};
+	for (int rc = -1; rc < 0;) {
+		uint64_t left_ms = left_until(deadline_ns) / 1000000;
+		rc = poll(&writable, 1, left_ms > 1000000 ? 1000000 : (int)left_ms);
+		if (rc == 0)
+			return ETIMEDOUT;
+		if (rc < 0 && errno != EINTR)
+			return errno;
+	}
+	int error = 0;
+	socklen_t length = sizeof(error);
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+/** A connected socket, or -1 with *error. */
+static int
+connect_to(int family, int protocol, const struct sockaddr *to, socklen_t size,
+	uint64_t timeout_ns, int *error)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+	if (fd < 0) {
+		*error = errno;
+		return -1;
+	}
+	*error = connect_until(fd, to, size, deadline(timeout_ns));
+	if (*error == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int
+connect_unix(const struct address *address, uint64_t timeout_ns, int *error)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	memcpy(to.sun_path, address->host, strlen(address->host));
+	return connect_to(
+		AF_UNIX, 0, (const struct sockaddr *)&to, sizeof(to), timeout_ns, error);
+}
+
+/** Every address of the host's name is tried. *name_error: of getaddrinfo(3). */
+static int
+connect_inet(const struct address *address, uint64_t timeout_ns, int *error, int *name_error)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+	struct addrinfo *list = NULL;
+	int fd = -1;
+	*name_error = getaddrinfo(address->host, address->port, &hints, &list);
+	if (*name_error != 0)
+		return -1;
+	for (const struct addrinfo *to = list; fd < 0 && to != NULL; to = to->ai_next)
+		fd = connect_to(to->ai_family, to->ai_protocol, to->ai_addr, to->ai_addrlen,
+			timeout_ns, error);
+	freeaddrinfo(list);
+	return fd;
+}
+
+static int
+fail_connect(const struct nb_host *host, const char *address, int error, int name_error)
+{
+	if (name_error != 0)
+		return host->fail(NB_FAIL, "%s: the host name cannot be resolved: %s", address,
+			name_error == EAI_SYSTEM ? strerror(errno) : gai_strerror(name_error));
+	return host->fail(NB_FAIL, "%s: cannot connect: %s%s", address, strerror(error),
+		error == ECONNREFUSED || error == ENOENT ? "; is the server running?" : "");
+}
+
+int
+stream_open(struct stream *stream, const struct nb_host *host, const char *address,
+	const struct stream_options *options)
+{
+	struct address parts;
+	int error = 0, name_error = 0;
+	uint64_t timeout_ns = options->connect_ns != 0 ? options->connect_ns : CONNECT_NS;
+	memset(stream, 0, sizeof(*stream));
+	int rc = address_parse(&parts, host, address, options->default_port);
+	if (rc != NB_OK)
+		return rc;
+	int fd = parts.is_unix ? connect_unix(&parts, timeout_ns, &error)
+			       : connect_inet(&parts, timeout_ns, &error, &name_error);
+	if (fd < 0)
+		return fail_connect(host, address, error, name_error);
+	return stream_adopt(stream, host, address, fd, options);
+}
+
+int
+stream_adopt(struct stream *stream, const struct nb_host *host, const char *address, int fd,
+	const struct stream_options *options)
+{
+	int on = 1;
+	*stream = (struct stream){.host = host,
+		.address = address,
+		.fd = fd,
+		.spin_ns = options->spin_ns,
+		.out = {.room = OUT_ROOM},
+		.in = {.room = IN_ROOM}};
+	/* A Unix socket refuses it, and sends at once anyhow. */
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	stream->out.bytes = malloc(OUT_ROOM);
+	stream->in.bytes = malloc(IN_ROOM);
+	if (stream->out.bytes != NULL && stream->in.bytes != NULL)
+		return NB_OK;
+	stream_close(stream);
+	return host->fail(NB_FAIL, "%s: out of memory", address);
+}
+
+void
+stream_close(struct stream *stream)
+{
+	if (stream->host == NULL)
+		return;
+	close(stream->fd);
+	stream_release(stream);
+	free(stream->out.bytes);
+	free(stream->in.bytes);
+	free(stream->failure);
+	memset(stream, 0, sizeof(*stream));
+}
+
+/* ---- buffers ---- */
+
+/** The bytes of a buffer to its beginning. */
+static void
+compact(struct stream_buffer *buffer)
+{
+	if (buffer->begin == 0)
+		return;
+	buffer->end -= buffer->begin;
+	memmove(buffer->bytes, buffer->bytes + buffer->begin, buffer->end);
+	buffer->begin = 0;
+}
+
+/** A larger room for `size` more bytes. */
+static size_t
+grown(const struct stream_buffer *buffer, size_t size)
+{
+	size_t room = 2 * buffer->room, least = buffer->end - buffer->begin + size;
+	return room > least ? room : least;
+}
+
+char *
+stream_room_more(struct stream *stream, size_t size)
+{
+	struct stream_buffer *out = &stream->out;
+	compact(out);
+	if (out->room - out->end < size) {
+		size_t room = grown(out, size);
+		char *bytes = realloc(out->bytes, room);
+		if (bytes == NULL) {
+			fail_memory(stream, room);
+			return NULL;
+		}
+		out->bytes = bytes;
+		out->room = room;
+	}
+	return out->bytes + out->end;
+}
+
+/* The first bytes of a retired buffer are lent, so the list's pointers stand before them. */
+struct retired {
+	struct retired *next;
+	char *bytes;
+};
+
+void
+stream_release_retired(struct stream *stream)
+{
+	for (struct retired *buffer = stream->retired; buffer != NULL;) {
+		struct retired *next = buffer->next;
+		free(buffer->bytes);
+		free(buffer);
+		buffer = next;
+	}
+	stream->retired = NULL;
+}
+
+/** A larger input buffer, for `size` more bytes; the old one is freed, or kept if it is lent. */
+static int
+replace_input(struct stream *stream, size_t size)
+{
+	struct stream_buffer *in = &stream->in;
+	size_t room = grown(in, size), left = in->end - in->begin;
+	struct retired *retired = malloc(sizeof(*retired));
+	char *bytes = malloc(room);
+	if (bytes == NULL || retired == NULL) {
+		free(bytes);
+		free(retired);
+		return fail_memory(stream, room);
+	}
+	memcpy(bytes, in->bytes + in->begin, left);
+	*retired = (struct retired){stream->retired, in->bytes};
+	stream->retired = retired;
+	if (!stream->is_lent)
+		stream_release_retired(stream);
+	*in = (struct stream_buffer){.bytes = bytes, .end = left, .room = room};
+	return NB_OK;
+}
+
+/** Room in the input buffer for a reply of `need` bytes, and for a good piece in any case. */
+static int
+make_input_room(struct stream *stream, size_t need)
+{
+	struct stream_buffer *in = &stream->in;
+	size_t have = in->end - in->begin;
+	size_t more = need > have ? need - have : 0;
+	if (have == 0 && !stream->is_lent)
+		in->begin = in->end = 0;
+	size_t piece = more > IN_ROOM / 4 ? more : IN_ROOM / 4;
+	if (in->room - in->end >= piece)
+		return NB_OK;
+	if (!stream->is_lent) {
+		compact(in);
+		if (in->room - in->end >= piece)
+			return NB_OK;
+	}
+	return replace_input(stream, piece);
+}
+
+/* ---- the socket ---- */
+
+int
+stream_push(struct stream *stream)
+{
+	struct stream_buffer *out = &stream->out;
+	IF_FAILED(stream);
+	while (out->begin < out->end) {
+		ssize_t sent = send(stream->fd, out->bytes + out->begin, out->end - out->begin,
+			MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent >= 0) {
+			out->begin += (size_t)sent;
+			continue;
+		}
+		if (errno == EINTR)
+			continue;
+		if (errno == EAGAIN)
+			return NB_OK;
+		if (errno != EPIPE && errno != ECONNRESET)
+			return fail_call(stream, "send", errno);
+		/* The peer's last words may say why: they are read before this is told. */
+		stream->is_half = true;
+		break;
+	}
+	out->begin = out->end = 0;
+	return NB_OK;
+}
+
+/** Read once. `flags` of recv(2). */
+static int
+read_once(struct stream *stream, size_t need, int flags, size_t *came)
+{
+	struct stream_buffer *in = &stream->in;
+	*came = 0;
+	IF_FAILED(stream);
+	int rc = make_input_room(stream, need);
+	if (rc != NB_OK)
+		return rc;
+	ssize_t size = recv(stream->fd, in->bytes + in->end, in->room - in->end, flags);
+	if (size > 0) {
+		in->end += (size_t)size;
+		*came = (size_t)size;
+		return NB_OK;
+	}
+	if (size == 0)
+		return stream_fail(stream, "the server closed the connection");
+	if (errno == EAGAIN || errno == EINTR)
+		return NB_OK;
+	return fail_call(stream, "recv", errno);
+}
+
+int
+stream_pull(struct stream *stream, size_t need, size_t *came)
+{
+	return read_once(stream, need, MSG_DONTWAIT, came);
+}
+
+/* ---- waiting ---- */
+
+static struct timespec
+timespec_of(uint64_t ns)
+{
+	uint64_t most = 1000 * STREAM_SECOND_NS;
+	if (ns > most)
+		ns = most;
+	return (struct timespec){.tv_sec = (time_t)(ns / STREAM_SECOND_NS),
+		.tv_nsec = (long)(ns % STREAM_SECOND_NS)};
+}
+
+static int
+fail_wait(struct stream *stream)
+{
+	return errno == EINTR ? NB_OK : stream_fail(stream, "poll: %s", strerror(errno));
+}
+
+int
+streams_wait(struct stream *const *streams, size_t count, uint64_t timeout_ns)
+{
+	struct pollfd few[POLL_MAX], *fds = few;
+	struct timespec timeout = timespec_of(timeout_ns);
+	if (count > POLL_MAX && (fds = malloc(count * sizeof(*fds))) == NULL)
+		return fail_memory(streams[0], count * sizeof(*fds));
+	for (size_t i = 0; i < count; i++) {
+		bool is_sending = stream_unsent(streams[i]) > 0;
+		fds[i] = (struct pollfd){.fd = streams[i]->fd,
+			.events = (short)(POLLIN | (is_sending ? POLLOUT : 0))};
+	}
+	int rc = ppoll(fds, count, &timeout, NULL);
+	if (fds != few)
+		free(fds);
+	return rc >= 0 ? NB_OK : fail_wait(streams[0]);
+}
+
+/** Sleep in recv(2) for at most that long. */
+static int
+sleep_in_read(struct stream *stream, size_t need, uint64_t sleep_ns, size_t *came)
+{
+	if (sleep_ns > STREAM_SECOND_NS)
+		sleep_ns = STREAM_SECOND_NS;
+	if (stream->sleep_ns != sleep_ns) {
+		struct timeval limit = {.tv_sec = (time_t)(sleep_ns / STREAM_SECOND_NS),
+			.tv_usec = (suseconds_t)(sleep_ns % STREAM_SECOND_NS / 1000)};
+		stream->sleep_ns = sleep_ns;
+		setsockopt(stream->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	}
+	return read_once(stream, need, 0, came);
+}
+
+static int
+push_and_pull(struct stream *stream, size_t need, size_t *came)
+{
+	int rc = stream_unsent(stream) > 0 ? stream_push(stream) : NB_OK;
+	return rc == NB_OK ? stream_pull(stream, need, came) : rc;
+}
+
+/** Read without sleeping, for spin_ns or until the deadline. */
+static int
+spin(struct stream *stream, size_t need, uint64_t deadline_ns, size_t *came)
+{
+	uint64_t now = stream_now_ns(), end = now + stream->spin_ns;
+	int rc = NB_OK;
+	if (end > deadline_ns)
+		end = deadline_ns;
+	for (*came = 0; rc == NB_OK && *came == 0 && now < end; now = stream_now_ns())
+		rc = push_and_pull(stream, need, came);
+	return rc;
+}
+
+static int
+sleep_once(struct stream *stream, size_t need, uint64_t left_ns, size_t *came)
+{
+	if (left_ns >= LONG_SLEEP_NS && stream_unsent(stream) == 0)
+		return sleep_in_read(stream, need, left_ns / 2, came);
+	int rc = streams_wait(&stream, 1, left_ns);
+	return rc == NB_OK ? push_and_pull(stream, need, came) : rc;
+}
+
+int
+stream_wait(struct stream *stream, size_t need, uint64_t timeout_ns, size_t *came)
+{
+	int rc = NB_OK;
+	*came = 0;
+	if (timeout_ns < LONG_SLEEP_NS || stream->spin_ns > 0 || stream_unsent(stream) > 0)
+		rc = push_and_pull(stream, need, came);
+	if (rc != NB_OK || *came > 0 || timeout_ns == 0)
+		return rc;
+	uint64_t deadline_ns = deadline(timeout_ns), left_ns = timeout_ns;
+	if (stream->spin_ns > 0)
+		rc = spin(stream, need, deadline_ns, came);
+	while (rc == NB_OK && *came == 0 && left_ns > 0) {
+		rc = sleep_once(stream, need, left_ns, came);
+		left_ns = left_until(deadline_ns);
+	}
+	return rc;
+}
+
+static int
+fail_time(struct stream *stream, uint64_t timeout_ns)
+{
+	return stream_fail(stream, "the server has not answered within %llu ms",
+		(unsigned long long)(timeout_ns / 1000000));
+}
+
+int
+stream_flush(struct stream *stream, uint64_t timeout_ns)
+{
+	uint64_t deadline_ns = deadline(timeout_ns), left_ns = 1;
+	size_t came;
+	int rc = stream_push(stream);
+	for (; rc == NB_OK && stream_unsent(stream) > 0 && left_ns > 0;
+		left_ns = left_until(deadline_ns)) {
+		rc = streams_wait(&stream, 1, left_ns);
+		if (rc == NB_OK)
+			rc = push_and_pull(stream, 0, &came);
+	}
+	return rc == NB_OK && stream_unsent(stream) > 0 ? fail_time(stream, timeout_ns) : rc;
+}
+
+int
+stream_receive(struct stream *stream, size_t size, uint64_t timeout_ns)
+{
+	uint64_t deadline_ns = deadline(timeout_ns);
+	size_t came, have;
+	stream_front(stream, &have);
+	while (have < size) {
+		uint64_t left_ns = left_until(deadline_ns);
+		int rc = stream_wait(stream, size, left_ns, &came);
+		if (rc != NB_OK)
+			return rc;
+		stream_front(stream, &have);
+		if (have < size && left_ns == 0)
+			return fail_time(stream, timeout_ns);
+	}
+	return NB_OK;
+}
+
+int
+stream_receive_line(struct stream *stream, char **line, uint64_t timeout_ns)
+{
+	for (size_t size = 0;;) {
+		char *front = stream_front(stream, &size);
+		char *end = size > 0 ? memchr(front, '\n', size) : NULL;
+		if (end != NULL) {
+			stream_consume(stream, (size_t)(end - front) + 1);
+			end -= end > front && end[-1] == '\r';
+			*end = '\0';
+			*line = front;
+			return NB_OK;
+		}
+		int rc = stream_receive(stream, size + 1, timeout_ns);
+		if (rc != NB_OK)
+			return rc;
+	}
+}
