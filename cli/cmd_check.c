@@ -246,6 +246,7 @@ do_check(const struct options *options)
 	struct nb_check_args args = NB_CHECK_ARGS_INIT;
 	int status = test_load(&ref, &values, options, &args);
 	args.options = values;
+	args.servers = options->servers;
 	if (status == STATUS_DONE)
 		status = check_all(options, ref, args);
 	test_unload(ref, values);
@@ -262,6 +263,6 @@ const struct cmd cmd_check = {
 		  "process, on new databases in a new directory below --path, $TMPDIR or /tmp. "
 		  "The exit status is 4 if a promise is broken.",
 	.own = {own_options},
-	.shares = "seed driver path option hang-after format",
+	.shares = "seed driver path servers option hang-after format",
 	.measures = true,
 };

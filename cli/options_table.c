@@ -103,6 +103,11 @@ static const struct option_row common_options[] = {
 	{.name = "path", .letter = 'p', .arg = "DIR", .type = OPTION_TEXT, .def = "./nb",
 		.group = GROUP_ENGINE, .words = WORDS_DIRECTORY, FIELD(path),
 		.help = "directory of the databases; that of an engine is DIR/NAME"},
+	{.name = "servers", .arg = "LIST", .type = OPTION_TEXT, .group = GROUP_ENGINE,
+		.decides = true, FIELD(servers),
+		.help = "servers of an engine that is a client: host:port,[v6]:port,unix:PATH",
+		.detail = "mininb divides the keys evenly among several servers. It writes only to "
+			"a server that is empty or holds data of mininb."},
 	{.name = "fresh", .type = OPTION_FLAG, .group = GROUP_ENGINE, FIELD(is_fresh),
 		.help = "first remove the engine's database, if mininb made it"},
 	{.name = "option", .letter = 'o', .arg = "NAME=VALUE", .type = OPTION_LIST,

@@ -54,6 +54,7 @@ run_options_of(
 	*run = (struct nb_run_options)NB_RUN_OPTIONS_INIT;
 	run->driver = options->driver;
 	run->path = options->path;
+	run->servers = options->servers;
 	run->engine_options = options->engine_options;
 	run->engine_option_count = options->engine_option_count;
 	run->threads = (uint32_t)options->threads;

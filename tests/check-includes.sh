@@ -6,7 +6,8 @@
 #     cli      the public headers and its own
 #     plugins  mininb/engine.h, the headers of common/ and remote/, their own; nothing else of ours
 #     include  the public headers; engine.h none but the two of the C library
-#     lib      base <- workload <- run <- report <- check <- crash: each may use those before it
+#     lib      base <- target <- workload <- run <- report <- check <- crash: each may use
+#              those before it
 #
 # The compiler's include directories enforce much of it. This finds the rest, also
 # what is reached by "../". Lists each violation and fails.
@@ -106,11 +107,12 @@ violations=$(
 	check_plugins
 	check_public
 	check_lib base
-	check_lib workload base
-	check_lib run workload base
-	check_lib report run workload base
-	check_lib check report run workload base
-	check_lib crash check report run workload base
+	check_lib target base
+	check_lib workload target base
+	check_lib run workload target base
+	check_lib report run workload target base
+	check_lib check report run workload target base
+	check_lib crash check report run workload target base
 )
 if [ -n "$violations" ]; then
 	printf '%s\n' "$violations"

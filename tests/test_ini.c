@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "workload/ini.h"
+#include "base/ini.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -160,6 +160,7 @@ TEST(so_is_what_hardly_ever_occurs)
 	snprintf(job->run->groups[1].measured.trace, 640, "trace of my.csv");
 	job->run->measured.stamping = job->run->groups[1].measured.stamping = (struct stamping){
 		.latency = "sampled:64", .ops = 5, .stretches = 2, .ns = 300};
+	ck_assert_int_eq(addresses_parse(&job->run->servers, "db:1,unix:/run/db"), NB_OK);
 	assert_told_the_same(results);
 }
 

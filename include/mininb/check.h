@@ -45,6 +45,7 @@ struct nb_check_args {
 	uint64_t timeout_ns;
 	/** Text that the plugin printed while it was loaded, quoted: see nb_check_load(). */
 	char printed[256];
+	const char *servers; /* as in struct nb_run_options */
 };
 
 #define NB_CHECK_ARGS_INIT \

@@ -195,6 +195,11 @@ struct nb_run_options {
 	uint64_t batch_bytes;
 	/* The engine's checkpoint is called so often while the operations run; 0: never. */
 	uint64_t checkpoint_every_ns;
+	/*
+	 * Addresses of the servers of an engine with NB_CAP_REMOTE, "a,b,c", each "host:port",
+	 * "[v6]:port" or "unix:PATH"; NULL: none are named
+	 */
+	const char *servers;
 };
 
 /* Of op_timeout_ns, and of call_timeout_ns, whose calls do the work of many operations */

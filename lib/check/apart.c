@@ -20,6 +20,7 @@
 #include "base/process.h"
 #include "base/tree.h"
 #include "check/board.h"
+#include "run/engine.h"
 #include "run/fault.h"
 
 #define LOOK_NS UINT64_C(20000000) /* between two calls of calls_look() */
@@ -165,8 +166,12 @@ nb_check_apart(
 	const struct nb_check_args *args, size_t index, nb_check_report_fn report, void *to)
 {
 	struct nb_check_args own = *args;
+	struct addresses servers = {0};
 	char *scratch = NULL;
-	int rc = board_make();
+	int rc = engine_servers(&servers, args->engine, args->servers);
+	addresses_destroy(&servers);
+	if (rc == NB_OK)
+		rc = board_make();
 	if (rc != NB_OK)
 		return rc;
 	rc = process_make_scratch(&scratch, args->scratch, "mininb-check");

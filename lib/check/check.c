@@ -15,6 +15,7 @@
 
 #include "check/board.h"
 #include "check/suite.h"
+#include "run/engine.h"
 
 /* What a promise needs of the engine. */
 enum {
@@ -169,7 +170,8 @@ nb_check_one(
 		.engine = args->engine,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.outcome = NB_CHECK_KEPT};
-	if (board_make() == NB_OK) {
+	int rc = engine_servers(&s.servers, args->engine, args->servers);
+	if (rc == NB_OK && (rc = board_make()) == NB_OK) {
 		s.engine = calls_watch(args->engine);
 		run_promise(&s, index);
 	} else
@@ -185,5 +187,6 @@ nb_check_one(
 	};
 	if (report != NULL)
 		report(to, &finding);
+	addresses_destroy(&s.servers);
 	return (int)s.outcome;
 }

@@ -177,6 +177,7 @@ database_make(struct suite *s, struct database *db, const struct nb_engine *engi
 {
 	*db = (struct database){.engine = engine,
 		.options = options,
+		.servers = &s->servers,
 		.durability = engine->auto_durability,
 		.is_new = true,
 		.inflight_ops = engine->submit != NULL ? SUITE_INFLIGHT : 0};
@@ -206,6 +207,8 @@ database_open(struct database *db, uint32_t flags)
 		.durability = db->durability,
 		.inflight_ops = db->inflight_ops,
 		.inflight_bytes = db->inflight_bytes,
+		.targets = (const char *const *)db->servers->items,
+		.target_count = (uint32_t)db->servers->count,
 	};
 	host_forget();
 	struct nb_db *opened = NULL;

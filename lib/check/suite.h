@@ -11,6 +11,8 @@
 
 #include <mininb/check.h>
 
+#include "target/addresses.h"
+
 enum {
 	SUITE_SESSIONS = 8,
 	SUITE_INFLIGHT = 64, /* requests in flight in a session, at most */
@@ -27,6 +29,7 @@ enum {
 struct database {
 	const struct nb_engine *engine;
 	const struct nb_option_value *options;
+	const struct addresses *servers;
 	struct nb_db *db;
 	struct nb_session *session;
 	uint64_t value_size; /* the hint */
@@ -39,6 +42,7 @@ struct database {
 struct suite {
 	const struct nb_check_args *args;
 	const struct nb_engine *engine;
+	struct addresses servers;
 	struct database main;
 	pthread_mutex_t lock; /* of outcome and text */
 	uint32_t outcome;

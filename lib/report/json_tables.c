@@ -752,6 +752,7 @@ const struct json_field json_result_fields[] = {
 	FIELD_CUSTOM(nb_result, "kinds", kinds, write_kinds, read_kinds, KEEP, "names of the job's own kinds of operations; only with such operations", .flags = FIELD_IF_USED),
 	FIELD_BORROWED(nb_result, "mininb", version, KEEP, "version of mininb that ran it"),
 	FIELD_PART("engine", json_engine_fields, KEEP, "the engine"),
+	FIELD_TEXTS(nb_result, "servers", servers.items, servers.count, JSON_LIST_MAX, KEEP, "addresses of the servers that the engine was a client of; not there: it was none", .flags = FIELD_IF_USED),
 	FIELD_NUMBER(nb_result, "threads", threads, SUM, "of all groups and processes"),
 	FIELD_NAME(nb_result, "durability", durability, durabilities, KEEP, "what a crash may take of the writes that have returned"),
 	FIELD_FLAG(nb_result, "is_auto_durability", is_auto_durability, ALL, "it was not asked for"),

@@ -36,6 +36,7 @@ copy_owned(struct nb_result *result, const struct nb_run *run)
 	result->workload.keys_path = strdup(run->workload.keys_path);
 	result->engine_path = strdup(run->engine->path);
 	return result->workload.keys_path != NULL && result->engine_path != NULL &&
+		addresses_copy(&result->servers, &run->servers) == NB_OK &&
 		copy_options(result, run);
 }
 
@@ -95,6 +96,7 @@ nb_result_delete(struct nb_result *result)
 	free(result->notes);
 	free((char *)result->workload.keys_path);
 	free(result->engine_path);
+	addresses_destroy(&result->servers);
 	for (size_t i = 0; i < result->text_count; i++)
 		free(result->texts[i]);
 	free(result->texts);

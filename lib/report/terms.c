@@ -94,6 +94,8 @@ static const struct nb_explanation terms[] = {
 		"The difference to those without is what timing each operation would cost this engine: two stamps, and cache misses that can no longer overlap with those of the next operation.", "text, md"},
 	{"Engine", "the engine's version, licence and kind of build, and the plugin's file",
 		"As the plugin reports them, of the library that was loaded.", "text, md"},
+	{"Server", "a server whose client the engine was",
+		"The address that the engine connected to. Several share the keys evenly.", "text"},
 	{"Option", "an engine option in effect",
 		"Defaults are included.", "text, md"},
 	{"Counter", "growth of one of the engine's own counters",

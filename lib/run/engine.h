@@ -7,6 +7,8 @@
 
 #include <mininb/mininb.h>
 
+#include "target/addresses.h"
+
 struct nb_engine_ref {
 	struct nb_engine table; /* the host's copy */
 	const char *path;       /* owned; "built in" */
@@ -88,6 +90,10 @@ engine_auto_durability(const struct nb_engine *engine, const char *path);
 /** NB_UNSUPPORTED, with the levels that there are, if the engine does not offer that one. */
 NB_MUST_CHECK int
 engine_check_durability(const struct nb_engine *engine, uint32_t level);
+
+/** The servers of a list as in struct nb_run_options; NB_ERR_USAGE if the engine needs another. */
+NB_MUST_CHECK int
+engine_servers(struct addresses *out, const struct nb_engine *engine, const char *list);
 
 /** The failure of an engine whose `call` lent more bytes than any object has. */
 NB_MUST_CHECK int

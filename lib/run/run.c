@@ -436,6 +436,7 @@ nb_run_delete(struct nb_run *run)
 	if (run->engine != NULL)
 		nb_options_delete(run->values, &run->engine->table);
 	nb_engine_unload(run->engine);
+	addresses_destroy(&run->servers);
 	measurement_destroy(&run->measured);
 	sampler_delete(run->sampler);
 	nb_histogram_delete(run->interval_now);

@@ -280,12 +280,13 @@ struct nb_run {
 	struct nb_job *classic; /* the job of a workload; owned; NULL: it was a job */
 	struct nb_engine_ref *engine;
 	struct nb_option_value *values;
-	uint32_t durability;  /* given: a level, never NB_DUR_AUTO */
-	char *path;           /* of the database */
-	const char *made_by;  /* what makes a database for it, as it is typed */
-	const char *action;   /* what its operations are called as a phase of the run */
-	struct marker marker; /* of the database, open and locked while it is executed */
-	struct loading mark;  /* what the marker says of it */
+	struct addresses servers; /* that the engine connects to; none: it is no client */
+	uint32_t durability;      /* given: a level, never NB_DUR_AUTO */
+	char *path;               /* of the database */
+	const char *made_by;      /* what makes a database for it, as it is typed */
+	const char *action;       /* what its operations are called as a phase of the run */
+	struct marker marker;     /* of the database, open and locked while it is executed */
+	struct loading mark;      /* what the marker says of it */
 	struct keyspace keys;
 	struct sizes sizes;
 	struct keys_facts keys_facts; /* of a workload */
@@ -425,6 +426,10 @@ run_tell(struct nb_run *run, uint64_t done, uint64_t total);
 /** Whether the engine keeps its data when the database is closed. */
 bool
 run_is_kept(const struct nb_run *run);
+
+/** Whether the database is kept in its directory: not by a server of somebody else. */
+bool
+run_is_local(const struct nb_run *run);
 
 /** Open as run->workload.verb says: made for a put, read only for a get. */
 NB_MUST_CHECK int

@@ -319,6 +319,23 @@ check_threads(const struct nb_run *run)
 	return NB_OK;
 }
 
+/** What mininb does to files it cannot do to those of a server. */
+static int
+check_servers(const struct nb_run *run)
+{
+	bool is_fresh = (run->options.flags & NB_RUN_FRESH) != 0;
+	if (run->servers.count == 0)
+		return NB_OK;
+	if ((run->options.flags & NB_RUN_COLD) != 0)
+		return error_set(NB_UNSUPPORTED,
+			"cold: the data is in the memory of a server, which mininb cannot make cold; omit --cold");
+	if (is_fresh && run->workload.verb == NB_VERB_PUT && run->engine->table.reset == NULL)
+		return error_set(NB_UNSUPPORTED,
+			"fresh: %s cannot remove the data of a server; empty the server, and omit --fresh",
+			run->engine->table.name);
+	return NB_OK;
+}
+
 static int
 check_engine(struct nb_run *run)
 {
@@ -374,6 +391,8 @@ run_check(struct nb_run *run)
 		rc = nb_engine_configure(&run->values, run->engine, run->options.engine_options,
 			run->options.engine_option_count);
 	if (rc == NB_OK)
+		rc = engine_servers(&run->servers, &run->engine->table, run->options.servers);
+	if (rc == NB_OK)
 		rc = job_count_numbers(job, &numbers);
 	if (rc == NB_OK)
 		rc = keyspace_create(&run->keys, job, numbers);
@@ -389,6 +408,8 @@ run_check(struct nb_run *run)
 			group_writes(job, &job->groups[g]);
 	describe(run);
 	rc = check_engine(run);
+	if (rc == NB_OK)
+		rc = check_servers(run);
 	if (rc == NB_OK)
 		rc = check_procs(run);
 	if (rc == NB_OK && !run->is_replay &&

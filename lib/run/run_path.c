@@ -102,7 +102,7 @@ run_begin_load(struct nb_run *run)
 	bool is_counted = strcmp(run->mark.makes, "put") == 0 ||
 		strcmp(run->mark.makes, "load") == 0;
 	if (run->workload.verb != NB_VERB_PUT || loading->is_noted || !run->marker.is_open ||
-		!run_is_kept(run))
+		!run_is_local(run))
 		return;
 	loading->before = run->measured.had_data ? run->marker.load : (struct marker_load){0};
 	loading->now = (struct marker_load){
@@ -166,7 +166,7 @@ lock_of(const struct nb_run *run)
 {
 	bool is_shared = run->workload.verb == NB_VERB_GET &&
 		(run->engine->table.caps & NB_CAP_MULTI_PROCESS) != 0;
-	if (!run_is_kept(run))
+	if (!run_is_local(run))
 		return MARKER_UNLOCKED;
 	return is_shared ? MARKER_SHARED : MARKER_EXCLUSIVE;
 }
@@ -178,7 +178,7 @@ claim(struct nb_run *run)
 	const char *path = run->options.path, *name = name_of(run);
 	bool is_forced = (run->options.flags & NB_RUN_FORCE) != 0;
 	bool is_fresh = (run->options.flags & NB_RUN_FRESH) != 0 &&
-		run->workload.verb == NB_VERB_PUT;
+		run->workload.verb == NB_VERB_PUT && run->servers.count == 0;
 	int rc = marker_allow(path, name, is_fresh, is_forced);
 	if (rc == NB_OK)
 		rc = nb_tree_make(run->path);
@@ -212,7 +212,7 @@ refuse_nothing(const struct nb_run *run)
 static void
 look_at_data(struct nb_run *run)
 {
-	run->measured.had_data = run_is_kept(run) && !sysinfo_is_empty_dir(run->path);
+	run->measured.had_data = run_is_local(run) && !sysinfo_is_empty_dir(run->path);
 	run->measured.had_bytes = run->measured.had_data ? sysinfo_allocated_bytes(run->path)
 							 : 0;
 }
@@ -223,7 +223,7 @@ run_prepare_path(struct nb_run *run)
 	int rc;
 	run_release_path(run);
 	look_at_data(run);
-	if (run->workload.verb == NB_VERB_PUT || !run_is_kept(run))
+	if (run->workload.verb == NB_VERB_PUT || !run_is_local(run))
 		rc = claim(run);
 	else if (!run->measured.had_data)
 		rc = refuse_nothing(run);

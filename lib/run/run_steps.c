@@ -135,6 +135,12 @@ run_is_kept(const struct nb_run *run)
 	return (run->engine->table.caps & NB_CAP_PERSISTENT) != 0;
 }
 
+bool
+run_is_local(const struct nb_run *run)
+{
+	return run_is_kept(run) && run->servers.count == 0;
+}
+
 /** Out of memory, if that was asked for. */
 static int
 cool(struct nb_run *run, uint32_t *how)
@@ -150,7 +156,7 @@ int
 run_cool_database(struct nb_run *run)
 {
 	struct measurement *measured = &run->measured;
-	if (!run_is_kept(run))
+	if (!run_is_local(run))
 		return NB_OK;
 	if (!measured->had_data) /* nothing to evict yet, but to read back later */
 		return (run->options.flags & NB_RUN_COLD) != 0
@@ -166,14 +172,14 @@ void
 run_look_begin(struct nb_run *run)
 {
 	process_return_to_directory(); /* a session may have left it when it was opened */
-	if (run_is_kept(run) && !run->measured.has_begun)
+	if (run_is_local(run) && !run->measured.has_begun)
 		residency_look(&run->measured.residency_begin, run->path);
 }
 
 void
 run_look_after(struct nb_run *run)
 {
-	if (run_is_kept(run))
+	if (run_is_local(run))
 		residency_look(&run->measured.residency_after, run->path);
 }
 
@@ -216,7 +222,9 @@ open_as(struct nb_run *run, const char *phase, uint32_t flags)
 		.value_size = run->workload.value_size,
 		.sessions = run->options.threads,
 		.flags = flags,
-		.durability = run->durability};
+		.durability = run->durability,
+		.targets = (const char *const *)run->servers.items,
+		.target_count = (uint32_t)run->servers.count};
 	find_inflight(run, &run->open_args);
 	run->db = NULL;
 	run_begin_phase(run, phase);
@@ -231,6 +239,31 @@ open_as(struct nb_run *run, const char *phase, uint32_t flags)
 	return rc == NB_OK ? rc : run_engine_failure(run, rc, rc > 0 ? "open" : run->path);
 }
 
+static int
+reset(struct nb_run *run)
+{
+	return run->engine->table.reset(run->db);
+}
+
+/**
+ * Servers hold what earlier runs left: removed for --fresh, and where the engine promises nothing
+ * of what was there before, unless another shard may have loaded it.
+ */
+static int
+reset_servers(struct nb_run *run)
+{
+	bool is_fresh = (run->options.flags & NB_RUN_FRESH) != 0 &&
+		run->workload.verb == NB_VERB_PUT;
+	bool is_unkept = !run_is_kept(run) && run->job->shards <= 1 &&
+		run->engine->table.reset != NULL;
+	if (run->servers.count == 0 || !(is_fresh || is_unkept))
+		return NB_OK;
+	int rc = run_call(run, "reset", true, reset);
+	if (rc == NB_OK || run->left.is_left)
+		return rc;
+	return run_close_again(run, run_engine_failure(run, rc, "reset"));
+}
+
 int
 run_open_database(struct nb_run *run)
 {
@@ -242,6 +275,8 @@ run_open_database(struct nb_run *run)
 		flags |= NB_OPEN_READ_ONLY;
 	int rc = open_as(run, "open", flags);
 	run->measured.open_ns = run->call_ns;
+	if (rc == NB_OK)
+		rc = reset_servers(run);
 	if (rc == NB_OK)
 		run_begin_load(run);
 	return rc;
@@ -381,7 +416,7 @@ run_close_database(struct nb_run *run, int rc)
 		syncs_look(run->path);
 	rc = close_after(run, rc, &is_closed);
 	run->measured.close_ns = run->call_ns;
-	if (run_is_kept(run)) /* else it would be the empty directory */
+	if (run_is_local(run)) /* else it would be the empty directory */
 		run->measured.data_bytes = sysinfo_allocated_bytes(run->path);
 	run->measured.has_settled &= is_closed; /* closing is a part of it */
 	run->mark.is_closed = is_closed;

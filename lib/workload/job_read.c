@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "workload/ini.h"
+#include "base/ini.h"
 #include "workload/job.h"
 #include "workload/kinds.h"
 

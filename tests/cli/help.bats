@@ -8,7 +8,7 @@ actions='keys put shuffle get delete load run replay workloads engines check cra
 	report merge rerun explain compare vs gate'
 options='action path driver klen vlen keys report-interval count threads depth batch-bytes option durability
 	cache seed value-ratio verify-rate settle clock latency pin allow-missing fold quiet only format fresh
-	hang-after op-timeout workload set version help from to from-format to-format key-bytes bare-as skip-bad
+	servers hang-after op-timeout workload set version help from to from-format to-format key-bytes bare-as skip-bad
 	phase load trace speed array record procs interval checkpoint-every until-steady sweep slo
 	output hlog csv notebook baseline strict allow cold sample hardware
 	runs precision budget max-regress confidence force

@@ -238,6 +238,7 @@ TEST(new_database_of_a_server_is_reset)
 	struct nb_check_args args = NB_CHECK_ARGS_INIT;
 	args.engine = &server;
 	args.scratch = scratch;
+	args.servers = "localhost:1";
 	server = *broken_right;
 	server.open = open_server;
 	server.caps = (server.caps | NB_CAP_REMOTE) & ~NB_CAP_PERSISTENT;

@@ -4,7 +4,7 @@
  * takes the rest for another line, and a schedule of rates or a list of CPUs is soon longer.
  * Rejected: comments after a value, for which a '#' in a path would need escapes.
  */
-#include "workload/ini.h"
+#include "base/ini.h"
 
 #include <string.h>
 

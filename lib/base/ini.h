@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WORKLOAD_INI_H
-#define WORKLOAD_INI_H
+#ifndef BASE_INI_H
+#define BASE_INI_H
 /**
  * INI files: "[section]" and "key = value", one a line.
  *
@@ -29,4 +29,4 @@ ini_read(const char *path, ini_fn fn, void *arg);
 NB_MUST_CHECK int
 ini_parse(const char *file, char *text, size_t size, ini_fn fn, void *arg);
 
-#endif /* WORKLOAD_INI_H */
+#endif /* BASE_INI_H */

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2154 # output and stderr are set by run
+# Engines that are clients, and servers that run already. server.py is one.
+
+bats_require_minimum_version 1.5.0
+
+load helper
+
+setup()
+{
+	: "${MININB:?}" "${MININB_TEST_PLUGINS:?}" "${MININB_TEST_SERVER:?}"
+	export LC_ALL=C
+	mkdir "$BATS_TEST_TMPDIR/work"
+	cd "$BATS_TEST_TMPDIR/work" || return
+	remote=$MININB_TEST_PLUGINS/remote.so
+	kept=$MININB_TEST_PLUGINS/remote_kept.so
+	pids=()
+}
+
+teardown()
+{
+	local one
+	for one in "${pids[@]}"; do
+		kill -KILL "$one" 2>/dev/null || true
+	done
+}
+
+# A server at each address, unix:PATH, ready.
+serve()
+{
+	local address
+	for address; do
+		"$MININB_TEST_SERVER" "$address" >"${address#unix:}.log" 3>&- &
+		pids+=($!)
+	done
+	for address; do
+		until [[ -S ${address#unix:} ]]; do
+			sleep 0.01
+		done
+	done
+}
+
+@test "a client without a server is refused, with what to do" {
+	mininb 2 put -d "$remote" -c 10
+	contains "$stderr" "servers: remote needs a server; name it, or several, with --servers=HOST:PORT,..."
+	[[ ! -e nb ]]
+}
+
+@test "servers of an engine that is no client, and wrong addresses, are refused before anything is written" {
+	mininb 0 keys -c 10
+	mininb 2 put -d null -c 10 --servers=localhost:1
+	contains "$stderr" "servers: null runs within mininb and connects to no server; omit --servers"
+	mininb 2 put -d "$remote" -c 10 --servers=localhost
+	contains "$stderr" "servers: 'localhost' lacks its port; use host:port, [v6]:port or unix:PATH"
+	mininb 2 run -w ycsb-c -d "$remote" --servers=a:1,a:1
+	contains "$stderr" "servers: 'a:1' is named twice"
+	mininb 2 check -d null --servers=localhost:1 --only=put_is_found
+	contains "$stderr" "servers: null runs within mininb"
+	mininb 1 put -d "$remote" -c 10 --servers=localhost:1 --cold
+	contains "$stderr" "cold: the data is in the memory of a server"
+	[[ ! -e nb ]]
+}
+
+@test "a server that is not there is a failure with its address" {
+	mininb 0 keys -c 10
+	mininb 1 put -d "$remote" -c 10 --servers=unix:nowhere
+	contains "$stderr" "unix:nowhere: cannot connect: No such file or directory"
+}
+
+@test "a workload runs on two servers, which are in the result, report and rerun" {
+	serve unix:one unix:two
+	mininb 0 run -w ycsb-a -d "$remote" --servers=unix:one,unix:two --set records=200 -c 300 \
+		-t 2 --output=result.json
+	contains "$output" "Server            : unix:one"
+	equals "$(jq -c '.. | objects | .servers? // empty' result.json)" '["unix:one","unix:two"]'
+	mininb 0 report result.json
+	contains "$output" "Server            : unix:two"
+	mininb 0 rerun result.json --quiet
+}
+
+@test "put, then get of another process, find the records that the server kept" {
+	serve unix:one
+	mininb 0 keys -c 100
+	mininb 0 put -d "$kept" -c 100 --servers=unix:one
+	mininb 0 get -d "$kept" -c 100 --servers=unix:one
+	contains "$output" "Not found         : 0"
+}
+
+@test "--fresh empties the servers by the engine's own reset" {
+	serve unix:one
+	mininb 0 keys -c 100
+	mininb 0 put -d "$kept" -c 100 --servers=unix:one
+	mininb 0 put -d "$kept" -c 10 --servers=unix:one --fresh
+	mininb 3 get -d "$kept" -c 100 --servers=unix:one
+	contains "$stderr" "90"
+}
