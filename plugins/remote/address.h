@@ -54,13 +54,15 @@ split_hash(struct nb_slice key)
 	return hash ^ hash >> 33;
 }
 
+__extension__ typedef unsigned __int128 split_wide;
+
 /** Which of `count` servers has the key: each has an equal part of the 64-bit hash space. */
 static inline uint32_t
 split_server(struct nb_slice key, uint32_t count)
 {
 	if (count < 2)
 		return 0;
-	return (uint32_t)(((unsigned __int128)split_hash(key) * count) >> 64);
+	return (uint32_t)(((split_wide)split_hash(key) * count) >> 64);
 }
 
 #endif /* REMOTE_ADDRESS_H */

@@ -33,10 +33,19 @@ fail_memory(struct pipeline *pipeline)
 	return pipeline->config.host->fail(NB_FAIL, "out of memory for requests in flight");
 }
 
+static int
+connect_to(struct pipeline *pipeline, struct stream *stream, const char *address)
+{
+	const struct pipeline_config *config = &pipeline->config;
+	if (config->codec->connect != NULL)
+		return config->codec->connect(
+			config->own, pipeline->server_count, stream, address);
+	return stream_open(stream, config->host, address, &config->stream);
+}
+
 int
 pipeline_add_server(struct pipeline *pipeline, const char *address)
 {
-	const struct pipeline_config *config = &pipeline->config;
 	uint32_t count = pipeline->server_count + 1;
 	void *servers = realloc(pipeline->servers, count * sizeof(*pipeline->servers));
 	if (servers == NULL)
@@ -50,9 +59,8 @@ pipeline_add_server(struct pipeline *pipeline, const char *address)
 	if (server == NULL)
 		return fail_memory(pipeline);
 	server->owed = calloc(pipeline->mask + 1, sizeof(*server->owed));
-	int rc = server->owed == NULL
-		? fail_memory(pipeline)
-		: stream_open(&server->stream, config->host, address, &config->stream);
+	int rc = server->owed == NULL ? fail_memory(pipeline)
+				      : connect_to(pipeline, &server->stream, address);
 	if (rc != NB_OK) {
 		free(server->owed);
 		free(server);
@@ -223,7 +231,7 @@ take_slot(struct pipeline *pipeline, const struct nb_request *request)
 	flying->flags = request->flags;
 	flying->server = 0;
 	flying->replies = 1;
-	flying->is_again = 0;
+	flying->is_again = flying->is_lent = 0;
 	flying->own[0] = flying->own[1] = 0;
 	flying->call = NULL;
 	return flying;
@@ -275,9 +283,10 @@ note_again(struct pipeline *pipeline, struct flying *flying)
 static inline void
 settle(struct pipeline *pipeline, struct pipeline_server *server, struct flying *flying)
 {
-	if (flying->value.data != NULL || flying->error != NULL || flying->steps != NULL)
-		stream_lend(&server->stream);
 	server->is_partial = --flying->replies > 0;
+	if (flying->value.data != NULL || flying->error != NULL || flying->steps != NULL ||
+		flying->is_lent != 0 || server->is_partial)
+		stream_lend(&server->stream);
 	if (server->is_partial)
 		return;
 	server->head++;
@@ -583,6 +592,18 @@ pipeline_do(struct pipeline *pipeline, const struct nb_request *request, struct 
 	int rc = call_add(pipeline, &call, request, value, &answer);
 	rc = call_wait(pipeline, &call, rc);
 	return rc != NB_OK ? rc : answer;
+}
+
+int
+pipeline_do_all(struct pipeline *pipeline, const struct nb_request *requests, size_t count,
+	struct nb_slice *values, int32_t *answers)
+{
+	struct pipeline_call call = {0};
+	int rc = NB_OK;
+	for (size_t i = 0; rc == NB_OK && i < count; i++)
+		rc = call_add(pipeline, &call, &requests[i], values != NULL ? &values[i] : NULL,
+			&answers[i]);
+	return call_wait(pipeline, &call, rc);
 }
 
 int

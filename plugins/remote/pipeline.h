@@ -31,6 +31,7 @@ struct flying {
 	uint32_t server;
 	uint32_t
 		replies; /* codec: still to come, the one that is decoded included; initially 1 */
+	uint32_t is_lent;  /* codec: it keeps pointers into the bytes besides value and error */
 	uint32_t is_again; /* codec: with the last reply: send it once more, see again() */
 	uint64_t wait_ns;  /* codec: with is_again: not before so long from now */
 	uint64_t own[2];   /* codec: zeros when the request is taken */
@@ -77,6 +78,11 @@ struct codec {
 	 */
 	char *(*again)(
 		void *own, struct flying *flying, const char *kept, size_t size, char *to);
+	/**
+	 * Connect and log in to a server, by stream_open() or stream_adopt(). Returns NB_OK or a
+	 * failure, with the stream closed. NULL: stream_open() is all.
+	 */
+	int (*connect)(void *own, uint32_t server, struct stream *stream, const char *address);
 };
 
 /** A server's connection and what it owes, the oldest first. */
@@ -152,6 +158,14 @@ pipeline_release(struct pipeline *pipeline);
 int
 pipeline_do(
 	struct pipeline *pipeline, const struct nb_request *request, struct nb_slice *value);
+
+/**
+ * Several requests, all waited for: answers[i] and, where `values` is not NULL, values[i] of each
+ * that did not fail. Returns NB_OK, or the first failure.
+ */
+int
+pipeline_do_all(struct pipeline *pipeline, const struct nb_request *requests, size_t count,
+	struct nb_slice *values, int32_t *answers);
 
 static inline int
 pipeline_get(struct pipeline *pipeline, struct nb_slice key, struct nb_slice *value)

@@ -108,12 +108,8 @@ fail_memory(struct stream *stream, size_t size)
 
 /** 0 or errno. */
 static int
-connect_until(int fd, const struct sockaddr *to, socklen_t size, uint64_t deadline_ns)
+await_connection(int fd, uint64_t deadline_ns)
 {
-	if (connect(fd, to, size) == 0)
-		return 0;
-	if (errno != EINPROGRESS && errno != EINTR)
-		return errno;
 	struct pollfd writable = {.fd = fd, .events = POLLOUT};
 	for (int rc = -1; rc < 0;) {
 		uint64_t left_ms = left_until(deadline_ns) / 1000000;
@@ -126,6 +122,23 @@ connect_until(int fd, const struct sockaddr *to, socklen_t size, uint64_t deadli
 	int error = 0;
 	socklen_t length = sizeof(error);
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+static int
+connect_until(int fd, const struct sockaddr *to, socklen_t size, uint64_t deadline_ns)
+{
+	static const struct timespec while_busy = {.tv_nsec = 1000000};
+	while (connect(fd, to, size) != 0 && errno != EISCONN) {
+		if (errno == EINPROGRESS || errno == EINTR)
+			return await_connection(fd, deadline_ns);
+		/* A Unix socket whose server has not yet accepted others. */
+		if (errno != EAGAIN)
+			return errno;
+		if (left_until(deadline_ns) == 0)
+			return ETIMEDOUT;
+		nanosleep(&while_busy, NULL);
+	}
+	return 0;
 }
 
 /** A connected socket, or -1 with *error. */
@@ -353,9 +366,7 @@ stream_push(struct stream *stream)
 			return NB_OK;
 		if (errno != EPIPE && errno != ECONNRESET)
 			return fail_call(stream, "send", errno);
-		/* The peer's last words may say why: they are read before this is told. */
-		stream->is_half = true;
-		break;
+		break; /* the peer's last words may say why, so they are read first */
 	}
 	out->begin = out->end = 0;
 	return NB_OK;

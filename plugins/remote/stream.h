@@ -40,7 +40,6 @@ struct stream {
 	const char *address; /* as the user gave it; must outlive the stream */
 	int fd;
 	bool is_lent; /* bytes before in.begin must not move */
-	bool is_half; /* the peer takes no more; what it has sent is still read */
 	uint64_t spin_ns;
 	uint64_t sleep_ns; /* the socket's own receive time-out, as set */
 	struct stream_buffer out, in;
