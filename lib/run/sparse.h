@@ -51,7 +51,7 @@ close_stretch(struct job_worker *worker, uint32_t from, uint32_t until, struct s
 {
 	struct job_taken *taken = worker->taken;
 	uint64_t ticks = stretch.end - stretch.begin - stretch.paused;
-	taken->spans[until - 1].end = taken->ends[until - 1] = stretch.end;
+	taken->ends[until - 1] = stretch.end;
 	taken->ticks[until - 1] = ticks;
 	if (stretch.end - stretch.begin > worker->plan->tell_ticks)
 		taken->stretch = (taken->stretch + 1) / 2;
@@ -79,13 +79,11 @@ run_stretch(struct job_worker *worker, const struct block *block, uint32_t *at, 
 	bool is_over = false;
 	while (j < until && !is_over) {
 		struct span span = {.begin = begin};
-		if (!run_one(worker, block, j, clock_kind, only, false, &span))
+		if (!run_one(worker, block, j, clock_kind, only, only, false, &span))
 			break;
 		stretch.paused += span.paused;
-		if (only < NB_OP_KINDS) {
-			taken->ticks[j] = 0;
-			taken->ends[j] = begin;
-		}
+		taken->ticks[j] = 0;
+		taken->begins[j] = taken->ends[j] = begin;
 		j++;
 		if (j < until) /* the last one is told when it has the stretch's end */
 			__atomic_store_n(&worker->done, block->done + j, __ATOMIC_RELEASE);
@@ -118,8 +116,9 @@ run_sparse_block(struct job_worker *worker, const struct ops_op *ops, uint32_t c
 			last = run_stretch(worker, &block, &j, until, last, clock_kind, only);
 		} else {
 			struct span span;
-			if (!run_one(worker, &block, j, clock_kind, only, true, &span))
+			if (!run_one(worker, &block, j, clock_kind, only, only, true, &span))
 				break;
+			taken->begins[j] = span.begin;
 			taken->ticks[j] = span.end - span.begin - span.paused;
 			taken->ends[j] = last = span.end;
 			__atomic_store_n(&worker->done, block.done + ++j, __ATOMIC_RELEASE);

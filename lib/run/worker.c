@@ -315,7 +315,7 @@ begin_block(
 		.remembers = only == NB_OP_KINDS && !job_is_listed(plan)};
 	taken->ops = ops;
 	taken->first = block.done;
-	taken->misses = 0;
+	taken->misses = taken->exist = taken->conflicted = 0;
 	taken->stamped = stamped;
 	heartbeat_enter(&worker->heartbeat, "operation");
 	return block;
@@ -357,15 +357,18 @@ is_told(struct job_worker *worker, const struct ops_op *op, uint32_t kind, int r
 	return false;
 }
 
-/** Do operation j of the block. False: it has not been done, and the worker is to stop. */
+/**
+ * Do operation j of the block. False: it has not been done, and the worker is to stop. `only` is as
+ * of run_block(); `alike` is the operation's kind where that is a constant, else NB_OP_KINDS.
+ */
 static ALWAYS_INLINE bool
 run_one(struct job_worker *worker, const struct block *block, uint32_t j, uint32_t clock_kind,
-	uint32_t only, bool is_stamped, struct span *span)
+	uint32_t only, uint32_t alike, bool is_stamped, struct span *span)
 {
 	struct job_taken *taken = worker->taken;
 	const struct ops_op *op = &block->ops[j];
 	bool is_mixed = only == NB_OP_KINDS;
-	uint32_t kind = is_mixed ? ops_exec(op->kind) : only;
+	uint32_t kind = alike < NB_OP_KINDS ? alike : ops_exec(op->kind);
 	uint64_t i = is_mixed ? op->index : block->index + j;
 	int rc = operate(worker, block->engine, op, kind, is_mixed ? op->keys : block->keys + j,
 		is_mixed ? op->values : block->values + j, block->insert,
@@ -375,70 +378,92 @@ run_one(struct job_worker *worker, const struct block *block, uint32_t j, uint32
 		return false;
 	if (block->remembers && (ops_is_write(kind) || kind == NB_OP_DELETE) && is_done)
 		job_remember(worker, op);
-	if (is_mixed) {
-		taken->spans[j] = *span;
-		taken->answers[j] = rc;
-		return true;
-	}
-	if (only == NB_OP_READ)
+	if (is_mixed)
+		taken->records[j] = span->records;
+	if (is_mixed || only == NB_OP_READ)
 		taken->bytes[j] = span->bytes;
 	if (__builtin_expect(rc != NB_OK, 0))
-		taken->misses |= UINT64_C(1) << j;
-	if (__builtin_expect(span->conflicts > 0, 0))
-		taken->conflicts += span->conflicts;
+		*(rc == NB_NOT_FOUND ? &taken->misses : &taken->exist) |= UINT64_C(1) << j;
+	if (__builtin_expect(span->conflicts > 0, 0)) {
+		taken->conflicted |= UINT64_C(1) << j;
+		taken->conflicts[j] = span->conflicts;
+	}
 	return true;
+}
+
+/**
+ * Do operations of the block from `*at` on: all that follow of the kind `alike`; if that is
+ * NB_OP_KINDS, one of any kind. False if the worker is to stop here. `*last` is the last one's end.
+ */
+static ALWAYS_INLINE bool
+run_alike(struct job_worker *worker, const struct block *block, uint32_t *at, uint32_t count,
+	uint32_t clock_kind, bool is_paced, uint32_t only, uint32_t alike, uint64_t *last)
+{
+	struct job_taken *taken = worker->taken;
+	uint64_t end = taken->moments.end, tell_ticks = worker->plan->tell_ticks;
+	bool is_over = false;
+	uint32_t j = *at;
+	do {
+		struct span span;
+		if (is_paced) {
+			if (taken->due[j] >= end)
+				return false;
+			wait_until_due(worker, taken->due[j], clock_kind);
+			if (is_halted(worker) || worker->rc != NB_OK)
+				return false;
+		}
+		if (!run_one(worker, block, j, clock_kind, only, alike, true, &span))
+			return false;
+		if (is_paced)
+			note_lag(worker, taken->due[j], span.begin);
+		if (only == NB_OP_KINDS)
+			taken->begins[j] = span.begin;
+		taken->ticks[j] = span.end - span.begin - span.paused;
+		taken->ends[j] = span.end;
+		*at = ++j;
+		/* Told at once: a block can last for seconds, at a low rate or with fsync(). */
+		__atomic_store_n(&worker->done, block->done + j, __ATOMIC_RELEASE);
+		is_over = span.end >= end ||
+			__atomic_load_n(block->halt, __ATOMIC_RELAXED) != 0;
+		/* slow ones are told as they come, or who looks sees none and then a block */
+		if (__builtin_expect(span.end - worker->told_ticks > tell_ticks, 0))
+			tell_block(worker, block->done + j, span.end);
+		*last = span.end;
+	} while (j < count && !is_over && alike < NB_OP_KINDS &&
+		(only < NB_OP_KINDS || block->ops[j].kind == alike));
+	return !is_over;
 }
 
 /**
  * Do `count` operations, which are made. False if the worker is to stop here. `clock_kind`,
  * `is_paced` and `only` are constants wherever this is called; `only` is the kind of all of
- * them, or NB_OP_KINDS.
+ * them, or NB_OP_KINDS. Of several kinds, the most frequent ones have a loop of their own, which
+ * those that follow each other stay in.
  */
 static ALWAYS_INLINE bool
 run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 	uint32_t clock_kind, bool is_paced, uint32_t only)
 {
-	struct job_taken *taken = worker->taken;
-	uint64_t end = taken->moments.end;
-	bool is_over = stop_requested(); /* also if the keys just read were lost */
-	uint64_t tell_ticks = worker->plan->tell_ticks, last = worker->told_ticks;
+	bool is_on = !stop_requested(); /* also if the keys just read were lost */
+	uint64_t last = worker->told_ticks;
 	struct block block = begin_block(worker, ops, only, UINT64_MAX);
 	uint32_t j = 0;
-	while (j < count && !is_over) {
-		struct span span;
-		if (is_paced) {
-			if (taken->due[j] >= end) {
-				is_over = true;
-				break;
-			}
-			wait_until_due(worker, taken->due[j], clock_kind);
-			if (is_halted(worker) || worker->rc != NB_OK) {
-				is_over = true;
-				break;
-			}
-		}
-		if (!run_one(worker, &block, j, clock_kind, only, true, &span)) {
-			is_over = true;
-			break;
-		}
-		if (is_paced)
-			note_lag(worker, taken->due[j], span.begin);
-		if (only < NB_OP_KINDS) {
-			taken->ticks[j] = span.end - span.begin - span.paused;
-			taken->ends[j] = span.end;
-		}
-		j++;
-		/* Told at once: a block can last for seconds, at a low rate or with fsync(). */
-		__atomic_store_n(&worker->done, block.done + j, __ATOMIC_RELEASE);
-		is_over = span.end >= end || __atomic_load_n(block.halt, __ATOMIC_RELAXED) != 0;
-		/* slow ones are told as they come, or who looks sees none and then a block */
-		if (__builtin_expect(span.end - worker->told_ticks > tell_ticks, 0))
-			tell_block(worker, block.done + j, span.end);
-		last = span.end;
+#define RUN(alike) \
+	run_alike(worker, &block, &j, count, clock_kind, is_paced, only, alike, &last)
+	while (j < count && is_on) {
+		if (only < NB_OP_KINDS)
+			is_on = RUN(only);
+		else if (ops[j].kind == NB_OP_READ)
+			is_on = RUN(NB_OP_READ);
+		else if (ops[j].kind == NB_OP_UPDATE)
+			is_on = RUN(NB_OP_UPDATE);
+		else
+			is_on = RUN(NB_OP_KINDS);
 	}
+#undef RUN
 	tell_block(worker, block.done + j, last);
 	heartbeat_leave(&worker->heartbeat);
-	return !is_over;
+	return is_on;
 }
 
 #include "run/async.h"

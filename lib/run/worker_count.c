@@ -32,88 +32,165 @@ sum_bytes(const struct job_worker *worker, uint64_t from, uint64_t until, uint64
 	return sum;
 }
 
-/** count_until() of these. */
+/** Service times of the operations of `bits`, faster where these follow each other. How many. */
+static size_t
+list_times(uint64_t *times_ns, const struct clock *clock, const struct job_taken *taken,
+	uint64_t bits)
+{
+	size_t count = 0;
+	uint64_t lowest = bits & -bits;
+	if (bits != 0 && ((bits + lowest) & bits) == 0) {
+		const uint64_t *ticks = &taken->ticks[__builtin_ctzll(bits)];
+		size_t all = 64 - (size_t)(__builtin_ctzll(bits) + __builtin_clzll(bits));
+		for (; count < all; count++)
+			times_ns[count] = clock_ns(clock, ticks[count]);
+		return count;
+	}
+	for (; bits != 0; bits &= bits - 1)
+		times_ns[count++] = clock_ns(clock, taken->ticks[__builtin_ctzll(bits)]);
+	return count;
+}
+
+/** Count operations of one kind: their service times and answers. Returns how many NB_OK had. */
+static uint64_t
+count_kind(struct job_worker *worker, uint32_t kind, uint64_t bits)
+{
+	const struct clock *clock = worker->plan->clock;
+	const struct job_taken *taken = worker->taken;
+	struct job_counts *counts = &worker->counts[kind];
+	uint64_t times_ns[OPS_STRATUM];
+	size_t timed = list_times(times_ns, clock, taken, bits & taken->stamped);
+	histogram_add_block(counts->service, times_ns, timed);
+	uint64_t missed = bits & taken->misses, exist = bits & taken->exist;
+	uint64_t done = (uint64_t)__builtin_popcountll(bits & ~missed & ~exist);
+	note_answer(counts, NB_OK, done);
+	if (missed != 0)
+		note_answer(counts, NB_NOT_FOUND, (uint64_t)__builtin_popcountll(missed));
+	if (exist != 0)
+		note_answer(counts, NB_EXISTS, (uint64_t)__builtin_popcountll(exist));
+	for (uint64_t left = bits & taken->conflicted; left != 0; left &= left - 1)
+		note_answer(counts, NB_CONFLICT, taken->conflicts[__builtin_ctzll(left)]);
+	return done;
+}
+
+/** Bits from..until - 1. */
+static uint64_t
+bits_of(uint64_t from, uint64_t until)
+{
+	uint64_t count = until - from;
+	return (count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX) << from;
+}
+
+/** count_until() of operations that are all of one kind, and measured. */
 static void
 count_uniform(struct job_worker *worker, uint64_t from, uint64_t until)
 {
-	const struct clock *clock = worker->plan->clock;
-	struct job_taken *taken = worker->taken;
+	const struct job_taken *taken = worker->taken;
 	struct job_counts *counts = &worker->counts[worker->only];
-	uint64_t times_ns[OPS_STRATUM], count = until - from, timed = 0;
-	uint64_t bits = (count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX) << from;
-	uint64_t missed = (uint64_t)__builtin_popcountll(taken->misses & bits);
-	if (taken->stamped == UINT64_MAX) {
-		for (; timed < count; timed++)
-			times_ns[timed] = clock_ns(clock, taken->ticks[from + timed]);
-	} else {
-		for (uint64_t left = taken->stamped & bits; left != 0; left &= left - 1)
-			times_ns[timed++] = clock_ns(
-				clock, taken->ticks[__builtin_ctzll(left)]);
-	}
-	histogram_add_block(counts->service, times_ns, timed);
-	bool is_added = pulse_add_block(&worker->pulses, taken->ends[until - 1], count);
-	for (uint64_t j = from; j < until && !is_added; j++)
-		pulse_add(&worker->pulses, taken->ends[j]);
-	note_answer(counts, NB_OK, count - missed);
-	if (missed > 0)
-		note_answer(counts, NB_NOT_FOUND, missed);
-	if (taken->conflicts > 0)
-		note_answer(counts, NB_CONFLICT, taken->conflicts);
-	taken->conflicts = 0;
-	counts->records += worker->only == NB_OP_DELETE ? 0 : count - missed;
-	counts->bytes += sum_bytes(worker, from, until, count - missed);
+	uint64_t done = count_kind(worker, worker->only, bits_of(from, until));
+	counts->records += worker->only == NB_OP_DELETE ? 0 : done;
+	counts->bytes += sum_bytes(worker, from, until, done);
 	if (worker->measured == 0)
 		worker->first_ticks = taken->ends[from] - taken->ticks[from];
-	worker->last_ticks = taken->ends[until - 1];
-	__atomic_store_n(&worker->measured, worker->measured + count, __ATOMIC_RELAXED);
+}
+
+/** Skip those of the warm-up, which come first: where operations [from, until) are measured from. */
+static uint64_t
+skip_warmup(struct job_worker *worker, uint64_t from, uint64_t until)
+{
+	const struct job_taken *taken = worker->taken;
+	for (; from < until; from++) {
+		uint64_t bit = UINT64_C(1) << from;
+		uint32_t kind = taken->ops[from].kind;
+		if (taken->begins[from] >= taken->moments.warm &&
+			taken->ops[from].index >= worker->plan->warmup_count)
+			return from;
+		worker->warm_commits += job_is_commit(kind,
+			(taken->misses & bit) != 0          ? NB_NOT_FOUND
+				: (taken->exist & bit) != 0 ? NB_EXISTS
+							    : NB_OK);
+	}
+	return from;
+}
+
+/** Response times, and what was moved, of operations of one kind. */
+static void
+count_moved(struct job_worker *worker, uint32_t kind, uint64_t bits)
+{
+	const struct clock *clock = worker->plan->clock;
+	const struct job_taken *taken = worker->taken;
+	struct job_counts *counts = &worker->counts[kind];
+	uint64_t records = 0, bytes = 0, waits_ns[OPS_STRATUM], waited = 0;
+	for (uint64_t left = bits; left != 0; left &= left - 1) {
+		int j = __builtin_ctzll(left);
+		records += taken->records[j];
+		bytes += taken->bytes[j];
+	}
+	counts->records += records;
+	counts->bytes += bytes;
+	if (counts->response == NULL)
+		return;
+	for (uint64_t left = bits; left != 0; left &= left - 1) {
+		int j = __builtin_ctzll(left);
+		uint64_t wait = taken->begins[j] - taken->due[j];
+		waits_ns[waited++] = clock_ns(clock, wait + taken->ticks[j]);
+	}
+	histogram_add_block(counts->response, waits_ns, waited);
+}
+
+/** Bits of operations [from, until) that are of the kind. */
+static uint64_t
+bits_of_kind(const struct ops_op *ops, uint32_t kind, uint64_t from, uint64_t until)
+{
+	uint64_t bits = 0;
+	for (uint64_t j = until; j-- > from;)
+		bits += bits + (ops[j].kind == kind);
+	return bits << from;
+}
+
+/**
+ * count_until() of several kinds, the operations of each together: if they were added one by one,
+ * each would wait for the sums of the one before.
+ */
+static void
+count_mixed(struct job_worker *worker, uint64_t from, uint64_t until)
+{
+	const struct job_plan *plan = worker->plan;
+	const struct job_taken *taken = worker->taken;
+	const struct moments *moments = &taken->moments;
+	for (uint64_t left = bits_of(from, until); left != 0;) {
+		uint32_t kind = taken->ops[__builtin_ctzll(left)].kind;
+		uint64_t bits = bits_of_kind(taken->ops, kind, from, until);
+		count_kind(worker, kind, bits);
+		count_moved(worker, kind, bits);
+		left &= ~bits;
+	}
+	/* Behind a warm-up, what was due and waited did so while others were done. */
+	bool is_from_due = plan->schedule != NULL && plan->warmup_count == 0 &&
+		moments->warm == moments->begin;
+	if (worker->measured == 0)
+		worker->first_ticks = is_from_due ? taken->due[from] : taken->begins[from];
 }
 
 /** What has not been counted yet of the first `done` ones. */
 static void
 count_until(struct job_worker *worker, uint64_t done)
 {
-	const struct job_plan *plan = worker->plan;
 	const struct job_taken *taken = worker->taken;
-	const struct moments *moments = &taken->moments;
-	const struct ops_op *ops = taken->ops;
-	uint64_t measured = 0;
+	uint64_t from = worker->counted - taken->first, until = done - taken->first;
 	if (worker->counted == done)
 		return;
-	/* Behind a warm-up, what was due and waited did so while others were done. */
-	bool is_from_due = plan->schedule != NULL && plan->warmup_count == 0 &&
-		moments->warm == moments->begin;
-	uint64_t until = done - taken->first;
-	if (worker->only < NB_OP_KINDS) {
-		count_uniform(worker, worker->counted - taken->first, until);
-		worker->counted = done;
-		return;
-	}
-	for (uint64_t j = worker->counted - taken->first; j < until; j++) {
-		const struct span *span = &taken->spans[j];
-		pulse_add(&worker->pulses, span->end);
-		if (span->begin < moments->warm || ops[j].index < plan->warmup_count) {
-			worker->warm_commits += job_is_commit(ops[j].kind, taken->answers[j]);
-			continue;
-		}
-		struct job_counts *counts = &worker->counts[ops[j].kind];
-		uint64_t ticks = span->end - span->begin - span->paused;
-		if ((taken->stamped >> j & 1) != 0)
-			histogram_add(counts->service, clock_ns(plan->clock, ticks));
-		if (counts->response != NULL) {
-			uint64_t wait = span->begin - taken->due[j];
-			histogram_add(counts->response, clock_ns(plan->clock, wait + ticks));
-		}
-		note_answer(counts, taken->answers[j], 1);
-		if (__builtin_expect(span->conflicts > 0, 0))
-			note_answer(counts, NB_CONFLICT, span->conflicts);
-		counts->records += span->records;
-		counts->bytes += span->bytes;
-		if (worker->measured + measured++ == 0)
-			worker->first_ticks = is_from_due ? taken->due[j] : span->begin;
-		worker->last_ticks = span->end;
-	}
-	__atomic_store_n(&worker->measured, worker->measured + measured, __ATOMIC_RELAXED);
 	worker->counted = done;
+	bool is_added = pulse_add_block(&worker->pulses, taken->ends[until - 1], until - from);
+	for (uint64_t j = from; j < until && !is_added; j++)
+		pulse_add(&worker->pulses, taken->ends[j]);
+	bool is_mixed = worker->only == NB_OP_KINDS;
+	from = is_mixed ? skip_warmup(worker, from, until) : from;
+	if (from == until)
+		return;
+	(is_mixed ? count_mixed : count_uniform)(worker, from, until);
+	worker->last_ticks = taken->ends[until - 1];
+	__atomic_store_n(&worker->measured, worker->measured + until - from, __ATOMIC_RELAXED);
 }
 
 /** The same, on the worker's own thread, if nobody has taken it over. */

@@ -29,17 +29,15 @@ struct moments {
 
 /** What the operations of a block took; counted when they are done. */
 struct job_taken {
-	/* where all are of one kind (only_kind_of()): as little as can be */
 	uint64_t ticks[OPS_STRATUM], ends[OPS_STRATUM];
-	uint64_t bytes[OPS_STRATUM]; /* of reads */
-	uint64_t misses;             /* bits of those that were answered NB_NOT_FOUND */
-	uint64_t conflicts;          /* not counted yet */
-	uint64_t stamped;            /* bits of those with stamps of their own */
-	uint32_t stretch;            /* see stretch_end() in sparse.h */
-	/* else */
-	struct span spans[OPS_STRATUM];
+	uint64_t bytes[OPS_STRATUM];        /* of reads, and where there are several kinds */
+	uint32_t conflicts[OPS_STRATUM];    /* of those that have a bit in `conflicted` */
+	uint64_t misses, exist, conflicted; /* bits of those that were so answered */
+	uint64_t stamped;                   /* bits of those with stamps of their own */
+	uint32_t stretch;                   /* see stretch_end() in sparse.h */
+	/* where they are of several kinds: see only_kind_of() */
+	uint64_t begins[OPS_STRATUM], records[OPS_STRATUM];
 	uint64_t due[OPS_STRATUM]; /* ticks */
-	int answers[OPS_STRATUM];
 	const struct ops_op *ops;
 	uint64_t first; /* operations done before the block */
 	struct feed_taken fed;
