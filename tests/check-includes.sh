@@ -4,10 +4,11 @@
 # Who may include whom: check-includes.sh [source tree]
 #
 #     cli      the public headers and its own
-#     plugins  mininb/engine.h, the headers of common/ and remote/, their own; nothing else of ours
+#     plugins  mininb/engine.h, mininb/wire.h, the headers of common/ and remote/, their own;
+#              nothing else of ours
 #     include  the public headers; engine.h none but the two of the C library
-#     lib      base <- target <- workload <- run <- report <- check <- crash: each may use
-#              those before it
+#     lib      base <- target <- workload <- run <- report <- check <- crash <- serve:
+#              each may use those before it
 #
 # The compiler's include directories enforce much of it. This finds the rest, also
 # what is reached by "../". Lists each violation and fails.
@@ -59,7 +60,7 @@ check_cli() {
 check_plugins() {
 	sources plugins | list_includes | while read -r file header; do
 		case $header in
-		'<mininb/engine.h' | '"../common/'* | '"../remote/'*) ;;
+		'<mininb/engine.h' | '<mininb/wire.h' | '"../common/'* | '"../remote/'*) ;;
 		'<mininb/'*) refuse "$file" "$header" \
 			"a plugin knows mininb/engine.h only" ;;
 		'<'*) ;;
@@ -113,6 +114,7 @@ violations=$(
 	check_lib report run workload target base
 	check_lib check report run workload target base
 	check_lib crash check report run workload target base
+	check_lib serve crash check report run workload target base
 )
 if [ -n "$violations" ]; then
 	printf '%s\n' "$violations"

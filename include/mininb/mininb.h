@@ -190,5 +190,6 @@ nb_nearest(const char *word, const char *const *candidates, size_t count);
 #include <mininb/check.h>
 #include <mininb/crash.h>
 #include <mininb/files.h>
+#include <mininb/serve.h>
 
 #endif /* MININB_MININB_H */

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154
 load helper
 
-actions='keys put shuffle get delete load run replay workloads engines check crash new-engine convert
+actions='keys put shuffle get delete load run replay workloads engines check crash serve new-engine convert
 	report merge rerun explain compare vs gate'
 options='action path driver klen vlen keys report-interval count threads depth batch-bytes option durability
 	cache seed value-ratio verify-rate settle clock latency pin allow-missing fold quiet only format fresh
@@ -12,7 +12,8 @@ options='action path driver klen vlen keys report-interval count threads depth b
 	phase load trace speed array record procs interval checkpoint-every until-steady sweep slo
 	output hlog csv notebook baseline strict allow cold sample hardware
 	runs precision budget max-regress confidence force
-	rounds ops moment keep again power file-system states'
+	rounds ops moment keep again power file-system states
+	listen max-connections max-value max-buffers spin allow-reset'
 # Keys of jobs; those that an option has the name of are above.
 job_keys='summary records space key-format key-order key-size key-prefix key-digits value-size lag shard
 	read update insert upsert delete scan read-modify-write batch multi-get txn-read txn-write add

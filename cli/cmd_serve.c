@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* serve: lends an engine to the network until a signal ends it, then prints what was served. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <mininb/mininb.h>
+
+#include "cmd.h"
+#include "cmd_run.h"
+#include "message.h"
+#include "options.h"
+
+static struct {
+	const char *listen;
+	uint64_t connections, value_max, buffer_max, spin_ns;
+	bool may_reset;
+} own;
+
+#define INTO(name) .into = &own.name
+/* clang-format off */
+static const struct option_row own_options[] = {
+	{.name = "listen", .arg = "ADDRESS", .type = OPTION_TEXT, .def = "127.0.0.1:7379",
+		.group = GROUP_DATA, INTO(listen),
+		.help = "address to serve at: HOST:PORT, [IPv6]:PORT or unix:PATH",
+		.detail = "With port 0 the system chooses a free port, which mininb prints. "
+			"Clients need no password, so mininb warns of an address that other "
+			"machines can reach."},
+	{.name = "max-connections", .arg = "COUNT", .type = OPTION_COUNT, .def = "10000",
+		.min = 1, .max = 1000000, .group = GROUP_DATA, INTO(connections),
+		.help = "refuse further connections above COUNT"},
+	{.name = "max-value", .arg = "SIZE", .type = OPTION_BYTES, .def = "16MiB",
+		.min = 1, .max = NB_VALUE_SIZE_MAX, .group = GROUP_DATA, INTO(value_max),
+		.help = "largest value that clients may store"},
+	{.name = "max-buffers", .arg = "SIZE", .type = OPTION_BYTES, .def = "1GiB",
+		.min = 1 << 20, .max = INT64_MAX, .group = GROUP_DATA, INTO(buffer_max),
+		.help = "close connections that would need more than SIZE of buffers together"},
+	{.name = "spin", .arg = "TIME", .type = OPTION_TIME, .def = "0s", .group = GROUP_MEASURE,
+		INTO(spin_ns),
+		.help = "poll without sleeping for TIME before each sleep",
+		.detail = "Saves a few microseconds for each request of a single client, if the "
+			"threads have CPUs that the clients do not use."},
+	{.name = "allow-reset", .type = OPTION_FLAG, .group = GROUP_DATA, INTO(may_reset),
+		.help = "let clients remove all records (FLUSHALL, or --fresh of the driver net)"},
+	{.name = NULL},
+};
+/* clang-format on */
+
+/** On stderr: stdout has only the report. Scripts wait for this line. */
+static void
+print_ready(void *arg, const struct nb_serve_ready *ready)
+{
+	(void)arg;
+	fprintf(stderr, "mininb: ready: %s %s at %s, %" PRIu32 " thread%s, durability %s\n",
+		ready->engine->name, ready->engine->version(), ready->address, ready->threads,
+		ready->threads == 1 ? "" : "s", nb_durability_name(ready->durability));
+}
+
+static void
+print_report(const struct nb_serve_report *report)
+{
+	static const char *const names[] = {[NB_REQ_GET] = "get",
+		[NB_REQ_PUT] = "put",
+		[NB_REQ_DEL] = "delete",
+		[NB_REQ_INSERT] = "insert",
+		[NB_REQ_MERGE] = "merge",
+		[NB_REQ_EXECUTE] = "execute"};
+	FILE *out = nb_stdout();
+	fprintf(out, "Served for %.3f s\n", (double)report->wall_ns / 1e9);
+	for (size_t verb = 0; verb < sizeof(names) / sizeof(*names); verb++)
+		if (report->verbs[verb] > 0)
+			fprintf(out, "%-12s %" PRIu64 "\n", names[verb], report->verbs[verb]);
+	fprintf(out, "%-12s %" PRIu64 "\n", "batches", report->batches);
+	fprintf(out, "%-12s %" PRIu64 "\n", "failures", report->failures);
+	fprintf(out, "%-12s %" PRIu64 ", refused %" PRIu64 ", dropped %" PRIu64 "\n",
+		"connections", report->connections, report->refused, report->dropped);
+	fprintf(out, "%-12s in %" PRIu64 ", out %" PRIu64 "\n", "bytes", report->bytes_in,
+		report->bytes_out);
+}
+
+static struct nb_serve_options
+serve_options_of(const struct options *options)
+{
+	struct nb_serve_options serve = NB_SERVE_OPTIONS_INIT;
+	serve.driver = options->driver;
+	serve.path = options->path;
+	serve.engine_options = options->engine_options;
+	serve.engine_option_count = options->engine_option_count;
+	serve.listen = own.listen;
+	serve.threads = (uint32_t)options->threads;
+	serve.durability = options->durability == 0 ? NB_DUR_AUTO
+						    : (uint32_t)options->durability - 1;
+	serve.flags = (options->is_fresh ? NB_RUN_FRESH : 0) |
+		(options->is_forced ? NB_RUN_FORCE : 0);
+	serve.connections = (uint32_t)own.connections;
+	serve.cache_bytes = options->cache_bytes;
+	serve.value_max = own.value_max;
+	serve.buffer_max = own.buffer_max;
+	serve.spin_ns = own.spin_ns;
+	serve.is_pinned = options->is_pinned;
+	serve.may_reset = own.may_reset;
+	serve.ready = print_ready;
+	return serve;
+}
+
+static int
+do_serve(const struct options *options)
+{
+	struct nb_serve_options serve = serve_options_of(options);
+	struct nb_serve_report report;
+	if (nb_serve_is_public(own.listen))
+		message_warning("--listen=%s: other machines can reach this address, and "
+				"clients need no password",
+			own.listen);
+	int status = message_last_failure(nb_serve(&serve, &report));
+	if (status == STATUS_DONE || report.connections > 0)
+		print_report(&report);
+	return status;
+}
+
+const struct cmd cmd_serve = {
+	.name = "serve",
+	.run = do_serve,
+	.help = "lend an engine to the network, until SIGTERM or SIGINT",
+	.detail = "Redis clients (redis-cli, redis-benchmark, client libraries) and the driver "
+		  "net of mininb can use the engine. mininb prints a line that begins with "
+		  "'mininb: ready:' when it can be connected to. On a signal it answers what "
+		  "it has read, closes the database and prints what was served.",
+	.own = {own_options},
+	.shares = "driver path option durability cache threads fresh force pin quiet",
+	.measures = true,
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MININB_SERVE_H
+#define MININB_SERVE_H
+/**
+ * Lends an engine to the network: RESP2, the protocol of Redis, and the compact protocol of
+ * wire.h on one port.
+ */
+#include <mininb/mininb.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What is served, when it can be connected to. Borrowed during the call. Append only. */
+struct nb_serve_ready {
+	size_t size;
+	const struct nb_engine *engine;
+	const char *address; /* "127.0.0.1:41827", "unix:PATH" */
+	uint32_t threads;
+	uint32_t durability; /* NB_DUR_* */
+};
+
+typedef void (*nb_serve_ready_fn)(void *arg, const struct nb_serve_ready *ready);
+
+/** How to serve. Texts are borrowed during the call. Append only. */
+struct nb_serve_options {
+	size_t size;
+	const char *driver; /* as nb_engine_load() takes it */
+	const char *path;   /* the database is <path>/<driver's name> */
+	const char *const *engine_options;
+	size_t engine_option_count;
+	const char *listen;   /* "HOST:PORT", "[IPv6]:PORT", "unix:PATH"; port 0: any */
+	uint32_t threads;     /* >= 1; 1 unless NB_CAP_CONCURRENT */
+	uint32_t durability;  /* NB_DUR_* or NB_DUR_AUTO */
+	uint32_t flags;       /* NB_RUN_FRESH, NB_RUN_FORCE */
+	uint32_t connections; /* at once, at most */
+	uint64_t cache_bytes; /* 0: the engine's default */
+	uint64_t value_max;   /* largest value, in bytes; larger ones end the connection */
+	uint64_t buffer_max;  /* bytes that wait in all connections' buffers, at most */
+	uint64_t spin_ns;     /* poll without sleeping for so long, then sleep */
+	uint32_t is_pinned;   /* each thread to a CPU of its own */
+	uint32_t may_reset;   /* clients may remove all records */
+	nb_serve_ready_fn ready;
+	void *ready_arg;
+};
+
+#define NB_SERVE_OPTIONS_INIT \
+	{ \
+		.size = sizeof(struct nb_serve_options), .driver = "leveldb", .path = "./nb", \
+		.listen = "127.0.0.1:7379", .threads = 1, .durability = NB_DUR_AUTO, \
+		.connections = 10000, .value_max = 16u << 20, .buffer_max = 1u << 30 \
+	}
+
+/** What was served. Append only. */
+struct nb_serve_report {
+	size_t size;
+	uint64_t verbs[8];    /* requests by NB_REQ_* */
+	uint64_t batches;     /* calls for several of them count once */
+	uint64_t failures;    /* answers that were failures of the engine */
+	uint64_t connections; /* that were accepted */
+	uint64_t refused;     /* because there were too many */
+	uint64_t dropped;     /* because of garbage, or a limit */
+	uint64_t bytes_in, bytes_out;
+	uint64_t wall_ns;
+};
+
+/**
+ * Open the database, serve it until nb_stop(), close it. NB_OK after nb_stop(): what was read
+ * until then was answered. *report is filled also on a failure.
+ */
+NB_MUST_CHECK int
+nb_serve(const struct nb_serve_options *options, struct nb_serve_report *report);
+
+/** Whether such an address can be reached from other machines: 0 or 1. */
+int
+nb_serve_is_public(const char *listen);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MININB_SERVE_H */

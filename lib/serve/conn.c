@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A connection: what it has sent is read, done and answered on the thread that has it.
+ *
+ * Memory. A read goes to a buffer of the thread, and so do the answers. Only the beginning of a
+ * request that is not whole, and answers that the socket does not take, are kept by the
+ * connection. So a connection that is idle has no buffers at all.
+ *
+ * A client that does not read its answers. While answers wait, nothing is read from the
+ * connection and nothing that was read is done. All others of the thread go on.
+ *
+ * What all connections of a thread keep together is limited; a connection that would exceed the
+ * limit is closed.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "serve/server.h"
+
+struct conn *
+conn_new(int fd, uint64_t id)
+{
+	struct conn *conn = calloc(1, sizeof(*conn));
+	if (conn == NULL) {
+		close(fd);
+		return NULL;
+	}
+	conn->fd = fd;
+	conn->id = id;
+	return conn;
+}
+
+/** Bytes of a connection that count. */
+static uint64_t
+buffered(const struct conn *conn)
+{
+	uint64_t room = conn->in.room + conn->out.room;
+	return room > BUFFER_FREE ? room - BUFFER_FREE : 0;
+}
+
+/** Keep bytes; false: there is no room for them, and the connection is to be closed. */
+static bool
+keep(struct conn *conn, struct bytes *to, const char *bytes, size_t size)
+{
+	struct thread *thread = conn->thread;
+	const struct server *server = thread->server;
+	uint64_t before = buffered(conn);
+	if (thread->buffered + size > server->options.buffer_max / server->options.threads)
+		return false;
+	bytes_add(to, bytes, size);
+	thread->buffered += buffered(conn) - before;
+	return !to->is_failed;
+}
+
+static void
+forget(struct conn *conn, struct bytes *of)
+{
+	uint64_t before = buffered(conn);
+	bytes_free(of);
+	conn->thread->buffered -= before - buffered(conn);
+}
+
+void
+conn_close(struct conn *conn)
+{
+	struct thread *thread = conn->thread;
+	*(conn->previous != NULL ? &conn->previous->next : &thread->conns) = conn->next;
+	if (conn->next != NULL)
+		conn->next->previous = conn->previous;
+	if (thread->errand_of == conn)
+		thread->errand_of = NULL; /* it is done, and nobody hears of it */
+	forget(conn, &conn->in);
+	forget(conn, &conn->out);
+	bytes_free(&conn->scan_key);
+	close(conn->fd);
+	__atomic_fetch_sub(&thread->load, 1, __ATOMIC_RELAXED);
+	free(conn);
+}
+
+static void
+watch(struct conn *conn, bool is_throttled, int how)
+{
+	struct epoll_event event = {
+		.events = is_throttled ? EPOLLOUT : EPOLLIN, .data = {.ptr = conn}};
+	conn->is_throttled = is_throttled;
+	if (epoll_ctl(conn->thread->epoll, how, conn->fd, &event) != 0)
+		conn->is_broken = true;
+}
+
+void
+conn_begin(struct thread *thread, struct conn *conn)
+{
+	conn->thread = thread;
+	conn->previous = NULL;
+	conn->next = thread->conns;
+	if (conn->next != NULL)
+		conn->next->previous = conn;
+	thread->conns = conn;
+	watch(conn, false, EPOLL_CTL_ADD);
+	if (conn->is_broken)
+		conn_close(conn);
+}
+
+/* ---- output ---- */
+
+/** Bytes that the socket has taken. */
+static size_t
+send_some(struct conn *conn, const char *bytes, size_t size)
+{
+	size_t sent = 0;
+	while (sent < size) {
+		ssize_t some = send(conn->fd, bytes + sent, size - sent, MSG_NOSIGNAL);
+		if (some < 0 && errno == EINTR)
+			continue;
+		if (some < 0)
+			conn->is_broken |= errno != EAGAIN && errno != EWOULDBLOCK;
+		if (some <= 0)
+			break;
+		sent += (size_t)some;
+	}
+	conn->thread->bytes_out += sent;
+	return sent;
+}
+
+/** Send what requests were answered; the rest waits. */
+static void
+send_answers(struct conn *conn)
+{
+	struct thread *thread = conn->thread;
+	struct bytes *out = &thread->out;
+	if (out->is_failed) {
+		conn->is_broken = true; /* answers are missing */
+		thread->dropped++;
+	}
+	if (out->size > 0 && !conn->is_broken) {
+		size_t sent = send_some(conn, out->data, out->size);
+		if (sent < out->size && !conn->is_broken &&
+			!keep(conn, &conn->out, out->data + sent, out->size - sent)) {
+			conn->is_broken = true;
+			thread->dropped++;
+		}
+	}
+	out->size = 0;
+	if (out->room > 4 * OUTPUT_PAUSE || out->is_failed)
+		bytes_free(out);
+}
+
+/** Send what waits; true: nothing waits any more. */
+static bool
+send_waiting(struct conn *conn)
+{
+	struct bytes *out = &conn->out;
+	if (out->size == 0)
+		return true;
+	conn->sent += send_some(conn, out->data + conn->sent, out->size - conn->sent);
+	if (conn->sent < out->size)
+		return false;
+	conn->sent = 0;
+	forget(conn, out);
+	return true;
+}
+
+/* ---- input ---- */
+
+static size_t
+serve_bytes(struct conn *conn, const char *bytes, size_t size)
+{
+	if (conn->protocol == PROTOCOL_UNKNOWN && size > 0)
+		conn->protocol = (uint8_t)bytes[0] == NB_WIRE_MAGIC ? PROTOCOL_WIRE
+								    : PROTOCOL_RESP;
+	size_t used = conn->protocol == PROTOCOL_WIRE ? wire_serve(conn, bytes, size)
+						      : resp_serve(conn, bytes, size);
+	send_answers(conn);
+	return used;
+}
+
+/** Whether requests may be done now. */
+static bool
+may_go_on(const struct conn *conn)
+{
+	return !conn->is_broken && !conn->is_ending && !conn->is_waiting && conn->out.size == 0;
+}
+
+/** Do what is in [bytes, +size), of which the last `kept` bytes are kept if they are not used. */
+static size_t
+serve_all(struct conn *conn, const char *bytes, size_t size)
+{
+	size_t used = 0, some;
+	do {
+		some = serve_bytes(conn, bytes + used, size - used);
+		used += some;
+	} while (some > 0 && used < size && may_go_on(conn));
+	return used;
+}
+
+static void
+drop_front(struct bytes *bytes, size_t size)
+{
+	bytes->size -= size;
+	memmove(bytes->data, bytes->data + size, bytes->size);
+}
+
+/** Do what was kept. */
+static void
+serve_kept(struct conn *conn)
+{
+	size_t used = serve_all(conn, conn->in.data, conn->in.size);
+	if (used == conn->in.size)
+		forget(conn, &conn->in);
+	else
+		drop_front(&conn->in, used);
+}
+
+static void
+drop(struct conn *conn)
+{
+	conn->is_broken = true;
+	conn->thread->dropped++;
+}
+
+/** Bytes were read to `bytes`: behind those that are kept, or as the first ones. */
+static void
+take(struct conn *conn, char *bytes, size_t size)
+{
+	const struct server *server = conn->thread->server;
+	conn->thread->bytes_in += size;
+	if (conn->in.size == 0) {
+		size_t used = serve_all(conn, bytes, size);
+		if (used < size && !conn->is_broken && !conn->is_ending &&
+			!keep(conn, &conn->in, bytes + used, size - used))
+			drop(conn);
+		return;
+	}
+	if (conn->in.size + size > server_frame_max(server) + READ_SIZE ||
+		!keep(conn, &conn->in, bytes, size))
+		drop(conn);
+	else if (conn->in.size >= conn->need)
+		serve_kept(conn);
+}
+
+static void
+read_some(struct conn *conn)
+{
+	struct thread *thread = conn->thread;
+	ssize_t size = recv(conn->fd, thread->read, READ_SIZE, 0);
+	if (size > 0)
+		take(conn, thread->read, (size_t)size);
+	else if (size == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+		conn->is_broken = true;
+}
+
+/* ---- both ---- */
+
+/** Close it or wait for what it waits for. */
+static void
+settle(struct conn *conn)
+{
+	bool is_over = conn->is_broken || (conn->is_ending && conn->out.size == 0);
+	if (is_over) {
+		conn_close(conn);
+		return;
+	}
+	bool is_throttled = conn->out.size > 0;
+	if (is_throttled != conn->is_throttled)
+		watch(conn, is_throttled, EPOLL_CTL_MOD);
+	if (conn->is_broken)
+		conn_close(conn);
+}
+
+void
+conn_wake(struct conn *conn)
+{
+	if (conn->is_waiting)
+		return;
+	if (!send_waiting(conn)) {
+		settle(conn);
+		return;
+	}
+	if (conn->is_throttled && may_go_on(conn) && conn->in.size > 0)
+		serve_kept(conn);
+	else if (may_go_on(conn))
+		read_some(conn);
+	settle(conn);
+}
+
+void
+conn_resume(struct conn *conn)
+{
+	conn->is_waiting = false;
+	send_answers(conn);
+	if (may_go_on(conn) && conn->in.size > 0)
+		serve_kept(conn);
+	settle(conn);
+}
+
+void
+conn_finish(struct conn *conn)
+{
+	if (send_waiting(conn) && conn->in.size > 0 && may_go_on(conn))
+		serve_kept(conn);
+	conn->is_ending = true;
+	settle(conn);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The threads of a server: each waits for its connections with epoll and takes no lock.
+ *
+ * Waiting. Falling asleep and waking up takes longer than a request. With the option spin a
+ * thread polls for so long without sleeping; on a CPU that it shares this only takes time from
+ * the clients.
+ *
+ * A thread returns from thread_serve() with its session open when the server pauses (an errand
+ * for the whole database), and comes back; its connections stay.
+ */
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "run/run.h"
+#include "serve/server.h"
+
+enum { EVENTS = 64, TICK_MS = 1, IDLE_MS = 1000 };
+#define FINISH_NS UINT64_C(1000000000) /* for clients to take their answers, at the end */
+
+void
+thread_wake(const struct thread *thread)
+{
+	(void)!write(thread->wake, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+static void
+take_new(struct thread *thread)
+{
+	uint64_t count;
+	(void)!read(thread->wake, &count, sizeof(count));
+	struct conn *conn = __atomic_exchange_n(&thread->mailbox, NULL, __ATOMIC_ACQUIRE);
+	while (conn != NULL) {
+		struct conn *next = conn->next;
+		conn_begin(thread, conn);
+		conn = next;
+	}
+}
+
+void
+thread_send_errand(struct conn *conn, uint32_t kind, uint32_t upto)
+{
+	struct thread *thread = conn->thread;
+	struct server *server = thread->server;
+	thread->errand.is_there = true;
+	thread->errand.kind = kind;
+	thread->errand.upto = upto;
+	thread->errand_of = conn;
+	conn->is_waiting = true;
+	__atomic_store_n(&server->is_paused, 1, __ATOMIC_RELEASE);
+	(void)!write(server->wake, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+/** The main thread has done it. */
+static void
+end_errand(struct thread *thread)
+{
+	struct errand *errand = &thread->errand;
+	struct conn *conn = thread->errand_of;
+	if (!errand->is_there)
+		return;
+	thread->errand_of = NULL;
+	errand->is_there = false;
+	if (conn != NULL && conn->protocol == PROTOCOL_WIRE)
+		wire_answer_errand(conn, errand);
+	else if (conn != NULL)
+		resp_answer_errand(conn, errand);
+	bytes_free(&errand->text);
+	if (conn != NULL)
+		conn_resume(conn);
+}
+
+static bool
+must_return(const struct server *server)
+{
+	return (__atomic_load_n(&server->is_paused, __ATOMIC_ACQUIRE) |
+		       __atomic_load_n(&server->is_ending, __ATOMIC_ACQUIRE)) != 0;
+}
+
+/** Events that are there, or came within the time to spin, or then after a sleep. */
+static int
+wait_events(struct thread *thread, struct epoll_event *events)
+{
+	const struct server *server = thread->server;
+	uint64_t spin_ns = server->options.spin_ns;
+	int count = epoll_wait(thread->epoll, events, EVENTS, 0);
+	if (count != 0)
+		return count;
+	for (uint64_t begin_ns = spin_ns > 0 ? clock_monotonic() : 0;
+		spin_ns > 0 && clock_monotonic() - begin_ns < spin_ns;) {
+		count = epoll_wait(thread->epoll, events, EVENTS, 0);
+		if (count != 0)
+			return count;
+	}
+	if (server->engine.tick == NULL)
+		return epoll_wait(thread->epoll, events, EVENTS, IDLE_MS);
+	count = epoll_wait(thread->epoll, events, EVENTS, TICK_MS);
+	if (count != 0)
+		return count;
+	(void)!server->engine.tick(thread->window.session);
+	return epoll_wait(thread->epoll, events, EVENTS, IDLE_MS);
+}
+
+static void
+serve_events(struct thread *thread)
+{
+	struct epoll_event events[EVENTS];
+	int count = wait_events(thread, events);
+	for (int i = 0; i < count; i++) {
+		if (events[i].data.ptr == NULL)
+			take_new(thread);
+		else if (!must_return(thread->server))
+			conn_wake(events[i].data.ptr);
+	}
+}
+
+void
+thread_drop_all(struct thread *thread)
+{
+	if (thread->epoll < 0)
+		return;
+	take_new(thread);
+	while (thread->conns != NULL)
+		conn_close(thread->conns);
+}
+
+/** Answer what was read, for as long as clients take answers, but not for ever. */
+static void
+finish(struct thread *thread)
+{
+	uint64_t until_ns = clock_monotonic() + FINISH_NS;
+	take_new(thread);
+	for (struct conn *conn = thread->conns, *next; conn != NULL; conn = next) {
+		next = conn->next;
+		conn->is_waiting = false;
+		conn_finish(conn);
+	}
+	while (thread->conns != NULL && clock_monotonic() < until_ns) {
+		struct epoll_event events[EVENTS];
+		int count = epoll_wait(thread->epoll, events, EVENTS, 10);
+		for (int i = 0; i < count; i++)
+			if (events[i].data.ptr != NULL)
+				conn_wake(events[i].data.ptr);
+	}
+	thread_drop_all(thread);
+}
+
+static int
+begin(struct thread *thread)
+{
+	struct server *server = thread->server;
+	int rc = server->options.is_pinned ? run_pin(thread->id) : NB_OK;
+	if (rc != NB_OK || thread->window.session != NULL)
+		return rc;
+	error_set(NB_OK, "%s", "");
+	rc = server->engine.session_open(&thread->window.session, server->db, thread->id);
+	return rc == NB_OK ? NB_OK
+			   : error_prefix(rc < 0 ? rc : NB_FAIL, "%s: opening a session",
+				     server->engine.name);
+}
+
+static void
+end_session(struct thread *thread)
+{
+	if (thread->window.session == NULL)
+		return;
+	int rc = thread->server->engine.session_close(thread->window.session);
+	thread->window.session = NULL;
+	if (rc < 0)
+		log_message(NB_LOG_WARNING, "%s: closing a session: %s",
+			thread->server->engine.name, nb_error_text());
+}
+
+void
+thread_serve(void *arg, uint32_t id, int phase)
+{
+	struct server *server = arg;
+	struct thread *thread = &server->threads[id];
+	if (phase == PHASE_CLOSE) {
+		end_session(thread);
+		return;
+	}
+	bool is_ending = __atomic_load_n(&server->is_ending, __ATOMIC_ACQUIRE) != 0;
+	if (is_ending && thread->window.session == NULL)
+		return;
+	int rc = begin(thread);
+	if (rc != NB_OK) {
+		thread->rc = rc;
+		snprintf(thread->text, sizeof(thread->text), "%s", nb_error_text());
+		__atomic_store_n(&server->has_failed, 1, __ATOMIC_RELEASE);
+		(void)!write(server->wake, &(uint64_t){1}, sizeof(uint64_t));
+		return;
+	}
+	end_errand(thread);
+	while (!must_return(server))
+		serve_events(thread);
+	if (__atomic_load_n(&server->is_ending, __ATOMIC_ACQUIRE) != 0) {
+		finish(thread);
+		end_session(thread);
+	}
+}

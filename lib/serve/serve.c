@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A server from its beginning to its end, on the main thread:
+ *
+ *     check the options, bind the address, claim the directory, open the database
+ *     listen; until nb_stop():
+ *         accept connections, each for the thread that has the fewest
+ *         errands: all threads pause, the engine's verb is called, they go on
+ *     stop accepting; the threads answer what they have read, and close; close the database
+ *
+ * Requests never pass this thread. Connections are handed over by an atomic list for each thread,
+ * so that the threads have no lock in common. Evenly by count, and not by SO_REUSEPORT, whose
+ * hash would give one of two threads both of two connections half of the time.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <mininb/files.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "run/engine.h"
+#include "run/run.h"
+#include "serve/server.h"
+
+enum {
+	BACKLOG = 1024,
+	ACCEPTS = 64, /* between two looks at the rest */
+	LOOK_MS = 100,
+	OTHER_FILES = 64, /* that the engine and this library have open, without sockets */
+	THREADS_MAX = 1024
+};
+
+/* ---- before ---- */
+
+static int
+check(struct server *server)
+{
+	const struct nb_serve_options *options = &server->options;
+	const struct nb_engine *engine = &server->engine;
+	if (options->threads == 0 || options->threads > THREADS_MAX)
+		return error_set(NB_ERR_USAGE, "threads: must be 1 to %d", THREADS_MAX);
+	if (options->threads > 1 && (engine->caps & NB_CAP_CONCURRENT) == 0)
+		return error_set(NB_UNSUPPORTED,
+			"threads: %s supports one thread only; its sessions cannot run in parallel",
+			engine->name);
+	if (options->value_max == 0 || options->value_max > NB_VALUE_SIZE_MAX)
+		return error_set(
+			NB_ERR_USAGE, "max-value: must be 1 to %u bytes", NB_VALUE_SIZE_MAX);
+	server->durability = options->durability == NB_DUR_AUTO
+		? engine_auto_durability(engine, options->path)
+		: options->durability;
+	return engine_check_durability(engine, server->durability);
+}
+
+static int
+load(struct server *server)
+{
+	const struct nb_serve_options *options = &server->options;
+	int rc = nb_engine_load(&server->ref, options->driver);
+	if (rc == NB_OK)
+		rc = nb_engine_configure(&server->values, server->ref, options->engine_options,
+			options->engine_option_count);
+	if (rc != NB_OK)
+		return rc;
+	server->engine = *nb_engine_table(server->ref);
+	return check(server);
+}
+
+/** As many connections as there may be open files. */
+static void
+limit_connections(struct server *server)
+{
+	struct rlimit limit;
+	uint32_t asked = server->options.connections;
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	rlim_t wanted = (rlim_t)asked + OTHER_FILES;
+	if (limit.rlim_cur < wanted) {
+		limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+		(void)getrlimit(RLIMIT_NOFILE, &limit);
+	}
+	if (limit.rlim_cur >= wanted)
+		return;
+	server->options.connections = limit.rlim_cur > 2 * OTHER_FILES
+		? (uint32_t)limit.rlim_cur - OTHER_FILES
+		: OTHER_FILES;
+	log_message(NB_LOG_WARNING,
+		"the limit of open files (ulimit -n) allows %u connections, not %u",
+		server->options.connections, asked);
+}
+
+/** The directory of the database is ours, and no other process's. */
+static int
+claim(struct server *server)
+{
+	const char *path = server->options.path, *name = server->engine.name;
+	bool is_forced = (server->options.flags & NB_RUN_FORCE) != 0;
+	bool is_fresh = (server->options.flags & NB_RUN_FRESH) != 0;
+	bool is_kept = (server->engine.caps & NB_CAP_PERSISTENT) != 0;
+	if (asprintf(&server->path, "%s/%s", path, name) < 0)
+		return error_memory();
+	int rc = marker_allow(path, name, is_fresh, is_forced);
+	if (rc == NB_OK)
+		rc = nb_tree_make(server->path);
+	if (rc == NB_OK)
+		rc = marker_put(&server->marker, path, name,
+			is_kept ? MARKER_EXCLUSIVE : MARKER_UNLOCKED, is_forced);
+	if (rc != NB_OK || !is_fresh)
+		return rc;
+	server->marker.load = (struct marker_load){.done = 0};
+	return marker_clear(path, name);
+}
+
+static int
+engine_failure(const struct server *server, int rc, const char *call)
+{
+	if (nb_error_text()[0] == '\0')
+		error_set(NB_FAIL,
+			rc > 0 ? "may answer only NB_OK or a failure"
+			       : "failed without saying why");
+	return error_prefix(rc < 0 ? rc : NB_FAIL, "%s: %s", server->engine.name, call);
+}
+
+static int
+open_database(struct server *server)
+{
+	struct nb_open_args args = {.size = sizeof(args),
+		.flags = NB_OPEN_CREATE,
+		.host = nb_engine_host(),
+		.path = server->path,
+		.options = server->values,
+		.cache_bytes = server->options.cache_bytes,
+		.sessions = server->options.threads,
+		.durability = server->durability};
+	error_set(NB_OK, "%s", "");
+	int rc = server->engine.open(&server->db, &args);
+	process_return_to_directory();
+	return rc == NB_OK ? NB_OK : engine_failure(server, rc, "open");
+}
+
+static int
+close_database(struct server *server)
+{
+	if (server->db == NULL)
+		return NB_OK;
+	error_set(NB_OK, "%s", "");
+	int rc = server->engine.close(server->db);
+	server->db = NULL;
+	process_return_to_directory();
+	return rc == NB_OK ? NB_OK : engine_failure(server, rc, "close");
+}
+
+/* ---- threads ---- */
+
+static int
+create_thread(struct server *server, uint32_t id)
+{
+	struct thread *thread = &server->threads[id];
+	struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = NULL}};
+	thread->server = server;
+	thread->id = id;
+	window_create(&thread->window, &server->engine, &server->gate, id);
+	thread->read = malloc(READ_SIZE);
+	thread->epoll = epoll_create1(EPOLL_CLOEXEC);
+	thread->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (thread->read == NULL)
+		return error_memory();
+	if (thread->epoll < 0 || thread->wake < 0 ||
+		epoll_ctl(thread->epoll, EPOLL_CTL_ADD, thread->wake, &event) != 0)
+		return error_system("a thread's epoll");
+	return NB_OK;
+}
+
+static int
+create_threads(struct server *server)
+{
+	uint32_t count = server->options.threads;
+	server->gate = (struct gate){.mutex = PTHREAD_MUTEX_INITIALIZER, .count = count};
+	server->gate.seats = aligned_alloc(64, count * sizeof(struct gate_seat));
+	server->threads = calloc(count, sizeof(*server->threads));
+	if (server->threads == NULL || server->gate.seats == NULL)
+		return error_memory();
+	memset(server->gate.seats, 0, count * sizeof(struct gate_seat));
+	for (uint32_t i = 0; i < count; i++)
+		server->threads[i].epoll = server->threads[i].wake = -1;
+	server->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int rc = server->wake >= 0 ? NB_OK : error_system("eventfd");
+	for (uint32_t i = 0; i < count && rc == NB_OK; i++)
+		rc = create_thread(server, i);
+	return rc;
+}
+
+static void
+destroy_threads(struct server *server)
+{
+	for (uint32_t i = 0; server->threads != NULL && i < server->options.threads; i++) {
+		struct thread *thread = &server->threads[i];
+		thread_drop_all(thread);
+		bytes_free(&thread->out);
+		bytes_free(&thread->errand.text);
+		free(thread->args.items);
+		free(thread->read);
+		if (thread->epoll >= 0)
+			close(thread->epoll);
+		if (thread->wake >= 0)
+			close(thread->wake);
+	}
+	if (server->wake >= 0)
+		close(server->wake);
+	free(server->threads);
+	free(server->gate.seats);
+}
+
+static void
+no_tick(void *arg)
+{
+	(void)arg;
+}
+
+/** All threads return from the phase. */
+static void
+await_threads(struct server *server)
+{
+	for (uint32_t i = 0; i < server->options.threads; i++)
+		thread_wake(&server->threads[i]);
+	worker_pool_await(&server->pool, UINT64_C(1000000) * LOOK_MS, no_tick);
+}
+
+/* ---- errands ---- */
+
+static void
+emit_stat(void *to, const char *name, const char *unit, uint32_t kind, uint64_t value)
+{
+	struct errand *errand = to;
+	char line[256];
+	int size = snprintf(line, sizeof(line), "%s\t%s\t%u\t%llu\n", name,
+		unit != NULL ? unit : "", kind, (unsigned long long)value);
+	bytes_add(&errand->text, line, (size_t)size < sizeof(line) ? (size_t)size : 0);
+	if (strcmp(name, "records") == 0)
+		errand->number = value;
+}
+
+/** A database that is a directory is made anew. */
+static int
+reset(struct server *server)
+{
+	server->view++;
+	if ((server->engine.caps & NB_CAP_REMOTE) != 0)
+		return server->engine.reset(server->db);
+	int rc = close_database(server);
+	if (rc == NB_OK)
+		rc = marker_clear(server->options.path, server->engine.name);
+	return rc == NB_OK ? open_database(server) : rc;
+}
+
+static int
+do_errand(struct server *server, struct errand *errand)
+{
+	const struct nb_engine *engine = &server->engine;
+	error_set(NB_OK, "%s", "");
+	switch (errand->kind) {
+	case NB_WIRE_STATS:
+		errand->number = UINT64_MAX;
+		engine->stats(server->db, emit_stat, errand);
+		return NB_OK;
+	case NB_WIRE_SETTLE:
+		return engine->flush(server->db, errand->upto);
+	case NB_WIRE_CHECKPOINT:
+		return engine->checkpoint(server->db);
+	default:
+		return reset(server);
+	}
+}
+
+static bool
+has_errand(const struct server *server, uint32_t kind)
+{
+	for (uint32_t i = 0; i < server->options.threads; i++)
+		if (server->threads[i].errand.is_there &&
+			server->threads[i].errand.kind == kind)
+			return true;
+	return false;
+}
+
+/** No thread serves meanwhile. */
+static int
+do_errands(struct server *server)
+{
+	__atomic_store_n(&server->is_paused, 0, __ATOMIC_RELEASE);
+	if (has_errand(server, NB_WIRE_RESET)) {
+		worker_pool_begin(&server->pool, PHASE_CLOSE);
+		await_threads(server);
+	}
+	for (uint32_t i = 0; i < server->options.threads; i++) {
+		struct errand *errand = &server->threads[i].errand;
+		if (!errand->is_there)
+			continue;
+		errand->rc = do_errand(server, errand);
+		process_return_to_directory();
+		if (errand->rc != NB_OK)
+			bytes_add(&errand->text, nb_error_text(), strlen(nb_error_text()));
+		if (server->db == NULL) /* it could not be opened again */
+			return errand->rc < 0 ? errand->rc : NB_FAIL;
+	}
+	worker_pool_begin(&server->pool, PHASE_SERVE);
+	return NB_OK;
+}
+
+/* ---- connections ---- */
+
+static struct thread *
+choose_thread(struct server *server, uint64_t *connections)
+{
+	struct thread *least = &server->threads[0];
+	uint64_t least_load = UINT64_MAX;
+	*connections = 0;
+	for (uint32_t i = 0; i < server->options.threads; i++) {
+		uint64_t load = __atomic_load_n(&server->threads[i].load, __ATOMIC_RELAXED);
+		*connections += load;
+		if (load < least_load) {
+			least = &server->threads[i];
+			least_load = load;
+		}
+	}
+	return least;
+}
+
+static void
+hand_over(struct thread *thread, struct conn *conn)
+{
+	__atomic_fetch_add(&thread->load, 1, __ATOMIC_RELAXED);
+	conn->next = __atomic_load_n(&thread->mailbox, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(
+		&thread->mailbox, &conn->next, conn, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+	thread_wake(thread);
+}
+
+static void
+take_connection(struct server *server, int fd)
+{
+	static const char refusal[] = "-ERR max number of clients reached\r\n";
+	uint64_t connections;
+	struct thread *thread = choose_thread(server, &connections);
+	if (connections >= server->options.connections) {
+		server->refused++;
+		(void)!send(fd, refusal, sizeof(refusal) - 1, MSG_NOSIGNAL);
+		close(fd);
+		return;
+	}
+	/* of a Unix socket these fail, and are not needed */
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){1}, sizeof(int));
+	struct conn *conn = conn_new(fd, ++server->accepted);
+	if (conn != NULL)
+		hand_over(thread, conn);
+}
+
+/** Connections that wait; false: there are no more open files, so it is to pause. */
+static bool
+accept_some(struct server *server)
+{
+	for (int i = 0; i < ACCEPTS; i++) {
+		int fd = accept4(server->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0)
+			return errno != EMFILE && errno != ENFILE && errno != ENOMEM;
+		take_connection(server, fd);
+	}
+	return true;
+}
+
+/* ---- the whole ---- */
+
+static int
+failed_thread(const struct server *server)
+{
+	for (uint32_t i = 0; i < server->options.threads; i++)
+		if (server->threads[i].rc != NB_OK)
+			return error_set(server->threads[i].rc, "%s", server->threads[i].text);
+	return NB_OK;
+}
+
+/** Wait for connections, errands and the end. */
+static int
+serve_loop(struct server *server)
+{
+	int rc = NB_OK;
+	bool can_accept = true;
+	while (rc == NB_OK && !stop_requested() &&
+		__atomic_load_n(&server->has_failed, __ATOMIC_ACQUIRE) == 0) {
+		struct pollfd wait[] = {{.fd = server->wake, .events = POLLIN},
+			{.fd = can_accept ? server->listener : -1, .events = POLLIN}};
+		uint64_t count;
+		poll(wait, 2, LOOK_MS);
+		(void)!read(server->wake, &count, sizeof(count));
+		can_accept = accept_some(server);
+		if (__atomic_load_n(&server->is_paused, __ATOMIC_ACQUIRE) != 0) {
+			await_threads(server);
+			rc = do_errands(server);
+		}
+	}
+	return rc;
+}
+
+static void
+refuse_errands(struct server *server)
+{
+	static const char text[] = "the server ends";
+	for (uint32_t i = 0; i < server->options.threads; i++) {
+		server->threads[i].errand.rc = NB_FAIL;
+		bytes_add(&server->threads[i].errand.text, text, sizeof(text) - 1);
+	}
+}
+
+/** The threads answer what they have read, and end. */
+static int
+end_threads(struct server *server, int rc)
+{
+	char text[512];
+	snprintf(text, sizeof(text), "%s", nb_error_text());
+	__atomic_store_n(&server->is_ending, 1, __ATOMIC_RELEASE);
+	await_threads(server);
+	if (rc == NB_OK) { /* those that had paused are to end as well */
+		refuse_errands(server);
+		worker_pool_begin(&server->pool, PHASE_SERVE);
+		await_threads(server);
+	}
+	worker_pool_destroy(&server->pool);
+	return rc == NB_OK ? failed_thread(server) : error_set(rc, "%s", text);
+}
+
+static int
+serve_database(struct server *server)
+{
+	const struct nb_serve_options *options = &server->options;
+	struct nb_serve_ready ready = {.size = sizeof(ready),
+		.engine = &server->engine,
+		.address = server->address,
+		.threads = options->threads,
+		.durability = server->durability};
+	if (listen(server->listener, BACKLOG) != 0)
+		return error_system("listen: %s", server->address);
+	int rc = worker_pool_create(&server->pool, options->threads, thread_serve, server);
+	if (rc != NB_OK)
+		return rc;
+	worker_pool_begin(&server->pool, PHASE_SERVE);
+	if (options->ready != NULL)
+		options->ready(options->ready_arg, &ready);
+	rc = serve_loop(server);
+	address_close(server);
+	return end_threads(server, rc);
+}
+
+static int
+serve(struct server *server)
+{
+	static int (*const steps[])(struct server *) = {load, create_threads};
+	int rc = NB_OK;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == NB_OK; i++)
+		rc = steps[i](server);
+	if (rc == NB_OK)
+		rc = address_bind(server, server->options.listen);
+	if (rc == NB_OK)
+		rc = claim(server);
+	if (rc == NB_OK)
+		rc = open_database(server);
+	if (rc != NB_OK)
+		return rc;
+	limit_connections(server);
+	rc = serve_database(server);
+	int closed = close_database(server);
+	return rc == NB_OK ? closed : rc;
+}
+
+static void
+sum_up(const struct server *server, struct nb_serve_report *report)
+{
+	report->connections = server->accepted;
+	report->refused = server->refused;
+	for (uint32_t i = 0; server->threads != NULL && i < server->options.threads; i++) {
+		const struct thread *thread = &server->threads[i];
+		const struct serve_counts *counts = &thread->window.counts;
+		for (uint32_t verb = 0; verb < VERB_KINDS; verb++)
+			report->verbs[verb] += counts->verbs[verb];
+		report->batches += counts->batches;
+		report->failures += counts->failures;
+		report->dropped += thread->dropped;
+		report->bytes_in += thread->bytes_in;
+		report->bytes_out += thread->bytes_out;
+	}
+}
+
+int
+nb_serve(const struct nb_serve_options *options, struct nb_serve_report *report)
+{
+	struct server server = {.listener = -1, .wake = -1, .view = 1};
+	uint64_t begin_ns = clock_monotonic();
+	server.options = (struct nb_serve_options)NB_SERVE_OPTIONS_INIT;
+	memcpy(&server.options, options,
+		options->size < sizeof(*options) ? options->size : sizeof(*options));
+	*report = (struct nb_serve_report){.size = sizeof(*report)};
+	process_note_directory();
+	int rc = serve(&server);
+	sum_up(&server, report);
+	report->wall_ns = clock_monotonic() - begin_ns;
+	address_close(&server);
+	marker_close(&server.marker);
+	destroy_threads(&server);
+	if (server.ref != NULL)
+		nb_options_delete(server.values, nb_engine_table(server.ref));
+	nb_engine_unload(server.ref);
+	free(server.path);
+	return rc;
+}

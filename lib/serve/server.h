@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SERVE_SERVER_H
+#define SERVE_SERVER_H
+/** A server from inside: its threads and their connections. */
+#include <mininb/serve.h>
+#include <mininb/wire.h>
+
+#include "run/marker.h"
+#include "run/worker_pool.h"
+#include "serve/bytes.h"
+#include "serve/gate.h"
+#include "serve/resp.h"
+#include "serve/window.h"
+
+enum {
+	READ_SIZE = 64 * 1024,     /* of one read */
+	OUTPUT_PAUSE = 256 * 1024, /* bytes to be sent after which no more requests are done */
+	BUFFER_FREE = 64 * 1024    /* of a connection, that do not count for buffer_max */
+};
+
+struct server;
+struct thread;
+
+/** Protocols. */
+enum { PROTOCOL_UNKNOWN, PROTOCOL_RESP, PROTOCOL_WIRE };
+
+/** A batch of the compact protocol whose requests are not all done. */
+struct wire_state {
+	uint32_t left; /* requests still to come */
+	uint32_t key_size, value_size;
+	bool is_fixed;
+	bool is_refused; /* its view was wrong: requests are passed over */
+	bool has_greeted;
+	size_t frame;     /* where the head of the answers begins in the thread's output */
+	uint32_t answers; /* that follow that head */
+};
+
+/** Work for the database as a whole, which the main thread does. */
+struct errand {
+	bool is_there;
+	uint32_t kind;   /* NB_WIRE_*; of RESP as well */
+	uint32_t upto;   /* of a settle */
+	int rc;          /* as the engine's verb returned it */
+	uint64_t number; /* of a RESP DBSIZE: records, or UINT64_MAX */
+	struct bytes text;
+};
+
+struct conn {
+	int fd;
+	uint32_t protocol;
+	uint64_t id;
+	struct thread *thread;
+	struct conn *next, *previous; /* in the thread's list; `next` also in its mailbox */
+	struct bytes in;              /* read and not parsed, */
+	size_t need;                  /* and not worth parsing before it has so many bytes */
+	struct bytes out;             /* to be sent, */
+	size_t sent;                  /* and of it sent */
+	bool is_ending;    /* nothing more is read; it is closed when `out` is empty */
+	bool is_broken;    /* it is closed at once */
+	bool is_waiting;   /* for an errand */
+	bool is_throttled; /* epoll waits for room to write, not for requests */
+	struct resp_state resp;
+	struct wire_state wire;
+	uint64_t cursor;       /* of the last SCAN of RESP, and */
+	struct bytes scan_key; /* the last key that it has seen */
+};
+
+struct thread {
+	struct server *server;
+	uint32_t id;
+	int epoll, wake;
+	struct conn *mailbox; /* atomic: connections that were accepted for it */
+	uint64_t load;        /* atomic: connections that it has or will have */
+	struct conn *conns;
+	struct conn *errand_of; /* waits for `errand` */
+	struct errand errand;
+	struct window window;
+	struct resp_args args;
+	struct bytes out;  /* answers of the connection at hand */
+	char *read;        /* READ_SIZE bytes */
+	uint64_t buffered; /* bytes of its connections' buffers that count */
+	uint64_t dropped, bytes_in, bytes_out;
+	int rc; /* it could not begin; `text` says why */
+	char text[512];
+};
+
+struct server {
+	struct nb_serve_options options;
+	struct nb_engine_ref *ref;
+	struct nb_engine engine;
+	struct nb_option_value *values;
+	struct nb_db *db;
+	char *path; /* of the database */
+	char address[160];
+	char unix_path[108]; /* to be removed at the end; "" */
+	uint32_t durability;
+	struct marker marker;
+	int listener, wake;
+	struct worker_pool pool;
+	struct thread *threads;
+	struct gate gate;
+	uint64_t view;            /* changes only while no thread serves */
+	int is_paused, is_ending; /* atomic: threads are to return, for errands or for good */
+	int has_failed;           /* atomic: a thread could not begin */
+	uint64_t accepted, refused;
+};
+
+/** Largest key and value in bytes, and request as a whole. */
+static inline uint64_t
+server_key_max(const struct server *server)
+{
+	uint64_t most = server->engine.key_size_max;
+	return most != 0 && most < NB_KEY_SIZE_MAX ? most : NB_KEY_SIZE_MAX;
+}
+
+static inline uint64_t
+server_value_max(const struct server *server)
+{
+	uint64_t most = server->engine.value_size_max, own = server->options.value_max;
+	return most != 0 && most < own ? most : own;
+}
+
+static inline uint64_t
+server_frame_max(const struct server *server)
+{
+	return server->options.value_max + 2 * NB_KEY_SIZE_MAX;
+}
+
+/* ---- a connection (conn.c) ---- */
+
+/** Takes over `fd`. NULL: out of memory. */
+struct conn *
+conn_new(int fd, uint64_t id);
+
+void
+conn_begin(struct thread *thread, struct conn *conn);
+
+/** Epoll says that something can be read or written. The connection may be gone afterwards. */
+void
+conn_wake(struct conn *conn);
+
+/** Its errand is done: it goes on. */
+void
+conn_resume(struct conn *conn);
+
+void
+conn_close(struct conn *conn);
+
+/** Do what it has sent; it is closed when that is answered, or soon. */
+void
+conn_finish(struct conn *conn);
+
+/* ---- what protocols do: parse [*bytes, +size) and use some of it ---- */
+
+/**
+ * Do requests until they are used up, or the connection has to wait: is_waiting, is_ending, or
+ * output above OUTPUT_PAUSE. Returns the bytes that were used; conn->need is set for the rest.
+ */
+size_t
+resp_serve(struct conn *conn, const char *bytes, size_t size);
+size_t
+wire_serve(struct conn *conn, const char *bytes, size_t size);
+
+/** Write the answer to the connection's errand. */
+void
+resp_answer_errand(struct conn *conn, struct errand *errand);
+void
+wire_answer_errand(struct conn *conn, struct errand *errand);
+
+/** Have an errand of this kind done; the connection waits. */
+void
+thread_send_errand(struct conn *conn, uint32_t kind, uint32_t upto);
+
+/* ---- threads (poller.c) ---- */
+
+/* Phases of the pool: serve until the server pauses or ends; close the session. */
+enum { PHASE_SERVE, PHASE_CLOSE };
+
+void
+thread_serve(void *arg, uint32_t id, int phase);
+
+void
+thread_wake(const struct thread *thread);
+
+/** Close all connections, also those that were just accepted. */
+void
+thread_drop_all(struct thread *thread);
+
+/* ---- addresses (address.c) ---- */
+
+/** Bind server->listener, and set the address at which it can be reached. */
+NB_MUST_CHECK int
+address_bind(struct server *server, const char *text);
+
+/** Close the listener and remove its file, if it is a Unix socket. */
+void
+address_close(struct server *server);
+
+#endif /* SERVE_SERVER_H */

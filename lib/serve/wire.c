@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Serves the compact protocol (mininb/wire.h).
+ *
+ * A batch is not gathered before it is done: its requests are parsed one by one as they come, and
+ * those of one read go to the engine together. So a batch may be of any length, and only one
+ * request has to be whole. Answers get a head of their own for each read, whose count is set when
+ * no more answers follow it.
+ */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "serve/server.h"
+
+/* A request of the compact protocol, parsed. */
+struct record {
+	struct window_op op;
+	struct nb_slice steps; /* of an execute: the bytes of its steps */
+	uint32_t step_count, flags;
+};
+
+enum { BROKEN = -1, PART = 0 };
+
+static inline uint32_t
+load_u32(const char *at)
+{
+	uint32_t number;
+	memcpy(&number, at, sizeof(number));
+	return number;
+}
+
+static inline uint64_t
+load_u64(const char *at)
+{
+	uint64_t number;
+	memcpy(&number, at, sizeof(number));
+	return number;
+}
+
+/* ---- answers ---- */
+
+static void
+begin_frame(struct conn *conn)
+{
+	struct bytes *out = &conn->thread->out;
+	struct nb_wire_head head = {.magic = NB_WIRE_MAGIC,
+		.kind = NB_WIRE_BATCH,
+		.view = conn->thread->server->view,
+		.value_size = conn->wire.value_size};
+	conn->wire.frame = out->size;
+	conn->wire.answers = 0;
+	bytes_add(out, &head, sizeof(head));
+}
+
+/** Answers that were added since begin_frame() are complete. */
+static void
+end_frame(struct conn *conn)
+{
+	struct bytes *out = &conn->thread->out;
+	window_run(&conn->thread->window, out);
+	if (conn->wire.answers == 0)
+		out->size = conn->wire.frame;
+	else if (!out->is_failed)
+		memcpy(out->data + conn->wire.frame + offsetof(struct nb_wire_head, count),
+			&conn->wire.answers, sizeof(conn->wire.answers));
+}
+
+static void
+add_frame(struct conn *conn, uint32_t kind, uint32_t status, int rc, const void *body,
+	size_t size)
+{
+	struct nb_wire_head head = {.magic = NB_WIRE_MAGIC,
+		.kind = (uint8_t)kind,
+		.flags = (uint16_t)status,
+		.count = (uint32_t)size,
+		.view = conn->thread->server->view,
+		.key_size = (uint32_t)-rc};
+	bytes_add(&conn->thread->out, &head, sizeof(head));
+	bytes_add(&conn->thread->out, body, size);
+}
+
+/** The connection ends with a message. */
+static size_t
+break_off(struct conn *conn, const char *text)
+{
+	add_frame(conn, NB_WIRE_BATCH, NB_WIRE_BROKEN, NB_FAIL, text, strlen(text));
+	conn->is_ending = true;
+	conn->thread->dropped++;
+	return 0;
+}
+
+static uint32_t
+verbs_of(const struct nb_engine *engine)
+{
+	return 1u << NB_REQ_GET | 1u << NB_REQ_PUT | 1u << NB_REQ_DEL |
+		(engine->insert != NULL ? 1u << NB_REQ_INSERT : 0) |
+		(engine->merge != NULL ? 1u << NB_REQ_MERGE : 0) |
+		(engine->execute != NULL ? 1u << NB_REQ_EXECUTE : 0);
+}
+
+static uint32_t
+kinds_of(const struct server *server)
+{
+	const struct nb_engine *engine = &server->engine;
+	return 1u << NB_WIRE_BATCH | (server->options.may_reset ? 1u << NB_WIRE_RESET : 0) |
+		(engine->flush != NULL ? 1u << NB_WIRE_SETTLE : 0) |
+		(engine->checkpoint != NULL ? 1u << NB_WIRE_CHECKPOINT : 0) |
+		(engine->stats != NULL ? 1u << NB_WIRE_STATS : 0);
+}
+
+static size_t
+greet(struct conn *conn, const struct nb_wire_head *head)
+{
+	const struct server *server = conn->thread->server;
+	const struct nb_engine *engine = &server->engine;
+	struct nb_wire_hello hello = {.caps = engine->caps,
+		.durability = server->durability,
+		.key_size_max = server_key_max(server),
+		.value_size_max = server_value_max(server),
+		.verbs = verbs_of(engine),
+		.kinds = kinds_of(server),
+		.records = UINT64_MAX};
+	if (head->count != NB_WIRE_VERSION) {
+		char text[96];
+		snprintf(text, sizeof(text),
+			"this server speaks version %u of the protocol, not %u",
+			NB_WIRE_VERSION, head->count);
+		return break_off(conn, text);
+	}
+	snprintf(hello.engine, sizeof(hello.engine), "%s", engine->name);
+	snprintf(hello.version, sizeof(hello.version), "%s", engine->version());
+	add_frame(conn, NB_WIRE_HELLO, NB_WIRE_DONE, 0, &hello, sizeof(hello));
+	conn->wire.has_greeted = true;
+	return sizeof(*head);
+}
+
+/* ---- requests ---- */
+
+/** Returns the request's size, PART with *need, or BROKEN. */
+static inline ptrdiff_t
+parse_fixed(const struct wire_state *wire, const char *bytes, size_t size,
+	struct record *record, size_t *need)
+{
+	uint32_t verb = (uint8_t)bytes[0];
+	size_t value = verb == NB_REQ_PUT || verb == NB_REQ_INSERT ? wire->value_size
+		: verb == NB_REQ_MERGE                             ? sizeof(uint64_t)
+								   : 0;
+	size_t whole = 1 + (size_t)wire->key_size + value;
+	*need = whole;
+	if (size < whole)
+		return PART;
+	record->op.key = (struct nb_slice){bytes + 1, wire->key_size};
+	if (verb == NB_REQ_MERGE)
+		record->op.operand = load_u64(bytes + 1 + wire->key_size);
+	else
+		record->op.value = (struct nb_slice){bytes + 1 + wire->key_size, value};
+	return (ptrdiff_t)whole;
+}
+
+static ptrdiff_t
+parse_sized(const struct server *server, const char *bytes, size_t size, struct record *record,
+	size_t *need)
+{
+	uint32_t verb = (uint8_t)bytes[0];
+	bool has_value = verb == NB_REQ_PUT || verb == NB_REQ_INSERT;
+	size_t head = 1 + sizeof(uint32_t) +
+		(has_value                             ? sizeof(uint32_t)
+				: verb == NB_REQ_MERGE ? sizeof(uint64_t)
+						       : 0);
+	*need = head;
+	if (size < head)
+		return PART;
+	size_t key = load_u32(bytes + 1), value = has_value ? load_u32(bytes + 5) : 0;
+	if (key == 0 || key > server_key_max(server) || value > server_value_max(server))
+		return BROKEN;
+	*need = head + key + value;
+	if (size < *need)
+		return PART;
+	if (verb == NB_REQ_MERGE)
+		record->op.operand = load_u64(bytes + 5);
+	record->op.key = (struct nb_slice){bytes + head, key};
+	record->op.value = (struct nb_slice){bytes + head + key, value};
+	return (ptrdiff_t)*need;
+}
+
+enum { STEP_HEAD = 1 + 4 + 8 + 4 + 4 };
+
+/** The step at the front of `bytes`; *step may be NULL. */
+static ptrdiff_t
+parse_step(const struct server *server, const char *bytes, size_t size, struct nb_step *step,
+	size_t *need)
+{
+	*need = STEP_HEAD;
+	if (size < STEP_HEAD)
+		return PART;
+	size_t key = load_u32(bytes + 13), value = load_u32(bytes + 17);
+	if (key == 0 || key > server_key_max(server) || value > server_value_max(server))
+		return BROKEN;
+	*need = STEP_HEAD + key + value;
+	if (size < *need)
+		return PART;
+	if (step != NULL)
+		*step = (struct nb_step){.verb = (uint8_t)bytes[0],
+			.skips = load_u32(bytes + 1),
+			.operand = load_u64(bytes + 5),
+			.key = {bytes + STEP_HEAD, key},
+			.value = {bytes + STEP_HEAD + key, value}};
+	return (ptrdiff_t)*need;
+}
+
+static ptrdiff_t
+parse_execute(const struct server *server, const char *bytes, size_t size,
+	struct record *record, size_t *need)
+{
+	size_t at = 1 + 2 * sizeof(uint32_t);
+	*need = at;
+	if (size < at)
+		return PART;
+	record->flags = load_u32(bytes + 1);
+	record->step_count = load_u32(bytes + 5);
+	if (record->step_count > NB_WIRE_STEPS_MAX)
+		return BROKEN;
+	for (uint32_t i = 0; i < record->step_count; i++) {
+		size_t more;
+		ptrdiff_t step = parse_step(server, bytes + at, size - at, NULL, &more);
+		*need = at + more;
+		if (*need > server_frame_max(server))
+			return BROKEN;
+		if (step <= 0)
+			return step;
+		at += (size_t)step;
+	}
+	record->steps = (struct nb_slice){bytes + 9, at - 9};
+	return (ptrdiff_t)at;
+}
+
+/** Returns the request's size, PART with conn->need set, or BROKEN. */
+static inline ptrdiff_t
+parse_record(struct conn *conn, const char *bytes, size_t size, struct record *record)
+{
+	const struct server *server = conn->thread->server;
+	conn->need = 1;
+	if (size == 0)
+		return PART;
+	record->op = (struct window_op){.verb = (uint8_t)bytes[0], .reply = REPLY_WIRE};
+	if (record->op.verb > NB_REQ_EXECUTE)
+		return BROKEN;
+	if (record->op.verb == NB_REQ_EXECUTE)
+		return parse_execute(server, bytes, size, record, &conn->need);
+	return conn->wire.is_fixed ? parse_fixed(&conn->wire, bytes, size, record, &conn->need)
+				   : parse_sized(server, bytes, size, record, &conn->need);
+}
+
+static void
+add_step_answers(struct bytes *out, const struct nb_step *steps, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		bool has_value = steps[i].verb == NB_STEP_GET && steps[i].answer == NB_OK;
+		uint32_t size = (uint32_t)steps[i].value.size;
+		wire_add_answer(out, steps[i].answer, NULL);
+		if (!has_value)
+			continue;
+		bytes_add(out, &size, sizeof(size));
+		bytes_add(out, steps[i].value.data, size);
+	}
+}
+
+static int
+execute(struct conn *conn, const struct record *record)
+{
+	struct thread *thread = conn->thread;
+	struct window *window = &thread->window;
+	const struct nb_engine *engine = window->engine;
+	struct nb_step *steps = calloc(record->step_count + 1, sizeof(*steps));
+	size_t at = 0, more;
+	if (engine->execute == NULL || steps == NULL) {
+		free(steps);
+		return engine->execute == NULL
+			? error_set(NB_UNSUPPORTED, "%s has no execute", engine->name)
+			: error_memory();
+	}
+	for (uint32_t i = 0; i < record->step_count; i++)
+		at += (size_t)parse_step(thread->server, (const char *)record->steps.data + at,
+			record->steps.size - at, &steps[i], &more);
+	int rc = engine->execute(window->session, steps, record->step_count, record->flags);
+	if (rc == NB_OK) {
+		wire_add_answer(&thread->out, rc, NULL);
+		add_step_answers(&thread->out, steps, record->step_count);
+		window_release(window);
+	}
+	free(steps);
+	return rc;
+}
+
+static void
+serve_execute(struct conn *conn, const struct record *record)
+{
+	struct thread *thread = conn->thread;
+	struct window *window = &thread->window;
+	window_run(window, &thread->out);
+	gate_enter(window->gate, window->id);
+	int rc = execute(conn, record);
+	gate_leave(window->gate, window->id);
+	window->counts.verbs[NB_REQ_EXECUTE]++;
+	window->counts.batches++;
+	if (rc != NB_OK)
+		wire_add_answer(&thread->out, rc, rc < 0 ? window_failure(window, rc) : NULL);
+}
+
+/** Requests of the batch at hand. */
+static size_t
+serve_records(struct conn *conn, const char *bytes, size_t size)
+{
+	struct thread *thread = conn->thread;
+	struct wire_state *wire = &conn->wire;
+	size_t used = 0;
+	if (!wire->is_refused)
+		begin_frame(conn);
+	thread->window.value_size = wire->value_size;
+	while (wire->left > 0 && thread->out.size < OUTPUT_PAUSE) {
+		struct record record;
+		ptrdiff_t length = parse_record(conn, bytes + used, size - used, &record);
+		if (length == BROKEN) {
+			if (!wire->is_refused)
+				end_frame(conn);
+			break_off(conn,
+				"a request has an unknown verb, or its size is above "
+				"the limit");
+			return used;
+		}
+		if (length == PART)
+			break;
+		used += (size_t)length;
+		wire->left--;
+		if (wire->is_refused)
+			continue;
+		wire->answers++;
+		if (record.op.verb == NB_REQ_EXECUTE)
+			serve_execute(conn, &record);
+		else
+			window_add(&thread->window, &record.op, &thread->out);
+	}
+	if (!wire->is_refused)
+		end_frame(conn);
+	return used;
+}
+
+/** A head was read. Returns its size, or 0 if the connection ends. */
+static size_t
+begin_batch(struct conn *conn, const struct nb_wire_head *head)
+{
+	const struct server *server = conn->thread->server;
+	struct wire_state *wire = &conn->wire;
+	bool is_fixed = (head->flags & NB_WIRE_FIXED) != 0;
+	if (is_fixed &&
+		(head->key_size == 0 || head->key_size > server_key_max(server) ||
+			head->value_size > server_value_max(server)))
+		return break_off(conn, "the sizes of a batch are above the limit");
+	wire->left = head->count;
+	wire->is_fixed = is_fixed;
+	wire->key_size = head->key_size;
+	wire->value_size = head->value_size;
+	wire->is_refused = head->view != server->view;
+	if (wire->is_refused) {
+		struct nb_wire_head refusal = {.magic = NB_WIRE_MAGIC,
+			.kind = NB_WIRE_BATCH,
+			.flags = NB_WIRE_VIEW,
+			.count = head->count,
+			.view = server->view};
+		bytes_add(&conn->thread->out, &refusal, sizeof(refusal));
+	}
+	return sizeof(*head);
+}
+
+static size_t
+begin_errand(struct conn *conn, const struct nb_wire_head *head)
+{
+	if ((kinds_of(conn->thread->server) & 1u << head->kind) == 0) {
+		const char *text = head->kind == NB_WIRE_RESET
+			? "the server does not allow its data to be removed: start it with "
+			  "--allow-reset"
+			: "the engine has no such verb";
+		add_frame(conn, head->kind, NB_WIRE_FAILED, NB_UNSUPPORTED, text, strlen(text));
+		return sizeof(*head);
+	}
+	thread_send_errand(conn, head->kind, head->count);
+	return sizeof(*head);
+}
+
+static size_t
+begin_request(struct conn *conn, const char *bytes)
+{
+	struct nb_wire_head head;
+	memcpy(&head, bytes, sizeof(head));
+	if (head.magic != NB_WIRE_MAGIC || head.kind >= NB_WIRE_KINDS)
+		return break_off(conn, "a frame does not begin as it must");
+	if (head.kind == NB_WIRE_HELLO)
+		return greet(conn, &head);
+	if (!conn->wire.has_greeted)
+		return break_off(conn, "the first frame must be a hello");
+	return head.kind == NB_WIRE_BATCH ? begin_batch(conn, &head)
+					  : begin_errand(conn, &head);
+}
+
+size_t
+wire_serve(struct conn *conn, const char *bytes, size_t size)
+{
+	const struct bytes *out = &conn->thread->out;
+	size_t used = 0;
+	while (!conn->is_ending && !conn->is_waiting && out->size < OUTPUT_PAUSE) {
+		if (conn->wire.left > 0) {
+			used += serve_records(conn, bytes + used, size - used);
+			if (conn->wire.left > 0)
+				break;
+			continue;
+		}
+		conn->need = sizeof(struct nb_wire_head);
+		if (size - used < conn->need)
+			break;
+		used += begin_request(conn, bytes + used);
+	}
+	return used;
+}
+
+void
+wire_answer_errand(struct conn *conn, struct errand *errand)
+{
+	add_frame(conn, errand->kind, errand->rc == NB_OK ? NB_WIRE_DONE : NB_WIRE_FAILED,
+		errand->rc, errand->text.data, errand->text.size);
+}
