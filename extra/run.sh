@@ -117,10 +117,10 @@ label_of()
 	printf '%s' "${label%.so}"
 }
 
-# All engines that can be loaded and keep their data, by what they say of themselves.
+# All engines that can be loaded and keep their data themselves, by what they report.
 kept_engines()
 {
-	"$mininb" engines | sed -n '1d; /^$/q; / persistent/s/ .*//p' | paste -sd ,
+	"$mininb" engines | sed -n '1d; /^$/q; / remote/d; / persistent/s/ .*//p' | paste -sd ,
 }
 
 # Of the options for mininb those that are not for another engine.

@@ -8,10 +8,11 @@ load helper
 # unwinding, and a mapped file on a full disk is for the program to report.
 export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0:handle_sigbus=0"
 
-# Name and capabilities of each engine that can be loaded, a line each.
+# Name and capabilities of each engine that can be loaded, a line each. A client of a server has
+# no files to damage, and no disk to fill.
 engines()
 {
-	"$MININB" engines 2>/dev/null | sed '1d; /^$/,$d'
+	"$MININB" engines 2>/dev/null | sed '1d; /^$/,$d; / remote/d'
 }
 
 # Those whose line has the word $1.

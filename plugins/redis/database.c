@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Opening of a database: the servers are reached, their settings are read back, and their data
+ * is looked at before anything is written.
+ *
+ * - The data is ours if the key MARKER_KEY is there. Its value says which of how many servers
+ *   this one is: named in another order they would not have the keys that are looked for. In a
+ *   cluster there is one marker, which moves with its slot.
+ * - A server that answers LOADING has its data still on the disk, and a cluster that was just
+ *   made does not answer for its slots: both are waited for.
+ */
+#include "redis.h"
+
+#define PAUSE_NS 10000000
+#define CLUSTER_OK "cluster_state:ok"
+
+/* --- waiting for servers --- */
+
+static void
+pause_shortly(void)
+{
+	nanosleep(&(const struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+}
+
+static int
+wait_until_loaded(struct stream *stream, const struct nb_db *db)
+{
+	uint64_t end_ns = stream_now_ns() + db->ready_ns;
+	struct call call;
+	for (;;) {
+		int rc = CONNECTION_CALL(stream, &call, "PING");
+		if (rc != NB_OK || call.reply.type != RESP_ERROR)
+			return rc;
+		if (!resp_begins(&call.reply, "LOADING") || stream_now_ns() > end_ns)
+			return connection_refused(stream, "PING", &call.reply);
+		pause_shortly();
+	}
+}
+
+/** Connected, logged in and loaded. */
+static int
+reach(struct stream *stream, const struct nb_db *db, const char *address)
+{
+	int rc = stream_open(stream, db->host, address, &db->stream);
+	if (rc == NB_OK)
+		rc = connection_hello(stream, db);
+	return rc == NB_OK ? wait_until_loaded(stream, db) : rc;
+}
+
+static bool
+contains(const struct call *call, const char *text)
+{
+	return call->reply.type == RESP_BULK &&
+		memmem(call->reply.text, call->reply.size, text, strlen(text)) != NULL;
+}
+
+/** Until the node says that the cluster works, and it knows all slots. */
+static int
+wait_until_joined(struct stream *stream, struct nb_db *db, struct slot_map *map)
+{
+	uint64_t end_ns = stream_now_ns() + db->ready_ns;
+	struct call call;
+	for (;;) {
+		int rc = CONNECTION_ORDER(stream, &call, "CLUSTER", "INFO");
+		bool is_ok = rc == NB_OK && contains(&call, CLUSTER_OK);
+		if (rc == NB_OK)
+			rc = CONNECTION_ORDER(stream, &call, "CLUSTER", "SLOTS");
+		if (rc != NB_OK)
+			return rc;
+		if (!slot_map_read(
+			    map, call.bytes, call.size, stream->address, db->reads_replicas))
+			return stream_fail(stream,
+				"CLUSTER SLOTS: the answer is not a map of slots, or of more than %d nodes",
+				SLOT_NODES);
+		if (is_ok && slot_map_missing(map) == 0)
+			return NB_OK;
+		if (stream_now_ns() > end_ns)
+			return stream_fail(stream,
+				"the cluster is not ready: cluster_state is %s, and %u of %d slots have no node",
+				is_ok ? "ok" : "not ok", slot_map_missing(map), SLOTS);
+		pause_shortly();
+	}
+}
+
+/* --- addresses --- */
+
+static int
+fail_memory(const struct nb_db *db)
+{
+	return db->host->fail(NB_FAIL, "out of memory");
+}
+
+static int
+add_address(struct nb_db *db, const char *address)
+{
+	void *more = realloc(db->addresses, (db->address_count + 1) * sizeof(*db->addresses));
+	if (more == NULL)
+		return fail_memory(db);
+	db->addresses = more;
+	if (strlen(address) >= sizeof(*db->addresses))
+		return db->host->fail(NB_UNSUPPORTED, "%s: the address is too long", address);
+	strcpy(db->addresses[db->address_count++], address);
+	return NB_OK;
+}
+
+/** Nodes of the cluster, as the first server knows them when all of those named are ready. */
+static int
+find_nodes(struct nb_db *db, const struct nb_open_args *args)
+{
+	int rc = NB_OK;
+	db->map = calloc(1, sizeof(*db->map));
+	if (db->map == NULL)
+		return fail_memory(db);
+	for (uint32_t i = args->target_count; rc == NB_OK && i-- > 0;) {
+		struct stream stream = {0};
+		rc = reach(&stream, db, args->targets[i]);
+		if (rc == NB_OK)
+			rc = wait_until_joined(&stream, db, db->map);
+		stream_close(&stream);
+	}
+	for (uint32_t i = 0; rc == NB_OK && i < db->map->count; i++)
+		rc = add_address(db, db->map->nodes[i]);
+	return rc;
+}
+
+/** The first replica of a server, from "slave0:ip=127.0.0.1,port=6380,state=online,...". */
+static int
+add_replica(struct nb_db *db, struct stream *stream)
+{
+	struct call call;
+	char host[ADDRESS_HOST_MAX + 1], address[SLOT_ADDRESS];
+	unsigned port = 0;
+	int rc = CONNECTION_ORDER(stream, &call, "INFO", "replication");
+	if (rc != NB_OK)
+		return rc;
+	const char *at = memmem(call.reply.text, call.reply.size, "slave0:ip=", 10);
+	if (at == NULL || sscanf(at, "slave0:ip=%255[^,],port=%u", host, &port) != 2)
+		return stream_fail(stream, "replica_reads: the server has no replica");
+	snprintf(address, sizeof(address), strchr(host, ':') != NULL ? "[%s]:%u" : "%s:%u",
+		host, port);
+	return add_address(db, address);
+}
+
+static int
+find_servers(struct nb_db *db, const struct nb_open_args *args)
+{
+	int rc = NB_OK;
+	for (uint32_t i = 0; rc == NB_OK && i < args->target_count; i++)
+		rc = add_address(db, args->targets[i]);
+	for (uint32_t i = 0; rc == NB_OK && db->reads_replicas && i < args->target_count; i++) {
+		struct stream stream = {0};
+		rc = reach(&stream, db, args->targets[i]);
+		if (rc == NB_OK)
+			rc = add_replica(db, &stream);
+		stream_close(&stream);
+	}
+	return rc;
+}
+
+/** What a session connects to. */
+static int
+make_targets(struct nb_db *db)
+{
+	uint32_t connections = db->connections;
+	db->targets = calloc((size_t)db->address_count * connections, sizeof(*db->targets));
+	if (db->targets == NULL)
+		return fail_memory(db);
+	for (uint32_t i = 0; i < db->address_count * connections; i++)
+		db->targets[i] = db->addresses[i / connections];
+	return NB_OK;
+}
+
+/* --- settings --- */
+
+enum { SETTING_SIZE = 64 };
+
+/** A setting by CONFIG GET; "" where the server does not tell it. */
+static int
+read_setting(struct stream *stream, const char *name, char to[SETTING_SIZE])
+{
+	struct call call;
+	struct resp_reply element = {0};
+	int rc = CONNECTION_CALL(stream, &call, "CONFIG", "GET", name);
+	to[0] = '\0';
+	if (rc != NB_OK || call.reply.type != RESP_ARRAY || call.reply.number != 2)
+		return rc;
+	const char *at = call.bytes, *end = call.bytes + call.size;
+	for (int i = 0; i < 3; i++) /* header, name, value */
+		at += resp_read(at, (size_t)(end - at), &element);
+	if (element.type == RESP_BULK)
+		snprintf(to, SETTING_SIZE, "%.*s", (int)element.size, element.text);
+	return NB_OK;
+}
+
+/* Those that decide what survives, and how fast the server is. */
+enum { SAVE, AOF, FSYNC, NO_FSYNC_ON_REWRITE, MAXMEMORY, POLICY, IO_THREADS, SETTINGS };
+static const char *const setting_names[SETTINGS] = {"save", "appendonly", "appendfsync",
+	"no-appendfsync-on-rewrite", "maxmemory", "maxmemory-policy", "io-threads"};
+
+/** What a level wants; "": nothing is wanted. */
+static const struct {
+	const char *name, *aof, *fsync, *or_fsync, *on_rewrite;
+} levels[] = {
+	[NB_DUR_NONE] = {"none", "", "", "", ""},
+	[NB_DUR_PROCESS] = {"process", "yes", "", "", ""},
+	[NB_DUR_PERIODIC] = {"periodic", "yes", "everysec", "always", "no"},
+	[NB_DUR_COMMIT] = {"commit", "yes", "always", "always", "no"},
+};
+
+static int
+want_setting(struct stream *stream, uint32_t level, char settings[][SETTING_SIZE], uint32_t i,
+	const char *wanted, const char *or_wanted)
+{
+	const char *is = settings[i];
+	if (wanted[0] == '\0' || strcmp(is, wanted) == 0 || strcmp(is, or_wanted) == 0)
+		return NB_OK;
+	return stream->host->fail(NB_UNSUPPORTED,
+		"%s: durability %s needs the setting %s %s, and the server %s%s; change it there, or use --durability=none",
+		stream->address, levels[level].name, setting_names[i], wanted,
+		is[0] != '\0' ? "has " : "does not tell it", is);
+}
+
+static int
+check_settings(struct stream *stream, uint32_t level, char settings[][SETTING_SIZE])
+{
+	struct call call;
+	int rc = want_setting(stream, level, settings, AOF, levels[level].aof, "yes");
+	if (rc == NB_OK)
+		rc = want_setting(stream, level, settings, FSYNC, levels[level].fsync,
+			levels[level].or_fsync);
+	if (rc == NB_OK)
+		rc = want_setting(stream, level, settings, NO_FSYNC_ON_REWRITE,
+			levels[level].on_rewrite, "no");
+	if (rc != NB_OK || level == NB_DUR_NONE)
+		return rc;
+	rc = CONNECTION_ORDER(stream, &call, "INFO", "persistence");
+	if (rc != NB_OK || !contains(&call, "aof_last_write_status:err"))
+		return rc;
+	return stream_fail(stream,
+		"the server cannot write its append-only file (aof_last_write_status:err)");
+}
+
+/** The value of a line "name:value" of INFO, to `to`. */
+static bool
+find_line(const struct call *call, const char *name, char to[SETTING_SIZE])
+{
+	size_t length = strlen(name);
+	const char *end = call->reply.text + call->reply.size;
+	for (const char *at = call->reply.text; at != NULL && at < end;) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		if ((size_t)(end - at) > length && memcmp(at, name, length) == 0 &&
+			at[length] == ':') {
+			at += length + 1;
+			snprintf(to, SETTING_SIZE, "%.*s", (int)strcspn(at, "\r\n"), at);
+			return true;
+		}
+		at = newline != NULL ? newline + 1 : NULL;
+	}
+	return false;
+}
+
+/** Its name and version: compatible servers also report the version of Redis that they emulate. */
+static void
+name_server(const struct call *call, char to[2 * SETTING_SIZE])
+{
+	static const char *const names[][2] = {{"valkey_version", "Valkey"},
+		{"dragonfly_version", "Dragonfly"}, {"garnet_version", "Garnet"},
+		{"redis_version", "Redis"}};
+	char version[SETTING_SIZE] = "";
+	size_t i = 0;
+	while (i < COUNT_OF(names) - 1 && !find_line(call, names[i][0], version))
+		i++;
+	if (version[0] == '\0' && !find_line(call, names[i][0], version))
+		strcpy(version, "of unknown version");
+	snprintf(to, 2 * SETTING_SIZE, "%s %s", names[i][1], version);
+}
+
+static int
+read_settings(struct stream *stream, uint32_t level)
+{
+	char settings[SETTINGS][SETTING_SIZE], server[2 * SETTING_SIZE];
+	struct call call;
+	int rc = NB_OK;
+	for (uint32_t i = 0; rc == NB_OK && i < SETTINGS; i++)
+		rc = read_setting(stream, setting_names[i], settings[i]);
+	if (rc == NB_OK)
+		rc = check_settings(stream, level, settings);
+	if (rc == NB_OK)
+		rc = CONNECTION_ORDER(stream, &call, "INFO", "server");
+	if (rc != NB_OK)
+		return rc;
+	name_server(&call, server);
+	stream->host->log(NB_LOG_INFO,
+		"%s: %s, durability %s: appendonly %s, appendfsync %s, save '%s', io-threads %s, maxmemory %s",
+		stream->address, server, levels[level].name, settings[AOF], settings[FSYNC],
+		settings[SAVE], settings[IO_THREADS], settings[MAXMEMORY]);
+	if (strcmp(settings[MAXMEMORY], "0") != 0 && settings[POLICY][0] != '\0' &&
+		strcmp(settings[POLICY], "noeviction") != 0)
+		stream->host->log(NB_LOG_WARNING,
+			"%s: the server removes records above maxmemory %s (maxmemory-policy %s): what it removes is reported as missing",
+			stream->address, settings[MAXMEMORY], settings[POLICY]);
+	return NB_OK;
+}
+
+/* --- whose data it is --- */
+
+static void
+marker_text(const struct nb_db *db, uint32_t server, char to[SETTING_SIZE])
+{
+	if (db->map != NULL)
+		strcpy(to, "mininb 1, cluster");
+	else
+		snprintf(to, SETTING_SIZE, "mininb 1, server %u of %u", server + 1,
+			db->server_count);
+}
+
+/** Whether the marker is there: NB_OK, NB_NOT_FOUND, or a failure. */
+static int
+find_marker(struct nb_db *db, uint32_t server)
+{
+	struct stream *stream = &db->control[server];
+	struct call call;
+	char text[SETTING_SIZE];
+	int rc = CONNECTION_ORDER(stream, &call, "GET", MARKER_KEY);
+	if (rc != NB_OK || call.reply.type == RESP_NIL)
+		return rc != NB_OK ? rc : NB_NOT_FOUND;
+	marker_text(db, server, text);
+	if (call.reply.size == strlen(text) &&
+		memcmp(call.reply.text, text, call.reply.size) == 0)
+		return NB_OK;
+	return stream_fail(stream,
+		"the data was written as that of \"%.*s\", not as \"%s\": name the same servers in the same order",
+		(int)(call.reply.size < 60 ? call.reply.size : 60), call.reply.text, text);
+}
+
+static int
+write_marker(struct nb_db *db, uint32_t server)
+{
+	struct call call;
+	char text[SETTING_SIZE];
+	marker_text(db, server, text);
+	return CONNECTION_ORDER(&db->control[server], &call, "SET", MARKER_KEY, text);
+}
+
+static int
+check_empty(struct stream *stream)
+{
+	struct call call;
+	int rc = CONNECTION_ORDER(stream, &call, "DBSIZE");
+	if (rc != NB_OK || call.reply.number == 0)
+		return rc;
+	return stream_fail(stream,
+		"the server has %lld keys that mininb did not write (there is no %s); empty it, or choose another one or another -o db=NUMBER",
+		(long long)call.reply.number, MARKER_KEY);
+}
+
+/** The server that has the marker of server `i`. */
+static uint32_t
+marker_server(const struct nb_db *db, uint32_t i)
+{
+	const struct nb_slice key = {MARKER_KEY, strlen(MARKER_KEY)};
+	return db->map != NULL ? db->map->owner[slot_of(key)] : i;
+}
+
+static int
+claim_data(struct nb_db *db, uint32_t flags)
+{
+	uint32_t markers = db->map != NULL ? 1 : db->server_count;
+	uint32_t missing = 0;
+	int rc = NB_OK;
+	for (uint32_t i = 0; rc >= 0 && i < markers; i++) {
+		rc = find_marker(db, marker_server(db, i));
+		missing += rc == NB_NOT_FOUND;
+		bool has_all = rc != NB_NOT_FOUND || db->map != NULL;
+		if (!has_all)
+			rc = check_empty(&db->control[i]);
+	}
+	for (uint32_t i = 0; rc >= 0 && missing != 0 && db->map != NULL && i < db->server_count;
+		i++)
+		rc = check_empty(&db->control[i]);
+	if (rc < 0 || missing == 0)
+		return rc < 0 ? rc : NB_OK;
+	if ((flags & NB_OPEN_CREATE) == 0)
+		return db->host->fail(
+			NB_FAIL, "%s: the server has no database of mininb", db->addresses[0]);
+	for (uint32_t i = 0; rc >= 0 && i < markers; i++)
+		rc = write_marker(db, marker_server(db, i));
+	return rc < 0 ? rc : NB_OK;
+}
+
+/* --- open, close, reset --- */
+
+static void
+take_options(struct nb_db *db, const struct nb_open_args *args)
+{
+	const struct nb_option_value *option = args->options;
+	db->host = args->host;
+	db->user = option[USER].is_set ? option[USER].text : NULL;
+	db->password = option[PASSWORD].is_set ? option[PASSWORD].text
+					       : getenv("REDISCLI_AUTH");
+	db->number = option[DB].u64;
+	db->ready_ns = option[READY].u64;
+	db->connections = (uint32_t)option[CONNECTIONS].u64;
+	db->is_cluster = option[CLUSTER].u64 != 0;
+	db->reads_replicas = option[REPLICA_READS].u64 != 0;
+	db->stream.spin_ns = option[SPIN].u64;
+	db->stream.default_port = "6379";
+	db->inflight_ops = args->inflight_ops;
+	db->inflight_bytes = args->inflight_bytes;
+}
+
+static int
+check_options(const struct nb_db *db, const struct nb_open_args *args)
+{
+	if (args->target_count == 0)
+		return db->host->fail(NB_UNSUPPORTED,
+			"no server is named; use --servers=HOST:PORT or unix:PATH");
+	if (db->is_cluster && db->number != 0)
+		return db->host->fail(
+			NB_UNSUPPORTED, "a Redis Cluster has database 0 only; leave out db");
+	if (db->user != NULL && db->password == NULL)
+		return db->host->fail(NB_UNSUPPORTED,
+			"user needs a password; set the environment variable REDISCLI_AUTH");
+	if (db->reads_replicas)
+		db->host->log(NB_LOG_WARNING,
+			"replica_reads: a replica may be behind its server, and then reads are reported as stale or missing");
+	return NB_OK;
+}
+
+static int
+connect_all(struct nb_db *db, const struct nb_open_args *args)
+{
+	int rc = db->is_cluster ? find_nodes(db, args) : find_servers(db, args);
+	if (rc == NB_OK)
+		rc = make_targets(db);
+	if (rc != NB_OK)
+		return rc;
+	db->server_count = db->is_cluster ? db->address_count : args->target_count;
+	db->control = calloc(db->server_count, sizeof(*db->control));
+	if (db->control == NULL)
+		return fail_memory(db);
+	for (uint32_t i = 0; rc == NB_OK && i < db->server_count; i++) {
+		db->control_count = i + 1;
+		rc = reach(&db->control[i], db, db->addresses[i]);
+		if (rc == NB_OK)
+			rc = read_settings(&db->control[i], args->durability);
+		if (rc == NB_OK)
+			rc = connection_load_scripts(&db->control[i], db);
+		if (rc == NB_NOT_FOUND) {
+			db->host->log(NB_LOG_WARNING,
+				"%s: the server runs no Lua scripts: merge and steps with conditions cannot be had",
+				db->addresses[i]);
+			rc = NB_OK;
+		}
+	}
+	return rc;
+}
+
+int
+database_close(struct nb_db *db)
+{
+	for (uint32_t i = 0; i < db->control_count; i++)
+		stream_close(&db->control[i]);
+	free(db->control);
+	free(db->addresses);
+	free(db->targets);
+	free(db->map);
+	free(db);
+	return NB_OK;
+}
+
+int
+database_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return args->host->fail(NB_FAIL, "out of memory");
+	take_options(db, args);
+	int rc = check_options(db, args);
+	if (rc == NB_OK)
+		rc = connect_all(db, args);
+	if (rc == NB_OK)
+		rc = claim_data(db, args->flags);
+	if (rc != NB_OK) {
+		database_close(db);
+		return rc;
+	}
+	*out = db;
+	return NB_OK;
+}
+
+/* A server whose marker was removed meanwhile is left alone: it may be another's by now. */
+int
+database_reset(struct nb_db *db)
+{
+	static const char *const flush[] = {"FLUSHDB", NULL};
+	uint32_t markers = db->map != NULL ? 1 : db->server_count;
+	struct call call;
+	int rc = NB_OK;
+	for (uint32_t i = 0; rc == NB_OK && i < markers; i++) {
+		rc = find_marker(db, marker_server(db, i));
+		if (rc == NB_NOT_FOUND)
+			rc = stream_fail(&db->control[i],
+				"the key %s is gone: nothing is removed", MARKER_KEY);
+	}
+	for (uint32_t i = 0; rc == NB_OK && i < db->server_count; i++)
+		rc = connection_order(&db->control[i], &call, STREAM_FOREVER, flush);
+	for (uint32_t i = 0; rc == NB_OK && i < markers; i++)
+		rc = write_marker(db, marker_server(db, i));
+	return rc;
+}
+
+/* --- counters --- */
+
+static const struct {
+	const char *name, *unit;
+	uint32_t kind;
+} counters[] = {
+	{"used_memory", "bytes", NB_STAT_GAUGE},
+	{"evicted_keys", "keys", NB_STAT_COUNTER},
+	{"expired_keys", "keys", NB_STAT_COUNTER},
+	{"keyspace_hits", "reads", NB_STAT_COUNTER},
+	{"keyspace_misses", "reads", NB_STAT_COUNTER},
+	{"total_net_input_bytes", "bytes", NB_STAT_COUNTER},
+	{"total_net_output_bytes", "bytes", NB_STAT_COUNTER},
+	{"total_forks", "processes", NB_STAT_COUNTER},
+	{"aof_delayed_fsync", "syncs", NB_STAT_COUNTER},
+};
+enum { COUNTERS = COUNT_OF(counters) };
+
+static void
+add_counters(struct stream *stream, const char *section, uint64_t sums[COUNTERS])
+{
+	struct call call;
+	char text[SETTING_SIZE];
+	const char *const command[] = {"INFO", section, NULL};
+	if (connection_call(stream, &call, STREAM_SECOND_NS, command) != NB_OK ||
+		call.reply.type != RESP_BULK)
+		return;
+	for (size_t i = 0; i < COUNTERS; i++)
+		if (find_line(&call, counters[i].name, text))
+			sums[i] += strtoull(text, NULL, 10);
+}
+
+/* A server that has died is asked once: its stream has failed then. */
+void
+database_stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	static const char *const sections[] = {"memory", "stats", "persistence"};
+	uint64_t sums[COUNTERS] = {0};
+	for (uint32_t i = 0; i < db->server_count; i++)
+		for (size_t s = 0; s < COUNT_OF(sections); s++)
+			add_counters(&db->control[i], sections[s], sums);
+	for (size_t i = 0; i < COUNTERS; i++)
+		emit(to, counters[i].name, counters[i].unit, counters[i].kind, sums[i]);
+	if (db->map == NULL)
+		return;
+	emit(to, "moved", "replies", NB_STAT_COUNTER,
+		__atomic_load_n(&db->moved, __ATOMIC_RELAXED));
+	emit(to, "ask", "replies", NB_STAT_COUNTER,
+		__atomic_load_n(&db->asked, __ATOMIC_RELAXED));
+	emit(to, "tryagain", "replies", NB_STAT_COUNTER,
+		__atomic_load_n(&db->retried, __ATOMIC_RELAXED));
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Redis and compatible servers, by a codec of our own for RESP2.
+ *
+ * - A session has a connection to each server, or several. All requests that are handed over
+ *   together leave in one write for each connection.
+ * - SET, GET and DEL are the records; SET NX is insert. A key is a Redis key as it is.
+ * - Nothing keeps the order of keys, and mininb keeps no second structure beside them: there
+ *   is no scan.
+ * - MULTI cannot show what it read before EXEC, so begin, commit and abort, whose reads come
+ *   before their writes are known, are not what Redis has. execute knows all steps at once.
+ * - Levels of durability are settings of the server, which open reads back.
+ */
+#include "redis.h"
+
+/* Bulk strings end there: proto-max-bulk-len. */
+#define SIZE_LIMIT RESP_BULK_MAX
+
+static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
+
+/* Of the plugin: servers are asked for theirs when a database is opened. */
+static const char *
+version(void)
+{
+	return "RESP2";
+}
+
+/* --- sessions --- */
+
+static int
+session_copy_map(struct nb_session *session)
+{
+	const struct nb_db *db = session->db;
+	if (db->map == NULL)
+		return NB_OK;
+	session->map = malloc(sizeof(*session->map));
+	if (session->map == NULL)
+		return db->host->fail(NB_FAIL, "out of memory");
+	*session->map = *db->map;
+	return NB_OK;
+}
+
+static int
+session_close(struct nb_session *session)
+{
+	pipeline_close(&session->pipeline);
+	free(session->map);
+	free(session->steps);
+	free(session);
+	return NB_OK;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	int rc = SESSION_NEW(out, db);
+	if (rc != NB_OK)
+		return rc;
+	const struct pipeline_config config = {.host = db->host,
+		.codec = db->map != NULL ? &redis_cluster_codec : &redis_codec,
+		.own = *out,
+		.targets = db->targets,
+		.target_count = db->address_count * db->connections,
+		.inflight_ops = db->inflight_ops,
+		.inflight_bytes = db->inflight_bytes,
+		.stream = db->stream};
+	rc = session_copy_map(*out);
+	if (rc == NB_OK)
+		rc = pipeline_open(&(*out)->pipeline, &config);
+	if (rc != NB_OK)
+		session_close(*out);
+	return rc;
+}
+
+static void
+release(struct nb_session *session)
+{
+	pipeline_release(&session->pipeline);
+}
+
+/* --- records --- */
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	return pipeline_get(&session->pipeline, key, value);
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return pipeline_write(&session->pipeline, NB_REQ_PUT, key, value);
+}
+
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return pipeline_write(&session->pipeline, NB_REQ_INSERT, key, value);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	return pipeline_write(&session->pipeline, NB_REQ_DEL, key, (struct nb_slice){NULL, 0});
+}
+
+static int
+merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+{
+	if (how != NB_MERGE_ADD_U64)
+		return session->db->host->fail(NB_UNSUPPORTED, "unknown kind of merge %u", how);
+	return pipeline_merge(&session->pipeline, key, operand);
+}
+
+static int
+execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	return count == 0 ? NB_OK : pipeline_execute(&session->pipeline, steps, count, flags);
+}
+
+static int
+submit(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	return pipeline_submit(&session->pipeline, requests, count, taken);
+}
+
+static int
+reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
+	uint64_t timeout_ns)
+{
+	return pipeline_reap(&session->pipeline, out, room, count, timeout_ns);
+}
+
+/* --- several records, which are steps where one server has them all --- */
+
+static struct nb_step *
+steps_for(struct nb_session *session, size_t count)
+{
+	if (count > session->step_room) {
+		void *steps = realloc(session->steps, count * sizeof(*session->steps));
+		if (steps == NULL)
+			return NULL;
+		session->steps = steps;
+		session->step_room = count;
+	}
+	memset(session->steps, 0, count * sizeof(*session->steps));
+	return session->steps;
+}
+
+static bool
+has_one_server(const struct nb_session *session)
+{
+	return session->map == NULL && session->db->server_count == 1;
+}
+
+static int
+multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers)
+{
+	if (!has_one_server(session) || session->db->reads_replicas || count == 0)
+		return pipeline_multi_get(&session->pipeline, keys, count, values, answers);
+	struct nb_step *steps = steps_for(session, count);
+	if (steps == NULL)
+		return session->db->host->fail(NB_FAIL, "out of memory");
+	for (size_t i = 0; i < count; i++)
+		steps[i] = (struct nb_step){.verb = NB_STEP_GET, .key = keys[i]};
+	int rc = execute(session, steps, count, NB_EXEC_READ_ONLY);
+	for (size_t i = 0; rc == NB_OK && i < count; i++) {
+		answers[i] = steps[i].answer;
+		values[i] = steps[i].value;
+	}
+	return rc;
+}
+
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	if (count == 0)
+		return NB_OK;
+	if (!has_one_server(session) && (flags & NB_BATCH_ATOMIC) == 0)
+		return pipeline_batch(&session->pipeline, writes, count, flags);
+	struct nb_step *steps = steps_for(session, count);
+	if (steps == NULL)
+		return session->db->host->fail(NB_FAIL, "out of memory");
+	for (size_t i = 0; i < count; i++)
+		steps[i] = (struct nb_step){
+			.verb = writes[i].is_delete != 0 ? NB_STEP_DEL : NB_STEP_PUT,
+			.key = writes[i].key,
+			.value = writes[i].value};
+	return execute(session, steps, count, NB_EXEC_ATOMIC);
+}
+
+/* --- the table, and that of a cluster --- */
+
+/*
+ * A server that is stopped by a signal writes its data to a file if it has a condition for
+ * that; one change within a year is one that no run meets.
+ */
+#define SERVER_DURABILITY \
+	"durability.none = --appendonly no --save 31536000 1\n" \
+	"durability.process = --save '' --appendonly yes --appendfsync no\n" \
+	"durability.periodic = --save '' --appendonly yes --appendfsync everysec\n" \
+	"durability.commit = --save '' --appendonly yes --appendfsync always\n" \
+	"package = redis-server\n" \
+	"stop-timeout = 5m\n"
+
+static const char one_server[] =
+	"command = redis-server --port 0 --unixsocket {socket} --dir {dir} {durability}\n"
+	"address = unix:{socket}\n" SERVER_DURABILITY;
+
+static const char three_nodes[] =
+	"count = 3\n"
+	"command = redis-server --bind 127.0.0.1 --port {port} --cluster-enabled yes --cluster-config-file nodes.conf --dir {dir} {durability}\n"
+	"address = 127.0.0.1:{port}\n"
+	"bus = yes\n"
+	"join = redis-cli --cluster create {addresses} --cluster-yes\n" SERVER_DURABILITY;
+
+#define CAPS \
+	(NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_MULTI_PROCESS | NB_CAP_REMOTE | \
+		NB_CAP_SERIALIZABLE | NB_CAP_COPIES)
+#define TABLE \
+	ENGINE_BASE("redis"), ENGINE_RECORDS, \
+		.summary = "Redis, Valkey and compatible servers, over the network", \
+		.licence = "BSD-3-Clause", .home = "https://redis.io", \
+		.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | \
+		NB_DUR_BIT(NB_DUR_PERIODIC) | NB_DUR_BIT(NB_DUR_COMMIT), \
+		.auto_durability = NB_DUR_PERIODIC, .key_size_max = SIZE_LIMIT, \
+		.value_size_max = SIZE_LIMIT, .options = options, .open = database_open, \
+		.close = database_close, .release = release, .insert = insert, .batch = batch, \
+		.multi_get = multi_get, .submit = submit, .reap = reap, .execute = execute, \
+		.merge = merge, .stats = database_stats, .reset = database_reset
+
+static const struct nb_engine cluster = {TABLE, .caps = CAPS, .server = three_nodes};
+
+static const struct nb_engine *
+variant(const struct nb_option_value *values)
+{
+	return values[CLUSTER].u64 != 0 ? &cluster : NULL;
+}
+
+static const struct nb_engine engine = {
+	TABLE, .caps = CAPS | NB_CAP_ATOMIC_BATCH, .server = one_server, .variant = variant};
+NB_ENGINE_PLUGIN(engine)

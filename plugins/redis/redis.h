@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef REDIS_H
+#define REDIS_H
+/** What the files of this plugin share: the database, its sessions, and how they connect. */
+#include "../common/plugin.h"
+#include "../remote/pipeline.h"
+#include "slots.h"
+
+#define OPTIONS(X) \
+	X(CLUSTER, BOOL, "cluster", "no", "the servers are nodes of a Redis Cluster") \
+	X(CONNECTIONS, U64, "connections", "1", "connections", 1, 1024, \
+		"of each session to each server; a key has one of them") \
+	X(DB, U64, "db", "0", "number", 0, INT_MAX, "number of the database: SELECT") \
+	X(USER, TEXT, "user", NULL, "name for AUTH; without one the server's default user") \
+	X(PASSWORD, TEXT, "password", NULL, \
+		"for AUTH; the variable REDISCLI_AUTH keeps it out of results") \
+	X(REPLICA_READS, BOOL, "replica_reads", "no", \
+		"get from a replica of each server, whose data may be stale") \
+	X(READY, TIME, "ready", "1m", 0, 0, \
+		"wait so long for a server that loads its data or joins its cluster") \
+	X(SPIN, TIME, "spin", "0us", 0, NB_SPIN_MAX, "poll for replies so long before sleeping")
+
+#define NB_SPIN_MAX UINT64_C(1000000000)
+
+enum { OPTIONS(OPTION_ID) };
+
+#define MARKER_KEY "mininb:marker"
+
+enum { SHA_SIZE = 40 };
+
+struct nb_db {
+	const struct nb_host *host;
+	const char *user, *password; /* NULL: none */
+	uint64_t number;             /* of the database */
+	uint64_t ready_ns;
+	uint32_t connections;
+	bool is_cluster, reads_replicas;
+	struct stream_options stream;
+	uint32_t inflight_ops;
+	uint64_t inflight_bytes;
+	/* Servers of keys, then as many replicas of these; in a cluster its nodes. */
+	char (*addresses)[SLOT_ADDRESS + ADDRESS_PATH_MAX];
+	uint32_t address_count, server_count;
+	const char **targets;   /* of a session: each address, `connections` times */
+	struct slot_map *map;   /* of a cluster, when it was opened; else NULL */
+	struct stream *control; /* a connection of the database's thread to each server */
+	uint32_t control_count;
+	char merge_sha[SHA_SIZE + 1], execute_sha[SHA_SIZE + 1]; /* "": no scripts there */
+	uint64_t moved, asked, retried;                          /* redirections; atomic */
+};
+
+struct nb_session {
+	struct nb_db *db;
+	struct pipeline pipeline;
+	struct slot_map *map;  /* NULL: no cluster */
+	struct nb_step *steps; /* of multi_get and batch */
+	size_t step_room;
+	char text[512]; /* of the last failure that a server told */
+};
+
+/* --- commands of one connection, waited for: connection.c --- */
+
+enum { CALL_MAX = 8 /* arguments */ };
+#define CALL_NS (10 * STREAM_SECOND_NS)
+
+/** A reply that is whole: its first header, and all of its bytes. Lent until the next call. */
+struct call {
+	struct resp_reply reply;
+	const char *bytes;
+	size_t size;
+};
+
+/** Send a command, its arguments ended by NULL, and wait for the reply; an error is one, too. */
+int
+connection_call(struct stream *stream, struct call *call, uint64_t timeout_ns,
+	const char *const *arguments);
+#define CONNECTION_CALL(stream, call, ...) \
+	connection_call(stream, call, CALL_NS, (const char *const[]){__VA_ARGS__, NULL})
+
+/** The failure of a command that was answered with an error. */
+int
+connection_refused(struct stream *stream, const char *command, const struct resp_reply *error);
+
+/** connection_call(), of which an error is a failure with a message. */
+int
+connection_order(struct stream *stream, struct call *call, uint64_t timeout_ns,
+	const char *const *arguments);
+#define CONNECTION_ORDER(stream, call, ...) \
+	connection_order(stream, call, CALL_NS, (const char *const[]){__VA_ARGS__, NULL})
+
+/** Log in, choose the database and, of a cluster, allow reads from a replica. */
+int
+connection_hello(struct stream *stream, const struct nb_db *db);
+
+/** Load the scripts into the server; without them db->merge_sha is "". */
+int
+connection_load_scripts(struct stream *stream, struct nb_db *db);
+
+/* --- requests: codec.c --- */
+
+extern const struct codec redis_codec, redis_cluster_codec;
+
+/* --- verbs of the database: database.c --- */
+
+int
+database_open(struct nb_db **out, const struct nb_open_args *args);
+int
+database_close(struct nb_db *db);
+int
+database_reset(struct nb_db *db);
+void
+database_stats(struct nb_db *db, nb_stat_emit emit, void *to);
+
+/* --- scripts: scripts.c --- */
+
+extern const char merge_script[], execute_script[];
+
+#endif /* REDIS_H */
